@@ -1,0 +1,87 @@
+/* The one place that knows compilers, instruction sets and CUDA.
+ *
+ * RM_FN      a function of the math core: static inline on the host, __device__ in CUDA
+ * RM_COLD    a function that is kept out of hot code
+ * RM_TABLE   a constant table visible to RM_FN functions
+ * RM_SIMD    which backend of simd/ this translation unit is compiled for (set by the build, RM_CFG_SIMD)
+ * RM_HAS_FMA 1 when rm_fma is one machine instruction; 0 when no fused operation is used at all
+ *
+ * Every proof in crlibm holds for both values of RM_HAS_FMA. */
+#ifndef RM_CONFIG_H
+#define RM_CONFIG_H
+
+#include <stdint.h>
+
+#define RM_SIMD_SCALAR 0
+#define RM_SIMD_AVX2 1
+#define RM_SIMD_AVX512 2
+#define RM_SIMD_NEON 3
+
+#ifndef RM_CFG_SIMD
+#define RM_CFG_SIMD RM_SIMD_SCALAR
+#endif
+#define RM_SIMD RM_CFG_SIMD
+
+#if defined(__FAST_MATH__)
+#error "crlibm needs IEEE 754 semantics: compile it without -ffast-math"
+#endif
+
+#if defined(__CUDACC__)
+#define RM_FN static __device__ __forceinline__
+#define RM_COLD static __device__ __noinline__
+#define RM_TABLE static __device__ const
+#define RM_HAS_FMA 1
+#define RM_RESTRICT __restrict__
+#else
+#define RM_FN static inline __attribute__((always_inline, unused))
+#define RM_COLD static __attribute__((cold, noinline, unused))
+#define RM_TABLE static const __attribute__((aligned(64), unused))
+#if defined(__FMA__) || defined(__aarch64__)
+#define RM_HAS_FMA 1
+#else
+#define RM_HAS_FMA 0
+#endif
+#define RM_RESTRICT restrict
+#endif
+
+#define RM_LIKELY(c) __builtin_expect(!!(c), 1)
+#define RM_UNLIKELY(c) __builtin_expect(!!(c), 0)
+
+/* Token pasting, and the per-build name of a symbol: rm_x -> rm_x__avx2. */
+#define RM_CAT_(a, b) a##b
+#define RM_CAT(a, b) RM_CAT_(a, b)
+#if RM_SIMD == RM_SIMD_AVX512
+#define RM_ISA_NAME "avx512"
+#define RM_ISA_SYMBOL(name) name##__avx512
+#elif RM_SIMD == RM_SIMD_AVX2
+#define RM_ISA_NAME "avx2"
+#define RM_ISA_SYMBOL(name) name##__avx2
+#elif RM_SIMD == RM_SIMD_NEON
+#define RM_ISA_NAME "neon"
+#define RM_ISA_SYMBOL(name) name##__neon
+#else
+#define RM_ISA_NAME "base"
+#define RM_ISA_SYMBOL(name) name##__base
+#endif
+
+#if RM_HAS_FMA
+/* One rounding: a machine instruction wherever RM_HAS_FMA is 1. */
+RM_FN double rm_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#endif
+
+/* Loops over arrays of vectors that must end in registers. */
+#if defined(__clang__) || defined(__CUDACC__)
+#define RM_UNROLL _Pragma("unroll")
+#else
+#define RM_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+/* Every error bound that decides a rounding test passes through RM_BOUND. A test library compiled with
+ * -DRM_CFG_BOUND_SHRINK=0x1p-20 or the like must return wrong bits: that shows the bounds are needed and the tests see it. */
+#ifdef RM_CFG_BOUND_SHRINK
+#define RM_BOUND(x) ((x) * (RM_CFG_BOUND_SHRINK))
+#else
+#define RM_BOUND(x) (x)
+#endif
+
+#endif
