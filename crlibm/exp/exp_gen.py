@@ -1,0 +1,57 @@
+"""Tables and polynomials of exp. Usage: python crlibm/exp/exp_gen.py [--check]"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+import struct
+
+from fit import array, double, fit, hexa, log2, mp, mpf, write
+
+TABLE = 16
+# |r| <= ln2/32 plus what a rounding of k the other way adds (spec of the reduction in exp_f32.h and exp_f64.h).
+H = mp.log(2) / 32 * (1 + mpf(2) ** -20)
+
+
+def exp_taylor(skip, n=40):
+    """Taylor coefficients of (e^r - sum_{i<skip} r^i/i!) / r^skip."""
+    return [1 / mp.factorial(i + skip) for i in range(n)]
+
+
+def bits(x):
+    return struct.unpack("<Q", struct.pack("<d", float(x)))[0]
+
+
+def main():
+    out = []
+    tail = H**41  # far below every remainder after 40 terms
+    # e^r = 1 + r p(r), for f32
+    p, err = fit(exp_taylor(1), H, 4, tail)
+    out.append(f"/* e^r = 1 + r P(r), |r| <= ln2/32: |P(r) - (e^r - 1)/r| <= 2^{log2(err):.2f}. */")
+    out.append(array("rm_exp_p32", p))
+    # e^r = 1 + r + r^2/2 + r^3 q(r), for f64
+    q, err = fit(exp_taylor(3), H, 5, tail)
+    out.append(f"/* e^r = 1 + r + r^2/2 + r^3 Q(r), |r| <= ln2/32: |Q(r) - ...| <= 2^{log2(err):.2f}. */")
+    out.append(array("rm_exp_p64", q))
+    hi = [double(mpf(2) ** (mpf(j) / TABLE)) for j in range(TABLE)]
+    lo = [double(mpf(2) ** (mpf(j) / TABLE) - h) for j, h in enumerate(hi)]
+    out.append("/* RN(2^(j/16)) with j 2^48 taken from its bits, so that adding (16 k + j) 2^48 gives 2^(k + j/16). */")
+    out.append(
+        "RM_TABLE int64_t rm_exp_t[16] = {\n  "
+        + ",\n  ".join(", ".join(f"{bits(h) - (j << 48):#x}" for j, h in list(enumerate(hi))[i : i + 4]) for i in range(0, 16, 4))
+        + "};\n"
+    )
+    out.append("/* (2^(j/16) - RN(2^(j/16))) / RN(2^(j/16)), rounded. */")
+    out.append(array("rm_exp_t_lo", [double(lo[j] / hi[j]) for j in range(TABLE)]))
+    step = mp.log(2) / TABLE
+    out.append(f"#define RM_EXP_INV_STEP {hexa(1 / step)} /* RN(16/ln2) */")
+    out.append(f"#define RM_EXP_STEP {hexa(step)} /* RN(ln2/16) */")
+    high = mp.floor(step * mpf(2) ** 42) / mpf(2) ** 42
+    mid = mp.floor((step - high) * mpf(2) ** 82) / mpf(2) ** 82
+    out.append(f"#define RM_EXP_STEP_HI {hexa(high)} /* ln2/16 cut to a multiple of 2^-42: k times it is exact, |k| < 2^15 */")
+    out.append(f"#define RM_EXP_STEP_LO {hexa(step - high)} /* RN(ln2/16 - RM_EXP_STEP_HI) */")
+    write(__file__, "exp_tables.h", "RM_EXP_TABLES_H", "\n".join(out) + "\n")
+
+
+if __name__ == "__main__":
+    main()

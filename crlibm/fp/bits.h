@@ -1,0 +1,79 @@
+/* Bits of binary64 and binary32, formats, rules and flags. */
+#ifndef RM_FP_BITS_H
+#define RM_FP_BITS_H
+
+#include "../config.h"
+
+/* Formats. The order is that of functions.def and of every table indexed by format. */
+enum { RM_F16, RM_BF16, RM_F32, RM_F64, RM_FORMATS };
+
+/* Rounding rules: the argument of the last step (spec.md, section 1). */
+enum { RM_NEAREST, RM_TOWARD_ZERO, RM_DOWN, RM_UP };
+
+/* Exceptions that are raised when, and only when, IEEE 754 asks for it. */
+enum { RM_FLAG_INVALID = 1, RM_FLAG_DIVBYZERO = 2, RM_FLAG_OVERFLOW = 4 };
+
+#if defined(__CUDACC__)
+RM_FN uint64_t rm_bits64(double x) { return (uint64_t)__double_as_longlong(x); }
+RM_FN double rm_from_bits64(uint64_t b) { return __longlong_as_double((long long)b); }
+RM_FN uint32_t rm_bits32(float x) { return __float_as_uint(x); }
+RM_FN float rm_from_bits32(uint32_t b) { return __uint_as_float(b); }
+#else
+RM_FN uint64_t rm_bits64(double x) {
+  uint64_t b;
+  __builtin_memcpy(&b, &x, 8);
+  return b;
+}
+RM_FN double rm_from_bits64(uint64_t b) {
+  double x;
+  __builtin_memcpy(&x, &b, 8);
+  return x;
+}
+RM_FN uint32_t rm_bits32(float x) {
+  uint32_t b;
+  __builtin_memcpy(&b, &x, 4);
+  return b;
+}
+RM_FN float rm_from_bits32(uint32_t b) {
+  float x;
+  __builtin_memcpy(&x, &b, 4);
+  return x;
+}
+#endif
+
+/* x 2^k, exact when the result is a normal number. */
+RM_FN double rm_pow2(int k) { return rm_from_bits64((uint64_t)(k + 1023) << 52); } /* -1022 <= k <= 1023 */
+
+/* binary16 -> binary32, exact. A NaN stays a NaN. */
+RM_FN float rm_f16_to_f32(uint16_t h) {
+  uint32_t sign = (uint32_t)(h & 0x8000u) << 16, e = (h >> 10) & 31u, m = h & 0x3ffu;
+  if (e == 31) return rm_from_bits32(sign | 0x7f800000u | (m << 13));
+  if (e == 0) { /* m 2^-24, at most 10 bits: exact */
+    float v = (float)m * 0x1p-24f;
+    return rm_from_bits32(rm_bits32(v) | sign);
+  }
+  return rm_from_bits32(sign | ((e + 112u) << 23) | (m << 13));
+}
+RM_FN float rm_bf16_to_f32(uint16_t b) { return rm_from_bits32((uint32_t)b << 16); }
+
+/* binary32 -> binary16, round to nearest even. NaN becomes the canonical NaN. */
+RM_FN uint16_t rm_f32_to_f16(float x) {
+  uint32_t b = rm_bits32(x), a = b & 0x7fffffffu;
+  uint16_t sign = (uint16_t)((b >> 16) & 0x8000u);
+  if (a > 0x7f800000u) return 0x7e00u;
+  if (a >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* at or above 65520, the midpoint beyond the largest */
+  if (a < 0x38800000u) { /* below 2^-14: the grid is 2^-24; adding 2^-1 (ulp 2^-24) rounds to it */
+    float v = rm_from_bits32(a) + 0.5f;
+    return (uint16_t)(sign | (rm_bits32(v) - 0x3f000000u));
+  }
+  a += 0xfffu + ((a >> 13) & 1u); /* half of the 13 dropped bits, to even */
+  return (uint16_t)(sign | ((a - 0x38000000u) >> 13));
+}
+/* binary32 -> bfloat16, round to nearest even. NaN becomes the canonical NaN. */
+RM_FN uint16_t rm_f32_to_bf16(float x) {
+  uint32_t b = rm_bits32(x);
+  if ((b & 0x7fffffffu) > 0x7f800000u) return 0x7fc0u;
+  return (uint16_t)((b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* Backend of four lanes: AVX2 with FMA and F16C. */
+#ifndef RM_SIMD_AVX2_H
+#define RM_SIMD_AVX2_H
+
+#include <immintrin.h>
+
+#define RM_LANES 4
+typedef __m256d vf64;
+typedef __m256i vi64;
+typedef __m256d vm64;
+
+RM_FN vf64 vf64_load(const double *p) { return _mm256_loadu_pd(p); }
+RM_FN void vf64_store(double *p, vf64 v) { _mm256_storeu_pd(p, v); }
+RM_FN vf64 vf64_set1(double x) { return _mm256_set1_pd(x); }
+RM_FN vf64 vf64_load_f32(const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+RM_FN vf64 vf64_load_f16(const uint16_t *p) {
+  return _mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)p)));
+}
+RM_FN vf64 vf64_load_bf16(const uint16_t *p) {
+  __m128i w = _mm_cvtepu16_epi32(_mm_loadl_epi64((const __m128i *)p));
+  return _mm256_cvtps_pd(_mm_castsi128_ps(_mm_slli_epi32(w, 16)));
+}
+RM_FN void vf64_store_f32(float *p, vf64 v) { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
+RM_FN void vf64_store_f16(uint16_t *p, vf64 v) {
+  _mm_storel_epi64((__m128i *)p, _mm_cvtps_ph(_mm256_cvtpd_ps(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+RM_FN void vf64_store_bf16(uint16_t *p, vf64 v) { /* add half of the 16 dropped bits, to even */
+  __m128i b = _mm_castps_si128(_mm256_cvtpd_ps(v));
+  __m128i odd = _mm_and_si128(_mm_srli_epi32(b, 16), _mm_set1_epi32(1));
+  b = _mm_srli_epi32(_mm_add_epi32(b, _mm_add_epi32(odd, _mm_set1_epi32(0x7fff))), 16);
+  _mm_storel_epi64((__m128i *)p, _mm_packus_epi32(b, b));
+}
+
+RM_FN vf64 vf64_add(vf64 a, vf64 b) { return _mm256_add_pd(a, b); }
+RM_FN vf64 vf64_sub(vf64 a, vf64 b) { return _mm256_sub_pd(a, b); }
+RM_FN vf64 vf64_mul(vf64 a, vf64 b) { return _mm256_mul_pd(a, b); }
+RM_FN vf64 vf64_div(vf64 a, vf64 b) { return _mm256_div_pd(a, b); }
+RM_FN vf64 vf64_sqrt(vf64 a) { return _mm256_sqrt_pd(a); }
+RM_FN vf64 vf64_min(vf64 a, vf64 b) { return _mm256_min_pd(a, b); }
+RM_FN vf64 vf64_max(vf64 a, vf64 b) { return _mm256_max_pd(a, b); }
+RM_FN vf64 vf64_abs(vf64 a) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a); }
+RM_FN vf64 vf64_neg(vf64 a) { return _mm256_xor_pd(a, _mm256_set1_pd(-0.0)); }
+RM_FN vf64 vf64_mad(vf64 a, vf64 b, vf64 c) { return _mm256_fmadd_pd(a, b, c); }
+RM_FN vf64 vf64_nmad(vf64 a, vf64 b, vf64 c) { return _mm256_fnmadd_pd(a, b, c); }
+RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) { return _mm256_fmsub_pd(a, b, p); }
+RM_FN vf64 vf64_quotient(vf64 a, vf64 b) { return _mm256_div_pd(a, b); }
+
+RM_FN vi64 vi64_set1(int64_t x) { return _mm256_set1_epi64x(x); }
+RM_FN vi64 vf64_bits(vf64 a) { return _mm256_castpd_si256(a); }
+RM_FN vf64 vf64_from_bits(vi64 a) { return _mm256_castsi256_pd(a); }
+RM_FN vi64 vi64_add(vi64 a, vi64 b) { return _mm256_add_epi64(a, b); }
+RM_FN vi64 vi64_sub(vi64 a, vi64 b) { return _mm256_sub_epi64(a, b); }
+RM_FN vi64 vi64_and(vi64 a, vi64 b) { return _mm256_and_si256(a, b); }
+RM_FN vi64 vi64_or(vi64 a, vi64 b) { return _mm256_or_si256(a, b); }
+RM_FN vi64 vi64_xor(vi64 a, vi64 b) { return _mm256_xor_si256(a, b); }
+#define vi64_sll(a, n) _mm256_slli_epi64(a, n)
+#define vi64_srl(a, n) _mm256_srli_epi64(a, n)
+/* No 64-bit arithmetic shift before AVX-512: shift logically with the sign bit flipped, then take its weight back. */
+RM_FN vi64 vi64_sra_(vi64 a, int n) {
+  vi64 t = _mm256_srli_epi64(_mm256_xor_si256(a, _mm256_set1_epi64x(INT64_MIN)), n);
+  return _mm256_sub_epi64(t, _mm256_set1_epi64x((int64_t)(UINT64_C(1) << (63 - n))));
+}
+#define vi64_sra(a, n) vi64_sra_(a, n)
+/* 2^52 + 2^51 + v has v in its low bits for |v| < 2^51. */
+RM_FN vf64 vi64_to_f64(vi64 a) {
+  const __m256d magic = _mm256_set1_pd(0x1.8p52);
+  return _mm256_sub_pd(_mm256_castsi256_pd(_mm256_add_epi64(a, _mm256_castpd_si256(magic))), magic);
+}
+RM_FN vf64 vf64_copysign(vf64 m, vf64 s) {
+  const __m256d sign = _mm256_set1_pd(-0.0);
+  return _mm256_or_pd(_mm256_andnot_pd(sign, m), _mm256_and_pd(sign, s));
+}
+
+RM_FN vm64 vf64_lt(vf64 a, vf64 b) { return _mm256_cmp_pd(a, b, _CMP_LT_OQ); }
+RM_FN vm64 vf64_le(vf64 a, vf64 b) { return _mm256_cmp_pd(a, b, _CMP_LE_OQ); }
+RM_FN vm64 vf64_eq(vf64 a, vf64 b) { return _mm256_cmp_pd(a, b, _CMP_EQ_OQ); }
+RM_FN vm64 vf64_ne(vf64 a, vf64 b) { return _mm256_cmp_pd(a, b, _CMP_NEQ_UQ); }
+RM_FN vm64 vf64_unord(vf64 a, vf64 b) { return _mm256_cmp_pd(a, b, _CMP_UNORD_Q); }
+RM_FN vm64 vi64_disjoint(vi64 a, vi64 b) {
+  return _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_and_si256(a, b), _mm256_setzero_si256()));
+}
+RM_FN vm64 vi64_eq(vi64 a, vi64 b) { return _mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b)); }
+RM_FN vm64 vi64_ltu(vi64 a, vi64 b) { /* signed comparison with both sign bits flipped */
+  const __m256i s = _mm256_set1_epi64x(INT64_MIN);
+  return _mm256_castsi256_pd(_mm256_cmpgt_epi64(_mm256_xor_si256(b, s), _mm256_xor_si256(a, s)));
+}
+RM_FN vm64 vm64_and(vm64 a, vm64 b) { return _mm256_and_pd(a, b); }
+RM_FN vm64 vm64_or(vm64 a, vm64 b) { return _mm256_or_pd(a, b); }
+RM_FN vm64 vm64_andnot(vm64 a, vm64 b) { return _mm256_andnot_pd(b, a); }
+RM_FN vm64 vm64_not(vm64 a) { return _mm256_xor_pd(a, _mm256_castsi256_pd(_mm256_set1_epi64x(-1))); }
+RM_FN int vm64_none(vm64 a) { return _mm256_testz_pd(a, a); }
+RM_FN uint32_t vm64_bits(vm64 a) { return (uint32_t)_mm256_movemask_pd(a); }
+RM_FN vf64 vf64_select(vm64 m, vf64 a, vf64 b) { return _mm256_blendv_pd(b, a, m); }
+RM_FN vf64 vf64_lookup16(const double *t, vi64 i) {
+  return _mm256_i64gather_pd(t, _mm256_and_si256(i, _mm256_set1_epi64x(15)), 8);
+}
+RM_FN vi64 vi64_lookup16(const int64_t *t, vi64 i) {
+  return _mm256_i64gather_epi64((const long long *)t, _mm256_and_si256(i, _mm256_set1_epi64x(15)), 8);
+}
+
+#endif

@@ -1,0 +1,95 @@
+/* Backend of eight lanes: AVX-512 F, DQ, VL, BW with FMA and F16C. */
+#ifndef RM_SIMD_AVX512_H
+#define RM_SIMD_AVX512_H
+
+#include <immintrin.h>
+
+#define RM_LANES 8
+typedef __m512d vf64;
+typedef __m512i vi64;
+typedef __mmask8 vm64;
+
+RM_FN vf64 vf64_load(const double *p) { return _mm512_loadu_pd(p); }
+RM_FN void vf64_store(double *p, vf64 v) { _mm512_storeu_pd(p, v); }
+RM_FN vf64 vf64_set1(double x) { return _mm512_set1_pd(x); }
+RM_FN vf64 vf64_load_f32(const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+RM_FN vf64 vf64_load_f16(const uint16_t *p) {
+  return _mm512_cvtps_pd(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)));
+}
+RM_FN vf64 vf64_load_bf16(const uint16_t *p) {
+  __m256i w = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
+  return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm256_slli_epi32(w, 16)));
+}
+RM_FN void vf64_store_f32(float *p, vf64 v) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(v)); }
+RM_FN void vf64_store_f16(uint16_t *p, vf64 v) {
+  _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(_mm512_cvtpd_ps(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+RM_FN void vf64_store_bf16(uint16_t *p, vf64 v) { /* add half of the 16 dropped bits, to even */
+  __m256i b = _mm256_castps_si256(_mm512_cvtpd_ps(v));
+  __m256i odd = _mm256_and_si256(_mm256_srli_epi32(b, 16), _mm256_set1_epi32(1));
+  b = _mm256_srli_epi32(_mm256_add_epi32(b, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
+  _mm_storeu_si128((__m128i *)p, _mm256_cvtepi32_epi16(b));
+}
+
+RM_FN vf64 vf64_add(vf64 a, vf64 b) { return _mm512_add_pd(a, b); }
+RM_FN vf64 vf64_sub(vf64 a, vf64 b) { return _mm512_sub_pd(a, b); }
+RM_FN vf64 vf64_mul(vf64 a, vf64 b) { return _mm512_mul_pd(a, b); }
+RM_FN vf64 vf64_div(vf64 a, vf64 b) { return _mm512_div_pd(a, b); }
+RM_FN vf64 vf64_sqrt(vf64 a) { return _mm512_sqrt_pd(a); }
+RM_FN vf64 vf64_min(vf64 a, vf64 b) { return _mm512_min_pd(a, b); }
+RM_FN vf64 vf64_max(vf64 a, vf64 b) { return _mm512_max_pd(a, b); }
+RM_FN vf64 vf64_abs(vf64 a) { return _mm512_abs_pd(a); }
+RM_FN vf64 vf64_neg(vf64 a) { return _mm512_xor_pd(a, _mm512_set1_pd(-0.0)); }
+RM_FN vf64 vf64_mad(vf64 a, vf64 b, vf64 c) { return _mm512_fmadd_pd(a, b, c); }
+RM_FN vf64 vf64_nmad(vf64 a, vf64 b, vf64 c) { return _mm512_fnmadd_pd(a, b, c); }
+RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) { return _mm512_fmsub_pd(a, b, p); }
+
+/* rcp14 is within 2^-14 (1.5 times that for any vendor's table); a Newton step squares the error: 2^-26.8, then the
+ * quotient q = RN(a r) within 2^-26.8 + 2^-53 is corrected once with its residual: 2^-53.6 + 3 2^-53 < 2^-50. */
+RM_FN vf64 vf64_quotient(vf64 a, vf64 b) {
+  __m512d r = _mm512_rcp14_pd(b);
+  r = _mm512_fmadd_pd(r, _mm512_fnmadd_pd(b, r, _mm512_set1_pd(1.0)), r);
+  __m512d q = _mm512_mul_pd(a, r);
+  return _mm512_fmadd_pd(r, _mm512_fnmadd_pd(b, q, a), q);
+}
+
+RM_FN vi64 vi64_set1(int64_t x) { return _mm512_set1_epi64(x); }
+RM_FN vi64 vf64_bits(vf64 a) { return _mm512_castpd_si512(a); }
+RM_FN vf64 vf64_from_bits(vi64 a) { return _mm512_castsi512_pd(a); }
+RM_FN vi64 vi64_add(vi64 a, vi64 b) { return _mm512_add_epi64(a, b); }
+RM_FN vi64 vi64_sub(vi64 a, vi64 b) { return _mm512_sub_epi64(a, b); }
+RM_FN vi64 vi64_and(vi64 a, vi64 b) { return _mm512_and_si512(a, b); }
+RM_FN vi64 vi64_or(vi64 a, vi64 b) { return _mm512_or_si512(a, b); }
+RM_FN vi64 vi64_xor(vi64 a, vi64 b) { return _mm512_xor_si512(a, b); }
+#define vi64_sll(a, n) _mm512_slli_epi64(a, n)
+#define vi64_srl(a, n) _mm512_srli_epi64(a, n)
+#define vi64_sra(a, n) _mm512_srai_epi64(a, n)
+RM_FN vf64 vi64_to_f64(vi64 a) { return _mm512_cvtepi64_pd(a); }
+RM_FN vf64 vf64_copysign(vf64 m, vf64 s) { /* bit by bit: sign mask ? s : m */
+  return _mm512_castsi512_pd(_mm512_ternarylogic_epi64(_mm512_set1_epi64(INT64_MIN), _mm512_castpd_si512(s),
+                                                       _mm512_castpd_si512(m), 0xca));
+}
+
+RM_FN vm64 vf64_lt(vf64 a, vf64 b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ); }
+RM_FN vm64 vf64_le(vf64 a, vf64 b) { return _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ); }
+RM_FN vm64 vf64_eq(vf64 a, vf64 b) { return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ); }
+RM_FN vm64 vf64_ne(vf64 a, vf64 b) { return _mm512_cmp_pd_mask(a, b, _CMP_NEQ_UQ); }
+RM_FN vm64 vf64_unord(vf64 a, vf64 b) { return _mm512_cmp_pd_mask(a, b, _CMP_UNORD_Q); }
+RM_FN vm64 vi64_disjoint(vi64 a, vi64 b) { return _mm512_testn_epi64_mask(a, b); }
+RM_FN vm64 vi64_eq(vi64 a, vi64 b) { return _mm512_cmpeq_epi64_mask(a, b); }
+RM_FN vm64 vi64_ltu(vi64 a, vi64 b) { return _mm512_cmplt_epu64_mask(a, b); }
+RM_FN vm64 vm64_and(vm64 a, vm64 b) { return (vm64)(a & b); }
+RM_FN vm64 vm64_or(vm64 a, vm64 b) { return (vm64)(a | b); }
+RM_FN vm64 vm64_andnot(vm64 a, vm64 b) { return (vm64)(a & ~b); }
+RM_FN vm64 vm64_not(vm64 a) { return (vm64)~a; }
+RM_FN int vm64_none(vm64 a) { return a == 0; }
+RM_FN uint32_t vm64_bits(vm64 a) { return a; }
+RM_FN vf64 vf64_select(vm64 m, vf64 a, vf64 b) { return _mm512_mask_blend_pd(m, b, a); }
+RM_FN vf64 vf64_lookup16(const double *t, vi64 i) {
+  return _mm512_permutex2var_pd(_mm512_load_pd(t), i, _mm512_load_pd(t + 8));
+}
+RM_FN vi64 vi64_lookup16(const int64_t *t, vi64 i) {
+  return _mm512_permutex2var_epi64(_mm512_load_si512(t), i, _mm512_load_si512(t + 8));
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* Backend of two lanes: AArch64 Advanced SIMD. */
+#ifndef RM_SIMD_NEON_H
+#define RM_SIMD_NEON_H
+
+#include <arm_neon.h>
+
+#define RM_LANES 2
+typedef float64x2_t vf64;
+typedef int64x2_t vi64;
+typedef uint64x2_t vm64;
+
+RM_FN vf64 vf64_load(const double *p) { return vreinterpretq_f64_u8(vld1q_u8((const uint8_t *)p)); }
+RM_FN void vf64_store(double *p, vf64 v) { vst1q_u8((uint8_t *)p, vreinterpretq_u8_f64(v)); }
+RM_FN vf64 vf64_set1(double x) { return vdupq_n_f64(x); }
+RM_FN vf64 vf64_load_f32(const float *p) { return vcvt_f64_f32(vreinterpret_f32_u8(vld1_u8((const uint8_t *)p))); }
+RM_FN vf64 vf64_load_f16(const uint16_t *p) {
+  uint16_t h[2];
+  __builtin_memcpy(h, p, 4);
+  vf64 v = vdupq_n_f64((double)rm_f16_to_f32(h[0]));
+  return vsetq_lane_f64((double)rm_f16_to_f32(h[1]), v, 1);
+}
+RM_FN vf64 vf64_load_bf16(const uint16_t *p) {
+  uint16_t h[2];
+  __builtin_memcpy(h, p, 4);
+  vf64 v = vdupq_n_f64((double)rm_bf16_to_f32(h[0]));
+  return vsetq_lane_f64((double)rm_bf16_to_f32(h[1]), v, 1);
+}
+RM_FN void vf64_store_f32(float *p, vf64 v) { vst1_u8((uint8_t *)p, vreinterpret_u8_f32(vcvt_f32_f64(v))); }
+RM_FN void vf64_store_f16(uint16_t *p, vf64 v) {
+  float32x2_t f = vcvt_f32_f64(v);
+  uint16_t h[2] = {rm_f32_to_f16(vget_lane_f32(f, 0)), rm_f32_to_f16(vget_lane_f32(f, 1))};
+  __builtin_memcpy(p, h, 4);
+}
+RM_FN void vf64_store_bf16(uint16_t *p, vf64 v) {
+  float32x2_t f = vcvt_f32_f64(v);
+  uint16_t h[2] = {rm_f32_to_bf16(vget_lane_f32(f, 0)), rm_f32_to_bf16(vget_lane_f32(f, 1))};
+  __builtin_memcpy(p, h, 4);
+}
+
+RM_FN vf64 vf64_add(vf64 a, vf64 b) { return vaddq_f64(a, b); }
+RM_FN vf64 vf64_sub(vf64 a, vf64 b) { return vsubq_f64(a, b); }
+RM_FN vf64 vf64_mul(vf64 a, vf64 b) { return vmulq_f64(a, b); }
+RM_FN vf64 vf64_div(vf64 a, vf64 b) { return vdivq_f64(a, b); }
+RM_FN vf64 vf64_sqrt(vf64 a) { return vsqrtq_f64(a); }
+RM_FN vf64 vf64_min(vf64 a, vf64 b) { return vbslq_f64(vcltq_f64(a, b), a, b); }
+RM_FN vf64 vf64_max(vf64 a, vf64 b) { return vbslq_f64(vcgtq_f64(a, b), a, b); }
+RM_FN vf64 vf64_abs(vf64 a) { return vabsq_f64(a); }
+RM_FN vf64 vf64_neg(vf64 a) { return vnegq_f64(a); }
+RM_FN vf64 vf64_mad(vf64 a, vf64 b, vf64 c) { return vfmaq_f64(c, a, b); }
+RM_FN vf64 vf64_nmad(vf64 a, vf64 b, vf64 c) { return vfmsq_f64(c, a, b); }
+RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) { return vfmaq_f64(vnegq_f64(p), a, b); }
+RM_FN vf64 vf64_quotient(vf64 a, vf64 b) { return vdivq_f64(a, b); }
+
+RM_FN vi64 vi64_set1(int64_t x) { return vdupq_n_s64(x); }
+RM_FN vi64 vf64_bits(vf64 a) { return vreinterpretq_s64_f64(a); }
+RM_FN vf64 vf64_from_bits(vi64 a) { return vreinterpretq_f64_s64(a); }
+RM_FN vi64 vi64_add(vi64 a, vi64 b) { return vaddq_s64(a, b); }
+RM_FN vi64 vi64_sub(vi64 a, vi64 b) { return vsubq_s64(a, b); }
+RM_FN vi64 vi64_and(vi64 a, vi64 b) { return vandq_s64(a, b); }
+RM_FN vi64 vi64_or(vi64 a, vi64 b) { return vorrq_s64(a, b); }
+RM_FN vi64 vi64_xor(vi64 a, vi64 b) { return veorq_s64(a, b); }
+#define vi64_sll(a, n) vshlq_n_s64(a, n)
+#define vi64_srl(a, n) vreinterpretq_s64_u64(vshrq_n_u64(vreinterpretq_u64_s64(a), n))
+#define vi64_sra(a, n) vshrq_n_s64(a, n)
+RM_FN vf64 vi64_to_f64(vi64 a) { return vcvtq_f64_s64(a); }
+RM_FN vf64 vf64_copysign(vf64 m, vf64 s) { return vbslq_f64(vdupq_n_u64(UINT64_C(1) << 63), s, m); }
+
+RM_FN vm64 vf64_lt(vf64 a, vf64 b) { return vcltq_f64(a, b); }
+RM_FN vm64 vf64_le(vf64 a, vf64 b) { return vcleq_f64(a, b); }
+RM_FN vm64 vf64_eq(vf64 a, vf64 b) { return vceqq_f64(a, b); }
+RM_FN vm64 vf64_ne(vf64 a, vf64 b) { return veorq_u64(vceqq_f64(a, b), vdupq_n_u64(~UINT64_C(0))); }
+RM_FN vm64 vf64_unord(vf64 a, vf64 b) {
+  return veorq_u64(vandq_u64(vceqq_f64(a, a), vceqq_f64(b, b)), vdupq_n_u64(~UINT64_C(0)));
+}
+RM_FN vm64 vi64_disjoint(vi64 a, vi64 b) { return vceqzq_s64(vandq_s64(a, b)); }
+RM_FN vm64 vi64_eq(vi64 a, vi64 b) { return vceqq_s64(a, b); }
+RM_FN vm64 vi64_ltu(vi64 a, vi64 b) { return vcltq_u64(vreinterpretq_u64_s64(a), vreinterpretq_u64_s64(b)); }
+RM_FN vm64 vm64_and(vm64 a, vm64 b) { return vandq_u64(a, b); }
+RM_FN vm64 vm64_or(vm64 a, vm64 b) { return vorrq_u64(a, b); }
+RM_FN vm64 vm64_andnot(vm64 a, vm64 b) { return vbicq_u64(a, b); }
+RM_FN vm64 vm64_not(vm64 a) { return veorq_u64(a, vdupq_n_u64(~UINT64_C(0))); }
+RM_FN uint32_t vm64_bits(vm64 a) {
+  return (uint32_t)((vgetq_lane_u64(a, 0) & 1u) | ((vgetq_lane_u64(a, 1) & 1u) << 1));
+}
+RM_FN int vm64_none(vm64 a) { return (vgetq_lane_u64(a, 0) | vgetq_lane_u64(a, 1)) == 0; }
+RM_FN vf64 vf64_select(vm64 m, vf64 a, vf64 b) { return vbslq_f64(m, a, b); }
+RM_FN vf64 vf64_lookup16(const double *t, vi64 i) {
+  return vsetq_lane_f64(t[vgetq_lane_s64(i, 1) & 15], vdupq_n_f64(t[vgetq_lane_s64(i, 0) & 15]), 1);
+}
+RM_FN vi64 vi64_lookup16(const int64_t *t, vi64 i) {
+  return vsetq_lane_s64(t[vgetq_lane_s64(i, 1) & 15], vdupq_n_s64(t[vgetq_lane_s64(i, 0) & 15]), 1);
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* The SIMD vocabulary: kernels are written once over these names and compiled for every backend.
+ *
+ *   vf64, vi64, vm64   RM_LANES values of binary64, of 64-bit integers, and a lane mask
+ *
+ *   loads and stores   vf64_load vf64_store vf64_set1; from f32/f16/bf16 arrays (exact): vf64_load_f32 vf64_load_f16
+ *                      vf64_load_bf16; to them (round to nearest even, 16-bit formats through f32):
+ *                      vf64_store_f32 vf64_store_f16 vf64_store_bf16; vi64_set1
+ *   arithmetic         vf64_add sub mul div sqrt min max abs neg, vf64_mad(a,b,c) = ab+c and vf64_nmad = c-ab with one OR two
+ *                      roundings (proofs hold for both), vf64_mul_err(a,b,p) = ab-p exactly, for p = RN(ab),
+ *                      vf64_quotient(a,b) = a/b within 2^-49 relatively, for 2^-100 <= |b| <= 2^100 and |a| <= 2^100, a=0 included
+ *   min, max           of a NaN and a number: the second operand when the first is NaN; the second when it is NaN
+ *   bits               vf64_bits vf64_from_bits; vi64_add sub and or xor, vi64_sll srl sra (constant counts), vi64_to_f64 (|v| < 2^51);
+ *                      vf64_copysign(magnitude, sign)
+ *   compares           vf64_lt le eq ne unord, vi64_eq, vi64_ltu (unsigned), vi64_disjoint (a & b == 0); masks: vm64_and or andnot not none; vm64_bits: lane i in bit i
+ *   selection          vf64_select(m,a,b): a where m, else b
+ *   tables             vf64_lookup16(t, i), vi64_lookup16(t, i): t[i & 15], t 64-byte aligned
+ *
+ * All loads and stores take any alignment. A translation unit has one backend. */
+#ifndef RM_SIMD_SIMD_H
+#define RM_SIMD_SIMD_H
+
+#include "../config.h"
+#include "../fp/bits.h"
+
+#if RM_SIMD == RM_SIMD_AVX512
+#include "avx512.h"
+#elif RM_SIMD == RM_SIMD_AVX2
+#include "avx2.h"
+#elif RM_SIMD == RM_SIMD_NEON
+#include "neon.h"
+#else
+#include "scalar.h"
+#endif
+
+#endif

@@ -1,0 +1,34 @@
+/* Rounding tests: the lanes that an evaluation has not decided. Each returns every lane in which two numbers within the error
+ * bound of the evaluation could round differently. */
+#ifndef RM_SIMD_UNDECIDED_H
+#define RM_SIMD_UNDECIDED_H
+
+#include "simd.h"
+
+/* Round y to nearest in a format whose significand drops `dropped` of binary64's 53 bits, for |y| in the format's normal range
+ * or y = 0; true value closer than rel |y|, rel a power of two.
+ *
+ * A unit of y's last place is at least 2^-53 |y|, so the error is below B = rel 2^53 units. With half = 2^(dropped-1), the
+ * midpoint of two numbers of the format has `half` in the dropped bits. Adding half + B carries (half - B, half + B) into
+ * (0, 2B) modulo 2 half: a lane is undecided only if the dropped bits of the sum from 2B upwards are all zero. */
+RM_FN vm64 vf64_undecided(vf64 y, double rel, int dropped) {
+  const int64_t b = (int64_t)(rel * 0x1p53), half = INT64_C(1) << (dropped - 1);
+  const int64_t kept = (2 * half - 1) & ~(b ? 2 * b - 1 : 0); /* b = 0 only in a control build */
+  return vi64_disjoint(vi64_add(vf64_bits(y), vi64_set1(half + b)), vi64_set1(kept));
+}
+
+RM_FN vm64 vf64_undecided_f32(vf64 y, double rel) { return vf64_undecided(y, rel, 29); }
+
+/* The 16-bit formats are stored through f32 (vf64_store_f16, _bf16). The two roundings differ from one only when the f32 number
+ * is a midpoint of the 16-bit format, that is when y lies within half an f32 unit, at most 2^-24 |y|, of it. So these lanes
+ * count as undecided; every evaluation is far closer than 2^-25, hence rel = 2^-24 + 2^-25 < 2^-23 covers both. */
+RM_FN vm64 vf64_undecided_f16(vf64 y) { return vf64_undecided(y, RM_BOUND(0x1p-23), 42); }
+RM_FN vm64 vf64_undecided_bf16(vf64 y) { return vf64_undecided(y, RM_BOUND(0x1p-23), 45); }
+
+/* Round hi + lo to nearest f64, hi = RN(hi + lo), true value closer than rel |hi|, result normal. */
+RM_FN vm64 vf64_undecided_f64(vf64 hi, vf64 lo, double rel) {
+  const vf64 e = vf64_set1(rel);
+  return vf64_ne(vf64_add(hi, vf64_mad(e, hi, lo)), vf64_add(hi, vf64_nmad(e, hi, lo)));
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* repmath: status codes, threads, instruction sets, version. */
+#ifndef REPMATH_CORE_H
+#define REPMATH_CORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(RM_CFG_STATIC)
+#define RM_API
+#elif defined(_WIN32)
+#ifdef RM_CFG_BUILDING
+#define RM_API __declspec(dllexport)
+#else
+#define RM_API __declspec(dllimport)
+#endif
+#else
+#define RM_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RM_VERSION_MAJOR 0
+#define RM_VERSION_MINOR 1
+#define RM_VERSION_PATCH 0
+#define RM_VERSION "0.1.0"
+#define RM_SPEC_VERSION 1
+
+/* The bits of a binary16 and of a bfloat16 number. */
+typedef uint16_t rm_f16;
+typedef uint16_t rm_bf16;
+
+/* A status: RM_OK, or an error code in bits 0-7 and, where one argument is at fault, its position (1-based) in bits 8-15.
+ * On any error nothing has been written. */
+typedef int32_t rm_status;
+enum {
+  RM_OK = 0,
+  RM_ERR_NULL = 1,    /* a pointer is NULL while there are elements */
+  RM_ERR_SIZE = 2,    /* a negative size */
+  RM_ERR_LD = 3,      /* a leading dimension is too small */
+  RM_ERR_ENUM = 4,    /* a layout, transposition or other choice is not one of its values */
+  RM_ERR_ISA = 5,     /* REPMATH_ISA names a build that is unknown or that this CPU cannot run */
+  RM_ERR_MEMORY = 6,  /* no memory for the workspace */
+  RM_ERR_OVERLAP = 7, /* an output overlaps an input or itself */
+  RM_ERR_STATE = 8    /* a function called in the wrong state */
+};
+#define RM_STATUS(code, argument) ((rm_status)((code) | ((argument) << 8)))
+
+RM_API int rm_status_code(rm_status status);
+RM_API int rm_status_argument(rm_status status);
+/* A sentence in English; never NULL. */
+RM_API const char *rm_status_message(rm_status status);
+
+RM_API const char *rm_version(void);
+
+/* The build in use: "base", "avx2", "avx512" or "neon"; NULL when REPMATH_ISA is unusable (rm_isa_status says so). */
+RM_API const char *rm_isa(void);
+RM_API rm_status rm_isa_status(void);
+/* 1 when the library has this build and the CPU can run it. */
+RM_API int rm_isa_available(const char *name);
+
+/* Threads that one call may use: REPMATH_NUM_THREADS, OMP_NUM_THREADS or the CPUs of this process; always 1 in a
+ * forked child. The number never changes a result. */
+RM_API rm_status rm_set_num_threads(int n);
+RM_API int rm_get_num_threads(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,61 @@
+/* repmath: exact reductions. Every result is the exact sum, rounded once (spec.md, section 4). */
+#ifndef REPMATH_REDUCTIONS_H
+#define REPMATH_REDUCTIONS_H
+
+#include "core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Strides are distances between elements in BYTES, of any sign, zero included; any alignment is allowed. */
+
+/* *out = RN(sum of x[i]); +0 for n = 0. */
+RM_API rm_status rm_sum_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out);
+RM_API rm_status rm_sum_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out);
+
+/* *out = RN(sum of x[i] y[i]); +0 for n = 0. */
+RM_API rm_status rm_dot_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y, float *out);
+RM_API rm_status rm_dot_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y, double *out);
+
+enum { RM_ROW_MAJOR = 101, RM_COL_MAJOR = 102 };                   /* the values of CBLAS */
+enum { RM_NO_TRANS = 111, RM_TRANS = 112, RM_CONJ_TRANS = 113 };
+
+/* C[i,j] = RN(sum over k of op(A)[i,k] op(B)[k,j] + bias[j]), C of m x n, the sum over k terms. bias may be NULL: no such
+ * term. Leading dimensions count elements. C must not overlap A, B or bias. */
+RM_API rm_status rm_matmul_f32(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const float *a,
+                               int64_t lda, const float *b, int64_t ldb, const float *bias, float *c, int64_t ldc);
+RM_API rm_status rm_matmul_f64(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const double *a,
+                               int64_t lda, const double *b, int64_t ldb, const double *bias, double *c, int64_t ldc);
+
+/* The same over views: row and column strides in bytes, of any sign, zero included (C: no two elements may share bytes). */
+RM_API rm_status rm_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a, ptrdiff_t row_a, ptrdiff_t col_a,
+                                       const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias,
+                                       ptrdiff_t stride_bias, float *c, ptrdiff_t row_c, ptrdiff_t col_c);
+RM_API rm_status rm_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const double *a, ptrdiff_t row_a, ptrdiff_t col_a,
+                                       const double *b, ptrdiff_t row_b, ptrdiff_t col_b, const double *bias,
+                                       ptrdiff_t stride_bias, double *c, ptrdiff_t row_c, ptrdiff_t col_c);
+
+/* An exact sum held in fixed point: fed, merged and rounded; merge is exact, associative and commutative. */
+typedef struct rm_accumulator rm_accumulator;
+RM_API rm_accumulator *rm_accumulator_new(void); /* NULL when there is no memory */
+RM_API void rm_accumulator_free(rm_accumulator *acc);
+RM_API rm_status rm_accumulator_add_f32(rm_accumulator *acc, int64_t n, const float *x, ptrdiff_t stride_x);
+RM_API rm_status rm_accumulator_add_f64(rm_accumulator *acc, int64_t n, const double *x, ptrdiff_t stride_x);
+RM_API rm_status rm_accumulator_add_products_f64(rm_accumulator *acc, int64_t n, const double *x, ptrdiff_t stride_x,
+                                                 const double *y, ptrdiff_t stride_y);
+RM_API rm_status rm_accumulator_merge(rm_accumulator *into, const rm_accumulator *from);
+RM_API rm_status rm_accumulator_round_f32(const rm_accumulator *acc, float *out);
+RM_API rm_status rm_accumulator_round_f64(const rm_accumulator *acc, double *out);
+
+/* How the elements of this process's reductions were decided so far: by the fast bound, by double-double, by the accumulator. */
+typedef struct {
+  uint64_t fast, double_double, accumulator;
+} rm_reduction_stats;
+RM_API void rm_get_reduction_stats(rm_reduction_stats *out);
+RM_API void rm_reset_reduction_stats(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,9 @@
+/* repmath: correctly rounded mathematics and exact reductions. Includes everything. */
+#ifndef REPMATH_REPMATH_H
+#define REPMATH_REPMATH_H
+
+#include "core.h"
+#include "elementwise.h"
+#include "reductions.h"
+
+#endif

@@ -1,0 +1,25 @@
+/* NumPy ufuncs over the C library. Only ufuncs.c uses NumPy's C API; the Cython module calls these few functions. */
+#ifndef REPMATH_PYTHON_UFUNCS_H
+#define REPMATH_PYTHON_UFUNCS_H
+
+#include <Python.h>
+
+/* Import NumPy's C API. Returns -1 with an exception set. */
+int rm_py_import_numpy(void);
+
+/* A dict of name -> ufunc: one for each line of functions.def. NULL with an exception set. */
+PyObject *rm_py_elementwise_ufuncs(void);
+
+/* A dict of name -> gufunc: sum, dot, matmul, matmul_bias. NULL with an exception set. */
+PyObject *rm_py_reduction_gufuncs(void);
+
+/* Make arguments of this DType class become float64 in every ufunc of the dict. Returns -1 with an exception set. */
+int rm_py_promote_to_double(PyObject *ufuncs, PyObject *dtype_class);
+
+/* Add the bfloat16 loops to the ufuncs of the dict, for this DType class. Returns -1 with an exception set. */
+int rm_py_add_bfloat16(PyObject *ufuncs, PyObject *dtype_class);
+
+/* 1 when both are exact ndarrays of one and the same type, float32 or float64: nothing has to be converted. */
+int rm_py_same_float(PyObject *a, PyObject *b);
+
+#endif

@@ -1,0 +1,20 @@
+#include "../../include/repmath/core.h"
+
+int rm_status_code(rm_status status) { return status & 0xff; }
+int rm_status_argument(rm_status status) { return (status >> 8) & 0xff; }
+const char *rm_version(void) { return RM_VERSION; }
+
+const char *rm_status_message(rm_status status) {
+  switch (rm_status_code(status)) {
+    case RM_OK: return "success";
+    case RM_ERR_NULL: return "a pointer argument is NULL while there are elements to read or write";
+    case RM_ERR_SIZE: return "a size is negative or out of range";
+    case RM_ERR_LD: return "a leading dimension is smaller than the matrix needs";
+    case RM_ERR_ENUM: return "a layout, transposition or other choice is not one of its values";
+    case RM_ERR_ISA: return "REPMATH_ISA names a build that is unknown or that this CPU cannot run";
+    case RM_ERR_MEMORY: return "no memory for the workspace";
+    case RM_ERR_OVERLAP: return "an output overlaps an input or itself";
+    case RM_ERR_STATE: return "the function was called in the wrong state";
+    default: return "unknown status";
+  }
+}

@@ -1,0 +1,67 @@
+#include "threads.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+#include "../../include/repmath/core.h"
+
+static atomic_int threads_set;  /* 0: not yet decided */
+static atomic_int forked_child;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static void in_child(void) { atomic_store(&forked_child, 1); }
+static void watch_fork(void) { pthread_atfork(NULL, NULL, in_child); }
+
+/* A positive number at the start of the variable, else 0. */
+static int from_environment(const char *name) {
+  const char *text = getenv(name);
+  long n = text ? strtol(text, NULL, 10) : 0;
+  return n > 0 && n <= 4096 ? (int)n : 0;
+}
+
+static int cpus_of_process(void) {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+#endif
+  return 1;
+}
+
+int rm_get_num_threads(void) {
+  int n = atomic_load(&threads_set);
+  if (n == 0) {
+    n = from_environment("REPMATH_NUM_THREADS");
+    if (n == 0) n = from_environment("OMP_NUM_THREADS");
+    if (n == 0) n = cpus_of_process();
+    atomic_store(&threads_set, n);
+  }
+  return n;
+}
+
+rm_status rm_set_num_threads(int n) {
+  if (n < 1 || n > 4096) return RM_STATUS(RM_ERR_SIZE, 1);
+  atomic_store(&threads_set, n);
+  return RM_OK;
+}
+
+int rm_threads_for(int64_t chunks) {
+#if defined(_OPENMP)
+  if (chunks < 2) return 1;
+  pthread_once(&fork_once, watch_fork);
+  if (atomic_load(&forked_child) || omp_in_parallel()) return 1;
+  int n = rm_get_num_threads();
+  return chunks < n ? (int)chunks : n;
+#else
+  (void)chunks;
+  (void)fork_once;
+  (void)watch_fork;
+  return 1;
+#endif
+}

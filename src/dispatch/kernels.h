@@ -1,0 +1,36 @@
+/* The kernel table: what each ISA build provides. One const instance per build, chosen once at run time. */
+#ifndef RM_DISPATCH_KERNELS_H
+#define RM_DISPATCH_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../crlibm/fp/bits.h"
+
+/* Functions in the order of functions.def. */
+enum {
+#define RM_FUNCTION(name, NAME, hard, doc) RM_FN_##name,
+#include "../../crlibm/functions.def"
+#undef RM_FUNCTION
+  RM_FN_COUNT
+};
+
+/* y[i] = RN(f(x[i])) for n elements; sx and sy are distances between elements in bytes. Returns RM_FLAG_* bits.
+ * The caller has put the floating-point environment right. */
+typedef uint32_t rm_map_fn(int64_t n, const char *x, ptrdiff_t sx, char *y, ptrdiff_t sy);
+
+#include "../blas/kernels.h"
+#include "../reduce/kernels.h"
+
+struct rm_kernels {
+  const char *name;
+  rm_map_fn *const (*map)[RM_FORMATS]; /* map[function][format] */
+  const struct rm_reduce_kernels *reduce;
+  const struct rm_blas_kernels *blas;
+};
+
+/* The table in use: chosen at the first call from the CPU and REPMATH_ISA. NULL when REPMATH_ISA names an unknown or
+ * unavailable build; rm_isa_error then says which. */
+const struct rm_kernels *rm_kernels_get(void);
+
+#endif

@@ -1,0 +1,108 @@
+/* One loop per function and format over the kernels of crlibm/<function>. Included by loops.c only.
+ *
+ * A kernel gives, for a vector of inputs, a result and the lanes that it leaves open:
+ *   vf64 rm_<f>_eval(vf64 x)                         binary64 evaluation, error below RM_<F>_F32_ERR
+ *   void rm_<f>_dd(vf64 x, vf64 *hi, vf64 *lo)       double-double evaluation, error below RM_<F>_F64_ERR
+ *   vm64 rm_<f>_special(vf64 x, int format)          lanes outside the domain of either, for results in this format
+ * The block loop stores results and tests one mask; only flagged lanes are computed again, by rm_slow_table. */
+#ifndef RM_ELEMENTWISE_MAP_H
+#define RM_ELEMENTWISE_MAP_H
+
+#include "slow.h"
+
+enum { RM_BUFFER = 256 }; /* elements of a strided array that are gathered at a time; a multiple of 2 RM_LANES */
+
+#define RM_DEFINE_MAP(fmt, FMT, type, load, store)                                                                        \
+  typedef vm64 rm_step_##fmt(vf64 x, vf64 *y);                                                                            \
+                                                                                                                          \
+  /* The lanes of `mask` again, by the slow path. x is passed by value: y may be the array that it came from. */          \
+  RM_COLD uint32_t redo_##fmt(vf64 x, uint32_t mask, type *y, int function) {                                             \
+    double xs[RM_LANES];                                                                                                  \
+    uint32_t flags = 0;                                                                                                   \
+    vf64_store(xs, x);                                                                                                    \
+    for (int i = 0; i < RM_LANES; i++)                                                                                    \
+      if (mask >> i & 1u) {                                                                                               \
+        uint64_t bits = rm_slow_table[function](xs[i], FMT, RM_NEAREST, &flags);                                          \
+        __builtin_memcpy(y + i, &bits, sizeof(type)); /* little endian */                                                 \
+      }                                                                                                                   \
+    return flags;                                                                                                         \
+  }                                                                                                                       \
+                                                                                                                          \
+  RM_FN uint32_t map_contiguous_##fmt(rm_step_##fmt *step, int function, int64_t n, const type *x, type *y) {             \
+    uint32_t flags = 0;                                                                                                   \
+    int64_t i = 0;                                                                                                        \
+    for (; i + 2 * RM_LANES <= n; i += 2 * RM_LANES) {                                                                    \
+      vf64 x0 = load(x + i), x1 = load(x + i + RM_LANES), y0, y1;                                                         \
+      vm64 m0 = step(x0, &y0), m1 = step(x1, &y1);                                                                        \
+      store(y + i, y0);                                                                                                   \
+      store(y + i + RM_LANES, y1);                                                                                        \
+      if (RM_UNLIKELY(!vm64_none(vm64_or(m0, m1)))) {                                                                     \
+        flags |= redo_##fmt(x0, vm64_bits(m0), y + i, function);                                                          \
+        flags |= redo_##fmt(x1, vm64_bits(m1), y + i + RM_LANES, function);                                               \
+      }                                                                                                                   \
+    }                                                                                                                     \
+    while (i < n) { /* the tail, in a padded vector */                                                                    \
+      int count = n - i < RM_LANES ? (int)(n - i) : RM_LANES;                                                             \
+      type in[RM_LANES] = {0}, out[RM_LANES];                                                                             \
+      __builtin_memcpy(in, x + i, (size_t)count * sizeof(type));                                                          \
+      vf64 x0 = load(in), y0;                                                                                             \
+      uint32_t mask = vm64_bits(step(x0, &y0)) & ((1u << count) - 1u);                                                    \
+      store(out, y0);                                                                                                     \
+      if (RM_UNLIKELY(mask)) flags |= redo_##fmt(x0, mask, out, function);                                                \
+      __builtin_memcpy(y + i, out, (size_t)count * sizeof(type));                                                         \
+      i += count;                                                                                                         \
+    }                                                                                                                     \
+    return flags;                                                                                                         \
+  }                                                                                                                       \
+                                                                                                                          \
+  RM_FN uint32_t map_##fmt(rm_step_##fmt *step, int function, int64_t n, const char *x, ptrdiff_t sx, char *y,            \
+                           ptrdiff_t sy) {                                                                                \
+    if (sx == sizeof(type) && sy == sizeof(type))                                                                         \
+      return map_contiguous_##fmt(step, function, n, (const type *)(const void *)x, (type *)(void *)y);                   \
+    uint32_t flags = 0;                                                                                                   \
+    type buffer[RM_BUFFER];                                                                                               \
+    for (int64_t i = 0; i < n; i += RM_BUFFER) {                                                                          \
+      int64_t count = n - i < RM_BUFFER ? n - i : RM_BUFFER;                                                              \
+      for (int64_t j = 0; j < count; j++) __builtin_memcpy(buffer + j, x + (i + j) * sx, sizeof(type));                   \
+      flags |= map_contiguous_##fmt(step, function, count, buffer, buffer);                                               \
+      for (int64_t j = 0; j < count; j++) __builtin_memcpy(y + (i + j) * sy, buffer + j, sizeof(type));                   \
+    }                                                                                                                     \
+    return flags;                                                                                                         \
+  }
+
+RM_DEFINE_MAP(f16, RM_F16, uint16_t, vf64_load_f16, vf64_store_f16)
+RM_DEFINE_MAP(bf16, RM_BF16, uint16_t, vf64_load_bf16, vf64_store_bf16)
+RM_DEFINE_MAP(f32, RM_F32, float, vf64_load_f32, vf64_store_f32)
+RM_DEFINE_MAP(f64, RM_F64, double, vf64_load, vf64_store)
+
+/* The four loops of one function. The steps are inlined into the loops. */
+#define RM_MAP_FUNCTION(name, NAME)                                                                                       \
+  RM_FN vm64 step_##name##_f16(vf64 x, vf64 *y) {                                                                         \
+    *y = rm_##name##_eval(x);                                                                                             \
+    return vm64_or(rm_##name##_special(x, RM_F16), vf64_undecided_f16(*y));                                               \
+  }                                                                                                                       \
+  RM_FN vm64 step_##name##_bf16(vf64 x, vf64 *y) {                                                                        \
+    *y = rm_##name##_eval(x);                                                                                             \
+    return vm64_or(rm_##name##_special(x, RM_BF16), vf64_undecided_bf16(*y));                                             \
+  }                                                                                                                       \
+  RM_FN vm64 step_##name##_f32(vf64 x, vf64 *y) {                                                                         \
+    *y = rm_##name##_eval(x);                                                                                             \
+    return vm64_or(rm_##name##_special(x, RM_F32), vf64_undecided_f32(*y, RM_##NAME##_F32_ERR));                          \
+  }                                                                                                                       \
+  RM_FN vm64 step_##name##_f64(vf64 x, vf64 *y) {                                                                         \
+    vf64 hi, lo;                                                                                                          \
+    rm_##name##_dd(x, &hi, &lo);                                                                                          \
+    *y = hi;                                                                                                              \
+    return vm64_or(rm_##name##_special(x, RM_F64), vf64_undecided_f64(hi, lo, RM_##NAME##_F64_ERR));                      \
+  }                                                                                                                       \
+  RM_MAP_ENTRY(name, f16)                                                                                                 \
+  RM_MAP_ENTRY(name, bf16)                                                                                                \
+  RM_MAP_ENTRY(name, f32)                                                                                                 \
+  RM_MAP_ENTRY(name, f64)
+
+#define RM_MAP_ENTRY(name, fmt)                                                                                           \
+  static uint32_t map_##name##_##fmt(int64_t n, const char *x, ptrdiff_t sx, char *y, ptrdiff_t sy) {                     \
+    return map_##fmt(step_##name##_##fmt, RM_FN_##name, n, x, sx, y, sy);                                                 \
+  }
+
+#endif

@@ -1,0 +1,52 @@
+/* The superaccumulator: an exact fixed-point sum of binary64 values and of products of two binary64 values.
+ *
+ * Method: Kulisch's long accumulator, with digits of 32 bits in 64-bit limbs so that carries may wait. Every width follows
+ * from the two exponents below. It is the last tier of every reduction: it always decides. */
+#ifndef RM_REDUCE_SUPERACCUMULATOR_H
+#define RM_REDUCE_SUPERACCUMULATOR_H
+
+#include <stdint.h>
+
+#include "../../crlibm/fp/bits.h"
+
+/* Finite binary64 numbers are multiples of 2^RM_ACC_EMIN and smaller than 2^RM_ACC_EMAX in magnitude. */
+#define RM_ACC_EMIN (-1074)
+#define RM_ACC_EMAX 1024
+
+enum {
+  RM_ACC_DIGIT_BITS = 32,
+  RM_ACC_HEADROOM = 64, /* log2 of the number of largest products that may be added */
+  /* digits below the binary point, which products (multiples of 2^(2 EMIN)) need; digits above it */
+  RM_ACC_FRACTION = (-2 * RM_ACC_EMIN + RM_ACC_DIGIT_BITS - 1) / RM_ACC_DIGIT_BITS,
+  RM_ACC_INTEGER = (2 * RM_ACC_EMAX + RM_ACC_HEADROOM + RM_ACC_DIGIT_BITS - 1) / RM_ACC_DIGIT_BITS,
+  RM_ACC_DIGITS = RM_ACC_FRACTION + RM_ACC_INTEGER,
+  RM_ACC_ONE = RM_ACC_FRACTION * RM_ACC_DIGIT_BITS, /* position of the bit of weight 2^0 */
+  RM_ACC_MAX_PENDING = 1 << 30                      /* |limb| < 2^32 + 2^30 2^32 < 2^63 */
+};
+
+/* Classes of terms that have been seen. */
+enum { RM_ACC_QNAN = 1, RM_ACC_SNAN = 2, RM_ACC_PINF = 4, RM_ACC_NINF = 8, RM_ACC_ZERO_INF = 16 };
+
+typedef struct {
+  int64_t digit[RM_ACC_DIGITS]; /* value: sum of digit[i] 2^(32 i - RM_ACC_ONE) */
+  uint32_t pending;             /* additions to any limb since carries were last propagated */
+  uint32_t classes;
+} rm_superaccumulator;
+
+void rm_superacc_clear(rm_superaccumulator *acc);
+void rm_superacc_add(rm_superaccumulator *acc, double x);
+void rm_superacc_add_f32(rm_superaccumulator *acc, float x); /* as rm_superacc_add, and sees signalling NaNs */
+void rm_superacc_add_product(rm_superaccumulator *acc, double x, double y);
+void rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from);
+
+/* RN of the total (spec.md, sections 1, 2 and 4) to binary32 or binary64; *flags gets RM_FLAG_* bits ORed in. */
+float rm_superacc_round_f32(const rm_superaccumulator *acc, uint32_t *flags);
+double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags);
+
+/* Whether this NaN signals. A conversion quiets, so it is asked of the bits in memory. */
+static inline int rm_is_snan32(uint32_t b) { return (b & 0x7fffffffu) > 0x7f800000u && !(b & 0x00400000u); }
+static inline int rm_is_snan64(uint64_t b) {
+  return (b & 0x7fffffffffffffffu) > 0x7ff0000000000000u && !(b & 0x0008000000000000u);
+}
+
+#endif
