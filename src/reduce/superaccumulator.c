@@ -32,7 +32,7 @@ static void add_integer(rm_superaccumulator *acc, int negative, u128 m, int posi
 }
 
 /* A finite number is (-1)^sign significand 2^(exponent): the integer significand and its exponent. */
-static uint64_t significand(uint64_t bits, int *exponent) {
+static uint64_t integer_significand(uint64_t bits, int *exponent) {
   int e = (int)((bits >> 52) & 0x7ff);
   *exponent = (e ? e : 1) - 1075;
   return (bits & 0xfffffffffffffu) | ((uint64_t)(e != 0) << 52);
@@ -50,7 +50,7 @@ void rm_superacc_add(rm_superaccumulator *acc, double x) {
     return;
   }
   int e;
-  uint64_t m = significand(b, &e);
+  uint64_t m = integer_significand(b, &e);
   add_integer(acc, (int)(b >> 63), m, e + RM_ACC_ONE);
 }
 
@@ -82,7 +82,7 @@ void rm_superacc_add_product(rm_superaccumulator *acc, double x, double y) {
     return;
   }
   int ex, ey;
-  uint64_t mx = significand(bx, &ex), my = significand(by, &ey);
+  uint64_t mx = integer_significand(bx, &ex), my = integer_significand(by, &ey);
   add_integer(acc, (int)((bx ^ by) >> 63), (u128)mx * my, ex + ey + RM_ACC_ONE); /* 106 bits */
 }
 
@@ -115,7 +115,7 @@ static uint64_t round_magnitude(uint64_t m, int e, int sticky, const format *f) 
   kept += rest > half || (rest == half && (sticky || (kept & 1)));
   /* A normal result has its leading bit in kept, which adds one to the exponent field; so does a carry. */
   uint64_t exponent = (uint64_t)(quantum - f->least);
-  if (exponent >= (uint64_t)f->infinity) return (uint64_t)f->infinity << f->fraction;
+  if (exponent >= (uint64_t)f->infinity - 1) return (uint64_t)f->infinity << f->fraction;
   return (exponent << f->fraction) + kept;
 }
 

@@ -1,0 +1,9 @@
+/* How many results each tier has decided, for the process. Counters are added to once per call or block. */
+#ifndef RM_REDUCE_STATS_H
+#define RM_REDUCE_STATS_H
+
+#include <stdint.h>
+
+void rm_stats_add(int64_t fast, int64_t double_double, int64_t accumulator);
+
+#endif

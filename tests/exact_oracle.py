@@ -1,0 +1,96 @@
+"""Exact sums by integers, rounded once: an oracle that shares nothing with the library.
+
+Terms are turned into Python integers in units of 2^-2148 (the lowest bit of a product of binary64 numbers), added, and the
+total is rounded by integer arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+UNIT = 2148
+FORMATS = {  # name: (numpy type, unsigned type, fraction bits, least exponent, infinity field, sign shift)
+    "f32": (np.float32, np.uint32, 23, -149, 0xFF, 31),
+    "f64": (np.float64, np.uint64, 52, -1074, 0x7FF, 63),
+}
+CANONICAL_NAN = {"f32": 0x7FC00000, "f64": 0x7FF8000000000000}
+
+
+def to_units(x: float) -> int:
+    """The integer x * 2^2148."""
+    n, d = float(x).as_integer_ratio()
+    return (n << UNIT) // d
+
+
+def round_units(total: int, fmt: str) -> int:
+    """The bits of RN(total * 2^-2148)."""
+    _, _, fraction, least, infinity, sign_shift = FORMATS[fmt]
+    if total == 0:
+        return 0
+    sign = (1 << sign_shift) if total < 0 else 0
+    m = abs(total)
+    exponent = m.bit_length() - 1 - UNIT
+    quantum = max(exponent - fraction, least)
+    drop = quantum + UNIT
+    kept, rest = divmod(m, 1 << drop)
+    half = 1 << (drop - 1)
+    if rest > half or (rest == half and kept & 1):
+        kept += 1
+    bits = ((quantum - least) << fraction) + kept
+    return sign | min(bits, infinity << fraction)
+
+
+def exact_bits(terms, fmt: str) -> int:
+    """terms: numbers, or pairs whose product is the term. The bits that the specification asks for."""
+    total, plus, minus, nan = 0, False, False, False
+    for term in terms:
+        x, y = term if isinstance(term, tuple) else (term, 1.0)
+        x, y = float(x), float(y)
+        if math.isfinite(x) and math.isfinite(y):
+            (nx, dx), (ny, dy) = x.as_integer_ratio(), y.as_integer_ratio()
+            total += (nx * ny << UNIT) // (dx * dy)
+            continue
+        with np.errstate(all="ignore"):
+            p = math.nan if (x == 0 or y == 0) else x * y
+        nan |= math.isnan(p)
+        plus |= p == math.inf
+        minus |= p == -math.inf
+    infinity = FORMATS[fmt][4] << FORMATS[fmt][2]
+    if nan or (plus and minus):
+        return CANONICAL_NAN[fmt]
+    if plus or minus:
+        return infinity | (int(minus) << FORMATS[fmt][5])
+    return round_units(total, fmt)
+
+
+def bits_of(value, fmt: str) -> int:
+    return int(np.asarray(value, FORMATS[fmt][0]).view(FORMATS[fmt][1]))
+
+
+def matmul_bits(a: np.ndarray, b: np.ndarray, fmt: str, bias: np.ndarray | None = None) -> np.ndarray:
+    """The bits of the exact product of two finite matrices, by scaled integers in object arrays."""
+    kind, unsigned = FORMATS[fmt][:2]
+
+    def scaled(x):  # an object array of integers and the power of two they are in units of
+        x = np.asarray(x, np.float64)
+        fraction, exponent = np.frexp(x)
+        low = int(exponent[x != 0].min()) - 53 if (x != 0).any() else 0
+        m = (fraction * 2.0**53).astype(np.int64).astype(object)
+        shift = np.where(x != 0, exponent - 53 - low, 0).astype(object)
+        return m << shift if x.size else m, low
+
+    with np.errstate(all="ignore"):
+        ia, la = scaled(a)
+        ib, lb = scaled(b)
+        total = ia.dot(ib) if a.shape[1] else np.zeros((a.shape[0], b.shape[1]), object)
+        shift = UNIT + la + lb
+        out = np.empty(total.shape, unsigned)
+        extra = [to_units(v) for v in bias] if bias is not None else [0] * total.shape[1]
+        for i in range(total.shape[0]):
+            for j in range(total.shape[1]):
+                t = int(total[i, j])
+                t = t << shift if shift >= 0 else t >> -shift  # below 2^-2148 there is nothing to lose
+                out[i, j] = round_units(t + extra[j], fmt)
+    return out
