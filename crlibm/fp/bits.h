@@ -41,6 +41,13 @@ RM_FN float rm_from_bits32(uint32_t b) {
 }
 #endif
 
+/* The number of zero bits above the highest one, x != 0. */
+#if defined(__CUDACC__)
+RM_FN int rm_clz64(uint64_t x) { return __clzll((long long)x); }
+#else
+RM_FN int rm_clz64(uint64_t x) { return __builtin_clzll(x); }
+#endif
+
 /* x 2^k, exact when the result is a normal number. */
 RM_FN double rm_pow2(int k) { return rm_from_bits64((uint64_t)(k + 1023) << 52); } /* -1022 <= k <= 1023 */
 

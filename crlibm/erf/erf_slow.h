@@ -1,0 +1,30 @@
+/* erf, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+#ifndef RM_ERF_SLOW_H
+#define RM_ERF_SLOW_H
+
+#include "erf_wide.h"
+
+RM_COLD uint64_t rm_erf_slow(double x, int format, int rule, uint32_t *flags) {
+  const int negative = (int)(rm_bits64(x) >> 63);
+  const uint64_t sign = negative ? rm_sign_bit(format) : 0;
+  const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
+  if (x != x) return rm_nan_bits(format);
+  if (size == 0.0) return sign;
+  if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_one_bits(format) | sign;
+  /* 1 - erf x < exp(-x^2)/(x sqrt(pi)); at 5.9375 that is 2^-50.86/10.52 < 2^-54.2, less than 2^-54, a quarter of the ulp of 1. */
+  if (size >= 5.9375) return rm_round_beside(negative ? -1.0 : 1.0, 0, format, rule, flags);
+
+  /* MIDDLE TIER: the one place where the double-double evaluation plugs in. */
+#if defined(RM_ERF_DD_ERR) && !defined(RM_CFG_NO_DD)
+  double hi, lo;
+  int undecided;
+  if (size >= 0x1p-900) { /* below, lo may have lost bits to underflow */
+    rm_erf_dd(x, &hi, &lo);
+    uint64_t bits = rm_round_dd(hi, lo, 0, RM_BOUND(RM_ERF_DD_ERR), format, rule, flags, &undecided);
+    if (!undecided) return bits;
+  }
+#endif
+  return rm_erf_wide_round(x, format, rule, flags);
+}
+
+#endif

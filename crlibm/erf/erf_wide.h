@@ -1,0 +1,66 @@
+/* erf in wide fixed point (fp/wide.h): a value with a stated error, and the correctly rounded result from it. */
+#ifndef RM_ERF_WIDE_H
+#define RM_ERF_WIDE_H
+
+#include "../exp/exp_wide.h"
+
+/* v 2^scale = |erf x| for 0 < |x| <= 6, 0.1 < v < 2.3; v within *err units. Returns the scale.
+ *
+ * erf x = x C exp(-y) S, C = 2/sqrt(pi), y = x^2, S = sum of T_k, T_k = (2y)^k/(2k+1)!! (DLMF 7.6.2): all terms positive, and
+ * the factor x is kept apart as m 2^scale, 1 <= m < 2, so tiny arguments lose nothing.
+ *
+ * Errors in units. y is 2 short at most (within the 8 that rm_exp_wide allows), w = 2y 4 short. The effect on S is
+ * 4 sum k T_k/w = 4 sum k/(2k+1) T_(k-1) < 2 S. A step
+ * T_k = T_(k-1) w/(2k+1) adds c = (n+1)/3 + 1; T_j takes it over times T_j/T_k, and because the ratios of successive terms fall,
+ * sum_j>=k T_j/T_k <= S/T_0 = S. With N terms: S (N c + 2). The loop ends when T is computed as 0 and the ratio is at
+ * most 1/2; the true T is then below 1 + N c (T_j/T_k <= 1 for a last term, the smallest), and so is the rest of the series.
+ * Altogether S (2 N c + 3) =: S B.
+ * With f 2^-k = exp(-y), S' = S 2^-k is cut by a unit: within S' B + 1, and S' <= sqrt(pi)/2 exp(y) erf(x)/x 2^-k <= 2, as
+ * exp(y) 2^-k = f <= 2.01 and sqrt(pi)/2 erf(x)/x <= 1. The product f S' = g/C, at most 1, is off by f (S' B + 1) + S' E + n + 1
+ * <= 1.01 B + 2 + 2.01 E + n + 1, C by one unit, times C < 1.13, times m < 2, each product n + 1: below
+ * 2.3 (1.01 B + 2.01 E + n + 3) + 3.3 (n + 2) <= 3 B + 5 E + 6 n + 14. */
+RM_FN int rm_erf_wide(uint64_t *v, double x, int n, uint64_t *err) {
+  uint64_t y[RM_WIDE_LIMBS], m[RM_WIDE_LIMBS], t[RM_WIDE_LIMBS], s[RM_WIDE_LIMBS], f[RM_WIDE_LIMBS];
+  int e;
+  rm_split_double(x, &e);
+  e += 52;
+  rm_wide_from_double(m, x, -e, n);
+  /* y from the exact square of 106 bits, in two halves; below 2^-64 n it is 0 (within a unit). */
+  int e2;
+  const uint64_t a = rm_split_double(x, &e2);
+  const rm_u128 square = (rm_u128)a * a;
+  rm_wide_from_integer(y, (uint64_t)(square >> 64), 2 * e2 + 64, n);
+  rm_wide_from_integer(t, (uint64_t)square, 2 * e2, n);
+  rm_wide_add(y, y, t, n);
+  const int k = rm_exp_wide(f, y, 1, n);
+
+  rm_wide_double(y, y, n); /* w */
+  rm_wide_set(t, 1, n);
+  rm_wide_set(s, 1, n);
+  uint64_t j = 3;
+  while (rm_wide_length(t, n) > 0 || 2 * (y[n] + 1) > j) {
+    rm_wide_mul(t, t, y, n);
+    rm_wide_div_small(t, t, j, n);
+    rm_wide_add(s, s, t, n);
+    j += 2;
+  }
+  rm_wide_shift_down(s, s, -k, n); /* k <= -1 */
+  rm_wide_mul(v, f, s, n);
+  rm_wide_mul(v, v, rm_wide_2_sqrtpi + (RM_WIDE_TABLE_LIMBS - 1 - n), n);
+  rm_wide_mul(v, v, m, n);
+  const uint64_t b = j * (uint64_t)(n + 4) / 3 + 4; /* N <= j/2 */
+  *err = 3 * b + 5 * rm_exp_wide_err(n) + 6 * (uint64_t)n + 14;
+  return e;
+}
+
+/* erf(x) correctly rounded, for 0 < |x| <= 6. */
+RM_COLD uint64_t rm_erf_wide_round(double x, int format, int rule, uint32_t *flags) {
+  uint64_t v[RM_WIDE_LIMBS], err, result = 0;
+  for (int n = RM_WIDE_FIRST; n <= RM_WIDE_MAX; n *= 2) {
+    int e = rm_erf_wide(v, x, n, &err);
+    if (rm_wide_round(x < 0.0, v, e, err, n, format, rule, flags, &result)) break;
+  }
+  return result;
+}
+
+#endif

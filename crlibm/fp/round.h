@@ -1,0 +1,167 @@
+/* The one rounding step: a real number, known exactly or up to an error, to the bits of a format under a rule.
+ *
+ * Everything here is integer arithmetic on magnitudes: value = (-1)^negative m 2^e. Overflow and gradual underflow are those
+ * of IEEE 754; RM_FLAG_OVERFLOW is raised when the value rounded with an unbounded exponent exceeds the largest finite number. */
+#ifndef RM_FP_ROUND_H
+#define RM_FP_ROUND_H
+
+#include "bits.h"
+
+typedef unsigned __int128 rm_u128;
+
+/* A format: bits of the significand (the hidden one included), least and greatest exponent of a normal number. */
+RM_FN int rm_precision(int format) { return format == RM_F64 ? 53 : format == RM_F32 ? 24 : format == RM_F16 ? 11 : 8; }
+RM_FN int rm_emax(int format) { return format == RM_F64 ? 1023 : format == RM_F16 ? 15 : 127; }
+RM_FN int rm_emin(int format) { return 1 - rm_emax(format); }
+
+/* Named values, as bits of the format. */
+RM_FN uint64_t rm_sign_bit(int format) { return UINT64_C(1) << (format == RM_F64 ? 63 : format == RM_F32 ? 31 : 15); }
+RM_FN uint64_t rm_infinity_bits(int format) {
+  return (uint64_t)(2 * rm_emax(format) + 1) << (rm_precision(format) - 1);
+}
+RM_FN uint64_t rm_nan_bits(int format) { /* the canonical one */
+  return rm_infinity_bits(format) | UINT64_C(1) << (rm_precision(format) - 2);
+}
+RM_FN uint64_t rm_max_finite_bits(int format) { return rm_infinity_bits(format) - 1; }
+RM_FN uint64_t rm_one_bits(int format) { return (uint64_t)rm_emax(format) << (rm_precision(format) - 1); }
+
+/* The value of bits of a format, exact. */
+RM_FN double rm_to_double(uint64_t bits, int format) {
+  if (format == RM_F64) return rm_from_bits64(bits);
+  if (format == RM_F32) return (double)rm_from_bits32((uint32_t)bits);
+  if (format == RM_F16) return (double)rm_f16_to_f32((uint16_t)bits);
+  return (double)rm_bf16_to_f32((uint16_t)bits);
+}
+
+/* |x| = m 2^e with 2^52 <= m < 2^53, for finite x != 0. */
+RM_FN uint64_t rm_split_double(double x, int *e) {
+  uint64_t b = rm_bits64(x) & UINT64_C(0x7fffffffffffffff), m = b & UINT64_C(0xfffffffffffff);
+  int biased = (int)(b >> 52);
+  if (biased == 0) {
+    int s = rm_clz64(m) - 11;
+    *e = -1074 - s;
+    return m << s;
+  }
+  *e = biased - 1075;
+  return m | UINT64_C(1) << 52;
+}
+
+RM_FN int rm_clz128(rm_u128 m) {
+  uint64_t high = (uint64_t)(m >> 64);
+  return high ? rm_clz64(high) : 64 + rm_clz64((uint64_t)m);
+}
+
+/* What a result beyond the largest finite number becomes. */
+RM_FN uint64_t rm_overflow(int negative, int format, int rule, uint32_t *flags) {
+  int away = rule == RM_NEAREST || (rule == RM_UP && !negative) || (rule == RM_DOWN && negative);
+  *flags |= RM_FLAG_OVERFLOW;
+  return (away ? rm_infinity_bits(format) : rm_max_finite_bits(format)) | (negative ? rm_sign_bit(format) : 0);
+}
+
+/* (-1)^negative m 2^e, m != 0, rounded once.
+ *
+ * Jamming: every boundary of rounding (a number of the format or a midpoint of two) has at most 54 significant bits. So a
+ * number that lies strictly between the integers m and m+1, in units of 2^e, with m of at least 56 bits, may be passed as
+ * m | 1: no boundary separates the two. */
+RM_FN uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, int rule, uint32_t *flags) {
+  const int p = rm_precision(format), emin = rm_emin(format);
+  const int top = 127 - rm_clz128(m);
+  int64_t exponent = e + top; /* 2^exponent <= value < 2^(exponent+1) */
+  uint64_t q, bits;
+  int half, below, up;
+  if (exponent > rm_emax(format)) return rm_overflow(negative, format, rule, flags);
+  if (exponent < emin) exponent = emin;
+  int64_t s = exponent - (p - 1) - e; /* the quantum is 2^s units */
+  if (s > top + 1) {                  /* below half a quantum */
+    q = 0;
+    half = 0;
+    below = 1;
+  } else if (s <= 0) { /* exact; top - s <= p-1, so it fits */
+    q = (uint64_t)m << -s;
+    half = below = 0;
+  } else { /* s <= 128; two shifts, since one by 128 is undefined */
+    rm_u128 h = m >> (s - 1);
+    q = (uint64_t)(h >> 1);
+    half = (int)(h & 1);
+    below = (h << (s - 1)) != m;
+  }
+  if (rule == RM_NEAREST)
+    up = half & (below | (int)(q & 1));
+  else
+    up = (half | below) & (rule == (negative ? RM_DOWN : RM_UP));
+  /* q has its hidden bit when the result is normal: it adds one to the exponent field. A carry does the same. */
+  bits = ((uint64_t)(exponent - emin) << (p - 1)) + q + (uint64_t)up;
+  if (bits >= rm_infinity_bits(format)) return rm_overflow(negative, format, rule, flags);
+  return bits | (negative ? rm_sign_bit(format) : 0);
+}
+
+/* The same for a value strictly within (m-err, m+err) 2^e; err = 0 means exactly m 2^e. *undecided becomes 1, and the
+ * result and the flags mean nothing, when the ends of the interval do not round alike; else 0. */
+RM_FN uint64_t rm_round_bits(int negative, rm_u128 m, int64_t e, rm_u128 err, int format, int rule, uint32_t *flags,
+                             int *undecided) {
+  uint32_t low_flags = 0, high_flags = 0;
+  uint64_t low, high;
+  *undecided = 0;
+  if (err == 0) return rm_round_exact(negative, m, e, format, rule, flags);
+  *undecided = 1;
+  if (err >= m) return 0;
+  /* Two free bits at the top; then a unit is far below every boundary, and m-err+1/2 lies with m-err+anything in (0,1). */
+  int s = rm_clz128(m) - 2;
+  if (s >= 0) {
+    m <<= s;
+    if (err >> (126 - s)) return 0;
+    err <<= s;
+  } else { /* the value is within (m'-err', m'+err') for m' = floor(m 2^s) and err' = floor(err 2^s) + 2 */
+    m >>= -s;
+    err = (err >> -s) + 2;
+  }
+  if (err >= m) return 0;
+  low = rm_round_exact(negative, 2 * (m - err) + 1, e - s - 1, format, rule, &low_flags);
+  high = rm_round_exact(negative, 2 * (m + err) - 1, e - s - 1, format, rule, &high_flags);
+  if (low != high || low_flags != high_flags) return 0;
+  *undecided = 0;
+  *flags |= low_flags;
+  return low;
+}
+
+/* A number a hair (but not at all) above or below 1 resp. |x| in magnitude: nearer to it than the next boundary of any
+ * format, that is by less than 2^-55 |x|. Below x the next boundary is a quarter of an ulp away when x is a power of two,
+ * and an ulp of binary64 is at least 2^-53 |x|. x is a number of the format, finite and not 0. */
+RM_FN uint64_t rm_round_beside(double x, int above, int format, int rule, uint32_t *flags) {
+  int e;
+  rm_u128 m = (rm_u128)rm_split_double(x, &e) << 60;
+  return rm_round_exact((int)(rm_bits64(x) >> 63), above ? m + 1 : m - 1, e - 60, format, rule, flags);
+}
+
+/* 2^k (hi + lo), known within rel |hi + lo|, rel <= 2^-56. hi is not 0, |lo| <= ulp(hi)/2, both finite. */
+RM_FN uint64_t rm_round_dd(double hi, double lo, int64_t k, double rel, int format, int rule, uint32_t *flags,
+                           int *undecided) {
+  int eh, el;
+  const int negative = (int)(rm_bits64(hi) >> 63);
+  /* Units of 2^(eh-71): hi is m 2^71 in [2^123, 2^124) of them, and |lo| at most 2^70. */
+  rm_u128 m = (rm_u128)rm_split_double(hi, &eh) << 71, t;
+  /* The sum is below 2^124 (1 + 2^-53) units, so rel of it below 2^125 rel - 1 units when rel > 0; one more unit for the bits
+   * of lo that are cut off, one for the cut of the conversion. */
+  double bound = rel * 0x1p125;
+  rm_u128 err;
+  if (bound < 0x1p62) {
+    err = (rm_u128)(uint64_t)bound + 2;
+  } else { /* rel <= 2^-56: below 2^70 */
+    err = ((rm_u128)((uint64_t)(bound * 0x1p-40) + 1) << 40) + 2;
+  }
+  if (lo != 0.0) {
+    uint64_t ml = rm_split_double(lo, &el);
+    int s = el - (eh - 71);
+    if (s >= 0)
+      t = (rm_u128)ml << (s > 64 ? 64 : s); /* s <= 71 - 53 by the bound on lo: the guard only keeps the shift defined */
+    else
+      t = s <= -64 ? 0 : ml >> -s;
+    if ((int)(rm_bits64(lo) >> 63) == negative)
+      m += t;
+    else
+      m -= t;
+  }
+  return rm_round_bits(negative, m, (int64_t)eh - 71 + k, err, format, rule, flags, undecided);
+}
+
+#endif

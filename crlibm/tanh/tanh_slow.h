@@ -1,0 +1,31 @@
+/* tanh, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+#ifndef RM_TANH_SLOW_H
+#define RM_TANH_SLOW_H
+
+#include "tanh_wide.h"
+
+RM_COLD uint64_t rm_tanh_slow(double x, int format, int rule, uint32_t *flags) {
+  const int negative = (int)(rm_bits64(x) >> 63);
+  const uint64_t sign = negative ? rm_sign_bit(format) : 0;
+  const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
+  if (x != x) return rm_nan_bits(format);
+  if (size == 0.0) return sign;
+  if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_one_bits(format) | sign;
+  /* 1 - tanh x = 2/(exp(2x) + 1) < 2 exp(-2x) < 2^-(p+1), a quarter of the ulp of 1, from x > (p+2) ln2/2 on; ln2/2 < 0.3466. */
+  if (size > (double)(rm_precision(format) + 2) * 0.3466)
+    return rm_round_beside(negative ? -1.0 : 1.0, 0, format, rule, flags);
+  /* 0 < x - tanh x < x^3/3 <= 2^-55.5 x (alternating series). */
+  if (size <= 0x1p-27) return rm_round_beside(x, 0, format, rule, flags);
+
+  /* MIDDLE TIER: the one place where the double-double evaluation plugs in. */
+#if defined(RM_TANH_DD_ERR) && !defined(RM_CFG_NO_DD)
+  double hi, lo;
+  int undecided;
+  rm_tanh_dd(x, &hi, &lo);
+  uint64_t bits = rm_round_dd(hi, lo, 0, RM_BOUND(RM_TANH_DD_ERR), format, rule, flags, &undecided);
+  if (!undecided) return bits;
+#endif
+  return rm_tanh_wide_round(x, format, rule, flags);
+}
+
+#endif

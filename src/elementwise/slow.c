@@ -1,0 +1,12 @@
+#include "slow.h"
+
+#include "../../crlibm/erf/erf_slow.h"
+#include "../../crlibm/exp/exp_slow.h"
+#include "../../crlibm/log/log_slow.h"
+#include "../../crlibm/tanh/tanh_slow.h"
+
+rm_slow_fn *const rm_slow_table[RM_FN_COUNT] = {
+#define RM_FUNCTION(name, NAME, hard, doc) [RM_FN_##name] = rm_##name##_slow,
+#include "../../crlibm/functions.def"
+#undef RM_FUNCTION
+};
