@@ -19,7 +19,13 @@ cdef extern from "repmath/repmath.h":
     int rm_isa_available(const char *name)
     rm_status rm_set_num_threads(int n)
     int rm_get_num_threads()
+    int RM_SPEC_VERSION
 
+cdef extern from "ufuncs.h":
+    const char *RM_PY_COMPILER
+
+SPEC_VERSION = RM_SPEC_VERSION
+COMPILER = RM_PY_COMPILER.decode()
 # Every name that some build of the library has, best first; rm_isa_available knows which of them run here.
 _ISA_NAMES = ("avx512", "avx2", "neon", "base")
 

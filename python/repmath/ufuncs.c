@@ -44,7 +44,7 @@ static void fail(rm_status status) {
     fail(status);                                                                                                      \
     return -1;                                                                                                         \
   }
-#define RM_FUNCTION(name, hard, doc)                                                                                   \
+#define RM_FUNCTION(name, NAME, hard, doc)                                                                                   \
   LOOP(name, f16, rm_f16)                                                                                              \
   LOOP(name, f32, float)                                                                                               \
   LOOP(name, f64, double)                                                                                              \
@@ -54,7 +54,7 @@ static void fail(rm_status status) {
 
 /* In this order: the first type that holds an argument exactly is chosen. */
 static const char types_unary[] = {NPY_HALF, NPY_HALF, NPY_FLOAT, NPY_FLOAT, NPY_DOUBLE, NPY_DOUBLE};
-#define RM_FUNCTION(name, hard, doc) static PyUFuncGenericFunction loops_##name[] = {name##_f16, name##_f32, name##_f64};
+#define RM_FUNCTION(name, NAME, hard, doc) static PyUFuncGenericFunction loops_##name[] = {name##_f16, name##_f32, name##_f64};
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 static void *no_data[3];
@@ -64,7 +64,7 @@ static const struct {
   PyUFuncGenericFunction *loops;
   PyArrayMethod_StridedLoop *loop_bf16;
 } functions[] = {
-#define RM_FUNCTION(name, hard, text)                                                                                   \
+#define RM_FUNCTION(name, NAME, hard, text)                                                                                   \
   {#name,                                                                                                               \
    "The " text ", elementwise and correctly rounded.\n\n"                                                               \
    "The value of the definition over the reals, rounded once to nearest, ties to even.\n\n"                             \
@@ -115,7 +115,7 @@ static int to_double(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_
   PyArray_DTypeMeta *type = signature[0] ? signature[0] : signature[1] ? signature[1] : &PyArray_DoubleDType;
   for (int i = 0; i < 2; i++) {
     chosen[i] = i == 1 && signature[1] ? signature[1] : type;
-    Py_INCREF(chosen[i]);
+    Py_INCREF((PyObject *)chosen[i]);
   }
   return 0;
 }

@@ -4,6 +4,15 @@
 
 #include <Python.h>
 
+/* The compiler of this build. */
+#if defined(__clang__)
+#define RM_PY_COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define RM_PY_COMPILER "gcc " __VERSION__
+#else
+#define RM_PY_COMPILER "unknown"
+#endif
+
 /* Import NumPy's C API. Returns -1 with an exception set. */
 int rm_py_import_numpy(void);
 

@@ -1,0 +1,30 @@
+"""Correctly rounded math and exact reductions.
+
+Every function returns the value of its mathematical definition, computed as
+if exactly and then rounded once. The bits therefore do not depend on the
+machine, the instruction set, the thread count or the layout of the arrays.
+"""
+
+from . import _core, _dtypes
+from ._config import get_include, show_config
+from ._core import get_num_threads, set_num_threads
+from ._digest import digest
+from ._reductions import dot, matmul, sum
+
+__version__ = _core.library_version()
+
+_dtypes.register(_core)
+# One ufunc for each line of crlibm/functions.def; __init__.pyi names them for type checkers.
+globals().update(_core.ufuncs)
+
+__all__ = [
+    "digest",
+    "dot",
+    "get_include",
+    "get_num_threads",
+    "matmul",
+    "set_num_threads",
+    "show_config",
+    "sum",
+    *_core.ufuncs,
+]

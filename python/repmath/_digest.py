@@ -1,0 +1,65 @@
+"""One SHA-256 for the contents of arrays."""
+
+import hashlib
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+_BLOCK = 1 << 20  # elements hashed at a time, so that no copy of a large array is made
+
+
+def _canonical_nan(block: np.ndarray) -> np.ndarray:
+    """The block with every NaN made quiet, positive and without payload: the NaN that repmath returns."""
+    if block.dtype.kind in "fcV":
+        nan = np.isnan(block)
+        if nan.any():
+            block = block.copy()
+            if block.dtype.kind == "c":  # either part may be the NaN
+                parts = block.view(block.real.dtype)
+                parts[np.isnan(parts)] = np.nan
+            else:
+                block[nan] = np.nan
+    return block
+
+
+def digest(*arrays: ArrayLike) -> str:
+    """SHA-256 of the values of arrays, in hexadecimal.
+
+    Parameters
+    ----------
+    *arrays : array_like
+        Of any shape and of type bool, integer, float16, bfloat16, float32,
+        float64 or complex64, complex128.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Raises
+    ------
+    TypeError
+        An argument has another dtype.
+
+    Notes
+    -----
+    For each array in turn, what is hashed is: its header, the ASCII text
+    ``name(d0,d1,...)\\n`` of the dtype's name and the lengths (``float32(2,3)``,
+    ``float64()`` for a scalar), then its elements in C order, each little
+    endian. So memory layout and byte order do not count; type and shape do.
+    Every NaN is hashed as the one canonical NaN of its format (sign 0, quiet,
+    payload 0), because platforms differ in NaNs that repmath did not make.
+    -0 and +0 differ.
+    """
+    sha = hashlib.sha256()
+    for position, array in enumerate(arrays):
+        a = np.asarray(array)
+        name = a.dtype.name
+        if not (a.dtype.kind in "bui" or name in ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")):
+            raise TypeError(f"array {position} has dtype {a.dtype}, which has no portable bytes")
+        sha.update(f"{name}({','.join(map(str, a.shape))})\n".encode())
+        flat = a.reshape(-1) if a.flags.c_contiguous else a.flat
+        for start in range(0, a.size, _BLOCK):
+            block = _canonical_nan(flat[start : start + _BLOCK])
+            sha.update(np.ascontiguousarray(block, block.dtype.newbyteorder("<")).view(np.uint8))
+    return sha.hexdigest()

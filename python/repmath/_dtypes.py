@@ -1,0 +1,60 @@
+"""The types of elements: which exist here, which become which, and who is converted exactly."""
+
+from typing import Any
+
+import numpy as np
+
+F16 = np.dtype(np.float16)
+F32 = np.dtype(np.float32)
+F64 = np.dtype(np.float64)
+
+try:
+    import ml_dtypes
+except ImportError:  # bfloat16 arrays cannot exist then
+    BF16 = None
+else:
+    BF16 = np.dtype(ml_dtypes.bfloat16)
+
+# name -> dtype, of the formats that exist here
+FORMATS = {"f16": F16, "f32": F32, "f64": F64} | ({} if BF16 is None else {"bf16": BF16})
+
+
+def register(core: Any) -> None:
+    """Complete the ufuncs of the extension module: bool and integers become float64, bfloat16 has loops."""
+    for code in "?bBhHiIlLqQ":
+        core.promote_to_double(type(np.dtype(code)))
+    if BF16 is not None:
+        core.add_bfloat16(type(BF16))
+
+
+def is_integer(dtype: np.dtype[Any]) -> bool:
+    """Whether elements are bool or integers."""
+    return dtype.kind in "bui"
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Whether elements are of one of the four formats, in either byte order."""
+    return dtype.newbyteorder("=") in FORMATS.values()
+
+
+def check(name: str, dtype: np.dtype[Any]) -> None:
+    """Raise TypeError, naming the argument, for a type that has no exact reduction."""
+    if not (is_integer(dtype) or is_float(dtype)):
+        raise TypeError(
+            f"{name} has dtype {dtype}; exact reductions exist for float16, bfloat16, float32, float64, "
+            "integers and bool"
+        )
+
+
+def common(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
+    """The format of a result: the smallest that holds every operand's format; float64 when all are integers."""
+    floats = [d.newbyteorder("=") for d in dtypes if not is_integer(d)]
+    if not floats:
+        return F64
+    # An integer beside floats counts as NumPy has it: int8 beside float32 is float32, int64 is float64.
+    integers = [d.newbyteorder("=") for d in dtypes if is_integer(d)]
+    # float16 and bfloat16 hold neither the other; float32 holds both.
+    result = F32 if len({F16, BF16} & set(floats)) == 2 else floats[0]
+    for d in floats + integers:
+        result = F32 if (result == BF16 and d.kind in "bui" and d.itemsize == 1) else np.result_type(result, d)
+    return result if result in FORMATS.values() else F64

@@ -1,0 +1,44 @@
+"""Rounding an exact value once to a narrow format, when the C library has rounded it to a wide one.
+
+Let v be the exact value, s = RN_wide(v). A boundary of the narrow format (the midpoint of two neighbours) is a wide number,
+and rounding is monotonic, so v and s lie on the same side of every boundary except when s is one. Only then RN_narrow(s) may
+differ from RN_narrow(v); the sign of v - s decides. Those elements, a few in ten thousand, are moved to the neighbour of s on
+v's side, which rounds as v does.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
+_SMALLEST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126}
+
+
+def _may_be_boundary(s: np.ndarray, target: np.dtype[Any]) -> np.ndarray:
+    """Where s may be a boundary of the target: exact among its normal numbers, a superset among its subnormals."""
+    dropped = _MANTISSA[s.dtype.name] - _MANTISSA[target.name]
+    bits = s.view(f"u{s.dtype.itemsize}")
+    half = bits.dtype.type(1 << (dropped - 1))
+    boundary = (bits & (half + half - 1)) == half
+    subnormal = np.abs(s) < s.dtype.type(_SMALLEST_NORMAL[target.name])
+    return np.where(subnormal, (bits & (half - 1)) == 0, boundary) & np.isfinite(s) & (s != 0)
+
+
+def narrow(s: np.ndarray, target: np.dtype[Any], sign_of_rest: Callable[[tuple[np.ndarray, ...]], np.ndarray]) -> Any:
+    """Round exact values to `target`, given s, their roundings to a wider format.
+
+    `sign_of_rest(index)` gives the sign (-1, 0, 1) of v - s for the elements at the index arrays `index`.
+    """
+    s = np.asarray(s)
+    if s.dtype == target:
+        return s
+    with np.errstate(under="ignore"):
+        where = np.nonzero(_may_be_boundary(np.atleast_1d(s), target))
+        if where[0].size:
+            s = s.copy()
+            flat = np.atleast_1d(s)  # the same memory
+            sign = sign_of_rest(where)
+            moved = np.nextafter(flat[where], np.copysign(np.inf, sign).astype(s.dtype))
+            flat[where] = np.where(sign == 0, flat[where], moved)
+        return s.astype(target)

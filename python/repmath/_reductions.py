@@ -1,0 +1,360 @@
+"""sum, dot and matmul: exact sums, rounded once. Arguments are made uniform here; the C library does the arithmetic."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.typing import ArrayLike, DTypeLike
+
+from . import _core
+from ._dtypes import F32, F64, FORMATS, check, common, is_integer
+from ._narrow import narrow
+
+_sum = _core.gufuncs["sum"]
+_dot = _core.gufuncs["dot"]
+_matmul = _core.gufuncs["matmul"]
+_matmul_bias = _core.gufuncs["matmul_bias"]
+_same_float = _core.same_float
+
+_GATHERED = 1 << 22  # float64 elements gathered at a time to decide boundary cases
+
+
+def _result_dtype(dtype: DTypeLike | None, *operands: np.dtype[Any]) -> np.dtype[Any]:
+    if dtype is None:
+        return common(*operands)
+    result = np.dtype(dtype)
+    if result not in FORMATS.values():
+        raise TypeError(f"dtype must be one of {', '.join(d.name for d in FORMATS.values())}, not {result}")
+    return result
+
+
+def _wide(result: np.dtype[Any], *operands: np.dtype[Any]) -> np.dtype[Any]:
+    """The format the C library computes in: it holds every operand exactly and is no narrower than the result."""
+    small = all(d.itemsize <= 2 or d.newbyteorder("=") == F32 for d in operands)
+    return F32 if small and result != F64 else F64
+
+
+def _terms(a: np.ndarray, wide: np.dtype[Any]) -> list[np.ndarray]:
+    """Arrays of `wide` whose exact sum is a: one, or two for integers that need more than 53 bits."""
+    if is_integer(a.dtype) and a.dtype.itemsize == 8 and a.size and (a.max() > 2**53 or a.min() < -(2**53)):
+        low = a & 0xFFFFFFFF
+        return [(a - low).astype(wide), low.astype(wide)]
+    return [a.astype(wide, copy=False)]
+
+
+def _check_out(out: Any, shape: tuple[int, ...], result: np.dtype[Any]) -> None:
+    """Raise before anything is computed or written."""
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out must be an ndarray, not {type(out).__name__}")
+    if out.shape != shape:
+        raise ValueError(f"out has shape {out.shape}, the result has shape {shape}")
+    if not np.can_cast(result, out.dtype, "safe"):
+        raise TypeError(f"out has dtype {out.dtype}, which does not hold the {result} result; pass dtype={out.dtype}")
+    if not out.flags.writeable:
+        raise ValueError("out is read-only")
+
+
+def _deliver(value: Any, out: np.ndarray | None) -> Any:
+    if out is None:
+        return value[()]  # a scalar when 0-d
+    out[...] = value
+    return out
+
+
+def sum(
+    a: ArrayLike,
+    axis: int | tuple[int, ...] | None = None,
+    dtype: DTypeLike | None = None,
+    out: np.ndarray | None = None,
+    keepdims: bool = False,
+    initial: Any = 0,
+    where: ArrayLike = True,
+) -> Any:
+    """Sum over axes: the exact sum, rounded once.
+
+    Parameters
+    ----------
+    a : array_like
+        Of float16, bfloat16, float32, float64, integers or bool, any shape.
+    axis : int or tuple of ints, optional
+        The axes to sum over; all by default. Negative ones count from the end.
+    dtype : dtype, optional
+        The format of the result: by default that of `a`, float64 for integers
+        and bool. Whatever it is, the exact sum is rounded once, to it.
+    out : ndarray, optional
+        Where to put the result: of its shape, and of a dtype that holds it.
+    keepdims : bool, optional
+        Keep the summed axes, with length 1.
+    initial : scalar, optional
+        One more exact term of every sum.
+    where : array_like of bool, optional
+        Which elements are terms. Broadcast to the shape of `a`.
+
+    Returns
+    -------
+    ndarray or scalar
+        ``RN(initial + sum of terms)``. A sum of no terms, and every exact zero, is
+        +0. A NaN term, or infinities of both signs, give NaN; otherwise an
+        infinity wins. Integers count exactly, however large.
+
+    Raises
+    ------
+    TypeError
+        `a`, `initial`, `dtype` or `out` has a dtype that is not supported.
+    ValueError
+        `out` is read-only or not of the result's shape; `axis` is repeated or
+        out of range (numpy.exceptions.AxisError).
+
+    Notes
+    -----
+    The result does not depend on the order or the layout of the elements.
+    """
+    x = np.asarray(a)
+    check("a", x.dtype)
+    result = _result_dtype(dtype, x.dtype)
+    axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim, "axis")
+    kept = tuple(n for i, n in enumerate(x.shape) if i not in axes)
+    shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape)) if keepdims else kept
+    if out is not None:
+        _check_out(out, shape, result)
+    if where is not True:
+        x = np.where(np.broadcast_to(np.asarray(where, dtype=bool), x.shape), x, np.zeros((), x.dtype))
+
+    extra = np.asarray(initial)
+    check("initial", extra.dtype)
+    if extra.ndim:
+        raise ValueError(f"initial must be a scalar, not an array of shape {extra.shape}")
+    no_extra = bool(extra == 0)
+    # A Python float that float32 holds need not make the sum a float64 one.
+    fits32 = no_extra or (not is_integer(extra.dtype) and float(np.float32(extra)) == float(extra))
+    wide = _wide(result, x.dtype) if fits32 else F64
+
+    if len(axes) == x.ndim:
+        x = x.reshape(-1) if x.flags.c_contiguous else x.ravel(order="K")  # the order of terms does not matter
+    else:
+        x = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim)).reshape(kept + (math.prod(x.shape[i] for i in axes),))
+    terms = _terms(x, wide)
+    if not no_extra:
+        terms += [np.broadcast_to(t, (*kept, 1)) for t in _terms(extra, wide)]
+    x = terms[0] if len(terms) == 1 else np.concatenate(terms, axis=-1)
+
+    s = _sum(x)
+    if wide != result:
+        s = narrow(s, result, lambda index: _sign_of_rest_of_sum(x, s, index))
+    return _deliver(np.reshape(s, shape), out)
+
+
+def _sign_of_rest_of_sum(x: np.ndarray, s: Any, index: tuple[np.ndarray, ...]) -> np.ndarray:
+    rows = x.astype(F64, copy=False).reshape(np.atleast_1d(s).shape + x.shape[-1:])
+    values = np.atleast_1d(s)[index].astype(F64)
+    signs = np.empty(len(values))
+    for start in range(0, len(values), max(1, _GATHERED // (x.shape[-1] + 1))):
+        part = slice(start, start + max(1, _GATHERED // (x.shape[-1] + 1)))
+        chosen = rows[tuple(i[part] for i in index)]
+        # Multiples of the least subnormal: the difference does not underflow, its rounding has its sign.
+        signs[part] = np.sign(_sum(np.concatenate([chosen, -values[part, None]], axis=-1)))
+    return signs
+
+
+def matmul(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    out: np.ndarray | None = None,
+    *,
+    bias: ArrayLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Any:
+    """Matrix product of two arrays: each element the exact sum of products, rounded once.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of shapes (..., n, k) and (..., k, m), or (k,) for either; the leading
+        axes broadcast, as in numpy.matmul. Of float16, bfloat16, float32,
+        float64, integers or bool.
+    out : ndarray, optional
+        Where to put the result: of its shape, and of a dtype that holds it.
+    bias : array_like, optional
+        Of shape (..., m): one more exact term of each element.
+    dtype : dtype, optional
+        The format of the result: by default the operands' common one, float64
+        for integers and bool. The exact value is rounded once, to it.
+
+    Returns
+    -------
+    ndarray or scalar
+        Of shape (..., n, m), without the axes that one-dimensional operands
+        lack: ``RN(sum over k of x1[i,k] x2[k,j] + bias[j])``. An exact zero is +0.
+        A NaN, a product 0*inf or infinities of both signs give NaN;
+        otherwise an infinity wins. Integers count exactly, however large.
+
+    Raises
+    ------
+    ValueError
+        Shapes do not match, an operand has no axes, or `out` is read-only or
+        of another shape.
+    TypeError
+        An operand, `dtype` or `out` has a dtype that is not supported.
+    """
+    try:
+        if bias is None and dtype is None and _same_float(x1, x2):
+            return _matmul(x1, x2) if out is None else _matmul(x1, x2, out=out, casting="safe")
+    except ValueError:
+        _check_shapes(x1, x2, None, "matmul")  # says it in the caller's names
+        raise
+    return _matmul_general(x1, x2, out, bias, dtype)
+
+
+def _check_shapes(x1: Any, x2: Any, bias: Any, function: str) -> tuple[int, ...]:
+    """The shape of the product; ValueError naming the argument when there is none."""
+    for name, x in (("x1", x1), ("x2", x2)):
+        if x.ndim == 0:
+            raise ValueError(f"{function}: {name} is a scalar; it must have at least one axis")
+    k1, k2 = x1.shape[-1], x2.shape[-2 if x2.ndim > 1 else -1]
+    if k1 != k2:
+        raise ValueError(
+            f"{function}: the last axis of x1 has {k1} elements but x2 has {k2} to multiply them with "
+            f"(shapes {x1.shape} and {x2.shape})"
+        )
+    rows = x1.shape[-2:-1]
+    columns = x2.shape[-1:] if x2.ndim > 1 else ()
+    batches = [x1.shape[:-2], x2.shape[:-2]]
+    if bias is not None:
+        if columns and bias.shape[-1:] != columns:
+            raise ValueError(f"{function}: bias has shape {bias.shape}; its last axis must have {columns[0]} elements")
+        batches.append(bias.shape[: bias.ndim - len(columns)])
+    try:
+        batch = np.broadcast_shapes(*batches)
+    except ValueError:
+        names = "x1, x2 and bias" if bias is not None else "x1 and x2"
+        raise ValueError(f"{function}: the leading axes of {names} do not broadcast: {batches}") from None
+    return batch + rows + columns
+
+
+def _matmul_general(x1: Any, x2: Any, out: Any, bias: Any, dtype: Any) -> Any:
+    a, b = np.asarray(x1), np.asarray(x2)
+    c = None if bias is None else np.asarray(bias)
+    operands = [a.dtype, b.dtype] + ([] if c is None else [c.dtype])
+    for name, d in zip(("x1", "x2", "bias"), operands, strict=False):
+        check(name, d)
+    result = _result_dtype(dtype, *operands)
+    shape = _check_shapes(a, b, c, "matmul")
+    if out is not None:
+        _check_out(out, shape, result)
+    wide = _wide(result, *operands)
+
+    terms_a, terms_b = _terms(a, wide), _terms(b, wide)
+    pairs = [(p, q) for p in terms_a for q in terms_b]  # (a1 + a2)(b1 + b2), all products exact
+    a = pairs[0][0] if len(pairs) == 1 else np.concatenate([p for p, _ in pairs], axis=-1)
+    b = pairs[0][1] if len(pairs) == 1 else np.concatenate([q for _, q in pairs], axis=-2 if b.ndim > 1 else 0)
+    if c is not None:
+        terms_c = _terms(c, wide)
+        if len(terms_c) > 1:
+            raise TypeError("bias holds integers beyond 2**53, which float64 does not hold; convert it to a float dtype")
+        c = terms_c[0]
+
+    direct = out if wide == result else None
+    keywords = {} if direct is None else {"out": direct, "casting": "safe"}
+    s = _matmul(a, b, **keywords) if c is None else _matmul_bias(a, b, c, **keywords)
+    if direct is not None:
+        return out
+    if wide != result:
+        s = narrow(s, result, lambda index: _sign_of_rest_of_matmul(a, b, c, s, index))
+    return _deliver(np.asarray(s), out)
+
+
+def _sign_of_rest_of_matmul(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray | None, s: Any, index: tuple[np.ndarray, ...]
+) -> np.ndarray:
+    """The signs of sum_k a b + c - s, each by an exact dot product with two more terms."""
+    rows, columns = a.ndim > 1, b.ndim > 1
+    s = np.atleast_1d(s)
+    # Index arrays with an axis for rows and one for columns, whichever the product has; then the batch axes before them.
+    index_i = index[-2 if columns else -1] if rows else np.zeros_like(index[0])
+    index_j = index[-1] if columns else np.zeros_like(index[0])
+    batch = s.shape[: s.ndim - rows - columns] if rows or columns else ()
+    index_batch = index[: len(batch)]
+    full_a = np.broadcast_to(a if rows else a[None, :], batch + (a.shape[-2:] if rows else (1, a.shape[-1])))
+    full_b = np.swapaxes(b, -1, -2) if columns else b[None, :]
+    full_b = np.broadcast_to(full_b, batch + full_b.shape[-2:])
+    full_c = None
+    if c is not None:
+        full_c = np.broadcast_to(c if columns else c[..., None], batch + ((b.shape[-1],) if columns else (1,)))
+    count = len(index[0])
+    k = a.shape[-1]
+    signs = np.empty(count)
+    step = max(1, _GATHERED // (k + 2))
+    for start in range(0, count, step):
+        at = slice(start, start + step)
+        where = tuple(i[at] for i in index_batch)
+        n = len(index_i[at])
+        x = np.ones((n, k + 2))
+        y = np.zeros((n, k + 2))
+        x[:, :k] = full_a[(*where, index_i[at])]
+        y[:, :k] = full_b[(*where, index_j[at])]
+        if full_c is not None:
+            y[:, k] = full_c[(*where, index_j[at])]
+        y[:, k + 1] = -s[tuple(i[at] for i in index)].astype(F64)
+        signs[at] = _signs_of_dot(x, y)
+    return signs
+
+
+def _signs_of_dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The signs of exact dot products. A rest too small for float64 rounds to a zero with its sign, seen from both sides."""
+    with np.errstate(over="ignore"):
+        r, opposite = _dot(x, y), _dot(-x, y)
+    return np.where(r != 0, np.sign(r), np.where(np.signbit(r), -1.0, np.where(np.signbit(opposite), 1.0, 0.0)))
+
+
+def dot(a: ArrayLike, b: ArrayLike, out: np.ndarray | None = None) -> Any:
+    """Dot product of two arrays, with the shapes of numpy.dot: exact sums of products, rounded once.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The last axis of `a` is multiplied with the last but one of `b`, or its
+        only one. A scalar multiplies every element. dtypes as in matmul.
+    out : ndarray, optional
+        Where to put the result: of its shape, and of a dtype that holds it.
+
+    Returns
+    -------
+    ndarray or scalar
+        ``RN(sum over k of a[..., k] b[..., k, :])``, in the operands' common format
+        (float64 for integers and bool). An exact zero is +0.
+
+    Raises
+    ------
+    ValueError
+        Shapes do not match, or `out` is read-only or of another shape.
+    TypeError
+        An operand or `out` has a dtype that is not supported.
+    """
+    x, y = np.asarray(a), np.asarray(b)
+    if x.ndim == 1 and y.ndim == 1 and out is None and _same_float(x, y) and x.shape == y.shape:
+        return _dot(x, y)
+    check("a", x.dtype)
+    check("b", y.dtype)
+    if x.ndim == 0 or y.ndim == 0:
+        # One term a sum: a column times a row of one element each.
+        shape = x.shape + y.shape
+        value = _matmul_general(x.reshape(-1, 1), y.reshape(1, -1), None, None, None)
+    else:
+        k1, k2 = x.shape[-1], y.shape[-2 if y.ndim > 1 else -1]
+        if k1 != k2:
+            raise ValueError(
+                f"dot: the last axis of a has {k1} elements but b has {k2} to multiply them with "
+                f"(shapes {x.shape} and {y.shape})"
+            )
+        right = y
+        left = x if x.ndim == 1 else x.reshape(math.prod(x.shape[:-1]), k1)
+        shape = x.shape[:-1] + (y.shape[:-2] + y.shape[-1:] if y.ndim > 1 else ())
+        if y.ndim > 1:
+            right = np.moveaxis(y, -2, 0).reshape(k1, math.prod(y.shape[:-2]) * y.shape[-1])
+        value = _matmul_general(left, right, None, None, None)
+    value = np.reshape(np.asarray(value), shape)
+    if out is not None:
+        _check_out(out, shape, value.dtype)
+    return _deliver(value, out)
