@@ -13,12 +13,6 @@ enum { RM_NEAREST, RM_TOWARD_ZERO, RM_DOWN, RM_UP };
 /* Exceptions that are raised when, and only when, IEEE 754 asks for it. */
 enum { RM_FLAG_INVALID = 1, RM_FLAG_DIVBYZERO = 2, RM_FLAG_OVERFLOW = 4 };
 
-#if defined(__CUDACC__)
-RM_FN uint64_t rm_bits64(double x) { return (uint64_t)__double_as_longlong(x); }
-RM_FN double rm_from_bits64(uint64_t b) { return __longlong_as_double((long long)b); }
-RM_FN uint32_t rm_bits32(float x) { return __float_as_uint(x); }
-RM_FN float rm_from_bits32(uint32_t b) { return __uint_as_float(b); }
-#else
 RM_FN uint64_t rm_bits64(double x) {
   uint64_t b;
   __builtin_memcpy(&b, &x, 8);
@@ -39,14 +33,9 @@ RM_FN float rm_from_bits32(uint32_t b) {
   __builtin_memcpy(&x, &b, 4);
   return x;
 }
-#endif
 
 /* The number of zero bits above the highest one, x != 0. */
-#if defined(__CUDACC__)
-RM_FN int rm_clz64(uint64_t x) { return __clzll((long long)x); }
-#else
 RM_FN int rm_clz64(uint64_t x) { return __builtin_clzll(x); }
-#endif
 
 /* x 2^k, exact when the result is a normal number. */
 RM_FN double rm_pow2(int k) { return rm_from_bits64((uint64_t)(k + 1023) << 52); } /* -1022 <= k <= 1023 */

@@ -1,0 +1,194 @@
+"""The repository's rules, as tests: who may include whom, who knows compilers and CPUs, what is generated, how long files are.
+
+Each rule is a function of {path: text}, so that a control can show that it flags a bad example."""
+
+import ast
+import pathlib
+import posixpath
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCES = ("crlibm", "src", "include", "python", "tools", "tests", "examples", "cmake", "bench")
+C_SUFFIXES = (".h", ".c", ".cu", ".cuh", ".def")
+
+
+def repository() -> dict[str, str]:
+    files = {}
+    for top in SOURCES:
+        for path in sorted((ROOT / top).rglob("*")):
+            if path.suffix in {*C_SUFFIXES, ".py", ".pyx", ".pxd", ".pyi", ".cpp", ".f90", ".rs"} and "target" not in path.parts:
+                files[path.relative_to(ROOT).as_posix()] = path.read_text()
+    return files
+
+
+def without_comments(text: str) -> str:
+    return re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
+
+
+def includes(path: str, text: str) -> list[tuple[str, bool]]:
+    """(what a C file includes, in quotes?), quoted names resolved against the repository's root."""
+    found = re.findall(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', text, re.M)
+    here = posixpath.dirname(path)
+    return [(posixpath.normpath(posixpath.join(here, quoted)), True) if quoted else (angled, False) for quoted, angled in found]
+
+
+# What the parts of the C code may include of each other. A prefix ending in / is a folder.
+SERVICES = ["src/dispatch/kernels.h", "src/api/env.h", "src/api/threads.h"]  # used by every part of src, and using none of them
+ENGINE = ["crlibm/", "include/repmath/", *SERVICES]
+ALLOWED = {
+    "crlibm/": ["crlibm/"],
+    "include/repmath/": ["include/repmath/"],
+    "src/elementwise/": ["src/elementwise/", *ENGINE],
+    "src/reduce/": ["src/reduce/", *ENGINE],
+    "src/blas/": ["src/blas/", "src/reduce/", *ENGINE],
+    "src/random/": ["src/random/", *ENGINE],
+    "src/nn/": ["src/nn/", "src/random/", "src/blas/", "src/reduce/", "src/elementwise/", *ENGINE],
+    "src/dispatch/": ["src/dispatch/", "src/blas/kernels.h", "src/reduce/kernels.h", "src/nn/kernels.h", "crlibm/", "include/repmath/"],
+    "src/api/": ["src/", "crlibm/", "include/repmath/"],
+    "src/cuda/": ["src/cuda/", "src/elementwise/", "src/reduce/", "src/blas/", "src/dispatch/kernels.h", "crlibm/", "include/repmath/"],
+    "python/": ["python/", "crlibm/functions.def"],  # the manifest is a list, not code
+}  # fmt: skip
+INTRINSICS = {"immintrin.h": ["crlibm/simd/avx2.h", "crlibm/simd/avx512.h"], "arm_neon.h": ["crlibm/simd/neon.h"]}
+
+
+def bad_includes(files: dict[str, str]) -> list[str]:
+    bad = []
+    for path, text in files.items():
+        if not path.endswith(C_SUFFIXES) and not path.endswith((".pyx", ".pxd")):
+            continue
+        part = next((p for p in ALLOWED if path.startswith(p)), None)
+        if part is None:
+            continue
+        for target, quoted in includes(path, text):
+            if quoted:
+                if not any(target == a or (a.endswith("/") and target.startswith(a)) for a in ALLOWED[part]):
+                    bad.append(f"{path} includes {target}")
+            elif part == "crlibm/" and target != "stdint.h" and path not in INTRINSICS.get(target, []):
+                bad.append(f"{path} includes <{target}>")
+            elif part == "include/repmath/" and target not in {"stddef.h", "stdint.h"}:
+                bad.append(f"{path} includes <{target}>")
+            elif part == "python/" and target.startswith(("crlibm", "src")):
+                bad.append(f"{path} includes <{target}>")
+    return bad
+
+
+COMPILERS = r"\b(__GNUC__|__clang__|_MSC_VER|__INTEL_COMPILER|__CUDACC__|__CUDA_ARCH__|__FMA__|__AVX\w*__|__has_builtin)\b"
+
+
+def bad_compiler_knowledge(files: dict[str, str]) -> list[str]:
+    return [
+        f"{path} asks for {match[0]}"
+        for path, text in files.items()
+        if path.startswith("crlibm/") and path != "crlibm/config.h" and path.endswith(C_SUFFIXES)
+        for match in re.finditer(COMPILERS, without_comments(text))
+    ]
+
+
+CPU = r"\b(__builtin_cpu_supports|__builtin_cpu_init|__get_cpuid\w*|__cpuid\w*|cpuid|getauxval|_xgetbv)\b"
+
+
+def bad_cpu_knowledge(files: dict[str, str]) -> list[str]:
+    return [
+        f"{path} asks the CPU: {match[0]}"
+        for path, text in files.items()
+        if path.startswith(("crlibm/", "src/", "python/")) and not path.startswith("src/dispatch/")
+        for match in re.finditer(CPU, without_comments(text))
+    ]
+
+
+LOUD = r"\b(printf|fprintf|puts|putchar|perror|abort|assert|exit|_exit|__builtin_trap|__builtin_unreachable)\s*\("
+
+
+def bad_side_effects(files: dict[str, str]) -> list[str]:
+    """The library prints nothing and never ends the process."""
+    return [
+        f"{path} calls {match[1]}"
+        for path, text in files.items()
+        if path.startswith(("crlibm/", "src/")) and path.endswith(C_SUFFIXES)
+        for match in re.finditer(LOUD, without_comments(text))
+    ]
+
+
+def imported_modules(text: str) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            prefix = "." * node.level + (node.module or "")
+            names |= {prefix} | {f"{prefix.rstrip('.')}.{alias.name}" if node.module else prefix + alias.name for alias in node.names}
+    return names
+
+
+def bad_imports(files: dict[str, str]) -> list[str]:
+    """Cython <- Python <- torch, jax <- command line: frameworks only in their folders, and never each other's."""
+    bad = []
+    for path, text in files.items():
+        if not path.startswith("python/repmath/") or not path.endswith(".py"):
+            continue
+        folder = path.removeprefix("python/repmath/").split("/")[0].removesuffix(".py")
+        for name in imported_modules(text):
+            top = name.lstrip(".").removeprefix("repmath.").split(".")[0]
+            if top in {"torch", "jax", "jaxlib"} and not (folder == top or (folder, top) in {("jax", "jaxlib")}):
+                if folder not in {"cli", "__main__"}:
+                    bad.append(f"{path} imports {name}")
+            if top == "cli" and folder not in {"cli", "__main__"}:
+                bad.append(f"{path} imports {name}")
+    return bad
+
+
+MAX_LINES = 900
+
+
+def bad_lengths(files: dict[str, str]) -> list[str]:
+    return [f"{path} has {n} lines" for path, text in files.items() if (n := text.count("\n")) > MAX_LINES]
+
+
+RULES = {
+    "includes": (bad_includes, {"crlibm/exp/exp.h": '#include "../../src/api/env.h"\n', "src/blas/a.c": '#include "../nn/b.h"\n'}),
+    "standard headers": (bad_includes, {"crlibm/exp/exp.h": "#include <math.h>\n", "crlibm/fp/a.h": "#include <immintrin.h>\n"}),
+    "compilers": (bad_compiler_knowledge, {"crlibm/exp/exp.h": "#ifdef __clang__\n", "crlibm/fp/a.h": "#if defined(__CUDACC__)\n"}),
+    "cpu": (bad_cpu_knowledge, {"src/blas/a.c": "int f(void) { return __builtin_cpu_supports(0); }\n", "crlibm/a.h": "getauxval(1)\n"}),
+    "side effects": (bad_side_effects, {"src/api/a.c": 'void f(void) { printf("x"); }\n', "crlibm/a.h": "abort();\n"}),
+    "imports": (bad_imports, {"python/repmath/a.py": "import torch\n", "python/repmath/torch/a.py": "from ..jax import b\n"}),
+    "lengths": (bad_lengths, {"src/a.c": "x\n" * 901, "tests/a.py": "\n" * 1000}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rule_holds(rule):
+    check, _ = RULES[rule]
+    assert check(repository()) == []
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rule_flags_a_bad_example(rule):
+    """The control: each of the bad files is named."""
+    check, bad = RULES[rule]
+    found = check(bad)
+    assert len(found) >= len(bad) and all(any(line.startswith(path) for line in found) for path in bad)
+
+
+def test_comments_do_not_count():
+    assert bad_cpu_knowledge({"src/blas/a.c": "/* the only user of cpuid is dispatch */\n// cpuid\n"}) == []
+
+
+GENERATORS = sorted(p.relative_to(ROOT).as_posix() for p in [ROOT / "tools/gen_api.py", *(ROOT / "crlibm").rglob("*_gen.py")])
+
+
+@pytest.mark.parametrize("script", GENERATORS)
+def test_generated_files_are_fresh(script):
+    done = subprocess.run([sys.executable, script, "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_manifest_functions_have_their_folder():
+    text = (ROOT / "crlibm/functions.def").read_text()
+    names = re.findall(r"^RM_FUNCTION\((\w+),", text, re.M)
+    assert names
+    for name in names:
+        assert (ROOT / f"crlibm/{name}/{name}.h").exists(), name
