@@ -6,7 +6,7 @@ machine, the instruction set, the thread count or the layout of the arrays.
 """
 
 from . import _core, _dtypes
-from ._config import get_include, show_config
+from ._config import config, get_include, show_config
 from ._core import get_num_threads, set_num_threads
 from ._digest import digest
 from ._reductions import dot, matmul, sum
@@ -18,6 +18,7 @@ _dtypes.register(_core)
 globals().update(_core.ufuncs)
 
 __all__ = [
+    "config",
     "digest",
     "dot",
     "get_include",

@@ -1,0 +1,71 @@
+# What people run. Needs Python 3.11 or newer, make and a C compiler; everything else goes into .venv.
+#
+#   make PYTHON=python3.12 demo     chooses the Python of .venv
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+# What the package is built from: a change of any of them installs it anew.
+SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python -type f \
+	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
+
+.PHONY: help demo test test-exhaustive bench bench-table lint stubs clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo             train a network with repmath and with NumPy on several instruction sets; compare the bits"
+	@echo "make test             run the tests"
+	@echo "make test-exhaustive  run every input of each 32-bit function (minutes)"
+	@echo "make bench            measure against NumPy, SciPy and PyTorch; results in bench/results"
+	@echo "make bench-table      write the measured tables into README.md"
+	@echo "make lint             ruff, mypy, generated files"
+	@echo "make stubs            write the generated type stubs"
+	@echo "make clean            remove what the other targets made"
+	@echo
+	@echo "PYTHON=$(PYTHON) (3.11 or newer) makes the environment $(VENV)."
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || \
+	  { echo "make: there is no '$(PYTHON)'; give a Python 3.11 or newer: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "make: $(PYTHON) is $$($(PYTHON) -V 2>&1), repmath needs 3.11 or newer: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo "make: $(PYTHON) has no venv module (on Debian and Ubuntu: the package python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp a set of extras: pip runs when the sources or the extras changed.
+$(VENV)/%.stamp: $(BIN)/python $(SOURCES)
+	@$${CC:-cc} --version >/dev/null 2>&1 || \
+	  { echo "make: there is no C compiler ('$${CC:-cc}'); install gcc or clang, or set CC" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[$*]"
+	@touch $@
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/python -m repmath demo --output out
+
+test: $(VENV)/test.stamp
+	$(BIN)/python -m pytest
+
+test-exhaustive: $(VENV)/test.stamp
+	REPMATH_EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive
+	$(BIN)/python -m repmath verify --all
+
+bench: $(VENV)/bench.stamp
+	$(BIN)/python bench/run.py
+	$(BIN)/python bench/accuracy.py
+
+bench-table:
+	$(PYTHON) bench/table.py --write README.md
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python tools/gen_api.py --check
+	$(BIN)/python tools/gen_stubs.py --check
+
+stubs: $(BIN)/python
+	$(BIN)/python tools/gen_stubs.py
+
+clean:
+	rm -rf $(VENV) build out dist
