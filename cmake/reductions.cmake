@@ -7,6 +7,6 @@ target_sources(repmath_objects PRIVATE
   src/blas/check.c
   src/blas/exact_gemm.c
   src/blas/matmul.c)
-rm_isa_sources(repmath_objects
+rm_isa_sources(
   src/reduce/kernels.c
   src/blas/kernels.c)

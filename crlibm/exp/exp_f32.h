@@ -18,23 +18,25 @@
 
 #define RM_EXP_F32_ERR RM_BOUND(0x1p-45)
 
+/* 2^(k/16), 16 k + j in the low bits of k. */
+RM_FN vf64 rm_exp_scale(vi64 k) {
+  return vf64_from_bits(vi64_add(vi64_lookup16(rm_exp_t, k), vi64_sll(k, 48)));
+}
+
+/* (e^r - 1)/r within 2^-41.13 + 2^-52, for |r| <= ln2/32 (1 + 2^-20). */
+RM_FN vf64 rm_exp_p(vf64 r) {
+  vf64 r2 = vf64_mul(r, r);
+  vf64 a = vf64_mad(r, vf64_set1(rm_exp_p32[1]), vf64_set1(rm_exp_p32[0]));
+  vf64 b = vf64_mad(r, vf64_set1(rm_exp_p32[3]), vf64_set1(rm_exp_p32[2]));
+  return vf64_mad(r2, vf64_mad(r2, vf64_set1(rm_exp_p32[4]), b), a);
+}
+
 RM_FN vf64 rm_exp_eval(vf64 x) {
   const vf64 magic = vf64_set1(0x1.8p52); /* the low bits of x + magic hold the integer nearest to x */
   vf64 z = vf64_mad(x, vf64_set1(RM_EXP_INV_STEP), magic);
   vf64 r = vf64_nmad(vf64_sub(z, magic), vf64_set1(RM_EXP_STEP), x);
-  vi64 k = vf64_bits(z);
-  vf64 s = vf64_from_bits(vi64_add(vi64_lookup16(rm_exp_t, k), vi64_sll(k, 48)));
-  vf64 r2 = vf64_mul(r, r);
-  vf64 a = vf64_mad(r, vf64_set1(rm_exp_p32[1]), vf64_set1(rm_exp_p32[0]));
-  vf64 b = vf64_mad(r, vf64_set1(rm_exp_p32[3]), vf64_set1(rm_exp_p32[2]));
-  b = vf64_mad(r2, vf64_set1(rm_exp_p32[4]), b);
-  return vf64_mad(vf64_mul(s, r), vf64_mad(r2, b, a), s);
-}
-
-/* Lanes outside the range in which the result is normal in the format, NaN included. e^-9.7 > 2^-14, e^11 < 65504;
- * e^-87.3 > 2^-126, e^88.7 < 2^128. */
-RM_FN vm64 rm_exp_special(vf64 x, int format) {
-  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F16 ? 9.7 : 87.3)));
+  vf64 s = rm_exp_scale(vf64_bits(z));
+  return vf64_mad(vf64_mul(s, r), rm_exp_p(r), s);
 }
 
 #endif

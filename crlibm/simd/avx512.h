@@ -21,6 +21,7 @@ RM_FN vf64 vf64_load_bf16(const uint16_t *p) {
   return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm256_slli_epi32(w, 16)));
 }
 RM_FN void vf64_store_f32(float *p, vf64 v) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(v)); }
+RM_FN vf64 vf64_round_f32(vf64 v) { return _mm512_cvtps_pd(_mm512_cvtpd_ps(v)); }
 RM_FN void vf64_store_f16(uint16_t *p, vf64 v) {
   _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(_mm512_cvtpd_ps(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }

@@ -26,6 +26,7 @@ RM_FN vf64 vf64_load_bf16(const uint16_t *p) {
   return vsetq_lane_f64((double)rm_bf16_to_f32(h[1]), v, 1);
 }
 RM_FN void vf64_store_f32(float *p, vf64 v) { vst1_u8((uint8_t *)p, vreinterpret_u8_f32(vcvt_f32_f64(v))); }
+RM_FN vf64 vf64_round_f32(vf64 v) { return vcvt_f64_f32(vcvt_f32_f64(v)); }
 RM_FN void vf64_store_f16(uint16_t *p, vf64 v) {
   float32x2_t f = vcvt_f32_f64(v);
   uint16_t h[2] = {rm_f32_to_f16(vget_lane_f32(f, 0)), rm_f32_to_f16(vget_lane_f32(f, 1))};

@@ -33,6 +33,7 @@ RM_FN void vf64_store_f32(float *p, vf64 v) {
   float f = (float)v;
   __builtin_memcpy(p, &f, 4);
 }
+RM_FN vf64 vf64_round_f32(vf64 v) { return (double)(float)v; }
 RM_FN void vf64_store_f16(uint16_t *p, vf64 v) {
   uint16_t h = rm_f32_to_f16((float)v);
   __builtin_memcpy(p, &h, 2);
@@ -91,7 +92,7 @@ RM_FN vm64 vf64_lt(vf64 a, vf64 b) { return a < b; }
 RM_FN vm64 vf64_le(vf64 a, vf64 b) { return a <= b; }
 RM_FN vm64 vf64_eq(vf64 a, vf64 b) { return a == b; }
 RM_FN vm64 vf64_ne(vf64 a, vf64 b) { return a != b; }
-RM_FN vm64 vf64_unord(vf64 a, vf64 b) { return __builtin_isunordered(a, b); }
+RM_FN vm64 vf64_unord(vf64 a, vf64 b) { return (a != a) | (b != b); }
 RM_FN vm64 vi64_disjoint(vi64 a, vi64 b) { return (a & b) == 0; }
 RM_FN vm64 vi64_eq(vi64 a, vi64 b) { return a == b; }
 RM_FN vm64 vi64_ltu(vi64 a, vi64 b) { return (uint64_t)a < (uint64_t)b; }

@@ -25,10 +25,11 @@ RM_FN vm64 vf64_undecided_f32(vf64 y, double rel) { return vf64_undecided(y, rel
 RM_FN vm64 vf64_undecided_f16(vf64 y) { return vf64_undecided(y, RM_BOUND(0x1p-23), 42); }
 RM_FN vm64 vf64_undecided_bf16(vf64 y) { return vf64_undecided(y, RM_BOUND(0x1p-23), 45); }
 
-/* Round hi + lo to nearest f64, hi = RN(hi + lo), true value closer than rel |hi|, result normal. */
-RM_FN vm64 vf64_undecided_f64(vf64 hi, vf64 lo, double rel) {
-  const vf64 e = vf64_set1(rel);
-  return vf64_ne(vf64_add(hi, vf64_mad(e, hi, lo)), vf64_add(hi, vf64_nmad(e, hi, lo)));
+/* Round hi + lo to nearest f64 (*y), true value closer than |err|, result normal. hi need not be RN(hi + lo): |lo| <= 2^-9 |hi|.
+ * The sum lo + err rounds by up to 2^-53 |lo|: err includes that. */
+RM_FN vm64 vf64_undecided_f64(vf64 hi, vf64 lo, vf64 err, vf64 *y) {
+  *y = vf64_add(hi, vf64_add(lo, err));
+  return vf64_ne(*y, vf64_add(hi, vf64_sub(lo, err)));
 }
 
 #endif

@@ -1,7 +1,10 @@
 /* The elementwise loops, compiled once per ISA: load, evaluate, test, store; undecided and special lanes again, one by one, by
  * the slow path. */
 #include "../dispatch/kernels.h"
-#include "../../crlibm/exp/exp_f32.h"
+#include "../../crlibm/erf/erf.h"
+#include "../../crlibm/exp/exp.h"
+#include "../../crlibm/log/log.h"
+#include "../../crlibm/tanh/tanh.h"
 #include "map.h"
 
 #define RM_FUNCTION(name, NAME, hard, doc) RM_MAP_FUNCTION(name, NAME)

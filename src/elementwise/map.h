@@ -1,9 +1,9 @@
 /* One loop per function and format over the kernels of crlibm/<function>. Included by loops.c only.
  *
  * A kernel gives, for a vector of inputs, a result and the lanes that it leaves open:
- *   vf64 rm_<f>_eval(vf64 x)                         binary64 evaluation, error below RM_<F>_F32_ERR
- *   void rm_<f>_dd(vf64 x, vf64 *hi, vf64 *lo)       double-double evaluation, error below RM_<F>_F64_ERR
- *   vm64 rm_<f>_special(vf64 x, int format)          lanes outside the domain of either, for results in this format
+ *   vf64 rm_<f>_eval(vf64 x)                                   binary64, relative error below RM_<F>_F32_ERR
+ *   void rm_<f>_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err)      double-double, absolute error below |err|
+ *   vm64 rm_<f>_special(vf64 x, int format)                    lanes outside their domain, for results in this format
  * The block loop stores results and tests one mask; only flagged lanes are computed again, by rm_slow_table. */
 #ifndef RM_ELEMENTWISE_MAP_H
 #define RM_ELEMENTWISE_MAP_H
@@ -90,10 +90,9 @@ RM_DEFINE_MAP(f64, RM_F64, double, vf64_load, vf64_store)
     return vm64_or(rm_##name##_special(x, RM_F32), vf64_undecided_f32(*y, RM_##NAME##_F32_ERR));                          \
   }                                                                                                                       \
   RM_FN vm64 step_##name##_f64(vf64 x, vf64 *y) {                                                                         \
-    vf64 hi, lo;                                                                                                          \
-    rm_##name##_dd(x, &hi, &lo);                                                                                          \
-    *y = hi;                                                                                                              \
-    return vm64_or(rm_##name##_special(x, RM_F64), vf64_undecided_f64(hi, lo, RM_##NAME##_F64_ERR));                      \
+    vf64 hi, lo, err;                                                                                                     \
+    rm_##name##_dd(x, &hi, &lo, &err);                                                                                    \
+    return vm64_or(rm_##name##_special(x, RM_F64), vf64_undecided_f64(hi, lo, err, y));                                   \
   }                                                                                                                       \
   RM_MAP_ENTRY(name, f16)                                                                                                 \
   RM_MAP_ENTRY(name, bf16)                                                                                                \

@@ -1,0 +1,14 @@
+/* exp: the fast kernels and their domain. */
+#ifndef RM_EXP_EXP_H
+#define RM_EXP_EXP_H
+
+#include "exp_f32.h"
+#include "exp_f64.h"
+
+/* Lanes outside the range in which the result is normal in the format, NaN included. e^-9.7 > 2^-14, e^11 < 65504;
+ * e^-87.3 > 2^-126, e^88.7 < 2^128; e^-708.3 > 2^-1022, e^709.7 < 2^1024. */
+RM_FN vm64 rm_exp_special(vf64 x, int format) {
+  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? 708.3 : format == RM_F16 ? 9.7 : 87.3)));
+}
+
+#endif

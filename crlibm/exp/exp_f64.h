@@ -1,0 +1,60 @@
+/* exp in double-double, for f64 and as the second step of every format.
+ *
+ * x = k ln2/16 + r, r = rh + rl, |r| <= ln2/32 (1 + 2^-20) < 2^-5.52; e^x = 2^(k/16) (1 + r + r^2/2 + r^3 Q(r)).
+ *
+ * Absolute error of e = e^r - 1 (each term is also its error relative to e^r, since e^r is within 2^-5 of 1), |x| <= 709,
+ * |k| <= 2^14:
+ *   a = x - k HI       exact: HI is a multiple of 2^-42 with 38 bits; a is a multiple of 2^-58 below 2^-5
+ *   b = k LO           |b| < 2^-29: rounding 2^-82, constant k 2^-97
+ *   rh + rl = a - b    Fast2Sum, off by less than 2^-80 when |a| < |b|
+ *   rh^2/2             exact in two parts
+ *   r^3 Q              below 2^-19.1: three roundings 2^-70.5, Q 2^-55.58-16.56 = 2^-72.1
+ *   rl (1 + rh)        |rl| <= 2^-59; rl rh^2/2 left out: 2^-71
+ *   sums               c below 2^-19: two roundings 2^-71; Fast2Sums exact or off by less than 2^-80
+ * Sum below 2^-69.3. The product with T (1 + tl) adds T's second part (tl to 2^-107), roundings of terms below 2^-53: 2^-105,
+ * and the final sums' roundings of low parts below 2^-52: 2^-104. Relative error below 2^-69 = RM_EXP_F64_ERR. */
+#ifndef RM_EXP_F64_H
+#define RM_EXP_F64_H
+
+#include "exp_f32.h"
+
+#define RM_EXP_F64_ERR RM_BOUND(0x1p-69)
+
+/* The reduction and e^r - 1 = eh + el with |el| <= ulp(eh); z holds k in its low bits. Also for tanh and its like. */
+RM_FN void rm_exp_reduced_dd(vf64 x, vi64 *k, vf64 *eh, vf64 *el) {
+  const vf64 magic = vf64_set1(0x1.8p52);
+  vf64 z = vf64_mad(x, vf64_set1(RM_EXP_INV_STEP), magic);
+  vf64 kd = vf64_sub(z, magic);
+  *k = vf64_bits(z);
+  vf64 a = vf64_nmad(kd, vf64_set1(RM_EXP_STEP_HI), x);
+  vf64 b = vf64_mul(kd, vf64_set1(RM_EXP_STEP_LO));
+  vf64 rh = vf64_sub(a, b), rl = vf64_sub(vf64_sub(a, rh), b);
+  vf64 s = vf64_mul(rh, rh), se = vf64_mul_err(rh, rh, s);
+  vf64 q01 = vf64_mad(rh, vf64_set1(rm_exp_p64[1]), vf64_set1(rm_exp_p64[0]));
+  vf64 q23 = vf64_mad(rh, vf64_set1(rm_exp_p64[3]), vf64_set1(rm_exp_p64[2]));
+  vf64 q45 = vf64_mad(rh, vf64_set1(rm_exp_p64[5]), vf64_set1(rm_exp_p64[4]));
+  vf64 q = vf64_mad(s, vf64_mad(s, q45, q23), q01);
+  vf64 c = vf64_mad(rl, rh, rl);
+  c = vf64_mad(vf64_set1(0.5), se, c);
+  c = vf64_mad(vf64_mul(rh, s), q, c);
+  vf64 h = vf64_mul(vf64_set1(0.5), s);
+  vf64 vh = vf64_add(h, c), vl = vf64_sub(c, vf64_sub(vh, h));
+  *eh = vf64_add(rh, vh);
+  *el = vf64_add(vf64_sub(vh, vf64_sub(*eh, rh)), vl);
+}
+
+/* hi + lo = e^x within err, |lo| <= 2^-51 |hi|. */
+RM_FN void rm_exp_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
+  vi64 k;
+  vf64 eh, el;
+  rm_exp_reduced_dd(x, &k, &eh, &el);
+  vf64 t = rm_exp_scale(k), tl = vf64_lookup16(rm_exp_t_lo, k);
+  el = vf64_mad(tl, eh, vf64_add(el, tl));
+  const vf64 one = vf64_set1(1.0);
+  vf64 u = vf64_add(one, eh), ul = vf64_add(vf64_sub(eh, vf64_sub(u, one)), el);
+  *hi = vf64_mul(t, u);
+  *lo = vf64_mad(t, ul, vf64_mul_err(t, u, *hi));
+  *err = vf64_mul(*hi, vf64_set1(RM_EXP_F64_ERR));
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* log for f32 and the 16-bit formats, evaluated in binary64.
+ *
+ * x = 2^k m, m in [0.703125, 1.40625), c_j ~ 1/m from a table, r = m c_j - 1, |r| <= 2^-5:
+ * log x = k ln2 - log c_j + r + r^2 P(r). The interval that holds 1 has c = 1 and log c = 0: no cancellation near 1.
+ *
+ * r is exact: m has at most 24 bits, c_j 10, and the subtraction cancels. Error, relative to log x:
+ *   P         2^-37.98 r^2. When k = 0 and c_j = 1: relative to r(1 - 2^-5), below 2^-42.9. Otherwise |log x| >= 2^-6
+ *             (x is at least 1/64 from 1): 2^-37.98 2^-10 2^6 < 2^-41.9
+ *   constants |k| 2^-54 + 2^-54 for ln2 and log c_j, roundings of w, w + r and the final sum: each below 2^-52 |log x| 2^3
+ * Sum below 2^-41.8 < RM_LOG_F32_ERR. */
+#ifndef RM_LOG_F32_H
+#define RM_LOG_F32_H
+
+#include "../simd/undecided.h"
+#include "log_tables.h"
+
+#define RM_LOG_F32_ERR RM_BOUND(0x1p-41)
+
+/* x = 2^k m for positive normal x; j indexes the tables. */
+RM_FN void rm_log_reduce(vf64 x, vf64 *k, vf64 *m, vi64 *j) {
+  vi64 bits = vf64_bits(x), t = vi64_sub(bits, vi64_set1(RM_LOG_OFFSET));
+  *k = vi64_to_f64(vi64_sra(t, 52));
+  *m = vf64_from_bits(vi64_sub(bits, vi64_and(t, vi64_set1((int64_t)0xfff0000000000000u))));
+  *j = vi64_srl(t, 48);
+}
+
+RM_FN vf64 rm_log_eval(vf64 x) {
+  vf64 k, m;
+  vi64 j;
+  rm_log_reduce(x, &k, &m, &j);
+  vf64 r = vf64_mad(m, vf64_lookup16(rm_log_c, j), vf64_set1(-1.0));
+  vf64 w = vf64_mad(k, vf64_set1(RM_LOG_LN2), vf64_lookup16(rm_log_l, j));
+  vf64 r2 = vf64_mul(r, r);
+  vf64 a = vf64_mad(r, vf64_set1(rm_log_p32[1]), vf64_set1(rm_log_p32[0]));
+  vf64 b = vf64_mad(r, vf64_set1(rm_log_p32[3]), vf64_set1(rm_log_p32[2]));
+  vf64 c = vf64_mad(r, vf64_set1(rm_log_p32[5]), vf64_set1(rm_log_p32[4]));
+  return vf64_mad(r2, vf64_mad(r2, vf64_mad(r2, c, b), a), vf64_add(w, r));
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* log in double-double, for f64 and as the second step of every format.
+ *
+ * The reduction of log_f32.h; m c_j - 1 = rh + rl, |rh| <= 2^-5 (1 + 2^-40), |rl| <= 2^-53 |rh|:
+ * log x = (k LN2_HI + L_HI) + rh - rh^2/2 + t + low terms, t = rh^3 Q(rh). With u = 2^-53:
+ *   k LN2_HI + L_HI     exact: multiples of 2^-42 below 2^10
+ *   m c_j               exact in two parts; rh + rl by Fast2Sum: |m c_j - 1| is zero or above the product's error
+ *   w + rh, - rh^2/2    Fast2Sums: w = 0 or |w| >= |rh|; |w + rh| >= rh^2/2
+ *   t                   three roundings 3u|t|; Q: 2^-55.56 |rh|^3 <= 0.6u|t| (Q >= 0.32)
+ *   rl (1 - rh)         rl rh^2 left out: below 3.2u|t|
+ *   sums of low parts   their roundings: 2u|t| + 2^-105 (the other low parts are below 2^-52 |log x|)
+ *   constants           |k| 2^-98 + 2^-97; k LN2_LO rounded: 2^-87, only when k != 0, |log x| > 0.34
+ * Sum below 9u|t| + 2^-84 |log x|, and the sum lo + err of the rounding test rounds by 1.1u|t|: err = 12u|t| + 2^-80 |hi|. */
+#ifndef RM_LOG_F64_H
+#define RM_LOG_F64_H
+
+#include "log_f32.h"
+
+#define RM_LOG_F64_ERR_T RM_BOUND(0x1.8p-50) /* 12u, times |t| */
+#define RM_LOG_F64_ERR RM_BOUND(0x1p-80)     /* times |log x| */
+
+/* hi + lo = log x within err, for positive normal x. */
+RM_FN void rm_log_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
+  vf64 k, m;
+  vi64 j;
+  rm_log_reduce(x, &k, &m, &j);
+  vf64 c = vf64_lookup16(rm_log_c, j);
+  vf64 p = vf64_mul(m, c), pe = vf64_mul_err(m, c, p);
+  vf64 a = vf64_sub(p, vf64_set1(1.0));
+  vf64 rh = vf64_add(a, pe), rl = vf64_sub(pe, vf64_sub(rh, a));
+  vf64 w = vf64_mad(k, vf64_set1(RM_LOG_LN2_HI), vf64_lookup16(rm_log_l_hi, j));
+  vf64 low = vf64_mad(k, vf64_set1(RM_LOG_LN2_LO), vf64_lookup16(rm_log_l_lo, j));
+  vf64 s = vf64_mul(rh, rh), se = vf64_mul_err(rh, rh, s), s2 = vf64_mul(s, s);
+  vf64 q01 = vf64_mad(rh, vf64_set1(rm_log_p64[1]), vf64_set1(rm_log_p64[0]));
+  vf64 q23 = vf64_mad(rh, vf64_set1(rm_log_p64[3]), vf64_set1(rm_log_p64[2]));
+  vf64 q45 = vf64_mad(rh, vf64_set1(rm_log_p64[5]), vf64_set1(rm_log_p64[4]));
+  vf64 q67 = vf64_mad(rh, vf64_set1(rm_log_p64[7]), vf64_set1(rm_log_p64[6]));
+  vf64 q89 = vf64_mad(rh, vf64_set1(rm_log_p64[9]), vf64_set1(rm_log_p64[8]));
+  vf64 q = vf64_mad(s2, vf64_mad(s2, q89, vf64_mad(s, q67, q45)), vf64_mad(s, q23, q01));
+  vf64 t = vf64_mul(vf64_mul(rh, s), q);
+  const vf64 half = vf64_set1(0.5);
+  vf64 g = vf64_add(w, rh), ge = vf64_sub(rh, vf64_sub(g, w));
+  vf64 h = vf64_mul(half, s);
+  *hi = vf64_sub(g, h);
+  vf64 he = vf64_sub(vf64_sub(g, *hi), h);
+  low = vf64_add(low, vf64_nmad(rl, rh, rl));
+  low = vf64_nmad(half, se, vf64_add(low, vf64_add(ge, he)));
+  *lo = vf64_add(low, t);
+  *err = vf64_mad(vf64_abs(t), vf64_set1(RM_LOG_F64_ERR_T), vf64_abs(vf64_mul(*hi, vf64_set1(RM_LOG_F64_ERR))));
+}
+
+#endif
