@@ -1,4 +1,6 @@
+/* The matrix engines, compiled once per ISA. */
 #include "../dispatch/kernels.h"
-#include "../../crlibm/config.h"
+#include "gemm_f32.h"
+
 extern const struct rm_blas_kernels RM_ISA_SYMBOL(rm_blas_table);
-const struct rm_blas_kernels RM_ISA_SYMBOL(rm_blas_table) = {0};
+const struct rm_blas_kernels RM_ISA_SYMBOL(rm_blas_table) = {RM_MR, RM_NR, rm_work_f32, rm_block_f32};

@@ -2,8 +2,27 @@
 #ifndef RM_BLAS_KERNELS_H
 #define RM_BLAS_KERNELS_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "views.h"
+
+/* A block of C: rows [row, row + rows), columns [col, col + cols). */
+typedef struct {
+  int64_t row, rows, col, cols;
+} rm_block;
+
+/* How many tiers decided the elements of a block. */
+typedef struct {
+  int64_t fast, double_double, accumulator;
+} rm_tiers;
+
 struct rm_blas_kernels {
-  int placeholder;
+  int mr, nr; /* blocks whose sides are multiples of these waste nothing */
+  /* Bytes of workspace that a block of this size needs; any alignment will do, 64 is best. */
+  size_t (*work_f32)(int64_t rows, int64_t cols, int64_t k);
+  /* Computes one block of C; adds to *tiers; returns RM_FLAG_* bits. */
+  uint32_t (*block_f32)(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers);
 };
 
 #endif

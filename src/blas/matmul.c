@@ -1,21 +1,108 @@
 /* rm_matmul_*: the public entry points. */
+#include <stdlib.h>
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
 #include "../../include/repmath/reductions.h"
 #include "../api/env.h"
+#include "../api/threads.h"
 #include "../dispatch/kernels.h"
 #include "../reduce/stats.h"
 #include "../reduce/strided.h"
 #include "exact_gemm.h"
 #include "views.h"
 
-static rm_status run_f32(const rm_matmul_problem *p) {
-  rm_env env = rm_env_enter();
+/* A block of C is the unit of work: its packed operands and binary64 partial sums stay near one core's L2 cache, and its
+ * workspace (under 8 MiB) is all the memory a thread needs. */
+enum { BLOCK_ROWS = 512, BLOCK_COLS = 528, STACK_WORK = 24576 };
+
+/* Work below this many products is not worth a second thread. */
+#define PRODUCTS_PER_THREAD (INT64_C(1) << 18)
+
+typedef size_t work_fn(int64_t rows, int64_t cols, int64_t k);
+typedef uint32_t block_fn(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers);
+
+/* Cuts [0, n) into `parts` nearly equal pieces whose ends are multiples of `unit`. */
+static int64_t cut(int64_t n, int64_t parts, int64_t unit, int64_t i) {
+  int64_t units = (n + unit - 1) / unit, end = (units * i / parts) * unit;
+  return end < n ? end : n;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+typedef struct {
+  const rm_matmul_problem *p;
+  int64_t row_parts, col_parts;
+  int mr, nr;
+  work_fn *work;
+  block_fn *block;
+} plan;
+
+static void do_block(const plan *t, int64_t index, void *work, uint32_t *flags, rm_tiers *tiers) {
+  int64_t i = index / t->col_parts, j = index % t->col_parts;
+  rm_block b = {cut(t->p->m, t->row_parts, t->mr, i), 0, cut(t->p->n, t->col_parts, t->nr, j), 0};
+  b.rows = cut(t->p->m, t->row_parts, t->mr, i + 1) - b.row;
+  b.cols = cut(t->p->n, t->col_parts, t->nr, j + 1) - b.col;
+  if (b.rows > 0 && b.cols > 0) *flags |= t->block(t->p, &b, work, tiers);
+}
+
+static rm_status run(plan *t) {
+  const rm_matmul_problem *p = t->p;
+  if (p->m == 0 || p->n == 0) return RM_OK;
+  t->row_parts = ceil_div(p->m, BLOCK_ROWS / t->mr * t->mr);
+  t->col_parts = ceil_div(p->n, BLOCK_COLS / t->nr * t->nr);
+  int64_t products = p->m * p->n * (p->k ? p->k : 1);
+  int threads = products < 2 * PRODUCTS_PER_THREAD ? 1 : rm_threads_for(products / PRODUCTS_PER_THREAD);
+  while (t->row_parts * t->col_parts < threads) { /* halve the longer side of the blocks */
+    int64_t rows = ceil_div(p->m, t->row_parts), cols = ceil_div(p->n, t->col_parts);
+    if (rows <= 4 * t->mr && cols <= 2 * t->nr) break;
+    if (rows >= cols) t->row_parts *= 2;
+    else t->col_parts *= 2;
+  }
+  int64_t blocks = t->row_parts * t->col_parts;
+  if (threads > blocks) threads = (int)blocks;
+  /* cut() may give one unit more than an equal share. */
+  size_t bytes = t->work(ceil_div(p->m, t->row_parts) + t->mr, ceil_div(p->n, t->col_parts) + t->nr, p->k);
   uint32_t flags = 0;
-  for (int64_t i = 0; i < p->m; i++)
-    for (int64_t j = 0; j < p->n; j++)
-      rm_write_f32(p->c.base + i * p->c.row, j, p->c.col, rm_exact_element_f32(p, i, j, &flags));
-  rm_stats_add(0, 0, p->m * p->n);
-  rm_env_leave(env, flags);
+  rm_tiers tiers = {0, 0, 0};
+  if (threads == 1 && bytes <= STACK_WORK) {
+    char work[STACK_WORK];
+    rm_env env = rm_env_enter();
+    for (int64_t i = 0; i < blocks; i++) do_block(t, i, work, &flags, &tiers);
+    rm_stats_add(tiers.fast, tiers.double_double, tiers.accumulator);
+    rm_env_leave(env, flags);
+    return RM_OK;
+  }
+  bytes = (bytes + 63) / 64 * 64;
+  char *work = malloc(bytes * (size_t)threads);
+  if (!work) return RM_ERR_MEMORY;
+  rm_env caller = rm_env_enter();
+#if defined(_OPENMP)
+#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : flags)
+#endif
+  {
+    rm_env env = rm_env_enter();
+    rm_tiers mine = {0, 0, 0};
+#if defined(_OPENMP)
+    char *part = work + bytes * (size_t)omp_get_thread_num();
+#pragma omp for schedule(dynamic, 1)
+#else
+    char *part = work;
+#endif
+    for (int64_t i = 0; i < blocks; i++) do_block(t, i, part, &flags, &mine);
+    rm_stats_add(mine.fast, mine.double_double, mine.accumulator);
+    rm_env_leave(env, 0);
+  }
+  free(work);
+  rm_env_leave(caller, flags);
   return RM_OK;
+}
+
+static rm_status run_f32(const rm_matmul_problem *p) {
+  const struct rm_blas_kernels *k = rm_kernels_get()->blas;
+  plan t = {.p = p, .mr = k->mr, .nr = k->nr, .work = k->work_f32, .block = k->block_f32};
+  return run(&t);
 }
 
 static rm_status run_f64(const rm_matmul_problem *p) {

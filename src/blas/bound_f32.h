@@ -1,0 +1,31 @@
+/* Error bounds of the binary32 matmul engine. u = 2^-53, the unit roundoff of binary64, in which everything is added.
+ *
+ * Let S = sum_k a_k b_k (+ bias) exactly, and c the engine's value. Each product is exact (micro_f32.h). A block of KC terms is
+ * one chain of at most KC - 1 roundings (the first addition, to +0, is exact); the ceil(K/KC) block sums are joined by
+ * ceil(K/KC) - 1 additions, the bias by one more. No addition underflows: everything is a multiple of 2^-298. With
+ * t = min(K, KC) + ceil(K/KC) (Higham, Accuracy and Stability, section 4.2):
+ *
+ *   |c - S| <= t u / (1 - t u) (sum_k |a_k b_k| + |bias|) <= t u (1 + 2^-19) (|a| |b| + |bias|)
+ *
+ * with Euclidean norms (Cauchy-Schwarz). Computed squares of norms err by at most (K + 2) u relatively (pack.h), roots and
+ * products by a few u; `slack` covers them together with the roundings of the bound itself. */
+#ifndef RM_BLAS_BOUND_F32_H
+#define RM_BLAS_BOUND_F32_H
+
+#include "tile.h"
+
+/* t u (1 + slack): what multiplies |a| |b| + |bias|. */
+RM_FN double rm_bound_f32(int64_t k) {
+  double t = (double)(k < RM_KC ? k : RM_KC) + (double)((k + RM_KC - 1) / RM_KC);
+  double slack = 0x1p-18 + (double)k * 0x1p-51;
+  return RM_BOUND(t * 0x1p-53 * (1.0 + slack));
+}
+
+/* The same for the double-double sum of resolve_f32.h, as a multiple of rm_bound_f32: see there. */
+RM_FN double rm_bound_dd_ratio_f32(int64_t k) {
+  double t = (double)(k < RM_KC ? k : RM_KC) + (double)((k + RM_KC - 1) / RM_KC);
+  double h = (double)k + 64.0;
+  return 1.01 * h * h * 0x1p-53 / t;
+}
+
+#endif

@@ -1,0 +1,133 @@
+/* The binary32 matmul engine over one block of C: pack, multiply in binary64, test and round, resolve what is open.
+ *
+ * The block is cut into tiles of MR x NR, in the order of the loops below; k is cut into pieces of KC. Partial sums stay in
+ * the workspace in binary64. */
+#ifndef RM_BLAS_GEMM_F32_H
+#define RM_BLAS_GEMM_F32_H
+
+#include "epilogue_f32.h"
+#include "kernels.h"
+#include "micro_f32.h"
+#include "resolve_f32.h"
+
+typedef struct {
+  int64_t row_tiles, col_tiles, kc;
+  double *a, *b, *c;                           /* packed panels; tiles of partial sums */
+  double *row_bound, *col_norm, *bias, *err_bias; /* a value for each line; row_bound = norm times rm_bound_f32 */
+  rm_line *rows, *cols;
+  uint8_t *flagged;
+  size_t bytes;
+} rm_layout_f32;
+
+static char *rm_carve(char *base, size_t *bytes, size_t n) {
+  char *p = base ? base + *bytes : 0;
+  *bytes += (n + 63) / 64 * 64;
+  return p;
+}
+
+static rm_layout_f32 rm_layout_of_f32(int64_t rows, int64_t cols, int64_t k, char *work) {
+  rm_layout_f32 w;
+  w.row_tiles = (rows + RM_MR - 1) / RM_MR;
+  w.col_tiles = (cols + RM_NR - 1) / RM_NR;
+  w.kc = k < RM_KC ? k : RM_KC;
+  w.bytes = work ? (size_t)(-(uintptr_t)work % 64) : 63;
+  size_t r = (size_t)(w.row_tiles * RM_MR), c = (size_t)(w.col_tiles * RM_NR), kc = (size_t)w.kc, *n = &w.bytes;
+  w.a = (double *)(void *)rm_carve(work, n, r * kc * 8);
+  w.b = (double *)(void *)rm_carve(work, n, c * kc * 8);
+  w.c = (double *)(void *)rm_carve(work, n, r * c * 8);
+  w.row_bound = (double *)(void *)rm_carve(work, n, r * 8);
+  w.col_norm = (double *)(void *)rm_carve(work, n, c * 8);
+  w.bias = (double *)(void *)rm_carve(work, n, c * 8);
+  w.err_bias = (double *)(void *)rm_carve(work, n, c * 8);
+  w.rows = (rm_line *)(void *)rm_carve(work, n, r * sizeof(rm_line));
+  w.cols = (rm_line *)(void *)rm_carve(work, n, c * sizeof(rm_line));
+  w.flagged = (uint8_t *)rm_carve(work, n, r * c / RM_LANES);
+  return w;
+}
+
+static size_t rm_work_f32(int64_t rows, int64_t cols, int64_t k) { return rm_layout_of_f32(rows, cols, k, 0).bytes; }
+
+static int rm_at_most(int64_t n, int limit) { return n < limit ? (int)n : limit; }
+
+/* Vectors in a row of tiles at column j0 of the block. */
+static int rm_tile_vectors(int64_t cols, int64_t j0) { return (rm_at_most(cols - j0, RM_NR) + RM_LANES - 1) / RM_LANES; }
+
+/* From sums of squares to bounds, once all of k is packed. */
+static void rm_finish_bounds_f32(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block) {
+  double tu = rm_bound_f32(p->k);
+  for (int64_t i = 0; i < w->row_tiles * RM_MR; i += RM_LANES)
+    vf64_store(w->row_bound + i, vf64_mul(vf64_set1(tu), vf64_sqrt(vf64_load(w->row_bound + i))));
+  for (int64_t j = 0; j < w->col_tiles * RM_NR; j += RM_LANES)
+    vf64_store(w->col_norm + j, vf64_sqrt(vf64_load(w->col_norm + j)));
+  if (!p->bias.base) return;
+  const char *bias = p->bias.base + block->col * p->bias.col;
+  for (int64_t j = 0; j < w->col_tiles * RM_NR; j++) {
+    w->bias[j] = j < block->cols ? rm_read_element(bias + j * p->bias.col, RM_F32) : 0.0;
+    w->err_bias[j] = tu * __builtin_fabs(w->bias[j]);
+  }
+}
+
+static void rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, int64_t open,
+                                 rm_resolver *r) {
+  __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_line));
+  __builtin_memset(w->cols, 0, (size_t)block->cols * sizeof(rm_line));
+  *r = (rm_resolver){p, block, w->rows, w->cols, open >= block->rows + block->cols, r->tiers, 0};
+  const double *tile = w->c;
+  const uint8_t *flagged = w->flagged;
+  for (int64_t j0 = 0; j0 < block->cols; j0 += RM_NR) {
+    int nv = rm_tile_vectors(block->cols, j0);
+    for (int64_t i0 = 0; i0 < block->rows; i0 += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
+      int rows = rm_at_most(block->rows - i0, RM_MR);
+      for (int q = 0; q < rows * nv; q++) {
+        for (uint32_t lanes = flagged[q]; lanes; lanes &= lanes - 1) {
+          int lane = __builtin_ctz(lanes);
+          int64_t i = i0 + q / nv, j = j0 + (q % nv) * RM_LANES + lane;
+          double bias = p->bias.base ? w->bias[j] : 0.0, c = tile[q * RM_LANES + lane] + bias;
+          double err = w->row_bound[i] * w->col_norm[j] + (p->bias.base ? w->err_bias[j] : 0.0);
+          float v = rm_resolve_element_f32(r, i, j, c, err, bias);
+          __builtin_memcpy(p->c.base + (block->row + i) * p->c.row + (block->col + j) * p->c.col, &v, 4);
+        }
+      }
+    }
+  }
+}
+
+static uint32_t rm_block_f32(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers) {
+  rm_layout_f32 w = rm_layout_of_f32(block->rows, block->cols, p->k, work);
+  const char *a = p->a.base + block->row * p->a.row, *b = p->b.base + block->col * p->b.col;
+  char *c = p->c.base + block->row * p->c.row + block->col * p->c.col;
+  int64_t open = 0, k0 = 0;
+  __builtin_memset(w.row_bound, 0, (size_t)(w.row_tiles * RM_MR) * 8);
+  __builtin_memset(w.col_norm, 0, (size_t)(w.col_tiles * RM_NR) * 8);
+  do { /* once for k = 0, which leaves +0 and the bias */
+    int64_t kc = p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
+    int last = k0 + kc >= p->k;
+    for (int64_t i = 0; i < block->rows; i += RM_MR)
+      rm_pack_panel(w.a + i * kc, RM_MR, rm_at_most(block->rows - i, RM_MR), kc, a + i * p->a.row + k0 * p->a.col, p->a.row,
+                    p->a.col, RM_F32, w.row_bound + i, 0);
+    for (int64_t j = 0; j < block->cols; j += RM_NR)
+      rm_pack_panel(w.b + j * kc, rm_tile_vectors(block->cols, j) * RM_LANES, rm_at_most(block->cols - j, RM_NR), kc,
+                    b + j * p->b.col + k0 * p->b.row, p->b.col, p->b.row, RM_F32, w.col_norm + j, 0);
+    if (last) rm_finish_bounds_f32(&w, p, block);
+    double *tile = w.c;
+    uint8_t *flagged = w.flagged;
+    for (int64_t j = 0; j < block->cols; j += RM_NR) {
+      int nv = rm_tile_vectors(block->cols, j);
+      for (int64_t i = 0; i < block->rows; i += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
+        rm_micro_f32[nv](kc, w.a + i * kc, w.b + j * kc, tile, k0 == 0);
+        if (last)
+          open += rm_epilogue_tile_f32(tile, nv, rm_at_most(block->rows - i, RM_MR), rm_at_most(block->cols - j, RM_NR),
+                                       w.row_bound + i, w.col_norm + j, p->bias.base ? w.bias + j : 0, w.err_bias + j,
+                                       c + i * p->c.row + j * p->c.col, p->c.row, p->c.col, flagged);
+      }
+    }
+    k0 += kc;
+  } while (k0 < p->k);
+  tiers->fast += block->rows * block->cols - open;
+  if (!open) return 0;
+  rm_resolver r = {.tiers = tiers};
+  rm_resolve_block_f32(&w, p, block, open, &r);
+  return r.flags;
+}
+
+#endif
