@@ -2,6 +2,7 @@
 #ifndef RM_ERF_SLOW_H
 #define RM_ERF_SLOW_H
 
+#include "erf.h"
 #include "erf_wide.h"
 
 RM_COLD uint64_t rm_erf_slow(double x, int format, int rule, uint32_t *flags) {
@@ -14,13 +15,12 @@ RM_COLD uint64_t rm_erf_slow(double x, int format, int rule, uint32_t *flags) {
   /* 1 - erf x < exp(-x^2)/(x sqrt(pi)); at 5.9375 that is 2^-50.86/10.52 < 2^-54.2, less than 2^-54, a quarter of the ulp of 1. */
   if (size >= 5.9375) return rm_round_beside(negative ? -1.0 : 1.0, 0, format, rule, flags);
 
-  /* MIDDLE TIER: the one place where the double-double evaluation plugs in. */
-#if defined(RM_ERF_DD_ERR) && !defined(RM_CFG_NO_DD)
-  double hi, lo;
-  int undecided;
-  if (size >= 0x1p-900) { /* below, lo may have lost bits to underflow */
-    rm_erf_dd(x, &hi, &lo);
-    uint64_t bits = rm_round_dd(hi, lo, 0, RM_BOUND(RM_ERF_DD_ERR), format, rule, flags, &undecided);
+#if !defined(RM_CFG_NO_DD)
+  if (!rm_erf_special(x, RM_F64)) { /* double-double; a control build leaves it out */
+    double hi, lo, err;
+    int undecided;
+    rm_erf_dd(x, &hi, &lo, &err);
+    const uint64_t bits = rm_round_dd(hi, lo, err, format, rule, flags, &undecided);
     if (!undecided) return bits;
   }
 #endif

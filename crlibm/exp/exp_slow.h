@@ -2,6 +2,7 @@
 #ifndef RM_EXP_SLOW_H
 #define RM_EXP_SLOW_H
 
+#include "exp.h"
 #include "exp_wide.h"
 
 RM_COLD uint64_t rm_exp_slow(double x, int format, int rule, uint32_t *flags) {
@@ -17,13 +18,12 @@ RM_COLD uint64_t rm_exp_slow(double x, int format, int rule, uint32_t *flags) {
   /* 0 < |exp(x) - 1| < 2^-54 (below 1), < 2^-54 (1 + 2^-54) (above): no boundary between. */
   if (size < 0x1p-54) return rm_round_exact(0, ((rm_u128)1 << 60) + (x > 0.0 ? (rm_u128)1 : (rm_u128)0 - 1), -60, format, rule, flags);
 
-  /* MIDDLE TIER: the one place where the double-double evaluation plugs in. */
-#if defined(RM_EXP_DD_ERR) && !defined(RM_CFG_NO_DD)
-  double hi, lo;
-  int undecided;
-  rm_exp_dd(x, &hi, &lo);
-  if (hi >= 0x1p-900) { /* below, lo may have lost bits to underflow */
-    uint64_t bits = rm_round_dd(hi, lo, 0, RM_BOUND(RM_EXP_DD_ERR), format, rule, flags, &undecided);
+#if !defined(RM_CFG_NO_DD)
+  if (size <= 600.0) { /* double-double, where none of its parts underflows or overflows; a control build leaves it out */
+    double hi, lo, err;
+    int undecided;
+    rm_exp_dd(x, &hi, &lo, &err);
+    const uint64_t bits = rm_round_dd(hi, lo, err, format, rule, flags, &undecided);
     if (!undecided) return bits;
   }
 #endif

@@ -133,35 +133,26 @@ RM_FN uint64_t rm_round_beside(double x, int above, int format, int rule, uint32
   return rm_round_exact((int)(rm_bits64(x) >> 63), above ? m + 1 : m - 1, e - 60, format, rule, flags);
 }
 
-/* 2^k (hi + lo), known within rel |hi + lo|, rel <= 2^-56. hi is not 0, |lo| <= ulp(hi)/2, both finite. */
-RM_FN uint64_t rm_round_dd(double hi, double lo, int64_t k, double rel, int format, int rule, uint32_t *flags,
-                           int *undecided) {
-  int eh, el;
+/* hi + lo, known closer than |err|. hi is not 0, |lo| and |err| are at most 2^-9 |hi|, all are finite. */
+RM_FN uint64_t rm_round_dd(double hi, double lo, double err, int format, int rule, uint32_t *flags, int *undecided) {
+  int e, el;
   const int negative = (int)(rm_bits64(hi) >> 63);
-  /* Units of 2^(eh-71): hi is m 2^71 in [2^123, 2^124) of them, and |lo| at most 2^70. */
-  rm_u128 m = (rm_u128)rm_split_double(hi, &eh) << 71, t;
-  /* The sum is below 2^124 (1 + 2^-53) units, so rel of it below 2^125 rel - 1 units when rel > 0; one more unit for the bits
-   * of lo that are cut off, one for the cut of the conversion. */
-  double bound = rel * 0x1p125;
-  rm_u128 err;
-  if (bound < 0x1p62) {
-    err = (rm_u128)(uint64_t)bound + 2;
-  } else { /* rel <= 2^-56: below 2^70 */
-    err = ((rm_u128)((uint64_t)(bound * 0x1p-40) + 1) << 40) + 2;
-  }
+  /* Units of 2^e: hi is in [2^123, 2^124) of them; lo and err are below 2^116, their least bits at 2^62 or lower. */
+  rm_u128 m = (rm_u128)rm_split_double(hi, &e) << 71, margin = 0;
+  e -= 71;
   if (lo != 0.0) {
-    uint64_t ml = rm_split_double(lo, &el);
-    int s = el - (eh - 71);
-    if (s >= 0)
-      t = (rm_u128)ml << (s > 64 ? 64 : s); /* s <= 71 - 53 by the bound on lo: the guard only keeps the shift defined */
-    else
-      t = s <= -64 ? 0 : ml >> -s;
-    if ((int)(rm_bits64(lo) >> 63) == negative)
-      m += t;
-    else
-      m -= t;
+    const uint64_t ml = rm_split_double(lo, &el);
+    const int s = el - e;
+    const rm_u128 t = s >= 0 ? (rm_u128)ml << s : s > -64 ? ml >> -s : 0;
+    if (s < 0) margin = 1; /* what was cut off */
+    m = (int)(rm_bits64(lo) >> 63) == negative ? m + t : m - t;
   }
-  return rm_round_bits(negative, m, (int64_t)eh - 71 + k, err, format, rule, flags, undecided);
+  if (err != 0.0) {
+    const uint64_t me = rm_split_double(err, &el);
+    const int s = el - e;
+    margin += s >= 0 ? (rm_u128)me << s : (s > -64 ? me >> -s : 0) + 1;
+  }
+  return rm_round_bits(negative, m, e, margin, format, rule, flags, undecided);
 }
 
 #endif

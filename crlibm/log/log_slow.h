@@ -2,6 +2,7 @@
 #ifndef RM_LOG_SLOW_H
 #define RM_LOG_SLOW_H
 
+#include "log.h"
 #include "log_wide.h"
 
 RM_COLD uint64_t rm_log_slow(double x, int format, int rule, uint32_t *flags) {
@@ -17,13 +18,14 @@ RM_COLD uint64_t rm_log_slow(double x, int format, int rule, uint32_t *flags) {
   if (x == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_infinity_bits(format);
   if (x == 1.0) return 0; /* exact: +0 under every rule */
 
-  /* MIDDLE TIER: the one place where the double-double evaluation plugs in. */
-#if defined(RM_LOG_DD_ERR) && !defined(RM_CFG_NO_DD)
-  double hi, lo;
-  int undecided;
-  rm_log_dd(x, &hi, &lo); /* |log x| >= 2^-53: nothing underflows */
-  uint64_t bits = rm_round_dd(hi, lo, 0, RM_BOUND(RM_LOG_DD_ERR), format, rule, flags, &undecided);
-  if (!undecided) return bits;
+#if !defined(RM_CFG_NO_DD)
+  if (!rm_log_special(x, RM_F64)) { /* double-double; a control build leaves it out */
+    double hi, lo, err;
+    int undecided;
+    rm_log_dd(x, &hi, &lo, &err);
+    const uint64_t bits = rm_round_dd(hi, lo, err, format, rule, flags, &undecided);
+    if (!undecided) return bits;
+  }
 #endif
   return rm_log_wide_round(x, format, rule, flags);
 }

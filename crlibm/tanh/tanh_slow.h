@@ -2,6 +2,7 @@
 #ifndef RM_TANH_SLOW_H
 #define RM_TANH_SLOW_H
 
+#include "tanh.h"
 #include "tanh_wide.h"
 
 RM_COLD uint64_t rm_tanh_slow(double x, int format, int rule, uint32_t *flags) {
@@ -17,13 +18,14 @@ RM_COLD uint64_t rm_tanh_slow(double x, int format, int rule, uint32_t *flags) {
   /* 0 < x - tanh x < x^3/3 <= 2^-55.5 x (alternating series). */
   if (size <= 0x1p-27) return rm_round_beside(x, 0, format, rule, flags);
 
-  /* MIDDLE TIER: the one place where the double-double evaluation plugs in. */
-#if defined(RM_TANH_DD_ERR) && !defined(RM_CFG_NO_DD)
-  double hi, lo;
-  int undecided;
-  rm_tanh_dd(x, &hi, &lo);
-  uint64_t bits = rm_round_dd(hi, lo, 0, RM_BOUND(RM_TANH_DD_ERR), format, rule, flags, &undecided);
-  if (!undecided) return bits;
+#if !defined(RM_CFG_NO_DD)
+  if (!rm_tanh_special(x, RM_F64)) { /* double-double; a control build leaves it out */
+    double hi, lo, err;
+    int undecided;
+    rm_tanh_dd(x, &hi, &lo, &err);
+    const uint64_t bits = rm_round_dd(hi, lo, err, format, rule, flags, &undecided);
+    if (!undecided) return bits;
+  }
 #endif
   return rm_tanh_wide_round(x, format, rule, flags);
 }
