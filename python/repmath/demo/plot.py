@@ -14,7 +14,7 @@ SHOWN = 24  # hexadecimal digits of each digest
 def _fingerprints(ax, runs, ours):
     digits = np.array([[int(c, 16) for c in run.digest[:SHOWN]] for run in runs])
     ax.imshow(digits, cmap="twilight", vmin=0, vmax=16, aspect="auto", interpolation="nearest")
-    ax.set_yticks(range(len(runs)), [run.label for run in runs])
+    ax.set_yticks(range(len(runs)), [f"{'NumPy' if run.backend == 'numpy' else run.backend}: {run.label}" for run in runs])
     for label, run in zip(ax.get_yticklabels(), runs, strict=True):
         label.set_color(OURS if run.backend == "repmath" else THEIRS)
     ax.axhline(ours - 0.5, color="white", linewidth=5)
@@ -27,28 +27,28 @@ def _fingerprints(ax, runs, ours):
 
 
 def _drift(ax, ours, theirs):
-    """Largest difference of any weight from the group's first run, after each step; zero has a place of its own."""
-    floor = 1e-10
+    """Difference of the weights from the group's first run, after each step; zero has a place of its own."""
+    floor = 1e-11
     steps = np.arange(1, len(ours[0].result["history"]) + 1)
     for runs, colour in ((theirs, THEIRS), (ours, OURS)):
         first = runs[0].result["history"].astype(np.float64)
         curves = {}
         for run in runs[1:]:
-            gap = np.abs(run.result["history"] - first).max(axis=1)
+            gap = np.sqrt(np.mean((run.result["history"] - first) ** 2, axis=1))
             curves.setdefault(gap.tobytes(), (gap, []))[1].append(run.label)
         for gap, _ in curves.values():
             ax.plot(steps, np.where(gap > 0, gap, floor), color=colour, linewidth=2.5 if runs is ours else 1.3)
     ax.set_yscale("log")
     ax.set_ylim(floor / 2, None)
-    ticks = [t for t in 10.0 ** np.arange(-8, 2, 2) if t < ax.get_ylim()[1]]
+    ticks = [t for t in 10.0 ** np.arange(-10, 3) if t < ax.get_ylim()[1]]
     ax.set_yticks([floor, *ticks], ["0", *(f"$10^{{{round(np.log10(t))}}}$" for t in ticks)])
     ax.yaxis.set_minor_locator(matplotlib.ticker.NullLocator())
     ax.set_xlim(0, len(steps))
     ax.set_xlabel("training step")
-    ax.set_ylabel("largest difference of a weight")
+    ax.set_ylabel("root mean square difference of the weights")
     ax.set_title("Distance from the group's first run", loc="left")
-    ax.text(0.98, 0.06, "repmath: exactly 0", color=OURS, ha="right", transform=ax.transAxes, weight="bold")
-    ax.text(0.98, 0.86, "NumPy", color=THEIRS, ha="right", transform=ax.transAxes, weight="bold")
+    ax.text(0.98, 0.10, "repmath: exactly 0", color=OURS, ha="right", transform=ax.transAxes, weight="bold")
+    ax.text(0.98, 0.84, "NumPy", color=THEIRS, ha="right", transform=ax.transAxes, weight="bold")
     ax.grid(axis="y", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -63,7 +63,7 @@ def draw(ours, theirs, folder):
     ours_count = len({run.digest for run in ours})
     theirs_count = len({run.digest for run in theirs})
     figure.suptitle(
-        f"One training, many machines' settings.  repmath: {ours_count} result of {len(ours)} runs.  "
+        f"One training on the instruction sets of several machines.  repmath: {ours_count} result of {len(ours)} runs.  "
         f"NumPy: {theirs_count} results of {len(theirs)} runs.",
         fontsize=12,
     )
