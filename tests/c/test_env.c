@@ -1,0 +1,197 @@
+/* The caller's rounding mode, flush-to-zero settings and traps change no bit and are given back; flags are raised when, and
+ * only when, they are due, and flags raised before stay. */
+#include "check.h"
+#include "fpenv.h"
+
+enum { N = 3000 };
+
+/* Run by the caller's settings, compare with the default's results. */
+static void elementwise(const struct entry *e) {
+  static unsigned char x[8 * N], expected[8 * N], y[8 * N];
+  fill_inputs(e, N, x, 7);
+  e->array(N, x, e->size, expected, e->size);
+  for (int m = 0; m < MODES; m++) {
+    memset(y, 0xa5, sizeof y);
+    feclearexcept(FE_ALL_EXCEPT);
+    control_set(modes[m].control);
+    rm_status status = e->array(N, x, e->size, y, e->size);
+    uint32_t after = control_get();
+    control_set(modes[0].control);
+    CHECK_FOR(status == RM_OK, modes[m].name);
+    CHECK_FOR(after == modes[m].control, modes[m].name);
+    if (!CHECK_FOR(memcmp(y, expected, (size_t)(N * e->size)) == 0, modes[m].name)) printf("  %s %s\n", e->name, e->format);
+
+    memset(y, 0xa5, sizeof y);
+    control_set(modes[m].control);
+    for (int i = 0; i < N; i++) e->one(x + i * e->size, y + i * e->size);
+    after = control_get();
+    control_set(modes[0].control);
+    CHECK_FOR(after == modes[m].control, modes[m].name);
+    if (!CHECK_FOR(memcmp(y, expected, (size_t)(N * e->size)) == 0, modes[m].name)) printf("  %s %s\n", e->name, e->format);
+  }
+}
+
+static void reductions(void) {
+  static float x[N], y[N];
+  static double xd[N], yd[N];
+  uint64_t state = 3;
+  for (int i = 0; i < N; i++) { /* subnormals among the inputs, so that DAZ would be seen */
+    x[i] = as_f32((uint32_t)(next_random(&state) >> 40) | (i & 1 ? 0x80000000u : 0));
+    y[i] = as_f32((uint32_t)(next_random(&state) >> 33) % 0x3f800000u);
+    xd[i] = as_f64(next_random(&state) >> 12 | (uint64_t)(i & 1) << 63);
+    yd[i] = as_f64((next_random(&state) >> 1) % UINT64_C(0x3ff0000000000000));
+  }
+  float expected[4 + 64], out[4 + 64];
+  double expected_d[4 + 64], out_d[4 + 64];
+  for (int m = -1; m < MODES; m++) {
+    float *o = m < 0 ? expected : out;
+    double *od = m < 0 ? expected_d : out_d;
+    memset(o, 0xa5, sizeof out);
+    memset(od, 0xa5, sizeof out_d);
+    uint32_t control = modes[m < 0 ? 0 : m].control;
+    feclearexcept(FE_ALL_EXCEPT);
+    control_set(control);
+    rm_sum_f32(N, x, 4, &o[0]);
+    rm_dot_f32(N, x, 4, y, 4, &o[1]);
+    rm_sum_f64(N, xd, 8, &od[0]);
+    rm_dot_f64(N, xd, 8, yd, 8, &od[1]);
+    rm_matmul_f32(RM_ROW_MAJOR, RM_NO_TRANS, RM_NO_TRANS, 8, 8, 100, x, 100, y, 8, NULL, o + 4, 8);
+    rm_matmul_f64(RM_ROW_MAJOR, RM_NO_TRANS, RM_NO_TRANS, 8, 8, 100, xd, 100, yd, 8, NULL, od + 4, 8);
+    uint32_t after = control_get();
+    control_set(modes[0].control);
+    if (m < 0) continue;
+    CHECK_FOR(after == control, modes[m].name);
+    memcpy(out + 2, expected + 2, 8); /* not written */
+    memcpy(out_d + 2, expected_d + 2, 16);
+    CHECK_FOR(memcmp(out, expected, sizeof out) == 0, modes[m].name);
+    CHECK_FOR(memcmp(out_d, expected_d, sizeof out_d) == 0, modes[m].name);
+  }
+}
+
+/* Both ways into a function, on eight copies of x so that vector code is entered; only `due` of the decided flags may rise. */
+#define FLAGS(f, fmt, type, x, due)                                                        \
+  do {                                                                                     \
+    type in_[9], out_[9];                                                                  \
+    for (int i_ = 0; i_ < 9; i_++) in_[i_] = (x);                                          \
+    feclearexcept(FE_ALL_EXCEPT);                                                          \
+    rm_v##f##_##fmt(9, in_, sizeof(type), out_, sizeof(type));                             \
+    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_v" #f "_" #fmt "(" #x ")");              \
+    feclearexcept(FE_ALL_EXCEPT);                                                          \
+    out_[0] = rm_##f##_##fmt(in_[0]);                                                      \
+    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_" #f "_" #fmt "(" #x ")");               \
+    (void)out_;                                                                            \
+  } while (0)
+#define FLAGS_FLOAT(f, x, due)          \
+  do {                                  \
+    FLAGS(f, f32, float, (float)(x), due); \
+    FLAGS(f, f64, double, x, due);      \
+  } while (0)
+
+static void flags(void) {
+  const double inf = __builtin_inf(), nan = __builtin_nan("");
+  FLAGS_FLOAT(exp, 1.0, 0);
+  FLAGS_FLOAT(exp, 0.0, 0);
+  FLAGS_FLOAT(exp, 1e4, FE_OVERFLOW);
+  FLAGS_FLOAT(exp, -1e4, 0);
+  FLAGS_FLOAT(exp, inf, 0);
+  FLAGS_FLOAT(exp, -inf, 0);
+  FLAGS_FLOAT(exp, nan, 0);
+  FLAGS_FLOAT(log, 1.0, 0);
+  FLAGS_FLOAT(log, 0.0, FE_DIVBYZERO);
+  FLAGS_FLOAT(log, -0.0, FE_DIVBYZERO);
+  FLAGS_FLOAT(log, -1.0, FE_INVALID);
+  FLAGS_FLOAT(log, -inf, FE_INVALID);
+  FLAGS_FLOAT(log, inf, 0);
+  FLAGS_FLOAT(log, nan, 0);
+  FLAGS_FLOAT(tanh, 1.0, 0);
+  FLAGS_FLOAT(tanh, 1e4, 0);
+  FLAGS_FLOAT(tanh, inf, 0);
+  FLAGS_FLOAT(tanh, -0.0, 0);
+  FLAGS_FLOAT(tanh, nan, 0);
+  FLAGS_FLOAT(erf, 1.0, 0);
+  FLAGS_FLOAT(erf, -inf, 0);
+  FLAGS_FLOAT(erf, nan, 0);
+  FLAGS(exp, f16, rm_f16, 0x4d00, FE_OVERFLOW); /* 20 */
+  FLAGS(exp, f16, rm_f16, 0x4900, 0);           /* 10 */
+  FLAGS(exp, bf16, rm_bf16, 0x42b2, FE_OVERFLOW); /* 89 */
+  FLAGS(log, f16, rm_f16, 0x8000, FE_DIVBYZERO);
+  FLAGS(log, bf16, rm_bf16, 0xbf80, FE_INVALID);
+  FLAGS(log, f16, rm_f16, 0x7e01, 0);    /* a quiet NaN */
+  FLAGS(log, f16, rm_f16, 0x7d00, FE_INVALID); /* signalling ones */
+  FLAGS(erf, bf16, rm_bf16, 0x7f81, FE_INVALID);
+
+  /* Signalling NaNs of f32 and f64: by array, since passing one by value may already quieten it. */
+  uint32_t s32[9];
+  uint64_t s64[9];
+  for (int i = 0; i < 9; i++) s32[i] = 0x7f800001u, s64[i] = UINT64_C(0x7ff0000000000001);
+  for (int i = 0; i < ENTRIES; i++) {
+    const struct entry *e = &entries[i];
+    if (e->size < 4) continue;
+    const void *x = e->size == 4 ? (const void *)s32 : s64;
+    unsigned char y[72];
+    feclearexcept(FE_ALL_EXCEPT);
+    e->array(9, x, e->size, y, e->size);
+    CHECK_FOR(fetestexcept(DECIDED) == FE_INVALID, e->name);
+    uint64_t canonical = e->size == 4 ? 0x7fc00000u : UINT64_C(0x7ff8000000000000);
+    CHECK_FOR(memcmp(y, &canonical, (size_t)e->size) == 0, e->name);
+  }
+
+  /* What was raised before the call is still raised after it. */
+  feclearexcept(FE_ALL_EXCEPT);
+  feraiseexcept(FE_DIVBYZERO);
+  double x = 1, y;
+  rm_vexp_f64(1, &x, 8, &y, 8);
+  CHECK(fetestexcept(DECIDED) == FE_DIVBYZERO);
+}
+
+static int sum_flags(float a, float b, float c) {
+  float x[3] = {a, b, c}, out;
+  feclearexcept(FE_ALL_EXCEPT);
+  rm_sum_f32(3, x, 4, &out);
+  return fetestexcept(DECIDED);
+}
+static int dot_flags(double a, double b, double c, double d) {
+  double x[2] = {a, b}, y[2] = {c, d}, out;
+  feclearexcept(FE_ALL_EXCEPT);
+  rm_dot_f64(2, x, 8, y, 8, &out);
+  return fetestexcept(DECIDED);
+}
+static int matmul_flags(float a, float b, float c, float d) {
+  float x[2] = {a, b}, y[2] = {c, d}, out;
+  feclearexcept(FE_ALL_EXCEPT);
+  rm_matmul_f32(RM_ROW_MAJOR, RM_NO_TRANS, RM_NO_TRANS, 1, 1, 2, x, 2, y, 1, NULL, &out, 1);
+  return fetestexcept(DECIDED);
+}
+
+static void reduction_flags(void) {
+  const float inf = __builtin_inff(), nan = __builtin_nanf(""), huge = 0x1.fffffep127f;
+  CHECK(sum_flags(1, 2, 3) == 0);
+  CHECK(sum_flags(huge, huge, -huge) == 0); /* only the total can overflow */
+  CHECK(sum_flags(huge, huge, 0) == FE_OVERFLOW);
+  CHECK(sum_flags(inf, 1, 2) == 0);
+  CHECK(sum_flags(nan, 1, 2) == 0);
+  CHECK(sum_flags(inf, -inf, 2) == FE_INVALID);
+  CHECK(dot_flags(1, 2, 3, 4) == 0);
+  CHECK(dot_flags(1e300, 1e300, 1e300, -1e300) == 0);
+  CHECK(dot_flags(1e300, 1, 1e300, 1) == FE_OVERFLOW);
+  CHECK(dot_flags(inf, 1, 0, 1) == FE_INVALID);
+  CHECK(dot_flags(inf, 1, 2, 1) == 0);
+  CHECK(matmul_flags(1, 2, 3, 4) == 0);
+  CHECK(matmul_flags(huge, huge, 2, -2) == 0);
+  CHECK(matmul_flags(huge, huge, 2, 2) == FE_OVERFLOW);
+  CHECK(matmul_flags(inf, 1, 0, 1) == FE_INVALID);
+  CHECK(matmul_flags(inf, 1, -1, inf) == FE_INVALID); /* infinities of both signs */
+  CHECK(matmul_flags(inf, 1, 1, 1) == 0);
+}
+
+int main(void) {
+  require_isa();
+  for (int threads = 1; threads <= 3; threads += 2) {
+    rm_set_num_threads(threads);
+    for (int i = 0; i < ENTRIES; i++) elementwise(&entries[i]);
+    reductions();
+  }
+  flags();
+  reduction_flags();
+  return finish();
+}

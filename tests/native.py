@@ -1,0 +1,84 @@
+"""Builds of the C library for the tests that need one beside the wheel's. Kept in build/native and reused: a second run only
+rebuilds what changed."""
+
+import contextlib
+import fcntl
+import functools
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILDS = ROOT / "build" / "native"
+
+
+def tool(name: str) -> str | None:
+    """A program on the path or beside the running Python (cmake and ninja come from wheels)."""
+    beside = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return shutil.which(name, path=beside)
+
+
+def need(*names: str) -> list[str]:
+    """The paths of these programs; skips the test, saying which is missing."""
+    missing = [name for name in names if tool(name) is None]
+    if missing:
+        pytest.skip("not installed: " + ", ".join(missing))
+    return [tool(name) for name in names]
+
+
+def run(*command, env=None, **kwargs) -> str:
+    """Run a command and return what it printed; fail with all of its output."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env={**os.environ, **(env or {})},
+        **kwargs,
+    )
+    if done.returncode != 0:
+        pytest.fail(f"{' '.join(map(str, command))} -> {done.returncode}\n{done.stdout[-8000:]}", pytrace=False)
+    return done.stdout
+
+
+@contextlib.contextmanager
+def locked(name: str):
+    """One process at a time builds a directory, also when the tests run in parallel."""
+    BUILDS.mkdir(parents=True, exist_ok=True)
+    with open(BUILDS / f"{name}.lock", "w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+@functools.cache
+def build(name: str, *options: str, targets: tuple[str, ...] = ("all",)) -> pathlib.Path:
+    """Configure and build the library as build/native/<name>; options are -D definitions without the -D."""
+    (cmake,) = need("cmake")
+    where = BUILDS / name
+    generator = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"] if tool("ninja") else []
+    definitions = {"REPMATH_CUDA": "OFF", **dict(option.split("=", 1) for option in options)}
+    with locked(name):
+        run(cmake, "-S", ROOT, "-B", where, *generator, *(f"-D{key}={value}" for key, value in definitions.items()))
+        run(cmake, "--build", where, "--target", *targets, "-j", os.cpu_count() or 1)
+    return where
+
+
+def default_build() -> pathlib.Path:
+    """The plain build, with the C tests."""
+    return build("default", "REPMATH_BUILD_TESTS=ON")
+
+
+def available_isas(where: pathlib.Path) -> list[str]:
+    """The builds that this CPU can run, as test_isa reports them."""
+    lines = run(where / "tests/c/test_isa").splitlines()
+    return [line.split(":")[0] for line in lines if line.endswith(": available")]
+
+
+def digests(program: pathlib.Path, *args, env=None, wrapper=()) -> dict[str, str]:
+    """What digest_sample prints, as a dict."""
+    return dict(line.split() for line in run(*wrapper, program, *args, env=env).splitlines())

@@ -1,0 +1,37 @@
+"""The C tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
+
+import re
+
+import pytest
+from native import available_isas, build, need, run
+
+FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
+
+
+@pytest.fixture(scope="module")
+def sanitized():
+    need("cc")
+    where = build(
+        "sanitized", "REPMATH_BUILD_TESTS=ON", "CMAKE_BUILD_TYPE=Sanitized", f"CMAKE_C_FLAGS=-O1 {FLAGS}",
+        f"CMAKE_SHARED_LINKER_FLAGS={FLAGS}", f"CMAKE_EXE_LINKER_FLAGS={FLAGS}",
+    )  # fmt: skip
+    return where
+
+
+@pytest.mark.parametrize("name", ["test_status", "test_env", "test_strides", "test_threads", "test_isa"])
+def test_c_tests_are_clean(sanitized, name):
+    # The OpenMP runtime keeps its threads' memory until the end: leaks are not looked for.
+    env = {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    for isa in available_isas(sanitized) if name != "test_isa" else [""]:
+        out = run(sanitized / "tests/c" / name, env={**env, "REPMATH_ISA": isa})
+        assert re.search(r"\d+ passed, 0 failed", out), out
+
+
+def test_the_sanitizers_are_on(sanitized, tmp_path):
+    """A control: the same flags catch a read past the end."""
+    (cc,) = need("cc")
+    source = tmp_path / "bad.c"
+    source.write_text("int main(int n, char **v) { (void)v; volatile int a[2] = {0, 0}; return a[n + 2]; }\n")
+    run(cc, *FLAGS.split(), source, "-o", tmp_path / "bad")
+    with pytest.raises(pytest.fail.Exception, match="runtime error|AddressSanitizer"):
+        run(tmp_path / "bad")
