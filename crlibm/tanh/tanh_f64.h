@@ -3,22 +3,25 @@
  * tanh x = E / (E + 2), E = e^(2x) - 1 = (s - 1) + s (e + tl (1 + e)), e = e^r - 1 in double-double (exp_f64.h), s (1 + tl) the
  * table's 2^(k/16), 2^-27 <= |x| <= 20.
  *
- * exp_f64.h bounds the error of e by 2^-69.3, of which 2^-66.6 |r| when k = 0 (then rl = 0 and every term is a multiple of r:
- * r^3 Q and c round by 2^-70.5 2^5.5 2^-19.1+19.1 |r| ...). Relative to E, |E| >= 0.0214 max(s, 1) otherwise: below 2^-63.7.
- * E + 2, the quotient and its residual are double-double operations: 2^-100. Relative error below 2^-63 = RM_TANH_F64_ERR. */
+ * With t = r^3 Q, exp_f64.h bounds the error of e by 12u|t| + 2^-80 [k != 0], u = 2^-53. E is off by s times that, and
+ * tanh = 1 - 2/(E + 2) by 2/(E + 2)^2 times E's error; E + 2 = 1 + s (1 + e), so 2s/(E + 2)^2 < 1/(2 (1 + e)) < 0.52
+ * (s'/(1 + s')^2 <= 1/4 for every s' = s (1 + e) > 0). The other steps are double-double operations on parts of which none
+ * exceeds s + 1 <= 47 |E| (|E| >= 0.0214 max(s, 1) when k != 0): below 2^-98 |tanh x|, and the roundings of lo below 2^-100.
+ * Error below 7u|t| + 2^-80 |tanh x| 2^6 (|tanh x| > 2^-6 when k != 0). */
 #ifndef RM_TANH_F64_H
 #define RM_TANH_F64_H
 
 #include "../exp/exp_f64.h"
 
-#define RM_TANH_F64_ERR RM_BOUND(0x1p-63)
+#define RM_TANH_F64_ERR_T RM_BOUND(0x1p-50) /* 8u, times |t| */
+#define RM_TANH_F64_ERR RM_BOUND(0x1p-74)   /* times |tanh x| */
 
 RM_FN void rm_tanh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 one = vf64_set1(1.0), two = vf64_set1(2.0);
   vf64 x2 = vf64_max(vf64_set1(-40.0), vf64_min(vf64_set1(40.0), vf64_add(x, x)));
   vi64 k;
-  vf64 eh, el;
-  rm_exp_reduced_dd(x2, &k, &eh, &el);
+  vf64 eh, el, t;
+  rm_exp_reduced_dd(x2, &k, &eh, &el, &t);
   vf64 s = rm_exp_scale(k), tl = vf64_lookup16(rm_exp_t_lo, k);
   el = vf64_mad(tl, eh, vf64_add(el, tl));
   /* E = (s - 1) + s (eh + el): s - 1 = mh + ml exactly (Fast2Sum with the larger of s and 1 first), p + pe = s eh */
@@ -36,9 +39,9 @@ RM_FN void rm_tanh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 q = vf64_quotient(nh, dh);
   vf64 b = vf64_mul(q, dh), be = vf64_mul_err(q, dh, b);
   vf64 residual = vf64_add(vf64_sub(vf64_sub(nh, b), be), vf64_nmad(q, dl, nl));
-  *hi = q;
+  *hi = vf64_copysign(q, x); /* keeps -0 */
   *lo = vf64_quotient(residual, dh);
-  *err = vf64_mul(q, vf64_set1(RM_TANH_F64_ERR));
+  *err = vf64_mad(vf64_abs(t), vf64_set1(RM_TANH_F64_ERR_T), vf64_abs(vf64_mul(q, vf64_set1(RM_TANH_F64_ERR))));
 }
 
 #endif
