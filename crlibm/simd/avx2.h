@@ -98,5 +98,13 @@ RM_FN vf64 vf64_lookup16(const double *t, vi64 i) {
 RM_FN vi64 vi64_lookup16(const int64_t *t, vi64 i) {
   return _mm256_i64gather_epi64((const long long *)t, _mm256_and_si256(i, _mm256_set1_epi64x(15)), 8);
 }
+RM_FN void vf64_transpose(vf64 t[RM_LANES]) {
+  vf64 a = _mm256_unpacklo_pd(t[0], t[1]), b = _mm256_unpackhi_pd(t[0], t[1]);
+  vf64 c = _mm256_unpacklo_pd(t[2], t[3]), d = _mm256_unpackhi_pd(t[2], t[3]);
+  t[0] = _mm256_permute2f128_pd(a, c, 0x20);
+  t[1] = _mm256_permute2f128_pd(b, d, 0x20);
+  t[2] = _mm256_permute2f128_pd(a, c, 0x31);
+  t[3] = _mm256_permute2f128_pd(b, d, 0x31);
+}
 
 #endif

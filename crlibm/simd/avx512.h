@@ -92,5 +92,20 @@ RM_FN vf64 vf64_lookup16(const double *t, vi64 i) {
 RM_FN vi64 vi64_lookup16(const int64_t *t, vi64 i) {
   return _mm512_permutex2var_epi64(_mm512_load_si512(t), i, _mm512_load_si512(t + 8));
 }
+RM_FN void vf64_transpose(vf64 t[RM_LANES]) {
+  vf64 a[8], b[8];
+  RM_UNROLL for (int i = 0; i < 8; i += 2) {
+    a[i] = _mm512_unpacklo_pd(t[i], t[i + 1]);
+    a[i + 1] = _mm512_unpackhi_pd(t[i], t[i + 1]);
+  }
+  RM_UNROLL for (int i = 0; i < 8; i += 4) RM_UNROLL for (int j = 0; j < 2; j++) { /* pairs (i,i+1) with (i+2,i+3) */
+    b[i + j] = _mm512_shuffle_f64x2(a[i + j], a[i + j + 2], 0x88);
+    b[i + j + 2] = _mm512_shuffle_f64x2(a[i + j], a[i + j + 2], 0xdd);
+  }
+  RM_UNROLL for (int j = 0; j < 4; j++) {
+    t[j] = _mm512_shuffle_f64x2(b[j], b[j + 4], 0x88);
+    t[j + 4] = _mm512_shuffle_f64x2(b[j], b[j + 4], 0xdd);
+  }
+}
 
 #endif

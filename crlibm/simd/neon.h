@@ -91,5 +91,10 @@ RM_FN vf64 vf64_lookup16(const double *t, vi64 i) {
 RM_FN vi64 vi64_lookup16(const int64_t *t, vi64 i) {
   return vsetq_lane_s64(t[vgetq_lane_s64(i, 1) & 15], vdupq_n_s64(t[vgetq_lane_s64(i, 0) & 15]), 1);
 }
+RM_FN void vf64_transpose(vf64 t[RM_LANES]) {
+  vf64 a = vtrn1q_f64(t[0], t[1]), b = vtrn2q_f64(t[0], t[1]);
+  t[0] = a;
+  t[1] = b;
+}
 
 #endif

@@ -105,5 +105,6 @@ RM_FN uint32_t vm64_bits(vm64 a) { return (uint32_t)a; }
 RM_FN vf64 vf64_select(vm64 m, vf64 a, vf64 b) { return m ? a : b; }
 RM_FN vf64 vf64_lookup16(const double *t, vi64 i) { return t[i & 15]; }
 RM_FN vi64 vi64_lookup16(const int64_t *t, vi64 i) { return t[i & 15]; }
+RM_FN void vf64_transpose(vf64 t[RM_LANES]) { (void)t; }
 
 #endif

@@ -102,12 +102,8 @@ static uint32_t rm_block_f32(const rm_matmul_problem *p, const rm_block *block, 
   do { /* once for k = 0, which leaves +0 and the bias */
     int64_t kc = p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
     int last = k0 + kc >= p->k;
-    for (int64_t i = 0; i < block->rows; i += RM_MR)
-      rm_pack_panel(w.a + i * kc, RM_MR, rm_at_most(block->rows - i, RM_MR), kc, a + i * p->a.row + k0 * p->a.col, p->a.row,
-                    p->a.col, RM_F32, w.row_bound + i, 0);
-    for (int64_t j = 0; j < block->cols; j += RM_NR)
-      rm_pack_panel(w.b + j * kc, rm_tile_vectors(block->cols, j) * RM_LANES, rm_at_most(block->cols - j, RM_NR), kc,
-                    b + j * p->b.col + k0 * p->b.row, p->b.col, p->b.row, RM_F32, w.col_norm + j, 0);
+    rm_pack_block(w.a, RM_MR, 0, block->rows, kc, a + k0 * p->a.col, p->a.row, p->a.col, RM_F32, w.row_bound, 0);
+    rm_pack_block(w.b, RM_NR, 1, block->cols, kc, b + k0 * p->b.row, p->b.col, p->b.row, RM_F32, w.col_norm, 0);
     if (last) rm_finish_bounds_f32(&w, p, block);
     double *tile = w.c;
     uint8_t *flagged = w.flagged;

@@ -12,10 +12,7 @@
 
 #include "tile.h"
 
-enum {
-  RM_PACK_CHUNK = 32, /* elements of a line that are moved together: a chunk of a panel stays in L1 */
-  RM_PACK_MAX_VECTORS = RM_NV > RM_MR / RM_LANES ? RM_NV : RM_MR / RM_LANES
-};
+enum { RM_PACK_MAX_VECTORS = RM_NV > RM_MR / RM_LANES ? RM_NV : RM_MR / RM_LANES };
 
 RM_FN double rm_read_element(const char *p, const int fmt) {
   if (fmt == RM_F32) {
@@ -51,36 +48,47 @@ RM_FN void rm_pack_vectors(double *RM_RESTRICT dst, const int nv, int64_t kc, co
   if (norm2) RM_UNROLL for (int v = 0; v < nv; v++) vf64_store(norm2 + v * RM_LANES, sum[v]);
 }
 
-/* Any strides, any number of lines. */
-RM_FN void rm_pack_elements(double *RM_RESTRICT dst, const int width, int lines, int64_t kc, const char *src, ptrdiff_t line,
-                            ptrdiff_t step, const int fmt, double *norm2, const double *scale) {
-  for (int64_t k0 = 0; k0 < kc; k0 += RM_PACK_CHUNK) {
-    int64_t k1 = k0 + RM_PACK_CHUNK < kc ? k0 + RM_PACK_CHUNK : kc;
-    for (int i = 0; i < lines; i++) {
-      const char *p = src + i * line + k0 * step;
-      if (scale)
-        for (int64_t k = k0; k < k1; k++, p += step) dst[k * width + i] = rm_read_element(p, fmt) * scale[i];
-      else
-        for (int64_t k = k0; k < k1; k++, p += step) dst[k * width + i] = rm_read_element(p, fmt);
-    }
-    for (int i = lines; i < width; i++)
-      for (int64_t k = k0; k < k1; k++) dst[k * width + i] = 0.0;
+/* RM_LANES lines, of which the last ones may be missing; dst is their first place in the panel. Where elements of a line are
+ * neighbours in memory, squares of RM_LANES x RM_LANES are transposed in registers; any other stride goes one by one. */
+RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int lines, int64_t kc, const char *src, ptrdiff_t line,
+                         ptrdiff_t step, const int fmt, double *norm2, const double *scale) {
+  const int size = fmt == RM_F32 ? 4 : 8;
+  double missing[RM_LANES] = {0}; /* also stands for binary32 zeros */
+  vf64 sum = norm2 ? vf64_load(norm2) : vf64_set1(0.0), factor = scale ? vf64_load(scale) : vf64_set1(1.0);
+  const char *row[RM_LANES];
+  ptrdiff_t move[RM_LANES];
+  for (int i = 0; i < RM_LANES; i++) {
+    row[i] = i < lines ? src + i * line : (const char *)missing;
+    move[i] = i < lines ? step : 0;
   }
-  if (!norm2) return;
-  for (int v = 0; v < width; v += RM_LANES) { /* two chains: the latency of one would be seen */
-    vf64 even = vf64_load(norm2 + v), odd = vf64_set1(0.0);
-    const double *p = dst + v;
-    for (int64_t k = 0; k + 1 < kc; k += 2, p += 2 * width) {
-      vf64 x = vf64_load(p), y = vf64_load(p + width);
-      even = vf64_mad(x, x, even);
-      odd = vf64_mad(y, y, odd);
+  int64_t k = 0;
+  for (; k + RM_LANES <= kc; k += RM_LANES, dst += RM_LANES * width) {
+    vf64 t[RM_LANES];
+    if (step == size) {
+      RM_UNROLL for (int i = 0; i < RM_LANES; i++) t[i] = rm_load_elements(row[i] + k * move[i], fmt);
+      vf64_transpose(t);
+    } else {
+      double e[RM_LANES];
+      RM_UNROLL for (int q = 0; q < RM_LANES; q++) {
+        for (int i = 0; i < RM_LANES; i++) e[i] = rm_read_element(row[i] + (k + q) * move[i], fmt);
+        t[q] = vf64_load(e);
+      }
     }
-    if (kc % 2) {
-      vf64 x = vf64_load(p);
-      even = vf64_mad(x, x, even);
+    RM_UNROLL for (int q = 0; q < RM_LANES; q++) {
+      if (scale) t[q] = vf64_mul(t[q], factor);
+      if (norm2) sum = vf64_mad(t[q], t[q], sum);
+      vf64_store(dst + q * width, t[q]);
     }
-    vf64_store(norm2 + v, vf64_add(even, odd));
   }
+  for (; k < kc; k++, dst += width) {
+    double e[RM_LANES];
+    for (int i = 0; i < RM_LANES; i++) e[i] = rm_read_element(row[i] + k * move[i], fmt);
+    vf64 x = vf64_load(e);
+    if (scale) x = vf64_mul(x, factor);
+    if (norm2) sum = vf64_mad(x, x, sum);
+    vf64_store(dst, x);
+  }
+  if (norm2) vf64_store(norm2, sum);
 }
 
 /* One panel of `width` (a multiple of RM_LANES, at most RM_NR or RM_MR) lines. */
@@ -95,10 +103,27 @@ RM_FN void rm_pack_panel(double *RM_RESTRICT dst, int width, int lines, int64_t 
 #endif
     }
   }
-  switch (width) { /* a constant width addresses without multiplications */
-    case RM_MR: rm_pack_elements(dst, RM_MR, lines, kc, src, line, step, fmt, norm2, scale); return;
-    case RM_NR: rm_pack_elements(dst, RM_NR, lines, kc, src, line, step, fmt, norm2, scale); return;
-    default: rm_pack_elements(dst, width, lines, kc, src, line, step, fmt, norm2, scale); return;
+  for (int g = 0; g < width; g += RM_LANES)
+    rm_pack_group(dst + g, width, lines - g < RM_LANES ? lines - g : RM_LANES, kc, src + g * line, line, step, fmt,
+                  norm2 ? norm2 + g : 0, scale ? scale + g : 0);
+}
+
+enum { RM_PACK_ROWS = 16 };
+
+/* All panels of a block: `lines` lines from src, panels of `unit` lines side by side, each kc long; the last panel holds only
+ * the vectors it needs when `trim`. Where lines are neighbours in memory a few elements of all lines are packed before the
+ * next ones, so that memory is read along its rows. */
+RM_FN void rm_pack_block(double *dst, const int unit, const int trim, int64_t lines, int64_t kc, const char *src,
+                         ptrdiff_t line, ptrdiff_t step, const int fmt, double *norm2, const double *scale) {
+  int64_t rows = line == (fmt == RM_F32 ? 4 : 8) ? RM_PACK_ROWS : kc;
+  for (int64_t k = 0; k < kc; k += rows) {
+    int64_t n = kc - k < rows ? kc - k : rows;
+    for (int64_t i = 0; i < lines; i += unit) {
+      int here = lines - i < unit ? (int)(lines - i) : unit;
+      int width = trim ? (here + RM_LANES - 1) / RM_LANES * RM_LANES : unit;
+      rm_pack_panel(dst + i * kc + k * width, width, here, n, src + i * line + k * step, line, step, fmt,
+                    norm2 ? norm2 + i : 0, scale ? scale + i : 0);
+    }
   }
 }
 
