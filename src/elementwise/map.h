@@ -8,22 +8,30 @@
 #ifndef RM_ELEMENTWISE_MAP_H
 #define RM_ELEMENTWISE_MAP_H
 
+#include "../../crlibm/fp/round.h"
 #include "slow.h"
+
+/* A NaN whose use is an invalid operation: above infinity, below the first quiet one. */
+RM_FN int rm_is_signalling(uint64_t bits, int format) {
+  uint64_t size = bits & (rm_sign_bit(format) - 1);
+  return size > rm_infinity_bits(format) && size < rm_nan_bits(format);
+}
 
 enum { RM_BUFFER = 256 }; /* elements of a strided array that are gathered at a time; a multiple of 2 RM_LANES */
 
 #define RM_DEFINE_MAP(fmt, FMT, type, load, store)                                                                        \
   typedef vm64 rm_step_##fmt(vf64 x, vf64 *y);                                                                            \
                                                                                                                           \
-  /* The lanes of `mask` again, by the slow path. x is passed by value: y may be the array that it came from. */          \
-  RM_COLD uint32_t redo_##fmt(vf64 x, uint32_t mask, type *y, int function) {                                             \
-    double xs[RM_LANES];                                                                                                  \
+  /* The elements of `mask` again, by the slow path. x is not y: the block loop copies it before it stores. */            \
+  RM_COLD uint32_t redo_##fmt(const type *x, uint32_t mask, type *y, int function) {                                      \
     uint32_t flags = 0;                                                                                                   \
-    vf64_store(xs, x);                                                                                                    \
-    for (int i = 0; i < RM_LANES; i++)                                                                                    \
+    for (int i = 0; mask >> i; i++)                                                                                       \
       if (mask >> i & 1u) {                                                                                               \
-        uint64_t bits = rm_slow_table[function](xs[i], FMT, RM_NEAREST, &flags);                                          \
-        __builtin_memcpy(y + i, &bits, sizeof(type)); /* little endian */                                                 \
+        uint64_t bits = 0; /* little endian */                                                                            \
+        __builtin_memcpy(&bits, x + i, sizeof(type));                                                                     \
+        if (rm_is_signalling(bits, FMT)) flags |= RM_FLAG_INVALID; /* a conversion would quieten it */                    \
+        bits = rm_slow_table[function](rm_to_double(bits, FMT), FMT, RM_NEAREST, &flags);                                 \
+        __builtin_memcpy(y + i, &bits, sizeof(type));                                                                     \
       }                                                                                                                   \
     return flags;                                                                                                         \
   }                                                                                                                       \
@@ -32,23 +40,27 @@ enum { RM_BUFFER = 256 }; /* elements of a strided array that are gathered at a 
     uint32_t flags = 0;                                                                                                   \
     int64_t i = 0;                                                                                                        \
     for (; i + 2 * RM_LANES <= n; i += 2 * RM_LANES) {                                                                    \
-      vf64 x0 = load(x + i), x1 = load(x + i + RM_LANES), y0, y1;                                                         \
-      vm64 m0 = step(x0, &y0), m1 = step(x1, &y1);                                                                        \
-      store(y + i, y0);                                                                                                   \
-      store(y + i + RM_LANES, y1);                                                                                        \
-      if (RM_UNLIKELY(!vm64_none(vm64_or(m0, m1)))) {                                                                     \
-        flags |= redo_##fmt(x0, vm64_bits(m0), y + i, function);                                                          \
-        flags |= redo_##fmt(x1, vm64_bits(m1), y + i + RM_LANES, function);                                               \
+      vf64 y0, y1;                                                                                                        \
+      vm64 m0 = step(load(x + i), &y0), m1 = step(load(x + i + RM_LANES), &y1);                                           \
+      if (RM_LIKELY(vm64_none(vm64_or(m0, m1)))) {                                                                        \
+        store(y + i, y0);                                                                                                 \
+        store(y + i + RM_LANES, y1);                                                                                      \
+      } else {                                                                                                            \
+        type in[2 * RM_LANES];                                                                                            \
+        __builtin_memcpy(in, x + i, sizeof in);                                                                           \
+        store(y + i, y0);                                                                                                 \
+        store(y + i + RM_LANES, y1);                                                                                      \
+        flags |= redo_##fmt(in, vm64_bits(m0) | vm64_bits(m1) << RM_LANES, y + i, function);                              \
       }                                                                                                                   \
     }                                                                                                                     \
     while (i < n) { /* the tail, in a padded vector */                                                                    \
       int count = n - i < RM_LANES ? (int)(n - i) : RM_LANES;                                                             \
       type in[RM_LANES] = {0}, out[RM_LANES];                                                                             \
       __builtin_memcpy(in, x + i, (size_t)count * sizeof(type));                                                          \
-      vf64 x0 = load(in), y0;                                                                                             \
-      uint32_t mask = vm64_bits(step(x0, &y0)) & ((1u << count) - 1u);                                                    \
+      vf64 y0;                                                                                                            \
+      uint32_t mask = vm64_bits(step(load(in), &y0)) & ((1u << count) - 1u);                                              \
       store(out, y0);                                                                                                     \
-      if (RM_UNLIKELY(mask)) flags |= redo_##fmt(x0, mask, out, function);                                                \
+      if (RM_UNLIKELY(mask)) flags |= redo_##fmt(in, mask, out, function);                                                \
       __builtin_memcpy(y + i, out, (size_t)count * sizeof(type));                                                         \
       i += count;                                                                                                         \
     }                                                                                                                     \
