@@ -36,11 +36,43 @@ def columns(step, degree, exact_terms):
     return [[row[n] for row in rows] for n in range(degree + 1)], errors
 
 
+def check_fast2sum(high, step, terms):
+    """Fast2Sum of c_n and m = t (...) is exact when |c_n| >= |m| or c_n = 0; otherwise it is off by at most 2^-53 |m|, which
+    counts t^n times in the result: that must stay below 2^-69 of it."""
+    half = mpf(step) / 2
+    for j in range(16):
+        for n in range(terms):
+            rest = sum(abs(high[i][j]) * half ** (i - n) for i in range(n + 1, len(high)))
+            small = rest * half**n < mpf(2) ** -16 * high[0][j]
+            assert high[n][j] == 0 or abs(high[n][j]) >= rest or small, (j, n)
+
+
+def check_subnormals(c1):
+    """A subnormal x = n 2^-149, n < 2^23, has the result RN(n c_1) in units of 2^-149: no midpoint within 2^-50 n of n 2/sqrt(pi).
+
+    n 2/sqrt(pi) is within d of a midpoint only if n 4/sqrt(pi) is within 2d of an integer; the convergents of 4/sqrt(pi) give
+    the smallest such distances among all n up to their denominators.
+    """
+    assert abs(c1 / (2 / mp.sqrt(mp.pi)) - 1) < mpf(2) ** -53
+    value = 4 / mp.sqrt(mp.pi)
+    x, p0, q0, p1, q1 = value, 1, 0, int(mp.floor(value)), 1
+    distance = abs(q1 * value - p1)
+    while True:
+        x = 1 / (x - mp.floor(x))
+        a = int(mp.floor(x))
+        p0, q0, p1, q1 = p1, q1, a * p1 + p0, a * q1 + q0
+        if q1 >= 2**23:
+            break
+        distance = abs(q1 * value - p1)
+    assert distance > 2 * mpf(2) ** -50 * 2**23, mp.nstr(distance)
+
+
 def main():
     out = []
     step = mpf(17) / 64
     cols, errors = columns(step, 9, 2)
     cols = [[double(v) for v in col] for col in cols]
+    check_subnormals(cols[1][0])
     flat = [v for col in cols for v in col]
     out.append(f"#define RM_ERF_STEP32 {hexa(step)} /* 17/64: the intervals of f32 are centred at its multiples */")
     out.append(f"#define RM_ERF_INV_STEP32 {hexa(double(1 / step))}")
@@ -53,6 +85,7 @@ def main():
     dd = 5
     cols, errors = columns(step, 18, dd)
     high = [[double(v) for v in col] for col in cols]
+    check_fast2sum(high, step, dd)
     low = [[double(v - h) for v, h in zip(cols[n], high[n])] for n in range(dd)]
     out.append(f"#define RM_ERF_STEP64 {hexa(step)} /* 25/64 */")
     out.append(f"#define RM_ERF_INV_STEP64 {hexa(double(1 / step))}")
