@@ -1,0 +1,160 @@
+"""Correctly rounded elementwise results from MPFR (through gmpy2): the mathematical function, rounded once.
+
+MPFR computes in the precision and exponent range of the target format and with `subnormalize`, which uses the ternary value of
+the computation, so a subnormal result too is rounded once. Nothing here looks at the library.
+
+A second, slower oracle (`rounded`) rounds an mpmath value by integer arithmetic; it shares no code with the first."""
+
+import re
+from pathlib import Path
+
+import gmpy2
+import mpmath
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# precision in bits, greatest exponent, unsigned type of the bits
+FORMATS = {
+    "f16": (11, 15, np.dtype(np.uint16)),
+    "bf16": (8, 127, np.dtype(np.uint16)),
+    "f32": (24, 127, np.dtype(np.uint32)),
+    "f64": (53, 1023, np.dtype(np.uint64)),
+}
+RULES = {
+    "nearest": gmpy2.RoundToNearest,
+    "toward_zero": gmpy2.RoundToZero,
+    "down": gmpy2.RoundDown,
+    "up": gmpy2.RoundUp,
+}
+INVALID, DIVBYZERO, OVERFLOW = 1, 2, 4
+
+FUNCTIONS = re.findall(r"^RM_FUNCTION\((\w+),", (ROOT / "crlibm/functions.def").read_text(), re.MULTILINE)
+
+
+def nan_bits(fmt: str) -> int:
+    precision, emax, _ = FORMATS[fmt]
+    return ((2 * emax + 1) << (precision - 1)) | 1 << (precision - 2)
+
+
+def to_double(bits: np.ndarray, fmt: str) -> np.ndarray:
+    """The values of numbers given as bits, exact."""
+    bits = np.asarray(bits).astype(FORMATS[fmt][2], copy=False)
+    with np.errstate(all="ignore"):
+        if fmt == "f64":
+            return bits.view(np.float64)
+        if fmt == "f32":
+            return bits.view(np.float32).astype(np.float64)
+        if fmt == "f16":
+            return bits.view(np.float16).astype(np.float64)
+        return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def to_bits(values: np.ndarray, fmt: str) -> np.ndarray:
+    """The bits of values that are numbers of the format; NaN becomes the canonical one."""
+    values = np.asarray(values, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        if fmt == "f64":
+            bits = values.view(np.uint64).copy()
+        elif fmt == "f32":
+            bits = values.astype(np.float32).view(np.uint32)
+        elif fmt == "f16":
+            bits = values.astype(np.float16).view(np.uint16)
+        else:
+            bits = (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    bits[np.isnan(values)] = nan_bits(fmt)
+    return bits
+
+
+def context(fmt: str, rule: str = "nearest") -> gmpy2.context:
+    precision, emax, _ = FORMATS[fmt]
+    # MPFR's significands are in [1/2, 1), so its exponents are larger by one; the least number is 2^(emin - 1).
+    return gmpy2.context(
+        precision=precision, emax=emax + 1, emin=4 - (emax + 1) - precision, subnormalize=True, round=RULES[rule]
+    )
+
+
+def values(function: str, x: np.ndarray, fmt: str, rule: str = "nearest") -> np.ndarray:
+    """The bits of RN(function(x)), or another rule, for x that are numbers of the format."""
+    with context(fmt, rule):
+        f, mpfr = getattr(gmpy2, function), gmpy2.mpfr
+        results = [float(f(mpfr(v))) for v in np.asarray(x, dtype=np.float64).tolist()]
+    return to_bits(np.array(results), fmt)
+
+
+def flags(function: str, x: np.ndarray, fmt: str, rule: str = "nearest") -> np.ndarray:
+    """The exceptions that each computation raises, of invalid, divide by zero and overflow. Quiet NaNs raise none."""
+    out = np.zeros(len(x), np.uint32)
+    with context(fmt, rule) as ctx:
+        f = getattr(gmpy2, function)
+        for i, v in enumerate(np.asarray(x, dtype=np.float64).tolist()):
+            if v != v:
+                continue
+            argument = gmpy2.mpfr(v)
+            ctx.clear_flags()
+            f(argument)
+            out[i] = INVALID * ctx.invalid + DIVBYZERO * ctx.divzero + OVERFLOW * ctx.overflow
+    return out
+
+
+def rounded(value: mpmath.mpf, fmt: str) -> int:
+    """The bits of the number of the format nearest to a value known to far more bits, which is not a tie."""
+    precision, emax, _ = FORMATS[fmt]
+    sign, man, exp, bitcount = value._mpf_
+    top = (2 * emax + 1) << (precision - 1)
+    negative = int(sign) << (top.bit_length())
+    if man == 0:
+        return 0
+    quantum = max(exp + bitcount - 1, 1 - emax) - (precision - 1)
+    shift = quantum - exp
+    if shift <= 0:
+        q = int(man) << -shift
+    else:
+        q = (int(man) + (1 << (shift - 1))) >> shift
+    bits = q + ((quantum - (1 - emax) + precision - 1) << (precision - 1))
+    return negative | min(bits, top)
+
+
+def hard_cases(function: str) -> np.ndarray:
+    """The published hard cases of binary64, with their neighbours and negatives."""
+    lines = (ROOT / f"tests/data/hardcases/f64/{function}.txt").read_text().splitlines()
+    x = np.array([float.fromhex(line) for line in lines if line and not line.startswith("#")])
+    x = np.concatenate([x, np.nextafter(x, np.inf), np.nextafter(x, -np.inf)])
+    return np.unique(np.concatenate([x, -x]).view(np.uint64)).view(np.float64)
+
+
+def random_values(fmt: str, n: int, seed: int) -> np.ndarray:
+    """Half uniform in the bits (all exponents, NaN and infinities too), half with magnitudes between 2^-40 and 2^11."""
+    precision, emax, uint = FORMATS[fmt]
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(0, 2 ** (8 * uint.itemsize), n, dtype=np.uint64)
+    low, high = max(emax - 40, 0), min(emax + 11, 2 * emax)
+    field = rng.integers(low, high, n).astype(np.uint64)
+    mask = np.uint64((2 * emax + 1) << (precision - 1))
+    near = (bits & ~mask) | field << np.uint64(precision - 1)
+    bits[1::2] = near[1::2]
+    return to_double(bits.astype(uint), fmt)
+
+
+def special_values(fmt: str) -> np.ndarray:
+    """Zeros, infinities, NaN, least and greatest numbers, powers of two and thresholds, each with neighbours."""
+    precision, emax, uint = FORMATS[fmt]
+    one = 1 << (precision - 1)
+    sign = 1 << (8 * uint.itemsize - 1)
+    infinity = (2 * emax + 1) * one
+    bits = {0, 1, 2, one - 1, one, one + 1, infinity, infinity - 1, nan_bits(fmt)}
+    bits |= {e * one for e in range(1, 2 * emax + 1)}
+    bits |= {e * one + 1 for e in range(1, 2 * emax + 1)} | {e * one - 1 for e in range(1, 2 * emax + 1)}
+    # Around overflow and underflow of exp, saturation of tanh and erf, in this format and the others.
+    for v in (88.72, 87.33, 103.97, 103.28, 11.09, 9.7, 16.6, 17.3, 92.3, 709.78, 708.39, 745.13, 744.44):
+        bits |= threshold(v, fmt)
+    for v in (19.0615, 9.01, 4.5, 3.12, 3.46, 5.92, 5.9375, 3.83, 3.92, 2.5, 2.4, 2.05, 6.0, 27.5, 2.0**-27, 0.6931, 1.0):
+        bits |= threshold(v, fmt)
+    bits |= {b | sign for b in bits if b != nan_bits(fmt)}
+    return to_double(np.array(sorted(bits), dtype=np.uint64).astype(uint), fmt)
+
+
+def threshold(v: float, fmt: str) -> set[int]:
+    """The bits of some numbers on both sides of v, which every format can hold."""
+    b = rounded(mpmath.mpf(v), fmt)
+    return set(range(max(b - 40, 0), b + 41))

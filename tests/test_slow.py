@@ -1,0 +1,218 @@
+"""The slow paths against MPFR: every function, format and rule; each tier alone; and controls in which a bound is made too
+small and the tests must notice."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import oracle
+import pytest
+from native import need
+
+RULES = list(oracle.RULES)
+FORMATS = list(oracle.FORMATS)
+BUILDS = {
+    "all": [],
+    "wide": ["-DRM_CFG_NO_DD"],
+    "wide-from-1-limb": ["-DRM_CFG_NO_DD", "-DRM_CFG_WIDE_FIRST=1"],
+    "wide-8-limbs": ["-DRM_CFG_NO_DD", "-DRM_CFG_WIDE_FIRST=8"],
+    "control-dd": ["-DRM_CFG_BOUND_SHRINK=0x1p-20"],
+    "control-wide": ["-DRM_CFG_NO_DD", "-DRM_CFG_WIDE_FIRST=1", "-DRM_CFG_BOUND_SHRINK=0x1p-20"],
+}
+
+
+class Slow:
+    def __init__(self, path):
+        self.library = ctypes.CDLL(str(path))
+        self.library.rm_test_round_dd.restype = ctypes.c_uint64
+        self.library.rm_test_round.restype = ctypes.c_uint64
+
+    def __call__(self, function, x, fmt, rule="nearest"):
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        y, flags = np.empty(x.size, np.uint64), np.empty(x.size, np.uint32)
+        self.library.rm_test_slow(
+            oracle.FUNCTIONS.index(function),
+            FORMATS.index(fmt),
+            RULES.index(rule),
+            ctypes.c_int64(x.size),
+            x.ctypes.data_as(ctypes.c_void_p),
+            y.ctypes.data_as(ctypes.c_void_p),
+            flags.ctypes.data_as(ctypes.c_void_p),
+        )
+        return y.astype(oracle.FORMATS[fmt][2]), flags
+
+
+@pytest.fixture(scope="session")
+def slow(tmp_path_factory):
+    (compiler,) = need(os.environ.get("CC", "cc"))
+    built = {}
+
+    def build(name):
+        if name not in built:
+            path = tmp_path_factory.mktemp("slow") / f"{name}.so"
+            options = ["-std=gnu11", "-O2", "-ffp-contract=off", "-fPIC", "-shared", *BUILDS[name]]
+            subprocess.run([compiler, *options, "-o", path, oracle.ROOT / "tests/slow_driver.c"], check=True)
+            built[name] = Slow(path)
+        return built[name]
+
+    return build
+
+
+def check(slow, function, x, fmt, rule, with_flags=False):
+    got, flags = slow(function, x, fmt, rule)
+    want = oracle.values(function, x, fmt, rule)
+    wrong = np.flatnonzero(got != want)
+    assert wrong.size == 0, [(x[i].hex(), hex(got[i]), hex(want[i])) for i in wrong[:5]]
+    if with_flags:
+        wrong = np.flatnonzero(flags != oracle.flags(function, x, fmt, rule))
+        assert wrong.size == 0, [(x[i].hex(), flags[i]) for i in wrong[:5]]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+@pytest.mark.parametrize("name", ["all", "wide"])
+def test_special_and_random(slow, name, function, fmt, rule):
+    check(slow(name), function, oracle.special_values(fmt), fmt, rule, with_flags=True)
+    check(slow(name), function, oracle.random_values(fmt, 8000, 1), fmt, rule)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+@pytest.mark.parametrize("name", ["all", "wide"])
+def test_hard_cases(slow, name, function, rule):
+    check(slow(name), function, oracle.hard_cases(function), "f64", rule)
+
+
+@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+@pytest.mark.parametrize("name", ["wide-from-1-limb", "wide-8-limbs"])
+def test_other_precisions(slow, name, function):
+    """With one limb the stated error is a good part of an ulp: a bound that is too small would show."""
+    check(slow(name), function, oracle.hard_cases(function), "f64", "nearest")
+    check(slow(name), function, oracle.random_values("f64", 20000, 2), "f64", "nearest")
+
+
+def interesting(function, n):
+    """Arguments for which the function is neither saturated nor a closed form."""
+    rng = np.random.default_rng(3)
+    low, high = {"exp": (-600, 600), "log": (0, 100)}.get(function, (-5, 5))
+    return rng.uniform(low, high, n)
+
+
+@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+def test_control_wide(slow, function):
+    """With an error bound 2^20 times too small, one limb returns wrong bits: the bound of the wide path is needed."""
+    x = interesting(function, 100000)
+    got, _ = slow("control-wide")(function, x, "f64")
+    assert (got != oracle.values(function, x, "f64")).any()
+
+
+@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+def test_control_double_double(slow, function):
+    """With its bound 2^20 times too small, the double-double tier returns wrong bits for hard cases."""
+    x = oracle.hard_cases(function)
+    got, _ = slow("control-dd")(function, x, "f64")
+    assert (got != oracle.values(function, x, "f64")).any()
+
+
+def exact_rounding(value: Fraction, fmt: str, rule: str) -> tuple[int, int]:
+    """IEEE 754 rounding of a rational number, by definition: bits and overflow flag."""
+    precision, emax, uint = oracle.FORMATS[fmt]
+    size, negative = abs(value), value < 0
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if size < Fraction(2) ** exponent:
+        exponent -= 1
+    quantum = Fraction(2) ** (max(exponent, 1 - emax) - (precision - 1))
+    q, rest = divmod(size, quantum)
+    if rule == "nearest":
+        q += rest * 2 > quantum or (rest * 2 == quantum and q % 2 == 1)
+    elif rule != "toward_zero":
+        q += rest > 0 and (rule == "down") == negative
+    top = (2 * emax + 1) << (precision - 1)
+    sign = int(negative) << (8 * uint.itemsize - 1)
+    if q * quantum >= Fraction(2) ** (emax + 1):
+        to_infinity = rule == "nearest" or (rule == "down") == negative and rule != "toward_zero"
+        return sign | (top if to_infinity else top - 1), oracle.OVERFLOW
+    return sign | int(q) + ((max(exponent, 1 - emax) - (1 - emax)) << (precision - 1)), 0
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_rounding_step(slow, fmt, rule):
+    """rm_round_bits against the definition: widths, ties, subnormals, overflow, and the interval form."""
+    precision, emax, _ = oracle.FORMATS[fmt]
+    rng = np.random.default_rng(5)
+    flags, undecided = ctypes.c_uint32(), ctypes.c_int()
+    call = slow("all").library.rm_test_round
+    for _ in range(4000):
+        width = int(rng.integers(1, 129))
+        m = int.from_bytes(rng.bytes(16), "little") >> (128 - width) | 1 << (width - 1)
+        if rng.random() < 0.5 and width > precision + 1:  # at and around a tie or a number
+            cut = width - precision - 1
+            m = (m >> cut << cut) + int(rng.integers(-1, 2))
+        e = int(rng.integers(-emax - 2 * precision - 10, emax + 12)) - width
+        negative = int(rng.integers(0, 2))
+        err = 0 if rng.random() < 0.5 else 1 << int(rng.integers(0, min(width, 63)))
+        flags.value = 0
+        bits = call(
+            negative,
+            ctypes.c_uint64(m >> 64),
+            ctypes.c_uint64(m & (2**64 - 1)),
+            ctypes.c_int64(e),
+            ctypes.c_uint64(err),
+            FORMATS.index(fmt),
+            RULES.index(rule),
+            ctypes.byref(flags),
+            ctypes.byref(undecided),
+        )
+        sign, unit = (-1) ** negative, Fraction(2) ** e
+        hair = Fraction(1, 2**200)
+        ends = [m - err + hair, m + err - hair] if err else [Fraction(m)]
+        if ends[0] <= 0:
+            assert undecided.value
+            continue
+        want = {exact_rounding(sign * end * unit, fmt, rule) for end in ends}
+        if undecided.value:  # may also be said of an interval that ends at a boundary up to the units it is kept in
+            wider = [m - err - 4, m + err + 4]
+            assert err and (wider[0] <= 0 or len({exact_rounding(sign * end * unit, fmt, rule) for end in wider}) > 1)
+        else:
+            assert want == {(bits, flags.value)}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_rounding_of_double_double(slow, fmt, rule):
+    precision, emax, _ = oracle.FORMATS[fmt]
+    rng = np.random.default_rng(6)
+    flags, undecided = ctypes.c_uint32(), ctypes.c_int()
+    call = slow("all").library.rm_test_round_dd
+    decided = 0
+    for _ in range(4000):
+        scale = int(rng.integers(max(-emax - precision, -900), min(emax + 2, 1000)))
+        hi = float(rng.uniform(1, 2) if rng.random() < 0.5 else 1 + rng.integers(0, 2**12) * 2.0**-12) * 2.0**scale
+        hi *= float(rng.choice([-1.0, 1.0]))
+        lo = hi * float(rng.uniform(-1, 1)) * 2.0 ** -float(rng.integers(9, 100)) if rng.random() < 0.9 else 0.0
+        err = hi * 2.0 ** -float(rng.integers(40, 100))
+        flags.value = 0
+        bits = call(
+            ctypes.c_double(hi),
+            ctypes.c_double(lo),
+            ctypes.c_double(err),
+            FORMATS.index(fmt),
+            RULES.index(rule),
+            ctypes.byref(flags),
+            ctypes.byref(undecided),
+        )
+        middle, margin = Fraction(hi) + Fraction(lo), abs(Fraction(err))
+        want = {exact_rounding(middle - margin, fmt, rule), exact_rounding(middle + margin, fmt, rule)}
+        if not undecided.value:
+            decided += 1
+            assert want == {(bits, flags.value)}
+    assert decided > 1500
+
+
+def test_tables_are_what_the_generator_writes():
+    subprocess.run([sys.executable, oracle.ROOT / "crlibm/fp/wide_gen.py", "--check"], check=True)
