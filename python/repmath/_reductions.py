@@ -17,6 +17,7 @@ _matmul = _core.gufuncs["matmul"]
 _matmul_bias = _core.gufuncs["matmul_bias"]
 _same_float = _core.same_float
 
+_ZERO = 0  # the default of `initial`, known by identity
 _GATHERED = 1 << 22  # float64 elements gathered at a time to decide boundary cases
 
 
@@ -68,7 +69,7 @@ def sum(
     dtype: DTypeLike | None = None,
     out: np.ndarray | None = None,
     keepdims: bool = False,
-    initial: Any = 0,
+    initial: Any = _ZERO,
     where: ArrayLike = True,
 ) -> Any:
     """Sum over axes: the exact sum, rounded once.
@@ -110,6 +111,11 @@ def sum(
     -----
     The result does not depend on the order or the layout of the elements.
     """
+    # The usual call, without the arguments' machinery.
+    if axis is None and dtype is None and out is None and where is True and initial is _ZERO and not keepdims:
+        if _same_float(a, a) and a.flags.c_contiguous:  # type: ignore[union-attr]
+            return _sum(a.reshape(-1))  # type: ignore[union-attr]
+
     x = np.asarray(a)
     check("a", x.dtype)
     result = _result_dtype(dtype, x.dtype)
@@ -200,11 +206,21 @@ def matmul(
     """
     try:
         if bias is None and dtype is None and _same_float(x1, x2):
-            return _matmul(x1, x2) if out is None else _matmul(x1, x2, out=out, casting="safe")
-    except ValueError:
-        _check_shapes(x1, x2, None, "matmul")  # says it in the caller's names
+            if out is None:
+                return _matmul(x1, x2)
+            if not _shares_memory(out, x1, x2):
+                return _matmul(x1, x2, out=out, casting="safe")
+    except (ValueError, TypeError):
+        shape = _check_shapes(x1, x2, None, "matmul")  # says it in the caller's names
+        if out is not None:
+            _check_out(out, shape, x1.dtype)
         raise
     return _matmul_general(x1, x2, out, bias, dtype)
+
+
+def _shares_memory(out: Any, *inputs: Any) -> bool:
+    """Whether out may overlap an input: NumPy's gufuncs copy for most overlaps, but not when out is an input."""
+    return any(x is not None and np.may_share_memory(out, x) for x in inputs)
 
 
 def _check_shapes(x1: Any, x2: Any, bias: Any, function: str) -> tuple[int, ...]:
@@ -255,7 +271,7 @@ def _matmul_general(x1: Any, x2: Any, out: Any, bias: Any, dtype: Any) -> Any:
             raise TypeError("bias holds integers beyond 2**53, which float64 does not hold; convert it to a float dtype")
         c = terms_c[0]
 
-    direct = out if wide == result else None
+    direct = out if wide == result and out is not None and not _shares_memory(out, a, b, c) else None
     keywords = {} if direct is None else {"out": direct, "casting": "safe"}
     s = _matmul(a, b, **keywords) if c is None else _matmul_bias(a, b, c, **keywords)
     if direct is not None:

@@ -1,0 +1,40 @@
+"""What all tests share: the C library, and which tests run only when asked for.
+
+The library under test is the one REPMATH_LIBRARY names, or a build of this tree, made once in build/native/default.
+"""
+
+import ctypes
+import os
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+
+def pytest_collection_modifyitems(config, items):
+    if os.environ.get("REPMATH_EXHAUSTIVE"):
+        return
+    skip = pytest.mark.skip(reason="runs for minutes; REPMATH_EXHAUSTIVE=1 or `make test-exhaustive` asks for it")
+    for item in items:
+        if "exhaustive" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def library_path() -> str:
+    """The path of the shared C library under test."""
+    named = os.environ.get("REPMATH_LIBRARY")
+    if named:
+        return named
+    import native
+
+    suffix = "dylib" if sys.platform == "darwin" else "so"
+    return str(native.default_build() / f"librepmath.{suffix}")
+
+
+@pytest.fixture(scope="session")
+def library(library_path) -> ctypes.CDLL:
+    """The shared C library, loaded."""
+    return ctypes.CDLL(library_path)
