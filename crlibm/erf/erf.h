@@ -5,14 +5,16 @@
 #include "erf_f32.h"
 #include "erf_f64.h"
 
+#define RM_ERF_ODD 1
+
 /* f32 and the 16-bit formats: NaN only. A subnormal result is that of a subnormal x = n 2^-149 (2^-24 for f16), for which the
  * evaluation is RN(x c_1), c_1 = RN(2/sqrt(pi)), off by less than 2^-51 relatively; no n below 2^23 has n 2/sqrt(pi) that close
  * to a midpoint (erf_gen.py checks all of them).
- * f64: NaN, and tiny |x| except 0, where products underflow. */
+ * f64: 0 < |x| < 2^-960, where exact products would underflow. A NaN stays a NaN, which the rounding test does not decide. */
 RM_FN vm64 rm_erf_special(vf64 x, int format) {
   if (format != RM_F64) return vf64_unord(x, x);
-  vf64 a = vf64_abs(x);
-  return vm64_or(vf64_unord(x, x), vm64_and(vf64_lt(a, vf64_set1(0x1p-27)), vf64_ne(x, vf64_set1(0.0))));
+  const int64_t least = (INT64_C(1023) - 960) << 52;
+  return vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x)), vi64_set1(1)), vi64_set1(least - 1));
 }
 
 #endif

@@ -17,6 +17,7 @@
 #define RM_ERF_F64_ERR_V RM_BOUND(0x1p-50)
 #define RM_ERF_F64_ERR RM_BOUND(0x1p-67)
 
+/* hi + lo = erf |x| within err; |x| is 0 or at least 2^-960. */
 RM_FN void rm_erf_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 magic = vf64_set1(0x1.8p52);
   vf64 a = vf64_min(vf64_set1(6.0), vf64_abs(x));
@@ -40,8 +41,8 @@ RM_FN void rm_erf_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   }
 #undef C
   *err = vf64_mad(h, vf64_set1(RM_ERF_F64_ERR), vf64_abs(*err));
-  *hi = vf64_copysign(h, x);
-  *lo = vf64_from_bits(vi64_xor(vf64_bits(l), vf64_bits(vf64_copysign(vf64_set1(0.0), x))));
+  *hi = h;
+  *lo = l;
 }
 
 #endif

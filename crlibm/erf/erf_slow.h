@@ -19,8 +19,8 @@ RM_COLD uint64_t rm_erf_slow(double x, int format, int rule, uint32_t *flags) {
   if (!rm_erf_special(x, RM_F64)) { /* double-double; a control build leaves it out */
     double hi, lo, err;
     int undecided;
-    rm_erf_dd(x, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(hi, lo, err, format, rule, flags, &undecided);
+    rm_erf_dd(size, &hi, &lo, &err);
+    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, format, rule, flags, &undecided);
     if (!undecided) return bits;
   }
 #endif

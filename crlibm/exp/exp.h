@@ -5,6 +5,8 @@
 #include "exp_f32.h"
 #include "exp_f64.h"
 
+#define RM_EXP_ODD 0
+
 /* Lanes outside the range in which the result is normal in the format, NaN included. e^-9.7 > 2^-14, e^11 < 65504;
  * e^-87.3 > 2^-126, e^88.7 < 2^128; e^-708.3 > 2^-1022, e^709.7 < 2^1024. */
 RM_FN vm64 rm_exp_special(vf64 x, int format) {

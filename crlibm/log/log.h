@@ -5,6 +5,8 @@
 #include "log_f32.h"
 #include "log_f64.h"
 
+#define RM_LOG_ODD 0
+
 /* Lanes that are not positive, finite and normal as binary64 numbers (every positive number of the other formats is). The
  * results are zero or normal: |log x| >= 2^-11, 2^-8, 2^-24, 2^-53 in the four formats. */
 RM_FN vm64 rm_log_special(vf64 x, int format) {

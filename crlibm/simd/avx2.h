@@ -44,7 +44,10 @@ RM_FN vf64 vf64_neg(vf64 a) { return _mm256_xor_pd(a, _mm256_set1_pd(-0.0)); }
 RM_FN vf64 vf64_mad(vf64 a, vf64 b, vf64 c) { return _mm256_fmadd_pd(a, b, c); }
 RM_FN vf64 vf64_nmad(vf64 a, vf64 b, vf64 c) { return _mm256_fnmadd_pd(a, b, c); }
 RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) { return _mm256_fmsub_pd(a, b, p); }
-RM_FN vf64 vf64_quotient(vf64 a, vf64 b) { return _mm256_div_pd(a, b); }
+RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) { /* two roundings: 2^-52 */
+  *r = _mm256_div_pd(_mm256_set1_pd(1.0), b);
+  return _mm256_mul_pd(a, *r);
+}
 
 RM_FN vi64 vi64_set1(int64_t x) { return _mm256_set1_epi64x(x); }
 RM_FN vi64 vf64_bits(vf64 a) { return _mm256_castpd_si256(a); }

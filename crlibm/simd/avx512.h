@@ -45,13 +45,13 @@ RM_FN vf64 vf64_mad(vf64 a, vf64 b, vf64 c) { return _mm512_fmadd_pd(a, b, c); }
 RM_FN vf64 vf64_nmad(vf64 a, vf64 b, vf64 c) { return _mm512_fnmadd_pd(a, b, c); }
 RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) { return _mm512_fmsub_pd(a, b, p); }
 
-/* rcp14 is within 2^-14 (1.5 times that for any vendor's table); a Newton step squares the error: 2^-26.8, then the
- * quotient q = RN(a r) within 2^-26.8 + 2^-53 is corrected once with its residual: 2^-53.6 + 3 2^-53 < 2^-50. */
-RM_FN vf64 vf64_quotient(vf64 a, vf64 b) {
-  __m512d r = _mm512_rcp14_pd(b);
-  r = _mm512_fmadd_pd(r, _mm512_fnmadd_pd(b, r, _mm512_set1_pd(1.0)), r);
-  __m512d q = _mm512_mul_pd(a, r);
-  return _mm512_fmadd_pd(r, _mm512_fnmadd_pd(b, q, a), q);
+/* rcp14 is within 2^-14; a Newton step squares that and rounds: |r b - 1| < 2^-27.9. q0 = RN(a r) is off by 2^-27.8, its
+ * residual a - b q0 is exact but for one rounding, and r times it leaves 2^-27.8-27.9 + 2^-52 < 2^-51. */
+RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) {
+  __m512d r0 = _mm512_rcp14_pd(b);
+  *r = _mm512_fmadd_pd(r0, _mm512_fnmadd_pd(b, r0, _mm512_set1_pd(1.0)), r0);
+  __m512d q0 = _mm512_mul_pd(a, *r);
+  return _mm512_fmadd_pd(*r, _mm512_fnmadd_pd(b, q0, a), q0);
 }
 
 RM_FN vi64 vi64_set1(int64_t x) { return _mm512_set1_epi64(x); }

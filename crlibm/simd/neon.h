@@ -50,7 +50,10 @@ RM_FN vf64 vf64_neg(vf64 a) { return vnegq_f64(a); }
 RM_FN vf64 vf64_mad(vf64 a, vf64 b, vf64 c) { return vfmaq_f64(c, a, b); }
 RM_FN vf64 vf64_nmad(vf64 a, vf64 b, vf64 c) { return vfmsq_f64(c, a, b); }
 RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) { return vfmaq_f64(vnegq_f64(p), a, b); }
-RM_FN vf64 vf64_quotient(vf64 a, vf64 b) { return vdivq_f64(a, b); }
+RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) { /* two roundings: 2^-52 */
+  *r = vdivq_f64(vdupq_n_f64(1.0), b);
+  return vmulq_f64(a, *r);
+}
 
 RM_FN vi64 vi64_set1(int64_t x) { return vdupq_n_s64(x); }
 RM_FN vi64 vf64_bits(vf64 a) { return vreinterpretq_s64_f64(a); }

@@ -52,7 +52,10 @@ RM_FN vf64 vf64_min(vf64 a, vf64 b) { return a < b ? a : b; }
 RM_FN vf64 vf64_max(vf64 a, vf64 b) { return a > b ? a : b; }
 RM_FN vf64 vf64_abs(vf64 a) { return rm_from_bits64(rm_bits64(a) & 0x7fffffffffffffffu); }
 RM_FN vf64 vf64_neg(vf64 a) { return -a; }
-RM_FN vf64 vf64_quotient(vf64 a, vf64 b) { return a / b; }
+RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) { /* two roundings: 2^-52 */
+  *r = 1.0 / b;
+  return a * *r;
+}
 
 #if RM_HAS_FMA
 RM_FN vf64 vf64_mad(vf64 a, vf64 b, vf64 c) { return rm_fma(a, b, c); }

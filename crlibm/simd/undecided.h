@@ -26,9 +26,9 @@ RM_FN vm64 vf64_undecided_f16(vf64 y) { return vf64_undecided(y, RM_BOUND(0x1p-2
 RM_FN vm64 vf64_undecided_bf16(vf64 y) { return vf64_undecided(y, RM_BOUND(0x1p-23), 45); }
 
 /* Round hi + lo to nearest f64 (*y), true value closer than |err|, result normal. hi need not be RN(hi + lo): |lo| <= 2^-9 |hi|.
- * The sum lo + err rounds by up to 2^-53 |lo|: err includes that. A zero keeps hi's sign. */
+ * The sum lo + err rounds by up to 2^-53 |lo|: err includes that. */
 RM_FN vm64 vf64_undecided_f64(vf64 hi, vf64 lo, vf64 err, vf64 *y) {
-  *y = vf64_copysign(vf64_add(hi, vf64_add(lo, err)), hi);
+  *y = vf64_add(hi, vf64_add(lo, err));
   return vf64_ne(*y, vf64_add(hi, vf64_sub(lo, err)));
 }
 

@@ -3,6 +3,7 @@
  * A kernel gives, for a vector of inputs, a result and the lanes that it leaves open:
  *   vf64 rm_<f>_eval(vf64 x)                                   binary64, relative error below RM_<F>_F32_ERR
  *   void rm_<f>_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err)      double-double, absolute error below |err|
+ *   RM_<F>_ODD: both evaluate f(|x|), and the result takes the sign of x
  *   vm64 rm_<f>_special(vf64 x, int format)                    lanes outside their domain, for results in this format
  * The block loop stores results and tests one mask; only flagged lanes are computed again, by rm_slow_table. */
 #ifndef RM_ELEMENTWISE_MAP_H
@@ -88,24 +89,29 @@ RM_DEFINE_MAP(f32, RM_F32, float, vf64_load_f32, vf64_store_f32)
 RM_DEFINE_MAP(f64, RM_F64, double, vf64_load, vf64_store)
 
 /* The four loops of one function. The steps are inlined into the loops. */
-#define RM_MAP_FUNCTION(name, NAME)                                                                                       \
-  RM_FN vm64 step_##name##_f16(vf64 x, vf64 *y) {                                                                         \
-    *y = rm_##name##_eval(x);                                                                                             \
-    return vm64_or(rm_##name##_special(x, RM_F16), vf64_undecided_f16(*y));                                               \
-  }                                                                                                                       \
-  RM_FN vm64 step_##name##_bf16(vf64 x, vf64 *y) {                                                                        \
-    *y = rm_##name##_eval(x);                                                                                             \
-    return vm64_or(rm_##name##_special(x, RM_BF16), vf64_undecided_bf16(*y));                                             \
-  }                                                                                                                       \
-  RM_FN vm64 step_##name##_f32(vf64 x, vf64 *y) {                                                                         \
-    *y = rm_##name##_eval(x);                                                                                             \
-    return vm64_or(rm_##name##_special(x, RM_F32), vf64_undecided_f32(*y, RM_##NAME##_F32_ERR));                          \
-  }                                                                                                                       \
-  RM_FN vm64 step_##name##_f64(vf64 x, vf64 *y) {                                                                         \
-    vf64 hi, lo, err;                                                                                                     \
-    rm_##name##_dd(x, &hi, &lo, &err);                                                                                    \
-    return vm64_or(rm_##name##_special(x, RM_F64), vf64_undecided_f64(hi, lo, err, y));                                   \
-  }                                                                                                                       \
+#define RM_MAP_FUNCTION(name, NAME)                                                                                      \
+  RM_FN vm64 step_##name##_f16(vf64 x, vf64 *y) {                                                                        \
+    vf64 v = rm_##name##_eval(x);                                                                                        \
+    *y = RM_##NAME##_ODD ? vf64_copysign(v, x) : v;                                                                      \
+    return vm64_or(rm_##name##_special(x, RM_F16), vf64_undecided_f16(v));                                               \
+  }                                                                                                                      \
+  RM_FN vm64 step_##name##_bf16(vf64 x, vf64 *y) {                                                                       \
+    vf64 v = rm_##name##_eval(x);                                                                                        \
+    *y = RM_##NAME##_ODD ? vf64_copysign(v, x) : v;                                                                      \
+    return vm64_or(rm_##name##_special(x, RM_BF16), vf64_undecided_bf16(v));                                             \
+  }                                                                                                                      \
+  RM_FN vm64 step_##name##_f32(vf64 x, vf64 *y) {                                                                        \
+    vf64 v = rm_##name##_eval(x);                                                                                        \
+    *y = RM_##NAME##_ODD ? vf64_copysign(v, x) : v;                                                                      \
+    return vm64_or(rm_##name##_special(x, RM_F32), vf64_undecided_f32(v, RM_##NAME##_F32_ERR));                          \
+  }                                                                                                                      \
+  RM_FN vm64 step_##name##_f64(vf64 x, vf64 *y) {                                                                        \
+    vf64 hi, lo, err, v;                                                                                                 \
+    rm_##name##_dd(x, &hi, &lo, &err);                                                                                   \
+    vm64 undecided = vf64_undecided_f64(hi, lo, err, &v);                                                                \
+    *y = RM_##NAME##_ODD ? vf64_copysign(v, x) : v;                                                                      \
+    return vm64_or(rm_##name##_special(x, RM_F64), undecided);                                                           \
+  }                                                                                                                      \
   RM_MAP_ENTRY(name, f16)                                                                                                 \
   RM_MAP_ENTRY(name, bf16)                                                                                                \
   RM_MAP_ENTRY(name, f32)                                                                                                 \
