@@ -2,7 +2,7 @@
 
 #include "../reduce/strided.h"
 
-void rm_line_scan_f32(rm_line *line, int64_t k, const char *p, ptrdiff_t step) {
+RM_SHARED void rm_line_scan_f32(rm_line *line, int64_t k, const char *p, ptrdiff_t step) {
   int granule = RM_NO_GRANULE;
   uint32_t classes = 0;
   for (int64_t i = 0; i < k; i++) {
@@ -17,7 +17,7 @@ void rm_line_scan_f32(rm_line *line, int64_t k, const char *p, ptrdiff_t step) {
   *line = (rm_line){(int16_t)granule, 1, (uint8_t)classes};
 }
 
-void rm_line_scan_f64(rm_line *line, int64_t k, const char *p, ptrdiff_t step) {
+RM_SHARED void rm_line_scan_f64(rm_line *line, int64_t k, const char *p, ptrdiff_t step) {
   int granule = RM_NO_GRANULE;
   uint32_t classes = 0;
   for (int64_t i = 0; i < k; i++) {

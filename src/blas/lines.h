@@ -16,19 +16,19 @@ typedef struct {
 enum { RM_NO_GRANULE = 4000 };
 
 /* Exponent of the lowest set bit of a finite number; RM_NO_GRANULE for zero. */
-static inline int rm_granule32(uint32_t b) {
+RM_FN int rm_granule32(uint32_t b) {
   uint32_t e = (b >> 23) & 0xff, m = (b & 0x7fffffu) | ((uint32_t)(e != 0) << 23);
   return m ? (int)(e ? e : 1) - 150 + __builtin_ctz(m) : RM_NO_GRANULE;
 }
-static inline int rm_granule64(uint64_t b) {
+RM_FN int rm_granule64(uint64_t b) {
   uint64_t e = (b >> 52) & 0x7ff, m = (b & 0xfffffffffffffu) | ((uint64_t)(e != 0) << 52);
   return m ? (int)(e ? e : 1) - 1075 + __builtin_ctzll(m) : RM_NO_GRANULE;
 }
 
-void rm_line_scan_f32(rm_line *line, int64_t k, const char *p, ptrdiff_t step);
-void rm_line_scan_f64(rm_line *line, int64_t k, const char *p, ptrdiff_t step);
+RM_SHARED void rm_line_scan_f32(rm_line *line, int64_t k, const char *p, ptrdiff_t step);
+RM_SHARED void rm_line_scan_f64(rm_line *line, int64_t k, const char *p, ptrdiff_t step);
 
-static inline const rm_line *rm_line_of(rm_line *line, int64_t k, const char *p, ptrdiff_t step, int fmt) {
+RM_FN const rm_line *rm_line_of(rm_line *line, int64_t k, const char *p, ptrdiff_t step, int fmt) {
   if (!line->known) {
     if (fmt == RM_F32)
       rm_line_scan_f32(line, k, p, step);
@@ -39,7 +39,7 @@ static inline const rm_line *rm_line_of(rm_line *line, int64_t k, const char *p,
 }
 
 /* The flags of an element that is NaN: invalid when a NaN signalled, or when none came in, so that it was made here. */
-static inline uint32_t rm_nan_flags(uint32_t classes) {
+RM_FN uint32_t rm_nan_flags(uint32_t classes) {
   return (classes & RM_ACC_SNAN) || !(classes & RM_ACC_QNAN) ? RM_FLAG_INVALID : 0;
 }
 

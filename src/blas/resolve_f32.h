@@ -28,7 +28,7 @@ RM_FN rm_pair rm_two_sum(double a, double b) { /* Knuth: a + b = hi + lo exactly
 enum { RM_GATHER = 256 };
 
 /* Up to RM_GATHER elements of a line as binary64, padded with zeros to whole vectors. */
-static void rm_gather_f32(double *dst, int64_t n, const char *src, ptrdiff_t step) {
+RM_LOCAL void rm_gather_f32(double *dst, int64_t n, const char *src, ptrdiff_t step) {
   int64_t i = 0;
   if (step == 4)
     for (; i + RM_LANES <= n; i += RM_LANES) vf64_store(dst + i, vf64_load_f32((const float *)(const void *)(src + i * 4)));
@@ -36,7 +36,7 @@ static void rm_gather_f32(double *dst, int64_t n, const char *src, ptrdiff_t ste
   for (; i % RM_LANES; i++) dst[i] = 0.0;
 }
 
-static rm_pair rm_dot2_f32(int64_t k, const char *a, ptrdiff_t step_a, const char *b, ptrdiff_t step_b, double bias) {
+RM_LOCAL rm_pair rm_dot2_f32(int64_t k, const char *a, ptrdiff_t step_a, const char *b, ptrdiff_t step_b, double bias) {
   double x[RM_GATHER], y[RM_GATHER], his[RM_LANES], los[RM_LANES];
   vf64 hi = vf64_set1(0.0), lo = vf64_set1(0.0);
   for (int64_t k0 = 0; k0 < k; k0 += RM_GATHER) {
@@ -62,7 +62,7 @@ static rm_pair rm_dot2_f32(int64_t k, const char *a, ptrdiff_t step_a, const cha
 
 /* RN32(hi + lo): first to binary64 by rounding to odd, which loses nothing that a rounding to 24 bits could see (Boldo and
  * Melquiond 2008; 53 >= 24 + 2). Zero is +0. */
-static float rm_round_pair_f32(double hi, double lo) {
+RM_LOCAL float rm_round_pair_f32(double hi, double lo) {
   rm_pair s = rm_two_sum(hi, lo);
   if (s.hi == 0.0) return 0.0f;
   uint64_t b = rm_bits64(s.hi);
@@ -88,7 +88,7 @@ typedef struct {
 } rm_resolver;
 
 /* 2^granule of the terms of element (i, j) of the block. */
-static double rm_granule_of(rm_resolver *r, int64_t i, int64_t j, double bias) {
+RM_LOCAL double rm_granule_of(rm_resolver *r, int64_t i, int64_t j, double bias) {
   const rm_matmul_problem *p = r->p;
   const rm_line *a = rm_line_of(r->rows + i, p->k, p->a.base + (r->block->row + i) * p->a.row, p->a.col, RM_F32);
   const rm_line *b = rm_line_of(r->cols + j, p->k, p->b.base + (r->block->col + j) * p->b.col, p->b.row, RM_F32);
@@ -98,7 +98,7 @@ static double rm_granule_of(rm_resolver *r, int64_t i, int64_t j, double bias) {
 }
 
 /* The value of element (i, j) of the block: c is what the fast path found, err its bound. */
-static float rm_resolve_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias) {
+RM_LOCAL float rm_resolve_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias) {
   const rm_matmul_problem *p = r->p;
   const char *a = p->a.base + (r->block->row + i) * p->a.row, *b = p->b.base + (r->block->col + j) * p->b.col;
   float v;

@@ -8,6 +8,10 @@
  * number of the format, or a NaN. Ors RM_FLAG_* into *flags. The caller has put the floating-point environment right. */
 typedef uint64_t rm_slow_fn(double x, int format, int rule, uint32_t *flags);
 
+#if RM_DEVICE
+#include "slow.c" /* a device has no linker: its one translation unit holds the table */
+#else
 extern rm_slow_fn *const rm_slow_table[RM_FN_COUNT];
+#endif
 
 #endif

@@ -7,11 +7,11 @@
 
 #include "superaccumulator.h"
 
-void rm_superacc_add_array_f32(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx);
-void rm_superacc_add_array_f64(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx);
-void rm_superacc_add_products_f32(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx, const void *y,
+RM_SHARED void rm_superacc_add_array_f32(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx);
+RM_SHARED void rm_superacc_add_array_f64(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx);
+RM_SHARED void rm_superacc_add_products_f32(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx, const void *y,
                                   ptrdiff_t sy);
-void rm_superacc_add_products_f64(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx, const void *y,
+RM_SHARED void rm_superacc_add_products_f64(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx, const void *y,
                                   ptrdiff_t sy);
 
 #endif

@@ -6,10 +6,10 @@ typedef unsigned __int128 u128;
 
 #define DIGIT_MASK UINT64_C(0xffffffff)
 
-void rm_superacc_clear(rm_superaccumulator *acc) { memset(acc, 0, sizeof *acc); }
+RM_SHARED void rm_superacc_clear(rm_superaccumulator *acc) { memset(acc, 0, sizeof *acc); }
 
 /* Propagates carries: every limb but the last ends in [0, 2^32); the last one carries the sign. */
-static void propagate(rm_superaccumulator *acc) {
+RM_LOCAL void propagate(rm_superaccumulator *acc) {
   int64_t carry = 0;
   for (int i = 0; i < RM_ACC_DIGITS - 1; i++) {
     int64_t d = acc->digit[i] + carry;
@@ -21,7 +21,7 @@ static void propagate(rm_superaccumulator *acc) {
 }
 
 /* Adds (-1)^negative m 2^(position - RM_ACC_ONE), for m < 2^107. */
-static void add_integer(rm_superaccumulator *acc, int negative, u128 m, int position) {
+RM_LOCAL void add_integer(rm_superaccumulator *acc, int negative, u128 m, int position) {
   if (RM_UNLIKELY(++acc->pending >= RM_ACC_MAX_PENDING)) propagate(acc);
   int shift = position % RM_ACC_DIGIT_BITS;
   int64_t *digit = acc->digit + position / RM_ACC_DIGIT_BITS, s = -(int64_t)negative; /* (d ^ s) - s is d or -d */
@@ -32,18 +32,18 @@ static void add_integer(rm_superaccumulator *acc, int negative, u128 m, int posi
 }
 
 /* A finite number is (-1)^sign significand 2^(exponent): the integer significand and its exponent. */
-static uint64_t integer_significand(uint64_t bits, int *exponent) {
+RM_LOCAL uint64_t integer_significand(uint64_t bits, int *exponent) {
   int e = (int)((bits >> 52) & 0x7ff);
   *exponent = (e ? e : 1) - 1075;
   return (bits & 0xfffffffffffffu) | ((uint64_t)(e != 0) << 52);
 }
 
-static uint32_t class_of(uint64_t bits) {
+RM_LOCAL uint32_t class_of(uint64_t bits) {
   if ((bits & 0x7fffffffffffffffu) > 0x7ff0000000000000u) return rm_is_snan64(bits) ? RM_ACC_SNAN : RM_ACC_QNAN;
   return bits >> 63 ? RM_ACC_NINF : RM_ACC_PINF;
 }
 
-void rm_superacc_add(rm_superaccumulator *acc, double x) {
+RM_SHARED void rm_superacc_add(rm_superaccumulator *acc, double x) {
   uint64_t b = rm_bits64(x);
   if (RM_UNLIKELY((~b & 0x7ff0000000000000u) == 0)) {
     acc->classes |= class_of(b);
@@ -54,7 +54,7 @@ void rm_superacc_add(rm_superaccumulator *acc, double x) {
   add_integer(acc, (int)(b >> 63), m, e + RM_ACC_ONE);
 }
 
-void rm_superacc_add_f32(rm_superaccumulator *acc, float x) {
+RM_SHARED void rm_superacc_add_f32(rm_superaccumulator *acc, float x) {
   if (RM_UNLIKELY(rm_is_snan32(rm_bits32(x)))) {
     acc->classes |= RM_ACC_SNAN;
     return;
@@ -62,7 +62,7 @@ void rm_superacc_add_f32(rm_superaccumulator *acc, float x) {
   rm_superacc_add(acc, (double)x);
 }
 
-static void add_nonfinite_product(rm_superaccumulator *acc, uint64_t x, uint64_t y) {
+RM_LOCAL void add_nonfinite_product(rm_superaccumulator *acc, uint64_t x, uint64_t y) {
   const uint64_t inf = 0x7ff0000000000000u, magnitude = 0x7fffffffffffffffu;
   uint32_t nan = 0;
   if ((x & magnitude) > inf) nan |= class_of(x);
@@ -75,7 +75,7 @@ static void add_nonfinite_product(rm_superaccumulator *acc, uint64_t x, uint64_t
     acc->classes |= (x ^ y) >> 63 ? RM_ACC_NINF : RM_ACC_PINF;
 }
 
-void rm_superacc_add_product(rm_superaccumulator *acc, double x, double y) {
+RM_SHARED void rm_superacc_add_product(rm_superaccumulator *acc, double x, double y) {
   uint64_t bx = rm_bits64(x), by = rm_bits64(y);
   if (RM_UNLIKELY((~bx & 0x7ff0000000000000u) == 0 || (~by & 0x7ff0000000000000u) == 0)) {
     add_nonfinite_product(acc, bx, by);
@@ -86,7 +86,7 @@ void rm_superacc_add_product(rm_superaccumulator *acc, double x, double y) {
   add_integer(acc, (int)((bx ^ by) >> 63), (u128)mx * my, ex + ey + RM_ACC_ONE); /* 106 bits */
 }
 
-void rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from) {
+RM_SHARED void rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from) {
   rm_superaccumulator other = *from; /* a copy: from is const, and may be into */
   propagate(&other);
   propagate(into);
@@ -99,14 +99,11 @@ void rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *fro
 typedef struct {
   int fraction, least, infinity;
 } format;
-static const format formats[RM_FORMATS] = {
-    [RM_F32] = {23, -149, 0xff},
-    [RM_F64] = {52, -1074, 0x7ff},
-};
+RM_TABLE format formats[2] = {{23, -149, 0xff}, {52, -1074, 0x7ff}}; /* binary32, binary64 */
 
 /* The bits of RN(m 2^(e-63)) for 2^63 <= m, where sticky tells that a positive part below the last bit of m is missing.
  * The dropped part is at least 64 - 53 bits, so sticky never stands at the rounding bit. */
-static uint64_t round_magnitude(uint64_t m, int e, int sticky, const format *f) {
+RM_LOCAL uint64_t round_magnitude(uint64_t m, int e, int sticky, const format *f) {
   int quantum = e - f->fraction > f->least ? e - f->fraction : f->least; /* exponent of the result's last place */
   int drop = quantum - (e - 63);
   if (drop > 64) return 0; /* below half of the least subnormal */
@@ -119,8 +116,8 @@ static uint64_t round_magnitude(uint64_t m, int e, int sticky, const format *f) 
   return (exponent << f->fraction) + kept;
 }
 
-static uint64_t round_total(const rm_superaccumulator *acc, int fmt, uint32_t *flags) {
-  const format *f = &formats[fmt];
+RM_LOCAL uint64_t round_total(const rm_superaccumulator *acc, int fmt, uint32_t *flags) {
+  const format *f = &formats[fmt == RM_F64];
   const uint64_t infinity = (uint64_t)f->infinity << f->fraction, nan = infinity | (infinity >> 1 & ~infinity);
   const uint64_t sign = UINT64_C(1) << (fmt == RM_F32 ? 31 : 63);
   uint32_t c = acc->classes;
@@ -156,9 +153,9 @@ static uint64_t round_total(const rm_superaccumulator *acc, int fmt, uint32_t *f
   return negative ? r | sign : r;
 }
 
-float rm_superacc_round_f32(const rm_superaccumulator *acc, uint32_t *flags) {
+RM_SHARED float rm_superacc_round_f32(const rm_superaccumulator *acc, uint32_t *flags) {
   return rm_from_bits32((uint32_t)round_total(acc, RM_F32, flags));
 }
-double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags) {
+RM_SHARED double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags) {
   return rm_from_bits64(round_total(acc, RM_F64, flags));
 }

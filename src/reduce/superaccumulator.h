@@ -33,19 +33,19 @@ typedef struct {
   uint32_t classes;
 } rm_superaccumulator;
 
-void rm_superacc_clear(rm_superaccumulator *acc);
-void rm_superacc_add(rm_superaccumulator *acc, double x);
-void rm_superacc_add_f32(rm_superaccumulator *acc, float x); /* as rm_superacc_add, and sees signalling NaNs */
-void rm_superacc_add_product(rm_superaccumulator *acc, double x, double y);
-void rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from);
+RM_SHARED void rm_superacc_clear(rm_superaccumulator *acc);
+RM_SHARED void rm_superacc_add(rm_superaccumulator *acc, double x);
+RM_SHARED void rm_superacc_add_f32(rm_superaccumulator *acc, float x); /* as rm_superacc_add, and sees signalling NaNs */
+RM_SHARED void rm_superacc_add_product(rm_superaccumulator *acc, double x, double y);
+RM_SHARED void rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from);
 
 /* RN of the total (spec.md, sections 1, 2 and 4) to binary32 or binary64; *flags gets RM_FLAG_* bits ORed in. */
-float rm_superacc_round_f32(const rm_superaccumulator *acc, uint32_t *flags);
-double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags);
+RM_SHARED float rm_superacc_round_f32(const rm_superaccumulator *acc, uint32_t *flags);
+RM_SHARED double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags);
 
 /* Whether this NaN signals. A conversion quiets, so it is asked of the bits in memory. */
-static inline int rm_is_snan32(uint32_t b) { return (b & 0x7fffffffu) > 0x7f800000u && !(b & 0x00400000u); }
-static inline int rm_is_snan64(uint64_t b) {
+RM_FN int rm_is_snan32(uint32_t b) { return (b & 0x7fffffffu) > 0x7f800000u && !(b & 0x00400000u); }
+RM_FN int rm_is_snan64(uint64_t b) {
   return (b & 0x7fffffffffffffffu) > 0x7ff0000000000000u && !(b & 0x0008000000000000u);
 }
 
