@@ -48,7 +48,9 @@ def exact_matmul(a, b, bias=None):
     out = np.empty((a.shape[0], b.shape[1]), object)
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):
-            out[i, j] = sum((Fraction(float(p)) * Fraction(float(q)) for p, q in zip(a[i], b[:, j], strict=True)), Fraction(0))
+            out[i, j] = sum(
+                (Fraction(float(p)) * Fraction(float(q)) for p, q in zip(a[i], b[:, j], strict=True)), Fraction(0)
+            )
             if bias is not None:
                 out[i, j] += Fraction(float(bias[j]))
     return out
@@ -277,7 +279,11 @@ def test_matmul_errors_name_the_argument():
     cases = [
         (lambda: repmath.matmul(a, a), ValueError, "x1 has 3 elements but x2 has 2"),
         (lambda: repmath.matmul(a, np.float32(2)), ValueError, "x2 is a scalar"),
-        (lambda: repmath.matmul(np.ones((2, 2, 3), "f4"), np.ones((3, 3, 2), "f4")), ValueError, "x1 and x2 do not broadcast"),
+        (
+            lambda: repmath.matmul(np.ones((2, 2, 3), "f4"), np.ones((3, 3, 2), "f4")),
+            ValueError,
+            "x1 and x2 do not broadcast",
+        ),
         (lambda: repmath.matmul(a, a.T, bias=a[0]), ValueError, "bias"),
         (lambda: repmath.matmul(a, a.T * 1j), TypeError, "x2 has dtype complex"),
         (lambda: repmath.matmul(a, a.T, dtype="i4"), TypeError, "dtype"),

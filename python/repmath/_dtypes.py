@@ -41,8 +41,7 @@ def check(name: str, dtype: np.dtype[Any]) -> None:
     """Raise TypeError, naming the argument, for a type that has no exact reduction."""
     if not (is_integer(dtype) or is_float(dtype)):
         raise TypeError(
-            f"{name} has dtype {dtype}; exact reductions exist for float16, bfloat16, float32, float64, "
-            "integers and bool"
+            f"{name} has dtype {dtype}; exact reductions exist for float16, bfloat16, float32, float64, integers and bool"
         )
 
 

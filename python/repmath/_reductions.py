@@ -24,9 +24,10 @@ _GATHERED = 1 << 22  # float64 elements gathered at a time to decide boundary ca
 def _result_dtype(dtype: DTypeLike | None, *operands: np.dtype[Any]) -> np.dtype[Any]:
     if dtype is None:
         return common(*operands)
-    result = np.dtype(dtype)
+    result: np.dtype[Any] = np.dtype(dtype)
     if result not in FORMATS.values():
-        raise TypeError(f"dtype must be one of {', '.join(d.name for d in FORMATS.values())}, not {result}")
+        names = [str(d) for d in FORMATS.values()]
+        raise TypeError(f"dtype must be one of {', '.join(names)}, not {result}")
     return result
 
 
@@ -111,12 +112,12 @@ def sum(
     -----
     The result does not depend on the order or the layout of the elements.
     """
+    x = np.asarray(a)
     # The usual call, without the arguments' machinery.
     if axis is None and dtype is None and out is None and where is True and initial is _ZERO and not keepdims:
-        if _same_float(a, a) and a.flags.c_contiguous:  # type: ignore[union-attr]
-            return _sum(a.reshape(-1))  # type: ignore[union-attr]
+        if _same_float(x, x) and x.flags.c_contiguous:
+            return _sum(x.reshape(-1))
 
-    x = np.asarray(a)
     check("a", x.dtype)
     result = _result_dtype(dtype, x.dtype)
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim, "axis")
@@ -139,7 +140,7 @@ def sum(
     if len(axes) == x.ndim:
         x = x.reshape(-1) if x.flags.c_contiguous else x.ravel(order="K")  # the order of terms does not matter
     else:
-        x = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim)).reshape(kept + (math.prod(x.shape[i] for i in axes),))
+        x = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim)).reshape(*kept, math.prod(x.shape[i] for i in axes))
     terms = _terms(x, wide)
     if not no_extra:
         terms += [np.broadcast_to(t, (*kept, 1)) for t in _terms(extra, wide)]
@@ -213,7 +214,7 @@ def matmul(
     except (ValueError, TypeError):
         shape = _check_shapes(x1, x2, None, "matmul")  # says it in the caller's names
         if out is not None:
-            _check_out(out, shape, x1.dtype)
+            _check_out(out, shape, np.asarray(x1).dtype)
         raise
     return _matmul_general(x1, x2, out, bias, dtype)
 
@@ -246,7 +247,7 @@ def _check_shapes(x1: Any, x2: Any, bias: Any, function: str) -> tuple[int, ...]
     except ValueError:
         names = "x1, x2 and bias" if bias is not None else "x1 and x2"
         raise ValueError(f"{function}: the leading axes of {names} do not broadcast: {batches}") from None
-    return batch + rows + columns
+    return (*batch, *rows, *columns)
 
 
 def _matmul_general(x1: Any, x2: Any, out: Any, bias: Any, dtype: Any) -> Any:

@@ -49,7 +49,7 @@ def repmath_runs():
 
 def numpy_runs():
     """What other machines would do: the OpenBLAS kernels and NumPy loops of other CPUs, other thread counts."""
-    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__  # type: ignore[import-not-found,unused-ignore]
 
     dispatched = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
     wide = [name for name in dispatched if "512" in name or name == "X86_V4"]
@@ -105,7 +105,7 @@ def count(n, noun):
     return f"{n} {noun}{'s' * (n != 1)}"
 
 
-def main(output):
+def main(output: str) -> int:
     """Run everything, print the table, draw the picture. Returns the exit status."""
     try:
         import sklearn  # noqa: F401
