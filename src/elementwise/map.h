@@ -5,7 +5,8 @@
  *   void rm_<f>_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err)      double-double, absolute error below |err|
  *   RM_<F>_ODD: both evaluate f(|x|), and the result takes the sign of x
  *   vm64 rm_<f>_special(vf64 x, int format)                    lanes outside their domain, for results in this format
- * The block loop stores results and tests one mask; only flagged lanes are computed again, by rm_slow_table. */
+ *   vm64 rm_<f>_settled(vf64 x, int format, vf64 *y)           special lanes whose result is known at once, put into y
+ * The block loop stores results and tests one mask; only flagged lanes that are not settled are computed again, by rm_slow_table. */
 #ifndef RM_ELEMENTWISE_MAP_H
 #define RM_ELEMENTWISE_MAP_H
 
@@ -20,67 +21,73 @@ RM_FN int rm_is_signalling(uint64_t bits, int format) {
 
 enum { RM_BUFFER = 256 }; /* elements of a strided array that are gathered at a time; a multiple of 2 RM_LANES */
 
-#define RM_DEFINE_MAP(fmt, FMT, type, load, store)                                                                        \
-  typedef vm64 rm_step_##fmt(vf64 x, vf64 *y);                                                                            \
-                                                                                                                          \
-  /* The elements of `mask` again, by the slow path. x is not y: the block loop copies it before it stores. */            \
-  RM_COLD uint32_t redo_##fmt(const type *x, uint32_t mask, type *y, int function) {                                      \
-    uint32_t flags = 0;                                                                                                   \
-    for (int i = 0; mask >> i; i++)                                                                                       \
-      if (mask >> i & 1u) {                                                                                               \
-        uint64_t bits = 0; /* little endian */                                                                            \
-        __builtin_memcpy(&bits, x + i, sizeof(type));                                                                     \
-        if (rm_is_signalling(bits, FMT)) flags |= RM_FLAG_INVALID; /* a conversion would quieten it */                    \
-        bits = rm_slow_table[function](rm_to_double(bits, FMT), FMT, RM_NEAREST, &flags);                                 \
-        __builtin_memcpy(y + i, &bits, sizeof(type));                                                                     \
-      }                                                                                                                   \
-    return flags;                                                                                                         \
-  }                                                                                                                       \
-                                                                                                                          \
-  RM_FN uint32_t map_contiguous_##fmt(rm_step_##fmt *step, int function, int64_t n, const type *x, type *y) {             \
-    uint32_t flags = 0;                                                                                                   \
-    int64_t i = 0;                                                                                                        \
-    for (; i + 2 * RM_LANES <= n; i += 2 * RM_LANES) {                                                                    \
-      vf64 y0, y1;                                                                                                        \
-      vm64 m0 = step(load(x + i), &y0), m1 = step(load(x + i + RM_LANES), &y1);                                           \
-      if (RM_LIKELY(vm64_none(vm64_or(m0, m1)))) {                                                                        \
-        store(y + i, y0);                                                                                                 \
-        store(y + i + RM_LANES, y1);                                                                                      \
-      } else {                                                                                                            \
-        type in[2 * RM_LANES];                                                                                            \
-        __builtin_memcpy(in, x + i, sizeof in);                                                                           \
-        store(y + i, y0);                                                                                                 \
-        store(y + i + RM_LANES, y1);                                                                                      \
-        flags |= redo_##fmt(in, vm64_bits(m0) | vm64_bits(m1) << RM_LANES, y + i, function);                              \
-      }                                                                                                                   \
-    }                                                                                                                     \
-    while (i < n) { /* the tail, in a padded vector */                                                                    \
-      int count = n - i < RM_LANES ? (int)(n - i) : RM_LANES;                                                             \
-      type in[RM_LANES] = {0}, out[RM_LANES];                                                                             \
-      __builtin_memcpy(in, x + i, (size_t)count * sizeof(type));                                                          \
-      vf64 y0;                                                                                                            \
-      uint32_t mask = vm64_bits(step(load(in), &y0)) & ((1u << count) - 1u);                                              \
-      store(out, y0);                                                                                                     \
-      if (RM_UNLIKELY(mask)) flags |= redo_##fmt(in, mask, out, function);                                                \
-      __builtin_memcpy(y + i, out, (size_t)count * sizeof(type));                                                         \
-      i += count;                                                                                                         \
-    }                                                                                                                     \
-    return flags;                                                                                                         \
-  }                                                                                                                       \
-                                                                                                                          \
-  RM_FN uint32_t map_##fmt(rm_step_##fmt *step, int function, int64_t n, const char *x, ptrdiff_t sx, char *y,            \
-                           ptrdiff_t sy) {                                                                                \
-    if (sx == sizeof(type) && sy == sizeof(type))                                                                         \
-      return map_contiguous_##fmt(step, function, n, (const type *)(const void *)x, (type *)(void *)y);                   \
-    uint32_t flags = 0;                                                                                                   \
-    type buffer[RM_BUFFER];                                                                                               \
-    for (int64_t i = 0; i < n; i += RM_BUFFER) {                                                                          \
-      int64_t count = n - i < RM_BUFFER ? n - i : RM_BUFFER;                                                              \
-      for (int64_t j = 0; j < count; j++) __builtin_memcpy(buffer + j, x + (i + j) * sx, sizeof(type));                   \
-      flags |= map_contiguous_##fmt(step, function, count, buffer, buffer);                                               \
-      for (int64_t j = 0; j < count; j++) __builtin_memcpy(y + (i + j) * sy, buffer + j, sizeof(type));                   \
-    }                                                                                                                     \
-    return flags;                                                                                                         \
+typedef vm64 rm_settled(vf64 x, int format, vf64 *y);
+
+#define RM_DEFINE_MAP(fmt, FMT, type, load, store)                                                                       \
+  typedef vm64 rm_step_##fmt(vf64 x, vf64 *y);                                                                           \
+                                                                                                                         \
+  /* The elements of `mask` again, by the slow path. x is not y: the block loop copies it before it stores. */           \
+  RM_COLD uint32_t redo_##fmt(const type *x, uint32_t mask, type *y, int function) {                                     \
+    uint32_t flags = 0;                                                                                                  \
+    for (int i = 0; mask >> i; i++)                                                                                      \
+      if (mask >> i & 1u) {                                                                                              \
+        uint64_t bits = 0; /* little endian */                                                                           \
+        __builtin_memcpy(&bits, x + i, sizeof(type));                                                                    \
+        if (rm_is_signalling(bits, FMT)) flags |= RM_FLAG_INVALID; /* a conversion would quieten it */                   \
+        bits = rm_slow_table[function](rm_to_double(bits, FMT), FMT, RM_NEAREST, &flags);                                \
+        __builtin_memcpy(y + i, &bits, sizeof(type));                                                                    \
+      }                                                                                                                  \
+    return flags;                                                                                                        \
+  }                                                                                                                      \
+                                                                                                                         \
+  RM_FN uint32_t map_contiguous_##fmt(rm_step_##fmt *step, rm_settled *settled, int function, int64_t n, const type *x,  \
+                                      type *y) {                                                                         \
+    uint32_t flags = 0;                                                                                                  \
+    int64_t i = 0;                                                                                                       \
+    for (; i + 2 * RM_LANES <= n; i += 2 * RM_LANES) {                                                                   \
+      vf64 y0, y1;                                                                                                       \
+      vm64 m0 = step(load(x + i), &y0), m1 = step(load(x + i + RM_LANES), &y1);                                          \
+      if (RM_LIKELY(vm64_none(vm64_or(m0, m1)))) {                                                                       \
+        store(y + i, y0);                                                                                                \
+        store(y + i + RM_LANES, y1);                                                                                     \
+      } else {                                                                                                           \
+        type in[2 * RM_LANES];                                                                                           \
+        __builtin_memcpy(in, x + i, sizeof in);                                                                          \
+        m0 = vm64_andnot(m0, settled(load(in), FMT, &y0));                                                               \
+        m1 = vm64_andnot(m1, settled(load(in + RM_LANES), FMT, &y1));                                                    \
+        store(y + i, y0);                                                                                                \
+        store(y + i + RM_LANES, y1);                                                                                     \
+        uint32_t mask = vm64_bits(m0) | vm64_bits(m1) << RM_LANES;                                                       \
+        if (mask) flags |= redo_##fmt(in, mask, y + i, function);                                                        \
+      }                                                                                                                  \
+    }                                                                                                                    \
+    while (i < n) { /* the tail, in a padded vector */                                                                   \
+      int count = n - i < RM_LANES ? (int)(n - i) : RM_LANES;                                                            \
+      type in[RM_LANES] = {0}, out[RM_LANES];                                                                            \
+      __builtin_memcpy(in, x + i, (size_t)count * sizeof(type));                                                         \
+      vf64 y0;                                                                                                           \
+      uint32_t mask = vm64_bits(step(load(in), &y0)) & ((1u << count) - 1u);                                             \
+      store(out, y0);                                                                                                    \
+      if (RM_UNLIKELY(mask)) flags |= redo_##fmt(in, mask, out, function);                                               \
+      __builtin_memcpy(y + i, out, (size_t)count * sizeof(type));                                                        \
+      i += count;                                                                                                        \
+    }                                                                                                                    \
+    return flags;                                                                                                        \
+  }                                                                                                                      \
+                                                                                                                         \
+  RM_FN uint32_t map_##fmt(rm_step_##fmt *step, rm_settled *settled, int function, int64_t n, const char *x, ptrdiff_t sx,\
+                           char *y, ptrdiff_t sy) {                                                                      \
+    if (sx == sizeof(type) && sy == sizeof(type))                                                                        \
+      return map_contiguous_##fmt(step, settled, function, n, (const type *)(const void *)x, (type *)(void *)y);         \
+    uint32_t flags = 0;                                                                                                  \
+    type buffer[RM_BUFFER];                                                                                              \
+    for (int64_t i = 0; i < n; i += RM_BUFFER) {                                                                         \
+      int64_t count = n - i < RM_BUFFER ? n - i : RM_BUFFER;                                                             \
+      for (int64_t j = 0; j < count; j++) __builtin_memcpy(buffer + j, x + (i + j) * sx, sizeof(type));                  \
+      flags |= map_contiguous_##fmt(step, settled, function, count, buffer, buffer);                                     \
+      for (int64_t j = 0; j < count; j++) __builtin_memcpy(y + (i + j) * sy, buffer + j, sizeof(type));                  \
+    }                                                                                                                    \
+    return flags;                                                                                                        \
   }
 
 RM_DEFINE_MAP(f16, RM_F16, uint16_t, vf64_load_f16, vf64_store_f16)
@@ -112,14 +119,14 @@ RM_DEFINE_MAP(f64, RM_F64, double, vf64_load, vf64_store)
     *y = RM_##NAME##_ODD ? vf64_copysign(v, x) : v;                                                                      \
     return vm64_or(rm_##name##_special(x, RM_F64), undecided);                                                           \
   }                                                                                                                      \
-  RM_MAP_ENTRY(name, f16)                                                                                                 \
-  RM_MAP_ENTRY(name, bf16)                                                                                                \
-  RM_MAP_ENTRY(name, f32)                                                                                                 \
+  RM_MAP_ENTRY(name, f16)                                                                                                \
+  RM_MAP_ENTRY(name, bf16)                                                                                               \
+  RM_MAP_ENTRY(name, f32)                                                                                                \
   RM_MAP_ENTRY(name, f64)
 
-#define RM_MAP_ENTRY(name, fmt)                                                                                           \
-  static uint32_t map_##name##_##fmt(int64_t n, const char *x, ptrdiff_t sx, char *y, ptrdiff_t sy) {                     \
-    return map_##fmt(step_##name##_##fmt, RM_FN_##name, n, x, sx, y, sy);                                                 \
+#define RM_MAP_ENTRY(name, fmt)                                                                                          \
+  static uint32_t map_##name##_##fmt(int64_t n, const char *x, ptrdiff_t sx, char *y, ptrdiff_t sy) {                    \
+    return map_##fmt(step_##name##_##fmt, rm_##name##_settled, RM_FN_##name, n, x, sx, y, sy);                           \
   }
 
 #endif
