@@ -9,6 +9,7 @@
 #include "kernels.h"
 #include "micro_f32.h"
 #include "resolve_f32.h"
+#include "workspace.h"
 
 typedef struct {
   int64_t row_tiles, col_tiles, kc;
@@ -19,38 +20,27 @@ typedef struct {
   size_t bytes;
 } rm_layout_f32;
 
-static char *rm_carve(char *base, size_t *bytes, size_t n) {
-  char *p = base ? base + *bytes : 0;
-  *bytes += (n + 63) / 64 * 64;
-  return p;
-}
-
 static rm_layout_f32 rm_layout_of_f32(int64_t rows, int64_t cols, int64_t k, char *work) {
   rm_layout_f32 w;
   w.row_tiles = (rows + RM_MR - 1) / RM_MR;
   w.col_tiles = (cols + RM_NR - 1) / RM_NR;
   w.kc = k < RM_KC ? k : RM_KC;
-  w.bytes = work ? (size_t)(-(uintptr_t)work % 64) : 63;
+  w.bytes = rm_carve_start(work);
   size_t r = (size_t)(w.row_tiles * RM_MR), c = (size_t)(w.col_tiles * RM_NR), kc = (size_t)w.kc, *n = &w.bytes;
-  w.a = (double *)(void *)rm_carve(work, n, r * kc * 8);
-  w.b = (double *)(void *)rm_carve(work, n, c * kc * 8);
-  w.c = (double *)(void *)rm_carve(work, n, r * c * 8);
-  w.row_bound = (double *)(void *)rm_carve(work, n, r * 8);
-  w.col_norm = (double *)(void *)rm_carve(work, n, c * 8);
-  w.bias = (double *)(void *)rm_carve(work, n, c * 8);
-  w.err_bias = (double *)(void *)rm_carve(work, n, c * 8);
-  w.rows = (rm_line *)(void *)rm_carve(work, n, r * sizeof(rm_line));
-  w.cols = (rm_line *)(void *)rm_carve(work, n, c * sizeof(rm_line));
-  w.flagged = (uint8_t *)rm_carve(work, n, r * c / RM_LANES);
+  w.a = rm_carve(work, n, r * kc * 8);
+  w.b = rm_carve(work, n, c * kc * 8);
+  w.c = rm_carve(work, n, r * c * 8);
+  w.row_bound = rm_carve(work, n, r * 8);
+  w.col_norm = rm_carve(work, n, c * 8);
+  w.bias = rm_carve(work, n, c * 8);
+  w.err_bias = rm_carve(work, n, c * 8);
+  w.rows = rm_carve(work, n, r * sizeof(rm_line));
+  w.cols = rm_carve(work, n, c * sizeof(rm_line));
+  w.flagged = rm_carve(work, n, r * c / RM_LANES);
   return w;
 }
 
 static size_t rm_work_f32(int64_t rows, int64_t cols, int64_t k) { return rm_layout_of_f32(rows, cols, k, 0).bytes; }
-
-static int rm_at_most(int64_t n, int limit) { return n < limit ? (int)n : limit; }
-
-/* Vectors in a row of tiles at column j0 of the block. */
-static int rm_tile_vectors(int64_t cols, int64_t j0) { return (rm_at_most(cols - j0, RM_NR) + RM_LANES - 1) / RM_LANES; }
 
 /* From sums of squares to bounds, once all of k is packed. */
 static void rm_finish_bounds_f32(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block) {
@@ -75,7 +65,7 @@ static void rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_problem
   const double *tile = w->c;
   const uint8_t *flagged = w->flagged;
   for (int64_t j0 = 0; j0 < block->cols; j0 += RM_NR) {
-    int nv = rm_tile_vectors(block->cols, j0);
+    int nv = rm_vectors(block->cols - j0, RM_NR);
     for (int64_t i0 = 0; i0 < block->rows; i0 += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
       int rows = rm_at_most(block->rows - i0, RM_MR);
       for (int q = 0; q < rows * nv; q++) {
@@ -108,7 +98,7 @@ static uint32_t rm_block_f32(const rm_matmul_problem *p, const rm_block *block, 
     double *tile = w.c;
     uint8_t *flagged = w.flagged;
     for (int64_t j = 0; j < block->cols; j += RM_NR) {
-      int nv = rm_tile_vectors(block->cols, j);
+      int nv = rm_vectors(block->cols - j, RM_NR);
       for (int64_t i = 0; i < block->rows; i += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
         rm_micro_f32[nv](kc, w.a + i * kc, w.b + j * kc, tile, k0 == 0);
         if (last)

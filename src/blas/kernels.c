@@ -1,6 +1,10 @@
 /* The matrix engines, compiled once per ISA. */
 #include "../dispatch/kernels.h"
+#include "gemm_dd.h"
 #include "gemm_f32.h"
 
 extern const struct rm_blas_kernels RM_ISA_SYMBOL(rm_blas_table);
-const struct rm_blas_kernels RM_ISA_SYMBOL(rm_blas_table) = {RM_MR, RM_NR, rm_work_f32, rm_block_f32};
+const struct rm_blas_kernels RM_ISA_SYMBOL(rm_blas_table) = {
+    .f32 = {RM_MR, RM_NR, rm_work_f32, rm_block_f32},
+    .f64 = {RM_AW2, RM_NR2, rm_work_dd, rm_block_f64},
+};

@@ -17,12 +17,17 @@ typedef struct {
   int64_t fast, double_double, accumulator;
 } rm_tiers;
 
-struct rm_blas_kernels {
-  int mr, nr; /* blocks whose sides are multiples of these waste nothing */
-  /* Bytes of workspace that a block of this size needs; any alignment will do, 64 is best. */
-  size_t (*work_f32)(int64_t rows, int64_t cols, int64_t k);
+/* One engine: C in blocks, each by one call. */
+typedef struct {
+  int row_unit, col_unit; /* blocks whose sides are multiples of these waste nothing */
+  /* Bytes of workspace that a block of this size needs, at any alignment. */
+  size_t (*work)(int64_t rows, int64_t cols, int64_t k);
   /* Computes one block of C; adds to *tiers; returns RM_FLAG_* bits. */
-  uint32_t (*block_f32)(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers);
+  uint32_t (*block)(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers);
+} rm_engine;
+
+struct rm_blas_kernels {
+  rm_engine f32, f64;
 };
 
 #endif

@@ -9,8 +9,6 @@
 #include "../api/threads.h"
 #include "../dispatch/kernels.h"
 #include "../reduce/stats.h"
-#include "../reduce/strided.h"
-#include "exact_gemm.h"
 #include "views.h"
 
 /* A block of C is the unit of work: its packed operands and binary64 partial sums stay near one core's L2 cache, and its
@@ -19,9 +17,6 @@ enum { BLOCK_ROWS = 512, BLOCK_COLS = 528, STACK_WORK = 24576 };
 
 /* Work below this many products is not worth a second thread. */
 #define PRODUCTS_PER_THREAD (INT64_C(1) << 18)
-
-typedef size_t work_fn(int64_t rows, int64_t cols, int64_t k);
-typedef uint32_t block_fn(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers);
 
 /* Cuts [0, n) into `parts` nearly equal pieces whose ends are multiples of `unit`. */
 static int64_t cut(int64_t n, int64_t parts, int64_t unit, int64_t i) {
@@ -34,36 +29,35 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 typedef struct {
   const rm_matmul_problem *p;
   int64_t row_parts, col_parts;
-  int mr, nr;
-  work_fn *work;
-  block_fn *block;
+  const rm_engine *engine;
 } plan;
 
 static void do_block(const plan *t, int64_t index, void *work, uint32_t *flags, rm_tiers *tiers) {
   int64_t i = index / t->col_parts, j = index % t->col_parts;
-  rm_block b = {cut(t->p->m, t->row_parts, t->mr, i), 0, cut(t->p->n, t->col_parts, t->nr, j), 0};
-  b.rows = cut(t->p->m, t->row_parts, t->mr, i + 1) - b.row;
-  b.cols = cut(t->p->n, t->col_parts, t->nr, j + 1) - b.col;
-  if (b.rows > 0 && b.cols > 0) *flags |= t->block(t->p, &b, work, tiers);
+  rm_block b = {cut(t->p->m, t->row_parts, t->engine->row_unit, i), 0, cut(t->p->n, t->col_parts, t->engine->col_unit, j), 0};
+  b.rows = cut(t->p->m, t->row_parts, t->engine->row_unit, i + 1) - b.row;
+  b.cols = cut(t->p->n, t->col_parts, t->engine->col_unit, j + 1) - b.col;
+  if (b.rows > 0 && b.cols > 0) *flags |= t->engine->block(t->p, &b, work, tiers);
 }
 
-static rm_status run(plan *t) {
-  const rm_matmul_problem *p = t->p;
+static rm_status run(const rm_matmul_problem *p, const rm_engine *engine) {
   if (p->m == 0 || p->n == 0) return RM_OK;
-  t->row_parts = ceil_div(p->m, BLOCK_ROWS / t->mr * t->mr);
-  t->col_parts = ceil_div(p->n, BLOCK_COLS / t->nr * t->nr);
+  const int mr = engine->row_unit, nr = engine->col_unit;
+  plan whole = {p, 1, 1, engine}, *t = &whole;
+  t->row_parts = ceil_div(p->m, BLOCK_ROWS / mr * mr);
+  t->col_parts = ceil_div(p->n, BLOCK_COLS / nr * nr);
   int64_t products = p->m * p->n * (p->k ? p->k : 1);
   int threads = products < 2 * PRODUCTS_PER_THREAD ? 1 : rm_threads_for(products / PRODUCTS_PER_THREAD);
   while (t->row_parts * t->col_parts < threads) { /* halve the longer side of the blocks */
     int64_t rows = ceil_div(p->m, t->row_parts), cols = ceil_div(p->n, t->col_parts);
-    if (rows <= 4 * t->mr && cols <= 2 * t->nr) break;
+    if (rows <= 4 * mr && cols <= 2 * nr) break;
     if (rows >= cols) t->row_parts *= 2;
     else t->col_parts *= 2;
   }
   int64_t blocks = t->row_parts * t->col_parts;
   if (threads > blocks) threads = (int)blocks;
   /* cut() may give one unit more than an equal share. */
-  size_t bytes = t->work(ceil_div(p->m, t->row_parts) + t->mr, ceil_div(p->n, t->col_parts) + t->nr, p->k);
+  size_t bytes = engine->work(ceil_div(p->m, t->row_parts) + mr, ceil_div(p->n, t->col_parts) + nr, p->k);
   uint32_t flags = 0;
   rm_tiers tiers = {0, 0, 0};
   if (threads == 1 && bytes <= STACK_WORK) {
@@ -99,29 +93,12 @@ static rm_status run(plan *t) {
   return RM_OK;
 }
 
-static rm_status run_f32(const rm_matmul_problem *p) {
-  const struct rm_blas_kernels *k = rm_kernels_get()->blas;
-  plan t = {.p = p, .mr = k->mr, .nr = k->nr, .work = k->work_f32, .block = k->block_f32};
-  return run(&t);
-}
-
-static rm_status run_f64(const rm_matmul_problem *p) {
-  rm_env env = rm_env_enter();
-  uint32_t flags = 0;
-  for (int64_t i = 0; i < p->m; i++)
-    for (int64_t j = 0; j < p->n; j++)
-      rm_write_f64(p->c.base + i * p->c.row, j, p->c.col, rm_exact_element_f64(p, i, j, &flags));
-  rm_stats_add(0, 0, p->m * p->n);
-  rm_env_leave(env, flags);
-  return RM_OK;
-}
-
 rm_status rm_matmul_f32(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
                         const float *b, int64_t ldb, const float *bias, float *c, int64_t ldc) {
   rm_matmul_problem p;
   if (!rm_kernels_get()) return RM_ERR_ISA;
   rm_status status = rm_check_dense(&p, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc, sizeof *c);
-  return status ? status : run_f32(&p);
+  return status ? status : run(&p, &rm_kernels_get()->blas->f32);
 }
 
 rm_status rm_matmul_f64(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const double *a,
@@ -129,7 +106,7 @@ rm_status rm_matmul_f64(int layout, int trans_a, int trans_b, int64_t m, int64_t
   rm_matmul_problem p;
   if (!rm_kernels_get()) return RM_ERR_ISA;
   rm_status status = rm_check_dense(&p, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc, sizeof *c);
-  return status ? status : run_f64(&p);
+  return status ? status : run(&p, &rm_kernels_get()->blas->f64);
 }
 
 static rm_view view(const void *base, ptrdiff_t row, ptrdiff_t col) {
@@ -143,7 +120,7 @@ rm_status rm_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a,
                          view(c, row_c, col_c)};
   if (!rm_kernels_get()) return RM_ERR_ISA;
   rm_status status = rm_check_strided(&p, sizeof *c);
-  return status ? status : run_f32(&p);
+  return status ? status : run(&p, &rm_kernels_get()->blas->f32);
 }
 
 rm_status rm_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const double *a, ptrdiff_t row_a, ptrdiff_t col_a,
@@ -153,5 +130,5 @@ rm_status rm_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const double *a
                          view(c, row_c, col_c)};
   if (!rm_kernels_get()) return RM_ERR_ISA;
   rm_status status = rm_check_strided(&p, sizeof *c);
-  return status ? status : run_f64(&p);
+  return status ? status : run(&p, &rm_kernels_get()->blas->f64);
 }

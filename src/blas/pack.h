@@ -12,7 +12,7 @@
 
 #include "tile.h"
 
-enum { RM_PACK_MAX_VECTORS = RM_NV > RM_MR / RM_LANES ? RM_NV : RM_MR / RM_LANES };
+enum { RM_PACK_MAX_VECTORS = 4 }; /* in a panel; MR, NR, AW2 and NR2 are at most that wide */
 
 RM_FN double rm_read_element(const char *p, const int fmt) {
   if (fmt == RM_F32) {
@@ -91,16 +91,15 @@ RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int lines, in
   if (norm2) vf64_store(norm2, sum);
 }
 
-/* One panel of `width` (a multiple of RM_LANES, at most RM_NR or RM_MR) lines. */
+/* One panel of `width` (a multiple of RM_LANES) lines. */
 RM_FN void rm_pack_panel(double *RM_RESTRICT dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line,
                          ptrdiff_t step, const int fmt, double *norm2, const double *scale) {
   if (line == (fmt == RM_F32 ? 4 : 8) && lines == width) {
     switch (width / RM_LANES) {
-      case RM_MR / RM_LANES: rm_pack_vectors(dst, RM_MR / RM_LANES, kc, src, step, fmt, norm2, scale); return;
-#if RM_LANES > 1
-      case RM_NV: rm_pack_vectors(dst, RM_NV, kc, src, step, fmt, norm2, scale); return;
+      case 1: rm_pack_vectors(dst, 1, kc, src, step, fmt, norm2, scale); return;
       case 2: rm_pack_vectors(dst, 2, kc, src, step, fmt, norm2, scale); return;
-#endif
+      case 3: rm_pack_vectors(dst, 3, kc, src, step, fmt, norm2, scale); return;
+      case 4: rm_pack_vectors(dst, 4, kc, src, step, fmt, norm2, scale); return;
     }
   }
   for (int g = 0; g < width; g += RM_LANES)

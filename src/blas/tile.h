@@ -15,4 +15,13 @@ enum { RM_MR = 4, RM_NV = 3, RM_KC = 256 };
 #endif
 enum { RM_NR = RM_NV * RM_LANES, RM_TILE = RM_MR * RM_NR };
 
+/* The double-double engine has two accumulators an element: MR2 x NV2 of them. Its panels of A are AW lines wide, whole
+ * vectors, of which the microkernel takes MR2 at a time. */
+#if RM_SIMD == RM_SIMD_AVX512 || RM_SIMD == RM_SIMD_NEON
+enum { RM_MR2 = 4, RM_NV2 = 3, RM_KC2 = 128 };
+#else
+enum { RM_MR2 = 2, RM_NV2 = 2, RM_KC2 = 128 };
+#endif
+enum { RM_NR2 = RM_NV2 * RM_LANES, RM_AW2 = RM_MR2 > RM_LANES ? RM_MR2 : RM_LANES, RM_TILE2 = RM_MR2 * RM_NR2 };
+
 #endif

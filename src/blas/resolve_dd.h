@@ -1,0 +1,173 @@
+/* Elements that the double-double engine has left open.
+ *
+ * In order: lines that are not finite; lines that are zero; results near or beyond the ends of the format, by directed bounds;
+ * the certificate of exactness of resolve_f32.h, which holds here for hi + lo (3 is a multiple of the granule, as the granule
+ * is below 1); a double-double dot product whose bound is relative to sum |a_k b_k|, which serves rows with a few huge
+ * elements; the superaccumulator.
+ *
+ * That dot product is Dot2 of Ogita, Rump and Oishi (2005) on scaled operands, hi + lo kept apart. With h = K + 64 at least
+ * the number of additions any term passes, and A the sum of the rounded |a_k b_k| and |bias|: the errors of products and main
+ * sums add up to at most (1 + h) u' A, their additions err by 2h u' of that: |hi + lo - S| <= 2.1 (h+1)^2 u^2 A while
+ * h u < 2^-9; A itself is computed with a relative error below 2^-8. Underflow adds at most K 2^-1070. */
+#ifndef RM_BLAS_RESOLVE_DD_H
+#define RM_BLAS_RESOLVE_DD_H
+
+#include "bound_dd.h"
+#include "exact_gemm.h"
+#include "lines.h"
+#include "pair.h"
+#include "resolve_f32.h"
+#include "scale.h"
+
+RM_LOCAL void rm_gather_scaled(double *dst, int64_t n, const char *src, ptrdiff_t step, double factor, int fmt) {
+  int64_t i = 0;
+  for (; i < n; i++) dst[i] = rm_read_element(src + i * step, fmt) * factor;
+  for (; i % RM_LANES; i++) dst[i] = 0.0;
+}
+
+/* The sum of scaled products and the scaled bias; *err becomes its bound. */
+RM_LOCAL rm_pair rm_dot2_scaled(int64_t k, const char *a, ptrdiff_t step_a, double factor_a, const char *b, ptrdiff_t step_b,
+                              double factor_b, double bias, int fmt, double *err) {
+  double x[RM_GATHER], y[RM_GATHER], his[RM_LANES], los[RM_LANES], sizes[RM_LANES];
+  vf64 hi = vf64_set1(0.0), lo = hi, size = hi;
+  for (int64_t k0 = 0; k0 < k; k0 += RM_GATHER) {
+    int64_t n = k - k0 < RM_GATHER ? k - k0 : RM_GATHER;
+    rm_gather_scaled(x, n, a + k0 * step_a, step_a, factor_a, fmt);
+    rm_gather_scaled(y, n, b + k0 * step_b, step_b, factor_b, fmt);
+    for (int64_t i = 0; i < n; i += RM_LANES) {
+      vf64 u = vf64_load(x + i), v = vf64_load(y + i), p = vf64_mul(u, v), e = vf64_mul_err(u, v, p);
+      vf64 s = vf64_add(hi, p), t = vf64_sub(s, hi);
+      lo = vf64_add(lo, vf64_add(vf64_add(vf64_sub(hi, vf64_sub(s, t)), vf64_sub(p, t)), e));
+      hi = s;
+      size = vf64_add(size, vf64_abs(p));
+    }
+  }
+  vf64_store(his, hi);
+  vf64_store(los, lo);
+  vf64_store(sizes, size);
+  rm_pair sum = {bias, 0.0};
+  double total = __builtin_fabs(bias), h = (double)k + 65.0;
+  for (int i = 0; i < RM_LANES; i++) {
+    rm_pair s = rm_two_sum(sum.hi, his[i]);
+    sum = (rm_pair){s.hi, sum.lo + (s.lo + los[i])};
+    total += sizes[i];
+  }
+  *err = RM_BOUND(2.2 * h * h * 0x1p-106 * total) + (double)k * 0x1p-1070;
+  return sum;
+}
+
+/* x 2^t with one rounding, for 2^-20 <= |x| <= 2^20: the first product is exact. */
+RM_FN double rm_scale_back(double x, int t) {
+  int half = t / 2;
+  if (t < -1022) half = -1000; /* exact; then at most one rounding, to a subnormal or zero */
+  else if (t > 1000) half = 1000;
+  else half = 0;
+  int rest = t - half;
+  if (rest < -1074) rest = -1074;
+  double f = rest >= -1022 ? rm_pow2(rest > 1023 ? 1023 : rest) : rm_from_bits64(UINT64_C(1) << (rest + 1074));
+  return (half ? x * rm_pow2(half) : x) * f;
+}
+
+/* RN of 2^back (hi + lo), known within err, when that decides it: *bits in the format's width. A value within e of c,
+ * e >= err + 2 u |c|, lies between RN64(c - e) and RN64(c + e), as in epilogue_f32.h. */
+RM_LOCAL int rm_decide_scaled(rm_pair s, double err, int back, int fmt, uint64_t *bits) {
+  double c = s.hi + s.lo, e = __builtin_fabs(c) * 0x1p-52 + err;
+  if (fmt == RM_F32) {
+    if (back > 900 || back < -900) return 0;
+    float low = (float)((c - e) * rm_pow2(back)), high = (float)((c + e) * rm_pow2(back));
+    *bits = rm_bits32(low);
+    return rm_bits32(low) == rm_bits32(high);
+  }
+  rm_pair t = rm_two_sum(s.hi, s.lo); /* as the vector test: a normal result */
+  double near = t.hi + (t.lo - err), far = t.hi + (t.lo + err);
+  int field = (int)((rm_bits64(near) >> 52) & 0x7ff);
+  if (rm_bits64(near) == rm_bits64(far) && field != 0x7ff && field + back >= 2 && field + back <= 2045) {
+    *bits = rm_bits64(near) + ((uint64_t)(int64_t)back << 52);
+    return 1;
+  }
+  if (!(__builtin_fabs(c) >= 0x1p-20 && __builtin_fabs(c) <= 0x1p20) || e > 0x1p-30) return 0;
+  double low = rm_scale_back(c - e, back), high = rm_scale_back(c + e, back);
+  *bits = rm_bits64(low);
+  return rm_bits64(low) == rm_bits64(high);
+}
+
+/* The block, and what the resolver knows of its lines. */
+typedef struct {
+  const rm_matmul_problem *p;
+  const rm_block *block;
+  int fmt;
+  const double *row_factor, *row_shift, *col_factor, *col_shift; /* shifts are integers in disguise (scale.h) */
+  const uint8_t *row_kind, *col_kind;
+  rm_line *rows, *cols;
+  rm_tiers *tiers;
+  uint32_t flags;
+} rm_resolver_dd;
+
+RM_LOCAL uint64_t rm_exact_bits(rm_resolver_dd *r, int64_t i, int64_t j) {
+  r->tiers->accumulator++;
+  if (r->fmt == RM_F32) return rm_bits32(rm_exact_element_f32(r->p, r->block->row + i, r->block->col + j, &r->flags));
+  return rm_bits64(rm_exact_element_f64(r->p, r->block->row + i, r->block->col + j, &r->flags));
+}
+
+/* The bits of element (i, j) of the block; s is the engine's sum without the bias, in scaled units. */
+RM_LOCAL uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j, rm_pair s) {
+  const rm_matmul_problem *p = r->p;
+  const char *a = p->a.base + (r->block->row + i) * p->a.row, *b = p->b.base + (r->block->col + j) * p->b.col;
+  double bias = p->bias.base ? rm_read_element(p->bias.base + (r->block->col + j) * p->bias.col, r->fmt) : 0.0;
+  uint8_t ka = r->row_kind[i], kb = r->col_kind[j];
+  if (ka == RM_LINE_NONFINITE || kb == RM_LINE_NONFINITE || !(__builtin_fabs(bias) <= 0x1.fffffffffffffp1023)) {
+    uint32_t classes = rm_line_of(r->rows + i, p->k, a, p->a.col, r->fmt)->classes |
+                       rm_line_of(r->cols + j, p->k, b, p->b.row, r->fmt)->classes;
+    if (!(classes & RM_ACC_QNAN) || (classes & RM_ACC_SNAN) || bias != bias) return rm_exact_bits(r, i, j);
+    r->tiers->fast++; /* a quiet NaN among the terms, and none that signals */
+    return r->fmt == RM_F32 ? 0x7fc00000u : UINT64_C(0x7ff8000000000000);
+  }
+  if (ka == RM_LINE_ZERO || kb == RM_LINE_ZERO || p->k == 0) { /* every product is zero; 0 + -0 is +0 */
+    r->tiers->fast++;
+    return r->fmt == RM_F32 ? rm_bits32((float)(bias + 0.0)) : rm_bits64(bias + 0.0);
+  }
+  int shift = (int)(int64_t)rm_bits64(r->row_shift[i]) + (int)(int64_t)rm_bits64(r->col_shift[j]);
+  double err = rm_bound_dd(p->k), scaled_bias = 0.0;
+  if (bias != 0.0) {
+    int field = (int)((rm_bits64(bias) >> 52) & 0x7ff);
+    if (field == 0 || field + shift < 2 || field + shift > 2045) return rm_exact_bits(r, i, j);
+    scaled_bias = rm_from_bits64(rm_bits64(bias) + ((uint64_t)(int64_t)shift << 52));
+    rm_pair t = rm_two_sum(s.hi, scaled_bias);
+    s = (rm_pair){t.hi, s.lo + t.lo};
+    err += RM_BOUND_DD_BIAS * __builtin_fabs(t.hi);
+  }
+  uint64_t bits = 0;
+  int decided = rm_decide_scaled(s, err, -shift, r->fmt, &bits), exact = 0;
+  double granule = 0.0;
+  if (!decided) {
+    int g = rm_line_of(r->rows + i, p->k, a, p->a.col, r->fmt)->granule +
+            rm_line_of(r->cols + j, p->k, b, p->b.row, r->fmt)->granule, gb = rm_granule64(rm_bits64(bias));
+    g = (gb < g ? gb : g) + shift;
+    granule = g < -1000 ? 0.0 : rm_pow2(g > 0 ? 0 : g);
+    exact = err < granule;
+  }
+  if (decided || exact) {
+    r->tiers->fast++;
+  } else {
+    s = rm_dot2_scaled(p->k, a, p->a.col, r->row_factor[i], b, p->b.row, r->col_factor[j], scaled_bias, r->fmt, &err);
+    decided = rm_decide_scaled(s, err, -shift, r->fmt, &bits);
+    exact = !decided && err < granule;
+    if (!decided && !exact) return rm_exact_bits(r, i, j);
+    r->tiers->double_double++;
+  }
+  if (exact) {
+    if (s.hi + s.lo == 0.0) return 0;
+    if (r->fmt == RM_F32) {
+      if (shift > 900 || shift < -900) goto accumulate;
+      bits = rm_bits32(rm_round_pair_f32(s.hi * rm_pow2(-shift), s.lo * rm_pow2(-shift)));
+    } else if (!rm_decide_scaled(s, 0.0, -shift, r->fmt, &bits)) {
+      goto accumulate;
+    }
+  }
+  if (r->fmt == RM_F32 ? (bits & 0x7f800000u) == 0x7f800000u : (bits >> 52 & 0x7ff) == 0x7ff) r->flags |= RM_FLAG_OVERFLOW;
+  return bits;
+accumulate: /* exact, but at an end of the format */
+  return rm_exact_bits(r, i, j);
+}
+
+#endif
