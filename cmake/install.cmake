@@ -44,7 +44,7 @@ install(TARGETS repmath repmath_static EXPORT repmath-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/repmath DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h"
-        PATTERN cuda.h EXCLUDE) # installed with the CUDA library
+        PATTERN "cuda*.h" EXCLUDE) # installed with the CUDA library
 
 set(RM_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/repmath)
 configure_package_config_file(cmake/repmath-config.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/repmath-config.cmake

@@ -43,7 +43,8 @@ enum {
   RM_ERR_ISA = 5,     /* REPMATH_ISA names a build that is unknown or that this CPU cannot run */
   RM_ERR_MEMORY = 6,  /* no memory for the workspace */
   RM_ERR_OVERLAP = 7, /* an output overlaps an input or itself */
-  RM_ERR_STATE = 8    /* a function called in the wrong state */
+  RM_ERR_STATE = 8,   /* a function called in the wrong state */
+  RM_ERR_DEVICE = 9   /* a device refused: none there, no memory on it, or an earlier error of it */
 };
 #define RM_STATUS(code, argument) ((rm_status)((code) | ((argument) << 8)))
 

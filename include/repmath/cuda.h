@@ -1,0 +1,35 @@
+/* repmath on a GPU: launchers over device memory. Not included by repmath.h; link repmath_cuda (it needs no other library).
+ *
+ * Pointers are to memory that the device can read and write. A launcher checks its arguments, enqueues its work on the stream
+ * and returns without waiting; the results are there when the stream has come that far. The bits are those of the CPU. A device
+ * has no floating-point exception flags, so none is raised. RM_ERR_DEVICE: the work could not be enqueued. */
+#ifndef REPMATH_CUDA_H
+#define REPMATH_CUDA_H
+
+#include "cuda_elementwise.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The number of devices; 0 where there is no driver. */
+RM_API int rm_cuda_devices(void);
+
+/* *out = RN(sum of x[i]), *out = RN(sum of x[i] y[i]); strides in bytes. */
+RM_API rm_status rm_cuda_sum_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_sum_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_dot_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y, float *out,
+                                 rm_cuda_stream stream);
+RM_API rm_status rm_cuda_dot_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                 double *out, rm_cuda_stream stream);
+
+/* C = RN(A B + bias) over views, as rm_matmul_strided_f32: strides in bytes, C may overlap nothing. */
+RM_API rm_status rm_cuda_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a, ptrdiff_t row_a, ptrdiff_t col_a,
+                                            const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias,
+                                            ptrdiff_t stride_bias, float *c, ptrdiff_t row_c, ptrdiff_t col_c,
+                                            rm_cuda_stream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

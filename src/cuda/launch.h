@@ -1,0 +1,46 @@
+/* What every launcher shares: a launch, its status, and elements of strided arrays. Plain CUDA, but for RM_LAUNCH: the host
+ * emulation of the tests has no <<< >>>. */
+#ifndef RM_CUDA_LAUNCH_H
+#define RM_CUDA_LAUNCH_H
+
+#include "../../include/repmath/cuda.h"
+#include "../../crlibm/config.h"
+
+#if !defined(RM_CFG_EMULATE_DEVICE)
+#include <cuda_runtime.h>
+#define RM_LAUNCH(kernel, grid, block, stream, ...) kernel<<<(unsigned)(grid), (unsigned)(block), 0, stream>>>(__VA_ARGS__)
+#endif
+
+namespace {
+
+enum { RM_BLOCK = 256 };
+
+/* The status of what has been asked of the device so far. It clears no error that stays with the device. */
+rm_status launched() { return cudaGetLastError() == cudaSuccess ? RM_OK : RM_ERR_DEVICE; }
+
+/* Blocks for n threads: a grid-stride loop covers the rest. */
+int64_t blocks_for(int64_t n) {
+  int64_t blocks = (n + RM_BLOCK - 1) / RM_BLOCK;
+  return blocks < 65536 ? blocks : 65536;
+}
+
+/* Memory of one call, taken and given back in the order of its stream. */
+struct workspace {
+  void *data = nullptr;
+  cudaStream_t stream;
+  workspace(size_t bytes, cudaStream_t s) : stream(s) {
+    if (cudaMallocAsync(&data, bytes, stream) != cudaSuccess) {
+      data = nullptr;
+      (void)cudaGetLastError();
+    }
+  }
+  ~workspace() {
+    if (data) (void)cudaFreeAsync(data, stream);
+  }
+  workspace(const workspace &) = delete;
+  workspace &operator=(const workspace &) = delete;
+};
+
+} // namespace
+
+#endif
