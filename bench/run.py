@@ -1,0 +1,75 @@
+"""Measure repmath against NumPy, SciPy and PyTorch: python bench/run.py [--quick]
+
+Writes bench/results/<instruction set>.json and prints a table. The instruction sets below the best one are measured in
+processes of their own, with NumPy and PyTorch held to the same one.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+RESULTS = pathlib.Path(__file__).resolve().parent / "results"
+
+
+def show(results):
+    for r in results:
+        seconds = r["seconds"]["repmath"]
+        if "n" in r:
+            speed = f"{1e9 * seconds / r['n']:7.3f} ns/element"
+        elif "gflops" in r:
+            speed = f"{r['gflops']['repmath']:7.1f} GFLOP/s   "
+        else:
+            speed = f"{1e6 * seconds:7.2f} us         "
+        ratios = []
+        for other, ratio in r["ratio"].items():
+            target = r["targets"].get(other)
+            mark = "" if target is None else f" ({'ok' if target['met'] else 'MISSED'}, <= {target['at most']:g})"
+            ratios.append(f"{ratio:6.2f} x {other}{mark}")
+        print(f"{r['case']:32} {speed}  {'  '.join(ratios)}", flush=True)
+
+
+def measure(quick):
+    import machine
+    import reductions
+    from targets import judge
+
+    import elementwise
+
+    about = machine.describe()
+    print(f"\n{about['cpu']}, {about['isa']}; {about['blas']}; {about['versions']}; {about['environment']}", flush=True)
+    results = judge(elementwise.run(quick), about["isa"])
+    show(results)
+    if not about["environment"].get("NPY_DISABLE_CPU_FEATURES"):
+        others = judge(reductions.run(quick), about["isa"])
+        show(others)
+        results += others
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{about['isa']}.json").write_text(json.dumps({"machine": about, "results": results}, indent=1) + "\n")
+
+
+def held_to_avx2():
+    """The environment in which all three libraries use AVX2."""
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+    wide = [f for f in __cpu_dispatch__ if __cpu_features__.get(f) and ("512" in f or f == "X86_V4")]
+    return {"REPMATH_ISA": "avx2", "NPY_DISABLE_CPU_FEATURES": " ".join(wide), "ATEN_CPU_CAPABILITY": "avx2"}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter batches: to see that it runs")
+    parser.add_argument("--one", action="store_true", help="only the instruction set of this environment")
+    args = parser.parse_args()
+    measure(args.quick)
+    import repmath
+
+    if not args.one and repmath.config()["isa"] == "avx512":
+        command = [sys.executable, __file__, "--one", *(["--quick"] if args.quick else [])]
+        subprocess.run(command, env=os.environ | held_to_avx2(), check=True)
+
+
+if __name__ == "__main__":
+    main()

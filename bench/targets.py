@@ -1,0 +1,34 @@
+"""The speeds aimed at: ratios of repmath's time to another library's."""
+
+FUNCTIONS = ("exp", "log", "tanh", "erf")
+
+
+def targets(isa):
+    """case -> list of (other library, largest ratio), for results of this instruction set."""
+    found = {}
+    against_numpy = {"exp": 1.3, "log": 1.6} if isa == "avx512" else {"exp": 1.8, "log": 1.8}
+    for size in ("16 Ki", "4 Mi"):
+        for f in FUNCTIONS:
+            found[f"{f} f32 {size}"] = [("NumPy", against_numpy[f])] if f in against_numpy else []
+            if isa == "avx512" or f not in against_numpy:
+                found[f"{f} f32 {size}"].append(("PyTorch", 1.0))
+            found[f"{f} f64 {size}"] = [("NumPy", 1.6)] if f in against_numpy else [("PyTorch", 1.0)]
+    for threads in ("1 thread", "2 threads"):
+        for n in (512, 1024, 2048):
+            found[f"matmul f32 {n}^3, {threads}"] = [("NumPy", 1 / 0.4)]
+        found[f"matmul f64 1024^3, {threads}"] = [("NumPy", 12.0)]
+    found["sum f32 1e7"] = [("NumPy", 1.5)]
+    found["call exp, 1 element"] = found["call matmul f32 8x8"] = [("NumPy", 2.0)]
+    return found
+
+
+def judge(results, isa):
+    """Each result with `targets`: other library -> (largest ratio, met)."""
+    table = targets(isa)
+    for result in results:
+        result["targets"] = {
+            other: {"at most": limit, "met": result["ratio"][other] <= limit}
+            for other, limit in table.get(result["case"], [])
+            if other in result["ratio"]
+        }
+    return results
