@@ -2,8 +2,29 @@
 #ifndef RM_REDUCE_KERNELS_H
 #define RM_REDUCE_KERNELS_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+/* A vector of n elements of a format (RM_F32 or RM_F64); base NULL: the factor 1. */
+typedef struct {
+  const char *base;
+  ptrdiff_t stride;
+} rm_terms;
+
+/* An approximate sum hi + lo; size, the approximate sum of magnitudes; depth, how many additions any term has passed. */
+typedef struct {
+  double hi, lo, size, depth;
+} rm_partial;
+
+enum { RM_CHAIN = 32 }; /* additions within one chain of a plain sum, before chains are joined */
+
 struct rm_reduce_kernels {
-  int placeholder;
+  /* Sums of x[i] y[i]. plain: of binary32, by short chains; compensated: of binary32 or binary64, by two-sums. */
+  void (*plain)(int64_t n, rm_terms x, rm_terms y, rm_partial *out);
+  void (*compensated)(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out);
+  /* Whether every x[i] y[i] is a multiple of the power of two g. It may say no where the answer is yes. For binary64 y must be
+   * NULL. */
+  int (*multiples)(int64_t n, rm_terms x, rm_terms y, int fmt, double g);
 };
 
 #endif

@@ -1,6 +1,9 @@
 /* rm_sum_* and rm_dot_*: argument checks, environment, tiers. */
+#include <string.h>
+
 #include "../../include/repmath/reductions.h"
 #include "../api/env.h"
+#include "../api/threads.h"
 #include "../dispatch/kernels.h"
 #include "exact.h"
 #include "stats.h"
@@ -21,58 +24,175 @@ static rm_status check_dot(int64_t n, const void *x, const void *y, const void *
   return out ? RM_OK : RM_STATUS(RM_ERR_NULL, 6);
 }
 
+/* Error bounds. u = 2^-53; A is the sum of the terms' magnitudes, known as `size` within a relative 2^-10 (its chains are as
+ * long as the sum's; depth u < 2^-12 is far beyond any memory).
+ *
+ * Compensated: let every term pass at most h = depth additions. The main additions' errors add up to at most h u' A in
+ * magnitude, those of products to u A; in the sum of errors each of them passes two additions for one of the main sum, so
+ * that |hi + lo - S| <= 2 (h+1)^2 u^2 A, where u' = u/(1 - h u). 2.3 (h+1)^2 u^2 size covers the slack. Underflow of a product
+ * or of its error loses at most 2^-1070 (Dekker's product; less with FMA).
+ * Plain: block sums, of chains of RM_CHAIN and two joining additions, err by at most (RM_CHAIN + 2) u' A in all; the block
+ * sums' own sum is compensated. */
+static double bound_compensated(const rm_partial *s, int64_t n, int products) {
+  double h = s->depth + 1.0;
+  return RM_BOUND(2.3 * h * h * 0x1p-106 * s->size) + (products ? (double)n * 0x1p-1070 : 0.0);
+}
+static double bound_plain(const rm_partial *s, int64_t n) {
+  return RM_BOUND((RM_CHAIN + 2) * 0x1.01p-53 * s->size) + bound_compensated(s, n, 0);
+}
+
+/* Joins two partial sums by a two-sum: one more addition for every term. */
+static void join(rm_partial *into, const rm_partial *from) {
+  double s = into->hi + from->hi, t = s - into->hi;
+  into->lo += ((into->hi - (s - t)) + (from->hi - t)) + from->lo;
+  into->hi = s;
+  into->size += from->size;
+  into->depth = (into->depth > from->depth ? into->depth : from->depth) + 1.0;
+}
+
+typedef struct {
+  int64_t n;
+  rm_terms x, y;
+  int fmt;
+} problem;
+
+enum { TERMS_PER_THREAD = 1 << 18 };
+
+static rm_partial approximate(const problem *p, int compensated) {
+  const struct rm_reduce_kernels *k = rm_kernels_get()->reduce;
+  int threads = p->n < 2 * TERMS_PER_THREAD ? 1 : rm_threads_for(p->n / TERMS_PER_THREAD);
+  rm_partial total = {0.0, 0.0, 0.0, 0.0};
+#if defined(_OPENMP)
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static, 1)
+#endif
+  for (int t = 0; t < threads; t++) {
+    rm_env env = rm_env_enter();
+    int64_t begin = p->n / threads * t, end = t + 1 < threads ? p->n / threads * (t + 1) : p->n;
+    rm_terms x = {p->x.base + begin * p->x.stride, p->x.stride}, y = {NULL, 0};
+    if (p->y.base) y = (rm_terms){p->y.base + begin * p->y.stride, p->y.stride};
+    rm_partial part;
+    if (compensated)
+      k->compensated(end - begin, x, y, p->fmt, &part);
+    else
+      k->plain(end - begin, x, y, &part);
+    if (threads == 1)
+      total = part;
+    else {
+#if defined(_OPENMP)
+#pragma omp critical(rm_join)
+#endif
+      join(&total, &part);
+    }
+    rm_env_leave(env, 0);
+  }
+  return total;
+}
+
+/* Whether hi + lo, within err of the sum, decides its rounding. See src/blas/epilogue_f32.h and epilogue_dd.h for the tests. An
+ * infinite or NaN value is never decided. */
+static int decide(const rm_partial *s, double err, int fmt, uint64_t *bits) {
+  double r = s->hi + s->lo, t = r - s->hi, rest = (s->hi - (r - t)) + (s->lo - t);
+  if (fmt == RM_F32) {
+    double e = __builtin_fabs(r) * 0x1p-52 + err;
+    float low = (float)(r - e), high = (float)(r + e);
+    *bits = rm_bits32(low);
+    return rm_bits32(low) == rm_bits32(high) && low - low == 0.0f;
+  }
+  double low = r + (rest - err), high = r + (rest + err);
+  *bits = rm_bits64(low);
+  return rm_bits64(low) == rm_bits64(high) && low - low == 0.0;
+}
+
+/* Certificate of exactness: if all terms are multiples of g, so is every rounded partial sum, and an error below g is none
+ * (src/blas/resolve_f32.h). Here g is the least power of two above the bound, and the terms are asked. Products of binary64
+ * could hide an underflow and are not asked. */
+static int exact(const problem *p, double err) {
+  if (p->fmt == RM_F64 && p->y.base) return 0;
+  int e = (int)(rm_bits64(err) >> 52) - 1022;
+  if (!(err > 0.0) || e < -1000 || e > 900) return 0;
+  return rm_kernels_get()->reduce->multiples(p->n, p->x, p->y, p->fmt, rm_pow2(e));
+}
+
+/* RN of the exact hi + lo. */
+static uint64_t round_exact(const rm_partial *s, int fmt, uint32_t *flags) {
+  rm_superaccumulator acc;
+  rm_superacc_clear(&acc);
+  rm_superacc_add(&acc, s->hi);
+  rm_superacc_add(&acc, s->lo);
+  return fmt == RM_F32 ? rm_bits32(rm_superacc_round_f32(&acc, flags)) : rm_bits64(rm_superacc_round_f64(&acc, flags));
+}
+
+static uint64_t by_accumulator(const problem *p, uint32_t *flags) {
+  rm_superaccumulator acc;
+  rm_superacc_clear(&acc);
+  if (p->fmt == RM_F32) {
+    if (p->y.base)
+      rm_superacc_add_products_f32(&acc, p->n, p->x.base, p->x.stride, p->y.base, p->y.stride);
+    else
+      rm_superacc_add_array_f32(&acc, p->n, p->x.base, p->x.stride);
+    return rm_bits32(rm_superacc_round_f32(&acc, flags));
+  }
+  if (p->y.base)
+    rm_superacc_add_products_f64(&acc, p->n, p->x.base, p->x.stride, p->y.base, p->y.stride);
+  else
+    rm_superacc_add_array_f64(&acc, p->n, p->x.base, p->x.stride);
+  return rm_bits64(rm_superacc_round_f64(&acc, flags));
+}
+
+static uint64_t reduce(const problem *p, uint32_t *flags) {
+  uint64_t bits;
+  for (int tier = p->fmt == RM_F32 ? 0 : 1; tier < 2; tier++) {
+    rm_partial s = approximate(p, tier);
+    double err = tier ? bound_compensated(&s, p->n, p->y.base != NULL) : bound_plain(&s, p->n);
+    int decided = decide(&s, err, p->fmt, &bits);
+    if (!decided && s.hi - s.hi == 0.0 && exact(p, err)) {
+      bits = round_exact(&s, p->fmt, flags);
+      decided = 1;
+    }
+    if (decided) {
+      int fast = tier == 0 || p->fmt == RM_F64; /* the first tier of its format */
+      rm_stats_add(fast, !fast, 0);
+      return bits;
+    }
+  }
+  rm_stats_add(0, 0, 1);
+  return by_accumulator(p, flags);
+}
+
+static void reduce_f32(int64_t n, const void *x, ptrdiff_t sx, const void *y, ptrdiff_t sy, float *out) {
+  rm_env env = rm_env_enter();
+  uint32_t flags = 0;
+  problem p = {n, {x, sx}, {y, sy}, RM_F32};
+  uint32_t bits = n ? (uint32_t)reduce(&p, &flags) : 0;
+  memcpy(out, &bits, sizeof bits);
+  rm_env_leave(env, flags);
+}
+static void reduce_f64(int64_t n, const void *x, ptrdiff_t sx, const void *y, ptrdiff_t sy, double *out) {
+  rm_env env = rm_env_enter();
+  uint32_t flags = 0;
+  problem p = {n, {x, sx}, {y, sy}, RM_F64};
+  uint64_t bits = n ? reduce(&p, &flags) : 0;
+  memcpy(out, &bits, sizeof bits);
+  rm_env_leave(env, flags);
+}
+
 rm_status rm_sum_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out) {
   rm_status status = check_sum(n, x, out);
-  if (status) return status;
-  rm_env env = rm_env_enter();
-  uint32_t flags = 0;
-  rm_superaccumulator acc;
-  rm_superacc_clear(&acc);
-  rm_superacc_add_array_f32(&acc, n, x, stride_x);
-  rm_write_f32(out, 0, 0, rm_superacc_round_f32(&acc, &flags));
-  rm_stats_add(0, 0, 1);
-  rm_env_leave(env, flags);
-  return RM_OK;
+  if (!status) reduce_f32(n, x, stride_x, NULL, 0, out);
+  return status;
 }
-
 rm_status rm_sum_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out) {
   rm_status status = check_sum(n, x, out);
-  if (status) return status;
-  rm_env env = rm_env_enter();
-  uint32_t flags = 0;
-  rm_superaccumulator acc;
-  rm_superacc_clear(&acc);
-  rm_superacc_add_array_f64(&acc, n, x, stride_x);
-  rm_write_f64(out, 0, 0, rm_superacc_round_f64(&acc, &flags));
-  rm_stats_add(0, 0, 1);
-  rm_env_leave(env, flags);
-  return RM_OK;
+  if (!status) reduce_f64(n, x, stride_x, NULL, 0, out);
+  return status;
 }
-
 rm_status rm_dot_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y, float *out) {
   rm_status status = check_dot(n, x, y, out);
-  if (status) return status;
-  rm_env env = rm_env_enter();
-  uint32_t flags = 0;
-  rm_superaccumulator acc;
-  rm_superacc_clear(&acc);
-  rm_superacc_add_products_f32(&acc, n, x, stride_x, y, stride_y);
-  rm_write_f32(out, 0, 0, rm_superacc_round_f32(&acc, &flags));
-  rm_stats_add(0, 0, 1);
-  rm_env_leave(env, flags);
-  return RM_OK;
+  if (!status) reduce_f32(n, x, stride_x, y, stride_y, out);
+  return status;
 }
-
 rm_status rm_dot_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y, double *out) {
   rm_status status = check_dot(n, x, y, out);
-  if (status) return status;
-  rm_env env = rm_env_enter();
-  uint32_t flags = 0;
-  rm_superaccumulator acc;
-  rm_superacc_clear(&acc);
-  rm_superacc_add_products_f64(&acc, n, x, stride_x, y, stride_y);
-  rm_write_f64(out, 0, 0, rm_superacc_round_f64(&acc, &flags));
-  rm_stats_add(0, 0, 1);
-  rm_env_leave(env, flags);
-  return RM_OK;
+  if (!status) reduce_f64(n, x, stride_x, y, stride_y, out);
+  return status;
 }

@@ -1,0 +1,178 @@
+/* Vector sums of terms x[i] or x[i] y[i]. A block of CHAIN vectors for each of four accumulators is summed apart and joined to
+ * the running double-double sum, so that chains of roundings stay short.
+ *
+ * plain (binary32 terms; their products are exact in binary64): one rounding an addition. A block sum passes CHAIN + 2
+ * additions: it errs by at most (CHAIN + 2) u' sum |term|. The running sum adds an error of order depth^2 u^2 (bound.h).
+ * compensated: the errors of additions, and of products, are kept and summed too. */
+#ifndef RM_REDUCE_CHAINS_H
+#define RM_REDUCE_CHAINS_H
+
+#include "../../crlibm/simd/simd.h"
+#include "kernels.h"
+
+enum { RM_CHAINS = 4, RM_CHAIN_BLOCK = RM_CHAIN * RM_CHAINS * RM_LANES };
+
+typedef struct {
+  vf64 hi, lo;
+} rm_vpair;
+
+RM_FN rm_vpair rm_vtwo_sum(vf64 a, vf64 b) {
+  vf64 s = vf64_add(a, b), t = vf64_sub(s, a);
+  return (rm_vpair){s, vf64_add(vf64_sub(a, vf64_sub(s, t)), vf64_sub(b, t))};
+}
+
+/* n elements from the i-th on as binary64, and zeros up to whole vectors of all chains. */
+RM_FN void rm_gather_terms(double *buffer, rm_terms x, int64_t i, int n, const int fmt) {
+  const char *p = x.base + i * x.stride;
+  for (int k = 0; k < n; k++, p += x.stride) {
+    if (fmt == RM_F32) {
+      float f;
+      __builtin_memcpy(&f, p, 4);
+      buffer[k] = (double)f;
+    } else {
+      __builtin_memcpy(buffer + k, p, 8);
+    }
+  }
+  for (int k = n; k % (RM_CHAINS * RM_LANES); k++) buffer[k] = 0.0;
+}
+
+RM_FN vf64 rm_load_terms(const char *at, const int fmt, int i) {
+  return fmt == RM_F32 ? vf64_load_f32((const float *)(const void *)at + i) : vf64_load((const double *)(const void *)at + i);
+}
+
+typedef struct {
+  vf64 hi, lo, size;
+} rm_running;
+
+/* One block of `count` terms (a multiple of RM_CHAINS RM_LANES) joined to the running sum. */
+RM_FN void rm_plain_block(rm_running *r, const char *x, const int fx, const char *y, const int fy, int count) {
+  vf64 s[RM_CHAINS], w[RM_CHAINS];
+  RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) s[c] = w[c] = vf64_set1(0.0);
+  for (int i = 0; i < count; i += RM_CHAINS * RM_LANES) {
+    RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) {
+      vf64 p = rm_load_terms(x, fx, i + c * RM_LANES);
+      if (y) p = vf64_mul(p, rm_load_terms(y, fy, i + c * RM_LANES));
+      s[c] = vf64_add(s[c], p);
+      w[c] = vf64_add(w[c], vf64_abs(p));
+    }
+  }
+  rm_vpair t = rm_vtwo_sum(r->hi, vf64_add(vf64_add(s[0], s[1]), vf64_add(s[2], s[3])));
+  r->hi = t.hi;
+  r->lo = vf64_add(r->lo, t.lo);
+  r->size = vf64_add(r->size, vf64_add(vf64_add(w[0], w[1]), vf64_add(w[2], w[3])));
+}
+
+RM_FN void rm_compensated_block(rm_running *r, const char *x, const int fx, const char *y, const int fy, int count,
+                                const int exact) {
+  vf64 s[RM_CHAINS], e[RM_CHAINS], w[RM_CHAINS];
+  RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) s[c] = e[c] = w[c] = vf64_set1(0.0);
+  for (int i = 0; i < count; i += RM_CHAINS * RM_LANES) {
+    RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) {
+      vf64 a = rm_load_terms(x, fx, i + c * RM_LANES), p = a, q = vf64_set1(0.0);
+      if (y) {
+        vf64 b = rm_load_terms(y, fy, i + c * RM_LANES);
+        p = vf64_mul(a, b);
+        if (!exact) q = vf64_mul_err(a, b, p);
+      }
+      rm_vpair t = rm_vtwo_sum(s[c], p);
+      s[c] = t.hi;
+      e[c] = vf64_add(e[c], y && !exact ? vf64_add(t.lo, q) : t.lo);
+      w[c] = vf64_add(w[c], vf64_abs(p));
+    }
+  }
+  RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) {
+    rm_vpair t = rm_vtwo_sum(r->hi, s[c]);
+    r->hi = t.hi;
+    r->lo = vf64_add(r->lo, vf64_add(t.lo, e[c]));
+    r->size = vf64_add(r->size, w[c]);
+  }
+}
+
+/* Joins the lanes. */
+static void rm_finish(const rm_running *r, double blocks, rm_partial *out) {
+  double hi[RM_LANES], lo[RM_LANES], size[RM_LANES];
+  vf64_store(hi, r->hi);
+  vf64_store(lo, r->lo);
+  vf64_store(size, r->size);
+  *out = (rm_partial){hi[0], lo[0], size[0], RM_CHAIN + RM_CHAINS * blocks + RM_LANES + 1.0};
+  for (int l = 1; l < RM_LANES; l++) {
+    double s = out->hi + hi[l], t = s - out->hi;
+    out->lo += ((out->hi - (s - t)) + (hi[l] - t)) + lo[l];
+    out->hi = s;
+    out->size += size[l];
+  }
+}
+
+/* One block from memory or from gathered binary64 copies: both operands in the format `as`. */
+RM_FN void rm_add_block(rm_running *r, const char *x, const char *y, const int as, int count, const int compensated,
+                        const int exact) {
+  if (compensated)
+    rm_compensated_block(r, x, as, y, as, count, exact);
+  else
+    rm_plain_block(r, x, as, y, as, count);
+}
+
+/* fmt, compensated and has_y are constants at every call. */
+RM_FN void rm_sum_terms(int64_t n, rm_terms x, rm_terms y, const int fmt, const int compensated, const int has_y,
+                        rm_partial *out) {
+  const vf64 zero = vf64_set1(0.0);
+  const int size = fmt == RM_F32 ? 4 : 8, exact = fmt == RM_F32;
+  const int direct = x.stride == size && (!has_y || y.stride == size);
+  rm_running r = {zero, zero, zero};
+  double blocks = 0.0;
+  int64_t i = 0;
+  if (direct)
+    for (; i + RM_CHAIN_BLOCK <= n; i += RM_CHAIN_BLOCK, blocks += 1.0)
+      rm_add_block(&r, x.base + i * size, has_y ? y.base + i * size : 0, fmt, RM_CHAIN_BLOCK, compensated, exact);
+  for (; i < n; i += RM_CHAIN_BLOCK, blocks += 1.0) {
+    double bx[RM_CHAIN_BLOCK], by[RM_CHAIN_BLOCK];
+    const int unit = RM_CHAINS * RM_LANES;
+    int count = n - i < RM_CHAIN_BLOCK ? (int)(n - i) : RM_CHAIN_BLOCK;
+    rm_gather_terms(bx, x, i, count, fmt);
+    if (has_y) rm_gather_terms(by, y, i, count, fmt);
+    rm_add_block(&r, (const char *)bx, has_y ? (const char *)by : 0, RM_F64, (count + unit - 1) / unit * unit, compensated,
+                 exact);
+  }
+  rm_finish(&r, blocks, out);
+}
+
+static void rm_plain(int64_t n, rm_terms x, rm_terms y, rm_partial *out) {
+  if (y.base)
+    rm_sum_terms(n, x, y, RM_F32, 0, 1, out);
+  else
+    rm_sum_terms(n, x, y, RM_F32, 0, 0, out);
+}
+
+static void rm_compensated(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out) {
+  switch ((fmt == RM_F32) + 2 * (y.base != 0)) {
+    case 0: rm_sum_terms(n, x, y, RM_F64, 1, 0, out); return;
+    case 1: rm_sum_terms(n, x, y, RM_F32, 1, 0, out); return;
+    case 2: rm_sum_terms(n, x, y, RM_F64, 1, 1, out); return;
+    default: rm_sum_terms(n, x, y, RM_F32, 1, 1, out); return;
+  }
+}
+
+/* For M = 1.5 2^52 g the sum p + M rounds to a multiple of g, or of a larger power of two: where (p + M) - M gives back p, p is
+ * a multiple of g. */
+RM_FN int rm_all_multiples(int64_t n, rm_terms x, rm_terms y, const int fmt, double g) {
+  const vf64 m = vf64_set1(0x1.8p52 * g);
+  for (int64_t i = 0; i < n; i += RM_CHAIN_BLOCK) {
+    double bx[RM_CHAIN_BLOCK], by[RM_CHAIN_BLOCK];
+    int count = n - i < RM_CHAIN_BLOCK ? (int)(n - i) : RM_CHAIN_BLOCK;
+    rm_gather_terms(bx, x, i, count, fmt);
+    if (y.base) rm_gather_terms(by, y, i, count, fmt);
+    vm64 bad = vf64_lt(m, m);
+    for (int k = 0; k < count; k += RM_LANES) {
+      vf64 p = vf64_load(bx + k);
+      if (y.base) p = vf64_mul(p, vf64_load(by + k));
+      bad = vm64_or(bad, vm64_andnot(vf64_eq(m, m), vf64_eq(vf64_sub(vf64_add(p, m), m), p)));
+    }
+    if (!vm64_none(bad)) return 0;
+  }
+  return 1;
+}
+static int rm_multiples(int64_t n, rm_terms x, rm_terms y, int fmt, double g) {
+  return fmt == RM_F32 ? rm_all_multiples(n, x, y, RM_F32, g) : rm_all_multiples(n, x, y, RM_F64, g);
+}
+
+#endif
