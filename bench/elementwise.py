@@ -25,7 +25,7 @@ def rivals(function, fmt, x):
             found["NumPy"] = lambda: getattr(np, function)(x, out=out)
         except TypeError:
             pass
-    elif fmt != "bf16":
+    elif fmt in ("f32", "f64"):
         import scipy.special
 
         if hasattr(scipy.special, function):

@@ -45,7 +45,13 @@ def describe():
         ),
         "environment": {
             name: os.environ[name]
-            for name in ("REPMATH_ISA", "NPY_DISABLE_CPU_FEATURES", "ATEN_CPU_CAPABILITY", "OPENBLAS_CORETYPE")
+            for name in (
+                "REPMATH_ISA",
+                "NPY_DISABLE_CPU_FEATURES",
+                "ATEN_CPU_CAPABILITY",
+                "MKL_ENABLE_INSTRUCTIONS",
+                "OPENBLAS_CORETYPE",
+            )
             if name in os.environ
         },
     }

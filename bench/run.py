@@ -55,7 +55,12 @@ def held_to_avx2():
     from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
     wide = [f for f in __cpu_dispatch__ if __cpu_features__.get(f) and ("512" in f or f == "X86_V4")]
-    return {"REPMATH_ISA": "avx2", "NPY_DISABLE_CPU_FEATURES": " ".join(wide), "ATEN_CPU_CAPABILITY": "avx2"}
+    return {
+        "REPMATH_ISA": "avx2",
+        "NPY_DISABLE_CPU_FEATURES": " ".join(wide),
+        "ATEN_CPU_CAPABILITY": "avx2",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    }
 
 
 def main():

@@ -1,0 +1,95 @@
+"""The tables of README.md, from bench/results: python bench/table.py [--write README.md]
+
+They stand between the lines <!-- bench:begin --> and <!-- bench:end -->. Needs nothing but Python.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+
+RESULTS = pathlib.Path(__file__).resolve().parent / "results"
+LIBRARIES = ("NumPy", "SciPy", "PyTorch")
+
+
+def load(name):
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def rows_of_functions(data):
+    yield "| function | format | ns an element | NumPy | SciPy | PyTorch |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for r in data["results"]:
+        if r.get("size") == "16 Ki":
+            ratios = (f"{r['ratio'][name]:.2f}" if name in r["ratio"] else "" for name in LIBRARIES)
+            yield f"| {r['function']} | {r['format']} | {1e9 * r['seconds']['repmath'] / r['n']:.2f} | {' | '.join(ratios)} |"
+
+
+def rows_of_reductions(data):
+    yield "| case | repmath | NumPy | ratio of times |"
+    yield "| --- | --- | --- | --- |"
+    for r in data["results"]:
+        if "n" in r:
+            continue
+        if "gflops" in r:
+            ours, theirs = (f"{r['gflops'][name]:.0f} GFLOP/s" for name in ("repmath", "NumPy"))
+        else:
+            unit, scale = ("ms", 1e3) if r["seconds"]["NumPy"] > 1e-3 else ("us", 1e6)
+            ours, theirs = (f"{scale * r['seconds'][name]:.2f} {unit}" for name in ("repmath", "NumPy"))
+        yield f"| {r['case']} | {ours} | {theirs} | {r['ratio']['NumPy']:.2f} |"
+
+
+def rows_of_accuracy(data):
+    names = ("repmath", *LIBRARIES, "libm")
+    yield f"| function | format | {' | '.join(names)} |"
+    yield "| --- " * (len(names) + 2) + "|"
+    for r in data["results"]:
+        cells = (f"{r['ulps'][n]:.3f}" if n in r["ulps"] else "" for n in names)
+        yield f"| {r['function']} | {r['format']} | {' | '.join(cells)} |"
+
+
+def machine(data):
+    m = data["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in m["versions"].items() if name != "repmath")
+    return f"{m['cpu']}, instruction set {m['isa']}; BLAS of NumPy: {m['blas']}; {versions}"
+
+
+def tables():
+    out = []
+    for isa in ("avx512", "avx2", "neon", "base"):
+        data = load(isa)
+        if data is None:
+            continue
+        out += [
+            f"**Speed, {isa}.** {machine(data)}. One thread, 16 Ki elements in cache; the columns of other libraries give",
+            "",
+        ]
+        out[-2] += " repmath's time divided by theirs: below 1 is faster."
+        out += [*rows_of_functions(data), ""]
+        if any("n" not in r for r in data["results"]):
+            out += [*rows_of_reductions(data), ""]
+    accuracy = load("accuracy")
+    if accuracy:
+        out += ["**Largest error found, in units in the last place** (a correctly rounded result has at most 0.5).", ""]
+        out += [*rows_of_accuracy(accuracy), ""]
+    return "\n".join(out).strip() or "Not measured yet: run `make bench`, then `make bench-table`."
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--write", metavar="FILE", type=pathlib.Path)
+    args = parser.parse_args()
+    text = tables()
+    if args.write is None:
+        print(text)
+        return
+    old = args.write.read_text()
+    pattern = re.compile(r"(<!-- bench:begin -->\n).*?(<!-- bench:end -->)", re.S)
+    if not pattern.search(old):
+        raise SystemExit(f"{args.write} has no lines <!-- bench:begin --> and <!-- bench:end -->")
+    args.write.write_text(pattern.sub(lambda m: f"{m[1]}{text}\n{m[2]}", old))
+
+
+if __name__ == "__main__":
+    main()
