@@ -12,7 +12,7 @@ RM_COLD uint64_t rm_erf_slow(double x, int format, int rule, uint32_t *flags) {
   if (x != x) return rm_nan_bits(format);
   if (size == 0.0) return sign;
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_one_bits(format) | sign;
-  /* 1 - erf x < exp(-x^2)/(x sqrt(pi)); at 5.9375 that is 2^-50.86/10.52 < 2^-54.2, less than 2^-54, a quarter of the ulp of 1. */
+  /* 1 - erf x < exp(-x^2)/(x sqrt(pi)); at 5.9375 that is 2^-50.86/10.52 < 2^-54.2. Half an ulp below 1 is 2^-54. */
   if (size >= 5.9375) return rm_round_beside(negative ? -1.0 : 1.0, 0, format, rule, flags);
 
 #if !defined(RM_CFG_NO_DD)

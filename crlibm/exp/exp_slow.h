@@ -16,7 +16,8 @@ RM_COLD uint64_t rm_exp_slow(double x, int format, int rule, uint32_t *flags) {
   /* exp(x) < 2^(emin-p), half the least subnormal number. */
   if (x < (double)(emin - p) * 0.6932) return rm_round_exact(0, 1, emin - p - 64, format, rule, flags);
   /* 0 < |exp(x) - 1| < 2^-54 (below 1), < 2^-54 (1 + 2^-54) (above): no boundary between. */
-  if (size < 0x1p-54) return rm_round_exact(0, ((rm_u128)1 << 60) + (x > 0.0 ? (rm_u128)1 : (rm_u128)0 - 1), -60, format, rule, flags);
+  if (size < 0x1p-54)
+    return rm_round_exact(0, ((rm_u128)1 << 60) + (x > 0.0 ? (rm_u128)1 : (rm_u128)0 - 1), -60, format, rule, flags);
 
 #if !defined(RM_CFG_NO_DD)
   if (size <= 600.0) { /* double-double, where none of its parts underflows or overflows; a control build leaves it out */

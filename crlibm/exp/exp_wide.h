@@ -9,23 +9,22 @@
 RM_FN int rm_exp_wide_halvings(int n) { return 8 + n / 2; }
 
 /* The error of rm_exp_wide in units, for an argument within 8 units (derived there). */
-RM_FN uint64_t rm_exp_wide_err(int n) {
-  return ((uint64_t)(8 * n + 8) * (uint64_t)(n + 6)) << rm_exp_wide_halvings(n);
-}
+RM_FN uint64_t rm_exp_wide_err(int n) { return ((uint64_t)(8 * n + 8) * (uint64_t)(n + 6)) << rm_exp_wide_halvings(n); }
 
 /* f 2^k = exp(y), or exp(-y) when negative, for 0 <= y <= 1100 known within 8 units; 1 <= f < 2 (1 + 2^-18), f within
  * rm_exp_wide_err(n) units. Returns k.
  *
- * k is floor(y/ln2 - 2^-20) up to an error far below 2^-21 in double, so r = +-y - k ln2 is in (0, ln2 (1 + 2^-19)) and needs no
- * sign. h = 8 + n/2 halvings give r' < 2^-8.5, and exp(r) = exp(r')^(2^h).
+ * k is floor(y/ln2 - 2^-20) up to an error far below 2^-21 in double, so r = +-y - k ln2 is in (0, ln2 (1 + 2^-19)) and
+ * needs no sign. h = 8 + n/2 halvings give r' < 2^-8.5, and exp(r) = exp(r')^(2^h).
  *
- * Errors in units. k ln2 is taken from n+1 fraction limbs and cut: below 1.001; r within 9.01, r' within 9.01/2^h + 1 < 1.04.
- * Term j is t_j = t_(j-1) r'/j: the product is n+1 short, its relative part is that of r', the quotient 1 short; so beside the
- * effect of r', which the sum takes over with derivative exp(r') < 1.003, e_j <= (e_(j-1) 2^-8.5 + n+1)/j + 1 < (n+4)/2 + 0.01 n
- * for j >= 2. Terms fall by 2^-8.5 at least, so there are at most 8 n of them before t_j = 0, and what follows is below
- * e_j + 1. Sum: E = 8 n (n+4)/2 + n + 5 units at the most, with sum >= 1 also relatively. A squaring doubles the relative error and
- * adds n+1 units: after h of them 2^h (E + n + 1) relatively, times f < 2.01: 2^h 2.01 (4 n^2 + 18 n + 6), which is below
- * 2^h (8 n + 8)(n + 6) = 2^h (8 n^2 + 56 n + 48) for n <= 16. Second-order terms are below 2^-50 of this. */
+ * Errors in units. k ln2 is taken from n+1 fraction limbs and cut: below 1.001; r within 9.01, r' within 9.01/2^h + 1 <
+ * 1.04. Term j is t_j = t_(j-1) r'/j: the product is n+1 short, its relative part is that of r', the quotient 1 short; so
+ * beside the effect of r', which the sum takes over with derivative exp(r') < 1.003, e_j <= (e_(j-1) 2^-8.5 + n+1)/j + 1 <
+ * (n+4)/2 + 0.01 n for j >= 2. Terms fall by 2^-8.5 at least, so there are at most 8 n of them before t_j = 0, and what
+ * follows is below e_j + 1. Sum: E = 8 n (n+4)/2 + n + 5 units at the most, with sum >= 1 also relatively. A squaring
+ * doubles the relative error and adds n+1 units: after h of them 2^h (E + n + 1) relatively, times f < 2.01: 2^h 2.01 (4 n^2
+ * + 18 n + 6), which is below 2^h (8 n + 8)(n + 6) = 2^h (8 n^2 + 56 n + 48) for n <= 16. Second-order terms are below 2^-50
+ * of this. */
 RM_FN int rm_exp_wide(uint64_t *f, const uint64_t *y, int negative, int n) {
   uint64_t r[RM_WIDE_LIMBS + 2], t[RM_WIDE_LIMBS];
   const double magnitude = (double)y[n] + (double)y[n - 1] * 0x1p-64;
@@ -55,7 +54,6 @@ RM_FN int rm_exp_wide(uint64_t *f, const uint64_t *y, int negative, int n) {
   for (int i = 0; i < h; i++) rm_wide_mul(f, f, f, n);
   return k;
 }
-
 
 /* exp(x) correctly rounded, for finite x with 2^-60 <= |x| <= 800. */
 RM_COLD uint64_t rm_exp_wide_round(double x, int format, int rule, uint32_t *flags) {

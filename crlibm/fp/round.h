@@ -1,7 +1,8 @@
 /* The one rounding step: a real number, known exactly or up to an error, to the bits of a format under a rule.
  *
  * Everything here is integer arithmetic on magnitudes: value = (-1)^negative m 2^e. Overflow and gradual underflow are those
- * of IEEE 754; RM_FLAG_OVERFLOW is raised when the value rounded with an unbounded exponent exceeds the largest finite number. */
+ * of IEEE 754; RM_FLAG_OVERFLOW is raised when the value rounded with an unbounded exponent exceeds the largest finite
+ * number. */
 #ifndef RM_FP_ROUND_H
 #define RM_FP_ROUND_H
 
@@ -16,9 +17,7 @@ RM_FN int rm_emin(int format) { return 1 - rm_emax(format); }
 
 /* Named values, as bits of the format. */
 RM_FN uint64_t rm_sign_bit(int format) { return UINT64_C(1) << (format == RM_F64 ? 63 : format == RM_F32 ? 31 : 15); }
-RM_FN uint64_t rm_infinity_bits(int format) {
-  return (uint64_t)(2 * rm_emax(format) + 1) << (rm_precision(format) - 1);
-}
+RM_FN uint64_t rm_infinity_bits(int format) { return (uint64_t)(2 * rm_emax(format) + 1) << (rm_precision(format) - 1); }
 RM_FN uint64_t rm_nan_bits(int format) { /* the canonical one */
   return rm_infinity_bits(format) | UINT64_C(1) << (rm_precision(format) - 2);
 }
@@ -72,7 +71,7 @@ RM_FN uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, in
   if (exponent > rm_emax(format)) return rm_overflow(negative, format, rule, flags);
   if (exponent < emin) exponent = emin;
   int64_t s = exponent - (p - 1) - e; /* the quantum is 2^s units */
-  if (s > top + 1) {                  /* below half a quantum */
+  if (s > top + 1) { /* below half a quantum */
     q = 0;
     half = 0;
     below = 1;

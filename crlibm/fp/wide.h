@@ -1,8 +1,9 @@
 /* Wide fixed point: the arithmetic of last resort, shared by all functions.
  *
- * A number is a[0..n], least significant limb first: a[n] is the integer part, a[0..n-1] the fraction; its unit is 2^(-64 n).
- * All numbers are >= 0 and below 2^64; signs and powers of two are the caller's. Errors are absolute and counted in units; each
- * operation states the one it adds. n is 1 ... RM_WIDE_MAX; operands and result may be the same array unless said otherwise.
+ * A number is a[0..n], least significant limb first: a[n] is the integer part, a[0..n-1] the fraction; its unit
+ * is 2^(-64 n). All numbers are >= 0 and below 2^64; signs and powers of two are the caller's. Errors are absolute and counted in
+ * units; each operation states the one it adds. n is 1 ... RM_WIDE_MAX; operands and result may be the same array unless
+ * said otherwise.
  *
  * Callers evaluate with n = RM_WIDE_FIRST, then twice as many limbs, until the interval of the result rounds one way
  * (rm_wide_round). It ends: the values of these functions at binary64 numbers are transcendental except where closed forms
@@ -91,9 +92,10 @@ RM_FN void rm_wide_shift_down(uint64_t *r, const uint64_t *a, int k, int n) {
 /* r = 2 a < 2^64, exact. */
 RM_FN void rm_wide_double(uint64_t *r, const uint64_t *a, int n) { rm_wide_add(r, a, a, n); }
 
-/* r = a b < 2^64, too small by less than n + 1 units. Columns of limb products below 2^(64 (n-1)) are left out: each of the at
- * most n - 1 columns c <= n-2 has at most c + 1 products below 2^128, together below n 2^128 2^(64 (n-2)) = n units; and the limb
- * at n-1 is cut off, below one unit. High limbs that are 0 cost nothing: series terms get cheaper as they shrink. */
+/* r = a b < 2^64, too small by less than n + 1 units. Columns of limb products below 2^(64 (n-1)) are left out: each of the
+ * at most n - 1 columns c <= n-2 has at most c + 1 products below 2^128, together below n 2^128 2^(64 (n-2)) = n units; and
+ * the limb at n-1 is cut off, below one unit. High limbs that are 0 cost nothing: series terms get cheaper as they
+ * shrink. */
 RM_FN void rm_wide_mul(uint64_t *r, const uint64_t *a, const uint64_t *b, int n) {
   uint64_t t[2 * RM_WIDE_LIMBS];
   const int la = rm_wide_length(a, n), lb = rm_wide_length(b, n);
@@ -191,10 +193,10 @@ RM_FN rm_u128 rm_wide_jam(const uint64_t *a, int n, int64_t *e) {
   return m | (rest != 0);
 }
 
-/* Rounds (-1)^negative a 2^e, a within err units. Returns 1 and adds the flags when both ends of the interval round alike, else
- * 0; *result is in both cases the lower end (in magnitude) rounded. */
-RM_FN int rm_wide_round(int negative, const uint64_t *a, int64_t e, uint64_t err, int n, int format, int rule, uint32_t *flags,
-                        uint64_t *result) {
+/* Rounds (-1)^negative a 2^e, a within err units. Returns 1 and adds the flags when both ends of the interval round alike,
+ * else 0; *result is in both cases the lower end (in magnitude) rounded. */
+RM_FN int rm_wide_round(int negative, const uint64_t *a, int64_t e, uint64_t err, int n, int format, int rule,
+                        uint32_t *flags, uint64_t *result) {
   uint64_t step[RM_WIDE_LIMBS], low[RM_WIDE_LIMBS], high[RM_WIDE_LIMBS];
   uint32_t low_flags = 0, high_flags = 0;
   int64_t low_at, high_at;

@@ -1,7 +1,7 @@
 """Generates the constants of the wide fixed-point arithmetic (crlibm/fp/wide.h).
 
-    python crlibm/fp/wide_gen.py            writes crlibm/fp/wide_tables.h and crlibm/log/log_wide_tables.h
-    python crlibm/fp/wide_gen.py --check    compares them with what it would write; exit status 1 when they differ
+python crlibm/fp/wide_gen.py            writes crlibm/fp/wide_tables.h and crlibm/log/log_wide_tables.h
+python crlibm/fp/wide_gen.py --check    compares them with what it would write; exit status 1 when they differ
 """
 
 import pathlib

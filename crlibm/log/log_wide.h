@@ -11,21 +11,21 @@ RM_FN uint64_t rm_log_wide_err(int n) { return 4 * (uint64_t)(n + 1) * (uint64_t
 
 /* v = |log x| for finite x > 0, within rm_log_wide_err(n) units; returns 1 when log x < 0.
  *
- * x = 2^E m with m in [0.707, 1.415), a/32 the nearest 32nd to m, s = (m - a/32)/(m + a/32):
- * log x = E ln2 + log(a/32) + 2 atanh(s), |s| < 2^-6 / 1.40 < 2^-6.4. Where E = 0 and a = 32, that is around x = 1, the first two
- * terms are exactly 0: then only s is small, and its error stays that of one division.
+ * x = 2^E m with m in [0.707, 1.415), a/32 the nearest 32nd to m, s = (m - a/32)/(m + a/32): log x = E ln2 + log(a/32) + 2
+ * atanh(s), |s| < 2^-6 / 1.40 < 2^-6.4. Where E = 0 and a = 32, that is around x = 1, the first two terms are exactly 0:
+ * then only s is small, and its error stays that of one division.
  *
  * Errors in units. s is a quotient of two integers, a unit short at most; s^2 is n+2 off at most (2 |s| < 0.03 from s). The
- * powers p_k = p_(k-1) s^2 lose n+1 each and take over 2^-12.8 of what s^2 and p_(k-1) have: n+2 at most; a term p_k/(2k+1) is then
- * (n+2)/3 + 1 off, k >= 1, and a sum of at most 5 n of them (p_k falls by 2^-12.8; the rest of the series is below n+4 once p_k is
- * computed as 0) off by 5 n (n+5)/3 + n + 4 + 1. Doubled, with 1.001 for E ln2 (from n+1 fraction limbs, cut) and 1 for
- * the table: 10 n (n+5)/3 + 2 n + 13 <= 4 (n+1)(n+5) + 8. */
+ * powers p_k = p_(k-1) s^2 lose n+1 each and take over 2^-12.8 of what s^2 and p_(k-1) have: n+2 at most; a term p_k/(2k+1)
+ * is then (n+2)/3 + 1 off, k >= 1, and a sum of at most 5 n of them (p_k falls by 2^-12.8; the rest of the series is below
+ * n+4 once p_k is computed as 0) off by 5 n (n+5)/3 + n + 4 + 1. Doubled, with 1.001 for E ln2 (from n+1 fraction limbs,
+ * cut) and 1 for the table: 10 n (n+5)/3 + 2 n + 13 <= 4 (n+1)(n+5) + 8. */
 RM_FN int rm_log_wide(uint64_t *v, double x, int n) {
   uint64_t s[RM_WIDE_LIMBS], s2[RM_WIDE_LIMBS], p[RM_WIDE_LIMBS], plus[RM_WIDE_LIMBS], minus[RM_WIDE_LIMBS];
   uint64_t t[RM_WIDE_LIMBS + 2];
   int e;
   uint64_t m = rm_split_double(x, &e); /* x = m 2^e */
-  e += 53;                             /* m 2^-53 in [1/2, 1) */
+  e += 53; /* m 2^-53 in [1/2, 1) */
   if (m < UINT64_C(0x16a09e667f3bcd)) { /* 2^53/sqrt(2) */
     m *= 2;
     e -= 1;

@@ -12,7 +12,7 @@ RM_COLD uint64_t rm_tanh_slow(double x, int format, int rule, uint32_t *flags) {
   if (x != x) return rm_nan_bits(format);
   if (size == 0.0) return sign;
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_one_bits(format) | sign;
-  /* 1 - tanh x = 2/(exp(2x) + 1) < 2 exp(-2x) < 2^-(p+1), a quarter of the ulp of 1, from x > (p+2) ln2/2 on; ln2/2 < 0.3466. */
+  /* 1 - tanh x = 2/(exp(2x) + 1) < 2 exp(-2x) < 2^-(p+1), half an ulp below 1, from x > (p+2) ln2/2 on; ln2/2 < 0.3466. */
   if (size > (double)(rm_precision(format) + 2) * 0.3466)
     return rm_round_beside(negative ? -1.0 : 1.0, 0, format, rule, flags);
   /* 0 < x - tanh x < x^3/3 <= 2^-55.5 x (alternating series). */

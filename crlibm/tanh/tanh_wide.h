@@ -6,10 +6,10 @@
 
 /* v = |tanh x| for 2^-64 <= |x| <= 64, within 2 rm_exp_wide_err(n) + 5 units.
  *
- * With f 2^k = exp(2|x|), k >= -1: tanh = (f - 2^-k)/(f + 2^-k) = q. f is off by E units, 2^-k by at most one (it is exact up to
- * k = 64 n); q by (1 + q)(E + 1)/(f + 2^-k) + 1 < 2 (E + 1) + 2, since f >= 1 and both errors are below 2^-30 of f (n >= 1).
- * For tiny x the difference cancels: the absolute error stays the same, and 2^-27 is small against 1/(its precision) from
- * n = 2 on; with fewer limbs more cases are passed on. */
+ * With f 2^k = exp(2|x|), k >= -1: tanh = (f - 2^-k)/(f + 2^-k) = q. f is off by E units, 2^-k by at most one (it is exact
+ * up to k = 64 n); q by (1 + q)(E + 1)/(f + 2^-k) + 1 < 2 (E + 1) + 2, since f >= 1 and both errors are below 2^-30 of f (n
+ * >= 1). For tiny x the difference cancels: the absolute error stays the same, and 2^-27 is small against 1/(its precision)
+ * from n = 2 on; with fewer limbs more cases are passed on. */
 RM_FN void rm_tanh_wide(uint64_t *v, double x, int n) {
   uint64_t y[RM_WIDE_LIMBS], f[RM_WIDE_LIMBS], g[RM_WIDE_LIMBS];
   rm_wide_from_double(y, x, 1, n);
