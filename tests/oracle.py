@@ -115,12 +115,14 @@ def rounded(value: mpmath.mpf, fmt: str) -> int:
     return negative | min(bits, top)
 
 
-def hard_cases(function: str) -> np.ndarray:
-    """The published hard cases of binary64, with their neighbours and negatives."""
-    lines = (ROOT / f"tests/data/hardcases/f64/{function}.txt").read_text().splitlines()
-    x = np.array([float.fromhex(line) for line in lines if line and not line.startswith("#")])
-    x = np.concatenate([x, np.nextafter(x, np.inf), np.nextafter(x, -np.inf)])
-    return np.unique(np.concatenate([x, -x]).view(np.uint64)).view(np.float64)
+def hard_cases(function: str, fmt: str = "f64") -> np.ndarray:
+    """The published hard cases of binary64, or the hardest of all f32 inputs, with their neighbours and negatives."""
+    lines = (ROOT / f"tests/data/hardcases/{fmt}/{function}.txt").read_text().splitlines()
+    kind = np.float64 if fmt == "f64" else np.float32
+    x = np.array([float.fromhex(line) for line in lines if line and not line.startswith("#")]).astype(kind)
+    x = np.concatenate([x, np.nextafter(x, kind(np.inf)), np.nextafter(x, kind(-np.inf))])
+    bits = np.concatenate([x, -x]).view(FORMATS[fmt][2])
+    return to_double(np.unique(bits), fmt)
 
 
 def random_values(fmt: str, n: int, seed: int) -> np.ndarray:

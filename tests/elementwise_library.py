@@ -1,0 +1,74 @@
+"""The elementwise functions of the C library through ctypes, as bits in and bits out, one instance per instruction set.
+
+The library is the one that REPMATH_LIBRARY names, or the default build."""
+
+import ctypes
+import functools
+import os
+import pathlib
+import shutil
+import tempfile
+
+import native
+import numpy as np
+import oracle
+
+ISAS = ("base", "avx2", "avx512", "neon")
+SCALAR = {"f16": ctypes.c_uint16, "bf16": ctypes.c_uint16, "f32": ctypes.c_float, "f64": ctypes.c_double}
+
+
+class Library:
+    def __init__(self, path, isa: str | None = None):
+        """The build is chosen at the first call, from the environment: so it is made here."""
+        saved = os.environ.get("REPMATH_ISA")
+        if isa is not None:
+            os.environ["REPMATH_ISA"] = isa
+        try:
+            self.library = ctypes.CDLL(str(path))
+            self.library.rm_isa.restype = ctypes.c_char_p
+            self.isa = (self.library.rm_isa() or b"").decode()
+        finally:
+            os.environ.pop("REPMATH_ISA", None)
+            if saved is not None:
+                os.environ["REPMATH_ISA"] = saved
+        assert isa is None or self.isa == isa
+
+    def array(self, function: str, bits: np.ndarray, fmt: str) -> np.ndarray:
+        """rm_v<function>_<fmt> on numbers given as bits."""
+        x = np.ascontiguousarray(bits, dtype=oracle.FORMATS[fmt][2])
+        y = np.empty_like(x)
+        call = getattr(self.library, f"rm_v{function}_{fmt}")
+        stride = ctypes.c_ssize_t(x.itemsize)
+        pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (x, y)]
+        status = call(ctypes.c_int64(x.size), pointers[0], stride, pointers[1], stride)
+        assert status == 0
+        return y
+
+    def scalar(self, function: str, bits: int, fmt: str) -> int:
+        """rm_<function>_<fmt>."""
+        call, uint = getattr(self.library, f"rm_{function}_{fmt}"), oracle.FORMATS[fmt][2]
+        call.restype, call.argtypes = SCALAR[fmt], [SCALAR[fmt]]
+        if SCALAR[fmt] is ctypes.c_uint16:
+            return call(bits)
+        kind = np.float32 if fmt == "f32" else np.float64
+        return int(kind(call(float(uint.type(bits).view(kind)))).view(uint))
+
+
+@functools.cache
+def path() -> pathlib.Path:
+    given = os.environ.get("REPMATH_LIBRARY")
+    return pathlib.Path(given) if given else native.default_build() / "librepmath.so"
+
+
+@functools.cache
+def libraries(file: pathlib.Path | None = None) -> dict[str, Library]:
+    """One instance per build that this CPU can run. Each is a copy of the file, since a file is loaded only once."""
+    file = file or path()
+    found, first = {}, Library(file)
+    first.library.rm_isa_available.argtypes = [ctypes.c_char_p]
+    for isa in ISAS:
+        if first.library.rm_isa_available(isa.encode()):
+            with tempfile.TemporaryDirectory() as folder:
+                copy = shutil.copy(file, pathlib.Path(folder) / f"librepmath-{isa}.so")
+                found[isa] = Library(copy, isa)
+    return found

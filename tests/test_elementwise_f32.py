@@ -1,0 +1,28 @@
+"""f32: special values and random inputs against MPFR, the strided golden set against its digest, on every instruction set. All
+2^32 inputs are run by tests/exhaustive/run.py."""
+
+import elementwise_library
+import golden_sets
+import numpy as np
+import oracle
+import pytest
+
+
+@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+def test_against_mpfr(function):
+    x = np.concatenate([oracle.special_values("f32"), oracle.random_values("f32", 300000, 11)])
+    bits, want = oracle.to_bits(x, "f32"), oracle.values(function, x, "f32")
+    for isa, library in elementwise_library.libraries().items():
+        wrong = np.flatnonzero(library.array(function, bits, "f32") != want)
+        assert wrong.size == 0, (isa, [float(x[i]).hex() for i in wrong[:5]])
+    library = next(iter(elementwise_library.libraries().values()))
+    some = slice(None, None, 97)
+    assert [library.scalar(function, int(b), "f32") for b in bits[some]] == want[some].tolist()
+
+
+@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+def test_strided_digest(function):
+    bits, want = golden_sets.inputs("f32"), golden_sets.load("f32")[function]["strided"]
+    assert want["stride"] == golden_sets.F32_STRIDE
+    for isa, library in elementwise_library.libraries().items():
+        assert golden_sets.sha256(library.array(function, bits, "f32")) == want["sha256"], isa
