@@ -9,15 +9,16 @@
  * erf x = x C exp(-y) S, C = 2/sqrt(pi), y = x^2, S = sum of T_k, T_k = (2y)^k/(2k+1)!! (DLMF 7.6.2): all terms positive, and
  * the factor x is kept apart as m 2^scale, 1 <= m < 2, so tiny arguments lose nothing.
  *
- * Errors in units. y is 2 short at most (within the 8 that rm_exp_wide allows), w = 2y 4 short. The effect on S is 4 sum k
- * T_k/w = 4 sum k/(2k+1) T_(k-1) < 2 S. A step T_k = T_(k-1) w/(2k+1) adds c = (n+1)/3 + 1; T_j takes it over times T_j/T_k,
- * and because the ratios of successive terms fall, sum_j>=k T_j/T_k <= S/T_0 = S. With N terms: S (N c + 2). The loop ends
- * when T is computed as 0 and the ratio is at most 1/2; the true T is then below 1 + N c (T_j/T_k <= 1 for a last term, the
- * smallest), and so is the rest of the series. Altogether S (2 N c + 3) =: S B. With f 2^-k = exp(-y), S' = S 2^-k is cut by
- * a unit: within S' B + 1, and S' <= sqrt(pi)/2 exp(y) erf(x)/x 2^-k <= 2, as exp(y) 2^-k = f <= 2.01 and sqrt(pi)/2
- * erf(x)/x <= 1. The product f S' = g/C, at most 1, is off by f (S' B + 1) + S' E + n + 1 <= 1.01 B + 2 + 2.01 E + n + 1, C
- * by one unit, times C < 1.13, times m < 2, each product n + 1: below 2.3 (1.01 B + 2.01 E + n + 3) + 3.3 (n + 2) <= 3 B + 5
- * E + 6 n + 14. */
+ * Errors in units. y is 2 short at most (within the 8 that rm_exp_wide allows), w = 2y 4 short: the effect on S is
+ * 4 sum k T_k/w = 4 sum k/(2k+1) T_(k-1) < 2 S. A step T_k = T_(k-1) w/(2k+1) adds c = (n+1)/3 + 1 = (n+4)/3; T_j takes it
+ * over times T_j/T_k, and because the ratios of successive terms fall, sum_j>=k T_j/T_k <= S/T_0 = S. With N terms:
+ * S (N c + 2). The loop ends when T is computed as 0 and the ratio is at most 1/2; the true T is then below 1 + N c (T_j/T_k
+ * <= 1 for a last term, the smallest), and so is the rest of the series. Altogether S (2 N c + 3) =: S B.
+ *
+ * With f 2^k = exp(-y), k <= -1, 1 <= f <= 2.01: S' = S 2^k, cut by a unit, is within S' B + 1; f S' = exp(-y) S =
+ * sqrt(pi)/2 erf(x)/x <= 1, so S' <= 1. The product f S' is off by f (S' B + 1) + S' E + n + 1 <= B + E + n + 3.01 (E the error
+ * of f; products of two errors are far below a unit), C by one unit; times C < 1.13, times m < 2, each product n + 1: below
+ * 2.26 (B + E + n + 4) + 2 + 3 (n + 1) <= 3 B + 5 E + 6 n + 14. */
 RM_FN int rm_erf_wide(uint64_t *v, double x, int n, uint64_t *err) {
   uint64_t y[RM_WIDE_LIMBS], m[RM_WIDE_LIMBS], t[RM_WIDE_LIMBS], s[RM_WIDE_LIMBS], f[RM_WIDE_LIMBS];
   int e;
