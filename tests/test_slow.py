@@ -7,6 +7,7 @@ import subprocess
 import sys
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import oracle
 import pytest
@@ -212,6 +213,24 @@ def test_rounding_of_double_double(slow, fmt, rule):
             decided += 1
             assert want == {(bits, flags.value)}
     assert decided > 1500
+
+
+@pytest.mark.parametrize("limbs", [1, 2, 4, 16])
+@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+def test_stated_errors_of_the_wide_path(slow, function, limbs):
+    """The evaluation alone, against mpmath: within the error that it states, which is not absurdly large either."""
+    call = slow("all").library.rm_test_wide
+    v, err = (ctypes.c_uint64 * 17)(), ctypes.c_uint64()
+    tiny = np.random.default_rng(8).uniform(-1, 1, 100) * 2.0**-20
+    x = np.concatenate([interesting(function, 300), abs(tiny) + 1 if function == "log" else tiny])
+    worst = 0
+    with mpmath.workprec(64 * limbs + 300):
+        for value in x.tolist():
+            scale = call(oracle.FUNCTIONS.index(function), ctypes.c_double(value), limbs, v, ctypes.byref(err))
+            units = sum(v[i] << (64 * i) for i in range(limbs + 1))
+            want = abs(getattr(mpmath, function)(mpmath.mpf(value)))
+            worst = max(worst, abs(units - mpmath.ldexp(want, 64 * limbs - scale)) / err.value)
+    assert 2.0**-12 < worst < 1
 
 
 def test_tables_are_what_the_generator_writes():

@@ -16,9 +16,9 @@
  * <= 1 for a last term, the smallest), and so is the rest of the series. Altogether S (2 N c + 3) =: S B.
  *
  * With f 2^k = exp(-y), k <= -1, 1 <= f <= 2.01: S' = S 2^k, cut by a unit, is within S' B + 1; f S' = exp(-y) S =
- * sqrt(pi)/2 erf(x)/x <= 1, so S' <= 1. The product f S' is off by f (S' B + 1) + S' E + n + 1 <= B + E + n + 3.01 (E the error
- * of f; products of two errors are far below a unit), C by one unit; times C < 1.13, times m < 2, each product n + 1: below
- * 2.26 (B + E + n + 4) + 2 + 3 (n + 1) <= 3 B + 5 E + 6 n + 14. */
+ * sqrt(pi)/2 erf(x)/x <= 1, so S' <= 1. The product f S' is off by f (S' B + 1) + S' E + n + 1 <= B + E + n + 3.01 (E the
+ * error of f; products of two errors are far below a unit), C by one unit; times C < 1.13, times m < 2, each product n + 1:
+ * below 2.26 (B + E + n + 4) + 2 + 3 (n + 1) <= 3 B + 5 E + 6 n + 14. */
 RM_FN int rm_erf_wide(uint64_t *v, double x, int n, uint64_t *err) {
   uint64_t y[RM_WIDE_LIMBS], m[RM_WIDE_LIMBS], t[RM_WIDE_LIMBS], s[RM_WIDE_LIMBS], f[RM_WIDE_LIMBS];
   int e;
