@@ -36,6 +36,8 @@ RM_FN float rm_from_bits32(uint32_t b) {
 
 /* The number of zero bits above the highest one, x != 0. */
 RM_FN int rm_clz64(uint64_t x) { return __builtin_clzll(x); }
+/* The number of zero bits below the lowest one, x != 0. (No __builtin_ctz: CUDA has none.) */
+RM_FN int rm_ctz64(uint64_t x) { return 63 - rm_clz64(x & (0 - x)); }
 
 /* x 2^k, exact when the result is a normal number. */
 RM_FN double rm_pow2(int k) { return rm_from_bits64((uint64_t)(k + 1023) << 52); } /* -1022 <= k <= 1023 */

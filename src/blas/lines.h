@@ -18,11 +18,11 @@ enum { RM_NO_GRANULE = 4000 };
 /* Exponent of the lowest set bit of a finite number; RM_NO_GRANULE for zero. */
 RM_FN int rm_granule32(uint32_t b) {
   uint32_t e = (b >> 23) & 0xff, m = (b & 0x7fffffu) | ((uint32_t)(e != 0) << 23);
-  return m ? (int)(e ? e : 1) - 150 + __builtin_ctz(m) : RM_NO_GRANULE;
+  return m ? (int)(e ? e : 1) - 150 + rm_ctz64(m) : RM_NO_GRANULE;
 }
 RM_FN int rm_granule64(uint64_t b) {
   uint64_t e = (b >> 52) & 0x7ff, m = (b & 0xfffffffffffffu) | ((uint64_t)(e != 0) << 52);
-  return m ? (int)(e ? e : 1) - 1075 + __builtin_ctzll(m) : RM_NO_GRANULE;
+  return m ? (int)(e ? e : 1) - 1075 + rm_ctz64(m) : RM_NO_GRANULE;
 }
 
 RM_SHARED void rm_line_scan_f32(rm_line *line, int64_t k, const char *p, ptrdiff_t step);

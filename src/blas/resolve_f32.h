@@ -17,7 +17,7 @@
 #include "pack.h"
 #include "pair.h"
 
-enum { RM_GATHER = 256 };
+enum { RM_GATHER = 32 * RM_LANES };
 
 /* Up to RM_GATHER elements of a line as binary64, padded with zeros to whole vectors. */
 RM_LOCAL void rm_gather_f32(double *dst, int64_t n, const char *src, ptrdiff_t step) {

@@ -15,6 +15,31 @@ namespace {
 
 enum { RM_BLOCK = 256 };
 
+/* An element at any address: by bytes unless the array is aligned, since a device faults on a misaligned word. */
+template <class T> struct element {
+  static __device__ T load(const char *p, bool aligned) {
+    T v;
+    if (aligned) return *reinterpret_cast<const T *>(p);
+    unsigned char b[sizeof(T)];
+    for (unsigned k = 0; k < sizeof(T); k++) b[k] = static_cast<unsigned char>(p[k]);
+    __builtin_memcpy(&v, b, sizeof v);
+    return v;
+  }
+  static __device__ void store(char *p, T v, bool aligned) {
+    if (aligned) {
+      *reinterpret_cast<T *>(p) = v;
+      return;
+    }
+    unsigned char b[sizeof(T)];
+    __builtin_memcpy(b, &v, sizeof v);
+    for (unsigned k = 0; k < sizeof(T); k++) p[k] = static_cast<char>(b[k]);
+  }
+};
+
+template <class T> bool aligned(const void *p, ptrdiff_t stride) {
+  return (reinterpret_cast<uintptr_t>(p) | static_cast<uintptr_t>(stride)) % sizeof(T) == 0;
+}
+
 /* The status of what has been asked of the device so far. It clears no error that stays with the device. */
 rm_status launched() { return cudaGetLastError() == cudaSuccess ? RM_OK : RM_ERR_DEVICE; }
 

@@ -125,7 +125,7 @@ RM_DEFINE_MAP(f64, RM_F64, double, vf64_load, vf64_store)
   RM_MAP_ENTRY(name, f64)
 
 #define RM_MAP_ENTRY(name, fmt)                                                                                          \
-  static uint32_t map_##name##_##fmt(int64_t n, const char *x, ptrdiff_t sx, char *y, ptrdiff_t sy) {                    \
+  RM_LOCAL uint32_t map_##name##_##fmt(int64_t n, const char *x, ptrdiff_t sx, char *y, ptrdiff_t sy) {                  \
     return map_##fmt(step_##name##_##fmt, rm_##name##_settled, RM_FN_##name, n, x, sx, y, sy);                           \
   }
 

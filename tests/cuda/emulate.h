@@ -1,0 +1,98 @@
+/* A device on the host, for tests where there is no GPU: the launchers of src/cuda compile as C++, and their threads run one after
+ * the other, each as a fiber that stops at __syncthreads(). Slow, and enough to compare bits. */
+#ifndef RM_TESTS_EMULATE_H
+#define RM_TESTS_EMULATE_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define RM_CFG_EMULATE_DEVICE 1
+
+#define __global__ static
+#define __device__
+#define __shared__ static
+#define __launch_bounds__(...)
+
+struct emulated_index {
+  unsigned x;
+};
+static emulated_index threadIdx, blockIdx, blockDim, gridDim;
+
+typedef int cudaError_t;
+typedef void *cudaStream_t;
+enum { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 };
+static inline int cudaGetLastError() { return cudaSuccess; }
+static inline int cudaGetDeviceCount(int *n) {
+  *n = 1;
+  return cudaSuccess;
+}
+static inline int cudaMallocAsync(void **p, size_t bytes, cudaStream_t) {
+  *p = malloc(bytes);
+  return *p ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+static inline int cudaFreeAsync(void *p, cudaStream_t) {
+  free(p);
+  return cudaSuccess;
+}
+static inline int cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t) {
+  memset(p, value, bytes);
+  return cudaSuccess;
+}
+static inline unsigned atomicOr(uint32_t *p, uint32_t bits) {
+  uint32_t old = *p;
+  *p |= bits;
+  return old;
+}
+
+/* Fibers of one block. */
+enum { EMULATED_STACK = 96 << 10, EMULATED_THREADS = 256 };
+struct emulated_block {
+  ucontext_t scheduler, fiber[EMULATED_THREADS];
+  bool done[EMULATED_THREADS];
+  char *stacks;
+  unsigned running;
+  void (*call)(void *);
+  void *context;
+};
+static emulated_block emulated;
+
+static void emulated_start() {
+  emulated.call(emulated.context);
+  emulated.done[emulated.running] = true;
+  swapcontext(&emulated.fiber[emulated.running], &emulated.scheduler);
+}
+static inline void __syncthreads() { swapcontext(&emulated.fiber[emulated.running], &emulated.scheduler); }
+
+template <class F> void emulate_launch(unsigned grid, unsigned block, F body) {
+  if (block > EMULATED_THREADS) abort();
+  if (!emulated.stacks) emulated.stacks = static_cast<char *>(malloc(size_t(EMULATED_STACK) * EMULATED_THREADS));
+  emulated.call = [](void *f) { (*static_cast<F *>(f))(); };
+  emulated.context = &body;
+  blockDim.x = block, gridDim.x = grid;
+  for (blockIdx.x = 0; blockIdx.x < grid; blockIdx.x++) {
+    for (unsigned t = 0; t < block; t++) {
+      getcontext(&emulated.fiber[t]);
+      emulated.fiber[t].uc_stack.ss_sp = emulated.stacks + size_t(t) * EMULATED_STACK;
+      emulated.fiber[t].uc_stack.ss_size = EMULATED_STACK;
+      emulated.fiber[t].uc_link = nullptr;
+      makecontext(&emulated.fiber[t], emulated_start, 0);
+      emulated.done[t] = false;
+    }
+    for (unsigned left = block; left > 0;) { /* every thread up to its next barrier */
+      left = 0;
+      for (unsigned t = 0; t < block; t++) {
+        if (emulated.done[t]) continue;
+        threadIdx.x = emulated.running = t;
+        swapcontext(&emulated.scheduler, &emulated.fiber[t]);
+        left += !emulated.done[t];
+      }
+    }
+  }
+}
+
+#define RM_LAUNCH(kernel, grid, block, stream, ...) \
+  ((void)(stream), emulate_launch((unsigned)(grid), (unsigned)(block), [&] { (kernel)(__VA_ARGS__); }))
+
+#endif

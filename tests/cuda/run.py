@@ -1,0 +1,57 @@
+"""Build the CUDA library for the GPU that is here and compare its bits with the CPU library's and with the golden digests.
+
+Usage: python tests/cuda/run.py      (what `make test-cuda` runs; needs nvcc, a GPU, cmake)"""
+
+import hashlib
+import pathlib
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import golden_sets  # noqa: E402
+import native  # noqa: E402
+
+SCALE = "50"  # sizes of the comparison with the CPU, against 1 for the emulation on the host
+
+
+def stop(reason: str):
+    print(f"test-cuda: {reason}")
+    raise SystemExit(2)
+
+
+def golden(program: pathlib.Path) -> tuple[int, int]:
+    """Digests of every function and format over the golden inputs: how many are right, how many wrong."""
+    right = wrong = 0
+    for fmt in ("f16", "bf16", "f32", "f64"):
+        bits = golden_sets.inputs(fmt)
+        for name, entry in golden_sets.load(fmt).items():
+            start = time.perf_counter()
+            out = subprocess.run([program, "apply", name, fmt], input=bits.tobytes(), stdout=subprocess.PIPE, check=True).stdout
+            ok = hashlib.sha256(out).hexdigest() == entry.get("strided", entry)["sha256"]
+            right, wrong = right + ok, wrong + (not ok)
+            print(f"{name}_{fmt}: {bits.size} inputs, golden digest {'right' if ok else 'WRONG'}, {time.perf_counter() - start:.1f} s")
+    return right, wrong
+
+
+def main():
+    for name in ("nvcc", "nvidia-smi", "cmake"):
+        if native.tool(name) is None:
+            stop(f"{name} is not installed")
+    gpu = subprocess.run(["nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv,noheader"], capture_output=True, text=True)
+    if gpu.returncode or not gpu.stdout.strip():
+        stop("there is no GPU")
+    print(gpu.stdout.strip())
+    architecture = gpu.stdout.split("\n")[0].split(",")[-1].strip().replace(".", "")
+    where = native.build("cuda", "REPMATH_CUDA=ON", "REPMATH_BUILD_TESTS=ON", f"CMAKE_CUDA_ARCHITECTURES={architecture}")
+    program = where / "src/cuda/test_cuda"
+    compared = subprocess.run([program, SCALE])
+    right, wrong = golden(program)
+    print(f"golden digests: {right} right, {wrong} wrong")
+    return compared.returncode or wrong != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

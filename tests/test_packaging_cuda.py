@@ -1,0 +1,87 @@
+"""The CUDA library without a GPU: it compiles where nvcc is installed, and its threads' code, run on the host (tests/cuda/emulate.h),
+gives the CPU library's bits. With a GPU, tests/cuda/run.py does more."""
+
+import hashlib
+import json
+import platform
+import re
+import subprocess
+
+import pytest
+from native import ROOT, build, default_build, need, run, tool
+from test_packaging_install import declared_functions, symbols
+
+SOURCES = ["src/cuda/elementwise.cu", "src/cuda/matmul.cu", "src/cuda/reduce.cu", "tests/cuda/test_cuda.cpp"]
+
+
+def emulated(where, *flags):
+    """tests/cuda/test_cuda for the host; flags tell one build from another."""
+    cc, cxx = need("cc", "c++")
+    library = default_build()
+    objects = []
+    for source in [*SOURCES, "src/blas/check.c"]:
+        objects.append(where / (source.rsplit("/", 1)[1] + ".o"))
+        if source.endswith(".c"):
+            run(cc, "-O1", "-c", ROOT / source, "-o", objects[-1])
+        else:
+            options = ["-x", "c++", "-std=gnu++17", "-O1", "-ffp-contract=off", "-DRM_TEST_EMULATE", *flags, f"-I{ROOT / 'include'}"]
+            run(cxx, *options, "-include", ROOT / "tests/cuda/emulate.h", "-c", ROOT / source, "-o", objects[-1])
+    run(cxx, *objects, f"-L{library}", "-lrepmath", f"-Wl,-rpath,{library}", "-o", where / "test_cuda")
+    return where / "test_cuda"
+
+
+FMA = ["-mfma"] if platform.machine() in ("x86_64", "AMD64") else []
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return emulated(tmp_path_factory.mktemp("emulated"))
+
+
+def test_the_launchers_give_the_cpu_bits(program):
+    out = run(program)
+    counted = re.search(r"(\d+) passed, 0 failed", out)
+    assert counted and int(counted[1]) > 500, out
+
+
+def test_the_launchers_give_the_cpu_bits_with_fma(tmp_path):
+    """As on a device, where a fused operation is one instruction."""
+    if not FMA or "fma" not in open("/proc/cpuinfo").read():
+        pytest.skip("this CPU has no optional FMA")
+    assert re.search(r"\d+ passed, 0 failed", run(emulated(tmp_path, *FMA)))
+
+
+@pytest.mark.parametrize("fmt", ["f16", "bf16"])
+def test_golden_digests_of_every_16_bit_input(program, fmt):
+    inputs = b"".join(i.to_bytes(2, "little") for i in range(65536))
+    for name, entry in json.loads((ROOT / f"tests/golden/{fmt}.json").read_text())["functions"].items():
+        out = subprocess.run([program, "apply", name, fmt], input=inputs, stdout=subprocess.PIPE, check=True).stdout
+        assert hashlib.sha256(out).hexdigest() == entry["sha256"], name
+
+
+def test_a_wrong_bound_is_seen(tmp_path):
+    """The control: with bounds made smaller, the comparison fails."""
+    bad = emulated(tmp_path, "-DRM_CFG_BOUND_SHRINK=0x1p-20")
+    with pytest.raises(pytest.fail.Exception, match=r"\d+ passed, [1-9]\d* failed"):
+        run(bad)
+
+
+def test_it_compiles_for_one_architecture():
+    need("nvcc", "nm")
+    where = build("cuda", "REPMATH_CUDA=ON", "CMAKE_CUDA_ARCHITECTURES=80", "REPMATH_BUILD_TESTS=ON", targets=("repmath_cuda",))
+    declared = set()
+    for name in ("cuda.h", "cuda_elementwise.h"):
+        declared |= declared_functions((ROOT / "include/repmath" / name).read_text())
+    exported = symbols(where / "src/cuda/librepmath_cuda.so", "--defined-only")
+    assert {name for name in exported if name.startswith("rm_")} == declared
+    assert not any("cudart" in line for line in run(tool("readelf") or "readelf", "-d", where / "src/cuda/librepmath_cuda.so").splitlines())
+
+
+def test_the_option_off_and_auto(tmp_path):
+    (cmake,) = need("cmake")
+    assert "CUDA library: OFF" in run(cmake, "-S", ROOT, "-B", tmp_path / "off", "-DREPMATH_CUDA=OFF")
+    smi = tool("nvidia-smi")
+    if smi is None or subprocess.run([smi, "-L"], capture_output=True).returncode:
+        assert "CUDA library: OFF" in run(cmake, "-S", ROOT, "-B", tmp_path / "auto")
+    with pytest.raises(pytest.fail.Exception, match="REPMATH_CUDA is AUTO, ON or OFF"):
+        run(cmake, "-S", ROOT, "-B", tmp_path / "bad", "-DREPMATH_CUDA=maybe")
