@@ -7,10 +7,11 @@
 
 #define RM_EXP_ODD 0
 
-/* Lanes outside the range in which the result is normal in the format, NaN included. e^-9.7 > 2^-14, e^11 < 65504;
- * e^-87.3 > 2^-126, e^88.7 < 2^128; e^-708.3 > 2^-1022, e^709.7 < 2^1024. */
+/* Lanes outside the range in which the result is normal in the format, NaN included: e^-9.7 > 2^-14, e^9.7 < 65504;
+ * e^-87.3 > 2^-126, e^87.3 < 2^128. For f64 also the low parts must be exact: e^-670 > 2^-967 keeps the product error (above
+ * 2^-1074) and err above underflow, and e^670 < 2^967 keeps Veltkamp's splitting without FMA from overflow. */
 RM_FN vm64 rm_exp_special(vf64 x, int format) {
-  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? 708.3 : format == RM_F16 ? 9.7 : 87.3)));
+  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? 670.0 : format == RM_F16 ? 9.7 : 87.3)));
 }
 
 /* Special lanes with a known result, put into *y: e^x is below half the least subnormal number of the format (2^-25, 2^-134,

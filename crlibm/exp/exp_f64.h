@@ -12,7 +12,7 @@
  *   rl (1 + rh)        |rl| <= 2^-59; rl rh^2/2 left out: 2^-71
  *   sums               c below 2^-19: two roundings 2^-71; Fast2Sums exact or off by less than 2^-80
  * Sum below 2^-69.3. The product with T (1 + tl) adds T's second part (tl to 2^-107), roundings of terms below 2^-53: 2^-105,
- * and the final sums' roundings of low parts below 2^-52: 2^-104. Relative error below 2^-69 = RM_EXP_F64_ERR. */
+ * and the final sums' roundings of low parts below 2^-52: 2^-104, as long as nothing underflows or overflows: |x| <= 670 (rm_exp_special). Relative error below 2^-69 = RM_EXP_F64_ERR. */
 #ifndef RM_EXP_F64_H
 #define RM_EXP_F64_H
 

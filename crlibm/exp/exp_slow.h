@@ -20,7 +20,7 @@ RM_COLD uint64_t rm_exp_slow(double x, int format, int rule, uint32_t *flags) {
     return rm_round_exact(0, ((rm_u128)1 << 60) + (x > 0.0 ? (rm_u128)1 : (rm_u128)0 - 1), -60, format, rule, flags);
 
 #if !defined(RM_CFG_NO_DD)
-  if (size <= 600.0) { /* double-double, where none of its parts underflows or overflows; a control build leaves it out */
+  if (!rm_exp_special(x, RM_F64)) { /* double-double; a control build leaves it out */
     double hi, lo, err;
     int undecided;
     rm_exp_dd(x, &hi, &lo, &err);
