@@ -2,6 +2,7 @@
  *
  * RM_FN      a function of the math core: static inline on the host, __device__ in CUDA
  * RM_COLD    a function that is kept out of hot code
+ * RM_LONG    RM_FN on the host; in CUDA a function of its own: inlining it everywhere would take minutes to compile
  * RM_TABLE   a constant table visible to RM_FN functions
  * RM_SHARED  a function of the engine (src) with external linkage on the host; CUDA includes its file and compiles it as
  *            device code. RM_LOCAL is a static function of such a file
@@ -32,6 +33,7 @@
 #if defined(__CUDACC__)
 #define RM_FN static __device__ __forceinline__
 #define RM_COLD static __device__ __noinline__
+#define RM_LONG static __device__ __noinline__
 #define RM_TABLE static __device__ const
 #define RM_SHARED static __device__ __noinline__
 #define RM_LOCAL static __device__
@@ -40,6 +42,7 @@
 #else
 #define RM_FN static inline __attribute__((always_inline, unused))
 #define RM_COLD static __attribute__((cold, noinline, unused))
+#define RM_LONG RM_FN
 #define RM_TABLE static const __attribute__((aligned(64), unused))
 #define RM_LOCAL static __attribute__((unused))
 #if defined(RM_CFG_EMULATE_DEVICE)

@@ -62,7 +62,7 @@ RM_FN uint64_t rm_overflow(int negative, int format, int rule, uint32_t *flags) 
  * Jamming: every boundary of rounding (a number of the format or a midpoint of two) has at most 54 significant bits. So a
  * number that lies strictly between the integers m and m+1, in units of 2^e, with m of at least 56 bits, may be passed as
  * m | 1: no boundary separates the two. */
-RM_FN uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, int rule, uint32_t *flags) {
+RM_LONG uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, int rule, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format);
   const int top = 127 - rm_clz128(m);
   int64_t exponent = e + top; /* 2^exponent <= value < 2^(exponent+1) */
@@ -96,7 +96,7 @@ RM_FN uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, in
 
 /* The same for a value strictly within (m-err, m+err) 2^e; err = 0 means exactly m 2^e. *undecided becomes 1, and the
  * result and the flags mean nothing, when the ends of the interval do not round alike; else 0. */
-RM_FN uint64_t rm_round_bits(int negative, rm_u128 m, int64_t e, rm_u128 err, int format, int rule, uint32_t *flags,
+RM_LONG uint64_t rm_round_bits(int negative, rm_u128 m, int64_t e, rm_u128 err, int format, int rule, uint32_t *flags,
                              int *undecided) {
   uint32_t low_flags = 0, high_flags = 0;
   uint64_t low, high;
@@ -133,7 +133,7 @@ RM_FN uint64_t rm_round_beside(double x, int above, int format, int rule, uint32
 }
 
 /* hi + lo, known closer than |err|. hi is not 0, |lo| and |err| are at most 2^-9 |hi|, all are finite. */
-RM_FN uint64_t rm_round_dd(double hi, double lo, double err, int format, int rule, uint32_t *flags, int *undecided) {
+RM_LONG uint64_t rm_round_dd(double hi, double lo, double err, int format, int rule, uint32_t *flags, int *undecided) {
   int e, el;
   const int negative = (int)(rm_bits64(hi) >> 63);
   /* Units of 2^e: hi is in [2^123, 2^124) of them; lo and err are below 2^116, their least bits at 2^62 or lower. */

@@ -42,7 +42,7 @@ RM_FN int rm_wide_less(const uint64_t *a, const uint64_t *b, int n) {
 }
 
 /* r = m 2^e < 2^64, rounded down: below one unit, exact when e >= -64 n. */
-RM_FN void rm_wide_from_integer(uint64_t *r, uint64_t m, int e, int n) {
+RM_LONG void rm_wide_from_integer(uint64_t *r, uint64_t m, int e, int n) {
   int at = e + 64 * n;
   rm_wide_set(r, 0, n);
   if (at <= -64) return;
@@ -56,14 +56,14 @@ RM_FN void rm_wide_from_integer(uint64_t *r, uint64_t m, int e, int n) {
 }
 
 /* r = |x| 2^scale < 2^64, rounded down: below one unit; x finite and not 0. */
-RM_FN void rm_wide_from_double(uint64_t *r, double x, int scale, int n) {
+RM_LONG void rm_wide_from_double(uint64_t *r, double x, int scale, int n) {
   int e;
   uint64_t m = rm_split_double(x, &e);
   rm_wide_from_integer(r, m, e + scale, n);
 }
 
 /* r = a + b, exact. */
-RM_FN void rm_wide_add(uint64_t *r, const uint64_t *a, const uint64_t *b, int n) {
+RM_LONG void rm_wide_add(uint64_t *r, const uint64_t *a, const uint64_t *b, int n) {
   uint64_t carry = 0;
   for (int i = 0; i <= n; i++) {
     rm_u128 t = (rm_u128)a[i] + b[i] + carry;
@@ -72,7 +72,7 @@ RM_FN void rm_wide_add(uint64_t *r, const uint64_t *a, const uint64_t *b, int n)
   }
 }
 /* r = a - b for a >= b, exact. */
-RM_FN void rm_wide_sub(uint64_t *r, const uint64_t *a, const uint64_t *b, int n) {
+RM_LONG void rm_wide_sub(uint64_t *r, const uint64_t *a, const uint64_t *b, int n) {
   uint64_t borrow = 0;
   for (int i = 0; i <= n; i++) {
     rm_u128 t = (rm_u128)a[i] - b[i] - borrow;
@@ -82,7 +82,7 @@ RM_FN void rm_wide_sub(uint64_t *r, const uint64_t *a, const uint64_t *b, int n)
 }
 
 /* r = a 2^-k, k >= 0, rounded down: below one unit. */
-RM_FN void rm_wide_shift_down(uint64_t *r, const uint64_t *a, int k, int n) {
+RM_LONG void rm_wide_shift_down(uint64_t *r, const uint64_t *a, int k, int n) {
   int limb = k / 64, bit = k % 64;
   for (int i = 0; i <= n; i++) {
     uint64_t low = i + limb <= n ? a[i + limb] : 0, high = i + limb < n ? a[i + limb + 1] : 0;
@@ -90,13 +90,13 @@ RM_FN void rm_wide_shift_down(uint64_t *r, const uint64_t *a, int k, int n) {
   }
 }
 /* r = 2 a < 2^64, exact. */
-RM_FN void rm_wide_double(uint64_t *r, const uint64_t *a, int n) { rm_wide_add(r, a, a, n); }
+RM_LONG void rm_wide_double(uint64_t *r, const uint64_t *a, int n) { rm_wide_add(r, a, a, n); }
 
 /* r = a b < 2^64, too small by less than n + 1 units. Columns of limb products below 2^(64 (n-1)) are left out: each of the
  * at most n - 1 columns c <= n-2 has at most c + 1 products below 2^128, together below n 2^128 2^(64 (n-2)) = n units; and
  * the limb at n-1 is cut off, below one unit. High limbs that are 0 cost nothing: series terms get cheaper as they
  * shrink. */
-RM_FN void rm_wide_mul(uint64_t *r, const uint64_t *a, const uint64_t *b, int n) {
+RM_LONG void rm_wide_mul(uint64_t *r, const uint64_t *a, const uint64_t *b, int n) {
   uint64_t t[2 * RM_WIDE_LIMBS];
   const int la = rm_wide_length(a, n), lb = rm_wide_length(b, n);
   for (int i = n - 1; i <= 2 * n + 1; i++) t[i] = 0;
@@ -115,7 +115,7 @@ RM_FN void rm_wide_mul(uint64_t *r, const uint64_t *a, const uint64_t *b, int n)
 }
 
 /* r[0..n+1] = a m, exact: one limb more than a. */
-RM_FN void rm_wide_mul_small(uint64_t *r, const uint64_t *a, uint64_t m, int n) {
+RM_LONG void rm_wide_mul_small(uint64_t *r, const uint64_t *a, uint64_t m, int n) {
   uint64_t carry = 0;
   for (int i = 0; i <= n; i++) {
     rm_u128 p = (rm_u128)a[i] * m + carry;
@@ -126,7 +126,7 @@ RM_FN void rm_wide_mul_small(uint64_t *r, const uint64_t *a, uint64_t m, int n) 
 }
 
 /* r = a/d, d > 0, rounded down: below one unit. */
-RM_FN void rm_wide_div_small(uint64_t *r, const uint64_t *a, uint64_t d, int n) {
+RM_LONG void rm_wide_div_small(uint64_t *r, const uint64_t *a, uint64_t d, int n) {
   uint64_t rest = 0;
   for (int i = n; i >= 0; i--) {
     if (rest == 0 && a[i] < d) { /* saves the long divisions in the high zeros of a small term */
@@ -142,7 +142,7 @@ RM_FN void rm_wide_div_small(uint64_t *r, const uint64_t *a, uint64_t d, int n) 
 
 /* q = a/b for a < b, b != 0, rounded down: below one unit. q is neither a nor b. Digit by digit (Knuth, TAOCP 2, 4.3.1 D):
  * with the top bit of b set, the quotient of the two top limbs of the rest by the top limb of b is at most 2 too large. */
-RM_FN void rm_wide_div(uint64_t *q, const uint64_t *a, const uint64_t *b, int n) {
+RM_LONG void rm_wide_div(uint64_t *q, const uint64_t *a, const uint64_t *b, int n) {
   uint64_t rest[RM_WIDE_LIMBS + 1], d[RM_WIDE_LIMBS];
   const int length = rm_wide_length(b, n), move = n + 1 - length, s = rm_clz64(b[length - 1]);
   for (int i = n; i >= 0; i--) { /* both times 2^(64 move + s): a quotient of the same value */
@@ -181,7 +181,7 @@ RM_FN void rm_wide_div(uint64_t *q, const uint64_t *a, const uint64_t *b, int n)
 
 /* The 128 top bits of a != 0, with their last bit set when anything was cut off (jamming: see rm_round_exact), and the weight
  * of the last bit. */
-RM_FN rm_u128 rm_wide_jam(const uint64_t *a, int n, int64_t *e) {
+RM_LONG rm_u128 rm_wide_jam(const uint64_t *a, int n, int64_t *e) {
   const int length = rm_wide_length(a, n), s = rm_clz64(a[length - 1]);
   uint64_t w[3], rest = 0;
   for (int i = 0; i < 3; i++) w[i] = length - 1 - i >= 0 ? a[length - 1 - i] : 0;
@@ -195,7 +195,7 @@ RM_FN rm_u128 rm_wide_jam(const uint64_t *a, int n, int64_t *e) {
 
 /* Rounds (-1)^negative a 2^e, a within err units. Returns 1 and adds the flags when both ends of the interval round alike,
  * else 0; *result is in both cases the lower end (in magnitude) rounded. */
-RM_FN int rm_wide_round(int negative, const uint64_t *a, int64_t e, uint64_t err, int n, int format, int rule,
+RM_LONG int rm_wide_round(int negative, const uint64_t *a, int64_t e, uint64_t err, int n, int format, int rule,
                         uint32_t *flags, uint64_t *result) {
   uint64_t step[RM_WIDE_LIMBS], low[RM_WIDE_LIMBS], high[RM_WIDE_LIMBS];
   uint32_t low_flags = 0, high_flags = 0;
