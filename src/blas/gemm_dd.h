@@ -146,4 +146,8 @@ static uint32_t rm_block_f64(const rm_matmul_problem *p, const rm_block *block, 
   return rm_block_dd(p, block, work, tiers, RM_F64);
 }
 
+static uint32_t rm_block_dd_f32(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers) {
+  return rm_block_dd(p, block, work, tiers, RM_F32);
+}
+
 #endif

@@ -6,6 +6,7 @@
 #define RM_BLAS_GEMM_F32_H
 
 #include "epilogue_f32.h"
+#include "gemm_dd.h"
 #include "kernels.h"
 #include "micro_f32.h"
 #include "resolve_f32.h"
@@ -40,7 +41,10 @@ static rm_layout_f32 rm_layout_of_f32(int64_t rows, int64_t cols, int64_t k, cha
   return w;
 }
 
-static size_t rm_work_f32(int64_t rows, int64_t cols, int64_t k) { return rm_layout_of_f32(rows, cols, k, 0).bytes; }
+static size_t rm_work_f32(int64_t rows, int64_t cols, int64_t k) {
+  size_t plain = rm_layout_of_f32(rows, cols, k, 0).bytes, flooded = rm_work_dd(rows, cols, k);
+  return plain > flooded ? plain : flooded;
+}
 
 /* From sums of squares to bounds, once all of k is packed. */
 static void rm_finish_bounds_f32(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block) {
@@ -57,13 +61,14 @@ static void rm_finish_bounds_f32(const rm_layout_f32 *w, const rm_matmul_problem
   }
 }
 
-static void rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, int64_t open,
-                                 rm_resolver *r) {
-  __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_line));
-  __builtin_memset(w->cols, 0, (size_t)block->cols * sizeof(rm_line));
-  *r = (rm_resolver){p, block, w->rows, w->cols, open >= block->rows + block->cols, r->tiers, 0};
+/* Goes through the flagged elements. With settle only those are decided, and taken off the list, that need not read their
+ * products again. Returns how many stay. */
+static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, int settle) {
+  const rm_matmul_problem *p = r->p;
+  const rm_block *block = r->block;
   const double *tile = w->c;
-  const uint8_t *flagged = w->flagged;
+  uint8_t *flagged = w->flagged;
+  int64_t left = 0;
   for (int64_t j0 = 0; j0 < block->cols; j0 += RM_NR) {
     int nv = rm_vectors(block->cols - j0, RM_NR);
     for (int64_t i0 = 0; i0 < block->rows; i0 += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
@@ -74,12 +79,43 @@ static void rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_problem
           int64_t i = i0 + q / nv, j = j0 + (q % nv) * RM_LANES + lane;
           double bias = p->bias.base ? w->bias[j] : 0.0, c = tile[q * RM_LANES + lane] + bias;
           double err = w->row_bound[i] * w->col_norm[j] + (p->bias.base ? w->err_bias[j] : 0.0);
-          float v = rm_resolve_element_f32(r, i, j, c, err, bias);
+          float v;
+          if (!settle)
+            v = rm_resolve_element_f32(r, i, j, c, err, bias);
+          else if (!rm_settle_element_f32(r, i, j, c, err, bias, &v)) {
+            left++;
+            continue;
+          }
+          flagged[q] = (uint8_t)(flagged[q] & ~(1u << lane));
           __builtin_memcpy(p->c.base + (block->row + i) * p->c.row + (block->col + j) * p->c.col, &v, 4);
         }
       }
     }
   }
+  return left;
+}
+
+/* Beyond this part of a block the double-double engine, which computes all of it, is faster than single dot products. */
+enum { RM_FLOOD = 16 };
+
+static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, int64_t open,
+                                     void *work, rm_tiers *tiers) {
+  __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_line));
+  __builtin_memset(w->cols, 0, (size_t)block->cols * sizeof(rm_line));
+  rm_resolver r = {p, block, w->rows, w->cols, open >= block->rows + block->cols, tiers, 0};
+  if (r.many) {
+    open = rm_resolve_flagged_f32(w, &r, 1);
+    if (open > block->rows * block->cols / RM_FLOOD) {
+      rm_tiers all = {0, 0, 0};
+      uint32_t flags = rm_block_dd_f32(p, block, work, &all); /* overwrites the workspace */
+      int64_t last = all.accumulator < open ? all.accumulator : open; /* infinite elements, settled above, may be among them */
+      tiers->accumulator += last;
+      tiers->double_double += open - last;
+      return r.flags | flags;
+    }
+  }
+  if (open) rm_resolve_flagged_f32(w, &r, 0);
+  return r.flags;
 }
 
 static uint32_t rm_block_f32(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers) {
@@ -111,9 +147,7 @@ static uint32_t rm_block_f32(const rm_matmul_problem *p, const rm_block *block, 
   } while (k0 < p->k);
   tiers->fast += block->rows * block->cols - open;
   if (!open) return 0;
-  rm_resolver r = {.tiers = tiers};
-  rm_resolve_block_f32(&w, p, block, open, &r);
-  return r.flags;
+  return rm_resolve_block_f32(&w, p, block, open, work, tiers);
 }
 
 #endif

@@ -21,6 +21,9 @@
 
 RM_LOCAL void rm_gather_scaled(double *dst, int64_t n, const char *src, ptrdiff_t step, double factor, int fmt) {
   int64_t i = 0;
+  if (fmt == RM_F64 && step == 8)
+    for (; i + RM_LANES <= n; i += RM_LANES)
+      vf64_store(dst + i, vf64_mul(vf64_load((const double *)(const void *)(src + i * 8)), vf64_set1(factor)));
   for (; i < n; i++) dst[i] = rm_read_element(src + i * step, fmt) * factor;
   for (; i % RM_LANES; i++) dst[i] = 0.0;
 }
@@ -56,16 +59,16 @@ RM_LOCAL rm_pair rm_dot2_scaled(int64_t k, const char *a, ptrdiff_t step_a, doub
   return sum;
 }
 
-/* x 2^t with one rounding, for 2^-20 <= |x| <= 2^20: the first product is exact. */
+/* x 2^t with one rounding, for a normal or zero x. */
 RM_FN double rm_scale_back(double x, int t) {
-  int half = t / 2;
-  if (t < -1022) half = -1000; /* exact; then at most one rounding, to a subnormal or zero */
-  else if (t > 1000) half = 1000;
-  else half = 0;
-  int rest = t - half;
-  if (rest < -1074) rest = -1074;
-  double f = rest >= -1022 ? rm_pow2(rest > 1023 ? 1023 : rest) : rm_from_bits64(UINT64_C(1) << (rest + 1074));
-  return (half ? x * rm_pow2(half) : x) * f;
+  if (x == 0.0) return x;
+  uint64_t b = rm_bits64(x);
+  t += (int)((b >> 52) & 0x7ff) - 1023; /* of x scaled to [1, 2) in magnitude */
+  x = rm_from_bits64((b & UINT64_C(0x800fffffffffffff)) | (UINT64_C(1023) << 52));
+  if (t > 1023) return x * 0x1p1023 * 2.0;
+  if (t >= -1022) return x * rm_pow2(t);
+  if (t < -1076) t = -1076; /* below half of the least subnormal */
+  return x * rm_pow2(t + 1074) * 0x1p-1074; /* the first product is exact */
 }
 
 /* RN of 2^back (hi + lo), known within err, when that decides it: *bits in the format's width. A value within e of c,
@@ -81,11 +84,11 @@ RM_LOCAL int rm_decide_scaled(rm_pair s, double err, int back, int fmt, uint64_t
   rm_pair t = rm_two_sum(s.hi, s.lo); /* as the vector test: a normal result */
   double near = t.hi + (t.lo - err), far = t.hi + (t.lo + err);
   int field = (int)((rm_bits64(near) >> 52) & 0x7ff);
-  if (rm_bits64(near) == rm_bits64(far) && field != 0x7ff && field + back >= 2 && field + back <= 2045) {
+  if (rm_bits64(near) == rm_bits64(far) && field != 0 && field != 0x7ff && field + back >= 2 && field + back <= 2045) {
     *bits = rm_bits64(near) + ((uint64_t)(int64_t)back << 52);
     return 1;
   }
-  if (!(__builtin_fabs(c) >= 0x1p-20 && __builtin_fabs(c) <= 0x1p20) || e > 0x1p-30) return 0;
+  if (!(__builtin_fabs(c) >= 0x1p-1000) || e > __builtin_fabs(c) * 0.5) return 0;
   double low = rm_scale_back(c - e, back), high = rm_scale_back(c + e, back);
   *bits = rm_bits64(low);
   return rm_bits64(low) == rm_bits64(high);
@@ -109,6 +112,19 @@ RM_LOCAL uint64_t rm_exact_bits(rm_resolver_dd *r, int64_t i, int64_t j) {
   return rm_bits64(rm_exact_element_f64(r->p, r->block->row + i, r->block->col + j, &r->flags));
 }
 
+/* An element with infinite terms, no NaN among the operands: finite factors count only by their sign and by being zero, so the
+ * sum below can neither overflow nor lose the rules of spec.md, section 2. */
+RM_LOCAL double rm_sum_of_signs(const rm_matmul_problem *p, const char *a, const char *b, double bias, int fmt) {
+  double sum = __builtin_isinf(bias) ? bias : 0.0;
+  for (int64_t k = 0; k < p->k; k++) {
+    double x = rm_read_element(a + k * p->a.col, fmt), y = rm_read_element(b + k * p->b.row, fmt);
+    x = __builtin_isinf(x) ? x : (double)((x > 0.0) - (x < 0.0));
+    y = __builtin_isinf(y) ? y : (double)((y > 0.0) - (y < 0.0));
+    sum += x * y;
+  }
+  return sum;
+}
+
 /* The bits of element (i, j) of the block; s is the engine's sum without the bias, in scaled units. */
 RM_LOCAL uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j, rm_pair s) {
   const rm_matmul_problem *p = r->p;
@@ -118,9 +134,14 @@ RM_LOCAL uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j,
   if (ka == RM_LINE_NONFINITE || kb == RM_LINE_NONFINITE || !(__builtin_fabs(bias) <= 0x1.fffffffffffffp1023)) {
     uint32_t classes = rm_line_of(r->rows + i, p->k, a, p->a.col, r->fmt)->classes |
                        rm_line_of(r->cols + j, p->k, b, p->b.row, r->fmt)->classes;
-    if (!(classes & RM_ACC_QNAN) || (classes & RM_ACC_SNAN) || bias != bias) return rm_exact_bits(r, i, j);
-    r->tiers->fast++; /* a quiet NaN among the terms, and none that signals */
-    return r->fmt == RM_F32 ? 0x7fc00000u : UINT64_C(0x7ff8000000000000);
+    if ((classes & RM_ACC_SNAN) || bias != bias) return rm_exact_bits(r, i, j);
+    double sum = classes & RM_ACC_QNAN ? __builtin_nan("") : rm_sum_of_signs(p, a, b, bias, r->fmt);
+    r->tiers->fast++;
+    if (sum != sum) {
+      r->flags |= rm_nan_flags(classes);
+      return r->fmt == RM_F32 ? 0x7fc00000u : UINT64_C(0x7ff8000000000000);
+    }
+    return r->fmt == RM_F32 ? rm_bits32((float)sum) : rm_bits64(sum);
   }
   if (ka == RM_LINE_ZERO || kb == RM_LINE_ZERO || p->k == 0) { /* every product is zero; 0 + -0 is +0 */
     r->tiers->fast++;

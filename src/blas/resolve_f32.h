@@ -79,11 +79,11 @@ RM_LOCAL double rm_granule_of(rm_resolver *r, int64_t i, int64_t j, double bias)
   return rm_pow2(g > 1000 ? 1000 : g); /* >= 2^-298 */
 }
 
-/* The value of element (i, j) of the block: c is what the fast path found, err its bound. */
-RM_LOCAL float rm_resolve_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias) {
+/* Element (i, j) of the block without reading its products again, when that is possible: c is what the fast path found, err
+ * its bound. */
+RM_LOCAL int rm_settle_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias, float *v) {
   const rm_matmul_problem *p = r->p;
   const char *a = p->a.base + (r->block->row + i) * p->a.row, *b = p->b.base + (r->block->col + j) * p->b.col;
-  float v;
   if (c != c) { /* binary64 cannot overflow here, so NaN and infinity are already the answers of spec.md, section 2 */
     uint32_t classes = rm_line_of(r->rows + i, p->k, a, p->a.col, RM_F32)->classes |
                        rm_line_of(r->cols + j, p->k, b, p->b.row, RM_F32)->classes;
@@ -93,26 +93,35 @@ RM_LOCAL float rm_resolve_element_f32(rm_resolver *r, int64_t i, int64_t j, doub
       if ((w & 0x7fffffffu) > 0x7f800000u) classes |= rm_is_snan32(w) ? RM_ACC_SNAN : RM_ACC_QNAN;
     }
     r->flags |= rm_nan_flags(classes);
-    r->tiers->fast++;
-    return rm_from_bits32(0x7fc00000u);
-  }
-  if (__builtin_isinf(c)) {
-    r->tiers->fast++;
-    return (float)c;
-  }
-  if (rm_decide_f32(c, err, &v) || (r->many && err < rm_granule_of(r, i, j, bias) && (v = (float)c, 1))) {
-    r->tiers->fast++;
+    *v = rm_from_bits32(0x7fc00000u);
+  } else if (__builtin_isinf(c)) {
+    *v = (float)c;
   } else {
-    rm_pair s = rm_dot2_f32(p->k, a, p->a.col, b, p->b.row, bias);
-    double err2 = err * rm_bound_dd_ratio_f32(p->k);
-    int decided = rm_decide_f32(s.hi + s.lo, err2, &v);
-    if (!decided && err2 < rm_granule_of(r, i, j, bias)) v = rm_round_pair_f32(s.hi, s.lo), decided = 1;
-    if (!decided) {
-      r->tiers->accumulator++;
-      return rm_exact_element_f32(p, r->block->row + i, r->block->col + j, &r->flags);
+    if (!rm_decide_f32(c, err, v)) {
+      if (!r->many || !(err < rm_granule_of(r, i, j, bias))) return 0;
+      *v = (float)c;
     }
-    r->tiers->double_double++;
+    if (__builtin_isinf(*v)) r->flags |= RM_FLAG_OVERFLOW;
   }
+  r->tiers->fast++;
+  return 1;
+}
+
+/* The value of element (i, j) of the block. */
+RM_LOCAL float rm_resolve_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias) {
+  const rm_matmul_problem *p = r->p;
+  const char *a = p->a.base + (r->block->row + i) * p->a.row, *b = p->b.base + (r->block->col + j) * p->b.col;
+  float v;
+  if (rm_settle_element_f32(r, i, j, c, err, bias, &v)) return v;
+  rm_pair s = rm_dot2_f32(p->k, a, p->a.col, b, p->b.row, bias);
+  double err2 = err * rm_bound_dd_ratio_f32(p->k);
+  int decided = rm_decide_f32(s.hi + s.lo, err2, &v);
+  if (!decided && err2 < rm_granule_of(r, i, j, bias)) v = rm_round_pair_f32(s.hi, s.lo), decided = 1;
+  if (!decided) {
+    r->tiers->accumulator++;
+    return rm_exact_element_f32(p, r->block->row + i, r->block->col + j, &r->flags);
+  }
+  r->tiers->double_double++;
   if (__builtin_isinf(v)) r->flags |= RM_FLAG_OVERFLOW;
   return v;
 }
