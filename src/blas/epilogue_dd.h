@@ -2,7 +2,7 @@
  *
  * For binary64: S lies in [hi + (lo - E), hi + (lo + E)]; one addition rounds each end, and rounding is monotonic, so equal
  * ends are RN64(S) in scaled units. Scaling back adds to the exponent field; it commutes with rounding while the result is
- * normal, which is asked of the field with one binade to spare. Zeros, subnormals, overflows and NaN go to the resolver. */
+ * normal, which is asked of the field. Zeros, subnormals, overflows and NaN go to the resolver. */
 #ifndef RM_BLAS_EPILOGUE_DD_H
 #define RM_BLAS_EPILOGUE_DD_H
 
@@ -14,10 +14,11 @@ typedef struct {
   vm64 good;        /* lanes whose bias could be scaled */
 } rm_scaled;
 
-/* The exponent field of x moved by t, and whether it stays in [2, 2045]. */
+/* Whether the exponent field of x, moved by t, lies in [2, 2046]: normal, with a binade to spare below. At the upper end a
+ * rounded value of that field is finite, so that rounding has not overflowed. */
 RM_FN vm64 rm_shift_fits(vf64 x, vi64 t) {
   vi64 field = vi64_add(vi64_and(vi64_srl(vf64_bits(x), 52), vi64_set1(0x7ff)), t);
-  return vi64_ltu(vi64_sub(field, vi64_set1(2)), vi64_set1(2044));
+  return vi64_ltu(vi64_sub(field, vi64_set1(2)), vi64_set1(2045));
 }
 RM_FN vf64 rm_shift(vf64 x, vi64 t) { return vf64_from_bits(vi64_add(vf64_bits(x), vi64_sll(t, 52))); }
 

@@ -84,7 +84,7 @@ RM_LOCAL int rm_decide_scaled(rm_pair s, double err, int back, int fmt, uint64_t
   rm_pair t = rm_two_sum(s.hi, s.lo); /* as the vector test: a normal result */
   double near = t.hi + (t.lo - err), far = t.hi + (t.lo + err);
   int field = (int)((rm_bits64(near) >> 52) & 0x7ff);
-  if (rm_bits64(near) == rm_bits64(far) && field != 0 && field != 0x7ff && field + back >= 2 && field + back <= 2045) {
+  if (rm_bits64(near) == rm_bits64(far) && field != 0 && field != 0x7ff && field + back >= 2 && field + back <= 2046) {
     *bits = rm_bits64(near) + ((uint64_t)(int64_t)back << 52);
     return 1;
   }
