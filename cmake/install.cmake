@@ -36,7 +36,8 @@ if(NOT SKBUILD)
                                            SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endif()
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT APPLE)
-  target_link_options(repmath PRIVATE -Wl,--no-undefined)
+  target_link_options(repmath PRIVATE -Wl,--no-undefined -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/exports.map)
+  set_property(TARGET repmath APPEND PROPERTY LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cmake/exports.map)
 endif()
 
 install(TARGETS repmath repmath_static EXPORT repmath-targets

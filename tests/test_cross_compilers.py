@@ -12,7 +12,11 @@ def expected():
 def test_digests_cover_every_function(expected):
     from native import ROOT
 
-    names = {line.split("(")[1].split(",")[0] for line in (ROOT / "crlibm/functions.def").read_text().splitlines() if line.startswith("RM_FUNCTION(")}
+    names = {
+        line.split("(")[1].split(",")[0]
+        for line in (ROOT / "crlibm/functions.def").read_text().splitlines()
+        if line.startswith("RM_FUNCTION(")
+    }
     for name in names | {"sum_dot", "matmul"}:
         assert any(key.startswith(name + "_f32.") for key in expected), name
     assert all(len(value) == 64 for value in expected.values())

@@ -20,7 +20,10 @@ def repository() -> dict[str, str]:
     files = {}
     for top in SOURCES:
         for path in sorted((ROOT / top).rglob("*")):
-            if path.suffix in {*C_SUFFIXES, ".py", ".pyx", ".pxd", ".pyi", ".cpp", ".f90", ".rs"} and "target" not in path.parts:
+            if (
+                path.suffix in {*C_SUFFIXES, ".py", ".pyx", ".pxd", ".pyi", ".cpp", ".f90", ".rs"}
+                and "target" not in path.parts
+            ):
                 files[path.relative_to(ROOT).as_posix()] = path.read_text()
     return files
 
@@ -33,11 +36,17 @@ def includes(path: str, text: str) -> list[tuple[str, bool]]:
     """(what a C file includes, in quotes?), quoted names resolved against the repository's root."""
     found = re.findall(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', text, re.M)
     here = posixpath.dirname(path)
-    return [(posixpath.normpath(posixpath.join(here, quoted)), True) if quoted else (angled, False) for quoted, angled in found]
+    return [
+        (posixpath.normpath(posixpath.join(here, quoted)), True) if quoted else (angled, False) for quoted, angled in found
+    ]
 
 
 # What the parts of the C code may include of each other. A prefix ending in / is a folder.
-SERVICES = ["src/dispatch/kernels.h", "src/api/env.h", "src/api/threads.h"]  # used by every part of src, and using none of them
+SERVICES = [
+    "src/dispatch/kernels.h",
+    "src/api/env.h",
+    "src/api/threads.h",
+]  # used by every part of src, and using none of them
 ENGINE = ["crlibm/", "include/repmath/", *SERVICES]
 ALLOWED = {
     "crlibm/": ["crlibm/"],
@@ -120,7 +129,9 @@ def imported_modules(text: str) -> set[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             prefix = "." * node.level + (node.module or "")
-            names |= {prefix} | {f"{prefix.rstrip('.')}.{alias.name}" if node.module else prefix + alias.name for alias in node.names}
+            names |= {prefix} | {
+                f"{prefix.rstrip('.')}.{alias.name}" if node.module else prefix + alias.name for alias in node.names
+            }
     return names
 
 

@@ -13,6 +13,9 @@ from test_packaging_install import declared_functions, symbols
 
 SOURCES = ["src/cuda/elementwise.cu", "src/cuda/matmul.cu", "src/cuda/reduce.cu", "tests/cuda/test_cuda.cpp"]
 
+OPTIONS = ["-x", "c++", "-std=gnu++17", "-O1", "-ffp-contract=off", "-DRM_TEST_EMULATE", f"-I{ROOT / 'include'}"]
+OPTIONS += ["-include", str(ROOT / "tests/cuda/emulate.h")]
+
 
 def emulated(where, *flags):
     """tests/cuda/test_cuda for the host; flags tell one build from another."""
@@ -24,8 +27,7 @@ def emulated(where, *flags):
         if source.endswith(".c"):
             run(cc, "-O1", "-c", ROOT / source, "-o", objects[-1])
         else:
-            options = ["-x", "c++", "-std=gnu++17", "-O1", "-ffp-contract=off", "-DRM_TEST_EMULATE", *flags, f"-I{ROOT / 'include'}"]
-            run(cxx, *options, "-include", ROOT / "tests/cuda/emulate.h", "-c", ROOT / source, "-o", objects[-1])
+            run(cxx, *OPTIONS, *flags, "-c", ROOT / source, "-o", objects[-1])
     run(cxx, *objects, f"-L{library}", "-lrepmath", f"-Wl,-rpath,{library}", "-o", where / "test_cuda")
     return where / "test_cuda"
 
@@ -68,13 +70,14 @@ def test_a_wrong_bound_is_seen(tmp_path):
 
 def test_it_compiles_for_one_architecture():
     need("nvcc", "nm")
-    where = build("cuda", "REPMATH_CUDA=ON", "CMAKE_CUDA_ARCHITECTURES=80", "REPMATH_BUILD_TESTS=ON", targets=("repmath_cuda",))
+    where = build("cuda", "REPMATH_CUDA=ON", "CMAKE_CUDA_ARCHITECTURES=80", targets=("repmath_cuda",))
+    library = where / "src/cuda/librepmath_cuda.so"
     declared = set()
     for name in ("cuda.h", "cuda_elementwise.h"):
         declared |= declared_functions((ROOT / "include/repmath" / name).read_text())
-    exported = symbols(where / "src/cuda/librepmath_cuda.so", "--defined-only")
+    exported = symbols(library, "--defined-only")
     assert {name for name in exported if name.startswith("rm_")} == declared
-    assert not any("cudart" in line for line in run(tool("readelf") or "readelf", "-d", where / "src/cuda/librepmath_cuda.so").splitlines())
+    assert "cudart" not in run("readelf", "-d", library)
 
 
 def test_the_option_off_and_auto(tmp_path):

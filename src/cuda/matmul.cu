@@ -1,6 +1,6 @@
 /* Matrix product of binary32: the same chains of binary64 additions, bound and rounding test as the CPU's engine
- * (blas/bound_f32.h, epilogue_f32.h), over tiles in shared memory. What the test leaves open is marked in a bitmap, and a second
- * kernel gives it to the CPU's resolver. */
+ * (blas/bound_f32.h, epilogue_f32.h), over tiles in shared memory. What the test leaves open is marked in a bitmap, and a
+ * second kernel gives it to the CPU's resolver. */
 #include "launch.h"
 
 #include "engine.h"
@@ -10,8 +10,8 @@
 namespace {
 
 enum {
-  RM_T = 64,  /* a block computes T x T elements */
-  RM_S = 16,  /* with S x S threads, so each has R x R of them, S apart */
+  RM_T = 64, /* a block computes T x T elements */
+  RM_S = 16, /* with S x S threads, so each has R x R of them, S apart */
   RM_R = RM_T / RM_S,
   RM_DEPTH = 16 /* terms in shared memory at a time; divides RM_KC, so that chains end where the bound says */
 };
@@ -22,8 +22,8 @@ struct layout {
 };
 
 /* One piece of T lines x DEPTH terms; what lies outside is zero. piece[k][line]. */
-__device__ void load_piece(double (*piece)[RM_T], rm_view v, ptrdiff_t line, ptrdiff_t step, int64_t line0, int64_t lines, int64_t k0,
-                           int64_t terms, bool by_k, bool aligned) {
+__device__ void load_piece(double (*piece)[RM_T], rm_view v, ptrdiff_t line, ptrdiff_t step, int64_t line0, int64_t lines,
+                           int64_t k0, int64_t terms, bool by_k, bool aligned) {
   for (int e = static_cast<int>(threadIdx.x); e < RM_T * RM_DEPTH; e += RM_S * RM_S) {
     int k = by_k ? e % RM_DEPTH : e / RM_T, l = by_k ? e / RM_DEPTH : e % RM_T;
     double x = 0.0;
@@ -50,7 +50,8 @@ __device__ open_element with_bound(const rm_matmul_problem &p, int64_t j, double
 __global__ void __launch_bounds__(RM_S *RM_S) tile_kernel(rm_matmul_problem p, layout at, int64_t col_tiles, uint32_t *open) {
   __shared__ double a[RM_DEPTH][RM_T], b[RM_DEPTH][RM_T], row2[RM_T], col2[RM_T];
   const int t = static_cast<int>(threadIdx.x), ti = t / RM_S, tj = t % RM_S;
-  const int64_t row0 = static_cast<int64_t>(blockIdx.x) / col_tiles * RM_T, col0 = static_cast<int64_t>(blockIdx.x) % col_tiles * RM_T;
+  const int64_t row0 = static_cast<int64_t>(blockIdx.x) / col_tiles * RM_T,
+                col0 = static_cast<int64_t>(blockIdx.x) % col_tiles * RM_T;
   double chain[RM_R][RM_R], sum[RM_R][RM_R], norm2 = 0.0;
   for (int i = 0; i < RM_R; i++)
     for (int j = 0; j < RM_R; j++) chain[i][j] = sum[i][j] = 0.0;
@@ -74,8 +75,10 @@ __global__ void __launch_bounds__(RM_S *RM_S) tile_kernel(rm_matmul_problem p, l
         for (int j = 0; j < RM_R; j++) sum[i][j] += chain[i][j], chain[i][j] = 0.0;
     __syncthreads();
   }
-  if (t < RM_T) row2[t] = norm2;
-  else if (t < 2 * RM_T) col2[t - RM_T] = norm2;
+  if (t < RM_T)
+    row2[t] = norm2;
+  else if (t < 2 * RM_T)
+    col2[t - RM_T] = norm2;
   __syncthreads();
   for (int i = 0; i < RM_R; i++)
     for (int j = 0; j < RM_R; j++) {
@@ -109,7 +112,8 @@ __device__ void resolve(const rm_matmul_problem &p, int64_t r, int64_t c) {
   rm_block block = {r, 1, c, 1};
   rm_line row = {0, 0, 0}, col = {0, 0, 0};
   rm_tiers tiers = {0, 0, 0};
-  rm_resolver resolver = {&p, &block, &row, &col, 0, &tiers, 0};
+  rm_resolver resolver = {};
+  resolver.p = &p, resolver.block = &block, resolver.rows = &row, resolver.cols = &col, resolver.tiers = &tiers;
   float v = rm_resolve_element_f32(&resolver, 0, 0, e.c, e.err, e.bias);
   __builtin_memcpy(p.c.base + r * p.c.row + c * p.c.col, &v, 4);
 }
@@ -127,11 +131,13 @@ ptrdiff_t magnitude(ptrdiff_t x) { return x < 0 ? -x : x; }
 
 } // namespace
 
-extern "C" rm_status rm_cuda_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a, ptrdiff_t row_a, ptrdiff_t col_a,
-                                                const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias,
-                                                ptrdiff_t stride_bias, float *c, ptrdiff_t row_c, ptrdiff_t col_c,
-                                                rm_cuda_stream stream) {
-  rm_matmul_problem p = {m, n, k,
+extern "C" rm_status rm_cuda_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a, ptrdiff_t row_a,
+                                                ptrdiff_t col_a, const float *b, ptrdiff_t row_b, ptrdiff_t col_b,
+                                                const float *bias, ptrdiff_t stride_bias, float *c, ptrdiff_t row_c,
+                                                ptrdiff_t col_c, rm_cuda_stream stream) {
+  rm_matmul_problem p = {m,
+                         n,
+                         k,
                          {(char *)(uintptr_t)a, row_a, col_a},
                          {(char *)(uintptr_t)b, row_b, col_b},
                          {(char *)(uintptr_t)bias, 0, stride_bias},
@@ -146,7 +152,7 @@ extern "C" rm_status rm_cuda_matmul_strided_f32(int64_t m, int64_t n, int64_t k,
   workspace work(static_cast<size_t>(words) * 4, s); /* one bit an element */
   if (!work.data || cudaMemsetAsync(work.data, 0, static_cast<size_t>(words) * 4, s) != cudaSuccess) return RM_ERR_DEVICE;
   uint32_t *open = static_cast<uint32_t *>(work.data);
-  RM_LAUNCH(tile_kernel, row_tiles * col_tiles, RM_S *RM_S, s, p, at, col_tiles, open);
+  RM_LAUNCH(tile_kernel, row_tiles * col_tiles, RM_S * RM_S, s, p, at, col_tiles, open);
   RM_LAUNCH(resolve_kernel, blocks_for(words), RM_BLOCK, s, p, open, words);
   return launched();
 }

@@ -5,7 +5,10 @@
 
 namespace {
 
-enum { RM_PARTS_BLOCK = 64, RM_PARTS_MAX = 128 }; /* threads of a block; blocks, and so accumulators that the last block merges */
+enum {
+  RM_PARTS_BLOCK = 64,
+  RM_PARTS_MAX = 128
+}; /* threads of a block; blocks, and so accumulators that the last block merges */
 
 /* Where a reduction reads: y is NULL for a sum. */
 template <class T> struct terms {

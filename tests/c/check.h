@@ -45,34 +45,32 @@ static inline void require_isa(void) {
 typedef rm_status array_fn(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy);
 struct entry {
   const char *name, *format;
-  int size;         /* bytes of an element */
-  array_fn *array;  /* the strided array function */
+  int size; /* bytes of an element */
+  array_fn *array; /* the strided array function */
   void (*one)(const void *x, void *y); /* the scalar function */
 };
-#define ENTRY_FORMAT(f, fmt, type)                                                                     \
-  static rm_status f##_##fmt##_array(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy) {  \
-    return rm_v##f##_##fmt(n, (const type *)x, sx, (type *)y, sy);                                     \
-  }                                                                                                    \
-  static void f##_##fmt##_one(const void *x, void *y) {                                                \
-    type v;                                                                                            \
-    memcpy(&v, x, sizeof v);                                                                           \
-    v = rm_##f##_##fmt(v);                                                                             \
-    memcpy(y, &v, sizeof v);                                                                           \
+#define ENTRY_FORMAT(f, fmt, type)                                                                                           \
+  static rm_status f##_##fmt##_array(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy) {                        \
+    return rm_v##f##_##fmt(n, (const type *)x, sx, (type *)y, sy);                                                           \
+  }                                                                                                                          \
+  static void f##_##fmt##_one(const void *x, void *y) {                                                                      \
+    type v;                                                                                                                  \
+    memcpy(&v, x, sizeof v);                                                                                                 \
+    v = rm_##f##_##fmt(v);                                                                                                   \
+    memcpy(y, &v, sizeof v);                                                                                                 \
   }
-#define RM_FUNCTION(f, ...) \
-  ENTRY_FORMAT(f, f16, rm_f16)    \
-  ENTRY_FORMAT(f, bf16, rm_bf16)  \
-  ENTRY_FORMAT(f, f32, float)     \
+#define RM_FUNCTION(f, ...)                                                                                                  \
+  ENTRY_FORMAT(f, f16, rm_f16)                                                                                               \
+  ENTRY_FORMAT(f, bf16, rm_bf16)                                                                                             \
+  ENTRY_FORMAT(f, f32, float)                                                                                                \
   ENTRY_FORMAT(f, f64, double)
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 
 static const struct entry entries[] = {
-#define RM_FUNCTION(f, ...)                             \
-  {#f, "f16", 2, f##_f16_array, f##_f16_one},           \
-      {#f, "bf16", 2, f##_bf16_array, f##_bf16_one},    \
-      {#f, "f32", 4, f##_f32_array, f##_f32_one},       \
-      {#f, "f64", 8, f##_f64_array, f##_f64_one},
+#define RM_FUNCTION(f, ...)                                                                                                  \
+  {#f, "f16", 2, f##_f16_array, f##_f16_one}, {#f, "bf16", 2, f##_bf16_array, f##_bf16_one},                                 \
+      {#f, "f32", 4, f##_f32_array, f##_f32_one}, {#f, "f64", 8, f##_f64_array, f##_f64_one},
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 };
@@ -108,20 +106,24 @@ static inline void fill_inputs(const struct entry *e, int64_t n, unsigned char *
                                        UINT64_C(0x7ff8000000000001),
                                        UINT64_C(0x3ff0000000000000),
                                        UINT64_C(0xbff0000000000000)};
-  static const uint32_t special32[] = {0,          0x80000000u, 1,           0x80000001u, 0x007fffffu,
+  static const uint32_t special32[] = {0,           0x80000000u, 1,           0x80000001u, 0x007fffffu,
                                        0x7f800000u, 0xff800000u, 0x7fc00001u, 0x3f800000u, 0xbf800000u};
   for (int64_t i = 0; i < n; i++) {
     uint64_t w = next_random(&seed);
     if (e->size == 8) {
       double moderate = ((double)(w >> 11) * 0x1p-53 - 0.5) * 64;
-      if (i < 10) w = special64[i];
-      else if (w & 1) memcpy(&w, &moderate, 8);
+      if (i < 10)
+        w = special64[i];
+      else if (w & 1)
+        memcpy(&w, &moderate, 8);
       memcpy(x + 8 * i, &w, 8);
     } else if (e->size == 4) {
       float moderate = ((float)(w >> 40) * 0x1p-24f - 0.5f) * 64;
       uint32_t h = (uint32_t)(w >> 32);
-      if (i < 10) h = special32[i];
-      else if (w & 1) memcpy(&h, &moderate, 4);
+      if (i < 10)
+        h = special32[i];
+      else if (w & 1)
+        memcpy(&h, &moderate, 4);
       memcpy(x + 4 * i, &h, 4);
     } else {
       uint16_t h = (uint16_t)(w >> 48);

@@ -13,9 +13,12 @@ static void print_digest(const char *what, const char *format, const char *set, 
     uint64_t v = 0;
     uint16_t h;
     uint32_t w;
-    if (size == 2) memcpy(&h, p, 2), v = h;
-    else if (size == 4) memcpy(&w, p, 4), v = w;
-    else memcpy(&v, p, 8);
+    if (size == 2)
+      memcpy(&h, p, 2), v = h;
+    else if (size == 4)
+      memcpy(&w, p, 4), v = w;
+    else
+      memcpy(&v, p, 8);
     unsigned char out[8];
     for (int k = 0; k < size; k++) out[k] = (unsigned char)(v >> (8 * k));
     sha256_feed(&s, out, (size_t)size);
@@ -99,8 +102,10 @@ static void reductions(int64_t shrink) {
       char set[64];
       float *c32 = allocate(rows * cols * 4);
       double *c64 = allocate(rows * cols * 8);
-      if (rm_matmul_f32(RM_ROW_MAJOR, RM_NO_TRANS, RM_TRANS, rows, cols, k, x32, k, y32, k, s & 1 ? x32 : NULL, c32, cols)) exit(3);
-      if (rm_matmul_f64(RM_ROW_MAJOR, RM_TRANS, RM_NO_TRANS, rows, cols, k, x64, rows, y64, cols, s & 1 ? x64 : NULL, c64, cols))
+      if (rm_matmul_f32(RM_ROW_MAJOR, RM_NO_TRANS, RM_TRANS, rows, cols, k, x32, k, y32, k, s & 1 ? x32 : NULL, c32, cols))
+        exit(3);
+      if (rm_matmul_f64(RM_ROW_MAJOR, RM_TRANS, RM_NO_TRANS, rows, cols, k, x64, rows, y64, cols, s & 1 ? x64 : NULL, c64,
+                        cols))
         exit(3);
       snprintf(set, sizeof set, "%s.%dx%dx%d", kinds[kind].set, (int)rows, (int)cols, (int)k);
       print_digest("matmul", "f32", set, c32, rows * cols, 4);

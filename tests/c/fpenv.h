@@ -14,9 +14,8 @@ static const struct {
   const char *name;
   uint32_t control;
 } modes[] = {
-    {"default", 0x1f80},    {"ftz", 0x9f80},       {"daz", 0x1fc0},         {"ftz+daz", 0x9fc0},
-    {"down", 0x3f80},       {"up", 0x5f80},        {"toward zero", 0x7f80}, {"up+ftz+daz", 0xdfc0},
-    {"traps", 0x0000},      {"down+traps", 0x2000},
+    {"default", 0x1f80}, {"ftz", 0x9f80},         {"daz", 0x1fc0},        {"ftz+daz", 0x9fc0}, {"down", 0x3f80},
+    {"up", 0x5f80},      {"toward zero", 0x7f80}, {"up+ftz+daz", 0xdfc0}, {"traps", 0x0000},   {"down+traps", 0x2000},
 };
 #elif defined(__aarch64__)
 static inline uint32_t control_get(void) {
@@ -30,8 +29,8 @@ static const struct {
   const char *name;
   uint32_t control;
 } modes[] = {
-    {"default", 0},        {"fz", 1u << 24},      {"fz+fz16", 1u << 24 | 1u << 19}, {"dn", 1u << 25},
-    {"up", 1u << 22},      {"down", 2u << 22},    {"toward zero", 3u << 22},        {"up+fz+dn", 1u << 22 | 3u << 24},
+    {"default", 0},   {"fz", 1u << 24},   {"fz+fz16", 1u << 24 | 1u << 19}, {"dn", 1u << 25},
+    {"up", 1u << 22}, {"down", 2u << 22}, {"toward zero", 3u << 22},        {"up+fz+dn", 1u << 22 | 3u << 24},
 };
 #else
 #error "the tests do not know this architecture's floating-point environment"

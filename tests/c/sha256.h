@@ -32,7 +32,8 @@ static inline void sha256_block_(struct sha256 *s) {
            (rotr_(w[i - 2], 17) ^ rotr_(w[i - 2], 19) ^ (w[i - 2] >> 10));
   memcpy(v, s->h, sizeof v);
   for (int i = 0; i < 64; i++) {
-    uint32_t t1 = v[7] + (rotr_(v[4], 6) ^ rotr_(v[4], 11) ^ rotr_(v[4], 25)) + ((v[4] & v[5]) ^ (~v[4] & v[6])) + k[i] + w[i];
+    uint32_t t1 =
+        v[7] + (rotr_(v[4], 6) ^ rotr_(v[4], 11) ^ rotr_(v[4], 25)) + ((v[4] & v[5]) ^ (~v[4] & v[6])) + k[i] + w[i];
     uint32_t t2 = (rotr_(v[0], 2) ^ rotr_(v[0], 13) ^ rotr_(v[0], 22)) + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
     memmove(v + 1, v, 7 * sizeof *v);
     v[4] += t1;
@@ -42,7 +43,8 @@ static inline void sha256_block_(struct sha256 *s) {
 }
 
 static inline void sha256_begin(struct sha256 *s) {
-  static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   memcpy(s->h, start, sizeof start);
   s->length = 0;
 }

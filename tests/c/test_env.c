@@ -69,22 +69,22 @@ static void reductions(void) {
 }
 
 /* Both ways into a function, on eight copies of x so that vector code is entered; only `due` of the decided flags may rise. */
-#define FLAGS(f, fmt, type, x, due)                                                        \
-  do {                                                                                     \
-    type in_[9], out_[9];                                                                  \
-    for (int i_ = 0; i_ < 9; i_++) in_[i_] = (x);                                          \
-    feclearexcept(FE_ALL_EXCEPT);                                                          \
-    rm_v##f##_##fmt(9, in_, sizeof(type), out_, sizeof(type));                             \
-    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_v" #f "_" #fmt "(" #x ")");              \
-    feclearexcept(FE_ALL_EXCEPT);                                                          \
-    out_[0] = rm_##f##_##fmt(in_[0]);                                                      \
-    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_" #f "_" #fmt "(" #x ")");               \
-    (void)out_;                                                                            \
+#define FLAGS(f, fmt, type, x, due)                                                                                          \
+  do {                                                                                                                       \
+    type in_[9], out_[9];                                                                                                    \
+    for (int i_ = 0; i_ < 9; i_++) in_[i_] = (x);                                                                            \
+    feclearexcept(FE_ALL_EXCEPT);                                                                                            \
+    rm_v##f##_##fmt(9, in_, sizeof(type), out_, sizeof(type));                                                               \
+    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_v" #f "_" #fmt "(" #x ")");                                                \
+    feclearexcept(FE_ALL_EXCEPT);                                                                                            \
+    out_[0] = rm_##f##_##fmt(in_[0]);                                                                                        \
+    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_" #f "_" #fmt "(" #x ")");                                                 \
+    (void)out_;                                                                                                              \
   } while (0)
-#define FLAGS_FLOAT(f, x, due)          \
-  do {                                  \
-    FLAGS(f, f32, float, (float)(x), due); \
-    FLAGS(f, f64, double, x, due);      \
+#define FLAGS_FLOAT(f, x, due)                                                                                               \
+  do {                                                                                                                       \
+    FLAGS(f, f32, float, (float)(x), due);                                                                                   \
+    FLAGS(f, f64, double, x, due);                                                                                           \
   } while (0)
 
 static void flags(void) {
@@ -112,11 +112,11 @@ static void flags(void) {
   FLAGS_FLOAT(erf, -inf, 0);
   FLAGS_FLOAT(erf, nan, 0);
   FLAGS(exp, f16, rm_f16, 0x4d00, FE_OVERFLOW); /* 20 */
-  FLAGS(exp, f16, rm_f16, 0x4900, 0);           /* 10 */
+  FLAGS(exp, f16, rm_f16, 0x4900, 0); /* 10 */
   FLAGS(exp, bf16, rm_bf16, 0x42b2, FE_OVERFLOW); /* 89 */
   FLAGS(log, f16, rm_f16, 0x8000, FE_DIVBYZERO);
   FLAGS(log, bf16, rm_bf16, 0xbf80, FE_INVALID);
-  FLAGS(log, f16, rm_f16, 0x7e01, 0);    /* a quiet NaN */
+  FLAGS(log, f16, rm_f16, 0x7e01, 0); /* a quiet NaN */
   FLAGS(log, f16, rm_f16, 0x7d00, FE_INVALID); /* signalling ones */
   FLAGS(erf, bf16, rm_bf16, 0x7f81, FE_INVALID);
 

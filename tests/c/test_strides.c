@@ -21,8 +21,8 @@ static void one_case(const struct entry *e, int64_t n, int step_x, int step_y, i
     memset(py + i * sy, 0xa5, (size_t)size); /* what is left must be untouched */
   }
   char detail[96];
-  snprintf(detail, sizeof detail, "%s_%s n=%d steps %d %d shift %d: %d wrong", e->name, e->format, (int)n, step_x, step_y, shift,
-           wrong);
+  snprintf(detail, sizeof detail, "%s_%s n=%d steps %d %d shift %d: %d wrong", e->name, e->format, (int)n, step_x, step_y,
+           shift, wrong);
   CHECK_FOR(wrong == 0, detail);
   CHECK_FOR(memcmp(y, before, sizeof y) == 0, detail);
 }
@@ -115,8 +115,8 @@ static void matmul_views(void) {
     for (int k = 0; k < K; k++)
       for (int j = 0; j < N; j++) memcpy(pb + k * row_b + j * col_b, &b[k * N + j], 4);
     memset(room_c, 0x5a, sizeof room_c);
-    CHECK(rm_matmul_strided_f32(M, N, K, (const float *)(void *)pa, row_a, col_a, (const float *)(void *)pb, row_b, col_b, NULL,
-                                0, (float *)(void *)pc, row_c, col_c) == RM_OK);
+    CHECK(rm_matmul_strided_f32(M, N, K, (const float *)(void *)pa, row_a, col_a, (const float *)(void *)pb, row_b, col_b,
+                                NULL, 0, (float *)(void *)pc, row_c, col_c) == RM_OK);
     int wrong = 0;
     for (int i = 0; i < M; i++)
       for (int j = 0; j < N; j++) {

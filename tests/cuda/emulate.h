@@ -1,5 +1,5 @@
-/* A device on the host, for tests where there is no GPU: the launchers of src/cuda compile as C++, and their threads run one after
- * the other, each as a fiber that stops at __syncthreads(). Slow, and enough to compare bits. */
+/* A device on the host, for tests where there is no GPU: the launchers of src/cuda compile as C++, and their threads run one
+ * after the other, each as a fiber that stops at __syncthreads(). Slow, and enough to compare bits. */
 #ifndef RM_TESTS_EMULATE_H
 #define RM_TESTS_EMULATE_H
 
@@ -92,7 +92,7 @@ template <class F> void emulate_launch(unsigned grid, unsigned block, F body) {
   }
 }
 
-#define RM_LAUNCH(kernel, grid, block, stream, ...) \
+#define RM_LAUNCH(kernel, grid, block, stream, ...)                                                                          \
   ((void)(stream), emulate_launch((unsigned)(grid), (unsigned)(block), [&] { (kernel)(__VA_ARGS__); }))
 
 #endif

@@ -29,10 +29,12 @@ def golden(program: pathlib.Path) -> tuple[int, int]:
         bits = golden_sets.inputs(fmt)
         for name, entry in golden_sets.load(fmt).items():
             start = time.perf_counter()
-            out = subprocess.run([program, "apply", name, fmt], input=bits.tobytes(), stdout=subprocess.PIPE, check=True).stdout
+            command = [program, "apply", name, fmt]
+            out = subprocess.run(command, input=bits.tobytes(), stdout=subprocess.PIPE, check=True).stdout
             ok = hashlib.sha256(out).hexdigest() == entry.get("strided", entry)["sha256"]
             right, wrong = right + ok, wrong + (not ok)
-            print(f"{name}_{fmt}: {bits.size} inputs, golden digest {'right' if ok else 'WRONG'}, {time.perf_counter() - start:.1f} s")
+            verdict = "right" if ok else "WRONG"
+            print(f"{name}_{fmt}: {bits.size} inputs, golden digest {verdict}, {time.perf_counter() - start:.1f} s")
     return right, wrong
 
 
@@ -40,7 +42,8 @@ def main():
     for name in ("nvcc", "nvidia-smi", "cmake"):
         if native.tool(name) is None:
             stop(f"{name} is not installed")
-    gpu = subprocess.run(["nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv,noheader"], capture_output=True, text=True)
+    query = ["nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv,noheader"]
+    gpu = subprocess.run(query, capture_output=True, text=True)
     if gpu.returncode or not gpu.stdout.strip():
         stop("there is no GPU")
     print(gpu.stdout.strip())

@@ -1,5 +1,5 @@
-/* The CUDA launchers against the CPU library, bit by bit: elementwise functions over strided and misaligned arrays, sums, dot and
- * matrix products. Compiled by nvcc it runs on the GPU; with -DRM_TEST_EMULATE (emulate.h first) on the host. */
+/* The CUDA launchers against the CPU library, bit by bit: elementwise functions over strided and misaligned arrays, sums, dot
+ * and matrix products. Compiled by nvcc it runs on the GPU; with -DRM_TEST_EMULATE (emulate.h first) on the host. */
 #include <repmath/cuda.h>
 
 #include "../c/check.h"
@@ -24,14 +24,14 @@ static bool device_idle() { return cudaDeviceSynchronize() == cudaSuccess; }
 #endif
 
 typedef rm_status device_fn(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy);
-#define DEVICE_FORMAT(f, fmt, type)                                                                          \
-  static rm_status f##_##fmt##_device(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy) {       \
-    return rm_cuda_v##f##_##fmt(n, static_cast<const type *>(x), sx, static_cast<type *>(y), sy, nullptr);   \
+#define DEVICE_FORMAT(f, fmt, type)                                                                                          \
+  static rm_status f##_##fmt##_device(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy) {                       \
+    return rm_cuda_v##f##_##fmt(n, static_cast<const type *>(x), sx, static_cast<type *>(y), sy, nullptr);                   \
   }
-#define RM_FUNCTION(f, ...)        \
-  DEVICE_FORMAT(f, f16, rm_f16)    \
-  DEVICE_FORMAT(f, bf16, rm_bf16)  \
-  DEVICE_FORMAT(f, f32, float)     \
+#define RM_FUNCTION(f, ...)                                                                                                  \
+  DEVICE_FORMAT(f, f16, rm_f16)                                                                                              \
+  DEVICE_FORMAT(f, bf16, rm_bf16)                                                                                            \
+  DEVICE_FORMAT(f, f32, float)                                                                                               \
   DEVICE_FORMAT(f, f64, double)
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
@@ -50,7 +50,8 @@ static void elementwise(int which, int64_t n, int step, int shift) {
                 *expected = static_cast<unsigned char *>(malloc(bytes));
   memset(x, 0, bytes);
   if (n == 65536 && e->size == 2 && step == 1)
-    for (int i = 0; i < 65536; i++) x[shift + 2 * i] = static_cast<unsigned char>(i), x[shift + 2 * i + 1] = static_cast<unsigned char>(i >> 8);
+    for (int i = 0; i < 65536; i++)
+      x[shift + 2 * i] = static_cast<unsigned char>(i), x[shift + 2 * i + 1] = static_cast<unsigned char>(i >> 8);
   else
     fill_inputs(e, static_cast<int64_t>(bytes - 8) / e->size, x + shift, static_cast<uint64_t>(n));
   memset(expected, 0x5a, bytes);
@@ -138,7 +139,8 @@ static void matmul(int64_t m, int64_t n, int64_t k, int kind, int variant) {
   ptrdiff_t row_a = variant & 2 ? 4 : 4 * (k ? k : 1), col_a = variant & 2 ? 4 * m : 4;
   ptrdiff_t row_b = variant & 4 ? 4 : 4 * n, col_b = variant & 4 ? 4 * (k ? k : 1) : 4, row_c = 8 * n, col_c = 8;
   size_t room = static_cast<size_t>(m * k + k * n + n + 2) * 4, room_c = static_cast<size_t>(8 * m * n) + 8;
-  char *in = static_cast<char *>(malloc(room)), *c = static_cast<char *>(malloc(room_c)), *expected = static_cast<char *>(malloc(room_c));
+  char *in = static_cast<char *>(malloc(room)), *c = static_cast<char *>(malloc(room_c)),
+       *expected = static_cast<char *>(malloc(room_c));
   uint64_t state = static_cast<uint64_t>(kind + 9);
   memset(in, 0, room);
   for (int64_t i = 0; i < m * k + k * n + n; i++) {
@@ -156,8 +158,8 @@ static void matmul(int64_t m, int64_t n, int64_t k, int kind, int variant) {
   to_device(dc, expected, room_c);
   auto a = [&](char *base) { return reinterpret_cast<float *>(base + shift); };
   bool biased = variant & 1;
-  CHECK(rm_matmul_strided_f32(m, n, k, a(in), row_a, col_a, a(in) + m * k, row_b, col_b, biased ? a(in) + m * k + k * n : nullptr, 4,
-                              a(expected), row_c, col_c) == RM_OK);
+  CHECK(rm_matmul_strided_f32(m, n, k, a(in), row_a, col_a, a(in) + m * k, row_b, col_b,
+                              biased ? a(in) + m * k + k * n : nullptr, 4, a(expected), row_c, col_c) == RM_OK);
   CHECK(rm_cuda_matmul_strided_f32(m, n, k, a(din), row_a, col_a, a(din) + m * k, row_b, col_b,
                                    biased ? a(din) + m * k + k * n : nullptr, 4, a(dc), row_c, col_c, nullptr) == RM_OK);
   to_host(c, dc, room_c);
@@ -182,7 +184,8 @@ static void arguments() {
   CHECK(rm_cuda_sum_f32(3, nullptr, 4, &x, nullptr) == RM_STATUS(RM_ERR_NULL, 2));
   CHECK(rm_cuda_sum_f32(3, &x, 4, nullptr, nullptr) == RM_STATUS(RM_ERR_NULL, 4));
   CHECK(rm_cuda_dot_f32(-3, &x, 4, &x, 4, &x, nullptr) == RM_STATUS(RM_ERR_SIZE, 1));
-  CHECK(rm_status_code(rm_cuda_matmul_strided_f32(-1, 1, 1, &x, 4, 4, &x, 4, 4, nullptr, 0, &x, 4, 4, nullptr)) == RM_ERR_SIZE);
+  CHECK(rm_status_code(rm_cuda_matmul_strided_f32(-1, 1, 1, &x, 4, 4, &x, 4, 4, nullptr, 0, &x, 4, 4, nullptr)) ==
+        RM_ERR_SIZE);
   CHECK(rm_cuda_matmul_strided_f32(0, 1, 1, nullptr, 4, 4, nullptr, 4, 4, nullptr, 0, nullptr, 4, 4, nullptr) == RM_OK);
 }
 
@@ -226,7 +229,8 @@ int main(int argc, char **argv) {
     reductions(1000, kind, 2);
     static const int64_t shapes[][3] = {{1, 1, 1}, {3, 5, 0}, {64, 64, 16}, {65, 70, 33}, {20, 9, 700}};
     for (int s = 0; s < 5; s++)
-      for (int variant = 0; variant < 16; variant += s == 3 ? 1 : 5) matmul(shapes[s][0], shapes[s][1], shapes[s][2], kind, variant);
+      for (int variant = 0; variant < 16; variant += s == 3 ? 1 : 5)
+        matmul(shapes[s][0], shapes[s][1], shapes[s][2], kind, variant);
     if (scale > 1) matmul(500, 700, 900, kind, 0);
   }
   return finish();
