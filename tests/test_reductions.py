@@ -104,6 +104,19 @@ def test_matmul_many_blocks(lib, rng, fmt):
     assert np.array_equal(unsigned(c[np.ix_(rows, cols)], fmt), want)
 
 
+@KINDS
+@pytest.mark.parametrize("k", [40, 300])
+def test_matmul_blocks_full_of_open_elements(lib, rng, kind, k):
+    """Blocks of f32 beyond the size from which the double-double engine takes over where the plain one decides too little."""
+    a, b = operands(rng, kind, "f32", 67, 70, k)
+    lib.stats()
+    check(lib, "f32", a, b, (data.gaussian(rng, np.float32, 1, 70)[0] * 2.0**-60).astype(np.float32))
+    check(lib, "f32", a, b)
+    fast, double_double, accumulator = lib.stats()
+    assert fast + double_double + accumulator == 2 * 67 * 70
+    assert kind != "cancelling" or double_double > 67 * 70
+
+
 @FMT
 @pytest.mark.parametrize("kind", ["gaussian", "cancelling", "spread"])
 def test_matmul_permuted_terms(lib, rng, fmt, kind):

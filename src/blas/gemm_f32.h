@@ -41,9 +41,13 @@ static rm_layout_f32 rm_layout_of_f32(int64_t rows, int64_t cols, int64_t k, cha
   return w;
 }
 
+/* Where more than one in RM_FLOOD elements of a block stays open, the double-double engine, which computes all of it, is faster
+ * than single dot products. Small blocks, whose workspace should stay small, never go there. */
+enum { RM_FLOOD = 16, RM_FLOOD_LEAST = 4096 };
+
 static size_t rm_work_f32(int64_t rows, int64_t cols, int64_t k) {
   size_t plain = rm_layout_of_f32(rows, cols, k, 0).bytes, flooded = rm_work_dd(rows, cols, k);
-  return plain > flooded ? plain : flooded;
+  return plain > flooded || rows * cols < RM_FLOOD_LEAST ? plain : flooded;
 }
 
 /* From sums of squares to bounds, once all of k is packed. */
@@ -95,9 +99,6 @@ static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, in
   return left;
 }
 
-/* Beyond this part of a block the double-double engine, which computes all of it, is faster than single dot products. */
-enum { RM_FLOOD = 16 };
-
 static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, int64_t open,
                                      void *work, rm_tiers *tiers) {
   __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_line));
@@ -105,7 +106,8 @@ static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_pro
   rm_resolver r = {p, block, w->rows, w->cols, open >= block->rows + block->cols, tiers, 0};
   if (r.many) {
     open = rm_resolve_flagged_f32(w, &r, 1);
-    if (open > block->rows * block->cols / RM_FLOOD) {
+    int64_t elements = block->rows * block->cols;
+    if (elements >= RM_FLOOD_LEAST && open > elements / RM_FLOOD) {
       rm_tiers all = {0, 0, 0};
       uint32_t flags = rm_block_dd_f32(p, block, work, &all); /* overwrites the workspace */
       int64_t last = all.accumulator < open ? all.accumulator : open; /* infinite elements, settled above, may be among them */
