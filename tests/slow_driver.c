@@ -12,7 +12,7 @@ void rm_test_slow(int function, int format, int rule, int64_t n, const double *x
 /* hi + lo within err, for the rounding step of the middle tier. */
 uint64_t rm_test_round_dd(double hi, double lo, double err, int format, int rule, uint32_t *flags, int *undecided);
 uint64_t rm_test_round_dd(double hi, double lo, double err, int format, int rule, uint32_t *flags, int *undecided) {
-  return rm_round_dd(hi, lo, err, format, rule, flags, undecided);
+  return rm_round_dd(hi, lo, err, 0, format, rule, flags, undecided);
 }
 
 /* (-1)^negative (high 2^64 + low) 2^e, within err units of 2^e. */

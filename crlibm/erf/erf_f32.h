@@ -2,7 +2,7 @@
  *
  * |x|, cut to 4.1, = c_j + t with c_j = j 17/64 the nearest multiple, |t| <= 17/128 (1 + 2^-40), exactly: |x| lies within a
  * factor of two of c_j, or j = 0. erf |x| = p_j(t), degree 9, all coefficients by table; p_0 has no constant term. Beyond 4.1
- * 1 - erf x < 2^-26, and below 2^-27.6 at 4.1: every f32 or 16-bit result is +-1.
+ * 1 - erf x < 2^-27.1: every f32 or 16-bit result is +-1.
  *
  * Relative error: p_j 2^-45.15 absolutely, over erf x >= 0.149 for j > 0: 2^-42.4; p_0 2^-47.33 |t|. Horner's and Estrin's
  * roundings, at most 6 of parts below 1.2 erf x ... : 2^-49. Sum below 2^-42 = RM_ERF_F32_ERR. */

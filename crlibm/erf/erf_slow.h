@@ -20,7 +20,7 @@ RM_COLD uint64_t rm_erf_slow(double x, int format, int rule, uint32_t *flags) {
     double hi, lo, err;
     int undecided;
     rm_erf_dd(size, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, format, rule, flags, &undecided);
+    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, rule, flags, &undecided);
     if (!undecided) return bits;
   }
 #endif

@@ -6,10 +6,10 @@
  *   constant  |k| |RN(ln2/16) - ln2/16| <= 2031 2^-58                      < 2^-47.01
  *   product   without FMA k C is rounded, |k C| < 128                     <= 2^-47      (0 with FMA)
  *   r         the subtraction cancels: exact when it follows a rounded product, else below 2^-58
- *   P         2^-41.13 |r| (rm_exp_p32), |r| < 2^-5.52                     < 2^-46.65
+ *   P         2^-41.13 |r| e^-r (rm_exp_p32), |r| < 2^-5.52                < 2^-46.61
  *   the rest  table, Estrin steps (times |r|), final operation             < 2^-51
  * k is RN of x 16/ln2 computed within 2^-41, so |r| stays in the interval of P. An error d in r changes e^x by less than
- * d (1 + 2^-40). Sum: 2^-47.01 + 2^-47 + 2^-46.65 + 2^-51 < 2^-45.2 < RM_EXP_F32_ERR. */
+ * d (1 + 2^-40). Sum: 2^-47.01 + 2^-47 + 2^-46.61 + 2^-51 < 2^-45.2 < RM_EXP_F32_ERR. */
 #ifndef RM_EXP_F32_H
 #define RM_EXP_F32_H
 

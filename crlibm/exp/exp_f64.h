@@ -8,11 +8,14 @@
  *   b = k LO           |b| < 2^-29: rounding 2^-82, constant k 2^-97
  *   rh + rl = a - b    Fast2Sum, off by less than 2^-80 when |a| < |b|
  *   rh^2/2             exact in two parts
- *   r^3 Q              below 2^-19.1: three roundings 2^-70.5, Q 2^-55.58-16.56 = 2^-72.1
+ *   r^3 Q              below 2^-19.1: five roundings, half a last place of each partial result: 3.4u|t| at the ends of the
+ *                      interval, u = 2^-53: 2^-70.4; Q 2^-55.58-16.56 = 2^-72.1
  *   rl (1 + rh)        |rl| <= 2^-59; rl rh^2/2 left out: 2^-71
- *   sums               c below 2^-19: two roundings 2^-71; Fast2Sums exact or off by less than 2^-80
- * Sum below 2^-69.3. The product with T (1 + tl) adds T's second part (tl to 2^-107), roundings of terms below 2^-53: 2^-105,
- * and the final sums' roundings of low parts below 2^-52: 2^-104, as long as nothing underflows or overflows: |x| <= 670 (rm_exp_special). Relative error below 2^-69 = RM_EXP_F64_ERR. */
+ *   sums               c below 2^-19: two roundings 2^-72.4; Fast2Sums exact or off by less than 2^-80
+ * Sum, times e^-r <= 1.022, below 2^-69.3 (a grid of 400,000 r, half last places added up: 2^-69.32). The product with T (1 + tl)
+ * adds T's second part (tl to 2^-107), roundings of terms below 2^-53: 2^-105, and the final sums' roundings of low parts below
+ * 2^-52: 2^-104, as long as nothing underflows or overflows: |x| <= 670 (rm_exp_special), or any |x| <= 750 before the scaling by
+ * 2^k. Relative error below 2^-69 = RM_EXP_F64_ERR. */
 #ifndef RM_EXP_F64_H
 #define RM_EXP_F64_H
 
@@ -22,8 +25,8 @@
 
 /* The reduction and e^r - 1 = eh + el with |el| <= ulp(eh); k is in the low bits of *k. For functions that need e^r - 1 with a
  * small relative error, *t = r^3 Q: in the table above every term but the first two lines is at most a multiple of |t|,
- * together 12u|t|, u = 2^-53 (3u for the roundings of t, 0.2u for Q, 3u for rl rh^2/2 since |rl| <= u|rh|, 2u for c), and those
- * two are below 2^-80 when k != 0, zero when k = 0. */
+ * together 10.3u|t| <= 12u|t| (5.1u for the roundings of t, 1.1u for Q since Q >= 0.161, 3.1u for rl rh^2/2 since |rl| <= u|rh|,
+ * 1u for c), and those two are below 2^-80 when k != 0, zero when k = 0. */
 RM_FN void rm_exp_reduced_dd(vf64 x, vi64 *k, vf64 *eh, vf64 *el, vf64 *t) {
   const vf64 magic = vf64_set1(0x1.8p52);
   vf64 z = vf64_mad(x, vf64_set1(RM_EXP_INV_STEP), magic);
@@ -47,18 +50,29 @@ RM_FN void rm_exp_reduced_dd(vf64 x, vi64 *k, vf64 *eh, vf64 *el, vf64 *t) {
   *el = vf64_add(vf64_sub(vh, vf64_sub(*eh, rh)), vl);
 }
 
-/* hi + lo = e^x within err, |lo| <= 2^-51 |hi|. */
-RM_FN void rm_exp_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
-  vi64 k;
-  vf64 eh, el, cubic;
-  rm_exp_reduced_dd(x, &k, &eh, &el, &cubic);
-  vf64 t = rm_exp_scale(k), tl = vf64_lookup16(rm_exp_t_lo, k);
+/* t (1 + tl) (1 + eh + el) = hi + lo within err, t a power of two times a table entry, |lo| <= 2^-51 |hi|. */
+RM_FN void rm_exp_product_dd(vf64 t, vf64 tl, vf64 eh, vf64 el, vf64 *hi, vf64 *lo, vf64 *err) {
   el = vf64_mad(tl, eh, vf64_add(el, tl));
   const vf64 one = vf64_set1(1.0);
   vf64 u = vf64_add(one, eh), ul = vf64_add(vf64_sub(eh, vf64_sub(u, one)), el);
   *hi = vf64_mul(t, u);
   *lo = vf64_mad(t, ul, vf64_mul_err(t, u, *hi));
   *err = vf64_mul(*hi, vf64_set1(RM_EXP_F64_ERR));
+}
+
+/* hi + lo = e^x within err, for |x| <= 670. */
+RM_FN void rm_exp_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
+  vi64 k;
+  vf64 eh, el, cubic;
+  rm_exp_reduced_dd(x, &k, &eh, &el, &cubic);
+  rm_exp_product_dd(rm_exp_scale(k), vf64_lookup16(rm_exp_t_lo, k), eh, el, hi, lo, err);
+}
+
+/* (hi + lo) 2^floor(k/16) = e^x, hi + lo within err, k in the low bits of *k; for |x| <= 750. */
+RM_FN void rm_exp_dd_unscaled(vf64 x, vi64 *k, vf64 *hi, vf64 *lo, vf64 *err) {
+  vf64 eh, el, cubic;
+  rm_exp_reduced_dd(x, k, &eh, &el, &cubic);
+  rm_exp_product_dd(rm_exp_scale(vi64_and(*k, vi64_set1(15))), vf64_lookup16(rm_exp_t_lo, *k), eh, el, hi, lo, err);
 }
 
 #endif

@@ -47,7 +47,6 @@ def main():
     out.append(f"#define RM_EXP_INV_STEP {hexa(1 / step)} /* RN(16/ln2) */")
     out.append(f"#define RM_EXP_STEP {hexa(step)} /* RN(ln2/16) */")
     high = mp.floor(step * mpf(2) ** 42) / mpf(2) ** 42
-    mid = mp.floor((step - high) * mpf(2) ** 82) / mpf(2) ** 82
     out.append(f"#define RM_EXP_STEP_HI {hexa(high)} /* ln2/16 cut to a multiple of 2^-42: k times it is exact, |k| < 2^15 */")
     out.append(f"#define RM_EXP_STEP_LO {hexa(step - high)} /* RN(ln2/16 - RM_EXP_STEP_HI) */")
     write(__file__, "exp_tables.h", "RM_EXP_TABLES_H", "\n".join(out) + "\n")

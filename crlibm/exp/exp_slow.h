@@ -19,14 +19,14 @@ RM_COLD uint64_t rm_exp_slow(double x, int format, int rule, uint32_t *flags) {
   if (size < 0x1p-54)
     return rm_round_exact(0, ((rm_u128)1 << 60) + (x > 0.0 ? (rm_u128)1 : (rm_u128)0 - 1), -60, format, rule, flags);
 
-#if !defined(RM_CFG_NO_DD)
-  if (!rm_exp_special(x, RM_F64)) { /* double-double; a control build leaves it out */
-    double hi, lo, err;
-    int undecided;
-    rm_exp_dd(x, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(hi, lo, err, format, rule, flags, &undecided);
-    if (!undecided) return bits;
-  }
+#if !defined(RM_CFG_NO_DD) /* double-double; a control build leaves it out */
+  vi64 k;
+  double hi, lo, err;
+  int undecided;
+  rm_exp_dd_unscaled(x, &k, &hi, &lo, &err);
+  /* k is below 2^15 in magnitude: its low 16 bits are all of it. */
+  const uint64_t bits = rm_round_dd(hi, lo, err, (int16_t)k >> 4, format, rule, flags, &undecided);
+  if (!undecided) return bits;
 #endif
   return rm_exp_wide_round(x, format, rule, flags);
 }

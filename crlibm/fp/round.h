@@ -124,7 +124,7 @@ RM_LONG uint64_t rm_round_bits(int negative, rm_u128 m, int64_t e, rm_u128 err, 
 }
 
 /* A number a hair (but not at all) above or below 1 resp. |x| in magnitude: nearer to it than the next boundary of any
- * format, that is by less than 2^-55 |x|. Below x the next boundary is a quarter of an ulp away when x is a power of two,
+ * format, that is by less than 2^-54 |x|. Below x the next boundary is a quarter of an ulp away when x is a power of two,
  * and an ulp of binary64 is at least 2^-53 |x|. x is a number of the format, finite and not 0. */
 RM_FN uint64_t rm_round_beside(double x, int above, int format, int rule, uint32_t *flags) {
   int e;
@@ -132,8 +132,8 @@ RM_FN uint64_t rm_round_beside(double x, int above, int format, int rule, uint32
   return rm_round_exact((int)(rm_bits64(x) >> 63), above ? m + 1 : m - 1, e - 60, format, rule, flags);
 }
 
-/* hi + lo, known closer than |err|. hi is not 0, |lo| and |err| are at most 2^-9 |hi|, all are finite. */
-RM_LONG uint64_t rm_round_dd(double hi, double lo, double err, int format, int rule, uint32_t *flags, int *undecided) {
+/* (hi + lo) 2^k, hi + lo known closer than |err|. hi is not 0, |lo| and |err| are at most 2^-9 |hi|, all are finite. */
+RM_LONG uint64_t rm_round_dd(double hi, double lo, double err, int k, int format, int rule, uint32_t *flags, int *undecided) {
   int e, el;
   const int negative = (int)(rm_bits64(hi) >> 63);
   /* Units of 2^e: hi is in [2^123, 2^124) of them; lo and err are below 2^116, their least bits at 2^62 or lower. */
@@ -151,7 +151,7 @@ RM_LONG uint64_t rm_round_dd(double hi, double lo, double err, int format, int r
     const int s = el - e;
     margin += s >= 0 ? (rm_u128)me << s : (s > -64 ? me >> -s : 0) + 1;
   }
-  return rm_round_bits(negative, m, e, margin, format, rule, flags, undecided);
+  return rm_round_bits(negative, m, e + k, margin, format, rule, flags, undecided);
 }
 
 #endif

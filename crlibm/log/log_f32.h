@@ -7,7 +7,8 @@
  *   P         2^-37.98 r^2. When k = 0 and c_j = 1: relative to r(1 - 2^-5), below 2^-42.9. Otherwise |log x| >= 2^-6
  *             (x is at least 1/64 from 1): 2^-37.98 2^-10 2^6 < 2^-41.9
  *   constants |k| 2^-54 + 2^-54 for ln2 and log c_j, roundings of w, w + r and the final sum: each below 2^-52 |log x| 2^3
- * Sum below 2^-41.8 < RM_LOG_F32_ERR. */
+ * Sum below 2^-41.8 by these estimates; the largest over the 16 intervals, taken one by one, is 2^-42.9 (j = 9, r = 2^-5).
+ * RM_LOG_F32_ERR uses the former. */
 #ifndef RM_LOG_F32_H
 #define RM_LOG_F32_H
 

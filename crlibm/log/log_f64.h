@@ -1,15 +1,16 @@
 /* log in double-double, for f64 and as the second step of every format.
  *
- * The reduction of log_f32.h; m c_j - 1 = rh + rl, |rh| <= 2^-5 (1 + 2^-40), |rl| <= 2^-53 |rh|:
+ * The reduction of log_f32.h; m c_j - 1 = rh + rl, |rh| <= 2^-5, |rl| <= 2^-53 |rh|:
  * log x = (k LN2_HI + L_HI) + rh - rh^2/2 + t + low terms, t = rh^3 Q(rh). With u = 2^-53:
  *   k LN2_HI + L_HI     exact: multiples of 2^-42 below 2^10
  *   m c_j               exact in two parts; rh + rl by Fast2Sum: |m c_j - 1| is zero or above the product's error
  *   w + rh, - rh^2/2    Fast2Sums: w = 0 or |w| >= |rh|; |w + rh| >= rh^2/2
- *   t                   three roundings 3u|t|; Q: 2^-55.56 |rh|^3 <= 0.6u|t| (Q >= 0.32)
- *   rl (1 - rh)         rl rh^2 left out: below 3.2u|t|
- *   sums of low parts   their roundings: 2u|t| + 2^-105 (the other low parts are below 2^-52 |log x|)
+ *   t                   six roundings: 5.1u|t| (half last places on a grid; 6.1u at most); Q: 2^-55.56 |rh|^3 <= 0.6u|t| (Q >= 0.32)
+ *   rl (1 - rh)         rl rh^2 left out: below 3.1u|t|
+ *   sums of low parts   the last one rounds by 1u|t|; the others, of parts below 2^-34, by 2^-86 |log x|
  *   constants           |k| 2^-98 + 2^-97; k LN2_LO rounded: 2^-87, only when k != 0, |log x| > 0.34
- * Sum below 9u|t| + 2^-84 |log x|, and the sum lo + err of the rounding test rounds by 1.1u|t|: err = 12u|t| + 2^-80 |hi|. */
+ * Sum below 10.8u|t| + 2^-84 |log x| (9.4u with half last places), and the sum lo + err of the rounding test rounds by 1.1u|t|:
+ * err = 12u|t| + 2^-80 |hi|. */
 #ifndef RM_LOG_F64_H
 #define RM_LOG_F64_H
 

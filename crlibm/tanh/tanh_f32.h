@@ -3,10 +3,10 @@
  * tanh |x| = E / (E + 2), E = e^(2|x|) - 1 = s (r P(r)) + (s - 1), with k, r, P and s = 2^(k/16) >= 1 as in exp_f32.h. |x| is
  * cut to 20: beyond, 1 - |tanh x| < 2^-56 and every f32 or 16-bit result is +-1.
  *
- * Relative error of E: with k = 0 it is r P(r), off by 2^-41.13. Otherwise 2|x| >= ln2/32, E/s >= 1 - e^(-2|x|) >= 0.0214:
- *   P        2^-41.13 |r| s / E <= 2^-41.1
+ * Relative error of E: with k = 0 it is r P(r), off by 2^-41.13. Otherwise 2|x| >= ln2/32, E/s = e^r (1 - e^(-2|x|)) >= 0.0209:
+ *   P        2^-41.13 |r| s / E <= 2^-41.07
  *   r        k 2^-58 + (rounding of k C without FMA) 2^-53 2|x|: relative to 1 - e^(-2|x|) below 2^-47
- *   s, s - 1 2^-53 each, over 0.0214: 2^-46.5
+ *   s, s - 1 2^-53 each, over 0.0209: 2^-46.4
  * E/(E+2) changes by 2/(E+2) <= 1 times that; E + 2 and the quotient add 2^-52 and 2^-49. Sum below 2^-40.9 < RM_TANH_F32_ERR. */
 #ifndef RM_TANH_F32_H
 #define RM_TANH_F32_H

@@ -8,10 +8,10 @@
  * (s'/(1 + s')^2 <= 1/4 for every s' = s (1 + e) > 0). The other steps are double-double operations:
  *   s - 1      exact up to 2^53, a subtraction within the multiples of ulp(s); beyond, 1 - tanh a < 2^-51 and an error of E of
  *              2^-53 relatively changes tanh by 2^-104
- *   N = E      Fast2Sum: s - 1 is 0 or at least 0.0443 s > |s e|; low parts below 2^-51 s, s <= 47 E when k != 0: 2^-98 E
+ *   N = E      Fast2Sum: s - 1 is 0 or at least 0.0424 s > |s e|; low parts below 2^-51 s, s <= 48 E when k != 0: 2^-98 E
  *   D = E + 2  TwoSum of (2, N), low parts likewise
- *   N / D      q within 2^-49, its residual in double-double, a correction within 2^-24: 2^-73
- * Error below 7u|t| + 2^-80 + 2^-73 tanh a with tanh a > 2^-7 when k != 0. */
+ *   N / D      q within 2^-49, its residual in double-double, |lo| <= 2^-47.5 q, times the reciprocal's 2^-27: 2^-74.5
+ * Error below 7u|t| + 2^-80 + 2^-74 tanh a with tanh a > 2^-7 when k != 0. */
 #ifndef RM_TANH_F64_H
 #define RM_TANH_F64_H
 
