@@ -52,7 +52,8 @@ def rows_of_accuracy(data):
 def machine(data):
     m = data["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in m["versions"].items() if name != "repmath")
-    return f"{m['cpu']}, instruction set {m['isa']}; BLAS of NumPy: {m['blas']}; {versions}"
+    settings = "".join(f"; {name}={value}" for name, value in m["environment"].items())
+    return f"{m['cpu']}, instruction set {m['isa']}; BLAS of NumPy: {m['blas']}; {versions}{settings}"
 
 
 def tables():
