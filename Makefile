@@ -9,13 +9,14 @@ BIN = $(VENV)/bin
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
 
-.PHONY: help demo test test-exhaustive bench bench-table lint stubs clean
+.PHONY: help demo test test-exhaustive test-cuda bench bench-table lint stubs clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo             train a network with repmath and with NumPy on several instruction sets; compare the bits"
 	@echo "make test             run the tests"
 	@echo "make test-exhaustive  run every input of each 32-bit function (minutes)"
+	@echo "make test-cuda        compare a GPU's bits with the CPU's and with the golden digests (needs nvcc and a GPU)"
 	@echo "make bench            measure against NumPy, SciPy and PyTorch; results in bench/results"
 	@echo "make bench-table      write the measured tables into README.md"
 	@echo "make lint             ruff, mypy, generated files"
@@ -49,6 +50,9 @@ test: $(VENV)/test.stamp
 test-exhaustive: $(VENV)/test.stamp
 	REPMATH_EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive
 	$(BIN)/python -m repmath verify --all
+
+test-cuda: $(VENV)/test.stamp
+	$(BIN)/python tests/cuda/run.py
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/run.py

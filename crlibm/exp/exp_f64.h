@@ -11,23 +11,24 @@
  *   r^3 Q              below 2^-19.1: five roundings, half a last place of each partial result: 3.4u|t| at the ends of the
  *                      interval, u = 2^-53: 2^-70.4; Q 2^-55.58-16.56 = 2^-72.1
  *   rl (1 + rh)        |rl| <= 2^-59; rl rh^2/2 left out: 2^-71
- *   sums               c below 2^-19: two roundings 2^-72.4; Fast2Sums exact or off by less than 2^-80
- * Sum, times e^-r <= 1.022, below 2^-69.3 (a grid of 400,000 r, half last places added up: 2^-69.32). The product with T (1 + tl)
- * adds T's second part (tl to 2^-107), roundings of terms below 2^-53: 2^-105, and the final sums' roundings of low parts below
- * 2^-52: 2^-104, as long as nothing underflows or overflows: |x| <= 670 (rm_exp_special), or any |x| <= 750 before the scaling by
- * 2^k. Relative error below 2^-69 = RM_EXP_F64_ERR. */
+ *   sum c              below 2^-19: two roundings 2^-72.4
+ * Sum, times e^-r <= 1.022, below 2^-69.3 (a grid of 400,000 r, half last places added up: 2^-69.32). For e^x, the Fast2Sums of
+ * 1, rh and h are exact; tl is known to 2^-107; u tl + (c + ...), the sum with T's product error and the rounding test's lo + err
+ * round parts below 2^-18.9: 2^-71.9 each, others below 2^-52: 2^-104. Nothing underflows or overflows for |x| <= 670
+ * (rm_exp_special), or for |x| <= 750 before the scaling by 2^k. Relative error below 2^-69.3 + 3 2^-71.9 < 1.25 2^-69 =
+ * RM_EXP_F64_ERR. For e^r - 1 = eh + el, the Fast2Sums are exact or off by less than 2^-80. */
 #ifndef RM_EXP_F64_H
 #define RM_EXP_F64_H
 
 #include "exp_f32.h"
 
-#define RM_EXP_F64_ERR RM_BOUND(0x1p-69)
+#define RM_EXP_F64_ERR RM_BOUND(0x1.4p-69)
 
-/* The reduction and e^r - 1 = eh + el with |el| <= ulp(eh); k is in the low bits of *k. For functions that need e^r - 1 with a
- * small relative error, *t = r^3 Q: in the table above every term but the first two lines is at most a multiple of |t|,
+/* The reduction and e^r - 1 = rh + h + c, h = RN(rh^2/2), |c| < 2^-19; k is in the low bits of *k. For functions that need
+ * e^r - 1 with a small relative error, *t = r^3 Q: in the table above every term but the first two lines is at most a multiple of |t|,
  * together 10.3u|t| <= 12u|t| (5.1u for the roundings of t, 1.1u for Q since Q >= 0.161, 3.1u for rl rh^2/2 since |rl| <= u|rh|,
  * 1u for c), and those two are below 2^-80 when k != 0, zero when k = 0. */
-RM_FN void rm_exp_reduced_dd(vf64 x, vi64 *k, vf64 *eh, vf64 *el, vf64 *t) {
+RM_FN void rm_exp_terms_dd(vf64 x, vi64 *k, vf64 *r, vf64 *h, vf64 *c, vf64 *t) {
   const vf64 magic = vf64_set1(0x1.8p52);
   vf64 z = vf64_mad(x, vf64_set1(RM_EXP_INV_STEP), magic);
   vf64 kd = vf64_sub(z, magic);
@@ -40,21 +41,27 @@ RM_FN void rm_exp_reduced_dd(vf64 x, vi64 *k, vf64 *eh, vf64 *el, vf64 *t) {
   vf64 q23 = vf64_mad(rh, vf64_set1(rm_exp_p64[3]), vf64_set1(rm_exp_p64[2]));
   vf64 q45 = vf64_mad(rh, vf64_set1(rm_exp_p64[5]), vf64_set1(rm_exp_p64[4]));
   vf64 q = vf64_mad(s, vf64_mad(s, q45, q23), q01);
-  vf64 c = vf64_mad(rl, rh, rl);
-  c = vf64_mad(vf64_set1(0.5), se, c);
   *t = vf64_mul(vf64_mul(rh, s), q);
-  c = vf64_add(c, *t);
-  vf64 h = vf64_mul(vf64_set1(0.5), s);
+  *c = vf64_add(vf64_mad(vf64_set1(0.5), se, vf64_mad(rl, rh, rl)), *t);
+  *h = vf64_mul(vf64_set1(0.5), s);
+  *r = rh;
+}
+
+/* e^r - 1 = eh + el, |el| <= ulp(eh). */
+RM_FN void rm_exp_reduced_dd(vf64 x, vi64 *k, vf64 *eh, vf64 *el, vf64 *t) {
+  vf64 rh, h, c;
+  rm_exp_terms_dd(x, k, &rh, &h, &c, t);
   vf64 vh = vf64_add(h, c), vl = vf64_sub(c, vf64_sub(vh, h));
   *eh = vf64_add(rh, vh);
   *el = vf64_add(vf64_sub(vh, vf64_sub(*eh, rh)), vl);
 }
 
-/* t (1 + tl) (1 + eh + el) = hi + lo within err, t a power of two times a table entry, |lo| <= 2^-51 |hi|. */
-RM_FN void rm_exp_product_dd(vf64 t, vf64 tl, vf64 eh, vf64 el, vf64 *hi, vf64 *lo, vf64 *err) {
-  el = vf64_mad(tl, eh, vf64_add(el, tl));
+/* t (1 + tl) (1 + rh + h + c) = hi + lo within err, t a power of two times a table entry, |lo| <= 2^-18 |hi|. */
+RM_FN void rm_exp_product_dd(vf64 t, vf64 tl, vf64 rh, vf64 h, vf64 c, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 one = vf64_set1(1.0);
-  vf64 u = vf64_add(one, eh), ul = vf64_add(vf64_sub(eh, vf64_sub(u, one)), el);
+  vf64 v = vf64_add(one, rh), ve = vf64_sub(rh, vf64_sub(v, one));
+  vf64 u = vf64_add(v, h), ue = vf64_sub(h, vf64_sub(u, v));
+  vf64 ul = vf64_mad(tl, u, vf64_add(vf64_add(ve, ue), c));
   *hi = vf64_mul(t, u);
   *lo = vf64_mad(t, ul, vf64_mul_err(t, u, *hi));
   *err = vf64_mul(*hi, vf64_set1(RM_EXP_F64_ERR));
@@ -63,16 +70,16 @@ RM_FN void rm_exp_product_dd(vf64 t, vf64 tl, vf64 eh, vf64 el, vf64 *hi, vf64 *
 /* hi + lo = e^x within err, for |x| <= 670. */
 RM_FN void rm_exp_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vi64 k;
-  vf64 eh, el, cubic;
-  rm_exp_reduced_dd(x, &k, &eh, &el, &cubic);
-  rm_exp_product_dd(rm_exp_scale(k), vf64_lookup16(rm_exp_t_lo, k), eh, el, hi, lo, err);
+  vf64 rh, h, c, t;
+  rm_exp_terms_dd(x, &k, &rh, &h, &c, &t);
+  rm_exp_product_dd(rm_exp_scale(k), vf64_lookup16(rm_exp_t_lo, k), rh, h, c, hi, lo, err);
 }
 
 /* (hi + lo) 2^floor(k/16) = e^x, hi + lo within err, k in the low bits of *k; for |x| <= 750. */
 RM_FN void rm_exp_dd_unscaled(vf64 x, vi64 *k, vf64 *hi, vf64 *lo, vf64 *err) {
-  vf64 eh, el, cubic;
-  rm_exp_reduced_dd(x, k, &eh, &el, &cubic);
-  rm_exp_product_dd(rm_exp_scale(vi64_and(*k, vi64_set1(15))), vf64_lookup16(rm_exp_t_lo, *k), eh, el, hi, lo, err);
+  vf64 rh, h, c, t;
+  rm_exp_terms_dd(x, k, &rh, &h, &c, &t);
+  rm_exp_product_dd(rm_exp_scale(vi64_and(*k, vi64_set1(15))), vf64_lookup16(rm_exp_t_lo, *k), rh, h, c, hi, lo, err);
 }
 
 #endif

@@ -38,7 +38,9 @@ def main():
     out.append("/* RN(2^(j/16)) with j 2^48 taken from its bits, so that adding (16 k + j) 2^48 gives 2^(k + j/16). */")
     out.append(
         "RM_TABLE int64_t rm_exp_t[16] = {\n  "
-        + ",\n  ".join(", ".join(f"{bits(h) - (j << 48):#x}" for j, h in list(enumerate(hi))[i : i + 4]) for i in range(0, 16, 4))
+        + ",\n  ".join(
+            ", ".join(f"{bits(h) - (j << 48):#x}" for j, h in list(enumerate(hi))[i : i + 4]) for i in range(0, 16, 4)
+        )
         + "};\n"
     )
     out.append("/* (2^(j/16) - RN(2^(j/16))) / RN(2^(j/16)), rounded. */")
@@ -47,7 +49,9 @@ def main():
     out.append(f"#define RM_EXP_INV_STEP {hexa(1 / step)} /* RN(16/ln2) */")
     out.append(f"#define RM_EXP_STEP {hexa(step)} /* RN(ln2/16) */")
     high = mp.floor(step * mpf(2) ** 42) / mpf(2) ** 42
-    out.append(f"#define RM_EXP_STEP_HI {hexa(high)} /* ln2/16 cut to a multiple of 2^-42: k times it is exact, |k| < 2^15 */")
+    out.append(
+        f"#define RM_EXP_STEP_HI {hexa(high)} /* ln2/16 cut to a multiple of 2^-42: k times it is exact, |k| < 2^15 */"
+    )
     out.append(f"#define RM_EXP_STEP_LO {hexa(step - high)} /* RN(ln2/16 - RM_EXP_STEP_HI) */")
     write(__file__, "exp_tables.h", "RM_EXP_TABLES_H", "\n".join(out) + "\n")
 

@@ -14,6 +14,7 @@ LOW = mpf(1) / 2 + mpf(0x68) / 512  # 0.703125
 
 def interval(j):
     """The interval of significands with index j: [lo, hi)."""
+
     # bits = OFFSET + (j << 48) .. : a grid of 2^-5 below 1 and of 2^-4 above.
     def value(b):
         e = (b >> 52) - 1023
@@ -36,7 +37,6 @@ def main():
         "/* c_j, multiples of 2^-9 near 1/m over the interval of j; the largest |m c_j - 1| is " + mp.nstr(reach, 6) + ". */",
         array("rm_log_c", c),
     ]
-    taylor = [(-1) ** (i + 1) / mpf(i + 2) for i in range(60)]
     p, err = fit([(-1) ** (i + 1) / mpf(i + 2) for i in range(60)], h, 5, h**60)
     out.append(f"/* log(1+r) = r + r^2 P(r): |P(r) - ...| <= 2^{log2(err):.2f}. */")
     out.append(array("rm_log_p32", p))

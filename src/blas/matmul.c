@@ -15,8 +15,9 @@
  * workspace (under 8 MiB) is all the memory a thread needs. */
 enum { BLOCK_ROWS = 512, BLOCK_COLS = 528, STACK_WORK = 24576 };
 
-/* Work below this many products is not worth a second thread. */
-#define PRODUCTS_PER_THREAD (INT64_C(1) << 18)
+/* Work below this many products (some 50 us) is not worth a second thread: waking one costs microseconds on an idle machine and
+ * a time slice on a busy one. */
+#define PRODUCTS_PER_THREAD (INT64_C(1) << 20)
 
 /* Cuts [0, n) into `parts` nearly equal pieces whose ends are multiples of `unit`. */
 static int64_t cut(int64_t n, int64_t parts, int64_t unit, int64_t i) {

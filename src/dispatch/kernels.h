@@ -30,7 +30,7 @@ struct rm_kernels {
 };
 
 /* The table in use: chosen at the first call from the CPU and REPMATH_ISA. NULL when REPMATH_ISA names an unknown or
- * unavailable build; rm_isa_error then says which. */
+ * unavailable build; rm_isa_status then says so. */
 const struct rm_kernels *rm_kernels_get(void);
 
 #endif
