@@ -11,6 +11,10 @@ import pathlib
 import subprocess
 import sys
 
+# Libraries measured in turns share the cores: a thread that spins after its library's call would slow the next library's.
+# GNU OpenMP's and OpenBLAS's idle threads sleep instead, for all alike.
+IDLE_THREADS_SLEEP = {"OMP_WAIT_POLICY": "passive", "OPENBLAS_THREAD_TIMEOUT": "4"}
+
 RESULTS = pathlib.Path(__file__).resolve().parent / "results"
 
 
@@ -68,6 +72,8 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer and shorter batches: to see that it runs")
     parser.add_argument("--one", action="store_true", help="only the instruction set of this environment")
     args = parser.parse_args()
+    for name, value in IDLE_THREADS_SLEEP.items():
+        os.environ.setdefault(name, value)
     measure(args.quick)
     import repmath
 

@@ -12,7 +12,8 @@ def targets(isa):
             found[f"{f} f32 {size}"] = [("NumPy", against_numpy[f])] if f in against_numpy else []
             if isa == "avx512" or f not in against_numpy:
                 found[f"{f} f32 {size}"].append(("PyTorch", 1.0))
-            found[f"{f} f64 {size}"] = [("NumPy", 1.6)] if f in against_numpy else [("PyTorch", 1.0)]
+            if isa == "avx512":
+                found[f"{f} f64 {size}"] = [("NumPy", 1.6)] if f in against_numpy else [("PyTorch", 1.0)]
     for threads in ("1 thread", "2 threads"):
         for n in (512, 1024, 2048):
             found[f"matmul f32 {n}^3, {threads}"] = [("NumPy", 1 / 0.4)]
