@@ -1,6 +1,8 @@
 """f32: special values and random inputs against MPFR, the strided golden set against its digest, on every instruction set. All
 2^32 inputs are run by tests/exhaustive/run.py."""
 
+import hashlib
+
 import elementwise_library
 import golden_sets
 import numpy as np
@@ -26,3 +28,15 @@ def test_strided_digest(function):
     assert want["stride"] == golden_sets.F32_STRIDE
     for isa, library in elementwise_library.libraries().items():
         assert golden_sets.sha256(library.array(function, bits, "f32")) == want["sha256"], isa
+
+
+def test_every_input_of_one_function():
+    """All 2^32 inputs of log, which leaves the most cases to the slow path, on the best instruction set; `make test-exhaustive`
+    runs every function on each."""
+    found = elementwise_library.libraries()
+    library = next(found[isa] for isa in ("avx512", "neon", "avx2", "base") if isa in found)
+    chunk, sha = 1 << 24, hashlib.sha256()
+    for start in range(0, 1 << 32, chunk):
+        bits = np.arange(start, start + chunk, dtype=np.uint64).astype(np.uint32)
+        sha.update(library.array("log", bits, "f32").astype("<u4", copy=False))
+    assert sha.hexdigest() == golden_sets.load("f32")["log"]["sha256"]
