@@ -10,13 +10,8 @@
 /* f32 and the 16-bit formats: NaN only. A subnormal result is that of a subnormal x = n 2^-149 (2^-24 for f16), for which the
  * evaluation is RN(x c_1), c_1 = RN(2/sqrt(pi)), off by less than 2^-51 relatively; no n below 2^23 has n 2/sqrt(pi) that close
  * to a midpoint (erf_gen.py checks all of them). The 16-bit formats round twice there, through f32: for them n < 2^7 (bf16) or 2^10
- * (f16), and the nearest midpoint is 7 10^-7 away relatively, more than half a unit of f32 (2^-17 units of bf16, 2^-24 of f16).
- * f64: 0 < |x| < 2^-960, where exact products would underflow. A NaN stays a NaN, which the rounding test does not decide. */
-RM_FN vm64 rm_erf_special(vf64 x, int format) {
-  if (format != RM_F64) return vf64_unord(x, x);
-  const int64_t least = (INT64_C(1023) - 960) << 52;
-  return vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x)), vi64_set1(1)), vi64_set1(least - 1));
-}
+ * (f16), and the nearest midpoint is 7 10^-7 away relatively, more than half a unit of f32 (2^-17 units of bf16, 2^-24 of f16). */
+RM_FN vm64 rm_erf_special(vf64 x, int format) { return vf64_special_odd(x, format); }
 
 /* No special lane has a result that is known at once. */
 RM_FN vm64 rm_erf_settled(vf64 x, int format, vf64 *y) {

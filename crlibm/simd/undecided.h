@@ -32,4 +32,12 @@ RM_FN vm64 vf64_undecided_f64(vf64 hi, vf64 lo, vf64 err, vf64 *y) {
   return vf64_ne(*y, vf64_add(hi, vf64_sub(lo, err)));
 }
 
+/* The special lanes of an odd function that is like c x at 0 and saturates: NaN; for f64 (where a NaN fails the test above by
+ * itself) 0 < |x| < 2^-960, where exact products would underflow. */
+RM_FN vm64 vf64_special_odd(vf64 x, int format) {
+  if (format != RM_F64) return vf64_unord(x, x);
+  const int64_t least = (INT64_C(1023) - 960) << 52;
+  return vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x)), vi64_set1(1)), vi64_set1(least - 1));
+}
+
 #endif
