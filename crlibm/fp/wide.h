@@ -89,6 +89,14 @@ RM_LONG void rm_wide_shift_down(uint64_t *r, const uint64_t *a, int k, int n) {
     r[i] = bit ? low >> bit | high << (64 - bit) : low;
   }
 }
+/* r = a 2^k < 2^64, k >= 0, exact. */
+RM_LONG void rm_wide_shift_up(uint64_t *r, const uint64_t *a, int k, int n) {
+  const int limb = k / 64, bit = k % 64;
+  for (int i = n; i >= 0; i--) {
+    const uint64_t high = i >= limb ? a[i - limb] : 0, low = i > limb ? a[i - limb - 1] : 0;
+    r[i] = bit ? high << bit | low >> (64 - bit) : high;
+  }
+}
 /* r = 2 a < 2^64, exact. */
 RM_LONG void rm_wide_double(uint64_t *r, const uint64_t *a, int n) { rm_wide_add(r, a, a, n); }
 

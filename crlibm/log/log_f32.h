@@ -25,17 +25,33 @@ RM_FN void rm_log_reduce(vf64 x, vf64 *k, vf64 *m, vi64 *j) {
   *j = vi64_srl(t, 48);
 }
 
-RM_FN vf64 rm_log_eval(vf64 x) {
-  vf64 k, m;
-  vi64 j;
-  rm_log_reduce(x, &k, &m, &j);
-  vf64 r = vf64_mad(m, vf64_lookup16(rm_log_c, j), vf64_set1(-1.0));
-  vf64 w = vf64_mad(k, vf64_set1(RM_LOG_LN2), vf64_lookup16(rm_log_l, j));
+/* w + log(1+r), w = 0 or |w| >= 2^-6. */
+RM_FN vf64 rm_log_sum(vf64 w, vf64 r) {
   vf64 r2 = vf64_mul(r, r);
   vf64 a = vf64_mad(r, vf64_set1(rm_log_p32[1]), vf64_set1(rm_log_p32[0]));
   vf64 b = vf64_mad(r, vf64_set1(rm_log_p32[3]), vf64_set1(rm_log_p32[2]));
   vf64 c = vf64_mad(r, vf64_set1(rm_log_p32[5]), vf64_set1(rm_log_p32[4]));
   return vf64_mad(r2, vf64_mad(r2, vf64_mad(r2, c, b), a), vf64_add(w, r));
+}
+
+RM_FN vf64 rm_log_eval(vf64 x) {
+  vf64 k, m;
+  vi64 j;
+  rm_log_reduce(x, &k, &m, &j);
+  vf64 r = vf64_mad(m, vf64_lookup16(rm_log_c, j), vf64_set1(-1.0));
+  return rm_log_sum(vf64_mad(k, vf64_set1(RM_LOG_LN2), vf64_lookup16(rm_log_l, j)), r);
+}
+
+/* log(1 + u), u > -1, 1 + u < 2^1023; a relative error of u is added times |u/((1 + u) log(1 + u))|. x = RN(1 + u); where
+ * the table gives 1 (w = 0), r = u itself, so that the relative error stays as above. Elsewhere |log| >= 2^-6, and the
+ * roundings of x and r, each at most 2^-53, add 2^-46. */
+RM_FN vf64 rm_log1p_of(vf64 u) {
+  vf64 k, m;
+  vi64 j;
+  rm_log_reduce(vf64_add(u, vf64_set1(1.0)), &k, &m, &j);
+  vf64 r = vf64_mad(m, vf64_lookup16(rm_log_c, j), vf64_set1(-1.0));
+  vf64 w = vf64_mad(k, vf64_set1(RM_LOG_LN2), vf64_lookup16(rm_log_l, j));
+  return rm_log_sum(w, vf64_select(vf64_eq(w, vf64_set1(0.0)), u, r));
 }
 
 #endif

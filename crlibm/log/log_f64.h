@@ -17,17 +17,18 @@
 #include "log_f32.h"
 
 #define RM_LOG_F64_ERR_T RM_BOUND(0x1.8p-50) /* 12u, times |t| */
-#define RM_LOG_F64_ERR RM_BOUND(0x1p-80)     /* times |log x| */
+#define RM_LOG_F64_ERR RM_BOUND(0x1p-80) /* times |log x| */
 
-/* hi + lo = log x within err, for positive normal x. */
-RM_FN void rm_log_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
-  vf64 k, m;
-  vi64 j;
-  rm_log_reduce(x, &k, &m, &j);
-  vf64 c = vf64_lookup16(rm_log_c, j);
-  vf64 p = vf64_mul(m, c), pe = vf64_mul_err(m, c, p);
+/* r = p + pe - 1 = rh + rl, exactly, |rl| <= 2^-53 |rh|, for p in [0.9, 1.1] and |pe| <= 2^-50: p - 1 is a multiple of 2^-53,
+ * hence of ulp(pe), which is enough for Fast2Sum. */
+RM_FN void rm_log_residue(vf64 p, vf64 pe, vf64 *rh, vf64 *rl) {
   vf64 a = vf64_sub(p, vf64_set1(1.0));
-  vf64 rh = vf64_add(a, pe), rl = vf64_sub(pe, vf64_sub(rh, a));
+  *rh = vf64_add(a, pe);
+  *rl = vf64_sub(pe, vf64_sub(*rh, a));
+}
+
+/* hi + lo = k ln2 - log c_j + log(1+r) within err, r = rh + rl. */
+RM_FN void rm_log_sum_dd(vf64 k, vi64 j, vf64 rh, vf64 rl, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 w = vf64_mad(k, vf64_set1(RM_LOG_LN2_HI), vf64_lookup16(rm_log_l_hi, j));
   vf64 low = vf64_mad(k, vf64_set1(RM_LOG_LN2_LO), vf64_lookup16(rm_log_l_lo, j));
   vf64 s = vf64_mul(rh, rh), se = vf64_mul_err(rh, rh, s), s2 = vf64_mul(s, s);
@@ -47,6 +48,54 @@ RM_FN void rm_log_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   low = vf64_nmad(half, se, vf64_add(low, vf64_add(ge, he)));
   *lo = vf64_add(low, t);
   *err = vf64_mad(vf64_abs(t), vf64_set1(RM_LOG_F64_ERR_T), vf64_abs(vf64_mul(*hi, vf64_set1(RM_LOG_F64_ERR))));
+}
+
+/* hi + lo = log x within err, for positive normal x. */
+RM_FN void rm_log_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
+  vf64 k, m, rh, rl;
+  vi64 j;
+  rm_log_reduce(x, &k, &m, &j);
+  vf64 c = vf64_lookup16(rm_log_c, j);
+  vf64 p = vf64_mul(m, c);
+  rm_log_residue(p, vf64_mul_err(m, c, p), &rh, &rl);
+  rm_log_sum_dd(k, j, rh, rl, hi, lo, err);
+}
+
+/* The reduction of xh + xl, xh positive normal, below 2^1022 (below 2^1023 when |xl| < 2^-120 xh), |xl| <= 2^-51 xh. Around 1,
+ * where k = 0 and c_j = 1, rh + rl is exact. Elsewhere xl 2^-k c_j and its sum with the product's error round by 2^-102, which
+ * changes |log x| >= 2^-6 by 2^-96 relatively. (xl may move r beyond 2^-5, by 2^-46 of it; Q's bound stays.) */
+RM_FN void rm_log_reduce_dd(vf64 xh, vf64 xl, vf64 *k, vi64 *j, vf64 *rh, vf64 *rl) {
+  vf64 m;
+  rm_log_reduce(xh, k, &m, j);
+  vf64 c = vf64_lookup16(rm_log_c, *j);
+  vf64 p = vf64_mul(m, c), pe = vf64_mul_err(m, c, p);
+  vi64 one = vi64_set1(INT64_C(1023) << 52); /* xh 2^-k = m: their exponents differ by k */
+  vf64 scale = vf64_from_bits(vi64_add(one, vi64_sub(vf64_bits(m), vf64_bits(xh))));
+  rm_log_residue(p, vf64_mad(vf64_mul(xl, scale), c, pe), rh, rl);
+}
+
+/* hi + lo = log(xh + xl) within err, for positive normal xh < 2^1022, |xl| <= 2^-51 xh. For xh + xl near 1 the error stays small
+ * relative to the result: xh + xl - 1 is used exactly. */
+RM_FN void rm_log_dd_of(vf64 xh, vf64 xl, vf64 *hi, vf64 *lo, vf64 *err) {
+  vf64 k, rh, rl;
+  vi64 j;
+  rm_log_reduce_dd(xh, xl, &k, &j, &rh, &rl);
+  rm_log_sum_dd(k, j, rh, rl, hi, lo, err);
+}
+
+/* hi + lo = log(1 + u) within err, u = uh + ul, |ul| <= 2^-52 |uh|; uh < 2^1022 (2^1023 when ul = 0); uh >= -1/2, or ul = 0 and
+ * uh > -1; |uh| >= 2^-960 or uh = 0. Where the table gives 1 (w = 0), r = u itself; elsewhere 1 + uh = xh + xl, and xl + ul
+ * rounds by 2^-104 of xh. */
+RM_FN void rm_log1p_dd_of(vf64 uh, vf64 ul, vf64 *hi, vf64 *lo, vf64 *err) {
+  const vf64 one = vf64_set1(1.0);
+  vf64 k, rh, rl;
+  vi64 j;
+  vf64 xh = vf64_add(one, uh), b = vf64_sub(xh, one);
+  vf64 xl = vf64_add(vf64_sub(one, vf64_sub(xh, b)), vf64_sub(uh, b));
+  rm_log_reduce_dd(xh, vf64_add(xl, ul), &k, &j, &rh, &rl);
+  vf64 w = vf64_mad(k, vf64_set1(RM_LOG_LN2_HI), vf64_lookup16(rm_log_l_hi, j));
+  vm64 near = vf64_eq(w, vf64_set1(0.0));
+  rm_log_sum_dd(k, j, vf64_select(near, uh, rh), vf64_select(near, ul, rl), hi, lo, err);
 }
 
 #endif

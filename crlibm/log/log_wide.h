@@ -6,41 +6,61 @@
 #include "../fp/wide_tables.h"
 #include "log_wide_tables.h"
 
-/* The error of rm_log_wide in units (derived there). */
+/* The error of rm_log_wide in units (derived at rm_log_wide_of). */
 RM_FN uint64_t rm_log_wide_err(int n) { return 4 * (uint64_t)(n + 1) * (uint64_t)(n + 5) + 8; }
 
-/* v = |log x| for finite x > 0, within rm_log_wide_err(n) units; returns 1 when log x < 0.
+/* v = |log(A 2^e)| within *err units, A > 0 the wide number a, known within a_err units, |e| <= 2^40; returns 1 when the
+ * logarithm is negative. v may be a. Callers keep a_err below 2^54 A; should it be above 2^56 A,
+ * nothing is known: v = 0, which rm_wide_round leaves undecided.
  *
- * x = 2^E m with m in [0.707, 1.415), a/32 the nearest 32nd to m, s = (m - a/32)/(m + a/32): log x = E ln2 + log(a/32) + 2
- * atanh(s), |s| < 2^-6 / 1.40 < 2^-6.4. Where E = 0 and a = 32, that is around x = 1, the first two terms are exactly 0:
- * then only s is small, and its error stays that of one division.
+ * A 2^e = 2^E m with m in [0.707, 1.415), c/32 the nearest 32nd to m, s = (m - c/32)/(m + c/32): the result is E ln2 +
+ * log(c/32) + 2 atanh(s), |s| < 2^-6 / 1.40 < 2^-6.4. Where E = 0 and c = 32, that is around 1, the first two terms are
+ * exactly 0: then only s is small, and its error stays that of one division.
  *
- * Errors in units. s is a quotient of two integers, a unit short at most; s^2 is n+2 off at most (2 |s| < 0.03 from s). The
+ * Errors in units, m taken as exact. s is a quotient, a unit short at most; s^2 is n+2 off at most (2 |s| < 0.03 from s). The
  * powers p_k = p_(k-1) s^2 lose n+1 each and take over 2^-12.8 of what s^2 and p_(k-1) have: n+2 at most; a term p_k/(2k+1)
  * is then (n+2)/3 + 1 off, k >= 1, and a sum of at most 5 n of them (p_k falls by 2^-12.8; the rest of the series is below
  * n+4 once p_k is computed as 0) off by 5 n (n+5)/3 + n + 4 + 1. Doubled, with 1.001 for E ln2 (from n+1 fraction limbs,
- * cut) and 1 for the table: 10 n (n+5)/3 + 2 n + 13 <= 4 (n+1)(n+5) + 8. */
-RM_FN int rm_log_wide(uint64_t *v, double x, int n) {
+ * cut) and 1 for the table: 10 n (n+5)/3 + 2 n + 13 <= 4 (n+1)(n+5) + 8.
+ * m is d off, d < 2^56 units: a_err, moved with a, and when a moves down 2 more for what is cut off. The logarithm is
+ * d/0.703 < 1.5 d off. For an exact A < 1, d = 0. */
+RM_COLD int rm_log_wide_of(uint64_t *v, const uint64_t *a, int64_t e, uint64_t a_err, int n, uint64_t *err) {
   uint64_t s[RM_WIDE_LIMBS], s2[RM_WIDE_LIMBS], p[RM_WIDE_LIMBS], plus[RM_WIDE_LIMBS], minus[RM_WIDE_LIMBS];
-  uint64_t t[RM_WIDE_LIMBS + 2];
-  int e;
-  uint64_t m = rm_split_double(x, &e); /* x = m 2^e */
-  e += 53; /* m 2^-53 in [1/2, 1) */
-  if (m < UINT64_C(0x16a09e667f3bcd)) { /* 2^53/sqrt(2) */
-    m *= 2;
+  uint64_t t[RM_WIDE_LIMBS + 2], m[RM_WIDE_LIMBS];
+  const int length = rm_wide_length(a, n);
+  int up = 0, down = 0; /* to [1/2, 1), below by one more */
+  if (length == n + 1)
+    down = 64 - rm_clz64(a[n]);
+  else if (length > 0)
+    up = 64 * (n - length) + rm_clz64(a[length - 1]);
+  *err = rm_log_wide_err(n);
+  if (length == 0 || (a_err != 0 && up + 1 + 64 - rm_clz64(a_err) > 56)) {
+    rm_wide_set(v, 0, n);
+    return 0;
+  }
+  if (down > 0)
+    rm_wide_shift_down(m, a, down, n);
+  else
+    rm_wide_shift_up(m, a, up, n);
+  uint64_t d = down > 0 ? (a_err >> down) + 2 : a_err << up;
+  e += down - up;
+  if (m[n - 1] < UINT64_C(0xb504f333f9de6484)) { /* 2^64/sqrt(2) */
+    rm_wide_double(m, m, n);
+    d *= 2;
     e -= 1;
   }
-  const uint64_t a = (m + (UINT64_C(1) << 47)) >> 48, fraction = a << 48; /* 23 ... 45 */
+  *err += d + d / 2 + (d & 1);
+  const uint64_t c = (((m[n] << 32 | m[n - 1] >> 32) >> 26) + 1) >> 1; /* 23 ... 45 */
 
-  /* |s|, digit by digit: the divisor is below 2^55. */
-  const int s_negative = m < fraction;
-  uint64_t rest = s_negative ? fraction - m : m - fraction;
-  s[n] = 0;
-  for (int i = n - 1; i >= 0; i--) {
-    rm_u128 w = (rm_u128)rest << 64;
-    s[i] = (uint64_t)(w / (m + fraction));
-    rest = (uint64_t)(w % (m + fraction));
-  }
+  rm_wide_set(t, c >> 5, n);
+  t[n - 1] = c << 59;
+  const int s_negative = rm_wide_less(m, t, n);
+  if (s_negative)
+    rm_wide_sub(p, t, m, n);
+  else
+    rm_wide_sub(p, m, t, n);
+  rm_wide_add(m, m, t, n);
+  rm_wide_div(s, p, m, n);
 
   rm_wide_mul(s2, s, s, n);
   rm_wide_copy(p, s, n);
@@ -57,14 +77,23 @@ RM_FN int rm_log_wide(uint64_t *v, double x, int n) {
   uint64_t *to = e < 0 ? minus : plus;
   rm_wide_mul_small(t, rm_wide_ln2 + (RM_WIDE_TABLE_LIMBS - 2 - n), (uint64_t)(e < 0 ? -e : e), n + 1);
   rm_wide_add(to, to, t + 1, n);
-  to = a < 32 ? minus : plus;
-  rm_wide_add(to, to, rm_wide_log_32nds[a - 23] + (RM_WIDE_TABLE_LIMBS - 1 - n), n);
+  to = c < 32 ? minus : plus;
+  rm_wide_add(to, to, rm_wide_log_32nds[c - 23] + (RM_WIDE_TABLE_LIMBS - 1 - n), n);
   const int negative = rm_wide_less(plus, minus, n);
   if (negative)
     rm_wide_sub(v, minus, plus, n);
   else
     rm_wide_sub(v, plus, minus, n);
   return negative;
+}
+
+/* v = |log x| for finite x > 0, within rm_log_wide_err(n) units; returns 1 when log x < 0. */
+RM_FN int rm_log_wide(uint64_t *v, double x, int n) {
+  uint64_t a[RM_WIDE_LIMBS], err;
+  int e;
+  const uint64_t m = rm_split_double(x, &e);
+  rm_wide_from_integer(a, m, -53, n);
+  return rm_log_wide_of(v, a, e + 53, 0, n, &err);
 }
 
 /* log(x) correctly rounded, for finite x > 0 other than 1. */
