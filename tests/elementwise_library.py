@@ -33,25 +33,28 @@ class Library:
                 os.environ["REPMATH_ISA"] = saved
         assert isa is None or self.isa == isa
 
-    def array(self, function: str, bits: np.ndarray, fmt: str) -> np.ndarray:
-        """rm_v<function>_<fmt> on numbers given as bits."""
-        x = np.ascontiguousarray(bits, dtype=oracle.FORMATS[fmt][2])
-        y = np.empty_like(x)
-        call = getattr(self.library, f"rm_v{function}_{fmt}")
-        stride = ctypes.c_ssize_t(x.itemsize)
-        pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (x, y)]
-        status = call(ctypes.c_int64(x.size), pointers[0], stride, pointers[1], stride)
-        assert status == 0
-        return y
+    def array(self, function: str, bits, fmt: str, rule: str | None = None) -> np.ndarray:
+        """rm_v<function>_<fmt> on numbers given as bits (a tuple: several arguments), or its form with a rounding rule."""
+        uint = oracle.FORMATS[fmt][2]
+        arrays = [np.ascontiguousarray(b, dtype=uint) for b in (bits if isinstance(bits, tuple) else (bits,))]
+        arrays.append(np.empty_like(arrays[0]))
+        call = getattr(self.library, f"rm_v{function}_{fmt}" if rule is None else f"rm_v{function}_rounded_{fmt}")
+        stride = ctypes.c_ssize_t(uint.itemsize)
+        parameters = [v for a in arrays for v in (a.ctypes.data_as(ctypes.c_void_p), stride)]
+        if rule is not None:
+            parameters.append(ctypes.c_int(list(oracle.RULES).index(rule)))
+        assert call(ctypes.c_int64(arrays[0].size), *parameters) == 0
+        return arrays[-1]
 
-    def scalar(self, function: str, bits: int, fmt: str) -> int:
+    def scalar(self, function: str, bits, fmt: str) -> int:
         """rm_<function>_<fmt>."""
         call, uint = getattr(self.library, f"rm_{function}_{fmt}"), oracle.FORMATS[fmt][2]
-        call.restype, call.argtypes = SCALAR[fmt], [SCALAR[fmt]]
+        row = bits if isinstance(bits, tuple) else (bits,)
+        call.restype, call.argtypes = SCALAR[fmt], [SCALAR[fmt]] * len(row)
         if SCALAR[fmt] is ctypes.c_uint16:
-            return call(bits)
+            return call(*map(int, row))
         kind = np.float32 if fmt == "f32" else np.float64
-        return int(kind(call(float(uint.type(bits).view(kind)))).view(uint))
+        return int(kind(call(*[float(uint.type(b).view(kind)) for b in row])).view(uint))
 
 
 @functools.cache

@@ -1,40 +1,30 @@
-"""The inputs behind the golden digests of tests/golden (its README.md has the definition)."""
+"""The inputs and digests of python/repmath/_golden.py, read from the source tree: these tests need no installed package."""
 
-import hashlib
+import importlib.util
 import json
 
 import numpy as np
 import oracle
 
-GOLDEN = oracle.ROOT / "tests/golden"
-F64_COUNT = 1 << 20
-F32_STRIDE = 257  # a prime near 256: about 2^24 inputs, over all exponents and all residues of the low bits
+_spec = importlib.util.spec_from_file_location("repmath_golden", oracle.ROOT / "python/repmath/_golden.py")
+golden = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(golden)
 
-
-def f64_inputs(count: int = F64_COUNT) -> np.ndarray:
-    """Bits: splitmix64 of the index; for odd indices with the exponent field brought to 983 ... 1033."""
-    i = np.arange(count, dtype=np.uint64)
-    z = (i + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    field = (z >> np.uint64(52)) & np.uint64(0x7FF)
-    near = (z & np.uint64(0x800FFFFFFFFFFFFF)) | (np.uint64(983) + field % np.uint64(51)) << np.uint64(52)
-    return np.where(i & np.uint64(1), near, z)
+F32_STRIDE = golden.STRIDE
+sha256, load, published = golden.sha256, golden.load, golden.published
 
 
 def inputs(fmt: str) -> np.ndarray:
-    """f16, bf16: every input; f32: the strided set; f64: the fixed set. As bits."""
-    if fmt == "f64":
-        return f64_inputs()
-    if fmt == "f32":
-        return np.arange(0, 1 << 32, F32_STRIDE, dtype=np.uint64).astype(np.uint32)
-    return np.arange(65536, dtype=np.uint16)
+    """The set of a function of one argument (f32: the strided one), as bits."""
+    return np.concatenate([chunk[0] for chunk in golden.chunks(fmt)])
 
 
-def sha256(bits: np.ndarray) -> str:
-    return hashlib.sha256(bits.astype(bits.dtype.newbyteorder("<")).tobytes()).hexdigest()
+def tuples(fmt: str, arity: int) -> tuple[np.ndarray, ...]:
+    """The set of a function of several arguments, as bits."""
+    return golden.arguments(fmt, arity)
 
 
-def load(fmt: str) -> dict:
-    return json.loads((GOLDEN / f"{fmt}.json").read_text())["functions"]
+def write(function: str, formats: dict) -> None:
+    """tests/golden/<function>.json."""
+    text = json.dumps({"spec": 1, "function": function, "formats": formats}, indent=2) + "\n"
+    (golden.FOLDER / f"{function}.json").write_text(text)

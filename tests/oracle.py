@@ -8,6 +8,7 @@ A second, slower oracle (`rounded`) rounds an mpmath value by integer arithmetic
 import re
 from pathlib import Path
 
+import definitions
 import gmpy2
 import mpmath
 import numpy as np
@@ -29,7 +30,14 @@ RULES = {
 }
 INVALID, DIVBYZERO, OVERFLOW = 1, 2, 4
 
-FUNCTIONS = re.findall(r"^RM_FUNCTION\((\w+),", (ROOT / "crlibm/functions.def").read_text(), re.MULTILINE)
+# name -> number of arguments
+ARITY = {
+    name: int(arity)
+    for name, arity in re.findall(r"^RM_FUNCTION\((\w+), \w+, (\d),", (ROOT / "crlibm/functions.def").read_text(), re.M)
+}
+FUNCTIONS = list(ARITY)
+UNARY = [name for name in FUNCTIONS if ARITY[name] == 1]
+SEVERAL = [name for name in FUNCTIONS if ARITY[name] > 1]
 
 
 def nan_bits(fmt: str) -> int:
@@ -74,25 +82,40 @@ def context(fmt: str, rule: str = "nearest") -> gmpy2.context:
     )
 
 
-def values(function: str, x: np.ndarray, fmt: str, rule: str = "nearest") -> np.ndarray:
-    """The bits of RN(function(x)), or another rule, for x that are numbers of the format."""
+def arguments(x) -> list[list[float]]:
+    """The arguments as lists: x is one array, or a tuple of arrays for a function of several arguments."""
+    return [np.asarray(v, dtype=np.float64).tolist() for v in (x if isinstance(x, tuple) else (x,))]
+
+
+def values(function: str, x, fmt: str, rule: str = "nearest") -> np.ndarray:
+    """The bits of RN(function(x)), or another rule, for x that are numbers of the format (a tuple: several arguments)."""
+    if function in definitions.DEFINITIONS:
+        f, target = definitions.DEFINITIONS[function], context(fmt, rule)
+        return to_bits(np.array([definitions.rounded(f, v, target) for v in zip(*arguments(x), strict=True)]), fmt)
     with context(fmt, rule):
-        f, mpfr = getattr(gmpy2, function), gmpy2.mpfr
-        results = [float(f(mpfr(v))) for v in np.asarray(x, dtype=np.float64).tolist()]
+        f, mpfr = definitions.MPFR.get(function) or getattr(gmpy2, function), gmpy2.mpfr
+        if ARITY[function] == 1:
+            results = [float(f(mpfr(v))) for v in arguments(x)[0]]
+        else:
+            results = [float(f(*map(mpfr, v))) for v in zip(*arguments(x), strict=True)]
     return to_bits(np.array(results), fmt)
 
 
-def flags(function: str, x: np.ndarray, fmt: str, rule: str = "nearest") -> np.ndarray:
+def flags(function: str, x, fmt: str, rule: str = "nearest") -> np.ndarray:
     """The exceptions that each computation raises, of invalid, divide by zero and overflow. Quiet NaNs raise none."""
-    out = np.zeros(len(x), np.uint32)
+    rows = list(zip(*arguments(x), strict=True))
+    out = np.zeros(len(rows), np.uint32)
+    if function in definitions.DEFINITIONS:
+        f, target = definitions.DEFINITIONS[function], context(fmt, rule)
+        return np.array([definitions.exceptions(f, v, target) for v in rows], dtype=np.uint32)
     with context(fmt, rule) as ctx:
-        f = getattr(gmpy2, function)
-        for i, v in enumerate(np.asarray(x, dtype=np.float64).tolist()):
-            if v != v:
+        f = definitions.MPFR.get(function) or getattr(gmpy2, function)
+        for i, row in enumerate(rows):
+            if any(v != v for v in row):
                 continue
-            argument = gmpy2.mpfr(v)
+            argument = [gmpy2.mpfr(v) for v in row]
             ctx.clear_flags()
-            f(argument)
+            f(*argument)
             out[i] = INVALID * ctx.invalid + DIVBYZERO * ctx.divzero + OVERFLOW * ctx.overflow
     return out
 
@@ -117,7 +140,8 @@ def rounded(value: mpmath.mpf, fmt: str) -> int:
 
 def hard_cases(function: str, fmt: str = "f64") -> np.ndarray:
     """The published hard cases of binary64, or the hardest of all f32 inputs, with their neighbours and negatives."""
-    lines = (ROOT / f"tests/data/hardcases/{fmt}/{function}.txt").read_text().splitlines()
+    path = ROOT / f"tests/data/hardcases/{fmt}/{function}.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
     kind = np.float64 if fmt == "f64" else np.float32
     x = np.array([float.fromhex(line) for line in lines if line and not line.startswith("#")]).astype(kind)
     x = np.concatenate([x, np.nextafter(x, kind(np.inf)), np.nextafter(x, kind(-np.inf))])
@@ -160,3 +184,45 @@ def threshold(v: float, fmt: str) -> set[int]:
     """The bits of some numbers on both sides of v, which every format can hold."""
     b = rounded(mpmath.mpf(v), fmt)
     return set(range(max(b - 40, 0), b + 41))
+
+
+def tuples(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Every combination of the arrays' elements, as one array an argument."""
+    return tuple(a.ravel() for a in np.meshgrid(*arrays, indexing="ij"))
+
+
+def special_tuples(fmt: str, arity: int) -> tuple[np.ndarray, ...]:
+    """Combinations of numbers at which functions of several arguments have special cases."""
+    precision, emax, _ = FORMATS[fmt]
+    least, greatest = 2.0 ** (2 - emax - precision), (2.0 - 2.0 ** (1 - precision)) * 2.0**emax
+    some = [0.0, least, 2.0 ** (1 - emax), 2.0**-precision, 0.5, 0.75, 1.0, 1.0 + 2.0 ** (1 - precision), 1.5, 2.0, 3.0, 4.0]
+    some += [5.0, 7.0, 10.0, 2.0 ** (precision - 1) + 1, 2.0**precision, 2.0 ** (emax // 2), 2.0**emax, greatest, np.inf]
+    one = np.array(some if arity == 2 else [0.0, least, 1.0, 1.5, 3.0, 2.0**emax, greatest, np.inf])
+    one = np.concatenate([one, -one, [np.nan]])
+    return tuples(*[one] * arity)
+
+
+def hard_tuples(function: str) -> tuple[np.ndarray, ...]:
+    """The published hard cases of a function of several arguments, binary64."""
+    path = ROOT / f"tests/data/hardcases/f64/{function}.txt"
+    rows = [line.replace(",", " ").split() for line in path.read_text().splitlines() if line and line[0] != "#"]
+    return tuple(np.array([float.fromhex(row[k]) for row in rows]) for k in range(ARITY[function]))
+
+
+def random_tuples(fmt: str, arity: int, n: int, seed: int) -> tuple[np.ndarray, ...]:
+    """Independent random values, and in the second half nearby exponents, so that sums cancel."""
+    columns = [random_values(fmt, n, seed + 1000 * k) for k in range(arity)]
+    first = columns[0][n // 2 :]
+    with np.errstate(all="ignore"):
+        for k in range(1, arity):
+            scale = np.random.default_rng(seed + k).uniform(-4, 4, len(first))
+            columns[k][n // 2 :] = to_double(to_bits(first * scale, fmt) if fmt == "f64" else narrow(first * scale, fmt), fmt)
+    return tuple(columns)
+
+
+def narrow(x: np.ndarray, fmt: str) -> np.ndarray:
+    """Bits of numbers of the format near x, somehow rounded: for making inputs."""
+    with np.errstate(all="ignore"):
+        return to_bits(
+            x.astype(np.float16).astype(np.float64) if fmt == "f16" else x.astype(np.float32).astype(np.float64), fmt
+        )

@@ -8,18 +8,11 @@ import mpmath
 import numpy as np
 import oracle
 import pytest
+import ranges
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 NAN = oracle.nan_bits("f64")
-# Where the functions are neither saturated nor almost the identity, and where results are subnormal or intermediate
-# quantities could leave the range.
-RANGES = {
-    "exp": [(-745.2, -700.0), (-700.0, -600.0), (-600.0, 600.0), (600.0, 710.0), (-1.0, 1.0)],
-    "log": [(0.0, 4.0), (0.99, 1.01), (0.0, 2.0**-1021), (0.0, 2.0**1023)],
-    "tanh": [(-20.0, 20.0), (-1.0, 1.0), (-0.01, 0.01), (-(2.0**-25), 2.0**-25)],
-    "erf": [(-6.0, 6.0), (-1.0, 1.0), (-0.01, 0.01), (-(2.0**-25), 2.0**-25)],
-}
 
 
 def check(function, x):
@@ -30,7 +23,7 @@ def check(function, x):
     return want
 
 
-@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+@pytest.mark.parametrize("function", oracle.UNARY)
 def test_hard_cases(function):
     x = oracle.hard_cases(function)
     want = check(function, x)
@@ -39,28 +32,28 @@ def test_hard_cases(function):
     assert [library.scalar(function, int(b), "f64") for b in x.view(np.uint64)[some]] == want[some].tolist()
 
 
-@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+@pytest.mark.parametrize("function", oracle.UNARY)
 def test_special_values(function):
     check(function, oracle.special_values("f64"))
 
 
-@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+@pytest.mark.parametrize("function", oracle.UNARY)
 def test_random(function):
-    check(function, oracle.random_values("f64", 1000000, 21))
+    check(function, oracle.random_values("f64", 100000, 21))
 
 
-@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+@pytest.mark.parametrize("function", oracle.UNARY)
 def test_random_in_ranges(function):
     rng = np.random.default_rng(22)
-    for low, high in RANGES[function]:
-        check(function, rng.uniform(low, high, 50000))
+    for low, high in ranges.RANGES[function]:
+        check(function, rng.uniform(low, high, 20000))
 
 
-@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+@pytest.mark.parametrize("function", oracle.UNARY)
 def test_golden_digest(function):
     bits = golden_sets.inputs("f64")
     for isa, library in elementwise_library.libraries().items():
-        assert golden_sets.sha256(library.array(function, bits, "f64")) == golden_sets.load("f64")[function]["sha256"], isa
+        assert golden_sets.sha256(library.array(function, bits, "f64")) == golden_sets.published(function, "f64"), isa
 
 
 def value(library, function, *x):
@@ -76,7 +69,7 @@ near = st.floats(min_value=-800, max_value=800)
 @given(x=numbers | near | st.floats(min_value=-20, max_value=20))
 @example(x=-0.0)
 @example(x=-708.4)
-@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+@pytest.mark.parametrize("function", ["exp", "log", "tanh", "erf"])
 def test_value_against_mpmath(function, x):
     got = [lib.array(function, np.array([x]).view(np.uint64), "f64")[0] for lib in elementwise_library.libraries().values()]
     if function == "log" and x <= 0:
@@ -97,7 +90,7 @@ def test_value_against_mpmath(function, x):
 
 @settings(max_examples=300, deadline=None)
 @given(x=numbers | near | st.floats(min_value=-20, max_value=20))
-@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+@pytest.mark.parametrize("function", ["exp", "log", "tanh", "erf"])
 def test_monotone_and_symmetric(function, x):
     """A correctly rounded increasing function never decreases; an odd one is odd bit by bit."""
     for library in elementwise_library.libraries().values():
@@ -109,7 +102,7 @@ def test_monotone_and_symmetric(function, x):
             assert plus == -minus and math.copysign(1, plus) == math.copysign(1, x)
 
 
-@pytest.mark.parametrize("function", oracle.FUNCTIONS)
+@pytest.mark.parametrize("function", oracle.UNARY)
 def test_any_nan_gives_the_canonical_one(function):
     for fmt, nans in {
         "f64": [0x7FF8000000000000, 0xFFF8000000000001, 0x7FF0000000000001, 0xFFFFFFFFFFFFFFFF],

@@ -4,6 +4,7 @@
 
 #include "erf_f32.h"
 #include "erf_f64.h"
+#include "../simd/steps.h"
 
 #define RM_ERF_ODD 1
 
@@ -13,11 +14,8 @@
  * (f16), and the nearest midpoint is 7 10^-7 away relatively, more than half a unit of f32 (2^-17 units of bf16, 2^-24 of f16). */
 RM_FN vm64 rm_erf_special(vf64 x, int format) { return vf64_special_odd(x, format); }
 
-/* No special lane has a result that is known at once. */
-RM_FN vm64 rm_erf_settled(vf64 x, int format, vf64 *y) {
-  (void)format;
-  (void)y;
-  return vf64_lt(x, x);
-}
+RM_NONE_SETTLED(erf, 1)
+
+RM_STEPS(erf, ERF, 1)
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "exp_f32.h"
 #include "exp_f64.h"
+#include "../simd/steps.h"
 
 #define RM_EXP_ODD 0
 
@@ -22,5 +23,7 @@ RM_FN vm64 rm_exp_settled(vf64 x, int format, vf64 *y) {
   *y = vf64_select(zero, vf64_set1(0.0), *y);
   return zero;
 }
+
+RM_STEPS(exp, EXP, 1)
 
 #endif

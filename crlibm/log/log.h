@@ -4,6 +4,7 @@
 
 #include "log_f32.h"
 #include "log_f64.h"
+#include "../simd/steps.h"
 
 #define RM_LOG_ODD 0
 
@@ -15,11 +16,8 @@ RM_FN vm64 rm_log_special(vf64 x, int format) {
   return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(least)), vi64_set1(infinity - least)));
 }
 
-/* No special lane has a result that is known at once. */
-RM_FN vm64 rm_log_settled(vf64 x, int format, vf64 *y) {
-  (void)format;
-  (void)y;
-  return vf64_lt(x, x);
-}
+RM_NONE_SETTLED(log, 1)
+
+RM_STEPS(log, LOG, 1)
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "tanh_f32.h"
 #include "tanh_f64.h"
+#include "../simd/steps.h"
 
 #define RM_TANH_ODD 1
 
@@ -11,11 +12,8 @@
  * close below the number |x| that storing any value within the error bound gives x. */
 RM_FN vm64 rm_tanh_special(vf64 x, int format) { return vf64_special_odd(x, format); }
 
-/* No special lane has a result that is known at once. */
-RM_FN vm64 rm_tanh_settled(vf64 x, int format, vf64 *y) {
-  (void)format;
-  (void)y;
-  return vf64_lt(x, x);
-}
+RM_NONE_SETTLED(tanh, 1)
+
+RM_STEPS(tanh, TANH, 1)
 
 #endif

@@ -31,6 +31,14 @@ extern "C" {
 typedef uint16_t rm_f16;
 typedef uint16_t rm_bf16;
 
+/* Rounding rules. */
+enum {
+  RM_ROUND_NEAREST = 0, /* to nearest, ties to even: what every function does whose name says nothing else */
+  RM_ROUND_TOWARD_ZERO = 1,
+  RM_ROUND_DOWN = 2,
+  RM_ROUND_UP = 3
+};
+
 /* A status: RM_OK, or an error code in bits 0-7 and, where one argument is at fault, its position (1-based) in bits 8-15.
  * On any error nothing has been written. */
 typedef int32_t rm_status;

@@ -14,43 +14,43 @@ extern "C" {
 typedef void *rm_cuda_stream;
 
 /* e**x */
-RM_API rm_status rm_cuda_vexp_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_vexp_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
-RM_API rm_status rm_cuda_vexp_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_vexp_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
-RM_API rm_status rm_cuda_vexp_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_vexp_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
-RM_API rm_status rm_cuda_vexp_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_vexp_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
 
 /* natural logarithm of x */
-RM_API rm_status rm_cuda_vlog_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_vlog_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
-RM_API rm_status rm_cuda_vlog_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_vlog_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
-RM_API rm_status rm_cuda_vlog_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_vlog_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
-RM_API rm_status rm_cuda_vlog_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_vlog_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
 
 /* hyperbolic tangent of x */
-RM_API rm_status rm_cuda_vtanh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_vtanh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
-RM_API rm_status rm_cuda_vtanh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_vtanh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
                                     rm_cuda_stream stream);
-RM_API rm_status rm_cuda_vtanh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_vtanh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
-RM_API rm_status rm_cuda_vtanh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_vtanh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
 
 /* error function of x, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x */
-RM_API rm_status rm_cuda_verf_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_verf_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
-RM_API rm_status rm_cuda_verf_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_verf_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
-RM_API rm_status rm_cuda_verf_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_verf_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
-RM_API rm_status rm_cuda_verf_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *y, ptrdiff_t stride_y,
+RM_API rm_status rm_cuda_verf_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
 
 #ifdef __cplusplus

@@ -3,10 +3,12 @@
  * Every function returns the correctly rounded value of its mathematical definition (nearest, ties to even), whatever the
  * caller's rounding mode and flush-to-zero settings; a NaN result is the canonical quiet NaN of its format.
  *
- * rm_<f>_<format>(x)   one value
- * rm_v<f>_<format>     y[i] = f(x[i]) for i < n. Strides are distances in BYTES, of any sign, zero included for x; any
- *                      alignment. y may be x with the same stride; other overlap is not allowed. RM_ERR_NULL,
- *                      RM_ERR_SIZE, RM_ERR_ISA. */
+ * rm_<f>_<format>(x ...)      one value
+ * rm_v<f>_<format>            out[i] = f(x[i] ...) for i < n. Strides are distances in BYTES, of any sign, zero included for
+ *                             an input; any alignment. out may be an input with the same stride; other overlap is not
+ *                             allowed. RM_ERR_NULL, RM_ERR_SIZE, RM_ERR_ISA.
+ * rm_v<f>_rounded_<format>    the same under a rounding rule (RM_ROUND_UP ...). Slower than the former unless the rule is
+ *                             RM_ROUND_NEAREST: each element takes the path of the hard cases. RM_ERR_ENUM besides. */
 #ifndef REPMATH_ELEMENTWISE_H
 #define REPMATH_ELEMENTWISE_H
 
@@ -21,40 +23,72 @@ RM_API rm_f16 rm_exp_f16(rm_f16 x);
 RM_API rm_bf16 rm_exp_bf16(rm_bf16 x);
 RM_API float rm_exp_f32(float x);
 RM_API double rm_exp_f64(double x);
-RM_API rm_status rm_vexp_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *y, ptrdiff_t stride_y);
-RM_API rm_status rm_vexp_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *y, ptrdiff_t stride_y);
-RM_API rm_status rm_vexp_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *y, ptrdiff_t stride_y);
-RM_API rm_status rm_vexp_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *y, ptrdiff_t stride_y);
+RM_API rm_status rm_vexp_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                     int rounding);
+RM_API rm_status rm_vexp_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vexp_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                     int rounding);
+RM_API rm_status rm_vexp_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                     int rounding);
 
 /* natural logarithm of x */
 RM_API rm_f16 rm_log_f16(rm_f16 x);
 RM_API rm_bf16 rm_log_bf16(rm_bf16 x);
 RM_API float rm_log_f32(float x);
 RM_API double rm_log_f64(double x);
-RM_API rm_status rm_vlog_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *y, ptrdiff_t stride_y);
-RM_API rm_status rm_vlog_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *y, ptrdiff_t stride_y);
-RM_API rm_status rm_vlog_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *y, ptrdiff_t stride_y);
-RM_API rm_status rm_vlog_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *y, ptrdiff_t stride_y);
+RM_API rm_status rm_vlog_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                     int rounding);
+RM_API rm_status rm_vlog_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vlog_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                     int rounding);
+RM_API rm_status rm_vlog_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                     int rounding);
 
 /* hyperbolic tangent of x */
 RM_API rm_f16 rm_tanh_f16(rm_f16 x);
 RM_API rm_bf16 rm_tanh_bf16(rm_bf16 x);
 RM_API float rm_tanh_f32(float x);
 RM_API double rm_tanh_f64(double x);
-RM_API rm_status rm_vtanh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *y, ptrdiff_t stride_y);
-RM_API rm_status rm_vtanh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *y, ptrdiff_t stride_y);
-RM_API rm_status rm_vtanh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *y, ptrdiff_t stride_y);
-RM_API rm_status rm_vtanh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *y, ptrdiff_t stride_y);
+RM_API rm_status rm_vtanh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtanh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtanh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtanh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtanh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vtanh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vtanh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vtanh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      int rounding);
 
 /* error function of x, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x */
 RM_API rm_f16 rm_erf_f16(rm_f16 x);
 RM_API rm_bf16 rm_erf_bf16(rm_bf16 x);
 RM_API float rm_erf_f32(float x);
 RM_API double rm_erf_f64(double x);
-RM_API rm_status rm_verf_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *y, ptrdiff_t stride_y);
-RM_API rm_status rm_verf_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *y, ptrdiff_t stride_y);
-RM_API rm_status rm_verf_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *y, ptrdiff_t stride_y);
-RM_API rm_status rm_verf_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *y, ptrdiff_t stride_y);
+RM_API rm_status rm_verf_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verf_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verf_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verf_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verf_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                     int rounding);
+RM_API rm_status rm_verf_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_verf_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                     int rounding);
+RM_API rm_status rm_verf_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                     int rounding);
 
 #ifdef __cplusplus
 }

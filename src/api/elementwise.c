@@ -2,63 +2,99 @@
 #include "../../include/repmath/elementwise.h"
 
 #include "../dispatch/kernels.h"
+#include "../elementwise/rounded.h"
 #include "env.h"
 #include "threads.h"
 
-enum { RM_GRAIN = 1 << 15 }; /* elements that are worth a thread */
+enum { RM_GRAIN = 1 << 15, RM_GRAIN_ROUNDED = 1 << 11 }; /* elements that are worth a thread */
 
-static rm_status map(int function, int format, int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy) {
+/* Positions of the arguments: n, then a pointer and a stride for each array, then the rule. */
+static rm_status map(int function, int arity, int format, int rule, int64_t n, const char *const *x, const ptrdiff_t *sx,
+                     char *y, ptrdiff_t sy) {
+  if (rule < RM_NEAREST || rule > RM_UP) return RM_STATUS(RM_ERR_ENUM, 2 * arity + 4);
   if (n < 0) return RM_STATUS(RM_ERR_SIZE, 1);
   if (n == 0) return RM_OK;
-  if (!x) return RM_STATUS(RM_ERR_NULL, 2);
-  if (!y) return RM_STATUS(RM_ERR_NULL, 4);
+  for (int k = 0; k < arity; k++)
+    if (!x[k]) return RM_STATUS(RM_ERR_NULL, 2 * k + 2);
+  if (!y) return RM_STATUS(RM_ERR_NULL, 2 * arity + 2);
   const struct rm_kernels *kernels = rm_kernels_get();
   if (!kernels) return RM_ERR_ISA;
-  rm_map_fn *kernel = kernels->map[function][format];
+  rm_map_fn *kernel = rule == RM_NEAREST ? kernels->map[function][format] : NULL;
+  const int64_t grain = kernel ? RM_GRAIN : RM_GRAIN_ROUNDED;
   rm_env env = rm_env_enter();
   uint32_t flags = 0;
-  int threads = n < 2 * RM_GRAIN ? 1 : rm_threads_for(n / RM_GRAIN);
-  if (threads == 1) {
-    flags = kernel(n, x, sx, y, sy);
-  } else {
+  int threads = n < 2 * grain ? 1 : rm_threads_for(n / grain);
 #if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : flags)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : flags) if (threads > 1)
 #endif
-    for (int t = 0; t < threads; t++) {
-      rm_env worker = rm_env_enter();
-      int64_t from = n / threads * t + (t < n % threads ? t : n % threads);
-      int64_t count = n / threads + (t < n % threads);
-      flags |= kernel(count, (const char *)x + from * sx, sx, (char *)y + from * sy, sy);
-      rm_env_leave(worker, 0);
-    }
+  for (int t = 0; t < threads; t++) {
+    rm_env worker = rm_env_enter();
+    const int64_t from = n / threads * t + (t < n % threads ? t : n % threads);
+    const int64_t count = n / threads + (t < n % threads);
+    const char *part[RM_MAX_ARITY];
+    for (int k = 0; k < arity; k++) part[k] = x[k] + from * sx[k];
+    flags |= kernel ? kernel(count, part, sx, y + from * sy, sy)
+                    : rm_map_rounded(function, arity, format, rule, count, part, sx, y + from * sy, sy);
+    rm_env_leave(worker, 0);
   }
   rm_env_leave(env, flags);
   return RM_OK;
 }
 
-extern rm_map_fn *const rm_map_table__base[RM_FN_COUNT][RM_FORMATS];
+#define RM_FUNCTION(name, NAME, arity, hard, doc) extern rm_map_fn *const rm_map_##name##__base[RM_FORMATS];
+#include "../../crlibm/functions.def"
+#undef RM_FUNCTION
+
+/* Parameters and arguments by arity. */
+#define RM_VALUES_1(type) type x
+#define RM_VALUES_2(type) type x, type y
+#define RM_VALUES_3(type) type x, type y, type z
+#define RM_NAMES_1 x
+#define RM_NAMES_2 x, y
+#define RM_NAMES_3 x, y, z
+#define RM_POINTERS_1 (const char *)&x
+#define RM_POINTERS_2 (const char *)&x, (const char *)&y
+#define RM_POINTERS_3 (const char *)&x, (const char *)&y, (const char *)&z
+#define RM_ARRAYS_1(type) const type *x, ptrdiff_t stride_x
+#define RM_ARRAYS_2(type) const type *x, ptrdiff_t stride_x, const type *y, ptrdiff_t stride_y
+#define RM_ARRAYS_3(type) const type *x, ptrdiff_t stride_x, const type *y, ptrdiff_t stride_y, const type *z, ptrdiff_t stride_z
+#define RM_ARRAY_POINTERS_1 (const char *)x
+#define RM_ARRAY_POINTERS_2 (const char *)x, (const char *)y
+#define RM_ARRAY_POINTERS_3 (const char *)x, (const char *)y, (const char *)z
+#define RM_STRIDES_1 stride_x
+#define RM_STRIDES_2 stride_x, stride_y
+#define RM_STRIDES_3 stride_x, stride_y, stride_z
 
 /* One value: the base build's loop of one element, which runs on every CPU. */
-#define RM_SCALAR(name, fmt, FMT, type)                          \
-  type rm_##name##_##fmt(type x) {                               \
-    type y;                                                      \
-    rm_env env = rm_env_enter();                                 \
-    uint32_t flags = rm_map_table__base[RM_FN_##name][FMT](1, (const char *)&x, sizeof x, (char *)&y, sizeof y); \
-    rm_env_leave(env, flags);                                    \
-    return y;                                                    \
+#define RM_SCALAR(name, arity, fmt, FMT, type)                                    \
+  type rm_##name##_##fmt(RM_VALUES_##arity(type)) {                               \
+    type r;                                                                       \
+    const char *in[] = {RM_POINTERS_##arity};                                     \
+    static const ptrdiff_t strides[RM_MAX_ARITY] = {sizeof r, sizeof r, sizeof r}; \
+    rm_env env = rm_env_enter();                                                  \
+    uint32_t flags = rm_map_##name##__base[FMT](1, in, strides, (char *)&r, sizeof r); \
+    rm_env_leave(env, flags);                                                     \
+    return r;                                                                     \
   }
-#define RM_ARRAY(name, fmt, FMT, type)                                                                        \
-  rm_status rm_v##name##_##fmt(int64_t n, const type *x, ptrdiff_t stride_x, type *y, ptrdiff_t stride_y) {   \
-    return map(RM_FN_##name, FMT, n, x, stride_x, y, stride_y);                                               \
+#define RM_ARRAY(name, arity, fmt, FMT, type)                                                                   \
+  rm_status rm_v##name##_##fmt(int64_t n, RM_ARRAYS_##arity(type), type *out, ptrdiff_t stride_out) {           \
+    const char *const in[] = {RM_ARRAY_POINTERS_##arity};                                                       \
+    const ptrdiff_t strides[] = {RM_STRIDES_##arity};                                                           \
+    return map(RM_FN_##name, arity, FMT, RM_NEAREST, n, in, strides, (char *)out, stride_out);                  \
+  }                                                                                                             \
+  rm_status rm_v##name##_rounded_##fmt(int64_t n, RM_ARRAYS_##arity(type), type *out, ptrdiff_t stride_out, int rounding) { \
+    const char *const in[] = {RM_ARRAY_POINTERS_##arity};                                                       \
+    const ptrdiff_t strides[] = {RM_STRIDES_##arity};                                                           \
+    return map(RM_FN_##name, arity, FMT, rounding, n, in, strides, (char *)out, stride_out);                    \
   }
-#define RM_FUNCTION(name, NAME, hard, doc)  \
-  RM_SCALAR(name, f16, RM_F16, rm_f16)      \
-  RM_SCALAR(name, bf16, RM_BF16, rm_bf16)   \
-  RM_SCALAR(name, f32, RM_F32, float)       \
-  RM_SCALAR(name, f64, RM_F64, double)      \
-  RM_ARRAY(name, f16, RM_F16, rm_f16)       \
-  RM_ARRAY(name, bf16, RM_BF16, rm_bf16)    \
-  RM_ARRAY(name, f32, RM_F32, float)        \
-  RM_ARRAY(name, f64, RM_F64, double)
+#define RM_FUNCTION(name, NAME, arity, hard, doc) \
+  RM_SCALAR(name, arity, f16, RM_F16, rm_f16)     \
+  RM_SCALAR(name, arity, bf16, RM_BF16, rm_bf16)  \
+  RM_SCALAR(name, arity, f32, RM_F32, float)      \
+  RM_SCALAR(name, arity, f64, RM_F64, double)     \
+  RM_ARRAY(name, arity, f16, RM_F16, rm_f16)      \
+  RM_ARRAY(name, arity, bf16, RM_BF16, rm_bf16)   \
+  RM_ARRAY(name, arity, f32, RM_F32, float)       \
+  RM_ARRAY(name, arity, f64, RM_F64, double)
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION

@@ -9,22 +9,23 @@
 
 /* Functions in the order of functions.def. */
 enum {
-#define RM_FUNCTION(name, NAME, hard, doc) RM_FN_##name,
+#define RM_FUNCTION(name, NAME, arity, hard, doc) RM_FN_##name,
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
   RM_FN_COUNT
 };
+enum { RM_MAX_ARITY = 3 };
 
-/* y[i] = RN(f(x[i])) for n elements; sx and sy are distances between elements in bytes. Returns RM_FLAG_* bits.
+/* y[i] = RN(f(x[0][i], ...)) for n elements; sx[k] and sy are distances between elements in bytes. Returns RM_FLAG_* bits.
  * The caller has put the floating-point environment right. */
-typedef uint32_t rm_map_fn(int64_t n, const char *x, ptrdiff_t sx, char *y, ptrdiff_t sy);
+typedef uint32_t rm_map_fn(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy);
 
 #include "../blas/kernels.h"
 #include "../reduce/kernels.h"
 
 struct rm_kernels {
   const char *name;
-  rm_map_fn *const (*map)[RM_FORMATS]; /* map[function][format] */
+  rm_map_fn *const *map[RM_FN_COUNT]; /* map[function][format] */
   const struct rm_reduce_kernels *reduce;
   const struct rm_blas_kernels *blas;
 };

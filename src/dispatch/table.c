@@ -2,14 +2,20 @@
 #include "../../crlibm/config.h"
 #include "kernels.h"
 
-extern rm_map_fn *const RM_ISA_SYMBOL(rm_map_table)[RM_FN_COUNT][RM_FORMATS];
+#define RM_FUNCTION(name, NAME, arity, hard, doc) extern rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS];
+#include "../../crlibm/functions.def"
+#undef RM_FUNCTION
 extern const struct rm_reduce_kernels RM_ISA_SYMBOL(rm_reduce_table);
 extern const struct rm_blas_kernels RM_ISA_SYMBOL(rm_blas_table);
 
 extern const struct rm_kernels RM_ISA_SYMBOL(rm_kernels);
 const struct rm_kernels RM_ISA_SYMBOL(rm_kernels) = {
     RM_ISA_NAME,
-    RM_ISA_SYMBOL(rm_map_table),
+    {
+#define RM_FUNCTION(name, NAME, arity, hard, doc) RM_ISA_SYMBOL(rm_map_##name),
+#include "../../crlibm/functions.def"
+#undef RM_FUNCTION
+    },
     &RM_ISA_SYMBOL(rm_reduce_table),
     &RM_ISA_SYMBOL(rm_blas_table),
 };

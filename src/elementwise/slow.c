@@ -1,15 +1,27 @@
-#include "slow.h"
+/* The table of the complete functions, and loops over them for the rounding rules that have no fast kernel. */
+#include "rounded.h"
 
-#include "../../crlibm/erf/erf_slow.h"
-#include "../../crlibm/exp/exp_slow.h"
-#include "../../crlibm/log/log_slow.h"
-#include "../../crlibm/tanh/tanh_slow.h"
-
-#if RM_DEVICE
-RM_LOCAL
-#endif
-rm_slow_fn *const rm_slow_table[RM_FN_COUNT] = { /* in the order of the manifest, as RM_FN_<name> is */
-#define RM_FUNCTION(name, NAME, hard, doc) rm_##name##_slow,
+rm_slow_fn *const rm_slow_table[RM_FN_COUNT] = {
+#define RM_FUNCTION(name, NAME, arity, hard, doc) rm_slow_##name,
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 };
+
+uint32_t rm_map_rounded(int function, int arity, int format, int rule, int64_t n, const char *const *x, const ptrdiff_t *sx,
+                        char *y, ptrdiff_t sy) {
+  static const int sizes[RM_FORMATS] = {2, 2, 4, 8};
+  const size_t size = (size_t)sizes[format];
+  uint32_t flags = 0;
+  for (int64_t i = 0; i < n; i++) {
+    double in[RM_MAX_ARITY];
+    uint64_t bits;
+    for (int k = 0; k < arity; k++) {
+      bits = 0; /* little endian */
+      __builtin_memcpy(&bits, x[k] + i * sx[k], size);
+      in[k] = rm_slow_argument(bits, format, &flags);
+    }
+    bits = rm_slow_table[function](in, format, rule, &flags);
+    __builtin_memcpy(y + i * sy, &bits, size);
+  }
+  return flags;
+}

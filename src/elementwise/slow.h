@@ -4,13 +4,25 @@
 
 #include "../dispatch/kernels.h"
 
-/* f(x) rounded to the format (RM_F16 ...) under the rule (RM_NEAREST ...), as bits of the format. x is the exact value of a
- * number of the format, or a NaN. Ors RM_FLAG_* into *flags. The caller has put the floating-point environment right. */
-typedef uint64_t rm_slow_fn(double x, int format, int rule, uint32_t *flags);
+/* f(x[0], ...) rounded to the format (RM_F16 ...) under the rule (RM_NEAREST ...), as bits of the format. Arguments are exact
+ * values of numbers of the format, or NaN. Ors RM_FLAG_* into *flags. The caller has put the floating-point environment right. */
+typedef uint64_t rm_slow_fn(const double *x, int format, int rule, uint32_t *flags);
 
-#if RM_DEVICE
-#include "slow.c" /* a device has no linker: its one translation unit holds the table */
-#else
+#define RM_SLOW_ARGUMENTS_1(x) (x)[0]
+#define RM_SLOW_ARGUMENTS_2(x) (x)[0], (x)[1]
+#define RM_SLOW_ARGUMENTS_3(x) (x)[0], (x)[1], (x)[2]
+
+/* rm_slow_<f>, after crlibm/<f>/<f>_slow.h has been included. */
+#define RM_SLOW_FUNCTION(name, arity)                                                         \
+  RM_SHARED uint64_t rm_slow_##name(const double *x, int format, int rule, uint32_t *flags) { \
+    return rm_##name##_slow(RM_SLOW_ARGUMENTS_##arity(x), format, rule, flags);               \
+  }
+
+#if !RM_DEVICE /* a device has no linker: its one translation unit a function holds both */
+#define RM_FUNCTION(name, NAME, arity, hard, doc) extern rm_slow_fn rm_slow_##name;
+#include "../../crlibm/functions.def"
+#undef RM_FUNCTION
+/* In the order of the manifest, as RM_FN_<name> is. */
 extern rm_slow_fn *const rm_slow_table[RM_FN_COUNT];
 #endif
 

@@ -1,17 +1,16 @@
-"""All 2^32 inputs of each f32 function, on every instruction set of this CPU.
+"""All 2^32 inputs of each f32 function of one argument, on every instruction set of this CPU.
 
     python tests/exhaustive/run.py [--function NAME ...] [--isa NAME ...] [--stride N | --sample] [--jobs N] [--update]
 
-For each function: the digests of all instruction sets must agree with each other and with tests/golden/f32.json; a strided
-sample of about 2^24 inputs and every input that the fast kernel left undecided must agree with MPFR. --sample runs the strided
-set only (seconds a function); --stride N another one, without a golden digest. --update writes tests/golden/f32.json, and the
-files of the other formats, after all comparisons with MPFR have succeeded.
+For each function: the digests of all instruction sets must agree with each other and with tests/golden; a strided sample of
+about 2^24 inputs and every input that the fast kernel left undecided must agree with MPFR. --sample runs the strided set only
+(seconds a function); --stride N another one, without a golden digest. --update writes tests/golden/<function>.json, all formats,
+after all comparisons with MPFR have succeeded; functions of several arguments have this only.
 
 The static library is the one that REPMATH_STATIC_LIBRARY names, or the default build."""
 
 import argparse
 import concurrent.futures
-import json
 import os
 import pathlib
 import subprocess
@@ -33,12 +32,17 @@ class Mismatch(Exception):
     """A result differs from another instruction set's, the golden one or MPFR's."""
 
 
-def compile_program(folder: pathlib.Path) -> pathlib.Path:
+def compile_program(folder: pathlib.Path, function: str) -> pathlib.Path:
     given = os.environ.get("REPMATH_STATIC_LIBRARY")
     library = pathlib.Path(given) if given else native.default_build() / "librepmath.a"
-    program = folder / "exhaustive_f32"
+    program = folder / f"exhaustive_{function}"
+    headers = [
+        f'-DRM_TEST_{kind}_HEADER="{oracle.ROOT}/crlibm/{function}/{name}.h"'
+        for kind, name in (("FAST", function), ("SLOW", f"{function}_slow"))
+    ]
     sources = [HERE / "exhaustive_f32.c", HERE / "trace_slow.c", library]
     options = ["-std=gnu11", "-O3", "-ffp-contract=off", "-DRM_CFG_STATIC", f"-I{oracle.ROOT / 'include'}"]
+    options += [f"-DRM_TEST_FUNCTION={function}", *headers]
     command = [os.environ.get("CC", "cc"), *options, *sources, "-fopenmp", "-lpthread", "-lm", "-o", program]
     subprocess.run(command, check=True)
     return program
@@ -46,7 +50,7 @@ def compile_program(folder: pathlib.Path) -> pathlib.Path:
 
 def run(program, function, isa, stride, file=None):
     """One run: a dict of what it printed, or None when the CPU cannot run this build."""
-    command = [program, function, str(stride), *([file] if file else [])]
+    command = [program, str(stride), *([file] if file else [])]
     done = subprocess.run(command, env={**os.environ, "REPMATH_ISA": isa}, capture_output=True, text=True)
     if done.returncode == 2:
         return None
@@ -81,8 +85,8 @@ def compare(function, what, digests, want):
         raise Mismatch(f"{function}, {what}: {found}")
 
 
-def check_function(function, isas, program, folder, pool, jobs, stride, golden):
-    """Returns the entry of tests/golden/f32.json."""
+def check_function(function, isas, program, folder, pool, jobs, stride, known):
+    """Returns the f32 entry of tests/golden/<function>.json."""
 
     def one(isa):
         file = folder / f"{function}.{isa}"
@@ -96,7 +100,6 @@ def check_function(function, isas, program, folder, pool, jobs, stride, golden):
         print(
             f"{function:6} {isa:7} {result['inputs']} inputs {result['sha256']} undecided {result['undecided']}", flush=True
         )
-    known = golden.get(function, {})
     expected = {1: known.get("sha256"), golden_sets.F32_STRIDE: known.get("strided", {}).get("sha256")}
     compare(function, f"stride {stride}", {i: r["sha256"] for i, r in every.items()}, expected.get(stride))
     for isa in isas:
@@ -116,21 +119,18 @@ def check_function(function, isas, program, folder, pool, jobs, stride, golden):
     }
 
 
-def write(fmt, functions):
-    text = json.dumps({"spec": 1, "format": fmt, "functions": functions}, indent=2) + "\n"
-    (golden_sets.GOLDEN / f"{fmt}.json").write_text(text)
-
-
-def update_others(pool):
-    """The digests of the other formats are MPFR's own."""
-    for fmt in ("f16", "bf16", "f64"):
-        bits = golden_sets.inputs(fmt)
-        functions = {}
-        for function in oracle.FUNCTIONS:
-            chunks = [oracle.to_double(b, fmt) for b in np.array_split(bits, 64)]
-            results = pool.map(oracle.values, [function] * 64, chunks, [fmt] * 64)
-            functions[function] = {"sha256": golden_sets.sha256(np.concatenate(list(results))), "inputs": len(bits)}
-        write(fmt, functions)
+def other_formats(pool, function):
+    """The digests of the other formats are MPFR's own; all formats for a function of several arguments."""
+    arity, formats = oracle.ARITY[function], {}
+    for fmt in ("f16", "bf16", "f32", "f64"):
+        if arity == 1 and fmt == "f32":
+            continue
+        bits = (golden_sets.inputs(fmt),) if arity == 1 else golden_sets.tuples(fmt, arity)
+        parts = zip(*[np.array_split(oracle.to_double(b, fmt), 64) for b in bits], strict=True)
+        arguments = [part if arity > 1 else part[0] for part in parts]
+        results = pool.map(oracle.values, [function] * 64, arguments, [fmt] * 64)
+        formats[fmt] = {"sha256": golden_sets.sha256(np.concatenate(list(results))), "inputs": len(bits[0])}
+    return formats
 
 
 def main(arguments=None):
@@ -143,23 +143,22 @@ def main(arguments=None):
     parser.add_argument("--update", action="store_true")
     options = parser.parse_args(arguments)
     stride = golden_sets.F32_STRIDE if options.sample else options.stride
-    functions = options.function or oracle.FUNCTIONS
-    if options.update and (stride != 1 or functions != oracle.FUNCTIONS):
-        parser.error("--update needs all inputs of all functions")
-    present = (golden_sets.GOLDEN / "f32.json").exists()
-    golden = golden_sets.load("f32") if present and not options.update else {}
-    entries = {}
+    if options.update and stride != 1:
+        parser.error("--update needs all inputs")
     with tempfile.TemporaryDirectory() as name, concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
         folder = pathlib.Path(name)
-        program = compile_program(folder)
-        isas = [isa for isa in options.isa or ISAS if run(program, functions[0], isa, 1 << 31)]
-        if not isas:
-            parser.error("no such build on this CPU")
-        for function in functions:
-            entries[function] = check_function(function, isas, program, folder, pool, options.jobs, stride, golden)
-        if options.update:
-            write("f32", entries)
-            update_others(pool)
+        for function in options.function or oracle.FUNCTIONS:
+            formats = {}
+            if oracle.ARITY[function] == 1:
+                program = compile_program(folder, function)
+                isas = [isa for isa in options.isa or ISAS if run(program, function, isa, 1 << 31)]
+                if not isas:
+                    parser.error("no such build on this CPU")
+                known = {} if options.update else golden_sets.load(function).get("f32", {})
+                formats["f32"] = check_function(function, isas, program, folder, pool, options.jobs, stride, known)
+            if options.update:
+                formats |= other_formats(pool, function)
+                golden_sets.write(function, {fmt: formats[fmt] for fmt in oracle.FORMATS if fmt in formats})
     return 0
 
 

@@ -1,32 +1,19 @@
-/* A stand-in for src/elementwise/slow.c that notes the arguments it is called with. The static library's own table then stays
- * in the archive, since its name is already defined. For one thread. */
-#define rm_slow_table real_slow_table
-#include "../../src/elementwise/slow.c"
-#undef rm_slow_table
-
+/* A stand-in for the complete function of RM_TEST_FUNCTION (its headers: RM_TEST_FAST_HEADER, RM_TEST_SLOW_HEADER) that notes the
+ * arguments it is called with. The static library's own then stays in the archive, since its name is already defined. For one
+ * thread. */
+#include RM_TEST_FAST_HEADER
+#include RM_TEST_SLOW_HEADER
+#include "../../src/elementwise/slow.h"
 #include "trace_slow.h"
 
 uint64_t trace_count;
 float trace_inputs[TRACE_CAPACITY];
 
 /* Arguments outside the domain of the fast kernel come here by design: only the others are noted. */
-static void note(double x, int format, int outside) {
-  if (format != RM_F32 || outside) return;
-  if (trace_count < TRACE_CAPACITY) trace_inputs[trace_count] = (float)x;
-  trace_count++;
-}
-
-#define RM_FUNCTION(name, NAME, hard, doc)                                                                                   \
-  static uint64_t trace_##name(double x, int format, int rule, uint32_t *flags) {                                            \
-    note(x, format, rm_##name##_special(x, RM_F32));                                                                         \
-    return real_slow_table[RM_FN_##name](x, format, rule, flags);                                                            \
+uint64_t RM_CAT(rm_slow_, RM_TEST_FUNCTION)(const double *x, int format, int rule, uint32_t *flags) {
+  if (format == RM_F32 && !RM_CAT(rm_, RM_CAT(RM_TEST_FUNCTION, _special))(x[0], RM_F32)) {
+    if (trace_count < TRACE_CAPACITY) trace_inputs[trace_count] = (float)x[0];
+    trace_count++;
   }
-#include "../../crlibm/functions.def"
-#undef RM_FUNCTION
-
-extern rm_slow_fn *const rm_slow_table[RM_FN_COUNT];
-rm_slow_fn *const rm_slow_table[RM_FN_COUNT] = {
-#define RM_FUNCTION(name, NAME, hard, doc) [RM_FN_##name] = trace_##name,
-#include "../../crlibm/functions.def"
-#undef RM_FUNCTION
-};
+  return RM_CAT(rm_, RM_CAT(RM_TEST_FUNCTION, _slow))(x[0], format, rule, flags);
+}

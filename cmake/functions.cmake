@@ -1,0 +1,40 @@
+# The manifest of elementwise functions, crlibm/functions.def: one translation unit a function for the loops of an ISA, one for
+# the complete function. RM_FUNCTIONS lists "name arity".
+set(RM_MANIFEST ${PROJECT_SOURCE_DIR}/crlibm/functions.def)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${RM_MANIFEST})
+file(STRINGS ${RM_MANIFEST} lines REGEX "^RM_FUNCTION\\(")
+set(RM_FUNCTIONS "")
+foreach(line IN LISTS lines)
+  string(REGEX MATCH "^RM_FUNCTION\\(([a-z0-9_]+), [A-Z0-9_]+, ([123])," _ "${line}")
+  list(APPEND RM_FUNCTIONS "${CMAKE_MATCH_1} ${CMAKE_MATCH_2}")
+endforeach()
+
+# Writes <folder>/<prefix>_<f><suffix> for every function f, from a text with @name@ and @arity@; the files are in <out>.
+function(rm_function_sources out prefix suffix text)
+  set(files "")
+  foreach(function IN LISTS RM_FUNCTIONS)
+    string(REGEX MATCH "^([a-z0-9_]+) ([123])$" _ "${function}")
+    set(name ${CMAKE_MATCH_1})
+    set(arity ${CMAKE_MATCH_2})
+    set(file ${PROJECT_BINARY_DIR}/elementwise/${prefix}_${name}${suffix})
+    file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
+    list(APPEND files ${file})
+  endforeach()
+  set(${out} ${files} PARENT_SCOPE)
+endfunction()
+
+rm_function_sources(loops loops .c [[
+#include "crlibm/@name@/@name@.h"
+#include "src/elementwise/map.h"
+
+RM_MAP_FUNCTION(@name@, @arity@)
+]])
+rm_isa_sources(${loops})
+rm_function_sources(slow slow .c [[
+#include "crlibm/@name@/@name@_slow.h"
+#include "src/elementwise/slow.h"
+
+RM_SLOW_FUNCTION(@name@, @arity@)
+]])
+target_sources(repmath_objects PRIVATE ${slow})
+target_include_directories(repmath_objects PRIVATE ${PROJECT_SOURCE_DIR})

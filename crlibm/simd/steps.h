@@ -1,0 +1,55 @@
+/* One step of a loop, for each format: evaluate, round, and say which lanes are not decided. RM_STEPS makes the four steps of a
+ * function from its kernels:
+ *
+ *   vf64 rm_<f>_eval(vf64 x ...)                                    binary64, relative error below RM_<F>_F32_ERR
+ *   void rm_<f>_dd(vf64 x ..., vf64 *hi, vf64 *lo, vf64 *err)       double-double, absolute error below |err|
+ *   vm64 rm_<f>_special(vf64 x ..., int format)                     lanes outside their domain, for results in this format
+ *   RM_<F>_ODD                                                      1: both evaluate f(|x|), and the result takes the sign of x
+ *
+ * A step is vm64 rm_<f>_step_<format>(const vf64 *x, vf64 *y): the arguments are x[0], x[1] ...; lanes of *y that are not in
+ * the returned mask store as the correctly rounded result. A function may write its steps itself. */
+#ifndef RM_SIMD_STEPS_H
+#define RM_SIMD_STEPS_H
+
+#include "undecided.h"
+
+/* The arguments of a function of 1, 2 or 3: as a list taken from an array, and as parameters. */
+#define RM_ARGUMENTS_1(x) (x)[0]
+#define RM_ARGUMENTS_2(x) (x)[0], (x)[1]
+#define RM_ARGUMENTS_3(x) (x)[0], (x)[1], (x)[2]
+#define RM_VECTORS_1 vf64 x
+#define RM_VECTORS_2 vf64 x, vf64 y
+#define RM_VECTORS_3 vf64 x, vf64 y, vf64 z
+
+#define RM_STEP_NARROW(name, NAME, arity, fmt, FMT, undecided)                                                              \
+  RM_FN vm64 rm_##name##_step_##fmt(const vf64 *x, vf64 *y) {                                                               \
+    vf64 v = rm_##name##_eval(RM_ARGUMENTS_##arity(x));                                                                     \
+    *y = RM_##NAME##_ODD ? vf64_copysign(v, x[0]) : v;                                                                      \
+    return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), FMT), undecided);                                           \
+  }
+#define RM_STEPS(name, NAME, arity)                                                                                         \
+  RM_STEP_NARROW(name, NAME, arity, f16, RM_F16, vf64_undecided_f16(v))                                                     \
+  RM_STEP_NARROW(name, NAME, arity, bf16, RM_BF16, vf64_undecided_bf16(v))                                                  \
+  RM_STEP_NARROW(name, NAME, arity, f32, RM_F32, vf64_undecided_f32(v, RM_##NAME##_F32_ERR))                                \
+  RM_FN vm64 rm_##name##_step_f64(const vf64 *x, vf64 *y) {                                                                 \
+    vf64 hi, lo, err, v;                                                                                                    \
+    rm_##name##_dd(RM_ARGUMENTS_##arity(x), &hi, &lo, &err);                                                                \
+    vm64 undecided = vf64_undecided_f64(hi, lo, err, &v);                                                                   \
+    *y = RM_##NAME##_ODD ? vf64_copysign(v, x[0]) : v;                                                                      \
+    return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), RM_F64), undecided);                                        \
+  }
+
+/* For a function none of whose special lanes has a result that is known at once. */
+#define RM_NONE_SETTLED(name, arity)                                    \
+  RM_FN vm64 rm_##name##_settled(RM_VECTORS_##arity, int format, vf64 *r) { \
+    (void)format, (void)r;                                              \
+    return vf64_lt(x, x);                                               \
+  }
+
+/* For a function without a double-double kernel: every f64 lane is undecided. */
+#define RM_NO_DD(name, arity)                                                             \
+  RM_FN void rm_##name##_dd(RM_VECTORS_##arity, vf64 *hi, vf64 *lo, vf64 *err) {          \
+    *hi = x, *lo = vf64_set1(0.0), *err = vf64_from_bits(vi64_set1(INT64_C(0x7ff8) << 48)); \
+  }
+
+#endif

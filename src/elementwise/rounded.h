@@ -1,0 +1,12 @@
+/* Elementwise functions under any rounding rule: the complete functions in a loop. */
+#ifndef RM_ELEMENTWISE_ROUNDED_H
+#define RM_ELEMENTWISE_ROUNDED_H
+
+#include "argument.h"
+#include "slow.h"
+
+/* As rm_map_fn, under the rule. */
+uint32_t rm_map_rounded(int function, int arity, int format, int rule, int64_t n, const char *const *x, const ptrdiff_t *sx,
+                        char *y, ptrdiff_t sy);
+
+#endif

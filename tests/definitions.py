@@ -1,0 +1,115 @@
+"""What MPFR has under another name, and what it does not have: functions composed of MPFR's at growing precision until the
+rounding is certain, family by family.
+
+A definition is a function of (args, raised): args are exact MPFR numbers, and raised(flag, value) returns a value at once,
+noting an exception. It answers special arguments and those with an exact or nearly exact result itself, by `exact`, `near` or
+`raised`; otherwise it returns an MPFR number computed at the precision of the current context with a relative error below
+2^-(precision - LOST)."""
+
+import operator
+from collections.abc import Callable
+
+import gmpy2
+from gmpy2 import mpfr
+
+LOST = 60  # bits that a composition may lose
+FIRST, LAST = 200, 8000
+INVALID, DIVBYZERO, OVERFLOW = 1, 2, 4
+NAN, INF, ZERO = mpfr("nan"), mpfr("inf"), mpfr(0)
+
+# What gmpy2 calls otherwise.
+MPFR = {
+    "subtract": gmpy2.sub,
+    "multiply": gmpy2.mul,
+    "divide": gmpy2.div,
+    "rsqrt": gmpy2.rec_sqrt,
+    "pow": operator.pow,
+}
+
+
+class Exact(Exception):
+    """The result is this MPFR number, rounded."""
+
+    def __init__(self, value, flag=0):
+        self.value, self.flag = value, flag
+
+
+def exact(value, flag: int = 0):
+    raise Exact(value, flag)
+
+
+def near(value, above: bool):
+    """The result is a hair above or below this number in magnitude: far less than any format's least unit at it."""
+    with gmpy2.context(wide(), precision=int(value.precision) + 4000):
+        hair = abs(value) * mpfr(2) ** -3900
+        raise Exact(value + hair * (1 if above == (value > 0) else -1))
+
+
+def wide(precision: int = FIRST) -> gmpy2.context:
+    return gmpy2.context(precision=precision, emax=2**40, emin=-(2**40))
+
+
+def is_nan(*args) -> bool:
+    return any(gmpy2.is_nan(a) for a in args)
+
+
+def to_format(value, target: gmpy2.context) -> tuple[float, int]:
+    """An exact MPFR number rounded once, and the overflow flag."""
+    with gmpy2.context(target) as ctx:
+        ctx.clear_flags()
+        result = gmpy2.mul(value, 1)
+        return float(result), OVERFLOW * bool(ctx.overflow)
+
+
+def evaluate(f: Callable, args: tuple[float, ...], target: gmpy2.context) -> tuple[float, int]:
+    """The rounded result and the exceptions."""
+    precision = FIRST
+    while True:
+        with wide(precision):
+            x = [mpfr(a, 53) for a in args]
+            try:
+                value = f(*x)
+            except Exact as e:
+                if e.flag or not gmpy2.is_finite(e.value):
+                    return float(e.value), e.flag
+                return to_format(e.value, target)
+            if is_nan(value):
+                raise AssertionError(f"a definition gave NaN at {args}")
+            spread = abs(value) * mpfr(2) ** (LOST - precision)
+            low, high = to_format(value - spread, target), to_format(value + spread, target)
+        if low == high:
+            return low
+        if precision > LAST:
+            raise AssertionError(f"undecided at {args}: a definition must answer exact results itself")
+        precision *= 2
+
+
+def rounded(f: Callable, args: tuple[float, ...], target: gmpy2.context) -> float:
+    return evaluate(f, args, target)[0]
+
+
+def exceptions(f: Callable, args: tuple[float, ...], target: gmpy2.context) -> int:
+    return 0 if any(a != a for a in args) else evaluate(f, args, target)[1]
+
+
+# --- Exponentials and logarithms ---
+
+# --- Activations ---
+
+# --- Activations by the logarithm ---
+
+# --- Activations by the error function ---
+
+# --- Gradients ---
+
+# --- Gradients by the error function ---
+
+DEFINITIONS: dict[str, Callable] = {
+    # Exponentials and logarithms.
+    # Activations.
+    # Activations by the logarithm.
+    # Activations by the error function.
+    # Gradients.
+    # Gradients by the error function.
+    # Powers.
+}

@@ -1,0 +1,28 @@
+"""Where each function is worth sampling in f64, family by family: neither saturated nor almost the identity, and where results
+are subnormal or intermediate quantities could leave the range. For functions of several arguments: a box, one interval an
+argument. The first entry is where the controls sample: no closed form there."""
+
+SMALL = (-(2.0**-25), 2.0**-25)
+
+RANGES = {
+    # Exponentials.
+    "exp": [(-600.0, 600.0), (-745.2, -700.0), (-700.0, -600.0), (600.0, 710.0), (-1.0, 1.0)],
+    # Logarithms.
+    "log": [(0.0, 100.0), (0.0, 4.0), (0.99, 1.01), (0.0, 2.0**-1021), (0.0, 2.0**1023)],
+    # Trigonometric functions.
+    # Inverse trigonometric functions.
+    # Hyperbolic functions.
+    "tanh": [(-5.0, 5.0), (-20.0, 20.0), (-1.0, 1.0), (-0.01, 0.01), SMALL],
+    # Inverse hyperbolic functions.
+    # Error functions.
+    "erf": [(-5.0, 5.0), (-6.0, 6.0), (-1.0, 1.0), (-0.01, 0.01), SMALL],
+    # Roots.
+    # Activations.
+    # Activations by the logarithm.
+    # Activations by the error function.
+    # Gradients.
+    # Gradients by the error function.
+    # Arithmetic.
+    # Powers.
+    # The angle of a point.
+}

@@ -1,0 +1,42 @@
+/* The rounding step and the evaluations in wide fixed point, each alone, for test_slow.py. */
+#include "../crlibm/erf/erf_slow.h"
+#include "../crlibm/exp/exp_slow.h"
+#include "../crlibm/log/log_slow.h"
+#include "../crlibm/tanh/tanh_slow.h"
+
+/* hi + lo within err, for the rounding step of the middle tier. */
+uint64_t rm_test_round_dd(double hi, double lo, double err, int format, int rule, uint32_t *flags, int *undecided);
+uint64_t rm_test_round_dd(double hi, double lo, double err, int format, int rule, uint32_t *flags, int *undecided) {
+  return rm_round_dd(hi, lo, err, 0, format, rule, flags, undecided);
+}
+
+/* (-1)^negative (high 2^64 + low) 2^e, within err units of 2^e. */
+uint64_t rm_test_round(int negative, uint64_t high, uint64_t low, int64_t e, uint64_t err, int format, int rule,
+                       uint32_t *flags, int *undecided);
+uint64_t rm_test_round(int negative, uint64_t high, uint64_t low, int64_t e, uint64_t err, int format, int rule,
+                       uint32_t *flags, int *undecided) {
+  return rm_round_bits(negative, (rm_u128)high << 64 | low, e, err, format, rule, flags, undecided);
+}
+
+/* |f(x)| = v 2^(the result) within *err units of 2^(-64 n), for n + 1 limbs v. */
+int rm_wide_test_exp(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_exp(double x, int n, uint64_t *v, uint64_t *err) {
+  uint64_t y[RM_WIDE_LIMBS];
+  rm_wide_from_double(y, x, 0, n);
+  *err = rm_exp_wide_err(n);
+  return rm_exp_wide(v, y, x < 0.0, n);
+}
+int rm_wide_test_log(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_log(double x, int n, uint64_t *v, uint64_t *err) {
+  rm_log_wide(v, x, n);
+  *err = rm_log_wide_err(n);
+  return 0;
+}
+int rm_wide_test_tanh(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_tanh(double x, int n, uint64_t *v, uint64_t *err) {
+  rm_tanh_wide(v, x, n);
+  *err = 2 * rm_exp_wide_err(n) + 5;
+  return 0;
+}
+int rm_wide_test_erf(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_erf(double x, int n, uint64_t *v, uint64_t *err) { return rm_erf_wide(v, x, n, err); }
