@@ -23,12 +23,20 @@ IMPORTS = {
 
 
 def init_stub():
-    out = [NOTE, "from typing import Final", "", "import numpy as np", "", "from . import _core as _core"]
+    out = [
+        NOTE,
+        "from typing import Final",
+        "",
+        "import numpy as np",
+        "",
+        "from . import _core as _core",
+        "from . import rounding as rounding",
+    ]
     for module, names in IMPORTS.items():
         out += [f"from .{module} import {name} as {name}" for name in names]
     out += ["", "__version__: Final[str]", "__all__: list[str]", ""]
-    for name, _, definition in functions():
-        out += [f"# The {definition}.", f"{name}: Final[np.ufunc]"]
+    for function in functions():
+        out += [f"# {function.definition}", f"{function.name}: Final[np.ufunc]"]
     return "\n".join(out) + "\n"
 
 
@@ -44,13 +52,13 @@ SPEC_VERSION: Final[int]
 COMPILER: Final[str]
 ufuncs: Final[dict[str, np.ufunc]]
 gufuncs: Final[dict[str, np.ufunc]]
+rounded: Final[dict[str, dict[str, np.ufunc]]]
 
 def isa() -> str: ...
 def available_isas() -> tuple[str, ...]: ...
 def library_version() -> str: ...
 def get_num_threads() -> int: ...
 def set_num_threads(n: SupportsIndex) -> None: ...
-def promote_to_double(dtype_class: type) -> None: ...
 def add_bfloat16(dtype_class: type) -> None: ...
 def same_float(a: Any, b: Any) -> bool: ...
 """

@@ -5,7 +5,7 @@ if exactly and then rounded once. The bits therefore do not depend on the
 machine, the instruction set, the thread count or the layout of the arrays.
 """
 
-from . import _core, _dtypes
+from . import _core, _dtypes, rounding
 from ._config import config, get_include, show_config
 from ._core import get_num_threads, set_num_threads
 from ._digest import digest
@@ -24,6 +24,7 @@ __all__ = [
     "get_include",
     "get_num_threads",
     "matmul",
+    "rounding",
     "set_num_threads",
     "show_config",
     "sum",

@@ -5,6 +5,7 @@ from typing import Final
 import numpy as np
 
 from . import _core as _core
+from . import rounding as rounding
 from ._config import config as config
 from ._config import get_include as get_include
 from ._config import show_config as show_config
@@ -18,11 +19,11 @@ from ._reductions import sum as sum
 __version__: Final[str]
 __all__: list[str]
 
-# The e**x.
+# e**x
 exp: Final[np.ufunc]
-# The natural logarithm of x.
+# natural logarithm of x
 log: Final[np.ufunc]
-# The hyperbolic tangent of x.
+# hyperbolic tangent of x
 tanh: Final[np.ufunc]
-# The error function of x, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.
+# error function of x, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x
 erf: Final[np.ufunc]

@@ -7,7 +7,8 @@ cdef extern from "ufuncs.h":
     int rm_py_import_numpy() except -1
     dict rm_py_elementwise_ufuncs()
     dict rm_py_reduction_gufuncs()
-    int rm_py_promote_to_double(object ufuncs, object dtype_class) except -1
+    dict rm_py_rounded_ufuncs(int rule)
+    int rm_py_promote_to_double(object ufuncs) except -1
     int rm_py_add_bfloat16(object ufuncs, object dtype_class) except -1
     bint rm_py_same_float(object a, object b)
 
@@ -20,6 +21,7 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_set_num_threads(int n)
     int rm_get_num_threads()
     int RM_SPEC_VERSION
+    int RM_ROUND_NEAREST, RM_ROUND_TOWARD_ZERO, RM_ROUND_DOWN, RM_ROUND_UP
 
 cdef extern from "ufuncs.h":
     const char *RM_PY_COMPILER
@@ -92,11 +94,15 @@ _check_isa()
 rm_py_import_numpy()
 ufuncs = rm_py_elementwise_ufuncs()
 gufuncs = rm_py_reduction_gufuncs()
-
-
-def promote_to_double(dtype_class):
-    """Make arguments of this DType class become float64 in every elementwise ufunc."""
-    rm_py_promote_to_double(ufuncs, dtype_class)
+# rule -> name -> ufunc, for float32 and float64
+rounded = {
+    "nearest": rm_py_rounded_ufuncs(RM_ROUND_NEAREST),
+    "toward_zero": rm_py_rounded_ufuncs(RM_ROUND_TOWARD_ZERO),
+    "down": rm_py_rounded_ufuncs(RM_ROUND_DOWN),
+    "up": rm_py_rounded_ufuncs(RM_ROUND_UP),
+}
+for _ufuncs in (ufuncs, *rounded.values()):
+    rm_py_promote_to_double(_ufuncs)
 
 
 def add_bfloat16(dtype_class):

@@ -20,9 +20,7 @@ FORMATS = {"f16": F16, "f32": F32, "f64": F64} | ({} if BF16 is None else {"bf16
 
 
 def register(core: Any) -> None:
-    """Complete the ufuncs of the extension module: bool and integers become float64, bfloat16 has loops."""
-    for code in "?bBhHiIlLqQ":
-        core.promote_to_double(type(np.dtype(code)))
+    """Complete the ufuncs of the extension module: bfloat16 has loops."""
     if BF16 is not None:
         core.add_bfloat16(type(BF16))
 

@@ -4,6 +4,10 @@
  * status word, which NumPy reads after the loop and turns into its warnings. */
 #include "ufuncs.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
@@ -27,67 +31,113 @@ static void fail(rm_status status) {
 
 /* ---- elementwise ------------------------------------------------------------------------------------------------- */
 
-#define LOOP(name, fmt, ctype)                                                                                         \
+/* The arguments of a C array function from those of a ufunc's loop, by the number of inputs. */
+#define ARRAYS_1(ctype) n[0], (const ctype *)args[0], stride[0], (ctype *)args[1], stride[1]
+#define ARRAYS_2(ctype) \
+  n[0], (const ctype *)args[0], stride[0], (const ctype *)args[1], stride[1], (ctype *)args[2], stride[2]
+#define ARRAYS_3(ctype)                                                                                                \
+  n[0], (const ctype *)args[0], stride[0], (const ctype *)args[1], stride[1], (const ctype *)args[2], stride[2],       \
+      (ctype *)args[3], stride[3]
+
+#define LOOP(name, arity, fmt, ctype)                                                                                  \
   static void name##_##fmt(char **args, npy_intp const *n, npy_intp const *stride, void *data) {                       \
     (void)data;                                                                                                        \
-    rm_status status = rm_v##name##_##fmt(n[0], (const ctype *)args[0], stride[0], (ctype *)args[1], stride[1]);       \
+    rm_status status = rm_v##name##_##fmt(ARRAYS_##arity(ctype));                                                      \
+    if (status != RM_OK) fail(status);                                                                                 \
+  }
+/* The rule is the loop's data. */
+#define LOOP_ROUNDED(name, arity, fmt, ctype)                                                                          \
+  static void name##_rounded_##fmt(char **args, npy_intp const *n, npy_intp const *stride, void *data) {               \
+    rm_status status = rm_v##name##_rounded_##fmt(ARRAYS_##arity(ctype), (int)(npy_intp)data);                         \
     if (status != RM_OK) fail(status);                                                                                 \
   }
 /* bfloat16 is not a builtin type of NumPy: its loop has the newer signature. */
-#define LOOP_BF16(name)                                                                                                \
+#define LOOP_BF16(name, arity)                                                                                         \
   static int name##_bf16(PyArrayMethod_Context *context, char *const *args, npy_intp const *n, npy_intp const *stride, \
                          NpyAuxData *data) {                                                                           \
     (void)context, (void)data;                                                                                         \
-    rm_status status =                                                                                                 \
-        rm_v##name##_bf16(n[0], (const rm_bf16 *)args[0], stride[0], (rm_bf16 *)args[1], stride[1]);                   \
+    rm_status status = rm_v##name##_bf16(ARRAYS_##arity(rm_bf16));                                                     \
     if (status == RM_OK) return 0;                                                                                     \
     fail(status);                                                                                                      \
     return -1;                                                                                                         \
   }
-#define RM_FUNCTION(name, NAME, hard, doc)                                                                                   \
-  LOOP(name, f16, rm_f16)                                                                                              \
-  LOOP(name, f32, float)                                                                                               \
-  LOOP(name, f64, double)                                                                                              \
-  LOOP_BF16(name)
+#define RM_FUNCTION(name, NAME, arity, hard, doc)                                                                      \
+  LOOP(name, arity, f16, rm_f16)                                                                                       \
+  LOOP(name, arity, f32, float)                                                                                        \
+  LOOP(name, arity, f64, double)                                                                                       \
+  LOOP_ROUNDED(name, arity, f32, float)                                                                                \
+  LOOP_ROUNDED(name, arity, f64, double)                                                                               \
+  LOOP_BF16(name, arity)
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 
-/* In this order: the first type that holds an argument exactly is chosen. */
-static const char types_unary[] = {NPY_HALF, NPY_HALF, NPY_FLOAT, NPY_FLOAT, NPY_DOUBLE, NPY_DOUBLE};
-#define RM_FUNCTION(name, NAME, hard, doc) static PyUFuncGenericFunction loops_##name[] = {name##_f16, name##_f32, name##_f64};
+/* In this order: the first type that holds the arguments exactly is chosen. NumPy keeps these arrays. */
+#define TYPES(nargs, type) REPEAT_##nargs(type)
+#define REPEAT_2(type) type, type
+#define REPEAT_3(type) type, type, type
+#define REPEAT_4(type) type, type, type, type
+static const char types_1[] = {TYPES(2, NPY_HALF), TYPES(2, NPY_FLOAT), TYPES(2, NPY_DOUBLE)};
+static const char types_2[] = {TYPES(3, NPY_HALF), TYPES(3, NPY_FLOAT), TYPES(3, NPY_DOUBLE)};
+static const char types_3[] = {TYPES(4, NPY_HALF), TYPES(4, NPY_FLOAT), TYPES(4, NPY_DOUBLE)};
+static const char *const types[] = {NULL, types_1, types_2, types_3};
+static const char types_rounded_1[] = {TYPES(2, NPY_FLOAT), TYPES(2, NPY_DOUBLE)};
+static const char types_rounded_2[] = {TYPES(3, NPY_FLOAT), TYPES(3, NPY_DOUBLE)};
+static const char types_rounded_3[] = {TYPES(4, NPY_FLOAT), TYPES(4, NPY_DOUBLE)};
+static const char *const types_rounded[] = {NULL, types_rounded_1, types_rounded_2, types_rounded_3};
+#define RM_FUNCTION(name, NAME, arity, hard, doc)                                          \
+  static PyUFuncGenericFunction loops_##name[] = {name##_f16, name##_f32, name##_f64};     \
+  static PyUFuncGenericFunction loops_rounded_##name[] = {name##_rounded_f32, name##_rounded_f64};
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 static void *no_data[3];
+enum { RULES = 4 };
+static void *rules[RULES][2] = {{(void *)RM_ROUND_NEAREST, (void *)RM_ROUND_NEAREST},
+                                {(void *)RM_ROUND_TOWARD_ZERO, (void *)RM_ROUND_TOWARD_ZERO},
+                                {(void *)RM_ROUND_DOWN, (void *)RM_ROUND_DOWN},
+                                {(void *)RM_ROUND_UP, (void *)RM_ROUND_UP}};
 
 static const struct {
   const char *name, *doc;
-  PyUFuncGenericFunction *loops;
+  int arity;
+  PyUFuncGenericFunction *loops, *rounded;
   PyArrayMethod_StridedLoop *loop_bf16;
 } functions[] = {
-#define RM_FUNCTION(name, NAME, hard, text)                                                                                   \
-  {#name,                                                                                                               \
-   "The " text ", elementwise and correctly rounded.\n\n"                                                               \
-   "The value of the definition over the reals, rounded once to nearest, ties to even.\n\n"                             \
-   "Parameters\n----------\n"                                                                                           \
-   "x : array_like\n"                                                                                                   \
-   "    Of float16, float32, float64 or bfloat16 (ml_dtypes), any shape. Integers\n"                                    \
-   "    and bool are converted to float64 first (exact up to 2**53).\n"                                                 \
-   "out, where, casting, order, dtype, subok, signature\n"                                                              \
-   "    As for every NumPy ufunc. An `out` narrower than the loop's type is\n"                                          \
-   "    allowed by casting and rounds a second time; `dtype=` does not.\n\n"                                            \
-   "Returns\n-------\n"                                                                                                 \
-   "y : ndarray or scalar\n"                                                                                            \
-   "    Of the shape and type of `x`. A NaN is the canonical quiet NaN.\n\n"                                            \
-   "Raises\n------\n"                                                                                                   \
-   "TypeError\n"                                                                                                        \
-   "    `x` is longdouble, complex or not a number: there is no such function.\n"                                       \
-   "ValueError\n"                                                                                                       \
-   "    `out` is read-only or not of the broadcast shape.\n",                                                           \
-   loops_##name, name##_bf16},
+#define RM_FUNCTION(name, NAME, arity, hard, text) \
+  {#name, text, arity, loops_##name, loops_rounded_##name, name##_bf16},
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 };
-enum { FUNCTIONS = sizeof functions / sizeof *functions };
+enum { FUNCTIONS = sizeof functions / sizeof *functions, MAX_ARITY = 3 };
+
+/* NumPy keeps a ufunc's docstring: these live as long as the module. */
+static char *docstring(const char *name, const char *text, int arity) {
+  static const char form[] =
+      "%s, elementwise and correctly rounded.\n\n"
+      "The value of the definition over the reals, rounded once to nearest, ties to even.\n\n"
+      "Parameters\n----------\n"
+      "%s : array_like\n"
+      "    Of float16, float32, float64 or bfloat16 (ml_dtypes), any shape%s.\n"
+      "    Integers and bool are converted to float64 first (exact up to 2**53).\n"
+      "out, where, casting, order, dtype, subok, signature\n"
+      "    As for every NumPy ufunc. An `out` narrower than the loop's type is\n"
+      "    allowed by casting and rounds a second time; `dtype=` does not.\n\n"
+      "Returns\n-------\n"
+      "y : ndarray or scalar\n"
+      "    Of the %s. A NaN is the canonical quiet NaN.\n\n"
+      "Raises\n------\n"
+      "TypeError\n"
+      "    An argument is longdouble, complex or not a number: there is no such function.\n"
+      "ValueError\n"
+      "    `out` is read-only or not of the broadcast shape.\n";
+  const char *end = strrchr(name, '_');
+  const char *named = arity == 1 ? "x" : arity == 3 ? "x, y, z" : end && strcmp(end, "_backward") == 0 ? "g, x" : "x, y";
+  const size_t room = sizeof form + strlen(text) + 100;
+  char *doc = malloc(room);
+  if (!doc) return NULL;
+  snprintf(doc, room, form, text, named, arity == 1 ? "" : "s that broadcast",
+           arity == 1 ? "shape and type of `x`" : "broadcast shape and the common type");
+  return doc;
+}
 
 static int put(PyObject *dict, const char *name, PyObject *value) {
   int failed = !value || PyDict_SetItemString(dict, name, value) < 0;
@@ -98,49 +148,108 @@ static int put(PyObject *dict, const char *name, PyObject *value) {
 PyObject *rm_py_elementwise_ufuncs(void) {
   PyObject *dict = PyDict_New();
   if (!dict) return NULL;
+  for (int i = 0; i < FUNCTIONS; i++) {
+    const int arity = functions[i].arity;
+    char *doc = docstring(functions[i].name, functions[i].doc, arity);
+    if (!doc || put(dict, functions[i].name,
+                    PyUFunc_FromFuncAndData(functions[i].loops, no_data, types[arity], 3, arity, 1, PyUFunc_None,
+                                            functions[i].name, doc, 0)) < 0) {
+      Py_DECREF(dict);
+      return doc ? NULL : PyErr_NoMemory();
+    }
+  }
+  return dict;
+}
+
+PyObject *rm_py_rounded_ufuncs(int rule) {
+  PyObject *dict = PyDict_New();
+  if (!dict) return NULL;
   for (int i = 0; i < FUNCTIONS; i++)
     if (put(dict, functions[i].name,
-            PyUFunc_FromFuncAndData(functions[i].loops, no_data, types_unary, 3, 1, 1, PyUFunc_None, functions[i].name,
-                                    functions[i].doc, 0)) < 0) {
+            PyUFunc_FromFuncAndData(functions[i].rounded, rules[rule], types_rounded[functions[i].arity], 2,
+                                    functions[i].arity, 1, PyUFunc_None, functions[i].name, functions[i].doc, 0)) < 0) {
       Py_DECREF(dict);
       return NULL;
     }
   return dict;
 }
 
-/* Without `dtype=` the loop is the float64 one; with it, that type's. */
-static int to_double(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *const signature[],
-                     PyArray_DTypeMeta *chosen[]) {
-  (void)ufunc, (void)given;
-  PyArray_DTypeMeta *type = signature[0] ? signature[0] : signature[1] ? signature[1] : &PyArray_DoubleDType;
-  for (int i = 0; i < 2; i++) {
-    chosen[i] = i == 1 && signature[1] ? signature[1] : type;
+/* Every operand gets one type, unless the caller fixed it. */
+static int promote_to(PyArray_DTypeMeta *type, PyObject *ufunc, PyArray_DTypeMeta *const signature[],
+                      PyArray_DTypeMeta *chosen[]) {
+  const int nargs = ((PyUFuncObject *)ufunc)->nargs;
+  for (int i = 0; i < nargs; i++)
+    if (signature[i]) type = signature[i];
+  for (int i = 0; i < nargs; i++) {
+    chosen[i] = signature[i] ? signature[i] : type;
     Py_INCREF((PyObject *)chosen[i]);
   }
   return 0;
 }
+static int to_double(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *const signature[],
+                     PyArray_DTypeMeta *chosen[]) {
+  (void)given;
+  return promote_to(&PyArray_DoubleDType, ufunc, signature, chosen);
+}
+static PyArray_DTypeMeta *bfloat16;
+static int to_bfloat16(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *const signature[],
+                       PyArray_DTypeMeta *chosen[]) {
+  (void)given;
+  return promote_to(bfloat16, ufunc, signature, chosen);
+}
 
-int rm_py_promote_to_double(PyObject *ufuncs, PyObject *dtype_class) {
-  int failed = 0;
-  PyObject *promoter = PyCapsule_New((void *)to_double, "numpy._ufunc_promoter", NULL);
-  PyObject *given = PyTuple_Pack(2, dtype_class, Py_None);
-  if (!promoter || !given) failed = -1;
-  for (int i = 0; i < FUNCTIONS && !failed; i++) {
-    PyObject *ufunc = PyDict_GetItemString(ufuncs, functions[i].name);
-    failed = !ufunc || PyUFunc_AddPromoter(ufunc, given, promoter) < 0 ? -1 : 0;
+/* A promoter for every choice of one class an input; `needed`, if given, is among them. */
+static int add_promoters(PyObject *ufunc, int arity, PyObject *const *classes, int count, PyObject *needed,
+                         PyArrayMethod_PromoterFunction *function) {
+  int choices = 1, failed = 0;
+  for (int k = 0; k < arity; k++) choices *= count;
+  PyObject *promoter = PyCapsule_New((void *)function, "numpy._ufunc_promoter", NULL);
+  if (!promoter) return -1;
+  for (int choice = 0; choice < choices && !failed; choice++) {
+    PyObject *given = PyTuple_New(arity + 1);
+    int rest = choice, found = !needed;
+    if (!given) failed = -1;
+    for (int k = 0; k < arity && !failed; k++, rest /= count) {
+      PyObject *class = classes[rest % count];
+      found |= class == needed;
+      Py_INCREF(class);
+      failed = PyTuple_SetItem(given, k, class);
+    }
+    if (!failed) {
+      Py_INCREF(Py_None);
+      failed = PyTuple_SetItem(given, arity, Py_None);
+    }
+    if (!failed && found) failed = PyUFunc_AddPromoter(ufunc, given, promoter);
+    Py_XDECREF(given);
   }
-  Py_XDECREF(promoter);
-  Py_XDECREF(given);
-  return failed;
+  Py_DECREF(promoter);
+  return failed < 0 ? -1 : 0;
+}
+
+int rm_py_promote_to_double(PyObject *ufuncs) {
+  PyObject *classes[] = {(PyObject *)&PyArray_IntAbstractDType, (PyObject *)&PyArray_BoolDType,
+                         (PyObject *)&PyArray_PyFloatDType};
+  for (int i = 0; i < FUNCTIONS; i++) {
+    PyObject *ufunc = PyDict_GetItemString(ufuncs, functions[i].name);
+    /* A lone Python float is float64 already. */
+    if (!ufunc || add_promoters(ufunc, functions[i].arity, classes, functions[i].arity > 1 ? 3 : 2, NULL, to_double) < 0)
+      return -1;
+  }
+  return 0;
 }
 
 int rm_py_add_bfloat16(PyObject *ufuncs, PyObject *dtype_class) {
-  PyArray_DTypeMeta *types[2] = {(PyArray_DTypeMeta *)dtype_class, (PyArray_DTypeMeta *)dtype_class};
+  PyObject *classes[] = {dtype_class, (PyObject *)&PyArray_PyLongDType, (PyObject *)&PyArray_PyFloatDType};
+  bfloat16 = (PyArray_DTypeMeta *)dtype_class;
+  Py_INCREF(dtype_class);
   for (int i = 0; i < FUNCTIONS; i++) {
+    PyArray_DTypeMeta *operands[MAX_ARITY + 1] = {bfloat16, bfloat16, bfloat16, bfloat16};
     PyType_Slot slots[] = {{NPY_METH_strided_loop, (void *)functions[i].loop_bf16}, {0, NULL}};
-    PyArrayMethod_Spec spec = {functions[i].name, 1, 1, NPY_NO_CASTING, 0, types, slots};
+    PyArrayMethod_Spec spec = {functions[i].name, functions[i].arity, 1, NPY_NO_CASTING, 0, operands, slots};
     PyObject *ufunc = PyDict_GetItemString(ufuncs, functions[i].name);
     if (!ufunc || PyUFunc_AddLoopFromSpec(ufunc, &spec) < 0) return -1;
+    if (functions[i].arity > 1 && add_promoters(ufunc, functions[i].arity, classes, 3, dtype_class, to_bfloat16) < 0)
+      return -1;
   }
   return 0;
 }

@@ -22,10 +22,14 @@ PyObject *rm_py_elementwise_ufuncs(void);
 /* A dict of name -> gufunc: sum, dot, matmul, matmul_bias. NULL with an exception set. */
 PyObject *rm_py_reduction_gufuncs(void);
 
-/* Make arguments of this DType class become float64 in every ufunc of the dict. Returns -1 with an exception set. */
-int rm_py_promote_to_double(PyObject *ufuncs, PyObject *dtype_class);
+/* The same under a rounding rule (RM_ROUND_UP ...), for float32 and float64. NULL with an exception set. */
+PyObject *rm_py_rounded_ufuncs(int rule);
 
-/* Add the bfloat16 loops to the ufuncs of the dict, for this DType class. Returns -1 with an exception set. */
+/* Make integers and bool become float64 in every ufunc of the dict. Returns -1 with an exception set. */
+int rm_py_promote_to_double(PyObject *ufuncs);
+
+/* Add the bfloat16 loops to the ufuncs of the dict, for this DType class; a Python number beside one is bfloat16 too. Returns -1
+ * with an exception set. */
 int rm_py_add_bfloat16(PyObject *ufuncs, PyObject *dtype_class);
 
 /* 1 when both are exact ndarrays of one and the same type, float32 or float64: nothing has to be converted. */

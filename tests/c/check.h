@@ -41,36 +41,49 @@ static inline void require_isa(void) {
   CHECK(rm_isa() && strcmp(rm_isa(), wanted) == 0);
 }
 
-/* Every elementwise function in every format, seen as byte arrays. */
+/* Every elementwise function in every format, seen as byte arrays. A function of several arguments is given x for each of them,
+ * or, as `pairs`, x and x read backwards in turn. */
 typedef rm_status array_fn(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy);
 struct entry {
   const char *name, *format;
-  int size; /* bytes of an element */
-  array_fn *array; /* the strided array function */
+  int size, arity; /* bytes of an element, number of arguments */
+  array_fn *array, *pairs; /* the strided array function */
   void (*one)(const void *x, void *y); /* the scalar function */
 };
-#define ENTRY_FORMAT(f, fmt, type)                                                                                           \
+#define BACKWARDS(x) ((const char *)(x) + (n > 0 ? n - 1 : 0) * sx)
+#define SAME_1(type) (const type *)x, sx
+#define SAME_2(type) (const type *)x, sx, (const type *)x, sx
+#define SAME_3(type) (const type *)x, sx, (const type *)x, sx, (const type *)x, sx
+#define PAIRS_1(type) (const type *)x, sx
+#define PAIRS_2(type) (const type *)x, sx, (const type *)(const void *)BACKWARDS(x), -sx
+#define PAIRS_3(type) (const type *)x, sx, (const type *)(const void *)BACKWARDS(x), -sx, (const type *)x, sx
+#define VALUES_1 v
+#define VALUES_2 v, v
+#define VALUES_3 v, v, v
+#define ENTRY_FORMAT(f, arity, fmt, type)                                                                                    \
   static rm_status f##_##fmt##_array(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy) {                        \
-    return rm_v##f##_##fmt(n, (const type *)x, sx, (type *)y, sy);                                                           \
+    return rm_v##f##_##fmt(n, SAME_##arity(type), (type *)y, sy);                                                            \
+  }                                                                                                                          \
+  static rm_status f##_##fmt##_pairs(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy) {                        \
+    return rm_v##f##_##fmt(n, PAIRS_##arity(type), (type *)y, sy);                                                           \
   }                                                                                                                          \
   static void f##_##fmt##_one(const void *x, void *y) {                                                                      \
     type v;                                                                                                                  \
     memcpy(&v, x, sizeof v);                                                                                                 \
-    v = rm_##f##_##fmt(v);                                                                                                   \
+    v = rm_##f##_##fmt(VALUES_##arity);                                                                                      \
     memcpy(y, &v, sizeof v);                                                                                                 \
   }
-#define RM_FUNCTION(f, ...)                                                                                                  \
-  ENTRY_FORMAT(f, f16, rm_f16)                                                                                               \
-  ENTRY_FORMAT(f, bf16, rm_bf16)                                                                                             \
-  ENTRY_FORMAT(f, f32, float)                                                                                                \
-  ENTRY_FORMAT(f, f64, double)
+#define RM_FUNCTION(f, F, arity, ...)                                                                                        \
+  ENTRY_FORMAT(f, arity, f16, rm_f16)                                                                                        \
+  ENTRY_FORMAT(f, arity, bf16, rm_bf16)                                                                                      \
+  ENTRY_FORMAT(f, arity, f32, float)                                                                                         \
+  ENTRY_FORMAT(f, arity, f64, double)
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 
+#define ENTRY(f, arity, fmt, size) {#f, #fmt, size, arity, f##_##fmt##_array, f##_##fmt##_pairs, f##_##fmt##_one}
 static const struct entry entries[] = {
-#define RM_FUNCTION(f, ...)                                                                                                  \
-  {#f, "f16", 2, f##_f16_array, f##_f16_one}, {#f, "bf16", 2, f##_bf16_array, f##_bf16_one},                                 \
-      {#f, "f32", 4, f##_f32_array, f##_f32_one}, {#f, "f64", 8, f##_f64_array, f##_f64_one},
+#define RM_FUNCTION(f, F, arity, ...) ENTRY(f, arity, f16, 2), ENTRY(f, arity, bf16, 2), ENTRY(f, arity, f32, 4), ENTRY(f, arity, f64, 8),
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 };

@@ -35,7 +35,7 @@ static void *allocate(int64_t bytes) {
 
 static void run_entry(const struct entry *e, int64_t n, const void *x, const char *set) {
   void *y = allocate(n * e->size);
-  if (e->array(n, x, e->size, y, e->size) != RM_OK) exit(3);
+  if (e->pairs(n, x, e->size, y, e->size) != RM_OK) exit(3);
   print_digest(e->name, e->format, set, y, n, e->size);
   free(y);
 }

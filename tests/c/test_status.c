@@ -7,7 +7,7 @@ static void elementwise(const struct entry *e) {
   memcpy(before, y, sizeof y);
   CHECK_FOR(e->array(-1, x, e->size, y, e->size) == RM_STATUS(RM_ERR_SIZE, 1), e->name);
   CHECK_FOR(e->array(3, NULL, e->size, y, e->size) == RM_STATUS(RM_ERR_NULL, 2), e->name);
-  CHECK_FOR(e->array(3, x, e->size, NULL, e->size) == RM_STATUS(RM_ERR_NULL, 4), e->name);
+  CHECK_FOR(e->array(3, x, e->size, NULL, e->size) == RM_STATUS(RM_ERR_NULL, 2 * e->arity + 2), e->name);
   CHECK_FOR(e->array(0, NULL, 0, NULL, 0) == RM_OK, e->name);
   CHECK_FOR(e->array(0, x, e->size, y, e->size) == RM_OK, e->name);
   CHECK_FOR(memcmp(y, before, sizeof y) == 0, e->name);

@@ -24,15 +24,15 @@ static bool device_idle() { return cudaDeviceSynchronize() == cudaSuccess; }
 #endif
 
 typedef rm_status device_fn(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy);
-#define DEVICE_FORMAT(f, fmt, type)                                                                                          \
+#define DEVICE_FORMAT(f, arity, fmt, type)                                                                                   \
   static rm_status f##_##fmt##_device(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy) {                       \
-    return rm_cuda_v##f##_##fmt(n, static_cast<const type *>(x), sx, static_cast<type *>(y), sy, nullptr);                   \
+    return rm_cuda_v##f##_##fmt(n, PAIRS_##arity(type), static_cast<type *>(y), sy, nullptr);                                \
   }
-#define RM_FUNCTION(f, ...)                                                                                                  \
-  DEVICE_FORMAT(f, f16, rm_f16)                                                                                              \
-  DEVICE_FORMAT(f, bf16, rm_bf16)                                                                                            \
-  DEVICE_FORMAT(f, f32, float)                                                                                               \
-  DEVICE_FORMAT(f, f64, double)
+#define RM_FUNCTION(f, F, arity, ...)                                                                                        \
+  DEVICE_FORMAT(f, arity, f16, rm_f16)                                                                                       \
+  DEVICE_FORMAT(f, arity, bf16, rm_bf16)                                                                                     \
+  DEVICE_FORMAT(f, arity, f32, float)                                                                                        \
+  DEVICE_FORMAT(f, arity, f64, double)
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 static device_fn *const device_entries[] = {
@@ -57,7 +57,7 @@ static void elementwise(int which, int64_t n, int step, int shift) {
   memset(expected, 0x5a, bytes);
   memset(y, 0x5a, bytes);
   ptrdiff_t first = shift + (s < 0 ? length * (n - 1) : 0);
-  e->array(n, x + first, s, expected + first, s);
+  e->pairs(n, x + first, s, expected + first, s);
   unsigned char *dx = static_cast<unsigned char *>(device_new(bytes)), *dy = static_cast<unsigned char *>(device_new(bytes));
   to_device(dx, x, bytes);
   to_device(dy, y, bytes);
