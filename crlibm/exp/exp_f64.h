@@ -1,41 +1,47 @@
-/* exp in double-double, for f64 and as the second step of every format.
+/* exp in double-double, for f64 and as the second step of every format; the core of exp2 and exp10 too.
  *
- * x = k ln2/16 + r, r = rh + rl, |r| <= ln2/32 (1 + 2^-20) < 2^-5.52; e^x = 2^(k/16) (1 + r + r^2/2 + r^3 Q(r)).
+ * e^y, y = k ln2/16 + r, r = rh + rl, |r| <= ln2/32 (1 + 2^-20) < 2^-5.52; e^y = 2^(k/16) (1 + r + r^2/2 + r^3 Q(r)).
  *
- * Absolute error of e = e^r - 1 (each term is also its error relative to e^r, since e^r is within 2^-5 of 1), |x| <= 709,
- * |k| <= 2^14:
+ * The reduction of y = x + xl, |x| <= 750, |xl| < 2^-42 (0 for exp), |k| < 2^15:
  *   a = x - k HI       exact: HI is a multiple of 2^-42 with 38 bits; a is a multiple of 2^-58 below 2^-5
- *   b = k LO           |b| < 2^-29: rounding 2^-82, constant k 2^-97
- *   rh + rl = a - b    Fast2Sum, off by less than 2^-80 when |a| < |b|
+ *   b = xl - k LO      |b| < 2^-28: rounding 2^-82, constant k 2^-97
+ *   rh + rl = a + b    Fast2Sum, off by less than 2^-80 when |a| < |b|; |rl| <= 2^-59 (exp2 has its own, |rl| <= 1.44 2^-59)
+ *
+ * Absolute error of e = e^r - 1 (each term is also its error relative to e^r, since e^r is within 2^-5 of 1):
  *   rh^2/2             exact in two parts
  *   r^3 Q              below 2^-19.1: five roundings, half a last place of each partial result: 3.4u|t| at the ends of the
  *                      interval, u = 2^-53: 2^-70.4; Q 2^-55.58-16.56 = 2^-72.1
- *   rl (1 + rh)        |rl| <= 2^-59; rl rh^2/2 left out: 2^-71
- *   sum c              below 2^-19: two roundings 2^-72.4
- * Sum, times e^-r <= 1.022, below 2^-69.3 (a grid of 400,000 r, half last places added up: 2^-69.32). For e^x, the Fast2Sums of
- * 1, rh and h are exact; tl is known to 2^-107; u tl + (c + ...), the sum with T's product error and the rounding test's lo + err
- * round parts below 2^-18.9: 2^-71.9 each, others below 2^-52: 2^-104. Nothing underflows or overflows for |x| <= 670
- * (rm_exp_special), or for |x| <= 750 before the scaling by 2^k. Relative error below 2^-69.3 + 3 2^-71.9 < 1.25 2^-69 =
- * RM_EXP_F64_ERR. For e^r - 1 = eh + el, the Fast2Sums are exact or off by less than 2^-80. */
+ *   rl (1 + rh)        rl rh^2/2 left out: 2^-71, 2^-70.5 for exp2
+ *   sum c              below 2^-19.1: its rounding 2^-73
+ * Sum, times e^-r <= 1.022, below 2^-69.1 (a grid of 400,000 r, half last places added up). For e^y, the Fast2Sums of
+ * 1, rh and h are exact; tl is known to 2^-107; tl c is left out: 2^-72.5; u tl + (c + ...) rounds twice by 2^-73, the sum with
+ * T's product error and the rounding test's lo + err by 2^-72.1 each, others by 2^-104. Nothing underflows or overflows when the
+ * result is between 2^-967 and 2^967, nor before the scaling by 2^k. The sum of all on the grid is below 1.24 2^-69, for
+ * exp2 1.35 2^-69, < RM_EXP_F64_ERR. For e^r - 1 = eh + el, the Fast2Sums are exact or off by less than 2^-80. */
 #ifndef RM_EXP_F64_H
 #define RM_EXP_F64_H
 
 #include "exp_f32.h"
 
-#define RM_EXP_F64_ERR RM_BOUND(0x1.4p-69)
+#define RM_EXP_F64_ERR RM_BOUND(0x1.6p-69)
 
-/* The reduction and e^r - 1 = rh + h + c, h = RN(rh^2/2), |c| < 2^-19; k is in the low bits of *k. For functions that need
- * e^r - 1 with a small relative error, *t = r^3 Q: in the table above every term but the first two lines is at most a multiple of |t|,
- * together 10.3u|t| <= 12u|t| (5.1u for the roundings of t, 1.1u for Q since Q >= 0.161, 3.1u for rl rh^2/2 since |rl| <= u|rh|,
- * 1u for c), and those two are below 2^-80 when k != 0, zero when k = 0. */
-RM_FN void rm_exp_terms_dd(vf64 x, vi64 *k, vf64 *r, vf64 *h, vf64 *c, vf64 *t) {
+/* x + xl = k ln2/16 + rh + rl; k is in the low bits of *k. */
+RM_FN void rm_exp_reduce_dd(vf64 x, vf64 xl, vi64 *k, vf64 *rh, vf64 *rl) {
   const vf64 magic = vf64_set1(0x1.8p52);
   vf64 z = vf64_mad(x, vf64_set1(RM_EXP_INV_STEP), magic);
   vf64 kd = vf64_sub(z, magic);
   *k = vf64_bits(z);
   vf64 a = vf64_nmad(kd, vf64_set1(RM_EXP_STEP_HI), x);
-  vf64 b = vf64_mul(kd, vf64_set1(RM_EXP_STEP_LO));
-  vf64 rh = vf64_sub(a, b), rl = vf64_sub(vf64_sub(a, rh), b);
+  vf64 b = vf64_nmad(kd, vf64_set1(RM_EXP_STEP_LO), xl);
+  *rh = vf64_add(a, b);
+  *rl = vf64_add(vf64_sub(a, *rh), b);
+}
+
+/* e^r - 1 = rh + h + c for r = rh + rl, h = RN(rh^2/2), |c| < 2^-19. For functions that need e^r - 1 with a small relative
+ * error, *t = r^3 Q: in the table above every term of e is at most a multiple of |t|, together 10.3u|t| <= 12u|t| (5.1u for the
+ * roundings of t, 1.1u for Q since Q >= 0.161, 3.1u for rl rh^2/2 when |rl| <= u|rh|, 1u for c); the reduction adds less than
+ * 2^-80 when k != 0, nothing when k = 0 and xl = 0. */
+RM_FN void rm_exp_series_dd(vf64 rh, vf64 rl, vf64 *h, vf64 *c, vf64 *t) {
   vf64 s = vf64_mul(rh, rh), se = vf64_mul_err(rh, rh, s);
   vf64 q01 = vf64_mad(rh, vf64_set1(rm_exp_p64[1]), vf64_set1(rm_exp_p64[0]));
   vf64 q23 = vf64_mad(rh, vf64_set1(rm_exp_p64[3]), vf64_set1(rm_exp_p64[2]));
@@ -44,7 +50,13 @@ RM_FN void rm_exp_terms_dd(vf64 x, vi64 *k, vf64 *r, vf64 *h, vf64 *c, vf64 *t) 
   *t = vf64_mul(vf64_mul(rh, s), q);
   *c = vf64_add(vf64_mad(vf64_set1(0.5), se, vf64_mad(rl, rh, rl)), *t);
   *h = vf64_mul(vf64_set1(0.5), s);
-  *r = rh;
+}
+
+/* Both for y = x. */
+RM_FN void rm_exp_terms_dd(vf64 x, vi64 *k, vf64 *rh, vf64 *h, vf64 *c, vf64 *t) {
+  vf64 rl;
+  rm_exp_reduce_dd(x, vf64_set1(0.0), k, rh, &rl);
+  rm_exp_series_dd(*rh, rl, h, c, t);
 }
 
 /* e^r - 1 = eh + el, |el| <= ulp(eh). */
@@ -67,19 +79,25 @@ RM_FN void rm_exp_product_dd(vf64 t, vf64 tl, vf64 rh, vf64 h, vf64 c, vf64 *hi,
   *err = vf64_mul(*hi, vf64_set1(RM_EXP_F64_ERR));
 }
 
-/* hi + lo = e^x within err, for |x| <= 670. */
-RM_FN void rm_exp_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
-  vi64 k;
-  vf64 rh, h, c, t;
-  rm_exp_terms_dd(x, &k, &rh, &h, &c, &t);
+/* hi + lo = 2^(k/16) (1 + rh + h + c) within err, the result between 2^-967 and 2^967. */
+RM_FN void rm_exp_scaled_dd(vi64 k, vf64 rh, vf64 h, vf64 c, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_exp_product_dd(rm_exp_scale(k), vf64_lookup16(rm_exp_t_lo, k), rh, h, c, hi, lo, err);
 }
-
-/* (hi + lo) 2^floor(k/16) = e^x, hi + lo within err, k in the low bits of *k; for |x| <= 750. */
-RM_FN void rm_exp_dd_unscaled(vf64 x, vi64 *k, vf64 *hi, vf64 *lo, vf64 *err) {
-  vf64 rh, h, c, t;
-  rm_exp_terms_dd(x, k, &rh, &h, &c, &t);
-  rm_exp_product_dd(rm_exp_scale(vi64_and(*k, vi64_set1(15))), vf64_lookup16(rm_exp_t_lo, *k), rh, h, c, hi, lo, err);
+/* (hi + lo) 2^floor(k/16) = 2^(k/16) (1 + rh + h + c), hi + lo within err, 1/2 < hi < 2. */
+RM_FN void rm_exp_unscaled_dd(vi64 k, vf64 rh, vf64 h, vf64 c, vf64 *hi, vf64 *lo, vf64 *err) {
+  rm_exp_product_dd(vf64_lookup16(rm_exp_t_hi, k), vf64_lookup16(rm_exp_t_lo, k), rh, h, c, hi, lo, err);
 }
+
+/* hi + lo = e^(x + xl) within err, for |x| <= 670, |xl| < 2^-42. */
+RM_FN void rm_exp_sum_dd(vf64 x, vf64 xl, vf64 *hi, vf64 *lo, vf64 *err) {
+  vi64 k;
+  vf64 rh, rl, h, c, t;
+  rm_exp_reduce_dd(x, xl, &k, &rh, &rl);
+  rm_exp_series_dd(rh, rl, &h, &c, &t);
+  rm_exp_scaled_dd(k, rh, h, c, hi, lo, err);
+}
+
+/* hi + lo = e^x within err, for |x| <= 670. */
+RM_FN void rm_exp_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) { rm_exp_sum_dd(x, vf64_set1(0.0), hi, lo, err); }
 
 #endif

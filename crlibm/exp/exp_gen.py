@@ -29,6 +29,12 @@ def main():
     p, err = fit(exp_taylor(1), H, 4, tail)
     out.append(f"/* e^r = 1 + r P(r), |r| <= ln2/32: |P(r) - (e^r - 1)/r| <= 2^{log2(err):.2f}. */")
     out.append(array("rm_exp_p32", p))
+    # 2^(d/16) = 1 + d q(d), for f32: the same in steps of the table
+    step = mp.log(2) / TABLE
+    half = H / step
+    q, err = fit([a * step ** (i + 1) for i, a in enumerate(exp_taylor(1))], half, 4, tail * step)
+    out.append(f"/* 2^(d/16) = 1 + d Q(d), |d| <= 1/2 (1 + 2^-20): |Q(d) - (2^(d/16) - 1)/d| <= 2^{log2(err):.2f}. */")
+    out.append(array("rm_exp_q32", q))
     # e^r = 1 + r + r^2/2 + r^3 q(r), for f64
     q, err = fit(exp_taylor(3), H, 5, tail)
     out.append(f"/* e^r = 1 + r + r^2/2 + r^3 Q(r), |r| <= ln2/32: |Q(r) - ...| <= 2^{log2(err):.2f}. */")
@@ -43,9 +49,10 @@ def main():
         )
         + "};\n"
     )
+    out.append("/* RN(2^(j/16)). */")
+    out.append(array("rm_exp_t_hi", hi))
     out.append("/* (2^(j/16) - RN(2^(j/16))) / RN(2^(j/16)), rounded. */")
     out.append(array("rm_exp_t_lo", [double(lo[j] / hi[j]) for j in range(TABLE)]))
-    step = mp.log(2) / TABLE
     out.append(f"#define RM_EXP_INV_STEP {hexa(1 / step)} /* RN(16/ln2) */")
     out.append(f"#define RM_EXP_STEP {hexa(step)} /* RN(ln2/16) */")
     high = mp.floor(step * mpf(2) ** 42) / mpf(2) ** 42
@@ -53,6 +60,12 @@ def main():
         f"#define RM_EXP_STEP_HI {hexa(high)} /* ln2/16 cut to a multiple of 2^-42: k times it is exact, |k| < 2^15 */"
     )
     out.append(f"#define RM_EXP_STEP_LO {hexa(step - high)} /* RN(ln2/16 - RM_EXP_STEP_HI) */")
+    out.append("\n/* exp2 and exp10: 2^x = e^(x ln2), 10^x = 2^(x log2(10)) = e^(x ln10). */")
+    out.append(f"#define RM_EXP10_INV_STEP {hexa(TABLE * mp.log(10, 2))} /* RN(16 log2(10)) */")
+    for base in 2, 10:
+        high = double(mp.log(base))
+        out.append(f"#define RM_EXP{base}_LN_HI {hexa(high)} /* RN(ln{base}) */")
+        out.append(f"#define RM_EXP{base}_LN_LO {hexa(mp.log(base) - high)} /* RN(ln{base} - RM_EXP{base}_LN_HI) */")
     write(__file__, "exp_tables.h", "RM_EXP_TABLES_H", "\n".join(out) + "\n")
 
 

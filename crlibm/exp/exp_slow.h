@@ -5,6 +5,32 @@
 #include "exp.h"
 #include "exp_wide.h"
 
+#if !defined(RM_CFG_NO_DD) /* a control build leaves the double-double tier out */
+/* +-2^(k/16) e^(rh + rl), reduced as in exp_f64.h, rounded if that can be decided. The bound leaves room for a relative difference
+ * of 2^-80. */
+RM_FN uint64_t rm_exp_round_dd(int negative, vi64 k, double rh, double rl, int format, int rule, uint32_t *flags,
+                               int *undecided) {
+  double h, c, t, hi, lo, err;
+  rm_exp_series_dd(rh, rl, &h, &c, &t);
+  rm_exp_unscaled_dd(k, rh, h, c, &hi, &lo, &err);
+  /* k is below 2^15 in magnitude: its low 16 bits are all of it. */
+  return rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, (int16_t)k >> 4, format, rule, flags, undecided);
+}
+#endif
+
+/* The last two tiers of exp, exp2 and exp10: b^x = 2^(k/16) e^(rh + rl); x and ln as in rm_exp_wide_round. */
+RM_COLD uint64_t rm_exp_round(double x, vi64 k, double rh, double rl, const uint64_t *ln, int format, int rule,
+                              uint32_t *flags) {
+#if !defined(RM_CFG_NO_DD)
+  int undecided;
+  const uint64_t bits = rm_exp_round_dd(0, k, rh, rl, format, rule, flags, &undecided);
+  if (!undecided) return bits;
+#else
+  (void)k, (void)rh, (void)rl;
+#endif
+  return rm_exp_wide_round(x, ln, format, rule, flags);
+}
+
 RM_COLD uint64_t rm_exp_slow(double x, int format, int rule, uint32_t *flags) {
   const int p = rm_precision(format), emax = rm_emax(format), emin = rm_emin(format);
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
@@ -19,16 +45,10 @@ RM_COLD uint64_t rm_exp_slow(double x, int format, int rule, uint32_t *flags) {
   if (size < 0x1p-54)
     return rm_round_exact(0, ((rm_u128)1 << 60) + (x > 0.0 ? (rm_u128)1 : (rm_u128)0 - 1), -60, format, rule, flags);
 
-#if !defined(RM_CFG_NO_DD) /* double-double; a control build leaves it out */
   vi64 k;
-  double hi, lo, err;
-  int undecided;
-  rm_exp_dd_unscaled(x, &k, &hi, &lo, &err);
-  /* k is below 2^15 in magnitude: its low 16 bits are all of it. */
-  const uint64_t bits = rm_round_dd(hi, lo, err, (int16_t)k >> 4, format, rule, flags, &undecided);
-  if (!undecided) return bits;
-#endif
-  return rm_exp_wide_round(x, format, rule, flags);
+  double rh, rl;
+  rm_exp_reduce_dd(x, 0.0, &k, &rh, &rl);
+  return rm_exp_round(x, k, rh, rl, 0, format, rule, flags);
 }
 
 #endif

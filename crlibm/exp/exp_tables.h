@@ -9,6 +9,11 @@ RM_TABLE double rm_exp_p32[5] = {
   0x1.0000000000003p+0, 0x1.fffffffe5bc56p-2, 0x1.555555547d374p-3, 0x1.55570aa832c60p-5,
   0x1.11123cf20675ep-7};
 
+/* 2^(d/16) = 1 + d Q(d), |d| <= 1/2 (1 + 2^-20): |Q(d) - (2^(d/16) - 1)/d| <= 2^-45.66. */
+RM_TABLE double rm_exp_q32[5] = {
+  0x1.62e42fefa39f3p-5, 0x1.ebfbdff6988bfp-11, 0x1.c6b08d6f2a283p-17, 0x1.3b2c4ac817e60p-23,
+  0x1.5d897e5292f15p-30};
+
 /* e^r = 1 + r + r^2/2 + r^3 Q(r), |r| <= ln2/32: |Q(r) - ...| <= 2^-55.58. */
 RM_TABLE double rm_exp_p64[6] = {
   0x1.5555555555556p-3, 0x1.5555555555556p-5, 0x1.11111110e10a7p-7, 0x1.6c16c16bdafd7p-10,
@@ -21,6 +26,13 @@ RM_TABLE int64_t rm_exp_t[16] = {
   0x3feea09e667f3bcd, 0x3feea11473eb0187, 0x3feeace5422aa0db, 0x3feec49182a3f090,
   0x3feee89f995ad3ad, 0x3fef199bdd85529c, 0x3fef5818dcfba487, 0x3fefa4afa2a490da};
 
+/* RN(2^(j/16)). */
+RM_TABLE double rm_exp_t_hi[16] = {
+  0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
+  0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
+  0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
+  0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0};
+
 /* (2^(j/16) - RN(2^(j/16))) / RN(2^(j/16)), rounded. */
 RM_TABLE double rm_exp_t_lo[16] = {
   0x0.0p+0, 0x1.79aa65d837b6dp-54, -0x1.01b15eaa59348p-55, 0x1.68efde3a8a894p-54,
@@ -32,5 +44,12 @@ RM_TABLE double rm_exp_t_lo[16] = {
 #define RM_EXP_STEP 0x1.62e42fefa39efp-5 /* RN(ln2/16) */
 #define RM_EXP_STEP_HI 0x1.62e42fefa0000p-5 /* ln2/16 cut to a multiple of 2^-42: k times it is exact, |k| < 2^15 */
 #define RM_EXP_STEP_LO 0x1.cf79abc9e3b3ap-44 /* RN(ln2/16 - RM_EXP_STEP_HI) */
+
+/* exp2 and exp10: 2^x = e^(x ln2), 10^x = 2^(x log2(10)) = e^(x ln10). */
+#define RM_EXP10_INV_STEP 0x1.a934f0979a371p+5 /* RN(16 log2(10)) */
+#define RM_EXP2_LN_HI 0x1.62e42fefa39efp-1 /* RN(ln2) */
+#define RM_EXP2_LN_LO 0x1.abc9e3b39803fp-56 /* RN(ln2 - RM_EXP2_LN_HI) */
+#define RM_EXP10_LN_HI 0x1.26bb1bbb55516p+1 /* RN(ln10) */
+#define RM_EXP10_LN_LO -0x1.f48ad494ea3e9p-53 /* RN(ln10 - RM_EXP10_LN_HI) */
 
 #endif

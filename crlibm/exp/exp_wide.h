@@ -11,7 +11,7 @@ RM_FN int rm_exp_wide_halvings(int n) { return 8 + n / 2; }
 /* The error of rm_exp_wide in units, for an argument within 8 units (derived there). */
 RM_FN uint64_t rm_exp_wide_err(int n) { return ((uint64_t)(8 * n + 8) * (uint64_t)(n + 6)) << rm_exp_wide_halvings(n); }
 
-/* f 2^k = exp(y), or exp(-y) when negative, for 0 <= y <= 1100 known within 8 units; 1 <= f < 2 (1 + 2^-18), f within
+/* f 2^k = exp(y), or exp(-y) when negative, for 0 <= y <= 2^11 known within 8 units; 1 <= f < 2 (1 + 2^-18), f within
  * rm_exp_wide_err(n) units. Returns k.
  *
  * k is floor(y/ln2 - 2^-20) up to an error far below 2^-21 in double, so r = +-y - k ln2 is in (0, ln2 (1 + 2^-19)) and
@@ -55,11 +55,26 @@ RM_FN int rm_exp_wide(uint64_t *f, const uint64_t *y, int negative, int n) {
   return k;
 }
 
-/* exp(x) correctly rounded, for finite x with 2^-60 <= |x| <= 800. */
-RM_COLD uint64_t rm_exp_wide_round(double x, int format, int rule, uint32_t *flags) {
+/* y = |x| c within 2 units, for c = ln2 or ln10 (wide_tables.h), 0 < |x| < 2^11, |x| c <= 1100: c is taken with n+1 fraction
+ * limbs, its product with the 53-bit significand is less than 2^-11 units short; then two cuts. */
+RM_LONG void rm_exp_wide_argument(uint64_t *y, double x, const uint64_t *c, int n) {
+  uint64_t t[RM_WIDE_LIMBS + 2];
+  int e;
+  const uint64_t m = rm_split_double(x, &e); /* e <= -42 */
+  rm_wide_mul_small(t, c + (RM_WIDE_TABLE_LIMBS - 2 - n), m, n + 1);
+  rm_wide_shift_down(t, t, -e, n + 1);
+  for (int i = 0; i <= n; i++) y[i] = t[i + 1];
+}
+
+/* b^x correctly rounded; ln is rm_wide_ln2 or rm_wide_ln10, or 0 for b = e. |x| ln b is between 2^-60 and 800, and b^x is not a
+ * number of the format or a midpoint of two. */
+RM_COLD uint64_t rm_exp_wide_round(double x, const uint64_t *ln, int format, int rule, uint32_t *flags) {
   uint64_t y[RM_WIDE_LIMBS], f[RM_WIDE_LIMBS], result = 0;
   for (int n = RM_WIDE_FIRST; n <= RM_WIDE_MAX; n *= 2) {
-    rm_wide_from_double(y, x, 0, n);
+    if (ln)
+      rm_exp_wide_argument(y, x, ln, n);
+    else
+      rm_wide_from_double(y, x, 0, n);
     int k = rm_exp_wide(f, y, x < 0.0, n);
     if (rm_wide_round(0, f, k, rm_exp_wide_err(n), n, format, rule, flags, &result)) break;
   }

@@ -41,6 +41,8 @@ def wide_tables():
     out += f"#define RM_WIDE_TABLE_LIMBS {LIMBS}\n\n"
     out += "/* ln 2 */\n"
     out += f"RM_TABLE uint64_t rm_wide_ln2[{LIMBS}] = {{\n  {rows(mpmath.log(2), '  ')}}};\n"
+    out += "/* ln 10 */\n"
+    out += f"RM_TABLE uint64_t rm_wide_ln10[{LIMBS}] = {{\n  {rows(mpmath.log(10), '  ')}}};\n"
     out += "/* 2/sqrt(pi) */\n"
     out += f"RM_TABLE uint64_t rm_wide_2_sqrtpi[{LIMBS}] = {{\n  {rows(2 / mpmath.sqrt(mpmath.pi), '  ')}}};\n"
     return out + "\n#endif\n"
