@@ -27,3 +27,5 @@ log: Final[np.ufunc]
 tanh: Final[np.ufunc]
 # error function of x, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x
 erf: Final[np.ufunc]
+# x**y
+pow: Final[np.ufunc]
