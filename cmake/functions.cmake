@@ -1,21 +1,27 @@
 # The manifest of elementwise functions, crlibm/functions.def: one translation unit a function for the loops of an ISA, one for
-# the complete function. RM_FUNCTIONS lists "name arity".
+# the complete function. RM_FUNCTIONS lists "name NAME arity".
 set(RM_MANIFEST ${PROJECT_SOURCE_DIR}/crlibm/functions.def)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${RM_MANIFEST})
 file(STRINGS ${RM_MANIFEST} lines REGEX "^RM_FUNCTION\\(")
 set(RM_FUNCTIONS "")
 foreach(line IN LISTS lines)
-  string(REGEX MATCH "^RM_FUNCTION\\(([a-z0-9_]+), [A-Z0-9_]+, ([123])," _ "${line}")
-  list(APPEND RM_FUNCTIONS "${CMAKE_MATCH_1} ${CMAKE_MATCH_2}")
+  string(REGEX MATCH "^RM_FUNCTION\\(([a-z0-9_]+), ([A-Z0-9_]+), ([123])," _ "${line}")
+  list(APPEND RM_FUNCTIONS "${CMAKE_MATCH_1} ${CMAKE_MATCH_2} ${CMAKE_MATCH_3}")
 endforeach()
 
-# Writes <folder>/<prefix>_<f><suffix> for every function f, from a text with @name@ and @arity@; the files are in <out>.
+# Writes <folder>/<prefix>_<f><suffix> for every function f, from a text with @name@ and @arity@; @loops@ is the text of
+# its loops, which differs where the function has a narrow evaluation. The files are in <out>.
 function(rm_function_sources out prefix suffix text)
   set(files "")
   foreach(function IN LISTS RM_FUNCTIONS)
-    string(REGEX MATCH "^([a-z0-9_]+) ([123])$" _ "${function}")
+    string(REGEX MATCH "^([a-z0-9_]+) ([A-Z0-9_]+) ([123])$" _ "${function}")
     set(name ${CMAKE_MATCH_1})
-    set(arity ${CMAKE_MATCH_2})
+    set(NAME ${CMAKE_MATCH_2})
+    set(arity ${CMAKE_MATCH_3})
+    set(loops "#include \"crlibm/${name}/${name}.h\"\n#include \"src/elementwise/map.h\"\n\nRM_MAP_FUNCTION(${name}, ${NAME}, ${arity})")
+    if(EXISTS ${PROJECT_SOURCE_DIR}/crlibm/${name}/${name}_narrow.h)
+      set(loops "#include \"crlibm/${name}/${name}.h\"\n#include \"crlibm/${name}/${name}_narrow.h\"\n#include \"src/elementwise/map.h\"\n\nRM_NARROW_FUNCTION(${name}, ${NAME})")
+    endif()
     set(file ${PROJECT_BINARY_DIR}/elementwise/${prefix}_${name}${suffix})
     file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
     list(APPEND files ${file})
@@ -23,12 +29,7 @@ function(rm_function_sources out prefix suffix text)
   set(${out} ${files} PARENT_SCOPE)
 endfunction()
 
-rm_function_sources(loops loops .c [[
-#include "crlibm/@name@/@name@.h"
-#include "src/elementwise/map.h"
-
-RM_MAP_FUNCTION(@name@, @arity@)
-]])
+rm_function_sources(loops loops .c "@loops@\n")
 rm_isa_sources(${loops})
 rm_function_sources(slow slow .c [[
 #include "crlibm/@name@/@name@_slow.h"

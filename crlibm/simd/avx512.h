@@ -108,4 +108,64 @@ RM_FN void vf64_transpose(vf64 t[RM_LANES]) {
   }
 }
 
+/* binary32, 16 lanes. */
+#define RM_NARROW 1
+#define RM_NARROW_LANES 16
+typedef __m512 vf32;
+typedef __m512i vi32;
+typedef __mmask16 vm32;
+
+RM_FN vf32 vf32_load_f32(const float *p) { return _mm512_loadu_ps(p); }
+RM_FN vf32 vf32_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
+RM_FN vf32 vf32_load_bf16(const uint16_t *p) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
+}
+RM_FN void vf32_store_f32(float *p, vf32 v) { _mm512_storeu_ps(p, v); }
+RM_FN void vf32_store_f16(uint16_t *p, vf32 v) {
+  _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+RM_FN void vf32_store_high(uint16_t *p, vf32 v) {
+  _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(v), 16)));
+}
+RM_FN vf32 vf32_set1(float x) { return _mm512_set1_ps(x); }
+RM_FN vf32 vf32_add(vf32 a, vf32 b) { return _mm512_add_ps(a, b); }
+RM_FN vf32 vf32_sub(vf32 a, vf32 b) { return _mm512_sub_ps(a, b); }
+RM_FN vf32 vf32_mul(vf32 a, vf32 b) { return _mm512_mul_ps(a, b); }
+RM_FN vf32 vf32_fma(vf32 a, vf32 b, vf32 c) { return _mm512_fmadd_ps(a, b, c); }
+RM_FN vf32 vf32_fms(vf32 a, vf32 b, vf32 c) { return _mm512_fmsub_ps(a, b, c); }
+RM_FN vf32 vf32_fnma(vf32 a, vf32 b, vf32 c) { return _mm512_fnmadd_ps(a, b, c); }
+RM_FN vf32 vf32_min(vf32 a, vf32 b) { return _mm512_min_ps(a, b); }
+RM_FN vf32 vf32_max(vf32 a, vf32 b) { return _mm512_max_ps(a, b); }
+RM_FN vf32 vf32_abs(vf32 a) { return _mm512_abs_ps(a); }
+RM_FN vf32 vf32_scale(vf32 a, vf32 k) { return _mm512_scalef_ps(a, k); }
+RM_FN vf32 vf32_copysign(vf32 m, vf32 s) { /* bit by bit: sign mask ? s : m */
+  return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(_mm512_set1_epi32(INT32_MIN), _mm512_castps_si512(s),
+                                                       _mm512_castps_si512(m), 0xca));
+}
+RM_FN vi32 vf32_bits(vf32 a) { return _mm512_castps_si512(a); }
+RM_FN vf32 vf32_from_bits(vi32 a) { return _mm512_castsi512_ps(a); }
+RM_FN vi32 vi32_set1(int32_t x) { return _mm512_set1_epi32(x); }
+RM_FN vi32 vi32_add(vi32 a, vi32 b) { return _mm512_add_epi32(a, b); }
+RM_FN vi32 vi32_sub(vi32 a, vi32 b) { return _mm512_sub_epi32(a, b); }
+RM_FN vi32 vi32_and(vi32 a, vi32 b) { return _mm512_and_si512(a, b); }
+#define vi32_srl(a, n) _mm512_srli_epi32(a, n)
+#define vi32_sra(a, n) _mm512_srai_epi32(a, n)
+RM_FN vf32 vi32_to_f32(vi32 a) { return _mm512_cvtepi32_ps(a); }
+RM_FN vf32 vf32_lookup32(const float *t, vi32 i) {
+  return _mm512_permutex2var_ps(_mm512_load_ps(t), i, _mm512_load_ps(t + 16));
+}
+RM_FN vm32 vf32_ne(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
+RM_FN vm32 vf32_lt(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+RM_FN vm32 vf32_nle(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ); }
+RM_FN vm32 vf32_not_normal(vf32 a) { return _mm512_fpclass_ps_mask(a, 0xbf); } /* all classes but negative */
+RM_FN vm32 vf32_differ_f16(vf32 a, vf32 b) {
+  return _mm256_cmpneq_epi16_mask(_mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
+                                  _mm512_cvtps_ph(b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+RM_FN vm32 vi32_disjoint(vi32 a, vi32 b) { return _mm512_testn_epi32_mask(a, b); }
+RM_FN vm32 vi32_ltu(vi32 a, vi32 b) { return _mm512_cmplt_epu32_mask(a, b); }
+RM_FN vm32 vm32_or(vm32 a, vm32 b) { return (vm32)(a | b); }
+RM_FN int vm32_none(vm32 a) { return a == 0; }
+RM_FN vf32 vf32_select(vm32 m, vf32 a, vf32 b) { return _mm512_mask_blend_ps(m, b, a); }
+
 #endif

@@ -17,6 +17,15 @@
  *   selection          vf64_select(m,a,b): a where m, else b
  *   tables             vf64_lookup16(t, i), vi64_lookup16(t, i): t[i & 15], t 64-byte aligned
  *
+ * Where RM_NARROW is 1, also
+ *
+ *   vf32, vi32, vm32   RM_NARROW_LANES values of binary32, of 32-bit integers, and a lane mask, for a first evaluation that
+ *                      leaves what it cannot decide to binary64 (simd/narrow.h)
+ *   vf32_ and vi32_    as above; besides vf32_load_f32 vf32_store_f32, vf32_fma(a,b,c) = ab+c, vf32_fms = ab-c, vf32_fnma = c-ab,
+ *                      always with ONE rounding; vf32_scale(a,k) = a 2^floor(k); vf32_lookup32(t, i): t[i & 31];
+ *                      vf32_nle: not less or equal, so true for NaN; vf32_not_normal: zero, subnormal, infinite or NaN;
+ *                      vf32_differ_f16(a,b): they round to different f16 numbers; vf32_store_high: the upper 16 bits of each lane
+ *
  * All loads and stores take any alignment. A translation unit has one backend. */
 #ifndef RM_SIMD_SIMD_H
 #define RM_SIMD_SIMD_H
@@ -32,6 +41,9 @@
 #include "neon.h"
 #else
 #include "scalar.h"
+#endif
+#ifndef RM_NARROW
+#define RM_NARROW 0
 #endif
 
 #endif

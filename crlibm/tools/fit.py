@@ -7,6 +7,7 @@ bounds their largest difference, since |T_k| <= 1, and the Taylor remainder is a
 """
 
 import pathlib
+import struct
 import sys
 
 from mpmath import mp, mpf
@@ -57,6 +58,11 @@ def double(x):
     return mpf(float(x))
 
 
+def single(x):
+    """x rounded to the nearest binary32 number (through binary64: for generated constants the second rounding cannot matter)."""
+    return mpf(struct.unpack("<f", struct.pack("<f", float(x)))[0])
+
+
 def fit(taylor, h, degree, remainder=0, round_to=double):
     """Coefficients (rounded, low order first) of degree `degree` and a bound of the absolute error on [-h, h]."""
     h = mpf(h)
@@ -86,11 +92,21 @@ def log2(x):
     return float(mp.log(x, 2))
 
 
-def array(name, values, literal=hexa, per_line=4):
+def single_literal(x):
+    """A C literal of a binary32 value."""
+    return float(x).hex() + "f"
+
+
+def narrow_array(name, values):
+    """A C table of binary32 values."""
+    return array(name, values, literal=single_literal, kind="float")
+
+
+def array(name, values, literal=hexa, per_line=4, kind="double"):
     """A C table."""
     items = [literal(v) for v in values]
     lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
-    return f"RM_TABLE double {name}[{len(items)}] = {{\n  " + ",\n  ".join(lines) + "};\n"
+    return f"RM_TABLE {kind} {name}[{len(items)}] = {{\n  " + ",\n  ".join(lines) + "};\n"
 
 
 def write(generator, target, guard, body):

@@ -105,6 +105,45 @@ RM_DEFINE_MAP(bf16, RM_BF16, uint16_t, vf64_load_bf16, vf64_store_bf16)
 RM_DEFINE_MAP(f32, RM_F32, float, vf64_load_f32, vf64_store_f32)
 RM_DEFINE_MAP(f64, RM_F64, double, vf64_load, vf64_store)
 
+/* A loop over the narrow evaluation: vectors of RM_NARROW_LANES, those with open lanes again by `wider`, the loop above. */
+#define RM_DEFINE_NARROW(fmt, type, store)                                                                                         \
+  typedef vm32 rm_narrow_##fmt(vf32 x, vf32 *y);                                                                            \
+  RM_FN uint32_t narrow_##fmt(rm_narrow_##fmt *narrow, rm_map_fn *wider, int64_t n, const char *const *x,                   \
+                              const ptrdiff_t *sx, char *y, ptrdiff_t sy) {                                                 \
+    if (sx[0] != sizeof(type) || sy != sizeof(type)) return wider(n, x, sx, y, sy);                                         \
+    const type *in = (const type *)(const void *)x[0];                                                                      \
+    type *out = (type *)(void *)y;                                                                                          \
+    uint32_t flags = 0;                                                                                                     \
+    int64_t i = 0;                                                                                                          \
+    for (; i + 2 * RM_NARROW_LANES <= n; i += 2 * RM_NARROW_LANES) {                                                        \
+      vf32 y0, y1;                                                                                                          \
+      vm32 m0 = narrow(vf32_load_##fmt(in + i), &y0), m1 = narrow(vf32_load_##fmt(in + i + RM_NARROW_LANES), &y1);          \
+      if (RM_LIKELY(vm32_none(vm32_or(m0, m1)))) {                                                                          \
+        store(out + i, y0);                                                                                      \
+        store(out + i + RM_NARROW_LANES, y1);                                                                    \
+      } else { /* in may be out: each half is read before it is written */                                                  \
+        const char *half = (const char *)(in + i);                                                                          \
+        if (vm32_none(m0))                                                                                                  \
+          store(out + i, y0);                                                                                    \
+        else                                                                                                                \
+          flags |= wider(RM_NARROW_LANES, &half, sx, (char *)(out + i), sy);                                                \
+        half = (const char *)(in + i + RM_NARROW_LANES);                                                                    \
+        if (vm32_none(m1))                                                                                                  \
+          store(out + i + RM_NARROW_LANES, y1);                                                                  \
+        else                                                                                                                \
+          flags |= wider(RM_NARROW_LANES, &half, sx, (char *)(out + i + RM_NARROW_LANES), sy);                              \
+      }                                                                                                                     \
+    }                                                                                                                       \
+    const char *rest = (const char *)(in + i);                                                                              \
+    if (i < n) flags |= wider(n - i, &rest, sx, (char *)(out + i), sy);                                                     \
+    return flags;                                                                                                           \
+  }
+#if RM_NARROW
+RM_DEFINE_NARROW(f16, uint16_t, vf32_store_f16)
+RM_DEFINE_NARROW(bf16, uint16_t, vf32_store_high)
+RM_DEFINE_NARROW(f32, float, vf32_store_f32)
+#endif
+
 /* The four loops of one function, and their table. The steps are inlined into the loops. */
 #define RM_MAP_ENTRY(name, arity, fmt)                                                                                      \
   RM_LOCAL uint32_t map_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {       \
@@ -118,9 +157,36 @@ RM_DEFINE_MAP(f64, RM_F64, double, vf64_load, vf64_store)
   RM_MAP_ENTRY(name, arity, bf16)                                       \
   RM_MAP_ENTRY(name, arity, f32)                                        \
   RM_MAP_ENTRY(name, arity, f64)
-#define RM_MAP_FUNCTION(name, arity)                                    \
-  RM_MAP_ENTRIES(name, arity)                                           \
-  extern rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS];     \
-  rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS] = {map_##name##_f16, map_##name##_bf16, map_##name##_f32, map_##name##_f64};
+#define RM_MAP_TABLE(name, f16_loop, bf16_loop, f32_loop)                                             \
+  extern rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS];                                   \
+  rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS] = {f16_loop, bf16_loop, f32_loop, map_##name##_f64};
+#define RM_MAP_FUNCTION(name, NAME, arity) \
+  RM_MAP_ENTRIES(name, arity)              \
+  RM_MAP_TABLE(name, map_##name##_f16, map_##name##_bf16, map_##name##_f32)
+
+/* The same for a function of one argument that has <f>_narrow.h. */
+#if RM_NARROW
+#define RM_NARROW_ENTRY(name, fmt)                                                                                          \
+  RM_LOCAL uint32_t narrow_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {    \
+    return narrow_##fmt(narrow_step_##name##_##fmt, map_##name##_##fmt, n, x, sx, y, sy);                                   \
+  }
+#define RM_NARROW_FUNCTION(name, NAME)                                                         \
+  RM_MAP_ENTRIES(name, 1)                                                                      \
+  RM_FN vm32 narrow_step_##name##_f16(vf32 x, vf32 *y) {                                       \
+    *y = rm_##name##_near(x);                                                                  \
+    return vf32_undecided_f16(*y, RM_##NAME##_NEAR_ERR);                                       \
+  }                                                                                            \
+  RM_FN vm32 narrow_step_##name##_bf16(vf32 x, vf32 *y) {                                      \
+    *y = rm_##name##_near(x);                                                                  \
+    return vf32_undecided_bf16(y, RM_##NAME##_NEAR_ERR);                                       \
+  }                                                                                            \
+  RM_FN vm32 narrow_step_##name##_f32(vf32 x, vf32 *y) { return rm_##name##_narrow(x, y); }    \
+  RM_NARROW_ENTRY(name, f16)                                                                   \
+  RM_NARROW_ENTRY(name, bf16)                                                                  \
+  RM_NARROW_ENTRY(name, f32)                                                                   \
+  RM_MAP_TABLE(name, narrow_##name##_f16, narrow_##name##_bf16, narrow_##name##_f32)
+#else
+#define RM_NARROW_FUNCTION(name, NAME) RM_MAP_FUNCTION(name, NAME, 1)
+#endif
 
 #endif
