@@ -48,6 +48,7 @@ RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) { /* two roundings: 2^-52 */
   *r = _mm256_div_pd(_mm256_set1_pd(1.0), b);
   return _mm256_mul_pd(a, *r);
 }
+RM_FN vf64 vf64_reciprocal(vf64 b) { return vf64_div(_mm256_set1_pd(1.0), b); }
 
 RM_FN vi64 vi64_set1(int64_t x) { return _mm256_set1_epi64x(x); }
 RM_FN vi64 vf64_bits(vf64 a) { return _mm256_castpd_si256(a); }

@@ -56,6 +56,7 @@ RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) { /* two roundings: 2^-52 */
   *r = 1.0 / b;
   return a * *r;
 }
+RM_FN vf64 vf64_reciprocal(vf64 b) { return 1.0 / b; }
 
 #if RM_HAS_FMA
 RM_FN vf64 vf64_mad(vf64 a, vf64 b, vf64 c) { return rm_fma(a, b, c); }

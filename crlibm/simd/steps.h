@@ -39,6 +39,41 @@
     return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), RM_F64), undecided);                                        \
   }
 
+/* The same for kernels whose results may be zero or subnormal, of either sign, and whose special lanes (asked for in f64 only) do
+ * not include those. overflow: 1 when a result may overflow or an argument's infinity reach it, which the complete function then sees. */
+#define RM_STEP_NARROW_ANY(name, NAME, arity, overflow, fmt, FMT)                                                           \
+  RM_FN vm64 rm_##name##_step_##fmt(const vf64 *x, vf64 *y) {                                                               \
+    *y = rm_##name##_eval(RM_ARGUMENTS_##arity(x));                                                                         \
+    vm64 undecided = vf64_undecided_any(*y, RM_##NAME##_F32_ERR, FMT);                                                      \
+    return overflow ? vm64_or(undecided, vf64_overflows(*y, FMT)) : undecided;                                              \
+  }
+#define RM_STEP_F64_ANY(name, arity)                                                                                        \
+  RM_FN vm64 rm_##name##_step_f64(const vf64 *x, vf64 *y) {                                                                 \
+    vf64 hi, lo, err, v;                                                                                                    \
+    rm_##name##_dd(RM_ARGUMENTS_##arity(x), &hi, &lo, &err);                                                                \
+    vm64 undecided = vf64_undecided_f64(hi, lo, err, &v);                                                                   \
+    *y = vf64_copysign(v, hi); /* -0 + lo is +0 */                                                                          \
+    return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), RM_F64), undecided);                                        \
+  }
+#define RM_STEPS_ANY(name, NAME, arity, overflow)                                                                           \
+  RM_STEP_NARROW_ANY(name, NAME, arity, overflow, f16, RM_F16)                                                              \
+  RM_STEP_NARROW_ANY(name, NAME, arity, overflow, bf16, RM_BF16)                                                            \
+  RM_STEP_NARROW_ANY(name, NAME, arity, overflow, f32, RM_F32)                                                              \
+  RM_STEP_F64_ANY(name, arity)
+
+/* And for a function that changes sign: vf64 rm_<f>_eval(vf64 x ..., vf64 *err) is within err, 2^-52 of the result included. */
+#define RM_STEP_NARROW_WITHIN(name, arity, fmt, FMT)                                                                        \
+  RM_FN vm64 rm_##name##_step_##fmt(const vf64 *x, vf64 *y) {                                                               \
+    vf64 err;                                                                                                               \
+    *y = rm_##name##_eval(RM_ARGUMENTS_##arity(x), &err);                                                                   \
+    return vm64_or(vf64_overflows(*y, FMT), vf64_undecided_within(*y, err, FMT));                                           \
+  }
+#define RM_STEPS_WITHIN(name, arity)                                                                                  \
+  RM_STEP_NARROW_WITHIN(name, arity, f16, RM_F16)                                                                           \
+  RM_STEP_NARROW_WITHIN(name, arity, bf16, RM_BF16)                                                                         \
+  RM_STEP_NARROW_WITHIN(name, arity, f32, RM_F32)                                                                           \
+  RM_STEP_F64_ANY(name, arity)
+
 /* For a function none of whose special lanes has a result that is known at once. */
 #define RM_NONE_SETTLED(name, arity)                                    \
   RM_FN vm64 rm_##name##_settled(RM_VECTORS_##arity, int format, vf64 *r) { \

@@ -32,6 +32,40 @@ RM_FN vm64 vf64_undecided_f64(vf64 hi, vf64 lo, vf64 err, vf64 *y) {
   return vf64_ne(*y, vf64_add(hi, vf64_sub(lo, err)));
 }
 
+/* The tests below hold for results of any size, zero and subnormal ones too, in the formats rounded from binary64. With E =
+ * 2^floor(log2|y|), or the least normal number when that is larger, q = E 2^(1-p) is the quantum of the format at y, and adding M
+ * = 1.5 2^52 q rounds to a multiple of it, ties as the format has them: for |y| + err < 2^51 q the bits of M + y count in units
+ * of q. y is at or beyond the overflow threshold of the format, infinite or NaN in the lanes of vf64_overflows. */
+RM_FN vf64 vf64_quantum_(vf64 y, int format) { /* E */
+  const double least = format == RM_F16 ? 0x1p-14 : 0x1p-126;
+  return vf64_max(vf64_from_bits(vi64_and(vf64_bits(y), vi64_set1(INT64_C(0x7ff) << 52))), vf64_set1(least));
+}
+RM_FN double vf64_magic_(int format) { /* M/E */
+  return format == RM_F32 ? 0x1.8p29 : format == RM_F16 ? 0x1.8p42 : 0x1.8p45;
+}
+RM_FN vm64 vf64_overflows(vf64 y, int format) {
+  const double least = format == RM_F32 ? 0x1.ffffffp127 : format == RM_F16 ? 0x1.ffep15 : 0x1.ffp127;
+  return vm64_not(vf64_lt(vf64_abs(y), vf64_set1(least)));
+}
+
+/* Round y to f16, bf16 or f32; true value closer than rel |y|, 2^-51 <= rel <= 2^-38. One rounding of y (1 -+ rel) adds 2^-53 |y|.
+ * Below a power of two the quantum is q/2, but its nearest midpoint q/4 away: out of reach. The 16-bit formats are stored
+ * through f32 (as above), half a unit of which is at most 2^-24 E: y -+ 2^-22 E covers both. */
+RM_FN vm64 vf64_undecided_any(vf64 y, double rel, int format) {
+  const vf64 e = vf64_quantum_(y, format), m = vf64_mul(e, vf64_set1(vf64_magic_(format)));
+  if (format == RM_F32) return vf64_ne(vf64_mad(y, vf64_set1(1.0 - rel), m), vf64_mad(y, vf64_set1(1.0 + rel), m));
+  const vf64 d = vf64_mul(e, vf64_set1(RM_BOUND(0x1p-22)));
+  return vf64_ne(vf64_add(vf64_sub(y, d), m), vf64_add(vf64_add(y, d), m));
+}
+
+/* The same for a true value closer than err absolutely, err >= 0 also including 2^-52 |y| for the roundings of y -+ err: for
+ * functions that change sign. The quantum is that at |y| - err. When err >= |y|/4, the two sums differ. */
+RM_FN vm64 vf64_undecided_within(vf64 y, vf64 err, int format) {
+  const vf64 e = vf64_quantum_(vf64_sub(vf64_abs(y), err), format), m = vf64_mul(e, vf64_set1(vf64_magic_(format)));
+  if (format != RM_F32) err = vf64_mad(e, vf64_set1(RM_BOUND(0x1p-22)), err);
+  return vf64_ne(vf64_add(vf64_sub(y, err), m), vf64_add(vf64_add(y, err), m));
+}
+
 /* The special lanes of an odd function that is like c x at 0 and saturates: NaN; for f64 (where a NaN fails the test above by
  * itself) 0 < |x| < 2^-960, where exact products would underflow. */
 RM_FN vm64 vf64_special_odd(vf64 x, int format) {
