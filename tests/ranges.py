@@ -16,6 +16,7 @@ RANGES = {
     # Inverse hyperbolic functions.
     # Error functions.
     "erf": [(-5.0, 5.0), (-6.0, 6.0), (-1.0, 1.0), (-0.01, 0.01), SMALL],
+    "erfc": [(-5.0, 25.0), (25.0, 27.3), (-6.0, 6.0), (-1.0, 1.0), (3.9, 4.1), (-0.01, 0.01), (-(2.0**-52), 2.0**-52)],
     # Roots.
     # Activations.
     # Activations by the logarithm.

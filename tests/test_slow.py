@@ -239,7 +239,7 @@ def test_rounding_of_double_double(wide, fmt, rule):
 
 
 @pytest.mark.parametrize("limbs", [1, 2, 4, 16])
-@pytest.mark.parametrize("function", ["exp", "log", "tanh", "erf"])
+@pytest.mark.parametrize("function", ["exp", "log", "tanh", "erf", "erfc"])
 def test_stated_errors_of_the_wide_path(wide, function, limbs):
     """The evaluation alone, against mpmath: within the error that it states, which is not absurdly large either."""
     call = getattr(wide, f"rm_wide_test_{function}")

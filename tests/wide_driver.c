@@ -1,5 +1,6 @@
 /* The rounding step and the evaluations in wide fixed point, each alone, for test_slow.py. */
 #include "../crlibm/erf/erf_slow.h"
+#include "../crlibm/erfc/erfc_slow.h"
 #include "../crlibm/exp/exp_slow.h"
 #include "../crlibm/log/log_slow.h"
 #include "../crlibm/tanh/tanh_slow.h"
@@ -40,3 +41,11 @@ int rm_wide_test_tanh(double x, int n, uint64_t *v, uint64_t *err) {
 }
 int rm_wide_test_erf(double x, int n, uint64_t *v, uint64_t *err);
 int rm_wide_test_erf(double x, int n, uint64_t *v, uint64_t *err) { return rm_erf_wide(v, x, n, err); }
+int rm_wide_test_erfc(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_erfc(double x, int n, uint64_t *v, uint64_t *err) {
+  const int k = rm_erfc_wide(v, x, 0, n, err);
+  if (x > 0.0) return k;
+  rm_erfc_wide_reflect(v, k, n);
+  (*err)++;
+  return 0;
+}

@@ -123,13 +123,18 @@ RM_LONG uint64_t rm_round_bits(int negative, rm_u128 m, int64_t e, rm_u128 err, 
   return low;
 }
 
-/* A number a hair (but not at all) above or below 1 resp. |x| in magnitude: nearer to it than the next boundary of any
- * format, that is by less than 2^-54 |x|. Below x the next boundary is a quarter of an ulp away when x is a power of two,
- * and an ulp of binary64 is at least 2^-53 |x|. x is a number of the format, finite and not 0. */
-RM_FN uint64_t rm_round_beside(double x, int above, int format, int rule, uint32_t *flags) {
+/* A number a hair (but not at all) above (side 1) or below (side -1) x 2^k in magnitude, or just that (side 0); x is finite and
+ * not 0. The hair is less than 2^-54 of it: nearer than the next boundary of any format. Below a power of two the next boundary is
+ * a quarter of an ulp away, and an ulp of binary64 is at least 2^-53 of the number. */
+RM_LONG uint64_t rm_round_beside_scaled(double x, int k, int side, int format, int rule, uint32_t *flags) {
   int e;
-  rm_u128 m = (rm_u128)rm_split_double(x, &e) << 60;
-  return rm_round_exact((int)(rm_bits64(x) >> 63), above ? m + 1 : m - 1, e - 60, format, rule, flags);
+  const rm_u128 m = (rm_u128)rm_split_double(x, &e) << 60;
+  return rm_round_exact((int)(rm_bits64(x) >> 63), side > 0 ? m + 1 : side < 0 ? m - 1 : m, e - 60 + k, format, rule, flags);
+}
+
+/* A hair above or below x in magnitude. */
+RM_FN uint64_t rm_round_beside(double x, int above, int format, int rule, uint32_t *flags) {
+  return rm_round_beside_scaled(x, 0, above ? 1 : -1, format, rule, flags);
 }
 
 /* (hi + lo) 2^k, hi + lo known closer than |err|. hi is not 0, |lo| and |err| are at most 2^-9 |hi|, all are finite. */

@@ -45,6 +45,8 @@ def wide_tables():
     out += f"RM_TABLE uint64_t rm_wide_ln10[{LIMBS}] = {{\n  {rows(mpmath.log(10), '  ')}}};\n"
     out += "/* 2/sqrt(pi) */\n"
     out += f"RM_TABLE uint64_t rm_wide_2_sqrtpi[{LIMBS}] = {{\n  {rows(2 / mpmath.sqrt(mpmath.pi), '  ')}}};\n"
+    out += "/* 1/sqrt(2) */\n"
+    out += f"RM_TABLE uint64_t rm_wide_sqrt_half[{LIMBS}] = {{\n  {rows(mpmath.sqrt(0.5), '  ')}}};\n"
     return out + "\n#endif\n"
 
 

@@ -1,0 +1,30 @@
+/* erfc: the fast kernels and their domain. */
+#ifndef RM_ERFC_ERFC_H
+#define RM_ERFC_ERFC_H
+
+#include "../simd/steps.h"
+#include "erfc_f32.h"
+#include "erfc_f64.h"
+
+#define RM_ERFC_ODD 0
+
+/* Of rm_erfc_dd: erfc 25.8 > 2^-967 keeps the low parts, and err, above underflow. */
+#define RM_ERFC_DD_MAX 25.8
+
+/* Lanes whose result is below the normal range of the format, NaN included: erfc 2.83 > 2^-14, erfc 9.19 > 2^-126. */
+RM_FN vm64 rm_erfc_special(vf64 x, int format) {
+  return vm64_not(vf64_le(x, vf64_set1(format == RM_F64 ? RM_ERFC_DD_MAX : format == RM_F16 ? 2.83 : 9.19)));
+}
+
+/* Special lanes with a known result, put into *y: erfc x is below half the least subnormal number of the format (2^-25, 2^-134,
+ * 2^-150, 2^-1075), so RN gives +0. */
+RM_FN vm64 rm_erfc_settled(vf64 x, int format, vf64 *y) {
+  const double least = format == RM_F64 ? 27.23 : format == RM_F32 ? 10.06 : format == RM_BF16 ? 9.49 : 3.92;
+  vm64 zero = vf64_lt(vf64_set1(least), x);
+  *y = vf64_select(zero, vf64_set1(0.0), *y);
+  return zero;
+}
+
+RM_STEPS(erfc, ERFC, 1)
+
+#endif
