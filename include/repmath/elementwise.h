@@ -90,6 +90,24 @@ RM_API rm_status rm_verf_rounded_f32(int64_t n, const float *x, ptrdiff_t stride
 RM_API rm_status rm_verf_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                      int rounding);
 
+/* complementary error function of x, 1 - erf(x) */
+RM_API rm_f16 rm_erfc_f16(rm_f16 x);
+RM_API rm_bf16 rm_erfc_bf16(rm_bf16 x);
+RM_API float rm_erfc_f32(float x);
+RM_API double rm_erfc_f64(double x);
+RM_API rm_status rm_verfc_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verfc_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verfc_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verfc_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verfc_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_verfc_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_verfc_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_verfc_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      int rounding);
+
 /* x**y */
 RM_API rm_f16 rm_pow_f16(rm_f16 x, rm_f16 y);
 RM_API rm_bf16 rm_pow_bf16(rm_bf16 x, rm_bf16 y);

@@ -27,5 +27,7 @@ log: Final[np.ufunc]
 tanh: Final[np.ufunc]
 # error function of x, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x
 erf: Final[np.ufunc]
+# complementary error function of x, 1 - erf(x)
+erfc: Final[np.ufunc]
 # x**y
 pow: Final[np.ufunc]
