@@ -176,14 +176,20 @@ def special_values(fmt: str) -> np.ndarray:
         bits |= threshold(v, fmt)
     for v in (19.0615, 9.01, 4.5, 3.12, 3.46, 5.92, 5.9375, 3.83, 3.92, 2.5, 2.4, 2.05, 6.0, 27.5, 2.0**-27, 0.6931, 1.0):
         bits |= threshold(v, fmt)
+    # Exact powers of 2 and 10; around overflow, underflow and saturation of the other exponentials.
+    bits |= {rounded(mpmath.mpf(n), fmt) for n in range(1, 31)}
+    for v in (1074.5, 308.2547, 307.653, 323.3, 323.607, 710.4758, 37.43, 149.5, 133.5, 38.5318, 37.93, 45.1545, 40.338):
+        bits |= threshold(v, fmt, 5)
+    for v in (89.416, 17.329, 24.5, 15.5, 4.8165, 4.2144, 7.5257, 11.783, 8.318):
+        bits |= threshold(v, fmt, 5)
     bits |= {b | sign for b in bits if b != nan_bits(fmt)}
     return to_double(np.array(sorted(bits), dtype=np.uint64).astype(uint), fmt)
 
 
-def threshold(v: float, fmt: str) -> set[int]:
+def threshold(v: float, fmt: str, count: int = 40) -> set[int]:
     """The bits of some numbers on both sides of v, which every format can hold."""
     b = rounded(mpmath.mpf(v), fmt)
-    return set(range(max(b - 40, 0), b + 41))
+    return set(range(max(b - count, 0), b + count + 1))
 
 
 def tuples(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -2,6 +2,8 @@
 #include "../crlibm/erf/erf_slow.h"
 #include "../crlibm/erfc/erfc_slow.h"
 #include "../crlibm/exp/exp_slow.h"
+#include "../crlibm/exp10/exp10_slow.h"
+#include "../crlibm/exp2/exp2_slow.h"
 #include "../crlibm/log/log_slow.h"
 #include "../crlibm/tanh/tanh_slow.h"
 
@@ -24,6 +26,20 @@ int rm_wide_test_exp(double x, int n, uint64_t *v, uint64_t *err);
 int rm_wide_test_exp(double x, int n, uint64_t *v, uint64_t *err) {
   uint64_t y[RM_WIDE_LIMBS];
   rm_wide_from_double(y, x, 0, n);
+  *err = rm_exp_wide_err(n);
+  return rm_exp_wide(v, y, x < 0.0, n);
+}
+int rm_wide_test_exp2(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_exp2(double x, int n, uint64_t *v, uint64_t *err) {
+  uint64_t y[RM_WIDE_LIMBS];
+  rm_exp_wide_argument(y, x, rm_wide_ln2, n);
+  *err = rm_exp_wide_err(n);
+  return rm_exp_wide(v, y, x < 0.0, n);
+}
+int rm_wide_test_exp10(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_exp10(double x, int n, uint64_t *v, uint64_t *err) {
+  uint64_t y[RM_WIDE_LIMBS];
+  rm_exp_wide_argument(y, x, rm_wide_ln10, n);
   *err = rm_exp_wide_err(n);
   return rm_exp_wide(v, y, x < 0.0, n);
 }

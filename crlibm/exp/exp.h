@@ -9,10 +9,9 @@
 #define RM_EXP_ODD 0
 
 /* Lanes outside the range in which the result is normal in the format, NaN included: e^-9.7 > 2^-14, e^9.7 < 65504;
- * e^-87.3 > 2^-126, e^87.3 < 2^128. For f64 also the low parts must be exact: e^-670 > 2^-967 keeps the product error (above
- * 2^-1074) and err above underflow, and e^670 < 2^967 keeps Veltkamp's splitting without FMA from overflow. */
+ * e^-87.3 > 2^-126, e^87.3 < 2^128; e^-708.3 > 2^-1022, e^708.3 < 2^1024. */
 RM_FN vm64 rm_exp_special(vf64 x, int format) {
-  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? 670.0 : format == RM_F16 ? 9.7 : 87.3)));
+  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? 708.3 : format == RM_F16 ? 9.7 : 87.3)));
 }
 
 /* Special lanes with a known result, put into *y: e^x is below half the least subnormal number of the format (2^-25, 2^-134,
@@ -24,6 +23,13 @@ RM_FN vm64 rm_exp_settled(vf64 x, int format, vf64 *y) {
   return zero;
 }
 
-RM_STEPS(exp, EXP, 1)
+RM_STEPS_NARROW(exp, EXP, 1)
+
+RM_FN vm64 rm_exp_step_f64(const vf64 *x, vf64 *y) {
+  vi64 k;
+  vf64 rh, rl;
+  rm_exp_reduce_dd(x[0], vf64_set1(0.0), &k, &rh, &rl);
+  return vm64_or(rm_exp_special(x[0], RM_F64), rm_exp_step_dd(k, rh, rl, y));
+}
 
 #endif

@@ -88,6 +88,18 @@ RM_FN void rm_exp_unscaled_dd(vi64 k, vf64 rh, vf64 h, vf64 c, vf64 *hi, vf64 *l
   rm_exp_product_dd(vf64_lookup16(rm_exp_t_hi, k), vf64_lookup16(rm_exp_t_lo, k), rh, h, c, hi, lo, err);
 }
 
+/* The f64 step of exp, exp2 and exp10, where the result 2^(k/16) e^(rh + rl) is normal: rounds before the scaling, so that nothing
+ * can underflow. */
+RM_FN vm64 rm_exp_step_dd(vi64 k, vf64 rh, vf64 rl, vf64 *y) {
+  vf64 h, c, t, hi, lo, err, v;
+  rm_exp_series_dd(rh, rl, &h, &c, &t);
+  rm_exp_unscaled_dd(k, rh, h, c, &hi, &lo, &err);
+  vm64 undecided = vf64_undecided_f64(hi, lo, err, &v);
+  vi64 exponent = vi64_sll(vi64_and(k, vi64_set1(-16)), 48);
+  *y = vf64_from_bits(vi64_add(vf64_bits(v), exponent));
+  return undecided;
+}
+
 /* hi + lo = e^(x + xl) within err, for |x| <= 670, |xl| < 2^-42. */
 RM_FN void rm_exp_sum_dd(vf64 x, vf64 xl, vf64 *hi, vf64 *lo, vf64 *err) {
   vi64 k;
@@ -96,8 +108,5 @@ RM_FN void rm_exp_sum_dd(vf64 x, vf64 xl, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_exp_series_dd(rh, rl, &h, &c, &t);
   rm_exp_scaled_dd(k, rh, h, c, hi, lo, err);
 }
-
-/* hi + lo = e^x within err, for |x| <= 670. */
-RM_FN void rm_exp_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) { rm_exp_sum_dd(x, vf64_set1(0.0), hi, lo, err); }
 
 #endif

@@ -27,10 +27,13 @@
     *y = RM_##NAME##_ODD ? vf64_copysign(v, x[0]) : v;                                                                      \
     return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), FMT), undecided);                                           \
   }
-#define RM_STEPS(name, NAME, arity)                                                                                         \
+/* The three of rm_<f>_eval alone, for a function that writes its f64 step. */
+#define RM_STEPS_NARROW(name, NAME, arity)                                                                                  \
   RM_STEP_NARROW(name, NAME, arity, f16, RM_F16, vf64_undecided_f16(v))                                                     \
   RM_STEP_NARROW(name, NAME, arity, bf16, RM_BF16, vf64_undecided_bf16(v))                                                  \
-  RM_STEP_NARROW(name, NAME, arity, f32, RM_F32, vf64_undecided_f32(v, RM_##NAME##_F32_ERR))                                \
+  RM_STEP_NARROW(name, NAME, arity, f32, RM_F32, vf64_undecided_f32(v, RM_##NAME##_F32_ERR))
+#define RM_STEPS(name, NAME, arity)                                                                                         \
+  RM_STEPS_NARROW(name, NAME, arity)                                                                                        \
   RM_FN vm64 rm_##name##_step_f64(const vf64 *x, vf64 *y) {                                                                 \
     vf64 hi, lo, err, v;                                                                                                    \
     rm_##name##_dd(RM_ARGUMENTS_##arity(x), &hi, &lo, &err);                                                                \

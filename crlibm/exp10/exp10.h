@@ -1,0 +1,36 @@
+/* exp10: the fast kernels and their domain. */
+#ifndef RM_EXP10_EXP10_H
+#define RM_EXP10_EXP10_H
+
+#include "exp10_f32.h"
+#include "exp10_f64.h"
+#include "../simd/steps.h"
+
+#define RM_EXP10_ODD 0
+
+/* Lanes outside the range in which the result is normal in the format, NaN included: 10^-4.2 > 2^-14, 10^4.8 < 65504; 10^-37.9 >
+ * 2^-126, 10^37.9 < 2^128; 10^-307.6 > 2^-1022, 10^307.6 < 2^1024. */
+RM_FN vm64 rm_exp10_special(vf64 x, int format) {
+  if (format == RM_F16) return vm64_not(vm64_and(vf64_le(vf64_set1(-4.2), x), vf64_le(x, vf64_set1(4.8))));
+  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? 307.6 : 37.9)));
+}
+
+/* Special lanes with a known result, put into *y: 10^x is below half the least subnormal number of the format (2^-25 > 10^-7.53,
+ * 2^-134 > 10^-40.4, 2^-150 > 10^-45.2, 2^-1075 > 10^-323.7), so RN gives +0. */
+RM_FN vm64 rm_exp10_settled(vf64 x, int format, vf64 *y) {
+  const double least = format == RM_F64 ? -323.7 : format == RM_F32 ? -45.2 : format == RM_BF16 ? -40.4 : -7.53;
+  vm64 zero = vf64_lt(x, vf64_set1(least));
+  *y = vf64_select(zero, vf64_set1(0.0), *y);
+  return zero;
+}
+
+RM_STEPS_NARROW(exp10, EXP10, 1)
+
+RM_FN vm64 rm_exp10_step_f64(const vf64 *x, vf64 *y) {
+  vi64 k;
+  vf64 rh, rl;
+  rm_exp10_reduce_dd(x[0], &k, &rh, &rl);
+  return vm64_or(rm_exp10_special(x[0], RM_F64), rm_exp_step_dd(k, rh, rl, y));
+}
+
+#endif

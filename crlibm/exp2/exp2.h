@@ -1,0 +1,34 @@
+/* exp2: the fast kernels and their domain. */
+#ifndef RM_EXP2_EXP2_H
+#define RM_EXP2_EXP2_H
+
+#include "exp2_f32.h"
+#include "exp2_f64.h"
+#include "../simd/steps.h"
+
+#define RM_EXP2_ODD 0
+
+/* Lanes outside the range in which the result is normal in the format, NaN included; above the greatest exponent too. */
+RM_FN vm64 rm_exp2_special(vf64 x, int format) {
+  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? 1022.0 : format == RM_F16 ? 14.0 : 126.0)));
+}
+
+/* Special lanes with a known result, put into *y: 2^x is at most half the least subnormal number of the format (2^-25, 2^-134,
+ * 2^-150, 2^-1075), so RN gives +0, at the tie too. */
+RM_FN vm64 rm_exp2_settled(vf64 x, int format, vf64 *y) {
+  const double half = format == RM_F64 ? -1075.0 : format == RM_F32 ? -150.0 : format == RM_BF16 ? -134.0 : -25.0;
+  vm64 zero = vf64_le(x, vf64_set1(half));
+  *y = vf64_select(zero, vf64_set1(0.0), *y);
+  return zero;
+}
+
+RM_STEPS_NARROW(exp2, EXP2, 1)
+
+RM_FN vm64 rm_exp2_step_f64(const vf64 *x, vf64 *y) {
+  vi64 k;
+  vf64 rh, rl;
+  rm_exp2_reduce_dd(x[0], &k, &rh, &rl);
+  return vm64_or(rm_exp2_special(x[0], RM_F64), rm_exp_step_dd(k, rh, rl, y));
+}
+
+#endif
