@@ -36,6 +36,42 @@ RM_API rm_status rm_vexp_rounded_f32(int64_t n, const float *x, ptrdiff_t stride
 RM_API rm_status rm_vexp_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                      int rounding);
 
+/* 2**x */
+RM_API rm_f16 rm_exp2_f16(rm_f16 x);
+RM_API rm_bf16 rm_exp2_bf16(rm_bf16 x);
+RM_API float rm_exp2_f32(float x);
+RM_API double rm_exp2_f64(double x);
+RM_API rm_status rm_vexp2_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp2_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp2_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp2_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp2_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vexp2_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vexp2_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vexp2_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      int rounding);
+
+/* 10**x */
+RM_API rm_f16 rm_exp10_f16(rm_f16 x);
+RM_API rm_bf16 rm_exp10_bf16(rm_bf16 x);
+RM_API float rm_exp10_f32(float x);
+RM_API double rm_exp10_f64(double x);
+RM_API rm_status rm_vexp10_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp10_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp10_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp10_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp10_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vexp10_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vexp10_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vexp10_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                       int rounding);
+
 /* natural logarithm of x */
 RM_API rm_f16 rm_log_f16(rm_f16 x);
 RM_API rm_bf16 rm_log_bf16(rm_bf16 x);

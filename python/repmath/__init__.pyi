@@ -21,6 +21,10 @@ __all__: list[str]
 
 # e**x
 exp: Final[np.ufunc]
+# 2**x
+exp2: Final[np.ufunc]
+# 10**x
+exp10: Final[np.ufunc]
 # natural logarithm of x
 log: Final[np.ufunc]
 # hyperbolic tangent of x
