@@ -1,4 +1,7 @@
 /* The rounding step and the evaluations in wide fixed point, each alone, for test_slow.py. */
+#include "../crlibm/acos/acos_slow.h"
+#include "../crlibm/asin/asin_slow.h"
+#include "../crlibm/atan/atan_slow.h"
 #include "../crlibm/erf/erf_slow.h"
 #include "../crlibm/erfc/erfc_slow.h"
 #include "../crlibm/exp/exp_slow.h"
@@ -63,5 +66,23 @@ int rm_wide_test_erfc(double x, int n, uint64_t *v, uint64_t *err) {
   if (x > 0.0) return k;
   rm_erfc_wide_reflect(v, k, n);
   (*err)++;
+  return 0;
+}
+int rm_wide_test_atan(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_atan(double x, int n, uint64_t *v, uint64_t *err) {
+  rm_atan_wide_direction(v, x, 1.0, n);
+  *err = rm_atan_wide_err(n, 1);
+  return 0;
+}
+int rm_wide_test_asin(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_asin(double x, int n, uint64_t *v, uint64_t *err) {
+  rm_asin_wide(v, x, n);
+  *err = rm_asin_wide_err(n);
+  return 0;
+}
+int rm_wide_test_acos(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_acos(double x, int n, uint64_t *v, uint64_t *err) {
+  rm_acos_wide(v, x, n);
+  *err = rm_asin_wide_err(n);
   return 0;
 }

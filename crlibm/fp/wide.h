@@ -187,6 +187,20 @@ RM_LONG void rm_wide_div(uint64_t *q, const uint64_t *a, const uint64_t *b, int 
   }
 }
 
+/* r = sqrt(a) for 1/32 <= a < 3, off by less than 2 units; r is not a. Newton's iteration r <- r/2 + a/(2r) from the root of the
+ * top limbs in binary64, within 2^-52 relatively: a step makes 2^-b less than 2^-2b-1, so the last one leaves less than a
+ * quarter of a unit. Half and quotient (below 1) are cut, by half a unit and one. */
+RM_LONG void rm_wide_sqrt(uint64_t *r, const uint64_t *a, int n) {
+  uint64_t q[RM_WIDE_LIMBS], d[RM_WIDE_LIMBS];
+  rm_wide_from_double(r, __builtin_sqrt((double)a[n] + (double)a[n - 1] * 0x1p-64), 0, n);
+  for (int bits = 52; bits < 64 * n + 2; bits *= 2) {
+    rm_wide_double(d, r, n);
+    rm_wide_div(q, a, d, n);
+    rm_wide_shift_down(r, r, 1, n);
+    rm_wide_add(r, r, q, n);
+  }
+}
+
 /* The 128 top bits of a != 0, with their last bit set when anything was cut off (jamming: see rm_round_exact), and the weight
  * of the last bit. */
 RM_LONG rm_u128 rm_wide_jam(const uint64_t *a, int n, int64_t *e) {

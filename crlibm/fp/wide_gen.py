@@ -1,6 +1,6 @@
 """Generates the constants of the wide fixed-point arithmetic (crlibm/fp/wide.h).
 
-python crlibm/fp/wide_gen.py            writes crlibm/fp/wide_tables.h and crlibm/log/log_wide_tables.h
+python crlibm/fp/wide_gen.py            writes crlibm/fp/wide_tables.h and the wide tables of log and atan
 python crlibm/fp/wide_gen.py --check    compares them with what it would write; exit status 1 when they differ
 """
 
@@ -47,6 +47,8 @@ def wide_tables():
     out += f"RM_TABLE uint64_t rm_wide_2_sqrtpi[{LIMBS}] = {{\n  {rows(2 / mpmath.sqrt(mpmath.pi), '  ')}}};\n"
     out += "/* 1/sqrt(2) */\n"
     out += f"RM_TABLE uint64_t rm_wide_sqrt_half[{LIMBS}] = {{\n  {rows(mpmath.sqrt(0.5), '  ')}}};\n"
+    out += "/* pi */\n"
+    out += f"RM_TABLE uint64_t rm_wide_pi[{LIMBS}] = {{\n  {rows(mpmath.pi, '  ')}}};\n"
     return out + "\n#endif\n"
 
 
@@ -59,6 +61,15 @@ def log_tables():
     return out + "};\n\n#endif\n"
 
 
+def atan_tables():
+    out = header("RM_ATAN_WIDE_TABLES_H", "atan(k/16) for k = 0 ... 16.")
+    out += '#include "../config.h"\n\n'
+    out += f"RM_TABLE uint64_t rm_wide_atan_16ths[17][{LIMBS}] = {{\n"
+    for k in range(17):
+        out += f"  /* {k} */\n  {{{rows(mpmath.atan(mpmath.mpf(k) / 16), '   ')}}},\n"
+    return out + "};\n\n#endif\n"
+
+
 def main(arguments):
     if arguments not in ([], ["--check"]):
         sys.exit(__doc__)
@@ -67,6 +78,7 @@ def main(arguments):
         for path, text in (
             (HERE / "wide_tables.h", wide_tables()),
             (HERE.parent / "log" / "log_wide_tables.h", log_tables()),
+            (HERE.parent / "atan" / "atan_wide_tables.h", atan_tables()),
         ):
             if not arguments:
                 path.write_text(text)

@@ -45,6 +45,17 @@ RM_FN vf64 vf64_mad(vf64 a, vf64 b, vf64 c) { return _mm512_fmadd_pd(a, b, c); }
 RM_FN vf64 vf64_nmad(vf64 a, vf64 b, vf64 c) { return _mm512_fnmadd_pd(a, b, c); }
 RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) { return _mm512_fmsub_pd(a, b, p); }
 
+/* rsqrt14 is within 2^-14: h = a r0, e = 1 - h r0 has |e| <= 2^-12.99, and sqrt a = h (1 - e)^(-1/2). The series to e^3 leaves
+ * 35/128 e^4 < 2^-53.8; the roundings of h (half of it comes back through e) and of the result: 1.5 2^-53. Sum below 2^-51.9.
+ * r = r0 (1 + e/2) leaves 3/8 e^2 < 2^-27.3. */
+RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
+  __m512d r0 = _mm512_rsqrt14_pd(_mm512_max_pd(a, _mm512_set1_pd(0x1p-200))), h = _mm512_mul_pd(a, r0);
+  __m512d e = _mm512_fnmadd_pd(h, r0, _mm512_set1_pd(1.0)), half = _mm512_set1_pd(0.5);
+  __m512d c = _mm512_fmadd_pd(e, _mm512_fmadd_pd(e, _mm512_set1_pd(0.3125), _mm512_set1_pd(0.375)), half);
+  *r = _mm512_fmadd_pd(_mm512_mul_pd(r0, e), half, r0);
+  return _mm512_fmadd_pd(_mm512_mul_pd(h, e), c, h);
+}
+
 /* rcp14 is within 2^-14; a Newton step squares that and rounds: |r b - 1| < 2^-27.9. q0 = RN(a r) is off by 2^-27.8, its
  * residual a - b q0 is exact but for one rounding, and r times it leaves 2^-27.8-27.9 + 2^-52 < 2^-51. */
 RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) {

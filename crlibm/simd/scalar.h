@@ -57,6 +57,11 @@ RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) { /* two roundings: 2^-52 */
   return a * *r;
 }
 RM_FN vf64 vf64_reciprocal(vf64 b) { return 1.0 / b; }
+RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
+  double s = __builtin_sqrt(a);
+  *r = 1.0 / (s > 0x1p-100 ? s : 0x1p-100);
+  return s;
+}
 
 #if RM_HAS_FMA
 RM_FN vf64 vf64_mad(vf64 a, vf64 b, vf64 c) { return rm_fma(a, b, c); }

@@ -27,6 +27,8 @@ exp2: Final[np.ufunc]
 exp10: Final[np.ufunc]
 # natural logarithm of x
 log: Final[np.ufunc]
+# arc tangent of x, in radians
+atan: Final[np.ufunc]
 # hyperbolic tangent of x
 tanh: Final[np.ufunc]
 # error function of x, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x

@@ -114,6 +114,9 @@ static void flags(void) {
   FLAGS_FLOAT(erfc, inf, 0);
   FLAGS_FLOAT(erfc, -inf, 0);
   FLAGS_FLOAT(erfc, 30.0, 0); /* no overflow on the way, and underflow is not specified */
+  FLAGS_FLOAT(atan, 1.0, 0);
+  FLAGS_FLOAT(atan, -inf, 0);
+  FLAGS_FLOAT(atan, nan, 0);
   FLAGS(exp, f16, rm_f16, 0x4d00, FE_OVERFLOW); /* 20 */
   FLAGS(exp, f16, rm_f16, 0x4900, 0); /* 10 */
   FLAGS(exp, bf16, rm_bf16, 0x42b2, FE_OVERFLOW); /* 89 */

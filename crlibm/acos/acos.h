@@ -1,0 +1,21 @@
+/* acos: the fast kernels and their domain. */
+#ifndef RM_ACOS_ACOS_H
+#define RM_ACOS_ACOS_H
+
+#include "acos_f32.h"
+#include "acos_f64.h"
+#include "../simd/steps.h"
+
+#define RM_ACOS_ODD 0
+
+/* |x| > 1 and NaN. Every other result is 0 (for x = 1, exactly) or normal: acos x >= sqrt(2 (1 - x)) >= 2^-26. */
+RM_FN vm64 rm_acos_special(vf64 x, int format) {
+  (void)format;
+  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(1.0)));
+}
+
+RM_NONE_SETTLED(acos, 1)
+
+RM_STEPS(acos, ACOS, 1)
+
+#endif
