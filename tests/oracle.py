@@ -91,7 +91,11 @@ def values(function: str, x, fmt: str, rule: str = "nearest") -> np.ndarray:
     """The bits of RN(function(x)), or another rule, for x that are numbers of the format (a tuple: several arguments)."""
     if function in definitions.DEFINITIONS:
         f, target = definitions.DEFINITIONS[function], context(fmt, rule)
-        return to_bits(np.array([definitions.rounded(f, v, target) for v in zip(*arguments(x), strict=True)]), fmt)
+        results = np.full(len(x[0] if isinstance(x, tuple) else x), np.nan)
+        some = slice(None) if isinstance(x, tuple) else ~np.isnan(x)  # one argument: NaN for NaN
+        rows = zip(*arguments(x if isinstance(x, tuple) else np.asarray(x)[some]), strict=True)
+        results[some] = definitions.rounded(f, rows, target)
+        return to_bits(results, fmt)
     with context(fmt, rule):
         f, mpfr = definitions.MPFR.get(function) or getattr(gmpy2, function), gmpy2.mpfr
         if ARITY[function] == 1:
