@@ -22,7 +22,7 @@ MPFR = {
     "subtract": gmpy2.sub,
     "multiply": gmpy2.mul,
     "divide": gmpy2.div,
-    "rsqrt": gmpy2.rec_sqrt,
+    "rsqrt": lambda x: gmpy2.div(1, x) if x == 0 else gmpy2.rec_sqrt(x),  # of -0, MPFR has +inf, IEEE 754 -inf
     "pow": operator.pow,
 }
 

@@ -7,9 +7,13 @@ import numpy as np
 import oracle
 import pytest
 
+NO_BOUND = ["sqrt"]  # the machine's operation
+ESTIMATED = ["rsqrt", "cbrt"]  # by estimates of AVX-512; without them no known case is as hard as the kernels are accurate
+NO_CASE = [("tanh", "f16"), ("rsqrt", "f16")]  # no input depends on the bound
+
 
 def cases(function, fmt):
-    if fmt == "f16":  # every input: there are so few that tanh and bf16 have no case that depends on the bound
+    if fmt == "f16":  # every input: there are so few that bf16 has no case that depends on the bound
         return oracle.to_double(np.arange(65536), fmt)
     return oracle.hard_cases(function, fmt)
 
@@ -21,13 +25,15 @@ def shrunk():
 
 
 @pytest.mark.parametrize("fmt", ["f16", "f32", "f64"])
-@pytest.mark.parametrize("function", oracle.UNARY)
+@pytest.mark.parametrize("function", [f for f in oracle.UNARY if f not in NO_BOUND])
 def test_a_bound_that_is_too_small_is_caught(shrunk, function, fmt):
-    if (function, fmt) == ("tanh", "f16"):
+    if (function, fmt) in NO_CASE:
         pytest.skip("no f16 input depends on the bound")
     x = cases(function, fmt)
     bits, want = oracle.to_bits(x, fmt), oracle.values(function, x, fmt)
     for isa, library in shrunk.items():
+        if isa != "avx512" and function in ESTIMATED:
+            continue
         assert (library.array(function, bits, fmt) != want).any(), isa
 
 

@@ -54,6 +54,7 @@ RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
   *r = _mm256_div_pd(_mm256_set1_pd(1.0), _mm256_max_pd(s, _mm256_set1_pd(0x1p-100)));
   return s;
 }
+RM_FN vf64 vf64_rsqrt(vf64 a) { return _mm256_div_pd(_mm256_set1_pd(1.0), _mm256_sqrt_pd(a)); }
 
 RM_FN vi64 vi64_set1(int64_t x) { return _mm256_set1_epi64x(x); }
 RM_FN vi64 vf64_bits(vf64 a) { return _mm256_castpd_si256(a); }
@@ -114,6 +115,36 @@ RM_FN void vf64_transpose(vf64 t[RM_LANES]) {
   t[1] = _mm256_permute2f128_pd(b, d, 0x20);
   t[2] = _mm256_permute2f128_pd(a, c, 0x31);
   t[3] = _mm256_permute2f128_pd(b, d, 0x31);
+}
+
+#define RM_HAS_VF32 1
+typedef __m256 vf32;
+
+RM_FN vf32 vf32_load_f32(const float *p) { return _mm256_loadu_ps(p); }
+RM_FN vf32 vf32_load_f16(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)); }
+RM_FN vf32 vf32_load_bf16(const uint16_t *p) {
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
+}
+RM_FN void vf32_store_f32(float *p, vf32 v) { _mm256_storeu_ps(p, v); }
+RM_FN void vf32_store_f16(uint16_t *p, vf32 v) {
+  _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+RM_FN void vf32_store_bf16(uint16_t *p, vf32 v) {
+  __m256i b = _mm256_castps_si256(v);
+  __m256i odd = _mm256_and_si256(_mm256_srli_epi32(b, 16), _mm256_set1_epi32(1));
+  b = _mm256_srli_epi32(_mm256_add_epi32(b, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
+  b = _mm256_permute4x64_epi64(_mm256_packus_epi32(b, b), 0x08); /* packed within each half */
+  _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128(b));
+}
+RM_FN vf32 vf32_add(vf32 a, vf32 b) { return _mm256_add_ps(a, b); }
+RM_FN vf32 vf32_sub(vf32 a, vf32 b) { return _mm256_sub_ps(a, b); }
+RM_FN vf32 vf32_mul(vf32 a, vf32 b) { return _mm256_mul_ps(a, b); }
+RM_FN vf32 vf32_div(vf32 a, vf32 b) { return _mm256_div_ps(a, b); }
+RM_FN vf32 vf32_sqrt(vf32 a) { return _mm256_sqrt_ps(a); }
+RM_FN vf32 vf32_fma(vf32 a, vf32 b, vf32 c) { return _mm256_fmadd_ps(a, b, c); }
+RM_FN int vf32_all_below(vf32 v, float limit) {
+  __m256 size = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v);
+  return _mm256_movemask_ps(_mm256_cmp_ps(size, _mm256_set1_ps(limit), _CMP_LT_OQ)) == 0xff;
 }
 
 #endif

@@ -64,6 +64,13 @@ RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) {
   __m512d q0 = _mm512_mul_pd(a, *r);
   return _mm512_fmadd_pd(*r, _mm512_fnmadd_pd(b, q0, a), q0);
 }
+/* r is within 2^-14, so e = 1 - a r^2 is below 2^-13 (1 + 2^-15); 1/sqrt(a) = r (1-e)^(-1/2) = r (1 + e/2 + 3/8 e^2 + ...). What is
+ * left out is below 5/16 e^3 (1 + 2^-12) < 2^-40.6, the roundings below 2^-51. a r and (a r) r neither over- nor underflow. */
+RM_FN vf64 vf64_rsqrt(vf64 a) {
+  __m512d r = _mm512_rsqrt14_pd(a);
+  __m512d e = _mm512_fnmadd_pd(_mm512_mul_pd(a, r), r, _mm512_set1_pd(1.0));
+  return _mm512_fmadd_pd(_mm512_mul_pd(r, e), _mm512_fmadd_pd(e, _mm512_set1_pd(0.375), _mm512_set1_pd(0.5)), r);
+}
 
 /* r0 = (1 + d)/b, |d| < 2^-14; with e = 1 - b r0 = -d, r0 (1 + e + e^2) = (1 + d^3)/b: 2^-42, and roundings of 2^-52. */
 RM_FN vf64 vf64_reciprocal(vf64 b) {
@@ -126,6 +133,7 @@ RM_FN void vf64_transpose(vf64 t[RM_LANES]) {
 }
 
 /* binary32, 16 lanes. */
+#define RM_HAS_VF32 1
 #define RM_NARROW 1
 #define RM_NARROW_LANES 16
 typedef __m512 vf32;
@@ -141,6 +149,12 @@ RM_FN void vf32_store_f32(float *p, vf32 v) { _mm512_storeu_ps(p, v); }
 RM_FN void vf32_store_f16(uint16_t *p, vf32 v) {
   _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
+RM_FN void vf32_store_bf16(uint16_t *p, vf32 v) {
+  __m512i b = _mm512_castps_si512(v);
+  __m512i odd = _mm512_and_si512(_mm512_srli_epi32(b, 16), _mm512_set1_epi32(1));
+  b = _mm512_srli_epi32(_mm512_add_epi32(b, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
+  _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(b));
+}
 RM_FN void vf32_store_high(uint16_t *p, vf32 v) {
   _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(v), 16)));
 }
@@ -148,6 +162,8 @@ RM_FN vf32 vf32_set1(float x) { return _mm512_set1_ps(x); }
 RM_FN vf32 vf32_add(vf32 a, vf32 b) { return _mm512_add_ps(a, b); }
 RM_FN vf32 vf32_sub(vf32 a, vf32 b) { return _mm512_sub_ps(a, b); }
 RM_FN vf32 vf32_mul(vf32 a, vf32 b) { return _mm512_mul_ps(a, b); }
+RM_FN vf32 vf32_div(vf32 a, vf32 b) { return _mm512_div_ps(a, b); }
+RM_FN vf32 vf32_sqrt(vf32 a) { return _mm512_sqrt_ps(a); }
 RM_FN vf32 vf32_fma(vf32 a, vf32 b, vf32 c) { return _mm512_fmadd_ps(a, b, c); }
 RM_FN vf32 vf32_fms(vf32 a, vf32 b, vf32 c) { return _mm512_fmsub_ps(a, b, c); }
 RM_FN vf32 vf32_fnma(vf32 a, vf32 b, vf32 c) { return _mm512_fnmadd_ps(a, b, c); }
@@ -184,5 +200,8 @@ RM_FN vm32 vi32_ltu(vi32 a, vi32 b) { return _mm512_cmplt_epu32_mask(a, b); }
 RM_FN vm32 vm32_or(vm32 a, vm32 b) { return (vm32)(a | b); }
 RM_FN int vm32_none(vm32 a) { return a == 0; }
 RM_FN vf32 vf32_select(vm32 m, vf32 a, vf32 b) { return _mm512_mask_blend_ps(m, b, a); }
+RM_FN int vf32_all_below(vf32 v, float limit) {
+  return _mm512_cmp_ps_mask(_mm512_abs_ps(v), _mm512_set1_ps(limit), _CMP_LT_OQ) == 0xffff;
+}
 
 #endif

@@ -60,6 +60,7 @@ RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
   *r = vdivq_f64(vdupq_n_f64(1.0), vf64_max(s, vdupq_n_f64(0x1p-100)));
   return s;
 }
+RM_FN vf64 vf64_rsqrt(vf64 a) { return vdivq_f64(vdupq_n_f64(1.0), vsqrtq_f64(a)); }
 
 RM_FN vi64 vi64_set1(int64_t x) { return vdupq_n_s64(x); }
 RM_FN vi64 vf64_bits(vf64 a) { return vreinterpretq_s64_f64(a); }
@@ -105,5 +106,40 @@ RM_FN void vf64_transpose(vf64 t[RM_LANES]) {
   t[0] = a;
   t[1] = b;
 }
+
+#define RM_HAS_VF32 1
+typedef float32x4_t vf32;
+
+RM_FN vf32 vf32_load_f32(const float *p) { return vreinterpretq_f32_u8(vld1q_u8((const uint8_t *)p)); }
+RM_FN vf32 vf32_load_f16(const uint16_t *p) {
+  uint16_t h[4];
+  float f[4];
+  __builtin_memcpy(h, p, 8);
+  for (int i = 0; i < 4; i++) f[i] = rm_f16_to_f32(h[i]);
+  return vld1q_f32(f);
+}
+RM_FN vf32 vf32_load_bf16(const uint16_t *p) {
+  return vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_u8(vld1_u8((const uint8_t *)p))), 16));
+}
+RM_FN void vf32_store_f32(float *p, vf32 v) { vst1q_u8((uint8_t *)p, vreinterpretq_u8_f32(v)); }
+RM_FN void vf32_store_f16(uint16_t *p, vf32 v) {
+  uint16_t h[4];
+  float f[4];
+  vst1q_f32(f, v);
+  for (int i = 0; i < 4; i++) h[i] = rm_f32_to_f16(f[i]);
+  __builtin_memcpy(p, h, 8);
+}
+RM_FN void vf32_store_bf16(uint16_t *p, vf32 v) { /* add half of the 16 dropped bits, to even */
+  uint32x4_t b = vreinterpretq_u32_f32(v), odd = vandq_u32(vshrq_n_u32(b, 16), vdupq_n_u32(1));
+  b = vaddq_u32(b, vaddq_u32(odd, vdupq_n_u32(0x7fff)));
+  vst1_u8((uint8_t *)p, vreinterpret_u8_u16(vshrn_n_u32(b, 16)));
+}
+RM_FN vf32 vf32_add(vf32 a, vf32 b) { return vaddq_f32(a, b); }
+RM_FN vf32 vf32_sub(vf32 a, vf32 b) { return vsubq_f32(a, b); }
+RM_FN vf32 vf32_mul(vf32 a, vf32 b) { return vmulq_f32(a, b); }
+RM_FN vf32 vf32_div(vf32 a, vf32 b) { return vdivq_f32(a, b); }
+RM_FN vf32 vf32_sqrt(vf32 a) { return vsqrtq_f32(a); }
+RM_FN vf32 vf32_fma(vf32 a, vf32 b, vf32 c) { return vfmaq_f32(c, a, b); }
+RM_FN int vf32_all_below(vf32 v, float limit) { return vminvq_u32(vcltq_f32(vabsq_f32(v), vdupq_n_f32(limit))) != 0; }
 
 #endif

@@ -62,6 +62,7 @@ RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
   *r = 1.0 / (s > 0x1p-100 ? s : 0x1p-100);
   return s;
 }
+RM_FN vf64 vf64_rsqrt(vf64 a) { return 1.0 / __builtin_sqrt(a); }
 
 #if RM_HAS_FMA
 RM_FN vf64 vf64_mad(vf64 a, vf64 b, vf64 c) { return rm_fma(a, b, c); }

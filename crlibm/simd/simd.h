@@ -12,13 +12,17 @@
  *                      |a| <= 2^500 and |a|, |a/b| >= 2^-960; r = 1/b within 2^-27 for a correction,
  *                      vf64_reciprocal(b) = 1/b within 2^-41.9 relatively, for 2^-500 <= |b| <= 2^500,
  *                      vf64_root(a,&r) = sqrt(a) within 2^-51 relatively, for a = 0 or 2^-200 <= a <= 2^200; r = 1/sqrt(a)
- *                      within 2^-27 for a correction, finite for a = 0
+ *                      within 2^-27 for a correction, finite for a = 0,
+ *                      vf64_rsqrt(a) = 1/sqrt(a) within 2^-40 relatively, for normal a > 0
  *   min, max           of a NaN and a number: the second operand when the first is NaN; the second when it is NaN
  *   bits               vf64_bits vf64_from_bits; vi64_add sub and or xor, vi64_sll srl sra (constant counts), vi64_to_f64 (|v| < 2^51);
  *                      vf64_copysign(magnitude, sign)
  *   compares           vf64_lt le eq ne unord, vi64_eq, vi64_ltu (unsigned), vi64_disjoint (a & b == 0); masks: vm64_and or andnot not none; vm64_bits: lane i in bit i
  *   selection          vf64_select(m,a,b): a where m, else b
  *   tables             vf64_lookup16(t, i), vi64_lookup16(t, i): t[i & 15], t 64-byte aligned
+ *   vf32               where RM_HAS_VF32: 2 RM_LANES values of binary32, for functions that are one operation (simd/machine.h).
+ *                      vf32_load_<format>, vf32_store_<format> as above; vf32_add sub mul div sqrt; vf32_fma(a,b,c) = ab+c
+ *                      with one rounding, where RM_HAS_FMA; vf32_all_below(v, limit): every |v| < limit
  *
  * Where RM_NARROW is 1, also
  *
@@ -44,6 +48,9 @@
 #include "neon.h"
 #else
 #include "scalar.h"
+#endif
+#ifndef RM_HAS_VF32
+#define RM_HAS_VF32 0
 #endif
 #ifndef RM_NARROW
 #define RM_NARROW 0

@@ -1,0 +1,28 @@
+/* cbrt: the fast kernels and their domain. */
+#ifndef RM_CBRT_CBRT_H
+#define RM_CBRT_CBRT_H
+
+#include "../simd/steps.h"
+#include "cbrt_f32.h"
+#include "cbrt_f64.h"
+
+#define RM_CBRT_ODD 1
+
+/* NaN and the infinities; for f64 also zeros and subnormal numbers. */
+RM_FN vm64 rm_cbrt_special(vf64 x, int format) {
+  const int64_t least = format == RM_F64 ? INT64_C(1) << 52 : 0;
+  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x)), vi64_set1(least)), vi64_set1((INT64_C(2047) << 52) - least)));
+}
+
+/* Zeros and infinities are their own cube roots. */
+RM_FN vm64 rm_cbrt_settled(vf64 x, int format, vf64 *y) {
+  (void)format;
+  vf64 a = vf64_abs(x);
+  vm64 same = vm64_or(vf64_eq(a, vf64_set1(0.0)), vi64_eq(vf64_bits(a), vi64_set1(INT64_C(2047) << 52)));
+  *y = vf64_select(same, x, *y);
+  return same;
+}
+
+RM_STEPS(cbrt, CBRT, 1)
+
+#endif

@@ -1,0 +1,41 @@
+"""Tables and polynomial of cbrt. Usage: python crlibm/cbrt/cbrt_gen.py [--check]"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+from fit import array, double, fit, log2, mp, mpf, write
+
+# The bits of x count as a logarithm L(x) = exponent + fraction, linear between powers of two. k is the integer nearest to
+# 16 L/3; j = k mod 16 picks the table entry. L is cut to multiples of 2^-12 before, and the product is rounded.
+SLACK = mpf(2) ** -11
+
+
+def value(logarithm):
+    """The number whose bits are this logarithm."""
+    e = mp.floor(logarithm)
+    return mp.ldexp(1 + logarithm - e, int(e))
+
+
+def main():
+    c, reach = [], mpf(0)
+    for j in range(16):
+        lo, hi = value(mpf(3) * (2 * j - 1) / 32 - SLACK), value(mpf(3) * (2 * j + 1) / 32 + SLACK)
+        c.append(mp.nint(512 * 2 / (lo + hi)) / 512)
+        reach = max(reach, abs(lo * c[-1] - 1), abs(hi * c[-1] - 1))
+    assert reach < mpf(2) ** -3.4
+    out = [
+        "/* c_j, multiples of 2^-9 near 1/m over the interval of j; the largest |m c_j - 1| is " + mp.nstr(reach, 6) + ". */",
+        array("rm_cbrt_c", c),
+        "/* c_j^(-1/3), rounded. */",
+        array("rm_cbrt_t", [double(v ** (mpf(-1) / 3)) for v in c]),
+    ]
+    terms = 120
+    p, err = fit([mp.binomial(mpf(1) / 3, i) for i in range(terms)], reach, 8, reach**terms)
+    out.append(f"/* (1+r)^(1/3) = P(r): |P(r) - ...| <= 2^{log2(err):.2f}. */")
+    out.append(array("rm_cbrt_p", p))
+    write(__file__, "cbrt_tables.h", "RM_CBRT_TABLES_H", "\n".join(out))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+/* x y + z, rounded once.
+ *
+ * f64 with RM_HAS_FMA: the machine's operation. f32 and the 16-bit formats: x y is exact in binary64, and x y + z, rounded to odd
+ * (simd/machine.h), is rounded once by the store; nothing underflows, since x y is 0 or at least 2^-298. f64 without
+ * RM_HAS_FMA (Boldo and Melquiond 2008): x y = uh + ul and z + ul = th + tl and uh + th = vh + vl exactly, tl + vl is rounded to
+ * odd, and vh + that to nearest. Exact products need |x|, |y| < 2^996 and 2^-968 <= |x y|; |x y|, |z| < 2^1000 keep sums from overflow.
+ * A subnormal result is exact then: the product is a multiple of 2^-1074. Other lanes, unless x y = 0, are left open. */
+#ifndef RM_FMA_FMA_H
+#define RM_FMA_FMA_H
+
+#include "../simd/machine.h"
+
+RM_FN vf64 rm_fma_odd(vf64 x, vf64 y, vf64 z) {
+  vf64 e, s = vf64_two_sum(vf64_mul(x, y), z, &e);
+  return vf64_to_odd(s, e);
+}
+
+#if RM_HAS_FMA
+RM_FN vm64 rm_fma_once(vf64 x, vf64 y, vf64 z, vf64 *r) {
+  *r = vf64_mad(x, y, z);
+  return vf64_not_finite(*r, RM_F64);
+}
+#else
+RM_FN vm64 rm_fma_once(vf64 x, vf64 y, vf64 z, vf64 *r) {
+  const vf64 zero = vf64_set1(0.0), large = vf64_set1(0x1p1000), factor = vf64_set1(0x1p996);
+  vf64 uh = vf64_mul(x, y), ul = vf64_mul_err(x, y, uh), tl, vl, e;
+  vf64 th = vf64_two_sum(z, ul, &tl), vh = vf64_two_sum(uh, th, &vl), s = vf64_two_sum(tl, vl, &e);
+  vm64 null = vm64_or(vf64_eq(x, zero), vf64_eq(y, zero)), small = vf64_lt(vf64_abs(uh), vf64_set1(0x1p-968));
+  vm64 inside = vm64_and(vm64_and(vf64_lt(vf64_abs(x), factor), vf64_lt(vf64_abs(y), factor)),
+                         vm64_and(vf64_lt(vf64_abs(uh), large), vf64_lt(vf64_abs(z), large)));
+  *r = vf64_select(null, vf64_add(uh, z), vf64_add(vh, vf64_to_odd(s, e)));
+  return vm64_or(vf64_not_finite(*r, RM_F64), vm64_andnot(vm64_or(small, vm64_not(inside)), null));
+}
+#endif
+
+RM_FN vm64 rm_fma_settled(vf64 x, vf64 y, vf64 z, int format, vf64 *result) {
+  (void)format;
+  vm64 infinite = vm64_or(vm64_or(vf64_is_infinite(x), vf64_is_infinite(y)), vf64_is_infinite(z));
+  return vf64_settle_infinite(vf64_mad(x, y, z), infinite, result);
+}
+
+RM_MACHINE_STEP(fma, f16, RM_F16, vf64_to_odd16(rm_fma_odd(x[0], x[1], x[2])))
+RM_MACHINE_STEP(fma, bf16, RM_BF16, vf64_to_odd16(rm_fma_odd(x[0], x[1], x[2])))
+RM_MACHINE_STEP(fma, f32, RM_F32, rm_fma_odd(x[0], x[1], x[2]))
+RM_FN vm64 rm_fma_step_f64(const vf64 *x, vf64 *y) { return rm_fma_once(x[0], x[1], x[2], y); }
+
+#if RM_HAS_VF32 && RM_HAS_FMA /* not for the 16-bit formats: rounding to f32 first is not innocuous */
+RM_MACHINE_BLOCK(fma, 3, f32, RM_F32, float, vf32_fma(x[0], x[1], x[2]))
+#define RM_BLOCK_fma_f32 , rm_fma_block_f32
+#endif
+
+#endif

@@ -1,0 +1,21 @@
+/* x y: the machine's operation (simd/machine.h). */
+#ifndef RM_MULTIPLY_MULTIPLY_H
+#define RM_MULTIPLY_MULTIPLY_H
+
+#include "../simd/machine.h"
+
+RM_FN vm64 rm_multiply_settled(vf64 x, vf64 y, int format, vf64 *result) {
+  (void)format;
+  return vf64_settle_infinite(vf64_mul(x, y), vm64_or(vf64_is_infinite(x), vf64_is_infinite(y)), result);
+}
+
+RM_MACHINE_STEPS(multiply, vf64_mul(x[0], x[1]))
+
+RM_MACHINE_BLOCKS(multiply, 2, vf32_mul(x[0], x[1]))
+#if RM_HAS_VF32
+#define RM_BLOCK_multiply_f16 , rm_multiply_block_f16
+#define RM_BLOCK_multiply_bf16 , rm_multiply_block_bf16
+#define RM_BLOCK_multiply_f32 , rm_multiply_block_f32
+#endif
+
+#endif

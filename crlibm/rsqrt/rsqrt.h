@@ -1,0 +1,27 @@
+/* rsqrt, 1/sqrt(x): the fast kernels and their domain. */
+#ifndef RM_RSQRT_RSQRT_H
+#define RM_RSQRT_RSQRT_H
+
+#include "../simd/steps.h"
+#include "rsqrt_f32.h"
+#include "rsqrt_f64.h"
+
+#define RM_RSQRT_ODD 0
+
+/* Lanes without a positive normal binary64 x (every positive number of the smaller formats is one), and for f64 those from 2^996
+ * on, where Veltkamp's splitting would overflow. */
+RM_FN vm64 rm_rsqrt_special(vf64 x, int format) {
+  const int64_t least = INT64_C(1) << 52, end = format == RM_F64 ? (INT64_C(1023) + 996) << 52 : INT64_C(2047) << 52;
+  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(least)), vi64_set1(end - least)));
+}
+
+RM_FN vm64 rm_rsqrt_settled(vf64 x, int format, vf64 *y) {
+  (void)format;
+  vm64 infinite = vi64_eq(vf64_bits(x), vi64_set1(INT64_C(2047) << 52));
+  *y = vf64_select(infinite, vf64_set1(0.0), *y);
+  return infinite;
+}
+
+RM_STEPS(rsqrt, RSQRT, 1)
+
+#endif

@@ -1,0 +1,106 @@
+/* Steps of the functions that are one machine operation: add, subtract, multiply, divide, sqrt; and rounding to odd, for fma.
+ *
+ * f64: the operation itself is correctly rounded. The other formats: the operation in binary64, the store rounds again, f16 and
+ * bf16 by way of f32. A second rounding is innocuous (Figueroa 1995) unless the first one gives a midpoint b of two numbers of
+ * the format that the exact v is not. So let v != b, and x, y be numbers of p bits, times units that are powers of two;
+ * b = B w with an odd B < 2^(p+1), w half a unit in the last place at b, w > 2^-(p+1) |b|. Then v is further from b than the first
+ * rounding can move it:
+ *   x + y  v - b is a multiple of the lowest of the three units. If that is w, it is large. If it is the unit of an operand, and
+ *          |v - b| <= d |b|, this operand is below 2^p d |b|, and the other one is within (2^p + 1) d |b| of b; but no number of the
+ *          format is nearer to b than w. (2^p + 1) d < 2^-(p+1) for f32 and d = 2^-53, for p <= 11 and d = 2^-24.
+ *   x y    has 2p bits: exact, in binary64 for f32, in f32 for the others.
+ *   x/y    b y has 2p + 1 bits, so x - b y is at least 2^-(2p+1) |b y| or 2^-p |x|: |v - b| > 2^-(2p+1) (1 - 2^-p) |b|.
+ *   sqrt x b^2 has 2p + 2 bits. For f32, |x - b^2| > 2^-50 b^2, |v - b| > 2^-51.1 b. For the others, with 2^k <= b < 2^(k+1),
+ *          x and b^2 are multiples of 2^(2k-22), and |v - b| >= 2^(2k-22)/(v + b) > 2^(k-24) (1 + 2^-13), half a unit of f32.
+ * The f32 number on the way to f16 and bf16 is RN24(v), since their numbers are f32 numbers. Below the normal range:
+ *   x + y  is exact
+ *   f32    B is smaller, and the lines on x/y hold
+ *   f16    results are normal f32 numbers, and the lines on x y and x/y hold
+ *   bf16   f32 has the quantum 2^-149. Below 2^-134, half the least number, every rounding gives 0; x y has 16 bits and is a
+ *          multiple of 2^-149 from there on, exact; |x/y - b| >= 2^-8 w = 2^-142, f32 errs by 2^-150 */
+#ifndef RM_SIMD_MACHINE_H
+#define RM_SIMD_MACHINE_H
+
+#include "undecided.h"
+
+/* A number rounds to an infinity from here on: the midpoint beyond the largest finite number. */
+RM_FN double rm_overflow_limit(int format) {
+  return format == RM_F64    ? rm_from_bits64(UINT64_C(0x7ff0000000000000))
+         : format == RM_F32  ? 0x1.ffffffp127
+         : format == RM_BF16 ? 0x1.ffp127
+                             : 0x1.ffep15;
+}
+
+/* Lanes that are NaN, or whose rounding to the format gives an infinity: the complete function knows the flags. */
+RM_FN vm64 vf64_not_finite(vf64 y, int format) {
+  return vm64_not(vf64_lt(vf64_abs(y), vf64_set1(rm_overflow_limit(format))));
+}
+
+RM_FN vm64 vf64_is_infinite(vf64 y) { return vi64_eq(vf64_bits(vf64_abs(y)), vi64_set1(INT64_C(2047) << 52)); }
+
+/* The four steps of a function whose result in binary64 is `value`, an expression in x[0], x[1]. */
+#define RM_MACHINE_STEP(name, fmt, FMT, value)                                                                               \
+  RM_FN vm64 rm_##name##_step_##fmt(const vf64 *x, vf64 *y) {                                                                \
+    *y = value;                                                                                                              \
+    return vf64_not_finite(*y, FMT);                                                                                         \
+  }
+#define RM_MACHINE_STEPS(name, value)                                                                                        \
+  RM_MACHINE_STEP(name, f16, RM_F16, value)                                                                                  \
+  RM_MACHINE_STEP(name, bf16, RM_BF16, value)                                                                                \
+  RM_MACHINE_STEP(name, f32, RM_F32, value)                                                                                  \
+  RM_MACHINE_STEP(name, f64, RM_F64, value)
+
+/* Blocks: RM_BLOCK_<f>_<format>, where it is defined, names a function that tries 2 RM_LANES elements from x[k] + i at once, in
+ * binary32 throughout (correctly rounded for f32, and RN24(v) on the way to f16 and bf16). It returns 1 when it has stored
+ * them, 0 and nothing stored when one of them needs the step. The definition begins with an extra comma: see map.h. */
+#if RM_HAS_VF32
+#define RM_MACHINE_BLOCK(name, arity, fmt, FMT, type, value)                                                                 \
+  RM_FN int rm_##name##_block_##fmt(const type *const *in, int64_t i, type *y) {                                             \
+    vf32 x[arity];                                                                                                           \
+    RM_UNROLL for (int k = 0; k < arity; k++) x[k] = vf32_load_##fmt(in[k] + i);                                             \
+    vf32 v = value;                                                                                                          \
+    /* f32 has no number between its greatest and infinity */                                                                \
+    const double limit = FMT == RM_F32 ? rm_overflow_limit(RM_F64) : rm_overflow_limit(FMT);                                 \
+    if (!vf32_all_below(v, (float)limit)) return 0;                                                                          \
+    vf32_store_##fmt(y, v);                                                                                                  \
+    return 1;                                                                                                                \
+  }
+#else
+#define RM_MACHINE_BLOCK(name, arity, fmt, FMT, type, value)
+#endif
+#define RM_MACHINE_BLOCKS(name, arity, value)                                                                                \
+  RM_MACHINE_BLOCK(name, arity, f16, RM_F16, uint16_t, value)                                                                \
+  RM_MACHINE_BLOCK(name, arity, bf16, RM_BF16, uint16_t, value)                                                              \
+  RM_MACHINE_BLOCK(name, arity, f32, RM_F32, float, value)
+
+/* Lanes that the steps leave open although they raise no flag: v is infinite because an operand is. */
+RM_FN vm64 vf64_settle_infinite(vf64 v, vm64 operand_is_infinite, vf64 *y) {
+  vm64 settled = vm64_and(vf64_is_infinite(v), operand_is_infinite);
+  *y = vf64_select(settled, v, *y);
+  return settled;
+}
+
+/* a + b = s + e, exactly (Knuth's TwoSum), when nothing overflows. */
+RM_FN vf64 vf64_two_sum(vf64 a, vf64 b, vf64 *e) {
+  vf64 s = vf64_add(a, b), t = vf64_sub(s, a);
+  *e = vf64_add(vf64_sub(a, vf64_sub(s, t)), vf64_sub(b, t));
+  return s;
+}
+
+/* v = s + e, s = RN(v), rounded to odd: v itself when e = 0, else the one of its two neighbours whose last bit is 1. Rounding
+ * that to nearest in a precision smaller by two bits or more rounds v (Boldo and Melquiond 2008). */
+RM_FN vf64 vf64_to_odd(vf64 s, vf64 e) {
+  vi64 b = vf64_bits(s), away = vi64_or(vi64_sra(vi64_xor(b, vf64_bits(e)), 63), vi64_set1(1)); /* 1, or -1 towards 0 */
+  vm64 stay = vm64_or(vm64_not(vi64_disjoint(b, vi64_set1(1))), vf64_eq(e, vf64_set1(0.0)));
+  return vf64_select(stay, s, vf64_from_bits(vi64_add(b, away)));
+}
+
+/* The same to 16 bits, of a number that is rounded to odd. An f32 number when it is 2^-134 or more; smaller ones are 0 in f16 and
+ * bf16, by way of f32 too. So storing it to these formats rounds once. */
+RM_FN vf64 vf64_to_odd16(vf64 v) {
+  const int64_t low = (INT64_C(1) << 37) - 1;
+  vi64 b = vf64_bits(v), any = vi64_add(vi64_and(b, vi64_set1(low)), vi64_set1(low)); /* bit 37: something is cut off */
+  return vf64_from_bits(vi64_and(vi64_or(b, any), vi64_set1(~low)));
+}
+
+#endif

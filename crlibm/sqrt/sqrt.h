@@ -1,0 +1,23 @@
+/* sqrt: the machine's operation (simd/machine.h). */
+#ifndef RM_SQRT_SQRT_H
+#define RM_SQRT_SQRT_H
+
+#include "../simd/machine.h"
+
+RM_FN vm64 rm_sqrt_special(vf64 x, int format) { return vf64_not_finite(vf64_sqrt(x), format); }
+
+RM_FN vm64 rm_sqrt_settled(vf64 x, int format, vf64 *y) {
+  (void)format;
+  return vf64_settle_infinite(vf64_sqrt(x), vf64_is_infinite(x), y); /* that of -inf is NaN */
+}
+
+RM_MACHINE_STEPS(sqrt, vf64_sqrt(x[0]))
+
+RM_MACHINE_BLOCKS(sqrt, 1, vf32_sqrt(x[0]))
+#if RM_HAS_VF32
+#define RM_BLOCK_sqrt_f16 , rm_sqrt_block_f16
+#define RM_BLOCK_sqrt_bf16 , rm_sqrt_block_bf16
+#define RM_BLOCK_sqrt_f32 , rm_sqrt_block_f32
+#endif
+
+#endif

@@ -1,0 +1,21 @@
+/* x - y: the machine's operation (simd/machine.h). */
+#ifndef RM_SUBTRACT_SUBTRACT_H
+#define RM_SUBTRACT_SUBTRACT_H
+
+#include "../simd/machine.h"
+
+RM_FN vm64 rm_subtract_settled(vf64 x, vf64 y, int format, vf64 *result) {
+  (void)format;
+  return vf64_settle_infinite(vf64_sub(x, y), vm64_or(vf64_is_infinite(x), vf64_is_infinite(y)), result);
+}
+
+RM_MACHINE_STEPS(subtract, vf64_sub(x[0], x[1]))
+
+RM_MACHINE_BLOCKS(subtract, 2, vf32_sub(x[0], x[1]))
+#if RM_HAS_VF32
+#define RM_BLOCK_subtract_f16 , rm_subtract_block_f16
+#define RM_BLOCK_subtract_bf16 , rm_subtract_block_bf16
+#define RM_BLOCK_subtract_f32 , rm_subtract_block_f32
+#endif
+
+#endif
