@@ -10,6 +10,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
+import definitions  # noqa: E402
 import gmpy2  # noqa: E402
 import numpy as np  # noqa: E402
 import oracle  # noqa: E402
@@ -19,7 +20,8 @@ COUNT = 800
 
 def distance(function, x):
     """From the midpoint, in ulps."""
-    y = abs(getattr(gmpy2, function)(gmpy2.mpfr(x)))
+    f = definitions.MPFR.get(function) or getattr(gmpy2, function)
+    y = abs(f(gmpy2.mpfr(x)))
     quantum = max(gmpy2.get_exp(y) - 24, -149)
     return abs(gmpy2.frac(y / gmpy2.exp2(quantum)) - 0.5)
 
