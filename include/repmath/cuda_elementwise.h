@@ -93,6 +93,90 @@ RM_API rm_status rm_cuda_verfc_f32(int64_t n, const float *x, ptrdiff_t stride_x
 RM_API rm_status rm_cuda_verfc_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
 
+/* square root of x */
+RM_API rm_status rm_cuda_vsqrt_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsqrt_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsqrt_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsqrt_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+
+/* reciprocal square root of x, 1/sqrt(x) */
+RM_API rm_status rm_cuda_vrsqrt_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vrsqrt_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vrsqrt_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vrsqrt_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+
+/* x + y */
+RM_API rm_status rm_cuda_vadd_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                  rm_f16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vadd_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                   rm_bf16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vadd_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                  float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vadd_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                  double *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+
+/* x - y */
+RM_API rm_status rm_cuda_vsubtract_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                       rm_f16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsubtract_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                        rm_bf16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsubtract_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                       float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsubtract_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                       double *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+
+/* x*y */
+RM_API rm_status rm_cuda_vmultiply_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                       rm_f16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vmultiply_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                        rm_bf16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vmultiply_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                       float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vmultiply_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                       double *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+
+/* x/y */
+RM_API rm_status rm_cuda_vdivide_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                     rm_f16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vdivide_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                      rm_bf16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vdivide_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                     float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vdivide_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                     double *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+
+/* sqrt(x**2 + y**2) */
+RM_API rm_status rm_cuda_vhypot_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                    rm_f16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vhypot_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                     rm_bf16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vhypot_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                    float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vhypot_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                    double *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+
+/* x*y + z */
+RM_API rm_status rm_cuda_vfma_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                  const rm_f16 *z, ptrdiff_t stride_z, rm_f16 *out, ptrdiff_t stride_out,
+                                  rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vfma_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                   const rm_bf16 *z, ptrdiff_t stride_z, rm_bf16 *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vfma_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                  const float *z, ptrdiff_t stride_z, float *out, ptrdiff_t stride_out,
+                                  rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vfma_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                  const double *z, ptrdiff_t stride_z, double *out, ptrdiff_t stride_out,
+                                  rm_cuda_stream stream);
+
 /* x**y */
 RM_API rm_status rm_cuda_vpow_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
                                   rm_f16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);

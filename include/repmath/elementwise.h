@@ -162,6 +162,177 @@ RM_API rm_status rm_verfc_rounded_f32(int64_t n, const float *x, ptrdiff_t strid
 RM_API rm_status rm_verfc_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                       int rounding);
 
+/* square root of x */
+RM_API rm_f16 rm_sqrt_f16(rm_f16 x);
+RM_API rm_bf16 rm_sqrt_bf16(rm_bf16 x);
+RM_API float rm_sqrt_f32(float x);
+RM_API double rm_sqrt_f64(double x);
+RM_API rm_status rm_vsqrt_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsqrt_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsqrt_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsqrt_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsqrt_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vsqrt_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vsqrt_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vsqrt_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      int rounding);
+
+/* reciprocal square root of x, 1/sqrt(x) */
+RM_API rm_f16 rm_rsqrt_f16(rm_f16 x);
+RM_API rm_bf16 rm_rsqrt_bf16(rm_bf16 x);
+RM_API float rm_rsqrt_f32(float x);
+RM_API double rm_rsqrt_f64(double x);
+RM_API rm_status rm_vrsqrt_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vrsqrt_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vrsqrt_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vrsqrt_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vrsqrt_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vrsqrt_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vrsqrt_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vrsqrt_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                       int rounding);
+
+/* x + y */
+RM_API rm_f16 rm_add_f16(rm_f16 x, rm_f16 y);
+RM_API rm_bf16 rm_add_bf16(rm_bf16 x, rm_bf16 y);
+RM_API float rm_add_f32(float x, float y);
+RM_API double rm_add_f64(double x, double y);
+RM_API rm_status rm_vadd_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                             rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vadd_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                              rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vadd_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                             float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vadd_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                             double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vadd_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                     rm_f16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vadd_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                      rm_bf16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vadd_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                     float *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vadd_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                     double *out, ptrdiff_t stride_out, int rounding);
+
+/* x - y */
+RM_API rm_f16 rm_subtract_f16(rm_f16 x, rm_f16 y);
+RM_API rm_bf16 rm_subtract_bf16(rm_bf16 x, rm_bf16 y);
+RM_API float rm_subtract_f32(float x, float y);
+RM_API double rm_subtract_f64(double x, double y);
+RM_API rm_status rm_vsubtract_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                  rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsubtract_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                   rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsubtract_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                  float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsubtract_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                  double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsubtract_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                          rm_f16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vsubtract_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
+                                           const rm_bf16 *y, ptrdiff_t stride_y, rm_bf16 *out, ptrdiff_t stride_out,
+                                           int rounding);
+RM_API rm_status rm_vsubtract_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                          float *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vsubtract_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                          double *out, ptrdiff_t stride_out, int rounding);
+
+/* x*y */
+RM_API rm_f16 rm_multiply_f16(rm_f16 x, rm_f16 y);
+RM_API rm_bf16 rm_multiply_bf16(rm_bf16 x, rm_bf16 y);
+RM_API float rm_multiply_f32(float x, float y);
+RM_API double rm_multiply_f64(double x, double y);
+RM_API rm_status rm_vmultiply_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                  rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vmultiply_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                   rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vmultiply_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                  float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vmultiply_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                  double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vmultiply_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                          rm_f16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vmultiply_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
+                                           const rm_bf16 *y, ptrdiff_t stride_y, rm_bf16 *out, ptrdiff_t stride_out,
+                                           int rounding);
+RM_API rm_status rm_vmultiply_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                          float *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vmultiply_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                          double *out, ptrdiff_t stride_out, int rounding);
+
+/* x/y */
+RM_API rm_f16 rm_divide_f16(rm_f16 x, rm_f16 y);
+RM_API rm_bf16 rm_divide_bf16(rm_bf16 x, rm_bf16 y);
+RM_API float rm_divide_f32(float x, float y);
+RM_API double rm_divide_f64(double x, double y);
+RM_API rm_status rm_vdivide_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vdivide_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                 rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vdivide_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vdivide_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vdivide_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                        rm_f16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vdivide_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
+                                         const rm_bf16 *y, ptrdiff_t stride_y, rm_bf16 *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vdivide_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                        float *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vdivide_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                        double *out, ptrdiff_t stride_out, int rounding);
+
+/* sqrt(x**2 + y**2) */
+RM_API rm_f16 rm_hypot_f16(rm_f16 x, rm_f16 y);
+RM_API rm_bf16 rm_hypot_bf16(rm_bf16 x, rm_bf16 y);
+RM_API float rm_hypot_f32(float x, float y);
+RM_API double rm_hypot_f64(double x, double y);
+RM_API rm_status rm_vhypot_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                               rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vhypot_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vhypot_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                               float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vhypot_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                               double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vhypot_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                       rm_f16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vhypot_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                        rm_bf16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vhypot_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                       float *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vhypot_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                       double *out, ptrdiff_t stride_out, int rounding);
+
+/* x*y + z */
+RM_API rm_f16 rm_fma_f16(rm_f16 x, rm_f16 y, rm_f16 z);
+RM_API rm_bf16 rm_fma_bf16(rm_bf16 x, rm_bf16 y, rm_bf16 z);
+RM_API float rm_fma_f32(float x, float y, float z);
+RM_API double rm_fma_f64(double x, double y, double z);
+RM_API rm_status rm_vfma_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                             const rm_f16 *z, ptrdiff_t stride_z, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vfma_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                              const rm_bf16 *z, ptrdiff_t stride_z, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vfma_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                             const float *z, ptrdiff_t stride_z, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vfma_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                             const double *z, ptrdiff_t stride_z, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vfma_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                     const rm_f16 *z, ptrdiff_t stride_z, rm_f16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vfma_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                      const rm_bf16 *z, ptrdiff_t stride_z, rm_bf16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vfma_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                     const float *z, ptrdiff_t stride_z, float *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vfma_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                     const double *z, ptrdiff_t stride_z, double *out, ptrdiff_t stride_out, int rounding);
+
 /* x**y */
 RM_API rm_f16 rm_pow_f16(rm_f16 x, rm_f16 y);
 RM_API rm_bf16 rm_pow_bf16(rm_bf16 x, rm_bf16 y);

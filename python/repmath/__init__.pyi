@@ -35,5 +35,21 @@ tanh: Final[np.ufunc]
 erf: Final[np.ufunc]
 # complementary error function of x, 1 - erf(x)
 erfc: Final[np.ufunc]
+# square root of x
+sqrt: Final[np.ufunc]
+# reciprocal square root of x, 1/sqrt(x)
+rsqrt: Final[np.ufunc]
+# x + y
+add: Final[np.ufunc]
+# x - y
+subtract: Final[np.ufunc]
+# x*y
+multiply: Final[np.ufunc]
+# x/y
+divide: Final[np.ufunc]
+# sqrt(x**2 + y**2)
+hypot: Final[np.ufunc]
+# x*y + z
+fma: Final[np.ufunc]
 # x**y
 pow: Final[np.ufunc]
