@@ -8,6 +8,7 @@
 #include "../crlibm/exp10/exp10_slow.h"
 #include "../crlibm/exp2/exp2_slow.h"
 #include "../crlibm/log/log_slow.h"
+#include "../crlibm/sin/sin_wide.h"
 #include "../crlibm/tanh/tanh_slow.h"
 
 /* hi + lo within err, for the rounding step of the middle tier. */
@@ -85,4 +86,16 @@ int rm_wide_test_acos(double x, int n, uint64_t *v, uint64_t *err) {
   rm_acos_wide(v, x, n);
   *err = rm_asin_wide_err(n);
   return 0;
+}
+int rm_wide_test_sin(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_sin(double x, int n, uint64_t *v, uint64_t *err) {
+  int negative;
+  *err = rm_sin_wide_err(n);
+  return rm_sin_wide(v, x, 0, n, &negative);
+}
+int rm_wide_test_cos(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_cos(double x, int n, uint64_t *v, uint64_t *err) {
+  int negative;
+  *err = rm_sin_wide_err(n);
+  return rm_sin_wide(v, x, 1, n, &negative);
 }

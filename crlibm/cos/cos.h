@@ -1,0 +1,29 @@
+/* cos: the fast kernels and their domain. */
+#ifndef RM_COS_COS_H
+#define RM_COS_COS_H
+
+#include "../simd/steps.h"
+#include "../sin/sin_f64.h"
+#include "cos_f32.h"
+
+#define RM_COS_ODD 0
+
+/* Beyond the fast reduction, NaN included. No cosine is subnormal but those of f16 at +-177.5 and +-532.5, more than 2^-16
+ * from a midpoint (sin_gen.py). */
+RM_FN vm64 rm_cos_special(vf64 x, int format) {
+  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? RM_SIN_F64_MAX : RM_SIN_F32_MAX)));
+}
+
+/* Larger arguments: other reductions, which are not worth having in every step. */
+RM_FN vm64 rm_cos_settled(vf64 x, int format, vf64 *y) {
+  if (format == RM_F64) return rm_sin_settle_f64(x, 1, vi64_set1(0), y);
+  return rm_sin_settle_narrow(x, rm_cos_eval_large(x), RM_COS_F32_ERR, format, y);
+}
+
+RM_STEPS_NARROW(cos, COS, 1)
+
+RM_FN vm64 rm_cos_step_f64(const vf64 *x, vf64 *y) {
+  return vm64_or(rm_sin_turned_f64(x[0], 1, vi64_set1(0), 0, y), rm_cos_special(x[0], RM_F64));
+}
+
+#endif

@@ -1,0 +1,30 @@
+/* sin: the fast kernels and their domain. */
+#ifndef RM_SIN_SIN_H
+#define RM_SIN_SIN_H
+
+#include "../simd/steps.h"
+#include "sin_f32.h"
+#include "sin_f64.h"
+
+#define RM_SIN_ODD 0 /* the kernels give the sign */
+
+/* Beyond the fast reduction, NaN included. A tiny x has a result so close to the number x that storing any value within the
+ * error bound gives x, in every format. The other subnormal results are those of f16 at +-355 and +-710, more than 2^-16 from
+ * a midpoint (sin_gen.py). */
+RM_FN vm64 rm_sin_special(vf64 x, int format) {
+  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? RM_SIN_F64_MAX : RM_SIN_F32_MAX)));
+}
+
+/* Larger arguments: other reductions, which are not worth having in every step. */
+RM_FN vm64 rm_sin_settled(vf64 x, int format, vf64 *y) {
+  if (format == RM_F64) return rm_sin_settle_f64(x, 0, vf64_bits(x), y);
+  return rm_sin_settle_narrow(x, rm_sin_eval_large(x), RM_SIN_F32_ERR, format, y);
+}
+
+RM_STEPS_NARROW(sin, SIN, 1)
+
+RM_FN vm64 rm_sin_step_f64(const vf64 *x, vf64 *y) {
+  return vm64_or(rm_sin_turned_f64(x[0], 0, vf64_bits(x[0]), 0, y), rm_sin_special(x[0], RM_F64));
+}
+
+#endif
