@@ -90,6 +90,42 @@ RM_API rm_status rm_vlog_rounded_f32(int64_t n, const float *x, ptrdiff_t stride
 RM_API rm_status rm_vlog_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                      int rounding);
 
+/* sine of x, x in radians */
+RM_API rm_f16 rm_sin_f16(rm_f16 x);
+RM_API rm_bf16 rm_sin_bf16(rm_bf16 x);
+RM_API float rm_sin_f32(float x);
+RM_API double rm_sin_f64(double x);
+RM_API rm_status rm_vsin_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsin_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsin_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsin_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsin_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                     int rounding);
+RM_API rm_status rm_vsin_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vsin_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                     int rounding);
+RM_API rm_status rm_vsin_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                     int rounding);
+
+/* cosine of x, x in radians */
+RM_API rm_f16 rm_cos_f16(rm_f16 x);
+RM_API rm_bf16 rm_cos_bf16(rm_bf16 x);
+RM_API float rm_cos_f32(float x);
+RM_API double rm_cos_f64(double x);
+RM_API rm_status rm_vcos_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcos_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcos_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcos_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcos_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                     int rounding);
+RM_API rm_status rm_vcos_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vcos_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                     int rounding);
+RM_API rm_status rm_vcos_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                     int rounding);
+
 /* arc tangent of x, in radians */
 RM_API rm_f16 rm_atan_f16(rm_f16 x);
 RM_API rm_bf16 rm_atan_bf16(rm_bf16 x);

@@ -27,6 +27,10 @@ exp2: Final[np.ufunc]
 exp10: Final[np.ufunc]
 # natural logarithm of x
 log: Final[np.ufunc]
+# sine of x, x in radians
+sin: Final[np.ufunc]
+# cosine of x, x in radians
+cos: Final[np.ufunc]
 # arc tangent of x, in radians
 atan: Final[np.ufunc]
 # hyperbolic tangent of x
