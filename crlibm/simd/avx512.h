@@ -199,6 +199,7 @@ RM_FN vm32 vi32_disjoint(vi32 a, vi32 b) { return _mm512_testn_epi32_mask(a, b);
 RM_FN vm32 vi32_ltu(vi32 a, vi32 b) { return _mm512_cmplt_epu32_mask(a, b); }
 RM_FN vm32 vm32_or(vm32 a, vm32 b) { return (vm32)(a | b); }
 RM_FN int vm32_none(vm32 a) { return a == 0; }
+RM_FN uint32_t vm32_bits(vm32 a) { return a; }
 RM_FN vf32 vf32_select(vm32 m, vf32 a, vf32 b) { return _mm512_mask_blend_ps(m, b, a); }
 RM_FN int vf32_all_below(vf32 v, float limit) {
   return _mm512_cmp_ps_mask(_mm512_abs_ps(v), _mm512_set1_ps(limit), _CMP_LT_OQ) == 0xffff;

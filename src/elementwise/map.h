@@ -114,9 +114,26 @@ RM_DEFINE_MAP(bf16, RM_BF16, uint16_t, vf64_load_bf16, vf64_store_bf16)
 RM_DEFINE_MAP(f32, RM_F32, float, vf64_load_f32, vf64_store_f32)
 RM_DEFINE_MAP(f64, RM_F64, double, vf64_load, vf64_store)
 
-/* A loop over the narrow evaluation: vectors of RM_NARROW_LANES, those with open lanes again by `wider`, the loop above. */
-#define RM_DEFINE_NARROW(fmt, type, store)                                                                                         \
+/* A loop over the narrow evaluation. Open lanes are queued and computed together by `wider`, the loop above; a block most of
+ * whose lanes are open goes there as it is. */
+enum { RM_QUEUE = 64 };
+#define RM_DEFINE_NARROW(fmt, type, store)                                                                                  \
   typedef vm32 rm_narrow_##fmt(vf32 x, vf32 *y);                                                                            \
+  struct queue_##fmt {                                                                                                      \
+    int count;                                                                                                              \
+    type x[RM_QUEUE + 2 * RM_NARROW_LANES];                                                                                 \
+    int64_t at[RM_QUEUE + 2 * RM_NARROW_LANES];                                                                             \
+  };                                                                                                                        \
+  RM_COLD uint32_t flush_##fmt(struct queue_##fmt *queue, rm_map_fn *wider, type *out) {                                    \
+    type y[RM_QUEUE + 2 * RM_NARROW_LANES];                                                                                 \
+    const char *in = (const char *)queue->x;                                                                                \
+    const ptrdiff_t stride = sizeof(type);                                                                                  \
+    const uint32_t flags = wider(queue->count, &in, &stride, (char *)y, stride);                                            \
+    for (int k = 0; k < queue->count; k++) out[queue->at[k]] = y[k];                                                        \
+    queue->count = 0;                                                                                                       \
+    return flags;                                                                                                           \
+  }                                                                                                                         \
+                                                                                                                            \
   RM_FN uint32_t narrow_##fmt(rm_narrow_##fmt *narrow, rm_map_fn *wider, int64_t n, const char *const *x,                   \
                               const ptrdiff_t *sx, char *y, ptrdiff_t sy) {                                                 \
     if (sx[0] != sizeof(type) || sy != sizeof(type)) return wider(n, x, sx, y, sy);                                         \
@@ -124,27 +141,30 @@ RM_DEFINE_MAP(f64, RM_F64, double, vf64_load, vf64_store)
     type *out = (type *)(void *)y;                                                                                          \
     uint32_t flags = 0;                                                                                                     \
     int64_t i = 0;                                                                                                          \
+    struct queue_##fmt queue;                                                                                               \
+    queue.count = 0;                                                                                                        \
     for (; i + 2 * RM_NARROW_LANES <= n; i += 2 * RM_NARROW_LANES) {                                                        \
       vf32 y0, y1;                                                                                                          \
       vm32 m0 = narrow(vf32_load_##fmt(in + i), &y0), m1 = narrow(vf32_load_##fmt(in + i + RM_NARROW_LANES), &y1);          \
-      if (RM_LIKELY(vm32_none(vm32_or(m0, m1)))) {                                                                          \
-        store(out + i, y0);                                                                                      \
-        store(out + i + RM_NARROW_LANES, y1);                                                                    \
-      } else { /* in may be out: each half is read before it is written */                                                  \
-        const char *half = (const char *)(in + i);                                                                          \
-        if (vm32_none(m0))                                                                                                  \
-          store(out + i, y0);                                                                                    \
-        else                                                                                                                \
-          flags |= wider(RM_NARROW_LANES, &half, sx, (char *)(out + i), sy);                                                \
-        half = (const char *)(in + i + RM_NARROW_LANES);                                                                    \
-        if (vm32_none(m1))                                                                                                  \
-          store(out + i + RM_NARROW_LANES, y1);                                                                  \
-        else                                                                                                                \
-          flags |= wider(RM_NARROW_LANES, &half, sx, (char *)(out + i + RM_NARROW_LANES), sy);                              \
+      if (RM_UNLIKELY(!vm32_none(vm32_or(m0, m1)))) { /* in may be out: it is read before the stores */                     \
+        uint32_t open = vm32_bits(m0) | vm32_bits(m1) << RM_NARROW_LANES;                                                   \
+        if (__builtin_popcount(open) > RM_NARROW_LANES / 2) {                                                               \
+          const char *block = (const char *)(in + i);                                                                       \
+          flags |= wider(2 * RM_NARROW_LANES, &block, sx, (char *)(out + i), sy);                                           \
+          continue;                                                                                                         \
+        }                                                                                                                   \
+        for (; open; open &= open - 1, queue.count++) {                                                                     \
+          queue.at[queue.count] = i + __builtin_ctz(open);                                                                  \
+          queue.x[queue.count] = in[queue.at[queue.count]];                                                                 \
+        }                                                                                                                   \
       }                                                                                                                     \
+      store(out + i, y0);                                                                                                   \
+      store(out + i + RM_NARROW_LANES, y1);                                                                                 \
+      if (RM_UNLIKELY(queue.count >= RM_QUEUE)) flags |= flush_##fmt(&queue, wider, out);                                   \
     }                                                                                                                       \
     const char *rest = (const char *)(in + i);                                                                              \
     if (i < n) flags |= wider(n - i, &rest, sx, (char *)(out + i), sy);                                                     \
+    if (queue.count) flags |= flush_##fmt(&queue, wider, out);                                                              \
     return flags;                                                                                                           \
   }
 #if RM_NARROW

@@ -1,0 +1,25 @@
+"""Tables of erf in binary32. Usage: python crlibm/erf/erf_narrow_gen.py [--check]"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+
+from fit import mp, mpf, single_literal, write
+from piecewise import tables
+
+STEP = mpf(1) / 8  # erf x > 1 - 2^-25 from 3.92 on: the last interval, around 31/8, is the last needed
+DEGREE = 7
+
+
+def main():
+    centres = [STEP * j for j in range(32)]
+    taylors = [mp.taylor(mp.erf, c, 45) for c in centres]
+    hs = [STEP / 2 * (1 + mpf(2) ** -20)] * 32
+    body = tables("rm_erf_narrow", taylors, centres, hs, DEGREE)
+    body += f"#define RM_ERF_NARROW_DEGREE {DEGREE}\n#define RM_ERF_NARROW_STEP {single_literal(STEP)}\n"
+    write(__file__, "erf_narrow_tables.h", "RM_ERF_NARROW_TABLES_H", body)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+/* A function by 32 polynomials in binary32, one an interval: f(c_j + t) = F + t (G + t c_2) + t^3 (c_3 + t c_4 + ...).
+ *
+ * F and G have two parts, and G + t c_2 and F + t (...) are kept in two, so that the error is one of the cubic term's, about
+ * 2^-23 |t^3 c_3|, and of the rounding of c_2, 2^-25 t^2 |c_2|. tools/piecewise.py makes the tables and adds the errors of every
+ * operation up, interval by interval. */
+#ifndef RM_SIMD_PIECEWISE_H
+#define RM_SIMD_PIECEWISE_H
+
+#include "narrow.h"
+
+#if RM_NARROW
+
+/* hi + lo = f(c_j + t), j in the low five bits of each lane. The rows of 32 are F, F_low, G, G_low, c_2 ... c_degree. */
+RM_FN void rm_piecewise(const float *rows, int degree, vi32 j, vf32 t, vf32 *hi, vf32 *lo) {
+#define ROW(n) vf32_lookup32(rows + 32 * (n), j)
+  vf32 f = ROW(0), g = ROW(2), c2 = ROW(4), v = ROW(degree + 2);
+  RM_UNROLL for (int n = degree - 1; n >= 3; n--) v = vf32_fma(t, v, ROW(n + 2));
+  vf32 s = vf32_fma(t, c2, g);
+  vf32 e = vf32_fma(t, c2, vf32_sub(g, s));
+  e = vf32_add(e, vf32_fma(vf32_mul(t, t), v, ROW(3)));
+  *hi = vf32_fma(t, s, f);
+  *lo = vf32_add(vf32_fma(t, s, vf32_sub(f, *hi)), vf32_fma(t, e, ROW(1)));
+#undef ROW
+}
+
+/* f(c_j + t) within about 2^-22 relatively: for the 16-bit formats. */
+RM_FN vf32 rm_piecewise_near(const float *rows, int degree, vi32 j, vf32 t) {
+  vf32 v = vf32_lookup32(rows + 32 * (degree + 2), j);
+  RM_UNROLL for (int n = degree - 1; n >= 2; n--) v = vf32_fma(t, v, vf32_lookup32(rows + 32 * (n + 2), j));
+  v = vf32_fma(t, v, vf32_lookup32(rows + 64, j));
+  return vf32_fma(t, v, vf32_lookup32(rows, j));
+}
+
+#endif
+#endif
