@@ -35,23 +35,30 @@ def show(results):
         print(f"{r['case']:32} {speed}  {'  '.join(ratios)}", flush=True)
 
 
-def measure(quick):
+def measure(quick, functions):
     import machine
     import reductions
+    import summary
     from targets import judge
 
     import elementwise
 
     about = machine.describe()
     print(f"\n{about['cpu']}, {about['isa']}; {about['blas']}; {about['versions']}; {about['environment']}", flush=True)
-    results = judge(elementwise.run(quick), about["isa"])
+    results = judge(elementwise.run(quick, functions), about["isa"])
     show(results)
+    groups = summary.summary(results, about["isa"])
+    summary.show(groups)
+    if functions:
+        return
     if not about["environment"].get("NPY_DISABLE_CPU_FEATURES"):
         others = judge(reductions.run(quick), about["isa"])
         show(others)
         results += others
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{about['isa']}.json").write_text(json.dumps({"machine": about, "results": results}, indent=1) + "\n")
+    (RESULTS / f"{about['isa']}.json").write_text(
+        json.dumps({"machine": about, "summary": groups, "results": results}, indent=1) + "\n"
+    )
 
 
 def held_to_avx2():
@@ -71,14 +78,16 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="fewer and shorter batches: to see that it runs")
     parser.add_argument("--one", action="store_true", help="only the instruction set of this environment")
+    parser.add_argument("--function", action="append", help="only these; nothing is written")
     args = parser.parse_args()
     for name, value in IDLE_THREADS_SLEEP.items():
         os.environ.setdefault(name, value)
-    measure(args.quick)
+    measure(args.quick, args.function)
     import repmath
 
     if not args.one and repmath.config()["isa"] == "avx512":
         command = [sys.executable, __file__, "--one", *(["--quick"] if args.quick else [])]
+        command += [word for name in args.function or [] for word in ("--function", name)]
         subprocess.run(command, env=os.environ | held_to_avx2(), check=True)
 
 

@@ -1,0 +1,96 @@
+"""What the other libraries have for each function, as calls that write into a given array; and typical arguments."""
+
+import numpy as np
+
+from repmath._dtypes import FORMATS
+
+SCIPY = {"sigmoid": "expit", "log_sigmoid": "log_expit"}
+# PyTorch's names where they differ, and those that are not public functions with an `out`.
+TORCH = {"exp10": None, "cbrt": None, "fma": "addcmul", "subtract": "sub", "multiply": "mul", "divide": "div", "add": "add"}
+ACTIVATIONS = ("sigmoid", "log_sigmoid", "softplus", "silu", "gelu", "gelu_tanh")
+# Arguments (low, high) uniformly; else normal with standard deviation 2.
+RANGES = {
+    **dict.fromkeys(("log", "log2", "log10", "sqrt", "rsqrt"), (2.0**-6, 8.0)),
+    **dict.fromkeys(("asin", "acos", "atanh"), (-1.0, 1.0)),
+    "acosh": (1.0, 8.0),
+    "log1p": (-0.9, 8.0),
+}
+
+
+def group(function, arity):
+    """The functions whose speed is judged together."""
+    if function.endswith("_backward"):
+        return "gradients"
+    if function in ACTIVATIONS:
+        return "activations"
+    return "elementary" if arity == 1 else "several arguments"
+
+
+def inputs(function, arity, fmt, n):
+    """Arguments for which the function is neither saturated nor trivial."""
+    rng = np.random.default_rng(n)
+    if function == "pow":
+        x = [rng.uniform(0.1, 4, n), rng.uniform(-3, 3, n)]
+    elif function in RANGES:
+        x = [rng.uniform(*RANGES[function], n)]
+    else:
+        x = [rng.standard_normal(n) * 2 for _ in range(arity)]
+    return [v.astype(FORMATS[fmt]) for v in x]
+
+
+def rivals(function, fmt, x):
+    """name -> a call without arguments."""
+    found = {}
+    numpy_function = getattr(np, function, None)
+    if isinstance(numpy_function, np.ufunc):
+        out = np.empty_like(x[0])
+        try:
+            numpy_function(*[v[:1] for v in x])
+            found["NumPy"] = lambda: numpy_function(*x, out=out)
+        except TypeError:
+            pass
+    if "NumPy" not in found and fmt in ("f32", "f64"):
+        import scipy.special
+
+        scipy_function = getattr(scipy.special, SCIPY.get(function, function), None)
+        if isinstance(scipy_function, np.ufunc):
+            result = np.empty_like(x[0])
+            found["SciPy"] = lambda: scipy_function(*x, out=result)
+    try:
+        import torch
+    except ImportError:
+        return found
+    torch.set_num_threads(1)
+    tensors = [torch.from_numpy(v.view("i2")).view(torch.bfloat16) if fmt == "bf16" else torch.from_numpy(v) for v in x]
+    call = by_torch(torch, function, tensors, torch.empty_like(tensors[0]))
+    if call is not None:
+        try:
+            call()
+            found["PyTorch"] = call
+        except RuntimeError:  # not implemented for this type
+            pass
+    return found
+
+
+def by_torch(torch, function, t, out):
+    aten = torch.ops.aten
+    if function in ("add", "subtract", "multiply", "divide", "fma"):
+        f = getattr(torch, TORCH[function])
+        return (lambda: f(t[2], t[0], t[1], out=out)) if function == "fma" else lambda: f(*t, out=out)
+    private = {
+        "silu": lambda: aten.silu.out(*t, out=out),
+        "gelu": lambda: aten.gelu.out(*t, out=out),
+        "gelu_tanh": lambda: aten.gelu.out(*t, approximate="tanh", out=out),
+        "softplus": lambda: aten.softplus.out(*t, out=out),
+        "log_sigmoid": lambda: aten.log_sigmoid.out(*t, out=out),
+        "silu_backward": lambda: aten.silu_backward.grad_input(*t, grad_input=out),
+        "gelu_backward": lambda: aten.gelu_backward.grad_input(*t, grad_input=out),
+        "gelu_tanh_backward": lambda: aten.gelu_backward.grad_input(*t, approximate="tanh", grad_input=out),
+    }
+    if function in private:
+        return private[function]
+    if function in ("tanh_backward", "sigmoid_backward"):  # they take the forward result, not x
+        forward = torch.tanh(t[1]) if function == "tanh_backward" else torch.sigmoid(t[1])
+        return lambda: getattr(aten, function).grad_input(t[0], forward, grad_input=out)
+    f = getattr(torch, TORCH.get(function, function) or "", None) or getattr(torch.special, function, None)
+    return None if f is None or function.endswith("_backward") else lambda: f(*t, out=out)
