@@ -40,13 +40,25 @@ def inputs(function, arity, fmt, n):
 
 def rivals(function, fmt, x):
     """name -> a call without arguments."""
+    return {name: call for name, (call, _) in with_results(function, fmt, x).items()}
+
+
+def result(function, fmt, x, name):
+    """What the library `name` gives."""
+    call, read = with_results(function, fmt, x)[name]
+    call()
+    return read()
+
+
+def with_results(function, fmt, x):
+    """name -> (a call without arguments, a function that reads its result)."""
     found = {}
     numpy_function = getattr(np, function, None)
     if isinstance(numpy_function, np.ufunc):
         out = np.empty_like(x[0])
         try:
             numpy_function(*[v[:1] for v in x])
-            found["NumPy"] = lambda: numpy_function(*x, out=out)
+            found["NumPy"] = (lambda: numpy_function(*x, out=out)), (lambda: out)
         except TypeError:
             pass
     if "NumPy" not in found and fmt in ("f32", "f64"):
@@ -54,21 +66,23 @@ def rivals(function, fmt, x):
 
         scipy_function = getattr(scipy.special, SCIPY.get(function, function), None)
         if isinstance(scipy_function, np.ufunc):
-            result = np.empty_like(x[0])
-            found["SciPy"] = lambda: scipy_function(*x, out=result)
+            scipy_out = np.empty_like(x[0])
+            found["SciPy"] = (lambda: scipy_function(*x, out=scipy_out)), (lambda: scipy_out)
     try:
         import torch
     except ImportError:
         return found
     torch.set_num_threads(1)
     tensors = [torch.from_numpy(v.view("i2")).view(torch.bfloat16) if fmt == "bf16" else torch.from_numpy(v) for v in x]
-    call = by_torch(torch, function, tensors, torch.empty_like(tensors[0]))
+    target = torch.empty_like(tensors[0])
+    call = by_torch(torch, function, tensors, target)
     if call is not None:
         try:
             call()
-            found["PyTorch"] = call
         except RuntimeError:  # not implemented for this type
-            pass
+            return found
+        as_numpy = target.view(torch.int16).numpy().view(x[0].dtype) if fmt == "bf16" else target.numpy()
+        found["PyTorch"] = call, lambda: as_numpy
     return found
 
 
