@@ -53,12 +53,16 @@ def wide_tables():
 
 
 def log_tables():
-    out = header("RM_LOG_WIDE_TABLES_H", "|log(a/32)| for a = 23 ... 45: the logarithm is negative for a < 32.")
+    out = header("RM_LOG_WIDE_TABLES_H", "|log(a/32)| for a = 23 ... 45 (the logarithm is negative for a < 32), and inverse logarithms.")
     out += '#include "../config.h"\n\n'
     out += f"RM_TABLE uint64_t rm_wide_log_32nds[23][{LIMBS}] = {{\n"
     for a in range(23, 46):
         out += f"  /* {a} */\n  {{{rows(abs(mpmath.log(mpmath.mpf(a) / 32)), '   ')}}},\n"
-    return out + "};\n\n#endif\n"
+    out += "};\n\n/* 1/ln 2 */\n"
+    out += f"RM_TABLE uint64_t rm_wide_inv_ln2[{LIMBS}] = {{\n  {rows(1 / mpmath.log(2), '  ')}}};\n"
+    out += "/* 1/ln 10 */\n"
+    out += f"RM_TABLE uint64_t rm_wide_inv_ln10[{LIMBS}] = {{\n  {rows(1 / mpmath.log(10), '  ')}}};\n"
+    return out + "\n#endif\n"
 
 
 def atan_tables():

@@ -5,12 +5,13 @@
  *   k LN2_HI + L_HI     exact: multiples of 2^-42 below 2^10
  *   m c_j               exact in two parts; rh + rl by Fast2Sum: |m c_j - 1| is zero or above the product's error
  *   w + rh, - rh^2/2    Fast2Sums: w = 0 or |w| >= |rh|; |w + rh| >= rh^2/2
- *   t                   six roundings: 5.1u|t| (half last places on a grid; 6.1u at most); Q: 2^-55.56 |rh|^3 <= 0.6u|t| (Q >= 0.32)
+ *   t                   six roundings: 5.1u|t| (half last places on a grid; 6.1u at most); Q: 2^-55.56 |rh|^3 <= 0.6u|t| (Q
+ *                       >= 0.32)
  *   rl (1 - rh)         rl rh^2 left out: below 3.1u|t|
  *   sums of low parts   the last one rounds by 1u|t|; the others, of parts below 2^-34, by 2^-86 |log x|
  *   constants           |k| 2^-98 + 2^-97; k LN2_LO rounded: 2^-87, only when k != 0, |log x| > 0.34
- * Sum below 10.8u|t| + 2^-84 |log x| (9.4u with half last places), and the sum lo + err of the rounding test rounds by 1.1u|t|:
- * err = 12u|t| + 2^-80 |hi|. */
+ * Sum below 10.8u|t| + 2^-84 |log x| (9.4u with half last places), and the sum lo + err of the rounding test rounds by
+ * 1.1u|t|: err = 12u|t| + 2^-80 |hi|. */
 #ifndef RM_LOG_F64_H
 #define RM_LOG_F64_H
 
@@ -61,9 +62,24 @@ RM_FN void rm_log_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_log_sum_dd(k, j, rh, rl, hi, lo, err);
 }
 
-/* The reduction of xh + xl, xh positive normal, below 2^1022 (below 2^1023 when |xl| < 2^-120 xh), |xl| <= 2^-51 xh. Around 1,
- * where k = 0 and c_j = 1, rh + rl is exact. Elsewhere xl 2^-k c_j and its sum with the product's error round by 2^-102, which
- * changes |log x| >= 2^-6 by 2^-96 relatively. (xl may move r beyond 2^-5, by 2^-46 of it; Q's bound stays.) */
+/* hi + lo = log x (ch + cl) within err, for positive normal x; ch + cl = c within 2^-107 c, |cl| <= 2^-53 c.
+ *
+ * With log x = h + l as in log_f64.h, u = 2^-53: h ch is exact in two parts. Relative to c |t| the errors are 10.8u of h + l;
+ * 2u for the product l ch and the sum with the rest (of parts below 2^-52 |hi|); 0.5u for l cl, left out; 1.1u in the
+ * rounding test. Sum below 14.4u; the other errors of h + l and those of parts of size 2^-52 |hi| are below 2^-83 |hi|. err,
+ * 4/3 of that of h + l times c, is 16u c |t| + 1.3 2^-80 |hi|. */
+RM_FN void rm_log_times_dd(vf64 x, double ch, double cl, vf64 *hi, vf64 *lo, vf64 *err) {
+  const vf64 c = vf64_set1(ch);
+  vf64 h, l, e;
+  rm_log_dd(x, &h, &l, &e);
+  *hi = vf64_mul(h, c);
+  *lo = vf64_mad(l, c, vf64_mad(h, vf64_set1(cl), vf64_mul_err(h, c, *hi)));
+  *err = vf64_mul(e, vf64_set1(ch * 0x1.56p+0)); /* 0x1.56 > 4/3 */
+}
+
+/* The reduction of xh + xl, xh positive normal, below 2^1022 (below 2^1023 when |xl| < 2^-120 xh), |xl| <= 2^-51 xh. Around
+ * 1, where k = 0 and c_j = 1, rh + rl is exact. Elsewhere xl 2^-k c_j and its sum with the product's error round by 2^-102,
+ * which changes |log x| >= 2^-6 by 2^-96 relatively. (xl may move r beyond 2^-5, by 2^-46 of it; Q's bound stays.) */
 RM_FN void rm_log_reduce_dd(vf64 xh, vf64 xl, vf64 *k, vi64 *j, vf64 *rh, vf64 *rl) {
   vf64 m;
   rm_log_reduce(xh, k, &m, j);
@@ -74,8 +90,8 @@ RM_FN void rm_log_reduce_dd(vf64 xh, vf64 xl, vf64 *k, vi64 *j, vf64 *rh, vf64 *
   rm_log_residue(p, vf64_mad(vf64_mul(xl, scale), c, pe), rh, rl);
 }
 
-/* hi + lo = log(xh + xl) within err, for positive normal xh < 2^1022, |xl| <= 2^-51 xh. For xh + xl near 1 the error stays small
- * relative to the result: xh + xl - 1 is used exactly. */
+/* hi + lo = log(xh + xl) within err, for positive normal xh < 2^1022, |xl| <= 2^-51 xh. For xh + xl near 1 the error stays
+ * small relative to the result: xh + xl - 1 is used exactly. */
 RM_FN void rm_log_dd_of(vf64 xh, vf64 xl, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 k, rh, rl;
   vi64 j;
@@ -83,19 +99,25 @@ RM_FN void rm_log_dd_of(vf64 xh, vf64 xl, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_log_sum_dd(k, j, rh, rl, hi, lo, err);
 }
 
-/* hi + lo = log(1 + u) within err, u = uh + ul, |ul| <= 2^-52 |uh|; uh < 2^1022 (2^1023 when ul = 0); uh >= -1/2, or ul = 0 and
- * uh > -1; |uh| >= 2^-960 or uh = 0. Where the table gives 1 (w = 0), r = u itself; elsewhere 1 + uh = xh + xl, and xl + ul
- * rounds by 2^-104 of xh. */
-RM_FN void rm_log1p_dd_of(vf64 uh, vf64 ul, vf64 *hi, vf64 *lo, vf64 *err) {
-  const vf64 one = vf64_set1(1.0);
+/* hi + lo = log(xh + xl) within err for xh, xl as in rm_log_dd_of, where |xh + xl - 1| < 1/64, that is where the table gives
+ * 1 and no constant is added (w = 0), computed from uh + ul = xh + xl - 1, |ul| <= 2^-53 |uh|, and |uh| >= 2^-960 or uh = 0.
+ * */
+RM_FN void rm_log_near_dd(vf64 xh, vf64 xl, vf64 uh, vf64 ul, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 k, rh, rl;
   vi64 j;
-  vf64 xh = vf64_add(one, uh), b = vf64_sub(xh, one);
-  vf64 xl = vf64_add(vf64_sub(one, vf64_sub(xh, b)), vf64_sub(uh, b));
-  rm_log_reduce_dd(xh, vf64_add(xl, ul), &k, &j, &rh, &rl);
+  rm_log_reduce_dd(xh, xl, &k, &j, &rh, &rl);
   vf64 w = vf64_mad(k, vf64_set1(RM_LOG_LN2_HI), vf64_lookup16(rm_log_l_hi, j));
   vm64 near = vf64_eq(w, vf64_set1(0.0));
   rm_log_sum_dd(k, j, vf64_select(near, uh, rh), vf64_select(near, ul, rl), hi, lo, err);
+}
+
+/* hi + lo = log(1 + u) within err, u = uh + ul, |ul| <= 2^-53 |uh|; uh < 2^1022 (2^1023 when ul = 0); uh >= -1/2, or ul = 0
+ * and uh > -1; |uh| >= 2^-960 or uh = 0. 1 + uh = xh + xl exactly, and xl + ul rounds by 2^-105 of xh. */
+RM_FN void rm_log1p_dd_of(vf64 uh, vf64 ul, vf64 *hi, vf64 *lo, vf64 *err) {
+  const vf64 one = vf64_set1(1.0);
+  vf64 xh = vf64_add(one, uh), b = vf64_sub(xh, one);
+  vf64 xl = vf64_add(vf64_sub(one, vf64_sub(xh, b)), vf64_sub(uh, b));
+  rm_log_near_dd(xh, vf64_add(xl, ul), uh, ul, hi, lo, err);
 }
 
 #endif

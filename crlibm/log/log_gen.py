@@ -56,6 +56,10 @@ def main():
     out.append(f"#define RM_LOG_LN2 {hexa(double(ln2))} /* RN(ln2) */")
     out.append(f"#define RM_LOG_LN2_HI {hexa(hi)} /* ln2 as a multiple of 2^-42 */")
     out.append(f"#define RM_LOG_LN2_LO {hexa(double(ln2 - hi))} /* and the rest */")
+    for base, name in ((2, "LN2"), (10, "LN10")):
+        inverse = 1 / mp.log(base)
+        out.append(f"#define RM_LOG_INV_{name} {hexa(double(inverse))} /* RN(1/ln{base}) */")
+        out.append(f"#define RM_LOG_INV_{name}_LO {hexa(double(inverse - double(inverse)))} /* and the rest */")
     write(__file__, "log_tables.h", "RM_LOG_TABLES_H", "\n".join(out) + "\n")
 
 

@@ -5,26 +5,34 @@
 #include "log.h"
 #include "log_wide.h"
 
-RM_COLD uint64_t rm_log_slow(double x, int format, int rule, uint32_t *flags) {
-  if (x != x) return rm_nan_bits(format);
+/* The closed results of a logarithm to any base above 1: 1 when x is NaN, not positive, infinite or 1. */
+RM_FN int rm_log_closed(double x, int format, uint32_t *flags, uint64_t *result) {
+  *result = rm_nan_bits(format);
+  if (x != x) return 1;
   if (x == 0.0) {
     *flags |= RM_FLAG_DIVBYZERO;
-    return rm_infinity_bits(format) | rm_sign_bit(format);
+    *result = rm_infinity_bits(format) | rm_sign_bit(format);
+    return 1;
   }
   if (x < 0.0) {
     *flags |= RM_FLAG_INVALID;
-    return rm_nan_bits(format);
+    return 1;
   }
-  if (x == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_infinity_bits(format);
-  if (x == 1.0) return 0; /* exact: +0 under every rule */
+  *result = x == 1.0 ? 0 : rm_infinity_bits(format); /* log 1 = +0 under every rule */
+  return x == 1.0 || x == rm_from_bits64(UINT64_C(0x7ff0000000000000));
+}
+
+RM_COLD uint64_t rm_log_slow(double x, int format, int rule, uint32_t *flags) {
+  uint64_t result;
+  if (rm_log_closed(x, format, flags, &result)) return result;
 
 #if !defined(RM_CFG_NO_DD)
   if (!rm_log_special(x, RM_F64)) { /* double-double; a control build leaves it out */
     double hi, lo, err;
     int undecided;
     rm_log_dd(x, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, rule, flags, &undecided);
-    if (!undecided) return bits;
+    result = rm_round_dd(hi, lo, err, 0, format, rule, flags, &undecided);
+    if (!undecided) return result;
   }
 #endif
   return rm_log_wide_round(x, format, rule, flags);

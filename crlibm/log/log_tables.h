@@ -46,5 +46,9 @@ RM_TABLE double rm_log_l_lo[16] = {
 #define RM_LOG_LN2 0x1.62e42fefa39efp-1 /* RN(ln2) */
 #define RM_LOG_LN2_HI 0x1.62e42fefa3800p-1 /* ln2 as a multiple of 2^-42 */
 #define RM_LOG_LN2_LO 0x1.ef35793c76730p-45 /* and the rest */
+#define RM_LOG_INV_LN2 0x1.71547652b82fep+0 /* RN(1/ln2) */
+#define RM_LOG_INV_LN2_LO 0x1.777d0ffda0d24p-56 /* and the rest */
+#define RM_LOG_INV_LN10 0x1.bcb7b1526e50ep-2 /* RN(1/ln10) */
+#define RM_LOG_INV_LN10_LO 0x1.95355baaafad3p-57 /* and the rest */
 
 #endif

@@ -1,0 +1,18 @@
+/* log10: the fast kernels and their domain. */
+#ifndef RM_LOG10_LOG10_H
+#define RM_LOG10_LOG10_H
+
+#include "../log/log.h"
+#include "log10_f32.h"
+#include "log10_f64.h"
+
+#define RM_LOG10_ODD 0
+
+/* The domain of log. The results are zero or normal: |log10 x| >= 2^-13, 2^-10, 2^-26, 2^-55 in the four formats. */
+RM_FN vm64 rm_log10_special(vf64 x, int format) { return rm_log_special(x, format); }
+
+RM_NONE_SETTLED(log10, 1)
+
+RM_STEPS(log10, LOG10, 1)
+
+#endif

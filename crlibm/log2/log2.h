@@ -1,0 +1,19 @@
+/* log2: the fast kernels and their domain. */
+#ifndef RM_LOG2_LOG2_H
+#define RM_LOG2_LOG2_H
+
+#include "../log/log.h"
+#include "log2_f32.h"
+#include "log2_f64.h"
+
+#define RM_LOG2_ODD 0
+
+/* The domain of log. The results are zero or normal: |log10 x| >= 2^-13, 2^-10, 2^-26, 2^-55 in the four formats; |log2 x| is
+ * larger. */
+RM_FN vm64 rm_log2_special(vf64 x, int format) { return rm_log_special(x, format); }
+
+RM_NONE_SETTLED(log2, 1)
+
+RM_STEPS(log2, LOG2, 1)
+
+#endif
