@@ -53,7 +53,10 @@ def wide_tables():
 
 
 def log_tables():
-    out = header("RM_LOG_WIDE_TABLES_H", "|log(a/32)| for a = 23 ... 45 (the logarithm is negative for a < 32), and inverse logarithms.")
+    out = header(
+        "RM_LOG_WIDE_TABLES_H",
+        "|log(a/32)| for a = 23 ... 45 (the logarithm is negative for a < 32), and inverse logarithms.",
+    )
     out += '#include "../config.h"\n\n'
     out += f"RM_TABLE uint64_t rm_wide_log_32nds[23][{LIMBS}] = {{\n"
     for a in range(23, 46):
