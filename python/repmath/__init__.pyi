@@ -27,6 +27,12 @@ exp2: Final[np.ufunc]
 exp10: Final[np.ufunc]
 # natural logarithm of x
 log: Final[np.ufunc]
+# logarithm of x to the base 2
+log2: Final[np.ufunc]
+# logarithm of x to the base 10
+log10: Final[np.ufunc]
+# natural logarithm of 1 + x
+log1p: Final[np.ufunc]
 # sine of x, x in radians
 sin: Final[np.ufunc]
 # cosine of x, x in radians
