@@ -9,6 +9,7 @@
 #include "../crlibm/exp2/exp2_slow.h"
 #include "../crlibm/log/log_slow.h"
 #include "../crlibm/sin/sin_wide.h"
+#include "../crlibm/tan/tan_wide.h"
 #include "../crlibm/tanh/tanh_slow.h"
 
 /* hi + lo within err, for the rounding step of the middle tier. */
@@ -52,6 +53,12 @@ int rm_wide_test_log(double x, int n, uint64_t *v, uint64_t *err) {
   rm_log_wide(v, x, n);
   *err = rm_log_wide_err(n);
   return 0;
+}
+int rm_wide_test_tan(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_tan(double x, int n, uint64_t *v, uint64_t *err) {
+  int negative;
+  *err = rm_tan_wide_err(n);
+  return rm_tan_wide(v, x, n, &negative);
 }
 int rm_wide_test_tanh(double x, int n, uint64_t *v, uint64_t *err);
 int rm_wide_test_tanh(double x, int n, uint64_t *v, uint64_t *err) {
