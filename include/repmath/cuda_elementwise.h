@@ -103,6 +103,16 @@ RM_API rm_status rm_cuda_vcos_f32(int64_t n, const float *x, ptrdiff_t stride_x,
 RM_API rm_status rm_cuda_vcos_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
 
+/* tangent of x, x in radians */
+RM_API rm_status rm_cuda_vtan_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                  rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vtan_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vtan_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                  rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vtan_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                  rm_cuda_stream stream);
+
 /* arc tangent of x, in radians */
 RM_API rm_status rm_cuda_vatan_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);

@@ -180,6 +180,24 @@ RM_API rm_status rm_vcos_rounded_f32(int64_t n, const float *x, ptrdiff_t stride
 RM_API rm_status rm_vcos_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                      int rounding);
 
+/* tangent of x, x in radians */
+RM_API rm_f16 rm_tan_f16(rm_f16 x);
+RM_API rm_bf16 rm_tan_bf16(rm_bf16 x);
+RM_API float rm_tan_f32(float x);
+RM_API double rm_tan_f64(double x);
+RM_API rm_status rm_vtan_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtan_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtan_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtan_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtan_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                     int rounding);
+RM_API rm_status rm_vtan_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vtan_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                     int rounding);
+RM_API rm_status rm_vtan_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                     int rounding);
+
 /* arc tangent of x, in radians */
 RM_API rm_f16 rm_atan_f16(rm_f16 x);
 RM_API rm_bf16 rm_atan_bf16(rm_bf16 x);

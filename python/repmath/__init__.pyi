@@ -37,6 +37,8 @@ log1p: Final[np.ufunc]
 sin: Final[np.ufunc]
 # cosine of x, x in radians
 cos: Final[np.ufunc]
+# tangent of x, x in radians
+tan: Final[np.ufunc]
 # arc tangent of x, in radians
 atan: Final[np.ufunc]
 # hyperbolic tangent of x
