@@ -173,6 +173,16 @@ RM_API rm_status rm_cuda_vrsqrt_f32(int64_t n, const float *x, ptrdiff_t stride_
 RM_API rm_status rm_cuda_vrsqrt_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                     rm_cuda_stream stream);
 
+/* cube root of x, negative for negative x */
+RM_API rm_status rm_cuda_vcbrt_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vcbrt_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vcbrt_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vcbrt_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+
 /* x + y */
 RM_API rm_status rm_cuda_vadd_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
                                   rm_f16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);

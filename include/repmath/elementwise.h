@@ -306,6 +306,24 @@ RM_API rm_status rm_vrsqrt_rounded_f32(int64_t n, const float *x, ptrdiff_t stri
 RM_API rm_status rm_vrsqrt_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                        int rounding);
 
+/* cube root of x, negative for negative x */
+RM_API rm_f16 rm_cbrt_f16(rm_f16 x);
+RM_API rm_bf16 rm_cbrt_bf16(rm_bf16 x);
+RM_API float rm_cbrt_f32(float x);
+RM_API double rm_cbrt_f64(double x);
+RM_API rm_status rm_vcbrt_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcbrt_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcbrt_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcbrt_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcbrt_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vcbrt_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vcbrt_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vcbrt_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      int rounding);
+
 /* x + y */
 RM_API rm_f16 rm_add_f16(rm_f16 x, rm_f16 y);
 RM_API rm_bf16 rm_add_bf16(rm_bf16 x, rm_bf16 y);

@@ -51,6 +51,8 @@ erfc: Final[np.ufunc]
 sqrt: Final[np.ufunc]
 # reciprocal square root of x, 1/sqrt(x)
 rsqrt: Final[np.ufunc]
+# cube root of x, negative for negative x
+cbrt: Final[np.ufunc]
 # x + y
 add: Final[np.ufunc]
 # x - y
