@@ -16,6 +16,7 @@
 
 #define RM_EXP_NARROW_ERR RM_BOUND(0x1.bp-35f)
 #define RM_EXP_NEAR_ERR RM_BOUND(0x1p-21f)
+#define RM_EXP_NEAR_NORMAL 0
 
 #if RM_NARROW
 

@@ -170,6 +170,7 @@ RM_FN vf32 vf32_fnma(vf32 a, vf32 b, vf32 c) { return _mm512_fnmadd_ps(a, b, c);
 RM_FN vf32 vf32_min(vf32 a, vf32 b) { return _mm512_min_ps(a, b); }
 RM_FN vf32 vf32_max(vf32 a, vf32 b) { return _mm512_max_ps(a, b); }
 RM_FN vf32 vf32_abs(vf32 a) { return _mm512_abs_ps(a); }
+RM_FN vf32 vf32_mantissa(vf32 a) { return _mm512_getmant_ps(a, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src); }
 RM_FN vf32 vf32_scale(vf32 a, vf32 k) { return _mm512_scalef_ps(a, k); }
 RM_FN vf32 vf32_copysign(vf32 m, vf32 s) { /* bit by bit: sign mask ? s : m */
   return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(_mm512_set1_epi32(INT32_MIN), _mm512_castps_si512(s),
@@ -190,6 +191,7 @@ RM_FN vf32 vf32_lookup32(const float *t, vi32 i) {
 RM_FN vm32 vf32_ne(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
 RM_FN vm32 vf32_lt(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 RM_FN vm32 vf32_nle(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ); }
+RM_FN vm32 vf32_not_finite(vf32 a) { return _mm512_fpclass_ps_mask(a, 0x99); } /* both NaNs, both infinities */
 RM_FN vm32 vf32_not_normal(vf32 a) { return _mm512_fpclass_ps_mask(a, 0xbf); } /* all classes but negative */
 RM_FN vm32 vf32_differ_f16(vf32 a, vf32 b) {
   return _mm256_cmpneq_epi16_mask(_mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
@@ -197,6 +199,7 @@ RM_FN vm32 vf32_differ_f16(vf32 a, vf32 b) {
 }
 RM_FN vm32 vi32_disjoint(vi32 a, vi32 b) { return _mm512_testn_epi32_mask(a, b); }
 RM_FN vm32 vi32_ltu(vi32 a, vi32 b) { return _mm512_cmplt_epu32_mask(a, b); }
+RM_FN vm32 vi32_geu(vi32 a, vi32 b) { return _mm512_cmpge_epu32_mask(a, b); }
 RM_FN vm32 vm32_or(vm32 a, vm32 b) { return (vm32)(a | b); }
 RM_FN int vm32_none(vm32 a) { return a == 0; }
 RM_FN uint32_t vm32_bits(vm32 a) { return a; }

@@ -9,6 +9,8 @@
 #include "tanh_narrow_tables.h"
 
 #define RM_TANH_NEAR_ERR RM_BOUND(0x1p-21f)
+/* Below 2^-14, |tanh x - x| < 2^-29 |x|: x is the result. */
+#define RM_TANH_NEAR_NORMAL 1
 
 #if RM_NARROW
 

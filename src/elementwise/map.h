@@ -208,7 +208,8 @@ RM_DEFINE_NARROW(f32, float, vf32_store_f32)
   RM_MAP_ENTRIES(name, 1)                                                                      \
   RM_FN vm32 narrow_step_##name##_f16(vf32 x, vf32 *y) {                                       \
     *y = rm_##name##_near(x);                                                                  \
-    return vf32_undecided_f16(*y, RM_##NAME##_NEAR_ERR);                                       \
+    return RM_##NAME##_NEAR_NORMAL ? vf32_undecided_normal_f16(*y, RM_##NAME##_NEAR_ERR)       \
+                                   : vf32_undecided_f16(*y, RM_##NAME##_NEAR_ERR);             \
   }                                                                                            \
   RM_FN vm32 narrow_step_##name##_bf16(vf32 x, vf32 *y) {                                      \
     *y = rm_##name##_near(x);                                                                  \

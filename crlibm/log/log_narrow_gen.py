@@ -1,0 +1,51 @@
+"""Tables of log in binary32. Usage: python crlibm/log/log_narrow_gen.py [--check]"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+
+from fit import fit, log2, mp, mpf, narrow_array, single, single_literal, write
+
+GRID = mpf(2) ** 16  # the high parts of logarithms are multiples of 1/GRID
+
+
+def rows():
+    """(c_j, lower and upper end of m) by index: 16 intervals in [0.75, 1), 16 in [1, 1.5)."""
+    for j in range(32):
+        low, width = (mpf(3) / 4 + mpf(j) / 64, mpf(1) / 64) if j < 16 else (1 + mpf(j - 16) / 32, mpf(1) / 32)
+        high = low + width
+        unit = 32 if j < 16 else 64  # then r = m c - 1 is exact
+        c = mpf(1) if high == 1 or low == 1 else mp.nint(unit * 2 / (low + high)) / unit
+        yield c, low, high
+
+
+def main():
+    table = list(rows())
+    h = max(max(abs(low * c - 1), abs(high * c - 1)) for c, low, high in table)
+    high_part = [mp.nint(-mp.log(c) * GRID) / GRID for c, _, _ in table]
+    for (c, low, high), w in zip(table, high_part, strict=True):
+        r = max(abs(low * c - 1), abs(high * c - 1))
+        assert w == 0 or abs(w) >= r, "Fast2Sum of w and r"
+        assert r <= mpf(1) / 32
+    taylor = [(-1) ** i / mpf(i + 3) for i in range(60)]
+    p, err = fit(taylor, h, 3, h**55, round_to=single)
+    near, near_err = fit([-((-1) ** i) / mpf(i + 2) for i in range(60)], h, 2, h**55, round_to=single)
+    ln2 = mp.nint(mp.log(2) * GRID) / GRID
+    out = [
+        f"/* |r| <= {mp.nstr(h, 5)}; log(1 + r) = r - r^2/2 + r^3 P(r): |P(r) - ...| <= 2^{log2(err):.2f}. */",
+        narrow_array("rm_log_narrow_p", p),
+        f"/* log(1 + r) = r + r^2 N(r): |N(r) - ...| <= 2^{log2(near_err):.2f}. */",
+        narrow_array("rm_log_near_p", near),
+        "/* c_j, and -log c_j in two parts. */",
+        narrow_array("rm_log_narrow_c", [c for c, _, _ in table]),
+        narrow_array("rm_log_narrow_hi", high_part),
+        narrow_array("rm_log_narrow_lo", [single(-mp.log(c) - w) for (c, _, _), w in zip(table, high_part, strict=True)]),
+        f"#define RM_LOG_NARROW_LN2_HI {single_literal(ln2)}",
+        f"#define RM_LOG_NARROW_LN2_LO {single_literal(single(mp.log(2) - ln2))}",
+    ]
+    write(__file__, "log_narrow_tables.h", "RM_LOG_NARROW_TABLES_H", "\n".join(out) + "\n")
+
+
+if __name__ == "__main__":
+    main()
