@@ -101,7 +101,7 @@ def cuda_header():
 def documentation():
     """docs/functions.md: a row a function, in the sections of the manifest."""
     text = (ROOT / "crlibm/functions.def").read_text()
-    sections = re.split(r"^/\* ([A-Z][^*]*?)[.:][^*]*\*/$", text, flags=re.M)[1:]
+    sections = re.split(r"^/\* (?!RM_)([A-Z][^*]*?)[.:][^*]*\*/$", text, flags=re.M)[1:]
     by_name = {f.name: f for f in functions()}
     out = [
         "# The elementwise functions",
