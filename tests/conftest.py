@@ -13,7 +13,12 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 
+# With several processes (pytest-xdist, --dist loadfile) the longest files begin first.
+LONG = ("test_slow.py", "test_packaging_cuda.py", "test_elementwise_several.py", "test_elementwise_controls.py")
+
+
 def pytest_collection_modifyitems(config, items):
+    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
     if os.environ.get("REPMATH_EXHAUSTIVE"):
         return
     skip = pytest.mark.skip(reason="runs for minutes; REPMATH_EXHAUSTIVE=1 or `make test-exhaustive` asks for it")
