@@ -103,6 +103,24 @@ static void flags(void) {
   FLAGS_FLOAT(log, -inf, FE_INVALID);
   FLAGS_FLOAT(log, inf, 0);
   FLAGS_FLOAT(log, nan, 0);
+  FLAGS_FLOAT(sin, 1.0, 0);
+  FLAGS_FLOAT(sin, -0.0, 0);
+  FLAGS_FLOAT(sin, 1e30, 0);
+  FLAGS_FLOAT(sin, inf, FE_INVALID);
+  FLAGS_FLOAT(sin, -inf, FE_INVALID);
+  FLAGS_FLOAT(sin, nan, 0);
+  FLAGS_FLOAT(cos, 1.0, 0);
+  FLAGS_FLOAT(cos, -0.0, 0);
+  FLAGS_FLOAT(cos, 1e30, 0);
+  FLAGS_FLOAT(cos, inf, FE_INVALID);
+  FLAGS_FLOAT(cos, -inf, FE_INVALID);
+  FLAGS_FLOAT(cos, nan, 0);
+  FLAGS_FLOAT(tan, 1.0, 0);
+  FLAGS_FLOAT(tan, -0.0, 0);
+  FLAGS_FLOAT(tan, 1e30, 0);
+  FLAGS_FLOAT(tan, inf, FE_INVALID);
+  FLAGS_FLOAT(tan, -inf, FE_INVALID);
+  FLAGS_FLOAT(tan, nan, 0);
   FLAGS_FLOAT(tanh, 1.0, 0);
   FLAGS_FLOAT(tanh, 1e4, 0);
   FLAGS_FLOAT(tanh, inf, 0);
@@ -125,6 +143,9 @@ static void flags(void) {
   FLAGS(log, f16, rm_f16, 0x7e01, 0); /* a quiet NaN */
   FLAGS(log, f16, rm_f16, 0x7d00, FE_INVALID); /* signalling ones */
   FLAGS(erf, bf16, rm_bf16, 0x7f81, FE_INVALID);
+  FLAGS(tan, f16, rm_f16, 0x598c, FE_OVERFLOW); /* 177.5 */
+  FLAGS(tan, f16, rm_f16, 0x598b, 0);
+  FLAGS(sin, bf16, rm_bf16, 0x7f80, FE_INVALID);
 
   /* Signalling NaNs of f32 and f64: by array, since passing one by value may already quieten it. */
   uint32_t s32[9];
