@@ -84,6 +84,12 @@ def evaluate(f: Callable, args: tuple[float, ...], target: gmpy2.context) -> tup
         precision *= 2
 
 
+def value(function: str, *args):
+    """The function at exact MPFR numbers, with the precision of the current context but for LOST bits."""
+    f = DEFINITIONS.get(function) or MPFR.get(function) or getattr(gmpy2, function)
+    return f(*args)
+
+
 def rounded(f: Callable, rows, target: gmpy2.context) -> list[float]:
     """The rounded results for many rows of arguments: as `evaluate`, with one context for all."""
     out, context = [], gmpy2.context(target)
@@ -111,18 +117,57 @@ def exceptions(f: Callable, args: tuple[float, ...], target: gmpy2.context) -> i
 
 # --- Activations by the logarithm ---
 
+
+def log_of_sum(big, small):
+    """log(exp(big) + exp(small)), big >= small and finite."""
+    d = big - small
+    if big != 0 and d > 60 - gmpy2.get_exp(big):  # exp(-d) < 2^(-1.44 d)
+        near(big, big > 0)
+    if big >= 0:
+        return big + gmpy2.log1p(gmpy2.exp(-min(d, mpfr(100000))))
+    with gmpy2.context(gmpy2.get_context(), precision=gmpy2.get_context().precision + 400):  # the sum may cancel
+        return big + gmpy2.log1p(gmpy2.exp(small - big))
+
+
+def softplus(x):
+    if is_nan(x) or gmpy2.is_infinite(x):
+        exact(x if is_nan(x) or x > 0 else ZERO)
+    return log_of_sum(max(x, ZERO), min(x, ZERO))
+
+
+def log_sigmoid(x):
+    try:
+        return -softplus(-x)
+    except Exact as e:
+        with gmpy2.context(wide(), precision=int(e.value.precision)):
+            exact(-e.value)
+
+
+def logaddexp(x, y):
+    if is_nan(x, y):
+        exact(NAN)
+    big, small = max(x, y), min(x, y)
+    if gmpy2.is_infinite(big) or gmpy2.is_infinite(small):
+        exact(big if big != 0 else ZERO)
+    return log_of_sum(big, small)
+
+
 # --- Activations by the error function ---
 
 # --- Gradients ---
 
 # --- Gradients by the error function ---
 
+
 DEFINITIONS: dict[str, Callable] = {
     # Exponentials and logarithms.
     # Activations.
     # Activations by the logarithm.
+    "softplus": softplus,
+    "log_sigmoid": log_sigmoid,
     # Activations by the error function.
     # Gradients.
     # Gradients by the error function.
     # Powers.
+    "logaddexp": logaddexp,
 }

@@ -88,13 +88,13 @@ RM_FN void rm_exp_unscaled_dd(vi64 k, vf64 rh, vf64 h, vf64 c, vf64 *hi, vf64 *l
   rm_exp_product_dd(vf64_lookup16(rm_exp_t_hi, k), vf64_lookup16(rm_exp_t_lo, k), rh, h, c, hi, lo, err);
 }
 
-/* The f64 step of exp, exp2 and exp10, where the result 2^(k/16) e^(rh + rl) is normal: rounds before the scaling, so that nothing
- * can underflow. */
-RM_FN vm64 rm_exp_step_dd(vi64 k, vf64 rh, vf64 rl, vf64 *y) {
+/* The f64 step of exp, exp2, exp10 and pow, where the result 2^(k/16) e^(rh + rl) is normal: rounds before the scaling, so that
+ * nothing can underflow. The relative error is below rel: RM_EXP_F64_ERR and what the argument adds. */
+RM_FN vm64 rm_exp_step_dd(vi64 k, vf64 rh, vf64 rl, double rel, vf64 *y) {
   vf64 h, c, t, hi, lo, err, v;
   rm_exp_series_dd(rh, rl, &h, &c, &t);
   rm_exp_unscaled_dd(k, rh, h, c, &hi, &lo, &err);
-  vm64 undecided = vf64_undecided_f64(hi, lo, err, &v);
+  vm64 undecided = vf64_undecided_f64(hi, lo, vf64_mul(hi, vf64_set1(rel)), &v);
   vi64 exponent = vi64_sll(vi64_and(k, vi64_set1(-16)), 48);
   *y = vf64_from_bits(vi64_add(vf64_bits(v), exponent));
   return undecided;

@@ -30,7 +30,7 @@ RM_FN vm64 rm_exp10_step_f64(const vf64 *x, vf64 *y) {
   vi64 k;
   vf64 rh, rl;
   rm_exp10_reduce_dd(x[0], &k, &rh, &rl);
-  return vm64_or(rm_exp10_special(x[0], RM_F64), rm_exp_step_dd(k, rh, rl, y));
+  return vm64_or(rm_exp10_special(x[0], RM_F64), rm_exp_step_dd(k, rh, rl, RM_EXP_F64_ERR, y));
 }
 
 #endif

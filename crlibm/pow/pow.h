@@ -20,7 +20,7 @@ RM_FN vi64 rm_pow_sign(vf64 x, vf64 y, vm64 *integer) {
 RM_FN vm64 rm_pow_regular(vf64 a, vf64 z, int format) {
   const int64_t least = INT64_C(1) << 52, infinity = INT64_C(0x7ff) << 52;
   vm64 base = vi64_ltu(vi64_sub(vf64_bits(a), vi64_set1(least)), vi64_set1(infinity - least));
-  return vm64_and(base, vf64_le(vf64_abs(z), vf64_set1(format == RM_F64 ? 670.0 : format == RM_F16 ? 9.7 : 87.3)));
+  return vm64_and(base, vf64_le(vf64_abs(z), vf64_set1(format == RM_F64 ? 708.3 : format == RM_F16 ? 9.7 : 87.3)));
 }
 
 #define RM_POW_STEP_NARROW(fmt, FMT, undecided)                                                                              \
@@ -39,10 +39,11 @@ RM_POW_STEP_NARROW(f32, RM_F32, vf64_undecided_f32(v, RM_POW_F32_ERR))
  * result is NaN and not decided. */
 RM_FN vm64 rm_pow_step_f64(const vf64 *x, vf64 *y) {
   const int64_t least = (INT64_C(1023) - 900) << 52;
-  vf64 a = vf64_abs(x[0]), zh, zl, hi, lo, err, v;
+  vf64 a = vf64_abs(x[0]), zh, zl, rh, rl, v;
+  vi64 k;
   rm_pow_exponent_dd(a, x[1], &zh, &zl);
-  rm_pow_exp_dd(zh, zl, &hi, &lo, &err);
-  vm64 integer, undecided = vf64_undecided_f64(hi, lo, err, &v), regular = rm_pow_regular(a, zh, RM_F64);
+  rm_exp_reduce_dd(zh, zl, &k, &rh, &rl);
+  vm64 integer, undecided = rm_exp_step_dd(k, rh, rl, RM_POW_F64_ERR, &v), regular = rm_pow_regular(a, zh, RM_F64);
   vm64 tiny = vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x[1])), vi64_set1(1)), vi64_set1(least - 1));
   *y = vf64_from_bits(vi64_or(vf64_bits(v), rm_pow_sign(x[0], x[1], &integer)));
   vm64 open = vm64_andnot(vf64_lt(x[0], vf64_set1(0.0)), integer);

@@ -69,14 +69,4 @@ RM_FN void rm_pow_exponent_dd(vf64 a, vf64 y, vf64 *zh, vf64 *zl) {
   *zl = vf64_mad(y, ll, vf64_mul_err(y, lh, *zh));
 }
 
-/* hi + lo = e^(zh + zl) = a^y within err for |zh| <= 670, zh + zl = y log a from above. */
-RM_FN void rm_pow_exp_dd(vf64 zh, vf64 zl, vf64 *hi, vf64 *lo, vf64 *err) {
-  vi64 k;
-  vf64 rh, rl, h, c, t;
-  rm_exp_reduce_dd(zh, zl, &k, &rh, &rl);
-  rm_exp_series_dd(rh, rl, &h, &c, &t);
-  rm_exp_scaled_dd(k, rh, h, c, hi, lo, err);
-  *err = vf64_mul(*hi, vf64_set1(RM_POW_F64_ERR));
-}
-
 #endif

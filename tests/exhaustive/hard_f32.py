@@ -20,15 +20,14 @@ COUNT = 800
 
 def distance(function, x):
     """From the midpoint, in ulps."""
-    f = definitions.MPFR.get(function) or getattr(gmpy2, function)
-    y = abs(f(gmpy2.mpfr(x)))
+    y = abs(definitions.value(function, gmpy2.mpfr(x)))
     quantum = max(gmpy2.get_exp(y) - 24, -149)
     return abs(gmpy2.frac(y / gmpy2.exp2(quantum)) - 0.5)
 
 
 def main(function, file):
     x = np.fromfile(file, dtype="<f4").reshape(-1, 2)[:, 0]
-    with gmpy2.context(precision=200):
+    with definitions.wide():
         cases = sorted((float(distance(function, float(v))), float(v).hex()) for v in set(x.tolist()))[:COUNT]
     lines = [
         f"# The {len(cases)} hardest binary32 inputs for {function}(x), nearest to a midpoint first, one hexadecimal float a line.",

@@ -1,0 +1,24 @@
+/* log_sigmoid: the fast kernels and their domain. */
+#ifndef RM_LOG_SIGMOID_LOG_SIGMOID_H
+#define RM_LOG_SIGMOID_LOG_SIGMOID_H
+
+#include "../softplus/softplus.h"
+#include "../simd/steps.h"
+#include "log_sigmoid_f32.h"
+#include "log_sigmoid_f64.h"
+
+#define RM_LOG_SIGMOID_ODD 0
+
+RM_FN vm64 rm_log_sigmoid_special(vf64 x, int format) { return rm_softplus_special(vf64_neg(x), format); }
+
+/* -0 where softplus(-x) rounds to 0. */
+RM_FN vm64 rm_log_sigmoid_settled(vf64 x, int format, vf64 *y) {
+  vf64 r = vf64_neg(*y);
+  vm64 zero = rm_softplus_settled(vf64_neg(x), format, &r);
+  *y = vf64_neg(r);
+  return zero;
+}
+
+RM_STEPS(log_sigmoid, LOG_SIGMOID, 1)
+
+#endif

@@ -1,0 +1,22 @@
+/* softplus: the fast kernels and their domain. */
+#ifndef RM_SOFTPLUS_SOFTPLUS_H
+#define RM_SOFTPLUS_SOFTPLUS_H
+
+#include "../exp/exp.h"
+#include "../simd/steps.h"
+#include "softplus_f32.h"
+#include "softplus_f64.h"
+
+#define RM_SOFTPLUS_ODD 0
+
+/* NaN, and lanes in which log(1 + e^x) > e^x (1 - e^x/2) is not surely normal in the format (as in exp.h), or e^x < 2^-953. */
+RM_FN vm64 rm_softplus_special(vf64 x, int format) {
+  return vm64_not(vf64_le(vf64_set1(format == RM_F64 ? -660.0 : format == RM_F16 ? -9.7 : -87.3), x));
+}
+
+/* log(1 + e^x) < e^x: 0 where RN(e^x) = 0. */
+RM_FN vm64 rm_softplus_settled(vf64 x, int format, vf64 *y) { return rm_exp_settled(x, format, y); }
+
+RM_STEPS(softplus, SOFTPLUS, 1)
+
+#endif
