@@ -257,6 +257,17 @@ RM_API rm_status rm_cuda_vpow_f32(int64_t n, const float *x, ptrdiff_t stride_x,
 RM_API rm_status rm_cuda_vpow_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                                   double *out, ptrdiff_t stride_out, rm_cuda_stream stream);
 
+/* log(exp(x) + exp(y)) */
+RM_API rm_status rm_cuda_vlogaddexp_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                        rm_f16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlogaddexp_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
+                                         const rm_bf16 *y, ptrdiff_t stride_y, rm_bf16 *out, ptrdiff_t stride_out,
+                                         rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlogaddexp_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                        float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlogaddexp_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                        double *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+
 #ifdef __cplusplus
 }
 #endif

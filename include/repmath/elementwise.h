@@ -481,6 +481,31 @@ RM_API rm_status rm_vpow_rounded_f32(int64_t n, const float *x, ptrdiff_t stride
 RM_API rm_status rm_vpow_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                                      double *out, ptrdiff_t stride_out, int rounding);
 
+/* log(exp(x) + exp(y)) */
+RM_API rm_f16 rm_logaddexp_f16(rm_f16 x, rm_f16 y);
+RM_API rm_bf16 rm_logaddexp_bf16(rm_bf16 x, rm_bf16 y);
+RM_API float rm_logaddexp_f32(float x, float y);
+RM_API double rm_logaddexp_f64(double x, double y);
+RM_API rm_status rm_vlogaddexp_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                   rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlogaddexp_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                    rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlogaddexp_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                   float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlogaddexp_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                   double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlogaddexp_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x,
+                                           const rm_f16 *y, ptrdiff_t stride_y, rm_f16 *out, ptrdiff_t stride_out,
+                                           int rounding);
+RM_API rm_status rm_vlogaddexp_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
+                                            const rm_bf16 *y, ptrdiff_t stride_y, rm_bf16 *out, ptrdiff_t stride_out,
+                                            int rounding);
+RM_API rm_status rm_vlogaddexp_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                           float *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vlogaddexp_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x,
+                                           const double *y, ptrdiff_t stride_y, double *out, ptrdiff_t stride_out,
+                                           int rounding);
+
 #ifdef __cplusplus
 }
 #endif

@@ -67,3 +67,5 @@ hypot: Final[np.ufunc]
 fma: Final[np.ufunc]
 # x**y
 pow: Final[np.ufunc]
+# log(exp(x) + exp(y))
+logaddexp: Final[np.ufunc]
