@@ -7,8 +7,10 @@
 #include "../crlibm/exp/exp_slow.h"
 #include "../crlibm/exp10/exp10_slow.h"
 #include "../crlibm/exp2/exp2_slow.h"
+#include "../crlibm/expm1/expm1_slow.h"
 #include "../crlibm/log/log_slow.h"
 #include "../crlibm/sin/sin_wide.h"
+#include "../crlibm/sinh/sinh_slow.h"
 #include "../crlibm/tan/tan_wide.h"
 #include "../crlibm/tanh/tanh_slow.h"
 
@@ -48,6 +50,11 @@ int rm_wide_test_exp10(double x, int n, uint64_t *v, uint64_t *err) {
   *err = rm_exp_wide_err(n);
   return rm_exp_wide(v, y, x < 0.0, n);
 }
+int rm_wide_test_expm1(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_expm1(double x, int n, uint64_t *v, uint64_t *err) {
+  *err = rm_expm1_wide_err(n);
+  return rm_expm1_wide(v, x, n);
+}
 int rm_wide_test_log(double x, int n, uint64_t *v, uint64_t *err);
 int rm_wide_test_log(double x, int n, uint64_t *v, uint64_t *err) {
   rm_log_wide(v, x, n);
@@ -59,6 +66,16 @@ int rm_wide_test_tan(double x, int n, uint64_t *v, uint64_t *err) {
   int negative;
   *err = rm_tan_wide_err(n);
   return rm_tan_wide(v, x, n, &negative);
+}
+int rm_wide_test_sinh(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_sinh(double x, int n, uint64_t *v, uint64_t *err) {
+  *err = rm_sinh_wide_err(n);
+  return rm_sinh_cosh_wide(v, x, 0, n);
+}
+int rm_wide_test_cosh(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_cosh(double x, int n, uint64_t *v, uint64_t *err) {
+  *err = rm_sinh_wide_err(n);
+  return rm_sinh_cosh_wide(v, x, 1, n);
 }
 int rm_wide_test_tanh(double x, int n, uint64_t *v, uint64_t *err);
 int rm_wide_test_tanh(double x, int n, uint64_t *v, uint64_t *err) {

@@ -15,8 +15,8 @@
  *   sum c              below 2^-19.1: its rounding 2^-73
  * Sum, times e^-r <= 1.022, below 2^-69.1 (a grid of 400,000 r, half last places added up). For e^y, the Fast2Sums of
  * 1, rh and h are exact; tl is known to 2^-107; tl c is left out: 2^-72.5; u tl + (c + ...) rounds twice by 2^-73, the sum with
- * T's product error and the rounding test's lo + err by 2^-72.1 each, others by 2^-104. Nothing underflows or overflows when the
- * result is between 2^-967 and 2^967, nor before the scaling by 2^k. The sum of all on the grid is below 1.24 2^-69, for
+ * T's product error and the rounding test's lo + err by 2^-72.1 each, others by 2^-104. Nothing underflows or overflows when
+ * the result is between 2^-967 and 2^967, nor before the scaling by 2^k. The sum of all on the grid is below 1.24 2^-69, for
  * exp2 1.35 2^-69, < RM_EXP_F64_ERR. For e^r - 1 = eh + el, the Fast2Sums are exact or off by less than 2^-80. */
 #ifndef RM_EXP_F64_H
 #define RM_EXP_F64_H

@@ -6,8 +6,8 @@
 #include "exp_wide.h"
 
 #if !defined(RM_CFG_NO_DD) /* a control build leaves the double-double tier out */
-/* +-2^(k/16) e^(rh + rl), reduced as in exp_f64.h, rounded if that can be decided. The bound leaves room for a relative difference
- * of 2^-80. */
+/* +-2^(k/16) e^(rh + rl), reduced as in exp_f64.h, rounded if that can be decided. The bound leaves room for a relative
+ * difference of 2^-80. */
 RM_FN uint64_t rm_exp_round_dd(int negative, vi64 k, double rh, double rl, int format, int rule, uint32_t *flags,
                                int *undecided) {
   double h, c, t, hi, lo, err;

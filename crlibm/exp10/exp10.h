@@ -8,15 +8,15 @@
 
 #define RM_EXP10_ODD 0
 
-/* Lanes outside the range in which the result is normal in the format, NaN included: 10^-4.2 > 2^-14, 10^4.8 < 65504; 10^-37.9 >
- * 2^-126, 10^37.9 < 2^128; 10^-307.6 > 2^-1022, 10^307.6 < 2^1024. */
+/* Lanes outside the range in which the result is normal in the format, NaN included: 10^-4.2 > 2^-14, 10^4.8 < 65504;
+ * 10^-37.9 > 2^-126, 10^37.9 < 2^128; 10^-307.6 > 2^-1022, 10^307.6 < 2^1024. */
 RM_FN vm64 rm_exp10_special(vf64 x, int format) {
   if (format == RM_F16) return vm64_not(vm64_and(vf64_le(vf64_set1(-4.2), x), vf64_le(x, vf64_set1(4.8))));
   return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? 307.6 : 37.9)));
 }
 
-/* Special lanes with a known result, put into *y: 10^x is below half the least subnormal number of the format (2^-25 > 10^-7.53,
- * 2^-134 > 10^-40.4, 2^-150 > 10^-45.2, 2^-1075 > 10^-323.7), so RN gives +0. */
+/* Special lanes with a known result, put into *y: 10^x is below half the least subnormal number of the format (2^-25 >
+ * 10^-7.53, 2^-134 > 10^-40.4, 2^-150 > 10^-45.2, 2^-1075 > 10^-323.7), so RN gives +0. */
 RM_FN vm64 rm_exp10_settled(vf64 x, int format, vf64 *y) {
   const double least = format == RM_F64 ? -323.7 : format == RM_F32 ? -45.2 : format == RM_BF16 ? -40.4 : -7.53;
   vm64 zero = vf64_lt(x, vf64_set1(least));

@@ -1,21 +1,18 @@
 /* tanh in double-double, for f64 and as the second step of every format.
  *
- * tanh a = E / (E + 2), E = e^(2a) - 1 = (s - 1) + s e', e' = e + tl (1 + e), e = e^r - 1 in double-double (exp_f64.h),
- * s (1 + tl) the table's 2^(k/16), s >= 1; 0 <= a, cut to 20 (1 - tanh 20 < 2^-56).
+ * tanh a = E / (E + 2), E = e^(2a) - 1 as in expm1_f64.h, 0 <= a, cut to 20 (1 - tanh 20 < 2^-56).
  *
- * With t = r^3 Q, exp_f64.h bounds the error of e by 12u|t| + 2^-80 [k != 0], u = 2^-53. E is off by s times that, and
- * tanh = 1 - 2/(E + 2) by 2/(E + 2)^2 times E's error; E + 2 = 1 + s (1 + e), so 2s/(E + 2)^2 < 1/(2 (1 + e)) < 0.52
- * (s'/(1 + s')^2 <= 1/4 for every s' = s (1 + e) > 0). The other steps are double-double operations:
- *   s - 1      exact up to 2^53, a subtraction within the multiples of ulp(s); beyond, 1 - tanh a < 2^-51 and an error of E of
- *              2^-53 relatively changes tanh by 2^-104
- *   N = E      Fast2Sum: s - 1 is 0 or at least 0.0424 s > |s e|; low parts below 2^-51 s, s <= 48 E when k != 0: 2^-98 E
- *   D = E + 2  TwoSum of (2, N), low parts likewise
- *   N / D      q within 2^-49, its residual in double-double, |lo| <= 2^-47.5 q, times the reciprocal's 2^-27: 2^-74.5
+ * s and t as there, E is off by less than s (12u|t| + 2^-80 [k != 0]) and 2^-97 E, u = 2^-53, and tanh = 1 - 2/(E + 2) by
+ * 2/(E + 2)^2 times that; E + 2 = 1 + s (1 + e), so 2s/(E + 2)^2 < 1/(2 (1 + e)) < 0.52 (s'/(1 + s')^2 <= 1/4 for every s' =
+ * s (1 + e) > 0). From s = 2^53 on, s - 1 is rounded: 1 - tanh a < 2^-51 and an error of E of 2^-53 relatively changes tanh
+ * by 2^-104.
+ *   D = E + 2  TwoSum of (2, E), low parts as E's
+ *   E / D      q within 2^-49, its residual in double-double, |lo| <= 2^-47.5 q, times the reciprocal's 2^-27: 2^-74.5
  * Error below 7u|t| + 2^-80 + 2^-74 tanh a with tanh a > 2^-7 when k != 0. */
 #ifndef RM_TANH_F64_H
 #define RM_TANH_F64_H
 
-#include "../exp/exp_f64.h"
+#include "../expm1/expm1_f64.h"
 
 #define RM_TANH_F64_ERR_T RM_BOUND(0x1p-50) /* 8u, times |t| */
 #define RM_TANH_F64_ERR RM_BOUND(0x1p-72)   /* times tanh a */
@@ -24,15 +21,8 @@
 RM_FN void rm_tanh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 two = vf64_set1(2.0);
   vf64 a = vf64_min(vf64_set1(20.0), vf64_abs(x));
-  vi64 k;
-  vf64 eh, el, t;
-  rm_exp_reduced_dd(vf64_add(a, a), &k, &eh, &el, &t);
-  vf64 s = rm_exp_scale(k), tl = vf64_lookup16(rm_exp_t_lo, k);
-  el = vf64_mad(tl, eh, vf64_add(el, tl));
-  vf64 m = vf64_sub(s, vf64_set1(1.0));
-  vf64 p = vf64_mul(s, eh), pe = vf64_mul_err(s, eh, p);
-  vf64 nh = vf64_add(m, p), nl = vf64_sub(p, vf64_sub(nh, m));
-  nl = vf64_add(nl, vf64_mad(s, el, pe));
+  vf64 nh, nl, s, t;
+  rm_expm1_core_dd(vf64_add(a, a), 1, &nh, &nl, &s, &t);
   vf64 dh = vf64_add(two, nh), n2 = vf64_sub(dh, two);
   vf64 dl = vf64_add(vf64_add(vf64_sub(two, vf64_sub(dh, n2)), vf64_sub(nh, n2)), nl);
   vf64 reciprocal, q = vf64_quotient(nh, dh, &reciprocal);

@@ -1,0 +1,19 @@
+/* cosh: the fast kernels and their domain. */
+#ifndef RM_COSH_COSH_H
+#define RM_COSH_COSH_H
+
+#include "cosh_f32.h"
+#include "cosh_f64.h"
+#include "../sinh/sinh.h"
+
+#define RM_COSH_ODD 0
+
+/* The lanes of sinh: the results overflow alike. */
+RM_FN vm64 rm_cosh_special(vf64 x, int format) { return rm_sinh_special(x, format); }
+
+/* No special lane has a result that is known at once. */
+RM_NONE_SETTLED(cosh, 1)
+
+RM_STEPS(cosh, COSH, 1)
+
+#endif
