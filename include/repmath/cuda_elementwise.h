@@ -43,6 +43,16 @@ RM_API rm_status rm_cuda_vexp10_f32(int64_t n, const float *x, ptrdiff_t stride_
 RM_API rm_status rm_cuda_vexp10_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                     rm_cuda_stream stream);
 
+/* e**x - 1 */
+RM_API rm_status rm_cuda_vexpm1_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vexpm1_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vexpm1_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vexpm1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+
 /* natural logarithm of x */
 RM_API rm_status rm_cuda_vlog_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
@@ -121,6 +131,26 @@ RM_API rm_status rm_cuda_vatan_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t strid
 RM_API rm_status rm_cuda_vatan_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
 RM_API rm_status rm_cuda_vatan_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+
+/* hyperbolic sine of x */
+RM_API rm_status rm_cuda_vsinh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsinh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsinh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsinh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+
+/* hyperbolic cosine of x */
+RM_API rm_status rm_cuda_vcosh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vcosh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vcosh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vcosh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
 
 /* hyperbolic tangent of x */

@@ -72,6 +72,24 @@ RM_API rm_status rm_vexp10_rounded_f32(int64_t n, const float *x, ptrdiff_t stri
 RM_API rm_status rm_vexp10_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                        int rounding);
 
+/* e**x - 1 */
+RM_API rm_f16 rm_expm1_f16(rm_f16 x);
+RM_API rm_bf16 rm_expm1_bf16(rm_bf16 x);
+RM_API float rm_expm1_f32(float x);
+RM_API double rm_expm1_f64(double x);
+RM_API rm_status rm_vexpm1_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexpm1_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexpm1_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexpm1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexpm1_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vexpm1_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vexpm1_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vexpm1_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                       int rounding);
+
 /* natural logarithm of x */
 RM_API rm_f16 rm_log_f16(rm_f16 x);
 RM_API rm_bf16 rm_log_bf16(rm_bf16 x);
@@ -214,6 +232,42 @@ RM_API rm_status rm_vatan_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t st
 RM_API rm_status rm_vatan_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
                                       int rounding);
 RM_API rm_status rm_vatan_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      int rounding);
+
+/* hyperbolic sine of x */
+RM_API rm_f16 rm_sinh_f16(rm_f16 x);
+RM_API rm_bf16 rm_sinh_bf16(rm_bf16 x);
+RM_API float rm_sinh_f32(float x);
+RM_API double rm_sinh_f64(double x);
+RM_API rm_status rm_vsinh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsinh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsinh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsinh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsinh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vsinh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vsinh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vsinh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      int rounding);
+
+/* hyperbolic cosine of x */
+RM_API rm_f16 rm_cosh_f16(rm_f16 x);
+RM_API rm_bf16 rm_cosh_bf16(rm_bf16 x);
+RM_API float rm_cosh_f32(float x);
+RM_API double rm_cosh_f64(double x);
+RM_API rm_status rm_vcosh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcosh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcosh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcosh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcosh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vcosh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vcosh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vcosh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                       int rounding);
 
 /* hyperbolic tangent of x */

@@ -25,6 +25,8 @@ exp: Final[np.ufunc]
 exp2: Final[np.ufunc]
 # 10**x
 exp10: Final[np.ufunc]
+# e**x - 1
+expm1: Final[np.ufunc]
 # natural logarithm of x
 log: Final[np.ufunc]
 # logarithm of x to the base 2
@@ -41,6 +43,10 @@ cos: Final[np.ufunc]
 tan: Final[np.ufunc]
 # arc tangent of x, in radians
 atan: Final[np.ufunc]
+# hyperbolic sine of x
+sinh: Final[np.ufunc]
+# hyperbolic cosine of x
+cosh: Final[np.ufunc]
 # hyperbolic tangent of x
 tanh: Final[np.ufunc]
 # error function of x, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x
