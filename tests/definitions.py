@@ -154,6 +154,22 @@ def logaddexp(x, y):
 
 # --- Activations by the error function ---
 
+
+def gelu(x):
+    """x/2 erfc(-x/sqrt 2); the limit at -inf is 0 from below."""
+    if is_nan(x) or x == 0:
+        exact(x)
+    if gmpy2.is_infinite(x):
+        exact(x if x > 0 else mpfr("-0"))
+    if abs(x) < 2**-100:
+        near(x / 2, x > 0)
+    if x > 60:
+        near(x, False)
+    if x < -1000:  # so small that it does not matter
+        exact(-(mpfr(2) ** -100000))
+    return x / 2 * gmpy2.erfc(-x / gmpy2.sqrt(mpfr(2)))
+
+
 # --- Gradients ---
 
 # --- Gradients by the error function ---
@@ -166,6 +182,7 @@ DEFINITIONS: dict[str, Callable] = {
     "softplus": softplus,
     "log_sigmoid": log_sigmoid,
     # Activations by the error function.
+    "gelu": gelu,
     # Gradients.
     # Gradients by the error function.
     # Powers.

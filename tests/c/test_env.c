@@ -129,6 +129,9 @@ static void flags(void) {
   FLAGS_FLOAT(erf, 1.0, 0);
   FLAGS_FLOAT(erf, -inf, 0);
   FLAGS_FLOAT(erf, nan, 0);
+  FLAGS_FLOAT(gelu, -inf, 0);
+  FLAGS_FLOAT(gelu, -1e4, 0);
+  FLAGS_FLOAT(gelu, 3e38, 0);
   FLAGS_FLOAT(erfc, inf, 0);
   FLAGS_FLOAT(erfc, -inf, 0);
   FLAGS_FLOAT(erfc, 30.0, 0); /* no overflow on the way, and underflow is not specified */

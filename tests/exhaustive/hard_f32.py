@@ -20,7 +20,10 @@ COUNT = 800
 
 def distance(function, x):
     """From the midpoint, in ulps."""
-    y = abs(definitions.value(function, gmpy2.mpfr(x)))
+    try:
+        y = abs(definitions.value(function, gmpy2.mpfr(x)))
+    except definitions.Exact as e:
+        y = abs(e.value)
     quantum = max(gmpy2.get_exp(y) - 24, -149)
     return abs(gmpy2.frac(y / gmpy2.exp2(quantum)) - 0.5)
 

@@ -1,0 +1,35 @@
+/* gelu in wide fixed point (fp/wide.h): a value with a stated error, and the correctly rounded result from it. */
+#ifndef RM_GELU_WIDE_H
+#define RM_GELU_WIDE_H
+
+#include "../erfc/erfc_wide.h"
+
+/* v 2^scale = |gelu x| for 2^-60 <= |x| < 45, v > 0.008, v within *err units. Returns the scale.
+ *
+ * |x| = m 2^e, 1 <= m < 2; v = m erfc(a) or m (2 - erfc(a)), a = |x|/sqrt(2) (erfc_wide.h): twice its error, n + 1 for the
+ * product. */
+RM_FN int rm_gelu_wide(uint64_t *v, double x, int n, uint64_t *err) {
+  uint64_t m[RM_WIDE_LIMBS];
+  int e, k = rm_erfc_wide(v, x, 1, n, err);
+  if (x > 0.0) {
+    rm_erfc_wide_reflect(v, k, n);
+    k = 0;
+  }
+  rm_split_double(x, &e);
+  rm_wide_from_double(m, x, -e - 52, n);
+  rm_wide_mul(v, v, m, n);
+  *err = 2 * *err + (uint64_t)n + 3;
+  return k + e + 51;
+}
+
+/* gelu(x) correctly rounded, for 2^-60 <= |x| < 45. */
+RM_COLD uint64_t rm_gelu_wide_round(double x, int format, int rule, uint32_t *flags) {
+  uint64_t v[RM_WIDE_LIMBS], err, result = 0;
+  for (int n = RM_WIDE_FIRST; n <= RM_WIDE_MAX; n *= 2) {
+    const int k = rm_gelu_wide(v, x, n, &err);
+    if (rm_wide_round(x < 0.0, v, k, err, n, format, rule, flags, &result)) break;
+  }
+  return result;
+}
+
+#endif
