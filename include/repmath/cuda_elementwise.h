@@ -213,6 +213,16 @@ RM_API rm_status rm_cuda_vcbrt_f32(int64_t n, const float *x, ptrdiff_t stride_x
 RM_API rm_status rm_cuda_vcbrt_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
 
+/* Gaussian error linear unit of x, x/2*(1 + erf(x/sqrt(2))) */
+RM_API rm_status rm_cuda_vgelu_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+
 /* x + y */
 RM_API rm_status rm_cuda_vadd_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
                                   rm_f16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);

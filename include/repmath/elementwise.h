@@ -378,6 +378,24 @@ RM_API rm_status rm_vcbrt_rounded_f32(int64_t n, const float *x, ptrdiff_t strid
 RM_API rm_status rm_vcbrt_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                       int rounding);
 
+/* Gaussian error linear unit of x, x/2*(1 + erf(x/sqrt(2))) */
+RM_API rm_f16 rm_gelu_f16(rm_f16 x);
+RM_API rm_bf16 rm_gelu_bf16(rm_bf16 x);
+RM_API float rm_gelu_f32(float x);
+RM_API double rm_gelu_f64(double x);
+RM_API rm_status rm_vgelu_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vgelu_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vgelu_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vgelu_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      int rounding);
+
 /* x + y */
 RM_API rm_f16 rm_add_f16(rm_f16 x, rm_f16 y);
 RM_API rm_bf16 rm_add_bf16(rm_bf16 x, rm_bf16 y);

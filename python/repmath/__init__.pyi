@@ -59,6 +59,8 @@ sqrt: Final[np.ufunc]
 rsqrt: Final[np.ufunc]
 # cube root of x, negative for negative x
 cbrt: Final[np.ufunc]
+# Gaussian error linear unit of x, x/2*(1 + erf(x/sqrt(2)))
+gelu: Final[np.ufunc]
 # x + y
 add: Final[np.ufunc]
 # x - y
