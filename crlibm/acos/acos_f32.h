@@ -1,7 +1,7 @@
 /* acos for f32 and the 16-bit formats, evaluated in binary64 with asin's reduction (asin_f32.h).
  *
- * r = asin s within 2^-42.05. |x| <= 1/2: acos x = pi/2 - r or pi/2 + r, at least pi/3 >= 2 r. x > 1/2: acos x = 2 r. x < -1/2:
- * pi - 2 r >= 2 pi/3 >= 4 r. The sums add 2^-52. Sum below 2^-42 = RM_ACOS_F32_ERR. */
+ * r = asin s within 2^-42.05. |x| <= 1/2: acos x = pi/2 - r or pi/2 + r, at least pi/3 >= 2 r. x > 1/2: acos x = 2 r.
+ * x < -1/2: pi - 2 r >= 2 pi/3 >= 4 r. The sums add 2^-52. Sum below 2^-42 = RM_ACOS_F32_ERR. */
 #ifndef RM_ACOS_F32_H
 #define RM_ACOS_F32_H
 

@@ -8,9 +8,9 @@
 
 #define RM_ASIN_ODD 1
 
-/* |x| > 1 and NaN; for f64 also 0 < |x| < 2^-960, where exact products would underflow. In the other formats a subnormal result is
- * that of a subnormal x, and |asin x| = |x| (1 + x^2/6 + ...) is so close above the number |x| that storing any value within the
- * error bound gives x. */
+/* |x| > 1 and NaN; for f64 also 0 < |x| < 2^-960, where exact products would underflow. In the other formats a subnormal
+ * result is that of a subnormal x, and |asin x| = |x| (1 + x^2/6 + ...) is so close above the number |x| that storing any
+ * value within the error bound gives x. */
 RM_FN vm64 rm_asin_special(vf64 x, int format) {
   const vm64 outside = vm64_not(vf64_le(vf64_abs(x), vf64_set1(1.0)));
   return format == RM_F64 ? vm64_or(outside, vf64_special_odd(x, format)) : outside;

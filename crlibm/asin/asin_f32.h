@@ -1,11 +1,11 @@
 /* asin for f32 and the 16-bit formats, evaluated in binary64, and what acos shares with it.
  *
- * a = |x|. Up to 1/2, asin a = s + s^3 P(s^2) with s = a; beyond, asin a = pi/2 - 2 asin s, s^2 = (1 - a)/2. In both cases s^2 is
- * the smaller one of a^2 and (1 - a)/2, and s <= 1/2.
+ * a = |x|. Up to 1/2, asin a = s + s^3 P(s^2) with s = a; beyond, asin a = pi/2 - 2 asin s, s^2 = (1 - a)/2. In both cases
+ * s^2 is the smaller one of a^2 and (1 - a)/2, and s <= 1/2.
  *
- * Error relative to asin s, u = 2^-53: P 2^-40.06 s^2 <= 2^-42.06; s^2 exact (a has 24 bits), s 2^-51; five roundings on the way
- * of parts below 0.06 s, s + s^3 P: together below 2^-42.05. asin a >= pi/6 >= asin s where a > 1/2, so 2 asin s counts twice there:
- * 2^-41.05 + 2^-52 < RM_ASIN_F32_ERR. */
+ * Error relative to asin s, u = 2^-53: P 2^-40.06 s^2 <= 2^-42.06; s^2 exact (a has 24 bits), s 2^-51; five roundings on
+ * the way of parts below 0.06 s, s + s^3 P: together below 2^-42.05. asin a >= pi/6 >= asin s where a > 1/2, so 2 asin s
+ * counts twice there: 2^-41.05 + 2^-52 < RM_ASIN_F32_ERR. */
 #ifndef RM_ASIN_F32_H
 #define RM_ASIN_F32_H
 

@@ -9,9 +9,9 @@ RM_FN uint64_t rm_asin_wide_err(int n) { return rm_atan_wide_err(n, (uint64_t)n 
 
 /* side = |x| and other = sqrt(1 - x^2) for 0 <= |x| <= 1, within n + 4 units.
  *
- * From 1/2 on, |x| = m 2^-53 and 1 - x^2 = (2^106 - m^2) 2^-106 exactly, brought to [1/4, 1) by a factor 4^k before the root: it
- * is cut by at most a unit (n = 1), the root adds two, the shift by k one. Below 1/2, x is a unit short, its square n + 2 units,
- * and the slope of the root is below 0.6. */
+ * From 1/2 on, |x| = m 2^-53 and 1 - x^2 = (2^106 - m^2) 2^-106 exactly, brought to [1/4, 1) by a factor 4^k before the
+ * root: it is cut by at most a unit (n = 1), the root adds two, the shift by k one. Below 1/2, x is a unit short, its
+ * square n + 2 units, and the slope of the root is below 0.6. */
 RM_FN void rm_asin_wide_sides(uint64_t *side, uint64_t *other, double x, int n) {
   uint64_t w[RM_WIDE_LIMBS], low[RM_WIDE_LIMBS];
   rm_wide_set(side, 0, n);

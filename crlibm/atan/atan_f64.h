@@ -1,19 +1,21 @@
-/* The angle of a direction in double-double: the core of atan, atan2, asin and acos for f64, and their second step in every
- * format.
+/* The angle of a direction in double-double: the core of atan, atan2, asin and acos for f64, and their second step in
+ * every format.
  *
- * The reduction of atan_f32.h; numerator nh + nl, denominator dh + dl, t = q + tl, q = nh/dh within 2^-51:
+ * The reduction of atan_f32.h with -t; numerator nh + nl, denominator dh + dl, t = q + tl, q = nh/dh within 2^-51.9;
  * v = angle_j + q - q^3/3 + q^5 Q(q^2) + tl / (1 + q^2). With u = 2^-53:
  *   numerator    the rounded products of sectors 1 to 14 are within a factor of two of each other (atan_gen.py): their
- *                difference is exact; so are their errors, whose difference rounds by 2^-105 of them
+ *                difference is exact, and so are their errors, whose difference rounds by 2^-105 of them
  *   denominator  TwoSum; low parts likewise
- *   tl           the residual, below 2^-50 nh or 2^-51 of the products, times a reciprocal within 2^-27: 2^-76
- *   1/(1 + q^2)  1 - q^2 + q^4, off by q^6 < 2^-20: times |tl| <= 2^-51 |q| + 2^-51 (sectors 1 to 14): 2^-71.9 |q|, 2^-67.4 |q^5| (sector
+ *   tl           below 2^-50.9 |q| in sector 0 (where a coordinate may itself have a low part, of 2^-51.9), below 2^-50.6 v
+ *                in the others: the errors of the products are at most 2u 1.25 v of the denominator. Times a reciprocal
+ *                within 2^-27: 2^-77
+ *   1/(1 + q^2)  1 - q^2 + q^4, off by q^6 < 2^-20 (sector 0: 2^-20.4): times |tl|: 2^-70.6 v
  *   q^3/3        in double-double: 2^-104
  *   z = q^5 Q    q^5 by q s s, s = RN(q^2): 4u; Q: 1.1u, and it is within 2^-54.67 <= 1.7u Q; the product: 7.8u|z|
- *   sums         Fast2Sums exact: the angle is 0 or greater than |q|, both than |q^3/3|. The last sum rounds by 1u|z|, the others, of parts
- *                below 2^-49 v, by 2^-102 v
- * Error below 8.8u|z| + 2^-71 v. Taking it from pi (rm_atan_left_dd) and the sum lo + err of the rounding test round by 1.1u|z| each:
- * err = 12u|z| + 2^-70 v. */
+ *   sums         Fast2Sums exact: the angle is 0 or greater than |q|, both than |q^3/3|. The last sum rounds by 1u|z|, the
+ *                others, of parts below 2^-49 v, by 2^-102 v
+ * Error below 8.8u|z| + 2^-70.5 v. Taking it from pi (rm_atan_left_dd) and the sum lo + err of the rounding test round by
+ * 1.1u|z| each: err = 12u|z| + 2^-70 v. */
 #ifndef RM_ATAN_F64_H
 #define RM_ATAN_F64_H
 
@@ -37,8 +39,7 @@ RM_FN void rm_atan_turn_dd(vf64 a, vf64 b, vf64 c, vf64 s, vf64 *nh, vf64 *nl, v
 RM_FN void rm_atan_turned_dd(vf64 nh, vf64 nl, vf64 dh, vf64 dl, vi64 j, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 one = vf64_set1(1.0), third = vf64_set1(rm_atan_third[0]);
   vf64 reciprocal, q = vf64_quotient(nh, dh, &reciprocal);
-  vf64 b = vf64_mul(q, dh), be = vf64_mul_err(q, dh, b);
-  vf64 residual = vf64_add(vf64_sub(vf64_sub(nh, b), be), vf64_nmad(q, dl, nl));
+  vf64 residual = vf64_sub(vf64_nmad(q, dl, nl), vf64_mul_err(q, dh, nh));
   vf64 s = vf64_mul(q, q), se = vf64_mul_err(q, q, s);
   vf64 m = vf64_mul(q, s), me = vf64_mul_err(q, s, m);
   vf64 w = vf64_mul(m, third), we = vf64_mul_err(m, third, w);
@@ -76,8 +77,8 @@ RM_FN void rm_atan_left_dd(vm64 left, vf64 *hi, vf64 *lo, vf64 *err) {
   *err = vf64_select(left, vf64_add(*err, vf64_set1(RM_BOUND(0x1p-100))), *err);
 }
 
-/* hi + lo = atan |x| within err; |x| is 0 or at least 2^-960. Beyond 2^100 the result is within 2^-100 of pi/2. C_j + |x| S_j by
- * Fast2Sum: exact also when |x| S_j is the larger, since C_j has 8 bits and is 0 for |x| >= 12. */
+/* hi + lo = atan |x| within err; |x| is 0 or at least 2^-960. Beyond 2^100 the result is within 2^-100 of pi/2. C_j + |x|
+ * S_j by Fast2Sum: exact also when |x| S_j is the larger, since C_j has 8 bits and is 0 for |x| >= 12. */
 RM_FN void rm_atan_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 a = vf64_min(vf64_set1(0x1p100), vf64_abs(x)); /* keeps a NaN, which fails the rounding test */
   vi64 j = rm_atan_sector(a);

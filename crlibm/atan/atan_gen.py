@@ -39,7 +39,7 @@ def main():
             cosine[j], sine[j], angle[j] = c, s, mp.pi / 2 if c == 0 else mp.atan(s / c)
     reach *= 1 + mpf(2) ** -40
     out = [
-        f"/* Directions (C_j, S_j), multiples of 2^-8; a ratio of sector j is within {mp.nstr(reach, 6)} of them after the rotation. */",
+        f"/* Directions (C_j, S_j), multiples of 2^-8: |t| <= {mp.nstr(reach, 6)} in every sector. */",
         array("rm_atan_cos", cosine),
         array("rm_atan_sin", sine),
     ]

@@ -1,5 +1,5 @@
-/* atan, complete: any argument, format and rule; and the angle of a direction, which atan2 shares. Called for the arguments that
- * a fast kernel leaves undecided. */
+/* atan, complete: any argument, format and rule; and the angle of a direction, which atan2 shares. Called for the
+ * arguments that a fast kernel leaves undecided. */
 #ifndef RM_ATAN_SLOW_H
 #define RM_ATAN_SLOW_H
 
@@ -8,11 +8,13 @@
 
 /* (-1)^negative atan(q), q = ma/mb 2^d for 2^52 <= ma, mb < 2^53 and d <= -56.
  *
- * atan q = q (1 - f), 0 < f < q^2/3 < 2^-111.5. With m = floor(2^64 ma/mb), 2^63 < m < 2^65: when the quotient is exact, the value
- * lies between the integers 2m - 1 and 2m, in units of 2^(d-65). Otherwise the quotient exceeds m by rest/mb and the value lies less than 2^-46
- * below it. A boundary of rounding of this size is a multiple of 2^10; so if m is one, rest is a multiple of 2^10, and the value
- * still lies above it, between m and m + 1. If m is none, no boundary separates the value from m | 1. */
-RM_COLD uint64_t rm_atan_round_quotient(int negative, uint64_t ma, uint64_t mb, int d, int format, int rule, uint32_t *flags) {
+ * atan q = q (1 - f), 0 < f < q^2/3 < 2^-111.5. With m = floor(2^64 ma/mb), 2^63 < m < 2^65: when the quotient is exact,
+ * the value lies between the integers 2m - 1 and 2m, in units of 2^(d-65). Otherwise the quotient exceeds m by rest/mb and
+ * the value lies less than 2^-46 below it. A boundary of rounding of this size is a multiple of 2^10; so if m is one, rest
+ * is a multiple of 2^10, and the value still lies above it, between m and m + 1. If m is none, no boundary separates the
+ * value from m | 1. */
+RM_COLD uint64_t rm_atan_round_quotient(int negative, uint64_t ma, uint64_t mb, int d, int format, int rule,
+                                        uint32_t *flags) {
   const rm_u128 dividend = (rm_u128)ma << 64, m = dividend / mb;
   if (dividend % mb == 0) return rm_round_exact(negative, 2 * m - 1, d - 65, format, rule, flags);
   return rm_round_exact(negative, m | 1, d - 64, format, rule, flags);

@@ -4,7 +4,7 @@
 
 #include "../config.h"
 
-/* Directions (C_j, S_j), multiples of 2^-8; a ratio of sector j is within 0.0993266 of them after the rotation. */
+/* Directions (C_j, S_j), multiples of 2^-8: |t| <= 0.0993266 in every sector. */
 RM_TABLE double rm_atan_cos[16] = {
   0x1.a800000000000p-2, 0x1.4000000000000p-2, 0x1.a800000000000p-3, 0x1.4000000000000p-3,
   0x1.b000000000000p-4, 0x0.0p+0, 0x1.0000000000000p+0, 0x1.0000000000000p+0,

@@ -1,4 +1,5 @@
-/* The angle of a direction in wide fixed point (fp/wide.h): a value with a stated error. The core of atan, atan2, asin, acos. */
+/* The angle of a direction in wide fixed point (fp/wide.h): a value with a stated error. The core of atan, atan2, asin,
+ * acos. */
 #ifndef RM_ATAN_WIDE_H
 #define RM_ATAN_WIDE_H
 
@@ -12,20 +13,21 @@ RM_FN uint64_t rm_atan_wide_err(int n, uint64_t g) { return 5 * g + 3 * (uint64_
 /* v = the angle of (b, a), or of (-b, a) when `left`, for 0 <= a, b < 4 within g units, the larger at least 1/2: within
  * rm_atan_wide_err(n, g) units.
  *
- * With the larger as b, and k/16 the 16th nearest to a/b: atan(a/b) = atan(k/16) + atan t, t = (16 a - k b)/(16 b + k a), |t| <=
- * (1 + 2^-40)/32, by the Taylor series.
+ * With the larger as b, and k/16 the 16th nearest to a/b: atan(a/b) = atan(k/16) + atan t, t = (16 a - k b)/(16 b + k a),
+ * |t| <= (1 + 2^-40)/32, by the Taylor series.
  *
- * Errors in units. Numerator and denominator are off by 32 g, the latter is at least 8, the quotient is one short: t within 33 g/8 +
- * 1. t^2 is n+1 short, the powers p_k = p_(k-1) t^2 then 1.04 (n+1), a term p_k/(2k+1) 0.35 (n+1) + 1; p_k falls by 2^-9.9, so at
- * most 7 n + 1 of them are added, and the rest of the series is below 1.04 (n+1) + 1. The table is one short, pi/2 and pi together at most three.
- * Sum: 4.2 g + (7 n + 1)(0.35 n + 1.35) + 1.04 n + 7.1 <= 5 g + 3 n^2 + 11 n + 12. */
+ * Errors in units. Numerator and denominator are off by 32 g, the latter is at least 8, the quotient is one short: t
+ * within 33 g/8 + 1. t^2 is n+1 short, the powers p_k = p_(k-1) t^2 then 1.04 (n+1), a term p_k/(2k+1) 0.35 (n+1) + 1; p_k
+ * falls by 2^-9.9, so at most 7 n + 1 of them are added, and the rest of the series is below 1.04 (n+1) + 1. The table is
+ * one short, pi/2 and pi together at most three. Sum: 4.2 g + (7 n + 1)(0.35 n + 1.35) + 1.04 n + 7.1 <= 5 g + 3 n^2 + 11
+ * n + 12. */
 RM_FN void rm_atan_wide(uint64_t *v, const uint64_t *a, const uint64_t *b, int left, int n) {
   uint64_t num[RM_WIDE_LIMBS + 1], den[RM_WIDE_LIMBS + 1], t[RM_WIDE_LIMBS + 1], t2[RM_WIDE_LIMBS];
   const uint64_t *pi = rm_wide_pi + (RM_WIDE_TABLE_LIMBS - 1 - n);
   const int steep = rm_wide_less(b, a, n);
   const uint64_t *small = steep ? b : a, *large = steep ? a : b;
-  const double ratio = ((double)small[n] + (double)small[n - 1] * 0x1p-64) / ((double)large[n] + (double)large[n - 1] * 0x1p-64);
-  const uint64_t k = (uint64_t)(16.0 * ratio + 0.5);
+  const double s = (double)small[n] + (double)small[n - 1] * 0x1p-64, l = (double)large[n] + (double)large[n - 1] * 0x1p-64;
+  const uint64_t k = (uint64_t)(16.0 * (s / l) + 0.5);
 
   rm_wide_mul_small(num, large, k, n);
   rm_wide_mul_small(den, small, k, n);

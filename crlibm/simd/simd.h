@@ -7,11 +7,12 @@
  *                      vf64_store_f32 vf64_store_f16 vf64_store_bf16; vi64_set1
  *   arithmetic         vf64_add sub mul div sqrt min max abs neg, vf64_mad(a,b,c) = ab+c and vf64_nmad = c-ab with one OR two
  *                      roundings (proofs hold for both), vf64_mul_err(a,b,p) = ab-p exactly, for p = RN(ab), when ab = 0
- *                      or 2^-968 <= |ab|, and |a|, |b| < 2^996,
- *                      vf64_quotient(a,b,&r) = a/b within 2^-51 relatively, for 2^-500 <= |b| <= 2^500, a = 0 or
+ *                      or 2^-968 <= |ab|, and |a|, |b| < 2^996; for other p as a residual: within 2^-102 |ab| when p is
+ *                      within 2^-50 of ab, within 2^-77 |ab| when it is within 2^-25,
+ *                      vf64_quotient(a,b,&r) = a/b within 2^-51.9 relatively, for 2^-500 <= |b| <= 2^500, a = 0 or
  *                      |a| <= 2^500 and |a|, |a/b| >= 2^-960; r = 1/b within 2^-27 for a correction,
  *                      vf64_reciprocal(b) = 1/b within 2^-41.9 relatively, for 2^-500 <= |b| <= 2^500,
- *                      vf64_root(a,&r) = sqrt(a) within 2^-51 relatively, for a = 0 or 2^-200 <= a <= 2^200; r = 1/sqrt(a)
+ *                      vf64_root(a,&r) = sqrt(a) within 2^-51.9 relatively, for a = 0 or 2^-200 <= a <= 2^200; r = 1/sqrt(a)
  *                      within 2^-27 for a correction, finite for a = 0,
  *                      vf64_rsqrt(a) = 1/sqrt(a) within 2^-40 relatively, for normal a > 0
  *   min, max           of a NaN and a number: the second operand when the first is NaN; the second when it is NaN

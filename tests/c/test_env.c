@@ -138,6 +138,16 @@ static void flags(void) {
   FLAGS_FLOAT(atan, 1.0, 0);
   FLAGS_FLOAT(atan, -inf, 0);
   FLAGS_FLOAT(atan, nan, 0);
+  FLAGS_FLOAT(asin, 0.75, 0);
+  FLAGS_FLOAT(asin, -1.0, 0);
+  FLAGS_FLOAT(asin, 1.5, FE_INVALID);
+  FLAGS_FLOAT(asin, -inf, FE_INVALID);
+  FLAGS_FLOAT(asin, nan, 0);
+  FLAGS_FLOAT(acos, 1.0, 0);
+  FLAGS_FLOAT(acos, -1.0, 0);
+  FLAGS_FLOAT(acos, -1.5, FE_INVALID);
+  FLAGS_FLOAT(acos, inf, FE_INVALID);
+  FLAGS_FLOAT(acos, nan, 0);
   FLAGS(exp, f16, rm_f16, 0x4d00, FE_OVERFLOW); /* 20 */
   FLAGS(exp, f16, rm_f16, 0x4900, 0); /* 10 */
   FLAGS(exp, bf16, rm_bf16, 0x42b2, FE_OVERFLOW); /* 89 */
