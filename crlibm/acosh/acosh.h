@@ -1,0 +1,23 @@
+/* acosh: the fast kernels and their domain. */
+#ifndef RM_ACOSH_ACOSH_H
+#define RM_ACOSH_ACOSH_H
+
+#include "acosh_f32.h"
+#include "acosh_f64.h"
+#include "../simd/steps.h"
+
+#define RM_ACOSH_ODD 0
+
+/* Lanes outside 1 <= x < 2^1021, NaN included. The results are zero or normal: acosh x >= 2^-4.6, 2^-3.1, 2^-11.1, 2^-25.6
+ * for x > 1. */
+RM_FN vm64 rm_acosh_special(vf64 x, int format) {
+  (void)format;
+  const int64_t least = INT64_C(1023) << 52, limit = INT64_C(1023 + 1021) << 52;
+  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(least)), vi64_set1(limit - least)));
+}
+
+RM_NONE_SETTLED(acosh, 1)
+
+RM_STEPS(acosh, ACOSH, 1)
+
+#endif

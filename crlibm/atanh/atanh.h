@@ -1,0 +1,29 @@
+/* atanh: the fast kernels and their domain. */
+#ifndef RM_ATANH_ATANH_H
+#define RM_ATANH_ATANH_H
+
+#include "atanh_f32.h"
+#include "atanh_f64.h"
+#include "../simd/steps.h"
+
+#define RM_ATANH_ODD 1
+
+/* f64: lanes outside 2^-27 <= |x| < 1. The other formats: |x| >= 1 and NaN; a subnormal result is that of a subnormal x, and
+ * atanh |x| = |x| (1 + x^2/3 + ...) is so close above the number |x| that storing any value within the error bound gives x.
+ * */
+RM_FN vm64 rm_atanh_special(vf64 x, int format) {
+  const int64_t least = format == RM_F64 ? INT64_C(1023 - 27) << 52 : 0, limit = INT64_C(1023) << 52;
+  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x)), vi64_set1(least)), vi64_set1(limit - least)));
+}
+
+/* Small lanes: atanh x - x < x^3/3 (1 + 2^-50) < 2^-55.5 x, less than half a unit, for |x| <= 2^-27. */
+RM_FN vm64 rm_atanh_settled(vf64 x, int format, vf64 *y) {
+  (void)format;
+  vm64 small = vf64_lt(vf64_abs(x), vf64_set1(0x1p-27));
+  *y = vf64_select(small, x, *y);
+  return small;
+}
+
+RM_STEPS(atanh, ATANH, 1)
+
+#endif
