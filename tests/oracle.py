@@ -88,22 +88,25 @@ def arguments(x) -> list[list[float]]:
     return [np.asarray(v, dtype=np.float64).tolist() for v in (x if isinstance(x, tuple) else (x,))]
 
 
-def values(function: str, x, fmt: str, rule: str = "nearest") -> np.ndarray:
-    """The bits of RN(function(x)), or another rule, for x that are numbers of the format (a tuple: several arguments)."""
+def results(function: str, x, target: gmpy2.context) -> np.ndarray:
+    """function(x) rounded as the context says (a tuple: several arguments)."""
     if function in definitions.DEFINITIONS:
-        f, target = definitions.DEFINITIONS[function], context(fmt, rule)
-        results = np.full(len(x[0] if isinstance(x, tuple) else x), np.nan)
+        f = definitions.DEFINITIONS[function]
+        out = np.full(len(x[0] if isinstance(x, tuple) else x), np.nan)
         some = slice(None) if isinstance(x, tuple) else ~np.isnan(x)  # one argument: NaN for NaN
         rows = zip(*arguments(x if isinstance(x, tuple) else np.asarray(x)[some]), strict=True)
-        results[some] = definitions.rounded(f, rows, target)
-        return to_bits(results, fmt)
-    with context(fmt, rule):
+        out[some] = definitions.rounded(f, rows, target)
+        return out
+    with gmpy2.context(target):
         f, mpfr = definitions.MPFR.get(function) or getattr(gmpy2, function), gmpy2.mpfr
         if ARITY[function] == 1:
-            results = [float(f(mpfr(v))) for v in arguments(x)[0]]
-        else:
-            results = [float(f(*map(mpfr, v))) for v in zip(*arguments(x), strict=True)]
-    return to_bits(np.array(results), fmt)
+            return np.array([float(f(mpfr(v))) for v in arguments(x)[0]])
+        return np.array([float(f(*map(mpfr, v))) for v in zip(*arguments(x), strict=True)])
+
+
+def values(function: str, x, fmt: str, rule: str = "nearest") -> np.ndarray:
+    """The bits of RN(function(x)), or another rule, for x that are numbers of the format (a tuple: several arguments)."""
+    return to_bits(results(function, x, context(fmt, rule)), fmt)
 
 
 def flags(function: str, x, fmt: str, rule: str = "nearest") -> np.ndarray:

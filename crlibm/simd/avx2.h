@@ -51,7 +51,7 @@ RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) { /* two roundings: 2^-52 */
 RM_FN vf64 vf64_reciprocal(vf64 b) { return vf64_div(_mm256_set1_pd(1.0), b); }
 RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
   vf64 s = _mm256_sqrt_pd(a);
-  *r = _mm256_div_pd(_mm256_set1_pd(1.0), _mm256_max_pd(s, _mm256_set1_pd(0x1p-100)));
+  *r = _mm256_div_pd(_mm256_set1_pd(1.0), _mm256_max_pd(s, _mm256_set1_pd(0x1p-500)));
   return s;
 }
 RM_FN vf64 vf64_rsqrt(vf64 a) { return _mm256_div_pd(_mm256_set1_pd(1.0), _mm256_sqrt_pd(a)); }

@@ -49,7 +49,7 @@ RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) { return _mm512_fmsub_pd(a, b, p
  * 35/128 e^4 < 2^-53.8; the roundings of h (half of it comes back through e) and of the result: 1.5 2^-53. Sum below 2^-51.9.
  * r = r0 (1 + e/2) leaves 3/8 e^2 < 2^-27.3. */
 RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
-  __m512d r0 = _mm512_rsqrt14_pd(_mm512_max_pd(a, _mm512_set1_pd(0x1p-200))), h = _mm512_mul_pd(a, r0);
+  __m512d r0 = _mm512_rsqrt14_pd(_mm512_max_pd(a, _mm512_set1_pd(0x1p-1000))), h = _mm512_mul_pd(a, r0);
   __m512d e = _mm512_fnmadd_pd(h, r0, _mm512_set1_pd(1.0)), half = _mm512_set1_pd(0.5);
   __m512d c = _mm512_fmadd_pd(e, _mm512_fmadd_pd(e, _mm512_set1_pd(0.3125), _mm512_set1_pd(0.375)), half);
   *r = _mm512_fmadd_pd(_mm512_mul_pd(r0, e), half, r0);

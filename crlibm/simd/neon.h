@@ -57,7 +57,7 @@ RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) { /* two roundings: 2^-52 */
 RM_FN vf64 vf64_reciprocal(vf64 b) { return vf64_div(vdupq_n_f64(1.0), b); }
 RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
   vf64 s = vsqrtq_f64(a);
-  *r = vdivq_f64(vdupq_n_f64(1.0), vf64_max(s, vdupq_n_f64(0x1p-100)));
+  *r = vdivq_f64(vdupq_n_f64(1.0), vf64_max(s, vdupq_n_f64(0x1p-500)));
   return s;
 }
 RM_FN vf64 vf64_rsqrt(vf64 a) { return vdivq_f64(vdupq_n_f64(1.0), vsqrtq_f64(a)); }

@@ -59,7 +59,7 @@ RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) { /* two roundings: 2^-52 */
 RM_FN vf64 vf64_reciprocal(vf64 b) { return 1.0 / b; }
 RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
   double s = __builtin_sqrt(a);
-  *r = 1.0 / (s > 0x1p-100 ? s : 0x1p-100);
+  *r = 1.0 / (s > 0x1p-500 ? s : 0x1p-500);
   return s;
 }
 RM_FN vf64 vf64_rsqrt(vf64 a) { return 1.0 / __builtin_sqrt(a); }

@@ -12,7 +12,7 @@
  *                      vf64_quotient(a,b,&r) = a/b within 2^-51.9 relatively, for 2^-500 <= |b| <= 2^500, a = 0 or
  *                      |a| <= 2^500 and |a|, |a/b| >= 2^-960; r = 1/b within 2^-27 for a correction,
  *                      vf64_reciprocal(b) = 1/b within 2^-41.9 relatively, for 2^-500 <= |b| <= 2^500,
- *                      vf64_root(a,&r) = sqrt(a) within 2^-51.9 relatively, for a = 0 or 2^-200 <= a <= 2^200; r = 1/sqrt(a)
+ *                      vf64_root(a,&r) = sqrt(a) within 2^-51.9 relatively, for a = 0 or 2^-1000 <= a <= 2^1000; r = 1/sqrt(a)
  *                      within 2^-27 for a correction, finite for a = 0,
  *                      vf64_rsqrt(a) = 1/sqrt(a) within 2^-40 relatively, for normal a > 0
  *   min, max           of a NaN and a number: the second operand when the first is NaN; the second when it is NaN

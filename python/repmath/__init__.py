@@ -9,6 +9,7 @@ from . import _core, _dtypes, rounding
 from ._config import config, get_include, show_config
 from ._core import get_num_threads, set_num_threads
 from ._digest import digest
+from ._float8 import to_float8
 from ._reductions import dot, matmul, sum
 
 __version__ = _core.library_version()
@@ -28,5 +29,6 @@ __all__ = [
     "set_num_threads",
     "show_config",
     "sum",
+    "to_float8",
     *_core.ufuncs,
 ]

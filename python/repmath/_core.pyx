@@ -10,7 +10,12 @@ cdef extern from "ufuncs.h":
     dict rm_py_rounded_ufuncs(int rule)
     int rm_py_promote_to_double(object ufuncs) except -1
     int rm_py_add_bfloat16(object ufuncs, object dtype_class) except -1
+    int rm_py_add_float8(object ufuncs, object dtype_class, int format) except -1
     bint rm_py_same_float(object a, object b)
+
+cdef extern from "float8.h":
+    int RM_PY_E4M3FN, RM_PY_E5M2
+    unsigned char rm_py_float8_round(double x, int format) nogil
 
 cdef extern from "repmath/repmath.h":
     ctypedef int rm_status
@@ -108,6 +113,23 @@ for _ufuncs in (ufuncs, *rounded.values()):
 def add_bfloat16(dtype_class):
     """Give every elementwise ufunc a loop for this DType class, whose elements are bfloat16."""
     rm_py_add_bfloat16(ufuncs, dtype_class)
+
+
+_FLOAT8 = {"float8_e4m3fn": RM_PY_E4M3FN, "float8_e5m2": RM_PY_E5M2}
+
+
+def add_float8(name, dtype_class):
+    """Give every elementwise ufunc of one argument a loop for this DType class, whose elements are of this 8-bit format."""
+    rm_py_add_float8(ufuncs, dtype_class, _FLOAT8[name])
+
+
+def round_float8(name, const double[::1] x, unsigned char[::1] codes):
+    """Round float64 numbers to the codes of an 8-bit format."""
+    cdef int format = _FLOAT8[name]
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(x.shape[0]):
+            codes[i] = rm_py_float8_round(x[i], format)
 
 
 def same_float(a, b):

@@ -12,17 +12,22 @@ try:
     import ml_dtypes
 except ImportError:  # bfloat16 arrays cannot exist then
     BF16 = None
+    FLOAT8: dict[str, np.dtype[Any]] = {}
 else:
     BF16 = np.dtype(ml_dtypes.bfloat16)
+    # The two 8-bit formats of the Open Compute Project: results by table, for functions of one argument.
+    FLOAT8 = {name: np.dtype(getattr(ml_dtypes, name)) for name in ("float8_e4m3fn", "float8_e5m2")}
 
 # name -> dtype, of the formats that exist here
 FORMATS = {"f16": F16, "f32": F32, "f64": F64} | ({} if BF16 is None else {"bf16": BF16})
 
 
 def register(core: Any) -> None:
-    """Complete the ufuncs of the extension module: bfloat16 has loops."""
+    """Complete the ufuncs of the extension module: bfloat16 and the 8-bit formats have loops."""
     if BF16 is not None:
         core.add_bfloat16(type(BF16))
+    for name, dtype in FLOAT8.items():
+        core.add_float8(name, type(dtype))
 
 
 def is_integer(dtype: np.dtype[Any]) -> bool:

@@ -4,6 +4,8 @@
  * status word, which NumPy reads after the loop and turns into its warnings. */
 #include "ufuncs.h"
 
+#include "float8.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +73,27 @@ static void fail(rm_status status) {
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 
+/* The 8-bit formats have loops of one argument, by table. */
+#define LOOP_FLOAT8(name, format)                                                                                      \
+  static int name##_##format(PyArrayMethod_Context *context, char *const *args, npy_intp const *n,                     \
+                             npy_intp const *stride, NpyAuxData *data) {                                               \
+    static rm_py_float8_slot table;                                                                                    \
+    (void)context, (void)data;                                                                                         \
+    if (rm_py_float8_map(&table, rm_v##name##_rounded_f64, format, n[0], args[0], stride[0], args[1], stride[1]) == 0) \
+      return 0;                                                                                                        \
+    fail(RM_ERR_MEMORY);                                                                                               \
+    return -1;                                                                                                         \
+  }
+#define LOOPS_FLOAT8_1(name) LOOP_FLOAT8(name, RM_PY_E4M3FN) LOOP_FLOAT8(name, RM_PY_E5M2)
+#define LOOPS_FLOAT8_2(name)
+#define LOOPS_FLOAT8_3(name)
+#define RM_FUNCTION(name, NAME, arity, hard, doc) LOOPS_FLOAT8_##arity(name)
+#include "../../crlibm/functions.def"
+#undef RM_FUNCTION
+#define TABLE_FLOAT8_1(name) {name##_RM_PY_E4M3FN, name##_RM_PY_E5M2}
+#define TABLE_FLOAT8_2(name) {NULL}
+#define TABLE_FLOAT8_3(name) {NULL}
+
 /* In this order: the first type that holds the arguments exactly is chosen. NumPy keeps these arrays. */
 #define TYPES(nargs, type) REPEAT_##nargs(type)
 #define REPEAT_2(type) type, type
@@ -100,10 +123,10 @@ static const struct {
   const char *name, *doc;
   int arity;
   PyUFuncGenericFunction *loops, *rounded;
-  PyArrayMethod_StridedLoop *loop_bf16;
+  PyArrayMethod_StridedLoop *loop_bf16, *loop_float8[RM_PY_FLOAT8_FORMATS];
 } functions[] = {
 #define RM_FUNCTION(name, NAME, arity, hard, text) \
-  {#name, text, arity, loops_##name, loops_rounded_##name, name##_bf16},
+  {#name, text, arity, loops_##name, loops_rounded_##name, name##_bf16, TABLE_FLOAT8_##arity(name)},
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 };
@@ -116,7 +139,7 @@ static char *docstring(const char *name, const char *text, int arity) {
       "The value of the definition over the reals, rounded once to nearest, ties to even.\n\n"
       "Parameters\n----------\n"
       "%s : array_like\n"
-      "    Of float16, float32, float64 or bfloat16 (ml_dtypes), any shape%s.\n"
+      "    Of float16, float32, float64 or bfloat16 (ml_dtypes)%s.\n"
       "    Integers and bool are converted to float64 first (exact up to 2**53).\n"
       "out, where, casting, order, dtype, subok, signature\n"
       "    As for every NumPy ufunc. An `out` narrower than the loop's type is\n"
@@ -131,10 +154,11 @@ static char *docstring(const char *name, const char *text, int arity) {
       "    `out` is read-only or not of the broadcast shape.\n";
   const char *end = strrchr(name, '_');
   const char *named = arity == 1 ? "x" : arity == 3 ? "x, y, z" : end && strcmp(end, "_backward") == 0 ? "g, x" : "x, y";
-  const size_t room = sizeof form + strlen(text) + 100;
+  const size_t room = sizeof form + strlen(text) + 200;
   char *doc = malloc(room);
   if (!doc) return NULL;
-  snprintf(doc, room, form, text, named, arity == 1 ? "" : "s that broadcast",
+  snprintf(doc, room, form, text, named,
+           arity == 1 ? ", float8_e4m3fn\n    or float8_e5m2 (by table), any shape" : ", any shapes that broadcast",
            arity == 1 ? "shape and type of `x`" : "broadcast shape and the common type");
   return doc;
 }
@@ -250,6 +274,18 @@ int rm_py_add_bfloat16(PyObject *ufuncs, PyObject *dtype_class) {
     if (!ufunc || PyUFunc_AddLoopFromSpec(ufunc, &spec) < 0) return -1;
     if (functions[i].arity > 1 && add_promoters(ufunc, functions[i].arity, classes, 3, dtype_class, to_bfloat16) < 0)
       return -1;
+  }
+  return 0;
+}
+
+int rm_py_add_float8(PyObject *ufuncs, PyObject *dtype_class, int format) {
+  for (int i = 0; i < FUNCTIONS; i++) {
+    PyArray_DTypeMeta *operands[2] = {(PyArray_DTypeMeta *)dtype_class, (PyArray_DTypeMeta *)dtype_class};
+    PyType_Slot slots[] = {{NPY_METH_strided_loop, (void *)functions[i].loop_float8[format]}, {0, NULL}};
+    PyArrayMethod_Spec spec = {functions[i].name, 1, 1, NPY_NO_CASTING, 0, operands, slots};
+    PyObject *ufunc = PyDict_GetItemString(ufuncs, functions[i].name);
+    if (functions[i].arity > 1) continue;
+    if (!ufunc || PyUFunc_AddLoopFromSpec(ufunc, &spec) < 0) return -1;
   }
   return 0;
 }

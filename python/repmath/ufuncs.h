@@ -32,6 +32,9 @@ int rm_py_promote_to_double(PyObject *ufuncs);
  * with an exception set. */
 int rm_py_add_bfloat16(PyObject *ufuncs, PyObject *dtype_class);
 
+/* Add loops of an 8-bit format (RM_PY_E4M3FN ... of float8.h) to the ufuncs of one argument. Returns -1 with an exception set. */
+int rm_py_add_float8(PyObject *ufuncs, PyObject *dtype_class, int format);
+
 /* 1 when both are exact ndarrays of one and the same type, float32 or float64: nothing has to be converted. */
 int rm_py_same_float(PyObject *a, PyObject *b);
 
