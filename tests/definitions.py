@@ -115,6 +115,50 @@ def exceptions(f: Callable, args: tuple[float, ...], target: gmpy2.context) -> i
 
 # --- Activations ---
 
+
+def logistic(t):
+    """1/(1 + exp(-t)), finite t; a hair from 1/2 and 1 as (that, is it above in magnitude?)."""
+    if abs(t) < 2**-100:
+        return mpfr(0.5), t > 0
+    if t > 3000:
+        return mpfr(1), False
+    return 1 / (1 + gmpy2.exp(-max(t, mpfr(-100000))))
+
+
+def cubic(x):
+    """The argument of gelu_tanh and its derivative, as functions of x."""
+    c, e = gmpy2.sqrt(8 / gmpy2.const_pi()), mpfr(44715) / 1000000
+    return c * x * (1 + e * x * x), c * (1 + 3 * e * x * x)
+
+
+def times(g, f):
+    """g f, f as logistic gives it."""
+    if isinstance(f, tuple):
+        near(g * f[0], f[1])
+    return g * f
+
+
+def sigmoid(x):
+    if is_nan(x):
+        exact(NAN)
+    if gmpy2.is_infinite(x) or x == 0:
+        exact(mpfr(0.5) if x == 0 else mpfr(x > 0))
+    return times(mpfr(1), logistic(x))
+
+
+def swish(argument):
+    """x sigmoid(argument(x)); the limit at -inf is 0 from below."""
+
+    def f(x):
+        if is_nan(x) or x == 0:
+            exact(x)
+        if gmpy2.is_infinite(x):
+            exact(x if x > 0 else mpfr("-0"))
+        return times(x, logistic(argument(x)))
+
+    return f
+
+
 # --- Activations by the logarithm ---
 
 
@@ -172,18 +216,78 @@ def gelu(x):
 
 # --- Gradients ---
 
+
+def gradient(f, least, most, middle):
+    """g f(x), f with these values at -inf, inf and 0; f(x) as logistic gives it. Products as IEEE 754 has them."""
+
+    def product(g, x):
+        if is_nan(g, x):
+            exact(NAN)
+        if x == 0:
+            exact(g * middle)
+        if gmpy2.is_infinite(x):
+            value = g * (most if x > 0 else least)
+            exact(value, INVALID * is_nan(value))
+        value = f(x)
+        if g == 0 or gmpy2.is_infinite(g):
+            exact(g if isinstance(value, tuple) or value > 0 else -g)
+        return times(g, value)
+
+    return product
+
+
+def slope(t):
+    """sigmoid'(t)."""
+    if abs(t) < 2**-100:
+        return mpfr(0.25), False
+    w = gmpy2.exp(-min(abs(t), mpfr(100000)))
+    return w / ((1 + w) * (1 + w))
+
+
+def tanh_slope(x):
+    value = slope(2 * x)
+    return (4 * value[0], value[1]) if isinstance(value, tuple) else 4 * value
+
+
+def swish_slope(argument):
+    """(x sigmoid(t(x)))' for argument(x) = t(x), t'(x)."""
+
+    def f(x):
+        t, derivative = argument(x)
+        if abs(t) < 2**-100:
+            return mpfr(0.5), x > 0
+        if t > 3000:
+            return mpfr(1), True
+        if t < -100000:  # so small that it does not matter
+            return -gmpy2.exp(mpfr(-100000))
+        s = 1 / (1 + gmpy2.exp(-t))
+        return s * (1 + x * derivative / (1 + gmpy2.exp(t)))
+
+    return f
+
+
+
 # --- Gradients by the error function ---
 
 
 DEFINITIONS: dict[str, Callable] = {
     # Exponentials and logarithms.
     # Activations.
+    "sigmoid": sigmoid,
+    "silu": swish(lambda x: x),
+    "gelu_tanh": swish(lambda x: cubic(x)[0]),
     # Activations by the logarithm.
     "softplus": softplus,
     "log_sigmoid": log_sigmoid,
     # Activations by the error function.
     "gelu": gelu,
     # Gradients.
+    "tanh_backward": gradient(tanh_slope, mpfr(0), mpfr(0), mpfr(1)),
+    "sigmoid_backward": gradient(slope, mpfr(0), mpfr(0), mpfr(0.25)),
+    "silu_backward": gradient(swish_slope(lambda x: (x, mpfr(1))), mpfr("-0"), mpfr(1), mpfr(0.5)),
+    "gelu_tanh_backward": gradient(swish_slope(cubic), mpfr("-0"), mpfr(1), mpfr(0.5)),
+    "softplus_backward": gradient(logistic, mpfr(0), mpfr(1), mpfr(0.5)),
+    "log_sigmoid_backward": gradient(lambda x: logistic(-x), mpfr(1), mpfr(0), mpfr(0.5)),
     # Gradients by the error function.
     # Powers.
     "logaddexp": logaddexp,

@@ -3,6 +3,7 @@ are subnormal or intermediate quantities could leave the range. For functions of
 argument. The first entry is where the controls sample: no closed form there."""
 
 SMALL = (-(2.0**-25), 2.0**-25)
+UNIT = (-1.0, 1.0)
 
 RANGES = {
     # Exponentials.
@@ -39,12 +40,21 @@ RANGES = {
     "rsqrt": [(0.0, 10.0), (0.0, 2.0**-1021), (0.0, 2.0**1023)],
     "cbrt": [(-10.0, 10.0), (-1e300, 1e300), (-(2.0**-1021), 2.0**-1021)],
     # Activations.
+    "sigmoid": [(-40.0, 40.0), (-760.0, -600.0), (-670.0, 50.0), (-1.0, 1.0), SMALL],
+    "silu": [(-40.0, 40.0), (-760.0, -600.0), (-670.0, 50.0), (-1.3, -1.25), (-1.0, 1.0), SMALL],
+    "gelu_tanh": [(-6.0, 6.0), (-22.0, -20.0), (-21.0, 10.0), (-0.76, -0.74), (-1.0, 1.0), SMALL],
     # Activations by the logarithm.
     "softplus": [(-40.0, 30.0), (-745.2, -700.0), (-700.0, -600.0), (-660.0, 60.0), (-1.0, 1.0), SMALL],
     "log_sigmoid": [(-30.0, 40.0), (700.0, 745.2), (600.0, 700.0), (-60.0, 660.0), (-1.0, 1.0), SMALL],
     # Activations by the error function.
     "gelu": [(-36.0, 9.0), (-38.7, -36.0), (-6.0, 6.0), (-1.0, 1.0), (-5.8, -5.5), (-0.01, 0.01), (-(2.0**-54), 2.0**-54)],
     # Gradients.
+    "tanh_backward": [(UNIT, (-10.0, 10.0)), (UNIT, (-400.0, 400.0)), (UNIT, SMALL), (SMALL, (-40.0, 40.0)), (UNIT, (-1.0, 1.0))],
+    "sigmoid_backward": [(UNIT, (-20.0, 20.0)), (UNIT, (-800.0, 800.0)), (UNIT, SMALL), (SMALL, (-40.0, 40.0))],
+    "silu_backward": [(UNIT, (-20.0, 20.0)), (UNIT, (-810.0, 50.0)), (UNIT, (-1.279, -1.278)), (UNIT, SMALL), (SMALL, (-9.0, 9.0))],
+    "gelu_tanh_backward": [(UNIT, (-4.0, 4.0)), (UNIT, (-23.0, 9.0)), (UNIT, (-0.753, -0.752)), (UNIT, SMALL), (SMALL, (-9.0, 9.0))],
+    "softplus_backward": [(UNIT, (-20.0, 20.0)), (UNIT, (-800.0, 50.0)), (UNIT, SMALL), (SMALL, (-40.0, 40.0))],
+    "log_sigmoid_backward": [(UNIT, (-20.0, 20.0)), (UNIT, (-50.0, 800.0)), (UNIT, SMALL), (SMALL, (-40.0, 40.0))],
     # Gradients by the error function.
     # Arithmetic.
     "add": [[(-1.0, 1.0)] * 2, [(-1.0, 1.0), (-1e-8, 1e-8)], [(-(2.0**-1021), 2.0**-1021)] * 2],

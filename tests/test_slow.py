@@ -264,5 +264,33 @@ def test_stated_errors_of_the_wide_path(wide, function, limbs):
     assert 2.0**-12 < worst < 1
 
 
+SIGMOID_ARGUMENTS = [  # t(x), t'(x), and the largest |x| for x > 0
+    (lambda x: x, lambda x: 1, 38),
+    (lambda x: 2 * x, lambda x: 2, 19),
+    (lambda x: mpmath.sqrt(8 / mpmath.pi) * (x + mpmath.mpf(44715) / 10**6 * x**3),
+     lambda x: mpmath.sqrt(8 / mpmath.pi) * (1 + 3 * mpmath.mpf(44715) / 10**6 * x**2), 7.4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("limbs", [1, 2, 4, 16])
+@pytest.mark.parametrize("shape", range(3))
+@pytest.mark.parametrize("argument", range(3))
+def test_stated_errors_of_the_sigmoid_family(wide, argument, shape, limbs):
+    """The same for the sigmoid, its derivative and that of x sigmoid(t(x)); arguments down to e^-|t| near 2^-1000."""
+    t, slope, most = SIGMOID_ARGUMENTS[argument]
+    v, err = (ctypes.c_uint64 * 17)(), ctypes.c_uint64()
+    rng = np.random.default_rng(9)
+    x = np.concatenate([rng.uniform(-most, most, 150), rng.uniform(-1, 1, 50) * 2.0**-20, -most * rng.uniform(1, 2.5, 30)])
+    worst = 0
+    with mpmath.workprec(64 * limbs + 1200):
+        for value in map(mpmath.mpf, x.tolist()):
+            scale = wide.rm_test_sigmoid_wide(ctypes.c_double(value), argument, shape, limbs, v, ctypes.byref(err))
+            units = sum(v[i] << (64 * i) for i in range(limbs + 1))
+            s, r = 1 / (1 + mpmath.exp(-t(value))), 1 / (1 + mpmath.exp(t(value)))
+            want = abs([s, s * r, s * (1 + value * slope(value) * r)][shape])
+            worst = max(worst, abs(units - mpmath.ldexp(want, 64 * limbs - scale)) / err.value)
+    assert 2.0**-12 < worst < 1
+
+
 def test_tables_are_what_the_generator_writes():
     subprocess.run([sys.executable, oracle.ROOT / "crlibm/fp/wide_gen.py", "--check"], check=True)

@@ -9,6 +9,7 @@
 #include "../crlibm/exp2/exp2_slow.h"
 #include "../crlibm/expm1/expm1_slow.h"
 #include "../crlibm/log/log_slow.h"
+#include "../crlibm/sigmoid/sigmoid_slow.h"
 #include "../crlibm/sin/sin_wide.h"
 #include "../crlibm/sinh/sinh_slow.h"
 #include "../crlibm/tan/tan_wide.h"
@@ -26,6 +27,15 @@ uint64_t rm_test_round(int negative, uint64_t high, uint64_t low, int64_t e, uin
 uint64_t rm_test_round(int negative, uint64_t high, uint64_t low, int64_t e, uint64_t err, int format, int rule,
                        uint32_t *flags, int *undecided) {
   return rm_round_bits(negative, (rm_u128)high << 64 | low, e, err, format, rule, flags, undecided);
+}
+
+/* |f(x)| = v 2^(the result) within *err units of 2^(-64 n), f the sigmoid or one of its kin: crlibm/sigmoid/sigmoid_shapes.h. */
+int rm_test_sigmoid_wide(double x, int argument, int shape, int n, uint64_t *v, uint64_t *err);
+int rm_test_sigmoid_wide(double x, int argument, int shape, int n, uint64_t *v, uint64_t *err) {
+  int64_t scale;
+  rm_sigmoid_wide(v, &scale, x, argument, shape, n);
+  *err = rm_sigmoid_wide_err(n);
+  return (int)scale;
 }
 
 /* |f(x)| = v 2^(the result) within *err units of 2^(-64 n), for n + 1 limbs v. */

@@ -47,6 +47,8 @@ def wide_tables():
     out += f"RM_TABLE uint64_t rm_wide_2_sqrtpi[{LIMBS}] = {{\n  {rows(2 / mpmath.sqrt(mpmath.pi), '  ')}}};\n"
     out += "/* 1/sqrt(2) */\n"
     out += f"RM_TABLE uint64_t rm_wide_sqrt_half[{LIMBS}] = {{\n  {rows(mpmath.sqrt(0.5), '  ')}}};\n"
+    out += "/* sqrt(8/pi) */\n"
+    out += f"RM_TABLE uint64_t rm_wide_sqrt_8_pi[{LIMBS}] = {{\n  {rows(mpmath.sqrt(8 / mpmath.pi), '  ')}}};\n"
     out += "/* pi */\n"
     out += f"RM_TABLE uint64_t rm_wide_pi[{LIMBS}] = {{\n  {rows(mpmath.pi, '  ')}}};\n"
     return out + "\n#endif\n"

@@ -1,0 +1,25 @@
+/* silu: the fast kernels and their domain. */
+#ifndef RM_SILU_SILU_H
+#define RM_SILU_SILU_H
+
+#include "../simd/steps.h"
+#include "silu_f32.h"
+#include "silu_f64.h"
+
+/* NaN, and where e^-|t| is no longer normal, which matters in f64 only. */
+RM_FN vm64 rm_silu_special(vf64 x, int format) {
+  (void)format;
+  return vm64_not(vf64_le(vf64_set1(-RM_SIGMOID_F64_MOST), x));
+}
+
+/* |x| e^x < 2^-1075: RN gives -0. */
+RM_FN vm64 rm_silu_settled(vf64 x, int format, vf64 *y) {
+  (void)format;
+  vm64 zero = vf64_lt(x, vf64_set1(-752.0));
+  *y = vf64_select(zero, vf64_set1(-0.0), *y);
+  return zero;
+}
+
+RM_STEPS_ANY(silu, SILU, 1, 0)
+
+#endif

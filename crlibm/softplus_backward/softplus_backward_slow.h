@@ -1,0 +1,11 @@
+/* softplus_backward, complete: any arguments, format and rule. */
+#ifndef RM_SOFTPLUS_BACKWARD_SLOW_H
+#define RM_SOFTPLUS_BACKWARD_SLOW_H
+
+#include "../sigmoid/sigmoid_product_slow.h"
+
+RM_COLD uint64_t rm_softplus_backward_slow(double g, double x, int format, int rule, uint32_t *flags) {
+  return rm_sigmoid_product_slow(g, x, RM_SIGMOID_X, RM_SIGMOID_VALUE, format, rule, flags);
+}
+
+#endif
