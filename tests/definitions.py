@@ -266,7 +266,6 @@ def swish_slope(argument):
     return f
 
 
-
 # --- Gradients by the error function ---
 
 

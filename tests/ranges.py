@@ -49,10 +49,28 @@ RANGES = {
     # Activations by the error function.
     "gelu": [(-36.0, 9.0), (-38.7, -36.0), (-6.0, 6.0), (-1.0, 1.0), (-5.8, -5.5), (-0.01, 0.01), (-(2.0**-54), 2.0**-54)],
     # Gradients.
-    "tanh_backward": [(UNIT, (-10.0, 10.0)), (UNIT, (-400.0, 400.0)), (UNIT, SMALL), (SMALL, (-40.0, 40.0)), (UNIT, (-1.0, 1.0))],
+    "tanh_backward": [
+        (UNIT, (-10.0, 10.0)),
+        (UNIT, (-400.0, 400.0)),
+        (UNIT, SMALL),
+        (SMALL, (-40.0, 40.0)),
+        (UNIT, (-1.0, 1.0)),
+    ],
     "sigmoid_backward": [(UNIT, (-20.0, 20.0)), (UNIT, (-800.0, 800.0)), (UNIT, SMALL), (SMALL, (-40.0, 40.0))],
-    "silu_backward": [(UNIT, (-20.0, 20.0)), (UNIT, (-810.0, 50.0)), (UNIT, (-1.279, -1.278)), (UNIT, SMALL), (SMALL, (-9.0, 9.0))],
-    "gelu_tanh_backward": [(UNIT, (-4.0, 4.0)), (UNIT, (-23.0, 9.0)), (UNIT, (-0.753, -0.752)), (UNIT, SMALL), (SMALL, (-9.0, 9.0))],
+    "silu_backward": [
+        (UNIT, (-20.0, 20.0)),
+        (UNIT, (-810.0, 50.0)),
+        (UNIT, (-1.279, -1.278)),
+        (UNIT, SMALL),
+        (SMALL, (-9.0, 9.0)),
+    ],
+    "gelu_tanh_backward": [
+        (UNIT, (-4.0, 4.0)),
+        (UNIT, (-23.0, 9.0)),
+        (UNIT, (-0.753, -0.752)),
+        (UNIT, SMALL),
+        (SMALL, (-9.0, 9.0)),
+    ],
     "softplus_backward": [(UNIT, (-20.0, 20.0)), (UNIT, (-800.0, 50.0)), (UNIT, SMALL), (SMALL, (-40.0, 40.0))],
     "log_sigmoid_backward": [(UNIT, (-20.0, 20.0)), (UNIT, (-50.0, 800.0)), (UNIT, SMALL), (SMALL, (-40.0, 40.0))],
     # Gradients by the error function.

@@ -12,7 +12,7 @@
  * for x > 1. */
 RM_FN vm64 rm_acosh_special(vf64 x, int format) {
   (void)format;
-  const int64_t least = INT64_C(1023) << 52, limit = INT64_C(1023 + 1021) << 52;
+  const int64_t least = INT64_C(1023) << 52, limit = INT64_C(2044) << 52;
   return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(least)), vi64_set1(limit - least)));
 }
 

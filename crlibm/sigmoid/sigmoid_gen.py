@@ -40,12 +40,18 @@ def main():
     parts("RM_SIGMOID_CUBIC_C", C, "c")
     parts("RM_SIGMOID_CUBIC_CE", C * E, "c e")
     step = mp.log(2) / 16
-    for name, value, text in (("3CE", 3 * C * E, "3 c e"), ("C16", C / step, "c 16/ln2"), ("CE16", C * E / step, "c e 16/ln2")):
+    for name, value, text in (
+        ("3CE", 3 * C * E, "3 c e"),
+        ("C16", C / step, "c 16/ln2"),
+        ("CE16", C * E / step, "c e 16/ln2"),
+    ):
         out.append(f"#define RM_SIGMOID_CUBIC_{name} {hexa(value)} /* RN({text}) */")
     out.append("")
     silu = zero(lambda x: x, lambda x: 1, -1.28)
     gelu = zero(lambda x: C * (x + E * x**3), lambda x: C * (1 + 3 * E * x * x), -0.75)
-    out.append("/* The derivatives of silu and gelu_tanh are negative below, positive from here on; no number of binary64 is a zero. */")
+    out.append(
+        "/* The derivatives of silu and gelu_tanh are negative below, positive from here on; no number of binary64 is a zero. */"
+    )
     out.append(f"#define RM_SIGMOID_SILU_ZERO {hexa(silu)}")
     out.append(f"#define RM_SIGMOID_GELU_TANH_ZERO {hexa(gelu)}")
     write(__file__, "sigmoid_tables.h", "RM_SIGMOID_TABLES_H", "\n".join(out) + "\n")

@@ -170,6 +170,11 @@ RM_FN vf32 vf32_fnma(vf32 a, vf32 b, vf32 c) { return _mm512_fnmadd_ps(a, b, c);
 RM_FN vf32 vf32_min(vf32 a, vf32 b) { return _mm512_min_ps(a, b); }
 RM_FN vf32 vf32_max(vf32 a, vf32 b) { return _mm512_max_ps(a, b); }
 RM_FN vf32 vf32_abs(vf32 a) { return _mm512_abs_ps(a); }
+/* rcp14 is within 2^-14; a Newton step squares that and rounds: 2^-28 + 2^-24. */
+RM_FN vf32 vf32_reciprocal(vf32 b) {
+  __m512 r = _mm512_rcp14_ps(b);
+  return _mm512_fmadd_ps(r, _mm512_fnmadd_ps(b, r, _mm512_set1_ps(1.0f)), r);
+}
 RM_FN vf32 vf32_mantissa(vf32 a) { return _mm512_getmant_ps(a, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src); }
 RM_FN vf32 vf32_scale(vf32 a, vf32 k) { return _mm512_scalef_ps(a, k); }
 RM_FN vf32 vf32_copysign(vf32 m, vf32 s) { /* bit by bit: sign mask ? s : m */
@@ -191,6 +196,7 @@ RM_FN vf32 vf32_lookup32(const float *t, vi32 i) {
 RM_FN vm32 vf32_ne(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
 RM_FN vm32 vf32_lt(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 RM_FN vm32 vf32_nle(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ); }
+RM_FN vm32 vf32_subnormal(vf32 a) { return _mm512_fpclass_ps_mask(a, 0x20); }
 RM_FN vm32 vf32_not_finite(vf32 a) { return _mm512_fpclass_ps_mask(a, 0x99); } /* both NaNs, both infinities */
 RM_FN vm32 vf32_not_normal(vf32 a) { return _mm512_fpclass_ps_mask(a, 0xbf); } /* all classes but negative */
 RM_FN vm32 vf32_differ_f16(vf32 a, vf32 b) {

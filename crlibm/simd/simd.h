@@ -32,7 +32,8 @@
  *   vf32_ and vi32_    as above; besides vf32_load_f32 vf32_store_f32, vf32_fma(a,b,c) = ab+c, vf32_fms = ab-c, vf32_fnma = c-ab,
  *                      always with ONE rounding; vf32_scale(a,k) = a 2^floor(k);
  *                      vf32_mantissa(a) = a 2^k in [0.75, 1.5) for positive normal a; vf32_lookup32(t, i): t[i & 31];
- *                      vf32_nle: not less or equal, so true for NaN; vf32_not_normal: zero, subnormal, infinite or NaN; vf32_not_finite;
+ *                      vf32_nle: not less or equal, so true for NaN; vf32_not_normal: zero, subnormal, infinite or NaN; vf32_not_finite; vf32_subnormal;
+ *                      vf32_reciprocal(b) = 1/b within 2^-23.9 relatively, for 2^-100 <= |b| <= 2^100;
  *                      vf32_differ_f16(a,b): they round to different f16 numbers; vf32_store_high: the upper 16 bits of each lane
  *
  * All loads and stores take any alignment. A translation unit has one backend. */

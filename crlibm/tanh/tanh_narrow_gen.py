@@ -13,6 +13,15 @@ SHIFT = mpf(17) / 16  # a + SHIFT indexes by exponent and three bits: intervals 
 SLACK = mpf(2) ** -20  # the kernel adds this much less, so that a >= c_j/2 also after the rounding of the sum
 
 
+def taylor(c, n=45):
+    """Taylor coefficients of tanh at c, from y' = 1 - y^2."""
+    y = [mp.tanh(c)]
+    while len(y) <= n:
+        square = sum(a * b for a, b in zip(y, reversed(y), strict=True))
+        y.append((int(len(y) == 1) - square) / len(y))
+    return y
+
+
 def main():
     centres, hs = [mpf(0)] * 32, [mpf(0)] * 32
     for octave in range(4):
@@ -22,7 +31,7 @@ def main():
             j = (((127 + octave) << 3) + i) & 31
             centres[j] = mpf(2) ** octave + i * width + width / 2 - SHIFT
             hs[j] = width / 2 + 2 * SLACK  # the sum is rounded by at most 2^-21
-    taylors = [mp.taylor(mp.tanh, c, 45) for c in centres]
+    taylors = [taylor(c) for c in centres]
     body = tables("rm_tanh_narrow", taylors, centres, hs, DEGREE)
     body += f"#define RM_TANH_NARROW_DEGREE {DEGREE}\n#define RM_TANH_NARROW_SHIFT {single_literal(SHIFT - SLACK)}\n"
     body += narrow_array("rm_tanh_narrow_centre", centres)

@@ -123,6 +123,26 @@ RM_API rm_status rm_cuda_vtan_f32(int64_t n, const float *x, ptrdiff_t stride_x,
 RM_API rm_status rm_cuda_vtan_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
 
+/* arc sine of x, in radians */
+RM_API rm_status rm_cuda_vasin_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vasin_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vasin_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vasin_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+
+/* arc cosine of x, in radians */
+RM_API rm_status rm_cuda_vacos_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vacos_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vacos_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vacos_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+
 /* arc tangent of x, in radians */
 RM_API rm_status rm_cuda_vatan_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
@@ -162,6 +182,36 @@ RM_API rm_status rm_cuda_vtanh_f32(int64_t n, const float *x, ptrdiff_t stride_x
                                    rm_cuda_stream stream);
 RM_API rm_status rm_cuda_vtanh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
+
+/* inverse hyperbolic sine of x */
+RM_API rm_status rm_cuda_vasinh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vasinh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vasinh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vasinh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+
+/* inverse hyperbolic cosine of x */
+RM_API rm_status rm_cuda_vacosh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vacosh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vacosh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vacosh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+
+/* inverse hyperbolic tangent of x */
+RM_API rm_status rm_cuda_vatanh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vatanh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vatanh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vatanh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
 
 /* error function of x, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x */
 RM_API rm_status rm_cuda_verf_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
@@ -212,6 +262,16 @@ RM_API rm_status rm_cuda_vcbrt_f32(int64_t n, const float *x, ptrdiff_t stride_x
                                    rm_cuda_stream stream);
 RM_API rm_status rm_cuda_vcbrt_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
+
+/* logistic sigmoid of x, 1/(1 + exp(-x)) */
+RM_API rm_status rm_cuda_vsigmoid_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsigmoid_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsigmoid_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsigmoid_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
 
 /* Gaussian error linear unit of x, x/2*(1 + erf(x/sqrt(2))) */
 RM_API rm_status rm_cuda_vgelu_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
@@ -307,6 +367,16 @@ RM_API rm_status rm_cuda_vlogaddexp_f32(int64_t n, const float *x, ptrdiff_t str
                                         float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_vlogaddexp_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                                         double *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+
+/* angle of the point (y, x), arc tangent of x/y in radians, in the quadrant of the point */
+RM_API rm_status rm_cuda_vatan2_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                    rm_f16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vatan2_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                     rm_bf16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vatan2_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                    float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vatan2_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                    double *out, ptrdiff_t stride_out, rm_cuda_stream stream);
 
 #ifdef __cplusplus
 }

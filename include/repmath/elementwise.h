@@ -216,6 +216,42 @@ RM_API rm_status rm_vtan_rounded_f32(int64_t n, const float *x, ptrdiff_t stride
 RM_API rm_status rm_vtan_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                      int rounding);
 
+/* arc sine of x, in radians */
+RM_API rm_f16 rm_asin_f16(rm_f16 x);
+RM_API rm_bf16 rm_asin_bf16(rm_bf16 x);
+RM_API float rm_asin_f32(float x);
+RM_API double rm_asin_f64(double x);
+RM_API rm_status rm_vasin_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vasin_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vasin_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vasin_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vasin_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vasin_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vasin_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vasin_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      int rounding);
+
+/* arc cosine of x, in radians */
+RM_API rm_f16 rm_acos_f16(rm_f16 x);
+RM_API rm_bf16 rm_acos_bf16(rm_bf16 x);
+RM_API float rm_acos_f32(float x);
+RM_API double rm_acos_f64(double x);
+RM_API rm_status rm_vacos_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vacos_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vacos_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vacos_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vacos_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vacos_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vacos_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vacos_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      int rounding);
+
 /* arc tangent of x, in radians */
 RM_API rm_f16 rm_atan_f16(rm_f16 x);
 RM_API rm_bf16 rm_atan_bf16(rm_bf16 x);
@@ -287,6 +323,60 @@ RM_API rm_status rm_vtanh_rounded_f32(int64_t n, const float *x, ptrdiff_t strid
                                       int rounding);
 RM_API rm_status rm_vtanh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                       int rounding);
+
+/* inverse hyperbolic sine of x */
+RM_API rm_f16 rm_asinh_f16(rm_f16 x);
+RM_API rm_bf16 rm_asinh_bf16(rm_bf16 x);
+RM_API float rm_asinh_f32(float x);
+RM_API double rm_asinh_f64(double x);
+RM_API rm_status rm_vasinh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vasinh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vasinh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vasinh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vasinh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vasinh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vasinh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vasinh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                       int rounding);
+
+/* inverse hyperbolic cosine of x */
+RM_API rm_f16 rm_acosh_f16(rm_f16 x);
+RM_API rm_bf16 rm_acosh_bf16(rm_bf16 x);
+RM_API float rm_acosh_f32(float x);
+RM_API double rm_acosh_f64(double x);
+RM_API rm_status rm_vacosh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vacosh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vacosh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vacosh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vacosh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vacosh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vacosh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vacosh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                       int rounding);
+
+/* inverse hyperbolic tangent of x */
+RM_API rm_f16 rm_atanh_f16(rm_f16 x);
+RM_API rm_bf16 rm_atanh_bf16(rm_bf16 x);
+RM_API float rm_atanh_f32(float x);
+RM_API double rm_atanh_f64(double x);
+RM_API rm_status rm_vatanh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vatanh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vatanh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vatanh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vatanh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vatanh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vatanh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vatanh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                       int rounding);
 
 /* error function of x, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x */
 RM_API rm_f16 rm_erf_f16(rm_f16 x);
@@ -377,6 +467,24 @@ RM_API rm_status rm_vcbrt_rounded_f32(int64_t n, const float *x, ptrdiff_t strid
                                       int rounding);
 RM_API rm_status rm_vcbrt_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                       int rounding);
+
+/* logistic sigmoid of x, 1/(1 + exp(-x)) */
+RM_API rm_f16 rm_sigmoid_f16(rm_f16 x);
+RM_API rm_bf16 rm_sigmoid_bf16(rm_bf16 x);
+RM_API float rm_sigmoid_f32(float x);
+RM_API double rm_sigmoid_f64(double x);
+RM_API rm_status rm_vsigmoid_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsigmoid_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsigmoid_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsigmoid_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsigmoid_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vsigmoid_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                          int rounding);
+RM_API rm_status rm_vsigmoid_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vsigmoid_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                         int rounding);
 
 /* Gaussian error linear unit of x, x/2*(1 + erf(x/sqrt(2))) */
 RM_API rm_f16 rm_gelu_f16(rm_f16 x);
@@ -577,6 +685,28 @@ RM_API rm_status rm_vlogaddexp_rounded_f32(int64_t n, const float *x, ptrdiff_t 
 RM_API rm_status rm_vlogaddexp_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x,
                                            const double *y, ptrdiff_t stride_y, double *out, ptrdiff_t stride_out,
                                            int rounding);
+
+/* angle of the point (y, x), arc tangent of x/y in radians, in the quadrant of the point */
+RM_API rm_f16 rm_atan2_f16(rm_f16 x, rm_f16 y);
+RM_API rm_bf16 rm_atan2_bf16(rm_bf16 x, rm_bf16 y);
+RM_API float rm_atan2_f32(float x, float y);
+RM_API double rm_atan2_f64(double x, double y);
+RM_API rm_status rm_vatan2_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                               rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vatan2_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vatan2_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                               float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vatan2_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                               double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vatan2_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                       rm_f16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vatan2_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                        rm_bf16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vatan2_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                       float *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vatan2_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                       double *out, ptrdiff_t stride_out, int rounding);
 
 #ifdef __cplusplus
 }

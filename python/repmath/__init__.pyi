@@ -12,6 +12,7 @@ from ._config import show_config as show_config
 from ._core import get_num_threads as get_num_threads
 from ._core import set_num_threads as set_num_threads
 from ._digest import digest as digest
+from ._float8 import to_float8 as to_float8
 from ._reductions import dot as dot
 from ._reductions import matmul as matmul
 from ._reductions import sum as sum
@@ -41,6 +42,10 @@ sin: Final[np.ufunc]
 cos: Final[np.ufunc]
 # tangent of x, x in radians
 tan: Final[np.ufunc]
+# arc sine of x, in radians
+asin: Final[np.ufunc]
+# arc cosine of x, in radians
+acos: Final[np.ufunc]
 # arc tangent of x, in radians
 atan: Final[np.ufunc]
 # hyperbolic sine of x
@@ -49,6 +54,12 @@ sinh: Final[np.ufunc]
 cosh: Final[np.ufunc]
 # hyperbolic tangent of x
 tanh: Final[np.ufunc]
+# inverse hyperbolic sine of x
+asinh: Final[np.ufunc]
+# inverse hyperbolic cosine of x
+acosh: Final[np.ufunc]
+# inverse hyperbolic tangent of x
+atanh: Final[np.ufunc]
 # error function of x, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x
 erf: Final[np.ufunc]
 # complementary error function of x, 1 - erf(x)
@@ -59,6 +70,8 @@ sqrt: Final[np.ufunc]
 rsqrt: Final[np.ufunc]
 # cube root of x, negative for negative x
 cbrt: Final[np.ufunc]
+# logistic sigmoid of x, 1/(1 + exp(-x))
+sigmoid: Final[np.ufunc]
 # Gaussian error linear unit of x, x/2*(1 + erf(x/sqrt(2)))
 gelu: Final[np.ufunc]
 # x + y
@@ -77,3 +90,5 @@ fma: Final[np.ufunc]
 pow: Final[np.ufunc]
 # log(exp(x) + exp(y))
 logaddexp: Final[np.ufunc]
+# angle of the point (y, x), arc tangent of x/y in radians, in the quadrant of the point
+atan2: Final[np.ufunc]
