@@ -45,5 +45,9 @@ RM_TABLE float rm_log_narrow_lo[32] = {
 
 #define RM_LOG_NARROW_LN2_HI 0x1.62e4000000000p-1f
 #define RM_LOG_NARROW_LN2_LO 0x1.7f7d1c0000000p-20f
+#define RM_LOG_NARROW_INV_LN2 0x1.7154760000000p+0f /* RN(1/ln2) */
+#define RM_LOG_NARROW_INV_LN2_LO 0x1.4ae0c00000000p-26f /* and the rest */
+#define RM_LOG_NARROW_INV_LN10 0x1.bcb7b20000000p-2f /* RN(1/ln10) */
+#define RM_LOG_NARROW_INV_LN10_LO -0x1.5b235e0000000p-27f /* and the rest */
 
 #endif
