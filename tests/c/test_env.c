@@ -87,6 +87,50 @@ static void reductions(void) {
     FLAGS(f, f64, double, x, due);                                                                                           \
   } while (0)
 
+/* The same for a function of two arguments. */
+#define FLAGS_2(f, fmt, type, x, y, due)                                                                                     \
+  do {                                                                                                                       \
+    type in_[9], second_[9], out_[9];                                                                                        \
+    for (int i_ = 0; i_ < 9; i_++) in_[i_] = (x), second_[i_] = (y);                                                         \
+    feclearexcept(FE_ALL_EXCEPT);                                                                                            \
+    rm_v##f##_##fmt(9, in_, sizeof(type), second_, sizeof(type), out_, sizeof(type));                                        \
+    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_v" #f "_" #fmt "(" #x ", " #y ")");                                        \
+    feclearexcept(FE_ALL_EXCEPT);                                                                                            \
+    out_[0] = rm_##f##_##fmt(in_[0], second_[0]);                                                                            \
+    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_" #f "_" #fmt "(" #x ", " #y ")");                                         \
+    (void)out_;                                                                                                              \
+  } while (0)
+#define FLAGS_FLOAT_2(f, x, y, due)                                                                                          \
+  do {                                                                                                                       \
+    FLAGS_2(f, f32, float, (float)(x), (float)(y), due);                                                                     \
+    FLAGS_2(f, f64, double, x, y, due);                                                                                      \
+  } while (0)
+
+static void flags_2(void) {
+  const double inf = __builtin_inf(), nan = __builtin_nan("");
+  FLAGS_FLOAT_2(pow, 2.5, 1.5, 0);
+  FLAGS_FLOAT_2(pow, -2.0, 3.0, 0);
+  FLAGS_FLOAT_2(pow, -2.0, 0.5, FE_INVALID);
+  FLAGS_FLOAT_2(pow, -0.0, 0.5, 0);
+  FLAGS_FLOAT_2(pow, -0.0, -1.0, FE_DIVBYZERO);
+  FLAGS_FLOAT_2(pow, 0.0, -0.5, FE_DIVBYZERO);
+  FLAGS_FLOAT_2(pow, 0.0, -inf, 0);
+  FLAGS_FLOAT_2(pow, -inf, 0.5, 0);
+  FLAGS_FLOAT_2(pow, -1.0, inf, 0);
+  FLAGS_FLOAT_2(pow, 1.0, nan, 0);
+  FLAGS_FLOAT_2(pow, nan, 0.0, 0);
+  FLAGS_FLOAT_2(pow, nan, 1.0, 0);
+  FLAGS_FLOAT_2(pow, 10.0, 1e4, FE_OVERFLOW);
+  FLAGS_FLOAT_2(pow, -10.0, 10001.0, FE_OVERFLOW);
+  FLAGS_FLOAT_2(pow, 2.0, 1e30, FE_OVERFLOW);
+  FLAGS_FLOAT_2(pow, 0.1, 1e4, 0);
+  FLAGS_FLOAT_2(logaddexp, -inf, -inf, 0);
+  FLAGS_FLOAT_2(logaddexp, inf, -inf, 0);
+  FLAGS_FLOAT_2(logaddexp, inf, inf, 0);
+  FLAGS_FLOAT_2(logaddexp, nan, 1.0, 0);
+  FLAGS_FLOAT_2(logaddexp, -1e30, 0.0, 0);
+}
+
 static void flags(void) {
   const double inf = __builtin_inf(), nan = __builtin_nan("");
   FLAGS_FLOAT(exp, 1.0, 0);
@@ -135,6 +179,10 @@ static void flags(void) {
   FLAGS_FLOAT(erfc, inf, 0);
   FLAGS_FLOAT(erfc, -inf, 0);
   FLAGS_FLOAT(erfc, 30.0, 0); /* no overflow on the way, and underflow is not specified */
+  FLAGS_FLOAT(softplus, -inf, 0);
+  FLAGS_FLOAT(softplus, -1e30, 0);
+  FLAGS_FLOAT(softplus, 1e30, 0);
+  FLAGS_FLOAT(log_sigmoid, nan, 0);
   FLAGS_FLOAT(atan, 1.0, 0);
   FLAGS_FLOAT(atan, -inf, 0);
   FLAGS_FLOAT(atan, nan, 0);
@@ -232,6 +280,7 @@ int main(void) {
     reductions();
   }
   flags();
+  flags_2();
   reduction_flags();
   return finish();
 }
