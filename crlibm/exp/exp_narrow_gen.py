@@ -24,7 +24,7 @@ def near_table_value(j):
 
 def main():
     rows = [near_table_value(j) for j in range(32)]
-    ln2 = single(32 * STEP)
+    ln2, ln10 = single(32 * STEP), single(mp.log(10))
     h = STEP / 2 * (1 + mpf(2) ** -10) + max(abs(d) for d, _ in rows)
     p, err = fit([1 / mp.factorial(i + 2) for i in range(30)], h, 2, h**25, round_to=single)
     out = [
@@ -38,6 +38,8 @@ def main():
         f"#define RM_EXP_NARROW_INV_LN2 {single_literal(single(1 / mp.log(2)))}",
         f"#define RM_EXP_NARROW_LN2 {single_literal(ln2)}",
         f"#define RM_EXP_NARROW_LN2_LO {single_literal(single(32 * STEP - ln2))}",
+        f"#define RM_EXP_NARROW_LN10 {single_literal(ln10)}",
+        f"#define RM_EXP_NARROW_LN10_LO {single_literal(single(mp.log(10) - ln10))}",
     ]
     write(__file__, "exp_narrow_tables.h", "RM_EXP_NARROW_TABLES_H", "\n".join(out) + "\n")
 
