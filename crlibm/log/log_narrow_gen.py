@@ -47,7 +47,9 @@ def main():
     for base in (2, 10):
         inverse = 1 / mp.log(base)
         out.append(f"#define RM_LOG_NARROW_INV_LN{base} {single_literal(single(inverse))} /* RN(1/ln{base}) */")
-        out.append(f"#define RM_LOG_NARROW_INV_LN{base}_LO {single_literal(single(inverse - single(inverse)))} /* and the rest */")
+        out.append(
+            f"#define RM_LOG_NARROW_INV_LN{base}_LO {single_literal(single(inverse - single(inverse)))} /* and the rest */"
+        )
     write(__file__, "log_narrow_tables.h", "RM_LOG_NARROW_TABLES_H", "\n".join(out) + "\n")
 
 

@@ -273,6 +273,36 @@ RM_API rm_status rm_cuda_vsigmoid_f32(int64_t n, const float *x, ptrdiff_t strid
 RM_API rm_status rm_cuda_vsigmoid_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                       rm_cuda_stream stream);
 
+/* sigmoid linear unit of x, x/(1 + exp(-x)) */
+RM_API rm_status rm_cuda_vsilu_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsilu_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsilu_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsilu_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+
+/* log(1 + exp(x)) */
+RM_API rm_status rm_cuda_vsoftplus_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                       rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsoftplus_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                        rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsoftplus_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                       rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsoftplus_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                       rm_cuda_stream stream);
+
+/* logarithm of the sigmoid of x, -log(1 + exp(-x)) */
+RM_API rm_status rm_cuda_vlog_sigmoid_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                          rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog_sigmoid_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
+                                           rm_bf16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog_sigmoid_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                          rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog_sigmoid_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                          rm_cuda_stream stream);
+
 /* Gaussian error linear unit of x, x/2*(1 + erf(x/sqrt(2))) */
 RM_API rm_status rm_cuda_vgelu_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);

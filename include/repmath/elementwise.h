@@ -486,6 +486,60 @@ RM_API rm_status rm_vsigmoid_rounded_f32(int64_t n, const float *x, ptrdiff_t st
 RM_API rm_status rm_vsigmoid_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                          int rounding);
 
+/* sigmoid linear unit of x, x/(1 + exp(-x)) */
+RM_API rm_f16 rm_silu_f16(rm_f16 x);
+RM_API rm_bf16 rm_silu_bf16(rm_bf16 x);
+RM_API float rm_silu_f32(float x);
+RM_API double rm_silu_f64(double x);
+RM_API rm_status rm_vsilu_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsilu_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsilu_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsilu_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsilu_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vsilu_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vsilu_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_vsilu_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      int rounding);
+
+/* log(1 + exp(x)) */
+RM_API rm_f16 rm_softplus_f16(rm_f16 x);
+RM_API rm_bf16 rm_softplus_bf16(rm_bf16 x);
+RM_API float rm_softplus_f32(float x);
+RM_API double rm_softplus_f64(double x);
+RM_API rm_status rm_vsoftplus_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsoftplus_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsoftplus_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsoftplus_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsoftplus_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                          int rounding);
+RM_API rm_status rm_vsoftplus_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
+                                           rm_bf16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vsoftplus_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                          int rounding);
+RM_API rm_status rm_vsoftplus_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                          int rounding);
+
+/* logarithm of the sigmoid of x, -log(1 + exp(-x)) */
+RM_API rm_f16 rm_log_sigmoid_f16(rm_f16 x);
+RM_API rm_bf16 rm_log_sigmoid_bf16(rm_bf16 x);
+RM_API float rm_log_sigmoid_f32(float x);
+RM_API double rm_log_sigmoid_f64(double x);
+RM_API rm_status rm_vlog_sigmoid_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_sigmoid_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_sigmoid_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_sigmoid_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_sigmoid_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x,
+                                             rm_f16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vlog_sigmoid_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
+                                              rm_bf16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vlog_sigmoid_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                             int rounding);
+RM_API rm_status rm_vlog_sigmoid_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x,
+                                             double *out, ptrdiff_t stride_out, int rounding);
+
 /* Gaussian error linear unit of x, x/2*(1 + erf(x/sqrt(2))) */
 RM_API rm_f16 rm_gelu_f16(rm_f16 x);
 RM_API rm_bf16 rm_gelu_bf16(rm_bf16 x);

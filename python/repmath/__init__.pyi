@@ -72,6 +72,12 @@ rsqrt: Final[np.ufunc]
 cbrt: Final[np.ufunc]
 # logistic sigmoid of x, 1/(1 + exp(-x))
 sigmoid: Final[np.ufunc]
+# sigmoid linear unit of x, x/(1 + exp(-x))
+silu: Final[np.ufunc]
+# log(1 + exp(x))
+softplus: Final[np.ufunc]
+# logarithm of the sigmoid of x, -log(1 + exp(-x))
+log_sigmoid: Final[np.ufunc]
 # Gaussian error linear unit of x, x/2*(1 + erf(x/sqrt(2)))
 gelu: Final[np.ufunc]
 # x + y
