@@ -20,7 +20,7 @@
 RM_FN void rm_sigmoid_narrow_parts(vf32 x, vf32 *hi, vf32 *lo) {
   const vf32 one = vf32_set1(1.0f), zero = vf32_set1(0.0f);
   vf32 k, e, e_low;
-  rm_exp_narrow_parts(vf32_max(vf32_set1(-88.0f), vf32_copysign(x, vf32_set1(-1.0f))), &k, &e, &e_low);
+  rm_exp_narrow_parts(vf32_max(vf32_set1(-88.0f), vf32_copysign(x, vf32_set1(-1.0f))), zero, &k, &e, &e_low);
   e = vf32_scale(e, k);
   e_low = vf32_scale(e_low, k);
   vf32 d = vf32_add(one, e), d_low = vf32_add(vf32_sub(e, vf32_sub(d, one)), e_low);
