@@ -269,6 +269,39 @@ def swish_slope(argument):
 # --- Gradients by the error function ---
 
 
+def times_slope(f, least, most):
+    """g f(x), f with these limits at -inf and inf, as IEEE 754 has products. f(x) may be a pair: a number, and whether the value
+    is a hair above it (1), a hair below (-1) or exactly that (0)."""
+
+    def product(g, x):
+        if is_nan(g, x):
+            exact(NAN)
+        if gmpy2.is_infinite(x):
+            value = g * (most if x > 0 else least)
+            exact(value, INVALID * is_nan(value))
+        value = f(x)
+        value, side = value if isinstance(value, tuple) else (value, None)
+        if g == 0 or gmpy2.is_infinite(g) or side == 0:
+            exact(g * value)
+        if side is not None:
+            near(g * value, side > 0)
+        return g * value
+
+    return product
+
+
+def erf_slope(x):
+    return 2 / gmpy2.sqrt(gmpy2.const_pi()) * gmpy2.exp(-x * x) if abs(x) < 1000 else mpfr(2) ** -1000000
+
+
+def gelu_slope(x):
+    if abs(x) < 2**-100:
+        return mpfr(0.5), gmpy2.sign(x)
+    if abs(x) > 60:
+        return (mpfr(1), 1) if x > 0 else -(mpfr(2) ** -1000000)
+    return gmpy2.erfc(-x / gmpy2.sqrt(mpfr(2))) / 2 + x * gmpy2.exp(-x * x / 2) / gmpy2.sqrt(2 * gmpy2.const_pi())
+
+
 DEFINITIONS: dict[str, Callable] = {
     # Exponentials and logarithms.
     # Activations.
@@ -288,6 +321,8 @@ DEFINITIONS: dict[str, Callable] = {
     "softplus_backward": gradient(logistic, mpfr(0), mpfr(1), mpfr(0.5)),
     "log_sigmoid_backward": gradient(lambda x: logistic(-x), mpfr(1), mpfr(0), mpfr(0.5)),
     # Gradients by the error function.
+    "erf_backward": times_slope(erf_slope, ZERO, ZERO),
+    "gelu_backward": times_slope(gelu_slope, mpfr("-0"), mpfr(1)),
     # Powers.
     "logaddexp": logaddexp,
 }

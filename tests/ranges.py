@@ -74,6 +74,14 @@ RANGES = {
     "softplus_backward": [(UNIT, (-20.0, 20.0)), (UNIT, (-800.0, 50.0)), (UNIT, SMALL), (SMALL, (-40.0, 40.0))],
     "log_sigmoid_backward": [(UNIT, (-20.0, 20.0)), (UNIT, (-50.0, 800.0)), (UNIT, SMALL), (SMALL, (-40.0, 40.0))],
     # Gradients by the error function.
+    "erf_backward": [(UNIT, (-5.0, 5.0)), (UNIT, (-27.5, 27.5)), (UNIT, SMALL), (SMALL, (-4.0, 4.0)), (UNIT, (-1.0, 1.0))],
+    "gelu_backward": [
+        (UNIT, (-6.0, 6.0)),
+        (UNIT, (-39.0, 9.5)),
+        (UNIT, (-0.753, -0.75)),
+        (UNIT, SMALL),
+        (SMALL, (-9.0, 9.0)),
+    ],
     # Arithmetic.
     "add": [[(-1.0, 1.0)] * 2, [(-1.0, 1.0), (-1e-8, 1e-8)], [(-(2.0**-1021), 2.0**-1021)] * 2],
     "subtract": [[(-1.0, 1.0)] * 2, [(-1.0, 1.0), (-1e-8, 1e-8)], [(-(2.0**-1021), 2.0**-1021)] * 2],

@@ -32,6 +32,14 @@ RM_FN vm64 vf64_undecided_f64(vf64 hi, vf64 lo, vf64 err, vf64 *y) {
   return vf64_ne(*y, vf64_add(hi, vf64_sub(lo, err)));
 }
 
+/* The bound of a product hi + lo: err where hi is between 2^-960 and 2^1020, so that the product was exact in two parts, or where
+ * it is `zero`, exactly; else NaN, and the lane is undecided. */
+RM_FN vf64 vf64_bound_if_exact(vf64 hi, vm64 zero, vf64 err) {
+  const vf64 size = vf64_abs(hi);
+  const vm64 inside = vm64_and(vf64_le(vf64_set1(0x1p-960), size), vf64_le(size, vf64_set1(0x1p1020)));
+  return vf64_select(vm64_or(inside, zero), err, vf64_from_bits(vi64_set1(INT64_C(0x7ff8) << 48)));
+}
+
 /* The tests below hold for results of any size, zero and subnormal ones too, in the formats rounded from binary64. With E =
  * 2^floor(log2|y|), or the least normal number when that is larger, q = E 2^(1-p) is the quantum of the format at y, and adding M
  * = 1.5 2^52 q rounds to a multiple of it, ties as the format has them: for |y| + err < 2^51 q the bits of M + y count in units
