@@ -283,6 +283,16 @@ RM_API rm_status rm_cuda_vsilu_f32(int64_t n, const float *x, ptrdiff_t stride_x
 RM_API rm_status rm_cuda_vsilu_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
 
+/* x/2*(1 + tanh(sqrt(2/pi)*(x + 0.044715*x**3))), 0.044715 taken as that decimal */
+RM_API rm_status rm_cuda_vgelu_tanh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                        rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_tanh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                         rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_tanh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                        rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_tanh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                        rm_cuda_stream stream);
+
 /* log(1 + exp(x)) */
 RM_API rm_status rm_cuda_vsoftplus_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                        rm_cuda_stream stream);
@@ -312,6 +322,114 @@ RM_API rm_status rm_cuda_vgelu_f32(int64_t n, const float *x, ptrdiff_t stride_x
                                    rm_cuda_stream stream);
 RM_API rm_status rm_cuda_vgelu_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
+
+/* g*(1 - tanh(x)**2) */
+RM_API rm_status rm_cuda_vtanh_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                            const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                            rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vtanh_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                             const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                             rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vtanh_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g, const float *x, ptrdiff_t stride_x,
+                                            float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vtanh_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                            const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                            rm_cuda_stream stream);
+
+/* g*s*(1 - s), s the sigmoid of x */
+RM_API rm_status rm_cuda_vsigmoid_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                               const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                               rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsigmoid_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                                const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                                rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsigmoid_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g,
+                                               const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                               rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsigmoid_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                               const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                               rm_cuda_stream stream);
+
+/* g*s*(1 + x*(1 - s)), s the sigmoid of x */
+RM_API rm_status rm_cuda_vsilu_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                            const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                            rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsilu_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                             const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                             rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsilu_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g, const float *x, ptrdiff_t stride_x,
+                                            float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsilu_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                            const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                            rm_cuda_stream stream);
+
+/* g times the derivative of gelu_tanh at x */
+RM_API rm_status rm_cuda_vgelu_tanh_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                                 const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                                 rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_tanh_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                                  const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                                  rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_tanh_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g,
+                                                 const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                                 rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_tanh_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                                 const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                                 rm_cuda_stream stream);
+
+/* g*s, s the sigmoid of x */
+RM_API rm_status rm_cuda_vsoftplus_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                                const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                                rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsoftplus_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                                 const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                                 rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsoftplus_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g,
+                                                const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                                rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsoftplus_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                                const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                                rm_cuda_stream stream);
+
+/* g*s, s the sigmoid of -x */
+RM_API rm_status rm_cuda_vlog_sigmoid_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                                   const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog_sigmoid_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                                    const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog_sigmoid_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g,
+                                                   const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog_sigmoid_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                                   const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                                   rm_cuda_stream stream);
+
+/* g*2/sqrt(pi)*exp(-x**2) */
+RM_API rm_status rm_cuda_verf_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                           const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                           rm_cuda_stream stream);
+RM_API rm_status rm_cuda_verf_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                            const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                            rm_cuda_stream stream);
+RM_API rm_status rm_cuda_verf_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g, const float *x, ptrdiff_t stride_x,
+                                           float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_verf_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                           const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                           rm_cuda_stream stream);
+
+/* g times the derivative of gelu at x */
+RM_API rm_status rm_cuda_vgelu_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                            const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                            rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                             const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                             rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g, const float *x, ptrdiff_t stride_x,
+                                            float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                            const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                            rm_cuda_stream stream);
 
 /* x + y */
 RM_API rm_status rm_cuda_vadd_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,

@@ -504,6 +504,24 @@ RM_API rm_status rm_vsilu_rounded_f32(int64_t n, const float *x, ptrdiff_t strid
 RM_API rm_status rm_vsilu_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                       int rounding);
 
+/* x/2*(1 + tanh(sqrt(2/pi)*(x + 0.044715*x**3))), 0.044715 taken as that decimal */
+RM_API rm_f16 rm_gelu_tanh_f16(rm_f16 x);
+RM_API rm_bf16 rm_gelu_tanh_bf16(rm_bf16 x);
+RM_API float rm_gelu_tanh_f32(float x);
+RM_API double rm_gelu_tanh_f64(double x);
+RM_API rm_status rm_vgelu_tanh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_tanh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_tanh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_tanh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_tanh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                           int rounding);
+RM_API rm_status rm_vgelu_tanh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
+                                            rm_bf16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vgelu_tanh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                           int rounding);
+RM_API rm_status rm_vgelu_tanh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                           int rounding);
+
 /* log(1 + exp(x)) */
 RM_API rm_f16 rm_softplus_f16(rm_f16 x);
 RM_API rm_bf16 rm_softplus_bf16(rm_bf16 x);
@@ -557,6 +575,214 @@ RM_API rm_status rm_vgelu_rounded_f32(int64_t n, const float *x, ptrdiff_t strid
                                       int rounding);
 RM_API rm_status rm_vgelu_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                       int rounding);
+
+/* g*(1 - tanh(x)**2) */
+RM_API rm_f16 rm_tanh_backward_f16(rm_f16 g, rm_f16 x);
+RM_API rm_bf16 rm_tanh_backward_bf16(rm_bf16 g, rm_bf16 x);
+RM_API float rm_tanh_backward_f32(float g, float x);
+RM_API double rm_tanh_backward_f64(double g, double x);
+RM_API rm_status rm_vtanh_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g, const rm_f16 *x, ptrdiff_t stride_x,
+                                       rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtanh_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g, const rm_bf16 *x, ptrdiff_t stride_x,
+                                        rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtanh_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g, const float *x, ptrdiff_t stride_x,
+                                       float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtanh_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g, const double *x, ptrdiff_t stride_x,
+                                       double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtanh_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                               const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                               int rounding);
+RM_API rm_status rm_vtanh_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                                const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                                int rounding);
+RM_API rm_status rm_vtanh_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
+                                               const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                               int rounding);
+RM_API rm_status rm_vtanh_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                               const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                               int rounding);
+
+/* g*s*(1 - s), s the sigmoid of x */
+RM_API rm_f16 rm_sigmoid_backward_f16(rm_f16 g, rm_f16 x);
+RM_API rm_bf16 rm_sigmoid_backward_bf16(rm_bf16 g, rm_bf16 x);
+RM_API float rm_sigmoid_backward_f32(float g, float x);
+RM_API double rm_sigmoid_backward_f64(double g, double x);
+RM_API rm_status rm_vsigmoid_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g, const rm_f16 *x, ptrdiff_t stride_x,
+                                          rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsigmoid_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                           const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsigmoid_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g, const float *x, ptrdiff_t stride_x,
+                                          float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsigmoid_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g, const double *x, ptrdiff_t stride_x,
+                                          double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsigmoid_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                                  const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                                  int rounding);
+RM_API rm_status rm_vsigmoid_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                                   const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                                   int rounding);
+RM_API rm_status rm_vsigmoid_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
+                                                  const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                                  int rounding);
+RM_API rm_status rm_vsigmoid_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                                  const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                                  int rounding);
+
+/* g*s*(1 + x*(1 - s)), s the sigmoid of x */
+RM_API rm_f16 rm_silu_backward_f16(rm_f16 g, rm_f16 x);
+RM_API rm_bf16 rm_silu_backward_bf16(rm_bf16 g, rm_bf16 x);
+RM_API float rm_silu_backward_f32(float g, float x);
+RM_API double rm_silu_backward_f64(double g, double x);
+RM_API rm_status rm_vsilu_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g, const rm_f16 *x, ptrdiff_t stride_x,
+                                       rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsilu_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g, const rm_bf16 *x, ptrdiff_t stride_x,
+                                        rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsilu_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g, const float *x, ptrdiff_t stride_x,
+                                       float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsilu_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g, const double *x, ptrdiff_t stride_x,
+                                       double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsilu_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                               const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                               int rounding);
+RM_API rm_status rm_vsilu_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                                const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                                int rounding);
+RM_API rm_status rm_vsilu_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
+                                               const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                               int rounding);
+RM_API rm_status rm_vsilu_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                               const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                               int rounding);
+
+/* g times the derivative of gelu_tanh at x */
+RM_API rm_f16 rm_gelu_tanh_backward_f16(rm_f16 g, rm_f16 x);
+RM_API rm_bf16 rm_gelu_tanh_backward_bf16(rm_bf16 g, rm_bf16 x);
+RM_API float rm_gelu_tanh_backward_f32(float g, float x);
+RM_API double rm_gelu_tanh_backward_f64(double g, double x);
+RM_API rm_status rm_vgelu_tanh_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                            const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_tanh_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                             const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_tanh_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g, const float *x, ptrdiff_t stride_x,
+                                            float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_tanh_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                            const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_tanh_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                                    const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                                    int rounding);
+RM_API rm_status rm_vgelu_tanh_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                                     const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                                     int rounding);
+RM_API rm_status rm_vgelu_tanh_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
+                                                    const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                                    int rounding);
+RM_API rm_status rm_vgelu_tanh_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                                    const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                                    int rounding);
+
+/* g*s, s the sigmoid of x */
+RM_API rm_f16 rm_softplus_backward_f16(rm_f16 g, rm_f16 x);
+RM_API rm_bf16 rm_softplus_backward_bf16(rm_bf16 g, rm_bf16 x);
+RM_API float rm_softplus_backward_f32(float g, float x);
+RM_API double rm_softplus_backward_f64(double g, double x);
+RM_API rm_status rm_vsoftplus_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                           const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsoftplus_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                            const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsoftplus_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g, const float *x, ptrdiff_t stride_x,
+                                           float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsoftplus_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                           const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsoftplus_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                                   const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                                   int rounding);
+RM_API rm_status rm_vsoftplus_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                                    const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                                    int rounding);
+RM_API rm_status rm_vsoftplus_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
+                                                   const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                                   int rounding);
+RM_API rm_status rm_vsoftplus_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                                   const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                                   int rounding);
+
+/* g*s, s the sigmoid of -x */
+RM_API rm_f16 rm_log_sigmoid_backward_f16(rm_f16 g, rm_f16 x);
+RM_API rm_bf16 rm_log_sigmoid_backward_bf16(rm_bf16 g, rm_bf16 x);
+RM_API float rm_log_sigmoid_backward_f32(float g, float x);
+RM_API double rm_log_sigmoid_backward_f64(double g, double x);
+RM_API rm_status rm_vlog_sigmoid_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                              const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_sigmoid_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                               const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_sigmoid_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g,
+                                              const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_sigmoid_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                              const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_sigmoid_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                                      const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                                      int rounding);
+RM_API rm_status rm_vlog_sigmoid_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                                       const rm_bf16 *x, ptrdiff_t stride_x,
+                                                       rm_bf16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vlog_sigmoid_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
+                                                      const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                                      int rounding);
+RM_API rm_status rm_vlog_sigmoid_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                                      const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                                      int rounding);
+
+/* g*2/sqrt(pi)*exp(-x**2) */
+RM_API rm_f16 rm_erf_backward_f16(rm_f16 g, rm_f16 x);
+RM_API rm_bf16 rm_erf_backward_bf16(rm_bf16 g, rm_bf16 x);
+RM_API float rm_erf_backward_f32(float g, float x);
+RM_API double rm_erf_backward_f64(double g, double x);
+RM_API rm_status rm_verf_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g, const rm_f16 *x, ptrdiff_t stride_x,
+                                      rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verf_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g, const rm_bf16 *x, ptrdiff_t stride_x,
+                                       rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verf_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g, const float *x, ptrdiff_t stride_x,
+                                      float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verf_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g, const double *x, ptrdiff_t stride_x,
+                                      double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verf_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                              const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                              int rounding);
+RM_API rm_status rm_verf_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                               const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                               int rounding);
+RM_API rm_status rm_verf_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
+                                              const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                              int rounding);
+RM_API rm_status rm_verf_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                              const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                              int rounding);
+
+/* g times the derivative of gelu at x */
+RM_API rm_f16 rm_gelu_backward_f16(rm_f16 g, rm_f16 x);
+RM_API rm_bf16 rm_gelu_backward_bf16(rm_bf16 g, rm_bf16 x);
+RM_API float rm_gelu_backward_f32(float g, float x);
+RM_API double rm_gelu_backward_f64(double g, double x);
+RM_API rm_status rm_vgelu_backward_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g, const rm_f16 *x, ptrdiff_t stride_x,
+                                       rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_backward_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g, const rm_bf16 *x, ptrdiff_t stride_x,
+                                        rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_backward_f32(int64_t n, const float *g, ptrdiff_t stride_g, const float *x, ptrdiff_t stride_x,
+                                       float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g, const double *x, ptrdiff_t stride_x,
+                                       double *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
+                                               const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                               int rounding);
+RM_API rm_status rm_vgelu_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
+                                                const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                                int rounding);
+RM_API rm_status rm_vgelu_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
+                                               const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                               int rounding);
+RM_API rm_status rm_vgelu_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
+                                               const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                               int rounding);
 
 /* x + y */
 RM_API rm_f16 rm_add_f16(rm_f16 x, rm_f16 y);

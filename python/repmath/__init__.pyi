@@ -74,12 +74,30 @@ cbrt: Final[np.ufunc]
 sigmoid: Final[np.ufunc]
 # sigmoid linear unit of x, x/(1 + exp(-x))
 silu: Final[np.ufunc]
+# x/2*(1 + tanh(sqrt(2/pi)*(x + 0.044715*x**3))), 0.044715 taken as that decimal
+gelu_tanh: Final[np.ufunc]
 # log(1 + exp(x))
 softplus: Final[np.ufunc]
 # logarithm of the sigmoid of x, -log(1 + exp(-x))
 log_sigmoid: Final[np.ufunc]
 # Gaussian error linear unit of x, x/2*(1 + erf(x/sqrt(2)))
 gelu: Final[np.ufunc]
+# g*(1 - tanh(x)**2)
+tanh_backward: Final[np.ufunc]
+# g*s*(1 - s), s the sigmoid of x
+sigmoid_backward: Final[np.ufunc]
+# g*s*(1 + x*(1 - s)), s the sigmoid of x
+silu_backward: Final[np.ufunc]
+# g times the derivative of gelu_tanh at x
+gelu_tanh_backward: Final[np.ufunc]
+# g*s, s the sigmoid of x
+softplus_backward: Final[np.ufunc]
+# g*s, s the sigmoid of -x
+log_sigmoid_backward: Final[np.ufunc]
+# g*2/sqrt(pi)*exp(-x**2)
+erf_backward: Final[np.ufunc]
+# g times the derivative of gelu at x
+gelu_backward: Final[np.ufunc]
 # x + y
 add: Final[np.ufunc]
 # x - y
