@@ -11,7 +11,7 @@ import shutil
 import pytest
 from native import ROOT, default_build, need, run, tool
 
-HEADERS = ["core.h", "elementwise.h", "reductions.h"]
+HEADERS = ["core.h", "elementwise.h", "elementwise_rounded.h", "reductions.h"]
 # What a library that neither prints nor ends the process has no use for.
 FORBIDDEN = set("abort exit _exit __assert_fail printf __printf_chk fprintf __fprintf_chk puts putchar".split())
 

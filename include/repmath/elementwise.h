@@ -7,8 +7,8 @@
  * rm_v<f>_<format>            out[i] = f(x[i] ...) for i < n. Strides are distances in BYTES, of any sign, zero included for
  *                             an input; any alignment. out may be an input with the same stride; other overlap is not
  *                             allowed. RM_ERR_NULL, RM_ERR_SIZE, RM_ERR_ISA.
- * rm_v<f>_rounded_<format>    the same under a rounding rule (RM_ROUND_UP ...). Slower than the former unless the rule is
- *                             RM_ROUND_NEAREST: each element takes the path of the hard cases. RM_ERR_ENUM besides. */
+ *
+ * elementwise_rounded.h has them under other rounding rules. */
 #ifndef REPMATH_ELEMENTWISE_H
 #define REPMATH_ELEMENTWISE_H
 
@@ -27,14 +27,6 @@ RM_API rm_status rm_vexp_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_
 RM_API rm_status rm_vexp_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vexp_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vexp_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vexp_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                     int rounding);
-RM_API rm_status rm_vexp_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vexp_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                     int rounding);
-RM_API rm_status rm_vexp_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                     int rounding);
 
 /* 2**x */
 RM_API rm_f16 rm_exp2_f16(rm_f16 x);
@@ -45,14 +37,6 @@ RM_API rm_status rm_vexp2_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_vexp2_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vexp2_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vexp2_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vexp2_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vexp2_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vexp2_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vexp2_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                      int rounding);
 
 /* 10**x */
 RM_API rm_f16 rm_exp10_f16(rm_f16 x);
@@ -63,14 +47,6 @@ RM_API rm_status rm_vexp10_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, r
 RM_API rm_status rm_vexp10_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vexp10_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vexp10_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vexp10_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vexp10_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                        int rounding);
-RM_API rm_status rm_vexp10_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vexp10_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                       int rounding);
 
 /* e**x - 1 */
 RM_API rm_f16 rm_expm1_f16(rm_f16 x);
@@ -81,14 +57,6 @@ RM_API rm_status rm_vexpm1_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, r
 RM_API rm_status rm_vexpm1_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vexpm1_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vexpm1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vexpm1_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vexpm1_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                        int rounding);
-RM_API rm_status rm_vexpm1_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vexpm1_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                       int rounding);
 
 /* natural logarithm of x */
 RM_API rm_f16 rm_log_f16(rm_f16 x);
@@ -99,14 +67,6 @@ RM_API rm_status rm_vlog_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_
 RM_API rm_status rm_vlog_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vlog_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vlog_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vlog_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                     int rounding);
-RM_API rm_status rm_vlog_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vlog_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                     int rounding);
-RM_API rm_status rm_vlog_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                     int rounding);
 
 /* logarithm of x to the base 2 */
 RM_API rm_f16 rm_log2_f16(rm_f16 x);
@@ -117,14 +77,6 @@ RM_API rm_status rm_vlog2_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_vlog2_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vlog2_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vlog2_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vlog2_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vlog2_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vlog2_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vlog2_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                      int rounding);
 
 /* logarithm of x to the base 10 */
 RM_API rm_f16 rm_log10_f16(rm_f16 x);
@@ -135,14 +87,6 @@ RM_API rm_status rm_vlog10_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, r
 RM_API rm_status rm_vlog10_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vlog10_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vlog10_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vlog10_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vlog10_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                        int rounding);
-RM_API rm_status rm_vlog10_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vlog10_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                       int rounding);
 
 /* natural logarithm of 1 + x */
 RM_API rm_f16 rm_log1p_f16(rm_f16 x);
@@ -153,14 +97,6 @@ RM_API rm_status rm_vlog1p_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, r
 RM_API rm_status rm_vlog1p_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vlog1p_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vlog1p_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vlog1p_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vlog1p_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                        int rounding);
-RM_API rm_status rm_vlog1p_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vlog1p_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                       int rounding);
 
 /* sine of x, x in radians */
 RM_API rm_f16 rm_sin_f16(rm_f16 x);
@@ -171,14 +107,6 @@ RM_API rm_status rm_vsin_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_
 RM_API rm_status rm_vsin_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsin_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsin_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vsin_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                     int rounding);
-RM_API rm_status rm_vsin_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vsin_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                     int rounding);
-RM_API rm_status rm_vsin_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                     int rounding);
 
 /* cosine of x, x in radians */
 RM_API rm_f16 rm_cos_f16(rm_f16 x);
@@ -189,14 +117,6 @@ RM_API rm_status rm_vcos_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_
 RM_API rm_status rm_vcos_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vcos_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vcos_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vcos_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                     int rounding);
-RM_API rm_status rm_vcos_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vcos_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                     int rounding);
-RM_API rm_status rm_vcos_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                     int rounding);
 
 /* tangent of x, x in radians */
 RM_API rm_f16 rm_tan_f16(rm_f16 x);
@@ -207,14 +127,6 @@ RM_API rm_status rm_vtan_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_
 RM_API rm_status rm_vtan_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vtan_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vtan_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vtan_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                     int rounding);
-RM_API rm_status rm_vtan_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vtan_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                     int rounding);
-RM_API rm_status rm_vtan_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                     int rounding);
 
 /* arc sine of x, in radians */
 RM_API rm_f16 rm_asin_f16(rm_f16 x);
@@ -225,14 +137,6 @@ RM_API rm_status rm_vasin_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_vasin_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vasin_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vasin_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vasin_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vasin_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vasin_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vasin_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                      int rounding);
 
 /* arc cosine of x, in radians */
 RM_API rm_f16 rm_acos_f16(rm_f16 x);
@@ -243,14 +147,6 @@ RM_API rm_status rm_vacos_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_vacos_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vacos_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vacos_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vacos_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vacos_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vacos_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vacos_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                      int rounding);
 
 /* arc tangent of x, in radians */
 RM_API rm_f16 rm_atan_f16(rm_f16 x);
@@ -261,14 +157,6 @@ RM_API rm_status rm_vatan_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_vatan_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vatan_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vatan_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vatan_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vatan_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vatan_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vatan_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                      int rounding);
 
 /* hyperbolic sine of x */
 RM_API rm_f16 rm_sinh_f16(rm_f16 x);
@@ -279,14 +167,6 @@ RM_API rm_status rm_vsinh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_vsinh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsinh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsinh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vsinh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vsinh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vsinh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vsinh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                      int rounding);
 
 /* hyperbolic cosine of x */
 RM_API rm_f16 rm_cosh_f16(rm_f16 x);
@@ -297,14 +177,6 @@ RM_API rm_status rm_vcosh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_vcosh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vcosh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vcosh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vcosh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vcosh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vcosh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vcosh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                      int rounding);
 
 /* hyperbolic tangent of x */
 RM_API rm_f16 rm_tanh_f16(rm_f16 x);
@@ -315,14 +187,6 @@ RM_API rm_status rm_vtanh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_vtanh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vtanh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vtanh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vtanh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vtanh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vtanh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vtanh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                      int rounding);
 
 /* inverse hyperbolic sine of x */
 RM_API rm_f16 rm_asinh_f16(rm_f16 x);
@@ -333,14 +197,6 @@ RM_API rm_status rm_vasinh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, r
 RM_API rm_status rm_vasinh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vasinh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vasinh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vasinh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vasinh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                        int rounding);
-RM_API rm_status rm_vasinh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vasinh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                       int rounding);
 
 /* inverse hyperbolic cosine of x */
 RM_API rm_f16 rm_acosh_f16(rm_f16 x);
@@ -351,14 +207,6 @@ RM_API rm_status rm_vacosh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, r
 RM_API rm_status rm_vacosh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vacosh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vacosh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vacosh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vacosh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                        int rounding);
-RM_API rm_status rm_vacosh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vacosh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                       int rounding);
 
 /* inverse hyperbolic tangent of x */
 RM_API rm_f16 rm_atanh_f16(rm_f16 x);
@@ -369,14 +217,6 @@ RM_API rm_status rm_vatanh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, r
 RM_API rm_status rm_vatanh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vatanh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vatanh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vatanh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vatanh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                        int rounding);
-RM_API rm_status rm_vatanh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vatanh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                       int rounding);
 
 /* error function of x, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x */
 RM_API rm_f16 rm_erf_f16(rm_f16 x);
@@ -387,14 +227,6 @@ RM_API rm_status rm_verf_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_
 RM_API rm_status rm_verf_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_verf_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_verf_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_verf_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                     int rounding);
-RM_API rm_status rm_verf_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_verf_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                     int rounding);
-RM_API rm_status rm_verf_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                     int rounding);
 
 /* complementary error function of x, 1 - erf(x) */
 RM_API rm_f16 rm_erfc_f16(rm_f16 x);
@@ -405,14 +237,6 @@ RM_API rm_status rm_verfc_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_verfc_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_verfc_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_verfc_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_verfc_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_verfc_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_verfc_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_verfc_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                      int rounding);
 
 /* square root of x */
 RM_API rm_f16 rm_sqrt_f16(rm_f16 x);
@@ -423,14 +247,6 @@ RM_API rm_status rm_vsqrt_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_vsqrt_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsqrt_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsqrt_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vsqrt_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vsqrt_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vsqrt_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vsqrt_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                      int rounding);
 
 /* reciprocal square root of x, 1/sqrt(x) */
 RM_API rm_f16 rm_rsqrt_f16(rm_f16 x);
@@ -441,14 +257,6 @@ RM_API rm_status rm_vrsqrt_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, r
 RM_API rm_status rm_vrsqrt_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vrsqrt_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vrsqrt_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vrsqrt_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vrsqrt_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                        int rounding);
-RM_API rm_status rm_vrsqrt_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vrsqrt_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                       int rounding);
 
 /* cube root of x, negative for negative x */
 RM_API rm_f16 rm_cbrt_f16(rm_f16 x);
@@ -459,14 +267,6 @@ RM_API rm_status rm_vcbrt_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_vcbrt_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vcbrt_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vcbrt_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vcbrt_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vcbrt_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vcbrt_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vcbrt_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                      int rounding);
 
 /* logistic sigmoid of x, 1/(1 + exp(-x)) */
 RM_API rm_f16 rm_sigmoid_f16(rm_f16 x);
@@ -477,14 +277,6 @@ RM_API rm_status rm_vsigmoid_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x,
 RM_API rm_status rm_vsigmoid_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsigmoid_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsigmoid_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vsigmoid_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                         int rounding);
-RM_API rm_status rm_vsigmoid_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                          int rounding);
-RM_API rm_status rm_vsigmoid_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                         int rounding);
-RM_API rm_status rm_vsigmoid_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                         int rounding);
 
 /* sigmoid linear unit of x, x/(1 + exp(-x)) */
 RM_API rm_f16 rm_silu_f16(rm_f16 x);
@@ -495,14 +287,6 @@ RM_API rm_status rm_vsilu_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_vsilu_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsilu_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsilu_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vsilu_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vsilu_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vsilu_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vsilu_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                      int rounding);
 
 /* x/2*(1 + tanh(sqrt(2/pi)*(x + 0.044715*x**3))), 0.044715 taken as that decimal */
 RM_API rm_f16 rm_gelu_tanh_f16(rm_f16 x);
@@ -513,14 +297,6 @@ RM_API rm_status rm_vgelu_tanh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_
 RM_API rm_status rm_vgelu_tanh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vgelu_tanh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vgelu_tanh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vgelu_tanh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                           int rounding);
-RM_API rm_status rm_vgelu_tanh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
-                                            rm_bf16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vgelu_tanh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                           int rounding);
-RM_API rm_status rm_vgelu_tanh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                           int rounding);
 
 /* log(1 + exp(x)) */
 RM_API rm_f16 rm_softplus_f16(rm_f16 x);
@@ -531,14 +307,6 @@ RM_API rm_status rm_vsoftplus_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x
 RM_API rm_status rm_vsoftplus_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsoftplus_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsoftplus_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vsoftplus_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                          int rounding);
-RM_API rm_status rm_vsoftplus_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
-                                           rm_bf16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vsoftplus_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                          int rounding);
-RM_API rm_status rm_vsoftplus_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                          int rounding);
 
 /* logarithm of the sigmoid of x, -log(1 + exp(-x)) */
 RM_API rm_f16 rm_log_sigmoid_f16(rm_f16 x);
@@ -549,14 +317,6 @@ RM_API rm_status rm_vlog_sigmoid_f16(int64_t n, const rm_f16 *x, ptrdiff_t strid
 RM_API rm_status rm_vlog_sigmoid_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vlog_sigmoid_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vlog_sigmoid_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vlog_sigmoid_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x,
-                                             rm_f16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vlog_sigmoid_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
-                                              rm_bf16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vlog_sigmoid_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                             int rounding);
-RM_API rm_status rm_vlog_sigmoid_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x,
-                                             double *out, ptrdiff_t stride_out, int rounding);
 
 /* Gaussian error linear unit of x, x/2*(1 + erf(x/sqrt(2))) */
 RM_API rm_f16 rm_gelu_f16(rm_f16 x);
@@ -567,14 +327,6 @@ RM_API rm_status rm_vgelu_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_vgelu_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vgelu_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vgelu_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vgelu_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vgelu_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                       int rounding);
-RM_API rm_status rm_vgelu_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                      int rounding);
-RM_API rm_status rm_vgelu_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                      int rounding);
 
 /* g*(1 - tanh(x)**2) */
 RM_API rm_f16 rm_tanh_backward_f16(rm_f16 g, rm_f16 x);
@@ -589,18 +341,6 @@ RM_API rm_status rm_vtanh_backward_f32(int64_t n, const float *g, ptrdiff_t stri
                                        float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vtanh_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g, const double *x, ptrdiff_t stride_x,
                                        double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vtanh_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
-                                               const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                               int rounding);
-RM_API rm_status rm_vtanh_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
-                                                const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                                int rounding);
-RM_API rm_status rm_vtanh_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
-                                               const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                               int rounding);
-RM_API rm_status rm_vtanh_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
-                                               const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                               int rounding);
 
 /* g*s*(1 - s), s the sigmoid of x */
 RM_API rm_f16 rm_sigmoid_backward_f16(rm_f16 g, rm_f16 x);
@@ -615,18 +355,6 @@ RM_API rm_status rm_vsigmoid_backward_f32(int64_t n, const float *g, ptrdiff_t s
                                           float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsigmoid_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g, const double *x, ptrdiff_t stride_x,
                                           double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vsigmoid_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
-                                                  const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                                  int rounding);
-RM_API rm_status rm_vsigmoid_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
-                                                   const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                                   int rounding);
-RM_API rm_status rm_vsigmoid_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
-                                                  const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                                  int rounding);
-RM_API rm_status rm_vsigmoid_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
-                                                  const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                                  int rounding);
 
 /* g*s*(1 + x*(1 - s)), s the sigmoid of x */
 RM_API rm_f16 rm_silu_backward_f16(rm_f16 g, rm_f16 x);
@@ -641,18 +369,6 @@ RM_API rm_status rm_vsilu_backward_f32(int64_t n, const float *g, ptrdiff_t stri
                                        float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsilu_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g, const double *x, ptrdiff_t stride_x,
                                        double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vsilu_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
-                                               const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                               int rounding);
-RM_API rm_status rm_vsilu_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
-                                                const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                                int rounding);
-RM_API rm_status rm_vsilu_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
-                                               const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                               int rounding);
-RM_API rm_status rm_vsilu_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
-                                               const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                               int rounding);
 
 /* g times the derivative of gelu_tanh at x */
 RM_API rm_f16 rm_gelu_tanh_backward_f16(rm_f16 g, rm_f16 x);
@@ -667,18 +383,6 @@ RM_API rm_status rm_vgelu_tanh_backward_f32(int64_t n, const float *g, ptrdiff_t
                                             float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vgelu_tanh_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g,
                                             const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vgelu_tanh_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
-                                                    const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                                    int rounding);
-RM_API rm_status rm_vgelu_tanh_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
-                                                     const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                                     int rounding);
-RM_API rm_status rm_vgelu_tanh_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
-                                                    const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                                    int rounding);
-RM_API rm_status rm_vgelu_tanh_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
-                                                    const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                                    int rounding);
 
 /* g*s, s the sigmoid of x */
 RM_API rm_f16 rm_softplus_backward_f16(rm_f16 g, rm_f16 x);
@@ -693,18 +397,6 @@ RM_API rm_status rm_vsoftplus_backward_f32(int64_t n, const float *g, ptrdiff_t 
                                            float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsoftplus_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g,
                                            const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vsoftplus_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
-                                                   const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                                   int rounding);
-RM_API rm_status rm_vsoftplus_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
-                                                    const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                                    int rounding);
-RM_API rm_status rm_vsoftplus_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
-                                                   const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                                   int rounding);
-RM_API rm_status rm_vsoftplus_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
-                                                   const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                                   int rounding);
 
 /* g*s, s the sigmoid of -x */
 RM_API rm_f16 rm_log_sigmoid_backward_f16(rm_f16 g, rm_f16 x);
@@ -719,18 +411,6 @@ RM_API rm_status rm_vlog_sigmoid_backward_f32(int64_t n, const float *g, ptrdiff
                                               const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vlog_sigmoid_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g,
                                               const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vlog_sigmoid_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
-                                                      const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                                      int rounding);
-RM_API rm_status rm_vlog_sigmoid_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
-                                                       const rm_bf16 *x, ptrdiff_t stride_x,
-                                                       rm_bf16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vlog_sigmoid_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
-                                                      const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                                      int rounding);
-RM_API rm_status rm_vlog_sigmoid_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
-                                                      const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                                      int rounding);
 
 /* g*2/sqrt(pi)*exp(-x**2) */
 RM_API rm_f16 rm_erf_backward_f16(rm_f16 g, rm_f16 x);
@@ -745,18 +425,6 @@ RM_API rm_status rm_verf_backward_f32(int64_t n, const float *g, ptrdiff_t strid
                                       float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_verf_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g, const double *x, ptrdiff_t stride_x,
                                       double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_verf_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
-                                              const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                              int rounding);
-RM_API rm_status rm_verf_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
-                                               const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                               int rounding);
-RM_API rm_status rm_verf_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
-                                              const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                              int rounding);
-RM_API rm_status rm_verf_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
-                                              const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                              int rounding);
 
 /* g times the derivative of gelu at x */
 RM_API rm_f16 rm_gelu_backward_f16(rm_f16 g, rm_f16 x);
@@ -771,18 +439,6 @@ RM_API rm_status rm_vgelu_backward_f32(int64_t n, const float *g, ptrdiff_t stri
                                        float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vgelu_backward_f64(int64_t n, const double *g, ptrdiff_t stride_g, const double *x, ptrdiff_t stride_x,
                                        double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vgelu_backward_rounded_f16(int64_t n, const rm_f16 *g, ptrdiff_t stride_g,
-                                               const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
-                                               int rounding);
-RM_API rm_status rm_vgelu_backward_rounded_bf16(int64_t n, const rm_bf16 *g, ptrdiff_t stride_g,
-                                                const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
-                                                int rounding);
-RM_API rm_status rm_vgelu_backward_rounded_f32(int64_t n, const float *g, ptrdiff_t stride_g,
-                                               const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
-                                               int rounding);
-RM_API rm_status rm_vgelu_backward_rounded_f64(int64_t n, const double *g, ptrdiff_t stride_g,
-                                               const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
-                                               int rounding);
 
 /* x + y */
 RM_API rm_f16 rm_add_f16(rm_f16 x, rm_f16 y);
@@ -797,14 +453,6 @@ RM_API rm_status rm_vadd_f32(int64_t n, const float *x, ptrdiff_t stride_x, cons
                              float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vadd_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                              double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vadd_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
-                                     rm_f16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vadd_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
-                                      rm_bf16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vadd_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
-                                     float *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vadd_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
-                                     double *out, ptrdiff_t stride_out, int rounding);
 
 /* x - y */
 RM_API rm_f16 rm_subtract_f16(rm_f16 x, rm_f16 y);
@@ -819,15 +467,6 @@ RM_API rm_status rm_vsubtract_f32(int64_t n, const float *x, ptrdiff_t stride_x,
                                   float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsubtract_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                                   double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vsubtract_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
-                                          rm_f16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vsubtract_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
-                                           const rm_bf16 *y, ptrdiff_t stride_y, rm_bf16 *out, ptrdiff_t stride_out,
-                                           int rounding);
-RM_API rm_status rm_vsubtract_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
-                                          float *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vsubtract_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
-                                          double *out, ptrdiff_t stride_out, int rounding);
 
 /* x*y */
 RM_API rm_f16 rm_multiply_f16(rm_f16 x, rm_f16 y);
@@ -842,15 +481,6 @@ RM_API rm_status rm_vmultiply_f32(int64_t n, const float *x, ptrdiff_t stride_x,
                                   float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vmultiply_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                                   double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vmultiply_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
-                                          rm_f16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vmultiply_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
-                                           const rm_bf16 *y, ptrdiff_t stride_y, rm_bf16 *out, ptrdiff_t stride_out,
-                                           int rounding);
-RM_API rm_status rm_vmultiply_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
-                                          float *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vmultiply_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
-                                          double *out, ptrdiff_t stride_out, int rounding);
 
 /* x/y */
 RM_API rm_f16 rm_divide_f16(rm_f16 x, rm_f16 y);
@@ -865,15 +495,6 @@ RM_API rm_status rm_vdivide_f32(int64_t n, const float *x, ptrdiff_t stride_x, c
                                 float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vdivide_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                                 double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vdivide_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
-                                        rm_f16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vdivide_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
-                                         const rm_bf16 *y, ptrdiff_t stride_y, rm_bf16 *out, ptrdiff_t stride_out,
-                                         int rounding);
-RM_API rm_status rm_vdivide_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
-                                        float *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vdivide_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
-                                        double *out, ptrdiff_t stride_out, int rounding);
 
 /* sqrt(x**2 + y**2) */
 RM_API rm_f16 rm_hypot_f16(rm_f16 x, rm_f16 y);
@@ -888,14 +509,6 @@ RM_API rm_status rm_vhypot_f32(int64_t n, const float *x, ptrdiff_t stride_x, co
                                float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vhypot_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                                double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vhypot_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
-                                       rm_f16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vhypot_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
-                                        rm_bf16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vhypot_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
-                                       float *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vhypot_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
-                                       double *out, ptrdiff_t stride_out, int rounding);
 
 /* x*y + z */
 RM_API rm_f16 rm_fma_f16(rm_f16 x, rm_f16 y, rm_f16 z);
@@ -910,14 +523,6 @@ RM_API rm_status rm_vfma_f32(int64_t n, const float *x, ptrdiff_t stride_x, cons
                              const float *z, ptrdiff_t stride_z, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vfma_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                              const double *z, ptrdiff_t stride_z, double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vfma_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
-                                     const rm_f16 *z, ptrdiff_t stride_z, rm_f16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vfma_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
-                                      const rm_bf16 *z, ptrdiff_t stride_z, rm_bf16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vfma_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
-                                     const float *z, ptrdiff_t stride_z, float *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vfma_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
-                                     const double *z, ptrdiff_t stride_z, double *out, ptrdiff_t stride_out, int rounding);
 
 /* x**y */
 RM_API rm_f16 rm_pow_f16(rm_f16 x, rm_f16 y);
@@ -932,14 +537,6 @@ RM_API rm_status rm_vpow_f32(int64_t n, const float *x, ptrdiff_t stride_x, cons
                              float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vpow_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                              double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vpow_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
-                                     rm_f16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vpow_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
-                                      rm_bf16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vpow_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
-                                     float *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vpow_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
-                                     double *out, ptrdiff_t stride_out, int rounding);
 
 /* log(exp(x) + exp(y)) */
 RM_API rm_f16 rm_logaddexp_f16(rm_f16 x, rm_f16 y);
@@ -954,17 +551,6 @@ RM_API rm_status rm_vlogaddexp_f32(int64_t n, const float *x, ptrdiff_t stride_x
                                    float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vlogaddexp_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                                    double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vlogaddexp_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x,
-                                           const rm_f16 *y, ptrdiff_t stride_y, rm_f16 *out, ptrdiff_t stride_out,
-                                           int rounding);
-RM_API rm_status rm_vlogaddexp_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
-                                            const rm_bf16 *y, ptrdiff_t stride_y, rm_bf16 *out, ptrdiff_t stride_out,
-                                            int rounding);
-RM_API rm_status rm_vlogaddexp_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
-                                           float *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vlogaddexp_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x,
-                                           const double *y, ptrdiff_t stride_y, double *out, ptrdiff_t stride_out,
-                                           int rounding);
 
 /* angle of the point (y, x), arc tangent of x/y in radians, in the quadrant of the point */
 RM_API rm_f16 rm_atan2_f16(rm_f16 x, rm_f16 y);
@@ -979,14 +565,6 @@ RM_API rm_status rm_vatan2_f32(int64_t n, const float *x, ptrdiff_t stride_x, co
                                float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vatan2_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                                double *out, ptrdiff_t stride_out);
-RM_API rm_status rm_vatan2_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
-                                       rm_f16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vatan2_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
-                                        rm_bf16 *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vatan2_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
-                                       float *out, ptrdiff_t stride_out, int rounding);
-RM_API rm_status rm_vatan2_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
-                                       double *out, ptrdiff_t stride_out, int rounding);
 
 #ifdef __cplusplus
 }

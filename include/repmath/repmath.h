@@ -4,6 +4,7 @@
 
 #include "core.h"
 #include "elementwise.h"
+#include "elementwise_rounded.h"
 #include "reductions.h"
 
 #endif

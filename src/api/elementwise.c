@@ -1,5 +1,6 @@
 /* The public elementwise functions: argument checks, floating-point environment, threads, then the kernel table. */
 #include "../../include/repmath/elementwise.h"
+#include "../../include/repmath/elementwise_rounded.h"
 
 #include "../dispatch/kernels.h"
 #include "../elementwise/rounded.h"
