@@ -18,7 +18,7 @@ help:
 	@echo "make test-exhaustive  run every input of each 32-bit function (minutes)"
 	@echo "make test-cuda        compare a GPU's bits with the CPU's and with the golden digests (needs nvcc and a GPU)"
 	@echo "make bench            measure against NumPy, SciPy and PyTorch; results in bench/results"
-	@echo "make bench-table      write the measured tables into README.md"
+	@echo "make bench-table      write the measured tables into README.md and docs/performance.md"
 	@echo "make lint             ruff, mypy, generated files"
 	@echo "make stubs            write the generated type stubs"
 	@echo "make clean            remove what the other targets made"
@@ -59,7 +59,7 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/accuracy.py
 
 bench-table:
-	$(PYTHON) bench/table.py --write README.md
+	$(PYTHON) bench/table.py --write README.md --full docs/performance.md
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
-"""The tables of README.md, from bench/results: python bench/table.py [--write README.md]
+"""The tables of README.md and docs/performance.md, from bench/results: python bench/table.py [--write README.md] [--full FILE]
 
-They stand between the lines <!-- bench:begin --> and <!-- bench:end -->. Needs nothing but Python.
+README has the means over groups of functions, and the reductions; they stand between the lines <!-- bench:begin --> and
+<!-- bench:end -->. --full writes every measurement to a file. Needs nothing but Python.
 """
 
 import argparse
@@ -24,6 +25,14 @@ def rows_of_functions(data):
         if r.get("size") == "16 Ki":
             ratios = (f"{r['ratio'][name]:.2f}" if name in r["ratio"] else "" for name in LIBRARIES)
             yield f"| {r['function']} | {r['format']} | {1e9 * r['seconds']['repmath'] / r['n']:.2f} | {' | '.join(ratios)} |"
+
+
+def rows_of_groups(data):
+    yield "| functions | format | geometric mean beside the fastest other | beside PyTorch | faster than PyTorch |"
+    yield "| --- | --- | --- | --- | --- |"
+    for e in data["summary"]:
+        torch = (f"{e['PyTorch']:.2f}", f"{100 * e['faster_than_PyTorch']:.0f} %") if "PyTorch" in e else ("", "")
+        yield f"| {e['group']} | {e['format']} | {e['fastest']:.2f} | {torch[0]} | {torch[1]} |"
 
 
 def rows_of_reductions(data):
@@ -56,21 +65,20 @@ def machine(data):
     return f"{m['cpu']}, instruction set {m['isa']}; BLAS of NumPy: {m['blas']}; {versions}{settings}"
 
 
-def tables():
+def tables(full):
     out = []
     for isa in ("avx512", "avx2", "neon", "base"):
         data = load(isa)
         if data is None:
             continue
-        out += [
-            f"**Speed, {isa}.** {machine(data)}. One thread, 16 Ki elements in cache; the columns of other libraries give",
-            "",
-        ]
-        out[-2] += " repmath's time divided by theirs: below 1 is faster."
-        out += [*rows_of_functions(data), ""]
+        out += [f"**Speed, {isa}.** {machine(data)}. One thread; ratios are repmath's time divided by theirs: below 1 is faster.", ""]
+        if data.get("summary"):
+            out += ["Over 16 Ki elements, in cache, and 4 Mi elements:", "", *rows_of_groups(data), ""]
+        if full:
+            out += ["16 Ki elements:", "", *rows_of_functions(data), ""]
         if any("n" not in r for r in data["results"]):
             out += [*rows_of_reductions(data), ""]
-    accuracy = load("accuracy")
+    accuracy = load("accuracy") if full else None
     if accuracy:
         out += ["**Largest error found, in units in the last place** (a correctly rounded result has at most 0.5).", ""]
         out += [*rows_of_accuracy(accuracy), ""]
@@ -80,16 +88,19 @@ def tables():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", metavar="FILE", type=pathlib.Path)
+    parser.add_argument("--full", metavar="FILE", type=pathlib.Path)
     args = parser.parse_args()
-    text = tables()
+    if args.full:
+        head = "# Measured\n\nWritten by `make bench-table` from the results of `make bench`.\n\n"
+        args.full.write_text(head + tables(True) + "\n")
     if args.write is None:
-        print(text)
+        print(tables(False))
         return
     old = args.write.read_text()
     pattern = re.compile(r"(<!-- bench:begin -->\n).*?(<!-- bench:end -->)", re.S)
     if not pattern.search(old):
         raise SystemExit(f"{args.write} has no lines <!-- bench:begin --> and <!-- bench:end -->")
-    args.write.write_text(pattern.sub(lambda m: f"{m[1]}{text}\n{m[2]}", old))
+    args.write.write_text(pattern.sub(lambda m: f"{m[1]}{tables(False)}\n{m[2]}", old))
 
 
 if __name__ == "__main__":
