@@ -52,7 +52,6 @@ TABLES = {
     "erfc": ["erf_data_ipp-erf_data", "erf_large_data_ipp-erf_large_data"],
     "expm1": ["log1p_expm1_data_ipp-log1p_expm1_data"],
     "log1p": ["log1p_expm1_data_ipp-log1p_expm1_data"],
-    "cbrt": ["cbrt_data_ipp-cbrt_data"],
 }
 COLUMN = {"erfc": 2, "expm1": 2}
 

@@ -30,7 +30,8 @@ def sample(dtype, n=1000):
     return np.abs(rng.standard_normal(n) * 2 + 0.01).astype(dtype)
 
 
-@pytest.fixture(params=FUNCTIONS)
+# The loops of all functions come from the same macros: what NumPy makes of them is tested with these.
+@pytest.fixture(params=["exp", "log", "tanh", "erf"])
 def f(request):
     return getattr(repmath, request.param)
 
@@ -234,3 +235,15 @@ def test_canonical_nan(f, dtype):
     strange = (np.array([canonical], unsigned) | 3 | (1 << (8 * dtype.itemsize - 1))).astype(unsigned).view(dtype)
     assert bits(f(strange))[0] == canonical
     assert bits(f(np.resize(strange, 100))).tolist() == [canonical] * 100
+
+
+def test_two_arguments():
+    x, y = np.array([1.5, 2.0, -0.0]), np.array([[2.0], [0.5]])
+    assert repmath.add(x, y).shape == (2, 3)
+    assert repmath.pow(np.float32([2, 3]), 2).dtype == np.float32
+    assert repmath.pow([2, 3], [3, 2]).tolist() == [8.0, 9.0]
+    assert repmath.add(np.arange(3), np.int8(1)).dtype == np.float64
+    assert repmath.fma(2.0, 3.0, 4).tolist() == 10.0
+    assert repmath.add(x[::-1], x[::2][:1]).tolist() == [1.5, 3.5, 3.0]
+    with pytest.raises(TypeError):
+        repmath.add(x, 1j)
