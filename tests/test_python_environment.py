@@ -24,7 +24,7 @@ def results():
         small = (rng.integers(-1000, 1000, 5000) * 0.01).astype(code)
         tiny = np.arange(-500, 500).astype(f"i{np.dtype(code).itemsize}").view(code)
         with np.errstate(all="ignore"):
-            out += [f(x) for f in repmath._core.ufuncs.values() for x in (bits, small, tiny)]
+            out += [f(x) for f in (u for u in repmath._core.ufuncs.values() if u.nin == 1) for x in (bits, small, tiny)]
             if code != "f2":
                 a, b = small[:2000].reshape(40, 50), small[2000:4000].reshape(50, 40)
                 out += [repmath.matmul(a, b), repmath.matmul(a * small[0], b, bias=b[0]), repmath.sum(tiny), repmath.sum(a, axis=0)]
@@ -129,7 +129,7 @@ def test_rounding_modes(mode, dtype):
     positive = np.abs(x)
 
     def compute():
-        functions = [f(positive) for f in repmath._core.ufuncs.values()]
+        functions = [f(positive) for f in (u for u in repmath._core.ufuncs.values() if u.nin == 1)]
         return [*functions, repmath.matmul(x, x.T), repmath.sum(x), repmath.dot(x[0], x[1])]
 
     expected = compute()
