@@ -129,7 +129,7 @@ enum { RM_QUEUE = 64 };
     const char *in = (const char *)queue->x;                                                                                \
     const ptrdiff_t stride = sizeof(type);                                                                                  \
     const uint32_t flags = wider(queue->count, &in, &stride, (char *)y, stride);                                            \
-    for (int k = 0; k < queue->count; k++) out[queue->at[k]] = y[k];                                                        \
+    for (int k = 0; k < queue->count; k++) __builtin_memcpy(out + queue->at[k], y + k, sizeof(type));                       \
     queue->count = 0;                                                                                                       \
     return flags;                                                                                                           \
   }                                                                                                                         \
@@ -155,7 +155,7 @@ enum { RM_QUEUE = 64 };
         }                                                                                                                   \
         for (; open; open &= open - 1, queue.count++) {                                                                     \
           queue.at[queue.count] = i + __builtin_ctz(open);                                                                  \
-          queue.x[queue.count] = in[queue.at[queue.count]];                                                                 \
+          __builtin_memcpy(queue.x + queue.count, in + queue.at[queue.count], sizeof(type)); /* perhaps not aligned */      \
         }                                                                                                                   \
       }                                                                                                                     \
       store(out + i, y0);                                                                                                   \
