@@ -7,9 +7,10 @@
  *                                                     the result is so small (large) that it is zero (infinite) in f16, is
  *                                                     subnormal in bf16, or NaN; NaN where it is NaN
  *   RM_<F>_NEAR_NORMAL                                1: vf32_undecided_normal_f16 serves it
- * The loop gives the vectors with such lanes to the binary64 evaluation. An operation of binary32 with one rounding has the same
- * bits on every machine, so running all 2^32 inputs once proves these kernels everywhere; the bounds derived in the files say
- * why they hold. */
+ * The loop gives the vectors with such lanes to the binary64 evaluation, and a block most of whose lanes are open as a whole: the
+ * loop alone does not show every lane. tests/test_elementwise_narrow.py runs all 2^32 inputs lane by lane. Every operation has
+ * one rounding, and so the same bits on every machine, but the estimate in vf32_reciprocal and its like: there the bounds derived
+ * in the files are the proof for other machines. */
 #ifndef RM_SIMD_NARROW_H
 #define RM_SIMD_NARROW_H
 
