@@ -8,9 +8,15 @@ import oracle
 import pytest
 
 NO_BOUND = ["sqrt"]  # the machine's operation
-# No input depends on the bound: all of f16 is run, and the f32 cases are the hardest of all inputs.
-NO_CASE = [(f, "f16") for f in ("tanh", "rsqrt", "exp10", "softplus", "log_sigmoid", "log2", "asin", "atanh")]
-NO_CASE += [("acosh", "f32"), ("cbrt", "f32")]
+# Where no input depends on the bound, although all of f16 is run and the f32 cases are the hardest of all inputs: with fewer bits
+# than the test asks for, these evaluations are right by luck. With AVX-512 the binary32 evaluations come first.
+EVERY = {"base", "avx2", "avx512"}
+RIGHT_BY_LUCK = {
+    **dict.fromkeys([("log2", "f16"), ("asin", "f16"), ("tanh", "f16"), ("atanh", "f16"), ("rsqrt", "f16")], EVERY),
+    **dict.fromkeys([("acosh", "f32"), ("cbrt", "f32")], EVERY),
+    **dict.fromkeys([("rsqrt", "f32"), ("rsqrt", "f64"), ("cbrt", "f64")], {"base", "avx2"}),
+    **dict.fromkeys([("exp10", "f16"), ("log2", "f32"), ("log10", "f32")], {"base", "avx2"}),
+}
 
 
 def cases(function, fmt):
@@ -28,12 +34,10 @@ def shrunk():
 @pytest.mark.parametrize("fmt", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("function", [f for f in oracle.UNARY if f not in NO_BOUND])
 def test_a_bound_that_is_too_small_is_caught(shrunk, function, fmt):
-    if (function, fmt) in NO_CASE:
-        pytest.skip("no input of this format depends on the bound")
     x = cases(function, fmt)
     bits, want = oracle.to_bits(x, fmt), oracle.values(function, x, fmt)
-    # Kernels differ in accuracy from one instruction set to another: with some the hardest cases may be right by luck.
-    assert any((library.array(function, bits, fmt) != want).any() for library in shrunk.values())
+    caught = {isa for isa, library in shrunk.items() if (library.array(function, bits, fmt) != want).any()}
+    assert caught == set(shrunk) - RIGHT_BY_LUCK.get((function, fmt), set())
 
 
 @pytest.mark.parametrize("function", oracle.UNARY)
