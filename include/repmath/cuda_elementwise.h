@@ -283,6 +283,16 @@ RM_API rm_status rm_cuda_vsilu_f32(int64_t n, const float *x, ptrdiff_t stride_x
 RM_API rm_status rm_cuda_vsilu_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
 
+/* x/2*(1 + tanh(sqrt(2/pi)*(x + 0.044715*x**3))), 0.044715 taken as that decimal */
+RM_API rm_status rm_cuda_vgelu_tanh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                        rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_tanh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                         rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_tanh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                        rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vgelu_tanh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                        rm_cuda_stream stream);
+
 /* log(1 + exp(x)) */
 RM_API rm_status rm_cuda_vsoftplus_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                        rm_cuda_stream stream);

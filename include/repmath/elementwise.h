@@ -288,6 +288,16 @@ RM_API rm_status rm_vsilu_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, 
 RM_API rm_status rm_vsilu_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vsilu_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
 
+/* x/2*(1 + tanh(sqrt(2/pi)*(x + 0.044715*x**3))), 0.044715 taken as that decimal */
+RM_API rm_f16 rm_gelu_tanh_f16(rm_f16 x);
+RM_API rm_bf16 rm_gelu_tanh_bf16(rm_bf16 x);
+RM_API float rm_gelu_tanh_f32(float x);
+RM_API double rm_gelu_tanh_f64(double x);
+RM_API rm_status rm_vgelu_tanh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_tanh_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_tanh_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vgelu_tanh_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
 /* log(1 + exp(x)) */
 RM_API rm_f16 rm_softplus_f16(rm_f16 x);
 RM_API rm_bf16 rm_softplus_bf16(rm_bf16 x);

@@ -282,6 +282,16 @@ RM_API rm_status rm_vsilu_rounded_f32(int64_t n, const float *x, ptrdiff_t strid
 RM_API rm_status rm_vsilu_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                       int rounding);
 
+/* x/2*(1 + tanh(sqrt(2/pi)*(x + 0.044715*x**3))), 0.044715 taken as that decimal */
+RM_API rm_status rm_vgelu_tanh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                           int rounding);
+RM_API rm_status rm_vgelu_tanh_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
+                                            rm_bf16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vgelu_tanh_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                           int rounding);
+RM_API rm_status rm_vgelu_tanh_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                           int rounding);
+
 /* log(1 + exp(x)) */
 RM_API rm_status rm_vsoftplus_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                           int rounding);

@@ -74,6 +74,8 @@ cbrt: Final[np.ufunc]
 sigmoid: Final[np.ufunc]
 # sigmoid linear unit of x, x/(1 + exp(-x))
 silu: Final[np.ufunc]
+# x/2*(1 + tanh(sqrt(2/pi)*(x + 0.044715*x**3))), 0.044715 taken as that decimal
+gelu_tanh: Final[np.ufunc]
 # log(1 + exp(x))
 softplus: Final[np.ufunc]
 # logarithm of the sigmoid of x, -log(1 + exp(-x))

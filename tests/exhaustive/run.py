@@ -65,14 +65,13 @@ def mpfr_chunk(function, bits):
     return oracle.values(function, oracle.to_double(bits, "f32"), "f32")
 
 
-def mpfr_digest(pool, function, bits):
-    chunks = np.array_split(bits, 64)
-    return golden_sets.sha256(np.concatenate(list(pool.map(mpfr_chunk, [function] * 64, chunks))))
+def mpfr(pool, function, bits):
+    return np.concatenate(list(pool.map(mpfr_chunk, [function] * 64, np.array_split(bits, 64))))
 
 
-def check_undecided(function, isa, file):
+def check_undecided(pool, function, isa, file):
     pairs = np.fromfile(file, dtype="<u4").reshape(-1, 2)
-    want = mpfr_chunk(function, pairs[:, 0].copy())
+    want = mpfr(pool, function, pairs[:, 0].copy())
     wrong = np.flatnonzero(pairs[:, 1] != want)
     if wrong.size:
         raise Mismatch(f"{function} on {isa}: undecided inputs rounded wrongly: {[hex(b) for b in pairs[wrong[:5], 0]]}")
@@ -103,9 +102,9 @@ def check_function(function, isas, program, folder, pool, jobs, stride, known):
     expected = {1: known.get("sha256"), golden_sets.F32_STRIDE: known.get("strided", {}).get("sha256")}
     compare(function, f"stride {stride}", {i: r["sha256"] for i, r in every.items()}, expected.get(stride))
     for isa in isas:
-        check_undecided(function, isa, folder / f"{function}.{isa}")
+        check_undecided(pool, function, isa, folder / f"{function}.{isa}")
     strided = {i: r["sha256"] for i, r in sample.items()}
-    strided["MPFR"] = mpfr_digest(pool, function, golden_sets.inputs("f32"))
+    strided["MPFR"] = golden_sets.sha256(mpfr(pool, function, golden_sets.inputs("f32")))
     compare(function, "strided sample", strided, expected[golden_sets.F32_STRIDE])
     first = isas[0]
     return {
