@@ -18,7 +18,7 @@ def sanitized():
     return where
 
 
-@pytest.mark.parametrize("name", ["test_status", "test_env", "test_strides", "test_threads", "test_isa"])
+@pytest.mark.parametrize("name", ["test_status", "test_env", "test_strides", "test_threads", "test_table16", "test_isa"])
 def test_c_tests_are_clean(sanitized, name):
     # The OpenMP runtime keeps its threads' memory until the end: leaks are not looked for.
     env = {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}

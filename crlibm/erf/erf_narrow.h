@@ -7,10 +7,6 @@
 #include "../simd/piecewise.h"
 #include "erf_narrow_tables.h"
 
-#define RM_ERF_NEAR_ERR RM_BOUND(0x1p-21f)
-/* Subnormal f16 results: no n 2/sqrt(pi), n < 2^10, is within 7 10^-7 of a midpoint relatively (erf.h). */
-#define RM_ERF_NEAR_NORMAL 1
-
 #if RM_NARROW
 
 RM_FN vf32 rm_erf_narrow_reduce(vf32 a, vi32 *j) {
@@ -30,12 +26,6 @@ RM_FN vm32 rm_erf_narrow(vf32 x, vf32 *y) {
   *y = vf32_copysign(*y, x);
   const int32_t least = (127 - 100) << 23;
   return vm32_or(undecided, vi32_ltu(vi32_sub(vf32_bits(a), vi32_set1(1)), vi32_set1(least - 1)));
-}
-
-RM_FN vf32 rm_erf_near(vf32 x) {
-  vi32 j;
-  vf32 a = vf32_min(vf32_set1(3.93f), vf32_abs(x)), t = rm_erf_narrow_reduce(a, &j);
-  return vf32_copysign(rm_piecewise_near(rm_erf_narrow_rows, RM_ERF_NARROW_DEGREE, j, t), x);
 }
 
 #endif

@@ -17,8 +17,6 @@
 #include "exp_narrow_tables.h"
 
 #define RM_EXP_NARROW_ERR RM_BOUND(0x1.bp-35f)
-#define RM_EXP_NEAR_ERR RM_BOUND(0x1p-21f)
-#define RM_EXP_NEAR_NORMAL 0
 
 #if RM_NARROW
 
@@ -53,17 +51,6 @@ RM_FN vm32 rm_exp_narrow_sum(vf32 x, vf32 m, vf32 *y) {
   return vm32_or(undecided, vf32_not_normal(*y));
 }
 RM_FN vm32 rm_exp_narrow(vf32 x, vf32 *y) { return rm_exp_narrow_sum(x, vf32_set1(0.0f), y); }
-
-/* Relative error for |x| <= 88: k C2 2^-22, P 2^-30, T 2^-25, roundings of r, p and the result: below 2^-21.4. Beyond, the
- * scaling overflows or underflows. */
-RM_FN vf32 rm_exp_near_sum(vf32 x, vf32 m) {
-  const vf32 magic = vf32_set1(0x1.8p18f);
-  vf32 z = vf32_fma(x, vf32_set1(RM_EXP_NARROW_INV_LN2), magic), k = vf32_sub(z, magic);
-  vf32 t = vf32_lookup32(rm_exp_near_t, vf32_bits(z)), r = vf32_sub(vf32_fnma(k, vf32_set1(RM_EXP_NARROW_LN2), x), m);
-  vf32 p = vf32_fma(r, vf32_fma(r, vf32_set1(0x1.555556p-3f), vf32_set1(0.5f)), vf32_set1(1.0f));
-  return vf32_scale(vf32_fma(vf32_mul(t, r), p, t), k);
-}
-RM_FN vf32 rm_exp_near(vf32 x) { return rm_exp_near_sum(x, vf32_set1(0.0f)); }
 
 #endif
 #endif

@@ -12,7 +12,7 @@ UNIT = mpf(2) ** -29
 GOOD = mpf(2) ** -38.3
 
 
-def near_table_value(j):
+def table_value(j):
     """(D, T): 2^(j/32) e^D is within GOOD of the binary32 number T, |D| as small as possible."""
     for size in range(1 << 16):
         for units in {size, -size}:
@@ -23,7 +23,7 @@ def near_table_value(j):
 
 
 def main():
-    rows = [near_table_value(j) for j in range(32)]
+    rows = [table_value(j) for j in range(32)]
     ln2, ln10 = single(32 * STEP), single(mp.log(10))
     h = STEP / 2 * (1 + mpf(2) ** -10) + max(abs(d) for d, _ in rows)
     p, err = fit([1 / mp.factorial(i + 2) for i in range(30)], h, 2, h**25, round_to=single)
@@ -33,8 +33,6 @@ def main():
         "/* T_j = 2^(j/32) e^(D_j). */",
         narrow_array("rm_exp_narrow_t", [t for _, t in rows]),
         narrow_array("rm_exp_narrow_d", [d for d, _ in rows]),
-        "/* RN(2^(j/32)). */",
-        narrow_array("rm_exp_near_t", [single(mp.exp(STEP * j)) for j in range(32)]),
         f"#define RM_EXP_NARROW_INV_LN2 {single_literal(single(1 / mp.log(2)))}",
         f"#define RM_EXP_NARROW_LN2 {single_literal(ln2)}",
         f"#define RM_EXP_NARROW_LN2_LO {single_literal(single(32 * STEP - ln2))}",

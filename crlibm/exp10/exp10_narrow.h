@@ -4,19 +4,11 @@
 
 #include "../exp/exp_narrow.h"
 
-#define RM_EXP10_NEAR_ERR RM_EXP_NEAR_ERR
-#define RM_EXP10_NEAR_NORMAL 0
-
 #if RM_NARROW
 
 RM_FN vm32 rm_exp10_narrow(vf32 x, vf32 *y) {
   vf32 m, t = rm_exp_narrow_times(x, RM_EXP_NARROW_LN10, RM_EXP_NARROW_LN10_LO, &m);
   return rm_exp_narrow_sum(t, m, y);
-}
-
-RM_FN vf32 rm_exp10_near(vf32 x) {
-  vf32 m, t = rm_exp_narrow_times(x, RM_EXP_NARROW_LN10, RM_EXP_NARROW_LN10_LO, &m);
-  return rm_exp_near_sum(t, m);
 }
 
 #endif

@@ -18,9 +18,6 @@
 
 #define RM_LOG_NARROW_ERR RM_BOUND(0x1p-33f)
 #define RM_LOG_NARROW_TIMES_ERR RM_BOUND(0x1p-32f)
-#define RM_LOG_NEAR_ERR RM_BOUND(0x1p-21f)
-/* |log x| >= 2^-11 in f16. */
-#define RM_LOG_NEAR_NORMAL 1
 
 #if RM_NARROW
 
@@ -81,23 +78,6 @@ RM_FN vm32 rm_log_narrow_times(vf32 x, float ch, float cl, vf32 *y) {
   vf32 hi = vf32_mul(h, c), lo = vf32_fma(l, c, vf32_fma(h, vf32_set1(cl), vf32_fms(h, c, hi)));
   vm32 undecided = vf32_undecided_by(hi, lo, vf32_mul(hi, vf32_set1(RM_LOG_NARROW_TIMES_ERR)), y);
   return vm32_or(undecided, rm_log_narrow_special(x));
-}
-
-/* w + low + log(1 + r). Relative error: N 2^-24.3, a few roundings, of which w's counts up to 2.4 times beside r: below
- * 2^-21.5. */
-RM_FN vf32 rm_log_near_sum(vf32 w, vf32 low, vf32 r) {
-  vf32 p = vf32_fma(r, vf32_set1(rm_log_near_p[2]), vf32_set1(rm_log_near_p[1]));
-  p = vf32_fma(r, p, vf32_set1(rm_log_near_p[0]));
-  return vf32_add(w, vf32_add(r, vf32_fma(vf32_mul(r, r), p, low)));
-}
-
-RM_FN vf32 rm_log_near(vf32 x) {
-  vf32 k, r, w, low;
-  vi32 j;
-  rm_log_narrow_reduce(x, &k, &r, &j);
-  rm_log_narrow_constant(k, j, &w, &low);
-  vf32 y = rm_log_near_sum(w, low, r);
-  return vf32_select(rm_log_narrow_special(x), vf32_from_bits(vi32_set1(0x7fc00000)), y);
 }
 
 #endif

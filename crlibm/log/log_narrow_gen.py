@@ -30,13 +30,10 @@ def main():
         assert r <= mpf(1) / 32
     taylor = [(-1) ** i / mpf(i + 3) for i in range(60)]
     p, err = fit(taylor, h, 3, h**55, round_to=single)
-    near, near_err = fit([-((-1) ** i) / mpf(i + 2) for i in range(60)], h, 2, h**55, round_to=single)
     ln2 = mp.nint(mp.log(2) * GRID) / GRID
     out = [
         f"/* |r| <= {mp.nstr(h, 5)}; log(1 + r) = r - r^2/2 + r^3 P(r): |P(r) - ...| <= 2^{log2(err):.2f}. */",
         narrow_array("rm_log_narrow_p", p),
-        f"/* log(1 + r) = r + r^2 N(r): |N(r) - ...| <= 2^{log2(near_err):.2f}. */",
-        narrow_array("rm_log_near_p", near),
         "/* c_j, and -log c_j in two parts. */",
         narrow_array("rm_log_narrow_c", [c for c, _, _ in table]),
         narrow_array("rm_log_narrow_hi", high_part),

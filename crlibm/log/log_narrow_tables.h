@@ -8,10 +8,6 @@
 RM_TABLE float rm_log_narrow_p[4] = {
   0x1.5555540000000p-2f, -0x1.fffffa0000000p-3f, 0x1.99e2cc0000000p-3f, -0x1.55a5660000000p-3f};
 
-/* log(1 + r) = r + r^2 N(r): |N(r) - ...| <= 2^-19.29. */
-RM_TABLE float rm_log_near_p[3] = {
-  -0x1.fffffe0000000p-2f, 0x1.557bc20000000p-2f, -0x1.002ab20000000p-2f};
-
 /* c_j, and -log c_j in two parts. */
 RM_TABLE float rm_log_narrow_c[32] = {
   0x1.5000000000000p+0f, 0x1.4800000000000p+0f, 0x1.4800000000000p+0f, 0x1.4000000000000p+0f,

@@ -11,9 +11,6 @@
 #include "../log/log_narrow.h"
 
 #define RM_LOG1P_NARROW_ERR RM_BOUND(0x1p-32f)
-#define RM_LOG1P_NEAR_ERR RM_BOUND(0x1p-21f)
-/* A subnormal f16 result is that of a subnormal x, from which it differs by less than 2^-15 of it. */
-#define RM_LOG1P_NEAR_NORMAL 1
 
 #if RM_NARROW
 
@@ -42,14 +39,6 @@ RM_FN vm32 rm_log1p_narrow(vf32 x, vf32 *y) {
   vm32 undecided = vf32_undecided_by(hi, lo, vf32_mul(hi, vf32_set1(RM_LOG1P_NARROW_ERR)), y);
   *y = vf32_copysign(*y, x);
   return vm32_or(undecided, rm_log_narrow_special(yh));
-}
-
-/* Relative error: log_narrow.h's 2^-21.5; r + d rounds by 2^-29.9, against |log(1 + x)| >= 2^-6.1 where d is not 0. */
-RM_FN vf32 rm_log1p_near(vf32 x) {
-  vf32 yh, r, d, w, low;
-  rm_log1p_narrow_reduce(x, &yh, &r, &d, &w, &low);
-  vf32 y = vf32_copysign(rm_log_near_sum(w, low, vf32_add(r, d)), x);
-  return vf32_select(rm_log_narrow_special(yh), vf32_from_bits(vi32_set1(0x7fc00000)), y);
 }
 
 #endif

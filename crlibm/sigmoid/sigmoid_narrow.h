@@ -11,8 +11,6 @@
 #include "../exp/exp_narrow.h"
 
 #define RM_SIGMOID_NARROW_ERR RM_BOUND(0x1.6p-34f)
-#define RM_SIGMOID_NEAR_ERR RM_BOUND(0x1p-20f)
-#define RM_SIGMOID_NEAR_NORMAL 0
 
 #if RM_NARROW
 
@@ -36,13 +34,6 @@ RM_FN vm32 rm_sigmoid_narrow(vf32 x, vf32 *y) {
   rm_sigmoid_narrow_parts(x, &hi, &lo);
   vm32 undecided = vf32_undecided_by(hi, lo, vf32_mul(hi, vf32_set1(RM_SIGMOID_NARROW_ERR)), y);
   return vm32_or(undecided, vf32_nle(vf32_set1(-69.0f), x));
-}
-
-/* Relative error: E 2^-21.4, reciprocal, two roundings: below 2^-20.6. For large |x|, E is 0 or NaN. */
-RM_FN vf32 rm_sigmoid_near(vf32 x) {
-  const vf32 one = vf32_set1(1.0f);
-  vf32 e = rm_exp_near(vf32_copysign(x, vf32_set1(-1.0f)));
-  return vf32_mul(vf32_select(vf32_lt(x, vf32_set1(0.0f)), e, one), vf32_reciprocal(vf32_add(one, e)));
 }
 
 #endif

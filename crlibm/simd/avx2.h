@@ -147,4 +147,15 @@ RM_FN int vf32_all_below(vf32 v, float limit) {
   return _mm256_movemask_ps(_mm256_cmp_ps(size, _mm256_set1_ps(limit), _CMP_LT_OQ)) == 0xff;
 }
 
+#define RM_LOOKUP_LANES 16
+RM_FN void vu16_lookup(const uint16_t *t, const uint16_t *x, uint16_t *y) {
+  const __m256i low = _mm256_set1_epi32(0xffff);
+  __m256i a = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)x));
+  __m256i b = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(x + 8)));
+  a = _mm256_and_si256(_mm256_i32gather_epi32((const int *)(const void *)t, a, 2), low);
+  b = _mm256_and_si256(_mm256_i32gather_epi32((const int *)(const void *)t, b, 2), low);
+  /* packed within each half */
+  _mm256_storeu_si256((__m256i *)y, _mm256_permute4x64_epi64(_mm256_packus_epi32(a, b), 0xd8));
+}
+
 #endif

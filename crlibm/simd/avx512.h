@@ -155,9 +155,6 @@ RM_FN void vf32_store_bf16(uint16_t *p, vf32 v) {
   b = _mm512_srli_epi32(_mm512_add_epi32(b, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
   _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(b));
 }
-RM_FN void vf32_store_high(uint16_t *p, vf32 v) {
-  _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(v), 16)));
-}
 RM_FN vf32 vf32_set1(float x) { return _mm512_set1_ps(x); }
 RM_FN vf32 vf32_add(vf32 a, vf32 b) { return _mm512_add_ps(a, b); }
 RM_FN vf32 vf32_sub(vf32 a, vf32 b) { return _mm512_sub_ps(a, b); }
@@ -196,14 +193,7 @@ RM_FN vf32 vf32_lookup32(const float *t, vi32 i) {
 RM_FN vm32 vf32_ne(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
 RM_FN vm32 vf32_lt(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 RM_FN vm32 vf32_nle(vf32 a, vf32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ); }
-RM_FN vm32 vf32_subnormal(vf32 a) { return _mm512_fpclass_ps_mask(a, 0x20); }
-RM_FN vm32 vf32_not_finite(vf32 a) { return _mm512_fpclass_ps_mask(a, 0x99); } /* both NaNs, both infinities */
 RM_FN vm32 vf32_not_normal(vf32 a) { return _mm512_fpclass_ps_mask(a, 0xbf); } /* all classes but negative */
-RM_FN vm32 vf32_differ_f16(vf32 a, vf32 b) {
-  return _mm256_cmpneq_epi16_mask(_mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
-                                  _mm512_cvtps_ph(b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-}
-RM_FN vm32 vi32_disjoint(vi32 a, vi32 b) { return _mm512_testn_epi32_mask(a, b); }
 RM_FN vm32 vi32_ltu(vi32 a, vi32 b) { return _mm512_cmplt_epu32_mask(a, b); }
 RM_FN vm32 vi32_geu(vi32 a, vi32 b) { return _mm512_cmpge_epu32_mask(a, b); }
 RM_FN vm32 vm32_or(vm32 a, vm32 b) { return (vm32)(a | b); }
@@ -212,6 +202,12 @@ RM_FN uint32_t vm32_bits(vm32 a) { return a; }
 RM_FN vf32 vf32_select(vm32 m, vf32 a, vf32 b) { return _mm512_mask_blend_ps(m, b, a); }
 RM_FN int vf32_all_below(vf32 v, float limit) {
   return _mm512_cmp_ps_mask(_mm512_abs_ps(v), _mm512_set1_ps(limit), _CMP_LT_OQ) == 0xffff;
+}
+
+#define RM_LOOKUP_LANES 16
+RM_FN void vu16_lookup(const uint16_t *t, const uint16_t *x, uint16_t *y) {
+  const __m512i i = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)x));
+  _mm256_storeu_si256((__m256i *)y, _mm512_cvtepi32_epi16(_mm512_i32gather_epi32(i, t, 2)));
 }
 
 #endif

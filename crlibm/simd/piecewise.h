@@ -23,13 +23,5 @@ RM_FN void rm_piecewise(const float *rows, int degree, vi32 j, vf32 t, vf32 *hi,
 #undef ROW
 }
 
-/* f(c_j + t) within about 2^-22 relatively: for the 16-bit formats. */
-RM_FN vf32 rm_piecewise_near(const float *rows, int degree, vi32 j, vf32 t) {
-  vf32 v = vf32_lookup32(rows + 32 * (degree + 2), j);
-  RM_UNROLL for (int n = degree - 1; n >= 2; n--) v = vf32_fma(t, v, vf32_lookup32(rows + 32 * (n + 2), j));
-  v = vf32_fma(t, v, vf32_lookup32(rows + 64, j));
-  return vf32_fma(t, v, vf32_lookup32(rows, j));
-}
-
 #endif
 #endif

@@ -21,6 +21,7 @@
  *   compares           vf64_lt le eq ne unord, vi64_eq, vi64_ltu (unsigned), vi64_disjoint (a & b == 0); masks: vm64_and or andnot not none; vm64_bits: lane i in bit i
  *   selection          vf64_select(m,a,b): a where m, else b
  *   tables             vf64_lookup16(t, i), vi64_lookup16(t, i): t[i & 15], t 64-byte aligned
+ *                      vu16_lookup(t, x, y): y[k] = t[x[k]] for RM_LOOKUP_LANES elements; t has one element more than is looked up
  *   vf32               where RM_HAS_VF32: 2 RM_LANES values of binary32, for functions that are one operation (simd/machine.h).
  *                      vf32_load_<format>, vf32_store_<format> as above; vf32_add sub mul div sqrt; vf32_fma(a,b,c) = ab+c
  *                      with one rounding, where RM_HAS_FMA; vf32_all_below(v, limit): every |v| < limit
@@ -32,9 +33,8 @@
  *   vf32_ and vi32_    as above; besides vf32_load_f32 vf32_store_f32, vf32_fma(a,b,c) = ab+c, vf32_fms = ab-c, vf32_fnma = c-ab,
  *                      always with ONE rounding; vf32_scale(a,k) = a 2^floor(k);
  *                      vf32_mantissa(a) = a 2^k in [0.75, 1.5) for positive normal a; vf32_lookup32(t, i): t[i & 31];
- *                      vf32_nle: not less or equal, so true for NaN; vf32_not_normal: zero, subnormal, infinite or NaN; vf32_not_finite; vf32_subnormal;
- *                      vf32_reciprocal(b) = 1/b within 2^-23.9 relatively, for 2^-100 <= |b| <= 2^100;
- *                      vf32_differ_f16(a,b): they round to different f16 numbers; vf32_store_high: the upper 16 bits of each lane
+ *                      vf32_nle: not less or equal, so true for NaN; vf32_not_normal: zero, subnormal, infinite or NaN;
+ *                      vf32_reciprocal(b) = 1/b within 2^-23.9 relatively, for 2^-100 <= |b| <= 2^100
  *
  * All loads and stores take any alignment. A translation unit has one backend. */
 #ifndef RM_SIMD_SIMD_H
@@ -51,6 +51,10 @@
 #include "neon.h"
 #else
 #include "scalar.h"
+#endif
+#ifndef RM_LOOKUP_LANES
+#define RM_LOOKUP_LANES 1
+RM_FN void vu16_lookup(const uint16_t *t, const uint16_t *x, uint16_t *y) { *y = t[*x]; }
 #endif
 #ifndef RM_HAS_VF32
 #define RM_HAS_VF32 0

@@ -8,10 +8,6 @@
 #include "../simd/piecewise.h"
 #include "tanh_narrow_tables.h"
 
-#define RM_TANH_NEAR_ERR RM_BOUND(0x1p-21f)
-/* Below 2^-14, |tanh x - x| < 2^-29 |x|: x is the result. */
-#define RM_TANH_NEAR_NORMAL 1
-
 #if RM_NARROW
 
 RM_FN vf32 rm_tanh_narrow_reduce(vf32 a, vi32 *j) {
@@ -27,12 +23,6 @@ RM_FN vm32 rm_tanh_narrow(vf32 x, vf32 *y) {
   vm32 undecided = vf32_undecided_by(hi, lo, err, y);
   *y = vf32_copysign(*y, x);
   return undecided;
-}
-
-RM_FN vf32 rm_tanh_near(vf32 x) {
-  vi32 j;
-  vf32 a = vf32_min(vf32_set1(9.4f), vf32_abs(x)), t = rm_tanh_narrow_reduce(a, &j);
-  return vf32_copysign(rm_piecewise_near(rm_tanh_narrow_rows, RM_TANH_NARROW_DEGREE, j, t), x);
 }
 
 #endif

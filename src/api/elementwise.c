@@ -4,6 +4,7 @@
 
 #include "../dispatch/kernels.h"
 #include "../elementwise/rounded.h"
+#include "../elementwise/table16.h"
 #include "env.h"
 #include "threads.h"
 
@@ -23,6 +24,8 @@ static rm_status map(int function, int arity, int format, int rule, int64_t n, c
   rm_map_fn *kernel = rule == RM_NEAREST ? kernels->map[function][format] : NULL;
   const int64_t grain = kernel ? RM_GRAIN : RM_GRAIN_ROUNDED;
   rm_env env = rm_env_enter();
+  const int tabled = kernel && arity == 1 && (format == RM_F16 || format == RM_BF16);
+  const struct rm_table16 *table = tabled ? rm_table16_get(function, format, kernel, n) : NULL;
   uint32_t flags = 0;
   int threads = n < 2 * grain ? 1 : rm_threads_for(n / grain);
 #if defined(_OPENMP)
@@ -34,8 +37,9 @@ static rm_status map(int function, int arity, int format, int rule, int64_t n, c
     const int64_t count = n / threads + (t < n % threads);
     const char *part[RM_MAX_ARITY];
     for (int k = 0; k < arity; k++) part[k] = x[k] + from * sx[k];
-    flags |= kernel ? kernel(count, part, sx, y + from * sy, sy)
-                    : rm_map_rounded(function, arity, format, rule, count, part, sx, y + from * sy, sy);
+    if (table) flags |= kernels->lookup16(table, count, part[0], sx[0], y + from * sy, sy);
+    else if (kernel) flags |= kernel(count, part, sx, y + from * sy, sy);
+    else flags |= rm_map_rounded(function, arity, format, rule, count, part, sx, y + from * sy, sy);
     rm_env_leave(worker, 0);
   }
   rm_env_leave(env, flags);

@@ -20,12 +20,17 @@ enum { RM_MAX_ARITY = 3 };
  * The caller has put the floating-point environment right. */
 typedef uint32_t rm_map_fn(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy);
 
+/* y[i] = the table's result for x[i]; the rest as rm_map_fn (elementwise/table16.h). */
+struct rm_table16;
+typedef uint32_t rm_lookup16_fn(const struct rm_table16 *table, int64_t n, const char *x, ptrdiff_t sx, char *y, ptrdiff_t sy);
+
 #include "../blas/kernels.h"
 #include "../reduce/kernels.h"
 
 struct rm_kernels {
   const char *name;
   rm_map_fn *const *map[RM_FN_COUNT]; /* map[function][format] */
+  rm_lookup16_fn *lookup16;
   const struct rm_reduce_kernels *reduce;
   const struct rm_blas_kernels *blas;
 };

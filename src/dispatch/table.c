@@ -5,6 +5,7 @@
 #define RM_FUNCTION(name, NAME, arity, hard, doc) extern rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS];
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
+extern rm_lookup16_fn RM_ISA_SYMBOL(rm_lookup16);
 extern const struct rm_reduce_kernels RM_ISA_SYMBOL(rm_reduce_table);
 extern const struct rm_blas_kernels RM_ISA_SYMBOL(rm_blas_table);
 
@@ -16,6 +17,7 @@ const struct rm_kernels RM_ISA_SYMBOL(rm_kernels) = {
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
     },
+    RM_ISA_SYMBOL(rm_lookup16),
     &RM_ISA_SYMBOL(rm_reduce_table),
     &RM_ISA_SYMBOL(rm_blas_table),
 };

@@ -114,63 +114,60 @@ RM_DEFINE_MAP(bf16, RM_BF16, uint16_t, vf64_load_bf16, vf64_store_bf16)
 RM_DEFINE_MAP(f32, RM_F32, float, vf64_load_f32, vf64_store_f32)
 RM_DEFINE_MAP(f64, RM_F64, double, vf64_load, vf64_store)
 
-/* A loop over the narrow evaluation. Open lanes are queued and computed together by `wider`, the loop above; a block most of
- * whose lanes are open goes there as it is. */
-enum { RM_QUEUE = 64 };
-#define RM_DEFINE_NARROW(fmt, type, store)                                                                                  \
-  typedef vm32 rm_narrow_##fmt(vf32 x, vf32 *y);                                                                            \
-  struct queue_##fmt {                                                                                                      \
-    int count;                                                                                                              \
-    type x[RM_QUEUE + 2 * RM_NARROW_LANES];                                                                                 \
-    int64_t at[RM_QUEUE + 2 * RM_NARROW_LANES];                                                                             \
-  };                                                                                                                        \
-  RM_COLD uint32_t flush_##fmt(struct queue_##fmt *queue, rm_map_fn *wider, type *out) {                                    \
-    type y[RM_QUEUE + 2 * RM_NARROW_LANES];                                                                                 \
-    const char *in = (const char *)queue->x;                                                                                \
-    const ptrdiff_t stride = sizeof(type);                                                                                  \
-    const uint32_t flags = wider(queue->count, &in, &stride, (char *)y, stride);                                            \
-    for (int k = 0; k < queue->count; k++) __builtin_memcpy(out + queue->at[k], y + k, sizeof(type));                       \
-    queue->count = 0;                                                                                                       \
-    return flags;                                                                                                           \
-  }                                                                                                                         \
-                                                                                                                            \
-  RM_FN uint32_t narrow_##fmt(rm_narrow_##fmt *narrow, rm_map_fn *wider, int64_t n, const char *const *x,                   \
-                              const ptrdiff_t *sx, char *y, ptrdiff_t sy) {                                                 \
-    if (sx[0] != sizeof(type) || sy != sizeof(type)) return wider(n, x, sx, y, sy);                                         \
-    const type *in = (const type *)(const void *)x[0];                                                                      \
-    type *out = (type *)(void *)y;                                                                                          \
-    uint32_t flags = 0;                                                                                                     \
-    int64_t i = 0;                                                                                                          \
-    struct queue_##fmt queue;                                                                                               \
-    queue.count = 0;                                                                                                        \
-    for (; i + 2 * RM_NARROW_LANES <= n; i += 2 * RM_NARROW_LANES) {                                                        \
-      vf32 y0, y1;                                                                                                          \
-      vm32 m0 = narrow(vf32_load_##fmt(in + i), &y0), m1 = narrow(vf32_load_##fmt(in + i + RM_NARROW_LANES), &y1);          \
-      if (RM_UNLIKELY(!vm32_none(vm32_or(m0, m1)))) { /* in may be out: it is read before the stores */                     \
-        uint32_t open = vm32_bits(m0) | vm32_bits(m1) << RM_NARROW_LANES;                                                   \
-        if (__builtin_popcount(open) > RM_NARROW_LANES / 2) {                                                               \
-          const char *block = (const char *)(in + i);                                                                       \
-          flags |= wider(2 * RM_NARROW_LANES, &block, sx, (char *)(out + i), sy);                                           \
-          continue;                                                                                                         \
-        }                                                                                                                   \
-        for (; open; open &= open - 1, queue.count++) {                                                                     \
-          queue.at[queue.count] = i + __builtin_ctz(open);                                                                  \
-          __builtin_memcpy(queue.x + queue.count, in + queue.at[queue.count], sizeof(type)); /* perhaps not aligned */      \
-        }                                                                                                                   \
-      }                                                                                                                     \
-      store(out + i, y0);                                                                                                   \
-      store(out + i + RM_NARROW_LANES, y1);                                                                                 \
-      if (RM_UNLIKELY(queue.count >= RM_QUEUE)) flags |= flush_##fmt(&queue, wider, out);                                   \
-    }                                                                                                                       \
-    const char *rest = (const char *)(in + i);                                                                              \
-    if (i < n) flags |= wider(n - i, &rest, sx, (char *)(out + i), sy);                                                     \
-    if (queue.count) flags |= flush_##fmt(&queue, wider, out);                                                              \
-    return flags;                                                                                                           \
-  }
 #if RM_NARROW
-RM_DEFINE_NARROW(f16, uint16_t, vf32_store_f16)
-RM_DEFINE_NARROW(bf16, uint16_t, vf32_store_high)
-RM_DEFINE_NARROW(f32, float, vf32_store_f32)
+/* The f32 loop over a narrow evaluation. Open lanes are queued and computed together by `wider`, the loop above; a block most
+ * of whose lanes are open goes there as it is. Arrays may be anywhere: single elements are copied. */
+enum { RM_QUEUE = 64 };
+typedef vm32 rm_narrow(vf32 x, vf32 *y);
+struct rm_queue {
+  int count;
+  float x[RM_QUEUE + 2 * RM_NARROW_LANES];
+  int64_t at[RM_QUEUE + 2 * RM_NARROW_LANES];
+};
+
+RM_COLD uint32_t flush(struct rm_queue *queue, rm_map_fn *wider, float *out) {
+  float y[RM_QUEUE + 2 * RM_NARROW_LANES];
+  const char *in = (const char *)queue->x;
+  const ptrdiff_t stride = sizeof(float);
+  const uint32_t flags = wider(queue->count, &in, &stride, (char *)y, stride);
+  for (int k = 0; k < queue->count; k++) __builtin_memcpy(out + queue->at[k], y + k, sizeof(float));
+  queue->count = 0;
+  return flags;
+}
+
+RM_FN uint32_t map_narrow(rm_narrow *narrow, rm_map_fn *wider, int64_t n, const char *const *x, const ptrdiff_t *sx, char *y,
+                          ptrdiff_t sy) {
+  if (sx[0] != sizeof(float) || sy != sizeof(float)) return wider(n, x, sx, y, sy);
+  const float *in = (const float *)(const void *)x[0];
+  float *out = (float *)(void *)y;
+  uint32_t flags = 0;
+  int64_t i = 0;
+  struct rm_queue queue;
+  queue.count = 0;
+  for (; i + 2 * RM_NARROW_LANES <= n; i += 2 * RM_NARROW_LANES) {
+    vf32 y0, y1;
+    vm32 m0 = narrow(vf32_load_f32(in + i), &y0), m1 = narrow(vf32_load_f32(in + i + RM_NARROW_LANES), &y1);
+    if (RM_UNLIKELY(!vm32_none(vm32_or(m0, m1)))) { /* in may be out: it is read before the stores */
+      uint32_t open = vm32_bits(m0) | vm32_bits(m1) << RM_NARROW_LANES;
+      if (__builtin_popcount(open) > RM_NARROW_LANES / 2) {
+        const char *block = (const char *)(in + i);
+        flags |= wider(2 * RM_NARROW_LANES, &block, sx, (char *)(out + i), sy);
+        continue;
+      }
+      for (; open; open &= open - 1, queue.count++) {
+        queue.at[queue.count] = i + __builtin_ctz(open);
+        __builtin_memcpy(queue.x + queue.count, in + queue.at[queue.count], sizeof(float));
+      }
+    }
+    vf32_store_f32(out + i, y0);
+    vf32_store_f32(out + i + RM_NARROW_LANES, y1);
+    if (RM_UNLIKELY(queue.count >= RM_QUEUE)) flags |= flush(&queue, wider, out);
+  }
+  const char *rest = (const char *)(in + i);
+  if (i < n) flags |= wider(n - i, &rest, sx, (char *)(out + i), sy);
+  if (queue.count) flags |= flush(&queue, wider, out);
+  return flags;
+}
 #endif
 
 /* The second of its arguments: that of RM_BLOCK_<f>_<format> (crlibm/simd/machine.h) when it is defined, else a null pointer. */
@@ -191,37 +188,23 @@ RM_DEFINE_NARROW(f32, float, vf32_store_f32)
   RM_MAP_ENTRY(name, arity, bf16)                                       \
   RM_MAP_ENTRY(name, arity, f32)                                        \
   RM_MAP_ENTRY(name, arity, f64)
-#define RM_MAP_TABLE(name, f16_loop, bf16_loop, f32_loop)                                             \
-  extern rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS];                                   \
-  rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS] = {f16_loop, bf16_loop, f32_loop, map_##name##_f64};
-#define RM_MAP_FUNCTION(name, NAME, arity) \
-  RM_MAP_ENTRIES(name, arity)              \
-  RM_MAP_TABLE(name, map_##name##_f16, map_##name##_bf16, map_##name##_f32)
+#define RM_MAP_TABLE(name, f32_loop)                                  \
+  extern rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS];   \
+  rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS] = {map_##name##_f16, map_##name##_bf16, f32_loop, map_##name##_f64};
+#define RM_MAP_FUNCTION(name, arity) \
+  RM_MAP_ENTRIES(name, arity)        \
+  RM_MAP_TABLE(name, map_##name##_f32)
 
 /* The same for a function of one argument that has <f>_narrow.h. */
 #if RM_NARROW
-#define RM_NARROW_ENTRY(name, fmt)                                                                                          \
-  RM_LOCAL uint32_t narrow_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {    \
-    return narrow_##fmt(narrow_step_##name##_##fmt, map_##name##_##fmt, n, x, sx, y, sy);                                   \
-  }
-#define RM_NARROW_FUNCTION(name, NAME)                                                         \
-  RM_MAP_ENTRIES(name, 1)                                                                      \
-  RM_FN vm32 narrow_step_##name##_f16(vf32 x, vf32 *y) {                                       \
-    *y = rm_##name##_near(x);                                                                  \
-    return RM_##NAME##_NEAR_NORMAL ? vf32_undecided_normal_f16(*y, RM_##NAME##_NEAR_ERR)       \
-                                   : vf32_undecided_f16(*y, RM_##NAME##_NEAR_ERR);             \
-  }                                                                                            \
-  RM_FN vm32 narrow_step_##name##_bf16(vf32 x, vf32 *y) {                                      \
-    *y = rm_##name##_near(x);                                                                  \
-    return vf32_undecided_bf16(y, RM_##NAME##_NEAR_ERR);                                       \
-  }                                                                                            \
-  RM_FN vm32 narrow_step_##name##_f32(vf32 x, vf32 *y) { return rm_##name##_narrow(x, y); }    \
-  RM_NARROW_ENTRY(name, f16)                                                                   \
-  RM_NARROW_ENTRY(name, bf16)                                                                  \
-  RM_NARROW_ENTRY(name, f32)                                                                   \
-  RM_MAP_TABLE(name, narrow_##name##_f16, narrow_##name##_bf16, narrow_##name##_f32)
+#define RM_NARROW_FUNCTION(name)                                                                                            \
+  RM_MAP_ENTRIES(name, 1)                                                                                                   \
+  RM_LOCAL uint32_t narrow_##name(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {            \
+    return map_narrow(rm_##name##_narrow, map_##name##_f32, n, x, sx, y, sy);                                               \
+  }                                                                                                                         \
+  RM_MAP_TABLE(name, narrow_##name)
 #else
-#define RM_NARROW_FUNCTION(name, NAME) RM_MAP_FUNCTION(name, NAME, 1)
+#define RM_NARROW_FUNCTION(name) RM_MAP_FUNCTION(name, 1)
 #endif
 
 #endif

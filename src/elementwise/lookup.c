@@ -1,0 +1,39 @@
+/* The loop over a table of table16.h, compiled once per ISA. */
+#include "../../crlibm/simd/simd.h"
+#include "table16.h"
+
+extern rm_lookup16_fn RM_ISA_SYMBOL(rm_lookup16);
+
+enum { BLOCK = 256 }; /* elements at a time */
+
+uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, int64_t n, const char *x, ptrdiff_t sx, char *y, ptrdiff_t sy) {
+  const uint16_t exponent = table->exponent;
+  uint32_t flags = 0;
+  for (int64_t i = 0; i < n; i += BLOCK) {
+    uint16_t in[BLOCK], out[BLOCK]; /* in is a copy: y may be x */
+    const int count = n - i < BLOCK ? (int)(n - i) : BLOCK;
+    if (count == BLOCK && sx == sizeof *in) {
+      __builtin_memcpy(in, x + i * sx, sizeof in);
+    } else {
+      for (int k = 0; k < BLOCK; k++) __builtin_memcpy(in + k, x + (i + (k < count ? k : 0)) * sx, sizeof *in); /* filled up with the first */
+    }
+    for (int k = 0; k < BLOCK; k += RM_LOOKUP_LANES) vu16_lookup(table->value, in + k, out + k);
+    uint16_t special = 0;
+    for (int k = 0; k < BLOCK; k++) {
+      const uint16_t e = out[k] & exponent;
+      special |= (uint16_t)((e == 0) | (e == exponent));
+    }
+    if (special) {
+      uint16_t raised[BLOCK], any = 0;
+      for (int k = 0; k < BLOCK; k += RM_LOOKUP_LANES) vu16_lookup(table->flags, in + k, raised + k);
+      for (int k = 0; k < BLOCK; k++) any |= raised[k];
+      flags |= any;
+    }
+    if (count == BLOCK && sy == sizeof *out) {
+      __builtin_memcpy(y + i * sy, out, sizeof out);
+    } else {
+      for (int k = 0; k < count; k++) __builtin_memcpy(y + (i + k) * sy, out + k, sizeof *out);
+    }
+  }
+  return flags;
+}
