@@ -19,10 +19,7 @@ uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, int64_t n, c
     }
     for (int k = 0; k < BLOCK; k += RM_LOOKUP_LANES) vu16_lookup(table->value, in + k, out + k);
     uint16_t special = 0;
-    for (int k = 0; k < BLOCK; k++) {
-      const uint16_t e = out[k] & exponent;
-      special |= (uint16_t)((e == 0) | (e == exponent));
-    }
+    for (int k = 0; k < BLOCK; k++) special |= (uint16_t)((out[k] & exponent) == exponent);
     if (special) {
       uint16_t raised[BLOCK], any = 0;
       for (int k = 0; k < BLOCK; k += RM_LOOKUP_LANES) vu16_lookup(table->flags, in + k, raised + k);
