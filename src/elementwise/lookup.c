@@ -4,7 +4,7 @@
 
 extern rm_lookup16_fn RM_ISA_SYMBOL(rm_lookup16);
 
-enum { BLOCK = 256 }; /* elements at a time */
+enum { BLOCK = 256, LINE = 32 }; /* elements at a time, and in a line of the cache */
 
 uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, int64_t n, const char *x, ptrdiff_t sx, char *y, ptrdiff_t sy) {
   const uint16_t exponent = table->exponent;
@@ -17,6 +17,9 @@ uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, int64_t n, c
     } else {
       for (int k = 0; k < BLOCK; k++) __builtin_memcpy(in + k, x + (i + (k < count ? k : 0)) * sx, sizeof *in); /* filled up with the first */
     }
+    /* The gathers leave no room to fetch ahead what is written: a fifth of the time when it is not in a cache. */
+    if (i + 2 * BLOCK <= n)
+      for (int k = 0; k < BLOCK; k += LINE) __builtin_prefetch(y + (i + BLOCK + k) * sy, 1);
     for (int k = 0; k < BLOCK; k += RM_LOOKUP_LANES) vu16_lookup(table->value, in + k, out + k);
     uint16_t special = 0;
     for (int k = 0; k < BLOCK; k++) special |= (uint16_t)((out[k] & exponent) == exponent);
