@@ -71,7 +71,10 @@ def tables(full):
         data = load(isa)
         if data is None:
             continue
-        out += [f"**Speed, {isa}.** {machine(data)}. One thread; ratios are repmath's time divided by theirs: below 1 is faster.", ""]
+        out += [
+            f"**Speed, {isa}.** {machine(data)}. One thread; ratios are repmath's time divided by theirs: below 1 is faster.",
+            "",
+        ]
         if data.get("summary"):
             out += ["Over 16 Ki elements, in cache, and 4 Mi elements:", "", *rows_of_groups(data), ""]
         if full:

@@ -16,7 +16,7 @@ STRIDE = 257  # a prime near 256: about 2^24 inputs, over all exponents and all 
 COUNT = 1 << 20  # f64 inputs, and tuples of the functions of several arguments in every format
 CHUNK = 1 << 22
 # format -> precision, greatest exponent, type of the bits
-FORMATS = {
+FORMATS: dict[str, tuple[int, int, np.dtype[Any]]] = {
     "f16": (11, 15, np.dtype(np.uint16)),
     "bf16": (8, 127, np.dtype(np.uint16)),
     "f32": (24, 127, np.dtype(np.uint32)),
@@ -41,7 +41,8 @@ def _spread(fmt: str, stream: np.ndarray, odd: np.ndarray) -> np.ndarray:
     place = np.uint64(precision - 1)
     field = low + ((z >> place) & ones) % (high - low)
     near = (z & ~(ones << place)) | field << place
-    return np.where(odd, near, z).astype(uint)
+    bits: np.ndarray = np.where(odd, near, z).astype(uint)
+    return bits
 
 
 def arguments(fmt: str, arity: int, count: int = COUNT) -> tuple[np.ndarray, ...]:
@@ -82,12 +83,16 @@ def sha256(bits: np.ndarray) -> str:
 def load(function: str) -> dict[str, Any]:
     """Format -> digests of a function; empty when none are published."""
     path = FOLDER / f"{function}.json"
-    return json.loads(path.read_text())["formats"] if path.exists() else {}
+    if not path.exists():
+        return {}
+    formats: dict[str, Any] = json.loads(path.read_text())["formats"]
+    return formats
 
 
 def published(function: str, fmt: str, exhaustive: bool = False) -> str | None:
     """The digest over the set that `chunks` gives."""
-    entry = load(function).get(fmt, {})
+    entry: dict[str, Any] = load(function).get(fmt, {})
     if "strided" in entry and not exhaustive:
         entry = entry["strided"]
-    return entry.get("sha256")
+    digest: str | None = entry.get("sha256")
+    return digest

@@ -6,7 +6,8 @@ extern rm_lookup16_fn RM_ISA_SYMBOL(rm_lookup16);
 
 enum { BLOCK = 256, LINE = 32 }; /* elements at a time, and in a line of the cache */
 
-uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, int64_t n, const char *x, ptrdiff_t sx, char *y, ptrdiff_t sy) {
+uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, int64_t n, const char *x, ptrdiff_t sx, char *y,
+                                    ptrdiff_t sy) {
   const uint16_t exponent = table->exponent;
   uint32_t flags = 0;
   for (int64_t i = 0; i < n; i += BLOCK) {
@@ -14,8 +15,8 @@ uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, int64_t n, c
     const int count = n - i < BLOCK ? (int)(n - i) : BLOCK;
     if (count == BLOCK && sx == sizeof *in) {
       __builtin_memcpy(in, x + i * sx, sizeof in);
-    } else {
-      for (int k = 0; k < BLOCK; k++) __builtin_memcpy(in + k, x + (i + (k < count ? k : 0)) * sx, sizeof *in); /* filled up with the first */
+    } else { /* filled up with the first element */
+      for (int k = 0; k < BLOCK; k++) __builtin_memcpy(in + k, x + (i + (k < count ? k : 0)) * sx, sizeof *in);
     }
     /* The gathers leave no room to fetch ahead what is written: a fifth of the time when it is not in a cache. */
     if (i + 2 * BLOCK <= n)

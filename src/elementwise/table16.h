@@ -8,7 +8,7 @@
 struct rm_table16 {
   uint16_t value[65536 + 2]; /* one more than there are: a vector lookup reads 32 bits */
   uint16_t flags[65536 + 2]; /* RM_FLAG_*; not 0 only where the result is infinite or NaN */
-  uint16_t exponent;         /* the bits of the format's exponent */
+  uint16_t exponent; /* the bits of the format's exponent */
 };
 
 /* The table for `function` (an RM_FN_ number) in `format`, RM_F16 or RM_BF16. NULL while fewer than 65,536 elements, with these

@@ -58,7 +58,8 @@ static void elementwise(const struct entry *e) {
   static const int64_t sizes[] = {1, 2, 255, 256, 257, 1000, INPUTS};
   static const int steps[][2] = {{1, 1}, {2, 1}, {1, 3}, {-1, 1}, {1, -1}};
   for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
-    for (unsigned s = 0; s < sizeof steps / sizeof *steps; s++) views(e, sizes[i], steps[s][0], steps[s][1], (int)(i + s) % 4);
+    for (unsigned s = 0; s < sizeof steps / sizeof *steps; s++)
+      views(e, sizes[i], steps[s][0], steps[s][1], (int)(i + s) % 4);
   int ordinary = 0x3800; /* 1/2 in f16; tiny in bf16 */
   while (due[ordinary]) ordinary++;
   int some = 0;

@@ -42,7 +42,8 @@ int main(int argc, char **argv) {
       vf32_store_f32(y, v);
       inputs += RM_NARROW_LANES, open += (uint64_t)__builtin_popcount(mask);
       for (int k = 0; k < RM_NARROW_LANES; k++)
-        if (!(mask >> k & 1) && memcmp(y + k, want + i + k, sizeof *y) != 0 && wrong++ == 0) memcpy(&first, x + i + k, sizeof *x);
+        if (!(mask >> k & 1) && memcmp(y + k, want + i + k, sizeof *y) != 0 && wrong++ == 0)
+          memcpy(&first, x + i + k, sizeof *x);
     }
   }
   printf("%llu %llu %llu %x\n", (unsigned long long)inputs, (unsigned long long)open, (unsigned long long)wrong, first);
