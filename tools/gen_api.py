@@ -129,6 +129,10 @@ def documentation():
         "under any rounding rule as `repmath.rounding.<f>` and `rm_v<f>_rounded_<format>`. Special values are those of IEEE 754-2019 and",
         "C23 Annex F ([spec.md](spec.md)); `crlibm/<f>/<f>.md` says what was decided where they are silent, and bounds every error.",
         "",
+        "The ufuncs of one argument also take the 8-bit formats of the OCP specification, float8_e4m3fn and float8_e5m2 of ml_dtypes:",
+        "the same value, rounded once to the format. What rounds beyond the largest finite number becomes infinite in float8_e5m2 and",
+        "NaN in float8_e4m3fn. `repmath.to_float8` rounds numbers of any format to them.",
+        "",
     ]
     for title, body in zip(sections[::2], sections[1::2], strict=True):
         names = re.findall(r"^RM_FUNCTION\((\w+),", body, re.M)

@@ -36,17 +36,50 @@ RM_API rm_status rm_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const do
                                        const double *b, ptrdiff_t row_b, ptrdiff_t col_b, const double *bias,
                                        ptrdiff_t stride_bias, double *c, ptrdiff_t row_c, ptrdiff_t col_c);
 
-/* An exact sum held in fixed point: fed, merged and rounded; merge is exact, associative and commutative. */
+/* An exact sum held in fixed point: fed, merged and rounded, in any order. It holds at least 2^60 terms, each as large as the
+ * largest product of two binary64 numbers. One accumulator is for one thread at a time; merge is exact, associative and
+ * commutative, so each thread may have its own. */
 typedef struct rm_accumulator rm_accumulator;
-RM_API rm_accumulator *rm_accumulator_new(void); /* NULL when there is no memory */
+RM_API rm_accumulator *rm_accumulator_new(void); /* empty; NULL when there is no memory */
 RM_API void rm_accumulator_free(rm_accumulator *acc);
+
+/* Adds the terms x[i]. */
+RM_API rm_status rm_accumulator_add_f16(rm_accumulator *acc, int64_t n, const rm_f16 *x, ptrdiff_t stride_x);
+RM_API rm_status rm_accumulator_add_bf16(rm_accumulator *acc, int64_t n, const rm_bf16 *x, ptrdiff_t stride_x);
 RM_API rm_status rm_accumulator_add_f32(rm_accumulator *acc, int64_t n, const float *x, ptrdiff_t stride_x);
 RM_API rm_status rm_accumulator_add_f64(rm_accumulator *acc, int64_t n, const double *x, ptrdiff_t stride_x);
+
+/* Adds the terms x[i] y[i]. */
+RM_API rm_status rm_accumulator_add_products_f16(rm_accumulator *acc, int64_t n, const rm_f16 *x, ptrdiff_t stride_x,
+                                                 const rm_f16 *y, ptrdiff_t stride_y);
+RM_API rm_status rm_accumulator_add_products_bf16(rm_accumulator *acc, int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
+                                                  const rm_bf16 *y, ptrdiff_t stride_y);
+RM_API rm_status rm_accumulator_add_products_f32(rm_accumulator *acc, int64_t n, const float *x, ptrdiff_t stride_x,
+                                                 const float *y, ptrdiff_t stride_y);
 RM_API rm_status rm_accumulator_add_products_f64(rm_accumulator *acc, int64_t n, const double *x, ptrdiff_t stride_x,
                                                  const double *y, ptrdiff_t stride_y);
+
+/* into += from, into -= from (an infinity of from counts with the other sign). from may be into. RM_ERR_RANGE, and into as it
+ * was, when the total would not fit. */
 RM_API rm_status rm_accumulator_merge(rm_accumulator *into, const rm_accumulator *from);
+RM_API rm_status rm_accumulator_subtract(rm_accumulator *into, const rm_accumulator *from);
+
+/* *out = RN(total), or the total under a rounding rule (RM_ROUND_...). An exact zero is +0. */
+RM_API rm_status rm_accumulator_round_f16(const rm_accumulator *acc, rm_f16 *out);
+RM_API rm_status rm_accumulator_round_bf16(const rm_accumulator *acc, rm_bf16 *out);
 RM_API rm_status rm_accumulator_round_f32(const rm_accumulator *acc, float *out);
 RM_API rm_status rm_accumulator_round_f64(const rm_accumulator *acc, double *out);
+RM_API rm_status rm_accumulator_rounded_f16(const rm_accumulator *acc, rm_f16 *out, int rounding);
+RM_API rm_status rm_accumulator_rounded_bf16(const rm_accumulator *acc, rm_bf16 *out, int rounding);
+RM_API rm_status rm_accumulator_rounded_f32(const rm_accumulator *acc, float *out, int rounding);
+RM_API rm_status rm_accumulator_rounded_f64(const rm_accumulator *acc, double *out, int rounding);
+
+/* The total as a byte string, for files and other machines: the same bytes on every machine for the same total, whatever the
+ * terms and their order. size must be RM_ACCUMULATOR_BYTES. Reading replaces the total; RM_ERR_DATA, and acc as it was, when the
+ * bytes are not a string that this version reads. */
+enum { RM_ACCUMULATOR_BYTES = 544 };
+RM_API rm_status rm_accumulator_write(const rm_accumulator *acc, unsigned char *bytes, size_t size);
+RM_API rm_status rm_accumulator_read(rm_accumulator *acc, const unsigned char *bytes, size_t size);
 
 /* How the elements of this process's reductions were decided so far: by the fast bound, by double-double, by the accumulator. */
 typedef struct {

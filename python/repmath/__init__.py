@@ -6,6 +6,7 @@ machine, the instruction set, the thread count or the layout of the arrays.
 """
 
 from . import _core, _dtypes, rounding
+from ._accumulator import Accumulator
 from ._config import config, get_include, show_config
 from ._core import get_num_threads, set_num_threads
 from ._digest import digest
@@ -19,6 +20,7 @@ _dtypes.register(_core)
 globals().update(_core.ufuncs)
 
 __all__ = [
+    "Accumulator",
     "config",
     "digest",
     "dot",

@@ -6,6 +6,7 @@ import numpy as np
 
 from . import _core as _core
 from . import rounding as rounding
+from ._accumulator import Accumulator as Accumulator
 from ._config import config as config
 from ._config import get_include as get_include
 from ._config import show_config as show_config

@@ -27,6 +27,33 @@ cdef extern from "repmath/repmath.h":
     int rm_get_num_threads()
     int RM_SPEC_VERSION
     int RM_ROUND_NEAREST, RM_ROUND_TOWARD_ZERO, RM_ROUND_DOWN, RM_ROUND_UP
+    ctypedef unsigned short rm_f16
+    ctypedef unsigned short rm_bf16
+    ctypedef struct rm_accumulator:
+        pass
+    int RM_ACCUMULATOR_BYTES
+    rm_accumulator *rm_accumulator_new() nogil
+    void rm_accumulator_free(rm_accumulator *acc) nogil
+    rm_status rm_accumulator_add_f16(rm_accumulator *acc, long long n, const rm_f16 *x, ptrdiff_t sx) nogil
+    rm_status rm_accumulator_add_bf16(rm_accumulator *acc, long long n, const rm_bf16 *x, ptrdiff_t sx) nogil
+    rm_status rm_accumulator_add_f32(rm_accumulator *acc, long long n, const float *x, ptrdiff_t sx) nogil
+    rm_status rm_accumulator_add_f64(rm_accumulator *acc, long long n, const double *x, ptrdiff_t sx) nogil
+    rm_status rm_accumulator_add_products_f16(rm_accumulator *acc, long long n, const rm_f16 *x, ptrdiff_t sx,
+                                              const rm_f16 *y, ptrdiff_t sy) nogil
+    rm_status rm_accumulator_add_products_bf16(rm_accumulator *acc, long long n, const rm_bf16 *x, ptrdiff_t sx,
+                                               const rm_bf16 *y, ptrdiff_t sy) nogil
+    rm_status rm_accumulator_add_products_f32(rm_accumulator *acc, long long n, const float *x, ptrdiff_t sx,
+                                              const float *y, ptrdiff_t sy) nogil
+    rm_status rm_accumulator_add_products_f64(rm_accumulator *acc, long long n, const double *x, ptrdiff_t sx,
+                                              const double *y, ptrdiff_t sy) nogil
+    rm_status rm_accumulator_merge(rm_accumulator *into, const rm_accumulator *other) nogil
+    rm_status rm_accumulator_subtract(rm_accumulator *into, const rm_accumulator *other) nogil
+    rm_status rm_accumulator_rounded_f16(const rm_accumulator *acc, rm_f16 *out, int rounding) nogil
+    rm_status rm_accumulator_rounded_bf16(const rm_accumulator *acc, rm_bf16 *out, int rounding) nogil
+    rm_status rm_accumulator_rounded_f32(const rm_accumulator *acc, float *out, int rounding) nogil
+    rm_status rm_accumulator_rounded_f64(const rm_accumulator *acc, double *out, int rounding) nogil
+    rm_status rm_accumulator_write(const rm_accumulator *acc, unsigned char *bytes, size_t size) nogil
+    rm_status rm_accumulator_read(rm_accumulator *acc, const unsigned char *bytes, size_t size) nogil
 
 cdef extern from "ufuncs.h":
     const char *RM_PY_COMPILER
@@ -135,3 +162,103 @@ def round_float8(name, const double[::1] x, unsigned char[::1] codes):
 def same_float(a, b):
     """Whether both are ndarrays of one type, float32 or float64, so that nothing needs converting."""
     return rm_py_same_float(a, b)
+
+
+_RULES = {
+    "nearest": RM_ROUND_NEAREST,
+    "toward_zero": RM_ROUND_TOWARD_ZERO,
+    "down": RM_ROUND_DOWN,
+    "up": RM_ROUND_UP,
+}
+
+
+cdef class ExactSum:
+    """rm_accumulator. Arrays are contiguous and one-dimensional, those of 16-bit formats as their bits."""
+
+    cdef rm_accumulator *acc
+
+    def __cinit__(self):
+        self.acc = rm_accumulator_new()
+        if self.acc is NULL:
+            raise MemoryError("no memory for an accumulator")
+
+    def __dealloc__(self):
+        rm_accumulator_free(self.acc)
+
+    def add_f16(self, const unsigned short[::1] x):
+        if x.shape[0]:
+            with nogil:
+                rm_accumulator_add_f16(self.acc, x.shape[0], &x[0], 2)
+
+    def add_bf16(self, const unsigned short[::1] x):
+        if x.shape[0]:
+            with nogil:
+                rm_accumulator_add_bf16(self.acc, x.shape[0], &x[0], 2)
+
+    def add_f32(self, const float[::1] x):
+        if x.shape[0]:
+            with nogil:
+                rm_accumulator_add_f32(self.acc, x.shape[0], &x[0], 4)
+
+    def add_f64(self, const double[::1] x):
+        if x.shape[0]:
+            with nogil:
+                rm_accumulator_add_f64(self.acc, x.shape[0], &x[0], 8)
+
+    def add_products_f16(self, const unsigned short[::1] x, const unsigned short[::1] y):
+        assert x.shape[0] == y.shape[0]
+        if x.shape[0]:
+            with nogil:
+                rm_accumulator_add_products_f16(self.acc, x.shape[0], &x[0], 2, &y[0], 2)
+
+    def add_products_bf16(self, const unsigned short[::1] x, const unsigned short[::1] y):
+        assert x.shape[0] == y.shape[0]
+        if x.shape[0]:
+            with nogil:
+                rm_accumulator_add_products_bf16(self.acc, x.shape[0], &x[0], 2, &y[0], 2)
+
+    def add_products_f32(self, const float[::1] x, const float[::1] y):
+        assert x.shape[0] == y.shape[0]
+        if x.shape[0]:
+            with nogil:
+                rm_accumulator_add_products_f32(self.acc, x.shape[0], &x[0], 4, &y[0], 4)
+
+    def add_products_f64(self, const double[::1] x, const double[::1] y):
+        assert x.shape[0] == y.shape[0]
+        if x.shape[0]:
+            with nogil:
+                rm_accumulator_add_products_f64(self.acc, x.shape[0], &x[0], 8, &y[0], 8)
+
+    def merge(self, ExactSum other not None):
+        if rm_accumulator_merge(self.acc, other.acc) != 0:
+            raise OverflowError("the total is beyond what an accumulator holds")
+
+    def subtract(self, ExactSum other not None):
+        if rm_accumulator_subtract(self.acc, other.acc) != 0:
+            raise OverflowError("the total is beyond what an accumulator holds")
+
+    def round_f16(self, unsigned short[::1] out, rule):
+        rm_accumulator_rounded_f16(self.acc, &out[0], _RULES[rule])
+
+    def round_bf16(self, unsigned short[::1] out, rule):
+        rm_accumulator_rounded_bf16(self.acc, &out[0], _RULES[rule])
+
+    def round_f32(self, float[::1] out, rule):
+        rm_accumulator_rounded_f32(self.acc, &out[0], _RULES[rule])
+
+    def round_f64(self, double[::1] out, rule):
+        rm_accumulator_rounded_f64(self.acc, &out[0], _RULES[rule])
+
+    def write(self):
+        out = bytearray(RM_ACCUMULATOR_BYTES)
+        cdef unsigned char[::1] view = out
+        rm_accumulator_write(self.acc, &view[0], view.shape[0])
+        return bytes(out)
+
+    def read(self, const unsigned char[::1] data):
+        """Replace the total. ValueError when the bytes are no accumulator's; the total then stays."""
+        if data.shape[0] != RM_ACCUMULATOR_BYTES:
+            raise ValueError(f"data has {data.shape[0]} bytes, an accumulator has {RM_ACCUMULATOR_BYTES}")
+        cdef rm_status status = rm_accumulator_read(self.acc, &data[0], data.shape[0])
+        if status != 0:
+            raise ValueError("data is not the byte string of an accumulator of version 1")

@@ -47,7 +47,7 @@ __device__ void merge_block(rm_superaccumulator *part, int count, int apart) {
   for (int half = 1; half < count; half *= 2) {
     __syncthreads();
     for (int i = static_cast<int>(threadIdx.x) * 2 * half; i + half < count; i += static_cast<int>(blockDim.x) * 2 * half)
-      rm_superacc_merge(part + i * apart, part + (i + half) * apart);
+      rm_superacc_merge(part + i * apart, part + (i + half) * apart, 0);
   }
 }
 

@@ -1,10 +1,11 @@
 /* The public accumulator: the superaccumulator behind argument checks and the floating-point environment guard. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "../../crlibm/fp/round.h"
 #include "../../include/repmath/reductions.h"
 #include "../api/env.h"
 #include "exact.h"
-#include "strided.h"
 
 struct rm_accumulator {
   rm_superaccumulator sum;
@@ -20,57 +21,77 @@ static rm_status check(const rm_accumulator *acc, int64_t n, const void *x, int 
   return RM_OK;
 }
 
-rm_status rm_accumulator_add_f32(rm_accumulator *acc, int64_t n, const float *x, ptrdiff_t stride_x) {
-  rm_status status = check(acc, n, x, 3);
-  if (status) return status;
-  rm_env env = rm_env_enter(); /* a subnormal is converted: it must not be flushed */
-  rm_superacc_add_array_f32(&acc->sum, n, x, stride_x);
-  rm_env_leave(env, 0);
-  return RM_OK;
-}
-
-rm_status rm_accumulator_add_f64(rm_accumulator *acc, int64_t n, const double *x, ptrdiff_t stride_x) {
-  rm_status status = check(acc, n, x, 3);
-  if (!status) rm_superacc_add_array_f64(&acc->sum, n, x, stride_x);
-  return status;
-}
-
-rm_status rm_accumulator_add_products_f64(rm_accumulator *acc, int64_t n, const double *x, ptrdiff_t stride_x,
-                                          const double *y, ptrdiff_t stride_y) {
-  rm_status status = check(acc, n, x, 3);
-  if (!status) status = check(acc, n, y, 5);
-  if (!status) rm_superacc_add_products_f64(&acc->sum, n, x, stride_x, y, stride_y);
-  return status;
-}
-
-rm_status rm_accumulator_merge(rm_accumulator *into, const rm_accumulator *from) {
+static rm_status merge(rm_accumulator *into, const rm_accumulator *from, int subtract) {
   if (!into) return RM_STATUS(RM_ERR_NULL, 1);
   if (!from) return RM_STATUS(RM_ERR_NULL, 2);
-  rm_superacc_merge(&into->sum, &from->sum);
-  return RM_OK;
+  return rm_superacc_merge(&into->sum, &from->sum, subtract) ? RM_OK : RM_STATUS(RM_ERR_RANGE, 2);
 }
+rm_status rm_accumulator_merge(rm_accumulator *into, const rm_accumulator *from) { return merge(into, from, 0); }
+rm_status rm_accumulator_subtract(rm_accumulator *into, const rm_accumulator *from) { return merge(into, from, 1); }
 
-static rm_status check_round(const rm_accumulator *acc, const void *out) {
+/* Subnormal numbers are converted: they must not be flushed. */
+#define RM_DEFINE_ACCUMULATOR(fmt, FMT, type)                                                                               \
+  rm_status rm_accumulator_add_##fmt(rm_accumulator *acc, int64_t n, const type *x, ptrdiff_t stride_x) {                   \
+    const rm_status status = check(acc, n, x, 3);                                                                           \
+    if (status) return status;                                                                                              \
+    const rm_env env = rm_env_enter();                                                                                      \
+    rm_superacc_add_array_##fmt(&acc->sum, n, x, stride_x);                                                                 \
+    rm_env_leave(env, 0);                                                                                                   \
+    return RM_OK;                                                                                                           \
+  }                                                                                                                         \
+  rm_status rm_accumulator_add_products_##fmt(rm_accumulator *acc, int64_t n, const type *x, ptrdiff_t stride_x,            \
+                                              const type *y, ptrdiff_t stride_y) {                                          \
+    rm_status status = check(acc, n, x, 3);                                                                                 \
+    if (!status) status = check(acc, n, y, 5);                                                                              \
+    if (status) return status;                                                                                              \
+    const rm_env env = rm_env_enter();                                                                                      \
+    rm_superacc_add_products_##fmt(&acc->sum, n, x, stride_x, y, stride_y);                                                 \
+    rm_env_leave(env, 0);                                                                                                   \
+    return RM_OK;                                                                                                           \
+  }                                                                                                                         \
+  rm_status rm_accumulator_rounded_##fmt(const rm_accumulator *acc, type *out, int rounding) {                              \
+    if (!acc) return RM_STATUS(RM_ERR_NULL, 1);                                                                             \
+    if (!out) return RM_STATUS(RM_ERR_NULL, 2);                                                                             \
+    if (rounding < RM_ROUND_NEAREST || rounding > RM_ROUND_UP) return RM_STATUS(RM_ERR_ENUM, 3);                            \
+    uint32_t flags = 0;                                                                                                     \
+    const rm_env env = rm_env_enter();                                                                                      \
+    const uint64_t bits = rm_superacc_round(&acc->sum, FMT, rounding, &flags); /* little endian */                          \
+    memcpy(out, &bits, sizeof *out);                                                                                        \
+    rm_env_leave(env, flags);                                                                                               \
+    return RM_OK;                                                                                                           \
+  }                                                                                                                         \
+  rm_status rm_accumulator_round_##fmt(const rm_accumulator *acc, type *out) {                                              \
+    return rm_accumulator_rounded_##fmt(acc, out, RM_ROUND_NEAREST);                                                        \
+  }
+RM_DEFINE_ACCUMULATOR(f16, RM_F16, rm_f16)
+RM_DEFINE_ACCUMULATOR(bf16, RM_BF16, rm_bf16)
+RM_DEFINE_ACCUMULATOR(f32, RM_F32, float)
+RM_DEFINE_ACCUMULATOR(f64, RM_F64, double)
+
+/* The byte string: "RMAC", version 1, the classes of terms seen, two zero bytes, the digits. */
+static const unsigned char header[] = {'R', 'M', 'A', 'C', 1};
+enum { CLASSES = 5, DIGITS = 8, ALL_CLASSES = 2 * RM_ACC_ZERO_INF - 1 };
+typedef char rm_accumulator_size_is_public[RM_ACCUMULATOR_BYTES == DIGITS + RM_ACC_BYTES ? 1 : -1];
+
+rm_status rm_accumulator_write(const rm_accumulator *acc, unsigned char *bytes, size_t size) {
   if (!acc) return RM_STATUS(RM_ERR_NULL, 1);
-  return out ? RM_OK : RM_STATUS(RM_ERR_NULL, 2);
-}
-
-rm_status rm_accumulator_round_f32(const rm_accumulator *acc, float *out) {
-  rm_status status = check_round(acc, out);
-  if (status) return status;
-  uint32_t flags = 0;
-  rm_env env = rm_env_enter();
-  rm_write_f32(out, 0, 0, rm_superacc_round_f32(&acc->sum, &flags));
-  rm_env_leave(env, flags);
+  if (!bytes) return RM_STATUS(RM_ERR_NULL, 2);
+  if (size != RM_ACCUMULATOR_BYTES) return RM_STATUS(RM_ERR_SIZE, 3);
+  memset(bytes, 0, DIGITS);
+  memcpy(bytes, header, sizeof header);
+  bytes[CLASSES] = (unsigned char)acc->sum.classes;
+  rm_superacc_write(&acc->sum, bytes + DIGITS);
   return RM_OK;
 }
 
-rm_status rm_accumulator_round_f64(const rm_accumulator *acc, double *out) {
-  rm_status status = check_round(acc, out);
-  if (status) return status;
-  uint32_t flags = 0;
-  rm_env env = rm_env_enter();
-  rm_write_f64(out, 0, 0, rm_superacc_round_f64(&acc->sum, &flags));
-  rm_env_leave(env, flags);
+rm_status rm_accumulator_read(rm_accumulator *acc, const unsigned char *bytes, size_t size) {
+  if (!acc) return RM_STATUS(RM_ERR_NULL, 1);
+  if (!bytes) return RM_STATUS(RM_ERR_NULL, 2);
+  if (size != RM_ACCUMULATOR_BYTES) return RM_STATUS(RM_ERR_SIZE, 3);
+  if (memcmp(bytes, header, sizeof header) != 0 || bytes[CLASSES] > ALL_CLASSES || bytes[6] || bytes[7])
+    return RM_STATUS(RM_ERR_DATA, 2);
+  rm_superaccumulator sum;
+  rm_superacc_read(&sum, bytes + DIGITS, bytes[CLASSES]);
+  acc->sum = sum;
   return RM_OK;
 }

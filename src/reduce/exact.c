@@ -1,27 +1,40 @@
 #include "exact.h"
 
+#include "../../crlibm/fp/round.h"
 #include "strided.h"
 
-RM_SHARED void rm_superacc_add_array_f32(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx) {
-  for (int64_t i = 0; i < n; i++) rm_superacc_add_f32(acc, rm_read_f32(x, i, sx));
+/* A NaN whose use is an invalid operation: seen on the bits in memory, since a conversion quiets it. */
+RM_LOCAL int signals(uint64_t bits, int format) {
+  bits &= rm_sign_bit(format) - 1;
+  return bits > rm_infinity_bits(format) && bits < rm_nan_bits(format);
 }
 
-RM_SHARED void rm_superacc_add_array_f64(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx) {
-  for (int64_t i = 0; i < n; i++) rm_superacc_add(acc, rm_read_f64(x, i, sx));
-}
-
-RM_SHARED void rm_superacc_add_products_f32(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx, const void *y,
-                                  ptrdiff_t sy) {
-  for (int64_t i = 0; i < n; i++) {
-    float a = rm_read_f32(x, i, sx), b = rm_read_f32(y, i, sy);
-    if (RM_UNLIKELY(rm_is_snan32(rm_bits32(a)) || rm_is_snan32(rm_bits32(b))))
-      acc->classes |= RM_ACC_SNAN; /* seen here: the conversion to binary64 quiets it */
-    else
-      rm_superacc_add_product(acc, (double)a, (double)b);
+#define RM_DEFINE_FEED(fmt, FMT, uint)                                                                                      \
+  RM_LOCAL uint bits_##fmt(const void *base, int64_t i, ptrdiff_t stride) {                                                 \
+    uint v;                                                                                                                 \
+    __builtin_memcpy(&v, (const char *)base + i * stride, sizeof v);                                                        \
+    return v;                                                                                                               \
+  }                                                                                                                         \
+  RM_SHARED void rm_superacc_add_array_##fmt(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx) {            \
+    for (int64_t i = 0; i < n; i++) {                                                                                       \
+      const uint64_t a = bits_##fmt(x, i, sx);                                                                              \
+      if (RM_UNLIKELY(signals(a, FMT)))                                                                                     \
+        acc->classes |= RM_ACC_SNAN;                                                                                        \
+      else                                                                                                                  \
+        rm_superacc_add(acc, rm_to_double(a, FMT));                                                                         \
+    }                                                                                                                       \
+  }                                                                                                                         \
+  RM_SHARED void rm_superacc_add_products_##fmt(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx,           \
+                                                const void *y, ptrdiff_t sy) {                                              \
+    for (int64_t i = 0; i < n; i++) {                                                                                       \
+      const uint64_t a = bits_##fmt(x, i, sx), b = bits_##fmt(y, i, sy);                                                    \
+      if (RM_UNLIKELY(signals(a, FMT) || signals(b, FMT)))                                                                  \
+        acc->classes |= RM_ACC_SNAN;                                                                                        \
+      else                                                                                                                  \
+        rm_superacc_add_product(acc, rm_to_double(a, FMT), rm_to_double(b, FMT));                                           \
+    }                                                                                                                       \
   }
-}
-
-RM_SHARED void rm_superacc_add_products_f64(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx, const void *y,
-                                  ptrdiff_t sy) {
-  for (int64_t i = 0; i < n; i++) rm_superacc_add_product(acc, rm_read_f64(x, i, sx), rm_read_f64(y, i, sy));
-}
+RM_DEFINE_FEED(f16, RM_F16, uint16_t)
+RM_DEFINE_FEED(bf16, RM_BF16, uint16_t)
+RM_DEFINE_FEED(f32, RM_F32, uint32_t)
+RM_DEFINE_FEED(f64, RM_F64, uint64_t)

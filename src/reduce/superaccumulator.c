@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "../../crlibm/fp/round.h"
+
 typedef unsigned __int128 u128;
 
 #define DIGIT_MASK UINT64_C(0xffffffff)
@@ -86,76 +88,79 @@ RM_SHARED void rm_superacc_add_product(rm_superaccumulator *acc, double x, doubl
   add_integer(acc, (int)((bx ^ by) >> 63), (u128)mx * my, ex + ey + RM_ACC_ONE); /* 106 bits */
 }
 
-RM_SHARED void rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from) {
-  rm_superaccumulator other = *from; /* a copy: from is const, and may be into */
-  propagate(&other);
-  propagate(into);
-  for (int i = 0; i < RM_ACC_DIGITS; i++) into->digit[i] += other.digit[i];
-  into->pending = 1; /* two digits below 2^32: as after one addition */
-  into->classes |= other.classes;
+/* What the classes decide. A NaN that was made here is an invalid operation, one that came in is not, unless it signals. */
+RM_LOCAL uint64_t round_classes(uint32_t c, int format, uint32_t *flags) {
+  const int both = (c & RM_ACC_PINF) && (c & RM_ACC_NINF), made = both || (c & RM_ACC_ZERO_INF);
+  if ((c & RM_ACC_SNAN) || (made && !(c & RM_ACC_QNAN))) *flags |= RM_FLAG_INVALID;
+  if (made || (c & (RM_ACC_QNAN | RM_ACC_SNAN))) return rm_nan_bits(format);
+  return rm_infinity_bits(format) | (c & RM_ACC_NINF ? rm_sign_bit(format) : 0);
 }
 
-/* A format: digits after the point of its significand, exponent of its least subnormal, biased exponent of infinity. */
-typedef struct {
-  int fraction, least, infinity;
-} format;
-RM_TABLE format formats[2] = {{23, -149, 0xff}, {52, -1074, 0x7ff}}; /* binary32, binary64 */
-
-/* The bits of RN(m 2^(e-63)) for 2^63 <= m, where sticky tells that a positive part below the last bit of m is missing.
- * The dropped part is at least 64 - 53 bits, so sticky never stands at the rounding bit. */
-RM_LOCAL uint64_t round_magnitude(uint64_t m, int e, int sticky, const format *f) {
-  int quantum = e - f->fraction > f->least ? e - f->fraction : f->least; /* exponent of the result's last place */
-  int drop = quantum - (e - 63);
-  if (drop > 64) return 0; /* below half of the least subnormal */
-  uint64_t kept = drop == 64 ? 0 : m >> drop;
-  uint64_t rest = drop == 64 ? m : m << (64 - drop), half = UINT64_C(1) << 63;
-  kept += rest > half || (rest == half && (sticky || (kept & 1)));
-  /* A normal result has its leading bit in kept, which adds one to the exponent field; so does a carry. */
-  uint64_t exponent = (uint64_t)(quantum - f->least);
-  if (exponent >= (uint64_t)f->infinity - 1) return (uint64_t)f->infinity << f->fraction;
-  return (exponent << f->fraction) + kept;
+/* *t = |acc| with every digit in its range; whether acc is negative. */
+RM_LOCAL int magnitude(const rm_superaccumulator *acc, rm_superaccumulator *t) {
+  *t = *acc;
+  propagate(t);
+  if (t->digit[RM_ACC_DIGITS - 1] >= 0) return 0;
+  for (int i = 0; i < RM_ACC_DIGITS; i++) t->digit[i] = -t->digit[i];
+  propagate(t);
+  return 1;
 }
 
-RM_LOCAL uint64_t round_total(const rm_superaccumulator *acc, int fmt, uint32_t *flags) {
-  const format *f = &formats[fmt == RM_F64];
-  const uint64_t infinity = (uint64_t)f->infinity << f->fraction, nan = infinity | (infinity >> 1 & ~infinity);
-  const uint64_t sign = UINT64_C(1) << (fmt == RM_F32 ? 31 : 63);
-  uint32_t c = acc->classes;
-  if (RM_UNLIKELY(c)) { /* a NaN that was made here is an invalid operation, one that came in is not, unless it signals */
-    int both = (c & RM_ACC_PINF) && (c & RM_ACC_NINF), made = both || (c & RM_ACC_ZERO_INF);
-    if ((c & RM_ACC_SNAN) || (made && !(c & RM_ACC_QNAN))) *flags |= RM_FLAG_INVALID;
-    if (made || (c & (RM_ACC_QNAN | RM_ACC_SNAN))) return nan;
-    return c & RM_ACC_NINF ? infinity | sign : infinity;
-  }
-  rm_superaccumulator t = *acc;
-  propagate(&t);
-  int negative = t.digit[RM_ACC_DIGITS - 1] < 0;
-  if (negative) {
-    for (int i = 0; i < RM_ACC_DIGITS; i++) t.digit[i] = -t.digit[i];
-    propagate(&t);
-  }
+RM_SHARED uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format, int rule, uint32_t *flags) {
+  if (RM_UNLIKELY(acc->classes)) return round_classes(acc->classes, format, flags);
+  rm_superaccumulator t;
+  const int negative = magnitude(acc, &t);
   int top = RM_ACC_DIGITS - 1;
   while (top >= 0 && t.digit[top] == 0) top--;
   if (top < 0) return 0;
-  /* The leading digit (at most 63 bits, when it is the last limb) and 64 bits below it; the rest is sticky. */
+  /* The leading digit (at most 63 bits, when it is the last limb) and 64 bits below it; the rest is jammed. */
   u128 m = (u128)(uint64_t)t.digit[top] << 64;
   if (top >= 1) m |= (u128)(uint64_t)t.digit[top - 1] << 32;
   if (top >= 2) m |= (u128)(uint64_t)t.digit[top - 2];
-  int sticky = 0;
-  for (int i = 0; i < top - 2 && !sticky; i++) sticky = t.digit[i] != 0;
-  int e = RM_ACC_DIGIT_BITS * top - RM_ACC_ONE + 63; /* of the leading bit, when it is bit 127 of m */
-  int lead = __builtin_clzll((uint64_t)(m >> 64));
-  m <<= lead;
-  e -= lead;
-  sticky |= (uint64_t)m != 0;
-  uint64_t r = round_magnitude((uint64_t)(m >> 64), e, sticky, f);
-  if (r == infinity) *flags |= RM_FLAG_OVERFLOW;
-  return negative ? r | sign : r;
+  int rest = 0;
+  for (int i = 0; i < top - 2 && !rest; i++) rest = t.digit[i] != 0;
+  return rm_round_exact(negative, m | (u128)rest, RM_ACC_DIGIT_BITS * (top - 2) - RM_ACC_ONE, format, rule, flags);
 }
-
 RM_SHARED float rm_superacc_round_f32(const rm_superaccumulator *acc, uint32_t *flags) {
-  return rm_from_bits32((uint32_t)round_total(acc, RM_F32, flags));
+  return rm_from_bits32((uint32_t)rm_superacc_round(acc, RM_F32, RM_NEAREST, flags));
 }
 RM_SHARED double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags) {
-  return rm_from_bits64(round_total(acc, RM_F64, flags));
+  return rm_from_bits64(rm_superacc_round(acc, RM_F64, RM_NEAREST, flags));
+}
+
+/* Infinities of the other sign; NaNs stay. */
+RM_LOCAL uint32_t negated_classes(uint32_t c) {
+  return (c & ~(uint32_t)(RM_ACC_PINF | RM_ACC_NINF)) | (c & RM_ACC_PINF ? RM_ACC_NINF : 0) | (c & RM_ACC_NINF ? RM_ACC_PINF : 0);
+}
+
+/* Whether this may be the last digit: |total| <= 2^RM_ACC_HEADROOM largest products / 2, so that 32 bits hold it with its sign. */
+RM_LOCAL int in_range(int64_t last) { return -(INT64_C(1) << 31) <= last && last < INT64_C(1) << 31; }
+
+RM_SHARED int rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from, int subtract) {
+  rm_superaccumulator sum = *into, other = *from; /* copies: from may be into, and into stays when the range does not do */
+  propagate(&other);
+  propagate(&sum);
+  for (int i = 0; i < RM_ACC_DIGITS; i++) sum.digit[i] += subtract ? -other.digit[i] : other.digit[i];
+  propagate(&sum);
+  sum.classes |= subtract ? negated_classes(other.classes) : other.classes;
+  if (!in_range(sum.digit[RM_ACC_DIGITS - 1])) return 0;
+  *into = sum;
+  return 1;
+}
+
+/* Little-endian digits of 32 bits, two's complement. */
+RM_SHARED void rm_superacc_write(const rm_superaccumulator *acc, unsigned char *bytes) {
+  rm_superaccumulator t = *acc;
+  propagate(&t);
+  for (int i = 0; i < RM_ACC_DIGITS; i++)
+    for (int k = 0; k < 4; k++) *bytes++ = (unsigned char)((uint64_t)t.digit[i] >> (8 * k));
+}
+
+RM_SHARED void rm_superacc_read(rm_superaccumulator *acc, const unsigned char *bytes, uint32_t classes) {
+  memset(acc, 0, sizeof *acc);
+  acc->classes = classes;
+  for (int i = 0; i < RM_ACC_DIGITS; i++)
+    for (int k = 0; k < 4; k++) acc->digit[i] |= (int64_t)((uint64_t)*bytes++ << (8 * k));
+  int64_t *last = acc->digit + RM_ACC_DIGITS - 1;
+  *last = (int32_t)(uint32_t)*last;
 }

@@ -37,9 +37,19 @@ RM_SHARED void rm_superacc_clear(rm_superaccumulator *acc);
 RM_SHARED void rm_superacc_add(rm_superaccumulator *acc, double x);
 RM_SHARED void rm_superacc_add_f32(rm_superaccumulator *acc, float x); /* as rm_superacc_add, and sees signalling NaNs */
 RM_SHARED void rm_superacc_add_product(rm_superaccumulator *acc, double x, double y);
-RM_SHARED void rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from);
 
-/* RN of the total (spec.md, sections 1, 2 and 4) to binary32 or binary64; *flags gets RM_FLAG_* bits ORed in. */
+/* into += from, or -= from; from may be into. 0, and into as it was, when the total leaves the range (after some 2^60 of the
+ * largest terms). */
+RM_SHARED int rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from, int subtract);
+
+/* The digits as RM_ACC_BYTES bytes, the same on every machine and for every way to the total. Any bytes are a total. */
+enum { RM_ACC_BYTES = 4 * RM_ACC_DIGITS };
+RM_SHARED void rm_superacc_write(const rm_superaccumulator *acc, unsigned char *bytes);
+RM_SHARED void rm_superacc_read(rm_superaccumulator *acc, const unsigned char *bytes, uint32_t classes);
+
+/* The total (spec.md, sections 1, 2 and 4) as bits of `format`, rounded under the rule; *flags gets RM_FLAG_* bits ORed in. */
+RM_SHARED uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format, int rule, uint32_t *flags);
+/* The same to nearest. */
 RM_SHARED float rm_superacc_round_f32(const rm_superaccumulator *acc, uint32_t *flags);
 RM_SHARED double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags);
 

@@ -76,13 +76,34 @@ static void accumulators(void) {
   CHECK(rm_accumulator_add_f32(acc, 2, x, 4) == RM_OK);
   CHECK(rm_accumulator_merge(acc, acc) == RM_OK); /* doubles it */
   CHECK(rm_accumulator_round_f32(acc, &out) == RM_OK && out == 6);
+  CHECK(rm_accumulator_rounded_f32(acc, &out, 4) == RM_STATUS(RM_ERR_ENUM, 3));
+  CHECK(rm_accumulator_rounded_f32(NULL, &out, RM_ROUND_UP) == RM_STATUS(RM_ERR_NULL, 1));
+  CHECK(rm_accumulator_subtract(NULL, acc) == RM_STATUS(RM_ERR_NULL, 1));
+  CHECK(rm_accumulator_add_products_f32(acc, 2, x, 4, NULL, 4) == RM_STATUS(RM_ERR_NULL, 5));
+
+  unsigned char bytes[RM_ACCUMULATOR_BYTES + 1];
+  CHECK(rm_accumulator_write(acc, bytes, sizeof bytes) == RM_STATUS(RM_ERR_SIZE, 3));
+  CHECK(rm_accumulator_write(acc, NULL, RM_ACCUMULATOR_BYTES) == RM_STATUS(RM_ERR_NULL, 2));
+  CHECK(rm_accumulator_write(acc, bytes, RM_ACCUMULATOR_BYTES) == RM_OK);
+  CHECK(rm_accumulator_subtract(acc, acc) == RM_OK);
+  CHECK(rm_accumulator_read(acc, bytes, RM_ACCUMULATOR_BYTES - 1) == RM_STATUS(RM_ERR_SIZE, 3));
+  for (int i = 0; i < 8; i++) { /* the header; 32 is no class */
+    bytes[i] ^= 32;
+    CHECK(rm_accumulator_read(acc, bytes, RM_ACCUMULATOR_BYTES) == RM_STATUS(RM_ERR_DATA, 2));
+    bytes[i] ^= 32;
+  }
+  CHECK(rm_accumulator_round_f32(acc, &out) == RM_OK && out == 0);
+  CHECK(rm_accumulator_read(acc, bytes, RM_ACCUMULATOR_BYTES) == RM_OK);
+  CHECK(rm_accumulator_round_f32(acc, &out) == RM_OK && out == 6);
+  rm_f16 half = 0;
+  CHECK(rm_accumulator_round_f16(acc, &half) == RM_OK && half == 0x4600);
   rm_accumulator_free(acc);
   rm_accumulator_free(NULL);
 }
 
 int main(void) {
   require_isa();
-  for (int code = 0; code <= 9; code++) CHECK(rm_status_message(code) && rm_status_message(code)[0]);
+  for (int code = 0; code <= 11; code++) CHECK(rm_status_message(code) && rm_status_message(code)[0]);
   CHECK(rm_status_code(RM_STATUS(RM_ERR_LD, 8)) == RM_ERR_LD && rm_status_argument(RM_STATUS(RM_ERR_LD, 8)) == 8);
   CHECK(strcmp(rm_version(), RM_VERSION) == 0);
   CHECK(rm_set_num_threads(0) == RM_STATUS(RM_ERR_SIZE, 1));

@@ -1,0 +1,239 @@
+"""An exact sum that is fed piece by piece."""
+
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from . import _core
+from ._dtypes import F64, FORMATS, check, is_integer
+from ._reductions import _terms
+from .rounding import RULES
+
+_NAMES = {dtype: name for name, dtype in FORMATS.items()}
+
+
+def _pieces(name: str, a: ArrayLike) -> list[np.ndarray]:
+    """Contiguous arrays of one of the formats whose exact sum is a: two for integers that need more than 53 bits."""
+    x = np.asarray(a)
+    check(name, x.dtype)
+    if is_integer(x.dtype):
+        return _terms(x, F64)
+    return [np.ascontiguousarray(x, dtype=x.dtype.newbyteorder("="))]
+
+
+def _feed(sum_: _core.ExactSum, operation: str, *arrays: np.ndarray) -> None:
+    """Call add_<format> or add_products_<format>; operands of two formats become float64, which holds both."""
+    if len({x.dtype for x in arrays}) > 1:
+        arrays = tuple(x.astype(F64) for x in arrays)
+    name = _NAMES[arrays[0].dtype]
+    flat = [np.ascontiguousarray(x).reshape(-1) for x in arrays]
+    if name in ("f16", "bf16"):
+        flat = [x.view(np.uint16) for x in flat]
+    getattr(sum_, f"{operation}_{name}")(*flat)
+
+
+class Accumulator:
+    """An exact sum: fed with numbers and products in any order, merged, and rounded when asked.
+
+    Nothing is rounded before `round`, so the result does not depend on how the
+    terms were split over calls, threads, processes or machines. A total of at
+    least 2**60 terms fits, each as large as the largest product of two float64
+    numbers.
+
+    Parameters
+    ----------
+    terms : array_like, optional
+        The first terms, as for `add`.
+
+    Examples
+    --------
+    >>> a = Accumulator([1e300, 1.0])
+    >>> a.add(-1e300)
+    >>> float(a)
+    1.0
+
+    Notes
+    -----
+    A NaN term, a product 0*inf, or infinities of both signs make every later
+    result NaN; otherwise an infinity wins. Methods may be called from several
+    threads; one accumulator a thread, merged at the end, is faster.
+    """
+
+    __slots__ = ("_lock", "_sum")
+
+    def __init__(self, terms: ArrayLike | None = None) -> None:
+        self._sum = _core.ExactSum()
+        self._lock = threading.Lock()
+        if terms is not None:
+            self.add(terms)
+
+    def add(self, x: ArrayLike) -> None:
+        """Add every element as a term.
+
+        Parameters
+        ----------
+        x : array_like
+            Of float16, bfloat16, float32, float64, integers or bool, any shape.
+
+        Raises
+        ------
+        TypeError
+            `x` is of another type.
+        """
+        pieces = _pieces("x", x)
+        with self._lock:
+            for piece in pieces:
+                _feed(self._sum, "add", piece)
+
+    def subtract(self, x: ArrayLike) -> None:
+        """Add the negative of every element. Arguments and errors are those of `add`."""
+        other = Accumulator()
+        other.add(x)
+        with self._lock:
+            self._sum.subtract(other._sum)
+
+    def add_products(self, x: ArrayLike, y: ArrayLike) -> None:
+        """Add the exact products of the elements of x and y.
+
+        Parameters
+        ----------
+        x, y : array_like
+            Of float16, bfloat16, float32, float64, integers or bool, of shapes
+            that broadcast.
+
+        Raises
+        ------
+        TypeError
+            `x` or `y` is of another type.
+        ValueError
+            The shapes do not broadcast.
+        """
+        left, right = _pieces("x", x), _pieces("y", y)
+        pairs = [np.broadcast_arrays(a, b) for a in left for b in right]
+        with self._lock:
+            for a, b in pairs:
+                _feed(self._sum, "add_products", a, b)
+
+    def merge(self, other: "Accumulator") -> None:
+        """Add the total of another accumulator, exactly.
+
+        Raises
+        ------
+        TypeError
+            `other` is not an Accumulator.
+        OverflowError
+            The total would not fit; it stays as it was.
+        """
+        self._combine(other, _core.ExactSum.merge)
+
+    def _combine(self, other: "Accumulator", operation: Any) -> None:
+        if not isinstance(other, Accumulator):
+            raise TypeError(f"other must be an Accumulator, not {type(other).__name__}")
+        copy = other.copy() if other is not self else self  # two locks are never held at once
+        with self._lock:
+            operation(self._sum, copy._sum)
+
+    def __iadd__(self, other: Any) -> "Accumulator":
+        if isinstance(other, Accumulator):
+            self.merge(other)
+        else:
+            self.add(other)
+        return self
+
+    def __isub__(self, other: Any) -> "Accumulator":
+        if isinstance(other, Accumulator):
+            self._combine(other, _core.ExactSum.subtract)
+        else:
+            self.subtract(other)
+        return self
+
+    def __add__(self, other: Any) -> "Accumulator":
+        if not isinstance(other, Accumulator):
+            return NotImplemented
+        result = self.copy()
+        result += other
+        return result
+
+    def __sub__(self, other: Any) -> "Accumulator":
+        if not isinstance(other, Accumulator):
+            return NotImplemented
+        result = self.copy()
+        result -= other
+        return result
+
+    def round(self, dtype: DTypeLike = np.float64, rule: str = "nearest") -> Any:
+        """The total, rounded once.
+
+        Parameters
+        ----------
+        dtype : dtype, optional
+            float16, bfloat16, float32 or float64.
+        rule : {"nearest", "toward_zero", "down", "up"}, optional
+            To nearest with ties to even, toward zero, toward -infinity, toward
+            +infinity.
+
+        Returns
+        -------
+        scalar of `dtype`
+            An exact zero, and the total of no terms, is +0. NumPy's errstate has
+            no say: nothing warns.
+
+        Raises
+        ------
+        TypeError
+            `dtype` is none of these.
+        ValueError
+            `rule` is none of these.
+        """
+        result: np.dtype[Any] = np.dtype(dtype)
+        if result not in _NAMES:
+            raise TypeError(f"dtype must be one of {', '.join(str(d) for d in _NAMES)}, not {result}")
+        if not isinstance(rule, str) or rule not in RULES:
+            raise ValueError(f"rule must be one of {', '.join(RULES)}, not {rule!r}")
+        out = np.empty(1, result)
+        name = _NAMES[result]
+        with self._lock:
+            getattr(self._sum, f"round_{name}")(out.view(np.uint16) if name in ("f16", "bf16") else out, rule)
+        return out[0]
+
+    def __float__(self) -> float:
+        return float(self.round())
+
+    def to_bytes(self) -> bytes:
+        """The total as 544 bytes, the same on every machine for the same total."""
+        with self._lock:
+            data: bytes = self._sum.write()
+        return data
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Accumulator":
+        """The accumulator that `to_bytes` wrote.
+
+        Raises
+        ------
+        ValueError
+            `data` is not such a string, or of another version.
+        TypeError
+            `data` has no bytes.
+        """
+        result = cls()
+        result._sum.read(data)
+        return result
+
+    def copy(self) -> "Accumulator":
+        """Another accumulator with the same total."""
+        return Accumulator.from_bytes(self.to_bytes())
+
+    def __copy__(self) -> "Accumulator":
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> "Accumulator":
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return Accumulator.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        return f"<repmath.Accumulator, total about {float(self)!r}>"
