@@ -118,7 +118,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 @pytest.mark.parametrize("function", known)
 def test_value_against_mpmath(function, x):
     f, low, high = MPMATH[function]
-    if not low <= x <= high or x in (low, 0.0):
+    if not low < x < high or x == 0:
         return  # special values have their own tests
     with mpmath.workprec(1500):  # of which tiny arguments and multiples of pi cost some
         exact = f(mpmath.mpf(x))

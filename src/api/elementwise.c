@@ -10,6 +10,31 @@
 
 enum { RM_GRAIN = 1 << 15, RM_GRAIN_ROUNDED = 1 << 11 }; /* elements that are worth a thread */
 
+/* One call: the same arguments for every thread. table: see elementwise/table16.h; kernel: NULL for a rule without one. */
+typedef struct {
+  int function, arity, format, rule;
+  int64_t n;
+  const char *const *x;
+  const ptrdiff_t *sx;
+  char *y;
+  ptrdiff_t sy;
+  const struct rm_table16 *table;
+  rm_lookup16_fn *lookup;
+  rm_map_fn *kernel;
+} job;
+
+/* The share of thread t. */
+static uint32_t share(const job *j, int t, int threads) {
+  const int64_t from = j->n / threads * t + (t < j->n % threads ? t : j->n % threads);
+  const int64_t count = j->n / threads + (t < j->n % threads);
+  const char *x[RM_MAX_ARITY];
+  char *y = j->y + from * j->sy;
+  for (int k = 0; k < j->arity; k++) x[k] = j->x[k] + from * j->sx[k];
+  if (j->table) return j->lookup(j->table, count, x[0], j->sx[0], y, j->sy);
+  if (j->kernel) return j->kernel(count, x, j->sx, y, j->sy);
+  return rm_map_rounded(j->function, j->arity, j->format, j->rule, count, x, j->sx, y, j->sy);
+}
+
 /* Positions of the arguments: n, then a pointer and a stride for each array, then the rule. */
 static rm_status map(int function, int arity, int format, int rule, int64_t n, const char *const *x, const ptrdiff_t *sx,
                      char *y, ptrdiff_t sy) {
@@ -21,26 +46,24 @@ static rm_status map(int function, int arity, int format, int rule, int64_t n, c
   if (!y) return RM_STATUS(RM_ERR_NULL, 2 * arity + 2);
   const struct rm_kernels *kernels = rm_kernels_get();
   if (!kernels) return RM_ERR_ISA;
-  rm_map_fn *kernel = rule == RM_NEAREST ? kernels->map[function][format] : NULL;
-  const int64_t grain = kernel ? RM_GRAIN : RM_GRAIN_ROUNDED;
+  job j = {function, arity, format, rule, n, x, sx, y, sy, NULL, kernels->lookup16, NULL};
+  if (rule == RM_NEAREST) j.kernel = kernels->map[function][format];
+  const int64_t grain = j.kernel ? RM_GRAIN : RM_GRAIN_ROUNDED;
   rm_env env = rm_env_enter();
-  const int tabled = kernel && arity == 1 && (format == RM_F16 || format == RM_BF16);
-  const struct rm_table16 *table = tabled ? rm_table16_get(function, format, kernel, n) : NULL;
+  if (j.kernel && arity == 1 && (format == RM_F16 || format == RM_BF16)) j.table = rm_table16_get(function, format, j.kernel, n);
   uint32_t flags = 0;
-  int threads = n < 2 * grain ? 1 : rm_threads_for(n / grain);
+  const int threads = n < 2 * grain ? 1 : rm_threads_for(n / grain);
+  if (threads == 1) { /* entering a parallel region takes longer than a few elements */
+    flags = share(&j, 0, 1);
+  } else {
 #if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : flags) if (threads > 1)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : flags)
 #endif
-  for (int t = 0; t < threads; t++) {
-    rm_env worker = rm_env_enter();
-    const int64_t from = n / threads * t + (t < n % threads ? t : n % threads);
-    const int64_t count = n / threads + (t < n % threads);
-    const char *part[RM_MAX_ARITY];
-    for (int k = 0; k < arity; k++) part[k] = x[k] + from * sx[k];
-    if (table) flags |= kernels->lookup16(table, count, part[0], sx[0], y + from * sy, sy);
-    else if (kernel) flags |= kernel(count, part, sx, y + from * sy, sy);
-    else flags |= rm_map_rounded(function, arity, format, rule, count, part, sx, y + from * sy, sy);
-    rm_env_leave(worker, 0);
+    for (int t = 0; t < threads; t++) {
+      rm_env worker = rm_env_enter();
+      flags |= share(&j, t, threads);
+      rm_env_leave(worker, 0);
+    }
   }
   rm_env_leave(env, flags);
   return RM_OK;

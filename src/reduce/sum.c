@@ -58,31 +58,34 @@ typedef struct {
 
 enum { TERMS_PER_THREAD = 1 << 18 };
 
-static rm_partial approximate(const problem *p, int compensated) {
+/* The terms from begin to end. */
+static rm_partial part(const problem *p, int64_t begin, int64_t end, int compensated) {
   const struct rm_reduce_kernels *k = rm_kernels_get()->reduce;
-  int threads = p->n < 2 * TERMS_PER_THREAD ? 1 : rm_threads_for(p->n / TERMS_PER_THREAD);
+  rm_terms x = {p->x.base + begin * p->x.stride, p->x.stride}, y = {NULL, 0};
+  if (p->y.base) y = (rm_terms){p->y.base + begin * p->y.stride, p->y.stride};
+  rm_partial sum;
+  if (compensated)
+    k->compensated(end - begin, x, y, p->fmt, &sum);
+  else
+    k->plain(end - begin, x, y, &sum);
+  return sum;
+}
+
+static rm_partial approximate(const problem *p, int compensated) {
+  const int threads = p->n < 2 * TERMS_PER_THREAD ? 1 : rm_threads_for(p->n / TERMS_PER_THREAD);
+  if (threads == 1) return part(p, 0, p->n, compensated); /* entering a parallel region takes longer than a short sum */
   rm_partial total = {0.0, 0.0, 0.0, 0.0};
 #if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static, 1)
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
 #endif
   for (int t = 0; t < threads; t++) {
-    rm_env env = rm_env_enter();
-    int64_t begin = p->n / threads * t, end = t + 1 < threads ? p->n / threads * (t + 1) : p->n;
-    rm_terms x = {p->x.base + begin * p->x.stride, p->x.stride}, y = {NULL, 0};
-    if (p->y.base) y = (rm_terms){p->y.base + begin * p->y.stride, p->y.stride};
-    rm_partial part;
-    if (compensated)
-      k->compensated(end - begin, x, y, p->fmt, &part);
-    else
-      k->plain(end - begin, x, y, &part);
-    if (threads == 1)
-      total = part;
-    else {
+    const rm_env env = rm_env_enter();
+    const rm_partial sum =
+        part(p, p->n / threads * t, t + 1 < threads ? p->n / threads * (t + 1) : p->n, compensated);
 #if defined(_OPENMP)
 #pragma omp critical(rm_join)
 #endif
-      join(&total, &part);
-    }
+    join(&total, &sum);
     rm_env_leave(env, 0);
   }
   return total;
