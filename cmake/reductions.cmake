@@ -1,6 +1,7 @@
 target_sources(repmath_objects PRIVATE
   src/reduce/accumulator.c
   src/reduce/exact.c
+  src/reduce/statistics.c
   src/reduce/stats.c
   src/reduce/sum.c
   src/reduce/superaccumulator.c

@@ -26,8 +26,9 @@ def pointer(x: np.ndarray | None):
 
 
 class Reductions:
-    def __init__(self, path: str):
-        self.c = ctypes.CDLL(str(path))
+    def __init__(self, library):
+        """library: a path, or what ctypes has loaded already."""
+        self.c = library if isinstance(library, ctypes.CDLL) else ctypes.CDLL(str(library))
         self.c.rm_isa.restype = ctypes.c_char_p
         self.c.rm_accumulator_new.restype = P
 

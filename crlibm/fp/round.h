@@ -137,26 +137,34 @@ RM_FN uint64_t rm_round_beside(double x, int above, int format, int rule, uint32
   return rm_round_beside_scaled(x, 0, above ? 1 : -1, format, rule, flags);
 }
 
-/* (hi + lo) 2^k, hi + lo known closer than |err|. hi is not 0, |lo| and |err| are at most 2^-9 |hi|, all are finite. */
-RM_LONG uint64_t rm_round_dd(double hi, double lo, double err, int k, int format, int rule, uint32_t *flags, int *undecided) {
-  int e, el;
+/* |hi + lo| is within (m - margin, m + margin) 2^e when hi + lo is known closer than |err|, just m 2^e when err = 0 and margin = 0.
+ * hi is not 0, |lo| and |err| are at most 2^-9 |hi|, all are finite: 2^122 < m < 2^125, margin < 2^117. */
+RM_FN void rm_split_dd(double hi, double lo, double err, rm_u128 *m, rm_u128 *margin, int *e) {
+  int el;
   const int negative = (int)(rm_bits64(hi) >> 63);
   /* Units of 2^e: hi is in [2^123, 2^124) of them; lo and err are below 2^116, their least bits at 2^62 or lower. */
-  rm_u128 m = (rm_u128)rm_split_double(hi, &e) << 71, margin = 0;
-  e -= 71;
+  *m = (rm_u128)rm_split_double(hi, e) << 71, *margin = 0;
+  *e -= 71;
   if (lo != 0.0) {
     const uint64_t ml = rm_split_double(lo, &el);
-    const int s = el - e;
+    const int s = el - *e;
     const rm_u128 t = s >= 0 ? (rm_u128)ml << s : s > -64 ? ml >> -s : 0;
-    if (s < 0) margin = 1; /* what was cut off */
-    m = (int)(rm_bits64(lo) >> 63) == negative ? m + t : m - t;
+    if (s < 0) *margin = 1; /* what was cut off */
+    *m = (int)(rm_bits64(lo) >> 63) == negative ? *m + t : *m - t;
   }
   if (err != 0.0) {
     const uint64_t me = rm_split_double(err, &el);
-    const int s = el - e;
-    margin += s >= 0 ? (rm_u128)me << s : (s > -64 ? me >> -s : 0) + 1;
+    const int s = el - *e;
+    *margin += s >= 0 ? (rm_u128)me << s : (s > -64 ? me >> -s : 0) + 1;
   }
-  return rm_round_bits(negative, m, e + k, margin, format, rule, flags, undecided);
+}
+
+/* (hi + lo) 2^k, as in rm_split_dd. */
+RM_LONG uint64_t rm_round_dd(double hi, double lo, double err, int k, int format, int rule, uint32_t *flags, int *undecided) {
+  rm_u128 m, margin;
+  int e;
+  rm_split_dd(hi, lo, err, &m, &margin, &e);
+  return rm_round_bits((int)(rm_bits64(hi) >> 63), m, e + k, margin, format, rule, flags, undecided);
 }
 
 #endif

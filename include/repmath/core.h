@@ -31,6 +31,9 @@ extern "C" {
 typedef uint16_t rm_f16;
 typedef uint16_t rm_bf16;
 
+/* Formats, where one is an argument. */
+enum { RM_FORMAT_F16 = 0, RM_FORMAT_BF16 = 1, RM_FORMAT_F32 = 2, RM_FORMAT_F64 = 3 };
+
 /* Rounding rules. */
 enum {
   RM_ROUND_NEAREST = 0, /* to nearest, ties to even: what every function does whose name says nothing else */

@@ -12,6 +12,7 @@ from ._core import get_num_threads, set_num_threads
 from ._digest import digest
 from ._float8 import to_float8
 from ._reductions import dot, matmul, sum
+from ._statistics import mean, norm
 
 __version__ = _core.library_version()
 
@@ -27,6 +28,8 @@ __all__ = [
     "get_include",
     "get_num_threads",
     "matmul",
+    "mean",
+    "norm",
     "rounding",
     "set_num_threads",
     "show_config",

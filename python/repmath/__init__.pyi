@@ -17,6 +17,8 @@ from ._float8 import to_float8 as to_float8
 from ._reductions import dot as dot
 from ._reductions import matmul as matmul
 from ._reductions import sum as sum
+from ._statistics import mean as mean
+from ._statistics import norm as norm
 
 __version__: Final[str]
 __all__: list[str]

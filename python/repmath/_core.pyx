@@ -27,6 +27,9 @@ cdef extern from "repmath/repmath.h":
     int rm_get_num_threads()
     int RM_SPEC_VERSION
     int RM_ROUND_NEAREST, RM_ROUND_TOWARD_ZERO, RM_ROUND_DOWN, RM_ROUND_UP
+    rm_status rm_mean(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
+    rm_status rm_norm(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
+    int RM_FORMAT_F16, RM_FORMAT_BF16, RM_FORMAT_F32, RM_FORMAT_F64
     ctypedef unsigned short rm_f16
     ctypedef unsigned short rm_bf16
     ctypedef struct rm_accumulator:
@@ -162,6 +165,38 @@ def round_float8(name, const double[::1] x, unsigned char[::1] codes):
 def same_float(a, b):
     """Whether both are ndarrays of one type, float32 or float64, so that nothing needs converting."""
     return rm_py_same_float(a, b)
+
+
+_FORMATS = {
+    "f16": (RM_FORMAT_F16, 2), "bf16": (RM_FORMAT_BF16, 2), "f32": (RM_FORMAT_F32, 4), "f64": (RM_FORMAT_F64, 8)
+}
+
+
+cdef _row_statistic(bint norm, format_x, format_out, const unsigned char[:, ::1] x, unsigned char[:, ::1] out):
+    cdef int from_format, to_format
+    cdef Py_ssize_t size, i, n, rows = out.shape[0]
+    from_format, size = _FORMATS[format_x]
+    to_format, _ = _FORMATS[format_out]
+    n = x.shape[1] // size
+    cdef unsigned char nothing = 0
+    cdef const unsigned char *row
+    with nogil:
+        for i in range(rows):
+            row = &x[i, 0] if n > 0 else &nothing
+            if norm:
+                rm_norm(from_format, n, row, size, to_format, &out[i, 0])
+            else:
+                rm_mean(from_format, n, row, size, to_format, &out[i, 0])
+
+
+def mean_rows(format_x, format_out, x, out):
+    """The mean of each row of x; both as bytes, a row an element."""
+    _row_statistic(False, format_x, format_out, x, out)
+
+
+def norm_rows(format_x, format_out, x, out):
+    """The Euclidean norm of each row of x; both as bytes, a row an element."""
+    _row_statistic(True, format_x, format_out, x, out)
 
 
 _RULES = {

@@ -1,12 +1,13 @@
 /* Vector sums of terms x[i] or x[i] y[i]. A block of CHAIN vectors for each of four accumulators is summed apart and joined to
  * the running double-double sum, so that chains of roundings stay short.
  *
- * plain (binary32 terms; their products are exact in binary64): one rounding an addition. A block sum passes CHAIN + 2
+ * plain (terms of the formats below binary64; their products are exact in it): one rounding an addition. A block sum passes CHAIN + 2
  * additions: it errs by at most (CHAIN + 2) u' sum |term|. The running sum adds an error of order depth^2 u^2 (bound.h).
  * compensated: the errors of additions, and of products, are kept and summed too. */
 #ifndef RM_REDUCE_CHAINS_H
 #define RM_REDUCE_CHAINS_H
 
+#include "../../crlibm/fp/round.h"
 #include "../../crlibm/simd/simd.h"
 #include "kernels.h"
 
@@ -21,23 +22,27 @@ RM_FN rm_vpair rm_vtwo_sum(vf64 a, vf64 b) {
   return (rm_vpair){s, vf64_add(vf64_sub(a, vf64_sub(s, t)), vf64_sub(b, t))};
 }
 
+RM_FN int rm_size_of(const int fmt) { return fmt == RM_F64 ? 8 : fmt == RM_F32 ? 4 : 2; }
+
 /* n elements from the i-th on as binary64, and zeros up to whole vectors of all chains. */
 RM_FN void rm_gather_terms(double *buffer, rm_terms x, int64_t i, int n, const int fmt) {
   const char *p = x.base + i * x.stride;
   for (int k = 0; k < n; k++, p += x.stride) {
-    if (fmt == RM_F32) {
-      float f;
-      __builtin_memcpy(&f, p, 4);
-      buffer[k] = (double)f;
-    } else {
-      __builtin_memcpy(buffer + k, p, 8);
-    }
+    uint64_t bits = 0; /* little endian */
+    __builtin_memcpy(&bits, p, rm_size_of(fmt));
+    buffer[k] = rm_to_double(bits, fmt);
   }
   for (int k = n; k % (RM_CHAINS * RM_LANES); k++) buffer[k] = 0.0;
 }
 
 RM_FN vf64 rm_load_terms(const char *at, const int fmt, int i) {
-  return fmt == RM_F32 ? vf64_load_f32((const float *)(const void *)at + i) : vf64_load((const double *)(const void *)at + i);
+  const void *p = at + i * rm_size_of(fmt);
+  switch (fmt) {
+    case RM_F16: return vf64_load_f16((const uint16_t *)p);
+    case RM_BF16: return vf64_load_bf16((const uint16_t *)p);
+    case RM_F32: return vf64_load_f32((const float *)p);
+    default: return vf64_load((const double *)p);
+  }
 }
 
 typedef struct {
@@ -116,7 +121,7 @@ RM_FN void rm_add_block(rm_running *r, const char *x, const char *y, const int a
 RM_FN void rm_sum_terms(int64_t n, rm_terms x, rm_terms y, const int fmt, const int compensated, const int has_y,
                         rm_partial *out) {
   const vf64 zero = vf64_set1(0.0);
-  const int size = fmt == RM_F32 ? 4 : 8, exact = fmt == RM_F32;
+  const int size = rm_size_of(fmt), exact = fmt != RM_F64;
   const int direct = x.stride == size && (!has_y || y.stride == size);
   rm_running r = {zero, zero, zero};
   double blocks = 0.0;
@@ -136,25 +141,31 @@ RM_FN void rm_sum_terms(int64_t n, rm_terms x, rm_terms y, const int fmt, const 
   rm_finish(&r, blocks, out);
 }
 
-static void rm_plain(int64_t n, rm_terms x, rm_terms y, rm_partial *out) {
-  if (y.base)
-    rm_sum_terms(n, x, y, RM_F32, 0, 1, out);
-  else
-    rm_sum_terms(n, x, y, RM_F32, 0, 0, out);
-}
-
-static void rm_compensated(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out) {
-  switch ((fmt == RM_F32) + 2 * (y.base != 0)) {
-    case 0: rm_sum_terms(n, x, y, RM_F64, 1, 0, out); return;
-    case 1: rm_sum_terms(n, x, y, RM_F32, 1, 0, out); return;
-    case 2: rm_sum_terms(n, x, y, RM_F64, 1, 1, out); return;
-    default: rm_sum_terms(n, x, y, RM_F32, 1, 1, out); return;
+/* rm_sum_terms with its constants. */
+RM_FN void rm_sum_format(int64_t n, rm_terms x, rm_terms y, int fmt, const int compensated, const int has_y, rm_partial *out) {
+  switch (fmt) {
+    case RM_F16: rm_sum_terms(n, x, y, RM_F16, compensated, has_y, out); return;
+    case RM_BF16: rm_sum_terms(n, x, y, RM_BF16, compensated, has_y, out); return;
+    case RM_F32: rm_sum_terms(n, x, y, RM_F32, compensated, has_y, out); return;
+    default: rm_sum_terms(n, x, y, RM_F64, compensated, has_y, out); return;
   }
+}
+static void rm_plain(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out) {
+  if (y.base)
+    rm_sum_format(n, x, y, fmt, 0, 1, out);
+  else
+    rm_sum_format(n, x, y, fmt, 0, 0, out);
+}
+static void rm_compensated(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out) {
+  if (y.base)
+    rm_sum_format(n, x, y, fmt, 1, 1, out);
+  else
+    rm_sum_format(n, x, y, fmt, 1, 0, out);
 }
 
 /* For M = 1.5 2^52 g the sum p + M rounds to a multiple of g, or of a larger power of two: where (p + M) - M gives back p, p is
  * a multiple of g. */
-RM_FN int rm_all_multiples(int64_t n, rm_terms x, rm_terms y, const int fmt, double g) {
+static int rm_multiples(int64_t n, rm_terms x, rm_terms y, int fmt, double g) {
   const vf64 m = vf64_set1(0x1.8p52 * g);
   for (int64_t i = 0; i < n; i += RM_CHAIN_BLOCK) {
     double bx[RM_CHAIN_BLOCK], by[RM_CHAIN_BLOCK];
@@ -170,9 +181,6 @@ RM_FN int rm_all_multiples(int64_t n, rm_terms x, rm_terms y, const int fmt, dou
     if (!vm64_none(bad)) return 0;
   }
   return 1;
-}
-static int rm_multiples(int64_t n, rm_terms x, rm_terms y, int fmt, double g) {
-  return fmt == RM_F32 ? rm_all_multiples(n, x, y, RM_F32, g) : rm_all_multiples(n, x, y, RM_F64, g);
 }
 
 #endif

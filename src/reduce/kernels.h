@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A vector of n elements of a format (RM_F32 or RM_F64); base NULL: the factor 1. */
+/* A vector of n elements of a format; base NULL: the factor 1. */
 typedef struct {
   const char *base;
   ptrdiff_t stride;
@@ -19,8 +19,8 @@ typedef struct {
 enum { RM_CHAIN = 32 }; /* additions within one chain of a plain sum, before chains are joined */
 
 struct rm_reduce_kernels {
-  /* Sums of x[i] y[i]. plain: of binary32, by short chains; compensated: of binary32 or binary64, by two-sums. */
-  void (*plain)(int64_t n, rm_terms x, rm_terms y, rm_partial *out);
+  /* Sums of x[i] y[i]. plain: of the formats below binary64, by short chains; compensated: of any, by two-sums. */
+  void (*plain)(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out);
   void (*compensated)(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out);
   /* Whether every x[i] y[i] is a multiple of the power of two g. It may say no where the answer is yes. For binary64 y must be
    * NULL. */

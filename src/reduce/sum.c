@@ -7,7 +7,7 @@
 #include "../dispatch/kernels.h"
 #include "exact.h"
 #include "stats.h"
-#include "strided.h"
+#include "sum.h"
 
 /* Positions: n 1, x 2, stride 3, out 4 for a sum; n 1, x 2, stride 3, y 4, stride 5, out 6 for a dot product. */
 static rm_status check_sum(int64_t n, const void *x, const void *out) {
@@ -50,11 +50,7 @@ static void join(rm_partial *into, const rm_partial *from) {
   into->depth = (into->depth > from->depth ? into->depth : from->depth) + 1.0;
 }
 
-typedef struct {
-  int64_t n;
-  rm_terms x, y;
-  int fmt;
-} problem;
+typedef rm_sum_problem problem;
 
 enum { TERMS_PER_THREAD = 1 << 18 };
 
@@ -67,7 +63,7 @@ static rm_partial part(const problem *p, int64_t begin, int64_t end, int compens
   if (compensated)
     k->compensated(end - begin, x, y, p->fmt, &sum);
   else
-    k->plain(end - begin, x, y, &sum);
+    k->plain(end - begin, x, y, p->fmt, &sum);
   return sum;
 }
 
@@ -116,35 +112,47 @@ static int exact(const problem *p, double err) {
   return rm_kernels_get()->reduce->multiples(p->n, p->x, p->y, p->fmt, rm_pow2(e));
 }
 
+int rm_sum_approximately(const problem *p, int tier, double *hi, double *lo, double *err) {
+  const rm_partial s = approximate(p, tier);
+  *err = tier ? bound_compensated(&s, p->n, p->y.base != NULL) : bound_plain(&s, p->n);
+  *hi = s.hi + s.lo;
+  const double t = *hi - s.hi;
+  *lo = (s.hi - (*hi - t)) + (s.lo - t);
+  return *hi - *hi == 0.0 && *err - *err == 0.0;
+}
+
+int rm_sum_is_exact(const problem *p, double err) { return err == 0.0 || exact(p, err); }
+
 /* RN of the exact hi + lo. */
 static uint64_t round_exact(const rm_partial *s, int fmt, uint32_t *flags) {
   rm_superaccumulator acc;
   rm_superacc_clear(&acc);
   rm_superacc_add(&acc, s->hi);
   rm_superacc_add(&acc, s->lo);
-  return fmt == RM_F32 ? rm_bits32(rm_superacc_round_f32(&acc, flags)) : rm_bits64(rm_superacc_round_f64(&acc, flags));
+  return rm_superacc_round(&acc, fmt, RM_NEAREST, flags);
+}
+
+void rm_sum_exactly(const problem *p, rm_superaccumulator *acc) {
+  static void (*const add[])(rm_superaccumulator *, int64_t, const void *, ptrdiff_t) = {
+      rm_superacc_add_array_f16, rm_superacc_add_array_bf16, rm_superacc_add_array_f32, rm_superacc_add_array_f64};
+  static void (*const add_products[])(rm_superaccumulator *, int64_t, const void *, ptrdiff_t, const void *, ptrdiff_t) = {
+      rm_superacc_add_products_f16, rm_superacc_add_products_bf16, rm_superacc_add_products_f32, rm_superacc_add_products_f64};
+  rm_superacc_clear(acc);
+  if (p->y.base)
+    add_products[p->fmt](acc, p->n, p->x.base, p->x.stride, p->y.base, p->y.stride);
+  else
+    add[p->fmt](acc, p->n, p->x.base, p->x.stride);
 }
 
 static uint64_t by_accumulator(const problem *p, uint32_t *flags) {
   rm_superaccumulator acc;
-  rm_superacc_clear(&acc);
-  if (p->fmt == RM_F32) {
-    if (p->y.base)
-      rm_superacc_add_products_f32(&acc, p->n, p->x.base, p->x.stride, p->y.base, p->y.stride);
-    else
-      rm_superacc_add_array_f32(&acc, p->n, p->x.base, p->x.stride);
-    return rm_bits32(rm_superacc_round_f32(&acc, flags));
-  }
-  if (p->y.base)
-    rm_superacc_add_products_f64(&acc, p->n, p->x.base, p->x.stride, p->y.base, p->y.stride);
-  else
-    rm_superacc_add_array_f64(&acc, p->n, p->x.base, p->x.stride);
-  return rm_bits64(rm_superacc_round_f64(&acc, flags));
+  rm_sum_exactly(p, &acc);
+  return rm_superacc_round(&acc, p->fmt, RM_NEAREST, flags);
 }
 
 static uint64_t reduce(const problem *p, uint32_t *flags) {
   uint64_t bits;
-  for (int tier = p->fmt == RM_F32 ? 0 : 1; tier < 2; tier++) {
+  for (int tier = p->fmt == RM_F64; tier < 2; tier++) {
     rm_partial s = approximate(p, tier);
     double err = tier ? bound_compensated(&s, p->n, p->y.base != NULL) : bound_plain(&s, p->n);
     int decided = decide(&s, err, p->fmt, &bits);

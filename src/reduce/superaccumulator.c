@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-#include "../../crlibm/fp/round.h"
-
-typedef unsigned __int128 u128;
+typedef rm_u128 u128;
 
 #define DIGIT_MASK UINT64_C(0xffffffff)
 
@@ -89,7 +87,7 @@ RM_SHARED void rm_superacc_add_product(rm_superaccumulator *acc, double x, doubl
 }
 
 /* What the classes decide. A NaN that was made here is an invalid operation, one that came in is not, unless it signals. */
-RM_LOCAL uint64_t round_classes(uint32_t c, int format, uint32_t *flags) {
+RM_SHARED uint64_t rm_superacc_round_classes(uint32_t c, int format, uint32_t *flags) {
   const int both = (c & RM_ACC_PINF) && (c & RM_ACC_NINF), made = both || (c & RM_ACC_ZERO_INF);
   if ((c & RM_ACC_SNAN) || (made && !(c & RM_ACC_QNAN))) *flags |= RM_FLAG_INVALID;
   if (made || (c & (RM_ACC_QNAN | RM_ACC_SNAN))) return rm_nan_bits(format);
@@ -106,20 +104,32 @@ RM_LOCAL int magnitude(const rm_superaccumulator *acc, rm_superaccumulator *t) {
   return 1;
 }
 
-RM_SHARED uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format, int rule, uint32_t *flags) {
-  if (RM_UNLIKELY(acc->classes)) return round_classes(acc->classes, format, flags);
+RM_SHARED rm_superacc_top rm_superacc_get_top(const rm_superaccumulator *acc) {
   rm_superaccumulator t;
-  const int negative = magnitude(acc, &t);
+  rm_superacc_top r = {0, 0, 0, magnitude(acc, &t)};
   int top = RM_ACC_DIGITS - 1;
   while (top >= 0 && t.digit[top] == 0) top--;
-  if (top < 0) return 0;
-  /* The leading digit (at most 63 bits, when it is the last limb) and 64 bits below it; the rest is jammed. */
-  u128 m = (u128)(uint64_t)t.digit[top] << 64;
-  if (top >= 1) m |= (u128)(uint64_t)t.digit[top - 1] << 32;
-  if (top >= 2) m |= (u128)(uint64_t)t.digit[top - 2];
-  int rest = 0;
-  for (int i = 0; i < top - 2 && !rest; i++) rest = t.digit[i] != 0;
-  return rm_round_exact(negative, m | (u128)rest, RM_ACC_DIGIT_BITS * (top - 2) - RM_ACC_ONE, format, rule, flags);
+  if (top < 0) return r;
+  /* The leading digit, 96 bits below it, and as many more as it lacks (it has at most 32, propagated and in range). */
+  for (int i = 0; i < 4; i++) r.m = r.m << RM_ACC_DIGIT_BITS | (top >= i ? (u128)(uint64_t)t.digit[top - i] : 0);
+  const uint64_t next = top >= 4 ? (uint64_t)t.digit[top - 4] : 0;
+  const int lead = rm_clz128(r.m) - 1; /* -1 to 30 */
+  if (lead >= 0) {
+    r.inexact = (next << lead & DIGIT_MASK) != 0;
+    r.m = r.m << lead | (lead ? next >> (RM_ACC_DIGIT_BITS - lead) : 0);
+  } else {
+    r.inexact = next != 0 || (r.m & 1);
+    r.m >>= 1;
+  }
+  for (int i = 0; i < top - 4 && !r.inexact; i++) r.inexact = t.digit[i] != 0;
+  r.e = RM_ACC_DIGIT_BITS * (top - 3) - RM_ACC_ONE - lead;
+  return r;
+}
+
+RM_SHARED uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format, int rule, uint32_t *flags) {
+  if (RM_UNLIKELY(acc->classes)) return rm_superacc_round_classes(acc->classes, format, flags);
+  const rm_superacc_top t = rm_superacc_get_top(acc);
+  return t.m ? rm_round_exact(t.negative, t.m | (u128)t.inexact, t.e, format, rule, flags) : 0;
 }
 RM_SHARED float rm_superacc_round_f32(const rm_superaccumulator *acc, uint32_t *flags) {
   return rm_from_bits32((uint32_t)rm_superacc_round(acc, RM_F32, RM_NEAREST, flags));

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "../../crlibm/fp/bits.h"
+#include "../../crlibm/fp/round.h"
 
 /* Finite binary64 numbers are multiples of 2^RM_ACC_EMIN and smaller than 2^RM_ACC_EMAX in magnitude. */
 #define RM_ACC_EMIN (-1074)
@@ -46,6 +46,15 @@ RM_SHARED int rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumul
 enum { RM_ACC_BYTES = 4 * RM_ACC_DIGITS };
 RM_SHARED void rm_superacc_write(const rm_superaccumulator *acc, unsigned char *bytes);
 RM_SHARED void rm_superacc_read(rm_superaccumulator *acc, const unsigned char *bytes, uint32_t classes);
+
+/* |total| = (m + rest) 2^e, 0 <= rest < 1, with 2^126 <= m < 2^127 (0 for a total of zero). classes do not count. */
+typedef struct {
+  rm_u128 m;
+  int e, inexact, negative; /* inexact: rest is not 0 */
+} rm_superacc_top;
+RM_SHARED rm_superacc_top rm_superacc_get_top(const rm_superaccumulator *acc);
+/* What infinite and NaN terms, if there were any (classes != 0), make of the total. */
+RM_SHARED uint64_t rm_superacc_round_classes(uint32_t classes, int format, uint32_t *flags);
 
 /* The total (spec.md, sections 1, 2 and 4) as bits of `format`, rounded under the rule; *flags gets RM_FLAG_* bits ORed in. */
 RM_SHARED uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format, int rule, uint32_t *flags);

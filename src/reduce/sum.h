@@ -1,0 +1,25 @@
+/* Sums of x[i] y[i] in tiers, for functions of a sum that round once. */
+#ifndef RM_REDUCE_SUM_H
+#define RM_REDUCE_SUM_H
+
+#include "../dispatch/kernels.h"
+#include "superaccumulator.h"
+
+/* x and y in the format fmt; y.base NULL: the sum of x[i]. */
+typedef struct {
+  int64_t n;
+  rm_terms x, y;
+  int fmt;
+} rm_sum_problem;
+
+/* hi + lo within *err of the sum, lo at most half a last place of hi, by tier 0 (short chains; formats below binary64 only) or
+ * 1 (compensated). 0 when something left the range, or a term was not finite. The caller has put the environment right. */
+int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err);
+
+/* Whether hi + lo within err, as found there, is the sum exactly. It may say no where the answer is yes. */
+int rm_sum_is_exact(const rm_sum_problem *p, double err);
+
+/* *acc = the sum. */
+void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc);
+
+#endif

@@ -1,0 +1,102 @@
+"""repmath.mean and repmath.norm: NumPy's axes and keywords; values are those of the C functions (test_statistics.py)."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from test_python_accumulator import DTYPES, bits, exact, rounded
+
+import repmath
+
+RNG = np.random.default_rng(40)
+
+
+@pytest.fixture(params=DTYPES, ids=lambda d: d.name)
+def dtype(request):
+    return request.param
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2), (2, 1), (0, 1, 2), ()])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_axes(dtype, axis, keepdims):
+    x = RNG.standard_normal((3, 4, 5)).astype(dtype)
+    for function, reference in ((repmath.mean, np.mean), (repmath.norm, lambda v, **k: np.sqrt(np.sum(v * v, **k)))):
+        got = function(x, axis=axis, keepdims=keepdims)
+        about = reference(x.astype("f8"), axis=axis, keepdims=keepdims)
+        assert np.shape(got) == np.shape(about) and got.dtype == dtype
+        assert np.allclose(np.asarray(got, "f8"), about, rtol=2e-2, atol=1e-6)
+    rows = np.moveaxis(x, 1, -1).reshape(-1, 4)
+    want = [rounded(exact(row) / 4, dtype, "nearest") for row in rows]
+    assert bits(repmath.mean(x, axis=1)).ravel().tolist() == want
+
+
+def test_result_dtypes(dtype):
+    x = RNG.standard_normal(50).astype(dtype)
+    for result in DTYPES:
+        assert int(bits(repmath.mean(x, dtype=result))) == rounded(exact(x) / 50, result, "nearest")
+        assert repmath.norm(x, dtype=result).dtype == result
+
+
+def test_integers():
+    assert repmath.mean([1, 2, 4]) == 7 / 3 and repmath.mean(np.array([True, False])) == 0.5
+    assert repmath.norm(np.arange(5, dtype="i1")) == np.sqrt(30.0)
+    big = np.array([[2**63 - 1, 2**62 + 1, -(2**63)], [2**53 + 1, 2**53 + 3, 2**53 + 5]])
+    for result in DTYPES:
+        with np.errstate(over="ignore"):
+            got = repmath.mean(big, axis=1, dtype=result)
+        want = [rounded(Fraction(sum(map(int, row)), 3), result, "nearest") for row in big]
+        assert bits(got).tolist() == want
+    with pytest.raises(ValueError, match="x has integers beyond"):
+        repmath.norm(big)
+
+
+def test_where():
+    x = RNG.standard_normal((6, 7))
+    mask = RNG.random((6, 7)) < 0.5
+    mask[2] = False
+    got = repmath.mean(x, axis=1, where=mask)
+    for i in range(6):
+        n = int(mask[i].sum())
+        assert (np.isnan(got[i]) and n == 0) or int(bits(got[i])) == rounded(exact(x[i][mask[i]]) / n, x.dtype, "nearest")
+    assert repmath.mean(x, where=False).shape == () and np.isnan(repmath.mean(x, where=False))
+
+
+def test_out():
+    x = RNG.standard_normal((4, 5)).astype("f4")
+    for function in (repmath.mean, repmath.norm):
+        out = np.zeros(4)
+        assert function(x, axis=1, out=out) is out and np.array_equal(out, function(x, axis=1))
+        kept = np.full(5, 7.0, "f4")
+        with pytest.raises(ValueError, match="out has shape"):
+            function(x, axis=1, out=kept)
+        with pytest.raises(TypeError, match="out has dtype"):
+            function(x, axis=0, out=np.zeros(5, "f2"))
+        kept.flags.writeable = False
+        with pytest.raises(ValueError, match="read-only"):
+            function(x, axis=0, out=kept)
+        assert (kept == 7).all()
+
+
+def test_empty_arrays_and_bad_arguments():
+    assert np.isnan(repmath.mean([])) and repmath.norm([]) == 0
+    assert np.isnan(repmath.mean(np.zeros((2, 0)), axis=1)).tolist() == [True, True]
+    assert repmath.mean(np.zeros((0, 3)), axis=1).shape == (0,)
+    assert repmath.norm(5.0) == 5 and repmath.mean(np.float32(5)) == 5
+    for function in (repmath.mean, repmath.norm):
+        with pytest.raises(TypeError, match="has dtype complex128"):
+            function([1j])
+        with pytest.raises(TypeError, match="dtype must be one of"):
+            function([1.0], dtype=int)
+        with pytest.raises(np.exceptions.AxisError):
+            function(np.ones((2, 2)), axis=2)
+        with pytest.raises(ValueError, match="repeated axis"):
+            function(np.ones((2, 2)), axis=(0, 0))
+
+
+def test_byte_order_and_layout():
+    x = RNG.standard_normal((8, 9)).astype(">f4")
+    native = x.astype("f4")
+    for function in (repmath.mean, repmath.norm):
+        want = function(native, axis=0)
+        for view in (x, np.asfortranarray(native), np.pad(native, 1)[1:-1, 1:-1], native[:, ::-1][:, ::-1]):
+            assert np.array_equal(function(view, axis=0), want)

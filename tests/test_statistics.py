@@ -1,0 +1,191 @@
+"""rm_mean and rm_norm against exact integers, on every instruction set: all formats in and out, hard data, every tier, bad arguments."""
+
+import ctypes
+import math
+from fractions import Fraction
+
+import elementwise_library
+import native
+import numpy as np
+import oracle
+import pytest
+import reduction_data as data
+from reductions_library import ENUM, I64, NULL, OK, SIZE, Reductions, pointer, status
+from test_python_accumulator import rounded
+
+FORMATS = list(oracle.FORMATS)  # f16, bf16, f32, f64: the order of RM_FORMAT_...
+SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+
+
+@pytest.fixture(scope="module", params=elementwise_library.ISAS)
+def lib(request):
+    found = elementwise_library.libraries()
+    if request.param not in found:
+        pytest.skip(f"this CPU cannot run the {request.param} build")
+    return Reductions(found[request.param].library)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(30)
+
+
+def kind(fmt):
+    return oracle.FORMATS[fmt][2]
+
+
+def dtype_of(fmt):
+    import ml_dtypes
+
+    return np.dtype({"f16": "f2", "f32": "f4", "f64": "f8"}.get(fmt) or ml_dtypes.bfloat16)
+
+
+def call(lib, what, fmt, x, out_fmt):
+    """The bits of the result."""
+    out = np.full(1, 7, kind(out_fmt))
+    stride = I64(x.strides[0] if x.size else 0)
+    f = getattr(lib.c, f"rm_{what}")
+    assert f(FORMATS.index(fmt), I64(x.size), pointer(x), stride, FORMATS.index(out_fmt), pointer(out)) == OK
+    return int(out[0])
+
+
+def root_bits(square, out_fmt):
+    """RN(sqrt(square)) of a Fraction: enough digits of the root, and one more when it goes on."""
+    if square == 0:
+        return 0
+    shift = 2 * max(0, 200 - square.numerator.bit_length() + square.denominator.bit_length())
+    n = (square.numerator << shift) // square.denominator
+    r = math.isqrt(n)
+    inexact = r * r * square.denominator != square.numerator << shift
+    return rounded(Fraction(2 * r + inexact, 2 << (shift // 2)), dtype_of(out_fmt), "nearest")
+
+
+def expected(what, x, out_fmt):
+    values = [Fraction(float(v)) for v in x]
+    if what == "mean":
+        return rounded(sum(values, Fraction(0)) / len(values), dtype_of(out_fmt), "nearest")
+    return root_bits(sum((v * v for v in values), Fraction(0)), out_fmt)
+
+
+BOTH = pytest.mark.parametrize("what", ["mean", "norm"])
+
+
+@BOTH
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_every_pair_of_formats(lib, rng, what, fmt):
+    for n in (1, 2, 3, 7, 64, 1000):
+        x = (rng.standard_normal(n) * 2.0 ** rng.integers(-6, 7, n)).astype(dtype_of(fmt))
+        for out_fmt in FORMATS:
+            assert call(lib, what, fmt, x, out_fmt) == expected(what, x, out_fmt), (n, out_fmt)
+
+
+@BOTH
+@pytest.mark.parametrize("fmt", ["f32", "f64"])
+@pytest.mark.parametrize("name", sorted({f.__name__ for pair in data.PAIRS.values() for f in pair}))
+def test_hard_data(lib, rng, what, fmt, name):
+    x = getattr(data, name)(rng, dtype_of(fmt).type, 12, 101)
+    for row in x:
+        for out_fmt in FORMATS:
+            assert call(lib, what, fmt, row, out_fmt) == expected(what, row, out_fmt)
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_ties_of_means(lib, fmt):
+    """Means that are midpoints, and a hair beside one."""
+    p = oracle.FORMATS[fmt][0]
+    one, step = 1.0, 2.0 ** (1 - p)
+    for up in range(4):
+        x = np.array([one + up * step, one + (up + 1) * step], dtype_of(fmt))
+        assert call(lib, "mean", fmt, x, fmt) == expected("mean", x, fmt)
+        least = np.array([2.0**-20], dtype_of(fmt))
+        beside = np.concatenate([x, x, least, -least * 2, least, least]).astype(dtype_of(fmt))
+        assert call(lib, "mean", fmt, beside, fmt) == expected("mean", beside, fmt)
+
+
+def test_squares_are_exact_roots(lib):
+    for a, b, c in ((3, 4, 5), (20, 21, 29), (4059, 4060, 5741)):
+        for scale in (1.0, 2.0**-530, 2.0**500):
+            x = np.array([a, b]) * scale
+            assert call(lib, "norm", "f64", x, "f64") == int(np.array(c * scale).view(np.uint64))
+
+
+@BOTH
+@pytest.mark.parametrize("fmt", ["f32", "f64"])
+def test_permutations_strides_and_threads(lib, rng, what, fmt):
+    x = data.spread(rng, dtype_of(fmt).type, 1, 700_000)[0]
+    want = call(lib, what, fmt, x, fmt)
+    for threads in (1, 2, 3):
+        lib.threads(threads)
+        assert call(lib, what, fmt, rng.permutation(x), fmt) == want
+        assert call(lib, what, fmt, x[::-1], fmt) == want
+    wide = np.zeros((700_000, 3), x.dtype)
+    wide[:, 1] = x
+    assert call(lib, what, fmt, wide[:, 1], fmt) == want
+
+
+@BOTH
+def test_special_values(lib, what):
+    inf, nan = np.inf, np.nan
+    canonical = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000, "f64": 0x7FF8000000000000}
+    for fmt in FORMATS:
+        infinity = int(np.array(inf, dtype_of(fmt)).view(kind(fmt)))
+        sign = 1 << (8 * SIZES[fmt] - 1)
+        bits = lambda values, fmt=fmt: call(lib, what, fmt, np.array(values, dtype_of(fmt)), fmt)  # noqa: E731
+        assert bits([1, nan]) == bits([nan, inf]) == canonical[fmt]
+        assert bits([1, -inf, 2]) == (infinity | sign if what == "mean" else infinity)
+        assert bits([inf, -inf]) == (canonical[fmt] if what == "mean" else infinity)
+        assert bits([0.0, -0.0]) == bits([-0.0]) == 0
+        assert bits([]) == (canonical[fmt] if what == "mean" else 0)
+
+
+@BOTH
+def test_every_tier_is_taken(lib, rng, what):
+    lib.threads(1)
+    x = rng.standard_normal((300, 2000)).astype("f4")
+    lib.stats()
+    for row in x:
+        call(lib, what, "f32", row, "f32")
+    fast, double_double, accumulator = lib.stats()
+    assert fast > 250 and fast + double_double + accumulator == 300
+    for row in x.astype("f8"):  # of binary64 the first tier is the compensated one
+        call(lib, what, "f64", row * 2.0**-520, "f64")
+    assert sum(lib.stats()) == 300
+    for value in (1e308, -1e-200):  # sums beyond the range; squares below it
+        call(lib, what, "f64", np.array([value] * 4), "f64")
+    assert lib.stats()[2] >= 1
+
+
+def test_bad_arguments_write_nothing(lib):
+    x, out = np.ones(3), np.full(1, 7.0)
+    for what in ("mean", "norm"):
+        f = getattr(lib.c, f"rm_{what}")
+        good = [3, I64(3), pointer(x), I64(8), 3, pointer(out)]
+        for position, value, code in (
+            (0, 4, ENUM),
+            (0, -1, ENUM),
+            (1, I64(-1), SIZE),
+            (2, None, NULL),
+            (4, 9, ENUM),
+            (5, None, NULL),
+        ):
+            arguments = list(good)
+            arguments[position] = value
+            assert f(*[ctypes.c_void_p(None) if a is None else a for a in arguments]) == status(code, position + 1)
+        assert out[0] == 7
+
+
+def beside_a_midpoint(rng):
+    """1024 terms whose mean is a hair from the midpoint of two f32 numbers; binary64 sums of them err by more than the hair."""
+    noise = (rng.standard_normal(510) * 1000).astype("f4")
+    hair = 2.0**-40 * rng.choice([-1, 1])
+    return rng.permutation(np.concatenate([noise, -noise, np.array([1024, 2.0**-14, hair, 0], "f4")]))
+
+
+def test_means_beside_a_midpoint_and_the_control(lib, rng):
+    rows = [beside_a_midpoint(rng) for _ in range(50)]
+    want = [expected("mean", row, "f32") for row in rows]
+    assert [call(lib, "mean", "f32", row, "f32") for row in rows] == want
+    options = ["REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20"]
+    shrunk = elementwise_library.libraries(native.build("control", *options, targets=("repmath",)) / "librepmath.so")
+    control = Reductions(shrunk[lib.isa()].library)
+    assert [call(control, "mean", "f32", row, "f32") for row in rows] != want
