@@ -19,6 +19,9 @@ list(REMOVE_DUPLICATES RM_LIBS_PRIVATE)
 get_property(objects GLOBAL PROPERTY RM_OBJECTS)
 add_library(repmath SHARED ${objects})
 add_library(repmath_static STATIC ${objects})
+if(SKBUILD)
+  set_target_properties(repmath_static PROPERTIES EXCLUDE_FROM_ALL ON)
+endif()
 add_library(repmath::repmath ALIAS repmath)
 add_library(repmath::repmath_static ALIAS repmath_static)
 set_target_properties(repmath_static PROPERTIES OUTPUT_NAME repmath)
@@ -40,7 +43,12 @@ if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT APPLE)
   set_property(TARGET repmath APPEND PROPERTY LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cmake/exports.map)
 endif()
 
-install(TARGETS repmath repmath_static EXPORT repmath-targets
+# A wheel is for the extension module and for programs that load the shared library: the static one would double its size.
+set(RM_INSTALLED repmath)
+if(NOT SKBUILD)
+  list(APPEND RM_INSTALLED repmath_static)
+endif()
+install(TARGETS ${RM_INSTALLED} EXPORT repmath-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

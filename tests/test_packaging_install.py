@@ -2,11 +2,13 @@
 
 import ctypes.util
 import importlib.util
+import io
 import os
 import pathlib
 import re
 import shlex
 import shutil
+import zipfile
 
 import pytest
 from native import ROOT, default_build, need, run, tool
@@ -43,6 +45,10 @@ def symbols(library, *flags):
     return {line.split()[0].split("@")[0] for line in lines}
 
 
+def is_wheel(prefix):
+    return bool(list(prefix.glob("_core*.so")))
+
+
 def libdir(prefix):
     return next(prefix.glob("lib*/**/librepmath.so")).parent
 
@@ -77,7 +83,7 @@ def test_imports_no_mathematical_function(prefix):
 
 def test_library_is_versioned(prefix):
     (readelf,) = need("readelf")
-    if list(prefix.glob("_core*.so")):
+    if is_wheel(prefix):
         pytest.skip("a wheel holds no symbolic links: its library has no version in the name")
     version = re.search(r'RM_VERSION "(\d+)\.(\d+)\.(\d+)"', (ROOT / "include/repmath/core.h").read_text())
     soname = f"librepmath.so.{version[1]}.{version[2]}" if version[1] == "0" else f"librepmath.so.{version[1]}"
@@ -97,7 +103,7 @@ CONSUMER = """
 cmake_minimum_required(VERSION 3.15)
 project(consumer LANGUAGES C)
 find_package(repmath 0.1 CONFIG REQUIRED)
-foreach(lib repmath repmath_static)
+foreach(lib ${libraries})
   add_executable(use_${lib} use.c)
   target_link_libraries(use_${lib} PRIVATE repmath::${lib})
 endforeach()
@@ -115,16 +121,20 @@ def test_find_package_from_a_moved_prefix(prefix, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(CONSUMER)
     (tmp_path / "use.c").write_text(USE)
     where = tmp_path / "build"
-    run(tool("cmake"), "-S", tmp_path, "-B", where, f"-DCMAKE_PREFIX_PATH={prefix}")
+    names = ["repmath"] if is_wheel(prefix) else ["repmath", "repmath_static"]
+    options = [f"-DCMAKE_PREFIX_PATH={prefix}", f"-Dlibraries={';'.join(names)}"]
+    run(tool("cmake"), "-S", tmp_path, "-B", where, *options)
     run(tool("cmake"), "--build", where)
-    run(where / "use_repmath")
-    run(where / "use_repmath_static")
+    for name in names:
+        run(where / f"use_{name}")
 
 
 @pytest.mark.parametrize("kind", ["shared", "static"])
 def test_pkg_config_from_a_moved_prefix(prefix, tmp_path, kind):
     pkg_config, cc = need("pkg-config", "cc")
     env = {"PKG_CONFIG_PATH": str(libdir(prefix) / "pkgconfig")}
+    if kind == "static" and is_wheel(prefix):
+        pytest.skip("a wheel has no static library")
     static = ["--static"] if kind == "static" else []
     flags = shlex.split(run(pkg_config, *static, "--cflags", "--libs", "repmath", env=env))
     if kind == "static":  # the static one by its file name, since both lie in one folder
@@ -134,6 +144,18 @@ def test_pkg_config_from_a_moved_prefix(prefix, tmp_path, kind):
     (tmp_path / "use.c").write_text(USE)
     run(cc, "-std=c99", "-pedantic-errors", "-Wall", "-Werror", tmp_path / "use.c", *flags, "-o", tmp_path / "use")
     run(tmp_path / "use")
+
+
+def test_a_wheel_is_small(prefix):
+    """Under 4 MiB as a file; the libraries make nearly all of it."""
+    if not is_wheel(prefix):
+        pytest.skip("the size is that of a wheel")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in prefix.rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                archive.write(path, path.relative_to(prefix))
+    assert packed.tell() < 4 << 20 and not list(prefix.rglob("*.a"))
 
 
 def test_install_libdir_is_respected(tmp_path):
