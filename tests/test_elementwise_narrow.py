@@ -46,7 +46,7 @@ def run(folder, function, stride, *flags):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_decided_lanes(tmp_path, function):
-    inputs, count, wrong, first = run(tmp_path, function, 61)
+    inputs, count, wrong, first = run(tmp_path, function, 251)
     assert wrong == 0, (wrong, first)
     assert count < inputs  # some lanes are decided
 
@@ -61,4 +61,4 @@ def test_every_input(tmp_path, function):
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_bound_that_is_too_small_is_caught(tmp_path, function):
     """The control. The library that it is compared with keeps the true bounds."""
-    assert run(tmp_path, function, 61, "-DRM_CFG_BOUND_SHRINK=0x1p-20")[2] > 0
+    assert run(tmp_path, function, 251, "-DRM_CFG_BOUND_SHRINK=0x1p-20")[2] > 0
