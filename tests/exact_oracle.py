@@ -7,6 +7,7 @@ total is rounded by integer arithmetic.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -94,3 +95,53 @@ def matmul_bits(a: np.ndarray, b: np.ndarray, fmt: str, bias: np.ndarray | None 
                 t = t << shift if shift >= 0 else t >> -shift  # below 2^-2148 there is nothing to lose
                 out[i, j] = round_units(t + extra[j], fmt)
     return out
+
+
+def bits(x):
+    """The bits of a number or of an array, as unsigned integers."""
+    return np.asarray(x).view(f"u{np.asarray(x).itemsize}")[()]
+
+
+def number(code: int, dtype: np.dtype):
+    return np.array(code, f"u{dtype.itemsize}").view(dtype)[()]
+
+
+def rounded(value: Fraction, dtype: np.dtype, rule: str = "nearest") -> int:
+    """The bits of a Fraction under a rule, by bisection over the format's numbers, which are in the order of their codes."""
+    if value == 0:
+        return 0
+    infinity, sign = int(bits(np.array(np.inf, dtype))), 1 << (8 * dtype.itemsize - 1)
+    negative, size = value < 0, abs(value)
+    low, high = 0, infinity  # low <= size < high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if Fraction(float(number(middle, dtype))) <= size else (low, middle)
+    below = Fraction(float(number(low, dtype)))
+    if below == size:
+        code = low
+    elif rule == "nearest":
+        # Beyond the largest number as if the exponent went on.
+        above = (
+            Fraction(float(number(high, dtype))) if high < infinity else 2 * below - Fraction(float(number(low - 1, dtype)))
+        )
+        code = high if 2 * size > below + above or (2 * size == below + above and high % 2 == 0) else low
+    else:
+        code = high if rule == ("down" if negative else "up") else low
+    return code | (sign if negative else 0)
+
+
+def exact(x, y=None) -> Fraction:
+    """The sum of an array, or of the products of two."""
+    y = np.ones(np.shape(x)) if y is None else y
+    return sum((Fraction(float(a)) * Fraction(float(b)) for a, b in zip(np.ravel(x), np.ravel(y), strict=True)), Fraction(0))
+
+
+def rounded_root(square: Fraction, dtype: np.dtype) -> int:
+    """The bits of the square root, rounded to nearest: enough digits of the root, and one more when it goes on."""
+    if square == 0:
+        return 0
+    shift = 2 * max(0, 200 - square.numerator.bit_length() + square.denominator.bit_length())
+    n = (square.numerator << shift) // square.denominator
+    r = math.isqrt(n)
+    inexact = r * r * square.denominator != square.numerator << shift
+    return rounded(Fraction(2 * r + inexact, 2 << (shift // 2)), dtype)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from exact_oracle import bits, exact, rounded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,43 +24,6 @@ FIRST, DIGITS = 8, 134  # where the digits of the byte string begin, and how man
 @pytest.fixture(params=DTYPES, ids=lambda d: d.name)
 def dtype(request):
     return request.param
-
-
-def bits(x):
-    return np.asarray(x).view(f"u{np.asarray(x).itemsize}")[()]
-
-
-def number(code, dtype):
-    return np.array(code, f"u{dtype.itemsize}").view(dtype)[()]
-
-
-def rounded(value, dtype, rule):
-    """The bits of a Fraction under a rule, by bisection over the format's numbers, which are in the order of their codes."""
-    if value == 0:
-        return 0
-    infinity, sign = int(bits(np.array(np.inf, dtype))), 1 << (8 * dtype.itemsize - 1)
-    negative, size = value < 0, abs(value)
-    low, high = 0, infinity  # low <= size < high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if Fraction(float(number(middle, dtype))) <= size else (low, middle)
-    below = Fraction(float(number(low, dtype)))
-    if below == size:
-        code = low
-    elif rule == "nearest":
-        # Beyond the largest number as if the exponent went on.
-        above = (
-            Fraction(float(number(high, dtype))) if high < infinity else 2 * below - Fraction(float(number(low - 1, dtype)))
-        )
-        code = high if 2 * size > below + above or (2 * size == below + above and high % 2 == 0) else low
-    else:
-        code = high if rule == ("down" if negative else "up") else low
-    return code | (sign if negative else 0)
-
-
-def exact(x, y=None):
-    y = np.ones(np.shape(x)) if y is None else y
-    return sum((Fraction(float(a)) * Fraction(float(b)) for a, b in zip(np.ravel(x), np.ravel(y), strict=True)), Fraction(0))
 
 
 def terms(rng, n, dtype):
@@ -224,7 +188,7 @@ def test_any_digits_are_a_total(digits):
     value = Fraction(int.from_bytes(digits, "little", signed=True), 2**2176)
     assert acc.to_bytes() == data
     with np.errstate(over="ignore"):
-        assert int(bits(acc.round())) == rounded(value, np.dtype("f8"), "nearest")
+        assert int(bits(acc.round())) == rounded(value, np.dtype("f8"))
 
 
 def test_threads_may_share_one():

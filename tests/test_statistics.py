@@ -1,8 +1,6 @@
 """rm_mean and rm_norm against exact integers, on every instruction set: all formats in and out, hard data, every tier, bad arguments."""
 
 import ctypes
-import math
-from fractions import Fraction
 
 import elementwise_library
 import native
@@ -10,8 +8,8 @@ import numpy as np
 import oracle
 import pytest
 import reduction_data as data
+from exact_oracle import exact, rounded, rounded_root
 from reductions_library import ENUM, I64, NULL, OK, SIZE, Reductions, pointer, status
-from test_python_accumulator import rounded
 
 FORMATS = list(oracle.FORMATS)  # f16, bf16, f32, f64: the order of RM_FORMAT_...
 SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
@@ -49,22 +47,10 @@ def call(lib, what, fmt, x, out_fmt):
     return int(out[0])
 
 
-def root_bits(square, out_fmt):
-    """RN(sqrt(square)) of a Fraction: enough digits of the root, and one more when it goes on."""
-    if square == 0:
-        return 0
-    shift = 2 * max(0, 200 - square.numerator.bit_length() + square.denominator.bit_length())
-    n = (square.numerator << shift) // square.denominator
-    r = math.isqrt(n)
-    inexact = r * r * square.denominator != square.numerator << shift
-    return rounded(Fraction(2 * r + inexact, 2 << (shift // 2)), dtype_of(out_fmt), "nearest")
-
-
 def expected(what, x, out_fmt):
-    values = [Fraction(float(v)) for v in x]
     if what == "mean":
-        return rounded(sum(values, Fraction(0)) / len(values), dtype_of(out_fmt), "nearest")
-    return root_bits(sum((v * v for v in values), Fraction(0)), out_fmt)
+        return rounded(exact(x) / len(x), dtype_of(out_fmt))
+    return rounded_root(exact(x, x), dtype_of(out_fmt))
 
 
 BOTH = pytest.mark.parametrize("what", ["mean", "norm"])

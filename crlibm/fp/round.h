@@ -24,6 +24,16 @@ RM_FN uint64_t rm_nan_bits(int format) { /* the canonical one */
 RM_FN uint64_t rm_max_finite_bits(int format) { return rm_infinity_bits(format) - 1; }
 RM_FN uint64_t rm_one_bits(int format) { return (uint64_t)rm_emax(format) << (rm_precision(format) - 1); }
 
+/* Bytes of a number. */
+RM_FN int rm_size_of(int format) { return format == RM_F64 ? 8 : format == RM_F32 ? 4 : 2; }
+
+/* A NaN whose use is an invalid operation: above infinity, below the first quiet one. It is asked of the bits in memory, since a
+ * conversion quiets. */
+RM_FN int rm_is_signalling(uint64_t bits, int format) {
+  uint64_t size = bits & (rm_sign_bit(format) - 1);
+  return size > rm_infinity_bits(format) && size < rm_nan_bits(format);
+}
+
 /* The value of bits of a format, exact. */
 RM_FN double rm_to_double(uint64_t bits, int format) {
   if (format == RM_F64) return rm_from_bits64(bits);

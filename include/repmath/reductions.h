@@ -79,8 +79,8 @@ RM_API rm_status rm_accumulator_rounded_bf16(const rm_accumulator *acc, rm_bf16 
 RM_API rm_status rm_accumulator_rounded_f32(const rm_accumulator *acc, float *out, int rounding);
 RM_API rm_status rm_accumulator_rounded_f64(const rm_accumulator *acc, double *out, int rounding);
 
-/* The total as a byte string, for files and other machines: the same bytes on every machine for the same total, whatever the
- * terms and their order. size must be RM_ACCUMULATOR_BYTES. Reading replaces the total; RM_ERR_DATA, and acc as it was, when the
+/* The total as a byte string, for files and other machines: the same bytes on every machine for the same finite total,
+ * whatever the terms and their order. size must be RM_ACCUMULATOR_BYTES. Reading replaces the total; RM_ERR_DATA, and acc as it was, when the
  * bytes are not a string that this version reads. */
 enum { RM_ACCUMULATOR_BYTES = 544 };
 RM_API rm_status rm_accumulator_write(const rm_accumulator *acc, unsigned char *bytes, size_t size);

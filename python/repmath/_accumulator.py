@@ -7,11 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
-from ._dtypes import F64, FORMATS, check, is_integer
+from ._dtypes import F64, NAMES, check, is_integer
 from ._reductions import _terms
 from .rounding import RULES
-
-_NAMES = {dtype: name for name, dtype in FORMATS.items()}
 
 
 def _pieces(name: str, a: ArrayLike) -> list[np.ndarray]:
@@ -23,15 +21,8 @@ def _pieces(name: str, a: ArrayLike) -> list[np.ndarray]:
     return [np.ascontiguousarray(x, dtype=x.dtype.newbyteorder("="))]
 
 
-def _feed(sum_: _core.ExactSum, operation: str, *arrays: np.ndarray) -> None:
-    """Call add_<format> or add_products_<format>; operands of two formats become float64, which holds both."""
-    if len({x.dtype for x in arrays}) > 1:
-        arrays = tuple(x.astype(F64) for x in arrays)
-    name = _NAMES[arrays[0].dtype]
-    flat = [np.ascontiguousarray(x).reshape(-1) for x in arrays]
-    if name in ("f16", "bf16"):
-        flat = [x.view(np.uint16) for x in flat]
-    getattr(sum_, f"{operation}_{name}")(*flat)
+def _as_bytes(x: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(x).reshape(-1).view(np.uint8)
 
 
 class Accumulator:
@@ -85,10 +76,10 @@ class Accumulator:
         pieces = _pieces("x", x)
         with self._lock:
             for piece in pieces:
-                _feed(self._sum, "add", piece)
+                self._sum.add(NAMES[piece.dtype], _as_bytes(piece))
 
     def subtract(self, x: ArrayLike) -> None:
-        """Add the negative of every element. Arguments and errors are those of `add`."""
+        """Add the negative of every element. Arguments and errors are those of `add`; OverflowError as in `merge`."""
         other = Accumulator()
         other.add(x)
         with self._lock:
@@ -111,10 +102,12 @@ class Accumulator:
             The shapes do not broadcast.
         """
         left, right = _pieces("x", x), _pieces("y", y)
+        if left[0].dtype != right[0].dtype:  # float64 holds both
+            left, right = ([piece.astype(F64) for piece in side] for side in (left, right))
         pairs = [np.broadcast_arrays(a, b) for a in left for b in right]
         with self._lock:
             for a, b in pairs:
-                _feed(self._sum, "add_products", a, b)
+                self._sum.add_products(NAMES[a.dtype], _as_bytes(a), _as_bytes(b))
 
     def merge(self, other: "Accumulator") -> None:
         """Add the total of another accumulator, exactly.
@@ -188,21 +181,20 @@ class Accumulator:
             `rule` is none of these.
         """
         result: np.dtype[Any] = np.dtype(dtype)
-        if result not in _NAMES:
-            raise TypeError(f"dtype must be one of {', '.join(str(d) for d in _NAMES)}, not {result}")
+        if result not in NAMES:
+            raise TypeError(f"dtype must be one of {', '.join(str(d) for d in NAMES)}, not {result}")
         if not isinstance(rule, str) or rule not in RULES:
             raise ValueError(f"rule must be one of {', '.join(RULES)}, not {rule!r}")
         out = np.empty(1, result)
-        name = _NAMES[result]
         with self._lock:
-            getattr(self._sum, f"round_{name}")(out.view(np.uint16) if name in ("f16", "bf16") else out, rule)
+            self._sum.round(NAMES[result], out.view(np.uint8), rule)
         return out[0]
 
     def __float__(self) -> float:
         return float(self.round())
 
     def to_bytes(self) -> bytes:
-        """The total as 544 bytes, the same on every machine for the same total."""
+        """The total as 544 bytes, the same on every machine for the same finite total."""
         with self._lock:
             data: bytes = self._sum.write()
         return data

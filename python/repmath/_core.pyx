@@ -208,7 +208,7 @@ _RULES = {
 
 
 cdef class ExactSum:
-    """rm_accumulator. Arrays are contiguous and one-dimensional, those of 16-bit formats as their bits."""
+    """rm_accumulator. Numbers are given as their bytes, with the name of their format."""
 
     cdef rm_accumulator *acc
 
@@ -220,49 +220,43 @@ cdef class ExactSum:
     def __dealloc__(self):
         rm_accumulator_free(self.acc)
 
-    def add_f16(self, const unsigned short[::1] x):
-        if x.shape[0]:
-            with nogil:
-                rm_accumulator_add_f16(self.acc, x.shape[0], &x[0], 2)
+    def add(self, format, const unsigned char[::1] x):
+        cdef int f
+        cdef Py_ssize_t size, n
+        f, size = _FORMATS[format]
+        n = x.shape[0] // size
+        if n == 0:
+            return
+        cdef const void *p = &x[0]
+        with nogil:
+            if f == RM_FORMAT_F16:
+                rm_accumulator_add_f16(self.acc, n, <const rm_f16 *>p, size)
+            elif f == RM_FORMAT_BF16:
+                rm_accumulator_add_bf16(self.acc, n, <const rm_bf16 *>p, size)
+            elif f == RM_FORMAT_F32:
+                rm_accumulator_add_f32(self.acc, n, <const float *>p, size)
+            else:
+                rm_accumulator_add_f64(self.acc, n, <const double *>p, size)
 
-    def add_bf16(self, const unsigned short[::1] x):
-        if x.shape[0]:
-            with nogil:
-                rm_accumulator_add_bf16(self.acc, x.shape[0], &x[0], 2)
-
-    def add_f32(self, const float[::1] x):
-        if x.shape[0]:
-            with nogil:
-                rm_accumulator_add_f32(self.acc, x.shape[0], &x[0], 4)
-
-    def add_f64(self, const double[::1] x):
-        if x.shape[0]:
-            with nogil:
-                rm_accumulator_add_f64(self.acc, x.shape[0], &x[0], 8)
-
-    def add_products_f16(self, const unsigned short[::1] x, const unsigned short[::1] y):
+    def add_products(self, format, const unsigned char[::1] x, const unsigned char[::1] y):
+        cdef int f
+        cdef Py_ssize_t size, n
         assert x.shape[0] == y.shape[0]
-        if x.shape[0]:
-            with nogil:
-                rm_accumulator_add_products_f16(self.acc, x.shape[0], &x[0], 2, &y[0], 2)
-
-    def add_products_bf16(self, const unsigned short[::1] x, const unsigned short[::1] y):
-        assert x.shape[0] == y.shape[0]
-        if x.shape[0]:
-            with nogil:
-                rm_accumulator_add_products_bf16(self.acc, x.shape[0], &x[0], 2, &y[0], 2)
-
-    def add_products_f32(self, const float[::1] x, const float[::1] y):
-        assert x.shape[0] == y.shape[0]
-        if x.shape[0]:
-            with nogil:
-                rm_accumulator_add_products_f32(self.acc, x.shape[0], &x[0], 4, &y[0], 4)
-
-    def add_products_f64(self, const double[::1] x, const double[::1] y):
-        assert x.shape[0] == y.shape[0]
-        if x.shape[0]:
-            with nogil:
-                rm_accumulator_add_products_f64(self.acc, x.shape[0], &x[0], 8, &y[0], 8)
+        f, size = _FORMATS[format]
+        n = x.shape[0] // size
+        if n == 0:
+            return
+        cdef const void *p = &x[0]
+        cdef const void *q = &y[0]
+        with nogil:
+            if f == RM_FORMAT_F16:
+                rm_accumulator_add_products_f16(self.acc, n, <const rm_f16 *>p, size, <const rm_f16 *>q, size)
+            elif f == RM_FORMAT_BF16:
+                rm_accumulator_add_products_bf16(self.acc, n, <const rm_bf16 *>p, size, <const rm_bf16 *>q, size)
+            elif f == RM_FORMAT_F32:
+                rm_accumulator_add_products_f32(self.acc, n, <const float *>p, size, <const float *>q, size)
+            else:
+                rm_accumulator_add_products_f64(self.acc, n, <const double *>p, size, <const double *>q, size)
 
     def merge(self, ExactSum other not None):
         if rm_accumulator_merge(self.acc, other.acc) != 0:
@@ -272,17 +266,18 @@ cdef class ExactSum:
         if rm_accumulator_subtract(self.acc, other.acc) != 0:
             raise OverflowError("the total is beyond what an accumulator holds")
 
-    def round_f16(self, unsigned short[::1] out, rule):
-        rm_accumulator_rounded_f16(self.acc, &out[0], _RULES[rule])
-
-    def round_bf16(self, unsigned short[::1] out, rule):
-        rm_accumulator_rounded_bf16(self.acc, &out[0], _RULES[rule])
-
-    def round_f32(self, float[::1] out, rule):
-        rm_accumulator_rounded_f32(self.acc, &out[0], _RULES[rule])
-
-    def round_f64(self, double[::1] out, rule):
-        rm_accumulator_rounded_f64(self.acc, &out[0], _RULES[rule])
+    def round(self, format, unsigned char[::1] out, rule):
+        cdef int f, rounding = _RULES[rule]
+        f, _ = _FORMATS[format]
+        cdef void *p = &out[0]
+        if f == RM_FORMAT_F16:
+            rm_accumulator_rounded_f16(self.acc, <rm_f16 *>p, rounding)
+        elif f == RM_FORMAT_BF16:
+            rm_accumulator_rounded_bf16(self.acc, <rm_bf16 *>p, rounding)
+        elif f == RM_FORMAT_F32:
+            rm_accumulator_rounded_f32(self.acc, <float *>p, rounding)
+        else:
+            rm_accumulator_rounded_f64(self.acc, <double *>p, rounding)
 
     def write(self):
         out = bytearray(RM_ACCUMULATOR_BYTES)

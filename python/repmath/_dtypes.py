@@ -20,6 +20,8 @@ else:
 
 # name -> dtype, of the formats that exist here
 FORMATS = {"f16": F16, "f32": F32, "f64": F64} | ({} if BF16 is None else {"bf16": BF16})
+# the other way round
+NAMES = {dtype: name for name, dtype in FORMATS.items()}
 
 
 def register(core: Any) -> None:
@@ -33,6 +35,11 @@ def register(core: Any) -> None:
 def is_integer(dtype: np.dtype[Any]) -> bool:
     """Whether elements are bool or integers."""
     return dtype.kind in "bui"
+
+
+def beyond_f64(a: np.ndarray[Any, Any]) -> bool:
+    """Whether `a` has integers that need more than the 53 bits of float64."""
+    return bool(is_integer(a.dtype) and a.dtype.itemsize == 8 and a.size and (a.max() > 2**53 or a.min() < -(2**53)))
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:

@@ -8,7 +8,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
-from ._dtypes import F32, F64, FORMATS, check, common, is_integer
+from ._dtypes import F32, F64, FORMATS, beyond_f64, check, common, is_integer
 from ._narrow import narrow
 
 _sum = _core.gufuncs["sum"]
@@ -39,10 +39,19 @@ def _wide(result: np.dtype[Any], *operands: np.dtype[Any]) -> np.dtype[Any]:
 
 def _terms(a: np.ndarray, wide: np.dtype[Any]) -> list[np.ndarray]:
     """Arrays of `wide` whose exact sum is a: one, or two for integers that need more than 53 bits."""
-    if is_integer(a.dtype) and a.dtype.itemsize == 8 and a.size and (a.max() > 2**53 or a.min() < -(2**53)):
+    if beyond_f64(a):
         low = a & 0xFFFFFFFF
         return [(a - low).astype(wide), low.astype(wide)]
     return [a.astype(wide, copy=False)]
+
+
+def _axes(
+    x: np.ndarray, axis: int | tuple[int, ...] | None, keepdims: bool
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """The reduced axes, the lengths of the others, the shape of the result."""
+    axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim, "axis")
+    kept = tuple(n for i, n in enumerate(x.shape) if i not in axes)
+    return axes, kept, tuple(1 if i in axes else n for i, n in enumerate(x.shape)) if keepdims else kept
 
 
 def _check_out(out: Any, shape: tuple[int, ...], result: np.dtype[Any]) -> None:
@@ -120,9 +129,7 @@ def sum(
 
     check("a", x.dtype)
     result = _result_dtype(dtype, x.dtype)
-    axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim, "axis")
-    kept = tuple(n for i, n in enumerate(x.shape) if i not in axes)
-    shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape)) if keepdims else kept
+    axes, kept, shape = _axes(x, axis, keepdims)
     if out is not None:
         _check_out(out, shape, result)
     if where is not True:

@@ -6,23 +6,19 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
-from ._dtypes import F64, FORMATS, check, is_integer
+from ._dtypes import F64, NAMES, beyond_f64, check, is_integer
 from ._narrow import narrow
-from ._reductions import _check_out, _deliver, _result_dtype
+from ._reductions import _axes, _check_out, _deliver, _result_dtype
 
-_NAMES = {dtype: name for name, dtype in FORMATS.items()}
 _Axis = int | tuple[int, ...] | None
 
 
 def _rows(x: np.ndarray, axis: _Axis, keepdims: bool) -> tuple[np.ndarray, tuple[int, ...]]:
     """x with the reduced axes as one, the last; and the shape of the result."""
-    axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim, "axis")
-    kept = tuple(n for i, n in enumerate(x.shape) if i not in axes)
-    shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape)) if keepdims else kept
+    axes, kept, shape = _axes(x, axis, keepdims)
     rows = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
     return rows.reshape(math.prod(kept), math.prod(x.shape[i] for i in axes)), shape
 
@@ -32,7 +28,7 @@ def _apply(function: Callable[..., None], rows: np.ndarray, result: np.dtype[Any
     rows = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("="))
     out = np.empty(len(rows), result)
     as_bytes = rows.view(np.uint8).reshape(len(rows), rows.shape[1] * rows.dtype.itemsize)
-    function(_NAMES[rows.dtype], _NAMES[result], as_bytes, out.view(np.uint8).reshape(len(rows), result.itemsize))
+    function(NAMES[rows.dtype], NAMES[result], as_bytes, out.view(np.uint8).reshape(len(rows), result.itemsize))
     return out
 
 
@@ -106,7 +102,7 @@ def mean(
     def average(part: np.ndarray) -> np.ndarray:
         if not is_integer(part.dtype):
             return _apply(_core.mean_rows, part, result)
-        if part.dtype.itemsize == 8 and part.size and (part.max() > 2**53 or part.min() < -(2**53)):
+        if beyond_f64(part):
             return _mean_of_integers(part, result)
         return _apply(_core.mean_rows, part.astype(F64), result)
 
@@ -163,7 +159,7 @@ def norm(
     check("x", v.dtype)
     result = _result_dtype(dtype, v.dtype)
     if is_integer(v.dtype):
-        if v.dtype.itemsize == 8 and v.size and (v.max() > 2**53 or v.min() < -(2**53)):
+        if beyond_f64(v):
             raise ValueError("x has integers beyond 2**53; convert them to float64, which rounds them, or scale them")
         v = v.astype(F64)
     rows, shape = _rows(v, axis, keepdims)

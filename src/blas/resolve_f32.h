@@ -90,7 +90,7 @@ RM_LOCAL int rm_settle_element_f32(rm_resolver *r, int64_t i, int64_t j, double 
     if (p->bias.base) {
       uint32_t w;
       __builtin_memcpy(&w, p->bias.base + (r->block->col + j) * p->bias.col, 4);
-      if ((w & 0x7fffffffu) > 0x7f800000u) classes |= rm_is_snan32(w) ? RM_ACC_SNAN : RM_ACC_QNAN;
+      if ((w & 0x7fffffffu) > 0x7f800000u) classes |= rm_is_signalling(w, RM_F32) ? RM_ACC_SNAN : RM_ACC_QNAN;
     }
     r->flags |= rm_nan_flags(classes);
     *v = rm_from_bits32(0x7fc00000u);

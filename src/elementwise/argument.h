@@ -4,12 +4,6 @@
 
 #include "../../crlibm/fp/round.h"
 
-/* A NaN whose use is an invalid operation: above infinity, below the first quiet one. */
-RM_FN int rm_is_signalling(uint64_t bits, int format) {
-  uint64_t size = bits & (rm_sign_bit(format) - 1);
-  return size > rm_infinity_bits(format) && size < rm_nan_bits(format);
-}
-
 /* The value of a number given as bits. A signalling NaN raises invalid here, since the conversion quietens it. */
 RM_FN double rm_slow_argument(uint64_t bits, int format, uint32_t *flags) {
   if (rm_is_signalling(bits, format)) *flags |= RM_FLAG_INVALID;

@@ -9,8 +9,7 @@ rm_slow_fn *const rm_slow_table[RM_FN_COUNT] = {
 
 uint32_t rm_map_rounded(int function, int arity, int format, int rule, int64_t n, const char *const *x, const ptrdiff_t *sx,
                         char *y, ptrdiff_t sy) {
-  static const int sizes[RM_FORMATS] = {2, 2, 4, 8};
-  const size_t size = (size_t)sizes[format];
+  const size_t size = (size_t)rm_size_of(format);
   uint32_t flags = 0;
   for (int64_t i = 0; i < n; i++) {
     double in[RM_MAX_ARITY];

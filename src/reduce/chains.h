@@ -22,8 +22,6 @@ RM_FN rm_vpair rm_vtwo_sum(vf64 a, vf64 b) {
   return (rm_vpair){s, vf64_add(vf64_sub(a, vf64_sub(s, t)), vf64_sub(b, t))};
 }
 
-RM_FN int rm_size_of(const int fmt) { return fmt == RM_F64 ? 8 : fmt == RM_F32 ? 4 : 2; }
-
 /* n elements from the i-th on as binary64, and zeros up to whole vectors of all chains. */
 RM_FN void rm_gather_terms(double *buffer, rm_terms x, int64_t i, int n, const int fmt) {
   const char *p = x.base + i * x.stride;
@@ -165,7 +163,7 @@ static void rm_compensated(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partia
 
 /* For M = 1.5 2^52 g the sum p + M rounds to a multiple of g, or of a larger power of two: where (p + M) - M gives back p, p is
  * a multiple of g. */
-static int rm_multiples(int64_t n, rm_terms x, rm_terms y, int fmt, double g) {
+RM_FN int rm_all_multiples(int64_t n, rm_terms x, rm_terms y, const int fmt, double g) {
   const vf64 m = vf64_set1(0x1.8p52 * g);
   for (int64_t i = 0; i < n; i += RM_CHAIN_BLOCK) {
     double bx[RM_CHAIN_BLOCK], by[RM_CHAIN_BLOCK];
@@ -181,6 +179,14 @@ static int rm_multiples(int64_t n, rm_terms x, rm_terms y, int fmt, double g) {
     if (!vm64_none(bad)) return 0;
   }
   return 1;
+}
+static int rm_multiples(int64_t n, rm_terms x, rm_terms y, int fmt, double g) {
+  switch (fmt) {
+    case RM_F16: return rm_all_multiples(n, x, y, RM_F16, g);
+    case RM_BF16: return rm_all_multiples(n, x, y, RM_BF16, g);
+    case RM_F32: return rm_all_multiples(n, x, y, RM_F32, g);
+    default: return rm_all_multiples(n, x, y, RM_F64, g);
+  }
 }
 
 #endif

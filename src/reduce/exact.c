@@ -1,14 +1,5 @@
 #include "exact.h"
 
-#include "../../crlibm/fp/round.h"
-#include "strided.h"
-
-/* A NaN whose use is an invalid operation: seen on the bits in memory, since a conversion quiets it. */
-RM_LOCAL int signals(uint64_t bits, int format) {
-  bits &= rm_sign_bit(format) - 1;
-  return bits > rm_infinity_bits(format) && bits < rm_nan_bits(format);
-}
-
 #define RM_DEFINE_FEED(fmt, FMT, uint)                                                                                      \
   RM_LOCAL uint bits_##fmt(const void *base, int64_t i, ptrdiff_t stride) {                                                 \
     uint v;                                                                                                                 \
@@ -18,7 +9,7 @@ RM_LOCAL int signals(uint64_t bits, int format) {
   RM_SHARED void rm_superacc_add_array_##fmt(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx) {            \
     for (int64_t i = 0; i < n; i++) {                                                                                       \
       const uint64_t a = bits_##fmt(x, i, sx);                                                                              \
-      if (RM_UNLIKELY(signals(a, FMT)))                                                                                     \
+      if (RM_UNLIKELY(rm_is_signalling(a, FMT)))                                                                                     \
         acc->classes |= RM_ACC_SNAN;                                                                                        \
       else                                                                                                                  \
         rm_superacc_add(acc, rm_to_double(a, FMT));                                                                         \
@@ -28,7 +19,7 @@ RM_LOCAL int signals(uint64_t bits, int format) {
                                                 const void *y, ptrdiff_t sy) {                                              \
     for (int64_t i = 0; i < n; i++) {                                                                                       \
       const uint64_t a = bits_##fmt(x, i, sx), b = bits_##fmt(y, i, sy);                                                    \
-      if (RM_UNLIKELY(signals(a, FMT) || signals(b, FMT)))                                                                  \
+      if (RM_UNLIKELY(rm_is_signalling(a, FMT) || rm_is_signalling(b, FMT)))                                                                  \
         acc->classes |= RM_ACC_SNAN;                                                                                        \
       else                                                                                                                  \
         rm_superacc_add_product(acc, rm_to_double(a, FMT), rm_to_double(b, FMT));                                           \

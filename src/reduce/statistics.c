@@ -83,7 +83,6 @@ static uint64_t evaluate(int what, const rm_sum_problem *p, int format, uint32_t
 }
 
 static rm_status run(int what, int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out) {
-  static const size_t sizes[RM_FORMATS] = {2, 2, 4, 8};
   if (format_x < 0 || format_x >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
   if (n < 0) return RM_STATUS(RM_ERR_SIZE, 2);
   if (n > 0 && !x) return RM_STATUS(RM_ERR_NULL, 3);
@@ -99,7 +98,7 @@ static rm_status run(int what, int format_x, int64_t n, const void *x, ptrdiff_t
     bits = evaluate(what, &p, format_out, &flags);
   else if (what == MEAN)
     bits = rm_nan_bits(format_out), flags = RM_FLAG_INVALID; /* 0/0 */
-  memcpy(out, &bits, sizes[format_out]);                      /* little endian */
+  memcpy(out, &bits, (size_t)rm_size_of(format_out)); /* little endian */
   rm_env_leave(env, flags);
   return RM_OK;
 }

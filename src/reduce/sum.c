@@ -88,16 +88,15 @@ static rm_partial approximate(const problem *p, int compensated) {
 }
 
 /* Whether hi + lo, within err of the sum, decides its rounding. See src/blas/epilogue_f32.h and epilogue_dd.h for the tests. An
- * infinite or NaN value is never decided. */
-static int decide(const rm_partial *s, double err, int fmt, uint64_t *bits) {
-  double r = s->hi + s->lo, t = r - s->hi, rest = (s->hi - (r - t)) + (s->lo - t);
+ * infinite value is never decided. */
+static int decide(double hi, double lo, double err, int fmt, uint64_t *bits) {
   if (fmt == RM_F32) {
-    double e = __builtin_fabs(r) * 0x1p-52 + err;
-    float low = (float)(r - e), high = (float)(r + e);
+    double e = __builtin_fabs(hi) * 0x1p-52 + err;
+    float low = (float)(hi - e), high = (float)(hi + e);
     *bits = rm_bits32(low);
     return rm_bits32(low) == rm_bits32(high) && low - low == 0.0f;
   }
-  double low = r + (rest - err), high = r + (rest + err);
+  double low = hi + (lo - err), high = hi + (lo + err);
   *bits = rm_bits64(low);
   return rm_bits64(low) == rm_bits64(high) && low - low == 0.0;
 }
@@ -121,14 +120,15 @@ int rm_sum_approximately(const problem *p, int tier, double *hi, double *lo, dou
   return *hi - *hi == 0.0 && *err - *err == 0.0;
 }
 
+/* A bound that underflows to 0 is below 2^-1075; every term and every rounded sum is a multiple of 2^-1074. */
 int rm_sum_is_exact(const problem *p, double err) { return err == 0.0 || exact(p, err); }
 
 /* RN of the exact hi + lo. */
-static uint64_t round_exact(const rm_partial *s, int fmt, uint32_t *flags) {
+static uint64_t round_exact(double hi, double lo, int fmt, uint32_t *flags) {
   rm_superaccumulator acc;
   rm_superacc_clear(&acc);
-  rm_superacc_add(&acc, s->hi);
-  rm_superacc_add(&acc, s->lo);
+  rm_superacc_add(&acc, hi);
+  rm_superacc_add(&acc, lo);
   return rm_superacc_round(&acc, fmt, RM_NEAREST, flags);
 }
 
@@ -153,15 +153,15 @@ static uint64_t by_accumulator(const problem *p, uint32_t *flags) {
 static uint64_t reduce(const problem *p, uint32_t *flags) {
   uint64_t bits;
   for (int tier = p->fmt == RM_F64; tier < 2; tier++) {
-    rm_partial s = approximate(p, tier);
-    double err = tier ? bound_compensated(&s, p->n, p->y.base != NULL) : bound_plain(&s, p->n);
-    int decided = decide(&s, err, p->fmt, &bits);
-    if (!decided && s.hi - s.hi == 0.0 && exact(p, err)) {
-      bits = round_exact(&s, p->fmt, flags);
+    double hi, lo, err;
+    if (!rm_sum_approximately(p, tier, &hi, &lo, &err)) continue;
+    int decided = decide(hi, lo, err, p->fmt, &bits);
+    if (!decided && rm_sum_is_exact(p, err)) {
+      bits = round_exact(hi, lo, p->fmt, flags);
       decided = 1;
     }
     if (decided) {
-      int fast = tier == 0 || p->fmt == RM_F64; /* the first tier of its format */
+      const int fast = tier == 0 || p->fmt == RM_F64; /* the first tier of its format */
       rm_stats_add(fast, !fast, 0);
       return bits;
     }

@@ -39,7 +39,7 @@ RM_LOCAL uint64_t integer_significand(uint64_t bits, int *exponent) {
 }
 
 RM_LOCAL uint32_t class_of(uint64_t bits) {
-  if ((bits & 0x7fffffffffffffffu) > 0x7ff0000000000000u) return rm_is_snan64(bits) ? RM_ACC_SNAN : RM_ACC_QNAN;
+  if ((bits & 0x7fffffffffffffffu) > 0x7ff0000000000000u) return rm_is_signalling(bits, RM_F64) ? RM_ACC_SNAN : RM_ACC_QNAN;
   return bits >> 63 ? RM_ACC_NINF : RM_ACC_PINF;
 }
 
@@ -55,7 +55,7 @@ RM_SHARED void rm_superacc_add(rm_superaccumulator *acc, double x) {
 }
 
 RM_SHARED void rm_superacc_add_f32(rm_superaccumulator *acc, float x) {
-  if (RM_UNLIKELY(rm_is_snan32(rm_bits32(x)))) {
+  if (RM_UNLIKELY(rm_is_signalling(rm_bits32(x), RM_F32))) {
     acc->classes |= RM_ACC_SNAN;
     return;
   }

@@ -62,10 +62,4 @@ RM_SHARED uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format,
 RM_SHARED float rm_superacc_round_f32(const rm_superaccumulator *acc, uint32_t *flags);
 RM_SHARED double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags);
 
-/* Whether this NaN signals. A conversion quiets, so it is asked of the bits in memory. */
-RM_FN int rm_is_snan32(uint32_t b) { return (b & 0x7fffffffu) > 0x7f800000u && !(b & 0x00400000u); }
-RM_FN int rm_is_snan64(uint64_t b) {
-  return (b & 0x7fffffffffffffffu) > 0x7ff0000000000000u && !(b & 0x0008000000000000u);
-}
-
 #endif
