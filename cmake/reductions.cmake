@@ -8,7 +8,8 @@ target_sources(repmath_objects PRIVATE
   src/blas/check.c
   src/blas/exact_gemm.c
   src/blas/lines.c
-  src/blas/matmul.c)
+  src/blas/matmul.c
+  src/blas/patches.c)
 rm_isa_sources(
   src/reduce/kernels.c
   src/blas/kernels.c)

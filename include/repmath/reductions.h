@@ -33,6 +33,11 @@ RM_API rm_status rm_matmul_f32(int layout, int trans_a, int trans_b, int64_t m, 
 RM_API rm_status rm_matmul_f64(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const double *a,
                                int64_t lda, const double *b, int64_t ldb, const double *bias, double *c, int64_t ldc);
 
+RM_API rm_status rm_matmul_f16(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const rm_f16 *a,
+                               int64_t lda, const rm_f16 *b, int64_t ldb, const rm_f16 *bias, rm_f16 *c, int64_t ldc);
+RM_API rm_status rm_matmul_bf16(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const rm_bf16 *a,
+                                int64_t lda, const rm_bf16 *b, int64_t ldb, const rm_bf16 *bias, rm_bf16 *c, int64_t ldc);
+
 /* The same over views: row and column strides in bytes, of any sign, zero included (C: no two elements may share bytes). */
 RM_API rm_status rm_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a, ptrdiff_t row_a, ptrdiff_t col_a,
                                        const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias,
@@ -40,6 +45,14 @@ RM_API rm_status rm_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const fl
 RM_API rm_status rm_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const double *a, ptrdiff_t row_a, ptrdiff_t col_a,
                                        const double *b, ptrdiff_t row_b, ptrdiff_t col_b, const double *bias,
                                        ptrdiff_t stride_bias, double *c, ptrdiff_t row_c, ptrdiff_t col_c);
+
+/* `batch` such products over views, each operand next_... bytes after the one before (0: the same for all). a, b and bias are in
+ * the format `format` (RM_FORMAT_...), c in format_out: the same one, or RM_FORMAT_F32 for 16-bit operands. The bytes that one
+ * result spans must not meet another result or an operand. */
+RM_API rm_status rm_matmul_batched(int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k, const void *a,
+                                   ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b, ptrdiff_t next_b,
+                                   ptrdiff_t row_b, ptrdiff_t col_b, const void *bias, ptrdiff_t next_bias,
+                                   ptrdiff_t stride_bias, void *c, ptrdiff_t next_c, ptrdiff_t row_c, ptrdiff_t col_c);
 
 /* An exact sum held in fixed point: fed, merged and rounded, in any order. It holds at least 2^60 terms, each as large as the
  * largest product of two binary64 numbers. One accumulator is for one thread at a time; merge is exact, associative and

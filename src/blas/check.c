@@ -1,5 +1,6 @@
 /* Argument checks of matmul: sizes, pointers, leading dimensions, overlap. */
 #include "../../include/repmath/reductions.h"
+#include "../../crlibm/fp/round.h"
 #include "views.h"
 
 typedef __int128 wide; /* byte offsets of absurd arguments do not fit 64 bits */
@@ -41,8 +42,8 @@ static int self_overlap(rm_view v, int64_t rows, int64_t cols, int size) {
 
 /* Whether C may share bytes with another view. Exact for disjoint ranges and for two blocks of one larger matrix; any other
  * interleaving counts as overlap. */
-static int overlaps(rm_view c, int64_t cr, int64_t cc, rm_view x, int64_t xr, int64_t xc, int size) {
-  range p = range_of(c, cr, cc, size), q = range_of(x, xr, xc, size);
+static int overlaps(rm_view c, int64_t cr, int64_t cc, int size_c, rm_view x, int64_t xr, int64_t xc, int size) {
+  range p = range_of(c, cr, cc, size_c), q = range_of(x, xr, xc, size);
   if (p.high <= q.low || q.high <= p.low) return 0;
   wide pitch = magnitude(c.row) > magnitude(c.col) ? magnitude(c.row) : magnitude(c.col);
   wide other = magnitude(x.row) > magnitude(x.col) ? magnitude(x.row) : magnitude(x.col);
@@ -52,7 +53,7 @@ static int overlaps(rm_view c, int64_t cr, int64_t cc, rm_view x, int64_t xr, in
   rm_view cl = c, xl = x;
   *(c_rows ? &cl.row : &cl.col) = 0;
   *(x_rows ? &xl.row : &xl.col) = 0;
-  p = range_of(cl, c_rows ? 1 : cr, c_rows ? cc : 1, size);
+  p = range_of(cl, c_rows ? 1 : cr, c_rows ? cc : 1, size_c);
   q = range_of(xl, x_rows ? 1 : xr, x_rows ? xc : 1, size);
   wide gap = (q.low - p.low) % pitch;
   if (gap < 0) gap += pitch;
@@ -71,15 +72,15 @@ static rm_status check_sizes(const rm_matmul_problem *p, positions at) {
   return RM_OK;
 }
 
-static rm_status check_pointers(const rm_matmul_problem *p, positions at, int size) {
+static rm_status check_pointers(const rm_matmul_problem *p, positions at, rm_view a, rm_view b, rm_view bias, rm_view c) {
+  const int size = rm_size_of(p->fmt), size_c = rm_size_of(p->out_fmt);
   if (p->m == 0 || p->n == 0) return RM_OK; /* nothing is read or written */
-  if (p->k > 0 && !p->a.base) return RM_STATUS(RM_ERR_NULL, at.a);
-  if (p->k > 0 && !p->b.base) return RM_STATUS(RM_ERR_NULL, at.b);
-  if (!p->c.base) return RM_STATUS(RM_ERR_NULL, at.c);
-  if (self_overlap(p->c, p->m, p->n, size) ||
-      (p->k > 0 && overlaps(p->c, p->m, p->n, p->a, p->m, p->k, size)) ||
-      (p->k > 0 && overlaps(p->c, p->m, p->n, p->b, p->k, p->n, size)) ||
-      (p->bias.base && overlaps(p->c, p->m, p->n, p->bias, 1, p->n, size)))
+  if (p->k > 0 && !a.base) return RM_STATUS(RM_ERR_NULL, at.a);
+  if (p->k > 0 && !b.base) return RM_STATUS(RM_ERR_NULL, at.b);
+  if (!c.base) return RM_STATUS(RM_ERR_NULL, at.c);
+  if (self_overlap(c, p->m, p->n, size_c) || (p->k > 0 && overlaps(c, p->m, p->n, size_c, a, p->m, p->k, size)) ||
+      (p->k > 0 && overlaps(c, p->m, p->n, size_c, b, p->k, p->n, size)) ||
+      (bias.base && overlaps(c, p->m, p->n, size_c, bias, 1, p->n, size)))
     return RM_STATUS(RM_ERR_OVERLAP, at.c);
   return RM_OK;
 }
@@ -94,25 +95,60 @@ static rm_status dense_view(rm_view *v, const void *base, int64_t rows, int64_t 
   return RM_OK;
 }
 
+static void fill(rm_matmul_problem *p, rm_view a, rm_view b, rm_view bias, rm_view c) {
+  p->a = rm_rows_of(a), p->b = rm_columns_of(b), p->bias = bias;
+  p->c = (rm_target){c.base, c.row, c.col, 0, 0};
+}
+
 rm_status rm_check_dense(rm_matmul_problem *p, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
-                         const void *a, int64_t lda, const void *b, int64_t ldb, const void *bias, void *c, int64_t ldc,
-                         int size) {
+                         const void *a, int64_t lda, const void *b, int64_t ldb, const void *bias, void *c, int64_t ldc) {
   static const positions at = {4, 5, 6, 7, 9, 11, 12};
   if (layout != RM_ROW_MAJOR && layout != RM_COL_MAJOR) return RM_STATUS(RM_ERR_ENUM, 1);
   if (trans_a < RM_NO_TRANS || trans_a > RM_CONJ_TRANS) return RM_STATUS(RM_ERR_ENUM, 2);
   if (trans_b < RM_NO_TRANS || trans_b > RM_CONJ_TRANS) return RM_STATUS(RM_ERR_ENUM, 3);
   p->m = m, p->n = n, p->k = k;
+  rm_view va, vb, vc, vbias = {(char *)(uintptr_t)bias, 0, rm_size_of(p->fmt)};
+  const int col_major = layout == RM_COL_MAJOR, size = rm_size_of(p->fmt);
   rm_status status = check_sizes(p, at);
-  int col_major = layout == RM_COL_MAJOR;
-  if (!status) status = dense_view(&p->a, a, m, k, lda, col_major, trans_a != RM_NO_TRANS, size, 8);
-  if (!status) status = dense_view(&p->b, b, k, n, ldb, col_major, trans_b != RM_NO_TRANS, size, 10);
-  if (!status) status = dense_view(&p->c, c, m, n, ldc, col_major, 0, size, 13);
-  p->bias = (rm_view){(char *)(uintptr_t)bias, 0, size};
-  return status ? status : check_pointers(p, at, size);
+  if (!status) status = dense_view(&va, a, m, k, lda, col_major, trans_a != RM_NO_TRANS, size, 8);
+  if (!status) status = dense_view(&vb, b, k, n, ldb, col_major, trans_b != RM_NO_TRANS, size, 10);
+  if (!status) status = dense_view(&vc, c, m, n, ldc, col_major, 0, rm_size_of(p->out_fmt), 13);
+  if (!status) status = check_pointers(p, at, va, vb, vbias, vc);
+  if (!status) fill(p, va, vb, vbias, vc);
+  return status;
 }
 
-rm_status rm_check_strided(const rm_matmul_problem *p, int size) {
-  static const positions at = {1, 2, 3, 4, 7, 10, 12};
+/* The bytes of all the views of a batch. */
+static range batch_range(rm_view v, int64_t rows, int64_t cols, int size, int64_t batch, ptrdiff_t next) {
+  range r = range_of(v, rows, cols, size);
+  const wide move = (wide)next * (batch - 1);
+  return move < 0 ? (range){r.low + move, r.high} : (range){r.low, r.high + move};
+}
+
+/* Whether the results of a batch may meet each other or an operand: by the bytes that each spans, so that interleaved ones count. */
+static int batch_overlaps(const rm_matmul_problem *p, rm_view a, rm_view b, rm_view bias, rm_view c) {
+  const int size = rm_size_of(p->fmt), size_c = rm_size_of(p->out_fmt);
+  const range one = range_of(c, p->m, p->n, size_c), all = batch_range(c, p->m, p->n, size_c, p->batch, p->next_c);
+  if (magnitude(p->next_c) < one.high - one.low) return 1;
+  range others[3] = {{0, 0}, {0, 0}, {0, 0}};
+  if (p->k > 0) {
+    others[0] = batch_range(a, p->m, p->k, size, p->batch, p->next_a);
+    others[1] = batch_range(b, p->k, p->n, size, p->batch, p->next_b);
+  }
+  if (bias.base) others[2] = batch_range(bias, 1, p->n, size, p->batch, p->next_bias);
+  for (int i = 0; i < 3; i++)
+    if (others[i].low < others[i].high && others[i].low < all.high && all.low < others[i].high) return 1;
+  return 0;
+}
+
+rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias, rm_view c) {
+  static const positions single = {1, 2, 3, 4, 7, 10, 12}, batched = {4, 5, 6, 7, 11, 15, 18};
+  const positions at = p->batch == RM_NO_BATCH ? single : batched;
+  if (p->batch == RM_NO_BATCH) p->batch = 1;
+  p->m = m, p->n = n, p->k = k;
   rm_status status = check_sizes(p, at);
-  return status ? status : check_pointers(p, at, size);
+  if (!status) status = check_pointers(p, at, a, b, bias, c);
+  if (!status && p->batch > 1 && m > 0 && n > 0 && batch_overlaps(p, a, b, bias, c)) status = RM_STATUS(RM_ERR_OVERLAP, at.c);
+  if (!status) fill(p, a, b, bias, c);
+  return status;
 }

@@ -7,6 +7,9 @@
 #ifndef RM_BLAS_EPILOGUE_F32_H
 #define RM_BLAS_EPILOGUE_F32_H
 
+#include "../../crlibm/simd/machine.h"
+#include "kernels.h"
+#include "places.h"
 #include "tile.h"
 
 RM_FN vf64 rm_margin_f32(vf64 c, vf64 err) { return vf64_mad(vf64_abs(c), vf64_set1(0x1p-52), err); }
@@ -21,31 +24,59 @@ RM_FN uint32_t rm_round_vector_f32(vf64 c, vf64 err, float *out) {
   return ~vm64_bits(vm64_and(same, finite)) & ((1u << RM_LANES) - 1);
 }
 
-/* Writes `rows` x `cols` elements of C from a tile of nv vectors a row. bias and err_bias (bounds of its share) may be NULL;
- * flagged[i * nv + v] gets the lanes for the resolver. Returns how many. */
-RM_FN int rm_epilogue_tile_f32(const double *tile, int nv, int rows, int cols, const double *row_bound,
-                               const double *col_norm, const double *bias, const double *err_bias, char *c, ptrdiff_t row_c,
-                               ptrdiff_t col_c, uint8_t *flagged) {
+/* The same rounded to a 16-bit format: each end first to odd, 16 bits (crlibm/simd/machine.h), so that storing it rounds it once. */
+RM_FN uint32_t rm_round_vector_16(vf64 c, vf64 err, uint16_t *out, const int fmt) {
+  vf64 e = rm_margin_f32(c, err), low = vf64_to_odd16(vf64_sub(c, e)), high = vf64_to_odd16(vf64_add(c, e));
+  uint16_t other[RM_LANES];
+  uint32_t open = 0;
+  if (fmt == RM_F16)
+    vf64_store_f16(out, low), vf64_store_f16(other, high);
+  else
+    vf64_store_bf16(out, low), vf64_store_bf16(other, high);
+  const uint16_t infinity = (uint16_t)rm_infinity_bits(fmt);
+  for (int l = 0; l < RM_LANES; l++) open |= (uint32_t)(out[l] != other[l] || (out[l] & 0x7fffu) >= infinity) << l;
+  return open;
+}
+
+RM_FN uint32_t rm_round_vector(vf64 c, vf64 err, char *out, const int fmt) {
+  return fmt == RM_F32 ? rm_round_vector_f32(c, err, (float *)(void *)out)
+                       : rm_round_vector_16(c, err, (uint16_t *)(void *)out, fmt);
+}
+
+/* What the epilogue of a block needs. Lines are counted from the block's first. */
+typedef struct {
+  const rm_matmul_problem *p;
+  const rm_block *block;
+  rm_places places;
+  const double *row_bound, *col_norm; /* err = row_bound col_norm + bias_bound |bias| */
+  double bias_bound;
+} rm_epilogue_f32;
+
+/* Rounds `rows` x `cols` elements at (i0, j0) of the block, from a tile of nv vectors a row. flagged[i * nv + v] gets the lanes for the
+ * resolver. Returns how many. */
+RM_FN int rm_epilogue_tile_f32(const rm_epilogue_f32 *e, const double *tile, int nv, int64_t i0, int64_t j0, int rows, int cols,
+                               uint8_t *flagged, const int fmt, const int out_fmt) {
+  const int size = rm_size_of(out_fmt);
   int count = 0;
   for (int i = 0; i < rows; i++) {
-    vf64 rb = vf64_set1(row_bound[i]);
-    char *row = c + i * row_c;
+    const vf64 rb = vf64_set1(e->row_bound[i0 + i]);
     for (int v = 0; v < nv; v++, tile += RM_LANES) {
-      int j = v * RM_LANES, lanes = cols - j < RM_LANES ? cols - j : RM_LANES;
-      vf64 value = vf64_load(tile), err;
-      if (bias) {
-        value = vf64_add(value, vf64_load(bias + j));
-        err = vf64_mad(rb, vf64_load(col_norm + j), vf64_load(err_bias + j));
-      } else {
-        err = vf64_mul(rb, vf64_load(col_norm + j));
+      const int64_t j = j0 + v * RM_LANES;
+      const int lanes = cols - v * RM_LANES < RM_LANES ? cols - v * RM_LANES : RM_LANES;
+      vf64 value = vf64_load(tile), err = vf64_mul(rb, vf64_load(e->col_norm + j));
+      if (e->p->bias.base) {
+        const vf64 bias = rm_load_bias(&e->p->bias, e->block->row + i0 + i, e->block->col + j, lanes, fmt);
+        value = vf64_add(value, bias);
+        err = vf64_mad(vf64_set1(e->bias_bound), vf64_abs(bias), err);
       }
       uint32_t undecided;
-      if (RM_LIKELY(col_c == 4 && lanes == RM_LANES)) {
-        undecided = rm_round_vector_f32(value, err, (float *)(void *)(row + j * 4));
+      if (RM_LIKELY(e->places.whole[j / RM_LANES])) {
+        undecided = rm_round_vector(value, err, rm_place_of(&e->places, i0 + i, j), out_fmt);
       } else {
-        float out[RM_LANES];
-        undecided = rm_round_vector_f32(value, err, out) & ((1u << lanes) - 1);
-        for (int l = 0; l < lanes; l++) __builtin_memcpy(row + (j + l) * col_c, out + l, 4);
+        char out[4 * RM_LANES];
+        undecided = rm_round_vector(value, err, out, out_fmt) & ((1u << lanes) - 1);
+        for (int l = 0; l < lanes; l++)
+          __builtin_memcpy(rm_place_of(&e->places, i0 + i, j + l), out + l * size, (size_t)size);
       }
       flagged[i * nv + v] = (uint8_t)undecided;
       count += __builtin_popcount(undecided);

@@ -16,17 +16,19 @@ typedef struct {
   double *a, *b, *hi, *lo;
   double *row_factor, *row_shift, *col_factor, *col_shift;
   uint8_t *row_kind, *col_kind, *flagged;
+  rm_places places;
   rm_line *rows, *cols;
+  char *stage_a, *stage_b; /* for patches */
   size_t bytes;
 } rm_layout_dd;
 
-static rm_layout_dd rm_layout_of_dd(int64_t rows, int64_t cols, int64_t k, char *work) {
+static rm_layout_dd rm_layout_of_dd(const rm_matmul_problem *p, int64_t rows, int64_t cols, char *work) {
   rm_layout_dd w;
   w.row_tiles = (rows + RM_AW2 - 1) / RM_AW2;
   w.col_tiles = (cols + RM_NR2 - 1) / RM_NR2;
   w.bytes = rm_carve_start(work);
   size_t r = (size_t)(w.row_tiles * RM_AW2), c = (size_t)(w.col_tiles * RM_NR2), *n = &w.bytes;
-  size_t kc = (size_t)(k < RM_KC2 ? k : RM_KC2);
+  size_t kc = (size_t)(p->k < RM_KC2 ? p->k : RM_KC2);
   w.a = rm_carve(work, n, r * kc * 8);
   w.b = rm_carve(work, n, c * kc * 8);
   w.hi = rm_carve(work, n, r * c * 8);
@@ -40,39 +42,37 @@ static rm_layout_dd rm_layout_of_dd(int64_t rows, int64_t cols, int64_t k, char 
   w.rows = rm_carve(work, n, r * sizeof(rm_line));
   w.cols = rm_carve(work, n, c * sizeof(rm_line));
   w.flagged = rm_carve(work, n, r * c / RM_LANES);
+  rm_carve_places(&w.places, work, n, r, c);
+  w.stage_a = rm_carve(work, n, p->a.patches ? rm_stage_bytes(RM_AW2, rows, (int64_t)kc) : 0);
+  w.stage_b = rm_carve(work, n, p->b.patches ? rm_stage_bytes(RM_NR2, cols, (int64_t)kc) : 0);
   return w;
 }
 
-static size_t rm_work_dd(int64_t rows, int64_t cols, int64_t k) { return rm_layout_of_dd(rows, cols, k, 0).bytes; }
+static size_t rm_work_dd(const rm_matmul_problem *p, int64_t rows, int64_t cols) { return rm_layout_of_dd(p, rows, cols, 0).bytes; }
 
 /* The rounding test over a tile of `rows` x `cols` elements at (i, j) of the block. Returns how many are left open. */
 RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem *p, const rm_block *block, int64_t i,
                                   int64_t j, int nv, const double *hi, const double *lo, uint8_t *flagged, const int fmt) {
-  const int size = fmt == RM_F32 ? 4 : 8;
+  const int size = rm_size_of(fmt);
   int rows = rm_at_most(block->rows - i, RM_AW2), cols = rm_at_most(block->cols - j, RM_NR2);
   int64_t open = 0;
   const vf64 bound = vf64_set1(rm_bound_dd(p->k));
   const vm64 all = vi64_eq(vi64_set1(0), vi64_set1(0));
-  const char *bias_at = p->bias.base ? p->bias.base + (block->col + j) * p->bias.col : 0;
   for (int q = 0; q < rows; q++) {
     vi64 row_shift = vi64_set1((int64_t)rm_bits64(w->row_shift[i + q]));
-    char *row = p->c.base + (block->row + i + q) * p->c.row + (block->col + j) * p->c.col;
     for (int v = 0; v < nv; v++) {
       int at = v * RM_LANES, lanes = cols - at < RM_LANES ? cols - at : RM_LANES, x = (q * nv + v) * RM_LANES;
       rm_scaled s = {vf64_load(hi + x), vf64_load(lo + x), bound, all};
       vi64 shift = vi64_add(row_shift, vf64_bits(vf64_load(w->col_shift + j + at)));
-      if (bias_at) {
-        double e[RM_LANES] = {0};
-        for (int l = 0; l < lanes; l++) e[l] = rm_read_element(bias_at + (at + l) * p->bias.col, fmt);
-        s = rm_add_bias(s, vf64_load(e), shift);
-      }
+      if (p->bias.base)
+        s = rm_add_bias(s, rm_load_bias(&p->bias, block->row + i + q, block->col + j + at, lanes, fmt), shift);
       uint32_t undecided;
-      if (RM_LIKELY(p->c.col == size && lanes == RM_LANES)) {
-        undecided = rm_round_scaled(s, shift, fmt, row + at * size);
+      if (RM_LIKELY(w->places.whole[(j + at) / RM_LANES])) {
+        undecided = rm_round_scaled(s, shift, fmt, rm_place_of(&w->places, i + q, j + at));
       } else {
         char out[RM_LANES * 8];
         undecided = rm_round_scaled(s, shift, fmt, out) & ((1u << lanes) - 1);
-        for (int l = 0; l < lanes; l++) __builtin_memcpy(row + (at + l) * p->c.col, out + l * size, (size_t)size);
+        for (int l = 0; l < lanes; l++) __builtin_memcpy(rm_place_of(&w->places, i + q, j + at + l), out + l * size, (size_t)size);
       }
       flagged[q * nv + v] = (uint8_t)undecided;
       open += __builtin_popcount(undecided);
@@ -98,14 +98,7 @@ static uint32_t rm_resolve_block_dd(const rm_layout_dd *w, const rm_matmul_probl
         for (uint32_t lanes = flagged[q]; lanes; lanes &= lanes - 1) {
           int lane = __builtin_ctz(lanes), x = q * RM_LANES + lane;
           int64_t i = i0 + q / nv, j = j0 + (q % nv) * RM_LANES + lane;
-          uint64_t bits = rm_resolve_element_dd(&r, i, j, (rm_pair){hi[x], lo[x]});
-          char *c = p->c.base + (block->row + i) * p->c.row + (block->col + j) * p->c.col;
-          if (fmt == RM_F32) {
-            uint32_t bits32 = (uint32_t)bits;
-            __builtin_memcpy(c, &bits32, 4);
-          } else {
-            __builtin_memcpy(c, &bits, 8);
-          }
+          rm_write_bits(rm_place_of(&w->places, i, j), rm_resolve_element_dd(&r, i, j, (rm_pair){hi[x], lo[x]}), fmt);
         }
     }
   }
@@ -113,17 +106,17 @@ static uint32_t rm_resolve_block_dd(const rm_layout_dd *w, const rm_matmul_probl
 }
 
 RM_FN uint32_t rm_block_dd(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, const int fmt) {
-  rm_layout_dd w = rm_layout_of_dd(block->rows, block->cols, p->k, work);
-  const char *a = p->a.base + block->row * p->a.row, *b = p->b.base + block->col * p->b.col;
+  rm_layout_dd w = rm_layout_of_dd(p, block->rows, block->cols, work);
   int64_t open = 0, k0 = 0;
   const int tile = RM_AW2 * RM_NR2;
-  rm_scale_lines(w.row_factor, w.row_shift, w.row_kind, block->rows, w.row_tiles * RM_AW2, p->k, a, p->a.row, p->a.col, fmt);
-  rm_scale_lines(w.col_factor, w.col_shift, w.col_kind, block->cols, w.col_tiles * RM_NR2, p->k, b, p->b.col, p->b.row, fmt);
+  rm_find_places(&w.places, &p->c, block, rm_size_of(fmt));
+  rm_scale_lines(w.row_factor, w.row_shift, w.row_kind, &p->a, block->row, block->rows, w.row_tiles * RM_AW2, p->k, fmt);
+  rm_scale_lines(w.col_factor, w.col_shift, w.col_kind, &p->b, block->col, block->cols, w.col_tiles * RM_NR2, p->k, fmt);
   do { /* once for k = 0, which leaves 0 and the bias */
     int64_t kc = p->k - k0 < RM_KC2 ? p->k - k0 : RM_KC2;
     int last = k0 + kc >= p->k;
-    rm_pack_block(w.a, RM_AW2, 0, block->rows, kc, a + k0 * p->a.col, p->a.row, p->a.col, fmt, 0, w.row_factor);
-    rm_pack_block(w.b, RM_NR2, 1, block->cols, kc, b + k0 * p->b.row, p->b.col, p->b.row, fmt, 0, w.col_factor);
+    rm_pack_operand(w.a, RM_AW2, 0, &p->a, block->row, block->rows, k0, kc, fmt, 0, w.row_factor, w.stage_a);
+    rm_pack_operand(w.b, RM_NR2, 1, &p->b, block->col, block->cols, k0, kc, fmt, 0, w.col_factor, w.stage_b);
     double *hi = w.hi, *lo = w.lo;
     uint8_t *flagged = w.flagged;
     for (int64_t j = 0; j < block->cols; j += RM_NR2) {

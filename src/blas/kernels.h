@@ -21,13 +21,13 @@ typedef struct {
 typedef struct {
   int row_unit, col_unit; /* blocks whose sides are multiples of these waste nothing */
   /* Bytes of workspace that a block of this size needs, at any alignment. */
-  size_t (*work)(int64_t rows, int64_t cols, int64_t k);
+  size_t (*work)(const rm_matmul_problem *p, int64_t rows, int64_t cols);
   /* Computes one block of C; adds to *tiers; returns RM_FLAG_* bits. */
   uint32_t (*block)(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers);
 } rm_engine;
 
 struct rm_blas_kernels {
-  rm_engine f32, f64;
+  rm_engine engine[4]; /* in the order of the formats */
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "../reduce/superaccumulator.h"
+#include "patches.h"
 
 typedef struct {
   int16_t granule; /* every finite element is a multiple of 2^granule; RM_NO_GRANULE when all are zero */
@@ -16,25 +17,16 @@ typedef struct {
 enum { RM_NO_GRANULE = 4000 };
 
 /* Exponent of the lowest set bit of a finite number; RM_NO_GRANULE for zero. */
-RM_FN int rm_granule32(uint32_t b) {
-  uint32_t e = (b >> 23) & 0xff, m = (b & 0x7fffffu) | ((uint32_t)(e != 0) << 23);
-  return m ? (int)(e ? e : 1) - 150 + rm_ctz64(m) : RM_NO_GRANULE;
-}
 RM_FN int rm_granule64(uint64_t b) {
   uint64_t e = (b >> 52) & 0x7ff, m = (b & 0xfffffffffffffu) | ((uint64_t)(e != 0) << 52);
   return m ? (int)(e ? e : 1) - 1075 + rm_ctz64(m) : RM_NO_GRANULE;
 }
 
-RM_SHARED void rm_line_scan_f32(rm_line *line, int64_t k, const char *p, ptrdiff_t step);
-RM_SHARED void rm_line_scan_f64(rm_line *line, int64_t k, const char *p, ptrdiff_t step);
+RM_SHARED void rm_line_scan(rm_line *line, const rm_operand *o, int64_t index, int64_t k, int fmt);
 
-RM_FN const rm_line *rm_line_of(rm_line *line, int64_t k, const char *p, ptrdiff_t step, int fmt) {
-  if (!line->known) {
-    if (fmt == RM_F32)
-      rm_line_scan_f32(line, k, p, step);
-    else
-      rm_line_scan_f64(line, k, p, step);
-  }
+/* Line `index` of an operand. */
+RM_FN const rm_line *rm_line_of(rm_line *line, const rm_operand *o, int64_t index, int64_t k, int fmt) {
+  if (!line->known) rm_line_scan(line, o, index, k, fmt);
   return line;
 }
 

@@ -9,7 +9,7 @@
 #include "../api/threads.h"
 #include "../dispatch/kernels.h"
 #include "../reduce/stats.h"
-#include "views.h"
+#include "matmul.h"
 
 /* A block of C is the unit of work: its packed operands and binary64 partial sums stay near one core's L2 cache, and its
  * workspace (under 8 MiB) is all the memory a thread needs. */
@@ -34,31 +34,40 @@ typedef struct {
 } plan;
 
 static void do_block(const plan *t, int64_t index, void *work, uint32_t *flags, rm_tiers *tiers) {
-  int64_t i = index / t->col_parts, j = index % t->col_parts;
+  const int64_t parts = t->row_parts * t->col_parts, i = index % parts / t->col_parts, j = index % t->col_parts;
   rm_block b = {cut(t->p->m, t->row_parts, t->engine->row_unit, i), 0, cut(t->p->n, t->col_parts, t->engine->col_unit, j), 0};
   b.rows = cut(t->p->m, t->row_parts, t->engine->row_unit, i + 1) - b.row;
   b.cols = cut(t->p->n, t->col_parts, t->engine->col_unit, j + 1) - b.col;
-  if (b.rows > 0 && b.cols > 0) *flags |= t->engine->block(t->p, &b, work, tiers);
+  if (b.rows <= 0 || b.cols <= 0) return;
+  const int64_t which = index / parts;
+  rm_matmul_problem one = *t->p;
+  if (which) {
+    one.a.base += which * one.next_a, one.b.base += which * one.next_b, one.c.base += which * one.next_c;
+    if (one.bias.base) one.bias.base += which * one.next_bias;
+  }
+  *flags |= t->engine->block(&one, &b, work, tiers);
 }
 
-static rm_status run(const rm_matmul_problem *p, const rm_engine *engine) {
-  if (p->m == 0 || p->n == 0) return RM_OK;
+rm_status rm_matmul_run(const rm_matmul_problem *p) {
+  const rm_engine *engine = &rm_kernels_get()->blas->engine[p->fmt];
+  if (p->m == 0 || p->n == 0 || p->batch == 0) return RM_OK;
   const int mr = engine->row_unit, nr = engine->col_unit;
   plan whole = {p, 1, 1, engine}, *t = &whole;
   t->row_parts = ceil_div(p->m, BLOCK_ROWS / mr * mr);
   t->col_parts = ceil_div(p->n, BLOCK_COLS / nr * nr);
-  int64_t products = p->m * p->n * (p->k ? p->k : 1);
-  int threads = products < 2 * PRODUCTS_PER_THREAD ? 1 : rm_threads_for(products / PRODUCTS_PER_THREAD);
-  while (t->row_parts * t->col_parts < threads) { /* halve the longer side of the blocks */
+  /* A floating number: the count of products of a large problem does not fit 64 bits. */
+  const double products = (double)p->m * (double)p->n * (double)(p->k ? p->k : 1) * (double)p->batch, share = products / PRODUCTS_PER_THREAD;
+  int threads = share < 2.0 ? 1 : rm_threads_for(share < 1e6 ? (int64_t)share : 1000000);
+  while (t->row_parts * t->col_parts * p->batch < threads) { /* halve the longer side of the blocks */
     int64_t rows = ceil_div(p->m, t->row_parts), cols = ceil_div(p->n, t->col_parts);
     if (rows <= 4 * mr && cols <= 2 * nr) break;
     if (rows >= cols) t->row_parts *= 2;
     else t->col_parts *= 2;
   }
-  int64_t blocks = t->row_parts * t->col_parts;
+  int64_t blocks = t->row_parts * t->col_parts * p->batch;
   if (threads > blocks) threads = (int)blocks;
   /* cut() may give one unit more than an equal share. */
-  size_t bytes = engine->work(ceil_div(p->m, t->row_parts) + mr, ceil_div(p->n, t->col_parts) + nr, p->k);
+  size_t bytes = engine->work(p, ceil_div(p->m, t->row_parts) + mr, ceil_div(p->n, t->col_parts) + nr);
   uint32_t flags = 0;
   rm_tiers tiers = {0, 0, 0};
   if (threads == 1 && bytes <= STACK_WORK) {
@@ -94,42 +103,70 @@ static rm_status run(const rm_matmul_problem *p, const rm_engine *engine) {
   return RM_OK;
 }
 
-rm_status rm_matmul_f32(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
-                        const float *b, int64_t ldb, const float *bias, float *c, int64_t ldc) {
-  rm_matmul_problem p;
-  if (!rm_kernels_get()) return RM_ERR_ISA;
-  rm_status status = rm_check_dense(&p, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc, sizeof *c);
-  return status ? status : run(&p, &rm_kernels_get()->blas->f32);
-}
-
-rm_status rm_matmul_f64(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const double *a,
-                        int64_t lda, const double *b, int64_t ldb, const double *bias, double *c, int64_t ldc) {
-  rm_matmul_problem p;
-  if (!rm_kernels_get()) return RM_ERR_ISA;
-  rm_status status = rm_check_dense(&p, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc, sizeof *c);
-  return status ? status : run(&p, &rm_kernels_get()->blas->f64);
-}
-
 static rm_view view(const void *base, ptrdiff_t row, ptrdiff_t col) {
   return (rm_view){(char *)(uintptr_t)base, row, col};
+}
+
+static rm_matmul_problem problem_of(int format, int64_t batch) {
+  rm_matmul_problem p = {0};
+  p.fmt = p.out_fmt = format;
+  p.batch = batch;
+  return p;
+}
+
+static rm_status dense(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const void *a,
+                       int64_t lda, const void *b, int64_t ldb, const void *bias, void *c, int64_t ldc) {
+  rm_matmul_problem p = problem_of(format, 1);
+  if (!rm_kernels_get()) return RM_ERR_ISA;
+  rm_status status = rm_check_dense(&p, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc);
+  return status ? status : rm_matmul_run(&p);
+}
+
+rm_status rm_matmul_f32(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+                        const float *b, int64_t ldb, const float *bias, float *c, int64_t ldc) {
+  return dense(RM_FORMAT_F32, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc);
+}
+rm_status rm_matmul_f64(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const double *a,
+                        int64_t lda, const double *b, int64_t ldb, const double *bias, double *c, int64_t ldc) {
+  return dense(RM_FORMAT_F64, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc);
+}
+rm_status rm_matmul_f16(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const rm_f16 *a, int64_t lda,
+                        const rm_f16 *b, int64_t ldb, const rm_f16 *bias, rm_f16 *c, int64_t ldc) {
+  return dense(RM_FORMAT_F16, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc);
+}
+rm_status rm_matmul_bf16(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const rm_bf16 *a, int64_t lda,
+                         const rm_bf16 *b, int64_t ldb, const rm_bf16 *bias, rm_bf16 *c, int64_t ldc) {
+  return dense(RM_FORMAT_BF16, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc);
+}
+
+static rm_status strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias, rm_view c) {
+  if (!rm_kernels_get()) return RM_ERR_ISA;
+  rm_status status = rm_check_strided(p, m, n, k, a, b, bias, c);
+  return status ? status : rm_matmul_run(p);
 }
 
 rm_status rm_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a, ptrdiff_t row_a, ptrdiff_t col_a,
                                 const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias, ptrdiff_t stride_bias,
                                 float *c, ptrdiff_t row_c, ptrdiff_t col_c) {
-  rm_matmul_problem p = {m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias),
-                         view(c, row_c, col_c)};
-  if (!rm_kernels_get()) return RM_ERR_ISA;
-  rm_status status = rm_check_strided(&p, sizeof *c);
-  return status ? status : run(&p, &rm_kernels_get()->blas->f32);
+  rm_matmul_problem p = problem_of(RM_FORMAT_F32, RM_NO_BATCH);
+  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c));
 }
-
 rm_status rm_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const double *a, ptrdiff_t row_a, ptrdiff_t col_a,
                                 const double *b, ptrdiff_t row_b, ptrdiff_t col_b, const double *bias,
                                 ptrdiff_t stride_bias, double *c, ptrdiff_t row_c, ptrdiff_t col_c) {
-  rm_matmul_problem p = {m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias),
-                         view(c, row_c, col_c)};
-  if (!rm_kernels_get()) return RM_ERR_ISA;
-  rm_status status = rm_check_strided(&p, sizeof *c);
-  return status ? status : run(&p, &rm_kernels_get()->blas->f64);
+  rm_matmul_problem p = problem_of(RM_FORMAT_F64, RM_NO_BATCH);
+  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c));
+}
+
+rm_status rm_matmul_batched(int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k, const void *a,
+                            ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b, ptrdiff_t next_b, ptrdiff_t row_b,
+                            ptrdiff_t col_b, const void *bias, ptrdiff_t next_bias, ptrdiff_t stride_bias, void *c,
+                            ptrdiff_t next_c, ptrdiff_t row_c, ptrdiff_t col_c) {
+  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
+  if (format_out != format && (format_out != RM_FORMAT_F32 || format == RM_FORMAT_F64)) return RM_STATUS(RM_ERR_ENUM, 2);
+  if (batch < 0) return RM_STATUS(RM_ERR_SIZE, 3);
+  rm_matmul_problem p = problem_of(format, batch);
+  p.out_fmt = format_out;
+  p.next_a = next_a, p.next_b = next_b, p.next_bias = next_bias, p.next_c = next_c;
+  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c));
 }

@@ -3,35 +3,23 @@
  * along a line, `line` to the next one, in bytes. The format of the source is a constant at every call.
  *
  * Either norm2 is given: norm2[line] grows by the sum of squares of these kc elements (at most kc roundings of relative size
- * u, and for binary32 sources no other error: a square lies between 2^-298 and 2^256). Or scale is given: element k of the
+ * u, and for sources below binary64 no other error: a square lies between 2^-298 and 2^256). Or scale is given: element k of the
  * line is multiplied by the power of two scale[line]. */
 #ifndef RM_BLAS_PACK_H
 #define RM_BLAS_PACK_H
 
 #include <stddef.h>
 
+#include "../reduce/elements.h"
 #include "tile.h"
+#include "patches.h"
 
 enum { RM_PACK_MAX_VECTORS = 4 }; /* in a panel; MR, NR, AW2 and NR2 are at most that wide */
-
-RM_FN double rm_read_element(const char *p, const int fmt) {
-  if (fmt == RM_F32) {
-    float f;
-    __builtin_memcpy(&f, p, 4);
-    return (double)f;
-  }
-  double d;
-  __builtin_memcpy(&d, p, 8);
-  return d;
-}
-RM_FN vf64 rm_load_elements(const char *p, const int fmt) {
-  return fmt == RM_F32 ? vf64_load_f32((const float *)(const void *)p) : vf64_load((const double *)(const void *)p);
-}
 
 /* Lines that are neighbours in memory: whole vectors. nv is a constant at every call. */
 RM_FN void rm_pack_vectors(double *RM_RESTRICT dst, const int nv, int64_t kc, const char *src, ptrdiff_t step, const int fmt,
                            double *norm2, const double *scale) {
-  const int size = fmt == RM_F32 ? 4 : 8;
+  const int size = rm_size_of(fmt);
   vf64 sum[RM_PACK_MAX_VECTORS], factor[RM_PACK_MAX_VECTORS];
   RM_UNROLL for (int v = 0; v < nv; v++) {
     sum[v] = norm2 ? vf64_load(norm2 + v * RM_LANES) : vf64_set1(0.0);
@@ -52,8 +40,8 @@ RM_FN void rm_pack_vectors(double *RM_RESTRICT dst, const int nv, int64_t kc, co
  * neighbours in memory, squares of RM_LANES x RM_LANES are transposed in registers; any other stride goes one by one. */
 RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int lines, int64_t kc, const char *src, ptrdiff_t line,
                          ptrdiff_t step, const int fmt, double *norm2, const double *scale) {
-  const int size = fmt == RM_F32 ? 4 : 8;
-  double missing[RM_LANES] = {0}; /* also stands for binary32 zeros */
+  const int size = rm_size_of(fmt);
+  double missing[RM_LANES] = {0}; /* also stands for zeros of the other formats */
   vf64 sum = norm2 ? vf64_load(norm2) : vf64_set1(0.0), factor = scale ? vf64_load(scale) : vf64_set1(1.0);
   const char *row[RM_LANES];
   ptrdiff_t move[RM_LANES];
@@ -94,7 +82,7 @@ RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int lines, in
 /* One panel of `width` (a multiple of RM_LANES) lines. */
 RM_FN void rm_pack_panel(double *RM_RESTRICT dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line,
                          ptrdiff_t step, const int fmt, double *norm2, const double *scale) {
-  if (line == (fmt == RM_F32 ? 4 : 8) && lines == width) {
+  if (line == rm_size_of(fmt) && lines == width) {
     switch (width / RM_LANES) {
       case 1: rm_pack_vectors(dst, 1, kc, src, step, fmt, norm2, scale); return;
       case 2: rm_pack_vectors(dst, 2, kc, src, step, fmt, norm2, scale); return;
@@ -114,7 +102,7 @@ enum { RM_PACK_ROWS = 16 };
  * next ones, so that memory is read along its rows. */
 RM_FN void rm_pack_block(double *dst, const int unit, const int trim, int64_t lines, int64_t kc, const char *src,
                          ptrdiff_t line, ptrdiff_t step, const int fmt, double *norm2, const double *scale) {
-  int64_t rows = line == (fmt == RM_F32 ? 4 : 8) ? RM_PACK_ROWS : kc;
+  int64_t rows = line == rm_size_of(fmt) ? RM_PACK_ROWS : kc;
   for (int64_t k = 0; k < kc; k += rows) {
     int64_t n = kc - k < rows ? kc - k : rows;
     for (int64_t i = 0; i < lines; i += unit) {
@@ -122,6 +110,37 @@ RM_FN void rm_pack_block(double *dst, const int unit, const int trim, int64_t li
       int width = trim ? (here + RM_LANES - 1) / RM_LANES * RM_LANES : unit;
       rm_pack_panel(dst + i * kc + k * width, width, here, n, src + i * line + k * step, line, step, fmt,
                     norm2 ? norm2 + i : 0, scale ? scale + i : 0);
+    }
+  }
+}
+
+/* The same from an operand, lines [line, line + lines) and terms [k0, k0 + kc). Patches are laid out in `stage` first, a few terms
+ * of all lines or one panel at a time: rm_stage_bytes of it. */
+RM_FN size_t rm_stage_bytes(int unit, int64_t lines, int64_t kc) {
+  const size_t by_lines = (size_t)RM_PACK_ROWS * (size_t)lines, by_terms = (size_t)unit * (size_t)kc;
+  return 8 * (by_lines > by_terms ? by_lines : by_terms);
+}
+RM_FN void rm_pack_operand(double *dst, const int unit, const int trim, const rm_operand *o, int64_t line, int64_t lines,
+                           int64_t k0, int64_t kc, const int fmt, double *norm2, const double *scale, char *stage) {
+  const int size = rm_size_of(fmt);
+  if (!o->patches) {
+    rm_pack_block(dst, unit, trim, lines, kc, o->base + line * o->line + k0 * o->step, o->line, o->step, fmt, norm2, scale);
+    return;
+  }
+  const int by_lines = o->patches->by_lines;
+  const int64_t rows = by_lines ? RM_PACK_ROWS : kc, columns = by_lines ? lines : unit;
+  for (int64_t k = 0; k < kc; k += rows) {
+    const int64_t n = kc - k < rows ? kc - k : rows;
+    for (int64_t j = 0; j < lines; j += columns) {
+      const int64_t staged = lines - j < columns ? lines - j : columns;
+      rm_patches_fill(o->patches, o->base, size, by_lines, line + j, staged, k0 + k, n, stage);
+      for (int64_t i = 0; i < staged; i += unit) {
+        const int here = staged - i < unit ? (int)(staged - i) : unit;
+        const int width = trim ? (here + RM_LANES - 1) / RM_LANES * RM_LANES : unit;
+        rm_pack_panel(dst + (j + i) * kc + k * width, width, here, n, stage + i * (by_lines ? size : n * size),
+                      by_lines ? size : n * size, by_lines ? staged * size : size, fmt, norm2 ? norm2 + j + i : 0,
+                      scale ? scale + j + i : 0);
+      }
     }
   }
 }

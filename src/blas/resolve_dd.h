@@ -19,24 +19,15 @@
 #include "resolve_f32.h"
 #include "scale.h"
 
-RM_LOCAL void rm_gather_scaled(double *dst, int64_t n, const char *src, ptrdiff_t step, double factor, int fmt) {
-  int64_t i = 0;
-  if (fmt == RM_F64 && step == 8)
-    for (; i + RM_LANES <= n; i += RM_LANES)
-      vf64_store(dst + i, vf64_mul(vf64_load((const double *)(const void *)(src + i * 8)), vf64_set1(factor)));
-  for (; i < n; i++) dst[i] = rm_read_element(src + i * step, fmt) * factor;
-  for (; i % RM_LANES; i++) dst[i] = 0.0;
-}
-
 /* The sum of scaled products and the scaled bias; *err becomes its bound. */
-RM_LOCAL rm_pair rm_dot2_scaled(int64_t k, const char *a, ptrdiff_t step_a, double factor_a, const char *b, ptrdiff_t step_b,
-                              double factor_b, double bias, int fmt, double *err) {
+RM_LOCAL rm_pair rm_dot2_scaled(const rm_matmul_problem *m, int64_t row, double factor_a, int64_t col, double factor_b, double bias,
+                                double *err) {
   double x[RM_GATHER], y[RM_GATHER], his[RM_LANES], los[RM_LANES], sizes[RM_LANES];
   vf64 hi = vf64_set1(0.0), lo = hi, size = hi;
-  for (int64_t k0 = 0; k0 < k; k0 += RM_GATHER) {
-    int64_t n = k - k0 < RM_GATHER ? k - k0 : RM_GATHER;
-    rm_gather_scaled(x, n, a + k0 * step_a, step_a, factor_a, fmt);
-    rm_gather_scaled(y, n, b + k0 * step_b, step_b, factor_b, fmt);
+  for (int64_t k0 = 0; k0 < m->k; k0 += RM_GATHER) {
+    int64_t n = m->k - k0 < RM_GATHER ? m->k - k0 : RM_GATHER;
+    rm_gather(x, &m->a, row, k0, n, factor_a, m->fmt);
+    rm_gather(y, &m->b, col, k0, n, factor_b, m->fmt);
     for (int64_t i = 0; i < n; i += RM_LANES) {
       vf64 u = vf64_load(x + i), v = vf64_load(y + i), p = vf64_mul(u, v), e = vf64_mul_err(u, v, p);
       vf64 s = vf64_add(hi, p), t = vf64_sub(s, hi);
@@ -49,13 +40,13 @@ RM_LOCAL rm_pair rm_dot2_scaled(int64_t k, const char *a, ptrdiff_t step_a, doub
   vf64_store(los, lo);
   vf64_store(sizes, size);
   rm_pair sum = {bias, 0.0};
-  double total = __builtin_fabs(bias), h = (double)k + 65.0;
+  double total = __builtin_fabs(bias), h = (double)m->k + 65.0;
   for (int i = 0; i < RM_LANES; i++) {
     rm_pair s = rm_two_sum(sum.hi, his[i]);
     sum = (rm_pair){s.hi, sum.lo + (s.lo + los[i])};
     total += sizes[i];
   }
-  *err = RM_BOUND(2.2 * h * h * 0x1p-106 * total) + (double)k * 0x1p-1070;
+  *err = RM_BOUND(2.2 * h * h * 0x1p-106 * total) + (double)m->k * 0x1p-1070;
   return sum;
 }
 
@@ -108,16 +99,16 @@ typedef struct {
 
 RM_LOCAL uint64_t rm_exact_bits(rm_resolver_dd *r, int64_t i, int64_t j) {
   r->tiers->accumulator++;
-  if (r->fmt == RM_F32) return rm_bits32(rm_exact_element_f32(r->p, r->block->row + i, r->block->col + j, &r->flags));
-  return rm_bits64(rm_exact_element_f64(r->p, r->block->row + i, r->block->col + j, &r->flags));
+  return rm_exact_element(r->p, r->block->row + i, r->block->col + j, &r->flags);
 }
 
 /* An element with infinite terms, no NaN among the operands: finite factors count only by their sign and by being zero, so the
  * sum below can neither overflow nor lose the rules of spec.md, section 2. */
-RM_LOCAL double rm_sum_of_signs(const rm_matmul_problem *p, const char *a, const char *b, double bias, int fmt) {
+RM_LOCAL double rm_sum_of_signs(const rm_matmul_problem *p, int64_t i, int64_t j, double bias, int fmt) {
   double sum = __builtin_isinf(bias) ? bias : 0.0;
   for (int64_t k = 0; k < p->k; k++) {
-    double x = rm_read_element(a + k * p->a.col, fmt), y = rm_read_element(b + k * p->b.row, fmt);
+    double x = rm_read_element(p->a.base + i * p->a.line + k * p->a.step, fmt);
+    double y = rm_read_element(p->b.base + j * p->b.line + k * p->b.step, fmt);
     x = __builtin_isinf(x) ? x : (double)((x > 0.0) - (x < 0.0));
     y = __builtin_isinf(y) ? y : (double)((y > 0.0) - (y < 0.0));
     sum += x * y;
@@ -128,14 +119,15 @@ RM_LOCAL double rm_sum_of_signs(const rm_matmul_problem *p, const char *a, const
 /* The bits of element (i, j) of the block; s is the engine's sum without the bias, in scaled units. */
 RM_LOCAL uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j, rm_pair s) {
   const rm_matmul_problem *p = r->p;
-  const char *a = p->a.base + (r->block->row + i) * p->a.row, *b = p->b.base + (r->block->col + j) * p->b.col;
-  double bias = p->bias.base ? rm_read_element(p->bias.base + (r->block->col + j) * p->bias.col, r->fmt) : 0.0;
+  const int64_t row = r->block->row + i, col = r->block->col + j;
+  double bias = p->bias.base ? rm_read_element(rm_bias_at(p, row, col), r->fmt) : 0.0;
   uint8_t ka = r->row_kind[i], kb = r->col_kind[j];
   if (ka == RM_LINE_NONFINITE || kb == RM_LINE_NONFINITE || !(__builtin_fabs(bias) <= 0x1.fffffffffffffp1023)) {
-    uint32_t classes = rm_line_of(r->rows + i, p->k, a, p->a.col, r->fmt)->classes |
-                       rm_line_of(r->cols + j, p->k, b, p->b.row, r->fmt)->classes;
+    if (p->a.patches || p->b.patches) return rm_exact_bits(r, i, j); /* an infinity may have met padding */
+    uint32_t classes = rm_line_of(r->rows + i, &p->a, row, p->k, r->fmt)->classes |
+                       rm_line_of(r->cols + j, &p->b, col, p->k, r->fmt)->classes;
     if ((classes & RM_ACC_SNAN) || bias != bias) return rm_exact_bits(r, i, j);
-    double sum = classes & RM_ACC_QNAN ? __builtin_nan("") : rm_sum_of_signs(p, a, b, bias, r->fmt);
+    double sum = classes & RM_ACC_QNAN ? __builtin_nan("") : rm_sum_of_signs(p, row, col, bias, r->fmt);
     r->tiers->fast++;
     if (sum != sum) {
       r->flags |= rm_nan_flags(classes);
@@ -161,8 +153,8 @@ RM_LOCAL uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j,
   int decided = rm_decide_scaled(s, err, -shift, r->fmt, &bits), exact = 0;
   double granule = 0.0;
   if (!decided) {
-    int g = rm_line_of(r->rows + i, p->k, a, p->a.col, r->fmt)->granule +
-            rm_line_of(r->cols + j, p->k, b, p->b.row, r->fmt)->granule, gb = rm_granule64(rm_bits64(bias));
+    int g = rm_line_of(r->rows + i, &p->a, row, p->k, r->fmt)->granule +
+            rm_line_of(r->cols + j, &p->b, col, p->k, r->fmt)->granule, gb = rm_granule64(rm_bits64(bias));
     g = (gb < g ? gb : g) + shift;
     granule = g < -1000 ? 0.0 : rm_pow2(g > 0 ? 0 : g);
     exact = err < granule;
@@ -170,7 +162,7 @@ RM_LOCAL uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j,
   if (decided || exact) {
     r->tiers->fast++;
   } else {
-    s = rm_dot2_scaled(p->k, a, p->a.col, r->row_factor[i], b, p->b.row, r->col_factor[j], scaled_bias, r->fmt, &err);
+    s = rm_dot2_scaled(p, row, r->row_factor[i], col, r->col_factor[j], scaled_bias, &err);
     decided = rm_decide_scaled(s, err, -shift, r->fmt, &bits);
     exact = !decided && err < granule;
     if (!decided && !exact) return rm_exact_bits(r, i, j);
@@ -180,7 +172,7 @@ RM_LOCAL uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j,
     if (s.hi + s.lo == 0.0) return 0;
     if (r->fmt == RM_F32) {
       if (shift > 900 || shift < -900) goto accumulate;
-      bits = rm_bits32(rm_round_pair_f32(s.hi * rm_pow2(-shift), s.lo * rm_pow2(-shift)));
+      bits = rm_round_double(rm_pair_to_odd(s.hi * rm_pow2(-shift), s.lo * rm_pow2(-shift)), RM_F32);
     } else if (!rm_decide_scaled(s, 0.0, -shift, r->fmt, &bits)) {
       goto accumulate;
     }

@@ -19,45 +19,55 @@
 
 enum { RM_GATHER = 32 * RM_LANES };
 
-/* Up to RM_GATHER elements of a line as binary64, padded with zeros to whole vectors. */
-RM_LOCAL void rm_gather_f32(double *dst, int64_t n, const char *src, ptrdiff_t step) {
+/* n terms of a line from the k-th on, times factor, padded with zeros to whole vectors; n <= RM_GATHER. */
+RM_FN void rm_gather_run(double *dst, rm_run r, int64_t n, double factor, const int fmt) {
   int64_t i = 0;
-  if (step == 4)
-    for (; i + RM_LANES <= n; i += RM_LANES) vf64_store(dst + i, vf64_load_f32((const float *)(const void *)(src + i * 4)));
-  for (; i < n; i++) dst[i] = rm_read_element(src + i * step, RM_F32);
+  if (r.step == rm_size_of(fmt))
+    for (; i + RM_LANES <= n; i += RM_LANES)
+      vf64_store(dst + i, vf64_mul(rm_load_elements(r.p + i * rm_size_of(fmt), fmt), vf64_set1(factor)));
+  for (; i < n; i++) dst[i] = rm_read_element(r.p + i * r.step, fmt) * factor;
   for (; i % RM_LANES; i++) dst[i] = 0.0;
 }
+RM_LOCAL void rm_gather(double *dst, const rm_operand *o, int64_t line, int64_t k, int64_t n, double factor, int fmt) {
+  char buffer[RM_GATHER * 8];
+  const rm_run r = rm_run_of(o, line, k, n, rm_size_of(fmt), buffer);
+  switch (fmt) {
+    case RM_F16: rm_gather_run(dst, r, n, factor, RM_F16); break;
+    case RM_BF16: rm_gather_run(dst, r, n, factor, RM_BF16); break;
+    case RM_F32: rm_gather_run(dst, r, n, factor, RM_F32); break;
+    default: rm_gather_run(dst, r, n, factor, RM_F64);
+  }
+}
 
-RM_LOCAL rm_pair rm_dot2_f32(int64_t k, const char *a, ptrdiff_t step_a, const char *b, ptrdiff_t step_b, double bias) {
+RM_LOCAL rm_pair rm_dot2_f32(const rm_matmul_problem *p, int64_t i, int64_t j, double bias) {
   double x[RM_GATHER], y[RM_GATHER], his[RM_LANES], los[RM_LANES];
   vf64 hi = vf64_set1(0.0), lo = vf64_set1(0.0);
-  for (int64_t k0 = 0; k0 < k; k0 += RM_GATHER) {
-    int64_t n = k - k0 < RM_GATHER ? k - k0 : RM_GATHER;
-    rm_gather_f32(x, n, a + k0 * step_a, step_a);
-    rm_gather_f32(y, n, b + k0 * step_b, step_b);
-    for (int64_t i = 0; i < n; i += RM_LANES) {
-      vf64 p = vf64_mul(vf64_load(x + i), vf64_load(y + i));
-      vf64 s = vf64_add(hi, p), t = vf64_sub(s, hi);
-      lo = vf64_add(lo, vf64_add(vf64_sub(hi, vf64_sub(s, t)), vf64_sub(p, t)));
+  for (int64_t k = 0; k < p->k; k += RM_GATHER) {
+    int64_t n = p->k - k < RM_GATHER ? p->k - k : RM_GATHER;
+    rm_gather(x, &p->a, i, k, n, 1.0, p->fmt);
+    rm_gather(y, &p->b, j, k, n, 1.0, p->fmt);
+    for (int64_t q = 0; q < n; q += RM_LANES) {
+      vf64 xy = vf64_mul(vf64_load(x + q), vf64_load(y + q));
+      vf64 s = vf64_add(hi, xy), t = vf64_sub(s, hi);
+      lo = vf64_add(lo, vf64_add(vf64_sub(hi, vf64_sub(s, t)), vf64_sub(xy, t)));
       hi = s;
     }
   }
   vf64_store(his, hi);
   vf64_store(los, lo);
   rm_pair sum = {bias, 0.0};
-  for (int i = 0; i < RM_LANES; i++) {
-    rm_pair s = rm_two_sum(sum.hi, his[i]);
-    sum = (rm_pair){s.hi, sum.lo + (s.lo + los[i])};
+  for (int l = 0; l < RM_LANES; l++) {
+    rm_pair s = rm_two_sum(sum.hi, his[l]);
+    sum = (rm_pair){s.hi, sum.lo + (s.lo + los[l])};
   }
   return sum;
 }
 
-/* RN32 of a value within err of c, when that decides it. */
-RM_FN int rm_decide_f32(double c, double err, float *r) {
+/* RN of a value within err of c, in a format below binary64, when that decides it. */
+RM_FN int rm_decide_f32(double c, double err, int fmt, uint64_t *bits) {
   double e = __builtin_fabs(c) * 0x1p-52 + err;
-  float low = (float)(c - e), high = (float)(c + e);
-  *r = low;
-  return rm_bits32(low) == rm_bits32(high);
+  *bits = rm_round_double(c - e, fmt);
+  return *bits == rm_round_double(c + e, fmt);
 }
 
 typedef struct {
@@ -69,61 +79,72 @@ typedef struct {
   uint32_t flags;
 } rm_resolver;
 
+RM_FN const rm_line *rm_row_facts(rm_resolver *r, int64_t i) {
+  return rm_line_of(r->rows + i, &r->p->a, r->block->row + i, r->p->k, r->p->fmt);
+}
+RM_FN const rm_line *rm_column_facts(rm_resolver *r, int64_t j) {
+  return rm_line_of(r->cols + j, &r->p->b, r->block->col + j, r->p->k, r->p->fmt);
+}
+
+RM_FN const char *rm_bias_at(const rm_matmul_problem *p, int64_t i, int64_t j) {
+  return p->bias.base + i * p->bias.row + j * p->bias.col;
+}
+
 /* 2^granule of the terms of element (i, j) of the block. */
 RM_LOCAL double rm_granule_of(rm_resolver *r, int64_t i, int64_t j, double bias) {
-  const rm_matmul_problem *p = r->p;
-  const rm_line *a = rm_line_of(r->rows + i, p->k, p->a.base + (r->block->row + i) * p->a.row, p->a.col, RM_F32);
-  const rm_line *b = rm_line_of(r->cols + j, p->k, p->b.base + (r->block->col + j) * p->b.col, p->b.row, RM_F32);
-  int g = a->granule + b->granule, gb = rm_granule64(rm_bits64(bias));
+  int g = rm_row_facts(r, i)->granule + rm_column_facts(r, j)->granule, gb = rm_granule64(rm_bits64(bias));
   if (gb < g) g = gb;
   return rm_pow2(g > 1000 ? 1000 : g); /* >= 2^-298 */
 }
 
 /* Element (i, j) of the block without reading its products again, when that is possible: c is what the fast path found, err
  * its bound. */
-RM_LOCAL int rm_settle_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias, float *v) {
+RM_LOCAL int rm_settle_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias, uint64_t *bits) {
   const rm_matmul_problem *p = r->p;
-  const char *a = p->a.base + (r->block->row + i) * p->a.row, *b = p->b.base + (r->block->col + j) * p->b.col;
+  const int fmt = p->out_fmt;
   if (c != c) { /* binary64 cannot overflow here, so NaN and infinity are already the answers of spec.md, section 2 */
-    uint32_t classes = rm_line_of(r->rows + i, p->k, a, p->a.col, RM_F32)->classes |
-                       rm_line_of(r->cols + j, p->k, b, p->b.row, RM_F32)->classes;
-    if (p->bias.base) {
-      uint32_t w;
-      __builtin_memcpy(&w, p->bias.base + (r->block->col + j) * p->bias.col, 4);
-      if ((w & 0x7fffffffu) > 0x7f800000u) classes |= rm_is_signalling(w, RM_F32) ? RM_ACC_SNAN : RM_ACC_QNAN;
+    if (p->a.patches || p->b.patches) { /* unless padding met an infinity */
+      *bits = rm_exact_element(p, r->block->row + i, r->block->col + j, &r->flags);
+      r->tiers->accumulator++;
+      return 1;
+    }
+    uint32_t classes = rm_row_facts(r, i)->classes | rm_column_facts(r, j)->classes;
+    if (bias != bias) {
+      const uint64_t w = rm_read_bits(rm_bias_at(p, r->block->row + i, r->block->col + j), p->fmt);
+      classes |= rm_is_signalling(w, p->fmt) ? RM_ACC_SNAN : RM_ACC_QNAN;
     }
     r->flags |= rm_nan_flags(classes);
-    *v = rm_from_bits32(0x7fc00000u);
+    *bits = rm_nan_bits(fmt);
   } else if (__builtin_isinf(c)) {
-    *v = (float)c;
+    *bits = rm_infinity_bits(fmt) | (c < 0.0 ? rm_sign_bit(fmt) : 0);
   } else {
-    if (!rm_decide_f32(c, err, v)) {
+    if (!rm_decide_f32(c, err, fmt, bits)) {
       if (!r->many || !(err < rm_granule_of(r, i, j, bias))) return 0;
-      *v = (float)c;
+      *bits = rm_round_double(c, fmt);
     }
-    if (__builtin_isinf(*v)) r->flags |= RM_FLAG_OVERFLOW;
+    if ((*bits & ~rm_sign_bit(fmt)) == rm_infinity_bits(fmt)) r->flags |= RM_FLAG_OVERFLOW;
   }
   r->tiers->fast++;
   return 1;
 }
 
-/* The value of element (i, j) of the block. */
-RM_LOCAL float rm_resolve_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias) {
+/* The bits of element (i, j) of the block. */
+RM_LOCAL uint64_t rm_resolve_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias) {
   const rm_matmul_problem *p = r->p;
-  const char *a = p->a.base + (r->block->row + i) * p->a.row, *b = p->b.base + (r->block->col + j) * p->b.col;
-  float v;
-  if (rm_settle_element_f32(r, i, j, c, err, bias, &v)) return v;
-  rm_pair s = rm_dot2_f32(p->k, a, p->a.col, b, p->b.row, bias);
+  const int fmt = p->out_fmt;
+  uint64_t bits;
+  if (rm_settle_element_f32(r, i, j, c, err, bias, &bits)) return bits;
+  rm_pair s = rm_dot2_f32(p, r->block->row + i, r->block->col + j, bias);
   double err2 = err * rm_bound_dd_ratio_f32(p->k);
-  int decided = rm_decide_f32(s.hi + s.lo, err2, &v);
-  if (!decided && err2 < rm_granule_of(r, i, j, bias)) v = rm_round_pair_f32(s.hi, s.lo), decided = 1;
+  int decided = rm_decide_f32(s.hi + s.lo, err2, fmt, &bits);
+  if (!decided && err2 < rm_granule_of(r, i, j, bias)) bits = rm_round_double(rm_pair_to_odd(s.hi, s.lo), fmt), decided = 1;
   if (!decided) {
     r->tiers->accumulator++;
-    return rm_exact_element_f32(p, r->block->row + i, r->block->col + j, &r->flags);
+    return rm_exact_element(p, r->block->row + i, r->block->col + j, &r->flags);
   }
   r->tiers->double_double++;
-  if (__builtin_isinf(v)) r->flags |= RM_FLAG_OVERFLOW;
-  return v;
+  if ((bits & ~rm_sign_bit(fmt)) == rm_infinity_bits(fmt)) r->flags |= RM_FLAG_OVERFLOW;
+  return bits;
 }
 
 #endif

@@ -13,6 +13,8 @@ extern "C" {
 
 #include "../reduce/superaccumulator.c"
 
+#include "../blas/patches.c"
+
 #include "../blas/exact_gemm.c"
 #include "../blas/lines.c"
 #include "../reduce/exact.c"

@@ -22,13 +22,13 @@ struct layout {
 };
 
 /* One piece of T lines x DEPTH terms; what lies outside is zero. piece[k][line]. */
-__device__ void load_piece(double (*piece)[RM_T], rm_view v, ptrdiff_t line, ptrdiff_t step, int64_t line0, int64_t lines,
-                           int64_t k0, int64_t terms, bool by_k, bool aligned) {
+__device__ void load_piece(double (*piece)[RM_T], const rm_operand &o, int64_t line0, int64_t lines, int64_t k0, int64_t terms,
+                           bool by_k, bool aligned) {
   for (int e = static_cast<int>(threadIdx.x); e < RM_T * RM_DEPTH; e += RM_S * RM_S) {
     int k = by_k ? e % RM_DEPTH : e / RM_T, l = by_k ? e / RM_DEPTH : e % RM_T;
     double x = 0.0;
     if (line0 + l < lines && k0 + k < terms)
-      x = static_cast<double>(element<float>::load(v.base + (line0 + l) * line + (k0 + k) * step, aligned));
+      x = static_cast<double>(element<float>::load(o.base + (line0 + l) * o.line + (k0 + k) * o.step, aligned));
     piece[k][l] = x;
   }
 }
@@ -56,8 +56,8 @@ __global__ void __launch_bounds__(RM_S *RM_S) tile_kernel(rm_matmul_problem p, l
   for (int i = 0; i < RM_R; i++)
     for (int j = 0; j < RM_R; j++) chain[i][j] = sum[i][j] = 0.0;
   for (int64_t k0 = 0; k0 < p.k; k0 += RM_DEPTH) {
-    load_piece(a, p.a, p.a.row, p.a.col, row0, p.m, k0, p.k, at.a_by_k, at.a_aligned);
-    load_piece(b, p.b, p.b.col, p.b.row, col0, p.n, k0, p.k, at.b_by_k, at.b_aligned);
+    load_piece(a, p.a, row0, p.m, k0, p.k, at.a_by_k, at.a_aligned);
+    load_piece(b, p.b, col0, p.n, k0, p.k, at.b_by_k, at.b_aligned);
     __syncthreads();
     for (int k = 0; k < RM_DEPTH; k++) {
       double x[RM_R], y[RM_R];
@@ -96,12 +96,12 @@ __global__ void __launch_bounds__(RM_S *RM_S) tile_kernel(rm_matmul_problem p, l
 
 /* One open element, from the start: its chain in the order of any of the engines, then the tiers of the resolver. */
 __device__ void resolve(const rm_matmul_problem &p, int64_t r, int64_t c) {
-  const char *a = p.a.base + r * p.a.row, *b = p.b.base + c * p.b.col;
+  const char *a = p.a.base + r * p.a.line, *b = p.b.base + c * p.b.line;
   double sum = 0.0, row2 = 0.0, col2 = 0.0;
   for (int64_t k0 = 0; k0 < p.k; k0 += RM_KC) {
     double chain = 0.0;
     for (int64_t k = k0; k < k0 + RM_KC && k < p.k; k++) {
-      double x = rm_read_element(a + k * p.a.col, RM_F32), y = rm_read_element(b + k * p.b.row, RM_F32);
+      double x = rm_read_element(a + k * p.a.step, RM_F32), y = rm_read_element(b + k * p.b.step, RM_F32);
       chain = vf64_mad(x, y, chain);
       row2 = vf64_mad(x, x, row2);
       col2 = vf64_mad(y, y, col2);
@@ -114,8 +114,7 @@ __device__ void resolve(const rm_matmul_problem &p, int64_t r, int64_t c) {
   rm_tiers tiers = {0, 0, 0};
   rm_resolver resolver = {};
   resolver.p = &p, resolver.block = &block, resolver.rows = &row, resolver.cols = &col, resolver.tiers = &tiers;
-  float v = rm_resolve_element_f32(&resolver, 0, 0, e.c, e.err, e.bias);
-  __builtin_memcpy(p.c.base + r * p.c.row + c * p.c.col, &v, 4);
+  rm_write_bits(p.c.base + r * p.c.row + c * p.c.col, rm_resolve_element_f32(&resolver, 0, 0, e.c, e.err, e.bias), RM_F32);
 }
 
 __global__ void resolve_kernel(rm_matmul_problem p, const uint32_t *open, int64_t words) {
@@ -135,14 +134,11 @@ extern "C" rm_status rm_cuda_matmul_strided_f32(int64_t m, int64_t n, int64_t k,
                                                 ptrdiff_t col_a, const float *b, ptrdiff_t row_b, ptrdiff_t col_b,
                                                 const float *bias, ptrdiff_t stride_bias, float *c, ptrdiff_t row_c,
                                                 ptrdiff_t col_c, rm_cuda_stream stream) {
-  rm_matmul_problem p = {m,
-                         n,
-                         k,
-                         {(char *)(uintptr_t)a, row_a, col_a},
-                         {(char *)(uintptr_t)b, row_b, col_b},
-                         {(char *)(uintptr_t)bias, 0, stride_bias},
-                         {(char *)c, row_c, col_c}};
-  rm_status status = rm_check_strided(&p, sizeof *c);
+  rm_matmul_problem p = {};
+  p.fmt = p.out_fmt = RM_F32;
+  p.batch = RM_NO_BATCH;
+  rm_status status = rm_check_strided(&p, m, n, k, rm_view{(char *)(uintptr_t)a, row_a, col_a}, rm_view{(char *)(uintptr_t)b, row_b, col_b},
+                                      rm_view{(char *)(uintptr_t)bias, 0, stride_bias}, rm_view{(char *)c, row_c, col_c});
   if (status || m == 0 || n == 0) return status;
   layout at = {aligned<float>(a, row_a | col_a), aligned<float>(b, row_b | col_b), aligned<float>(c, row_c | col_c),
                magnitude(col_a) < magnitude(row_a), magnitude(row_b) < magnitude(col_b)};

@@ -7,8 +7,7 @@
 #ifndef RM_REDUCE_CHAINS_H
 #define RM_REDUCE_CHAINS_H
 
-#include "../../crlibm/fp/round.h"
-#include "../../crlibm/simd/simd.h"
+#include "elements.h"
 #include "kernels.h"
 
 enum { RM_CHAINS = 4, RM_CHAIN_BLOCK = RM_CHAIN * RM_CHAINS * RM_LANES };
@@ -25,22 +24,8 @@ RM_FN rm_vpair rm_vtwo_sum(vf64 a, vf64 b) {
 /* n elements from the i-th on as binary64, and zeros up to whole vectors of all chains. */
 RM_FN void rm_gather_terms(double *buffer, rm_terms x, int64_t i, int n, const int fmt) {
   const char *p = x.base + i * x.stride;
-  for (int k = 0; k < n; k++, p += x.stride) {
-    uint64_t bits = 0; /* little endian */
-    __builtin_memcpy(&bits, p, rm_size_of(fmt));
-    buffer[k] = rm_to_double(bits, fmt);
-  }
+  for (int k = 0; k < n; k++, p += x.stride) buffer[k] = rm_read_element(p, fmt);
   for (int k = n; k % (RM_CHAINS * RM_LANES); k++) buffer[k] = 0.0;
-}
-
-RM_FN vf64 rm_load_terms(const char *at, const int fmt, int i) {
-  const void *p = at + i * rm_size_of(fmt);
-  switch (fmt) {
-    case RM_F16: return vf64_load_f16((const uint16_t *)p);
-    case RM_BF16: return vf64_load_bf16((const uint16_t *)p);
-    case RM_F32: return vf64_load_f32((const float *)p);
-    default: return vf64_load((const double *)p);
-  }
 }
 
 typedef struct {
@@ -53,8 +38,8 @@ RM_FN void rm_plain_block(rm_running *r, const char *x, const int fx, const char
   RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) s[c] = w[c] = vf64_set1(0.0);
   for (int i = 0; i < count; i += RM_CHAINS * RM_LANES) {
     RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) {
-      vf64 p = rm_load_terms(x, fx, i + c * RM_LANES);
-      if (y) p = vf64_mul(p, rm_load_terms(y, fy, i + c * RM_LANES));
+      vf64 p = rm_load_elements(x + (i + c * RM_LANES) * rm_size_of(fx), fx);
+      if (y) p = vf64_mul(p, rm_load_elements(y + (i + c * RM_LANES) * rm_size_of(fy), fy));
       s[c] = vf64_add(s[c], p);
       w[c] = vf64_add(w[c], vf64_abs(p));
     }
@@ -71,9 +56,9 @@ RM_FN void rm_compensated_block(rm_running *r, const char *x, const int fx, cons
   RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) s[c] = e[c] = w[c] = vf64_set1(0.0);
   for (int i = 0; i < count; i += RM_CHAINS * RM_LANES) {
     RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) {
-      vf64 a = rm_load_terms(x, fx, i + c * RM_LANES), p = a, q = vf64_set1(0.0);
+      vf64 a = rm_load_elements(x + (i + c * RM_LANES) * rm_size_of(fx), fx), p = a, q = vf64_set1(0.0);
       if (y) {
-        vf64 b = rm_load_terms(y, fy, i + c * RM_LANES);
+        vf64 b = rm_load_elements(y + (i + c * RM_LANES) * rm_size_of(fy), fy);
         p = vf64_mul(a, b);
         if (!exact) q = vf64_mul_err(a, b, p);
       }

@@ -1,0 +1,30 @@
+/* Reading operands that are given by coordinates (rm_patches, views.h). */
+#ifndef RM_BLAS_PATCHES_H
+#define RM_BLAS_PATCHES_H
+
+#include "views.h"
+
+/* The offset in bytes of each of n indices from the first on. */
+RM_SHARED void rm_axis_offsets(const rm_axis *axis, int64_t first, int64_t n, ptrdiff_t *at);
+
+/* Element (line, term), or NULL for padding. */
+RM_SHARED const char *rm_patches_at(const rm_patches *p, const char *base, int64_t line, int64_t term);
+
+/* The elements of `lines` x `terms` from (line, term) on, +0 for padding: term after term, each `lines` elements, when by_lines, else
+ * line after line. size: bytes of an element. */
+RM_SHARED void rm_patches_fill(const rm_patches *p, const char *base, int size, int by_lines, int64_t line, int64_t lines,
+                               int64_t term, int64_t terms, char *dst);
+
+/* A run of terms of one line: `step` bytes apart from p on. */
+typedef struct {
+  const char *p;
+  ptrdiff_t step;
+} rm_run;
+/* n terms of a line from the k-th on; buffer has room for n elements of `size` bytes. */
+RM_FN rm_run rm_run_of(const rm_operand *o, int64_t line, int64_t k, int64_t n, int size, char *buffer) {
+  if (!o->patches) return (rm_run){o->base + line * o->line + k * o->step, o->step};
+  rm_patches_fill(o->patches, o->base, size, 0, line, 1, k, n, buffer);
+  return (rm_run){buffer, size};
+}
+
+#endif
