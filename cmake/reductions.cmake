@@ -6,6 +6,7 @@ target_sources(repmath_objects PRIVATE
   src/reduce/sum.c
   src/reduce/superaccumulator.c
   src/blas/check.c
+  src/blas/convolution.c
   src/blas/exact_gemm.c
   src/blas/lines.c
   src/blas/matmul.c

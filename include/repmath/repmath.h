@@ -2,6 +2,7 @@
 #ifndef REPMATH_REPMATH_H
 #define REPMATH_REPMATH_H
 
+#include "convolution.h"
 #include "core.h"
 #include "elementwise.h"
 #include "elementwise_rounded.h"

@@ -1,0 +1,233 @@
+"""rm_conv_* against exact sums over the taps, on every instruction set: forward, both gradients, layouts, views, hard data."""
+
+import ctypes
+
+import elementwise_library
+import native
+import numpy as np
+import pytest
+from convolution_library import FORMATS, Conv, Convolution, Geometry, dtype_of, expected, strides
+from reductions_library import ENUM, I64, NULL, OK, OVERLAP, SIZE, Reductions, pointer, status
+
+WHAT = pytest.mark.parametrize("what", ["forward", "grad_input", "grad_weight"])
+G = Geometry
+GEOMETRIES = {
+    "1d": G(2, 3, 4, (9,), 3, low=1),
+    "1d_all": G(1, 4, 6, (17,), 4, stride=3, dilation=2, low=5, high=2, groups=2),
+    "point": G(2, 5, 7, (4, 3), 1),
+    "3x3": G(2, 3, 5, (7, 6), 3, low=1),
+    "stride2": G(1, 3, 4, (8, 9), 3, stride=2, low=1),
+    "point_stride2": G(2, 3, 4, (7, 8), 1, stride=2),
+    "7x7": G(1, 3, 9, (11, 12), 7, stride=2, low=3),
+    "dilated": G(1, 2, 3, (9, 10), (3, 2), dilation=(2, 3), low=(2, 1)),
+    "stride_beside_dilation": G(1, 2, 3, (11, 13), 3, stride=(4, 6), dilation=(2, 4), low=(3, 5)),
+    "depthwise": G(2, 6, 6, (5, 6), 3, low=1, groups=6),
+    "groups": G(1, 4, 6, (6, 5), (2, 3), low=(0, 2), high=(1, 0), groups=2),
+    "wide_padding": G(1, 2, 2, (3, 2), 2, stride=2, low=4, high=3),
+    "kernel_beyond_input": G(1, 2, 3, (2, 2), 5, low=2),
+    "3d": G(1, 2, 3, (4, 5, 6), (2, 3, 2), stride=(1, 2, 1), low=(1, 0, 1)),
+    "3d_all": G(2, 2, 4, (5, 4, 6), (2, 3, 2), stride=(2, 1, 3), dilation=(1, 2, 2), low=(1, 2, 0), high=(0, 1, 2), groups=2),
+    "many_channels": G(1, 40, 30, (3, 5), 3, low=1),
+    "many_positions": G(3, 1, 2, (13, 29), 2),
+}
+
+
+@pytest.fixture(scope="module", params=elementwise_library.ISAS)
+def library(request):
+    found = elementwise_library.libraries()
+    if request.param not in found:
+        pytest.skip(f"this CPU cannot run the {request.param} build")
+    return found[request.param].library
+
+
+@pytest.fixture(scope="module")
+def conv(library):
+    return Convolution(library)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(50)
+
+
+def data(rng, kind, shape, dtype):
+    x = rng.standard_normal(shape)
+    if kind == "integers":  # ties everywhere, and sums that vanish
+        x = np.rint(2 * x)
+    elif kind == "spread":
+        x *= 2.0 ** rng.integers(-8, 9, shape)
+    elif kind == "special":
+        x = np.where(rng.random(shape) < 0.05, rng.choice([np.inf, -np.inf, np.nan, 0.0, -0.0], shape), x)
+    return x.astype(dtype)
+
+
+def arrays(rng, kind, g, fmt, last=False):
+    """x, w, y; their channels last in memory when asked."""
+    dtype = dtype_of(fmt)
+    made = [data(rng, kind, shape, dtype) for shape in (g.x_shape, g.w_shape, g.y_shape)]
+    return [np.moveaxis(np.ascontiguousarray(np.moveaxis(a, 1, -1)), -1, 1) if last else a for a in made]
+
+
+def check(conv, g, what, fmt, x, w, y, bias=None, out=None):
+    first, second, like = {"forward": (x, w, y), "grad_input": (y, w, x), "grad_weight": (x, y, w)}[what]
+    out = np.full_like(like, 7) if out is None else out
+    assert conv(g, what, fmt, first, second, out, bias) == OK
+    want = expected(g, what, fmt, x, w, y, bias)
+    got = out.view(want.dtype)
+    wrong = np.argwhere(got != want)
+    assert not len(wrong), (len(wrong), want.size, wrong[0], hex(got[tuple(wrong[0])]), hex(want[tuple(wrong[0])]))
+
+
+@WHAT
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_geometries(conv, rng, what, name):
+    for last in (False, True):
+        check(conv, GEOMETRIES[name], what, "f32", *arrays(rng, "gaussian", GEOMETRIES[name], "f32", last))
+
+
+@WHAT
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("kind", ["gaussian", "integers", "spread"])
+def test_formats(conv, rng, what, fmt, kind):
+    for name in ("3x3", "1d_all", "stride2"):
+        g = GEOMETRIES[name]
+        x, w, y = arrays(rng, kind, g, fmt)
+        bias = data(rng, kind, (g.channels_in if what == "grad_input" else g.channels_out,), dtype_of(fmt))
+        check(conv, g, what, fmt, x, w, y, None if what == "grad_weight" else bias)
+
+
+@WHAT
+@pytest.mark.parametrize("fmt", ["f32", "f64"])
+def test_padding_meets_no_infinity(conv, rng, what, fmt):
+    for name in ("3x3", "stride2", "wide_padding", "3d"):
+        for last in (False, True):
+            check(conv, GEOMETRIES[name], what, fmt, *arrays(rng, "special", GEOMETRIES[name], fmt, last))
+
+
+@WHAT
+def test_views(conv, rng, what):
+    """Arrays of any strides and alignment, the result among other data that must stay."""
+    g = GEOMETRIES["stride2"]
+
+    def view(a, seed):
+        order = np.random.default_rng(seed).permutation(a.ndim)
+        wide = np.full([2 * a.shape[i] + 1 for i in order], 9, a.dtype)
+        v = wide[tuple(slice(1, None, 2) for _ in order)][:: 1 if seed % 2 else -1].transpose(np.argsort(order))
+        v[...] = a
+        return v, wide
+
+    for seed in range(4):
+        (x, _), (w, _), (y, _) = (view(a, seed + i) for i, a in enumerate(arrays(rng, "gaussian", g, "f32")))
+        like = {"forward": y, "grad_input": x, "grad_weight": w}[what]
+        out, wide = view(np.zeros_like(like), seed)
+        check(conv, g, what, "f32", x, w, y, out=out)
+        assert np.count_nonzero(wide == 9) >= wide.size - out.size
+    shifted = [np.frombuffer(b"x" + a.tobytes(), np.uint8)[1:].view("V4") for a in arrays(rng, "gaussian", g, "f32")]
+    x, w, y = (s.view("f4").reshape(shape) for s, shape in zip(shifted, (g.x_shape, g.w_shape, g.y_shape), strict=True))
+    check(conv, g, what, "f32", x, w, y)
+
+
+@WHAT
+@pytest.mark.parametrize(
+    "g",
+    [G(0, 2, 2, (3,), 2), G(1, 0, 2, (3,), 2), G(1, 2, 0, (3,), 2), G(1, 2, 2, (0,), 1, low=1), G(1, 1, 1, (2,), 5)],
+    ids=str,
+)
+def test_empty(conv, rng, what, g):
+    x, w, y = arrays(rng, "gaussian", g, "f32")
+    bias = np.arange(1, 1 + (g.channels_in if what == "grad_input" else g.channels_out), dtype=np.float32)
+    check(conv, g, what, "f32", x, w, y, None if what == "grad_weight" else bias)
+
+
+@WHAT
+@pytest.mark.parametrize("fmt", ["f32", "f64"])
+def test_threads_and_many_blocks(library, conv, rng, what, fmt):
+    """Large enough for several blocks and threads: elements by an exact product of integers, and the same bits from 1 and 2 threads."""
+    g = G(2, 48, 72, (31, 33), 3, low=1)
+    x, w, y = (np.rint(4 * rng.standard_normal(s)).astype(dtype_of(fmt)) for s in (g.x_shape, g.w_shape, g.y_shape))
+    first, second, like = {"forward": (x, w, y), "grad_input": (y, w, x), "grad_weight": (x, y, w)}[what]
+    results = []
+    for n in (1, 2):
+        Reductions(library).threads(n)
+        out = np.full_like(like, 7)
+        assert conv(g, what, fmt, first, second, out) == OK
+        results.append(out)
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    shifts = [(a, b) for a in range(3) for b in range(3)]
+    windows = {(a, b): padded[:, :, a : a + 31, b : b + 33] for a, b in shifts}
+    if what == "forward":
+        want = sum(np.einsum("nchw,oc->nohw", windows[s], w[:, :, s[0], s[1]]) for s in shifts)
+    elif what == "grad_weight":
+        want = np.stack([np.einsum("nchw,nohw->oc", windows[s], y) for s in shifts], -1).reshape(w.shape)
+    else:
+        want = np.zeros(padded.shape)
+        for a, b in shifts:
+            want[:, :, a : a + 31, b : b + 33] += np.einsum("nohw,oc->nchw", y, w[:, :, a, b])
+        want = want[:, :, 1:-1, 1:-1]
+    assert all(np.array_equal(r, want) for r in results)  # sums of small integers: exact in any order
+
+
+def test_output_size(library):
+    for g in GEOMETRIES.values():
+        out = (I64 * 3)()
+        assert library.rm_conv_output_size(ctypes.byref(g.struct()), out) == OK
+        assert tuple(out)[: g.dims] == g.out
+    assert library.rm_conv_output_size(None, out) == status(NULL, 1)
+    assert library.rm_conv_output_size(ctypes.byref(g.struct()), None) == status(NULL, 2)
+
+
+def test_bad_arguments(library, conv, rng):
+    g = GEOMETRIES["3x3"]
+    x, w, y = arrays(rng, "gaussian", g, "f32")
+    out = np.full(g.y_shape, 7, np.float32)
+    call = library.rm_conv_forward
+
+    def forward(fmt=2, c=None, px=None, pw=None, po=None, so=None, sx=None):
+        arguments = [px or pointer(x), sx or strides(x), pw or pointer(w), strides(w), None, I64(0)]
+        return call(fmt, ctypes.byref(c or g.struct()), *arguments, po or pointer(out), so or strides(out))
+
+    assert forward(fmt=4) == forward(fmt=-1) == status(ENUM, 1)
+    assert call(2, None, pointer(x), strides(x), pointer(w), strides(w), None, I64(0), pointer(out), strides(out)) == status(
+        NULL, 2
+    )
+    nothing = ctypes.c_void_p(None)
+    assert call(
+        2, ctypes.byref(g.struct()), nothing, strides(x), pointer(w), strides(w), None, I64(0), pointer(out), strides(out)
+    ) == status(NULL, 3)
+    assert call(
+        2, ctypes.byref(g.struct()), pointer(x), strides(x), pointer(w), None, None, I64(0), pointer(out), strides(out)
+    ) == status(NULL, 6)
+    assert call(
+        2, ctypes.byref(g.struct()), pointer(x), strides(x), pointer(w), strides(w), None, I64(0), nothing, strides(out)
+    ) == status(NULL, 9)
+    assert forward(po=pointer(x)) == status(OVERLAP, 9)
+    assert forward(so=strides(np.broadcast_to(np.float32(0), g.y_shape))) == status(OVERLAP, 9)
+    bad = {"dims": [0, 4], "batch": [-1, 2**31], "channels_in": [-1, 2**40], "channels_out": [-1], "groups": [0, -1, 2]}
+    for name, values in bad.items():
+        for value in values:
+            c = g.struct()
+            setattr(c, name, value)
+            assert forward(c=c) == status(SIZE, 2), (name, value)
+    for name in ("in_", "kernel", "stride", "dilation", "padding_low", "padding_high"):
+        for value in [-1, 2**31] + ([0] if name in ("kernel", "stride", "dilation") else []):
+            c = g.struct()
+            getattr(c, name)[1] = value
+            assert forward(c=c) == status(SIZE, 2), (name, value)
+    assert (out == 7).all()
+    assert isinstance(g.struct(), Conv)
+
+
+def test_control_with_bounds_too_small(rng):
+    """A library whose bounds are shrunk below truth must give wrong elements here."""
+    path = native.build("control", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20", targets=("repmath",)) / "librepmath.so"
+    lib = Convolution(ctypes.CDLL(str(path)))
+    g = G(1, 64, 8, (8, 9), 3, low=1)
+    wrong = 0
+    for seed in range(4):
+        x, w, y = arrays(np.random.default_rng(seed), "spread", g, "f32")
+        x[:, 1::2] = -x[:, ::2]  # cancels but for the differences of w
+        w[:, 1::2] = np.nextafter(w[:, ::2], np.float32(np.inf))
+        out = np.full(g.y_shape, 7, np.float32)
+        assert lib(g, "forward", "f32", x, w, out) == OK
+        wrong += np.count_nonzero(out.view(np.uint32) != expected(g, "forward", "f32", x, w, y))
+    assert wrong
