@@ -5,6 +5,7 @@ target_sources(repmath_objects PRIVATE
   src/reduce/stats.c
   src/reduce/sum.c
   src/reduce/superaccumulator.c
+  src/reduce/variance.c
   src/blas/check.c
   src/blas/exact_gemm.c
   src/blas/lines.c

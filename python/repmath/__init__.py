@@ -8,11 +8,11 @@ machine, the instruction set, the thread count or the layout of the arrays.
 from . import _core, _dtypes, rounding
 from ._accumulator import Accumulator
 from ._config import config, get_include, show_config
-from ._core import get_num_threads, set_num_threads
+from ._core import get_num_threads, reset_stats, set_num_threads, stats
 from ._digest import digest
 from ._float8 import to_float8
 from ._reductions import dot, matmul, sum
-from ._statistics import mean, norm
+from ._statistics import mean, norm, std, var
 
 __version__ = _core.library_version()
 
@@ -30,10 +30,14 @@ __all__ = [
     "matmul",
     "mean",
     "norm",
+    "reset_stats",
     "rounding",
     "set_num_threads",
     "show_config",
+    "stats",
+    "std",
     "sum",
     "to_float8",
+    "var",
     *_core.ufuncs,
 ]

@@ -1,7 +1,6 @@
-"""mean and norm: functions of exact sums, rounded once."""
+"""mean, norm, var and std: functions of exact sums, rounded once."""
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -23,13 +22,33 @@ def _rows(x: np.ndarray, axis: _Axis, keepdims: bool) -> tuple[np.ndarray, tuple
     return rows.reshape(math.prod(kept), math.prod(x.shape[i] for i in axes)), shape
 
 
-def _apply(function: Callable[..., None], rows: np.ndarray, result: np.dtype[Any]) -> np.ndarray:
-    """function is _core.mean_rows or _core.norm_rows; the elements of rows are of one of the formats."""
+def _apply(
+    what: str, rows: np.ndarray, result: np.dtype[Any], chosen: np.ndarray | None = None, ddof: float = 0.0
+) -> np.ndarray:
+    """The statistic of each row, of its elements where `chosen`; the elements are of one of the formats."""
     rows = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("="))
     out = np.empty(len(rows), result)
     as_bytes = rows.view(np.uint8).reshape(len(rows), rows.shape[1] * rows.dtype.itemsize)
-    function(NAMES[rows.dtype], NAMES[result], as_bytes, out.view(np.uint8).reshape(len(rows), result.itemsize))
+    mask = None if chosen is None else np.ascontiguousarray(chosen).view(np.uint8)
+    out_bytes = out.view(np.uint8).reshape(len(rows), result.itemsize)
+    _core.row_statistic(what, NAMES[rows.dtype], NAMES[result], as_bytes, out_bytes, mask, ddof)
     return out
+
+
+def _floats(name: str, x: np.ndarray) -> np.ndarray:
+    """x, integers as float64; ValueError when that does not hold them."""
+    if not is_integer(x.dtype):
+        return x
+    if beyond_f64(x):
+        raise ValueError(f"{name} has integers beyond 2**53; convert them to float64, which rounds them, or scale them")
+    return x.astype(F64)
+
+
+def _mask(where: ArrayLike, x: np.ndarray, axis: _Axis) -> np.ndarray | None:
+    """Which elements of the rows count; None: all."""
+    if where is True:
+        return None
+    return _rows(np.broadcast_to(np.asarray(where, dtype=bool), x.shape), axis, False)[0]
 
 
 def _mean_of_integers(rows: np.ndarray, result: np.dtype[Any]) -> np.ndarray:
@@ -99,21 +118,118 @@ def mean(
     if out is not None:
         _check_out(out, shape, result)
 
-    def average(part: np.ndarray) -> np.ndarray:
-        if not is_integer(part.dtype):
-            return _apply(_core.mean_rows, part, result)
-        if beyond_f64(part):
-            return _mean_of_integers(part, result)
-        return _apply(_core.mean_rows, part.astype(F64), result)
-
-    if where is True:
-        value = average(rows)
+    chosen = _mask(where, x, axis)
+    if not beyond_f64(rows):
+        value = _apply("mean", _floats("a", rows), result, chosen)
+    elif chosen is None:
+        value = _mean_of_integers(rows, result)
     else:
-        chosen, _ = _rows(np.broadcast_to(np.asarray(where, dtype=bool), x.shape), axis, keepdims)
-        value = np.empty(len(rows), result)
-        for i, (row, mask) in enumerate(zip(rows, chosen, strict=True)):
-            value[i] = average(row[mask][None])[0]
+        each = [_mean_of_integers(row[mask][None], result) for row, mask in zip(rows, chosen, strict=True)]
+        value = np.array(each, result)
     return _deliver(value.reshape(shape), out)
+
+
+def _spread(
+    what: str, a: ArrayLike, axis: _Axis, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any, correction: Any
+) -> Any:
+    """var or std."""
+    x = np.asarray(a)
+    check("a", x.dtype)
+    result = _result_dtype(dtype, x.dtype)
+    if correction is not None:
+        if ddof != 0:
+            raise ValueError("ddof and correction are two names of one argument; give one of them")
+        ddof = correction
+    rows, shape = _rows(_floats("a", x), axis, keepdims)
+    if out is not None:
+        _check_out(out, shape, result)
+    return _deliver(_apply(what, rows, result, _mask(where, x, axis), ddof).reshape(shape), out)
+
+
+def var(
+    a: ArrayLike,
+    axis: _Axis = None,
+    dtype: DTypeLike | None = None,
+    out: np.ndarray | None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike = True,
+    correction: float | None = None,
+) -> Any:
+    """Variance over axes: the mean squared difference from the exact mean, rounded once.
+
+    Parameters
+    ----------
+    a : array_like
+        Of float16, bfloat16, float32, float64, integers or bool, any shape.
+    axis : int or tuple of ints, optional
+        The axes to take the variance over; all by default.
+    dtype : dtype, optional
+        The format of the result: by default that of `a`, float64 for integers
+        and bool. The exact variance is rounded once, to it.
+    out : ndarray, optional
+        Where to put the result: of its shape, and of a dtype that holds it.
+    ddof : float, optional
+        The divisor is ``n - ddof``, taken exactly; 0 when it is negative.
+    keepdims : bool, optional
+        Keep the reduced axes, with length 1.
+    where : array_like of bool, optional
+        Which elements count. Broadcast to the shape of `a`.
+    correction : float, optional
+        Another name of `ddof`, that of the array API standard.
+
+    Returns
+    -------
+    ndarray or scalar
+        ``RN(sum of (x - mean)**2 / (n - ddof))`` with the exact mean; +0 when all
+        terms are equal. No square overflows or underflows on the way. NaN for
+        no terms, and for a NaN or an infinity among them. A divisor of 0 gives
+        NaN when all terms are equal, otherwise +inf.
+
+    Raises
+    ------
+    TypeError
+        `a`, `dtype` or `out` has a dtype that is not supported.
+    ValueError
+        `out` is read-only or not of the result's shape; `axis` is repeated or
+        out of range (numpy.exceptions.AxisError); an integer is beyond 2**53;
+        `ddof` is not finite, or needs more digits than a divisor holds (62 bits
+        for ``n - ddof``); `ddof` and `correction` are both given.
+    """
+    return _spread("var", a, axis, dtype, out, ddof, keepdims, where, correction)
+
+
+def std(
+    a: ArrayLike,
+    axis: _Axis = None,
+    dtype: DTypeLike | None = None,
+    out: np.ndarray | None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike = True,
+    correction: float | None = None,
+) -> Any:
+    """Standard deviation over axes: the root of the exact variance, rounded once.
+
+    Parameters
+    ----------
+    a, axis, dtype, out, ddof, keepdims, where, correction
+        As in var.
+
+    Returns
+    -------
+    ndarray or scalar
+        ``RN(sqrt(sum of (x - mean)**2 / (n - ddof)))`` with the exact mean and the
+        exact quotient: one rounding in all. Special cases as in var.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in var.
+    """
+    return _spread("std", a, axis, dtype, out, ddof, keepdims, where, correction)
 
 
 def norm(
@@ -158,11 +274,7 @@ def norm(
     v = np.asarray(x)
     check("x", v.dtype)
     result = _result_dtype(dtype, v.dtype)
-    if is_integer(v.dtype):
-        if beyond_f64(v):
-            raise ValueError("x has integers beyond 2**53; convert them to float64, which rounds them, or scale them")
-        v = v.astype(F64)
-    rows, shape = _rows(v, axis, keepdims)
+    rows, shape = _rows(_floats("x", v), axis, keepdims)
     if out is not None:
         _check_out(out, shape, result)
-    return _deliver(_apply(_core.norm_rows, rows, result).reshape(shape), out)
+    return _deliver(_apply("norm", rows, result).reshape(shape), out)

@@ -5,11 +5,13 @@
 #include "../dispatch/kernels.h"
 #include "superaccumulator.h"
 
-/* x and y in the format fmt; y.base NULL: the sum of x[i]. */
+/* x and y in the format fmt; y.base NULL: the sum of x[i]. With a shift (finite; then y.base is NULL): the sum of
+ * (x[i] - *shift)^2, which only rm_sum_approximately takes. */
 typedef struct {
   int64_t n;
   rm_terms x, y;
   int fmt;
+  const double *shift;
 } rm_sum_problem;
 
 /* hi + lo within *err of the sum, lo at most half a last place of hi, by tier 0 (short chains; formats below binary64 only) or
