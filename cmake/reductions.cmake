@@ -1,5 +1,6 @@
 target_sources(repmath_objects PRIVATE
   src/reduce/accumulator.c
+  src/reduce/cumsum.c
   src/reduce/exact.c
   src/reduce/statistics.c
   src/reduce/stats.c

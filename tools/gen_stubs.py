@@ -21,7 +21,7 @@ IMPORTS = {
     "_digest": ["digest"],
     "_float8": ["to_float8"],
     "_reductions": ["dot", "matmul", "sum"],
-    "_statistics": ["mean", "norm", "std", "var"],
+    "_statistics": ["cumsum", "mean", "norm", "std", "var"],
 }
 
 
@@ -69,6 +69,7 @@ def same_float(a: Any, b: Any) -> bool: ...
 def row_statistic(
     what: str, format_x: str, format_out: str, x: Any, out: Any, mask: Any = None, ddof: float = 0.0
 ) -> None: ...
+def cumsum_rows(format_x: str, format_out: str, x: Any, out: Any) -> None: ...
 def stats() -> dict[str, int]: ...
 def reset_stats() -> None: ...
 

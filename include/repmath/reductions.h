@@ -29,6 +29,10 @@ RM_API rm_status rm_norm(int format_x, int64_t n, const void *x, ptrdiff_t strid
 RM_API rm_status rm_var(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out, double ddof);
 RM_API rm_status rm_std(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out, double ddof);
 
+/* out[i] = RN(x[0] + ... + x[i]), each from the exact sum. out must not overlap x. */
+RM_API rm_status rm_cumsum(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
+                           ptrdiff_t stride_out);
+
 enum { RM_ROW_MAJOR = 101, RM_COL_MAJOR = 102 };                   /* the values of CBLAS */
 enum { RM_NO_TRANS = 111, RM_TRANS = 112, RM_CONJ_TRANS = 113 };
 

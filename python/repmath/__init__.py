@@ -12,7 +12,7 @@ from ._core import get_num_threads, reset_stats, set_num_threads, stats
 from ._digest import digest
 from ._float8 import to_float8
 from ._reductions import dot, matmul, sum
-from ._statistics import mean, norm, std, var
+from ._statistics import cumsum, mean, norm, std, var
 
 __version__ = _core.library_version()
 
@@ -23,6 +23,7 @@ globals().update(_core.ufuncs)
 __all__ = [
     "Accumulator",
     "config",
+    "cumsum",
     "digest",
     "dot",
     "get_include",

@@ -19,6 +19,7 @@ from ._float8 import to_float8 as to_float8
 from ._reductions import dot as dot
 from ._reductions import matmul as matmul
 from ._reductions import sum as sum
+from ._statistics import cumsum as cumsum
 from ._statistics import mean as mean
 from ._statistics import norm as norm
 from ._statistics import std as std

@@ -33,6 +33,7 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_norm(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
     rm_status rm_var(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, double ddof) nogil
     rm_status rm_std(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, double ddof) nogil
+    rm_status rm_cumsum(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, ptrdiff_t so) nogil
     ctypedef struct rm_reduction_stats:
         unsigned long long fast, double_double, accumulator
     void rm_get_reduction_stats(rm_reduction_stats *out)
@@ -218,6 +219,20 @@ def row_statistic(what, format_x, format_out, const unsigned char[:, ::1] x, uns
                 status |= rm_std(from_format, n, row, size, to_format, &out[i, 0], ddof)
     if status != 0:  # of the arguments that come from outside, only ddof may be at fault
         raise ValueError(f"ddof must be a finite number for which n - ddof has at most 62 bits, not {ddof}")
+
+
+def cumsum_rows(format_x, format_out, const unsigned char[:, ::1] x, unsigned char[:, ::1] out):
+    """The cumulative sums of each row of x; both as bytes."""
+    cdef int from_format, to_format
+    cdef Py_ssize_t size, size_out, i
+    from_format, size = _FORMATS[format_x]
+    to_format, size_out = _FORMATS[format_out]
+    cdef Py_ssize_t n = x.shape[1] // size
+    if n == 0:
+        return
+    with nogil:
+        for i in range(x.shape[0]):
+            rm_cumsum(from_format, n, &x[i, 0], size, to_format, &out[i, 0], size_out)
 
 
 def stats():

@@ -1,10 +1,11 @@
-"""mean, norm, var and std: functions of exact sums, rounded once."""
+"""mean, norm, var, std and cumsum: functions of exact sums, rounded once."""
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
@@ -51,21 +52,25 @@ def _mask(where: ArrayLike, x: np.ndarray, axis: _Axis) -> np.ndarray | None:
     return _rows(np.broadcast_to(np.asarray(where, dtype=bool), x.shape), axis, False)[0]
 
 
-def _mean_of_integers(rows: np.ndarray, result: np.dtype[Any]) -> np.ndarray:
-    """For integers that float64 does not hold: Python's quotient of integers is rounded correctly, to float64."""
-    if rows.shape[1] == 0:
-        return np.full(len(rows), np.nan, result)
-    totals = [int(t) for t in rows.astype(object).sum(axis=1)]
-    means = np.array([t / rows.shape[1] for t in totals])
+def _quotients_of_integers(totals: list[int], n: int, result: np.dtype[Any]) -> np.ndarray:
+    """RN(total / n): Python's quotient of integers is rounded correctly, to float64."""
+    values = np.array([t / n for t in totals], F64)
     if result == F64:
-        return means
+        return values
 
     def sign_of_rest(index: tuple[np.ndarray, ...]) -> np.ndarray:
-        exact = [Fraction(totals[i], rows.shape[1]) - Fraction(means[i]) for i in index[0]]
+        exact = [Fraction(totals[i], n) - Fraction(values[i]) for i in index[0]]
         return np.array([(v > 0) - (v < 0) for v in exact], np.float64)
 
-    narrowed: np.ndarray = narrow(means, result, sign_of_rest)
+    narrowed: np.ndarray = narrow(values, result, sign_of_rest)
     return narrowed
+
+
+def _mean_of_integers(rows: np.ndarray, result: np.dtype[Any]) -> np.ndarray:
+    """For integers that float64 does not hold."""
+    if rows.shape[1] == 0:
+        return np.full(len(rows), np.nan, result)
+    return _quotients_of_integers([int(t) for t in rows.astype(object).sum(axis=1)], rows.shape[1], result)
 
 
 def mean(
@@ -278,3 +283,60 @@ def norm(
     if out is not None:
         _check_out(out, shape, result)
     return _deliver(_apply("norm", rows, result).reshape(shape), out)
+
+
+def cumsum(
+    a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: np.ndarray | None = None
+) -> Any:
+    """Cumulative sums along an axis: each the exact sum of the elements up to it, rounded once.
+
+    Parameters
+    ----------
+    a : array_like
+        Of float16, bfloat16, float32, float64, integers or bool, any shape.
+    axis : int, optional
+        The axis to sum along; by default the elements in C order, as one axis.
+    dtype : dtype, optional
+        The format of the result: by default that of `a`, float64 for integers
+        and bool. Each exact sum is rounded once, to it.
+    out : ndarray, optional
+        Where to put the result: of its shape, and of a dtype that holds it. It
+        may be `a`.
+
+    Returns
+    -------
+    ndarray
+        ``RN(a[0] + ... + a[i])`` at i: no rounding is carried on, so that each
+        element has the bits of the sum of the elements up to it. Special cases
+        as in sum.
+
+    Raises
+    ------
+    TypeError
+        `a`, `dtype` or `out` has a dtype that is not supported.
+    ValueError
+        `out` is read-only or not of the result's shape; `axis` is out of range
+        (numpy.exceptions.AxisError).
+    """
+    x = np.asarray(a)
+    check("a", x.dtype)
+    result = _result_dtype(dtype, x.dtype)
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    if x.ndim == 0:
+        x = x.reshape(1)
+    axis = normalize_axis_index(axis, x.ndim)
+    if out is not None:
+        _check_out(out, x.shape, result)
+    moved = np.moveaxis(x, axis, -1)
+    if beyond_f64(x):
+        totals = [int(t) for t in np.cumsum(moved.astype(object), axis=-1).ravel()]
+        value = _quotients_of_integers(totals, 1, result)
+    else:
+        rows = np.ascontiguousarray(_floats("a", moved), dtype=None if is_integer(x.dtype) else x.dtype.newbyteorder("="))
+        value = np.empty(moved.shape, result)
+        count, length = math.prod(moved.shape[:-1]), moved.shape[-1]
+        if value.size:
+            as_bytes = rows.reshape(count, length).view(np.uint8)
+            _core.cumsum_rows(NAMES[rows.dtype], NAMES[result], as_bytes, value.reshape(count, length).view(np.uint8))
+    return _deliver(np.moveaxis(value.reshape(moved.shape), -1, axis), out)

@@ -141,16 +141,21 @@ static uint64_t round_exact(double hi, double lo, int fmt, uint32_t *flags) {
   return rm_superacc_round(&acc, fmt, RM_NEAREST, flags);
 }
 
-void rm_sum_exactly(const problem *p, rm_superaccumulator *acc) {
+void rm_sum_feed(const problem *p, int64_t begin, int64_t end, rm_superaccumulator *acc) {
   static void (*const add[])(rm_superaccumulator *, int64_t, const void *, ptrdiff_t) = {
       rm_superacc_add_array_f16, rm_superacc_add_array_bf16, rm_superacc_add_array_f32, rm_superacc_add_array_f64};
   static void (*const add_products[])(rm_superaccumulator *, int64_t, const void *, ptrdiff_t, const void *, ptrdiff_t) = {
       rm_superacc_add_products_f16, rm_superacc_add_products_bf16, rm_superacc_add_products_f32, rm_superacc_add_products_f64};
-  rm_superacc_clear(acc);
+  const char *x = p->x.base + begin * p->x.stride;
   if (p->y.base)
-    add_products[p->fmt](acc, p->n, p->x.base, p->x.stride, p->y.base, p->y.stride);
+    add_products[p->fmt](acc, end - begin, x, p->x.stride, p->y.base + begin * p->y.stride, p->y.stride);
   else
-    add[p->fmt](acc, p->n, p->x.base, p->x.stride);
+    add[p->fmt](acc, end - begin, x, p->x.stride);
+}
+
+void rm_sum_exactly(const problem *p, rm_superaccumulator *acc) {
+  rm_superacc_clear(acc);
+  rm_sum_feed(p, 0, p->n, acc);
 }
 
 static uint64_t by_accumulator(const problem *p, uint32_t *flags) {

@@ -21,6 +21,9 @@ int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *
 /* Whether hi + lo within err, as found there, is the sum exactly. It may say no where the answer is yes. */
 int rm_sum_is_exact(const rm_sum_problem *p, double err);
 
+/* *acc += the terms from begin to end. */
+void rm_sum_feed(const rm_sum_problem *p, int64_t begin, int64_t end, rm_superaccumulator *acc);
+
 /* *acc = the sum. */
 void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc);
 
