@@ -202,10 +202,10 @@ def test_large_means_and_narrow_spreads(lib, rng, what, fmt):
         x = (1 + place * rng.integers(0, 4, n)).astype(dtype)
         ends = np.array([float(np.array(2.0**8, dtype)), *(x * dtype.type(2.0**-6))], dtype)
         one = np.array([*([1.0] * n), 1 + place], dtype)
-        for data in (x, -x, ends, one, x * dtype.type(2.0**-10), x * dtype.type(2.0**10)):
-            if (data != data[0]).any():
+        for row in (x, -x, ends, one, x * dtype.type(2.0**-10), x * dtype.type(2.0**10)):
+            if (row != row[0]).any():
                 for out in (fmt, "f32"):
-                    assert call(lib, what, fmt, data, out) == expected(what, data, out)
+                    assert call(lib, what, fmt, row, out) == expected(what, row, out)
 
 
 @SPREAD
@@ -213,9 +213,9 @@ def test_spread_at_the_ends_of_the_range(lib, rng, what):
     for scale in (2.0**1023, 2.0**-1074, 2.0**-1022, 2.0**-537, 2.0**511):
         x = rng.integers(-(2**20), 2**20, 50) * 2.0**-20 * scale
         x[0], x[1] = scale, -scale
-        for data in (x, np.append(x, 1.0), np.array([scale, -scale]), np.abs(x)):
+        for row in (x, np.append(x, 1.0), np.array([scale, -scale]), np.abs(x)):
             for out in FORMATS:
-                assert call(lib, what, "f64", data, out) == expected(what, data, out)
+                assert call(lib, what, "f64", row, out) == expected(what, row, out)
 
 
 def beside_a_variance(rng):

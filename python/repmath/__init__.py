@@ -8,6 +8,7 @@ machine, the instruction set, the thread count or the layout of the arrays.
 from . import _core, _dtypes, rounding
 from ._accumulator import Accumulator
 from ._config import config, get_include, show_config
+from ._contractions import einsum, matvec, tensordot, vdot, vecdot, vecmat
 from ._core import get_num_threads, reset_stats, set_num_threads, stats
 from ._digest import digest
 from ._float8 import to_float8
@@ -26,9 +27,11 @@ __all__ = [
     "cumsum",
     "digest",
     "dot",
+    "einsum",
     "get_include",
     "get_num_threads",
     "matmul",
+    "matvec",
     "mean",
     "norm",
     "reset_stats",
@@ -38,7 +41,11 @@ __all__ = [
     "stats",
     "std",
     "sum",
+    "tensordot",
     "to_float8",
     "var",
+    "vdot",
+    "vecdot",
+    "vecmat",
     *_core.ufuncs,
 ]

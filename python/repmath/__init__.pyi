@@ -10,6 +10,12 @@ from ._accumulator import Accumulator as Accumulator
 from ._config import config as config
 from ._config import get_include as get_include
 from ._config import show_config as show_config
+from ._contractions import einsum as einsum
+from ._contractions import matvec as matvec
+from ._contractions import tensordot as tensordot
+from ._contractions import vdot as vdot
+from ._contractions import vecdot as vecdot
+from ._contractions import vecmat as vecmat
 from ._core import get_num_threads as get_num_threads
 from ._core import reset_stats as reset_stats
 from ._core import set_num_threads as set_num_threads

@@ -1,6 +1,7 @@
 """mean, norm, var, std and cumsum: functions of exact sums, rounded once."""
 
 import math
+import operator
 from fractions import Fraction
 from typing import Any, SupportsIndex
 
@@ -325,7 +326,7 @@ def cumsum(
         x, axis = x.reshape(-1), 0
     if x.ndim == 0:
         x = x.reshape(1)
-    axis = normalize_axis_index(axis, x.ndim)
+    axis = normalize_axis_index(operator.index(axis), x.ndim)
     if out is not None:
         _check_out(out, x.shape, result)
     moved = np.moveaxis(x, axis, -1)
