@@ -130,6 +130,23 @@ def test_integers_and_special_values():
     assert repmath.einsum("ij,jk->ik", np.zeros((2, 0)), np.zeros((0, 3))).tolist() == [[0.0] * 3] * 2
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: d.name)
+def test_sums_of_one_term(dtype):
+    """Elementwise products, transposes and diagonals: an exact zero is +0, a product too small for the format keeps its sign."""
+    tiny = float(np.finfo(dtype).smallest_subnormal) if dtype.kind == "f" else 2.0**-133
+    x, y = np.array([[0.0, -0.0, 3.0, -tiny], [-2.0, tiny, -tiny, 1.5]]), np.array([-1.0, 5.0, -0.0, tiny])
+    x, y = x.astype(dtype), y.astype(dtype)
+    same(repmath.einsum("ij,j->ij", x, y), contraction(["ij", "j"], "ij", [x, y], dtype))
+    got = repmath.einsum("ij,ij->ji", x, x[:, ::-1])
+    want = [repmath.sum(repmath.vecdot(x[i, j : j + 1], x[i, 3 - j : 4 - j])) for j in range(4) for i in range(2)]
+    assert np.array_equal(got.ravel(), np.array(want, dtype))
+    assert not np.signbit(repmath.einsum("ij->ji", x)[:2, 0]).any()
+    for result in DTYPES:
+        same(repmath.einsum("ij->ji", x, dtype=result), contraction(["ij"], "ji", [x], result))
+    code = int(bits(np.array(np.nan, dtype))) & ~(1 << (8 * dtype.itemsize - 1))
+    assert int(bits(repmath.einsum("->", -np.array(np.nan, dtype)))) == code
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_and_layouts(threads):
     before = repmath.get_num_threads()

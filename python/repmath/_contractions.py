@@ -15,9 +15,13 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike, DTypeLike
 
-from ._dtypes import F32, F64, check
+from . import _core
+from ._dtypes import F32, F64, check, common, is_integer
 from ._reductions import _check_out, _deliver, _dot, _matmul_general, _result_dtype, dot, matmul
 from ._reductions import sum as _sum
+
+_add = _core.ufuncs["add"]
+_multiply = _core.ufuncs["multiply"]
 
 _Labels = list[Hashable]
 
@@ -40,6 +44,13 @@ def _narrowed(x: np.ndarray, labels: _Labels, sizes: dict[Hashable, int]) -> tup
     return x[tuple(slice(None) if stay else 0 for stay in stays)], kept
 
 
+def _products(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Sums of one product each: a product that is exactly zero is +0."""
+    value: np.ndarray = _multiply(x, y)
+    value[(value == 0) & ((x == 0) | (y == 0))] = 0
+    return value
+
+
 def _contract(
     x: np.ndarray, lx: _Labels, y: np.ndarray, ly: _Labels, out: _Labels, sizes: dict[Hashable, int], result: np.dtype[Any]
 ) -> np.ndarray:
@@ -60,7 +71,10 @@ def _contract(
     b, n, k, m = [math.prod(sizes[label] for label in group) for group in (batch, rows, terms, columns)]
     left = arranged(x, lx, batch + rows + terms).reshape(b, n, k)
     right = arranged(y, ly, batch + terms + columns).reshape(b, k, m)
-    if n == m == 1 and left.dtype == right.dtype == result and result in (F32, F64):
+    alike = n == m == 1 and left.dtype == right.dtype == result
+    if alike and k == 1:
+        value = _products(left.reshape(b), right.reshape(b))
+    elif alike and result in (F32, F64):
         value = np.asarray(_dot(left[:, 0, :], right[:, :, 0]))
     elif b == 1:
         value = np.asarray(_matmul_general(left[0], right[0], None, None, result))
@@ -258,9 +272,11 @@ def einsum(
     if len(operands) == 1:
         value, names = _distinct(value, names)
         kept = [label for label in names if label in out_labels]
-        value = np.asarray(
-            _sum(value, axis=tuple(i for i, label in enumerate(names) if label not in out_labels), dtype=result)
-        )
+        summed = tuple(i for i, label in enumerate(names) if label not in out_labels)
+        if not summed and not is_integer(value.dtype) and common(value.dtype, result) == result:
+            value = np.asarray(_add(value.astype(result), result.type(0)))  # sums of one term: zeros and NaNs have one sign
+        else:
+            value = np.asarray(_sum(value, axis=summed, dtype=result))
         value = value.transpose([kept.index(label) for label in out_labels])
     return _deliver(value, out)
 

@@ -28,23 +28,25 @@ RM_FN void load(double *v, const rm_sum_problem *p, int64_t i, int count, const 
 
 /* The running sums of a block, and the bound of all of them. */
 static void advance(running *r, const double *v, int count, double *h, double *l) {
-  double e[BLOCK], sum[BLOCK + 1], low[BLOCK + 1], bound = 0.0;
-  sum[0] = r->h;
+  double e[BLOCK], low[BLOCK + 1], sum = r->h;
   low[0] = r->l;
-  for (int k = 0; k < count; k++) sum[k + 1] = sum[k] + v[k];
-  for (int k = 0; k < count; k++) {
-    const double t = sum[k + 1] - sum[k];
-    e[k] = (sum[k] - (sum[k + 1] - t)) + (v[k] - t);
+  for (int k = 0; k < count; k++) { /* two chains of one addition an element, side by side */
+    const double next = sum + v[k], t = next - sum;
+    e[k] = (sum - (next - t)) + (v[k] - t);
+    low[k + 1] = low[k] + e[k];
+    h[k] = sum = next;
   }
-  for (int k = 0; k < count; k++) low[k + 1] = low[k] + e[k];
   for (int k = 0; k < count; k++) {
     const double t = low[k + 1] - low[k];
     e[k] = __builtin_fabs((low[k] - (low[k + 1] - t)) + (e[k] - t));
-    h[k] = sum[k + 1];
     l[k] = low[k + 1];
   }
-  for (int k = 0; k < count; k++) bound += e[k];
-  *r = (running){sum[count], low[count], r->b + bound};
+  double part[4] = {0.0, 0.0, 0.0, 0.0};
+  for (int k = count; k < BLOCK; k++) e[k] = 0.0;
+  for (int k = 0; k < BLOCK; k += 4)
+    for (int j = 0; j < 4; j++) part[j] += e[k + j];
+  const double bound = (part[0] + part[1]) + (part[2] + part[3]);
+  *r = (running){sum, low[count], r->b + bound};
 }
 
 /* RN(h + l) within b of the sum; 0 when that does not decide. The ends of an interval that holds the sum round alike: to a format
@@ -55,17 +57,44 @@ RM_FN int decide(double h, double l, double b, const int fmt, uint64_t *bits) {
     const double e = b == 0.0 ? 0.0 : err + 0x1p-52 * __builtin_fabs(l); /* l - e and l + e are rounded */
     const double low = h + (l - e), high = h + (l + e);
     *bits = rm_bits64(low);
-    return *bits == rm_bits64(high) && low - low == 0.0;
+    return (*bits == rm_bits64(high)) & (low - low == 0.0);
   }
   const double s = h + l, size = __builtin_fabs(s);
   const double e = err + (fmt == RM_F32 ? 0x1p-51 * size : 0x1p-22 * size + 0x1p-147);
   const float low = (float)(s - e), high = (float)(s + e);
   if (fmt == RM_F32) {
     *bits = rm_bits32(low);
-    return *bits == rm_bits32(high) && low - low == 0.0f;
+    return (*bits == rm_bits32(high)) & (low - low == 0.0f);
   }
   *bits = fmt == RM_F16 ? rm_f32_to_f16(low) : rm_f32_to_bf16(low);
   return *bits == (fmt == RM_F16 ? rm_f32_to_f16(high) : rm_f32_to_bf16(high)) && (*bits & 0x7fff) < rm_infinity_bits(fmt);
+}
+
+/* decide for a whole block, 0 when an element is open; loops that compilers turn into vectors. A difference of 0 rules out what is
+ * not finite, and zeros of two signs are left to decide (for binary64 there are none: h is never -0). */
+RM_FN int decide_block(const double *h, const double *l, double b, int count, const int fmt, uint64_t *bits) {
+  const double err = RM_BOUND(1.01 * b), places = b == 0.0 ? 0.0 : 0x1p-52;
+  int open = 0;
+  if (fmt == RM_F64) {
+    double low[BLOCK];
+    for (int k = 0; k < count; k++) {
+      const double e = err + places * __builtin_fabs(l[k]);
+      low[k] = h[k] + (l[k] - e);
+      open |= !(low[k] - (h[k] + (l[k] + e)) == 0.0);
+    }
+    memcpy(bits, low, (size_t)count * sizeof *low);
+  } else if (fmt == RM_F32) {
+    float low[BLOCK];
+    for (int k = 0; k < count; k++) {
+      const double s = h[k] + l[k], e = err + 0x1p-51 * __builtin_fabs(s);
+      low[k] = (float)(s - e);
+      open |= !(low[k] - (float)(s + e) == 0.0f) | (low[k] == 0.0f);
+    }
+    for (int k = 0; k < count; k++) bits[k] = rm_bits32(low[k]);
+  } else {
+    for (int k = 0; k < count; k++) open |= !decide(h[k], l[k], b, fmt, bits + k);
+  }
+  return !open;
 }
 
 typedef struct {
@@ -116,11 +145,11 @@ RM_FN void cumsum(const rm_sum_problem *p, const int fmt, char *out, ptrdiff_t s
       default: load(v, p, i, count, RM_F64);
     }
     advance(&r, v, count, h, l);
-    for (int k = 0; k < count; k++, out += stride) {
-      uint64_t bits;
-      if (RM_UNLIKELY(!decide(h[k], l[k], r.b, fmt, &bits))) bits = decide_exactly(h[k], l[k], r.b, p, i + k, fmt, t);
-      memcpy(out, &bits, (size_t)rm_size_of(fmt)); /* little endian */
-    }
+    uint64_t bits[BLOCK];
+    if (RM_UNLIKELY(!decide_block(h, l, r.b, count, fmt, bits)))
+      for (int k = 0; k < count; k++)
+        if (!decide(h[k], l[k], r.b, fmt, bits + k)) bits[k] = decide_exactly(h[k], l[k], r.b, p, i + k, fmt, t);
+    for (int k = 0; k < count; k++, out += stride) memcpy(out, bits + k, (size_t)rm_size_of(fmt)); /* little endian */
     if (RM_UNLIKELY(!(r.h + r.l - (r.h + r.l) == 0.0))) restart(&r, p, i + count, t);
   }
 }
