@@ -136,6 +136,13 @@ def exact(x, y=None) -> Fraction:
     return sum((Fraction(float(a)) * Fraction(float(b)) for a, b in zip(np.ravel(x), np.ravel(y), strict=True)), Fraction(0))
 
 
+def exact_variance(x, ddof=0) -> Fraction:
+    """The sum of squared differences from the exact mean, divided by n - ddof, as the definition has it."""
+    terms = [Fraction(float(v)) for v in np.ravel(x)]
+    mean = sum(terms, Fraction(0)) / len(terms)
+    return sum(((v - mean) ** 2 for v in terms), Fraction(0)) / (len(terms) - ddof)
+
+
 def rounded_root(square: Fraction, dtype: np.dtype) -> int:
     """The bits of the square root, rounded to nearest: enough digits of the root, and one more when it goes on."""
     if square == 0:

@@ -10,6 +10,7 @@ I64, P = ctypes.c_int64, ctypes.c_void_p
 TYPES = {"f32": np.float32, "f64": np.float64}
 ROW_MAJOR, COL_MAJOR, NO_TRANS, TRANS, CONJ_TRANS = 101, 102, 111, 112, 113
 OK, NULL, SIZE, LD, ENUM, ISA, MEMORY, OVERLAP = range(8)
+RANGE = 10
 FE_INVALID, FE_OVERFLOW = 1, 8  # x86-64; AArch64 has 1 and 4
 
 

@@ -1,6 +1,7 @@
-"""rm_mean and rm_norm against exact integers, on every instruction set: all formats in and out, hard data, every tier, bad arguments."""
+"""rm_mean, rm_norm, rm_var and rm_std against exact integers, on every instruction set: all formats in and out, hard data, every tier, bad arguments."""
 
 import ctypes
+from fractions import Fraction
 
 import elementwise_library
 import native
@@ -8,8 +9,8 @@ import numpy as np
 import oracle
 import pytest
 import reduction_data as data
-from exact_oracle import exact, rounded, rounded_root
-from reductions_library import ENUM, I64, NULL, OK, SIZE, Reductions, pointer, status
+from exact_oracle import exact, exact_variance, rounded, rounded_root
+from reductions_library import ENUM, I64, NULL, OK, RANGE, SIZE, Reductions, pointer, status
 
 FORMATS = list(oracle.FORMATS)  # f16, bf16, f32, f64: the order of RM_FORMAT_...
 SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
@@ -38,34 +39,39 @@ def dtype_of(fmt):
     return np.dtype({"f16": "f2", "f32": "f4", "f64": "f8"}.get(fmt) or ml_dtypes.bfloat16)
 
 
-def call(lib, what, fmt, x, out_fmt):
-    """The bits of the result."""
+def call(lib, what, fmt, x, out_fmt, ddof=None):
+    """The bits of the result. var and std are of a sample where ddof is not given."""
     out = np.full(1, 7, kind(out_fmt))
     stride = I64(x.strides[0] if x.size else 0)
     f = getattr(lib.c, f"rm_{what}")
-    assert f(FORMATS.index(fmt), I64(x.size), pointer(x), stride, FORMATS.index(out_fmt), pointer(out)) == OK
+    last = [ctypes.c_double(1 if ddof is None else ddof)] if what in ("var", "std") else []
+    assert f(FORMATS.index(fmt), I64(x.size), pointer(x), stride, FORMATS.index(out_fmt), pointer(out), *last) == OK
     return int(out[0])
 
 
-def expected(what, x, out_fmt):
+def expected(what, x, out_fmt, ddof=1):
+    if what in ("var", "std"):
+        return (rounded if what == "var" else rounded_root)(exact_variance(x, ddof), dtype_of(out_fmt))
     if what == "mean":
         return rounded(exact(x) / len(x), dtype_of(out_fmt))
     return rounded_root(exact(x, x), dtype_of(out_fmt))
 
 
 BOTH = pytest.mark.parametrize("what", ["mean", "norm"])
+SPREAD = pytest.mark.parametrize("what", ["var", "std"])
+ALL = pytest.mark.parametrize("what", ["mean", "norm", "var", "std"])
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_every_pair_of_formats(lib, rng, what, fmt):
-    for n in (1, 2, 3, 7, 64, 1000):
+    for n in (2, 3, 7, 64, 1000):
         x = (rng.standard_normal(n) * 2.0 ** rng.integers(-6, 7, n)).astype(dtype_of(fmt))
         for out_fmt in FORMATS:
             assert call(lib, what, fmt, x, out_fmt) == expected(what, x, out_fmt), (n, out_fmt)
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize("fmt", ["f32", "f64"])
 @pytest.mark.parametrize("name", sorted({f.__name__ for pair in data.PAIRS.values() for f in pair}))
 def test_hard_data(lib, rng, what, fmt, name):
@@ -95,7 +101,7 @@ def test_squares_are_exact_roots(lib):
             assert call(lib, "norm", "f64", x, "f64") == int(np.array(c * scale).view(np.uint64))
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize("fmt", ["f32", "f64"])
 def test_permutations_strides_and_threads(lib, rng, what, fmt):
     x = data.spread(rng, dtype_of(fmt).type, 1, 700_000)[0]
@@ -124,7 +130,7 @@ def test_special_values(lib, what):
         assert bits([]) == (canonical[fmt] if what == "mean" else 0)
 
 
-@BOTH
+@ALL
 def test_every_tier_is_taken(lib, rng, what):
     lib.threads(1)
     x = rng.standard_normal((300, 2000)).astype("f4")
@@ -137,15 +143,15 @@ def test_every_tier_is_taken(lib, rng, what):
         call(lib, what, "f64", row * 2.0**-520, "f64")
     assert sum(lib.stats()) == 300
     for value in (1e308, -1e-200):  # sums beyond the range; squares below it
-        call(lib, what, "f64", np.array([value] * 4), "f64")
+        call(lib, what, "f64", np.array([value, value, value, value / 2]), "f64")
     assert lib.stats()[2] >= 1
 
 
 def test_bad_arguments_write_nothing(lib):
     x, out = np.ones(3), np.full(1, 7.0)
-    for what in ("mean", "norm"):
+    for what in ("mean", "norm", "var", "std"):
         f = getattr(lib.c, f"rm_{what}")
-        good = [3, I64(3), pointer(x), I64(8), 3, pointer(out)]
+        good = [3, I64(3), pointer(x), I64(8), 3, pointer(out)] + [ctypes.c_double(0)] * (what in ("var", "std"))
         for position, value, code in (
             (0, 4, ENUM),
             (0, -1, ENUM),
@@ -157,7 +163,85 @@ def test_bad_arguments_write_nothing(lib):
             arguments = list(good)
             arguments[position] = value
             assert f(*[ctypes.c_void_p(None) if a is None else a for a in arguments]) == status(code, position + 1)
+        for ddof in (np.nan, np.inf, -np.inf, 2.0**62, 2.0**-70, -(2.0**-61)) if len(good) > 6 else ():
+            assert f(*good[:6], ctypes.c_double(ddof)) == status(RANGE, 7)
         assert out[0] == 7
+
+
+@SPREAD
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_degrees_of_freedom(lib, rng, what, fmt):
+    x = rng.standard_normal(9).astype(dtype_of(fmt))
+    for ddof in (0, 1, 8, -3, 1.5, 8.75, -(2.0**40), 2.0**-20, -0.1):
+        assert call(lib, what, fmt, x, "f64", ddof) == expected(what, x, "f64", Fraction(ddof)), ddof
+    infinity, nan = 0x7FF0000000000000, 0x7FF8000000000000
+    for ddof in (9, 9.5, 1e10):  # a divisor of 0, as NumPy has it
+        assert call(lib, what, fmt, x, "f64", ddof) == infinity
+        assert call(lib, what, fmt, np.repeat(x[:1], 9), "f64", ddof) == nan
+    assert call(lib, what, fmt, x[:1], "f64", 1) == nan and call(lib, what, fmt, x[:1], "f64", 0) == 0
+
+
+@SPREAD
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_spread_of_special_values(lib, what, fmt):
+    inf, nan = np.inf, np.nan
+    canonical = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000, "f64": 0x7FF8000000000000}
+    bits = lambda values: call(lib, what, fmt, np.array(values, dtype_of(fmt)), fmt)  # noqa: E731
+    for values in ([1, nan], [nan, inf], [1, inf, 2], [-inf, 1], [inf, inf], [inf, -inf], [], [1.0] * 100 + [nan]):
+        assert bits(values) == canonical[fmt]
+    assert bits([0.0, -0.0]) == bits([-0.0, -0.0]) == bits([1.5] * 100) == bits([-3.0] * 1000) == 0
+
+
+@SPREAD
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_large_means_and_narrow_spreads(lib, rng, what, fmt):
+    """Standard deviations of a few last places of the mean, and terms at both ends of the range."""
+    dtype = dtype_of(fmt)
+    place = 2.0 ** (1 - oracle.FORMATS[fmt][0])
+    for n in (2, 5, 100, 1000):
+        x = (1 + place * rng.integers(0, 4, n)).astype(dtype)
+        ends = np.array([float(np.array(2.0**8, dtype)), *(x * dtype.type(2.0**-6))], dtype)
+        one = np.array([*([1.0] * n), 1 + place], dtype)
+        for row in (x, -x, ends, one, x * dtype.type(2.0**-10), x * dtype.type(2.0**10)):
+            if (row != row[0]).any():
+                for out in (fmt, "f32"):
+                    assert call(lib, what, fmt, row, out) == expected(what, row, out)
+
+
+@SPREAD
+def test_spread_at_the_ends_of_the_range(lib, rng, what):
+    for scale in (2.0**1023, 2.0**-1074, 2.0**-1022, 2.0**-537, 2.0**511):
+        x = rng.integers(-(2**20), 2**20, 50) * 2.0**-20 * scale
+        x[0], x[1] = scale, -scale
+        for row in (x, np.append(x, 1.0), np.array([scale, -scale]), np.abs(x)):
+            for out in FORMATS:
+                assert call(lib, what, "f64", row, out) == expected(what, row, out)
+
+
+def beside_a_variance(rng):
+    """Pairs a, -a, of which the last are chosen so that the variance is a hair from the midpoint of two f32 numbers."""
+    a = [Fraction(float(v)) for v in (rng.standard_normal(500)).astype("f4")]
+    square = sum(v * v for v in a)
+    n = 1024
+    want = (1 + Fraction(int(square * 2**24 // 512) | 1, 2**24)) * 512  # n/2 times an odd multiple of 2^-24, above square
+    rest = want - square
+    while len(a) < n // 2:
+        root = np.array([float(rest) ** 0.5 * (1 - 2.0**-24)], "f4") if rest > 0 else np.zeros(1, "f4")
+        v = Fraction(float(root[0]))
+        a.append(v if rest >= v * v else Fraction(0))
+        rest -= a[-1] * a[-1]
+    a = np.array([float(v) for v in a], "f4")
+    return rng.permutation(np.concatenate([a, -a]))
+
+
+def test_variances_beside_a_midpoint_and_the_control(lib, rng):
+    rows = [beside_a_variance(rng) for _ in range(40)]
+    want = [rounded(exact_variance(row, 0), dtype_of("f32")) for row in rows]
+    assert [call(lib, "var", "f32", row, "f32", 0) for row in rows] == want
+    options = ["REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20"]
+    shrunk = elementwise_library.libraries(native.build("control", *options, targets=("repmath",)) / "librepmath.so")
+    control = Reductions(shrunk[lib.isa()].library)
+    assert [call(control, "var", "f32", row, "f32", 0) for row in rows] != want
 
 
 def beside_a_midpoint(rng):

@@ -23,6 +23,16 @@ RM_API rm_status rm_dot_f64(int64_t n, const double *x, ptrdiff_t stride_x, cons
 RM_API rm_status rm_mean(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out);
 RM_API rm_status rm_norm(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out);
 
+/* With the exact mean mu of the x[i]: *out = RN(sum of (x[i] - mu)^2 / (n - ddof)), the variance, and RN(root of that), the standard
+ * deviation. NaN for n = 0 and when a term is infinite. Where ddof >= n the divisor is 0: NaN if all x[i] are equal, else +inf.
+ * RM_ERR_RANGE when ddof is not finite or n - ddof needs more than 62 bits. */
+RM_API rm_status rm_var(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out, double ddof);
+RM_API rm_status rm_std(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out, double ddof);
+
+/* out[i] = RN(x[0] + ... + x[i]), each from the exact sum. out must not overlap x. */
+RM_API rm_status rm_cumsum(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
+                           ptrdiff_t stride_out);
+
 enum { RM_ROW_MAJOR = 101, RM_COL_MAJOR = 102 };                   /* the values of CBLAS */
 enum { RM_NO_TRANS = 111, RM_TRANS = 112, RM_CONJ_TRANS = 113 };
 

@@ -8,11 +8,12 @@ machine, the instruction set, the thread count or the layout of the arrays.
 from . import _core, _dtypes, rounding
 from ._accumulator import Accumulator
 from ._config import config, get_include, show_config
-from ._core import get_num_threads, set_num_threads
+from ._contractions import einsum, matvec, tensordot, vdot, vecdot, vecmat
+from ._core import get_num_threads, reset_stats, set_num_threads, stats
 from ._digest import digest
 from ._float8 import to_float8
 from ._reductions import dot, matmul, sum
-from ._statistics import mean, norm
+from ._statistics import cumsum, mean, norm, std, var
 
 __version__ = _core.library_version()
 
@@ -23,17 +24,28 @@ globals().update(_core.ufuncs)
 __all__ = [
     "Accumulator",
     "config",
+    "cumsum",
     "digest",
     "dot",
+    "einsum",
     "get_include",
     "get_num_threads",
     "matmul",
+    "matvec",
     "mean",
     "norm",
+    "reset_stats",
     "rounding",
     "set_num_threads",
     "show_config",
+    "stats",
+    "std",
     "sum",
+    "tensordot",
     "to_float8",
+    "var",
+    "vdot",
+    "vecdot",
+    "vecmat",
     *_core.ufuncs,
 ]

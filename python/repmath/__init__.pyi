@@ -10,15 +10,26 @@ from ._accumulator import Accumulator as Accumulator
 from ._config import config as config
 from ._config import get_include as get_include
 from ._config import show_config as show_config
+from ._contractions import einsum as einsum
+from ._contractions import matvec as matvec
+from ._contractions import tensordot as tensordot
+from ._contractions import vdot as vdot
+from ._contractions import vecdot as vecdot
+from ._contractions import vecmat as vecmat
 from ._core import get_num_threads as get_num_threads
+from ._core import reset_stats as reset_stats
 from ._core import set_num_threads as set_num_threads
+from ._core import stats as stats
 from ._digest import digest as digest
 from ._float8 import to_float8 as to_float8
 from ._reductions import dot as dot
 from ._reductions import matmul as matmul
 from ._reductions import sum as sum
+from ._statistics import cumsum as cumsum
 from ._statistics import mean as mean
 from ._statistics import norm as norm
+from ._statistics import std as std
+from ._statistics import var as var
 
 __version__: Final[str]
 __all__: list[str]

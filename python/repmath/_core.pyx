@@ -3,6 +3,8 @@
 
 import os
 
+from libc.string cimport memcpy
+
 cdef extern from "ufuncs.h":
     int rm_py_import_numpy() except -1
     dict rm_py_elementwise_ufuncs()
@@ -29,6 +31,13 @@ cdef extern from "repmath/repmath.h":
     int RM_ROUND_NEAREST, RM_ROUND_TOWARD_ZERO, RM_ROUND_DOWN, RM_ROUND_UP
     rm_status rm_mean(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
     rm_status rm_norm(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
+    rm_status rm_var(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, double ddof) nogil
+    rm_status rm_std(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, double ddof) nogil
+    rm_status rm_cumsum(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, ptrdiff_t so) nogil
+    ctypedef struct rm_reduction_stats:
+        unsigned long long fast, double_double, accumulator
+    void rm_get_reduction_stats(rm_reduction_stats *out)
+    void rm_reset_reduction_stats()
     int RM_FORMAT_F16, RM_FORMAT_BF16, RM_FORMAT_F32, RM_FORMAT_F64
     ctypedef unsigned short rm_f16
     ctypedef unsigned short rm_bf16
@@ -172,31 +181,82 @@ _FORMATS = {
 }
 
 
-cdef _row_statistic(bint norm, format_x, format_out, const unsigned char[:, ::1] x, unsigned char[:, ::1] out):
-    cdef int from_format, to_format
-    cdef Py_ssize_t size, i, n, rows = out.shape[0]
+_STATISTICS = {"mean": 0, "norm": 1, "var": 2, "std": 3}
+
+
+def row_statistic(what, format_x, format_out, const unsigned char[:, ::1] x, unsigned char[:, ::1] out,
+                  const unsigned char[:, ::1] mask=None, double ddof=0.0):
+    """A statistic of each row of x, of its elements where mask is not 0; x and out as bytes, a row an element of out."""
+    cdef int from_format, to_format, which = _STATISTICS[what]
+    cdef Py_ssize_t size, i, k, n, rows = out.shape[0]
     from_format, size = _FORMATS[format_x]
     to_format, _ = _FORMATS[format_out]
-    n = x.shape[1] // size
+    cdef Py_ssize_t length = x.shape[1] // size
     cdef unsigned char nothing = 0
     cdef const unsigned char *row
+    cdef unsigned char[::1] chosen
+    cdef rm_status status = 0
+    cdef bint masked = mask is not None
+    if masked:
+        chosen = bytearray(max(1, length * size))
     with nogil:
         for i in range(rows):
-            row = &x[i, 0] if n > 0 else &nothing
-            if norm:
-                rm_norm(from_format, n, row, size, to_format, &out[i, 0])
+            row = &x[i, 0] if length > 0 else &nothing
+            n = length
+            if masked:
+                n = 0
+                for k in range(length):  # each is copied, and stays where it counts
+                    memcpy(&chosen[n * size], row + k * size, size)
+                    n += mask[i, k] != 0
+                row = &chosen[0]
+            if which == 0:
+                status |= rm_mean(from_format, n, row, size, to_format, &out[i, 0])
+            elif which == 1:
+                status |= rm_norm(from_format, n, row, size, to_format, &out[i, 0])
+            elif which == 2:
+                status |= rm_var(from_format, n, row, size, to_format, &out[i, 0], ddof)
             else:
-                rm_mean(from_format, n, row, size, to_format, &out[i, 0])
+                status |= rm_std(from_format, n, row, size, to_format, &out[i, 0], ddof)
+    if status != 0:  # of the arguments that come from outside, only ddof may be at fault
+        raise ValueError(f"ddof must be a finite number for which n - ddof has at most 62 bits, not {ddof}")
 
 
-def mean_rows(format_x, format_out, x, out):
-    """The mean of each row of x; both as bytes, a row an element."""
-    _row_statistic(False, format_x, format_out, x, out)
+def cumsum_rows(format_x, format_out, const unsigned char[:, ::1] x, unsigned char[:, ::1] out):
+    """The cumulative sums of each row of x; both as bytes."""
+    cdef int from_format, to_format
+    cdef Py_ssize_t size, size_out, i
+    from_format, size = _FORMATS[format_x]
+    to_format, size_out = _FORMATS[format_out]
+    cdef Py_ssize_t n = x.shape[1] // size
+    if n == 0:
+        return
+    with nogil:
+        for i in range(x.shape[0]):
+            rm_cumsum(from_format, n, &x[i, 0], size, to_format, &out[i, 0], size_out)
 
 
-def norm_rows(format_x, format_out, x, out):
-    """The Euclidean norm of each row of x; both as bytes, a row an element."""
-    _row_statistic(True, format_x, format_out, x, out)
+def stats():
+    """Count how the elements of exact reductions were decided so far.
+
+    Returns
+    -------
+    dict
+        ``fast``: by the first evaluation and its bound; ``double_double``: by
+        the second one; ``accumulator``: by exact integer arithmetic. A result's
+        bits are the same whichever it was; its time is not. Counted for the
+        whole process, all threads together, since it began or reset_stats.
+    """
+    cdef rm_reduction_stats counts
+    rm_get_reduction_stats(&counts)
+    return {"fast": counts.fast, "double_double": counts.double_double, "accumulator": counts.accumulator}
+
+
+def reset_stats():
+    """Set the counts of stats to zero.
+
+    They are of the whole process, all threads together.
+    """
+    rm_reset_reduction_stats()
 
 
 _RULES = {

@@ -1,11 +1,12 @@
-"""mean and norm: functions of exact sums, rounded once."""
+"""mean, norm, var, std and cumsum: functions of exact sums, rounded once."""
 
 import math
-from collections.abc import Callable
+import operator
 from fractions import Fraction
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
@@ -23,30 +24,54 @@ def _rows(x: np.ndarray, axis: _Axis, keepdims: bool) -> tuple[np.ndarray, tuple
     return rows.reshape(math.prod(kept), math.prod(x.shape[i] for i in axes)), shape
 
 
-def _apply(function: Callable[..., None], rows: np.ndarray, result: np.dtype[Any]) -> np.ndarray:
-    """function is _core.mean_rows or _core.norm_rows; the elements of rows are of one of the formats."""
+def _apply(
+    what: str, rows: np.ndarray, result: np.dtype[Any], chosen: np.ndarray | None = None, ddof: float = 0.0
+) -> np.ndarray:
+    """The statistic of each row, of its elements where `chosen`; the elements are of one of the formats."""
     rows = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("="))
     out = np.empty(len(rows), result)
     as_bytes = rows.view(np.uint8).reshape(len(rows), rows.shape[1] * rows.dtype.itemsize)
-    function(NAMES[rows.dtype], NAMES[result], as_bytes, out.view(np.uint8).reshape(len(rows), result.itemsize))
+    mask = None if chosen is None else np.ascontiguousarray(chosen).view(np.uint8)
+    out_bytes = out.view(np.uint8).reshape(len(rows), result.itemsize)
+    _core.row_statistic(what, NAMES[rows.dtype], NAMES[result], as_bytes, out_bytes, mask, ddof)
     return out
 
 
-def _mean_of_integers(rows: np.ndarray, result: np.dtype[Any]) -> np.ndarray:
-    """For integers that float64 does not hold: Python's quotient of integers is rounded correctly, to float64."""
-    if rows.shape[1] == 0:
-        return np.full(len(rows), np.nan, result)
-    totals = [int(t) for t in rows.astype(object).sum(axis=1)]
-    means = np.array([t / rows.shape[1] for t in totals])
+def _floats(name: str, x: np.ndarray) -> np.ndarray:
+    """x, integers as float64; ValueError when that does not hold them."""
+    if not is_integer(x.dtype):
+        return x
+    if beyond_f64(x):
+        raise ValueError(f"{name} has integers beyond 2**53; convert them to float64, which rounds them, or scale them")
+    return x.astype(F64)
+
+
+def _mask(where: ArrayLike, x: np.ndarray, axis: _Axis) -> np.ndarray | None:
+    """Which elements of the rows count; None: all."""
+    if where is True:
+        return None
+    return _rows(np.broadcast_to(np.asarray(where, dtype=bool), x.shape), axis, False)[0]
+
+
+def _quotients_of_integers(totals: list[int], n: int, result: np.dtype[Any]) -> np.ndarray:
+    """RN(total / n): Python's quotient of integers is rounded correctly, to float64."""
+    values = np.array([t / n for t in totals], F64)
     if result == F64:
-        return means
+        return values
 
     def sign_of_rest(index: tuple[np.ndarray, ...]) -> np.ndarray:
-        exact = [Fraction(totals[i], rows.shape[1]) - Fraction(means[i]) for i in index[0]]
+        exact = [Fraction(totals[i], n) - Fraction(values[i]) for i in index[0]]
         return np.array([(v > 0) - (v < 0) for v in exact], np.float64)
 
-    narrowed: np.ndarray = narrow(means, result, sign_of_rest)
+    narrowed: np.ndarray = narrow(values, result, sign_of_rest)
     return narrowed
+
+
+def _mean_of_integers(rows: np.ndarray, result: np.dtype[Any]) -> np.ndarray:
+    """For integers that float64 does not hold."""
+    if rows.shape[1] == 0:
+        return np.full(len(rows), np.nan, result)
+    return _quotients_of_integers([int(t) for t in rows.astype(object).sum(axis=1)], rows.shape[1], result)
 
 
 def mean(
@@ -99,21 +124,118 @@ def mean(
     if out is not None:
         _check_out(out, shape, result)
 
-    def average(part: np.ndarray) -> np.ndarray:
-        if not is_integer(part.dtype):
-            return _apply(_core.mean_rows, part, result)
-        if beyond_f64(part):
-            return _mean_of_integers(part, result)
-        return _apply(_core.mean_rows, part.astype(F64), result)
-
-    if where is True:
-        value = average(rows)
+    chosen = _mask(where, x, axis)
+    if not beyond_f64(rows):
+        value = _apply("mean", _floats("a", rows), result, chosen)
+    elif chosen is None:
+        value = _mean_of_integers(rows, result)
     else:
-        chosen, _ = _rows(np.broadcast_to(np.asarray(where, dtype=bool), x.shape), axis, keepdims)
-        value = np.empty(len(rows), result)
-        for i, (row, mask) in enumerate(zip(rows, chosen, strict=True)):
-            value[i] = average(row[mask][None])[0]
+        each = [_mean_of_integers(row[mask][None], result) for row, mask in zip(rows, chosen, strict=True)]
+        value = np.array(each, result)
     return _deliver(value.reshape(shape), out)
+
+
+def _spread(
+    what: str, a: ArrayLike, axis: _Axis, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any, correction: Any
+) -> Any:
+    """var or std."""
+    x = np.asarray(a)
+    check("a", x.dtype)
+    result = _result_dtype(dtype, x.dtype)
+    if correction is not None:
+        if ddof != 0:
+            raise ValueError("ddof and correction are two names of one argument; give one of them")
+        ddof = correction
+    rows, shape = _rows(_floats("a", x), axis, keepdims)
+    if out is not None:
+        _check_out(out, shape, result)
+    return _deliver(_apply(what, rows, result, _mask(where, x, axis), ddof).reshape(shape), out)
+
+
+def var(
+    a: ArrayLike,
+    axis: _Axis = None,
+    dtype: DTypeLike | None = None,
+    out: np.ndarray | None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike = True,
+    correction: float | None = None,
+) -> Any:
+    """Variance over axes: the mean squared difference from the exact mean, rounded once.
+
+    Parameters
+    ----------
+    a : array_like
+        Of float16, bfloat16, float32, float64, integers or bool, any shape.
+    axis : int or tuple of ints, optional
+        The axes to take the variance over; all by default.
+    dtype : dtype, optional
+        The format of the result: by default that of `a`, float64 for integers
+        and bool. The exact variance is rounded once, to it.
+    out : ndarray, optional
+        Where to put the result: of its shape, and of a dtype that holds it.
+    ddof : float, optional
+        The divisor is ``n - ddof``, taken exactly; 0 when it is negative.
+    keepdims : bool, optional
+        Keep the reduced axes, with length 1.
+    where : array_like of bool, optional
+        Which elements count. Broadcast to the shape of `a`.
+    correction : float, optional
+        Another name of `ddof`, that of the array API standard.
+
+    Returns
+    -------
+    ndarray or scalar
+        ``RN(sum of (x - mean)**2 / (n - ddof))`` with the exact mean; +0 when all
+        terms are equal. No square overflows or underflows on the way. NaN for
+        no terms, and for a NaN or an infinity among them. A divisor of 0 gives
+        NaN when all terms are equal, otherwise +inf.
+
+    Raises
+    ------
+    TypeError
+        `a`, `dtype` or `out` has a dtype that is not supported.
+    ValueError
+        `out` is read-only or not of the result's shape; `axis` is repeated or
+        out of range (numpy.exceptions.AxisError); an integer is beyond 2**53;
+        `ddof` is not finite, or needs more digits than a divisor holds (62 bits
+        for ``n - ddof``); `ddof` and `correction` are both given.
+    """
+    return _spread("var", a, axis, dtype, out, ddof, keepdims, where, correction)
+
+
+def std(
+    a: ArrayLike,
+    axis: _Axis = None,
+    dtype: DTypeLike | None = None,
+    out: np.ndarray | None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike = True,
+    correction: float | None = None,
+) -> Any:
+    """Standard deviation over axes: the root of the exact variance, rounded once.
+
+    Parameters
+    ----------
+    a, axis, dtype, out, ddof, keepdims, where, correction
+        As in var.
+
+    Returns
+    -------
+    ndarray or scalar
+        ``RN(sqrt(sum of (x - mean)**2 / (n - ddof)))`` with the exact mean and the
+        exact quotient: one rounding in all. Special cases as in var.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in var.
+    """
+    return _spread("std", a, axis, dtype, out, ddof, keepdims, where, correction)
 
 
 def norm(
@@ -158,11 +280,64 @@ def norm(
     v = np.asarray(x)
     check("x", v.dtype)
     result = _result_dtype(dtype, v.dtype)
-    if is_integer(v.dtype):
-        if beyond_f64(v):
-            raise ValueError("x has integers beyond 2**53; convert them to float64, which rounds them, or scale them")
-        v = v.astype(F64)
-    rows, shape = _rows(v, axis, keepdims)
+    rows, shape = _rows(_floats("x", v), axis, keepdims)
     if out is not None:
         _check_out(out, shape, result)
-    return _deliver(_apply(_core.norm_rows, rows, result).reshape(shape), out)
+    return _deliver(_apply("norm", rows, result).reshape(shape), out)
+
+
+def cumsum(
+    a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: np.ndarray | None = None
+) -> Any:
+    """Cumulative sums along an axis: each the exact sum of the elements up to it, rounded once.
+
+    Parameters
+    ----------
+    a : array_like
+        Of float16, bfloat16, float32, float64, integers or bool, any shape.
+    axis : int, optional
+        The axis to sum along; by default the elements in C order, as one axis.
+    dtype : dtype, optional
+        The format of the result: by default that of `a`, float64 for integers
+        and bool. Each exact sum is rounded once, to it.
+    out : ndarray, optional
+        Where to put the result: of its shape, and of a dtype that holds it. It
+        may be `a`.
+
+    Returns
+    -------
+    ndarray
+        ``RN(a[0] + ... + a[i])`` at i: no rounding is carried on, so that each
+        element has the bits of the sum of the elements up to it. Special cases
+        as in sum.
+
+    Raises
+    ------
+    TypeError
+        `a`, `dtype` or `out` has a dtype that is not supported.
+    ValueError
+        `out` is read-only or not of the result's shape; `axis` is out of range
+        (numpy.exceptions.AxisError).
+    """
+    x = np.asarray(a)
+    check("a", x.dtype)
+    result = _result_dtype(dtype, x.dtype)
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    if x.ndim == 0:
+        x = x.reshape(1)
+    axis = normalize_axis_index(operator.index(axis), x.ndim)
+    if out is not None:
+        _check_out(out, x.shape, result)
+    moved = np.moveaxis(x, axis, -1)
+    if beyond_f64(x):
+        totals = [int(t) for t in np.cumsum(moved.astype(object), axis=-1).ravel()]
+        value = _quotients_of_integers(totals, 1, result)
+    else:
+        rows = np.ascontiguousarray(_floats("a", moved), dtype=None if is_integer(x.dtype) else x.dtype.newbyteorder("="))
+        value = np.empty(moved.shape, result)
+        count, length = math.prod(moved.shape[:-1]), moved.shape[-1]
+        if value.size:
+            as_bytes = rows.reshape(count, length).view(np.uint8)
+            _core.cumsum_rows(NAMES[rows.dtype], NAMES[result], as_bytes, value.reshape(count, length).view(np.uint8))
+    return _deliver(np.moveaxis(value.reshape(moved.shape), -1, axis), out)

@@ -21,11 +21,11 @@ RM_FN rm_vpair rm_vtwo_sum(vf64 a, vf64 b) {
   return (rm_vpair){s, vf64_add(vf64_sub(a, vf64_sub(s, t)), vf64_sub(b, t))};
 }
 
-/* n elements from the i-th on as binary64, and zeros up to whole vectors of all chains. */
-RM_FN void rm_gather_terms(double *buffer, rm_terms x, int64_t i, int n, const int fmt) {
+/* n elements from the i-th on as binary64, and `pad` up to whole vectors of all chains. */
+RM_FN void rm_gather_terms(double *buffer, rm_terms x, int64_t i, int n, const int fmt, double pad) {
   const char *p = x.base + i * x.stride;
   for (int k = 0; k < n; k++, p += x.stride) buffer[k] = rm_read_element(p, fmt);
-  for (int k = n; k % (RM_CHAINS * RM_LANES); k++) buffer[k] = 0.0;
+  for (int k = n; k % (RM_CHAINS * RM_LANES); k++) buffer[k] = pad;
 }
 
 typedef struct {
@@ -76,6 +76,42 @@ RM_FN void rm_compensated_block(rm_running *r, const char *x, const int fx, cons
   }
 }
 
+/* The same of (x - c)^2; where x = c, as padding is, that adds nothing. */
+RM_FN void rm_deviations_block(rm_running *r, const char *x, const int fmt, vf64 c0, int count, const int compensated) {
+  vf64 s[RM_CHAINS], e[RM_CHAINS], w[RM_CHAINS];
+  RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) s[c] = e[c] = w[c] = vf64_set1(0.0);
+  for (int i = 0; i < count; i += RM_CHAINS * RM_LANES) {
+    RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) {
+      const vf64 a = rm_load_elements(x + (i + c * RM_LANES) * rm_size_of(fmt), fmt);
+      if (compensated) {
+        const rm_vpair d = rm_vtwo_sum(a, vf64_neg(c0));
+        const vf64 p = vf64_mul(d.hi, d.hi), q = vf64_mul_err(d.hi, d.hi, p);
+        const rm_vpair t = rm_vtwo_sum(s[c], p);
+        s[c] = t.hi;
+        e[c] = vf64_add(e[c], vf64_add(t.lo, vf64_add(q, vf64_mul(vf64_add(d.hi, d.hi), d.lo))));
+        w[c] = vf64_add(w[c], p);
+      } else {
+        const vf64 d = vf64_sub(a, c0);
+        s[c] = vf64_add(s[c], vf64_mul(d, d));
+      }
+    }
+  }
+  if (compensated) {
+    RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) {
+      const rm_vpair t = rm_vtwo_sum(r->hi, s[c]);
+      r->hi = t.hi;
+      r->lo = vf64_add(r->lo, vf64_add(t.lo, e[c]));
+      r->size = vf64_add(r->size, w[c]);
+    }
+  } else {
+    const vf64 sum = vf64_add(vf64_add(s[0], s[1]), vf64_add(s[2], s[3]));
+    const rm_vpair t = rm_vtwo_sum(r->hi, sum);
+    r->hi = t.hi;
+    r->lo = vf64_add(r->lo, t.lo);
+    r->size = vf64_add(r->size, sum);
+  }
+}
+
 /* Joins the lanes. */
 static void rm_finish(const rm_running *r, double blocks, rm_partial *out) {
   double hi[RM_LANES], lo[RM_LANES], size[RM_LANES];
@@ -116,8 +152,8 @@ RM_FN void rm_sum_terms(int64_t n, rm_terms x, rm_terms y, const int fmt, const 
     double bx[RM_CHAIN_BLOCK], by[RM_CHAIN_BLOCK];
     const int unit = RM_CHAINS * RM_LANES;
     int count = n - i < RM_CHAIN_BLOCK ? (int)(n - i) : RM_CHAIN_BLOCK;
-    rm_gather_terms(bx, x, i, count, fmt);
-    if (has_y) rm_gather_terms(by, y, i, count, fmt);
+    rm_gather_terms(bx, x, i, count, fmt, 0.0);
+    if (has_y) rm_gather_terms(by, y, i, count, fmt, 0.0);
     rm_add_block(&r, (const char *)bx, has_y ? (const char *)by : 0, RM_F64, (count + unit - 1) / unit * unit, compensated,
                  exact);
   }
@@ -146,6 +182,40 @@ static void rm_compensated(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partia
     rm_sum_format(n, x, y, fmt, 1, 0, out);
 }
 
+/* fmt and compensated are constants at every call. */
+RM_FN void rm_sum_deviations(int64_t n, rm_terms x, double shift, const int fmt, const int compensated, rm_partial *out) {
+  const vf64 zero = vf64_set1(0.0), c = vf64_set1(shift);
+  const int size = rm_size_of(fmt);
+  rm_running r = {zero, zero, zero};
+  double blocks = 0.0;
+  int64_t i = 0;
+  if (x.stride == size)
+    for (; i + RM_CHAIN_BLOCK <= n; i += RM_CHAIN_BLOCK, blocks += 1.0)
+      rm_deviations_block(&r, x.base + i * size, fmt, c, RM_CHAIN_BLOCK, compensated);
+  for (; i < n; i += RM_CHAIN_BLOCK, blocks += 1.0) {
+    double buffer[RM_CHAIN_BLOCK];
+    const int unit = RM_CHAINS * RM_LANES;
+    const int count = n - i < RM_CHAIN_BLOCK ? (int)(n - i) : RM_CHAIN_BLOCK;
+    rm_gather_terms(buffer, x, i, count, fmt, shift);
+    rm_deviations_block(&r, (const char *)buffer, RM_F64, c, (count + unit - 1) / unit * unit, compensated);
+  }
+  rm_finish(&r, blocks, out);
+}
+RM_FN void rm_deviations_format(int64_t n, rm_terms x, double shift, int fmt, const int compensated, rm_partial *out) {
+  switch (fmt) {
+    case RM_F16: rm_sum_deviations(n, x, shift, RM_F16, compensated, out); return;
+    case RM_BF16: rm_sum_deviations(n, x, shift, RM_BF16, compensated, out); return;
+    case RM_F32: rm_sum_deviations(n, x, shift, RM_F32, compensated, out); return;
+    default: rm_sum_deviations(n, x, shift, RM_F64, 1, out); return; /* its only tier */
+  }
+}
+static void rm_deviations(int64_t n, rm_terms x, double shift, int fmt, int compensated, rm_partial *out) {
+  if (compensated)
+    rm_deviations_format(n, x, shift, fmt, 1, out);
+  else
+    rm_deviations_format(n, x, shift, fmt, 0, out);
+}
+
 /* For M = 1.5 2^52 g the sum p + M rounds to a multiple of g, or of a larger power of two: where (p + M) - M gives back p, p is
  * a multiple of g. */
 RM_FN int rm_all_multiples(int64_t n, rm_terms x, rm_terms y, const int fmt, double g) {
@@ -153,8 +223,8 @@ RM_FN int rm_all_multiples(int64_t n, rm_terms x, rm_terms y, const int fmt, dou
   for (int64_t i = 0; i < n; i += RM_CHAIN_BLOCK) {
     double bx[RM_CHAIN_BLOCK], by[RM_CHAIN_BLOCK];
     int count = n - i < RM_CHAIN_BLOCK ? (int)(n - i) : RM_CHAIN_BLOCK;
-    rm_gather_terms(bx, x, i, count, fmt);
-    if (y.base) rm_gather_terms(by, y, i, count, fmt);
+    rm_gather_terms(bx, x, i, count, fmt, 0.0);
+    if (y.base) rm_gather_terms(by, y, i, count, fmt, 0.0);
     vm64 bad = vf64_lt(m, m);
     for (int k = 0; k < count; k += RM_LANES) {
       vf64 p = vf64_load(bx + k);

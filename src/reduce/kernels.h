@@ -22,6 +22,8 @@ struct rm_reduce_kernels {
   /* Sums of x[i] y[i]. plain: of the formats below binary64, by short chains; compensated: of any, by two-sums. */
   void (*plain)(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out);
   void (*compensated)(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out);
+  /* The sum of (x[i] - shift)^2, as plain or compensated. */
+  void (*deviations)(int64_t n, rm_terms x, double shift, int fmt, int compensated, rm_partial *out);
   /* Whether every x[i] y[i] is a multiple of the power of two g. It may say no where the answer is yes. For binary64 y must be
    * NULL. */
   int (*multiples)(int64_t n, rm_terms x, rm_terms y, int fmt, double g);

@@ -5,11 +5,13 @@
 #include "../dispatch/kernels.h"
 #include "superaccumulator.h"
 
-/* x and y in the format fmt; y.base NULL: the sum of x[i]. */
+/* x and y in the format fmt; y.base NULL: the sum of x[i]. With a shift (finite; then y.base is NULL): the sum of
+ * (x[i] - *shift)^2, which only rm_sum_approximately takes. */
 typedef struct {
   int64_t n;
   rm_terms x, y;
   int fmt;
+  const double *shift;
 } rm_sum_problem;
 
 /* hi + lo within *err of the sum, lo at most half a last place of hi, by tier 0 (short chains; formats below binary64 only) or
@@ -18,6 +20,9 @@ int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *
 
 /* Whether hi + lo within err, as found there, is the sum exactly. It may say no where the answer is yes. */
 int rm_sum_is_exact(const rm_sum_problem *p, double err);
+
+/* *acc += the terms from begin to end. */
+void rm_sum_feed(const rm_sum_problem *p, int64_t begin, int64_t end, rm_superaccumulator *acc);
 
 /* *acc = the sum. */
 void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc);

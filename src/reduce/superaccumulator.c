@@ -94,8 +94,7 @@ RM_SHARED uint64_t rm_superacc_round_classes(uint32_t c, int format, uint32_t *f
   return rm_infinity_bits(format) | (c & RM_ACC_NINF ? rm_sign_bit(format) : 0);
 }
 
-/* *t = |acc| with every digit in its range; whether acc is negative. */
-RM_LOCAL int magnitude(const rm_superaccumulator *acc, rm_superaccumulator *t) {
+RM_SHARED int rm_superacc_magnitude(const rm_superaccumulator *acc, rm_superaccumulator *t) {
   *t = *acc;
   propagate(t);
   if (t->digit[RM_ACC_DIGITS - 1] >= 0) return 0;
@@ -104,15 +103,14 @@ RM_LOCAL int magnitude(const rm_superaccumulator *acc, rm_superaccumulator *t) {
   return 1;
 }
 
-RM_SHARED rm_superacc_top rm_superacc_get_top(const rm_superaccumulator *acc) {
-  rm_superaccumulator t;
-  rm_superacc_top r = {0, 0, 0, magnitude(acc, &t)};
-  int top = RM_ACC_DIGITS - 1;
-  while (top >= 0 && t.digit[top] == 0) top--;
+RM_SHARED rm_superacc_top rm_digits_top(const int64_t *digit, int count) {
+  rm_superacc_top r = {0, 0, 0, 0};
+  int top = count - 1;
+  while (top >= 0 && digit[top] == 0) top--;
   if (top < 0) return r;
   /* The leading digit, 96 bits below it, and as many more as it lacks (it has at most 32, propagated and in range). */
-  for (int i = 0; i < 4; i++) r.m = r.m << RM_ACC_DIGIT_BITS | (top >= i ? (u128)(uint64_t)t.digit[top - i] : 0);
-  const uint64_t next = top >= 4 ? (uint64_t)t.digit[top - 4] : 0;
+  for (int i = 0; i < 4; i++) r.m = r.m << RM_ACC_DIGIT_BITS | (top >= i ? (u128)(uint64_t)digit[top - i] : 0);
+  const uint64_t next = top >= 4 ? (uint64_t)digit[top - 4] : 0;
   const int lead = rm_clz128(r.m) - 1; /* -1 to 30 */
   if (lead >= 0) {
     r.inexact = (next << lead & DIGIT_MASK) != 0;
@@ -121,8 +119,17 @@ RM_SHARED rm_superacc_top rm_superacc_get_top(const rm_superaccumulator *acc) {
     r.inexact = next != 0 || (r.m & 1);
     r.m >>= 1;
   }
-  for (int i = 0; i < top - 4 && !r.inexact; i++) r.inexact = t.digit[i] != 0;
-  r.e = RM_ACC_DIGIT_BITS * (top - 3) - RM_ACC_ONE - lead;
+  for (int i = 0; i < top - 4 && !r.inexact; i++) r.inexact = digit[i] != 0;
+  r.e = RM_ACC_DIGIT_BITS * (top - 3) - lead;
+  return r;
+}
+
+RM_SHARED rm_superacc_top rm_superacc_get_top(const rm_superaccumulator *acc) {
+  rm_superaccumulator t;
+  const int negative = rm_superacc_magnitude(acc, &t);
+  rm_superacc_top r = rm_digits_top(t.digit, RM_ACC_DIGITS);
+  r.negative = negative;
+  r.e -= RM_ACC_ONE;
   return r;
 }
 

@@ -47,12 +47,17 @@ enum { RM_ACC_BYTES = 4 * RM_ACC_DIGITS };
 RM_SHARED void rm_superacc_write(const rm_superaccumulator *acc, unsigned char *bytes);
 RM_SHARED void rm_superacc_read(rm_superaccumulator *acc, const unsigned char *bytes, uint32_t classes);
 
+/* *t = |acc| with every digit but the last in [0, 2^32), the last one not negative; whether acc is negative. */
+RM_SHARED int rm_superacc_magnitude(const rm_superaccumulator *acc, rm_superaccumulator *t);
+
 /* |total| = (m + rest) 2^e, 0 <= rest < 1, with 2^126 <= m < 2^127 (0 for a total of zero). classes do not count. */
 typedef struct {
   rm_u128 m;
   int e, inexact, negative; /* inexact: rest is not 0 */
 } rm_superacc_top;
 RM_SHARED rm_superacc_top rm_superacc_get_top(const rm_superaccumulator *acc);
+/* The same of the sum of digit[i] 2^(32 i), for digits in [0, 2^32). */
+RM_SHARED rm_superacc_top rm_digits_top(const int64_t *digit, int count);
 /* What infinite and NaN terms, if there were any (classes != 0), make of the total. */
 RM_SHARED uint64_t rm_superacc_round_classes(uint32_t classes, int format, uint32_t *flags);
 

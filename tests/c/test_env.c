@@ -55,6 +55,10 @@ static void reductions(void) {
     rm_dot_f32(N, x, 4, y, 4, &o[1]);
     rm_sum_f64(N, xd, 8, &od[0]);
     rm_dot_f64(N, xd, 8, yd, 8, &od[1]);
+    rm_var(RM_FORMAT_F32, N, x, 4, RM_FORMAT_F32, &o[2], 0.0);
+    rm_std(RM_FORMAT_F32, N, x, 4, RM_FORMAT_F32, &o[3], 1.0);
+    rm_std(RM_FORMAT_F64, N, xd, 8, RM_FORMAT_F64, &od[2], 0.0);
+    rm_cumsum(RM_FORMAT_F64, 1, xd, 8, RM_FORMAT_F64, &od[3], 8);
     rm_matmul_f32(RM_ROW_MAJOR, RM_NO_TRANS, RM_NO_TRANS, 8, 8, 100, x, 100, y, 8, NULL, o + 4, 8);
     rm_matmul_f64(RM_ROW_MAJOR, RM_NO_TRANS, RM_NO_TRANS, 8, 8, 100, xd, 100, yd, 8, NULL, od + 4, 8);
     uint32_t after = control_get();
@@ -251,6 +255,19 @@ static int matmul_flags(float a, float b, float c, float d) {
   return fetestexcept(DECIDED);
 }
 
+static int var_flags(double a, double b, double ddof) {
+  double x[2] = {a, b}, out;
+  feclearexcept(FE_ALL_EXCEPT);
+  rm_var(RM_FORMAT_F64, 2, x, 8, RM_FORMAT_F64, &out, ddof);
+  return fetestexcept(DECIDED);
+}
+static int cumsum_flags(double a, double b, double c) {
+  double x[3] = {a, b, c}, out[3];
+  feclearexcept(FE_ALL_EXCEPT);
+  rm_cumsum(RM_FORMAT_F64, 3, x, 8, RM_FORMAT_F64, out, 8);
+  return fetestexcept(DECIDED);
+}
+
 static void reduction_flags(void) {
   const float inf = __builtin_inff(), nan = __builtin_nanf(""), huge = 0x1.fffffep127f;
   CHECK(sum_flags(1, 2, 3) == 0);
@@ -270,6 +287,18 @@ static void reduction_flags(void) {
   CHECK(matmul_flags(inf, 1, 0, 1) == FE_INVALID);
   CHECK(matmul_flags(inf, 1, -1, inf) == FE_INVALID); /* infinities of both signs */
   CHECK(matmul_flags(inf, 1, 1, 1) == 0);
+  CHECK(var_flags(1, 3, 1) == 0);
+  CHECK(var_flags(1e153, -1e153, 0) == 0);
+  CHECK(var_flags(1e200, -1e200, 0) == FE_OVERFLOW);
+  CHECK(var_flags(1e200, 1e200, 1) == 0);
+  CHECK(var_flags(1, 3, 2) == FE_DIVBYZERO);
+  CHECK(var_flags(3, 3, 2) == FE_INVALID);
+  CHECK(var_flags(inf, 1, 0) == FE_INVALID);
+  CHECK(var_flags(nan, 1, 0) == 0);
+  CHECK(cumsum_flags(1, 2, 3) == 0);
+  CHECK(cumsum_flags(1e308, 1e308, -1e308) == FE_OVERFLOW); /* the second sum */
+  CHECK(cumsum_flags(inf, 1, nan) == 0);
+  CHECK(cumsum_flags(inf, -inf, 1) == FE_INVALID);
 }
 
 int main(void) {

@@ -1,0 +1,23 @@
+/* A function of one exact sum, rounded once (statistics.c). */
+#ifndef RM_REDUCE_STATISTICS_H
+#define RM_REDUCE_STATISTICS_H
+
+#include "../../include/repmath/core.h"
+#include "sum.h"
+
+/* The sum times 2^scale, divided by divisor (from 1 to 2^63), and the root of that if root is not 0. */
+typedef struct {
+  uint64_t divisor;
+  int scale, root;
+} rm_sum_function;
+
+/* Of a sum within err of hi + lo; 0 when that does not decide. */
+int rm_function_decide(const rm_sum_function *f, double hi, double lo, double err, int format, uint64_t *bits, uint32_t *flags);
+
+/* Of a sum known exactly. */
+uint64_t rm_function_of_top(const rm_sum_function *f, rm_superacc_top t, int format, uint32_t *flags);
+
+/* The checks of (format_x, n, x, stride_x, format_out, out). */
+rm_status rm_statistic_check(int format_x, int64_t n, const void *x, int format_out, const void *out);
+
+#endif
