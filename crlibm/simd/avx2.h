@@ -142,6 +142,22 @@ RM_FN vf32 vf32_mul(vf32 a, vf32 b) { return _mm256_mul_ps(a, b); }
 RM_FN vf32 vf32_div(vf32 a, vf32 b) { return _mm256_div_ps(a, b); }
 RM_FN vf32 vf32_sqrt(vf32 a) { return _mm256_sqrt_ps(a); }
 RM_FN vf32 vf32_fma(vf32 a, vf32 b, vf32 c) { return _mm256_fmadd_ps(a, b, c); }
+/* NaN in the lanes where RN24(x y + z) may be a midpoint of two numbers of the format without x y + z being it. bf16: where its
+ * low 16 bits are half of what they count, also below the normal range. f16: where the low 13 are, and below 2^-14, but 0. */
+#define RM_HAS_FMA16 1
+RM_FN vf32 vf32_fma_f16(vf32 x, vf32 y, vf32 z) {
+  const __m256 v = _mm256_fmadd_ps(x, y, z);
+  const __m256i b = _mm256_castps_si256(v), size = _mm256_and_si256(b, _mm256_set1_epi32(INT32_MAX));
+  __m256i tie = _mm256_cmpeq_epi32(_mm256_and_si256(b, _mm256_set1_epi32(0x1fff)), _mm256_set1_epi32(0x1000));
+  __m256i small = _mm256_cmpgt_epi32(_mm256_set1_epi32((127 - 14) << 23), size);
+  small = _mm256_andnot_si256(_mm256_cmpeq_epi32(size, _mm256_setzero_si256()), small);
+  return _mm256_or_ps(v, _mm256_castsi256_ps(_mm256_or_si256(tie, small)));
+}
+RM_FN vf32 vf32_fma_bf16(vf32 x, vf32 y, vf32 z) {
+  const __m256 v = _mm256_fmadd_ps(x, y, z);
+  const __m256i low = _mm256_slli_epi32(_mm256_castps_si256(v), 16);
+  return _mm256_or_ps(v, _mm256_castsi256_ps(_mm256_cmpeq_epi32(low, _mm256_set1_epi32(INT32_MIN))));
+}
 RM_FN int vf32_all_below(vf32 v, float limit) {
   __m256 size = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v);
   return _mm256_movemask_ps(_mm256_cmp_ps(size, _mm256_set1_ps(limit), _CMP_LT_OQ)) == 0xff;

@@ -200,6 +200,14 @@ RM_FN vm32 vm32_or(vm32 a, vm32 b) { return (vm32)(a | b); }
 RM_FN int vm32_none(vm32 a) { return a == 0; }
 RM_FN uint32_t vm32_bits(vm32 a) { return a; }
 RM_FN vf32 vf32_select(vm32 m, vf32 a, vf32 b) { return _mm512_mask_blend_ps(m, b, a); }
+/* Rounded down and up, x y + z gives two neighbours, one of them odd, or itself twice: rounded to odd it is the odd one. */
+#define RM_HAS_FMA16 1
+RM_FN vf32 vf32_fma_f16(vf32 x, vf32 y, vf32 z) {
+  const __m512 down = _mm512_fmadd_round_ps(x, y, z, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+  const __m512 up = _mm512_fmadd_round_ps(x, y, z, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);
+  return _mm512_mask_blend_ps(_mm512_test_epi32_mask(_mm512_castps_si512(down), _mm512_set1_epi32(1)), up, down);
+}
+RM_FN vf32 vf32_fma_bf16(vf32 x, vf32 y, vf32 z) { return vf32_fma_f16(x, y, z); }
 RM_FN int vf32_all_below(vf32 v, float limit) {
   return _mm512_cmp_ps_mask(_mm512_abs_ps(v), _mm512_set1_ps(limit), _CMP_LT_OQ) == 0xffff;
 }
