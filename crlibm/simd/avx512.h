@@ -218,4 +218,27 @@ RM_FN void vu16_lookup(const uint16_t *t, const uint16_t *x, uint16_t *y) {
   _mm256_storeu_si256((__m256i *)y, _mm512_cvtepi32_epi16(_mm512_i32gather_epi32(i, t, 2)));
 }
 
+#define RM_HAS_VU16 1
+typedef __m256i vu16;
+RM_FN void vu16_store(uint16_t *p, vu16 v) { _mm256_storeu_si256((__m256i *)p, v); }
+RM_FN vf32 vf32_gather(const float *t, const uint16_t *x) {
+  return _mm512_i32gather_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)x)), t, 4);
+}
+RM_FN uint32_t vf32_round_f16(vf32 v, float rel, vu16 *y) {
+  const __m256i infinity = _mm256_set1_epi16(0x7c00);
+  const __m256i a = _mm512_cvtps_ph(_mm512_mul_ps(v, _mm512_set1_ps(1.0f - rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m256i b = _mm512_cvtps_ph(_mm512_mul_ps(v, _mm512_set1_ps(1.0f + rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  *y = a;
+  return (uint32_t)(_mm256_cmpneq_epi16_mask(a, b) | _mm256_cmpeq_epi16_mask(_mm256_and_si256(a, infinity), infinity));
+}
+RM_FN uint32_t vf32_round_bf16(vf32 v, float rel, vu16 *y) {
+  const int32_t b = (int32_t)(rel * 0x1p24f), kept = 0xffff & ~(b ? 2 * b - 1 : 0);
+  const __m512i w = _mm512_castps_si512(v), infinity = _mm512_set1_epi32(0x7f80);
+  const __mmask16 near = _mm512_testn_epi32_mask(_mm512_add_epi32(w, _mm512_set1_epi32(0x8000 + b)), _mm512_set1_epi32(kept));
+  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(w, 16), _mm512_set1_epi32(1));
+  const __m512i r = _mm512_srli_epi32(_mm512_add_epi32(w, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
+  *y = _mm512_cvtepi32_epi16(r);
+  return (uint32_t)(near | _mm512_cmpeq_epi32_mask(_mm512_and_si512(r, infinity), infinity));
+}
+
 #endif
