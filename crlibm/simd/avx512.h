@@ -233,12 +233,11 @@ RM_FN uint32_t vf32_round_f16(vf32 v, float rel, vu16 *y) {
 }
 RM_FN uint32_t vf32_round_bf16(vf32 v, float rel, vu16 *y) {
   const int32_t b = (int32_t)(rel * 0x1p24f), kept = 0xffff & ~(b ? 2 * b - 1 : 0);
-  const __m512i w = _mm512_castps_si512(v), infinity = _mm512_set1_epi32(0x7f80);
-  const __mmask16 near = _mm512_testn_epi32_mask(_mm512_add_epi32(w, _mm512_set1_epi32(0x8000 + b)), _mm512_set1_epi32(kept));
-  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(w, 16), _mm512_set1_epi32(1));
-  const __m512i r = _mm512_srli_epi32(_mm512_add_epi32(w, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
-  *y = _mm512_cvtepi32_epi16(r);
-  return (uint32_t)(near | _mm512_cmpeq_epi32_mask(_mm512_and_si512(r, infinity), infinity));
+  const __m512i w = _mm512_add_epi32(_mm512_castps_si512(v), _mm512_set1_epi32(0x8000 + b));
+  const __m512i infinity = _mm512_set1_epi32(0x7f800000);
+  *y = _mm512_cvtepi32_epi16(_mm512_srli_epi32(w, 16)); /* b more than half of the 16 bits: the same carry, unless near */
+  return (uint32_t)(_mm512_testn_epi32_mask(w, _mm512_set1_epi32(kept)) |
+                    _mm512_cmpeq_epi32_mask(_mm512_and_si512(w, infinity), infinity));
 }
 
 #endif

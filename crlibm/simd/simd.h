@@ -28,8 +28,8 @@
  *                      Where RM_HAS_FMA16: vf32_fma_f16 and vf32_fma_bf16(a,b,c), a number that the store to this format rounds as
  *                      it rounds ab+c, or a NaN; a, b, c numbers of the format
  *   vu16               where RM_HAS_VU16: 2 RM_LANES numbers of 16 bits, vu16_store(p, v); vf32_gather(t, x): t[x[k]];
- *                      vf32_round_f16 and vf32_round_bf16(v, rel, &y): y = v rounded to the format, and bit k of the result says
- *                      that lane k is infinite or NaN in the format, or that a number within rel |v| could round otherwise;
+ *                      vf32_round_f16 and vf32_round_bf16(v, rel, &y): y = v rounded to the format, where bit k of the result does not
+ *                      say that lane k is infinite or NaN in the format, or that a number within rel |v| could round otherwise;
  *                      rel 2^24 is a power of two, and for bf16 below 2^-126 that many units of 2^-149 count as within
  *
  * Where RM_NARROW is 1, also

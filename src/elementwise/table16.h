@@ -1,6 +1,6 @@
-/* What a function makes of every number x of a 16-bit format, computed by the function's own loops once enough elements have been
- * asked for that the table pays: the results of a function of one argument, the derivatives of a gradient (<f>_backward). A
- * lookup takes less time than any evaluation, and the bits are the loop's. */
+/* What a function makes of every number x of a 16-bit format, computed by the function's own loops once enough elements have
+ * been asked for that the table pays: the results of a function of one argument, the derivatives of a gradient
+ * (<f>_backward). A lookup takes less time than any evaluation, and the bits are the loop's. */
 #ifndef RM_ELEMENTWISE_TABLE16_H
 #define RM_ELEMENTWISE_TABLE16_H
 
