@@ -34,6 +34,7 @@ struct rm_kernels {
   rm_lookup16_fn *lookup16, *const *gradient16; /* one argument; gradients: [0] of f16, [1] of bf16, NULL where there are none */
   const struct rm_reduce_kernels *reduce;
   const struct rm_blas_kernels *blas;
+  int sqrt16_direct; /* the 16-bit square root takes less time than a lookup */
 };
 
 /* The table in use: chosen at the first call from the CPU and REPMATH_ISA. NULL when REPMATH_ISA names an unknown or

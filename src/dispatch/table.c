@@ -22,4 +22,5 @@ const struct rm_kernels RM_ISA_SYMBOL(rm_kernels) = {
     RM_ISA_SYMBOL(rm_gradient16),
     &RM_ISA_SYMBOL(rm_reduce_table),
     &RM_ISA_SYMBOL(rm_blas_table),
+    RM_SIMD == RM_SIMD_AVX2, /* 0.24 against 0.33 ns; with AVX-512 0.26 against 0.20 */
 };

@@ -60,9 +60,7 @@ static void make_slopes(struct rm_table16 *t, int format, rm_map_fn *wide) {
 
 rm_lookup16_fn *rm_lookup16_get(const struct rm_kernels *kernels, int function, int arity, int format) {
   if (format != RM_F16 && format != RM_BF16) return NULL;
-  const int vectors = kernels->gradient16[0] != NULL;
-  if (function == RM_FN_sqrt && vectors) return NULL; /* one operation on vectors of binary32 takes no longer than a lookup */
-  if (arity == 1) return kernels->lookup16;
+  if (arity == 1) return function == RM_FN_sqrt && kernels->sqrt16_direct ? NULL : kernels->lookup16;
   return is_gradient(function) ? kernels->gradient16[format == RM_BF16] : NULL;
 }
 
