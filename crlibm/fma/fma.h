@@ -44,9 +44,18 @@ RM_MACHINE_STEP(fma, bf16, RM_BF16, vf64_to_odd16(rm_fma_odd(x[0], x[1], x[2])))
 RM_MACHINE_STEP(fma, f32, RM_F32, rm_fma_odd(x[0], x[1], x[2]))
 RM_FN vm64 rm_fma_step_f64(const vf64 *x, vf64 *y) { return rm_fma_once(x[0], x[1], x[2], y); }
 
-#if RM_HAS_VF32 && RM_HAS_FMA /* not for the 16-bit formats: rounding to f32 first is not innocuous */
+#if RM_HAS_VF32 && RM_HAS_FMA
 RM_MACHINE_BLOCK(fma, 3, f32, RM_F32, float, vf32_fma(x[0], x[1], x[2]))
 #define RM_BLOCK_fma_f32 , rm_fma_block_f32
+#endif
+/* Rounding to nearest f32 first is not innocuous, but where it gives a midpoint that x y + z is not: to odd, or tested. f16 numbers
+ * are multiples of 2^-24, so x y + z is 0 or a normal f32 number but for its length. In bf16, numbers below the normal range end at
+ * 2^-133 and those of f32 at 2^-149: 16 places more there too. */
+#if RM_HAS_FMA16
+RM_MACHINE_BLOCK(fma, 3, f16, RM_F16, uint16_t, vf32_fma_f16(x[0], x[1], x[2]))
+RM_MACHINE_BLOCK(fma, 3, bf16, RM_BF16, uint16_t, vf32_fma_bf16(x[0], x[1], x[2]))
+#define RM_BLOCK_fma_f16 , rm_fma_block_f16
+#define RM_BLOCK_fma_bf16 , rm_fma_block_bf16
 #endif
 
 #endif

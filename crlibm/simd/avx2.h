@@ -142,6 +142,33 @@ RM_FN vf32 vf32_mul(vf32 a, vf32 b) { return _mm256_mul_ps(a, b); }
 RM_FN vf32 vf32_div(vf32 a, vf32 b) { return _mm256_div_ps(a, b); }
 RM_FN vf32 vf32_sqrt(vf32 a) { return _mm256_sqrt_ps(a); }
 RM_FN vf32 vf32_fma(vf32 a, vf32 b, vf32 c) { return _mm256_fmadd_ps(a, b, c); }
+/* RN24(x y + z), but NaN in the lanes of `open`, those that may be a midpoint of two numbers of the format, if x y + z differs. p is
+ * x y, when it is a normal number (least = 2^-126) or the format is f16 (least = 0). Where v = p + z, v - z and v - p are p and z.
+ * Conversely, if |z| >= |p|, v - z is exact (Dekker 1971), so v - z = p says v = p + z; else v - p = z says it. */
+RM_FN vf32 vf32_open_unless_exact_(vf32 x, vf32 y, vf32 z, vf32 v, __m256i open, float least) {
+  if (RM_LIKELY(_mm256_testz_si256(open, open))) return v;
+  const __m256 p = _mm256_mul_ps(x, y), size = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), p);
+  __m256 exact = _mm256_cmp_ps(_mm256_sub_ps(v, z), p, _CMP_EQ_OQ);
+  exact = _mm256_and_ps(exact, _mm256_cmp_ps(_mm256_sub_ps(v, p), z, _CMP_EQ_OQ));
+  exact = _mm256_and_ps(exact, _mm256_cmp_ps(size, _mm256_set1_ps(least), _CMP_GE_OQ));
+  return _mm256_or_ps(v, _mm256_andnot_ps(exact, _mm256_castsi256_ps(open)));
+}
+/* Midpoints of bf16: the low 16 bits are half of what they count, also below the normal range. Of f16: the low 13 are, and below
+ * 2^-14 they may lie anywhere but at 0. */
+#define RM_HAS_FMA16 1
+RM_FN vf32 vf32_fma_f16(vf32 x, vf32 y, vf32 z) {
+  const __m256 v = _mm256_fmadd_ps(x, y, z);
+  const __m256i b = _mm256_castps_si256(v), size = _mm256_and_si256(b, _mm256_set1_epi32(INT32_MAX));
+  const __m256i tie = _mm256_cmpeq_epi32(_mm256_and_si256(b, _mm256_set1_epi32(0x1fff)), _mm256_set1_epi32(0x1000));
+  __m256i small = _mm256_cmpgt_epi32(_mm256_set1_epi32((127 - 14) << 23), size);
+  small = _mm256_andnot_si256(_mm256_cmpeq_epi32(size, _mm256_setzero_si256()), small);
+  return vf32_open_unless_exact_(x, y, z, v, _mm256_or_si256(tie, small), 0.0f);
+}
+RM_FN vf32 vf32_fma_bf16(vf32 x, vf32 y, vf32 z) {
+  const __m256 v = _mm256_fmadd_ps(x, y, z);
+  const __m256i low = _mm256_slli_epi32(_mm256_castps_si256(v), 16);
+  return vf32_open_unless_exact_(x, y, z, v, _mm256_cmpeq_epi32(low, _mm256_set1_epi32(INT32_MIN)), 0x1p-126f);
+}
 RM_FN int vf32_all_below(vf32 v, float limit) {
   __m256 size = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v);
   return _mm256_movemask_ps(_mm256_cmp_ps(size, _mm256_set1_ps(limit), _CMP_LT_OQ)) == 0xff;
@@ -156,6 +183,31 @@ RM_FN void vu16_lookup(const uint16_t *t, const uint16_t *x, uint16_t *y) {
   b = _mm256_and_si256(_mm256_i32gather_epi32((const int *)(const void *)t, b, 2), low);
   /* packed within each half */
   _mm256_storeu_si256((__m256i *)y, _mm256_permute4x64_epi64(_mm256_packus_epi32(a, b), 0xd8));
+}
+
+
+#define RM_HAS_VU16 1
+typedef __m128i vu16;
+RM_FN void vu16_store(uint16_t *p, vu16 v) { _mm_storeu_si128((__m128i *)p, v); }
+RM_FN vf32 vf32_gather(const float *t, const uint16_t *x) {
+  return _mm256_i32gather_ps(t, _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)x)), 4);
+}
+RM_FN uint32_t vf32_round_f16(vf32 v, float rel, vu16 *y) {
+  const __m128i infinity = _mm_set1_epi16(0x7c00);
+  const __m128i a = _mm256_cvtps_ph(_mm256_mul_ps(v, _mm256_set1_ps(1.0f - rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m128i b = _mm256_cvtps_ph(_mm256_mul_ps(v, _mm256_set1_ps(1.0f + rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m128i finite = _mm_cmpgt_epi16(infinity, _mm_and_si128(a, infinity)), same = _mm_cmpeq_epi16(a, b);
+  *y = a;
+  return 0xffu ^ (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(_mm_and_si128(finite, same), _mm_setzero_si128()));
+}
+RM_FN uint32_t vf32_round_bf16(vf32 v, float rel, vu16 *y) {
+  const int32_t b = (int32_t)(rel * 0x1p24f), kept = 0xffff & ~(b ? 2 * b - 1 : 0);
+  const __m256i w = _mm256_add_epi32(_mm256_castps_si256(v), _mm256_set1_epi32(0x8000 + b));
+  const __m256i r = _mm256_srli_epi32(w, 16), infinity = _mm256_set1_epi32(0x7f800000); /* as in avx512.h */
+  const __m256i near = _mm256_cmpeq_epi32(_mm256_and_si256(w, _mm256_set1_epi32(kept)), _mm256_setzero_si256());
+  const __m256i open = _mm256_or_si256(near, _mm256_cmpeq_epi32(_mm256_and_si256(w, infinity), infinity));
+  *y = _mm256_castsi256_si128(_mm256_permute4x64_epi64(_mm256_packus_epi32(r, r), 0x08)); /* packed within each half */
+  return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(open));
 }
 
 #endif

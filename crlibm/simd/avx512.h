@@ -200,6 +200,14 @@ RM_FN vm32 vm32_or(vm32 a, vm32 b) { return (vm32)(a | b); }
 RM_FN int vm32_none(vm32 a) { return a == 0; }
 RM_FN uint32_t vm32_bits(vm32 a) { return a; }
 RM_FN vf32 vf32_select(vm32 m, vf32 a, vf32 b) { return _mm512_mask_blend_ps(m, b, a); }
+/* Rounded down and up, x y + z gives two neighbours, one of them odd, or itself twice: rounded to odd it is the odd one. */
+#define RM_HAS_FMA16 1
+RM_FN vf32 vf32_fma_f16(vf32 x, vf32 y, vf32 z) {
+  const __m512 down = _mm512_fmadd_round_ps(x, y, z, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+  const __m512 up = _mm512_fmadd_round_ps(x, y, z, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);
+  return _mm512_mask_blend_ps(_mm512_test_epi32_mask(_mm512_castps_si512(down), _mm512_set1_epi32(1)), up, down);
+}
+RM_FN vf32 vf32_fma_bf16(vf32 x, vf32 y, vf32 z) { return vf32_fma_f16(x, y, z); }
 RM_FN int vf32_all_below(vf32 v, float limit) {
   return _mm512_cmp_ps_mask(_mm512_abs_ps(v), _mm512_set1_ps(limit), _CMP_LT_OQ) == 0xffff;
 }
@@ -208,6 +216,28 @@ RM_FN int vf32_all_below(vf32 v, float limit) {
 RM_FN void vu16_lookup(const uint16_t *t, const uint16_t *x, uint16_t *y) {
   const __m512i i = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)x));
   _mm256_storeu_si256((__m256i *)y, _mm512_cvtepi32_epi16(_mm512_i32gather_epi32(i, t, 2)));
+}
+
+#define RM_HAS_VU16 1
+typedef __m256i vu16;
+RM_FN void vu16_store(uint16_t *p, vu16 v) { _mm256_storeu_si256((__m256i *)p, v); }
+RM_FN vf32 vf32_gather(const float *t, const uint16_t *x) {
+  return _mm512_i32gather_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)x)), t, 4);
+}
+RM_FN uint32_t vf32_round_f16(vf32 v, float rel, vu16 *y) {
+  const __m256i infinity = _mm256_set1_epi16(0x7c00);
+  const __m256i a = _mm512_cvtps_ph(_mm512_mul_ps(v, _mm512_set1_ps(1.0f - rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m256i b = _mm512_cvtps_ph(_mm512_mul_ps(v, _mm512_set1_ps(1.0f + rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  *y = a;
+  return (uint32_t)(_mm256_cmpneq_epi16_mask(a, b) | _mm256_cmpeq_epi16_mask(_mm256_and_si256(a, infinity), infinity));
+}
+RM_FN uint32_t vf32_round_bf16(vf32 v, float rel, vu16 *y) {
+  const int32_t b = (int32_t)(rel * 0x1p24f), kept = 0xffff & ~(b ? 2 * b - 1 : 0);
+  const __m512i w = _mm512_add_epi32(_mm512_castps_si512(v), _mm512_set1_epi32(0x8000 + b));
+  const __m512i infinity = _mm512_set1_epi32(0x7f800000);
+  *y = _mm512_cvtepi32_epi16(_mm512_srli_epi32(w, 16)); /* b more than half of the 16 bits: the same carry, unless near */
+  return (uint32_t)(_mm512_testn_epi32_mask(w, _mm512_set1_epi32(kept)) |
+                    _mm512_cmpeq_epi32_mask(_mm512_and_si512(w, infinity), infinity));
 }
 
 #endif

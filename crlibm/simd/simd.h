@@ -24,7 +24,13 @@
  *                      vu16_lookup(t, x, y): y[k] = t[x[k]] for RM_LOOKUP_LANES elements; t has one element more than is looked up
  *   vf32               where RM_HAS_VF32: 2 RM_LANES values of binary32, for functions that are one operation (simd/machine.h).
  *                      vf32_load_<format>, vf32_store_<format> as above; vf32_add sub mul div sqrt; vf32_fma(a,b,c) = ab+c
- *                      with one rounding, where RM_HAS_FMA; vf32_all_below(v, limit): every |v| < limit
+ *                      with one rounding, where RM_HAS_FMA; vf32_all_below(v, limit): every |v| < limit.
+ *                      Where RM_HAS_FMA16: vf32_fma_f16 and vf32_fma_bf16(a,b,c), a number that the store to this format rounds as
+ *                      it rounds ab+c, or a NaN; a, b, c numbers of the format
+ *   vu16               where RM_HAS_VU16: 2 RM_LANES numbers of 16 bits, vu16_store(p, v); vf32_gather(t, x): t[x[k]];
+ *                      vf32_round_f16 and vf32_round_bf16(v, rel, &y): y = v rounded to the format, where bit k of the result does not
+ *                      say that lane k is infinite or NaN in the format, or that a number within rel |v| could round otherwise;
+ *                      rel 2^24 is a power of two, and for bf16 below 2^-126 that many units of 2^-149 count as within
  *
  * Where RM_NARROW is 1, also
  *
@@ -58,6 +64,12 @@ RM_FN void vu16_lookup(const uint16_t *t, const uint16_t *x, uint16_t *y) { *y =
 #endif
 #ifndef RM_HAS_VF32
 #define RM_HAS_VF32 0
+#endif
+#ifndef RM_HAS_FMA16
+#define RM_HAS_FMA16 0
+#endif
+#ifndef RM_HAS_VU16
+#define RM_HAS_VU16 0
 #endif
 #ifndef RM_NARROW
 #define RM_NARROW 0

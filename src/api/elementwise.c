@@ -10,6 +10,8 @@
 
 enum { RM_GRAIN = 1 << 15, RM_GRAIN_ROUNDED = 1 << 11 }; /* elements that are worth a thread */
 
+enum { RM_LONG_ARRAY = 1 << 12, RM_LINE = 64 }; /* elements; bytes of a line of the cache */
+
 /* One call: the same arguments for every thread. table: see elementwise/table16.h; kernel: NULL for a rule without one. */
 typedef struct {
   int function, arity, format, rule;
@@ -18,21 +20,34 @@ typedef struct {
   const ptrdiff_t *sx;
   char *y;
   ptrdiff_t sy;
-  const struct rm_table16 *table;
   rm_lookup16_fn *lookup;
+  const struct rm_table16 *table;
   rm_map_fn *kernel;
 } job;
 
-/* The share of thread t. */
-static uint32_t share(const job *j, int t, int threads) {
-  const int64_t from = j->n / threads * t + (t < j->n % threads ? t : j->n % threads);
-  const int64_t count = j->n / threads + (t < j->n % threads);
+/* Elements from `from`. */
+static uint32_t stretch(const job *j, int64_t from, int64_t count) {
   const char *x[RM_MAX_ARITY];
   char *y = j->y + from * j->sy;
   for (int k = 0; k < j->arity; k++) x[k] = j->x[k] + from * j->sx[k];
-  if (j->table) return j->lookup(j->table, count, x[0], j->sx[0], y, j->sy);
+  if (j->table) return j->lookup(j->table, j->kernel, count, x, j->sx, y, j->sy);
   if (j->kernel) return j->kernel(count, x, j->sx, y, j->sy);
   return rm_map_rounded(j->function, j->arity, j->format, j->rule, count, x, j->sx, y, j->sy);
+}
+
+/* The share of thread t. Of a long array, the elements before the first line of the cache come by themselves: the vectors after
+ * them lie in one line each, where the arrays are alike, as NumPy's large ones are. */
+static uint32_t share(const job *j, int t, int threads) {
+  const int64_t from = j->n / threads * t + (t < j->n % threads ? t : j->n % threads);
+  const int64_t count = j->n / threads + (t < j->n % threads);
+  const ptrdiff_t size = rm_size_of(j->format);
+  int64_t before = 0;
+  if (count >= RM_LONG_ARRAY && j->sx[0] == size) {
+    const uintptr_t start = (uintptr_t)(j->x[0] + from * size), beyond = start % RM_LINE;
+    if (beyond && start % (uintptr_t)size == 0) before = (int64_t)(RM_LINE - beyond) / size;
+  }
+  const uint32_t flags = before ? stretch(j, from, before) : 0;
+  return flags | stretch(j, from + before, count - before);
 }
 
 /* Positions of the arguments: n, then a pointer and a stride for each array, then the rule. */
@@ -46,11 +61,12 @@ static rm_status map(int function, int arity, int format, int rule, int64_t n, c
   if (!y) return RM_STATUS(RM_ERR_NULL, 2 * arity + 2);
   const struct rm_kernels *kernels = rm_kernels_get();
   if (!kernels) return RM_ERR_ISA;
-  job j = {function, arity, format, rule, n, x, sx, y, sy, NULL, kernels->lookup16, NULL};
+  job j = {function, arity, format, rule, n, x, sx, y, sy, NULL, NULL, NULL};
   if (rule == RM_NEAREST) j.kernel = kernels->map[function][format];
   const int64_t grain = j.kernel ? RM_GRAIN : RM_GRAIN_ROUNDED;
   rm_env env = rm_env_enter();
-  if (j.kernel && arity == 1 && (format == RM_F16 || format == RM_BF16)) j.table = rm_table16_get(function, format, j.kernel, n);
+  if (j.kernel) j.lookup = rm_lookup16_get(kernels, function, arity, format);
+  if (j.lookup) j.table = rm_table16_get(kernels, function, arity, format, n);
   uint32_t flags = 0;
   const int threads = n < 2 * grain ? 1 : rm_threads_for(n / grain);
   if (threads == 1) { /* entering a parallel region takes longer than a few elements */

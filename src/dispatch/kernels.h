@@ -20,9 +20,10 @@ enum { RM_MAX_ARITY = 3 };
  * The caller has put the floating-point environment right. */
 typedef uint32_t rm_map_fn(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy);
 
-/* y[i] = the table's result for x[i]; the rest as rm_map_fn (elementwise/table16.h). */
+/* As rm_map_fn, by a table (elementwise/table16.h); `kernel`, the function's loop, serves elements that the table leaves open. */
 struct rm_table16;
-typedef uint32_t rm_lookup16_fn(const struct rm_table16 *table, int64_t n, const char *x, ptrdiff_t sx, char *y, ptrdiff_t sy);
+typedef uint32_t rm_lookup16_fn(const struct rm_table16 *table, rm_map_fn *kernel, int64_t n, const char *const *x,
+                                const ptrdiff_t *sx, char *y, ptrdiff_t sy);
 
 #include "../blas/kernels.h"
 #include "../reduce/kernels.h"
@@ -30,9 +31,10 @@ typedef uint32_t rm_lookup16_fn(const struct rm_table16 *table, int64_t n, const
 struct rm_kernels {
   const char *name;
   rm_map_fn *const *map[RM_FN_COUNT]; /* map[function][format] */
-  rm_lookup16_fn *lookup16;
+  rm_lookup16_fn *lookup16, *const *gradient16; /* one argument; gradients: [0] of f16, [1] of bf16, NULL where there are none */
   const struct rm_reduce_kernels *reduce;
   const struct rm_blas_kernels *blas;
+  int sqrt16_direct; /* the 16-bit square root takes less time than a lookup */
 };
 
 /* The table in use: chosen at the first call from the CPU and REPMATH_ISA. NULL when REPMATH_ISA names an unknown or

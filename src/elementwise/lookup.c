@@ -6,8 +6,11 @@ extern rm_lookup16_fn RM_ISA_SYMBOL(rm_lookup16);
 
 enum { BLOCK = 256, LINE = 32 }; /* elements at a time, and in a line of the cache */
 
-uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, int64_t n, const char *x, ptrdiff_t sx, char *y,
-                                    ptrdiff_t sy) {
+uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, rm_map_fn *kernel, int64_t n, const char *const *args,
+                                    const ptrdiff_t *strides, char *y, ptrdiff_t sy) {
+  (void)kernel; /* the table leaves nothing open */
+  const char *x = args[0];
+  const ptrdiff_t sx = strides[0];
   const uint16_t exponent = table->exponent;
   uint32_t flags = 0;
   for (int64_t i = 0; i < n; i += BLOCK) {
