@@ -1,4 +1,4 @@
-/* Matrices as views: a base address and byte strides of any sign. */
+/* A matrix product over views. */
 #ifndef RM_BLAS_VIEWS_H
 #define RM_BLAS_VIEWS_H
 
@@ -6,11 +6,7 @@
 #include <stdint.h>
 
 #include "../../include/repmath/core.h"
-
-typedef struct {
-  char *base;
-  ptrdiff_t row, col; /* bytes between rows, between columns */
-} rm_view;
+#include "../reduce/overlap.h"
 
 /* C = RN(A B + bias): a is m x k, b is k x n, c is m x n; bias may have base NULL; only bias.col is used. */
 typedef struct {
