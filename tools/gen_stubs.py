@@ -21,6 +21,7 @@ IMPORTS = {
     "_digest": ["digest"],
     "_float8": ["to_float8"],
     "_reductions": ["dot", "matmul", "sum"],
+    "_scatter": ["bincount", "embedding_grad", "index_add", "scatter_add", "segment_sum"],
     "_statistics": ["mean", "norm"],
 }
 
@@ -53,6 +54,7 @@ import numpy as np
 
 SPEC_VERSION: Final[int]
 COMPILER: Final[str]
+ERR_INDEX: Final[int]
 ufuncs: Final[dict[str, np.ufunc]]
 gufuncs: Final[dict[str, np.ufunc]]
 rounded: Final[dict[str, dict[str, np.ufunc]]]
@@ -68,6 +70,7 @@ def round_float8(name: str, x: Any, codes: Any) -> None: ...
 def same_float(a: Any, b: Any) -> bool: ...
 def mean_rows(format_x: str, format_out: str, x: Any, out: Any) -> None: ...
 def norm_rows(format_x: str, format_out: str, x: Any, out: Any) -> None: ...
+def scatter(add: bool, format: str, rows: int, cols: int, out: Any, index: Any, src: Any) -> int: ...
 
 class ExactSum:
     def add(self, format: str, x: Any) -> None: ...

@@ -12,6 +12,7 @@ from ._core import get_num_threads, set_num_threads
 from ._digest import digest
 from ._float8 import to_float8
 from ._reductions import dot, matmul, sum
+from ._scatter import bincount, embedding_grad, index_add, scatter_add, segment_sum
 from ._statistics import mean, norm
 
 __version__ = _core.library_version()
@@ -22,15 +23,20 @@ globals().update(_core.ufuncs)
 
 __all__ = [
     "Accumulator",
+    "bincount",
     "config",
     "digest",
     "dot",
+    "embedding_grad",
     "get_include",
     "get_num_threads",
+    "index_add",
     "matmul",
     "mean",
     "norm",
     "rounding",
+    "scatter_add",
+    "segment_sum",
     "set_num_threads",
     "show_config",
     "sum",

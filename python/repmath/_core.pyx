@@ -3,6 +3,8 @@
 
 import os
 
+from libc.stdint cimport int64_t
+
 cdef extern from "ufuncs.h":
     int rm_py_import_numpy() except -1
     dict rm_py_elementwise_ufuncs()
@@ -29,6 +31,14 @@ cdef extern from "repmath/repmath.h":
     int RM_ROUND_NEAREST, RM_ROUND_TOWARD_ZERO, RM_ROUND_DOWN, RM_ROUND_UP
     rm_status rm_mean(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
     rm_status rm_norm(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
+    rm_status rm_index_add(int format, long long rows, long long cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
+                           long long n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
+                           ptrdiff_t col_src) nogil
+    rm_status rm_segment_sum(int format, long long rows, long long cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
+                             long long n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
+                             ptrdiff_t col_src) nogil
+    int rm_status_code(rm_status status)
+    int RM_ERR_INDEX
     int RM_FORMAT_F16, RM_FORMAT_BF16, RM_FORMAT_F32, RM_FORMAT_F64
     ctypedef unsigned short rm_f16
     ctypedef unsigned short rm_bf16
@@ -197,6 +207,28 @@ def mean_rows(format_x, format_out, x, out):
 def norm_rows(format_x, format_out, x, out):
     """The Euclidean norm of each row of x; both as bytes, a row an element."""
     _row_statistic(True, format_x, format_out, x, out)
+
+
+ERR_INDEX = RM_ERR_INDEX
+
+
+def scatter(bint add, format, long long rows, long long cols, unsigned char[::1] out, const int64_t[::1] index,
+            const unsigned char[::1] src):
+    """rm_index_add or rm_segment_sum; out and src as bytes, row after row. Returns the code of the status."""
+    cdef int f
+    cdef Py_ssize_t size
+    cdef rm_status status
+    f, size = _FORMATS[format]
+    cdef long long n = index.shape[0]
+    cdef void *to = &out[0] if out.shape[0] else NULL
+    cdef const void *source = &src[0] if src.shape[0] else NULL
+    cdef const int64_t *at = &index[0] if n else NULL
+    with nogil:
+        if add:
+            status = rm_index_add(f, rows, cols, to, cols * size, size, n, at, 8, source, cols * size, size)
+        else:
+            status = rm_segment_sum(f, rows, cols, to, cols * size, size, n, at, 8, source, cols * size, size)
+    return rm_status_code(status)
 
 
 _RULES = {

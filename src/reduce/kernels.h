@@ -28,6 +28,7 @@ struct rm_reduce_kernels {
    * NULL. */
   int (*multiples)(int64_t n, rm_terms x, rm_terms y, int fmt, double g);
   rm_scatter_segment_fn *scatter_segment[4]; /* by format */
+  rm_scatter_cells_fn *scatter_cells[4];
 };
 
 #endif

@@ -127,7 +127,7 @@ RM_FN void rm_columns_compensated(const rm_columns *g, const int fmt, const int 
 /* nv vectors of columns, from `col` on. */
 RM_FN uint32_t rm_segment_columns(const rm_scatter_problem *p, const rm_segment *s, int64_t col, int count, const int fmt,
                                   const int nv, const int whole, rm_tiers *tiers) {
-  const int size = rm_size_of(fmt), few = fmt == RM_F64 || s->n <= RM_SEGMENT_FEW;
+  const int size = rm_size_of(fmt), few = fmt == RM_F64 || p->again || s->n <= RM_SEGMENT_FEW;
   char *at = p->out.base + s->row * p->out.row + col * p->out.col;
   rm_columns g = {p->src.base + col * p->src.col, p->add ? at : NULL, p->src.row, p->src.col, p->out.col, s, count};
   unsigned char out[8 * RM_SEGMENT_VECTORS * RM_LANES];
@@ -141,7 +141,7 @@ RM_FN uint32_t rm_segment_columns(const rm_scatter_problem *p, const rm_segment 
   RM_UNROLL for (int v = 0; v < nv; v++) {
     unsigned char *result = out + v * size * RM_LANES;
     uint32_t open = rm_round_columns(c[v], few ? r[v] : vf64_set1(0.0), err[v], fmt, result) & used;
-    tiers->fast += count - __builtin_popcount(open);
+    *(p->again ? &tiers->double_double : &tiers->fast) += count - __builtin_popcount(open);
     if (RM_LIKELY(!open)) continue;
     if (!few) { /* the lanes that are decided already get the same bits again */
       rm_columns one = g;
