@@ -73,7 +73,7 @@ RM_FN int64_t rm_cells_format(const rm_scatter_problem *p, double *cells, const 
     cells[r * words] = 0.0, cells[r * words + 1] = -0.0;
     if (fmt == RM_F64) cells[r * words + 2] = 0.0;
   }
-  double x[RM_CELLS_BLOCK];
+  double x[RM_CELLS_BLOCK + RM_CHAINS * RM_LANES]; /* gathering pads */
   for (int64_t i = 0; i < p->n; i += RM_CELLS_BLOCK) {
     const int count = p->n - i < RM_CELLS_BLOCK ? (int)(p->n - i) : RM_CELLS_BLOCK;
     rm_cells_convert(p, i, count, fmt, x);

@@ -88,7 +88,7 @@ static void sort_by_digits(const problem *p, int64_t n, const double *cells, int
     if (!cells || is_open(p, cells, i)) from[k++] = i;
   for (int shift = 0; shift < 63 && (p->rows - 1) >> shift; shift += DIGIT) {
     int64_t end[DIGITS] = {0}, sum = 0;
-    for (int64_t i = 0; i < n; i++) end[index_of(p, i) >> shift & (DIGITS - 1)]++;
+    for (int64_t i = 0; i < n; i++) end[index_of(p, from[i]) >> shift & (DIGITS - 1)]++;
     for (int d = 0; d < DIGITS; d++) {
       const int64_t count = end[d];
       end[d] = sum;
