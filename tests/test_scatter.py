@@ -332,7 +332,20 @@ def test_bad_arguments_write_nothing(lib):
     out, src, index = np.full((4, 3), 7.0), np.ones((5, 3)), np.arange(5) % 4
     for function in FUNCTIONS:
         f = getattr(lib.c, f"rm_{function}")
-        good = [3, I64(4), I64(3), pointer(out), I64(24), I64(8), I64(5), pointer(index), I64(8), pointer(src), I64(24), I64(8)]
+        good = [
+            3,
+            I64(4),
+            I64(3),
+            pointer(out),
+            I64(24),
+            I64(8),
+            I64(5),
+            pointer(index),
+            I64(8),
+            pointer(src),
+            I64(24),
+            I64(8),
+        ]
 
         def bad(position, value, code, f=f, good=good):
             arguments = list(good)

@@ -45,10 +45,16 @@ def _size(name: str, value: Any) -> int:
 
 def _out_of_range(error: type[Exception], name: str, index: _Array, rows: int) -> NoReturn:
     bad = index[(index < 0) | (index >= rows)]
-    raise error(f"{name} has {bad[0]}; its values must be from 0 to {rows - 1}" if rows else f"{name} must be empty: there is nothing to index")
+    raise error(
+        f"{name} has {bad[0]}; its values must be from 0 to {rows - 1}"
+        if rows
+        else f"{name} must be empty: there is nothing to index"
+    )
 
 
-def _accumulate(add: bool, target: _Array, index: _Array, source: _Array, name: str, error: type[Exception] = IndexError) -> None:
+def _accumulate(
+    add: bool, target: _Array, index: _Array, source: _Array, name: str, error: type[Exception] = IndexError
+) -> None:
     """target[index[i]] += source[i], or target = these sums. target is C-contiguous and of a format; it is not written on an error."""
     rows, n = len(target), len(index)
     cols = target[:1].size if rows else 0
@@ -192,7 +198,13 @@ def scatter_add(x: ArrayLike, axis: int, index: ArrayLike, src: ArrayLike, out: 
             place = place + along.reshape(-1, *[1] * (a.ndim - 1 - k))
         step *= a.shape[k]
     target = np.array(a, dtype=result, order="C")
-    _accumulate(True, target.reshape(-1), np.ascontiguousarray(place).reshape(-1), b[tuple(map(slice, where.shape))].reshape(-1), "index")
+    _accumulate(
+        True,
+        target.reshape(-1),
+        np.ascontiguousarray(place).reshape(-1),
+        b[tuple(map(slice, where.shape))].reshape(-1),
+        "index",
+    )
     value: _Array = _deliver(target, out)
     return value
 
@@ -340,5 +352,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0)
         raise ValueError(f"weights has shape {w.shape}, x has {where.shape}")
     target = np.empty(max(int(where.max()) + 1 if where.size else 0, least), common(w.dtype))
     terms = _terms(w, F64) if is_integer(w.dtype) else [w]
-    _accumulate(False, target, np.tile(where, len(terms)) if len(terms) > 1 else where, np.concatenate(terms), "x", ValueError)
+    _accumulate(
+        False, target, np.tile(where, len(terms)) if len(terms) > 1 else where, np.concatenate(terms), "x", ValueError
+    )
     return target

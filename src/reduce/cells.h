@@ -37,8 +37,8 @@ RM_FN void rm_cells_convert(const rm_scatter_problem *p, int64_t i, int count, c
 
 /* The elements of out from r on, `count` of them in a vector: rounded, where that is decided. Returns the lanes that are not, and in
  * *used those that have terms. */
-RM_FN uint32_t rm_cells_round(const rm_scatter_problem *p, const double *cells, int64_t r, int count, const int fmt, void *out,
-                              uint32_t *used) {
+RM_FN uint32_t rm_cells_round(const rm_scatter_problem *p, const double *cells, int64_t r, int count, const int fmt,
+                              unsigned char *out, uint32_t *used) {
   const int words = RM_CELL_WORDS(fmt);
   double s[RM_LANES], e[RM_LANES], l[RM_LANES];
   *used = 0;
@@ -63,7 +63,7 @@ RM_FN uint32_t rm_cells_round(const rm_scatter_problem *p, const double *cells, 
     }
   }
   if (fmt == RM_F64) h = rm_vtwo_sum(h.hi, h.lo);
-  return rm_round_columns(h.hi, h.lo, vf64_mul(err, vf64_set1(RM_BOUND(0x1.004p0))), fmt, out);
+  return rm_round_columns(h.hi, h.lo, vf64_mul(err, vf64_set1(RM_RUNNING_BOUND)), fmt, out);
 }
 
 /* Elements that are open are not written, and get the bound RM_CELL_OPEN. Returns how many there are. */
@@ -107,9 +107,9 @@ RM_FN int64_t rm_cells_format(const rm_scatter_problem *p, double *cells, const 
   return all_open;
 }
 
-#define RM_DEFINE_CELLS(fmt, FMT)                                                                   \
-  static int64_t rm_cells_##fmt(const rm_scatter_problem *p, double *cells, rm_tiers *tiers) {      \
-    return rm_cells_format(p, cells, FMT, tiers);                                                   \
+#define RM_DEFINE_CELLS(fmt, FMT)                                                                                            \
+  static int64_t rm_cells_##fmt(const rm_scatter_problem *p, double *cells, rm_tiers *tiers) {                               \
+    return rm_cells_format(p, cells, FMT, tiers);                                                                            \
   }
 RM_DEFINE_CELLS(f16, RM_F16)
 RM_DEFINE_CELLS(bf16, RM_BF16)

@@ -13,7 +13,7 @@ typedef rm_scatter_problem problem;
 
 /* Additions below this many are not worth a second thread. */
 #define ADDITIONS_PER_THREAD (INT64_C(1) << 18)
-enum { CHUNKS_PER_THREAD = 4, COLUMN_UNIT = 64 };
+enum { CHUNKS_PER_THREAD = 4, COLUMN_UNIT = 64, ROWS_AHEAD = 3, MOST_AHEAD = 1024 };
 
 static int64_t index_of(const problem *p, int64_t i) {
   int64_t v;
@@ -52,7 +52,9 @@ typedef struct {
   int64_t n, segments;
 } ordered;
 
-static int64_t row_of(const problem *p, const ordered *o, int64_t segment) { return index_of(p, o->terms[o->start[segment]]); }
+static int64_t row_of(const problem *p, const ordered *o, int64_t segment) {
+  return index_of(p, o->terms[o->start[segment]]);
+}
 
 /* Counting sort. work: n + rows + 1 integers. */
 static void sort_by_counting(const problem *p, int64_t *work, ordered *o) {
@@ -126,10 +128,17 @@ static int fills(const problem *p) { return !p->add && !p->again; }
 static uint32_t do_segments(const problem *p, const ordered *o, int64_t begin, int64_t end, int last, int64_t col,
                             int64_t col_end, rm_tiers *tiers) {
   rm_scatter_segment_fn *segment = rm_kernels_get()->reduce->scatter_segment[p->format];
+  /* Only what lies together is fetched ahead. */
+  const ptrdiff_t size = rm_size_of(p->format), bytes = (ptrdiff_t)(col_end - col) * size;
+  const ptrdiff_t ahead = p->out.col != size ? 0 : bytes < MOST_AHEAD ? bytes : MOST_AHEAD;
   uint32_t flags = 0;
   int64_t next = begin ? row_of(p, o, begin - 1) + 1 : 0; /* the first row that is not done */
   for (int64_t k = begin; k < end; k++) {
-    const rm_segment s = {row_of(p, o, k), o->start[k + 1] - o->start[k], o->terms + o->start[k]};
+    const rm_segment s = {row_of(p, o, k), o->start[k + 1] - o->start[k], o->terms + o->start[k], o->terms + o->n};
+    if (p->add && k + ROWS_AHEAD < end) {
+      const char *later = p->out.base + row_of(p, o, k + ROWS_AHEAD) * p->out.row + col * p->out.col;
+      for (ptrdiff_t i = 0; i < ahead; i += 64) __builtin_prefetch(later + i, 1);
+    }
     if (fills(p)) clear_rows(p, next, s.row, col, col_end);
     flags |= segment(p, &s, col, col_end, tiers);
     next = s.row + 1;
@@ -143,8 +152,10 @@ static int64_t segment_at(const ordered *o, int64_t i) {
   int64_t low = 0, high = o->segments;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    if (o->start[middle] < i) low = middle + 1;
-    else high = middle;
+    if (o->start[middle] < i)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }
@@ -154,7 +165,9 @@ static int64_t cut(int64_t n, int64_t parts, int64_t i) { return (int64_t)((__in
 static uint32_t do_all(const problem *p, const ordered *o) {
   const double additions = ((double)o->n + (fills(p) ? (double)p->rows : 0.0)) * (double)p->cols;
   const int threads =
-      additions < 2.0 * ADDITIONS_PER_THREAD ? 1 : rm_threads_for((int64_t)(additions / ADDITIONS_PER_THREAD < 4096 ? additions / ADDITIONS_PER_THREAD : 4096));
+      additions < 2.0 * ADDITIONS_PER_THREAD
+          ? 1
+          : rm_threads_for((int64_t)(additions / ADDITIONS_PER_THREAD < 4096 ? additions / ADDITIONS_PER_THREAD : 4096));
   uint32_t flags = 0;
   if (threads == 1) {
     rm_tiers tiers = {0, 0, 0};
@@ -273,14 +286,17 @@ static rm_view view(const void *base, ptrdiff_t row, ptrdiff_t col) { return (rm
 
 rm_status rm_index_add(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
                        const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src) {
-  const problem p = {format, 1, 0, rows, cols, n, view(out, row_out, col_out), view(src, row_src, col_src),
-                     (const char *)index, stride_index};
+  const problem p = {
+      format,      1, 0, rows, cols, n, view(out, row_out, col_out), view(src, row_src, col_src), (const char *)index,
+      stride_index};
   return run(&p);
 }
 
 rm_status rm_segment_sum(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
-                         const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src) {
-  const problem p = {format, 0, 0, rows, cols, n, view(out, row_out, col_out), view(src, row_src, col_src),
-                     (const char *)index, stride_index};
+                         const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
+                         ptrdiff_t col_src) {
+  const problem p = {
+      format,      0, 0, rows, cols, n, view(out, row_out, col_out), view(src, row_src, col_src), (const char *)index,
+      stride_index};
   return run(&p);
 }

@@ -10,7 +10,7 @@
 
 typedef struct {
   int format, add; /* add: the old value is one more term */
-  int again;       /* these elements have been tried in cells */
+  int again; /* these elements have been tried in cells */
   int64_t rows, cols, n;
   rm_view out, src;
   const char *index;
@@ -20,7 +20,7 @@ typedef struct {
 /* The contributions to one row of out, which has one or more. */
 typedef struct {
   int64_t row, n;
-  const int64_t *terms; /* rows of src */
+  const int64_t *terms, *all; /* rows of src; the end of those of all segments */
 } rm_segment;
 
 /* Columns [begin, end) of one row of out. Returns RM_FLAG_* bits; adds to *tiers. */
