@@ -30,7 +30,7 @@ def _integers(name: str, index: ArrayLike) -> _Array:
         x = x.astype(np.int64)  # an empty list
     if x.dtype.kind not in "iu":
         raise TypeError(f"{name} has dtype {x.dtype}; it must have integers")
-    return np.ascontiguousarray(x, dtype=np.int64)
+    return np.asarray(x, dtype=np.int64, order="C")
 
 
 def _size(name: str, value: Any) -> int:
