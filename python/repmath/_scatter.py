@@ -342,7 +342,8 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0)
     where, least = _integers("x", x), _size("minlength", minlength)
     if where.ndim != 1:
         raise ValueError(f"x has shape {where.shape}; it must be one-dimensional")
-    if where.size and where.min() < 0:
+    length = int(where.view(np.uint64).max()) + 1 if where.size else 0
+    if length > 2**63:
         raise ValueError("x has negative values")
     if weights is None:
         return np.bincount(where, minlength=least).astype(np.int64, copy=False)
@@ -350,9 +351,9 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0)
     check("weights", w.dtype)
     if w.shape != where.shape:
         raise ValueError(f"weights has shape {w.shape}, x has {where.shape}")
-    target = np.empty(max(int(where.max()) + 1 if where.size else 0, least), common(w.dtype))
+    target = np.empty(max(length, least), common(w.dtype))
     terms = _terms(w, F64) if is_integer(w.dtype) else [w]
-    _accumulate(
-        False, target, np.tile(where, len(terms)) if len(terms) > 1 else where, np.concatenate(terms), "x", ValueError
-    )
+    if len(terms) > 1:
+        where, terms = np.tile(where, len(terms)), [np.concatenate(terms)]
+    _accumulate(False, target, where, terms[0], "x", ValueError)
     return target
