@@ -20,7 +20,7 @@ extern "C" {
  * or src (RM_ERR_OVERLAP). cols = 1 adds single elements, as scatter_add over a flat destination. An index outside [0, rows) is
  * RM_ERR_INDEX, argument 8; the index is looked through before anything is written.
  *
- * Workspace, on the heap: at most 8 (rows + n + 1) bytes, and for one column 24 (rows + n + 1). RM_ERR_MEMORY when there is none. */
+ * Workspace, on the heap: at most 8 (rows + n + 1) bytes, for one column 24 (rows + n + 1); RM_ERR_MEMORY when there is none. */
 RM_API rm_status rm_index_add(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
                               int64_t n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
                               ptrdiff_t col_src);

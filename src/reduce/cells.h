@@ -1,8 +1,8 @@
 /* Scatter sums of single elements (one column): a cell of binary64 numbers for every element of out, and no sorting.
  *
- * Formats below binary64: s + e = s' + term exactly, and the sum of |e| bounds the error of s. binary64: as `compensated` in
- * segment.h, whose argument holds for both. The old value is the last term. Elements that this leaves open are summed again, from
- * sorted terms. */
+ * Formats below binary64: s + e = s' + term exactly, and the sum of |e| bounds the error of s. binary64: as `compensated`
+ * in segment.h, whose argument holds for both. The old value is the last term. Elements that this leaves open are summed
+ * again, from sorted terms. */
 #ifndef RM_REDUCE_CELLS_H
 #define RM_REDUCE_CELLS_H
 
@@ -35,8 +35,8 @@ RM_FN void rm_cells_convert(const rm_scatter_problem *p, int64_t i, int count, c
   if (k < count) rm_gather_terms(x + k, src, k, count - k, fmt);
 }
 
-/* The elements of out from r on, `count` of them in a vector: rounded, where that is decided. Returns the lanes that are not, and in
- * *used those that have terms. */
+/* The elements of out from r on, `count` of them in a vector: rounded, where that is decided. Returns the lanes that are
+ * not, and in *used those that have terms. */
 RM_FN uint32_t rm_cells_round(const rm_scatter_problem *p, const double *cells, int64_t r, int count, const int fmt,
                               unsigned char *out, uint32_t *used) {
   const int words = RM_CELL_WORDS(fmt);

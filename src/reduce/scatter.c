@@ -45,8 +45,8 @@ uint64_t rm_scatter_exactly(const problem *p, const rm_segment *s, int64_t col, 
 
 /* ------------------------------------------------------------------------------------------------------------ order */
 
-/* Contributions by destination: those to the k-th row that has any are terms[start[k]] to terms[start[k+1] - 1]. Destinations
- * ascend; contributions to one are in the order of the index. */
+/* Contributions by destination: those to the k-th row that has any are terms[start[k]] to terms[start[k+1] - 1].
+ * Destinations ascend; contributions to one are in the order of the index. */
 typedef struct {
   int64_t *terms, *start;
   int64_t n, segments;
@@ -82,7 +82,8 @@ static int is_open(const problem *p, const double *cells, int64_t i) {
   return cells[index_of(p, i) * RM_CELL_WORDS(p->format) + 1] == RM_CELL_OPEN;
 }
 
-/* Radix sort, for few contributions to many rows. work: 3 n + 1 integers. cells: only the contributions to open ones, n of them. */
+/* Radix sort, for few contributions to many rows. work: 3 n + 1 integers. cells: only the contributions to open ones, n of
+ * them. */
 enum { DIGIT = 11, DIGITS = 1 << DIGIT };
 static void sort_by_digits(const problem *p, int64_t n, const double *cells, int64_t *work, ordered *o) {
   int64_t *from = work, *to = work + n;
@@ -175,7 +176,7 @@ static uint32_t do_all(const problem *p, const ordered *o) {
     rm_stats_add(tiers.fast, tiers.double_double, tiers.accumulator);
     return flags;
   }
-  /* Chunks have like numbers of contributions. A row with more than a chunk of them is divided by columns, with all others. */
+  /* Chunks have like numbers of contributions. Where one row has a thread's share of them, all are divided by columns too. */
   int64_t longest = 0;
   for (int64_t k = 0; k < o->segments; k++)
     if (o->start[k + 1] - o->start[k] > longest) longest = o->start[k + 1] - o->start[k];
@@ -247,8 +248,8 @@ static rm_status by_sorting(const problem *p, uint32_t *flags) {
   return RM_OK;
 }
 
-/* Cells for all, then sorted terms for the elements that are open. Memory for both is asked for before anything is written; of that for
- * sorting little is ever touched. */
+/* Cells for all, then sorted terms for the elements that are open. Memory for both is asked for before anything is written;
+ * of that for sorting little is ever touched. */
 static rm_status by_cells(const problem *p, uint32_t *flags) {
   const size_t cells_size = (size_t)p->rows * RM_CELL_WORDS(p->format) * sizeof(double);
   double *cells = malloc(cells_size + (3 * (size_t)p->n + 1) * sizeof(int64_t));

@@ -1,18 +1,20 @@
 /* One row of a scatter sum: the sum of rows, vectorised over columns.
  *
- * plain (formats below binary64, many terms): binary64 sums s of the terms and w of their magnitudes. With T terms s passes T - 1
- * additions: |s - S| <= (T - 1) u' A, A = sum |term|, u' = u/(1 - T u), and w >= A (1 - T u); so 1.01 2^-53 (T - 1) w covers it for
- * T < 2^40. Sums of binary16 numbers with w <= 2^29 are exact: every term and partial sum is a multiple of 2^-24 below 2^29.
+ * plain (formats below binary64, many terms): binary64 sums s of the terms and w of their magnitudes. With T terms s passes
+ * T - 1 additions: |s - S| <= (T - 1) u' A, A = sum |term|, u' = u/(1 - T u), and w >= A (1 - T u); so 1.01 2^-53 (T - 1) w
+ * covers it for T < 2^40. Sums of binary16 numbers with w <= 2^29 are exact: every term and partial sum is a multiple of
+ * 2^-24 below 2^29.
  *
- * running (the same formats, few terms): s + e = s' + term exactly (Knuth's TwoSum), so S = s + sum e, and the sum E of the computed
- * |e| bounds the error of s: sum |e| <= E (1 + 2^-10) for T < 2^40. Few terms are often a tie, or cancel: E = 0 proves s exact. Of two
- * terms s + e is the sum.
+ * running (the same formats, few terms): s + e = s' + term exactly (Knuth's TwoSum), so S = s + sum e, and the sum E of the
+ * computed |e| bounds the error of s: sum |e| <= E (1 + 2^-10) for T < 2^40. Few terms are often a tie, or cancel: E = 0
+ * proves s exact. Of two terms s + e is the sum.
  *
  * compensated: hi + e = hi' + term and lo + d = lo' + e, exactly (where a TwoSum overflows something stays infinite or NaN;
- * additions do not underflow). So S = hi + lo + sum d exactly, and the sum E of the computed |d| bounds the error of hi + lo:
- * sum |d| <= E (1 + 2^-10) for T < 2^40. E = 0 proves hi + lo exact: ties, zeros, integers and quantised data are decided here.
+ * additions do not underflow). So S = hi + lo + sum d exactly, and the sum E of the computed |d| bounds the error of hi +
+ * lo: sum |d| <= E (1 + 2^-10) for T < 2^40. E = 0 proves hi + lo exact: ties, zeros, integers and quantised data are
+ * decided here.
  *
- * What both leave open, and what is not finite, goes to the superaccumulator. */
+ * What these leave open, and what is not finite, goes to the superaccumulator. */
 #ifndef RM_REDUCE_SEGMENT_H
 #define RM_REDUCE_SEGMENT_H
 
@@ -45,7 +47,7 @@ RM_FN void rm_store_columns(void *p, vf64 v, const int fmt) {
   }
 }
 
-/* Whether two vectors that have been stored to p and q agree, lane by lane. */
+/* The lanes in which two vectors, stored to p and q, differ. */
 RM_FN uint32_t rm_columns_differ(const unsigned char *p, const unsigned char *q, const int size) {
   uint32_t differ = 0;
   for (int l = 0; l < RM_LANES; l++) {
@@ -59,9 +61,10 @@ RM_FN uint32_t rm_columns_differ(const unsigned char *p, const unsigned char *q,
 
 /* RN of numbers within err of c + r, where c = RN(c + r); the lanes in which that is not decided, or not finite.
  *
- * err = 0: c + r itself, rounded to odd on the way to the narrower formats. Else both ends of an interval that holds the number are
- * rounded; rounding is monotonic. binary64: [c + (r - e), c + (r + e)], e also covers the rounding of r -+ e, 2^-53 (|r| + e). The
- * others: [c - e, c + e], e also covers r, at most 2^-53 |c|, and the rounding of c -+ e, 2^-53 (|c| + e). */
+ * err = 0: c + r itself, rounded to odd on the way to the narrower formats. Else both ends of an interval that holds the
+ * number are rounded; rounding is monotonic. binary64: [c + (r - e), c + (r + e)], e also covers the rounding of r -+ e,
+ * 2^-53 (|r| + e). The others: [c - e, c + e], e also covers r, at most 2^-53 |c|, and the rounding of c -+ e, 2^-53 (|c| +
+ * e). */
 RM_FN uint32_t rm_round_columns(vf64 c, vf64 r, vf64 err, const int fmt, unsigned char *out) {
   const vm64 exact = vf64_eq(err, vf64_set1(0.0));
   const vf64 value = fmt == RM_F64 ? c : vf64_to_odd(c, r);
