@@ -46,9 +46,40 @@ def others():
     }
 
 
+def scatters(quick):
+    """One thread. Rows: the gradient of an embedding, and index_add of rows; single elements: bincount."""
+    repmath.set_num_threads(1)
+    rng = np.random.default_rng(3)
+    for fmt, rows, n, cols in (("f32", 50_000, 8192, 64), ("f32", 2000, 40_000, 256), ("f64", 2000, 40_000, 256))[
+        : 1 if quick else 3
+    ]:
+        index, src = rng.integers(0, rows, n), rng.standard_normal((n, cols)).astype("f4" if fmt == "f32" else "f8")
+        out, other = np.zeros((rows, cols), src.dtype), np.zeros((rows, cols), src.dtype)
+        calls = {"repmath": lambda index=index, src=src, out=out: repmath.index_add(out, index, src, out=out)}
+        try:
+            import torch
+        except ImportError:
+            calls["NumPy"] = lambda index=index, src=src, other=other: np.add.at(other, index, src)
+        else:
+            torch.set_num_threads(1)
+            t = [torch.from_numpy(v) for v in (other, index, src)]
+            calls["PyTorch"] = lambda t=t: t[0].index_add_(0, t[1], t[2])
+        yield {"case": f"index_add {fmt} {n}x{cols} to {rows}", **compare(calls, batches=5, seconds=0.02)}
+    for rows in (1000, 100_000):
+        x, weights = rng.integers(0, rows, 1_000_000), rng.standard_normal(1_000_000)
+        timing = compare(
+            {
+                "repmath": lambda x=x, weights=weights: repmath.bincount(x, weights),
+                "NumPy": lambda x=x, weights=weights: np.bincount(x, weights),
+            },
+            batches=5,
+        )
+        yield {"case": f"bincount f64 1e6 to {rows}", **timing}
+
+
 def run(quick=False):
     threads = repmath.get_num_threads()
     try:
-        return [*matmuls(quick), *others()]
+        return [*matmuls(quick), *others(), *scatters(quick)]
     finally:
         repmath.set_num_threads(threads)

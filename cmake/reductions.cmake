@@ -2,6 +2,8 @@ target_sources(repmath_objects PRIVATE
   src/reduce/accumulator.c
   src/reduce/cumsum.c
   src/reduce/exact.c
+  src/reduce/overlap.c
+  src/reduce/scatter.c
   src/reduce/statistics.c
   src/reduce/stats.c
   src/reduce/sum.c

@@ -9,14 +9,17 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import ml_dtypes
 import numpy as np
 
 UNIT = 2148
 FORMATS = {  # name: (numpy type, unsigned type, fraction bits, least exponent, infinity field, sign shift)
+    "f16": (np.float16, np.uint16, 10, -24, 0x1F, 15),
+    "bf16": (ml_dtypes.bfloat16, np.uint16, 7, -133, 0xFF, 15),
     "f32": (np.float32, np.uint32, 23, -149, 0xFF, 31),
     "f64": (np.float64, np.uint64, 52, -1074, 0x7FF, 63),
 }
-CANONICAL_NAN = {"f32": 0x7FC00000, "f64": 0x7FF8000000000000}
+CANONICAL_NAN = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000, "f64": 0x7FF8000000000000}
 
 
 def to_units(x: float) -> int:

@@ -34,7 +34,7 @@ def emulated(where, *flags):
     """tests/cuda/test_cuda for the host; flags tell one build from another."""
     cc, cxx = need("cc", "c++")
     library = default_build()
-    sources = [ROOT / source for source in [*SOURCES, "src/blas/check.c"]]
+    sources = [ROOT / source for source in [*SOURCES, "src/blas/check.c", "src/reduce/overlap.c"]]
     for name, arity in oracle.ARITY.items():
         sources.append(where / f"{name}.cu")
         sources[-1].write_text(FUNCTION.format(name, arity))

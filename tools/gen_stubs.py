@@ -22,6 +22,7 @@ IMPORTS = {
     "_digest": ["digest"],
     "_float8": ["to_float8"],
     "_reductions": ["dot", "matmul", "sum"],
+    "_scatter": ["bincount", "embedding_grad", "index_add", "scatter_add", "segment_sum"],
     "_statistics": ["cumsum", "mean", "norm", "std", "var"],
 }
 
@@ -54,6 +55,7 @@ import numpy as np
 
 SPEC_VERSION: Final[int]
 COMPILER: Final[str]
+ERR_INDEX: Final[int]
 ufuncs: Final[dict[str, np.ufunc]]
 gufuncs: Final[dict[str, np.ufunc]]
 rounded: Final[dict[str, dict[str, np.ufunc]]]
@@ -73,6 +75,7 @@ def row_statistic(
 def cumsum_rows(format_x: str, format_out: str, x: Any, out: Any) -> None: ...
 def stats() -> dict[str, int]: ...
 def reset_stats() -> None: ...
+def scatter(add: bool, format: str, rows: int, cols: int, out: Any, index: Any, src: Any) -> int: ...
 
 class ExactSum:
     def add(self, format: str, x: Any) -> None: ...

@@ -7,5 +7,6 @@
 #include "elementwise.h"
 #include "elementwise_rounded.h"
 #include "reductions.h"
+#include "scatter.h"
 
 #endif

@@ -13,6 +13,7 @@ from ._core import get_num_threads, reset_stats, set_num_threads, stats
 from ._digest import digest
 from ._float8 import to_float8
 from ._reductions import dot, matmul, sum
+from ._scatter import bincount, embedding_grad, index_add, scatter_add, segment_sum
 from ._statistics import cumsum, mean, norm, std, var
 
 __version__ = _core.library_version()
@@ -23,19 +24,24 @@ globals().update(_core.ufuncs)
 
 __all__ = [
     "Accumulator",
+    "bincount",
     "config",
     "cumsum",
     "digest",
     "dot",
     "einsum",
+    "embedding_grad",
     "get_include",
     "get_num_threads",
+    "index_add",
     "matmul",
     "matvec",
     "mean",
     "norm",
     "reset_stats",
     "rounding",
+    "scatter_add",
+    "segment_sum",
     "set_num_threads",
     "show_config",
     "stats",

@@ -25,6 +25,11 @@ from ._float8 import to_float8 as to_float8
 from ._reductions import dot as dot
 from ._reductions import matmul as matmul
 from ._reductions import sum as sum
+from ._scatter import bincount as bincount
+from ._scatter import embedding_grad as embedding_grad
+from ._scatter import index_add as index_add
+from ._scatter import scatter_add as scatter_add
+from ._scatter import segment_sum as segment_sum
 from ._statistics import cumsum as cumsum
 from ._statistics import mean as mean
 from ._statistics import norm as norm

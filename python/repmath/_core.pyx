@@ -3,6 +3,7 @@
 
 import os
 
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 cdef extern from "ufuncs.h":
@@ -38,6 +39,14 @@ cdef extern from "repmath/repmath.h":
         unsigned long long fast, double_double, accumulator
     void rm_get_reduction_stats(rm_reduction_stats *out)
     void rm_reset_reduction_stats()
+    rm_status rm_index_add(int format, long long rows, long long cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
+                           long long n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
+                           ptrdiff_t col_src) nogil
+    rm_status rm_segment_sum(int format, long long rows, long long cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
+                             long long n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
+                             ptrdiff_t col_src) nogil
+    int rm_status_code(rm_status status)
+    int RM_ERR_INDEX
     int RM_FORMAT_F16, RM_FORMAT_BF16, RM_FORMAT_F32, RM_FORMAT_F64
     ctypedef unsigned short rm_f16
     ctypedef unsigned short rm_bf16
@@ -257,6 +266,28 @@ def reset_stats():
     They are of the whole process, all threads together.
     """
     rm_reset_reduction_stats()
+
+
+ERR_INDEX = RM_ERR_INDEX
+
+
+def scatter(bint add, format, long long rows, long long cols, unsigned char[::1] out, const int64_t[::1] index,
+            const unsigned char[::1] src):
+    """rm_index_add or rm_segment_sum; out and src as bytes, row after row. Returns the code of the status."""
+    cdef int f
+    cdef Py_ssize_t size
+    cdef rm_status status
+    f, size = _FORMATS[format]
+    cdef long long n = index.shape[0]
+    cdef void *to = &out[0] if out.shape[0] else NULL
+    cdef const void *source = &src[0] if src.shape[0] else NULL
+    cdef const int64_t *at = &index[0] if n else NULL
+    with nogil:
+        if add:
+            status = rm_index_add(f, rows, cols, to, cols * size, size, n, at, 8, source, cols * size, size)
+        else:
+            status = rm_segment_sum(f, rows, cols, to, cols * size, size, n, at, 8, source, cols * size, size)
+    return rm_status_code(status)
 
 
 _RULES = {

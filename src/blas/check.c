@@ -1,64 +1,8 @@
-/* Argument checks of matmul: sizes, pointers, leading dimensions, overlap. */
+/* Argument checks of matmul: sizes, pointers, leading dimensions, overlap (src/reduce/overlap.h). */
 #include "../../include/repmath/reductions.h"
 #include "../../crlibm/fp/round.h"
+#include "../reduce/overlap.h"
 #include "views.h"
-
-typedef __int128 wide; /* byte offsets of absurd arguments do not fit 64 bits */
-
-static wide magnitude(wide x) { return x < 0 ? -x : x; }
-
-/* The bytes that a view touches lie in [low, high). */
-typedef struct {
-  wide low, high;
-} range;
-static range range_of(rm_view v, int64_t rows, int64_t cols, int size) {
-  wide r = (wide)v.row * (rows - 1), c = (wide)v.col * (cols - 1), base = (wide)(intptr_t)v.base;
-  return (range){base + (r < 0 ? r : 0) + (c < 0 ? c : 0), base + (r > 0 ? r : 0) + (c > 0 ? c : 0) + size};
-}
-
-/* Whether two elements of the view share a byte: |i row + j col| < size for some (i, j) != (0, 0) in reach. */
-static int self_overlap(rm_view v, int64_t rows, int64_t cols, int size) {
-  wide s = magnitude(v.row), t = magnitude(v.col);
-  int64_t ns = rows, nt = cols;
-  if (s > t) {
-    wide u = s;
-    s = t, t = u;
-    ns = cols, nt = rows;
-  }
-  /* Now s <= t. The usual case: elements of a line apart, lines apart. */
-  if (ns > 1 && s < size) return 1;
-  if (nt <= 1 || ns <= 1) return nt > 1 && t < size;
-  if (t >= s * (ns - 1) + size) return 0;
-  /* Interleaved lines: for each j the i that come nearest to -j t / s, from both sides (signs are symmetric here, as only
-   * magnitudes of i and j range freely). */
-  for (int64_t j = 1; j < nt; j++) {
-    wide d = j * t, q = d / s, rest = d - q * s;
-    if (q < ns && rest < size) return 1;
-    if (q + 1 < ns && s - rest < size) return 1;
-    if (q >= ns) return 0; /* further lines are out of reach */
-  }
-  return 0;
-}
-
-/* Whether C may share bytes with another view. Exact for disjoint ranges and for two blocks of one larger matrix; any other
- * interleaving counts as overlap. */
-static int overlaps(rm_view c, int64_t cr, int64_t cc, int size_c, rm_view x, int64_t xr, int64_t xc, int size) {
-  range p = range_of(c, cr, cc, size_c), q = range_of(x, xr, xc, size);
-  if (p.high <= q.low || q.high <= p.low) return 0;
-  wide pitch = magnitude(c.row) > magnitude(c.col) ? magnitude(c.row) : magnitude(c.col);
-  wide other = magnitude(x.row) > magnitude(x.col) ? magnitude(x.row) : magnitude(x.col);
-  if (pitch != other || pitch == 0) return 1;
-  /* Lines of both repeat with the pitch: their bytes modulo the pitch must be two disjoint arcs. */
-  int c_rows = magnitude(c.row) == pitch, x_rows = magnitude(x.row) == pitch;
-  rm_view cl = c, xl = x;
-  *(c_rows ? &cl.row : &cl.col) = 0;
-  *(x_rows ? &xl.row : &xl.col) = 0;
-  p = range_of(cl, c_rows ? 1 : cr, c_rows ? cc : 1, size_c);
-  q = range_of(xl, x_rows ? 1 : xr, x_rows ? xc : 1, size);
-  wide gap = (q.low - p.low) % pitch;
-  if (gap < 0) gap += pitch;
-  return gap < p.high - p.low || gap + (q.high - q.low) > pitch;
-}
 
 /* Positions of the arguments in the two calling forms. */
 typedef struct {
@@ -78,9 +22,9 @@ static rm_status check_pointers(const rm_matmul_problem *p, positions at, rm_vie
   if (p->k > 0 && !a.base) return RM_STATUS(RM_ERR_NULL, at.a);
   if (p->k > 0 && !b.base) return RM_STATUS(RM_ERR_NULL, at.b);
   if (!c.base) return RM_STATUS(RM_ERR_NULL, at.c);
-  if (self_overlap(c, p->m, p->n, size_c) || (p->k > 0 && overlaps(c, p->m, p->n, size_c, a, p->m, p->k, size)) ||
-      (p->k > 0 && overlaps(c, p->m, p->n, size_c, b, p->k, p->n, size)) ||
-      (bias.base && overlaps(c, p->m, p->n, size_c, bias, 1, p->n, size)))
+  if (rm_overlaps_itself(c, p->m, p->n, size_c) || (p->k > 0 && rm_overlaps(c, p->m, p->n, size_c, a, p->m, p->k, size)) ||
+      (p->k > 0 && rm_overlaps(c, p->m, p->n, size_c, b, p->k, p->n, size)) ||
+      (bias.base && rm_overlaps(c, p->m, p->n, size_c, bias, 1, p->n, size)))
     return RM_STATUS(RM_ERR_OVERLAP, at.c);
   return RM_OK;
 }
@@ -118,26 +62,19 @@ rm_status rm_check_dense(rm_matmul_problem *p, int layout, int trans_a, int tran
   return status;
 }
 
-/* The bytes of all the views of a batch. */
-static range batch_range(rm_view v, int64_t rows, int64_t cols, int size, int64_t batch, ptrdiff_t next) {
-  range r = range_of(v, rows, cols, size);
-  const wide move = (wide)next * (batch - 1);
-  return move < 0 ? (range){r.low + move, r.high} : (range){r.low, r.high + move};
-}
-
 /* Whether the results of a batch may meet each other or an operand: by the bytes that each spans, so that interleaved ones count. */
 static int batch_overlaps(const rm_matmul_problem *p, rm_view a, rm_view b, rm_view bias, rm_view c) {
   const int size = rm_size_of(p->fmt), size_c = rm_size_of(p->out_fmt);
-  const range one = range_of(c, p->m, p->n, size_c), all = batch_range(c, p->m, p->n, size_c, p->batch, p->next_c);
-  if (magnitude(p->next_c) < one.high - one.low) return 1;
-  range others[3] = {{0, 0}, {0, 0}, {0, 0}};
-  if (p->k > 0) {
-    others[0] = batch_range(a, p->m, p->k, size, p->batch, p->next_a);
-    others[1] = batch_range(b, p->k, p->n, size, p->batch, p->next_b);
+  const int64_t sizes[4][3] = {{p->batch, p->m, p->n}, {p->batch, p->m, p->k}, {p->batch, p->k, p->n}, {p->batch, 1, p->n}};
+  const ptrdiff_t strides[4][3] = {
+      {p->next_c, c.row, c.col}, {p->next_a, a.row, a.col}, {p->next_b, b.row, b.col}, {p->next_bias, 0, bias.col}};
+  const char *base[4] = {c.base, p->k ? a.base : NULL, p->k ? b.base : NULL, bias.base};
+  const rm_grid result = {base[0], 3, sizes[0], strides[0]};
+  if (rm_grid_may_overlap_itself(&result, size_c)) return 1;
+  for (int i = 1; i < 4; i++) {
+    const rm_grid operand = {base[i], 3, sizes[i], strides[i]};
+    if (base[i] && rm_spans_meet(&result, size_c, &operand, size)) return 1;
   }
-  if (bias.base) others[2] = batch_range(bias, 1, p->n, size, p->batch, p->next_bias);
-  for (int i = 0; i < 3; i++)
-    if (others[i].low < others[i].high && others[i].low < all.high && all.low < others[i].high) return 1;
   return 0;
 }
 

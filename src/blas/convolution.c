@@ -97,40 +97,17 @@ static tensor tensor_of(const argument *a) {
   return t;
 }
 
-static void span(const argument *a, int size, wide *low, wide *high) {
-  *low = *high = (wide)(intptr_t)a->base;
-  for (int i = 0; i < a->rank; i++) {
-    const wide move = (wide)a->strides[i] * (a->size[i] - 1);
-    *(move < 0 ? low : high) += move;
-  }
-  *high += size;
-}
+static rm_grid grid_of(const argument *a) { return (rm_grid){a->base, a->rank, a->size, a->strides}; }
 
 static int spans_meet(const argument *a, const argument *b, int size) {
   if (is_empty(a) || is_empty(b)) return 0;
-  wide al, ah, bl, bh;
-  span(a, size, &al, &ah);
-  span(b, size, &bl, &bh);
-  return al < bh && bl < ah;
+  const rm_grid ga = grid_of(a), gb = grid_of(b);
+  return rm_spans_meet(&ga, size, &gb, size);
 }
 
-/* Whether two elements may share bytes: no, when each axis moves beyond all the shorter ones together. */
-static int meets_itself(const argument *a, int size) {
-  int used[MAX_RANK] = {0};
-  wide reach = size;
-  if (is_empty(a)) return 0;
-  for (;;) { /* the shortest axis that is left */
-    int best = -1;
-    wide shortest = 0;
-    for (int i = 0; i < a->rank; i++) {
-      const wide s = a->strides[i] < 0 ? -(wide)a->strides[i] : a->strides[i];
-      if (!used[i] && a->size[i] > 1 && (best < 0 || s < shortest)) best = i, shortest = s;
-    }
-    if (best < 0) return 0;
-    if (shortest < reach) return 1;
-    reach += shortest * (a->size[best] - 1);
-    used[best] = 1;
-  }
+static int may_overlap_itself(const argument *a, int size) {
+  const rm_grid g = grid_of(a);
+  return !is_empty(a) && rm_grid_may_overlap_itself(&g, size);
 }
 
 static rm_status check_arrays(int format, const argument *x, const argument *w, const argument *bias, const argument *out) {
@@ -140,7 +117,7 @@ static rm_status check_arrays(int format, const argument *x, const argument *w, 
   if (!status) status = check_array(out);
   if (status) return status;
   const int meets = spans_meet(out, x, size) || spans_meet(out, w, size) || (bias->base && spans_meet(out, bias, size));
-  return meets || meets_itself(out, size) ? RM_STATUS(RM_ERR_OVERLAP, out->position) : RM_OK;
+  return meets || may_overlap_itself(out, size) ? RM_STATUS(RM_ERR_OVERLAP, out->position) : RM_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------ operands from geometry */

@@ -5,17 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../reduce/stats.h"
 #include "views.h"
 
 /* A block of C: rows [row, row + rows), columns [col, col + cols). */
 typedef struct {
   int64_t row, rows, col, cols;
 } rm_block;
-
-/* How many tiers decided the elements of a block. */
-typedef struct {
-  int64_t fast, double_double, accumulator;
-} rm_tiers;
 
 /* One engine: C in blocks, each by one call. */
 typedef struct {

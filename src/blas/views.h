@@ -7,11 +7,7 @@
 
 #include "../../crlibm/config.h"
 #include "../../include/repmath/core.h"
-
-typedef struct {
-  char *base;
-  ptrdiff_t row, col; /* bytes between rows, between columns; of any sign */
-} rm_view;
+#include "../reduce/overlap.h"
 
 /* An operand whose elements are found by coordinates, so that a convolution is a matrix product without a matrix in memory.
  *

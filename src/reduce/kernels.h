@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scatter.h"
+
 /* A vector of n elements of a format; base NULL: the factor 1. */
 typedef struct {
   const char *base;
@@ -27,6 +29,8 @@ struct rm_reduce_kernels {
   /* Whether every x[i] y[i] is a multiple of the power of two g. It may say no where the answer is yes. For binary64 y must be
    * NULL. */
   int (*multiples)(int64_t n, rm_terms x, rm_terms y, int fmt, double g);
+  rm_scatter_segment_fn *scatter_segment[4]; /* by format */
+  rm_scatter_cells_fn *scatter_cells[4];
 };
 
 #endif

@@ -4,6 +4,11 @@
 
 #include <stdint.h>
 
+/* The same, gathered on the way. */
+typedef struct {
+  int64_t fast, double_double, accumulator;
+} rm_tiers;
+
 void rm_stats_add(int64_t fast, int64_t double_double, int64_t accumulator);
 
 #endif

@@ -41,8 +41,10 @@ static void reductions(void) {
     xd[i] = as_f64(next_random(&state) >> 12 | (uint64_t)(i & 1) << 63);
     yd[i] = as_f64((next_random(&state) >> 1) % UINT64_C(0x3ff0000000000000));
   }
-  float expected[4 + 64], out[4 + 64];
-  double expected_d[4 + 64], out_d[4 + 64];
+  int64_t index[N];
+  for (int i = 0; i < N; i++) index[i] = i % 7;
+  float expected[4 + 64], out[4 + 64], sums[7 * 40], expected_sums[7 * 40];
+  double expected_d[4 + 64], out_d[4 + 64], sums_d[7], expected_sums_d[7];
   for (int m = -1; m < MODES; m++) {
     float *o = m < 0 ? expected : out;
     double *od = m < 0 ? expected_d : out_d;
@@ -61,8 +63,12 @@ static void reductions(void) {
     rm_cumsum(RM_FORMAT_F64, 1, xd, 8, RM_FORMAT_F64, &od[3], 8);
     rm_matmul_f32(RM_ROW_MAJOR, RM_NO_TRANS, RM_NO_TRANS, 8, 8, 100, x, 100, y, 8, NULL, o + 4, 8);
     rm_matmul_f64(RM_ROW_MAJOR, RM_NO_TRANS, RM_NO_TRANS, 8, 8, 100, xd, 100, yd, 8, NULL, od + 4, 8);
+    rm_status status = rm_segment_sum(RM_FORMAT_F32, 7, 40, sums, 160, 4, 70, index, 8, x, 160, 4); /* rows */
+    status |= rm_segment_sum(RM_FORMAT_F64, 7, 1, sums_d, 8, 8, N, index, 8, xd, 8, 8);              /* single elements */
     uint32_t after = control_get();
     control_set(modes[0].control);
+    if (m < 0) memcpy(expected_sums, sums, sizeof sums), memcpy(expected_sums_d, sums_d, sizeof sums_d);
+    CHECK(status == RM_OK && memcmp(sums, expected_sums, sizeof sums) == 0 && memcmp(sums_d, expected_sums_d, sizeof sums_d) == 0);
     if (m < 0) continue;
     CHECK_FOR(after == control, modes[m].name);
     memcpy(out + 2, expected + 2, 8); /* not written */

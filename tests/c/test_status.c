@@ -13,6 +13,25 @@ static void elementwise(const struct entry *e) {
   CHECK_FOR(memcmp(y, before, sizeof y) == 0, e->name);
 }
 
+static void scatter_sums(void) {
+  double out[4] = {7, 7, 7, 7}, src[2] = {1, 2};
+  int64_t index[2] = {0, 3}, outside[2] = {0, 4};
+#define ADD(f, format, rows, cols, out, n, index, src) rm_##f(format, rows, cols, out, 8, 8, n, index, 8, src, 8, 8)
+#define BOTH(status, ...) CHECK(ADD(index_add, __VA_ARGS__) == (status) && ADD(segment_sum, __VA_ARGS__) == (status))
+  BOTH(RM_STATUS(RM_ERR_ENUM, 1), 4, 4, 1, out, 2, index, src);
+  BOTH(RM_STATUS(RM_ERR_SIZE, 2), RM_FORMAT_F64, -1, 1, out, 2, index, src);
+  BOTH(RM_STATUS(RM_ERR_SIZE, 3), RM_FORMAT_F64, 4, -1, out, 2, index, src);
+  BOTH(RM_STATUS(RM_ERR_NULL, 4), RM_FORMAT_F64, 4, 1, NULL, 2, index, src);
+  BOTH(RM_STATUS(RM_ERR_SIZE, 7), RM_FORMAT_F64, 4, 1, out, -1, index, src);
+  BOTH(RM_STATUS(RM_ERR_NULL, 8), RM_FORMAT_F64, 4, 1, out, 2, NULL, src);
+  BOTH(RM_STATUS(RM_ERR_INDEX, 8), RM_FORMAT_F64, 4, 1, out, 2, outside, src);
+  BOTH(RM_STATUS(RM_ERR_NULL, 10), RM_FORMAT_F64, 4, 1, out, 2, index, NULL);
+  BOTH(RM_STATUS(RM_ERR_OVERLAP, 4), RM_FORMAT_F64, 2, 1, src, 2, index, src);
+  CHECK(out[0] == 7 && out[1] == 7 && out[2] == 7 && out[3] == 7 && src[0] == 1 && src[1] == 2);
+  CHECK(ADD(index_add, RM_FORMAT_F64, 4, 1, out, 2, index, src) == RM_OK && out[0] == 8 && out[1] == 7 && out[3] == 9);
+  CHECK(ADD(segment_sum, RM_FORMAT_F64, 4, 1, out, 2, index, src) == RM_OK && out[0] == 1 && out[1] == 0 && out[3] == 2);
+}
+
 static void reductions(void) {
   float x[4] = {1, 2, 3, 4}, out = 77;
   double xd[4] = {1, 2, 3, 4}, outd = 77;
@@ -109,6 +128,7 @@ int main(void) {
   CHECK(rm_set_num_threads(0) == RM_STATUS(RM_ERR_SIZE, 1));
   CHECK(rm_set_num_threads(2) == RM_OK && rm_get_num_threads() == 2);
   for (int i = 0; i < ENTRIES; i++) elementwise(&entries[i]);
+  scatter_sums();
   reductions();
   matmul();
   accumulators();

@@ -1,0 +1,84 @@
+#include "overlap.h"
+
+typedef __int128 wide; /* byte offsets of absurd arguments do not fit 64 bits */
+
+static wide magnitude(wide x) { return x < 0 ? -x : x; }
+
+/* The bytes that a view touches lie in [low, high). */
+typedef struct {
+  wide low, high;
+} range;
+static range range_of(rm_view v, int64_t rows, int64_t cols, int size) {
+  wide r = (wide)v.row * (rows - 1), c = (wide)v.col * (cols - 1), base = (wide)(intptr_t)v.base;
+  return (range){base + (r < 0 ? r : 0) + (c < 0 ? c : 0), base + (r > 0 ? r : 0) + (c > 0 ? c : 0) + size};
+}
+
+/* Whether |i row + j col| < size for some (i, j) != (0, 0) in reach. */
+int rm_overlaps_itself(rm_view v, int64_t rows, int64_t cols, int size) {
+  wide s = magnitude(v.row), t = magnitude(v.col);
+  int64_t ns = rows, nt = cols;
+  if (s > t) {
+    wide u = s;
+    s = t, t = u;
+    ns = cols, nt = rows;
+  }
+  /* Now s <= t. The usual case: elements of a line apart, lines apart. */
+  if (ns > 1 && s < size) return 1;
+  if (nt <= 1 || ns <= 1) return nt > 1 && t < size;
+  if (t >= s * (ns - 1) + size) return 0;
+  /* Interleaved lines: for each j the i that come nearest to -j t / s, from both sides (signs are symmetric here, as only
+   * magnitudes of i and j range freely). */
+  for (int64_t j = 1; j < nt; j++) {
+    wide d = j * t, q = d / s, rest = d - q * s;
+    if (q < ns && rest < size) return 1;
+    if (q + 1 < ns && s - rest < size) return 1;
+    if (q >= ns) return 0; /* further lines are out of reach */
+  }
+  return 0;
+}
+
+int rm_overlaps(rm_view c, int64_t cr, int64_t cc, int size_c, rm_view x, int64_t xr, int64_t xc, int size_x) {
+  range p = range_of(c, cr, cc, size_c), q = range_of(x, xr, xc, size_x);
+  if (p.high <= q.low || q.high <= p.low) return 0;
+  wide pitch = magnitude(c.row) > magnitude(c.col) ? magnitude(c.row) : magnitude(c.col);
+  wide other = magnitude(x.row) > magnitude(x.col) ? magnitude(x.row) : magnitude(x.col);
+  if (pitch != other || pitch == 0) return 1;
+  /* Lines of both repeat with the pitch: their bytes modulo the pitch must be two disjoint arcs. */
+  int c_rows = magnitude(c.row) == pitch, x_rows = magnitude(x.row) == pitch;
+  rm_view cl = c, xl = x;
+  *(c_rows ? &cl.row : &cl.col) = 0;
+  *(x_rows ? &xl.row : &xl.col) = 0;
+  p = range_of(cl, c_rows ? 1 : cr, c_rows ? cc : 1, size_c);
+  q = range_of(xl, x_rows ? 1 : xr, x_rows ? xc : 1, size_x);
+  wide gap = (q.low - p.low) % pitch;
+  if (gap < 0) gap += pitch;
+  return gap < p.high - p.low || gap + (q.high - q.low) > pitch;
+}
+
+static range span_of(const rm_grid *a, int size) {
+  range r = {(wide)(intptr_t)a->base, (wide)(intptr_t)a->base + size};
+  for (int i = 0; i < a->rank; i++) {
+    const wide move = (wide)a->stride[i] * (a->size[i] - 1);
+    *(move < 0 ? &r.low : &r.high) += move;
+  }
+  return r;
+}
+
+int rm_spans_meet(const rm_grid *a, int size_a, const rm_grid *b, int size_b) {
+  const range p = span_of(a, size_a), q = span_of(b, size_b);
+  return p.low < q.high && q.low < p.high;
+}
+
+int rm_grid_may_overlap_itself(const rm_grid *a, int size) {
+  unsigned used = 0;
+  wide reach = size;
+  for (;;) { /* the shortest axis that is left */
+    int best = -1;
+    for (int i = 0; i < a->rank; i++)
+      if (!(used >> i & 1u) && a->size[i] > 1 && (best < 0 || magnitude(a->stride[i]) < magnitude(a->stride[best]))) best = i;
+    if (best < 0) return 0;
+    if (magnitude(a->stride[best]) < reach) return 1;
+    reach += magnitude(a->stride[best]) * (a->size[best] - 1);
+    used |= 1u << best;
+  }
+}

@@ -1,0 +1,40 @@
+/* Sums of rows into the rows of out that an index names. */
+#ifndef RM_REDUCE_SCATTER_H
+#define RM_REDUCE_SCATTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "overlap.h"
+#include "stats.h"
+
+typedef struct {
+  int format, add; /* add: the old value is one more term */
+  int again; /* these elements have been tried in cells */
+  int64_t rows, cols, n;
+  rm_view out, src;
+  const char *index;
+  ptrdiff_t stride_index;
+} rm_scatter_problem;
+
+/* The contributions to one row of out, which has one or more. */
+typedef struct {
+  int64_t row, n;
+  const int64_t *terms, *all; /* rows of src; the end of those of all segments */
+} rm_segment;
+
+/* Columns [begin, end) of one row of out. Returns RM_FLAG_* bits; adds to *tiers. */
+typedef uint32_t rm_scatter_segment_fn(const rm_scatter_problem *p, const rm_segment *s, int64_t begin, int64_t end,
+                                       rm_tiers *tiers);
+
+/* out of one column: the elements that are decided, and in a segment sum those without terms. cells: RM_CELL_WORDS numbers
+ * for each row. Elements that are not decided are not written, and get RM_CELL_OPEN as the second number of their cell.
+ * Returns how many. */
+typedef int64_t rm_scatter_cells_fn(const rm_scatter_problem *p, double *cells, rm_tiers *tiers);
+#define RM_CELL_OPEN (-1.0)
+#define RM_CELL_WORDS(format) ((format) == RM_F64 ? 3 : 2)
+
+/* The last tier: the bits of one element of out, by the superaccumulator. out is not written. */
+uint64_t rm_scatter_exactly(const rm_scatter_problem *p, const rm_segment *s, int64_t col, uint32_t *flags);
+
+#endif
