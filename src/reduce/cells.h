@@ -31,7 +31,7 @@ RM_FN void rm_cells_convert(const rm_scatter_problem *p, int64_t i, int count, c
   const rm_terms src = {p->src.base + i * p->src.row, p->src.row};
   int k = 0;
   if (src.stride == size)
-    for (; k + RM_LANES <= count; k += RM_LANES) vf64_store(x + k, rm_load_terms(src.base, fmt, k));
+    for (; k + RM_LANES <= count; k += RM_LANES) vf64_store(x + k, rm_load_elements(src.base + k * rm_size_of(fmt), fmt));
   if (k < count) rm_gather_terms(x + k, src, k, count - k, fmt, 0.0);
 }
 
