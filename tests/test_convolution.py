@@ -23,6 +23,7 @@ GEOMETRIES = {
     "stride_beside_dilation": G(1, 2, 3, (11, 13), 3, stride=(4, 6), dilation=(2, 4), low=(3, 5)),
     "depthwise": G(2, 6, 6, (5, 6), 3, low=1, groups=6),
     "groups": G(1, 4, 6, (6, 5), (2, 3), low=(0, 2), high=(1, 0), groups=2),
+    "less_than_all": G(1, 2, 3, (9, 8), 3, stride=2, low=1, high=(-2, -3)),
     "wide_padding": G(1, 2, 2, (3, 2), 2, stride=2, low=4, high=3),
     "kernel_beyond_input": G(1, 2, 3, (2, 2), 5, low=2),
     "3d": G(1, 2, 3, (4, 5, 6), (2, 3, 2), stride=(1, 2, 1), low=(1, 0, 1)),
@@ -209,7 +210,7 @@ def test_bad_arguments(library, conv, rng):
             setattr(c, name, value)
             assert forward(c=c) == status(SIZE, 2), (name, value)
     for name in ("in_", "kernel", "stride", "dilation", "padding_low", "padding_high"):
-        for value in [-1, 2**31] + ([0] if name in ("kernel", "stride", "dilation") else []):
+        for value in [-(2**31), 2**31] + {"padding_high": [], "padding_low": [-1], "in_": [-1]}.get(name, [-1, 0]):
             c = g.struct()
             getattr(c, name)[1] = value
             assert forward(c=c) == status(SIZE, 2), (name, value)

@@ -16,7 +16,8 @@ typedef struct {
   int64_t batch, channels_in, channels_out, groups;
   int64_t in[3], kernel[3];              /* spatial sizes of x and of w */
   int64_t stride[3], dilation[3];        /* at least 1 */
-  int64_t padding_low[3], padding_high[3]; /* rows of nothing before the first element and after the last one */
+  int64_t padding_low[3], padding_high[3]; /* rows of nothing before the first element, and after the last one: a negative
+                                              number there leaves positions out */
 } rm_conv;
 
 /* The spatial sizes of y: floor((in + padding_low + padding_high - dilation (kernel - 1) - 1)/stride) + 1, or 0 where the kernel is

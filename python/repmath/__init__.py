@@ -9,6 +9,20 @@ from . import _core, _dtypes, rounding
 from ._accumulator import Accumulator
 from ._config import config, get_include, show_config
 from ._contractions import einsum, matvec, tensordot, vdot, vecdot, vecmat
+from ._convolution import (
+    conv1d,
+    conv1d_grad_input,
+    conv1d_grad_weight,
+    conv2d,
+    conv2d_grad_input,
+    conv2d_grad_weight,
+    conv3d,
+    conv3d_grad_input,
+    conv3d_grad_weight,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 from ._core import get_num_threads, reset_stats, set_num_threads, stats
 from ._digest import digest
 from ._float8 import to_float8
@@ -26,6 +40,18 @@ __all__ = [
     "Accumulator",
     "bincount",
     "config",
+    "conv1d",
+    "conv1d_grad_input",
+    "conv1d_grad_weight",
+    "conv2d",
+    "conv2d_grad_input",
+    "conv2d_grad_weight",
+    "conv3d",
+    "conv3d_grad_input",
+    "conv3d_grad_weight",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cumsum",
     "digest",
     "dot",

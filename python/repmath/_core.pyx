@@ -13,6 +13,7 @@ cdef extern from "ufuncs.h":
     dict rm_py_rounded_ufuncs(int rule)
     int rm_py_promote_to_double(object ufuncs) except -1
     int rm_py_add_bfloat16(object ufuncs, object dtype_class) except -1
+    int rm_py_add_bfloat16_reductions(object gufuncs, object dtype_class) except -1
     int rm_py_add_float8(object ufuncs, object dtype_class, int format) except -1
     bint rm_py_same_float(object a, object b)
 
@@ -46,7 +47,23 @@ cdef extern from "repmath/repmath.h":
                              long long n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
                              ptrdiff_t col_src) nogil
     int rm_status_code(rm_status status)
-    int RM_ERR_INDEX
+    int RM_ERR_INDEX, RM_ERR_MEMORY
+    ctypedef struct rm_conv:
+        int dims
+        int64_t batch, channels_in, channels_out, groups
+        int64_t kernel[3]
+        int64_t stride[3]
+        int64_t dilation[3]
+        int64_t padding_low[3]
+        int64_t padding_high[3]
+        int64_t size "in"[3]
+    rm_status rm_conv_forward(int format, const rm_conv *conv, const void *x, const ptrdiff_t *sx, const void *w,
+                              const ptrdiff_t *sw, const void *bias, ptrdiff_t sb, void *y, const ptrdiff_t *sy) nogil
+    rm_status rm_conv_grad_input(int format, const rm_conv *conv, const void *g, const ptrdiff_t *sg, const void *w,
+                                 const ptrdiff_t *sw, const void *bias, ptrdiff_t sb, void *gx, const ptrdiff_t *sgx) nogil
+    rm_status rm_conv_grad_weight(int format, const rm_conv *conv, const void *x, const ptrdiff_t *sx, const void *g,
+                                  const ptrdiff_t *sg, void *gw, const ptrdiff_t *sgw) nogil
+    const char *rm_status_message(rm_status status)
     int RM_FORMAT_F16, RM_FORMAT_BF16, RM_FORMAT_F32, RM_FORMAT_F64
     ctypedef unsigned short rm_f16
     ctypedef unsigned short rm_bf16
@@ -161,6 +178,7 @@ for _ufuncs in (ufuncs, *rounded.values()):
 def add_bfloat16(dtype_class):
     """Give every elementwise ufunc a loop for this DType class, whose elements are bfloat16."""
     rm_py_add_bfloat16(ufuncs, dtype_class)
+    rm_py_add_bfloat16_reductions(gufuncs, dtype_class)
 
 
 _FLOAT8 = {"float8_e4m3fn": RM_PY_E4M3FN, "float8_e5m2": RM_PY_E5M2}
@@ -269,6 +287,52 @@ def reset_stats():
 
 
 ERR_INDEX = RM_ERR_INDEX
+
+
+cdef struct View:
+    size_t base
+    ptrdiff_t stride[5]
+
+
+cdef View _view(array):
+    """The address and the strides of an array; none for None."""
+    cdef View v
+    v.base = 0
+    for i in range(5):
+        v.stride[i] = 0
+    if array is not None:
+        v.base = array.__array_interface__["data"][0]
+        for i in range(array.ndim):
+            v.stride[i] = array.strides[i]
+    return v
+
+
+def convolve(what, format, sizes, first, second, bias, out):
+    """A convolution or a gradient of it: sizes are those of rm_conv; arrays have their channels second, those of w too."""
+    cdef rm_conv c
+    cdef View a = _view(first), b = _view(second), z = _view(bias), y = _view(out)
+    cdef rm_status status
+    cdef int f
+    f, _ = _FORMATS[format]
+    (c.batch, c.channels_in, c.channels_out, c.groups), size, kernel, stride, dilation, low, high = sizes
+    c.dims = len(size)
+    for j in range(c.dims):
+        c.size[j], c.kernel[j], c.stride[j] = size[j], kernel[j], stride[j]
+        c.dilation[j], c.padding_low[j], c.padding_high[j] = dilation[j], low[j], high[j]
+    cdef int which = {"forward": 0, "grad_input": 1, "grad_weight": 2}[what]
+    with nogil:
+        if which == 0:
+            status = rm_conv_forward(f, &c, <void *>a.base, a.stride, <void *>b.base, b.stride, <void *>z.base, z.stride[0],
+                                     <void *>y.base, y.stride)
+        elif which == 1:
+            status = rm_conv_grad_input(f, &c, <void *>a.base, a.stride, <void *>b.base, b.stride, <void *>z.base,
+                                        z.stride[0], <void *>y.base, y.stride)
+        else:
+            status = rm_conv_grad_weight(f, &c, <void *>a.base, a.stride, <void *>b.base, b.stride, <void *>y.base, y.stride)
+    if status != 0:
+        code = rm_status_code(status)
+        message = rm_status_message(status).decode()
+        raise MemoryError(message) if code == RM_ERR_MEMORY else ValueError(message)
 
 
 def scatter(bint add, format, long long rows, long long cols, unsigned char[::1] out, const int64_t[::1] index,

@@ -267,7 +267,8 @@ def _matmul_general(x1: Any, x2: Any, out: Any, bias: Any, dtype: Any) -> Any:
     shape = _check_shapes(a, b, c, "matmul")
     if out is not None:
         _check_out(out, shape, result)
-    wide = _wide(result, *operands)
+    narrow_all = result.itemsize == 2 and all(d == result for d in operands)  # the engine rounds once to 16 bits itself
+    wide = result if narrow_all else _wide(result, *operands)
 
     terms_a, terms_b = _terms(a, wide), _terms(b, wide)
     pairs = [(p, q) for p in terms_a for q in terms_b]  # (a1 + a2)(b1 + b2), all products exact

@@ -314,67 +314,103 @@ int rm_py_add_float8(PyObject *ufuncs, PyObject *dtype_class, int format) {
         return;                                                                                                        \
       }                                                                                                                \
     }                                                                                                                  \
-  }                                                                                                                    \
-  /* Core lengths n, k, m: rows, terms, columns. */                                                                    \
-  static void matmul_##fmt(char **p, npy_intp const *n, npy_intp const *s, void *data) {                               \
-    (void)data;                                                                                                        \
-    for (npy_intp i = 0; i < n[0]; i++) {                                                                              \
-      rm_status status = rm_matmul_strided_##fmt(n[1], n[3], n[2], (const ctype *)(p[0] + i * s[0]), s[3], s[4],       \
-                                                 (const ctype *)(p[1] + i * s[1]), s[5], s[6], NULL, 0,                \
-                                                 (ctype *)(p[2] + i * s[2]), s[7], s[8]);                              \
-      if (status != RM_OK) {                                                                                           \
-        fail(status);                                                                                                  \
-        return;                                                                                                        \
-      }                                                                                                                \
-    }                                                                                                                  \
-  }                                                                                                                    \
-  static void matmul_bias_##fmt(char **p, npy_intp const *n, npy_intp const *s, void *data) {                          \
-    (void)data;                                                                                                        \
-    for (npy_intp i = 0; i < n[0]; i++) {                                                                              \
-      rm_status status = rm_matmul_strided_##fmt(                                                                      \
-          n[1], n[3], n[2], (const ctype *)(p[0] + i * s[0]), s[4], s[5], (const ctype *)(p[1] + i * s[1]), s[6],      \
-          s[7], (const ctype *)(p[2] + i * s[2]), s[8], (ctype *)(p[3] + i * s[3]), s[9], s[10]);                      \
-      if (status != RM_OK) {                                                                                           \
-        fail(status);                                                                                                  \
-        return;                                                                                                        \
-      }                                                                                                                \
-    }                                                                                                                  \
   }
 REDUCTION_LOOPS(f32, float)
 REDUCTION_LOOPS(f64, double)
 
+/* Core lengths n, k, m: rows, terms, columns; s: the outer strides, then the core ones. Where the whole batch may overlap, which bytes
+ * that lie interleaved count as, its products go one by one. */
+static void matmul_batch(int format, char *const *p, npy_intp const *n, npy_intp const *s, int biased) {
+  const int operands = 3 + biased;
+  npy_intp const *outer = s, *core = s + operands;
+  npy_intp batch = n[0];
+  for (npy_intp i = 0; i < n[0]; i += batch) {
+    const char *bias = biased ? p[2] + i * outer[2] : NULL;
+    const rm_status status = rm_matmul_batched(
+        format, format, batch, n[1], n[3], n[2], p[0] + i * outer[0], outer[0], core[0], core[1], p[1] + i * outer[1], outer[1], core[2],
+        core[3], bias, biased ? outer[2] : 0, biased ? core[4] : 0, p[operands - 1] + i * outer[operands - 1], outer[operands - 1],
+        core[4 + biased], core[5 + biased]);
+    if (rm_status_code(status) == RM_ERR_OVERLAP && batch > 1) {
+      batch = 1;
+      i = -1;
+    } else if (status != RM_OK) {
+      fail(status);
+      return;
+    }
+  }
+}
+#define MATMUL_LOOPS(fmt, FORMAT)                                                               \
+  static void matmul_##fmt(char **p, npy_intp const *n, npy_intp const *s, void *data) {       \
+    (void)data;                                                                                \
+    matmul_batch(FORMAT, p, n, s, 0);                                                          \
+  }                                                                                            \
+  static void matmul_bias_##fmt(char **p, npy_intp const *n, npy_intp const *s, void *data) {  \
+    (void)data;                                                                                \
+    matmul_batch(FORMAT, p, n, s, 1);                                                          \
+  }
+MATMUL_LOOPS(f16, RM_FORMAT_F16)
+MATMUL_LOOPS(f32, RM_FORMAT_F32)
+MATMUL_LOOPS(f64, RM_FORMAT_F64)
+
+/* bfloat16 has its loops by the interface for new dtypes. */
+static int matmul_bf16(PyArrayMethod_Context *context, char *const *p, npy_intp const *n, npy_intp const *s, NpyAuxData *aux) {
+  (void)context, (void)aux;
+  matmul_batch(RM_FORMAT_BF16, p, n, s, 0);
+  return PyErr_Occurred() ? -1 : 0;
+}
+static int matmul_bias_bf16(PyArrayMethod_Context *context, char *const *p, npy_intp const *n, npy_intp const *s,
+                            NpyAuxData *aux) {
+  (void)context, (void)aux;
+  matmul_batch(RM_FORMAT_BF16, p, n, s, 1);
+  return PyErr_Occurred() ? -1 : 0;
+}
+
 static PyUFuncGenericFunction loops_sum[] = {sum_f32, sum_f64};
 static PyUFuncGenericFunction loops_dot[] = {dot_f32, dot_f64};
-static PyUFuncGenericFunction loops_matmul[] = {matmul_f32, matmul_f64};
-static PyUFuncGenericFunction loops_matmul_bias[] = {matmul_bias_f32, matmul_bias_f64};
-/* Long enough for three inputs; a gufunc of fewer operands has its own, since each type starts at a multiple of them. */
+static PyUFuncGenericFunction loops_matmul[] = {matmul_f16, matmul_f32, matmul_f64};
+static PyUFuncGenericFunction loops_matmul_bias[] = {matmul_bias_f16, matmul_bias_f32, matmul_bias_f64};
+/* The types of a loop for float16 and of one each for float32 and float64, for so many operands. */
 static const char types2[] = {NPY_FLOAT, NPY_FLOAT, NPY_DOUBLE, NPY_DOUBLE};
-static const char types3[] = {NPY_FLOAT, NPY_FLOAT, NPY_FLOAT, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE};
-static const char types4[] = {NPY_FLOAT,  NPY_FLOAT,  NPY_FLOAT,  NPY_FLOAT,
-                              NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE};
+static const char types3[] = {NPY_HALF, NPY_HALF, NPY_HALF, NPY_FLOAT, NPY_FLOAT, NPY_FLOAT, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE};
+static const char types4[] = {NPY_HALF,  NPY_HALF,  NPY_HALF,  NPY_HALF,   NPY_FLOAT,  NPY_FLOAT,
+                              NPY_FLOAT, NPY_FLOAT, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE};
+static const struct {
+  const char *name, *signature;
+  PyUFuncGenericFunction *loops;
+  const char *types;
+  int count, inputs; /* of loops, of operands */
+  PyArrayMethod_StridedLoop *loop_bf16;
+} gufuncs[] = {
+    {"sum", "(k)->()", loops_sum, types2, 2, 1, NULL},
+    {"dot", "(k),(k)->()", loops_dot, types3 + 3, 2, 2, NULL},
+    {"matmul", "(n?,k),(k,m?)->(n?,m?)", loops_matmul, types3, 3, 2, matmul_bf16},
+    {"matmul_bias", "(n?,k),(k,m?),(m?)->(n?,m?)", loops_matmul_bias, types4, 3, 3, matmul_bias_bf16},
+};
+enum { GUFUNCS = sizeof gufuncs / sizeof *gufuncs };
 
 PyObject *rm_py_reduction_gufuncs(void) {
-  static const struct {
-    const char *name, *signature;
-    PyUFuncGenericFunction *loops;
-    const char *types;
-    int inputs;
-  } gufuncs[] = {
-      {"sum", "(k)->()", loops_sum, types2, 1},
-      {"dot", "(k),(k)->()", loops_dot, types3, 2},
-      {"matmul", "(n?,k),(k,m?)->(n?,m?)", loops_matmul, types3, 2},
-      {"matmul_bias", "(n?,k),(k,m?),(m?)->(n?,m?)", loops_matmul_bias, types4, 3},
-  };
   PyObject *dict = PyDict_New();
   if (!dict) return NULL;
-  for (size_t i = 0; i < sizeof gufuncs / sizeof *gufuncs; i++)
+  for (int i = 0; i < GUFUNCS; i++)
     if (put(dict, gufuncs[i].name,
-            PyUFunc_FromFuncAndDataAndSignature(gufuncs[i].loops, no_data, gufuncs[i].types, 2, gufuncs[i].inputs, 1,
-                                                PyUFunc_None, gufuncs[i].name, NULL, 0, gufuncs[i].signature)) < 0) {
+            PyUFunc_FromFuncAndDataAndSignature(gufuncs[i].loops, no_data, gufuncs[i].types, gufuncs[i].count, gufuncs[i].inputs,
+                                                1, PyUFunc_None, gufuncs[i].name, NULL, 0, gufuncs[i].signature)) < 0) {
       Py_DECREF(dict);
       return NULL;
     }
   return dict;
+}
+
+int rm_py_add_bfloat16_reductions(PyObject *dict, PyObject *dtype_class) {
+  PyArray_DTypeMeta *type = (PyArray_DTypeMeta *)dtype_class, *operands[] = {type, type, type, type};
+  for (int i = 0; i < GUFUNCS; i++) {
+    if (!gufuncs[i].loop_bf16) continue;
+    PyType_Slot slots[] = {{NPY_METH_strided_loop, (void *)gufuncs[i].loop_bf16}, {0, NULL}};
+    PyArrayMethod_Spec spec = {gufuncs[i].name, gufuncs[i].inputs, 1, NPY_NO_CASTING, 0, operands, slots};
+    PyObject *ufunc = PyDict_GetItemString(dict, gufuncs[i].name);
+    if (!ufunc || PyUFunc_AddLoopFromSpec(ufunc, &spec) < 0) return -1;
+  }
+  return 0;
 }
 
 int rm_py_same_float(PyObject *a, PyObject *b) {

@@ -35,6 +35,9 @@ int rm_py_add_bfloat16(PyObject *ufuncs, PyObject *dtype_class);
 /* Add loops of an 8-bit format (RM_PY_E4M3FN ... of float8.h) to the ufuncs of one argument. Returns -1 with an exception set. */
 int rm_py_add_float8(PyObject *ufuncs, PyObject *dtype_class, int format);
 
+/* Gives the gufuncs for which it exists a loop for bfloat16. -1 with an exception. */
+int rm_py_add_bfloat16_reductions(PyObject *gufuncs, PyObject *dtype_class);
+
 /* 1 when both are exact ndarrays of one and the same type, float32 or float64: nothing has to be converted. */
 int rm_py_same_float(PyObject *a, PyObject *b);
 

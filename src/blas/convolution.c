@@ -38,7 +38,7 @@ static rm_status prepare(geometry *g, const rm_conv *c) {
   for (int j = 0; j < c->dims; j++) {
     if (c->in[j] < 0 || c->in[j] > most || c->kernel[j] < 1 || c->kernel[j] > most || c->stride[j] < 1 || c->stride[j] > most ||
         c->dilation[j] < 1 || c->dilation[j] > most || c->padding_low[j] < 0 || c->padding_low[j] > most ||
-        c->padding_high[j] < 0 || c->padding_high[j] > most)
+        c->padding_high[j] < -most || c->padding_high[j] > most)
       return bad;
     g->in[j] = c->in[j], g->kernel[j] = c->kernel[j], g->stride[j] = c->stride[j], g->dilation[j] = c->dilation[j];
     g->padding[j] = c->padding_low[j];
