@@ -128,12 +128,17 @@ def test_views(conv, rng, what):
     check(conv, g, what, "f32", x, w, y)
 
 
+EMPTY = {
+    "batch": G(0, 2, 2, (3,), 2),
+    "channels_in": G(1, 0, 2, (3,), 2),
+    "channels_out": G(1, 2, 0, (3,), 2),
+    "input": G(1, 2, 2, (0,), 1, low=1),
+    "output": G(1, 1, 1, (2,), 5),
+}
+
+
 @WHAT
-@pytest.mark.parametrize(
-    "g",
-    [G(0, 2, 2, (3,), 2), G(1, 0, 2, (3,), 2), G(1, 2, 0, (3,), 2), G(1, 2, 2, (0,), 1, low=1), G(1, 1, 1, (2,), 5)],
-    ids=str,
-)
+@pytest.mark.parametrize("g", EMPTY.values(), ids=EMPTY.keys())
 def test_empty(conv, rng, what, g):
     x, w, y = arrays(rng, "gaussian", g, "f32")
     bias = np.arange(1, 1 + (g.channels_in if what == "grad_input" else g.channels_out), dtype=np.float32)
