@@ -48,6 +48,11 @@ RM_API rm_status rm_matmul_f16(int layout, int trans_a, int trans_b, int64_t m, 
 RM_API rm_status rm_matmul_bf16(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const rm_bf16 *a,
                                 int64_t lda, const rm_bf16 *b, int64_t ldb, const rm_bf16 *bias, rm_bf16 *c, int64_t ldc);
 
+/* The general form, in any format: C[i,j] = RN(alpha sum over k of op(A)[i,k] op(B)[k,j] + beta C[i,j]), one rounding, C of m x n. As in
+ * BLAS, alpha = 0 leaves A and B unread and beta = 0 leaves C unread. C must not overlap A or B. */
+RM_API rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+                         const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc);
+
 /* The same over views: row and column strides in bytes, of any sign, zero included (C: no two elements may share bytes). */
 RM_API rm_status rm_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a, ptrdiff_t row_a, ptrdiff_t col_a,
                                        const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias,

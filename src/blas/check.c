@@ -46,17 +46,20 @@ static void fill(rm_matmul_problem *p, rm_view a, rm_view b, rm_view bias, rm_vi
 
 rm_status rm_check_dense(rm_matmul_problem *p, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
                          const void *a, int64_t lda, const void *b, int64_t ldb, const void *bias, void *c, int64_t ldc) {
-  static const positions at = {4, 5, 6, 7, 9, 11, 12};
-  if (layout != RM_ROW_MAJOR && layout != RM_COL_MAJOR) return RM_STATUS(RM_ERR_ENUM, 1);
-  if (trans_a < RM_NO_TRANS || trans_a > RM_CONJ_TRANS) return RM_STATUS(RM_ERR_ENUM, 2);
-  if (trans_b < RM_NO_TRANS || trans_b > RM_CONJ_TRANS) return RM_STATUS(RM_ERR_ENUM, 3);
+  static const positions plain = {4, 5, 6, 7, 9, 11, 12}, general = {5, 6, 7, 9, 11, 0, 14};
+  const positions at = p->scaling ? general : plain;
+  const int first = p->scaling ? 2 : 1; /* the position of layout */
+  if (layout != RM_ROW_MAJOR && layout != RM_COL_MAJOR) return RM_STATUS(RM_ERR_ENUM, first);
+  if (trans_a < RM_NO_TRANS || trans_a > RM_CONJ_TRANS) return RM_STATUS(RM_ERR_ENUM, first + 1);
+  if (trans_b < RM_NO_TRANS || trans_b > RM_CONJ_TRANS) return RM_STATUS(RM_ERR_ENUM, first + 2);
   p->m = m, p->n = n, p->k = k;
   rm_view va, vb, vc, vbias = {(char *)(uintptr_t)bias, 0, rm_size_of(p->fmt)};
   const int col_major = layout == RM_COL_MAJOR, size = rm_size_of(p->fmt);
   rm_status status = check_sizes(p, at);
-  if (!status) status = dense_view(&va, a, m, k, lda, col_major, trans_a != RM_NO_TRANS, size, 8);
-  if (!status) status = dense_view(&vb, b, k, n, ldb, col_major, trans_b != RM_NO_TRANS, size, 10);
-  if (!status) status = dense_view(&vc, c, m, n, ldc, col_major, 0, rm_size_of(p->out_fmt), 13);
+  if (!status) status = dense_view(&va, a, m, k, lda, col_major, trans_a != RM_NO_TRANS, size, at.a + 1);
+  if (!status) status = dense_view(&vb, b, k, n, ldb, col_major, trans_b != RM_NO_TRANS, size, at.b + 1);
+  if (!status) status = dense_view(&vc, c, m, n, ldc, col_major, 0, rm_size_of(p->out_fmt), at.c + 1);
+  if (!status && p->scaling && p->scaling->alpha == 0.0) p->k = 0; /* A and B stay unread */
   if (!status) status = check_pointers(p, at, va, vb, vbias, vc);
   if (!status) fill(p, va, vb, vbias, vc);
   return status;

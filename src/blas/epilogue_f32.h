@@ -10,6 +10,7 @@
 #include "../../crlibm/simd/machine.h"
 #include "kernels.h"
 #include "places.h"
+#include "scaled.h"
 #include "tile.h"
 
 RM_FN vf64 rm_margin_f32(vf64 c, vf64 err) { return vf64_mad(vf64_abs(c), vf64_set1(0x1p-52), err); }
@@ -57,6 +58,7 @@ typedef struct {
 RM_FN int rm_epilogue_tile_f32(const rm_epilogue_f32 *e, const double *tile, int nv, int64_t i0, int64_t j0, int rows, int cols,
                                uint8_t *flagged, const int fmt, const int out_fmt) {
   const int size = rm_size_of(out_fmt);
+  const rm_scaling *scaling = e->p->scaling;
   int count = 0;
   for (int i = 0; i < rows; i++) {
     const vf64 rb = vf64_set1(e->row_bound[i0 + i]);
@@ -70,7 +72,12 @@ RM_FN int rm_epilogue_tile_f32(const rm_epilogue_f32 *e, const double *tile, int
         err = vf64_mad(vf64_set1(e->bias_bound), vf64_abs(bias), err);
       }
       uint32_t undecided;
-      if (RM_LIKELY(e->places.whole[j / RM_LANES])) {
+      if (scaling) {
+        char out[4 * RM_LANES];
+        value = rm_scale_vector(scaling, value, rm_load_old(scaling, &e->places, i0 + i, j, lanes, out_fmt), &err);
+        undecided = rm_round_vector(value, err, out, out_fmt) & ((1u << lanes) - 1);
+        rm_store_decided(&e->places, i0 + i, j, lanes, undecided, out, size);
+      } else if (RM_LIKELY(e->places.whole[j / RM_LANES])) {
         undecided = rm_round_vector(value, err, rm_place_of(&e->places, i0 + i, j), out_fmt);
       } else {
         char out[4 * RM_LANES];

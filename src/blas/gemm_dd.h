@@ -61,6 +61,12 @@ RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem
   for (int q = 0; q < rows; q++) {
     vi64 row_shift = vi64_set1((int64_t)rm_bits64(w->row_shift[i + q]));
     for (int v = 0; v < nv; v++) {
+      if (p->scaling) { /* its last step is taken one by one: rm_resolve_scaled_dd */
+        const int left = cols - v * RM_LANES;
+        flagged[q * nv + v] = (uint8_t)((1u << (left < RM_LANES ? left : RM_LANES)) - 1);
+        open += left < RM_LANES ? left : RM_LANES;
+        continue;
+      }
       int at = v * RM_LANES, lanes = cols - at < RM_LANES ? cols - at : RM_LANES, x = (q * nv + v) * RM_LANES;
       rm_scaled s = {vf64_load(hi + x), vf64_load(lo + x), bound, all};
       vi64 shift = vi64_add(row_shift, vf64_bits(vf64_load(w->col_shift + j + at)));
@@ -98,7 +104,10 @@ static uint32_t rm_resolve_block_dd(const rm_layout_dd *w, const rm_matmul_probl
         for (uint32_t lanes = flagged[q]; lanes; lanes &= lanes - 1) {
           int lane = __builtin_ctz(lanes), x = q * RM_LANES + lane;
           int64_t i = i0 + q / nv, j = j0 + (q % nv) * RM_LANES + lane;
-          rm_write_bits(rm_place_of(&w->places, i, j), rm_resolve_element_dd(&r, i, j, (rm_pair){hi[x], lo[x]}), fmt);
+          char *at = rm_place_of(&w->places, i, j);
+          const rm_pair sum = {hi[x], lo[x]};
+          rm_write_bits(at, p->scaling ? rm_resolve_scaled_dd(&r, i, j, sum, rm_read_bits(at, fmt)) : rm_resolve_element_dd(&r, i, j, sum),
+                        fmt);
         }
     }
   }

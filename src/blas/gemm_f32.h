@@ -87,7 +87,9 @@ static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, in
           double bias = p->bias.base ? rm_read_element(at, p->fmt) : 0.0, c = tile[q * RM_LANES + lane] + bias;
           double err = w->row_bound[i] * w->col_norm[j] + rm_bound_f32(p->k) * __builtin_fabs(bias);
           uint64_t bits;
-          if (!settle)
+          if (p->scaling)
+            bits = rm_resolve_scaled_f32(r, i, j, err, rm_read_bits(rm_place_of(&w->places, i, j), p->out_fmt));
+          else if (!settle)
             bits = rm_resolve_element_f32(r, i, j, c, err, bias);
           else if (!rm_settle_element_f32(r, i, j, c, err, bias, &bits)) {
             left++;
@@ -107,7 +109,7 @@ static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_pro
   __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_line));
   __builtin_memset(w->cols, 0, (size_t)block->cols * sizeof(rm_line));
   rm_resolver r = {p, block, w->rows, w->cols, open >= block->rows + block->cols, tiers, 0};
-  if (r.many) {
+  if (r.many && !p->scaling) {
     open = rm_resolve_flagged_f32(w, &r, 1);
     if (rm_may_flood(p, block->rows, block->cols) && open > block->rows * block->cols / RM_FLOOD) {
       rm_tiers all = {0, 0, 0};

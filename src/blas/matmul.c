@@ -139,6 +139,18 @@ rm_status rm_matmul_bf16(int layout, int trans_a, int trans_b, int64_t m, int64_
   return dense(RM_FORMAT_BF16, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc);
 }
 
+rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha, const void *a,
+                  int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc) {
+  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
+  if (!rm_kernels_get()) return RM_ERR_ISA;
+  const rm_scaling scaling = {alpha, beta};
+  rm_matmul_problem p = problem_of(format, 1);
+  p.scaling = &scaling;
+  rm_status status = rm_check_dense(&p, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, NULL, c, ldc);
+  if (alpha == 1.0 && beta == 0.0) p.scaling = NULL;
+  return status ? status : rm_matmul_run(&p);
+}
+
 static rm_status strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias, rm_view c) {
   if (!rm_kernels_get()) return RM_ERR_ISA;
   rm_status status = rm_check_strided(p, m, n, k, a, b, bias, c);

@@ -183,4 +183,45 @@ accumulate: /* exact, but at an end of the format */
   return rm_exact_bits(r, i, j);
 }
 
+/* The sum s, within err, scaled back; 0 when that leaves the range. */
+RM_FN int rm_unscale_pair(rm_pair s, double err, int shift, rm_pair *out, double *err_out) {
+  if (shift > 300 || shift < -300) return 0;
+  const double factor = rm_pow2(-shift);
+  *out = rm_two_sum(s.hi * factor, s.lo * factor); /* powers of two: exact, as nothing of s is below 2^-300 but zeros */
+  *err_out = err * factor;
+  return (s.hi == 0.0 || __builtin_fabs(s.hi) >= 0x1p-300) && (s.lo == 0.0 || __builtin_fabs(s.lo) >= 0x1p-600);
+}
+
+/* Element (i, j) of a problem with scaling: s is the engine's sum in scaled units, `old` are the bits of C. */
+RM_LOCAL uint64_t rm_resolve_scaled_dd(rm_resolver_dd *r, int64_t i, int64_t j, rm_pair s, uint64_t old) {
+  const rm_matmul_problem *p = r->p;
+  const rm_scaling *scaling = p->scaling;
+  const int64_t row = r->block->row + i, col = r->block->col + j;
+  const double d = scaling->beta == 0.0 ? 0.0 : rm_to_double(old, r->fmt);
+  const uint8_t ka = r->row_kind[i], kb = r->col_kind[j];
+  uint64_t bits;
+  rm_pair sum, v;
+  if (ka != RM_LINE_NONFINITE && kb != RM_LINE_NONFINITE) {
+    const int zero = ka == RM_LINE_ZERO || kb == RM_LINE_ZERO || p->k == 0;
+    const int shift = zero ? 0 : (int)(int64_t)rm_bits64(r->row_shift[i]) + (int)(int64_t)rm_bits64(r->col_shift[j]);
+    double err = zero ? 0.0 : rm_bound_dd(p->k), e;
+    if (zero) s = (rm_pair){0.0, 0.0};
+    if (rm_unscale_pair(s, err, shift, &sum, &e) && rm_scale_pair(scaling, sum, d, &v, &e) &&
+        rm_decide_pair(v, e, 0.0, r->fmt, &bits, &r->flags)) {
+      r->tiers->fast++;
+      return bits;
+    }
+    if (!zero) s = rm_dot2_scaled(p, row, r->row_factor[i], col, r->col_factor[j], 0.0, &err);
+    const int granule = rm_line_of(r->rows + i, &p->a, row, p->k, r->fmt)->granule +
+                        rm_line_of(r->cols + j, &p->b, col, p->k, r->fmt)->granule;
+    if (rm_unscale_pair(s, err, shift, &sum, &e) && rm_scale_pair(scaling, sum, d, &v, &e) &&
+        rm_decide_pair(v, e, rm_scaled_granule(scaling, granule, d), r->fmt, &bits, &r->flags)) {
+      r->tiers->double_double++;
+      return bits;
+    }
+  }
+  r->tiers->accumulator++;
+  return rm_exact_scaled(p, row, col, old, &r->flags);
+}
+
 #endif

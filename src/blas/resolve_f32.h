@@ -16,6 +16,7 @@
 #include "lines.h"
 #include "pack.h"
 #include "pair.h"
+#include "scaled.h"
 
 enum { RM_GATHER = 32 * RM_LANES };
 
@@ -145,6 +146,26 @@ RM_LOCAL uint64_t rm_resolve_element_f32(rm_resolver *r, int64_t i, int64_t j, d
   r->tiers->double_double++;
   if ((bits & ~rm_sign_bit(fmt)) == rm_infinity_bits(fmt)) r->flags |= RM_FLAG_OVERFLOW;
   return bits;
+}
+
+/* Element (i, j) of a problem with scaling: err bounds the error of the fast path's sum, `old` are the bits of C. */
+RM_LOCAL uint64_t rm_resolve_scaled_f32(rm_resolver *r, int64_t i, int64_t j, double err, uint64_t old) {
+  const rm_matmul_problem *p = r->p;
+  const rm_scaling *scaling = p->scaling;
+  const double d = scaling->beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
+  const int64_t row = r->block->row + i, col = r->block->col + j;
+  rm_pair s = rm_dot2_f32(p, row, col, 0.0), v;
+  uint64_t bits;
+  err *= rm_bound_dd_ratio_f32(p->k);
+  if (s.hi - s.hi == 0.0 && rm_scale_pair(scaling, s, d, &v, &err)) {
+    const double granule = rm_scaled_granule(scaling, rm_row_facts(r, i)->granule + rm_column_facts(r, j)->granule, d);
+    if (rm_decide_pair(v, err, granule, p->out_fmt, &bits, &r->flags)) {
+      r->tiers->double_double++;
+      return bits;
+    }
+  }
+  r->tiers->accumulator++;
+  return rm_exact_scaled(p, row, col, old, &r->flags);
 }
 
 #endif

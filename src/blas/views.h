@@ -43,6 +43,11 @@ typedef struct {
   const rm_axis *rows, *cols; /* or NULL */
 } rm_target;
 
+/* The general form RN(alpha A B + beta C): beta 0 leaves C unread. */
+typedef struct {
+  double alpha, beta;
+} rm_scaling;
+
 /* C = RN(A B + bias), A of m x k, B of k x n in the format fmt, C in out_fmt, which is fmt or binary32; bias, of fmt, may have
  * base NULL. As many such products as batch says, each operand the given bytes apart. */
 typedef struct {
@@ -53,6 +58,7 @@ typedef struct {
   int fmt, out_fmt;
   int64_t batch;
   ptrdiff_t next_a, next_b, next_bias, next_c;
+  const rm_scaling *scaling; /* NULL: none. With it there is no bias */
 } rm_matmul_problem;
 
 RM_FN rm_operand rm_rows_of(rm_view v) { return (rm_operand){v.base, v.row, v.col, 0}; }

@@ -1,0 +1,222 @@
+"""rm_gemm, RN(alpha A B + beta C), against exact rationals on every instruction set: one rounding, whatever the factors."""
+
+import ctypes
+import itertools
+import math
+from fractions import Fraction
+
+import elementwise_library
+import native
+import numpy as np
+import pytest
+from convolution_library import FORMATS, dtype_of
+from exact_oracle import bits, exact, rounded
+from reductions_library import (
+    COL_MAJOR,
+    ENUM,
+    I64,
+    LD,
+    NO_TRANS,
+    NULL,
+    OK,
+    OVERLAP,
+    ROW_MAJOR,
+    SIZE,
+    TRANS,
+    Reductions,
+    pointer,
+    status,
+)
+
+F64 = ctypes.c_double
+
+
+@pytest.fixture(scope="module", params=elementwise_library.ISAS)
+def lib(request):
+    found = elementwise_library.libraries()
+    if request.param not in found:
+        pytest.skip(f"this CPU cannot run the {request.param} build")
+    return Reductions(found[request.param].library)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(70)
+
+
+def gemm(lib, fmt, alpha, a, b, beta, c, layout=ROW_MAJOR, ta=NO_TRANS, tb=NO_TRANS, shape=None, ld=None):
+    """C in place, for whole arrays in row-major order."""
+    m, n, k = shape or (*c.shape, a.shape[1] if ta == NO_TRANS else a.shape[0])
+    lda, ldb, ldc = ld or (max(1, x.shape[1]) for x in (a, b, c))
+    sizes = (I64(m), I64(n), I64(k))
+    return lib.c.rm_gemm(
+        FORMATS.index(fmt), layout, ta, tb, *sizes, F64(alpha), pointer(a), I64(lda), pointer(b), I64(ldb), F64(beta), pointer(c), I64(ldc)
+    )  # fmt: skip
+
+
+def sign(x):
+    return x if not math.isfinite(x) else float(x > 0) - float(x < 0)
+
+
+def expected(fmt, alpha, a, b, beta, c):
+    dtype = dtype_of(fmt)
+    out = np.zeros(c.shape, f"u{dtype.itemsize}")
+    nan, infinity = (int(bits(np.array(v, dtype))) & (2 ** (8 * dtype.itemsize - 1) - 1) for v in (np.nan, np.inf))
+    for i, j in np.ndindex(c.shape):
+        row, col, old = a[i].astype(float), b[:, j].astype(float), float(c[i, j]) if beta else 0.0
+        factors = [alpha, beta, old] if alpha else [beta, old]
+        finite = np.isfinite(row).all() and np.isfinite(col).all() if alpha else True
+        if finite and all(map(math.isfinite, factors)):
+            total = Fraction(alpha) * exact(row, col) if alpha else Fraction(0)
+            out[i, j] = rounded(total + Fraction(beta) * Fraction(old), dtype)
+            continue
+        with np.errstate(all="ignore"):
+            s = float(np.sum(np.array([sign(x) for x in row]) * np.array([sign(x) for x in col]))) if not finite else None
+            s = sign(float(exact(row, col) > 0) - float(exact(row, col) < 0)) if s is None and alpha else s
+            value = np.float64(sign(alpha)) * (0.0 if s is None else s) if alpha else 0.0
+            value = value + (np.float64(sign(beta)) * sign(old) if beta else 0.0)
+        out[i, j] = nan if np.isnan(value) else infinity | (int(value < 0) << (8 * dtype.itemsize - 1))
+    return out
+
+
+def check(lib, fmt, alpha, a, b, beta, c):
+    got = c.copy()
+    assert gemm(lib, fmt, alpha, a, b, beta, got) == OK
+    want = expected(fmt, alpha, a, b, beta, c)
+    wrong = np.argwhere(bits(got) != want)
+    assert not len(wrong), (alpha, beta, len(wrong), wrong[0], hex(bits(got)[tuple(wrong[0])]), hex(want[tuple(wrong[0])]))
+
+
+def data(rng, kind, shape, dtype):
+    x = rng.standard_normal(shape)
+    if kind == "integers":
+        x = np.rint(2 * x)
+    elif kind == "spread":
+        x *= 2.0 ** rng.integers(-6, 7, shape)
+    return x.astype(dtype)
+
+
+FACTORS = [(1.0, 1.0), (1.0, -1.0), (0.5, 3.0), (-1 / 3, 1e-3), (np.pi, 0.0), (0.0, 0.1), (0.0, 0.0), (-2.0, 2.0**-40)]
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("kind", ["gaussian", "integers", "spread"])
+def test_values(lib, rng, fmt, kind):
+    dtype = dtype_of(fmt)
+    for (m, n, k), (alpha, beta) in itertools.product(((3, 5, 4), (9, 27, 140), (2, 2, 0)), FACTORS):
+        check(lib, fmt, alpha, *(data(rng, kind, s, dtype) for s in ((m, k), (k, n))), beta, data(rng, kind, (m, n), dtype))
+
+
+@pytest.mark.parametrize("fmt", ["f32", "f64"])
+def test_cancellation(lib, rng, fmt):
+    """beta C all but takes alpha A B away: what is left is exact, ties included."""
+    dtype = dtype_of(fmt)
+    for alpha in (1.0, 0.75, 1 / 3):
+        a, b = data(rng, "gaussian", (6, 40), dtype), data(rng, "gaussian", (40, 9), dtype)
+        c = np.zeros((6, 9), dtype)
+        assert gemm(lib, fmt, alpha, a, b, 0.0, c) == OK
+        check(lib, fmt, alpha, a, b, -1.0, c)
+        check(lib, fmt, alpha, a, b, -1.0 + 2.0**-52, c)
+    half = np.finfo(dtype).eps / 2
+    for off in (0.0, half * 2.0**-60, -half * 2.0**-60):  # 1 + half an ulp, and a hair beside it
+        check(lib, fmt, 1.0, np.array([[1.0, half, off]], dtype), np.ones((3, 1), dtype), 1.0, np.zeros((1, 1), dtype))
+        check(lib, fmt, 1.0, np.array([[half, off]], dtype), np.ones((2, 1), dtype), 1.0, np.ones((1, 1), dtype))
+
+
+@pytest.mark.parametrize("fmt", ["f32", "f64"])
+def test_ends_of_the_range(lib, fmt):
+    dtype = dtype_of(fmt)
+    info = np.finfo(dtype)
+    values = [info.max, -info.max, info.smallest_subnormal, info.tiny, 1.5, 0.0]
+    factors = [1.0, -0.5, 2.0**-1074, 1.7e308, 1e-300, 3.0]
+    one = np.ones((1, 1), dtype)
+    for x, y, alpha, beta in itertools.product(values, values, factors, factors):
+        check(lib, fmt, alpha, np.array([[x]], dtype), one, beta, np.array([[y]], dtype))
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_special(lib, rng, fmt):
+    dtype = dtype_of(fmt)
+    special = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0, -2.0])
+    for alpha, beta in itertools.product([0.0, 1.0, -2.0, np.inf, np.nan], repeat=2):
+        a, b, c = (
+            rng.choice(special, s, p=[0.1, 0.05, 0.05, 0.2, 0.1, 0.3, 0.2]).astype(dtype) for s in ((5, 3), (3, 9), (5, 9))
+        )
+        check(lib, fmt, alpha, a, b, beta, c)
+
+
+def test_layouts_and_unread_operands(lib, rng):
+    m, n, k = 5, 9, 7
+    a, b, c = (data(rng, "gaussian", s, np.float32) for s in ((m, k), (k, n), (m, n)))
+    want = expected("f32", 0.5, a, b, 2.0, c)
+    for layout, ta, tb in itertools.product((ROW_MAJOR, COL_MAJOR), (NO_TRANS, TRANS), (NO_TRANS, TRANS)):
+        col = layout == COL_MAJOR
+        stored = [(x.T if (t == TRANS) != col else x).copy() for x, t in ((a, ta), (b, tb), (c, NO_TRANS))]
+        lead = [x.shape[1] for x in stored]
+        assert gemm(lib, "f32", 0.5, *stored[:2], 2.0, stored[2], layout, ta, tb, (m, n, k), lead) == OK
+        got = stored[2].T if col else stored[2]
+        assert np.array_equal(bits(np.ascontiguousarray(got)), want)
+    out = c.copy()
+    assert gemm(lib, "f32", 0.0, None, None, 2.0, out, shape=(m, n, k), ld=(k, n, n)) == OK
+    assert np.array_equal(out, 2 * c)
+    out = np.full((m, n), np.nan, np.float32)
+    assert gemm(lib, "f32", 1.5, a, b, 0.0, out) == OK
+    assert np.array_equal(bits(out), expected("f32", 1.5, a, b, 0.0, out))
+
+
+def test_bad_arguments(lib, rng):
+    a, b, c = (np.ones(s, np.float32) for s in ((3, 4), (4, 5), (3, 5)))
+    assert lib.c.rm_gemm(4, ROW_MAJOR, NO_TRANS, NO_TRANS, I64(1), I64(1), I64(1), F64(1), pointer(a), I64(1), pointer(b), I64(1), F64(1), pointer(c), I64(1)) == status(ENUM, 1)  # fmt: skip
+    assert gemm(lib, "f32", 1, a, b, 1, c, layout=0) == status(ENUM, 2)
+    assert gemm(lib, "f32", 1, a, b, 1, c, ta=0, shape=(3, 5, 4)) == status(ENUM, 3)
+    assert gemm(lib, "f32", 1, a, b, 1, c, tb=0) == status(ENUM, 4)
+    for position, shape in ((5, (-1, 5, 4)), (6, (3, -1, 4)), (7, (3, 5, -1))):
+        assert gemm(lib, "f32", 1, a, b, 1, c, shape=shape) == status(SIZE, position)
+    for position, ld in ((10, (3, 5, 5)), (12, (4, 4, 5)), (15, (4, 5, 4))):
+        assert gemm(lib, "f32", 1, a, b, 1, c, ld=ld) == status(LD, position)
+    for position, arguments in ((9, (None, b, c)), (11, (a, None, c)), (14, (a, b, None))):
+        assert gemm(lib, "f32", 1, *arguments[:2], 1, arguments[2], shape=(3, 5, 4), ld=(4, 5, 5)) == status(NULL, position)
+    assert gemm(lib, "f32", 1, a, b, 1, a, shape=(3, 4, 4), ld=(4, 5, 4)) == status(OVERLAP, 14)
+    assert (c == 1).all()
+
+
+def test_every_tier_is_taken(lib, rng):
+    for fmt in ("f32", "f64"):
+        dtype = dtype_of(fmt)
+        a, b = data(rng, "gaussian", (8, 64), dtype), data(rng, "gaussian", (64, 24), dtype)
+        c = np.zeros((8, 24), dtype)
+        lib.stats()
+        assert gemm(lib, fmt, 1.5, a, b, 0.0, c) == OK
+        assert lib.stats()[0] > 180
+        assert gemm(lib, fmt, 1.5, a, b, -1.0, c) == OK
+        assert sum(lib.stats()[1:]) == 192
+        assert gemm(lib, fmt, 1.0, a * dtype.type(np.inf), b, 1.0, c) == OK
+        assert lib.stats() == (0, 0, 192)
+
+
+def test_threads(lib, rng):
+    a, b, c = (data(rng, "gaussian", s, np.float32) for s in ((300, 400), (400, 500), (300, 500)))
+    results = []
+    for n in (1, 2):
+        lib.threads(n)
+        results.append(c.copy())
+        assert gemm(lib, "f32", 0.3, a, b, 0.7, results[-1]) == OK
+    assert results[0].tobytes() == results[1].tobytes()
+    rows, columns = rng.integers(0, 300, 12), rng.integers(0, 500, 12)
+    want = expected("f32", 0.3, a[rows], b[:, columns], 0.7, c[np.ix_(rows, columns)])
+    assert np.array_equal(bits(results[0][np.ix_(rows, columns)]), want)
+
+
+def test_control_with_bounds_too_small(rng):
+    """With bounds made 2^20 times too small results are wrong, and this oracle sees it."""
+    path = native.build("control", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20", targets=("repmath",)) / "librepmath.so"
+    lib, wrong = Reductions(path), 0
+    for _ in range(20):
+        a, b = (data(rng, "spread", s, np.float32) for s in ((20, 400), (400, 20)))
+        a[:, ::2] = -a[:, 1::2]
+        b[::2] = np.nextafter(b[1::2], np.float32(np.inf))
+        c = data(rng, "gaussian", (20, 20), np.float32)
+        got = c.copy()
+        assert gemm(lib, "f32", 1 / 3, a, b, 2.0**-24, got) == OK
+        wrong += np.count_nonzero(bits(got) != expected("f32", 1 / 3, a, b, 2.0**-24, c))
+    assert wrong > 0
