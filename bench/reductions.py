@@ -1,6 +1,7 @@
-"""matmul, sum and the cost of a small call, against NumPy."""
+"""matmul, sum, scatter sums and the cost of a small call, against NumPy; convolution against PyTorch."""
 
 import numpy as np
+from convolution import convolutions
 from threadpoolctl import threadpool_limits
 from timing import compare
 
@@ -28,6 +29,27 @@ def matmuls(quick):
                 )
             gflops = {name: 2e-9 * n**3 / seconds for name, seconds in timing["seconds"].items()}
             yield {"case": f"matmul {fmt} {n}^3, {threads} thread{'s' * (threads > 1)}", "gflops": gflops, **timing}
+
+
+def halves(quick):
+    """16-bit matmul beside our own in float32."""
+    repmath.set_num_threads(1)
+    n = 256 if quick else 1024
+    a, b = np.random.default_rng(4).standard_normal((2, n, n)).astype("f4")
+    kinds = {"f16": np.dtype("f2")}
+    try:
+        import ml_dtypes
+    except ImportError:
+        pass
+    else:
+        kinds["bf16"] = np.dtype(ml_dtypes.bfloat16)
+    for fmt, dtype in kinds.items():
+        x, y = a.astype(dtype), b.astype(dtype)
+        timing = compare(
+            {"repmath": lambda x=x, y=y: repmath.matmul(x, y), "repmath f32": lambda: repmath.matmul(a, b)}, batches=5
+        )
+        gflops = {name: 2e-9 * n**3 / seconds for name, seconds in timing["seconds"].items()}
+        yield {"case": f"matmul {fmt} {n}^3, 1 thread", "gflops": gflops, **timing}
 
 
 def others():
@@ -80,6 +102,6 @@ def scatters(quick):
 def run(quick=False):
     threads = repmath.get_num_threads()
     try:
-        return [*matmuls(quick), *others(), *scatters(quick)]
+        return [*matmuls(quick), *halves(quick), *others(), *scatters(quick), *convolutions(quick)]
     finally:
         repmath.set_num_threads(threads)

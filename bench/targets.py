@@ -18,6 +18,10 @@ def targets(isa):
         for n in (512, 1024, 2048):
             found[f"matmul f32 {n}^3, {threads}"] = [("NumPy", 1 / 0.4)]
         found[f"matmul f64 1024^3, {threads}"] = [("NumPy", 12.0)]
+    for fmt in ("f16", "bf16"):
+        found[f"matmul {fmt} 1024^3, 1 thread"] = [("repmath f32", 1 / 0.7)]
+    for what in ("conv2d", "conv2d_grad_input", "conv2d_grad_weight"):
+        found[f"{what} f32, ResNet-50, geometric mean"] = [("PyTorch", 1 / 0.4)]
     found["sum f32 1e7"] = [("NumPy", 1.5)]
     found["call exp, 1 element"] = found["call matmul f32 8x8"] = [("NumPy", 2.0)]
     return found
