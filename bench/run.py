@@ -20,8 +20,10 @@ RESULTS = pathlib.Path(__file__).resolve().parent / "results"
 
 def show(results):
     for r in results:
-        seconds = r["seconds"]["repmath"]
-        if "n" in r:
+        seconds = r.get("seconds", {}).get("repmath")
+        if seconds is None:  # a mean of ratios
+            speed = " " * 18
+        elif "n" in r:
             speed = f"{1e9 * seconds / r['n']:7.3f} ns/element"
         elif "gflops" in r:
             speed = f"{r['gflops']['repmath']:7.1f} GFLOP/s   "
