@@ -69,8 +69,8 @@ def build(name: str, *options: str, targets: tuple[str, ...] = ("all",)) -> path
 
 
 def default_build() -> pathlib.Path:
-    """The plain build, with the C tests."""
-    return build("default", "REPMATH_BUILD_TESTS=ON")
+    """The plain build, with the C tests and the BLAS."""
+    return build("default", "REPMATH_BUILD_TESTS=ON", "REPMATH_STANDARD_BLAS=ON")
 
 
 def available_isas(where: pathlib.Path) -> list[str]:

@@ -54,6 +54,7 @@ ALLOWED = {
     "src/elementwise/": ["src/elementwise/", *ENGINE],
     "src/reduce/": ["src/reduce/", *ENGINE],
     "src/blas/": ["src/blas/", "src/reduce/", *ENGINE],
+    "src/standard_blas/": ["src/standard_blas/", "include/repmath/"],
     "src/random/": ["src/random/", *ENGINE],
     "src/nn/": ["src/nn/", "src/random/", "src/blas/", "src/reduce/", "src/elementwise/", *ENGINE],
     "src/dispatch/": ["src/dispatch/", "src/blas/kernels.h", "src/reduce/kernels.h", "src/nn/kernels.h", "crlibm/", "include/repmath/"],

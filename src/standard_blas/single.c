@@ -1,0 +1,7 @@
+/* The routines in binary32. */
+#define RM_TYPE float
+#define RM_LETTER s
+#define RM_SUFFIX f32
+#define RM_FORMAT RM_FORMAT_F32
+#define RM_QUOTE_UPPER "S"
+#include "routines.h"
