@@ -8,12 +8,15 @@
 #include "places.h"
 
 /* Vectors: c is within err of S. p = alpha c and q = beta d err by u |p| and u |q| (or 2^-1075 each), their sum v by u |v|; twice that
- * leaves room for the roundings of the bound. */
+ * leaves room for the roundings of the bound. Where S and d are known to be 0 the result is +0. */
 RM_FN vf64 rm_scale_vector(const rm_scaling *s, vf64 c, vf64 d, vf64 *err) {
   const vf64 p = vf64_mul(vf64_set1(s->alpha), c), q = vf64_mul(vf64_set1(s->beta), d), v = vf64_add(p, q);
   const vf64 made = vf64_add(vf64_add(vf64_abs(p), vf64_abs(q)), vf64_abs(v));
+  const vf64 zero = vf64_set1(0.0);
+  const vm64 nothing = vf64_eq(vf64_add(vf64_add(vf64_abs(c), *err), vf64_abs(d)), zero); /* finite factors, or NaN follows */
   *err = vf64_mad(vf64_set1(__builtin_fabs(s->alpha)), *err, vf64_mad(made, vf64_set1(RM_BOUND(0x1p-52)), vf64_set1(0x1p-1000)));
-  return v;
+  *err = vf64_select(nothing, zero, *err);
+  return vf64_select(vm64_and(nothing, vf64_eq(v, zero)), zero, v);
 }
 
 /* The old elements (i, j), ... of the block, `lanes` of them; 0 elsewhere, and when beta is 0, which leaves C unread. */
@@ -41,7 +44,7 @@ RM_FN int rm_is_moderate(double x, double most) {
  * range.
  *
  * Products are kept with their errors, the leading ones joined by a two-sum. The rest is m in magnitude, up to its roundings, and
- * its five additions err by at most 5 u m (1 + 4 u); the last two-sum is exact, and rounding lo +- err later errs by u (|lo| + err). */
+ * its additions err by at most 5 u m (1 + 4 u); the last two-sum is exact. */
 RM_LOCAL int rm_scale_pair(const rm_scaling *s, rm_pair sum, double d, rm_pair *out, double *err) {
   if (!rm_is_moderate(s->alpha, 0x1p300) || !rm_is_moderate(s->beta, 0x1p300) || !rm_is_moderate(d, 0x1p300) ||
       !rm_is_moderate(sum.hi, 0x1p300) || !rm_is_moderate(sum.lo, 0x1p500) || !(*err < 0x1p300))
