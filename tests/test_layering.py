@@ -114,11 +114,11 @@ LOUD = r"\b(printf|fprintf|puts|putchar|perror|abort|assert|exit|_exit|__builtin
 
 
 def bad_side_effects(files: dict[str, str]) -> list[str]:
-    """The library prints nothing and never ends the process."""
+    """The library prints nothing and never ends the process. The BLAS is another one: its callers can be told in no other way."""
     return [
         f"{path} calls {match[1]}"
         for path, text in files.items()
-        if path.startswith(("crlibm/", "src/")) and path.endswith(C_SUFFIXES)
+        if path.startswith(("crlibm/", "src/")) and not path.startswith("src/standard_blas/") and path.endswith(C_SUFFIXES)
         for match in re.finditer(LOUD, without_comments(text))
     ]
 

@@ -113,6 +113,28 @@ static void reductions(int64_t shrink) {
       free(c32);
       free(c64);
     }
+    if (n >= 270) {
+      const rm_conv conv = {2, 1, 3, 4, 1, {9, 10}, {3, 3}, {2, 1}, {1, 1}, {1, 1}, {1, 1}}; /* to 5 x 10 */
+      const ptrdiff_t sx[] = {1080, 360, 40, 4}, sw[] = {108, 36, 12, 4}, sy[] = {800, 200, 40, 4};
+      float y[200], gx[270], gw[108], c[64];
+      rm_bf16 h[128], hc[64];
+      for (int i = 0; i < 64; i++) { /* the leading halves of binary32 numbers */
+        uint32_t bits[2];
+        memcpy(bits, x32 + i, 4), memcpy(bits + 1, y32 + i, 4);
+        h[i] = (rm_bf16)(bits[0] >> 16), h[64 + i] = (rm_bf16)(bits[1] >> 16), c[i] = x32[i];
+      }
+      if (rm_conv_forward(RM_FORMAT_F32, &conv, x32, sx, y32, sw, x32, 4, y, sy) ||
+          rm_conv_grad_input(RM_FORMAT_F32, &conv, x32, sy, y32, sw, NULL, 0, gx, sx) ||
+          rm_conv_grad_weight(RM_FORMAT_F32, &conv, x32, sx, y32, sy, gw, sw) ||
+          rm_gemm(RM_FORMAT_F32, RM_COL_MAJOR, RM_NO_TRANS, RM_TRANS, 8, 8, 20, 0.3, x32, 8, y32, 8, -1.5, c, 8) ||
+          rm_matmul_bf16(RM_ROW_MAJOR, RM_NO_TRANS, RM_NO_TRANS, 8, 8, 8, h, 8, h + 64, 8, NULL, hc, 8))
+        exit(3);
+      print_digest("conv", "f32", kinds[kind].set, y, 200, 4);
+      print_digest("conv_grad_input", "f32", kinds[kind].set, gx, 270, 4);
+      print_digest("conv_grad_weight", "f32", kinds[kind].set, gw, 108, 4);
+      print_digest("gemm", "f32", kinds[kind].set, c, 64, 4);
+      print_digest("matmul", "bf16", kinds[kind].set, hc, 64, 2);
+    }
     free(x32);
     free(y32);
     free(x64);
