@@ -18,10 +18,10 @@ IMPORTS = {
     "_accumulator": ["Accumulator"],
     "_config": ["config", "get_include", "show_config"],
     "_contractions": ["einsum", "matvec", "tensordot", "vdot", "vecdot", "vecmat"],
+    "_convolution": sorted(
+        f"conv{kind}" for d in (1, 2, 3) for kind in (f"{d}d", f"{d}d_grad_input", f"{d}d_grad_weight", f"_transpose{d}d")
+    ),
     "_core": ["get_num_threads", "reset_stats", "set_num_threads", "stats"],
-    "_convolution": [f"conv{name}" for name in ("1d", "2d", "3d")]
-    + [f"conv{d}d_grad_{what}" for d in (1, 2, 3) for what in ("input", "weight")]
-    + [f"conv_transpose{d}d" for d in (1, 2, 3)],
     "_digest": ["digest"],
     "_float8": ["to_float8"],
     "_reductions": ["dot", "matmul", "sum"],
