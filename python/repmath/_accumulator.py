@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
 from ._dtypes import F64, NAMES, check, is_integer
+from ._environment import guarded
 from ._reductions import _terms
 from .rounding import RULES
 
@@ -60,6 +61,7 @@ class Accumulator:
         if terms is not None:
             self.add(terms)
 
+    @guarded
     def add(self, x: ArrayLike) -> None:
         """Add every element as a term.
 
@@ -85,6 +87,7 @@ class Accumulator:
         with self._lock:
             self._sum.subtract(other._sum)
 
+    @guarded
     def add_products(self, x: ArrayLike, y: ArrayLike) -> None:
         """Add the exact products of the elements of x and y.
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
 from ._dtypes import F32, F64, check, common, is_integer
+from ._environment import guarded
 from ._reductions import _check_out, _deliver, _dot, _matmul_general, _result_dtype, dot, matmul
 from ._reductions import sum as _sum
 
@@ -144,9 +145,13 @@ def _from_lists(arguments: Sequence[Any]) -> tuple[str, list[Any]]:
     lists = list(arguments[1 : len(arguments) // 2 * 2 : 2])
     last = [arguments[-1]] if len(arguments) % 2 else []
     try:
-        integers = sorted({v for labels in lists for v in labels if v is not Ellipsis})
-        names = {v: chr(0x4E00 + v) if v > 51 else chr(v % 26 + (65 if v < 26 else 97)) for v in map(int, integers)}
-        terms = ["".join("..." if v is Ellipsis else names[int(v)] for v in labels) for labels in lists + last]
+        rows = [[v if v is Ellipsis else operator.index(v) for v in labels] for labels in lists + last]
+        integers = sorted({v for labels in rows for v in labels if v is not Ellipsis})
+        if integers and integers[0] < 0:
+            raise ValueError
+        # Letters in the order of the integers, which is that of the result.
+        names = {v: chr((65 if i < 26 else 71 if i < 52 else 0x4E00) + i) for i, v in enumerate(integers)}
+        terms = ["".join("..." if v is Ellipsis else names[v] for v in labels) for labels in rows]
     except (TypeError, KeyError, ValueError):
         raise ValueError("einsum: give subscripts as a string, or operands each followed by a list of integers") from None
     return ",".join(terms[: len(lists)]) + "".join("->" + term for term in terms[len(lists) :]), operands
@@ -181,6 +186,7 @@ def _path(optimize: Any, labels: list[_Labels], out: _Labels, shapes: list[tuple
     return [tuple(int(i) for i in step) for step in steps]
 
 
+@guarded
 def einsum(
     subscripts: Any,
     *operands: Any,
@@ -281,6 +287,7 @@ def einsum(
     return _deliver(value, out)
 
 
+@guarded
 def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Any:
     """Tensor product summed over pairs of axes, as numpy.tensordot: exact sums of products, rounded once.
 
@@ -329,6 +336,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Any:
     return _deliver(_contract(x, lx, y, ly, kept, sizes, _result_dtype(None, x.dtype, y.dtype)), None)
 
 
+@guarded
 def vdot(a: ArrayLike, b: ArrayLike, /) -> Any:
     """Dot product of all elements of two arrays of real numbers: the exact sum of products, rounded once.
 
@@ -355,6 +363,7 @@ def vdot(a: ArrayLike, b: ArrayLike, /) -> Any:
     return dot(x, y)
 
 
+@guarded
 def vecdot(
     x1: ArrayLike,
     x2: ArrayLike,
@@ -401,6 +410,7 @@ def vecdot(
     return einsum("...k,...k->...", x, y, out=out, dtype=dtype)
 
 
+@guarded
 def matvec(x1: ArrayLike, x2: ArrayLike, /, out: np.ndarray | None = None, *, dtype: DTypeLike | None = None) -> Any:
     """Matrices times vectors, of shapes (..., m, n) and (..., n): exact sums of products, rounded once.
 
@@ -431,6 +441,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /, out: np.ndarray | None = None, *, dt
     return _into(matmul(matrix, vector[..., None], dtype=dtype)[..., 0], out)
 
 
+@guarded
 def vecmat(x1: ArrayLike, x2: ArrayLike, /, out: np.ndarray | None = None, *, dtype: DTypeLike | None = None) -> Any:
     """Vectors times matrices, of shapes (..., n) and (..., n, m): exact sums of products, rounded once.
 

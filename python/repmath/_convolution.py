@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from . import _core
 from ._dtypes import NAMES, beyond_f64, check, common
+from ._environment import guarded
 from ._reductions import _check_out, _deliver
 
 _Array = np.ndarray[Any, Any]
@@ -156,6 +157,7 @@ def _batch(name: str, a: _Array, dims: int, channels_last: bool) -> tuple[_Array
     return _channels_second(a if batched else a[None], channels_last), batched
 
 
+@guarded
 def _conv(
     dims: int,
     x: ArrayLike,
@@ -176,6 +178,7 @@ def _conv(
     return _compute(g, "forward", g.y_shape, operands, result, out, channels_last, batched)
 
 
+@guarded
 def _conv_transpose(
     dims: int,
     x: ArrayLike,
@@ -231,6 +234,7 @@ def _shape(name: str, shape: Any, dims: int) -> tuple[int, ...]:
     return sizes
 
 
+@guarded
 def _grad_input(
     dims: int,
     shape: Any,
@@ -253,6 +257,7 @@ def _grad_input(
     return _compute(geometry, "grad_input", sizes, operands, result, None, channels_last, True)
 
 
+@guarded
 def _grad_weight(
     dims: int,
     x: ArrayLike,

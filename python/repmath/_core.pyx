@@ -6,6 +6,13 @@ import os
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
+cdef extern from "<fenv.h>" nogil:
+    ctypedef struct fenv_t:
+        pass
+    int fegetenv(fenv_t *env)
+    int fesetenv(const fenv_t *env)
+    const fenv_t *FE_DFL_ENV
+
 cdef extern from "ufuncs.h":
     int rm_py_import_numpy() except -1
     dict rm_py_elementwise_ufuncs()
@@ -360,6 +367,19 @@ _RULES = {
     "down": RM_ROUND_DOWN,
     "up": RM_ROUND_UP,
 }
+
+
+cdef class Environment:
+    """Inside `with`, this thread has the default floating-point environment; then again its own."""
+
+    cdef fenv_t saved
+
+    def __enter__(self):
+        fegetenv(&self.saved)
+        fesetenv(FE_DFL_ENV)
+
+    def __exit__(self, *error):
+        fesetenv(&self.saved)
 
 
 cdef class ExactSum:

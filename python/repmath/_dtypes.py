@@ -65,5 +65,8 @@ def common(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
     # float16 and bfloat16 hold neither the other; float32 holds both.
     result = F32 if len({F16, BF16} & set(floats)) == 2 else floats[0]
     for d in floats + integers:
-        result = F32 if (result == BF16 and d.kind in "bui" and d.itemsize == 1) else np.result_type(result, d)
+        if result == BF16 and d.kind in "bui":  # of which NumPy knows nothing
+            result = F32 if d.itemsize <= 2 else F64
+        else:
+            result = np.result_type(result, d)
     return result if result in FORMATS.values() else F64

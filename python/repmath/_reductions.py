@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
 from ._dtypes import F32, F64, FORMATS, beyond_f64, check, common, is_integer
+from ._environment import guarded
 from ._narrow import narrow
 
 _sum = _core.gufuncs["sum"]
@@ -126,7 +127,11 @@ def sum(
     if axis is None and dtype is None and out is None and where is True and initial is _ZERO and not keepdims:
         if _same_float(x, x) and x.flags.c_contiguous:
             return _sum(x.reshape(-1))
+    return _sum_general(x, axis, dtype, out, keepdims, initial, where)
 
+
+@guarded
+def _sum_general(x: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     check("a", x.dtype)
     result = _result_dtype(dtype, x.dtype)
     axes, kept, shape = _axes(x, axis, keepdims)
@@ -216,7 +221,7 @@ def matmul(
         if bias is None and dtype is None and _same_float(x1, x2):
             if out is None:
                 return _matmul(x1, x2)
-            if not _shares_memory(out, x1, x2):
+            if out.dtype == np.asarray(x1).dtype and not _shares_memory(out, x1, x2):
                 return _matmul(x1, x2, out=out, casting="safe")
     except (ValueError, TypeError):
         shape = _check_shapes(x1, x2, None, "matmul")  # says it in the caller's names
@@ -257,6 +262,7 @@ def _check_shapes(x1: Any, x2: Any, bias: Any, function: str) -> tuple[int, ...]
     return (*batch, *rows, *columns)
 
 
+@guarded
 def _matmul_general(x1: Any, x2: Any, out: Any, bias: Any, dtype: Any) -> Any:
     a, b = np.asarray(x1), np.asarray(x2)
     c = None if bias is None else np.asarray(bias)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from . import _core
 from ._dtypes import F64, NAMES, beyond_f64, check, common, is_integer
+from ._environment import guarded
 from ._reductions import _check_out, _deliver, _terms
 
 _Array = np.ndarray[Any, Any]
@@ -68,6 +69,7 @@ def _accumulate(
         raise MemoryError(f"no memory to sort {n} contributions to {rows} rows of {cols * size} bytes")
 
 
+@guarded
 def index_add(x: ArrayLike, index: ArrayLike, source: ArrayLike, axis: int = 0, out: _Array | None = None) -> _Array:
     """Add slices of one array to the slices of another that an index names: exact sums, rounded once.
 
@@ -131,6 +133,7 @@ def index_add(x: ArrayLike, index: ArrayLike, source: ArrayLike, axis: int = 0, 
     return value
 
 
+@guarded
 def scatter_add(x: ArrayLike, axis: int, index: ArrayLike, src: ArrayLike, out: _Array | None = None) -> _Array:
     """Add elements of one array to the elements of another that an index names: exact sums, rounded once.
 
@@ -209,6 +212,7 @@ def scatter_add(x: ArrayLike, axis: int, index: ArrayLike, src: ArrayLike, out: 
     return value
 
 
+@guarded
 def segment_sum(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None) -> _Array:
     """Sum the slices of each segment: exact sums, rounded once.
 
@@ -255,6 +259,7 @@ def segment_sum(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | Non
     return target
 
 
+@guarded
 def embedding_grad(g: ArrayLike, index: ArrayLike, num_embeddings: int, padding_idx: int | None = None) -> _Array:
     """Gradient of an embedding table: for each row the exact sum of its gradients, rounded once.
 
@@ -307,6 +312,7 @@ def embedding_grad(g: ArrayLike, index: ArrayLike, num_embeddings: int, padding_
     return target
 
 
+@guarded
 def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0) -> _Array:
     """Count integers, or sum weights for each: exact sums, rounded once.
 

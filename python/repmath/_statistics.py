@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
 from ._dtypes import F64, NAMES, beyond_f64, check, is_integer
+from ._environment import guarded
 from ._narrow import narrow
 from ._reductions import _axes, _check_out, _deliver, _result_dtype
 
@@ -74,6 +75,7 @@ def _mean_of_integers(rows: np.ndarray, result: np.dtype[Any]) -> np.ndarray:
     return _quotients_of_integers([int(t) for t in rows.astype(object).sum(axis=1)], rows.shape[1], result)
 
 
+@guarded
 def mean(
     a: ArrayLike,
     axis: _Axis = None,
@@ -146,12 +148,15 @@ def _spread(
         if ddof != 0:
             raise ValueError("ddof and correction are two names of one argument; give one of them")
         ddof = correction
+    if not math.isfinite(ddof) or float(ddof) != ddof:
+        raise ValueError(f"ddof must be a finite number that float64 holds, not {ddof!r}")
     rows, shape = _rows(_floats("a", x), axis, keepdims)
     if out is not None:
         _check_out(out, shape, result)
     return _deliver(_apply(what, rows, result, _mask(where, x, axis), ddof).reshape(shape), out)
 
 
+@guarded
 def var(
     a: ArrayLike,
     axis: _Axis = None,
@@ -206,6 +211,7 @@ def var(
     return _spread("var", a, axis, dtype, out, ddof, keepdims, where, correction)
 
 
+@guarded
 def std(
     a: ArrayLike,
     axis: _Axis = None,
@@ -238,6 +244,7 @@ def std(
     return _spread("std", a, axis, dtype, out, ddof, keepdims, where, correction)
 
 
+@guarded
 def norm(
     x: ArrayLike,
     axis: _Axis = None,
@@ -286,6 +293,7 @@ def norm(
     return _deliver(_apply("norm", rows, result).reshape(shape), out)
 
 
+@guarded
 def cumsum(
     a: ArrayLike, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: np.ndarray | None = None
 ) -> Any:

@@ -319,8 +319,8 @@ REDUCTION_LOOPS(f32, float)
 REDUCTION_LOOPS(f64, double)
 
 /* Core lengths n, k, m: rows, terms, columns; s: the outer strides, then the core ones. Where the whole batch may overlap, which bytes
- * that lie interleaved count as, its products go one by one. */
-static void matmul_batch(int format, char *const *p, npy_intp const *n, npy_intp const *s, int biased) {
+ * that lie interleaved count as, its products go one by one. -1 with an exception. */
+static int matmul_batch(int format, char *const *p, npy_intp const *n, npy_intp const *s, int biased) {
   const int operands = 3 + biased;
   npy_intp const *outer = s, *core = s + operands;
   npy_intp batch = n[0];
@@ -335,9 +335,10 @@ static void matmul_batch(int format, char *const *p, npy_intp const *n, npy_intp
       i = -1;
     } else if (status != RM_OK) {
       fail(status);
-      return;
+      return -1;
     }
   }
+  return 0;
 }
 #define MATMUL_LOOPS(fmt, FORMAT)                                                               \
   static void matmul_##fmt(char **p, npy_intp const *n, npy_intp const *s, void *data) {       \
@@ -355,14 +356,12 @@ MATMUL_LOOPS(f64, RM_FORMAT_F64)
 /* bfloat16 has its loops by the interface for new dtypes. */
 static int matmul_bf16(PyArrayMethod_Context *context, char *const *p, npy_intp const *n, npy_intp const *s, NpyAuxData *aux) {
   (void)context, (void)aux;
-  matmul_batch(RM_FORMAT_BF16, p, n, s, 0);
-  return PyErr_Occurred() ? -1 : 0;
+  return matmul_batch(RM_FORMAT_BF16, p, n, s, 0); /* without the GIL */
 }
 static int matmul_bias_bf16(PyArrayMethod_Context *context, char *const *p, npy_intp const *n, npy_intp const *s,
                             NpyAuxData *aux) {
   (void)context, (void)aux;
-  matmul_batch(RM_FORMAT_BF16, p, n, s, 1);
-  return PyErr_Occurred() ? -1 : 0;
+  return matmul_batch(RM_FORMAT_BF16, p, n, s, 1);
 }
 
 static PyUFuncGenericFunction loops_sum[] = {sum_f32, sum_f64};

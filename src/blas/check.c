@@ -18,7 +18,7 @@ static rm_status check_sizes(const rm_matmul_problem *p, positions at) {
 
 static rm_status check_pointers(const rm_matmul_problem *p, positions at, rm_view a, rm_view b, rm_view bias, rm_view c) {
   const int size = rm_size_of(p->fmt), size_c = rm_size_of(p->out_fmt);
-  if (p->m == 0 || p->n == 0) return RM_OK; /* nothing is read or written */
+  if (p->m == 0 || p->n == 0 || p->batch == 0) return RM_OK; /* nothing is read or written */
   if (p->k > 0 && !a.base) return RM_STATUS(RM_ERR_NULL, at.a);
   if (p->k > 0 && !b.base) return RM_STATUS(RM_ERR_NULL, at.b);
   if (!c.base) return RM_STATUS(RM_ERR_NULL, at.c);
@@ -59,7 +59,7 @@ rm_status rm_check_dense(rm_matmul_problem *p, int layout, int trans_a, int tran
   if (!status) status = dense_view(&va, a, m, k, lda, col_major, trans_a != RM_NO_TRANS, size, at.a + 1);
   if (!status) status = dense_view(&vb, b, k, n, ldb, col_major, trans_b != RM_NO_TRANS, size, at.b + 1);
   if (!status) status = dense_view(&vc, c, m, n, ldc, col_major, 0, rm_size_of(p->out_fmt), at.c + 1);
-  if (!status && p->scaling && p->scaling->alpha == 0.0) p->k = 0; /* A and B stay unread */
+  if (!status && p->scaling && rm_is_zero(p->scaling->alpha)) p->k = 0; /* A and B stay unread */
   if (!status) status = check_pointers(p, at, va, vb, vbias, vc);
   if (!status) fill(p, va, vb, vbias, vc);
   return status;

@@ -26,22 +26,24 @@ RM_FN uint32_t rm_round_vector_f32(vf64 c, vf64 err, float *out) {
 }
 
 /* The same rounded to a 16-bit format: each end first to odd, 16 bits (crlibm/simd/machine.h), so that storing it rounds it once. */
-RM_FN uint32_t rm_round_vector_16(vf64 c, vf64 err, uint16_t *out, const int fmt) {
+RM_FN uint32_t rm_round_vector_16(vf64 c, vf64 err, char *out, const int fmt) {
   vf64 e = rm_margin_f32(c, err), low = vf64_to_odd16(vf64_sub(c, e)), high = vf64_to_odd16(vf64_add(c, e));
-  uint16_t other[RM_LANES];
-  uint32_t open = 0;
+  uint16_t first[RM_LANES], other[RM_LANES];
   if (fmt == RM_F16)
-    vf64_store_f16(out, low), vf64_store_f16(other, high);
+    vf64_store_f16(first, low), vf64_store_f16(other, high);
   else
-    vf64_store_bf16(out, low), vf64_store_bf16(other, high);
+    vf64_store_bf16(first, low), vf64_store_bf16(other, high);
   const uint16_t infinity = (uint16_t)rm_infinity_bits(fmt);
-  for (int l = 0; l < RM_LANES; l++) open |= (uint32_t)(out[l] != other[l] || (out[l] & 0x7fffu) >= infinity) << l;
+  const vm64 number = vm64_and(vf64_le(vf64_abs(low), vf64_set1(0x1p1000)), vf64_le(vf64_abs(high), vf64_set1(0x1p1000)));
+  uint32_t open = ~vm64_bits(number) & ((1u << RM_LANES) - 1); /* a NaN may be stored as anything */
+  for (int l = 0; l < RM_LANES; l++) open |= (uint32_t)(first[l] != other[l] || (first[l] & 0x7fffu) >= infinity) << l;
+  __builtin_memcpy(out, first, sizeof first);
   return open;
 }
 
 RM_FN uint32_t rm_round_vector(vf64 c, vf64 err, char *out, const int fmt) {
   return fmt == RM_F32 ? rm_round_vector_f32(c, err, (float *)(void *)out)
-                       : rm_round_vector_16(c, err, (uint16_t *)(void *)out, fmt);
+                       : rm_round_vector_16(c, err, out, fmt);
 }
 
 /* What the epilogue of a block needs. Lines are counted from the block's first. */

@@ -21,7 +21,7 @@ enum { BLOCK_ROWS = 512, BLOCK_COLS = 528, STACK_WORK = 24576 };
 
 /* Cuts [0, n) into `parts` nearly equal pieces whose ends are multiples of `unit`. */
 static int64_t cut(int64_t n, int64_t parts, int64_t unit, int64_t i) {
-  int64_t units = (n + unit - 1) / unit, end = (units * i / parts) * unit;
+  int64_t units = (n + unit - 1) / unit, end = (int64_t)((__int128)units * i / parts) * unit;
   return end < n ? end : n;
 }
 
@@ -147,7 +147,7 @@ rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, i
   rm_matmul_problem p = problem_of(format, 1);
   p.scaling = &scaling;
   rm_status status = rm_check_dense(&p, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, NULL, c, ldc);
-  if (alpha == 1.0 && beta == 0.0) p.scaling = NULL;
+  if (alpha == 1.0 && rm_is_zero(beta)) p.scaling = NULL;
   return status ? status : rm_matmul_run(&p);
 }
 

@@ -91,7 +91,7 @@ RM_FN void rm_pack_panel(double *RM_RESTRICT dst, int width, int lines, int64_t 
     }
   }
   for (int g = 0; g < width; g += RM_LANES)
-    rm_pack_group(dst + g, width, lines - g < RM_LANES ? lines - g : RM_LANES, kc, src + g * line, line, step, fmt,
+    rm_pack_group(dst + g, width, lines - g < RM_LANES ? lines - g : RM_LANES, kc, g < lines ? src + g * line : src, line, step, fmt,
                   norm2 ? norm2 + g : 0, scale ? scale + g : 0);
 }
 

@@ -156,7 +156,7 @@ RM_LOCAL uint64_t rm_resolve_scaled_f32(rm_resolver *r, int64_t i, int64_t j, do
   const int64_t row = r->block->row + i, col = r->block->col + j;
   rm_pair s = rm_dot2_f32(p, row, col, 0.0), v;
   uint64_t bits;
-  err *= rm_bound_dd_ratio_f32(p->k);
+  err = p->k ? err * rm_bound_dd_ratio_f32(p->k) : 0.0;
   if (s.hi - s.hi == 0.0 && rm_scale_pair(scaling, s, d, &v, &err)) {
     const double granule = rm_scaled_granule(scaling, rm_row_facts(r, i)->granule + rm_column_facts(r, j)->granule, d);
     if (rm_decide_pair(v, err, granule, p->out_fmt, &bits, &r->flags)) {

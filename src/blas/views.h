@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../crlibm/config.h"
+#include "../../crlibm/fp/bits.h"
 #include "../../include/repmath/core.h"
 #include "../reduce/overlap.h"
 
@@ -47,6 +47,9 @@ typedef struct {
 typedef struct {
   double alpha, beta;
 } rm_scaling;
+
+/* Whether x is a zero, by its bits: a caller's environment may take subnormal numbers for zeros. */
+RM_FN int rm_is_zero(double x) { return rm_bits64(x) << 1 == 0; }
 
 /* C = RN(A B + bias), A of m x k, B of k x n in the format fmt, C in out_fmt, which is fmt or binary32; bias, of fmt, may have
  * base NULL. As many such products as batch says, each operand the given bytes apart. */

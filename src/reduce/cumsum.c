@@ -8,6 +8,7 @@
 
 #include "../../include/repmath/reductions.h"
 #include "../api/env.h"
+#include "elements.h"
 #include "statistics.h"
 #include "stats.h"
 
@@ -19,11 +20,7 @@ typedef struct {
 
 RM_FN void load(double *v, const rm_sum_problem *p, int64_t i, int count, const int fmt) {
   const char *at = p->x.base + i * p->x.stride;
-  for (int k = 0; k < count; k++, at += p->x.stride) {
-    uint64_t bits = 0; /* little endian */
-    memcpy(&bits, at, (size_t)rm_size_of(fmt));
-    v[k] = rm_to_double(bits, fmt);
-  }
+  for (int k = 0; k < count; k++, at += p->x.stride) v[k] = rm_read_element(at, fmt);
 }
 
 /* The running sums of a block, and the bound of all of them. */

@@ -7,6 +7,7 @@
 #include "../api/env.h"
 #include "../api/threads.h"
 #include "../dispatch/kernels.h"
+#include "elements.h"
 #include "exact.h"
 
 typedef rm_scatter_problem problem;
@@ -21,11 +22,7 @@ static int64_t index_of(const problem *p, int64_t i) {
   return v;
 }
 
-static int is_finite(const void *x, int format) {
-  uint64_t bits = 0; /* little endian */
-  memcpy(&bits, x, (size_t)rm_size_of(format));
-  return (~bits & rm_infinity_bits(format)) != 0;
-}
+static int is_finite(const void *x, int format) { return (~rm_read_bits(x, format) & rm_infinity_bits(format)) != 0; }
 
 uint64_t rm_scatter_exactly(const problem *p, const rm_segment *s, int64_t col, uint32_t *flags) {
   static void (*const add[])(rm_superaccumulator *, int64_t, const void *, ptrdiff_t) = {

@@ -29,11 +29,7 @@ enum { RM_SEGMENT_VECTORS = RM_SIMD == RM_SIMD_AVX2 ? 2 : 4, RM_SEGMENT_FEW = 16
 RM_FN vf64 rm_load_columns(const char *p, ptrdiff_t col, int count, const int fmt, const int whole) {
   if (whole) return rm_load_elements(p, fmt);
   double t[RM_LANES];
-  for (int l = 0; l < RM_LANES; l++) {
-    uint64_t bits = 0; /* little endian */
-    if (l < count) __builtin_memcpy(&bits, p + l * col, rm_size_of(fmt));
-    t[l] = rm_to_double(bits, fmt);
-  }
+  for (int l = 0; l < RM_LANES; l++) t[l] = l < count ? rm_read_element(p + l * col, fmt) : 0.0;
   return vf64_load(t);
 }
 

@@ -7,6 +7,7 @@
 
 #include "../../include/repmath/reductions.h"
 #include "../api/env.h"
+#include "elements.h"
 #include "statistics.h"
 #include "stats.h"
 
@@ -97,11 +98,7 @@ static rm_superacc_top exact(const rm_sum_problem *x, uint32_t *classes) {
   return top;
 }
 
-static double value(const rm_sum_problem *p, int64_t i) {
-  uint64_t bits = 0; /* little endian */
-  memcpy(&bits, p->x.base + i * p->x.stride, (size_t)rm_size_of(p->fmt));
-  return rm_to_double(bits, p->fmt);
-}
+static double value(const rm_sum_problem *p, int64_t i) { return rm_read_element(p->x.base + i * p->x.stride, p->fmt); }
 
 /* Whether all terms are one finite number. The bound never decides such sums. */
 static int is_constant(const rm_sum_problem *p) {
@@ -155,10 +152,13 @@ static rm_status run(int root, int format_x, int64_t n, const void *x, ptrdiff_t
   const rm_status status = rm_statistic_check(format_x, n, x, format_out, out);
   if (status) return status;
   rm_sum_function f = {1, 0, root};
-  if (!set_divisor(&f, n, ddof)) return RM_STATUS(RM_ERR_RANGE, 7);
   const rm_sum_problem p = {n, {x, stride_x}, {NULL, 0}, format_x, NULL};
   uint32_t flags = 0;
   const rm_env env = rm_env_enter();
+  if (!set_divisor(&f, n, ddof)) {
+    rm_env_leave(env, 0);
+    return RM_STATUS(RM_ERR_RANGE, 7);
+  }
   uint64_t bits;
   if (n)
     bits = evaluate(&f, &p, format_out, &flags);

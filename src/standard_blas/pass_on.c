@@ -25,12 +25,18 @@ static void missing(void) {
 #include "names.def"
 #undef RM_PASS_ON
 
+/* The jumps themselves: a library that finds these under their names is this one again. */
+#define RM_PASS_ON(name) extern const char rm_blas_jump_##name[] __asm__(#name);
+#include "names.def"
+#undef RM_PASS_ON
+
 __attribute__((constructor)) static void find(void) {
   static const struct {
     const char *name;
     void (**at)(void);
+    const char *jump;
   } routines[] = {
-#define RM_PASS_ON(name) {#name, &rm_blas_at_##name},
+#define RM_PASS_ON(name) {#name, &rm_blas_at_##name, rm_blas_jump_##name},
 #include "names.def"
 #undef RM_PASS_ON
   };
@@ -43,6 +49,6 @@ __attribute__((constructor)) static void find(void) {
   }
   for (size_t i = 0; i < sizeof routines / sizeof *routines; i++) {
     void *found = dlsym(library, routines[i].name);
-    if (found) *(void **)routines[i].at = found;
+    if (found && found != (const void *)routines[i].jump) *(void **)routines[i].at = found;
   }
 }

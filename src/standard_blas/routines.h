@@ -1,9 +1,11 @@
-/* One precision of the routines; RM_TYPE, RM_LETTER (s or d), RM_SUFFIX (f32 or f64) and RM_FORMAT are set by the file that includes this.
+/* One precision of the routines; RM_TYPE, RM_BITS, RM_FABS, RM_WIDENS, RM_LETTER (s or d), RM_SUFFIX (f32 or f64) and RM_FORMAT are
+ * set by the file that includes this.
  *
  * Fortran: every argument by address, matrices by columns, integers of 32 bits. The numbers of wrong arguments are those of the
  * reference BLAS, in its order of checks. A negative increment walks a vector from its end. */
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../include/repmath/reductions.h"
 #include "errors.h"
@@ -21,6 +23,21 @@ enum { SIZE = sizeof(RM_TYPE) };
 
 /* The address of the element that comes first. */
 static const RM_TYPE *first(const RM_TYPE *x, int64_t n, int64_t inc) { return inc < 0 && n > 0 ? x - (n - 1) * inc : x; }
+
+/* Comparisons and conversions that a caller's flushing of subnormal numbers does not change. */
+static int is_zero(RM_TYPE x) {
+  RM_BITS bits;
+  memcpy(&bits, &x, sizeof bits);
+  return (RM_BITS)(bits << 1) == 0;
+}
+static double widened(RM_TYPE x) {
+#if RM_WIDENS
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  if ((bits & 0x7f800000u) == 0) return (bits >> 31 ? -0x1p-149 : 0x1p-149) * (double)(bits & 0x7fffffu);
+#endif
+  return (double)x;
+}
 
 static int transposition(char c) {
   c = (char)toupper((unsigned char)c);
@@ -48,12 +65,13 @@ RM_BLAS RM_TYPE RM_FORTRAN(asum)(const int *n, const RM_TYPE *x, const int *incx
   RM_TYPE piece[PIECE], out = 0;
   if (*n <= 0 || *incx <= 0) return out;
   rm_accumulator *acc = *n > PIECE ? rm_accumulator_new() : NULL;
-  for (int at = 0; at < *n; at += PIECE) {
-    const int count = *n - at < PIECE ? *n - at : PIECE;
-    for (int i = 0; i < count; i++) {
-      const RM_TYPE v = x[(ptrdiff_t)(at + i) * *incx];
-      piece[i] = v < 0 ? -v : v;
-    }
+  if (*n > PIECE && !acc) {
+    rm_blas_report(RM_NAME(asum), RM_ERR_MEMORY);
+    return out;
+  }
+  for (int64_t at = 0; at < *n; at += PIECE) {
+    const int64_t count = *n - at < PIECE ? *n - at : PIECE;
+    for (int64_t i = 0; i < count; i++) piece[i] = RM_FABS(x[(at + i) * *incx]);
     if (acc)
       RM_CALL(rm_accumulator_add)(acc, count, piece, SIZE);
     else
@@ -88,9 +106,9 @@ static int check_gemm(int ta, int tb, int m, int n, int k, int lda, int ldb, int
 /* C may not be read where beta is 0, nor A and B where alpha is: rm_gemm keeps to it. It refuses a C that overlaps A or B. */
 static void gemm(int layout, int ta, int tb, int64_t m, int64_t n, int64_t k, RM_TYPE alpha, const RM_TYPE *a, int64_t lda,
                  const RM_TYPE *b, int64_t ldb, RM_TYPE beta, RM_TYPE *c, int64_t ldc) {
-  if (m == 0 || n == 0 || ((alpha == 0 || k == 0) && beta == 1)) return;
+  if (m == 0 || n == 0 || ((is_zero(alpha) || k == 0) && beta == 1)) return;
   rm_blas_report(RM_NAME(gemm),
-                 rm_gemm(RM_FORMAT, layout, ta, tb, m, n, k, (double)alpha, a, lda, b, ldb, (double)beta, c, ldc));
+                 rm_gemm(RM_FORMAT, layout, ta, tb, m, n, k, widened(alpha), a, lda, b, ldb, widened(beta), c, ldc));
 }
 
 RM_BLAS void RM_FORTRAN(gemm)(const char *trans_a, const char *trans_b, const int *m, const int *n, const int *k,
@@ -138,7 +156,7 @@ RM_BLAS void RM_CBLAS(gemm)(int layout, int ta, int tb, int m, int n, int k, RM_
 static void gemv(int transposed, int64_t m, int64_t n, RM_TYPE alpha, const RM_TYPE *a, int64_t lda, const RM_TYPE *x,
                  int64_t incx, RM_TYPE beta, RM_TYPE *y, int64_t incy) {
   const int64_t rows = transposed ? n : m, terms = transposed ? m : n;
-  if (m == 0 || n == 0 || (alpha == 0 && beta == 1)) return;
+  if (m == 0 || n == 0 || (is_zero(alpha) && beta == 1)) return;
   RM_TYPE *copy = NULL, *source = (RM_TYPE *)(uintptr_t)x, *target = y;
   if (incx < 0 || incy < 0) {
     copy = malloc((size_t)(rows + terms) * sizeof *copy);
@@ -147,16 +165,18 @@ static void gemv(int transposed, int64_t m, int64_t n, RM_TYPE alpha, const RM_T
       return;
     }
     source = copy, target = copy + terms;
-    if (alpha != 0)
+    if (!is_zero(alpha))
       for (int64_t i = 0; i < terms; i++) source[i] = first(x, terms, incx)[i * incx];
-    if (beta != 0)
+    if (!is_zero(beta))
       for (int64_t i = 0; i < rows; i++) target[i] = first(y, rows, incy)[i * incy];
     incx = 1;
   }
-  rm_blas_report(RM_NAME(gemv), rm_gemm(RM_FORMAT, RM_COL_MAJOR, RM_NO_TRANS, transposed ? RM_NO_TRANS : RM_TRANS, 1, rows,
-                                        terms, (double)alpha, source, incx, a, lda, (double)beta, target, copy ? 1 : incy));
-  if (copy)
+  const rm_status status =
+      rm_gemm(RM_FORMAT, RM_COL_MAJOR, RM_NO_TRANS, transposed ? RM_NO_TRANS : RM_TRANS, 1, rows, terms, widened(alpha), source,
+              incx, a, lda, widened(beta), target, copy ? 1 : incy);
+  if (copy && !status)
     for (int64_t i = 0; i < rows; i++) *(RM_TYPE *)(uintptr_t)(first(y, rows, incy) + i * incy) = target[i];
+  rm_blas_report(RM_NAME(gemv), status);
   free(copy);
 }
 

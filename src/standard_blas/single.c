@@ -1,5 +1,8 @@
 /* The routines in binary32. */
 #define RM_TYPE float
+#define RM_BITS uint32_t
+#define RM_FABS __builtin_fabsf
+#define RM_WIDENS 1
 #define RM_LETTER s
 #define RM_SUFFIX f32
 #define RM_FORMAT RM_FORMAT_F32

@@ -1,0 +1,21 @@
+"""NumPy converts and compares in the caller's floating-point environment, where subnormal numbers may count as zeros and rounding may
+go up or down. The C library guards itself; Python functions that leave such steps to NumPy run in the default environment."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from . import _core
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def guarded(function: _Function) -> _Function:
+    """The function in the default floating-point environment; the caller's is given back as it was."""
+
+    @functools.wraps(function)
+    def inside(*arguments: Any, **keywords: Any) -> Any:
+        with _core.Environment():
+            return function(*arguments, **keywords)
+
+    return inside  # type: ignore[return-value]
