@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from convolution_library import FORMATS, dtype_of
 from exact_oracle import bits, exact, rounded
+from flushing import flushing
 from reductions_library import (
     COL_MAJOR,
     ENUM,
@@ -143,6 +144,29 @@ def test_special(lib, rng, fmt):
             rng.choice(special, s, p=[0.1, 0.05, 0.05, 0.2, 0.1, 0.3, 0.2]).astype(dtype) for s in ((5, 3), (3, 9), (5, 9))
         )
         check(lib, fmt, alpha, a, b, beta, c)
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_nan_factors(lib, fmt):
+    """Whatever the payload, the result is the canonical NaN."""
+    dtype = dtype_of(fmt)
+    one, nan = np.ones((8, 8), dtype), int(bits(np.array(np.nan, dtype))) & (2 ** (8 * dtype.itemsize - 1) - 1)
+    for payload in (0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0x7FF8000000000001):
+        factor = np.array(payload, np.uint64).view(np.float64)[()]
+        for alpha, beta in ((factor, 0.0), (factor, 1.0), (1.0, factor)):
+            c = one.copy()
+            assert gemm(lib, fmt, alpha, one, one, beta, c) == OK
+            assert (bits(c) == nan).all()
+
+
+def test_subnormal_factors_where_the_caller_flushes(lib):
+    least, large = 2.0**-1074, np.full((1, 1), 2.0**1000)
+    some, one, out = np.full((1, 1), 2.0**70), np.ones((1, 1)), [np.full((1, 1), 7.0), large.copy()]
+    zero = np.zeros((1, 1))
+    with flushing():
+        assert gemm(lib, "f64", least, large, some, 0.0, out[0]) == OK
+        assert gemm(lib, "f64", 1.0, zero, one, least, out[1]) == OK
+    assert [float(v[0, 0]) for v in out] == [2.0**-4, 2.0**-74]
 
 
 def test_layouts_and_unread_operands(lib, rng):

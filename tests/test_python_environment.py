@@ -1,6 +1,5 @@
 """The bits do not depend on the process: forks, threads, rounding modes, flushed subnormals, instruction sets."""
 
-import contextlib
 import ctypes
 import ctypes.util
 import os
@@ -11,6 +10,7 @@ import threading
 
 import numpy as np
 import pytest
+from flushing import flushing
 
 import repmath
 
@@ -171,23 +171,6 @@ def test_flushed_subnormals(dtype):
     assert still  # given back as it was
     for a, b in zip(found, expected):
         assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
-
-
-@contextlib.contextmanager
-def flushing():
-    """Results and arguments that are subnormal count as zeros in this thread, by <fenv.h>: x86-64 keeps MXCSR at the end of fenv_t."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("only the layout of x86-64 is known here")
-    libm = ctypes.CDLL(ctypes.util.find_library("m"))
-    own, changed = (ctypes.c_uint32 * 8)(), (ctypes.c_uint32 * 8)()
-    assert libm.fegetenv(own) == 0
-    changed[:] = own[:]
-    changed[7] |= 0x8040
-    assert libm.fesetenv(changed) == 0
-    try:
-        yield
-    finally:
-        libm.fesetenv(own)
 
 
 SINGLE, DOUBLE = np.array([1e-45, 1e-40, -3e-42], "f4"), np.array([5e-324, 1e-310, -2e-308])

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from exact_oracle import bits, exact, rounded, rounded_root
+from flushing import flushing
 from native import default_build, need
 
 NETLIB = pathlib.Path(f"/usr/lib/{platform.machine()}-linux-gnu/blas")
@@ -62,6 +63,18 @@ def test_level_1(blas, rng, letter, interface):
         assert call("dot", n, (x, incx), (y, incy)) == rounded(exact(seen, other), dtype)
         assert call("nrm2", n, (x, incx)) == rounded_root(exact(seen, seen), dtype)
         assert call("asum", n, (x, incx)) == (rounded(exact(abs(seen)), dtype) if incx > 0 else 0)
+
+
+def test_subnormal_numbers_where_the_caller_flushes(blas):
+    d = np.array([-(2.0**-1074), -(2.0**-1070)])
+    a, b, c = np.full(1, 2.0**100, "f4"), np.full(1, 2.0**60, "f4"), np.ones(1, "f4")
+    blas.cblas_dasum.restype, least = ctypes.c_double, ctypes.c_float(2.0**-149)
+    pd, pa, pb, pc = (ctypes.c_void_p(v.ctypes.data) for v in (d, a, b, c))
+    with flushing():  # a float result would be converted in it
+        double = blas.cblas_dasum(2, pd, 1)
+        blas.cblas_sgemm(101, 111, 111, 1, 1, 1, least, pa, 1, pb, 1, ctypes.c_float(1.0), pc, 1)
+    assert float(c[0]) == 1 + 2.0**11
+    assert double == 17 * 2.0**-1074
 
 
 def scaled(alpha, a, b, beta, c):
