@@ -9,7 +9,7 @@ extern "C" {
 
 #include "../blas/resolve_f32.h"
 #include "../reduce/exact.h"
-#include "../reduce/strided.h"
+#include "../reduce/elements.h"
 
 #include "../reduce/superaccumulator.c"
 

@@ -21,25 +21,25 @@ template <class T> struct terms {
 __device__ void feed(rm_superaccumulator *acc, const terms<float> &t, int64_t first, int64_t step) {
   int64_t n = first < t.n ? (t.n - first + step - 1) / step : 0;
   if (t.y)
-    rm_superacc_add_products_f32(acc, n, t.x + first * t.sx, step * t.sx, t.y + first * t.sy, step * t.sy);
+    rm_superacc_add_products(acc, RM_F32, n, t.x + first * t.sx, step * t.sx, t.y + first * t.sy, step * t.sy);
   else
-    rm_superacc_add_array_f32(acc, n, t.x + first * t.sx, step * t.sx);
+    rm_superacc_add_array(acc, RM_F32, n, t.x + first * t.sx, step * t.sx);
 }
 __device__ void feed(rm_superaccumulator *acc, const terms<double> &t, int64_t first, int64_t step) {
   int64_t n = first < t.n ? (t.n - first + step - 1) / step : 0;
   if (t.y)
-    rm_superacc_add_products_f64(acc, n, t.x + first * t.sx, step * t.sx, t.y + first * t.sy, step * t.sy);
+    rm_superacc_add_products(acc, RM_F64, n, t.x + first * t.sx, step * t.sx, t.y + first * t.sy, step * t.sy);
   else
-    rm_superacc_add_array_f64(acc, n, t.x + first * t.sx, step * t.sx);
+    rm_superacc_add_array(acc, RM_F64, n, t.x + first * t.sx, step * t.sx);
 }
 
 __device__ void round_to(const rm_superaccumulator *acc, char *out, float) {
   uint32_t flags = 0; /* a device has nowhere to raise them */
-  rm_write_f32(out, 0, 0, rm_superacc_round_f32(acc, &flags));
+  rm_write_bits(out, rm_superacc_round(acc, RM_F32, RM_NEAREST, &flags), RM_F32);
 }
 __device__ void round_to(const rm_superaccumulator *acc, char *out, double) {
   uint32_t flags = 0;
-  rm_write_f64(out, 0, 0, rm_superacc_round_f64(acc, &flags));
+  rm_write_bits(out, rm_superacc_round(acc, RM_F64, RM_NEAREST, &flags), RM_F64);
 }
 
 /* `count` accumulators, `apart` from each other, become one, in the first, by all threads of a block. */

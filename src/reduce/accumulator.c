@@ -35,7 +35,7 @@ rm_status rm_accumulator_subtract(rm_accumulator *into, const rm_accumulator *fr
     const rm_status status = check(acc, n, x, 3);                                                                           \
     if (status) return status;                                                                                              \
     const rm_env env = rm_env_enter();                                                                                      \
-    rm_superacc_add_array_##fmt(&acc->sum, n, x, stride_x);                                                                 \
+    rm_superacc_add_array(&acc->sum, FMT, n, x, stride_x);                                                                  \
     rm_env_leave(env, 0);                                                                                                   \
     return RM_OK;                                                                                                           \
   }                                                                                                                         \
@@ -45,7 +45,7 @@ rm_status rm_accumulator_subtract(rm_accumulator *into, const rm_accumulator *fr
     if (!status) status = check(acc, n, y, 5);                                                                              \
     if (status) return status;                                                                                              \
     const rm_env env = rm_env_enter();                                                                                      \
-    rm_superacc_add_products_##fmt(&acc->sum, n, x, stride_x, y, stride_y);                                                 \
+    rm_superacc_add_products(&acc->sum, FMT, n, x, stride_x, y, stride_y);                                                  \
     rm_env_leave(env, 0);                                                                                                   \
     return RM_OK;                                                                                                           \
   }                                                                                                                         \

@@ -7,14 +7,9 @@
 
 #include "superaccumulator.h"
 
-#define RM_DECLARE_FEED(fmt)                                                                                     \
-  RM_SHARED void rm_superacc_add_array_##fmt(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx);  \
-  RM_SHARED void rm_superacc_add_products_##fmt(rm_superaccumulator *acc, int64_t n, const void *x, ptrdiff_t sx, \
-                                                const void *y, ptrdiff_t sy);
-RM_DECLARE_FEED(f16)
-RM_DECLARE_FEED(bf16)
-RM_DECLARE_FEED(f32)
-RM_DECLARE_FEED(f64)
-#undef RM_DECLARE_FEED
+/* Adds the terms x[i], or x[i] y[i], of format fmt; strides in bytes. Signalling NaNs are seen. */
+RM_SHARED void rm_superacc_add_array(rm_superaccumulator *acc, int fmt, int64_t n, const void *x, ptrdiff_t sx);
+RM_SHARED void rm_superacc_add_products(rm_superaccumulator *acc, int fmt, int64_t n, const void *x, ptrdiff_t sx, const void *y,
+                                        ptrdiff_t sy);
 
 #endif

@@ -25,18 +25,17 @@ static int64_t index_of(const problem *p, int64_t i) {
 static int is_finite(const void *x, int format) { return (~rm_read_bits(x, format) & rm_infinity_bits(format)) != 0; }
 
 uint64_t rm_scatter_exactly(const problem *p, const rm_segment *s, int64_t col, uint32_t *flags) {
-  static void (*const add[])(rm_superaccumulator *, int64_t, const void *, ptrdiff_t) = {
-      rm_superacc_add_array_f16, rm_superacc_add_array_bf16, rm_superacc_add_array_f32, rm_superacc_add_array_f64};
   const char *src = p->src.base + col * p->src.col, *old = p->out.base + s->row * p->out.row + col * p->out.col;
   rm_superaccumulator acc;
   acc.classes = 0;
   for (int64_t t = -p->add; t < s->n; t++) { /* terms that are not finite touch the classes only */
     const char *term = t < 0 ? old : src + s->terms[t] * p->src.row;
-    if (!is_finite(term, p->format)) add[p->format](&acc, 1, term, 0);
+    if (!is_finite(term, p->format)) rm_superacc_add_array(&acc, p->format, 1, term, 0);
   }
   if (acc.classes) return rm_superacc_round_classes(acc.classes, p->format, flags);
   rm_superacc_clear(&acc);
-  for (int64_t t = -p->add; t < s->n; t++) add[p->format](&acc, 1, t < 0 ? old : src + s->terms[t] * p->src.row, 0);
+  for (int64_t t = -p->add; t < s->n; t++)
+    rm_superacc_add_array(&acc, p->format, 1, t < 0 ? old : src + s->terms[t] * p->src.row, 0);
   return rm_superacc_round(&acc, p->format, RM_NEAREST, flags);
 }
 

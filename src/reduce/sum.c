@@ -129,7 +129,8 @@ int rm_sum_approximately(const problem *p, int tier, double *hi, double *lo, dou
   return *hi - *hi == 0.0 && *err - *err == 0.0;
 }
 
-/* A bound that underflows to 0 is below 2^-1075; every term and every rounded sum is a multiple of 2^-1074. */
+/* Only the bound of a sum of plain terms can be 0 or underflow to it: below 2^-1075, where every term and every rounded sum is a
+ * multiple of 2^-1074. That of products has its share of underflow. */
 int rm_sum_is_exact(const problem *p, double err) { return err == 0.0 || exact(p, err); }
 
 /* RN of the exact hi + lo. */
@@ -142,15 +143,11 @@ static uint64_t round_exact(double hi, double lo, int fmt, uint32_t *flags) {
 }
 
 void rm_sum_feed(const problem *p, int64_t begin, int64_t end, rm_superaccumulator *acc) {
-  static void (*const add[])(rm_superaccumulator *, int64_t, const void *, ptrdiff_t) = {
-      rm_superacc_add_array_f16, rm_superacc_add_array_bf16, rm_superacc_add_array_f32, rm_superacc_add_array_f64};
-  static void (*const add_products[])(rm_superaccumulator *, int64_t, const void *, ptrdiff_t, const void *, ptrdiff_t) = {
-      rm_superacc_add_products_f16, rm_superacc_add_products_bf16, rm_superacc_add_products_f32, rm_superacc_add_products_f64};
   const char *x = p->x.base + begin * p->x.stride;
   if (p->y.base)
-    add_products[p->fmt](acc, end - begin, x, p->x.stride, p->y.base + begin * p->y.stride, p->y.stride);
+    rm_superacc_add_products(acc, p->fmt, end - begin, x, p->x.stride, p->y.base + begin * p->y.stride, p->y.stride);
   else
-    add[p->fmt](acc, end - begin, x, p->x.stride);
+    rm_superacc_add_array(acc, p->fmt, end - begin, x, p->x.stride);
 }
 
 void rm_sum_exactly(const problem *p, rm_superaccumulator *acc) {

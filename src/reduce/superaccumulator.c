@@ -54,14 +54,6 @@ RM_SHARED void rm_superacc_add(rm_superaccumulator *acc, double x) {
   add_integer(acc, (int)(b >> 63), m, e + RM_ACC_ONE);
 }
 
-RM_SHARED void rm_superacc_add_f32(rm_superaccumulator *acc, float x) {
-  if (RM_UNLIKELY(rm_is_signalling(rm_bits32(x), RM_F32))) {
-    acc->classes |= RM_ACC_SNAN;
-    return;
-  }
-  rm_superacc_add(acc, (double)x);
-}
-
 RM_LOCAL void add_nonfinite_product(rm_superaccumulator *acc, uint64_t x, uint64_t y) {
   const uint64_t inf = 0x7ff0000000000000u, magnitude = 0x7fffffffffffffffu;
   uint32_t nan = 0;
@@ -137,9 +129,6 @@ RM_SHARED uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format,
   if (RM_UNLIKELY(acc->classes)) return rm_superacc_round_classes(acc->classes, format, flags);
   const rm_superacc_top t = rm_superacc_get_top(acc);
   return t.m ? rm_round_exact(t.negative, t.m | (u128)t.inexact, t.e, format, rule, flags) : 0;
-}
-RM_SHARED float rm_superacc_round_f32(const rm_superaccumulator *acc, uint32_t *flags) {
-  return rm_from_bits32((uint32_t)rm_superacc_round(acc, RM_F32, RM_NEAREST, flags));
 }
 RM_SHARED double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags) {
   return rm_from_bits64(rm_superacc_round(acc, RM_F64, RM_NEAREST, flags));

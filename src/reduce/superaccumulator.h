@@ -35,7 +35,6 @@ typedef struct {
 
 RM_SHARED void rm_superacc_clear(rm_superaccumulator *acc);
 RM_SHARED void rm_superacc_add(rm_superaccumulator *acc, double x);
-RM_SHARED void rm_superacc_add_f32(rm_superaccumulator *acc, float x); /* as rm_superacc_add, and sees signalling NaNs */
 RM_SHARED void rm_superacc_add_product(rm_superaccumulator *acc, double x, double y);
 
 /* into += from, or -= from; from may be into. 0, and into as it was, when the total leaves the range (after some 2^60 of the
@@ -63,8 +62,7 @@ RM_SHARED uint64_t rm_superacc_round_classes(uint32_t classes, int format, uint3
 
 /* The total (spec.md, sections 1, 2 and 4) as bits of `format`, rounded under the rule; *flags gets RM_FLAG_* bits ORed in. */
 RM_SHARED uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format, int rule, uint32_t *flags);
-/* The same to nearest. */
-RM_SHARED float rm_superacc_round_f32(const rm_superaccumulator *acc, uint32_t *flags);
+/* The same to nearest binary64. */
 RM_SHARED double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags);
 
 #endif
