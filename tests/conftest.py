@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
+import elementwise_library  # noqa: E402
 
 # With several processes (pytest-xdist, --dist loadfile) the longest files begin first.
 LONG = ("test_slow.py", "test_packaging_cuda.py", "test_elementwise_several.py", "test_elementwise_controls.py")
@@ -43,3 +44,12 @@ def library_path() -> str:
 def library(library_path) -> ctypes.CDLL:
     """The shared C library, loaded."""
     return ctypes.CDLL(library_path)
+
+
+@pytest.fixture(scope="module", params=elementwise_library.ISAS)
+def isa_library(request) -> ctypes.CDLL:
+    """The library held to each instruction set in turn."""
+    found = elementwise_library.libraries()
+    if request.param not in found:
+        pytest.skip(f"this CPU cannot run the {request.param} build")
+    return found[request.param].library

@@ -2,7 +2,6 @@
 
 import ctypes
 
-import elementwise_library
 import native
 import numpy as np
 import pytest
@@ -33,17 +32,9 @@ GEOMETRIES = {
 }
 
 
-@pytest.fixture(scope="module", params=elementwise_library.ISAS)
-def library(request):
-    found = elementwise_library.libraries()
-    if request.param not in found:
-        pytest.skip(f"this CPU cannot run the {request.param} build")
-    return found[request.param].library
-
-
 @pytest.fixture(scope="module")
-def conv(library):
-    return Convolution(library)
+def conv(isa_library):
+    return Convolution(isa_library)
 
 
 @pytest.fixture
@@ -147,14 +138,14 @@ def test_empty(conv, rng, what, g):
 
 @WHAT
 @pytest.mark.parametrize("fmt", ["f32", "f64"])
-def test_threads_and_many_blocks(library, conv, rng, what, fmt):
+def test_threads_and_many_blocks(isa_library, conv, rng, what, fmt):
     """Large enough for several blocks and threads: elements by an exact product of integers, and the same bits from 1 and 2 threads."""
     g = G(2, 48, 72, (31, 33), 3, low=1)
     x, w, y = (np.rint(4 * rng.standard_normal(s)).astype(dtype_of(fmt)) for s in (g.x_shape, g.w_shape, g.y_shape))
     first, second, like = {"forward": (x, w, y), "grad_input": (y, w, x), "grad_weight": (x, y, w)}[what]
     results = []
     for n in (1, 2):
-        Reductions(library).threads(n)
+        Reductions(isa_library).threads(n)
         out = np.full_like(like, 7)
         assert conv(g, what, fmt, first, second, out) == OK
         results.append(out)
@@ -173,20 +164,20 @@ def test_threads_and_many_blocks(library, conv, rng, what, fmt):
     assert all(np.array_equal(r, want) for r in results)  # sums of small integers: exact in any order
 
 
-def test_output_size(library):
+def test_output_size(isa_library):
     for g in GEOMETRIES.values():
         out = (I64 * 3)()
-        assert library.rm_conv_output_size(ctypes.byref(g.struct()), out) == OK
+        assert isa_library.rm_conv_output_size(ctypes.byref(g.struct()), out) == OK
         assert tuple(out)[: g.dims] == g.out
-    assert library.rm_conv_output_size(None, out) == status(NULL, 1)
-    assert library.rm_conv_output_size(ctypes.byref(g.struct()), None) == status(NULL, 2)
+    assert isa_library.rm_conv_output_size(None, out) == status(NULL, 1)
+    assert isa_library.rm_conv_output_size(ctypes.byref(g.struct()), None) == status(NULL, 2)
 
 
-def test_bad_arguments(library, conv, rng):
+def test_bad_arguments(isa_library, conv, rng):
     g = GEOMETRIES["3x3"]
     x, w, y = arrays(rng, "gaussian", g, "f32")
     out = np.full(g.y_shape, 7, np.float32)
-    call = library.rm_conv_forward
+    call = isa_library.rm_conv_forward
 
     def forward(fmt=2, c=None, px=None, pw=None, po=None, so=None, sx=None):
         arguments = [px or pointer(x), sx or strides(x), pw or pointer(w), strides(w), None, I64(0)]

@@ -5,7 +5,6 @@ import itertools
 import math
 from fractions import Fraction
 
-import elementwise_library
 import native
 import numpy as np
 import pytest
@@ -32,12 +31,9 @@ from reductions_library import (
 F64 = ctypes.c_double
 
 
-@pytest.fixture(scope="module", params=elementwise_library.ISAS)
-def lib(request):
-    found = elementwise_library.libraries()
-    if request.param not in found:
-        pytest.skip(f"this CPU cannot run the {request.param} build")
-    return Reductions(found[request.param].library)
+@pytest.fixture(scope="module")
+def lib(isa_library):
+    return Reductions(isa_library)
 
 
 @pytest.fixture

@@ -18,12 +18,9 @@ FUNCTIONS = ("index_add", "segment_sum")
 KINDS = sorted({f.__name__ for pair in data.PAIRS.values() for f in pair})
 
 
-@pytest.fixture(scope="module", params=elementwise_library.ISAS)
-def lib(request):
-    found = elementwise_library.libraries()
-    if request.param not in found:
-        pytest.skip(f"this CPU cannot run the {request.param} build")
-    return Reductions(found[request.param].library)
+@pytest.fixture(scope="module")
+def lib(isa_library):
+    return Reductions(isa_library)
 
 
 @pytest.fixture

@@ -16,12 +16,9 @@ FORMATS = list(oracle.FORMATS)  # f16, bf16, f32, f64: the order of RM_FORMAT_..
 SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
 
 
-@pytest.fixture(scope="module", params=elementwise_library.ISAS)
-def lib(request):
-    found = elementwise_library.libraries()
-    if request.param not in found:
-        pytest.skip(f"this CPU cannot run the {request.param} build")
-    return Reductions(found[request.param].library)
+@pytest.fixture(scope="module")
+def lib(isa_library):
+    return Reductions(isa_library)
 
 
 @pytest.fixture

@@ -77,8 +77,6 @@ def _contract(
         value = _products(left.reshape(b), right.reshape(b))
     elif alike and result in (F32, F64):
         value = np.asarray(_dot(left[:, 0, :], right[:, :, 0]))
-    elif b == 1:
-        value = np.asarray(_matmul_general(left[0], right[0], None, None, result))
     else:
         value = np.asarray(_matmul_general(left, right, None, None, result))
     made = batch + rows + columns

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
-from ._dtypes import NAMES, beyond_f64, check, common
+from ._dtypes import NAMES, check_held, common
 from ._environment import guarded
 from ._reductions import _check_out, _deliver
 
@@ -51,9 +51,7 @@ def _operands(**arrays: ArrayLike | None) -> tuple[list[_Array | None], np.dtype
     """The arrays in their common format."""
     given = {name: np.asarray(a) for name, a in arrays.items() if a is not None}
     for name, a in given.items():
-        check(name, a.dtype)
-        if beyond_f64(a):
-            raise ValueError(f"{name} has integers beyond 2**53; convert them to float64, which rounds them, or scale them")
+        check_held(name, a)
     result = common(*(a.dtype for a in given.values()))
     return [given[name].astype(result, copy=False) if name in given else None for name in arrays], result
 

@@ -42,6 +42,13 @@ def beyond_f64(a: np.ndarray[Any, Any]) -> bool:
     return bool(is_integer(a.dtype) and a.dtype.itemsize == 8 and a.size and (a.max() > 2**53 or a.min() < -(2**53)))
 
 
+def check_held(name: str, a: np.ndarray[Any, Any]) -> None:
+    """Raise TypeError for a dtype that is not supported, ValueError for integers that float64 does not hold."""
+    check(name, a.dtype)
+    if beyond_f64(a):
+        raise ValueError(f"{name} has integers beyond 2**53; convert them to float64, which rounds them, or scale them")
+
+
 def is_float(dtype: np.dtype[Any]) -> bool:
     """Whether elements are of one of the four formats, in either byte order."""
     return dtype.newbyteorder("=") in FORMATS.values()

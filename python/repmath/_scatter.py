@@ -8,7 +8,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import ArrayLike
 
 from . import _core
-from ._dtypes import F64, NAMES, beyond_f64, check, common, is_integer
+from ._dtypes import F64, NAMES, check, check_held, common, is_integer
 from ._environment import guarded
 from ._reductions import _check_out, _deliver, _terms
 
@@ -18,9 +18,7 @@ _Array = np.ndarray[Any, Any]
 def _values(name: str, a: ArrayLike) -> _Array:
     """An array whose numbers one of the formats holds."""
     x = np.asarray(a)
-    check(name, x.dtype)
-    if beyond_f64(x):
-        raise ValueError(f"{name} has integers beyond 2**53; convert them to float64, which rounds them, or scale them")
+    check_held(name, x)
     return x
 
 

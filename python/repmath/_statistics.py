@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
-from ._dtypes import F64, NAMES, beyond_f64, check, is_integer
+from ._dtypes import F64, NAMES, beyond_f64, check, check_held, is_integer
 from ._environment import guarded
 from ._narrow import narrow
 from ._reductions import _axes, _check_out, _deliver, _result_dtype
@@ -42,8 +42,7 @@ def _floats(name: str, x: np.ndarray) -> np.ndarray:
     """x, integers as float64; ValueError when that does not hold them."""
     if not is_integer(x.dtype):
         return x
-    if beyond_f64(x):
-        raise ValueError(f"{name} has integers beyond 2**53; convert them to float64, which rounds them, or scale them")
+    check_held(name, x)
     return x.astype(F64)
 
 
