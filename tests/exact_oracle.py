@@ -46,6 +46,38 @@ def round_units(total: int, fmt: str) -> int:
     return sign | min(bits, infinity << fraction)
 
 
+def round_rational(value, fmt: str, rule: str = "nearest") -> int:
+    """The bits of a rational number (Fraction, gmpy2.mpq) rounded under a rule (the names of oracle.RULES); zero becomes +0."""
+    _, _, fraction, least, infinity, sign_shift = FORMATS[fmt]
+    n, d = abs(int(value.numerator)), int(value.denominator)
+    if n == 0:
+        return 0
+    negative = value < 0
+    exponent = n.bit_length() - d.bit_length()
+    exponent -= (n << max(-exponent, 0)) < (d << max(exponent, 0))
+    quantum = max(exponent - fraction, least)
+    kept, rest = divmod(n << max(-quantum, 0), d << max(quantum, 0))
+    twice, unit = 2 * rest, d << max(quantum, 0)
+    if rule == "nearest":
+        kept += twice > unit or (twice == unit and kept & 1)
+    else:
+        kept += rest > 0 and rule == ("down" if negative else "up")
+    bits = ((quantum - least) << fraction) + kept
+    if bits >= infinity << fraction:
+        away = rule in {"nearest", "down" if negative else "up"}
+        bits = (infinity << fraction) - (not away)
+    return negative << sign_shift | bits
+
+
+def rational_of(bits: int, fmt: str) -> Fraction:
+    """The value of bits of a format; of an infinity, that of the next exponent."""
+    _, _, fraction, least, _, sign_shift = FORMATS[fmt]
+    size = bits & ((1 << sign_shift) - 1)
+    field, m = size >> fraction, size & ((1 << fraction) - 1)
+    value = (Fraction(2) ** (max(field, 1) - 1 + least)) * (m + ((field > 0) << fraction))
+    return -value if bits >> sign_shift else value
+
+
 def exact_bits(terms, fmt: str) -> int:
     """terms: numbers, or pairs whose product is the term. The bits that the specification asks for."""
     total, plus, minus, nan = 0, False, False, False

@@ -1,0 +1,16 @@
+/* One formula, several arithmetics. A header that is included once with RM_NUM defined as near (near.h) and once as ball
+ * (ball.h) declares its numbers as RM_NUM_T and calls RM_NUM_(add)(&r, &a, &b), which is rm_near_add or rm_ball_add;
+ * RM_NUM_NAME(f) is a name of its own for a function of the formula, f_near or f_ball. */
+#ifndef RM_FP_NUMBERS_H
+#define RM_FP_NUMBERS_H
+
+#include "../config.h"
+
+#define RM_NUM_T RM_CAT(rm_, RM_NUM)
+#define RM_NUM_(operation) RM_CAT(RM_CAT(rm_, RM_NUM), RM_CAT(_, operation))
+#define RM_NUM_NAME(f) RM_CAT(f, RM_CAT(_, RM_NUM))
+
+/* What sign and compare return when the error leaves it open. */
+enum { RM_SIGN_UNKNOWN = 2 };
+
+#endif

@@ -1,0 +1,24 @@
+/* The exact total of a superaccumulator as a number of the slow tiers (crlibm/fp/near.h, ball.h). Its classes do not count. */
+#ifndef RM_REDUCE_TOTAL_H
+#define RM_REDUCE_TOTAL_H
+
+#include "../../crlibm/fp/ball.h"
+#include "../../crlibm/fp/near.h"
+#include "superaccumulator.h"
+
+RM_FN void rm_near_set_total(rm_near *r, const rm_superaccumulator *acc, int n) {
+  const rm_superacc_top t = rm_superacc_get_top(acc);
+  (void)n;
+  rm_near_set_integer(r, t.negative, t.m, t.e, t.inexact);
+}
+
+RM_FN void rm_ball_set_total(rm_ball *r, const rm_superaccumulator *acc, int n) {
+  enum { LIMBS = (RM_ACC_DIGITS + 1) / 2 };
+  uint64_t limb[LIMBS] = {0};
+  rm_superaccumulator t;
+  const int negative = rm_superacc_magnitude(acc, &t);
+  for (int i = 0; i < RM_ACC_DIGITS; i++) limb[i / 2] |= (uint64_t)t.digit[i] << (i % 2 * RM_ACC_DIGIT_BITS);
+  rm_ball_store(r, negative, limb, LIMBS, -RM_ACC_ONE, 0.0, n);
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* The arithmetics of slow tiers, crlibm/fp/near.h and ball.h, one operation over arrays, for test_ball.py. */
+#include "../src/reduce/total.h"
+
+/* Operations, in the order of test_ball.py. */
+enum { ADD, SUB, MUL, DIV, SQRT, POW, EXP, EXPM1, LOG, LOG1P, SCALE, NEG };
+
+#ifndef RM_TEST_SHRINK /* a control takes the errors of results for smaller than they are */
+#define RM_TEST_SHRINK 1.0
+#endif
+
+static void widen_near(rm_near *r, int exponent) { rm_near_finish(r, r->hi, r->lo, 1, r->err + rm_pow2(exponent)); }
+static void widen_ball(rm_ball *r, int exponent) { rm_ball_widen(r, r, exponent); }
+
+/* hi, lo, err */
+static void put_near(void *results, int64_t i, const rm_near *r) {
+  const double v[3] = {r->hi, r->lo, r->err * RM_TEST_SHRINK};
+  __builtin_memcpy((double *)results + 3 * i, v, sizeof v);
+}
+/* negative, length, e, err as bits, and the first limbs */
+enum { PUT = 40 };
+static void put_ball(void *results, int64_t i, const rm_ball *r) {
+  uint64_t *v = (uint64_t *)results + (PUT + 4) * i;
+  v[0] = (uint64_t)r->negative;
+  v[1] = (uint64_t)r->length;
+  v[2] = (uint64_t)r->e;
+  v[3] = rm_bits64(r->err * RM_TEST_SHRINK);
+  for (int k = 0; k < r->length && k < PUT; k++) v[4 + k] = r->m[k];
+}
+
+/* An undecided ball is also rounded as if no better precision followed: *decided becomes 2. */
+static void last_near(const rm_near *r, int format, int rule, uint32_t *flags, uint64_t *bits, int32_t *decided) {
+  (void)r, (void)format, (void)rule, (void)flags, (void)bits, (void)decided;
+}
+static void last_ball(const rm_ball *r, int format, int rule, uint32_t *flags, uint64_t *bits, int32_t *decided) {
+  if (!*decided && rm_ball_round_last(r, format, rule, flags, bits)) *decided = 2;
+}
+
+#define RM_NUM near
+#include "ball_driver.h"
+#undef RM_NUM
+#define RM_NUM ball
+#include "ball_driver.h"
+#undef RM_NUM
+
+/* The total of the products of n pairs of numbers, for both; with the source of the superaccumulator. */
+void rm_test_total(int64_t n, const double *x, const double *y, int limbs, double *near, uint64_t *ball);
+void rm_test_total(int64_t n, const double *x, const double *y, int limbs, double *near, uint64_t *ball) {
+  rm_superaccumulator acc;
+  rm_near a;
+  rm_ball b;
+  rm_superacc_clear(&acc);
+  for (int64_t i = 0; i < n; i++) rm_superacc_add_product(&acc, x[i], y[i]);
+  rm_near_set_total(&a, &acc, limbs);
+  rm_ball_set_total(&b, &acc, limbs);
+  put_near(near, 0, &a);
+  put_ball(ball, 0, &b);
+}
