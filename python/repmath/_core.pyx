@@ -71,6 +71,18 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_conv_grad_weight(int format, const rm_conv *conv, const void *x, const ptrdiff_t *sx, const void *g,
                                   const ptrdiff_t *sg, void *gw, const ptrdiff_t *sgw) nogil
     const char *rm_status_message(rm_status status)
+    rm_status rm_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
+                         ptrdiff_t row_y, ptrdiff_t stride_y) nogil
+    rm_status rm_log_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
+                             ptrdiff_t row_y, ptrdiff_t stride_y) nogil
+    rm_status rm_logsumexp(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
+                           ptrdiff_t stride_y) nogil
+    rm_status rm_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
+                                  const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
+                                  ptrdiff_t stride_dx) nogil
+    rm_status rm_log_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
+                                      const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
+                                      ptrdiff_t stride_dx) nogil
     int RM_FORMAT_F16, RM_FORMAT_BF16, RM_FORMAT_F32, RM_FORMAT_F64
     ctypedef unsigned short rm_f16
     ctypedef unsigned short rm_bf16
@@ -336,10 +348,41 @@ def convolve(what, format, sizes, first, second, bias, out):
                                         z.stride[0], <void *>y.base, y.stride)
         else:
             status = rm_conv_grad_weight(f, &c, <void *>a.base, a.stride, <void *>b.base, b.stride, <void *>y.base, y.stride)
+    _raise(status)
+
+
+cdef _raise(rm_status status):
+    """MemoryError or ValueError for a status that is not 0."""
     if status != 0:
-        code = rm_status_code(status)
         message = rm_status_message(status).decode()
-        raise MemoryError(message) if code == RM_ERR_MEMORY else ValueError(message)
+        raise MemoryError(message) if rm_status_code(status) == RM_ERR_MEMORY else ValueError(message)
+
+
+_SOFTMAX = {"softmax": 0, "log_softmax": 1, "logsumexp": 2, "softmax_backward": 3, "log_softmax_backward": 4}
+
+
+def softmax(what, format, first, second, out):
+    """rm_<what> over arrays of rows; second: y of a gradient, else None."""
+    cdef View a = _view(first), b = _view(second), y = _view(out)
+    cdef rm_status status = 0
+    cdef int f, which = _SOFTMAX[what]
+    cdef int64_t rows = first.shape[0], n = first.shape[1]
+    f, _ = _FORMATS[format]
+    with nogil:
+        if which == 0:
+            status = rm_softmax(f, rows, n, <void *>a.base, a.stride[0], a.stride[1], <void *>y.base, y.stride[0], y.stride[1])
+        elif which == 1:
+            status = rm_log_softmax(f, rows, n, <void *>a.base, a.stride[0], a.stride[1], <void *>y.base, y.stride[0],
+                                    y.stride[1])
+        elif which == 2:
+            status = rm_logsumexp(f, rows, n, <void *>a.base, a.stride[0], a.stride[1], <void *>y.base, y.stride[0])
+        elif which == 3:
+            status = rm_softmax_backward(f, rows, n, <void *>a.base, a.stride[0], a.stride[1], <void *>b.base, b.stride[0],
+                                         b.stride[1], <void *>y.base, y.stride[0], y.stride[1])
+        else:
+            status = rm_log_softmax_backward(f, rows, n, <void *>a.base, a.stride[0], a.stride[1], <void *>b.base, b.stride[0],
+                                             b.stride[1], <void *>y.base, y.stride[0], y.stride[1])
+    _raise(status)
 
 
 def scatter(bint add, format, long long rows, long long cols, unsigned char[::1] out, const int64_t[::1] index,

@@ -1,0 +1,58 @@
+"""What the operators do with their arguments: formats, axes, rows."""
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+from numpy.typing import ArrayLike, DTypeLike
+
+from .._dtypes import F64, check_held, common, is_integer
+from .._reductions import _result_dtype
+
+Array = np.ndarray[Any, Any]
+
+
+def operand(name: str, value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """`value` as an array of one of the four formats; integers become float64."""
+    x = np.asarray(value)
+    check_held(name, x)
+    if is_integer(x.dtype):
+        x = x.astype(F64)
+    result = _result_dtype(dtype, x.dtype)
+    return x.astype(result.newbyteorder("="), copy=False)
+
+
+def operands(**values: ArrayLike | None) -> list[Any]:
+    """The arrays in their common format; None stays."""
+    given = {name: operand(name, value) for name, value in values.items() if value is not None}
+    result = common(*(a.dtype for a in given.values()))
+    return [given[name].astype(result, copy=False) if name in given else None for name in values]
+
+
+def same_shape(**arrays: Array) -> None:
+    """Raise ValueError unless the arrays have one shape."""
+    (first, a), *others = arrays.items()
+    for name, b in others:
+        if b.shape != a.shape:
+            raise ValueError(f"{name} has shape {b.shape}, {first} has {a.shape}; they must be equal")
+
+
+def axis_of(dim: int, ndim: int) -> int:
+    """`dim` counted from the front; numpy.exceptions.AxisError when there is none."""
+    return normalize_axis_index(operator.index(dim), max(ndim, 1), "dim")
+
+
+def rows(x: Array, axis: int) -> Array:
+    """x as rows along an axis: a view where strides allow it."""
+    moved = np.moveaxis(x, axis, -1) if x.ndim else x.reshape(1)
+    return moved.reshape(math.prod(moved.shape[:-1]), moved.shape[-1])
+
+
+def like_rows(y: Array, shape: tuple[int, ...], axis: int) -> Array:
+    """The inverse of `rows` for a result of this shape, C-contiguous."""
+    if not shape:
+        return y.reshape(())
+    moved = y.reshape(*(n for i, n in enumerate(shape) if i != axis), shape[axis])
+    return np.ascontiguousarray(np.moveaxis(moved, -1, axis))

@@ -1,0 +1,22 @@
+#include "decide.h"
+
+enum { FIRST_LIMBS = 4 };
+
+uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int format, rm_row_state *state) {
+  uint64_t bits;
+  rm_near v;
+  near(&v, row, i, 0);
+  if (rm_near_round(&v, format, RM_NEAREST, &state->flags, &bits)) {
+    state->tiers.double_double++;
+    return bits;
+  }
+  state->tiers.accumulator++;
+  rm_ball b;
+  for (int limbs = FIRST_LIMBS; limbs < RM_BALL_LIMBS; limbs *= 2) {
+    ball(&b, row, i, limbs);
+    if (rm_ball_round(&b, format, RM_NEAREST, &state->flags, &bits)) return bits;
+  }
+  ball(&b, row, i, RM_BALL_LIMBS);
+  rm_ball_round_last(&b, format, RM_NEAREST, &state->flags, &bits);
+  return bits;
+}

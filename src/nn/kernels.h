@@ -1,0 +1,55 @@
+/* What src/nn provides once per ISA build.
+ *
+ * Composite operators work on rows of binary64: a row is loaded from its format and strides, exactly, evaluated there, and its
+ * results are rounded under a test. Buffers of rows have room for whole groups of RM_ROW_PAD numbers. */
+#ifndef RM_NN_KERNELS_H
+#define RM_NN_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RM_ROW_PAD = 32 }; /* four vectors of the widest build */
+
+/* Relative errors of rm_nn_kernels.exponentials (derived in rows.h): of an exponential, and of their sum. */
+#define RM_ROW_EXP_ERR 0x1p-44
+#define RM_ROW_SUM_ERR 0x1.2p-44
+#define RM_ROW_EXP_LEAST (-170.0) /* e^x counts as 0 below; 2^-245.26 */
+
+/* The values that are rounded, of row elements u, v, w, b and numbers a, c, d of the row. */
+typedef enum {
+  RM_ROW_SCALED,        /* u a */
+  RM_ROW_SHIFTED,       /* (u - c) - a */
+  RM_ROW_WEIGHTED,      /* v (u - a) */
+  RM_ROW_LESS_EXP,      /* u - e^v a */
+  RM_ROW_AFFINE,        /* ((u - c) a) w + b */
+  RM_ROW_CENTERED,      /* a ((w u - c) - (v - d) b0) */
+  RM_ROW_OPERATIONS
+} rm_row_operation;
+
+/* Results are stored next to each other in format fmt (below binary64). Indices of those that the bounds do not decide, or
+ * that are not finite, go to open. */
+typedef struct {
+  int64_t n;
+  const double *u, *v, *w, *b;
+  double a, c, d, b0;
+  double rel, err; /* bounds: rows.h says of what */
+  int fmt;
+  void *out;
+  int64_t *open;
+} rm_row_store;
+
+struct rm_nn_kernels {
+  /* to[i] = element i, exactly; then `pad` up to a multiple of RM_ROW_PAD, at least one of them. */
+  void (*load)(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to);
+  /* The greatest element; NaN when there is one. */
+  double (*greatest)(int64_t n, const double *x);
+  /* e[i] = exp(x[i] - shift) within RM_ROW_EXP_ERR, 0 where x[i] - shift < RM_ROW_EXP_LEAST; x[i] - shift < 170. Returns
+   * their sum, within RM_ROW_SUM_ERR of the sum of the exact exponentials that are not 0 here. x is padded by -infinity. */
+  double (*exponentials)(int64_t n, const double *x, double shift, double *e);
+  /* Sums of x and x^2 over a row that is padded by 0: each within RM_ROW_MOMENT_ERR of the sum of its terms' magnitudes. */
+  void (*moments)(int64_t n, const double *x, double shift, double *s, double *q);
+  /* How many indices are in open. */
+  int64_t (*store)(rm_row_operation op, const rm_row_store *s);
+};
+
+#endif

@@ -1,0 +1,50 @@
+/* Rows of composite operators: each is one independent piece of work, given to a thread with a workspace of its own. */
+#ifndef RM_NN_ROW_LOOP_H
+#define RM_NN_ROW_LOOP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../include/repmath/core.h"
+#include "../dispatch/kernels.h"
+#include "../reduce/stats.h"
+#include "kernels.h"
+
+/* What a thread carries along. work: `buffers` rows of room for n numbers; open: indices of a row. */
+typedef struct {
+  const struct rm_nn_kernels *k;
+  double *work;
+  int64_t *open;
+  size_t pitch; /* numbers from one buffer to the next */
+  int buffers;  /* one more follows, for results that are not stored next to each other */
+  rm_tiers tiers;
+  uint32_t flags;
+} rm_row_state;
+
+static inline double *rm_row_buffer(const rm_row_state *s, int i) { return s->work + (size_t)i * s->pitch; }
+
+typedef void rm_row_fn(const void *operation, int64_t row, rm_row_state *state);
+
+/* f for every row, each of n elements; RM_ERR_MEMORY, and nothing done, without a workspace. Puts the environment right, adds flags and
+ * counts. */
+rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const void *operation);
+
+/* Rows of elements: bytes between rows and between the elements of one. */
+typedef struct {
+  char *base;
+  ptrdiff_t row, stride;
+} rm_row_array;
+
+static inline char *rm_row_at(const rm_row_array *a, int64_t row) { return a->base + row * a->row; }
+
+/* Where to store n results next to each other, and, once they are there, bringing them to their places. */
+static inline char *rm_row_out(const rm_row_state *s, const rm_row_array *out, int64_t row, int size) {
+  return out->stride == size ? rm_row_at(out, row) : (char *)rm_row_buffer(s, s->buffers);
+}
+void rm_row_spread(const rm_row_state *s, const rm_row_array *out, int64_t row, int64_t n, int format);
+
+/* Whether out may be written row by row while x is read so: they are one array, or share no byte, and no two elements of out share
+ * one. */
+int rm_rows_are_apart(rm_row_array out, int64_t rows, int64_t n, int size, rm_row_array x, int64_t n_x);
+
+#endif

@@ -1,0 +1,208 @@
+"""rm_softmax, rm_log_softmax, rm_logsumexp and gradients against mpmath, on every instruction set, in every format."""
+
+import ctypes
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import oracle
+import pytest
+from exact_oracle import CANONICAL_NAN, FORMATS, exact, rounded
+from reductions_library import ENUM, I64, NULL, OK, OVERLAP, SIZE, pointer, status
+from test_statistics import dtype_of
+from wide_oracle import precise, reals, rounded_real
+
+NAMES = list(oracle.FORMATS)
+STRIDE = ctypes.c_ssize_t
+
+
+def kind(fmt):
+    return np.dtype(FORMATS[fmt][1])
+
+
+def infinity(fmt, sign=1):
+    _, _, fraction, _, field, shift = FORMATS[fmt]
+    return field << fraction | (sign < 0) << shift
+
+
+def call(lib, what, fmt, *arrays):
+    """rm_<what> over arrays of rows; the last is the result."""
+    rows, n = arrays[0].shape
+    arguments = [NAMES.index(fmt), I64(rows), I64(n)]
+    for a in arrays:
+        arguments += [pointer(a), *(STRIDE(s) for s in a.strides)]
+    return getattr(lib, f"rm_{what}")(*arguments)
+
+
+def result(lib, what, fmt, *arrays):
+    """The bits."""
+    shape = arrays[0].shape[:1] if what == "logsumexp" else arrays[0].shape
+    out = np.full(shape, 7, kind(fmt))
+    assert call(lib, what, fmt, *arrays, out) == OK
+    return out
+
+
+@precise
+def expected(what, fmt, x, y=None):
+    """The bits for one row."""
+    dtype = dtype_of(fmt)
+    if what == "softmax_backward":
+        total = exact(x, y)
+        return [rounded(Fraction(float(b)) * (Fraction(float(a)) - total), dtype) for a, b in zip(x, y, strict=True)]
+    v = reals(x)
+    if y is not None:
+        w, total = reals(y), mpmath.fsum(v)
+        return [
+            rounded_real(a - mpmath.exp(b) * total if mpmath.isfinite(b) else a, dtype, exact=b == 0)
+            for a, b in zip(v, w, strict=True)
+        ]
+    most = max(v)
+    others = mpmath.fsum(mpmath.exp(a - most) for i, a in enumerate(v) if i != v.index(most))
+    log = mpmath.log1p(others)
+    if 0 < log < mpmath.ldexp(1, -1150):  # a hair, below what the precision shows beside the others
+        log = mpmath.ldexp(1, -1150)
+    if what == "logsumexp":
+        return rounded_real(most + log, dtype)
+    if what == "softmax":
+        return [rounded_real(mpmath.exp(a - most) / (1 + others), dtype, exact=others == 0) for a in v]
+    return [rounded_real(a - most - log, dtype) if mpmath.isfinite(a) else infinity(fmt, -1) for a in v]
+
+
+def rows_of(rng, fmt, n):
+    """Rows that have something about them."""
+    dtype = dtype_of(fmt)
+    x = [rng.standard_normal(n) * s for s in (1, 1e-3, 30, 200)]
+    x.append(np.full(n, rng.standard_normal()))  # all equal
+    x.append(np.where(np.arange(n) == n // 2, 40.0, rng.standard_normal(n)))  # one dominates
+    x.append(np.where(np.arange(n) % 3 == 1, -np.inf, rng.standard_normal(n)))  # masked
+    x.append(rng.standard_normal(n) * 1e-7)
+    x.append(np.round(rng.standard_normal(n) * 3))
+    return np.array(x).astype(dtype)
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 31, 100])
+def test_values(isa_library, fmt, n):
+    rng = np.random.default_rng(n)
+    x = rows_of(rng, fmt, n)
+    g = rng.standard_normal(x.shape).astype(x.dtype)
+    g[1] = np.round(g[1] * 4) / 4
+    got = {what: result(isa_library, what, fmt, x) for what in ("softmax", "log_softmax", "logsumexp")}
+    for what, values in got.items():
+        assert [v.tolist() for v in values] == [expected(what, fmt, row) for row in x], what
+    for what in ("softmax", "log_softmax"):
+        y = got[what].view(x.dtype)
+        values = result(isa_library, what + "_backward", fmt, g, y)
+        want = [expected(what + "_backward", fmt, a, b) for a, b in zip(g, y, strict=True)]
+        assert [v.tolist() for v in values] == want, what
+
+
+@pytest.mark.parametrize("n", [1025, 20001])
+def test_long_rows(isa_library, n):
+    """A sample of a long row's results, and the same row by columns."""
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((1, n)).astype("f4")
+    for what in ("softmax", "log_softmax"):
+        got = result(isa_library, what, "f32", x)
+        with mpmath.workprec(300):
+            v = reals(x)
+            log = mpmath.log(mpmath.fsum(map(mpmath.exp, v)))
+            for i in range(0, n, n // 20):
+                value = v[i] - log
+                assert got[0, i] == rounded_real_at(value if what == "log_softmax" else mpmath.exp(value), 300)
+    y = got.view("f4")
+    g = rng.standard_normal((1, n)).astype("f4")
+    got = result(isa_library, "softmax_backward", "f32", g, y)
+    want = expected("softmax_backward", "f32", g[0], y[0])
+    assert got[0].tolist() == want
+
+
+def rounded_real_at(v, bits):
+    """RN to f32 of a value known to some 300 bits."""
+    import wide_oracle
+
+    kept, wide_oracle.BITS = wide_oracle.BITS, bits
+    try:
+        return rounded_real(v, np.dtype("f4"))
+    finally:
+        wide_oracle.BITS = kept
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_hairs(isa_library, fmt):
+    """Differences that are midpoints of the format, and something too small to see below them; zeros of both kinds."""
+    p = FORMATS[fmt][2] + 1
+    big = 2.0 ** (p + 1) if fmt != "f16" else 4096.0
+    dtype = dtype_of(fmt)
+    for low in (-1.0, -2.0, -3.0, 1.0, 3.0):
+        x = np.array([[low, big]]).astype(dtype)
+        got = result(isa_library, "log_softmax", fmt, x)
+        assert got[0].tolist() == expected("log_softmax", fmt, x[0]), low
+        assert result(isa_library, "logsumexp", fmt, x).tolist() == [expected("logsumexp", fmt, x[0])]
+    one = np.array([[1.0]]).astype(dtype)
+    assert result(isa_library, "log_softmax", fmt, one).tolist() == [[0]]
+    # y (g - sum) with g = sum: an exact zero is +0
+    y = np.array([[-0.5, 0.5]]).astype(dtype)
+    g = np.array([[0.0, 0.0]]).astype(dtype)
+    assert result(isa_library, "softmax_backward", fmt, g, y).tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_special_rows(isa_library, fmt):
+    dtype, nan = dtype_of(fmt), CANONICAL_NAN[fmt]
+    inf = np.inf
+    rows = np.array([[1.0, np.nan, 2.0], [1.0, inf, -inf], [-inf, -inf, -inf]]).astype(dtype)
+    for what in ("softmax", "log_softmax"):
+        assert (result(isa_library, what, fmt, rows) == nan).all()
+    assert result(isa_library, "logsumexp", fmt, rows).tolist() == [nan, infinity(fmt), infinity(fmt, -1)]
+    nothing = np.empty((2, 0), dtype)
+    assert result(isa_library, "logsumexp", fmt, nothing).tolist() == [infinity(fmt, -1)] * 2
+    g = np.array([[1.0, inf, 2.0], [1.0, 2.0, 3.0], [1.0, np.nan, 2.0]]).astype(dtype)
+    y = np.array([[0.25, 0.5, 0.25], [0.25, inf, 0.0], [0.5, 0.25, 0.25]]).astype(dtype)
+    got = result(isa_library, "softmax_backward", fmt, g, y)
+    assert got.tolist() == [[infinity(fmt, -1), nan, infinity(fmt, -1)], [infinity(fmt, -1), infinity(fmt, -1), nan], [nan] * 3]
+    y = np.array([[-1.0, -inf, 0.0], [-1.0, inf, -inf], [-1.0, -1.0, -1.0]]).astype(dtype)
+    g = np.array([[1.0, -2.0, 1.0], [1.0, 2.0, 3.0], [1.0, np.nan, 2.0]]).astype(dtype)
+    got = result(isa_library, "log_softmax_backward", fmt, g, y)
+    minus_two, three = (int(np.array(v, dtype).view(kind(fmt))) for v in (-2.0, 3.0))
+    assert got[0].tolist() == [int(np.array(1.0, dtype).view(kind(fmt))), minus_two, int(np.array(1.0, dtype).view(kind(fmt)))]
+    assert got[1, 1:].tolist() == [infinity(fmt, -1), three] and got[2].tolist() == [nan] * 3
+
+
+def test_views_and_places(isa_library):
+    """Strides of every kind, a result in the place of an argument, and columns as rows."""
+    rng = np.random.default_rng(8)
+    for fmt in NAMES:
+        x = rows_of(rng, fmt, 40)[:8]
+        want = result(isa_library, "softmax", fmt, x)
+        for view in (np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2], x[:, ::-1].copy()[:, ::-1]):
+            assert (result(isa_library, "softmax", fmt, view) == want).all()
+            out = np.empty((40, 8), kind(fmt)).T
+            assert call(isa_library, "softmax", fmt, view, out) == OK and (out == want).all()
+        place = x.copy()
+        assert call(isa_library, "softmax", fmt, place, place) == OK and (place.view(kind(fmt)) == want).all()
+        g = rng.standard_normal(x.shape).astype(x.dtype)
+        y = want.view(x.dtype)
+        gradient = result(isa_library, "softmax_backward", fmt, g, y)
+        for place, others in ((g.copy(), (None, y)), (y.copy(), (g, None))):
+            arrays = [place if a is None else a for a in others]
+            assert call(isa_library, "softmax_backward", fmt, *arrays, place) == OK
+            assert (place.view(kind(fmt)) == gradient).all()
+
+
+def test_bad_arguments(isa_library):
+    x = np.ones((2, 3), "f4")
+    out = np.full((2, 3), 7, "f4")
+    rows, n, size = I64(2), I64(3), STRIDE(4)
+    row = STRIDE(12)
+    f = isa_library.rm_softmax
+    assert f(9, rows, n, pointer(x), row, size, pointer(out), row, size) == status(ENUM, 1)
+    assert f(2, I64(-1), n, pointer(x), row, size, pointer(out), row, size) == status(SIZE, 2)
+    assert f(2, rows, I64(-1), pointer(x), row, size, pointer(out), row, size) == status(SIZE, 3)
+    assert f(2, rows, n, None, row, size, pointer(out), row, size) == status(NULL, 4)
+    assert f(2, rows, n, pointer(x), row, size, None, row, size) == status(NULL, 7)
+    assert f(2, rows, n, pointer(x), row, size, pointer(out), STRIDE(0), size) == status(OVERLAP, 7)
+    assert f(2, rows, n, pointer(out), row, size, pointer(out), STRIDE(8), size) == status(OVERLAP, 7)
+    b = isa_library.rm_softmax_backward
+    assert b(2, rows, n, pointer(x), row, size, pointer(x), row, size, None, row, size) == status(NULL, 10)
+    assert (out == 7).all()
