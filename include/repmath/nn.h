@@ -32,6 +32,32 @@ RM_API rm_status rm_log_softmax_backward(int format, int64_t rows, int64_t n, co
                                          const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
                                          ptrdiff_t stride_dx);
 
+/* Normalization of sets of elements: ((x - mean)/sqrt(variance + eps)) w + b, with the exact mean and variance (the mean of squared
+ * deviations) of each set, or, not `centered`, (x/sqrt(mean of squares + eps)) w + b. There are sets[0] sets[1] sets of `outer` blocks of
+ * `inner` elements. An array is its base and four strides in bytes: for the two indices of a set, the block and the element; w and b may
+ * be NULL (1 and 0). For an array (N, C, S):
+ *   layer norm    over S of each (n, c): sets {N, C}, outer 1, inner S; strides of w {0, 0, 0, size}
+ *   group norm    of G groups: sets {N, G}, outer C/G, inner S; strides of w {0, C/G size, size, 0}
+ *   batch norm    sets {1, C}, outer N, inner S; strides of w {0, size, 0, 0}
+ * mean and variance, both or neither, may be given: one number a set. A set of no definite mean (a NaN, an infinity), or where variance + eps is
+ * not positive, is NaN. eps is finite and at least 0. The result may be x. */
+typedef struct {
+  int centered;
+  int64_t sets[2], outer, inner;
+} rm_norm_sets;
+
+RM_API rm_status rm_normalize(int format, const rm_norm_sets *sets, const void *x, const ptrdiff_t *sx, const void *w,
+                              const ptrdiff_t *sw, const void *b, const ptrdiff_t *sb, const void *mean, const ptrdiff_t *sm,
+                              const void *variance, const ptrdiff_t *sv, double eps, void *y, const ptrdiff_t *sy);
+
+/* The gradient by x from the gradient g by y: with h = g w, over each set of n,
+ * (h - (sum of h)/n - (x - mean) (sum of h (x - mean))/(n v))/sqrt(v), v = variance + eps; not centered, without the second term and the
+ * mean; h/sqrt(v) where mean and variance are given. dx may be g or x. */
+RM_API rm_status rm_normalize_backward(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
+                                       const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw, const void *mean,
+                                       const ptrdiff_t *sm, const void *variance, const ptrdiff_t *sv, double eps, void *dx,
+                                       const ptrdiff_t *sdx);
+
 #ifdef __cplusplus
 }
 #endif

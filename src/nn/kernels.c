@@ -4,4 +4,4 @@
 
 extern const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table);
 const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {rm_row_load, rm_row_greatest, rm_row_exponentials, rm_row_moments,
-                                                         rm_row_round};
+                                                         rm_row_weighted,                                                         rm_row_round};

@@ -10,9 +10,10 @@
 
 enum { RM_ROW_PAD = 32 }; /* four vectors of the widest build */
 
-/* Relative errors of rm_nn_kernels.exponentials (derived in rows.h): of an exponential, and of their sum. */
+/* Relative errors (derived in rows.h): of an exponential, of their sum, of moments. */
 #define RM_ROW_EXP_ERR 0x1p-44
 #define RM_ROW_SUM_ERR 0x1.2p-44
+#define RM_ROW_MOMENT_ERR 0x1.4p-48
 #define RM_ROW_EXP_LEAST (-170.0) /* e^x counts as 0 below; 2^-245.26 */
 
 /* The values that are rounded, of row elements u, v, w, b and numbers a, c, d of the row. */
@@ -22,8 +23,8 @@ typedef enum {
   RM_ROW_WEIGHTED,      /* v (u - a) */
   RM_ROW_LESS_EXP,      /* u - e^v a */
   RM_ROW_AFFINE,        /* ((u - c) a) w + b */
-  RM_ROW_CENTERED,      /* a ((w u - c) - (v - d) b0) */
-  RM_ROW_OPERATIONS
+  RM_ROW_AFFINE_SAME,   /* ((u - c) a) w0 + b0 */
+  RM_ROW_CENTERED       /* a ((u - c) - (v - d) b0) */
 } rm_row_operation;
 
 /* Results are stored next to each other in format fmt (below binary64). Indices of those that the bounds do not decide, or
@@ -31,8 +32,8 @@ typedef enum {
 typedef struct {
   int64_t n;
   const double *u, *v, *w, *b;
-  double a, c, d, b0;
-  double rel, err; /* bounds: rows.h says of what */
+  double a, c, d, w0, b0;
+  double rel, err, slope; /* bounds: rows.h says of what */
   int fmt;
   void *out;
   int64_t *open;
@@ -46,8 +47,12 @@ struct rm_nn_kernels {
   /* e[i] = exp(x[i] - shift) within RM_ROW_EXP_ERR, 0 where x[i] - shift < RM_ROW_EXP_LEAST; x[i] - shift < 170. Returns
    * their sum, within RM_ROW_SUM_ERR of the sum of the exact exponentials that are not 0 here. x is padded by -infinity. */
   double (*exponentials)(int64_t n, const double *x, double shift, double *e);
-  /* Sums of x and x^2 over a row that is padded by 0: each within RM_ROW_MOMENT_ERR of the sum of its terms' magnitudes. */
+  /* s: the sum of x - shift, q: that of its squares; x is padded by shift. Each within RM_ROW_MOMENT_ERR of the sum of its terms'
+   * magnitudes. */
   void (*moments)(int64_t n, const double *x, double shift, double *s, double *q);
+  /* h = g w for g, w of a format below binary64, exactly; sums of h, h^2 and h (x - shift), as above. w may be padded by
+   * anything finite, g and x by numbers that make terms of 0. */
+  void (*weighted)(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums);
   /* How many indices are in open. */
   int64_t (*store)(rm_row_operation op, const rm_row_store *s);
 };

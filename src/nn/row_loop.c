@@ -33,7 +33,7 @@ rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const 
   if (posix_memalign((void **)&memory, 64, bytes * (size_t)threads)) return RM_ERR_MEMORY;
   uint32_t flags = 0;
   if (threads == 1) { /* entering a parallel region takes longer than a short row */
-    rm_row_state state = {kernels->nn, (double *)memory, (int64_t *)(memory + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0};
+    rm_row_state state = {kernels->nn, (double *)memory, (int64_t *)(memory + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0};
     some_rows(0, rows, f, operation, &state);
     flags = state.flags;
   } else {
@@ -42,7 +42,7 @@ rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const 
 #endif
     for (int t = 0; t < threads; t++) {
       char *mine = memory + bytes * (size_t)t;
-      rm_row_state state = {kernels->nn, (double *)mine, (int64_t *)(mine + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0};
+      rm_row_state state = {kernels->nn, (double *)mine, (int64_t *)(mine + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0};
       some_rows(rows / threads * t + (t < rows % threads ? t : rows % threads),
                 rows / threads * (t + 1) + (t + 1 < rows % threads ? t + 1 : rows % threads), f, operation, &state);
       flags |= state.flags;

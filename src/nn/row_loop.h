@@ -19,6 +19,7 @@ typedef struct {
   int buffers;  /* one more follows, for results that are not stored next to each other */
   rm_tiers tiers;
   uint32_t flags;
+  int loaded; /* what is the same for all rows is in its buffers; 0 at first */
 } rm_row_state;
 
 static inline double *rm_row_buffer(const rm_row_state *s, int i) { return s->work + (size_t)i * s->pitch; }

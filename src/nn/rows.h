@@ -5,7 +5,7 @@
  * rounded by at most 2^-46: together below RM_ROW_EXP_ERR.
  * Sums: a block of RM_ROW_CHAIN vectors for each of four accumulators, two joining additions, then blocks by two-sums: a relative
  * (32 + 2) 2^-53 (1 + 2^-40) and, of the compensated sum, less than 2^-80 for n below 2^40. For exponentials 2^-44 + 2^-47.9 <
- * RM_ROW_SUM_ERR; for moments 2^-47.9 and one rounding each of x - shift and its square. */
+ * RM_ROW_SUM_ERR; for moments, where x - shift and products round by at most 5 2^-53 more, (34 + 5) 2^-53 (1 + 2^-30) < RM_ROW_MOMENT_ERR. */
 #ifndef RM_NN_ROWS_H
 #define RM_NN_ROWS_H
 
@@ -118,13 +118,36 @@ static void rm_row_moments(int64_t n, const double *x, double shift, double *tot
   *square = rm_row_total(&q);
 }
 
+static void rm_row_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
+  const vf64 m = vf64_set1(shift);
+  rm_row_sum s[3];
+  for (int j = 0; j < 3; j++) s[j].hi = s[j].lo = vf64_set1(0.0);
+  for (int64_t i = 0; i < n; i += RM_ROW_BLOCK) {
+    const int64_t end = i + RM_ROW_BLOCK < n ? i + RM_ROW_BLOCK : n;
+    vf64 t[3][4];
+    RM_UNROLL for (int c = 0; c < 4; c++) t[0][c] = t[1][c] = t[2][c] = vf64_set1(0.0);
+    for (int64_t k = i; k < end; k += 4 * RM_LANES) {
+      RM_UNROLL for (int c = 0; c < 4; c++) {
+        const int64_t at = k + c * RM_LANES;
+        const vf64 p = vf64_mul(vf64_load(g + at), vf64_load(w + at));
+        vf64_store(h + at, p);
+        t[0][c] = vf64_add(t[0][c], p);
+        t[1][c] = vf64_mad(p, p, t[1][c]);
+        t[2][c] = vf64_mad(p, vf64_sub(vf64_load(x + at), m), t[2][c]);
+      }
+    }
+    for (int j = 0; j < 3; j++) rm_row_join(&s[j], t[j]);
+  }
+  for (int j = 0; j < 3; j++) sums[j] = rm_row_total(&s[j]);
+}
+
 /* The value of an operation at i and a bound of its error, which includes 2^-52 of the value for the test. u is 2^-53.
  *   SCALED    rel of the value: that of u, of a, one rounding, and 2^-52
  *   SHIFTED   err: that of a. u - c and the value are rounded, each within u of it: 2^-51 of each covers this and the test
  *   WEIGHTED  err: that of a. u - a and the product are rounded: |v| (|u - a| 2^-50 + err)
  *   LESS_EXP  rel of e^v a; 2^-51 of the value
  *   AFFINE    rel of (u - c) a, err: that of c times a: |w| (|(u - c) a| rel + err) + 2^-51 of the value; rel includes the roundings
- *   CENTERED  see normalize.c */
+ *   CENTERED  |u - c| rel + |v - d| slope + err: each includes a, the roundings, and 2^-52 of the value */
 RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *err) {
   const vf64 u = vf64_load(s->u + i), a = vf64_set1(s->a);
   vf64 y, t;
@@ -155,11 +178,18 @@ RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *er
       *err = vf64_mad(vf64_abs(w), vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_set1(s->err)), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
       return y;
     }
+    case RM_ROW_AFFINE_SAME: {
+      const vf64 w = vf64_set1(s->w0);
+      t = vf64_mul(vf64_sub(u, vf64_set1(s->c)), a);
+      y = vf64_mad(t, w, vf64_set1(s->b0));
+      *err = vf64_mad(vf64_abs(w), vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_set1(s->err)), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
+      return y;
+    }
     default: {
-      const vf64 g = vf64_sub(vf64_mul(vf64_load(s->w + i), u), vf64_set1(s->c));
-      t = vf64_mul(vf64_sub(vf64_load(s->v + i), vf64_set1(s->d)), vf64_set1(s->b0));
-      y = vf64_mul(vf64_sub(g, t), a);
-      *err = vf64_mad(vf64_add(vf64_abs(g), vf64_abs(t)), vf64_set1(s->rel), vf64_set1(s->err));
+      const vf64 g = vf64_sub(u, vf64_set1(s->c));
+      t = vf64_sub(vf64_load(s->v + i), vf64_set1(s->d));
+      y = vf64_mul(vf64_sub(g, vf64_mul(t, vf64_set1(s->b0))), a);
+      *err = vf64_mad(vf64_abs(g), vf64_set1(s->rel), vf64_mad(vf64_abs(t), vf64_set1(s->slope), vf64_set1(s->err)));
       return y;
     }
   }
@@ -226,6 +256,7 @@ static int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) {
     RM_ROW_FORMATS(RM_ROW_WEIGHTED)
     RM_ROW_FORMATS(RM_ROW_LESS_EXP)
     RM_ROW_FORMATS(RM_ROW_AFFINE)
+    RM_ROW_FORMATS(RM_ROW_AFFINE_SAME)
     RM_ROW_FORMATS(RM_ROW_CENTERED)
     default: return 0;
   }

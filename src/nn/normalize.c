@@ -1,0 +1,316 @@
+/* layer_norm, rms_norm, group_norm and batch_norm: ((x - mean)/sqrt(variance + eps)) w + b with the exact mean and variance of a set.
+ *
+ * Approximately, u = 2^-53, M = RM_ROW_MOMENT_ERR. s = sum of x - c0 and q = sum of (x - c0)^2 for a number c0, first 0, are known within
+ * M sqrt(n q) (Cauchy, Schwarz) and M q. With p = s/n and m2 = q/n: c = c0 + p is within M sqrt(m2) + 3u (|p| + |c|) of the mean;
+ * variance = m2 - p^2 is off by M m2 + 2 |p| (M sqrt(m2) + 2u |p|) + 3u m2 < 4 M m2, since p^2 <= m2 (1 + ...). Where variance is less than m2/4 the
+ * sums are taken again, around c0 = c: then p is tiny. Without a mean, variance = m2 within 2 M m2. The root of v = variance + eps and its
+ * reciprocal are off by half the relative error of v, to first order, and 4u.
+ *
+ * All x equal: the deviations are 0, and b is the result. Ties: a result y has (y - b)^2 (n^2 v) = (w n (x - mean))^2 where it is exact, integers
+ * of fewer than 9,000 bits for binary64 (2,000 for the other formats, besides eps) in units of the least number; two different ones differ by more
+ * than 2^-20000 relatively, and balls of 2^15 bits tell them apart. */
+#include "normalize.h"
+
+#include <string.h>
+
+#include "../../crlibm/fp/exact.h"
+#include "../../include/repmath/nn.h"
+#include "../reduce/elements.h"
+#include "totals.h"
+
+#define RM_NUM near
+#include "normalize_exact.h"
+#undef RM_NUM
+#define RM_NUM ball
+#include "normalize_exact.h"
+#undef RM_NUM
+
+static char *set_of(const rm_set_places *p, int64_t set0, int64_t set1) { return p->base + set0 * p->set[0] + set1 * p->set[1]; }
+
+double rm_norm_given(const rm_norm *f, const rm_set_places *p, int64_t set0, int64_t set1) {
+  return rm_read_element(set_of(p, set0, set1), f->format);
+}
+
+void rm_norm_load(const rm_norm *f, const rm_set_places *p, int64_t set0, int64_t set1, double pad, const rm_row_state *state, double *to) {
+  const int64_t n = rm_norm_length(f);
+  const char *from = set_of(p, set0, set1);
+  for (int64_t k = 0; k < f->outer; k++) state->k->load(f->inner, from + k * p->outer, p->inner, f->format, pad, to + k * f->inner);
+  for (int64_t i = n; i % RM_ROW_PAD; i++) to[i] = pad;
+}
+
+static void pad_by(int64_t n, double pad, double *x) {
+  for (int64_t i = n; i % RM_ROW_PAD; i++) x[i] = pad;
+}
+
+int rm_norm_approximate(const rm_norm *f, int64_t set0, int64_t set1, double *x, const rm_row_state *state, rm_norm_statistics *t) {
+  const int64_t length = rm_norm_length(f);
+  const double n = (double)length;
+  double s, q, off;
+  if (f->format == RM_F64) return 0;
+  if (f->variance.base) {
+    t->c = rm_norm_given(f, &f->mean, set0, set1);
+    t->c_err = 0.0;
+    t->v = rm_norm_given(f, &f->variance, set0, set1) + f->eps;
+    t->spread = 0.0;
+    off = 0x1p-53 * t->v;
+  } else {
+    state->k->moments(length, x, 0.0, &s, &q);
+    double p = s / n, m2 = q / n, v = m2 - p * p;
+    t->c = 0.0;
+    if (f->centered && v < 0.25 * m2) {
+      t->c = p;
+      pad_by(length, p, x);
+      state->k->moments(length, x, p, &s, &q);
+      pad_by(length, 0.0, x);
+      p = s / n, m2 = q / n, v = m2 - p * p;
+    }
+    if (f->centered) {
+      t->c += p;
+      t->c_err = RM_ROW_MOMENT_ERR * __builtin_sqrt(m2) + 0x1p-51 * (__builtin_fabs(p) + __builtin_fabs(t->c));
+    } else {
+      v = m2;
+      t->c_err = 0.0;
+    }
+    off = 4.0 * RM_ROW_MOMENT_ERR * m2;
+    t->v = v + f->eps;
+    t->spread = 1.01 * __builtin_sqrt(q);
+  }
+  if (!(t->v >= 0x1p-200 && t->v <= 0x1p400 && off <= 0x1p-20 * t->v)) return 0;
+  t->a = 1.0 / __builtin_sqrt(t->v);
+  t->rel = 0.51 * (off / t->v) + 0x1p-50;
+  return 1;
+}
+
+static int all_equal(int64_t n, const double *x) {
+  for (int64_t i = 1; i < n; i++)
+    if (x[i] != x[0]) return 0;
+  return 1;
+}
+
+static int any_bad(int64_t n, const double *x) {
+  for (int64_t i = 0; i < n; i++)
+    if (x[i] - x[i] != 0.0) return 1;
+  return 0;
+}
+
+/* What is known of a set without arithmetic. */
+enum { ORDINARY, CONSTANT, INVALID };
+static int classify(const rm_norm *f, int64_t set0, int64_t set1, int64_t n, const double *x) {
+  if (f->variance.base) {
+    const double m = rm_norm_given(f, &f->mean, set0, set1), v = rm_norm_given(f, &f->variance, set0, set1);
+    if (m - m != 0.0 || v - v != 0.0) return INVALID;
+    rm_near t, eps;
+    rm_near_set(&t, v, 0);
+    rm_near_set(&eps, f->eps, 0);
+    rm_near_add(&t, &t, &eps);
+    return rm_near_sign(&t) == 1 ? ORDINARY : INVALID;
+  }
+  if (any_bad(n, x)) return INVALID;
+  if ((f->centered && all_equal(n, x)) || (!f->centered && x[0] == 0.0 && all_equal(n, x))) return f->eps > 0.0 ? CONSTANT : INVALID;
+  return ORDINARY;
+}
+
+static uint64_t exact_bits(double v, int format, uint32_t *flags) {
+  int e;
+  if (v == 0.0) return 0;
+  const uint64_t m = rm_split_double(v, &e);
+  return rm_round_exact(v < 0.0, m, e, format, RM_NEAREST, flags);
+}
+
+/* d w + b, where it is not all finite; d is the deviation (of the right sign), x may be infinite where the mean is given. */
+static uint64_t special(double d, double w, double b, int format, uint32_t *flags) {
+  const double sign = d > 0.0 ? 1.0 : d < 0.0 ? -1.0 : 0.0; /* a finite d only lends its sign to an infinite w */
+  const double y = (d - d == 0.0 ? sign : d) * w + b;
+  if (y != y) {
+    if (d == d && w == w && b == b) *flags |= RM_FLAG_INVALID;
+    return rm_nan_bits(format);
+  }
+  return rm_signed_infinity(y < 0.0, format);
+}
+
+static double sign_of_deviation(rm_norm_row *r, int64_t i) {
+  int64_t divisor;
+  rm_near d;
+  rm_norm_prepare_near(r, 0);
+  rm_norm_deviation_near(&d, r, i, 0, &divisor);
+  int sign = rm_near_sign(&d);
+  if (sign == RM_SIGN_UNKNOWN) {
+    rm_ball b;
+    rm_norm_prepare_ball(r, RM_BALL_LIMBS);
+    rm_norm_deviation_ball(&b, r, i, RM_BALL_LIMBS, &divisor);
+    sign = rm_ball_sign(&b);
+  }
+  return (double)sign;
+}
+
+static uint64_t slow(const rm_norm *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
+  uint32_t *flags = &state->flags;
+  const double x = r->x[i], w = r->w[i], b = r->b[i];
+  const int finite = w - w == 0.0 && b - b == 0.0 && x - x == 0.0;
+  if (kind == INVALID) {
+    double sum = 0.0; /* NaN when there is one in the set; then nothing is raised */
+    for (int64_t k = 0; k < r->n; k++) sum += r->x[k] == r->x[k] ? 0.0 : r->x[k];
+    if (sum == sum) *flags |= RM_FLAG_INVALID;
+    return rm_nan_bits(f->format);
+  }
+  if (kind == CONSTANT) {
+    state->tiers.fast++;
+    return w - w == 0.0 ? (b - b == 0.0 ? exact_bits(b, f->format, flags) : special(0.0, 1.0, b, f->format, flags))
+                        : special(0.0, w, b, f->format, flags);
+  }
+  if (!finite) return special(x - x == 0.0 ? sign_of_deviation(r, i) : x, w, b, f->format, flags);
+  return rm_decide(normalized_near, normalized_ball, r, i, f->format, state);
+}
+
+static void rm_norm_row_begin(const rm_norm *f, int64_t set0, int64_t set1, rm_norm_row *r) {
+  r->norm = f;
+  r->n = rm_norm_length(f);
+  r->set0 = set0, r->set1 = set1;
+  r->limbs_near = r->limbs_ball = -1;
+  r->checked = 0;
+}
+
+/* One number for each element of a set: those given, or a constant. */
+static void load_factor(const rm_norm *f, const rm_set_places *p, int64_t set0, int64_t set1, double otherwise, const rm_row_state *state,
+                        double *to) {
+  const int64_t n = rm_norm_length(f);
+  if (p->base) {
+    rm_norm_load(f, p, set0, set1, 0.0, state, to);
+    return;
+  }
+  for (int64_t i = 0; i < n || i % RM_ROW_PAD; i++) to[i] = otherwise;
+}
+
+static void rm_norm_factors(const rm_norm *f, int64_t set0, int64_t set1, rm_row_state *state, double *w, double *b) {
+  const int moves = f->w.base && (f->w.set[0] || f->w.set[1]);
+  const int moves_b = f->b.base && (f->b.set[0] || f->b.set[1]);
+  if (state->loaded && !moves && !moves_b) return;
+  load_factor(f, &f->w, set0, set1, 1.0, state, w);
+  if (b) load_factor(f, &f->b, set0, set1, 0.0, state, b);
+  state->loaded = 1;
+}
+
+void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state) {
+  const rm_norm *f = operation;
+  const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1], n = rm_norm_length(f);
+  const int size = rm_size_of(f->format);
+  double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *b = rm_row_buffer(state, 2);
+  rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
+  rm_norm_factors(f, set0, set1, state, w, b);
+  rm_norm_statistics t;
+  const int known = rm_norm_approximate(f, set0, set1, x, state, &t);
+  rm_norm_row r;
+  int prepared = 0, kind = ORDINARY;
+  for (int64_t block = 0; block < f->outer; block++) {
+    const int64_t at = block * f->inner;
+    char *place = set_of(&f->y, set0, set1) + block * f->y.outer;
+    const int direct = f->y.inner == size;
+    char *out = direct ? place : (char *)rm_row_buffer(state, state->buffers);
+    rm_row_store s = {.n = f->inner, .u = x + at, .w = w + at, .b = b + at, .fmt = f->format, .out = out, .open = state->open};
+    int64_t open = f->inner;
+    if (known) {
+      s.c = t.c, s.a = t.a, s.rel = t.rel, s.err = 1.01 * t.c_err * t.a;
+      open = state->k->store(RM_ROW_AFFINE, &s);
+    } else {
+      for (int64_t i = 0; i < f->inner; i++) s.open[i] = i;
+    }
+    state->tiers.fast += f->inner - open;
+    if (open && !prepared) {
+      prepared = 1;
+      rm_norm_row_begin(f, set0, set1, &r);
+      r.x = x, r.w = w, r.b = b;
+      kind = classify(f, set0, set1, n, x);
+    }
+    for (int64_t j = 0; j < open; j++) rm_write_bits(out + s.open[j] * size, slow(f, &r, at + s.open[j], kind, state), f->format);
+    if (!direct)
+      for (int64_t i = 0; i < f->inner; i++) memcpy(place + i * f->y.inner, out + i * size, (size_t)size);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------------ gradient by x
+ *
+ * (h_i - first/n - (x_i - mean) second/(n v))/sqrt(v), h = g w, first = sum of h (0 without a mean), second = sum of h (x - mean).
+ * h is exact. With H = sum of h^2 and D >= sqrt(sum of (x - c)^2): first is known within M sqrt(n H), and second, around c for the mean,
+ * within M sqrt(H) D + c_err |first|. The value is a ((h - c1) - (x - c) b0), c1 = first/n, b0 = second/(n v):
+ *   h - c1      off by M sqrt(H/n) + 2u |c1|, and its rounding
+ *   b0          by e = (M sqrt(H) D + c_err |first|)/(n v) + |b0| (2 rel + 2^-50); rel is that of a, so v is known within 2 rel
+ *   x - c       by c_err, times |b0|
+ *   the value   relatively by rel and 2^-50
+ * Ties: squares of the two sides of y sqrt(v) (...) = ... are integers of fewer than 10,000 bits in the formats below binary64. */
+enum { UNCHECKED, FINITE, NOT_FINITE, NAN_THERE };
+static int check_gradient(const rm_norm_row *r, int kind) {
+  int found = kind == INVALID ? NOT_FINITE : FINITE;
+  for (int64_t k = 0; k < r->n; k++) {
+    const double h = r->g[k] * r->w[k];
+    if (r->g[k] != r->g[k] || r->w[k] != r->w[k] || r->x[k] != r->x[k]) return NAN_THERE;
+    if (r->g[k] - r->g[k] != 0.0 || r->w[k] - r->w[k] != 0.0 || h != h) found = NOT_FINITE;
+  }
+  return found;
+}
+
+static uint64_t slow_gradient(const rm_norm *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
+  if (!r->checked) r->checked = check_gradient(r, kind);
+  if (r->checked != FINITE && f->variance.base && kind != INVALID) { /* elements do not meet */
+    const double h = r->g[i] * r->w[i];
+    if (r->g[i] - r->g[i] != 0.0 || r->w[i] - r->w[i] != 0.0) return special(h, 1.0, h == h ? 0.0 : h, f->format, &state->flags);
+  } else if (r->checked != FINITE) { /* the sums of the gradient meet every element */
+    if (r->checked == NOT_FINITE) state->flags |= RM_FLAG_INVALID;
+    return rm_nan_bits(f->format);
+  }
+  return rm_decide(normalized_backward_near, normalized_backward_ball, r, i, f->format, state);
+}
+
+void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *state) {
+  const rm_norm *f = operation;
+  const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1], n = rm_norm_length(f);
+  const int size = rm_size_of(f->format);
+  double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *g = rm_row_buffer(state, 2), *h = rm_row_buffer(state, 3);
+  rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
+  rm_norm_load(f, &f->g, set0, set1, 0.0, state, g);
+  rm_norm_factors(f, set0, set1, state, w, NULL);
+  rm_norm_statistics t;
+  int known = rm_norm_approximate(f, set0, set1, x, state, &t);
+  rm_row_store s = {.u = h, .fmt = f->format, .open = state->open};
+  if (known) {
+    double sums[3];
+    const double count = (double)n;
+    state->k->weighted(n, g, w, x, t.c, h, sums);
+    if (f->variance.base) sums[0] = sums[1] = sums[2] = 0.0;
+    const double root = __builtin_sqrt(sums[1]), first = f->centered ? sums[0] : 0.0;
+    s.a = t.a, s.c = first / count, s.d = t.c, s.b0 = sums[2] / (count * t.v);
+    const double c1_err = f->centered ? RM_ROW_MOMENT_ERR * root / __builtin_sqrt(count) + 0x1p-51 * __builtin_fabs(s.c) : 0.0;
+    const double b0_err = 1.01 * (RM_ROW_MOMENT_ERR * root * t.spread + t.c_err * (__builtin_fabs(first) + RM_ROW_MOMENT_ERR * root * __builtin_sqrt(count))) / (count * t.v) +
+                          __builtin_fabs(s.b0) * (2.1 * t.rel + 0x1p-50);
+    const double own = t.rel + 0x1p-50;
+    s.rel = 1.01 * t.a * own;
+    s.slope = 1.01 * t.a * (b0_err + __builtin_fabs(s.b0) * own);
+    s.err = 1.01 * t.a * (c1_err + t.c_err * (__builtin_fabs(s.b0) + b0_err));
+    known = s.err - s.err == 0.0 && s.slope - s.slope == 0.0;
+  }
+  rm_norm_row r;
+  int prepared = 0, kind = ORDINARY;
+  for (int64_t block = 0; block < f->outer; block++) {
+    const int64_t at = block * f->inner;
+    char *place = set_of(&f->y, set0, set1) + block * f->y.outer;
+    const int direct = f->y.inner == size;
+    char *out = direct ? place : (char *)rm_row_buffer(state, state->buffers);
+    int64_t open = f->inner;
+    s.n = f->inner, s.u = h + at, s.v = x + at, s.out = out;
+    if (known)
+      open = state->k->store(RM_ROW_CENTERED, &s);
+    else
+      for (int64_t i = 0; i < f->inner; i++) s.open[i] = i;
+    state->tiers.fast += f->inner - open;
+    if (open && !prepared) {
+      prepared = 1;
+      rm_norm_row_begin(f, set0, set1, &r);
+      r.x = x, r.w = w, r.g = g, r.h = h;
+      if (f->format != RM_F64)
+        for (int64_t i = 0; i < n; i++) h[i] = g[i] * w[i];
+      kind = classify(f, set0, set1, n, x);
+    }
+    for (int64_t j = 0; j < open; j++) rm_write_bits(out + s.open[j] * size, slow_gradient(f, &r, at + s.open[j], kind, state), f->format);
+    if (!direct)
+      for (int64_t i = 0; i < f->inner; i++) memcpy(place + i * f->y.inner, out + i * size, (size_t)size);
+  }
+}

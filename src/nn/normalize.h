@@ -1,0 +1,53 @@
+/* Normalization of sets of elements, each by its own mean and variance: layer, group, instance and batch norm are one operator over
+ * different sets. A set is outer blocks of inner elements; sets are counted by two indices. */
+#ifndef RM_NN_NORMALIZE_H
+#define RM_NN_NORMALIZE_H
+
+#include "decide.h"
+
+/* Bytes between sets (by either index), blocks, elements. base NULL: not given. */
+typedef struct {
+  char *base;
+  ptrdiff_t set[2], outer, inner;
+} rm_set_places;
+
+typedef struct {
+  int format, centered; /* centered: the mean is subtracted; else root mean square */
+  int64_t sets[2], outer, inner;
+  rm_set_places x, w, b, y, g; /* y: the result; g: the gradient, where there is one */
+  rm_set_places mean, variance; /* given ones, of one element a set; else they are the set's own */
+  double eps;
+} rm_norm;
+
+/* Approximate statistics of a set: the mean c within c_err, a = 1/sqrt(variance + eps) within rel of it, v = variance + eps. */
+typedef struct {
+  double c, c_err, a, rel, v;
+  double spread; /* at least the root of the sum of (x - c)^2 */
+} rm_norm_statistics;
+
+/* A set for the slow tiers: x, its elements; h, the gradients times the weights, with the format of their factors; what was found. */
+typedef struct {
+  const rm_norm *norm;
+  int64_t n, set0, set1;
+  const double *x, *g, *w, *b, *h;
+  int limbs_near, limbs_ball, checked;
+  struct {
+    rm_near sum, variance, root, first, second;
+  } near;
+  struct {
+    rm_ball sum, variance, root, first, second;
+  } ball;
+} rm_norm_row;
+
+static inline int64_t rm_norm_length(const rm_norm *f) { return f->outer * f->inner; }
+double rm_norm_given(const rm_norm *f, const rm_set_places *p, int64_t set0, int64_t set1);
+/* The elements of a set, blocks one after the other, then `pad`. */
+void rm_norm_load(const rm_norm *f, const rm_set_places *p, int64_t set0, int64_t set1, double pad, const rm_row_state *state, double *to);
+/* 0 when nothing is known within the bounds. x is padded by 0, which stays so. */
+int rm_norm_approximate(const rm_norm *f, int64_t set0, int64_t set1, double *x, const rm_row_state *state, rm_norm_statistics *s);
+
+/* The result of a set, and the gradient by x. */
+void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state);
+void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *state);
+
+#endif
