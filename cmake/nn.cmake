@@ -1,5 +1,7 @@
 target_sources(repmath_objects PRIVATE
+  src/nn/cross_entropy.c
   src/nn/decide.c
+  src/nn/exp_row.c
   src/nn/normalize.c
   src/nn/norms.c
   src/nn/row_loop.c

@@ -58,6 +58,34 @@ RM_API rm_status rm_normalize_backward(int format, const rm_norm_sets *sets, con
                                        const ptrdiff_t *sm, const void *variance, const ptrdiff_t *sv, double eps, void *dx,
                                        const ptrdiff_t *sdx);
 
+/* Cross entropy of logits x, n classes in each of `rows` rows. The target of a row is a class, target[i] (ignore_index: the row does not
+ * count), or, where target is NULL, a row of probabilities. With the weight w_c of a class (NULL: 1), label smoothing s and p_c the probability,
+ * or 1 for the target and 0 for the others, q_c = ((1 - s) p_c + s/n) w_c and
+ *   the loss of a row is   sum of q_c (log(sum of e^(x_k)) - x_c), over the classes with q_c != 0 for s = 0 and a class as target
+ *   reduction              RM_REDUCTION_NONE: of each row, 0 where it is ignored; SUM: their sum; MEAN: their sum over the sum of the
+ *                          targets' weights, or over the number of rows where targets are probabilities.
+ * Each result is rounded once. 0 <= s <= 1. The gradient by x, from g of the result (one number, or with NONE one a row), is
+ * g/divisor (softmax(x)_j (sum of q_c) - q_j). RM_ERR_INDEX: a target is neither a class nor ignore_index. */
+enum { RM_REDUCTION_NONE = 0, RM_REDUCTION_MEAN = 1, RM_REDUCTION_SUM = 2 };
+typedef struct {
+  int64_t rows, n;
+  const void *x;
+  ptrdiff_t row_x, stride_x;
+  const int64_t *target;
+  ptrdiff_t stride_target;
+  const void *probability;
+  ptrdiff_t row_probability, stride_probability;
+  const void *weight;
+  ptrdiff_t stride_weight;
+  int64_t ignore_index;
+  double label_smoothing;
+  int reduction;
+} rm_cross_entropy_problem;
+
+RM_API rm_status rm_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss);
+RM_API rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
+                                           void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx);
+
 #ifdef __cplusplus
 }
 #endif

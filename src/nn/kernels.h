@@ -22,6 +22,7 @@ typedef enum {
   RM_ROW_SHIFTED,       /* (u - c) - a */
   RM_ROW_WEIGHTED,      /* v (u - a) */
   RM_ROW_LESS_EXP,      /* u - e^v a */
+  RM_ROW_DIFFERENCE,    /* (u a - v) d */
   RM_ROW_AFFINE,        /* ((u - c) a) w + b */
   RM_ROW_AFFINE_SAME,   /* ((u - c) a) w0 + b0 */
   RM_ROW_CENTERED       /* a ((u - c) - (v - d) b0) */

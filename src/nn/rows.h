@@ -146,6 +146,7 @@ static void rm_row_weighted(int64_t n, const double *g, const double *w, const d
  *   SHIFTED   err: that of a. u - c and the value are rounded, each within u of it: 2^-51 of each covers this and the test
  *   WEIGHTED  err: that of a. u - a and the product are rounded: |v| (|u - a| 2^-50 + err)
  *   LESS_EXP  rel of e^v a; 2^-51 of the value
+ *   DIFFERENCE |u a| rel + |v| slope: each includes d, the roundings, and 2^-52 of the value
  *   AFFINE    rel of (u - c) a, err: that of c times a: |w| (|(u - c) a| rel + err) + 2^-51 of the value; rel includes the roundings
  *   CENTERED  |u - c| rel + |v - d| slope + err: each includes a, the roundings, and 2^-52 of the value */
 RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *err) {
@@ -171,6 +172,13 @@ RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *er
       y = vf64_sub(u, t);
       *err = vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
       return y;
+    case RM_ROW_DIFFERENCE: {
+      const vf64 v = vf64_load(s->v + i);
+      t = vf64_mul(u, a);
+      y = vf64_mul(vf64_sub(t, v), vf64_set1(s->d));
+      *err = vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_mul(vf64_abs(v), vf64_set1(s->slope)));
+      return y;
+    }
     case RM_ROW_AFFINE: {
       const vf64 w = vf64_load(s->w + i);
       t = vf64_mul(vf64_sub(u, vf64_set1(s->c)), a);
@@ -255,6 +263,7 @@ static int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) {
     RM_ROW_FORMATS(RM_ROW_SHIFTED)
     RM_ROW_FORMATS(RM_ROW_WEIGHTED)
     RM_ROW_FORMATS(RM_ROW_LESS_EXP)
+    RM_ROW_FORMATS(RM_ROW_DIFFERENCE)
     RM_ROW_FORMATS(RM_ROW_AFFINE)
     RM_ROW_FORMATS(RM_ROW_AFFINE_SAME)
     RM_ROW_FORMATS(RM_ROW_CENTERED)

@@ -19,22 +19,8 @@
 #include "../reduce/elements.h"
 #include "../reduce/exact.h"
 #include "../reduce/sum.h"
-#include "decide.h"
+#include "exp_row.h"
 #include "totals.h"
-
-#define RM_EXP_TAIL (-8192.0)
-#define RM_EXP_TAIL_BITS (-11818) /* e^-8192 < 2^-11818 */
-
-/* A row x with its greatest element m, x[at] the first of it, for the slow tiers. only_tail: every other element is -infinity (-1), or
- * below m + RM_EXP_TAIL and some are finite (1). sum_*: what the formula has found for this row at limbs_*. */
-typedef struct {
-  int64_t n, at;
-  const double *x;
-  double m;
-  int only_tail, limbs_near, limbs_ball;
-  rm_near sum_near;
-  rm_ball sum_ball;
-} rm_exp_row;
 
 /* g and y of a row; the sum of g_k y_k, or of g_k (no y in `total`). */
 typedef struct {
@@ -46,10 +32,12 @@ typedef struct {
 } rm_gradient_row;
 
 #define RM_NUM near
+#include "exp_row_exact.h"
 #include "gradient_sum.h"
 #include "softmax_exact.h"
 #undef RM_NUM
 #define RM_NUM ball
+#include "exp_row_exact.h"
 #include "gradient_sum.h"
 #include "softmax_exact.h"
 #undef RM_NUM
@@ -62,29 +50,6 @@ typedef struct {
   int64_t n;
   rm_row_array x, y;
 } forward;
-
-static int64_t first(int64_t n, const double *x, double value) {
-  int64_t i = 0;
-  while (i < n - 1 && x[i] != value) i++;
-  return i;
-}
-
-static void begin_slow(rm_exp_row *r, int64_t n, const double *x, double m) {
-  r->n = n;
-  r->x = x;
-  r->m = m;
-  r->at = first(n, x, m);
-  r->limbs_near = r->limbs_ball = -1;
-  r->only_tail = -1;
-  for (int64_t k = 0; k < n; k++) {
-    if (k == r->at || x[k] - x[k] != 0.0) continue;
-    if (x[k] - m >= RM_EXP_TAIL) {
-      r->only_tail = 0;
-      break;
-    }
-    r->only_tail = 1;
-  }
-}
 
 static uint64_t slow(const forward *f, rm_exp_row *r, int64_t i, rm_row_state *state) {
   if (f->what == LOGSUMEXP) return rm_decide(logsumexp_near, logsumexp_ball, r, 0, f->format, state);
@@ -140,7 +105,7 @@ static void forward_row(const void *operation, int64_t row, rm_row_state *state)
       s.rel = 2.25 * RM_ROW_EXP_ERR;
       open = k->store(RM_ROW_SCALED, &s);
     } else {
-      const int64_t at = first(n, x, m);
+      const int64_t at = rm_row_first(n, x, m);
       x[at] = -rm_near_infinity();
       s.a = rm_log1p_of(k->exponentials(n, x, m, e));
       x[at] = m;
@@ -151,7 +116,7 @@ static void forward_row(const void *operation, int64_t row, rm_row_state *state)
     state->tiers.fast += results - open;
     if (open) {
       rm_exp_row r;
-      begin_slow(&r, n, x, m);
+      rm_exp_row_begin(&r, n, x, m);
       for (int64_t j = 0; j < open; j++) rm_write_bits(out + s.open[j] * size, slow(f, &r, s.open[j], state), f->format);
     }
   }

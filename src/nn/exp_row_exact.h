@@ -1,0 +1,42 @@
+/* Exponentials of a row (exp_row.h) over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
+
+/* *sum = the sum of e^(x_k - m) over k != at. Terms below e^RM_EXP_TAIL are left out, and counted as error. */
+static void RM_NUM_NAME(rm_exp_row_sum)(RM_NUM_T *sum, const rm_exp_row *r, int64_t skip, int limbs) {
+  RM_NUM_T m, t;
+  RM_NUM_(set)(sum, 0.0, limbs);
+  RM_NUM_(set)(&m, r->m, limbs);
+  int left_out = 0;
+  for (int64_t k = 0; k < r->n; k++) {
+    if (k == skip) continue;
+    if (r->x[k] - r->m < RM_EXP_TAIL) {
+      left_out |= r->x[k] - r->x[k] == 0.0;
+      continue;
+    }
+    RM_NUM_(set)(&t, r->x[k], limbs);
+    RM_NUM_(sub)(&t, &t, &m);
+    RM_NUM_(exp)(&t, &t);
+    RM_NUM_(add)(sum, sum, &t);
+  }
+  if (left_out) RM_NUM_(widen)(sum, sum, RM_EXP_TAIL_BITS + 40); /* fewer than 2^40 of them */
+}
+
+/* e^(x_i - m). */
+static void RM_NUM_NAME(rm_exp_row_term)(RM_NUM_T *t, const rm_exp_row *r, int64_t i, int limbs) {
+  RM_NUM_T m;
+  RM_NUM_(set)(&m, r->m, limbs);
+  RM_NUM_(set)(t, r->x[i], limbs);
+  RM_NUM_(sub)(t, t, &m);
+  RM_NUM_(exp)(t, t);
+}
+
+/* log(1 + sum) of the terms but the greatest; when nothing is above the tail, a positive number of its order stands for the sum:
+ * what it is added to has no boundary so near. */
+static void RM_NUM_NAME(rm_exp_row_log)(RM_NUM_T *l, rm_exp_row *r, int limbs) {
+  if (r->only_tail) {
+    RM_NUM_(set)(l, r->only_tail > 0 ? 1.0 : 0.0, limbs);
+    RM_NUM_(scale)(l, l, RM_EXP_TAIL_BITS);
+    return;
+  }
+  RM_NUM_NAME(rm_exp_row_sum)(l, r, r->at, limbs);
+  RM_NUM_(log1p)(l, l);
+}
