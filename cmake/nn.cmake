@@ -3,6 +3,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/decide.c
   src/nn/exp_row.c
   src/nn/normalize.c
+  src/nn/normalize_weight.c
   src/nn/norms.c
   src/nn/row_loop.c
   src/nn/softmax.c

@@ -58,6 +58,13 @@ RM_API rm_status rm_normalize_backward(int format, const rm_norm_sets *sets, con
                                        const ptrdiff_t *sm, const void *variance, const ptrdiff_t *sv, double eps, void *dx,
                                        const ptrdiff_t *sdx);
 
+/* The gradient by w: the sum of g (x - mean)/sqrt(v) over all elements that share a w. sdw are the strides of w: for the element alone, with one
+ * block a set; or for the second index of a set, and for the block or not. Each is rounded once. */
+RM_API rm_status rm_normalize_backward_weight(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg,
+                                              const void *x, const ptrdiff_t *sx, const void *mean, const ptrdiff_t *sm,
+                                              const void *variance, const ptrdiff_t *sv, double eps, void *dw,
+                                              const ptrdiff_t *sdw);
+
 /* Cross entropy of logits x, n classes in each of `rows` rows. The target of a row is a class, target[i] (ignore_index: the row does not
  * count), or, where target is NULL, a row of probabilities. With the weight w_c of a class (NULL: 1), label smoothing s and p_c the probability,
  * or 1 for the target and 0 for the others, q_c = ((1 - s) p_c + s/n) w_c and

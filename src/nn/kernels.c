@@ -3,5 +3,5 @@
 #include "rows.h"
 
 extern const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table);
-const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {rm_row_load, rm_row_greatest, rm_row_exponentials, rm_row_moments,
-                                                         rm_row_weighted,                                                         rm_row_round};
+const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {
+    rm_row_load, rm_row_greatest, rm_row_exponentials, rm_row_moments, rm_row_weighted, rm_row_columns, rm_row_round};

@@ -54,6 +54,8 @@ struct rm_nn_kernels {
   /* h = g w for g, w of a format below binary64, exactly; sums of h, h^2 and h (x - shift), as above. w may be padded by
    * anything finite, g and x by numbers that make terms of 0. */
   void (*weighted)(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums);
+  /* Adds t = g (x - c) a to sum, and |t| rel + |g| err to bound, element by element. */
+  void (*columns)(int64_t n, const double *g, const double *x, double c, double a, double rel, double err, double *sum, double *bound);
   /* How many indices are in open. */
   int64_t (*store)(rm_row_operation op, const rm_row_store *s);
 };

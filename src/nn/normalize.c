@@ -19,9 +19,11 @@
 #include "totals.h"
 
 #define RM_NUM near
+#include "normalize_exact_statistics.h"
 #include "normalize_exact.h"
 #undef RM_NUM
 #define RM_NUM ball
+#include "normalize_exact_statistics.h"
 #include "normalize_exact.h"
 #undef RM_NUM
 
@@ -93,21 +95,19 @@ static int any_bad(int64_t n, const double *x) {
   return 0;
 }
 
-/* What is known of a set without arithmetic. */
-enum { ORDINARY, CONSTANT, INVALID };
-static int classify(const rm_norm *f, int64_t set0, int64_t set1, int64_t n, const double *x) {
+int rm_norm_classify(const rm_norm *f, int64_t set0, int64_t set1, int64_t n, const double *x) {
   if (f->variance.base) {
     const double m = rm_norm_given(f, &f->mean, set0, set1), v = rm_norm_given(f, &f->variance, set0, set1);
-    if (m - m != 0.0 || v - v != 0.0) return INVALID;
+    if (m - m != 0.0 || v - v != 0.0) return RM_SET_INVALID;
     rm_near t, eps;
     rm_near_set(&t, v, 0);
     rm_near_set(&eps, f->eps, 0);
     rm_near_add(&t, &t, &eps);
-    return rm_near_sign(&t) == 1 ? ORDINARY : INVALID;
+    return rm_near_sign(&t) == 1 ? RM_SET_ORDINARY : RM_SET_INVALID;
   }
-  if (any_bad(n, x)) return INVALID;
-  if ((f->centered && all_equal(n, x)) || (!f->centered && x[0] == 0.0 && all_equal(n, x))) return f->eps > 0.0 ? CONSTANT : INVALID;
-  return ORDINARY;
+  if (any_bad(n, x)) return RM_SET_INVALID;
+  if ((f->centered && all_equal(n, x)) || (!f->centered && x[0] == 0.0 && all_equal(n, x))) return f->eps > 0.0 ? RM_SET_CONSTANT : RM_SET_INVALID;
+  return RM_SET_ORDINARY;
 }
 
 static uint64_t exact_bits(double v, int format, uint32_t *flags) {
@@ -118,7 +118,7 @@ static uint64_t exact_bits(double v, int format, uint32_t *flags) {
 }
 
 /* d w + b, where it is not all finite; d is the deviation (of the right sign), x may be infinite where the mean is given. */
-static uint64_t special(double d, double w, double b, int format, uint32_t *flags) {
+uint64_t rm_norm_special(double d, double w, double b, int format, uint32_t *flags) {
   const double sign = d > 0.0 ? 1.0 : d < 0.0 ? -1.0 : 0.0; /* a finite d only lends its sign to an infinite w */
   const double y = (d - d == 0.0 ? sign : d) * w + b;
   if (y != y) {
@@ -147,22 +147,22 @@ static uint64_t slow(const rm_norm *f, rm_norm_row *r, int64_t i, int kind, rm_r
   uint32_t *flags = &state->flags;
   const double x = r->x[i], w = r->w[i], b = r->b[i];
   const int finite = w - w == 0.0 && b - b == 0.0 && x - x == 0.0;
-  if (kind == INVALID) {
+  if (kind == RM_SET_INVALID) {
     double sum = 0.0; /* NaN when there is one in the set; then nothing is raised */
     for (int64_t k = 0; k < r->n; k++) sum += r->x[k] == r->x[k] ? 0.0 : r->x[k];
     if (sum == sum) *flags |= RM_FLAG_INVALID;
     return rm_nan_bits(f->format);
   }
-  if (kind == CONSTANT) {
+  if (kind == RM_SET_CONSTANT) {
     state->tiers.fast++;
-    return w - w == 0.0 ? (b - b == 0.0 ? exact_bits(b, f->format, flags) : special(0.0, 1.0, b, f->format, flags))
-                        : special(0.0, w, b, f->format, flags);
+    return w - w == 0.0 ? (b - b == 0.0 ? exact_bits(b, f->format, flags) : rm_norm_special(0.0, 1.0, b, f->format, flags))
+                        : rm_norm_special(0.0, w, b, f->format, flags);
   }
-  if (!finite) return special(x - x == 0.0 ? sign_of_deviation(r, i) : x, w, b, f->format, flags);
+  if (!finite) return rm_norm_special(x - x == 0.0 ? sign_of_deviation(r, i) : x, w, b, f->format, flags);
   return rm_decide(normalized_near, normalized_ball, r, i, f->format, state);
 }
 
-static void rm_norm_row_begin(const rm_norm *f, int64_t set0, int64_t set1, rm_norm_row *r) {
+void rm_norm_row_begin(const rm_norm *f, int64_t set0, int64_t set1, rm_norm_row *r) {
   r->norm = f;
   r->n = rm_norm_length(f);
   r->set0 = set0, r->set1 = set1;
@@ -200,7 +200,7 @@ void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state
   rm_norm_statistics t;
   const int known = rm_norm_approximate(f, set0, set1, x, state, &t);
   rm_norm_row r;
-  int prepared = 0, kind = ORDINARY;
+  int prepared = 0, kind = RM_SET_ORDINARY;
   for (int64_t block = 0; block < f->outer; block++) {
     const int64_t at = block * f->inner;
     char *place = set_of(&f->y, set0, set1) + block * f->y.outer;
@@ -219,7 +219,7 @@ void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state
       prepared = 1;
       rm_norm_row_begin(f, set0, set1, &r);
       r.x = x, r.w = w, r.b = b;
-      kind = classify(f, set0, set1, n, x);
+      kind = rm_norm_classify(f, set0, set1, n, x);
     }
     for (int64_t j = 0; j < open; j++) rm_write_bits(out + s.open[j] * size, slow(f, &r, at + s.open[j], kind, state), f->format);
     if (!direct)
@@ -239,7 +239,7 @@ void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state
  * Ties: squares of the two sides of y sqrt(v) (...) = ... are integers of fewer than 10,000 bits in the formats below binary64. */
 enum { UNCHECKED, FINITE, NOT_FINITE, NAN_THERE };
 static int check_gradient(const rm_norm_row *r, int kind) {
-  int found = kind == INVALID ? NOT_FINITE : FINITE;
+  int found = kind == RM_SET_INVALID ? NOT_FINITE : FINITE;
   for (int64_t k = 0; k < r->n; k++) {
     const double h = r->g[k] * r->w[k];
     if (r->g[k] != r->g[k] || r->w[k] != r->w[k] || r->x[k] != r->x[k]) return NAN_THERE;
@@ -250,9 +250,9 @@ static int check_gradient(const rm_norm_row *r, int kind) {
 
 static uint64_t slow_gradient(const rm_norm *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
   if (!r->checked) r->checked = check_gradient(r, kind);
-  if (r->checked != FINITE && f->variance.base && kind != INVALID) { /* elements do not meet */
+  if (r->checked != FINITE && f->variance.base && kind != RM_SET_INVALID) { /* elements do not meet */
     const double h = r->g[i] * r->w[i];
-    if (r->g[i] - r->g[i] != 0.0 || r->w[i] - r->w[i] != 0.0) return special(h, 1.0, h == h ? 0.0 : h, f->format, &state->flags);
+    if (r->g[i] - r->g[i] != 0.0 || r->w[i] - r->w[i] != 0.0) return rm_norm_special(h, 1.0, h == h ? 0.0 : h, f->format, &state->flags);
   } else if (r->checked != FINITE) { /* the sums of the gradient meet every element */
     if (r->checked == NOT_FINITE) state->flags |= RM_FLAG_INVALID;
     return rm_nan_bits(f->format);
@@ -288,7 +288,7 @@ void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *stat
     known = s.err - s.err == 0.0 && s.slope - s.slope == 0.0;
   }
   rm_norm_row r;
-  int prepared = 0, kind = ORDINARY;
+  int prepared = 0, kind = RM_SET_ORDINARY;
   for (int64_t block = 0; block < f->outer; block++) {
     const int64_t at = block * f->inner;
     char *place = set_of(&f->y, set0, set1) + block * f->y.outer;
@@ -307,7 +307,7 @@ void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *stat
       r.x = x, r.w = w, r.g = g, r.h = h;
       if (f->format != RM_F64)
         for (int64_t i = 0; i < n; i++) h[i] = g[i] * w[i];
-      kind = classify(f, set0, set1, n, x);
+      kind = rm_norm_classify(f, set0, set1, n, x);
     }
     for (int64_t j = 0; j < open; j++) rm_write_bits(out + s.open[j] * size, slow_gradient(f, &r, at + s.open[j], kind, state), f->format);
     if (!direct)

@@ -46,8 +46,18 @@ void rm_norm_load(const rm_norm *f, const rm_set_places *p, int64_t set0, int64_
 /* 0 when nothing is known within the bounds. x is padded by 0, which stays so. */
 int rm_norm_approximate(const rm_norm *f, int64_t set0, int64_t set1, double *x, const rm_row_state *state, rm_norm_statistics *s);
 
+/* What is known of a set without arithmetic: its deviations are 0, and so is no variance with eps; or it has no definite mean or root. */
+enum { RM_SET_ORDINARY, RM_SET_CONSTANT, RM_SET_INVALID };
+int rm_norm_classify(const rm_norm *f, int64_t set0, int64_t set1, int64_t n, const double *x);
+/* An infinite or NaN result d w + b, of which d is a deviation. */
+uint64_t rm_norm_special(double d, double w, double b, int format, uint32_t *flags);
+void rm_norm_row_begin(const rm_norm *f, int64_t set0, int64_t set1, rm_norm_row *r);
+
 /* The result of a set, and the gradient by x. */
 void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state);
 void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *state);
+
+/* The gradient by w: of each w that f->w has places for; f->y says where it goes. RM_ERR_MEMORY, or done. */
+rm_status rm_norm_backward_weights(const rm_norm *f);
 
 #endif

@@ -97,3 +97,25 @@ rm_status rm_normalize_backward(int format, const rm_norm_sets *sets, const void
   join_blocks(&f);
   return rm_each_row(f.sets[0] * f.sets[1], rm_norm_length(&f), 4, rm_norm_backward_set, &f);
 }
+
+/* Where a weight of its own stands for each: columns of a set (inner), or blocks, or whole sets. */
+rm_status rm_normalize_backward_weight(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
+                                       const ptrdiff_t *sx, const void *mean, const ptrdiff_t *sm, const void *variance,
+                                       const ptrdiff_t *sv, double eps, void *dw, const ptrdiff_t *sdw) {
+  const argument needed[] = {{g, sg, 3}, {x, sx, 5}, {dw, sdw, 12}}, optional[] = {{mean, sm, 7}, {variance, sv, 9}};
+  const rm_status status = check(format, sets, needed, 3, optional, 2, eps, 11);
+  if (status || is_empty(sets)) return status;
+  if (!mean != !variance) return RM_STATUS(RM_ERR_NULL, mean ? 9 : 7);
+  const int by_columns = sdw[3] && !sdw[2] && !sdw[1] && !sdw[0] && sets->outer == 1, by_channels = !sdw[3] && sdw[1] && !sdw[0];
+  if (!by_columns && !by_channels) return RM_STATUS(RM_ERR_RANGE, 13);
+  rm_norm f = norm_of(format, sets, eps);
+  f.x = places(x, sx), f.g = places(g, sg), f.w = places(dw, sdw), f.y = f.w;
+  f.mean = places(mean, sm), f.variance = places(variance, sv);
+  const int64_t sizes[4] = {by_columns ? 1 : f.sets[0], f.sets[1], f.outer, f.inner}, many[4] = {f.sets[0], f.sets[1], f.outer, f.inner};
+  const ptrdiff_t a[4] = {0, sdw[1], sdw[2], sdw[3]};
+  const rm_grid out = {dw, 4, sizes, a}, gx = {x, 4, many, sx}, gg = {g, 4, many, sg};
+  if (rm_spans_meet(&out, rm_size_of(format), &gx, rm_size_of(format)) || rm_spans_meet(&out, rm_size_of(format), &gg, rm_size_of(format)))
+    return RM_STATUS(RM_ERR_OVERLAP, 12);
+  if (by_channels && f.inner == 1 && !sdw[2]) join_blocks(&f);
+  return rm_norm_backward_weights(&f);
+}

@@ -141,6 +141,16 @@ static void rm_row_weighted(int64_t n, const double *g, const double *w, const d
   for (int j = 0; j < 3; j++) sums[j] = rm_row_total(&s[j]);
 }
 
+static void rm_row_columns(int64_t n, const double *g, const double *x, double c, double a, double rel, double err, double *sum,
+                           double *bound) {
+  const vf64 c0 = vf64_set1(c), a0 = vf64_set1(a), rel0 = vf64_set1(rel), err0 = vf64_set1(err);
+  for (int64_t i = 0; i < n; i += RM_LANES) {
+    const vf64 v = vf64_load(g + i), t = vf64_mul(v, vf64_mul(vf64_sub(vf64_load(x + i), c0), a0));
+    vf64_store(sum + i, vf64_add(vf64_load(sum + i), t));
+    vf64_store(bound + i, vf64_mad(vf64_abs(t), rel0, vf64_mad(vf64_abs(v), err0, vf64_load(bound + i))));
+  }
+}
+
 /* The value of an operation at i and a bound of its error, which includes 2^-52 of the value for the test. u is 2^-53.
  *   SCALED    rel of the value: that of u, of a, one rounding, and 2^-52
  *   SHIFTED   err: that of a. u - c and the value are rounded, each within u of it: 2^-51 of each covers this and the test

@@ -1,0 +1,193 @@
+/* The gradient by the weights of a norm: sums of g (x - mean)/sqrt(v) over all sets, for the elements that share a weight.
+ *
+ * Where a weight is shared within blocks only by sets (layer norm), sums run down columns: t = g (x - c) a is rounded by at most 3u and off by
+ * |t| rel (a's error, normalize.c) and |g| a c_err; at most ROWS terms are added plainly, then joined by two-sums. Otherwise a block's sum of
+ * g (x - c) is off by RM_ROW_MOMENT_ERR sqrt(sum of g^2) D and c_err |sum of g| (normalize.c).
+ *
+ * Sums of quotients by different roots have no useful separation bound. What balls of 2^15 bits do not tell from a boundary is taken for it; a
+ * sum that cancels exactly is 0 in that way. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../crlibm/fp/exact.h"
+#include "../reduce/elements.h"
+#include "normalize.h"
+#include "totals.h"
+
+typedef struct {
+  const rm_norm *f;
+  rm_row_state *state;
+  double *x, *g;
+  int64_t set1_from, set1_to, outer_from, outer_to, inner_from, inner_to;
+  rm_norm_row row;
+} rm_weight_sum;
+
+#define RM_NUM near
+#include "normalize_exact_statistics.h"
+#include "normalize_weight_exact.h"
+#undef RM_NUM
+#define RM_NUM ball
+#include "normalize_exact_statistics.h"
+#include "normalize_weight_exact.h"
+#undef RM_NUM
+
+enum { COLUMNS = 256, ROWS = 64 };
+
+typedef struct {
+  const rm_norm *f;
+  rm_norm_statistics *statistics; /* of each set; rel < 0: not known */
+  signed char *kind;              /* RM_SET_ of each set */
+} sums;
+
+static void statistics_of_set(const void *operation, int64_t set, rm_row_state *state) {
+  const sums *s = operation;
+  const rm_norm *f = s->f;
+  const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1];
+  double *x = rm_row_buffer(state, 0);
+  rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
+  s->kind[set] = RM_SET_ORDINARY;
+  if (rm_norm_approximate(f, set0, set1, x, state, &s->statistics[set])) return;
+  s->statistics[set].rel = -1.0;
+  s->kind[set] = (signed char)rm_norm_classify(f, set0, set1, rm_norm_length(f), x);
+}
+
+/* A NaN for a set of no definite statistics, or a sum with a gradient that is not finite; else 0. */
+static int is_bad(const sums *s, const rm_weight_sum *w, int *nan) {
+  const rm_norm *f = s->f;
+  int bad = 0;
+  for (int64_t s0 = 0; s0 < f->sets[0]; s0++) {
+    for (int64_t s1 = w->set1_from; s1 < w->set1_to; s1++) {
+      bad |= s->kind[s0 * f->sets[1] + s1] == RM_SET_INVALID;
+      const char *g = f->g.base + s0 * f->g.set[0] + s1 * f->g.set[1], *x = f->x.base + s0 * f->x.set[0] + s1 * f->x.set[1];
+      for (int64_t o = w->outer_from; o < w->outer_to; o++) {
+        for (int64_t k = w->inner_from; k < w->inner_to; k++) {
+          const double v = rm_read_element(g + o * f->g.outer + k * f->g.inner, f->format);
+          const double u = rm_read_element(x + o * f->x.outer + k * f->x.inner, f->format);
+          bad |= v - v != 0.0 || u - u != 0.0;
+          *nan |= v != v || u != u;
+        }
+      }
+    }
+  }
+  return bad;
+}
+
+static void finish(const sums *s, rm_weight_sum *w, const rm_near *value, char *out, rm_row_state *state) {
+  uint64_t bits;
+  int nan = 0;
+  if (rm_near_round(value, s->f->format, RM_NEAREST, &state->flags, &bits)) {
+    state->tiers.fast++;
+  } else if (is_bad(s, w, &nan)) { /* an infinite term meets a deviation whose size no limit gives */
+    if (!nan) state->flags |= RM_FLAG_INVALID;
+    bits = rm_nan_bits(s->f->format);
+  } else {
+    w->f = s->f;
+    w->state = state;
+    bits = rm_decide(weight_gradient_near, weight_gradient_ball, w, 0, s->f->format, state);
+  }
+  rm_write_bits(out, bits, s->f->format);
+}
+
+static rm_norm column_block(const rm_norm *f, int64_t first, int64_t count) {
+  rm_norm part = *f;
+  part.inner = count;
+  part.x.base += first * f->x.inner;
+  part.g.base += first * f->g.inner;
+  return part;
+}
+
+/* Elements of a block: a column each. */
+static void columns(const void *operation, int64_t block, rm_row_state *state) {
+  const sums *s = operation;
+  const rm_norm *f = s->f;
+  const int64_t first = block * COLUMNS, n = f->inner - first < COLUMNS ? f->inner - first : COLUMNS;
+  const rm_norm part = column_block(f, first, n);
+  double g[COLUMNS], x[COLUMNS], sum[COLUMNS], hi[COLUMNS], lo[COLUMNS], bound[COLUMNS];
+  int known = f->format != RM_F64;
+  int64_t in_block = 0;
+  for (int i = 0; i < COLUMNS; i++) sum[i] = hi[i] = lo[i] = bound[i] = 0.0;
+  for (int64_t s0 = 0; known && s0 < f->sets[0]; s0++) {
+    for (int64_t s1 = 0; known && s1 < f->sets[1]; s1++) {
+      const rm_norm_statistics *t = &s->statistics[s0 * f->sets[1] + s1];
+      if (t->rel < 0.0) {
+        known = 0;
+        break;
+      }
+      rm_norm_load(&part, &part.x, s0, s1, 0.0, state, x);
+      rm_norm_load(&part, &part.g, s0, s1, 0.0, state, g);
+      state->k->columns(n, g, x, t->c, t->a, t->rel + (ROWS + 8) * 0x1p-53, 1.01 * t->a * t->c_err, sum, bound);
+      if (++in_block < ROWS) continue;
+      in_block = 0;
+      for (int64_t i = 0; i < n; i++) {
+        double e;
+        hi[i] = rm_near_two_sum(hi[i], sum[i], &e);
+        lo[i] += e;
+        sum[i] = 0.0;
+      }
+    }
+  }
+  const double joins = (double)(f->sets[0] * f->sets[1] / ROWS + 1);
+  for (int64_t i = 0; i < n; i++) {
+    rm_near v, last;
+    /* lo is a sum of `joins` errors, each at most u of a partial sum, which bound/(72 u) exceeds; it is off by joins^2 u bound/72. */
+    rm_near_finish(&v, hi[i], lo[i], 1, RM_BOUND(1.01 * bound[i] + 0x1p-53 * joins * joins * bound[i]));
+    rm_near_set(&last, sum[i], 0);
+    rm_near_add(&v, &v, &last);
+    if (!known) rm_near_unknown(&v);
+    rm_weight_sum w = {.x = rm_row_buffer(state, 0), .g = rm_row_buffer(state, 1), .set1_to = f->sets[1], .outer_to = f->outer,
+                       .inner_from = first + i, .inner_to = first + i + 1};
+    finish(s, &w, &v, f->y.base + (first + i) * f->y.inner, state);
+  }
+}
+
+/* One weight for a block of each set, or for all of them. */
+static void channel(const void *operation, int64_t at, rm_row_state *state) {
+  const sums *s = operation;
+  const rm_norm *f = s->f;
+  const int per_block = f->w.outer != 0;
+  const int64_t set1 = per_block ? at / f->outer : at, block = per_block ? at % f->outer : 0;
+  rm_weight_sum w = {.x = rm_row_buffer(state, 0), .g = rm_row_buffer(state, 1), .set1_from = set1, .set1_to = set1 + 1,
+                     .outer_from = block, .outer_to = per_block ? block + 1 : f->outer, .inner_to = f->inner};
+  double *ones = rm_row_buffer(state, 2), *h = rm_row_buffer(state, 3);
+  for (int64_t i = 0; i < f->inner || i % RM_ROW_PAD; i++) ones[i] = 1.0;
+  rm_near total, term;
+  rm_near_set(&total, 0.0, 0);
+  rm_norm part = *f;
+  part.outer = 1;
+  for (int64_t s0 = 0; s0 < f->sets[0]; s0++) {
+    const rm_norm_statistics *t = &s->statistics[s0 * f->sets[1] + set1];
+    if (f->format == RM_F64 || t->rel < 0.0) {
+      rm_near_unknown(&total);
+      break;
+    }
+    for (int64_t o = w.outer_from; o < w.outer_to; o++) {
+      double sum[3], sq[2];
+      part.x.base = f->x.base + o * f->x.outer, part.g.base = f->g.base + o * f->g.outer;
+      rm_norm_load(&part, &part.x, s0, set1, t->c, state, w.x);
+      rm_norm_load(&part, &part.g, s0, set1, 0.0, state, w.g);
+      state->k->weighted(f->inner, w.g, ones, w.x, t->c, h, sum);
+      state->k->moments(f->inner, w.x, t->c, &sq[0], &sq[1]);
+      const double v = t->a * sum[2], root = __builtin_sqrt(sum[1]), n = __builtin_sqrt((double)f->inner);
+      const double err = t->a * (RM_ROW_MOMENT_ERR * root * __builtin_sqrt(sq[1]) + t->c_err * (__builtin_fabs(sum[0]) + RM_ROW_MOMENT_ERR * root * n));
+      rm_near_finish(&term, v, 0.0, 1, RM_BOUND(1.01 * err + __builtin_fabs(v) * (t->rel + 0x1p-50)));
+      rm_near_add(&total, &total, &term);
+    }
+  }
+  finish(s, &w, &total, f->y.base + set1 * f->y.set[1] + block * f->y.outer, state);
+}
+
+rm_status rm_norm_backward_weights(const rm_norm *f) {
+  const size_t sets = (size_t)(f->sets[0] * f->sets[1]);
+  sums s = {f, calloc(sets + 1, sizeof *s.statistics), calloc(sets + 1, 1)};
+  rm_status status = RM_ERR_MEMORY;
+  if (s.statistics && s.kind) {
+    status = rm_each_row((int64_t)sets, rm_norm_length(f), 4, statistics_of_set, &s);
+    if (!status && f->w.inner)
+      status = rm_each_row((f->inner + COLUMNS - 1) / COLUMNS, rm_norm_length(f), 4, columns, &s);
+    else if (!status)
+      status = rm_each_row(f->sets[1] * (f->w.outer ? f->outer : 1), rm_norm_length(f), 4, channel, &s);
+  }
+  free(s.statistics);
+  free(s.kind);
+  return status;
+}
