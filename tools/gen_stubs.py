@@ -79,6 +79,33 @@ def row_statistic(
 def cumsum_rows(format_x: str, format_out: str, x: Any, out: Any) -> None: ...
 def convolve(what: str, format: str, sizes: Any, first: Any, second: Any, bias: Any, out: Any) -> None: ...
 def softmax(what: str, format: str, first: Any, second: Any, out: Any) -> None: ...
+def normalize(
+    what: str,
+    format: str,
+    centered: bool,
+    x: Any,
+    g: Any,
+    w: Any,
+    b: Any,
+    mean: Any,
+    variance: Any,
+    eps: float,
+    out: Any,
+    weight_strides: Any = None,
+) -> None: ...
+def cross_entropy(
+    format: str,
+    x: Any,
+    target: Any,
+    probability: Any,
+    weight: Any,
+    ignore_index: int,
+    label_smoothing: float,
+    reduction: str,
+    g: Any,
+    out: Any,
+) -> int: ...
+def gemm(format: str, trans_a: bool, trans_b: bool, alpha: float, a: Any, b: Any, beta: float, c: Any) -> None: ...
 def stats() -> dict[str, int]: ...
 def reset_stats() -> None: ...
 def scatter(add: bool, format: str, rows: int, cols: int, out: Any, index: Any, src: Any) -> int: ...

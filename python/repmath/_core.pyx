@@ -80,6 +80,38 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
                                   const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
                                   ptrdiff_t stride_dx) nogil
+    ctypedef struct rm_norm_sets:
+        int centered
+        int64_t sets[2]
+        int64_t outer, inner
+    rm_status rm_normalize(int format, const rm_norm_sets *sets, const void *x, const ptrdiff_t *sx, const void *w,
+                           const ptrdiff_t *sw, const void *b, const ptrdiff_t *sb, const void *mean, const ptrdiff_t *sm,
+                           const void *variance, const ptrdiff_t *sv, double eps, void *y, const ptrdiff_t *sy) nogil
+    rm_status rm_normalize_backward(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
+                                    const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw, const void *mean, const ptrdiff_t *sm,
+                                    const void *variance, const ptrdiff_t *sv, double eps, void *dx, const ptrdiff_t *sdx) nogil
+    rm_status rm_normalize_backward_weight(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
+                                           const ptrdiff_t *sx, const void *mean, const ptrdiff_t *sm, const void *variance,
+                                           const ptrdiff_t *sv, double eps, void *dw, const ptrdiff_t *sdw) nogil
+    ctypedef struct rm_cross_entropy_problem:
+        int64_t rows, n
+        const void *x
+        ptrdiff_t row_x, stride_x
+        const int64_t *target
+        ptrdiff_t stride_target
+        const void *probability
+        ptrdiff_t row_probability, stride_probability
+        const void *weight
+        ptrdiff_t stride_weight
+        int64_t ignore_index
+        double label_smoothing
+        int reduction
+    rm_status rm_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss) nogil
+    rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
+                                        void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx) nogil
+    int RM_ROW_MAJOR, RM_NO_TRANS, RM_TRANS
+    rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+                      const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc) nogil
     rm_status rm_log_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
                                       const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
                                       ptrdiff_t stride_dx) nogil
@@ -382,6 +414,80 @@ def softmax(what, format, first, second, out):
         else:
             status = rm_log_softmax_backward(f, rows, n, <void *>a.base, a.stride[0], a.stride[1], <void *>b.base, b.stride[0],
                                              b.stride[1], <void *>y.base, y.stride[0], y.stride[1])
+    _raise(status)
+
+
+def normalize(what, format, bint centered, x, g, w, b, mean, variance, double eps, out, weight_strides=None):
+    """rm_normalize and its gradients: arrays of four axes, (sets, sets, blocks, elements); w, b, mean and variance may be None."""
+    cdef View a = _view(x), h = _view(g), u = _view(w), v = _view(b), m = _view(mean), s = _view(variance), y = _view(out)
+    cdef rm_norm_sets sets
+    cdef rm_status status
+    cdef int f, which = {"forward": 0, "input": 1, "weight": 2}[what]
+    f, _ = _FORMATS[format]
+    sets.centered = centered
+    sets.sets[0], sets.sets[1], sets.outer, sets.inner = x.shape
+    if weight_strides is not None:
+        for i in range(4):
+            y.stride[i] = weight_strides[i]
+    with nogil:
+        if which == 0:
+            status = rm_normalize(f, &sets, <void *>a.base, a.stride, <void *>u.base, u.stride, <void *>v.base, v.stride,
+                                  <void *>m.base, m.stride, <void *>s.base, s.stride, eps, <void *>y.base, y.stride)
+        elif which == 1:
+            status = rm_normalize_backward(f, &sets, <void *>h.base, h.stride, <void *>a.base, a.stride, <void *>u.base,
+                                           u.stride, <void *>m.base, m.stride, <void *>s.base, s.stride, eps, <void *>y.base,
+                                           y.stride)
+        else:
+            status = rm_normalize_backward_weight(f, &sets, <void *>h.base, h.stride, <void *>a.base, a.stride,
+                                                  <void *>m.base, m.stride, <void *>s.base, s.stride, eps, <void *>y.base,
+                                                  y.stride)
+    _raise(status)
+
+
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def cross_entropy(format, x, target, probability, weight, int64_t ignore_index, double label_smoothing, reduction, g, out):
+    """rm_cross_entropy, or with a gradient g rm_cross_entropy_backward, over rows. Returns the status."""
+    cdef View a = _view(x), t = _view(target), p = _view(probability), w = _view(weight), h = _view(g), y = _view(out)
+    cdef rm_cross_entropy_problem c
+    cdef rm_status status
+    cdef int f
+    cdef bint backward = g is not None
+    f, _ = _FORMATS[format]
+    c.rows, c.n = x.shape
+    c.x, c.row_x, c.stride_x = <void *>a.base, a.stride[0], a.stride[1]
+    c.target, c.stride_target = <const int64_t *>t.base, t.stride[0]
+    c.probability, c.row_probability, c.stride_probability = <void *>p.base, p.stride[0], p.stride[1]
+    c.weight, c.stride_weight = <void *>w.base, w.stride[0]
+    c.ignore_index, c.label_smoothing, c.reduction = ignore_index, label_smoothing, _REDUCTIONS[reduction]
+    with nogil:
+        if backward:
+            status = rm_cross_entropy_backward(f, &c, <void *>h.base, h.stride[0], <void *>y.base, y.stride[0], y.stride[1])
+        else:
+            status = rm_cross_entropy(f, &c, <void *>y.base, y.stride[0])
+    if rm_status_code(status) != RM_ERR_INDEX:
+        _raise(status)
+    return rm_status_code(status)
+
+
+def gemm(format, bint trans_a, bint trans_b, double alpha, a, b, double beta, c):
+    """c[i] = RN(alpha op(a[i]) op(b[i]) + beta c[i]) for C-contiguous arrays of matrices."""
+    cdef View x = _view(a), y = _view(b), z = _view(c)
+    cdef int f
+    cdef Py_ssize_t i, count = c.shape[0]
+    cdef int64_t m = c.shape[1], n = c.shape[2], k = a.shape[1] if trans_a else a.shape[2]
+    cdef int64_t lda = a.shape[2], ldb = b.shape[2]
+    cdef int ta = RM_TRANS if trans_a else RM_NO_TRANS, tb = RM_TRANS if trans_b else RM_NO_TRANS
+    cdef rm_status status = 0
+    f, _ = _FORMATS[format]
+    with nogil:
+        for i in range(count):
+            status = rm_gemm(f, RM_ROW_MAJOR, ta, tb, m, n, k, alpha, <void *>(x.base + i * x.stride[0]), max(lda, 1),
+                             <void *>(y.base + i * y.stride[0]), max(ldb, 1), beta, <void *>(z.base + i * z.stride[0]),
+                             max(n, 1))
+            if status != 0:
+                break
     _raise(status)
 
 
