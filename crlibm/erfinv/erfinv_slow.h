@@ -14,8 +14,10 @@ RM_COLD uint64_t rm_erfinv_slow(double x, int format, int rule, uint32_t *flags)
   if (u > 1.0) return rm_invalid(format, flags);
   if (u == 1.0) return rm_pole(negative, format, flags);
   if (u == 0.0) return rm_signed_zero(negative, format);
-  const uint64_t m = rm_split_double(u > 0.5 ? 1.0 - u : u, &e);
-  return rm_erfinv_complete(negative, u, 0.0, 1.0 - u, 0.0, m, e, 0, format, rule, flags);
+  double vl;
+  const double v = rm_erfinv_one_less(u, &vl);
+  const uint64_t m = rm_split_double(u > 0.5 ? v : u, &e);
+  return rm_erfinv_complete(negative, u, 0.0, v, vl, m, e, 0, format, rule, flags);
 }
 
 #endif
