@@ -11,7 +11,7 @@
 #include "../erfc/erfc_wide.h"
 #include "erfinv_f64.h"
 
-/* What is inverted: |u| = m 2^e, 0 < |u| <= 1/2; or, with tail = 1, 1 - |u| = m 2^e, 0 < 1 - |u| < 1/2. The result is
+/* What is inverted: |u| = m 2^e, 0 < |u| < 0.6; or, with tail = 1, 1 - |u| = m 2^e, 0 < 1 - |u| < 0.6. The result is
  * erfinv(u), or sqrt(2) erfinv(u) with half = 1. */
 struct rm_erfinv_target {
   uint64_t m;
@@ -90,14 +90,13 @@ RM_COLD uint64_t rm_erfinv_search(const struct rm_erfinv_target *target, int neg
   return rm_round_exact(negative, 2 * (rm_u128)low + 1, unit - 1, format, rule, flags);
 }
 
-/* erfinv(u), or with half sqrt(2) erfinv(u), rounded, for 0 < |u| < 1: |u| = uh + ul, 1 - |u| = vh + vl, exactly, but uh +
- * ul may be within 2^-52 where |u| > 1/2; and m 2^e is the one that is at most 1/2.
+/* The result rounded, for a target in (0, 1) that is exact; |u| = uh + ul exactly up to 1/2 and within 2^-52 beyond, 1 - |u| = vh +
+ * vl exactly.
  *
  * First y with RM_ERFINV_F32_ERR, y 2^k. A tiny u or v is scaled: then w = 0, or w = -log(2 v), to all bits that matter. */
-RM_COLD uint64_t rm_erfinv_complete(int negative, double uh, double ul, double vh, double vl, uint64_t m, int e, int half,
-                                    int format, int rule, uint32_t *flags) {
-  const struct rm_erfinv_target target = {m, e, uh > 0.5, half};
-  const double factor = half ? RM_ERFINV_SQRT2 : 1.0;
+RM_COLD uint64_t rm_erfinv_complete(const struct rm_erfinv_target *target, int negative, double uh, double ul, double vh,
+                                    double vl, int format, int rule, uint32_t *flags) {
+  const double factor = target->half ? RM_ERFINV_SQRT2 : 1.0;
   const int k = uh < RM_ERFINV_DD_LEAST ? -200 : 0;
   double y;
   if (vh >= RM_ERFINV_NEAR_LEAST) {
@@ -110,12 +109,12 @@ RM_COLD uint64_t rm_erfinv_complete(int negative, double uh, double ul, double v
 #if !defined(RM_CFG_NO_DD) /* a control build leaves it out */
   if (k == 0 && vh >= RM_ERFINV_DD_LEAST) {
     rm_erfinv_step_dd(y, uh, ul, vh, vl, &hi, &lo, &err);
-    if (half) rm_erfinv_times_sqrt2_dd(&hi, &lo, &err);
+    if (target->half) rm_erfinv_times_sqrt2_dd(&hi, &lo, &err);
   }
 #else
   (void)ul, (void)vl;
 #endif
-  return rm_erfinv_search(&target, negative, hi, lo, err, k, format, rule, flags);
+  return rm_erfinv_search(target, negative, hi, lo, err, k, format, rule, flags);
 }
 
 #endif

@@ -22,7 +22,9 @@ RM_COLD uint64_t rm_normal_slow(uint64_t k, int format, int rule, uint32_t *flag
   double uh, ul, vh, vl;
   rm_normal_parts(mu, &uh, &ul);
   rm_normal_parts(mv, &vh, &vl);
-  return rm_erfinv_complete(negative, uh, ul, vh, vl, uh > 0.5 ? mv : mu, -64, 1, format, rule, flags);
+  const int tail = mv < mu;
+  const struct rm_erfinv_target target = {tail ? mv : mu, -64, tail, 1};
+  return rm_erfinv_complete(&target, negative, uh, ul, vh, vl, format, rule, flags);
 }
 
 #endif
