@@ -219,7 +219,7 @@ def gelu(x):
         near(x, False)
     if x < -1000:  # so small that it does not matter
         exact(-(mpfr(2) ** -100000))
-    return x / 2 * gmpy2.erfc(-x / gmpy2.sqrt(mpfr(2)))
+    return x / 2 * erfc(-x / gmpy2.sqrt(mpfr(2)))
 
 
 # --- The normal distribution ---
@@ -389,7 +389,7 @@ def gelu_slope(x):
         return mpfr(0.5), gmpy2.sign(x)
     if abs(x) > 60:
         return (mpfr(1), 1) if x > 0 else -(mpfr(2) ** -1000000)
-    return gmpy2.erfc(-x / gmpy2.sqrt(mpfr(2))) / 2 + x * gmpy2.exp(-x * x / 2) / gmpy2.sqrt(2 * gmpy2.const_pi())
+    return erfc(-x / gmpy2.sqrt(mpfr(2))) / 2 + x * gmpy2.exp(-x * x / 2) / gmpy2.sqrt(2 * gmpy2.const_pi())
 
 
 DEFINITIONS: dict[str, Callable] = {
