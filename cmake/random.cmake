@@ -1,0 +1,4 @@
+target_sources(repmath_objects PRIVATE
+  src/api/random.c
+  src/random/permutation.c)
+rm_isa_sources(src/random/kernels.c)
