@@ -40,7 +40,7 @@ RM_API rm_status rm_random_integers(uint64_t seed, uint64_t stream, int64_t firs
                                     int64_t *out, ptrdiff_t stride_out);
 
 /* The numbers 0 ... n - 1 in the order of the draws of elements first ... first + n - 1; equal draws in the order of the 128 bits as
- * above, then of their numbers. Workspace, on the heap: at most 16 n + 8 (n/4 + 2) bytes (RM_ERR_MEMORY). */
+ * above, then of their numbers. Workspace, on the heap: 16 n bytes and a part for each thread, at most 24 n + 24 bytes but of 2^12 elements when n is below 2^23; RM_ERR_MEMORY when there is none. */
 RM_API rm_status rm_random_permutation(uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t *out,
                                        ptrdiff_t stride_out);
 

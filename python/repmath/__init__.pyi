@@ -5,6 +5,8 @@ from typing import Final
 import numpy as np
 
 from . import _core as _core
+from . import init as init
+from . import random as random
 from . import rounding as rounding
 from ._accumulator import Accumulator as Accumulator
 from ._config import config as config
