@@ -1,5 +1,6 @@
 /* W(a) = exp(a^2) erfc(a), and erfc, in wide fixed point (fp/wide.h): values with stated errors, and the correctly rounded
- * result of erfc. The core of gelu and of its gradient as well: a = |x| 2^(-half/2), half = 0 or 1, 0 < a < 45. */
+ * result of erfc. The core of gelu, its gradient, ndtr and the inverses as well: a = m 2^(e - half/2), half = 0 or 1, 0 < a < 45;
+ * |x| = m 2^e. */
 #ifndef RM_ERFC_WIDE_H
 #define RM_ERFC_WIDE_H
 
@@ -7,8 +8,8 @@
 
 /* a, less than n + 66 units short for a < 45 (one by |x|, times sqrt(1/2); n + 1 by the product, |x| < 91 by the constant), and
  * less than n + 9 for a < 5; exact or one unit short when half = 0. */
-RM_LONG void rm_erfc_wide_argument(uint64_t *a, double x, int half, int n) {
-  rm_wide_from_double(a, x, 0, n);
+RM_LONG void rm_erfc_wide_argument(uint64_t *a, uint64_t m, int e, int half, int n) {
+  rm_wide_from_integer(a, m, e, n);
   if (half) rm_wide_mul(a, a, rm_wide_sqrt_half + (RM_WIDE_TABLE_LIMBS - 1 - n), n);
 }
 
@@ -78,28 +79,38 @@ RM_LONG uint64_t rm_erfcx_wide_fraction(uint64_t *w, const uint64_t *a, int n) {
 }
 
 /* w = W(a), 0.008 < w <= 1, within *err units. */
-RM_LONG void rm_erfcx_wide(uint64_t *w, double x, int half, int n, uint64_t *err) {
+RM_LONG void rm_erfcx_wide_of(uint64_t *w, uint64_t m, int e, int half, int n, uint64_t *err) {
   uint64_t a[RM_WIDE_LIMBS], y[RM_WIDE_LIMBS];
-  rm_erfc_wide_argument(a, x, half, n);
+  rm_erfc_wide_argument(a, m, e, half, n);
   if (a[n] >= 4) {
     *err = rm_erfcx_wide_fraction(w, a, n);
   } else {
-    rm_erf_wide_square(y, x, half, n);
+    rm_erf_wide_square_of(y, m, e, half, n);
     *err = rm_erfcx_wide_series(w, a, y, n);
   }
+}
+RM_FN void rm_erfcx_wide(uint64_t *w, double x, int half, int n, uint64_t *err) {
+  int e;
+  const uint64_t m = rm_split_double(x, &e);
+  rm_erfcx_wide_of(w, m, e, half, n, err);
 }
 
 /* v 2^k = erfc(a), v within *err units; k <= -1, v > 0.008. Returns k.
  *
  * f 2^k = exp(-a^2), f < 2.01 off by E; W <= 1 by e: E + 2.01 e + n + 1. */
-RM_LONG int rm_erfc_wide(uint64_t *v, double x, int half, int n, uint64_t *err) {
+RM_LONG int rm_erfc_wide_of(uint64_t *v, uint64_t m, int e, int half, int n, uint64_t *err) {
   uint64_t y[RM_WIDE_LIMBS], f[RM_WIDE_LIMBS];
-  rm_erfcx_wide(v, x, half, n, err);
-  rm_erf_wide_square(y, x, half, n);
+  rm_erfcx_wide_of(v, m, e, half, n, err);
+  rm_erf_wide_square_of(y, m, e, half, n);
   const int k = rm_exp_wide(f, y, 1, n);
   rm_wide_mul(v, v, f, n);
   *err = rm_exp_wide_err(n) + 3 * *err + (uint64_t)n + 2;
   return k;
+}
+RM_FN int rm_erfc_wide(uint64_t *v, double x, int half, int n, uint64_t *err) {
+  int e;
+  const uint64_t m = rm_split_double(x, &e);
+  return rm_erfc_wide_of(v, m, e, half, n, err);
 }
 
 /* v <- 2 - v 2^k, k <= 0, v 2^k < 2: at most one unit more than 2^k times the error of v. */

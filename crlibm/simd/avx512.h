@@ -98,6 +98,7 @@ RM_FN vi64 vi64_xor(vi64 a, vi64 b) { return _mm512_xor_si512(a, b); }
 #define vi64_srl(a, n) _mm512_srli_epi64(a, n)
 #define vi64_sra(a, n) _mm512_srai_epi64(a, n)
 RM_FN vf64 vi64_to_f64(vi64 a) { return _mm512_cvtepi64_pd(a); }
+RM_FN vf64 vi64_round_f64(vi64 a) { return _mm512_cvtepi64_pd(a); }
 RM_FN vf64 vf64_copysign(vf64 m, vf64 s) { /* bit by bit: sign mask ? s : m */
   return _mm512_castsi512_pd(_mm512_ternarylogic_epi64(_mm512_set1_epi64(INT64_MIN), _mm512_castpd_si512(s),
                                                        _mm512_castpd_si512(m), 0xca));

@@ -84,6 +84,7 @@ RM_FN vi64 vi64_xor(vi64 a, vi64 b) { return veorq_s64(a, b); }
 #define vi64_srl(a, n) vreinterpretq_s64_u64(vshrq_n_u64(vreinterpretq_u64_s64(a), n))
 #define vi64_sra(a, n) vshrq_n_s64(a, n)
 RM_FN vf64 vi64_to_f64(vi64 a) { return vcvtq_f64_s64(a); }
+RM_FN vf64 vi64_round_f64(vi64 a) { return vcvtq_f64_s64(a); }
 RM_FN vf64 vf64_copysign(vf64 m, vf64 s) { return vbslq_f64(vdupq_n_u64(UINT64_C(1) << 63), s, m); }
 
 RM_FN vm64 vf64_lt(vf64 a, vf64 b) { return vcltq_f64(a, b); }

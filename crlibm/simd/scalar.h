@@ -106,6 +106,7 @@ RM_FN vi64 vi64_xor(vi64 a, vi64 b) { return a ^ b; }
 #define vi64_srl(a, n) ((vi64)((uint64_t)(a) >> (n)))
 #define vi64_sra(a, n) ((vi64)(a) >> (n))
 RM_FN vf64 vi64_to_f64(vi64 a) { return (double)a; }
+RM_FN vf64 vi64_round_f64(vi64 a) { return (double)a; }
 RM_FN vf64 vf64_copysign(vf64 m, vf64 s) {
   return rm_from_bits64((rm_bits64(m) & 0x7fffffffffffffffu) | (rm_bits64(s) & 0x8000000000000000u));
 }

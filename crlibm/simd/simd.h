@@ -17,8 +17,8 @@
  *                      within 2^-27 for a correction, finite for a = 0,
  *                      vf64_rsqrt(a) = 1/sqrt(a) within 2^-40 relatively, for normal a > 0
  *   min, max           of a NaN and a number: the second operand when the first is NaN; the second when it is NaN
- *   bits               vf64_bits vf64_from_bits; vi64_add sub and or xor, vi64_sll srl sra (constant counts), vi64_to_f64 (|v| < 2^51);
- *                      vi64_mul_low(a,b) = ab for the low 32 bits of each lane, unsigned;
+ *   bits               vf64_bits vf64_from_bits; vi64_add sub and or xor, vi64_sll srl sra (constant counts), vi64_to_f64 (|v| < 2^51),
+ *                      vi64_round_f64 (any, to nearest); vi64_mul_low(a,b) = ab for the low 32 bits of each lane, unsigned;
  *                      vf64_copysign(magnitude, sign)
  *   compares           vf64_lt le eq ne unord, vi64_eq, vi64_ltu (unsigned), vi64_disjoint (a & b == 0); masks: vm64_and or andnot not none; vm64_bits: lane i in bit i
  *   selection          vf64_select(m,a,b): a where m, else b
