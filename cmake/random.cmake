@@ -1,4 +1,5 @@
 target_sources(repmath_objects PRIVATE
   src/api/random.c
+  src/random/normal_exact.c
   src/random/permutation.c)
 rm_isa_sources(src/random/kernels.c)

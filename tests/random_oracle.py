@@ -3,6 +3,8 @@
 import functools
 from fractions import Fraction
 
+import definitions
+import gmpy2
 import numpy as np
 from exact_oracle import UNIT, round_units
 
@@ -106,3 +108,20 @@ def permutation(seed, stream, first, n, bits=64):
     if len(set(d.tolist())) == n:
         return np.argsort(d, kind="stable")
     return np.array(sorted(range(n), key=lambda i: (int(d[i]), more_bits(seed, stream, first + i), i)), np.int64)
+
+
+@functools.cache
+def quantile(draw):
+    """Phi^-1((draw + 1/2) 2^-64), to about 190 bits."""
+    tail = 2 * min(draw, 2**64 - 1 - draw) + 1
+    with definitions.wide():
+        v = gmpy2.mpfr(tail) / 2**64
+        z = gmpy2.sqrt(gmpy2.mpfr(2)) * definitions.erfinv_of(1 - v, v, definitions.FIRST)
+        return Fraction(*map(int, z.as_integer_ratio())) * (1 if draw >> 63 else -1)
+
+
+@functools.cache
+def normal(fmt, seed, stream, first, n, mean, std):
+    """The bits of the results. A result beside zero has the sign of the exact number."""
+    mean, std = Fraction(mean), Fraction(std)
+    return [rounded(mean + std * quantile(int(d)), fmt) for d in draws(seed, stream, first, n)]

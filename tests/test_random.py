@@ -48,6 +48,9 @@ class Random:
     def uniform(self, fmt, place, n, low=0.0, high=1.0, **kw):
         return self.fill("rm_random_uniform", kind(fmt), place, n, F64(low), F64(high), fmt=fmt, **kw)
 
+    def normal(self, fmt, place, n, mean=0.0, std=1.0, **kw):
+        return self.fill("rm_random_normal", kind(fmt), place, n, F64(mean), F64(std), fmt=fmt, **kw)
+
     def bernoulli(self, place, n, p, **kw):
         return self.fill("rm_random_bernoulli", np.uint8, place, n, F64(p), **kw)
 
@@ -71,6 +74,8 @@ class Random:
             "integers": lambda **kw: self.integers(place, n, -7, 99, **kw),
             "permutation": lambda **kw: self.permutation(place, n, **kw),
             **{f"uniform_{f}": lambda f=f, **kw: self.uniform(f, place, n, -0.3, 1.7, **kw) for f in NAMES},
+            **{f"normal_{f}": lambda f=f, **kw: self.normal(f, place, n, **kw) for f in NAMES},
+            **{f"scaled_{f}": lambda f=f, **kw: self.normal(f, place, n, 0.7, 3.1, **kw) for f in NAMES},
             **{f"dropout_{f}": lambda f=f, **kw: self.dropout(f, place, x.astype(kind(f)), 0.1, **kw) for f in NAMES},
         }
 
@@ -180,6 +185,60 @@ def test_uniform_of_a_range(lib, fmt):
             low,
             high,
         )
+
+
+@FMT
+def test_uniform_where_the_ends_cancel(lib, fmt):
+    """The ends are such that one element lies beside zero: of either sign, when it rounds to zero too."""
+    for i in range(8):
+        m, p = oracle.unit(fmt, SEED, 3, i, 1)
+        u = Fraction(int(m[0]), 2**p)
+        if u:
+            for high in (0.7, 1.0 + 2.0**-52, 3.0):
+                near = float(-u * Fraction(high) / (1 - u))
+                for low in (near, math.nextafter(near, -1), math.nextafter(near, 1)):
+                    got = lib.uniform(fmt, (SEED, 3, i), 1, low, high)
+                    assert bits(got).tolist() == oracle.uniform(fmt, SEED, 3, i, 1, low, high), (low, high)
+
+
+# --------------------------------------------------------------------------------------------------------------- normal
+
+MOMENTS = [
+    (0.0, 1.0), (0.0, 0.02), (1.0, 1.0), (0.7, 3.1), (-1000.0, 1e-3), (0.1, 2.0**-30), (1e-300, 1.0), (3.0, 2.0**-70), (-3.0, 5e-324), (0.0, 1e-8),
+    (0.0, 1e-40), (1e5, 7e4), (0.0, 1e-310), (-5e-324, 5e-324), (0.25, 0.0), (-0.0, 0.0), (2.0**-24, 2.0**-25), (1e200, 1e200), (1e308, 1e308), (-1e-170, 1e-175),
+]  # fmt: skip
+
+
+@FMT
+def test_normal(lib, fmt):
+    for k, (mean, std) in enumerate(MOMENTS):
+        place = (SEED, 77, 40 * (k % 3))
+        want = oracle.normal(fmt, *place, 120, mean, std)
+        assert bits(lib.normal(fmt, place, 120, mean, std)).tolist() == want, (mean, std)
+
+
+@FMT
+def test_normal_where_mean_and_deviation_cancel(lib, fmt):
+    """The mean is minus the deviation times a number beside z: the result has few bits in common with both."""
+    for i, std in enumerate((1.0, 0.3, 1e4)):
+        z = oracle.quantile(int(oracle.draws(SEED, 6, i, 1)[0]))
+        for beside in (float(z), float(np.float32(float(z)))):
+            mean = -float(Fraction(std) * Fraction(beside))
+            want = oracle.normal(fmt, SEED, 6, i, 1, mean, std)
+            assert bits(lib.normal(fmt, (SEED, 6, i), 1, mean, std)).tolist() == want
+
+
+@FMT
+def test_normal_beside_midpoints(lib, fmt):
+    """The deviation is such that a number lies as near to a midpoint as a deviation of 53 bits allows."""
+    for i in range(12):
+        z = oracle.quantile(int(oracle.draws(SEED, 9, i, 1)[0]))
+        for mean in (0.0, 0.75):
+            m = 2 * int(z * 2 ** (oracle.PRECISION[fmt] - 1)) + 1
+            std = float((Fraction(m, 2 ** oracle.PRECISION[fmt]) - Fraction(mean)) / z)
+            if std > 0:
+                want = oracle.normal(fmt, SEED, 9, i, 1, mean, std)
+                assert bits(lib.normal(fmt, (SEED, 9, i), 1, mean, std)).tolist() == want
 
 
 # --------------------------------------------------------------------------------------------------- bernoulli, dropout
@@ -322,6 +381,7 @@ def test_bad_arguments_write_nothing(lib):
         "rm_random_words32": [*place, pointer(out), i(8)],
         "rm_random_words64": [*place, pointer(out), i(8)],
         "rm_random_uniform": [3, *place, d(0), d(1), pointer(out), i(8)],
+        "rm_random_normal": [3, *place, d(0), d(1), pointer(out), i(8)],
         "rm_random_bernoulli": [*place, d(0.5), pointer(out), i(8)],
         "rm_random_integers": [*place, i(0), i(9), pointer(out), i(8)],
         "rm_random_permutation": [*place, pointer(out), i(8)],
@@ -334,7 +394,7 @@ def test_bad_arguments_write_nothing(lib):
         assert getattr(lib.c, name)(*arguments) == status(code, at or position), (name, position)
 
     for name, good in calls.items():
-        shift = name in ("rm_random_uniform", "rm_dropout")
+        shift = name in ("rm_random_uniform", "rm_random_normal", "rm_dropout")
         bad(name, 3 + shift, i(-1), RANGE)
         bad(name, 4 + shift, i(-1), SIZE)
         bad(name, 4 + shift, i(2**63 - 1), RANGE)
@@ -346,6 +406,9 @@ def test_bad_arguments_write_nothing(lib):
     for value in (nan, math.inf, -math.inf):
         bad("rm_random_uniform", 6, d(value), RANGE)
         bad("rm_random_uniform", 7, d(value), RANGE)
+        bad("rm_random_normal", 6, d(value), RANGE)
+        bad("rm_random_normal", 7, d(value), RANGE)
+    bad("rm_random_normal", 7, d(-5e-324), RANGE)
     bad("rm_random_uniform", 6, d(1.5), RANGE, 7)
     for fmt, beyond in ((0, 65520.0), (1, 3.4e38), (2, 3.5e38)):
         assert lib.c.rm_random_uniform(fmt, *place, d(0), d(beyond), pointer(out), i(8)) == status(RANGE, 7)

@@ -91,7 +91,10 @@ def table(name, first, last):
         remainder = most * (h / r) ** terms / (1 - h / r)
         t = taylor(c, terms)
         for w in (c - h, c + h):  # controls of the recurrences and of the bound
-            assert w == 0 or abs(sum(v * (w - c) ** n for n, v in enumerate(t)) - inverse(w) / mp.sqrt(1 - mp.exp(-w))) < remainder
+            assert (
+                w == 0
+                or abs(sum(v * (w - c) ** n for n, v in enumerate(t)) - inverse(w) / mp.sqrt(1 - mp.exp(-w))) < remainder
+            )
         p, err = fit(t, h, DEGREE, remainder)
         least = t[0] - sum(abs(v) * h**n for n, v in enumerate(t) if n)
         rows[int(low / width + 4 * (mp.floor(mp.log(low, 2)) + 1022)) % 16] = p  # low/width is 4 ... 7

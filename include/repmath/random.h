@@ -30,6 +30,10 @@ RM_API rm_status rm_random_words64(uint64_t seed, uint64_t stream, int64_t first
 RM_API rm_status rm_random_uniform(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double low, double high,
                                    void *out, ptrdiff_t stride_out);
 
+/* RN(mean + std z), z = Phi^-1((d + 1/2) 2^-64), d the draw: one rounding. mean and std finite, std >= 0 (RM_ERR_RANGE). */
+RM_API rm_status rm_random_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean, double std,
+                                  void *out, ptrdiff_t stride_out);
+
 /* 1 where u < p, else 0; u as for f64. 0 <= p <= 1 (RM_ERR_RANGE). */
 RM_API rm_status rm_random_bernoulli(uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p, uint8_t *out,
                                      ptrdiff_t stride_out);

@@ -76,6 +76,8 @@ cdef extern from "repmath/repmath.h":
                                 ptrdiff_t so) nogil
     rm_status rm_random_uniform(int format, unsigned long long seed, unsigned long long stream, long long first, long long n,
                                 double low, double high, void *out, ptrdiff_t so) nogil
+    rm_status rm_random_normal(int format, unsigned long long seed, unsigned long long stream, long long first, long long n,
+                               double mean, double std, void *out, ptrdiff_t so) nogil
     rm_status rm_random_bernoulli(unsigned long long seed, unsigned long long stream, long long first, long long n, double p,
                                   void *out, ptrdiff_t so) nogil
     rm_status rm_random_integers(unsigned long long seed, unsigned long long stream, long long first, long long n, long long low,
@@ -375,7 +377,9 @@ def scatter(bint add, format, long long rows, long long cols, unsigned char[::1]
     return rm_status_code(status)
 
 
-_RANDOM = {"words32": 0, "words64": 1, "uniform": 2, "bernoulli": 3, "integers": 4, "permutation": 5, "dropout": 6}
+_RANDOM = {
+    "words32": 0, "words64": 1, "uniform": 2, "bernoulli": 3, "integers": 4, "permutation": 5, "dropout": 6, "normal": 7
+}
 
 
 def random_fill(what, place, out, format="f64", a=0, b=0, x=None):
@@ -407,6 +411,8 @@ def random_fill(what, place, out, format="f64", a=0, b=0, x=None):
             status = rm_random_integers(seed, stream, first, n, low, last, <void *>y.base, size)
         elif which == 5:
             status = rm_random_permutation(seed, stream, first, n, <void *>y.base, size)
+        elif which == 7:
+            status = rm_random_normal(f, seed, stream, first, n, p, q, <void *>y.base, size)
         else:
             status = rm_dropout(f, seed, stream, first, n, p, <void *>v.base, size, <void *>y.base, size)
     if status != 0:  # what else could be at fault is checked before

@@ -147,6 +147,29 @@ def xavier_uniform(
     return _uniform(seed, shape, _xavier(shape, gain), dtype=dtype, stream=stream, offset=offset)
 
 
+def xavier_normal(
+    seed: int, shape: _Shape, gain: float = 1.0, *, dtype: DTypeLike = np.float32, stream: int = 0, offset: int = 0
+) -> Any:
+    """Normal with the standard deviation ``RN(gain * sqrt(2/(fan_in + fan_out)))`` (Glorot, Bengio 2010).
+
+    Parameters
+    ----------
+    seed, shape, gain, dtype, stream, offset
+        As for `xavier_uniform`.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `xavier_uniform`.
+    """
+    std = _root(_xavier(shape, gain))
+    return random.normal(seed, shape, 0.0, std, dtype=dtype, stream=stream, offset=offset)
+
+
 def kaiming_uniform(
     seed: int,
     shape: _Shape,
@@ -190,4 +213,35 @@ def kaiming_uniform(
     return _uniform(seed, shape, _kaiming(shape, a, mode, nonlinearity), dtype=dtype, stream=stream, offset=offset)
 
 
-__all__ = ["calculate_gain", "fans", "kaiming_uniform", "xavier_uniform"]
+def kaiming_normal(
+    seed: int,
+    shape: _Shape,
+    a: float = 0.0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    *,
+    dtype: DTypeLike = np.float32,
+    stream: int = 0,
+    offset: int = 0,
+) -> Any:
+    """Normal with the standard deviation ``RN(gain/sqrt(fan))`` (He et al. 2015), the gain not rounded before.
+
+    Parameters
+    ----------
+    seed, shape, a, mode, nonlinearity, dtype, stream, offset
+        As for `kaiming_uniform`.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `kaiming_uniform`.
+    """
+    std = _root(_kaiming(shape, a, mode, nonlinearity))
+    return random.normal(seed, shape, 0.0, std, dtype=dtype, stream=stream, offset=offset)
+
+
+__all__ = ["calculate_gain", "fans", "kaiming_normal", "kaiming_uniform", "xavier_normal", "xavier_uniform"]

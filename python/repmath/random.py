@@ -158,6 +158,53 @@ def uniform(
 
 
 @guarded
+def normal(
+    seed: int,
+    shape: _Shape = (),
+    mean: float = 0.0,
+    std: float = 1.0,
+    *,
+    dtype: DTypeLike = np.float64,
+    stream: int = 0,
+    offset: int = 0,
+) -> Any:
+    """Normal numbers: ``RN(mean + std * z)``, z the quantile of the element's draw; one rounding.
+
+    Parameters
+    ----------
+    seed, shape, stream, offset
+        As for `bits`.
+    mean, std : float, optional
+        Any finite float64 numbers, `std` not negative; taken exactly.
+    dtype : dtype, optional
+        float16, bfloat16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or scalar
+        With d the 64 bits of the element's draw, z is the real number of which the
+        normal distribution has ``(d + 1/2) * 2**-64`` below it; it is between -9.2
+        and 9.2.
+
+    Raises
+    ------
+    ValueError
+        `mean` or `std` is not finite, or `std` is negative; `seed`, `shape`, `stream`
+        or `offset` is out of range.
+    TypeError
+        An argument is of another type.
+    """
+    wanted = _format(dtype)
+    centre, spread = _real("mean", mean), _real("std", std)
+    if not math.isfinite(centre):
+        raise ValueError(f"mean must be finite, not {centre}")
+    if not (math.isfinite(spread) and spread >= 0):
+        raise ValueError(f"std must be finite and not negative, not {spread}")
+    out = np.empty(_shape(shape), wanted)
+    return _fill("normal", (seed, stream, offset), out, format=NAMES[wanted], a=centre, b=spread)
+
+
+@guarded
 def bernoulli(seed: int, shape: _Shape = (), p: float = 0.5, *, stream: int = 0, offset: int = 0) -> Any:
     """True with probability p: where a float64 uniform number is below p.
 
@@ -380,6 +427,10 @@ class Stream:
         per_block = 2 if np.dtype(dtype) == F64 else 4
         return self._take(uniform, math.prod(_shape(shape)), per_block, self.seed, shape, low, high, dtype=dtype)
 
+    def normal(self, shape: _Shape = (), mean: float = 0.0, std: float = 1.0, *, dtype: DTypeLike = np.float64) -> Any:
+        """As the function of this name."""
+        return self._take(normal, math.prod(_shape(shape)), 2, self.seed, shape, mean, std, dtype=dtype)
+
     def bernoulli(self, shape: _Shape = (), p: float = 0.5) -> Any:
         """As the function of this name."""
         return self._take(bernoulli, math.prod(_shape(shape)), 2, self.seed, shape, p)
@@ -398,4 +449,4 @@ class Stream:
         return self._take(dropout, np.asarray(x).size, 2, x, p, self.seed)
 
 
-__all__ = ["Stream", "bernoulli", "bits", "dropout", "dropout_backward", "permutation", "randint", "uniform"]
+__all__ = ["Stream", "bernoulli", "bits", "dropout", "dropout_backward", "normal", "permutation", "randint", "uniform"]

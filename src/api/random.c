@@ -123,13 +123,34 @@ rm_status rm_random_uniform(int format, uint64_t seed, uint64_t stream, int64_t 
   if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
   const rm_status status = check(first, n, out, stride_out, rm_size_of(format), 4, 8);
   if (status) return status;
-  if (!finite_in(low, format)) return RM_STATUS(RM_ERR_RANGE, 6);
-  if (!finite_in(high, format) || high < low) return RM_STATUS(RM_ERR_RANGE, 7);
   rm_random_job job = job_of(seed, stream, first, out, stride_out);
   const rm_env env = rm_env_enter();
-  prepare_range(&job.range, format, low, high);
+  const int wrong = !finite_in(low, format) ? 6 : !finite_in(high, format) || high < low ? 7 : 0;
+  if (!wrong) prepare_range(&job.range, format, low, high);
   rm_env_leave(env, 0);
+  if (wrong) return RM_STATUS(RM_ERR_RANGE, wrong);
   run(&job, rm_kernels_get()->random->uniform[format], n);
+  return RM_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- normal */
+
+rm_status rm_random_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean, double std,
+                           void *out, ptrdiff_t stride_out) {
+  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
+  const rm_status status = check(first, n, out, stride_out, rm_size_of(format), 4, 8);
+  if (status) return status;
+  rm_random_job job = job_of(seed, stream, first, out, stride_out);
+  /* Within these bounds no step of random/normal.h overflows or rounds by more than 2^-53 of its result. */
+  const double least = format == RM_F64 ? 0x1p-400 : 0x1p-200, most = format == RM_F64 ? 0x1p400 : 0x1p200;
+  const rm_env env = rm_env_enter();
+  const int wrong = mean - mean != 0.0 ? 6 : !(std >= 0.0) || std - std != 0.0 ? 7 : 0;
+  const int inside = std >= least && std <= most && mean >= -most && mean <= most;
+  job.affine.mean = mean, job.affine.std = std;
+  job.affine.mode = mean == 0.0 && std == 1.0 ? RM_AFFINE_STANDARD : inside ? RM_AFFINE_SCALED : RM_AFFINE_SLOW;
+  rm_env_leave(env, 0);
+  if (wrong) return RM_STATUS(RM_ERR_RANGE, wrong);
+  run(&job, rm_kernels_get()->random->normal[format], n);
   return RM_OK;
 }
 
@@ -146,11 +167,12 @@ rm_status rm_random_bernoulli(uint64_t seed, uint64_t stream, int64_t first, int
                               ptrdiff_t stride_out) {
   const rm_status status = check(first, n, out, stride_out, 1, 3, 6);
   if (status) return status;
-  if (!(p >= 0.0 && p <= 1.0)) return RM_STATUS(RM_ERR_RANGE, 5);
   rm_random_job job = job_of(seed, stream, first, out, stride_out);
   const rm_env env = rm_env_enter();
-  job.drop.limit = limit_of(p);
+  const int wrong = !(p >= 0.0 && p <= 1.0);
+  if (!wrong) job.drop.limit = limit_of(p);
   rm_env_leave(env, 0);
+  if (wrong) return RM_STATUS(RM_ERR_RANGE, 5);
   run(&job, rm_kernels_get()->random->bernoulli, n);
   return RM_OK;
 }
@@ -174,17 +196,18 @@ rm_status rm_dropout(int format, uint64_t seed, uint64_t stream, int64_t first, 
   const int size = rm_size_of(format);
   const rm_status status = check(first, n, out, stride_out, size, 4, 9);
   if (status) return status;
-  if (!(p >= 0.0 && p <= 1.0)) return RM_STATUS(RM_ERR_RANGE, 6);
+  rm_random_job job = job_of(seed, stream, first, out, stride_out);
+  const rm_env env = rm_env_enter();
+  const int wrong = !(p >= 0.0 && p <= 1.0);
+  if (!wrong) prepare_drop(&job.drop, p);
+  rm_env_leave(env, 0);
+  if (wrong) return RM_STATUS(RM_ERR_RANGE, 6);
   if (n == 0) return RM_OK;
   if (!x) return RM_STATUS(RM_ERR_NULL, 7);
   const rm_view to = {out, stride_out, 0}, source = {(char *)(uintptr_t)x, stride_x, 0};
   if ((x != out || stride_x != stride_out) && rm_overlaps(to, n, 1, size, source, n, 1, size))
     return RM_STATUS(RM_ERR_OVERLAP, 9);
-  rm_random_job job = job_of(seed, stream, first, out, stride_out);
   job.x = x, job.stride_x = stride_x;
-  const rm_env env = rm_env_enter();
-  prepare_drop(&job.drop, p);
-  rm_env_leave(env, 0);
   run(&job, rm_kernels_get()->random->dropout[format], n);
   return RM_OK;
 }

@@ -2,6 +2,7 @@
 #include "../dispatch/kernels.h"
 #include "dropout.h"
 #include "integers.h"
+#include "normal.h"
 #include "uniform.h"
 
 static uint32_t words32(const rm_random_job *job, int64_t from, int64_t n) {
@@ -22,11 +23,17 @@ static uint32_t integers(const rm_random_job *job, int64_t from, int64_t n) {
     (void)from;                                                                                                              \
     return rm_make_uniform(job, n, random, out, FMT);                                                                        \
   }                                                                                                                          \
+  RM_FN uint32_t make_normal_##fmt(const rm_random_job *job, int64_t from, int n, const char *random, char *out) {           \
+    return rm_make_normal(job, from, n, random, out, FMT);                                                                   \
+  }                                                                                                                          \
   RM_FN uint32_t make_dropout_##fmt(const rm_random_job *job, int64_t from, int n, const char *random, char *out) {          \
     return rm_make_dropout(job, from, n, random, out, FMT);                                                                  \
   }                                                                                                                          \
   static uint32_t uniform_##fmt(const rm_random_job *job, int64_t from, int64_t n) {                                         \
     return rm_random_loop(job, from, n, width, rm_size_of(FMT), make_uniform_##fmt);                                         \
+  }                                                                                                                          \
+  static uint32_t normal_##fmt(const rm_random_job *job, int64_t from, int64_t n) {                                          \
+    return rm_random_loop(job, from, n, 8, rm_size_of(FMT), make_normal_##fmt);                                              \
   }                                                                                                                          \
   static uint32_t dropout_##fmt(const rm_random_job *job, int64_t from, int64_t n) {                                         \
     return rm_random_loop(job, from, n, 8, rm_size_of(FMT), make_dropout_##fmt);                                             \
@@ -42,4 +49,5 @@ const struct rm_random_kernels RM_ISA_SYMBOL(rm_random_table) = {words32,
                                                                  bernoulli,
                                                                  integers,
                                                                  {uniform_f16, uniform_bf16, uniform_f32, uniform_f64},
+                                                                 {normal_f16, normal_bf16, normal_f32, normal_f64},
                                                                  {dropout_f16, dropout_bf16, dropout_f32, dropout_f64}};

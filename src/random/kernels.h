@@ -22,6 +22,10 @@ typedef struct {
       int64_t low;
       uint64_t count; /* 0 stands for 2^64 */
     } integers;
+    struct rm_affine {
+      double mean, std;
+      int mode;
+    } affine;
     struct rm_drop {
       uint64_t limit; /* an element is dropped when its 53 bits are below */
       double p, hi, lo; /* 1/(1-p) = hi + lo within 2^-100 of it */
@@ -33,12 +37,14 @@ typedef struct {
 /* How a range is computed (uniform.h). */
 enum { RM_RANGE_UNIT, RM_RANGE_EXACT, RM_RANGE_FUSED, RM_RANGE_TESTED, RM_RANGE_SLOW };
 
+enum { RM_AFFINE_STANDARD, RM_AFFINE_SCALED, RM_AFFINE_SLOW };
+
 /* Elements [from, from + n) of the call. Returns RM_FLAG_* bits. */
 typedef uint32_t rm_random_fn(const rm_random_job *job, int64_t from, int64_t n);
 
 struct rm_random_kernels {
   rm_random_fn *words32, *words64, *bernoulli, *integers;
-  rm_random_fn *uniform[4], *dropout[4]; /* by format */
+  rm_random_fn *uniform[4], *normal[4], *dropout[4]; /* by format */
 };
 
 #endif

@@ -62,7 +62,8 @@ RM_FN uint32_t rm_range_narrow(const rm_random_job *job, int n, const char *rand
     const vf64 v = vf64_mad(vf64_load_f32(u + i), width, low);
     rm_store_elements(out + i * size, v, count, fmt);
     if (r->mode == RM_RANGE_EXACT) continue;
-    const uint32_t open = vm64_bits(vf64_undecided_within(v, err, fmt)) & ((1u << count) - 1);
+    const vm64 sign = vf64_le(vf64_abs(v), err); /* unknown: zero has one too */
+    const uint32_t open = vm64_bits(vm64_or(vf64_undecided_within(v, err, fmt), sign)) & ((1u << count) - 1);
     if (RM_UNLIKELY(open)) rm_uniform_redo(job, random + 4 * i, open, out + i * size, fmt);
   }
   return 0;
