@@ -41,11 +41,16 @@ def exact(value, flag: int = 0):
     raise Exact(value, flag)
 
 
-def near(value, above: bool):
-    """The result is a hair above or below this number in magnitude: far less than any format's least unit at it."""
+@functools.lru_cache(maxsize=16)
+def beside(value, above: bool):
     with gmpy2.context(wide(), precision=int(value.precision) + 4000):
         hair = abs(value) * mpfr(2) ** -3900
-        raise Exact(value + hair * (1 if above == (value > 0) else -1))
+        return value + hair * (1 if above == (value > 0) else -1)
+
+
+def near(value, above: bool):
+    """The result is a hair above or below this number in magnitude: far less than any format's least unit at it."""
+    raise Exact(beside(value, above))
 
 
 def wide(precision: int = FIRST) -> gmpy2.context:
@@ -220,6 +225,31 @@ def gelu(x):
 # --- The normal distribution ---
 
 
+@functools.lru_cache(maxsize=1024)
+def scaled_tail(c, precision):
+    """Taylor coefficients of W(y) = exp(y^2) erfc(y) at c >= 2: W' = 2 y W - 2/sqrt(pi). W is completely monotone, and
+    |W^(n)(y)|/n! < 1/(sqrt(pi) y^(n+1)) (exp(-s^2) left out of 2/sqrt(pi) integral of exp(-s^2 - 2 y s) over s > 0): for |y - c|
+    <= 1/16, precision/4.9 of them are enough. The recurrence loses fewer than 350 + 3 precision bits for c < 28."""
+    with wide(4 * precision + 400):
+        w = [gmpy2.exp(c * c) * gmpy2.erfc(c)]
+        w.append(2 * c * w[0] - 2 / gmpy2.sqrt(gmpy2.const_pi()))
+        for n in range(1, precision // 4 + 8):
+            w.append(2 * (c * w[n] + w[n - 1]) / (n + 1))
+    with wide(precision):
+        return [+v for v in reversed(w)]
+
+
+def erfc(y):
+    """MPFR's where that is quick, else by scaled_tail: 10 to 50 times as fast."""
+    if not 2 <= y < 28:
+        return gmpy2.erfc(y)
+    c = gmpy2.rint(8 * y) / 8
+    t, w = y - c, ZERO
+    for v in scaled_tail(c, gmpy2.get_context().precision):
+        w = w * t + v
+    return gmpy2.exp(-y * y) * w
+
+
 def ndtr(x):
     if is_nan(x):
         exact(x)
@@ -231,7 +261,7 @@ def ndtr(x):
         near(mpfr(1), False)
     if x < -1000:  # so small that it does not matter
         exact(mpfr(2) ** -100000)
-    return gmpy2.erfc(-x / gmpy2.sqrt(mpfr(2))) / 2
+    return erfc(-x / gmpy2.sqrt(mpfr(2))) / 2
 
 
 @functools.lru_cache(maxsize=1 << 17)  # the same arguments come with every rule and build
@@ -245,7 +275,7 @@ def erfinv_of(u, v, precision):
         y = half_root * u * (1 + gmpy2.const_pi() / 12 * u * u)
     while True:
         y = mpfr(y, 53)
-        r = half_root * gmpy2.exp(y * y) * ((u - gmpy2.erf(y)) if u <= 0.5 else (gmpy2.erfc(y) - v))
+        r = half_root * gmpy2.exp(y * y) * ((u - gmpy2.erf(y)) if u <= 0.5 else (erfc(y) - v))
         y2 = y * y
         step = r * (1 + r * (y + r * ((1 + 4 * y2) / 3 + r * (7 + 12 * y2) * y / 6)))
         y += step

@@ -8,8 +8,8 @@
 
 #define RM_ERFINV_ODD 1
 
-/* Lanes that are not inside (-1, 1), NaN included, and those whose result is below the normal range: erfinv x is near 0.886 x at
- * 0. For f64 those for which exact products would underflow. */
+/* Lanes that are not inside (-1, 1), NaN included, and those whose result is below the normal range: erfinv x is near
+ * 0.886 x at 0. For f64 those for which exact products would underflow. */
 RM_FN vm64 rm_erfinv_special(vf64 x, int format) {
   const int64_t tiny = (INT64_C(1023) + (format == RM_F64 ? -950 : format == RM_F16 ? -13 : -125)) << 52;
   const vf64 size = vf64_abs(x);

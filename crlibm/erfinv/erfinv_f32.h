@@ -1,16 +1,16 @@
 /* erfinv for f32 and the 16-bit formats, evaluated in binary64; the core of ndtri and of normal random numbers as well.
  *
- * erfinv(u) = u G(w), w = -log(1 - u^2) (Giles, GPU Computing Gems, 2011). 1 - u^2 = v (2 - v), v = 1 - |u|; the caller gives
- * both u and v: for u near 1 only v has the accuracy that is needed, for u near 0 only u. G is smooth, near w = 0 too: its 16
- * intervals are the quarters of the octaves of b = 8 + w, 8 <= b < 128, a polynomial of degree 10 in t = b - (centre) on each,
- * coefficients by table; another table goes from 112 to 1024.
+ * erfinv(u) = u G(w), w = -log(1 - u^2) (Giles, GPU Computing Gems, 2011). 1 - u^2 = v (2 - v), v = 1 - |u|; the caller
+ * gives both u and v: for u near 1 only v has the accuracy that is needed, for u near 0 only u. G is smooth, near w = 0
+ * too: its 16 intervals are the quarters of the octaves of b = 8 + w, 8 <= b < 128, a polynomial of degree 10 in t = b -
+ * (centre) on each, coefficients by table; another table goes from 112 to 1024.
  *
  * Relative error, for u and v within 2^-52:
  *   w     that of log, 2^-41.8 (log_f32.h), and 2^-50 absolutely for v (2 - v) and what log's reduction rounds. w G'/G < 0.8
  *         and G'/G < 0.3: 2^-42.1 and 2^-51.7
  *   b     a rounding of 2^-53 b, times G'/G, b G'/G < 0.8 + 8 0.3: 2^-51.3; t = b - m is exact
  *   G     2^-43.27 (rm_erfinv_near; rm_erfinv_far is closer)
- *   sum   Horner's roundings; |c_n t^n| falls by more than 3 from term to term: 2^-50
+ *   sum   Horner's roundings, at most 13 of parts whose sizes add up to less than 1.6 G: 2^-48.6
  *   u G   the error of u, a factor of the caller's, two products: 2^-51
  * Sum below 2^-41.5. */
 #ifndef RM_ERFINV_F32_H

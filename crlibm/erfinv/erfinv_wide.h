@@ -1,18 +1,18 @@
-/* erfinv and sqrt(2) erfinv, correctly rounded, by comparison: erf increases, so on which side of a boundary of rounding the
- * result lies is told by erf or erfc at that boundary, in wide fixed point (fp/wide.h).
+/* erfinv and sqrt(2) erfinv, correctly rounded, by comparison: erf increases, so on which side of a boundary of rounding
+ * the result lies is told by erf or erfc at that boundary, in wide fixed point (fp/wide.h).
  *
- * An evaluation with a proven error gives an interval around z = |result|. Boundaries (numbers of the format and midpoints) are
- * multiples of half a quantum; a search finds the largest one below z, in most cases by one comparison or none. None is equal to z:
- * erf of an algebraic number other than 0 is transcendental (Siegel, 1929). So every comparison ends, at the precision that it
- * needs, and the search has fewer than 128 steps whatever the interval is. */
+ * An evaluation with a proven error gives an interval around z = |result|. Boundaries (numbers of the format and
+ * midpoints) are multiples of half a quantum; a search finds the largest one below z, in most cases by one comparison or
+ * none. None is equal to z: erf of an algebraic number other than 0 is transcendental (Siegel, 1929). So every comparison
+ * ends, at the precision that it needs, and the search has fewer than 128 steps whatever the interval is. */
 #ifndef RM_ERFINV_WIDE_H
 #define RM_ERFINV_WIDE_H
 
 #include "../erfc/erfc_wide.h"
 #include "erfinv_f64.h"
 
-/* What is inverted: |u| = m 2^e, 0 < |u| <= 1/2; or, with tail = 1, 1 - |u| = m 2^e, 0 < 1 - |u| < 1/2. The result is erfinv(u), or
- * sqrt(2) erfinv(u) with half = 1. */
+/* What is inverted: |u| = m 2^e, 0 < |u| < 0.6; or, with tail = 1, 1 - |u| = m 2^e, 0 < 1 - |u| < 0.6. The result is
+ * erfinv(u), or sqrt(2) erfinv(u) with half = 1. */
 struct rm_erfinv_target {
   uint64_t m;
   int e, tail, half;
@@ -27,14 +27,16 @@ RM_LONG double rm_wide_estimate(const uint64_t *a, int n) {
 
 /* 1 where z > b 2^eb, 0 where z < b 2^eb, for b < 2^56 and b 2^eb within 2^-20 z of z. *away becomes about z/(b 2^eb) - 1.
  *
- * erf or erfc at the boundary is w 2^k within err units, and the target m 2^(e-k) within one. With a = b 2^(eb - half/2): in tails
- * z/a' - 1 = (sqrt(pi)/2) (W(a)/a) (w - t)/w, else S(a) (t - w)/w, S = 1 + 2a^2/3 + 4a^4/15 + ... (erf_wide.h), to first order. */
+ * erf or erfc at the boundary is w 2^k within err units, and the target m 2^(e-k) within one. With a = b 2^(eb - half/2):
+ * in tails z/a' - 1 = (sqrt(pi)/2) (W(a)/a) (w - t)/w, else S(a) (t - w)/w, S = 1 + 2a^2/3 + 4a^4/15 + ... (erf_wide.h),
+ * to first order. */
 RM_COLD int rm_erfinv_above(const struct rm_erfinv_target *target, uint64_t b, int eb, double *away) {
   uint64_t w[RM_WIDE_LIMBS], t[RM_WIDE_LIMBS], d[RM_WIDE_LIMBS], slack[RM_WIDE_LIMBS], err;
   const double a = (double)b * rm_pow2(eb < -1000 ? -1000 : eb) * (target->half ? 0.5 * RM_ERFINV_SQRT2 : 1.0);
   int less = 0;
   for (int n = RM_WIDE_FIRST; n <= RM_WIDE_MAX; n *= 2) {
-    const int k = target->tail ? rm_erfc_wide_of(w, b, eb, target->half, n, &err) : rm_erf_wide_of(w, b, eb, target->half, n, &err);
+    const int k =
+        target->tail ? rm_erfc_wide_of(w, b, eb, target->half, n, &err) : rm_erf_wide_of(w, b, eb, target->half, n, &err);
     rm_wide_from_integer(t, target->m, target->e - k, n);
     less = rm_wide_less(w, t, n);
     if (less)
@@ -59,8 +61,8 @@ RM_COLD int rm_erfinv_above(const struct rm_erfinv_target *target, uint64_t b, i
 }
 
 /* The result rounded, (hi + lo) 2^k being |result| within err 2^k, err < 2^-30 hi. */
-RM_COLD uint64_t rm_erfinv_search(const struct rm_erfinv_target *target, int negative, double hi, double lo, double err, int k,
-                                  int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_erfinv_search(const struct rm_erfinv_target *target, int negative, double hi, double lo, double err,
+                                  int k, int format, int rule, uint32_t *flags) {
   rm_u128 m, margin;
   int e;
   rm_split_dd(hi, lo, err, &m, &margin, &e);
@@ -88,14 +90,13 @@ RM_COLD uint64_t rm_erfinv_search(const struct rm_erfinv_target *target, int neg
   return rm_round_exact(negative, 2 * (rm_u128)low + 1, unit - 1, format, rule, flags);
 }
 
-/* erfinv(u), or with half sqrt(2) erfinv(u), rounded, for 0 < |u| < 1: |u| = uh + ul, 1 - |u| = vh + vl, the one that is at most
- * 1/2 known to 2^-104 of it (or exactly), the other to 2^-52; and m 2^e is that one, exactly.
+/* The result rounded, for a target in (0, 1) that is exact; |u| = uh + ul exactly up to 1/2 and within 2^-52 beyond, 1 - |u| = vh +
+ * vl exactly.
  *
  * First y with RM_ERFINV_F32_ERR, y 2^k. A tiny u or v is scaled: then w = 0, or w = -log(2 v), to all bits that matter. */
-RM_COLD uint64_t rm_erfinv_complete(int negative, double uh, double ul, double vh, double vl, uint64_t m, int e, int half,
-                                    int format, int rule, uint32_t *flags) {
-  const struct rm_erfinv_target target = {m, e, uh > 0.5, half};
-  const double factor = half ? RM_ERFINV_SQRT2 : 1.0;
+RM_COLD uint64_t rm_erfinv_complete(const struct rm_erfinv_target *target, int negative, double uh, double ul, double vh,
+                                    double vl, int format, int rule, uint32_t *flags) {
+  const double factor = target->half ? RM_ERFINV_SQRT2 : 1.0;
   const int k = uh < RM_ERFINV_DD_LEAST ? -200 : 0;
   double y;
   if (vh >= RM_ERFINV_NEAR_LEAST) {
@@ -108,12 +109,12 @@ RM_COLD uint64_t rm_erfinv_complete(int negative, double uh, double ul, double v
 #if !defined(RM_CFG_NO_DD) /* a control build leaves it out */
   if (k == 0 && vh >= RM_ERFINV_DD_LEAST) {
     rm_erfinv_step_dd(y, uh, ul, vh, vl, &hi, &lo, &err);
-    if (half) rm_erfinv_times_sqrt2_dd(&hi, &lo, &err);
+    if (target->half) rm_erfinv_times_sqrt2_dd(&hi, &lo, &err);
   }
 #else
   (void)ul, (void)vl;
 #endif
-  return rm_erfinv_search(&target, negative, hi, lo, err, k, format, rule, flags);
+  return rm_erfinv_search(target, negative, hi, lo, err, k, format, rule, flags);
 }
 
 #endif

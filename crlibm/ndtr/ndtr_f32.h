@@ -1,8 +1,10 @@
-/* Phi(x), the normal distribution function, for f32 and the 16-bit formats, evaluated in binary64; the core of gelu as well.
+/* Phi(x), the normal distribution function, for f32 and the 16-bit formats, evaluated in binary64; the core of gelu as
+ * well.
  *
- * 2 Phi(x) = erfc a for x < 0, 2 - erfc a otherwise, a = |x|/sqrt(2), |x| cut to 13.2. erfc a = exp(-x^2/2) W(a) with erfc's table
- * (erfc_f32.h): b = 1 + |x| (8/(5 sqrt 2)) has the same error. x^2/2 is exact unless cut, so erfc's bound, 2^-40.1, holds; half
- * of it is exact. Beyond the cut every f32 or 16-bit result is subnormal or zero for x < 0, and 1 for x > 0. */
+ * 2 Phi(x) = erfc a for x < 0, 2 - erfc a otherwise, a = |x|/sqrt(2), |x| cut to 13.2. erfc a = exp(-x^2/2) W(a) with
+ * erfc's table (erfc_f32.h): b = 1 + |x| (8/(5 sqrt 2)) has the same error. x^2/2 is exact unless cut, so erfc's bound,
+ * 2^-40.1, holds; half of it is exact. Beyond the cut every f32 or 16-bit result is subnormal or zero for x < 0, and 1 for
+ * x > 0. */
 #ifndef RM_NDTR_F32_H
 #define RM_NDTR_F32_H
 

@@ -2,14 +2,14 @@
  *
  *   vm64 rm_normal_step_<format>(vi64 k, vf64 *y)    one vector of draws, in f16, bf16, f32 or f64
  *
- * Lanes of *y that are not in the returned mask store (vf64_store_<format>) as the correctly rounded result. Lanes in the mask are
- * to be computed by rm_normal_slow(k, format, RM_NEAREST, &flags) (normal_draw_slow.h, in a scalar translation unit), which is
- * complete. The mask is nearly always empty: about 2^-16 of the lanes are in it for f32, 2^-10 for f64. No flag is raised; a result
- * is never an infinity, a NaN or, but for f16, a zero.
+ * Lanes of *y that are not in the returned mask store (vf64_store_<format>) as the correctly rounded result. Lanes in the
+ * mask are to be computed by rm_normal_slow(k, format, RM_NEAREST, &flags) (normal_draw_slow.h, in a scalar translation
+ * unit), which is complete. The mask is nearly always empty: about 2^-16 of the lanes are in it for f32, 2^-10 for f64. No
+ * flag is raised; a result is never an infinity, a NaN or, but for f16, a zero.
  *
- * As in normal_draw_slow.h, 1 - |u| = (j + 1/2) 2^-63, j = k or its complement; and u = (i + 1/2) 2^-63, i = k - 2^63 as a signed
- * integer: the sign of the result is that of i + 1/2. RN of an integer, then the half and the factor with one rounding or two: u and v
- * within 2^-52, where the integer is not exact the half is smaller than its rounding. */
+ * As in normal_draw_slow.h, 1 - |u| = (j + 1/2) 2^-63, j = k or its complement; and u = (i + 1/2) 2^-63, i = k - 2^63 as a
+ * signed integer: the sign of the result is that of i + 1/2. RN of an integer, then the half and the factor with one
+ * rounding or two: u and v within 2^-52, where the integer is not exact the half is smaller than its rounding. */
 #ifndef RM_NDTRI_NORMAL_DRAW_H
 #define RM_NDTRI_NORMAL_DRAW_H
 

@@ -1,8 +1,8 @@
-/* A normal random number, complete: RN(Phi^-1((k + 1/2) 2^-64)) of a 64-bit draw k (spec.md, section 6), in any format and by any
- * rule. Never infinite, NaN or zero before rounding: |z| is between 1.25 2^-64 and 9.2. It raises no flag.
+/* A normal random number, complete: RN(Phi^-1((k + 1/2) 2^-64)) of a 64-bit draw k (spec.md, section 6), in any format and
+ * by any rule. Never infinite, NaN or zero before rounding: |z| is between 1.25 2^-64 and 9.2. It raises no flag.
  *
- * With s the top bit of k and j = k or, for s = 1, 2^64 - 1 - k: the probability of the tail is (j + 1/2) 2^-64, 1 - |u| = (2 j + 1)
- * 2^-64 and |u| = (2^64 - 2 j - 1) 2^-64, exact integers of 64 bits, and s = 0 gives a negative number. */
+ * With s the top bit of k and j = k or, for s = 1, 2^64 - 1 - k: the probability of the tail is (j + 1/2) 2^-64, 1 - |u| =
+ * (2 j + 1) 2^-64 and |u| = (2^64 - 2 j - 1) 2^-64, exact integers of 64 bits, and s = 0 gives a negative number. */
 #ifndef RM_NDTRI_NORMAL_DRAW_SLOW_H
 #define RM_NDTRI_NORMAL_DRAW_SLOW_H
 
@@ -22,7 +22,9 @@ RM_COLD uint64_t rm_normal_slow(uint64_t k, int format, int rule, uint32_t *flag
   double uh, ul, vh, vl;
   rm_normal_parts(mu, &uh, &ul);
   rm_normal_parts(mv, &vh, &vl);
-  return rm_erfinv_complete(negative, uh, ul, vh, vl, uh > 0.5 ? mv : mu, -64, 1, format, rule, flags);
+  const int tail = mv < mu;
+  const struct rm_erfinv_target target = {tail ? mv : mu, -64, tail, 1};
+  return rm_erfinv_complete(&target, negative, uh, ul, vh, vl, format, rule, flags);
 }
 
 #endif

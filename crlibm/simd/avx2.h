@@ -85,10 +85,11 @@ RM_FN vf64 vi64_to_f64(vi64 a) {
   const __m256d magic = _mm256_set1_pd(0x1.8p52);
   return _mm256_sub_pd(_mm256_castsi256_pd(_mm256_add_epi64(a, _mm256_castpd_si256(magic))), magic);
 }
-/* With a = h 2^32 + l, 0 <= l < 2^32: 2^84 + (h + 2^31) 2^32 has h + 2^31 in its low bits, less 2^84 + 2^63 + 2^52 it is h 2^32 - 2^52
- * exactly, and the sum with 2^52 + l rounds once. */
+/* With a = h 2^32 + l, 0 <= l < 2^32: 2^84 + (h + 2^31) 2^32 has h + 2^31 in its low bits, less 2^84 + 2^63 + 2^52 it is h 2^32
+ * - 2^52 exactly, and the sum with 2^52 + l rounds once. */
 RM_FN vf64 vi64_round_f64(vi64 a) {
-  const __m256i high = _mm256_set1_epi64x(INT64_C(0x4530000080000000)), low = _mm256_set1_epi64x(INT64_C(0x4330000000000000));
+  const __m256i high = _mm256_set1_epi64x(INT64_C(0x4530000080000000));
+  const __m256i low = _mm256_set1_epi64x(INT64_C(0x4330000000000000));
   __m256d h = _mm256_castsi256_pd(_mm256_xor_si256(_mm256_srli_epi64(a, 32), high));
   __m256d l = _mm256_castsi256_pd(_mm256_blend_epi32(a, low, 0xaa));
   return _mm256_add_pd(_mm256_sub_pd(h, _mm256_set1_pd(0x1.00000801p84)), l);
