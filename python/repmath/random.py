@@ -21,7 +21,7 @@ _Array = np.ndarray[Any, Any]
 _Shape = int | tuple[int, ...]
 
 # numbers from here on round to infinity
-_BEYOND = {"f16": 65520.0, "bf16": 0x1.FFP127, "f32": 0x1.FFFFFFP127, "f64": math.inf}
+_BEYOND = {"f16": 65520.0, "bf16": (2 - 2.0**-8) * 2.0**127, "f32": (2 - 2.0**-24) * 2.0**127, "f64": math.inf}
 
 
 def _integer(name: str, value: Any, low: int, high: int, limits: str) -> int:
