@@ -6,6 +6,7 @@ import math
 import pathlib
 from fractions import Fraction
 
+import elementwise_library
 import native
 import numpy as np
 import pytest
@@ -228,17 +229,58 @@ def test_normal_where_mean_and_deviation_cancel(lib, fmt):
             assert bits(lib.normal(fmt, (SEED, 6, i), 1, mean, std)).tolist() == want
 
 
-@FMT
-def test_normal_beside_midpoints(lib, fmt):
-    """The deviation is such that a number lies as near to a midpoint as a deviation of 53 bits allows."""
-    for i in range(12):
+@functools.cache
+def beside_midpoints(fmt):
+    """(fill, element, its parameters, the right bits): numbers as near to a midpoint as parameters of 53 bits allow; in the 16-bit formats
+    near enough for binary32 to round them to it."""
+    cases, p = [], oracle.PRECISION[fmt]
+
+    def middle(x):
+        """A midpoint near x > 0, or a number beside it."""
+        e = math.frexp(x)[1] - p - 1
+        aside = 1 + Fraction((-1) ** i, 2**30) if p < 24 else 1
+        return Fraction(2 * int(Fraction(x) / Fraction(2) ** (e + 1)) + 1) * Fraction(2) ** e * aside
+
+    for i in range(24):
+        m, bits_of_u = oracle.unit(fmt, SEED, 9, i, 1)
+        u, high = Fraction(int(m[0]), 2**bits_of_u), 0.7
+        low = float((middle(0.5 + i / 50) - u * Fraction(high)) / (1 - u))
+        if low <= high:
+            cases.append(("uniform", i, (low, high), oracle.uniform(fmt, SEED, 9, i, 1, low, high)))
         z = oracle.quantile(int(oracle.draws(SEED, 9, i, 1)[0]))
         for mean in (0.0, 0.75):
-            m = 2 * int(z * 2 ** (oracle.PRECISION[fmt] - 1)) + 1
-            std = float((Fraction(m, 2 ** oracle.PRECISION[fmt]) - Fraction(mean)) / z)
+            std = float((middle(0.8 + i / 50) * (1 if z > 0 else -1) - Fraction(mean)) / z)
             if std > 0:
-                want = oracle.normal(fmt, SEED, 9, i, 1, mean, std)
-                assert bits(lib.normal(fmt, (SEED, 9, i), 1, mean, std)).tolist() == want
+                cases.append(("normal", i, (mean, std), oracle.normal(fmt, SEED, 9, i, 1, mean, std)))
+        x = np.array([1 + i / 50]).astype(kind(fmt))
+        drop = float(1 - Fraction(float(x[0])) / middle(2 * float(x[0])))
+        if not oracle.bernoulli(SEED, 9, i, 1, drop)[0]:
+            cases.append(("dropout", i, (x, drop), [kept(x[0], drop, fmt)]))
+    return cases
+
+
+def wrong(lib, fmt):
+    """The fills that give a wrong number, and how often."""
+    found = []
+    for name, i, args, want in beside_midpoints(fmt):
+        place = SEED, 9, i
+        got = lib.dropout(fmt, place, *args) if name == "dropout" else getattr(lib, name)(fmt, place, 1, *args)
+        found += [name] * (bits(got).tolist() != want)
+    return {name: found.count(name) for name in set(found)}
+
+
+@FMT
+def test_beside_midpoints(lib, fmt):
+    assert wrong(lib, fmt) == {}
+
+
+@pytest.mark.parametrize("fmt", NAMES[:3])
+def test_control_with_bounds_too_small(lib, fmt):
+    """The same with bounds made 2^20 times too small."""
+    options = ["REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20"]
+    path = native.build("control", *options, targets=("repmath",)) / "librepmath.so"
+    shrunk = elementwise_library.libraries(path)[lib.c.rm_isa().decode()]
+    assert set(wrong(Random(shrunk.library), fmt)) == {"uniform", "normal", "dropout"}
 
 
 # --------------------------------------------------------------------------------------------------- bernoulli, dropout
