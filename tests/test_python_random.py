@@ -32,6 +32,9 @@ def test_the_definitions(dtype):
     assert bits(got.ravel()).tolist() == oracle.uniform(name, *PLACE, 150, -0.3, 0.7)
     got = random.normal(SEED, (3, 50), 1.5, 0.1, dtype=dtype, **AT)
     assert bits(got.ravel()).tolist() == oracle.normal(name, *PLACE, 150, 1.5, 0.1)
+    got = random.truncated_normal(SEED, (3, 50), 0.5, 2.0, -1.0, 3.0, dtype=dtype, **AT)
+    assert bits(got.ravel()).tolist() == oracle.truncated(name, *PLACE, 150, 0.5, 2.0, -1.0, 3.0)
+    assert np.array_equal(init.trunc_normal(SEED, (3, 50), 0.5, 2.0, -1.0, 3.0, dtype=dtype, **AT), got)
     got = random.normal(SEED, 150, dtype=dtype, **AT)
     assert bits(got).tolist() == oracle.normal(name, *PLACE, 150, 0.0, 1.0)
     x = np.linspace(-2, 2, 150).astype(dtype).reshape(5, 30)
@@ -102,6 +105,9 @@ def test_streams_count():
     at = s.position
     assert np.array_equal(use(s.bernoulli(4, 0.1), 2, at), random.bernoulli(5, 4, 0.1, stream=6, offset=2 * at))
     at = s.position
+    want = random.truncated_normal(5, 6, 1.0, 2.0, 0.0, dtype="f4", stream=6, offset=2 * at)
+    assert np.array_equal(use(s.truncated_normal(6, 1.0, 2.0, 0.0, dtype="f4"), 2, at), want)
+    at = s.position
     assert np.array_equal(use(s.permutation(11), 2, at), random.permutation(5, 11, stream=6, offset=2 * at))
     at = s.position
     x = np.ones((3, 3), np.float32)
@@ -150,6 +156,14 @@ def test_statistics_of_uniform_and_normal_numbers():
             assert abs(moment.mean() - want) < 4.5 * math.sqrt(variance / N)
         wide = random.normal(seed, N, -3.0, 2.5, dtype=name)
         assert abs(wide.mean() + 3) < 4.5 * 2.5 / math.sqrt(N) and abs(wide.std() / 2.5 - 1) < 4.5 / math.sqrt(2 * N)
+
+
+def test_statistics_of_truncated_normal_numbers():
+    for low, high in ((-2.0, 2.0), (1.0, math.inf), (-0.1, 3.0)):
+        x = np.sort(random.truncated_normal(21, N, 1.0, 2.0, 2 * low + 1, 2 * high + 1))
+        a, b = ndtr(low), ndtr(high)
+        assert x[0] > 2 * low + 1 and x[-1] < 2 * high + 1
+        assert kolmogorov(x, lambda t, a=a, b=b: (ndtr((t - 1) / 2) - a) / (b - a)) < 2.2
 
 
 def test_correlations_of_places_and_streams():
@@ -285,6 +299,9 @@ def test_bad_arguments():
         random.uniform(1, 3, "a")
     with raises(ValueError, match="std must be finite and not negative"):
         random.normal(1, 3, 0.0, -5e-324)
+    for args, match in (((math.nan,), "mean must be"), ((0.0, 0.0), "std must be"), ((2.0**51, 1.0), "std must be"), ((0.0, 1.0, 31.0), "low must be"), ((0.0, 1.0, math.nan), "low must be"), ((0.0, 1.0, 1.0, 1.0), "high must exceed"), ((0.0, 1.0, -40.0, -31.0), "high must exceed"), ((0.0, 1.0, 0.0, math.nan), "high must exceed")):  # fmt: skip
+        with raises(ValueError, match=match):
+            random.truncated_normal(1, 3, *args)
     for bad in (-0.1, 1.1, math.nan):
         with raises(ValueError, match="p must be from 0 to 1"):
             random.bernoulli(1, 3, bad)

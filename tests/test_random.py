@@ -52,6 +52,10 @@ class Random:
     def normal(self, fmt, place, n, mean=0.0, std=1.0, **kw):
         return self.fill("rm_random_normal", kind(fmt), place, n, F64(mean), F64(std), fmt=fmt, **kw)
 
+    def truncated(self, fmt, place, n, mean, std, low, high, **kw):
+        ends = F64(mean), F64(std), F64(low), F64(high)
+        return self.fill("rm_random_truncated_normal", kind(fmt), place, n, *ends, fmt=fmt, **kw)
+
     def bernoulli(self, place, n, p, **kw):
         return self.fill("rm_random_bernoulli", np.uint8, place, n, F64(p), **kw)
 
@@ -77,6 +81,7 @@ class Random:
             **{f"uniform_{f}": lambda f=f, **kw: self.uniform(f, place, n, -0.3, 1.7, **kw) for f in NAMES},
             **{f"normal_{f}": lambda f=f, **kw: self.normal(f, place, n, **kw) for f in NAMES},
             **{f"scaled_{f}": lambda f=f, **kw: self.normal(f, place, n, 0.7, 3.1, **kw) for f in NAMES},
+            **{f"truncated_{f}": lambda f=f, **kw: self.truncated(f, place, n, 0.0, 1.0, -2.0, 2.0, **kw) for f in NAMES},
             **{f"dropout_{f}": lambda f=f, **kw: self.dropout(f, place, x.astype(kind(f)), 0.1, **kw) for f in NAMES},
         }
 
@@ -218,6 +223,28 @@ def test_normal(lib, fmt):
         assert bits(lib.normal(fmt, place, 120, mean, std)).tolist() == want, (mean, std)
 
 
+TRUNCATIONS = [
+    (0.0, 1.0, -2.0, 2.0), (0.0, 0.02, -2.0, 2.0), (0.0, 1.0, -math.inf, math.inf), (0.0, 1.0, 0.0, math.inf), (0.0, 1.0, -math.inf, 0.0), (0.5, 2.0, 0.5, 1.5),
+    (1.0, 0.1, 1.2, 1.3), (0.0, 1.0, 5.0, 7.0), (0.0, 1.0, -9.0, -6.0), (0.0, 1.0, 29.0, math.inf), (0.0, 1.0, -1000.0, -29.5), (0.0, 1.0, 28.0, 33.0),
+    (0.0, 1.0, 1.0, 1.0 + 2.0**-40), (0.3, 3.0, -1e300, 0.3), (1e10, 1e-5, -math.inf, 1e10), (0.0, 1e-250, -1e-250, 1e-249), (0.0, 1e-8, -1e-8, 1e-8), (0.0, 1e5, -3e4, 6.5e4),
+]  # fmt: skip
+
+
+@FMT
+def test_truncated_normal(lib, fmt):
+    for k, truncation in enumerate(TRUNCATIONS):
+        place = (SEED, 78, 50 * (k % 3))
+        want = oracle.truncated(fmt, *place, 40, *truncation)
+        assert bits(lib.truncated(fmt, place, 40, *truncation)).tolist() == want, truncation
+
+
+@FMT
+def test_without_ends_it_is_the_normal_distribution(lib, fmt):
+    for mean, std in ((0.0, 1.0), (0.7, 0.02)):
+        got = lib.truncated(fmt, (1, 2, 3), 3000, mean, std, -math.inf, math.inf)
+        assert same(got, lib.normal(fmt, (1, 2, 3), 3000, mean, std))
+
+
 @FMT
 def test_normal_where_mean_and_deviation_cancel(lib, fmt):
     """The mean is minus the deviation times a number beside z: the result has few bits in common with both."""
@@ -251,7 +278,9 @@ def beside_midpoints(fmt):
         for mean in (0.0, 0.75):
             std = float((middle(0.8 + i / 50) * (1 if z > 0 else -1) - Fraction(mean)) / z)
             if std > 0:
-                cases.append(("normal", i, (mean, std), oracle.normal(fmt, SEED, 9, i, 1, mean, std)))
+                want = oracle.normal(fmt, SEED, 9, i, 1, mean, std)
+                cases.append(("normal", i, (mean, std), want))
+                cases.append(("truncated", i, (mean, std, -math.inf, math.inf), want))
         x = np.array([1 + i / 50]).astype(kind(fmt))
         drop = float(1 - Fraction(float(x[0])) / middle(2 * float(x[0])))
         if not oracle.bernoulli(SEED, 9, i, 1, drop)[0]:
@@ -280,7 +309,7 @@ def test_control_with_bounds_too_small(lib, fmt):
     options = ["REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20"]
     path = native.build("control", *options, targets=("repmath",)) / "librepmath.so"
     shrunk = elementwise_library.libraries(path)[lib.c.rm_isa().decode()]
-    assert set(wrong(Random(shrunk.library), fmt)) == {"uniform", "normal", "dropout"}
+    assert set(wrong(Random(shrunk.library), fmt)) == {"uniform", "normal", "truncated", "dropout"}
 
 
 # --------------------------------------------------------------------------------------------------- bernoulli, dropout
@@ -424,6 +453,7 @@ def test_bad_arguments_write_nothing(lib):
         "rm_random_words64": [*place, pointer(out), i(8)],
         "rm_random_uniform": [3, *place, d(0), d(1), pointer(out), i(8)],
         "rm_random_normal": [3, *place, d(0), d(1), pointer(out), i(8)],
+        "rm_random_truncated_normal": [3, *place, d(0), d(1), d(-2), d(2), pointer(out), i(8)],
         "rm_random_bernoulli": [*place, d(0.5), pointer(out), i(8)],
         "rm_random_integers": [*place, i(0), i(9), pointer(out), i(8)],
         "rm_random_permutation": [*place, pointer(out), i(8)],
@@ -436,7 +466,7 @@ def test_bad_arguments_write_nothing(lib):
         assert getattr(lib.c, name)(*arguments) == status(code, at or position), (name, position)
 
     for name, good in calls.items():
-        shift = name in ("rm_random_uniform", "rm_random_normal", "rm_dropout")
+        shift = name in ("rm_random_uniform", "rm_random_normal", "rm_random_truncated_normal", "rm_dropout")
         bad(name, 3 + shift, i(-1), RANGE)
         bad(name, 4 + shift, i(-1), SIZE)
         bad(name, 4 + shift, i(2**63 - 1), RANGE)
@@ -450,6 +480,22 @@ def test_bad_arguments_write_nothing(lib):
         bad("rm_random_uniform", 7, d(value), RANGE)
         bad("rm_random_normal", 6, d(value), RANGE)
         bad("rm_random_normal", 7, d(value), RANGE)
+        bad("rm_random_truncated_normal", 6, d(value), RANGE)
+        bad("rm_random_truncated_normal", 7, d(value), RANGE)
+    for at, value in (
+        (7, 0.0),
+        (7, -1.0),
+        (8, nan),
+        (8, 31.0),
+        (8, math.inf),
+        (9, nan),
+        (9, -31.0),
+        (9, -math.inf),
+        (9, -2.0),
+        (9, -2.5),
+    ):
+        bad("rm_random_truncated_normal", at, d(value), RANGE)
+    bad("rm_random_truncated_normal", 6, d(2.0**51), RANGE, 7)
     bad("rm_random_normal", 7, d(-5e-324), RANGE)
     bad("rm_random_uniform", 6, d(1.5), RANGE, 7)
     for fmt, beyond in ((0, 65520.0), (1, 3.4e38), (2, 3.5e38)):

@@ -34,6 +34,12 @@ RM_API rm_status rm_random_uniform(int format, uint64_t seed, uint64_t stream, i
 RM_API rm_status rm_random_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean, double std,
                                   void *out, ptrdiff_t stride_out);
 
+/* RN(mean + std Phi^-1((1 - U) Phi(a) + U Phi(b))), U = (d + 1/2) 2^-64, a = (low - mean)/std, b = (high - mean)/std: the normal distribution
+ * between low and high, one rounding. low and high may be infinite. RM_ERR_RANGE unless std > 0, |mean| <= 2^50 std, one end is within 30
+ * std of the mean or the mean between them, and high - low >= 2^-100 std. */
+RM_API rm_status rm_random_truncated_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean,
+                                            double std, double low, double high, void *out, ptrdiff_t stride_out);
+
 /* 1 where u < p, else 0; u as for f64. 0 <= p <= 1 (RM_ERR_RANGE). */
 RM_API rm_status rm_random_bernoulli(uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p, uint8_t *out,
                                      ptrdiff_t stride_out);

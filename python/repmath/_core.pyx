@@ -78,6 +78,9 @@ cdef extern from "repmath/repmath.h":
                                 double low, double high, void *out, ptrdiff_t so) nogil
     rm_status rm_random_normal(int format, unsigned long long seed, unsigned long long stream, long long first, long long n,
                                double mean, double std, void *out, ptrdiff_t so) nogil
+    rm_status rm_random_truncated_normal(int format, unsigned long long seed, unsigned long long stream, long long first,
+                                         long long n, double mean, double std, double low, double high, void *out,
+                                         ptrdiff_t so) nogil
     rm_status rm_random_bernoulli(unsigned long long seed, unsigned long long stream, long long first, long long n, double p,
                                   void *out, ptrdiff_t so) nogil
     rm_status rm_random_integers(unsigned long long seed, unsigned long long stream, long long first, long long n, long long low,
@@ -378,22 +381,24 @@ def scatter(bint add, format, long long rows, long long cols, unsigned char[::1]
 
 
 _RANDOM = {
-    "words32": 0, "words64": 1, "uniform": 2, "bernoulli": 3, "integers": 4, "permutation": 5, "dropout": 6, "normal": 7
+    "words32": 0, "words64": 1, "uniform": 2, "bernoulli": 3, "integers": 4, "permutation": 5, "dropout": 6, "normal": 7,
+    "truncated_normal": 8
 }
 
 
-def random_fill(what, place, out, format="f64", a=0, b=0, x=None):
+def random_fill(what, place, out, format="f64", a=0, b=0, x=None, ends=(0, 0)):
     """Fill out, contiguous, with elements of a stream: place is (seed, stream, first); a and b the parameters of the
-    distribution; x, contiguous too, what a dropout reads."""
+    distribution, ends those of a truncated one; x, contiguous too, what a dropout reads."""
     cdef unsigned long long seed, stream
     cdef long long first, low = 0, last = 0, n = out.size
-    cdef double p = 0, q = 0
+    cdef double p = 0, q = 0, least, most
     cdef int f, which = _RANDOM[what]
     cdef ptrdiff_t size = out.itemsize
     cdef View y = _view(out), v = _view(x)
     cdef rm_status status
     seed, stream, first = place
     f, _ = _FORMATS[format]
+    least, most = ends
     if which == 4:
         low, last = a, b
     else:
@@ -411,12 +416,15 @@ def random_fill(what, place, out, format="f64", a=0, b=0, x=None):
             status = rm_random_integers(seed, stream, first, n, low, last, <void *>y.base, size)
         elif which == 5:
             status = rm_random_permutation(seed, stream, first, n, <void *>y.base, size)
+        elif which == 8:
+            status = rm_random_truncated_normal(f, seed, stream, first, n, p, q, least, most, <void *>y.base, size)
         elif which == 7:
             status = rm_random_normal(f, seed, stream, first, n, p, q, <void *>y.base, size)
         else:
             status = rm_dropout(f, seed, stream, first, n, p, <void *>v.base, size, <void *>y.base, size)
     if status != 0:  # what else could be at fault is checked before
-        raise MemoryError(rm_status_message(status).decode())
+        message = rm_status_message(status).decode()
+        raise MemoryError(message) if rm_status_code(status) == RM_ERR_MEMORY else ValueError(message)
 
 
 _RULES = {

@@ -244,4 +244,49 @@ def kaiming_normal(
     return random.normal(seed, shape, 0.0, std, dtype=dtype, stream=stream, offset=offset)
 
 
-__all__ = ["calculate_gain", "fans", "kaiming_normal", "kaiming_uniform", "xavier_normal", "xavier_uniform"]
+def trunc_normal(
+    seed: int,
+    shape: _Shape,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    *,
+    dtype: DTypeLike = np.float32,
+    stream: int = 0,
+    offset: int = 0,
+) -> Any:
+    """Normal between two ends; as torch.nn.init.trunc_normal_.
+
+    Parameters
+    ----------
+    seed, stream, offset
+        As for `repmath.random.truncated_normal`.
+    shape : int or tuple of ints
+        Any shape.
+    mean, std, a, b : float, optional
+        The `mean`, `std`, `low` and `high` of `repmath.random.truncated_normal`.
+    dtype : dtype, optional
+        float16, bfloat16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or scalar
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `repmath.random.truncated_normal`.
+    """
+    return random.truncated_normal(seed, shape, mean, std, a, b, dtype=dtype, stream=stream, offset=offset)
+
+
+__all__ = [
+    "calculate_gain",
+    "fans",
+    "kaiming_normal",
+    "kaiming_uniform",
+    "trunc_normal",
+    "xavier_normal",
+    "xavier_uniform",
+]

@@ -205,6 +205,63 @@ def normal(
 
 
 @guarded
+def truncated_normal(
+    seed: int,
+    shape: _Shape = (),
+    mean: float = 0.0,
+    std: float = 1.0,
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    dtype: DTypeLike = np.float64,
+    stream: int = 0,
+    offset: int = 0,
+) -> Any:
+    """Normal numbers between two ends: ``RN(mean + std * Phi^-1((1 - U) * Phi(a) + U * Phi(b)))``; one rounding.
+
+    Parameters
+    ----------
+    seed, shape, stream, offset
+        As for `bits`.
+    mean, std : float, optional
+        Of the distribution before it is cut off; ``abs(mean) <= 2**50 * std``.
+    low, high : float, optional
+        The ends, which may be infinite; at least ``2**-100 * std`` apart. What is
+        between them must come within 30 `std` of `mean`.
+    dtype : dtype, optional
+        float16, bfloat16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or scalar
+        Phi is the normal distribution function, ``a = (low - mean)/std``, ``b = (high
+        - mean)/std`` and ``U = (d + 1/2) * 2**-64`` for the element's draw d, all
+        real numbers. Rounding may give an end, as the format rounds it.
+
+    Raises
+    ------
+    ValueError
+        One of the parameters is out of range; `seed`, `shape`, `stream` or `offset`
+        is.
+    TypeError
+        An argument is of another type.
+    """
+    wanted = _format(dtype)
+    centre, spread = _real("mean", mean), _real("std", std)
+    ends = _real("low", low), _real("high", high)
+    if not math.isfinite(centre):
+        raise ValueError(f"mean must be finite, not {centre}")
+    if not (math.isfinite(spread) and spread > 0 and abs(centre) <= spread * 2.0**50):
+        raise ValueError(f"std must be finite, positive and at least 2**-50 times the mean, not {spread}")
+    if not ends[0] < centre + 30 * spread:
+        raise ValueError(f"low must be less than 30 std above the mean, not {ends[0]}")
+    if not (ends[1] > centre - 30 * spread and ends[1] - ends[0] >= spread * 2.0**-100):
+        raise ValueError(f"high must exceed low and be less than 30 std below the mean, not {ends[1]}")
+    out = np.empty(_shape(shape), wanted)
+    return _fill("truncated_normal", (seed, stream, offset), out, format=NAMES[wanted], a=centre, b=spread, ends=ends)
+
+
+@guarded
 def bernoulli(seed: int, shape: _Shape = (), p: float = 0.5, *, stream: int = 0, offset: int = 0) -> Any:
     """True with probability p: where a float64 uniform number is below p.
 
@@ -431,6 +488,20 @@ class Stream:
         """As the function of this name."""
         return self._take(normal, math.prod(_shape(shape)), 2, self.seed, shape, mean, std, dtype=dtype)
 
+    def truncated_normal(
+        self,
+        shape: _Shape = (),
+        mean: float = 0.0,
+        std: float = 1.0,
+        low: float = -math.inf,
+        high: float = math.inf,
+        *,
+        dtype: DTypeLike = np.float64,
+    ) -> Any:
+        """As the function of this name."""
+        n = math.prod(_shape(shape))
+        return self._take(truncated_normal, n, 2, self.seed, shape, mean, std, low, high, dtype=dtype)
+
     def bernoulli(self, shape: _Shape = (), p: float = 0.5) -> Any:
         """As the function of this name."""
         return self._take(bernoulli, math.prod(_shape(shape)), 2, self.seed, shape, p)
@@ -449,4 +520,15 @@ class Stream:
         return self._take(dropout, np.asarray(x).size, 2, x, p, self.seed)
 
 
-__all__ = ["Stream", "bernoulli", "bits", "dropout", "dropout_backward", "normal", "permutation", "randint", "uniform"]
+__all__ = [
+    "Stream",
+    "bernoulli",
+    "bits",
+    "dropout",
+    "dropout_backward",
+    "normal",
+    "permutation",
+    "randint",
+    "truncated_normal",
+    "uniform",
+]

@@ -6,6 +6,7 @@
 #include "../dispatch/kernels.h"
 #include "../random/permutation.h"
 #include "../random/philox.h"
+#include "../random/truncated_exact.h"
 #include "../reduce/overlap.h"
 #include "env.h"
 #include "threads.h"
@@ -135,22 +136,52 @@ rm_status rm_random_uniform(int format, uint64_t seed, uint64_t stream, int64_t 
 
 /* ----------------------------------------------------------------------------------------------------------- normal */
 
+/* Within these bounds no step of random/normal.h overflows or rounds by more than 2^-53 of its result. */
+static int affine_mode(double mean, double std, int format) {
+  const double least = format == RM_F64 ? 0x1p-400 : 0x1p-200, most = format == RM_F64 ? 0x1p400 : 0x1p200;
+  if (mean == 0.0 && std == 1.0) return RM_AFFINE_STANDARD;
+  return std >= least && std <= most && mean >= -most && mean <= most ? RM_AFFINE_SCALED : RM_AFFINE_SLOW;
+}
+
 rm_status rm_random_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean, double std,
                            void *out, ptrdiff_t stride_out) {
   if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
   const rm_status status = check(first, n, out, stride_out, rm_size_of(format), 4, 8);
   if (status) return status;
   rm_random_job job = job_of(seed, stream, first, out, stride_out);
-  /* Within these bounds no step of random/normal.h overflows or rounds by more than 2^-53 of its result. */
-  const double least = format == RM_F64 ? 0x1p-400 : 0x1p-200, most = format == RM_F64 ? 0x1p400 : 0x1p200;
   const rm_env env = rm_env_enter();
   const int wrong = mean - mean != 0.0 ? 6 : !(std >= 0.0) || std - std != 0.0 ? 7 : 0;
-  const int inside = std >= least && std <= most && mean >= -most && mean <= most;
-  job.affine.mean = mean, job.affine.std = std;
-  job.affine.mode = mean == 0.0 && std == 1.0 ? RM_AFFINE_STANDARD : inside ? RM_AFFINE_SCALED : RM_AFFINE_SLOW;
+  job.affine.mean = mean, job.affine.std = std, job.affine.mode = affine_mode(mean, std, format);
   rm_env_leave(env, 0);
   if (wrong) return RM_STATUS(RM_ERR_RANGE, wrong);
   run(&job, rm_kernels_get()->random->normal[format], n);
+  return RM_OK;
+}
+
+/* Which argument of a truncated normal number is out of range; 0 when none is. */
+static int wrong_truncation(const struct rm_truncation *t) {
+  const double low = t->end[0], high = t->end[1], std = t->std;
+  if (t->mean - t->mean != 0.0) return 6;
+  if (!(std > 0.0) || std - std != 0.0 || !(t->mean <= std * 0x1p50 && -t->mean <= std * 0x1p50)) return 7;
+  if (!(low < t->mean + 30.0 * std)) return 8;
+  return !(high > t->mean - 30.0 * std) || !(high - low >= std * 0x1p-100) ? 9 : 0;
+}
+
+rm_status rm_random_truncated_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean,
+                                     double std, double low, double high, void *out, ptrdiff_t stride_out) {
+  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
+  const rm_status status = check(first, n, out, stride_out, rm_size_of(format), 4, 10);
+  if (status) return status;
+  rm_random_job job = job_of(seed, stream, first, out, stride_out);
+  struct rm_truncation *t = &job.truncation;
+  t->mean = mean, t->std = std, t->end[0] = low, t->end[1] = high;
+  const rm_env env = rm_env_enter();
+  const int wrong = wrong_truncation(t);
+  if (!wrong && n > 0) rm_truncation_prepare(t);
+  t->mode = affine_mode(mean, std, format) == RM_AFFINE_SLOW ? RM_AFFINE_SLOW : RM_AFFINE_SCALED;
+  rm_env_leave(env, 0);
+  if (wrong) return RM_STATUS(RM_ERR_RANGE, wrong);
+  run(&job, rm_kernels_get()->random->truncated[format], n);
   return RM_OK;
 }
 

@@ -26,6 +26,11 @@ typedef struct {
       double mean, std;
       int mode;
     } affine;
+    struct rm_truncation {
+      double mean, std, end[2]; /* the lower end and the upper one */
+      double tails[2][2][2]; /* [0] below or [1] above; of which end; in two parts: twice the tail */
+      int mode;
+    } truncation;
     struct rm_drop {
       uint64_t limit; /* an element is dropped when its 53 bits are below */
       double p, hi, lo; /* 1/(1-p) = hi + lo within 2^-100 of it */
@@ -44,7 +49,7 @@ typedef uint32_t rm_random_fn(const rm_random_job *job, int64_t from, int64_t n)
 
 struct rm_random_kernels {
   rm_random_fn *words32, *words64, *bernoulli, *integers;
-  rm_random_fn *uniform[4], *normal[4], *dropout[4]; /* by format */
+  rm_random_fn *uniform[4], *normal[4], *truncated[4], *dropout[4]; /* by format */
 };
 
 #endif

@@ -27,11 +27,19 @@ RM_FN vm64 rm_scaled_step(const struct rm_affine *a, vi64 k, vf64 *v, const int 
   return vm64_or(vm64_or(vf64_undecided_within(*v, err, fmt), sign), vf64_overflows(*v, fmt));
 }
 
-/* The same in two parts. |z| = hi + lo within err, |lo| <= 2^-39 hi; p + pl = std (hi + lo): pl takes two roundings of 2^-53 2^-38 |p|;
+/* The same in two parts. z = hi + lo within err, |lo| <= 2^-39 |hi|; p + pl = std (hi + lo): pl takes two roundings of 2^-53 2^-38 |p|;
  * s + e = mean + p exactly; e + pl, at most 2^-53 |s| + 2^-38 |p|, rounds by 2^-53 of that, and so does the test. Together below
  * std err + 2^-89 |p| + 2^-104 |s|. Where |s| < 2^-28 |p|, the second part may be no small part of s: open. */
+RM_FN vm64 rm_affine_f64(double mean_, double std_, vf64 hi, vf64 lo, vf64 err, vf64 *y) {
+  const vf64 std = vf64_set1(std_), mean = vf64_set1(mean_);
+  const vf64 p = vf64_mul(std, hi), pl = vf64_mad(std, lo, vf64_mul_err(std, hi, p));
+  const vf64 s = vf64_add(mean, p), back = vf64_sub(s, mean);
+  const vf64 e = vf64_add(vf64_sub(mean, vf64_sub(s, back)), vf64_sub(p, back)); /* two-sum (Knuth) */
+  const vf64 size = vf64_abs(p), sum = vf64_abs(s);
+  const vf64 bound = vf64_mad(std, err, vf64_mul(vf64_mad(sum, vf64_set1(0x1p-15), size), vf64_set1(RM_BOUND(0x1p-89))));
+  return vm64_or(vf64_undecided_f64(s, vf64_add(e, pl), bound, y), vf64_lt(sum, vf64_mul(size, vf64_set1(0x1p-28))));
+}
 RM_FN vm64 rm_scaled_step_f64(const struct rm_affine *a, vi64 k, vf64 *y) {
-  const vf64 std = vf64_set1(a->std), mean = vf64_set1(a->mean);
   const vi64 j = rm_normal_tail(k);
   vf64 uh, ul, vh, vl, hi, lo, err;
   rm_normal_dd(vi64_sub(vi64_set1(INT64_MAX), j), &uh, &ul);
@@ -39,13 +47,7 @@ RM_FN vm64 rm_scaled_step_f64(const struct rm_affine *a, vi64 k, vf64 *y) {
   rm_erfinv_step_dd(rm_erfinv_of(uh, vh), uh, ul, vh, vl, &hi, &lo, &err);
   rm_erfinv_times_sqrt2_dd(&hi, &lo, &err);
   const vf64 sign = vf64_copysign(vf64_set1(1.0), rm_normal_scaled(rm_normal_signed(k), 1.0));
-  hi = vf64_mul(hi, sign), lo = vf64_mul(lo, sign);
-  const vf64 p = vf64_mul(std, hi), pl = vf64_mad(std, lo, vf64_mul_err(std, hi, p));
-  const vf64 s = vf64_add(mean, p), back = vf64_sub(s, mean);
-  const vf64 e = vf64_add(vf64_sub(mean, vf64_sub(s, back)), vf64_sub(p, back)); /* two-sum (Knuth) */
-  const vf64 size = vf64_abs(p), sum = vf64_abs(s);
-  const vf64 bound = vf64_mad(std, err, vf64_mul(vf64_mad(sum, vf64_set1(0x1p-15), size), vf64_set1(RM_BOUND(0x1p-89))));
-  return vm64_or(vf64_undecided_f64(s, vf64_add(e, pl), bound, y), vf64_lt(sum, vf64_mul(size, vf64_set1(0x1p-28))));
+  return rm_affine_f64(a->mean, a->std, vf64_mul(hi, sign), vf64_mul(lo, sign), err, y);
 }
 
 RM_FN uint32_t rm_make_normal(const rm_random_job *job, int64_t from, int n, const char *random, char *out, const int fmt) {

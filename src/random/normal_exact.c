@@ -1,97 +1,32 @@
-/* The number X = mean + std z, z = Phi^-1(p), is rounded by comparison: which boundary of rounding B lies below it and which above.
- * X > B when p > Phi(r), r = (B - mean)/std: a comparison of two tails in wide fixed point (crlibm/fp/wide.h).
+/* Normal numbers by comparison (comparison.h).
  *
  * X = B never holds: Phi(r) for a rational r other than 0 is transcendental (Siegel, 1929), p is rational and not 1/2. So each comparison
- * ends at some precision. Boundaries are found from a guess in steps that double, then by halving. */
+ * ends at some precision. */
 #include "normal_exact.h"
 
 #include "../../crlibm/fma/fma_slow.h"
-#include "../../crlibm/fp/exact.h"
 #include "../../crlibm/ndtri/normal_draw_slow.h"
+#include "comparison.h"
 
-/* A number (-1)^negative m 2^e; m = 0 for 0. */
 typedef struct {
-  int negative, e;
-  uint64_t m;
-} number;
-
-static number number_of(double x) {
-  number v = {rm_is_negative(x), 0, 0};
-  if (x != 0.0) v.m = rm_split_double(x, &v.e);
-  return v;
-}
-
-/* 2^*e <= |v| < 2^(*e + 1), for v != 0. */
-static int exponent(number v) { return v.e + 63 - rm_clz64(v.m); }
-
-/* r = |b - mean|/std in wide fixed point where this is below 32: *r <= |r| <= *r + 2^(64 (n - n/2)) + 256 units, all but the upper n/2
- * limbs of the fraction 0, so that r^2 is exact. Returns the sign of b - mean, 0 when it is 0; *size becomes e with 2^(e-1) < |r| <
- * 2^(e+1). With n = 0 that is all.
- *
- * Units: |b| and |mean| are cut to one each, both divided by 2^(exponent of std), below 2^62 as |r| < 32 and |mean| < 2^61 std (see
- * rm_normal_exactly). The divisor is std scaled to [64, 128), the quotient r/64 is cut by a unit and its terms are off by
- * 2/64: r is within 64 + 2 units; 128 are taken off. */
-static int wide_ratio(number b, number mean, number std, int n, uint64_t *r, int *size) {
-  int negative = b.negative;
-  int64_t e = b.e;
-  rm_u128 difference = b.m;
-  if (mean.m != 0 && b.m != 0)
-    difference = rm_exact_sum(b.negative, b.m, b.e, !mean.negative, mean.m, mean.e, &negative, &e);
-  else if (b.m == 0)
-    difference = mean.m, e = mean.e, negative = !mean.negative;
-  if (difference == 0) return 0;
-  const int scale = exponent(std), sign = negative ? -1 : 1;
-  *size = (int)(e + 127 - rm_clz128(difference)) - scale;
-  if (n == 0) return sign;
-  uint64_t x[RM_WIDE_LIMBS], y[RM_WIDE_LIMBS], d[RM_WIDE_LIMBS];
-  rm_wide_set(x, 0, n), rm_wide_set(y, 0, n);
-  if (b.m) rm_wide_from_integer(x, b.m, b.e - scale, n);
-  if (mean.m) rm_wide_from_integer(y, mean.m, mean.e - scale, n);
-  if (b.m && mean.m && b.negative != mean.negative) {
-    rm_wide_add(x, x, y, n);
-  } else if (rm_wide_less(x, y, n)) {
-    rm_wide_sub(x, y, x, n);
-  } else {
-    rm_wide_sub(x, x, y, n);
-  }
-  rm_wide_from_integer(d, std.m, std.e - scale + 6, n);
-  rm_wide_div(r, x, d, n);
-  rm_wide_shift_up(r, r, 6, n);
-  rm_wide_set(d, 0, n), d[0] = 128;
-  if (rm_wide_less(d, r, n))
-    rm_wide_sub(r, r, d, n);
-  else
-    rm_wide_set(r, 0, n);
-  for (int i = 0; i < n - n / 2; i++) r[i] = 0;
-  return sign;
-}
-
-/* v 2^k = erfc(r/sqrt(2)), twice the tail beyond r < 45, v within *err units. r as wide_ratio leaves it: r^2/2 is cut by a unit at most. */
-static int wide_tail(const uint64_t *r, uint64_t *v, int n, uint64_t *err) {
-  uint64_t a[RM_WIDE_LIMBS], y[RM_WIDE_LIMBS], f[RM_WIDE_LIMBS];
-  rm_wide_mul(a, r, rm_wide_sqrt_half + (RM_WIDE_TABLE_LIMBS - 1 - n), n); /* less than n + 1 + r units short (erfc_wide.h) */
-  rm_wide_mul(y, r, r, n);
-  rm_wide_shift_down(y, y, 1, n);
-  rm_wide_copy(f, y, n);
-  *err = a[n] >= 4 ? rm_erfcx_wide_fraction(v, a, n) : rm_erfcx_wide_series(v, a, f, n); /* doubles f */
-  const int k = rm_exp_wide(f, y, 1, n);
-  rm_wide_mul(v, v, f, n);
-  *err = rm_exp_wide_err(n) + 3 * *err + (uint64_t)n + 2; /* as rm_erfc_wide_of */
-  return k;
-}
+  uint64_t draw;
+  number mean, std;
+} normal_target;
 
 /* Whether X > b. The tail beyond |r| falls by less than 0.8 exp(-r^2/2) of what r is short: less than 1.61 2^k of it, here twice. */
-static int beyond(uint64_t draw, number b, number mean, number std) {
+static int beyond(const void *target, number b) {
+  const normal_target *x = target;
+  const uint64_t draw = x->draw;
   uint64_t r[RM_WIDE_LIMBS], v[RM_WIDE_LIMBS], t[RM_WIDE_LIMBS], slack[RM_WIDE_LIMBS], err;
   const int below = !(draw >> 63); /* z < 0 */
   const uint64_t tail = 2 * (below ? draw : ~draw) + 1; /* twice the tail beyond |z|, times 2^64 */
   int size = 0, farther = 0;
-  const int sign = wide_ratio(b, mean, std, 0, r, &size);
+  const int sign = wide_ratio(b, x->mean, x->std, 0, r, &size);
   if (sign == 0 || (sign < 0) != below) return sign == 0 ? !below : !below; /* z on one side of 0, r on the other */
   if (size > 4) return below; /* |r| > 2^4 > |z|; below, |r| < 32 */
   if (size < -70) return !below; /* |r| < 2^-69 < |z| */
   for (int n = RM_WIDE_FIRST; n <= RM_WIDE_MAX; n *= 2) {
-    wide_ratio(b, mean, std, n, r, &size);
+    wide_ratio(b, x->mean, x->std, n, r, &size);
     const int k = wide_tail(r, v, n, &err);
     if (-k - 1 - rm_clz64(tail) >= 2) return below; /* tail 2^-64 is at least 4 2^k, v below 2.1: z is nearer */
     rm_wide_from_integer(t, tail, -64 - k, n);
@@ -108,65 +43,15 @@ static int beyond(uint64_t draw, number b, number mean, number std) {
   return farther != below;
 }
 
-/* Numbers of the format in their order: code c >= 0 has the bits c, code c < 0 is the negative of code -c. The boundary above it. */
-static number boundary(int64_t c, int format) {
-  const int p = rm_precision(format), negative = c < 0;
-  const uint64_t size = (uint64_t)(negative ? -c - 1 : c), field = size >> (p - 1), below = (UINT64_C(1) << (p - 1)) - 1;
-  const int e = rm_emin(format) - (p - 1) + (field ? (int)field - 1 : 0);
-  return (number){negative, e - 1, 2 * ((size & below) | (field ? below + 1 : 0)) + 1};
-}
-
-static int64_t code_of(uint64_t bits, int format) {
-  const uint64_t sign = rm_sign_bit(format);
-  return bits & sign ? -(int64_t)(bits & ~sign) : (int64_t)bits;
-}
-
-/* high - low, which int64_t need not hold. */
-static uint64_t apart(int64_t low, int64_t high) { return (uint64_t)high - (uint64_t)low; }
-
-/* The least code whose upper boundary lies above X; that of infinity when there is none. */
-static int64_t search(uint64_t draw, number mean, number std, int64_t guess, int format) {
-  const int64_t end = (int64_t)rm_infinity_bits(format);
-  int64_t low = -end, high = end; /* the code is in [low, high] */
-  if (guess < low) guess = low;
-  if (guess > high - 1) guess = high - 1;
-  int direction = 0;
-  int64_t at = guess;
-  for (uint64_t step = 1; low < high; step *= 2) {
-    if (beyond(draw, boundary(at, format), mean, std)) {
-      low = at + 1;
-      if (direction < 0) break;
-      direction = 1;
-      at = apart(at, high - 1) > step ? at + (int64_t)step : high - 1;
-    } else {
-      high = at;
-      if (direction > 0) break;
-      direction = -1;
-      at = apart(low, at) > step ? at - (int64_t)step : low;
-    }
-  }
-  while (low < high) {
-    const int64_t middle = low + (int64_t)(apart(low, high) / 2);
-    if (beyond(draw, boundary(middle, format), mean, std))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 uint64_t rm_normal_exactly(uint64_t k, double mean, double std, int format, uint32_t *flags) {
   if (mean == 0.0 && std == 1.0) return rm_normal_slow(k, format, RM_NEAREST, flags);
-  const number m = number_of(mean), s = number_of(std);
+  const normal_target x = {k, number_of(mean), number_of(std)};
   const int below = !(k >> 63);
   uint32_t ignored = 0;
-  if (s.m == 0) return m.m ? rm_round_exact(m.negative, m.m, m.e, format, RM_NEAREST, flags) : 0;
+  if (x.std.m == 0) return x.mean.m ? rm_round_exact(x.mean.negative, x.mean.m, x.mean.e, format, RM_NEAREST, flags) : 0;
   /* |std z| < 10 std < 2^-54 |mean|: a hair beside it. */
-  if (m.m && exponent(m) - exponent(s) >= 60) return rm_round_beside(mean, m.negative == below, format, RM_NEAREST, flags);
+  if (x.mean.m && exponent(x.mean) - exponent(x.std) >= 60)
+    return rm_round_beside(mean, x.mean.negative == below, format, RM_NEAREST, flags);
   const uint64_t z = rm_normal_slow(k, RM_F64, RM_NEAREST, &ignored);
-  const uint64_t bits = rm_fma_slow(rm_to_double(z, RM_F64), std, mean, format, RM_NEAREST, &ignored);
-  const int64_t code = search(k, m, s, code_of(bits, format), format);
-  if (code == 0) return rm_signed_zero(!beyond(k, number_of(0.0), m, s), format);
-  if (code == (int64_t)rm_infinity_bits(format) || code == -(int64_t)rm_infinity_bits(format)) *flags |= RM_FLAG_OVERFLOW;
-  return code < 0 ? (uint64_t)-code | rm_sign_bit(format) : (uint64_t)code;
+  return rounded_by(beyond, &x, rm_fma_slow(rm_to_double(z, RM_F64), std, mean, format, RM_NEAREST, &ignored), format, flags);
 }

@@ -153,10 +153,11 @@ static void random_numbers(int64_t shrink) {
   double *x = allocate(n * 8), *y = allocate(n * 8);
   for (int fmt = 0; fmt < 4; fmt++) {
     const int size = formats[fmt].size;
-    for (int which = 0; which < 6; which++) {
-      static const char *const sets[] = {"unit", "range", "normal", "scaled", "dropout", "halves"};
+    for (int which = 0; which < 7; which++) {
+      static const char *const sets[] = {"unit", "range", "normal", "scaled", "dropout", "halves", "truncated"};
       const rm_status status =
-          which < 2   ? rm_random_uniform(fmt, seed, stream, first, n, which ? -0.3 : 0, which ? 0.7 : 1, x, size)
+          which > 5   ? rm_random_truncated_normal(fmt, seed, stream, first, n, 0.1, 0.7, -0.5, 2, y, size)
+          : which < 2 ? rm_random_uniform(fmt, seed, stream, first, n, which ? -0.3 : 0, which ? 0.7 : 1, x, size)
           : which < 4 ? rm_random_normal(fmt, seed, stream, first, n, which > 2 ? 0.7 : 0, which > 2 ? 0.02 : 1, x, size)
                       : rm_dropout(fmt, seed, stream, first, n, which > 4 ? 0.5 : 0.1, x, size, y, size);
       if (status) exit(3);
