@@ -219,7 +219,7 @@ def gelu(x):
         near(x, False)
     if x < -1000:  # so small that it does not matter
         exact(-(mpfr(2) ** -100000))
-    return x / 2 * gmpy2.erfc(-x / gmpy2.sqrt(mpfr(2)))
+    return x / 2 * twice_phi(x, gmpy2.get_context().precision)
 
 
 # --- The normal distribution ---
@@ -250,6 +250,12 @@ def erfc(y):
     return gmpy2.exp(-y * y) * w
 
 
+@functools.lru_cache(maxsize=1 << 17)  # the same arguments come with every rule and build
+def twice_phi(x, precision):
+    """2 Phi(x), at the precision of the current context."""
+    return erfc(-x / gmpy2.sqrt(mpfr(2)))
+
+
 def ndtr(x):
     if is_nan(x):
         exact(x)
@@ -261,10 +267,10 @@ def ndtr(x):
         near(mpfr(1), False)
     if x < -1000:  # so small that it does not matter
         exact(mpfr(2) ** -100000)
-    return erfc(-x / gmpy2.sqrt(mpfr(2))) / 2
+    return twice_phi(x, gmpy2.get_context().precision) / 2
 
 
-@functools.lru_cache(maxsize=1 << 17)  # the same arguments come with every rule and build
+@functools.lru_cache(maxsize=1 << 17)
 def erfinv_of(u, v, precision):
     """erfinv(u) for 0 < u < 1, v = 1 - u, of which the smaller is exact. By Taylor's series of the inverse about y, r and the
     factors being its terms: an error of 2^-50 becomes one of 2^-240. The first y comes from Python's statistics, or near 0 from the
@@ -389,7 +395,7 @@ def gelu_slope(x):
         return mpfr(0.5), gmpy2.sign(x)
     if abs(x) > 60:
         return (mpfr(1), 1) if x > 0 else -(mpfr(2) ** -1000000)
-    return gmpy2.erfc(-x / gmpy2.sqrt(mpfr(2))) / 2 + x * gmpy2.exp(-x * x / 2) / gmpy2.sqrt(2 * gmpy2.const_pi())
+    return twice_phi(x, gmpy2.get_context().precision) / 2 + x * gmpy2.exp(-x * x / 2) / gmpy2.sqrt(2 * gmpy2.const_pi())
 
 
 DEFINITIONS: dict[str, Callable] = {
