@@ -39,6 +39,8 @@ def init_stub():
         "",
         "from . import _core as _core",
         "from . import nn as nn",
+        "from . import init as init",
+        "from . import random as random",
         "from . import rounding as rounding",
     ]
     for module, names in IMPORTS.items():
@@ -108,6 +110,16 @@ def cross_entropy(
 def gemm(format: str, trans_a: bool, trans_b: bool, alpha: float, a: Any, b: Any, beta: float, c: Any) -> None: ...
 def stats() -> dict[str, int]: ...
 def reset_stats() -> None: ...
+def random_fill(
+    what: str,
+    place: tuple[int, int, int],
+    out: Any,
+    format: str = "f64",
+    a: float = 0,
+    b: float = 0,
+    x: Any = None,
+    ends: tuple[float, float] = (0, 0),
+) -> None: ...
 def scatter(add: bool, format: str, rows: int, cols: int, out: Any, index: Any, src: Any) -> int: ...
 
 class Environment:

@@ -56,7 +56,15 @@ RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
 }
 RM_FN vf64 vf64_rsqrt(vf64 a) { return _mm256_div_pd(_mm256_set1_pd(1.0), _mm256_sqrt_pd(a)); }
 
+RM_FN vi64 vi64_load(const int64_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
+RM_FN void vi64_store(int64_t *p, vi64 v) { _mm256_storeu_si256((__m256i *)p, v); }
 RM_FN vi64 vi64_set1(int64_t x) { return _mm256_set1_epi64x(x); }
+RM_FN vi64 vi64_mul_low(vi64 a, vi64 b) { return _mm256_mul_epu32(a, b); }
+RM_FN vi64 vi64_pair_numbers(void) { return _mm256_set_epi64x(3, 1, 2, 0); }
+RM_FN void vi64_store_pairs(int64_t *p, vi64 a, vi64 b) { /* within each 128 bits: lanes 0 2, then 1 3 */
+  vi64_store(p, _mm256_unpacklo_epi64(a, b));
+  vi64_store(p + RM_LANES, _mm256_unpackhi_epi64(a, b));
+}
 RM_FN vi64 vf64_bits(vf64 a) { return _mm256_castpd_si256(a); }
 RM_FN vf64 vf64_from_bits(vi64 a) { return _mm256_castsi256_pd(a); }
 RM_FN vi64 vi64_add(vi64 a, vi64 b) { return _mm256_add_epi64(a, b); }

@@ -82,7 +82,19 @@ RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) {
 }
 #endif
 
+RM_FN vi64 vi64_load(const int64_t *p) {
+  vi64 v;
+  __builtin_memcpy(&v, p, 8);
+  return v;
+}
+RM_FN void vi64_store(int64_t *p, vi64 v) { __builtin_memcpy(p, &v, 8); }
 RM_FN vi64 vi64_set1(int64_t x) { return x; }
+RM_FN vi64 vi64_mul_low(vi64 a, vi64 b) { return (vi64)((uint64_t)(uint32_t)a * (uint32_t)b); }
+RM_FN vi64 vi64_pair_numbers(void) { return 0; }
+RM_FN void vi64_store_pairs(int64_t *p, vi64 a, vi64 b) {
+  vi64_store(p, a);
+  vi64_store(p + 1, b);
+}
 RM_FN vi64 vf64_bits(vf64 a) { return (vi64)rm_bits64(a); }
 RM_FN vf64 vf64_from_bits(vi64 a) { return rm_from_bits64((uint64_t)a); }
 RM_FN vi64 vi64_add(vi64 a, vi64 b) { return (vi64)((uint64_t)a + (uint64_t)b); }

@@ -70,6 +70,25 @@ cdef extern from "repmath/repmath.h":
                                  const ptrdiff_t *sw, const void *bias, ptrdiff_t sb, void *gx, const ptrdiff_t *sgx) nogil
     rm_status rm_conv_grad_weight(int format, const rm_conv *conv, const void *x, const ptrdiff_t *sx, const void *g,
                                   const ptrdiff_t *sg, void *gw, const ptrdiff_t *sgw) nogil
+    rm_status rm_random_words32(unsigned long long seed, unsigned long long stream, long long first, long long n, void *out,
+                                ptrdiff_t so) nogil
+    rm_status rm_random_words64(unsigned long long seed, unsigned long long stream, long long first, long long n, void *out,
+                                ptrdiff_t so) nogil
+    rm_status rm_random_uniform(int format, unsigned long long seed, unsigned long long stream, long long first, long long n,
+                                double low, double high, void *out, ptrdiff_t so) nogil
+    rm_status rm_random_normal(int format, unsigned long long seed, unsigned long long stream, long long first, long long n,
+                               double mean, double std, void *out, ptrdiff_t so) nogil
+    rm_status rm_random_truncated_normal(int format, unsigned long long seed, unsigned long long stream, long long first,
+                                         long long n, double mean, double std, double low, double high, void *out,
+                                         ptrdiff_t so) nogil
+    rm_status rm_random_bernoulli(unsigned long long seed, unsigned long long stream, long long first, long long n, double p,
+                                  void *out, ptrdiff_t so) nogil
+    rm_status rm_random_integers(unsigned long long seed, unsigned long long stream, long long first, long long n, long long low,
+                                 long long last, void *out, ptrdiff_t so) nogil
+    rm_status rm_random_permutation(unsigned long long seed, unsigned long long stream, long long first, long long n, void *out,
+                                    ptrdiff_t so) nogil
+    rm_status rm_dropout(int format, unsigned long long seed, unsigned long long stream, long long first, long long n, double p,
+                         const void *x, ptrdiff_t sx, void *out, ptrdiff_t so) nogil
     const char *rm_status_message(rm_status status)
     rm_status rm_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
                          ptrdiff_t row_y, ptrdiff_t stride_y) nogil
@@ -508,6 +527,53 @@ def scatter(bint add, format, long long rows, long long cols, unsigned char[::1]
         else:
             status = rm_segment_sum(f, rows, cols, to, cols * size, size, n, at, 8, source, cols * size, size)
     return rm_status_code(status)
+
+
+_RANDOM = {
+    "words32": 0, "words64": 1, "uniform": 2, "bernoulli": 3, "integers": 4, "permutation": 5, "dropout": 6, "normal": 7,
+    "truncated_normal": 8
+}
+
+
+def random_fill(what, place, out, format="f64", a=0, b=0, x=None, ends=(0, 0)):
+    """Fill out, contiguous, with elements of a stream: place is (seed, stream, first); a and b the parameters of the
+    distribution, ends those of a truncated one; x, contiguous too, what a dropout reads."""
+    cdef unsigned long long seed, stream
+    cdef long long first, low = 0, last = 0, n = out.size
+    cdef double p = 0, q = 0, least, most
+    cdef int f, which = _RANDOM[what]
+    cdef ptrdiff_t size = out.itemsize
+    cdef View y = _view(out), v = _view(x)
+    cdef rm_status status
+    seed, stream, first = place
+    f, _ = _FORMATS[format]
+    least, most = ends
+    if which == 4:
+        low, last = a, b
+    else:
+        p, q = a, b
+    with nogil:
+        if which == 0:
+            status = rm_random_words32(seed, stream, first, n, <void *>y.base, size)
+        elif which == 1:
+            status = rm_random_words64(seed, stream, first, n, <void *>y.base, size)
+        elif which == 2:
+            status = rm_random_uniform(f, seed, stream, first, n, p, q, <void *>y.base, size)
+        elif which == 3:
+            status = rm_random_bernoulli(seed, stream, first, n, p, <void *>y.base, size)
+        elif which == 4:
+            status = rm_random_integers(seed, stream, first, n, low, last, <void *>y.base, size)
+        elif which == 5:
+            status = rm_random_permutation(seed, stream, first, n, <void *>y.base, size)
+        elif which == 8:
+            status = rm_random_truncated_normal(f, seed, stream, first, n, p, q, least, most, <void *>y.base, size)
+        elif which == 7:
+            status = rm_random_normal(f, seed, stream, first, n, p, q, <void *>y.base, size)
+        else:
+            status = rm_dropout(f, seed, stream, first, n, p, <void *>v.base, size, <void *>y.base, size)
+    if status != 0:  # what else could be at fault is checked before
+        message = rm_status_message(status).decode()
+        raise MemoryError(message) if rm_status_code(status) == RM_ERR_MEMORY else ValueError(message)
 
 
 _RULES = {
