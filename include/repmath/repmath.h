@@ -6,6 +6,7 @@
 #include "core.h"
 #include "elementwise.h"
 #include "elementwise_rounded.h"
+#include "optim.h"
 #include "reductions.h"
 #include "scatter.h"
 

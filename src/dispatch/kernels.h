@@ -26,6 +26,7 @@ typedef uint32_t rm_lookup16_fn(const struct rm_table16 *table, rm_map_fn *kerne
                                 const ptrdiff_t *sx, char *y, ptrdiff_t sy);
 
 #include "../blas/kernels.h"
+#include "../nn/kernels.h"
 #include "../reduce/kernels.h"
 
 struct rm_kernels {
@@ -34,6 +35,7 @@ struct rm_kernels {
   rm_lookup16_fn *lookup16, *const *gradient16; /* one argument; gradients: [0] of f16, [1] of bf16, NULL where there are none */
   const struct rm_reduce_kernels *reduce;
   const struct rm_blas_kernels *blas;
+  const struct rm_nn_kernels *nn;
   int sqrt16_direct; /* the 16-bit square root takes less time than a lookup */
 };
 

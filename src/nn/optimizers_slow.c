@@ -1,0 +1,176 @@
+/* The slow tiers of optimiser steps: each quantity of an element by the formula in double-double, then in wide numbers, and where
+ * something is not finite by its limit. */
+#include <stddef.h>
+
+#include "../../crlibm/fp/ball.h"
+#include "../../crlibm/fp/exact.h"
+#include "../../crlibm/fp/near.h"
+#include "optimizers.h"
+
+enum { FIRST_MOMENT, SECOND_MOMENT, PARAMETER };
+
+#define RM_NUM near
+#include "optimizers_formula.h"
+#undef RM_NUM
+#define RM_NUM ball
+#include "optimizers_formula.h"
+#undef RM_NUM
+
+_Static_assert(sizeof(rm_step_numbers_near) == sizeof((rm_optimizer *)0)->numbers, "numbers holds them");
+
+/* A coefficient as a binary64 number within 2^-53 (1 + 2^-6) of it. */
+static double coefficient(const rm_near *a, int *fast) {
+  const double size = vf64_abs(a->hi);
+  if (size == 0.0 && a->err == 0.0) return 0.0;
+  if (!(a->err <= size * 0x1p-60 && size >= 0x1p-200 && size <= 0x1p200)) *fast = 0;
+  return a->hi;
+}
+
+void rm_optimizer_prepare(rm_optimizer *o) {
+  rm_step_numbers_near c = {0};
+  rm_near root, t;
+  int fast = 1;
+  step_numbers_near(&c, o, 0);
+  __builtin_memcpy(o->numbers, &c, sizeof c);
+  coefficient(&c.lr, &fast);
+  coefficient(&c.beta1, &fast);
+  coefficient(&c.decay, &fast);
+  o->constants = (rm_optimizer_constants){0, coefficient(&c.keep1, &fast), 0.0, 0.0, 0.0, 1.0};
+  if (o->kind == RM_ADAM) {
+    coefficient(&c.beta2, &fast);
+    o->constants.keep2 = coefficient(&c.keep2, &fast);
+    rm_near_sqrt(&root, &c.d2);
+    rm_near_mul(&t, &c.eps, &root);
+    o->constants.eps = coefficient(&t, &fast);
+    rm_near_mul(&t, &c.lr, &root);
+    rm_near_div(&t, &t, &c.d1);
+    o->constants.rate = coefficient(&t, &fast);
+    o->constants.a = coefficient(&c.a, &fast);
+  }
+  o->constants.fast = fast;
+}
+
+/* The last tier. The states and SGD's parameter are sums of products of at most five binary64 numbers, multiples of 2^-6500 below
+ * 2^6200: at 512 limbs, 32,768 bits, they are exact, so they are decided.
+ *
+ * A boundary q is Adam's p' only if sqrt(s/D2) is rational, that is, with X = a p - q, if s D1^2 X^2 = D2 (lr m' - eps D1 X)^2. Both
+ * sides are dyadic; D1 and D2 have up to 53 t bits, so that for t <= 150 the sides have fewer than 31,000 bits, and cannot be nearer
+ * than 2^-31000 of each other without being equal: then q is the value. For larger t the separation is not proved: the powers betak^t
+ * have millions of bits, and an interval of relative width 2^-32000 that holds a boundary is taken for it. */
+RM_COLD uint64_t widely(int which, const rm_optimizer *o, double p, double g, double m, double v, uint32_t *flags) {
+  uint64_t bits = 0;
+  for (int n = 4; n <= RM_BALL_LIMBS; n = n == 4 ? 32 : n * 16) {
+    rm_step_numbers_ball c;
+    rm_ball r;
+    step_numbers_ball(&c, o, n);
+    quantity_ball(&r, which, &c, o, p, g, m, v, n);
+    if (rm_ball_round(&r, o->format, RM_NEAREST, flags, &bits)) return bits;
+    if (n == RM_BALL_LIMBS) rm_ball_round_last(&r, o->format, RM_NEAREST, flags, &bits);
+  }
+  return bits;
+}
+
+static uint64_t finite_quantity(int which, const rm_optimizer *o, double p, double g, double m, double v, uint32_t *flags) {
+  rm_step_numbers_near c;
+  rm_near r;
+  uint64_t bits;
+  __builtin_memcpy(&c, o->numbers, sizeof c);
+  quantity_near(&r, which, &c, o, p, g, m, v, 0);
+  if (rm_near_round(&r, o->format, RM_NEAREST, flags, &bits)) return bits;
+  return widely(which, o, p, g, m, v, flags);
+}
+
+static int is_finite(double x) { return x - x == 0.0; }
+
+/* A finite number as its sign: what IEEE 754's rules for infinities ask of it. */
+static double sign_of(double x) { return !is_finite(x) ? x : x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
+
+/* The result of a formula over signs: the canonical NaN, or an infinity. A NaN that no operand was is an invalid operation. */
+static uint64_t limit(double r, int nan_in, int format, uint32_t *flags) {
+  if (r == r) return rm_signed_infinity(r < 0.0, format);
+  if (!nan_in) *flags |= RM_FLAG_INVALID;
+  return rm_nan_bits(format);
+}
+
+/* Where an operand is not finite, the limit of the formula: IEEE 754's rules for each of its operations, over signs. No operation
+ * then rounds or overflows. */
+static double direction_sign(const rm_optimizer *o, double p, double g) {
+  const double d = o->negate ? -sign_of(g) : sign_of(g);
+  return o->decay == 0.0 || o->decoupled ? d : d + sign_of(p);
+}
+
+static uint64_t first_moment(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
+  const double d = direction_sign(o, p, g);
+  const int averaged = o->kind == RM_ADAM || !o->first;
+  if (is_finite(d) && (is_finite(m) || !averaged)) return finite_quantity(FIRST_MOMENT, o, p, g, averaged ? m : 0.0, 0.0, flags);
+  const double r = averaged ? sign_of(o->beta1) * sign_of(m) + sign_of(o->constants.keep1) * d : d;
+  return limit(r, m != m || d != d, o->format, flags);
+}
+
+static uint64_t second_moment(const rm_optimizer *o, double p, double g, double v, uint32_t *flags) {
+  const double d = direction_sign(o, p, g);
+  if (is_finite(d) && is_finite(v)) return finite_quantity(SECOND_MOMENT, o, p, g, 0.0, v, flags);
+  return limit(sign_of(o->beta2) * sign_of(v) + d * d, v != v || d != d, o->format, flags);
+}
+
+static uint64_t sgd_parameter(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
+  double x = o->m && !o->nesterov ? sign_of(m) : direction_sign(o, p, g);
+  if (o->m && o->nesterov) x += sign_of(o->beta1) * sign_of(m);
+  const double r = sign_of(p) - sign_of(o->lr) * x;
+  if (is_finite(r)) return finite_quantity(PARAMETER, o, p, g, m, 0.0, flags);
+  return limit(r, p != p || x != x, o->format, flags);
+}
+
+static uint64_t adam_parameter(const rm_optimizer *o, double p, double m, double s, uint32_t *flags) {
+  const int nan_in = p != p || m != m || s != s;
+  if (s < 0.0) return limit(rm_from_bits64(rm_nan_bits(RM_F64)), nan_in, o->format, flags);
+  const double below = sign_of(s) + sign_of(o->eps), above = sign_of(o->lr) * sign_of(m);
+  if (below == 0.0 && above != 0.0 && is_finite(above) && !nan_in) *flags |= RM_FLAG_DIVBYZERO;
+  const double q = above / below, r = sign_of(o->constants.a) * sign_of(p) - q;
+  if (!is_finite(r)) return limit(r, nan_in, o->format, flags);
+  if (!is_finite(below)) return finite_quantity(PARAMETER, o, p, 0.0, 0.0, 1.0, flags); /* q = 0 */
+  return finite_quantity(PARAMETER, o, p, 0.0, m, s, flags);
+}
+
+uint32_t rm_optimizer_slow(const rm_optimizer *o, rm_optimizer_element *e) {
+  const int format = o->format;
+  const double p = rm_to_double(e->p, format), g = rm_to_double(e->g, format);
+  uint32_t flags = 0;
+  if (rm_is_signalling(e->p, format) | rm_is_signalling(e->g, format) | rm_is_signalling(e->m, format) |
+      rm_is_signalling(e->v, format) | rm_is_signalling(e->w, format))
+    flags |= RM_FLAG_INVALID;
+  if (o->m) e->m = first_moment(o, p, g, rm_to_double(e->m, format), &flags);
+  if (o->kind == RM_SGD) {
+    e->p = sgd_parameter(o, p, g, o->m ? rm_to_double(e->m, format) : 0.0, &flags);
+    return flags;
+  }
+  e->v = second_moment(o, p, g, rm_to_double(e->v, format), &flags);
+  double s = rm_to_double(e->v, format);
+  if (o->w) {
+    const double w = rm_to_double(e->w, format);
+    if (!(w > s)) e->w = w != w ? rm_nan_bits(format) : e->v;
+    s = rm_to_double(e->w, format);
+  }
+  e->p = adam_parameter(o, p, rm_to_double(e->m, format), s, &flags);
+  return flags;
+}
+
+uint32_t rm_optimizer_slowly(const rm_optimizer *o, int64_t begin, int64_t end) {
+  const size_t size = (size_t)rm_size_of(o->format);
+  uint32_t flags = 0;
+  for (int64_t i = begin; i < end; i++) {
+    rm_optimizer_element e = {0, 0, 0, 0, 0}; /* little endian */
+    const size_t at = (size_t)i * size;
+    __builtin_memcpy(&e.p, o->p + at, size);
+    __builtin_memcpy(&e.g, o->g + at, size);
+    if (o->m) __builtin_memcpy(&e.m, o->m + at, size);
+    if (o->v) __builtin_memcpy(&e.v, o->v + at, size);
+    if (o->w) __builtin_memcpy(&e.w, o->w + at, size);
+    flags |= rm_optimizer_slow(o, &e);
+    __builtin_memcpy(o->p + at, &e.p, size);
+    if (o->m) __builtin_memcpy(o->m + at, &e.m, size);
+    if (o->v) __builtin_memcpy(o->v + at, &e.v, size);
+    if (o->w) __builtin_memcpy(o->w + at, &e.w, size);
+  }
+  return flags;
+}
