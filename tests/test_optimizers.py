@@ -8,7 +8,7 @@ import native
 import numpy as np
 import optimizers_oracle as reference
 import pytest
-from exact_oracle import CANONICAL_NAN, FORMATS
+from exact_oracle import FORMATS
 from reductions_library import ENUM, I64, NULL, OK, OVERLAP, RANGE, SIZE, pointer, status
 
 NAMES = ["f16", "bf16", "f32", "f64"]  # the order of RM_FORMAT_...
@@ -98,14 +98,14 @@ KINDS = ["gaussian", "integers", "cancelling", "tiny", "spread", "huge", "specia
 def sgd(lib, fmt, options, x):
     o = Sgd(**(SGD | options))
     b = pointer(x[2]) if o.momentum else None
-    return lib.rm_sgd_step(NAMES.index(fmt), I64(x.shape[1]), pointer(x[0]), pointer(x[1]), b, ctypes.byref(o))
+    return lib.rm_sgd_step(NAMES.index(fmt), I64(len(x[0])), pointer(x[0]), pointer(x[1]), b, ctypes.byref(o))
 
 
 def adam(lib, fmt, options, x):
     options = ADAM | options
     w = pointer(x[4]) if options.pop("amsgrad", 0) else None
     arrays = [pointer(x[k]) for k in range(4)]
-    return lib.rm_adam_step(NAMES.index(fmt), I64(x.shape[1]), *arrays, w, ctypes.byref(Adam(**options)))
+    return lib.rm_adam_step(NAMES.index(fmt), I64(len(x[0])), *arrays, w, ctypes.byref(Adam(**options)))
 
 
 def expected(function, fmt, options, x):
@@ -130,7 +130,10 @@ def check(lib, function, fmt, options, x):
     want, got = expected(function, fmt, options, x), x.copy()
     assert function(lib, fmt, options, got) == OK
     wrong = np.argwhere(bits(got) != want)
-    assert not len(wrong), (options, [(w.tolist(), x[:, w[1]].tolist(), got[:, w[1]].tolist(), hex(want[tuple(w)])) for w in wrong[:3]])
+    assert not len(wrong), (
+        options,
+        [(w.tolist(), x[:, w[1]].tolist(), got[:, w[1]].tolist(), hex(want[tuple(w)])) for w in wrong[:3]],
+    )
 
 
 @FMT
@@ -139,4 +142,146 @@ def check(lib, function, fmt, options, x):
 def test_hard_data(isa_library, function, name, fmt):
     rng = np.random.default_rng(60 + KINDS.index(name))
     for options in SGD_CASES if function is sgd else ADAM_CASES:
-        check(isa_library, function, fmt, options, random(rng, fmt, 37, name))
+        check(isa_library, function, fmt, options, random(rng, fmt, 31, name))
+
+
+def rates_to_boundaries(seed, count=60):
+    """(options, elements of f32) with lr such that the first p' of Adam lies within some 2^-52 of its decrement from a midpoint."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        x = random(rng, "f32", 3, "gaussian")
+        x[0] = 1 + np.abs(x[0])
+        _, m, v, _ = reference.adam(ADAM, "f32", *(int(e) for e in bits(x)[:4, 0]), None)
+        mean, s = float(reference.value(m, "f32")), float(reference.value(v, "f32"))
+        ratio = mean / (1 - ADAM["beta1"] ** 3) / (np.sqrt(s / (1 - ADAM["beta2"] ** 3)) + ADAM["eps"])
+        unit = 2.0**-23 * 2.0 ** np.floor(np.log2(x[0, 0]))
+        yield {"lr": abs(float((rng.integers(1, 2000) + 0.5) * unit / ratio))}, x
+
+
+def test_beside_boundaries(isa_library):
+    for options, x in rates_to_boundaries(70):
+        check(isa_library, adam, "f32", options, x)
+
+
+def test_control():
+    """With error bounds 2^20 times too small, results beside boundaries are wrong."""
+    flags = ["REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20"]
+    path = native.build("control", *flags, targets=("repmath",)) / "librepmath.so"
+    for isa, library in elementwise_library.libraries(path).items():
+        wrong = 0
+        for options, x in rates_to_boundaries(70):
+            got = x.copy()
+            assert adam(library.library, "f32", options, got) == OK
+            wrong += (bits(got) != expected(adam, "f32", options, x)).any()
+        assert wrong, isa
+
+
+@FMT
+def test_tails_and_neighbours(isa_library, fmt):
+    """Every length up to a few vectors; what lies beside the arrays is left alone, and the gradient too."""
+    rng = np.random.default_rng(71)
+    for n in range(0, 20):
+        for function, options in ((sgd, SGD_CASES[2]), (adam, ADAM_CASES[0])):
+            whole = np.ascontiguousarray(np.pad(random(rng, fmt, n, "gaussian"), ((0, 0), (3, 3)), constant_values=7))
+            before, x = whole.copy(), [whole[k, 3 : 3 + n] for k in range(5)]
+            want = expected(function, fmt, options, np.ascontiguousarray(np.stack(x)))
+            assert function(isa_library, fmt, options, x) == OK
+            assert np.array_equal(bits(whole)[:, 3 : 3 + n], want)
+            assert np.array_equal(bits(whole)[:, :3], bits(before)[:, :3]) and np.array_equal(
+                bits(whole)[:, -3:], bits(before)[:, -3:]
+            )
+            assert np.array_equal(bits(whole)[1], bits(before)[1])
+
+
+def test_long_arrays_and_threads(isa_library):
+    """Many elements: those of a smaller call, whatever the number of threads; a sample against the oracle."""
+    rng = np.random.default_rng(72)
+    start = random(rng, "f32", 70001, "gaussian")
+    start[:, ::7] = 0
+    for function, options in ((sgd, SGD_CASES[5]), (adam, ADAM_CASES[4])):
+        results = []
+        for threads in (1, 2, 3):
+            assert isa_library.rm_set_num_threads(threads) == OK
+            x = start.copy()
+            assert function(isa_library, "f32", options, x) == OK
+            results.append(x)
+        assert isa_library.rm_set_num_threads(1) == OK
+        assert all(np.array_equal(bits(results[0]), bits(x)) for x in results[1:])
+        pick = np.ascontiguousarray(np.arange(start.shape[1]) % 997 == 5)
+        sample = np.ascontiguousarray(start[:, pick])
+        assert np.array_equal(bits(np.ascontiguousarray(results[0][:, pick])), expected(function, "f32", options, sample))
+
+
+def test_where_subnormal_numbers_are_flushed(isa_library):
+    x = random(np.random.default_rng(73), "f32", 40, "tiny")
+    for function, options in ((sgd, SGD_CASES[2]), (adam, ADAM_CASES[11])):
+        want, got = expected(function, "f32", options, x), x.copy()
+        with flushing.flushing():
+            assert function(isa_library, "f32", options, got) == OK
+        assert np.array_equal(bits(got), want)
+
+
+def test_flags(isa_library):
+    """Invalid, division by zero and overflow, when and only when an operation of the formula asks for them."""
+    libm = ctypes.CDLL(None)
+    inf, nan, big = np.inf, np.nan, 3e38
+
+    def raised(function, options, elements):
+        x = np.repeat(np.array(elements, np.float32)[:, None], 3, axis=1).copy()
+        libm.feclearexcept(61)
+        assert function(isa_library, "f32", options, x) == OK
+        return libm.fetestexcept(1 | 4 | 8)
+
+    for function, options, elements, want in [
+        (sgd, {}, [1, 2, 0, 0, 0], 0),
+        (sgd, {"lr": 1.0}, [big, -big, 0, 0, 0], 8),
+        (sgd, {"lr": 1.0}, [inf, inf, 0, 0, 0], 1),
+        (sgd, {"lr": 0.0}, [1, inf, 0, 0, 0], 1),
+        (sgd, {}, [nan, inf, 0, 0, 0], 0),
+        (sgd, {}, [inf, 1, 0, 0, 0], 0),
+        (adam, {}, [1, 1e-30, 0, 0, 0], 0),
+        (adam, {"eps": 0.0}, [1, 0, 1, 0, 0], 4),
+        (adam, {"eps": 0.0}, [1, 0, 0, 0, 0], 1),
+        (adam, {}, [1, 1, 1, -1, 0], 1),
+        (adam, {}, [1, 3e38, 0, 0, 0], 8),
+        (adam, {}, [1, nan, 0, 0, 0], 0),
+        (adam, {}, [1, 1, 1, inf, 0], 0),
+    ]:
+        assert raised(function, options, elements) == want, (function, options, elements)
+
+
+def test_bad_input(isa_library):
+    lib, x = isa_library, np.ones((5, 4), np.float32)
+    before = x.copy()
+    at = [pointer(x[k]) for k in range(5)]
+
+    def s(**changes):
+        return ctypes.byref(Sgd(**(SGD | changes)))
+
+    def a(**changes):
+        return ctypes.byref(Adam(**(ADAM | changes)))
+
+    f32, n = 2, I64(4)
+    for got, want in [
+        (lib.rm_sgd_step(4, n, at[0], at[1], None, s()), status(ENUM, 1)),
+        (lib.rm_sgd_step(f32, I64(-1), at[0], at[1], None, s()), status(SIZE, 2)),
+        (lib.rm_sgd_step(f32, n, None, at[1], None, s()), status(NULL, 3)),
+        (lib.rm_sgd_step(f32, n, at[0], None, None, s()), status(NULL, 4)),
+        (lib.rm_sgd_step(f32, n, at[0], at[1], None, s(momentum=0.9)), status(NULL, 5)),
+        (lib.rm_sgd_step(f32, n, at[0], at[1], None, None), status(NULL, 6)),
+        (lib.rm_sgd_step(f32, n, at[0], at[0], None, s()), status(OVERLAP, 4)),
+        (lib.rm_sgd_step(f32, n, at[0], at[1], pointer(x[0][2:]), s(momentum=0.9)), status(OVERLAP, 5)),
+        *((lib.rm_sgd_step(f32, n, at[0], at[1], at[2], s(**{k: v})), status(RANGE, 6)) for k, v in [
+            ("lr", -1.0), ("lr", np.nan), ("lr", np.inf), ("momentum", -0.1), ("weight_decay", -1.0), ("dampening", np.inf),
+            ("nesterov", 1),
+        ]),
+        (lib.rm_adam_step(-1, n, *at, a()), status(ENUM, 1)),
+        (lib.rm_adam_step(f32, n, *at[:3], None, None, a()), status(NULL, 6)),
+        (lib.rm_adam_step(f32, n, *at[:4], at[0], a()), status(OVERLAP, 7)),
+        *((lib.rm_adam_step(f32, n, *at, a(**{k: v})), status(RANGE, 8)) for k, v in [
+            ("lr", -1.0), ("beta1", 1.0), ("beta2", -0.5), ("beta2", np.nan), ("eps", -1e-8), ("weight_decay", np.inf), ("step", 0),
+        ]),
+    ]:  # fmt: skip
+        assert got == want
+    assert np.array_equal(x, before)
+    assert lib.rm_adam_step(f32, I64(0), None, None, None, None, None, a()) == OK

@@ -4,6 +4,6 @@
 
 extern const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table);
 const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {
-    {rm_sgd_f16, rm_sgd_bf16, rm_sgd_f32, 0},
-    {rm_adam_f16, rm_adam_bf16, rm_adam_f32, 0},
+    {rm_sgd_f16, rm_sgd_bf16, rm_sgd_f32, rm_sgd_f64},
+    {rm_adam_f16, rm_adam_bf16, rm_adam_f32, rm_adam_f64},
 };

@@ -5,7 +5,7 @@
 #include "optimizers.h"
 
 struct rm_nn_kernels {
-  rm_optimizer_fn *sgd[4], *adam[4]; /* by format; NULL: rm_optimizer_slowly */
+  rm_optimizer_fn *sgd[4], *adam[4]; /* by format */
 };
 
 #endif

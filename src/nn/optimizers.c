@@ -41,7 +41,8 @@ static rm_status run(rm_optimizer *o, const struct rm_kernels *kernels) {
   return RM_OK;
 }
 
-/* Format, length and the arrays, the first of which is argument 3. needed: bits of those that must be there; the second is read only. */
+/* Format, length and the arrays, the first of which is argument 3. needed: bits of those that must be there; the second is
+ * read only. */
 static rm_status check(const rm_optimizer *o, const char *const *arrays, int count, unsigned needed) {
   if (o->format < 0 || o->format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
   if (o->n < 0) return RM_STATUS(RM_ERR_SIZE, 2);
@@ -78,7 +79,8 @@ rm_status rm_sgd_step(int format, int64_t n, void *p, const void *g, void *b, co
   return run(&o, kernels);
 }
 
-rm_status rm_adam_step(int format, int64_t n, void *p, const void *g, void *m, void *v, void *w, const rm_adam_options *options) {
+rm_status rm_adam_step(int format, int64_t n, void *p, const void *g, void *m, void *v, void *w,
+                       const rm_adam_options *options) {
   const struct rm_kernels *kernels = rm_kernels_get();
   if (!kernels) return RM_ERR_ISA;
   if (!options) return RM_STATUS(RM_ERR_NULL, 8);

@@ -16,13 +16,15 @@
 
 enum { RM_SGD, RM_ADAM };
 
-/* Coefficients of the vector loops: the numbers of the formulas rounded to binary64, each within 2^-53 (1 + 2^-6) of itself; or
- * fast = 0 when one of them is not 0 and outside 2^-200 ... 2^200. */
+/* Coefficients of the vector loops in two parts, each within 2^-100 of the number of the formula (rate and eps: within
+ * 2^-85); fast = 0 when one of them is not 0 and outside 2^-200 ... 2^200, or not known so well. lr, decay, beta1 and beta2
+ * are exact. */
 typedef struct {
   int fast;
-  double keep1, keep2; /* 1 - dampening or 1 - beta1; 1 - beta2 */
-  double rate, eps;    /* Adam: lr sqrt(D2)/D1 and eps sqrt(D2), for the quotient's numerator and denominator times sqrt(D2) */
-  double a;
+  double keep1[2], keep2[2]; /* 1 - dampening or 1 - beta1; 1 - beta2 */
+  double rate[2],
+      eps[2]; /* Adam: lr sqrt(D2)/D1 and eps sqrt(D2), for the quotient's numerator and denominator times sqrt(D2) */
+  double a[2];
 } rm_optimizer_constants;
 
 typedef struct {

@@ -14,7 +14,7 @@ RM_COLD void RM_NUM_NAME(one_minus_power)(RM_NUM_T *r, double beta, uint64_t t, 
   RM_NUM_(sub)(r, &one, r);
 }
 
-RM_COLD void RM_NUM_NAME(step_numbers)(RM_NUM_NAME(rm_step_numbers) *c, const rm_optimizer *o, int n) {
+RM_COLD void RM_NUM_NAME(step_numbers)(RM_NUM_NAME(rm_step_numbers) * c, const rm_optimizer *o, int n) {
   RM_NUM_(set)(&c->beta1, o->beta1, n);
   RM_NUM_(set)(&c->lr, o->lr, n);
   RM_NUM_(set)(&c->decay, o->decay, n);
@@ -34,8 +34,8 @@ RM_COLD void RM_NUM_NAME(step_numbers)(RM_NUM_NAME(rm_step_numbers) *c, const rm
 }
 
 /* r = d */
-RM_COLD void RM_NUM_NAME(direction)(RM_NUM_T *r, const RM_NUM_NAME(rm_step_numbers) *c, const rm_optimizer *o, double p, double g,
-                                    int n) {
+RM_COLD void RM_NUM_NAME(direction)(RM_NUM_T *r, const RM_NUM_NAME(rm_step_numbers) * c, const rm_optimizer *o, double p,
+                                    double g, int n) {
   RM_NUM_T t;
   RM_NUM_(set)(r, o->negate ? -g : g, n);
   if (o->decay == 0.0 || o->decoupled) return;
@@ -45,7 +45,8 @@ RM_COLD void RM_NUM_NAME(direction)(RM_NUM_T *r, const RM_NUM_NAME(rm_step_numbe
 }
 
 /* r = beta x + keep y */
-RM_COLD void RM_NUM_NAME(average)(RM_NUM_T *r, const RM_NUM_T *beta, double x, const RM_NUM_T *keep, const RM_NUM_T *y, int n) {
+RM_COLD void RM_NUM_NAME(average)(RM_NUM_T *r, const RM_NUM_T *beta, double x, const RM_NUM_T *keep, const RM_NUM_T *y,
+                                  int n) {
   RM_NUM_T t;
   RM_NUM_(set)(&t, x, n);
   RM_NUM_(mul)(&t, &t, beta);
@@ -54,22 +55,22 @@ RM_COLD void RM_NUM_NAME(average)(RM_NUM_T *r, const RM_NUM_T *beta, double x, c
 }
 
 /* b' or m'; SGD's first buffer is d. */
-RM_COLD void RM_NUM_NAME(first_moment)(RM_NUM_T *r, const RM_NUM_NAME(rm_step_numbers) *c, const rm_optimizer *o, double p, double g,
-                                       double m, int n) {
+RM_COLD void RM_NUM_NAME(first_moment)(RM_NUM_T *r, const RM_NUM_NAME(rm_step_numbers) * c, const rm_optimizer *o, double p,
+                                       double g, double m, int n) {
   RM_NUM_NAME(direction)(r, c, o, p, g, n);
   if (o->kind == RM_ADAM || !o->first) RM_NUM_NAME(average)(r, &c->beta1, m, &c->keep1, r, n);
 }
 
-RM_COLD void RM_NUM_NAME(second_moment)(RM_NUM_T *r, const RM_NUM_NAME(rm_step_numbers) *c, const rm_optimizer *o, double p, double g,
-                                        double v, int n) {
+RM_COLD void RM_NUM_NAME(second_moment)(RM_NUM_T *r, const RM_NUM_NAME(rm_step_numbers) * c, const rm_optimizer *o, double p,
+                                        double g, double v, int n) {
   RM_NUM_NAME(direction)(r, c, o, p, g, n);
   RM_NUM_(mul)(r, r, r);
   RM_NUM_NAME(average)(r, &c->beta2, v, &c->keep2, r, n);
 }
 
 /* p' of SGD from the new buffer m (unused without momentum). */
-RM_COLD void RM_NUM_NAME(sgd_parameter)(RM_NUM_T *r, const RM_NUM_NAME(rm_step_numbers) *c, const rm_optimizer *o, double p, double g,
-                                        double m, int n) {
+RM_COLD void RM_NUM_NAME(sgd_parameter)(RM_NUM_T *r, const RM_NUM_NAME(rm_step_numbers) * c, const rm_optimizer *o, double p,
+                                        double g, double m, int n) {
   RM_NUM_T t;
   if (o->m && !o->nesterov) {
     RM_NUM_(set)(r, m, n);
@@ -87,8 +88,8 @@ RM_COLD void RM_NUM_NAME(sgd_parameter)(RM_NUM_T *r, const RM_NUM_NAME(rm_step_n
 }
 
 /* p' of Adam from the new moments; s < infinity, sqrt(s) + eps is not 0. */
-RM_COLD void RM_NUM_NAME(adam_parameter)(RM_NUM_T *r, const RM_NUM_NAME(rm_step_numbers) *c, const rm_optimizer *o, double p, double m,
-                                         double s, int n) {
+RM_COLD void RM_NUM_NAME(adam_parameter)(RM_NUM_T *r, const RM_NUM_NAME(rm_step_numbers) * c, const rm_optimizer *o, double p,
+                                         double m, double s, int n) {
   RM_NUM_T t;
   (void)o;
   RM_NUM_(set)(&t, s, n);
@@ -105,8 +106,8 @@ RM_COLD void RM_NUM_NAME(adam_parameter)(RM_NUM_T *r, const RM_NUM_NAME(rm_step_
 }
 
 /* A quantity of one element; `which` is one of the four above. */
-RM_COLD void RM_NUM_NAME(quantity)(RM_NUM_T *r, int which, const RM_NUM_NAME(rm_step_numbers) *c, const rm_optimizer *o, double p,
-                                   double g, double m, double v, int n) {
+RM_COLD void RM_NUM_NAME(quantity)(RM_NUM_T *r, int which, const RM_NUM_NAME(rm_step_numbers) * c, const rm_optimizer *o,
+                                   double p, double g, double m, double v, int n) {
   if (which == FIRST_MOMENT)
     RM_NUM_NAME(first_moment)(r, c, o, p, g, m, n);
   else if (which == SECOND_MOMENT)

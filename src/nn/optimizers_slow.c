@@ -1,5 +1,5 @@
-/* The slow tiers of optimiser steps: each quantity of an element by the formula in double-double, then in wide numbers, and where
- * something is not finite by its limit. */
+/* The slow tiers of optimiser steps: each quantity of an element by the formula in double-double, then in wide numbers, and
+ * where something is not finite by its limit. */
 #include <stddef.h>
 
 #include "../../crlibm/fp/ball.h"
@@ -18,45 +18,49 @@ enum { FIRST_MOMENT, SECOND_MOMENT, PARAMETER };
 
 _Static_assert(sizeof(rm_step_numbers_near) == sizeof((rm_optimizer *)0)->numbers, "numbers holds them");
 
-/* A coefficient as a binary64 number within 2^-53 (1 + 2^-6) of it. */
-static double coefficient(const rm_near *a, int *fast) {
+/* A coefficient in two parts. */
+static void coefficient(const rm_near *a, double relative, double *parts, int *fast) {
   const double size = vf64_abs(a->hi);
-  if (size == 0.0 && a->err == 0.0) return 0.0;
-  if (!(a->err <= size * 0x1p-60 && size >= 0x1p-200 && size <= 0x1p200)) *fast = 0;
-  return a->hi;
+  parts[0] = a->hi;
+  parts[1] = a->lo;
+  if (size == 0.0 && a->err == 0.0) return;
+  if (!(a->err <= size * relative && size >= 0x1p-200 && size <= 0x1p200)) *fast = 0;
 }
 
 void rm_optimizer_prepare(rm_optimizer *o) {
   rm_step_numbers_near c = {0};
+  rm_optimizer_constants k = {0};
   rm_near root, t;
-  int fast = 1;
+  double unused[2];
+  k.fast = 1;
   step_numbers_near(&c, o, 0);
   __builtin_memcpy(o->numbers, &c, sizeof c);
-  coefficient(&c.lr, &fast);
-  coefficient(&c.beta1, &fast);
-  coefficient(&c.decay, &fast);
-  o->constants = (rm_optimizer_constants){0, coefficient(&c.keep1, &fast), 0.0, 0.0, 0.0, 1.0};
+  coefficient(&c.lr, 0.0, unused, &k.fast);
+  coefficient(&c.beta1, 0.0, unused, &k.fast);
+  coefficient(&c.decay, 0.0, unused, &k.fast);
+  coefficient(&c.keep1, 0x1p-100, k.keep1, &k.fast);
   if (o->kind == RM_ADAM) {
-    coefficient(&c.beta2, &fast);
-    o->constants.keep2 = coefficient(&c.keep2, &fast);
+    coefficient(&c.beta2, 0.0, unused, &k.fast);
+    coefficient(&c.keep2, 0x1p-100, k.keep2, &k.fast);
+    coefficient(&c.a, 0x1p-100, k.a, &k.fast);
     rm_near_sqrt(&root, &c.d2);
     rm_near_mul(&t, &c.eps, &root);
-    o->constants.eps = coefficient(&t, &fast);
+    coefficient(&t, 0x1p-85, k.eps, &k.fast);
     rm_near_mul(&t, &c.lr, &root);
     rm_near_div(&t, &t, &c.d1);
-    o->constants.rate = coefficient(&t, &fast);
-    o->constants.a = coefficient(&c.a, &fast);
+    coefficient(&t, 0x1p-85, k.rate, &k.fast);
   }
-  o->constants.fast = fast;
+  o->constants = k;
 }
 
-/* The last tier. The states and SGD's parameter are sums of products of at most five binary64 numbers, multiples of 2^-6500 below
- * 2^6200: at 512 limbs, 32,768 bits, they are exact, so they are decided.
+/* The last tier. The states and SGD's parameter are sums of products of at most five binary64 numbers, multiples of 2^-6500
+ * below 2^6200: at 512 limbs, 32,768 bits, they are exact, so they are decided.
  *
- * A boundary q is Adam's p' only if sqrt(s/D2) is rational, that is, with X = a p - q, if s D1^2 X^2 = D2 (lr m' - eps D1 X)^2. Both
- * sides are dyadic; D1 and D2 have up to 53 t bits, so that for t <= 150 the sides have fewer than 31,000 bits, and cannot be nearer
- * than 2^-31000 of each other without being equal: then q is the value. For larger t the separation is not proved: the powers betak^t
- * have millions of bits, and an interval of relative width 2^-32000 that holds a boundary is taken for it. */
+ * A boundary q is Adam's p' only if sqrt(s/D2) is rational, that is, with X = a p - q, if s D1^2 X^2 = D2 (lr m' - eps D1
+ * X)^2. Both sides are dyadic; D1 and D2 have up to 53 t bits, so that for t <= 150 the sides have fewer than 31,000 bits,
+ * and cannot be nearer than 2^-31000 of each other without being equal: then q is the value. For larger t the separation is
+ * not proved: the powers betak^t have millions of bits, and an interval of relative width 2^-32000 that holds a boundary is
+ * taken for it. */
 RM_COLD uint64_t widely(int which, const rm_optimizer *o, double p, double g, double m, double v, uint32_t *flags) {
   uint64_t bits = 0;
   for (int n = 4; n <= RM_BALL_LIMBS; n = n == 4 ? 32 : n * 16) {
@@ -85,15 +89,15 @@ static int is_finite(double x) { return x - x == 0.0; }
 /* A finite number as its sign: what IEEE 754's rules for infinities ask of it. */
 static double sign_of(double x) { return !is_finite(x) ? x : x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
 
-/* The result of a formula over signs: the canonical NaN, or an infinity. A NaN that no operand was is an invalid operation. */
+/* The result of a formula over signs: the canonical NaN, or an infinity. A NaN that no operand was is invalid. */
 static uint64_t limit(double r, int nan_in, int format, uint32_t *flags) {
   if (r == r) return rm_signed_infinity(r < 0.0, format);
   if (!nan_in) *flags |= RM_FLAG_INVALID;
   return rm_nan_bits(format);
 }
 
-/* Where an operand is not finite, the limit of the formula: IEEE 754's rules for each of its operations, over signs. No operation
- * then rounds or overflows. */
+/* Where an operand is not finite, the limit of the formula: IEEE 754's rules for each of its operations, over signs. No
+ * operation then rounds or overflows. */
 static double direction_sign(const rm_optimizer *o, double p, double g) {
   const double d = o->negate ? -sign_of(g) : sign_of(g);
   return o->decay == 0.0 || o->decoupled ? d : d + sign_of(p);
@@ -102,8 +106,9 @@ static double direction_sign(const rm_optimizer *o, double p, double g) {
 static uint64_t first_moment(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
   const double d = direction_sign(o, p, g);
   const int averaged = o->kind == RM_ADAM || !o->first;
-  if (is_finite(d) && (is_finite(m) || !averaged)) return finite_quantity(FIRST_MOMENT, o, p, g, averaged ? m : 0.0, 0.0, flags);
-  const double r = averaged ? sign_of(o->beta1) * sign_of(m) + sign_of(o->constants.keep1) * d : d;
+  if (is_finite(d) && (is_finite(m) || !averaged))
+    return finite_quantity(FIRST_MOMENT, o, p, g, averaged ? m : 0.0, 0.0, flags);
+  const double r = averaged ? sign_of(o->beta1) * sign_of(m) + sign_of(o->constants.keep1[0]) * d : d;
   return limit(r, m != m || d != d, o->format, flags);
 }
 
@@ -126,7 +131,7 @@ static uint64_t adam_parameter(const rm_optimizer *o, double p, double m, double
   if (s < 0.0) return limit(rm_from_bits64(rm_nan_bits(RM_F64)), nan_in, o->format, flags);
   const double below = sign_of(s) + sign_of(o->eps), above = sign_of(o->lr) * sign_of(m);
   if (below == 0.0 && above != 0.0 && is_finite(above) && !nan_in) *flags |= RM_FLAG_DIVBYZERO;
-  const double q = above / below, r = sign_of(o->constants.a) * sign_of(p) - q;
+  const double q = above / below, r = sign_of(o->constants.a[0]) * sign_of(p) - q;
   if (!is_finite(r)) return limit(r, nan_in, o->format, flags);
   if (!is_finite(below)) return finite_quantity(PARAMETER, o, p, 0.0, 0.0, 1.0, flags); /* q = 0 */
   return finite_quantity(PARAMETER, o, p, 0.0, m, s, flags);
