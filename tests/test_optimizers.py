@@ -37,6 +37,7 @@ SGD_CASES = [
     {"momentum": 0.9, "nesterov": 1, "first": 1, "weight_decay": 1e-4},
     {"momentum": 0.9, "dampening": 1.0, "weight_decay": 0.1},
     {"lr": 0.0, "momentum": 2.0},
+    {"lr": 1.0},
     {"lr": 1e-250, "momentum": 0.9},
 ]
 ADAM_CASES = [
@@ -81,6 +82,13 @@ def random(rng, fmt, n, name):
         x *= 2.0 ** rng.integers(-12, 12, (5, n)) if fmt == "f16" else 2.0 ** rng.integers(-120, 120, (5, n)).astype(float)
     if name == "huge":
         x = limit * rng.uniform(-1, 1, (5, n))
+    if name == "edge":  # about the overflow threshold
+        bits_, top = {"f16": (11, 15), "bf16": (8, 127), "f32": (24, 127), "f64": (53, 1023)}[fmt]
+        x[0] = (2.0 - 2.0 ** (1 - bits_)) * 2.0**top * rng.choice([-1, 1], n)
+        x[1:3] = np.sign(x[0]) * 2.0 ** (top - bits_) * rng.choice([0, 0.25, 0.5, 1, 2, 4, -1], (2, n))
+        x[1] = np.where(rng.random(n) < 0.5, -x[1], x[1])
+        x[2] = np.where(rng.random(n) < 0.5, x[0] / 2, x[2])
+        limit = np.abs(x[0, 0])
     x = np.clip(x, -limit, limit)
     x[3:] = np.abs(x[3:])
     with np.errstate(all="ignore"):
@@ -92,7 +100,7 @@ def random(rng, fmt, n, name):
     return np.ascontiguousarray(x)
 
 
-KINDS = ["gaussian", "integers", "cancelling", "tiny", "spread", "huge", "special"]
+KINDS = ["gaussian", "integers", "cancelling", "tiny", "spread", "huge", "edge", "special"]
 
 
 def sgd(lib, fmt, options, x):

@@ -5,7 +5,7 @@ if exactly and then rounded once. The bits therefore do not depend on the
 machine, the instruction set, the thread count or the layout of the arrays.
 """
 
-from . import _core, _dtypes, rounding
+from . import _core, _dtypes, optim, rounding
 from ._accumulator import Accumulator
 from ._config import config, get_include, show_config
 from ._contractions import einsum, matvec, tensordot, vdot, vecdot, vecmat
@@ -64,6 +64,7 @@ __all__ = [
     "matvec",
     "mean",
     "norm",
+    "optim",
     "reset_stats",
     "rounding",
     "scatter_add",

@@ -5,6 +5,7 @@ from typing import Final
 import numpy as np
 
 from . import _core as _core
+from . import optim as optim
 from . import rounding as rounding
 from ._accumulator import Accumulator as Accumulator
 from ._config import config as config

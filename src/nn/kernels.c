@@ -1,9 +1,10 @@
 /* The vector loops of composite operators and optimiser steps, compiled once per ISA. */
 #include "../dispatch/kernels.h"
-#include "optimizers_step.h"
+#include "clip_step.h"
 
 extern const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table);
 const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {
     {rm_sgd_f16, rm_sgd_bf16, rm_sgd_f32, rm_sgd_f64},
     {rm_adam_f16, rm_adam_bf16, rm_adam_f32, rm_adam_f64},
+    {rm_clip_f16, rm_clip_bf16, rm_clip_f32, rm_clip_f64},
 };

@@ -2,10 +2,12 @@
 #ifndef RM_NN_KERNELS_H
 #define RM_NN_KERNELS_H
 
+#include "clip.h"
 #include "optimizers.h"
 
 struct rm_nn_kernels {
   rm_optimizer_fn *sgd[4], *adam[4]; /* by format */
+  rm_clip_fn *clip[4];
 };
 
 #endif

@@ -73,7 +73,8 @@ RM_FN vm64 rm_settle(rm_vpair y, vf64 err, vf64 reach, const int fmt, vf64 *r) {
   *r = vf64_select(vf64_lt(side, zero), low, high);
   const vm64 alike = vi64_eq(vf64_bits(low), vf64_bits(high));
   const vm64 decided = vm64_and(vf64_lt(err, vf64_abs(side)), vf64_le(vf64_mul(vf64_set1(4.0), reach), vf64_sub(high, low)));
-  return vm64_not(vm64_and(vm64_or(alike, decided), vf64_lt(vf64_abs(high), infinity)));
+  const vm64 finite = vf64_lt(vf64_max(vf64_abs(low), vf64_abs(high)), infinity);
+  return vm64_not(vm64_and(vm64_or(alike, decided), finite));
 }
 
 RM_FN rm_optimizer_element rm_read_step(const rm_step_arrays *a, int64_t i, const int fmt) {
