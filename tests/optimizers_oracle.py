@@ -126,3 +126,28 @@ def adam(o, fmt, p, g, m, v, w):
         if len(found) == 1:
             return found.pop(), m, v, w
     raise AssertionError("irrational, yet on a boundary")
+
+
+def squares(arrays):
+    """The exact sum of the squares of all elements, each a (bits, format)."""
+    total = mpq(0)
+    for b, fmt in arrays:
+        x = value(b, fmt)
+        total = add(total, mul(x, x))
+    return total
+
+
+def clipped(b: int, fmt: str, total, limit: float) -> int:
+    """The bits of RN(min(1, limit/sqrt(total)) g)."""
+    g, limit = value(b, fmt), number(limit)
+    if type(total) is SPECIAL:
+        return bits(math.nan if total != total or type(g) is SPECIAL else mpq(0), fmt)
+    if total <= limit * limit:
+        return b
+    for precision in (300, 3000, 30000):
+        r, exact = root(total, precision)
+        ends = [r] if exact else [r * (1 - mpq(1, 1 << precision)), r * (1 + mpq(1, 1 << precision))]
+        found = {round_rational(g * limit / e, fmt) for e in ends}
+        if len(found) == 1:
+            return found.pop()
+    raise AssertionError("irrational, yet on a boundary")

@@ -293,3 +293,91 @@ def test_bad_input(isa_library):
         assert got == want
     assert np.array_equal(x, before)
     assert lib.rm_adam_step(f32, I64(0), None, None, None, None, None, a()) == OK
+
+
+class Squares:
+    """An accumulator of squares."""
+
+    def __init__(self, lib, fmt, *arrays):
+        self.lib = lib
+        lib.rm_accumulator_new.restype = ctypes.c_void_p
+        self.at = ctypes.c_void_p(lib.rm_accumulator_new())
+        for x in arrays:
+            size = ctypes.c_ssize_t(x.itemsize)
+            add = getattr(lib, "rm_accumulator_add_products_" + fmt)
+            assert add(self.at, I64(len(x)), pointer(x), size, pointer(x), size) == OK
+
+    def __del__(self):
+        self.lib.rm_accumulator_free(self.at)
+
+    def root(self):
+        out = ctypes.c_double(7)
+        assert self.lib.rm_root_of_total(self.at, ctypes.byref(out)) == OK
+        return out.value
+
+
+def clip(lib, fmt, x, squares, limit):
+    at = squares.at if squares else None
+    return lib.rm_clip_to_norm(NAMES.index(fmt), I64(len(x)), pointer(x), at, ctypes.c_double(limit))
+
+
+@FMT
+@pytest.mark.parametrize("name", KINDS)
+def test_clipping(isa_library, fmt, name):
+    """Factors of all sizes, rational ones among them: norms 5, 13 and 4, and limits that make ties."""
+    rng = np.random.default_rng(80)
+    arrays = [random(rng, fmt, n, name)[1] for n in (1, 19)]
+    arrays += [np.array(v, kind(fmt)) for v in ([3, 4], [3, -4, 12], [1, 1, 1, 1] * 4, [0, 0, -0.0], [])]
+    for x in arrays:
+        total = reference.squares((int(b), fmt) for b in bits(x))
+        squares = Squares(isa_library, fmt, x)
+        for limit in [0.0, 1.0, 2.5, 1e-3, 5.0, 1e-250, 1e300] + [squares.root()] * bool(np.isfinite(squares.root())):
+            got = x.copy()
+            assert clip(isa_library, fmt, got, squares, limit) == OK
+            want = [reference.clipped(int(b), fmt, total, limit) for b in bits(x)]
+            assert bits(got).tolist() == want, (limit, x)
+
+
+def test_roots_of_totals(isa_library):
+    rng = np.random.default_rng(81)
+    for _ in range(200):
+        x = rng.standard_normal(5) * 2.0 ** rng.integers(-500, 500)
+        total = reference.squares((int(b), "f64") for b in bits(x))
+        r, _ = reference.root(total, 400)
+        assert np.float64(Squares(isa_library, "f64", x).root()).view(np.uint64) == reference.round_rational(r, "f64")
+    assert Squares(isa_library, "f64").root() == 0
+    assert Squares(isa_library, "f64", np.array([np.inf])).root() == np.inf
+
+
+def test_clipping_of_long_arrays(isa_library):
+    x = np.tile(np.random.default_rng(82).standard_normal(1001).astype(np.float32), 150)
+    squares, results = Squares(isa_library, "f32", x), []
+    for threads in (1, 2):
+        assert isa_library.rm_set_num_threads(threads) == OK
+        results.append(x.copy())
+        assert clip(isa_library, "f32", results[-1], squares, 0.5) == OK
+    assert isa_library.rm_set_num_threads(1) == OK
+    total = 150 * reference.squares((int(b), "f32") for b in bits(x[:1001]))
+    assert np.array_equal(bits(results[0]), bits(results[1]))
+    for i in range(0, len(x), 997):
+        assert bits(results[0])[i] == reference.clipped(int(bits(x)[i]), "f32", total, 0.5)
+
+
+def test_bad_clipping(isa_library):
+    x, less, size = np.ones(3, np.float32), np.full(3, -1, np.float32), ctypes.c_ssize_t(4)
+    squares, negative = Squares(isa_library, "f32", x), Squares(isa_library, "f32")
+    assert isa_library.rm_accumulator_add_f32(negative.at, I64(3), pointer(less), size) == OK
+    one = ctypes.c_double(1)
+    for got, want in [
+        (clip(isa_library, "f32", x, None, 1.0), status(NULL, 4)),
+        (clip(isa_library, "f32", x, squares, -1.0), status(RANGE, 5)),
+        (clip(isa_library, "f32", x, squares, np.nan), status(RANGE, 5)),
+        (clip(isa_library, "f32", x, squares, np.inf), status(RANGE, 5)),
+        (clip(isa_library, "f32", x, negative, 1.0), status(RANGE, 4)),
+        (isa_library.rm_clip_to_norm(4, I64(3), pointer(x), squares.at, one), status(ENUM, 1)),
+        (isa_library.rm_clip_to_norm(2, I64(-3), pointer(x), squares.at, one), status(SIZE, 2)),
+        (isa_library.rm_clip_to_norm(2, I64(3), None, squares.at, one), status(NULL, 3)),
+        (isa_library.rm_root_of_total(squares.at, None), status(NULL, 2)),
+    ]:
+        assert got == want
+    assert (x == 1).all()
