@@ -81,7 +81,7 @@ def sgd(o, fmt, p, g, b):
 @functools.cache
 def one_minus_power(beta: float, t: int):
     """1 - beta^t: exact while that is short, else to 40,000 bits."""
-    if t <= 2000:
+    if t <= 2000 or np.frexp(beta)[0] == 0.5:
         return 1 - mpq(*beta.as_integer_ratio()) ** t
     with gmpy2.context(precision=40000, emax=gmpy2.get_emax_max(), emin=gmpy2.get_emin_min()):
         return mpq(1 - gmpy2.mpfr(beta) ** t)
@@ -117,7 +117,7 @@ def adam(o, fmt, p, g, m, v, w):
     if type(s) is SPECIAL or type(mean) is SPECIAL or type(kept) is SPECIAL or (s == 0 and eps == 0):
         return bits(add(kept, neg(div(mul(lr, mean), add(s, eps)))), fmt), m, v, w
     above = lr * mean / one_minus_power(o["beta1"], o["step"])
-    for precision in (300, 2000, 30000):
+    for precision in (300, 2000, 30000, 120000):
         r, exact = root(s / one_minus_power(o["beta2"], o["step"]), precision)
         near = [kept - above / (r * f + eps) for f in (1 - mpq(1, 1 << precision), 1 + mpq(1, 1 << precision))]
         if exact:

@@ -171,6 +171,26 @@ def test_beside_boundaries(isa_library):
         check(isa_library, adam, "f32", options, x)
 
 
+@pytest.mark.parametrize("beta1, beta2, eps, v", [
+    (0.5, 0.5, 0.0, 4.0),  # the quotient is above its limit: 2^-t against 2^-t/2
+    (0.25, 0.5, 0.0, 4.0),  # and below
+    (0.5, 0.25, 0.25, 0.0),  # no second moment at all
+    (0.5, 0.0, 0.0, 1.0),
+])  # fmt: skip
+def test_a_hair_beside_ties(isa_library, beta1, beta2, eps, v):
+    """After very many steps p' is beside a tie that it has for a limit, by less than any precision shows."""
+    options = {"lr": 0.5, "beta1": beta1, "beta2": beta2, "eps": eps, "step": 45000}
+    for sign in (1, -1):
+        for k in (0.5, 1.5, 2.5):
+            m = sign * (np.sqrt(v) + eps) * 2 * k * 2.0**-23
+            x = np.zeros((5, 2), np.float32)
+            x[0], x[1], x[2], x[3] = 1.5, 0.0, m / beta1, v / beta2 if beta2 else 0.0
+            x[1] = np.sqrt(v) if beta2 == 0 else 0.0
+            if beta2 == 0:
+                x[2] = (m - (1 - beta1) * x[1]) / beta1
+            check(isa_library, adam, "f32", options, x)
+
+
 def test_control():
     """With error bounds 2^20 times too small, results beside boundaries are wrong."""
     flags = ["REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20"]

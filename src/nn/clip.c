@@ -13,9 +13,9 @@ enum { GRAIN = 1 << 15, SUM_LIMBS = 80 }; /* limbs that hold any total, and any 
 
 _Static_assert(64 * SUM_LIMBS >= RM_ACC_DIGIT_BITS * RM_ACC_DIGITS, "totals are exact");
 
-/* g max_norm / sqrt(S), finite. It is a boundary q of rounding only if sqrt(S) is rational, hence dyadic, as S is; then the root
- * and the quotient q are short and exact below. Otherwise (g max_norm)^2 and q^2 S are different multiples of 2^-12000 below
- * 2^8300, and 512 limbs tell them apart. */
+/* g max_norm / sqrt(S), finite. It is a boundary q of rounding only if sqrt(S) is rational, hence dyadic, as S is; then the
+ * root and the quotient q are short and exact below. Otherwise (g max_norm)^2 and q^2 S are different multiples of 2^-12000
+ * below 2^8300, and 512 limbs tell them apart. */
 static uint64_t product(const rm_clip *c, double g, uint32_t *flags) {
   rm_near x, factor;
   uint64_t bits;

@@ -53,14 +53,61 @@ void rm_optimizer_prepare(rm_optimizer *o) {
   o->constants = k;
 }
 
+/* Adam's p' where x = beta1^t and y = beta2^t are so small that they are not seen beside 1: 1 when its limit for x = y = 0
+ * is an exact number, and the side on which p' lies is known.
+ *
+ * The quotient is F times its limit, and F > 1 exactly when (root + eps) > (1 - x)(root (1 - y)^(-1/2) + eps), root =
+ * sqrt(s), that is x (root + eps) - root y/2 + rest > 0, where |rest| <= root (x y + y^2) <= 2 root max(x, y)^2. A number
+ * one limb below the last place of the limit, and below every boundary of rounding, stands for the difference when this is
+ * smaller. */
+RM_COLD int beside_limit(const rm_optimizer *o, double p, double m, double s, uint32_t *flags, uint64_t *bits) {
+  enum { SMALL = -16000, LIMBS = 64 };
+  const uint64_t one = 1;
+  rm_step_numbers_ball c;
+  rm_ball limit, root, below, x, y, t;
+  rm_ball_set(&x, o->beta1, LIMBS);
+  rm_ball_pow(&x, &x, (uint64_t)o->t);
+  rm_ball_set(&y, o->beta2, LIMBS);
+  rm_ball_pow(&y, &y, (uint64_t)o->t);
+  const int64_t top_x = rm_ball_is_zero(&x) ? -RM_BALL_EXPONENT : rm_ball_top(&x);
+  const int64_t top_y = rm_ball_is_zero(&y) ? -RM_BALL_EXPONENT : rm_ball_top(&y), top = rm_ball_max(top_x, top_y);
+  if (top >= SMALL) return 0;
+
+  step_numbers_ball(&c, o, RM_BALL_LIMBS);
+  rm_ball_set_u64(&c.d1, 1, RM_BALL_LIMBS);
+  rm_ball_copy(&c.d2, &c.d1);
+  adam_parameter_ball(&limit, &c, o, p, m, s, RM_BALL_LIMBS);
+  rm_ball_set(&t, p, RM_BALL_LIMBS);
+  rm_ball_mul(&t, &t, &c.a);
+  rm_ball_sub(&t, &t, &limit); /* the quotient */
+  const int64_t last = (limit.e < -1100 ? limit.e : -1100) - 64;
+  const int quotient = rm_ball_sign(&t);
+  if (!rm_ball_is_exact(&limit) || quotient == 0 || quotient == RM_SIGN_UNKNOWN || rm_ball_top(&t) + top + 3 > last) return 0;
+
+  rm_ball_set(&root, s, LIMBS);
+  rm_ball_sqrt(&root, &root);
+  rm_ball_set(&below, o->eps, LIMBS);
+  rm_ball_add(&below, &below, &root);
+  rm_ball_mul(&x, &x, &below);
+  rm_ball_mul(&y, &y, &root);
+  rm_ball_scale(&y, &y, -1);
+  rm_ball_sub(&x, &x, &y);
+  if (!rm_ball_is_zero(&root)) rm_ball_widen(&x, &x, rm_ball_top(&root) + 2 * top + 1);
+  const int larger = rm_ball_sign(&x);
+  if (larger == 0 || larger == RM_SIGN_UNKNOWN) return 0;
+  rm_ball_store(&t, larger == quotient, &one, 1, last, 0.0, RM_BALL_LIMBS); /* p' = a p - quotient F */
+  rm_ball_add(&limit, &limit, &t);
+  return rm_ball_is_exact(&limit) && rm_ball_round(&limit, o->format, RM_NEAREST, flags, bits);
+}
+
 /* The last tier. The states and SGD's parameter are sums of products of at most five binary64 numbers, multiples of 2^-6500
  * below 2^6200: at 512 limbs, 32,768 bits, they are exact, so they are decided.
  *
  * A boundary q is Adam's p' only if sqrt(s/D2) is rational, that is, with X = a p - q, if s D1^2 X^2 = D2 (lr m' - eps D1
  * X)^2. Both sides are dyadic; D1 and D2 have up to 53 t bits, so that for t <= 150 the sides have fewer than 31,000 bits,
  * and cannot be nearer than 2^-31000 of each other without being equal: then q is the value. For larger t the separation is
- * not proved: the powers betak^t have millions of bits, and an interval of relative width 2^-32000 that holds a boundary is
- * taken for it. */
+ * not proved, since the powers betak^t have millions of bits. Where these are too small to be seen, p' is beside an exact
+ * limit; else an interval of relative width 2^-32000 that holds a boundary is taken for it. */
 RM_COLD uint64_t widely(int which, const rm_optimizer *o, double p, double g, double m, double v, uint32_t *flags) {
   uint64_t bits = 0;
   for (int n = 4; n <= RM_BALL_LIMBS; n = n == 4 ? 32 : n * 16) {
@@ -69,7 +116,9 @@ RM_COLD uint64_t widely(int which, const rm_optimizer *o, double p, double g, do
     step_numbers_ball(&c, o, n);
     quantity_ball(&r, which, &c, o, p, g, m, v, n);
     if (rm_ball_round(&r, o->format, RM_NEAREST, flags, &bits)) return bits;
-    if (n == RM_BALL_LIMBS) rm_ball_round_last(&r, o->format, RM_NEAREST, flags, &bits);
+    if (n < RM_BALL_LIMBS) continue;
+    if (o->kind == RM_ADAM && which == PARAMETER && beside_limit(o, p, m, v, flags, &bits)) return bits;
+    rm_ball_round_last(&r, o->format, RM_NEAREST, flags, &bits);
   }
   return bits;
 }
