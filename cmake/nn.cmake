@@ -1,10 +1,13 @@
 target_sources(repmath_objects PRIVATE
+  src/nn/clip.c
   src/nn/cross_entropy.c
   src/nn/decide.c
   src/nn/exp_row.c
   src/nn/normalize.c
   src/nn/normalize_weight.c
   src/nn/norms.c
+  src/nn/optimizers.c
+  src/nn/optimizers_slow.c
   src/nn/row_loop.c
   src/nn/softmax.c
   src/nn/totals.c)

@@ -41,6 +41,7 @@ def init_stub():
         "from . import nn as nn",
         "from . import init as init",
         "from . import random as random",
+        "from . import optim as optim",
         "from . import rounding as rounding",
     ]
     for module, names in IMPORTS.items():
@@ -121,6 +122,36 @@ def random_fill(
     ends: tuple[float, float] = (0, 0),
 ) -> None: ...
 def scatter(add: bool, format: str, rows: int, cols: int, out: Any, index: Any, src: Any) -> int: ...
+def sgd_step(
+    format: str,
+    p: Any,
+    g: Any,
+    b: Any,
+    lr: float,
+    momentum: float,
+    dampening: float,
+    weight_decay: float,
+    nesterov: bool,
+    maximize: bool,
+    first: bool,
+) -> None: ...
+def adam_step(
+    format: str,
+    p: Any,
+    g: Any,
+    m: Any,
+    v: Any,
+    w: Any,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    step: int,
+    decoupled: bool,
+    maximize: bool,
+) -> None: ...
+def clip_to_norm(format: str, g: Any, squares: ExactSum, max_norm: float) -> None: ...
 
 class Environment:
     def __enter__(self) -> None: ...
@@ -128,6 +159,7 @@ class Environment:
 
 class ExactSum:
     def add(self, format: str, x: Any) -> None: ...
+    def root(self) -> float: ...
     def add_products(self, format: str, x: Any, y: Any) -> None: ...
     def round(self, format: str, out: Any, rule: str) -> None: ...
     def merge(self, other: ExactSum) -> None: ...

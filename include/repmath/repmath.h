@@ -7,6 +7,7 @@
 #include "elementwise.h"
 #include "elementwise_rounded.h"
 #include "nn.h"
+#include "optim.h"
 #include "random.h"
 #include "reductions.h"
 #include "scatter.h"

@@ -8,6 +8,7 @@ from . import _core as _core
 from . import nn as nn
 from . import init as init
 from . import random as random
+from . import optim as optim
 from . import rounding as rounding
 from ._accumulator import Accumulator as Accumulator
 from ._config import config as config

@@ -53,6 +53,23 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_segment_sum(int format, long long rows, long long cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
                              long long n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
                              ptrdiff_t col_src) nogil
+    int RM_FORMAT_F16, RM_FORMAT_BF16, RM_FORMAT_F32, RM_FORMAT_F64
+    ctypedef unsigned short rm_f16
+    ctypedef unsigned short rm_bf16
+    ctypedef struct rm_accumulator:
+        pass
+    ctypedef struct rm_sgd_options:
+        double lr, momentum, dampening, weight_decay
+        int nesterov, maximize, first
+    ctypedef struct rm_adam_options:
+        double lr, beta1, beta2, eps, weight_decay
+        int64_t step
+        int decoupled, maximize
+    rm_status rm_sgd_step(int format, long long n, void *p, const void *g, void *b, const rm_sgd_options *options) nogil
+    rm_status rm_adam_step(int format, long long n, void *p, const void *g, void *m, void *v, void *w,
+                           const rm_adam_options *options) nogil
+    rm_status rm_clip_to_norm(int format, long long n, void *g, const rm_accumulator *squares, double max_norm) nogil
+    rm_status rm_root_of_total(const rm_accumulator *squares, double *out) nogil
     int rm_status_code(rm_status status)
     int RM_ERR_INDEX, RM_ERR_MEMORY
     ctypedef struct rm_conv:
@@ -574,6 +591,47 @@ def random_fill(what, place, out, format="f64", a=0, b=0, x=None, ends=(0, 0)):
     if status != 0:  # what else could be at fault is checked before
         message = rm_status_message(status).decode()
         raise MemoryError(message) if rm_status_code(status) == RM_ERR_MEMORY else ValueError(message)
+cdef int _optimizer_status(rm_status status) except -1:
+    if status != 0:
+        raise ValueError(rm_status_message(status).decode())
+    return 0
+
+
+def sgd_step(format, unsigned char[::1] p, const unsigned char[::1] g, unsigned char[::1] b, double lr, double momentum,
+             double dampening, double weight_decay, bint nesterov, bint maximize, bint first):
+    """rm_sgd_step on arrays as bytes, of one size and not empty; b is None without momentum."""
+    cdef int f
+    cdef Py_ssize_t size
+    cdef rm_sgd_options o = rm_sgd_options(lr, momentum, dampening, weight_decay, nesterov, maximize, first)
+    f, size = _FORMATS[format]
+    cdef long long n = p.shape[0] // size
+    cdef void *buffer = NULL if b is None else &b[0]
+        status = rm_sgd_step(f, n, &p[0], &g[0], buffer, &o)
+    _optimizer_status(status)
+
+
+def adam_step(format, unsigned char[::1] p, const unsigned char[::1] g, unsigned char[::1] m, unsigned char[::1] v,
+              unsigned char[::1] w, double lr, double beta1, double beta2, double eps, double weight_decay, int64_t step,
+              bint decoupled, bint maximize):
+    """rm_adam_step on arrays as bytes, of one size and not empty; w is None without amsgrad."""
+    cdef int f
+    cdef Py_ssize_t size
+    cdef rm_adam_options o = rm_adam_options(lr, beta1, beta2, eps, weight_decay, step, decoupled, maximize)
+    f, size = _FORMATS[format]
+    cdef long long n = p.shape[0] // size
+    cdef void *largest = NULL if w is None else &w[0]
+        status = rm_adam_step(f, n, &p[0], &g[0], &m[0], &v[0], largest, &o)
+    _optimizer_status(status)
+
+
+def clip_to_norm(format, unsigned char[::1] g, ExactSum squares, double max_norm):
+    """rm_clip_to_norm on an array as bytes, not empty."""
+    cdef int f
+    cdef Py_ssize_t size
+    f, size = _FORMATS[format]
+    cdef long long n = g.shape[0] // size
+        status = rm_clip_to_norm(f, n, &g[0], squares.acc, max_norm)
+    _optimizer_status(status)
 
 
 _RULES = {
@@ -627,6 +685,15 @@ cdef class ExactSum:
                 rm_accumulator_add_f32(self.acc, n, <const float *>p, size)
             else:
                 rm_accumulator_add_f64(self.acc, n, <const double *>p, size)
+
+    def root(self):
+        """RN of the root of the total, in float64."""
+        cdef double out
+        cdef rm_status status
+        with nogil:
+            status = rm_root_of_total(self.acc, &out)
+        _optimizer_status(status)
+        return out
 
     def add_products(self, format, const unsigned char[::1] x, const unsigned char[::1] y):
         cdef int f
