@@ -58,39 +58,41 @@ RM_FN vm64 rm_truncated_step_f64(const struct rm_truncation *a, vf64 u, vf64 ul,
   return rm_affine_f64(a->mean, a->std, vf64_mul(hi, sign), vf64_mul(lo, sign), err, x);
 }
 
+/* In mode RM_AFFINE_SLOW the vector step is that of mean 0 and std 1, and only a guess comes from it. */
 RM_FN uint32_t rm_make_truncated(const rm_random_job *job, int64_t from, int n, const char *random, char *out,
                                  const int fmt) {
-  const struct rm_truncation *a = &job->truncation;
-  const int size = rm_size_of(fmt);
+  struct rm_truncation a = job->truncation;
+  const int size = rm_size_of(fmt), slow = a.mode == RM_AFFINE_SLOW;
   uint32_t flags = 0;
   (void)from;
+  if (slow) a.mean = 0.0, a.std = 1.0;
   for (int i = 0; i < n; i += RM_LANES) {
     const int count = n - i < RM_LANES ? n - i : RM_LANES;
-    uint32_t open = (1u << count) - 1;
+    const vf64 one = vf64_set1(1.0);
+    vf64 h[2], l[2], below, below_l, above, above_l, x;
+    rm_truncated_weights(rm_load_draws(random, i), h, l);
+    rm_truncated_tail(a.tails[0], h, l, &below, &below_l);
+    rm_truncated_tail(a.tails[1], h, l, &above, &above_l);
+    const vm64 negative = vf64_lt(below, above);
+    const vf64 v = vf64_select(negative, below, above), vl = vf64_select(negative, below_l, above_l);
+    const vf64 rough = vf64_sub(one, v), rest = vf64_sub(vf64_sub(vf64_sub(one, rough), v), vl);
+    const vf64 u = vf64_add(rough, rest), ul = vf64_sub(rest, vf64_sub(u, rough));
+    const vf64 sign = vf64_select(negative, vf64_set1(-1.0), one);
+    vm64 mask = vf64_lt(v, vf64_set1(RM_TRUNCATED_V));
+    if (fmt == RM_F64) mask = vm64_or(mask, vf64_lt(u, vf64_set1(RM_TRUNCATED_U)));
+    mask = vm64_or(mask, fmt == RM_F64 ? rm_truncated_step_f64(&a, u, ul, v, vl, sign, &x)
+                                       : rm_truncated_step(&a, u, v, sign, &x, fmt));
+    rm_store_elements(out + i * size, x, count, fmt);
+    const uint32_t all = (1u << count) - 1, open = slow ? all : vm64_bits(mask) & all;
+    if (RM_LIKELY(!open)) continue;
     double guess[RM_LANES];
-    for (int k = 0; k < RM_LANES; k++) guess[k] = a->mean;
-    if (a->mode != RM_AFFINE_SLOW) {
-      const vf64 one = vf64_set1(1.0);
-      vf64 h[2], l[2], below, below_l, above, above_l, x;
-      rm_truncated_weights(rm_load_draws(random, i), h, l);
-      rm_truncated_tail(a->tails[0], h, l, &below, &below_l);
-      rm_truncated_tail(a->tails[1], h, l, &above, &above_l);
-      const vm64 negative = vf64_lt(below, above);
-      const vf64 v = vf64_select(negative, below, above), vl = vf64_select(negative, below_l, above_l);
-      const vf64 rough = vf64_sub(one, v), rest = vf64_sub(vf64_sub(vf64_sub(one, rough), v), vl);
-      const vf64 u = vf64_add(rough, rest), ul = vf64_sub(rest, vf64_sub(u, rough));
-      const vf64 sign = vf64_select(negative, vf64_set1(-1.0), one);
-      vm64 mask = vf64_lt(v, vf64_set1(RM_TRUNCATED_V));
-      if (fmt == RM_F64) mask = vm64_or(mask, vf64_lt(u, vf64_set1(RM_TRUNCATED_U)));
-      mask = vm64_or(mask, fmt == RM_F64 ? rm_truncated_step_f64(a, u, ul, v, vl, sign, &x)
-                                         : rm_truncated_step(a, u, v, sign, &x, fmt));
-      rm_store_elements(out + i * size, x, count, fmt);
-      vf64_store(guess, x);
-      open &= vm64_bits(mask);
-    }
-    for (int k = 0; RM_UNLIKELY(open >> k); k++)
-      if (open >> k & 1u)
-        rm_write_bits(out + (i + k) * size, rm_truncated_exactly(rm_draw_at(random, i + k), a, guess[k], fmt, &flags), fmt);
+    vf64_store(guess, x);
+    for (int k = 0; k < count; k++)
+      if (open >> k & 1u) {
+        const struct rm_truncation *t = &job->truncation;
+        const double near = slow ? t->mean + t->std * guess[k] : guess[k];
+        rm_write_bits(out + (i + k) * size, rm_truncated_exactly(rm_draw_at(random, i + k), t, near, fmt, &flags), fmt);
+      }
   }
   return flags;
 }
