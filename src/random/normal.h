@@ -1,4 +1,5 @@
-/* Normal numbers: RN(mean + std z), z = Phi^-1((d + 1/2) 2^-64) for the draw d, one rounding. crlibm/ndtri/normal_draw.h evaluates z. */
+/* Normal numbers: RN(mean + std z), z = Phi^-1((d + 1/2) 2^-64) for the draw d, one rounding. crlibm/ndtri/normal_draw.h
+ * evaluates z. */
 #ifndef RM_RANDOM_NORMAL_H
 #define RM_RANDOM_NORMAL_H
 
@@ -16,8 +17,9 @@ RM_FN vm64 rm_standard_step(vi64 k, vf64 *y, const int fmt) {
   }
 }
 
-/* mean + std z in binary64 for the formats below, p = std z. z is within RM_ERFINV_F32_ERR = 2^-41 relatively, the product rounds by
- * 2^-53 |p|, the sum by 2^-53 of itself, and the test asks for 2^-52 of it more: |p| (2^-41 + 2^-52) + 2^-51 |v|. */
+/* mean + std z in binary64 for the formats below, p = std z. z is within RM_ERFINV_F32_ERR = 2^-41 relatively, the product
+ * rounds by 2^-53 |p|, the sum by 2^-53 of itself, and the test asks for 2^-52 of it more: |p| (2^-41 + 2^-52) + 2^-51
+ * |v|. */
 RM_FN vm64 rm_scaled_step(const struct rm_affine *a, vi64 k, vf64 *v, const int fmt) {
   const vf64 p = vf64_mul(rm_normal_eval(k), vf64_set1(a->std));
   *v = vf64_add(vf64_set1(a->mean), p);
@@ -27,9 +29,10 @@ RM_FN vm64 rm_scaled_step(const struct rm_affine *a, vi64 k, vf64 *v, const int 
   return vm64_or(vm64_or(vf64_undecided_within(*v, err, fmt), sign), vf64_overflows(*v, fmt));
 }
 
-/* The same in two parts. z = hi + lo within err, |lo| <= 2^-39 |hi|; p + pl = std (hi + lo): pl takes two roundings of 2^-53 2^-38 |p|;
- * s + e = mean + p exactly; e + pl, at most 2^-53 |s| + 2^-38 |p|, rounds by 2^-53 of that, and so does the test. Together below
- * std err + 2^-89 |p| + 2^-104 |s|. Where |s| < 2^-28 |p|, the second part may be no small part of s: open. */
+/* The same in two parts. z = hi + lo within err, |lo| <= 2^-39 |hi|; p + pl = std (hi + lo): pl takes two roundings of
+ * 2^-53 2^-38 |p|; s + e = mean + p exactly; e + pl, at most 2^-53 |s| + 2^-38 |p|, rounds by 2^-53 of that, and so does
+ * the test. Together below std err + 2^-89 |p| + 2^-104 |s|. Where |s| < 2^-28 |p|, the second part may be no small part of
+ * s: open. */
 RM_FN vm64 rm_affine_f64(double mean_, double std_, vf64 hi, vf64 lo, vf64 err, vf64 *y) {
   const vf64 std = vf64_set1(std_), mean = vf64_set1(mean_);
   const vf64 p = vf64_mul(std, hi), pl = vf64_mad(std, lo, vf64_mul_err(std, hi, p));

@@ -1,7 +1,7 @@
 /* Normal numbers by comparison (comparison.h).
  *
- * X = B never holds: Phi(r) for a rational r other than 0 is transcendental (Siegel, 1929), p is rational and not 1/2. So each comparison
- * ends at some precision. */
+ * X = B never holds: Phi(r) for a rational r other than 0 is transcendental (Siegel, 1929), p is rational and not 1/2. So
+ * each comparison ends at some precision. */
 #include "normal_exact.h"
 
 #include "../../crlibm/fma/fma_slow.h"
@@ -13,7 +13,8 @@ typedef struct {
   number mean, std;
 } normal_target;
 
-/* Whether X > b. The tail beyond |r| falls by less than 0.8 exp(-r^2/2) of what r is short: less than 1.61 2^k of it, here twice. */
+/* Whether X > b. The tail beyond |r| falls by less than 0.8 exp(-r^2/2) of what r is short: less than 1.61 2^k of it, here
+ * twice. */
 static int beyond(const void *target, number b) {
   const normal_target *x = target;
   const uint64_t draw = x->draw;

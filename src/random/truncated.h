@@ -1,5 +1,5 @@
-/* Truncated normal numbers (truncated_exact.h): twice the tails of X below and above are sums of two positive terms each, and the smaller
- * of the two is 1 - |u| for the inverse of erf, as in crlibm/ndtri/normal_draw.h. */
+/* Truncated normal numbers (truncated_exact.h): twice the tails of X below and above are sums of two positive terms each,
+ * and the smaller of the two is 1 - |u| for the inverse of erf, as in crlibm/ndtri/normal_draw.h. */
 #ifndef RM_RANDOM_TRUNCATED_H
 #define RM_RANDOM_TRUNCATED_H
 
@@ -10,7 +10,8 @@
 #define RM_TRUNCATED_V 0x1p-160
 #define RM_TRUNCATED_U 0x1p-40
 
-/* 1 - U and U, the weights of the lower end and the upper one, in two parts, exact: the halves of the draw, the lower one plus a half. */
+/* 1 - U and U, the weights of the lower end and the upper one, in two parts, exact: the halves of the draw, the lower one
+ * plus a half. */
 RM_FN void rm_truncated_weights(vi64 d, vf64 h[2], vf64 l[2]) {
   const vi64 ones = vi64_set1(0xffffffff);
   const vi64 halves[2] = {vi64_srl(d, 32), vi64_and(d, ones)};
@@ -23,8 +24,8 @@ RM_FN void rm_truncated_weights(vi64 d, vf64 h[2], vf64 l[2]) {
   }
 }
 
-/* Twice the tail below or above, in two parts: the products are exact in two parts, the low parts round by 2^-53 of 2^-51: within
- * 2^-100 relatively. The first part alone is within 2^-50. */
+/* Twice the tail below or above, in two parts: the products are exact in two parts, the low parts round by 2^-53 of 2^-51:
+ * within 2^-100 relatively. The first part alone is within 2^-50. */
 RM_FN void rm_truncated_tail(const double tails[2][2], const vf64 h[2], const vf64 l[2], vf64 *t, vf64 *tl) {
   vf64 p[2], e[2];
   for (int i = 0; i < 2; i++) {
@@ -38,8 +39,8 @@ RM_FN void rm_truncated_tail(const double tails[2][2], const vf64 h[2], const vf
   *tl = vf64_sub(rest, vf64_sub(*t, sum));
 }
 
-/* For the formats below binary64. An error of 2^-50 of 1 - |u|, or as much of u, moves z by less than sqrt(pi/2) 2^-50 W < 2^-49
- * (W = exp(y^2) erfc(y) <= 1); the rest as rm_scaled_step. */
+/* For the formats below binary64. An error of 2^-50 of 1 - |u|, or as much of u, moves z by less than sqrt(pi/2) 2^-50 W <
+ * 2^-49 (W = exp(y^2) erfc(y) <= 1); the rest as rm_scaled_step. */
 RM_FN vm64 rm_truncated_step(const struct rm_truncation *a, vf64 u, vf64 v, vf64 sign, vf64 *x, const int fmt) {
   const vf64 z = vf64_mul(rm_erfinv_of(vf64_mul(u, vf64_set1(RM_ERFINV_SQRT2)), v), sign), p = vf64_mul(z, vf64_set1(a->std));
   *x = vf64_add(vf64_set1(a->mean), p);
