@@ -7,6 +7,7 @@
 
 #include "../../crlibm/erfc/erfc_wide.h"
 #include "../../crlibm/fp/exact.h"
+#include "../../crlibm/multiply/multiply_slow.h"
 
 /* A number (-1)^negative m 2^e; m = 0 for 0. */
 typedef struct {
@@ -131,9 +132,11 @@ RM_LOCAL int64_t search(beyond_fn *beyond, const void *target, int64_t guess, in
   return low;
 }
 
-/* X rounded, from the bits of a guess. */
-RM_LOCAL uint64_t rounded_by(beyond_fn *beyond, const void *target, uint64_t guess, int format, uint32_t *flags) {
-  const int64_t code = search(beyond, target, code_of(guess, format), format), infinity = (int64_t)rm_infinity_bits(format);
+/* X rounded. The search begins at a guess, which may be anything. */
+RM_LOCAL uint64_t rounded_by(beyond_fn *beyond, const void *target, double guess, int format, uint32_t *flags) {
+  uint32_t ignored = 0;
+  const uint64_t start = rm_multiply_slow(guess, 1.0, format, RM_NEAREST, &ignored);
+  const int64_t code = search(beyond, target, code_of(start, format), format), infinity = (int64_t)rm_infinity_bits(format);
   if (code == 0) return rm_signed_zero(!beyond(target, number_of(0.0)), format);
   if (code == infinity || code == -infinity) *flags |= RM_FLAG_OVERFLOW;
   return code < 0 ? (uint64_t)-code | rm_sign_bit(format) : (uint64_t)code;

@@ -53,26 +53,34 @@ RM_FN vm64 rm_scaled_step_f64(const struct rm_affine *a, vi64 k, vf64 *y) {
   return rm_affine_f64(a->mean, a->std, vf64_mul(hi, sign), vf64_mul(lo, sign), err, y);
 }
 
+/* In mode RM_AFFINE_SLOW the vector step is that of mean 0 and std 1 in binary64, and only a guess comes from it. */
 RM_FN uint32_t rm_make_normal(const rm_random_job *job, int64_t from, int n, const char *random, char *out, const int fmt) {
   const struct rm_affine *a = &job->affine;
-  const int size = rm_size_of(fmt);
+  const int size = rm_size_of(fmt), slow = a->mode == RM_AFFINE_SLOW;
   uint32_t flags = 0;
   (void)from;
   for (int i = 0; i < n; i += RM_LANES) {
     const int count = n - i < RM_LANES ? n - i : RM_LANES;
-    uint32_t open = (1u << count) - 1;
-    if (a->mode != RM_AFFINE_SLOW) {
-      const vi64 k = rm_load_draws(random, i);
-      vf64 y;
+    const uint32_t all = (1u << count) - 1;
+    const vi64 k = rm_load_draws(random, i);
+    uint32_t open = all;
+    vf64 y;
+    if (slow) {
+      rm_standard_step(k, &y, RM_F64);
+    } else {
       const vm64 mask = a->mode == RM_AFFINE_STANDARD ? rm_standard_step(k, &y, fmt)
                         : fmt == RM_F64               ? rm_scaled_step_f64(a, k, &y)
                                                       : rm_scaled_step(a, k, &y, fmt);
       rm_store_elements(out + i * size, y, count, fmt);
       open &= vm64_bits(mask);
     }
-    for (int l = 0; RM_UNLIKELY(open >> l); l++)
+    if (RM_LIKELY(!open)) continue;
+    double guess[RM_LANES];
+    vf64_store(guess, y);
+    for (int l = 0; l < count; l++)
       if (open >> l & 1u) {
-        const uint64_t bits = rm_normal_exactly(rm_draw_at(random, i + l), a->mean, a->std, fmt, &flags);
+        const double near = slow ? a->mean + a->std * guess[l] : guess[l];
+        const uint64_t bits = rm_normal_exactly(rm_draw_at(random, i + l), a->mean, a->std, near, fmt, &flags);
         rm_write_bits(out + (i + l) * size, bits, fmt);
       }
   }

@@ -4,7 +4,6 @@
  * each comparison ends at some precision. */
 #include "normal_exact.h"
 
-#include "../../crlibm/fma/fma_slow.h"
 #include "../../crlibm/ndtri/normal_draw_slow.h"
 #include "comparison.h"
 
@@ -44,15 +43,13 @@ static int beyond(const void *target, number b) {
   return farther != below;
 }
 
-uint64_t rm_normal_exactly(uint64_t k, double mean, double std, int format, uint32_t *flags) {
+uint64_t rm_normal_exactly(uint64_t k, double mean, double std, double guess, int format, uint32_t *flags) {
   if (mean == 0.0 && std == 1.0) return rm_normal_slow(k, format, RM_NEAREST, flags);
   const normal_target x = {k, number_of(mean), number_of(std)};
   const int below = !(k >> 63);
-  uint32_t ignored = 0;
   if (x.std.m == 0) return x.mean.m ? rm_round_exact(x.mean.negative, x.mean.m, x.mean.e, format, RM_NEAREST, flags) : 0;
   /* |std z| < 10 std < 2^-54 |mean|: a hair beside it. */
   if (x.mean.m && exponent(x.mean) - exponent(x.std) >= 60)
     return rm_round_beside(mean, x.mean.negative == below, format, RM_NEAREST, flags);
-  const uint64_t z = rm_normal_slow(k, RM_F64, RM_NEAREST, &ignored);
-  return rounded_by(beyond, &x, rm_fma_slow(rm_to_double(z, RM_F64), std, mean, format, RM_NEAREST, &ignored), format, flags);
+  return rounded_by(beyond, &x, guess, format, flags);
 }

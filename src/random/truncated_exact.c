@@ -113,11 +113,7 @@ static int beyond(const void *target, number b) {
 
 uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format, uint32_t *flags) {
   const truncated_target x = target_of(draw, t);
-  uint32_t ignored = 0;
-  int e;
-  /* Rounded with one operation: the guess may be anything. */
-  const uint64_t m = guess - guess != 0.0 || guess == 0.0 ? 0 : rm_split_double(guess, &e);
-  return rounded_by(beyond, &x, m ? rm_round_exact(guess < 0.0, m, e, format, RM_NEAREST, &ignored) : 0, format, flags);
+  return rounded_by(beyond, &x, guess, format, flags);
 }
 
 /* s 2^k in two parts, within 2^-104 of it, for s 2^k >= 2^-907. */
