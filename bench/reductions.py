@@ -2,6 +2,7 @@
 
 import numpy as np
 from convolution import convolutions
+from operators import operators
 from random_numbers import random_numbers
 from threadpoolctl import threadpool_limits
 from timing import compare
@@ -103,6 +104,14 @@ def scatters(quick):
 def run(quick=False):
     threads = repmath.get_num_threads()
     try:
-        return [*matmuls(quick), *halves(quick), *others(), *scatters(quick), *random_numbers(quick), *convolutions(quick)]
+        return [
+            *matmuls(quick),
+            *halves(quick),
+            *others(),
+            *scatters(quick),
+            *random_numbers(quick),
+            *operators(quick),
+            *convolutions(quick),
+        ]
     finally:
         repmath.set_num_threads(threads)

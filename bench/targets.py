@@ -29,6 +29,12 @@ def targets(isa):
         "dropout f32, p = 0.5, 64 Ki",
     ):
         found[case] = [("PyTorch", 1.0)]
+    for threads in ("1 thread", "2 threads"):
+        found[f"operators f32, {threads}, geometric mean"] = [("PyTorch", 2.5)]
+        found[f"Adam step f32 1e7 parameters, {threads}"] = [("PyTorch", 1.5)]
+        for what in ("softmax", "log_softmax", "layer_norm", "rms_norm", "cross_entropy"):
+            for name in (what, f"{what}_backward"):
+                found[f"{name} f32 4096x1024, {threads}"] = [("PyTorch", 4.0)]
     found["sum f32 1e7"] = [("NumPy", 1.5)]
     found["call exp, 1 element"] = found["call matmul f32 8x8"] = [("NumPy", 2.0)]
     return found

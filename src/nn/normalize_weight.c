@@ -31,7 +31,7 @@ typedef struct {
 #include "normalize_weight_exact.h"
 #undef RM_NUM
 
-enum { COLUMNS = 256, ROWS = 64 };
+enum { COLUMNS = 512, ROWS = 64 };
 
 typedef struct {
   const rm_norm *f;
