@@ -6,7 +6,9 @@
 #include "core.h"
 #include "elementwise.h"
 #include "elementwise_rounded.h"
+#include "losses.h"
 #include "nn.h"
+#include "pooling.h"
 #include "reductions.h"
 #include "scatter.h"
 

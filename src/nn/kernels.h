@@ -25,7 +25,8 @@ typedef enum {
   RM_ROW_DIFFERENCE,    /* (u a - v) d */
   RM_ROW_AFFINE,        /* ((u - c) a) w + b */
   RM_ROW_AFFINE_SAME,   /* ((u - c) a) w0 + b0 */
-  RM_ROW_CENTERED       /* a ((u - c) - (v - d) b0) */
+  RM_ROW_CENTERED,      /* a ((u - c) - (v - d) b0) */
+  RM_ROW_GIVEN          /* u, within v, which includes 2^-52 of it */
 } rm_row_operation;
 
 /* Results are stored next to each other in format fmt (below binary64). Indices of those that the bounds do not decide, or
@@ -40,6 +41,8 @@ typedef struct {
   int64_t *open;
 } rm_row_store;
 
+struct rm_loss_kernels;
+struct rm_pool_kernels;
 struct rm_nn_kernels {
   /* to[i] = element i, exactly; then `pad` up to a multiple of RM_ROW_PAD, at least one of them. */
   void (*load)(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to);
@@ -58,6 +61,8 @@ struct rm_nn_kernels {
   void (*columns)(int64_t n, const double *g, const double *x, double c, double a, double rel, double err, double *sum, double *bound);
   /* How many indices are in open. */
   int64_t (*store)(rm_row_operation op, const rm_row_store *s);
+  const struct rm_loss_kernels *losses; /* loss_kernels.h */
+  const struct rm_pool_kernels *pooling; /* pool_kernels.h */
 };
 
 #endif

@@ -1,0 +1,39 @@
+/* repmath: losses of deep learning (docs/spec.md, section 5). Each result is one real formula, rounded once; a mean or a sum is that
+ * of the exact terms.
+ *
+ * Arrays have n elements of `format` (RM_FORMAT_*), stride_<x> bytes apart, of any sign; an argument's stride may be 0. An
+ * output may be an input with the same stride; otherwise they may not overlap. */
+#ifndef REPMATH_LOSSES_H
+#define REPMATH_LOSSES_H
+
+#include "core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { RM_REDUCTION_NONE = 0, RM_REDUCTION_MEAN = 1, RM_REDUCTION_SUM = 2 };
+
+/* Losses of d = x - y, with a parameter p (binary64, taken exactly):
+ *   RM_LOSS_MSE        d^2                                               p counts for nothing
+ *   RM_LOSS_L1         |d|                                               p counts for nothing
+ *   RM_LOSS_SMOOTH_L1  d^2/(2p) where |d| < p, else |d| - p/2            0 <= p, finite; |d| for p = 0
+ *   RM_LOSS_HUBER      d^2/2 where |d| <= p, else p (|d| - p/2)          0 < p, finite */
+enum { RM_LOSS_MSE = 0, RM_LOSS_L1 = 1, RM_LOSS_SMOOTH_L1 = 2, RM_LOSS_HUBER = 3 };
+
+/* out: n losses (RM_REDUCTION_NONE), their mean (NaN for n = 0), or their sum; stride_out counts for n losses alone. A loss, or a
+ * p, that is none of these is RM_ERR_ENUM, RM_ERR_RANGE. */
+RM_API rm_status rm_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x,
+                                    const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out);
+
+/* dx: g times the derivative by x of each loss, for a mean divided by n. It is 2d; sign(d), 0 for d = 0; d/p where |d| < p, else
+ * sign(d); d between -p and p. g has an element for each loss (RM_REDUCTION_NONE), else one, and stride_g counts for nothing. The
+ * gradient by y is its negative. */
+RM_API rm_status rm_regression_loss_backward(int loss, double p, int format, int reduction, int64_t n, const void *g,
+                                             ptrdiff_t stride_g, const void *x, ptrdiff_t stride_x, const void *y,
+                                             ptrdiff_t stride_y, void *dx, ptrdiff_t stride_dx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
