@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import oracle
 import pytest
-from exact_oracle import CANONICAL_NAN, FORMATS, bits, rounded
+from exact_oracle import CANONICAL_NAN, bits, rounded
 from reductions_library import ENUM, I64, NULL, OK, OVERLAP, RANGE, SIZE, Reductions, pointer, status
 from test_statistics import dtype_of
 
@@ -14,7 +14,15 @@ NAMES = list(oracle.FORMATS)
 LOSSES = {"mse": 0, "l1": 1, "smooth_l1": 2, "huber": 3}
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 STRIDE, REAL = ctypes.c_ssize_t, ctypes.c_double
-CASES = [("mse", 0.0), ("l1", 0.0), ("smooth_l1", 1.0), ("smooth_l1", 0.3), ("smooth_l1", 0.0), ("huber", 1.0), ("huber", 0.7)]
+CASES = [
+    ("mse", 0.0),
+    ("l1", 0.0),
+    ("smooth_l1", 1.0),
+    ("smooth_l1", 0.3),
+    ("smooth_l1", 0.0),
+    ("huber", 1.0),
+    ("huber", 0.7),
+]
 
 
 def head(loss, p, fmt, reduction, n):
@@ -83,7 +91,10 @@ def pairs_of(rng, fmt, n):
     x = rng.standard_normal(n)
     yield x, rng.standard_normal(n)
     yield np.round(x * 4) / 4, np.round(rng.standard_normal(n) * 4) / 4  # exact, with ties
-    yield x, x.astype(dtype).astype(np.float64) + rng.choice([0.0, 1.0, -1.0, 0.5], n) * 2.0**-7  # near cancellation, and exact zeros
+    yield (
+        x,
+        x.astype(dtype).astype(np.float64) + rng.choice([0.0, 1.0, -1.0, 0.5], n) * 2.0**-7,
+    )  # near cancellation, and exact zeros
     yield x * tiny * 9, np.round(rng.standard_normal(n) * 5) * tiny  # subnormal
     yield x * 2.0 ** rng.integers(-9, 9, n), rng.standard_normal(n) * 2.0 ** rng.integers(-9, 9, n)
     most = 3e4 if fmt == "f16" else 1e38 if fmt != "f64" else 1.5e308

@@ -76,7 +76,9 @@ def data(rng, fmt, shape):
     yield (np.round(x * 2) / 2).astype(dtype)
     yield (x * 2.0 ** rng.integers(-12, 12, shape)).astype(dtype)
     yield (np.round(x * 9) * (2.0**-1074 if fmt == "f64" else 2.0**-24 if fmt == "f16" else 2.0**-133)).astype(dtype)
-    yield (np.where(rng.random(shape) < 0.5, 1, -1) * (6e4 if fmt == "f16" else 3e38 if fmt != "f64" else 1.7e308)).astype(dtype)
+    yield (np.where(rng.random(shape) < 0.5, 1, -1) * (6e4 if fmt == "f16" else 3e38 if fmt != "f64" else 1.7e308)).astype(
+        dtype
+    )
     big = rng.integers(-2, 3, shape) * 2.0 ** (100 if fmt != "f16" else 12)
     yield (big + np.where(big == 0, x, 0)).astype(dtype)  # cancels
 
@@ -100,13 +102,18 @@ def test_average(isa_library, fmt):
                 continue
             y = np.full(shape[:2] + out, 7, dtype)
             f = isa_library.rm_avg_pool
-            assert f(index, ctypes.byref(p), pad, ctypes.c_int64(divisor), pointer(x), strides(x), pointer(y), strides(y)) == OK
+            assert (
+                f(index, ctypes.byref(p), pad, ctypes.c_int64(divisor), pointer(x), strides(x), pointer(y), strides(y)) == OK
+            )
             got = bits(y)
             exact = np.vectorize(lambda v: Fraction(float(v)), otypes=[object])(x)
             g = next(itertools.islice(data(rng, fmt, y.shape), j, None))
             gx = np.full(shape, 7, dtype)
             f = isa_library.rm_avg_pool_backward
-            assert f(index, ctypes.byref(p), pad, ctypes.c_int64(divisor), pointer(g), strides(g), pointer(gx), strides(gx)) == OK
+            assert (
+                f(index, ctypes.byref(p), pad, ctypes.c_int64(divisor), pointer(g), strides(g), pointer(gx), strides(gx))
+                == OK
+            )
             want = np.full(shape, Fraction(0), object)
             for at, window, padded in outputs(shape, axes):
                 by = divisor or (padded if pad else len(window))
@@ -192,7 +199,13 @@ def test_bad_arguments(isa_library):
     assert f(2, ctypes.byref(p), 1, zero, None, sx, pointer(y), sy) == status(NULL, 5)
     assert f(2, ctypes.byref(p), 1, zero, pointer(x), sx, None, sy) == status(NULL, 7)
     assert f(2, ctypes.byref(p), 1, zero, pointer(x), sx, pointer(x), sy) == status(OVERLAP, 7)
-    for name, value in (("dims", 4), ("batch", -1), ("kernel", THREE(0, 2)), ("stride", THREE(1, 0)), ("padding", THREE(-1, 0))):
+    for name, value in (
+        ("dims", 4),
+        ("batch", -1),
+        ("kernel", THREE(0, 2)),
+        ("stride", THREE(1, 0)),
+        ("padding", THREE(-1, 0)),
+    ):
         bad, _ = pool_of(shape, out, *rest)
         setattr(bad, name, value)
         assert f(2, ctypes.byref(bad), 1, zero, pointer(x), sx, pointer(y), sy) == status(SIZE, 2), name

@@ -6,13 +6,11 @@
 #ifndef REPMATH_LOSSES_H
 #define REPMATH_LOSSES_H
 
-#include "core.h"
+#include "nn.h" /* RM_REDUCTION_* */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum { RM_REDUCTION_NONE = 0, RM_REDUCTION_MEAN = 1, RM_REDUCTION_SUM = 2 };
 
 /* Losses of d = x - y, with a parameter p (binary64, taken exactly):
  *   RM_LOSS_MSE        d^2                                               p counts for nothing

@@ -83,6 +83,26 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_log_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
                                       const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
                                       ptrdiff_t stride_dx) nogil
+    ctypedef struct rm_pool:
+        int dims, adaptive
+        int64_t batch, channels
+        int64_t in_ "in"[3]
+        int64_t out[3]
+        int64_t kernel[3]
+        int64_t stride[3]
+        int64_t dilation[3]
+        int64_t padding[3]
+    rm_status rm_max_pool(int format, const rm_pool *pool, const void *x, const ptrdiff_t *strides_x, void *y,
+                          const ptrdiff_t *strides_y, int64_t *index, const ptrdiff_t *strides_index) nogil
+    rm_status rm_avg_pool(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *x,
+                          const ptrdiff_t *strides_x, void *y, const ptrdiff_t *strides_y) nogil
+    rm_status rm_avg_pool_backward(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *g,
+                                   const ptrdiff_t *strides_g, void *gx, const ptrdiff_t *strides_gx) nogil
+    rm_status rm_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x,
+                                 const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out) nogil
+    rm_status rm_regression_loss_backward(int loss, double p, int format, int reduction, int64_t n, const void *g,
+                                          ptrdiff_t stride_g, const void *x, ptrdiff_t stride_x, const void *y,
+                                          ptrdiff_t stride_y, void *dx, ptrdiff_t stride_dx) nogil
     int RM_FORMAT_F16, RM_FORMAT_BF16, RM_FORMAT_F32, RM_FORMAT_F64
     ctypedef unsigned short rm_f16
     ctypedef unsigned short rm_bf16
@@ -382,6 +402,53 @@ def softmax(what, format, first, second, out):
         else:
             status = rm_log_softmax_backward(f, rows, n, <void *>a.base, a.stride[0], a.stride[1], <void *>b.base, b.stride[0],
                                              b.stride[1], <void *>y.base, y.stride[0], y.stride[1])
+    _raise(status)
+
+
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+_REGRESSION_LOSSES = {"mse": 0, "l1": 1, "smooth_l1": 2, "huber": 3}
+
+
+def regression_loss(loss, double p, format, reduction, g, x, y, out):
+    """rm_regression_loss, or with g its gradient; arrays have one axis."""
+    cdef View vg = _view(g), vx = _view(x), vy = _view(y), to = _view(out)
+    cdef int which = _REGRESSION_LOSSES[loss], how = _REDUCTIONS[reduction], f
+    cdef bint backward = g is not None
+    cdef int64_t n = x.shape[0]
+    cdef rm_status status
+    f, _ = _FORMATS[format]
+    with nogil:
+        if backward:
+            status = rm_regression_loss_backward(which, p, f, how, n, <void *>vg.base, vg.stride[0], <void *>vx.base, vx.stride[0],
+                                                 <void *>vy.base, vy.stride[0], <void *>to.base, to.stride[0])
+        else:
+            status = rm_regression_loss(which, p, f, how, n, <void *>vx.base, vx.stride[0], <void *>vy.base, vy.stride[0],
+                                        <void *>to.base, to.stride[0])
+    _raise(status)
+
+
+def pool(what, format, sizes, bint include_pad, int64_t divisor, first, out, index):
+    """rm_max_pool, rm_avg_pool or rm_avg_pool_backward; sizes are those of rm_pool, windows None when they are adaptive."""
+    cdef rm_pool p
+    cdef View a = _view(first), y = _view(out), at = _view(index)
+    cdef rm_status status
+    cdef int f
+    f, _ = _FORMATS[format]
+    (p.batch, p.channels), size, result, windows = sizes
+    p.dims = len(size)
+    p.adaptive = windows is None
+    for j in range(p.dims):
+        p.in_[j], p.out[j] = size[j], result[j]
+        if windows is not None:
+            p.kernel[j], p.stride[j], p.dilation[j], p.padding[j] = (w[j] for w in windows)
+    cdef int which = {"max_pool": 0, "avg_pool": 1, "avg_pool_backward": 2}[what]
+    with nogil:
+        if which == 0:
+            status = rm_max_pool(f, &p, <void *>a.base, a.stride, <void *>y.base, y.stride, <int64_t *>at.base, at.stride)
+        elif which == 1:
+            status = rm_avg_pool(f, &p, include_pad, divisor, <void *>a.base, a.stride, <void *>y.base, y.stride)
+        else:
+            status = rm_avg_pool_backward(f, &p, include_pad, divisor, <void *>a.base, a.stride, <void *>y.base, y.stride)
     _raise(status)
 
 

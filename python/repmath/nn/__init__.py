@@ -4,6 +4,40 @@ Functions have the names and the argument order of torch.nn.functional, and take
 NumPy arrays. The gradient of an operator is `<name>_backward`.
 """
 
+from ._embedding import embedding
+from ._losses import (
+    huber_loss,
+    huber_loss_backward,
+    l1_loss,
+    l1_loss_backward,
+    mse_loss,
+    mse_loss_backward,
+    smooth_l1_loss,
+    smooth_l1_loss_backward,
+)
+from ._pooling_functions import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool1d_backward,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool2d_backward,
+    adaptive_avg_pool3d,
+    adaptive_avg_pool3d_backward,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    avg_pool1d,
+    avg_pool1d_backward,
+    avg_pool2d,
+    avg_pool2d_backward,
+    avg_pool3d,
+    avg_pool3d_backward,
+    max_pool1d,
+    max_pool1d_backward,
+    max_pool2d,
+    max_pool2d_backward,
+    max_pool3d,
+    max_pool3d_backward,
+)
 from ._softmax import (
     log_softmax,
     log_softmax_backward,
@@ -12,4 +46,40 @@ from ._softmax import (
     softmax_backward,
 )
 
-__all__ = ["log_softmax", "log_softmax_backward", "logsumexp", "softmax", "softmax_backward"]
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool1d_backward",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool2d_backward",
+    "adaptive_avg_pool3d",
+    "adaptive_avg_pool3d_backward",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "avg_pool1d",
+    "avg_pool1d_backward",
+    "avg_pool2d",
+    "avg_pool2d_backward",
+    "avg_pool3d",
+    "avg_pool3d_backward",
+    "embedding",
+    "huber_loss",
+    "huber_loss_backward",
+    "l1_loss",
+    "l1_loss_backward",
+    "log_softmax",
+    "log_softmax_backward",
+    "logsumexp",
+    "max_pool1d",
+    "max_pool1d_backward",
+    "max_pool2d",
+    "max_pool2d_backward",
+    "max_pool3d",
+    "max_pool3d_backward",
+    "mse_loss",
+    "mse_loss_backward",
+    "smooth_l1_loss",
+    "smooth_l1_loss_backward",
+    "softmax",
+    "softmax_backward",
+]
