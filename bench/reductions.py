@@ -2,6 +2,7 @@
 
 import numpy as np
 from convolution import convolutions
+from random_numbers import random_numbers
 from threadpoolctl import threadpool_limits
 from timing import compare
 
@@ -102,6 +103,6 @@ def scatters(quick):
 def run(quick=False):
     threads = repmath.get_num_threads()
     try:
-        return [*matmuls(quick), *halves(quick), *others(), *scatters(quick), *convolutions(quick)]
+        return [*matmuls(quick), *halves(quick), *others(), *scatters(quick), *random_numbers(quick), *convolutions(quick)]
     finally:
         repmath.set_num_threads(threads)

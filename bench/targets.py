@@ -22,6 +22,13 @@ def targets(isa):
         found[f"matmul {fmt} 1024^3, 1 thread"] = [("repmath f32", 1 / 0.7)]
     for what in ("conv2d", "conv2d_grad_input", "conv2d_grad_weight"):
         found[f"{what} f32, ResNet-50, geometric mean"] = [("PyTorch", 1 / 0.4)]
+    for case in (
+        "random uniform f32, 64 Ki",
+        "random normal f32, 64 Ki",
+        "dropout f32, p = 0.1, 64 Ki",
+        "dropout f32, p = 0.5, 64 Ki",
+    ):
+        found[case] = [("PyTorch", 1.0)]
     found["sum f32 1e7"] = [("NumPy", 1.5)]
     found["call exp, 1 element"] = found["call matmul f32 8x8"] = [("NumPy", 2.0)]
     return found

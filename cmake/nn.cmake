@@ -1,4 +1,5 @@
 target_sources(repmath_objects PRIVATE
+  src/nn/clip.c
   src/nn/cross_entropy.c
   src/nn/decide.c
   src/nn/exp_row.c
@@ -6,6 +7,8 @@ target_sources(repmath_objects PRIVATE
   src/nn/normalize.c
   src/nn/normalize_weight.c
   src/nn/norms.c
+  src/nn/optimizers.c
+  src/nn/optimizers_slow.c
   src/nn/pooling.c
   src/nn/row_loop.c
   src/nn/softmax.c

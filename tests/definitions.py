@@ -6,7 +6,9 @@ noting an exception. It answers special arguments and those with an exact or nea
 `raised`; otherwise it returns an MPFR number computed at the precision of the current context with a relative error below
 2^-(precision - LOST)."""
 
+import functools
 import operator
+import statistics
 from collections.abc import Callable
 
 import gmpy2
@@ -16,6 +18,7 @@ LOST = 60  # bits that a composition may lose
 FIRST, LAST = 200, 8000
 INVALID, DIVBYZERO, OVERFLOW = 1, 2, 4
 NAN, INF, ZERO = mpfr("nan"), mpfr("inf"), mpfr(0)
+NORMAL = statistics.NormalDist()
 
 # What gmpy2 calls otherwise.
 MPFR = {
@@ -38,11 +41,16 @@ def exact(value, flag: int = 0):
     raise Exact(value, flag)
 
 
-def near(value, above: bool):
-    """The result is a hair above or below this number in magnitude: far less than any format's least unit at it."""
+@functools.lru_cache(maxsize=16)
+def beside(value, above: bool):
     with gmpy2.context(wide(), precision=int(value.precision) + 4000):
         hair = abs(value) * mpfr(2) ** -3900
-        raise Exact(value + hair * (1 if above == (value > 0) else -1))
+        return value + hair * (1 if above == (value > 0) else -1)
+
+
+def near(value, above: bool):
+    """The result is a hair above or below this number in magnitude: far less than any format's least unit at it."""
+    raise Exact(beside(value, above))
 
 
 def wide(precision: int = FIRST) -> gmpy2.context:
@@ -211,7 +219,95 @@ def gelu(x):
         near(x, False)
     if x < -1000:  # so small that it does not matter
         exact(-(mpfr(2) ** -100000))
-    return x / 2 * gmpy2.erfc(-x / gmpy2.sqrt(mpfr(2)))
+    return x / 2 * twice_phi(x, gmpy2.get_context().precision)
+
+
+# --- The normal distribution ---
+
+
+@functools.lru_cache(maxsize=1024)
+def scaled_tail(c, precision):
+    """Taylor coefficients of W(y) = exp(y^2) erfc(y) at c >= 2: W' = 2 y W - 2/sqrt(pi). W is completely monotone, and
+    |W^(n)(y)|/n! < 1/(sqrt(pi) y^(n+1)) (exp(-s^2) left out of 2/sqrt(pi) integral of exp(-s^2 - 2 y s) over s > 0): for |y - c|
+    <= 1/16, precision/4.9 of them are enough. The recurrence loses fewer than 350 + 3 precision bits for c < 28."""
+    with wide(4 * precision + 400):
+        w = [gmpy2.exp(c * c) * gmpy2.erfc(c)]
+        w.append(2 * c * w[0] - 2 / gmpy2.sqrt(gmpy2.const_pi()))
+        for n in range(1, precision // 4 + 8):
+            w.append(2 * (c * w[n] + w[n - 1]) / (n + 1))
+    with wide(precision):
+        return [+v for v in reversed(w)]
+
+
+def erfc(y):
+    """MPFR's where that is quick, else by scaled_tail: 10 to 50 times as fast."""
+    if not 2 <= y < 28:
+        return gmpy2.erfc(y)
+    c = gmpy2.rint(8 * y) / 8
+    t, w = y - c, ZERO
+    for v in scaled_tail(c, gmpy2.get_context().precision):
+        w = w * t + v
+    return gmpy2.exp(-y * y) * w
+
+
+@functools.lru_cache(maxsize=1 << 17)  # the same arguments come with every rule and build
+def twice_phi(x, precision):
+    """2 Phi(x), at the precision of the current context."""
+    return erfc(-x / gmpy2.sqrt(mpfr(2)))
+
+
+def ndtr(x):
+    if is_nan(x):
+        exact(x)
+    if gmpy2.is_infinite(x) or x == 0:
+        exact((1 + mpfr(gmpy2.sign(x))) / 2)
+    if abs(x) < 2**-70:
+        near(mpfr(0.5), x > 0)
+    if x > 12:
+        near(mpfr(1), False)
+    if x < -1000:  # so small that it does not matter
+        exact(mpfr(2) ** -100000)
+    return twice_phi(x, gmpy2.get_context().precision) / 2
+
+
+@functools.lru_cache(maxsize=1 << 17)
+def erfinv_of(u, v, precision):
+    """erfinv(u) for 0 < u < 1, v = 1 - u, of which the smaller is exact. By Taylor's series of the inverse about y, r and the
+    factors being its terms: an error of 2^-50 becomes one of 2^-240. The first y comes from Python's statistics, or near 0 from the
+    first two terms at 0; how near it is shows in the step."""
+    y = mpfr(-NORMAL.inv_cdf(float(v) / 2)) / gmpy2.sqrt(mpfr(2))
+    half_root = gmpy2.sqrt(gmpy2.const_pi()) / 2
+    if u < 0.01:
+        y = half_root * u * (1 + gmpy2.const_pi() / 12 * u * u)
+    while True:
+        y = mpfr(y, 53)
+        r = half_root * gmpy2.exp(y * y) * ((u - gmpy2.erf(y)) if u <= 0.5 else (erfc(y) - v))
+        y2 = y * y
+        step = r * (1 + r * (y + r * ((1 + 4 * y2) / 3 + r * (7 + 12 * y2) * y / 6)))
+        y += step
+        if abs(step) < y * mpfr(2) ** (-precision // 5):
+            return y
+
+
+def erfinv(x):
+    if is_nan(x) or x == 0:
+        exact(x)
+    if abs(x) >= 1:
+        exact(*((x * INF, DIVBYZERO) if abs(x) == 1 else (NAN, INVALID)))
+    y = erfinv_of(abs(x), 1 - abs(x), gmpy2.get_context().precision)
+    return y if x > 0 else -y
+
+
+def ndtri(p):
+    if is_nan(p):
+        exact(p)
+    if not 0 < p < 1:
+        exact(*((NAN, INVALID) if not 0 <= p <= 1 else (INF if p else -INF, DIVBYZERO)))
+    if p == 0.5:
+        exact(ZERO)
+    q = min(p, 1 - p)
+    z = gmpy2.sqrt(mpfr(2)) * erfinv_of(1 - 2 * q, 2 * q, gmpy2.get_context().precision)
+    return z if p > 0.5 else -z
 
 
 # --- Gradients ---
@@ -299,7 +395,7 @@ def gelu_slope(x):
         return mpfr(0.5), gmpy2.sign(x)
     if abs(x) > 60:
         return (mpfr(1), 1) if x > 0 else -(mpfr(2) ** -1000000)
-    return gmpy2.erfc(-x / gmpy2.sqrt(mpfr(2))) / 2 + x * gmpy2.exp(-x * x / 2) / gmpy2.sqrt(2 * gmpy2.const_pi())
+    return twice_phi(x, gmpy2.get_context().precision) / 2 + x * gmpy2.exp(-x * x / 2) / gmpy2.sqrt(2 * gmpy2.const_pi())
 
 
 DEFINITIONS: dict[str, Callable] = {
@@ -313,6 +409,10 @@ DEFINITIONS: dict[str, Callable] = {
     "log_sigmoid": log_sigmoid,
     # Activations by the error function.
     "gelu": gelu,
+    # The normal distribution.
+    "erfinv": erfinv,
+    "ndtr": ndtr,
+    "ndtri": ndtri,
     # Gradients.
     "tanh_backward": gradient(tanh_slope, mpfr(0), mpfr(0), mpfr(1)),
     "sigmoid_backward": gradient(slope, mpfr(0), mpfr(0), mpfr(0.25)),

@@ -19,6 +19,7 @@ def test_digests_cover_every_function(expected):
     }
     for name in names | {"sum_dot", "matmul"}:
         assert any(key.startswith(name + "_f32.") for key in expected), name
+    assert sum(key.startswith("random_") for key in expected) == 34
     assert all(len(value) == 64 for value in expected.values())
     assert len(set(expected.values())) > len(expected) * 0.9  # almost no two cases give the same results
 

@@ -86,10 +86,13 @@ MPMATH = {
     "atanh": (mpmath.atanh, -1, 1),
     "erf": (mpmath.erf, -30, 30),
     "erfc": (mpmath.erfc, -30, 28),
+    "erfinv": (mpmath.erfinv, -1, 1),
+    "ndtr": (lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2, -40, 30),
+    "ndtri": (lambda p: mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1), 0, 1),
     "cbrt": (lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), -LARGE, LARGE),
     "rsqrt": (lambda x: 1 / mpmath.sqrt(x), 0, LARGE),
 }
-ODD = ("sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "erf", "cbrt")
+ODD = ("sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "erf", "erfinv", "cbrt")
 EVEN = ("cos", "cosh")
 INCREASING = (
     "exp",
@@ -107,7 +110,7 @@ INCREASING = (
     "asinh",
     "acosh",
 )
-INCREASING += ("atanh", "erf", "cbrt", "sqrt", "sigmoid", "log_sigmoid", "softplus")
+INCREASING += ("atanh", "erf", "erfinv", "ndtr", "ndtri", "cbrt", "sqrt", "sigmoid", "log_sigmoid", "softplus")
 known = [name for name in MPMATH if name in oracle.UNARY]
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -50,6 +50,7 @@ def test_numpy_s_sets_are_there():
 TABLES = {
     "erf": ["erf_data_ipp-erf_data", "erf_large_data_ipp-erf_large_data", "erf_small_data_ipp-erf_small_data"],
     "erfc": ["erf_data_ipp-erf_data", "erf_large_data_ipp-erf_large_data"],
+    "erfinv": ["erf_inv_data_ipp-erf_inv_data"],
     "expm1": ["log1p_expm1_data_ipp-log1p_expm1_data"],
     "log1p": ["log1p_expm1_data_ipp-log1p_expm1_data"],
 }

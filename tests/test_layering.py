@@ -55,9 +55,9 @@ ALLOWED = {
     "src/reduce/": ["src/reduce/", *ENGINE],
     "src/blas/": ["src/blas/", "src/reduce/", *ENGINE],
     "src/standard_blas/": ["src/standard_blas/", "include/repmath/"],
-    "src/random/": ["src/random/", *ENGINE],
+    "src/random/": ["src/random/", "src/reduce/elements.h", *ENGINE],
     "src/nn/": ["src/nn/", "src/random/", "src/blas/", "src/reduce/", "src/elementwise/", *ENGINE],
-    "src/dispatch/": ["src/dispatch/", "src/blas/kernels.h", "src/reduce/kernels.h", "src/nn/kernels.h", "crlibm/", "include/repmath/"],
+    "src/dispatch/": ["src/dispatch/", "src/blas/kernels.h", "src/reduce/kernels.h", "src/random/kernels.h", "src/nn/kernels.h", "crlibm/", "include/repmath/"],
     "src/api/": ["src/", "crlibm/", "include/repmath/"],
     "src/cuda/": ["src/cuda/", "src/elementwise/", "src/reduce/", "src/blas/", "src/dispatch/kernels.h", "crlibm/", "include/repmath/"],
     "python/": ["python/", "crlibm/functions.def"],  # the manifest is a list, not code

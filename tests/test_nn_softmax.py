@@ -160,12 +160,20 @@ def test_special_rows(isa_library, fmt):
     g = np.array([[1.0, inf, 2.0], [1.0, 2.0, 3.0], [1.0, np.nan, 2.0]]).astype(dtype)
     y = np.array([[0.25, 0.5, 0.25], [0.25, inf, 0.0], [0.5, 0.25, 0.25]]).astype(dtype)
     got = result(isa_library, "softmax_backward", fmt, g, y)
-    assert got.tolist() == [[infinity(fmt, -1), nan, infinity(fmt, -1)], [infinity(fmt, -1), infinity(fmt, -1), nan], [nan] * 3]
+    assert got.tolist() == [
+        [infinity(fmt, -1), nan, infinity(fmt, -1)],
+        [infinity(fmt, -1), infinity(fmt, -1), nan],
+        [nan] * 3,
+    ]
     y = np.array([[-1.0, -inf, 0.0], [-1.0, inf, -inf], [-1.0, -1.0, -1.0]]).astype(dtype)
     g = np.array([[1.0, -2.0, 1.0], [1.0, 2.0, 3.0], [1.0, np.nan, 2.0]]).astype(dtype)
     got = result(isa_library, "log_softmax_backward", fmt, g, y)
     minus_two, three = (int(np.array(v, dtype).view(kind(fmt))) for v in (-2.0, 3.0))
-    assert got[0].tolist() == [int(np.array(1.0, dtype).view(kind(fmt))), minus_two, int(np.array(1.0, dtype).view(kind(fmt)))]
+    assert got[0].tolist() == [
+        int(np.array(1.0, dtype).view(kind(fmt))),
+        minus_two,
+        int(np.array(1.0, dtype).view(kind(fmt))),
+    ]
     assert got[1, 1:].tolist() == [infinity(fmt, -1), three] and got[2].tolist() == [nan] * 3
 
 

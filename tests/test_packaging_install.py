@@ -13,7 +13,19 @@ import zipfile
 import pytest
 from native import ROOT, default_build, need, run, tool
 
-HEADERS = ["convolution.h", "core.h", "elementwise.h", "elementwise_rounded.h", "losses.h", "nn.h", "pooling.h", "reductions.h", "scatter.h"]
+HEADERS = [
+    "convolution.h",
+    "core.h",
+    "elementwise.h",
+    "elementwise_rounded.h",
+    "losses.h",
+    "nn.h",
+    "optim.h",
+    "pooling.h",
+    "random.h",
+    "reductions.h",
+    "scatter.h",
+]
 # What a library that neither prints nor ends the process has no use for.
 FORBIDDEN = set("abort exit _exit __assert_fail printf __printf_chk fprintf __fprintf_chk puts putchar".split())
 

@@ -9,6 +9,7 @@
 #include "../crlibm/exp2/exp2_slow.h"
 #include "../crlibm/expm1/expm1_slow.h"
 #include "../crlibm/log/log_slow.h"
+#include "../crlibm/ndtr/ndtr_slow.h"
 #include "../crlibm/sigmoid/sigmoid_slow.h"
 #include "../crlibm/sin/sin_wide.h"
 #include "../crlibm/sinh/sinh_slow.h"
@@ -95,6 +96,14 @@ int rm_wide_test_tanh(double x, int n, uint64_t *v, uint64_t *err) {
 }
 int rm_wide_test_erf(double x, int n, uint64_t *v, uint64_t *err);
 int rm_wide_test_erf(double x, int n, uint64_t *v, uint64_t *err) { return rm_erf_wide(v, x, n, err); }
+int rm_wide_test_ndtr(double x, int n, uint64_t *v, uint64_t *err);
+int rm_wide_test_ndtr(double x, int n, uint64_t *v, uint64_t *err) { return rm_ndtr_wide_twice(v, x, n, err) - 1; }
+int rm_wide_test_erf_half(double x, int n, uint64_t *v, uint64_t *err); /* erf(x/sqrt(2)) */
+int rm_wide_test_erf_half(double x, int n, uint64_t *v, uint64_t *err) {
+  int e;
+  const uint64_t a = rm_split_double(x, &e);
+  return rm_erf_wide_of(v, a, e, 1, n, err);
+}
 int rm_wide_test_erfc(double x, int n, uint64_t *v, uint64_t *err);
 int rm_wide_test_erfc(double x, int n, uint64_t *v, uint64_t *err) {
   const int k = rm_erfc_wide(v, x, 0, n, err);

@@ -39,6 +39,9 @@ def init_stub():
         "",
         "from . import _core as _core",
         "from . import nn as nn",
+        "from . import init as init",
+        "from . import random as random",
+        "from . import optim as optim",
         "from . import rounding as rounding",
     ]
     for module, names in IMPORTS.items():
@@ -83,9 +86,76 @@ def regression_loss(loss: str, p: float, format: str, reduction: str, g: Any, x:
 def pool(
     what: str, format: str, sizes: Any, include_pad: bool, divisor: int, first: Any, out: Any, index: Any
 ) -> None: ...
+def normalize(
+    what: str,
+    format: str,
+    centered: bool,
+    x: Any,
+    g: Any,
+    w: Any,
+    b: Any,
+    mean: Any,
+    variance: Any,
+    eps: float,
+    out: Any,
+    weight_strides: Any = None,
+) -> None: ...
+def cross_entropy(
+    format: str,
+    x: Any,
+    target: Any,
+    probability: Any,
+    weight: Any,
+    ignore_index: int,
+    label_smoothing: float,
+    reduction: str,
+    g: Any,
+    out: Any,
+) -> int: ...
+def gemm(format: str, trans_a: bool, trans_b: bool, alpha: float, a: Any, b: Any, beta: float, c: Any) -> None: ...
 def stats() -> dict[str, int]: ...
 def reset_stats() -> None: ...
+def random_fill(
+    what: str,
+    place: tuple[int, int, int],
+    out: Any,
+    format: str = "f64",
+    a: float = 0,
+    b: float = 0,
+    x: Any = None,
+    ends: tuple[float, float] = (0, 0),
+) -> None: ...
 def scatter(add: bool, format: str, rows: int, cols: int, out: Any, index: Any, src: Any) -> int: ...
+def sgd_step(
+    format: str,
+    p: Any,
+    g: Any,
+    b: Any,
+    lr: float,
+    momentum: float,
+    dampening: float,
+    weight_decay: float,
+    nesterov: bool,
+    maximize: bool,
+    first: bool,
+) -> None: ...
+def adam_step(
+    format: str,
+    p: Any,
+    g: Any,
+    m: Any,
+    v: Any,
+    w: Any,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    step: int,
+    decoupled: bool,
+    maximize: bool,
+) -> None: ...
+def clip_to_norm(format: str, g: Any, squares: ExactSum, max_norm: float) -> None: ...
 
 class Environment:
     def __enter__(self) -> None: ...
@@ -93,6 +163,7 @@ class Environment:
 
 class ExactSum:
     def add(self, format: str, x: Any) -> None: ...
+    def root(self) -> float: ...
     def add_products(self, format: str, x: Any, y: Any) -> None: ...
     def round(self, format: str, out: Any, rule: str) -> None: ...
     def merge(self, other: ExactSum) -> None: ...

@@ -16,15 +16,15 @@
 #define RM_ERFC_F32_H
 
 #include "../exp/exp_f32.h"
+#include "../simd/quarters.h"
 #include "erfc_tables.h"
 
 #define RM_ERFC_F32_ERR RM_BOUND(0x1p-40)
 
 /* W(a) within 2^-40.2, for b = 1 + a/(5/8) < 16 within 2^-52 b. */
 RM_FN vf64 rm_erfcx_eval(vf64 b) {
-  vi64 bits = vf64_bits(b), j = vi64_srl(bits, 50);
-  vf64 m = vf64_from_bits(vi64_or(vi64_and(bits, vi64_set1(-(INT64_C(1) << 50))), vi64_set1(INT64_C(1) << 49)));
-  vf64 t = vf64_sub(b, m), t2 = vf64_mul(t, t), t4 = vf64_mul(t2, t2);
+  vi64 j;
+  vf64 t = vf64_in_quarter(b, &j), t2 = vf64_mul(t, t), t4 = vf64_mul(t2, t2);
 #define C(n) vf64_lookup16(rm_erfcx_p32 + 16 * (n), j)
   vf64 p01 = vf64_mad(t, C(1), C(0)), p23 = vf64_mad(t, C(3), C(2));
   vf64 p45 = vf64_mad(t, C(5), C(4)), p67 = vf64_mad(t, C(7), C(6)), p89 = vf64_mad(t, C(9), C(8));

@@ -1,23 +1,24 @@
 /* W(a) = exp(a^2) erfc(a), and erfc, in wide fixed point (fp/wide.h): values with stated errors, and the correctly rounded
- * result of erfc. The core of gelu and of its gradient as well: a = |x| 2^(-half/2), half = 0 or 1, 0 < a < 45. */
+ * result of erfc. The core of gelu, its gradient, ndtr and the inverses as well: a = m 2^(e - half/2), half = 0 or 1, 0 <
+ * a < 45; |x| = m 2^e. */
 #ifndef RM_ERFC_WIDE_H
 #define RM_ERFC_WIDE_H
 
 #include "../erf/erf_wide.h"
 
-/* a, less than n + 66 units short for a < 45 (one by |x|, times sqrt(1/2); n + 1 by the product, |x| < 91 by the constant), and
- * less than n + 9 for a < 5; exact or one unit short when half = 0. */
-RM_LONG void rm_erfc_wide_argument(uint64_t *a, double x, int half, int n) {
-  rm_wide_from_double(a, x, 0, n);
+/* a, less than n + 66 units short for a < 45 (one by |x|, times sqrt(1/2); n + 1 by the product, |x| < 91 by the
+ * constant), and less than n + 9 for a < 5; exact or one unit short when half = 0. */
+RM_LONG void rm_erfc_wide_argument(uint64_t *a, uint64_t m, int e, int half, int n) {
+  rm_wide_from_integer(a, m, e, n);
   if (half) rm_wide_mul(a, a, rm_wide_sqrt_half + (RM_WIDE_TABLE_LIMBS - 1 - n), n);
 }
 
 /* w = W(a) for a^2 < 16.1, from y = a^2, 2 units short at most (doubled on return). Returns the error in units.
  *
  * W = exp(y) - a C S(y), C = 2/sqrt(pi) (erf_wide.h). With f 2^k = exp(y), f within E, -1 <= k <= 23; U = 2^(k+1) >
- * exp(y)/1.01. a C S < exp(y), C S <= 1.13 exp(y) (T_k <= y^k/k!), a < 4.02. S is off by S B, C by a unit, the product by n +
- * 1; times a, off by n + 9: a (C S B + S + n + 1) + 1.13 exp(y) (n + 9) + n + 1 < 1.01 U (B + 1 + 1.13 (n + 9)) + 5.02 (n +
- * 1); f 2^k: E U/2, or E/2 + 1 for k = -1. Sum below U (E + 2 B + 3 n + 20) + 6 n + 7. */
+ * exp(y)/1.01. a C S < exp(y), C S <= 1.13 exp(y) (T_k <= y^k/k!), a < 4.02. S is off by S B, C by a unit, the product by
+ * n + 1; times a, off by n + 9: a (C S B + S + n + 1) + 1.13 exp(y) (n + 9) + n + 1 < 1.01 U (B + 1 + 1.13 (n + 9)) + 5.02
+ * (n + 1); f 2^k: E U/2, or E/2 + 1 for k = -1. Sum below U (E + 2 B + 3 n + 20) + 6 n + 7. */
 RM_LONG uint64_t rm_erfcx_wide_series(uint64_t *w, const uint64_t *a, uint64_t *y, int n) {
   uint64_t s[RM_WIDE_LIMBS];
   const int k = rm_exp_wide(w, y, 0, n);
@@ -33,15 +34,15 @@ RM_LONG uint64_t rm_erfcx_wide_series(uint64_t *w, const uint64_t *a, uint64_t *
 
 /* w = W(a) for 4 <= a < 45, a within n + 66 units. Returns the error in units.
  *
- * W = 1/(sqrt(pi) r_0), r_(k-1) = a + (k/2)/r_k (DLMF 7.9.3), from r_N downwards. r_k lies between a and a + (k+1)/(2a), and
- * the step is monotone: begun with this interval at k = N + N/8 + 16, in double with roundings outwards, it gives bounds
- * [low, high] of every r_k; their middle is the first value at k = N. An error d of r_k becomes at most |d| (k/2)/(low (low -
- * |d|)). It is kept in two parts: `cut`, a real number, what is left of the start; and `units`, to which each step adds k/2 +
- * 1 (the quotient, its multiple, halving) and the error of a.
+ * W = 1/(sqrt(pi) r_0), r_(k-1) = a + (k/2)/r_k (DLMF 7.9.3), from r_N downwards. r_k lies between a and a + (k+1)/(2a),
+ * and the step is monotone: begun with this interval at k = N + N/8 + 16, in double with roundings outwards, it gives
+ * bounds [low, high] of every r_k; their middle is the first value at k = N. An error d of r_k becomes at most |d|
+ * (k/2)/(low (low - |d|)). It is kept in two parts: `cut`, a real number, what is left of the start; and `units`, to which
+ * each step adds k/2 + 1 (the quotient, its multiple, halving) and the error of a.
  *
- * N is such that the product of all (k/2)/r_k^2 = (r_(k-1) - a)/r_k, about that of (s - a)/(s + a) < exp(-2a/s), s = sqrt(a^2
- * + 2k), is below 2^-p, p = 64 n + 16: 2 a (sqrt(a^2 + 2N) - a) >= p ln2. Should this estimate fail, the error says so. At
- * the end W is off by C/2 < 0.57 times the error of 1/r_0, and n + 3 for its product. */
+ * N is such that the product of all (k/2)/r_k^2 = (r_(k-1) - a)/r_k, about that of (s - a)/(s + a) < exp(-2a/s), s =
+ * sqrt(a^2 + 2k), is below 2^-p, p = 64 n + 16: 2 a (sqrt(a^2 + 2N) - a) >= p ln2. Should this estimate fail, the error
+ * says so. At the end W is off by C/2 < 0.57 times the error of 1/r_0, and n + 3 for its product. */
 RM_LONG uint64_t rm_erfcx_wide_fraction(uint64_t *w, const uint64_t *a, int n) {
   uint64_t r[RM_WIDE_LIMBS], one[RM_WIDE_LIMBS], u[RM_WIDE_LIMBS + 1];
   const double down = 1.0 - 0x1p-48, up = 1.0 + 0x1p-48;
@@ -78,28 +79,38 @@ RM_LONG uint64_t rm_erfcx_wide_fraction(uint64_t *w, const uint64_t *a, int n) {
 }
 
 /* w = W(a), 0.008 < w <= 1, within *err units. */
-RM_LONG void rm_erfcx_wide(uint64_t *w, double x, int half, int n, uint64_t *err) {
+RM_LONG void rm_erfcx_wide_of(uint64_t *w, uint64_t m, int e, int half, int n, uint64_t *err) {
   uint64_t a[RM_WIDE_LIMBS], y[RM_WIDE_LIMBS];
-  rm_erfc_wide_argument(a, x, half, n);
+  rm_erfc_wide_argument(a, m, e, half, n);
   if (a[n] >= 4) {
     *err = rm_erfcx_wide_fraction(w, a, n);
   } else {
-    rm_erf_wide_square(y, x, half, n);
+    rm_erf_wide_square_of(y, m, e, half, n);
     *err = rm_erfcx_wide_series(w, a, y, n);
   }
+}
+RM_FN void rm_erfcx_wide(uint64_t *w, double x, int half, int n, uint64_t *err) {
+  int e;
+  const uint64_t m = rm_split_double(x, &e);
+  rm_erfcx_wide_of(w, m, e, half, n, err);
 }
 
 /* v 2^k = erfc(a), v within *err units; k <= -1, v > 0.008. Returns k.
  *
  * f 2^k = exp(-a^2), f < 2.01 off by E; W <= 1 by e: E + 2.01 e + n + 1. */
-RM_LONG int rm_erfc_wide(uint64_t *v, double x, int half, int n, uint64_t *err) {
+RM_LONG int rm_erfc_wide_of(uint64_t *v, uint64_t m, int e, int half, int n, uint64_t *err) {
   uint64_t y[RM_WIDE_LIMBS], f[RM_WIDE_LIMBS];
-  rm_erfcx_wide(v, x, half, n, err);
-  rm_erf_wide_square(y, x, half, n);
+  rm_erfcx_wide_of(v, m, e, half, n, err);
+  rm_erf_wide_square_of(y, m, e, half, n);
   const int k = rm_exp_wide(f, y, 1, n);
   rm_wide_mul(v, v, f, n);
   *err = rm_exp_wide_err(n) + 3 * *err + (uint64_t)n + 2;
   return k;
+}
+RM_FN int rm_erfc_wide(uint64_t *v, double x, int half, int n, uint64_t *err) {
+  int e;
+  const uint64_t m = rm_split_double(x, &e);
+  return rm_erfc_wide_of(v, m, e, half, n, err);
 }
 
 /* v <- 2 - v 2^k, k <= 0, v 2^k < 2: at most one unit more than 2^k times the error of v. */

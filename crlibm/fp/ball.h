@@ -273,6 +273,10 @@ RM_COLD void rm_ball_div(rm_ball *r, const rm_ball *a, const rm_ball *b) {
     rm_ball_unknown(r, n);
     return;
   }
+  if (rm_ball_is_zero(a)) {
+    rm_ball_set_u64(r, 0, n);
+    return;
+  }
   int digits = n + 1;
   if (a->err != 0.0 && la + 2 < digits) digits = la + 2;
   if (b->err != 0.0 && lb + 2 < digits) digits = lb + 2;

@@ -108,7 +108,8 @@ RM_FN void rm_near_mul(rm_near *r, const rm_near *a, const rm_near *b) {
   const double p = ah * bh, c1 = ah * bl, c2 = al * bh, c = c1 + c2;
   const int tiny = ah != 0.0 && bh != 0.0 && !(vf64_abs(p) >= 0x1p-960);
   const double e = tiny ? 0.0 : vf64_mul_err(ah, bh, p), l = e + c;
-  const int inexact = tiny || al != 0.0 || bl != 0.0 || ea != 0.0 || eb != 0.0;
+  const int zero = (ah == 0.0 && ea == 0.0 && eb < 0x1p990) || (bh == 0.0 && eb == 0.0 && ea < 0x1p990);
+  const int inexact = !zero && (tiny || al != 0.0 || bl != 0.0 || ea != 0.0 || eb != 0.0);
   double err = (vf64_abs(c1) + vf64_abs(c2) + vf64_abs(c) + vf64_abs(l)) * 0x1p-53 + vf64_abs(al * bl);
   if (tiny) err += vf64_abs(p) * 0x1p-53 + 0x1p-1070;
   err += (vf64_abs(ah) + vf64_abs(al) + ea) * eb + (vf64_abs(bh) + vf64_abs(bl)) * ea;
@@ -130,6 +131,10 @@ RM_COLD void rm_near_div(rm_near *r, const rm_near *a, const rm_near *b) {
   rm_near q, t, rest;
   if (!(least > 0.0)) {
     rm_near_unknown(r);
+    return;
+  }
+  if (a->hi == 0.0 && a->err == 0.0) {
+    *r = *a;
     return;
   }
   const double q1 = a->hi / b->hi;

@@ -2,19 +2,15 @@
 #ifndef RM_GELU_WIDE_H
 #define RM_GELU_WIDE_H
 
-#include "../erfc/erfc_wide.h"
+#include "../ndtr/ndtr_wide.h"
 
 /* v 2^scale = |gelu x| for 2^-60 <= |x| < 45, v > 0.008, v within *err units. Returns the scale.
  *
- * |x| = m 2^e, 1 <= m < 2; v = m erfc(a) or m (2 - erfc(a)), a = |x|/sqrt(2) (erfc_wide.h): twice its error, n + 1 for the
- * product. */
+ * |x| = m 2^e, 1 <= m < 2; v = m 2 Phi(x): twice its error, n + 1 for the product. */
 RM_FN int rm_gelu_wide(uint64_t *v, double x, int n, uint64_t *err) {
   uint64_t m[RM_WIDE_LIMBS];
-  int e, k = rm_erfc_wide(v, x, 1, n, err);
-  if (x > 0.0) {
-    rm_erfc_wide_reflect(v, k, n);
-    k = 0;
-  }
+  int e;
+  const int k = rm_ndtr_wide_twice(v, x, n, err);
   rm_split_double(x, &e);
   rm_wide_from_double(m, x, -e - 52, n);
   rm_wide_mul(v, v, m, n);

@@ -1,14 +1,14 @@
 /* gelu_backward in double-double, for f64 and as the second step of every format.
  *
  * As in gelu_backward_f32.h, |x| cut to 34: gelu'(-a) = exp(-a^2/2) D(a), D = W/2 - a k, k = 1/sqrt(2 pi) in two parts. W by
- * gelu_f64.h within its bound; a k in two parts within 2^-105, their difference exact (TwoSum) but for low parts: 2^-103 (W/2
+ * ndtr_f64.h within its bound; a k in two parts within 2^-105, their difference exact (TwoSum) but for low parts: 2^-103 (W/2
  * + a k). The product with exp and 1 - gelu'(-a) as in erfc_f64.h: 5 2^-71 of it. Near the zero of D the bound is large
  * relatively, and more lanes are undecided. The product with g rounds low parts by 2^-71 twice. It is exact in two parts when
  * between 2^-960 and 2^1020; other lanes get a NaN as bound, unless g = 0. */
 #ifndef RM_GELU_BACKWARD_GELU_BACKWARD_F64_H
 #define RM_GELU_BACKWARD_GELU_BACKWARD_F64_H
 
-#include "../gelu/gelu_f64.h"
+#include "../ndtr/ndtr_f64.h"
 #include "gelu_backward_tables.h"
 
 #define RM_GELU_BACKWARD_F64_ERR_D RM_BOUND(0x1p-68) /* times |D| */
@@ -21,7 +21,7 @@ RM_FN void rm_gelu_backward_dd(vf64 g, vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 half = vf64_set1(0.5), k = vf64_set1(RM_GELU_SLOPE_K);
   vf64 a = vf64_min(vf64_set1(-RM_GELU_BACKWARD_DD_LEAST), vf64_abs(x)), m = vf64_mul(a, half), q = vf64_mul(m, a);
   vf64 w, wl, werr, h, l;
-  rm_gelu_erfcx_dd(a, &w, &wl, &werr);
+  rm_ndtr_erfcx_dd(a, &w, &wl, &werr);
   w = vf64_mul(w, half);
   vf64 p = vf64_mul(a, k), pl = vf64_mad(a, vf64_set1(RM_GELU_SLOPE_K_LO), vf64_mul_err(a, k, p));
   vf64 d = vf64_sub(w, p), z = vf64_sub(d, w), e = vf64_sub(vf64_sub(w, vf64_sub(d, z)), vf64_add(p, z));

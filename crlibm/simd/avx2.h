@@ -56,7 +56,15 @@ RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
 }
 RM_FN vf64 vf64_rsqrt(vf64 a) { return _mm256_div_pd(_mm256_set1_pd(1.0), _mm256_sqrt_pd(a)); }
 
+RM_FN vi64 vi64_load(const int64_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
+RM_FN void vi64_store(int64_t *p, vi64 v) { _mm256_storeu_si256((__m256i *)p, v); }
 RM_FN vi64 vi64_set1(int64_t x) { return _mm256_set1_epi64x(x); }
+RM_FN vi64 vi64_mul_low(vi64 a, vi64 b) { return _mm256_mul_epu32(a, b); }
+RM_FN vi64 vi64_pair_numbers(void) { return _mm256_set_epi64x(3, 1, 2, 0); }
+RM_FN void vi64_store_pairs(int64_t *p, vi64 a, vi64 b) { /* within each 128 bits: lanes 0 2, then 1 3 */
+  vi64_store(p, _mm256_unpacklo_epi64(a, b));
+  vi64_store(p + RM_LANES, _mm256_unpackhi_epi64(a, b));
+}
 RM_FN vi64 vf64_bits(vf64 a) { return _mm256_castpd_si256(a); }
 RM_FN vf64 vf64_from_bits(vi64 a) { return _mm256_castsi256_pd(a); }
 RM_FN vi64 vi64_add(vi64 a, vi64 b) { return _mm256_add_epi64(a, b); }
@@ -76,6 +84,15 @@ RM_FN vi64 vi64_sra_(vi64 a, int n) {
 RM_FN vf64 vi64_to_f64(vi64 a) {
   const __m256d magic = _mm256_set1_pd(0x1.8p52);
   return _mm256_sub_pd(_mm256_castsi256_pd(_mm256_add_epi64(a, _mm256_castpd_si256(magic))), magic);
+}
+/* With a = h 2^32 + l, 0 <= l < 2^32: 2^84 + (h + 2^31) 2^32 has h + 2^31 in its low bits, less 2^84 + 2^63 + 2^52 it is h 2^32
+ * - 2^52 exactly, and the sum with 2^52 + l rounds once. */
+RM_FN vf64 vi64_round_f64(vi64 a) {
+  const __m256i high = _mm256_set1_epi64x(INT64_C(0x4530000080000000));
+  const __m256i low = _mm256_set1_epi64x(INT64_C(0x4330000000000000));
+  __m256d h = _mm256_castsi256_pd(_mm256_xor_si256(_mm256_srli_epi64(a, 32), high));
+  __m256d l = _mm256_castsi256_pd(_mm256_blend_epi32(a, low, 0xaa));
+  return _mm256_add_pd(_mm256_sub_pd(h, _mm256_set1_pd(0x1.00000801p84)), l);
 }
 RM_FN vf64 vf64_copysign(vf64 m, vf64 s) {
   const __m256d sign = _mm256_set1_pd(-0.0);

@@ -78,7 +78,15 @@ RM_FN vf64 vf64_reciprocal(vf64 b) {
   return _mm512_fmadd_pd(r0, _mm512_fmadd_pd(e, e, e), r0);
 }
 
+RM_FN vi64 vi64_load(const int64_t *p) { return _mm512_loadu_si512(p); }
+RM_FN void vi64_store(int64_t *p, vi64 v) { _mm512_storeu_si512(p, v); }
 RM_FN vi64 vi64_set1(int64_t x) { return _mm512_set1_epi64(x); }
+RM_FN vi64 vi64_mul_low(vi64 a, vi64 b) { return _mm512_mul_epu32(a, b); }
+RM_FN vi64 vi64_pair_numbers(void) { return _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0); }
+RM_FN void vi64_store_pairs(int64_t *p, vi64 a, vi64 b) { /* within each 128 bits: lanes 0 2 4 6, then 1 3 5 7 */
+  vi64_store(p, _mm512_unpacklo_epi64(a, b));
+  vi64_store(p + RM_LANES, _mm512_unpackhi_epi64(a, b));
+}
 RM_FN vi64 vf64_bits(vf64 a) { return _mm512_castpd_si512(a); }
 RM_FN vf64 vf64_from_bits(vi64 a) { return _mm512_castsi512_pd(a); }
 RM_FN vi64 vi64_add(vi64 a, vi64 b) { return _mm512_add_epi64(a, b); }
@@ -90,6 +98,7 @@ RM_FN vi64 vi64_xor(vi64 a, vi64 b) { return _mm512_xor_si512(a, b); }
 #define vi64_srl(a, n) _mm512_srli_epi64(a, n)
 #define vi64_sra(a, n) _mm512_srai_epi64(a, n)
 RM_FN vf64 vi64_to_f64(vi64 a) { return _mm512_cvtepi64_pd(a); }
+RM_FN vf64 vi64_round_f64(vi64 a) { return _mm512_cvtepi64_pd(a); }
 RM_FN vf64 vf64_copysign(vf64 m, vf64 s) { /* bit by bit: sign mask ? s : m */
   return _mm512_castsi512_pd(_mm512_ternarylogic_epi64(_mm512_set1_epi64(INT64_MIN), _mm512_castpd_si512(s),
                                                        _mm512_castpd_si512(m), 0xca));

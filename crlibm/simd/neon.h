@@ -62,7 +62,17 @@ RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
 }
 RM_FN vf64 vf64_rsqrt(vf64 a) { return vdivq_f64(vdupq_n_f64(1.0), vsqrtq_f64(a)); }
 
+RM_FN vi64 vi64_load(const int64_t *p) { return vreinterpretq_s64_u8(vld1q_u8((const uint8_t *)p)); }
+RM_FN void vi64_store(int64_t *p, vi64 v) { vst1q_u8((uint8_t *)p, vreinterpretq_u8_s64(v)); }
 RM_FN vi64 vi64_set1(int64_t x) { return vdupq_n_s64(x); }
+RM_FN vi64 vi64_mul_low(vi64 a, vi64 b) {
+  return vreinterpretq_s64_u64(vmull_u32(vmovn_u64(vreinterpretq_u64_s64(a)), vmovn_u64(vreinterpretq_u64_s64(b))));
+}
+RM_FN vi64 vi64_pair_numbers(void) { return vcombine_s64(vcreate_s64(0), vcreate_s64(1)); }
+RM_FN void vi64_store_pairs(int64_t *p, vi64 a, vi64 b) {
+  vi64_store(p, vzip1q_s64(a, b));
+  vi64_store(p + RM_LANES, vzip2q_s64(a, b));
+}
 RM_FN vi64 vf64_bits(vf64 a) { return vreinterpretq_s64_f64(a); }
 RM_FN vf64 vf64_from_bits(vi64 a) { return vreinterpretq_f64_s64(a); }
 RM_FN vi64 vi64_add(vi64 a, vi64 b) { return vaddq_s64(a, b); }
@@ -74,6 +84,7 @@ RM_FN vi64 vi64_xor(vi64 a, vi64 b) { return veorq_s64(a, b); }
 #define vi64_srl(a, n) vreinterpretq_s64_u64(vshrq_n_u64(vreinterpretq_u64_s64(a), n))
 #define vi64_sra(a, n) vshrq_n_s64(a, n)
 RM_FN vf64 vi64_to_f64(vi64 a) { return vcvtq_f64_s64(a); }
+RM_FN vf64 vi64_round_f64(vi64 a) { return vcvtq_f64_s64(a); }
 RM_FN vf64 vf64_copysign(vf64 m, vf64 s) { return vbslq_f64(vdupq_n_u64(UINT64_C(1) << 63), s, m); }
 
 RM_FN vm64 vf64_lt(vf64 a, vf64 b) { return vcltq_f64(a, b); }

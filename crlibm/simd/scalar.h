@@ -82,7 +82,19 @@ RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) {
 }
 #endif
 
+RM_FN vi64 vi64_load(const int64_t *p) {
+  vi64 v;
+  __builtin_memcpy(&v, p, 8);
+  return v;
+}
+RM_FN void vi64_store(int64_t *p, vi64 v) { __builtin_memcpy(p, &v, 8); }
 RM_FN vi64 vi64_set1(int64_t x) { return x; }
+RM_FN vi64 vi64_mul_low(vi64 a, vi64 b) { return (vi64)((uint64_t)(uint32_t)a * (uint32_t)b); }
+RM_FN vi64 vi64_pair_numbers(void) { return 0; }
+RM_FN void vi64_store_pairs(int64_t *p, vi64 a, vi64 b) {
+  vi64_store(p, a);
+  vi64_store(p + 1, b);
+}
 RM_FN vi64 vf64_bits(vf64 a) { return (vi64)rm_bits64(a); }
 RM_FN vf64 vf64_from_bits(vi64 a) { return rm_from_bits64((uint64_t)a); }
 RM_FN vi64 vi64_add(vi64 a, vi64 b) { return (vi64)((uint64_t)a + (uint64_t)b); }
@@ -94,6 +106,7 @@ RM_FN vi64 vi64_xor(vi64 a, vi64 b) { return a ^ b; }
 #define vi64_srl(a, n) ((vi64)((uint64_t)(a) >> (n)))
 #define vi64_sra(a, n) ((vi64)(a) >> (n))
 RM_FN vf64 vi64_to_f64(vi64 a) { return (double)a; }
+RM_FN vf64 vi64_round_f64(vi64 a) { return (double)a; }
 RM_FN vf64 vf64_copysign(vf64 m, vf64 s) {
   return rm_from_bits64((rm_bits64(m) & 0x7fffffffffffffffu) | (rm_bits64(s) & 0x8000000000000000u));
 }

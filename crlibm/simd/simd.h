@@ -4,7 +4,8 @@
  *
  *   loads and stores   vf64_load vf64_store vf64_set1; from f32/f16/bf16 arrays (exact): vf64_load_f32 vf64_load_f16
  *                      vf64_load_bf16; to them (round to nearest even, 16-bit formats through f32):
- *                      vf64_store_f32 vf64_store_f16 vf64_store_bf16; vi64_set1
+ *                      vf64_store_f32 vf64_store_f16 vf64_store_bf16; vi64_load vi64_store vi64_set1;
+ *                      vi64_store_pairs(p, a, b): p[2 j] = a, p[2 j + 1] = b, from the lane whose number in vi64_pair_numbers() is j
  *   arithmetic         vf64_add sub mul div sqrt min max abs neg, vf64_mad(a,b,c) = ab+c and vf64_nmad = c-ab with one OR two
  *                      roundings (proofs hold for both), vf64_mul_err(a,b,p) = ab-p exactly, for p = RN(ab), when ab = 0
  *                      or 2^-968 <= |ab|, and |a|, |b| < 2^996; for other p as a residual: within 2^-102 |ab| when p is
@@ -16,7 +17,8 @@
  *                      within 2^-27 for a correction, finite for a = 0,
  *                      vf64_rsqrt(a) = 1/sqrt(a) within 2^-40 relatively, for normal a > 0
  *   min, max           of a NaN and a number: the second operand when the first is NaN; the second when it is NaN
- *   bits               vf64_bits vf64_from_bits; vi64_add sub and or xor, vi64_sll srl sra (constant counts), vi64_to_f64 (|v| < 2^51);
+ *   bits               vf64_bits vf64_from_bits; vi64_add sub and or xor, vi64_sll srl sra (constant counts), vi64_to_f64 (|v| < 2^51),
+ *                      vi64_round_f64 (any, to nearest); vi64_mul_low(a,b) = ab for the low 32 bits of each lane, unsigned;
  *                      vf64_copysign(magnitude, sign)
  *   compares           vf64_lt le eq ne unord, vi64_eq, vi64_ltu (unsigned), vi64_disjoint (a & b == 0); masks: vm64_and or andnot not none; vm64_bits: lane i in bit i
  *   selection          vf64_select(m,a,b): a where m, else b

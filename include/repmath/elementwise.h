@@ -238,6 +238,36 @@ RM_API rm_status rm_verfc_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, 
 RM_API rm_status rm_verfc_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_verfc_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
 
+/* inverse of erf: the number whose error function is x */
+RM_API rm_f16 rm_erfinv_f16(rm_f16 x);
+RM_API rm_bf16 rm_erfinv_bf16(rm_bf16 x);
+RM_API float rm_erfinv_f32(float x);
+RM_API double rm_erfinv_f64(double x);
+RM_API rm_status rm_verfinv_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verfinv_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verfinv_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verfinv_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
+/* normal distribution function of x, erfc(-x/sqrt(2))/2 */
+RM_API rm_f16 rm_ndtr_f16(rm_f16 x);
+RM_API rm_bf16 rm_ndtr_bf16(rm_bf16 x);
+RM_API float rm_ndtr_f32(float x);
+RM_API double rm_ndtr_f64(double x);
+RM_API rm_status rm_vndtr_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vndtr_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vndtr_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vndtr_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
+/* inverse of ndtr: the number whose normal distribution function is x */
+RM_API rm_f16 rm_ndtri_f16(rm_f16 x);
+RM_API rm_bf16 rm_ndtri_bf16(rm_bf16 x);
+RM_API float rm_ndtri_f32(float x);
+RM_API double rm_ndtri_f64(double x);
+RM_API rm_status rm_vndtri_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vndtri_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vndtri_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vndtri_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
 /* square root of x */
 RM_API rm_f16 rm_sqrt_f16(rm_f16 x);
 RM_API rm_bf16 rm_sqrt_bf16(rm_bf16 x);

@@ -8,7 +8,9 @@
 #include "elementwise_rounded.h"
 #include "losses.h"
 #include "nn.h"
+#include "optim.h"
 #include "pooling.h"
+#include "random.h"
 #include "reductions.h"
 #include "scatter.h"
 

@@ -5,7 +5,7 @@ if exactly and then rounded once. The bits therefore do not depend on the
 machine, the instruction set, the thread count or the layout of the arrays.
 """
 
-from . import _core, _dtypes, nn, rounding
+from . import _core, _dtypes, init, nn, optim, random, rounding
 from ._accumulator import Accumulator
 from ._config import config, get_include, show_config
 from ._contractions import einsum, matvec, tensordot, vdot, vecdot, vecmat
@@ -60,11 +60,14 @@ __all__ = [
     "get_include",
     "get_num_threads",
     "index_add",
+    "init",
     "matmul",
     "matvec",
     "mean",
     "nn",
     "norm",
+    "random",
+    "optim",
     "reset_stats",
     "rounding",
     "scatter_add",

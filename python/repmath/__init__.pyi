@@ -6,6 +6,9 @@ import numpy as np
 
 from . import _core as _core
 from . import nn as nn
+from . import init as init
+from . import random as random
+from . import optim as optim
 from . import rounding as rounding
 from ._accumulator import Accumulator as Accumulator
 from ._config import config as config
@@ -96,6 +99,12 @@ atanh: Final[np.ufunc]
 erf: Final[np.ufunc]
 # complementary error function of x, 1 - erf(x)
 erfc: Final[np.ufunc]
+# inverse of erf: the number whose error function is x
+erfinv: Final[np.ufunc]
+# normal distribution function of x, erfc(-x/sqrt(2))/2
+ndtr: Final[np.ufunc]
+# inverse of ndtr: the number whose normal distribution function is x
+ndtri: Final[np.ufunc]
 # square root of x
 sqrt: Final[np.ufunc]
 # reciprocal square root of x, 1/sqrt(x)

@@ -53,6 +53,23 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_segment_sum(int format, long long rows, long long cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
                              long long n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
                              ptrdiff_t col_src) nogil
+    int RM_FORMAT_F16, RM_FORMAT_BF16, RM_FORMAT_F32, RM_FORMAT_F64
+    ctypedef unsigned short rm_f16
+    ctypedef unsigned short rm_bf16
+    ctypedef struct rm_accumulator:
+        pass
+    ctypedef struct rm_sgd_options:
+        double lr, momentum, dampening, weight_decay
+        int nesterov, maximize, first
+    ctypedef struct rm_adam_options:
+        double lr, beta1, beta2, eps, weight_decay
+        int64_t step
+        int decoupled, maximize
+    rm_status rm_sgd_step(int format, long long n, void *p, const void *g, void *b, const rm_sgd_options *options) nogil
+    rm_status rm_adam_step(int format, long long n, void *p, const void *g, void *m, void *v, void *w,
+                           const rm_adam_options *options) nogil
+    rm_status rm_clip_to_norm(int format, long long n, void *g, const rm_accumulator *squares, double max_norm) nogil
+    rm_status rm_root_of_total(const rm_accumulator *squares, double *out) nogil
     int rm_status_code(rm_status status)
     int RM_ERR_INDEX, RM_ERR_MEMORY
     ctypedef struct rm_conv:
@@ -70,6 +87,25 @@ cdef extern from "repmath/repmath.h":
                                  const ptrdiff_t *sw, const void *bias, ptrdiff_t sb, void *gx, const ptrdiff_t *sgx) nogil
     rm_status rm_conv_grad_weight(int format, const rm_conv *conv, const void *x, const ptrdiff_t *sx, const void *g,
                                   const ptrdiff_t *sg, void *gw, const ptrdiff_t *sgw) nogil
+    rm_status rm_random_words32(unsigned long long seed, unsigned long long stream, long long first, long long n, void *out,
+                                ptrdiff_t so) nogil
+    rm_status rm_random_words64(unsigned long long seed, unsigned long long stream, long long first, long long n, void *out,
+                                ptrdiff_t so) nogil
+    rm_status rm_random_uniform(int format, unsigned long long seed, unsigned long long stream, long long first, long long n,
+                                double low, double high, void *out, ptrdiff_t so) nogil
+    rm_status rm_random_normal(int format, unsigned long long seed, unsigned long long stream, long long first, long long n,
+                               double mean, double std, void *out, ptrdiff_t so) nogil
+    rm_status rm_random_truncated_normal(int format, unsigned long long seed, unsigned long long stream, long long first,
+                                         long long n, double mean, double std, double low, double high, void *out,
+                                         ptrdiff_t so) nogil
+    rm_status rm_random_bernoulli(unsigned long long seed, unsigned long long stream, long long first, long long n, double p,
+                                  void *out, ptrdiff_t so) nogil
+    rm_status rm_random_integers(unsigned long long seed, unsigned long long stream, long long first, long long n, long long low,
+                                 long long last, void *out, ptrdiff_t so) nogil
+    rm_status rm_random_permutation(unsigned long long seed, unsigned long long stream, long long first, long long n, void *out,
+                                    ptrdiff_t so) nogil
+    rm_status rm_dropout(int format, unsigned long long seed, unsigned long long stream, long long first, long long n, double p,
+                         const void *x, ptrdiff_t sx, void *out, ptrdiff_t so) nogil
     const char *rm_status_message(rm_status status)
     rm_status rm_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
                          ptrdiff_t row_y, ptrdiff_t stride_y) nogil
@@ -80,6 +116,38 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
                                   const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
                                   ptrdiff_t stride_dx) nogil
+    ctypedef struct rm_norm_sets:
+        int centered
+        int64_t sets[2]
+        int64_t outer, inner
+    rm_status rm_normalize(int format, const rm_norm_sets *sets, const void *x, const ptrdiff_t *sx, const void *w,
+                           const ptrdiff_t *sw, const void *b, const ptrdiff_t *sb, const void *mean, const ptrdiff_t *sm,
+                           const void *variance, const ptrdiff_t *sv, double eps, void *y, const ptrdiff_t *sy) nogil
+    rm_status rm_normalize_backward(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
+                                    const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw, const void *mean, const ptrdiff_t *sm,
+                                    const void *variance, const ptrdiff_t *sv, double eps, void *dx, const ptrdiff_t *sdx) nogil
+    rm_status rm_normalize_backward_weight(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
+                                           const ptrdiff_t *sx, const void *mean, const ptrdiff_t *sm, const void *variance,
+                                           const ptrdiff_t *sv, double eps, void *dw, const ptrdiff_t *sdw) nogil
+    ctypedef struct rm_cross_entropy_problem:
+        int64_t rows, n
+        const void *x
+        ptrdiff_t row_x, stride_x
+        const int64_t *target
+        ptrdiff_t stride_target
+        const void *probability
+        ptrdiff_t row_probability, stride_probability
+        const void *weight
+        ptrdiff_t stride_weight
+        int64_t ignore_index
+        double label_smoothing
+        int reduction
+    rm_status rm_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss) nogil
+    rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
+                                        void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx) nogil
+    int RM_ROW_MAJOR, RM_NO_TRANS, RM_TRANS
+    rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+                      const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc) nogil
     rm_status rm_log_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
                                       const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
                                       ptrdiff_t stride_dx) nogil
@@ -405,7 +473,80 @@ def softmax(what, format, first, second, out):
     _raise(status)
 
 
+def normalize(what, format, bint centered, x, g, w, b, mean, variance, double eps, out, weight_strides=None):
+    """rm_normalize and its gradients: arrays of four axes, (sets, sets, blocks, elements); w, b, mean and variance may be None."""
+    cdef View a = _view(x), h = _view(g), u = _view(w), v = _view(b), m = _view(mean), s = _view(variance), y = _view(out)
+    cdef rm_norm_sets sets
+    cdef rm_status status
+    cdef int f, which = {"forward": 0, "input": 1, "weight": 2}[what]
+    f, _ = _FORMATS[format]
+    sets.centered = centered
+    sets.sets[0], sets.sets[1], sets.outer, sets.inner = x.shape
+    if weight_strides is not None:
+        for i in range(4):
+            y.stride[i] = weight_strides[i]
+    with nogil:
+        if which == 0:
+            status = rm_normalize(f, &sets, <void *>a.base, a.stride, <void *>u.base, u.stride, <void *>v.base, v.stride,
+                                  <void *>m.base, m.stride, <void *>s.base, s.stride, eps, <void *>y.base, y.stride)
+        elif which == 1:
+            status = rm_normalize_backward(f, &sets, <void *>h.base, h.stride, <void *>a.base, a.stride, <void *>u.base,
+                                           u.stride, <void *>m.base, m.stride, <void *>s.base, s.stride, eps, <void *>y.base,
+                                           y.stride)
+        else:
+            status = rm_normalize_backward_weight(f, &sets, <void *>h.base, h.stride, <void *>a.base, a.stride,
+                                                  <void *>m.base, m.stride, <void *>s.base, s.stride, eps, <void *>y.base,
+                                                  y.stride)
+    _raise(status)
+
+
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def cross_entropy(format, x, target, probability, weight, int64_t ignore_index, double label_smoothing, reduction, g, out):
+    """rm_cross_entropy, or with a gradient g rm_cross_entropy_backward, over rows. Returns the status."""
+    cdef View a = _view(x), t = _view(target), p = _view(probability), w = _view(weight), h = _view(g), y = _view(out)
+    cdef rm_cross_entropy_problem c
+    cdef rm_status status
+    cdef int f
+    cdef bint backward = g is not None
+    f, _ = _FORMATS[format]
+    c.rows, c.n = x.shape
+    c.x, c.row_x, c.stride_x = <void *>a.base, a.stride[0], a.stride[1]
+    c.target, c.stride_target = <const int64_t *>t.base, t.stride[0]
+    c.probability, c.row_probability, c.stride_probability = <void *>p.base, p.stride[0], p.stride[1]
+    c.weight, c.stride_weight = <void *>w.base, w.stride[0]
+    c.ignore_index, c.label_smoothing, c.reduction = ignore_index, label_smoothing, _REDUCTIONS[reduction]
+    with nogil:
+        if backward:
+            status = rm_cross_entropy_backward(f, &c, <void *>h.base, h.stride[0], <void *>y.base, y.stride[0], y.stride[1])
+        else:
+            status = rm_cross_entropy(f, &c, <void *>y.base, y.stride[0])
+    if rm_status_code(status) != RM_ERR_INDEX:
+        _raise(status)
+    return rm_status_code(status)
+
+
+def gemm(format, bint trans_a, bint trans_b, double alpha, a, b, double beta, c):
+    """c[i] = RN(alpha op(a[i]) op(b[i]) + beta c[i]) for C-contiguous arrays of matrices."""
+    cdef View x = _view(a), y = _view(b), z = _view(c)
+    cdef int f
+    cdef Py_ssize_t i, count = c.shape[0]
+    cdef int64_t m = c.shape[1], n = c.shape[2], k = a.shape[1] if trans_a else a.shape[2]
+    cdef int64_t lda = a.shape[2], ldb = b.shape[2]
+    cdef int ta = RM_TRANS if trans_a else RM_NO_TRANS, tb = RM_TRANS if trans_b else RM_NO_TRANS
+    cdef rm_status status = 0
+    f, _ = _FORMATS[format]
+    with nogil:
+        for i in range(count):
+            status = rm_gemm(f, RM_ROW_MAJOR, ta, tb, m, n, k, alpha, <void *>(x.base + i * x.stride[0]), max(lda, 1),
+                             <void *>(y.base + i * y.stride[0]), max(ldb, 1), beta, <void *>(z.base + i * z.stride[0]),
+                             max(n, 1))
+            if status != 0:
+                break
+    _raise(status)
+
+
 _REGRESSION_LOSSES = {"mse": 0, "l1": 1, "smooth_l1": 2, "huber": 3}
 
 
@@ -471,6 +612,94 @@ def scatter(bint add, format, long long rows, long long cols, unsigned char[::1]
     return rm_status_code(status)
 
 
+_RANDOM = {
+    "words32": 0, "words64": 1, "uniform": 2, "bernoulli": 3, "integers": 4, "permutation": 5, "dropout": 6, "normal": 7,
+    "truncated_normal": 8
+}
+
+
+def random_fill(what, place, out, format="f64", a=0, b=0, x=None, ends=(0, 0)):
+    """Fill out, contiguous, with elements of a stream: place is (seed, stream, first); a and b the parameters of the
+    distribution, ends those of a truncated one; x, contiguous too, what a dropout reads."""
+    cdef unsigned long long seed, stream
+    cdef long long first, low = 0, last = 0, n = out.size
+    cdef double p = 0, q = 0, least, most
+    cdef int f, which = _RANDOM[what]
+    cdef ptrdiff_t size = out.itemsize
+    cdef View y = _view(out), v = _view(x)
+    cdef rm_status status
+    seed, stream, first = place
+    f, _ = _FORMATS[format]
+    least, most = ends
+    if which == 4:
+        low, last = a, b
+    else:
+        p, q = a, b
+    with nogil:
+        if which == 0:
+            status = rm_random_words32(seed, stream, first, n, <void *>y.base, size)
+        elif which == 1:
+            status = rm_random_words64(seed, stream, first, n, <void *>y.base, size)
+        elif which == 2:
+            status = rm_random_uniform(f, seed, stream, first, n, p, q, <void *>y.base, size)
+        elif which == 3:
+            status = rm_random_bernoulli(seed, stream, first, n, p, <void *>y.base, size)
+        elif which == 4:
+            status = rm_random_integers(seed, stream, first, n, low, last, <void *>y.base, size)
+        elif which == 5:
+            status = rm_random_permutation(seed, stream, first, n, <void *>y.base, size)
+        elif which == 8:
+            status = rm_random_truncated_normal(f, seed, stream, first, n, p, q, least, most, <void *>y.base, size)
+        elif which == 7:
+            status = rm_random_normal(f, seed, stream, first, n, p, q, <void *>y.base, size)
+        else:
+            status = rm_dropout(f, seed, stream, first, n, p, <void *>v.base, size, <void *>y.base, size)
+    if status != 0:  # what else could be at fault is checked before
+        message = rm_status_message(status).decode()
+        raise MemoryError(message) if rm_status_code(status) == RM_ERR_MEMORY else ValueError(message)
+cdef int _optimizer_status(rm_status status) except -1:
+    if status != 0:
+        raise ValueError(rm_status_message(status).decode())
+    return 0
+
+
+def sgd_step(format, unsigned char[::1] p, const unsigned char[::1] g, unsigned char[::1] b, double lr, double momentum,
+             double dampening, double weight_decay, bint nesterov, bint maximize, bint first):
+    """rm_sgd_step on arrays as bytes, of one size and not empty; b is None without momentum."""
+    cdef int f
+    cdef Py_ssize_t size
+    cdef rm_sgd_options o = rm_sgd_options(lr, momentum, dampening, weight_decay, nesterov, maximize, first)
+    f, size = _FORMATS[format]
+    cdef long long n = p.shape[0] // size
+    cdef void *buffer = NULL if b is None else &b[0]
+        status = rm_sgd_step(f, n, &p[0], &g[0], buffer, &o)
+    _optimizer_status(status)
+
+
+def adam_step(format, unsigned char[::1] p, const unsigned char[::1] g, unsigned char[::1] m, unsigned char[::1] v,
+              unsigned char[::1] w, double lr, double beta1, double beta2, double eps, double weight_decay, int64_t step,
+              bint decoupled, bint maximize):
+    """rm_adam_step on arrays as bytes, of one size and not empty; w is None without amsgrad."""
+    cdef int f
+    cdef Py_ssize_t size
+    cdef rm_adam_options o = rm_adam_options(lr, beta1, beta2, eps, weight_decay, step, decoupled, maximize)
+    f, size = _FORMATS[format]
+    cdef long long n = p.shape[0] // size
+    cdef void *largest = NULL if w is None else &w[0]
+        status = rm_adam_step(f, n, &p[0], &g[0], &m[0], &v[0], largest, &o)
+    _optimizer_status(status)
+
+
+def clip_to_norm(format, unsigned char[::1] g, ExactSum squares, double max_norm):
+    """rm_clip_to_norm on an array as bytes, not empty."""
+    cdef int f
+    cdef Py_ssize_t size
+    f, size = _FORMATS[format]
+    cdef long long n = g.shape[0] // size
+        status = rm_clip_to_norm(f, n, &g[0], squares.acc, max_norm)
+    _optimizer_status(status)
+
+
 _RULES = {
     "nearest": RM_ROUND_NEAREST,
     "toward_zero": RM_ROUND_TOWARD_ZERO,
@@ -522,6 +751,15 @@ cdef class ExactSum:
                 rm_accumulator_add_f32(self.acc, n, <const float *>p, size)
             else:
                 rm_accumulator_add_f64(self.acc, n, <const double *>p, size)
+
+    def root(self):
+        """RN of the root of the total, in float64."""
+        cdef double out
+        cdef rm_status status
+        with nogil:
+            status = rm_root_of_total(self.acc, &out)
+        _optimizer_status(status)
+        return out
 
     def add_products(self, format, const unsigned char[::1] x, const unsigned char[::1] y):
         cdef int f

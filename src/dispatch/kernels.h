@@ -26,6 +26,7 @@ typedef uint32_t rm_lookup16_fn(const struct rm_table16 *table, rm_map_fn *kerne
                                 const ptrdiff_t *sx, char *y, ptrdiff_t sy);
 
 #include "../blas/kernels.h"
+#include "../random/kernels.h"
 #include "../reduce/kernels.h"
 
 struct rm_nn_kernels; /* src/nn/kernels.h */
@@ -37,6 +38,7 @@ struct rm_kernels {
   const struct rm_reduce_kernels *reduce;
   const struct rm_blas_kernels *blas;
   const struct rm_nn_kernels *nn;
+  const struct rm_random_kernels *random;
   int sqrt16_direct; /* the 16-bit square root takes less time than a lookup */
 };
 

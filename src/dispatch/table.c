@@ -10,6 +10,7 @@ extern rm_lookup16_fn *const RM_ISA_SYMBOL(rm_gradient16)[2];
 extern const struct rm_reduce_kernels RM_ISA_SYMBOL(rm_reduce_table);
 extern const struct rm_blas_kernels RM_ISA_SYMBOL(rm_blas_table);
 extern const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table);
+extern const struct rm_random_kernels RM_ISA_SYMBOL(rm_random_table);
 
 extern const struct rm_kernels RM_ISA_SYMBOL(rm_kernels);
 const struct rm_kernels RM_ISA_SYMBOL(rm_kernels) = {
@@ -24,5 +25,6 @@ const struct rm_kernels RM_ISA_SYMBOL(rm_kernels) = {
     &RM_ISA_SYMBOL(rm_reduce_table),
     &RM_ISA_SYMBOL(rm_blas_table),
     &RM_ISA_SYMBOL(rm_nn_table),
+    &RM_ISA_SYMBOL(rm_random_table),
     RM_SIMD == RM_SIMD_AVX2, /* 0.24 against 0.33 ns; with AVX-512 0.26 against 0.20 */
 };

@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clip.h"
+#include "optimizers.h"
+
 enum { RM_ROW_PAD = 32 }; /* four vectors of the widest build */
 
 /* Relative errors (derived in rows.h): of an exponential, of their sum, of moments. */
@@ -61,7 +64,11 @@ struct rm_nn_kernels {
   void (*columns)(int64_t n, const double *g, const double *x, double c, double a, double rel, double err, double *sum, double *bound);
   /* How many indices are in open. */
   int64_t (*store)(rm_row_operation op, const rm_row_store *s);
-  const struct rm_loss_kernels *losses; /* loss_kernels.h */
+
+  rm_optimizer_fn *sgd[4], *adam[4]; /* by format */
+  rm_clip_fn *clip[4];
+
+  const struct rm_loss_kernels *losses;  /* loss_kernels.h */
   const struct rm_pool_kernels *pooling; /* pool_kernels.h */
 };
 

@@ -14,6 +14,8 @@ struct rm_accumulator {
 rm_accumulator *rm_accumulator_new(void) { return calloc(1, sizeof(rm_accumulator)); }
 void rm_accumulator_free(rm_accumulator *acc) { free(acc); }
 
+const rm_superaccumulator *rm_accumulator_sum(const rm_accumulator *acc) { return &acc->sum; }
+
 static rm_status check(const rm_accumulator *acc, int64_t n, const void *x, int position) {
   if (!acc) return RM_STATUS(RM_ERR_NULL, 1);
   if (n < 0) return RM_STATUS(RM_ERR_SIZE, 2);

@@ -9,17 +9,9 @@
 
 #include "elements.h"
 #include "kernels.h"
+#include "vector_pair.h"
 
 enum { RM_CHAINS = 4, RM_CHAIN_BLOCK = RM_CHAIN * RM_CHAINS * RM_LANES };
-
-typedef struct {
-  vf64 hi, lo;
-} rm_vpair;
-
-RM_FN rm_vpair rm_vtwo_sum(vf64 a, vf64 b) {
-  vf64 s = vf64_add(a, b), t = vf64_sub(s, a);
-  return (rm_vpair){s, vf64_add(vf64_sub(a, vf64_sub(s, t)), vf64_sub(b, t))};
-}
 
 /* n elements from the i-th on as binary64, and `pad` up to whole vectors of all chains. */
 RM_FN void rm_gather_terms(double *buffer, rm_terms x, int64_t i, int n, const int fmt, double pad) {

@@ -12,4 +12,8 @@ RM_SHARED void rm_superacc_add_array(rm_superaccumulator *acc, int fmt, int64_t 
 RM_SHARED void rm_superacc_add_products(rm_superaccumulator *acc, int fmt, int64_t n, const void *x, ptrdiff_t sx, const void *y,
                                         ptrdiff_t sy);
 
+/* The total of a public accumulator. */
+struct rm_accumulator;
+const rm_superaccumulator *rm_accumulator_sum(const struct rm_accumulator *acc);
+
 #endif

@@ -191,6 +191,24 @@ static void flags(void) {
   FLAGS_FLOAT(erfc, inf, 0);
   FLAGS_FLOAT(erfc, -inf, 0);
   FLAGS_FLOAT(erfc, 30.0, 0); /* no overflow on the way, and underflow is not specified */
+  FLAGS_FLOAT(erfinv, 0.75, 0);
+  FLAGS_FLOAT(erfinv, -0.0, 0);
+  FLAGS_FLOAT(erfinv, 1.0, FE_DIVBYZERO);
+  FLAGS_FLOAT(erfinv, -1.0, FE_DIVBYZERO);
+  FLAGS_FLOAT(erfinv, 1.5, FE_INVALID);
+  FLAGS_FLOAT(erfinv, -inf, FE_INVALID);
+  FLAGS_FLOAT(erfinv, nan, 0);
+  FLAGS_FLOAT(ndtr, inf, 0);
+  FLAGS_FLOAT(ndtr, -1e30, 0);
+  FLAGS_FLOAT(ndtr, nan, 0);
+  FLAGS_FLOAT(ndtri, 0.25, 0);
+  FLAGS_FLOAT(ndtri, 0.5, 0);
+  FLAGS_FLOAT(ndtri, 0.0, FE_DIVBYZERO);
+  FLAGS_FLOAT(ndtri, -0.0, FE_DIVBYZERO);
+  FLAGS_FLOAT(ndtri, 1.0, FE_DIVBYZERO);
+  FLAGS_FLOAT(ndtri, -1e-30, FE_INVALID);
+  FLAGS_FLOAT(ndtri, 1.5, FE_INVALID);
+  FLAGS_FLOAT(ndtri, nan, 0);
   FLAGS_FLOAT(softplus, -inf, 0);
   FLAGS_FLOAT(softplus, -1e30, 0);
   FLAGS_FLOAT(softplus, 1e30, 0);

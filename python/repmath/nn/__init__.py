@@ -4,6 +4,8 @@ Functions have the names and the argument order of torch.nn.functional, and take
 NumPy arrays. The gradient of an operator is `<name>_backward`.
 """
 
+from ._attention import scaled_dot_product_attention, scaled_dot_product_attention_backward
+from ._cross_entropy import cross_entropy, cross_entropy_backward
 from ._embedding import embedding
 from ._losses import (
     huber_loss,
@@ -14,6 +16,18 @@ from ._losses import (
     mse_loss_backward,
     smooth_l1_loss,
     smooth_l1_loss_backward,
+)
+from ._normalization import (
+    batch_norm,
+    batch_norm_backward,
+    group_norm,
+    group_norm_backward,
+    instance_norm,
+    instance_norm_backward,
+    layer_norm,
+    layer_norm_backward,
+    rms_norm,
+    rms_norm_backward,
 )
 from ._pooling_functions import (
     adaptive_avg_pool1d,
@@ -38,13 +52,7 @@ from ._pooling_functions import (
     max_pool3d,
     max_pool3d_backward,
 )
-from ._softmax import (
-    log_softmax,
-    log_softmax_backward,
-    logsumexp,
-    softmax,
-    softmax_backward,
-)
+from ._softmax import log_softmax, log_softmax_backward, logsumexp, softmax, softmax_backward
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -62,11 +70,21 @@ __all__ = [
     "avg_pool2d_backward",
     "avg_pool3d",
     "avg_pool3d_backward",
+    "batch_norm",
+    "batch_norm_backward",
+    "cross_entropy",
+    "cross_entropy_backward",
     "embedding",
+    "group_norm",
+    "group_norm_backward",
     "huber_loss",
     "huber_loss_backward",
+    "instance_norm",
+    "instance_norm_backward",
     "l1_loss",
     "l1_loss_backward",
+    "layer_norm",
+    "layer_norm_backward",
     "log_softmax",
     "log_softmax_backward",
     "logsumexp",
@@ -78,6 +96,10 @@ __all__ = [
     "max_pool3d_backward",
     "mse_loss",
     "mse_loss_backward",
+    "rms_norm",
+    "rms_norm_backward",
+    "scaled_dot_product_attention",
+    "scaled_dot_product_attention_backward",
     "smooth_l1_loss",
     "smooth_l1_loss_backward",
     "softmax",

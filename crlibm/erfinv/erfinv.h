@@ -1,0 +1,24 @@
+/* erfinv: the fast kernels and their domain. */
+#ifndef RM_ERFINV_ERFINV_H
+#define RM_ERFINV_ERFINV_H
+
+#include "../simd/steps.h"
+#include "erfinv_f32.h"
+#include "erfinv_f64.h"
+
+#define RM_ERFINV_ODD 1
+
+/* Lanes that are not inside (-1, 1), NaN included, and those whose result is below the normal range: erfinv x is near
+ * 0.886 x at 0. For f64 those for which exact products would underflow. */
+RM_FN vm64 rm_erfinv_special(vf64 x, int format) {
+  const int64_t tiny = (INT64_C(1023) + (format == RM_F64 ? -950 : format == RM_F16 ? -13 : -125)) << 52;
+  const vf64 size = vf64_abs(x);
+  vm64 near = vi64_ltu(vi64_sub(vf64_bits(size), vi64_set1(1)), vi64_set1(tiny - 1));
+  return vm64_or(near, vm64_not(vf64_lt(size, vf64_set1(1.0))));
+}
+
+RM_NONE_SETTLED(erfinv, 1)
+
+RM_STEPS(erfinv, ERFINV, 1)
+
+#endif

@@ -1,0 +1,26 @@
+/* Phi in wide fixed point (fp/wide.h): a value with a stated error, and the correctly rounded result from it. */
+#ifndef RM_NDTR_WIDE_H
+#define RM_NDTR_WIDE_H
+
+#include "../erfc/erfc_wide.h"
+
+/* v 2^scale = 2 Phi(x) for 2^-60 <= |x| < 45, v > 0.008, v within *err units. Returns the scale, at most 0. */
+RM_FN int rm_ndtr_wide_twice(uint64_t *v, double x, int n, uint64_t *err) {
+  const int k = rm_erfc_wide(v, x, 1, n, err);
+  if (x < 0.0) return k;
+  rm_erfc_wide_reflect(v, k, n);
+  ++*err;
+  return 0;
+}
+
+/* Phi(x) correctly rounded, for 2^-60 <= |x| < 45. */
+RM_COLD uint64_t rm_ndtr_wide_round(double x, int format, int rule, uint32_t *flags) {
+  uint64_t v[RM_WIDE_LIMBS], err, result = 0;
+  for (int n = RM_WIDE_FIRST; n <= RM_WIDE_MAX; n *= 2) {
+    const int k = rm_ndtr_wide_twice(v, x, n, &err);
+    if (rm_wide_round(0, v, k - 1, err, n, format, rule, flags, &result)) break;
+  }
+  return result;
+}
+
+#endif

@@ -1,0 +1,66 @@
+"""Arrays that are written in place, and numbers that are taken as exact: how they are checked and handed to the C library."""
+
+import contextlib
+import math
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ._dtypes import NAMES
+
+_Array = np.ndarray[Any, Any]
+
+
+def check_array(name: str, a: Any, writable: bool = False) -> _Array:
+    """The array, of one of the formats; TypeError or ValueError that names it otherwise."""
+    if not isinstance(a, np.ndarray):
+        raise TypeError(f"{name} must be a NumPy array, not {type(a).__name__}")
+    if a.dtype not in NAMES:
+        raise TypeError(
+            f"{name} has dtype {a.dtype}; it must have float16, bfloat16, float32 or float64, in native byte order"
+        )
+    if writable and not a.flags.writeable:
+        raise ValueError(f"{name} is read-only; it is updated in place")
+    return a
+
+
+def check_number(name: str, x: Any, least: float = 0.0, below: float = math.inf) -> float:
+    """The number as a float that it is equal to, finite, at least `least` and smaller than `below`."""
+    try:
+        value = float(x)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, not {type(x).__name__}") from None
+    except OverflowError:
+        value = math.inf
+    if not least <= value < below:
+        bounds = "finite" if below == math.inf else f"less than {below}"
+        raise ValueError(f"{name} must be at least {least} and {bounds}, not {x}")
+    return value
+
+
+def check_count(name: str, n: Any, least: int = 0) -> int:
+    """The integer, which is at least `least`."""
+    try:
+        count = operator.index(n)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, not {type(n).__name__}") from None
+    if count < least:
+        raise ValueError(f"{name} must be at least {least}, not {count}")
+    return count
+
+
+def as_bytes(a: _Array) -> _Array:
+    return a.reshape(-1).view(np.uint8)
+
+
+@contextlib.contextmanager
+def whole(a: _Array) -> Iterator[_Array]:
+    """A contiguous array with the elements of `a`: itself where it can be, else a copy, which is written back if nothing is raised."""
+    if a.flags.c_contiguous:
+        yield a
+        return
+    copy = np.ascontiguousarray(a)
+    yield copy
+    a[...] = copy

@@ -1,0 +1,164 @@
+"""scaled_dot_product_attention: scores, softmax, values, each step rounded once."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _core
+from .._dtypes import NAMES
+from .._environment import guarded
+from ._arrays import Array, operand, operands, same_shape
+from ._softmax import softmax, softmax_backward
+
+
+def _scale(scale: float | None, width: int) -> float:
+    """1/sqrt(width), correctly rounded to binary64, by default: the quotient and root of integers leave no doubt."""
+    if scale is not None:
+        return float(scale)
+    if width == 0:
+        return 1.0
+    # isqrt of 4^k/width, one bit more than binary64 keeps, and a bit that says whether anything is left.
+    shift = 2 * (60 + width.bit_length())
+    root = math.isqrt((1 << shift) // width)
+    exact = root * root * width == 1 << shift
+    return math.ldexp(float((root << 1) | (not exact)), -shift // 2 - 1)
+
+
+def _mask(attn_mask: Any, is_causal: bool, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
+    """What is added to the scores, of their shape; None: nothing."""
+    if is_causal:
+        if attn_mask is not None:
+            raise ValueError("attn_mask and is_causal cannot both be given")
+        attn_mask = np.tri(shape[-2], shape[-1], dtype=bool)
+    if attn_mask is None:
+        return None
+    given = np.asarray(attn_mask)
+    if given.dtype == bool:
+        added = np.where(given, np.zeros((), dtype), np.full((), -np.inf, dtype))
+    else:
+        added = operand("attn_mask", given)
+        if not np.can_cast(added.dtype, dtype, "safe"):
+            raise TypeError(f"attn_mask has dtype {added.dtype}, query has {dtype}")
+        added = added.astype(dtype)
+    try:
+        return np.broadcast_to(added, shape)
+    except ValueError:
+        raise ValueError(f"attn_mask of shape {given.shape} does not broadcast to the scores' shape {shape}") from None
+
+
+def _product(trans_a: bool, trans_b: bool, alpha: float, a: Array, b: Array, start: Array | None = None) -> Array:
+    """RN(alpha op(a) op(b) + start) of stacked matrices with equal leading axes."""
+    m, n = a.shape[-1 if trans_a else -2], b.shape[-2 if trans_b else -1]
+    c = np.zeros((*a.shape[:-2], m, n), a.dtype) if start is None else np.array(start, a.dtype, order="C")
+    count = math.prod(a.shape[:-2])
+    first, second = (np.ascontiguousarray(v).reshape(count, *v.shape[-2:]) for v in (a, b))
+    _core.gemm(NAMES[a.dtype], trans_a, trans_b, alpha, first, second, 0.0 if start is None else 1.0, c.reshape(count, m, n))
+    return c
+
+
+def _together(query: Any, key: Any, value: Any) -> list[Array]:
+    arrays = operands(query=query, key=key, value=value)
+    q, k, v = arrays
+    if min(a.ndim for a in arrays) < 2:
+        raise ValueError("query, key and value must have at least two axes, (..., length, width)")
+    if q.shape[-1] != k.shape[-1]:
+        raise ValueError(f"key has width {k.shape[-1]}, query has {q.shape[-1]}; they must be equal")
+    if k.shape[-2] != v.shape[-2]:
+        raise ValueError(f"value has length {v.shape[-2]}, key has {k.shape[-2]}; they must be equal")
+    try:
+        lead = np.broadcast_shapes(*(a.shape[:-2] for a in arrays))
+    except ValueError:
+        raise ValueError(f"leading axes of query {q.shape}, key {k.shape} and value {v.shape} do not broadcast") from None
+    return [np.broadcast_to(a, lead + a.shape[-2:]) for a in arrays]
+
+
+def _weights(q: Array, k: Array, mask: Array | None, scale: float) -> Array:
+    scores = _product(False, True, scale, q, k, mask)
+    p = np.asarray(softmax(scores, -1))
+    if mask is not None:
+        p[np.isneginf(scores).all(axis=-1)] = 0
+    return p
+
+
+@guarded
+def scaled_dot_product_attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    attn_mask: ArrayLike | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> Array:
+    """Attention, the composition it is written as: ``S = RN(scale * Q K^T + mask)``, ``P = softmax(S)``, ``RN(P V)``.
+
+    Parameters
+    ----------
+    query : array_like
+        Of shape (..., L, E).
+    key : array_like
+        Of shape (..., S, E).
+    value : array_like
+        Of shape (..., S, D). Leading axes broadcast.
+    attn_mask : array_like, optional
+        Broadcasts to (..., L, S): added to the scores; or of bool, where False
+        adds minus infinity.
+    dropout_p : float
+        Must be 0: drop weights with `repmath.random.dropout`, which needs a seed.
+    is_causal : bool
+        Mask what lies above the diagonal.
+    scale : float, optional
+        Taken exactly; by default 1/sqrt(E), rounded to float64.
+
+    Returns
+    -------
+    ndarray
+        Of shape (..., L, D). A row whose scores are all minus infinity has
+        weights of 0, so its result is 0.
+
+    Raises
+    ------
+    TypeError
+        A dtype is not supported.
+    ValueError
+        A shape or an option does not fit.
+    """
+    if dropout_p != 0:
+        raise ValueError("dropout_p must be 0; drop weights with repmath.random.dropout")
+    q, k, v = _together(query, key, value)
+    mask = _mask(attn_mask, is_causal, (*q.shape[:-1], k.shape[-2]), q.dtype)
+    return _product(False, False, 1.0, _weights(q, k, mask, _scale(scale, q.shape[-1])), v)
+
+
+@guarded
+def scaled_dot_product_attention_backward(
+    grad_output: ArrayLike,
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    attn_mask: ArrayLike | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> tuple[Array, Array, Array]:
+    """Gradients of `scaled_dot_product_attention` by query, key and value, each step rounded once.
+
+    With P as there: ``dV = RN(P^T G)``, ``dP = RN(G V^T)``, ``dS`` by
+    `softmax_backward`, ``dQ = RN(scale * dS K)``, ``dK = RN(scale * dS^T Q)``. Leading
+    axes of query, key and value must be equal.
+    """
+    q, k, v = _together(query, key, value)
+    for name, given, a in (("query", query, q), ("key", key, k), ("value", value, v)):
+        if np.shape(given) != a.shape:
+            raise ValueError(f"{name} has shape {np.shape(given)}; leading axes must be {a.shape[:-2]} for gradients")
+    g = operand("grad_output", grad_output)
+    same_shape(output=np.empty((*q.shape[:-1], v.shape[-1]), q.dtype), grad_output=g)
+    if not np.can_cast(g.dtype, q.dtype, "safe"):
+        raise TypeError(f"grad_output has dtype {g.dtype}, query has {q.dtype}")
+    g = g.astype(q.dtype)
+    factor = _scale(scale, q.shape[-1])
+    mask = _mask(attn_mask, is_causal, (*q.shape[:-1], k.shape[-2]), q.dtype)
+    p = _weights(q, k, mask, factor)
+    ds = softmax_backward(_product(False, True, 1.0, g, v), p, -1)
+    return _product(False, False, factor, ds, k), _product(True, False, factor, ds, q), _product(True, False, 1.0, p, g)

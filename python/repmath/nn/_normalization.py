@@ -1,0 +1,487 @@
+"""layer_norm, rms_norm, group_norm, instance_norm and batch_norm, with gradients: sets of elements and their exact statistics."""
+
+import math
+import operator
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _core
+from .._accumulator import Accumulator
+from .._dtypes import NAMES
+from .._environment import guarded
+from .._narrow import narrow
+from .._reductions import sum as exact_sum
+from ._arrays import Array, operands, same_shape
+
+_Gradients = tuple[Array, Array | None, Array | None]
+
+
+def _eps(eps: float) -> float:
+    value = float(eps)
+    if not (value >= 0 and math.isfinite(value)):
+        raise ValueError(f"eps must be finite and at least 0, not {eps!r}")
+    return value
+
+
+class _Sets:
+    """How an array and the weights fall into sets: all as four axes (sets, sets, blocks, elements)."""
+
+    def __init__(
+        self, x: Array, shape: tuple[int, ...], order: tuple[int, ...], weight: tuple[int, ...], strides: tuple[int, ...]
+    ):
+        self.whole = x.shape
+        self.shape = shape  # of the array as sets, before its axes are put in order
+        self.order = order
+        self.weight = weight  # the shape of a weight as sets
+        self.strides = strides  # of a weight, in elements
+
+    def of(self, x: Array | None) -> Array | None:
+        return None if x is None else x.reshape(self.shape).transpose(self.order)
+
+    def weights(self, w: Array | None, sets: Array) -> Array | None:
+        return None if w is None else np.broadcast_to(np.ascontiguousarray(w).reshape(self.weight), sets.shape)
+
+
+def _by_rows(x: Array, n: int) -> _Sets:
+    return _Sets(x, (x.size // n if n else 0, 1, 1, n), (0, 1, 2, 3), (1, 1, 1, n), (0, 0, 0, 1))
+
+
+def _by_groups(x: Array, groups: int) -> _Sets:
+    channels, size = x.shape[1], math.prod(x.shape[2:])
+    each = channels // groups
+    return _Sets(x, (x.shape[0], groups, each, size), (0, 1, 2, 3), (1, groups, each, 1), (0, each, 1, 0))
+
+
+def _by_channels(x: Array) -> _Sets:
+    channels, size = x.shape[1], math.prod(x.shape[2:])
+    return _Sets(x, (1, x.shape[0], channels, size), (0, 2, 1, 3), (1, channels, 1, 1), (0, 1, 0, 0))
+
+
+def _statistic(value: Array | None, sets: Array) -> Array | None:
+    """A number a channel, as sets."""
+    return None if value is None else np.broadcast_to(np.ascontiguousarray(value).reshape(1, -1, 1, 1), sets.shape)
+
+
+def _forward(
+    sets: _Sets,
+    centered: bool,
+    x: Array,
+    w: Array | None,
+    b: Array | None,
+    eps: float,
+    mean: Any = None,
+    variance: Any = None,
+) -> Array:
+    a = sets.of(x)
+    assert a is not None
+    out = np.empty(x.shape, x.dtype)
+    if x.size:
+        given = _statistic(mean, a), _statistic(variance, a)
+        _core.normalize(
+            "forward", NAMES[x.dtype], centered, a, None, sets.weights(w, a), sets.weights(b, a), *given, eps, sets.of(out)
+        )
+    return out
+
+
+def _backward(
+    sets: _Sets,
+    centered: bool,
+    g: Array,
+    x: Array,
+    w: Array | None,
+    bias_axes: tuple[int, ...] | None,
+    eps: float,
+    mean: Any = None,
+    variance: Any = None,
+) -> _Gradients:
+    a, h = sets.of(x), sets.of(g)
+    assert a is not None
+    format, given = NAMES[x.dtype], (_statistic(mean, a), _statistic(variance, a))
+    dx = np.empty(x.shape, x.dtype)
+    dw = None if w is None else np.zeros(w.shape, x.dtype)
+    if x.size:
+        _core.normalize("input", format, centered, a, h, sets.weights(w, a), None, *given, eps, sets.of(dx))
+        if dw is not None:
+            strides = tuple(s * x.dtype.itemsize for s in sets.strides)
+            _core.normalize("weight", format, centered, a, h, None, None, *given, eps, dw, strides)
+    db = None
+    if w is not None and bias_axes is not None:
+        db = np.asarray(exact_sum(g, axis=bias_axes)).reshape(w.shape)
+    return dx, dw, db
+
+
+def _check_weight(shape: tuple[int, ...], **weights: Array | None) -> None:
+    for name, w in weights.items():
+        if w is not None and w.shape != shape:
+            raise ValueError(f"{name} has shape {w.shape}, it must be {shape}")
+
+
+def _normalized(x: Array, normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
+    values = normalized_shape if isinstance(normalized_shape, (tuple, list, np.ndarray)) else (normalized_shape,)
+    shape = tuple(operator.index(n) for n in values)
+    if not shape or x.shape[max(0, x.ndim - len(shape)) :] != shape:
+        raise ValueError(f"normalized_shape is {shape}; input of shape {x.shape} must end in it")
+    return shape
+
+
+@guarded
+def layer_norm(
+    input: ArrayLike,
+    normalized_shape: int | Sequence[int],
+    weight: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    eps: float = 1e-5,
+) -> Array:
+    """Layer normalization: ``RN((x - mean) / sqrt(variance + eps) * w + b)``.
+
+    Mean and variance (of squared deviations, divided by their number) are the
+    exact ones of each set of elements over the last axes.
+
+    Parameters
+    ----------
+    input : array_like
+        Of float16, bfloat16, float32 or float64, in the common format of all
+        arguments.
+    normalized_shape : int or sequence of ints
+        The shape of a set: the last axes of `input`.
+    weight, bias : array_like, optional
+        Of this shape; 1 and 0 by default.
+    eps : float
+        At least 0, taken exactly.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of `input`. A set with a NaN or an infinity, and one with
+        variance + eps = 0, is NaN.
+
+    Raises
+    ------
+    TypeError
+        A dtype is not supported.
+    ValueError
+        A shape does not fit, or `eps` is negative or not finite.
+    """
+    x, w, b = operands(input=input, weight=weight, bias=bias)
+    shape = _normalized(x, normalized_shape)
+    _check_weight(shape, weight=w, bias=b)
+    return _forward(_by_rows(x, math.prod(shape)), True, np.ascontiguousarray(x), w, b, _eps(eps))
+
+
+@guarded
+def layer_norm_backward(
+    grad_output: ArrayLike,
+    input: ArrayLike,
+    normalized_shape: int | Sequence[int],
+    weight: ArrayLike | None = None,
+    eps: float = 1e-5,
+) -> _Gradients:
+    """Gradients of `layer_norm`: by input, weight and bias (None without a weight).
+
+    With v = variance + eps, n elements a set and h = g w, each rounded once:
+    ``(h - sum(h)/n - (x - mean) * sum(h * (x - mean)) / (n * v)) / sqrt(v)`` by the
+    input; ``sum(g * (x - mean) / sqrt(v))`` and ``sum(g)`` over all sets by weight
+    and bias. Arguments and errors are those of `layer_norm`.
+    """
+    g, x, w = operands(grad_output=grad_output, input=input, weight=weight)
+    same_shape(input=x, grad_output=g)
+    shape = _normalized(x, normalized_shape)
+    _check_weight(shape, weight=w)
+    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    return _backward(_by_rows(x, math.prod(shape)), True, g, x, w, tuple(range(x.ndim - len(shape))), _eps(eps))
+
+
+def _rms_eps(eps: float | None, x: Array) -> float:
+    """The default is the machine epsilon of the format."""
+    return {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}[NAMES[x.dtype]] if eps is None else _eps(eps)
+
+
+@guarded
+def rms_norm(
+    input: ArrayLike, normalized_shape: int | Sequence[int], weight: ArrayLike | None = None, eps: float | None = None
+) -> Array:
+    """Root mean square normalization: ``RN(x / sqrt(mean(x**2) + eps) * w)`` over the last axes.
+
+    `eps` is the machine epsilon of the format by default. The rest is as in
+    `layer_norm`.
+    """
+    x, w = operands(input=input, weight=weight)
+    shape = _normalized(x, normalized_shape)
+    _check_weight(shape, weight=w)
+    return _forward(_by_rows(x, math.prod(shape)), False, np.ascontiguousarray(x), w, None, _rms_eps(eps, x))
+
+
+@guarded
+def rms_norm_backward(
+    grad_output: ArrayLike,
+    input: ArrayLike,
+    normalized_shape: int | Sequence[int],
+    weight: ArrayLike | None = None,
+    eps: float | None = None,
+) -> tuple[Array, Array | None]:
+    """Gradients of `rms_norm`: by input and weight (None without one).
+
+    With v = mean(x**2) + eps and h = g w, each rounded once:
+    ``(h - x * sum(h * x) / (n * v)) / sqrt(v)`` by the input, ``sum(g * x / sqrt(v))``
+    over all sets by the weight.
+    """
+    g, x, w = operands(grad_output=grad_output, input=input, weight=weight)
+    same_shape(input=x, grad_output=g)
+    shape = _normalized(x, normalized_shape)
+    _check_weight(shape, weight=w)
+    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    dx, dw, _ = _backward(_by_rows(x, math.prod(shape)), False, g, x, w, None, _rms_eps(eps, x))
+    return dx, dw
+
+
+def _check_channels(x: Array, **weights: Array | None) -> None:
+    if x.ndim < 2:
+        raise ValueError(f"input must have at least two axes, (N, C, ...), not shape {x.shape}")
+    for name, w in weights.items():
+        if w is not None and w.shape != (x.shape[1],):
+            raise ValueError(f"{name} has shape {w.shape}, it must be ({x.shape[1]},), one for each channel")
+
+
+def _groups(num_groups: int, x: Array) -> int:
+    groups = operator.index(num_groups)
+    if groups < 1 or x.shape[1] % groups:
+        raise ValueError(f"num_groups must divide the {x.shape[1]} channels, not {num_groups!r}")
+    return groups
+
+
+@guarded
+def group_norm(
+    input: ArrayLike,
+    num_groups: int,
+    weight: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    eps: float = 1e-5,
+) -> Array:
+    """Group normalization of (N, C, ...): each sample's channels in groups, ``RN((x - mean) / sqrt(variance + eps) * w + b)``.
+
+    Parameters
+    ----------
+    input : array_like
+        Of shape (N, C, ...).
+    num_groups : int
+        Divides C.
+    weight, bias : array_like, optional
+        Of shape (C,).
+    eps : float
+        At least 0, taken exactly.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of `input`; NaN as in `layer_norm`.
+
+    Raises
+    ------
+    TypeError
+        A dtype is not supported.
+    ValueError
+        A shape or `num_groups` does not fit, or `eps` is negative or not finite.
+    """
+    x, w, b = operands(input=input, weight=weight, bias=bias)
+    _check_channels(x, weight=w, bias=b)
+    return _forward(_by_groups(x, _groups(num_groups, x)), True, np.ascontiguousarray(x), w, b, _eps(eps))
+
+
+@guarded
+def group_norm_backward(
+    grad_output: ArrayLike, input: ArrayLike, num_groups: int, weight: ArrayLike | None = None, eps: float = 1e-5
+) -> _Gradients:
+    """Gradients of `group_norm` by input, weight and bias (None without a weight); formulas as in `layer_norm_backward`."""
+    g, x, w = operands(grad_output=grad_output, input=input, weight=weight)
+    same_shape(input=x, grad_output=g)
+    _check_channels(x, weight=w)
+    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    axes = (0, *range(2, x.ndim))
+    return _backward(_by_groups(x, _groups(num_groups, x)), True, g, x, w, axes, _eps(eps))
+
+
+def _exact_total(acc: Accumulator) -> Fraction:
+    """The value of an accumulator of finite terms."""
+    total, rest = Fraction(0), acc.copy()
+    while (part := float(rest)) != 0:
+        total += Fraction(part)
+        rest.subtract(np.array([part]))
+    return total
+
+
+def _rounded(values: list[Fraction], dtype: np.dtype[Any]) -> Array:
+    """Exact rationals, each rounded once; beyond binary64 they are infinite."""
+    wide = []
+    for v in values:
+        try:
+            wide.append(float(v))
+        except OverflowError:
+            wide.append(math.copysign(math.inf, v))
+    s = np.array(wide, np.float64)
+
+    def sign_of_rest(index: tuple[np.ndarray[Any, Any], ...]) -> np.ndarray[Any, Any]:
+        rest = [values[i] - Fraction(float(s[i])) for i in index[0]]
+        return np.array([(v > 0) - (v < 0) for v in rest], np.float64)
+
+    with np.errstate(over="ignore"):
+        result: Array = narrow(s, dtype, sign_of_rest)
+    return result
+
+
+def _update(running_mean: Array | None, running_var: Array | None, x: Array, momentum: float) -> None:
+    """Running statistics, in place: each the exact mixture, rounded once to its dtype. The variance is divided by n - 1."""
+    m = Fraction(float(momentum))
+    n = x.size // x.shape[1]
+    means: list[Fraction] = []
+    variances: list[Fraction] = []
+    for c in range(x.shape[1]):
+        channel = x[:, c]
+        if not np.isfinite(channel.astype(np.float64)).all():
+            for running in (running_mean, running_var):
+                if running is not None:
+                    running[c] = np.nan
+            means.append(Fraction(0))
+            variances.append(Fraction(0))
+            continue
+        s = _exact_total(Accumulator(channel))
+        means.append(s / n)
+        squares = Accumulator()
+        squares.add_products(channel, channel)
+        variances.append((_exact_total(squares) - s * s / n) / (n - 1) if running_var is not None else Fraction(0))
+    for running, news in ((running_mean, means), (running_var, variances)):
+        if running is None:
+            continue
+        finite = [c for c in range(len(news)) if np.isfinite(float(running[c]))]
+        mixed = _rounded([(1 - m) * Fraction(float(running[c])) + m * news[c] for c in finite], running.dtype)
+        running[finite] = mixed
+
+
+def _running(name: str, value: Any, x: Array) -> Array | None:
+    if value is not None and (not isinstance(value, np.ndarray) or value.dtype not in NAMES):
+        raise TypeError(f"{name} must be an array of one of the four formats; it is updated in place")
+    if value is not None and not value.flags.writeable:
+        raise ValueError(f"{name} is read-only")
+    _check_channels(x, **{name: value})
+    return value
+
+
+@guarded
+def batch_norm(
+    input: ArrayLike,
+    running_mean: Array | None,
+    running_var: Array | None,
+    weight: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Array:
+    """Batch normalization of (N, C, ...): ``RN((x - mean) / sqrt(variance + eps) * w + b)``, a mean and a variance for each channel.
+
+    Training, they are the exact ones of the batch, and running statistics are
+    updated in place: ``RN((1 - momentum) * old + momentum * new)``, new the exact
+    mean, or the sum of squared deviations divided by n - 1. Otherwise they are
+    the running ones.
+
+    Parameters
+    ----------
+    input : array_like
+        Of shape (N, C, ...).
+    running_mean, running_var : ndarray or None
+        Of shape (C,), in the format of `input` when they are used. Needed
+        unless `training`.
+    weight, bias : array_like, optional
+        Of shape (C,).
+    training : bool
+        Use the batch's statistics.
+    momentum, eps : float
+        Taken exactly.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of `input`. NaN for a channel with a NaN or an infinity in
+        its statistics, and where variance + eps is not positive.
+
+    Raises
+    ------
+    TypeError
+        A dtype is not supported.
+    ValueError
+        A shape does not fit, statistics are missing or read-only, or there is
+        but one value a channel to train with.
+    """
+    x, w, b = operands(input=input, weight=weight, bias=bias)
+    _check_channels(x, weight=w, bias=b)
+    value, x = _eps(eps), np.ascontiguousarray(x)
+    if not training:
+        if running_mean is None or running_var is None:
+            raise ValueError("running_mean and running_var are needed unless training")
+        mean, variance = (np.asarray(v).astype(x.dtype, casting="safe") for v in (running_mean, running_var))
+        _check_channels(x, running_mean=mean, running_var=variance)
+        return _forward(_by_channels(x), True, x, w, b, value, mean, variance)
+    if x.size and x.size // x.shape[1] < 2:
+        raise ValueError(f"training needs more than one value for each channel, input has shape {x.shape}")
+    means, variances = _running("running_mean", running_mean, x), _running("running_var", running_var, x)
+    result = _forward(_by_channels(x), True, x, w, b, value)
+    if x.size and (means is not None or variances is not None):
+        _update(means, variances, x, momentum)
+    return result
+
+
+@guarded
+def batch_norm_backward(
+    grad_output: ArrayLike,
+    input: ArrayLike,
+    running_mean: ArrayLike | None = None,
+    running_var: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    training: bool = True,
+    eps: float = 1e-5,
+) -> _Gradients:
+    """Gradients of `batch_norm` by input, weight and bias (None without a weight).
+
+    Training, the formulas are those of `layer_norm_backward` over each channel;
+    otherwise ``g * w / sqrt(running_var + eps)`` by the input, and ``sum(g * (x -
+    running_mean) / sqrt(running_var + eps))`` by the weight. Each is rounded once.
+    """
+    g, x, w = operands(grad_output=grad_output, input=input, weight=weight)
+    same_shape(input=x, grad_output=g)
+    _check_channels(x, weight=w)
+    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    mean = variance = None
+    if not training:
+        if running_mean is None or running_var is None:
+            raise ValueError("running_mean and running_var are needed unless training")
+        mean, variance = (np.asarray(v).astype(x.dtype, casting="safe") for v in (running_mean, running_var))
+        _check_channels(x, running_mean=mean, running_var=variance)
+    return _backward(_by_channels(x), True, g, x, w, (0, *range(2, x.ndim)), _eps(eps), mean, variance)
+
+
+@guarded
+def instance_norm(
+    input: ArrayLike, weight: ArrayLike | None = None, bias: ArrayLike | None = None, eps: float = 1e-5
+) -> Array:
+    """Instance normalization of (N, C, ...): each channel of each sample by its own mean and variance.
+
+    It is `group_norm` with a group for each channel.
+    """
+    x, w, b = operands(input=input, weight=weight, bias=bias)
+    _check_channels(x, weight=w, bias=b)
+    return _forward(_by_groups(x, x.shape[1] or 1), True, np.ascontiguousarray(x), w, b, _eps(eps))
+
+
+@guarded
+def instance_norm_backward(
+    grad_output: ArrayLike, input: ArrayLike, weight: ArrayLike | None = None, eps: float = 1e-5
+) -> _Gradients:
+    """Gradients of `instance_norm` by input, weight and bias (None without a weight)."""
+    g, x, w = operands(grad_output=grad_output, input=input, weight=weight)
+    same_shape(input=x, grad_output=g)
+    _check_channels(x, weight=w)
+    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    return _backward(_by_groups(x, x.shape[1] or 1), True, g, x, w, (0, *range(2, x.ndim)), _eps(eps))

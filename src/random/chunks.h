@@ -1,0 +1,71 @@
+/* A loop over the elements of a call: blocks of the generator into a buffer that stays in the first cache, then results from
+ * it, contiguous, then, where the output is not, their places. */
+#ifndef RM_RANDOM_CHUNKS_H
+#define RM_RANDOM_CHUNKS_H
+
+#include "../reduce/elements.h"
+#include "kernels.h"
+#include "philox.h"
+
+enum { RM_CHUNK_BLOCKS = 256 }; /* blocks of a chunk, a multiple of RM_PHILOX_STEP */
+enum { RM_CHUNK_WORDS = 4 * RM_CHUNK_BLOCKS }; /* elements of a chunk that have one word each */
+enum { RM_CHUNK_DRAWS = 2 * RM_CHUNK_BLOCKS }; /* elements of a chunk that have one draw of 64 bits each */
+enum { RM_CHUNK_PAD = 16 }; /* elements that a vector may read beyond the last */
+
+/* Results of elements [from, from + n) of the call, contiguous, from the random bytes of the first one on. At least RM_LANES
+ * elements beyond the last may be read. */
+typedef uint32_t rm_chunk_fn(const rm_random_job *job, int64_t from, int n, const char *random, char *out);
+
+/* width: bytes of randomness an element, 4 or 8; size: bytes of a result. */
+RM_FN uint32_t rm_random_loop(const rm_random_job *job, int64_t from, int64_t n, const int width, const int size,
+                              rm_chunk_fn *make) {
+  const int per_block = 16 / width;
+  uint64_t draws[RM_CHUNK_DRAWS + RM_CHUNK_PAD] __attribute__((aligned(64)));
+  char results[8 * RM_CHUNK_WORDS] __attribute__((aligned(64)));
+  uint32_t flags = 0;
+  for (int i = 0; i < RM_CHUNK_PAD; i++) draws[RM_CHUNK_DRAWS + i] = 0;
+  while (n > 0) {
+    const uint64_t at = (uint64_t)(job->first + from);
+    const int skip = (int)(at % (unsigned)per_block);
+    const int64_t room = (int64_t)RM_CHUNK_BLOCKS * per_block - skip;
+    const int count = (int)(n < room ? n : room);
+    const int blocks = (skip + count + per_block - 1) / per_block;
+    rm_philox_fill(job->seed, job->stream, at / (unsigned)per_block,
+                   (blocks + RM_PHILOX_STEP - 1) / RM_PHILOX_STEP * RM_PHILOX_STEP, draws);
+    const int contiguous = job->stride == size;
+    char *out = contiguous ? job->out + from * size : results;
+    flags |= make(job, from, count, (const char *)draws + skip * width, out);
+    if (!contiguous)
+      for (int i = 0; i < count; i++) __builtin_memcpy(job->out + (from + i) * job->stride, out + i * size, (size_t)size);
+    from += count;
+    n -= count;
+  }
+  return flags;
+}
+
+RM_FN uint32_t rm_word_at(const char *random, int64_t i) {
+  uint32_t w;
+  __builtin_memcpy(&w, random + 4 * i, 4);
+  return w;
+}
+RM_FN uint64_t rm_draw_at(const char *random, int64_t i) {
+  uint64_t d;
+  __builtin_memcpy(&d, random + 8 * i, 8);
+  return d;
+}
+RM_FN vi64 rm_load_draws(const char *random, int64_t i) { return vi64_load((const int64_t *)(const void *)(random + 8 * i)); }
+
+/* Rounds a vector to the format and stores its first `count` lanes. */
+RM_FN void rm_store_elements(char *out, vf64 v, int count, const int fmt) {
+  char lanes[8 * RM_LANES];
+  void *p = count < RM_LANES ? lanes : out;
+  switch (fmt) {
+    case RM_F16: vf64_store_f16((uint16_t *)p, v); break;
+    case RM_BF16: vf64_store_bf16((uint16_t *)p, v); break;
+    case RM_F32: vf64_store_f32((float *)p, v); break;
+    default: vf64_store((double *)p, v); break;
+  }
+  if (count < RM_LANES) __builtin_memcpy(out, lanes, (size_t)(count * rm_size_of(fmt)));
+}
+
+#endif

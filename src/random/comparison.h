@@ -1,0 +1,138 @@
+/* A number X = mean + std z, z = Phi^-1(p), is rounded by comparison: which boundary of rounding B lies below it and which above. X > B
+ * when p > Phi(r), r = (B - mean)/std: a comparison of tails in wide fixed point (crlibm/fp/wide.h), at growing precision. Boundaries are
+ * found from a guess in steps that double, then by halving. For what is compiled once: normal_exact.c, truncated_exact.c. */
+#ifndef RM_RANDOM_COMPARISON_H
+#define RM_RANDOM_COMPARISON_H
+
+#include "../../crlibm/erfc/erfc_wide.h"
+#include "../../crlibm/fp/exact.h"
+
+/* A number (-1)^negative m 2^e; m = 0 for 0. */
+typedef struct {
+  int negative, e;
+  uint64_t m;
+} number;
+
+RM_LOCAL number number_of(double x) {
+  number v = {rm_is_negative(x), 0, 0};
+  if (x != 0.0) v.m = rm_split_double(x, &v.e);
+  return v;
+}
+
+/* 2^*e <= |v| < 2^(*e + 1), for v != 0. */
+RM_LOCAL int exponent(number v) { return v.e + 63 - rm_clz64(v.m); }
+
+/* r = |b - mean|/std in wide fixed point where this is below 128: *r <= |r| <= *r + 2^(64 (n - n/2)) + 1024 units, all but the upper n/2
+ * limbs of the fraction 0, so that r^2 is exact. Returns the sign of b - mean, 0 when it is 0; *size becomes e with 2^(e-1) < |r| <
+ * 2^(e+1). With n = 0 that is all.
+ *
+ * Units: |b| and |mean| are cut to one each, both divided by 2^(exponent of std), below 2^62 as |mean| < 2^61 std. The divisor is std scaled to [256, 512), the quotient r/256 is cut by a unit and its terms are off
+ * by 2/256: r is within 256 + 2 units; 512 are taken off. */
+RM_LOCAL int wide_ratio(number b, number mean, number std, int n, uint64_t *r, int *size) {
+  int negative = b.negative;
+  int64_t e = b.e;
+  rm_u128 difference = b.m;
+  if (mean.m != 0 && b.m != 0)
+    difference = rm_exact_sum(b.negative, b.m, b.e, !mean.negative, mean.m, mean.e, &negative, &e);
+  else if (b.m == 0)
+    difference = mean.m, e = mean.e, negative = !mean.negative;
+  if (difference == 0) return 0;
+  const int scale = exponent(std), sign = negative ? -1 : 1;
+  *size = (int)(e + 127 - rm_clz128(difference)) - scale;
+  if (n == 0) return sign;
+  uint64_t x[RM_WIDE_LIMBS], y[RM_WIDE_LIMBS], d[RM_WIDE_LIMBS];
+  rm_wide_set(x, 0, n), rm_wide_set(y, 0, n);
+  if (b.m) rm_wide_from_integer(x, b.m, b.e - scale, n);
+  if (mean.m) rm_wide_from_integer(y, mean.m, mean.e - scale, n);
+  if (b.m && mean.m && b.negative != mean.negative) {
+    rm_wide_add(x, x, y, n);
+  } else if (rm_wide_less(x, y, n)) {
+    rm_wide_sub(x, y, x, n);
+  } else {
+    rm_wide_sub(x, x, y, n);
+  }
+  rm_wide_from_integer(d, std.m, std.e - scale + 8, n);
+  rm_wide_div(r, x, d, n);
+  rm_wide_shift_up(r, r, 8, n);
+  rm_wide_set(d, 0, n), d[0] = 512;
+  if (rm_wide_less(d, r, n))
+    rm_wide_sub(r, r, d, n);
+  else
+    rm_wide_set(r, 0, n);
+  for (int i = 0; i < n - n / 2; i++) r[i] = 0;
+  return sign;
+}
+
+/* v 2^k = erfc(r/sqrt(2)), twice the tail beyond r < 45, v within *err units. r as wide_ratio leaves it: r^2/2 is cut by a unit at most. */
+RM_LOCAL int wide_tail(const uint64_t *r, uint64_t *v, int n, uint64_t *err) {
+  uint64_t a[RM_WIDE_LIMBS], y[RM_WIDE_LIMBS], f[RM_WIDE_LIMBS];
+  rm_wide_mul(a, r, rm_wide_sqrt_half + (RM_WIDE_TABLE_LIMBS - 1 - n), n); /* less than n + 1 + r units short (erfc_wide.h) */
+  rm_wide_mul(y, r, r, n);
+  rm_wide_shift_down(y, y, 1, n);
+  rm_wide_copy(f, y, n);
+  *err = a[n] >= 4 ? rm_erfcx_wide_fraction(v, a, n) : rm_erfcx_wide_series(v, a, f, n); /* doubles f */
+  const int k = rm_exp_wide(f, y, 1, n);
+  rm_wide_mul(v, v, f, n);
+  *err = rm_exp_wide_err(n) + 3 * *err + (uint64_t)n + 2; /* as rm_erfc_wide_of */
+  return k;
+}
+
+/* Numbers of the format in their order: code c >= 0 has the bits c, code c < 0 is the negative of code -c. The boundary above it. */
+RM_LOCAL number boundary(int64_t c, int format) {
+  const int p = rm_precision(format), negative = c < 0;
+  const uint64_t size = (uint64_t)(negative ? -c - 1 : c), field = size >> (p - 1), below = (UINT64_C(1) << (p - 1)) - 1;
+  const int e = rm_emin(format) - (p - 1) + (field ? (int)field - 1 : 0);
+  return (number){negative, e - 1, 2 * ((size & below) | (field ? below + 1 : 0)) + 1};
+}
+
+RM_LOCAL int64_t code_of(uint64_t bits, int format) {
+  const uint64_t sign = rm_sign_bit(format);
+  return bits & sign ? -(int64_t)(bits & ~sign) : (int64_t)bits;
+}
+
+/* high - low, which int64_t need not hold. */
+RM_LOCAL uint64_t apart(int64_t low, int64_t high) { return (uint64_t)high - (uint64_t)low; }
+
+/* Whether X > b. */
+typedef int beyond_fn(const void *target, number b);
+
+/* The least code whose upper boundary lies above X; that of infinity when there is none. */
+RM_LOCAL int64_t search(beyond_fn *beyond, const void *target, int64_t guess, int format) {
+  const int64_t end = (int64_t)rm_infinity_bits(format);
+  int64_t low = -end, high = end; /* the code is in [low, high] */
+  if (guess < low) guess = low;
+  if (guess > high - 1) guess = high - 1;
+  int direction = 0;
+  int64_t at = guess;
+  for (uint64_t step = 1; low < high; step *= 2) {
+    if (beyond(target, boundary(at, format))) {
+      low = at + 1;
+      if (direction < 0) break;
+      direction = 1;
+      at = apart(at, high - 1) > step ? at + (int64_t)step : high - 1;
+    } else {
+      high = at;
+      if (direction > 0) break;
+      direction = -1;
+      at = apart(low, at) > step ? at - (int64_t)step : low;
+    }
+  }
+  while (low < high) {
+    const int64_t middle = low + (int64_t)(apart(low, high) / 2);
+    if (beyond(target, boundary(middle, format)))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* X rounded, from the bits of a guess. */
+RM_LOCAL uint64_t rounded_by(beyond_fn *beyond, const void *target, uint64_t guess, int format, uint32_t *flags) {
+  const int64_t code = search(beyond, target, code_of(guess, format), format), infinity = (int64_t)rm_infinity_bits(format);
+  if (code == 0) return rm_signed_zero(!beyond(target, number_of(0.0)), format);
+  if (code == infinity || code == -infinity) *flags |= RM_FLAG_OVERFLOW;
+  return code < 0 ? (uint64_t)-code | rm_sign_bit(format) : (uint64_t)code;
+}
+
+#endif

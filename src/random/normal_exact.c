@@ -1,0 +1,57 @@
+/* Normal numbers by comparison (comparison.h).
+ *
+ * X = B never holds: Phi(r) for a rational r other than 0 is transcendental (Siegel, 1929), p is rational and not 1/2. So each comparison
+ * ends at some precision. */
+#include "normal_exact.h"
+
+#include "../../crlibm/fma/fma_slow.h"
+#include "../../crlibm/ndtri/normal_draw_slow.h"
+#include "comparison.h"
+
+typedef struct {
+  uint64_t draw;
+  number mean, std;
+} normal_target;
+
+/* Whether X > b. The tail beyond |r| falls by less than 0.8 exp(-r^2/2) of what r is short: less than 1.61 2^k of it, here twice. */
+static int beyond(const void *target, number b) {
+  const normal_target *x = target;
+  const uint64_t draw = x->draw;
+  uint64_t r[RM_WIDE_LIMBS], v[RM_WIDE_LIMBS], t[RM_WIDE_LIMBS], slack[RM_WIDE_LIMBS], err;
+  const int below = !(draw >> 63); /* z < 0 */
+  const uint64_t tail = 2 * (below ? draw : ~draw) + 1; /* twice the tail beyond |z|, times 2^64 */
+  int size = 0, farther = 0;
+  const int sign = wide_ratio(b, x->mean, x->std, 0, r, &size);
+  if (sign == 0 || (sign < 0) != below) return sign == 0 ? !below : !below; /* z on one side of 0, r on the other */
+  if (size > 4) return below; /* |r| > 2^4 > |z|; below, |r| < 32 */
+  if (size < -70) return !below; /* |r| < 2^-69 < |z| */
+  for (int n = RM_WIDE_FIRST; n <= RM_WIDE_MAX; n *= 2) {
+    wide_ratio(b, x->mean, x->std, n, r, &size);
+    const int k = wide_tail(r, v, n, &err);
+    if (-k - 1 - rm_clz64(tail) >= 2) return below; /* tail 2^-64 is at least 4 2^k, v below 2.1: z is nearer */
+    rm_wide_from_integer(t, tail, -64 - k, n);
+    farther = rm_wide_less(t, v, n); /* a smaller tail: z is farther out than r */
+    rm_wide_set(slack, 0, n);
+    slack[0] = (uint64_t)RM_BOUND(err) + 1024;
+    if (farther) slack[n - n / 2] += 4;
+    if (farther)
+      rm_wide_sub(v, v, t, n);
+    else
+      rm_wide_sub(v, t, v, n);
+    if (rm_wide_less(slack, v, n)) break;
+  }
+  return farther != below;
+}
+
+uint64_t rm_normal_exactly(uint64_t k, double mean, double std, int format, uint32_t *flags) {
+  if (mean == 0.0 && std == 1.0) return rm_normal_slow(k, format, RM_NEAREST, flags);
+  const normal_target x = {k, number_of(mean), number_of(std)};
+  const int below = !(k >> 63);
+  uint32_t ignored = 0;
+  if (x.std.m == 0) return x.mean.m ? rm_round_exact(x.mean.negative, x.mean.m, x.mean.e, format, RM_NEAREST, flags) : 0;
+  /* |std z| < 10 std < 2^-54 |mean|: a hair beside it. */
+  if (x.mean.m && exponent(x.mean) - exponent(x.std) >= 60)
+    return rm_round_beside(mean, x.mean.negative == below, format, RM_NEAREST, flags);
+  const uint64_t z = rm_normal_slow(k, RM_F64, RM_NEAREST, &ignored);
+  return rounded_by(beyond, &x, rm_fma_slow(rm_to_double(z, RM_F64), std, mean, format, RM_NEAREST, &ignored), format, flags);
+}

@@ -1,0 +1,10 @@
+/* Normal random numbers rounded exactly (normal_exact.c, compiled once): for what the vector steps leave open. */
+#ifndef RM_RANDOM_NORMAL_EXACT_H
+#define RM_RANDOM_NORMAL_EXACT_H
+
+#include <stdint.h>
+
+/* The bits of RN(mean + std Phi^-1((k + 1/2) 2^-64)), std >= 0, both finite. Returns RM_FLAG_* bits in *flags. */
+uint64_t rm_normal_exactly(uint64_t k, double mean, double std, int format, uint32_t *flags);
+
+#endif

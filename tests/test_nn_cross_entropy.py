@@ -1,0 +1,180 @@
+"""rm_cross_entropy and its gradient against mpmath, on every instruction set, in every format."""
+
+import ctypes
+
+import mpmath
+import numpy as np
+import oracle
+import pytest
+from exact_oracle import CANONICAL_NAN
+from reductions_library import ENUM, NULL, OK, pointer, status
+from test_nn_softmax import infinity, kind
+from test_statistics import dtype_of
+from wide_oracle import precise, reals, rounded_real
+
+NAMES = list(oracle.FORMATS)
+I64, SIZE, POINTER = ctypes.c_int64, ctypes.c_ssize_t, ctypes.c_void_p
+NONE, MEAN, SUM = range(3)
+IGNORED = -100
+
+
+class Problem(ctypes.Structure):
+    _fields_ = [
+        *(("rows", I64), ("n", I64), ("x", POINTER), ("row_x", SIZE), ("stride_x", SIZE)),
+        *(("target", POINTER), ("stride_target", SIZE)),
+        *(("probability", POINTER), ("row_probability", SIZE), ("stride_probability", SIZE)),
+        *(("weight", POINTER), ("stride_weight", SIZE), ("ignore_index", I64), ("label_smoothing", ctypes.c_double)),
+        ("reduction", ctypes.c_int),
+    ]
+
+
+def problem(x, target=None, probability=None, weight=None, smoothing=0.0, reduction=MEAN):
+    strides = (0, 0) if probability is None else probability.strides
+    address = [None if a is None else a.ctypes.data for a in (x, target, probability, weight)]
+    return Problem(
+        *x.shape,
+        address[0],
+        *x.strides,
+        address[1],
+        8,
+        address[2],
+        *strides,
+        address[3],
+        x.itemsize,
+        IGNORED,
+        smoothing,
+        reduction,
+    )
+
+
+def forward(lib, fmt, p):
+    out = np.full(p.rows if p.reduction == NONE else 1, 7, kind(fmt))
+    assert lib.rm_cross_entropy(NAMES.index(fmt), ctypes.byref(p), pointer(out), SIZE(out.itemsize)) == OK
+    return out
+
+
+def backward(lib, fmt, p, g):
+    out = np.full((p.rows, p.n), 7, kind(fmt))
+    strides = [SIZE(s) for s in out.strides]
+    assert (
+        lib.rm_cross_entropy_backward(NAMES.index(fmt), ctypes.byref(p), pointer(g), SIZE(g.itemsize), pointer(out), *strides)
+        == OK
+    )
+    return out
+
+
+@precise
+def expected(fmt, x, target, probability, weight, smoothing, reduction, g):
+    rows, n = x.shape
+    s, w = mpmath.mpf(smoothing), [mpmath.mpf(1)] * n if weight is None else reals(weight)
+    losses, gradients, divisor = [], [], mpmath.mpf(0)
+    for r in range(rows):
+        if target is not None and target[r] == IGNORED:
+            losses.append(mpmath.mpf(0))
+            gradients.append([mpmath.mpf(0)] * n)
+            continue
+        v = reals(x[r])
+        most = max(v)
+        others = mpmath.fsum(mpmath.exp(a - most) for i, a in enumerate(v) if i != v.index(most))
+        log = mpmath.log1p(others)
+        p = reals(probability[r]) if target is None else [mpmath.mpf(int(c == target[r])) for c in range(n)]
+        q = [((1 - s) * p[c] + s / n) * w[c] for c in range(n)]
+        losses.append(mpmath.fsum(a * (most - b + log) for a, b in zip(q, v, strict=True) if a != 0))
+        divisor += 1 if target is None else w[target[r]]
+        total = mpmath.fsum(q)
+        each = [mpmath.exp(a - most) for a in v]
+        rest = [mpmath.fsum(e for i, e in enumerate(each) if i != c) for c in range(n)]
+        all_ = 1 + others
+        gradients.append(
+            [
+                -q[c] * rest[c] / all_
+                if target is not None and smoothing == 0 and c == target[r]
+                else each[c] / all_ * total - q[c]
+                for c in range(n)
+            ]
+        )
+    dtype, one = dtype_of(fmt), reduction != MEAN
+    value = losses if reduction == NONE else [mpmath.fsum(losses) / (1 if one else divisor)]
+    gs = reals(g) if reduction == NONE else reals(g) * rows
+    factor = [a / (1 if one else divisor) for a in gs]
+    return (
+        [rounded_real(v, dtype) for v in value],
+        [[rounded_real(a * f, dtype) for a in row] for row, f in zip(gradients, factor, strict=True)],
+    )
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("mode", ["classes", "weights", "smoothing", "probabilities", "smoothed probabilities"])
+@pytest.mark.parametrize("reduction", [NONE, MEAN, SUM])
+def test_values(isa_library, fmt, mode, reduction):
+    rng = np.random.default_rng(6)
+    dtype = dtype_of(fmt)
+    for rows, n, scale in ((1, 2, 1), (5, 7, 20), (3, 40, 1), (4, 5, 60)):
+        x = (rng.standard_normal((rows, n)) * scale).astype(dtype)
+        target = rng.integers(0, n, rows)
+        if rows > 2:
+            target[1] = IGNORED
+        if mode == "classes":
+            x[0, (target[0] + 1) % n] = -np.inf
+        weight = np.abs(rng.standard_normal(n)).astype(dtype) if mode in ("weights", "smoothing") else None
+        probability = rng.random((rows, n)).astype(dtype) if "probabilities" in mode else None
+        if probability is not None:
+            target = None
+        smoothing = 0.1 if "smooth" in mode else 0.0
+        g = rng.standard_normal(rows if reduction == NONE else 1).astype(dtype)
+        p = problem(x, target, probability, weight, smoothing, reduction)
+        loss, gradient = expected(fmt, x, target, probability, weight, smoothing, reduction, g)
+        assert forward(isa_library, fmt, p).tolist() == loss
+        assert backward(isa_library, fmt, p, g).tolist() == gradient
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_sure_classes(isa_library, fmt):
+    """The gradient at a class of probability almost 1 keeps its sign and its digits; with nothing beside it, it is 0."""
+    dtype = dtype_of(fmt)
+    x = np.array([[30.0, 0.0, -2.0], [200.0, 0.0, -1.0], [0.0, -np.inf, -np.inf], [60000.0, -60000.0, -60000.0]]).astype(
+        dtype
+    )
+    target, g = np.zeros(4, np.int64), np.ones(4, dtype)
+    p = problem(x, target, reduction=NONE)
+    loss, gradient = forward(isa_library, fmt, p), backward(isa_library, fmt, p, g)
+    want_loss, want = expected(fmt, x[:3], target, None, None, 0.0, NONE, g[:3])
+    assert loss[:3].tolist() == want_loss and gradient[:3].tolist() == want
+    minus_zero = infinity(fmt, -1) & ~infinity(fmt)
+    assert loss[3] == 0 and gradient[3].tolist() == [minus_zero, 0, 0]
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_special_rows(isa_library, fmt):
+    dtype, nan, inf = dtype_of(fmt), CANONICAL_NAN[fmt], np.inf
+    x = np.array([[1.0, np.nan], [1.0, inf], [-inf, -inf], [-inf, 1.0], [2.0, 1.0]]).astype(dtype)
+    target = np.array([0, 0, 0, 0, IGNORED])
+    loss = forward(isa_library, fmt, problem(x, target, reduction=NONE))
+    assert loss.tolist() == [nan, nan, nan, infinity(fmt), 0]
+    g = np.ones(5, dtype)
+    gradient = backward(isa_library, fmt, problem(x, target, reduction=NONE), g)
+    minus_one, one = (int(np.array(v, dtype).view(kind(fmt))) for v in (-1.0, 1.0))
+    assert (gradient[:3] == nan).all() and gradient[3].tolist() == [minus_one, one] and gradient[4].tolist() == [0, 0]
+    ignored = np.full(5, IGNORED)
+    assert forward(isa_library, fmt, problem(x, ignored)).tolist() == [nan]
+    assert forward(isa_library, fmt, problem(x, ignored, reduction=SUM)).tolist() == [0]
+    assert forward(isa_library, fmt, problem(x, target, reduction=SUM)).tolist() == [nan]
+
+
+def test_bad_arguments(isa_library):
+    x, out = np.ones((2, 3), "f4"), np.full(2, 7, "f4")
+    target = np.array([0, 3])
+    f = isa_library.rm_cross_entropy
+    good = np.array([0, 2])
+
+    def call(p, fmt=2, to=out):
+        return f(fmt, ctypes.byref(p) if p else None, None if to is None else pointer(to), SIZE(4))
+
+    assert call(problem(x, target)) == status(12, 2) and call(problem(x, good), fmt=9) == status(ENUM, 1)
+    assert (
+        call(None) == status(NULL, 2)
+        and call(problem(x)) == status(NULL, 2)
+        and call(problem(x, good), to=None) == status(NULL, 3)
+    )
+    assert call(problem(x, good, smoothing=1.5)) == status(10, 2) and call(problem(x, good, reduction=3)) == status(ENUM, 2)
+    assert (out == 7).all()

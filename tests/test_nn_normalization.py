@@ -1,0 +1,193 @@
+"""rm_normalize and its gradients against mpmath, on every instruction set: layer, group, batch and root mean square norms in every format."""
+
+import ctypes
+import itertools
+
+import mpmath
+import numpy as np
+import oracle
+import pytest
+from exact_oracle import CANONICAL_NAN
+from reductions_library import NULL, OK, OVERLAP, SIZE, pointer, status
+from test_nn_softmax import kind
+from test_statistics import dtype_of
+from wide_oracle import precise, reals, rounded_real
+
+NAMES = list(oracle.FORMATS)
+FOUR = ctypes.c_ssize_t * 4
+TINY = mpmath.ldexp(1, -1000)  # beside what is not 0: an exact zero by roots that do not cancel in digits
+
+
+class Sets(ctypes.Structure):
+    _fields_ = [
+        ("centered", ctypes.c_int),
+        ("sets", ctypes.c_int64 * 2),
+        ("outer", ctypes.c_int64),
+        ("inner", ctypes.c_int64),
+    ]
+
+
+def geometry(norm, x, groups=2):
+    """Sets, the strides of x and of a weight, and where each element belongs: (set, weight)."""
+    (n, c, s), size = x.shape, x.itemsize
+    a, b, d = x.strides
+    if norm in ("layer", "rms"):
+        sets = Sets(norm == "layer", (n, c), 1, s), FOUR(a, b, 0, d), FOUR(0, 0, 0, size)
+    elif norm == "group":
+        each = c // groups
+        sets = Sets(1, (n, groups), each, s), FOUR(a, each * b, b, d), FOUR(0, each * size, size, 0)
+    else:
+        sets = Sets(1, (1, c), n, s), FOUR(0, b, a, d), FOUR(0, size, 0, 0)
+    places = {}
+    for i in itertools.product(range(n), range(c), range(s)):
+        key = {"layer": i[:2], "rms": i[:2], "group": (i[0], i[1] // max(1, c // groups)), "batch": i[1]}[norm]
+        places.setdefault(key, []).append((i, i[2] if norm in ("layer", "rms") else i[1]))
+    return sets, places
+
+
+def results(lib, norm, fmt, x, w, b, g, eps):
+    """The bits of the result and of the gradients by x and w."""
+    (sets, sx, sw), _ = geometry(norm, x)
+    y, dx, dw = np.full(x.shape, 7, kind(fmt)), np.full(x.shape, 7, kind(fmt)), np.full(w.shape, 7, kind(fmt))
+    sy = geometry(norm, y)[0][1]
+    f, e, none = NAMES.index(fmt), ctypes.c_double(eps), (None,) * 4
+    a, u, v, h = pointer(x), pointer(w), pointer(b), pointer(g)
+    assert lib.rm_normalize(f, ctypes.byref(sets), a, sx, u, sw, v, sw, *none, e, pointer(y), sy) == OK
+    assert lib.rm_normalize_backward(f, ctypes.byref(sets), h, sx, a, sx, u, sw, *none, e, pointer(dx), sy) == OK
+    assert lib.rm_normalize_backward_weight(f, ctypes.byref(sets), h, sx, a, sx, *none, e, pointer(dw), sw) == OK
+    return y, dx, dw
+
+
+def rounded(v, fmt):
+    """v may be an exact zero or a tie, of which roots and quotients leave a trace at the end of the precision."""
+    if abs(v) < TINY:
+        return 0
+    near = mpmath.mpf(v)
+    with mpmath.workprec(700):
+        near = +near  # a boundary has few digits: here it is exact
+    return (
+        rounded_real(near, dtype_of(fmt), exact=True)
+        if abs(near - v) < abs(v) * mpmath.ldexp(1, -1200)
+        else rounded_real(v, dtype_of(fmt))
+    )
+
+
+@precise
+def expected(norm, fmt, x, w, b, g, eps):
+    _, places = geometry(norm, x)
+    y, dx = np.zeros(x.shape, kind(fmt)), np.zeros(x.shape, kind(fmt))
+    weights, biases, dw = reals(w), reals(b), [mpmath.mpf(0)] * len(w)
+    for members in places.values():
+        n = len(members)
+        v = reals([x[i] for i, _ in members])
+        mean = mpmath.mpf(0) if norm == "rms" else mpmath.fsum(v) / n
+        variance = mpmath.fsum((a - mean) ** 2 for a in v) / n + mpmath.mpf(eps)
+        root = mpmath.sqrt(variance)
+        gs = reals([g[i] for i, _ in members])
+        h = [a * weights[k] for a, (_, k) in zip(gs, members, strict=True)]
+        first = 0 if norm == "rms" else mpmath.fsum(h) / n
+        second = mpmath.fsum(a * (c - mean) for a, c in zip(h, v, strict=True)) / (n * variance)
+        for (i, k), a, c, d in zip(members, v, gs, h, strict=True):
+            deviation = a - mean if abs(a - mean) > TINY else mpmath.mpf(0)
+            y[i] = rounded(deviation / root * weights[k] + biases[k], fmt)
+            dx[i] = rounded((d - first - deviation * second) / root, fmt)
+            dw[k] += c * deviation / root
+    return y, dx, np.array([rounded(v, fmt) for v in dw], kind(fmt))
+
+
+def data(rng, fmt, shape, which):
+    x = rng.standard_normal(shape)
+    x = {
+        "plain": x,
+        "far": x * 1e-2 + 50,
+        "integers": np.round(x * 2),
+        "small": x * 1e-4,
+        "constant": np.full(shape, x.flat[0]),
+    }[which]
+    return x.astype(dtype_of(fmt))
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("norm", ["layer", "rms", "group", "batch"])
+@pytest.mark.parametrize("which", ["plain", "far", "integers", "small", "constant"])
+def test_values(isa_library, norm, fmt, which):
+    rng = np.random.default_rng(3)
+    for shape, eps in (((2, 4, 5), 1e-5), ((3, 2, 1), 0.25), ((1, 2, 35), 1e-5)):
+        x = data(rng, fmt, shape, which)
+        n = shape[2] if norm in ("layer", "rms") else shape[1]
+        w, b, g = (rng.standard_normal(s).astype(x.dtype) for s in (n, n, shape))
+        w[::3], b[::2] = 1, 0
+        if which == "integers":
+            g = np.round(g)
+        got = results(isa_library, norm, fmt, x, w, b, g, eps)
+        for one, other in zip(got, expected(norm, fmt, x, w, b, g, eps), strict=True):
+            assert (one == other).all()
+
+
+def test_ties(isa_library):
+    """x/sqrt(mean of squares) w + b is rational here, and a midpoint."""
+    x = np.array([[[4.0, 12.0, 3.0, 84.0, 0.0]]], "f4")  # the squares add up to 85^2: eps makes the root 40
+    w = np.full(5, 10.0, "f4")
+    b = np.array([2.0**24, 2.0**24 + 2, -(2.0**24), 2.0**25, 1.0], "f4")
+    got = results(isa_library, "rms", "f32", x, w, b, x, 1600 - 85**2 / 5)
+    exact = x[0, 0].astype("f8") * w / 40 + b
+    assert (got[0][0, 0].view("f4") == exact.astype("f4")).all() and (exact != exact.astype("f4")).sum() == 4
+
+
+def test_special_sets(isa_library):
+    for fmt in NAMES:
+        nan = CANONICAL_NAN[fmt]
+        x = np.array([[[1.0, 2.0, 4.0], [1.0, np.nan, 2.0], [1.0, np.inf, 2.0], [3.0, 3.0, 3.0]]]).astype(dtype_of(fmt))
+        w, b = np.ones(3, x.dtype), np.zeros(3, x.dtype)
+        y, dx, _ = results(isa_library, "layer", fmt, x, w, b, x, 0.0)
+        assert (y[0, 1:] == nan).all() and (dx[0, 1:] == nan).all() and (y[0, 0] != nan).all()
+        y, _, _ = results(isa_library, "layer", fmt, x, w, b, x, 1e-5)
+        assert (y[0, 3] == 0).all()
+        w[1] = np.inf
+        y, _, _ = results(isa_library, "layer", fmt, x, w, b, x, 1e-5)
+        assert y[0, 3, 1] == nan and y[0, 0, 0] != nan
+
+
+def test_given_statistics(isa_library):
+    rng = np.random.default_rng(9)
+    for fmt in NAMES:
+        x, g = (rng.standard_normal((3, 2, 4)).astype(dtype_of(fmt)) for _ in range(2))
+        mean, variance = rng.standard_normal(2).astype(x.dtype), np.array([0.5, 2.0], x.dtype)
+        (sets, sx, sw), _ = geometry("batch", x)
+        y, dx, dw = np.empty(x.shape, kind(fmt)), np.empty(x.shape, kind(fmt)), np.empty(2, kind(fmt))
+        f, e, s = NAMES.index(fmt), ctypes.c_double(1e-3), ctypes.byref(sets)
+        given = (pointer(mean), sw, pointer(variance), sw)
+        none = (None, None)
+        assert isa_library.rm_normalize(f, s, pointer(x), sx, *none, *none, *given, e, pointer(y), sx) == OK
+        assert (
+            isa_library.rm_normalize_backward(f, s, pointer(g), sx, pointer(x), sx, *none, *given, e, pointer(dx), sx) == OK
+        )
+        assert (
+            isa_library.rm_normalize_backward_weight(f, s, pointer(g), sx, pointer(x), sx, *given, e, pointer(dw), sw) == OK
+        )
+        with mpmath.workprec(1400):
+            for c in range(2):
+                m, root = reals(mean)[c], mpmath.sqrt(reals(variance)[c] + mpmath.mpf(1e-3))
+                xs, gs = reals(x[:, c]), reals(g[:, c])
+                assert y[:, c].ravel().tolist() == [rounded((v - m) / root, fmt) for v in xs]
+                assert dx[:, c].ravel().tolist() == [rounded(v / root, fmt) for v in gs]
+                assert int(dw[c]) == rounded(mpmath.fsum(a * (v - m) for a, v in zip(gs, xs, strict=True)) / root, fmt)
+
+
+def test_bad_arguments(isa_library):
+    x = np.ones((2, 3, 4), "f4")
+    out = np.full((2, 3, 4), 7, "f4")
+    (sets, sx, sw), _ = geometry("layer", x)
+    none, eps = (None, None), ctypes.c_double(0.1)
+
+    def call(*, base=x, strides=sx, s=sets, e=eps, to=out, mean=none):
+        a = None if base is None else pointer(base)
+        o = None if to is None else pointer(to)
+        return isa_library.rm_normalize(2, ctypes.byref(s), a, strides, *none, *none, *mean, *none, e, o, sx)
+
+    assert call(base=None) == status(NULL, 3) and call(strides=None) == status(NULL, 4) and call(to=None) == status(NULL, 14)
+    assert call(mean=(pointer(x), sx)) == status(NULL, 11)
+    assert call(s=Sets(1, (-1, 1), 1, 1)) == status(SIZE, 2)
+    assert call(e=ctypes.c_double(-1.0)) == status(10, 13) and call(e=ctypes.c_double(np.nan)) == status(10, 13)
+    assert call(base=out, strides=FOUR(48, 16, 0, 0)) == status(OVERLAP, 14)
+    assert (out == 7).all()
