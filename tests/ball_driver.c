@@ -17,7 +17,10 @@ static void put_near(void *results, int64_t i, const rm_near *r) {
   __builtin_memcpy((double *)results + 3 * i, v, sizeof v);
 }
 /* negative, length, e, err as bits, and the first limbs */
-enum { PUT = 40 };
+#ifndef RM_TEST_PUT
+#define RM_TEST_PUT 40
+#endif
+enum { PUT = RM_TEST_PUT };
 static void put_ball(void *results, int64_t i, const rm_ball *r) {
   uint64_t *v = (uint64_t *)results + (PUT + 4) * i;
   v[0] = (uint64_t)r->negative;

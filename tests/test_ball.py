@@ -32,13 +32,14 @@ def exact(x):
 
 
 class Driver:
-    def __init__(self, path):
+    def __init__(self, path, put=PUT):
         self.library = ctypes.CDLL(str(path))
+        self.put = put
 
     def __call__(self, number, operation, x, y, k, limbs=4, fmt="f64", rule="nearest"):
         n = len(x)
         x, y, k = np.ascontiguousarray(x, np.float64), np.ascontiguousarray(y, np.float64), np.ascontiguousarray(k, np.int64)
-        results = np.empty((n, 3)) if number == "near" else np.zeros((n, PUT + 4), np.uint64)
+        results = np.empty((n, 3)) if number == "near" else np.zeros((n, self.put + 4), np.uint64)
         sign, decided = np.empty(n, np.int32), np.empty(n, np.int32)
         flags, bits = np.empty(n, np.uint32), np.zeros(n, np.uint64)
         getattr(self.library, "rm_test_" + number)(
@@ -59,7 +60,7 @@ def near_value(r):
 def ball_value(r):
     negative, length, e = r[0], r[1], r[2] - (r[2] >> 63 << 64)
     err = np.uint64(r[3]).view(np.float64)
-    assert length <= PUT
+    assert length <= len(r) - 4
     if not np.isfinite(err):
         return mpq(0), None
     m = mpz(0)
@@ -79,7 +80,8 @@ def driver(tmp_path_factory):
         flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fPIC", "-shared", *options]
         sources = [oracle.ROOT / "tests/ball_driver.c", oracle.ROOT / "src/reduce/superaccumulator.c"]
         subprocess.run([compiler, *flags, "-o", path, *sources], check=True)
-        return Driver(path)
+        put = [int(option.split("=")[1]) for option in options if option.startswith("-DRM_TEST_PUT")]
+        return Driver(path, *put)
 
     return compile_driver
 
@@ -193,6 +195,18 @@ def test_ball_is_within_its_error(driver, operation, limbs):
         bad, unknown, values = violations(driver(), "ball", operation, 1000, seed + 10, limbs, bits=2600, spread=spread)
         assert not bad, bad[:3]
         assert unknown < 0.5 * len(values)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("limbs", [70, 512])
+def test_long_balls(driver, operation, limbs):
+    run = driver("-DRM_TEST_PUT=512")
+    for seed, inexact in enumerate([0.5, 0]):
+        bad, _, values = violations(run, "ball", operation, 30, seed + 40, limbs, bits=34000, inexact=inexact)
+        assert not bad, bad[:3]
+    if operation in {"div", "sqrt"}:  # of exact operands all but two limbs are known
+        known = [(middle, err) for middle, err in values if err is not None]
+        assert len(known) > 15 and all(err <= abs(middle) * mpq(1, 1 << (64 * limbs - 128)) for middle, err in known)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

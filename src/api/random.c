@@ -208,8 +208,9 @@ rm_status rm_random_bernoulli(uint64_t seed, uint64_t stream, int64_t first, int
   return RM_OK;
 }
 
-/* 1 - p = s + e exactly (p <= 1), r = RN(1/s), d = 1 - r (s + e), |d| < 2^-51. 1/(1-p) = r + r d + r d^2/(1-d), the last below
- * 2^-101; d itself is wrong by less than 2^-102 (the residual of a product that is near 1) + 2^-105, r d rounds by 2^-104. */
+/* 1 - p = s + e exactly (p <= 1), r = RN(1/s), d = 1 - r (s + e), |d| < 2^-51. 1/(1-p) = r + r d + r d^2/(1-d), the last
+ * below 2^-101; d itself is wrong by less than 2^-102 (the residual of a product that is near 1) + 2^-105, r d rounds by
+ * 2^-104. */
 static void prepare_drop(struct rm_drop *drop, double p) {
   int e;
   drop->p = p, drop->limit = limit_of(p);

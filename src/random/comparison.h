@@ -1,11 +1,13 @@
-/* A number X = mean + std z, z = Phi^-1(p), is rounded by comparison: which boundary of rounding B lies below it and which above. X > B
- * when p > Phi(r), r = (B - mean)/std: a comparison of tails in wide fixed point (crlibm/fp/wide.h), at growing precision. Boundaries are
- * found from a guess in steps that double, then by halving. For what is compiled once: normal_exact.c, truncated_exact.c. */
+/* A number X = mean + std z, z = Phi^-1(p), is rounded by comparison: which boundary of rounding B lies below it and which
+ * above. X > B when p > Phi(r), r = (B - mean)/std: a comparison of tails in wide fixed point (crlibm/fp/wide.h), at
+ * growing precision. Boundaries are found from a guess in steps that double, then by halving. For what is compiled once:
+ * normal_exact.c, truncated_exact.c. */
 #ifndef RM_RANDOM_COMPARISON_H
 #define RM_RANDOM_COMPARISON_H
 
 #include "../../crlibm/erfc/erfc_wide.h"
 #include "../../crlibm/fp/exact.h"
+#include "../../crlibm/multiply/multiply_slow.h"
 
 /* A number (-1)^negative m 2^e; m = 0 for 0. */
 typedef struct {
@@ -22,12 +24,13 @@ RM_LOCAL number number_of(double x) {
 /* 2^*e <= |v| < 2^(*e + 1), for v != 0. */
 RM_LOCAL int exponent(number v) { return v.e + 63 - rm_clz64(v.m); }
 
-/* r = |b - mean|/std in wide fixed point where this is below 128: *r <= |r| <= *r + 2^(64 (n - n/2)) + 1024 units, all but the upper n/2
- * limbs of the fraction 0, so that r^2 is exact. Returns the sign of b - mean, 0 when it is 0; *size becomes e with 2^(e-1) < |r| <
- * 2^(e+1). With n = 0 that is all.
+/* r = |b - mean|/std in wide fixed point where this is below 128: *r <= |r| <= *r + 2^(64 (n - n/2)) + 1024 units, all but
+ * the upper n/2 limbs of the fraction 0, so that r^2 is exact. Returns the sign of b - mean, 0 when it is 0; *size becomes
+ * e with 2^(e-1) < |r| < 2^(e+1). With n = 0 that is all.
  *
- * Units: |b| and |mean| are cut to one each, both divided by 2^(exponent of std), below 2^62 as |mean| < 2^61 std. The divisor is std scaled to [256, 512), the quotient r/256 is cut by a unit and its terms are off
- * by 2/256: r is within 256 + 2 units; 512 are taken off. */
+ * Units: |b| and |mean| are cut to one each, both divided by 2^(exponent of std), below 2^62 as |mean| < 2^61 std. The
+ * divisor is std scaled to [256, 512), the quotient r/256 is cut by a unit and its terms are off by 2/256: r is within 256
+ * + 2 units; 512 are taken off. */
 RM_LOCAL int wide_ratio(number b, number mean, number std, int n, uint64_t *r, int *size) {
   int negative = b.negative;
   int64_t e = b.e;
@@ -63,7 +66,8 @@ RM_LOCAL int wide_ratio(number b, number mean, number std, int n, uint64_t *r, i
   return sign;
 }
 
-/* v 2^k = erfc(r/sqrt(2)), twice the tail beyond r < 45, v within *err units. r as wide_ratio leaves it: r^2/2 is cut by a unit at most. */
+/* v 2^k = erfc(r/sqrt(2)), twice the tail beyond r < 60, v within *err units. r as wide_ratio leaves it: r^2/2 is cut by a
+ * unit at most. */
 RM_LOCAL int wide_tail(const uint64_t *r, uint64_t *v, int n, uint64_t *err) {
   uint64_t a[RM_WIDE_LIMBS], y[RM_WIDE_LIMBS], f[RM_WIDE_LIMBS];
   rm_wide_mul(a, r, rm_wide_sqrt_half + (RM_WIDE_TABLE_LIMBS - 1 - n), n); /* less than n + 1 + r units short (erfc_wide.h) */
@@ -77,7 +81,8 @@ RM_LOCAL int wide_tail(const uint64_t *r, uint64_t *v, int n, uint64_t *err) {
   return k;
 }
 
-/* Numbers of the format in their order: code c >= 0 has the bits c, code c < 0 is the negative of code -c. The boundary above it. */
+/* Numbers of the format in their order: code c >= 0 has the bits c, code c < 0 is the negative of code -c. The boundary
+ * above it. */
 RM_LOCAL number boundary(int64_t c, int format) {
   const int p = rm_precision(format), negative = c < 0;
   const uint64_t size = (uint64_t)(negative ? -c - 1 : c), field = size >> (p - 1), below = (UINT64_C(1) << (p - 1)) - 1;
@@ -127,9 +132,11 @@ RM_LOCAL int64_t search(beyond_fn *beyond, const void *target, int64_t guess, in
   return low;
 }
 
-/* X rounded, from the bits of a guess. */
-RM_LOCAL uint64_t rounded_by(beyond_fn *beyond, const void *target, uint64_t guess, int format, uint32_t *flags) {
-  const int64_t code = search(beyond, target, code_of(guess, format), format), infinity = (int64_t)rm_infinity_bits(format);
+/* X rounded. The search begins at a guess, which may be anything. */
+RM_LOCAL uint64_t rounded_by(beyond_fn *beyond, const void *target, double guess, int format, uint32_t *flags) {
+  uint32_t ignored = 0;
+  const uint64_t start = rm_multiply_slow(guess, 1.0, format, RM_NEAREST, &ignored);
+  const int64_t code = search(beyond, target, code_of(start, format), format), infinity = (int64_t)rm_infinity_bits(format);
   if (code == 0) return rm_signed_zero(!beyond(target, number_of(0.0)), format);
   if (code == infinity || code == -infinity) *flags |= RM_FLAG_OVERFLOW;
   return code < 0 ? (uint64_t)-code | rm_sign_bit(format) : (uint64_t)code;

@@ -6,8 +6,8 @@
 #include "../../crlibm/simd/undecided.h"
 #include "chunks.h"
 
-/* RN(x/(1-p)), complete, by long division. p 2^k is an integer for k = 117 when p >= 2^-64, and so is N = (1-p) 2^k. Below, 1/(1-p)
- * exceeds 1 by less than 2^-63: the result is that of a number beside x. */
+/* RN(x/(1-p)), complete, by long division. p 2^k is an integer for k = 117 when p >= 2^-64, and so is N = (1-p) 2^k. Below,
+ * 1/(1-p) exceeds 1 by less than 2^-63: the result is that of a number beside x. */
 RM_COLD uint64_t rm_kept_exactly(uint64_t bits, double p, int format, uint32_t *flags) {
   const double x = rm_to_double(bits, format);
   if (rm_is_signalling(bits, format)) *flags |= RM_FLAG_INVALID;
@@ -28,10 +28,10 @@ RM_COLD uint64_t rm_kept_exactly(uint64_t bits, double p, int format, uint32_t *
   return rm_round_exact(rm_is_negative(x), q, (int64_t)ex - ep + t - 64 - DIGITS - 1, format, RM_NEAREST, flags);
 }
 
-/* Kept elements, and those that the evaluation leaves open. x hi has an error below 2^-51.4 relatively: 2^-52.4 of hi, which is within
- * 2^-53 of 1/(1-p) and what random.c adds, and 2^-53 of the product. For f64 a second part: x hi = y + e exactly, x lo rounds by
- * 2^-53 2^-52, lo + e by 2^-53 2^-51; hi + lo is within 2^-100. All within 2^-98 |y|. A product with a power of two is exact, or
- * rounds once where it is stored. Infinite and NaN results are open: they may raise flags. */
+/* Kept elements, and those that the evaluation leaves open. x hi has an error below 2^-51.4 relatively: 2^-52 of hi, since 1 - p
+ * and the quotient round by 2^-53 each, and 2^-53 of the product. For f64 a second part: x hi = y + e exactly, x lo rounds by
+ * 2^-53 2^-52, lo + e by 2^-53 2^-51; hi + lo is within 2^-100. All within 2^-98 |y|. A product with a power of two is exact,
+ * or rounds once where it is stored. Infinite and NaN results are open: they may raise flags. */
 RM_FN vm64 rm_kept_step(const struct rm_drop *drop, vf64 x, vf64 *y, const int fmt) {
   const vf64 hi = vf64_mul(x, vf64_set1(drop->hi));
   *y = hi;

@@ -28,8 +28,8 @@ RM_FN void rm_more_bits(uint64_t seed, uint64_t stream, int64_t i, uint64_t more
   rm_philox_block(seed, stream, (uint64_t)i | UINT64_C(1) << 63, more);
 }
 
-/* floor(count U), U = (d 2^128 + e) 2^-192: d the draw, e = more[0] 2^64 + more[1] the bits that follow. With count d = h 2^64 + l
- * the result is h, or h + 1 when l plus the part of count e above 2^128 reaches 2^64. */
+/* floor(count U), U = (d 2^128 + e) 2^-192: d the draw, e = more[0] 2^64 + more[1] the bits that follow. With count d = h
+ * 2^64 + l the result is h, or h + 1 when l plus the part of count e above 2^128 reaches 2^64. */
 RM_COLD uint64_t rm_scaled_integer(const rm_random_job *job, int64_t i, uint64_t d) {
   const uint64_t count = job->integers.count;
   const rm_u128 product = (rm_u128)count * d;

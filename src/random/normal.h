@@ -1,4 +1,5 @@
-/* Normal numbers: RN(mean + std z), z = Phi^-1((d + 1/2) 2^-64) for the draw d, one rounding. crlibm/ndtri/normal_draw.h evaluates z. */
+/* Normal numbers: RN(mean + std z), z = Phi^-1((d + 1/2) 2^-64) for the draw d, one rounding. crlibm/ndtri/normal_draw.h
+ * evaluates z. */
 #ifndef RM_RANDOM_NORMAL_H
 #define RM_RANDOM_NORMAL_H
 
@@ -16,8 +17,9 @@ RM_FN vm64 rm_standard_step(vi64 k, vf64 *y, const int fmt) {
   }
 }
 
-/* mean + std z in binary64 for the formats below, p = std z. z is within RM_ERFINV_F32_ERR = 2^-41 relatively, the product rounds by
- * 2^-53 |p|, the sum by 2^-53 of itself, and the test asks for 2^-52 of it more: |p| (2^-41 + 2^-52) + 2^-51 |v|. */
+/* mean + std z in binary64 for the formats below, p = std z. z is within RM_ERFINV_F32_ERR = 2^-41 relatively, the product
+ * rounds by 2^-53 |p|, the sum by 2^-53 of itself, and the test asks for 2^-52 of it more: |p| (2^-41 + 2^-52) + 2^-51
+ * |v|. */
 RM_FN vm64 rm_scaled_step(const struct rm_affine *a, vi64 k, vf64 *v, const int fmt) {
   const vf64 p = vf64_mul(rm_normal_eval(k), vf64_set1(a->std));
   *v = vf64_add(vf64_set1(a->mean), p);
@@ -27,9 +29,10 @@ RM_FN vm64 rm_scaled_step(const struct rm_affine *a, vi64 k, vf64 *v, const int 
   return vm64_or(vm64_or(vf64_undecided_within(*v, err, fmt), sign), vf64_overflows(*v, fmt));
 }
 
-/* The same in two parts. z = hi + lo within err, |lo| <= 2^-39 |hi|; p + pl = std (hi + lo): pl takes two roundings of 2^-53 2^-38 |p|;
- * s + e = mean + p exactly; e + pl, at most 2^-53 |s| + 2^-38 |p|, rounds by 2^-53 of that, and so does the test. Together below
- * std err + 2^-89 |p| + 2^-104 |s|. Where |s| < 2^-28 |p|, the second part may be no small part of s: open. */
+/* The same in two parts. z = hi + lo within err, |lo| <= 2^-39 |hi|; p + pl = std (hi + lo): pl takes two roundings of
+ * 2^-53 2^-38 |p|; s + e = mean + p exactly; e + pl, at most 2^-53 |s| + 2^-38 |p|, rounds by 2^-53 of that, and so does
+ * the test. Together below std err + 2^-89 |p| + 2^-104 |s|. Where |s| < 2^-28 |p|, the second part may be no small part of
+ * s: open. */
 RM_FN vm64 rm_affine_f64(double mean_, double std_, vf64 hi, vf64 lo, vf64 err, vf64 *y) {
   const vf64 std = vf64_set1(std_), mean = vf64_set1(mean_);
   const vf64 p = vf64_mul(std, hi), pl = vf64_mad(std, lo, vf64_mul_err(std, hi, p));
@@ -50,26 +53,34 @@ RM_FN vm64 rm_scaled_step_f64(const struct rm_affine *a, vi64 k, vf64 *y) {
   return rm_affine_f64(a->mean, a->std, vf64_mul(hi, sign), vf64_mul(lo, sign), err, y);
 }
 
+/* In mode RM_AFFINE_SLOW the vector step is that of mean 0 and std 1 in binary64, and only a guess comes from it. */
 RM_FN uint32_t rm_make_normal(const rm_random_job *job, int64_t from, int n, const char *random, char *out, const int fmt) {
   const struct rm_affine *a = &job->affine;
-  const int size = rm_size_of(fmt);
+  const int size = rm_size_of(fmt), slow = a->mode == RM_AFFINE_SLOW;
   uint32_t flags = 0;
   (void)from;
   for (int i = 0; i < n; i += RM_LANES) {
     const int count = n - i < RM_LANES ? n - i : RM_LANES;
-    uint32_t open = (1u << count) - 1;
-    if (a->mode != RM_AFFINE_SLOW) {
-      const vi64 k = rm_load_draws(random, i);
-      vf64 y;
+    const uint32_t all = (1u << count) - 1;
+    const vi64 k = rm_load_draws(random, i);
+    uint32_t open = all;
+    vf64 y;
+    if (slow) {
+      rm_standard_step(k, &y, RM_F64);
+    } else {
       const vm64 mask = a->mode == RM_AFFINE_STANDARD ? rm_standard_step(k, &y, fmt)
                         : fmt == RM_F64               ? rm_scaled_step_f64(a, k, &y)
                                                       : rm_scaled_step(a, k, &y, fmt);
       rm_store_elements(out + i * size, y, count, fmt);
       open &= vm64_bits(mask);
     }
-    for (int l = 0; RM_UNLIKELY(open >> l); l++)
+    if (RM_LIKELY(!open)) continue;
+    double guess[RM_LANES];
+    vf64_store(guess, y);
+    for (int l = 0; l < count; l++)
       if (open >> l & 1u) {
-        const uint64_t bits = rm_normal_exactly(rm_draw_at(random, i + l), a->mean, a->std, fmt, &flags);
+        const double near = slow ? a->mean + a->std * guess[l] : guess[l];
+        const uint64_t bits = rm_normal_exactly(rm_draw_at(random, i + l), a->mean, a->std, near, fmt, &flags);
         rm_write_bits(out + (i + l) * size, bits, fmt);
       }
   }

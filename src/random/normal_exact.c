@@ -1,10 +1,9 @@
 /* Normal numbers by comparison (comparison.h).
  *
- * X = B never holds: Phi(r) for a rational r other than 0 is transcendental (Siegel, 1929), p is rational and not 1/2. So each comparison
- * ends at some precision. */
+ * X = B never holds: Phi(r) for a rational r other than 0 is transcendental (Siegel, 1929), p is rational and not 1/2. So
+ * each comparison ends at some precision. */
 #include "normal_exact.h"
 
-#include "../../crlibm/fma/fma_slow.h"
 #include "../../crlibm/ndtri/normal_draw_slow.h"
 #include "comparison.h"
 
@@ -13,7 +12,8 @@ typedef struct {
   number mean, std;
 } normal_target;
 
-/* Whether X > b. The tail beyond |r| falls by less than 0.8 exp(-r^2/2) of what r is short: less than 1.61 2^k of it, here twice. */
+/* Whether X > b. The tail beyond |r| falls by less than 0.8 exp(-r^2/2) of what r is short: less than 1.61 2^k of it, here
+ * twice. */
 static int beyond(const void *target, number b) {
   const normal_target *x = target;
   const uint64_t draw = x->draw;
@@ -43,15 +43,13 @@ static int beyond(const void *target, number b) {
   return farther != below;
 }
 
-uint64_t rm_normal_exactly(uint64_t k, double mean, double std, int format, uint32_t *flags) {
+uint64_t rm_normal_exactly(uint64_t k, double mean, double std, double guess, int format, uint32_t *flags) {
   if (mean == 0.0 && std == 1.0) return rm_normal_slow(k, format, RM_NEAREST, flags);
   const normal_target x = {k, number_of(mean), number_of(std)};
   const int below = !(k >> 63);
-  uint32_t ignored = 0;
   if (x.std.m == 0) return x.mean.m ? rm_round_exact(x.mean.negative, x.mean.m, x.mean.e, format, RM_NEAREST, flags) : 0;
   /* |std z| < 10 std < 2^-54 |mean|: a hair beside it. */
   if (x.mean.m && exponent(x.mean) - exponent(x.std) >= 60)
     return rm_round_beside(mean, x.mean.negative == below, format, RM_NEAREST, flags);
-  const uint64_t z = rm_normal_slow(k, RM_F64, RM_NEAREST, &ignored);
-  return rounded_by(beyond, &x, rm_fma_slow(rm_to_double(z, RM_F64), std, mean, format, RM_NEAREST, &ignored), format, flags);
+  return rounded_by(beyond, &x, guess, format, flags);
 }

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* The bits of RN(mean + std Phi^-1((k + 1/2) 2^-64)), std >= 0, both finite. Returns RM_FLAG_* bits in *flags. */
-uint64_t rm_normal_exactly(uint64_t k, double mean, double std, int format, uint32_t *flags);
+/* The bits of RN(mean + std Phi^-1((k + 1/2) 2^-64)), std >= 0, both finite; guess, a number near it. Returns RM_FLAG_* bits in *flags. */
+uint64_t rm_normal_exactly(uint64_t k, double mean, double std, double guess, int format, uint32_t *flags);
 
 #endif

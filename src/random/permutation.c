@@ -1,5 +1,5 @@
-/* Draws are uniform, so their leading bits split them evenly: into parts that the second cache holds, few enough for writing to all of
- * them at once; then each part into buckets of a few, which insertion sorts. Threads take parts. */
+/* Draws are uniform, so their leading bits split them evenly: into parts that the second cache holds, few enough for
+ * writing to all of them at once; then each part into buckets of a few, which insertion sorts. Threads take parts. */
 #include "permutation.h"
 
 #include <stdlib.h>
@@ -55,13 +55,14 @@ static int leading_bits(int64_t n, int64_t size, int most) {
 }
 static uint64_t leading(uint64_t draw, int bits) { return bits ? draw >> (64 - bits) : 0; }
 
-/* Counts to beginnings: start[g + 2] holds the count of group g, then start[g + 1] where it begins; when all have been moved, that is
- * where it ends, and start[g] where it begins. start[0] = start[1] = 0. */
+/* Counts to beginnings: start[g + 2] holds the count of group g, then start[g + 1] where it begins; when all have been
+ * moved, that is where it ends, and start[g] where it begins. start[0] = start[1] = 0. */
 static void begin(int64_t *start, int64_t groups) {
   for (int64_t g = 0; g < groups; g++) start[g + 2] += start[g + 1];
 }
 
-/* Sorts a part, whose draws have `known` leading bits in common, and writes its numbers. moved and start: room for the part. */
+/* Sorts a part, whose draws have `known` leading bits in common, and writes its numbers. moved and start: room for the
+ * part. */
 static void sort_part(const source *s, const pair *part, int64_t n, int known, pair *moved, int64_t *start, char *out,
                       ptrdiff_t stride) {
   const int bits = leading_bits(n, BUCKET, 64 - known);

@@ -1,10 +1,10 @@
 /* Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011), the generator of
- * spec.md, section 6: the block of four 32-bit words at a counter of 128 bits (a counter of 64 bits, then the stream) under a
- * key of 64 bits (the seed); low words first.
+ * spec.md, section 6: the block of four 32-bit words at a counter of 128 bits (a counter of 64 bits, then the stream) under
+ * a key of 64 bits (the seed); low words first.
  *
  * A round multiplies words 0 and 2 by constants and mixes the halves of the products into the other words. A lane holds one
- * counter, each word in the low half of 64 bits. What the high halves hold does not matter: a product takes low halves only, and
- * exclusive or keeps bits apart. So neither product needs to be split. */
+ * counter, each word in the low half of 64 bits. What the high halves hold does not matter: a product takes low halves
+ * only, and exclusive or keeps bits apart. So neither product needs to be split. */
 #ifndef RM_RANDOM_PHILOX_H
 #define RM_RANDOM_PHILOX_H
 

@@ -1,5 +1,5 @@
-/* Truncated normal numbers (truncated_exact.h): twice the tails of X below and above are sums of two positive terms each, and the smaller
- * of the two is 1 - |u| for the inverse of erf, as in crlibm/ndtri/normal_draw.h. */
+/* Truncated normal numbers (truncated_exact.h): twice the tails of X below and above are sums of two positive terms each,
+ * and the smaller of the two is 1 - |u| for the inverse of erf, as in crlibm/ndtri/normal_draw.h. */
 #ifndef RM_RANDOM_TRUNCATED_H
 #define RM_RANDOM_TRUNCATED_H
 
@@ -10,7 +10,8 @@
 #define RM_TRUNCATED_V 0x1p-160
 #define RM_TRUNCATED_U 0x1p-40
 
-/* 1 - U and U, the weights of the lower end and the upper one, in two parts, exact: the halves of the draw, the lower one plus a half. */
+/* 1 - U and U, the weights of the lower end and the upper one, in two parts, exact: the halves of the draw, the lower one
+ * plus a half. */
 RM_FN void rm_truncated_weights(vi64 d, vf64 h[2], vf64 l[2]) {
   const vi64 ones = vi64_set1(0xffffffff);
   const vi64 halves[2] = {vi64_srl(d, 32), vi64_and(d, ones)};
@@ -23,8 +24,8 @@ RM_FN void rm_truncated_weights(vi64 d, vf64 h[2], vf64 l[2]) {
   }
 }
 
-/* Twice the tail below or above, in two parts: the products are exact in two parts, the low parts round by 2^-53 of 2^-51: within
- * 2^-100 relatively. The first part alone is within 2^-50. */
+/* Twice the tail below or above, in two parts: the products are exact in two parts, the low parts round by 2^-53 of 2^-51:
+ * within 2^-100 relatively. The first part alone is within 2^-50. */
 RM_FN void rm_truncated_tail(const double tails[2][2], const vf64 h[2], const vf64 l[2], vf64 *t, vf64 *tl) {
   vf64 p[2], e[2];
   for (int i = 0; i < 2; i++) {
@@ -38,8 +39,8 @@ RM_FN void rm_truncated_tail(const double tails[2][2], const vf64 h[2], const vf
   *tl = vf64_sub(rest, vf64_sub(*t, sum));
 }
 
-/* For the formats below binary64. An error of 2^-50 of 1 - |u|, or as much of u, moves z by less than sqrt(pi/2) 2^-50 W < 2^-49
- * (W = exp(y^2) erfc(y) <= 1); the rest as rm_scaled_step. */
+/* For the formats below binary64. An error of 2^-50 of 1 - |u|, or as much of u, moves z by less than sqrt(pi/2) 2^-50 W <
+ * 2^-49 (W = exp(y^2) erfc(y) <= 1); the rest as rm_scaled_step. */
 RM_FN vm64 rm_truncated_step(const struct rm_truncation *a, vf64 u, vf64 v, vf64 sign, vf64 *x, const int fmt) {
   const vf64 z = vf64_mul(rm_erfinv_of(vf64_mul(u, vf64_set1(RM_ERFINV_SQRT2)), v), sign), p = vf64_mul(z, vf64_set1(a->std));
   *x = vf64_add(vf64_set1(a->mean), p);
@@ -58,39 +59,41 @@ RM_FN vm64 rm_truncated_step_f64(const struct rm_truncation *a, vf64 u, vf64 ul,
   return rm_affine_f64(a->mean, a->std, vf64_mul(hi, sign), vf64_mul(lo, sign), err, x);
 }
 
+/* In mode RM_AFFINE_SLOW the vector step is that of mean 0 and std 1, and only a guess comes from it. */
 RM_FN uint32_t rm_make_truncated(const rm_random_job *job, int64_t from, int n, const char *random, char *out,
                                  const int fmt) {
-  const struct rm_truncation *a = &job->truncation;
-  const int size = rm_size_of(fmt);
+  struct rm_truncation a = job->truncation;
+  const int size = rm_size_of(fmt), slow = a.mode == RM_AFFINE_SLOW;
   uint32_t flags = 0;
   (void)from;
+  if (slow) a.mean = 0.0, a.std = 1.0;
   for (int i = 0; i < n; i += RM_LANES) {
     const int count = n - i < RM_LANES ? n - i : RM_LANES;
-    uint32_t open = (1u << count) - 1;
+    const vf64 one = vf64_set1(1.0);
+    vf64 h[2], l[2], below, below_l, above, above_l, x;
+    rm_truncated_weights(rm_load_draws(random, i), h, l);
+    rm_truncated_tail(a.tails[0], h, l, &below, &below_l);
+    rm_truncated_tail(a.tails[1], h, l, &above, &above_l);
+    const vm64 negative = vf64_lt(below, above);
+    const vf64 v = vf64_select(negative, below, above), vl = vf64_select(negative, below_l, above_l);
+    const vf64 rough = vf64_sub(one, v), rest = vf64_sub(vf64_sub(vf64_sub(one, rough), v), vl);
+    const vf64 u = vf64_add(rough, rest), ul = vf64_sub(rest, vf64_sub(u, rough));
+    const vf64 sign = vf64_select(negative, vf64_set1(-1.0), one);
+    vm64 mask = vf64_lt(v, vf64_set1(RM_TRUNCATED_V));
+    if (fmt == RM_F64) mask = vm64_or(mask, vf64_lt(u, vf64_set1(RM_TRUNCATED_U)));
+    mask = vm64_or(mask, fmt == RM_F64 ? rm_truncated_step_f64(&a, u, ul, v, vl, sign, &x)
+                                       : rm_truncated_step(&a, u, v, sign, &x, fmt));
+    rm_store_elements(out + i * size, x, count, fmt);
+    const uint32_t all = (1u << count) - 1, open = slow ? all : vm64_bits(mask) & all;
+    if (RM_LIKELY(!open)) continue;
     double guess[RM_LANES];
-    for (int k = 0; k < RM_LANES; k++) guess[k] = a->mean;
-    if (a->mode != RM_AFFINE_SLOW) {
-      const vf64 one = vf64_set1(1.0);
-      vf64 h[2], l[2], below, below_l, above, above_l, x;
-      rm_truncated_weights(rm_load_draws(random, i), h, l);
-      rm_truncated_tail(a->tails[0], h, l, &below, &below_l);
-      rm_truncated_tail(a->tails[1], h, l, &above, &above_l);
-      const vm64 negative = vf64_lt(below, above);
-      const vf64 v = vf64_select(negative, below, above), vl = vf64_select(negative, below_l, above_l);
-      const vf64 rough = vf64_sub(one, v), rest = vf64_sub(vf64_sub(vf64_sub(one, rough), v), vl);
-      const vf64 u = vf64_add(rough, rest), ul = vf64_sub(rest, vf64_sub(u, rough));
-      const vf64 sign = vf64_select(negative, vf64_set1(-1.0), one);
-      vm64 mask = vf64_lt(v, vf64_set1(RM_TRUNCATED_V));
-      if (fmt == RM_F64) mask = vm64_or(mask, vf64_lt(u, vf64_set1(RM_TRUNCATED_U)));
-      mask = vm64_or(mask, fmt == RM_F64 ? rm_truncated_step_f64(a, u, ul, v, vl, sign, &x)
-                                         : rm_truncated_step(a, u, v, sign, &x, fmt));
-      rm_store_elements(out + i * size, x, count, fmt);
-      vf64_store(guess, x);
-      open &= vm64_bits(mask);
-    }
-    for (int k = 0; RM_UNLIKELY(open >> k); k++)
-      if (open >> k & 1u)
-        rm_write_bits(out + (i + k) * size, rm_truncated_exactly(rm_draw_at(random, i + k), a, guess[k], fmt, &flags), fmt);
+    vf64_store(guess, x);
+    for (int k = 0; k < count; k++)
+      if (open >> k & 1u) {
+        const struct rm_truncation *t = &job->truncation;
+        const double near = slow ? t->mean + t->std * guess[k] : guess[k];
+        rm_write_bits(out + (i + k) * size, rm_truncated_exactly(rm_draw_at(random, i + k), t, near, fmt, &flags), fmt);
+      }
   }
   return flags;
 }

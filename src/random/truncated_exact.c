@@ -2,9 +2,10 @@
  *   (1 - U) L(a) + U L(b), L(x) = 2 Phi(x),
  * with twice the tail below a boundary B, or of the tails above, whichever is the smaller one of B's.
  *
- * They are not equal: at distinct numbers whose squares differ values of erf are algebraically independent over the rationals (Siegel,
- * 1929), and the cases of like squares would make U 0, 1/2 or 1. A comparison that no precision decides, of ends closer than 2^-100 std,
- * is excluded by the interface (api/random.c): there too, that one end is within 30 std of the mean. */
+ * They are not equal: at distinct numbers whose squares differ values of erf are algebraically independent over the
+ * rationals (Siegel, 1929), and the cases of like squares would make U 0, 1/2 or 1. A comparison that no precision decides,
+ * of ends closer than 2^-100 std, is excluded by the interface (api/random.c): there too, that one end is within 30 std of
+ * the mean. */
 #include "truncated_exact.h"
 
 #include "comparison.h"
@@ -24,8 +25,9 @@ static truncated_target target_of(uint64_t draw, const struct rm_truncation *t) 
   return x;
 }
 
-/* s 2^k = twice the tail of end i below it, or with upper above it, short of it by *fall units 2^(64 (n - n/2)) at most besides *err single
- * ones. Ends beyond 60 std count as infinite, which leaves out less than 2^-2500; all is above 2^-730 (see beyond). */
+/* s 2^k = twice the tail of end i below it, or with upper above it, short of it by *fall units 2^(64 (n - n/2)) at most
+ * besides *err single ones. Ends beyond 60 std count as infinite, which leaves out less than 2^-2500; all is above 2^-730
+ * (see beyond). */
 static int end_tail(const truncated_target *x, int i, int upper, int n, uint64_t *s, uint64_t *err, uint64_t *fall) {
   uint64_t r[RM_WIDE_LIMBS];
   int size = -100000, side = i ? 1 : -1, far = x->infinite[i];
@@ -55,8 +57,8 @@ static int end_tail(const truncated_target *x, int i, int upper, int n, uint64_t
   return 0;
 }
 
-/* Twice the tail of X on one side: t 2^k, within *err single units and *fall of 2^(64 (n - n/2)). The scale is that of the larger term;
- * U and 1 - U are within a unit, the products short by n + 1. */
+/* Twice the tail of X on one side: t 2^k, within *err single units and *fall of 2^(64 (n - n/2)). The scale is that of the
+ * larger term; U and 1 - U are within a unit, the products short by n + 1. */
 static int tail_of(const truncated_target *x, int upper, int n, uint64_t *t, uint64_t *err, uint64_t *fall) {
   uint64_t s[2][RM_WIDE_LIMBS], u[RM_WIDE_LIMBS], one[RM_WIDE_LIMBS], e[2], f[2];
   int k[2];
@@ -111,11 +113,7 @@ static int beyond(const void *target, number b) {
 
 uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format, uint32_t *flags) {
   const truncated_target x = target_of(draw, t);
-  uint32_t ignored = 0;
-  int e;
-  /* Rounded with one operation: the guess may be anything. */
-  const uint64_t m = guess - guess != 0.0 || guess == 0.0 ? 0 : rm_split_double(guess, &e);
-  return rounded_by(beyond, &x, m ? rm_round_exact(guess < 0.0, m, e, format, RM_NEAREST, &ignored) : 0, format, flags);
+  return rounded_by(beyond, &x, guess, format, flags);
 }
 
 /* s 2^k in two parts, within 2^-104 of it, for s 2^k >= 2^-907. */

@@ -1,5 +1,5 @@
-/* Uniform numbers. u = m 2^-p, where m is the highest p bits of the element's word (f16, bf16, f32) or draw (f64), p the precision
- * of the format; the result is RN(low + u (high - low)), low and high any binary64 numbers. (spec.md, section 6) */
+/* Uniform numbers. u = m 2^-p, where m is the highest p bits of the element's word (f16, bf16, f32) or draw (f64), p the
+ * precision of the format; the result is RN(low + u (high - low)), low and high any binary64 numbers. (spec.md, section 6) */
 #ifndef RM_RANDOM_UNIFORM_H
 #define RM_RANDOM_UNIFORM_H
 
@@ -30,7 +30,8 @@ RM_FN void rm_unit_floats(const char *random, int n, int p, char *out) {
   }
 }
 
-/* u of draws, exact: with b the lowest of the 53 bits, 1 + (m >> 1) 2^-52 less 1 - b 2^-53, whose bits are those of 1 less b. */
+/* u of draws, exact: with b the lowest of the 53 bits, 1 + (m >> 1) 2^-52 less 1 - b 2^-53, whose bits are those of 1 less
+ * b. */
 RM_FN vf64 rm_unit_doubles(vi64 d) {
   const vi64 one = vi64_set1(INT64_C(0x3ff) << 52);
   const vf64 above = vf64_from_bits(vi64_or(vi64_srl(d, 12), one));
@@ -47,9 +48,9 @@ RM_COLD void rm_uniform_redo(const rm_random_job *job, const char *random, uint3
     }
 }
 
-/* low + u (high - low) in binary64 for the formats below. The width rounds by 2^-53 of itself, the product by as much and the sum
- * by 2^-53 of its size: with B = max(|low|, |high|) and a width of at most 2B the error is below 5 2^-53 B; the test asks for 2 2^-53
- * more. err = 2^-50 B (random.c). In mode RM_RANGE_EXACT nothing rounds before the store. */
+/* low + u (high - low) in binary64 for the formats below. The width rounds by 2^-53 of itself, the product by as much and
+ * the sum by 2^-53 of its size: with B = max(|low|, |high|) and a width of at most 2B the error is below 5 2^-53 B; the
+ * test asks for 2 2^-53 more. err = 2^-50 B (random.c). In mode RM_RANGE_EXACT nothing rounds before the store. */
 RM_FN uint32_t rm_range_narrow(const rm_random_job *job, int n, const char *random, char *out, const int fmt) {
   const struct rm_range *r = &job->range;
   const int size = rm_size_of(fmt);
@@ -70,7 +71,8 @@ RM_FN uint32_t rm_range_narrow(const rm_random_job *job, int n, const char *rand
 }
 
 /* binary64. RM_RANGE_EXACT: u (high - low) is exact, or low is 0: one rounding. RM_RANGE_FUSED: high - low is a binary64
- * number, so that a fused operation rounds once. Otherwise in two parts, s + lo, high - low being width + width_error exactly:
+ * number, so that a fused operation rounds once. Otherwise in two parts, s + lo, high - low being width + width_error
+ * exactly:
  *   u width = p + pe; s + e = low + p; t = u width_error + pe, |t| <= 2^-52 2B, two roundings: 2^-104 2B;
  *   lo = e + t, |lo| <= 2^-50 B, one rounding: 2^-103 B; the test rounds as much.
  * err = 2^-100 B (random.c). Where |s| < 2^-40 B, lo may be no small part of s: open. */
