@@ -4,6 +4,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/decide.c
   src/nn/exp_row.c
   src/nn/losses.c
+  src/nn/nll.c
   src/nn/normalize.c
   src/nn/normalize_weight.c
   src/nn/norms.c

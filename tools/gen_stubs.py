@@ -101,6 +101,7 @@ def normalize(
     weight_strides: Any = None,
 ) -> None: ...
 def cross_entropy(
+    logits: bool,
     format: str,
     x: Any,
     target: Any,

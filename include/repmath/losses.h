@@ -31,6 +31,14 @@ RM_API rm_status rm_regression_loss_backward(int loss, double p, int format, int
                                              ptrdiff_t stride_g, const void *x, ptrdiff_t stride_x, const void *y,
                                              ptrdiff_t stride_y, void *dx, ptrdiff_t stride_dx);
 
+/* The negative log likelihood of rows of x, numbers that are taken as log probabilities: -w x of a row's target, where its weight w is 1
+ * without weights. The problem is that of rm_cross_entropy; probability and label_smoothing count for nothing. NONE: of each row, 0 where it
+ * is ignored; SUM: their sum; MEAN: their sum over the sum of the targets' weights, NaN where both are 0. */
+RM_API rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss);
+/* Its gradient by x: -g w, for a mean over the sum of the weights, at the targets, 0 elsewhere. g: one number, with NONE one a row. */
+RM_API rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g, void *dx,
+                                      ptrdiff_t row_dx, ptrdiff_t stride_dx);
+
 #ifdef __cplusplus
 }
 #endif

@@ -45,6 +45,7 @@ def normalize(
     weight_strides: Any = None,
 ) -> None: ...
 def cross_entropy(
+    logits: bool,
     format: str,
     x: Any,
     target: Any,

@@ -145,6 +145,9 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss) nogil
     rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
                                         void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx) nogil
+    rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss) nogil
+    rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
+                                   void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx) nogil
     int RM_ROW_MAJOR, RM_NO_TRANS, RM_TRANS
     rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
                       const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc) nogil
@@ -503,8 +506,9 @@ def normalize(what, format, bint centered, x, g, w, b, mean, variance, double ep
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
-def cross_entropy(format, x, target, probability, weight, int64_t ignore_index, double label_smoothing, reduction, g, out):
-    """rm_cross_entropy, or with a gradient g rm_cross_entropy_backward, over rows. Returns the status."""
+def cross_entropy(bint logits, format, x, target, probability, weight, int64_t ignore_index, double label_smoothing, reduction, g,
+                  out):
+    """rm_cross_entropy, or without logits rm_nll_loss, or with a gradient g their gradients, over rows. Returns the status."""
     cdef View a = _view(x), t = _view(target), p = _view(probability), w = _view(weight), h = _view(g), y = _view(out)
     cdef rm_cross_entropy_problem c
     cdef rm_status status
@@ -518,7 +522,11 @@ def cross_entropy(format, x, target, probability, weight, int64_t ignore_index, 
     c.weight, c.stride_weight = <void *>w.base, w.stride[0]
     c.ignore_index, c.label_smoothing, c.reduction = ignore_index, label_smoothing, _REDUCTIONS[reduction]
     with nogil:
-        if backward:
+        if backward and not logits:
+            status = rm_nll_loss_backward(f, &c, <void *>h.base, h.stride[0], <void *>y.base, y.stride[0], y.stride[1])
+        elif not logits:
+            status = rm_nll_loss(f, &c, <void *>y.base, y.stride[0])
+        elif backward:
             status = rm_cross_entropy_backward(f, &c, <void *>h.base, h.stride[0], <void *>y.base, y.stride[0], y.stride[1])
         else:
             status = rm_cross_entropy(f, &c, <void *>y.base, y.stride[0])

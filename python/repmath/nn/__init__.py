@@ -17,6 +17,7 @@ from ._losses import (
     smooth_l1_loss,
     smooth_l1_loss_backward,
 )
+from ._nll_loss import nll_loss, nll_loss_backward
 from ._normalization import (
     batch_norm,
     batch_norm_backward,
@@ -96,6 +97,8 @@ __all__ = [
     "max_pool3d_backward",
     "mse_loss",
     "mse_loss_backward",
+    "nll_loss",
+    "nll_loss_backward",
     "rms_norm",
     "rms_norm_backward",
     "scaled_dot_product_attention",
