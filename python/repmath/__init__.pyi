@@ -5,10 +5,10 @@ from typing import Final
 import numpy as np
 
 from . import _core as _core
-from . import nn as nn
 from . import init as init
-from . import random as random
+from . import nn as nn
 from . import optim as optim
+from . import random as random
 from . import rounding as rounding
 from ._accumulator import Accumulator as Accumulator
 from ._config import config as config
