@@ -3,12 +3,15 @@ target_sources(repmath_objects PRIVATE
   src/nn/cross_entropy.c
   src/nn/decide.c
   src/nn/exp_row.c
+  src/nn/losses.c
+  src/nn/nll.c
   src/nn/normalize.c
   src/nn/normalize_weight.c
   src/nn/norms.c
   src/nn/optimizers.c
   src/nn/optimizers_slow.c
+  src/nn/pooling.c
   src/nn/row_loop.c
   src/nn/softmax.c
   src/nn/totals.c)
-rm_isa_sources(src/nn/kernels.c)
+rm_isa_sources(src/nn/kernels.c src/nn/loss_kernels.c src/nn/pool_kernels.c)

@@ -145,12 +145,35 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss) nogil
     rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
                                         void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx) nogil
+    rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss) nogil
+    rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
+                                   void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx) nogil
     int RM_ROW_MAJOR, RM_NO_TRANS, RM_TRANS
     rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
                       const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc) nogil
     rm_status rm_log_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
                                       const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
                                       ptrdiff_t stride_dx) nogil
+    ctypedef struct rm_pool:
+        int dims, adaptive
+        int64_t batch, channels
+        int64_t in_ "in"[3]
+        int64_t out[3]
+        int64_t kernel[3]
+        int64_t stride[3]
+        int64_t dilation[3]
+        int64_t padding[3]
+    rm_status rm_max_pool(int format, const rm_pool *pool, const void *x, const ptrdiff_t *strides_x, void *y,
+                          const ptrdiff_t *strides_y, int64_t *index, const ptrdiff_t *strides_index) nogil
+    rm_status rm_avg_pool(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *x,
+                          const ptrdiff_t *strides_x, void *y, const ptrdiff_t *strides_y) nogil
+    rm_status rm_avg_pool_backward(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *g,
+                                   const ptrdiff_t *strides_g, void *gx, const ptrdiff_t *strides_gx) nogil
+    rm_status rm_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x,
+                                 const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out) nogil
+    rm_status rm_regression_loss_backward(int loss, double p, int format, int reduction, int64_t n, const void *g,
+                                          ptrdiff_t stride_g, const void *x, ptrdiff_t stride_x, const void *y,
+                                          ptrdiff_t stride_y, void *dx, ptrdiff_t stride_dx) nogil
     int RM_FORMAT_F16, RM_FORMAT_BF16, RM_FORMAT_F32, RM_FORMAT_F64
     ctypedef unsigned short rm_f16
     ctypedef unsigned short rm_bf16
@@ -483,8 +506,9 @@ def normalize(what, format, bint centered, x, g, w, b, mean, variance, double ep
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
-def cross_entropy(format, x, target, probability, weight, int64_t ignore_index, double label_smoothing, reduction, g, out):
-    """rm_cross_entropy, or with a gradient g rm_cross_entropy_backward, over rows. Returns the status."""
+def cross_entropy(bint logits, format, x, target, probability, weight, int64_t ignore_index, double label_smoothing, reduction, g,
+                  out):
+    """rm_cross_entropy, or without logits rm_nll_loss, or with a gradient g their gradients, over rows. Returns the status."""
     cdef View a = _view(x), t = _view(target), p = _view(probability), w = _view(weight), h = _view(g), y = _view(out)
     cdef rm_cross_entropy_problem c
     cdef rm_status status
@@ -498,7 +522,11 @@ def cross_entropy(format, x, target, probability, weight, int64_t ignore_index, 
     c.weight, c.stride_weight = <void *>w.base, w.stride[0]
     c.ignore_index, c.label_smoothing, c.reduction = ignore_index, label_smoothing, _REDUCTIONS[reduction]
     with nogil:
-        if backward:
+        if backward and not logits:
+            status = rm_nll_loss_backward(f, &c, <void *>h.base, h.stride[0], <void *>y.base, y.stride[0], y.stride[1])
+        elif not logits:
+            status = rm_nll_loss(f, &c, <void *>y.base, y.stride[0])
+        elif backward:
             status = rm_cross_entropy_backward(f, &c, <void *>h.base, h.stride[0], <void *>y.base, y.stride[0], y.stride[1])
         else:
             status = rm_cross_entropy(f, &c, <void *>y.base, y.stride[0])
@@ -524,6 +552,52 @@ def gemm(format, bint trans_a, bint trans_b, double alpha, a, b, double beta, c)
                              max(n, 1))
             if status != 0:
                 break
+    _raise(status)
+
+
+_REGRESSION_LOSSES = {"mse": 0, "l1": 1, "smooth_l1": 2, "huber": 3}
+
+
+def regression_loss(loss, double p, format, reduction, g, x, y, out):
+    """rm_regression_loss, or with g its gradient; arrays have one axis."""
+    cdef View vg = _view(g), vx = _view(x), vy = _view(y), to = _view(out)
+    cdef int which = _REGRESSION_LOSSES[loss], how = _REDUCTIONS[reduction], f
+    cdef bint backward = g is not None
+    cdef int64_t n = x.shape[0]
+    cdef rm_status status
+    f, _ = _FORMATS[format]
+    with nogil:
+        if backward:
+            status = rm_regression_loss_backward(which, p, f, how, n, <void *>vg.base, vg.stride[0], <void *>vx.base, vx.stride[0],
+                                                 <void *>vy.base, vy.stride[0], <void *>to.base, to.stride[0])
+        else:
+            status = rm_regression_loss(which, p, f, how, n, <void *>vx.base, vx.stride[0], <void *>vy.base, vy.stride[0],
+                                        <void *>to.base, to.stride[0])
+    _raise(status)
+
+
+def pool(what, format, sizes, bint include_pad, int64_t divisor, first, out, index):
+    """rm_max_pool, rm_avg_pool or rm_avg_pool_backward; sizes are those of rm_pool, windows None when they are adaptive."""
+    cdef rm_pool p
+    cdef View a = _view(first), y = _view(out), at = _view(index)
+    cdef rm_status status
+    cdef int f
+    f, _ = _FORMATS[format]
+    (p.batch, p.channels), size, result, windows = sizes
+    p.dims = len(size)
+    p.adaptive = windows is None
+    for j in range(p.dims):
+        p.in_[j], p.out[j] = size[j], result[j]
+        if windows is not None:
+            p.kernel[j], p.stride[j], p.dilation[j], p.padding[j] = (w[j] for w in windows)
+    cdef int which = {"max_pool": 0, "avg_pool": 1, "avg_pool_backward": 2}[what]
+    with nogil:
+        if which == 0:
+            status = rm_max_pool(f, &p, <void *>a.base, a.stride, <void *>y.base, y.stride, <int64_t *>at.base, at.stride)
+        elif which == 1:
+            status = rm_avg_pool(f, &p, include_pad, divisor, <void *>a.base, a.stride, <void *>y.base, y.stride)
+        else:
+            status = rm_avg_pool_backward(f, &p, include_pad, divisor, <void *>a.base, a.stride, <void *>y.base, y.stride)
     _raise(status)
 
 

@@ -28,7 +28,8 @@ typedef enum {
   RM_ROW_DIFFERENCE,    /* (u a - v) d */
   RM_ROW_AFFINE,        /* ((u - c) a) w + b */
   RM_ROW_AFFINE_SAME,   /* ((u - c) a) w0 + b0 */
-  RM_ROW_CENTERED       /* a ((u - c) - (v - d) b0) */
+  RM_ROW_CENTERED,      /* a ((u - c) - (v - d) b0) */
+  RM_ROW_GIVEN          /* u, within v, which includes 2^-52 of it */
 } rm_row_operation;
 
 /* Results are stored next to each other in format fmt (below binary64). Indices of those that the bounds do not decide, or
@@ -43,6 +44,8 @@ typedef struct {
   int64_t *open;
 } rm_row_store;
 
+struct rm_loss_kernels;
+struct rm_pool_kernels;
 struct rm_nn_kernels {
   /* to[i] = element i, exactly; then `pad` up to a multiple of RM_ROW_PAD, at least one of them. */
   void (*load)(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to);
@@ -64,6 +67,9 @@ struct rm_nn_kernels {
 
   rm_optimizer_fn *sgd[4], *adam[4]; /* by format */
   rm_clip_fn *clip[4];
+
+  const struct rm_loss_kernels *losses;  /* loss_kernels.h */
+  const struct rm_pool_kernels *pooling; /* pool_kernels.h */
 };
 
 #endif

@@ -203,6 +203,7 @@ RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *er
       *err = vf64_mad(vf64_abs(w), vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_set1(s->err)), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
       return y;
     }
+    case RM_ROW_GIVEN: *err = vf64_load(s->v + i); return u;
     default: {
       const vf64 g = vf64_sub(u, vf64_set1(s->c));
       t = vf64_sub(vf64_load(s->v + i), vf64_set1(s->d));
@@ -277,6 +278,7 @@ static int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) {
     RM_ROW_FORMATS(RM_ROW_AFFINE)
     RM_ROW_FORMATS(RM_ROW_AFFINE_SAME)
     RM_ROW_FORMATS(RM_ROW_CENTERED)
+    RM_ROW_FORMATS(RM_ROW_GIVEN)
     default: return 0;
   }
 }

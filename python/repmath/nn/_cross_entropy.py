@@ -95,6 +95,7 @@ def cross_entropy(
     x, lines, targets, probabilities, w, shape, _ = _problem(input, target, weight, reduction, label_smoothing)
     out = np.zeros(len(lines) if reduction == "none" else 1, x.dtype)
     code = _core.cross_entropy(
+        True,
         NAMES[x.dtype],
         lines,
         targets,
@@ -135,6 +136,7 @@ def cross_entropy_backward(
     g = np.ascontiguousarray(g.reshape(-1), dtype=x.dtype)
     out = np.empty(lines.shape, x.dtype)
     code = _core.cross_entropy(
+        True,
         NAMES[x.dtype],
         lines,
         targets,

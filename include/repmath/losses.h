@@ -1,0 +1,45 @@
+/* repmath: losses of deep learning (docs/spec.md, section 5). Each result is one real formula, rounded once; a mean or a sum is that
+ * of the exact terms.
+ *
+ * Arrays have n elements of `format` (RM_FORMAT_*), stride_<x> bytes apart, of any sign; an argument's stride may be 0. An
+ * output may be an input with the same stride; otherwise they may not overlap. */
+#ifndef REPMATH_LOSSES_H
+#define REPMATH_LOSSES_H
+
+#include "nn.h" /* RM_REDUCTION_* */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Losses of d = x - y, with a parameter p (binary64, taken exactly):
+ *   RM_LOSS_MSE        d^2                                               p counts for nothing
+ *   RM_LOSS_L1         |d|                                               p counts for nothing
+ *   RM_LOSS_SMOOTH_L1  d^2/(2p) where |d| < p, else |d| - p/2            0 <= p, finite; |d| for p = 0
+ *   RM_LOSS_HUBER      d^2/2 where |d| <= p, else p (|d| - p/2)          0 < p, finite */
+enum { RM_LOSS_MSE = 0, RM_LOSS_L1 = 1, RM_LOSS_SMOOTH_L1 = 2, RM_LOSS_HUBER = 3 };
+
+/* out: n losses (RM_REDUCTION_NONE), their mean (NaN for n = 0), or their sum; stride_out counts for n losses alone. A loss, or a
+ * p, that is none of these is RM_ERR_ENUM, RM_ERR_RANGE. */
+RM_API rm_status rm_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x,
+                                    const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out);
+
+/* dx: g times the derivative by x of each loss, for a mean divided by n. It is 2d; sign(d), 0 for d = 0; d/p where |d| < p, else
+ * sign(d); d between -p and p. g has an element for each loss (RM_REDUCTION_NONE), else one, and stride_g counts for nothing. The
+ * gradient by y is its negative. */
+RM_API rm_status rm_regression_loss_backward(int loss, double p, int format, int reduction, int64_t n, const void *g,
+                                             ptrdiff_t stride_g, const void *x, ptrdiff_t stride_x, const void *y,
+                                             ptrdiff_t stride_y, void *dx, ptrdiff_t stride_dx);
+
+/* The negative log likelihood of rows of x, numbers that are taken as log probabilities: -w x of a row's target, where its weight w is 1
+ * without weights. The problem is that of rm_cross_entropy; probability and label_smoothing count for nothing. NONE: of each row, 0 where it
+ * is ignored; SUM: their sum; MEAN: their sum over the sum of the targets' weights, NaN where both are 0. */
+RM_API rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss);
+/* Its gradient by x: -g w, for a mean over the sum of the weights, at the targets, 0 elsewhere. g: one number, with NONE one a row. */
+RM_API rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g, void *dx,
+                                      ptrdiff_t row_dx, ptrdiff_t stride_dx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,18 @@
+/* Quotients of nll.c over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
+static void RM_NUM_NAME(nll_quotient)(RM_NUM_T *v, void *row, int64_t i, int limbs) {
+  const nll_value *q = row;
+  RM_NUM_T t;
+  (void)i;
+  if (q->sum) {
+    RM_NUM_(set_total)(v, q->sum, limbs);
+  } else {
+    RM_NUM_(set)(v, q->a, limbs);
+    RM_NUM_(set)(&t, q->b, limbs);
+    RM_NUM_(mul)(v, v, &t);
+  }
+  RM_NUM_(neg)(v, v);
+  if (q->divisor) {
+    RM_NUM_(set_total)(&t, q->divisor, limbs);
+    RM_NUM_(div)(v, v, &t);
+  }
+}
