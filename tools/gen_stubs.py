@@ -38,10 +38,10 @@ def init_stub():
         "import numpy as np",
         "",
         "from . import _core as _core",
-        "from . import nn as nn",
         "from . import init as init",
-        "from . import random as random",
+        "from . import nn as nn",
         "from . import optim as optim",
+        "from . import random as random",
         "from . import rounding as rounding",
     ]
     for module, names in IMPORTS.items():
