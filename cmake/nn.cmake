@@ -1,4 +1,5 @@
 target_sources(repmath_objects PRIVATE
+  src/nn/bce.c
   src/nn/clip.c
   src/nn/cross_entropy.c
   src/nn/decide.c

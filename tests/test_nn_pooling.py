@@ -98,7 +98,7 @@ def test_average(isa_library, fmt):
         p, axes = pool_of(shape, out, *rest)
         index = ctypes.c_int(NAMES.index(fmt))
         for j, x in enumerate(data(rng, fmt, shape)):
-            if (j + len(shape) + pad) % 2 and divisor:
+            if (j + len(shape) + len(out)) % 3 != (pad + (divisor > 0)) and j:  # a third of them for each divisor
                 continue
             y = np.full(shape[:2] + out, 7, dtype)
             f = isa_library.rm_avg_pool

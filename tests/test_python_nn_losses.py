@@ -42,6 +42,24 @@ def test_losses_shapes_and_formats():
         assert np.isnan(nn.l1_loss([], []))
 
 
+def test_binary_cross_entropy():
+    x, y = np.array([[0.0, 2.0], [-1.0, 3.0]], "f4"), np.array([[1.0, 0.0], [1.0, 1.0]], "f4")
+    f, b = nn.binary_cross_entropy_with_logits, nn.binary_cross_entropy_with_logits_backward
+    each = f(x, y, reduction="none")
+    assert each.shape == x.shape and each[0, 0] == np.float32(0.6931471805599453)
+    assert f(x, y).shape == () and b(np.float32(1), x, y)[0, 0] == -0.125
+    weight, pos_weight = np.array([[2.0], [0.0]], "f4"), np.array([4.0, 1.0], "f4")
+    assert f(x, y, weight, reduction="none")[1].tolist() == [0, 0]
+    assert f(x, y, weight, pos_weight=pos_weight, reduction="none")[0, 0] == np.float32(0.6931471805599453 * 8)
+    assert b(each, x, y, pos_weight=pos_weight, reduction="none").shape == x.shape
+    with pytest.raises(ValueError, match="weight"):
+        f(x, y, np.ones(3, "f4"))
+    with pytest.raises(ValueError, match="target"):
+        f(x, y[0])
+    with pytest.raises(ValueError, match="grad_output"):
+        b(each, x, y)
+
+
 def test_losses_errors():
     x = np.ones((2, 3))
     with pytest.raises(ValueError, match="reduction"):

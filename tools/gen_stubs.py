@@ -38,10 +38,10 @@ def init_stub():
         "import numpy as np",
         "",
         "from . import _core as _core",
-        "from . import nn as nn",
         "from . import init as init",
-        "from . import random as random",
+        "from . import nn as nn",
         "from . import optim as optim",
+        "from . import random as random",
         "from . import rounding as rounding",
     ]
     for module, names in IMPORTS.items():
@@ -83,6 +83,9 @@ def cumsum_rows(format_x: str, format_out: str, x: Any, out: Any) -> None: ...
 def convolve(what: str, format: str, sizes: Any, first: Any, second: Any, bias: Any, out: Any) -> None: ...
 def softmax(what: str, format: str, first: Any, second: Any, out: Any) -> None: ...
 def regression_loss(loss: str, p: float, format: str, reduction: str, g: Any, x: Any, y: Any, out: Any) -> None: ...
+def bce_with_logits(
+    format: str, reduction: str, g: Any, x: Any, y: Any, weight: Any, pos_weight: Any, out: Any
+) -> None: ...
 def pool(
     what: str, format: str, sizes: Any, include_pad: bool, divisor: int, first: Any, out: Any, index: Any
 ) -> None: ...

@@ -39,6 +39,17 @@ RM_API rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *problem
 RM_API rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g, void *dx,
                                       ptrdiff_t row_dx, ptrdiff_t stride_dx);
 
+/* Binary cross entropy of logits x with targets y: w ((1 - y) x + (1 + (p - 1) y) log(1 + e^-x)), with weights w and weights p of the
+ * positive class, each 1 where it is NULL. At an infinite x the limit, for finite y, p; an infinite y or p gives NaN. */
+RM_API rm_status rm_bce_with_logits(int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x, const void *y,
+                                    ptrdiff_t stride_y, const void *weight, ptrdiff_t stride_weight, const void *pos_weight,
+                                    ptrdiff_t stride_pos_weight, void *out, ptrdiff_t stride_out);
+/* g w ((1 - y) - (1 + (p - 1) y)/(1 + e^x)), for a mean divided by n. g: one number, with RM_REDUCTION_NONE n. */
+RM_API rm_status rm_bce_with_logits_backward(int format, int reduction, int64_t n, const void *g, ptrdiff_t stride_g, const void *x,
+                                             ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, const void *weight,
+                                             ptrdiff_t stride_weight, const void *pos_weight, ptrdiff_t stride_pos_weight, void *dx,
+                                             ptrdiff_t stride_dx);
+
 #ifdef __cplusplus
 }
 #endif

@@ -148,6 +148,13 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss) nogil
     rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
                                    void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx) nogil
+    rm_status rm_bce_with_logits(int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x, const void *y,
+                                 ptrdiff_t stride_y, const void *weight, ptrdiff_t stride_weight, const void *pos_weight,
+                                 ptrdiff_t stride_pos_weight, void *out, ptrdiff_t stride_out) nogil
+    rm_status rm_bce_with_logits_backward(int format, int reduction, int64_t n, const void *g, ptrdiff_t stride_g, const void *x,
+                                          ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, const void *weight,
+                                          ptrdiff_t stride_weight, const void *pos_weight, ptrdiff_t stride_pos_weight, void *dx,
+                                          ptrdiff_t stride_dx) nogil
     int RM_ROW_MAJOR, RM_NO_TRANS, RM_TRANS
     rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
                       const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc) nogil
@@ -573,6 +580,26 @@ def regression_loss(loss, double p, format, reduction, g, x, y, out):
         else:
             status = rm_regression_loss(which, p, f, how, n, <void *>vx.base, vx.stride[0], <void *>vy.base, vy.stride[0],
                                         <void *>to.base, to.stride[0])
+    _raise(status)
+
+
+def bce_with_logits(format, reduction, g, x, y, weight, pos_weight, out):
+    """rm_bce_with_logits, or with g its gradient; arrays have one axis."""
+    cdef View vg = _view(g), vx = _view(x), vy = _view(y), vw = _view(weight), vp = _view(pos_weight), to = _view(out)
+    cdef int how = _REDUCTIONS[reduction], f
+    cdef bint backward = g is not None
+    cdef int64_t n = x.shape[0]
+    cdef rm_status status
+    f, _ = _FORMATS[format]
+    with nogil:
+        if backward:
+            status = rm_bce_with_logits_backward(f, how, n, <void *>vg.base, vg.stride[0], <void *>vx.base, vx.stride[0],
+                                                 <void *>vy.base, vy.stride[0], <void *>vw.base, vw.stride[0],
+                                                 <void *>vp.base, vp.stride[0], <void *>to.base, to.stride[0])
+        else:
+            status = rm_bce_with_logits(f, how, n, <void *>vx.base, vx.stride[0], <void *>vy.base, vy.stride[0],
+                                        <void *>vw.base, vw.stride[0], <void *>vp.base, vp.stride[0], <void *>to.base,
+                                        to.stride[0])
     _raise(status)
 
 

@@ -5,6 +5,7 @@ NumPy arrays. The gradient of an operator is `<name>_backward`.
 """
 
 from ._attention import scaled_dot_product_attention, scaled_dot_product_attention_backward
+from ._bce import binary_cross_entropy_with_logits, binary_cross_entropy_with_logits_backward
 from ._cross_entropy import cross_entropy, cross_entropy_backward
 from ._embedding import embedding
 from ._losses import (
@@ -73,6 +74,8 @@ __all__ = [
     "avg_pool3d_backward",
     "batch_norm",
     "batch_norm_backward",
+    "binary_cross_entropy_with_logits",
+    "binary_cross_entropy_with_logits_backward",
     "cross_entropy",
     "cross_entropy_backward",
     "embedding",

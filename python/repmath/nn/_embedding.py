@@ -48,4 +48,5 @@ def embedding(input: ArrayLike, weight: ArrayLike, padding_idx: int | None = Non
         raise IndexError(f"input has values from {index.min()} to {index.max()}; weight has {rows} rows")
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise IndexError(f"padding_idx must be from {-rows} to {rows - 1}, not {padding_idx}")
-    return table[index]
+    rows_of: Array = table[index]
+    return rows_of

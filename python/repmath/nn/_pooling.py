@@ -128,7 +128,7 @@ def _avg_pool(
     ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None,
-) -> Any:
+) -> Array:
     given = operand("input", input)
     x = _batched("input", given, dims)
     w = Windows(dims, x.shape, kernel_size, stride, padding, 1, ceil_mode)
@@ -138,7 +138,7 @@ def _avg_pool(
 
 
 @guarded
-def _adaptive_avg_pool(dims: int, input: Any, output_size: Any) -> Any:
+def _adaptive_avg_pool(dims: int, input: Any, output_size: Any) -> Array:
     given = operand("input", input)
     x = _batched("input", given, dims)
     w = Adaptive(dims, x.shape, output_size)

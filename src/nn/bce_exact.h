@@ -1,0 +1,89 @@
+/* Binary cross entropy over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
+
+/* t = e^-|x|, or beyond the tail a positive number that is as good (bce.c); 0 at infinity. */
+static void RM_NUM_NAME(bce_exponential)(RM_NUM_T *t, double x, int limbs) {
+  if (__builtin_fabs(x) > RM_BCE_TAIL) {
+    RM_NUM_(set)(t, x - x == 0.0 ? 1.0 : 0.0, limbs);
+    RM_NUM_(scale)(t, t, RM_BCE_TAIL_BITS);
+    return;
+  }
+  RM_NUM_(set)(t, -__builtin_fabs(x), limbs);
+  RM_NUM_(exp)(t, t);
+}
+
+/* c = 1 + (p - 1) y; d = 1 - y. */
+static void RM_NUM_NAME(bce_factors)(RM_NUM_T *c, RM_NUM_T *d, const bce_element *e, int limbs) {
+  RM_NUM_T one, y;
+  RM_NUM_(set)(&one, 1.0, limbs);
+  RM_NUM_(set)(&y, e->y, limbs);
+  RM_NUM_(sub)(d, &one, &y);
+  RM_NUM_(set)(c, e->p, limbs);
+  RM_NUM_(sub)(c, c, &one);
+  RM_NUM_(mul)(c, c, &y);
+  RM_NUM_(add)(c, c, &one);
+}
+
+/* w ((1 - y) x + c log(1 + e^-x)). */
+static void RM_NUM_NAME(bce_term)(RM_NUM_T *v, const bce_element *e, int limbs) {
+  RM_NUM_T c, d, t;
+  RM_NUM_NAME(bce_factors)(&c, &d, e, limbs);
+  RM_NUM_NAME(bce_exponential)(v, e->x, limbs);
+  RM_NUM_(log1p)(v, v);
+  if (e->x < 0.0) {
+    RM_NUM_(set)(&t, -e->x, limbs);
+    RM_NUM_(add)(v, v, &t);
+  }
+  RM_NUM_(mul)(v, v, &c);
+  RM_NUM_(set)(&t, e->x, limbs);
+  RM_NUM_(mul)(&d, &d, &t);
+  RM_NUM_(add)(v, v, &d);
+  RM_NUM_(set)(&t, e->w, limbs);
+  RM_NUM_(mul)(v, v, &t);
+}
+
+static void RM_NUM_NAME(bce_counted)(RM_NUM_T *v, int64_t count, int limbs) {
+  RM_NUM_T t;
+  if (count == 1) return;
+  RM_NUM_(set_i64)(&t, count, limbs);
+  RM_NUM_(div)(v, v, &t);
+}
+
+static void RM_NUM_NAME(bce_value)(RM_NUM_T *v, void *operation, int64_t i, int limbs) {
+  const bce_element e = element(operation, i);
+  RM_NUM_NAME(bce_term)(v, &e, limbs);
+}
+
+/* w g ((1 - y) - c/(1 + e^x)), divided. */
+static void RM_NUM_NAME(bce_gradient)(RM_NUM_T *v, void *operation, int64_t i, int limbs) {
+  const bce *f = operation;
+  const bce_element e = element(f, i);
+  RM_NUM_T c, d, t;
+  RM_NUM_NAME(bce_factors)(&c, &d, &e, limbs);
+  RM_NUM_NAME(bce_exponential)(v, e.x, limbs);
+  RM_NUM_(set)(&t, 1.0, limbs);
+  RM_NUM_(add)(&t, &t, v);
+  if (e.x < 0.0) RM_NUM_(set)(v, 1.0, limbs);
+  RM_NUM_(div)(v, v, &t);
+  RM_NUM_(mul)(v, v, &c);
+  RM_NUM_(sub)(v, &d, v);
+  RM_NUM_(set)(&t, e.w, limbs);
+  RM_NUM_(mul)(v, v, &t);
+  RM_NUM_(set)(&t, e.g, limbs);
+  RM_NUM_(mul)(v, v, &t);
+  RM_NUM_NAME(bce_counted)(v, f->count, limbs);
+}
+
+/* The sum of all terms, divided. */
+static void RM_NUM_NAME(bce_total)(RM_NUM_T *v, void *operation, int64_t i, int limbs) {
+  const bce *f = operation;
+  RM_NUM_T t;
+  (void)i;
+  RM_NUM_(set)(v, 0.0, limbs);
+  for (int64_t k = 0; k < f->n; k++) {
+    const bce_element e = element(f, k);
+    if (!all_finite(&e)) continue; /* its limit is 0 */
+    RM_NUM_NAME(bce_term)(&t, &e, limbs);
+    RM_NUM_(add)(v, v, &t);
+  }
+  RM_NUM_NAME(bce_counted)(v, f->count, limbs);
+}

@@ -1,0 +1,98 @@
+"""rm_bce_with_logits and its gradient against mpmath, on every instruction set, in every format."""
+
+import ctypes
+
+import mpmath
+import numpy as np
+import oracle
+import pytest
+from exact_oracle import CANONICAL_NAN, bits
+from reductions_library import ENUM, I64, NULL, OK, OVERLAP, SIZE, pointer, status
+from test_statistics import dtype_of
+from wide_oracle import precise, reals, rounded_real
+
+NAMES = list(oracle.FORMATS)
+S = ctypes.c_ssize_t
+
+
+def vectors(*arrays):
+    return [v for a in arrays for v in ((pointer(a), S(a.strides[0])) if a is not None else (None, S(0)))]
+
+
+def run(lib, fmt, reduction, g, *arrays):
+    n = len(arrays[0])
+    out = np.full(n if reduction == 0 or g is not None else 1, 7, dtype_of(fmt))
+    name = "rm_bce_with_logits" + ("_backward" if g is not None else "")
+    first = () if g is None else (g,)
+    assert getattr(lib, name)(NAMES.index(fmt), reduction, I64(n), *vectors(*first, *arrays, out)) == OK
+    return bits(out).tolist()
+
+
+@precise
+def expected(fmt, reduction, g, x, y, w, p):
+    n, dtype = len(x), dtype_of(fmt)
+    one = [mpmath.mpf(1)] * n
+    x, y, w, p = reals(x), reals(y), one if w is None else reals(w), one if p is None else reals(p)
+    if g is not None:
+        g = reals(g) * (1 if reduction == 0 else n)
+        values = [
+            c * b * ((1 - v) - (1 + (q - 1) * v) / (1 + mpmath.exp(u))) / (n if reduction == 1 else 1)
+            for c, u, v, b, q in zip(g, x, y, w, p, strict=True)
+        ]
+    else:
+        values = [
+            b * ((1 - v) * u + (1 + (q - 1) * v) * mpmath.log1p(mpmath.exp(-u)))
+            for u, v, b, q in zip(x, y, w, p, strict=True)
+        ]
+        if reduction:
+            values = [mpmath.fsum(values) / (n if reduction == 1 else 1)]
+    return [rounded_real(v, dtype, exact=v == 0) for v in values]
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_values(isa_library, fmt):
+    rng = np.random.default_rng(6)
+    dtype = dtype_of(fmt)
+    n = 12
+    for scale in (1.0, 1e-3, 60.0):
+        x = (rng.standard_normal(n) * scale).astype(dtype)
+        x[0] = 0
+        hard, soft = rng.integers(0, 2, n).astype(dtype), rng.random(n).astype(dtype)
+        w, p = rng.random(n).astype(dtype), (rng.random(n) * 3).astype(dtype)
+        for y, a, b in ((hard, None, None), (soft, w, p), (soft, None, p)):
+            for reduction in range(3):
+                assert run(isa_library, fmt, reduction, None, x, y, a, b) == expected(fmt, reduction, None, x, y, a, b)
+                g = rng.standard_normal(n if reduction == 0 else 1).astype(dtype)
+                assert run(isa_library, fmt, reduction, g, x, y, a, b) == expected(fmt, reduction, g, x, y, a, b)
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_special(isa_library, fmt):
+    dtype, nan = dtype_of(fmt), CANONICAL_NAN[fmt]
+    inf, one = int(bits(np.array(np.inf, dtype))), int(bits(np.array(1, dtype)))
+    minus = 1 << (8 * dtype.itemsize - 1)
+    x = np.array([np.inf, np.inf, -np.inf, -np.inf, np.nan, 9000.0, -9000.0], dtype)
+    y = np.array([0, 1, 0, 1, 0, 1, 0], dtype)
+    assert run(isa_library, fmt, 0, None, x, y, None, None) == [inf, 0, 0, inf, nan, 0, 0]
+    assert run(isa_library, fmt, 2, None, x[1:3], y[1:3], None, None) == [0]
+    assert run(isa_library, fmt, 2, None, x[:4], y[:4], None, None) == [inf]
+    assert run(isa_library, fmt, 1, None, x, y, None, None) == [nan]
+    assert run(isa_library, fmt, 2, None, x[:0], y[:0], None, None) == [0]
+    assert run(isa_library, fmt, 1, None, x[:0], y[:0], None, None) == [nan]
+    got = run(isa_library, fmt, 0, np.ones(7, dtype), x, y, None, None)
+    assert got == [one, 0, 0, one | minus, nan, minus, 0]
+    w = np.array([np.inf, -np.inf], dtype)
+    assert run(isa_library, fmt, 0, None, np.ones(2, dtype), np.ones(2, dtype), w, None) == [inf, inf | minus]
+
+
+def test_bad_arguments(isa_library):
+    x, out = np.ones(3, "f4"), np.full(3, 7, "f4")
+    f = isa_library.rm_bce_with_logits
+    assert f(9, 0, I64(3), *vectors(x, x, None, None, out)) == status(ENUM, 1)
+    assert f(2, 3, I64(3), *vectors(x, x, None, None, out)) == status(ENUM, 2)
+    assert f(2, 0, I64(-3), *vectors(x, x, None, None, out)) == status(SIZE, 3)
+    assert f(2, 0, I64(3), *vectors(None, x, None, None, out)) == status(NULL, 4)
+    assert f(2, 0, I64(3), *vectors(x, None, None, None, out)) == status(NULL, 6)
+    assert f(2, 0, I64(3), *vectors(x, x, None, None, None)) == status(NULL, 12)
+    assert f(2, 0, I64(3), *vectors(x, x, out[::-1], None, out)) == status(OVERLAP, 12)
+    assert (out == 7).all()
