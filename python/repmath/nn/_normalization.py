@@ -111,7 +111,9 @@ def _backward(
             _core.normalize("weight", format, centered, a, h, None, None, *given, eps, dw, strides)
     db = None
     if w is not None and bias_axes is not None:
-        if bias_axes == tuple(range(len(bias_axes))):  # sums down columns: a product with ones is as exact, and runs along rows
+        if bias_axes == tuple(
+            range(len(bias_axes))
+        ):  # sums down columns: a product with ones is as exact, and runs along rows
             columns = g.reshape(-1, w.size) if w.size else np.zeros((1, 0), g.dtype)
             db = np.asarray(matmul(np.ones(len(columns), g.dtype), columns)).reshape(w.shape)
         else:
