@@ -102,6 +102,7 @@ def pairs_of(rng, fmt, n):
     yield np.where(np.arange(n) % 2, 0.7, -1.0) + x * tiny, np.full(n, 1.0) * (np.arange(n) % 3 - 1) * 0.3
 
 
+@pytest.mark.filterwarnings("ignore:overflow")
 @pytest.mark.parametrize("fmt", NAMES)
 @pytest.mark.parametrize("loss, p", CASES)
 def test_values(isa_library, loss, p, fmt):
