@@ -4,6 +4,7 @@
 #include "../../crlibm/fp/exact.h"
 #include "../../crlibm/simd/simd.h"
 #include "../dispatch/kernels.h"
+#include "../random/kernels.h"
 #include "../random/permutation.h"
 #include "../random/philox.h"
 #include "../random/truncated_exact.h"

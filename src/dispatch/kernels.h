@@ -26,10 +26,11 @@ typedef uint32_t rm_lookup16_fn(const struct rm_table16 *table, rm_map_fn *kerne
                                 const ptrdiff_t *sx, char *y, ptrdiff_t sy);
 
 #include "../blas/kernels.h"
-#include "../random/kernels.h"
 #include "../reduce/kernels.h"
 
-struct rm_nn_kernels; /* src/nn/kernels.h */
+/* src/nn/kernels.h, src/random/kernels.h */
+struct rm_nn_kernels;
+struct rm_random_kernels;
 
 struct rm_kernels {
   const char *name;

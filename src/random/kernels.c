@@ -1,4 +1,6 @@
 /* The random numbers' loops, compiled once per ISA. */
+#include "kernels.h"
+
 #include "../dispatch/kernels.h"
 #include "dropout.h"
 #include "integers.h"
