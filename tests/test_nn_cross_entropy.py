@@ -145,6 +145,29 @@ def test_sure_classes(isa_library, fmt):
 
 
 @pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("mode", ["classes", "smoothing", "probabilities"])
+def test_far_classes(isa_library, fmt, mode):
+    """Where e^(x - m) is below every number the gradient is a zero of the right sign, or, times a huge factor, more than that."""
+    dtype = dtype_of(fmt)
+    far, huge = (-60000.0, 60000.0) if fmt == "f16" else (-1000.0, 1e30)
+    row = np.array([0.0, far, -np.inf if mode == "classes" else -60.0, -150.0, -1.0])
+    rows = []
+    for upstream in (1.0, -1.0, huge, -huge):
+        x = np.array([row, row, np.where(np.arange(5) == 2, 0.0, far)]).astype(dtype)
+        target, probability = np.array([0, 1, 2]), None
+        if mode == "probabilities":
+            probability = np.array([[0, 1, 0, 0, 0], [0.5, 0, 0.5, 0, 0], [1, -1, 0, 0, 0]]).astype(dtype)
+            target = None
+        smoothing = 0.25 if mode == "smoothing" else 0.0
+        g = np.full(3, upstream, dtype)
+        p = problem(x, target, probability, None, smoothing, NONE)
+        _, want = expected(fmt, x, target, probability, None, smoothing, NONE, g)
+        rows.append((backward(isa_library, fmt, p, g).tolist(), want))
+    for got, want in rows:
+        assert got == want
+
+
+@pytest.mark.parametrize("fmt", NAMES)
 def test_special_rows(isa_library, fmt):
     dtype, nan, inf = dtype_of(fmt), CANONICAL_NAN[fmt], np.inf
     x = np.array([[1.0, np.nan], [1.0, inf], [-inf, -inf], [-inf, 1.0], [2.0, 1.0]]).astype(dtype)

@@ -97,6 +97,18 @@ def test_values(isa_library, fmt, n):
         assert [v.tolist() for v in values] == want, what
 
 
+@pytest.mark.parametrize("fmt", NAMES)
+def test_far_gradients(isa_library, fmt):
+    """The gradient of log_softmax where e^y is below every number: g itself, and beside a zero g a zero of the right sign."""
+    dtype = dtype_of(fmt)
+    far = -60000.0 if fmt == "f16" else -1000.0
+    y = np.array([[0.0, far, -150.0, -200.0, far]] * 4).astype(dtype)
+    least = np.nextafter(dtype.type(0), dtype.type(1)) if fmt != "bf16" else dtype.type(1e-40)
+    g = np.array([[1, 0, 0, 0, 1], [-1, 0, 0, 0, 2], [3, least, -least, least, 1], [-3, least, -least, 0, 1]]).astype(dtype)
+    got = result(isa_library, "log_softmax_backward", fmt, g, y)
+    assert [v.tolist() for v in got] == [expected("log_softmax_backward", fmt, a, b) for a, b in zip(g, y, strict=True)]
+
+
 @pytest.mark.parametrize("n", [1025, 20001])
 def test_long_rows(isa_library, n):
     """A sample of a long row's results, and the same row by columns."""

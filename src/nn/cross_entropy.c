@@ -246,7 +246,9 @@ static void gradient_row(const void *operation, int64_t row, rm_row_state *state
     sum = others + one;
     s.a = k * r.w[r.target] / sum;
     s.rel = 2.25 * RM_ROW_EXP_ERR + 0x1p-49;
-    known = s.a - s.a == 0.0;
+    /* What exponentials() takes for 0 is below 2^-245: beside a negative factor it rounds to -0, unless it is 0 (x = -infinity). */
+    known = __builtin_fabs(s.a) <= 0x1p64;
+    s.err = s.a < 0.0 ? -s.a * 0x1p-245 : 0.0;
     if (known) {
       open = state->k->store(RM_ROW_SCALED, &s);
       /* The target's own place, in the list already or not. */
@@ -255,7 +257,7 @@ static void gradient_row(const void *operation, int64_t row, rm_row_state *state
       uint64_t bits = 0;
       uint32_t flags = 0;
       const double err = RM_BOUND(__builtin_fabs(y) * 0x1.4p-43);
-      if (others > 0x1p-200 && y != 0.0 && y - y == 0.0) bits = rm_round_dd(y, 0.0, err, 0, f->format, RM_NEAREST, &flags, &undecided);
+      if (others > 0x1p-150 && y != 0.0 && y - y == 0.0) bits = rm_round_dd(y, 0.0, err, 0, f->format, RM_NEAREST, &flags, &undecided);
       int64_t kept = 0;
       for (int64_t j = 0; j < open; j++)
         if (s.open[j] != r.target) s.open[kept++] = s.open[j];
@@ -277,7 +279,9 @@ static void gradient_row(const void *operation, int64_t row, rm_row_state *state
     const double q_rel = q_sum != 0.0 ? (double)(n + 12) * 0x1p-53 * q_size / __builtin_fabs(q_sum) : q_size > 0.0 ? rm_near_infinity() : 0.0;
     s.rel = 1.01 * __builtin_fabs(k) * (2.25 * RM_ROW_EXP_ERR + q_rel + 0x1p-49);
     s.slope = __builtin_fabs(k) * 0x1p-49;
-    known = s.rel - s.rel == 0.0 && q_size - q_size == 0.0;
+    /* What exponentials() takes for 0 is below 2^-245: beside no q it is a zero of either sign. */
+    known = s.rel - s.rel == 0.0 && q_size - q_size == 0.0 && __builtin_fabs(k) * q_size <= 0x1p64;
+    s.err = __builtin_fabs(k * s.a) * 0x1p-245;
     if (known) open = state->k->store(RM_ROW_DIFFERENCE, &s);
   }
   if (!known)

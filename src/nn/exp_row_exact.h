@@ -20,9 +20,14 @@ static void RM_NUM_NAME(rm_exp_row_sum)(RM_NUM_T *sum, const rm_exp_row *r, int6
   if (left_out) RM_NUM_(widen)(sum, sum, RM_EXP_TAIL_BITS + 40); /* fewer than 2^40 of them */
 }
 
-/* e^(x_i - m). */
+/* e^(x_i - m): 0 at -infinity, and below the tail a positive number of its order (see rm_exp_row_log). */
 static void RM_NUM_NAME(rm_exp_row_term)(RM_NUM_T *t, const rm_exp_row *r, int64_t i, int limbs) {
   RM_NUM_T m;
+  if (r->x[i] - r->m < RM_EXP_TAIL) {
+    RM_NUM_(set)(t, r->x[i] - r->x[i] == 0.0 ? 1.0 : 0.0, limbs);
+    RM_NUM_(scale)(t, t, RM_EXP_TAIL_BITS);
+    return;
+  }
   RM_NUM_(set)(&m, r->m, limbs);
   RM_NUM_(set)(t, r->x[i], limbs);
   RM_NUM_(sub)(t, t, &m);

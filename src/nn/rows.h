@@ -152,11 +152,11 @@ static void rm_row_columns(int64_t n, const double *g, const double *x, double c
 }
 
 /* The value of an operation at i and a bound of its error, which includes 2^-52 of the value for the test. u is 2^-53.
- *   SCALED    rel of the value: that of u, of a, one rounding, and 2^-52
+ *   SCALED    rel of the value: that of u, of a, one rounding, and 2^-52; err: what u a may be where u counts as 0
  *   SHIFTED   err: that of a. u - c and the value are rounded, each within u of it: 2^-51 of each covers this and the test
  *   WEIGHTED  err: that of a. u - a and the product are rounded: |v| (|u - a| 2^-50 + err)
- *   LESS_EXP  rel of e^v a; 2^-51 of the value
- *   DIFFERENCE |u a| rel + |v| slope: each includes d, the roundings, and 2^-52 of the value
+ *   LESS_EXP  rel of e^v a; 2^-51 of the value; err: what e^v a may be where e^v counts as 0
+ *   DIFFERENCE |u a| rel + |v| slope + err: each includes d, the roundings, and 2^-52 of the value
  *   AFFINE    rel of (u - c) a, err: that of c times a: |w| (|(u - c) a| rel + err) + 2^-51 of the value; rel includes the roundings
  *   CENTERED  |u - c| rel + |v - d| slope + err: each includes a, the roundings, and 2^-52 of the value */
 RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *err) {
@@ -165,7 +165,7 @@ RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *er
   switch (op) {
     case RM_ROW_SCALED:
       y = vf64_mul(u, a);
-      *err = vf64_mul(vf64_abs(y), vf64_set1(s->rel));
+      *err = vf64_mad(vf64_abs(y), vf64_set1(s->rel), vf64_set1(s->err));
       return y;
     case RM_ROW_SHIFTED:
       t = vf64_sub(u, vf64_set1(s->c));
@@ -180,13 +180,13 @@ RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *er
     case RM_ROW_LESS_EXP:
       t = vf64_mul(rm_row_exp(vf64_load(s->v + i)), a);
       y = vf64_sub(u, t);
-      *err = vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
+      *err = vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_mad(vf64_abs(y), vf64_set1(0x1p-51), vf64_set1(s->err)));
       return y;
     case RM_ROW_DIFFERENCE: {
       const vf64 v = vf64_load(s->v + i);
       t = vf64_mul(u, a);
       y = vf64_mul(vf64_sub(t, v), vf64_set1(s->d));
-      *err = vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_mul(vf64_abs(v), vf64_set1(s->slope)));
+      *err = vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_mad(vf64_abs(v), vf64_set1(s->slope), vf64_set1(s->err)));
       return y;
     }
     case RM_ROW_AFFINE: {

@@ -154,7 +154,7 @@ rm_status rm_log_softmax(int format, int64_t rows, int64_t n, const void *x, ptr
 }
 rm_status rm_logsumexp(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
                        ptrdiff_t stride_y) {
-  return run_forward(LOGSUMEXP, format, rows, n, x, row_x, stride_x, y, stride_y, rm_size_of(format == RM_F64 ? RM_F64 : RM_F32));
+  return run_forward(LOGSUMEXP, format, rows, n, x, row_x, stride_x, y, stride_y, rm_size_of(format));
 }
 
 /* ------------------------------------------------------------------------------------------------ gradients */
@@ -219,6 +219,7 @@ static void backward_row(const void *operation, int64_t row, rm_row_state *state
     if (f->by_exp) {
       /* e^y and its product: 2^-43; the error of the sum, relative. Where it is not small, nothing is decided. */
       s.rel = RM_ROW_EXP_ERR + 0x1p-50 + (sum != 0.0 ? 1.01 * err / __builtin_fabs(sum) : err > 0.0 ? rm_near_infinity() : 0.0);
+      s.err = (__builtin_fabs(sum) + err) * 0x1p-245;
       open = k->store(RM_ROW_LESS_EXP, &s);
     } else {
       open = k->store(RM_ROW_WEIGHTED, &s);
