@@ -7,8 +7,12 @@
  *
  *   |c - S| <= t u / (1 - t u) (sum_k |a_k b_k| + |bias|) <= t u (1 + 2^-19) (|a| |b| + |bias|)
  *
- * with Euclidean norms (Cauchy-Schwarz). Computed squares of norms err by at most (K + 2) u relatively (pack.h), roots and
- * products by a few u; `slack` covers them together with the roundings of the bound itself. */
+ * with Euclidean norms (Cauchy-Schwarz). The order of additions within a block is free: n terms and the +0 they begin from
+ * are the leaves of a binary tree of n additions, of which the one that +0 enters by is exact, so no term passes more than
+ * n - 1 roundings. Hence the bound holds for kernels that add several terms an instruction, each addition rounded to
+ * nearest or left unrounded, provided that a block ends after KC terms. Zeros that fill an instruction are added exactly.
+ * Computed squares of norms err by at most (K + 2) u relatively (pack.h), roots and products by a few u; `slack` covers
+ * them together with the roundings of the bound itself. */
 #ifndef RM_BLAS_BOUND_F32_H
 #define RM_BLAS_BOUND_F32_H
 
