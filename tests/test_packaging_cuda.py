@@ -94,7 +94,7 @@ def test_it_compiles_for_one_architecture():
     where = build("cuda", "REPMATH_CUDA=ON", "CMAKE_CUDA_ARCHITECTURES=80", targets=("repmath_cuda",))
     library = where / "src/cuda/librepmath_cuda.so"
     declared = set()
-    for name in ("cuda.h", "cuda_elementwise.h"):
+    for name in ("cuda.h", "cuda_elementwise.h", "cuda_random.h"):
         declared |= declared_functions((ROOT / "include/repmath" / name).read_text())
     exported = symbols(library, "--defined-only")
     assert {name for name in exported if name.startswith("rm_")} == declared
@@ -109,3 +109,20 @@ def test_the_option_off_and_auto(tmp_path):
         assert "CUDA library: OFF" in run(cmake, "-S", ROOT, "-B", tmp_path / "auto")
     with pytest.raises(pytest.fail.Exception, match="REPMATH_CUDA is AUTO, ON or OFF"):
         run(cmake, "-S", ROOT, "-B", tmp_path / "bad", "-DREPMATH_CUDA=maybe")
+
+
+def test_random_numbers_give_the_cpu_bits(tmp_path):
+    """One program of its own, and the control: a generator that is one round short is seen."""
+    cxx, library = need("c++")[0], default_build()
+    short = tmp_path / "philox_short.h"
+    philox = (ROOT / "src/random/philox.h").read_text()
+    text = philox.replace("RM_PHILOX_ROUNDS = 10", "RM_PHILOX_ROUNDS = 9")
+    assert text != philox
+    short.write_text(text.replace('"../../crlibm', f'"{ROOT}/crlibm'))
+    for control in (False, True):
+        flags = ["-include", str(short)] if control else []
+        program = tmp_path / f"test_cuda_random{int(control)}"
+        kernels, test = ROOT / "src/cuda/random.cu", ROOT / "tests/cuda/test_cuda_random.cpp"
+        run(cxx, *OPTIONS, *flags, kernels, test, f"-L{library}", "-lrepmath", f"-Wl,-rpath,{library}", "-o", program)
+        done = subprocess.run([program], capture_output=True, text=True)
+        assert (done.returncode == 0) != control, done.stdout

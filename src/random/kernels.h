@@ -5,6 +5,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What each distribution computes once a call. Named outside the job: C++ allows no types in an anonymous union. */
+struct rm_range {
+  double low, high, width, width_error, err; /* high - low = width + width_error */
+  int mode;
+};
+struct rm_integers {
+  int64_t low;
+  uint64_t count; /* 0 stands for 2^64 */
+};
+struct rm_affine {
+  double mean, std;
+  int mode;
+};
+struct rm_truncation {
+  double mean, std, end[2]; /* the lower end and the upper one */
+  double tails[2][2][2]; /* [0] below or [1] above; of which end; in two parts: twice the tail */
+  int mode;
+};
+struct rm_drop {
+  uint64_t limit; /* an element is dropped when its 53 bits are below */
+  double p, hi, lo; /* 1/(1-p) = hi + lo within 2^-100 of it */
+  int exact; /* 1/(1-p) = hi, a power of two */
+};
+
 /* One call. Element i of the output belongs to element first + i of the stream. */
 typedef struct {
   uint64_t seed, stream;
@@ -14,28 +38,11 @@ typedef struct {
   const char *x; /* the input of a dropout */
   ptrdiff_t stride_x;
   union {
-    struct rm_range {
-      double low, high, width, width_error, err; /* high - low = width + width_error */
-      int mode;
-    } range;
-    struct {
-      int64_t low;
-      uint64_t count; /* 0 stands for 2^64 */
-    } integers;
-    struct rm_affine {
-      double mean, std;
-      int mode;
-    } affine;
-    struct rm_truncation {
-      double mean, std, end[2]; /* the lower end and the upper one */
-      double tails[2][2][2]; /* [0] below or [1] above; of which end; in two parts: twice the tail */
-      int mode;
-    } truncation;
-    struct rm_drop {
-      uint64_t limit; /* an element is dropped when its 53 bits are below */
-      double p, hi, lo; /* 1/(1-p) = hi + lo within 2^-100 of it */
-      int exact; /* 1/(1-p) = hi, a power of two */
-    } drop;
+    struct rm_range range;
+    struct rm_integers integers;
+    struct rm_affine affine;
+    struct rm_truncation truncation;
+    struct rm_drop drop;
   };
 } rm_random_job;
 
