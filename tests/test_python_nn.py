@@ -171,8 +171,8 @@ def test_cross_entropy_shapes():
 
 
 @precise
-def attention_of(q, k, v, added, scale, dtype):
-    """Each step by mpmath, rounded once."""
+def attention_of(q, k, v, added, scale, dtype, factors=None):
+    """Each step by mpmath, rounded once; factors: what weights are multiplied by and rounded again, 0 where they are dropped."""
     number = lambda code: mpmath.mpf(float(np.array(code, f"u{dtype.itemsize}").view(dtype)))  # noqa: E731
     out = []
     for i, row in enumerate(q):
@@ -185,6 +185,11 @@ def attention_of(q, k, v, added, scale, dtype):
         e = [mpmath.exp(number(s)) if s is not None else mpmath.mpf(0) for s in scores]
         total = mpmath.fsum(e)
         p = [number(rounded_real(a / total, dtype)) if a else mpmath.mpf(0) for a in e]
+        if factors is not None:
+            p = [
+                number(rounded_real(a * f, dtype, exact=True)) if a * f else mpmath.mpf(0)
+                for a, f in zip(p, factors[i], strict=True)
+            ]
         out.append([rounded_real(mpmath.fdot(p, reals(v[:, c])), dtype, exact=True) for c in range(v.shape[1])])
     return out
 
@@ -208,6 +213,36 @@ def test_attention(dtype):
     assert bits(masked[0, [0, 2]]).tolist() == [
         row for i, row in enumerate(attention_of(q[0][[0, 2]], k[0], v[0], [added[0], added[2]], mpmath.mpf(0.5), dtype))
     ]
+
+
+def test_attention_dropout(dtype):
+    """Dropped as bernoulli(seed) says; without it, or with another seed, the result differs."""
+    q, k = RNG.standard_normal((2, 2, 3, 6)).astype(dtype)
+    v = RNG.standard_normal((2, 3, 4)).astype(dtype)
+    place = {"seed": 7, "stream": 3, "offset": 5}
+    got = nn.scaled_dot_product_attention(q, k, v, dropout_p=0.5, **place)
+    drop = repmath.random.bernoulli(7, (2, 3, 3), 0.5, stream=3, offset=5)
+    assert drop.any() and not drop.all()
+    none, scale = [[mpmath.mpf(0)] * 3 for _ in range(3)], mpmath.mpf(nn._attention._scale(None, 6))
+    for i in range(2):
+        factors = [[mpmath.mpf(0 if d else 2) for d in row] for row in drop[i]]
+        assert bits(got[i]).tolist() == attention_of(q[i], k[i], v[i], none, scale, dtype, factors)
+    for other in (nn.scaled_dot_product_attention(q, k, v), nn.scaled_dot_product_attention(q, k, v, dropout_p=0.5, seed=8)):
+        assert (bits(got) != bits(other)).any()
+    assert (bits(nn.scaled_dot_product_attention(q, k, v, dropout_p=1.0, **place)) == 0).all()
+
+
+def test_attention_dropout_gradients():
+    q, k, v, g = RNG.standard_normal((4, 2, 5, 8)).astype("f4")
+    place = {"seed": 11, "stream": 1, "offset": 2}
+    dq, dk, dv = nn.scaled_dot_product_attention_backward(g, q, k, v, scale=0.25, dropout_p=0.3, **place)
+    p = nn.softmax(repmath.matmul(q * np.float32(0.25), k.transpose(0, 2, 1)))
+    kept = repmath.random.dropout(p, 0.3, **place)
+    dp = repmath.random.dropout_backward(repmath.matmul(g, v.transpose(0, 2, 1)), 0.3, **place)
+    ds = nn.softmax_backward(dp, p)
+    assert (bits(dv) == bits(repmath.matmul(kept.transpose(0, 2, 1), g))).all()
+    assert (bits(dq) == bits(repmath.matmul(ds, k) * np.float32(0.25))).all()
+    assert (bits(dk) == bits(repmath.matmul(ds.transpose(0, 2, 1), q) * np.float32(0.25))).all()
 
 
 def test_default_scale():
@@ -236,7 +271,9 @@ def test_attention_errors():
         (lambda: nn.scaled_dot_product_attention(a, a, a[:, :2]), "value has length"),
         (lambda: nn.scaled_dot_product_attention(a, a, a, np.ones(5, bool)), "attn_mask"),
         (lambda: nn.scaled_dot_product_attention(a, a, a, np.ones(3, bool), is_causal=True), "cannot both"),
-        (lambda: nn.scaled_dot_product_attention(a, a, a, dropout_p=0.5), "dropout_p"),
+        (lambda: nn.scaled_dot_product_attention(a, a, a, dropout_p=0.5), "seed"),
+        (lambda: nn.scaled_dot_product_attention(a, a, a, dropout_p=1.5, seed=1), "dropout_p"),
+        (lambda: nn.scaled_dot_product_attention_backward(a, a, a, a, dropout_p=0.5), "seed"),
         (lambda: nn.scaled_dot_product_attention(a[0, 0], a, a), "two axes"),
         (lambda: nn.scaled_dot_product_attention_backward(a[:1], a, a, a), "grad_output"),
     ):

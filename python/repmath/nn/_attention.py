@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from .. import _core
 from .._dtypes import NAMES
 from .._environment import guarded
+from ..random import dropout
 from ._arrays import Array, operand, operands, same_shape
 from ._softmax import softmax, softmax_backward
 
@@ -82,6 +83,18 @@ def _weights(q: Array, k: Array, mask: Array | None, scale: float) -> Array:
     return p
 
 
+def _dropped(a: Array, p: float, place: tuple[int | None, int, int]) -> Array:
+    """Of weights or of their gradient: what `repmath.random.dropout` makes of them."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout_p must be from 0 to 1, not {p}")
+    if p == 0:
+        return a
+    seed, stream, offset = place
+    if seed is None:
+        raise ValueError("seed must be given where dropout_p is not 0")
+    return np.asarray(dropout(a, p, seed, stream=stream, offset=offset))
+
+
 @guarded
 def scaled_dot_product_attention(
     query: ArrayLike,
@@ -91,8 +104,14 @@ def scaled_dot_product_attention(
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
+    *,
+    seed: int | None = None,
+    stream: int = 0,
+    offset: int = 0,
 ) -> Array:
     """Attention, the composition it is written as: ``S = RN(scale * Q K^T + mask)``, ``P = softmax(S)``, ``RN(P V)``.
+
+    With `dropout_p`, P is ``repmath.random.dropout(P, dropout_p, seed, stream=stream, offset=offset)`` before the last product.
 
     Parameters
     ----------
@@ -106,11 +125,14 @@ def scaled_dot_product_attention(
         Broadcasts to (..., L, S): added to the scores; or of bool, where False
         adds minus infinity.
     dropout_p : float
-        Must be 0: drop weights with `repmath.random.dropout`, which needs a seed.
+        The probability that a weight becomes 0, from 0 to 1, taken exactly.
     is_causal : bool
         Mask what lies above the diagonal.
     scale : float, optional
         Taken exactly; by default 1/sqrt(E), rounded to float64.
+    seed, stream, offset : int, optional
+        As for `repmath.random.dropout`; `seed` is needed, and they are read, only where
+        `dropout_p` is not 0.
 
     Returns
     -------
@@ -123,13 +145,12 @@ def scaled_dot_product_attention(
     TypeError
         A dtype is not supported.
     ValueError
-        A shape or an option does not fit.
+        A shape or an option does not fit; `dropout_p` is not from 0 to 1, or it is not 0 and `seed` is not given.
     """
-    if dropout_p != 0:
-        raise ValueError("dropout_p must be 0; drop weights with repmath.random.dropout")
     q, k, v = _together(query, key, value)
     mask = _mask(attn_mask, is_causal, (*q.shape[:-1], k.shape[-2]), q.dtype)
-    return _product(False, False, 1.0, _weights(q, k, mask, _scale(scale, q.shape[-1])), v)
+    p = _weights(q, k, mask, _scale(scale, q.shape[-1]))
+    return _product(False, False, 1.0, _dropped(p, dropout_p, (seed, stream, offset)), v)
 
 
 @guarded
@@ -141,12 +162,18 @@ def scaled_dot_product_attention_backward(
     attn_mask: ArrayLike | None = None,
     is_causal: bool = False,
     scale: float | None = None,
+    *,
+    dropout_p: float = 0.0,
+    seed: int | None = None,
+    stream: int = 0,
+    offset: int = 0,
 ) -> tuple[Array, Array, Array]:
     """Gradients of `scaled_dot_product_attention` by query, key and value, each step rounded once.
 
     With P as there: ``dV = RN(P^T G)``, ``dP = RN(G V^T)``, ``dS`` by
     `softmax_backward`, ``dQ = RN(scale * dS K)``, ``dK = RN(scale * dS^T Q)``. Leading
-    axes of query, key and value must be equal.
+    axes of query, key and value must be equal. With `dropout_p`, `seed`, `stream` and `offset`
+    those of the forward call, P of dV and dP are dropped as P was there.
     """
     q, k, v = _together(query, key, value)
     for name, given, a in (("query", query, q), ("key", key, k), ("value", value, v)):
@@ -160,5 +187,7 @@ def scaled_dot_product_attention_backward(
     factor = _scale(scale, q.shape[-1])
     mask = _mask(attn_mask, is_causal, (*q.shape[:-1], k.shape[-2]), q.dtype)
     p = _weights(q, k, mask, factor)
-    ds = softmax_backward(_product(False, True, 1.0, g, v), p, -1)
-    return _product(False, False, factor, ds, k), _product(True, False, factor, ds, q), _product(True, False, 1.0, p, g)
+    place = (seed, stream, offset)
+    ds = softmax_backward(_dropped(_product(False, True, 1.0, g, v), dropout_p, place), p, -1)
+    dv = _product(True, False, 1.0, _dropped(p, dropout_p, place), g)
+    return _product(False, False, factor, ds, k), _product(True, False, factor, ds, q), dv
