@@ -4,6 +4,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/cross_entropy.c
   src/nn/decide.c
   src/nn/exp_row.c
+  src/nn/kl_div.c
   src/nn/losses.c
   src/nn/nll.c
   src/nn/normalize.c
@@ -14,5 +15,6 @@ target_sources(repmath_objects PRIVATE
   src/nn/pooling.c
   src/nn/row_loop.c
   src/nn/softmax.c
-  src/nn/totals.c)
+  src/nn/totals.c
+  src/nn/wide_loss.c)
 rm_isa_sources(src/nn/kernels.c src/nn/loss_kernels.c src/nn/pool_kernels.c)

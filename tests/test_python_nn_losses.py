@@ -42,6 +42,25 @@ def test_losses_shapes_and_formats():
         assert np.isnan(nn.l1_loss([], []))
 
 
+def test_kl_div():
+    x, t = np.array([[0.0, -2.0, -1.0], [-1.0, -3.0, 0.5]], "f4"), np.array([[1.0, 0.0, 0.5], [0.25, 1.0, 1.0]], "f4")
+    each = nn.kl_div(x, t, reduction="none")
+    assert each.shape == x.shape and each[0].tolist() == [0, 0, np.float32(0.5 * (1 - 0.6931471805599453))]
+    total, mean, batch = (float(nn.kl_div(x, t, reduction=r)) for r in ("sum", "mean", "batchmean"))
+    assert mean == np.float32(total / 6) and batch == np.float32(total / 2) == nn.kl_div(x, t, reduction="sum") / np.float32(
+        2
+    )
+    assert nn.kl_div_backward(np.float32(3), x, t, reduction="batchmean").tolist() == (-t * np.float32(1.5)).tolist()
+    assert nn.kl_div_backward(each, x, t, reduction="none").shape == x.shape
+    assert nn.kl_div(x, np.zeros_like(x), reduction="none", log_target=True).tolist() == (-x).tolist()
+    assert nn.kl_div([1, 2], [3, 4]).dtype == np.float64 and nn.kl_div(x.astype("f2"), t).dtype == np.float32
+    for bad, match in (((x, t[0]), "target"), ((np.float32(1), np.float32(1)), "batchmean")):
+        with pytest.raises(ValueError, match=match):
+            nn.kl_div(*bad, reduction="batchmean")
+    with pytest.raises(ValueError, match="reduction"):
+        nn.kl_div(x, t, reduction="all")
+
+
 def test_binary_cross_entropy():
     x, y = np.array([[0.0, 2.0], [-1.0, 3.0]], "f4"), np.array([[1.0, 0.0], [1.0, 1.0]], "f4")
     f, b = nn.binary_cross_entropy_with_logits, nn.binary_cross_entropy_with_logits_backward

@@ -50,6 +50,15 @@ RM_API rm_status rm_bce_with_logits_backward(int format, int reduction, int64_t 
                                              ptrdiff_t stride_weight, const void *pos_weight, ptrdiff_t stride_pos_weight, void *dx,
                                              ptrdiff_t stride_dx);
 
+/* Kullback-Leibler divergence of t from the distribution whose logarithm is x: t (log t - x), 0 for t = 0; with log_target (0 or 1), where
+ * t is a logarithm, e^t (t - x), 0 for t = -infinity. count: what RM_REDUCTION_MEAN divides the sum by, n for the mean of the losses or the
+ * number of rows; at least 1, or 0 where n is, which gives NaN. A t below 0 that is no logarithm gives NaN. */
+RM_API rm_status rm_kl_div(int format, int reduction, int log_target, int64_t count, int64_t n, const void *x, ptrdiff_t stride_x,
+                           const void *t, ptrdiff_t stride_t, void *out, ptrdiff_t stride_out);
+/* Its gradient by x: -g t, or -g e^t, for a mean divided by count. g: one number, with RM_REDUCTION_NONE n. */
+RM_API rm_status rm_kl_div_backward(int format, int reduction, int log_target, int64_t count, int64_t n, const void *g,
+                                    ptrdiff_t stride_g, const void *t, ptrdiff_t stride_t, void *dx, ptrdiff_t stride_dx);
+
 #ifdef __cplusplus
 }
 #endif

@@ -155,6 +155,10 @@ cdef extern from "repmath/repmath.h":
                                           ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, const void *weight,
                                           ptrdiff_t stride_weight, const void *pos_weight, ptrdiff_t stride_pos_weight, void *dx,
                                           ptrdiff_t stride_dx) nogil
+    rm_status rm_kl_div(int format, int reduction, int log_target, int64_t count, int64_t n, const void *x, ptrdiff_t stride_x,
+                        const void *t, ptrdiff_t stride_t, void *out, ptrdiff_t stride_out) nogil
+    rm_status rm_kl_div_backward(int format, int reduction, int log_target, int64_t count, int64_t n, const void *g,
+                                 ptrdiff_t stride_g, const void *t, ptrdiff_t stride_t, void *dx, ptrdiff_t stride_dx) nogil
     int RM_ROW_MAJOR, RM_NO_TRANS, RM_TRANS
     rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
                       const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc) nogil
@@ -600,6 +604,24 @@ def bce_with_logits(format, reduction, g, x, y, weight, pos_weight, out):
             status = rm_bce_with_logits(f, how, n, <void *>vx.base, vx.stride[0], <void *>vy.base, vy.stride[0],
                                         <void *>vw.base, vw.stride[0], <void *>vp.base, vp.stride[0], <void *>to.base,
                                         to.stride[0])
+    _raise(status)
+
+
+def kl_div(format, reduction, bint log_target, int64_t count, g, x, t, out):
+    """rm_kl_div, or with g its gradient, without x; arrays have one axis."""
+    cdef View vg = _view(g), vx = _view(x), vt = _view(t), to = _view(out)
+    cdef int how = _REDUCTIONS[reduction], f
+    cdef bint backward = g is not None
+    cdef int64_t n = t.shape[0]
+    cdef rm_status status
+    f, _ = _FORMATS[format]
+    with nogil:
+        if backward:
+            status = rm_kl_div_backward(f, how, log_target, count, n, <void *>vg.base, vg.stride[0], <void *>vt.base, vt.stride[0],
+                                        <void *>to.base, to.stride[0])
+        else:
+            status = rm_kl_div(f, how, log_target, count, n, <void *>vx.base, vx.stride[0], <void *>vt.base, vt.stride[0],
+                               <void *>to.base, to.stride[0])
     _raise(status)
 
 

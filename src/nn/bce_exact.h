@@ -1,4 +1,5 @@
 /* Binary cross entropy over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
+#include "wide_loss_exact.h"
 
 /* t = e^-|x|, or beyond the tail a positive number that is as good (bce.c); 0 at infinity. */
 static void RM_NUM_NAME(bce_exponential)(RM_NUM_T *t, double x, int limbs) {
@@ -41,13 +42,6 @@ static void RM_NUM_NAME(bce_term)(RM_NUM_T *v, const bce_element *e, int limbs) 
   RM_NUM_(mul)(v, v, &t);
 }
 
-static void RM_NUM_NAME(bce_counted)(RM_NUM_T *v, int64_t count, int limbs) {
-  RM_NUM_T t;
-  if (count == 1) return;
-  RM_NUM_(set_i64)(&t, count, limbs);
-  RM_NUM_(div)(v, v, &t);
-}
-
 static void RM_NUM_NAME(bce_value)(RM_NUM_T *v, void *operation, int64_t i, int limbs) {
   const bce_element e = element(operation, i);
   RM_NUM_NAME(bce_term)(v, &e, limbs);
@@ -55,7 +49,7 @@ static void RM_NUM_NAME(bce_value)(RM_NUM_T *v, void *operation, int64_t i, int 
 
 /* w g ((1 - y) - c/(1 + e^x)), divided. */
 static void RM_NUM_NAME(bce_gradient)(RM_NUM_T *v, void *operation, int64_t i, int limbs) {
-  const bce *f = operation;
+  const rm_wide_loss *f = operation;
   const bce_element e = element(f, i);
   RM_NUM_T c, d, t;
   RM_NUM_NAME(bce_factors)(&c, &d, &e, limbs);
@@ -70,20 +64,20 @@ static void RM_NUM_NAME(bce_gradient)(RM_NUM_T *v, void *operation, int64_t i, i
   RM_NUM_(mul)(v, v, &t);
   RM_NUM_(set)(&t, e.g, limbs);
   RM_NUM_(mul)(v, v, &t);
-  RM_NUM_NAME(bce_counted)(v, f->count, limbs);
+  RM_NUM_NAME(counted)(v, f->count, limbs);
 }
 
 /* The sum of all terms, divided. */
 static void RM_NUM_NAME(bce_total)(RM_NUM_T *v, void *operation, int64_t i, int limbs) {
-  const bce *f = operation;
+  const rm_wide_loss *f = operation;
   RM_NUM_T t;
   (void)i;
   RM_NUM_(set)(v, 0.0, limbs);
   for (int64_t k = 0; k < f->n; k++) {
     const bce_element e = element(f, k);
-    if (!all_finite(&e)) continue; /* its limit is 0 */
+    if (!holds(f, k, 0)) continue; /* its limit is 0 */
     RM_NUM_NAME(bce_term)(&t, &e, limbs);
     RM_NUM_(add)(v, v, &t);
   }
-  RM_NUM_NAME(bce_counted)(v, f->count, limbs);
+  RM_NUM_NAME(counted)(v, f->count, limbs);
 }

@@ -8,6 +8,7 @@ from ._attention import scaled_dot_product_attention, scaled_dot_product_attenti
 from ._bce import binary_cross_entropy_with_logits, binary_cross_entropy_with_logits_backward
 from ._cross_entropy import cross_entropy, cross_entropy_backward
 from ._embedding import embedding
+from ._kl_div import kl_div, kl_div_backward
 from ._losses import (
     huber_loss,
     huber_loss_backward,
@@ -85,6 +86,8 @@ __all__ = [
     "huber_loss_backward",
     "instance_norm",
     "instance_norm_backward",
+    "kl_div",
+    "kl_div_backward",
     "l1_loss",
     "l1_loss_backward",
     "layer_norm",
