@@ -11,7 +11,7 @@ def expected():
     return digests(default_build(), env={"REPMATH_ISA": "base"})
 
 
-# Where the digests have other names than the functions.
+# Where digests have other names than their functions.
 NAMES = {
     "regression_loss": "mse_",
     "regression_loss_backward": "huber_backward",
@@ -60,3 +60,13 @@ def test_clang_gives_the_same_digests(expected):
     where = build("clang", f"CMAKE_C_COMPILER={clang}", "REPMATH_BUILD_TESTS=ON", "REPMATH_OPENMP=OFF")
     for isa in available_isas(where):
         assert digests(where, env={"REPMATH_ISA": isa}) == expected, isa
+
+
+def test_shrunk_bounds_change_digests(expected):
+    """A control: the operators' digests have cases in which wrong bounds show."""
+    control = build("control", "REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20", targets=("repmath",))
+    where, programs = default_build(), ["digest_operators"]
+    for isa in available_isas(where):
+        found = digests(where, programs=programs, env={"REPMATH_ISA": isa, "LD_PRELOAD": str(control / "librepmath.so")})
+        for name in ("log_softmax_f32.tie", "adam_p_bf16.tie", "adam_p_f32.tie", "avg_pool_backward_f32.adaptive"):
+            assert found[name] != expected[name], (isa, name)

@@ -1,4 +1,4 @@
-"""The C tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
+"""The C tests and the digest programs under AddressSanitizer and UndefinedBehaviorSanitizer."""
 
 import re
 
@@ -29,12 +29,11 @@ def test_c_tests_are_clean(sanitized, name):
         assert re.search(r"\d+ passed, 0 failed", out), out
 
 
-def test_operators_are_clean(sanitized):
+def test_the_digest_programs_are_clean(sanitized):
     """And the sanitized build gives the same results."""
-    which = {"programs": ["digest_operators"]}
-    expected = digests(default_build(), 100, **which)
+    expected = digests(default_build(), 100)
     for isa in available_isas(sanitized):
-        assert digests(sanitized, 100, **which, env={**ENVIRONMENT, "REPMATH_ISA": isa}) == expected, isa
+        assert digests(sanitized, 100, env={**ENVIRONMENT, "REPMATH_ISA": isa}) == expected, isa
 
 
 def test_the_sanitizers_are_on(sanitized, tmp_path):
