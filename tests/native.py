@@ -79,6 +79,12 @@ def available_isas(where: pathlib.Path) -> list[str]:
     return [line.split(":")[0] for line in lines if line.endswith(": available")]
 
 
-def digests(program: pathlib.Path, *args, env=None, wrapper=()) -> dict[str, str]:
-    """What digest_sample prints, as a dict."""
-    return dict(line.split() for line in run(*wrapper, program, *args, env=env).splitlines())
+DIGEST_PROGRAMS = ("digest_sample", "digest_operators")
+
+
+def digests(where: pathlib.Path, *args, programs=DIGEST_PROGRAMS, env=None, wrapper=()) -> dict[str, str]:
+    """What the digest programs of a build print, as a dict."""
+    lines = [line for name in programs for line in run(*wrapper, where / "tests/c" / name, *args, env=env).splitlines()]
+    found = dict(line.split() for line in lines)
+    assert len(found) == len(lines)
+    return found

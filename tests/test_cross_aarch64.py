@@ -20,29 +20,29 @@ def cross():
         "CMAKE_EXE_LINKER_FLAGS=-static",
         "REPMATH_BUILD_TESTS=ON",
     )
-    return where / "tests/c", qemu
+    return where, qemu
 
 
 @pytest.fixture(scope="module")
 def expected():
-    return digests(default_build() / "tests/c/digest_sample", SHRINK)
+    return digests(default_build(), SHRINK)
 
 
 @pytest.mark.parametrize("isa", ["base", "neon"])
 def test_digests(cross, expected, isa):
-    programs, qemu = cross
-    assert digests(programs / "digest_sample", SHRINK, wrapper=[qemu], env={"REPMATH_ISA": isa}) == expected
+    where, qemu = cross
+    assert digests(where, SHRINK, wrapper=[qemu], env={"REPMATH_ISA": isa}) == expected
 
 
 @pytest.mark.parametrize("isa", ["base", "neon"])
 @pytest.mark.parametrize("name", ["test_status", "test_env", "test_strides"])
 def test_c_tests(cross, name, isa):
-    programs, qemu = cross
-    out = run(qemu, programs / name, env={"REPMATH_ISA": isa})
+    where, qemu = cross
+    out = run(qemu, where / "tests/c" / name, env={"REPMATH_ISA": isa})
     assert re.search(r"\d+ passed, 0 failed", out), out
 
 
 def test_isa_choice(cross):
-    programs, qemu = cross
-    out = run(qemu, programs / "test_isa")
+    where, qemu = cross
+    out = run(qemu, where / "tests/c" / "test_isa")
     assert "neon: available" in out and "avx2: not available" in out

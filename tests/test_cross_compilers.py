@@ -1,17 +1,34 @@
 """gcc and clang, every ISA build, and with and without threads: the same digests."""
 
+import re
+
 import pytest
-from native import available_isas, build, default_build, digests, need
+from native import ROOT, available_isas, build, default_build, digests, need
 
 
 @pytest.fixture(scope="module")
 def expected():
-    return digests(default_build() / "tests/c/digest_sample", env={"REPMATH_ISA": "base"})
+    return digests(default_build(), env={"REPMATH_ISA": "base"})
+
+
+# Where digests have other names than their functions.
+NAMES = {
+    "regression_loss": "mse_",
+    "regression_loss_backward": "huber_backward",
+    "sgd_step": "sgd_p",
+    "adam_step": "adam_p",
+    "dropout": "random_",
+}
+
+
+def operators():
+    """The digests' names of the functions that the headers of operators declare."""
+    for header in ("nn", "losses", "pooling", "optim", "random"):
+        for name in re.findall(r"\brm_(\w+)\(", (ROOT / f"include/repmath/{header}.h").read_text()):
+            yield NAMES.get(name, "random_" if name.startswith("random_") else name)
 
 
 def test_digests_cover_every_function(expected):
-    from native import ROOT
-
     names = {
         line.split("(")[1].split(",")[0]
         for line in (ROOT / "crlibm/functions.def").read_text().splitlines()
@@ -19,7 +36,9 @@ def test_digests_cover_every_function(expected):
     }
     for name in names | {"sum_dot", "matmul"}:
         assert any(key.startswith(name + "_f32.") for key in expected), name
-    assert sum(key.startswith("random_") for key in expected) == 34
+    assert sum(key.startswith("random_") for key in expected) == 35
+    for name in operators():
+        assert sum(key.startswith(name) for key in expected) >= 3, name
     assert all(len(value) == 64 for value in expected.values())
     assert len(set(expected.values())) > len(expected) * 0.9  # almost no two cases give the same results
 
@@ -27,17 +46,27 @@ def test_digests_cover_every_function(expected):
 def test_every_isa_gives_the_same_digests(expected):
     where = default_build()
     for isa in available_isas(where):
-        assert digests(where / "tests/c/digest_sample", env={"REPMATH_ISA": isa}) == expected, isa
+        assert digests(where, env={"REPMATH_ISA": isa}) == expected, isa
 
 
 def test_any_number_of_threads_gives_the_same_digests(expected):
     where = default_build()
     for threads in ("1", "3"):
-        assert digests(where / "tests/c/digest_sample", env={"REPMATH_NUM_THREADS": threads}) == expected, threads
+        assert digests(where, env={"REPMATH_NUM_THREADS": threads}) == expected, threads
 
 
 def test_clang_gives_the_same_digests(expected):
     (clang,) = need("clang")
     where = build("clang", f"CMAKE_C_COMPILER={clang}", "REPMATH_BUILD_TESTS=ON", "REPMATH_OPENMP=OFF")
     for isa in available_isas(where):
-        assert digests(where / "tests/c/digest_sample", env={"REPMATH_ISA": isa}) == expected, isa
+        assert digests(where, env={"REPMATH_ISA": isa}) == expected, isa
+
+
+def test_shrunk_bounds_change_digests(expected):
+    """A control: the operators' digests have cases in which wrong bounds show."""
+    control = build("control", "REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20", targets=("repmath",))
+    where, programs = default_build(), ["digest_operators"]
+    for isa in available_isas(where):
+        found = digests(where, programs=programs, env={"REPMATH_ISA": isa, "LD_PRELOAD": str(control / "librepmath.so")})
+        for name in ("log_softmax_f32.tie", "adam_p_bf16.tie", "adam_p_f32.tie", "avg_pool_backward_f32.adaptive"):
+            assert found[name] != expected[name], (isa, name)

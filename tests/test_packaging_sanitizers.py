@@ -1,9 +1,9 @@
-"""The C tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
+"""The C tests and the digest programs under AddressSanitizer and UndefinedBehaviorSanitizer."""
 
 import re
 
 import pytest
-from native import available_isas, build, need, run
+from native import available_isas, build, default_build, digests, need, run
 
 FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
 
@@ -18,13 +18,22 @@ def sanitized():
     return where
 
 
+# The OpenMP runtime keeps its threads' memory until the end: leaks are not looked for.
+ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
+
+
 @pytest.mark.parametrize("name", ["test_status", "test_env", "test_strides", "test_threads", "test_table16", "test_isa"])
 def test_c_tests_are_clean(sanitized, name):
-    # The OpenMP runtime keeps its threads' memory until the end: leaks are not looked for.
-    env = {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
     for isa in available_isas(sanitized) if name != "test_isa" else [""]:
-        out = run(sanitized / "tests/c" / name, env={**env, "REPMATH_ISA": isa})
+        out = run(sanitized / "tests/c" / name, env={**ENVIRONMENT, "REPMATH_ISA": isa})
         assert re.search(r"\d+ passed, 0 failed", out), out
+
+
+def test_the_digest_programs_are_clean(sanitized):
+    """And the sanitized build gives the same results."""
+    expected = digests(default_build(), 100)
+    for isa in available_isas(sanitized):
+        assert digests(sanitized, 100, env={**ENVIRONMENT, "REPMATH_ISA": isa}) == expected, isa
 
 
 def test_the_sanitizers_are_on(sanitized, tmp_path):

@@ -1,37 +1,7 @@
-/* Prints one line a case, "<case> <sha256 of the result's bytes>": compilers, instruction sets and architectures must print
- * the same text. Usage: digest_sample [shrink]   (shrink: a divisor of the sample sizes, for slow emulators) */
+/* Elementwise functions and reductions: a digest a case (digest.h). Usage: digest_sample [shrink]   (shrink: a divisor of the
+ * sample sizes, for slow emulators) */
 #include "check.h"
-#include "sha256.h"
-
-/* Results are read by integers of their width, lowest byte first, so that the text does not depend on byte order either. */
-static void print_digest(const char *what, const char *format, const char *set, const void *y, int64_t n, int size) {
-  struct sha256 s;
-  char text[65];
-  sha256_begin(&s);
-  for (int64_t i = 0; i < n; i++) {
-    const unsigned char *p = (const unsigned char *)y + i * size;
-    uint64_t v = 0;
-    uint16_t h;
-    uint32_t w;
-    if (size == 2)
-      memcpy(&h, p, 2), v = h;
-    else if (size == 4)
-      memcpy(&w, p, 4), v = w;
-    else
-      memcpy(&v, p, 8);
-    unsigned char out[8];
-    for (int k = 0; k < size; k++) out[k] = (unsigned char)(v >> (8 * k));
-    sha256_feed(&s, out, (size_t)size);
-  }
-  sha256_end(&s, text);
-  printf("%s_%s.%s %s\n", what, format, set, text);
-}
-
-static void *allocate(int64_t bytes) {
-  void *p = malloc((size_t)bytes);
-  if (!p) exit(2);
-  return p;
-}
+#include "digest.h"
 
 static void run_entry(const struct entry *e, int64_t n, const void *x, const char *set) {
   void *y = allocate(n * e->size);
@@ -142,50 +112,10 @@ static void reductions(int64_t shrink) {
   }
 }
 
-/* Every distribution, and dropout, of elements that begin within a block. */
-static void random_numbers(int64_t shrink) {
-  static const struct {
-    const char *name;
-    int size;
-  } formats[] = {{"f16", 2}, {"bf16", 2}, {"f32", 4}, {"f64", 8}};
-  const uint64_t seed = UINT64_C(0x9e3779b97f4a7c15), stream = UINT64_C(0x100000003);
-  const int64_t n = 100000 / shrink, first = 1003;
-  double *x = allocate(n * 8), *y = allocate(n * 8);
-  for (int fmt = 0; fmt < 4; fmt++) {
-    const int size = formats[fmt].size;
-    for (int which = 0; which < 7; which++) {
-      static const char *const sets[] = {"unit", "range", "normal", "scaled", "dropout", "halves", "truncated"};
-      const rm_status status =
-          which > 5   ? rm_random_truncated_normal(fmt, seed, stream, first, n, 0.1, 0.7, -0.5, 2, y, size)
-          : which < 2 ? rm_random_uniform(fmt, seed, stream, first, n, which ? -0.3 : 0, which ? 0.7 : 1, x, size)
-          : which < 4 ? rm_random_normal(fmt, seed, stream, first, n, which > 2 ? 0.7 : 0, which > 2 ? 0.02 : 1, x, size)
-                      : rm_dropout(fmt, seed, stream, first, n, which > 4 ? 0.5 : 0.1, x, size, y, size);
-      if (status) exit(3);
-      print_digest("random", formats[fmt].name, sets[which], which < 4 ? x : y, n, size);
-    }
-  }
-  if (rm_random_words32(seed, stream, first, n, (uint32_t *)(void *)x, 4)) exit(3);
-  print_digest("random", "words", "32", x, n, 4);
-  if (rm_random_words64(seed, stream, first, n, (uint64_t *)(void *)x, 8)) exit(3);
-  print_digest("random", "words", "64", x, n, 8);
-  if (rm_random_bernoulli(seed, stream, first, n, 0.3, (uint8_t *)(void *)x, 2)) exit(3);
-  for (int64_t i = 0; i < n; i++) ((unsigned char *)x)[2 * i + 1] = 0;
-  print_digest("random", "trials", "0.3", x, n, 2);
-  if (rm_random_integers(seed, stream, first, n, -5, 99, (int64_t *)(void *)x, 8)) exit(3);
-  print_digest("random", "integers", "small", x, n, 8);
-  if (rm_random_integers(seed, stream, first, n, -1, INT64_MAX, (int64_t *)(void *)x, 8)) exit(3);
-  print_digest("random", "integers", "large", x, n, 8);
-  if (rm_random_permutation(seed, stream, first, n, (int64_t *)(void *)x, 8)) exit(3);
-  print_digest("random", "permutation", "n", x, n, 8);
-  free(x);
-  free(y);
-}
-
 int main(int argc, char **argv) {
   int64_t shrink = argc > 1 ? atoi(argv[1]) : 1;
   if (shrink < 1 || !rm_isa()) return 2;
   for (int i = 0; i < ENTRIES; i++) elementwise(&entries[i], shrink);
   reductions(shrink);
-  random_numbers(shrink);
   return 0;
 }

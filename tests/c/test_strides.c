@@ -8,7 +8,7 @@ static void one_case(const struct entry *e, int64_t n, int step_x, int step_y, i
   static unsigned char x[ROOM], y[ROOM], before[ROOM], expected[8];
   int size = e->size;
   ptrdiff_t sx = (ptrdiff_t)step_x * size, sy = (ptrdiff_t)step_y * size;
-  fill_inputs(e, (ROOM - shift) / size, x + shift, (uint64_t)n);
+  fill_inputs(e, n * (step_x ? abs(step_x) : 1), x + shift, (uint64_t)n); /* all that is read */
   memset(y, 0xa5, sizeof y);
   unsigned char *px = x + shift + (step_x < 0 && n > 0 ? -sx * (n - 1) : 0);
   unsigned char *py = y + shift + (step_y < 0 && n > 0 ? -sy * (n - 1) : 0);
@@ -30,7 +30,7 @@ static void one_case(const struct entry *e, int64_t n, int step_x, int step_y, i
 static void in_place(const struct entry *e, int step) {
   static unsigned char x[ROOM], y[ROOM];
   int64_t n = MAX_N;
-  fill_inputs(e, ROOM / e->size, x, 5);
+  fill_inputs(e, n * step, x, 5);
   memcpy(y, x, sizeof y);
   ptrdiff_t s = (ptrdiff_t)step * e->size;
   CHECK_FOR(e->array(n, y, s, y, s) == RM_OK, e->name);
