@@ -112,17 +112,25 @@ def test_the_option_off_and_auto(tmp_path):
 
 
 def test_random_numbers_give_the_cpu_bits(tmp_path):
-    """One program of its own, and the control: a generator that is one round short is seen."""
-    cxx, library = need("c++")[0], default_build()
+    """One program of its own, and the controls: a generator that is one round short, and bounds made smaller, are seen."""
+    cc, cxx = need("cc", "c++")
+    library = default_build()
     short = tmp_path / "philox_short.h"
     philox = (ROOT / "src/random/philox.h").read_text()
     text = philox.replace("RM_PHILOX_ROUNDS = 10", "RM_PHILOX_ROUNDS = 9")
     assert text != philox
     short.write_text(text.replace('"../../crlibm', f'"{ROOT}/crlibm'))
-    for control in (False, True):
-        flags = ["-include", str(short)] if control else []
-        program = tmp_path / f"test_cuda_random{int(control)}"
-        kernels, test = ROOT / "src/cuda/random.cu", ROOT / "tests/cuda/test_cuda_random.cpp"
-        run(cxx, *OPTIONS, *flags, kernels, test, f"-L{library}", "-lrepmath", f"-Wl,-rpath,{library}", "-o", program)
+    shared = [ROOT / "tests/cuda/test_cuda_random.cpp", ROOT / "src/cuda/random_normal.cu"]
+    variants = [[], ["-include", str(short)], ["-DRM_CFG_BOUND_SHRINK=0x1p-20"]]
+    objects = []
+    for source in [ROOT / "src/random/job.c", ROOT / "src/random/truncated_exact.c", ROOT / "src/reduce/overlap.c", *shared]:
+        objects.append(tmp_path / (source.name + ".o"))
+        run(*([cc, "-O1"] if source.suffix == ".c" else [cxx, *OPTIONS]), "-c", source, "-o", objects[-1])
+    for k, flags in enumerate(variants):
+        kernels, program = tmp_path / f"random{k}.o", tmp_path / f"test_cuda_random{k}"
+        run(cxx, *OPTIONS, *flags, "-c", ROOT / "src/cuda/random.cu", "-o", kernels)
+        run(cxx, kernels, *objects, f"-L{library}", "-lrepmath", f"-Wl,-rpath,{library}", "-o", program)
         done = subprocess.run([program], capture_output=True, text=True)
-        assert (done.returncode == 0) != control, done.stdout
+        counted = re.search(r"(\d+) passed, (\d+) failed", done.stdout)
+        assert counted and int(counted[1]) > 500, done.stdout
+        assert (counted[2] == "0") == (k == 0), done.stdout

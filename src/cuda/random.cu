@@ -1,72 +1,77 @@
-/* Words and integers of the generator: one thread an element, over the bodies of the CPU's loops. */
-#include "launch.h"
+/* Words, integers, Bernoulli trials, dropout and uniform numbers: one thread an element, over the bodies of the CPU's loops. */
+#include "random.h"
 
+#include "../random/dropout.h"
 #include "../random/integers.h"
+#include "../random/uniform.h"
 
 namespace {
 
-enum kind { WORDS32, WORDS64, INTEGERS };
-
-template <class T, kind K> __global__ void random_kernel(rm_random_job job, int64_t n, bool aligned_out) {
-  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x, per_block = K == WORDS32 ? 4 : 2;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
-    const int64_t at = job.first + i;
-    uint64_t draws[2];
-    rm_philox_block(job.seed, job.stream, static_cast<uint64_t>(at / per_block), draws);
-    T y;
-    if (K == WORDS32)
-      y = static_cast<T>(draws[at % 4 / 2] >> 32 * (at % 2));
-    else if (K == WORDS64)
-      y = static_cast<T>(draws[at % 2]);
-    else
-      y = static_cast<T>(static_cast<uint64_t>(job.integers.low) + rm_integer(&job, i, draws[at % 2]));
-    element<T>::store(job.out + i * job.stride, y, aligned_out);
+#define RM_MAKERS(fmt, FMT)                                                                                                  \
+  RM_FN uint32_t make_uniform_##fmt(const rm_random_job *job, int64_t, int n, const char *random, char *out) {               \
+    return rm_make_uniform(job, n, random, out, FMT);                                                                        \
+  }                                                                                                                          \
+  RM_FN uint32_t make_dropout_##fmt(const rm_random_job *job, int64_t from, int n, const char *random, char *out) {          \
+    return rm_make_dropout(job, from, n, random, out, FMT);                                                                  \
   }
-}
-
-/* The arguments as the CPU checks them (api/random.c); at_out is the position of out. */
-rm_status check(const rm_random_job &job, int64_t n, ptrdiff_t size, int at_out) {
-  if (job.first < 0) return RM_STATUS(RM_ERR_RANGE, 3);
-  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 4);
-  if (n > INT64_MAX - job.first) return RM_STATUS(RM_ERR_RANGE, 4);
-  if (n > 0 && !job.out) return RM_STATUS(RM_ERR_NULL, at_out);
-  if (n > 1 && job.stride > -size && job.stride < size) return RM_STATUS(RM_ERR_OVERLAP, at_out);
-  return RM_OK;
-}
-
-template <class T, kind K> rm_status launch(const rm_random_job &job, int64_t n, int at_out, rm_cuda_stream queue) {
-  const rm_status status = check(job, n, sizeof(T), at_out);
-  if (status || n == 0) return status;
-  RM_LAUNCH((random_kernel<T, K>), blocks_for(n), RM_BLOCK, static_cast<cudaStream_t>(queue), job, n,
-            aligned<T>(job.out, job.stride));
-  return launched();
-}
-
-rm_random_job job_of(uint64_t seed, uint64_t stream, int64_t first, void *out, ptrdiff_t stride) {
-  rm_random_job job = {};
-  job.seed = seed, job.stream = stream, job.first = first;
-  job.out = static_cast<char *>(out), job.stride = stride;
-  return job;
-}
+RM_MAKERS(f16, RM_F16)
+RM_MAKERS(bf16, RM_BF16)
+RM_MAKERS(f32, RM_F32)
+RM_MAKERS(f64, RM_F64)
 
 } // namespace
 
 extern "C" rm_status rm_cuda_random_words32(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint32_t *out,
                                             ptrdiff_t stride_out, rm_cuda_stream queue) {
-  return launch<uint32_t, WORDS32>(job_of(seed, stream, first, out, stride_out), n, 5, queue);
+  rm_random_job job;
+  const rm_status status = rm_random_start(&job, seed, stream, first, n, out, stride_out, 4, 3, 5);
+  return status ? status : draw<uint32_t, 4, rm_make_words32>(job, n, queue);
 }
 
 extern "C" rm_status rm_cuda_random_words64(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint64_t *out,
                                             ptrdiff_t stride_out, rm_cuda_stream queue) {
-  return launch<uint64_t, WORDS64>(job_of(seed, stream, first, out, stride_out), n, 5, queue);
+  rm_random_job job;
+  const rm_status status = rm_random_start(&job, seed, stream, first, n, out, stride_out, 8, 3, 5);
+  return status ? status : draw<uint64_t, 8, rm_make_words64>(job, n, queue);
 }
 
 extern "C" rm_status rm_cuda_random_integers(uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t low,
                                              int64_t last, int64_t *out, ptrdiff_t stride_out, rm_cuda_stream queue) {
-  rm_random_job job = job_of(seed, stream, first, out, stride_out);
-  job.integers.low = low, job.integers.count = static_cast<uint64_t>(last) - static_cast<uint64_t>(low) + 1;
-  const rm_status status = check(job, n, 8, 7);
+  rm_random_job job;
+  const rm_status status = rm_integers_job(&job, seed, stream, first, n, low, last, out, stride_out);
+  return status ? status : draw<int64_t, 8, rm_make_integers>(job, n, queue);
+}
+
+extern "C" rm_status rm_cuda_random_bernoulli(uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p,
+                                              uint8_t *out, ptrdiff_t stride_out, rm_cuda_stream queue) {
+  rm_random_job job;
+  const rm_status status = rm_bernoulli_job(&job, seed, stream, first, n, p, out, stride_out);
+  return status ? status : draw<uint8_t, 8, rm_make_bernoulli>(job, n, queue);
+}
+
+extern "C" rm_status rm_cuda_random_uniform(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double low,
+                                            double high, void *out, ptrdiff_t stride_out, rm_cuda_stream queue) {
+  rm_random_job job;
+  const rm_status status = rm_uniform_job(&job, format, seed, stream, first, n, low, high, out, stride_out);
   if (status) return status;
-  if (last < low) return RM_STATUS(RM_ERR_RANGE, 6);
-  return launch<int64_t, INTEGERS>(job, n, 7, queue);
+  switch (format) {
+    case RM_F16: return draw<uint16_t, 4, make_uniform_f16>(job, n, queue);
+    case RM_BF16: return draw<uint16_t, 4, make_uniform_bf16>(job, n, queue);
+    case RM_F32: return draw<float, 4, make_uniform_f32>(job, n, queue);
+    default: return draw<double, 8, make_uniform_f64>(job, n, queue);
+  }
+}
+
+extern "C" rm_status rm_cuda_dropout(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p,
+                                     const void *x, ptrdiff_t stride_x, void *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream queue) {
+  rm_random_job job;
+  const rm_status status = rm_dropout_job(&job, format, seed, stream, first, n, p, x, stride_x, out, stride_out);
+  if (status) return status;
+  switch (format) {
+    case RM_F16: return draw<uint16_t, 8, make_dropout_f16>(job, n, queue);
+    case RM_BF16: return draw<uint16_t, 8, make_dropout_bf16>(job, n, queue);
+    case RM_F32: return draw<float, 8, make_dropout_f32>(job, n, queue);
+    default: return draw<double, 8, make_dropout_f64>(job, n, queue);
+  }
 }

@@ -7,7 +7,8 @@
 #include "kernels.h"
 #include "philox.h"
 
-enum { RM_CHUNK_BLOCKS = 256 }; /* blocks of a chunk, a multiple of RM_PHILOX_STEP */
+enum { RM_CHUNK_BLOCKS = RM_DEVICE ? RM_PHILOX_STEP : 256 }; /* blocks of a chunk, a multiple of RM_PHILOX_STEP; a device
+                                                                  makes one element at a time */
 enum { RM_CHUNK_WORDS = 4 * RM_CHUNK_BLOCKS }; /* elements of a chunk that have one word each */
 enum { RM_CHUNK_DRAWS = 2 * RM_CHUNK_BLOCKS }; /* elements of a chunk that have one draw of 64 bits each */
 enum { RM_CHUNK_PAD = 16 }; /* elements that a vector may read beyond the last */

@@ -14,8 +14,8 @@ typedef struct {
 
 /* Whether X > b. The tail beyond |r| falls by less than 0.8 exp(-r^2/2) of what r is short: less than 1.61 2^k of it, here
  * twice. */
-static int beyond(const void *target, number b) {
-  const normal_target *x = target;
+RM_LOCAL int normal_beyond(const void *target, number b) {
+  const normal_target *x = (const normal_target *)target;
   const uint64_t draw = x->draw;
   uint64_t r[RM_WIDE_LIMBS], v[RM_WIDE_LIMBS], t[RM_WIDE_LIMBS], slack[RM_WIDE_LIMBS], err;
   const int below = !(draw >> 63); /* z < 0 */
@@ -43,7 +43,7 @@ static int beyond(const void *target, number b) {
   return farther != below;
 }
 
-uint64_t rm_normal_exactly(uint64_t k, double mean, double std, double guess, int format, uint32_t *flags) {
+RM_SHARED uint64_t rm_normal_exactly(uint64_t k, double mean, double std, double guess, int format, uint32_t *flags) {
   if (mean == 0.0 && std == 1.0) return rm_normal_slow(k, format, RM_NEAREST, flags);
   const normal_target x = {k, number_of(mean), number_of(std)};
   const int below = !(k >> 63);
@@ -51,5 +51,5 @@ uint64_t rm_normal_exactly(uint64_t k, double mean, double std, double guess, in
   /* |std z| < 10 std < 2^-54 |mean|: a hair beside it. */
   if (x.mean.m && exponent(x.mean) - exponent(x.std) >= 60)
     return rm_round_beside(mean, x.mean.negative == below, format, RM_NEAREST, flags);
-  return rounded_by(beyond, &x, guess, format, flags);
+  return rounded_by(normal_beyond, &x, guess, format, flags);
 }

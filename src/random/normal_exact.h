@@ -2,9 +2,10 @@
 #ifndef RM_RANDOM_NORMAL_EXACT_H
 #define RM_RANDOM_NORMAL_EXACT_H
 
-#include <stdint.h>
+#include "../../crlibm/config.h"
 
-/* The bits of RN(mean + std Phi^-1((k + 1/2) 2^-64)), std >= 0, both finite; guess, a number near it. Returns RM_FLAG_* bits in *flags. */
-uint64_t rm_normal_exactly(uint64_t k, double mean, double std, double guess, int format, uint32_t *flags);
+/* The bits of RN(mean + std Phi^-1((k + 1/2) 2^-64)), std >= 0, both finite; guess, a number near it. Returns RM_FLAG_* bits
+ * in *flags. */
+RM_SHARED uint64_t rm_normal_exactly(uint64_t k, double mean, double std, double guess, int format, uint32_t *flags);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * They are not equal: at distinct numbers whose squares differ values of erf are algebraically independent over the
  * rationals (Siegel, 1929), and the cases of like squares would make U 0, 1/2 or 1. A comparison that no precision decides,
- * of ends closer than 2^-100 std, is excluded by the interface (api/random.c): there too, that one end is within 30 std of
+ * of ends closer than 2^-100 std, is excluded by the interface (job.c): there too, that one end is within 30 std of
  * the mean. */
 #include "truncated_exact.h"
 
@@ -16,7 +16,7 @@ typedef struct {
   int infinite[2];
 } truncated_target;
 
-static truncated_target target_of(uint64_t draw, const struct rm_truncation *t) {
+RM_LOCAL truncated_target target_of(uint64_t draw, const struct rm_truncation *t) {
   truncated_target x = {draw, number_of(t->mean), number_of(t->std), {{0, 0, 0}, {0, 0, 0}}, {0, 0}};
   for (int i = 0; i < 2; i++) {
     x.infinite[i] = rm_is_infinite(t->end[i]);
@@ -27,8 +27,8 @@ static truncated_target target_of(uint64_t draw, const struct rm_truncation *t) 
 
 /* s 2^k = twice the tail of end i below it, or with upper above it, short of it by *fall units 2^(64 (n - n/2)) at most
  * besides *err single ones. Ends beyond 60 std count as infinite, which leaves out less than 2^-2500; all is above 2^-730
- * (see beyond). */
-static int end_tail(const truncated_target *x, int i, int upper, int n, uint64_t *s, uint64_t *err, uint64_t *fall) {
+ * (see truncated_beyond). */
+RM_LOCAL int end_tail(const truncated_target *x, int i, int upper, int n, uint64_t *s, uint64_t *err, uint64_t *fall) {
   uint64_t r[RM_WIDE_LIMBS];
   int size = -100000, side = i ? 1 : -1, far = x->infinite[i];
   *err = 1, *fall = 0;
@@ -59,7 +59,7 @@ static int end_tail(const truncated_target *x, int i, int upper, int n, uint64_t
 
 /* Twice the tail of X on one side: t 2^k, within *err single units and *fall of 2^(64 (n - n/2)). The scale is that of the
  * larger term; U and 1 - U are within a unit, the products short by n + 1. */
-static int tail_of(const truncated_target *x, int upper, int n, uint64_t *t, uint64_t *err, uint64_t *fall) {
+RM_LOCAL int tail_of(const truncated_target *x, int upper, int n, uint64_t *t, uint64_t *err, uint64_t *fall) {
   uint64_t s[2][RM_WIDE_LIMBS], u[RM_WIDE_LIMBS], one[RM_WIDE_LIMBS], e[2], f[2];
   int k[2];
   rm_wide_from_integer(u, x->draw, -64, n);
@@ -79,8 +79,8 @@ static int tail_of(const truncated_target *x, int upper, int n, uint64_t *t, uin
   return top;
 }
 
-static int beyond(const void *target, number b) {
-  const truncated_target *x = target;
+RM_LOCAL int truncated_beyond(const void *target, number b) {
+  const truncated_target *x = (const truncated_target *)target;
   uint64_t r[RM_WIDE_LIMBS], v[RM_WIDE_LIMBS], t[RM_WIDE_LIMBS], slack[RM_WIDE_LIMBS], err, more, fall;
   int size = -100000, larger = 0;
   if (!x->infinite[0] && wide_ratio(b, x->end[0], x->std, 0, r, &size) <= 0) return 1;
@@ -111,9 +111,9 @@ static int beyond(const void *target, number b) {
   return larger != upper;
 }
 
-uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format, uint32_t *flags) {
+RM_SHARED uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format, uint32_t *flags) {
   const truncated_target x = target_of(draw, t);
-  return rounded_by(beyond, &x, guess, format, flags);
+  return rounded_by(truncated_beyond, &x, guess, format, flags);
 }
 
 /* s 2^k in two parts, within 2^-104 of it, for s 2^k >= 2^-907. */
@@ -126,7 +126,7 @@ RM_COLD void in_parts(const uint64_t *s, int k, int n, double *to) {
   to[0] = to[0] * unit * rest, to[1] = to[1] * unit * rest;
 }
 
-void rm_truncation_prepare(struct rm_truncation *t) {
+RM_SHARED void rm_truncation_prepare(struct rm_truncation *t) {
   const truncated_target x = target_of(0, t);
   enum { N = 8 };
   for (int upper = 0; upper < 2; upper++)

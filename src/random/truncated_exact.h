@@ -4,14 +4,13 @@
 #ifndef RM_RANDOM_TRUNCATED_EXACT_H
 #define RM_RANDOM_TRUNCATED_EXACT_H
 
-#include <stdint.h>
-
+#include "../../crlibm/config.h"
 #include "kernels.h"
 
 /* The tails beyond both ends, twice each, in two parts: t->tails (kernels.h). */
-void rm_truncation_prepare(struct rm_truncation *t);
+RM_SHARED void rm_truncation_prepare(struct rm_truncation *t);
 
 /* The bits of RN(X); guess, a number near X. Returns RM_FLAG_* bits in *flags. */
-uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format, uint32_t *flags);
+RM_SHARED uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format, uint32_t *flags);
 
 #endif

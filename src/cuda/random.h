@@ -1,0 +1,44 @@
+/* Launches of random numbers: one thread an element, over the body of the CPU's loop. */
+#ifndef RM_CUDA_RANDOM_H
+#define RM_CUDA_RANDOM_H
+
+#include "launch.h"
+
+extern "C" {
+#include "../random/job.h" /* compiled for the host, as C */
+}
+
+#include "../random/chunks.h"
+
+namespace {
+
+/* width: bytes of randomness an element, 4 or 8. `make` sees one element, and the input of a dropout in place of the array's. */
+template <class T, int width, rm_chunk_fn *make>
+__global__ void random_kernel(rm_random_job job, int64_t n, bool aligned_out, bool aligned_x) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x, per_block = 16 / width;
+  rm_random_job one = job;
+  T x = 0, y;
+  one.x = reinterpret_cast<const char *>(&x), one.stride_x = sizeof x;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
+    const int64_t at = job.first + i;
+    uint64_t draws[2], random[2] = {0, 0}; /* the second may be read */
+    rm_philox_block(job.seed, job.stream, static_cast<uint64_t>(at / per_block), draws);
+    random[0] = width == 4 ? draws[at % 4 / 2] >> 32 * (at % 2) : draws[at % 2];
+    if (job.x) x = element<T>::load(job.x + i * job.stride_x, aligned_x);
+    one.first = at;
+    make(&one, 0, 1, reinterpret_cast<const char *>(random), reinterpret_cast<char *>(&y));
+    element<T>::store(job.out + i * job.stride, y, aligned_out);
+  }
+}
+
+template <class T, int width, rm_chunk_fn *make>
+rm_status draw(const rm_random_job &job, int64_t n, rm_cuda_stream queue) {
+  if (n == 0) return RM_OK;
+  RM_LAUNCH((random_kernel<T, width, make>), blocks_for(n), RM_BLOCK, static_cast<cudaStream_t>(queue), job, n,
+            aligned<T>(job.out, job.stride), aligned<T>(job.x, job.stride_x));
+  return launched();
+}
+
+} // namespace
+
+#endif

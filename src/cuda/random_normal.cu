@@ -1,0 +1,51 @@
+/* Normal and truncated normal numbers: one thread an element, over the bodies of the CPU's loops. */
+#include "random.h"
+
+#include "../random/normal.h"
+#include "../random/truncated.h"
+
+#include "../random/normal_exact.c"
+#include "../random/truncated_exact.c"
+
+namespace {
+
+#define RM_MAKERS(fmt, FMT)                                                                                                  \
+  RM_LONG uint32_t make_normal_##fmt(const rm_random_job *job, int64_t from, int n, const char *random, char *out) {         \
+    return rm_make_normal(job, from, n, random, out, FMT);                                                                   \
+  }                                                                                                                          \
+  RM_LONG uint32_t make_truncated_##fmt(const rm_random_job *job, int64_t from, int n, const char *random, char *out) {      \
+    return rm_make_truncated(job, from, n, random, out, FMT);                                                                \
+  }
+RM_MAKERS(f16, RM_F16)
+RM_MAKERS(bf16, RM_BF16)
+RM_MAKERS(f32, RM_F32)
+RM_MAKERS(f64, RM_F64)
+
+} // namespace
+
+extern "C" rm_status rm_cuda_random_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean,
+                                           double std, void *out, ptrdiff_t stride_out, rm_cuda_stream queue) {
+  rm_random_job job;
+  const rm_status status = rm_normal_job(&job, format, seed, stream, first, n, mean, std, out, stride_out);
+  if (status) return status;
+  switch (format) {
+    case RM_F16: return draw<uint16_t, 8, make_normal_f16>(job, n, queue);
+    case RM_BF16: return draw<uint16_t, 8, make_normal_bf16>(job, n, queue);
+    case RM_F32: return draw<float, 8, make_normal_f32>(job, n, queue);
+    default: return draw<double, 8, make_normal_f64>(job, n, queue);
+  }
+}
+
+extern "C" rm_status rm_cuda_random_truncated_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n,
+                                                     double mean, double std, double low, double high, void *out,
+                                                     ptrdiff_t stride_out, rm_cuda_stream queue) {
+  rm_random_job job;
+  const rm_status status = rm_truncated_job(&job, format, seed, stream, first, n, mean, std, low, high, out, stride_out);
+  if (status) return status;
+  switch (format) {
+    case RM_F16: return draw<uint16_t, 8, make_truncated_f16>(job, n, queue);
+    case RM_BF16: return draw<uint16_t, 8, make_truncated_bf16>(job, n, queue);
+    case RM_F32: return draw<float, 8, make_truncated_f32>(job, n, queue);
+    default: return draw<double, 8, make_truncated_f64>(job, n, queue);
+  }
+}
