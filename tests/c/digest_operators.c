@@ -193,6 +193,12 @@ static void regression_losses(void) {
     show("bce_with_logits", sets[reduction], out, reduction == RM_REDUCTION_NONE ? n : 1);
     ok(rm_bce_with_logits_backward(f, reduction, n, g, s, x, s, w, s, p, s, NULL, 0, out, s), "bce_backward");
     show("bce_with_logits_backward", sets[reduction], out, n);
+    for (int log_target = 0; log_target < 2; log_target++) {
+      ok(rm_kl_div(f, reduction, log_target, n, n, x, s, w, s, out, s), "kl_div");
+      show(log_target ? "kl_div_log_target" : "kl_div", sets[reduction], out, reduction == RM_REDUCTION_NONE ? n : 1);
+      ok(rm_kl_div_backward(f, reduction, log_target, n, n, g, s, w, s, out, s), "kl_div_backward");
+      show(log_target ? "kl_div_log_target_backward" : "kl_div_backward", sets[reduction], out, n);
+    }
   }
   /* A tie, 2^precision + 1, and 2^-120 beside it; a weight of 1 + 2^(1 - precision) that makes 192 a tie, and e^-192 beside it. */
   const double terms[3] = {power(F->precision), 1.0, 0x1p-120}, nothing[3] = {0, 0, 0}, logit = 192.0, weight = 1.0 + power(1 - F->precision);
