@@ -39,7 +39,8 @@ def rows_of_reductions(data, full):
     yield "| case | repmath | NumPy, or the library named | ratio of times |"
     yield "| --- | --- | --- | --- |"
     for r in data["results"]:
-        if "n" in r or (", kernel " in r["case"] and not full):  # README has the means over shapes
+        each = "n" in r or ", kernel " in r["case"]  # README has the means over these
+        if "size" in r or (each and not full):
             continue
         other = next(iter(r["ratio"]))
         if "seconds" not in r:  # a mean of ratios
