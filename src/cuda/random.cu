@@ -54,12 +54,7 @@ extern "C" rm_status rm_cuda_random_uniform(int format, uint64_t seed, uint64_t 
   rm_random_job job;
   const rm_status status = rm_uniform_job(&job, format, seed, stream, first, n, low, high, out, stride_out);
   if (status) return status;
-  switch (format) {
-    case RM_F16: return draw<uint16_t, 4, make_uniform_f16>(job, n, queue);
-    case RM_BF16: return draw<uint16_t, 4, make_uniform_bf16>(job, n, queue);
-    case RM_F32: return draw<float, 4, make_uniform_f32>(job, n, queue);
-    default: return draw<double, 8, make_uniform_f64>(job, n, queue);
-  }
+  RM_DRAW_FORMAT(uniform, 4)
 }
 
 extern "C" rm_status rm_cuda_dropout(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p,
@@ -68,10 +63,5 @@ extern "C" rm_status rm_cuda_dropout(int format, uint64_t seed, uint64_t stream,
   rm_random_job job;
   const rm_status status = rm_dropout_job(&job, format, seed, stream, first, n, p, x, stride_x, out, stride_out);
   if (status) return status;
-  switch (format) {
-    case RM_F16: return draw<uint16_t, 8, make_dropout_f16>(job, n, queue);
-    case RM_BF16: return draw<uint16_t, 8, make_dropout_bf16>(job, n, queue);
-    case RM_F32: return draw<float, 8, make_dropout_f32>(job, n, queue);
-    default: return draw<double, 8, make_dropout_f64>(job, n, queue);
-  }
+  RM_DRAW_FORMAT(dropout, 8)
 }

@@ -41,4 +41,13 @@ rm_status draw(const rm_random_job &job, int64_t n, rm_cuda_stream queue) {
 
 } // namespace
 
+/* Returns from a launcher: the makers make_<name>_<fmt>, with `narrow` bytes of randomness an element below binary64. */
+#define RM_DRAW_FORMAT(name, narrow)                                                                                         \
+  switch (format) {                                                                                                          \
+    case RM_F16: return draw<uint16_t, narrow, make_##name##_f16>(job, n, queue);                                            \
+    case RM_BF16: return draw<uint16_t, narrow, make_##name##_bf16>(job, n, queue);                                          \
+    case RM_F32: return draw<float, narrow, make_##name##_f32>(job, n, queue);                                               \
+    default: return draw<double, 8, make_##name##_f64>(job, n, queue);                                                       \
+  }
+
 #endif

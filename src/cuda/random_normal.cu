@@ -28,12 +28,7 @@ extern "C" rm_status rm_cuda_random_normal(int format, uint64_t seed, uint64_t s
   rm_random_job job;
   const rm_status status = rm_normal_job(&job, format, seed, stream, first, n, mean, std, out, stride_out);
   if (status) return status;
-  switch (format) {
-    case RM_F16: return draw<uint16_t, 8, make_normal_f16>(job, n, queue);
-    case RM_BF16: return draw<uint16_t, 8, make_normal_bf16>(job, n, queue);
-    case RM_F32: return draw<float, 8, make_normal_f32>(job, n, queue);
-    default: return draw<double, 8, make_normal_f64>(job, n, queue);
-  }
+  RM_DRAW_FORMAT(normal, 8)
 }
 
 extern "C" rm_status rm_cuda_random_truncated_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n,
@@ -42,10 +37,5 @@ extern "C" rm_status rm_cuda_random_truncated_normal(int format, uint64_t seed, 
   rm_random_job job;
   const rm_status status = rm_truncated_job(&job, format, seed, stream, first, n, mean, std, low, high, out, stride_out);
   if (status) return status;
-  switch (format) {
-    case RM_F16: return draw<uint16_t, 8, make_truncated_f16>(job, n, queue);
-    case RM_BF16: return draw<uint16_t, 8, make_truncated_bf16>(job, n, queue);
-    case RM_F32: return draw<float, 8, make_truncated_f32>(job, n, queue);
-    default: return draw<double, 8, make_truncated_f64>(job, n, queue);
-  }
+  RM_DRAW_FORMAT(truncated, 8)
 }
