@@ -75,6 +75,19 @@ def test_far_logarithms(isa_library, fmt):
     t, x = np.array([far, far, 0], dtype), np.array([far / 2, 3 * far / 2, -1], dtype)  # the first two t - x are opposite
     assert run(isa_library, fmt, SUM, 1, 1, x, t) == bits(np.ones(1, dtype)).tolist()
     assert run(isa_library, fmt, SUM, 1, 1, x[:2], t[:2]) == [0]
+    for a, b, want in (
+        ([0, 0], [0, -far], minus),
+        ([0, 2, 0], [1, 1, -far], minus),
+        ([0, 2, 3], [1, 1, 3], 0),
+        ([2, 0], [1, 1], 0),
+    ):
+        assert run(isa_library, fmt, SUM, 1, 1, np.array(a, dtype), np.array(b, dtype)) == [want], (a, b)
+    pairs = np.repeat(-np.arange(50) / 8, 2).astype(dtype)  # more values that cancel than are looked for
+    around = pairs + np.tile([1, -1], 50).astype(dtype)
+    assert (
+        run(isa_library, fmt, SUM, 1, 1, np.append(around, dtype.type(-1)), np.append(pairs, dtype.type(0)))
+        == bits(np.ones(1, dtype)).tolist()
+    )
     assert run(isa_library, fmt, SUM, 1, 1, x[::2].copy(), t[::2].copy()) == [inf]
     assert run(isa_library, fmt, SUM, 1, 1, np.zeros(2, dtype), -t[:2]) == [minus]
 

@@ -5,10 +5,10 @@
  * Lindemann, Weierstrass); the last ball then holds the boundary.
  *
  * Exponents. A single e^t (t - x) with t beyond +-2^14 overflows, or rounds to a zero with the sign of t - x: |t - x| and g / count are
- * between 2^-1138 and 2^1025. Any t as far out on the same side stands for it. A sum is e^M times the sum of e^(t - M) (t - x), with M
- * the greatest t whose terms do not cancel, or 0 where this M is within +-2^13. Without terms above M, which cancel, the sum
- * beside e^M is not 0 (Lindemann, Weierstrass). rm_ball_exp takes t - M down to -2^40 and makes an interval of the rest; M is
- * held to +-2^39, where any sum that 2^15 bits tell from 0 overflows or rounds to a zero of its sign. */
+ * between 2^-1138 and 2^1025. Any t as far out on the same side stands for it. In a sum m is the greatest t whose t - x do not
+ * add up to 0; terms above it cancel and are left out, so the sum is not 0 (Lindemann, Weierstrass). Where m is beyond +-2^13 the sum
+ * is e^m times that of e^(t - m) (t - x). rm_ball_exp takes exponents down to -2^40 and makes an interval of the rest; m is held
+ * to +-2^39 in e^m, where any sum that 2^15 bits tell from 0 overflows or rounds to a zero of its sign. */
 #include "../../include/repmath/losses.h"
 #include "../api/env.h"
 #include "../reduce/superaccumulator.h"
@@ -19,6 +19,7 @@
 #define RM_KL_FARTHEST 0x1p39
 
 enum { X, T, G };
+enum { RM_KL_GROUPS = 32 };
 
 static double held(double t, double end) { return t < -end ? -end : t > end ? end : t; }
 
@@ -47,17 +48,17 @@ static double limit(const rm_wide_loss *f, int64_t i, int gradient) {
 static const rm_wide_loss_kind kind = {kl_value_near, kl_gradient_near, kl_total_near, kl_value_ball, kl_gradient_ball,
                                        kl_total_ball, holds,            limit};
 
-/* M, or -infinity where every term cancels: from the greatest t down, the first whose t - x do not add up to 0. */
+/* m, or -infinity where every term cancels. After RM_KL_GROUPS values of t that cancel, the next one, whatever it does: each costs
+ * a walk over all elements. */
 static double top_of(const rm_wide_loss *f) {
   double above = rm_near_infinity();
-  for (;;) {
+  for (int group = 0;; group++) {
     double m = -rm_near_infinity();
     for (int64_t i = 0; i < f->n; i++) {
       const double t = rm_wide_loss_read(f, T, i);
-      if (t < above && t > m && holds(f, i, 0)) m = t;
+      if (t < above && t > m && t != rm_wide_loss_read(f, X, i) && holds(f, i, 0)) m = t;
     }
-    if (__builtin_fabs(m) <= RM_KL_FACTORED) return 0.0;
-    if (m - m != 0.0) return m;
+    if (m - m != 0.0 || group == RM_KL_GROUPS) return m;
     uint32_t flags = 0;
     rm_superaccumulator sum;
     rm_superacc_clear(&sum);

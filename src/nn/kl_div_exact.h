@@ -48,18 +48,18 @@ static void RM_NUM_NAME(kl_gradient)(RM_NUM_T *v, void *operation, int64_t i, in
 /* The sum of all terms, divided. */
 static void RM_NUM_NAME(kl_total)(RM_NUM_T *v, void *operation, int64_t i, int limbs) {
   const rm_wide_loss *f = operation;
-  const double m = f->top, last = m == 0.0 ? RM_KL_FACTORED : m;
+  const double shift = f->top - f->top == 0.0 && __builtin_fabs(f->top) > RM_KL_FACTORED ? f->top : 0.0;
   RM_NUM_T t;
   (void)i;
   RM_NUM_(set)(v, 0.0, limbs);
   for (int64_t k = 0; k < f->n; k++) {
     const double at = rm_wide_loss_read(f, T, k);
-    if (!holds(f, k, 0) || (f->option && at > last)) continue; /* a 0, or one of terms that cancel */
-    RM_NUM_NAME(kl_term)(&t, f, k, at, m, limbs);
+    if (!holds(f, k, 0) || (f->option && at > f->top)) continue; /* a 0, or one of terms that cancel */
+    RM_NUM_NAME(kl_term)(&t, f, k, at, shift, limbs);
     RM_NUM_(add)(v, v, &t);
   }
-  if (m - m == 0.0 && m != 0.0) {
-    RM_NUM_NAME(kl_exponential)(&t, held(m, RM_KL_FARTHEST), 0.0, limbs);
+  if (shift != 0.0) {
+    RM_NUM_NAME(kl_exponential)(&t, held(shift, RM_KL_FARTHEST), 0.0, limbs);
     RM_NUM_(mul)(v, v, &t);
   }
   RM_NUM_NAME(counted)(v, f->count, limbs);

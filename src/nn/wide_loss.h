@@ -23,9 +23,9 @@ typedef struct {
 struct rm_wide_loss {
   const rm_wide_loss_kind *kind;
   int format, reduction, option;
-  int64_t n, count;                        /* count: what a mean divides by, else 1 */
+  int64_t n, count; /* count: what a mean divides by, else 1 */
   rm_row_array in[RM_WIDE_LOSS_INPUTS], out; /* an input that is missing counts as 1 */
-  double top;                              /* of a total's (kl_div.c) */
+  double top; /* m of a sum in kl_div.c, which also has the option log_target */
 };
 
 static inline rm_row_array rm_wide_loss_line(const void *base, ptrdiff_t stride) {
