@@ -1,0 +1,20 @@
+"""Correctly rounded operators for PyTorch: the same bits on every machine.
+
+Needs PyTorch, which `pip install repmath[torch]` brings.
+"""
+
+_SUPPORTED = ("2.13",)
+
+try:
+    import torch as _torch
+except ImportError as _error:
+    raise ImportError("repmath.torch needs PyTorch: pip install 'repmath[torch]'") from _error
+try:
+    import ml_dtypes as _ml_dtypes  # noqa: F401
+except ImportError as _error:
+    raise ImportError("repmath.torch needs ml_dtypes, for bfloat16: pip install 'repmath[torch]'") from _error
+if ".".join(_torch.__version__.split(".")[:2]) not in _SUPPORTED:
+    raise ImportError(
+        f"repmath.torch supports PyTorch {', '.join(_SUPPORTED)}, and PyTorch {_torch.__version__} is installed: "
+        "pip install 'repmath[torch]'"
+    )

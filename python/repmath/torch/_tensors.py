@@ -1,0 +1,30 @@
+"""Tensors seen as NumPy arrays and back, without a copy."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from .._dtypes import BF16, F16, F32, F64
+
+_Array = np.ndarray[Any, Any]
+
+# The formats that operators round to.
+FORMATS: dict[torch.dtype, Any] = {torch.float16: F16, torch.bfloat16: BF16, torch.float32: F32, torch.float64: F64}
+
+
+def as_array(t: torch.Tensor) -> _Array:
+    """The memory of a CPU tensor as an array. It is not part of the autograd graph; bfloat16 has the type of ml_dtypes."""
+    if t.dtype is torch.bfloat16:
+        bits: _Array = t.view(torch.int16).numpy(force=True)
+        return bits.view(BF16)
+    array: _Array = t.numpy(force=True)
+    return array
+
+
+def as_tensor(a: Any) -> torch.Tensor:
+    """A tensor over the memory of an array that is writable and has no negative stride, or of a NumPy scalar."""
+    a = np.asarray(a)
+    if a.dtype == BF16:
+        return torch.from_numpy(a.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(a)
