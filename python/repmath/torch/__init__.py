@@ -18,3 +18,7 @@ if ".".join(_torch.__version__.split(".")[:2]) not in _SUPPORTED:
         f"repmath.torch supports PyTorch {', '.join(_SUPPORTED)}, and PyTorch {_torch.__version__} is installed: "
         "pip install 'repmath[torch]'"
     )
+
+from ._mode import UncoveredOperatorError, reproducible  # noqa: E402
+
+__all__ = ["UncoveredOperatorError", "reproducible"]
