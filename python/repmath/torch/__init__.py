@@ -19,6 +19,19 @@ if ".".join(_torch.__version__.split(".")[:2]) not in _SUPPORTED:
         "pip install 'repmath[torch]'"
     )
 
+from ._audit import Audit, audit  # noqa: E402
+from ._digest import digest  # noqa: E402
 from ._mode import UncoveredOperatorError, reproducible  # noqa: E402
+from ._trace import Call, Difference, first_difference, trace  # noqa: E402
 
-__all__ = ["UncoveredOperatorError", "reproducible"]
+__all__ = [
+    "Audit",
+    "Call",
+    "Difference",
+    "UncoveredOperatorError",
+    "audit",
+    "digest",
+    "first_difference",
+    "reproducible",
+    "trace",
+]

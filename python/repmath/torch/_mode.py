@@ -1,5 +1,6 @@
-"""The mode in which ATen's operators are those of the table."""
+"""The block in which ATen's operators are those of the table."""
 
+import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable
@@ -55,6 +56,19 @@ def _holds_float(value: Any) -> bool:
     return False
 
 
+def _own_error(func: Any, args: Any, kwargs: Any) -> None:
+    """Raise what PyTorch raises for arguments of these shapes and types. It is asked with copies: nothing of the caller's is written."""
+
+    def bare(v: Any) -> Any:
+        if isinstance(v, torch.Tensor):
+            return torch.empty_like(v) if v.is_floating_point() else v.clone()
+        if isinstance(v, (list, tuple)):
+            return type(v)(bare(w) for w in v)
+        return v
+
+    func(*bare(tuple(args)), **{key: bare(v) for key, v in kwargs.items()})
+
+
 def _foreign(arguments: Any) -> torch.device | None:
     """A device that is not the CPU."""
     for v in arguments:
@@ -63,7 +77,7 @@ def _foreign(arguments: Any) -> torch.device | None:
     return None
 
 
-class reproducible(TorchDispatchMode):
+class reproducible:
     """Inside, PyTorch's operators are correctly rounded: `with repmath.torch.reproducible():`.
 
     Models, losses, backward passes and optimisers stay as they are. Every ATen operator
@@ -95,28 +109,46 @@ class reproducible(TorchDispatchMode):
     def __init__(self, strict: bool = True) -> None:
         if not isinstance(strict, bool):
             raise TypeError(f"strict must be True or False, not {strict!r}")
-        super().__init__()
         self.strict = strict
         self.uncovered: Counter[str] = Counter()
-        self._saved: list[tuple[bool, bool]] = []
 
     def __enter__(self) -> "reproducible":
-        flushes = bool(torch.full((), 5e-324, dtype=torch.float64).mul(1.0) == 0)
-        self._saved.append((torch._C._get_mkldnn_enabled(), flushes))
-        # Fused layers of oneDNN, as that of the LSTM, are then composed of operators of the table.
-        torch._C._set_mkldnn_enabled(False)
-        torch.set_flush_denormal(False)
-        super().__enter__()
+        if not _active.blocks:
+            flushes = bool(torch.full((), 5e-324, dtype=torch.float64).mul(1.0) == 0)
+            saved = torch._C._get_mkldnn_enabled(), flushes
+            # Fused layers of oneDNN, as that of the LSTM, are then composed of operators of the table.
+            torch._C._set_mkldnn_enabled(False)
+            torch.set_flush_denormal(False)
+            _active.saved, _active.mode = saved, _Dispatch()
+            _active.mode.__enter__()
+        _active.blocks.append(self)
         return self
 
     def __exit__(self, *exception: Any) -> None:
+        _active.blocks.pop()
+        if _active.blocks:
+            return
         try:
-            super().__exit__(*exception)
+            _active.mode.__exit__(*exception)
         finally:
-            mkldnn, flushes = self._saved.pop()
+            mkldnn, flushes = _active.saved
             torch._C._set_mkldnn_enabled(mkldnn)
             torch.set_flush_denormal(flushes)
 
+
+class _Active(threading.local):
+    """The blocks that this thread is in, and the one mode that serves them: functions of the table call PyTorch beneath it."""
+
+    def __init__(self) -> None:
+        self.blocks: list[reproducible] = []
+        self.mode: Any = None
+        self.saved = (True, False)
+
+
+_active = _Active()
+
+
+class _Dispatch(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         function: Any = FUNCTIONS.get(func, False)
@@ -135,22 +167,31 @@ class reproducible(TorchDispatchMode):
                 return function(*args, **kwargs)
         except Uncovered as reason:
             return self._own(func, args, kwargs, str(reason))
+        except (ValueError, TypeError, IndexError) as error:
+            _own_error(func, args, kwargs)
+            return self._own(func, args, kwargs, str(error))
 
     def _unknown(self, func: Any, args: Any, kwargs: Any) -> Any:
         if func.namespace in ("profiler", "prim", "repmath"):
             return func(*args, **kwargs)
+        if func._can_decompose():  # in inference mode composed operators come as such
+            with self:
+                result = func.decompose(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
         if _holds_float(args) or _holds_float(list(kwargs.values())):
             return self._own(func, args, kwargs, "it is not in the table of operators")
         result = func(*args, **kwargs)
-        if _holds_float(result) and self.strict:
+        if _holds_float(result) and _active.blocks[-1].strict:
             raise UncoveredOperatorError(_name(func), call_site(), "it is not in the table of operators")
         return result
 
     def _own(self, func: Any, args: Any, kwargs: Any, reason: str) -> Any:
-        """PyTorch's operator, where that is allowed."""
-        if self.strict:
+        """PyTorch's operator, where the innermost block allows it."""
+        block = _active.blocks[-1]
+        if block.strict:
             raise UncoveredOperatorError(_name(func), call_site(), reason) from None
-        self.uncovered[f"{_name(func)}: {reason}"] += 1
+        block.uncovered[f"{_name(func)}: {reason}"] += 1
         return func(*args, **kwargs)
 
 

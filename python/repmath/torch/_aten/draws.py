@@ -105,3 +105,11 @@ def randint(low: int, high: Any = None, size: Any = None, **options: Any) -> tor
 def randperm(n: int, *, generator: _Generator = None, dtype: _Maybe = None, **options: Any) -> torch.Tensor:
     _check(**options)
     return as_tensor(random.permutation(seed(generator), n)).to(torch.int64 if dtype is None else dtype)
+
+
+@integers
+@kernel
+def randint_like(x: torch.Tensor, low: int, high: Any = None, **options: Any) -> torch.Tensor:
+    """randint_like(x, high) or randint_like(x, low, high)."""
+    options["dtype"] = options.get("dtype") or x.dtype
+    return randint(0, low, x.shape, **options) if high is None else randint(low, high, x.shape, **options)

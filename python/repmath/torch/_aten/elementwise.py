@@ -341,3 +341,32 @@ def to_copy(
 @kernel
 def copy(x: torch.Tensor, y: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
     return convert(y, x.dtype)
+
+
+@kernel
+def hardsigmoid(x: torch.Tensor) -> torch.Tensor:
+    wide = _wide(x)
+    inside = _sixth(wide, np.full_like(wide, 3.0), x)
+    return torch.where(x >= 3, x.new_ones(()), torch.where(x <= -3, x.new_zeros(()), inside))
+
+
+@kernel
+def hardsigmoid_backward(g: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return torch.where((x > -3) & (x < 3), formula("over", 6.0, g), g.new_zeros(()))
+
+
+@kernel
+def glu(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    first, second = x.chunk(2, dim)
+    return apply("softplus_backward", first, second)
+
+
+@kernel
+def prelu(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return torch.where(x > 0, x, apply("multiply", weight, x))
+
+
+@kernel
+def prelu_backward(g: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    zero = g.new_zeros(())
+    return torch.where(x > 0, g, apply("multiply", weight, g)), torch.where(x > 0, zero, apply("multiply", x, g))

@@ -13,8 +13,13 @@ from .common import Array, Uncovered, convert, integers, kernel
 _Dims: TypeAlias = int | Sequence[int] | None
 
 
-def _axes(dim: _Dims) -> Any:
-    """No dimensions are all of them, as ATen has it."""
+def _axes(x: torch.Tensor, dim: _Dims) -> Any:
+    """No dimensions are all of them, and a scalar has dimensions 0 and -1, as ATen has it."""
+    if x.ndim == 0:
+        for d in [dim] if isinstance(dim, int) else dim or ():
+            if d not in (0, -1):
+                raise IndexError(f"Dimension out of range (expected to be in range of [-1, 0], but got {d})")
+        return None
     if dim is None or isinstance(dim, int):
         return dim
     return tuple(dim) or None
@@ -37,20 +42,20 @@ def _result(x: torch.Tensor, dtype: torch.dtype | None) -> Any:
 @kernel
 def sum(x: torch.Tensor, dim: _Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> torch.Tensor:
     a = _operand(x, dtype)
-    return as_tensor(_reductions.sum(a, axis=_axes(dim), keepdims=keepdim, dtype=_result(x, dtype)))
+    return as_tensor(_reductions.sum(a, axis=_axes(x, dim), keepdims=keepdim, dtype=_result(x, dtype)))
 
 
 @integers
 @kernel
 def mean(x: torch.Tensor, dim: _Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> torch.Tensor:
     a = _operand(x, dtype)
-    return as_tensor(_statistics.mean(a, axis=_axes(dim), keepdims=keepdim, dtype=_result(x, dtype)))
+    return as_tensor(_statistics.mean(a, axis=_axes(x, dim), keepdims=keepdim, dtype=_result(x, dtype)))
 
 
 def _spread(which: Any, x: torch.Tensor, dim: _Dims, correction: Any, keepdim: bool) -> torch.Tensor:
     ddof = 1.0 if correction is None else float(correction)
     with np.errstate(all="ignore"):
-        return as_tensor(which(as_array(x), axis=_axes(dim), keepdims=keepdim, ddof=ddof))
+        return as_tensor(which(as_array(x), axis=_axes(x, dim), keepdims=keepdim, ddof=ddof))
 
 
 @kernel
@@ -81,9 +86,9 @@ def vector_norm(
     a = _operand(x, dtype)
     result = _result(x, dtype)
     if ord == 2:
-        return as_tensor(_statistics.norm(a, axis=_axes(dim), keepdims=keepdim, dtype=result))
+        return as_tensor(_statistics.norm(a, axis=_axes(x, dim), keepdims=keepdim, dtype=result))
     if ord == 1:
-        return as_tensor(_reductions.sum(np.abs(a), axis=_axes(dim), keepdims=keepdim, dtype=result))
+        return as_tensor(_reductions.sum(np.abs(a), axis=_axes(x, dim), keepdims=keepdim, dtype=result))
     if ord in (float("inf"), float("-inf")):
         reduced = (torch.amax if ord > 0 else torch.amin)(x.abs(), () if dim is None else dim, keepdim)
         return reduced if dtype is None else convert(reduced, dtype)
@@ -102,7 +107,7 @@ def norm_dim(
 def cumsum(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
     if dtype not in (None, x.dtype):
         raise Uncovered(f"dtype={dtype} of {x.dtype}")
-    return as_tensor(_statistics.cumsum(as_array(x), axis=dim))
+    return as_tensor(_statistics.cumsum(as_array(x), axis=_axes(x, dim))).view(x.shape)
 
 
 @integers
@@ -162,3 +167,16 @@ def logsumexp(x: torch.Tensor, dim: _Dims, keepdim: bool = False) -> torch.Tenso
     if len(dims) != 1:
         raise Uncovered(f"dim={dim}: only one dimension is")
     return as_tensor(function(as_array(x), dims[0], keepdim))
+
+
+@kernel
+def upsample_nearest2d_backward(
+    g: torch.Tensor, output_size: Any, input_size: Any, scales_h: Any = None, scales_w: Any = None
+) -> torch.Tensor:
+    """Each element's exact sum of the gradients of its copies. Where the copies are is asked of the function itself."""
+    height, width = input_size[-2:]
+    places = torch.arange(height * width, dtype=torch.float64).view(1, 1, height, width)
+    copies = torch.ops.aten.upsample_nearest2d(places, output_size, scales_h, scales_w).to(torch.int64).reshape(-1)
+    lines = as_array(g.reshape(-1, copies.numel()).t())
+    made = _scatter.segment_sum(lines, as_array(copies), height * width)
+    return as_tensor(np.ascontiguousarray(made.T)).view(tuple(input_size))
