@@ -5,7 +5,7 @@ if exactly and then rounded once. The bits therefore do not depend on the
 machine, the instruction set, the thread count or the layout of the arrays.
 """
 
-from . import _core, _dtypes, init, nn, optim, random, rounding
+from . import _core, _dtypes, dlpack, init, nn, optim, random, rounding
 from ._accumulator import Accumulator
 from ._config import config, get_include, show_config
 from ._contractions import einsum, matvec, tensordot, vdot, vecdot, vecmat
@@ -54,6 +54,7 @@ __all__ = [
     "conv_transpose3d",
     "cumsum",
     "digest",
+    "dlpack",
     "dot",
     "einsum",
     "embedding_grad",
