@@ -65,21 +65,24 @@ _FLOAT8 = {
 }
 
 
-def _types():
-    """(code, bits) -> dtype, for those that exist here."""
-    kinds = {_INTEGER: ("i", (8, 16, 32, 64)), _UNSIGNED: ("u", (8, 16, 32, 64)), _FLOAT: ("f", (16, 32, 64)),
-             _COMPLEX: ("c", (64, 128)), _BOOL: ("b", (8,))}
-    found = {(code, bits): np.dtype(f"{kind}{bits // 8}") for code, (kind, sizes) in kinds.items() for bits in sizes}
-    try:
-        import ml_dtypes
-    except ImportError:
-        return found
-    found[_BFLOAT, 16] = np.dtype(ml_dtypes.bfloat16)
-    return found | {(code, 8): np.dtype(getattr(ml_dtypes, name)) for code, name in _FLOAT8.items() if hasattr(ml_dtypes, name)}
-
-
-_DTYPES = _types()
+_KINDS = {
+    _INTEGER: ("i", (8, 16, 32, 64)), _UNSIGNED: ("u", (8, 16, 32, 64)), _FLOAT: ("f", (16, 32, 64)), _COMPLEX: ("c", (64, 128)),
+    _BOOL: ("b", (8,)),
+}
+# (code, bits) -> dtype, and the other way round
+_DTYPES = {(code, bits): np.dtype(f"{kind}{bits // 8}") for code, (kind, sizes) in _KINDS.items() for bits in sizes}
 _CODES = {dtype: code for code, dtype in _DTYPES.items()}
+
+
+def add_types(ml_dtypes):
+    """Also know the types that this module has."""
+    _DTYPES[_BFLOAT, 16] = np.dtype(ml_dtypes.bfloat16)
+    for code, name in _FLOAT8.items():
+        if hasattr(ml_dtypes, name):
+            _DTYPES[code, 8] = np.dtype(getattr(ml_dtypes, name))
+    _CODES.update({dtype: code for code, dtype in _DTYPES.items()})
+
+
 # Where a host program may read: main memory, and that which CUDA or ROCm have pinned.
 HOST = frozenset((1, 3, 11))
 cdef object _ARRAY = np.ndarray, _SCALAR = np.generic
@@ -124,6 +127,12 @@ def any_foreign(tuple arguments, dict keywords):
             if _is_foreign(x):
                 return True
     return False
+
+
+def device_of(x):
+    """The kind of device and its number. Compilers of Python that follow calls, such as PyTorch's, do not follow this one."""
+    kind, number = x.__dlpack_device__()
+    return int(kind), int(number)
 
 
 def as_array(name, capsule):

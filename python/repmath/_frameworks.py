@@ -1,6 +1,5 @@
 """Arrays of other libraries as arguments: seen without a copy through DLPack, and results given back in their kind."""
 
-import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,12 +17,18 @@ _DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CU
 _VERSION = (1, 3)  # the newest that is known here; producers may answer with any older one
 
 _homes: dict[type, _Home | None] = {}
+_known: dict[Callable[..., Any], tuple[str, ...]] = {}  # the names of positional arguments
 
 
 def _check_device(name: str, x: Any) -> None:
-    kind, number = x.__dlpack_device__()
-    if int(kind) not in _dlpack.HOST:
-        device = _DEVICES.get(int(kind), f"of DLPack's type {int(kind)}")
+    if not hasattr(x, "__dlpack_device__"):
+        raise BufferError(
+            f"{name} is a {type(x).__name__} without memory of its own; "
+            "while JAX traces a function, repmath.jax takes the place of repmath"
+        )
+    kind, number = _dlpack.device_of(x)
+    if kind not in _dlpack.HOST:
+        device = _DEVICES.get(kind, f"of DLPack's type {kind}")
         raise BufferError(
             f"{name} is on device {device} {number}; functions over arrays compute on the CPU: move it there first"
         )
@@ -40,17 +45,18 @@ def _check_torch(name: str, x: Any) -> None:
 
 def view(name: str, x: Any) -> _Array:
     """An array over the memory of x, which has __dlpack__; what is raised names the argument."""
-    _check_device(name, x)
-    home = _home(type(x), x)
-    if home and home[0] == "torch":
-        _check_torch(name, x)
     try:
+        _check_device(name, x)
+        home = _home(type(x), x)
+        if home and home[0] == "torch":
+            _check_torch(name, x)
         try:
             capsule = x.__dlpack__(stream=None, max_version=_VERSION)  # main memory: there is no stream to wait for
         except TypeError:  # from before there were versions
             capsule = x.__dlpack__(stream=None)
     except Exception as error:
-        error.add_note(f"repmath: from the argument {name}")
+        if not str(error).startswith(f"{name} "):  # it is the producer's own
+            error.add_note(f"repmath: from the argument {name}")
         raise
     array: _Array = _dlpack.as_array(name, capsule)
     return array
@@ -80,11 +86,12 @@ def _home(kind: type, x: Any) -> _Home | None:
     return found
 
 
-@functools.cache
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of the positional arguments that have one."""
-    parameters = inspect.signature(function).parameters.values()
-    return tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+    if function not in _known:
+        parameters = inspect.signature(function).parameters.values()
+        _known[function] = tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+    return _known[function]
 
 
 def _names(known: Sequence[str], arguments: tuple[Any, ...]) -> Iterator[str]:
@@ -129,11 +136,27 @@ def _returned(result: Any, views: Mapping[int, tuple[_Array, Any]], take: Callab
         for array, own in views.values():
             if result is array:  # out, or what else was written in place
                 return own
-        if take is None:
-            return result
-        return take(_dlpack.Exported(result if result.flags.writeable else result.copy()))
+        return result if take is None else _taken(result, take)
     if isinstance(result, np.generic) and take is not None:
-        return take(_dlpack.Exported(np.asarray(result)))
+        return _taken(np.asarray(result), take)
     if isinstance(result, (tuple, list)):
         return type(result)(_returned(part, views, take) for part in result)
     return result
+
+
+def _taken(array: _Array, take: Callable[[Any], Any]) -> Any:
+    """The array in another framework, over the same memory wherever that takes it."""
+    flags = array.flags
+    if not (flags.writeable and (flags.c_contiguous or flags.f_contiguous)):
+        array = array.copy()  # strides may be negative, which not all have
+    result = take(_dlpack.Exported(array))
+    size = getattr(getattr(result, "dtype", None), "itemsize", None)
+    if size in (array.dtype.itemsize, None):
+        return result
+    # JAX halves 64-bit types unless told otherwise. That keeps small integers; of floats it would be a second rounding.
+    if array.dtype.kind in "iu" and not (array > 2**31 - 1).any() and not (array < -(2**31)).any():
+        return result
+    raise TypeError(
+        f"the result is {array.dtype}, for which {result.dtype} came back: enable 64-bit types (jax_enable_x64), "
+        "convert the arguments, or pass dtype="
+    )
