@@ -38,6 +38,7 @@ def init_stub():
         "import numpy as np",
         "",
         "from . import _core as _core",
+        "from . import dlpack as dlpack",
         "from . import init as init",
         "from . import nn as nn",
         "from . import optim as optim",
