@@ -8,9 +8,10 @@
  *             or less; elsewhere h is in [1/2, 3/2], then e = 0 (Sterbenz) and nothing rounds.
  * so their relative error stays below that of one more product, and the size of the one term is the result's.
  *
- * Quotients, formats below binary64: numerator a y by 1u, the quotient by 2.2u (vf64_quotient), the sum with x by 1u of the
- * result, the test by 2u: FORMULA_QUOTIENT_ERR = 8u (|x| + |q|). binary64: as Adam's quotient, whose second part corrects
- * the quotient by its residual: QUOTIENT_ERR_F64. */
+ * Quotients. A divisor that is a short decimal has quotients beside ties: 3/0.3 is 10 (1 + 2^-54). So those by the number a, and
+ * all of binary64, get a second part as Adam's quotient does, which corrects the first by its residual: QUOTIENT_ERR_F64 of |x| +
+ * |q|; first part and result are within 2^-50 of these: QUOTIENT_REACH. Others, of formats below binary64: numerator a y by 1u,
+ * the quotient by 2.2u (vf64_quotient), the sum with x by 1u of the result, the test by 2u: below 8u (|x| + |q|). */
 #ifndef RM_NN_FORMULAS_STEP_H
 #define RM_NN_FORMULAS_STEP_H
 
@@ -19,6 +20,7 @@
 #include "optimizers_step.h"
 
 #define RM_FORMULA_QUOTIENT_ERR RM_BOUND(0x1p-50)
+#define RM_FORMULA_QUOTIENT_REACH 0x1p-50
 
 /* The divisors that vf64_quotient does not know. */
 RM_FN vm64 rm_formula_no_divisor(vf64 z) {
@@ -27,19 +29,21 @@ RM_FN vm64 rm_formula_no_divisor(vf64 z) {
 }
 
 /* x + above/below; below is neither 0 nor infinite. */
-RM_FN vm64 rm_formula_quotient(vf64 x, rm_vpair above, vf64 below, const int fmt, vf64 *y) {
+RM_FN vm64 rm_formula_quotient(vf64 x, rm_vpair above, vf64 below, const int two_parts, const int fmt, vf64 *y) {
   vf64 r;
   const vf64 q = vf64_quotient(above.hi, below, &r);
-  if (fmt != RM_F64) {
-    const vf64 err = vf64_mul(vf64_add(vf64_abs(x), vf64_abs(q)), vf64_set1(RM_FORMULA_QUOTIENT_ERR));
+  const vf64 size = vf64_add(vf64_abs(x), vf64_abs(q));
+  if (!two_parts) {
+    const vf64 err = vf64_mul(size, vf64_set1(RM_FORMULA_QUOTIENT_ERR));
     return rm_settle(rm_vone(vf64_add(x, q)), err, err, fmt, y);
   }
   const vf64 product = vf64_mul(q, below);
   vf64 left = vf64_sub(vf64_sub(above.hi, product), vf64_mul_err(q, below, product));
   left = vf64_add(left, above.lo);
   const rm_vpair result = rm_vplus(rm_vone(x), (rm_vpair){q, vf64_mul(left, r)});
-  const vf64 err = vf64_mul(vf64_add(vf64_abs(x), vf64_abs(q)), vf64_set1(RM_QUOTIENT_ERR_F64));
-  return rm_settle(result, err, err, fmt, y);
+  const vf64 err = vf64_mul(size, vf64_set1(RM_QUOTIENT_ERR_F64)),
+             reach = vf64_mul(size, vf64_set1(RM_FORMULA_QUOTIENT_REACH));
+  return rm_settle(result, err, reach, fmt, y);
 }
 
 RM_FN vf64 rm_formula_load(const char *at, const int fmt, const int choice, vm64 *open) {
@@ -76,10 +80,10 @@ RM_FN uint32_t rm_formula_vector(const rm_formula_job *job, const char *at_x, co
   if (choice) {
     open = rm_formula_choose(formula, a, x, y, &r);
   } else if (formula == RM_FORMULA_OVER) {
-    open = vm64_or(open, rm_formula_quotient(zero, rm_vone(x), a, fmt, &r));
+    open = vm64_or(open, rm_formula_quotient(zero, rm_vone(x), a, 1, fmt, &r));
     r = vf64_select(vf64_eq(x, zero), vf64_mul(x, a), r);
   } else if (formula == RM_FORMULA_UNDER) {
-    open = vm64_or(open, vm64_or(rm_formula_no_divisor(x), rm_formula_quotient(zero, rm_vone(a), x, fmt, &r)));
+    open = vm64_or(open, vm64_or(rm_formula_no_divisor(x), rm_formula_quotient(zero, rm_vone(a), x, 1, fmt, &r)));
     r = vf64_select(vf64_eq(a, zero), vf64_mul(x, a), r);
   } else if (rm_formula_is_product(formula)) {
     if (formula == RM_FORMULA_SCALED) {
@@ -95,7 +99,7 @@ RM_FN uint32_t rm_formula_vector(const rm_formula_job *job, const char *at_x, co
     r = vf64_select(vf64_eq(term.hi, zero), term.hi, r);
   } else if (formula == RM_FORMULA_QUOTIENT) {
     term = rm_vtimes(term, 0, rm_vone(y), 0);
-    open = vm64_or(open, vm64_or(rm_formula_no_divisor(z), rm_formula_quotient(x, term, z, fmt, &r)));
+    open = vm64_or(open, vm64_or(rm_formula_no_divisor(z), rm_formula_quotient(x, term, z, fmt == RM_F64, fmt, &r)));
   } else {
     rm_vpair first = rm_vone(x);
     if (formula == RM_FORMULA_BETWEEN) first = rm_vtimes(rm_vcoefficient(job->keep), 1, first, 0);
