@@ -4,13 +4,88 @@ Names and arguments are those of jax.numpy, jax.nn and jax.lax where these have 
 Needs JAX, which `pip install repmath[jax]` brings. docs/jax.md says what each gradient is and where JAX itself rounds.
 """
 
+# ruff: noqa: E402, F403
 from ._version import check as _check
 
 _check()
 
-from . import _elementwise  # noqa: E402
-from ._elementwise import *  # noqa: E402, F403
-from ._products import dot_general, matmul  # noqa: E402
-from ._rows import log_softmax, logsumexp, mean, softmax, sum  # noqa: E402, A004
+from . import _elementwise, optim, random
+from ._convolution import conv_general_dilated
+from ._elementwise import *
+from ._losses import (
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    nll_loss,
+    smooth_l1_loss,
+)
+from ._norms import batch_norm, batch_norm_statistics, group_norm, instance_norm, layer_norm, rms_norm
+from ._pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
+from ._products import dot_general, matmul
+from ._rows import log_softmax, logsumexp, mean, softmax, sum
+from ._take import embedding, segment_sum
+from .optim import adam, adamw, apply_updates, sgd
+from .random import dropout
 
-__all__ = [*_elementwise.__all__, "dot_general", "log_softmax", "logsumexp", "matmul", "mean", "softmax", "sum"]
+__all__ = [
+    *_elementwise.__all__,
+    "adam",
+    "adamw",
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "apply_updates",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "batch_norm",
+    "batch_norm_statistics",
+    "binary_cross_entropy_with_logits",
+    "conv_general_dilated",
+    "cross_entropy",
+    "dot_general",
+    "dropout",
+    "embedding",
+    "group_norm",
+    "huber_loss",
+    "instance_norm",
+    "kl_div",
+    "l1_loss",
+    "layer_norm",
+    "log_softmax",
+    "logsumexp",
+    "matmul",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "mean",
+    "mse_loss",
+    "nll_loss",
+    "optim",
+    "random",
+    "rms_norm",
+    "segment_sum",
+    "sgd",
+    "smooth_l1_loss",
+    "softmax",
+    "sum",
+]

@@ -9,7 +9,22 @@ import jax
 from .. import _core  # noqa: F401  its library is then loaded, and the one here finds it
 from .. import _config
 
-TARGETS = ("elementwise", "matmul", "convolution", "along")
+TARGETS = (
+    "adam",
+    "along",
+    "convolution",
+    "cross_entropy",
+    "dropout",
+    "elementwise",
+    "matmul",
+    "normalize",
+    "pair_loss",
+    "pool",
+    "random",
+    "segment_sum",
+    "sgd",
+    "take",
+)
 
 
 def _register() -> str:
