@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 
 from ._elementwise import apply
-from ._primitive import bind, by_function, define, expand, is_linear, is_zero
+from ._primitive import bind, by_function, define, expand, is_linear, is_zero, zero_of
 from ._rows import add_all
 
 Formula = Callable[..., Any]
@@ -44,7 +44,7 @@ class Composite:
         y = self(*primals, **params)
         active = tuple(i for i, t in enumerate(tangents) if not is_zero(t))
         if not active:
-            return y, ad.Zero.from_primal_value(y)
+            return y, zero_of(y)
         return y, bind(self.tangent_p, *primals, *(tangents[i] for i in active), active=active, **params)
 
     def _tangent(self, *operands: Any, active: tuple[int, ...], **params: Any) -> Any:

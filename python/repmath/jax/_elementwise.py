@@ -9,7 +9,7 @@ import numpy as np
 from jax.interpreters import ad
 
 from .. import _core
-from ._primitive import bind, by_handler, define, expand, is_linear, is_zero
+from ._primitive import bind, by_handler, define, expand, is_linear, is_zero, zero_of
 from ._types import together
 
 NAMES = tuple(_core.ufuncs)
@@ -27,7 +27,7 @@ def _jvp(primals: Any, tangents: Any, *, function: int) -> Any:
     name = NAMES[function]
     y = apply(name, *primals)
     parts = [tangent(name, i, t, primals, y) for i, t in enumerate(tangents) if not is_zero(t)]
-    total = parts[0] if parts else ad.Zero.from_primal_value(y)
+    total = parts[0] if parts else zero_of(y)
     for part in parts[1:]:
         total = apply("add", total, part)
     return y, total

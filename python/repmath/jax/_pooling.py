@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 
 from ..nn._pooling import Adaptive, Windows, _divisor
-from ._primitive import bind, by_handler, define, is_zero, size_of
+from ._primitive import bind, by_handler, define, is_zero, size_of, zero_of
 from ._take import take
 from ._types import together
 
@@ -26,7 +26,7 @@ def _average_jvp(p: Any) -> Any:
     def jvp(primals: Any, tangents: Any, *, geometry: Any) -> Any:
         y = bind(p(), *primals, geometry=geometry)
         (t,) = tangents
-        return y, ad.Zero.from_primal_value(y) if is_zero(t) else bind(p(), t, geometry=geometry)
+        return y, zero_of(y) if is_zero(t) else bind(p(), t, geometry=geometry)
 
     return jvp
 
@@ -58,9 +58,9 @@ def _max_jvp(primals: Any, tangents: Any, *, geometry: Any) -> Any:
     """The tangent at the greatest element; its transpose sums exactly what meets there."""
     (x,), (t,) = primals, tangents
     y, index = bind(max_p, x, geometry=geometry)
-    no = ad.Zero.from_primal_value(index)
+    no = zero_of(index)
     if is_zero(t):
-        return [y, index], [ad.Zero.from_primal_value(y), no]
+        return [y, index], [zero_of(y), no]
     lead = x.shape[: x.ndim - len(dict(geometry)["in"])]
     flat = take(t.reshape(*lead, size_of(dict(geometry)["in"]), 1), index.reshape(*lead, size_of(dict(geometry)["out"])))
     return [y, index], [flat.reshape(y.shape), no]

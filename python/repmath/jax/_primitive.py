@@ -126,6 +126,11 @@ def bind(p: Primitive, *operands: Any, **params: Any) -> Any:
     return p.bind(*_same_axes(*operands), **params)
 
 
+def zero_of(value: Any) -> Any:
+    """The tangent zero of a value."""
+    return ad.Zero(jax.typeof(value).to_tangent_aval())
+
+
 def is_zero(tangent: Any) -> bool:
     return isinstance(tangent, ad.Zero)
 
@@ -141,7 +146,7 @@ def is_linear(x: Any) -> bool:
 def _expand_jvp(primals: Any, tangents: Any, *, shape: tuple[int, ...]) -> Any:
     (x,), (t,) = primals, tangents
     y = expand(x, shape)
-    return y, ad.Zero.from_primal_value(y) if is_zero(t) else expand(t, shape)
+    return y, zero_of(y) if is_zero(t) else expand(t, shape)
 
 
 def _expand_transpose(ct: Any, x: Any, *, shape: tuple[int, ...]) -> Any:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 
 from ._elementwise import apply
-from ._primitive import bind, by_function, by_handler, define, expand, is_linear, is_zero, size_of
+from ._primitive import bind, by_function, by_handler, define, expand, is_linear, is_zero, size_of, zero_of
 from ._types import together
 
 # The kinds that the handler knows; arrays are (..., n, inner).
@@ -37,7 +37,7 @@ def _linear(p: Any) -> Any:
     def jvp(primals: Any, tangents: Any, **params: Any) -> Any:
         y = bind(p(), *primals, **params)
         (t,) = tangents
-        return y, ad.Zero.from_primal_value(y) if is_zero(t) else bind(p(), t, **params)
+        return y, zero_of(y) if is_zero(t) else bind(p(), t, **params)
 
     return jvp
 
@@ -101,7 +101,7 @@ softmax_backward_p = define(
 def add_all(parts: Sequence[Any], value: Any) -> Any:
     """The sum of tangents; a symbolic zero of none."""
     if not parts:
-        return ad.Zero.from_primal_value(value)
+        return zero_of(value)
     total = parts[0]
     for part in parts[1:]:
         total = apply("add", total, part)

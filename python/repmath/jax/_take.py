@@ -4,7 +4,7 @@ from typing import Any
 
 from jax.interpreters import ad
 
-from ._primitive import bind, by_handler, define, is_zero
+from ._primitive import bind, by_handler, define, is_zero, zero_of
 from ._types import integers, together
 
 
@@ -20,7 +20,7 @@ def segment_sum_rows(src: Any, index: Any, rows: int) -> Any:
 
 def _take_jvp(primals: Any, tangents: Any) -> Any:
     y = take(*primals)
-    return y, ad.Zero.from_primal_value(y) if is_zero(tangents[0]) else take(tangents[0], primals[1])
+    return y, zero_of(y) if is_zero(tangents[0]) else take(tangents[0], primals[1])
 
 
 def _take_transpose(ct: Any, table: Any, index: Any) -> Any:
@@ -30,7 +30,7 @@ def _take_transpose(ct: Any, table: Any, index: Any) -> Any:
 
 def _sum_jvp(primals: Any, tangents: Any, *, rows: int) -> Any:
     y = segment_sum_rows(*primals, rows)
-    return y, ad.Zero.from_primal_value(y) if is_zero(tangents[0]) else segment_sum_rows(tangents[0], primals[1], rows)
+    return y, zero_of(y) if is_zero(tangents[0]) else segment_sum_rows(tangents[0], primals[1], rows)
 
 
 def _sum_transpose(ct: Any, src: Any, index: Any, *, rows: int) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from jax.interpreters import ad
 
 from .. import random as _numpy
-from ._primitive import bind, by_handler, define, is_zero, size_of
+from ._primitive import bind, by_handler, define, is_zero, size_of, zero_of
 from ._types import together
 
 _WORDS32, _UNIFORM, _NORMAL, _TRUNCATED_NORMAL, _BERNOULLI, _INTEGERS, _PERMUTATION = range(7)
@@ -65,7 +65,7 @@ def _attributes(kind: int, shape: Any, dtype: Any, **params: Any) -> dict[str, A
 
 def _random_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
     y = bind(random_p, *primals, **params)
-    return y, ad.Zero.from_primal_value(y)
+    return y, zero_of(y)
 
 
 random_p = define("random", _result, by_handler("random", _attributes), jvp=_random_jvp)
@@ -152,7 +152,7 @@ def permutation(seed: Any, x: Any, *, stream: Any = 0, offset: Any = 0) -> Any:
 def _dropout_jvp(primals: Any, tangents: Any, *, p: float) -> Any:
     x, at = primals
     y = bind(dropout_p, x, at, p=p)
-    return y, ad.Zero.from_primal_value(y) if is_zero(tangents[0]) else bind(dropout_p, tangents[0], at, p=p)
+    return y, zero_of(y) if is_zero(tangents[0]) else bind(dropout_p, tangents[0], at, p=p)
 
 
 def _dropout_transpose(ct: Any, x: Any, at: Any, *, p: float) -> Any:
