@@ -57,9 +57,8 @@ def _same_axes(*operands: Any) -> list[Any]:
 
 
 def _like(aval: Any, shape: Sequence[int], dtype: Any) -> Any:
-    """An abstract array that lies where another one does."""
-    spec = PartitionSpec(*[None] * len(shape))
-    sharding = aval.sharding.update(spec=spec) if len(shape) != len(aval.shape) else aval.sharding
+    """An abstract array on the mesh of another one, varying with it along the axes of shard_map; not sharded otherwise."""
+    sharding = aval.sharding.update(spec=PartitionSpec(*[None] * len(shape)))
     return aval.update(shape=tuple(shape), dtype=np.dtype(dtype), weak_type=False, sharding=sharding)
 
 
@@ -122,7 +121,7 @@ def define(
     return p
 
 
-def bind(p: Primitive, *operands: Any, **params: Any) -> Any:
+def bind(p: Primitive, /, *operands: Any, **params: Any) -> Any:
     return p.bind(*_same_axes(*operands), **params)
 
 
