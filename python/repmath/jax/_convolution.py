@@ -106,8 +106,10 @@ convolution_p = define(
 )
 
 
-def _pairs(padding: Any, shape: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
+def _pairs(padding: Any, shape: Sequence[int], kernel: Sequence[int], strides: Sequence[int], transposed: bool) -> list[tuple[int, int]]:
     if isinstance(padding, str):
+        if transposed:
+            raise ValueError(f"padding must be pairs of integers with lhs_dilation, not {padding!r}")
         return [(int(a), int(b)) for a, b in lax.padtype_to_pads(shape, kernel, strides, padding)]
     pairs = [(int(a), int(b)) for a, b in padding]
     if len(pairs) != len(shape):
@@ -165,8 +167,7 @@ def conv_general_dilated(
     strides, kernel = _each("window_strides", window_strides, dims), [w.shape[i] for i in order_w[2:]]
     dilation, spread = _each("rhs_dilation", rhs_dilation, dims), _each("lhs_dilation", lhs_dilation, dims)
     size = [x.shape[i] for i in order_x[2:]]
-    reach = [(n - 1) * s + 1 if n else 0 for n, s in zip(size, spread, strict=True)]
-    pads = _pairs(padding, reach, [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)], strides)
+    pads = _pairs(padding, size, [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)], strides, max(spread) > 1)
     # What jax.lax says of these shapes: its error, or the shape of the result.
     shape = jax.eval_shape(
         lambda p, q: lax.conv_general_dilated(p, q, strides, pads, spread, dilation, numbers, feature_group_count), x, w
