@@ -5,8 +5,12 @@ import os
 import numpy as np
 import pytest
 
-# Read when JAX begins; a process that has begun already keeps its one device.
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+# Read when JAX begins; a process that has begun already keeps its one device. What XLA compiles here is small: optimising it is the
+# larger part of the time.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_force_host_platform_device_count=2 --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
+)
 jax = pytest.importorskip("jax", reason="JAX is not installed (pip install 'repmath[jax]')")
 pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed (pip install 'repmath[jax]')")
 
