@@ -171,7 +171,11 @@ def test_derivatives_by_later_arguments_and_in_reverse():
 
     with jax.enable_x64(True), mpmath.workdps(50):
         found = jax.jit(
-            lambda: {(n, i): jax.grad(lambda t: total(n, i, t))((x, y, np.full(4, LAST))[i]) for n in several for i in range(ARITY[n])}
+            lambda: {
+                (n, i): jax.grad(lambda t, n=n, i=i: total(n, i, t))((x, y, np.full(4, LAST))[i])
+                for n in several
+                for i in range(ARITY[n])
+            }
         )()
         for (name, i), g in found.items():
             for j in range(4):

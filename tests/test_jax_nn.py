@@ -73,7 +73,10 @@ def test_norms():
         "rms": (nn.rms_norm(x, (4, 5)), lambda g: [nn.rms_norm_backward(g, x, (4, 5))[0], *[None] * 4]),
         "group": (nn.group_norm(x, 2, w, b), lambda g: reorder(nn.group_norm_backward(g, x, 2, w))),
         "instance": (nn.instance_norm(x, w), lambda g: [*nn.instance_norm_backward(g, x, w)[:2], None, None, None]),
-        "batch": (nn.batch_norm(x, None, None, w, b, training=True), lambda g: reorder(nn.batch_norm_backward(g, x, weight=w))),
+        "batch": (
+            nn.batch_norm(x, None, None, w, b, training=True),
+            lambda g: reorder(nn.batch_norm_backward(g, x, weight=w)),
+        ),
         "given": (
             nn.batch_norm(x, mean, variance, w, b),
             lambda g: reorder(nn.batch_norm_backward(g, x, mean, variance, w, training=False)),
@@ -171,7 +174,10 @@ def test_losses_of_pairs():
                 lambda g, r=r, t=log_target: [nn.kl_div_backward(g, x, y, log_target=t, **r)],
             )
     pairs["batch", "mean"] = lambda x: rj.kl_div(x, y, reduction="batchmean")
-    wanted["batch", "mean"] = (nn.kl_div(x, y, reduction="batchmean"), lambda g: [nn.kl_div_backward(g, x, y, reduction="batchmean")])
+    wanted["batch", "mean"] = (
+        nn.kl_div(x, y, reduction="batchmean"),
+        lambda g: [nn.kl_div_backward(g, x, y, reduction="batchmean")],
+    )
     check(pairs, (x,), wanted)
 
 
@@ -246,7 +252,11 @@ def test_other_derivatives():
         def pull(x):
             return jax.grad(lambda x: rj.sum(f(x)))(x)
 
-        return jax.jvp(lambda x: rj.sum(f(x)), (x,), (v,))[1], jax.jvp(pull, (x,), (v,))[1], jax.grad(lambda x: jnp.sum(pull(x) * v))(x)
+        return (
+            jax.jvp(lambda x: rj.sum(f(x)), (x,), (v,))[1],
+            jax.jvp(pull, (x,), (v,))[1],
+            jax.grad(lambda x: jnp.sum(pull(x) * v))(x),
+        )
 
     with jax.enable_x64(True):
         found = jax.jit(lambda: {name: derivatives(f) for name, f in cases.items()})()

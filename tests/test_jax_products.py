@@ -34,7 +34,9 @@ def test_gradients_of_sums_and_means():
 def test_matmul_and_its_gradients(dtype):
     a, b, c = (numbers(i, *s).astype(dtype) for i, s in enumerate([(2, 5, 7), (7, 3), (3,)]))
     g = numbers(9, 2, 5, 3).astype(dtype)
-    y, d = jax.jit(lambda a, b, c, g: (lambda y, f: (y, f(g)))(*jax.vjp(lambda a, b, c: rj.matmul(a, b, bias=c), a, b, c)))(a, b, c, g)
+    y, d = jax.jit(lambda a, b, c, g: (lambda y, f: (y, f(g)))(*jax.vjp(lambda a, b, c: rj.matmul(a, b, bias=c), a, b, c)))(
+        a, b, c, g
+    )
     rows, grads = a.reshape(10, 7), g.reshape(10, 3)
     same(y, rm.matmul(a, b, bias=c))
     same(d[0], rm.matmul(g, b.T))
@@ -43,13 +45,25 @@ def test_matmul_and_its_gradients(dtype):
 
 
 def test_shapes_of_matmul():
-    shapes = [((7,), (7,)), ((5, 7), (7,)), ((7,), (7, 3)), ((2, 1, 5, 7), (4, 7, 3)), ((2, 5, 7), (2, 7, 3)), ((3, 0), (0, 2))]
+    shapes = [
+        ((7,), (7,)),
+        ((5, 7), (7,)),
+        ((7,), (7, 3)),
+        ((2, 1, 5, 7), (4, 7, 3)),
+        ((2, 5, 7), (2, 7, 3)),
+        ((3, 0), (0, 2)),
+    ]
     pairs = [(numbers(1, *s), numbers(2, *t)) for s, t in shapes]
-    for (a, b), found in zip(pairs, jax.jit(lambda pairs: [rj.matmul(a, b) for a, b in pairs])(pairs), strict=True):
+    products = jax.jit(lambda pairs: [rj.matmul(*pair) for pair in pairs])(pairs)
+    for (a, b), found in zip(pairs, products, strict=True):
         same(found, rm.matmul(a, b))
     wide = rj.matmul(pairs[4][0].astype(BF16), pairs[4][1].astype(BF16), preferred_element_type=np.float32)
     same(wide, rm.matmul(pairs[4][0].astype(BF16), pairs[4][1].astype(BF16), dtype=np.float32))
-    for a, b, message in [((5, 7), (6, 3), "has 7 elements but b has 6"), ((), (3,), "a is a scalar"), ((2, 5, 7), (3, 7, 3), "broadcast")]:
+    for a, b, message in [
+        ((5, 7), (6, 3), "has 7 elements but b has 6"),
+        ((), (3,), "a is a scalar"),
+        ((2, 5, 7), (3, 7, 3), "broadcast"),
+    ]:
         with pytest.raises(ValueError, match=message):
             rj.matmul(np.ones(a, np.float32), np.ones(b, np.float32))
     with pytest.raises(ValueError, match="bias has shape"):
@@ -75,7 +89,10 @@ def test_vmap_changes_no_bit():
     same(two, rm.matmul(a[0], b))
     same(three, np.moveaxis(rm.matmul(a, b), 0, 1))
     # A gradient through vmap is one exact sum over the examples too.
-    same(jax.grad(lambda w: rj.sum(jax.vmap(lambda x: rj.matmul(x, w))(a)))(b[0]), rm.matmul(a.reshape(15, 7).T, np.ones((15, 2), "f4")))
+    same(
+        jax.grad(lambda w: rj.sum(jax.vmap(lambda x: rj.matmul(x, w))(a)))(b[0]),
+        rm.matmul(a.reshape(15, 7).T, np.ones((15, 2), "f4")),
+    )
 
 
 CONVOLUTIONS = [(1, (2, 4, 9), (6, 2, 3)), (2, (2, 4, 9, 8), (6, 2, 3, 2)), (3, (1, 4, 5, 6, 4), (6, 2, 3, 2, 2))]
@@ -139,7 +156,9 @@ def test_vmap_of_convolution():
     def f(x, w):
         return rj.conv_general_dilated(x, w, (1, 1), "VALID")
 
-    found = jax.jit(lambda: [jax.vmap(f, a)(*v) for a, v in [((0, None), (xs, w)), ((None, 0), (x, ws)), ((0, 0), (xs, ws))]])()
+    found = jax.jit(
+        lambda: [jax.vmap(f, a)(*v) for a, v in [((0, None), (xs, w)), ((None, 0), (x, ws)), ((0, 0), (xs, ws))]]
+    )()
     same(found[0], np.stack([rm.conv2d(x, w) for x in xs]))
     same(found[1], np.stack([rm.conv2d(x, w) for w in ws]))
     same(found[2], np.stack([rm.conv2d(x, w) for x, w in zip(xs, ws, strict=True)]))
@@ -167,5 +186,7 @@ def test_second_derivatives_are_right():
     with jax.enable_x64(True):
         theirs = jax.jit(jax.hessian(lambda b, w: loss(jnp.multiply, jnp.matmul, exact, b, w), argnums=(0, 1)))(b, w)
         for order in (jax.hessian, lambda f, argnums: jax.jacrev(jax.jacrev(f, argnums), argnums)):
-            ours = jax.jit(order(lambda b, w: loss(rj.multiply, rj.matmul, rj.conv_general_dilated, b, w), argnums=(0, 1)))(b, w)
+            ours = jax.jit(order(lambda b, w: loss(rj.multiply, rj.matmul, rj.conv_general_dilated, b, w), argnums=(0, 1)))(
+                b, w
+            )
             jax.tree.map(np.testing.assert_array_equal, ours, theirs)

@@ -33,7 +33,9 @@ OPTIMIZERS = {
 @pytest.mark.parametrize("add", ["repmath", "optax"])
 def test_optimizers(add):
     """All of them in one program; optax.apply_updates adds an update to a parameter and gets the new parameter."""
-    apply = rj.apply_updates if add == "repmath" else pytest.importorskip("optax", reason="Optax is not installed").apply_updates
+    apply = (
+        rj.apply_updates if add == "repmath" else pytest.importorskip("optax", reason="Optax is not installed").apply_updates
+    )
     ours = {name: make() for name, (make, _) in OPTIMIZERS.items()}
     params = {name: {"a": numbers(1, 5, 3), "b": numbers(2, 4).astype(BF16)} for name in ours}
     theirs = {name: make({k: v for k, v in params[name].items()}) for name, (_, make) in OPTIMIZERS.items()}
@@ -120,7 +122,9 @@ def test_random_numbers_of_traced_places():
     x = numbers(1, 5, 4)
     rows = jax.jit(jax.vmap(lambda i: rj.random.uniform(3, 4, stream=i)))(jnp.arange(3))
     same(rows, np.stack([rm.random.uniform(3, 4, stream=i, dtype="f4") for i in range(3)]))
-    y, g = jax.jit(lambda x, i: (lambda y, back: (y, back(x)[0]))(*jax.vjp(lambda x: rj.dropout(x, 0.3, 9, stream=i), x)))(x, 4)
+    y, g = jax.jit(lambda x, i: (lambda y, back: (y, back(x)[0]))(*jax.vjp(lambda x: rj.dropout(x, 0.3, 9, stream=i), x)))(
+        x, 4
+    )
     same(y, rm.random.dropout(x, 0.3, 9, stream=4))
     same(g, rm.random.dropout_backward(x, 0.3, 9, stream=4))
     with pytest.raises(Exception, match="argument 'offset'"):

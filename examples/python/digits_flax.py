@@ -47,7 +47,9 @@ def to_flax(p):
 
 
 def from_flax(p):
-    return {k: v for layer, weight in NAMES.items() for k, v in ((layer, p[layer][weight]), (f"{layer}_bias", p[layer]["bias"]))}
+    return {
+        k: v for layer, weight in NAMES.items() for k, v in ((layer, p[layer][weight]), (f"{layer}_bias", p[layer]["bias"]))
+    }
 
 
 @jax.jit

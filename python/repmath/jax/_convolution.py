@@ -96,7 +96,7 @@ def _batch(args: Any, axes: Any, *, kind: int, geometry: Any) -> Any:
     return stacked(convolution_p, False)(args, axes, kind=kind, geometry=geometry)
 
 
-convolution_p = define(
+convolution_p: Any = define(
     "conv_general_dilated",
     _shapes,
     by_handler("convolution", lambda kind, geometry: {"kind": kind} | _geometry(geometry)),
@@ -106,7 +106,9 @@ convolution_p = define(
 )
 
 
-def _pairs(padding: Any, shape: Sequence[int], kernel: Sequence[int], strides: Sequence[int], transposed: bool) -> list[tuple[int, int]]:
+def _pairs(
+    padding: Any, shape: Sequence[int], kernel: Sequence[int], strides: Sequence[int], transposed: bool
+) -> list[tuple[int, int]]:
     if isinstance(padding, str):
         if transposed:
             raise ValueError(f"padding must be pairs of integers with lhs_dilation, not {padding!r}")

@@ -65,7 +65,9 @@ FACTORS: dict[tuple[str, int], Slope] = {
     ("hypot", 0): lambda x, y, v: apply("divide", x, v),
     ("hypot", 1): lambda x, y, v: apply("divide", y, v),
     # As jax.numpy: y = 0 has the derivative 0 by x, x = 0 the derivative 0 by y.
-    ("pow", 0): lambda x, y, v: _where(y == 0, 0, apply("multiply", y, apply("pow", x, apply("subtract", y, _constant(y, 1))))),
+    ("pow", 0): lambda x, y, v: _where(
+        y == 0, 0, apply("multiply", y, apply("pow", x, apply("subtract", y, _constant(y, 1))))
+    ),
     ("pow", 1): lambda x, y, v: apply("multiply", v, apply("log", _where(x == 0, 1, x))),
     ("logaddexp", 0): lambda x, y, v: apply("sigmoid", _where(x == y, 0, apply("subtract", x, y))),
     ("logaddexp", 1): lambda x, y, v: apply("sigmoid", _where(x == y, 0, apply("subtract", y, x))),
@@ -121,11 +123,9 @@ def _gelu_tanh_second(x: Any) -> Any:
 
 # Second derivatives of these functions at x.
 SECOND: dict[str, Callable[[Any], Any]] = {
-    "tanh_backward": lambda x: apply(
-        "multiply", _scaled(apply("tanh", x), -2), apply("tanh_backward", _constant(x, 1), x)
-    ),
-    "sigmoid_backward": lambda x: -apply(
-        "multiply", apply("sigmoid_backward", _constant(x, 1), x), apply("tanh", _scaled(x, 0.5))
+    "tanh_backward": lambda x: apply("multiply", _scaled(apply("tanh", x), -2), apply("tanh_backward", _constant(x, 1), x)),
+    "sigmoid_backward": lambda x: (
+        -apply("multiply", apply("sigmoid_backward", _constant(x, 1), x), apply("tanh", _scaled(x, 0.5)))
     ),
     "silu_backward": lambda x: apply(
         "multiply",

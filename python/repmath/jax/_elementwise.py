@@ -48,7 +48,7 @@ def _transpose(ct: Any, *args: Any, function: int) -> Any:
     return [apply(name, ct, y), None]
 
 
-elementwise_p = define(
+elementwise_p: Any = define(
     "elementwise",
     lambda *x, function: (x[0].shape, x[0].dtype),
     by_handler("elementwise"),

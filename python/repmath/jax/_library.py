@@ -6,8 +6,10 @@ import sys
 
 import jax
 
-from .. import _core  # noqa: F401  its library is then loaded, and the one here finds it
-from .. import _config
+from .. import (
+    _config,
+    _core,  # noqa: F401  its library is then loaded, and the one here finds it
+)
 
 TARGETS = (
     "adam",

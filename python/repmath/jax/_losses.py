@@ -196,7 +196,6 @@ def _pair_formula(x: Any, y: Any, *weights: Any, kind: int, reduction: int, opti
     return divide(total, full(total, count)) if reduction == _MEAN else total
 
 
-
 pair_op = Composite("pair_loss", _pair_shapes, _pair_lower(0), _pair_formula, {0: _pair_lower(1)})
 
 

@@ -85,9 +85,9 @@ def _rows(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float, cen
     shape = _numpy._normalized(x, normalized_shape)
     _numpy._check_weight(shape, weight=weight, bias=bias)
     n = size_of(shape)
-    flat = [None if w is None else w.reshape(n) for w in (weight, bias)]
+    w, b = (None if a is None else a.reshape(n) for a in (weight, bias))
     lines = x.reshape(1, x.size // n if n else 0, n)
-    return _normalize(lines, *flat, eps, _LAYER, centered=centered).reshape(x.shape)
+    return _normalize(lines, w, b, eps, _LAYER, centered=centered).reshape(x.shape)
 
 
 def layer_norm(

@@ -38,14 +38,14 @@ def _average_transpose(p: Any) -> Any:
     return transpose
 
 
-average_p = define(
+average_p: Any = define(
     "avg_pool",
     lambda x, *, geometry: _like(x, geometry, "out"),
     _lower(_AVERAGE),
     jvp=_average_jvp(lambda: average_p),
     transpose=_average_transpose(lambda: average_backward_p),
 )
-average_backward_p = define(
+average_backward_p: Any = define(
     "avg_pool_backward",
     lambda g, *, geometry: _like(g, geometry, "in"),
     _lower(_AVERAGE_BACKWARD),
@@ -66,7 +66,7 @@ def _max_jvp(primals: Any, tangents: Any, *, geometry: Any) -> Any:
     return [y, index], [flat.reshape(y.shape), no]
 
 
-max_p = define(
+max_p: Any = define(
     "max_pool",
     lambda x, *, geometry: [_like(x, geometry, "out"), (_like(x, geometry, "out")[0], jnp.result_type(jnp.int64))],
     _lower(_MAX),
@@ -135,7 +135,9 @@ def _avg_pool(dims: int) -> Any:
         return bind(average_p, a, geometry=_geometry(w, count_include_pad, _divisor(divisor_override)))
 
     avg_pool.__name__ = avg_pool.__qualname__ = f"avg_pool{dims}d"
-    avg_pool.__doc__ = f"""RN((exact sum)/divisor) of each window, as `repmath.nn.avg_pool{dims}d`; the gradient is an exact sum too."""
+    avg_pool.__doc__ = (
+        f"""RN((exact sum)/divisor) of each window, as `repmath.nn.avg_pool{dims}d`; the gradient is an exact sum too."""
+    )
     return avg_pool
 
 

@@ -73,9 +73,7 @@ def stacked(p: Primitive, multiple: bool) -> Rule:
 
     def rule(args: Sequence[Any], axes: Sequence[int | None], **params: Any) -> Any:
         size = next(x.shape[d] for x, d in zip(args, axes, strict=True) if d is not None)
-        moved = [
-            expand(x, (size, *x.shape)) if d is None else jnp.moveaxis(x, d, 0) for x, d in zip(args, axes, strict=True)
-        ]
+        moved = [expand(x, (size, *x.shape)) if d is None else jnp.moveaxis(x, d, 0) for x, d in zip(args, axes, strict=True)]
         out = bind(p, *moved, **params)
         return (out, [0] * len(out)) if multiple else (out, 0)
 
@@ -100,7 +98,7 @@ def define(
         result = shapes(*avals, **params)
         return [_like(avals[0], *r) for r in result] if multiple else _like(avals[0], *result)
 
-    @functools.lru_cache(maxsize=None)
+    @functools.cache
     def compiled(params: tuple[tuple[str, Any], ...]) -> Any:
         return jax.jit(lambda *args: p.bind(*args, **dict(params)))
 
@@ -136,7 +134,7 @@ def is_zero(tangent: Any) -> bool:
 
 def is_linear(x: Any) -> bool:
     """Whether an operand of a transposition is the one by which a cotangent is asked for."""
-    return ad.is_undefined_primal(x)
+    return bool(ad.is_undefined_primal(x))
 
 
 # Broadcasting.
@@ -160,7 +158,7 @@ def _expand_batch(args: Any, axes: Any, *, shape: tuple[int, ...]) -> Any:
     return expand(padded, (x.shape[0], *shape)), 0
 
 
-expand_p = define(
+expand_p: Any = define(
     "expand",
     lambda x, *, shape: (shape, x.dtype),
     by_function(lambda x, *, shape: jnp.broadcast_to(x, shape)),

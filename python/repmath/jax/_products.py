@@ -61,7 +61,14 @@ def _batch(args: Any, axes: Any, **params: Any) -> Any:
     return stacked(product_p, False)(args, axes, **params)
 
 
-product_p = define("matmul", _shapes, by_handler("matmul", lambda trans_a, trans_b, wide: {"trans_a": trans_a, "trans_b": trans_b}), jvp=_jvp, transpose=_transpose, batch=_batch)
+product_p: Any = define(
+    "matmul",
+    _shapes,
+    by_handler("matmul", lambda trans_a, trans_b, wide: {"trans_a": trans_a, "trans_b": trans_b}),
+    jvp=_jvp,
+    transpose=_transpose,
+    batch=_batch,
+)
 
 
 def _wide(preferred_element_type: Any, dtype: Any) -> bool:

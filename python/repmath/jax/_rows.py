@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 
 from ._elementwise import apply
-from ._primitive import bind, by_function, by_handler, define, expand, is_linear, is_zero, size_of, zero_of
+from ._primitive import bind, by_function, by_handler, define, expand, is_zero, size_of, zero_of
 from ._types import together
 
 # The kinds that the handler knows; arrays are (..., n, inner).
@@ -42,7 +42,7 @@ def _linear(p: Any) -> Any:
     return jvp
 
 
-sum_p = define(
+sum_p: Any = define(
     "sum",
     _without_axis,
     _kind(_SUM),
@@ -51,7 +51,7 @@ sum_p = define(
 )
 
 # RN(x/divisor) for an integer that the format need not hold.
-quotient_p = define(
+quotient_p: Any = define(
     "quotient",
     _same,
     _kind(_QUOTIENT),
@@ -59,7 +59,7 @@ quotient_p = define(
     transpose=lambda ct, x, *, divisor: [ct if is_zero(ct) else bind(quotient_p, ct, divisor=divisor)],
 )
 
-mean_p = define(
+mean_p: Any = define(
     "mean",
     _without_axis,
     _kind(_MEAN),
@@ -89,7 +89,7 @@ def _softmax_backward_jvp(primals: Any, tangents: Any) -> Any:
     return out, add_all(parts, out)
 
 
-softmax_backward_p = define(
+softmax_backward_p: Any = define(
     "softmax_backward",
     _same,
     _kind(_SOFTMAX_BACKWARD),
@@ -113,7 +113,7 @@ def _softmax_jvp(primals: Any, tangents: Any) -> Any:
     return y, add_all([bind(softmax_backward_p, t, y) for t in tangents if not is_zero(t)], y)
 
 
-softmax_p = define("softmax", _same, _kind(_SOFTMAX), jvp=_softmax_jvp)
+softmax_p: Any = define("softmax", _same, _kind(_SOFTMAX), jvp=_softmax_jvp)
 
 
 # t - sum of t e^y, and its transpose g - e^y (sum of g), y the logarithms of a softmax.
@@ -139,14 +139,14 @@ def _log_softmax_backward_jvp(primals: Any, tangents: Any) -> Any:
     return out, add_all(parts, out)
 
 
-log_softmax_tangent_p = define(
+log_softmax_tangent_p: Any = define(
     "log_softmax_tangent",
     _same,
     by_function(_log_softmax_tangent),
     jvp=_log_softmax_tangent_jvp,
     transpose=lambda ct, t, y: [ct if is_zero(ct) else bind(log_softmax_backward_p, ct, y), None],
 )
-log_softmax_backward_p = define(
+log_softmax_backward_p: Any = define(
     "log_softmax_backward",
     _same,
     _kind(_LOG_SOFTMAX_BACKWARD),
@@ -160,7 +160,7 @@ def _log_softmax_jvp(primals: Any, tangents: Any) -> Any:
     return y, add_all([bind(log_softmax_tangent_p, t, y) for t in tangents if not is_zero(t)], y)
 
 
-log_softmax_p = define("log_softmax", _same, _kind(_LOG_SOFTMAX), jvp=_log_softmax_jvp)
+log_softmax_p: Any = define("log_softmax", _same, _kind(_LOG_SOFTMAX), jvp=_log_softmax_jvp)
 
 
 def _logsumexp_jvp(primals: Any, tangents: Any) -> Any:
@@ -169,7 +169,7 @@ def _logsumexp_jvp(primals: Any, tangents: Any) -> Any:
     return y, add_all([] if is_zero(t) else [bind(sum_p, _of("multiply", t, bind(softmax_p, x)))], y)
 
 
-logsumexp_p = define("logsumexp", _without_axis, _kind(_LOGSUMEXP), jvp=_logsumexp_jvp)
+logsumexp_p: Any = define("logsumexp", _without_axis, _kind(_LOGSUMEXP), jvp=_logsumexp_jvp)
 
 
 def _axes(axis: Any, ndim: int) -> tuple[int, ...]:

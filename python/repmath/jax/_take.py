@@ -29,7 +29,7 @@ def _take_transpose(ct: Any, table: Any, index: Any) -> Any:
 
 
 def _sum_jvp(primals: Any, tangents: Any, *, rows: int) -> Any:
-    y = segment_sum_rows(*primals, rows)
+    y = segment_sum_rows(primals[0], primals[1], rows)
     return y, zero_of(y) if is_zero(tangents[0]) else segment_sum_rows(tangents[0], primals[1], rows)
 
 
@@ -37,14 +37,14 @@ def _sum_transpose(ct: Any, src: Any, index: Any, *, rows: int) -> Any:
     return [ad.Zero(src.aval) if is_zero(ct) else take(ct, index), None]
 
 
-take_p = define(
+take_p: Any = define(
     "take",
     lambda table, index: ((*index.shape, table.shape[-1]), table.dtype),
     by_handler("take"),
     jvp=_take_jvp,
     transpose=_take_transpose,
 )
-segment_sum_p = define(
+segment_sum_p: Any = define(
     "segment_sum",
     lambda src, index, *, rows: ((*index.shape[:-1], rows, src.shape[-1]), src.dtype),
     by_handler("segment_sum", lambda rows: {}),

@@ -86,9 +86,7 @@ def _batch(p: Any) -> Any:
 
     def rule(args: Any, axes: Any, **params: Any) -> Any:
         size = next(x.shape[d] for x, d in zip(args, axes, strict=True) if d is not None)
-        moved = [
-            expand(x, (size, *x.shape)) if d is None else jnp.moveaxis(x, d, 0) for x, d in zip(args, axes, strict=True)
-        ]
+        moved = [expand(x, (size, *x.shape)) if d is None else jnp.moveaxis(x, d, 0) for x, d in zip(args, axes, strict=True)]
         if axes[0] is None and axes[1] is None:
             out = bind(p(), *args[:2], *moved[2:], **params)
         else:
@@ -102,8 +100,8 @@ def _arrays(lr: Any, count: Any, p: Any, g: Any, *states: Any, **params: Any) ->
     return [(x.shape, x.dtype) for x in (p, *states)]
 
 
-sgd_p = define("sgd_step", _arrays, by_handler("sgd"), batch=_batch(lambda: sgd_p), multiple=True)
-adam_p = define("adam_step", _arrays, by_handler("adam"), batch=_batch(lambda: adam_p), multiple=True)
+sgd_p: Any = define("sgd_step", _arrays, by_handler("sgd"), batch=_batch(lambda: sgd_p), multiple=True)
+adam_p: Any = define("adam_step", _arrays, by_handler("adam"), batch=_batch(lambda: adam_p), multiple=True)
 
 
 def _rate(learning_rate: Any, count: Any) -> Any:
@@ -124,7 +122,9 @@ def _leaves(name: str, params: Any, *trees: Any) -> Any:
     leaves, structure = jax.tree.flatten(params)
     for p in leaves:
         if jnp.result_type(p) not in FORMATS:
-            raise TypeError(f"{name}: a parameter has dtype {jnp.result_type(p)}; it must be float16, bfloat16, float32 or float64")
+            raise TypeError(
+                f"{name}: a parameter has dtype {jnp.result_type(p)}; it must be float16, bfloat16, float32 or float64"
+            )
     others = []
     for tree in trees:
         found = structure.flatten_up_to(tree)

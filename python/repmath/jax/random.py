@@ -49,8 +49,8 @@ def _known(name: str, value: Any) -> Any:
 def place(seed: Any, stream: Any, offset: Any, n: int) -> Any:
     """What handlers read: seed, stream and first element. The known ones are checked as `repmath.random` does."""
     given = [_known(*pair) for pair in (("seed", seed), ("stream", stream), ("offset", offset))]
-    checked = [0 if isinstance(v, jax.core.Tracer) else v for v in given]
-    _numpy._place(*checked, n)
+    known = [0 if isinstance(v, jax.core.Tracer) else v for v in given]
+    _numpy._place(known[0], known[1], known[2], n)
     return jnp.stack([_halves(v) for v in given])
 
 
@@ -68,7 +68,7 @@ def _random_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
     return y, zero_of(y)
 
 
-random_p = define("random", _result, by_handler("random", _attributes), jvp=_random_jvp)
+random_p: Any = define("random", _result, by_handler("random", _attributes), jvp=_random_jvp)
 
 
 def _fill(kind: int, at: tuple[Any, Any, Any], shape: Any, dtype: Any, **params: Any) -> Any:
@@ -78,7 +78,8 @@ def _fill(kind: int, at: tuple[Any, Any, Any], shape: Any, dtype: Any, **params:
 
 def _float(dtype: Any) -> np.dtype[Any]:
     """The format asked for; None: jax.numpy's default. float64 needs jax_enable_x64, as everywhere in JAX."""
-    return np.dtype(jnp.result_type(float if dtype is None else dtype))
+    wanted: np.dtype[Any] = np.dtype(jnp.result_type(float if dtype is None else dtype))
+    return wanted
 
 
 def bits(seed: Any, shape: Any = (), *, stream: Any = 0, offset: Any = 0) -> Any:
@@ -159,7 +160,7 @@ def _dropout_transpose(ct: Any, x: Any, at: Any, *, p: float) -> Any:
     return [ad.Zero(x.aval) if is_zero(ct) else bind(dropout_p, ct, at, p=p), None]
 
 
-dropout_p = define(
+dropout_p: Any = define(
     "dropout", lambda x, at, *, p: (x.shape, x.dtype), by_handler("dropout"), jvp=_dropout_jvp, transpose=_dropout_transpose
 )
 
