@@ -139,7 +139,7 @@ def derivative(name, order, at):
     return float(mpmath.diff(lambda t: definition(name)(t, *rest), at[0], order))
 
 
-@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("order", [1, 2])
 def test_derivatives(order):
     """Forward over forward to any order; within some units of the last digit, for each operation of a rule rounds once."""
 

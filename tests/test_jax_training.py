@@ -177,27 +177,39 @@ def test_shard_map():
 
 
 EXAMPLES = native.ROOT / "examples/python"
+OPTIONS = ["--steps", "3", "--images", "96"]
+needs_digits = pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="scikit-learn is not installed")
 
 
-def digest(script: str, *options: str, **environment: str) -> str:
-    command = [sys.executable, str(EXAMPLES / script), "--steps", "3", "--images", "96", *options]
-    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()[-1]
+@pytest.fixture
+def here(monkeypatch, capsys):
+    """Runs an example in this process: what it prints last is the digest of its weights."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+
+    def run(name):
+        monkeypatch.setattr(sys, "argv", [name, *OPTIONS])
+        importlib.import_module(name).main()
+        return capsys.readouterr().out.split()[-1]
+
+    return run
 
 
-@pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="scikit-learn is not installed")
-def test_network_has_the_bits_of_numpy():
+@needs_digits
+def test_network_has_the_bits_of_numpy(here):
     """Three steps of the examples: on another instruction set and with another number of threads too."""
-    wanted = digest("digits_numpy.py", REPMATH_NUM_THREADS="1")
-    assert digest("digits_jax.py", REPMATH_ISA="base", REPMATH_NUM_THREADS="2") == wanted
+    wanted = here("digits_numpy")
+    assert here("digits_jax") == wanted
+    environment = os.environ | {"REPMATH_ISA": "base", "REPMATH_NUM_THREADS": "1"}
+    command = [sys.executable, str(EXAMPLES / "digits_jax.py"), *OPTIONS]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.split()[-1] == wanted, done.stdout + done.stderr
 
 
-@pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="scikit-learn is not installed")
-def test_network_in_flax():
+@needs_digits
+def test_network_in_flax(here):
     pytest.importorskip("flax", reason="Flax is not installed")
     pytest.importorskip("optax", reason="Optax is not installed")
-    assert digest("digits_flax.py") == digest("digits_numpy.py")
+    assert here("digits_flax") == here("digits_numpy")
 
 
 def test_other_versions_are_refused(monkeypatch):

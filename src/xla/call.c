@@ -11,10 +11,10 @@ static XLA_FFI_Error *error(const XLA_FFI_CallFrame *frame, int code, const char
 
 static int error_code(int status) {
   switch (status) {
-  case RM_ERR_MEMORY: return XLA_FFI_Error_Code_RESOURCE_EXHAUSTED;
-  case RM_ERR_ISA: return XLA_FFI_Error_Code_FAILED_PRECONDITION;
-  case RM_ERR_INDEX: return XLA_FFI_Error_Code_OUT_OF_RANGE;
-  default: return XLA_FFI_Error_Code_INVALID_ARGUMENT;
+    case RM_ERR_MEMORY: return XLA_FFI_Error_Code_RESOURCE_EXHAUSTED;
+    case RM_ERR_ISA: return XLA_FFI_Error_Code_FAILED_PRECONDITION;
+    case RM_ERR_INDEX: return XLA_FFI_Error_Code_OUT_OF_RANGE;
+    default: return XLA_FFI_Error_Code_INVALID_ARGUMENT;
   }
 }
 

@@ -8,8 +8,8 @@
  *
  * where names[i - 1] is what argument i of the C function is called by the user ("": no name).
  *
- * Shapes, types and attributes are the caller's promise: python/repmath/jax checks them when a program is traced. What only the numbers
- * tell, such as an index out of range, is checked here, by the functions that are called. */
+ * Shapes, types and attributes are the caller's promise: python/repmath/jax checks them when a program is traced. What only the
+ * numbers tell, such as an index out of range, is checked by the functions that are called. */
 #ifndef RM_XLA_CALL_H
 #define RM_XLA_CALL_H
 
@@ -18,16 +18,16 @@
 
 typedef struct {
   const XLA_FFI_CallFrame *frame;
-  const char *missing;  /* an attribute that was asked for in vain */
+  const char *missing; /* an attribute that was asked for in vain */
   const char *const *names;
-  void *scratch[4];     /* freed at the end of the call */
+  void *scratch[4]; /* freed at the end of the call */
   int scratches;
 } rm_call;
 
 XLA_FFI_Error *rm_xla_run(XLA_FFI_CallFrame *frame, rm_status (*compute)(rm_call *), const char *const *names);
 
-#define RM_XLA_HANDLER(name, compute, names)                          \
-  RM_API XLA_FFI_Error *name(XLA_FFI_CallFrame *frame);               \
+#define RM_XLA_HANDLER(name, compute, names)                                                                                 \
+  RM_API XLA_FFI_Error *name(XLA_FFI_CallFrame *frame);                                                                      \
   XLA_FFI_Error *name(XLA_FFI_CallFrame *frame) { return rm_xla_run(frame, compute, names); }
 
 static inline XLA_FFI_Buffer *rm_xla_argument(const rm_call *call, int i) { return call->frame->args.args[i]; }
@@ -46,10 +46,10 @@ static inline int64_t rm_xla_size(const XLA_FFI_Buffer *b) { return rm_xla_count
 /* RM_FORMAT_... of a buffer of floating point numbers, and the bytes of an element. */
 static inline int rm_xla_format(const XLA_FFI_Buffer *b) {
   switch (b->dtype) {
-  case XLA_FFI_DataType_F16: return RM_FORMAT_F16;
-  case XLA_FFI_DataType_BF16: return RM_FORMAT_BF16;
-  case XLA_FFI_DataType_F64: return RM_FORMAT_F64;
-  default: return RM_FORMAT_F32;
+    case XLA_FFI_DataType_F16: return RM_FORMAT_F16;
+    case XLA_FFI_DataType_BF16: return RM_FORMAT_BF16;
+    case XLA_FFI_DataType_F64: return RM_FORMAT_F64;
+    default: return RM_FORMAT_F32;
   }
 }
 static inline ptrdiff_t rm_xla_bytes(int format) { return format == RM_FORMAT_F64 ? 8 : format == RM_FORMAT_F32 ? 4 : 2; }

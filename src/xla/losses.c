@@ -47,8 +47,8 @@ static rm_status cross_entropy(rm_call *call) {
     };
     void *to = (char *)out->data + i * (rm_xla_size(out) / stack) * size;
     if (backward) {
-      status = (likelihood ? rm_nll_loss_backward : rm_cross_entropy_backward)(format, &problem, at(g, i, stack, size), size, to,
-                                                                               n * size, size);
+      status = (likelihood ? rm_nll_loss_backward : rm_cross_entropy_backward)(format, &problem, at(g, i, stack, size), size,
+                                                                               to, n * size, size);
     } else {
       status = (likelihood ? rm_nll_loss : rm_cross_entropy)(format, &problem, to, size);
     }
@@ -91,14 +91,16 @@ static rm_status pairs(rm_call *call) {
     const void *w = at(weight, i, stack, size), *q = at(positive, i, stack, size);
     void *out = (char *)result->data + i * (rm_xla_size(result) / stack) * size;
     if (kind == REGRESSION) {
-      status = backward ? rm_regression_loss_backward((int)option, p, format, reduction, n, g, size, x, size, y, size, out, size)
-                        : rm_regression_loss((int)option, p, format, reduction, n, x, size, y, size, out, size);
+      status = backward
+                   ? rm_regression_loss_backward((int)option, p, format, reduction, n, g, size, x, size, y, size, out, size)
+                   : rm_regression_loss((int)option, p, format, reduction, n, x, size, y, size, out, size);
     } else if (kind == KL_DIV) {
       status = backward ? rm_kl_div_backward(format, reduction, (int)option, count, n, g, size, y, size, out, size)
                         : rm_kl_div(format, reduction, (int)option, count, n, x, size, y, size, out, size);
     } else {
-      status = backward ? rm_bce_with_logits_backward(format, reduction, n, g, size, x, size, y, size, w, size, q, size, out, size)
-                        : rm_bce_with_logits(format, reduction, n, x, size, y, size, w, size, q, size, out, size);
+      status = backward
+                   ? rm_bce_with_logits_backward(format, reduction, n, g, size, x, size, y, size, w, size, q, size, out, size)
+                   : rm_bce_with_logits(format, reduction, n, x, size, y, size, w, size, q, size, out, size);
     }
   }
   return status;

@@ -26,7 +26,7 @@ static layout_t layout_of(int64_t layout, int64_t groups, int centered, const in
   return (layout_t){{centered, {1, c}, n, s}, {0, plane, item, size}, {0, size, 0, 0}, {0, size, 0, 0}};
 }
 
-/* Arguments: forward x, backward g, x, backward by the weight g, x; then, where they are given, weight, bias, mean and variance. */
+/* Arguments: g but for the value, and x; then, where they are given, weight, bias, mean and variance. */
 static rm_status compute(rm_call *call) {
   const int64_t kind = rm_xla_integer(call, "kind"), layout = rm_xla_integer(call, "layout");
   const int64_t groups = rm_xla_integer(call, "groups"), centered = rm_xla_integer(call, "centered");
@@ -51,15 +51,18 @@ static rm_status compute(rm_call *call) {
   rm_status status = RM_OK;
   for (int64_t i = 0; i < stack && status == RM_OK; i++) {
 #define RM_AT(buffer) ((buffer) ? (const char *)(buffer)->data + i * (rm_xla_size(buffer) / stack) * size : NULL)
-    const char *from = RM_AT(x), *given = RM_AT(g), *weight = RM_AT(w), *bias = RM_AT(b), *mu = RM_AT(mean), *v = RM_AT(variance);
+    const char *from = RM_AT(x), *given = RM_AT(g), *weight = RM_AT(w), *bias = RM_AT(b), *mu = RM_AT(mean),
+               *v = RM_AT(variance);
     char *to = (char *)out->data + i * (rm_xla_size(out) / stack) * size;
     if (kind == FORWARD) {
-      status = rm_normalize(format, &l.sets, from, l.x, weight, l.w, bias, l.w, mu, l.statistics, v, l.statistics, eps, to, l.x);
+      status =
+          rm_normalize(format, &l.sets, from, l.x, weight, l.w, bias, l.w, mu, l.statistics, v, l.statistics, eps, to, l.x);
     } else if (kind == BACKWARD) {
-      status = rm_normalize_backward(format, &l.sets, given, l.x, from, l.x, weight, l.w, mu, l.statistics, v, l.statistics, eps, to,
-                                     l.x);
+      status = rm_normalize_backward(format, &l.sets, given, l.x, from, l.x, weight, l.w, mu, l.statistics, v, l.statistics,
+                                     eps, to, l.x);
     } else {
-      status = rm_normalize_backward_weight(format, &l.sets, given, l.x, from, l.x, mu, l.statistics, v, l.statistics, eps, to, l.w);
+      status = rm_normalize_backward_weight(format, &l.sets, given, l.x, from, l.x, mu, l.statistics, v, l.statistics, eps,
+                                            to, l.w);
     }
   }
   return status;

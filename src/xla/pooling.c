@@ -3,7 +3,8 @@
 
 enum { MAX_POOL, AVG_POOL, AVG_POOL_BACKWARD };
 
-/* Attributes: kind, and by spatial axis in, out, kernel, stride, dilation, padding (kernel empty: adaptive); include_pad, divisor. */
+/* Attributes: kind; by spatial axis in, out, kernel, stride, dilation, padding, of which the last four are empty where
+ * windows are adaptive; include_pad, divisor. */
 static rm_status compute(rm_call *call) {
   size_t n, windows;
   const int64_t kind = rm_xla_integer(call, "kind"), include_pad = rm_xla_integer(call, "include_pad");

@@ -16,8 +16,9 @@ static rm_status matmul(rm_call *call) {
   const ptrdiff_t size = rm_xla_bytes(format), size_c = rm_xla_bytes(format_c);
   const ptrdiff_t row_a = trans_a ? size : size * k, col_a = trans_a ? size * m : size;
   const ptrdiff_t row_b = trans_b ? size : size * n, col_b = trans_b ? size * k : size;
-  return rm_matmul_batched(format, format_c, stack, m, n, k, a->data, size * m * k, row_a, col_a, b->data, size * k * n, row_b,
-                           col_b, bias ? bias->data : NULL, size * n, size, c->data, size_c * m * n, size_c * n, size_c);
+  return rm_matmul_batched(format, format_c, stack, m, n, k, a->data, size * m * k, row_a, col_a, b->data, size * k * n,
+                           row_b, col_b, bias ? bias->data : NULL, size * n, size, c->data, size_c * m * n, size_c * n,
+                           size_c);
 }
 
 static const char *const matmul_names[] = {"", "", "", "", "", "", "a", "", "", "", "b", "", "", "", "bias", NULL};
@@ -33,8 +34,8 @@ static void strides_of(const int64_t *dims, const int64_t *order, int axes, ptrd
   }
 }
 
-/* kind 0: y of x, w, bias or none; 1: x of g, w, bias or none; 2: w of x, g. Attributes: sizes {batch, channels in, channels out, groups},
- * `in`, kernel, stride, dilation, padding_low, padding_high by spatial axis, and where the axes of x, w and y lie. */
+/* kind 0: y of x, w, bias or none; 1: x of g, w, bias or none; 2: w of x, g. Attributes: sizes {batch, channels in, channels
+ * out, groups}; in, kernel, stride, dilation, padding_low, padding_high by spatial axis; and where the axes of x, w and y lie. */
 static rm_status convolution(rm_call *call) {
   size_t n;
   const int64_t kind = rm_xla_integer(call, "kind");
@@ -46,8 +47,12 @@ static rm_status convolution(rm_call *call) {
   const struct {
     const char *name;
     int64_t *to;
-  } spatial[] = {{"in", c.in},         {"kernel", c.kernel},           {"stride", c.stride},
-                 {"dilation", c.dilation}, {"padding_low", c.padding_low}, {"padding_high", c.padding_high}};
+  } spatial[] = {{"in", c.in},
+                 {"kernel", c.kernel},
+                 {"stride", c.stride},
+                 {"dilation", c.dilation},
+                 {"padding_low", c.padding_low},
+                 {"padding_high", c.padding_high}};
   for (size_t i = 0; i < sizeof spatial / sizeof *spatial; i++) {
     const int64_t *values = rm_xla_integers(call, spatial[i].name, &n);
     if (call->missing || n < 1 || n > 3) {
@@ -82,7 +87,8 @@ static rm_status convolution(rm_call *call) {
   const ptrdiff_t next_bias = bias ? size * (ptrdiff_t)bias->dims[bias->rank - 1] : 0;
   rm_status status = RM_OK;
   for (int64_t i = 0; i < stack && status == RM_OK; i++) {
-    const void *first = (const char *)operands[0]->data + i * next[0], *second = (const char *)operands[1]->data + i * next[1];
+    const void *first = (const char *)operands[0]->data + i * next[0],
+               *second = (const char *)operands[1]->data + i * next[1];
     const void *extra = bias ? (const char *)bias->data + i * next_bias : NULL;
     void *out = (char *)operands[2]->data + i * next[2];
     if (kind == 0) {

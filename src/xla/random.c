@@ -1,4 +1,5 @@
-/* Random numbers: the place in the streams is an array (..., 3, 2) of uint32, the halves (low, high) of seed, stream and first element. */
+/* Random numbers: the place in the streams is an array (..., 3, 2) of uint32, the halves (low, high) of the seed, the stream
+ * and the first element. */
 #include "call.h"
 
 enum { WORDS32, UNIFORM, NORMAL, TRUNCATED_NORMAL, BERNOULLI, INTEGERS, PERMUTATION };
@@ -35,16 +36,16 @@ static rm_status fill(rm_call *call) {
     const place_t p = place_of(place, i);
     void *to = out + i * n * size;
     switch (kind) {
-    case WORDS32: status = rm_random_words32(p.seed, p.stream, p.first, n, to, size); break;
-    case UNIFORM: status = rm_random_uniform(format, p.seed, p.stream, p.first, n, a, b, to, size); break;
-    case NORMAL: status = rm_random_normal(format, p.seed, p.stream, p.first, n, a, b, to, size); break;
-    case TRUNCATED_NORMAL:
-      status = rm_random_truncated_normal(format, p.seed, p.stream, p.first, n, a, b, least, most, to, size);
-      break;
-    case BERNOULLI: status = rm_random_bernoulli(p.seed, p.stream, p.first, n, a, to, size); break;
-    case INTEGERS: status = rm_random_integers(p.seed, p.stream, p.first, n, low, last, to, size); break;
-    case PERMUTATION: status = rm_random_permutation(p.seed, p.stream, p.first, n, to, size); break;
-    default: return RM_ERR_ENUM;
+      case WORDS32: status = rm_random_words32(p.seed, p.stream, p.first, n, to, size); break;
+      case UNIFORM: status = rm_random_uniform(format, p.seed, p.stream, p.first, n, a, b, to, size); break;
+      case NORMAL: status = rm_random_normal(format, p.seed, p.stream, p.first, n, a, b, to, size); break;
+      case TRUNCATED_NORMAL:
+        status = rm_random_truncated_normal(format, p.seed, p.stream, p.first, n, a, b, least, most, to, size);
+        break;
+      case BERNOULLI: status = rm_random_bernoulli(p.seed, p.stream, p.first, n, a, to, size); break;
+      case INTEGERS: status = rm_random_integers(p.seed, p.stream, p.first, n, low, last, to, size); break;
+      case PERMUTATION: status = rm_random_permutation(p.seed, p.stream, p.first, n, to, size); break;
+      default: return RM_ERR_ENUM;
     }
   }
   if (status == RM_OK && narrow) {

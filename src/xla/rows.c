@@ -1,4 +1,5 @@
-/* Sums, means and softmaxes along an axis. Arrays are (..., n, inner): of each stack and each of the inner places, n elements `inner` apart. */
+/* Sums, means and softmaxes along an axis. Arrays are (..., n, inner): for each stack and each of the inner places, n
+ * elements that lie `inner` apart. */
 #include "call.h"
 
 enum { SUM, MEAN, LOGSUMEXP, SOFTMAX, LOG_SOFTMAX, SOFTMAX_BACKWARD, LOG_SOFTMAX_BACKWARD, QUOTIENT };
@@ -20,12 +21,16 @@ static rm_status sums(int format, int64_t outer, int64_t n, int64_t inner, const
     }
     return status;
   }
-  const void *one = format == RM_FORMAT_F16 ? (const void *)&one_f16 : format == RM_FORMAT_BF16 ? (const void *)&one_bf16 : format == RM_FORMAT_F32 ? (const void *)&one_f32 : (const void *)&one_f64;
+  const void *one = format == RM_FORMAT_F16    ? (const void *)&one_f16
+                    : format == RM_FORMAT_BF16 ? (const void *)&one_bf16
+                    : format == RM_FORMAT_F32  ? (const void *)&one_f32
+                                               : (const void *)&one_f64;
   if (inner == 1) {
-    return rm_matmul_batched(format, format, 1, outer, 1, n, x, 0, n * size, size, one, 0, 0, 0, NULL, 0, 0, out, 0, size, size);
+    return rm_matmul_batched(format, format, 1, outer, 1, n, x, 0, n * size, size, one, 0, 0, 0, NULL, 0, 0, out, 0, size,
+                             size);
   }
-  return rm_matmul_batched(format, format, outer, inner, 1, n, x, n * inner * size, size, inner * size, one, 0, 0, 0, NULL, 0, 0,
-                           out, inner * size, size, size);
+  return rm_matmul_batched(format, format, outer, inner, 1, n, x, n * inner * size, size, inner * size, one, 0, 0, 0, NULL, 0,
+                           0, out, inner * size, size, size);
 }
 
 static rm_status compute(rm_call *call) {
@@ -39,7 +44,8 @@ static rm_status compute(rm_call *call) {
   char *out = rm_xla_result(call, 0)->data;
   if (kind == QUOTIENT) { /* by an integer that the format need not hold: an average of windows of one element */
     const int64_t count = rm_xla_size(x), divisor = rm_xla_integer(call, "divisor");
-    const rm_pool pool = {.dims = 1, .batch = 1, .channels = 1, .in = {count}, .out = {count}, .kernel = {1}, .stride = {1}, .dilation = {1}};
+    const rm_pool pool = {
+        .dims = 1, .batch = 1, .channels = 1, .in = {count}, .out = {count}, .kernel = {1}, .stride = {1}, .dilation = {1}};
     const ptrdiff_t strides[3] = {size, size, size};
     if (call->missing) {
       return RM_ERR_ENUM;
@@ -63,19 +69,21 @@ static rm_status compute(rm_call *call) {
     const char *from = (const char *)x->data + i * next, *other = second ? second + i * next : NULL;
     char *to = out + i * (kind == MEAN || kind == LOGSUMEXP ? step : next);
     switch (kind) {
-    case MEAN:
-      for (int64_t j = 0; j < rows && status == RM_OK; j++) {
-        status = rm_mean(format, n, from + j * row, step, format, to + j * size);
-      }
-      break;
-    case LOGSUMEXP: status = rm_logsumexp(format, rows, n, from, row, step, to, size); break;
-    case SOFTMAX: status = rm_softmax(format, rows, n, from, row, step, to, row, step); break;
-    case LOG_SOFTMAX: status = rm_log_softmax(format, rows, n, from, row, step, to, row, step); break;
-    case SOFTMAX_BACKWARD: status = rm_softmax_backward(format, rows, n, from, row, step, other, row, step, to, row, step); break;
-    case LOG_SOFTMAX_BACKWARD:
-      status = rm_log_softmax_backward(format, rows, n, from, row, step, other, row, step, to, row, step);
-      break;
-    default: return RM_ERR_ENUM;
+      case MEAN:
+        for (int64_t j = 0; j < rows && status == RM_OK; j++) {
+          status = rm_mean(format, n, from + j * row, step, format, to + j * size);
+        }
+        break;
+      case LOGSUMEXP: status = rm_logsumexp(format, rows, n, from, row, step, to, size); break;
+      case SOFTMAX: status = rm_softmax(format, rows, n, from, row, step, to, row, step); break;
+      case LOG_SOFTMAX: status = rm_log_softmax(format, rows, n, from, row, step, to, row, step); break;
+      case SOFTMAX_BACKWARD:
+        status = rm_softmax_backward(format, rows, n, from, row, step, other, row, step, to, row, step);
+        break;
+      case LOG_SOFTMAX_BACKWARD:
+        status = rm_log_softmax_backward(format, rows, n, from, row, step, other, row, step, to, row, step);
+        break;
+      default: return RM_ERR_ENUM;
     }
   }
   return status;

@@ -46,8 +46,8 @@ static rm_status segment_sum(rm_call *call) {
   }
   rm_status status = RM_OK;
   for (int64_t s = 0; s < stack && status == RM_OK; s++) {
-    status = rm_segment_sum(format, rows, cols, (char *)out->data + s * rows * cols * size, cols * size, size, n, at + s * n, 8,
-                            (const char *)src->data + s * n * cols * size, cols * size, size);
+    status = rm_segment_sum(format, rows, cols, (char *)out->data + s * rows * cols * size, cols * size, size, n, at + s * n,
+                            8, (const char *)src->data + s * n * cols * size, cols * size, size);
   }
   return status;
 }

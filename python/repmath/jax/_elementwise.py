@@ -65,7 +65,9 @@ def _function(name: str) -> Callable[..., Any]:
         if len(args) != len(arguments):
             raise TypeError(f"{name}() takes {len(arguments)} arguments ({', '.join(arguments)}), not {len(args)}")
         arrays = together(**dict(zip(arguments, args, strict=True)))
-        shape = jnp.broadcast_shapes(*(a.shape for a in arrays))
+        shape = arrays[0].shape
+        if any(a.shape != shape for a in arrays):
+            shape = jnp.broadcast_shapes(*(a.shape for a in arrays))
         return apply(name, *(expand(a, shape) for a in arrays))
 
     function.__name__ = function.__qualname__ = name

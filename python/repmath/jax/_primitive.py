@@ -48,6 +48,8 @@ def by_function(function: Rule, multiple: bool = False) -> Rule:
 
 def _same_axes(*operands: Any) -> list[Any]:
     """Inside shard_map, all operands varying along the mesh axes along which one of them varies."""
+    if len(operands) == 1 or not any(isinstance(x, jax.core.Tracer) for x in operands):
+        return list(operands)
     varying = [jax.typeof(x).mat.varying for x in operands]
     union = frozenset().union(*varying)
     return [
