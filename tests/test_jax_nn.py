@@ -232,18 +232,12 @@ def test_other_derivatives():
         "log_softmax": lambda x: rj.multiply(rj.log_softmax(x, 0), y),
         "logsumexp": lambda x: rj.logsumexp(x, -1),
         "layer": lambda x: rj.multiply(rj.layer_norm(x, 4, w, w), y),
-        "group": lambda x: rj.multiply(rj.group_norm(x, 2, w), y),
         "batch": lambda x: rj.multiply(rj.batch_norm(x, training=True), y),
-        "given": lambda x: rj.sin(rj.batch_norm(x, w, w, w)),
         "rms": lambda x: rj.multiply(rj.rms_norm(x, 4, w, eps=0.1), y),
         "cross_entropy": lambda x: rj.cross_entropy(x, t, w, label_smoothing=0.1),
-        "probabilities": lambda x: rj.cross_entropy(x, y, reduction="sum"),
         "nll": lambda x: rj.nll_loss(rj.multiply(x, x), t),
-        "mse": lambda x: rj.mse_loss(x, y),
-        "huber": lambda x: rj.huber_loss(x, y, delta=0.5),
         "bce": lambda x: rj.binary_cross_entropy_with_logits(x, y, w, pos_weight=w),
         "kl": lambda x: rj.kl_div(rj.multiply(x, x), y),
-        "kl by target": lambda x: rj.kl_div(y, rj.multiply(x, x)),
         "avg_pool": lambda x: rj.sin(rj.avg_pool1d(x, 2)),
         "max_pool": lambda x: rj.sin(rj.max_pool1d(x, 2)),
     }
@@ -256,7 +250,7 @@ def test_other_derivatives():
 
     with jax.enable_x64(True):
         found = jax.jit(lambda: {name: derivatives(f) for name, f in cases.items()})()
-        twice = ("softmax", "layer", "cross_entropy", "bce", "max_pool")  # in reverse, one of each kind
+        twice = ("softmax", "layer", "cross_entropy")  # in reverse, one of each kind
         pulled = jax.jit(
             lambda: {name: jax.grad(lambda x, f=cases[name]: rj.sum(rj.multiply(pull(f, x), v)))(x) for name in twice}
         )()
