@@ -13,8 +13,8 @@ BF16 = np.dtype(jnp.bfloat16)
 
 
 def check(pairs, arrays, wanted, dtype=np.float32):
-    """pairs: name -> function of the arrays; wanted: name -> (value, function from a cotangent to the gradients, None: not compared).
-    All are compiled as one program."""
+    """pairs: name -> function of the arrays; wanted: name -> (value, function from a cotangent to the first gradients, None: not
+    compared). All are compiled as one program."""
     values = jax.eval_shape(lambda a: {name: f(*a) for name, f in pairs.items()}, arrays)
     cotangents = {name: numbers(90, *v.shape).astype(dtype) for name, v in values.items()}
 
@@ -28,7 +28,8 @@ def check(pairs, arrays, wanted, dtype=np.float32):
     for name, (y, gradients) in jax.jit(run)(arrays, cotangents).items():
         value, backward = wanted[name]
         same(y, value)
-        for found, w in zip(gradients, backward(cotangents[name]), strict=True):
+        known = backward(cotangents[name])
+        for found, w in zip(gradients, [*known, *[None] * (len(arrays) - len(known))], strict=True):
             if w is not None:
                 same(found, w)
 
@@ -150,35 +151,46 @@ def test_cross_entropy():
         rj.cross_entropy(x, target[:5])
 
 
+def test_no_elements():
+    """A gradient by a weight that nothing is multiplied with is zero, and not what was in memory."""
+    x, w = np.zeros((0, 5), "f4"), np.ones(5, "f4")
+    d = jax.jit(lambda: jax.vjp(lambda x, w: rj.layer_norm(x, 5, w, w), x, w)[1](jnp.zeros((0, 5))))()
+    same(d[1], np.zeros(5, "f4"))
+    same(rj.batch_norm(x, training=True), x)
+    same(rj.cross_entropy(x, np.zeros(0, "i4")), nn.cross_entropy(x, np.zeros(0, "i4")))
+    same(rj.sum(x, 0), np.zeros(5, "f4"))
+    same(rj.logsumexp(x.T, 1), nn.logsumexp(x.T, 1))
+
+
 def test_losses_of_pairs():
     x, y, w = numbers(1, 6, 5), np.abs(numbers(2, 6, 5)), np.abs(numbers(3, 5))
     pairs, wanted = {}, {}
     for reduction in ("mean", "sum", "none"):
         r = {"reduction": reduction}
         for name, o in [("mse_loss", {}), ("l1_loss", {}), ("smooth_l1_loss", {"beta": 0.3}), ("huber_loss", {"delta": 0.7})]:
-            pairs[name, reduction] = lambda x, n=name, o=o, r=r: getattr(rj, n)(x, y, **o, **r)
+            pairs[name, reduction] = lambda x, y, n=name, o=o, r=r: getattr(rj, n)(x, y, **o, **r)
             wanted[name, reduction] = (
                 getattr(nn, name)(x, y, **o, **r),
-                lambda g, n=name, o=o, r=r: [getattr(nn, n + "_backward")(g, x, y, **o, **r)],
+                lambda g, n=name, o=o, r=r: (lambda d: [d, -d])(getattr(nn, n + "_backward")(g, x, y, **o, **r)),
             )
         options = {"weight": w, "pos_weight": w, **r}
-        pairs["bce", reduction] = lambda x, o=options: rj.binary_cross_entropy_with_logits(x, y, **o)
+        pairs["bce", reduction] = lambda x, _, o=options: rj.binary_cross_entropy_with_logits(x, y, **o)
         wanted["bce", reduction] = (
             nn.binary_cross_entropy_with_logits(x, y, **options),
             lambda g, o=options: [nn.binary_cross_entropy_with_logits_backward(g, x, y, **o)],
         )
         for log_target in (False, True):
-            pairs[f"kl{log_target}", reduction] = lambda x, r=r, t=log_target: rj.kl_div(x, y, log_target=t, **r)
+            pairs[f"kl{log_target}", reduction] = lambda x, _, r=r, t=log_target: rj.kl_div(x, y, log_target=t, **r)
             wanted[f"kl{log_target}", reduction] = (
                 nn.kl_div(x, y, log_target=log_target, **r),
                 lambda g, r=r, t=log_target: [nn.kl_div_backward(g, x, y, log_target=t, **r)],
             )
-    pairs["batch", "mean"] = lambda x: rj.kl_div(x, y, reduction="batchmean")
+    pairs["batch", "mean"] = lambda x, _: rj.kl_div(x, y, reduction="batchmean")
     wanted["batch", "mean"] = (
         nn.kl_div(x, y, reduction="batchmean"),
         lambda g: [nn.kl_div_backward(g, x, y, reduction="batchmean")],
     )
-    check(pairs, (x,), wanted)
+    check(pairs, (x, y), wanted)
 
 
 def test_pooling():

@@ -1,6 +1,8 @@
 /* Normalization of (..., N, C, S): over S of each (n, c), over groups of channels of each n, or over N and S of each c. */
 #include "call.h"
 
+#include <string.h>
+
 enum { FORWARD, BACKWARD, BACKWARD_WEIGHT };
 enum { LAYER, GROUP, BATCH };
 
@@ -48,6 +50,10 @@ static rm_status compute(rm_call *call) {
   const ptrdiff_t size = rm_xla_bytes(format);
   const int64_t stack = rm_xla_count(x, 0, x->rank - 3);
   const layout_t l = layout_of(layout, groups, (int)centered, x->dims + x->rank - 3, size);
+  if (rm_xla_size(x) == 0) { /* the gradient by the weight is a sum of nothing */
+    memset(out->data, 0, (size_t)(rm_xla_size(out) * size));
+    return RM_OK;
+  }
   rm_status status = RM_OK;
   for (int64_t i = 0; i < stack && status == RM_OK; i++) {
 #define RM_AT(buffer) ((buffer) ? (const char *)(buffer)->data + i * (rm_xla_size(buffer) / stack) * size : NULL)

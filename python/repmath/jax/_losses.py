@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from ..nn._losses import check_reduction, parameter
 from ._composite import Composite, add, divide, full, multiply, subtract
 from ._elementwise import apply
-from ._primitive import bind, by_handler, expand, size_of
+from ._primitive import bind, by_function, by_handler, expand, size_of
 from ._rows import log_softmax_p, mean_p, sum_p
 from ._types import integers, together
 
@@ -199,10 +199,22 @@ def _pair_formula(x: Any, y: Any, *weights: Any, kind: int, reduction: int, opti
 pair_op = Composite("pair_loss", _pair_shapes, _pair_lower(0), _pair_formula, {0: _pair_lower(1)})
 
 
+def _target_gradient(ct: Any, x: Any, y: Any, **params: Any) -> Any:
+    return -bind(regression_op.kernels[0], ct, x, y, **params)
+
+
+# Of x - y: the gradient by y is the negative of that by x.
+regression_op = Composite(
+    "regression_loss", _pair_shapes, _pair_lower(0), _pair_formula, {0: _pair_lower(1), 1: by_function(_target_gradient)}
+)
+
+
 def _pair(kind: int, reduction: str, arrays: list[Any], option: int = 0, count: int = 1, p: float = 0.0) -> Any:
     x = arrays[0]
     flat = [expand(a, x.shape).reshape(-1) for a in arrays]
-    loss = pair_op(*flat, kind=kind, reduction=_REDUCTIONS[reduction], option=option, count=count, p=p)
+    loss = (regression_op if kind == _REGRESSION else pair_op)(
+        *flat, kind=kind, reduction=_REDUCTIONS[reduction], option=option, count=count, p=p
+    )
     return loss.reshape(x.shape) if reduction == "none" else loss
 
 
