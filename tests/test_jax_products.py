@@ -88,7 +88,9 @@ def test_vmap_changes_no_bit():
     same(one, rm.matmul(a, b[0]))
     same(two, rm.matmul(a[0], b))
     same(three, np.moveaxis(rm.matmul(a, b), 0, 1))
-    # A gradient through vmap is one exact sum over the examples too.
+    # A gradient through vmap is one exact sum over the examples too, by either operand.
+    back = jax.grad(lambda w: rj.sum(jax.vmap(lambda x: rj.matmul(w, x))(b)))(a[0])
+    same(back, rm.matmul(np.ones((5, 6), "f4"), np.swapaxes(b, 1, 2).reshape(6, 7)))
     same(
         jax.grad(lambda w: rj.sum(jax.vmap(lambda x: rj.matmul(x, w))(a)))(b[0]),
         rm.matmul(a.reshape(15, 7).T, np.ones((15, 2), "f4")),

@@ -58,6 +58,11 @@ def _batch(args: Any, axes: Any, **params: Any) -> Any:
         rows = jnp.moveaxis(a, axes[0], 0)
         c = bind(product_p, rows.reshape(-1, rows.shape[-1]), *others, **params)
         return c.reshape(*rows.shape[:2], c.shape[-1]), 0
+    # One a for all, and no bias: the stack of b is more columns.
+    if axes[0] is None and len(args) == 2 and args[1].ndim == 3 and not params["trans_b"]:
+        columns = jnp.moveaxis(args[1], axes[1], 1)
+        c = bind(product_p, a, columns.reshape(columns.shape[0], -1), **params)
+        return c.reshape(c.shape[0], *columns.shape[1:]), 1
     return stacked(product_p, False)(args, axes, **params)
 
 
