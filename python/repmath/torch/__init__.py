@@ -18,3 +18,20 @@ if ".".join(_torch.__version__.split(".")[:2]) not in _SUPPORTED:
         f"repmath.torch supports PyTorch {', '.join(_SUPPORTED)}, and PyTorch {_torch.__version__} is installed: "
         "pip install 'repmath[torch]'"
     )
+
+from ._audit import Audit, audit  # noqa: E402
+from ._digest import digest  # noqa: E402
+from ._mode import UncoveredOperatorError, reproducible  # noqa: E402
+from ._trace import Call, Difference, first_difference, trace  # noqa: E402
+
+__all__ = [
+    "Audit",
+    "Call",
+    "Difference",
+    "UncoveredOperatorError",
+    "audit",
+    "digest",
+    "first_difference",
+    "reproducible",
+    "trace",
+]
