@@ -40,6 +40,13 @@ def test_bits_of_the_ufuncs(dtype):
     check_all(dtype)
 
 
+def test_other_bits_would_be_seen():
+    """The control: XLA's own functions differ."""
+    x = numbers(1, 10000)
+    with pytest.raises(AssertionError):
+        same(jax.jit(jnp.tanh)(x), repmath.tanh(x))
+
+
 def test_float64_with_x64_alone():
     with jax.enable_x64(True):
         check_all(np.float64)

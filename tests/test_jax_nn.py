@@ -151,6 +151,25 @@ def test_cross_entropy():
         rj.cross_entropy(x, target[:5])
 
 
+def test_attention():
+    q, k, v = numbers(1, 2, 3, 4), numbers(2, 2, 5, 4), numbers(3, 2, 5, 6)
+    mask = numbers(4, 3, 5)
+    mask[1] = -np.inf  # a row of nothing
+    place = {"dropout_p": 0.25, "seed": 5, "stream": 3}
+    options = {"plain": {}, "causal": {"is_causal": True, "scale": 0.3}, "masked": {"attn_mask": mask}, "dropped": place}
+    check(
+        {n: lambda q, k, v, o=o: rj.scaled_dot_product_attention(q, k, v, **o) for n, o in options.items()},
+        (q, k, v),
+        {
+            n: (
+                nn.scaled_dot_product_attention(q, k, v, **o),
+                lambda g, o=o: nn.scaled_dot_product_attention_backward(g, q, k, v, **o),
+            )
+            for n, o in options.items()
+        },
+    )
+
+
 def test_no_elements():
     """A gradient by a weight that nothing is multiplied with is zero, and not what was in memory."""
     x, w = np.zeros((0, 5), "f4"), np.ones(5, "f4")

@@ -1,6 +1,6 @@
 """repmath.jax: optimisers, random numbers, transformations of whole programs, and a network trained to the bits of the NumPy face."""
 
-import importlib.util
+import importlib
 import sys
 
 import native
@@ -175,34 +175,42 @@ def test_shard_map():
 
 
 EXAMPLES = native.ROOT / "examples/python"
-OPTIONS = ["--steps", "3", "--images", "96"]
-needs_digits = pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="scikit-learn is not installed")
 
 
 @pytest.fixture
-def here(monkeypatch, capsys):
-    """Runs an example in this process: what it prints last is the digest of its weights."""
+def example(monkeypatch, capsys):
+    """Runs a script of examples/python in this process, on images of its own: what it prints last is the digest of its weights."""
     monkeypatch.syspath_prepend(str(EXAMPLES))
+    images, labels = rm.random.uniform(1, (120, 1, 8, 8), dtype="f4"), rm.random.randint(2, 120, 10).astype("i4")
+    data = ((images[:96], labels[:96]), (images[96:], labels[96:]))
+    monkeypatch.setattr(importlib.import_module("digits"), "data", lambda images: data)
 
     def run(name):
-        monkeypatch.setattr(sys, "argv", [name, *OPTIONS])
-        importlib.import_module(name).main()
-        return capsys.readouterr().out.split()[-1]
+        monkeypatch.setattr(sys, "argv", [name, "--steps", "3", "--images", "96"])
+        script = importlib.import_module(name)
+        script.main()
+        return script, capsys.readouterr().out.split()[-1]
 
     return run
 
 
-@needs_digits
-def test_network_has_the_bits_of_numpy(here):
-    """Three steps of the examples."""
-    assert here("digits_jax") == here("digits_numpy")
+def test_network_has_the_bits_of_numpy(example):
+    """Three steps in both; and the gradient is that of the same images in another order, to the bit."""
+    ours, digest = example("digits_jax")
+    assert digest == example("digits_numpy")[1]
+    (x, y), _ = ours.digits.data(96)
+    params, order = ours.digits.weights(), np.arange(32)[::-1]
+    gradients = jax.jit(jax.grad(ours.loss))
+    one, other = gradients(params, x[:32], y[:32]), gradients(params, x[:32][order], y[:32][order])
+    jax.tree.map(same, one, other)
+    rows = jax.jit(ours.forward)
+    same(rows(params, x[:32])[3:4], rows(params, x[3:4]))
 
 
-@needs_digits
-def test_network_in_flax(here):
+def test_network_in_flax(example):
     pytest.importorskip("flax", reason="Flax is not installed")
     pytest.importorskip("optax", reason="Optax is not installed")
-    assert here("digits_flax") == here("digits_numpy")
+    assert example("digits_flax")[1] == example("digits_numpy")[1]
 
 
 def test_other_versions_are_refused(monkeypatch):

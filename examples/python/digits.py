@@ -3,7 +3,6 @@
 import argparse
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 import repmath
 
@@ -19,6 +18,8 @@ def arguments() -> argparse.Namespace:
 
 def data(images: int):
     """Images (n, 1, 8, 8) from 0 to 1 and labels: for training, for the test."""
+    from sklearn.datasets import load_digits
+
     digits = load_digits()
     x, y = (digits.images / 16).astype(np.float32)[:, None], digits.target.astype(np.int32)
     return (x[:images], y[:images]), (x[images:], y[images:])

@@ -1,6 +1,8 @@
 /* Matrix products and convolutions. Axes before those of one product or image batch are a stack of them. */
 #include "call.h"
 
+#include <string.h>
+
 /* a (..., m, k), or transposed; b (..., k, n), or transposed; bias (..., n) or none. */
 static rm_status matmul(rm_call *call) {
   const XLA_FFI_Buffer *a = rm_xla_argument(call, 0), *b = rm_xla_argument(call, 1);
@@ -23,6 +25,35 @@ static rm_status matmul(rm_call *call) {
 
 static const char *const matmul_names[] = {"", "", "", "", "", "", "a", "", "", "", "b", "", "", "", "bias", NULL};
 RM_XLA_HANDLER(rm_xla_matmul, matmul, matmul_names)
+
+/* The same with a factor and with a matrix c to begin with, or none: alpha op(a) op(b) + c, one rounding. */
+static rm_status scaled_matmul(rm_call *call) {
+  const XLA_FFI_Buffer *a = rm_xla_argument(call, 0), *b = rm_xla_argument(call, 1);
+  const XLA_FFI_Buffer *start = rm_xla_arguments(call) > 2 ? rm_xla_argument(call, 2) : NULL;
+  XLA_FFI_Buffer *c = rm_xla_result(call, 0);
+  const int64_t trans_a = rm_xla_integer(call, "trans_a"), trans_b = rm_xla_integer(call, "trans_b");
+  const double alpha = rm_xla_real(call, "alpha");
+  if (call->missing) {
+    return RM_ERR_ENUM;
+  }
+  const int64_t r = c->rank, stack = rm_xla_count(c, 0, r - 2), m = c->dims[r - 2], n = c->dims[r - 1];
+  const int64_t k = a->dims[r - (trans_a ? 2 : 1)], lda = trans_a ? m : k, ldb = trans_b ? k : n;
+  const int format = rm_xla_format(a);
+  const ptrdiff_t size = rm_xla_bytes(format);
+  if (start && rm_xla_size(c)) {
+    memcpy(c->data, start->data, (size_t)(rm_xla_size(c) * size));
+  }
+  rm_status status = RM_OK;
+  for (int64_t i = 0; i < stack && status == RM_OK; i++) {
+    status = rm_gemm(format, RM_ROW_MAJOR, trans_a ? RM_TRANS : RM_NO_TRANS, trans_b ? RM_TRANS : RM_NO_TRANS, m, n, k, alpha,
+                     (const char *)a->data + i * m * k * size, lda ? lda : 1, (const char *)b->data + i * k * n * size,
+                     ldb ? ldb : 1, start ? 1 : 0, (char *)c->data + i * m * n * size, n ? n : 1);
+  }
+  return status;
+}
+
+static const char *const scaled_names[] = {NULL};
+RM_XLA_HANDLER(rm_xla_scaled_matmul, scaled_matmul, scaled_names)
 
 /* Strides of an array whose axes lie in memory in another order: order[i] is where logical axis i is. */
 static void strides_of(const int64_t *dims, const int64_t *order, int axes, ptrdiff_t size, ptrdiff_t *strides) {

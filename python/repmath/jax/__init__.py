@@ -5,11 +5,20 @@ Needs JAX, which `pip install repmath[jax]` brings. docs/jax.md says what each g
 """
 
 # ruff: noqa: E402, F403
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from ._version import check as _check
 
 _check()
 
+if _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _Any: ...  # the functions of the manifest
+
+
 from . import _elementwise, optim, random
+from ._attention import scaled_dot_product_attention
 from ._convolution import conv_general_dilated
 from ._elementwise import *
 from ._losses import (
@@ -83,6 +92,7 @@ __all__ = [
     "optim",
     "random",
     "rms_norm",
+    "scaled_dot_product_attention",
     "segment_sum",
     "sgd",
     "smooth_l1_loss",

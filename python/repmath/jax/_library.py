@@ -23,6 +23,7 @@ TARGETS = (
     "pair_loss",
     "pool",
     "random",
+    "scaled_matmul",
     "segment_sum",
     "sgd",
     "take",
