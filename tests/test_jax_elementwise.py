@@ -66,6 +66,8 @@ def test_promotion_is_that_of_jax_numpy():
     x = np.ones(3, BF16)
     for a, b in [(x, 2.5), (x, np.float16(1)), (x, np.int32(3)), (np.int32(3), 1), (np.float32(2), x), (True, 2)]:
         assert rj.add(a, b).dtype == jnp.result_type(a, b, 0.0 if jnp.result_type(a, b).kind in "ib" else a)
+    with jax.disable_jit():
+        assert rj.add(x, x).dtype == BF16
     with pytest.raises(TypeError, match="y has dtype complex64"):
         rj.multiply(x, np.complex64(1))
     with pytest.raises(TypeError, match="takes 2 arguments"):

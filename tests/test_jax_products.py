@@ -81,20 +81,22 @@ def test_dot_general():
 
 
 def test_vmap_changes_no_bit():
+    """And a gradient through vmap is one exact sum over the examples too, by either operand."""
     a, b = numbers(1, 3, 5, 7), numbers(2, 3, 7, 2)
-    one = jax.vmap(rj.matmul, (0, None))(a, b[0])
-    two = jax.vmap(rj.matmul, (None, 0))(a[0], b)
-    three = jax.vmap(rj.matmul, (0, 0), 1)(a, b)
+    one, two, three, left, right = jax.jit(
+        lambda: (
+            jax.vmap(rj.matmul, (0, None))(a, b[0]),
+            jax.vmap(rj.matmul, (None, 0))(a[0], b),
+            jax.vmap(rj.matmul, (0, 0), 1)(a, b),
+            jax.grad(lambda w: rj.sum(jax.vmap(lambda x: rj.matmul(w, x))(b)))(a[0]),
+            jax.grad(lambda w: rj.sum(jax.vmap(lambda x: rj.matmul(x, w))(a)))(b[0]),
+        )
+    )()
     same(one, rm.matmul(a, b[0]))
     same(two, rm.matmul(a[0], b))
     same(three, np.moveaxis(rm.matmul(a, b), 0, 1))
-    # A gradient through vmap is one exact sum over the examples too, by either operand.
-    back = jax.grad(lambda w: rj.sum(jax.vmap(lambda x: rj.matmul(w, x))(b)))(a[0])
-    same(back, rm.matmul(np.ones((5, 6), "f4"), np.swapaxes(b, 1, 2).reshape(6, 7)))
-    same(
-        jax.grad(lambda w: rj.sum(jax.vmap(lambda x: rj.matmul(x, w))(a)))(b[0]),
-        rm.matmul(a.reshape(15, 7).T, np.ones((15, 2), "f4")),
-    )
+    same(left, rm.matmul(np.ones((5, 6), "f4"), np.swapaxes(b, 1, 2).reshape(6, 7)))
+    same(right, rm.matmul(a.reshape(15, 7).T, np.ones((15, 2), "f4")))
 
 
 CONVOLUTIONS = [(1, (2, 4, 9), (6, 2, 3)), (2, (2, 4, 9, 8), (6, 2, 3, 2)), (3, (1, 4, 5, 6, 4), (6, 2, 3, 2, 2))]
