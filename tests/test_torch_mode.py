@@ -163,7 +163,9 @@ def test_batches():
 
 @pytest.mark.parametrize("grad", [torch.no_grad, torch.inference_mode])
 def test_without_gradients(grad):
-    model = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.Flatten(), torch.nn.Linear(8, 3), torch.nn.Dropout(0.5)).eval()
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 2, 3), torch.nn.Flatten(), torch.nn.Linear(8, 3), torch.nn.Dropout(0.5)
+    ).eval()
     x = torch.randn(2, 1, 4, 4)
     with rt.reproducible():
         want = model(x)
