@@ -19,9 +19,11 @@ if ".".join(_torch.__version__.split(".")[:2]) not in _SUPPORTED:
         "pip install 'repmath[torch]'"
     )
 
+from . import functional, nn, optim  # noqa: E402
 from ._audit import Audit, audit  # noqa: E402
 from ._digest import digest  # noqa: E402
 from ._mode import UncoveredOperatorError, reproducible  # noqa: E402
+from ._random import manual_seed  # noqa: E402
 from ._trace import Call, Difference, first_difference, trace  # noqa: E402
 
 __all__ = [
@@ -32,6 +34,10 @@ __all__ = [
     "audit",
     "digest",
     "first_difference",
+    "functional",
+    "manual_seed",
+    "nn",
+    "optim",
     "reproducible",
     "trace",
 ]
