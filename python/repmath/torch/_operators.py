@@ -143,10 +143,10 @@ class Operator:
         """What the parameters of a rule stand for; `shapes` and `needs` apart."""
         found = []
         for name in names:
-            if name.startswith("output"):
-                found.append(results[int(name[6:] or 0)])
-            else:
+            if name in self.arguments:
                 found.append(args[self.arguments.index(name)])
+            else:
+                found.append(results[int(name.removeprefix("output") or 0)])
         return found
 
     def _one_by_one(self, info: Any, in_dims: tuple[Any, ...], *args: Any) -> tuple[Any, Any]:

@@ -34,3 +34,21 @@ def drawing_from(stream: Stream | None) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def place(n: int, stream: Stream | None = None) -> tuple[int, int, int]:
+    """Seed, stream and offset of n draws of 64 bits, which are taken from the stream; the first two as signed integers."""
+    s = stream or current_stream()
+    offset = 2 * s.position
+    s.position += -(-n // 2)
+    return signed(s.seed), signed(s.stream), offset
+
+
+def signed(n: int) -> int:
+    """A number of 64 bits as PyTorch's integers hold it."""
+    return n - 2**64 if n >= 2**63 else n
+
+
+def unsigned(n: int) -> int:
+    """The inverse of `signed`."""
+    return n + 2**64 if n < 0 else n

@@ -131,5 +131,3 @@ def axes(dim: Any, ndim: int) -> list[int]:
             raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
         result.append(place)
     return result if ndim else []
-
-

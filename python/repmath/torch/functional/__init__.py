@@ -3,7 +3,39 @@
 from typing import TYPE_CHECKING, Any
 
 from ._elementwise import FUNCTIONS as _FUNCTIONS
-from ._losses import cross_entropy
+from ._losses import (
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    nll_loss,
+    smooth_l1_loss,
+)
+from ._normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    rms_norm,
+)
+from ._others import (
+    dropout,
+    embedding,
+    scaled_dot_product_attention,
+)
+from ._reductions import (
+    cumsum,
+    log_softmax,
+    logsumexp,
+    mean,
+    norm,
+    softmax,
+    std,
+    sum,
+    var,
+)
 from ._pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -48,6 +80,8 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "batch_norm",
+    "binary_cross_entropy_with_logits",
     "bmm",
     "conv1d",
     "conv2d",
@@ -56,10 +90,32 @@ __all__ = [
     "conv_transpose2d",
     "conv_transpose3d",
     "cross_entropy",
+    "cumsum",
+    "dropout",
+    "embedding",
+    "group_norm",
+    "huber_loss",
+    "instance_norm",
+    "kl_div",
+    "l1_loss",
+    "layer_norm",
     "linear",
+    "log_softmax",
+    "logsumexp",
     "matmul",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "mean",
+    "mse_loss",
+    "nll_loss",
+    "norm",
+    "rms_norm",
+    "scaled_dot_product_attention",
+    "smooth_l1_loss",
+    "softmax",
+    "std",
+    "sum",
+    "var",
     *_FUNCTIONS,
 ]
