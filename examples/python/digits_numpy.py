@@ -1,6 +1,6 @@
 """A convolutional network on scikit-learn's digits, in NumPy and repmath. digits_torch.py is the same in PyTorch: the same digests.
 
-    python digits_numpy.py [epochs]
+python digits_numpy.py [epochs]
 """
 
 import math

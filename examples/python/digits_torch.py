@@ -1,6 +1,6 @@
 """A convolutional network on scikit-learn's digits, in PyTorch. digits_numpy.py is the same in NumPy: the same digests.
 
-    python digits_torch.py [epochs]
+python digits_torch.py [epochs]
 """
 
 import sys

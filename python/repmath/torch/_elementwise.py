@@ -3,7 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from ._operators import Operator, check_formats
 from ._reductions import sum_to
 from ._tensors import as_array
 
-_Tensor = torch.Tensor
+_Tensor: TypeAlias = torch.Tensor
 _Rule = Callable[..., Any]
 
 # Names of arguments, where torch has others than `input`, `other`.
@@ -102,9 +102,7 @@ def _derivatives(f: dict[str, Operator]) -> dict[str, tuple[_Rule, ...]]:
         ),
         "silu_backward": (
             lambda g, y: f["silu_backward"](g, y),
-            lambda g, x, y: f["sigmoid_backward"](
-                mul(mul(g, x), fma(torch.neg(y), f["tanh"](times(y, 0.5)), c(2.0, y))), y
-            ),
+            lambda g, x, y: f["sigmoid_backward"](mul(mul(g, x), fma(torch.neg(y), f["tanh"](times(y, 0.5)), c(2.0, y))), y),
         ),
         "gelu_tanh_backward": (lambda g, y: f["gelu_tanh_backward"](g, y), of_gelu_tanh),
         "softplus_backward": (
@@ -123,7 +121,8 @@ def _derivatives(f: dict[str, Operator]) -> dict[str, tuple[_Rule, ...]]:
             lambda g, y: f["gelu_backward"](g, y),
             # phi(x) (2 - x^2), phi(x) the density of the normal distribution: half of erf's derivative at x/sqrt(2), over sqrt(2)
             lambda g, x, y: mul(
-                mul(times(mul(g, x), 1 / math.sqrt(2 * pi)), fma(torch.neg(y), y, c(2.0, y))), f["exp"](mul(times(y, -0.5), y))
+                mul(times(mul(g, x), 1 / math.sqrt(2 * pi)), fma(torch.neg(y), y, c(2.0, y))),
+                f["exp"](mul(times(y, -0.5), y)),
             ),
         ),
         "add": (lambda g: g, lambda g: g),

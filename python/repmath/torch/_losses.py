@@ -1,6 +1,6 @@
 """Losses and their gradients by the first argument. Second derivatives raise."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
@@ -10,8 +10,8 @@ from ._elementwise import OPERATORS, scalar
 from ._operators import Operator, check_formats, no_gradient
 from ._tensors import as_array, as_tensor
 
-_Tensor = torch.Tensor
-_Optional = torch.Tensor | None
+_Tensor: TypeAlias = torch.Tensor
+_Optional: TypeAlias = torch.Tensor | None
 
 
 def _array(t: _Optional) -> Any:
@@ -31,7 +31,9 @@ def _check_classes(input: _Tensor, target: _Tensor, weight: _Optional) -> list[A
     shape = [*input.shape[:axis], *input.shape[axis + 1 :]]
     wanted = input.shape if target.is_floating_point() else shape
     if list(target.shape) != list(wanted):
-        raise ValueError(f"target has shape {tuple(target.shape)}; for input of shape {tuple(input.shape)} it must be {tuple(wanted)}")
+        raise ValueError(
+            f"target has shape {tuple(target.shape)}; for input of shape {tuple(input.shape)} it must be {tuple(wanted)}"
+        )
     if weight is not None and list(weight.shape) != [input.shape[axis]]:
         raise RuntimeError(f"weight has shape {tuple(weight.shape)}, it must be ({input.shape[axis]},), one for each class")
     return shape
@@ -47,17 +49,29 @@ def _only_input(loss: str, needs: Any, *others: str) -> None:
 # --- losses of classes
 
 
-def _cross_entropy(input: _Tensor, target: _Tensor, weight: _Optional, ignore_index: int, reduction: str, label_smoothing: float) -> _Tensor:
+def _cross_entropy(
+    input: _Tensor, target: _Tensor, weight: _Optional, ignore_index: int, reduction: str, label_smoothing: float
+) -> _Tensor:
     _check_classes(input, target, weight)
-    return as_tensor(nn.cross_entropy(as_array(input), as_array(target), _array(weight), ignore_index, reduction, label_smoothing))
+    return as_tensor(
+        nn.cross_entropy(as_array(input), as_array(target), _array(weight), ignore_index, reduction, label_smoothing)
+    )
 
 
 def _cross_entropy_backward(
-    grad_output: _Tensor, input: _Tensor, target: _Tensor, weight: _Optional, ignore_index: int, reduction: str, label_smoothing: float
+    grad_output: _Tensor,
+    input: _Tensor,
+    target: _Tensor,
+    weight: _Optional,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float,
 ) -> _Tensor:
     g = as_array(grad_output)
     return as_tensor(
-        nn.cross_entropy_backward(g, as_array(input), as_array(target), _array(weight), ignore_index, reduction, label_smoothing)
+        nn.cross_entropy_backward(
+            g, as_array(input), as_array(target), _array(weight), ignore_index, reduction, label_smoothing
+        )
     )
 
 
@@ -77,13 +91,13 @@ def _cross_entropy_gradient(
 
 _REST = "Tensor target, Tensor? weight, int ignore_index, str reduction, float label_smoothing"
 
-CROSS_ENTROPY_BACKWARD = Operator(
+CROSS_ENTROPY_BACKWARD: Operator = Operator(
     f"cross_entropy_backward(Tensor grad_output, Tensor input, {_REST}) -> Tensor",
     _cross_entropy_backward,
     lambda grad_output, input, *rest: input.new_empty(input.shape),
 )
 
-CROSS_ENTROPY = Operator(
+CROSS_ENTROPY: Operator = Operator(
     f"cross_entropy(Tensor input, {_REST}) -> Tensor",
     _cross_entropy,
     lambda input, target, weight, ignore_index, reduction, label_smoothing: _loss_of(
@@ -113,13 +127,13 @@ def _nll_loss_gradient(
     return NLL_LOSS_BACKWARD(g, input, target, weight, ignore_index, reduction), None, None
 
 
-NLL_LOSS_BACKWARD = Operator(
+NLL_LOSS_BACKWARD: Operator = Operator(
     "nll_loss_backward(Tensor grad_output, Tensor input, Tensor target, Tensor? weight, int ignore_index, str reduction) -> Tensor",
     _nll_loss_backward,
     lambda grad_output, input, *rest: input.new_empty(input.shape),
 )
 
-NLL_LOSS = Operator(
+NLL_LOSS: Operator = Operator(
     "nll_loss(Tensor input, Tensor target, Tensor? weight, int ignore_index, str reduction) -> Tensor",
     _nll_loss,
     lambda input, target, weight, ignore_index, reduction: _loss_of(input, _check_classes(input, target, weight), reduction),
@@ -160,14 +174,14 @@ def _pair_loss_gradient(
     return dx, OPERATORS["multiply"](dx, scalar(-1.0, dx.dtype)) if needs[1] else None
 
 
-PAIR_LOSS_BACKWARD = Operator(
+PAIR_LOSS_BACKWARD: Operator = Operator(
     "pair_loss_backward(Tensor grad_output, Tensor input, Tensor target, str loss, float parameter, str reduction) -> Tensor",
     _pair_loss_backward,
     lambda grad_output, input, *rest: input.new_empty(input.shape),
 )
 
 # mse, l1, smooth_l1 and huber; the parameter is beta or delta.
-PAIR_LOSS = Operator(
+PAIR_LOSS: Operator = Operator(
     "pair_loss(Tensor input, Tensor target, str loss, float parameter, str reduction) -> Tensor",
     _pair_loss,
     _fake_pair_loss,
@@ -197,13 +211,13 @@ def _kl_div_gradient(
     return KL_DIV_BACKWARD(g, input, target, reduction, log_target), None
 
 
-KL_DIV_BACKWARD = Operator(
+KL_DIV_BACKWARD: Operator = Operator(
     "kl_div_backward(Tensor grad_output, Tensor input, Tensor target, str reduction, bool log_target) -> Tensor",
     _kl_div_backward,
     lambda grad_output, input, *rest: input.new_empty(input.shape),
 )
 
-KL_DIV = Operator(
+KL_DIV: Operator = Operator(
     "kl_div(Tensor input, Tensor target, str reduction, bool log_target) -> Tensor",
     _kl_div,
     _fake_kl_div,
@@ -233,7 +247,9 @@ def _bce_backward(
     grad_output: _Tensor, input: _Tensor, target: _Tensor, weight: _Optional, reduction: str, pos_weight: _Optional
 ) -> _Tensor:
     arrays = as_array(grad_output), as_array(input), as_array(target), _array(weight)
-    return as_tensor(nn.binary_cross_entropy_with_logits_backward(*arrays, reduction=reduction, pos_weight=_array(pos_weight)))
+    return as_tensor(
+        nn.binary_cross_entropy_with_logits_backward(*arrays, reduction=reduction, pos_weight=_array(pos_weight))
+    )
 
 
 def _bce_gradient(
@@ -243,14 +259,14 @@ def _bce_gradient(
     return BCE_BACKWARD(g, input, target, weight, reduction, pos_weight), None, None, None
 
 
-BCE_BACKWARD = Operator(
+BCE_BACKWARD: Operator = Operator(
     "binary_cross_entropy_with_logits_backward(Tensor grad_output, Tensor input, Tensor target, Tensor? weight, str reduction, "
     "Tensor? pos_weight) -> Tensor",
     _bce_backward,
     lambda grad_output, input, *rest: input.new_empty(input.shape),
 )
 
-BCE = Operator(
+BCE: Operator = Operator(
     "binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight, str reduction, Tensor? pos_weight) -> Tensor",
     _bce,
     _fake_bce,

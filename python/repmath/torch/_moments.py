@@ -1,7 +1,7 @@
 """Variances, standard deviations, norms and cumulative sums."""
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from ._operators import Operator, check_formats
 from ._reductions import MEAN, _kept, _reduced
 from ._tensors import as_array, as_tensor
 
-_Tensor = torch.Tensor
+_Tensor: TypeAlias = torch.Tensor
 _sub, _mul, _div = (OPERATORS[name] for name in ("subtract", "multiply", "divide"))
 
 
@@ -48,21 +48,21 @@ def _norm_gradient(g: _Tensor, input: _Tensor, output: _Tensor, dim: list[int]) 
     return (_mul(_wide(g, input.shape, dim), _div(input, _wide(output, input.shape, dim))),)
 
 
-VAR = Operator(
+VAR: Operator = Operator(
     "var(Tensor input, int[] dim, bool keepdim, float correction) -> Tensor",
     lambda input, dim, keepdim, correction: _along(_statistics.var, input, dim, keepdim, ddof=correction),
     lambda input, dim, keepdim, correction: _reduced(input, dim, keepdim),
     gradient=_var_gradient,
 )
 
-STD = Operator(
+STD: Operator = Operator(
     "std(Tensor input, int[] dim, bool keepdim, float correction) -> Tensor",
     lambda input, dim, keepdim, correction: _along(_statistics.std, input, dim, keepdim, ddof=correction),
     lambda input, dim, keepdim, correction: _reduced(input, dim, keepdim),
     gradient=_std_gradient,
 )
 
-NORM = Operator(
+NORM: Operator = Operator(
     "norm(Tensor input, int[] dim, bool keepdim) -> Tensor",
     lambda input, dim, keepdim: _along(_statistics.norm, input, dim, keepdim),
     _reduced,
@@ -80,7 +80,7 @@ def _cumsum_empty(input: _Tensor, dim: int) -> _Tensor:
     return input.new_empty(input.shape)
 
 
-CUMSUM = Operator(
+CUMSUM: Operator = Operator(
     "cumsum(Tensor input, int dim) -> Tensor",
     _cumsum,
     _cumsum_empty,

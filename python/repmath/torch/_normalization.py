@@ -1,6 +1,6 @@
 """Norms with exact statistics, and their gradients by input, weight and bias. Second derivatives raise."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
@@ -10,8 +10,8 @@ from ._operators import Operator, check_formats, no_gradient
 from ._reductions import SUM
 from ._tensors import as_array, as_tensor
 
-_Tensor = torch.Tensor
-_Optional = torch.Tensor | None
+_Tensor: TypeAlias = torch.Tensor
+_Optional: TypeAlias = torch.Tensor | None
 
 
 def _array(t: _Optional) -> Any:
@@ -112,7 +112,7 @@ def _channel_axes(input: _Tensor, *option: Any) -> list[int]:
     return [0, *range(2, input.ndim)]
 
 
-LAYER_NORM = _family(
+LAYER_NORM: Operator = _family(
     "layer_norm",
     "SymInt[] normalized_shape",
     nn.layer_norm,
@@ -121,11 +121,15 @@ LAYER_NORM = _family(
     True,
     lambda input, shape: list(range(input.ndim - len(shape))),
 )
-RMS_NORM = _family("rms_norm", "SymInt[] normalized_shape", nn.rms_norm, nn.rms_norm_backward, _layer_weight, False, None)
-GROUP_NORM = _family(
+RMS_NORM: Operator = _family(
+    "rms_norm", "SymInt[] normalized_shape", nn.rms_norm, nn.rms_norm_backward, _layer_weight, False, None
+)
+GROUP_NORM: Operator = _family(
     "group_norm", "SymInt num_groups", nn.group_norm, nn.group_norm_backward, _group_weight, True, _channel_axes
 )
-INSTANCE_NORM = _family("instance_norm", "", nn.instance_norm, nn.instance_norm_backward, _channels, True, _channel_axes)
+INSTANCE_NORM: Operator = _family(
+    "instance_norm", "", nn.instance_norm, nn.instance_norm_backward, _channels, True, _channel_axes
+)
 
 # --- batch_norm: statistics of the batch, or given ones
 
@@ -151,8 +155,8 @@ def _batch_norm(
     eps: float,
 ) -> _Tensor:
     _check_batch(input, running_mean, running_var, weight, bias, training)
-    given = (None, None) if training else (_array(running_mean), _array(running_var))
-    return as_tensor(nn.batch_norm(as_array(input), *given, _array(weight), _array(bias), training, 0.0, eps))
+    mean, variance = (None, None) if training else (_array(running_mean), _array(running_var))
+    return as_tensor(nn.batch_norm(as_array(input), mean, variance, _array(weight), _array(bias), training, 0.0, eps))
 
 
 def _fake_batch_norm(
@@ -207,14 +211,14 @@ def _batch_norm_gradient(
     return dx, None, None, dw, db
 
 
-BATCH_NORM_BACKWARD = Operator(
+BATCH_NORM_BACKWARD: Operator = Operator(
     "batch_norm_backward(Tensor grad_output, Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight, bool training, "
     "float eps) -> (Tensor, Tensor, Tensor)",
     _batch_norm_backward,
     _fake_batch_norm_backward,
 )
 
-BATCH_NORM = Operator(
+BATCH_NORM: Operator = Operator(
     "batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight, Tensor? bias, bool training, float eps) -> Tensor",
     _batch_norm,
     _fake_batch_norm,
@@ -229,9 +233,8 @@ def _statistics(input: _Tensor, running_mean: _Tensor, running_var: _Tensor, mom
 
 
 # New running statistics of old ones and a batch.
-BATCH_NORM_STATISTICS = Operator(
+BATCH_NORM_STATISTICS: Operator = Operator(
     "batch_norm_statistics(Tensor input, Tensor running_mean, Tensor running_var, float momentum) -> (Tensor, Tensor)",
     _statistics,
     lambda input, running_mean, running_var, momentum: (torch.empty_like(running_mean), torch.empty_like(running_var)),
 )
-

@@ -23,7 +23,9 @@ from ._tensors import FORMATS
 _LIBRARY = torch.library.Library("repmath", "DEF")
 _BELOW_AUTOGRAD = _C._after_autograd_keyset
 # The keys below autograd of a plain CPU tensor when no mode is on: then the kernel may be called without the dispatcher.
-_PLAIN = (_C._dispatch_keys(torch.empty(0)) & _BELOW_AUTOGRAD).raw_repr() & ~_C.DispatchKeySet(_C.DispatchKey.ADInplaceOrView).raw_repr()
+_PLAIN = (_C._dispatch_keys(torch.empty(0)) & _BELOW_AUTOGRAD).raw_repr() & ~_C.DispatchKeySet(
+    _C.DispatchKey.ADInplaceOrView
+).raw_repr()
 
 _Rule = Callable[..., Any]
 
@@ -98,7 +100,7 @@ class Operator:
             self.set_gradient(gradient, _parameters(gradient))
         if tangent is not None:
             self.set_tangent(tangent, _parameters(tangent))
-        self.node = type(
+        self.node: Any = type(
             f"Repmath{''.join(part.capitalize() for part in self.name.split('_'))}", (_Node,), {"operator": self}
         )
         _LIBRARY.impl(self.name, kernel, "CPU")

@@ -4,7 +4,7 @@ Each operator is linear in its first argument once the places of the maxima are 
 for gradients.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
@@ -12,7 +12,7 @@ from ..nn import _pooling
 from ._operators import Operator, check_formats, folded
 from ._tensors import as_array, as_tensor
 
-_Tensor = torch.Tensor
+_Tensor: TypeAlias = torch.Tensor
 
 
 def _check(input: _Tensor, dims: int, name: str = "input") -> None:
@@ -35,7 +35,7 @@ def _pair(input: _Tensor, windows: _pooling.Windows) -> tuple[_Tensor, _Tensor]:
 
 def _max_pool(input: _Tensor, *sizes: Any) -> tuple[_Tensor, _Tensor]:
     _check(input, len(sizes[0]))
-    values, indices = _pooling._max_pool(len(sizes[0]), as_array(input), *sizes, True)
+    values, indices = _pooling._max_pool(len(sizes[0]), as_array(input), *(*sizes, True))
     return as_tensor(values), as_tensor(indices)
 
 
@@ -66,7 +66,7 @@ def _pick(input: _Tensor, indices: _Tensor) -> _Tensor:
     return torch.where(at < 0, torch.zeros((), dtype=input.dtype), flat.gather(2, at.clamp(min=0))).reshape(indices.shape)
 
 
-PICK = Operator(
+PICK: Operator = Operator(
     "max_pool_pick(Tensor input, Tensor indices) -> Tensor",
     lambda input, indices: _pick(input, indices).clone(),
     lambda input, indices: input.new_empty(indices.shape),
@@ -74,7 +74,7 @@ PICK = Operator(
     tangent=lambda ts, indices: PICK(ts[0], indices),
 )
 
-MAX_POOL_BACKWARD = Operator(
+MAX_POOL_BACKWARD: Operator = Operator(
     "max_pool_backward(Tensor grad_output, SymInt[] input_size, Tensor indices) -> Tensor",
     _max_pool_backward,
     lambda grad_output, input_size, indices: grad_output.new_empty(input_size),
@@ -82,7 +82,7 @@ MAX_POOL_BACKWARD = Operator(
     tangent=lambda ts, input_size, indices: MAX_POOL_BACKWARD(ts[0], input_size, indices),
 )
 
-MAX_POOL = Operator(
+MAX_POOL: Operator = Operator(
     "max_pool(Tensor input, int[] kernel, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> (Tensor, Tensor)",
     _max_pool,
     _fake_max_pool,
@@ -91,7 +91,7 @@ MAX_POOL = Operator(
     batch=folded,
 )
 
-ADAPTIVE_MAX_POOL = Operator(
+ADAPTIVE_MAX_POOL: Operator = Operator(
     "adaptive_max_pool(Tensor input, SymInt[] output_size) -> (Tensor, Tensor)",
     _adaptive_max_pool,
     _fake_adaptive_max_pool,
@@ -103,7 +103,9 @@ ADAPTIVE_MAX_POOL = Operator(
 # --- averages; a divisor of 0 stands for the number of elements
 
 
-def _avg_pool(input: _Tensor, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, include_pad: bool, divisor: int) -> _Tensor:
+def _avg_pool(
+    input: _Tensor, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, include_pad: bool, divisor: int
+) -> _Tensor:
     _check(input, len(kernel))
     x = as_array(input)
     return as_tensor(_pooling._avg_pool(len(kernel), x, kernel, stride, padding, ceil_mode, include_pad, divisor or None))
@@ -115,7 +117,14 @@ def _fake_avg_pool(input: _Tensor, kernel: Any, stride: Any, padding: Any, ceil_
 
 
 def _avg_pool_backward(
-    grad_output: _Tensor, input_size: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, include_pad: bool, divisor: int
+    grad_output: _Tensor,
+    input_size: Any,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    include_pad: bool,
+    divisor: int,
 ) -> _Tensor:
     _check(grad_output, len(kernel), "grad_output")
     return as_tensor(
@@ -127,7 +136,7 @@ def _avg_pool_backward(
 
 _SIZES = "int[] kernel, int[] stride, int[] padding, bool ceil_mode, bool include_pad, int divisor"
 
-AVG_POOL = Operator(
+AVG_POOL: Operator = Operator(
     f"avg_pool(Tensor input, {_SIZES}) -> Tensor",
     _avg_pool,
     _fake_avg_pool,
@@ -140,7 +149,7 @@ AVG_POOL = Operator(
     batch=folded,
 )
 
-AVG_POOL_BACKWARD = Operator(
+AVG_POOL_BACKWARD: Operator = Operator(
     f"avg_pool_backward(Tensor grad_output, SymInt[] input_size, {_SIZES}) -> Tensor",
     _avg_pool_backward,
     lambda grad_output, input_size, *sizes: grad_output.new_empty(input_size),
@@ -168,7 +177,7 @@ def _adaptive_avg_pool_backward(grad_output: _Tensor, input_size: Any) -> _Tenso
     return as_tensor(_pooling._adaptive_avg_pool_backward(len(input_size) - 2, as_array(grad_output), input_size))
 
 
-ADAPTIVE_AVG_POOL = Operator(
+ADAPTIVE_AVG_POOL: Operator = Operator(
     "adaptive_avg_pool(Tensor input, SymInt[] output_size) -> Tensor",
     _adaptive_avg_pool,
     _fake_adaptive_avg_pool,
@@ -177,7 +186,7 @@ ADAPTIVE_AVG_POOL = Operator(
     batch=folded,
 )
 
-ADAPTIVE_AVG_POOL_BACKWARD = Operator(
+ADAPTIVE_AVG_POOL_BACKWARD: Operator = Operator(
     "adaptive_avg_pool_backward(Tensor grad_output, SymInt[] input_size) -> Tensor",
     _adaptive_avg_pool_backward,
     lambda grad_output, input_size: grad_output.new_empty(input_size),

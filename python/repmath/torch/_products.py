@@ -2,7 +2,7 @@
 tangents are operators of the same family, to any order."""
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
@@ -13,8 +13,8 @@ from ._operators import Operator, check_formats
 from ._reductions import SUM, sum_to
 from ._tensors import as_array, as_tensor
 
-_Tensor = torch.Tensor
-_Optional = torch.Tensor | None
+_Tensor: TypeAlias = torch.Tensor
+_Optional: TypeAlias = torch.Tensor | None
 
 
 def _plus(*terms: _Optional) -> Any:
@@ -32,6 +32,7 @@ def _rows(t: _Tensor) -> _Tensor:
 
 
 # --- matmul
+
 
 def _matmul_shape(input: _Tensor, other: _Tensor) -> Any:
     check_formats(("input", "other"), (input, other))
@@ -95,7 +96,7 @@ def _matmul_batch(op: Operator) -> Any:
     return rule
 
 
-MATMUL = Operator(
+MATMUL: Operator = Operator(
     "matmul(Tensor input, Tensor other) -> Tensor",
     _matmul,
     lambda input, other: input.new_empty(_matmul_shape(input, other)),
@@ -106,12 +107,15 @@ MATMUL = Operator(
 
 # --- linear
 
+
 def _linear_shape(input: _Tensor, weight: _Tensor, bias: _Optional) -> Any:
     check_formats(("input", "weight", "bias"), (input, weight, bias))
     if weight.ndim != 2:
         raise RuntimeError(f"weight must have two axes, (out_features, in_features), not shape {tuple(weight.shape)}")
     if input.ndim == 0 or input.shape[-1] != weight.shape[1]:
-        raise RuntimeError(f"input and weight cannot be multiplied: their shapes are {tuple(input.shape)} and {tuple(weight.shape)}")
+        raise RuntimeError(
+            f"input and weight cannot be multiplied: their shapes are {tuple(input.shape)} and {tuple(weight.shape)}"
+        )
     if bias is not None and bias.shape != weight.shape[:1]:
         raise RuntimeError(f"bias has shape {tuple(bias.shape)}, it must be ({weight.shape[0]},), one for each row of weight")
     return (*input.shape[:-1], weight.shape[0])
@@ -153,7 +157,7 @@ def _linear_batch(op: Operator) -> Any:
     return rule
 
 
-LINEAR = Operator(
+LINEAR: Operator = Operator(
     "linear(Tensor input, Tensor weight, Tensor? bias) -> Tensor",
     _linear,
     lambda input, weight, bias: input.new_empty(_linear_shape(input, weight, bias)),
@@ -175,7 +179,9 @@ def _conv_shape(x: Any, w: Any, stride: list[int], padding: list[int], dilation:
     """The result's shape of shapes x and w."""
     dims = len(stride)
     if len(w) != dims + 2:
-        raise RuntimeError(f"weight must have {dims + 2} axes (output channels, input channels, kernel), not shape {tuple(w)}")
+        raise RuntimeError(
+            f"weight must have {dims + 2} axes (output channels, input channels, kernel), not shape {tuple(w)}"
+        )
     if len(x) != dims + 2:
         raise RuntimeError(f"input must have {dims + 2} axes, or {dims + 1} without a batch, not shape {tuple(x)}")
     if w[1] * groups != x[1] or w[0] % groups:
@@ -188,7 +194,9 @@ def _conv_shape(x: Any, w: Any, stride: list[int], padding: list[int], dilation:
         extent = dilation[i] * (w[2 + i] - 1) + 1
         n = x[2 + i] if not padding else (x[2 + i] + 2 * padding[i] - extent) // stride[i] + 1
         if n <= 0:
-            raise RuntimeError(f"weight has a kernel of extent {extent} along an axis of input with {x[2 + i]} elements and its padding")
+            raise RuntimeError(
+                f"weight has a kernel of extent {extent} along an axis of input with {x[2 + i]} elements and its padding"
+            )
         shape.append(n)
     return shape
 
@@ -238,7 +246,14 @@ def _bias_term(bias: _Optional, like: _Tensor) -> _Optional:
 
 
 def _conv_tangent(
-    ts: list[_Optional], input: _Tensor, weight: _Tensor, output: _Tensor, stride: Any, padding: Any, dilation: Any, groups: int
+    ts: list[_Optional],
+    input: _Tensor,
+    weight: _Tensor,
+    output: _Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
 ) -> Any:
     rest = None, stride, padding, dilation, groups
     return _plus(
@@ -248,7 +263,7 @@ def _conv_tangent(
     )
 
 
-CONV = Operator(
+CONV: Operator = Operator(
     "conv(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt groups) -> Tensor",
     _conv,
     _fake_conv,
@@ -276,7 +291,14 @@ def _grad_input_gradient(
 
 
 def _grad_input_tangent(
-    ts: list[_Optional], shape: Any, weight: _Tensor, grad_output: _Tensor, stride: Any, padding: Any, dilation: Any, groups: int
+    ts: list[_Optional],
+    shape: Any,
+    weight: _Tensor,
+    grad_output: _Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
 ) -> Any:
     rest = stride, padding, dilation, groups
     return _plus(
@@ -285,7 +307,7 @@ def _grad_input_tangent(
     )
 
 
-CONV_GRAD_INPUT = Operator(
+CONV_GRAD_INPUT: Operator = Operator(
     "conv_grad_input(SymInt[] shape, Tensor weight, Tensor grad_output, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
     "SymInt groups) -> Tensor",
     _conv_grad_input,
@@ -314,7 +336,14 @@ def _grad_weight_gradient(
 
 
 def _grad_weight_tangent(
-    ts: list[_Optional], input: _Tensor, shape: Any, grad_output: _Tensor, stride: Any, padding: Any, dilation: Any, groups: int
+    ts: list[_Optional],
+    input: _Tensor,
+    shape: Any,
+    grad_output: _Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
 ) -> Any:
     rest = stride, padding, dilation, groups
     return _plus(
@@ -323,7 +352,7 @@ def _grad_weight_tangent(
     )
 
 
-CONV_GRAD_WEIGHT = Operator(
+CONV_GRAD_WEIGHT: Operator = Operator(
     "conv_grad_weight(Tensor input, SymInt[] shape, Tensor grad_output, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
     "SymInt groups) -> Tensor",
     _conv_grad_weight,
@@ -335,14 +364,14 @@ CONV_GRAD_WEIGHT = Operator(
 # --- transposed convolution: the gradient of a convolution by its input, plus a bias
 
 
-def _transpose_shape(
-    x: Any, w: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
-) -> list[Any]:
+def _transpose_shape(x: Any, w: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any) -> list[Any]:
     dims = len(stride)
     if len(w) != dims + 2:
         raise RuntimeError(f"weight must have {dims + 2} axes (channels, output channels, kernel), not shape {tuple(w)}")
     if len(x) != dims + 2 or x[1] != w[0]:
-        raise RuntimeError(f"input of shape {tuple(x)} does not fit weight of shape {tuple(w)}: its channels are those of weight's first axis")
+        raise RuntimeError(
+            f"input of shape {tuple(x)} does not fit weight of shape {tuple(w)}: its channels are those of weight's first axis"
+        )
     if w[0] % groups:
         raise RuntimeError(f"groups must divide the {w[0]} channels, not {groups}")
     shape = [x[0], w[1] * groups]
@@ -362,7 +391,14 @@ def _fake_transpose(input: _Tensor, weight: _Tensor, bias: _Optional, *sizes: An
 
 
 def _transpose(
-    input: _Tensor, weight: _Tensor, bias: _Optional, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
+    input: _Tensor,
+    weight: _Tensor,
+    bias: _Optional,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
 ) -> _Tensor:
     shape = _transpose_shape(input.shape, weight.shape, stride, padding, output_padding, groups, dilation)
     _conv_check(input, weight, bias, shape[1])
@@ -421,7 +457,7 @@ def _transpose_tangent(
     )
 
 
-CONV_TRANSPOSE = Operator(
+CONV_TRANSPOSE: Operator = Operator(
     "conv_transpose(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] output_padding, "
     "SymInt groups, SymInt[] dilation) -> Tensor",
     _transpose,

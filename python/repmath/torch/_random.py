@@ -38,7 +38,7 @@ def drawing_from(stream: Stream | None) -> Iterator[None]:
 
 def place(n: int, stream: Stream | None = None) -> tuple[int, int, int]:
     """Seed, stream and offset of n draws of 64 bits, which are taken from the stream; the first two as signed integers."""
-    s = stream or current_stream()
+    s = _default if stream is None else stream
     offset = 2 * s.position
     s.position += -(-n // 2)
     return signed(s.seed), signed(s.stream), offset

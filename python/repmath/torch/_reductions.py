@@ -1,7 +1,7 @@
 """Sums, means and what follows from them: operators and rules."""
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from .. import _reductions, _statistics, nn
 from ._operators import Operator, check_formats
 from ._tensors import as_array, as_tensor
 
-_Tensor = torch.Tensor
+_Tensor: TypeAlias = torch.Tensor
 
 
 def _kept(shape: Any, dim: list[int], keepdim: bool) -> list[Any]:
@@ -80,7 +80,7 @@ def _behind(op: Operator) -> Any:
     return rule
 
 
-BROADCAST = Operator(
+BROADCAST: Operator = Operator(
     "broadcast_to(Tensor input, SymInt[] shape) -> Tensor",
     lambda input, shape: input.expand(shape).clone(memory_format=torch.contiguous_format),
     lambda input, shape: input.new_empty(shape),
@@ -88,7 +88,7 @@ BROADCAST = Operator(
     tangent=lambda ts, shape: ts[0].expand(shape).clone(),
 )
 
-SUM = Operator(
+SUM: Operator = Operator(
     "sum(Tensor input, int[] dim, bool keepdim) -> Tensor",
     _sum,
     _reduced,
@@ -98,7 +98,7 @@ SUM = Operator(
 )
 
 # RN(input/n): the gradient of a mean.
-OVER = Operator(
+OVER: Operator = Operator(
     "over(Tensor input, SymInt n) -> Tensor",
     _over,
     lambda input, n: input.new_empty(input.shape),
@@ -107,7 +107,7 @@ OVER = Operator(
     batch=lambda op: lambda info, in_dims, input, n: (op(input, n), in_dims[0]),
 )
 
-MEAN = Operator(
+MEAN: Operator = Operator(
     "mean(Tensor input, int[] dim, bool keepdim) -> Tensor",
     _mean,
     _reduced,

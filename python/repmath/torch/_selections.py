@@ -1,6 +1,6 @@
 """What chooses numbers and rounds nothing, but whose gradient adds, or whose zeros and NaNs PyTorch leaves to the CPU."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
@@ -8,7 +8,7 @@ from .. import _scatter, nn
 from ._operators import Operator, check_formats
 from ._tensors import as_array, as_tensor
 
-_Tensor = torch.Tensor
+_Tensor: TypeAlias = torch.Tensor
 
 
 def _relu(input: _Tensor) -> _Tensor:
@@ -24,12 +24,17 @@ def _relu_backward(grad_output: _Tensor, output: _Tensor) -> _Tensor:
 
 def _elementwise(op: Operator) -> Any:
     def rule(info: Any, in_dims: Any, *args: _Tensor) -> tuple[_Tensor, int]:
-        return op(*(a.expand(info.batch_size, *a.shape) if d is None else a.movedim(d, 0) for a, d in zip(args, in_dims, strict=True))), 0
+        return op(
+            *(
+                a.expand(info.batch_size, *a.shape) if d is None else a.movedim(d, 0)
+                for a, d in zip(args, in_dims, strict=True)
+            )
+        ), 0
 
     return rule
 
 
-RELU = Operator(
+RELU: Operator = Operator(
     "relu(Tensor input) -> Tensor",
     _relu,
     lambda input: torch.empty_like(input),
@@ -39,7 +44,7 @@ RELU = Operator(
 )
 
 # g where the result is above 0, else 0.
-RELU_BACKWARD = Operator(
+RELU_BACKWARD: Operator = Operator(
     "relu_backward(Tensor grad_output, Tensor output) -> Tensor",
     _relu_backward,
     lambda grad_output, output: torch.empty_like(grad_output),
@@ -60,7 +65,7 @@ def _embedding_grad(grad_output: _Tensor, input: _Tensor, rows: int, padding_idx
     return as_tensor(_scatter.embedding_grad(as_array(grad_output), as_array(input), rows, padding_idx=padding))
 
 
-EMBEDDING = Operator(
+EMBEDDING: Operator = Operator(
     "embedding(Tensor input, Tensor weight, int padding_idx) -> Tensor",
     _embedding,
     lambda input, weight, padding_idx: weight.new_empty([*input.shape, weight.shape[1]]),
@@ -68,7 +73,7 @@ EMBEDDING = Operator(
     tangent=lambda ts, input, padding_idx: EMBEDDING(input, ts[1], padding_idx),
 )
 
-EMBEDDING_GRAD = Operator(
+EMBEDDING_GRAD: Operator = Operator(
     "embedding_grad(Tensor grad_output, Tensor input, SymInt rows, int padding_idx) -> Tensor",
     _embedding_grad,
     lambda grad_output, input, rows, padding_idx: grad_output.new_empty([rows, grad_output.shape[-1]]),

@@ -1,6 +1,6 @@
 """softmax, log_softmax, logsumexp and attention."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
@@ -11,8 +11,8 @@ from ._random import unsigned
 from ._reductions import SUM
 from ._tensors import as_array, as_tensor
 
-_Tensor = torch.Tensor
-_Optional = torch.Tensor | None
+_Tensor: TypeAlias = torch.Tensor
+_Optional: TypeAlias = torch.Tensor | None
 
 # --- softmax along an axis, counted from the front
 
@@ -66,10 +66,10 @@ def _log_softmax_backward_gradient(h: _Tensor, grad_output: _Tensor, output: _Te
     return _sub(h, _total(p, dim)), _mul(torch.neg(p), _total(grad_output, dim))
 
 
-SOFTMAX = _same("softmax", nn.softmax, "input")
-SOFTMAX_BACKWARD = _same("softmax_backward", nn.softmax_backward, "grad_output", "result")
-LOG_SOFTMAX = _same("log_softmax", nn.log_softmax, "input")
-LOG_SOFTMAX_BACKWARD = _same("log_softmax_backward", nn.log_softmax_backward, "grad_output", "result")
+SOFTMAX: Operator = _same("softmax", nn.softmax, "input")
+SOFTMAX_BACKWARD: Operator = _same("softmax_backward", nn.softmax_backward, "grad_output", "result")
+LOG_SOFTMAX: Operator = _same("log_softmax", nn.log_softmax, "input")
+LOG_SOFTMAX_BACKWARD: Operator = _same("log_softmax_backward", nn.log_softmax_backward, "grad_output", "result")
 
 SOFTMAX.set_gradient(lambda g, output, dim: (SOFTMAX_BACKWARD(g, output, dim),), ("output", "dim"))
 SOFTMAX.set_tangent(lambda ts, output, dim: SOFTMAX_BACKWARD(ts[0], output, dim), ("output", "dim"))
@@ -81,6 +81,11 @@ SOFTMAX_BACKWARD.set_gradient(_softmax_backward_gradient, ("grad_output", "resul
 LOG_SOFTMAX_BACKWARD.set_gradient(_log_softmax_backward_gradient, ("grad_output", "result", "dim"))
 
 
+def _logsumexp(input: _Tensor, dim: int) -> _Tensor:
+    check_formats(("input",), (input,))
+    return as_tensor(nn.logsumexp(as_array(input), dim))
+
+
 def _logsumexp_empty(input: _Tensor, dim: int) -> _Tensor:
     check_formats(("input",), (input,))
     return input.new_empty([n for i, n in enumerate(input.shape) if i != dim])
@@ -90,9 +95,9 @@ def _logsumexp_gradient(g: _Tensor, input: _Tensor, dim: int) -> tuple[_Tensor]:
     return (_mul(g.unsqueeze(dim) if input.ndim else g, SOFTMAX(input, dim)),)
 
 
-LOGSUMEXP = Operator(
+LOGSUMEXP: Operator = Operator(
     "logsumexp(Tensor input, int dim) -> Tensor",
-    lambda input, dim: (check_formats(("input",), (input,)), as_tensor(nn.logsumexp(as_array(input), dim)))[1],
+    _logsumexp,
     _logsumexp_empty,
     gradient=_logsumexp_gradient,
     tangent=lambda ts, input, dim: SUM(_mul(SOFTMAX(input, dim), ts[0]), [dim] if input.ndim else [], False),
@@ -167,7 +172,7 @@ def _attention_gradient(
     return (*ATTENTION_BACKWARD(g, query, key, value, attn_mask, is_causal, scale, *place), None)
 
 
-ATTENTION_BACKWARD = Operator(
+ATTENTION_BACKWARD: Operator = Operator(
     "scaled_dot_product_attention_backward(Tensor grad_output, Tensor query, Tensor key, Tensor value, Tensor? attn_mask, "
     f"bool is_causal, float? scale, {_PLACE}) -> (Tensor, Tensor, Tensor)",
     _attention_backward,
@@ -175,11 +180,10 @@ ATTENTION_BACKWARD = Operator(
 )
 
 # Of query, key and value with equal leading axes.
-ATTENTION = Operator(
+ATTENTION: Operator = Operator(
     "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, "
     f"bool is_causal, float? scale, {_PLACE}) -> Tensor",
     _attention,
     _fake_attention,
     gradient=_attention_gradient,
 )
-

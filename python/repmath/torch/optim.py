@@ -6,7 +6,7 @@ its like do not.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch.autograd.graph import increment_version
@@ -15,7 +15,7 @@ from .. import _optimizers
 from .._clipping import clip_grad_norm
 from ._tensors import FORMATS, as_array
 
-_Tensor = torch.Tensor
+_Tensor: TypeAlias = torch.Tensor
 
 
 def _refuse(**options: Any) -> None:
@@ -33,7 +33,9 @@ def _updates(optimizer: torch.optim.Optimizer) -> Iterator[tuple[dict[str, Any],
             if p.grad is None:
                 continue
             if p.grad.is_sparse:
-                raise RuntimeError(f"{type(optimizer).__name__} does not support sparse gradients; parameter {i} of a group has one")
+                raise RuntimeError(
+                    f"{type(optimizer).__name__} does not support sparse gradients; parameter {i} of a group has one"
+                )
             for name, t in (("parameter", p), ("gradient of parameter", p.grad)):
                 if t.dtype not in FORMATS or t.device.type != "cpu":
                     raise TypeError(
@@ -145,7 +147,7 @@ def clip_grad_norm_(parameters: _Tensor | Iterable[_Tensor], max_norm: float) ->
     Tensor
         The norm of all gradients together, rounded once to float64.
     """
-    grads = [p.grad for p in ([parameters] if isinstance(parameters, _Tensor) else parameters) if p.grad is not None]
+    grads = [p.grad for p in ([parameters] if isinstance(parameters, torch.Tensor) else parameters) if p.grad is not None]
     norm = clip_grad_norm([as_array(g) for g in grads], max_norm) if grads else 0.0
     increment_version(grads)
     return torch.tensor(float(norm), dtype=torch.float64)

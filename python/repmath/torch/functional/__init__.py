@@ -25,17 +25,6 @@ from ._others import (
     embedding,
     scaled_dot_product_attention,
 )
-from ._reductions import (
-    cumsum,
-    log_softmax,
-    logsumexp,
-    mean,
-    norm,
-    softmax,
-    std,
-    sum,
-    var,
-)
 from ._pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -60,6 +49,17 @@ from ._products import (
     conv_transpose3d,
     linear,
     matmul,
+)
+from ._reductions import (
+    cumsum,
+    log_softmax,
+    logsumexp,
+    mean,
+    norm,
+    softmax,
+    std,
+    sum,
+    var,
 )
 
 # One function for each line of crlibm/functions.def, and a few more.

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from ... import _core
 from .._elementwise import OPERATORS
 from .._selections import RELU
@@ -14,7 +16,7 @@ _MULTIPLY, _FMA, _POW = OPERATORS["multiply"].overload, OPERATORS["fma"].overloa
 def _call(overload: Any, names: tuple[str, ...], *args: Any) -> Tensor:
     """The operator of tensors that have one format already, or of what `together` makes of the arguments."""
     first = args[0]
-    if not all(isinstance(a, Tensor) and a.dtype == first.dtype for a in args):
+    if not all(isinstance(a, torch.Tensor) and a.dtype == first.dtype for a in args):
         args = tuple(together(names, args))
     result: Tensor = overload(*args)
     return result
@@ -111,7 +113,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return _into(input, (input > 0).where(input, below), inplace)
 
 
-_SPECIAL = {
+_SPECIAL: dict[str, Callable[..., Any]] = {
     "pow": pow,
     "fma": fma,
     "gelu": gelu,

@@ -66,13 +66,17 @@ def nll_loss(
     Arguments and errors are those of `cross_entropy`; targets are classes.
     """
     overload = _losses.NLL_LOSS.overload
-    result: Tensor = overload(tensor("input", input), tensor("target", target), weight, ignore_index, check_reduction(reduction))
+    result: Tensor = overload(
+        tensor("input", input), tensor("target", target), weight, ignore_index, check_reduction(reduction)
+    )
     return result
 
 
 def _pair(loss: str, parameter: float, input: Tensor, target: Tensor, reduction: str) -> Tensor:
     overload = _losses.PAIR_LOSS.overload
-    result: Tensor = overload(tensor("input", input), tensor("target", target), loss, float(parameter), check_reduction(reduction))
+    result: Tensor = overload(
+        tensor("input", input), tensor("target", target), loss, float(parameter), check_reduction(reduction)
+    )
     return result
 
 

@@ -70,7 +70,7 @@ def embedding(
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise ValueError(f"padding_idx must be within num_embeddings, {rows}, not {padding_idx}")
     row = -1 if padding_idx is None else padding_idx % rows
-    return EMBEDDING(tensor("input", input), weight, row)  # type: ignore[no-any-return]
+    return EMBEDDING(tensor("input", input), weight, row)
 
 
 def scaled_dot_product_attention(
@@ -119,7 +119,9 @@ def scaled_dot_product_attention(
     if min(q.ndim, k.ndim, v.ndim) < 2:
         raise RuntimeError("query, key and value must have at least two axes, (..., length, width)")
     if q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
-        raise RuntimeError(f"query, key and value of shapes {tuple(q.shape)}, {tuple(k.shape)} and {tuple(v.shape)} do not fit")
+        raise RuntimeError(
+            f"query, key and value of shapes {tuple(q.shape)}, {tuple(k.shape)} and {tuple(v.shape)} do not fit"
+        )
     if is_causal and attn_mask is not None:
         raise RuntimeError("attn_mask and is_causal cannot both be given")
     if enable_gqa and q.shape[-3] != k.shape[-3]:
@@ -131,4 +133,4 @@ def scaled_dot_product_attention(
     q, k, v = (broadcast(t, (*lead, *t.shape[-2:])) for t in (q, k, v))
     weights = q.shape[:-1].numel() * k.shape[-2] if dropout_p else 0
     where = place(weights, generator) if dropout_p else (0, 0, 0)
-    return ATTENTION(q, k, v, attn_mask, is_causal, scale, float(dropout_p), *where)  # type: ignore[no-any-return]
+    return ATTENTION(q, k, v, attn_mask, is_causal, scale, float(dropout_p), *where)

@@ -22,7 +22,14 @@ def _maximum(overload: Any, x: Tensor, has_batch: bool, return_indices: bool, *s
 
 
 def _max_pool(
-    dims: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
+    dims: int,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    return_indices: bool,
 ) -> Any:
     x, has_batch = batched(tensor("input", input), dims)
     kernel = each("kernel_size", kernel_size, dims)

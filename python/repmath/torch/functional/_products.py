@@ -36,7 +36,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of matrices of equal number, (b, n, k) and (b, k, m), as torch.bmm."""
     if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
-        raise RuntimeError(f"input and mat2 must be 3-D with equally many matrices, not {tuple(input.shape)} and {tuple(mat2.shape)}")
+        raise RuntimeError(
+            f"input and mat2 must be 3-D with equally many matrices, not {tuple(input.shape)} and {tuple(mat2.shape)}"
+        )
     return matmul(input, mat2)
 
 

@@ -27,7 +27,9 @@ def _in(input: Tensor, dtype: torch.dtype | None) -> Tensor:
     if dtype not in FORMATS:
         raise TypeError(f"dtype must be float16, bfloat16, float32 or float64, not {dtype}")
     if input.dtype in FORMATS and dtype not in _WIDER[input.dtype]:
-        raise TypeError(f"dtype {dtype} does not hold the numbers of input, {input.dtype}; round the result, or input, with Tensor.to")
+        raise TypeError(
+            f"dtype {dtype} does not hold the numbers of input, {input.dtype}; round the result, or input, with Tensor.to"
+        )
     return input.to(dtype)
 
 
@@ -56,28 +58,28 @@ def sum(input: Tensor, dim: _Dim = None, keepdim: bool = False, *, dtype: torch.
         `dim` is out of range, or names an axis twice.
     """
     x = _in(input, dtype)
-    return _reductions.SUM(x, axes(dim, x.ndim), keepdim)  # type: ignore[no-any-return]
+    return _reductions.SUM(x, axes(dim, x.ndim), keepdim)
 
 
 def mean(input: Tensor, dim: _Dim = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """``RN(exact sum / n)`` over axes; see `repmath.mean`. Arguments and errors are those of `sum`."""
     x = _in(input, dtype)
-    return _reductions.MEAN(x, axes(dim, x.ndim), keepdim)  # type: ignore[no-any-return]
+    return _reductions.MEAN(x, axes(dim, x.ndim), keepdim)
 
 
 def var(input: Tensor, dim: _Dim = None, *, correction: float = 1, keepdim: bool = False) -> Tensor:
     """``RN(sum of (x - mean)**2 / (n - correction))``, the mean exact; see `repmath.var`. Errors are those of `sum`."""
-    return _moments.VAR(tensor("input", input), axes(dim, input.ndim), keepdim, float(correction))  # type: ignore[no-any-return]
+    return _moments.VAR(tensor("input", input), axes(dim, input.ndim), keepdim, float(correction))
 
 
 def std(input: Tensor, dim: _Dim = None, *, correction: float = 1, keepdim: bool = False) -> Tensor:
     """The root of the exact variance, rounded once; see `repmath.std`. Arguments and errors are those of `var`."""
-    return _moments.STD(tensor("input", input), axes(dim, input.ndim), keepdim, float(correction))  # type: ignore[no-any-return]
+    return _moments.STD(tensor("input", input), axes(dim, input.ndim), keepdim, float(correction))
 
 
 def norm(input: Tensor, dim: _Dim = None, keepdim: bool = False) -> Tensor:
     """``RN(sqrt(sum of x**2))`` over axes; see `repmath.norm`. Errors are those of `sum`."""
-    return _moments.NORM(tensor("input", input), axes(dim, input.ndim), keepdim)  # type: ignore[no-any-return]
+    return _moments.NORM(tensor("input", input), axes(dim, input.ndim), keepdim)
 
 
 def _axis(input: Tensor, dim: Any) -> int:
@@ -89,7 +91,7 @@ def _axis(input: Tensor, dim: Any) -> int:
 def cumsum(input: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
     """Sums of the elements up to each along an axis, each exact and rounded once. Arguments and errors are those of `sum`."""
     x = _in(input, dtype)
-    return _moments.CUMSUM(x, _axis(x, dim)) if x.ndim else x.clone()  # type: ignore[no-any-return]
+    return _moments.CUMSUM(x, _axis(x, dim)) if x.ndim else x.clone()
 
 
 def logsumexp(input: Tensor, dim: _Dim, keepdim: bool = False) -> Tensor:
@@ -102,7 +104,7 @@ def logsumexp(input: Tensor, dim: _Dim, keepdim: bool = False) -> Tensor:
     if len(dims) > 1:
         x = x.movedim(dims, list(range(x.ndim - len(dims), x.ndim))).flatten(x.ndim - len(dims))
         dims = [x.ndim - 1]
-    return _softmax.LOGSUMEXP(x, dims[0]).reshape(shape)  # type: ignore[no-any-return]
+    return _softmax.LOGSUMEXP(x, dims[0]).reshape(shape)
 
 
 def softmax(input: Tensor, dim: int = -1, dtype: torch.dtype | None = None) -> Tensor:
@@ -129,10 +131,10 @@ def softmax(input: Tensor, dim: int = -1, dtype: torch.dtype | None = None) -> T
         `dim` is out of range.
     """
     x = _in(input, dtype)
-    return _softmax.SOFTMAX(x, _axis(x, dim))  # type: ignore[no-any-return]
+    return _softmax.SOFTMAX(x, _axis(x, dim))
 
 
 def log_softmax(input: Tensor, dim: int = -1, dtype: torch.dtype | None = None) -> Tensor:
     """``RN(x_i - log(sum of exp(x_k)))`` along an axis. Arguments and errors are those of `softmax`."""
     x = _in(input, dtype)
-    return _softmax.LOG_SOFTMAX(x, _axis(x, dim))  # type: ignore[no-any-return]
+    return _softmax.LOG_SOFTMAX(x, _axis(x, dim))

@@ -1,7 +1,7 @@
 """What modules share: where initial weights come from, and what a module of PyTorch must be like to be converted."""
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
@@ -9,7 +9,7 @@ from ... import init
 from .._random import current_stream, drawing_from
 from .._tensors import FORMATS, as_tensor
 
-Tensor = torch.Tensor
+Tensor: TypeAlias = torch.Tensor
 
 
 class UnsupportedModuleError(TypeError):
