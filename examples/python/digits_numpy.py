@@ -7,7 +7,6 @@ import math
 import sys
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 import repmath
 import repmath.nn as nn
@@ -18,6 +17,8 @@ BATCH = 64
 
 def data():
     """Images and labels; the pixels are sixteenths."""
+    from sklearn.datasets import load_digits
+
     digits = load_digits()
     return (digits.images / 16).astype(np.float32)[:, None], digits.target.astype(np.int64)
 

@@ -72,7 +72,7 @@ NORM: Operator = Operator(
 
 def _cumsum(input: _Tensor, dim: int) -> _Tensor:
     check_formats(("input",), (input,))
-    return as_tensor(_statistics.cumsum(as_array(input), axis=dim))
+    return as_tensor(np.ascontiguousarray(_statistics.cumsum(as_array(input), axis=dim)))
 
 
 def _cumsum_empty(input: _Tensor, dim: int) -> _Tensor:

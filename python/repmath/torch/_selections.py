@@ -65,6 +65,10 @@ def _embedding_grad(grad_output: _Tensor, input: _Tensor, rows: int, padding_idx
     return as_tensor(_scatter.embedding_grad(as_array(grad_output), as_array(input), rows, padding_idx=padding))
 
 
+def _rows_but_padding(table: _Tensor, input: _Tensor, padding_idx: int) -> _Tensor:
+    return EMBEDDING(input, table, -1).masked_fill((input == padding_idx).unsqueeze(-1), 0.0)
+
+
 EMBEDDING: Operator = Operator(
     "embedding(Tensor input, Tensor weight, int padding_idx) -> Tensor",
     _embedding,
@@ -77,5 +81,6 @@ EMBEDDING_GRAD: Operator = Operator(
     "embedding_grad(Tensor grad_output, Tensor input, SymInt rows, int padding_idx) -> Tensor",
     _embedding_grad,
     lambda grad_output, input, rows, padding_idx: grad_output.new_empty([rows, grad_output.shape[-1]]),
+    gradient=lambda g, input, padding_idx: (_rows_but_padding(g, input, padding_idx), None),
     tangent=lambda ts, input, rows, padding_idx: EMBEDDING_GRAD(ts[0], input, rows, padding_idx),
 )
