@@ -11,7 +11,17 @@ from torch_cases import CASES, OPERATORS, same_bits  # noqa: E402
 
 # Whose traces are checked too, which takes long: of each kind of code one or two.
 FULL = ("exp", "pow")
-FULL_CASES = ("mean", "matmul", "conv", "conv_transpose", "max_pool", "embedding", "layer_norm", "batch_norm", "cross_entropy")
+FULL_CASES = (
+    "mean",
+    "matmul",
+    "conv",
+    "conv_transpose",
+    "max_pool",
+    "embedding",
+    "layer_norm",
+    "batch_norm",
+    "cross_entropy",
+)
 WITH_TANGENT = [n for n, (_, _, has) in CASES.items() if "tangent" in has]
 WITH_SECOND = [n for n, (_, _, has) in CASES.items() if "second" in has]
 WITHOUT_TANGENT = sorted(CASES.keys() - set(WITH_TANGENT))
@@ -136,12 +146,90 @@ def test_vmap_of_dropout_asks_for_one_randomness():
 def test_nested_transforms():
     x = cases.numbers(3)
     f = OPERATORS["gelu"]
-    assert torch.allclose(torch.func.hessian(lambda t: f(t).sum())(x).diagonal(), torch.func.vmap(torch.func.grad(torch.func.grad(f)))(x))
-    twice = torch.func.jvp(lambda t: torch.func.jvp(f, (t,), (torch.ones(3).double(),))[1], (x,), (torch.ones(3).double(),))[1]
+    assert torch.allclose(
+        torch.func.hessian(lambda t: f(t).sum())(x).diagonal(), torch.func.vmap(torch.func.grad(torch.func.grad(f)))(x)
+    )
+    twice = torch.func.jvp(lambda t: torch.func.jvp(f, (t,), (torch.ones(3).double(),))[1], (x,), (torch.ones(3).double(),))[
+        1
+    ]
     assert torch.allclose(twice, torch.func.vmap(torch.func.grad(torch.func.grad(f)))(x))
-    per_sample = torch.func.vmap(torch.func.grad(lambda w, a: OPERATORS["tanh"](CASES["linear"][0](a, w, None)).sum()), (None, 0))
+    per_sample = torch.func.vmap(
+        torch.func.grad(lambda w, a: OPERATORS["tanh"](CASES["linear"][0](a, w, None)).sum()), (None, 0)
+    )
     w, a = cases.numbers(2, 3), cases.numbers(4, 3)
     for i, g in enumerate(per_sample(w, a)):
         v = w.clone().requires_grad_()
         OPERATORS["tanh"](CASES["linear"][0](a[i], v, None)).sum().backward()
         assert same_bits(g, v.grad)
+
+
+def network():
+    """Layers of several kinds, and an input."""
+    from repmath.torch import nn
+
+    nn.manual_seed(1)
+    layers = (
+        nn.Conv2d(2, 4, 3),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(4, 3),
+        nn.GELU(),
+        nn.Dropout(0.25),
+    )
+    return nn.Sequential(*layers), cases.numbers(3, 2, 4, 4, dtype=torch.float32)
+
+
+def trained(model, x, call=None):
+    """Loss, gradients and buffers of a step in training."""
+    import repmath.torch.functional as F
+    from repmath.torch import manual_seed
+
+    manual_seed(5)
+    model.zero_grad()
+    loss = F.cross_entropy((call or model)(x), torch.tensor([0, 2, 1]))
+    loss.backward()
+    return [loss.detach(), *(p.grad.clone() for p in model.parameters()), *(b.clone() for b in model.buffers())]
+
+
+def compiler():
+    import shutil
+
+    return shutil.which("g++") or shutil.which("clang++") or pytest.skip("no C++ compiler")
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_compiled_graphs_have_the_bits_of_eager_ones(backend):
+    """Without a break in the graph, with batch norm's statistics and dropout's place in the stream."""
+    if backend == "inductor":
+        compiler()
+    model, x = network()
+    eager = trained(model, x)
+    again, _ = network()
+    compiled = torch.compile(again, backend=backend, fullgraph=True)
+    for a, b in zip(eager, trained(again, x, compiled), strict=True):
+        assert same_bits(a, b)
+    for a, b in zip(trained(model, x), trained(again, x, compiled), strict=True):  # the second call, from the new statistics
+        assert same_bits(a, b)
+
+
+def test_compiled_functions_of_numbers_and_shapes():
+    import repmath.torch.functional as F
+
+    def function(x, n):
+        return F.sum(F.softmax(F.add(F.multiply(x, 0.1), n), -1) - F.silu(x), (0,))
+
+    compiled = torch.compile(function, backend="aot_eager", fullgraph=True, dynamic=True)
+    for rows in (2, 3, 5):
+        x = cases.numbers(rows, 4, dtype=torch.float32)
+        assert same_bits(compiled(x, 2), function(x, 2))
+
+
+def test_export():
+    model, x = network()
+    model.eval()
+    program = torch.export.export(model, (x,))
+    assert same_bits(program.module()(x), model(x))
+    called = {str(n.target) for n in program.graph.nodes if n.op == "call_function"}
+    assert {"repmath.conv.default", "repmath.linear.default", "repmath.batch_norm.default"} <= called

@@ -20,7 +20,9 @@ def numbers(*shape, seed=1, dtype=torch.float64, low=0.3, high=0.8):
 def same_bits(a, b):
     """Whether tensors, or a tensor and an array, have the same dtype, shape and bits."""
     a, b = (as_array(t) if isinstance(t, torch.Tensor) else np.asarray(t) for t in (a, b))
-    return a.dtype == b.dtype and a.shape == b.shape and np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
+    return (
+        a.dtype == b.dtype and a.shape == b.shape and np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
+    )
 
 
 def elementwise_arguments(name, *shape, dtype=torch.float64):
@@ -62,7 +64,11 @@ CASES = {
     "matmul": (_products.MATMUL, (_x[:, :2], numbers(5, 2, seed=17)), "tangent second"),
     "linear": (_products.LINEAR, (_x[:, :2], numbers(3, 5, seed=18), _channel[0][:3]), "tangent second"),
     "conv": (_products.CONV, (_image, _weight, _channel[0][:3], *_kernel), "tangent second"),
-    "conv_same": (_products.CONV, (_image[:, :, :4, :4], _weight[:, :, :2, :2], None, [1, 1], [], [1, 1], 1), "tangent second"),
+    "conv_same": (
+        _products.CONV,
+        (_image[:, :, :4, :4], _weight[:, :, :2, :2], None, [1, 1], [], [1, 1], 1),
+        "tangent second",
+    ),
     "conv_grad_input": (_products.CONV_GRAD_INPUT, (list(_image.shape), _weight, _result, *_kernel), "tangent second"),
     "conv_grad_weight": (_products.CONV_GRAD_WEIGHT, (_image, list(_weight.shape), _result, *_kernel), "tangent second"),
     "conv_transpose": (

@@ -46,6 +46,7 @@ def _matmul_shape(input: _Tensor, other: _Tensor) -> Any:
 
 
 def _matmul(input: _Tensor, other: _Tensor) -> _Tensor:
+    check_formats(("input", "other"), (input, other))
     try:
         return as_tensor(_exact.matmul(as_array(input), as_array(other)))
     except (TypeError, ValueError):

@@ -24,8 +24,8 @@ def _refuse(**options: Any) -> None:
             raise ValueError(f"{name}=True is not supported")
 
 
-def _updates(optimizer: torch.optim.Optimizer) -> Iterator[tuple[dict[str, Any], _Tensor, _Tensor, dict[str, Any]]]:
-    """Options, parameter, gradient and state of each parameter that has a gradient. All are checked before the first is updated."""
+def _updates(optimizer: torch.optim.Optimizer) -> Iterator[tuple[dict[str, Any], _Tensor, _Tensor]]:
+    """Options, parameter and gradient of each parameter that has a gradient. All are checked before the first is updated."""
     found = []
     for group in optimizer.param_groups:
         _refuse(differentiable=group.get("differentiable"), capturable=group.get("capturable"))
@@ -42,7 +42,7 @@ def _updates(optimizer: torch.optim.Optimizer) -> Iterator[tuple[dict[str, Any],
                         f"{name} {i} of a group has dtype {t.dtype} on {t.device}; it must have float16, bfloat16, float32 or float64, "
                         "on the CPU"
                     )
-            found.append((group, p, p.grad, optimizer.state[p]))
+            found.append((group, p, p.grad))
     yield from found
 
 
@@ -63,27 +63,28 @@ class SGD(torch.optim.SGD):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override,unused-ignore]
         """One step; the closure's value, where one is given."""
         loss = _closure(closure)
-        for group, p, g, state in _updates(self):
+        for group, p, g in _updates(self):
             momentum = float(group["momentum"])
-            buffer = state.get("momentum_buffer")
+            buffer = None if momentum == 0 else self.state[p].get("momentum_buffer")
             first = buffer is None
-            if momentum != 0 and first:
-                buffer = state["momentum_buffer"] = torch.empty_like(p)
+            if momentum != 0 and buffer is None:
+                buffer = self.state[p]["momentum_buffer"] = torch.empty_like(p)
             _optimizers.sgd_step(
                 as_array(p),
                 as_array(g),
-                None if momentum == 0 else as_array(buffer),
+                None if buffer is None else as_array(buffer),
                 first=first,
                 **{name: float(group[name]) for name in ("lr", "momentum", "dampening", "weight_decay")},
                 nesterov=group["nesterov"],
                 maximize=group["maximize"],
             )
-            increment_version([p] if momentum == 0 else [p, buffer])
+            increment_version([p] if buffer is None else [p, buffer])
         return loss
 
 
 def _adam(optimizer: torch.optim.Optimizer) -> None:
-    for group, p, g, state in _updates(optimizer):
+    for group, p, g in _updates(optimizer):
+        state = optimizer.state[p]
         function = _optimizers.adamw_step if group["decoupled_weight_decay"] else _optimizers.adam_step
         if not state:
             state["step"] = torch.tensor(0.0, dtype=torch.float32)

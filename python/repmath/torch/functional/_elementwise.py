@@ -110,7 +110,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where it is above 0, else ``RN(negative_slope * x)``, the slope rounded to the format of x."""
     below = _call(_MULTIPLY, ("input", "negative_slope"), tensor("input", input), negative_slope)
-    return _into(input, (input > 0).where(input, below), inplace)
+    return _into(input, torch.where(input > 0, input, below), inplace)
 
 
 _SPECIAL: dict[str, Callable[..., Any]] = {
