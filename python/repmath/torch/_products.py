@@ -1,6 +1,7 @@
 """Matrix products and convolutions: exact sums of products, rounded once. Each is linear in either operand, so that gradients and
 tangents are operators of the same family, to any order."""
 
+import functools
 import math
 from typing import Any, TypeAlias
 
@@ -124,10 +125,11 @@ def _linear_shape(input: _Tensor, weight: _Tensor, bias: _Optional) -> Any:
 
 def _linear(input: _Tensor, weight: _Tensor, bias: _Optional) -> _Tensor:
     shape = _linear_shape(input, weight, bias)
-    x = as_array(input)
-    b = None if bias is None else as_array(bias)
-    y = _exact.matmul(x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), as_array(weight).T, bias=b)
-    return as_tensor(y.reshape(shape))
+    x, w = as_array(input), as_array(weight).T
+    rows = x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+    # Formats and shapes are checked: the loops themselves may be called.
+    y = _exact._matmul(rows, w) if bias is None else _exact._matmul_bias(rows, w, as_array(bias))
+    return as_tensor(y if x.ndim == 2 else y.reshape(shape))
 
 
 def _linear_gradient(g: _Tensor, input: _Tensor, weight: _Tensor, needs: Any) -> tuple[_Optional, _Optional, _Optional]:
@@ -172,10 +174,6 @@ LINEAR: Operator = Operator(
 # Sizes come as lists with a value for each spatial axis; an empty `padding` is "same". The number of spatial axes is that of `stride`.
 
 
-def _pads(padding: list[int]) -> Any:
-    return padding if padding else "same"
-
-
 def _conv_shape(x: Any, w: Any, stride: list[int], padding: list[int], dilation: list[int], groups: int) -> list[Any]:
     """The result's shape of shapes x and w."""
     dims = len(stride)
@@ -216,15 +214,33 @@ def _fake_conv(
     return input.new_empty(shape)
 
 
-def _conv(input: _Tensor, weight: _Tensor, bias: _Optional, stride: Any, padding: Any, dilation: Any, groups: int) -> _Tensor:
-    _conv_shape(input.shape, weight.shape, stride, padding, dilation, groups)
-    _conv_check(input, weight, bias, weight.shape[0])
+@functools.lru_cache(maxsize=1024)
+def _geometry(
+    x: tuple[int, ...],
+    w: tuple[int, ...],
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    groups: int,
+) -> _convolution._Geometry:
+    """Sizes as the C library takes them; a network asks for the same ones again and again."""
+    _conv_shape(x, w, list(stride), list(padding), list(dilation), groups)
+    return _convolution._Geometry(len(stride), x, w, stride, padding or "same", dilation, groups)
+
+
+def _run(
+    what: str, geometry: _convolution._Geometry, shape: Any, first: _Tensor, second: _Tensor, bias: _Optional
+) -> _Tensor:
+    out = torch.empty(shape, dtype=first.dtype)
     b = None if bias is None else as_array(bias)
-    return as_tensor(
-        _convolution._conv(
-            len(stride), as_array(input), as_array(weight), b, stride, _pads(padding), dilation, groups, False, None
-        )
-    )
+    geometry.run(what, as_array(first), as_array(second), b, as_array(out))
+    return out
+
+
+def _conv(input: _Tensor, weight: _Tensor, bias: _Optional, stride: Any, padding: Any, dilation: Any, groups: int) -> _Tensor:
+    g = _geometry(tuple(input.shape), tuple(weight.shape), tuple(stride), tuple(padding), tuple(dilation), groups)
+    _conv_check(input, weight, bias, weight.shape[0])
+    return _run("forward", g, g.y_shape, input, weight, bias)
 
 
 def _bias_gradient(g: _Tensor) -> _Tensor:
@@ -273,12 +289,18 @@ CONV: Operator = Operator(
 )
 
 
+def _check_gradient(grad_output: _Tensor, g: _convolution._Geometry) -> None:
+    if tuple(grad_output.shape) != g.y_shape:
+        raise RuntimeError(f"grad_output has shape {tuple(grad_output.shape)}; the convolution's result has {g.y_shape}")
+
+
 def _conv_grad_input(
     shape: Any, weight: _Tensor, grad_output: _Tensor, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> _Tensor:
     check_formats(("weight", "grad_output"), (weight, grad_output))
-    g, w = as_array(grad_output), as_array(weight)
-    return as_tensor(_convolution._grad_input(len(stride), shape, w, g, stride, _pads(padding), dilation, groups, False))
+    g = _geometry(tuple(shape), tuple(weight.shape), tuple(stride), tuple(padding), tuple(dilation), groups)
+    _check_gradient(grad_output, g)
+    return _run("grad_input", g, shape, grad_output, weight, None)
 
 
 def _grad_input_gradient(
@@ -322,8 +344,9 @@ def _conv_grad_weight(
     input: _Tensor, shape: Any, grad_output: _Tensor, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> _Tensor:
     check_formats(("input", "grad_output"), (input, grad_output))
-    x, g = as_array(input), as_array(grad_output)
-    return as_tensor(_convolution._grad_weight(len(stride), x, shape, g, stride, _pads(padding), dilation, groups, False))
+    g = _geometry(tuple(input.shape), tuple(shape), tuple(stride), tuple(padding), tuple(dilation), groups)
+    _check_gradient(grad_output, g)
+    return _run("grad_weight", g, shape, input, grad_output, None)
 
 
 def _grad_weight_gradient(

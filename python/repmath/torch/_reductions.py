@@ -48,6 +48,8 @@ def _sum_gradient(g: _Tensor, shapes: Any, dim: list[int], keepdim: bool) -> tup
 
 def _sum(input: _Tensor, dim: list[int], keepdim: bool) -> _Tensor:
     check_formats(("input",), (input,))
+    if len(dim) == input.ndim and not keepdim:
+        return as_tensor(_reductions.sum(as_array(input)))
     return as_tensor(_reductions.sum(as_array(input), axis=tuple(dim), keepdims=keepdim))
 
 

@@ -58,13 +58,13 @@ def sum(input: Tensor, dim: _Dim = None, keepdim: bool = False, *, dtype: torch.
         `dim` is out of range, or names an axis twice.
     """
     x = _in(input, dtype)
-    return _reductions.SUM(x, axes(dim, x.ndim), keepdim)
+    return _reductions.SUM.overload(x, axes(dim, x.ndim), keepdim)
 
 
 def mean(input: Tensor, dim: _Dim = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """``RN(exact sum / n)`` over axes; see `repmath.mean`. Arguments and errors are those of `sum`."""
     x = _in(input, dtype)
-    return _reductions.MEAN(x, axes(dim, x.ndim), keepdim)
+    return _reductions.MEAN.overload(x, axes(dim, x.ndim), keepdim)
 
 
 def var(input: Tensor, dim: _Dim = None, *, correction: float = 1, keepdim: bool = False) -> Tensor:
@@ -131,10 +131,10 @@ def softmax(input: Tensor, dim: int = -1, dtype: torch.dtype | None = None) -> T
         `dim` is out of range.
     """
     x = _in(input, dtype)
-    return _softmax.SOFTMAX(x, _axis(x, dim))
+    return _softmax.SOFTMAX.overload(x, _axis(x, dim))
 
 
 def log_softmax(input: Tensor, dim: int = -1, dtype: torch.dtype | None = None) -> Tensor:
     """``RN(x_i - log(sum of exp(x_k)))`` along an axis. Arguments and errors are those of `softmax`."""
     x = _in(input, dtype)
-    return _softmax.LOG_SOFTMAX(x, _axis(x, dim))
+    return _softmax.LOG_SOFTMAX.overload(x, _axis(x, dim))
