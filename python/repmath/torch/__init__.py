@@ -20,8 +20,6 @@ if ".".join(_torch.__version__.split(".")[:2]) not in _SUPPORTED:
     )
 
 from . import functional, nn, optim  # noqa: E402
-
-from . import functional, nn, optim  # noqa: E402
 from ._audit import Audit, audit  # noqa: E402
 from ._convert import from_torch_module  # noqa: E402
 from ._digest import digest  # noqa: E402
