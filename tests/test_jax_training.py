@@ -1,9 +1,7 @@
 """repmath.jax: optimisers, random numbers, transformations of whole programs, and a network trained to the bits of the NumPy face."""
 
-import importlib
 import sys
 
-import native
 import numpy as np
 import pytest
 from jax_checks import jax, numbers, same
@@ -172,26 +170,6 @@ def test_shard_map():
     d = jax.jit(jax.grad(jax.shard_map(loss, mesh=mesh, in_specs=(P(), P("d")), out_specs=P())))(w, x)
     halves = [rm.matmul(part.T, np.ones((4, 3), "f4")) for part in (x[:4], x[4:])]
     same(d, rm.add(*halves))
-
-
-EXAMPLES = native.ROOT / "examples/python"
-
-
-@pytest.fixture
-def example(monkeypatch, capsys):
-    """Runs a script of examples/python in this process, on images of its own: what it prints last is the digest of its weights."""
-    monkeypatch.syspath_prepend(str(EXAMPLES))
-    images, labels = rm.random.uniform(1, (120, 1, 8, 8), dtype="f4"), rm.random.randint(2, 120, 10).astype("i4")
-    data = ((images[:96], labels[:96]), (images[96:], labels[96:]))
-    monkeypatch.setattr(importlib.import_module("digits"), "data", lambda images: data)
-
-    def run(name):
-        monkeypatch.setattr(sys, "argv", [name, "--steps", "3", "--images", "96"])
-        script = importlib.import_module(name)
-        script.main()
-        return script, capsys.readouterr().out.split()[-1]
-
-    return run
 
 
 def test_network_has_the_bits_of_numpy(example):

@@ -1,0 +1,133 @@
+"""The elementwise functions, under the names of torch and torch.nn.functional."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ... import _core
+from .._elementwise import OPERATORS
+from .._selections import RELU
+from ._arguments import Tensor, tensor, together
+
+_MULTIPLY, _FMA, _POW = OPERATORS["multiply"].overload, OPERATORS["fma"].overload, OPERATORS["pow"].overload
+
+
+def _call(overload: Any, names: tuple[str, ...], *args: Any) -> Tensor:
+    """The operator of tensors that have one format already, or of what `together` makes of the arguments."""
+    first = args[0]
+    if not all(isinstance(a, torch.Tensor) and a.dtype == first.dtype for a in args):
+        args = tuple(together(names, args))
+    result: Tensor = overload(*args)
+    return result
+
+
+def _unary(overload: Any) -> Callable[..., Tensor]:
+    def function(input: Tensor) -> Tensor:
+        result: Tensor = overload(tensor("input", input))
+        return result
+
+    return function
+
+
+def _binary(overload: Any) -> Callable[..., Tensor]:
+    def function(input: Tensor | float, other: Tensor | float) -> Tensor:
+        return _call(overload, ("input", "other"), input, other)
+
+    return function
+
+
+def _gradient(overload: Any) -> Callable[..., Tensor]:
+    def function(grad_output: Tensor, input: Tensor) -> Tensor:
+        return _call(overload, ("grad_output", "input"), grad_output, input)
+
+    return function
+
+
+_NOTE = """
+
+    As `repmath.{name}`, with the same bits: the real value, rounded once to the tensors' format (float16, bfloat16, float32 or
+    float64). Tensors broadcast; those of different formats are promoted as by torch.promote_types, and numbers are rounded to that
+    format. TypeError where an argument has another dtype.
+    """
+
+
+def _describe(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "repmath.torch.functional"
+    first = str(_core.ufuncs[name].__doc__).split("\n\n")[1]
+    function.__doc__ = first + _NOTE.format(name=name)
+    return function
+
+
+def _function(name: str) -> Callable[..., Tensor]:
+    op = OPERATORS[name]
+    kind = _gradient if name.endswith("_backward") else (_unary, _binary)[len(op.arguments) - 1]
+    return _describe(name, kind(op.overload))
+
+
+def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
+    """The power; see `repmath.pow`. Formats and numbers as for the other functions of two arguments."""
+    return _call(_POW, ("input", "exponent"), input, exponent)
+
+
+def fma(input: Tensor | float, other: Tensor | float, addend: Tensor | float) -> Tensor:
+    """``RN(input * other + addend)``. Formats and numbers as for the functions of two arguments."""
+    return _call(_FMA, ("input", "other", "addend"), input, other, addend)
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """Gaussian error linear unit, rounded once; with ``approximate="tanh"`` that of the hyperbolic tangent."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError(f"approximate must be 'none' or 'tanh', not {approximate!r}")
+    name = "gelu" if approximate == "none" else "gelu_tanh"
+    result: Tensor = OPERATORS[name].overload(tensor("input", input))
+    return result
+
+
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+    """``RN(log(1 + exp(x)))``. `beta` must be 1; `threshold`, beyond which PyTorch returns x, has no use here."""
+    if beta != 1:
+        raise ValueError(f"beta must be 1, not {beta!r}")
+    result: Tensor = OPERATORS["softplus"].overload(tensor("input", input))
+    return result
+
+
+def _into(input: Tensor, value: Tensor, inplace: bool) -> Tensor:
+    return input.copy_(value) if inplace else value
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``RN(x / (1 + exp(-x)))``."""
+    return _into(input, OPERATORS["silu"].overload(tensor("input", input)), inplace)
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x where it is above 0, or NaN; else +0, also for -0."""
+    return _into(input, RELU.overload(tensor("input", input)), inplace)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x where it is above 0, else ``RN(negative_slope * x)``, the slope rounded to the format of x."""
+    below = _call(_MULTIPLY, ("input", "negative_slope"), tensor("input", input), negative_slope)
+    return _into(input, torch.where(input > 0, input, below), inplace)
+
+
+_SPECIAL: dict[str, Callable[..., Any]] = {
+    "pow": pow,
+    "fma": fma,
+    "gelu": gelu,
+    "softplus": softplus,
+    "silu": silu,
+    "relu": relu,
+    "leaky_relu": leaky_relu,
+}
+FUNCTIONS: dict[str, Callable[..., Any]] = {name: _SPECIAL.get(name) or _function(name) for name in _core.ufuncs} | _SPECIAL
+# Other names that torch has for them.
+for _alias, _name in {
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "divide",
+    "logsigmoid": "log_sigmoid",
+}.items():
+    FUNCTIONS[_alias] = FUNCTIONS[_name]
