@@ -130,13 +130,20 @@ def power(x: Any, y: Any, *, out: _Out = None) -> torch.Tensor:
     return apply("pow", x, y, dtype=dtype, out=out)
 
 
+def _check_form(approximate: str) -> None:
+    if approximate not in ("none", "tanh"):
+        raise ValueError(f"approximate must be 'none' or 'tanh', not {approximate!r}")
+
+
 @kernel
 def gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
+    _check_form(approximate)
     return apply("gelu_tanh" if approximate == "tanh" else "gelu", x)
 
 
 @kernel
 def gelu_backward(g: torch.Tensor, x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
+    _check_form(approximate)
     return apply("gelu_tanh_backward" if approximate == "tanh" else "gelu_backward", g, x)
 
 

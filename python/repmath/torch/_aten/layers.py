@@ -296,6 +296,10 @@ def _pooling(dims: int) -> None:
     def max_pool(
         x: torch.Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
     ) -> Any:
+        if not x.numel():  # nothing to compare; PyTorch says what is wrong with such shapes
+            return getattr(torch.ops.aten, f"max_pool{dims}d_with_indices")(
+                x, kernel_size, stride, padding, dilation, ceil_mode
+            )
         stride = _sizes(stride) or None
         sizes = _sizes(kernel_size), stride, _sizes(padding), _sizes(dilation)
         values, indices = greatest(as_array(x), *sizes, ceil_mode=ceil_mode, return_indices=True)

@@ -130,14 +130,19 @@ def cumsum(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> to
 @integers
 @kernel
 def index_add(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, *, alpha: float = 1) -> torch.Tensor:
-    if alpha != 1:
+    if source.dtype is not x.dtype:
+        raise ValueError("self and source must have one dtype")
+    if alpha not in (1, -1):
         raise Uncovered(f"alpha={alpha}")
+    source = source if alpha == 1 else source.neg()
     return as_tensor(_scatter.index_add(as_array(x), as_array(index), as_array(source), axis=dim))
 
 
 @integers
 @kernel
 def scatter_add(x: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
+    if src.dtype is not x.dtype:
+        raise ValueError("self and src must have one dtype")
     source = as_array(src)[tuple(slice(n) for n in index.shape)]
     return as_tensor(_scatter.scatter_add(as_array(x), dim, as_array(index), source))
 
