@@ -67,6 +67,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/python tools/gen_api.py --check
 	$(BIN)/python tools/gen_stubs.py --check
+	$(BIN)/python tools/gen_aten.py --check
 
 stubs: $(BIN)/python
 	$(BIN)/python tools/gen_stubs.py

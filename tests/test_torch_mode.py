@@ -28,6 +28,15 @@ def test_table():
     for line in table.lines():
         assert line.way in ("moves", "rounds", "draws"), line
         assert (line.way == "moves") == (not line.function), line
+    tool = HERE.parent / "tools/gen_aten.py"
+    assert subprocess.run([sys.executable, str(tool), "--check"]).returncode == 0  # docs/aten.md
+
+
+def test_zeros_have_one_sign():
+    x = torch.tensor([[-0.0, -0.0], [0.0, -0.0], [-0.0, 0.0]])
+    with rt.reproducible():
+        made = [x.relu(), x.amax(1), x.amin(1), x.max(), torch.maximum(x, x.flip(1))[1:], x.clamp(min=0.0)]
+    assert not any(torch.signbit(v).any() for v in made)
 
 
 @pytest.mark.parametrize("name", PLAIN + TRANSFORMERS)

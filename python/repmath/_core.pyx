@@ -189,11 +189,6 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_regression_loss_backward(int loss, double p, int format, int reduction, int64_t n, const void *g,
                                           ptrdiff_t stride_g, const void *x, ptrdiff_t stride_x, const void *y,
                                           ptrdiff_t stride_y, void *dx, ptrdiff_t stride_dx) nogil
-    int RM_FORMAT_F16, RM_FORMAT_BF16, RM_FORMAT_F32, RM_FORMAT_F64
-    ctypedef unsigned short rm_f16
-    ctypedef unsigned short rm_bf16
-    ctypedef struct rm_accumulator:
-        pass
     int RM_ACCUMULATOR_BYTES
     rm_accumulator *rm_accumulator_new() nogil
     void rm_accumulator_free(rm_accumulator *acc) nogil

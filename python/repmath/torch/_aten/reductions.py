@@ -8,7 +8,7 @@ import torch
 
 from ... import _reductions, _scatter, _statistics
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import Array, Uncovered, convert, integers, kernel
+from .common import Array, Uncovered, apply, convert, integers, kernel
 
 _Dims: TypeAlias = int | Sequence[int] | None
 
@@ -100,6 +100,23 @@ def norm_dim(
     x: torch.Tensor, p: Any = 2, dim: _Dims = None, keepdim: bool = False, dtype: torch.dtype | None = None
 ) -> torch.Tensor:
     return vector_norm(x, 2 if p is None else p, dim, keepdim, dtype=dtype)
+
+
+def _extreme(which: Any, x: torch.Tensor, dim: Any, keepdim: bool) -> torch.Tensor:
+    """Which zero PyTorch's loops return depends on their vectors: here it is +0."""
+    return apply("add", which(x, dim, keepdim), 0.0, dtype=x.dtype)
+
+
+@integers
+@kernel
+def amax(x: torch.Tensor, dim: Any = (), keepdim: bool = False) -> torch.Tensor:
+    return _extreme(torch.ops.aten.amax, x, dim, keepdim)
+
+
+@integers
+@kernel
+def amin(x: torch.Tensor, dim: Any = (), keepdim: bool = False) -> torch.Tensor:
+    return _extreme(torch.ops.aten.amin, x, dim, keepdim)
 
 
 @integers
