@@ -251,6 +251,18 @@ def test_embedding():
     )
 
 
+@pytest.mark.parametrize("dtype", [np.float16, BF16, np.float32], ids=str)
+def test_segment_sums_of_single_elements(dtype):
+    """Ids that come once, whose sums are the elements, and ids that come twice: -0 is +0, NaN the canonical one."""
+    x = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.5, -1e-7], dtype)
+    apart, meeting = np.array([7, 2, 0, 3, 9, 5, 1, 4]), np.array([7, 2, 0, 3, 9, 5, 2, 4])
+    sums = jax.jit(lambda x: [rj.segment_sum(x, ids, 10) for ids in (apart, meeting)])(x)
+    for found, ids in zip(sums, (apart, meeting), strict=True):
+        assert np.asarray(found).tobytes() == rm.segment_sum(x, ids, 10).tobytes()
+    with pytest.raises(Exception, match="argument 'index'"):
+        jax.block_until_ready(rj.segment_sum(x, apart + 1, 10))
+
+
 # Forward mode and second derivatives follow the formulas. Values are held to repmath.nn above; here derivatives are held to values, by
 # differences in float64 along a line. A wrong term would be seen in the first digit.
 

@@ -14,7 +14,7 @@ BF16 = np.dtype(jnp.bfloat16)
 @pytest.mark.parametrize("dtype", [np.float16, BF16, np.float32], ids=str)
 def test_sums_and_means(dtype):
     x = (numbers(1, 5, 3, 600) * np.float32(100)).astype(dtype)
-    axes = [None, 0, 1, -1, (0, 2), (0, 1)]
+    axes = [None, 0, 1, -1, (0, 2), (0, 1), ()]
     found = jax.jit(lambda x: [(rj.sum(x, a), rj.mean(x, a, keepdims=True)) for a in axes])(x)
     for axis, (total, average) in zip(axes, found, strict=True):
         same(total, rm.sum(x, axis=axis))
@@ -23,9 +23,14 @@ def test_sums_and_means(dtype):
 
 def test_gradients_of_sums_and_means():
     x, g = numbers(1, 4, 3), numbers(2, 4)
-    total, average = jax.jit(
-        lambda x, g: (jax.vjp(lambda x: rj.sum(x, 1), x)[1](g)[0], jax.vjp(lambda x: rj.mean(x, 1), x)[1](g)[0])
+    total, average, around = jax.jit(
+        lambda x, g: (
+            jax.vjp(lambda x: rj.sum(x, 1), x)[1](g)[0],
+            jax.vjp(lambda x: rj.mean(x, 1), x)[1](g)[0],
+            jax.vjp(lambda x: jax.vmap(lambda x: rj.sum(x, (0, 2)))(x), x[..., None, None])[1](g[:, None])[0],
+        )
     )(x, g)
+    same(around, np.broadcast_to(g[:, None], x.shape)[..., None, None])
     same(total, np.broadcast_to(g[:, None], x.shape))
     same(average, np.broadcast_to(rm.divide(g, np.float32(3))[:, None], x.shape))
 

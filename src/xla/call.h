@@ -8,8 +8,8 @@
  *
  * where names[i - 1] is what argument i of the C function is called by the user ("": no name).
  *
- * Shapes, types and attributes are the caller's promise: python/repmath/jax checks them when a program is traced. What only the
- * numbers tell, such as an index out of range, is checked by the functions that are called. */
+ * Shapes, types and attributes are the caller's promise: python/repmath/jax checks them when a program is traced. What only
+ * the numbers tell, such as an index out of range, is checked by the functions that are called. */
 #ifndef RM_XLA_CALL_H
 #define RM_XLA_CALL_H
 

@@ -2,7 +2,9 @@
  * elements that lie `inner` apart. */
 #include "call.h"
 
-enum { SUM, MEAN, LOGSUMEXP, SOFTMAX, LOG_SOFTMAX, SOFTMAX_BACKWARD, LOG_SOFTMAX_BACKWARD, QUOTIENT };
+#include <string.h>
+
+enum { SUM, MEAN, LOGSUMEXP, SOFTMAX, LOG_SOFTMAX, SOFTMAX_BACKWARD, LOG_SOFTMAX_BACKWARD, QUOTIENT, SUM_AROUND };
 
 /* Shorter rows are summed as a product with a column of ones, which is one call for all of them. */
 enum { RM_LONG_ROW = 512 };
@@ -33,6 +35,29 @@ static rm_status sums(int format, int64_t outer, int64_t n, int64_t inner, const
                            0, out, inner * size, size, size);
 }
 
+/* x (..., before, places, after): of each stack and place the sum over both other axes. The runs of a place are laid side by
+ * side first. */
+static rm_status sums_around(rm_call *call, int format, const XLA_FFI_Buffer *x, char *out) {
+  const int64_t before = x->dims[x->rank - 3], places = x->dims[x->rank - 2], after = x->dims[x->rank - 1];
+  const int64_t stack = rm_xla_count(x, 0, x->rank - 3), n = before * after;
+  const ptrdiff_t size = rm_xla_bytes(format), run = after * size;
+  char *line = rm_xla_scratch(call, n * size);
+  if (!line) {
+    return RM_ERR_MEMORY;
+  }
+  rm_status status = RM_OK;
+  for (int64_t i = 0; i < stack; i++) {
+    for (int64_t j = 0; j < places && status == RM_OK; j++) {
+      const char *from = (const char *)x->data + (i * before * places + j) * run;
+      for (int64_t k = 0; k < before && run; k++) {
+        memcpy(line + k * run, from + k * places * run, (size_t)run);
+      }
+      status = sums(format, 1, n, 1, line, out + (i * places + j) * size);
+    }
+  }
+  return status;
+}
+
 static rm_status compute(rm_call *call) {
   const XLA_FFI_Buffer *x = rm_xla_argument(call, 0);
   const int64_t kind = rm_xla_integer(call, "kind");
@@ -51,6 +76,9 @@ static rm_status compute(rm_call *call) {
       return RM_ERR_ENUM;
     }
     return count == 0 ? RM_OK : rm_avg_pool(format, &pool, 1, divisor, x->data, strides, out, strides);
+  }
+  if (kind == SUM_AROUND) {
+    return sums_around(call, format, x, out);
   }
   const int64_t n = x->dims[x->rank - 2], inner = x->dims[x->rank - 1], outer = rm_xla_count(x, 0, x->rank - 2);
   const ptrdiff_t step = inner * size, next = n * step; /* from element to element, from stack to stack */

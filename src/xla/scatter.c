@@ -32,6 +32,39 @@ static rm_status take(rm_call *call) {
 static const char *const take_names[] = {"table", "index", NULL};
 RM_XLA_HANDLER(rm_xla_take, take, take_names)
 
+/* Single elements that meet no other, as in the gradient of pooling without overlaps: a sum of one term is the term, but -0
+ * becomes +0, and a NaN the canonical one. Returns 0, with out in no definite state, where an index comes twice or is out of
+ * range. `seen` has a byte for each row. */
+#define RM_DISTINCT(name, word, sign, infinity, nan)                                                                         \
+  static int name(int64_t rows, word *out, int64_t n, const int64_t *index, const word *src, unsigned char *seen) {          \
+    memset(seen, 0, (size_t)rows);                                                                                           \
+    memset(out, 0, (size_t)rows * sizeof *out);                                                                              \
+    for (int64_t i = 0; i < n; i++) {                                                                                        \
+      const int64_t j = index[i];                                                                                            \
+      if (j < 0 || j >= rows || seen[j]) {                                                                                   \
+        return 0;                                                                                                            \
+      }                                                                                                                      \
+      seen[j] = 1;                                                                                                           \
+      const word magnitude = (word)(src[i] & ~(sign));                                                                       \
+      out[j] = magnitude == 0 ? 0 : magnitude > (infinity) ? (nan) : src[i];                                                 \
+    }                                                                                                                        \
+    return 1;                                                                                                                \
+  }
+RM_DISTINCT(distinct_f16, uint16_t, (uint16_t)0x8000, 0x7c00, 0x7e00)
+RM_DISTINCT(distinct_bf16, uint16_t, (uint16_t)0x8000, 0x7f80, 0x7fc0)
+RM_DISTINCT(distinct_f32, uint32_t, UINT32_C(0x80000000), UINT32_C(0x7f800000), UINT32_C(0x7fc00000))
+RM_DISTINCT(distinct_f64, uint64_t, UINT64_C(1) << 63, UINT64_C(0x7ff0000000000000), UINT64_C(0x7ff8000000000000))
+
+static int distinct(int format, int64_t rows, void *out, int64_t n, const int64_t *index, const void *src,
+                    unsigned char *seen) {
+  switch (format) {
+    case RM_FORMAT_F16: return distinct_f16(rows, out, n, index, src, seen);
+    case RM_FORMAT_BF16: return distinct_bf16(rows, out, n, index, src, seen);
+    case RM_FORMAT_F64: return distinct_f64(rows, out, n, index, src, seen);
+    default: return distinct_f32(rows, out, n, index, src, seen);
+  }
+}
+
 /* src (..., n, cols), index (..., n): out (..., rows, cols). */
 static rm_status segment_sum(rm_call *call) {
   const XLA_FFI_Buffer *src = rm_xla_argument(call, 0), *index = rm_xla_argument(call, 1);
@@ -44,10 +77,14 @@ static rm_status segment_sum(rm_call *call) {
   if (!at) {
     return RM_ERR_MEMORY;
   }
+  unsigned char *seen = cols == 1 ? rm_xla_scratch(call, rows) : NULL;
   rm_status status = RM_OK;
   for (int64_t s = 0; s < stack && status == RM_OK; s++) {
-    status = rm_segment_sum(format, rows, cols, (char *)out->data + s * rows * cols * size, cols * size, size, n, at + s * n,
-                            8, (const char *)src->data + s * n * cols * size, cols * size, size);
+    char *to = (char *)out->data + s * rows * cols * size;
+    const char *from = (const char *)src->data + s * n * cols * size;
+    if (!seen || rows == 0 || !distinct(format, rows, to, n, at + s * n, from, seen)) {
+      status = rm_segment_sum(format, rows, cols, to, cols * size, size, n, at + s * n, 8, from, cols * size, size);
+    }
   }
   return status;
 }

@@ -11,7 +11,7 @@ from ._primitive import bind, by_function, by_handler, define, expand, is_zero, 
 from ._types import together
 
 # The kinds that the handler knows; arrays are (..., n, inner).
-_SUM, _MEAN, _LOGSUMEXP, _SOFTMAX, _LOG_SOFTMAX, _SOFTMAX_BACKWARD, _LOG_SOFTMAX_BACKWARD, _QUOTIENT = range(8)
+_SUM, _MEAN, _LOGSUMEXP, _SOFTMAX, _LOG_SOFTMAX, _SOFTMAX_BACKWARD, _LOG_SOFTMAX_BACKWARD, _QUOTIENT, _SUM_AROUND = range(9)
 
 
 def _kind(kind: int) -> Any:
@@ -48,6 +48,15 @@ sum_p: Any = define(
     _kind(_SUM),
     jvp=_linear(lambda: sum_p),
     transpose=lambda ct, x: [ad.Zero(x.aval) if is_zero(ct) else _over(ct, x.aval)],
+)
+
+# (..., before, places, after): sums over the first and the last of the three, such as those of a bias of channels.
+sum_around_p: Any = define(
+    "sum_around",
+    lambda x: ((*x.shape[:-3], x.shape[-2]), x.dtype),
+    _kind(_SUM_AROUND),
+    jvp=_linear(lambda: sum_around_p),
+    transpose=lambda ct, x: [ad.Zero(x.aval) if is_zero(ct) else expand(ct[..., None, :, None], x.aval.shape)],
 )
 
 # RN(x/divisor) for an integer that the format need not hold.
@@ -192,11 +201,21 @@ def _reduce(p: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     kept = [i for i in range(x.ndim) if i not in axes]
     shape = tuple(x.shape[i] for i in kept)
     n = size_of([x.shape[i] for i in axes])
-    if axes and axes[-1] - axes[0] + 1 == len(axes):  # neighbours: nothing has to move
+    if p is logsumexp_p and axes and axes[-1] != x.ndim - 1:  # rows are faster than columns, and moving them is a small part
+        lines = jnp.transpose(x, (*kept, *axes)).reshape(*shape, n, 1)
+    elif axes and axes[-1] - axes[0] + 1 == len(axes):  # neighbours: nothing has to move
         lines = x.reshape(*x.shape[: axes[0]], n, size_of(x.shape[axes[-1] + 1 :]))
+    elif p is sum_p and _around(axes, kept, x.ndim):
+        p = sum_around_p
+        lines = x.reshape(size_of(x.shape[: kept[0]]), size_of(shape), size_of(x.shape[kept[-1] + 1 :]))
     else:
         lines = jnp.transpose(x, (*kept, *axes)).reshape(*shape, n, 1)
     return bind(p, lines).reshape([1 if i in axes else s for i, s in enumerate(x.shape)] if keepdims else shape)
+
+
+def _around(axes: Sequence[int], kept: Sequence[int], ndim: int) -> bool:
+    """Whether the kept axes are neighbours between the first and the last, which are not kept."""
+    return bool(kept) and bool(axes) and kept[-1] - kept[0] + 1 == len(kept) and axes[0] == 0 and axes[-1] == ndim - 1
 
 
 def sum(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -222,12 +241,13 @@ def sum_to(x: Any, shape: Sequence[int]) -> Any:
     return (_reduce(sum_p, x, axes, False) if axes else x).reshape(shape)
 
 
-def _rowwise(p: Any, x: Any, axis: int, drops: bool) -> Any:
-    """An operator along one axis of an array, in the canonical layout."""
+def _rowwise(p: Any, x: Any, axis: int) -> Any:
+    """An operator along one axis of an array."""
     (at,) = _axes(axis, max(x.ndim, 1))
     shape = x.shape or (1,)
-    y = bind(p, x.reshape(*shape[:at], shape[at], size_of(shape[at + 1 :])))
-    return y.reshape((*shape[:at], *shape[at + 1 :]) if drops else x.shape)
+    rows = jnp.moveaxis(x.reshape(shape), at, -1)  # rows are faster than columns, and moving them is a small part
+    y = bind(p, rows[..., None])[..., 0]
+    return jnp.moveaxis(y, -1, at).reshape(x.shape)
 
 
 def softmax(x: Any, axis: int = -1) -> Any:
@@ -236,13 +256,13 @@ def softmax(x: Any, axis: int = -1) -> Any:
     The gradient is RN(y_i (g_i - sum of g_k y_k)) with the rounded y.
     """
     (a,) = together(x=x)
-    return _rowwise(softmax_p, a, axis, False)
+    return _rowwise(softmax_p, a, axis)
 
 
 def log_softmax(x: Any, axis: int = -1) -> Any:
     """RN(x_i - log(sum of e^x_k)) along an axis, as `repmath.nn.log_softmax`. The gradient is RN(g_i - e^y_i (sum of g_k))."""
     (a,) = together(x=x)
-    return _rowwise(log_softmax_p, a, axis, False)
+    return _rowwise(log_softmax_p, a, axis)
 
 
 def logsumexp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
