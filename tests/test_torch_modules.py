@@ -320,7 +320,24 @@ MODULES = [
     *((getattr(nn, f"Adaptive{kind}Pool{d}d"), (2,), (1, 2, *(5,) * d)) for kind in ("Avg", "Max") for d in (1, 2, 3)),
     *(
         (getattr(nn, name), (), (2, 3))
-        for name in ("ReLU", "LeakyReLU", "SiLU", "GELU", "Sigmoid", "Tanh", "LogSigmoid", "Softplus")
+        for name in (
+            "ReLU",
+            "LeakyReLU",
+            "ReLU6",
+            "ELU",
+            "Hardtanh",
+            "Hardsigmoid",
+            "Hardswish",
+            "Mish",
+            "Softsign",
+            "PReLU",
+            "SiLU",
+            "GELU",
+            "Sigmoid",
+            "Tanh",
+            "LogSigmoid",
+            "Softplus",
+        )
     ),
     (nn.Softmax, (1,), (2, 3)),
     (nn.LogSoftmax, (1,), (2, 3)),
@@ -466,7 +483,10 @@ def with_hook():
 
 
 REFUSED = [
-    (lambda: torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.PReLU()), r"'1' \(PReLU\) with parameters 'weight'"),
+    (
+        lambda: torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Bilinear(2, 2, 2)),
+        r"'1' \(Bilinear\) with parameters 'weight', 'bias'",
+    ),
     (lambda: torch.nn.Sequential(Residual()), r"'0' \(Residual\) has a forward of its own"),
     (
         lambda: torch.nn.Sequential(torch.nn.Conv2d(1, 1, 3, padding_mode="circular")),
@@ -608,3 +628,32 @@ def test_tensors_share_memory_with_arrays():
     a = np.ones(3, np.float32)
     as_tensor(a)[1] = 5.0
     assert a[1] == 5.0
+
+
+ACTIVATIONS = ("relu", "relu6", "leaky_relu", "elu", "hardtanh", "hardsigmoid", "hardswish", "mish", "softsign")
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_composed_activations(name):
+    """Their gradients, also where a branch that is not taken would be infinite; their zeros and NaNs; numbers beyond float16."""
+    f, theirs = getattr(F, name), getattr(torch.nn.functional, name)
+    x = torch.tensor([-1e4, -2.5, -0.3, 0.4, 2.0, 1e4], dtype=torch.float64, requires_grad=True)
+    (mine,), (other,) = (torch.autograd.grad(g(x).sum(), x) for g in (f, theirs))
+    torch.testing.assert_close(mine, other)
+    assert torch.autograd.gradgradcheck(f, x[1:-1].detach().requires_grad_())
+    assert torch.isnan(f(torch.tensor([math.nan]))).all()
+    if name in ("relu", "relu6"):
+        assert not torch.signbit(f(torch.tensor([-0.0, -1.0]))).any()
+    y = numbers(3, dtype=torch.float32)
+    given = y.clone()
+    if "inplace" in inspect.signature(f).parameters:
+        assert f(given, inplace=True) is given and same_bits(given, f(y))
+
+
+def test_prelu():
+    x = numbers(2, 3, 2, low=-1).requires_grad_()
+    for w in (numbers(3).requires_grad_(), numbers(1).requires_grad_()):
+        torch.testing.assert_close(F.prelu(x, w), torch.nn.functional.prelu(x, w))
+        assert torch.autograd.gradcheck(F.prelu, (x, w))
+    with pytest.raises(RuntimeError, match="weight of shape"):
+        F.prelu(x, torch.ones(2).double())
