@@ -630,7 +630,7 @@ def test_tensors_share_memory_with_arrays():
     assert a[1] == 5.0
 
 
-ACTIVATIONS = ("relu", "relu6", "leaky_relu", "elu", "hardtanh", "hardsigmoid", "hardswish", "mish", "softsign")
+ACTIVATIONS = ("relu", "relu6", "silu", "leaky_relu", "elu", "hardtanh", "hardsigmoid", "hardswish", "mish", "softsign")
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
@@ -648,6 +648,12 @@ def test_composed_activations(name):
     given = y.clone()
     if "inplace" in inspect.signature(f).parameters:
         assert f(given, inplace=True) is given and same_bits(given, f(y))
+        gradients = []
+        for inplace in (True, False):  # of a result that is overwritten, though its gradient needs it
+            leaf = y.clone().requires_grad_()
+            f(F.subtract(leaf, 0.5), inplace=inplace).sum().backward()
+            gradients.append(leaf.grad)
+        assert same_bits(*gradients)
 
 
 def test_prelu():

@@ -93,13 +93,19 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     return result
 
 
+def _source(input: Tensor, inplace: bool) -> Tensor:
+    """What to compute from: a copy where the gradient needs numbers that will be overwritten."""
+    tensor("input", input)
+    return input.clone() if inplace and torch.is_grad_enabled() and input.requires_grad else input
+
+
 def _into(input: Tensor, value: Tensor, inplace: bool) -> Tensor:
     return input.copy_(value) if inplace else value
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``RN(x / (1 + exp(-x)))``."""
-    return _into(input, OPERATORS["silu"].overload(tensor("input", input)), inplace)
+    return _into(input, OPERATORS["silu"].overload(_source(input, inplace)), inplace)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -109,8 +115,9 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where it is above 0, else ``RN(negative_slope * x)``, the slope rounded to the format of x."""
-    below = _call(_MULTIPLY, ("input", "negative_slope"), tensor("input", input), negative_slope)
-    return _into(input, torch.where(input > 0, input, below), inplace)
+    x = _source(input, inplace)
+    below = _call(_MULTIPLY, ("input", "negative_slope"), x, negative_slope)
+    return _into(input, torch.where(x > 0, x, below), inplace)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -129,10 +136,11 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where it is above 0, else ``RN(alpha * RN(e**x - 1))``, alpha rounded to the format of x."""
     above = tensor("input", input) > 0
-    below = OPERATORS["expm1"].overload(torch.where(above, scalar(0.0, input.dtype), input))  # no infinity meets a zero
+    x = _source(input, inplace)
+    below = OPERATORS["expm1"].overload(torch.where(above, scalar(0.0, x.dtype), x))  # no infinity meets a zero
     if alpha != 1:
         below = _call(_MULTIPLY, ("input", "alpha"), below, alpha)
-    return _into(input, torch.where(above, input, below), inplace)
+    return _into(input, torch.where(above, x, below), inplace)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
@@ -143,13 +151,15 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``RN(x * hardsigmoid(x))``."""
-    return _into(input, _call(_MULTIPLY, ("input", "other"), input, hardsigmoid(input)), inplace)
+    x = _source(input, inplace)
+    return _into(input, _call(_MULTIPLY, ("input", "other"), x, hardsigmoid(x)), inplace)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``RN(x * tanh(softplus(x)))``, each function rounded."""
-    inner = OPERATORS["tanh"].overload(softplus(input))
-    return _into(input, _call(_MULTIPLY, ("input", "other"), input, inner), inplace)
+    x = _source(input, inplace)
+    inner = OPERATORS["tanh"].overload(softplus(x))
+    return _into(input, _call(_MULTIPLY, ("input", "other"), x, inner), inplace)
 
 
 def softsign(input: Tensor) -> Tensor:
