@@ -86,6 +86,7 @@ from ._pooling import (
     MaxPool2d,
     MaxPool3d,
 )
+from ._recurrent import GRU, LSTM, RNN
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -113,6 +114,7 @@ __all__ = [
     "Embedding",
     "Flatten",
     "GELU",
+    "GRU",
     "GroupNorm",
     "Hardsigmoid",
     "Hardswish",
@@ -124,6 +126,7 @@ __all__ = [
     "InstanceNorm3d",
     "KLDivLoss",
     "L1Loss",
+    "LSTM",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
@@ -143,6 +146,7 @@ __all__ = [
     "ParameterDict",
     "ParameterList",
     "RMSNorm",
+    "RNN",
     "ReLU",
     "ReLU6",
     "Sequential",
