@@ -24,6 +24,7 @@ _EXACT = (
     torch.nn.PixelShuffle,
     torch.nn.PixelUnshuffle,
     torch.nn.ChannelShuffle,
+    *(getattr(torch.nn, f"{kind}Pad{d}d") for kind in ("Zero", "Constant") for d in (1, 2, 3)),
 )
 
 # PyTorch's class -> ours, of the same name.

@@ -49,10 +49,7 @@ def _parameters(rule: _Rule) -> tuple[str, ...]:
 
 
 def _no_derivative(what: str, name: str) -> NotImplementedError:
-    return NotImplementedError(
-        f"repmath::{name} has no {what}. Second derivatives exist for elementwise functions, matmul, linear, convolutions, sums and "
-        "means, tangents (forward mode) for these and softmax, log_softmax and average pooling; see docs/torch.md"
-    )
+    return NotImplementedError(f"repmath::{name} has no {what}; the table in docs/torch.md shows what has one")
 
 
 class Operator:

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from ... import _core
-from .._elementwise import OPERATORS
+from .._elementwise import OPERATORS, scalar
 from .._selections import RELU
 from ._arguments import Tensor, tensor, together
 
@@ -93,13 +93,19 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     return result
 
 
+def _source(input: Tensor, inplace: bool) -> Tensor:
+    """What to compute from: a copy where the gradient needs numbers that will be overwritten."""
+    tensor("input", input)
+    return input.clone() if inplace and torch.is_grad_enabled() and input.requires_grad else input
+
+
 def _into(input: Tensor, value: Tensor, inplace: bool) -> Tensor:
     return input.copy_(value) if inplace else value
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``RN(x / (1 + exp(-x)))``."""
-    return _into(input, OPERATORS["silu"].overload(tensor("input", input)), inplace)
+    return _into(input, OPERATORS["silu"].overload(_source(input, inplace)), inplace)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -109,8 +115,69 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where it is above 0, else ``RN(negative_slope * x)``, the slope rounded to the format of x."""
-    below = _call(_MULTIPLY, ("input", "negative_slope"), tensor("input", input), negative_slope)
-    return _into(input, torch.where(input > 0, input, below), inplace)
+    x = _source(input, inplace)
+    below = _call(_MULTIPLY, ("input", "negative_slope"), x, negative_slope)
+    return _into(input, torch.where(x > 0, x, below), inplace)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """x brought between two ends; at an end, and beyond, without a gradient."""
+    if min_val > max_val:
+        raise ValueError(f"min_val {min_val} is greater than max_val {max_val}")
+    low, high = (scalar(float(v), tensor("input", input).dtype) for v in (min_val, max_val))
+    return _into(input, torch.where(input <= low, low, torch.where(input >= high, high, input)), inplace)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """x brought between 0 and 6."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where it is above 0, else ``RN(alpha * RN(e**x - 1))``, alpha rounded to the format of x."""
+    above = tensor("input", input) > 0
+    x = _source(input, inplace)
+    below = OPERATORS["expm1"].overload(torch.where(above, scalar(0.0, x.dtype), x))  # no infinity meets a zero
+    if alpha != 1:
+        below = _call(_MULTIPLY, ("input", "alpha"), below, alpha)
+    return _into(input, torch.where(above, x, below), inplace)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``RN(relu6(RN(x + 3)) / 6)``."""
+    value = FUNCTIONS["divide"](relu6(FUNCTIONS["add"](tensor("input", input), 3.0)), 6.0)
+    return _into(input, value, inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``RN(x * hardsigmoid(x))``."""
+    x = _source(input, inplace)
+    return _into(input, _call(_MULTIPLY, ("input", "other"), x, hardsigmoid(x)), inplace)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``RN(x * tanh(softplus(x)))``, each function rounded."""
+    x = _source(input, inplace)
+    inner = OPERATORS["tanh"].overload(softplus(x))
+    return _into(input, _call(_MULTIPLY, ("input", "other"), x, inner), inplace)
+
+
+def softsign(input: Tensor) -> Tensor:
+    """``RN(x / RN(1 + abs(x)))``."""
+    size = torch.where(tensor("input", input) < 0, torch.neg(input), input)
+    result: Tensor = FUNCTIONS["divide"](input, FUNCTIONS["add"](size, 1.0))
+    return result
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where it is above 0, else ``RN(weight * x)``; one weight, or one for each channel, the second axis."""
+    tensor("input", input)
+    if tensor("weight", weight).ndim > 1 or (weight.numel() != 1 and (input.ndim < 2 or weight.numel() != input.shape[1])):
+        raise RuntimeError(f"weight of shape {tuple(weight.shape)} does not fit input of shape {tuple(input.shape)}")
+    w = weight.reshape(-1, *(1,) * (input.ndim - 2)) if weight.numel() != 1 else weight.reshape(())
+    above = input > 0
+    below = _call(_MULTIPLY, ("weight", "input"), w, torch.where(above, scalar(0.0, input.dtype), input))
+    return torch.where(above, input, below)
 
 
 _SPECIAL: dict[str, Callable[..., Any]] = {
@@ -121,6 +188,14 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "silu": silu,
     "relu": relu,
     "leaky_relu": leaky_relu,
+    "hardtanh": hardtanh,
+    "relu6": relu6,
+    "elu": elu,
+    "hardsigmoid": hardsigmoid,
+    "hardswish": hardswish,
+    "mish": mish,
+    "softsign": softsign,
+    "prelu": prelu,
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: _SPECIAL.get(name) or _function(name) for name in _core.ufuncs} | _SPECIAL
 # Other names that torch has for them.

@@ -24,6 +24,70 @@ class LeakyReLU(Module, torch.nn.LeakyReLU):
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
 
+class ReLU6(Module, torch.nn.ReLU6):
+    """torch.nn.ReLU6 by `functional.relu6`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The value."""
+        return F.relu6(input, self.inplace)
+
+
+class Hardtanh(Module, torch.nn.Hardtanh):
+    """torch.nn.Hardtanh by `functional.hardtanh`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The value."""
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+
+class ELU(Module, torch.nn.ELU):
+    """torch.nn.ELU by `functional.elu`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The value."""
+        return F.elu(input, self.alpha, self.inplace)
+
+
+class Hardsigmoid(Module, torch.nn.Hardsigmoid):
+    """torch.nn.Hardsigmoid by `functional.hardsigmoid`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The value."""
+        return F.hardsigmoid(input, self.inplace)
+
+
+class Hardswish(Module, torch.nn.Hardswish):
+    """torch.nn.Hardswish by `functional.hardswish`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The value."""
+        return F.hardswish(input, self.inplace)
+
+
+class Mish(Module, torch.nn.Mish):
+    """torch.nn.Mish by `functional.mish`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The value."""
+        return F.mish(input, self.inplace)
+
+
+class Softsign(Module, torch.nn.Softsign):
+    """torch.nn.Softsign by `functional.softsign`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The value."""
+        return F.softsign(input)
+
+
+class PReLU(Module, torch.nn.PReLU):
+    """torch.nn.PReLU by `functional.prelu`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The value."""
+        return F.prelu(input, self.weight)
+
+
 class SiLU(Module, torch.nn.SiLU):
     """torch.nn.SiLU by `functional.silu`."""
 
