@@ -16,8 +16,24 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import elementwise_library  # noqa: E402
 import native  # noqa: E402
 
-# With several processes (pytest-xdist, --dist loadfile) the longest files begin first.
-LONG = ("test_slow.py", "test_packaging_cuda.py", "test_elementwise_several.py", "test_elementwise_controls.py")
+# With several processes (pytest-xdist, --dist loadfile) the longest files begin first: those that build the library, then the others.
+LONG = (
+    "test_packaging_sanitizers.py",
+    "test_packaging_cuda.py",
+    "test_slow.py",
+    "test_cross_aarch64.py",
+    "test_cross_compilers.py",
+    "test_elementwise_several.py",
+    "test_elementwise_controls.py",
+    "test_elementwise_f32.py",
+    "test_packaging_c.py",
+    "test_python_verify.py",
+)
+
+
+def pytest_configure(config):
+    if hasattr(config.option, "loadscopereorder"):  # pytest-xdist would begin with the files of most tests
+        config.option.loadscopereorder = False
 
 
 def pytest_collection_modifyitems(config, items):
