@@ -155,6 +155,16 @@ def test_flushing_layout_and_threads():
     repmath.set_num_threads(1)
 
 
+def test_linear_of_any_layout():
+    """PyTorch fuses the bias of a contiguous input of three axes, and adds it otherwise: here it is always inside the one rounding."""
+    layer, x = torch.nn.Linear(40, 50), torch.randn(6, 7, 40)
+    with rt.reproducible():
+        want = torch.stack([layer(row) for row in x])
+        for given in (x, x.transpose(0, 1).contiguous().transpose(0, 1), x[None], x[None].expand(2, 6, 7, 40)):
+            made = layer(given)
+            assert torch.equal(made, want.expand_as(made))
+
+
 def test_batches():
     """A row's result does not depend on the others; gradients do not depend on the order of rows."""
     model = torch.nn.Sequential(torch.nn.Linear(30, 40), torch.nn.GELU(), torch.nn.LayerNorm(40), torch.nn.Linear(40, 7))

@@ -1,5 +1,6 @@
 """The block in which ATen's operators are those of the table."""
 
+import contextlib
 import threading
 import traceback
 from collections import Counter
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import _core
@@ -119,8 +121,9 @@ class reproducible:
             # Fused layers of oneDNN, as that of the LSTM, are then composed of operators of the table.
             torch._C._set_mkldnn_enabled(False)
             torch.set_flush_denormal(False)
-            _active.saved, _active.mode = saved, _Dispatch()
-            _active.mode.__enter__()
+            _active.saved, _active.modes = saved, contextlib.ExitStack()
+            _active.modes.enter_context(_Functions())
+            _active.modes.enter_context(_Dispatch())
         _active.blocks.append(self)
         return self
 
@@ -129,7 +132,7 @@ class reproducible:
         if _active.blocks:
             return
         try:
-            _active.mode.__exit__(*exception)
+            _active.modes.__exit__(*exception)
         finally:
             mkldnn, flushes = _active.saved
             torch._C._set_mkldnn_enabled(mkldnn)
@@ -141,11 +144,30 @@ class _Active(threading.local):
 
     def __init__(self) -> None:
         self.blocks: list[reproducible] = []
-        self.mode: Any = None
+        self.modes: Any = None
         self.saved = (True, False)
 
 
 _active = _Active()
+
+
+class _Functions(TorchFunctionMode):
+    """Functions that PyTorch composes in one way or another, depending on the layout of their arguments, before operators are called."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is _LINEAR:
+            return _linear(*args, **(kwargs or {}))
+        return func(*args, **(kwargs or {}))
+
+
+_LINEAR = torch.nn.functional.linear
+
+
+def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """With the bias inside the one rounding: of inputs of three axes that are not contiguous, and of more axes, it is added afterwards."""
+    if bias is None or input.ndim < 3:
+        return _LINEAR(input, weight, bias)
+    return _LINEAR(input.reshape(-1, input.shape[-1]), weight, bias).view(*input.shape[:-1], weight.shape[0])
 
 
 class _Dispatch(TorchDispatchMode):
