@@ -23,7 +23,7 @@ NAMES = {
 
 def operators():
     """The digests' names of the functions that the headers of operators declare."""
-    for header in ("nn", "losses", "pooling", "optim", "random"):
+    for header in ("nn", "losses", "pooling", "optim", "random", "formulas"):
         for name in re.findall(r"\brm_(\w+)\(", (ROOT / f"include/repmath/{header}.h").read_text()):
             yield NAMES.get(name, "random_" if name.startswith("random_") else name)
 
