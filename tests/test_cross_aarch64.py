@@ -18,6 +18,8 @@ def cross():
         "CMAKE_SYSTEM_PROCESSOR=aarch64",
         f"CMAKE_C_COMPILER={cc}",
         "CMAKE_EXE_LINKER_FLAGS=-static",
+        "CMAKE_BUILD_TYPE=Cross",
+        "CMAKE_C_FLAGS=-O2",  # no option changes a bit, and this one compiles in half the time
         "REPMATH_BUILD_TESTS=ON",
     )
     return where, qemu

@@ -148,8 +148,7 @@ def test_beside_midpoints(isa_library):
 
 def test_control():
     """With error bounds 2^20 times too small, results beside midpoints are wrong."""
-    flags = ["REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20"]
-    path = native.build("control", *flags, targets=("repmath",)) / "librepmath.so"
+    path = native.control_library()
     for isa, library in elementwise_library.libraries(path).items():
         rng = np.random.default_rng(92)
         wrong = 0
