@@ -1,6 +1,7 @@
 target_sources(repmath_objects PRIVATE
   src/nn/bce.c
   src/nn/clip.c
+  src/nn/clip_slow.c
   src/nn/cross_entropy.c
   src/nn/decide.c
   src/nn/exp_row.c
@@ -11,6 +12,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/normalize_weight.c
   src/nn/norms.c
   src/nn/optimizers.c
+  src/nn/optimizers_job.c
   src/nn/optimizers_slow.c
   src/nn/pooling.c
   src/nn/row_loop.c
