@@ -15,8 +15,10 @@ target_sources(repmath_objects PRIVATE
   src/nn/optimizers_job.c
   src/nn/optimizers_slow.c
   src/nn/pooling.c
+  src/nn/row_apart.c
   src/nn/row_loop.c
   src/nn/softmax.c
+  src/nn/softmax_job.c
   src/nn/totals.c
   src/nn/wide_loss.c)
 rm_isa_sources(src/nn/kernels.c src/nn/loss_kernels.c src/nn/pool_kernels.c)

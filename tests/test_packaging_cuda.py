@@ -64,7 +64,7 @@ def program(tmp_path_factory):
 def test_the_launchers_give_the_cpu_bits(program):
     out = run(program)
     counted = re.search(r"(\d+) passed, 0 failed", out)
-    assert counted and int(counted[1]) > 500, out
+    assert counted and int(counted[1]) > 100, out
 
 
 def test_the_launchers_give_the_cpu_bits_with_fma(tmp_path):
@@ -91,7 +91,8 @@ def test_a_wrong_bound_is_seen(tmp_path):
 
 def test_it_compiles_for_one_architecture():
     need("nvcc", "nm")
-    where = build("cuda", "REPMATH_CUDA=ON", "CMAKE_CUDA_ARCHITECTURES=80", targets=("repmath_cuda",))
+    quick = "CMAKE_CUDA_FLAGS=-Xptxas=-O1"  # nothing of it is run
+    where = build("cuda_check", "REPMATH_CUDA=ON", "CMAKE_CUDA_ARCHITECTURES=80", quick, targets=("repmath_cuda",))
     library = where / "src/cuda/librepmath_cuda.so"
     declared = set()
     for header in sorted((ROOT / "include/repmath").glob("cuda*.h")):
@@ -131,7 +132,7 @@ def emulated_parts(where, test, kernels, shared, variants):
         run(cxx, *objects[0], *objects[k + 1], f"-L{library}", "-lrepmath", f"-Wl,-rpath,{library}", "-o", program)
         out = subprocess.run([program], capture_output=True, text=True).stdout
         counted = re.search(r"(\d+) passed, (\d+) failed", out)
-        assert counted and int(counted[1]) > 500, out
+        assert counted and int(counted[1]) > 100, out
         counts.append((int(counted[2]), out))
     return counts
 
@@ -157,4 +158,12 @@ def test_optimisers_give_the_cpu_bits(tmp_path):
     kernels = ["src/cuda/adam.cu", "src/cuda/clip.cu", "src/cuda/sgd.cu"]
     shared = ["src/cuda/optimizers_slow.cu", "src/nn/optimizers_job.c"]
     (good, out), (bad, _) = emulated_parts(tmp_path, "test_cuda_optim", kernels, shared, [[], [SHRINK]])
+    assert good == 0 and bad, out
+
+
+def test_rows_give_the_cpu_bits(tmp_path):
+    """And the control. Long and short rows, in place, backward, misaligned, with every kind of number."""
+    kernels = ["src/cuda/softmax.cu"]
+    shared = ["src/cuda/softmax_slow.cu", "src/nn/row_apart.c", "src/nn/softmax_job.c", "src/reduce/overlap.c"]
+    (good, out), (bad, _) = emulated_parts(tmp_path, "test_cuda_rows", kernels, shared, [[], [SHRINK]])
     assert good == 0 and bad, out

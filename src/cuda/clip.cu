@@ -37,7 +37,7 @@ __global__ void factor_kernel(rm_clip c, clipping *out, char *memory) {
 
 __global__ void root_kernel(const rm_superaccumulator *sum, double *out) { *out = rm_root_of_sum(sum); }
 
-template <class T, int fmt> __global__ void clip_kernel(const clipping *clip, int64_t n, open_set open, bool by_words) {
+template <class T, int fmt> __global__ void clip_kernel(const clipping *clip, int64_t n, rm_open_set open, bool by_words) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   if (clip->todo == KEEP) return;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
@@ -56,15 +56,15 @@ template <class T, int fmt> __global__ void clip_kernel(const clipping *clip, in
   }
 }
 
-__global__ void __launch_bounds__(RM_BIG_THREADS) finish_clip_kernel(const clipping *clip, open_set open, char *memory) {
+__global__ void __launch_bounds__(RM_BIG_THREADS) finish_clip_kernel(const clipping *clip, rm_open_set open, char *memory) {
   big_begin(memory, RM_CLIP_STACK);
   each_open(open, [&](int64_t i) { rm_clip_slowly(&clip->c, i, i + 1); });
 }
 
 template <class T, int fmt> rm_status clip(const rm_clip &c, int64_t n, cudaStream_t s) {
   const big_threads threads(n, RM_CLIP_STACK);
-  const workspace work(open_set::bytes(n), s), stacks(threads.memory(), s), factor(sizeof(clipping), s);
-  open_set open;
+  const workspace work(rm_open_set::bytes(n), s), stacks(threads.memory(), s), factor(sizeof(clipping), s);
+  rm_open_set open;
   if (!stacks.data || !factor.data) return RM_ERR_DEVICE;
   const rm_status status = open_begin(&open, work, n, false);
   if (status) return status;

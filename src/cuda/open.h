@@ -7,10 +7,8 @@
 
 #include "../../crlibm/fp/big.h"
 
-namespace {
-
 /* A bit for each of n pieces of work, and one for each word of such bits: seldom is any of them set. */
-struct open_set {
+struct rm_open_set {
   int64_t n;
   uint32_t *bits, *words;
   static size_t bytes(int64_t n) { return 4 * static_cast<size_t>((n + 31) / 32 + (n + 1023) / 1024); }
@@ -20,34 +18,38 @@ struct open_set {
   }
 };
 
+namespace {
+
 /* Sets `all` bits or none; RM_ERR_DEVICE without memory. */
-rm_status open_begin(open_set *open, const workspace &work, int64_t n, bool all) {
-  if (!work.data || cudaMemsetAsync(work.data, all ? 0xff : 0, open_set::bytes(n), work.stream) != cudaSuccess)
+rm_status open_begin(rm_open_set *open, const workspace &work, int64_t n, bool all) {
+  if (!work.data || cudaMemsetAsync(work.data, all ? 0xff : 0, rm_open_set::bytes(n), work.stream) != cudaSuccess)
     return RM_ERR_DEVICE;
-  *open = open_set{n, static_cast<uint32_t *>(work.data), static_cast<uint32_t *>(work.data) + (n + 31) / 32};
+  *open = rm_open_set{n, static_cast<uint32_t *>(work.data), static_cast<uint32_t *>(work.data) + (n + 31) / 32};
   return RM_OK;
 }
 
-/* f(i) for this thread's share of the bits that are set. */
-template <class F> __device__ void each_open(const open_set &open, F f) {
-  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x, groups = (open.n + 1023) / 1024;
-  for (int64_t g = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; g < groups; g += step) {
-    const uint32_t words = open.words[g];
-    for (int w = 0; w < 32 && words; w++) {
-      const int64_t first = g * 1024 + w * 32;
-      if (!(words >> w & 1u) || first >= open.n) continue;
-      const uint32_t bits = open.bits[first / 32];
-      for (int b = 0; b < 32; b++)
-        if (bits >> b & 1u && first + b < open.n) f(first + b);
+/* f(i) for this thread's share of the bits that are set: single ones, or runs of many where there are very many. */
+template <class F> __device__ void each_open(const rm_open_set &open, F f) {
+  const int64_t unit = open.n >= 1 << 22 ? 1024 : open.n >= 1 << 17 ? 32 : 1;
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x * unit;
+  for (int64_t first = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * unit; first < open.n; first += step)
+    for (int64_t i = first; i < first + unit && i < open.n;) {
+      if (i % 1024 == 0 && !open.words[i / 1024]) {
+        i += 1024;
+      } else if (i % 32 == 0 && !open.bits[i / 32]) {
+        i += 32;
+      } else {
+        if (open.bits[i / 32] >> (i % 32) & 1u) f(i);
+        i++;
+      }
     }
-  }
 }
 
 /* Threads with big numbers for n pieces of work: few, since each has a stack of `bytes`. */
 struct big_threads {
   int64_t blocks, bytes;
   big_threads(int64_t n, int64_t bytes_each) : bytes(bytes_each) {
-    blocks = (n + 1023) / 1024 / RM_BIG_THREADS + 1;
+    blocks = (n + RM_BIG_THREADS - 1) / RM_BIG_THREADS;
     if (blocks > 8) blocks = 8;
   }
   size_t memory() const { return static_cast<size_t>(blocks * RM_BIG_THREADS * bytes); }

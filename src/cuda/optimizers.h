@@ -11,13 +11,13 @@ extern "C" {
 
 #include "../nn/optimizers_step.h"
 
-/* optimizers_slow.cu; big: threads with a stack of RM_STEP_STACK bytes. */
+/* optimizers_slow.cu: by threads with a stack of RM_STEP_STACK bytes. */
 enum { RM_STEP_STACK = 192 << 10 };
-rm_status rm_finish_steps(const rm_optimizer *o, const uint32_t *bits, const uint32_t *words, cudaStream_t stream);
+rm_status rm_finish_steps(const rm_optimizer &o, const rm_open_set &open, cudaStream_t stream);
 
 namespace {
 
-template <class T, int fmt, bool adam> __global__ void step_kernel(rm_optimizer o, open_set open, bool by_words) {
+template <class T, int fmt, bool adam> __global__ void step_kernel(rm_optimizer o, rm_open_set open, bool by_words) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   const int coupled = o.decay != 0.0 && !o.decoupled;
   const int mode = adam ? o.w != nullptr : !o.m ? RM_PLAIN : o.nesterov ? RM_NESTEROV : RM_MOMENTUM;
@@ -45,13 +45,13 @@ template <class T, int fmt, bool adam> __global__ void step_kernel(rm_optimizer 
 }
 
 template <class T, int fmt, bool adam> rm_status launch_step(const rm_optimizer &o, cudaStream_t stream) {
-  workspace work(open_set::bytes(o.n), stream);
-  open_set open;
+  workspace work(rm_open_set::bytes(o.n), stream);
+  rm_open_set open;
   const rm_status status = open_begin(&open, work, o.n, !o.constants.fast);
   if (status) return status;
   const bool by_words = aligned<T>(o.p, 0) && aligned<T>(o.g, 0) && aligned<T>(o.m, 0) && aligned<T>(o.v, 0) && aligned<T>(o.w, 0);
   if (o.constants.fast) RM_LAUNCH((step_kernel<T, fmt, adam>), blocks_for(o.n), RM_BLOCK, stream, o, open, by_words);
-  return rm_finish_steps(&o, open.bits, open.words, stream);
+  return rm_finish_steps(o, open, stream);
 }
 
 template <bool adam> rm_status launch_steps(const rm_optimizer &o, rm_cuda_stream stream) {

@@ -5,18 +5,17 @@
 
 namespace {
 
-__global__ void __launch_bounds__(RM_BIG_THREADS) finish_kernel(rm_optimizer o, open_set open, char *memory) {
+__global__ void __launch_bounds__(RM_BIG_THREADS) finish_kernel(rm_optimizer o, rm_open_set open, char *memory) {
   big_begin(memory, RM_STEP_STACK);
   each_open(open, [&](int64_t i) { rm_optimizer_slowly(&o, i, i + 1); });
 }
 
 } // namespace
 
-rm_status rm_finish_steps(const rm_optimizer *o, const uint32_t *bits, const uint32_t *words, cudaStream_t stream) {
-  const big_threads threads(o->n, RM_STEP_STACK);
+rm_status rm_finish_steps(const rm_optimizer &o, const rm_open_set &open, cudaStream_t stream) {
+  const big_threads threads(o.n, RM_STEP_STACK);
   const workspace work(threads.memory(), stream);
   if (!work.data) return RM_ERR_DEVICE;
-  const open_set open = {o->n, const_cast<uint32_t *>(bits), const_cast<uint32_t *>(words)};
-  RM_LAUNCH(finish_kernel, threads.blocks, RM_BIG_THREADS, stream, *o, open, static_cast<char *>(work.data));
+  RM_LAUNCH(finish_kernel, threads.blocks, RM_BIG_THREADS, stream, o, open, static_cast<char *>(work.data));
   return launched();
 }

@@ -18,6 +18,7 @@ enum { RM_ROW_PAD = 32 }; /* four vectors of the widest build */
 #define RM_ROW_SUM_ERR 0x1.2p-44
 #define RM_ROW_MOMENT_ERR 0x1.4p-48
 #define RM_ROW_EXP_LEAST (-170.0) /* e^x counts as 0 below; 2^-245.26 */
+#define RM_ROW_EXP_MOST 170.0
 
 /* The values that are rounded, of row elements u, v, w, b and numbers a, c, d of the row. */
 typedef enum {
