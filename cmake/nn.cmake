@@ -11,6 +11,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/normalize.c
   src/nn/normalize_weight.c
   src/nn/norms.c
+  src/nn/norms_job.c
   src/nn/optimizers.c
   src/nn/optimizers_job.c
   src/nn/optimizers_slow.c

@@ -20,7 +20,7 @@ enum { RM_BIG_THREADS = 32 }; /* of a block that has such arrays */
 typedef struct {
   char *top, *end;
 } rm_big_stack;
-RM_FN rm_big_stack *rm_big_of_thread(void) {
+RM_MEMBER rm_big_stack *rm_big_of_thread(void) { /* one for all files of a program, as the members below are */
   __shared__ rm_big_stack stack[RM_BIG_THREADS];
   return stack + threadIdx.x;
 }

@@ -184,17 +184,17 @@ RM_FN int rm_row_left(rm_row_state *s) {
   return 1;
 }
 
-RM_SHARED void rm_row_spread(const rm_row_state *s, const rm_row_array *out, int64_t row, int64_t n, int format) {
+RM_SHARED void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format) {
   const int size = rm_size_of(format);
   char *to = rm_row_at(out, row);
   const bool by_words = (reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(out->stride)) % static_cast<uintptr_t>(size) == 0;
-  const char *from = reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers));
+  const char *results = reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers)) + from * size;
   __syncthreads();
   for (int64_t i = threadIdx.x; i < n; i += RM_ROW_THREADS) {
     if (format == RM_F32)
-      element<float>::store(to + i * out->stride, element<float>::load(from + i * size, true), by_words);
+      element<float>::store(to + i * out->stride, element<float>::load(results + i * size, true), by_words);
     else
-      element<uint16_t>::store(to + i * out->stride, element<uint16_t>::load(from + i * size, true), by_words);
+      element<uint16_t>::store(to + i * out->stride, element<uint16_t>::load(results + i * size, true), by_words);
   }
 }
 

@@ -19,10 +19,10 @@
 
 RM_FN int rm_row_left(rm_row_state *) { return 0; }
 
-RM_SHARED void rm_row_spread(const rm_row_state *s, const rm_row_array *out, int64_t row, int64_t n, int format) {
+RM_SHARED void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format) {
   const int size = rm_size_of(format);
-  const char *from = reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers));
-  for (int64_t i = 0; i < n; i++) rm_write_bits(rm_row_at(out, row) + i * out->stride, rm_read_bits(from + i * size, format), format);
+  const char *results = reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers)) + from * size;
+  for (int64_t i = 0; i < n; i++) rm_write_bits(rm_row_at(out, row) + i * out->stride, rm_read_bits(results + i * size, format), format);
 }
 
 RM_SHARED int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err) {

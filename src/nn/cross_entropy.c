@@ -225,7 +225,7 @@ static void gradient_row(const void *operation, int64_t row, rm_row_state *state
   double *e = rm_row_buffer(state, 3), *q = rm_row_buffer(state, 4);
   if (!load(&r, row)) {
     memset(out, 0, (size_t)n * (size_t)size);
-    rm_row_spread(state, &f->out, row, n, f->format);
+    rm_row_spread(state, 0, &f->out, row, n, f->format);
     state->tiers.fast += n;
     return;
   }
@@ -305,7 +305,7 @@ static void gradient_row(const void *operation, int64_t row, rm_row_state *state
       rm_write_bits(out + i * size, bits, f->format);
     }
   }
-  rm_row_spread(state, &f->out, row, n, f->format);
+  rm_row_spread(state, 0, &f->out, row, n, f->format);
 }
 
 /* ------------------------------------------------------------------------------------------------ arguments */

@@ -2,7 +2,7 @@
 
 /* Sums and root of the set, kept while `limbs` stays: sum = n mean (or the mean itself, where it is given), variance with eps. */
 RM_FORMULA void RM_NUM_NAME(rm_norm_prepare)(rm_norm_row *r, int limbs) {
-  const rm_norm *f = r->norm;
+  const rm_norm_job *f = r->norm;
   RM_NUM_T t, n;
   if (r->RM_NUM_NAME(limbs) == limbs) return;
   r->RM_NUM_NAME(limbs) = limbs;

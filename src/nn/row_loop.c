@@ -52,10 +52,10 @@ rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const 
   return RM_OK;
 }
 
-void rm_row_spread(const rm_row_state *s, const rm_row_array *out, int64_t row, int64_t n, int format) {
+void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format) {
   const int size = rm_size_of(format);
   if (out->stride == size) return;
-  const char *from = (const char *)rm_row_buffer(s, s->buffers);
+  const char *results = (const char *)rm_row_buffer(s, s->buffers) + from * size;
   char *to = rm_row_at(out, row);
-  for (int64_t i = 0; i < n; i++) memcpy(to + i * out->stride, from + i * size, (size_t)size);
+  for (int64_t i = 0; i < n; i++) memcpy(to + i * out->stride, results + i * size, (size_t)size);
 }

@@ -61,19 +61,19 @@ typedef struct {
 RM_ROW_FN char *rm_row_at(const rm_row_array *a, int64_t row) { return a->base + row * a->row; }
 
 /* Where to store n results next to each other, and, once they are there, bringing them to their places. On a device that is never
- * their place at once: a row that is left (rm_row_left, before anything that takes long or is seldom) is as it was. */
+ * their place at once: a row that is left (rm_row_left, before anything that takes long or is seldom) is as it was. from: the first of n results there. */
 #if RM_DEVICE
 RM_FN char *rm_row_out(const rm_row_state *s, const rm_row_array *out, int64_t row, int size) {
   (void)out, (void)row, (void)size;
   return (char *)rm_row_buffer(s, s->buffers);
 }
-RM_SHARED void rm_row_spread(const rm_row_state *s, const rm_row_array *out, int64_t row, int64_t n, int format);
+RM_SHARED void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format);
 RM_FN int rm_row_left(rm_row_state *s);
 #else
 static inline char *rm_row_out(const rm_row_state *s, const rm_row_array *out, int64_t row, int size) {
   return out->stride == size ? rm_row_at(out, row) : (char *)rm_row_buffer(s, s->buffers);
 }
-void rm_row_spread(const rm_row_state *s, const rm_row_array *out, int64_t row, int64_t n, int format);
+void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format);
 static inline int rm_row_left(rm_row_state *s) {
   (void)s;
   return 0;

@@ -114,7 +114,7 @@ RM_LOCAL void rm_softmax_row(const void *operation, int64_t row, rm_row_state *s
       for (int64_t j = 0; j < open; j++) rm_write_bits(out + s.open[j] * size, slow(f, &r, s.open[j], state), f->format);
     }
   }
-  rm_row_spread(state, &f->y, row, results, f->format);
+  rm_row_spread(state, 0, &f->y, row, results, f->format);
 }
 
 /* ------------------------------------------------------------------------------------------------ gradients */
@@ -197,7 +197,7 @@ RM_LOCAL void rm_softmax_gradient_row(const void *operation, int64_t row, rm_row
     }
   }
   if (in_place) __builtin_memcpy(rm_row_at(&f->dx, row), out, (size_t)n * (size_t)size);
-  rm_row_spread(state, &f->dx, row, n, f->format);
+  rm_row_spread(state, 0, &f->dx, row, n, f->format);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* The launchers of softmax, its relatives and gradients against the CPU library, every byte of the output (device.h). */
+/* The launchers of softmax, its relatives, norms and their gradients against the CPU library, every byte of the output (device.h). */
 #include <repmath/cuda.h>
 #include <repmath/nn.h>
 #include <repmath/random.h>
@@ -10,8 +10,8 @@
 #include "device.h"
 
 static const int64_t ROOM = 1 << 18; /* bytes of an array */
-static char cpu[3 * ROOM];
-BOTH_SIDES char gpu[3 * ROOM];
+static char cpu[4 * ROOM];
+BOTH_SIDES char gpu[4 * ROOM];
 
 static const int widths[] = {2, 2, 4, 8}; /* bytes by format */
 
@@ -100,7 +100,46 @@ static void logsumexp(const layout &l, int kind) {
                  [&] { return rm_cuda_logsumexp(l.format, l.rows, l.n, l.at(gpu, 0), r, s, gpu + 2 * ROOM, y, nullptr); });
 }
 
+/* Sets of rows x n elements each as layer, group, batch and instance norm see them; k chooses what is given. */
+static void norms(int format, int kind, int k, int64_t a, int64_t c, int64_t n) {
+  const ptrdiff_t size = widths[format], row = c * n * size;
+  const ptrdiff_t plain[] = {row, n * size, 0, size}, channel[] = {row, n * size, 0, size}, batch[] = {0, n * size, row, size};
+  const ptrdiff_t by_element[] = {0, 0, 0, size}, by_channel[] = {0, size, 0, 0};
+  const bool columns = k % 3 == 2; /* batch norm */
+  const rm_norm_sets sets = {k % 5 != 4, {columns ? 1 : a, c}, columns ? a : 1, n};
+  const ptrdiff_t *s = columns ? batch : k % 2 ? channel : plain, *sw = columns ? by_channel : by_element;
+  static const double eps[] = {1e-5, 0, 0.25};
+  const layout l = {format, a * c, n, false};
+  fill_rows(l, kind);
+  const bool given = k == 5;
+  for (int side = 0; side < 2; side++) { /* w, b, mean and variance: rows of the third array */
+    char *to = (side ? gpu : cpu) + 2 * ROOM;
+    rm_random_uniform(format, 3, 4, 0, n + c, -2, 2, to, size);
+    rm_random_uniform(format, 3, 5, 0, n + c, 0, 2, to + ROOM / 2, size);
+  }
+  auto call = [&](char *base, bool device, bool backward) -> rm_status {
+    const char *w = base + 2 * ROOM, *v = w + ROOM / 2, *mean = given ? w : nullptr, *variance = given ? v : nullptr;
+    const char *b = k % 2 ? nullptr : v;
+    char *x = base, *g = base + ROOM, *out = k % 3 == 1 ? x : base + 3 * ROOM;
+    if (k == 1) w = nullptr;
+    const double e = eps[k % 3];
+    if (!backward && !device) return rm_normalize(format, &sets, x, s, w, sw, b, sw, mean, by_channel, variance, by_channel, e, out, s);
+    if (!backward)
+      return rm_cuda_normalize(format, &sets, x, s, w, sw, b, sw, mean, by_channel, variance, by_channel, e, out, s, nullptr);
+    if (!device) return rm_normalize_backward(format, &sets, g, s, x, s, w, sw, mean, by_channel, variance, by_channel, e, out, s);
+    return rm_cuda_normalize_backward(format, &sets, g, s, x, s, w, sw, mean, by_channel, variance, by_channel, e, out, s, nullptr);
+  };
+  compare_memory("normalize", cpu, gpu, [&] { return call(cpu, false, false); }, [&] { return call(gpu, true, false); });
+  compare_memory("normalize_backward", cpu, gpu, [&] { return call(cpu, false, true); }, [&] { return call(gpu, true, true); });
+}
+
 int main() {
+  for (int format = 0; format < 4; format++)
+    for (int k = 0; k < 6; k++)
+      for (int kind = 0; kind < KINDS; kind += 2) {
+        norms(format, kind, k, 3, 4, format == RM_FORMAT_F64 ? 7 : 40);
+        if (format != RM_FORMAT_F64 && kind == 0) norms(format, kind, k, 2, 2, 1500);
+      }
   for (int format = 0; format < 4; format++)
     for (int k = 0; k < 6; k++) {
       static const int64_t shapes[][2] = {{14, 33}, {7, 700}, {21, 3}, {2, 9000}, {14, 1}, {3, 0}};
