@@ -3,6 +3,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/clip.c
   src/nn/clip_slow.c
   src/nn/cross_entropy.c
+  src/nn/cross_entropy_job.c
   src/nn/decide.c
   src/nn/exp_row.c
   src/nn/kl_div.c

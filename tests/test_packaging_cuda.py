@@ -163,8 +163,8 @@ def test_optimisers_give_the_cpu_bits(tmp_path):
 
 def test_rows_give_the_cpu_bits(tmp_path):
     """And the control. Long and short rows, in place, backward, misaligned, with every kind of number."""
-    kernels = ["src/cuda/norms.cu", "src/cuda/softmax.cu"]
-    shared = ["src/cuda/norms_slow.cu", "src/cuda/softmax_slow.cu", "src/reduce/overlap.c"]
-    shared += ["src/nn/norms_job.c", "src/nn/row_apart.c", "src/nn/softmax_job.c"]
+    kernels = ["src/cuda/entropy.cu", "src/cuda/norms.cu", "src/cuda/softmax.cu"]
+    shared = ["src/cuda/entropy_slow.cu", "src/cuda/norms_slow.cu", "src/cuda/softmax_slow.cu", "src/reduce/overlap.c"]
+    shared += ["src/nn/cross_entropy_job.c", "src/nn/norms_job.c", "src/nn/row_apart.c", "src/nn/softmax_job.c"]
     (good, out), (bad, _) = emulated_parts(tmp_path, "test_cuda_rows", kernels, shared, [[], [SHRINK]])
     assert good == 0 and bad, out

@@ -33,6 +33,13 @@ RM_API rm_status rm_cuda_normalize_backward(int format, const rm_norm_sets *sets
                                             const void *mean, const ptrdiff_t *sm, const void *variance, const ptrdiff_t *sv,
                                             double eps, void *dx, const ptrdiff_t *sdx, rm_cuda_stream stream);
 
+/* The problem is read on the host, its arrays on the device; where a target is neither a class nor ignore_index, all results are NaN. */
+RM_API rm_status rm_cuda_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss,
+                                       rm_cuda_stream stream);
+RM_API rm_status rm_cuda_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g,
+                                                ptrdiff_t stride_g, void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx,
+                                                rm_cuda_stream stream);
+
 #ifdef __cplusplus
 }
 #endif

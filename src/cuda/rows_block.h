@@ -159,6 +159,8 @@ RM_LOCAL void rm_rows_weighted(int64_t n, const double *g, const double *w, cons
   for (int k = 0; k < 3; k++) sums[k] = found[k];
 }
 
+RM_LOCAL void rm_rows_sync() { __syncthreads(); }
+
 RM_LOCAL int64_t rm_rows_first(int64_t n, const double *x, double value) {
   int64_t i = threadIdx.x;
   while (i < n && x[i] != value) i += RM_ROW_THREADS;
@@ -173,6 +175,7 @@ RM_LOCAL int64_t rm_rows_store(rm_row_operation op, const rm_row_store *s) {
     case RM_ROW_SHIFTED: return store_format<RM_ROW_SHIFTED>(s);
     case RM_ROW_WEIGHTED: return store_format<RM_ROW_WEIGHTED>(s);
     case RM_ROW_LESS_EXP: return store_format<RM_ROW_LESS_EXP>(s);
+    case RM_ROW_DIFFERENCE: return store_format<RM_ROW_DIFFERENCE>(s);
     case RM_ROW_AFFINE: return store_format<RM_ROW_AFFINE>(s);
     case RM_ROW_CENTERED: return store_format<RM_ROW_CENTERED>(s);
     default: return 1;

@@ -17,6 +17,8 @@
 #define rm_rows_store rm_row_round
 #define rm_rows_first rm_row_first
 
+RM_LOCAL void rm_rows_sync() {}
+
 RM_FN int rm_row_left(rm_row_state *) { return 0; }
 
 RM_SHARED void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format) {

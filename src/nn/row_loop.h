@@ -30,10 +30,12 @@ typedef struct {
 #if RM_DEVICE
 #define RM_ROW(state, f) RM_CAT(rm_rows_, f)
 #define RM_ROW_FIRST rm_rows_first
+#define RM_ROW_SYNC() rm_rows_sync() /* all threads of a row are here before one goes on */
 #define RM_ROW_FN RM_FN
 #else
 #define RM_ROW(state, f) (state)->k->f
 #define RM_ROW_FIRST rm_row_first
+#define RM_ROW_SYNC() ((void)0)
 #define RM_ROW_FN static inline
 #endif
 

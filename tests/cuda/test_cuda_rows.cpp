@@ -1,4 +1,4 @@
-/* The launchers of softmax, its relatives, norms and their gradients against the CPU library, every byte of the output (device.h). */
+/* The launchers of softmax, its relatives, norms, cross entropy and their gradients against the CPU library, every byte of the output (device.h). */
 #include <repmath/cuda.h>
 #include <repmath/nn.h>
 #include <repmath/random.h>
@@ -133,7 +133,49 @@ static void norms(int format, int kind, int k, int64_t a, int64_t c, int64_t n) 
   compare_memory("normalize_backward", cpu, gpu, [&] { return call(cpu, false, true); }, [&] { return call(gpu, true, true); });
 }
 
+/* Losses and gradients; a target may be no class: then all results are NaN, where the CPU refuses. */
+BOTH_SIDES int64_t target[32];
+static void cross_entropy(const layout &l, int kind, int k) {
+  const ptrdiff_t size = widths[l.format];
+  fill_rows(l, kind);
+  for (int side = 0; side < 2; side++) { /* probabilities in the second array, weights and gradients of the loss in the third */
+    char *base = side ? gpu : cpu;
+    rm_random_uniform(l.format, 9, 1, 0, l.rows * l.n, 0, 1, base + ROOM, size);
+    rm_random_uniform(l.format, 9, 2, 0, l.n + 64, 0.125, 2, base + 2 * ROOM, size);
+    if (k == 4) rm_random_uniform(l.format, 9, 3, 0, 64, -2, 2, base + 2 * ROOM + l.n * size, size);
+  }
+  for (int64_t i = 0; i < l.rows; i++) target[i] = i % 5 == 3 ? -100 : (7 * i + k) % l.n;
+  auto call = [&](char *base, bool device, bool backward) -> rm_status {
+    rm_cross_entropy_problem p = {};
+    p.rows = l.rows, p.n = l.n, p.x = l.at(base, 0), p.row_x = l.row(), p.stride_x = l.stride();
+    if (k % 4 == 3)
+      p.probability = base + ROOM, p.row_probability = l.n * size, p.stride_probability = size;
+    else
+      p.target = target, p.stride_target = 8;
+    if (k % 2) p.weight = base + 2 * ROOM, p.stride_weight = size;
+    p.ignore_index = -100, p.label_smoothing = k % 3 == 2 ? 0.125 : 0, p.reduction = k % 3;
+    const char *g = base + 2 * ROOM + l.n * size;
+    char *out = base + 3 * ROOM;
+    if (!backward) return device ? rm_cuda_cross_entropy(l.format, &p, out, size, nullptr) : rm_cross_entropy(l.format, &p, out, size);
+    if (!device) return rm_cross_entropy_backward(l.format, &p, g, size, out, l.row(), size);
+    return rm_cuda_cross_entropy_backward(l.format, &p, g, size, out, l.row(), size, nullptr);
+  };
+  compare_memory("cross_entropy", cpu, gpu, [&] { return call(cpu, false, false); }, [&] { return call(gpu, true, false); });
+  compare_memory("cross_entropy_backward", cpu, gpu, [&] { return call(cpu, false, true); }, [&] { return call(gpu, true, true); });
+  if (k % 4 == 3) return;
+  target[0] = l.n;
+  check(rm_status_code(call(cpu, false, true)) == RM_ERR_INDEX && call(gpu, true, true) == RM_OK && device_idle(), "a wrong target");
+  float nan = 0;
+  if (l.format == RM_FORMAT_F32) memcpy(&nan, gpu + 3 * ROOM, 4), check(nan != nan, "NaN for a wrong target");
+}
+
 int main() {
+  for (int format = 0; format < 4; format++)
+    for (int k = 0; k < 12; k++) {
+      const bool wide = format == RM_FORMAT_F64;
+      cross_entropy({format, wide ? 7 : 14, wide ? 9 : 30, k % 5 == 1}, k, k);
+      if (!wide && k < 3) cross_entropy({format, 2, 2000, false}, WIDE, k);
+    }
   for (int format = 0; format < 4; format++)
     for (int k = 0; k < 6; k++)
       for (int kind = 0; kind < KINDS; kind += 2) {
