@@ -117,8 +117,11 @@ def test_gradients_far_above(isa_library, fmt):
     g = np.array([[1, -2, 3, 0.5, 0.5, 4, -1, -1, -2, 1]]).astype(dtype)
     got = result(isa_library, "log_softmax_backward", fmt, g, y)[0].tolist()
     with mpmath.workprec(2000):
-        want = [rounded_real(mpmath.mpf(float(a)) - 4 * mpmath.exp(float(b)), dtype) for a, b in zip(g[0, :6], y[0, :6], strict=True)]
-    overflow = rounded_real(-mpmath.mpf(2) ** 1100, dtype)
+        want = [
+            rounded_real(mpmath.mpf(float(a)) - 4 * mpmath.exp(float(b)), dtype)
+            for a, b in zip(g[0, :6], y[0, :6], strict=True)
+        ]
+    overflow = rounded_real(-(mpmath.mpf(2) ** 1100), dtype)
     assert got == [*want, overflow, overflow, infinity(fmt, -1), CANONICAL_NAN[fmt]]
 
 

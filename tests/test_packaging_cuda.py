@@ -122,8 +122,13 @@ def emulated_parts(where, test, kernels, shared, variants):
         run(*([cc, "-O1"] if source.suffix == ".c" else [cxx, *OPTIONS, *flags]), "-c", source, "-o", target)
         return target
 
-    jobs = [[(ROOT / source, where / (source.replace("/", "_") + ".o"), []) for source in [f"tests/cuda/{test}.cpp", *shared]]]
-    jobs += [[(ROOT / source, where / f"{source.replace('/', '_')}{k}.o", flags) for source in kernels] for k, flags in enumerate(variants)]
+    jobs = [
+        [(ROOT / source, where / (source.replace("/", "_") + ".o"), []) for source in [f"tests/cuda/{test}.cpp", *shared]]
+    ]
+    jobs += [
+        [(ROOT / source, where / f"{source.replace('/', '_')}{k}.o", flags) for source in kernels]
+        for k, flags in enumerate(variants)
+    ]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         objects = [list(pool.map(compile_one, part)) for part in jobs]
     counts = []
@@ -148,7 +153,9 @@ def test_random_numbers_give_the_cpu_bits(tmp_path):
     assert text != philox
     short.write_text(text.replace('"../../crlibm', f'"{ROOT}/crlibm'))
     shared = ["src/cuda/random_normal.cu", "src/random/job.c", "src/random/truncated_exact.c", "src/reduce/overlap.c"]
-    counts = emulated_parts(tmp_path, "test_cuda_random", ["src/cuda/random.cu"], shared, [[], ["-include", str(short)], [SHRINK]])
+    counts = emulated_parts(
+        tmp_path, "test_cuda_random", ["src/cuda/random.cu"], shared, [[], ["-include", str(short)], [SHRINK]]
+    )
     for k, (failed, out) in enumerate(counts):
         assert (failed == 0) == (k == 0), out
 

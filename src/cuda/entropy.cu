@@ -54,8 +54,8 @@ struct entropy_memory {
 
 } // namespace
 
-extern "C" rm_status rm_cuda_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss,
-                                           rm_cuda_stream stream) {
+extern "C" rm_status rm_cuda_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss,
+                                           ptrdiff_t stride_loss, rm_cuda_stream stream) {
   rm_entropy f;
   const rm_status status = rm_entropy_job(&f, format, problem, loss, stride_loss);
   if (status) return status;

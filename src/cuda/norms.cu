@@ -30,6 +30,7 @@ rm_status rm_cuda_normalize_backward(int format, const rm_norm_sets *sets, const
   const rm_status status =
       rm_normalize_backward_job(&f, format, sets, g, sg, x, sx, w, sw, mean, sm, variance, sv, eps, dx, sdx);
   if (status || f.sets[0] == 0) return status;
-  return each_row<rm_norm_job, rm_norm_backward_set>(f, f.sets[0] * f.sets[1], f.outer * f.inner, 4, rm_norm_gradient_rest, stream);
+  return each_row<rm_norm_job, rm_norm_backward_set>(f, f.sets[0] * f.sets[1], f.outer * f.inner, 4, rm_norm_gradient_rest,
+                                                     stream);
 }
 }

@@ -27,8 +27,9 @@ template <class T, int fmt, bool adam> __global__ void step_kernel(rm_optimizer 
     T in[4] = {}, g = element<T>::load(o.g + at, by_words), out;
     for (int k = 0; k < 4; k++)
       if (arrays[k]) in[k] = element<T>::load(arrays[k] + at, by_words);
-    const rm_step_arrays a = {reinterpret_cast<char *>(in), reinterpret_cast<char *>(in + 1), reinterpret_cast<char *>(in + 2),
-                              reinterpret_cast<char *>(in + 3), reinterpret_cast<const char *>(&g)};
+    const rm_step_arrays a = {reinterpret_cast<char *>(in), reinterpret_cast<char *>(in + 1),
+                              reinterpret_cast<char *>(in + 2), reinterpret_cast<char *>(in + 3),
+                              reinterpret_cast<const char *>(&g)};
     rm_step_vectors y;
     const vm64 left = adam ? rm_adam_values(&o, &a, fmt, coupled, mode, &y) : rm_sgd_values(&o, &a, fmt, coupled, mode, &y);
     if (!vm64_none(left)) {
@@ -49,7 +50,8 @@ template <class T, int fmt, bool adam> rm_status launch_step(const rm_optimizer 
   rm_open_set open;
   const rm_status status = open_begin(&open, work, o.n, !o.constants.fast);
   if (status) return status;
-  const bool by_words = aligned<T>(o.p, 0) && aligned<T>(o.g, 0) && aligned<T>(o.m, 0) && aligned<T>(o.v, 0) && aligned<T>(o.w, 0);
+  const bool by_words =
+      aligned<T>(o.p, 0) && aligned<T>(o.g, 0) && aligned<T>(o.m, 0) && aligned<T>(o.v, 0) && aligned<T>(o.w, 0);
   if (o.constants.fast) RM_LAUNCH((step_kernel<T, fmt, adam>), blocks_for(o.n), RM_BLOCK, stream, o, open, by_words);
   return rm_finish_steps(o, open, stream);
 }

@@ -32,7 +32,8 @@ rm_status dot(int64_t n, const T *x, ptrdiff_t sx, const T *y, ptrdiff_t sy, T *
   if (n > 0 && !x) return RM_STATUS(RM_ERR_NULL, 2);
   if (n > 0 && !y) return RM_STATUS(RM_ERR_NULL, 4);
   if (!out) return RM_STATUS(RM_ERR_NULL, 6);
-  return reduce(terms{format_of<T>, n, reinterpret_cast<const char *>(x), reinterpret_cast<const char *>(y), sx, sy}, out, stream);
+  return reduce(terms{format_of<T>, n, reinterpret_cast<const char *>(x), reinterpret_cast<const char *>(y), sx, sy}, out,
+                stream);
 }
 
 } // namespace

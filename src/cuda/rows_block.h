@@ -15,7 +15,10 @@
 
 namespace {
 
-enum { RM_ROW_THREADS = 256 };
+#ifndef RM_CFG_ROW_THREADS
+#define RM_CFG_ROW_THREADS 256 /* a power of two */
+#endif
+enum { RM_ROW_THREADS = RM_CFG_ROW_THREADS };
 
 /* Every thread's value joined, for all threads. What was written before it, all threads see after it. */
 template <class Join, class T> __device__ T of_block(T mine) {
@@ -46,9 +49,7 @@ struct join_partial {
     return a;
   }
 };
-template <int count> struct row_sums {
-  rm_row_sum sum[count];
-};
+template <int count> struct row_sums { rm_row_sum sum[count]; };
 __device__ void add_to(rm_row_sum *sum, double x) {
   vf64 e;
   sum->hi = vf64_two_sum(sum->hi, x, &e);
@@ -129,33 +130,43 @@ RM_LOCAL double rm_rows_greatest(int64_t n, const double *x) {
 RM_LOCAL double rm_rows_exponentials(int64_t n, const double *x, double shift, double *e) {
   double sum;
   __syncthreads();
-  sums_of_row<1>(n, [=](int64_t i, double *t) {
-    const double v = rm_row_exp(vf64_sub(x[i], shift));
-    e[i] = v;
-    t[0] = vf64_add(t[0], v);
-  }, &sum);
+  sums_of_row<1>(
+      n,
+      [=](int64_t i, double *t) {
+        const double v = rm_row_exp(vf64_sub(x[i], shift));
+        e[i] = v;
+        t[0] = vf64_add(t[0], v);
+      },
+      &sum);
   return sum;
 }
 
 RM_LOCAL void rm_rows_moments(int64_t n, const double *x, double shift, double *total, double *square) {
   double sums[2];
-  sums_of_row<2>(n, [=](int64_t i, double *t) {
-    const double v = vf64_sub(x[i], shift);
-    t[0] = vf64_add(t[0], v);
-    t[1] = vf64_mad(v, v, t[1]);
-  }, sums);
+  sums_of_row<2>(
+      n,
+      [=](int64_t i, double *t) {
+        const double v = vf64_sub(x[i], shift);
+        t[0] = vf64_add(t[0], v);
+        t[1] = vf64_mad(v, v, t[1]);
+      },
+      sums);
   *total = sums[0], *square = sums[1];
 }
 
-RM_LOCAL void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
+RM_LOCAL void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h,
+                               double *sums) {
   double found[3];
-  sums_of_row<3>(n, [=](int64_t i, double *t) {
-    const double p = vf64_mul(g[i], w[i]);
-    h[i] = p;
-    t[0] = vf64_add(t[0], p);
-    t[1] = vf64_mad(p, p, t[1]);
-    t[2] = vf64_mad(p, vf64_sub(x[i], shift), t[2]);
-  }, found);
+  sums_of_row<3>(
+      n,
+      [=](int64_t i, double *t) {
+        const double p = vf64_mul(g[i], w[i]);
+        h[i] = p;
+        t[0] = vf64_add(t[0], p);
+        t[1] = vf64_mad(p, p, t[1]);
+        t[2] = vf64_mad(p, vf64_sub(x[i], shift), t[2]);
+      },
+      found);
   for (int k = 0; k < 3; k++) sums[k] = found[k];
 }
 
@@ -187,10 +198,12 @@ RM_FN int rm_row_left(rm_row_state *s) {
   return 1;
 }
 
-RM_SHARED void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format) {
+RM_SHARED void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n,
+                             int format) {
   const int size = rm_size_of(format);
   char *to = rm_row_at(out, row);
-  const bool by_words = (reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(out->stride)) % static_cast<uintptr_t>(size) == 0;
+  const bool by_words =
+      (reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(out->stride)) % static_cast<uintptr_t>(size) == 0;
   const char *results = reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers)) + from * size;
   __syncthreads();
   for (int64_t i = threadIdx.x; i < n; i += RM_ROW_THREADS) {
@@ -226,19 +239,22 @@ RM_SHARED int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi
 namespace {
 
 template <class Operation, rm_row_fn *row>
-__global__ void __launch_bounds__(RM_ROW_THREADS) rows_kernel(Operation f, int64_t rows, row_memory memory, rm_open_set left) {
+__global__ void __launch_bounds__(RM_ROW_THREADS)
+    rows_kernel(Operation f, int64_t rows, row_memory memory, rm_open_set left) {
   rm_row_state state = memory.state(blockIdx.x);
   for (int64_t i = blockIdx.x; i < rows; i += gridDim.x) {
     state.left = 0;
     row(&f, i, &state);
     if (state.left && threadIdx.x == 0) left.add(i);
+    __syncthreads(); /* the buffers are the next row's */
   }
 }
 
 /* rest: rest_of_rows of another file. */
 template <class Operation, rm_row_fn *row>
 rm_status each_row(const Operation &f, int64_t rows, int64_t n, int buffers,
-                   rm_status (*rest)(const Operation &f, const rm_open_set &left, cudaStream_t stream), rm_cuda_stream stream) {
+                   rm_status (*rest)(const Operation &f, const rm_open_set &left, cudaStream_t stream),
+                   rm_cuda_stream stream) {
   const cudaStream_t s = static_cast<cudaStream_t>(stream);
   if (n > INT64_C(1) << 40) return RM_ERR_MEMORY;
   row_memory memory(n, buffers, rows < 2048 ? rows : 2048, RM_ROW_MEMORY);

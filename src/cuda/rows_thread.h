@@ -21,10 +21,12 @@ RM_LOCAL void rm_rows_sync() {}
 
 RM_FN int rm_row_left(rm_row_state *) { return 0; }
 
-RM_SHARED void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format) {
+RM_SHARED void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n,
+                             int format) {
   const int size = rm_size_of(format);
   const char *results = reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers)) + from * size;
-  for (int64_t i = 0; i < n; i++) rm_write_bits(rm_row_at(out, row) + i * out->stride, rm_read_bits(results + i * size, format), format);
+  for (int64_t i = 0; i < n; i++)
+    rm_write_bits(rm_row_at(out, row) + i * out->stride, rm_read_bits(results + i * size, format), format);
 }
 
 RM_SHARED int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err) {
@@ -52,7 +54,8 @@ rm_status rest_of_rows(const Operation &f, int64_t rows, int64_t n, int buffers,
   row_memory memory(n, buffers, rows < 256 ? rows : 256, RM_ROW_MEMORY - 256 * stack);
   const workspace work(memory.bytes(), stream), stacks(static_cast<size_t>(memory.workers * stack), stream);
   if (!memory.set(work) || !stacks.data) return RM_ERR_DEVICE;
-  RM_LAUNCH((rest_kernel<Operation, row>), memory.workers, 1, stream, f, memory, left, static_cast<char *>(stacks.data), stack);
+  RM_LAUNCH((rest_kernel<Operation, row>), memory.workers, 1, stream, f, memory, left, static_cast<char *>(stacks.data),
+            stack);
   return launched();
 }
 

@@ -13,8 +13,8 @@
 
 namespace {
 
-rm_status forward(rm_softmax_kind what, int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
-                  void *y, ptrdiff_t row_y, ptrdiff_t stride_y, rm_cuda_stream stream) {
+rm_status forward(rm_softmax_kind what, int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x,
+                  ptrdiff_t stride_x, void *y, ptrdiff_t row_y, ptrdiff_t stride_y, rm_cuda_stream stream) {
   rm_softmax_rows f;
   const rm_status status = rm_softmax_job(&f, what, format, rows, n, x, row_x, stride_x, y, row_y, stride_y);
   if (status || f.rows == 0) return status;
@@ -39,8 +39,8 @@ rm_status rm_cuda_softmax(int format, int64_t rows, int64_t n, const void *x, pt
                           ptrdiff_t row_y, ptrdiff_t stride_y, rm_cuda_stream stream) {
   return forward(RM_SOFTMAX, format, rows, n, x, row_x, stride_x, y, row_y, stride_y, stream);
 }
-rm_status rm_cuda_log_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
-                              ptrdiff_t row_y, ptrdiff_t stride_y, rm_cuda_stream stream) {
+rm_status rm_cuda_log_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
+                              void *y, ptrdiff_t row_y, ptrdiff_t stride_y, rm_cuda_stream stream) {
   return forward(RM_LOG_SOFTMAX, format, rows, n, x, row_x, stride_x, y, row_y, stride_y, stream);
 }
 rm_status rm_cuda_logsumexp(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
@@ -52,9 +52,9 @@ rm_status rm_cuda_softmax_backward(int format, int64_t rows, int64_t n, const vo
                                    ptrdiff_t stride_dx, rm_cuda_stream stream) {
   return backward(0, format, rows, n, g, row_g, stride_g, y, row_y, stride_y, dx, row_dx, stride_dx, stream);
 }
-rm_status rm_cuda_log_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
-                                       const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
-                                       ptrdiff_t stride_dx, rm_cuda_stream stream) {
+rm_status rm_cuda_log_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g,
+                                       ptrdiff_t stride_g, const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx,
+                                       ptrdiff_t row_dx, ptrdiff_t stride_dx, rm_cuda_stream stream) {
   return backward(1, format, rows, n, g, row_g, stride_g, y, row_y, stride_y, dx, row_dx, stride_dx, stream);
 }
 }

@@ -35,8 +35,8 @@ rm_status rm_cross_entropy(int format, const rm_cross_entropy_problem *problem, 
   return status;
 }
 
-rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g, void *dx,
-                                    ptrdiff_t row_dx, ptrdiff_t stride_dx) {
+rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
+                                    void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx) {
   rm_entropy f;
   int64_t counted;
   rm_near divisor;

@@ -18,7 +18,8 @@ typedef struct {
 } rm_entropy;
 
 /* The arguments of the public functions (include/repmath/nn.h), but for what targets, losses and counts hold; *f is cleared. */
-rm_status rm_entropy_job(rm_entropy *f, int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss);
+rm_status rm_entropy_job(rm_entropy *f, int format, const rm_cross_entropy_problem *problem, void *loss,
+                         ptrdiff_t stride_loss);
 rm_status rm_entropy_gradient_job(rm_entropy *f, int format, const rm_cross_entropy_problem *problem, const void *g,
                                   ptrdiff_t stride_g, void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx);
 

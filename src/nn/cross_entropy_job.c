@@ -16,7 +16,8 @@ static rm_status check(rm_entropy *f, int format, const rm_cross_entropy_problem
   return RM_OK;
 }
 
-rm_status rm_entropy_job(rm_entropy *f, int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss) {
+rm_status rm_entropy_job(rm_entropy *f, int format, const rm_cross_entropy_problem *problem, void *loss,
+                         ptrdiff_t stride_loss) {
   const rm_status status = check(f, format, problem);
   if (status) return status;
   if (!loss && (problem->reduction != RM_REDUCTION_NONE || problem->rows)) return RM_STATUS(RM_ERR_NULL, 3);

@@ -50,7 +50,7 @@ RM_LOCAL double rm_entropy_weight(const rm_entropy *f, int64_t c) {
 }
 
 /* Loads x and the target; 0 when the row does not count. */
-RM_LOCAL int load_entropy(rm_entropy_row *r, int64_t row) {
+RM_FORMULA int load_entropy(rm_entropy_row *r, int64_t row) {
   const rm_entropy *f = r->f;
   r->target = rm_entropy_target(f, row);
   if (f->p.target && r->target == f->p.ignore_index) return 0;
@@ -95,13 +95,13 @@ RM_LOCAL void begin_entropy(rm_entropy_row *r, const rm_entropy *f, rm_row_state
     for (int64_t c = 0; c < f->p.n; c++) r->w[c] = 1.0;
 }
 
-RM_LOCAL double class_weight(const rm_entropy_row *r, int64_t c) {
+RM_FORMULA double class_weight(const rm_entropy_row *r, int64_t c) {
   const double s = r->f->p.label_smoothing, p = r->f->p.probability ? r->p[c] : c == r->target ? 1.0 : 0.0;
   return ((1.0 - s) * p + s / (double)r->f->p.n) * r->w[c];
 }
 
 /* 0, or the loss of a row that has no finite one: from m, and from what meets classes of infinite or no weight or logit. */
-RM_LOCAL double special_loss(const rm_entropy_row *r, double m, uint32_t *flags) {
+RM_FORMULA double special_loss(const rm_entropy_row *r, double m, uint32_t *flags) {
   const int64_t first = first_class(r), end = end_class(r);
   double sum = 0.0;
   int nan = 0;
@@ -116,7 +116,7 @@ RM_LOCAL double special_loss(const rm_entropy_row *r, double m, uint32_t *flags)
   return sum;
 }
 
-RM_LOCAL void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_state *state) {
+RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_state *state) {
   const rm_entropy *f = (const rm_entropy *)operation;
   const int64_t n = f->p.n;
   rm_entropy_row r;

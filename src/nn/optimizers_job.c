@@ -75,7 +75,8 @@ static int in_range(double x, double end) { return x >= 0.0 && x < end; }
 
 #define INFINITE rm_from_bits64(UINT64_C(0x7ff0000000000000))
 
-rm_status rm_sgd_job(rm_optimizer *job, int format, int64_t n, void *p, const void *g, void *b, const rm_sgd_options *options) {
+rm_status rm_sgd_job(rm_optimizer *job, int format, int64_t n, void *p, const void *g, void *b,
+                     const rm_sgd_options *options) {
   if (!options) return RM_STATUS(RM_ERR_NULL, 6);
   const rm_sgd_options *s = options;
   if (!in_range(s->lr, INFINITE) || !in_range(s->momentum, INFINITE) || !in_range(s->weight_decay, INFINITE) ||

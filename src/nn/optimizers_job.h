@@ -7,7 +7,8 @@
 #include "../../include/repmath/optim.h"
 #include "optimizers.h"
 
-rm_status rm_sgd_job(rm_optimizer *job, int format, int64_t n, void *p, const void *g, void *b, const rm_sgd_options *options);
+rm_status rm_sgd_job(rm_optimizer *job, int format, int64_t n, void *p, const void *g, void *b,
+                     const rm_sgd_options *options);
 rm_status rm_adam_job(rm_optimizer *job, int format, int64_t n, void *p, const void *g, void *m, void *v, void *w,
                       const rm_adam_options *options);
 

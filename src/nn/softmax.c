@@ -2,8 +2,8 @@
 #include "../../include/repmath/nn.h"
 #include "softmax_rows.h"
 
-static rm_status run(rm_softmax_kind what, int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
-                     void *y, ptrdiff_t row_y, ptrdiff_t stride_y) {
+static rm_status run(rm_softmax_kind what, int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x,
+                     ptrdiff_t stride_x, void *y, ptrdiff_t row_y, ptrdiff_t stride_y) {
   rm_softmax_rows f;
   if (!rm_kernels_get()) return RM_ERR_ISA;
   const rm_status status = rm_softmax_job(&f, what, format, rows, n, x, row_x, stride_x, y, row_y, stride_y);
@@ -23,9 +23,9 @@ rm_status rm_logsumexp(int format, int64_t rows, int64_t n, const void *x, ptrdi
   return run(RM_LOGSUMEXP, format, rows, n, x, row_x, stride_x, y, stride_y, 0);
 }
 
-static rm_status run_backward(int by_exp, int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
-                              const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
-                              ptrdiff_t stride_dx) {
+static rm_status run_backward(int by_exp, int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g,
+                              ptrdiff_t stride_g, const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx,
+                              ptrdiff_t row_dx, ptrdiff_t stride_dx) {
   rm_softmax_gradient f;
   if (!rm_kernels_get()) return RM_ERR_ISA;
   const rm_status status =

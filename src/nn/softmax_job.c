@@ -16,7 +16,12 @@ rm_status rm_softmax_job(rm_softmax_rows *f, rm_softmax_kind what, int format, i
   if (status || rows == 0 || results == 0) return status;
   if (n && !x) return RM_STATUS(RM_ERR_NULL, 4);
   if (!y) return RM_STATUS(RM_ERR_NULL, 7);
-  *f = (rm_softmax_rows){what, format, 0, n, {(char *)(uintptr_t)x, row_x, stride_x}, {y, row_y, what == RM_LOGSUMEXP ? rm_size_of(format) : stride_y}};
+  *f = (rm_softmax_rows){what,
+                         format,
+                         0,
+                         n,
+                         {(char *)(uintptr_t)x, row_x, stride_x},
+                         {y, row_y, what == RM_LOGSUMEXP ? rm_size_of(format) : stride_y}};
   if (!rm_rows_are_apart(f->y, rows, results, rm_size_of(format), f->x, n)) return RM_STATUS(RM_ERR_OVERLAP, 7);
   f->rows = rows;
   return RM_OK;
@@ -31,8 +36,13 @@ rm_status rm_softmax_gradient_job(rm_softmax_gradient *f, int by_exp, int format
   if (!g) return RM_STATUS(RM_ERR_NULL, 4);
   if (!y) return RM_STATUS(RM_ERR_NULL, 7);
   if (!dx) return RM_STATUS(RM_ERR_NULL, 10);
-  *f = (rm_softmax_gradient){by_exp, format, 0, n, {(char *)(uintptr_t)g, row_g, stride_g},
-                             {(char *)(uintptr_t)y, row_y, stride_y}, {dx, row_dx, stride_dx}};
+  *f = (rm_softmax_gradient){by_exp,
+                             format,
+                             0,
+                             n,
+                             {(char *)(uintptr_t)g, row_g, stride_g},
+                             {(char *)(uintptr_t)y, row_y, stride_y},
+                             {dx, row_dx, stride_dx}};
   const int size = rm_size_of(format);
   if (!rm_rows_are_apart(f->dx, rows, n, size, f->g, n) || !rm_rows_are_apart(f->dx, rows, n, size, f->y, n))
     return RM_STATUS(RM_ERR_OVERLAP, 10);

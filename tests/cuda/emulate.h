@@ -9,6 +9,7 @@
 #include <ucontext.h>
 
 #define RM_CFG_EMULATE_DEVICE 1
+#define RM_CFG_ROW_THREADS 32 /* a barrier takes long here */
 #define RM_CFG_BIG_CHECK(ok) ((ok) ? (void)0 : abort())
 
 #define __global__ static
