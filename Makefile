@@ -6,14 +6,14 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 # What the package is built from: a change of any of them installs it anew.
-SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python -type f \
+SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python examples/python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
 
 .PHONY: help demo test test-exhaustive test-cuda bench bench-table lint stubs clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo             train a network with repmath and with NumPy on several instruction sets; compare the bits"
+	@echo "make demo             train networks with repmath in NumPy, PyTorch and JAX on several instruction sets; compare the bits"
 	@echo "make test             run the tests"
 	@echo "make test-exhaustive  run every input of each 32-bit function (minutes)"
 	@echo "make test-cuda        compare a GPU's bits with the CPU's and with the golden digests (needs nvcc and a GPU)"
@@ -67,6 +67,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/python tools/gen_api.py --check
 	$(BIN)/python tools/gen_stubs.py --check
+	$(BIN)/python tools/gen_aten.py --check
 
 stubs: $(BIN)/python
 	$(BIN)/python tools/gen_stubs.py

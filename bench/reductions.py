@@ -6,6 +6,7 @@ from operators import operators
 from random_numbers import random_numbers
 from threadpoolctl import threadpool_limits
 from timing import compare
+from training import training
 
 import repmath
 
@@ -112,6 +113,7 @@ def run(quick=False):
             *random_numbers(quick),
             *operators(quick),
             *convolutions(quick),
+            *training(quick),
         ]
     finally:
         repmath.set_num_threads(threads)

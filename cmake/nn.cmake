@@ -6,6 +6,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/cross_entropy_job.c
   src/nn/decide.c
   src/nn/exp_row.c
+  src/nn/formulas.c
   src/nn/kl_div.c
   src/nn/losses.c
   src/nn/nll.c

@@ -4,6 +4,7 @@ The library under test is the one REPMATH_LIBRARY names, or a build of this tree
 """
 
 import ctypes
+import importlib
 import os
 import pathlib
 import sys
@@ -13,9 +14,26 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import elementwise_library  # noqa: E402
+import native  # noqa: E402
 
-# With several processes (pytest-xdist, --dist loadfile) the longest files begin first.
-LONG = ("test_slow.py", "test_packaging_cuda.py", "test_elementwise_several.py", "test_elementwise_controls.py")
+# With several processes (pytest-xdist, --dist loadfile) the longest files begin first: those that build the library, then the others.
+LONG = (
+    "test_packaging_sanitizers.py",
+    "test_packaging_cuda.py",
+    "test_slow.py",
+    "test_cross_aarch64.py",
+    "test_cross_compilers.py",
+    "test_elementwise_several.py",
+    "test_elementwise_controls.py",
+    "test_elementwise_f32.py",
+    "test_packaging_c.py",
+    "test_python_verify.py",
+)
+
+
+def pytest_configure(config):
+    if hasattr(config.option, "loadscopereorder"):  # pytest-xdist would begin with the files of most tests
+        config.option.loadscopereorder = False
 
 
 def pytest_collection_modifyitems(config, items):
@@ -34,8 +52,6 @@ def library_path() -> str:
     named = os.environ.get("REPMATH_LIBRARY")
     if named:
         return named
-    import native
-
     suffix = "dylib" if sys.platform == "darwin" else "so"
     return str(native.default_build() / f"librepmath.{suffix}")
 
@@ -53,3 +69,22 @@ def isa_library(request) -> ctypes.CDLL:
     if request.param not in found:
         pytest.skip(f"this CPU cannot run the {request.param} build")
     return found[request.param].library
+
+
+@pytest.fixture
+def example(monkeypatch, capsys):
+    """Runs a script of examples/python in this process, on images of its own: what it prints last is the digest of its weights."""
+    import repmath
+
+    monkeypatch.syspath_prepend(str(native.ROOT / "examples/python"))
+    images, labels = repmath.random.uniform(1, (120, 1, 8, 8), dtype="f4"), repmath.random.randint(2, 120, 10).astype("i4")
+    data = ((images[:96], labels[:96]), (images[96:], labels[96:]))
+    monkeypatch.setattr(importlib.import_module("digits"), "data", lambda images: data)
+
+    def run(name):
+        monkeypatch.setattr(sys, "argv", [name, "--steps", "3", "--images", "96"])
+        script = importlib.import_module(name)
+        script.main()
+        return script, capsys.readouterr().out.split()[-1]
+
+    return run

@@ -73,6 +73,12 @@ def default_build() -> pathlib.Path:
     return build("default", "REPMATH_BUILD_TESTS=ON", "REPMATH_STANDARD_BLAS=ON")
 
 
+def control_library() -> pathlib.Path:
+    """The library with error bounds made 2^20 times too small, for controls. Optimised little: no option changes a bit."""
+    flags = "CMAKE_C_FLAGS=-O1 -DRM_CFG_BOUND_SHRINK=0x1p-20"
+    return build("control", "CMAKE_BUILD_TYPE=Control", flags, targets=("repmath",)) / "librepmath.so"
+
+
 def available_isas(where: pathlib.Path) -> list[str]:
     """The builds that this CPU can run, as test_isa reports them."""
     lines = run(where / "tests/c/test_isa").splitlines()

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from native import ROOT, available_isas, build, default_build, digests, need
+from native import ROOT, available_isas, build, control_library, default_build, digests, need
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ NAMES = {
 
 def operators():
     """The digests' names of the functions that the headers of operators declare."""
-    for header in ("nn", "losses", "pooling", "optim", "random"):
+    for header in ("nn", "losses", "pooling", "optim", "random", "formulas"):
         for name in re.findall(r"\brm_(\w+)\(", (ROOT / f"include/repmath/{header}.h").read_text()):
             yield NAMES.get(name, "random_" if name.startswith("random_") else name)
 
@@ -64,9 +64,8 @@ def test_clang_gives_the_same_digests(expected):
 
 def test_shrunk_bounds_change_digests(expected):
     """A control: the operators' digests have cases in which wrong bounds show."""
-    control = build("control", "REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20", targets=("repmath",))
     where, programs = default_build(), ["digest_operators"]
     for isa in available_isas(where):
-        found = digests(where, programs=programs, env={"REPMATH_ISA": isa, "LD_PRELOAD": str(control / "librepmath.so")})
+        found = digests(where, programs=programs, env={"REPMATH_ISA": isa, "LD_PRELOAD": str(control_library())})
         for name in ("log_softmax_f32.tie", "adam_p_bf16.tie", "adam_p_f32.tie", "avg_pool_backward_f32.adaptive"):
             assert found[name] != expected[name], (isa, name)

@@ -138,8 +138,7 @@ def test_many_lost_terms_and_the_control(lib, rng):
     want = [above if s > 1 + Fraction(1, 2**53) else one for s in prefixes(x)]
     assert want.count(above) == 2**16
     assert call(lib, "f64", x, "f64") == want
-    options = ["REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20"]
-    shrunk = elementwise_library.libraries(native.build("control", *options, targets=("repmath",)) / "librepmath.so")
+    shrunk = elementwise_library.libraries(native.control_library())
     assert call(Reductions(shrunk[lib.isa()].library), "f64", x, "f64") != want
 
 

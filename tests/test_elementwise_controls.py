@@ -27,8 +27,7 @@ def cases(function, fmt):
 
 @pytest.fixture(scope="module")
 def shrunk():
-    options = ["REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20"]
-    return elementwise_library.libraries(native.build("control", *options, targets=("repmath",)) / "librepmath.so")
+    return elementwise_library.libraries(native.control_library())
 
 
 @pytest.mark.parametrize("fmt", ["f16", "f32", "f64"])

@@ -65,10 +65,10 @@ def test_golden_digest(function, fmt):
         assert golden_sets.sha256(library.array(function, bits, fmt)) == golden_sets.published(function, fmt), isa
 
 
+@pytest.mark.parametrize("name", ["all", "wide"])
 @several
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("fmt", FORMATS)
-@pytest.mark.parametrize("name", ["all", "wide"])
 def test_complete_function(slow, name, function, fmt, rule):  # noqa: F811
     arity = oracle.ARITY[function]
     check(slow(name, function), function, oracle.special_tuples(fmt, arity), fmt, rule, with_flags=True)

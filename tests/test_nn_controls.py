@@ -136,8 +136,7 @@ OPERATIONS = [
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_shrunk_bounds_are_seen(operation):
-    flags = ["REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20"]
-    path = native.build("control", *flags, targets=("repmath",)) / "librepmath.so"
+    path = native.control_library()
     good = elementwise_library.libraries()
     for isa, control in elementwise_library.libraries(path).items():
         for seed in range(40):

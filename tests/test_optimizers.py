@@ -193,8 +193,7 @@ def test_a_hair_beside_ties(isa_library, beta1, beta2, eps, v):
 
 def test_control():
     """With error bounds 2^20 times too small, results beside boundaries are wrong."""
-    flags = ["REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20"]
-    path = native.build("control", *flags, targets=("repmath",)) / "librepmath.so"
+    path = native.control_library()
     for isa, library in elementwise_library.libraries(path).items():
         wrong = 0
         for options, x in rates_to_boundaries(70):

@@ -18,6 +18,7 @@ HEADERS = [
     "core.h",
     "elementwise.h",
     "elementwise_rounded.h",
+    "formulas.h",
     "losses.h",
     "nn.h",
     "optim.h",

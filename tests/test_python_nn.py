@@ -125,6 +125,38 @@ def test_running_statistics(dtype):
     assert y.shape == x.shape and (mean == kept).all()
 
 
+def mixtures_are_right(dtype):
+    """Whether running statistics of small integers and fractions, of which many are midpoints of two numbers, are the exact ones."""
+    steps = {2: 7, 4: 23, 8: 52}[np.dtype(dtype).itemsize] if dtype != np.float16 else 10
+    right = []
+    for momentum in (0.5, 0.25, 0.1):
+        for data in (RNG.integers(-8, 8, (2, 24, 2)) / 4, 1 + RNG.integers(0, 16, (2, 24, 2)) * 2.0**-steps):
+            x = data.astype(dtype)
+            mean, variance = RNG.integers(-4, 4, 24).astype(dtype), RNG.integers(0, 4, 24).astype(dtype)
+            old = mean.copy(), variance.copy()
+            nn.batch_norm(x, mean, variance, training=True, momentum=momentum)
+            for c in range(24):
+                v = [Fraction(float(a)) for a in x[:, c].ravel()]
+                mu = sum(v) / 4
+                news = mu, sum((a - mu) ** 2 for a in v) / 3
+                for got, before, new in zip((mean, variance), old, news, strict=True):
+                    value = (1 - Fraction(momentum)) * Fraction(float(before[c])) + Fraction(momentum) * new
+                    right.append(int(bits(got[c])) == rounded(value, dtype))
+    return all(right)
+
+
+def test_running_statistics_at_midpoints(dtype, monkeypatch):
+    assert mixtures_are_right(dtype)
+    if np.dtype(dtype).itemsize < 8:  # the control: without a bound of the error, midpoints are rounded wrongly
+        from repmath.nn import _normalization
+
+        step = _normalization._mixed
+        monkeypatch.setattr(
+            _normalization, "_mixed", lambda running, *rest: (step(running, *rest)[0], np.ones(running.shape, bool))
+        )
+        assert not mixtures_are_right(dtype)
+
+
 def test_norm_errors():
     x = np.ones((2, 4, 3), "f4")
     for call, message in (

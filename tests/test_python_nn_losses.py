@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from exact_oracle import bits, rounded
 
+import repmath
 from repmath import nn
 
 RNG = np.random.default_rng(4)
@@ -123,6 +124,19 @@ def test_pooling_shapes():
     assert nn.adaptive_max_pool3d(np.ones((1, 2, 3, 4)), 2).shape == (1, 2, 2, 2)
     assert nn.adaptive_avg_pool2d_backward(np.ones((2, 3, 7, 1)), x.shape).shape == x.shape
     assert nn.avg_pool3d(np.ones((1, 0, 4, 4, 4)), 2).shape == (1, 0, 2, 2, 2)
+
+
+@pytest.mark.parametrize("dtype", repmath._dtypes.FORMATS.values(), ids=str)
+def test_max_pool_backward_with_and_without_meetings(dtype):
+    """Windows that do not overlap take a path of their own: the sums of one term, with their zeros and NaNs."""
+    x = RNG.standard_normal((2, 3, 9, 8)).astype(dtype)
+    for kernel, stride, padding in ((2, 2, 0), (3, 2, 1), (2, 1, 0), (2, 3, 1)):
+        y, index = nn.max_pool2d(x, kernel, stride, padding, return_indices=True)
+        g = RNG.standard_normal(y.shape).astype(dtype)
+        g[0, 0, 0, 0], g[0, 1, 0, 0], g[1, 1, 0, 0] = -0.0, np.nan, -np.nan
+        places = np.arange(6).reshape(2, 3, 1, 1) * 72 + index
+        expected = repmath.index_add(np.zeros(432, dtype), places.ravel(), g.ravel())
+        assert nn.max_pool2d_backward(g, x.shape, index).tobytes() == expected.tobytes()
 
 
 def test_pooling_errors():

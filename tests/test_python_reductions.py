@@ -170,6 +170,16 @@ def test_matmul_is_exact(dtype):
     assert np.array_equal(repmath.dot(a[0], b[:, 0]), repmath.matmul(a, b)[0, 0])
 
 
+def test_float64_to_bfloat16_does_not_pass_through_float32():
+    """float32 holds midpoints of bfloat16 numbers, to which it rounds what lies beside them."""
+    for scale in (1.0, 2.0**-130):
+        beside = (1 + 2.0**-8 + 2.0**-40) * scale, (1 + 3 * 2.0**-8 - 2.0**-40) * scale
+        for value in (*beside, *(-v for v in beside)):
+            x, expected = np.array([value]), nearest(Fraction(value), BF16)
+            assert float(repmath.sum(x, dtype=BF16)) == expected
+            assert float(repmath.matmul(np.ones(1), x, dtype=BF16)) == expected
+
+
 @pytest.mark.parametrize("narrow", [np.dtype("f2"), BF16], ids=lambda d: d.name)
 def test_boundary_cases_of_16_bit_products(narrow):
     """Sums just beside a boundary, and on it, of both signs and among the subnormals."""

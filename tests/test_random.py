@@ -306,8 +306,7 @@ def test_beside_midpoints(lib, fmt):
 @pytest.mark.parametrize("fmt", NAMES[:3])
 def test_control_with_bounds_too_small(lib, fmt):
     """The same with bounds made 2^20 times too small."""
-    options = ["REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20"]
-    path = native.build("control", *options, targets=("repmath",)) / "librepmath.so"
+    path = native.control_library()
     shrunk = elementwise_library.libraries(path)[lib.c.rm_isa().decode()]
     assert set(wrong(Random(shrunk.library), fmt)) == {"uniform", "normal", "truncated", "dropout"}
 

@@ -562,7 +562,7 @@ def test_unknown_isa_is_an_error(library_path):
 @FMT
 def test_control_with_bounds_too_small(fmt, rng):
     """With bounds made 2^20 times too small results are wrong, and this oracle sees it."""
-    path = native.build("control", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20", targets=("repmath",)) / "librepmath.so"
+    path = native.control_library()
     lib, wrong = Reductions(path), {"matmul": 0, "sum": 0}
     for _ in range(20):
         a, b = operands(rng, "outliers" if fmt == "f64" else "cancelling", fmt, 20, 20, 500)

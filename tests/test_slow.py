@@ -3,6 +3,7 @@ small and the tests must notice."""
 
 import ctypes
 import functools
+import hashlib
 import os
 import re
 import subprocess
@@ -87,34 +88,49 @@ def row(x, i):
     return [float(v[i]).hex() for v in (x if isinstance(x, tuple) else (x,))]
 
 
+_known: dict[tuple, np.ndarray] = {}
+
+
+def kept(compute, function, x, fmt, rule):
+    """What the oracle computes of these arguments. It is kept for the other builds, which are held to the same values."""
+    data = b"".join(np.ascontiguousarray(v).tobytes() for v in (x if isinstance(x, tuple) else (x,)))
+    key = compute, function, fmt, rule, hashlib.sha256(data).digest()
+    if key not in _known:
+        if len(_known) > 20:
+            _known.clear()
+        _known[key] = compute(function, x, fmt, rule)
+    return _known[key]
+
+
 def check(slow, function, x, fmt, rule, with_flags=False):
     got, flags = slow(x, fmt, rule)
-    want = oracle.values(function, x, fmt, rule)
+    want = kept(oracle.values, function, x, fmt, rule)
     wrong = np.flatnonzero(got != want)
     assert wrong.size == 0, [(row(x, i), hex(got[i]), hex(want[i])) for i in wrong[:5]]
     if with_flags:
-        wrong = np.flatnonzero(flags != oracle.flags(function, x, fmt, rule))
+        wrong = np.flatnonzero(flags != kept(oracle.flags, function, x, fmt, rule))
         assert wrong.size == 0, [(row(x, i), flags[i]) for i in wrong[:5]]
 
 
+# The builds vary fastest: what the oracle computed is then still known.
+@pytest.mark.parametrize("name", ["all", "wide"])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("function", oracle.UNARY)
-@pytest.mark.parametrize("name", ["all", "wide"])
 def test_special_and_random(slow, name, function, fmt, rule):
     check(slow(name, function), function, oracle.special_values(fmt), fmt, rule, with_flags=True)
     check(slow(name, function), function, oracle.random_values(fmt, 8000, 1), fmt, rule)
 
 
+@pytest.mark.parametrize("name", ["all", "wide"])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("function", oracle.UNARY)
-@pytest.mark.parametrize("name", ["all", "wide"])
 def test_hard_cases(slow, name, function, rule):
     check(slow(name, function), function, oracle.hard_cases(function), "f64", rule)
 
 
-@pytest.mark.parametrize("function", oracle.UNARY)
 @pytest.mark.parametrize("name", ["wide-from-1-limb", "wide-8-limbs"])
+@pytest.mark.parametrize("function", oracle.UNARY)
 def test_other_precisions(slow, name, function):
     """With one limb the stated error is a good part of an ulp: a bound that is too small would show."""
     check(slow(name, function), function, oracle.hard_cases(function), "f64", "nearest")
@@ -133,7 +149,8 @@ def test_control_wide(slow, function):
     """With an error bound 2^20 times too small, one limb returns wrong bits: the bound of the wide path is needed."""
     x = interesting(function, 100000)
     got, _ = slow("control-wide", function)(x, "f64")
-    assert (got != oracle.values(function, x, "f64")).any()
+    parts = (slice(i, i + 500) for i in range(0, x.size, 500))  # the first that is wrong is enough
+    assert any((got[part] != oracle.values(function, x[part], "f64")).any() for part in parts)
 
 
 @pytest.mark.parametrize("function", APPROXIMATE)

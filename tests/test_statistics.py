@@ -235,8 +235,7 @@ def test_variances_beside_a_midpoint_and_the_control(lib, rng):
     rows = [beside_a_variance(rng) for _ in range(40)]
     want = [rounded(exact_variance(row, 0), dtype_of("f32")) for row in rows]
     assert [call(lib, "var", "f32", row, "f32", 0) for row in rows] == want
-    options = ["REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20"]
-    shrunk = elementwise_library.libraries(native.build("control", *options, targets=("repmath",)) / "librepmath.so")
+    shrunk = elementwise_library.libraries(native.control_library())
     control = Reductions(shrunk[lib.isa()].library)
     assert [call(control, "var", "f32", row, "f32", 0) for row in rows] != want
 
@@ -252,7 +251,6 @@ def test_means_beside_a_midpoint_and_the_control(lib, rng):
     rows = [beside_a_midpoint(rng) for _ in range(50)]
     want = [expected("mean", row, "f32") for row in rows]
     assert [call(lib, "mean", "f32", row, "f32") for row in rows] == want
-    options = ["REPMATH_BUILD_TESTS=OFF", "CMAKE_C_FLAGS=-DRM_CFG_BOUND_SHRINK=0x1p-20"]
-    shrunk = elementwise_library.libraries(native.build("control", *options, targets=("repmath",)) / "librepmath.so")
+    shrunk = elementwise_library.libraries(native.control_library())
     control = Reductions(shrunk[lib.isa()].library)
     assert [call(control, "mean", "f32", row, "f32") for row in rows] != want

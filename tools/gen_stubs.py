@@ -38,6 +38,7 @@ def init_stub():
         "import numpy as np",
         "",
         "from . import _core as _core",
+        "from . import dlpack as dlpack",
         "from . import init as init",
         "from . import nn as nn",
         "from . import optim as optim",
@@ -156,6 +157,7 @@ def adam_step(
     decoupled: bool,
     maximize: bool,
 ) -> None: ...
+def formula(name: str, format: str, n: int, a: float, x: int, y: int, z: int, out: int) -> None: ...
 def clip_to_norm(format: str, g: Any, squares: ExactSum, max_norm: float) -> None: ...
 
 class Environment:

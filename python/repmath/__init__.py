@@ -5,7 +5,7 @@ if exactly and then rounded once. The bits therefore do not depend on the
 machine, the instruction set, the thread count or the layout of the arrays.
 """
 
-from . import _core, _dtypes, init, nn, optim, random, rounding
+from . import _core, _dlpack, _dtypes, dlpack, init, nn, optim, random, rounding
 from ._accumulator import Accumulator
 from ._config import config, get_include, show_config
 from ._contractions import einsum, matvec, tensordot, vdot, vecdot, vecmat
@@ -32,7 +32,7 @@ from ._statistics import cumsum, mean, norm, std, var
 
 __version__ = _core.library_version()
 
-_dtypes.register(_core)
+_dtypes.register(_core, _dlpack)
 # One ufunc for each line of crlibm/functions.def; __init__.pyi names them for type checkers.
 globals().update(_core.ufuncs)
 
@@ -54,6 +54,7 @@ __all__ = [
     "conv_transpose3d",
     "cumsum",
     "digest",
+    "dlpack",
     "dot",
     "einsum",
     "embedding_grad",

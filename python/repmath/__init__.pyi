@@ -5,6 +5,7 @@ from typing import Final
 import numpy as np
 
 from . import _core as _core
+from . import dlpack as dlpack
 from . import init as init
 from . import nn as nn
 from . import optim as optim

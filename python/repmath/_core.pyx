@@ -68,6 +68,10 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_sgd_step(int format, long long n, void *p, const void *g, void *b, const rm_sgd_options *options) nogil
     rm_status rm_adam_step(int format, long long n, void *p, const void *g, void *m, void *v, void *w,
                            const rm_adam_options *options) nogil
+    rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out) nogil
+    int RM_FORMULA_SCALED, RM_FORMULA_OVER, RM_FORMULA_UNDER, RM_FORMULA_ADDED, RM_FORMULA_PLUS, RM_FORMULA_BETWEEN
+    int RM_FORMULA_PRODUCT, RM_FORMULA_QUOTIENT, RM_FORMULA_TANH, RM_FORMULA_SIGMOID
+    int RM_FORMULA_AT_LEAST, RM_FORMULA_AT_MOST, RM_FORMULA_LARGER, RM_FORMULA_SMALLER, RM_FORMULA_GATE
     rm_status rm_clip_to_norm(int format, long long n, void *g, const rm_accumulator *squares, double max_norm) nogil
     rm_status rm_root_of_total(const rm_accumulator *squares, double *out) nogil
     int rm_status_code(rm_status status)
@@ -185,11 +189,6 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_regression_loss_backward(int loss, double p, int format, int reduction, int64_t n, const void *g,
                                           ptrdiff_t stride_g, const void *x, ptrdiff_t stride_x, const void *y,
                                           ptrdiff_t stride_y, void *dx, ptrdiff_t stride_dx) nogil
-    int RM_FORMAT_F16, RM_FORMAT_BF16, RM_FORMAT_F32, RM_FORMAT_F64
-    ctypedef unsigned short rm_f16
-    ctypedef unsigned short rm_bf16
-    ctypedef struct rm_accumulator:
-        pass
     int RM_ACCUMULATOR_BYTES
     rm_accumulator *rm_accumulator_new() nogil
     void rm_accumulator_free(rm_accumulator *acc) nogil
@@ -749,6 +748,25 @@ def adam_step(format, unsigned char[::1] p, const unsigned char[::1] g, unsigned
     with nogil:
         status = rm_adam_step(f, n, &p[0], &g[0], &m[0], &v[0], largest, &o)
     _optimizer_status(status)
+
+
+_FORMULAS = {
+    "scaled": RM_FORMULA_SCALED, "over": RM_FORMULA_OVER, "under": RM_FORMULA_UNDER, "added": RM_FORMULA_ADDED,
+    "plus": RM_FORMULA_PLUS, "between": RM_FORMULA_BETWEEN, "product": RM_FORMULA_PRODUCT, "quotient": RM_FORMULA_QUOTIENT,
+    "tanh": RM_FORMULA_TANH, "sigmoid": RM_FORMULA_SIGMOID, "at_least": RM_FORMULA_AT_LEAST, "at_most": RM_FORMULA_AT_MOST,
+    "larger": RM_FORMULA_LARGER, "smaller": RM_FORMULA_SMALLER, "gate": RM_FORMULA_GATE
+}
+
+
+def formula(name, format, int64_t n, double a, size_t x, size_t y, size_t z, size_t out):
+    """rm_formula on n elements of contiguous arrays, which are given by their addresses: 0 for one that it does not use."""
+    cdef int which = _FORMULAS[name], f
+    cdef rm_status status
+    f, _ = _FORMATS[format]
+    with nogil:
+        status = rm_formula(which, f, n, a, <const void *>x, <const void *>y, <const void *>z, <void *>out)
+    if status != 0:
+        raise ValueError(rm_status_message(status).decode())
 
 
 def clip_to_norm(format, unsigned char[::1] g, ExactSum squares, double max_norm):

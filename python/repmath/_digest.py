@@ -5,6 +5,8 @@ import hashlib
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._environment import guarded
+
 _BLOCK = 1 << 20  # elements hashed at a time, so that no copy of a large array is made
 
 
@@ -22,6 +24,7 @@ def _canonical_nan(block: np.ndarray) -> np.ndarray:
     return block
 
 
+@guarded
 def digest(*arrays: ArrayLike) -> str:
     """SHA-256 of the values of arrays, in hexadecimal.
 

@@ -24,10 +24,11 @@ FORMATS = {"f16": F16, "f32": F32, "f64": F64} | ({} if BF16 is None else {"bf16
 NAMES = {dtype: name for name, dtype in FORMATS.items()}
 
 
-def register(core: Any) -> None:
-    """Complete the ufuncs of the extension module: bfloat16 and the 8-bit formats have loops."""
+def register(core: Any, dlpack: Any) -> None:
+    """Complete the extension modules: bfloat16 and the 8-bit formats have loops, and DLPack's codes a type."""
     if BF16 is not None:
         core.add_bfloat16(type(BF16))
+        dlpack.add_types(ml_dtypes)
     for name, dtype in FLOAT8.items():
         core.add_float8(name, type(dtype))
 

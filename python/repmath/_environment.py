@@ -1,20 +1,23 @@
 """NumPy converts and compares in the caller's floating-point environment, where subnormal numbers may count as zeros and rounding may
-go up or down. The C library guards itself; Python functions that leave such steps to NumPy run in the default environment."""
+go up or down. The C library guards itself; Python functions that leave such steps to NumPy run in the default environment.
+All public functions over arrays pass here, so arrays of other libraries become NumPy arrays here, too."""
 
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from . import _core
+from . import _core, _dlpack, _frameworks
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def guarded(function: _Function) -> _Function:
-    """The function in the default floating-point environment; the caller's is given back as it was."""
+    """The function in the default floating-point environment, the caller's given back as it was; over whatever has __dlpack__."""
 
     @functools.wraps(function)
     def inside(*arguments: Any, **keywords: Any) -> Any:
+        if _dlpack.any_foreign(arguments, keywords):
+            return _frameworks.call(inside, arguments, keywords)
         with _core.Environment():
             return function(*arguments, **keywords)
 

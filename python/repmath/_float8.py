@@ -7,8 +7,10 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
 from ._dtypes import FLOAT8, is_float, is_integer
+from ._environment import guarded
 
 
+@guarded
 def to_float8(x: ArrayLike, dtype: DTypeLike) -> Any:
     """Round numbers to an 8-bit format, to nearest, ties to even.
 

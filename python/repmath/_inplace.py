@@ -4,17 +4,25 @@ import contextlib
 import math
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from . import _dlpack, _frameworks
 from ._dtypes import NAMES
 
 _Array = np.ndarray[Any, Any]
 
 
+def is_array(a: Any) -> TypeGuard[_Array]:
+    """Whether it is one array, of NumPy or of another library."""
+    return isinstance(a, np.ndarray) or _dlpack.is_foreign(a)
+
+
 def check_array(name: str, a: Any, writable: bool = False) -> _Array:
-    """The array, of one of the formats; TypeError or ValueError that names it otherwise."""
+    """The array, of one of the formats, over the memory of another library's; TypeError or ValueError that names it otherwise."""
+    if _dlpack.is_foreign(a):
+        a = _frameworks.view(name, a)
     if not isinstance(a, np.ndarray):
         raise TypeError(f"{name} must be a NumPy array, not {type(a).__name__}")
     if a.dtype not in NAMES:

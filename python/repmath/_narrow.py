@@ -41,4 +41,10 @@ def narrow(s: np.ndarray, target: np.dtype[Any], sign_of_rest: Callable[[tuple[n
             sign = sign_of_rest(where)
             moved = np.nextafter(flat[where], np.copysign(np.inf, sign).astype(s.dtype))
             flat[where] = np.where(sign == 0, flat[where], moved)
+        if s.dtype.itemsize == 8 and target.name == "bfloat16":
+            # ml_dtypes would go through binary32, and round twice: s is the exact value for that step.
+            single = s.astype(np.float32)
+            return narrow(
+                single, target, lambda at: np.sign(np.atleast_1d(s)[at] - np.atleast_1d(single)[at].astype(s.dtype))
+            )
         return s.astype(target)

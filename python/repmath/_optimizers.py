@@ -10,7 +10,7 @@ import numpy as np
 from . import _core
 from ._dtypes import NAMES
 from ._environment import guarded
-from ._inplace import as_bytes, check_array, check_count, check_number, whole
+from ._inplace import as_bytes, check_array, check_count, check_number, is_array, whole
 
 _Array = np.ndarray[Any, Any]
 _Numbers = tuple[float, float, float, float, float]  # lr, the betas, eps, weight_decay
@@ -244,7 +244,7 @@ class _Optimizer:
     _options: tuple[str, ...] = ()
 
     def __init__(self, params: Mapping[Any, _Array] | Sequence[_Array] | _Array) -> None:
-        if isinstance(params, np.ndarray):
+        if is_array(params):
             params = [params]
         named = dict(params.items()) if isinstance(params, Mapping) else dict(enumerate(params))
         if not named:
@@ -280,7 +280,7 @@ class _Optimizer:
             written.
         """
         self._check()
-        if isinstance(grads, np.ndarray):
+        if is_array(grads):
             grads = [grads]
         if isinstance(grads, Mapping) != self._is_mapping:
             raise TypeError("grads must be a dict exactly when params was one")
@@ -339,14 +339,15 @@ class _Optimizer:
                 p, want = self.params[key], self._new_state(self.params[key])
                 if set(state) != set(want):
                     raise ValueError(f"state_dict has {sorted(state)} of {key!r}, not {sorted(want)}")
+                new[key] = {}
                 for name, v in state.items():
                     if isinstance(want[name], np.ndarray):
-                        check_array(f"state[{key!r}][{name!r}]", v)
+                        v = check_array(f"state[{key!r}][{name!r}]", v)
                         if v.dtype != p.dtype or v.shape != p.shape:
                             raise ValueError(f"state[{key!r}][{name!r}] has dtype {v.dtype} and shape {v.shape}")
+                        new[key][name] = v.copy()
                     else:
-                        operator.index(v)
-                new[key] = {n: v.copy() if isinstance(v, np.ndarray) else operator.index(v) for n, v in state.items()}
+                        new[key][name] = operator.index(v)
         except BaseException:
             for name, value in previous.items():
                 setattr(self, name, value)

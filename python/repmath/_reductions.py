@@ -7,7 +7,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import ArrayLike, DTypeLike
 
-from . import _core
+from . import _core, _dlpack
 from ._dtypes import F32, F64, FORMATS, beyond_f64, check, common, is_integer
 from ._environment import guarded
 from ._narrow import narrow
@@ -122,16 +122,18 @@ def sum(
     -----
     The result does not depend on the order or the layout of the elements.
     """
-    x = np.asarray(a)
+    floats = _same_float(a, a)
+    x = a if floats or _dlpack.is_foreign(a) else np.asarray(a)
     # The usual call, without the arguments' machinery.
     if axis is None and dtype is None and out is None and where is True and initial is _ZERO and not keepdims:
-        if _same_float(x, x) and x.flags.c_contiguous:
+        if (floats or _same_float(x, x)) and x.flags.c_contiguous:
             return _sum(x.reshape(-1))
     return _sum_general(x, axis, dtype, out, keepdims, initial, where)
 
 
 @guarded
-def _sum_general(x: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+def _sum_general(a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    x = a
     check("a", x.dtype)
     result = _result_dtype(dtype, x.dtype)
     axes, kept, shape = _axes(x, axis, keepdims)
@@ -221,7 +223,7 @@ def matmul(
         if bias is None and dtype is None and _same_float(x1, x2):
             if out is None:
                 return _matmul(x1, x2)
-            if out.dtype == np.asarray(x1).dtype and not _shares_memory(out, x1, x2):
+            if isinstance(out, np.ndarray) and out.dtype == np.asarray(x1).dtype and not _shares_memory(out, x1, x2):
                 return _matmul(x1, x2, out=out, casting="safe")
     except (ValueError, TypeError):
         shape = _check_shapes(x1, x2, None, "matmul")  # says it in the caller's names
@@ -363,9 +365,16 @@ def dot(a: ArrayLike, b: ArrayLike, out: np.ndarray | None = None) -> Any:
     TypeError
         An operand or `out` has a dtype that is not supported.
     """
+    if _same_float(a, b):
+        x, y = np.asarray(a), np.asarray(b)
+        if x.ndim == 1 and y.ndim == 1 and out is None and x.shape == y.shape:
+            return _dot(x, y)
+    return _dot_general(a, b, out)
+
+
+@guarded
+def _dot_general(a: ArrayLike, b: ArrayLike, out: np.ndarray | None) -> Any:
     x, y = np.asarray(a), np.asarray(b)
-    if x.ndim == 1 and y.ndim == 1 and out is None and _same_float(x, y) and x.shape == y.shape:
-        return _dot(x, y)
     check("a", x.dtype)
     check("b", y.dtype)
     if x.ndim == 0 or y.ndim == 0:

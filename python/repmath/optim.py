@@ -1,6 +1,6 @@
 """Optimisers, gradient clipping and learning-rate schedules: every number is one real formula, rounded once.
 
-`SGD`, `Adam` and `AdamW` update NumPy arrays in place; `sgd_step`, `adam_step` and `adamw_step` are one step of one array.
+`SGD`, `Adam` and `AdamW` update arrays in place; `sgd_step`, `adam_step` and `adamw_step` are one step of one array.
 The formulas are those of torch.optim, over the real numbers; docs/optimizers.md has them.
 """
 

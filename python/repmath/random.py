@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from . import _core
 from ._dtypes import F64, FORMATS, NAMES, check_held, common
 from ._environment import guarded
+from ._frameworks import shape_of
 
 _Array = np.ndarray[Any, Any]
 _Shape = int | tuple[int, ...]
@@ -512,12 +513,12 @@ class Stream:
 
     def permutation(self, x: int | ArrayLike) -> Any:
         """As the function of this name."""
-        size = operator.index(x) if isinstance(x, (int, np.integer)) else len(np.atleast_1d(np.asarray(x)))
+        size = operator.index(x) if isinstance(x, (int, np.integer)) else (shape_of("x", x) or (1,))[0]
         return self._take(permutation, size, 2, self.seed, x)
 
     def dropout(self, x: ArrayLike, p: float) -> Any:
         """As the function of this name. The position before the call is what the gradient needs, as ``offset=2 * position``."""
-        return self._take(dropout, np.asarray(x).size, 2, x, p, self.seed)
+        return self._take(dropout, math.prod(shape_of("x", x)), 2, x, p, self.seed)
 
 
 __all__ = [

@@ -9,7 +9,7 @@ microseconds each.
 from collections.abc import Callable
 from typing import Any
 
-from . import _core
+from . import _core, _dlpack, _frameworks
 
 RULES = tuple(_core.rounded)
 
@@ -19,6 +19,8 @@ def _make(name: str) -> Callable[..., Any]:
     names = ["g", "x"] if name.endswith("_backward") else ["x", "y", "z"][:nin]
 
     def function(*args: Any, **kwargs: Any) -> Any:
+        if _dlpack.any_foreign(args, kwargs):
+            return _frameworks.call(function, args, kwargs)
         rule = kwargs.pop("rule", None)
         if rule is None:
             if len(args) != nin + 1:

@@ -54,10 +54,38 @@ RM_SHARED const char *rm_patches_at(const rm_patches *p, const char *base, int64
   return base + a.offset + b.offset;
 }
 
-/* n elements, `stride` bytes apart, as neighbours. */
+/* Runs are mostly short, as rows of small images and the padding beside them are: a call would take longer than the bytes. Units
+ * may overlap at the end. */
+#define RM_UNITS(bytes, unit, MOVE)                                                                                          \
+  {                                                                                                                          \
+    for (int64_t at = 0; at + (unit) <= (bytes); at += (unit)) MOVE;                                                         \
+    const int64_t at = (bytes) - (unit);                                                                                     \
+    MOVE;                                                                                                                    \
+  }
+
+RM_LOCAL void clear(char *dst, int64_t bytes) {
+  if (bytes == 0) return;
+  if (bytes > 64)
+    __builtin_memset(dst, 0, (size_t)bytes);
+  else if (bytes >= 8)
+    RM_UNITS(bytes, 8, __builtin_memset(dst + at, 0, 8))
+  else
+    RM_UNITS(bytes, 2, __builtin_memset(dst + at, 0, 2))
+}
+
+RM_LOCAL void move(char *dst, const char *src, int64_t bytes) {
+  if (bytes > 256)
+    __builtin_memcpy(dst, src, (size_t)bytes);
+  else if (bytes >= 16)
+    RM_UNITS(bytes, 16, __builtin_memcpy(dst + at, src + at, 16))
+  else
+    RM_UNITS(bytes, 2, __builtin_memcpy(dst + at, src + at, 2))
+}
+
+/* n > 0 elements, `stride` bytes apart, as neighbours. */
 RM_LOCAL void copy(char *dst, const char *src, int64_t n, ptrdiff_t stride, int size) {
-  if (stride == size && n >= 16) {
-    __builtin_memcpy(dst, src, (size_t)(n * size));
+  if (stride == size) {
+    move(dst, src, n * size);
   } else if (size == 4) {
     for (int64_t i = 0; i < n; i++) __builtin_memcpy(dst + 4 * i, src + i * stride, 4);
   } else if (size == 2) {
@@ -108,9 +136,9 @@ RM_SHARED void rm_patches_fill(const rm_patches *p, const char *base, int size, 
       }
       char *at = dst + done * size;
       if (low == high) low = high = length; /* all padding */
-      __builtin_memset(at, 0, (size_t)(low * size));
-      copy(at + low * size, base + o.offset + i.offset + low * stride, high - low, stride, size);
-      __builtin_memset(at + high * size, 0, (size_t)((length - high) * size));
+      clear(at, low * size);
+      if (low < high) copy(at + low * size, base + o.offset + i.offset + low * stride, high - low, stride, size);
+      clear(at + high * size, (length - high) * size);
       done += length;
       if (done < n) advance(&i, inner, run, length);
     }

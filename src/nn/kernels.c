@@ -3,6 +3,7 @@
 
 #include "../dispatch/kernels.h"
 #include "clip_step.h"
+#include "formulas_step.h"
 #include "optimizers_loop.h"
 #include "rows.h"
 
@@ -20,6 +21,7 @@ const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {
     {rm_sgd_f16, rm_sgd_bf16, rm_sgd_f32, rm_sgd_f64},
     {rm_adam_f16, rm_adam_bf16, rm_adam_f32, rm_adam_f64},
     {rm_clip_f16, rm_clip_bf16, rm_clip_f32, rm_clip_f64},
+    {rm_formula_f16, rm_formula_bf16, rm_formula_f32, rm_formula_f64},
     &RM_ISA_SYMBOL(rm_loss_table),
     &RM_ISA_SYMBOL(rm_pool_table),
 };

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "clip.h"
+#include "formulas.h"
 #include "optimizers.h"
 
 enum { RM_ROW_PAD = 32 }; /* four vectors of the widest build */
@@ -68,6 +69,7 @@ struct rm_nn_kernels {
 
   rm_optimizer_fn *sgd[4], *adam[4]; /* by format */
   rm_clip_fn *clip[4];
+  rm_formula_fn *formula[4];
 
   const struct rm_loss_kernels *losses;  /* loss_kernels.h */
   const struct rm_pool_kernels *pooling; /* pool_kernels.h */

@@ -283,6 +283,20 @@ static void optimizers(void) {
   free(x);
 }
 
+/* Each formula, of N elements. */
+static void formulas(void) {
+  static const char *const sets[] = {"scaled", "over",    "under",    "added", "plus",    "between", "product", "quotient",
+                                     "tanh",   "sigmoid", "at_least", "at_most", "larger", "smaller", "gate"};
+  void *x = numbers(N, 31), *y = numbers(N, 32), *z = positive(N, 33);
+  for (int i = 0; i < 15; i++) {
+    void *out = blank(N);
+    ok(rm_formula(i, F->id, N, 0.3, x, y, z, out), "formula");
+    show("formula", sets[i], out, N);
+    free(out);
+  }
+  free(x), free(y), free(z);
+}
+
 /* Every distribution, and dropout, of elements that begin within a block. */
 static void random_numbers(int64_t shrink) {
   static const struct {
@@ -336,6 +350,7 @@ int main(int argc, char **argv) {
     regression_losses();
     pool();
     optimizers();
+    formulas();
   }
   random_numbers(shrink);
   return 0;

@@ -2,146 +2,177 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
 
 import repmath
 
-from .train import EPOCHS
-
-REQUIRED_ACCURACY = 0.95
-TEST_ROWS = 360
+REQUIRED_ACCURACY = 0.9
+REQUIRED_LOSS = 2.5  # nats a byte
+CONVOLUTION_STEPS, SHORT, LONG = 200, 15, 350
 # What may choose other kernels or other thread counts; a run sets some, the others are removed.
 VARIABLES = (
     "REPMATH_ISA",
     "REPMATH_NUM_THREADS",
     "OMP_NUM_THREADS",
-    "OPENBLAS_CORETYPE",
-    "OPENBLAS_NUM_THREADS",
-    "NPY_DISABLE_CPU_FEATURES",
+    "ATEN_CPU_CAPABILITY",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "ONEDNN_MAX_CPU_ISA",
+    "XLA_FLAGS",
 )
 
 
 @dataclass
 class Run:
-    backend: str
-    setting: dict[str, str]
+    library: str
     label: str
-    result: dict[str, np.ndarray] = field(default_factory=dict)
-
-    @property
-    def digest(self):
-        return str(self.result["digest"])
-
-
-def repmath_runs():
-    """Each instruction set of this machine, with one thread and with two."""
-    return [
-        Run("repmath", {"REPMATH_ISA": isa, "REPMATH_NUM_THREADS": str(n)}, f"{isa}, {n} thread{'s' * (n > 1)}")
-        for isa in repmath.config()["available isas"]
-        for n in (1, 2)
-    ]
+    setting: dict[str, str]
+    command: list[str]
+    digest: str = ""
+    figure: str = ""
+    seconds: float = 0.0
+    losses: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
-def numpy_runs():
-    """What other machines would do: the OpenBLAS kernels and NumPy loops of other CPUs, other thread counts."""
-    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__  # type: ignore[import-not-found,unused-ignore]
-
-    dispatched = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
-    wide = [name for name in dispatched if "512" in name or name == "X86_V4"]
-    runs = [Run("numpy", {}, "as it comes")]
-    if __cpu_features__.get("AVX2"):
-        cores = ["Haswell", "Nehalem", "Prescott"]
-        if __cpu_features__.get("AVX512F"):
-            cores.insert(0, "SkylakeX")
-    elif sys.platform == "linux" and __cpu_features__.get("ASIMD"):
-        cores = ["ARMV8", "NEOVERSEN1"]
-    else:
-        cores = []
-    runs += [Run("numpy", {"OPENBLAS_CORETYPE": core}, f"OpenBLAS for {core}") for core in cores]
-    if wide:
-        runs.append(Run("numpy", {"NPY_DISABLE_CPU_FEATURES": " ".join(wide)}, "loops without AVX-512"))
-    if dispatched and dispatched != wide:
-        runs.append(Run("numpy", {"NPY_DISABLE_CPU_FEATURES": " ".join(dispatched)}, "baseline loops"))
-    runs.append(Run("numpy", {"OPENBLAS_NUM_THREADS": "1"}, "1 thread"))
-    return runs
-
-
-def save_data(path):
-    """The digits, split and shuffled by integers only. Pixels are sixteenths: exact."""
-    from sklearn.datasets import load_digits
-
-    x, y = load_digits(return_X_y=True)
-    rng = np.random.Generator(np.random.PCG64(0))
-    order = rng.permutation(len(x))
-    x, y = (x[order] / 16).astype(np.float32), y[order]
-    rows = len(x) - TEST_ROWS
-    orders = np.array([rng.permutation(rows) for _ in range(EPOCHS)])
-    np.savez(path, x_train=x[:rows], y_train=y[:rows], x_test=x[rows:], y_test=y[rows:], orders=orders)
-
-
-def execute(run, data, result):
-    # Passive: a thread that waits does not hold the CPU, which matters where other programs want it too.
-    environment = {"OMP_WAIT_POLICY": "passive"}
-    environment |= {k: v for k, v in os.environ.items() if k not in VARIABLES} | run.setting
-    command = [sys.executable, "-m", "repmath.demo.train", run.backend, str(data), str(result)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"the run '{run.label}' of {run.backend} failed:\n{done.stderr}")
-    run.result = dict(np.load(result))
-
-
-def show(run):
-    print(
-        f"{run.backend:8} {run.label:24} {run.digest[:16]}...  {100 * float(run.result['accuracy']):5.1f} %"
-        f"  {float(run.result['seconds']):6.2f} s",
-        flush=True,
-    )
+def scripts() -> pathlib.Path:
+    """The folder of the example scripts: installed beside this file, or in a source tree."""
+    here = pathlib.Path(__file__).resolve().parent
+    for folder in (here / "scripts", here.parents[2] / "examples" / "python"):
+        if (folder / "gpt2_text.py").exists():
+            return folder
+    raise FileNotFoundError("the scripts of examples/python are not installed")
 
 
 def count(n, noun):
     return f"{n} {noun}{'s' * (n != 1)}"
 
 
-def main(output: str) -> int:
-    """Run everything, print the table, draw the picture. Returns the exit status."""
-    try:
-        import sklearn  # noqa: F401
-    except ImportError:
-        print("repmath demo: scikit-learn is missing; install repmath[demo]", file=sys.stderr)
-        return 2
-    print("A perceptron learns handwritten digits: the same data, order and first weights in every run.\n")
-    print(f"{'library':8} {'setting':24} {'SHA-256 of the weights':19}  accuracy     time")
-    ours, theirs = repmath_runs(), numpy_runs()
-    with tempfile.TemporaryDirectory() as folder:
-        data = pathlib.Path(folder, "digits.npz")
-        save_data(data)
-        for run in ours + theirs:
-            execute(run, data, pathlib.Path(folder, "result.npz"))
-            show(run)
+def settings():
+    """Each instruction set of this machine, with one thread and with two."""
+    for isa in repmath.config()["available isas"]:
+        for n in (1, 2):
+            yield (
+                f"{isa}, {count(n, 'thread')}",
+                {"REPMATH_ISA": isa, "REPMATH_NUM_THREADS": str(n), "OMP_NUM_THREADS": str(n)},
+            )
 
-    digests = len({run.digest for run in ours})
+
+def convolution_runs():
+    steps = ["--steps", str(CONVOLUTION_STEPS)]
+    return [
+        Run(library, label, setting, [f"digits_{script}.py", *steps])
+        for library, script in (("NumPy", "numpy"), ("PyTorch", "torch"), ("JAX", "jax"))
+        for label, setting in settings()
+    ]
+
+
+def text_runs():
+    return [Run("repmath", label, setting, ["gpt2_text.py", "--steps", str(SHORT)]) for label, setting in settings()]
+
+
+def plain_runs():
+    """What other machines would do: the kernels of PyTorch and MKL for other CPUs, other thread counts."""
+    runs = []
+    for capability in ("default", "avx2", "avx512"):
+        for n in (1, 2):
+            setting = {"ATEN_CPU_CAPABILITY": capability, "OMP_NUM_THREADS": str(n)}
+            if capability != "avx512":
+                setting["MKL_ENABLE_INSTRUCTIONS"] = "AVX2" if capability == "avx2" else "SSE4_2"
+            runs.append(
+                Run(
+                    "PyTorch",
+                    f"{capability}, {count(n, 'thread')}",
+                    setting,
+                    ["gpt2_text.py", "--plain", "--steps", str(SHORT)],
+                )
+            )
+    return runs
+
+
+def execute(run):
+    # Passive: a thread that waits does not hold the CPU, which matters where other programs want it too.
+    environment = {"OMP_WAIT_POLICY": "passive"}
+    environment |= {k: v for k, v in os.environ.items() if k not in VARIABLES} | run.setting
+    begin = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        losses = pathlib.Path(folder, "losses.npy")
+        command = [sys.executable, str(scripts() / run.command[0]), *run.command[1:]]
+        if run.command[0].startswith("gpt2"):
+            command += ["--losses", str(losses)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"the run '{run.label}' of {run.library} failed:\n{done.stderr}")
+        if losses.exists():
+            run.losses = np.load(losses)
+    run.seconds = time.perf_counter() - begin
+    digest = re.search(r"SHA-256 of the weights: ([0-9a-f]{64})", done.stdout)
+    figure = re.search(r"(?:accuracy on the test images|validation loss): ([0-9.]+)", done.stdout)
+    if not digest or not figure:
+        raise RuntimeError(f"the run '{run.label}' of {run.library} printed no digest:\n{done.stdout}")
+    run.digest, run.figure = digest[1], figure[1]
+
+
+def show(runs, unit):
+    for run in runs:
+        execute(run)
+        print(
+            f"{run.library:8} {run.label:22} {run.digest[:16]}...  {run.figure:>7} {unit}  {run.seconds:6.1f} s", flush=True
+        )
+    return len({run.digest for run in runs})
+
+
+def missing():
+    """What the demo needs and is not installed."""
+    from importlib.util import find_spec
+
+    return [name for name in ("sklearn", "torch", "jax", "transformers", "ml_dtypes") if find_spec(name) is None]
+
+
+def main(output: str) -> int:
+    """Run everything, print the tables, draw the picture. Returns the exit status."""
+    lacking = missing()
+    if lacking:
+        print(f"repmath demo: {', '.join(lacking)} missing; pip install 'repmath[demo]'", file=sys.stderr)
+        return 2
+    faults = []
+    print("One convolutional network on scikit-learn's digits, written for NumPy, PyTorch and JAX.\n")
+    print(f"{'library':8} {'setting':22} {'SHA-256 of the weights':19}  accuracy        time, all")
+    convolutions = convolution_runs()
+    digests = show(convolutions, "%")
+    print(f"\n{count(len(convolutions), 'run')}, {count(digests, 'digest')}.\n")
+    if digests != 1:
+        faults.append("the runs of the convolutional network differ")
+    if min(float(run.figure) for run in convolutions) < 100 * REQUIRED_ACCURACY:
+        faults.append(f"an accuracy is below {100 * REQUIRED_ACCURACY:.0f} %")
+
+    print("GPT-2 of transformers, unmodified, on the text of Python's documentation: under repmath.torch.reproducible(), and")
+    print("by PyTorch alone with use_deterministic_algorithms(True).\n")
+    print(f"{'library':8} {'setting':22} {'SHA-256 of the weights':19}  nats a byte     time, all")
+    ours, theirs = text_runs(), plain_runs()
+    one, several = show(ours, "   "), show(theirs, "   ")
     print(
-        f"\nrepmath: {count(len(ours), 'run')}, {count(digests, 'digest')}."
-        f"  NumPy: {count(len(theirs), 'run')}, {count(len({run.digest for run in theirs}), 'digest')}."
+        f"\nrepmath: {count(len(ours), 'run')}, {count(one, 'digest')}.  PyTorch: {count(len(theirs), 'run')}, {count(several, 'digest')}."
     )
+    if one != 1:
+        faults.append("the runs of GPT-2 under repmath differ")
+    print(f"\nThe same for {LONG} steps:")
+    longer = Run("repmath", "as it comes", {}, ["gpt2_text.py", "--steps", str(LONG)])
+    show([longer], "   ")
+    if not float(longer.figure) < REQUIRED_LOSS:
+        faults.append(f"the validation loss is not below {REQUIRED_LOSS} nats a byte")
+
     try:
         from .plot import draw
     except ImportError:
         print("(matplotlib is missing: no picture)")
     else:
-        print(f"Picture: {draw(ours, theirs, pathlib.Path(output))}")
-
-    status = 0
-    if digests != 1:
-        print("FAILED: repmath's runs differ", file=sys.stderr)
-        status = 1
-    worst = min(float(run.result["accuracy"]) for run in ours)
-    if worst < REQUIRED_ACCURACY:
-        print(f"FAILED: accuracy {100 * worst:.1f} % is below {100 * REQUIRED_ACCURACY:.0f} %", file=sys.stderr)
-        status = 1
-    return status
+        print(f"Picture: {draw(convolutions, ours, theirs, pathlib.Path(output))}")
+    for fault in faults:
+        print(f"FAILED: {fault}", file=sys.stderr)
+    return 1 if faults else 0

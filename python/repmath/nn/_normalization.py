@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from .. import _core
 from .._accumulator import Accumulator
-from .._dtypes import NAMES
+from .._dtypes import F64, NAMES
 from .._environment import guarded
 from .._narrow import narrow
 from .._reductions import matmul
 from .._reductions import sum as exact_sum
+from .._statistics import mean, var
 from ._arrays import Array, operands, same_shape
 
 _Gradients = tuple[Array, Array | None, Array | None]
@@ -339,32 +340,60 @@ def _rounded(values: list[Fraction], dtype: np.dtype[Any]) -> Array:
     return result
 
 
+def _exact_news(x: Array, channels: Array, moment: str) -> list[Fraction]:
+    """The exact mean, or the exact variance with n - 1, of channels of finite numbers."""
+    n = x.size // x.shape[1]
+    news = []
+    for c in channels:
+        s = _exact_total(Accumulator(x[:, c]))
+        if moment == "mean":
+            news.append(s / n)
+            continue
+        squares = Accumulator()
+        squares.add_products(x[:, c], x[:, c])
+        news.append((_exact_total(squares) - s * s / n) / (n - 1))
+    return news
+
+
+def _mixed(running: Array, old: Array, new: Array, momentum: float) -> tuple[Array, Array]:
+    """The mixture rounded to a format narrower than binary64, and where that is certain.
+
+    With u = 2^-53, `new` has a relative error of at most u. So 1 - m, its product with `old`, and m times `new` have errors of at most u,
+    2u and 2u, relative, and their sum adds u: 3u (|a| + |b|) and terms in u^2, below 4u (|a| + |b|). Products below the normal numbers
+    add 2^-1075 each."""
+    a, b = (1 - momentum) * old, momentum * new
+    value, error = a + b, 2.0**-51 * (abs(a) + abs(b)) + 2.0**-1070
+    low, high = (narrow(value + e, running.dtype, lambda at: np.zeros(len(at[0]))) for e in (-error, error))
+    certain: Array = low == high
+    return low + running.dtype.type(0), certain  # an exact zero is +0
+
+
 def _update(running_mean: Array | None, running_var: Array | None, x: Array, momentum: float) -> None:
     """Running statistics, in place: each the exact mixture, rounded once to its dtype. The variance is divided by n - 1."""
     m = Fraction(float(momentum))
-    n = x.size // x.shape[1]
-    means: list[Fraction] = []
-    variances: list[Fraction] = []
-    for c in range(x.shape[1]):
-        channel = x[:, c]
-        if not np.isfinite(channel.astype(np.float64)).all():
-            for running in (running_mean, running_var):
-                if running is not None:
-                    running[c] = np.nan
-            means.append(Fraction(0))
-            variances.append(Fraction(0))
-            continue
-        s = _exact_total(Accumulator(channel))
-        means.append(s / n)
-        squares = Accumulator()
-        squares.add_products(channel, channel)
-        variances.append((_exact_total(squares) - s * s / n) / (n - 1) if running_var is not None else Fraction(0))
-    for running, news in ((running_mean, means), (running_var, variances)):
+    axes = (0, *range(2, x.ndim))
+    for running, moment in ((running_mean, "mean"), (running_var, "var")):
         if running is None:
             continue
-        finite = [c for c in range(len(news)) if np.isfinite(float(running[c]))]
-        mixed = _rounded([(1 - m) * Fraction(float(running[c])) + m * news[c] for c in finite], running.dtype)
-        running[finite] = mixed
+        with np.errstate(all="ignore"):
+            # Correctly rounded; infinite or NaN for a channel that is not finite.
+            new = np.asarray(mean(x, axis=axes, dtype=F64) if moment == "mean" else var(x, axis=axes, dtype=F64, ddof=1))
+            old = running.astype(F64)
+            if x.dtype == F64:
+                finite = np.isfinite(x).all(axis=axes)  # statistics of finite numbers may be beyond float64
+            else:
+                finite = np.isfinite(new)
+            result, certain = _mixed(running, old, new, float(momentum))
+        if running.dtype == F64:
+            certain = np.zeros_like(finite)
+        open_ones = np.flatnonzero(finite & ~certain & np.isfinite(old))
+        if len(open_ones):
+            news = _exact_news(x, open_ones, moment)
+            mixed = [(1 - m) * Fraction(float(running[c])) + m * v for c, v in zip(open_ones, news, strict=True)]
+            result[open_ones] = _rounded(mixed, running.dtype)
+        result[~finite] = np.nan
+        changed = np.isfinite(old) | ~finite
+        running[changed] = result[changed]
 
 
 def _running(name: str, value: Any, x: Array) -> Array | None:

@@ -200,10 +200,28 @@ def _max_pool_backward(dims: int, grad_output: Any, input_size: Any, indices: An
     if where.dtype.kind not in "iu":
         raise TypeError(f"indices must have integers, not {where.dtype}")
     plane = math.prod(shape[2:])
-    if where.size and not (-1 <= where.min() and where.max() < plane):
+    least = int(where.min()) if where.size else 0
+    if where.size and not (-1 <= least and where.max() < plane):
         raise IndexError(f"indices has values from {where.min()} to {where.max()}; a plane has {plane} elements")
-    planes = np.arange(math.prod(g.shape[:2])).reshape(*g.shape[:2], *(1,) * dims)
-    at = where.astype(np.int64).reshape(g.shape)
-    some = at >= 0  # -1: of an empty window
-    total = index_add(np.zeros(plane * planes.size, g.dtype), (planes * plane + at)[some], g[some])
+    first = np.arange(math.prod(g.shape[:2])) * plane
+    at = where.astype(np.int64, copy=False).reshape(g.shape) + first.reshape(*g.shape[:2], *(1,) * dims)
+    values = g
+    if least < 0:  # -1: of an empty window
+        some = where.reshape(g.shape) >= 0
+        at, values = at[some], g[some]
+    total = _summed(plane * first.size, at.reshape(-1), np.ascontiguousarray(values).reshape(-1))
     return _like(total.reshape(shape), given, dims)
+
+
+def _summed(size: int, at: Array, values: Array) -> Array:
+    """The exact sum of the values at each place, rounded once. Where no two meet, as in windows that do not overlap, it is the value."""
+    met = np.zeros(size, bool)
+    met[at] = True
+    if np.count_nonzero(met) < at.size:
+        return index_add(np.zeros(size, values.dtype), at, values)
+    out = np.zeros(size, values.dtype)
+    out[at] = values + values.dtype.type(0)  # a zero is +0
+    nan = np.isnan(out)
+    if nan.any():
+        out[nan] = np.nan
+    return out

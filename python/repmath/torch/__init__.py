@@ -18,3 +18,30 @@ if ".".join(_torch.__version__.split(".")[:2]) not in _SUPPORTED:
         f"repmath.torch supports PyTorch {', '.join(_SUPPORTED)}, and PyTorch {_torch.__version__} is installed: "
         "pip install 'repmath[torch]'"
     )
+
+from . import functional, nn, optim  # noqa: E402
+from ._audit import Audit, audit  # noqa: E402
+from ._convert import from_torch_module  # noqa: E402
+from ._digest import digest  # noqa: E402
+from ._mode import UncoveredOperatorError, reproducible  # noqa: E402
+from ._random import manual_seed  # noqa: E402
+from ._trace import Call, Difference, first_difference, trace  # noqa: E402
+from .nn._base import UnsupportedModuleError  # noqa: E402
+
+__all__ = [
+    "Audit",
+    "Call",
+    "Difference",
+    "UncoveredOperatorError",
+    "UnsupportedModuleError",
+    "audit",
+    "digest",
+    "first_difference",
+    "from_torch_module",
+    "functional",
+    "manual_seed",
+    "nn",
+    "optim",
+    "reproducible",
+    "trace",
+]

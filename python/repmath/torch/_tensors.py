@@ -26,5 +26,7 @@ def as_tensor(a: Any) -> torch.Tensor:
     """A tensor over the memory of an array that is writable and has no negative stride, or of a NumPy scalar."""
     a = np.asarray(a)
     if a.dtype == BF16:
-        return torch.from_numpy(a.view(np.int16)).view(torch.bfloat16)
+        bits = torch.from_numpy(a.view(np.int16))
+        # No view of another tensor: an operator must not return one.
+        return torch.empty(0, dtype=torch.bfloat16).set_(bits.untyped_storage(), 0, bits.shape, bits.stride())
     return torch.from_numpy(a)

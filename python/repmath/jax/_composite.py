@@ -1,0 +1,155 @@
+"""Operators whose value and whose gradients each have a kernel: one primitive for the value, one for each gradient, one for tangents.
+
+What derivatives the kernels do not give (forward mode, second derivatives, gradients by other arguments) comes from a formula, the same
+real function written in functions of this package. There every operation rounds once.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.interpreters import ad
+
+from ._elementwise import apply
+from ._primitive import bind, by_function, define, expand, is_linear, is_zero, zero_of
+from ._rows import add_all
+
+Formula = Callable[..., Any]
+
+
+class Composite:
+    """An operator of arrays and parameters.
+
+    `shapes` and `lower` are those of its primitive; `formula(*arrays, **params)` is its value in functions that can be differentiated;
+    `gradients` maps positions of arguments to a lowering of (cotangent, *arrays). A gradient has the shape of its argument.
+    """
+
+    def __init__(self, name: str, shapes: Any, lower: Any, formula: Formula, gradients: dict[int, Any]) -> None:
+        self.name, self.formula = name, formula
+        self.kernels = {i: self._gradient(i, g) for i, g in gradients.items()}
+        self.tangent_p = define(
+            f"{name}_tangent",
+            lambda *avals, active, **params: shapes(*avals[: len(avals) - len(active)], **params),
+            by_function(self._tangent),
+            jvp=self._tangent_jvp,
+            transpose=self._transpose,
+        )
+        self.value_p = define(name, shapes, lower, jvp=self._jvp)
+
+    def __call__(self, *arrays: Any, **params: Any) -> Any:
+        return bind(self.value_p, *arrays, **params)
+
+    def _jvp(self, primals: Any, tangents: Any, **params: Any) -> Any:
+        y = self(*primals, **params)
+        active = tuple(i for i, t in enumerate(tangents) if not is_zero(t))
+        if not active:
+            return y, zero_of(y)
+        return y, bind(self.tangent_p, *primals, *(tangents[i] for i in active), active=active, **params)
+
+    def _tangent(self, *operands: Any, active: tuple[int, ...], **params: Any) -> Any:
+        """The derivative of the formula, in the direction of the last operands."""
+        primals, tangents = operands[: -len(active)], operands[-len(active) :]
+
+        def of(*chosen: Any) -> Any:
+            arrays = list(primals)
+            for i, x in zip(active, chosen, strict=True):
+                arrays[i] = x
+            return self.formula(*arrays, **params)
+
+        return jax.jvp(of, tuple(primals[i] for i in active), tuple(tangents))[1]
+
+    def _tangent_jvp(self, primals: Any, tangents: Any, *, active: tuple[int, ...], **params: Any) -> Any:
+        y = bind(self.tangent_p, *primals, active=active, **params)
+        count = len(primals) - len(active)
+        parts = []
+        directions = tangents[count:]
+        if not all(is_zero(t) for t in directions):
+            filled = [ad.instantiate_zeros(t) for t in directions]
+            parts.append(bind(self.tangent_p, *primals[:count], *filled, active=active, **params))
+        moving = [i for i in range(count) if not is_zero(tangents[i])]
+        if moving:
+
+            def of(*chosen: Any) -> Any:
+                arrays = list(primals)
+                for i, x in zip(moving, chosen, strict=True):
+                    arrays[i] = x
+                return self._tangent(*arrays, active=active, **params)
+
+            parts.append(jax.jvp(of, tuple(primals[i] for i in moving), tuple(tangents[i] for i in moving))[1])
+        return y, add_all(parts, y)
+
+    def _pullback(self, ct: Any, *arrays: Any, position: int, **params: Any) -> Any:
+        """The gradient by one argument, of the formula."""
+
+        def of(x: Any) -> Any:
+            return self.formula(*arrays[:position], x, *arrays[position + 1 :], **params)
+
+        return jax.vjp(of, arrays[position])[1](ct)[0]
+
+    def _gradient(self, position: int, lower: Any) -> Any:
+        def jvp(primals: Any, tangents: Any, **params: Any) -> Any:
+            d = bind(self.kernels[position], *primals, **params)
+            parts = []
+            if not is_zero(tangents[0]):
+                parts.append(bind(self.kernels[position], tangents[0], *primals[1:], **params))
+            moving = [i for i, t in enumerate(tangents) if i > 0 and not is_zero(t)]
+            if moving:
+
+                def of(*chosen: Any) -> Any:
+                    arrays = list(primals)
+                    for i, x in zip(moving, chosen, strict=True):
+                        arrays[i] = x
+                    return self._pullback(*arrays, position=position, **params)
+
+                parts.append(jax.jvp(of, tuple(primals[i] for i in moving), tuple(tangents[i] for i in moving))[1])
+            return d, add_all(parts, d)
+
+        def transpose(ct: Any, g: Any, *arrays: Any, **params: Any) -> Any:
+            nothing = [None] * len(arrays)
+            if is_zero(ct):
+                return [ad.Zero(g.aval), *nothing]
+            return [bind(self.tangent_p, *arrays, ct, active=(position,), **params), *nothing]
+
+        return define(
+            f"{self.name}_gradient_{position}",
+            lambda ct, *avals, **params: (avals[position].shape, avals[position].dtype),
+            lower,
+            jvp=jvp,
+            transpose=transpose,
+        )
+
+    def _transpose(self, ct: Any, *operands: Any, active: tuple[int, ...], **params: Any) -> Any:
+        count = len(operands) - len(active)
+        primals = operands[:count]
+        result: list[Any] = [None] * count
+        for i, t in zip(active, operands[count:], strict=True):
+            if not is_linear(t):
+                result.append(None)
+            elif is_zero(ct):
+                result.append(ad.Zero(t.aval))
+            elif i in self.kernels:
+                result.append(bind(self.kernels[i], ct, *primals, **params))
+            else:
+                result.append(self._pullback(ct, *primals, position=i, **params))
+        return result
+
+
+def full(x: Any, value: float) -> Any:
+    return jnp.full(x.shape, value, x.dtype)
+
+
+def add(x: Any, y: Any) -> Any:
+    return apply("add", x, expand(y, x.shape))
+
+
+def subtract(x: Any, y: Any) -> Any:
+    return apply("subtract", x, expand(y, x.shape))
+
+
+def multiply(x: Any, y: Any) -> Any:
+    return apply("multiply", x, expand(y, x.shape))
+
+
+def divide(x: Any, y: Any) -> Any:
+    return apply("divide", x, expand(y, x.shape))

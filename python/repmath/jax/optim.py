@@ -1,0 +1,247 @@
+"""SGD, Adam and AdamW in Optax's shape, with the bits of `repmath.optim`.
+
+    optimizer = repmath.jax.optim.adam(1e-3)
+    state = optimizer.init(params)
+    updates, state = optimizer.update(grads, state, params)
+    params = repmath.jax.optim.apply_updates(params, updates)      # or optax.apply_updates
+
+Optax adds an update to a parameter, which rounds a second time. Here the new parameter is one real formula of the old one and of the
+states, rounded once, so it cannot be told as a difference. An update is therefore a value of its own, `Updated`, which holds the new
+parameter: adding it to the old one, as optax.apply_updates does, gives the new one. Nothing else can be done with it: a transformation
+that comes after in optax.chain, and would scale it, raises TypeError. Those that come before, such as clipping, see gradients as ever.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from .._optimizers import _check_adam, _check_sgd
+from ._primitive import bind, by_handler, define, expand
+from ._types import FORMATS
+
+
+class Updated:
+    """What `update` returns for each parameter: the new parameter. ``old + updated`` is the new parameter; jax.tree sees a leaf.
+
+    It is no JAX type: it lives where it was made, so call update and apply_updates in one jitted function.
+    """
+
+    __slots__ = ("value",)
+    __array_ufunc__ = None  # NumPy leaves `array + updated` to this class
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __radd__(self, old: Any) -> Any:
+        if jnp.shape(old) != self.value.shape:
+            raise ValueError(f"the update is of a parameter of shape {self.value.shape}, not {jnp.shape(old)}")
+        return self.value
+
+    __add__ = __radd__
+
+    def __repr__(self) -> str:
+        return f"Updated({self.value!r})"
+
+
+class GradientTransformation(NamedTuple):
+    """A pair of functions, as optax.GradientTransformation has it."""
+
+    init: Callable[..., Any]
+    update: Callable[..., Any]
+
+
+class SGDState(NamedTuple):
+    """The number of steps made and the momentum of each parameter; None without momentum."""
+
+    count: Any
+    momentum_buffer: Any
+
+
+class AdamState(NamedTuple):
+    """The number of steps made and the moments of each parameter; the last is None without amsgrad."""
+
+    count: Any
+    exp_avg: Any
+    exp_avg_sq: Any
+    max_exp_avg_sq: Any
+
+
+def apply_updates(params: Any, updates: Any) -> Any:
+    """The new parameters: what optax.apply_updates gives too."""
+
+    def new(p: Any, u: Any) -> Any:
+        if not isinstance(u, Updated):
+            raise TypeError(f"updates must come from repmath.jax.optim, not be {type(u).__name__}: a sum would round again")
+        return p + u
+
+    return jax.tree.map(new, params, updates)
+
+
+def _batch(p: Any) -> Any:
+    """The step number and the rate are numbers of the whole step: where they differ, one step after the other."""
+
+    def rule(args: Any, axes: Any, **params: Any) -> Any:
+        size = next(x.shape[d] for x, d in zip(args, axes, strict=True) if d is not None)
+        moved = [expand(x, (size, *x.shape)) if d is None else jnp.moveaxis(x, d, 0) for x, d in zip(args, axes, strict=True)]
+        if axes[0] is None and axes[1] is None:
+            out = bind(p(), *args[:2], *moved[2:], **params)
+        else:
+            out = lax.map(lambda one: bind(p(), *one, **params), tuple(moved))
+        return out, [0] * len(out)
+
+    return rule
+
+
+def _arrays(lr: Any, count: Any, p: Any, g: Any, *states: Any, **params: Any) -> Any:
+    return [(x.shape, x.dtype) for x in (p, *states)]
+
+
+sgd_p: Any = define("sgd_step", _arrays, by_handler("sgd"), batch=_batch(lambda: sgd_p), multiple=True)
+adam_p: Any = define("adam_step", _arrays, by_handler("adam"), batch=_batch(lambda: adam_p), multiple=True)
+
+
+def _rate(learning_rate: Any, count: Any) -> Any:
+    """The rate as an operand: a Python number as the two halves of its bits, so that it is exact without float64."""
+    rate = learning_rate(count) if callable(learning_rate) else learning_rate
+    if isinstance(rate, (int, float)):
+        return jnp.asarray(np.array([rate], np.float64).view(np.uint32))
+    array = jnp.asarray(rate)
+    if array.ndim or array.dtype not in FORMATS:
+        raise TypeError(f"learning_rate must be a number, not an array of shape {array.shape} and dtype {array.dtype}")
+    return array if array.dtype == np.float64 else array.astype(jnp.float32)
+
+
+def _leaves(name: str, params: Any, *trees: Any) -> Any:
+    """The leaves of params and of each tree, of one structure, shape by shape."""
+    if params is None:
+        raise ValueError(f"{name}: update needs params: the new parameters are a formula of the old ones")
+    leaves, structure = jax.tree.flatten(params)
+    for p in leaves:
+        if jnp.result_type(p) not in FORMATS:
+            raise TypeError(
+                f"{name}: a parameter has dtype {jnp.result_type(p)}; it must be float16, bfloat16, float32 or float64"
+            )
+    others = []
+    for tree in trees:
+        found = structure.flatten_up_to(tree)
+        for p, x in zip(leaves, found, strict=True):
+            if jnp.shape(x) != jnp.shape(p):
+                raise ValueError(f"{name}: a gradient or state has shape {jnp.shape(x)}, its parameter has {jnp.shape(p)}")
+        others.append([jnp.asarray(x, jnp.result_type(p)) for p, x in zip(leaves, found, strict=True)])
+    return structure, [jnp.asarray(p) for p in leaves], others
+
+
+def _steps(
+    name: str, p: Any, learning_rate: Any, count: Any, params: Any, grads: Any, states: tuple[Any, ...], **options: Any
+) -> tuple[Any, list[Any]]:
+    """One step of each parameter: the updates, and the new states."""
+    structure, old, (g, *buffers) = _leaves(name, params, grads, *states)
+    rate = _rate(learning_rate, count)
+    results = [bind(p, rate, count, *one, **options) for one in zip(old, g, *buffers, strict=True)]
+    new = [structure.unflatten([r[i] for r in results]) for i in range(1, 1 + len(states))]
+    return structure.unflatten([Updated(r[0]) for r in results]), new
+
+
+def _zeros(params: Any) -> Any:
+    return jax.tree.map(lambda p: jnp.zeros(jnp.shape(p), jnp.result_type(p)), params)
+
+
+def _value(learning_rate: Any) -> float:
+    """The rate where it is known, for the checks that repmath.optim makes too."""
+    return float(learning_rate) if isinstance(learning_rate, (int, float)) else 0.0
+
+
+def sgd(
+    learning_rate: Any,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    weight_decay: float = 0.0,
+    nesterov: bool = False,
+    maximize: bool = False,
+) -> GradientTransformation:
+    """Stochastic gradient descent: the formulas and the bits of `repmath.optim.SGD`.
+
+    Parameters
+    ----------
+    learning_rate : float, scalar or callable
+        A Python number is taken exactly, as binary64; an array as what it holds; a function gives one of the number of steps made.
+    momentum, dampening, weight_decay, nesterov, maximize
+        As for `repmath.optim.SGD`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A hyperparameter is out of range.
+    """
+    _check_sgd(_value(learning_rate), momentum, dampening, weight_decay, nesterov)
+    options = {
+        "momentum": float(momentum),
+        "dampening": float(dampening),
+        "weight_decay": float(weight_decay),
+        "nesterov": bool(nesterov),
+        "maximize": bool(maximize),
+    }
+
+    def init(params: Any) -> SGDState:
+        return SGDState(jnp.zeros((), jnp.int32), _zeros(params) if momentum else None)
+
+    def update(grads: Any, state: SGDState, params: Any = None, **_: Any) -> tuple[Any, SGDState]:
+        states = (state.momentum_buffer,) if momentum else ()
+        updates, new = _steps("sgd", sgd_p, learning_rate, state.count, params, grads, states, **options)
+        return updates, SGDState(state.count + 1, new[0] if new else None)
+
+    return GradientTransformation(init, update)
+
+
+def _adam(name: str, decoupled: bool, learning_rate: Any, amsgrad: bool, betas: Any, **numbers: Any) -> Any:
+    _check_adam(_value(learning_rate), betas, numbers["eps"], numbers["weight_decay"])
+    options = {
+        "beta1": float(betas[0]),
+        "beta2": float(betas[1]),
+        "eps": float(numbers["eps"]),
+        "weight_decay": float(numbers["weight_decay"]),
+        "decoupled": decoupled,
+        "maximize": bool(numbers["maximize"]),
+    }
+
+    def init(params: Any) -> AdamState:
+        return AdamState(jnp.zeros((), jnp.int32), _zeros(params), _zeros(params), _zeros(params) if amsgrad else None)
+
+    def update(grads: Any, state: AdamState, params: Any = None, **_: Any) -> tuple[Any, AdamState]:
+        states = (state.exp_avg, state.exp_avg_sq, *([state.max_exp_avg_sq] if amsgrad else []))
+        updates, new = _steps(name, adam_p, learning_rate, state.count, params, grads, states, **options)
+        return updates, AdamState(state.count + 1, new[0], new[1], new[2] if amsgrad else None)
+
+    return GradientTransformation(init, update)
+
+
+def adam(
+    learning_rate: Any,
+    b1: float = 0.9,
+    b2: float = 0.999,
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+    amsgrad: bool = False,
+    maximize: bool = False,
+) -> GradientTransformation:
+    """Adam: the formulas and the bits of `repmath.optim.Adam`. `learning_rate` as for `sgd`; b1 and b2 are its betas."""
+    numbers = {"eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+    return _adam("adam", False, learning_rate, amsgrad, (b1, b2), **numbers)  # type: ignore[no-any-return]
+
+
+def adamw(
+    learning_rate: Any,
+    b1: float = 0.9,
+    b2: float = 0.999,
+    eps: float = 1e-8,
+    weight_decay: float = 1e-2,
+    amsgrad: bool = False,
+    maximize: bool = False,
+) -> GradientTransformation:
+    """AdamW: the formulas and the bits of `repmath.optim.AdamW`, whose default `weight_decay` it has; the rest as for `adam`."""
+    numbers = {"eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+    return _adam("adamw", True, learning_rate, amsgrad, (b1, b2), **numbers)  # type: ignore[no-any-return]

@@ -1,0 +1,115 @@
+"""Random operators: counter-based streams under a key that the generator of the call gives.
+
+Each call takes 64 bits of its generator (the default one, or the one that is given), which PyTorch draws by integer arithmetic
+alone, and these are the seed of `repmath.random`. So manual_seed, saved states and generators of one's own work as usual.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import torch
+
+from ... import random
+from .._tensors import FORMATS, as_array, as_tensor
+from .common import Uncovered, formula, integers, kernel
+
+_Generator: TypeAlias = torch.Generator | None
+_Maybe: TypeAlias = torch.dtype | None
+
+
+def seed(generator: _Generator = None) -> int:
+    return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
+
+
+def _format(dtype: _Maybe) -> Any:
+    chosen = torch.get_default_dtype() if dtype is None else dtype
+    if chosen not in FORMATS:
+        raise Uncovered(f"dtype={chosen}")
+    return FORMATS[chosen]
+
+
+def _check(layout: Any = None, device: Any = None, pin_memory: Any = None, memory_format: Any = None) -> None:
+    if device is not None and torch.device(device).type != "cpu":
+        raise Uncovered(f"device={device}")
+
+
+@kernel
+def rand(size: Sequence[int], *, generator: _Generator = None, dtype: _Maybe = None, **options: Any) -> torch.Tensor:
+    _check(**options)
+    return as_tensor(random.uniform(seed(generator), tuple(size), dtype=_format(dtype)))
+
+
+@kernel
+def randn(size: Sequence[int], *, generator: _Generator = None, dtype: _Maybe = None, **options: Any) -> torch.Tensor:
+    _check(**options)
+    return as_tensor(random.normal(seed(generator), tuple(size), dtype=_format(dtype)))
+
+
+@kernel
+def rand_like(x: torch.Tensor, *, dtype: _Maybe = None, generator: _Generator = None, **options: Any) -> torch.Tensor:
+    return rand(x.shape, generator=generator, dtype=x.dtype if dtype is None else dtype, **options)
+
+
+@kernel
+def randn_like(x: torch.Tensor, *, dtype: _Maybe = None, generator: _Generator = None, **options: Any) -> torch.Tensor:
+    return randn(x.shape, generator=generator, dtype=x.dtype if dtype is None else dtype, **options)
+
+
+@kernel
+def uniform(x: torch.Tensor, low: float = 0, high: float = 1, *, generator: _Generator = None) -> torch.Tensor:
+    return as_tensor(random.uniform(seed(generator), tuple(x.shape), low, high, dtype=_format(x.dtype)))
+
+
+@kernel
+def normal(x: torch.Tensor, mean: float = 0, std: float = 1, *, generator: _Generator = None) -> torch.Tensor:
+    return as_tensor(random.normal(seed(generator), tuple(x.shape), mean, std, dtype=_format(x.dtype)))
+
+
+@integers
+@kernel
+def bernoulli(x: torch.Tensor, p: float = 0.5, *, generator: _Generator = None) -> torch.Tensor:
+    return as_tensor(random.bernoulli(seed(generator), tuple(x.shape), float(p))).to(x.dtype)
+
+
+@kernel
+def native_dropout(x: torch.Tensor, p: float, train: bool | None) -> Any:
+    """x / (1 - p) where it is kept, rounded once."""
+    if train is False or p == 0:
+        return x.clone(), torch.ones_like(x, dtype=torch.bool)
+    key = seed()
+    made = as_tensor(random.dropout(as_array(x), p, key))
+    kept = as_tensor(random.dropout(as_array(torch.ones_like(x)), 0.5 if p == 1 else p, key)) != 0
+    return made, kept & (p != 1)
+
+
+@kernel
+def native_dropout_backward(g: torch.Tensor, mask: torch.Tensor, scale: float) -> torch.Tensor:
+    return torch.where(mask, formula("scaled", float(scale), g), g.new_zeros(()))
+
+
+@integers
+@kernel
+def randint(low: int, high: Any = None, size: Any = None, **options: Any) -> torch.Tensor:
+    """randint(high, size) or randint(low, high, size)."""
+    if size is None:
+        low, high, size = 0, low, high
+    dtype = options.pop("dtype", None)
+    generator = options.pop("generator", None)
+    _check(**options)
+    made = as_tensor(random.randint(seed(generator), tuple(size), low, high))
+    return made.to(torch.int64 if dtype is None else dtype)
+
+
+@integers
+@kernel
+def randperm(n: int, *, generator: _Generator = None, dtype: _Maybe = None, **options: Any) -> torch.Tensor:
+    _check(**options)
+    return as_tensor(random.permutation(seed(generator), n)).to(torch.int64 if dtype is None else dtype)
+
+
+@integers
+@kernel
+def randint_like(x: torch.Tensor, low: int, high: Any = None, **options: Any) -> torch.Tensor:
+    """randint_like(x, high) or randint_like(x, low, high)."""
+    options["dtype"] = options.get("dtype") or x.dtype
+    return randint(0, low, x.shape, **options) if high is None else randint(low, high, x.shape, **options)

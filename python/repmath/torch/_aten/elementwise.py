@@ -1,0 +1,379 @@
+"""Elementwise operators: one rounding each. Numbers that are not tensors count as exact binary64."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from ..._dtypes import F64
+from .._tensors import FORMATS, as_array, as_tensor
+from .common import (
+    KERNELS,
+    UFUNCS,
+    Array,
+    Uncovered,
+    apply,
+    convert,
+    convert_array,
+    format_of,
+    formula,
+    integers,
+    kernel,
+    same_number,
+)
+
+_Number: TypeAlias = float | int
+_Out: TypeAlias = torch.Tensor | None
+
+
+def _float_format(*values: Any) -> torch.dtype:
+    """The format of a function of tensors that may be integers."""
+    dtype = format_of(*values)
+    return dtype if dtype.is_floating_point or dtype.is_complex else torch.get_default_dtype()
+
+
+def _unary(name: str) -> None:
+    def call(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
+        return apply(name, x, dtype=_float_format(x), out=out)
+
+    KERNELS[name] = call
+
+
+for _name in UFUNCS:
+    if UFUNCS[_name].nin == 1:
+        _unary(_name)
+
+
+def _binary(name: str) -> None:
+    def call(x: Any, y: Any, *, out: _Out = None) -> torch.Tensor:
+        return apply(name, x, y, dtype=_float_format(x, y), out=out)
+
+    KERNELS[name] = call
+
+
+for _name in ("hypot", "logaddexp", "atan2", "tanh_backward_by_input", "silu_backward"):
+    if _name in UFUNCS:
+        _binary(_name)
+
+
+def _with_number(name: str, a: _Number, x: Any, dtype: torch.dtype, out: _Out) -> torch.Tensor:
+    return formula(name, float(a), convert(x, dtype), out=out)
+
+
+@integers
+@kernel
+def add(x: Any, y: Any, *, alpha: _Number = 1, out: _Out = None) -> torch.Tensor:
+    dtype = format_of(x, y)
+    if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor):
+        if alpha == 1:
+            return apply("add", x, y, dtype=dtype, out=out)
+        return formula("plus", float(alpha), convert(x, dtype), convert(y, dtype), out=out)
+    x, y = (x, y) if isinstance(x, torch.Tensor) else (y, x)
+    a = float(y) * float(alpha)
+    if alpha not in (1, -1) and a != 0 and a / float(alpha) != float(y):
+        raise Uncovered("alpha times a number that binary64 does not hold")
+    if same_number(a, dtype) is not None:
+        return apply("add", x, a, dtype=dtype, out=out)
+    return _with_number("added", a, x, dtype, out)
+
+
+@integers
+@kernel
+def subtract(x: Any, y: Any, *, alpha: _Number = 1, out: _Out = None) -> torch.Tensor:
+    if alpha == 1 and isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor):
+        return apply("subtract", x, y, out=out)
+    return add(x, y, alpha=-alpha, out=out)
+
+
+@integers
+@kernel
+def rsub(x: torch.Tensor, y: Any, alpha: _Number = 1) -> torch.Tensor:
+    if alpha == 1 and not isinstance(y, torch.Tensor):
+        negative = convert(x, format_of(x, y)).neg()
+        return add(negative, y)
+    return subtract(y, x, alpha=alpha)
+
+
+@integers
+@kernel
+def multiply(x: Any, y: Any, *, out: _Out = None) -> torch.Tensor:
+    dtype = format_of(x, y)
+    if not isinstance(y, torch.Tensor) and same_number(float(y), dtype) is None:
+        return _with_number("scaled", y, x, dtype, out)
+    return apply("multiply", x, y, dtype=dtype, out=out)
+
+
+@kernel
+def divide(x: Any, y: Any, *, rounding_mode: str | None = None, out: _Out = None) -> torch.Tensor:
+    if rounding_mode is not None:
+        raise Uncovered(f"rounding_mode={rounding_mode!r}")
+    dtype = _float_format(x, y)
+    if not isinstance(y, torch.Tensor) and same_number(float(y), dtype) is None:
+        return _with_number("over", y, x, dtype, out)
+    return apply("divide", x, y, dtype=dtype, out=out)
+
+
+@kernel
+def reciprocal(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
+    return apply("divide", 1.0, x, dtype=_float_format(x), out=out)
+
+
+@integers
+@kernel
+def power(x: Any, y: Any, *, out: _Out = None) -> torch.Tensor:
+    dtype = format_of(x, y)
+    if not isinstance(y, torch.Tensor):
+        if y == 2:
+            return apply("multiply", x, x, dtype=dtype, out=out)
+        if y == 1:
+            return convert(x, dtype).clone() if out is None else out.copy_(convert(x, dtype))
+    return apply("pow", x, y, dtype=dtype, out=out)
+
+
+def _check_form(approximate: str) -> None:
+    if approximate not in ("none", "tanh"):
+        raise ValueError(f"approximate must be 'none' or 'tanh', not {approximate!r}")
+
+
+@kernel
+def gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
+    _check_form(approximate)
+    return apply("gelu_tanh" if approximate == "tanh" else "gelu", x)
+
+
+@kernel
+def gelu_backward(g: torch.Tensor, x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
+    _check_form(approximate)
+    return apply("gelu_tanh_backward" if approximate == "tanh" else "gelu_backward", g, x)
+
+
+@kernel
+def tanh_backward(g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """g (1 - y**2), of the result y."""
+    dtype = format_of(g, y)
+    return formula("tanh", 0.0, convert(g, dtype), convert(y, dtype))
+
+
+@kernel
+def sigmoid_backward(g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """g y (1 - y), of the result y."""
+    dtype = format_of(g, y)
+    return formula("sigmoid", 0.0, convert(g, dtype), convert(y, dtype))
+
+
+@kernel
+def log_sigmoid_forward(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return apply("log_sigmoid", x), x.new_empty(0)
+
+
+@kernel
+def log_sigmoid_backward(g: torch.Tensor, x: torch.Tensor, buffer: torch.Tensor) -> torch.Tensor:
+    return apply("log_sigmoid_backward", g, x)
+
+
+def _plain_softplus(beta: _Number, threshold: _Number) -> None:
+    """Above its threshold PyTorch returns x; the function itself is rounded here, which differs by less than exp(-threshold)."""
+    if beta != 1:
+        raise Uncovered(f"beta={beta}: only 1 is")
+
+
+@kernel
+def softplus(x: torch.Tensor, beta: _Number = 1, threshold: _Number = 20) -> torch.Tensor:
+    _plain_softplus(beta, threshold)
+    return apply("softplus", x)
+
+
+@kernel
+def softplus_backward(g: torch.Tensor, x: torch.Tensor, beta: _Number, threshold: _Number) -> torch.Tensor:
+    _plain_softplus(beta, threshold)
+    return apply("softplus_backward", g, x)
+
+
+@integers
+@kernel
+def relu(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
+    return formula("at_least", 0.0, x, out=out)
+
+
+@integers
+@kernel
+def threshold_backward(g: torch.Tensor, x: torch.Tensor, threshold: _Number) -> torch.Tensor:
+    return formula("gate", float(threshold), g, x)
+
+
+@integers
+@kernel
+def clamp(x: torch.Tensor, min: Any = None, max: Any = None, *, out: _Out = None) -> torch.Tensor:
+    """The smaller of `max` and the larger of `min` and x."""
+    made = x
+    for name, both, limit in (("at_least", "larger", min), ("at_most", "smaller", max)):
+        if isinstance(limit, torch.Tensor):
+            made = formula(both, 0.0, made, convert(limit, x.dtype))
+        elif limit is not None:
+            made = formula(name, float(limit), made)
+    return made if out is None else out.copy_(made)
+
+
+@integers
+@kernel
+def clamp_min(x: torch.Tensor, min: Any, *, out: _Out = None) -> torch.Tensor:
+    return clamp(x, min, None, out=out)
+
+
+@integers
+@kernel
+def clamp_max(x: torch.Tensor, max: Any, *, out: _Out = None) -> torch.Tensor:
+    return clamp(x, None, max, out=out)
+
+
+@kernel
+def hardtanh(x: torch.Tensor, min_val: _Number = -1, max_val: _Number = 1, *, out: _Out = None) -> torch.Tensor:
+    return clamp(x, min_val, max_val, out=out)
+
+
+@kernel
+def hardtanh_backward(g: torch.Tensor, x: torch.Tensor, min_val: _Number, max_val: _Number) -> torch.Tensor:
+    inside = formula("gate", float(min_val), g, x)
+    return formula("gate", -float(max_val), inside, x.neg())
+
+
+@integers
+@kernel
+def maximum(x: torch.Tensor, y: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
+    dtype = format_of(x, y)
+    return formula("larger", 0.0, convert(x, dtype), convert(y, dtype), out=out)
+
+
+@integers
+@kernel
+def minimum(x: torch.Tensor, y: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
+    dtype = format_of(x, y)
+    return formula("smaller", 0.0, convert(x, dtype), convert(y, dtype), out=out)
+
+
+@kernel
+def leaky_relu(x: torch.Tensor, negative_slope: _Number = 0.01) -> torch.Tensor:
+    return torch.where(x > 0, x, formula("scaled", float(negative_slope), x))
+
+
+@kernel
+def leaky_relu_backward(g: torch.Tensor, x: torch.Tensor, negative_slope: _Number, self_is_result: bool) -> torch.Tensor:
+    return torch.where(x > 0, g, formula("scaled", float(negative_slope), g))
+
+
+@kernel
+def lerp(x: torch.Tensor, end: torch.Tensor, weight: Any, *, out: _Out = None) -> torch.Tensor:
+    """(1 - weight) x + weight end."""
+    if isinstance(weight, torch.Tensor):
+        if weight.numel() != 1:
+            raise Uncovered("a weight for each element")
+        weight = float(weight)
+    return formula("between", float(weight), x, end, out=out)
+
+
+@kernel
+def addcmul(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor, *, value: _Number = 1, out: _Out = None) -> torch.Tensor:
+    return _three("product", x, y, z, value, out)
+
+
+@kernel
+def addcdiv(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor, *, value: _Number = 1, out: _Out = None) -> torch.Tensor:
+    return _three("quotient", x, y, z, value, out)
+
+
+def _three(name: str, x: torch.Tensor, y: torch.Tensor, z: torch.Tensor, value: _Number, out: _Out) -> torch.Tensor:
+    dtype = format_of(x, y, z)
+    if dtype not in FORMATS:
+        raise Uncovered(f"results of {dtype}")
+    return formula(name, float(value), *(convert(t, dtype) for t in (x, y, z)), out=out)
+
+
+def _sixth(a: Array, b: Array, like: torch.Tensor) -> torch.Tensor:
+    """RN((a + b)/6), a and b numbers of binary64, for a narrower format.
+
+    s + e is a + b and s - 6 q + e the rest r of the quotient q of s by 6, each exactly. So (a + b)/6 = q + r/6 lies between q and
+    its neighbour on the side of r, and the odd one of these two rounds as it does (see `odd`).
+    """
+    with np.errstate(all="ignore"):
+        s = a + b
+        part = s - a
+        e = (a - (s - part)) + (b - part)
+        q = s / 6
+        r = UFUNCS["fma"](-6.0, q, s) + e
+        beside = np.nextafter(q, np.copysign(np.inf, r))
+        even = (q.view(np.int64) & 1) == 0
+        return as_tensor(convert_array(np.where((r != 0) & even & np.isfinite(q), beside, q), FORMATS[like.dtype]))
+
+
+def _wide(x: torch.Tensor) -> Array:
+    if x.dtype is torch.float64:
+        raise Uncovered("float64")
+    return as_array(x).astype(F64)
+
+
+@kernel
+def hardswish(x: torch.Tensor) -> torch.Tensor:
+    wide = _wide(x)
+    inside = _sixth(wide * wide, 3 * wide, x)
+    made = torch.where(x >= 3, x, torch.where(x <= -3, x.new_zeros(()), inside))
+    return made
+
+
+@kernel
+def hardswish_backward(g: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    wide = _wide(g)
+    inside = _sixth(2 * wide * _wide(x), 3 * wide, x)
+    return torch.where(x > 3, g, torch.where(x < -3, g.new_zeros(()), inside))
+
+
+@kernel
+def to_copy(
+    x: torch.Tensor,
+    *,
+    dtype: torch.dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+    non_blocking: bool = False,
+    memory_format: Any = None,
+) -> torch.Tensor:
+    if device is not None and torch.device(device).type != x.device.type:
+        raise Uncovered(f"device={device}")
+    made = convert(x, x.dtype if dtype is None else dtype)
+    if made is x or memory_format not in (None, torch.preserve_format):
+        made = made.clone(memory_format=torch.preserve_format if memory_format is None else memory_format)
+    return made
+
+
+@kernel
+def copy(x: torch.Tensor, y: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
+    return convert(y, x.dtype)
+
+
+@kernel
+def hardsigmoid(x: torch.Tensor) -> torch.Tensor:
+    wide = _wide(x)
+    inside = _sixth(wide, np.full_like(wide, 3.0), x)
+    return torch.where(x >= 3, x.new_ones(()), torch.where(x <= -3, x.new_zeros(()), inside))
+
+
+@kernel
+def hardsigmoid_backward(g: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return torch.where((x > -3) & (x < 3), formula("over", 6.0, g), g.new_zeros(()))
+
+
+@kernel
+def glu(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    first, second = x.chunk(2, dim)
+    return apply("softplus_backward", first, second)
+
+
+@kernel
+def prelu(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return torch.where(x > 0, x, apply("multiply", weight, x))
+
+
+@kernel
+def prelu_backward(g: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    zero = g.new_zeros(())
+    return torch.where(x > 0, g, apply("multiply", weight, g)), torch.where(x > 0, zero, apply("multiply", x, g))

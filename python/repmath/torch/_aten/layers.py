@@ -1,0 +1,418 @@
+"""Composite operators: softmax, normalisation, losses, pooling, attention, embedding."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import torch
+
+from ... import nn
+from ..._reductions import sum as exact_sum
+from .._tensors import as_array, as_tensor
+from .common import Array, Uncovered, apply, convert, kernel
+
+_REDUCTIONS = ("none", "mean", "sum")
+_Maybe: TypeAlias = torch.Tensor | None
+
+
+def _array(t: _Maybe, dtype: torch.dtype | None = None) -> Array | None:
+    return None if t is None else as_array(t if dtype is None else convert(t, dtype))
+
+
+def _tensor(a: Any) -> Any:
+    return None if a is None else as_tensor(a)
+
+
+# softmax
+
+
+def _rows_function(name: str) -> Any:
+    function = getattr(nn, name)
+
+    def call(x: torch.Tensor, dim: int, half_to_float: bool = False) -> torch.Tensor:
+        if half_to_float:
+            raise Uncovered("half_to_float=True")
+        return as_tensor(function(as_array(x), dim))
+
+    return call
+
+
+softmax = _rows_function("softmax")
+log_softmax = _rows_function("log_softmax")
+softmax.__name__, log_softmax.__name__ = "softmax", "log_softmax"
+kernel(softmax)
+kernel(log_softmax)
+
+
+@kernel
+def safe_softmax(x: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """softmax; of a row that is -infinity throughout, zeros."""
+    if dtype not in (None, x.dtype):
+        raise Uncovered(f"dtype={dtype} of {x.dtype}")
+    made = as_array(softmax(x, dim))
+    a = as_array(x)
+    made[(a == -torch.inf).all(axis=dim, keepdims=True) & (a == a)] = 0
+    return as_tensor(made)
+
+
+@kernel
+def softmax_backward(g: torch.Tensor, y: torch.Tensor, dim: int, input_dtype: torch.dtype) -> torch.Tensor:
+    return as_tensor(nn.softmax_backward(as_array(g), as_array(y), dim))
+
+
+@kernel
+def log_softmax_backward(g: torch.Tensor, y: torch.Tensor, dim: int, input_dtype: torch.dtype) -> torch.Tensor:
+    return as_tensor(nn.log_softmax_backward(as_array(g), as_array(y), dim))
+
+
+# normalisation: gradients take the exact statistics again, so that none are returned
+
+
+def _no_statistics(x: torch.Tensor, shape: Sequence[int], eps: float | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """What stands for mean and 1/sqrt(variance + eps). ATen's gradients are not given eps: it is kept in the place of the latter,
+    and NaN in that of the mean shows when another gradient takes them."""
+    missing = x.new_full(tuple(shape), torch.nan)
+    kept = torch.full((), torch.nan if eps is None else eps, dtype=torch.float64)
+    return missing, kept.expand(tuple(shape))
+
+
+def _eps(kept: torch.Tensor) -> float:
+    if kept.dtype is not torch.float64 or any(kept.stride()):
+        raise Uncovered("the gradient of a call that was made outside of reproducible()")
+    return float(kept.as_strided((), ()))
+
+
+def _bias_gradient(g: torch.Tensor, dims: Any) -> Array:
+    made: Array = exact_sum(as_array(g), axis=tuple(dims))
+    return made
+
+
+def _masked(gradients: Any, mask: Sequence[bool]) -> tuple[Any, ...]:
+    return tuple(_tensor(g) if wanted else None for g, wanted in zip(gradients, mask, strict=True))
+
+
+@kernel
+def layer_norm(x: torch.Tensor, normalized_shape: Sequence[int], weight: _Maybe, bias: _Maybe, eps: float) -> Any:
+    shape = tuple(normalized_shape)
+    made = nn.layer_norm(as_array(x), shape, _array(weight, x.dtype), _array(bias, x.dtype), eps)
+    outer = x.shape[: x.ndim - len(shape)]
+    return as_tensor(made), *_no_statistics(x, (*outer, *(1 for _ in shape)), eps)
+
+
+@kernel
+def layer_norm_backward(
+    g: torch.Tensor,
+    x: torch.Tensor,
+    normalized_shape: Sequence[int],
+    mean: torch.Tensor,
+    rstd: torch.Tensor,
+    weight: _Maybe,
+    bias: _Maybe,
+    output_mask: Sequence[bool],
+) -> Any:
+    w = _array(weight, x.dtype)
+    gradients = nn.layer_norm_backward(as_array(g), as_array(x), tuple(normalized_shape), w, _eps(rstd))
+    if bias is not None and gradients[2] is None:
+        gradients = (*gradients[:2], _bias_gradient(g, range(g.ndim - len(normalized_shape))))
+    return _masked(gradients, output_mask)
+
+
+@kernel
+def rms_norm(x: torch.Tensor, normalized_shape: Sequence[int], weight: _Maybe, eps: float | None) -> Any:
+    made = nn.rms_norm(as_array(x), tuple(normalized_shape), _array(weight, x.dtype), eps)
+    outer = x.shape[: x.ndim - len(normalized_shape)]
+    if eps is None:
+        eps = torch.finfo(x.dtype).eps
+    return as_tensor(made), _no_statistics(x, (*outer, *(1 for _ in normalized_shape)), eps)[1]
+
+
+@kernel
+def rms_norm_backward(
+    g: torch.Tensor,
+    x: torch.Tensor,
+    normalized_shape: Sequence[int],
+    rstd: torch.Tensor,
+    weight: _Maybe,
+    output_mask: Sequence[bool],
+) -> Any:
+    w = _array(weight, x.dtype)
+    return _masked(nn.rms_norm_backward(as_array(g), as_array(x), tuple(normalized_shape), w, _eps(rstd)), output_mask)
+
+
+@kernel
+def group_norm(x: torch.Tensor, weight: _Maybe, bias: _Maybe, n: int, c: int, inner: int, group: int, eps: float) -> Any:
+    shaped = x.reshape(n, c, -1)
+    made = nn.group_norm(as_array(shaped), group, _array(weight, x.dtype), _array(bias, x.dtype), eps)
+    return as_tensor(made).view(x.shape), *_no_statistics(x, (n, group), eps)
+
+
+@kernel
+def group_norm_backward(
+    g: torch.Tensor,
+    x: torch.Tensor,
+    mean: torch.Tensor,
+    rstd: torch.Tensor,
+    weight: _Maybe,
+    n: int,
+    c: int,
+    inner: int,
+    group: int,
+    output_mask: Sequence[bool],
+) -> Any:
+    h, a = (as_array(t.reshape(n, c, -1)) for t in (g, x))
+    gradients = nn.group_norm_backward(h, a, group, _array(weight, x.dtype), _eps(rstd))
+    of_x, of_w, of_b = _masked(gradients, output_mask)
+    return None if of_x is None else of_x.view(x.shape), of_w, of_b
+
+
+@kernel
+def batch_norm(
+    x: torch.Tensor,
+    weight: _Maybe,
+    bias: _Maybe,
+    running_mean: _Maybe,
+    running_var: _Maybe,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
+    mean, variance = _array(running_mean), _array(running_var)
+    made = nn.batch_norm(as_array(x), mean, variance, _array(weight, x.dtype), _array(bias, x.dtype), training, momentum, eps)
+    return as_tensor(made), *_no_statistics(x, (x.shape[1] if training else 0,))
+
+
+@kernel
+def batch_norm_without_running(
+    x: torch.Tensor, weight: _Maybe, bias: _Maybe, training: bool, momentum: float, eps: float
+) -> Any:
+    return batch_norm(x, weight, bias, None, None, training, momentum, eps)
+
+
+@kernel
+def batch_norm_backward(
+    g: torch.Tensor,
+    x: torch.Tensor,
+    weight: _Maybe,
+    running_mean: _Maybe,
+    running_var: _Maybe,
+    save_mean: _Maybe,
+    save_invstd: _Maybe,
+    train: bool,
+    eps: float,
+    output_mask: Sequence[bool],
+) -> Any:
+    mean, variance = _array(running_mean), _array(running_var)
+    gradients = nn.batch_norm_backward(as_array(g), as_array(x), mean, variance, _array(weight, x.dtype), train, eps)
+    return _masked(gradients, output_mask)
+
+
+# losses
+
+
+@kernel
+def nll_loss_forward(x: torch.Tensor, target: torch.Tensor, weight: _Maybe, reduction: int, ignore_index: int) -> Any:
+    made = nn.nll_loss(
+        as_array(x), as_array(target), _array(weight), ignore_index=ignore_index, reduction=_REDUCTIONS[reduction]
+    )
+    counted = target != ignore_index
+    if reduction == 0:
+        total = x.new_zeros(())
+    elif weight is None:
+        total = x.new_tensor(float(counted.sum()))
+    else:
+        total = as_tensor(exact_sum(as_array(weight[target[counted]])))
+    return as_tensor(made), total
+
+
+@kernel
+def nll_loss_backward(
+    g: torch.Tensor,
+    x: torch.Tensor,
+    target: torch.Tensor,
+    weight: _Maybe,
+    reduction: int,
+    ignore_index: int,
+    total_weight: torch.Tensor,
+) -> torch.Tensor:
+    arrays = as_array(g), as_array(x), as_array(target), _array(weight)
+    return as_tensor(nn.nll_loss_backward(*arrays, ignore_index=ignore_index, reduction=_REDUCTIONS[reduction]))
+
+
+def _loss(name: str, *parameters: str) -> None:
+    forward, backward = getattr(nn, name), getattr(nn, f"{name}_backward")
+
+    def call(x: torch.Tensor, target: torch.Tensor, reduction: int = 1, *values: float) -> torch.Tensor:
+        x, target = torch.broadcast_tensors(x, target)
+        options = dict(zip(parameters, values, strict=False))
+        return as_tensor(forward(as_array(x), as_array(target), reduction=_REDUCTIONS[reduction], **options))
+
+    def gradient(g: torch.Tensor, x: torch.Tensor, target: torch.Tensor, reduction: int, *values: float) -> torch.Tensor:
+        x, target = torch.broadcast_tensors(x, target)
+        options = dict(zip(parameters, values, strict=False))
+        return as_tensor(backward(as_array(g), as_array(x), as_array(target), reduction=_REDUCTIONS[reduction], **options))
+
+    call.__name__, gradient.__name__ = name, f"{name}_backward"
+    kernel(call)
+    kernel(gradient)
+
+
+_loss("mse_loss")
+_loss("smooth_l1_loss", "beta")
+_loss("huber_loss", "delta")
+
+
+@kernel
+def binary_cross_entropy_with_logits(
+    x: torch.Tensor, target: torch.Tensor, weight: _Maybe = None, pos_weight: _Maybe = None, reduction: int = 1
+) -> torch.Tensor:
+    made = nn.binary_cross_entropy_with_logits(
+        as_array(x), as_array(target), _array(weight), reduction=_REDUCTIONS[reduction], pos_weight=_array(pos_weight)
+    )
+    return as_tensor(made)
+
+
+# pooling: _max_pool2d_with_indices, avg_pool2d and the like of 2 and 3 dimensions, and adaptive ones
+
+
+def _sizes(values: Any) -> Any:
+    return tuple(values) if isinstance(values, (list, tuple)) else values
+
+
+def _apart(kernel_size: Any, stride: Any, dilation: Any) -> bool:
+    """Whether windows have no element in common."""
+    one = isinstance(dilation, int)
+    steps = stride or kernel_size
+    return all(d == 1 for d in ([dilation] if one else dilation)) and all(
+        s >= k for s, k in zip(steps * (len(kernel_size) // len(steps)), kernel_size, strict=True)
+    )
+
+
+def _pooling(dims: int) -> None:
+    greatest, from_greatest = getattr(nn, f"max_pool{dims}d"), getattr(nn, f"max_pool{dims}d_backward")
+    average, from_average = getattr(nn, f"avg_pool{dims}d"), getattr(nn, f"avg_pool{dims}d_backward")
+    adaptive, from_adaptive = getattr(nn, f"adaptive_avg_pool{dims}d"), getattr(nn, f"adaptive_avg_pool{dims}d_backward")
+    most = getattr(nn, f"adaptive_max_pool{dims}d")
+
+    def max_pool(
+        x: torch.Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+    ) -> Any:
+        if not x.numel():  # nothing to compare; PyTorch says what is wrong with such shapes
+            return getattr(torch.ops.aten, f"max_pool{dims}d_with_indices")(
+                x, kernel_size, stride, padding, dilation, ceil_mode
+            )
+        stride = _sizes(stride) or None
+        sizes = _sizes(kernel_size), stride, _sizes(padding), _sizes(dilation)
+        values, indices = greatest(as_array(x), *sizes, ceil_mode=ceil_mode, return_indices=True)
+        return as_tensor(values), as_tensor(indices)
+
+    def max_pool_backward(g: torch.Tensor, x: torch.Tensor, *arguments: Any) -> torch.Tensor:
+        *sizes, indices = arguments
+        if sizes and _apart(sizes[0], sizes[1], sizes[3]):  # each element has one gradient or none: RN of one term
+            planes = x.new_zeros(x.shape).view(-1, math.prod(x.shape[-dims:]))
+            terms = apply("add", g, 0.0)
+            return planes.scatter_(1, indices.reshape(len(planes), -1), terms.reshape(len(planes), -1)).view(x.shape)
+        return as_tensor(from_greatest(as_array(g), tuple(x.shape), as_array(indices)))
+
+    def avg_pool(
+        x: torch.Tensor,
+        kernel_size: Any,
+        stride: Any = (),
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> torch.Tensor:
+        sizes = _sizes(kernel_size), _sizes(stride) or None, _sizes(padding)
+        return as_tensor(average(as_array(x), *sizes, ceil_mode, count_include_pad, divisor_override))
+
+    def avg_pool_backward(
+        g: torch.Tensor,
+        x: torch.Tensor,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> torch.Tensor:
+        sizes = _sizes(kernel_size), _sizes(stride) or None, _sizes(padding)
+        made = from_average(as_array(g), tuple(x.shape), *sizes, ceil_mode, count_include_pad, divisor_override)
+        return as_tensor(made)
+
+    def adaptive_avg_pool(x: torch.Tensor, output_size: Any) -> torch.Tensor:
+        return as_tensor(adaptive(as_array(x), tuple(output_size)))
+
+    def adaptive_avg_pool_backward(g: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return as_tensor(from_adaptive(as_array(g), tuple(x.shape)))
+
+    def adaptive_max_pool(x: torch.Tensor, output_size: Any) -> Any:
+        values, indices = most(as_array(x), tuple(output_size), return_indices=True)
+        return as_tensor(values), as_tensor(indices)
+
+    for function in (
+        max_pool, max_pool_backward, avg_pool, avg_pool_backward, adaptive_avg_pool, adaptive_avg_pool_backward, adaptive_max_pool
+    ):  # fmt: skip
+        head, *tail = function.__name__.split("_backward")
+        function.__name__ = f"{head}{dims}d" + "_backward" * len(tail)
+        kernel(function)
+
+
+_pooling(2)
+_pooling(3)
+
+
+# attention and dropout
+
+
+def _heads(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, dropout_p: float, is_causal: bool, attn_mask: _Maybe
+) -> tuple[torch.Tensor, _Maybe, bool]:
+    """Queries whose heads share a head of keys become rows beside each other, with their mask: gradients are then one sum."""
+    if dropout_p:
+        raise Uncovered(f"dropout_p={dropout_p} here; math attention draws its masks by bernoulli_")
+    if q.ndim != 4 or k.shape[1] == q.shape[1]:
+        return q, attn_mask, is_causal
+    batch, heads, length, width = q.shape
+    group, keys = heads // k.shape[1], k.shape[2]
+    if is_causal:
+        attn_mask = torch.ones(length, keys, dtype=torch.bool).tril()
+    if attn_mask is not None:
+        attn_mask = attn_mask.expand(batch, heads, length, keys).reshape(batch, k.shape[1], group * length, keys)
+    return q.reshape(batch, k.shape[1], group * length, width), attn_mask, False
+
+
+@kernel
+def attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: _Maybe = None,
+    scale: float | None = None,
+) -> Any:
+    rows, mask, causal = _heads(q, k, v, dropout_p, is_causal, attn_mask)
+    a, b, c = (as_array(t) for t in (rows, k, v))
+    made = nn.scaled_dot_product_attention(a, b, c, attn_mask=_array(mask), is_causal=causal, scale=scale)
+    return as_tensor(made).view(*q.shape[:-1], v.shape[-1]), q.new_full(q.shape[:-1], torch.nan, dtype=torch.float32)
+
+
+@kernel
+def attention_backward(
+    g: torch.Tensor,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    out: torch.Tensor,
+    logsumexp: torch.Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    *,
+    attn_mask: _Maybe = None,
+    scale: float | None = None,
+) -> Any:
+    rows, mask, causal = _heads(q, k, v, dropout_p, is_causal, attn_mask)
+    h, a, b, c = (as_array(t) for t in (g.reshape(*rows.shape[:-1], v.shape[-1]), rows, k, v))
+    of_q, of_k, of_v = nn.scaled_dot_product_attention_backward(h, a, b, c, _array(mask), causal, scale)
+    return as_tensor(of_q).view(q.shape), as_tensor(of_k), as_tensor(of_v)

@@ -1,0 +1,117 @@
+"""The table of operators.txt: what is done for each of ATen's operators."""
+
+import inspect
+import pathlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from .._tensors import FORMATS
+from . import contractions, draws, elementwise, layers, reductions, steps  # noqa: F401
+from .common import KERNELS, Uncovered
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A line of the table."""
+
+    name: str
+    way: str  # moves, rounds, draws
+    function: str
+    returns: str
+
+
+def lines() -> Iterator[Operator]:
+    """The table, line by line."""
+    text = pathlib.Path(__file__).with_name("operators.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            name, way, *rest = line.split("  ")
+            function, returns = rest if rest else ("", "its elements as they are")
+            yield Operator(name, way, function, returns)
+
+
+def _rounded(values: Any) -> bool:
+    """Whether a tensor of a format that rounds is among these."""
+    for v in values:
+        if isinstance(v, torch.Tensor):
+            if v.dtype in FORMATS:
+                return True
+        elif isinstance(v, (list, tuple)) and v and isinstance(v[0], torch.Tensor):
+            return any(t.dtype in FORMATS for t in v)
+    return False
+
+
+def _into(of_lists: bool, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with its result written into its first argument."""
+    takes_out = "out" in inspect.signature(function).parameters
+
+    def call(x: Any, *arguments: Any, **keywords: Any) -> Any:
+        if of_lists:
+            for t, made in zip(x, function(x, *arguments, **keywords), strict=True):
+                _write(t, made)
+            return None
+        if takes_out:
+            return _write(x, function(x, *arguments, out=x, **keywords))
+        return _write(x, function(x, *arguments, **keywords))
+
+    return call
+
+
+def _write(t: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
+    if made is t:
+        return t
+    if made.dtype is not t.dtype and made.dtype in FORMATS and t.dtype in FORMATS:
+        raise Uncovered(f"a result of {made.dtype} into a tensor of {t.dtype}, which would round twice")
+    return t.copy_(made)
+
+
+def _out(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arguments: Any, out: torch.Tensor, **keywords: Any) -> Any:
+        made = function(*arguments, **keywords)
+        if out.shape != made.shape:
+            out.resize_(made.shape)
+        return _write(out, made)
+
+    return call
+
+
+def _entry(operator: Operator, overload: Any) -> Callable[..., Any] | None:
+    if operator.way == "moves":
+        return None
+    function = KERNELS[operator.function]
+    exact = getattr(function, "integers", False)
+    base = operator.name.split(".")[0]
+    if base.endswith("_") and not operator.function.startswith("fused"):
+        function = _into(base.startswith("_foreach"), function)
+    elif overload._schema.overload_name == "out":
+        function = _out(function)
+    if not exact:
+        return function
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        if _rounded(arguments) or operator.way == "draws":
+            return function(*arguments, **keywords)
+        return overload(*arguments, **keywords)
+
+    return call
+
+
+def _load() -> tuple[dict[Any, Operator], dict[Any, Callable[..., Any] | None]]:
+    operators: dict[Any, Operator] = {}
+    functions: dict[Any, Callable[..., Any] | None] = {}
+    for operator in lines():
+        name, _, overload_name = operator.name.partition(".")
+        packet = getattr(torch.ops.aten, name, None)
+        overload = getattr(packet, overload_name, None) if packet is not None else None
+        if overload is None:
+            continue
+        operators[overload] = operator
+        functions[overload] = _entry(operator, overload)
+    return operators, functions
+
+
+# Operator overload -> its line, and the function that takes its arguments; None: PyTorch's own.
+OPERATORS, FUNCTIONS = _load()

@@ -1,0 +1,156 @@
+"""A digest for each operator call, and where two runs parted."""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+
+from .._digest import digest as digest_of_arrays
+from ._mode import call_site
+from ._tensors import as_array
+
+# Operators that write their first argument without reading it.
+_OVERWRITTEN = ("bernoulli_", "copy_", "exponential_", "fill_", "normal_", "random_", "uniform_", "zero_")
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            yield from _tensors(v)
+    elif isinstance(value, dict):
+        for v in value.values():
+            yield from _tensors(v)
+
+
+def _digest(value: Any) -> str:
+    with _disable_current_modes():
+        return digest_of_arrays(*(as_array(t.detach()) for t in _tensors(value)))
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: the operator, SHA-256 of the tensors that went in and of those that came out, and where it was made."""
+
+    operator: str
+    inputs: str
+    outputs: str
+    site: str
+
+
+class trace(TorchDispatchMode):
+    """Record a digest of each operator call's tensors: `with repmath.torch.trace() as t:`.
+
+    Enter it inside of `reproducible`, when that is used: what is recorded are then the
+    operators as the model calls them.
+
+    Attributes
+    ----------
+    calls : list of Call
+        In the order in which they returned.
+
+    Notes
+    -----
+    Tensors that an operator makes without setting them (`empty`) count by shape and dtype.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[Call] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = func.__name__.split(".")[0]
+        inputs = _digest((args[1:] if name in _OVERWRITTEN else args, {k: v for k, v in kwargs.items() if k != "out"}))
+        result = func(*args, **kwargs)
+        if name.startswith(("empty", "new_empty")):
+            outputs = str([(str(t.dtype), tuple(t.shape)) for t in _tensors(result)])
+        else:
+            outputs = _digest(args[:1] if name.endswith("_") else result)
+        self.calls.append(Call(str(func), inputs, outputs, call_site()))
+        return result
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the calls to a file, a line of JSON each."""
+        with open(path, "w", encoding="utf-8") as file:
+            for call in self.calls:
+                file.write(json.dumps(asdict(call)) + "\n")
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> "trace":
+        """The trace that `save` wrote.
+
+        Raises
+        ------
+        ValueError
+            The file is not one.
+        """
+        made = trace()
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    made.calls.append(Call(**json.loads(line)))
+                except (TypeError, ValueError):
+                    raise ValueError(f"{os.fspath(path)}, line {number}: this is no call of a trace") from None
+        return made
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first call at which two traces part.
+
+    Attributes
+    ----------
+    index : int
+        Its number, from 0.
+    a, b : Call or None
+        The calls; None where a trace has ended.
+    what : str
+        "operator" (other operators were called, or one run ended), "inputs" (they had
+        other inputs, which no operator had made) or "outputs" (of equal inputs one made
+        other outputs).
+    """
+
+    index: int
+    a: Call | None
+    b: Call | None
+    what: str
+
+    def __str__(self) -> str:
+        def name(call: Call | None) -> str:
+            return "the end" if call is None else f"{call.operator} at {call.site}"
+
+        if self.what == "operator":
+            return f"call {self.index}: {name(self.a)} against {name(self.b)}"
+        return f"call {self.index}, {name(self.a)}: the {self.what} differ"
+
+
+def first_difference(a: Any, b: Any) -> Difference | None:
+    """The first call at which two runs parted.
+
+    Parameters
+    ----------
+    a, b : trace or path
+        Traces, or files that `trace.save` wrote, here or on other machines.
+
+    Returns
+    -------
+    Difference or None
+        None where all calls agree.
+    """
+    first, second = (t if isinstance(t, trace) else trace.load(t) for t in (a, b))
+    for i in range(max(len(first.calls), len(second.calls))):
+        x = first.calls[i] if i < len(first.calls) else None
+        y = second.calls[i] if i < len(second.calls) else None
+        if x is None or y is None or x.operator != y.operator:
+            return Difference(i, x, y, "operator")
+        if x.inputs != y.inputs:
+            return Difference(i, x, y, "inputs")
+        if x.outputs != y.outputs:
+            return Difference(i, x, y, "outputs")
+    return None

@@ -1,0 +1,64 @@
+/* A call from XLA, unpacked: arguments, results, attributes, and how a status becomes an error that names the argument.
+ *
+ * A handler is written as
+ *
+ *   static const char *const names[] = {"a", "b", NULL};
+ *   static rm_status compute(rm_call *call) { ... }
+ *   RM_XLA_HANDLER(rm_xla_matmul, compute, names)
+ *
+ * where names[i - 1] is what argument i of the C function is called by the user ("": no name).
+ *
+ * Shapes, types and attributes are the caller's promise: python/repmath/jax checks them when a program is traced. What only
+ * the numbers tell, such as an index out of range, is checked by the functions that are called. */
+#ifndef RM_XLA_CALL_H
+#define RM_XLA_CALL_H
+
+#include "repmath/repmath.h"
+#include "ffi_abi.h"
+
+typedef struct {
+  const XLA_FFI_CallFrame *frame;
+  const char *missing; /* an attribute that was asked for in vain */
+  const char *const *names;
+  void *scratch[4]; /* freed at the end of the call */
+  int scratches;
+} rm_call;
+
+XLA_FFI_Error *rm_xla_run(XLA_FFI_CallFrame *frame, rm_status (*compute)(rm_call *), const char *const *names);
+
+#define RM_XLA_HANDLER(name, compute, names)                                                                                 \
+  RM_API XLA_FFI_Error *name(XLA_FFI_CallFrame *frame);                                                                      \
+  XLA_FFI_Error *name(XLA_FFI_CallFrame *frame) { return rm_xla_run(frame, compute, names); }
+
+static inline XLA_FFI_Buffer *rm_xla_argument(const rm_call *call, int i) { return call->frame->args.args[i]; }
+static inline XLA_FFI_Buffer *rm_xla_result(const rm_call *call, int i) { return call->frame->rets.rets[i]; }
+static inline int rm_xla_arguments(const rm_call *call) { return (int)call->frame->args.size; }
+
+/* Attributes; 0 or NULL, and call->missing, where there is none of this name and type. */
+int64_t rm_xla_integer(rm_call *call, const char *name);
+double rm_xla_real(rm_call *call, const char *name);
+const int64_t *rm_xla_integers(rm_call *call, const char *name, size_t *size);
+
+/* Product of the sizes from axis `from` up to but without axis `to`. */
+int64_t rm_xla_count(const XLA_FFI_Buffer *b, int64_t from, int64_t to);
+static inline int64_t rm_xla_size(const XLA_FFI_Buffer *b) { return rm_xla_count(b, 0, b->rank); }
+
+/* RM_FORMAT_... of a buffer of floating point numbers, and the bytes of an element. */
+static inline int rm_xla_format(const XLA_FFI_Buffer *b) {
+  switch (b->dtype) {
+    case XLA_FFI_DataType_F16: return RM_FORMAT_F16;
+    case XLA_FFI_DataType_BF16: return RM_FORMAT_BF16;
+    case XLA_FFI_DataType_F64: return RM_FORMAT_F64;
+    default: return RM_FORMAT_F32;
+  }
+}
+static inline ptrdiff_t rm_xla_bytes(int format) { return format == RM_FORMAT_F64 ? 8 : format == RM_FORMAT_F32 ? 4 : 2; }
+
+/* Memory that lives as long as the call; NULL when there is none. */
+void *rm_xla_scratch(rm_call *call, int64_t bytes);
+/* The numbers of a buffer of 32- or 64-bit integers as 64-bit ones: its own memory, or a copy. NULL: no memory for it. */
+const int64_t *rm_xla_indices(rm_call *call, const XLA_FFI_Buffer *b);
+/* 64-bit numbers into a result of 32- or 64-bit integers. */
+void rm_xla_put_integers(const int64_t *from, XLA_FFI_Buffer *to);
+
+#endif

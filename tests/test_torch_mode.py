@@ -1,0 +1,282 @@
+"""reproducible(): the same bits whatever the machine does, strictness, and that what it changes is restored."""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+import torch_models  # noqa: E402
+
+import repmath  # noqa: E402
+import repmath.torch as rt  # noqa: E402
+from repmath.torch._aten import table  # noqa: E402
+
+HERE = pathlib.Path(__file__).parent
+PLAIN = ["lstm", "gru", "vae", "convolutions", "encoder"]
+TRANSFORMERS = ["gpt2", "bert", "llama", "vit", "whisper"]
+
+
+def test_table():
+    names = [line.name for line in table.lines()]
+    assert len(names) == len(set(names)) == len(table.OPERATORS)  # PyTorch has each
+    for line in table.lines():
+        assert line.way in ("moves", "rounds", "draws"), line
+        assert (line.way == "moves") == (not line.function), line
+    tool = HERE.parent / "tools/gen_aten.py"
+    assert subprocess.run([sys.executable, str(tool), "--check"]).returncode == 0  # docs/aten.md
+
+
+def test_zeros_have_one_sign():
+    x = torch.tensor([[-0.0, -0.0], [0.0, -0.0], [-0.0, 0.0]])
+    with rt.reproducible():
+        made = [x.relu(), x.amax(1), x.amin(1), x.max(), torch.maximum(x, x.flip(1))[1:], x.clamp(min=0.0)]
+    assert not any(torch.signbit(v).any() for v in made)
+
+
+@pytest.mark.parametrize("name", PLAIN + TRANSFORMERS)
+def test_models_train_strictly(name):
+    if name in TRANSFORMERS:
+        pytest.importorskip("transformers", reason="transformers is not installed")
+    first = torch_models.train(name)
+    assert torch_models.train(name) == first
+    assert torch_models.train(name, autocast=True) != first
+    for optimizer in ("SGD", "AdamW", "fused"):
+        torch_models.train(name, optimizer, steps=1)
+
+
+def test_one_digest_everywhere():
+    """Each instruction set, 1 and 2 threads, PyTorch's own choices: one digest a model. PyTorch alone gives several."""
+    from repmath._core import available_isas
+
+    models, found = ["lstm", "convolutions", "vae"], set()
+    for isa, threads, capability in [
+        (isa, 1 + i % 2, c) for i, (isa, c) in enumerate(zip(available_isas(), ("default", "avx2", "avx512")))
+    ]:
+        environment = os.environ | {
+            "REPMATH_ISA": isa, "OMP_NUM_THREADS": str(threads), "ATEN_CPU_CAPABILITY": capability, "PYTHONHASHSEED": str(threads)
+        }  # fmt: skip
+        command = [sys.executable, str(HERE / "torch_models.py"), *models]
+        found.add(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
+    assert len(found) == 1
+    assert found.pop() == "".join(f"{name} {torch_models.train(name)}\n" for name in models)
+
+
+def test_control_an_uncovered_operator(monkeypatch):
+    """Without its line, mm is refused by name, and found by comparing traces."""
+
+    def run(mode):
+        torch.manual_seed(3)
+        x = torch.randn(64, 64, requires_grad=True)
+        with mode, rt.trace() as calls:
+            (x.tanh() @ x).sum().backward()
+        return calls
+
+    good = run(rt.reproducible())
+    assert rt.first_difference(good, run(rt.reproducible())) is None
+    monkeypatch.delitem(table.FUNCTIONS, torch.ops.aten.mm.default)
+    with pytest.raises(rt.UncoveredOperatorError, match=r"aten\.mm\.default, called at .*test_torch_mode\.py:\d+") as caught:
+        run(rt.reproducible())
+    assert caught.value.operator == "aten.mm.default" and "test_torch_mode.py" in caught.value.call_site
+    loose = rt.reproducible(strict=False)
+    other = run(loose)
+    assert sum(loose.uncovered.values()) == 3
+    found = rt.first_difference(good, other)
+    assert found.what == "outputs" and found.a.operator == "aten.mm.default" and "outputs differ" in str(found)
+
+
+def test_traces_in_files(tmp_path):
+    def run(scale):
+        with rt.reproducible(), rt.trace() as calls:
+            torch.exp(torch.ones(3) * scale).sum()
+        return calls
+
+    run(1.0).save(tmp_path / "a")
+    run(1.0).save(tmp_path / "b")
+    run(2.0).save(tmp_path / "c")
+    assert rt.first_difference(tmp_path / "a", tmp_path / "b") is None
+    found = rt.first_difference(tmp_path / "a", str(tmp_path / "c"))
+    assert found.a.operator == "aten.mul.Tensor"
+    (tmp_path / "d").write_text("{}\n")
+    with pytest.raises(ValueError, match="line 1"):
+        rt.first_difference(tmp_path / "a", tmp_path / "d")
+
+
+def test_what_it_changes_is_restored():
+    x = torch.linspace(0, 1, 1000).reshape(10, 100)
+    plain = torch.exp(x).sum()
+    enabled = torch._C._get_mkldnn_enabled()
+    with contextlib.suppress(KeyError), rt.reproducible(), rt.reproducible(strict=False):
+        raise KeyError
+    mode = rt.reproducible()
+    for _ in range(2):
+        with mode, mode:
+            exact = torch.exp(x).sum()
+            assert not torch._C._get_mkldnn_enabled()
+    assert torch._C._get_mkldnn_enabled() == enabled
+    assert torch.equal(torch.exp(x).sum(), plain)
+    assert exact.item() == float(repmath.sum(repmath.exp(x.numpy())))
+    seen = []
+    with rt.reproducible():
+        thread = threading.Thread(target=lambda: seen.append(torch.linalg.svdvals(x)))  # another thread is not in the block
+        thread.start()
+        thread.join()
+    assert len(seen) == 1
+    with pytest.raises(TypeError, match="strict"):
+        rt.reproducible(strict=1)
+
+
+def test_flushing_layout_and_threads():
+    tiny = torch.full((1000,), 1e-40)
+    w = torch.randn(8, 3, 3, 3)
+    x = torch.randn(2, 3, 9, 9)
+    with rt.reproducible():
+        want = tiny * 0.5, torch.nn.functional.conv2d(x, w), torch.softmax(x, 1)
+    assert want[0][0] == 5e-41
+    torch.set_flush_denormal(True)
+    try:
+        with rt.reproducible():
+            assert torch.equal(tiny * 0.5, want[0])
+        assert (tiny * 0.5)[0] == 0  # the caller's choice is his again
+    finally:
+        torch.set_flush_denormal(False)
+    last, odd = x.contiguous(memory_format=torch.channels_last), torch.stack([x, x], -1)[..., 0]
+    for n in (1, 3):
+        repmath.set_num_threads(n)
+        for other in (last, odd):
+            with rt.reproducible():
+                assert torch.equal(torch.nn.functional.conv2d(other, w), want[1])
+                assert torch.equal(torch.softmax(other, 1), want[2])
+    repmath.set_num_threads(1)
+
+
+def test_linear_of_any_layout():
+    """PyTorch fuses the bias of a contiguous input of three axes, and adds it otherwise: here it is always inside the one rounding."""
+    layer, x = torch.nn.Linear(40, 50), torch.randn(6, 7, 40)
+    with rt.reproducible():
+        want = torch.stack([layer(row) for row in x])
+        for given in (x, x.transpose(0, 1).contiguous().transpose(0, 1), x[None], x[None].expand(2, 6, 7, 40)):
+            made = layer(given)
+            assert torch.equal(made, want.expand_as(made))
+
+
+def test_batches():
+    """A row's result does not depend on the others; gradients do not depend on the order of rows."""
+    model = torch.nn.Sequential(torch.nn.Linear(30, 40), torch.nn.GELU(), torch.nn.LayerNorm(40), torch.nn.Linear(40, 7))
+    x, y = torch.randn(32, 30), torch.randint(0, 7, (32,))
+    with rt.reproducible():
+        whole = model(x)
+        assert all(torch.equal(model(x[i : i + 1])[0], whole[i]) for i in range(32))
+        gradients = []
+        for order in (torch.arange(32), torch.randperm(32)):
+            model.zero_grad()
+            torch.nn.functional.cross_entropy(model(x[order]), y[order]).backward()
+            gradients.append(rt.digest([p.grad for p in model.parameters()]))
+    assert gradients[0] == gradients[1]
+
+
+@pytest.mark.parametrize("grad", [torch.no_grad, torch.inference_mode])
+def test_without_gradients(grad):
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 2, 3), torch.nn.Flatten(), torch.nn.Linear(8, 3), torch.nn.Dropout(0.5)
+    ).eval()
+    x = torch.randn(2, 1, 4, 4)
+    with rt.reproducible():
+        want = model(x)
+        with grad():
+            assert torch.equal(model(x), want)
+
+
+def test_errors_are_those_of_pytorch():
+    cases = [
+        lambda: torch.mm(torch.ones(2, 3), torch.ones(2, 3)),
+        lambda: torch.ones(3) + torch.ones(4),
+        lambda: torch.softmax(torch.ones(3), 2),
+        lambda: torch.ones(3).sum(4),
+        lambda: torch.nn.functional.conv2d(torch.ones(1, 2, 4, 4), torch.ones(1, 3, 2, 2)),
+        lambda: torch.nn.functional.layer_norm(torch.ones(2, 3), [4]),
+    ]
+    for case in cases:
+        with pytest.raises((RuntimeError, IndexError)) as own:
+            case()
+        with pytest.raises(type(own.value)) as ours, rt.reproducible():
+            case()
+        assert str(ours.value).splitlines()[0] == str(own.value).splitlines()[0]
+
+
+def test_random_numbers():
+    def draw(generator=None):
+        with rt.reproducible():
+            return [
+                torch.rand(5, generator=generator), torch.randn(4, generator=generator), torch.randperm(9, generator=generator),
+                torch.empty(3).uniform_(-1, 1, generator=generator), torch.empty(3).normal_(1, 2, generator=generator),
+                torch.randint(0, 100, (4,), generator=generator), torch.empty(6).bernoulli_(0.3, generator=generator),
+            ]  # fmt: skip
+
+    torch.manual_seed(5)
+    first = draw()
+    state = torch.get_rng_state()
+    second = draw()
+    torch.set_rng_state(state)
+    assert rt.digest(draw()) == rt.digest(second) != rt.digest(first)
+    assert rt.digest(draw(torch.Generator().manual_seed(5))) == rt.digest(first)
+    torch.manual_seed(5)
+    key = int(torch.empty((), dtype=torch.int64).random_())
+    assert np.array_equal(first[0].numpy(), repmath.random.uniform(key, 5, dtype=np.float32))
+
+
+def test_digest():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
+    arrays = [p.detach().numpy() for p in model.parameters()] + [b.numpy() for b in model.buffers()]
+    assert rt.digest(model) == repmath.digest(*arrays)
+    update = torch.optim.Adam(model.parameters())
+    before = rt.digest(update)
+    model(torch.randn(4, 3)).sum().backward()
+    update.step()
+    assert rt.digest(update) != before
+    assert rt.digest(torch.ones(2, dtype=torch.bfloat16)) == rt.digest([torch.ones(2, dtype=torch.bfloat16)])
+    with pytest.raises(TypeError, match="str"):
+        rt.digest("weights")
+
+
+def test_audit(capsys):
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Mish())
+    found = rt.audit(model, torch.randn(4, 3))
+    printed = capsys.readouterr().out
+    assert "aten.addmm.default" in printed and "NO: it is not in the table" in printed
+    assert found.uncovered == ["aten.mish.default"]  # its gradient is composed of operators that are covered
+    assert {line.phase for line in found.lines} == {"forward", "backward"}
+    assert all(p.grad is None for p in model.parameters())
+
+
+def test_numbers_are_exact():
+    """A Python number counts as binary64: x*0.1 is not x times the float32 beside 0.1."""
+    from fractions import Fraction
+
+    from exact_oracle import bits, round_rational
+
+    x = torch.randn(200)
+    with rt.reproducible():
+        made = {
+            "mul": x * 0.1,
+            "div": x / 0.3,
+            "add": x + 0.1,
+            "sub": torch.sub(x, x.flip(0), alpha=0.1),
+            "lerp": torch.lerp(x, x.flip(0), 0.1),
+        }
+    exact = [Fraction(float(v)) for v in x]
+    tenth, other = Fraction(0.1), exact[::-1]
+    want = {
+        "mul": [v * tenth for v in exact],
+        "div": [v / Fraction(0.3) for v in exact],
+        "add": [v + tenth for v in exact],
+        "sub": [v - w * tenth for v, w in zip(exact, other, strict=True)],
+        "lerp": [v + (w - v) * tenth for v, w in zip(exact, other, strict=True)],
+    }
+    for name, values in want.items():
+        assert bits(made[name].numpy()).tolist() == [round_rational(v, "f32") for v in values], name

@@ -1,0 +1,54 @@
+"""Write docs/aten.md from python/repmath/torch/_aten/operators.txt: python tools/gen_aten.py [--check]"""
+
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TABLE = ROOT / "python/repmath/torch/_aten/operators.txt"
+PAGE = ROOT / "docs/aten.md"
+
+HEAD = """# ATen operators under reproducible()
+
+Made by `tools/gen_aten.py` from `python/repmath/torch/_aten/operators.txt`, which decides: an operator that rounds and is not
+here raises `UncoveredOperatorError` ([reproducible.md](reproducible.md)). RN is one rounding of the exact value to the format of the result. Python numbers
+among the arguments are exact binary64; tensors of integers and bool are PyTorch's own. An operator whose name ends in `_` writes into
+its first argument.
+"""
+
+
+def page() -> str:
+    parts, moves, heading = [HEAD], [], ""
+    for line in TABLE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# ") and "  " not in line and line[2:3].islower():
+            heading = line[2:]
+        if not line or line.startswith("#"):
+            continue
+        name, way, *rest = line.split("  ")
+        if way == "moves":
+            moves.append(name)
+            continue
+        if heading:
+            parts.append(
+                f"\\n## {heading[0].upper()}{heading[1:]}\\n\\n| operator | result |\\n| --- | --- |\\n".replace("\\n", "\n")
+            )
+            heading = ""
+        returns = rest[1].replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
+        parts.append(f"| `{name}` | {'draws from ' if way == 'draws' else ''}{returns} |\n")
+    parts.append("\n## Not rounded\n\nCopies, views, comparisons, choices and integer arithmetic run as PyTorch runs them:\n")
+    parts.append(", ".join(f"`{name}`" for name in sorted(moves)) + ".\n")
+    return "".join(parts)
+
+
+def main() -> int:
+    made = page()
+    if "--check" in sys.argv[1:]:
+        if PAGE.exists() and PAGE.read_text(encoding="utf-8") == made:
+            return 0
+        print("docs/aten.md is not what tools/gen_aten.py makes of the table", file=sys.stderr)
+        return 1
+    PAGE.write_text(made, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
