@@ -1,7 +1,9 @@
 target_sources(repmath_objects PRIVATE
   src/nn/bce.c
   src/nn/clip.c
+  src/nn/clip_slow.c
   src/nn/cross_entropy.c
+  src/nn/cross_entropy_job.c
   src/nn/decide.c
   src/nn/exp_row.c
   src/nn/formulas.c
@@ -11,11 +13,15 @@ target_sources(repmath_objects PRIVATE
   src/nn/normalize.c
   src/nn/normalize_weight.c
   src/nn/norms.c
+  src/nn/norms_job.c
   src/nn/optimizers.c
+  src/nn/optimizers_job.c
   src/nn/optimizers_slow.c
   src/nn/pooling.c
+  src/nn/row_apart.c
   src/nn/row_loop.c
   src/nn/softmax.c
+  src/nn/softmax_job.c
   src/nn/totals.c
   src/nn/wide_loss.c)
 rm_isa_sources(src/nn/kernels.c src/nn/loss_kernels.c src/nn/pool_kernels.c)

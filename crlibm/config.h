@@ -1,6 +1,7 @@
 /* The one place that knows compilers, instruction sets and CUDA.
  *
  * RM_FN      a function of the math core: static inline on the host, __device__ in CUDA
+ * RM_MEMBER  RM_FN for members of the classes that a device needs
  * RM_COLD    a function that is kept out of hot code
  * RM_LONG    RM_FN on the host; in CUDA a function of its own: inlining it everywhere would take minutes to compile
  * RM_TABLE   a constant table visible to RM_FN functions
@@ -32,6 +33,7 @@
 
 #if defined(__CUDACC__)
 #define RM_FN static __device__ __forceinline__
+#define RM_MEMBER __device__ __forceinline__
 #define RM_COLD static __device__ __noinline__
 #define RM_LONG static __device__ __noinline__
 #define RM_TABLE static __device__ const
@@ -41,6 +43,7 @@
 #define RM_HAS_FMA 1
 #else
 #define RM_FN static inline __attribute__((always_inline, unused))
+#define RM_MEMBER inline
 #define RM_COLD static __attribute__((cold, noinline, unused))
 #define RM_LONG RM_FN
 #define RM_TABLE static const __attribute__((aligned(64), unused))

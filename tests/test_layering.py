@@ -60,7 +60,7 @@ ALLOWED = {
     "src/nn/": ["src/nn/", "src/random/", "src/blas/", "src/reduce/", "src/elementwise/", *ENGINE],
     "src/dispatch/": ["src/dispatch/", "src/blas/kernels.h", "src/reduce/kernels.h", "src/random/kernels.h", "src/nn/kernels.h", "crlibm/", "include/repmath/"],
     "src/api/": ["src/", "crlibm/", "include/repmath/"],
-    "src/cuda/": ["src/cuda/", "src/elementwise/", "src/reduce/", "src/blas/", "src/random/", "src/dispatch/kernels.h", "crlibm/", "include/repmath/"],
+    "src/cuda/": ["src/cuda/", "src/elementwise/", "src/reduce/", "src/blas/", "src/random/", "src/nn/", "src/dispatch/kernels.h", "crlibm/", "include/repmath/"],
     "python/": ["python/", "crlibm/functions.def"],  # the manifest is a list, not code
 }  # fmt: skip
 INTRINSICS = {"immintrin.h": ["crlibm/simd/avx2.h", "crlibm/simd/avx512.h"], "arm_neon.h": ["crlibm/simd/neon.h"]}

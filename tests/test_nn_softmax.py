@@ -109,6 +109,22 @@ def test_far_gradients(isa_library, fmt):
     assert [v.tolist() for v in got] == [expected("log_softmax_backward", fmt, a, b) for a, b in zip(g, y, strict=True)]
 
 
+@pytest.mark.parametrize("fmt", NAMES)
+def test_gradients_far_above(isa_library, fmt):
+    """The gradient of log_softmax at a y that no log_softmax gives: e^y is large, overflows, or is NaN. The sum of g is 4."""
+    dtype = dtype_of(fmt)
+    y = np.array([[3.0, 11.0, 80.0, 169.0, 171.0, 200.0, 800.0, 60000.0, np.inf, np.nan]]).astype(dtype)
+    g = np.array([[1, -2, 3, 0.5, 0.5, 4, -1, -1, -2, 1]]).astype(dtype)
+    got = result(isa_library, "log_softmax_backward", fmt, g, y)[0].tolist()
+    with mpmath.workprec(2000):
+        want = [
+            rounded_real(mpmath.mpf(float(a)) - 4 * mpmath.exp(float(b)), dtype)
+            for a, b in zip(g[0, :6], y[0, :6], strict=True)
+        ]
+    overflow = rounded_real(-(mpmath.mpf(2) ** 1100), dtype)
+    assert got == [*want, overflow, overflow, infinity(fmt, -1), CANONICAL_NAN[fmt]]
+
+
 @pytest.mark.parametrize("n", [1025, 20001])
 def test_long_rows(isa_library, n):
     """A sample of a long row's results, and the same row by columns."""

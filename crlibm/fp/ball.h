@@ -16,13 +16,14 @@
 
 #include "../exp/exp_wide.h"
 #include "../log/log_wide.h"
+#include "big.h"
 #include "numbers.h"
 
 #define RM_BALL_LIMBS 512
 #define RM_BALL_EXPONENT (INT64_C(1) << 60) /* |e| beyond: unknown */
 
 typedef struct {
-  uint64_t m[RM_BALL_LIMBS];
+  RM_BIG(uint64_t, m, RM_BALL_LIMBS);
   int64_t e;
   double err;
   int negative, length, n;
@@ -145,7 +146,8 @@ RM_FN int64_t rm_ball_top(const rm_ball *a) {
  * hold, or 2^-64 of an error. */
 RM_COLD void rm_ball_add_signed(rm_ball *r, const rm_ball *a, const rm_ball *b, int b_negative) {
   enum { LIMBS = RM_BALL_LIMBS + 4 };
-  uint64_t s[LIMBS], t[LIMBS];
+  RM_BIG(uint64_t, s, LIMBS);
+  RM_BIG(uint64_t, t, LIMBS);
   const int n = rm_ball_precision(a, b);
   if (rm_ball_is_unknown(a) || rm_ball_is_unknown(b)) {
     rm_ball_unknown(r, n);
@@ -193,7 +195,7 @@ RM_FN double rm_ball_leading(const rm_ball *a) {
 /* a b. |A B - a b| <= |a| eb + |b| ea + ea eb, in units of 2^(64 drop) of the product's: limbs far below the error are
  * dropped before it is put in binary64. */
 RM_COLD void rm_ball_mul(rm_ball *r, const rm_ball *a, const rm_ball *b) {
-  uint64_t t[2 * RM_BALL_LIMBS + 1];
+  RM_BIG(uint64_t, t, 2 * RM_BALL_LIMBS + 1);
   const int n = rm_ball_precision(a, b), la = a->length, lb = b->length;
   if (rm_ball_is_unknown(a) || rm_ball_is_unknown(b)) {
     rm_ball_unknown(r, n);
@@ -228,7 +230,8 @@ RM_COLD void rm_ball_mul(rm_ball *r, const rm_ball *a, const rm_ball *b) {
  * the last one not 0. Returns whether there is a rest. Digit by digit (Knuth, TAOCP 2, 4.3.1 D): with the top bit of d set,
  * the quotient of the two top limbs of the rest by the top limb of d is at most 2 too large. */
 RM_COLD int rm_limbs_divide(uint64_t *q, uint64_t *u, int nu, const uint64_t *divisor, int nd) {
-  uint64_t d[RM_BALL_LIMBS], rest = 0;
+  RM_BIG(uint64_t, d, RM_BALL_LIMBS);
+  uint64_t rest = 0;
   const int s = rm_clz64(divisor[nd - 1]);
   for (int i = 0; i < nd; i++) d[i] = divisor[i] << s | (s && i > 0 ? divisor[i - 1] >> (64 - s) : 0);
   for (int i = nu; s && i >= 0; i--) u[i] = u[i] << s | (i > 0 ? u[i - 1] >> (64 - s) : 0);
@@ -261,7 +264,8 @@ RM_COLD int rm_limbs_divide(uint64_t *q, uint64_t *u, int nu, const uint64_t *di
 /* a/b. The quotient of M_a 2^(64 s) by M_b has `digits` limbs or one more: n + 1, or two more than the operands that have
  * errors. It is cut (below one unit, two when a was cut before), and A/B - a/b = ((A - a) - (a/b)(B - b)) / B. */
 RM_COLD void rm_ball_div(rm_ball *r, const rm_ball *a, const rm_ball *b) {
-  uint64_t u[2 * RM_BALL_LIMBS + 8], q[RM_BALL_LIMBS + 8];
+  RM_BIG(uint64_t, u, 2 * RM_BALL_LIMBS + 8);
+  RM_BIG(uint64_t, q, RM_BALL_LIMBS + 8);
   const int n = rm_ball_precision(a, b), la = a->length, lb = b->length;
   if (rm_ball_is_unknown(a) || rm_ball_is_unknown(b) || lb == 0) {
     rm_ball_unknown(r, n);
@@ -325,7 +329,7 @@ RM_COLD void rm_ball_pow(rm_ball *r, const rm_ball *a, uint64_t k) {
 
 /* r = a without its error, cut to n limbs. */
 RM_FN void rm_ball_middle(rm_ball *r, const rm_ball *a, int n) {
-  uint64_t t[RM_BALL_LIMBS];
+  RM_BIG(uint64_t, t, RM_BALL_LIMBS);
   const int length = a->length, skip = length > n ? length - n : 0;
   for (int i = skip; i < length; i++) t[i - skip] = a->m[i];
   rm_ball_store(r, a->negative, t, length - skip, a->e + 64 * (int64_t)skip, 0.0, n);
@@ -368,7 +372,7 @@ RM_COLD void rm_ball_sqrt(rm_ball *r, const rm_ball *a) {
     rm_ball_scale(&half, &half, unit - 1);
     rm_ball_add(&part, &root, &half);
     if (part.e < unit && unit - part.e < 64 * (int64_t)part.length) {
-      uint64_t t[RM_BALL_LIMBS];
+      RM_BIG(uint64_t, t, RM_BALL_LIMBS);
       const int length = part.length;
       rm_ball_place(t, length, &part, unit);
       rm_ball_store(&part, 0, t, length, unit, 0.0, n);

@@ -22,7 +22,9 @@ RM_FN uint64_t rm_limbs_round(int negative, const uint64_t *t, int length, int64
 /* 0 when nothing is known of a. One limb is added below, so that the error counts at least one unit. */
 RM_FN int rm_ball_round_ends(const rm_ball *a, int format, int rule, rm_ball_ends *ends) {
   enum { LIMBS = RM_BALL_LIMBS + 4 };
-  uint64_t t[LIMBS], off[LIMBS], low[LIMBS];
+  RM_BIG(uint64_t, t, LIMBS);
+  RM_BIG(uint64_t, off, LIMBS);
+  RM_BIG(uint64_t, low, LIMBS);
   if (rm_ball_is_unknown(a)) return 0;
   const int length = (a->length > 2 ? a->length : 2) + 2;
   const int64_t e = a->e - 64;

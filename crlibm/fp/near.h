@@ -29,6 +29,13 @@ typedef struct {
   double hi, lo, err;
 } rm_near;
 
+/* Operations that formulas call often: a device compiles them once. */
+#if RM_DEVICE
+#define RM_NEAR RM_COLD
+#else
+#define RM_NEAR RM_FN
+#endif
+
 RM_FN double rm_near_infinity(void) { return rm_from_bits64(UINT64_C(0x7ff0000000000000)); }
 
 /* More than the sum of which e is the rounded value. */
@@ -64,7 +71,7 @@ RM_FN void rm_near_neg(rm_near *r, const rm_near *a) {
   r->lo = -a->lo;
   r->err = a->err;
 }
-RM_FN void rm_near_set_i64(rm_near *r, int64_t x, int n) {
+RM_NEAR void rm_near_set_i64(rm_near *r, int64_t x, int n) {
   rm_near_set_u64(r, x < 0 ? 0 - (uint64_t)x : (uint64_t)x, n);
   if (x < 0) rm_near_neg(r, r);
 }
@@ -72,7 +79,7 @@ RM_FN void rm_near_copy(rm_near *r, const rm_near *a) { *r = *a; }
 RM_FN int rm_near_is_exact(const rm_near *a) { return a->err == 0.0; }
 
 /* a 2^k. Scaling loses nothing above 2^-960, and at most 2^-1074 in each of four products below. */
-RM_FN void rm_near_scale(rm_near *r, const rm_near *a, int64_t k) {
+RM_NEAR void rm_near_scale(rm_near *r, const rm_near *a, int64_t k) {
   const int known = a->err < 0x1p990;
   if (k > 1980 || k < -1980) { /* |a| < 2^991 */
     const int zero = a->hi == 0.0 && a->err == 0.0;
@@ -86,7 +93,7 @@ RM_FN void rm_near_scale(rm_near *r, const rm_near *a, int64_t k) {
 }
 
 /* a + b: what is lost is what the last two sums leave over. */
-RM_FN void rm_near_add(rm_near *r, const rm_near *a, const rm_near *b) {
+RM_NEAR void rm_near_add(rm_near *r, const rm_near *a, const rm_near *b) {
   double e, f, g, x, y;
   double s = rm_near_two_sum(a->hi, b->hi, &e);
   const double t = rm_near_two_sum(a->lo, b->lo, &f);
@@ -95,7 +102,7 @@ RM_FN void rm_near_add(rm_near *r, const rm_near *a, const rm_near *b) {
   const double err = a->err + b->err + vf64_abs(x) + vf64_abs(y);
   rm_near_finish(r, s, l, err != 0.0, err);
 }
-RM_FN void rm_near_sub(rm_near *r, const rm_near *a, const rm_near *b) {
+RM_NEAR void rm_near_sub(rm_near *r, const rm_near *a, const rm_near *b) {
   rm_near m;
   rm_near_neg(&m, b);
   rm_near_add(r, a, &m);
@@ -103,7 +110,7 @@ RM_FN void rm_near_sub(rm_near *r, const rm_near *a, const rm_near *b) {
 
 /* a b: the product of the leading parts in two, the two cross products; lo lo is left out. Below 2^-960 the leading product
  * is rounded. The error carried over: |A B - a b| <= |a| eb + |b| ea + ea eb. */
-RM_FN void rm_near_mul(rm_near *r, const rm_near *a, const rm_near *b) {
+RM_NEAR void rm_near_mul(rm_near *r, const rm_near *a, const rm_near *b) {
   const double ah = a->hi, al = a->lo, bh = b->hi, bl = b->lo, ea = a->err, eb = b->err;
   const double p = ah * bh, c1 = ah * bl, c2 = al * bh, c = c1 + c2;
   const int tiny = ah != 0.0 && bh != 0.0 && !(vf64_abs(p) >= 0x1p-960);
@@ -263,13 +270,13 @@ RM_COLD void rm_near_log1p(rm_near *r, const rm_near *a) {
 }
 
 /* -1, 0, 1, or RM_SIGN_UNKNOWN. */
-RM_FN int rm_near_sign(const rm_near *a) {
+RM_NEAR int rm_near_sign(const rm_near *a) {
   const int side = a->hi > 0.0 ? 1 : a->hi < 0.0 ? -1 : 0;
   if (a->err == 0.0) return side;
   return vf64_abs(a->hi) * (1.0 - 0x1p-50) > RM_BOUND(a->err) ? side : RM_SIGN_UNKNOWN;
 }
 /* That of a - b. */
-RM_FN int rm_near_compare(const rm_near *a, const rm_near *b) {
+RM_NEAR int rm_near_compare(const rm_near *a, const rm_near *b) {
   rm_near d;
   rm_near_sub(&d, a, b);
   return rm_near_sign(&d);

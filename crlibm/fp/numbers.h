@@ -10,6 +10,13 @@
 #define RM_NUM_(operation) RM_CAT(RM_CAT(rm_, RM_NUM), RM_CAT(_, operation))
 #define RM_NUM_NAME(f) RM_CAT(f, RM_CAT(_, RM_NUM))
 
+/* A function of a formula. For a device it is compiled once, not into each of its callers. */
+#if RM_DEVICE
+#define RM_FORMULA RM_COLD
+#else
+#define RM_FORMULA RM_LOCAL
+#endif
+
 /* What sign and compare return when the error leaves it open. */
 enum { RM_SIGN_UNKNOWN = 2 };
 

@@ -7,6 +7,8 @@
 #define REPMATH_CUDA_H
 
 #include "cuda_elementwise.h"
+#include "cuda_nn.h"
+#include "cuda_optim.h"
 #include "cuda_random.h"
 
 #ifdef __cplusplus

@@ -17,7 +17,13 @@ typedef struct {
 /* Elements [begin, end). Returns RM_FLAG_* bits. */
 typedef uint32_t rm_clip_fn(const rm_clip *c, int64_t begin, int64_t end);
 
+/* Whether c < 1; then the factor. S is not NaN. */
+RM_SHARED int rm_clip_prepare(rm_clip *c);
 /* The bits of RN(c g), whatever g is. */
-uint64_t rm_clip_slow(const rm_clip *c, uint64_t g, uint32_t *flags);
+RM_SHARED uint64_t rm_clip_slow(const rm_clip *c, uint64_t g, uint32_t *flags);
+/* The same for the elements [begin, end). */
+RM_SHARED uint32_t rm_clip_slowly(const rm_clip *c, int64_t begin, int64_t end);
+/* RN(root of the sum); NaN where it is negative. */
+RM_SHARED double rm_root_of_sum(const rm_superaccumulator *sum);
 
 #endif

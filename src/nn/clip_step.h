@@ -5,12 +5,19 @@
 #include "clip.h"
 #include "optimizers_step.h"
 
-RM_FN uint32_t rm_clip_vector(const rm_clip *c, char *at, const int fmt, uint32_t live) {
+/* Returns the lanes that are open. Also device code. */
+RM_FN vm64 rm_clip_values(const rm_clip *c, const char *at, const int fmt, vf64 *y) {
   const vf64 g = rm_load_elements(at, fmt);
-  vf64 y;
   const rm_vpair product = rm_vtimes(rm_vcoefficient(c->c), 1, rm_vone(g), 0);
-  vm64 open = rm_settle_linear(product, vf64_abs(product.hi), fmt, &y);
-  if (fmt == RM_F64) open = vm64_or(open, rm_step_outside(g));
+  const vm64 open = rm_settle_linear(product, vf64_abs(product.hi), fmt, y);
+  return fmt == RM_F64 ? vm64_or(open, rm_step_outside(g)) : open;
+}
+
+#if !RM_DEVICE
+
+RM_FN uint32_t rm_clip_vector(const rm_clip *c, char *at, const int fmt, uint32_t live) {
+  vf64 y;
+  const vm64 open = rm_clip_values(c, at, fmt, &y);
   const uint32_t lanes = vm64_bits(open) & live;
   uint64_t slow[RM_LANES];
   uint32_t flags = 0;
@@ -41,5 +48,7 @@ RM_DEFINE_CLIP(bf16, RM_BF16)
 RM_DEFINE_CLIP(f32, RM_F32)
 RM_DEFINE_CLIP(f64, RM_F64)
 #undef RM_DEFINE_CLIP
+
+#endif
 
 #endif

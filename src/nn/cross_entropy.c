@@ -1,331 +1,17 @@
-/* cross_entropy and its gradient.
- *
- * With m the greatest logit and L = log(1 + S') (softmax.c), the loss of a row is T + Q L, T = sum of q_c (m - x_c), Q = sum of q_c. In binary64,
- * u = 2^-53: L is off by 1.25 2^-41 L + n 2^-244; q_c by 4u; a sum of n terms by n u of their magnitudes. So T is within (n + 8) u T' of
- * the value, T' the sum of magnitudes, and likewise Q. Losses are then numbers with a bound (crlibm/fp/near.h), and sums of them too.
- * Gradient: e_j/S Q - q_j, times k = g/divisor. For the one class that counts this is -q (S - e_t)/S, the others summed without it.
- * e_j and S are off by RM_ROW_EXP_ERR and RM_ROW_SUM_ERR, Q by (n + 8) u, k by 3u.
- *
- * Values are irrational (softmax.c) but where every row has one finite element: then they are quotients of exact sums, of which balls know 2^15
- * bits. */
+/* The public cross entropy and its gradient. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "../../crlibm/fp/exact.h"
-#include "../../crlibm/log1p/log1p_f32.h"
-#include "../../include/repmath/nn.h"
-#include "../reduce/elements.h"
-#include "exp_row.h"
-#include "totals.h"
+#include "cross_entropy_rows.h"
 
-typedef struct {
-  int format;
-  rm_cross_entropy_problem p;
-  int64_t counted; /* rows that are not ignored */
-  rm_row_array out;
-  const char *g;
-  ptrdiff_t stride_g;
-  rm_near *losses; /* of rows: what the fast evaluation found */
-  double *specials; /* of rows: 0, or an infinite or NaN loss */
-} rm_entropy;
-
-/* A row that is loaded; g its gradient; one_class: only q_target counts. */
-typedef struct {
-  const rm_entropy *f;
-  rm_row_state *state;
-  int64_t target;
-  int one_class, limbs_near, limbs_ball;
-  double *x, *p, *w, g;
-  rm_exp_row e;
-  struct {
-    rm_near all, weights, divisor;
-  } near;
-  struct {
-    rm_ball all, weights, divisor;
-  } ball;
-} rm_entropy_row;
-
-static int64_t rm_entropy_target(const rm_entropy *f, int64_t row) {
-  int64_t t = 0;
-  if (f->p.target) memcpy(&t, (const char *)f->p.target + row * f->p.stride_target, sizeof t);
-  return t;
-}
-static double rm_entropy_weight(const rm_entropy *f, int64_t c) {
-  return f->p.weight ? rm_read_element((const char *)f->p.weight + c * f->p.stride_weight, f->format) : 1.0;
-}
-
-/* Loads x and the target; 0 when the row does not count. */
-static int load(rm_entropy_row *r, int64_t row) {
-  const rm_entropy *f = r->f;
-  const struct rm_nn_kernels *k = r->state->k;
-  r->target = rm_entropy_target(f, row);
-  if (f->p.target && r->target == f->p.ignore_index) return 0;
-  k->load(f->p.n, (const char *)f->p.x + row * f->p.row_x, f->p.stride_x, f->format, -rm_near_infinity(), r->x);
-  if (!f->p.target) {
-    k->load(f->p.n, (const char *)f->p.probability + row * f->p.row_probability, f->p.stride_probability, f->format, 0.0, r->p);
-    r->target = -1;
-  }
-  return 1;
-}
-
-static int rm_entropy_load(rm_entropy_row *r, int64_t row) {
-  if (!load(r, row)) return 0;
-  rm_exp_row_begin(&r->e, r->f->p.n, r->x, r->state->k->greatest(r->f->p.n, r->x));
-  r->limbs_near = r->limbs_ball = -1;
-  return 1;
-}
-
-/* The classes that count: from first to end. */
-static int64_t first_class(const rm_entropy_row *r) { return r->one_class ? r->target : 0; }
-static int64_t end_class(const rm_entropy_row *r) { return r->one_class ? r->target + 1 : r->f->p.n; }
-
-#define RM_NUM near
-#include "exp_row_exact.h"
-#include "cross_entropy_exact.h"
-#undef RM_NUM
-#define RM_NUM ball
-#include "exp_row_exact.h"
-#include "cross_entropy_exact.h"
-#undef RM_NUM
-
-static void begin(rm_entropy_row *r, const rm_entropy *f, rm_row_state *state) {
-  r->f = f;
-  r->state = state;
-  r->one_class = f->p.target && f->p.label_smoothing == 0.0;
-  r->x = rm_row_buffer(state, 0), r->p = rm_row_buffer(state, 1), r->w = rm_row_buffer(state, 2);
-  if (state->loaded) return;
-  state->loaded = 1;
-  if (f->p.weight) state->k->load(f->p.n, f->p.weight, f->p.stride_weight, f->format, 0.0, r->w);
-  else
-    for (int64_t c = 0; c < f->p.n; c++) r->w[c] = 1.0;
-}
-
-static double class_weight(const rm_entropy_row *r, int64_t c) {
-  const double s = r->f->p.label_smoothing, p = r->f->p.probability ? r->p[c] : c == r->target ? 1.0 : 0.0;
-  return ((1.0 - s) * p + s / (double)r->f->p.n) * r->w[c];
-}
-
-/* 0, or the loss of a row that has no finite one: from m, and from what meets classes of infinite or no weight or logit. */
-static double special_loss(const rm_entropy_row *r, double m, uint32_t *flags) {
-  const int64_t first = first_class(r), end = end_class(r);
-  double sum = 0.0;
-  int nan = 0;
-  if (m - m != 0.0) sum = rm_from_bits64(rm_nan_bits(RM_F64)), nan = m != m;
-  for (int64_t c = first; c < end; c++) {
-    const double q = class_weight(r, c), x = r->x[c];
-    if (x - x == 0.0 && q - q == 0.0) continue;
-    nan |= x != x || r->w[c] != r->w[c] || (r->f->p.probability && r->p[c] != r->p[c]);
-    sum += q * (x - x == 0.0 ? 1.0 : -x); /* an infinite weight meets log(...) - x_c > 0 */
-  }
-  if (sum != sum && !nan) *flags |= RM_FLAG_INVALID;
-  return sum;
-}
-
-static void loss_row(const void *operation, int64_t row, rm_row_state *state) {
-  const rm_entropy *f = operation;
-  const int64_t n = f->p.n;
-  rm_entropy_row r;
-  begin(&r, f, state);
-  f->specials[row] = 0.0;
-  rm_near *loss = &f->losses[row];
-  rm_near_set(loss, 0.0, 0);
-  if (!load(&r, row)) return;
-  const double m = state->k->greatest(n, r.x);
-  f->specials[row] = special_loss(&r, m, &state->flags);
-  if (f->specials[row] != 0.0) return;
-  if (f->format != RM_F64) {
-    const int64_t at = rm_row_first(n, r.x, m), first = first_class(&r), end = end_class(&r);
-    double t = 0.0, t_size = 0.0, q_sum = 0.0, q_size = 0.0;
-    for (int64_t c = first; c < end; c++) {
-      const double q = class_weight(&r, c), v = q * (m - r.x[c]);
-      t += v, t_size += __builtin_fabs(v), q_sum += q, q_size += __builtin_fabs(q);
-    }
-    r.x[at] = -rm_near_infinity();
-    const double l = rm_log1p_of(state->k->exponentials(n, r.x, m, rm_row_buffer(state, 3)));
-    r.x[at] = m;
-    const double count = (double)(end - first + 12) * 0x1p-53, l_err = 0x1.4p-41 * l + (double)n * 0x1p-244;
-    loss->hi = t + q_sum * l;
-    loss->lo = 0.0;
-    loss->err = RM_BOUND(1.01 * (count * (t_size + q_size * l) + q_size * l_err) + 0x1p-51 * __builtin_fabs(loss->hi));
-    if (!(loss->err < 0x1p200)) rm_near_unknown(loss);
-  } else {
-    rm_exp_row_begin(&r.e, n, r.x, m);
-    rm_row_loss_near(loss, &r, 0);
-  }
-}
-
-/* One row's result, with no reduction. */
-static void finish_row(const void *operation, int64_t row, rm_row_state *state) {
-  const rm_entropy *f = operation;
-  loss_row(operation, row, state);
-  uint64_t bits = 0;
-  if (f->specials[row] != 0.0) {
-    bits = f->specials[row] == f->specials[row] ? rm_signed_infinity(f->specials[row] < 0.0, f->format) : rm_nan_bits(f->format);
-  } else if (!rm_near_round(&f->losses[row], f->format, RM_NEAREST, &state->flags, &bits)) {
-    rm_entropy_row r;
-    begin(&r, f, state);
-    rm_entropy_load(&r, row);
-    bits = rm_decide(row_loss_near, row_loss_ball, &r, 0, f->format, state);
-  } else {
-    state->tiers.fast++;
-  }
-  rm_write_bits(rm_row_at(&f->out, row), bits, f->format);
-}
-
-/* The sum of what the rows found. */
-static void finish_total(const void *operation, int64_t row, rm_row_state *state) {
-  const rm_entropy *f = operation;
-  double special = 0.0;
-  rm_near total, divisor;
-  (void)row;
-  rm_near_set(&total, 0.0, 0);
-  for (int64_t i = 0; i < f->p.rows; i++) {
-    special += f->specials[i];
-    rm_near_add(&total, &total, &f->losses[i]);
-  }
-  uint64_t bits = 0;
-  rm_entropy_divisor_near(&divisor, f, 0);
-  const double d = divisor.hi;
-  if (d == 0.0 || d - d != 0.0 || special != 0.0) {
-    const double v = (special != 0.0 ? special : total.hi) / d;
-    if (v != v && special == 0.0) state->flags |= RM_FLAG_INVALID;
-    bits = v != v ? rm_nan_bits(f->format) : v - v != 0.0 ? rm_signed_infinity(v < 0.0, f->format) : 0;
-  } else {
-    rm_near_div(&total, &total, &divisor);
-    if (rm_near_round(&total, f->format, RM_NEAREST, &state->flags, &bits)) {
-      state->tiers.fast++;
-    } else {
-      rm_entropy_row r;
-      begin(&r, f, state);
-      bits = rm_decide(total_loss_near, total_loss_ball, &r, 0, f->format, state);
-    }
-  }
-  rm_write_bits(f->out.base, bits, f->format);
-}
-
-static uint64_t special_gradient(const rm_entropy_row *r, int64_t j, double k, uint32_t *flags) {
-  const double q = r->one_class ? r->w[r->target] : 0.0;
-  double v = rm_from_bits64(rm_nan_bits(RM_F64));
-  if (r->one_class && r->e.m - r->e.m == 0.0) { /* the weight or the gradient is not finite */
-    const double p = j == r->target ? (r->e.only_tail < 0 && j == r->e.at ? 0.0 : -1.0) : (r->x[j] - r->x[j] == 0.0 ? 1.0 : 0.0);
-    v = p * q * k;
-  }
-  if (v == v) return v - v == 0.0 ? 0 : rm_signed_infinity(v < 0.0, r->f->format);
-  if (r->e.m == r->e.m && k == k && q == q) *flags |= RM_FLAG_INVALID;
-  return rm_nan_bits(r->f->format);
-}
-
-static void gradient_row(const void *operation, int64_t row, rm_row_state *state) {
-  const rm_entropy *f = operation;
-  const int64_t n = f->p.n;
-  const int size = rm_size_of(f->format);
-  rm_entropy_row r;
-  begin(&r, f, state);
-  char *out = rm_row_out(state, &f->out, row, size);
-  double *e = rm_row_buffer(state, 3), *q = rm_row_buffer(state, 4);
-  if (!load(&r, row)) {
-    memset(out, 0, (size_t)n * (size_t)size);
-    rm_row_spread(state, &f->out, row, n, f->format);
-    state->tiers.fast += n;
-    return;
-  }
-  const double m = state->k->greatest(n, r.x);
-  r.g = rm_read_element(f->g + row * f->stride_g, f->format);
-  rm_near divisor = f->losses[0]; /* kept there */
-  const double k = r.g / divisor.hi;
-  int known = f->format != RM_F64 && m - m == 0.0 && k - k == 0.0 && divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi);
-  rm_row_store s = {.n = n, .u = e, .fmt = f->format, .out = out, .open = state->open};
-  double others = 0.0, one = 0.0, sum = 0.0;
-  int64_t open = n;
-  if (known && r.one_class) {
-    const double xt = r.x[r.target], d = xt - m;
-    r.x[r.target] = -rm_near_infinity();
-    others = state->k->exponentials(n, r.x, m, e);
-    r.x[r.target] = xt;
-    one = d >= RM_ROW_EXP_LEAST ? rm_exp_sixteenths(d, RM_EXP_INV_STEP) : 0.0;
-    sum = others + one;
-    s.a = k * r.w[r.target] / sum;
-    s.rel = 2.25 * RM_ROW_EXP_ERR + 0x1p-49;
-    /* What exponentials() takes for 0 is below 2^-245: beside a negative factor it rounds to -0, unless it is 0 (x = -infinity). */
-    known = __builtin_fabs(s.a) <= 0x1p64;
-    s.err = s.a < 0.0 ? -s.a * 0x1p-245 : 0.0;
-    if (known) {
-      open = state->k->store(RM_ROW_SCALED, &s);
-      /* The target's own place, in the list already or not. */
-      double y = -others * s.a;
-      int undecided = 1;
-      uint64_t bits = 0;
-      uint32_t flags = 0;
-      const double err = RM_BOUND(__builtin_fabs(y) * 0x1.4p-43);
-      if (others > 0x1p-150 && y != 0.0 && y - y == 0.0) bits = rm_round_dd(y, 0.0, err, 0, f->format, RM_NEAREST, &flags, &undecided);
-      int64_t kept = 0;
-      for (int64_t j = 0; j < open; j++)
-        if (s.open[j] != r.target) s.open[kept++] = s.open[j];
-      open = kept;
-      if (!undecided && !flags)
-        rm_write_bits(out + r.target * size, bits, f->format);
-      else
-        s.open[open++] = r.target;
-    }
-  } else if (known) {
-    double q_sum = 0.0, q_size = 0.0;
-    for (int64_t c = 0; c < n; c++) {
-      q[c] = class_weight(&r, c);
-      q_sum += q[c], q_size += __builtin_fabs(q[c]);
-    }
-    for (int64_t c = n; c % RM_ROW_PAD; c++) q[c] = 0.0;
-    sum = state->k->exponentials(n, r.x, m, e);
-    s.v = q, s.a = q_sum / sum, s.d = k;
-    const double q_rel = q_sum != 0.0 ? (double)(n + 12) * 0x1p-53 * q_size / __builtin_fabs(q_sum) : q_size > 0.0 ? rm_near_infinity() : 0.0;
-    s.rel = 1.01 * __builtin_fabs(k) * (2.25 * RM_ROW_EXP_ERR + q_rel + 0x1p-49);
-    s.slope = __builtin_fabs(k) * 0x1p-49;
-    /* What exponentials() takes for 0 is below 2^-245: beside no q it is a zero of either sign. */
-    known = s.rel - s.rel == 0.0 && q_size - q_size == 0.0 && __builtin_fabs(k) * q_size <= 0x1p64;
-    s.err = __builtin_fabs(k * s.a) * 0x1p-245;
-    if (known) open = state->k->store(RM_ROW_DIFFERENCE, &s);
-  }
-  if (!known)
-    for (int64_t i = 0; i < n; i++) s.open[i] = i;
-  state->tiers.fast += n - open;
-  if (open) {
-    int bad = m - m != 0.0 || k - k != 0.0;
-    const int64_t first = first_class(&r), end = end_class(&r);
-    for (int64_t c = first; c < end; c++) {
-      const double weight = class_weight(&r, c);
-      bad |= weight - weight != 0.0;
-    }
-    if (bad)
-      r.e.m = m, r.e.only_tail = 0, r.e.at = -1;
-    else
-      rm_exp_row_begin(&r.e, n, r.x, m);
-    r.limbs_near = r.limbs_ball = -1;
-    for (int64_t j = 0; j < open; j++) {
-      const int64_t i = s.open[j];
-      const uint64_t bits = bad ? special_gradient(&r, i, k, &state->flags) : rm_decide(entropy_gradient_near, entropy_gradient_ball, &r, i, f->format, state);
-      rm_write_bits(out + i * size, bits, f->format);
-    }
-  }
-  rm_row_spread(state, &f->out, row, n, f->format);
-}
-
-/* ------------------------------------------------------------------------------------------------ arguments */
-
-static rm_status check(int format, const rm_cross_entropy_problem *p, rm_entropy *f) {
-  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
-  if (!p) return RM_STATUS(RM_ERR_NULL, 2);
-  if (p->rows < 0 || p->n < 0) return RM_STATUS(RM_ERR_SIZE, 2);
-  if (p->rows && p->n && (!p->x || !p->target == !p->probability)) return RM_STATUS(RM_ERR_NULL, 2);
-  if (!(p->label_smoothing >= 0.0 && p->label_smoothing <= 1.0)) return RM_STATUS(RM_ERR_RANGE, 2);
-  if (p->reduction < 0 || p->reduction > RM_REDUCTION_SUM) return RM_STATUS(RM_ERR_ENUM, 2);
-  if (!rm_kernels_get()) return RM_ERR_ISA;
-  f->format = format;
-  f->p = *p;
-  f->counted = p->rows;
-  for (int64_t i = 0; p->target && i < p->rows; i++) {
+/* Sets *counted. The targets have been checked to be there. */
+static rm_status count(rm_entropy *f, int64_t *counted) {
+  *counted = f->p.rows;
+  f->counted = counted;
+  for (int64_t i = 0; f->p.target && i < f->p.rows; i++) {
     const int64_t t = rm_entropy_target(f, i);
-    if (t == p->ignore_index)
-      f->counted--;
-    else if (t < 0 || t >= p->n)
+    if (t == f->p.ignore_index)
+      --*counted;
+    else if (t < 0 || t >= f->p.n)
       return RM_STATUS(RM_ERR_INDEX, 2);
   }
   return RM_OK;
@@ -333,41 +19,32 @@ static rm_status check(int format, const rm_cross_entropy_problem *p, rm_entropy
 
 rm_status rm_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss) {
   rm_entropy f;
-  memset(&f, 0, sizeof f);
-  rm_status status = check(format, problem, &f);
+  int64_t counted;
+  if (!rm_kernels_get()) return RM_ERR_ISA;
+  rm_status status = rm_entropy_job(&f, format, problem, loss, stride_loss);
+  if (!status) status = count(&f, &counted);
   if (status) return status;
   const int each = problem->reduction == RM_REDUCTION_NONE;
-  if (!loss && (!each || problem->rows)) return RM_STATUS(RM_ERR_NULL, 3);
-  f.out = (rm_row_array){loss, stride_loss, 0};
   const size_t rows = (size_t)problem->rows + 1;
   f.losses = calloc(rows, sizeof *f.losses + sizeof *f.specials);
   if (!f.losses) return RM_ERR_MEMORY;
   f.specials = (double *)(f.losses + rows);
-  status = rm_each_row(problem->rows, problem->n, 4, each ? finish_row : loss_row, &f);
-  if (!status && !each) status = rm_each_row(1, problem->n, 4, finish_total, &f);
+  status = rm_each_row(problem->rows, problem->n, 4, each ? rm_entropy_finish_row : rm_entropy_loss_row, &f);
+  if (!status && !each) status = rm_each_row(1, problem->n, 4, rm_entropy_finish_total, &f);
   free(f.losses);
   return status;
 }
 
-rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g, void *dx,
-                                    ptrdiff_t row_dx, ptrdiff_t stride_dx) {
+rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
+                                    void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx) {
   rm_entropy f;
-  memset(&f, 0, sizeof f);
-  const rm_status status = check(format, problem, &f);
-  if (status || problem->rows == 0 || problem->n == 0) return status;
-  if (!g) return RM_STATUS(RM_ERR_NULL, 3);
-  if (!dx) return RM_STATUS(RM_ERR_NULL, 5);
-  f.g = g;
-  f.stride_g = problem->reduction == RM_REDUCTION_NONE ? stride_g : 0;
-  f.out = (rm_row_array){dx, row_dx, stride_dx};
-  const rm_row_array x = {(char *)(uintptr_t)problem->x, problem->row_x, problem->stride_x};
-  const rm_row_array p = {(char *)(uintptr_t)problem->probability, problem->row_probability, problem->stride_probability};
-  const int size = rm_size_of(format);
-  if (!rm_rows_are_apart(f.out, problem->rows, problem->n, size, x, problem->n) ||
-      !rm_rows_are_apart(f.out, problem->rows, problem->n, size, p, problem->n))
-    return RM_STATUS(RM_ERR_OVERLAP, 5);
+  int64_t counted;
   rm_near divisor;
+  if (!rm_kernels_get()) return RM_ERR_ISA;
+  rm_status status = rm_entropy_gradient_job(&f, format, problem, g, stride_g, dx, row_dx, stride_dx);
+  if (!status) status = count(&f, &counted);
+  if (status || problem->rows == 0 || problem->n == 0) return status;
   rm_entropy_divisor_near(&divisor, &f, 0);
   f.losses = &divisor;
-  return rm_each_row(problem->rows, problem->n, 5, gradient_row, &f);
+  return rm_each_row(problem->rows, problem->n, 5, rm_entropy_gradient_row, &f);
 }

@@ -1,7 +1,7 @@
 /* Cross entropy over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
 
 /* q_c, the weight of class c in the loss of the row that is loaded. */
-static void RM_NUM_NAME(rm_class_weight)(RM_NUM_T *q, const rm_entropy_row *r, int64_t c, int limbs) {
+RM_FORMULA void RM_NUM_NAME(rm_class_weight)(RM_NUM_T *q, const rm_entropy_row *r, int64_t c, int limbs) {
   const rm_entropy *f = r->f;
   RM_NUM_T t, one;
   RM_NUM_(set)(q, f->p.label_smoothing, limbs);
@@ -20,7 +20,7 @@ static void RM_NUM_NAME(rm_class_weight)(RM_NUM_T *q, const rm_entropy_row *r, i
 }
 
 /* sum of q_c. */
-static void RM_NUM_NAME(rm_class_weights)(RM_NUM_T *sum, const rm_entropy_row *r, int limbs) {
+RM_FORMULA void RM_NUM_NAME(rm_class_weights)(RM_NUM_T *sum, const rm_entropy_row *r, int limbs) {
   RM_NUM_T q;
   RM_NUM_(set)(sum, 0.0, limbs);
   for (int64_t c = first_class(r); c < end_class(r); c++) {
@@ -30,34 +30,35 @@ static void RM_NUM_NAME(rm_class_weights)(RM_NUM_T *sum, const rm_entropy_row *r
 }
 
 /* The loss of the row that is loaded: sum of q_c (m - x_c) + (sum of q_c) log(1 + S'). */
-static void RM_NUM_NAME(rm_row_loss)(RM_NUM_T *loss, rm_entropy_row *r, int limbs) {
+RM_FORMULA void RM_NUM_NAME(rm_row_loss)(RM_NUM_T *loss, rm_entropy_exact *exact, int limbs) {
+  const rm_entropy_row *r = &exact->row;
   RM_NUM_T q, m, x, sum;
   RM_NUM_(set)(loss, 0.0, limbs);
   RM_NUM_(set)(&sum, 0.0, limbs);
-  RM_NUM_(set)(&m, r->e.m, limbs);
+  RM_NUM_(set)(&m, exact->e.m, limbs);
   for (int64_t c = first_class(r); c < end_class(r); c++) {
     RM_NUM_NAME(rm_class_weight)(&q, r, c, limbs);
     RM_NUM_(add)(&sum, &sum, &q);
-    RM_NUM_(set)(&x, r->e.x[c], limbs);
+    RM_NUM_(set)(&x, exact->e.x[c], limbs);
     RM_NUM_(sub)(&x, &m, &x);
     RM_NUM_(mul)(&x, &x, &q);
     RM_NUM_(add)(loss, loss, &x);
   }
-  RM_NUM_NAME(rm_exp_row_log)(&x, &r->e, limbs);
+  RM_NUM_NAME(rm_exp_row_log)(&x, &exact->e, limbs);
   RM_NUM_(mul)(&x, &x, &sum);
   RM_NUM_(add)(loss, loss, &x);
 }
 
-static void RM_NUM_NAME(row_loss)(RM_NUM_T *loss, void *row, int64_t i, int limbs) {
+RM_FORMULA void RM_NUM_NAME(row_loss)(RM_NUM_T *loss, void *row, int64_t i, int limbs) {
   (void)i;
-  RM_NUM_NAME(rm_row_loss)(loss, row, limbs);
+  RM_NUM_NAME(rm_row_loss)(loss, (rm_entropy_exact *)row, limbs);
 }
 
 /* What a mean divides by: the number of rows, or the sum of the weights of the targets. */
-static void RM_NUM_NAME(rm_entropy_divisor)(RM_NUM_T *d, const rm_entropy *f, int limbs) {
+RM_FORMULA void RM_NUM_NAME(rm_entropy_divisor)(RM_NUM_T *d, const rm_entropy *f, int limbs) {
   RM_NUM_T w;
   if (f->p.reduction != RM_REDUCTION_MEAN || f->p.probability || !f->p.weight) {
-    RM_NUM_(set_i64)(d, f->p.reduction == RM_REDUCTION_MEAN ? f->counted : 1, limbs);
+    RM_NUM_(set_i64)(d, f->p.reduction == RM_REDUCTION_MEAN ? *f->counted : 1, limbs);
     return;
   }
   RM_NUM_(set)(d, 0.0, limbs);
@@ -70,32 +71,32 @@ static void RM_NUM_NAME(rm_entropy_divisor)(RM_NUM_T *d, const rm_entropy *f, in
 }
 
 /* The sum of the losses over the divisor. */
-static void RM_NUM_NAME(total_loss)(RM_NUM_T *total, void *row, int64_t i, int limbs) {
-  rm_entropy_row *r = row;
+RM_FORMULA void RM_NUM_NAME(total_loss)(RM_NUM_T *total, void *row, int64_t i, int limbs) {
+  rm_entropy_exact *r = (rm_entropy_exact *)row;
   RM_NUM_T t;
   (void)i;
   RM_NUM_(set)(total, 0.0, limbs);
-  for (int64_t k = 0; k < r->f->p.rows; k++) {
+  for (int64_t k = 0; k < r->row.f->p.rows; k++) {
     if (!rm_entropy_load(r, k)) continue;
     RM_NUM_NAME(rm_row_loss)(&t, r, limbs);
     RM_NUM_(add)(total, total, &t);
   }
-  RM_NUM_NAME(rm_entropy_divisor)(&t, r->f, limbs);
+  RM_NUM_NAME(rm_entropy_divisor)(&t, r->row.f, limbs);
   RM_NUM_(div)(total, total, &t);
 }
 
 /* g/divisor (e^(x_j - m)/(1 + S') (sum of q_c) - q_j); for the one class that counts, -g/divisor q (sum of the others)/(all), which
  * keeps its sign however near to 1 the class is. */
-static void RM_NUM_NAME(entropy_gradient)(RM_NUM_T *y, void *row, int64_t j, int limbs) {
-  rm_entropy_row *r = row;
+RM_FORMULA void RM_NUM_NAME(entropy_gradient)(RM_NUM_T *y, void *row, int64_t j, int limbs) {
+  rm_entropy_exact *r = (rm_entropy_exact *)row;
   RM_NUM_T t, u;
   if (r->RM_NUM_NAME(limbs) != limbs) {
     r->RM_NUM_NAME(limbs) = limbs;
     RM_NUM_NAME(rm_exp_row_sum)(&r->RM_NUM.all, &r->e, -1, limbs);
-    RM_NUM_NAME(rm_class_weights)(&r->RM_NUM.weights, r, limbs);
-    RM_NUM_NAME(rm_entropy_divisor)(&r->RM_NUM.divisor, r->f, limbs);
+    RM_NUM_NAME(rm_class_weights)(&r->RM_NUM.weights, &r->row, limbs);
+    RM_NUM_NAME(rm_entropy_divisor)(&r->RM_NUM.divisor, r->row.f, limbs);
   }
-  if (r->one_class && j == r->target) {
+  if (r->row.one_class && j == r->row.target) {
     if (j == r->e.at && r->e.only_tail) {
       RM_NUM_(set)(y, r->e.only_tail > 0 ? 1.0 : 0.0, limbs);
       RM_NUM_(scale)(y, y, RM_EXP_TAIL_BITS);
@@ -109,12 +110,12 @@ static void RM_NUM_NAME(entropy_gradient)(RM_NUM_T *y, void *row, int64_t j, int
     RM_NUM_NAME(rm_exp_row_term)(y, &r->e, j, limbs);
     RM_NUM_(div)(y, y, &r->RM_NUM.all);
     RM_NUM_(mul)(y, y, &r->RM_NUM.weights);
-    if (!r->one_class) {
-      RM_NUM_NAME(rm_class_weight)(&t, r, j, limbs);
+    if (!r->row.one_class) {
+      RM_NUM_NAME(rm_class_weight)(&t, &r->row, j, limbs);
       RM_NUM_(sub)(y, y, &t);
     }
   }
-  RM_NUM_(set)(&u, r->g, limbs);
+  RM_NUM_(set)(&u, r->row.g, limbs);
   RM_NUM_(mul)(y, y, &u);
   RM_NUM_(div)(y, y, &r->RM_NUM.divisor);
 }

@@ -2,7 +2,7 @@
 
 enum { FIRST_LIMBS = 4 };
 
-uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int format, rm_row_state *state) {
+RM_DECIDE uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int format, rm_row_state *state) {
   uint64_t bits;
   rm_near v;
   near(&v, row, i, 0);

@@ -13,7 +13,14 @@
 typedef void rm_near_value_fn(rm_near *value, void *row, int64_t i, int limbs);
 typedef void rm_ball_value_fn(rm_ball *value, void *row, int64_t i, int limbs);
 
+/* A device's compiler has to know which functions are called, and their stacks. */
+#if RM_DEVICE
+#define RM_DECIDE RM_FN
+#else
+#define RM_DECIDE
+#endif
+
 /* RN of it as bits of the format; counts. */
-uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int format, rm_row_state *state);
+RM_DECIDE uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int format, rm_row_state *state);
 
 #endif

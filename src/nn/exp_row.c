@@ -1,12 +1,6 @@
 #include "exp_row.h"
 
-int64_t rm_row_first(int64_t n, const double *x, double value) {
-  int64_t i = 0;
-  while (i < n - 1 && x[i] != value) i++;
-  return i;
-}
-
-void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, double m) {
+RM_SHARED void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, double m) {
   r->n = n;
   r->x = x;
   r->m = m;

@@ -18,9 +18,7 @@ typedef struct {
   rm_ball sum_ball;
 } rm_exp_row;
 
-/* The first element equal to value, which is there. */
-int64_t rm_row_first(int64_t n, const double *x, double value);
 /* r for a row whose greatest element m is finite. */
-void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, double m);
+RM_SHARED void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, double m);
 
 #endif

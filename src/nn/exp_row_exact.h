@@ -1,7 +1,7 @@
 /* Exponentials of a row (exp_row.h) over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
 
 /* *sum = the sum of e^(x_k - m) over k != at. Terms below e^RM_EXP_TAIL are left out, and counted as error. */
-static void RM_NUM_NAME(rm_exp_row_sum)(RM_NUM_T *sum, const rm_exp_row *r, int64_t skip, int limbs) {
+RM_FORMULA void RM_NUM_NAME(rm_exp_row_sum)(RM_NUM_T *sum, const rm_exp_row *r, int64_t skip, int limbs) {
   RM_NUM_T m, t;
   RM_NUM_(set)(sum, 0.0, limbs);
   RM_NUM_(set)(&m, r->m, limbs);
@@ -21,7 +21,7 @@ static void RM_NUM_NAME(rm_exp_row_sum)(RM_NUM_T *sum, const rm_exp_row *r, int6
 }
 
 /* e^(x_i - m): 0 at -infinity, and below the tail a positive number of its order (see rm_exp_row_log). */
-static void RM_NUM_NAME(rm_exp_row_term)(RM_NUM_T *t, const rm_exp_row *r, int64_t i, int limbs) {
+RM_FORMULA void RM_NUM_NAME(rm_exp_row_term)(RM_NUM_T *t, const rm_exp_row *r, int64_t i, int limbs) {
   RM_NUM_T m;
   if (r->x[i] - r->m < RM_EXP_TAIL) {
     RM_NUM_(set)(t, r->x[i] - r->x[i] == 0.0 ? 1.0 : 0.0, limbs);
@@ -36,7 +36,7 @@ static void RM_NUM_NAME(rm_exp_row_term)(RM_NUM_T *t, const rm_exp_row *r, int64
 
 /* log(1 + sum) of the terms but the greatest; when nothing is above the tail, a positive number of its order stands for the sum:
  * what it is added to has no boundary so near. */
-static void RM_NUM_NAME(rm_exp_row_log)(RM_NUM_T *l, rm_exp_row *r, int limbs) {
+RM_FORMULA void RM_NUM_NAME(rm_exp_row_log)(RM_NUM_T *l, rm_exp_row *r, int limbs) {
   if (r->only_tail) {
     RM_NUM_(set)(l, r->only_tail > 0 ? 1.0 : 0.0, limbs);
     RM_NUM_(scale)(l, l, RM_EXP_TAIL_BITS);

@@ -4,6 +4,7 @@
 #include "../dispatch/kernels.h"
 #include "clip_step.h"
 #include "formulas_step.h"
+#include "optimizers_loop.h"
 #include "rows.h"
 
 extern const struct rm_loss_kernels RM_ISA_SYMBOL(rm_loss_table);

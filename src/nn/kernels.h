@@ -14,11 +14,12 @@
 
 enum { RM_ROW_PAD = 32 }; /* four vectors of the widest build */
 
-/* Relative errors (derived in rows.h): of an exponential, of their sum, of moments. */
+/* Relative errors (derived in rows_step.h): of an exponential, of their sum, of moments. */
 #define RM_ROW_EXP_ERR 0x1p-44
 #define RM_ROW_SUM_ERR 0x1.2p-44
 #define RM_ROW_MOMENT_ERR 0x1.4p-48
 #define RM_ROW_EXP_LEAST (-170.0) /* e^x counts as 0 below; 2^-245.26 */
+#define RM_ROW_EXP_MOST 170.0
 
 /* The values that are rounded, of row elements u, v, w, b and numbers a, c, d of the row. */
 typedef enum {
@@ -39,7 +40,7 @@ typedef struct {
   int64_t n;
   const double *u, *v, *w, *b;
   double a, c, d, w0, b0;
-  double rel, err, slope; /* bounds: rows.h says of what */
+  double rel, err, slope; /* bounds: rows_step.h says of what */
   int fmt;
   void *out;
   int64_t *open;

@@ -126,7 +126,7 @@ static void each_element(const void *operation, int64_t block, rm_row_state *sta
     const int64_t i = state->open[j];
     rm_write_bits(out + i * size, slow(f, block, i, t.x, t.y, t.g, state), f->format);
   }
-  rm_row_spread(state, &f->out, block, t.n, f->format);
+  rm_row_spread(state, 0, &f->out, block, t.n, f->format);
 }
 
 /* The sum of an array, within *err more. */

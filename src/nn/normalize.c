@@ -11,10 +11,7 @@
  * than 2^-20000 relatively, and balls of 2^15 bits tell them apart. */
 #include "normalize.h"
 
-#include <string.h>
-
 #include "../../crlibm/fp/exact.h"
-#include "../../include/repmath/nn.h"
 #include "../reduce/elements.h"
 #include "totals.h"
 
@@ -27,24 +24,24 @@
 #include "normalize_exact.h"
 #undef RM_NUM
 
-static char *set_of(const rm_set_places *p, int64_t set0, int64_t set1) { return p->base + set0 * p->set[0] + set1 * p->set[1]; }
+RM_LOCAL char *set_of(const rm_set_places *p, int64_t set0, int64_t set1) { return p->base + set0 * p->set[0] + set1 * p->set[1]; }
 
-double rm_norm_given(const rm_norm *f, const rm_set_places *p, int64_t set0, int64_t set1) {
+RM_SHARED double rm_norm_given(const rm_norm_job *f, const rm_set_places *p, int64_t set0, int64_t set1) {
   return rm_read_element(set_of(p, set0, set1), f->format);
 }
 
-void rm_norm_load(const rm_norm *f, const rm_set_places *p, int64_t set0, int64_t set1, double pad, const rm_row_state *state, double *to) {
+RM_SHARED void rm_norm_load(const rm_norm_job *f, const rm_set_places *p, int64_t set0, int64_t set1, double pad, const rm_row_state *state, double *to) {
   const int64_t n = rm_norm_length(f);
   const char *from = set_of(p, set0, set1);
-  for (int64_t k = 0; k < f->outer; k++) state->k->load(f->inner, from + k * p->outer, p->inner, f->format, pad, to + k * f->inner);
+  for (int64_t k = 0; k < f->outer; k++) RM_ROW(state, load)(f->inner, from + k * p->outer, p->inner, f->format, pad, to + k * f->inner);
   for (int64_t i = n; i % RM_ROW_PAD; i++) to[i] = pad;
 }
 
-static void pad_by(int64_t n, double pad, double *x) {
+RM_LOCAL void pad_by(int64_t n, double pad, double *x) {
   for (int64_t i = n; i % RM_ROW_PAD; i++) x[i] = pad;
 }
 
-int rm_norm_approximate(const rm_norm *f, int64_t set0, int64_t set1, double *x, const rm_row_state *state, rm_norm_statistics *t) {
+RM_SHARED int rm_norm_approximate(const rm_norm_job *f, int64_t set0, int64_t set1, double *x, const rm_row_state *state, rm_norm_statistics *t) {
   const int64_t length = rm_norm_length(f);
   const double n = (double)length;
   double s, q, off;
@@ -56,13 +53,13 @@ int rm_norm_approximate(const rm_norm *f, int64_t set0, int64_t set1, double *x,
     t->spread = 0.0;
     off = 0x1p-53 * t->v;
   } else {
-    state->k->moments(length, x, 0.0, &s, &q);
+    RM_ROW(state, moments)(length, x, 0.0, &s, &q);
     double p = s / n, m2 = q / n, v = m2 - p * p;
     t->c = 0.0;
     if (f->centered && v < 0.25 * m2) {
       t->c = p;
       pad_by(length, p, x);
-      state->k->moments(length, x, p, &s, &q);
+      RM_ROW(state, moments)(length, x, p, &s, &q);
       pad_by(length, 0.0, x);
       p = s / n, m2 = q / n, v = m2 - p * p;
     }
@@ -83,19 +80,19 @@ int rm_norm_approximate(const rm_norm *f, int64_t set0, int64_t set1, double *x,
   return 1;
 }
 
-static int all_equal(int64_t n, const double *x) {
+RM_LOCAL int all_equal(int64_t n, const double *x) {
   for (int64_t i = 1; i < n; i++)
     if (x[i] != x[0]) return 0;
   return 1;
 }
 
-static int any_bad(int64_t n, const double *x) {
+RM_LOCAL int any_bad(int64_t n, const double *x) {
   for (int64_t i = 0; i < n; i++)
     if (x[i] - x[i] != 0.0) return 1;
   return 0;
 }
 
-int rm_norm_classify(const rm_norm *f, int64_t set0, int64_t set1, int64_t n, const double *x) {
+RM_SHARED int rm_norm_classify(const rm_norm_job *f, int64_t set0, int64_t set1, int64_t n, const double *x) {
   if (f->variance.base) {
     const double m = rm_norm_given(f, &f->mean, set0, set1), v = rm_norm_given(f, &f->variance, set0, set1);
     if (m - m != 0.0 || v - v != 0.0) return RM_SET_INVALID;
@@ -110,7 +107,7 @@ int rm_norm_classify(const rm_norm *f, int64_t set0, int64_t set1, int64_t n, co
   return RM_SET_ORDINARY;
 }
 
-static uint64_t exact_bits(double v, int format, uint32_t *flags) {
+RM_LOCAL uint64_t exact_bits(double v, int format, uint32_t *flags) {
   int e;
   if (v == 0.0) return 0;
   const uint64_t m = rm_split_double(v, &e);
@@ -118,7 +115,7 @@ static uint64_t exact_bits(double v, int format, uint32_t *flags) {
 }
 
 /* d w + b, where it is not all finite; d is the deviation (of the right sign), x may be infinite where the mean is given. */
-uint64_t rm_norm_special(double d, double w, double b, int format, uint32_t *flags) {
+RM_SHARED uint64_t rm_norm_special(double d, double w, double b, int format, uint32_t *flags) {
   const double sign = d > 0.0 ? 1.0 : d < 0.0 ? -1.0 : 0.0; /* a finite d only lends its sign to an infinite w */
   const double y = (d - d == 0.0 ? sign : d) * w + b;
   if (y != y) {
@@ -128,7 +125,7 @@ uint64_t rm_norm_special(double d, double w, double b, int format, uint32_t *fla
   return rm_signed_infinity(y < 0.0, format);
 }
 
-static double sign_of_deviation(rm_norm_row *r, int64_t i) {
+RM_LOCAL double sign_of_deviation(rm_norm_row *r, int64_t i) {
   int64_t divisor;
   rm_near d;
   rm_norm_prepare_near(r, 0);
@@ -143,7 +140,7 @@ static double sign_of_deviation(rm_norm_row *r, int64_t i) {
   return (double)sign;
 }
 
-static uint64_t slow(const rm_norm *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
+RM_LOCAL uint64_t slow(const rm_norm_job *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
   uint32_t *flags = &state->flags;
   const double x = r->x[i], w = r->w[i], b = r->b[i];
   const int finite = w - w == 0.0 && b - b == 0.0 && x - x == 0.0;
@@ -162,7 +159,7 @@ static uint64_t slow(const rm_norm *f, rm_norm_row *r, int64_t i, int kind, rm_r
   return rm_decide(normalized_near, normalized_ball, r, i, f->format, state);
 }
 
-void rm_norm_row_begin(const rm_norm *f, int64_t set0, int64_t set1, rm_norm_row *r) {
+RM_SHARED void rm_norm_row_begin(const rm_norm_job *f, int64_t set0, int64_t set1, rm_norm_row *r) {
   r->norm = f;
   r->n = rm_norm_length(f);
   r->set0 = set0, r->set1 = set1;
@@ -171,7 +168,7 @@ void rm_norm_row_begin(const rm_norm *f, int64_t set0, int64_t set1, rm_norm_row
 }
 
 /* One number for each element of a set: those given, or a constant. */
-static void load_factor(const rm_norm *f, const rm_set_places *p, int64_t set0, int64_t set1, double otherwise, const rm_row_state *state,
+RM_LOCAL void load_factor(const rm_norm_job *f, const rm_set_places *p, int64_t set0, int64_t set1, double otherwise, const rm_row_state *state,
                         double *to) {
   const int64_t n = rm_norm_length(f);
   if (p->base) {
@@ -181,7 +178,7 @@ static void load_factor(const rm_norm *f, const rm_set_places *p, int64_t set0, 
   for (int64_t i = 0; i < n || i % RM_ROW_PAD; i++) to[i] = otherwise;
 }
 
-static void rm_norm_factors(const rm_norm *f, int64_t set0, int64_t set1, rm_row_state *state, double *w, double *b) {
+RM_LOCAL void rm_norm_factors(const rm_norm_job *f, int64_t set0, int64_t set1, rm_row_state *state, double *w, double *b) {
   const int moves = f->w.base && (f->w.set[0] || f->w.set[1]);
   const int moves_b = f->b.base && (f->b.set[0] || f->b.set[1]);
   if (state->loaded && !moves && !moves_b) return;
@@ -190,41 +187,66 @@ static void rm_norm_factors(const rm_norm *f, int64_t set0, int64_t set1, rm_row
   state->loaded = 1;
 }
 
-void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state) {
-  const rm_norm *f = operation;
+/* Results are stored at their places where these are next to each other, else in the last buffer until all are known. */
+RM_FN int in_place(const rm_norm_job *f) { return !RM_DEVICE && f->y.inner == rm_size_of(f->format); }
+RM_FN char *result_at(const rm_norm_job *f, int64_t set0, int64_t set1, int64_t i, const rm_row_state *state) {
+  const int64_t size = rm_size_of(f->format);
+  if (in_place(f)) return set_of(&f->y, set0, set1) + i / f->inner * f->y.outer + i % f->inner * size;
+  return (char *)rm_row_buffer(state, state->buffers) + i * size;
+}
+RM_LOCAL void spread_blocks(const rm_norm_job *f, int64_t set0, int64_t set1, const rm_row_state *state) {
+  if (in_place(f)) return;
+  const rm_row_array blocks = {set_of(&f->y, set0, set1), f->y.outer, f->y.inner};
+  for (int64_t k = 0; k < f->outer; k++) rm_row_spread(state, k * f->inner, &blocks, k, f->inner, f->format);
+}
+
+/* Stores what the bounds in *s decide, of elements u, v, w, b where `known`; the indices of others go to state->open. Returns their
+ * number. */
+RM_LOCAL int64_t round_blocks(const rm_norm_job *f, int64_t set0, int64_t set1, rm_row_operation op, rm_row_store *s, int known,
+                              const double *u, const double *v, const double *w, const double *b, rm_row_state *state) {
+  int64_t count = 0;
+  if (!known) {
+    for (int64_t i = 0; i < rm_norm_length(f); i++) state->open[i] = i;
+    return rm_norm_length(f);
+  }
+  s->n = f->inner;
+  for (int64_t block = 0; block < f->outer; block++) {
+    const int64_t at = block * f->inner;
+    s->u = u + at, s->v = v ? v + at : NULL, s->w = w ? w + at : NULL, s->b = b ? b + at : NULL;
+    s->out = result_at(f, set0, set1, at, state), s->open = state->open + count;
+    const int64_t open = RM_ROW(state, store)(op, s);
+    for (int64_t j = 0; at && j < open; j++) s->open[j] += at;
+    count += open;
+  }
+  return count;
+}
+
+RM_SHARED void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state) {
+  const rm_norm_job *f = (const rm_norm_job *)operation;
   const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1], n = rm_norm_length(f);
-  const int size = rm_size_of(f->format);
+  if (f->format == RM_F64 && rm_row_left(state)) return;
   double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *b = rm_row_buffer(state, 2);
   rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
   rm_norm_factors(f, set0, set1, state, w, b);
   rm_norm_statistics t;
   const int known = rm_norm_approximate(f, set0, set1, x, state, &t);
-  rm_norm_row r;
-  int prepared = 0, kind = RM_SET_ORDINARY;
-  for (int64_t block = 0; block < f->outer; block++) {
-    const int64_t at = block * f->inner;
-    char *place = set_of(&f->y, set0, set1) + block * f->y.outer;
-    const int direct = f->y.inner == size;
-    char *out = direct ? place : (char *)rm_row_buffer(state, state->buffers);
-    rm_row_store s = {.n = f->inner, .u = x + at, .w = w + at, .b = b + at, .fmt = f->format, .out = out, .open = state->open};
-    int64_t open = f->inner;
-    if (known) {
-      s.c = t.c, s.a = t.a, s.rel = t.rel, s.err = 1.01 * t.c_err * t.a;
-      open = state->k->store(RM_ROW_AFFINE, &s);
-    } else {
-      for (int64_t i = 0; i < f->inner; i++) s.open[i] = i;
+  if (!known && rm_row_left(state)) return;
+  rm_row_store s = {.fmt = f->format};
+  if (known) s.c = t.c, s.a = t.a, s.rel = t.rel, s.err = 1.01 * t.c_err * t.a;
+  const int64_t open = round_blocks(f, set0, set1, RM_ROW_AFFINE, &s, known, x, NULL, w, b, state);
+  state->tiers.fast += n - open;
+  if (open) {
+    if (rm_row_left(state)) return;
+    rm_norm_row r;
+    rm_norm_row_begin(f, set0, set1, &r);
+    r.x = x, r.w = w, r.b = b;
+    const int kind = rm_norm_classify(f, set0, set1, n, x);
+    for (int64_t j = 0; j < open; j++) {
+      const int64_t i = state->open[j];
+      rm_write_bits(result_at(f, set0, set1, i, state), slow(f, &r, i, kind, state), f->format);
     }
-    state->tiers.fast += f->inner - open;
-    if (open && !prepared) {
-      prepared = 1;
-      rm_norm_row_begin(f, set0, set1, &r);
-      r.x = x, r.w = w, r.b = b;
-      kind = rm_norm_classify(f, set0, set1, n, x);
-    }
-    for (int64_t j = 0; j < open; j++) rm_write_bits(out + s.open[j] * size, slow(f, &r, at + s.open[j], kind, state), f->format);
-    if (!direct)
-      for (int64_t i = 0; i < f->inner; i++) memcpy(place + i * f->y.inner, out + i * size, (size_t)size);
   }
+  spread_blocks(f, set0, set1, state);
 }
 
 /* ------------------------------------------------------------------------------------------------ gradient by x
@@ -238,7 +260,7 @@ void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state
  *   the value   relatively by rel and 2^-50
  * Ties: squares of the two sides of y sqrt(v) (...) = ... are integers of fewer than 10,000 bits in the formats below binary64. */
 enum { UNCHECKED, FINITE, NOT_FINITE, NAN_THERE };
-static int check_gradient(const rm_norm_row *r, int kind) {
+RM_LOCAL int check_gradient(const rm_norm_row *r, int kind) {
   int found = kind == RM_SET_INVALID ? NOT_FINITE : FINITE;
   for (int64_t k = 0; k < r->n; k++) {
     const double h = r->g[k] * r->w[k];
@@ -248,7 +270,7 @@ static int check_gradient(const rm_norm_row *r, int kind) {
   return found;
 }
 
-static uint64_t slow_gradient(const rm_norm *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
+RM_LOCAL uint64_t slow_gradient(const rm_norm_job *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
   if (!r->checked) r->checked = check_gradient(r, kind);
   if (r->checked != FINITE && f->variance.base && kind != RM_SET_INVALID) { /* elements do not meet */
     const double h = r->g[i] * r->w[i];
@@ -260,21 +282,21 @@ static uint64_t slow_gradient(const rm_norm *f, rm_norm_row *r, int64_t i, int k
   return rm_decide(normalized_backward_near, normalized_backward_ball, r, i, f->format, state);
 }
 
-void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *state) {
-  const rm_norm *f = operation;
+RM_SHARED void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *state) {
+  const rm_norm_job *f = (const rm_norm_job *)operation;
   const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1], n = rm_norm_length(f);
-  const int size = rm_size_of(f->format);
+  if (f->format == RM_F64 && rm_row_left(state)) return;
   double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *g = rm_row_buffer(state, 2), *h = rm_row_buffer(state, 3);
   rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
   rm_norm_load(f, &f->g, set0, set1, 0.0, state, g);
   rm_norm_factors(f, set0, set1, state, w, NULL);
   rm_norm_statistics t;
   int known = rm_norm_approximate(f, set0, set1, x, state, &t);
-  rm_row_store s = {.u = h, .fmt = f->format, .open = state->open};
+  rm_row_store s = {.fmt = f->format};
   if (known) {
     double sums[3];
     const double count = (double)n;
-    state->k->weighted(n, g, w, x, t.c, h, sums);
+    RM_ROW(state, weighted)(n, g, w, x, t.c, h, sums);
     if (f->variance.base) sums[0] = sums[1] = sums[2] = 0.0;
     const double root = __builtin_sqrt(sums[1]), first = f->centered ? sums[0] : 0.0;
     s.a = t.a, s.c = first / count, s.d = t.c, s.b0 = sums[2] / (count * t.v);
@@ -287,30 +309,21 @@ void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *stat
     s.err = 1.01 * t.a * (c1_err + t.c_err * (__builtin_fabs(s.b0) + b0_err));
     known = s.err - s.err == 0.0 && s.slope - s.slope == 0.0;
   }
-  rm_norm_row r;
-  int prepared = 0, kind = RM_SET_ORDINARY;
-  for (int64_t block = 0; block < f->outer; block++) {
-    const int64_t at = block * f->inner;
-    char *place = set_of(&f->y, set0, set1) + block * f->y.outer;
-    const int direct = f->y.inner == size;
-    char *out = direct ? place : (char *)rm_row_buffer(state, state->buffers);
-    int64_t open = f->inner;
-    s.n = f->inner, s.u = h + at, s.v = x + at, s.out = out;
-    if (known)
-      open = state->k->store(RM_ROW_CENTERED, &s);
-    else
-      for (int64_t i = 0; i < f->inner; i++) s.open[i] = i;
-    state->tiers.fast += f->inner - open;
-    if (open && !prepared) {
-      prepared = 1;
-      rm_norm_row_begin(f, set0, set1, &r);
-      r.x = x, r.w = w, r.g = g, r.h = h;
-      if (f->format != RM_F64)
-        for (int64_t i = 0; i < n; i++) h[i] = g[i] * w[i];
-      kind = rm_norm_classify(f, set0, set1, n, x);
+  if (!known && rm_row_left(state)) return;
+  const int64_t open = round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, h, x, NULL, NULL, state);
+  state->tiers.fast += n - open;
+  if (open) {
+    if (rm_row_left(state)) return;
+    rm_norm_row r;
+    rm_norm_row_begin(f, set0, set1, &r);
+    r.x = x, r.w = w, r.g = g, r.h = h;
+    if (f->format != RM_F64)
+      for (int64_t i = 0; i < n; i++) h[i] = g[i] * w[i];
+    const int kind = rm_norm_classify(f, set0, set1, n, x);
+    for (int64_t j = 0; j < open; j++) {
+      const int64_t i = state->open[j];
+      rm_write_bits(result_at(f, set0, set1, i, state), slow_gradient(f, &r, i, kind, state), f->format);
     }
-    for (int64_t j = 0; j < open; j++) rm_write_bits(out + s.open[j] * size, slow_gradient(f, &r, at + s.open[j], kind, state), f->format);
-    if (!direct)
-      for (int64_t i = 0; i < f->inner; i++) memcpy(place + i * f->y.inner, out + i * size, (size_t)size);
   }
+  spread_blocks(f, set0, set1, state);
 }

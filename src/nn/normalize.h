@@ -4,20 +4,7 @@
 #define RM_NN_NORMALIZE_H
 
 #include "decide.h"
-
-/* Bytes between sets (by either index), blocks, elements. base NULL: not given. */
-typedef struct {
-  char *base;
-  ptrdiff_t set[2], outer, inner;
-} rm_set_places;
-
-typedef struct {
-  int format, centered; /* centered: the mean is subtracted; else root mean square */
-  int64_t sets[2], outer, inner;
-  rm_set_places x, w, b, y, g; /* y: the result; g: the gradient, where there is one */
-  rm_set_places mean, variance; /* given ones, of one element a set; else they are the set's own */
-  double eps;
-} rm_norm;
+#include "norms_job.h"
 
 /* Approximate statistics of a set: the mean c within c_err, a = 1/sqrt(variance + eps) within rel of it, v = variance + eps. */
 typedef struct {
@@ -27,7 +14,7 @@ typedef struct {
 
 /* A set for the slow tiers: x, its elements; h, the gradients times the weights, with the format of their factors; what was found. */
 typedef struct {
-  const rm_norm *norm;
+  const rm_norm_job *norm;
   int64_t n, set0, set1;
   const double *x, *g, *w, *b, *h;
   int limbs_near, limbs_ball, checked;
@@ -39,25 +26,25 @@ typedef struct {
   } ball;
 } rm_norm_row;
 
-static inline int64_t rm_norm_length(const rm_norm *f) { return f->outer * f->inner; }
-double rm_norm_given(const rm_norm *f, const rm_set_places *p, int64_t set0, int64_t set1);
+RM_FN int64_t rm_norm_length(const rm_norm_job *f) { return f->outer * f->inner; }
+RM_SHARED double rm_norm_given(const rm_norm_job *f, const rm_set_places *p, int64_t set0, int64_t set1);
 /* The elements of a set, blocks one after the other, then `pad`. */
-void rm_norm_load(const rm_norm *f, const rm_set_places *p, int64_t set0, int64_t set1, double pad, const rm_row_state *state, double *to);
+RM_SHARED void rm_norm_load(const rm_norm_job *f, const rm_set_places *p, int64_t set0, int64_t set1, double pad, const rm_row_state *state, double *to);
 /* 0 when nothing is known within the bounds. x is padded by 0, which stays so. */
-int rm_norm_approximate(const rm_norm *f, int64_t set0, int64_t set1, double *x, const rm_row_state *state, rm_norm_statistics *s);
+RM_SHARED int rm_norm_approximate(const rm_norm_job *f, int64_t set0, int64_t set1, double *x, const rm_row_state *state, rm_norm_statistics *s);
 
 /* What is known of a set without arithmetic: its deviations are 0, and so is no variance with eps; or it has no definite mean or root. */
 enum { RM_SET_ORDINARY, RM_SET_CONSTANT, RM_SET_INVALID };
-int rm_norm_classify(const rm_norm *f, int64_t set0, int64_t set1, int64_t n, const double *x);
+RM_SHARED int rm_norm_classify(const rm_norm_job *f, int64_t set0, int64_t set1, int64_t n, const double *x);
 /* An infinite or NaN result d w + b, of which d is a deviation. */
-uint64_t rm_norm_special(double d, double w, double b, int format, uint32_t *flags);
-void rm_norm_row_begin(const rm_norm *f, int64_t set0, int64_t set1, rm_norm_row *r);
+RM_SHARED uint64_t rm_norm_special(double d, double w, double b, int format, uint32_t *flags);
+RM_SHARED void rm_norm_row_begin(const rm_norm_job *f, int64_t set0, int64_t set1, rm_norm_row *r);
 
 /* The result of a set, and the gradient by x. */
-void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state);
-void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *state);
+RM_SHARED void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state);
+RM_SHARED void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *state);
 
 /* The gradient by w: of each w that f->w has places for; f->y says where it goes. RM_ERR_MEMORY, or done. */
-rm_status rm_norm_backward_weights(const rm_norm *f);
+rm_status rm_norm_backward_weights(const rm_norm_job *f);
 
 #endif

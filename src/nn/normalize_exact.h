@@ -1,8 +1,8 @@
 /* Normalization over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
 
 /* deviation/root w + b. */
-static void RM_NUM_NAME(normalized)(RM_NUM_T *y, void *row, int64_t i, int limbs) {
-  rm_norm_row *r = row;
+RM_FORMULA void RM_NUM_NAME(normalized)(RM_NUM_T *y, void *row, int64_t i, int limbs) {
+  rm_norm_row *r = (rm_norm_row *)row;
   RM_NUM_T t;
   int64_t divisor;
   RM_NUM_NAME(rm_norm_prepare)(r, limbs);
@@ -17,7 +17,7 @@ static void RM_NUM_NAME(normalized)(RM_NUM_T *y, void *row, int64_t i, int limbs
 }
 
 /* h_i = g_i w_i. */
-static void RM_NUM_NAME(rm_norm_weighted)(RM_NUM_T *h, const rm_norm_row *r, int64_t i, int limbs) {
+RM_FORMULA void RM_NUM_NAME(rm_norm_weighted)(RM_NUM_T *h, const rm_norm_row *r, int64_t i, int limbs) {
   RM_NUM_T w;
   RM_NUM_(set)(h, r->g[i], limbs);
   RM_NUM_(set)(&w, r->w[i], limbs);
@@ -25,7 +25,7 @@ static void RM_NUM_NAME(rm_norm_weighted)(RM_NUM_T *h, const rm_norm_row *r, int
 }
 
 /* first = sum of h_k (0 where no mean is subtracted), second = sum of h_k (n x_k - sum). */
-static void RM_NUM_NAME(rm_norm_gradient_sums)(rm_norm_row *r, int limbs) {
+RM_FORMULA void RM_NUM_NAME(rm_norm_gradient_sums)(rm_norm_row *r, int limbs) {
   RM_NUM_T t, d;
   int64_t divisor;
   if (r->RM_NUM_NAME(limbs) == limbs) return;
@@ -61,8 +61,8 @@ static void RM_NUM_NAME(rm_norm_gradient_sums)(rm_norm_row *r, int limbs) {
 
 /* (h_i - first/n - deviation_i second' / (n v))/sqrt(v) with second' = sum of h_k deviation_k: over one denominator
  * (n m^2 v h_i - m^2 v first - (m deviation_i) (m second'))/(n m^2 v sqrt(v)), m = n where a mean is subtracted, else 1. */
-static void RM_NUM_NAME(normalized_backward)(RM_NUM_T *y, void *row, int64_t i, int limbs) {
-  rm_norm_row *r = row;
+RM_FORMULA void RM_NUM_NAME(normalized_backward)(RM_NUM_T *y, void *row, int64_t i, int limbs) {
+  rm_norm_row *r = (rm_norm_row *)row;
   RM_NUM_T t, u, scale;
   int64_t divisor;
   RM_NUM_NAME(rm_norm_gradient_sums)(r, limbs);

@@ -1,8 +1,8 @@
 /* Statistics of a set over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
 
 /* Sums and root of the set, kept while `limbs` stays: sum = n mean (or the mean itself, where it is given), variance with eps. */
-static void RM_NUM_NAME(rm_norm_prepare)(rm_norm_row *r, int limbs) {
-  const rm_norm *f = r->norm;
+RM_FORMULA void RM_NUM_NAME(rm_norm_prepare)(rm_norm_row *r, int limbs) {
+  const rm_norm_job *f = r->norm;
   RM_NUM_T t, n;
   if (r->RM_NUM_NAME(limbs) == limbs) return;
   r->RM_NUM_NAME(limbs) = limbs;
@@ -33,7 +33,7 @@ static void RM_NUM_NAME(rm_norm_prepare)(rm_norm_row *r, int limbs) {
 }
 
 /* n x_i - sum, or x_i - mean where the mean is given: *divisor says by what that is the deviation. */
-static void RM_NUM_NAME(rm_norm_deviation)(RM_NUM_T *d, const rm_norm_row *r, int64_t i, int limbs, int64_t *divisor) {
+RM_FORMULA void RM_NUM_NAME(rm_norm_deviation)(RM_NUM_T *d, const rm_norm_row *r, int64_t i, int limbs, int64_t *divisor) {
   RM_NUM_T n;
   *divisor = r->norm->centered && !r->norm->variance.base ? r->n : 1;
   RM_NUM_(set)(d, r->x[i], limbs);

@@ -15,7 +15,7 @@
 #include "totals.h"
 
 typedef struct {
-  const rm_norm *f;
+  const rm_norm_job *f;
   rm_row_state *state;
   double *x, *g;
   int64_t set1_from, set1_to, outer_from, outer_to, inner_from, inner_to;
@@ -34,14 +34,14 @@ typedef struct {
 enum { COLUMNS = 512, ROWS = 64 };
 
 typedef struct {
-  const rm_norm *f;
+  const rm_norm_job *f;
   rm_norm_statistics *statistics; /* of each set; rel < 0: not known */
   signed char *kind;              /* RM_SET_ of each set */
 } sums;
 
 static void statistics_of_set(const void *operation, int64_t set, rm_row_state *state) {
   const sums *s = operation;
-  const rm_norm *f = s->f;
+  const rm_norm_job *f = s->f;
   const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1];
   double *x = rm_row_buffer(state, 0);
   rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
@@ -53,7 +53,7 @@ static void statistics_of_set(const void *operation, int64_t set, rm_row_state *
 
 /* A NaN for a set of no definite statistics, or a sum with a gradient that is not finite; else 0. */
 static int is_bad(const sums *s, const rm_weight_sum *w, int *nan) {
-  const rm_norm *f = s->f;
+  const rm_norm_job *f = s->f;
   int bad = 0;
   for (int64_t s0 = 0; s0 < f->sets[0]; s0++) {
     for (int64_t s1 = w->set1_from; s1 < w->set1_to; s1++) {
@@ -88,8 +88,8 @@ static void finish(const sums *s, rm_weight_sum *w, const rm_near *value, char *
   rm_write_bits(out, bits, s->f->format);
 }
 
-static rm_norm column_block(const rm_norm *f, int64_t first, int64_t count) {
-  rm_norm part = *f;
+static rm_norm_job column_block(const rm_norm_job *f, int64_t first, int64_t count) {
+  rm_norm_job part = *f;
   part.inner = count;
   part.x.base += first * f->x.inner;
   part.g.base += first * f->g.inner;
@@ -99,9 +99,9 @@ static rm_norm column_block(const rm_norm *f, int64_t first, int64_t count) {
 /* Elements of a block: a column each. */
 static void columns(const void *operation, int64_t block, rm_row_state *state) {
   const sums *s = operation;
-  const rm_norm *f = s->f;
+  const rm_norm_job *f = s->f;
   const int64_t first = block * COLUMNS, n = f->inner - first < COLUMNS ? f->inner - first : COLUMNS;
-  const rm_norm part = column_block(f, first, n);
+  const rm_norm_job part = column_block(f, first, n);
   double g[COLUMNS], x[COLUMNS], sum[COLUMNS], hi[COLUMNS], lo[COLUMNS], bound[COLUMNS];
   int known = f->format != RM_F64;
   int64_t in_block = 0;
@@ -143,7 +143,7 @@ static void columns(const void *operation, int64_t block, rm_row_state *state) {
 /* One weight for a block of each set, or for all of them. */
 static void channel(const void *operation, int64_t at, rm_row_state *state) {
   const sums *s = operation;
-  const rm_norm *f = s->f;
+  const rm_norm_job *f = s->f;
   const int per_block = f->w.outer != 0;
   const int64_t set1 = per_block ? at / f->outer : at, block = per_block ? at % f->outer : 0;
   rm_weight_sum w = {.x = rm_row_buffer(state, 0), .g = rm_row_buffer(state, 1), .set1_from = set1, .set1_to = set1 + 1,
@@ -152,7 +152,7 @@ static void channel(const void *operation, int64_t at, rm_row_state *state) {
   for (int64_t i = 0; i < f->inner || i % RM_ROW_PAD; i++) ones[i] = 1.0;
   rm_near total, term;
   rm_near_set(&total, 0.0, 0);
-  rm_norm part = *f;
+  rm_norm_job part = *f;
   part.outer = 1;
   for (int64_t s0 = 0; s0 < f->sets[0]; s0++) {
     const rm_norm_statistics *t = &s->statistics[s0 * f->sets[1] + set1];
@@ -176,7 +176,7 @@ static void channel(const void *operation, int64_t at, rm_row_state *state) {
   finish(s, &w, &total, f->y.base + set1 * f->y.set[1] + block * f->y.outer, state);
 }
 
-rm_status rm_norm_backward_weights(const rm_norm *f) {
+rm_status rm_norm_backward_weights(const rm_norm_job *f) {
   const size_t sets = (size_t)(f->sets[0] * f->sets[1]);
   sums s = {f, calloc(sets + 1, sizeof *s.statistics), calloc(sets + 1, 1)};
   rm_status status = RM_ERR_MEMORY;

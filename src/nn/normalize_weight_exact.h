@@ -1,7 +1,7 @@
 /* The gradient of a weight of a norm over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
 static void RM_NUM_NAME(weight_gradient)(RM_NUM_T *sum, void *row, int64_t i, int limbs) {
   rm_weight_sum *r = row;
-  const rm_norm *f = r->f;
+  const rm_norm_job *f = r->f;
   RM_NUM_T part, t, d;
   int64_t divisor = 1;
   (void)i;

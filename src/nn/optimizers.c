@@ -1,12 +1,9 @@
-/* The public optimiser steps: argument checks, floating-point environment, threads. */
-#include "../../include/repmath/optim.h"
-
-#include "../../crlibm/fp/round.h"
+/* The public optimiser steps: floating-point environment, threads. */
 #include "../api/env.h"
 #include "../api/threads.h"
 #include "../dispatch/kernels.h"
 #include "kernels.h"
-#include "optimizers.h"
+#include "optimizers_job.h"
 
 enum { GRAIN = 1 << 14 }; /* elements that are worth a thread */
 
@@ -17,10 +14,9 @@ static uint32_t share(const rm_optimizer *o, rm_optimizer_fn *step, int t, int t
   return begin < end ? step(o, begin, end) : 0;
 }
 
-static rm_status run(rm_optimizer *o, const struct rm_kernels *kernels) {
+static rm_status run(const rm_optimizer *o, const struct rm_kernels *kernels) {
   const rm_env env = rm_env_enter();
   uint32_t flags = 0;
-  rm_optimizer_prepare(o);
   rm_optimizer_fn *const *table = o->kind == RM_SGD ? kernels->nn->sgd : kernels->nn->adam;
   rm_optimizer_fn *step = o->constants.fast ? table[o->format] : NULL;
   const int64_t grain = step ? GRAIN : GRAIN / 64;
@@ -42,58 +38,19 @@ static rm_status run(rm_optimizer *o, const struct rm_kernels *kernels) {
   return RM_OK;
 }
 
-/* Format, length and the arrays, the first of which is argument 3. needed: bits of those that must be there; the second is
- * read only. */
-static rm_status check(const rm_optimizer *o, const char *const *arrays, int count, unsigned needed) {
-  if (o->format < 0 || o->format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
-  if (o->n < 0) return RM_STATUS(RM_ERR_SIZE, 2);
-  if (o->n == 0) return RM_OK;
-  const uintptr_t bytes = (uintptr_t)o->n * (uintptr_t)rm_size_of(o->format);
-  for (int i = 0; i < count; i++)
-    if (!arrays[i] && (needed >> i & 1)) return RM_STATUS(RM_ERR_NULL, 3 + i);
-  for (int i = 0; i < count; i++)
-    for (int k = 0; k < i; k++) {
-      const uintptr_t a = (uintptr_t)arrays[i], b = (uintptr_t)arrays[k];
-      if (a && b && a < b + bytes && b < a + bytes) return RM_STATUS(RM_ERR_OVERLAP, 3 + i);
-    }
-  return RM_OK;
-}
-
-static int in_range(double x, double end) { return x >= 0.0 && x < end; }
-
-#define INFINITE rm_from_bits64(UINT64_C(0x7ff0000000000000))
-
 rm_status rm_sgd_step(int format, int64_t n, void *p, const void *g, void *b, const rm_sgd_options *options) {
   const struct rm_kernels *kernels = rm_kernels_get();
   if (!kernels) return RM_ERR_ISA;
-  if (!options) return RM_STATUS(RM_ERR_NULL, 6);
-  const rm_sgd_options *s = options;
-  if (!in_range(s->lr, INFINITE) || !in_range(s->momentum, INFINITE) || !in_range(s->weight_decay, INFINITE) ||
-      s->dampening - s->dampening != 0.0 || (s->nesterov && (s->momentum == 0.0 || s->dampening != 0.0)))
-    return RM_STATUS(RM_ERR_RANGE, 6);
-  rm_optimizer o = {.kind = RM_SGD, .format = format, .n = n, .p = p, .m = s->momentum != 0.0 ? b : NULL, .g = g};
-  const char *const arrays[] = {p, g, o.m};
-  const rm_status status = check(&o, arrays, 3, s->momentum != 0.0 ? 7 : 3);
-  if (status || n == 0) return status;
-  o.lr = s->lr, o.beta1 = s->momentum, o.dampening = s->dampening, o.decay = s->weight_decay;
-  o.nesterov = s->nesterov != 0, o.negate = s->maximize != 0, o.first = s->first != 0;
-  return run(&o, kernels);
+  rm_optimizer o;
+  const rm_status status = rm_sgd_job(&o, format, n, p, g, b, options);
+  return status || n == 0 ? status : run(&o, kernels);
 }
 
 rm_status rm_adam_step(int format, int64_t n, void *p, const void *g, void *m, void *v, void *w,
                        const rm_adam_options *options) {
   const struct rm_kernels *kernels = rm_kernels_get();
   if (!kernels) return RM_ERR_ISA;
-  if (!options) return RM_STATUS(RM_ERR_NULL, 8);
-  const rm_adam_options *s = options;
-  if (!in_range(s->lr, INFINITE) || !in_range(s->weight_decay, INFINITE) || !in_range(s->eps, INFINITE) ||
-      !in_range(s->beta1, 1.0) || !in_range(s->beta2, 1.0) || s->step < 1)
-    return RM_STATUS(RM_ERR_RANGE, 8);
-  rm_optimizer o = {.kind = RM_ADAM, .format = format, .n = n, .p = p, .m = m, .v = v, .w = w, .g = g};
-  const char *const arrays[] = {p, g, m, v, w};
-  const rm_status status = check(&o, arrays, 5, 15);
-  if (status || n == 0) return status;
-  o.lr = s->lr, o.beta1 = s->beta1, o.beta2 = s->beta2, o.eps = s->eps, o.decay = s->weight_decay;
-  o.t = s->step, o.decoupled = s->decoupled != 0, o.negate = s->maximize != 0;
-  return run(&o, kernels);
+  rm_optimizer o;
+  const rm_status status = rm_adam_job(&o, format, n, p, g, m, v, w, options);
+  return status || n == 0 ? status : run(&o, kernels);
 }

@@ -15,6 +15,7 @@
 #include "../../crlibm/fp/bits.h"
 
 enum { RM_SGD, RM_ADAM };
+enum { FIRST_MOMENT, SECOND_MOMENT, PARAMETER }; /* the quantities of optimizers_formula.h */
 
 /* Coefficients of the vector loops in two parts, each within 2^-100 of the number of the formula (rate and eps: within
  * 2^-85); fast = 0 when one of them is not 0 and outside 2^-200 ... 2^200, or not known so well. lr, decay, beta1 and beta2
@@ -48,11 +49,8 @@ typedef struct {
 typedef uint32_t rm_optimizer_fn(const rm_optimizer *o, int64_t begin, int64_t end);
 
 /* The slow tiers: whatever the element holds. */
-uint32_t rm_optimizer_slow(const rm_optimizer *o, rm_optimizer_element *e);
+RM_SHARED uint32_t rm_optimizer_slow(const rm_optimizer *o, rm_optimizer_element *e);
 /* The same for the elements [begin, end). */
-uint32_t rm_optimizer_slowly(const rm_optimizer *o, int64_t begin, int64_t end);
-
-/* Fills o->constants and o->numbers. */
-void rm_optimizer_prepare(rm_optimizer *o);
+RM_SHARED uint32_t rm_optimizer_slowly(const rm_optimizer *o, int64_t begin, int64_t end);
 
 #endif

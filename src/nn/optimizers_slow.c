@@ -1,5 +1,5 @@
 /* The slow tiers of optimiser steps: each quantity of an element by the formula in double-double, then in wide numbers, and
- * where something is not finite by its limit. */
+ * where something is not finite by its limit. Also compiled as device code. */
 #include <stddef.h>
 
 #include "../../crlibm/fp/ball.h"
@@ -7,51 +7,12 @@
 #include "../../crlibm/fp/near.h"
 #include "optimizers.h"
 
-enum { FIRST_MOMENT, SECOND_MOMENT, PARAMETER };
-
 #define RM_NUM near
 #include "optimizers_formula.h"
 #undef RM_NUM
 #define RM_NUM ball
 #include "optimizers_formula.h"
 #undef RM_NUM
-
-_Static_assert(sizeof(rm_step_numbers_near) == sizeof((rm_optimizer *)0)->numbers, "numbers holds them");
-
-/* A coefficient in two parts. */
-static void coefficient(const rm_near *a, double relative, double *parts, int *fast) {
-  const double size = vf64_abs(a->hi);
-  parts[0] = a->hi;
-  parts[1] = a->lo;
-  if (size == 0.0 && a->err == 0.0) return;
-  if (!(a->err <= size * relative && size >= 0x1p-200 && size <= 0x1p200)) *fast = 0;
-}
-
-void rm_optimizer_prepare(rm_optimizer *o) {
-  rm_step_numbers_near c = {0};
-  rm_optimizer_constants k = {0};
-  rm_near root, t;
-  double unused[2];
-  k.fast = 1;
-  step_numbers_near(&c, o, 0);
-  __builtin_memcpy(o->numbers, &c, sizeof c);
-  coefficient(&c.lr, 0.0, unused, &k.fast);
-  coefficient(&c.beta1, 0.0, unused, &k.fast);
-  coefficient(&c.decay, 0.0, unused, &k.fast);
-  coefficient(&c.keep1, 0x1p-100, k.keep1, &k.fast);
-  if (o->kind == RM_ADAM) {
-    coefficient(&c.beta2, 0.0, unused, &k.fast);
-    coefficient(&c.keep2, 0x1p-100, k.keep2, &k.fast);
-    coefficient(&c.a, 0x1p-100, k.a, &k.fast);
-    rm_near_sqrt(&root, &c.d2);
-    rm_near_mul(&t, &c.eps, &root);
-    coefficient(&t, 0x1p-85, k.eps, &k.fast);
-    rm_near_mul(&t, &c.lr, &root);
-    rm_near_div(&t, &t, &c.d1);
-    coefficient(&t, 0x1p-85, k.rate, &k.fast);
-  }
-  o->constants = k;
-}
 
 /* Adam's p' where x = beta1^t and y = beta2^t are so small that they are not seen beside 1: 1 when its limit for x = y = 0
  * is an exact number, and the side on which p' lies is known.
@@ -123,7 +84,7 @@ RM_COLD uint64_t widely(int which, const rm_optimizer *o, double p, double g, do
   return bits;
 }
 
-static uint64_t finite_quantity(int which, const rm_optimizer *o, double p, double g, double m, double v, uint32_t *flags) {
+RM_LOCAL uint64_t finite_quantity(int which, const rm_optimizer *o, double p, double g, double m, double v, uint32_t *flags) {
   rm_step_numbers_near c;
   rm_near r;
   uint64_t bits;
@@ -133,13 +94,13 @@ static uint64_t finite_quantity(int which, const rm_optimizer *o, double p, doub
   return widely(which, o, p, g, m, v, flags);
 }
 
-static int is_finite(double x) { return x - x == 0.0; }
+RM_LOCAL int is_finite(double x) { return x - x == 0.0; }
 
 /* A finite number as its sign: what IEEE 754's rules for infinities ask of it. */
-static double sign_of(double x) { return !is_finite(x) ? x : x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
+RM_LOCAL double sign_of(double x) { return !is_finite(x) ? x : x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
 
 /* The result of a formula over signs: the canonical NaN, or an infinity. A NaN that no operand was is invalid. */
-static uint64_t limit(double r, int nan_in, int format, uint32_t *flags) {
+RM_LOCAL uint64_t limit(double r, int nan_in, int format, uint32_t *flags) {
   if (r == r) return rm_signed_infinity(r < 0.0, format);
   if (!nan_in) *flags |= RM_FLAG_INVALID;
   return rm_nan_bits(format);
@@ -147,12 +108,12 @@ static uint64_t limit(double r, int nan_in, int format, uint32_t *flags) {
 
 /* Where an operand is not finite, the limit of the formula: IEEE 754's rules for each of its operations, over signs. No
  * operation then rounds or overflows. */
-static double direction_sign(const rm_optimizer *o, double p, double g) {
+RM_LOCAL double direction_sign(const rm_optimizer *o, double p, double g) {
   const double d = o->negate ? -sign_of(g) : sign_of(g);
   return o->decay == 0.0 || o->decoupled ? d : d + sign_of(p);
 }
 
-static uint64_t first_moment(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
+RM_LOCAL uint64_t first_moment(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
   const double d = direction_sign(o, p, g);
   const int averaged = o->kind == RM_ADAM || !o->first;
   if (is_finite(d) && (is_finite(m) || !averaged))
@@ -161,13 +122,13 @@ static uint64_t first_moment(const rm_optimizer *o, double p, double g, double m
   return limit(r, m != m || d != d, o->format, flags);
 }
 
-static uint64_t second_moment(const rm_optimizer *o, double p, double g, double v, uint32_t *flags) {
+RM_LOCAL uint64_t second_moment(const rm_optimizer *o, double p, double g, double v, uint32_t *flags) {
   const double d = direction_sign(o, p, g);
   if (is_finite(d) && is_finite(v)) return finite_quantity(SECOND_MOMENT, o, p, g, 0.0, v, flags);
   return limit(sign_of(o->beta2) * sign_of(v) + d * d, v != v || d != d, o->format, flags);
 }
 
-static uint64_t sgd_parameter(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
+RM_LOCAL uint64_t sgd_parameter(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
   double x = o->m && !o->nesterov ? sign_of(m) : direction_sign(o, p, g);
   if (o->m && o->nesterov) x += sign_of(o->beta1) * sign_of(m);
   const double r = sign_of(p) - sign_of(o->lr) * x;
@@ -175,7 +136,7 @@ static uint64_t sgd_parameter(const rm_optimizer *o, double p, double g, double 
   return limit(r, p != p || x != x, o->format, flags);
 }
 
-static uint64_t adam_parameter(const rm_optimizer *o, double p, double m, double s, uint32_t *flags) {
+RM_LOCAL uint64_t adam_parameter(const rm_optimizer *o, double p, double m, double s, uint32_t *flags) {
   const int nan_in = p != p || m != m || s != s;
   if (s < 0.0) return limit(rm_from_bits64(rm_nan_bits(RM_F64)), nan_in, o->format, flags);
   const double below = sign_of(s) + sign_of(o->eps), above = sign_of(o->lr) * sign_of(m);
@@ -186,7 +147,7 @@ static uint64_t adam_parameter(const rm_optimizer *o, double p, double m, double
   return finite_quantity(PARAMETER, o, p, 0.0, m, s, flags);
 }
 
-uint32_t rm_optimizer_slow(const rm_optimizer *o, rm_optimizer_element *e) {
+RM_SHARED uint32_t rm_optimizer_slow(const rm_optimizer *o, rm_optimizer_element *e) {
   const int format = o->format;
   const double p = rm_to_double(e->p, format), g = rm_to_double(e->g, format);
   uint32_t flags = 0;
@@ -209,7 +170,7 @@ uint32_t rm_optimizer_slow(const rm_optimizer *o, rm_optimizer_element *e) {
   return flags;
 }
 
-uint32_t rm_optimizer_slowly(const rm_optimizer *o, int64_t begin, int64_t end) {
+RM_SHARED uint32_t rm_optimizer_slowly(const rm_optimizer *o, int64_t begin, int64_t end) {
   const size_t size = (size_t)rm_size_of(o->format);
   uint32_t flags = 0;
   for (int64_t i = begin; i < end; i++) {

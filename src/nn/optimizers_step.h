@@ -1,5 +1,4 @@
-/* Optimiser steps over vectors, with a rounding test for each of the new numbers of an element. Lanes in which one is left
- * open are done again, by rm_optimizer_slow, from what they held before.
+/* Optimiser steps of a vector, with a rounding test for each of the new numbers of an element. Also device code.
  *
  * Moments and SGD's parameter are sums of products of numbers of the format and coefficients. These are mostly short
  * decimals: 9/10 of a number is 5/10 of a unit beside the next one in a tenth of all cases, and the rounding of the
@@ -77,52 +76,10 @@ RM_FN vm64 rm_settle(rm_vpair y, vf64 err, vf64 reach, const int fmt, vf64 *r) {
   return vm64_not(vm64_and(vm64_or(alike, decided), finite));
 }
 
-RM_FN rm_optimizer_element rm_read_step(const rm_step_arrays *a, int64_t i, const int fmt) {
-  const ptrdiff_t at = (ptrdiff_t)i * rm_size_of(fmt);
-  rm_optimizer_element e = {rm_read_bits(a->p + at, fmt), rm_read_bits(a->g + at, fmt), 0, 0, 0};
-  if (a->m) e.m = rm_read_bits(a->m + at, fmt);
-  if (a->v) e.v = rm_read_bits(a->v + at, fmt);
-  if (a->w) e.w = rm_read_bits(a->w + at, fmt);
-  return e;
-}
-RM_FN void rm_write_step(const rm_step_arrays *a, int64_t i, const rm_optimizer_element *e, const int fmt) {
-  const ptrdiff_t at = (ptrdiff_t)i * rm_size_of(fmt);
-  rm_write_bits(a->p + at, e->p, fmt);
-  if (a->m) rm_write_bits(a->m + at, e->m, fmt);
-  if (a->v) rm_write_bits(a->v + at, e->v, fmt);
-  if (a->w) rm_write_bits(a->w + at, e->w, fmt);
-}
-
 /* The new numbers of a vector of elements, those that there are. */
 typedef struct {
   vf64 p, m, v, w;
 } rm_step_vectors;
-
-/* The lanes in `open` from what the arrays hold, the others from *y. */
-RM_COLD uint32_t rm_redo_step(const rm_optimizer *o, const rm_step_arrays *a, uint32_t open, int fmt,
-                              rm_optimizer_element *e) {
-  uint32_t flags = 0;
-  for (int i = 0; i < RM_LANES; i++)
-    if (open >> i & 1) {
-      e[i] = rm_read_step(a, i, fmt);
-      flags |= rm_optimizer_slow(o, e + i);
-    }
-  return flags;
-}
-RM_FN uint32_t rm_finish_step(const rm_optimizer *o, const rm_step_arrays *a, const rm_step_vectors *y, uint32_t open,
-                              const int fmt) {
-  rm_optimizer_element e[RM_LANES];
-  uint32_t flags = 0;
-  if (RM_UNLIKELY(open)) flags = rm_redo_step(o, a, open, fmt, e);
-  rm_store_elements(a->p, y->p, fmt);
-  if (a->m) rm_store_elements(a->m, y->m, fmt);
-  if (a->v) rm_store_elements(a->v, y->v, fmt);
-  if (a->w) rm_store_elements(a->w, y->w, fmt);
-  if (RM_UNLIKELY(open))
-    for (int i = 0; i < RM_LANES; i++)
-      if (open >> i & 1) rm_write_step(a, i, e + i, fmt);
-  return flags;
-}
 
 /* c x; the second parts of c and x count where they are said to be there. */
 RM_FN rm_vpair rm_vtimes(rm_vpair c, const int long_c, rm_vpair x, const int long_x) {
@@ -172,37 +129,37 @@ RM_FN vm64 rm_step_outside(vf64 x) {
 
 enum { RM_PLAIN, RM_MOMENTUM, RM_NESTEROV };
 
-RM_FN uint32_t rm_sgd_vector(const rm_optimizer *o, const rm_step_arrays *a, const int fmt, const int coupled, const int mode,
-                             uint32_t live) {
+/* The new numbers of a vector; returns the lanes that are open. */
+RM_FN vm64 rm_sgd_values(const rm_optimizer *o, const rm_step_arrays *a, const int fmt, const int coupled, const int mode,
+                         rm_step_vectors *y) {
   const vf64 p = rm_load_elements(a->p, fmt), g = rm_load_elements(a->g, fmt);
-  rm_step_vectors y;
   vf64 size;
   rm_vpair x = rm_step_direction(o, p, g, coupled, &size);
   vm64 open = vf64_lt(p, p);
   if (fmt == RM_F64) open = vm64_or(rm_step_outside(p), rm_step_outside(g));
-  y.m = y.v = y.w = p;
+  y->m = y->v = y->w = p;
   if (mode != RM_PLAIN) {
     if (o->first) {
-      open = vm64_or(open, rm_settle_linear(x, size, fmt, &y.m));
+      open = vm64_or(open, rm_settle_linear(x, size, fmt, &y->m));
     } else {
       const vf64 b = rm_load_elements(a->m, fmt);
       if (fmt == RM_F64) open = vm64_or(open, rm_step_outside(b));
-      open = vm64_or(open, rm_step_average(o->beta1, b, o->constants.keep1, x, coupled, size, fmt, &y.m));
+      open = vm64_or(open, rm_step_average(o->beta1, b, o->constants.keep1, x, coupled, size, fmt, &y->m));
     }
-    if (fmt == RM_F64) open = vm64_or(open, rm_step_outside(y.m));
+    if (fmt == RM_F64) open = vm64_or(open, rm_step_outside(y->m));
     if (mode == RM_NESTEROV) {
-      const rm_vpair term = rm_vtimes(rm_vone(vf64_set1(o->beta1)), 0, rm_vone(y.m), 0);
+      const rm_vpair term = rm_vtimes(rm_vone(vf64_set1(o->beta1)), 0, rm_vone(y->m), 0);
       x = rm_vplus(x, term);
       size = vf64_add(size, vf64_abs(term.hi));
     } else {
-      x = rm_vone(y.m);
-      size = vf64_abs(y.m);
+      x = rm_vone(y->m);
+      size = vf64_abs(y->m);
     }
   }
   const vf64 rate = vf64_set1(o->lr);
   const rm_vpair step = rm_vtimes(rm_vone(rate), 0, x, mode == RM_NESTEROV || (mode == RM_PLAIN && coupled));
-  open = vm64_or(open, rm_settle_linear(rm_vplus(rm_vone(p), rm_vminus(step)), vf64_mad(size, rate, vf64_abs(p)), fmt, &y.p));
-  return rm_finish_step(o, a, &y, vm64_bits(open) & live, fmt);
+  open = vm64_or(open, rm_settle_linear(rm_vplus(rm_vone(p), rm_vminus(step)), vf64_mad(size, rate, vf64_abs(p)), fmt, &y->p));
+  return open;
 }
 
 /* a p - rate m / (sqrt(s) + eps) */
@@ -227,96 +184,33 @@ RM_FN vm64 rm_step_quotient(const rm_optimizer_constants *c, vf64 p, vf64 m, vf6
   return rm_settle(result, err, err, fmt, y);
 }
 
-RM_FN uint32_t rm_adam_vector(const rm_optimizer *o, const rm_step_arrays *a, const int fmt, const int coupled,
-                              const int largest, uint32_t live) {
+RM_FN vm64 rm_adam_values(const rm_optimizer *o, const rm_step_arrays *a, const int fmt, const int coupled, const int largest,
+                          rm_step_vectors *y) {
   const rm_optimizer_constants *c = &o->constants;
   const vf64 p = rm_load_elements(a->p, fmt), g = rm_load_elements(a->g, fmt);
   const vf64 m = rm_load_elements(a->m, fmt), v = rm_load_elements(a->v, fmt);
-  rm_step_vectors y;
   vf64 size;
   const rm_vpair d = rm_step_direction(o, p, g, coupled, &size);
-  vm64 open = rm_step_average(o->beta1, m, c->keep1, d, coupled, size, fmt, &y.m);
+  vm64 open = rm_step_average(o->beta1, m, c->keep1, d, coupled, size, fmt, &y->m);
   const int long_square = coupled || fmt == RM_F64; /* 48 bits of a binary32 number's square fit */
   rm_vpair square = rm_vone(vf64_mul(d.hi, d.hi));
   if (long_square) square = rm_vtimes(d, coupled, d, coupled);
-  open = vm64_or(open, rm_step_average(o->beta2, v, c->keep2, square, long_square, vf64_mul(size, size), fmt, &y.v));
-  y.w = y.v;
+  open = vm64_or(open, rm_step_average(o->beta2, v, c->keep2, square, long_square, vf64_mul(size, size), fmt, &y->v));
+  y->w = y->v;
   if (largest) {
     const vf64 w = rm_load_elements(a->w, fmt);
     open = vm64_or(open, vf64_unord(w, w));
-    y.w = vf64_max(w, y.v);
+    y->w = vf64_max(w, y->v);
   }
-  const vf64 s = largest ? y.w : y.v;
+  const vf64 s = largest ? y->w : y->v;
   open = vm64_or(open, vf64_lt(s, vf64_set1(0.0)));
   if (fmt == RM_F64) {
     open = vm64_or(open,
                    vm64_or(vm64_or(rm_step_outside(p), rm_step_outside(g)), vm64_or(rm_step_outside(m), rm_step_outside(v))));
-    open = vm64_or(open, vm64_or(rm_step_outside(y.m), rm_step_outside(s)));
+    open = vm64_or(open, vm64_or(rm_step_outside(y->m), rm_step_outside(s)));
   }
-  open = vm64_or(open, rm_step_quotient(c, p, y.m, s, fmt, &y.p));
-  return rm_finish_step(o, a, &y, vm64_bits(open) & live, fmt);
+  open = vm64_or(open, rm_step_quotient(c, p, y->m, s, fmt, &y->p));
+  return open;
 }
-
-/* Lines of the cache that come a few vectors later: the five arrays are more than a prefetcher follows while a vector is
- * computed. */
-RM_FN void rm_step_fetch(const rm_step_arrays *a) {
-  enum { AHEAD = 1024 }; /* bytes */
-  __builtin_prefetch(a->p + AHEAD, 1);
-  __builtin_prefetch(a->g + AHEAD, 0);
-  if (a->m) __builtin_prefetch(a->m + AHEAD, 1);
-  if (a->v) __builtin_prefetch(a->v + AHEAD, 1);
-  if (a->w) __builtin_prefetch(a->w + AHEAD, 1);
-}
-
-/* Elements [begin, end): vectors, and the rest in padded ones. */
-#define RM_STEP_LOOP(vector)                                                                                                 \
-  RM_FN uint32_t RM_CAT(vector, _loop)(const rm_optimizer *o, int64_t begin, int64_t end, const int fmt, const int coupled,  \
-                                       const int mode) {                                                                     \
-    const int size = rm_size_of(fmt);                                                                                        \
-    uint32_t flags = 0;                                                                                                      \
-    int64_t i = begin;                                                                                                       \
-    for (; i + RM_LANES <= end; i += RM_LANES) {                                                                             \
-      const rm_step_arrays a = {o->p + i * size, o->m ? o->m + i * size : 0, o->v ? o->v + i * size : 0,                     \
-                                o->w ? o->w + i * size : 0, o->g + i * size};                                                \
-      rm_step_fetch(&a);                                                                                                     \
-      flags |= vector(o, &a, fmt, coupled, mode, (1u << RM_LANES) - 1);                                                      \
-    }                                                                                                                        \
-    if (i == end) return flags;                                                                                              \
-    char rest[5][8 * RM_LANES] = {{0}};                                                                                      \
-    const rm_step_arrays a = {rest[0], o->m ? rest[1] : 0, o->v ? rest[2] : 0, o->w ? rest[3] : 0, rest[4]};                 \
-    char *to[4] = {o->p, o->m, o->v, o->w};                                                                                  \
-    const size_t bytes = (size_t)(end - i) * (size_t)size;                                                                   \
-    for (int k = 0; k < 4; k++)                                                                                              \
-      if (to[k]) __builtin_memcpy(rest[k], to[k] + i * size, bytes);                                                         \
-    __builtin_memcpy(rest[4], o->g + i * size, bytes);                                                                       \
-    flags |= vector(o, &a, fmt, coupled, mode, (1u << (end - i)) - 1);                                                       \
-    for (int k = 0; k < 4; k++)                                                                                              \
-      if (to[k]) __builtin_memcpy(to[k] + i * size, rest[k], bytes);                                                         \
-    return flags;                                                                                                            \
-  }
-RM_STEP_LOOP(rm_sgd_vector)
-RM_STEP_LOOP(rm_adam_vector)
-
-/* The cases of one step as constants. */
-#define RM_DEFINE_STEPS(fmt, FMT)                                                                                            \
-  static uint32_t rm_sgd_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) {                                          \
-    const int mode = !o->m ? RM_PLAIN : o->nesterov ? RM_NESTEROV : RM_MOMENTUM;                                             \
-    if (mode == RM_PLAIN && o->decay == 0.0) return rm_sgd_vector_loop(o, begin, end, FMT, 0, RM_PLAIN);                     \
-    if (mode == RM_PLAIN) return rm_sgd_vector_loop(o, begin, end, FMT, 1, RM_PLAIN);                                        \
-    if (mode == RM_MOMENTUM && o->decay == 0.0) return rm_sgd_vector_loop(o, begin, end, FMT, 0, RM_MOMENTUM);               \
-    if (mode == RM_MOMENTUM) return rm_sgd_vector_loop(o, begin, end, FMT, 1, RM_MOMENTUM);                                  \
-    return rm_sgd_vector_loop(o, begin, end, FMT, o->decay != 0.0, RM_NESTEROV);                                             \
-  }                                                                                                                          \
-  static uint32_t rm_adam_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) {                                         \
-    const int coupled = !o->decoupled && o->decay != 0.0;                                                                    \
-    if (o->w) return rm_adam_vector_loop(o, begin, end, FMT, coupled, 1);                                                    \
-    if (coupled) return rm_adam_vector_loop(o, begin, end, FMT, 1, 0);                                                       \
-    return rm_adam_vector_loop(o, begin, end, FMT, 0, 0);                                                                    \
-  }
-RM_DEFINE_STEPS(f16, RM_F16)
-RM_DEFINE_STEPS(bf16, RM_BF16)
-RM_DEFINE_STEPS(f32, RM_F32)
-RM_DEFINE_STEPS(f64, RM_F64)
-#undef RM_DEFINE_STEPS
 
 #endif

@@ -6,7 +6,6 @@
 #include "../../crlibm/fp/round.h"
 #include "../api/env.h"
 #include "../api/threads.h"
-#include "../reduce/overlap.h"
 
 enum { ELEMENTS_PER_THREAD = 1 << 14 };
 
@@ -33,7 +32,7 @@ rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const 
   if (posix_memalign((void **)&memory, 64, bytes * (size_t)threads)) return RM_ERR_MEMORY;
   uint32_t flags = 0;
   if (threads == 1) { /* entering a parallel region takes longer than a short row */
-    rm_row_state state = {kernels->nn, (double *)memory, (int64_t *)(memory + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0};
+    rm_row_state state = {kernels->nn, (double *)memory, (int64_t *)(memory + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0, 0};
     some_rows(0, rows, f, operation, &state);
     flags = state.flags;
   } else {
@@ -42,7 +41,7 @@ rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const 
 #endif
     for (int t = 0; t < threads; t++) {
       char *mine = memory + bytes * (size_t)t;
-      rm_row_state state = {kernels->nn, (double *)mine, (int64_t *)(mine + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0};
+      rm_row_state state = {kernels->nn, (double *)mine, (int64_t *)(mine + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0, 0};
       some_rows(rows / threads * t + (t < rows % threads ? t : rows % threads),
                 rows / threads * (t + 1) + (t + 1 < rows % threads ? t + 1 : rows % threads), f, operation, &state);
       flags |= state.flags;
@@ -53,19 +52,10 @@ rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const 
   return RM_OK;
 }
 
-void rm_row_spread(const rm_row_state *s, const rm_row_array *out, int64_t row, int64_t n, int format) {
+void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format) {
   const int size = rm_size_of(format);
   if (out->stride == size) return;
-  const char *from = (const char *)rm_row_buffer(s, s->buffers);
+  const char *results = (const char *)rm_row_buffer(s, s->buffers) + from * size;
   char *to = rm_row_at(out, row);
-  for (int64_t i = 0; i < n; i++) memcpy(to + i * out->stride, from + i * size, (size_t)size);
-}
-
-int rm_rows_are_apart(rm_row_array out, int64_t rows, int64_t n, int size, rm_row_array x, int64_t n_x) {
-  if (rows == 0 || n == 0) return 1;
-  const rm_view a = {out.base, out.row, out.stride}, b = {x.base, x.row, x.stride};
-  if (rm_overlaps_itself(a, rows, n, size)) return 0;
-  if (n_x == 0 || !x.base) return 1;
-  if (out.base == x.base && out.row == x.row && out.stride == x.stride && n == n_x) return 1;
-  return !rm_overlaps(a, rows, n, size, b, rows, n_x, size);
+  for (int64_t i = 0; i < n; i++) memcpy(to + i * out->stride, results + i * size, (size_t)size);
 }

@@ -12,7 +12,9 @@
 
 /* What a thread carries along. work: `buffers` rows of room for n numbers; open: indices of a row. */
 typedef struct {
+#if !RM_DEVICE
   const struct rm_nn_kernels *k;
+#endif
   double *work;
   int64_t *open;
   size_t pitch; /* numbers from one buffer to the next */
@@ -20,9 +22,31 @@ typedef struct {
   rm_tiers tiers;
   uint32_t flags;
   int loaded; /* what is the same for all rows is in its buffers; 0 at first */
+  int left;   /* on a device: the row is left to another kernel */
 } rm_row_state;
 
-static inline double *rm_row_buffer(const rm_row_state *s, int i) { return s->work + (size_t)i * s->pitch; }
+/* RM_ROW(state, f): the function f of kernels.h. A device has it in each file that includes the rows of an operator, as
+ * src/cuda/rows_block.h or rows_thread.h make it. */
+#if RM_DEVICE
+#define RM_ROW(state, f) RM_CAT(rm_rows_, f)
+#define RM_ROW_FIRST rm_rows_first
+#define RM_ROW_SYNC() rm_rows_sync() /* all threads of a row are here before one goes on */
+#define RM_ROW_FN RM_FN
+#else
+#define RM_ROW(state, f) (state)->k->f
+#define RM_ROW_FIRST rm_row_first
+#define RM_ROW_SYNC() ((void)0)
+#define RM_ROW_FN static inline
+#endif
+
+/* The first element equal to value, which is there. */
+RM_FN int64_t rm_row_first(int64_t n, const double *x, double value) {
+  int64_t i = 0;
+  while (i < n - 1 && x[i] != value) i++;
+  return i;
+}
+
+RM_ROW_FN double *rm_row_buffer(const rm_row_state *s, int i) { return s->work + (size_t)i * s->pitch; }
 
 typedef void rm_row_fn(const void *operation, int64_t row, rm_row_state *state);
 
@@ -36,13 +60,27 @@ typedef struct {
   ptrdiff_t row, stride;
 } rm_row_array;
 
-static inline char *rm_row_at(const rm_row_array *a, int64_t row) { return a->base + row * a->row; }
+RM_ROW_FN char *rm_row_at(const rm_row_array *a, int64_t row) { return a->base + row * a->row; }
 
-/* Where to store n results next to each other, and, once they are there, bringing them to their places. */
+/* Where to store n results next to each other, and, once they are there, bringing them to their places. On a device that is never
+ * their place at once: a row that is left (rm_row_left, before anything that takes long or is seldom) is as it was. from: the first of n results there. */
+#if RM_DEVICE
+RM_FN char *rm_row_out(const rm_row_state *s, const rm_row_array *out, int64_t row, int size) {
+  (void)out, (void)row, (void)size;
+  return (char *)rm_row_buffer(s, s->buffers);
+}
+RM_SHARED void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format);
+RM_FN int rm_row_left(rm_row_state *s);
+#else
 static inline char *rm_row_out(const rm_row_state *s, const rm_row_array *out, int64_t row, int size) {
   return out->stride == size ? rm_row_at(out, row) : (char *)rm_row_buffer(s, s->buffers);
 }
-void rm_row_spread(const rm_row_state *s, const rm_row_array *out, int64_t row, int64_t n, int format);
+void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format);
+static inline int rm_row_left(rm_row_state *s) {
+  (void)s;
+  return 0;
+}
+#endif
 
 /* Whether out may be written row by row while x is read so: they are one array, or share no byte, and no two elements of out share
  * one. */

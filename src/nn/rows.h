@@ -1,29 +1,17 @@
-/* Vector loops over rows of binary64, compiled once per ISA; kernels.h says what they promise.
- *
- * Exponentials: rm_exp_sixteenths with |c x| <= 2^12, twice its domain. Its error budget (crlibm/exp/exp_f32.h) with the two terms
- * that grow with |c x| doubled is 2^-46.66 + 2^-46.52 + 2^-46.62 + 2^-51 < 2^-44.9; x - shift, below 2^8 in magnitude, is
- * rounded by at most 2^-46: together below RM_ROW_EXP_ERR.
- * Sums: a block of RM_ROW_CHAIN vectors for each of four accumulators, two joining additions, then blocks by two-sums: a relative
- * (32 + 2) 2^-53 (1 + 2^-40) and, of the compensated sum, less than 2^-80 for n below 2^40. For exponentials 2^-44 + 2^-47.9 <
- * RM_ROW_SUM_ERR; for moments, where x - shift and products round by at most 5 2^-53 more, (34 + 5) 2^-53 (1 + 2^-30) < RM_ROW_MOMENT_ERR. */
+/* Vector loops over rows of binary64, compiled once per ISA; kernels.h says what they promise, rows_step.h why they keep it. */
 #ifndef RM_NN_ROWS_H
 #define RM_NN_ROWS_H
 
-#include "../../crlibm/exp/exp_f32.h"
-#include "../../crlibm/simd/machine.h"
-#include "../reduce/elements.h"
-#include "kernels.h"
-
-enum { RM_ROW_CHAIN = 32, RM_ROW_BLOCK = 4 * RM_ROW_CHAIN * RM_LANES };
+#include "rows_step.h"
 
 RM_FN void rm_row_load_as(int64_t n, const char *x, ptrdiff_t stride, const int fmt, double pad, double *to) {
   int64_t i = 0;
-  if (stride == rm_size_of(fmt))
+  if (!RM_DEVICE && stride == rm_size_of(fmt)) /* a device would need it aligned */
     for (; i + RM_LANES <= n; i += RM_LANES) vf64_store(to + i, rm_load_elements(x + i * stride, fmt));
   for (; i < n; i++) to[i] = rm_read_element(x + i * stride, fmt);
   for (; i == 0 || i % RM_ROW_PAD; i++) to[i] = pad;
 }
-static void rm_row_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) {
+RM_LOCAL void rm_row_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) {
   switch (fmt) {
     case RM_F16: rm_row_load_as(n, x, stride, RM_F16, pad, to); break;
     case RM_BF16: rm_row_load_as(n, x, stride, RM_BF16, pad, to); break;
@@ -32,7 +20,7 @@ static void rm_row_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, dou
   }
 }
 
-static double rm_row_greatest(int64_t n, const double *x) {
+RM_LOCAL double rm_row_greatest(int64_t n, const double *x) {
   vf64 m[4];
   vm64 bad = vf64_unord(vf64_load(x), vf64_load(x));
   RM_UNROLL for (int c = 0; c < 4; c++) m[c] = vf64_load(x + c * RM_LANES);
@@ -51,34 +39,7 @@ static double rm_row_greatest(int64_t n, const double *x) {
   return most;
 }
 
-/* A running sum that blocks are joined to. */
-typedef struct {
-  vf64 hi, lo;
-} rm_row_sum;
-RM_FN void rm_row_join(rm_row_sum *sum, const vf64 *part) {
-  vf64 e;
-  sum->hi = vf64_two_sum(sum->hi, vf64_add(vf64_add(part[0], part[1]), vf64_add(part[2], part[3])), &e);
-  sum->lo = vf64_add(sum->lo, e);
-}
-RM_FN double rm_row_total(const rm_row_sum *sum) {
-  double h[RM_LANES], l[RM_LANES], hi = 0.0, lo = 0.0;
-  vf64_store(h, sum->hi);
-  vf64_store(l, sum->lo);
-  for (int k = 0; k < RM_LANES; k++) {
-    const double s = hi + h[k], t = s - hi;
-    lo += ((hi - (s - t)) + (h[k] - t)) + l[k];
-    hi = s;
-  }
-  return hi + lo;
-}
-
-/* e^x for RM_ROW_EXP_LEAST <= x <= 170, else 0 below and for NaN. */
-RM_FN vf64 rm_row_exp(vf64 x) {
-  const vm64 within = vf64_le(vf64_set1(RM_ROW_EXP_LEAST), x);
-  return vf64_select(within, rm_exp_sixteenths(x, RM_EXP_INV_STEP), vf64_set1(0.0));
-}
-
-static double rm_row_exponentials(int64_t n, const double *x, double shift, double *e) {
+RM_LOCAL double rm_row_exponentials(int64_t n, const double *x, double shift, double *e) {
   const vf64 m = vf64_set1(shift);
   rm_row_sum sum = {vf64_set1(0.0), vf64_set1(0.0)};
   for (int64_t i = 0; i < n; i += RM_ROW_BLOCK) {
@@ -97,7 +58,7 @@ static double rm_row_exponentials(int64_t n, const double *x, double shift, doub
   return rm_row_total(&sum);
 }
 
-static void rm_row_moments(int64_t n, const double *x, double shift, double *total, double *square) {
+RM_LOCAL void rm_row_moments(int64_t n, const double *x, double shift, double *total, double *square) {
   const vf64 m = vf64_set1(shift);
   rm_row_sum s = {vf64_set1(0.0), vf64_set1(0.0)}, q = s;
   for (int64_t i = 0; i < n; i += RM_ROW_BLOCK) {
@@ -118,7 +79,7 @@ static void rm_row_moments(int64_t n, const double *x, double shift, double *tot
   *square = rm_row_total(&q);
 }
 
-static void rm_row_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
+RM_LOCAL void rm_row_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
   const vf64 m = vf64_set1(shift);
   rm_row_sum s[3];
   for (int j = 0; j < 3; j++) s[j].hi = s[j].lo = vf64_set1(0.0);
@@ -141,7 +102,7 @@ static void rm_row_weighted(int64_t n, const double *g, const double *w, const d
   for (int j = 0; j < 3; j++) sums[j] = rm_row_total(&s[j]);
 }
 
-static void rm_row_columns(int64_t n, const double *g, const double *x, double c, double a, double rel, double err, double *sum,
+RM_LOCAL void rm_row_columns(int64_t n, const double *g, const double *x, double c, double a, double rel, double err, double *sum,
                            double *bound) {
   const vf64 c0 = vf64_set1(c), a0 = vf64_set1(a), rel0 = vf64_set1(rel), err0 = vf64_set1(err);
   for (int64_t i = 0; i < n; i += RM_LANES) {
@@ -151,98 +112,11 @@ static void rm_row_columns(int64_t n, const double *g, const double *x, double c
   }
 }
 
-/* The value of an operation at i and a bound of its error, which includes 2^-52 of the value for the test. u is 2^-53.
- *   SCALED    rel of the value: that of u, of a, one rounding, and 2^-52; err: what u a may be where u counts as 0
- *   SHIFTED   err: that of a. u - c and the value are rounded, each within u of it: 2^-51 of each covers this and the test
- *   WEIGHTED  err: that of a. u - a and the product are rounded: |v| (|u - a| 2^-50 + err)
- *   LESS_EXP  rel of e^v a; 2^-51 of the value; err: what e^v a may be where e^v counts as 0
- *   DIFFERENCE |u a| rel + |v| slope + err: each includes d, the roundings, and 2^-52 of the value
- *   AFFINE    rel of (u - c) a, err: that of c times a: |w| (|(u - c) a| rel + err) + 2^-51 of the value; rel includes the roundings
- *   CENTERED  |u - c| rel + |v - d| slope + err: each includes a, the roundings, and 2^-52 of the value */
-RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *err) {
-  const vf64 u = vf64_load(s->u + i), a = vf64_set1(s->a);
-  vf64 y, t;
-  switch (op) {
-    case RM_ROW_SCALED:
-      y = vf64_mul(u, a);
-      *err = vf64_mad(vf64_abs(y), vf64_set1(s->rel), vf64_set1(s->err));
-      return y;
-    case RM_ROW_SHIFTED:
-      t = vf64_sub(u, vf64_set1(s->c));
-      y = vf64_sub(t, a);
-      *err = vf64_mad(vf64_add(vf64_abs(t), vf64_abs(y)), vf64_set1(0x1p-51), vf64_set1(s->err));
-      return y;
-    case RM_ROW_WEIGHTED:
-      t = vf64_sub(u, a);
-      y = vf64_load(s->v + i);
-      *err = vf64_mul(vf64_abs(y), vf64_mad(vf64_abs(t), vf64_set1(0x1p-50), vf64_set1(s->err)));
-      return vf64_mul(y, t);
-    case RM_ROW_LESS_EXP:
-      t = vf64_mul(rm_row_exp(vf64_load(s->v + i)), a);
-      y = vf64_sub(u, t);
-      *err = vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_mad(vf64_abs(y), vf64_set1(0x1p-51), vf64_set1(s->err)));
-      return y;
-    case RM_ROW_DIFFERENCE: {
-      const vf64 v = vf64_load(s->v + i);
-      t = vf64_mul(u, a);
-      y = vf64_mul(vf64_sub(t, v), vf64_set1(s->d));
-      *err = vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_mad(vf64_abs(v), vf64_set1(s->slope), vf64_set1(s->err)));
-      return y;
-    }
-    case RM_ROW_AFFINE: {
-      const vf64 w = vf64_load(s->w + i);
-      t = vf64_mul(vf64_sub(u, vf64_set1(s->c)), a);
-      y = vf64_mad(t, w, vf64_load(s->b + i));
-      *err = vf64_mad(vf64_abs(w), vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_set1(s->err)), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
-      return y;
-    }
-    case RM_ROW_AFFINE_SAME: {
-      const vf64 w = vf64_set1(s->w0);
-      t = vf64_mul(vf64_sub(u, vf64_set1(s->c)), a);
-      y = vf64_mad(t, w, vf64_set1(s->b0));
-      *err = vf64_mad(vf64_abs(w), vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_set1(s->err)), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
-      return y;
-    }
-    case RM_ROW_GIVEN: *err = vf64_load(s->v + i); return u;
-    default: {
-      const vf64 g = vf64_sub(u, vf64_set1(s->c));
-      t = vf64_sub(vf64_load(s->v + i), vf64_set1(s->d));
-      y = vf64_mul(vf64_sub(g, vf64_mul(t, vf64_set1(s->b0))), a);
-      *err = vf64_mad(vf64_abs(g), vf64_set1(s->rel), vf64_mad(vf64_abs(t), vf64_set1(s->slope), vf64_set1(s->err)));
-      return y;
-    }
-  }
-}
-
-RM_FN void rm_row_put(vf64 y, const int fmt, void *out, int64_t i, int64_t n) {
-  unsigned char tail[8 * RM_LANES];
-  char *at = (char *)out + i * rm_size_of(fmt);
-  void *to = i + RM_LANES <= n ? (void *)at : (void *)tail;
-  switch (fmt) {
-    case RM_F16: vf64_store_f16((uint16_t *)to, y); break;
-    case RM_BF16: vf64_store_bf16((uint16_t *)to, y); break;
-    default: vf64_store_f32((float *)to, y);
-  }
-  if (i + RM_LANES > n) __builtin_memcpy(at, tail, (size_t)(n - i) * (size_t)rm_size_of(fmt));
-}
-
-/* The vector test leaves about 2^-10 of all numbers open in a 16-bit format (simd/undecided.h). This one takes the bound as it is. */
-RM_COLD int rm_row_decide(double y, double err, int fmt, uint64_t *bits) {
-  uint32_t flags = 0;
-  int undecided;
-  if (!(y - y == 0.0 && err <= 0x1p-9 * __builtin_fabs(y) && y != 0.0)) return 0;
-  *bits = rm_round_dd(y, 0.0, err, 0, fmt, RM_NEAREST, &flags, &undecided);
-  return !undecided && flags == 0;
-}
-
-/* An exact zero is +0. A value whose sign the bound leaves open is open even where both roundings are zeros. */
 RM_FN int64_t rm_row_store_as(const int op, const int fmt, const rm_row_store *s) {
   int64_t count = 0;
   for (int64_t i = 0; i < s->n; i += RM_LANES) {
-    vf64 err;
-    const vf64 y = vf64_add(rm_row_value(op, s, i, &err), vf64_set1(0.0));
-    err = vf64_mul(err, vf64_set1(RM_BOUND(1.0)));
-    const vm64 undecided = vm64_or(vm64_or(vf64_undecided_within(y, err, fmt), vf64_overflows(y, fmt)), vf64_lt(vf64_abs(y), err));
+    vf64 y, err;
+    const vm64 undecided = rm_row_test(op, fmt, s, i, &y, &err);
     rm_row_put(y, fmt, s->out, i, s->n);
     if (__builtin_expect(vm64_none(undecided), 1)) continue;
     const uint32_t bits = vm64_bits(undecided);
@@ -261,6 +135,9 @@ RM_FN int64_t rm_row_store_as(const int op, const int fmt, const rm_row_store *s
   return count;
 }
 
+#if RM_DEVICE /* for what is seldom: one function is compiled sooner than many */
+RM_COLD int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) { return rm_row_store_as(op, s->fmt, s); }
+#else
 #define RM_ROW_FORMATS(op)                                   \
   case op:                                                   \
     switch (s->fmt) {                                        \
@@ -268,7 +145,7 @@ RM_FN int64_t rm_row_store_as(const int op, const int fmt, const rm_row_store *s
       case RM_BF16: return rm_row_store_as(op, RM_BF16, s);  \
       default: return rm_row_store_as(op, RM_F32, s);        \
     }
-static int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) {
+RM_LOCAL int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) {
   switch (op) {
     RM_ROW_FORMATS(RM_ROW_SCALED)
     RM_ROW_FORMATS(RM_ROW_SHIFTED)
@@ -282,5 +159,7 @@ static int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) {
     default: return 0;
   }
 }
+
+#endif
 
 #endif

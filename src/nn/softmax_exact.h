@@ -1,7 +1,7 @@
 /* softmax and its relatives over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
 
-static void RM_NUM_NAME(softmax)(RM_NUM_T *y, void *row, int64_t i, int limbs) {
-  rm_exp_row *r = row;
+RM_FORMULA void RM_NUM_NAME(softmax)(RM_NUM_T *y, void *row, int64_t i, int limbs) {
+  rm_exp_row *r = (rm_exp_row *)row;
   RM_NUM_T *s = &r->RM_NUM_NAME(sum);
   if (r->RM_NUM_NAME(limbs) != limbs) {
     RM_NUM_NAME(rm_exp_row_sum)(s, r, -1, limbs);
@@ -11,8 +11,8 @@ static void RM_NUM_NAME(softmax)(RM_NUM_T *y, void *row, int64_t i, int limbs) {
   RM_NUM_(div)(y, y, s);
 }
 
-static void RM_NUM_NAME(log_softmax)(RM_NUM_T *y, void *row, int64_t i, int limbs) {
-  rm_exp_row *r = row;
+RM_FORMULA void RM_NUM_NAME(log_softmax)(RM_NUM_T *y, void *row, int64_t i, int limbs) {
+  rm_exp_row *r = (rm_exp_row *)row;
   RM_NUM_T *s = &r->RM_NUM_NAME(sum), m;
   if (r->RM_NUM_NAME(limbs) != limbs) {
     RM_NUM_NAME(rm_exp_row_log)(s, r, limbs);
@@ -25,8 +25,8 @@ static void RM_NUM_NAME(log_softmax)(RM_NUM_T *y, void *row, int64_t i, int limb
 }
 
 /* m + log(1 + sum of the others). */
-static void RM_NUM_NAME(logsumexp)(RM_NUM_T *y, void *row, int64_t i, int limbs) {
-  rm_exp_row *r = row;
+RM_FORMULA void RM_NUM_NAME(logsumexp)(RM_NUM_T *y, void *row, int64_t i, int limbs) {
+  rm_exp_row *r = (rm_exp_row *)row;
   RM_NUM_T m;
   (void)i;
   RM_NUM_NAME(rm_exp_row_log)(y, r, limbs);
@@ -35,8 +35,8 @@ static void RM_NUM_NAME(logsumexp)(RM_NUM_T *y, void *row, int64_t i, int limbs)
 }
 
 /* y_i (g_i - sum of g_k y_k). */
-static void RM_NUM_NAME(softmax_backward)(RM_NUM_T *d, void *row, int64_t i, int limbs) {
-  rm_gradient_row *r = row;
+RM_FORMULA void RM_NUM_NAME(softmax_backward)(RM_NUM_T *d, void *row, int64_t i, int limbs) {
+  rm_gradient_row *r = (rm_gradient_row *)row;
   RM_NUM_T t;
   RM_NUM_NAME(rm_gradient_sum)(d, r, limbs);
   RM_NUM_(set)(&t, r->g[i], limbs);
@@ -46,8 +46,8 @@ static void RM_NUM_NAME(softmax_backward)(RM_NUM_T *d, void *row, int64_t i, int
 }
 
 /* g_i - e^(y_i) (sum of g_k). */
-static void RM_NUM_NAME(log_softmax_backward)(RM_NUM_T *d, void *row, int64_t i, int limbs) {
-  rm_gradient_row *r = row;
+RM_FORMULA void RM_NUM_NAME(log_softmax_backward)(RM_NUM_T *d, void *row, int64_t i, int limbs) {
+  rm_gradient_row *r = (rm_gradient_row *)row;
   RM_NUM_T t;
   RM_NUM_NAME(rm_gradient_sum)(d, r, limbs);
   RM_NUM_(set)(&t, r->y[i], limbs);

@@ -2,20 +2,20 @@
 
 #include "../reduce/total.h"
 
-void rm_problem_total_near(rm_near *sum, const rm_sum_problem *p, int limbs) {
+RM_SHARED void rm_problem_total_near(rm_near *sum, const rm_sum_problem *p, int limbs) {
   (void)limbs;
   double hi, lo, err;
   if (!rm_sum_approximately(p, 1, &hi, &lo, &err)) hi = lo = 0.0, err = rm_near_infinity();
   rm_near_finish(sum, hi, lo, err != 0.0, err);
 }
 
-void rm_problem_total_ball(rm_ball *sum, const rm_sum_problem *p, int limbs) {
+RM_SHARED void rm_problem_total_ball(rm_ball *sum, const rm_sum_problem *p, int limbs) {
   rm_superaccumulator acc;
   rm_sum_exactly(p, &acc);
   rm_ball_set_total(sum, &acc, limbs);
 }
 
-int rm_problem_sign(const rm_sum_problem *p) {
+RM_SHARED int rm_problem_sign(const rm_sum_problem *p) {
   rm_superaccumulator acc;
   rm_sum_exactly(p, &acc);
   const rm_superacc_top top = rm_superacc_get_top(&acc);

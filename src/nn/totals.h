@@ -7,8 +7,8 @@
 #include "../reduce/sum.h"
 
 /* The sum, of finite terms: compensated with its bound, or exactly as far as `limbs` hold it. */
-void rm_problem_total_near(rm_near *sum, const rm_sum_problem *p, int limbs);
-void rm_problem_total_ball(rm_ball *sum, const rm_sum_problem *p, int limbs);
+RM_SHARED void rm_problem_total_near(rm_near *sum, const rm_sum_problem *p, int limbs);
+RM_SHARED void rm_problem_total_ball(rm_ball *sum, const rm_sum_problem *p, int limbs);
 
 /* a, further off by less than 2^k; rm_ball_widen likewise. */
 RM_FN void rm_near_widen(rm_near *r, const rm_near *a, int64_t k) {
@@ -16,6 +16,6 @@ RM_FN void rm_near_widen(rm_near *r, const rm_near *a, int64_t k) {
 }
 
 /* Its sign: -1, 0, 1. */
-int rm_problem_sign(const rm_sum_problem *p);
+RM_SHARED int rm_problem_sign(const rm_sum_problem *p);
 
 #endif

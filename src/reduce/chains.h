@@ -105,7 +105,7 @@ RM_FN void rm_deviations_block(rm_running *r, const char *x, const int fmt, vf64
 }
 
 /* Joins the lanes. */
-static void rm_finish(const rm_running *r, double blocks, rm_partial *out) {
+RM_LOCAL void rm_finish(const rm_running *r, double blocks, rm_partial *out) {
   double hi[RM_LANES], lo[RM_LANES], size[RM_LANES];
   vf64_store(hi, r->hi);
   vf64_store(lo, r->lo);
@@ -133,7 +133,7 @@ RM_FN void rm_sum_terms(int64_t n, rm_terms x, rm_terms y, const int fmt, const 
                         rm_partial *out) {
   const vf64 zero = vf64_set1(0.0);
   const int size = rm_size_of(fmt), exact = fmt != RM_F64;
-  const int direct = x.stride == size && (!has_y || y.stride == size);
+  const int direct = !RM_DEVICE && x.stride == size && (!has_y || y.stride == size); /* a device would need them aligned */
   rm_running r = {zero, zero, zero};
   double blocks = 0.0;
   int64_t i = 0;
@@ -152,6 +152,11 @@ RM_FN void rm_sum_terms(int64_t n, rm_terms x, rm_terms y, const int fmt, const 
   rm_finish(&r, blocks, out);
 }
 
+#if RM_DEVICE /* for what is seldom: one function is compiled sooner than sixteen */
+RM_COLD void rm_sum_format(int64_t n, rm_terms x, rm_terms y, int fmt, const int compensated, const int has_y, rm_partial *out) {
+  rm_sum_terms(n, x, y, fmt, compensated, has_y, out);
+}
+#else
 /* rm_sum_terms with its constants. */
 RM_FN void rm_sum_format(int64_t n, rm_terms x, rm_terms y, int fmt, const int compensated, const int has_y, rm_partial *out) {
   switch (fmt) {
@@ -161,13 +166,14 @@ RM_FN void rm_sum_format(int64_t n, rm_terms x, rm_terms y, int fmt, const int c
     default: rm_sum_terms(n, x, y, RM_F64, compensated, has_y, out); return;
   }
 }
-static void rm_plain(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out) {
+#endif
+RM_LOCAL void rm_plain(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out) {
   if (y.base)
     rm_sum_format(n, x, y, fmt, 0, 1, out);
   else
     rm_sum_format(n, x, y, fmt, 0, 0, out);
 }
-static void rm_compensated(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out) {
+RM_LOCAL void rm_compensated(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out) {
   if (y.base)
     rm_sum_format(n, x, y, fmt, 1, 1, out);
   else
@@ -181,7 +187,7 @@ RM_FN void rm_sum_deviations(int64_t n, rm_terms x, double shift, const int fmt,
   rm_running r = {zero, zero, zero};
   double blocks = 0.0;
   int64_t i = 0;
-  if (x.stride == size)
+  if (!RM_DEVICE && x.stride == size)
     for (; i + RM_CHAIN_BLOCK <= n; i += RM_CHAIN_BLOCK, blocks += 1.0)
       rm_deviations_block(&r, x.base + i * size, fmt, c, RM_CHAIN_BLOCK, compensated);
   for (; i < n; i += RM_CHAIN_BLOCK, blocks += 1.0) {
@@ -201,7 +207,7 @@ RM_FN void rm_deviations_format(int64_t n, rm_terms x, double shift, int fmt, co
     default: rm_sum_deviations(n, x, shift, RM_F64, 1, out); return; /* its only tier */
   }
 }
-static void rm_deviations(int64_t n, rm_terms x, double shift, int fmt, int compensated, rm_partial *out) {
+RM_LOCAL void rm_deviations(int64_t n, rm_terms x, double shift, int fmt, int compensated, rm_partial *out) {
   if (compensated)
     rm_deviations_format(n, x, shift, fmt, 1, out);
   else
@@ -227,7 +233,7 @@ RM_FN int rm_all_multiples(int64_t n, rm_terms x, rm_terms y, const int fmt, dou
   }
   return 1;
 }
-static int rm_multiples(int64_t n, rm_terms x, rm_terms y, int fmt, double g) {
+RM_LOCAL int rm_multiples(int64_t n, rm_terms x, rm_terms y, int fmt, double g) {
   switch (fmt) {
     case RM_F16: return rm_all_multiples(n, x, y, RM_F16, g);
     case RM_BF16: return rm_all_multiples(n, x, y, RM_BF16, g);

@@ -7,7 +7,7 @@
 #include "../dispatch/kernels.h"
 #include "exact.h"
 #include "stats.h"
-#include "sum.h"
+#include "sum_parts.h"
 
 /* Positions: n 1, x 2, stride 3, out 4 for a sum; n 1, x 2, stride 3, y 4, stride 5, out 6 for a dot product. */
 static rm_status check_sum(int64_t n, const void *x, const void *out) {
@@ -22,39 +22,6 @@ static rm_status check_dot(int64_t n, const void *x, const void *y, const void *
   if (n > 0 && !x) return RM_STATUS(RM_ERR_NULL, 2);
   if (n > 0 && !y) return RM_STATUS(RM_ERR_NULL, 4);
   return out ? RM_OK : RM_STATUS(RM_ERR_NULL, 6);
-}
-
-/* Error bounds. u = 2^-53; A is the sum of the terms' magnitudes, known as `size` within a relative 2^-10 (its chains are as
- * long as the sum's; depth u < 2^-12 is far beyond any memory).
- *
- * Compensated: let every term pass at most h = depth additions. The main additions' errors add up to at most h u' A in
- * magnitude, those of products to u A; in the sum of errors each of them passes two additions for one of the main sum, so
- * that |hi + lo - S| <= 2 (h+1)^2 u^2 A, where u' = u/(1 - h u). 2.3 (h+1)^2 u^2 size covers the slack. Underflow of a product
- * or of its error loses at most 2^-1070 (Dekker's product; less with FMA).
- * Plain: block sums, of chains of RM_CHAIN and two joining additions, err by at most (RM_CHAIN + 2) u' A in all; the block
- * sums' own sum is compensated.
- *
- * Squares of differences, (x - c)^2 with x - c = d + e exactly, |e| <= u |d|. Plain: d^2 rounded is off by a relative 3.1 u.
- * Compensated: d^2 = p + q exactly; q + 2 d e, at most 3.1 u d^2, joins the sum of errors; what is dropped and rounded there, e^2
- * and the roundings of 2 d e and of its sum with q, is at most 6.1 u^2 d^2. The errors in the sum of errors are (h + 3.1) u A,
- * so that |hi + lo - S| <= (2 h (h + 3.1) + 2 + 6.1) u^2 A <= 2 (h+2)^2 u^2 A: one more addition. p, q and 2 d e may each
- * underflow. */
-static double bound_compensated(const rm_partial *s, const rm_sum_problem *p) {
-  const double h = s->depth + (p->shift ? 2.0 : 1.0);
-  return RM_BOUND(2.3 * h * h * 0x1p-106 * s->size) + (p->y.base || p->shift ? (double)p->n * 0x1p-1069 : 0.0);
-}
-static double bound_plain(const rm_partial *s, const rm_sum_problem *p) {
-  const double u = (RM_CHAIN + (p->shift ? 2 + 4 : 2)) * 0x1.01p-53;
-  return RM_BOUND(u * s->size) + bound_compensated(s, p);
-}
-
-/* Joins two partial sums by a two-sum: one more addition for every term. */
-static void join(rm_partial *into, const rm_partial *from) {
-  double s = into->hi + from->hi, t = s - into->hi;
-  into->lo += ((into->hi - (s - t)) + (from->hi - t)) + from->lo;
-  into->hi = s;
-  into->size += from->size;
-  into->depth = (into->depth > from->depth ? into->depth : from->depth) + 1.0;
 }
 
 typedef rm_sum_problem problem;
@@ -90,7 +57,7 @@ static rm_partial approximate(const problem *p, int compensated) {
 #if defined(_OPENMP)
 #pragma omp critical(rm_join)
 #endif
-    join(&total, &sum);
+    rm_partial_join(&total, &sum);
     rm_env_leave(env, 0);
   }
   return total;
@@ -120,13 +87,9 @@ static int exact(const problem *p, double err) {
   return rm_kernels_get()->reduce->multiples(p->n, p->x, p->y, p->fmt, rm_pow2(e));
 }
 
-int rm_sum_approximately(const problem *p, int tier, double *hi, double *lo, double *err) {
+RM_SHARED int rm_sum_approximately(const problem *p, int tier, double *hi, double *lo, double *err) {
   const rm_partial s = approximate(p, tier);
-  *err = tier ? bound_compensated(&s, p) : bound_plain(&s, p);
-  *hi = s.hi + s.lo;
-  const double t = *hi - s.hi;
-  *lo = (s.hi - (*hi - t)) + (s.lo - t);
-  return *hi - *hi == 0.0 && *err - *err == 0.0;
+  return rm_partial_known(&s, p, tier, hi, lo, err);
 }
 
 /* Only the bound of a sum of plain terms can be 0 or underflow to it: below 2^-1075, where every term and every rounded sum is a
@@ -150,7 +113,7 @@ void rm_sum_feed(const problem *p, int64_t begin, int64_t end, rm_superaccumulat
     rm_superacc_add_array(acc, p->fmt, end - begin, x, p->x.stride);
 }
 
-void rm_sum_exactly(const problem *p, rm_superaccumulator *acc) {
+RM_SHARED void rm_sum_exactly(const problem *p, rm_superaccumulator *acc) {
   rm_superacc_clear(acc);
   rm_sum_feed(p, 0, p->n, acc);
 }

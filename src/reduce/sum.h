@@ -16,7 +16,7 @@ typedef struct {
 
 /* hi + lo within *err of the sum, lo at most half a last place of hi, by tier 0 (short chains; formats below binary64 only) or
  * 1 (compensated). 0 when something left the range, or a term was not finite. The caller has put the environment right. */
-int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err);
+RM_SHARED int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err);
 
 /* Whether hi + lo within err, as found there, is the sum exactly. It may say no where the answer is yes. */
 int rm_sum_is_exact(const rm_sum_problem *p, double err);
@@ -25,6 +25,6 @@ int rm_sum_is_exact(const rm_sum_problem *p, double err);
 void rm_sum_feed(const rm_sum_problem *p, int64_t begin, int64_t end, rm_superaccumulator *acc);
 
 /* *acc = the sum. */
-void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc);
+RM_SHARED void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc);
 
 #endif

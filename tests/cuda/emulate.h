@@ -9,6 +9,8 @@
 #include <ucontext.h>
 
 #define RM_CFG_EMULATE_DEVICE 1
+#define RM_CFG_ROW_THREADS 32 /* a barrier takes long here */
+#define RM_CFG_BIG_CHECK(ok) ((ok) ? (void)0 : abort())
 
 #define __global__ static
 #define __device__
@@ -80,9 +82,10 @@ template <class F> void emulate_launch(unsigned grid, unsigned block, F body) {
       makecontext(&emulated.fiber[t], emulated_start, 0);
       emulated.done[t] = false;
     }
-    for (unsigned left = block; left > 0;) { /* every thread up to its next barrier */
+    for (unsigned left = block, round = 0; left > 0; round++) { /* every thread up to its next barrier, in turn from either end */
       left = 0;
-      for (unsigned t = 0; t < block; t++) {
+      for (unsigned u = 0; u < block; u++) {
+        const unsigned t = round % 2 ? block - 1 - u : u;
         if (emulated.done[t]) continue;
         threadIdx.x = emulated.running = t;
         swapcontext(&emulated.scheduler, &emulated.fiber[t]);

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import golden_sets  # noqa: E402
@@ -51,10 +52,13 @@ def main():
     architecture = gpu.stdout.split("\n")[0].split(",")[-1].strip().replace(".", "")
     where = native.build("cuda", "REPMATH_CUDA=ON", "REPMATH_BUILD_TESTS=ON", f"CMAKE_CUDA_ARCHITECTURES={architecture}")
     program = where / "src/cuda/test_cuda"
-    compared = subprocess.run([program, SCALE])
+    others = [where / "src/cuda" / source.stem for source in sorted(HERE.glob("test_cuda_*.cpp"))]
+    commands = [[program, SCALE], *([other] for other in others)]
+    differ = [command[0].name for command in commands if subprocess.run(command).returncode]
     right, wrong = golden(program)
     print(f"golden digests: {right} right, {wrong} wrong")
-    return compared.returncode or wrong != 0
+    print(f"programs that found other bits than the CPU's: {', '.join(differ) or 'none'}")
+    return bool(differ) or wrong != 0
 
 
 if __name__ == "__main__":

@@ -1,25 +1,23 @@
-/* The launchers of random numbers against the CPU library, every byte of the output, on the emulated device. */
+/* The launchers of random numbers against the CPU library, every byte of the output (device.h). */
 #include <repmath/cuda.h>
 #include <repmath/random.h>
 
 #include <math.h>
-#include <stdio.h>
 
 #include <initializer_list>
 
-static int passed, failed;
-static void check(bool ok, const char *what) {
-  ok ? passed++ : failed++;
-  if (!ok) printf("FAILED %s\n", what);
-}
+#include "device.h"
 
 static const int64_t N = 700;
-static char cpu[N * 24 + 8], gpu[N * 24 + 8];
+static char cpu[N * 24 + 8];
+BOTH_SIDES char gpu[N * 24 + 8];
+BOTH_SIDES uint64_t other[N + 1]; /* inputs on the device */
+BOTH_SIDES double few[4];
 
 template <class F, class G> static void compare(const char *what, F on_cpu, G on_gpu) {
   memset(cpu, 0x5a, sizeof cpu);
   memset(gpu, 0x5a, sizeof gpu);
-  check(on_cpu() == RM_OK && on_gpu() == RM_OK && memcmp(cpu, gpu, sizeof cpu) == 0, what);
+  compare_memory(what, cpu, gpu, on_cpu, on_gpu);
 }
 
 template <class T> static T *at(char *base, int64_t n, ptrdiff_t stride, int shift) {
@@ -69,7 +67,7 @@ static void normal(int format, int64_t first, int64_t n, int k) {
 
 /* Inputs: the bits of the generator, so NaN and infinity too, and finite numbers; in place where k is 2. */
 static void trials(int format, int64_t first, int64_t n, int k) {
-  static uint64_t input[N + 1], other[N + 1];
+  static uint64_t input[N + 1];
   const int size = widths[format];
   const ptrdiff_t s = (k == 1 ? -2 : 1) * size;
   for (double p : {0.0, 0x1p-70, 0.1, 0.5, 0.75, 1 - 0x1p-53, 1.0}) {
@@ -92,15 +90,16 @@ static void refusals() {
   const double wrong[] = {NAN, INFINITY, -INFINITY, -1, 2, 1e39, 70000};
   for (int format = -1; format <= 4; format++)
     for (double w : wrong) {
-      check(rm_random_uniform(format, 1, 2, 0, 2, w, 1, x, 8) == rm_cuda_random_uniform(format, 1, 2, 0, 2, w, 1, x, 8, nullptr), "low");
-      check(rm_random_uniform(format, 1, 2, 0, 2, 0, w, x, 8) == rm_cuda_random_uniform(format, 1, 2, 0, 2, 0, w, x, 8, nullptr), "high");
-      check(rm_random_normal(format, 1, 2, 0, 2, 1, w, x, 8) == rm_cuda_random_normal(format, 1, 2, 0, 2, 1, w, x, 8, nullptr), "std");
+      check(rm_random_uniform(format, 1, 2, 0, 2, w, 1, x, 8) == rm_cuda_random_uniform(format, 1, 2, 0, 2, w, 1, few, 8, nullptr), "low");
+      check(rm_random_uniform(format, 1, 2, 0, 2, 0, w, x, 8) == rm_cuda_random_uniform(format, 1, 2, 0, 2, 0, w, few, 8, nullptr), "high");
+      check(rm_random_normal(format, 1, 2, 0, 2, 1, w, x, 8) == rm_cuda_random_normal(format, 1, 2, 0, 2, 1, w, few, 8, nullptr), "std");
       check(rm_random_truncated_normal(format, 1, 2, 0, 2, 0, 1, w, 2, x, 8) ==
-            rm_cuda_random_truncated_normal(format, 1, 2, 0, 2, 0, 1, w, 2, x, 8, nullptr), "truncated");
-      check(rm_dropout(format, 1, 2, 0, 2, w, x, 8, x + 1, 8) == rm_cuda_dropout(format, 1, 2, 0, 2, w, x, 8, x + 1, 8, nullptr), "p");
+            rm_cuda_random_truncated_normal(format, 1, 2, 0, 2, 0, 1, w, 2, few, 8, nullptr), "truncated");
+      check(rm_dropout(format, 1, 2, 0, 2, w, x, 8, x + 1, 8) == rm_cuda_dropout(format, 1, 2, 0, 2, w, few, 8, few + 1, 8, nullptr), "p");
       check(rm_random_bernoulli(1, 2, 0, 2, w, nullptr, 1) == rm_cuda_random_bernoulli(1, 2, 0, 2, w, nullptr, 1, nullptr), "null");
     }
-  check(rm_status_code(rm_cuda_dropout(RM_FORMAT_F64, 1, 2, 0, 2, 0.5, x, 8, x + 1, 8, nullptr)) == RM_ERR_OVERLAP, "overlap");
+  check(rm_status_code(rm_cuda_dropout(RM_FORMAT_F64, 1, 2, 0, 2, 0.5, few, 8, few + 1, 8, nullptr)) == RM_ERR_OVERLAP, "overlap");
+  check(device_idle(), "refusals");
 }
 
 int main() {
@@ -143,6 +142,5 @@ int main() {
     const rm_status status = rm_random_integers(1, 2, b.first, b.n, b.low, b.last, b.out, b.stride);
     check(status && status == rm_cuda_random_integers(1, 2, b.first, b.n, b.low, b.last, b.out, b.stride, nullptr), "status");
   }
-  printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return checked();
 }

@@ -1,0 +1,46 @@
+/* repmath: composite operators on a GPU: the functions of nn.h over device memory, with their arguments, checks and bits; see
+ * cuda.h. */
+#ifndef REPMATH_CUDA_NN_H
+#define REPMATH_CUDA_NN_H
+
+#include "cuda_elementwise.h" /* rm_cuda_stream */
+#include "nn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+RM_API rm_status rm_cuda_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
+                                 ptrdiff_t row_y, ptrdiff_t stride_y, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_log_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
+                                     void *y, ptrdiff_t row_y, ptrdiff_t stride_y, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_logsumexp(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
+                                   void *y, ptrdiff_t stride_y, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
+                                          const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
+                                          ptrdiff_t stride_dx, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_log_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g,
+                                              ptrdiff_t stride_g, const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx,
+                                              ptrdiff_t row_dx, ptrdiff_t stride_dx, rm_cuda_stream stream);
+
+/* The strides, like `sets`, are read on the host, before the function returns. */
+RM_API rm_status rm_cuda_normalize(int format, const rm_norm_sets *sets, const void *x, const ptrdiff_t *sx, const void *w,
+                                   const ptrdiff_t *sw, const void *b, const ptrdiff_t *sb, const void *mean, const ptrdiff_t *sm,
+                                   const void *variance, const ptrdiff_t *sv, double eps, void *y, const ptrdiff_t *sy,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_normalize_backward(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg,
+                                            const void *x, const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw,
+                                            const void *mean, const ptrdiff_t *sm, const void *variance, const ptrdiff_t *sv,
+                                            double eps, void *dx, const ptrdiff_t *sdx, rm_cuda_stream stream);
+
+/* The problem is read on the host, its arrays on the device; where a target is neither a class nor ignore_index, all results are NaN. */
+RM_API rm_status rm_cuda_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss,
+                                       rm_cuda_stream stream);
+RM_API rm_status rm_cuda_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g,
+                                                ptrdiff_t stride_g, void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx,
+                                                rm_cuda_stream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,87 @@
+/* Cross entropy and its gradient. Targets are looked through on the device. */
+#include "entropy.h"
+
+#include "rows_block.h"
+
+#include "../../include/repmath/cuda_nn.h"
+
+#include "../nn/decide.c"
+#include "../nn/exp_row.c"
+#include "../nn/totals.c"
+
+#include "../nn/cross_entropy_rows.h"
+
+namespace {
+
+RM_LOCAL void each_of_classes(const void *operation, int64_t row, rm_row_state *state) {
+  if (*static_cast<const rm_entropy *>(operation)->counted < 0 && rm_row_left(state)) return;
+  rm_entropy_finish_row(operation, row, state);
+}
+RM_LOCAL void loss_of_classes(const void *operation, int64_t row, rm_row_state *state) {
+  if (*static_cast<const rm_entropy *>(operation)->counted < 0 && rm_row_left(state)) return;
+  rm_entropy_loss_row(operation, row, state);
+}
+RM_LOCAL void gradient_of_classes(const void *operation, int64_t row, rm_row_state *state) {
+  if (*static_cast<const rm_entropy *>(operation)->counted < 0 && rm_row_left(state)) return;
+  rm_entropy_gradient_row(operation, row, state);
+}
+
+__global__ void __launch_bounds__(RM_ROW_THREADS) count_kernel(rm_entropy f, int64_t *counted) {
+  int64_t count = 0, least = 0;
+  for (int64_t i = threadIdx.x; i < f.p.rows; i += RM_ROW_THREADS) {
+    const int64_t t = rm_entropy_target(&f, i);
+    count += !f.p.target || t != f.p.ignore_index;
+    if (f.p.target && t != f.p.ignore_index && (t < 0 || t >= f.p.n)) least = -1;
+  }
+  count = of_block<join_add>(count);
+  least = of_block<join_least>(least);
+  if (threadIdx.x == 0) *counted = least < 0 ? -1 : count;
+}
+
+/* Memory of a call: the count, the loss of each row, and what is special about it. */
+struct entropy_memory {
+  workspace work;
+  entropy_memory(rm_entropy *f, cudaStream_t stream)
+      : work(sizeof(int64_t) + (static_cast<size_t>(f->p.rows) + 1) * (sizeof(rm_near) + sizeof(double)), stream) {
+    int64_t *counted = static_cast<int64_t *>(work.data);
+    if (!counted) return;
+    f->counted = counted;
+    f->losses = reinterpret_cast<rm_near *>(counted + 1);
+    f->specials = reinterpret_cast<double *>(f->losses + f->p.rows + 1);
+    RM_LAUNCH(count_kernel, 1, RM_ROW_THREADS, stream, *f, counted);
+  }
+};
+
+} // namespace
+
+extern "C" rm_status rm_cuda_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss,
+                                           ptrdiff_t stride_loss, rm_cuda_stream stream) {
+  rm_entropy f;
+  const rm_status status = rm_entropy_job(&f, format, problem, loss, stride_loss);
+  if (status) return status;
+  const bool each = problem->reduction == RM_REDUCTION_NONE;
+  const int64_t rows = problem->rows, n = problem->n;
+  const cudaStream_t s = static_cast<cudaStream_t>(stream);
+  const entropy_memory memory(&f, s);
+  if (!memory.work.data) return RM_ERR_DEVICE;
+  if (rows > 0) {
+    const rm_status enqueued = each ? each_row<rm_entropy, each_of_classes>(f, rows, n, 5, rm_entropy_each_rest, stream)
+                                    : each_row<rm_entropy, loss_of_classes>(f, rows, n, 5, rm_entropy_loss_rest, stream);
+    if (enqueued) return enqueued;
+  }
+  return each ? launched() : rm_entropy_total(f, s);
+}
+
+extern "C" rm_status rm_cuda_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g,
+                                                    ptrdiff_t stride_g, void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx,
+                                                    rm_cuda_stream stream) {
+  rm_entropy f;
+  const rm_status status = rm_entropy_gradient_job(&f, format, problem, g, stride_g, dx, row_dx, stride_dx);
+  if (status || problem->rows == 0 || problem->n == 0) return status;
+  const cudaStream_t s = static_cast<cudaStream_t>(stream);
+  const entropy_memory memory(&f, s);
+  if (!memory.work.data) return RM_ERR_DEVICE;
+  const rm_status divided = rm_entropy_divide(f, s);
+  if (divided) return divided;
+  return each_row<rm_entropy, gradient_of_classes>(f, problem->rows, problem->n, 5, rm_entropy_gradient_rest, stream);
+}

@@ -1,0 +1,71 @@
+/* Launches of optimiser steps: one thread an element, over the CPU's step of a vector. What its test leaves open a second kernel
+ * gives to the slow tiers; an element is then as it was. */
+#ifndef RM_CUDA_OPTIMIZERS_H
+#define RM_CUDA_OPTIMIZERS_H
+
+#include "open.h"
+
+extern "C" {
+#include "../nn/optimizers_job.h" /* compiled for the host, as C */
+}
+
+#include "../nn/optimizers_step.h"
+
+/* optimizers_slow.cu: by threads with a stack of RM_STEP_STACK bytes. */
+enum { RM_STEP_STACK = 192 << 10 };
+rm_status rm_finish_steps(const rm_optimizer &o, const rm_open_set &open, cudaStream_t stream);
+
+namespace {
+
+template <class T, int fmt, bool adam> __global__ void step_kernel(rm_optimizer o, rm_open_set open, bool by_words) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  const int coupled = o.decay != 0.0 && !o.decoupled;
+  const int mode = adam ? o.w != nullptr : !o.m ? RM_PLAIN : o.nesterov ? RM_NESTEROV : RM_MOMENTUM;
+  char *const arrays[] = {o.p, o.m, o.v, o.w};
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < o.n; i += step) {
+    const int64_t at = i * static_cast<int64_t>(sizeof(T));
+    T in[4] = {}, g = element<T>::load(o.g + at, by_words), out;
+    for (int k = 0; k < 4; k++)
+      if (arrays[k]) in[k] = element<T>::load(arrays[k] + at, by_words);
+    const rm_step_arrays a = {reinterpret_cast<char *>(in), reinterpret_cast<char *>(in + 1),
+                              reinterpret_cast<char *>(in + 2), reinterpret_cast<char *>(in + 3),
+                              reinterpret_cast<const char *>(&g)};
+    rm_step_vectors y;
+    const vm64 left = adam ? rm_adam_values(&o, &a, fmt, coupled, mode, &y) : rm_sgd_values(&o, &a, fmt, coupled, mode, &y);
+    if (!vm64_none(left)) {
+      open.add(i);
+      continue;
+    }
+    const vf64 values[] = {y.p, y.m, y.v, y.w};
+    for (int k = 0; k < 4; k++)
+      if (arrays[k]) {
+        rm_store_elements(reinterpret_cast<char *>(&out), values[k], fmt);
+        element<T>::store(arrays[k] + at, out, by_words);
+      }
+  }
+}
+
+template <class T, int fmt, bool adam> rm_status launch_step(const rm_optimizer &o, cudaStream_t stream) {
+  workspace work(rm_open_set::bytes(o.n), stream);
+  rm_open_set open;
+  const rm_status status = open_begin(&open, work, o.n, !o.constants.fast);
+  if (status) return status;
+  const bool by_words =
+      aligned<T>(o.p, 0) && aligned<T>(o.g, 0) && aligned<T>(o.m, 0) && aligned<T>(o.v, 0) && aligned<T>(o.w, 0);
+  if (o.constants.fast) RM_LAUNCH((step_kernel<T, fmt, adam>), blocks_for(o.n), RM_BLOCK, stream, o, open, by_words);
+  return rm_finish_steps(o, open, stream);
+}
+
+template <bool adam> rm_status launch_steps(const rm_optimizer &o, rm_cuda_stream stream) {
+  const cudaStream_t s = static_cast<cudaStream_t>(stream);
+  switch (o.format) {
+    case RM_F16: return launch_step<uint16_t, RM_F16, adam>(o, s);
+    case RM_BF16: return launch_step<uint16_t, RM_BF16, adam>(o, s);
+    case RM_F32: return launch_step<float, RM_F32, adam>(o, s);
+    default: return launch_step<double, RM_F64, adam>(o, s);
+  }
+}
+
+} // namespace
+
+#endif

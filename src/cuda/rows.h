@@ -1,0 +1,43 @@
+/* Launches of operators over rows: a block a row for what is fast (rows_block.h), and a thread a row for the rows that it leaves
+ * (rows_thread.h). Both run the CPU's function of a row; each file of an operator includes one of the two. */
+#ifndef RM_CUDA_ROWS_H
+#define RM_CUDA_ROWS_H
+
+#include "open.h"
+
+extern "C" {
+#include "../nn/row_loop.h" /* declares argument checks, which are C */
+}
+
+namespace {
+
+const int64_t RM_ROW_MEMORY = INT64_C(1) << 28; /* of all workers */
+
+/* Room for rows of n numbers: that of each worker, a block or a thread. */
+struct row_memory {
+  int64_t pitch, each, workers; /* each: bytes of a worker */
+  int buffers;
+  char *base = nullptr;
+  row_memory(int64_t n, int buffers_each, int64_t most, int64_t room)
+      : pitch((n + 2 * RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD), each(pitch * ((buffers_each + 1) * 8 + 8)), workers(most),
+        buffers(buffers_each) {
+    if (workers > room / each) workers = room / each;
+    if (workers < 1) workers = 1;
+  }
+  size_t bytes() const { return static_cast<size_t>(workers * each); }
+  bool set(const workspace &work) {
+    base = static_cast<char *>(work.data);
+    return base != nullptr;
+  }
+  __device__ rm_row_state state(int64_t worker) const {
+    double *work = reinterpret_cast<double *>(base + worker * each);
+    rm_row_state s = {};
+    s.work = work, s.open = reinterpret_cast<int64_t *>(work + pitch * (buffers + 1)), s.pitch = static_cast<size_t>(pitch);
+    s.buffers = buffers;
+    return s;
+  }
+};
+
+} // namespace
+
+#endif

@@ -1,0 +1,14 @@
+/* softmax and its relatives: softmax.cu decides what is fast, softmax_slow.cu the rows that it leaves. */
+#ifndef RM_CUDA_SOFTMAX_H
+#define RM_CUDA_SOFTMAX_H
+
+#include "open.h"
+
+extern "C" {
+#include "../nn/softmax.h"
+}
+
+rm_status rm_softmax_rest(const rm_softmax_rows &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_softmax_gradient_rest(const rm_softmax_gradient &f, const rm_open_set &left, cudaStream_t stream);
+
+#endif

@@ -1,0 +1,320 @@
+/* cross_entropy and its gradient.
+ *
+ * With m the greatest logit and L = log(1 + S') (softmax.c), the loss of a row is T + Q L, T = sum of q_c (m - x_c), Q = sum of q_c. In binary64,
+ * u = 2^-53: L is off by 1.25 2^-41 L + n 2^-244; q_c by 4u; a sum of n terms by n u of their magnitudes. So T is within (n + 8) u T' of
+ * the value, T' the sum of magnitudes, and likewise Q. Losses are then numbers with a bound (crlibm/fp/near.h), and sums of them too.
+ * Gradient: e_j/S Q - q_j, times k = g/divisor. For the one class that counts this is -q (S - e_t)/S, the others summed without it.
+ * e_j and S are off by RM_ROW_EXP_ERR and RM_ROW_SUM_ERR, Q by (n + 8) u, k by 3u.
+ *
+ * Values are irrational (softmax.c) but where every row has one finite element: then they are quotients of exact sums, of which balls know 2^15
+ * bits. */
+#ifndef RM_NN_CROSS_ENTROPY_ROWS_H
+#define RM_NN_CROSS_ENTROPY_ROWS_H
+
+#include "../../crlibm/fp/exact.h"
+#include "../../crlibm/log1p/log1p_f32.h"
+#include "../reduce/elements.h"
+#include "cross_entropy.h"
+#include "exp_row.h"
+#include "totals.h"
+
+/* A row that is loaded; g its gradient; one_class: only q_target counts. */
+typedef struct {
+  const rm_entropy *f;
+  rm_row_state *state;
+  int64_t target;
+  int one_class;
+  double *x, *p, *w, g;
+} rm_entropy_row;
+
+/* The same for the slow tiers, with what they found. */
+typedef struct {
+  rm_entropy_row row;
+  int limbs_near, limbs_ball;
+  rm_exp_row e;
+  struct {
+    rm_near all, weights, divisor;
+  } near;
+  struct {
+    rm_ball all, weights, divisor;
+  } ball;
+} rm_entropy_exact;
+
+RM_LOCAL int64_t rm_entropy_target(const rm_entropy *f, int64_t row) {
+  int64_t t = 0;
+  if (f->p.target) __builtin_memcpy(&t, (const char *)f->p.target + row * f->p.stride_target, sizeof t);
+  return t;
+}
+RM_LOCAL double rm_entropy_weight(const rm_entropy *f, int64_t c) {
+  return f->p.weight ? rm_read_element((const char *)f->p.weight + c * f->p.stride_weight, f->format) : 1.0;
+}
+
+/* Loads x and the target; 0 when the row does not count. */
+RM_FORMULA int load_entropy(rm_entropy_row *r, int64_t row) {
+  const rm_entropy *f = r->f;
+  r->target = rm_entropy_target(f, row);
+  if (f->p.target && r->target == f->p.ignore_index) return 0;
+  RM_ROW(r->state, load)(f->p.n, (const char *)f->p.x + row * f->p.row_x, f->p.stride_x, f->format, -rm_near_infinity(), r->x);
+  if (!f->p.target) {
+    RM_ROW(r->state, load)(f->p.n, (const char *)f->p.probability + row * f->p.row_probability, f->p.stride_probability, f->format, 0.0, r->p);
+    r->target = -1;
+  }
+  return 1;
+}
+
+RM_LOCAL int rm_entropy_load(rm_entropy_exact *r, int64_t row) {
+  const rm_entropy_row *a = &r->row;
+  if (!load_entropy(&r->row, row)) return 0;
+  rm_exp_row_begin(&r->e, a->f->p.n, a->x, RM_ROW(a->state, greatest)(a->f->p.n, a->x));
+  r->limbs_near = r->limbs_ball = -1;
+  return 1;
+}
+
+/* The classes that count: from first to end. */
+RM_LOCAL int64_t first_class(const rm_entropy_row *r) { return r->one_class ? r->target : 0; }
+RM_LOCAL int64_t end_class(const rm_entropy_row *r) { return r->one_class ? r->target + 1 : r->f->p.n; }
+
+#define RM_NUM near
+#include "exp_row_exact.h"
+#include "cross_entropy_exact.h"
+#undef RM_NUM
+#define RM_NUM ball
+#include "exp_row_exact.h"
+#include "cross_entropy_exact.h"
+#undef RM_NUM
+
+RM_LOCAL void begin_entropy(rm_entropy_row *r, const rm_entropy *f, rm_row_state *state) {
+  r->f = f;
+  r->state = state;
+  r->one_class = f->p.target && f->p.label_smoothing == 0.0;
+  r->x = rm_row_buffer(state, 0), r->p = rm_row_buffer(state, 1), r->w = rm_row_buffer(state, 2);
+  if (state->loaded) return;
+  state->loaded = 1;
+  if (f->p.weight) RM_ROW(state, load)(f->p.n, (const char *)f->p.weight, f->p.stride_weight, f->format, 0.0, r->w);
+  else
+    for (int64_t c = 0; c < f->p.n; c++) r->w[c] = 1.0;
+}
+
+RM_FORMULA double class_weight(const rm_entropy_row *r, int64_t c) {
+  const double s = r->f->p.label_smoothing, p = r->f->p.probability ? r->p[c] : c == r->target ? 1.0 : 0.0;
+  return ((1.0 - s) * p + s / (double)r->f->p.n) * r->w[c];
+}
+
+/* 0, or the loss of a row that has no finite one: from m, and from what meets classes of infinite or no weight or logit. */
+RM_FORMULA double special_loss(const rm_entropy_row *r, double m, uint32_t *flags) {
+  const int64_t first = first_class(r), end = end_class(r);
+  double sum = 0.0;
+  int nan = 0;
+  if (m - m != 0.0) sum = rm_from_bits64(rm_nan_bits(RM_F64)), nan = m != m;
+  for (int64_t c = first; c < end; c++) {
+    const double q = class_weight(r, c), x = r->x[c];
+    if (x - x == 0.0 && q - q == 0.0) continue;
+    nan |= x != x || r->w[c] != r->w[c] || (r->f->p.probability && r->p[c] != r->p[c]);
+    sum += q * (x - x == 0.0 ? 1.0 : -x); /* an infinite weight meets log(...) - x_c > 0 */
+  }
+  if (sum != sum && !nan) *flags |= RM_FLAG_INVALID;
+  return sum;
+}
+
+RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_state *state) {
+  const rm_entropy *f = (const rm_entropy *)operation;
+  const int64_t n = f->p.n;
+  rm_entropy_row r;
+  if (f->format == RM_F64 && rm_row_left(state)) return;
+  begin_entropy(&r, f, state);
+  f->specials[row] = 0.0;
+  rm_near *loss = &f->losses[row];
+  rm_near_set(loss, 0.0, 0);
+  if (!load_entropy(&r, row)) return;
+  const double m = RM_ROW(state, greatest)(n, r.x);
+  f->specials[row] = special_loss(&r, m, &state->flags);
+  if (f->specials[row] != 0.0) return;
+  if (f->format != RM_F64) {
+    const int64_t at = RM_ROW_FIRST(n, r.x, m), first = first_class(&r), end = end_class(&r);
+    double t = 0.0, t_size = 0.0, q_sum = 0.0, q_size = 0.0;
+    for (int64_t c = first; c < end; c++) {
+      const double q = class_weight(&r, c), v = q * (m - r.x[c]);
+      t += v, t_size += __builtin_fabs(v), q_sum += q, q_size += __builtin_fabs(q);
+    }
+    RM_ROW_SYNC();
+    r.x[at] = -rm_near_infinity();
+    const double l = rm_log1p_of(RM_ROW(state, exponentials)(n, r.x, m, rm_row_buffer(state, 3)));
+    r.x[at] = m;
+    const double count = (double)(end - first + 12) * 0x1p-53, l_err = 0x1.4p-41 * l + (double)n * 0x1p-244;
+    loss->hi = t + q_sum * l;
+    loss->lo = 0.0;
+    loss->err = RM_BOUND(1.01 * (count * (t_size + q_size * l) + q_size * l_err) + 0x1p-51 * __builtin_fabs(loss->hi));
+    if (!(loss->err < 0x1p200)) rm_near_unknown(loss);
+  } else {
+    rm_entropy_exact exact;
+    exact.row = r;
+    rm_exp_row_begin(&exact.e, n, r.x, m);
+    rm_row_loss_near(loss, &exact, 0);
+  }
+}
+
+/* One row's result, with no reduction. */
+RM_LOCAL void rm_entropy_finish_row(const void *operation, int64_t row, rm_row_state *state) {
+  const rm_entropy *f = (const rm_entropy *)operation;
+  rm_entropy_loss_row(operation, row, state);
+  if (state->left) return;
+  uint64_t bits = 0;
+  if (f->specials[row] != 0.0) {
+    bits = f->specials[row] == f->specials[row] ? rm_signed_infinity(f->specials[row] < 0.0, f->format) : rm_nan_bits(f->format);
+  } else if (!rm_near_round(&f->losses[row], f->format, RM_NEAREST, &state->flags, &bits)) {
+    if (rm_row_left(state)) return;
+    rm_entropy_exact r;
+    begin_entropy(&r.row, f, state);
+    rm_entropy_load(&r, row);
+    bits = rm_decide(row_loss_near, row_loss_ball, &r, 0, f->format, state);
+  } else {
+    state->tiers.fast++;
+  }
+  rm_write_bits(rm_row_at(&f->out, row), bits, f->format);
+}
+
+/* The sum of what the rows found. */
+RM_LOCAL void rm_entropy_finish_total(const void *operation, int64_t row, rm_row_state *state) {
+  const rm_entropy *f = (const rm_entropy *)operation;
+  double special = 0.0;
+  rm_near total, divisor;
+  (void)row;
+  rm_near_set(&total, 0.0, 0);
+  for (int64_t i = 0; i < f->p.rows; i++) {
+    special += f->specials[i];
+    rm_near_add(&total, &total, &f->losses[i]);
+  }
+  uint64_t bits = 0;
+  rm_entropy_divisor_near(&divisor, f, 0);
+  const double d = divisor.hi;
+  if (d == 0.0 || d - d != 0.0 || special != 0.0) {
+    const double v = (special != 0.0 ? special : total.hi) / d;
+    if (v != v && special == 0.0) state->flags |= RM_FLAG_INVALID;
+    bits = v != v ? rm_nan_bits(f->format) : v - v != 0.0 ? rm_signed_infinity(v < 0.0, f->format) : 0;
+  } else {
+    rm_near_div(&total, &total, &divisor);
+    if (rm_near_round(&total, f->format, RM_NEAREST, &state->flags, &bits)) {
+      state->tiers.fast++;
+    } else {
+      rm_entropy_exact r;
+      begin_entropy(&r.row, f, state);
+      bits = rm_decide(total_loss_near, total_loss_ball, &r, 0, f->format, state);
+    }
+  }
+  rm_write_bits(f->out.base, bits, f->format);
+}
+
+RM_LOCAL uint64_t special_gradient(const rm_entropy_exact *e, int64_t j, double k, uint32_t *flags) {
+  const rm_entropy_row *r = &e->row;
+  const double q = r->one_class ? r->w[r->target] : 0.0;
+  double v = rm_from_bits64(rm_nan_bits(RM_F64));
+  if (r->one_class && e->e.m - e->e.m == 0.0) { /* the weight or the gradient is not finite */
+    const double p = j == r->target ? (e->e.only_tail < 0 && j == e->e.at ? 0.0 : -1.0) : (r->x[j] - r->x[j] == 0.0 ? 1.0 : 0.0);
+    v = p * q * k;
+  }
+  if (v == v) return v - v == 0.0 ? 0 : rm_signed_infinity(v < 0.0, r->f->format);
+  if (e->e.m == e->e.m && k == k && q == q) *flags |= RM_FLAG_INVALID;
+  return rm_nan_bits(r->f->format);
+}
+
+RM_LOCAL void rm_entropy_gradient_row(const void *operation, int64_t row, rm_row_state *state) {
+  const rm_entropy *f = (const rm_entropy *)operation;
+  const int64_t n = f->p.n;
+  const int size = rm_size_of(f->format);
+  rm_entropy_row r;
+  if (f->format == RM_F64 && rm_row_left(state)) return;
+  begin_entropy(&r, f, state);
+  char *out = rm_row_out(state, &f->out, row, size);
+  double *e = rm_row_buffer(state, 3), *q = rm_row_buffer(state, 4);
+  if (!load_entropy(&r, row)) {
+    __builtin_memset(out, 0, (size_t)n * (size_t)size);
+    rm_row_spread(state, 0, &f->out, row, n, f->format);
+    state->tiers.fast += n;
+    return;
+  }
+  const double m = RM_ROW(state, greatest)(n, r.x);
+  r.g = rm_read_element(f->g + row * f->stride_g, f->format);
+  rm_near divisor = f->losses[0]; /* kept there */
+  const double k = r.g / divisor.hi;
+  int known = f->format != RM_F64 && m - m == 0.0 && k - k == 0.0 && divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi);
+  rm_row_store s = {.n = n, .u = e, .fmt = f->format, .out = out, .open = state->open};
+  double others = 0.0, one = 0.0, sum = 0.0;
+  int64_t open = n;
+  if (known && r.one_class) {
+    const double xt = r.x[r.target], d = xt - m;
+    RM_ROW_SYNC();
+    r.x[r.target] = -rm_near_infinity();
+    others = RM_ROW(state, exponentials)(n, r.x, m, e);
+    r.x[r.target] = xt;
+    one = d >= RM_ROW_EXP_LEAST ? rm_exp_sixteenths(d, RM_EXP_INV_STEP) : 0.0;
+    sum = others + one;
+    s.a = k * r.w[r.target] / sum;
+    s.rel = 2.25 * RM_ROW_EXP_ERR + 0x1p-49;
+    /* What exponentials() takes for 0 is below 2^-245: beside a negative factor it rounds to -0, unless it is 0 (x = -infinity). */
+    known = __builtin_fabs(s.a) <= 0x1p64;
+    s.err = s.a < 0.0 ? -s.a * 0x1p-245 : 0.0;
+    if (known) {
+      open = RM_ROW(state, store)(RM_ROW_SCALED, &s);
+      if (open && rm_row_left(state)) return;
+      /* The target's own place, in the list already or not. */
+      double y = -others * s.a;
+      int undecided = 1;
+      uint64_t bits = 0;
+      uint32_t flags = 0;
+      const double err = RM_BOUND(__builtin_fabs(y) * 0x1.4p-43);
+      if (others > 0x1p-150 && y != 0.0 && y - y == 0.0) bits = rm_round_dd(y, 0.0, err, 0, f->format, RM_NEAREST, &flags, &undecided);
+      int64_t kept = 0;
+      for (int64_t j = 0; j < open; j++)
+        if (s.open[j] != r.target) s.open[kept++] = s.open[j];
+      open = kept;
+      if (!undecided && !flags)
+        rm_write_bits(out + r.target * size, bits, f->format);
+      else
+        s.open[open++] = r.target;
+    }
+  } else if (known) {
+    double q_sum = 0.0, q_size = 0.0;
+    for (int64_t c = 0; c < n; c++) {
+      q[c] = class_weight(&r, c);
+      q_sum += q[c], q_size += __builtin_fabs(q[c]);
+    }
+    for (int64_t c = n; c % RM_ROW_PAD; c++) q[c] = 0.0;
+    sum = RM_ROW(state, exponentials)(n, r.x, m, e);
+    s.v = q, s.a = q_sum / sum, s.d = k;
+    const double q_rel = q_sum != 0.0 ? (double)(n + 12) * 0x1p-53 * q_size / __builtin_fabs(q_sum) : q_size > 0.0 ? rm_near_infinity() : 0.0;
+    s.rel = 1.01 * __builtin_fabs(k) * (2.25 * RM_ROW_EXP_ERR + q_rel + 0x1p-49);
+    s.slope = __builtin_fabs(k) * 0x1p-49;
+    /* What exponentials() takes for 0 is below 2^-245: beside no q it is a zero of either sign. */
+    known = s.rel - s.rel == 0.0 && q_size - q_size == 0.0 && __builtin_fabs(k) * q_size <= 0x1p64;
+    s.err = __builtin_fabs(k * s.a) * 0x1p-245;
+    if (known) open = RM_ROW(state, store)(RM_ROW_DIFFERENCE, &s);
+  }
+  if (!known && rm_row_left(state)) return;
+  if (!known)
+    for (int64_t i = 0; i < n; i++) s.open[i] = i;
+  state->tiers.fast += n - open;
+  if (open) {
+    if (rm_row_left(state)) return;
+    rm_entropy_exact exact;
+    int bad = m - m != 0.0 || k - k != 0.0;
+    const int64_t first = first_class(&r), end = end_class(&r);
+    for (int64_t c = first; c < end; c++) {
+      const double weight = class_weight(&r, c);
+      bad |= weight - weight != 0.0;
+    }
+    if (bad)
+      exact.e.m = m, exact.e.only_tail = 0, exact.e.at = -1;
+    else
+      rm_exp_row_begin(&exact.e, n, r.x, m);
+    exact.row = r;
+    exact.limbs_near = exact.limbs_ball = -1;
+    for (int64_t j = 0; j < open; j++) {
+      const int64_t i = s.open[j];
+      const uint64_t bits = bad ? special_gradient(&exact, i, k, &state->flags) : rm_decide(entropy_gradient_near, entropy_gradient_ball, &exact, i, f->format, state);
+      rm_write_bits(out + i * size, bits, f->format);
+    }
+  }
+  rm_row_spread(state, 0, &f->out, row, n, f->format);
+}
+
+#endif

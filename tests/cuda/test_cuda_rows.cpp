@@ -1,0 +1,198 @@
+/* The launchers of softmax, its relatives, norms, cross entropy and their gradients against the CPU library, every byte of the output (device.h). */
+#include <repmath/cuda.h>
+#include <repmath/nn.h>
+#include <repmath/random.h>
+
+#include <math.h>
+
+#include <initializer_list>
+
+#include "device.h"
+
+static const int64_t ROOM = 1 << 18; /* bytes of an array */
+static char cpu[4 * ROOM];
+BOTH_SIDES char gpu[4 * ROOM];
+
+static const int widths[] = {2, 2, 4, 8}; /* bytes by format */
+
+static void put(char *at, int format, double x) {
+  const float f = static_cast<float>(x);
+  uint32_t bits;
+  memcpy(&bits, &f, 4);
+  const uint16_t high = static_cast<uint16_t>(bits >> 16);
+  if (format == RM_FORMAT_F64) memcpy(at, &x, 8);
+  if (format == RM_FORMAT_F32) memcpy(at, &f, 4);
+  if (format == RM_FORMAT_BF16) memcpy(at, &high, 2);
+  if (format == RM_FORMAT_F16) {
+    if (x - x == 0.0 && fabs(x) < 65504)
+      rm_random_uniform(format, 0, 0, 0, 1, x, x, at, 2);
+    else {
+      const uint16_t special = x != x ? 0x7e00 : x < 0 ? 0xfc00 : 0x7c00;
+      memcpy(at, &special, 2);
+    }
+  }
+}
+
+/* Rows of numbers that are near, far from each other, alike, short (ties), infinite, NaN or any bits. */
+enum { WIDE, NEAR_0, ALIKE, SHORT, FAR, INFINITE, BITS, KINDS };
+static void fill(char *at, int format, int kind, int64_t n, ptrdiff_t stride, uint64_t stream) {
+  for (int64_t i = 0; i < n; i++) {
+    uint32_t w;
+    double u;
+    rm_random_words32(kind, stream, i, 1, &w, 4);
+    rm_random_uniform(RM_FORMAT_F64, kind, stream, i, 1, -1, 1, &u, 8);
+    const double x = kind == WIDE     ? 20 * u
+                     : kind == NEAR_0 ? ldexp(u, -14)
+                     : kind == ALIKE  ? 1.25
+                     : kind == SHORT  ? static_cast<int>(w % 16) * 0.25 - 2
+                     : kind == FAR    ? ldexp(u, static_cast<int>(w % 14))
+                                      : (w % 8 == 0 ? INFINITY : w % 8 < 4 ? -INFINITY : w % 64 == 5 ? NAN : u);
+    if (kind == BITS)
+      memcpy(at + i * stride, &w, static_cast<size_t>(widths[format] < 4 ? widths[format] : 4));
+    else
+      put(at + i * stride, format, kind == INFINITE && stream % 2 && x > 1 ? -INFINITY : x);
+  }
+}
+
+/* Array k of rows of n elements: its first element, the bytes between rows and elements. One layout is backward and misaligned. */
+struct layout {
+  int format;
+  int64_t rows, n;
+  bool odd;
+  ptrdiff_t stride() const { return widths[format] * (odd ? -2 : 1); }
+  ptrdiff_t row() const { return widths[format] * (odd ? 2 * n + 1 : n); }
+  char *at(char *base, int k) const { return base + k * ROOM + (odd ? 1 + 2 * widths[format] * (n - 1) * (n > 0) : 0); }
+};
+static void fill_rows(const layout &l, int kind) {
+  memset(cpu, 0x5a, sizeof cpu);
+  for (int k = 0; k < 2; k++)
+    for (int64_t r = 0; r < l.rows; r++)
+      fill(l.at(cpu, k) + r * l.row(), l.format, (kind + r) % KINDS, l.n, l.stride(), static_cast<uint64_t>(2 * r + k));
+  memcpy(gpu, cpu, sizeof gpu);
+}
+
+typedef rm_status forward_fn(int, int64_t, int64_t, const void *, ptrdiff_t, ptrdiff_t, void *, ptrdiff_t, ptrdiff_t);
+typedef rm_status cuda_forward_fn(int, int64_t, int64_t, const void *, ptrdiff_t, ptrdiff_t, void *, ptrdiff_t, ptrdiff_t, rm_cuda_stream);
+typedef rm_status backward_fn(int, int64_t, int64_t, const void *, ptrdiff_t, ptrdiff_t, const void *, ptrdiff_t, ptrdiff_t, void *,
+                              ptrdiff_t, ptrdiff_t);
+typedef rm_status cuda_backward_fn(int, int64_t, int64_t, const void *, ptrdiff_t, ptrdiff_t, const void *, ptrdiff_t, ptrdiff_t,
+                                   void *, ptrdiff_t, ptrdiff_t, rm_cuda_stream);
+
+/* out: 2, or 0 for results in the place of the input. */
+static void forward(const char *what, const layout &l, int kind, int out, forward_fn *f, cuda_forward_fn *g) {
+  const ptrdiff_t r = l.row(), s = l.stride();
+  fill_rows(l, kind);
+  compare_memory(what, cpu, gpu, [&] { return f(l.format, l.rows, l.n, l.at(cpu, 0), r, s, l.at(cpu, out), r, s); },
+                 [&] { return g(l.format, l.rows, l.n, l.at(gpu, 0), r, s, l.at(gpu, out), r, s, nullptr); });
+}
+static void backward(const char *what, const layout &l, int kind, int out, backward_fn *f, cuda_backward_fn *g) {
+  const ptrdiff_t r = l.row(), s = l.stride();
+  fill_rows(l, kind);
+  compare_memory(what, cpu, gpu, [&] { return f(l.format, l.rows, l.n, l.at(cpu, 0), r, s, l.at(cpu, 1), r, s, l.at(cpu, out), r, s); },
+                 [&] {
+                   return g(l.format, l.rows, l.n, l.at(gpu, 0), r, s, l.at(gpu, 1), r, s, l.at(gpu, out), r, s, nullptr);
+                 });
+}
+static void logsumexp(const layout &l, int kind) {
+  const ptrdiff_t r = l.row(), s = l.stride(), y = widths[l.format] + l.odd;
+  fill_rows(l, kind);
+  compare_memory("logsumexp", cpu, gpu, [&] { return rm_logsumexp(l.format, l.rows, l.n, l.at(cpu, 0), r, s, cpu + 2 * ROOM, y); },
+                 [&] { return rm_cuda_logsumexp(l.format, l.rows, l.n, l.at(gpu, 0), r, s, gpu + 2 * ROOM, y, nullptr); });
+}
+
+/* Sets of rows x n elements each as layer, group, batch and instance norm see them; k chooses what is given. */
+static void norms(int format, int kind, int k, int64_t a, int64_t c, int64_t n) {
+  const ptrdiff_t size = widths[format], row = c * n * size;
+  const ptrdiff_t plain[] = {row, n * size, 0, size}, channel[] = {row, n * size, 0, size}, batch[] = {0, n * size, row, size};
+  const ptrdiff_t by_element[] = {0, 0, 0, size}, by_channel[] = {0, size, 0, 0};
+  const bool columns = k % 3 == 2; /* batch norm */
+  const rm_norm_sets sets = {k % 5 != 4, {columns ? 1 : a, c}, columns ? a : 1, n};
+  const ptrdiff_t *s = columns ? batch : k % 2 ? channel : plain, *sw = columns ? by_channel : by_element;
+  static const double eps[] = {1e-5, 0, 0.25};
+  const layout l = {format, a * c, n, false};
+  fill_rows(l, kind);
+  const bool given = k == 5;
+  for (int side = 0; side < 2; side++) { /* w, b, mean and variance: rows of the third array */
+    char *to = (side ? gpu : cpu) + 2 * ROOM;
+    rm_random_uniform(format, 3, 4, 0, n + c, -2, 2, to, size);
+    rm_random_uniform(format, 3, 5, 0, n + c, 0, 2, to + ROOM / 2, size);
+  }
+  auto call = [&](char *base, bool device, bool backward) -> rm_status {
+    const char *w = base + 2 * ROOM, *v = w + ROOM / 2, *mean = given ? w : nullptr, *variance = given ? v : nullptr;
+    const char *b = k % 2 ? nullptr : v;
+    char *x = base, *g = base + ROOM, *out = k % 3 == 1 ? x : base + 3 * ROOM;
+    if (k == 1) w = nullptr;
+    const double e = eps[k % 3];
+    if (!backward && !device) return rm_normalize(format, &sets, x, s, w, sw, b, sw, mean, by_channel, variance, by_channel, e, out, s);
+    if (!backward)
+      return rm_cuda_normalize(format, &sets, x, s, w, sw, b, sw, mean, by_channel, variance, by_channel, e, out, s, nullptr);
+    if (!device) return rm_normalize_backward(format, &sets, g, s, x, s, w, sw, mean, by_channel, variance, by_channel, e, out, s);
+    return rm_cuda_normalize_backward(format, &sets, g, s, x, s, w, sw, mean, by_channel, variance, by_channel, e, out, s, nullptr);
+  };
+  compare_memory("normalize", cpu, gpu, [&] { return call(cpu, false, false); }, [&] { return call(gpu, true, false); });
+  compare_memory("normalize_backward", cpu, gpu, [&] { return call(cpu, false, true); }, [&] { return call(gpu, true, true); });
+}
+
+/* Losses and gradients; a target may be no class: then all results are NaN, where the CPU refuses. */
+BOTH_SIDES int64_t target[32];
+static void cross_entropy(const layout &l, int kind, int k) {
+  const ptrdiff_t size = widths[l.format];
+  fill_rows(l, kind);
+  for (int side = 0; side < 2; side++) { /* probabilities in the second array, weights and gradients of the loss in the third */
+    char *base = side ? gpu : cpu;
+    rm_random_uniform(l.format, 9, 1, 0, l.rows * l.n, 0, 1, base + ROOM, size);
+    rm_random_uniform(l.format, 9, 2, 0, l.n + 64, 0.125, 2, base + 2 * ROOM, size);
+    if (k == 4) rm_random_uniform(l.format, 9, 3, 0, 64, -2, 2, base + 2 * ROOM + l.n * size, size);
+  }
+  for (int64_t i = 0; i < l.rows; i++) target[i] = i % 5 == 3 ? -100 : (7 * i + k) % l.n;
+  auto call = [&](char *base, bool device, bool backward) -> rm_status {
+    rm_cross_entropy_problem p = {};
+    p.rows = l.rows, p.n = l.n, p.x = l.at(base, 0), p.row_x = l.row(), p.stride_x = l.stride();
+    if (k % 4 == 3)
+      p.probability = base + ROOM, p.row_probability = l.n * size, p.stride_probability = size;
+    else
+      p.target = target, p.stride_target = 8;
+    if (k % 2) p.weight = base + 2 * ROOM, p.stride_weight = size;
+    p.ignore_index = -100, p.label_smoothing = k % 3 == 2 ? 0.125 : 0, p.reduction = k % 3;
+    const char *g = base + 2 * ROOM + l.n * size;
+    char *out = base + 3 * ROOM;
+    if (!backward) return device ? rm_cuda_cross_entropy(l.format, &p, out, size, nullptr) : rm_cross_entropy(l.format, &p, out, size);
+    if (!device) return rm_cross_entropy_backward(l.format, &p, g, size, out, l.row(), size);
+    return rm_cuda_cross_entropy_backward(l.format, &p, g, size, out, l.row(), size, nullptr);
+  };
+  compare_memory("cross_entropy", cpu, gpu, [&] { return call(cpu, false, false); }, [&] { return call(gpu, true, false); });
+  compare_memory("cross_entropy_backward", cpu, gpu, [&] { return call(cpu, false, true); }, [&] { return call(gpu, true, true); });
+  if (k % 4 == 3) return;
+  target[0] = l.n;
+  check(rm_status_code(call(cpu, false, true)) == RM_ERR_INDEX && call(gpu, true, true) == RM_OK && device_idle(), "a wrong target");
+  float nan = 0;
+  if (l.format == RM_FORMAT_F32) memcpy(&nan, gpu + 3 * ROOM, 4), check(nan != nan, "NaN for a wrong target");
+}
+
+int main() {
+  for (int format = 0; format < 4; format++)
+    for (int k = 0; k < 12; k++) {
+      const bool wide = format == RM_FORMAT_F64;
+      cross_entropy({format, wide ? 7 : 14, wide ? 9 : 30, k % 5 == 1}, k, k);
+      if (!wide && k < 3) cross_entropy({format, 2, 2000, false}, WIDE, k);
+    }
+  for (int format = 0; format < 4; format++)
+    for (int k = 0; k < 6; k++)
+      for (int kind = 0; kind < KINDS; kind += 2) {
+        norms(format, kind, k, 3, 4, format == RM_FORMAT_F64 ? 7 : 40);
+        if (format != RM_FORMAT_F64 && kind == 0) norms(format, kind, k, 2, 2, 1500);
+      }
+  for (int format = 0; format < 4; format++)
+    for (int k = 0; k < 6; k++) {
+      static const int64_t shapes[][2] = {{14, 33}, {7, 700}, {21, 3}, {2, 9000}, {14, 1}, {3, 0}};
+      int64_t rows = shapes[k][0], n = shapes[k][1];
+      if (format == RM_FORMAT_F64 && n > 40) rows = 7, n = 40; /* every row goes to the slow tiers */
+      const layout l = {format, rows, n, k % 2 == 1};
+      forward("softmax", l, k, k % 3 ? 2 : 0, rm_softmax, rm_cuda_softmax);
+      forward("log_softmax", l, k, k % 3 ? 2 : 0, rm_log_softmax, rm_cuda_log_softmax);
+      logsumexp(l, k);
+      backward("softmax_backward", l, k, k % 3, rm_softmax_backward, rm_cuda_softmax_backward);
+      backward("log_softmax_backward", l, k, k % 3, rm_log_softmax_backward, rm_cuda_log_softmax_backward);
+    }
+  return checked();
+}
