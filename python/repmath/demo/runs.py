@@ -15,7 +15,7 @@ import repmath
 
 REQUIRED_ACCURACY = 0.9
 REQUIRED_LOSS = 2.5  # nats a byte
-CONVOLUTION_STEPS, SHORT, LONG = 200, 15, 350
+CONVOLUTION_STEPS, SHORT, LONG = 200, 15, 420
 # What may choose other kernels or other thread counts; a run sets some, the others are removed.
 VARIABLES = (
     "REPMATH_ISA",
