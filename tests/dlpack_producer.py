@@ -61,11 +61,13 @@ class Versioned(ctypes.Structure):
     ]
 
 
-_new = ctypes.pythonapi.PyCapsule_New
+# Functions of its own: argument types set on those of ctypes.pythonapi are everyone's, and jax.ffi sets others.
+_python = ctypes.PyDLL(None)
+_new = _python.PyCapsule_New
 _new.restype, _new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-_is_valid = ctypes.pythonapi.PyCapsule_IsValid
+_is_valid = _python.PyCapsule_IsValid
 _is_valid.restype, _is_valid.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer = _python.PyCapsule_GetPointer
 _pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
 NAMES = {Legacy: b"dltensor", Versioned: b"dltensor_versioned"}
 
