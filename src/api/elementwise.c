@@ -35,19 +35,19 @@ static uint32_t stretch(const job *j, int64_t from, int64_t count) {
   return rm_map_rounded(j->function, j->arity, j->format, j->rule, count, x, j->sx, y, j->sy);
 }
 
-/* The share of thread t. Of a long array, the elements before the first line of the cache come by themselves: the vectors after
- * them lie in one line each, where the arrays are alike, as NumPy's large ones are. */
-static uint32_t share(const job *j, int t, int threads) {
-  const int64_t from = j->n / threads * t + (t < j->n % threads ? t : j->n % threads);
-  const int64_t count = j->n / threads + (t < j->n % threads);
+/* Of a long array, the elements before the first line of the cache come by themselves: the vectors after them lie in one line each,
+ * where the arrays are alike, as NumPy's large ones are. */
+static uint32_t part(const void *context, int64_t begin, int64_t end) {
+  const job *j = context;
+  const int64_t count = end - begin;
   const ptrdiff_t size = rm_size_of(j->format);
   int64_t before = 0;
   if (count >= RM_LONG_ARRAY && j->sx[0] == size) {
-    const uintptr_t start = (uintptr_t)(j->x[0] + from * size), beyond = start % RM_LINE;
+    const uintptr_t start = (uintptr_t)(j->x[0] + begin * size), beyond = start % RM_LINE;
     if (beyond && start % (uintptr_t)size == 0) before = (int64_t)(RM_LINE - beyond) / size;
   }
-  const uint32_t flags = before ? stretch(j, from, before) : 0;
-  return flags | stretch(j, from + before, count - before);
+  const uint32_t flags = before ? stretch(j, begin, before) : 0;
+  return flags | stretch(j, begin + before, count - before);
 }
 
 /* Positions of the arguments: n, then a pointer and a stride for each array, then the rule. */
@@ -67,21 +67,7 @@ static rm_status map(int function, int arity, int format, int rule, int64_t n, c
   rm_env env = rm_env_enter();
   if (j.kernel) j.lookup = rm_lookup16_get(kernels, function, arity, format);
   if (j.lookup) j.table = rm_table16_get(kernels, function, arity, format, n);
-  uint32_t flags = 0;
-  const int threads = n < 2 * grain ? 1 : rm_threads_for(n / grain);
-  if (threads == 1) { /* entering a parallel region takes longer than a few elements */
-    flags = share(&j, 0, 1);
-  } else {
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : flags)
-#endif
-    for (int t = 0; t < threads; t++) {
-      rm_env worker = rm_env_enter();
-      flags |= share(&j, t, threads);
-      rm_env_leave(worker, 0);
-    }
-  }
-  rm_env_leave(env, flags);
+  rm_env_leave(env, rm_in_parts(n, grain, part, &j));
   return RM_OK;
 }
 

@@ -10,28 +10,20 @@
 
 enum { RM_GRAIN = 1 << 15 }; /* elements that are worth a thread */
 
-static uint32_t share(const rm_random_job *job, rm_random_fn *kernel, int64_t n, int t, int threads) {
-  const int64_t from = n / threads * t + (t < n % threads ? t : n % threads);
-  return kernel(job, from, n / threads + (t < n % threads));
+typedef struct {
+  const rm_random_job *job;
+  rm_random_fn *kernel;
+} task;
+
+static uint32_t part(const void *context, int64_t begin, int64_t end) {
+  const task *t = context;
+  return t->kernel(t->job, begin, end - begin);
 }
 
 static void run(const rm_random_job *job, rm_random_fn *kernel, int64_t n) {
   const rm_env env = rm_env_enter();
-  uint32_t flags = 0;
-  const int threads = n < 2 * RM_GRAIN ? 1 : rm_threads_for(n / RM_GRAIN);
-  if (threads == 1) {
-    flags = share(job, kernel, n, 0, 1);
-  } else {
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : flags)
-#endif
-    for (int t = 0; t < threads; t++) {
-      const rm_env worker = rm_env_enter();
-      flags |= share(job, kernel, n, t, threads);
-      rm_env_leave(worker, 0);
-    }
-  }
-  rm_env_leave(env, flags);
+  const task t = {job, kernel};
+  rm_env_leave(env, rm_in_parts(n, RM_GRAIN, part, &t));
 }
 
 void rm_random_block(uint64_t seed, uint64_t stream, uint64_t counter, uint32_t out[4]) {

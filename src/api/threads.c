@@ -12,8 +12,9 @@
 #endif
 
 #include "../../include/repmath/core.h"
+#include "env.h"
 
-static atomic_int threads_set;  /* 0: not yet decided */
+static atomic_int threads_set; /* 0: not yet decided */
 static atomic_int forked_child;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
@@ -65,4 +66,21 @@ int rm_threads_for(int64_t chunks) {
   (void)watch_fork;
   return 1;
 #endif
+}
+
+uint32_t rm_in_parts(int64_t n, int64_t grain, rm_part_fn *part, const void *context) {
+  const int threads = n < 2 * grain ? 1 : rm_threads_for(n / grain);
+  if (threads == 1) return n > 0 ? part(context, 0, n) : 0; /* entering a parallel region takes longer than a few elements */
+  const int64_t unit = 64, units = (n + unit - 1) / unit;
+  uint32_t flags = 0;
+#if defined(_OPENMP)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : flags)
+#endif
+  for (int t = 0; t < threads; t++) {
+    const rm_env worker = rm_env_enter();
+    const int64_t begin = units * t / threads * unit, end = units * (t + 1) / threads * unit;
+    if (begin < end) flags |= part(context, begin, end < n ? end : n);
+    rm_env_leave(worker, 0);
+  }
+  return flags;
 }

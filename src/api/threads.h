@@ -8,4 +8,11 @@
  * a forked child (an OpenMP pool does not survive fork) and inside another parallel region. */
 int rm_threads_for(int64_t chunks);
 
+/* Elements [begin, end), of which there are some. Returns RM_FLAG_* bits. */
+typedef uint32_t rm_part_fn(const void *context, int64_t begin, int64_t end);
+
+/* part over [0, n), split among threads where each has `grain` elements or more, at whole vectors and lines of the cache; every
+ * thread in the environment of env.h. Returns the flags of all. */
+uint32_t rm_in_parts(int64_t n, int64_t grain, rm_part_fn *part, const void *context);
+
 #endif

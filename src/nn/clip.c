@@ -11,6 +11,16 @@
 
 enum { GRAIN = 1 << 15 };
 
+typedef struct {
+  const rm_clip *c;
+  rm_clip_fn *step;
+} task;
+
+static uint32_t part(const void *context, int64_t begin, int64_t end) {
+  const task *t = context;
+  return t->step(t->c, begin, end);
+}
+
 rm_status rm_clip_to_norm(int format, int64_t n, void *g, const rm_accumulator *squares, double max_norm) {
   const struct rm_kernels *kernels = rm_kernels_get();
   if (!kernels) return RM_ERR_ISA;
@@ -30,17 +40,8 @@ rm_status rm_clip_to_norm(int format, int64_t n, void *g, const rm_accumulator *
     const size_t size = (size_t)rm_size_of(format);
     for (int64_t i = 0; i < n; i++) __builtin_memcpy(c.g + (size_t)i * size, &bits, size);
   } else if (rm_clip_prepare(&c)) {
-    rm_clip_fn *step = c.fast ? kernels->nn->clip[format] : rm_clip_slowly;
-    const int threads = n < 2 * GRAIN ? 1 : rm_threads_for(n / GRAIN);
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : flags) if (threads > 1)
-#endif
-    for (int t = 0; t < threads; t++) {
-      const rm_env worker = rm_env_enter();
-      const int64_t units = (n + 63) / 64, end = units * (t + 1) / threads * 64;
-      flags |= step(&c, units * t / threads * 64, end < n ? end : n);
-      rm_env_leave(worker, 0);
-    }
+    const task t = {&c, c.fast ? kernels->nn->clip[format] : rm_clip_slowly};
+    flags = rm_in_parts(n, GRAIN, part, &t);
   }
   rm_env_leave(env, flags);
   return RM_OK;

@@ -89,11 +89,14 @@ uint32_t rm_formula_slowly(const rm_formula_job *job, int64_t begin, int64_t end
   return flags;
 }
 
-static uint32_t share(const rm_formula_job *job, rm_formula_fn *step, int t, int threads) {
-  const int64_t unit = 64, units = (job->n + unit - 1) / unit; /* whole vectors and lines of the cache */
-  int64_t begin = units * t / threads * unit, end = units * (t + 1) / threads * unit;
-  if (end > job->n) end = job->n;
-  return begin < end ? step(job, begin, end) : 0;
+typedef struct {
+  const rm_formula_job *job;
+  rm_formula_fn *step;
+} task;
+
+static uint32_t part(const void *context, int64_t begin, int64_t end) {
+  const task *t = context;
+  return t->step(t->job, begin, end);
 }
 
 rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out) {
@@ -120,22 +123,8 @@ rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x
   const int fast = (size == 0.0 || (size >= 0x1p-200 && size <= 0x1p200)) && !(formula == RM_FORMULA_OVER && size == 0.0) &&
                    (formula != RM_FORMULA_BETWEEN || kept == 0.0 || kept >= 0x1p-200);
   const int by_vectors = rm_formula_is_choice(formula) ? a == a : fast;
-  rm_formula_fn *step = by_vectors ? kernels->nn->formula[format] : rm_formula_slowly;
-  const int64_t grain = by_vectors ? GRAIN : GRAIN / 64;
-  const int threads = n < 2 * grain ? 1 : rm_threads_for(n / grain);
-  uint32_t flags = 0;
-  if (threads == 1) {
-    flags = share(&job, step, 0, 1);
-  } else {
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : flags)
-#endif
-    for (int t = 0; t < threads; t++) {
-      const rm_env worker = rm_env_enter();
-      flags |= share(&job, step, t, threads);
-      rm_env_leave(worker, 0);
-    }
-  }
+  const task t = {&job, by_vectors ? kernels->nn->formula[format] : rm_formula_slowly};
+  const uint32_t flags = rm_in_parts(n, by_vectors ? GRAIN : GRAIN / 64, part, &t);
   rm_env_leave(env, flags);
   return RM_OK;
 }
