@@ -6,12 +6,14 @@ import pathlib
 import subprocess
 import sys
 import threading
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import torch_models  # noqa: E402
+from exact_oracle import bits, round_rational  # noqa: E402
 
 import repmath  # noqa: E402
 import repmath.torch as rt  # noqa: E402
@@ -256,27 +258,93 @@ def test_audit(capsys):
 
 def test_numbers_are_exact():
     """A Python number counts as binary64: x*0.1 is not x times the float32 beside 0.1."""
-    from fractions import Fraction
-
-    from exact_oracle import bits, round_rational
-
-    x = torch.randn(200)
+    x, w, i = torch.randn(200), torch.rand(200), torch.arange(-7, 193)
     with rt.reproducible():
         made = {
             "mul": x * 0.1,
             "div": x / 0.3,
             "add": x + 0.1,
+            "add alpha": torch.add(x, 0.1, alpha=0.3),
             "sub": torch.sub(x, x.flip(0), alpha=0.1),
+            "sub alpha": torch.sub(x, 3, alpha=0.3),
+            "rsub": torch.rsub(x, 0.1),
+            "rsub alpha": torch.rsub(x, 3, alpha=2),
             "lerp": torch.lerp(x, x.flip(0), 0.1),
+            "lerp each": torch.lerp(x, x.flip(0), w),
+            "integers": i * 0.1,
+            "mean": i.mean(dtype=torch.float32)[None],
+            "arange": torch.arange(0.1, 0.9, 0.007),
+            "linspace": torch.linspace(-0.3, 7.1, 33),
         }
-    exact = [Fraction(float(v)) for v in x]
-    tenth, other = Fraction(0.1), exact[::-1]
+    exact, weights = ([Fraction(float(v)) for v in t] for t in (x, w))
+    tenth, third, other = Fraction(0.1), Fraction(0.3), exact[::-1]
     want = {
         "mul": [v * tenth for v in exact],
-        "div": [v / Fraction(0.3) for v in exact],
+        "div": [v / third for v in exact],
         "add": [v + tenth for v in exact],
+        "add alpha": [v + tenth * third for v in exact],
         "sub": [v - w * tenth for v, w in zip(exact, other, strict=True)],
+        "sub alpha": [v - 3 * third for v in exact],
+        "rsub": [tenth - v for v in exact],
+        "rsub alpha": [3 - 2 * v for v in exact],
         "lerp": [v + (w - v) * tenth for v, w in zip(exact, other, strict=True)],
+        "lerp each": [v + (w - v) * a for v, w, a in zip(exact, other, weights, strict=True)],
+        "integers": [k * tenth for k in range(-7, 193)],
+        "mean": [Fraction(sum(range(-7, 193)), 200)],
+        "arange": [tenth + k * Fraction(0.007) for k in range(115)],
+        "linspace": [Fraction(-0.3) + k * (Fraction(7.1) - Fraction(-0.3)) / 32 for k in range(33)],
     }
+    assert set(made) == set(want)
     for name, values in want.items():
         assert bits(made[name].numpy()).tolist() == [round_rational(v, "f32") for v in values], name
+
+
+def test_integers():
+    """Calls of integers alone are PyTorch's; a float among them makes the result one of the table's functions."""
+    i = torch.arange(6)
+    with rt.reproducible():
+        made = [
+            i + i,
+            i.sum(),
+            i**2,
+            torch.arange(3),
+            i.clamp(min=2),
+            torch.pow(i, 0.5),
+            i.clamp(min=0.5),
+            i.sum(dtype=torch.float64),
+        ]
+    assert [t.dtype for t in made] == [torch.int64] * 5 + [torch.float32] * 2 + [torch.float64]
+    assert np.array_equal(made[5].numpy(), repmath.sqrt(i.numpy().astype("f4")))
+    assert made[6].tolist() == [0.5, 1, 2, 3, 4, 5] and made[7] == 15
+
+
+def test_mixed_formats_and_complex_numbers_are_refused():
+    x, z = torch.randn(4), torch.complex(torch.randn(4), torch.randn(4))
+    for case in (lambda: torch.lerp(x, x.half(), 0.5), lambda: torch.lerp(x, x.half(), x)):
+        with pytest.raises(RuntimeError, match="expected dtype"), rt.reproducible():
+            case()
+    for case in (lambda: z * z, lambda: z * 2.0, lambda: z.abs(), lambda: z.sgn(), lambda: z.sum(), lambda: x + 1j):
+        with pytest.raises(rt.UncoveredOperatorError), rt.reproducible():
+            case()
+
+
+def test_assigning_to_one_place_twice():
+    """The last value stays, whatever the number of threads."""
+    at = torch.tensor([3, 1, 3, 0, 3]).repeat(4000)
+    values = torch.arange(20000.0)
+    with rt.reproducible():
+        x, rows = torch.zeros(5), torch.zeros(2, 5)
+        x[at] = values
+        rows[:, at] = values
+        rows[rows == 0] = -1.0
+    assert x.tolist() == [19998, 19996, 0, 19999, 0]
+    assert rows.tolist() == [[19998, 19996, -1, 19999, -1]] * 2
+
+
+def test_torch_compile_compiles_nothing():
+    x = torch.randn(50)
+    with rt.reproducible():
+        made = torch.compile(lambda x: x.exp() * 0.1)(x)
+        assert torch.equal(made, x.exp() * 0.1)
+        with pytest.raises(RuntimeError, match="dispatch mode"):
+            torch.compile(lambda x: x.exp() - 1, fullgraph=True)(x)

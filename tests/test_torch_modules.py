@@ -637,6 +637,9 @@ def test_tensors_share_memory_with_arrays():
 ACTIVATIONS = ("relu", "relu6", "silu", "leaky_relu", "elu", "hardtanh", "hardsigmoid", "hardswish", "mish", "softsign")
 
 
+ACTIVATIONS_OF_ONE_PATH = ("relu", "relu6", "silu", "hardtanh", "hardsigmoid")
+
+
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_composed_activations(name):
     """Their gradients, also where a branch that is not taken would be infinite; their zeros and NaNs; numbers beyond float16."""
@@ -658,6 +661,26 @@ def test_composed_activations(name):
             f(F.subtract(leaf, 0.5), inplace=inplace).sum().backward()
             gradients.append(leaf.grad)
         assert same_bits(*gradients)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_where_subnormal_numbers_are_flushed(name):
+    """Gradients too, but where several flow into one tensor: PyTorch adds those."""
+    x = torch.tensor([1e-40, -1e-40, 3e-45, 1.0], requires_grad=True)
+    f, g = getattr(F, name), torch.full((4,), 3e-39)
+
+    def run():
+        y = f(x)
+        return [y.detach(), *(torch.autograd.grad(y, x, g) if name in ACTIVATIONS_OF_ONE_PATH else ())]
+
+    want = run()
+    torch.set_flush_denormal(True)
+    try:
+        assert (x.detach() * 1)[0].numpy().tobytes() == bytes(4)  # they are
+        made = run()
+    finally:
+        torch.set_flush_denormal(False)
+    assert same_bits(*map(torch.cat, (made, want)))
 
 
 def test_prelu():

@@ -104,8 +104,9 @@ class reproducible:
     Forward, backward and optimiser step must all run inside. Blocks nest; a block may be
     entered again. Leaving one, also by an exception, restores what it changed: the
     dispatch mode, PyTorch's use of oneDNN and the flushing of subnormal numbers. It
-    counts for the thread that entered it. Under `torch.compile` and on devices other
-    than the CPU it raises.
+    counts for the thread that entered it. Inside, `torch.compile` compiles nothing:
+    operators run one by one, and fullgraph=True raises. On devices other than the CPU
+    it raises.
     """
 
     def __init__(self, strict: bool = True) -> None:

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 import torch
 
 from .. import _scatter, nn
+from ._formula import formula
 from ._operators import Operator, check_formats
 from ._tensors import as_array, as_tensor
 
@@ -12,14 +13,15 @@ _Tensor: TypeAlias = torch.Tensor
 
 
 def _relu(input: _Tensor) -> _Tensor:
-    """By a comparison, where every number not above 0 becomes +0. Which zero a maximum of -0 and +0 is depends on the CPU."""
+    """Every number not above 0 becomes +0, also where PyTorch flushes subnormal numbers. Which zero its maximum of -0 and +0 is
+    depends on the CPU."""
     check_formats(("input",), (input,))
-    return torch.nn.functional.threshold(input.detach(), 0.0, 0.0)
+    return formula("at_least", 0.0, input.detach())
 
 
 def _relu_backward(grad_output: _Tensor, output: _Tensor) -> _Tensor:
     check_formats(("grad_output", "output"), (grad_output, output))
-    return torch.ops.aten.threshold_backward(grad_output.detach(), output.detach(), 0.0)
+    return formula("gate", 0.0, grad_output.detach(), output.detach())
 
 
 def _elementwise(op: Operator) -> Any:

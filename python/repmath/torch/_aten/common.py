@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from ... import _core
-from ..._dtypes import BF16, F32, F64, NAMES
+from ..._dtypes import BF16, F32, F64
 from ..._narrow import narrow
 from .._tensors import FORMATS, as_array, as_tensor
 
@@ -31,7 +31,7 @@ def kernel(function: Kernel) -> Kernel:
 
 
 def integers(function: Kernel) -> Kernel:
-    """A kernel for tensors of formats that round; calls without one are PyTorch's own, which are exact."""
+    """A kernel for what rounds; calls of integers alone, for a result of integers, are PyTorch's own, which are exact."""
     function.integers = True  # type: ignore[attr-defined]
     return function
 
@@ -95,42 +95,11 @@ def odd(name: str, *arrays: Any) -> Array:
 
 def same_number(value: float, dtype: torch.dtype) -> Any:
     """The number as a scalar of the format; None where the format has no such number."""
+    if dtype not in FORMATS:
+        raise Uncovered(f"results of {dtype}")
     with np.errstate(all="ignore"):
         held = np.asarray(value, F64).astype(FORMATS[dtype])
     return held if float(held) == value or value != value else None
-
-
-def like(x: torch.Tensor, shape: Any = None) -> torch.Tensor:
-    """A tensor for results, dense, in the order of x's strides where it has x's shape."""
-    if shape is None or shape == x.shape:
-        return torch.empty_like(x)
-    return x.new_empty(shape)
-
-
-_dense: Callable[[torch.Tensor], bool] = torch._prims_common.is_non_overlapping_and_dense_or_false
-
-
-def formula(name: str, a: float, *tensors: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """rm_formula of tensors of one format; `out` may be one of them."""
-    first = tensors[0]
-    if len(tensors) > 1 and any(t.shape != first.shape for t in tensors):
-        tensors = tuple(torch.broadcast_tensors(*tensors))
-        first = tensors[0]
-    order = first.stride()
-    if not (first.is_contiguous() or _dense(first)) or not all(t.stride() == order for t in tensors):
-        tensors = tuple(t.contiguous() for t in tensors)
-    made = out
-    # Into `out` when its elements lie as those of the arguments do; it may be an argument, but not overlap one otherwise.
-    if made is None or made.stride() != tensors[0].stride() or made.shape != first.shape or made.dtype is not first.dtype:
-        made = torch.empty_like(tensors[0])
-    elif any(
-        t.data_ptr() != made.data_ptr() and t.untyped_storage().data_ptr() == made.untyped_storage().data_ptr()
-        for t in tensors
-    ):
-        made = torch.empty_like(tensors[0])
-    x, y, z = [t.data_ptr() for t in tensors] + [0] * (3 - len(tensors))
-    _core.formula(name, NAMES[FORMATS[first.dtype]], made.numel(), a, x, y, z, made.data_ptr())
-    return made if out is None or made is out else out.copy_(made)
 
 
 def apply(name: str, *values: Any, dtype: torch.dtype | None = None, out: torch.Tensor | None = None) -> torch.Tensor:

@@ -70,6 +70,10 @@ _GRAD_INPUT = (None, _convolution.conv1d_grad_input, _convolution.conv2d_grad_in
 _GRAD_WEIGHT = (None, _convolution.conv1d_grad_weight, _convolution.conv2d_grad_weight, _convolution.conv3d_grad_weight)
 
 
+def _options(stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int) -> dict[str, Any]:
+    return {"stride": tuple(stride), "padding": tuple(padding), "dilation": tuple(dilation), "groups": groups}
+
+
 @kernel
 def convolution(
     x: torch.Tensor,
@@ -84,12 +88,7 @@ def convolution(
 ) -> torch.Tensor:
     dims = w.ndim - 2
     given = None if bias is None else as_array(bias)
-    options: dict[str, Any] = {
-        "stride": tuple(stride),
-        "padding": tuple(padding),
-        "dilation": tuple(dilation),
-        "groups": groups,
-    }
+    options = _options(stride, padding, dilation, groups)
     if transposed:
         options["output_padding"] = tuple(output_padding)
     call: Any = (_TRANSPOSED if transposed else _CONV)[dims]
@@ -114,12 +113,7 @@ def convolution_backward(
 ) -> tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]:
     dims = w.ndim - 2
     gradient, source, kernel_ = as_array(g), as_array(x), as_array(w)
-    options: dict[str, Any] = {
-        "stride": tuple(stride),
-        "padding": tuple(padding),
-        "dilation": tuple(dilation),
-        "groups": groups,
-    }
+    options = _options(stride, padding, dilation, groups)
     of_x = of_w = of_bias = None
     call: Any
     if output_mask[0]:

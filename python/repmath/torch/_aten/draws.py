@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import torch
 
 from ... import random
+from .._formula import formula
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import Uncovered, formula, integers, kernel
+from .common import Uncovered, integers, kernel
 
 _Generator: TypeAlias = torch.Generator | None
 _Maybe: TypeAlias = torch.dtype | None

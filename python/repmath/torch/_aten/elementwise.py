@@ -5,7 +5,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
+from ... import _reductions
 from ..._dtypes import F64
+from .._formula import formula
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import (
     KERNELS,
@@ -16,7 +18,6 @@ from .common import (
     convert,
     convert_array,
     format_of,
-    formula,
     integers,
     kernel,
     same_number,
@@ -62,16 +63,15 @@ def _with_number(name: str, a: _Number, x: Any, dtype: torch.dtype, out: _Out) -
 
 @integers
 @kernel
-def add(x: Any, y: Any, *, alpha: _Number = 1, out: _Out = None) -> torch.Tensor:
+def add(x: torch.Tensor, y: Any, *, alpha: _Number = 1, out: _Out = None) -> torch.Tensor:
     dtype = format_of(x, y)
-    if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor):
+    if isinstance(y, torch.Tensor):
         if alpha == 1:
             return apply("add", x, y, dtype=dtype, out=out)
         return formula("plus", float(alpha), convert(x, dtype), convert(y, dtype), out=out)
-    x, y = (x, y) if isinstance(x, torch.Tensor) else (y, x)
+    if alpha not in (1, -1):
+        return apply("fma", alpha, y, x, dtype=dtype, out=out)
     a = float(y) * float(alpha)
-    if alpha not in (1, -1) and a != 0 and a / float(alpha) != float(y):
-        raise Uncovered("alpha times a number that binary64 does not hold")
     if same_number(a, dtype) is not None:
         return apply("add", x, a, dtype=dtype, out=out)
     return _with_number("added", a, x, dtype, out)
@@ -79,8 +79,8 @@ def add(x: Any, y: Any, *, alpha: _Number = 1, out: _Out = None) -> torch.Tensor
 
 @integers
 @kernel
-def subtract(x: Any, y: Any, *, alpha: _Number = 1, out: _Out = None) -> torch.Tensor:
-    if alpha == 1 and isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor):
+def subtract(x: torch.Tensor, y: Any, *, alpha: _Number = 1, out: _Out = None) -> torch.Tensor:
+    if alpha == 1 and isinstance(y, torch.Tensor):
         return apply("subtract", x, y, out=out)
     return add(x, y, alpha=-alpha, out=out)
 
@@ -88,10 +88,28 @@ def subtract(x: Any, y: Any, *, alpha: _Number = 1, out: _Out = None) -> torch.T
 @integers
 @kernel
 def rsub(x: torch.Tensor, y: Any, alpha: _Number = 1) -> torch.Tensor:
-    if alpha == 1 and not isinstance(y, torch.Tensor):
-        negative = convert(x, format_of(x, y)).neg()
-        return add(negative, y)
-    return subtract(y, x, alpha=alpha)
+    """y - alpha x."""
+    if isinstance(y, torch.Tensor):
+        return subtract(y, x, alpha=alpha)
+    if alpha == 1:
+        return add(convert(x, format_of(x, y)).neg(), y)
+    return apply("fma", -alpha, x, y)
+
+
+@integers
+@kernel
+def magnitude(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
+    if x.is_complex():
+        raise Uncovered("complex numbers")
+    return x.abs() if out is None else out.copy_(x.abs())
+
+
+@integers
+@kernel
+def direction(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
+    if x.is_complex():
+        raise Uncovered("complex numbers")
+    return x.sgn() if out is None else out.copy_(x.sgn())
 
 
 @integers
@@ -205,10 +223,10 @@ def threshold_backward(g: torch.Tensor, x: torch.Tensor, threshold: _Number) -> 
 @kernel
 def clamp(x: torch.Tensor, min: Any = None, max: Any = None, *, out: _Out = None) -> torch.Tensor:
     """The smaller of `max` and the larger of `min` and x."""
-    made = x
+    made = convert(x, format_of(x, *(limit for limit in (min, max) if limit is not None)))
     for name, both, limit in (("at_least", "larger", min), ("at_most", "smaller", max)):
         if isinstance(limit, torch.Tensor):
-            made = formula(both, 0.0, made, convert(limit, x.dtype))
+            made = formula(both, 0.0, made, convert(limit, made.dtype))
         elif limit is not None:
             made = formula(name, float(limit), made)
     return made if out is None else out.copy_(made)
@@ -266,9 +284,20 @@ def lerp(x: torch.Tensor, end: torch.Tensor, weight: Any, *, out: _Out = None) -
     """(1 - weight) x + weight end."""
     if isinstance(weight, torch.Tensor):
         if weight.numel() != 1:
-            raise Uncovered("a weight for each element")
+            return _lerp_each(x, end, weight, out)
         weight = float(weight)
     return formula("between", float(weight), x, end, out=out)
+
+
+def _lerp_each(x: torch.Tensor, end: torch.Tensor, weight: torch.Tensor, out: _Out) -> torch.Tensor:
+    """x - weight x + weight end, as a sum of three products."""
+    if not x.dtype is end.dtype is weight.dtype:
+        raise ValueError("tensors of several formats")
+    x, end, weight = torch.broadcast_tensors(x, end, weight)
+    rows = torch.stack((torch.ones_like(x), weight.neg(), weight), -1).unsqueeze(-2)
+    columns = torch.stack((x, x, end), -1).unsqueeze(-1)
+    made = as_tensor(_reductions.matmul(as_array(rows), as_array(columns))).view(x.shape)
+    return made if out is None else out.copy_(made)
 
 
 @kernel

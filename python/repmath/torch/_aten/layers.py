@@ -1,6 +1,5 @@
 """Composite operators: softmax, normalisation, losses, pooling, attention, embedding."""
 
-import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -9,7 +8,7 @@ import torch
 from ... import nn
 from ..._reductions import sum as exact_sum
 from .._tensors import as_array, as_tensor
-from .common import Array, Uncovered, apply, convert, kernel
+from .common import Array, Uncovered, convert, kernel
 
 _REDUCTIONS = ("none", "mean", "sum")
 _Maybe: TypeAlias = torch.Tensor | None
@@ -278,15 +277,6 @@ def _sizes(values: Any) -> Any:
     return tuple(values) if isinstance(values, (list, tuple)) else values
 
 
-def _apart(kernel_size: Any, stride: Any, dilation: Any) -> bool:
-    """Whether windows have no element in common."""
-    one = isinstance(dilation, int)
-    steps = stride or kernel_size
-    return all(d == 1 for d in ([dilation] if one else dilation)) and all(
-        s >= k for s, k in zip(steps * (len(kernel_size) // len(steps)), kernel_size, strict=True)
-    )
-
-
 def _pooling(dims: int) -> None:
     greatest, from_greatest = getattr(nn, f"max_pool{dims}d"), getattr(nn, f"max_pool{dims}d_backward")
     average, from_average = getattr(nn, f"avg_pool{dims}d"), getattr(nn, f"avg_pool{dims}d_backward")
@@ -306,12 +296,7 @@ def _pooling(dims: int) -> None:
         return as_tensor(values), as_tensor(indices)
 
     def max_pool_backward(g: torch.Tensor, x: torch.Tensor, *arguments: Any) -> torch.Tensor:
-        *sizes, indices = arguments
-        if sizes and _apart(sizes[0], sizes[1], sizes[3]):  # each element has one gradient or none: RN of one term
-            planes = x.new_zeros(x.shape).view(-1, math.prod(x.shape[-dims:]))
-            terms = apply("add", g, 0.0)
-            return planes.scatter_(1, indices.reshape(len(planes), -1), terms.reshape(len(planes), -1)).view(x.shape)
-        return as_tensor(from_greatest(as_array(g), tuple(x.shape), as_array(indices)))
+        return as_tensor(from_greatest(as_array(g), tuple(x.shape), as_array(arguments[-1])))
 
     def avg_pool(
         x: torch.Tensor,

@@ -28,6 +28,10 @@ def _axes(x: torch.Tensor, dim: _Dims) -> Any:
 def _operand(x: torch.Tensor, dtype: torch.dtype | None) -> Array:
     if dtype is not None and dtype not in FORMATS:
         raise Uncovered(f"dtype={dtype}")
+    if x.is_complex():
+        raise Uncovered("complex numbers")
+    if not x.is_floating_point():
+        return as_array(convert(x, torch.get_default_dtype() if dtype is None else dtype))
     wide = torch.promote_types(x.dtype, dtype) if dtype is not None else x.dtype
     if wide is not dtype and dtype is not None and wide is not x.dtype:
         raise Uncovered(f"dtype={dtype} of {x.dtype}")
@@ -123,7 +127,9 @@ def amin(x: torch.Tensor, dim: Any = (), keepdim: bool = False) -> torch.Tensor:
 @kernel
 def cumsum(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
     if dtype not in (None, x.dtype):
-        raise Uncovered(f"dtype={dtype} of {x.dtype}")
+        if x.is_floating_point() or x.is_complex():
+            raise Uncovered(f"dtype={dtype} of {x.dtype}")
+        x = convert(x, dtype)
     return as_tensor(_statistics.cumsum(as_array(x), axis=_axes(x, dim))).view(x.shape)
 
 
@@ -153,7 +159,6 @@ def _places(x: torch.Tensor, indices: Sequence[torch.Tensor | None]) -> torch.Te
     return positions[tuple(slice(None) if i is None else i for i in indices)]
 
 
-@integers
 @kernel
 def index_put(
     x: torch.Tensor,
@@ -162,9 +167,16 @@ def index_put(
     accumulate: bool = False,
     unsafe: bool = False,
 ) -> torch.Tensor:
-    """Accumulated values are exact sums with what was there, rounded once."""
+    """Accumulated values are exact sums with what was there, rounded once. Otherwise the last value for a place stays in it."""
+    if x.dtype is not values.dtype:
+        raise ValueError("self and values must have one dtype")
     if not accumulate:
-        return torch.ops.aten.index_put(x, indices, values)
+        made = x.clone(memory_format=torch.contiguous_format)
+        where = tuple(slice(None) if i is None else as_array(i) for i in indices)
+        as_array(made)[where] = as_array(values)
+        return made
+    if not x.is_floating_point() and not x.is_complex():
+        return torch.ops.aten.index_put(x, indices, values, True)
     at = _places(x, indices)
     source = values.broadcast_to(at.shape).reshape(-1)
     flat = _scatter.index_add(as_array(x.reshape(-1)), as_array(at.reshape(-1)), as_array(source))

@@ -31,25 +31,18 @@ def _each(name: str, function: str, lists: int, *names: str) -> None:
 for _name, _function in {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}.items():
     _each(f"{_name}_list", _function, 2)
     _each(f"{_name}_number", _function, 1)
-for _name in ("sqrt", "exp", "reciprocal", "rsqrt", "log", "tanh", "sigmoid"):
+for _name in ("sqrt", "reciprocal"):
     _each(_name, _name, 1)
 _each("lerp", "lerp", 2)
 _each("addcmul", "addcmul", 3, "value")
 _each("addcdiv", "addcdiv", 3, "value")
 _each("pow", "power", 1)
 _each("maximum", "maximum", 2)
-_each("minimum", "minimum", 2)
-_each("clamp_min", "clamp_min", 1)
-_each("clamp_max", "clamp_max", 1)
 
 
 @kernel
 def foreach_norm(tensors: _Tensors, ord: Any = 2, dtype: torch.dtype | None = None) -> list[torch.Tensor]:
     return [KERNELS["vector_norm"](t, ord, dtype=dtype) for t in tensors]
-
-
-def _number(value: Any) -> float:
-    return float(value)
 
 
 def _in_place(t: torch.Tensor, name: str) -> Any:
@@ -88,7 +81,7 @@ def _adam(step_function: Callable[..., None]) -> Callable[..., None]:
                 as_array(grads[i]),
                 *states,
                 step=int(state_steps[i]),
-                lr=_number(lr),
+                lr=float(lr),
                 betas=(beta1, beta2),
                 eps=eps,
                 weight_decay=weight_decay,
@@ -126,7 +119,7 @@ def fused_sgd(
             _in_place(p, "a parameter"),
             as_array(grads[i]),
             buffer,
-            lr=_number(lr),
+            lr=float(lr),
             momentum=momentum,
             dampening=dampening,
             weight_decay=weight_decay,

@@ -2,14 +2,14 @@
 
 import inspect
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from .._tensors import FORMATS
-from . import contractions, draws, elementwise, layers, reductions, steps  # noqa: F401
+from . import contractions, draws, elementwise, layers, ranges, reductions, steps  # noqa: F401
 from .common import KERNELS, Uncovered
 
 
@@ -33,15 +33,21 @@ def lines() -> Iterator[Operator]:
             yield Operator(name, way, function, returns)
 
 
-def _rounded(values: Any) -> bool:
-    """Whether a tensor of a format that rounds is among these."""
+def _exact(values: Iterable[Any]) -> bool:
+    """Whether these are integers, with no float that would make the result one."""
     for v in values:
         if isinstance(v, torch.Tensor):
-            if v.dtype in FORMATS:
-                return True
-        elif isinstance(v, (list, tuple)) and v and isinstance(v[0], torch.Tensor):
-            return any(t.dtype in FORMATS for t in v)
-    return False
+            if v.is_floating_point() or v.is_complex():
+                return False
+        elif isinstance(v, torch.dtype):
+            if v.is_floating_point or v.is_complex:
+                return False
+        elif isinstance(v, (list, tuple)):
+            if not _exact(v):
+                return False
+        elif isinstance(v, (float, complex)):
+            return False
+    return True
 
 
 def _into(of_lists: bool, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,13 +94,13 @@ def _entry(operator: Operator, overload: Any) -> Callable[..., Any] | None:
         function = _into(base.startswith("_foreach"), function)
     elif overload._schema.overload_name == "out":
         function = _out(function)
-    if not exact:
+    if not exact or operator.way == "draws":
         return function
 
     def call(*arguments: Any, **keywords: Any) -> Any:
-        if _rounded(arguments) or operator.way == "draws":
-            return function(*arguments, **keywords)
-        return overload(*arguments, **keywords)
+        if _exact(arguments) and _exact(keywords.values()):
+            return overload(*arguments, **keywords)
+        return function(*arguments, **keywords)
 
     return call
 

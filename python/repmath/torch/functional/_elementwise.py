@@ -7,7 +7,7 @@ import torch
 
 from ... import _core
 from .._elementwise import OPERATORS, scalar
-from .._selections import RELU
+from .._selections import RELU, RELU_BACKWARD
 from ._arguments import Tensor, tensor, together
 
 _MULTIPLY, _FMA, _POW = OPERATORS["multiply"].overload, OPERATORS["fma"].overload, OPERATORS["pow"].overload
@@ -113,11 +113,17 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return _into(input, RELU.overload(tensor("input", input)), inplace)
 
 
+def _above(x: Tensor) -> Tensor:
+    """Whether x is above 0, or NaN, also where PyTorch's comparisons take subnormal numbers for 0."""
+    gate: Tensor = RELU_BACKWARD.overload(torch.ones_like(x), x.detach())
+    return gate != 0
+
+
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where it is above 0, else ``RN(negative_slope * x)``, the slope rounded to the format of x."""
     x = _source(input, inplace)
     below = _call(_MULTIPLY, ("input", "negative_slope"), x, negative_slope)
-    return _into(input, torch.where(x > 0, x, below), inplace)
+    return _into(input, torch.where(_above(x), x, below), inplace)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -125,7 +131,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     if min_val > max_val:
         raise ValueError(f"min_val {min_val} is greater than max_val {max_val}")
     low, high = (scalar(float(v), tensor("input", input).dtype) for v in (min_val, max_val))
-    return _into(input, torch.where(input <= low, low, torch.where(input >= high, high, input)), inplace)
+    raised = RELU.overload(input) if min_val == 0 else torch.where(input <= low, low, input)
+    return _into(input, torch.where(input >= high, high, raised), inplace)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -135,7 +142,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where it is above 0, else ``RN(alpha * RN(e**x - 1))``, alpha rounded to the format of x."""
-    above = tensor("input", input) > 0
+    above = _above(tensor("input", input))
     x = _source(input, inplace)
     below = OPERATORS["expm1"].overload(torch.where(above, scalar(0.0, x.dtype), x))  # no infinity meets a zero
     if alpha != 1:
@@ -175,7 +182,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if tensor("weight", weight).ndim > 1 or (weight.numel() != 1 and (input.ndim < 2 or weight.numel() != input.shape[1])):
         raise RuntimeError(f"weight of shape {tuple(weight.shape)} does not fit input of shape {tuple(input.shape)}")
     w = weight.reshape(-1, *(1,) * (input.ndim - 2)) if weight.numel() != 1 else weight.reshape(())
-    above = input > 0
+    above = _above(input)
     below = _call(_MULTIPLY, ("weight", "input"), w, torch.where(above, scalar(0.0, input.dtype), input))
     return torch.where(above, input, below)
 

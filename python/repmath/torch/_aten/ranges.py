@@ -1,0 +1,74 @@
+"""Evenly spaced numbers: each is the exact one, rounded once."""
+
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from ..._dtypes import F64
+from .._tensors import FORMATS, as_tensor
+from .common import UFUNCS, Array, Uncovered, convert_array, kernel, odd
+
+_Number: TypeAlias = float | int
+
+
+def _float_result(dtype: torch.dtype | None, numbers: tuple[_Number, ...]) -> torch.dtype | None:
+    """The format of the result; None where it holds integers."""
+    if dtype is None:
+        return torch.get_default_dtype() if any(isinstance(v, float) for v in numbers) else None
+    if dtype.is_floating_point and dtype not in FORMATS:
+        raise Uncovered(f"dtype={dtype}")
+    return dtype if dtype in FORMATS else None
+
+
+def _arange(
+    operator: Any, start: _Number, end: _Number, step: _Number, dtype: torch.dtype | None, options: Any
+) -> torch.Tensor:
+    result = _float_result(dtype, (start, end, step))
+    if result is None and any(isinstance(v, float) for v in (start, end, step)):
+        raise Uncovered(f"dtype={dtype} of numbers that are floats")
+    own: torch.Tensor = operator(start, end, step, dtype=dtype, **options)  # PyTorch says how many there are
+    if result is None:
+        return own
+    index = np.arange(own.numel(), dtype=F64)
+    with np.errstate(all="ignore"):
+        if FORMATS[result] == F64:
+            return as_tensor(UFUNCS["fma"](float(step), index, float(start)))
+        return as_tensor(convert_array(odd("fma", float(step), index, float(start)), FORMATS[result]))
+
+
+@kernel
+def arange(start: _Number, end: Any = None, *, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
+    """arange(end) or arange(start, end)."""
+    if end is None:
+        start, end = 0, start
+    return _arange(torch.ops.aten.arange.start_step, start, end, 1, dtype, options)
+
+
+@kernel
+def arange_step(
+    start: _Number, end: _Number, step: _Number = 1, *, dtype: torch.dtype | None = None, **options: Any
+) -> torch.Tensor:
+    return _arange(torch.ops.aten.arange.start_step, start, end, step, dtype, options)
+
+
+def _nearest_odd(q: Fraction) -> float:
+    """q rounded to odd in binary64, for a narrower format."""
+    d = float(q)
+    if Fraction(d) == q or np.float64(d).view(np.int64) & 1:
+        return d
+    return float(np.nextafter(d, np.inf if q > Fraction(d) else -np.inf))
+
+
+@kernel
+def linspace(start: _Number, end: _Number, steps: int, *, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
+    own: torch.Tensor = torch.ops.aten.linspace.default(start, end, steps, dtype=dtype, **options)
+    if own.dtype not in FORMATS:
+        raise Uncovered(f"dtype={own.dtype}")
+    if not (np.isfinite(float(start)) and np.isfinite(float(end))):
+        raise Uncovered("limits that are not finite")
+    first, last, intervals = Fraction(start), Fraction(end), max(steps - 1, 1)
+    form = float if own.dtype is torch.float64 else _nearest_odd
+    made: Array = np.array([form(first + i * (last - first) / intervals) for i in range(steps)], F64)
+    return as_tensor(convert_array(made, FORMATS[own.dtype]))

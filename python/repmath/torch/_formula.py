@@ -1,0 +1,41 @@
+"""rm_formula on tensors."""
+
+from collections.abc import Callable
+
+import torch
+
+from .. import _core
+from .._dtypes import NAMES
+from ._tensors import FORMATS
+
+_dense: Callable[[torch.Tensor], bool] = torch._prims_common.is_non_overlapping_and_dense_or_false
+
+
+def formula(name: str, a: float, *tensors: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+    """A formula of include/repmath/formulas.h of a number and tensors of one format, which are broadcast; `out` may be one of them.
+
+    Raises TypeError for a format that is not of FORMATS, ValueError for tensors of several.
+    """
+    first = tensors[0]
+    if first.dtype not in FORMATS:
+        raise TypeError(f"tensors of {first.dtype}")
+    if any(t.dtype is not first.dtype for t in tensors):
+        raise ValueError(f"tensors of several formats: {', '.join(str(t.dtype) for t in tensors)}")
+    if len(tensors) > 1 and any(t.shape != first.shape for t in tensors):
+        tensors = tuple(torch.broadcast_tensors(*tensors))
+        first = tensors[0]
+    order = first.stride()
+    if not (first.is_contiguous() or _dense(first)) or not all(t.stride() == order for t in tensors):
+        tensors = tuple(t.contiguous() for t in tensors)
+    made = out
+    # Into `out` when its elements lie as those of the arguments do; it may be an argument, but not overlap one otherwise.
+    if made is None or made.stride() != tensors[0].stride() or made.shape != first.shape or made.dtype is not first.dtype:
+        made = torch.empty_like(tensors[0])
+    elif any(
+        t.data_ptr() != made.data_ptr() and t.untyped_storage().data_ptr() == made.untyped_storage().data_ptr()
+        for t in tensors
+    ):
+        made = torch.empty_like(tensors[0])
+    x, y, z = [t.data_ptr() for t in tensors] + [0] * (3 - len(tensors))
+    _core.formula(name, NAMES[FORMATS[first.dtype]], made.numel(), a, x, y, z, made.data_ptr())
+    return made if out is None or made is out else out.copy_(made)
