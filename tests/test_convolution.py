@@ -136,32 +136,63 @@ def test_empty(conv, rng, what, g):
     check(conv, g, what, "f32", x, w, y, None if what == "grad_weight" else bias)
 
 
+def whole_sums(g, what, x, w, y):
+    """The result for small integers, whose sums are exact in any order: a product of channels for each tap, without roundings."""
+    x, w, y = (a.astype(np.float64) for a in (x, w, y))
+    padded = np.pad(x, ((0, 0), (0, 0), *zip(g.low, g.high, strict=True)))
+    apart = lambda a, at: a.reshape(*a.shape[:at], g.groups, -1, *a.shape[at + 1 :])  # noqa: E731
+    wide = apart(padded, 1)
+    weights, outputs = apart(w, 0), apart(y, 1)
+    made = {"forward": np.zeros_like(outputs), "grad_input": np.zeros_like(wide), "grad_weight": np.zeros_like(weights)}[what]
+    for t in np.ndindex(*g.kernel):
+        axes = zip(t, g.dilation, g.stride, g.out, strict=True)
+        seen = (..., *(slice(k * d, k * d + s * (n - 1) + 1, s) for k, d, s, n in axes))
+        tap = (..., *t)
+        if what == "forward":
+            made += np.einsum("ngc...,goc->ngo...", wide[seen], weights[tap])
+        elif what == "grad_input":
+            made[seen] += np.einsum("ngo...,goc->ngc...", outputs, weights[tap])
+        else:
+            made[tap] = np.einsum("ngcp,ngop->goc", *(a.reshape(*a.shape[:3], -1) for a in (wide[seen], outputs)))
+    if what == "grad_input":
+        inner = (slice(low, low + n) for low, n in zip(g.low, g.size, strict=True))
+        return made.reshape(padded.shape)[(..., *inner)]
+    return made.reshape(g.y_shape if what == "forward" else g.w_shape)
+
+
+# Several blocks of lines and of terms; rows shorter than a vector, of its length, longer than a block.
+LARGE = {
+    "threads": G(2, 48, 72, (31, 33), 3, low=1),
+    "5x5": G(7, 16, 6, (14, 14), 5),
+    "rows_of_4": G(70, 30, 9, (4, 4), 3, low=1),
+    "rows_of_8": G(10, 33, 7, (8, 8), 3, low=1),
+    "long_rows": G(2, 5, 3, (3, 700), 3, low=1),
+    "far_rows": G(1, 2, 2, (3, 1200), (2, 3), low=(1, 1), high=(0, 2)),
+    "stride": G(4, 17, 5, (25, 23), 3, stride=2, low=1),
+    "stride_and_dilation": G(3, 15, 4, (33, 35), 3, stride=(2, 3), dilation=(3, 2), low=(3, 2)),
+    "1d": G(9, 60, 4, (91,), 5, stride=2, low=2),
+    "3d": G(3, 9, 5, (5, 7, 9), (3, 2, 3), stride=(1, 2, 1), low=(1, 0, 1)),
+    "depthwise": G(5, 4, 8, (26, 22), 5, low=2, high=(2, 1), groups=4),
+}
+
+
 @WHAT
-@pytest.mark.parametrize("fmt", ["f32", "f64"])
-def test_threads_and_many_blocks(isa_library, conv, rng, what, fmt):
-    """Large enough for several blocks and threads: elements by an exact product of integers, and the same bits from 1 and 2 threads."""
-    g = G(2, 48, 72, (31, 33), 3, low=1)
-    x, w, y = (np.rint(4 * rng.standard_normal(s)).astype(dtype_of(fmt)) for s in (g.x_shape, g.w_shape, g.y_shape))
-    first, second, like = {"forward": (x, w, y), "grad_input": (y, w, x), "grad_weight": (x, y, w)}[what]
-    results = []
-    for n in (1, 2):
-        Reductions(isa_library).threads(n)
-        out = np.full_like(like, 7)
-        assert conv(g, what, fmt, first, second, out) == OK
-        results.append(out)
-    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
-    shifts = [(a, b) for a in range(3) for b in range(3)]
-    windows = {(a, b): padded[:, :, a : a + 31, b : b + 33] for a, b in shifts}
-    if what == "forward":
-        want = sum(np.einsum("nchw,oc->nohw", windows[s], w[:, :, s[0], s[1]]) for s in shifts)
-    elif what == "grad_weight":
-        want = np.stack([np.einsum("nchw,nohw->oc", windows[s], y) for s in shifts], -1).reshape(w.shape)
-    else:
-        want = np.zeros(padded.shape)
-        for a, b in shifts:
-            want[:, :, a : a + 31, b : b + 33] += np.einsum("nohw,oc->nchw", y, w[:, :, a, b])
-        want = want[:, :, 1:-1, 1:-1]
-    assert all(np.array_equal(r, want) for r in results)  # sums of small integers: exact in any order
+@pytest.mark.parametrize("name", LARGE)
+def test_large(isa_library, conv, rng, what, name):
+    """In every format, and the same from 1 and 2 threads."""
+    g = LARGE[name]
+    for fmt in ("f32", "f64", "bf16"):
+        limit = 1 if fmt == "bf16" else 8  # sums that the format holds
+        x, w, y = (rng.integers(-limit, limit + 1, s).astype(dtype_of(fmt)) for s in (g.x_shape, g.w_shape, g.y_shape))
+        if fmt == "bf16":
+            x, y = (np.where(rng.random(a.shape) < 0.02, a, 0).astype(a.dtype) for a in (x, y))
+        first, second, like = {"forward": (x, w, y), "grad_input": (y, w, x), "grad_weight": (x, y, w)}[what]
+        want = whole_sums(g, what, x, w, y)
+        for n in (1, 2):
+            Reductions(isa_library).threads(n)
+            out = np.full_like(like, 7)
+            assert conv(g, what, fmt, first, second, out) == OK
+            assert np.array_equal(out.astype(np.float64), want.astype(dtype_of(fmt)).astype(np.float64)), fmt
 
 
 def test_output_size(isa_library):

@@ -43,8 +43,8 @@ static rm_layout_dd rm_layout_of_dd(const rm_matmul_problem *p, int64_t rows, in
   w.cols = rm_carve(work, n, c * sizeof(rm_line));
   w.flagged = rm_carve(work, n, r * c / RM_LANES);
   rm_carve_places(&w.places, work, n, r, c);
-  w.stage_a = rm_carve(work, n, p->a.patches ? rm_stage_bytes(RM_AW2, rows, (int64_t)kc) : 0);
-  w.stage_b = rm_carve(work, n, p->b.patches ? rm_stage_bytes(RM_NR2, cols, (int64_t)kc) : 0);
+  w.stage_a = rm_carve(work, n, rm_stage_bytes(p->a.patches, RM_AW2, rows, (int64_t)kc));
+  w.stage_b = rm_carve(work, n, rm_stage_bytes(p->b.patches, RM_NR2, cols, (int64_t)kc));
   return w;
 }
 

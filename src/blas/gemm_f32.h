@@ -40,8 +40,8 @@ static rm_layout_f32 rm_layout_of_f32(const rm_matmul_problem *p, int64_t rows, 
   w.rows = rm_carve(work, n, r * sizeof(rm_line));
   w.cols = rm_carve(work, n, c * sizeof(rm_line));
   w.flagged = rm_carve(work, n, r * c / RM_LANES);
-  w.stage_a = rm_carve(work, n, p->a.patches ? rm_stage_bytes(RM_MR, rows, w.kc) : 0);
-  w.stage_b = rm_carve(work, n, p->b.patches ? rm_stage_bytes(RM_NR, cols, w.kc) : 0);
+  w.stage_a = rm_carve(work, n, rm_stage_bytes(p->a.patches, RM_MR, rows, w.kc));
+  w.stage_b = rm_carve(work, n, rm_stage_bytes(p->b.patches, RM_NR, cols, w.kc));
   return w;
 }
 

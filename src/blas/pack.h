@@ -13,6 +13,7 @@
 #include "../reduce/elements.h"
 #include "tile.h"
 #include "patches.h"
+#include "window.h"
 
 enum { RM_PACK_MAX_VECTORS = 4 }; /* in a panel; MR, NR, AW2 and NR2 are at most that wide */
 
@@ -115,16 +116,24 @@ RM_FN void rm_pack_block(double *dst, const int unit, const int trim, int64_t li
 }
 
 /* The same from an operand, lines [line, line + lines) and terms [k0, k0 + kc). Patches are laid out in `stage` first, a few terms
- * of all lines or one panel at a time: rm_stage_bytes of it. */
-RM_FN size_t rm_stage_bytes(int unit, int64_t lines, int64_t kc) {
+ * of all lines or one panel at a time, or as a window: rm_stage_bytes of it. */
+RM_FN size_t rm_stage_bytes(const rm_patches *p, int unit, int64_t lines, int64_t kc) {
+  if (!p) return 0;
+  const size_t window = rm_window_bytes(p, lines, kc);
   const size_t by_lines = (size_t)RM_PACK_ROWS * (size_t)lines, by_terms = (size_t)unit * (size_t)kc;
-  return 8 * (by_lines > by_terms ? by_lines : by_terms);
+  const size_t staged = 8 * (by_lines > by_terms ? by_lines : by_terms);
+  return window > staged ? window : staged;
 }
 RM_FN void rm_pack_operand(double *dst, const int unit, const int trim, const rm_operand *o, int64_t line, int64_t lines,
                            int64_t k0, int64_t kc, const int fmt, double *norm2, const double *scale, char *stage) {
   const int size = rm_size_of(fmt);
   if (!o->patches) {
     rm_pack_block(dst, unit, trim, lines, kc, o->base + line * o->line + k0 * o->step, o->line, o->step, fmt, norm2, scale);
+    return;
+  }
+  rm_window window;
+  if (kc && rm_window_of(&window, o->patches, lines)) {
+    rm_pack_window(dst, unit, trim, &window, o, line, lines, k0, kc, fmt, norm2, scale, stage);
     return;
   }
   const int by_lines = o->patches->by_lines;
