@@ -6,9 +6,12 @@
  * (r + padding - tap dilation)/stride + q, a convolution of stride 1. */
 #include "../../include/repmath/convolution.h"
 
+#include <stdlib.h>
+
 #include "../../crlibm/fp/round.h"
 #include "../dispatch/kernels.h"
 #include "matmul.h"
+#include "patches.h"
 
 enum { S = 3, MAX_RANK = S + 2 };
 
@@ -167,6 +170,20 @@ static rm_operand operand_of(rm_patches *p, const char *base, const rm_axis *lin
   return o;
 }
 
+/* The lines of `groups` operands, *next bytes apart, one after the other in memory of its own: they are packed once for each block of
+ * the result. An operand of strides, or for which there is no memory, stays as it is. The caller frees what is returned. */
+static char *settle(rm_operand *o, int size, int64_t lines, int64_t terms, int64_t groups, ptrdiff_t *next) {
+  const wide bytes = (wide)lines * terms * groups * size;
+  char *memory = o->patches && bytes > 0 && bytes <= PTRDIFF_MAX ? malloc((size_t)bytes) : NULL;
+  if (!memory) return NULL;
+  const ptrdiff_t each = (ptrdiff_t)(lines * terms * size);
+  for (int64_t g = 0; g < groups; g++)
+    rm_patches_fill(o->patches, o->base + g * *next, size, 0, 0, lines, 0, terms, memory + g * each);
+  *o = (rm_operand){memory, (ptrdiff_t)(terms * size), size, 0};
+  *next = each;
+  return memory;
+}
+
 /* Rows or columns of the result. */
 static void target_side(const rm_axis *axis, ptrdiff_t *stride, const rm_axis **by_axis) {
   *by_axis = is_uniform(axis, stride) ? 0 : axis;
@@ -220,9 +237,11 @@ static rm_status correlate(int format, const geometry *g, const correlation *c) 
   const rm_axis where = axis_of(c->batch, c->dst.outer, c->positions, c->dst.spatial, 0, 0);
   rm_patches px, pw;
   const rm_operand x = padded_operand(&px, base, &positions, &taps, c->start, c->size, !last);
-  const rm_operand w = operand_of(&pw, c->w.base, &channels, &weights);
+  rm_operand w = operand_of(&pw, c->w.base, &channels, &weights);
   rm_matmul_problem p = problem_of(format, g);
   const ptrdiff_t next_x = c->from * c->src.channel;
+  ptrdiff_t next_w = c->next_w;
+  char *memory = settle(&w, rm_size_of(format), c->to, axis_size(&weights), c->groups, &next_w);
   p.k = axis_size(&taps);
   p.c.base = c->dst.base;
   p.next_c = c->to * c->dst.channel;
@@ -230,16 +249,18 @@ static rm_status correlate(int format, const geometry *g, const correlation *c) 
   p.next_bias = c->to * c->stride_bias;
   if (rows_are_positions) {
     p.m = axis_size(&positions), p.n = c->to;
-    p.a = x, p.b = w, p.next_a = next_x, p.next_b = c->next_w;
+    p.a = x, p.b = w, p.next_a = next_x, p.next_b = next_w;
     target_side(&where, &p.c.row, &p.c.rows);
     p.c.col = c->dst.channel, p.bias.col = c->stride_bias;
   } else {
     p.m = c->to, p.n = axis_size(&positions);
-    p.a = w, p.b = x, p.next_a = c->next_w, p.next_b = next_x;
+    p.a = w, p.b = x, p.next_a = next_w, p.next_b = next_x;
     target_side(&where, &p.c.col, &p.c.cols);
     p.c.row = c->dst.channel, p.bias.row = c->stride_bias;
   }
-  return rm_matmul_run(&p);
+  const rm_status status = rm_matmul_run(&p);
+  free(memory);
+  return status;
 }
 
 static rm_status start(geometry *g, int format, const rm_conv *conv) {

@@ -98,21 +98,29 @@ RM_FN void rm_pack_panel(double *RM_RESTRICT dst, int width, int lines, int64_t 
 
 enum { RM_PACK_ROWS = 16 };
 
-/* All panels of a block: `lines` lines from src, panels of `unit` lines side by side, each kc long; the last panel holds only
- * the vectors it needs when `trim`. Where lines are neighbours in memory a few elements of all lines are packed before the
+/* Terms [first, first + n) of all panels of a block: `lines` lines from src, panels of `unit` lines side by side, each kc long; the last
+ * panel holds only the vectors it needs when `trim`. Where lines are neighbours in memory a few elements of all lines are packed before the
  * next ones, so that memory is read along its rows. */
-RM_FN void rm_pack_block(double *dst, const int unit, const int trim, int64_t lines, int64_t kc, const char *src,
-                         ptrdiff_t line, ptrdiff_t step, const int fmt, double *norm2, const double *scale) {
-  int64_t rows = line == rm_size_of(fmt) ? RM_PACK_ROWS : kc;
-  for (int64_t k = 0; k < kc; k += rows) {
-    int64_t n = kc - k < rows ? kc - k : rows;
+RM_FN void rm_pack_block(double *dst, const int unit, const int trim, int64_t lines, int64_t kc, int64_t first, int64_t n,
+                         const char *src, ptrdiff_t line, ptrdiff_t step, const int fmt, double *norm2, const double *scale) {
+  int64_t rows = line == rm_size_of(fmt) ? RM_PACK_ROWS : n;
+  for (int64_t k = 0; k < n; k += rows) {
+    int64_t terms = n - k < rows ? n - k : rows;
     for (int64_t i = 0; i < lines; i += unit) {
       int here = lines - i < unit ? (int)(lines - i) : unit;
       int width = trim ? (here + RM_LANES - 1) / RM_LANES * RM_LANES : unit;
-      rm_pack_panel(dst + i * kc + k * width, width, here, n, src + i * line + k * step, line, step, fmt,
+      rm_pack_panel(dst + i * kc + (first + k) * width, width, here, terms, src + i * line + k * step, line, step, fmt,
                     norm2 ? norm2 + i : 0, scale ? scale + i : 0);
     }
   }
+}
+
+/* Whether the terms of patches are runs of two vectors or more, of lines one stride apart, and none is padding. */
+RM_FN int rm_is_in_runs(const rm_patches *p) {
+  const int last = RM_DIMS - 1;
+  for (int d = 0; d < RM_DIMS; d++)
+    if (p->lines.dim[d] != RM_NO_COORDINATE || p->terms.dim[d] != RM_NO_COORDINATE || (d < last && p->lines.count[d] != 1)) return 0;
+  return rm_run_of_axis(&p->terms).n >= 2 * RM_LANES;
 }
 
 /* The same from an operand, lines [line, line + lines) and terms [k0, k0 + kc). Patches are laid out in `stage` first, a few terms
@@ -128,7 +136,20 @@ RM_FN void rm_pack_operand(double *dst, const int unit, const int trim, const rm
                            int64_t k0, int64_t kc, const int fmt, double *norm2, const double *scale, char *stage) {
   const int size = rm_size_of(fmt);
   if (!o->patches) {
-    rm_pack_block(dst, unit, trim, lines, kc, o->base + line * o->line + k0 * o->step, o->line, o->step, fmt, norm2, scale);
+    rm_pack_block(dst, unit, trim, lines, kc, 0, kc, o->base + line * o->line + k0 * o->step, o->line, o->step, fmt, norm2, scale);
+    return;
+  }
+  if (rm_is_in_runs(o->patches)) {
+    const rm_axis *terms = &o->patches->terms;
+    const rm_axis_run run = rm_run_of_axis(terms);
+    const ptrdiff_t apart = o->patches->lines.stride[RM_DIMS - 1];
+    for (int64_t k = 0, n; k < kc; k += n) {
+      const int64_t left = run.n - (k0 + k) % run.n;
+      ptrdiff_t at;
+      rm_axis_offsets(terms, k0 + k, 1, &at);
+      n = kc - k < left ? kc - k : left;
+      rm_pack_block(dst, unit, trim, lines, kc, k, n, o->base + line * apart + at, apart, run.stride, fmt, norm2, scale);
+    }
     return;
   }
   rm_window window;

@@ -7,6 +7,22 @@
 /* The offset in bytes of each of n indices from the first on. */
 RM_SHARED void rm_axis_offsets(const rm_axis *axis, int64_t first, int64_t n, ptrdiff_t *at);
 
+/* Indices that are one stride apart, from each multiple of n on. */
+typedef struct {
+  int64_t n;
+  ptrdiff_t stride;
+} rm_axis_run;
+RM_FN rm_axis_run rm_run_of_axis(const rm_axis *axis) {
+  rm_axis_run r = {1, 0};
+  for (int d = RM_DIMS - 1; d >= 0; d--) {
+    if (axis->count[d] == 1) continue;
+    if (r.n > 1 && axis->stride[d] != r.stride * r.n) break;
+    if (r.n == 1) r.stride = axis->stride[d];
+    r.n *= axis->count[d];
+  }
+  return r;
+}
+
 /* Element (line, term), or NULL for padding. */
 RM_SHARED const char *rm_patches_at(const rm_patches *p, const char *base, int64_t line, int64_t term);
 
