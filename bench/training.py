@@ -3,9 +3,15 @@
 python bench/training.py prints the table alone.
 """
 
+import pathlib
+import subprocess
+import sys
+
 from timing import compare
 
 import repmath
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "examples" / "python"))
 
 
 def lenet(torch):
@@ -19,28 +25,10 @@ def lenet(torch):
 
 
 def resnet18(torch):
-    """He et al. 2015, with the first layer of their networks for small images."""
-    nn = torch.nn
+    import vision_torch
 
-    class Block(nn.Module):
-        def __init__(self, n, m, stride):
-            super().__init__()
-            self.layers = nn.Sequential(
-                nn.Conv2d(n, m, 3, stride, 1, bias=False), nn.BatchNorm2d(m), nn.ReLU(),
-                nn.Conv2d(m, m, 3, 1, 1, bias=False), nn.BatchNorm2d(m),
-            )  # fmt: skip
-            beside = [nn.Conv2d(n, m, 1, stride, bias=False), nn.BatchNorm2d(m)] if stride > 1 or n != m else []
-            self.beside = nn.Sequential(*beside)
-
-        def forward(self, x):
-            return torch.relu(self.layers(x) + self.beside(x))
-
-    parts = [nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU()]
-    for n, m, stride in ((64, 64, 1), (64, 128, 2), (128, 256, 2), (256, 512, 2)):
-        parts += [Block(n, m, stride), Block(m, m, 1)]
-    model = nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
-    x, y = torch.randn(32, 3, 32, 32), torch.randint(0, 10, (32,))
-    return model, lambda: nn.functional.cross_entropy(model(x), y), torch.optim.SGD(model.parameters(), 0.01, momentum=0.9)
+    model, loss = vision_torch.task("resnet18", batch=32)
+    return model, loss, torch.optim.SGD(model.parameters(), 0.01, momentum=0.9)
 
 
 def gpt2(torch):
@@ -88,6 +76,38 @@ def overhead(torch):
     return {"repmath": exact, "PyTorch": plain}
 
 
+def peak(name, which):
+    """KiB by which some steps raise the memory of this process at its peak (of Linux)."""
+    import torch
+
+    import repmath.torch  # noqa: F401
+
+    torch.set_num_threads(1)
+    repmath.set_num_threads(1)
+    call = steps(torch, CASES[name])[which]
+    status = pathlib.Path("/proc/self/status")
+    held = lambda key: int(next(line.split()[1] for line in status.read_text().splitlines() if line.startswith(key)))  # noqa: E731
+    before = held("VmRSS")
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # the peak is that of now
+    for _ in range(3):
+        call()
+    return held("VmHWM") - before
+
+
+def memory():
+    """Each in a process of its own; nothing where it cannot be told."""
+    for name in CASES:
+        found = {}
+        for which in ("repmath", "PyTorch"):
+            run = subprocess.run([sys.executable, __file__, "--peak", name, which], capture_output=True, text=True)
+            if run.returncode:
+                break  # no transformers, or no /proc
+            found[which] = int(run.stdout.split()[-1])
+        else:
+            ratio = {"PyTorch": found["repmath"] / found["PyTorch"]}
+            yield {"case": f"peak memory of a training step, {name}", "KiB": found, "ratio": ratio}
+
+
 def training(quick=False):
     try:
         import torch
@@ -108,9 +128,14 @@ def training(quick=False):
     timing = compare(overhead(torch), batches=5, seconds=0.01)
     added = (timing["seconds"]["repmath"] - timing["seconds"]["PyTorch"]) / 1000
     yield {"case": "reproducible(), an operator's overhead", "seconds": {"repmath": added}, "ratio": {}}
+    yield from memory()
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--peak"]:
+        print(peak(*sys.argv[2:]))
+        sys.exit()
     for result in training():
         ratio = "".join(f"{value:6.2f} x {name}" for name, value in result["ratio"].items())
-        print(f"{result['case']:50} {1e6 * result['seconds']['repmath']:12.1f} us {ratio}", flush=True)
+        time = f"{1e6 * result['seconds']['repmath']:12.1f} us" if "seconds" in result else " " * 15
+        print(f"{result['case']:60} {time} {ratio}", flush=True)

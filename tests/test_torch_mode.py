@@ -20,7 +20,7 @@ import repmath.torch as rt  # noqa: E402
 from repmath.torch._aten import table  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
-PLAIN = ["lstm", "gru", "vae", "convolutions", "encoder"]
+PLAIN = ["lstm", "gru", "vae", "convolutions", "encoder", "resnet18", "resnet50", "mobilenet", "unet"]
 TRANSFORMERS = ["gpt2", "bert", "llama", "vit", "whisper"]
 
 
@@ -56,7 +56,7 @@ def test_one_digest_everywhere():
     """Each instruction set, 1 and 2 threads, PyTorch's own choices: one digest a model. PyTorch alone gives several."""
     from repmath._core import available_isas
 
-    models, found = ["lstm", "convolutions", "vae"], set()
+    models, found = ["lstm", "convolutions", "vae", "mobilenet", "unet"], set()
     for isa, threads, capability in [
         (isa, 1 + i % 2, c) for i, (isa, c) in enumerate(zip(available_isas(), ("default", "avx2", "avx512")))
     ]:

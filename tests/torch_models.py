@@ -1,5 +1,6 @@
 """Small models as users write them, and a program that trains some: python torch_models.py NAME ... prints a digest each."""
 
+import pathlib
 import sys
 
 import torch
@@ -136,6 +137,19 @@ def encoder():
     model = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 2)
     x = torch.randn(2, 5, 16)
     return model, lambda: model(x).square().mean()
+
+
+def vision(name):
+    """A network of examples/python/vision_torch.py, small."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "examples/python"))
+    try:
+        import vision_torch
+    finally:
+        del sys.path[0]
+    return lambda: vision_torch.task(name, batch=2, size=16, width=8)
+
+
+resnet18, resnet50, mobilenet, unet = map(vision, ("resnet18", "resnet50", "mobilenet", "unet"))
 
 
 OPTIMIZERS = {
