@@ -3,26 +3,14 @@
 import re
 
 import pytest
-from native import build, default_build, digests, need, run
+from native import cross_aarch64, default_build, digests, run
 
 SHRINK = 20  # the emulator is slow; both sides compute the smaller samples
 
 
 @pytest.fixture(scope="module")
 def cross():
-    """The cross build and the emulator; the programs are static, so the emulator needs no system image."""
-    cc, qemu = need("aarch64-linux-gnu-gcc", "qemu-aarch64")
-    where = build(
-        "aarch64",
-        "CMAKE_SYSTEM_NAME=Linux",
-        "CMAKE_SYSTEM_PROCESSOR=aarch64",
-        f"CMAKE_C_COMPILER={cc}",
-        "CMAKE_EXE_LINKER_FLAGS=-static",
-        "CMAKE_BUILD_TYPE=Cross",
-        "CMAKE_C_FLAGS=-O2",  # no option changes a bit, and this one compiles in half the time
-        "REPMATH_BUILD_TESTS=ON",
-    )
-    return where, qemu
+    return cross_aarch64()
 
 
 @pytest.fixture(scope="module")
