@@ -36,13 +36,20 @@ def rows_of_groups(data):
 
 
 def rows_of_reductions(data, full):
-    yield "| case | repmath | NumPy, or the library named | ratio of times |"
+    yield "| case | repmath | NumPy, or the library named | ratio |"
     yield "| --- | --- | --- | --- |"
     for r in data["results"]:
         each = "n" in r or ", kernel " in r["case"]  # README has the means over these
         if "size" in r or (each and not full):
             continue
-        other = next(iter(r["ratio"]))
+        other = next(iter(r["ratio"]), None)
+        if other is None:
+            yield f"| {r['case']} | {1e6 * r['seconds']['repmath']:.2f} us | | |"
+            continue
+        if "KiB" in r:
+            ours, theirs = (f"{r['KiB'][name] / 1024:.0f} MiB" for name in ("repmath", other))
+            yield f"| {r['case']} | {ours} | {other}: {theirs} | {r['ratio'][other]:.2f} |"
+            continue
         if "seconds" not in r:  # a mean of ratios
             yield f"| {r['case']} | | {other} | {r['ratio'][other]:.2f} |"
             continue

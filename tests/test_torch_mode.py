@@ -182,6 +182,61 @@ def test_batches():
     assert gradients[0] == gradients[1]
 
 
+@pytest.mark.parametrize("name", ["resnet18", "mobilenet", "unet", "vit"])
+def test_whole_models_on_images(name):
+    """The bits of a model depend neither on the batch nor on layout, threads or flushing; its gradients not on the order of the batch."""
+    if name == "vit":
+        pytest.importorskip("transformers", reason="transformers is not installed")
+    torch.manual_seed(4)
+    model, _ = getattr(torch_models, name)()
+    size = 32 if name == "vit" else 16
+    x = torch.randn(32, 3, size, size) * 1e-3
+    forward = (lambda v: model(pixel_values=v).logits) if name == "vit" else model
+    model.eval()
+    with rt.reproducible(), torch.no_grad():
+        want = forward(x)
+        for i in range(0, 32, 5):
+            assert torch.equal(forward(x[i : i + 1])[0], want[i])
+        wide = torch.stack([x, x], -1)[..., 0]
+        for given in (x.contiguous(memory_format=torch.channels_last), wide):
+            assert torch.equal(forward(given), want)
+        assert torch.equal(forward(x.flip(0)), want.flip(0))
+        for n in (2, 3):
+            repmath.set_num_threads(n)
+            assert torch.equal(forward(x), want)
+    repmath.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    try:
+        with rt.reproducible(), torch.no_grad():
+            assert torch.equal(forward(x), want)
+    finally:
+        torch.set_flush_denormal(False)
+    model.train()
+    found = set()
+    with rt.reproducible():
+        for order in (torch.arange(32), torch.randperm(32)):
+            for module in model.modules():
+                if isinstance(module, torch.nn.Dropout):
+                    module.p = 0.0  # what is dropped is a matter of the place in the batch
+            model.zero_grad()
+            forward(x[order]).square().mean().backward()
+            found.add(rt.digest([p.grad for p in model.parameters()]))
+    assert len(found) == 1
+
+
+def test_whole_models_of_text():
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    torch.manual_seed(4)
+    model, _ = torch_models.gpt2()
+    model.eval()
+    ids = torch.randint(0, 256, (32, 24))
+    with rt.reproducible(), torch.no_grad():
+        want = model(input_ids=ids).logits
+        for i in range(0, 32, 5):
+            assert torch.equal(model(input_ids=ids[i : i + 1]).logits[0], want[i])
+        assert torch.equal(model(input_ids=ids.t().contiguous().t()).logits, want)
+
+
 @pytest.mark.parametrize("grad", [torch.no_grad, torch.inference_mode])
 def test_without_gradients(grad):
     model = torch.nn.Sequential(
