@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from .._tensors import FORMATS
-from . import contractions, draws, elementwise, layers, ranges, reductions, steps  # noqa: F401
+from . import compositions, contractions, draws, elementwise, layers, ranges, reductions, steps  # noqa: F401
 from .common import KERNELS, Uncovered
 
 

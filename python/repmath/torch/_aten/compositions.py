@@ -1,0 +1,179 @@
+"""Operators of several steps: each step is a function of the other files, with a rounding of its own, in the order that is given."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from ... import _reductions, random
+from .._formula import formula
+from .._tensors import FORMATS, as_array, as_tensor
+from .common import KERNELS, Array, Uncovered, apply, convert_array, format_of, kernel
+from .draws import seed
+
+_Number: TypeAlias = float | int
+_Generator: TypeAlias = torch.Generator | None
+
+
+def _scaled(x: torch.Tensor, a: _Number) -> torch.Tensor:
+    return x if a == 1 else formula("scaled", float(a), x)
+
+
+@kernel
+def elu(x: torch.Tensor, alpha: _Number = 1, scale: _Number = 1, input_scale: _Number = 1) -> torch.Tensor:
+    below = _scaled(_scaled(apply("expm1", _scaled(x, input_scale)), alpha), scale)
+    return torch.where(x > 0, _scaled(x, scale), below)
+
+
+@kernel
+def elu_backward(
+    g: torch.Tensor, alpha: _Number, scale: _Number, input_scale: _Number, is_result: bool, x: torch.Tensor
+) -> torch.Tensor:
+    if is_result:
+        slope = KERNELS["add"](x, float(alpha) * float(scale))
+        below = apply("multiply", _scaled(g, input_scale), slope)
+    else:
+        slope = _scaled(_scaled(apply("exp", _scaled(x, input_scale)), alpha), scale)
+        below = apply("multiply", _scaled(g, input_scale), slope)
+    return torch.where(x > 0, _scaled(g, scale), below)
+
+
+@kernel
+def mish(x: torch.Tensor) -> torch.Tensor:
+    return apply("multiply", x, apply("tanh", apply("softplus", x)))
+
+
+@kernel
+def xlogy(x: Any, y: Any) -> torch.Tensor:
+    dtype = format_of(x, y)
+    dtype = dtype if dtype.is_floating_point else torch.get_default_dtype()
+    log = apply("log", y if isinstance(y, torch.Tensor) else torch.tensor(y, dtype=dtype), dtype=dtype)
+    made = apply("multiply", x, log, dtype=dtype)
+    zero = (torch.as_tensor(x) == 0) & ~log.isnan()
+    return torch.where(zero, made.new_zeros(()), made)
+
+
+def _reduced(x: torch.Tensor, reduction: int) -> torch.Tensor:
+    return x if reduction == 0 else KERNELS["mean" if reduction == 1 else "sum"](x)
+
+
+@kernel
+def binary_cross_entropy(
+    x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor | None = None, reduction: int = 1
+) -> torch.Tensor:
+    """Logarithms are held to -100 or more, as PyTorch has it."""
+    if not bool(((x >= 0) & (x <= 1)).all()):
+        raise ValueError("all elements of input should be between 0 and 1")
+    low, high = (formula("at_least", -100.0, apply(name, v)) for name, v in (("log", x), ("log1p", x.neg())))
+    made = KERNELS["lerp"](high, low, y if y.numel() != 1 else y.expand_as(x).contiguous()).neg()
+    return _reduced(made if weight is None else apply("multiply", made, weight), reduction)
+
+
+@kernel
+def binary_cross_entropy_backward(
+    g: torch.Tensor, x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor | None = None, reduction: int = 1
+) -> torch.Tensor:
+    below = formula("at_least", 1e-12, apply("multiply", x, apply("subtract", 1.0, x)))
+    made = apply("divide", apply("multiply", g, apply("subtract", x, y)), below)
+    if weight is not None:
+        made = apply("multiply", made, weight)
+    return KERNELS["divide"](made, x.numel()) if reduction == 1 else made
+
+
+# linear interpolation
+
+
+def _weights(size: int, made: int, align_corners: bool, scale: float | None, dtype: torch.dtype) -> Array:
+    """made x size: what each element of the result takes of those of the argument; exact numbers, rounded to the format."""
+    if align_corners:
+        step = Fraction(size - 1, made - 1) if made > 1 else Fraction(0)
+    else:
+        step = 1 / Fraction(scale) if scale is not None and scale > 0 else Fraction(size, made)
+    table = np.zeros((made, size))
+    for i in range(made):
+        at = i * step if align_corners else max(Fraction(0), (i + Fraction(1, 2)) * step - Fraction(1, 2))
+        first = min(int(at), size - 1)
+        part = min(at - first, Fraction(1)) if first + 1 < size else Fraction(0)
+        table[i, first] = float(1 - part)
+        if part:
+            table[i, first + 1] = float(part)
+    return convert_array(table, FORMATS[dtype])
+
+
+def _check(x: torch.Tensor, dims: int) -> None:
+    if x.dtype not in FORMATS:
+        raise Uncovered(f"tensors of {x.dtype}")
+    if x.ndim != dims + 2:
+        raise ValueError(f"{x.ndim} dimensions")
+
+
+@kernel
+def upsample_bilinear2d(
+    x: torch.Tensor, size: Sequence[int], align_corners: bool, scale_h: float | None = None, scale_w: float | None = None
+) -> torch.Tensor:
+    _check(x, 2)
+    down, across = (_weights(n, m, align_corners, s, x.dtype) for n, m, s in zip(x.shape[2:], size, (scale_h, scale_w)))
+    return as_tensor(_reductions.matmul(down, _reductions.matmul(as_array(x), across.T)))
+
+
+@kernel
+def upsample_bilinear2d_backward(
+    g: torch.Tensor,
+    size: Sequence[int],
+    input_size: Sequence[int],
+    align_corners: bool,
+    scale_h: float | None = None,
+    scale_w: float | None = None,
+) -> torch.Tensor:
+    _check(g, 2)
+    sizes = zip(input_size[2:], size, (scale_h, scale_w))
+    down, across = (_weights(n, m, align_corners, s, g.dtype) for n, m, s in sizes)
+    return as_tensor(_reductions.matmul(_reductions.matmul(down.T, as_array(g)), across))
+
+
+@kernel
+def upsample_linear1d(x: torch.Tensor, size: Sequence[int], align_corners: bool, scale: float | None = None) -> torch.Tensor:
+    _check(x, 1)
+    return as_tensor(_reductions.matmul(as_array(x), _weights(x.shape[2], size[0], align_corners, scale, x.dtype).T))
+
+
+@kernel
+def upsample_linear1d_backward(
+    g: torch.Tensor, size: Sequence[int], input_size: Sequence[int], align_corners: bool, scale: float | None = None
+) -> torch.Tensor:
+    _check(g, 1)
+    return as_tensor(_reductions.matmul(as_array(g), _weights(input_size[2], size[0], align_corners, scale, g.dtype)))
+
+
+# draws
+
+
+@kernel
+def exponential(x: torch.Tensor, rate: float = 1, *, generator: _Generator = None) -> torch.Tensor:
+    """-log(1 - u), then divided by the rate."""
+    if x.dtype not in FORMATS:
+        raise Uncovered(f"tensors of {x.dtype}")
+    u = as_tensor(random.uniform(seed(generator), tuple(x.shape), dtype=FORMATS[x.dtype]))
+    made = apply("log1p", u.neg()).neg()
+    return made if rate == 1 else KERNELS["divide"](made, float(rate))
+
+
+@kernel
+def multinomial(p: torch.Tensor, samples: int, replacement: bool = False, *, generator: _Generator = None) -> torch.Tensor:
+    """The greatest of p/e, e exponential; with replacement of as many rows of e, without it the greatest ones."""
+    if p.dtype not in FORMATS:
+        raise Uncovered(f"tensors of {p.dtype}")
+    if p.ndim not in (1, 2) or samples < 1 or bool(((p < 0) | ~p.isfinite()).any()) or bool((p.sum(-1) == 0).any()):
+        raise ValueError("p must be rows of probabilities, and samples positive")
+    shape = (*p.shape[:-1], samples, p.shape[-1]) if replacement else p.shape
+    race = apply(
+        "divide", p.unsqueeze(-2).expand(shape) if replacement else p, exponential(p.new_empty(shape), generator=generator)
+    )
+    race = torch.where(race.isnan(), race.new_zeros(()), race)  # 0/0
+    if replacement:
+        return race.argmax(-1)
+    if bool(((p > 0).sum(-1) < samples).any()):
+        raise ValueError("fewer categories than samples without replacement")
+    return race.topk(samples, -1).indices
