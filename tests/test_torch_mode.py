@@ -167,6 +167,31 @@ def test_linear_of_any_layout():
             assert torch.equal(made, want.expand_as(made))
 
 
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "RNN"])
+def test_recurrent_layers_of_any_layout(name):
+    """As of linear: the bias of the inputs' product is added within its rounding, whatever axis comes first."""
+    torch.manual_seed(2)
+    first = getattr(torch.nn, name)(5, 6, 2)
+    other = getattr(torch.nn, name)(5, 6, 2, batch_first=True)
+    other.load_state_dict(first.state_dict())
+    x = torch.randn(7, 3, 5)
+    results = []
+    with rt.reproducible():
+        for model, given in ((first, x), (first, x.transpose(0, 2).contiguous().transpose(0, 2)), (other, x.transpose(0, 1))):
+            model.zero_grad()
+            y, last = model(given)
+            y = y if model is first else y.transpose(0, 1)
+            y.square().sum().backward()
+            results.append(rt.digest([y, *(last if name == "LSTM" else [last]), *(p.grad for p in model.parameters())]))
+        packed = torch.nn.utils.rnn.pack_padded_sequence(x, [7, 7, 7])
+        assert torch.equal(first(packed)[0].data, first(x)[0].reshape(21, 6))
+        shorter = torch.nn.utils.rnn.pack_padded_sequence(x.requires_grad_(), [7, 4, 2])
+        made, lengths = torch.nn.utils.rnn.pad_packed_sequence(first(shorter)[0])
+        made.sum().backward()
+        assert lengths.tolist() == [7, 4, 2] and not x.grad[4:, 1].any() and x.grad[3, 1].all()
+    assert len(set(results)) == 1
+
+
 def test_batches():
     """A row's result does not depend on the others; gradients do not depend on the order of rows."""
     model = torch.nn.Sequential(torch.nn.Linear(30, 40), torch.nn.GELU(), torch.nn.LayerNorm(40), torch.nn.Linear(40, 7))

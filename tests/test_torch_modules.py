@@ -692,15 +692,10 @@ def test_prelu():
         F.prelu(x, torch.ones(2).double())
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"num_layers": 2, "bidirectional": True}, {"bias": False, "batch_first": True}], ids=range(3)
-)
+@pytest.mark.parametrize("options", [{}, {"num_layers": 2, "bidirectional": True}, {"batch_first": True}], ids=range(3))
 @pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
 def test_recurrent_layers(name, options):
-    """The bits of PyTorch's own layers inside `reproducible`, which take the same steps; gradients close to PyTorch's.
-
-    Of a batch that comes first PyTorch adds the bias in a step of its own, so there it is left out.
-    """
+    """The bits of PyTorch's own layers inside `reproducible`, which take the same steps; gradients close to PyTorch's."""
     theirs = getattr(torch.nn, name)(3, 4, **options)
     ours = rt.from_torch_module(theirs)
     assert type(ours) is getattr(nn, name) and repr(ours) == repr(theirs)

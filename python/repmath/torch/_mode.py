@@ -158,6 +158,8 @@ class _Functions(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is _LINEAR:
             return _linear(*args, **(kwargs or {}))
+        if func in _RECURRENT and not kwargs:
+            return _recurrent(func, *args)
         return func(*args, **(kwargs or {}))
 
 
@@ -169,6 +171,20 @@ def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
     if bias is None or input.ndim < 3:
         return _LINEAR(input, weight, bias)
     return _LINEAR(input.reshape(-1, input.shape[-1]), weight, bias).view(*input.shape[:-1], weight.shape[0])
+
+
+_RECURRENT = (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu)
+
+
+def _recurrent(func: Any, input: torch.Tensor, *rest: Any) -> Any:
+    """Of an input that is contiguous by steps, for which the bias of its product is inside the one rounding."""
+    if len(rest) != 8 or not isinstance(rest[1], (list, tuple)):  # packed sequences: products of two axes
+        return func(input, *rest)
+    *middle, batch_first = rest
+    if not batch_first:
+        return func(input.contiguous(), *middle, False)
+    output, *states = func(input.transpose(0, 1).contiguous(), *middle, False)
+    return (output.transpose(0, 1), *states)
 
 
 class _Dispatch(TorchDispatchMode):
