@@ -89,7 +89,7 @@ def cross_aarch64() -> tuple[pathlib.Path, str]:
         f"CMAKE_C_COMPILER={cc}",
         "CMAKE_EXE_LINKER_FLAGS=-static",
         "CMAKE_BUILD_TYPE=Cross",
-        "CMAKE_C_FLAGS=-O2",  # no option changes a bit, and this one compiles in half the time
+        "CMAKE_C_FLAGS=-O1",  # no option changes a bit, and this one compiles in half the time
         "REPMATH_BUILD_TESTS=ON",
     )
     return where, qemu
