@@ -379,6 +379,17 @@ def test_numbers_are_exact():
         assert bits(made[name].numpy()).tolist() == [round_rational(v, "f32") for v in values], name
 
 
+def test_interpolation_with_infinities():
+    inf = float("inf")
+    x, y, w = torch.tensor([inf, 1.0, -inf, 2.0]), torch.tensor([1.0, inf, 3.0, inf]), torch.tensor([0.5, 0.25, 0.5, 0.0])
+    with rt.reproducible():
+        each = torch.lerp(x, y, w)
+        one = torch.stack([torch.lerp(x, y, float(v))[i] for i, v in enumerate(w)])
+    assert each.tolist()[:3] == one.tolist()[:3] == [inf, inf, -inf] and each[3].isnan() and one[3].isnan()
+    with rt.reproducible():
+        assert torch.arange(0.5, 3, device="meta").shape == torch.linspace(0, 1, 3, device="meta").shape == (3,)
+
+
 def test_integers():
     """Calls of integers alone are PyTorch's; a float among them makes the result one of the table's functions."""
     i = torch.arange(6)

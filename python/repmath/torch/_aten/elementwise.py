@@ -290,13 +290,17 @@ def lerp(x: torch.Tensor, end: torch.Tensor, weight: Any, *, out: _Out = None) -
 
 
 def _lerp_each(x: torch.Tensor, end: torch.Tensor, weight: torch.Tensor, out: _Out) -> torch.Tensor:
-    """x - weight x + weight end, as a sum of three products."""
+    """x - weight x + weight end, as a sum of three products; where infinities would cancel in it, (1 - weight) x + weight end."""
     if not x.dtype is end.dtype is weight.dtype:
         raise ValueError("tensors of several formats")
     x, end, weight = torch.broadcast_tensors(x, end, weight)
     rows = torch.stack((torch.ones_like(x), weight.neg(), weight), -1).unsqueeze(-2)
     columns = torch.stack((x, x, end), -1).unsqueeze(-1)
     made = as_tensor(_reductions.matmul(as_array(rows), as_array(columns))).view(x.shape)
+    finite = x.isfinite() & end.isfinite() & weight.isfinite()
+    if not bool(finite.all()):
+        parts = apply("multiply", apply("subtract", 1.0, weight), x), apply("multiply", weight, end)
+        made = torch.where(finite, made, apply("add", *parts))
     return made if out is None else out.copy_(made)
 
 

@@ -22,6 +22,13 @@ def _float_result(dtype: torch.dtype | None, numbers: tuple[_Number, ...]) -> to
     return dtype if dtype in FORMATS else None
 
 
+def _elsewhere(t: torch.Tensor) -> bool:
+    """Whether it has no numbers; raises where they are not the CPU's."""
+    if t.device.type not in ("cpu", "meta"):
+        raise Uncovered(f"device={t.device}")
+    return bool(t.device.type == "meta")
+
+
 def _arange(
     operator: Any, start: _Number, end: _Number, step: _Number, dtype: torch.dtype | None, options: Any
 ) -> torch.Tensor:
@@ -29,7 +36,7 @@ def _arange(
     if result is None and any(isinstance(v, float) for v in (start, end, step)):
         raise Uncovered(f"dtype={dtype} of numbers that are floats")
     own: torch.Tensor = operator(start, end, step, dtype=dtype, **options)  # PyTorch says how many there are
-    if result is None:
+    if result is None or _elsewhere(own):
         return own
     index = np.arange(own.numel(), dtype=F64)
     with np.errstate(all="ignore"):
@@ -66,6 +73,8 @@ def linspace(start: _Number, end: _Number, steps: int, *, dtype: torch.dtype | N
     own: torch.Tensor = torch.ops.aten.linspace.default(start, end, steps, dtype=dtype, **options)
     if own.dtype not in FORMATS:
         raise Uncovered(f"dtype={own.dtype}")
+    if _elsewhere(own):
+        return own
     if not (np.isfinite(float(start)) and np.isfinite(float(end))):
         raise Uncovered("limits that are not finite")
     first, last, intervals = Fraction(start), Fraction(end), max(steps - 1, 1)
