@@ -24,6 +24,12 @@ nn.functional.conv_transpose2d nn.functional.conv_transpose3d softmax log_softma
 nn.functional.batch_norm nn.functional.instance_norm nn.functional.nll_loss nn.functional.mse_loss nn.functional.smooth_l1_loss nn.functional.huber_loss
 nn.functional.binary_cross_entropy_with_logits nn.functional.max_pool2d nn.functional.avg_pool2d nn.functional.adaptive_avg_pool2d
 nn.functional.max_pool3d nn.functional.avg_pool3d nn.functional.embedding where cat stack gather
+abs sgn sign neg square true_divide lerp vdot matmul outer inner linalg.vecdot norm linalg.vector_norm var_mean std_mean special.ndtri
+_softmax_backward_data nn.functional.softmin nn.functional.l1_loss nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool3d
+nn.functional.adaptive_max_pool1d nn.functional.adaptive_max_pool2d nn.functional.adaptive_max_pool3d nn.functional.avg_pool1d
+nn.functional.max_pool1d max_pool2d_with_indices_backward native_dropout_backward nn.functional.upsample_nearest nn.functional.max_unpool2d
+nn.functional.hardshrink heaviside copysign masked_fill index_fill index_copy sort topk cummax cummin median kthvalue roll trunc round ceil
+floor scatter take fill constant_pad_nd nan_to_num tril triu flip isin
 """.split()  # noqa: SIM905
 OPERATORS = {op.name: op for op in op_db if op.name in NAMES and op.variant_test_name in ("", "no_rounding_mode")}
 # Those of the clamps are no errors of PyTorch's operators, but of its reference implementations.
