@@ -96,20 +96,18 @@ def rsub(x: torch.Tensor, y: Any, alpha: _Number = 1) -> torch.Tensor:
     return apply("fma", -alpha, x, y)
 
 
-@integers
-@kernel
-def magnitude(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
-    if x.is_complex():
-        raise Uncovered("complex numbers")
-    return x.abs() if out is None else out.copy_(x.abs())
+def _of_real(name: str, own: Any) -> None:
+    @integers
+    def call(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
+        if x.is_complex():
+            raise Uncovered("complex numbers")
+        return own(x) if out is None else out.copy_(own(x))
+
+    KERNELS[name] = call
 
 
-@integers
-@kernel
-def direction(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
-    if x.is_complex():
-        raise Uncovered("complex numbers")
-    return x.sgn() if out is None else out.copy_(x.sgn())
+_of_real("magnitude", torch.abs)
+_of_real("direction", torch.sgn)
 
 
 @integers
