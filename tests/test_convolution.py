@@ -195,6 +195,34 @@ def test_large(isa_library, conv, rng, what, name):
             assert np.array_equal(out.astype(np.float64), want.astype(dtype_of(fmt)).astype(np.float64)), fmt
 
 
+def random_geometry(rng):
+    d = int(rng.integers(1, 4))
+    draw = lambda low, high: tuple(int(v) for v in rng.integers(low, high, d))  # noqa: E731
+    ones, groups = (1,) * d, int(rng.choice([1, 1, 2, 3]))
+    channels = [groups * int(rng.integers(1, n)) for n in ((30, 20, 8)[d - 1] // groups + 2, 10)]
+    stride, dilation = (draw(1, 6) if rng.random() < 0.5 else ones for _ in range(2))
+    size, kernel = draw(3, (400, 40, 12)[d - 1]), draw(1, (12, 7, 4)[d - 1])
+    batch = int(rng.integers(1, 9))
+    return G(batch, *channels, size, kernel, stride=stride, dilation=dilation, low=draw(0, 4), high=draw(0, 4), groups=groups)
+
+
+@WHAT
+@pytest.mark.parametrize("fmt", ["f32", "f64"])
+def test_random_geometries(isa_library, conv, rng, what, fmt):
+    seen = 0
+    while seen < 100:
+        g = random_geometry(rng)
+        if 0 in g.out:
+            continue
+        x, w, y = (rng.integers(-4, 5, s).astype(dtype_of(fmt)) for s in (g.x_shape, g.w_shape, g.y_shape))
+        first, second, like = {"forward": (x, w, y), "grad_input": (y, w, x), "grad_weight": (x, y, w)}[what]
+        Reductions(isa_library).threads(1 + seen % 2)
+        out = np.full_like(like, 7)
+        assert conv(g, what, fmt, first, second, out) == OK
+        assert np.array_equal(out, whole_sums(g, what, x, w, y)), vars(g)
+        seen += 1
+
+
 def test_output_size(isa_library):
     for g in GEOMETRIES.values():
         out = (I64 * 3)()
