@@ -168,6 +168,7 @@ LARGE = {
     "rows_of_8": G(10, 33, 7, (8, 8), 3, low=1),
     "long_rows": G(2, 5, 3, (3, 700), 3, low=1),
     "far_rows": G(1, 2, 2, (3, 1200), (2, 3), low=(1, 1), high=(0, 2)),
+    "far_taps": G(1, 6, 2, (330, 200), (2, 3), dilation=(250, 1)),
     "stride": G(4, 17, 5, (25, 23), 3, stride=2, low=1),
     "stride_and_dilation": G(3, 15, 4, (33, 35), 3, stride=(2, 3), dilation=(3, 2), low=(3, 2)),
     "1d": G(9, 60, 4, (91,), 5, stride=2, low=2),

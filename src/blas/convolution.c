@@ -142,16 +142,9 @@ static int64_t axis_size(const rm_axis *a) { return a->count[0] * a->count[1] * 
 
 /* Whether the axis is one stride. */
 static int is_uniform(const rm_axis *a, ptrdiff_t *stride) {
-  int found = 0;
-  wide expected = 0;
-  *stride = 0;
-  for (int d = RM_DIMS - 1; d >= 0; d--) {
-    if (a->count[d] == 1) continue;
-    if (found && a->stride[d] != expected) return 0;
-    if (!found) *stride = a->stride[d], found = 1;
-    expected = (wide)a->stride[d] * a->count[d];
-  }
-  return 1;
+  const rm_axis_run run = rm_run_of_axis(a);
+  *stride = run.stride;
+  return run.n == axis_size(a);
 }
 
 static rm_axis plain_axis(int64_t n, ptrdiff_t stride) {

@@ -15,8 +15,6 @@
 #include "patches.h"
 #include "window.h"
 
-enum { RM_PACK_MAX_VECTORS = 4 }; /* in a panel; MR, NR, AW2 and NR2 are at most that wide */
-
 /* Lines that are neighbours in memory: whole vectors. nv is a constant at every call. */
 RM_FN void rm_pack_vectors(double *RM_RESTRICT dst, const int nv, int64_t kc, const char *src, ptrdiff_t step, const int fmt,
                            double *norm2, const double *scale) {

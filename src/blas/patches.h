@@ -16,7 +16,7 @@ RM_FN rm_axis_run rm_run_of_axis(const rm_axis *axis) {
   rm_axis_run r = {1, 0};
   for (int d = RM_DIMS - 1; d >= 0; d--) {
     if (axis->count[d] == 1) continue;
-    if (r.n > 1 && axis->stride[d] != r.stride * r.n) break;
+    if (r.n > 1 && axis->stride[d] != (__int128)r.stride * r.n) break;
     if (r.n == 1) r.stride = axis->stride[d];
     r.n *= axis->count[d];
   }

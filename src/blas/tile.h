@@ -22,6 +22,7 @@ enum { RM_MR2 = 4, RM_NV2 = 3, RM_KC2 = 128 };
 #else
 enum { RM_MR2 = 2, RM_NV2 = 2, RM_KC2 = 128 };
 #endif
+enum { RM_PACK_MAX_VECTORS = 4 }; /* in a panel; MR, NR, AW2 and NR2 are at most that wide */
 enum { RM_NR2 = RM_NV2 * RM_LANES, RM_AW2 = RM_MR2 > RM_LANES ? RM_MR2 : RM_LANES, RM_TILE2 = RM_MR2 * RM_NR2 };
 
 #endif

@@ -15,7 +15,7 @@
 #include "patches.h"
 #include "tile.h"
 
-enum { RM_WINDOW_SLACK = RM_LANES, RM_WINDOW_VECTORS = 4, RM_WINDOW_ACROSS = 3, RM_WINDOW_MOVE = 4, RM_WINDOW_MANY = 64 };
+enum { RM_WINDOW_SLACK = RM_LANES, RM_WINDOW_ACROSS = 3, RM_WINDOW_MOVE = 4, RM_WINDOW_MANY = 64 };
 
 /* One dimension: lines `move` apart, terms `step` apart; 1 of each where there is no such dimension. Terms reach from `low` on over
  * halo + 1 elements. */
@@ -53,7 +53,7 @@ RM_FN int64_t rm_window_halo(const rm_window *w, int64_t kc) {
 /* Whether a block of `lines` lines goes by a window; w is filled in then. Longer blocks do when this one does, so that the workspace
  * of the longest one is enough. */
 RM_LOCAL int rm_window_of(rm_window *w, const rm_patches *p, int64_t lines) {
-  enum { TERMS = 128 }; /* of a block */
+  enum { TERMS = 128 }; /* for the estimate: of a block, or half of them */
   if (!p || p->lines.dim[0] != RM_NO_COORDINATE || p->terms.dim[0] != RM_NO_COORDINATE) return 0;
   for (int i = 1; i < RM_DIMS; i++)
     if (p->lines.dim[i] != i - 1 || p->terms.dim[i] != i - 1 || p->lines.step[i] < 1) return 0;
@@ -67,8 +67,10 @@ RM_LOCAL int rm_window_of(rm_window *w, const rm_patches *p, int64_t lines) {
   w->terms = w->x.terms * w->y.terms * w->z.terms;
   w->parts = w->terms > RM_WINDOW_MANY && w->z.terms == 1;
   w->width = (w->x.count - 1 + w->x.halo / w->x.move + 1) * w->x.move;
-  /* Elements of the window for each row of lines, against those of the panels. */
-  const double rows = (double)(w->y.move * (w->y.count - 1) + rm_window_halo(w, TERMS) + 1) / (double)w->y.count;
+  /* Elements of the window for each row of lines, against those of the panels: at most half as many. A slab of the block has so many
+   * rows of lines that share a halo. So the window stays within a few times 64 elements a line, however far apart taps are. */
+  const int64_t across = lines / w->x.count, shared = across < 1 ? 1 : across < w->y.count ? across : w->y.count;
+  const double rows = (double)(w->y.move * (shared - 1) + rm_window_halo(w, TERMS) + 1) / (double)shared;
   return (double)(rm_window_outer(w, TERMS) * w->z.terms) * rows * (double)w->width <= (double)(TERMS / 2 * w->x.count);
 }
 
@@ -179,9 +181,9 @@ RM_FN void rm_window_panel(double *RM_RESTRICT dst, const int nv, const rm_vecto
   for (int l = 0; l < RM_LANES; l++) lane[l] = l;
   const vf64 lanes = vf64_load(lane);
   const int whole = lines == nv * RM_LANES;
-  vf64 sum[RM_WINDOW_VECTORS], factor[RM_WINDOW_VECTORS];
-  vm64 there[RM_WINDOW_VECTORS], from[RM_WINDOW_VECTORS][RM_LANES];
-  const double *at[RM_WINDOW_VECTORS][RM_LANES];
+  vf64 sum[RM_PACK_MAX_VECTORS], factor[RM_PACK_MAX_VECTORS];
+  vm64 there[RM_PACK_MAX_VECTORS], from[RM_PACK_MAX_VECTORS][RM_LANES];
+  const double *at[RM_PACK_MAX_VECTORS][RM_LANES];
   RM_UNROLL
   for (int v = 0; v < nv; v++) {
     for (int s = 0; s < most; s++) { /* those beyond the last are in no lane */
@@ -231,7 +233,7 @@ RM_FN void rm_pack_window_part(double *dst, const int unit, const int trim, cons
   rm_window_fill(image, off, w, o, line, lines, k0 + k, n, fmt);
   const int64_t plane = w->x.count * w->y.count;
   rm_cursor at = {line % w->x.count, line % plane / w->x.count, image};
-  rm_vector_runs runs[RM_WINDOW_VECTORS];
+  rm_vector_runs runs[RM_PACK_MAX_VECTORS];
   __builtin_memset(runs, 0, sizeof runs);
   for (int64_t i = 0; i < lines; i += unit) {
     const int here = lines - i < unit ? (int)(lines - i) : unit;
