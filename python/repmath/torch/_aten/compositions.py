@@ -33,10 +33,9 @@ def elu_backward(
 ) -> torch.Tensor:
     if is_result:
         slope = KERNELS["add"](x, float(alpha) * float(scale))
-        below = apply("multiply", _scaled(g, input_scale), slope)
     else:
         slope = _scaled(_scaled(apply("exp", _scaled(x, input_scale)), alpha), scale)
-        below = apply("multiply", _scaled(g, input_scale), slope)
+    below = apply("multiply", _scaled(g, input_scale), slope)
     return torch.where(x > 0, _scaled(g, scale), below)
 
 
@@ -67,7 +66,7 @@ def binary_cross_entropy(
     if not bool(((x >= 0) & (x <= 1)).all()):
         raise ValueError("all elements of input should be between 0 and 1")
     low, high = (formula("at_least", -100.0, apply(name, v)) for name, v in (("log", x), ("log1p", x.neg())))
-    made = KERNELS["lerp"](high, low, y if y.numel() != 1 else y.expand_as(x).contiguous()).neg()
+    made = KERNELS["lerp"](high, low, y).neg()
     return _reduced(made if weight is None else apply("multiply", made, weight), reduction)
 
 
