@@ -12,17 +12,36 @@ from native import default_build, need
 FUNCTIONS = sorted(
     path.parent.name for path in (oracle.ROOT / "crlibm").glob("*/*_narrow.h") if path.parent.name in oracle.UNARY
 )
-AVX512 = ["-mavx2", "-mfma", "-mf16c", "-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mprefer-vector-width=512"]
+AVX2 = ["-mavx2", "-mfma", "-mf16c"]
+COMPILED = {
+    "avx2": [*AVX2, "-DRM_CFG_SIMD=RM_SIMD_AVX2"],
+    "avx512": [
+        *AVX2,
+        "-mavx512f",
+        "-mavx512dq",
+        "-mavx512vl",
+        "-mavx512bw",
+        "-mprefer-vector-width=512",
+        "-DRM_CFG_SIMD=RM_SIMD_AVX512",
+    ],
+}
+every = [pytest.mark.parametrize("function", FUNCTIONS), pytest.mark.parametrize("isa", COMPILED)]
 
 
-def run(folder, function, stride, *flags):
+def for_all(test):
+    for mark in every:
+        test = mark(test)
+    return test
+
+
+def run(folder, isa, function, stride, *flags):
     """(inputs, open lanes, wrong lanes, the first wrong input)"""
     (cc,) = need(os.environ.get("CC", "cc"))
     build = default_build()
     library = ctypes.CDLL(str(build / "librepmath.so"))
     library.rm_isa_available.argtypes = [ctypes.c_char_p]
-    if not library.rm_isa_available(b"avx512"):
-        pytest.skip("this CPU has no AVX-512, the one instruction set with narrow evaluations")
+    if not library.rm_isa_available(isa.encode()):
+        pytest.skip(f"this CPU has no {isa}")
     program, root = folder / "narrow_lanes", oracle.ROOT
     options = [
         "-std=gnu11",
@@ -31,34 +50,34 @@ def run(folder, function, stride, *flags):
         "-DRM_CFG_STATIC",
         f"-I{root}",
         f"-I{root / 'include'}",
-        *AVX512,
+        *COMPILED[isa],
         *flags,
     ]
-    options += ["-DRM_CFG_SIMD=RM_SIMD_AVX512", f"-DRM_TEST_FUNCTION={function}"]
+    options += [f"-DRM_TEST_FUNCTION={function}"]
     options += [f'-DRM_TEST_NARROW_HEADER="crlibm/{function}/{function}_narrow.h"']
     source = root / "tests/exhaustive/narrow_lanes.c"
     subprocess.run([cc, *options, source, build / "librepmath.a", "-fopenmp", "-lpthread", "-o", program], check=True)
-    done = subprocess.run([program, str(stride)], env={**os.environ, "REPMATH_ISA": "avx2"}, capture_output=True, text=True)
+    done = subprocess.run([program, str(stride)], env={**os.environ, "REPMATH_ISA": "base"}, capture_output=True, text=True)
     assert done.returncode in (0, 1), done.stderr
     inputs, count, wrong, first = done.stdout.split()
     return int(inputs), int(count), int(wrong), first
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_decided_lanes(tmp_path, function):
-    inputs, count, wrong, first = run(tmp_path, function, 251)
+@for_all
+def test_decided_lanes(tmp_path, isa, function):
+    inputs, count, wrong, first = run(tmp_path, isa, function, 509)
     assert wrong == 0, (wrong, first)
     assert count < inputs  # some lanes are decided
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_every_input(tmp_path, function):
-    _, _, wrong, first = run(tmp_path, function, 1)
+@for_all
+def test_every_input(tmp_path, isa, function):
+    _, _, wrong, first = run(tmp_path, isa, function, 1)
     assert wrong == 0, (wrong, first)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_a_bound_that_is_too_small_is_caught(tmp_path, function):
+@for_all
+def test_a_bound_that_is_too_small_is_caught(tmp_path, isa, function):
     """The control. The library that it is compared with keeps the true bounds."""
-    assert run(tmp_path, function, 251, "-DRM_CFG_BOUND_SHRINK=0x1p-20")[2] > 0
+    assert run(tmp_path, isa, function, 509, "-DRM_CFG_BOUND_SHRINK=0x1p-20")[2] > 0

@@ -6,7 +6,7 @@
 #include "erf_f64.h"
 #include "../simd/steps.h"
 
-#define RM_ERF_ODD 1
+#define RM_ERF_ODD 0 /* rm_erf_eval takes the sign along, rm_erf_dd does not */
 
 /* f32 and the 16-bit formats: NaN only. A subnormal result is that of a subnormal x = n 2^-149 (2^-24 for f16), for which the
  * evaluation is RN(x c_1), c_1 = RN(2/sqrt(pi)), off by less than 2^-51 relatively; no n below 2^23 has n 2/sqrt(pi) that close
@@ -16,6 +16,7 @@ RM_FN vm64 rm_erf_special(vf64 x, int format) { return vf64_special_odd(x, forma
 
 RM_NONE_SETTLED(erf, 1)
 
-RM_STEPS(erf, ERF, 1)
+RM_STEPS_NARROW(erf, ERF, 1)
+RM_STEP_F64(erf, 1, 1)
 
 #endif

@@ -1,10 +1,10 @@
-"""Tables of erf: one polynomial an interval, 16 intervals. Usage: python crlibm/erf/erf_gen.py [--check]"""
+"""Tables of erf: one polynomial for f32, one an interval for f64. Usage: python crlibm/erf/erf_gen.py [--check]"""
 
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
-from fit import array, double, fit, hexa, log2, mp, mpf, write
+from fit import array, bound, double, fit, from_chebyshev, hexa, log2, mp, mpf, write
 
 TERMS = 60
 
@@ -34,6 +34,66 @@ def columns(step, degree, exact_terms):
         errors.append(err * half**exact_terms)
         rows.append(t[:exact_terms] + p)
     return [[row[n] for row in rows] for n in range(degree + 1)], errors
+
+
+U32 = mpf(31) / 2  # f32: u = x^2 is below it
+
+
+def series():
+    """Taylor coefficients at u0 = U32/2 of erf(x)/x, u = x^2: 2/sqrt(pi) times the integral of e^(-u s^2), s from 0 to 1.
+
+    Coefficient n is (-1)^n/n! times that of s^(2n) e^(-u0 s^2), an incomplete gamma function, and below 2/n!: what follows the first
+    80 is below 4 u0^80/80! < 2^-150.
+    """
+    u0 = U32 / 2
+    return [
+        (-1) ** n / mp.sqrt(mp.pi) * mp.gammainc(n + mpf(1) / 2, 0, u0) / u0 ** (n + mpf(1) / 2) / mp.factorial(n)
+        for n in range(80)
+    ]
+
+
+def weighted_fit(f, c1, degree):
+    """Coefficients of q in powers of u - U32/2, such that c1 + u q is near to f = erf(x)/x relatively: Remez's exchange."""
+    h = U32 / 2
+    grid = [h - h * mp.cos(mp.pi * k / 1000) for k in range(1, 1001)]
+    values = [mp.polyval(f[::-1], u - h) for u in grid]
+    chosen = [round(1000 * (k + 0.5) / (degree + 2)) for k in range(degree + 2)]
+    for _ in range(12):
+        rows, right = mp.matrix(degree + 2), mp.matrix(degree + 2, 1)
+        for i, at in enumerate(chosen):
+            t = [mpf(1), grid[at] / h - 1]
+            while len(t) <= degree:
+                t.append(2 * t[1] * t[-1] - t[-2])
+            for k, value in enumerate(t):
+                rows[i, k] = grid[at] * value / values[at]
+            rows[i, degree + 1] = (-1) ** i
+            right[i] = 1 - c1 / values[at]
+        solution = mp.lu_solve(rows, right)
+        q = [a / h**n for n, a in enumerate(from_chebyshev(list(solution[: degree + 1])))]
+        errors = [(c1 + u * mp.polyval(q[::-1], u - h)) / v - 1 for u, v in zip(grid, values)]
+        chosen = []
+        for k, e in enumerate(errors):  # the largest of each run of one sign
+            if chosen and mp.sign(errors[chosen[-1]]) == mp.sign(e):
+                chosen[-1] = max(chosen[-1], k, key=lambda j: abs(errors[j]))
+            else:
+                chosen.append(k)
+        assert len(chosen) == degree + 2
+    return q
+
+
+def relative_error(f, c1, q):
+    """A bound of |(c1 + u q)/f - 1| on [0, U32]: on 64 parts, where f falls, so that its least value is at the end."""
+    h, parts, most = U32 / 2, 64, mpf(0)
+    p = [c1 + h * q[0]] + [h * q[n] + q[n - 1] for n in range(1, len(q))] + [q[-1]]
+    rest = [(p[n] if n < len(p) else 0) - f[n] for n in range(len(f))]
+    for part in range(parts):
+        centre, half = (2 * part + 1) * h / parts - h, h / parts
+        moved = list(rest)  # Taylor's series at another centre, by Horner
+        for i in range(len(moved)):
+            for k in range(len(moved) - 2, i - 1, -1):
+                moved[k] += centre * moved[k + 1]
+        most = max(most, bound([], moved, half, mpf(2) ** -150) / mp.polyval(f[::-1], centre + half))
+    return most
 
 
 def check_fast2sum(high, step, terms):
@@ -69,18 +129,18 @@ def check_subnormals(c1):
 
 def main():
     out = []
-    step = mpf(17) / 64
-    cols, errors = columns(step, 9, 2)
-    cols = [[double(v) for v in col] for col in cols]
-    check_subnormals(cols[1][0])
-    flat = [v for col in cols for v in col]
-    out.append(f"#define RM_ERF_STEP32 {hexa(step)} /* 17/64: the intervals of f32 are centred at its multiples */")
-    out.append(f"#define RM_ERF_INV_STEP32 {hexa(double(1 / step))}")
+    c1, f = double(2 / mp.sqrt(mp.pi)), series()
+    check_subnormals(c1)
+    q = [double(a) for a in weighted_fit(f, c1, 20)]
+    sizes = sum((n + 6) * abs(a) * (U32 / 2) ** n for n, a in enumerate(q))
+    rounding = mpf(2) ** -53 * U32 * sizes / (mp.erf(mp.sqrt(U32)) / mp.sqrt(U32))
+    out.append(f"#define RM_ERF_U32 {hexa(U32)} /* 31/2 */")
+    out.append(f"#define RM_ERF_C1 {hexa(c1)} /* 2/sqrt(pi) */")
     out.append(
-        "/* Coefficient n of interval j at [16 n + j]: erf(c_j + t) for |t| <= 17/128. Errors: interval 0 relative to |t| "
-        f"2^{log2(errors[0] / (step / 2)):.2f}, the others 2^{log2(max(errors[1:])):.2f}. */"
+        "/* erf(x)/x = C1 + u q(u - 31/4), u = x^2 <= 31/2. Errors relative to erf(x)/x: of q "
+        f"2^{log2(relative_error(f, c1, q)):.2f}, of roundings 2^{log2(rounding):.2f}. */"
     )
-    out.append(array("rm_erf_p32", flat))
+    out.append(array("rm_erf_q32", q))
     step = mpf(25) / 64
     dd = 5
     cols, errors = columns(step, 18, dd)

@@ -7,6 +7,8 @@
 #include "../simd/piecewise.h"
 #include "erf_narrow_tables.h"
 
+#define RM_NARROW_erf RM_NARROW_FULL
+
 #if RM_NARROW
 
 RM_FN vf32 rm_erf_narrow_reduce(vf32 a, vi32 *j) {

@@ -4,50 +4,16 @@
 
 #include "../config.h"
 
-#define RM_ERF_STEP32 0x1.1000000000000p-2 /* 17/64: the intervals of f32 are centred at its multiples */
-#define RM_ERF_INV_STEP32 0x1.e1e1e1e1e1e1ep+1
-/* Coefficient n of interval j at [16 n + j]: erf(c_j + t) for |t| <= 17/128. Errors: interval 0 relative to |t| 2^-47.33, the others 2^-45.15. */
-RM_TABLE double rm_erf_p32[160] = {
-  0x0.0p+0, 0x1.2bd9db0f7827fp-2, 0x1.1855a5fd3dd50p-1, 0x1.7b00578c26037p-1,
-  0x1.bbef0fbde6221p-1, 0x1.e11a3e8cf4eb8p-1, 0x1.f39bc242e43e6p-1, 0x1.fb9f5f4739170p-1,
-  0x1.fea4218d6594ap-1, 0x1.ffa14948549a7p-1, 0x1.ffe96a78a04a9p-1, 0x1.fffb4a210b172p-1,
-  0x1.ffff2436a21dcp-1, 0x1.ffffdd05a75eap-1, 0x1.fffffb248c39dp-1, 0x1.ffffff6969fb8p-1,
-  0x1.20dd750429b6dp+0, 0x1.0d2fa5a70c168p+0, 0x1.b3aafcc27502ep-1, 0x1.32281e2fd1a92p-1,
-  0x1.75a91a7f4d2edp-2, 0x1.8c07329874652p-3, 0x1.6c7e64e7281cbp-4, 0x1.2351c2f2d1449p-5,
-  0x1.94624e78e0fafp-7, 0x1.e77448fb66bb9p-9, 0x1.fe41cd9bb4eeep-11, 0x1.cfd4a5adec5c0p-13,
-  0x1.6e2367dc27f95p-15, 0x1.f5f7d88472604p-18, 0x1.2acee2f5ecdb8p-20, 0x1.34ecf8a3c124ap-23,
-  0x0.0p+0, -0x1.1e02a00176897p-2, -0x1.cee5ac8e97bbbp-2, -0x1.e7eff01c37c20p-2,
-  -0x1.8d03ac2746179p-2, -0x1.06fcc7993ef61p-2, -0x1.2274b86831f1ep-3, -0x1.0ed6033db9392p-4,
-  -0x1.ada873606879ep-6, -0x1.23547f9e46ae1p-7, -0x1.52d7b28983df9p-9, -0x1.52d05506383dbp-11,
-  -0x1.23c436c371a43p-13, -0x1.b156f5e952bc2p-16, -0x1.15cc56fe2eeb9p-18, -0x1.33b80ba3fd31cp-21,
-  -0x1.812746b02ae6ap-2, -0x1.344465de7314bp-2, -0x1.fa02983ca6c8dp-4, 0x1.b8e5c623461f9p-5,
-  0x1.3954778d6bb55p-3, 0x1.4db2909740165p-3, 0x1.efb890e5bfe57p-4, 0x1.1f2ba8dc0d65bp-4,
-  0x1.0ea475da30977p-5, 0x1.a7afa54f3608ep-7, 0x1.16c192d88c14dp-8, 0x1.36aa0be82d11dp-10,
-  0x1.26bf0086bf310p-12, 0x1.dde06f5ed281cp-15, 0x1.4be757b7abaebp-17, 0x1.8bd13a71ef5b7p-20,
-  0x0.0p+0, 0x1.108e9561550ddp-3, 0x1.77cd75ab5a9bap-3, 0x1.195fbced1f870p-3,
-  0x1.88e0f899324cfp-5, -0x1.722b218a472f0p-6, -0x1.92c7dbf1c9d64p-5, -0x1.61668170ecf0dp-5,
-  -0x1.afe55428c8071p-6, -0x1.9953c8e21caa0p-7, -0x1.39bfce31f9500p-8, -0x1.8d645e9b47701p-10,
-  -0x1.a51fb504e4bf6p-12, -0x1.786e2d7380066p-14, -0x1.1d6abb500cc88p-16, -0x1.70a0ca3938b00p-19,
-  0x1.ce2f2109fe928p-4, 0x1.380093d41f79ep-4, -0x1.fa6f6a3556e30p-10, -0x1.eb05650cad6f2p-5,
-  -0x1.0f7c160127a04p-4, -0x1.2e1c6c14b900cp-5, -0x1.4547724954d1ap-8, 0x1.6a282b4f2316ep-7,
-  0x1.9973b50fa4d13p-7, 0x1.08503a05b6effp-7, 0x1.f376a50ef19adp-9, 0x1.7340b1869a226p-10,
-  0x1.c08252ae43f35p-12, 0x1.c0434ee04f77ep-14, 0x1.76c5a5473ce9cp-16, 0x1.08106ab47fa12p-18,
-  0x0.0p+0, -0x1.59f8c73937148p-5, -0x1.8e0c94b6a5973p-5, -0x1.5369a19a49472p-6,
-  0x1.5e1ecce476218p-7, 0x1.6e33d92facb54p-6, 0x1.0204f9aea92e2p-6, 0x1.3101e699fc5d9p-8,
-  -0x1.dd75b6792a381p-10, -0x1.95e2dac78b028p-9, -0x1.12e766109ddeap-9, -0x1.ff3b74bf5b3cfp-11,
-  -0x1.6c3dc679d7b3ap-12, -0x1.9f948048133e5p-14, -0x1.846e63feeaca2p-16, -0x1.2d884bd471395p-18,
-  -0x1.b82b039496372p-6, -0x1.e941919ad3192p-7, 0x1.00bcfae49ce4dp-7, 0x1.371752f44477cp-6,
-  0x1.9ad2caebca2e4p-7, 0x1.39d0cfa43997ap-12, -0x1.8881f0bda3c9dp-8, -0x1.4e7cd9ea2561fp-8,
-  -0x1.ea070ffe5fd26p-10, 0x1.980f4380cda4bp-13, 0x1.66d7c2c3c7bc2p-11, 0x1.f3fff06b737ecp-12,
-  0x1.c1de574a58038p-13, 0x1.2f4adbd39d97ap-14, 0x1.437d579749ab5p-16, 0x1.1867f3157e45fp-18,
-  0x0.0p+0, 0x1.46d8728aa532ep-7, 0x1.317db5e831a29p-7, 0x1.6124d924cd57ap-11,
-  -0x1.6d764f4c72c31p-8, -0x1.3f3d687368ac6p-8, -0x1.05e2256fdcd29p-10, 0x1.64cc118eda3fbp-10,
-  0x1.697f37bae07a7p-10, 0x1.2005b9db63dc6p-11, -0x1.5ece443a21c9fp-19, -0x1.225436fa9292dp-13,
-  -0x1.94bacc63eee3ap-14, -0x1.5af59e146f243p-15, -0x1.b66da32aaae27p-17, -0x1.b25b041b87995p-19,
-  0x1.5424c339585bdp-8, 0x1.2d5cbaeefbd11p-9, -0x1.55c8e680cd96ap-9, -0x1.f04c69c95882bp-9,
-  -0x1.23cabba0956a8p-10, 0x1.676659568cec0p-10, 0x1.8b631a9f92494p-10, 0x1.bf877a42fa267p-12,
-  -0x1.2beb16178a9f9p-12, -0x1.575fc41ea68d7p-12, -0x1.11d800f010d6fp-13, -0x1.72d9727bbe85ap-19,
-  0x1.bc104fe2134d2p-16, 0x1.2681e885e50e5p-16, 0x1.d58647d2ff0a4p-18, 0x1.116a0d0014a10p-19};
+#define RM_ERF_U32 0x1.f000000000000p+3 /* 31/2 */
+#define RM_ERF_C1 0x1.20dd750429b6dp+0 /* 2/sqrt(pi) */
+/* erf(x)/x = C1 + u q(u - 31/4), u = x^2 <= 31/2. Errors relative to erf(x)/x: of q 2^-39.16, of roundings 2^-45.42. */
+RM_TABLE double rm_erf_q32[21] = {
+  -0x1.96889d9d85424p-4, 0x1.41cd4bd92c402p-7, -0x1.00f622a9f8c1ep-10, 0x1.93eab08bfb906p-14,
+  -0x1.3444dbef65bbfp-17, 0x1.c4994d3d1bd5dp-21, -0x1.3d64092993a1ep-24, 0x1.a73c90533e325p-28,
+  -0x1.0b849a4077b2fp-31, 0x1.40223547c4e8fp-35, -0x1.6a8e5dbb9031cp-39, 0x1.84ace35ed1129p-43,
+  -0x1.8a398da7e79b8p-47, 0x1.7b4055bb44873p-51, -0x1.5ef07cc55d653p-55, 0x1.3697473ae17d9p-59,
+  -0x1.e3f9987fe91e3p-64, 0x1.5219b02ad2beep-68, -0x1.49d6ee83fc828p-72, 0x1.6058e3a1882c6p-76,
+  -0x1.5aeab44f586bdp-81};
 
 #define RM_ERF_STEP64 0x1.9000000000000p-2 /* 25/64 */
 #define RM_ERF_INV_STEP64 0x1.47ae147ae147bp+1

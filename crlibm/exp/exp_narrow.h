@@ -16,6 +16,8 @@
 #include "../simd/narrow.h"
 #include "exp_narrow_tables.h"
 
+#define RM_NARROW_exp RM_NARROW
+
 #define RM_EXP_NARROW_ERR RM_BOUND(0x1.bp-35f)
 
 #if RM_NARROW

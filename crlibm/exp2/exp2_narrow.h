@@ -4,6 +4,8 @@
 
 #include "../exp/exp_narrow.h"
 
+#define RM_NARROW_exp2 RM_NARROW
+
 #if RM_NARROW
 
 RM_FN vm32 rm_exp2_narrow(vf32 x, vf32 *y) {

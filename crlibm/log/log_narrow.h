@@ -16,6 +16,8 @@
 #include "../simd/narrow.h"
 #include "log_narrow_tables.h"
 
+#define RM_NARROW_log RM_NARROW
+
 #define RM_LOG_NARROW_ERR RM_BOUND(0x1p-33f)
 #define RM_LOG_NARROW_TIMES_ERR RM_BOUND(0x1p-32f)
 

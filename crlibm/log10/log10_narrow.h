@@ -4,6 +4,8 @@
 
 #include "../log/log_narrow.h"
 
+#define RM_NARROW_log10 RM_NARROW
+
 #if RM_NARROW
 
 RM_FN vm32 rm_log10_narrow(vf32 x, vf32 *y) {

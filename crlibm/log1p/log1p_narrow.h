@@ -10,6 +10,8 @@
 
 #include "../log/log_narrow.h"
 
+#define RM_NARROW_log1p RM_NARROW
+
 #define RM_LOG1P_NARROW_ERR RM_BOUND(0x1p-32f)
 
 #if RM_NARROW

@@ -10,6 +10,8 @@
 
 #include "../exp/exp_narrow.h"
 
+#define RM_NARROW_sigmoid RM_NARROW_FULL
+
 #define RM_SIGMOID_NARROW_ERR RM_BOUND(0x1.6p-34f)
 
 #if RM_NARROW

@@ -6,6 +6,8 @@
 
 #include "../sigmoid/sigmoid_narrow.h"
 
+#define RM_NARROW_silu RM_NARROW_FULL
+
 #define RM_SILU_NARROW_ERR RM_BOUND(0x1.7p-34f)
 
 #if RM_NARROW

@@ -159,6 +159,66 @@ RM_FN vf32 vf32_mul(vf32 a, vf32 b) { return _mm256_mul_ps(a, b); }
 RM_FN vf32 vf32_div(vf32 a, vf32 b) { return _mm256_div_ps(a, b); }
 RM_FN vf32 vf32_sqrt(vf32 a) { return _mm256_sqrt_ps(a); }
 RM_FN vf32 vf32_fma(vf32 a, vf32 b, vf32 c) { return _mm256_fmadd_ps(a, b, c); }
+
+#define RM_NARROW 1
+#define RM_NARROW_LANES 8
+typedef __m256i vi32;
+typedef __m256 vm32; /* a lane is all ones or all zeros */
+
+RM_FN vf32 vf32_set1(float x) { return _mm256_set1_ps(x); }
+RM_FN vf32 vf32_fms(vf32 a, vf32 b, vf32 c) { return _mm256_fmsub_ps(a, b, c); }
+RM_FN vf32 vf32_fnma(vf32 a, vf32 b, vf32 c) { return _mm256_fnmadd_ps(a, b, c); }
+RM_FN vf32 vf32_min(vf32 a, vf32 b) { return _mm256_min_ps(a, b); }
+RM_FN vf32 vf32_max(vf32 a, vf32 b) { return _mm256_max_ps(a, b); }
+RM_FN vf32 vf32_abs(vf32 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+RM_FN vf32 vf32_reciprocal(vf32 b) { return _mm256_div_ps(_mm256_set1_ps(1.0f), b); }
+RM_FN vi32 vf32_bits(vf32 a) { return _mm256_castps_si256(a); }
+RM_FN vf32 vf32_from_bits(vi32 a) { return _mm256_castsi256_ps(a); }
+RM_FN vi32 vi32_set1(int32_t x) { return _mm256_set1_epi32(x); }
+RM_FN vi32 vi32_add(vi32 a, vi32 b) { return _mm256_add_epi32(a, b); }
+RM_FN vi32 vi32_sub(vi32 a, vi32 b) { return _mm256_sub_epi32(a, b); }
+RM_FN vi32 vi32_and(vi32 a, vi32 b) { return _mm256_and_si256(a, b); }
+#define vi32_srl(a, n) _mm256_srli_epi32(a, n)
+#define vi32_sra(a, n) _mm256_srai_epi32(a, n)
+RM_FN vf32 vi32_to_f32(vi32 a) { return _mm256_cvtepi32_ps(a); }
+RM_FN vf32 vf32_mantissa(vf32 a) { /* less the exponent of a/0.75 */
+  const vi32 above = vi32_sub(vf32_bits(a), vi32_set1(0x3f400000));
+  return vf32_from_bits(vi32_sub(vf32_bits(a), vi32_and(above, vi32_set1((int32_t)0xff800000))));
+}
+/* By two normal factors, of which the second product alone can round. */
+RM_FN vf32 vf32_scale(vf32 a, vf32 k) {
+  const vf32 beyond = _mm256_cmp_ps(vf32_abs(k), vf32_set1(252.0f), _CMP_NLE_UQ);
+  const vi32 n = _mm256_cvtps_epi32(_mm256_floor_ps(k)), half = vi32_sra(n, 1), one = vi32_set1(127);
+  const vi32 first = _mm256_slli_epi32(vi32_add(half, one), 23), second = _mm256_slli_epi32(vi32_add(vi32_sub(n, half), one), 23);
+  return _mm256_or_ps(beyond, vf32_mul(vf32_mul(a, vf32_from_bits(first)), vf32_from_bits(second)));
+}
+RM_FN vf32 vf32_copysign(vf32 m, vf32 s) {
+  const vf32 sign = _mm256_set1_ps(-0.0f);
+  return _mm256_or_ps(_mm256_and_ps(sign, s), _mm256_andnot_ps(sign, m));
+}
+/* Permutations take the low three bits of i, blends the sign bit. */
+RM_FN vf32 vf32_lookup32(const float *t, vi32 i) {
+  const vf32 bit3 = vf32_from_bits(_mm256_slli_epi32(i, 28)), bit4 = vf32_from_bits(_mm256_slli_epi32(i, 27));
+  const vf32 a = _mm256_permutevar8x32_ps(_mm256_load_ps(t), i), b = _mm256_permutevar8x32_ps(_mm256_load_ps(t + 8), i);
+  const vf32 c = _mm256_permutevar8x32_ps(_mm256_load_ps(t + 16), i), d = _mm256_permutevar8x32_ps(_mm256_load_ps(t + 24), i);
+  return _mm256_blendv_ps(_mm256_blendv_ps(a, b, bit3), _mm256_blendv_ps(c, d, bit3), bit4);
+}
+RM_FN vm32 vf32_ne(vf32 a, vf32 b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
+RM_FN vm32 vf32_lt(vf32 a, vf32 b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+RM_FN vm32 vf32_nle(vf32 a, vf32 b) { return _mm256_cmp_ps(a, b, _CMP_NLE_UQ); }
+RM_FN vm32 vi32_geu(vi32 a, vi32 b) { return vf32_from_bits(_mm256_cmpeq_epi32(_mm256_max_epu32(a, b), a)); }
+RM_FN vm32 vi32_ltu(vi32 a, vi32 b) {
+  const vi32 sign = vi32_set1(INT32_MIN);
+  return vf32_from_bits(_mm256_cmpgt_epi32(_mm256_xor_si256(b, sign), _mm256_xor_si256(a, sign)));
+}
+RM_FN vm32 vf32_not_normal(vf32 a) {
+  return vi32_geu(vi32_sub(vf32_bits(vf32_abs(a)), vi32_set1(0x00800000)), vi32_set1(0x7f000000));
+}
+RM_FN vm32 vm32_or(vm32 a, vm32 b) { return _mm256_or_ps(a, b); }
+RM_FN int vm32_none(vm32 a) { return _mm256_testz_ps(a, a); }
+RM_FN uint32_t vm32_bits(vm32 a) { return (uint32_t)_mm256_movemask_ps(a); }
+RM_FN vf32 vf32_select(vm32 m, vf32 a, vf32 b) { return _mm256_blendv_ps(b, a, m); }
+
 /* RN24(x y + z), but NaN in the lanes of `open`, those that may be a midpoint of two numbers of the format, if x y + z differs. p is
  * x y, when it is a normal number (least = 2^-126) or the format is f16 (least = 0). Where v = p + z, v - z and v - p are p and z.
  * Conversely, if |z| >= |p|, v - z is exact (Dekker 1971), so v - z = p says v = p + z; else v - p = z says it. */

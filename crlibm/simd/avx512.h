@@ -144,6 +144,7 @@ RM_FN void vf64_transpose(vf64 t[RM_LANES]) {
 /* binary32, 16 lanes. */
 #define RM_HAS_VF32 1
 #define RM_NARROW 1
+#define RM_NARROW_FULL 1
 #define RM_NARROW_LANES 16
 typedef __m512 vf32;
 typedef __m512i vi32;

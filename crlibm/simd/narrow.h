@@ -2,6 +2,7 @@
  *
  * A function that has <f>_narrow.h gives there, where RM_NARROW is 1,
  *   vm32 rm_<f>_narrow(vf32 x, vf32 *y)               f32 results; returns the lanes that are not decided
+ *   RM_NARROW_<f>                                     where the loop uses it: RM_NARROW or RM_NARROW_FULL (simd.h)
  * The loop gives the vectors with such lanes to the binary64 evaluation, and a block most of whose lanes are open as a whole: the
  * loop alone does not show every lane. tests/test_elementwise_narrow.py runs all 2^32 inputs lane by lane. Every operation has
  * one rounding, and so the same bits on every machine, but the estimate in vf32_reciprocal and its like: there the bounds derived

@@ -37,9 +37,10 @@
  * Where RM_NARROW is 1, also
  *
  *   vf32, vi32, vm32   RM_NARROW_LANES values of binary32, of 32-bit integers, and a lane mask, for a first evaluation that
- *                      leaves what it cannot decide to binary64 (simd/narrow.h)
+ *                      leaves what it cannot decide to binary64 (simd/narrow.h). RM_NARROW_FULL is 1 where a look-up or a scaling is
+ *                      one instruction: elsewhere functions with many of them are faster in binary64
  *   vf32_ and vi32_    as above; besides vf32_load_f32 vf32_store_f32, vf32_fma(a,b,c) = ab+c, vf32_fms = ab-c, vf32_fnma = c-ab,
- *                      always with ONE rounding; vf32_scale(a,k) = a 2^floor(k);
+ *                      always with ONE rounding; vf32_scale(a,k) = a 2^floor(k), or NaN when |k| > 252;
  *                      vf32_mantissa(a) = a 2^k in [0.75, 1.5) for positive normal a; vf32_lookup32(t, i): t[i & 31];
  *                      vf32_nle: not less or equal, so true for NaN; vf32_not_normal: zero, subnormal, infinite or NaN;
  *                      vf32_reciprocal(b) = 1/b within 2^-23.9 relatively, for 2^-100 <= |b| <= 2^100
@@ -75,6 +76,9 @@ RM_FN void vu16_lookup(const uint16_t *t, const uint16_t *x, uint16_t *y) { *y =
 #endif
 #ifndef RM_NARROW
 #define RM_NARROW 0
+#endif
+#ifndef RM_NARROW_FULL
+#define RM_NARROW_FULL 0
 #endif
 
 #endif

@@ -27,20 +27,22 @@
     *y = RM_##NAME##_ODD ? vf64_copysign(v, x[0]) : v;                                                                      \
     return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), FMT), undecided);                                           \
   }
-/* The three of rm_<f>_eval alone, for a function that writes its f64 step. */
+/* The three of rm_<f>_eval alone, and that of rm_<f>_dd, for a function that writes the other or whose signs differ. */
 #define RM_STEPS_NARROW(name, NAME, arity)                                                                                  \
   RM_STEP_NARROW(name, NAME, arity, f16, RM_F16, vf64_undecided_f16(v))                                                     \
   RM_STEP_NARROW(name, NAME, arity, bf16, RM_BF16, vf64_undecided_bf16(v))                                                  \
   RM_STEP_NARROW(name, NAME, arity, f32, RM_F32, vf64_undecided_f32(v, RM_##NAME##_F32_ERR))
-#define RM_STEPS(name, NAME, arity)                                                                                         \
-  RM_STEPS_NARROW(name, NAME, arity)                                                                                        \
+#define RM_STEP_F64(name, odd, arity)                                                                                       \
   RM_FN vm64 rm_##name##_step_f64(const vf64 *x, vf64 *y) {                                                                 \
     vf64 hi, lo, err, v;                                                                                                    \
     rm_##name##_dd(RM_ARGUMENTS_##arity(x), &hi, &lo, &err);                                                                \
     vm64 undecided = vf64_undecided_f64(hi, lo, err, &v);                                                                   \
-    *y = RM_##NAME##_ODD ? vf64_copysign(v, x[0]) : v;                                                                      \
+    *y = odd ? vf64_copysign(v, x[0]) : v;                                                                                  \
     return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), RM_F64), undecided);                                        \
   }
+#define RM_STEPS(name, NAME, arity)        \
+  RM_STEPS_NARROW(name, NAME, arity)       \
+  RM_STEP_F64(name, RM_##NAME##_ODD, arity)
 
 /* The same for kernels whose results may be zero or subnormal, of either sign, and whose special lanes (asked for in f64 only) do
  * not include those. overflow: 1 when a result may overflow or an argument's infinity reach it, which the complete function then sees. */

@@ -8,6 +8,8 @@
 #include "../simd/piecewise.h"
 #include "tanh_narrow_tables.h"
 
+#define RM_NARROW_tanh RM_NARROW_FULL
+
 #if RM_NARROW
 
 RM_FN vf32 rm_tanh_narrow_reduce(vf32 a, vi32 *j) {

@@ -197,14 +197,14 @@ RM_FN uint32_t map_narrow(rm_narrow *narrow, rm_map_fn *wider, int64_t n, const 
 
 /* The same for a function of one argument that has <f>_narrow.h. */
 #if RM_NARROW
-#define RM_NARROW_FUNCTION(name)                                                                                            \
+#define RM_NARROW_FUNCTION_1(name)                                                                                          \
   RM_MAP_ENTRIES(name, 1)                                                                                                   \
   RM_LOCAL uint32_t narrow_##name(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {            \
     return map_narrow(rm_##name##_narrow, map_##name##_f32, n, x, sx, y, sy);                                               \
   }                                                                                                                         \
   RM_MAP_TABLE(name, narrow_##name)
-#else
-#define RM_NARROW_FUNCTION(name) RM_MAP_FUNCTION(name, 1)
 #endif
+#define RM_NARROW_FUNCTION_0(name) RM_MAP_FUNCTION(name, 1)
+#define RM_NARROW_FUNCTION(name) RM_CAT(RM_NARROW_FUNCTION_, RM_NARROW_##name)(name)
 
 #endif

@@ -1,10 +1,10 @@
 /* The narrow evaluation of RM_TEST_FUNCTION alone, lane by lane: every result that it calls decided must be the one that the
- * library gives under REPMATH_ISA=avx2, where there is no narrow evaluation. (In the loop a block with many open lanes is
+ * library gives under REPMATH_ISA=base, where there is no narrow evaluation. (In the loop a block with many open lanes is
  * computed again as a whole, which would hide a wrong lane.)
  *
  *   narrow_lanes [<stride>]        the bit patterns 0, stride, ... (1: all)
  *
- * Prints "<inputs> <open> <wrong> <first wrong input>". Compiled for AVX-512; RM_TEST_NARROW_HEADER is the function's header. */
+ * Prints "<inputs> <open> <wrong> <first wrong input>". Compiled for AVX2 or AVX-512; RM_TEST_NARROW_HEADER is the function's header. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,8 @@ int main(int argc, char **argv) {
   static float x[CHUNK], want[CHUNK];
   const uint64_t stride = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, end = UINT64_C(1) << 32;
   const char *isa = rm_isa();
-  if (!stride || !isa || strcmp(isa, "avx2") != 0) {
-    fprintf(stderr, "usage: REPMATH_ISA=avx2 narrow_lanes [<stride>]\n");
+  if (!stride || !isa || strcmp(isa, "base") != 0) {
+    fprintf(stderr, "usage: REPMATH_ISA=base narrow_lanes [<stride>]\n");
     return 2;
   }
   rm_set_num_threads(1);
