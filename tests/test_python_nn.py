@@ -108,6 +108,35 @@ def test_norms_agree_with_their_sets(dtype):
     assert nn.layer_norm_backward(g, x, (6, 5))[1:] == (None, None) and len(nn.rms_norm_backward(g, x, 5)) == 2
 
 
+@precise
+def weight_gradients(g, x, eps, columns):
+    deviations = []
+    for row in x:
+        v = reals(row)
+        mean = mpmath.fsum(v) / len(v)
+        root = mpmath.sqrt(mpmath.fsum((a - mean) ** 2 for a in v) / len(v) + mpmath.mpf(eps))
+        deviations.append([(v[j] - mean) / root for j in columns])
+    return [mpmath.fsum(a * d[k] for a, d in zip(reals(g[:, j]), deviations)) for k, j in enumerate(columns)]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_weights_of_many_sets(threads):
+    """Shares of several threads, each of several chains."""
+    x, g = RNG.standard_normal((2, 700, 60)).astype("f4")
+    x += np.linspace(0, 9, 700, dtype="f4")[:, None]
+    g[350:, 7] = -g[:350, 7]
+    before = repmath.get_num_threads()
+    repmath.set_num_threads(threads)
+    try:
+        _, weight, bias = nn.layer_norm_backward(g, x, 60, np.ones(60, "f4"))
+    finally:
+        repmath.set_num_threads(before)
+    assert bias[7] == 0
+    columns = range(1, 60, 6)
+    wanted = [rounded_real(v, np.dtype("f4")) for v in weight_gradients(g, x, 1e-5, columns)]
+    assert bits(weight[columns]).tolist() == wanted
+
+
 def test_running_statistics(dtype):
     x = (RNG.standard_normal((3, 2, 4)) + 1).astype(dtype)
     mean, variance = np.array([0.25, -1], dtype), np.array([1, 2], dtype)

@@ -157,6 +157,26 @@ def test_zeros_and_non_finite(dtype):
             assert np.isnan(nan) and not np.signbit(nan)
 
 
+def test_sums_down_columns(dtype):
+    """Over leading axes, where terms are far apart and results are neighbours."""
+    x = wild((5, 60, 3, 8), dtype)
+    x[1:] -= x[:1] * np.arange(1, 5, dtype="f4").reshape(4, 1, 1, 1).astype(dtype)  # cancels
+    x[..., 1, 2] = np.tile(np.array([-0.0, 0.0, 1, -1], dtype), 75).reshape(5, 60)
+    for axis, count in (((0, 1), 24), (0, 1440)):
+        whole = repmath.sum(x, axis=axis).reshape(count)
+        columns = x.reshape(-1, count)
+        for j in range(0, count, 7):
+            assert float(whole[j]) == nearest(exact_sum(columns[:, j]), dtype)
+            alone = repmath.sum(np.ascontiguousarray(columns[:, j]))
+            assert alone.tobytes() == whole[j].tobytes()
+    wide = repmath.sum(x, axis=0, dtype="f8")
+    assert (wide.astype("f4") == repmath.sum(x.astype("f8"), axis=0).astype("f4")).all() and wide.dtype == np.float64
+    x[3, 4, 0, 0], x[0, 0, 0, 1], x[1, 0, 0, 1] = np.inf, np.inf, -np.inf
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in sum"):
+        got = repmath.sum(x, axis=(0, 1))
+    assert got[0, 0] == np.inf and np.isnan(got[0, 1]) and np.isfinite(got[1]).all()
+
+
 # ---- dot and matmul ----
 
 

@@ -160,10 +160,26 @@ def _sum_general(a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initia
         terms += [np.broadcast_to(t, (*kept, 1)) for t in _terms(extra, wide)]
     x = terms[0] if len(terms) == 1 else np.concatenate(terms, axis=-1)
 
-    s = _sum(x)
+    s = _row_sums(x)
     if wide != result:
         s = narrow(s, result, lambda index: _sign_of_rest_of_sum(x, s, index))
     return _deliver(np.reshape(s, shape), out)
+
+
+def _row_sums(x: np.ndarray) -> Any:
+    """The sums over the last axis.
+
+    Where the terms of a sum are far apart in memory and the sums are neighbours, as for `sum(a, axis=0)`, a product with
+    ones is as exact and reads memory in its order, ten times as fast. Results that are not finite are left to the sum, for
+    its warnings.
+    """
+    neighbours = x.ndim > 1 and x.strides[-2] == x.itemsize < x.strides[-1] and x.shape[-2] >= 16
+    if neighbours and x.size >= 1 << 12 and all(x.strides[i] == x.strides[i + 1] * x.shape[i + 1] for i in range(x.ndim - 2)):
+        with np.errstate(all="ignore"):
+            s = _matmul(np.ones(x.shape[-1], x.dtype), x.reshape(-1, x.shape[-1]).T)
+        if np.isfinite(s).all():
+            return s.reshape(x.shape[:-1])
+    return _sum(x)
 
 
 def _sign_of_rest_of_sum(x: np.ndarray, s: Any, index: tuple[np.ndarray, ...]) -> np.ndarray:

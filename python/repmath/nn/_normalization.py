@@ -14,7 +14,6 @@ from .._accumulator import Accumulator
 from .._dtypes import F64, NAMES
 from .._environment import guarded
 from .._narrow import narrow
-from .._reductions import matmul
 from .._reductions import sum as exact_sum
 from .._statistics import mean, var
 from ._arrays import Array, operands, same_shape
@@ -112,13 +111,7 @@ def _backward(
             _core.normalize("weight", format, centered, a, h, None, None, *given, eps, dw, strides)
     db = None
     if w is not None and bias_axes is not None:
-        if bias_axes == tuple(
-            range(len(bias_axes))
-        ):  # sums down columns: a product with ones is as exact, and runs along rows
-            columns = g.reshape(-1, w.size) if w.size else np.zeros((1, 0), g.dtype)
-            db = np.asarray(matmul(np.ones(len(columns), g.dtype), columns)).reshape(w.shape)
-        else:
-            db = np.asarray(exact_sum(g, axis=bias_axes)).reshape(w.shape)
+        db = np.asarray(exact_sum(g, axis=bias_axes)).reshape(w.shape)
     return dx, dw, db
 
 
