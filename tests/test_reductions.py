@@ -71,7 +71,7 @@ def operands(rng, kind, fmt, m, n, k):
 
 @FMT
 @KINDS
-@pytest.mark.parametrize("shape", [(1, 1, 1), (7, 5, 3), (8, 24, 8), (13, 29, 40), (33, 50, 300)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 1, 1), (7, 5, 3), (8, 24, 8), (13, 29, 40), (33, 50, 300), (1, 50, 300)], ids=str)
 def test_matmul(lib, rng, fmt, kind, shape):
     m, n, k = shape
     a, b = operands(rng, kind, fmt, m, n, k)
@@ -92,6 +92,8 @@ def test_matmul_shapes(lib, rng, fmt, shape):
 def test_matmul_long(lib, rng, fmt):
     a, b = operands(rng, "gaussian", fmt, 3, 4, 100_000)
     check(lib, fmt, a, b)
+    check(lib, fmt, a[:1], b)
+    check(lib, fmt, a, np.ascontiguousarray(b[:, :1]))
 
 
 @FMT
@@ -149,7 +151,7 @@ LAYOUTS = {
 
 
 @FMT
-@pytest.mark.parametrize("shape", [(11, 27, 35), (24, 48, 64)], ids=str)
+@pytest.mark.parametrize("shape", [(11, 27, 35), (24, 48, 64), (1, 53, 141), (53, 1, 141)], ids=str)
 def test_matmul_views(lib, rng, fmt, shape):
     m, n, k = shape
     a, b = operands(rng, "gaussian", fmt, m, n, k)

@@ -9,41 +9,10 @@
 #include "epilogue_f32.h"
 #include "gemm_dd.h"
 #include "kernels.h"
+#include "layout_f32.h"
 #include "micro_f32.h"
 #include "resolve_f32.h"
-#include "workspace.h"
-
-typedef struct {
-  int64_t row_tiles, col_tiles, kc;
-  double *a, *b, *c;                           /* packed panels; tiles of partial sums */
-  double *row_bound, *col_norm; /* a value for each line; row_bound = norm times rm_bound_f32 */
-  rm_places places;
-  rm_line *rows, *cols;
-  uint8_t *flagged;
-  char *stage_a, *stage_b; /* for patches */
-  size_t bytes;
-} rm_layout_f32;
-
-static rm_layout_f32 rm_layout_of_f32(const rm_matmul_problem *p, int64_t rows, int64_t cols, char *work) {
-  rm_layout_f32 w;
-  w.row_tiles = (rows + RM_MR - 1) / RM_MR;
-  w.col_tiles = (cols + RM_NR - 1) / RM_NR;
-  w.kc = p->k < RM_KC ? p->k : RM_KC;
-  w.bytes = rm_carve_start(work);
-  size_t r = (size_t)(w.row_tiles * RM_MR), c = (size_t)(w.col_tiles * RM_NR), kc = (size_t)w.kc, *n = &w.bytes;
-  w.a = rm_carve(work, n, r * kc * 8);
-  w.b = rm_carve(work, n, c * kc * 8);
-  w.c = rm_carve(work, n, r * c * 8);
-  w.row_bound = rm_carve(work, n, r * 8);
-  w.col_norm = rm_carve(work, n, c * 8);
-  rm_carve_places(&w.places, work, n, r, c);
-  w.rows = rm_carve(work, n, r * sizeof(rm_line));
-  w.cols = rm_carve(work, n, c * sizeof(rm_line));
-  w.flagged = rm_carve(work, n, r * c / RM_LANES);
-  w.stage_a = rm_carve(work, n, rm_stage_bytes(p->a.patches, RM_MR, rows, w.kc));
-  w.stage_b = rm_carve(work, n, rm_stage_bytes(p->b.patches, RM_NR, cols, w.kc));
-  return w;
-}
+#include "thin_f32.h"
 
 /* Where more than one in RM_FLOOD elements of a block stays open, the double-double engine, which computes all of it, is faster
  * than single dot products. Small blocks, whose workspace should stay small, never go there, nor do 16-bit formats: rounding to
@@ -124,6 +93,14 @@ static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_pro
   return r.flags;
 }
 
+/* Rounds the tile at (i, j) of the block; returns how many elements stay open. */
+RM_FN int rm_round_tile_f32(const rm_epilogue_f32 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged, const int fmt) {
+  const int rows = rm_at_most(e->block->rows - i, RM_MR), cols = rm_at_most(e->block->cols - j, RM_NR), nv = rm_vectors(cols, RM_NR);
+  if (fmt == RM_F32 || e->p->out_fmt == RM_F32)
+    return rm_epilogue_tile_f32(e, tile, nv, i, j, rows, cols, flagged, fmt, RM_F32);
+  return rm_epilogue_tile_f32(e, tile, nv, i, j, rows, cols, flagged, fmt, fmt);
+}
+
 /* The format is a constant at every call of the inlined body. */
 RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, const int fmt) {
   rm_layout_f32 w = rm_layout_of_f32(p, block->rows, block->cols, work);
@@ -132,24 +109,22 @@ RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block,
   __builtin_memset(w.col_norm, 0, (size_t)(w.col_tiles * RM_NR) * 8);
   rm_find_places(&w.places, &p->c, block, rm_size_of(p->out_fmt));
   const rm_epilogue_f32 e = {p, block, w.places, w.row_bound, w.col_norm, rm_bound_f32(p->k)};
+  const int thin = rm_thin_sums(&w, p, block, fmt);
   do { /* once for k = 0, which leaves +0 and the bias */
-    int64_t kc = p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
+    int64_t kc = thin ? p->k : p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
     int last = k0 + kc >= p->k;
-    rm_pack_operand(w.a, RM_MR, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, 0, w.stage_a);
-    rm_pack_operand(w.b, RM_NR, 1, &p->b, block->col, block->cols, k0, kc, fmt, w.col_norm, 0, w.stage_b);
+    if (!thin) {
+      rm_pack_operand(w.a, RM_MR, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, 0, w.stage_a);
+      rm_pack_operand(w.b, RM_NR, 1, &p->b, block->col, block->cols, k0, kc, fmt, w.col_norm, 0, w.stage_b);
+    }
     if (last) rm_finish_bounds_f32(&w, p->k);
     double *tile = w.c;
     uint8_t *flagged = w.flagged;
     for (int64_t j = 0; j < block->cols; j += RM_NR) {
       int nv = rm_vectors(block->cols - j, RM_NR);
       for (int64_t i = 0; i < block->rows; i += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
-        rm_micro_f32[nv](kc, w.a + i * kc, w.b + j * kc, tile, k0 == 0);
-        if (!last) continue;
-        const int rows = rm_at_most(block->rows - i, RM_MR), cols = rm_at_most(block->cols - j, RM_NR);
-        if (fmt == RM_F32 || p->out_fmt == RM_F32)
-          open += rm_epilogue_tile_f32(&e, tile, nv, i, j, rows, cols, flagged, fmt, RM_F32);
-        else
-          open += rm_epilogue_tile_f32(&e, tile, nv, i, j, rows, cols, flagged, fmt, fmt);
+        if (!thin) rm_micro_f32[nv](kc, w.a + i * kc, w.b + j * kc, tile, k0 == 0);
+        if (last) open += rm_round_tile_f32(&e, tile, i, j, flagged, fmt);
       }
     }
     k0 += kc;
