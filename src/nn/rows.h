@@ -4,10 +4,21 @@
 
 #include "rows_step.h"
 
+/* Rows are often a page long, and hardware that fetches ahead stops at its end: the same place of the next page is asked for. */
+enum { RM_ROW_AHEAD = 4096, RM_ROW_LINE = 64 };
+#if RM_DEVICE
+#define RM_ROW_FETCH(p) ((void)(p))
+#else
+#define RM_ROW_FETCH(p) __builtin_prefetch(p)
+#endif
 RM_FN void rm_row_load_as(int64_t n, const char *x, ptrdiff_t stride, const int fmt, double pad, double *to) {
   int64_t i = 0;
   if (!RM_DEVICE && stride == rm_size_of(fmt)) /* a device would need it aligned */
-    for (; i + RM_LANES <= n; i += RM_LANES) vf64_store(to + i, rm_load_elements(x + i * stride, fmt));
+    for (; i + RM_LANES <= n; i += RM_LANES) {
+      if (i % RM_ROW_PAD == 0)
+        for (int line = 0; line < RM_ROW_PAD * rm_size_of(fmt); line += RM_ROW_LINE) RM_ROW_FETCH(x + i * stride + line + RM_ROW_AHEAD);
+      vf64_store(to + i, rm_load_elements(x + i * stride, fmt));
+    }
   for (; i < n; i++) to[i] = rm_read_element(x + i * stride, fmt);
   for (; i == 0 || i % RM_ROW_PAD; i++) to[i] = pad;
 }
