@@ -1,7 +1,7 @@
 """The tables of README.md and docs/performance.md, from bench/results: python bench/table.py [--write README.md] [--full FILE]
 
-README has the means over groups of functions, and the reductions; they stand between the lines <!-- bench:begin --> and
-<!-- bench:end -->. --full writes every measurement to a file. Needs nothing but Python.
+README has the means over groups of functions, the reductions and the largest errors of some functions; they stand between the
+lines <!-- bench:begin --> and <!-- bench:end -->. --full writes every measurement to a file. Needs nothing but Python.
 """
 
 import argparse
@@ -62,11 +62,16 @@ def rows_of_reductions(data, full):
         yield f"| {r['case']} | {ours} | {named}{theirs} | {r['ratio'][other]:.2f} |"
 
 
-def rows_of_accuracy(data):
+IN_README = ("exp", "log", "sin", "tanh", "erf", "pow", "sigmoid", "gelu")
+
+
+def rows_of_accuracy(data, full):
     names = ("repmath", *LIBRARIES, "libm")
     yield f"| function | format | {' | '.join(names)} |"
     yield "| --- " * (len(names) + 2) + "|"
     for r in data["results"]:
+        if not full and (r["function"] not in IN_README or r["format"] not in ("f32", "f64")):
+            continue
         cells = (f"{r['ulps'][n]:.3f}" if n in r["ulps"] else "" for n in names)
         yield f"| {r['function']} | {r['format']} | {' | '.join(cells)} |"
 
@@ -94,10 +99,14 @@ def tables(full):
             out += ["16 Ki elements:", "", *rows_of_functions(data), ""]
         if any("n" not in r for r in data["results"]):
             out += [*rows_of_reductions(data, full), ""]
-    accuracy = load("accuracy") if full else None
+    accuracy = load("accuracy")
     if accuracy:
-        out += ["**Largest error found, in units in the last place** (a correctly rounded result has at most 0.5).", ""]
-        out += [*rows_of_accuracy(accuracy), ""]
+        cpu = accuracy["machine"]["cpu"]
+        out += [
+            f"**Largest error found, in units in the last place** (a correctly rounded result has at most 0.5; {cpu}).",
+            "",
+        ]
+        out += [*rows_of_accuracy(accuracy, full), ""]
     return "\n".join(out).strip() or "Not measured yet: run `make bench`, then `make bench-table`."
 
 
