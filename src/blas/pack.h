@@ -79,7 +79,7 @@ RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int lines, in
 }
 
 /* One panel of `width` (a multiple of RM_LANES) lines. */
-RM_FN void rm_pack_panel(double *RM_RESTRICT dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line,
+RM_FN void rm_pack_panel_body(double *RM_RESTRICT dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line,
                          ptrdiff_t step, const int fmt, double *norm2, const double *scale) {
   if (line == rm_size_of(fmt) && lines == width) {
     switch (width / RM_LANES) {
@@ -92,6 +92,38 @@ RM_FN void rm_pack_panel(double *RM_RESTRICT dst, int width, int lines, int64_t 
   for (int g = 0; g < width; g += RM_LANES)
     rm_pack_group(dst + g, width, lines - g < RM_LANES ? lines - g : RM_LANES, kc, g < lines ? src + g * line : src, line, step, fmt,
                   norm2 ? norm2 + g : 0, scale ? scale + g : 0);
+}
+
+/* One function a format and purpose: inlined at every call they would be a tenth of the library. */
+#define RM_PACK_PANEL(name, FMT)                                                                                              \
+  static __attribute__((noinline, unused)) void rm_pack_panel_norms_##name(                                                   \
+      double *dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line, ptrdiff_t step, double *norm2) {        \
+    rm_pack_panel_body(dst, width, lines, kc, src, line, step, FMT, norm2, 0);                                                \
+  }                                                                                                                           \
+  static __attribute__((noinline, unused)) void rm_pack_panel_scaled_##name(                                                  \
+      double *dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line, ptrdiff_t step, const double *scale) {  \
+    rm_pack_panel_body(dst, width, lines, kc, src, line, step, FMT, 0, scale);                                                \
+  }
+RM_PACK_PANEL(f16, RM_F16)
+RM_PACK_PANEL(bf16, RM_BF16)
+RM_PACK_PANEL(f32, RM_F32)
+RM_PACK_PANEL(f64, RM_F64)
+#define RM_PACK_CASE(name, FMT)                                                           \
+  case FMT:                                                                               \
+    if (norm2)                                                                            \
+      rm_pack_panel_norms_##name(dst, width, lines, kc, src, line, step, norm2);          \
+    else                                                                                  \
+      rm_pack_panel_scaled_##name(dst, width, lines, kc, src, line, step, scale);         \
+    return;
+RM_FN void rm_pack_panel(double *dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line, ptrdiff_t step, const int fmt,
+                         double *norm2, const double *scale) {
+  switch (fmt) {
+    RM_PACK_CASE(f16, RM_F16)
+    RM_PACK_CASE(bf16, RM_BF16)
+    RM_PACK_CASE(f32, RM_F32)
+    RM_PACK_CASE(f64, RM_F64)
+    default: return;
+  }
 }
 
 enum { RM_PACK_ROWS = 16 };

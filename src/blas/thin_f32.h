@@ -46,7 +46,7 @@ RM_FN void rm_thin_by_lines(const rm_layout_f32 *w, const rm_matmul_problem *p, 
   double *chain = w->b, *panel = w->b + whole; /* the rest is packed */
   for (int64_t k0 = 0; k0 < p->k; k0 += RM_KC) {
     const int64_t kc = p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
-    rm_pack_operand(w->a, RM_MR, 0, &p->a, block->row, 1, k0, kc, fmt, w->row_bound, 0, w->stage_a);
+    rm_pack_side(w->a, 0, &p->a, block->row, 1, k0, kc, fmt, w->row_bound, w->stage_a);
     for (int64_t j = 0; j < whole; j++) chain[j] = 0.0;
     for (int64_t k = 0; k < kc; k += RM_PACK_ROWS) {
       const int64_t n = kc - k < RM_PACK_ROWS ? kc - k : RM_PACK_ROWS;
@@ -58,7 +58,7 @@ RM_FN void rm_thin_by_lines(const rm_layout_f32 *w, const rm_matmul_problem *p, 
       vf64_store(at, k0 ? vf64_add(vf64_load(at), sum) : sum);
     }
     if (rest) {
-      rm_pack_operand(panel, RM_NR, 1, &p->b, block->col + whole, rest, k0, kc, fmt, w->col_norm + whole, 0, w->stage_b);
+      rm_pack_side(panel, 1, &p->b, block->col + whole, rest, k0, kc, fmt, w->col_norm + whole, w->stage_b);
       rm_micro_f32[rm_vectors(rest, RM_NR)](kc, w->a, panel, w->c + whole / RM_NR * RM_TILE, k0 == 0);
     }
   }
