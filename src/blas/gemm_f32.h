@@ -114,8 +114,8 @@ RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block,
     int64_t kc = thin ? p->k : p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
     int last = k0 + kc >= p->k;
     if (!thin) {
-      rm_pack_side(w.a, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, w.stage_a);
-      rm_pack_side(w.b, 1, &p->b, block->col, block->cols, k0, kc, fmt, w.col_norm, w.stage_b);
+      rm_pack_operand(w.a, RM_MR, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, 0, w.stage_a);
+      rm_pack_operand(w.b, RM_NR, 1, &p->b, block->col, block->cols, k0, kc, fmt, w.col_norm, 0, w.stage_b);
     }
     if (last) rm_finish_bounds_f32(&w, p->k);
     double *tile = w.c;

@@ -40,25 +40,4 @@ static rm_layout_f32 rm_layout_of_f32(const rm_matmul_problem *p, int64_t rows, 
   return w;
 }
 
-/* Packs lines of A (columns 0) or of B into panels at `to`, one function a format: inlined at every call it would be most of the engine. */
-#define RM_PACK_SIDE(name, FMT)                                                                                               \
-  static __attribute__((noinline)) void rm_pack_side_##name(double *to, int columns, const rm_operand *o, int64_t line,       \
-                                                            int64_t lines, int64_t k0, int64_t kc, double *norm2, char *stage) { \
-    if (columns)                                                                                                              \
-      rm_pack_operand(to, RM_NR, 1, o, line, lines, k0, kc, FMT, norm2, 0, stage);                                            \
-    else                                                                                                                      \
-      rm_pack_operand(to, RM_MR, 0, o, line, lines, k0, kc, FMT, norm2, 0, stage);                                            \
-  }
-RM_PACK_SIDE(f16, RM_F16)
-RM_PACK_SIDE(bf16, RM_BF16)
-RM_PACK_SIDE(f32, RM_F32)
-RM_FN void rm_pack_side(double *to, int columns, const rm_operand *o, int64_t line, int64_t lines, int64_t k0, int64_t kc, const int fmt,
-                        double *norm2, char *stage) {
-  switch (fmt) {
-    case RM_F16: rm_pack_side_f16(to, columns, o, line, lines, k0, kc, norm2, stage); return;
-    case RM_BF16: rm_pack_side_bf16(to, columns, o, line, lines, k0, kc, norm2, stage); return;
-    default: rm_pack_side_f32(to, columns, o, line, lines, k0, kc, norm2, stage); return;
-  }
-}
-
 #endif

@@ -94,7 +94,7 @@ RM_FN void rm_pack_panel_body(double *RM_RESTRICT dst, int width, int lines, int
                   norm2 ? norm2 + g : 0, scale ? scale + g : 0);
 }
 
-/* One function a format and purpose: inlined at every call they would be a tenth of the library. */
+/* One function a format and purpose: inlined at every call they made 0.7 MB of code. */
 #define RM_PACK_PANEL(name, FMT)                                                                                              \
   static __attribute__((noinline, unused)) void rm_pack_panel_norms_##name(                                                   \
       double *dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line, ptrdiff_t step, double *norm2) {        \

@@ -43,10 +43,11 @@ RM_FN void rm_thin_panels(const rm_operand *b, int64_t col, int64_t cols, int64_
 
 RM_FN void rm_thin_by_lines(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
   const int64_t whole = block->cols / RM_NR * RM_NR, rest = block->cols - whole;
+  const char *a = p->a.base + block->row * p->a.line, *b = p->b.base + block->col * p->b.line;
   double *chain = w->b, *panel = w->b + whole; /* the rest is packed */
   for (int64_t k0 = 0; k0 < p->k; k0 += RM_KC) {
     const int64_t kc = p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
-    rm_pack_side(w->a, 0, &p->a, block->row, 1, k0, kc, fmt, w->row_bound, w->stage_a);
+    rm_pack_block(w->a, RM_MR, 0, 1, kc, 0, kc, a + k0 * p->a.step, p->a.line, p->a.step, fmt, w->row_bound, 0);
     for (int64_t j = 0; j < whole; j++) chain[j] = 0.0;
     for (int64_t k = 0; k < kc; k += RM_PACK_ROWS) {
       const int64_t n = kc - k < RM_PACK_ROWS ? kc - k : RM_PACK_ROWS;
@@ -58,7 +59,8 @@ RM_FN void rm_thin_by_lines(const rm_layout_f32 *w, const rm_matmul_problem *p, 
       vf64_store(at, k0 ? vf64_add(vf64_load(at), sum) : sum);
     }
     if (rest) {
-      rm_pack_side(panel, 1, &p->b, block->col + whole, rest, k0, kc, fmt, w->col_norm + whole, w->stage_b);
+      rm_pack_block(panel, RM_NR, 1, rest, kc, 0, kc, b + whole * p->b.line + k0 * p->b.step, p->b.line, p->b.step, fmt,
+                    w->col_norm + whole, 0);
       rm_micro_f32[rm_vectors(rest, RM_NR)](kc, w->a, panel, w->c + whole / RM_NR * RM_TILE, k0 == 0);
     }
   }
@@ -126,10 +128,10 @@ RM_FN void rm_thin_by_terms(const rm_layout_f32 *w, const rm_matmul_problem *p, 
 
 /* The first row of each tile, and the sums of squares, where this file is for the block; else 0. */
 RM_FN int rm_thin_sums(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
-  if (block->rows != 1 || p->k < RM_THIN_LEAST || p->b.patches) return 0;
+  if (block->rows != 1 || p->k < RM_THIN_LEAST || p->a.patches || p->b.patches) return 0;
   if (p->b.line == rm_size_of(fmt))
     rm_thin_by_lines(w, p, block, fmt);
-  else if (p->b.step == rm_size_of(fmt) && p->a.step == rm_size_of(fmt) && !p->a.patches)
+  else if (p->b.step == rm_size_of(fmt) && p->a.step == rm_size_of(fmt))
     rm_thin_by_terms(w, p, block, fmt);
   else
     return 0;
