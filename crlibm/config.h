@@ -3,6 +3,7 @@
  * RM_FN      a function of the math core: static inline on the host, __device__ in CUDA
  * RM_MEMBER  RM_FN for members of the classes that a device needs
  * RM_COLD    a function that is kept out of hot code
+ * RM_APART   a hot function that is not inlined into its callers: one copy of code that is long and called from many places
  * RM_LONG    RM_FN on the host; in CUDA a function of its own: inlining it everywhere would take minutes to compile
  * RM_TABLE   a constant table visible to RM_FN functions
  * RM_SHARED  a function of the engine (src) with external linkage on the host; CUDA includes its file and compiles it as
@@ -35,6 +36,7 @@
 #define RM_FN static __device__ __forceinline__
 #define RM_MEMBER __device__ __forceinline__
 #define RM_COLD static __device__ __noinline__
+#define RM_APART static __device__ __noinline__
 #define RM_LONG static __device__ __noinline__
 #define RM_TABLE static __device__ const
 #define RM_SHARED static __device__ __noinline__
@@ -45,6 +47,7 @@
 #define RM_FN static inline __attribute__((always_inline, unused))
 #define RM_MEMBER inline
 #define RM_COLD static __attribute__((cold, noinline, unused))
+#define RM_APART static __attribute__((noinline, unused))
 #define RM_LONG RM_FN
 #define RM_TABLE static const __attribute__((aligned(64), unused))
 #define RM_LOCAL static __attribute__((unused))

@@ -96,15 +96,15 @@ RM_FN void rm_pack_panel_body(double *RM_RESTRICT dst, int width, int lines, int
 
 /* One function a format and purpose: inlined at every call they made 0.7 MB of code. */
 #define RM_PACK_PANEL(name, FMT)                                                                                              \
-  static __attribute__((noinline, unused)) void rm_pack_panel_norms_##name(                                                   \
-      double *dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line, ptrdiff_t step, double *norm2) {        \
+  RM_APART void rm_pack_panel_norms_##name(double *dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line,    \
+                                           ptrdiff_t step, double *norm2) {                                                   \
     if (width == RM_MR)                                                                                                       \
       rm_pack_panel_body(dst, RM_MR, lines, kc, src, line, step, FMT, norm2, 0);                                              \
     else                                                                                                                      \
       rm_pack_panel_body(dst, width, lines, kc, src, line, step, FMT, norm2, 0);                                              \
   }                                                                                                                           \
-  static __attribute__((noinline, unused)) void rm_pack_panel_scaled_##name(                                                  \
-      double *dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line, ptrdiff_t step, const double *scale) {  \
+  RM_APART void rm_pack_panel_scaled_##name(double *dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line,   \
+                                            ptrdiff_t step, const double *scale) {                                            \
     rm_pack_panel_body(dst, width, lines, kc, src, line, step, FMT, 0, scale);                                                \
   }
 RM_PACK_PANEL(f16, RM_F16)
