@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
-from fit import array, double, fit, log2, mp, mpf, write
+from fit import array, double, fit, log2, mp, mpf, narrow_array, single, write
 
 # The bits of x count as a logarithm L(x) = exponent + fraction, linear between powers of two. k is the integer nearest to
 # 16 L/3; j = k mod 16 picks the table entry. L is cut to multiples of 2^-12 before, and the product is rounded.
@@ -15,6 +15,11 @@ def value(logarithm):
     """The number whose bits are this logarithm."""
     e = mp.floor(logarithm)
     return mp.ldexp(1 + logarithm - e, int(e))
+
+
+def single_unit(x):
+    """A unit in the last place of binary32."""
+    return mpf(2) ** (mp.floor(mp.log(abs(x), 2)) - 23)
 
 
 def main():
@@ -34,6 +39,16 @@ def main():
     p, err = fit([mp.binomial(mpf(1) / 3, i) for i in range(terms)], reach, 8, reach**terms)
     out.append(f"/* (1+r)^(1/3) = P(r): |P(r) - ...| <= 2^{log2(err):.2f}. */")
     out.append(array("rm_cbrt_p", p))
+    # 16-bit formats (cbrt_16.h): m in [1, 2) around its middle.
+    middle, h = mpf(3) / 2, mpf(1) / 2
+    taylor = [mp.cbrt(middle) * mp.binomial(mpf(1) / 3, i) / middle**i for i in range(terms)]
+    p, err = fit(taylor, h, 6, mpf(3) ** -terms, round_to=single)
+    out.append(f"/* m = {mp.nstr(middle, 5)} + r in [1, 2): m^(1/3) = P(r) within 2^{log2(err):.2f} relatively. */")
+    assert err < mpf(2) ** -21.5, log2(err)
+    p = [v + n * single_unit(v) for v, n in zip(p, (2, -2, -5, 0, -4, -2, -3), strict=True)]  # then all inputs are right
+    out.append(narrow_array("rm_cbrt_16_p", p))
+    out.append("/* 2^(j/3) for j modulo 32, |j| <= 1. */")
+    out.append(narrow_array("rm_cbrt_16_t", [single(mpf(2) ** (mpf({1: 1, 31: -1}.get(j, 0)) / 3)) for j in range(32)]))
     write(__file__, "cbrt_tables.h", "RM_CBRT_TABLES_H", "\n".join(out))
 
 

@@ -39,6 +39,13 @@ def main():
         f"#define RM_EXP_NARROW_LN10 {single_literal(ln10)}",
         f"#define RM_EXP_NARROW_LN10_LO {single_literal(single(mp.log(10) - ln10))}",
     ]
+    # 16-bit formats (exp_16.h): (e^r - 1)/r and (2^r - 1)/r.
+    for name, unit, h in (("exp", mpf(1), mp.log(2) / 2 * (1 + mpf(2) ** -10)), ("exp2", mp.log(2), mpf(1) / 2)):
+        p, err = fit([unit ** (i + 1) / mp.factorial(i + 1) for i in range(30)], h, 4, h**25, round_to=single)
+        relative = err * h * mp.exp(unit * h)
+        out.append(f"/* |r| <= {mp.nstr(h, 5)}: 1 + r P(r) is within 2^{log2(relative):.2f} relatively. */")
+        assert relative < mpf(2) ** -21.5, log2(relative)
+        out.append(narrow_array(f"rm_{name}_16_p", p))
     write(__file__, "exp_narrow_tables.h", "RM_EXP_NARROW_TABLES_H", "\n".join(out) + "\n")
 
 

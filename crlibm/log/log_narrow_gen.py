@@ -47,6 +47,20 @@ def main():
         out.append(
             f"#define RM_LOG_NARROW_INV_LN{base}_LO {single_literal(single(inverse - single(inverse)))} /* and the rest */"
         )
+    # 16-bit formats (log_16.h), to the bases e, 2 and 10; m in [1, 1.5) first.
+    table = table[16:] + table[:16]
+    out.append(narrow_array("rm_log_16_c", [c for c, _, _ in table]))
+    taylor = [(-1) ** i / mpf(i + 1) for i in range(60)]
+    for name, unit in (("log", mpf(1)), ("log2", 1 / mp.log(2)), ("log10", 1 / mp.log(10))):
+        p, err = fit([unit * v for v in taylor], h, 3, h**55, round_to=single)
+        out.append(
+            f"/* {name}(1 + r) = r P(r): |P(r) - ...| <= 2^{log2(err / unit):.2f} times P(0); and the logarithms of 1/c_j. */"
+        )
+        assert err / unit < mpf(2) ** -24.2
+        out.append(narrow_array(f"rm_{name}_16_p", p))
+        out.append(narrow_array(f"rm_{name}_16_l", [single(-mp.log(c) * unit) for c, _, _ in table]))
+    out.append(f"#define RM_LOG_16_LN2 {single_literal(single(mp.log(2)))}")
+    out.append(f"#define RM_LOG_16_LOG10_2 {single_literal(single(mp.log10(2)))}")
     write(__file__, "log_narrow_tables.h", "RM_LOG_NARROW_TABLES_H", "\n".join(out) + "\n")
 
 

@@ -172,12 +172,19 @@ RM_FN vf32 vf32_min(vf32 a, vf32 b) { return _mm256_min_ps(a, b); }
 RM_FN vf32 vf32_max(vf32 a, vf32 b) { return _mm256_max_ps(a, b); }
 RM_FN vf32 vf32_abs(vf32 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 RM_FN vf32 vf32_reciprocal(vf32 b) { return _mm256_div_ps(_mm256_set1_ps(1.0f), b); }
+/* As in avx512.h, with |d| <= 1.5 2^-12: 3/2 d^2 < 2^-22.2; with the roundings below 2^-21.9. */
+RM_FN vf32 vf32_rsqrt(vf32 a) {
+  const __m256 r = _mm256_rsqrt_ps(a), e = _mm256_fnmadd_ps(_mm256_mul_ps(a, r), r, _mm256_set1_ps(1.0f));
+  return _mm256_fmadd_ps(_mm256_mul_ps(r, e), _mm256_set1_ps(0.5f), r);
+}
 RM_FN vi32 vf32_bits(vf32 a) { return _mm256_castps_si256(a); }
 RM_FN vf32 vf32_from_bits(vi32 a) { return _mm256_castsi256_ps(a); }
 RM_FN vi32 vi32_set1(int32_t x) { return _mm256_set1_epi32(x); }
 RM_FN vi32 vi32_add(vi32 a, vi32 b) { return _mm256_add_epi32(a, b); }
 RM_FN vi32 vi32_sub(vi32 a, vi32 b) { return _mm256_sub_epi32(a, b); }
 RM_FN vi32 vi32_and(vi32 a, vi32 b) { return _mm256_and_si256(a, b); }
+RM_FN vi32 vi32_xor(vi32 a, vi32 b) { return _mm256_xor_si256(a, b); }
+#define vi32_sll(a, n) _mm256_slli_epi32(a, n)
 #define vi32_srl(a, n) _mm256_srli_epi32(a, n)
 #define vi32_sra(a, n) _mm256_srai_epi32(a, n)
 RM_FN vf32 vi32_to_f32(vi32 a) { return _mm256_cvtepi32_ps(a); }
@@ -268,6 +275,9 @@ typedef __m128i vu16;
 RM_FN void vu16_store(uint16_t *p, vu16 v) { _mm_storeu_si128((__m128i *)p, v); }
 RM_FN vf32 vf32_gather(const float *t, const uint16_t *x) {
   return _mm256_i32gather_ps(t, _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)x)), 4);
+}
+RM_FN vf32 vf32_loads(const float *t, const uint16_t *x) {
+  return _mm256_setr_ps(t[x[0]], t[x[1]], t[x[2]], t[x[3]], t[x[4]], t[x[5]], t[x[6]], t[x[7]]);
 }
 RM_FN uint32_t vf32_round_f16(vf32 v, float rel, vu16 *y) {
   const __m128i infinity = _mm_set1_epi16(0x7c00);

@@ -182,7 +182,17 @@ RM_FN vf32 vf32_reciprocal(vf32 b) {
   __m512 r = _mm512_rcp14_ps(b);
   return _mm512_fmadd_ps(r, _mm512_fnmadd_ps(b, r, _mm512_set1_ps(1.0f)), r);
 }
+/* r0 = (1 + d)/sqrt(a), |d| < 2^-14; e = 1 - a r0^2 = -2d - d^2, within 2^-24 for the rounding of a r0; r0 (1 + e/2) leaves 3/2 d^2 <
+ * 2^-27.4, half of that rounding, and its own. */
+RM_FN vf32 vf32_rsqrt(vf32 a) {
+  const __m512 r = _mm512_rsqrt14_ps(a), e = _mm512_fnmadd_ps(_mm512_mul_ps(a, r), r, _mm512_set1_ps(1.0f));
+  return _mm512_fmadd_ps(_mm512_mul_ps(r, e), _mm512_set1_ps(0.5f), r);
+}
 RM_FN vf32 vf32_mantissa(vf32 a) { return _mm512_getmant_ps(a, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_src); }
+RM_FN vf32 vf32_exponent(vf32 a) { return _mm512_getexp_ps(a); }
+RM_FN vf32 vf32_mantissa1(vf32 a) { return _mm512_getmant_ps(a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_zero); }
+RM_FN vf32 vf32_mantissa_or_nan(vf32 a) { return _mm512_getmant_ps(a, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan); }
+RM_FN vf32 vf32_integer(vf32 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 RM_FN vf32 vf32_scale(vf32 a, vf32 k) { return _mm512_scalef_ps(a, k); }
 RM_FN vf32 vf32_copysign(vf32 m, vf32 s) { /* bit by bit: sign mask ? s : m */
   return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(_mm512_set1_epi32(INT32_MIN), _mm512_castps_si512(s),
@@ -194,6 +204,8 @@ RM_FN vi32 vi32_set1(int32_t x) { return _mm512_set1_epi32(x); }
 RM_FN vi32 vi32_add(vi32 a, vi32 b) { return _mm512_add_epi32(a, b); }
 RM_FN vi32 vi32_sub(vi32 a, vi32 b) { return _mm512_sub_epi32(a, b); }
 RM_FN vi32 vi32_and(vi32 a, vi32 b) { return _mm512_and_si512(a, b); }
+RM_FN vi32 vi32_xor(vi32 a, vi32 b) { return _mm512_xor_si512(a, b); }
+#define vi32_sll(a, n) _mm512_slli_epi32(a, n)
 #define vi32_srl(a, n) _mm512_srli_epi32(a, n)
 #define vi32_sra(a, n) _mm512_srai_epi32(a, n)
 RM_FN vf32 vi32_to_f32(vi32 a) { return _mm512_cvtepi32_ps(a); }
@@ -234,12 +246,25 @@ RM_FN void vu16_store(uint16_t *p, vu16 v) { _mm256_storeu_si256((__m256i *)p, v
 RM_FN vf32 vf32_gather(const float *t, const uint16_t *x) {
   return _mm512_i32gather_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)x)), t, 4);
 }
+RM_FN vf32 vf32_loads(const float *t, const uint16_t *x) {
+  return _mm512_setr_ps(t[x[0]], t[x[1]], t[x[2]], t[x[3]], t[x[4]], t[x[5]], t[x[6]], t[x[7]], t[x[8]], t[x[9]], t[x[10]], t[x[11]],
+                        t[x[12]], t[x[13]], t[x[14]], t[x[15]]);
+}
 RM_FN uint32_t vf32_round_f16(vf32 v, float rel, vu16 *y) {
   const __m256i infinity = _mm256_set1_epi16(0x7c00);
   const __m256i a = _mm512_cvtps_ph(_mm512_mul_ps(v, _mm512_set1_ps(1.0f - rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   const __m256i b = _mm512_cvtps_ph(_mm512_mul_ps(v, _mm512_set1_ps(1.0f + rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   *y = a;
   return (uint32_t)(_mm256_cmpneq_epi16_mask(a, b) | _mm256_cmpeq_epi16_mask(_mm256_and_si256(a, infinity), infinity));
+}
+/* The low 13 bits are dropped: b more than half of what they count, the same carry unless near (as for bf16 below). 0x0400 more
+ * carries out of an exponent of ones. */
+RM_FN uint32_t vf32_round_normal_f16(vf32 v, float rel, vu16 *y) {
+  const int32_t b = (int32_t)(rel * 0x1p24f), kept = 0x1fff & ~(b ? 2 * b - 1 : 0);
+  const __m512i w = _mm512_add_epi32(_mm512_castps_si512(v), _mm512_set1_epi32(0x1000 + b));
+  *y = _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  return (uint32_t)(_mm512_testn_epi32_mask(w, _mm512_set1_epi32(kept)) |
+                    _mm256_testn_epi16_mask(_mm256_add_epi16(*y, _mm256_set1_epi16(0x0400)), _mm256_set1_epi16(0x7800)));
 }
 RM_FN uint32_t vf32_round_bf16(vf32 v, float rel, vu16 *y) {
   const int32_t b = (int32_t)(rel * 0x1p24f), kept = 0xffff & ~(b ? 2 * b - 1 : 0);

@@ -23,16 +23,19 @@
  *   compares           vf64_lt le eq ne unord, vi64_eq, vi64_ltu (unsigned), vi64_disjoint (a & b == 0); masks: vm64_and or andnot not none; vm64_bits: lane i in bit i
  *   selection          vf64_select(m,a,b): a where m, else b
  *   tables             vf64_lookup16(t, i), vi64_lookup16(t, i): t[i & 15], t 64-byte aligned
- *                      vu16_lookup(t, x, y): y[k] = t[x[k]] for RM_LOOKUP_LANES elements; t has one element more than is looked up
+ *                      vu16_lookup(t, x, y): y[k] = t[x[k]] for RM_LOOKUP_LANES elements; t has one element more than is looked up.
+ *                      vu16_loads(t, x, y): the same by a load for each, faster where gathers are slow
  *   vf32               where RM_HAS_VF32: 2 RM_LANES values of binary32, for functions that are one operation (simd/machine.h).
  *                      vf32_load_<format>, vf32_store_<format> as above; vf32_add sub mul div sqrt; vf32_fma(a,b,c) = ab+c
  *                      with one rounding, where RM_HAS_FMA; vf32_all_below(v, limit): every |v| < limit.
  *                      Where RM_HAS_FMA16: vf32_fma_f16 and vf32_fma_bf16(a,b,c), a number that the store to this format rounds as
  *                      it rounds ab+c, or a NaN; a, b, c numbers of the format
- *   vu16               where RM_HAS_VU16: 2 RM_LANES numbers of 16 bits, vu16_store(p, v); vf32_gather(t, x): t[x[k]];
+ *   vu16               where RM_HAS_VU16: 2 RM_LANES numbers of 16 bits, vu16_store(p, v); vf32_gather(t, x): t[x[k]], and vf32_loads;
  *                      vf32_round_f16 and vf32_round_bf16(v, rel, &y): y = v rounded to the format, where bit k of the result does not
  *                      say that lane k is infinite or NaN in the format, or that a number within rel |v| could round otherwise;
- *                      rel 2^24 is a power of two, and for bf16 below 2^-126 that many units of 2^-149 count as within
+ *                      rel 2^24 is a power of two, and for bf16 below 2^-126 that many units of 2^-149 count as within;
+ *                      a NaN lane must have 16 low bits that are 0. Where RM_NARROW_FULL is 1, vf32_round_normal_f16 takes less
+ *                      time and leaves zeros and subnormal numbers of f16 open too
  *
  * Where RM_NARROW is 1, also
  *
@@ -42,7 +45,11 @@
  *   vf32_ and vi32_    as above; besides vf32_load_f32 vf32_store_f32, vf32_fma(a,b,c) = ab+c, vf32_fms = ab-c, vf32_fnma = c-ab,
  *                      always with ONE rounding; vf32_scale(a,k) = a 2^floor(k), or NaN when |k| > 252;
  *                      vf32_mantissa(a) = a 2^k in [0.75, 1.5) for positive normal a; vf32_lookup32(t, i): t[i & 31];
+ *                      where RM_NARROW_FULL is 1, vf32_exponent(a) = floor(log2 |a|), infinite for zeros and infinities; vf32_mantissa1(a) =
+ *                      |a| 2^k in [1, 2), vf32_mantissa_or_nan(a) = vf32_mantissa(a) for a >= 0, subnormal too; else NaN;
+ *                      vf32_integer: nearest
  *                      vf32_nle: not less or equal, so true for NaN; vf32_not_normal: zero, subnormal, infinite or NaN;
+ *                      vf32_rsqrt(a) = 1/sqrt(a) within 2^-21.9 for positive normal a, NaN for zeros, infinities, a < 0;
  *                      vf32_reciprocal(b) = 1/b within 2^-23.9 relatively, for 2^-100 <= |b| <= 2^100
  *
  * All loads and stores take any alignment. A translation unit has one backend. */
@@ -64,6 +71,22 @@
 #ifndef RM_LOOKUP_LANES
 #define RM_LOOKUP_LANES 1
 RM_FN void vu16_lookup(const uint16_t *t, const uint16_t *x, uint16_t *y) { *y = t[*x]; }
+RM_FN void vu16_loads(const uint16_t *t, const uint16_t *x, uint16_t *y) { vu16_lookup(t, x, y); }
+#else
+RM_FN void vu16_loads(const uint16_t *t, const uint16_t *x, uint16_t *y) {
+  RM_UNROLL
+  for (int k = 0; k < RM_LOOKUP_LANES; k += 8) {
+    __m128i v = _mm_cvtsi32_si128(t[x[k]]);
+    v = _mm_insert_epi16(v, t[x[k + 1]], 1);
+    v = _mm_insert_epi16(v, t[x[k + 2]], 2);
+    v = _mm_insert_epi16(v, t[x[k + 3]], 3);
+    v = _mm_insert_epi16(v, t[x[k + 4]], 4);
+    v = _mm_insert_epi16(v, t[x[k + 5]], 5);
+    v = _mm_insert_epi16(v, t[x[k + 6]], 6);
+    v = _mm_insert_epi16(v, t[x[k + 7]], 7);
+    _mm_storeu_si128((__m128i *)(y + k), v);
+  }
+}
 #endif
 #ifndef RM_HAS_VF32
 #define RM_HAS_VF32 0

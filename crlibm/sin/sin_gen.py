@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
-from fit import array, double, fit, hexa, log2, mp, mpf, write
+from fit import array, double, fit, hexa, log2, mp, mpf, narrow_array, single, single_literal, write
 
 PI = +mp.pi
 TERMS = 30
@@ -112,6 +112,29 @@ def main():
     table = [chunks(g) if g < 14 else [mpf(0)] * 3 for g in range(16)]
     for i in range(3):
         out.append(array(f"rm_sin_inv_pi_{i}", [row[i] for row in table]))
+
+    # 16-bit formats (sin_16.h): pi in parts, all positive: 0 times them must not make +0 of -0.
+    c1 = mp.floor(PI * 2**22) / 2**22
+    c2 = mp.floor((PI - c1) * 2**46) / 2**46
+    c3 = single(PI - c1 - c2)
+    out.append(f"#define RM_SIN_16_INV_PI {single_literal(single(1 / PI))}")
+    out.append(f"#define RM_SIN_16_PI_HI {single_literal(c1)}")
+    out.append(f"#define RM_SIN_16_PI_LO {single_literal(c2)}")
+    out.append(
+        f"#define RM_SIN_16_PI_REST {single_literal(c3)} /* all three are off by 2^{log2(abs(PI - c1 - c2 - c3)):.2f} */"
+    )
+    assert min(c1, c2, c3) > 0 and single(c1) == c1 and single(c2) == c2 and abs(PI - c1 - c2 - c3) < mpf(2) ** -70
+    reach = PI / 2 * (1 + mpf(2) ** -11)
+    p, err = fit(sin_series(1), reach, 6, mpf(2) ** -100, round_to=single)
+    relative = err * reach**2 / (mp.sin(reach) / reach)
+    near, all_f16 = min(closest(11, range(0, 10)), closest(8, range(0, 10))), closest(11, range(0, 16))
+    out.append(f"/* sin r = r + r^3 P(r^2), |r| <= pi/2 (1 + 2^-11): within 2^{log2(relative):.2f} relatively. */")
+    out.append(
+        f"/* f16 and bf16: |x - k pi/2| >= 2^{log2(near):.2f} for |x| < 1024; all of f16: 2^{log2(all_f16):.2f}. k != 0 */"
+    )
+    assert all_f16 > mpf(2) ** -18
+    assert relative < mpf(2) ** -23 and near > mpf(2) ** -16.5
+    out.append(narrow_array("rm_sin_16_p", p[::2]))
 
     # f64: pi/16 in three parts, sin and cos of its multiples, and the series on [-pi/32, pi/32].
     step = PI / 16

@@ -22,8 +22,12 @@ static int has_avx512(void) {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
 }
+int rm_gathers_are_slow(void) { return __builtin_cpu_is("amd") != 0; }
 #elif defined(__aarch64__)
 extern const struct rm_kernels rm_kernels__neon;
+#endif
+#if !defined(__x86_64__)
+int rm_gathers_are_slow(void) { return 1; }
 #endif
 static int always(void) { return 1; }
 

@@ -24,7 +24,10 @@ uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, rm_map_fn *k
     /* The gathers leave no room to fetch ahead what is written: a fifth of the time when it is not in a cache. */
     if (i + 2 * BLOCK <= n)
       for (int k = 0; k < BLOCK; k += LINE) __builtin_prefetch(y + (i + BLOCK + k) * sy, 1);
-    for (int k = 0; k < BLOCK; k += RM_LOOKUP_LANES) vu16_lookup(table->value, in + k, out + k);
+    if (table->by_loads)
+      for (int k = 0; k < BLOCK; k += RM_LOOKUP_LANES) vu16_loads(table->value, in + k, out + k);
+    else
+      for (int k = 0; k < BLOCK; k += RM_LOOKUP_LANES) vu16_lookup(table->value, in + k, out + k);
     uint16_t special = 0;
     for (int k = 0; k < BLOCK; k++) special |= (uint16_t)((out[k] & exponent) == exponent);
     if (special) {

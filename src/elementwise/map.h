@@ -10,6 +10,7 @@
 
 #include "../../crlibm/simd/steps.h"
 #include "argument.h"
+#include "map16.h"
 #include "slow.h"
 
 enum { RM_BUFFER = 256 }; /* elements of a strided array that are gathered at a time; a multiple of 2 RM_LANES */
@@ -188,23 +189,45 @@ RM_FN uint32_t map_narrow(rm_narrow *narrow, rm_map_fn *wider, int64_t n, const 
   RM_MAP_ENTRY(name, arity, bf16)                                       \
   RM_MAP_ENTRY(name, arity, f32)                                        \
   RM_MAP_ENTRY(name, arity, f64)
-#define RM_MAP_TABLE(name, f32_loop)                                  \
-  extern rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS];   \
-  rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS] = {map_##name##_f16, map_##name##_bf16, f32_loop, map_##name##_f64};
-#define RM_MAP_FUNCTION(name, arity) \
-  RM_MAP_ENTRIES(name, arity)        \
-  RM_MAP_TABLE(name, map_##name##_f32)
 
-/* The same for a function of one argument that has <f>_narrow.h. */
-#if RM_NARROW
-#define RM_NARROW_FUNCTION_1(name)                                                                                          \
-  RM_MAP_ENTRIES(name, 1)                                                                                                   \
+/* The loops over narrow evaluations, where the function has <f>_narrow.h (RM_NARROW_<f> is 1: f32, one argument) or <f>_16.h
+ * (RM_16_<f> is 1: f16 and bf16), and which loops the table names. */
+#define RM_NARROW_LOOP_0(name)
+#define RM_NARROW_LOOP_1(name)                                                                                              \
   RM_LOCAL uint32_t narrow_##name(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {            \
     return map_narrow(rm_##name##_narrow, map_##name##_f32, n, x, sx, y, sy);                                               \
+  }
+#define RM_LOOPS_16_0(name, arity)
+#define RM_LOOPS_16_1(name, arity) RM_LOOP_16(name, arity, f16, RM_F16) RM_LOOP_16(name, arity, bf16, RM_BF16)
+#define RM_LOOP_16(name, arity, fmt, FMT)                                                                                   \
+  RM_FN vf32 eval16_##name##_##fmt(const void *context, const uint16_t *const *x, int64_t i) {                              \
+    (void)context;                                                                                                          \
+    vf32 v[arity];                                                                                                          \
+    RM_UNROLL for (int k = 0; k < arity; k++) v[k] = vf32_load_##fmt(x[k] + i);                                             \
+    return rm_##name##_16(v, FMT);                                                                                          \
   }                                                                                                                         \
-  RM_MAP_TABLE(name, narrow_##name)
-#endif
-#define RM_NARROW_FUNCTION_0(name) RM_MAP_FUNCTION(name, 1)
-#define RM_NARROW_FUNCTION(name) RM_CAT(RM_NARROW_FUNCTION_, RM_NARROW_##name)(name)
+  RM_LOCAL uint32_t loop16_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {    \
+    return rm_map16(eval16_##name##_##fmt, NULL, RM_16_ROUND_##fmt(name), (float)RM_16_ERR_##name(FMT), map_##name##_##fmt, arity, \
+                    n, x, sx, y, sy);                                                                                       \
+  }
+/* RM_16_NORMAL_<f> is 1 where results are seldom 0 or subnormal in f16. */
+#define RM_16_ROUND_bf16(name) vf32_round_bf16
+#define RM_16_ROUND_f16(name) RM_CAT(RM_16_ROUND_, RM_16_NORMAL_##name)
+#define RM_16_ROUND_0 vf32_round_f16
+#define RM_16_ROUND_1 vf32_round_normal_f16
+#define RM_PICK_0(wide, narrow) wide
+#define RM_PICK_1(wide, narrow) narrow
+#define RM_PICK(which, wide, narrow) RM_CAT(RM_PICK_, which)(wide, narrow)
+#define RM_MAP_FUNCTION(name, arity)                                                                         \
+  RM_MAP_ENTRIES(name, arity)                                                                                \
+  RM_CAT(RM_NARROW_LOOP_, RM_NARROW_##name)(name)                                                            \
+  RM_CAT(RM_LOOPS_16_, RM_16_##name)(name, arity)                                                            \
+  extern rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS];                                          \
+  extern const int RM_ISA_SYMBOL(rm_direct16_##name);                                                        \
+  rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS] = {                                              \
+      RM_PICK(RM_16_##name, map_##name##_f16, loop16_##name##_f16),                                          \
+      RM_PICK(RM_16_##name, map_##name##_bf16, loop16_##name##_bf16),                                        \
+      RM_PICK(RM_NARROW_##name, map_##name##_f32, narrow_##name), map_##name##_f64};                         \
+  const int RM_ISA_SYMBOL(rm_direct16_##name) = RM_16_##name;
 
 #endif

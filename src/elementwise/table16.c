@@ -25,8 +25,7 @@ static int is_gradient(int function) {
   }
 }
 
-static void make_values(struct rm_table16 *t, int format, rm_map_fn *kernel) {
-  t->exponent = (uint16_t)rm_infinity_bits(format);
+static void make_values(struct rm_table16 *t, rm_map_fn *kernel) {
   t->value[INPUTS] = t->value[INPUTS + 1] = t->flags[INPUTS] = t->flags[INPUTS + 1] = 0;
   const ptrdiff_t stride = sizeof(uint16_t);
   for (int i = 0; i < INPUTS; i += BLOCK) {
@@ -59,7 +58,7 @@ static void make_slopes(struct rm_table16 *t, int format, rm_map_fn *wide) {
 }
 
 rm_lookup16_fn *rm_lookup16_get(const struct rm_kernels *kernels, int function, int arity, int format) {
-  if (format != RM_F16 && format != RM_BF16) return NULL;
+  if ((format != RM_F16 && format != RM_BF16) || *kernels->direct16[function]) return NULL;
   if (arity == 1) return function == RM_FN_sqrt && kernels->sqrt16_direct ? NULL : kernels->lookup16;
   return is_gradient(function) ? kernels->gradient16[format == RM_BF16] : NULL;
 }
@@ -72,8 +71,10 @@ const struct rm_table16 *rm_table16_get(const struct rm_kernels *kernels, int fu
   if (atomic_fetch_add_explicit(&tables[function][which].asked, most, memory_order_relaxed) + most < INPUTS) return NULL;
   struct rm_table16 *made = malloc(sizeof *made);
   if (!made) return NULL;
+  made->exponent = (uint16_t)rm_infinity_bits(format);
+  made->by_loads = (uint16_t)rm_gathers_are_slow();
   if (arity == 1)
-    make_values(made, format, kernels->map[function][format]);
+    make_values(made, kernels->map[function][format]);
   else
     make_slopes(made, format, kernels->map[function][RM_F32]);
   if (!atomic_compare_exchange_strong(&tables[function][which].table, &t, made)) {

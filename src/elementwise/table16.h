@@ -7,11 +7,12 @@
 #include "../dispatch/kernels.h"
 
 struct rm_table16 {
+  uint16_t exponent; /* the bits of the format's exponent */
+  uint16_t by_loads; /* rm_gathers_are_slow() */
   union {
     struct {
       uint16_t value[65536 + 2]; /* one more than there are: a vector lookup reads 32 bits */
       uint16_t flags[65536 + 2]; /* RM_FLAG_*; not 0 only where the result is infinite or NaN */
-      uint16_t exponent; /* the bits of the format's exponent */
     };
     float slope[65536]; /* RN24 of the derivative at x; NaN unless that is a normal number */
   };

@@ -1,0 +1,35 @@
+/* exp and exp2 for the 16-bit formats in binary32 (simd/narrow.h): e^x = 2^k (1 + r P(r)), k the integer nearest to x/ln2, r = x -
+ * k RN24(ln2); 2^x with r = x - k.
+ *
+ * Errors relative to the result, u = 2^-24, |r| <= ln2/2 (1 + 2^-10): the polynomials 2^-22 (exp_narrow_gen.py), RN24(ln2) |k| 2^-29,
+ * the roundings 2u. A subnormal result of bf16 rounds once more. Below -110, where bf16 numbers go on until r is huge or infinite, the
+ * result is 0. */
+#ifndef RM_EXP_16_H
+#define RM_EXP_16_H
+
+#include "../simd/narrow.h"
+#include "exp_narrow_tables.h"
+
+#define RM_16_exp RM_NARROW_FULL
+#define RM_16_NORMAL_exp 1
+#define RM_16_ERR_exp(format) 0.0f /* all inputs were run: narrow.h */
+
+#if RM_NARROW_FULL
+
+/* (1 + r P(r)) 2^k. */
+RM_FN vf32 rm_exp_16_sum(vf32 r, vf32 k, const float *p) {
+  vf32 q = vf32_fma(r, vf32_set1(p[4]), vf32_set1(p[3]));
+  q = vf32_fma(r, q, vf32_set1(p[2]));
+  q = vf32_fma(r, q, vf32_set1(p[1]));
+  q = vf32_fma(r, q, vf32_set1(p[0]));
+  return vf32_scale(vf32_fma(r, q, vf32_set1(1.0f)), k);
+}
+
+RM_FN vf32 rm_exp_16(const vf32 *x, const int format) {
+  const vf32 a = format == RM_F16 ? x[0] : vf32_max(vf32_set1(-110.0f), x[0]); /* NaN stays NaN */
+  const vf32 k = vf32_integer(vf32_mul(a, vf32_set1(RM_EXP_NARROW_INV_LN2)));
+  return rm_exp_16_sum(vf32_fnma(k, vf32_set1(RM_EXP_NARROW_LN2), a), k, rm_exp_16_p);
+}
+
+#endif
+#endif

@@ -1,0 +1,19 @@
+/* log2 for the 16-bit formats in binary32 (log_16.h). */
+#ifndef RM_LOG2_16_H
+#define RM_LOG2_16_H
+
+#include "../log/log_16.h"
+
+#define RM_16_log2 RM_NARROW_FULL
+#define RM_16_NORMAL_log2 1
+#define RM_16_ERR_log2(format) 0.0f /* all inputs were run: narrow.h */
+
+#if RM_NARROW_FULL
+
+RM_FN vf32 rm_log2_16(const vf32 *x, const int format) {
+  (void)format;
+  return rm_log_16_of(x[0], 1.0f, rm_log2_16_p, rm_log2_16_l);
+}
+
+#endif
+#endif
