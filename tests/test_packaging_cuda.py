@@ -20,7 +20,7 @@ OPTIONS = ["-x", "c++", "-std=gnu++17", "-O1", "-ffp-contract=off", "-DRM_TEST_E
 OPTIONS += ["-include", str(ROOT / "tests/cuda/emulate.h")]
 
 
-# What the control has with wrong bounds: sums, products, and functions of each family.
+# What is compiled again for a control, and without fused operations: sums, products, and functions of each family.
 CONTROLLED = {"matmul.cu", "reduce.cu", "exp.cu", "log.cu", "sin.cu", "erf.cu", "gelu.cu", "silu_backward.cu", "pow.cu"}
 
 # As src/cuda/CMakeLists.txt has it, one translation unit a function.
@@ -62,9 +62,13 @@ def emulated(where, *flags, others=None):
 FMA = ["-mfma"] if platform.machine() in ("x86_64", "AMD64") else []
 
 
+# As on a device, where a fused operation is one instruction.
+HAS_FMA = FMA and "fma" in open("/proc/cpuinfo").read()
+
+
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    return emulated(tmp_path_factory.mktemp("emulated"))
+    return emulated(tmp_path_factory.mktemp("emulated"), *(FMA if HAS_FMA else []))
 
 
 def test_the_launchers_give_the_cpu_bits(program):
@@ -73,11 +77,10 @@ def test_the_launchers_give_the_cpu_bits(program):
     assert counted and int(counted[1]) > 100, out
 
 
-def test_the_launchers_give_the_cpu_bits_with_fma(tmp_path):
-    """As on a device, where a fused operation is one instruction."""
-    if not FMA or "fma" not in open("/proc/cpuinfo").read():
-        pytest.skip("this CPU has no optional FMA")
-    assert re.search(r"\d+ passed, 0 failed", run(emulated(tmp_path, *FMA)))
+def test_the_launchers_give_the_cpu_bits_without_fma(program, tmp_path):
+    if not HAS_FMA:
+        pytest.skip("this CPU has no FMA, or no option for it: the test above was without")
+    assert re.search(r"\d+ passed, 0 failed", run(emulated(tmp_path, others=program.parent)))
 
 
 @pytest.mark.parametrize("fmt", ["f16", "bf16"])
@@ -90,7 +93,8 @@ def test_golden_digests_of_every_16_bit_input(program, fmt):
 
 def test_a_wrong_bound_is_seen(program, tmp_path):
     """The control: with bounds made smaller, the comparison fails."""
-    bad = emulated(tmp_path, "-DRM_CFG_BOUND_SHRINK=0x1p-20", others=program.parent)
+    flags = ["-DRM_CFG_BOUND_SHRINK=0x1p-20", *(FMA if HAS_FMA else [])]
+    bad = emulated(tmp_path, *flags, others=program.parent)
     with pytest.raises(pytest.fail.Exception, match=r"\d+ passed, [1-9]\d* failed"):
         run(bad)
 
