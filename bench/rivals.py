@@ -103,8 +103,8 @@ def by_torch(torch, function, t, out):
     }
     if function in private:
         return private[function]
-    if function in ("tanh_backward", "sigmoid_backward"):  # they take the forward result, not x
-        forward = torch.tanh(t[1]) if function == "tanh_backward" else torch.sigmoid(t[1])
-        return lambda: getattr(aten, function).grad_input(t[0], forward, grad_input=out)
+    if function in ("tanh_backward", "sigmoid_backward"):  # they take the forward result: as functions of (g, x), after it
+        forward, y = getattr(torch, function.removesuffix("_backward")), torch.empty_like(out)
+        return lambda: getattr(aten, function).grad_input(t[0], forward(t[1], out=y), grad_input=out)
     f = getattr(torch, TORCH.get(function, function) or "", None) or getattr(torch.special, function, None)
     return None if f is None or function.endswith("_backward") else lambda: f(*t, out=out)

@@ -37,7 +37,15 @@ def show(results):
         print(f"{r['case']:32} {speed}  {'  '.join(ratios)}", flush=True)
 
 
-def measure(quick, functions):
+def others_measured(path, about):
+    """What is not elementwise in an earlier file of the same machine and libraries."""
+    earlier = json.loads(path.read_text())
+    if earlier["machine"] != about:
+        sys.exit(f"{path} is of another machine or other versions: run the whole")
+    return [r for r in earlier["results"] if "function" not in r]
+
+
+def measure(quick, functions, only_elementwise):
     import machine
     import reductions
     import summary
@@ -53,14 +61,15 @@ def measure(quick, functions):
     summary.show(groups)
     if functions:
         return
-    if not about["environment"].get("NPY_DISABLE_CPU_FEATURES"):
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{about['isa']}.json"
+    if only_elementwise:
+        results += others_measured(path, about)
+    elif not about["environment"].get("NPY_DISABLE_CPU_FEATURES"):
         others = judge(reductions.run(quick), about["isa"])
         show(others)
         results += others
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{about['isa']}.json").write_text(
-        json.dumps({"machine": about, "summary": groups, "results": results}, indent=1) + "\n"
-    )
+    path.write_text(json.dumps({"machine": about, "summary": groups, "results": results}, indent=1) + "\n")
 
 
 def held_to_avx2():
@@ -81,14 +90,15 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer and shorter batches: to see that it runs")
     parser.add_argument("--one", action="store_true", help="only the instruction set of this environment")
     parser.add_argument("--function", action="append", help="only these; nothing is written")
+    parser.add_argument("--elementwise", action="store_true", help="measure the functions again; the rest stays as it was")
     args = parser.parse_args()
     for name, value in IDLE_THREADS_SLEEP.items():
         os.environ.setdefault(name, value)
-    measure(args.quick, args.function)
+    measure(args.quick, args.function, args.elementwise)
     import repmath
 
     if not args.one and repmath.config()["isa"] == "avx512":
-        command = [sys.executable, __file__, "--one", *(["--quick"] if args.quick else [])]
+        command = [sys.executable, __file__, "--one", *(["--quick"] * args.quick), *(["--elementwise"] * args.elementwise)]
         command += [word for name in args.function or [] for word in ("--function", name)]
         subprocess.run(command, env=os.environ | held_to_avx2(), check=True)
 
