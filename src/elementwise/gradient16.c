@@ -21,16 +21,15 @@ extern rm_lookup16_fn *const RM_ISA_SYMBOL(rm_gradient16)[2];
   RM_FN vf32 times_slope_##how##_##fmt(const void *slope, const uint16_t *const *x, int64_t i) {                           \
     return vf32_mul(vf32_load_##fmt(x[0] + i), vf32_##how((const float *)slope, x[1] + i));                                \
   }                                                                                                                        \
-  RM_LOCAL uint32_t gradient_##how##_##fmt(const struct rm_table16 *table, rm_map_fn *kernel, int64_t n, const char *const *x, \
-                                           const ptrdiff_t *sx, char *y, ptrdiff_t sy) {                                   \
-    return rm_map16(times_slope_##how##_##fmt, table->slope, vf32_round_##fmt, (float)RM_GRADIENT16_ERR, kernel, 2, n, x, sx, y, sy); \
+  RM_LOCAL uint32_t run_##how##_##fmt(const void *slope, rm_map_fn *wider, int64_t n, const uint16_t *const *x, uint16_t *y) { \
+    return rm_contiguous16(times_slope_##how##_##fmt, slope, vf32_round_##fmt, (float)RM_GRADIENT16_ERR, wider, 2, n, x, y); \
   }
 #define RM_GRADIENT16(fmt)                                                                                                 \
   RM_GRADIENT16_LOOP(fmt, gather)                                                                                          \
   RM_GRADIENT16_LOOP(fmt, loads)                                                                                           \
   RM_LOCAL uint32_t gradient_##fmt(const struct rm_table16 *table, rm_map_fn *kernel, int64_t n, const char *const *x,     \
                                    const ptrdiff_t *sx, char *y, ptrdiff_t sy) {                                           \
-    return (table->by_loads ? gradient_loads_##fmt : gradient_gather_##fmt)(table, kernel, n, x, sx, y, sy);               \
+    return rm_map16(table->by_loads ? run_loads_##fmt : run_gather_##fmt, table->slope, kernel, 2, n, x, sx, y, sy);       \
   }
 
 RM_GRADIENT16(f16)

@@ -206,9 +206,11 @@ RM_FN uint32_t map_narrow(rm_narrow *narrow, rm_map_fn *wider, int64_t n, const 
     RM_UNROLL for (int k = 0; k < arity; k++) v[k] = vf32_load_##fmt(x[k] + i);                                             \
     return rm_##name##_16(v, FMT);                                                                                          \
   }                                                                                                                         \
+  RM_LOCAL uint32_t run16_##name##_##fmt(const void *context, rm_map_fn *wider, int64_t n, const uint16_t *const *x, uint16_t *y) { \
+    return rm_contiguous16(eval16_##name##_##fmt, context, RM_16_ROUND_##fmt(name), (float)RM_16_ERR_##name(FMT), wider, arity, n, x, y); \
+  }                                                                                                                         \
   RM_LOCAL uint32_t loop16_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {    \
-    return rm_map16(eval16_##name##_##fmt, NULL, RM_16_ROUND_##fmt(name), (float)RM_16_ERR_##name(FMT), map_##name##_##fmt, arity, \
-                    n, x, sx, y, sy);                                                                                       \
+    return rm_map16(run16_##name##_##fmt, NULL, map_##name##_##fmt, arity, n, x, sx, y, sy);                                \
   }
 /* RM_16_NORMAL_<f> is 1 where results are seldom 0 or subnormal in f16. */
 #define RM_16_ROUND_bf16(name) vf32_round_bf16

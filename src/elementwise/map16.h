@@ -69,13 +69,13 @@ RM_FN uint32_t rm_contiguous16(rm_eval16 *eval, const void *context, rm_round16 
   return flags;
 }
 
-/* As rm_map_fn. */
-RM_FN uint32_t rm_map16(rm_eval16 *eval, const void *context, rm_round16 *round, float err, rm_map_fn *wider, int arity, int64_t n,
-                        const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {
+/* As rm_map_fn, by `run`, rm_contiguous16 of a function and format. */
+typedef uint32_t rm_run16(const void *context, rm_map_fn *wider, int64_t n, const uint16_t *const *x, uint16_t *y);
+RM_LOCAL uint32_t rm_map16(rm_run16 *run, const void *context, rm_map_fn *wider, int arity, int64_t n, const char *const *x,
+                           const ptrdiff_t *sx, char *y, ptrdiff_t sy) {
   const uint16_t *in[2] = {(const uint16_t *)(const void *)x[0], arity > 1 ? (const uint16_t *)(const void *)x[1] : NULL};
   uint16_t buffer[3][RM_BLOCK16];
-  if (sy == sizeof **buffer && sx[0] == sy && (arity == 1 || sx[1] == sy))
-    return rm_contiguous16(eval, context, round, err, wider, arity, n, in, (uint16_t *)(void *)y);
+  if (sy == sizeof **buffer && sx[0] == sy && (arity == 1 || sx[1] == sy)) return run(context, wider, n, in, (uint16_t *)(void *)y);
   uint32_t flags = 0;
   for (int64_t i = 0; i < n; i += RM_BLOCK16) {
     const int count = n - i < RM_BLOCK16 ? (int)(n - i) : RM_BLOCK16;
@@ -83,7 +83,7 @@ RM_FN uint32_t rm_map16(rm_eval16 *eval, const void *context, rm_round16 *round,
       for (int j = 0; j < count; j++) __builtin_memcpy(buffer[k] + j, x[k] + (i + j) * sx[k], sizeof **buffer);
       in[k] = buffer[k];
     }
-    flags |= rm_contiguous16(eval, context, round, err, wider, arity, count, in, buffer[2]);
+    flags |= run(context, wider, count, in, buffer[2]);
     for (int j = 0; j < count; j++) __builtin_memcpy(y + (i + j) * sy, buffer[2] + j, sizeof **buffer);
   }
   return flags;
