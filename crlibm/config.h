@@ -65,6 +65,8 @@
 #endif
 #endif
 #define RM_RESTRICT __restrict__
+/* A number of 16 bits at any address. */
+typedef uint16_t rm_loose16 __attribute__((aligned(1), may_alias));
 
 #define RM_LIKELY(c) __builtin_expect(!!(c), 1)
 #define RM_UNLIKELY(c) __builtin_expect(!!(c), 0)

@@ -1,4 +1,4 @@
-/* rsqrt for the 16-bit formats in binary32 (simd/narrow.h): vf32_rsqrt is within 2^-21.9, the rounding test of f16 adds 2^-24. Zeros,
+/* rsqrt for the 16-bit formats in binary32 (simd/narrow.h): vf32_rsqrt is within 2^-21.7, the rounding test of f16 adds 2^-24. Zeros,
  * infinities and negative numbers give NaN. */
 #ifndef RM_RSQRT_16_H
 #define RM_RSQRT_16_H

@@ -172,7 +172,7 @@ RM_FN vf32 vf32_min(vf32 a, vf32 b) { return _mm256_min_ps(a, b); }
 RM_FN vf32 vf32_max(vf32 a, vf32 b) { return _mm256_max_ps(a, b); }
 RM_FN vf32 vf32_abs(vf32 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 RM_FN vf32 vf32_reciprocal(vf32 b) { return _mm256_div_ps(_mm256_set1_ps(1.0f), b); }
-/* As in avx512.h, with |d| <= 1.5 2^-12: 3/2 d^2 < 2^-22.2; with the roundings below 2^-21.9. */
+/* As in avx512.h, with |d| <= 1.5 2^-12: 3/2 d^2 < 2^-22.2; with the roundings, as there, below 2^-21.7. */
 RM_FN vf32 vf32_rsqrt(vf32 a) {
   const __m256 r = _mm256_rsqrt_ps(a), e = _mm256_fnmadd_ps(_mm256_mul_ps(a, r), r, _mm256_set1_ps(1.0f));
   return _mm256_fmadd_ps(_mm256_mul_ps(r, e), _mm256_set1_ps(0.5f), r);
@@ -277,7 +277,8 @@ RM_FN vf32 vf32_gather(const float *t, const uint16_t *x) {
   return _mm256_i32gather_ps(t, _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)x)), 4);
 }
 RM_FN vf32 vf32_loads(const float *t, const uint16_t *x) {
-  return _mm256_setr_ps(t[x[0]], t[x[1]], t[x[2]], t[x[3]], t[x[4]], t[x[5]], t[x[6]], t[x[7]]);
+  const rm_loose16 *i = x;
+  return _mm256_setr_ps(t[i[0]], t[i[1]], t[i[2]], t[i[3]], t[i[4]], t[i[5]], t[i[6]], t[i[7]]);
 }
 RM_FN uint32_t vf32_round_f16(vf32 v, float rel, vu16 *y) {
   const __m128i infinity = _mm_set1_epi16(0x7c00);

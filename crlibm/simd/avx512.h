@@ -247,8 +247,9 @@ RM_FN vf32 vf32_gather(const float *t, const uint16_t *x) {
   return _mm512_i32gather_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)x)), t, 4);
 }
 RM_FN vf32 vf32_loads(const float *t, const uint16_t *x) {
-  return _mm512_setr_ps(t[x[0]], t[x[1]], t[x[2]], t[x[3]], t[x[4]], t[x[5]], t[x[6]], t[x[7]], t[x[8]], t[x[9]], t[x[10]], t[x[11]],
-                        t[x[12]], t[x[13]], t[x[14]], t[x[15]]);
+  const rm_loose16 *i = x;
+  return _mm512_setr_ps(t[i[0]], t[i[1]], t[i[2]], t[i[3]], t[i[4]], t[i[5]], t[i[6]], t[i[7]], t[i[8]], t[i[9]], t[i[10]], t[i[11]],
+                        t[i[12]], t[i[13]], t[i[14]], t[i[15]]);
 }
 RM_FN uint32_t vf32_round_f16(vf32 v, float rel, vu16 *y) {
   const __m256i infinity = _mm256_set1_epi16(0x7c00);

@@ -15,7 +15,7 @@
 #if RM_NARROW
 
 /* Bounds of <f>_16.h go to the rounding test through RM_16_ERR_<f>(format). Where every operation of it has one rounding, and so one
- * result on every machine, a run over all inputs is the proof (tests/test_elementwise_16.py, lane by lane), and the test takes the
+ * result on every machine, a run over all inputs is the proof (tests/test_elementwise_narrow.py, lane by lane), and the test takes the
  * least error that passes it: often 0, when only a result that lies on a midpoint is open. */
 #define RM_NAN_16 __builtin_nanf("") /* in a lane of <f>_16.h that is left to binary64: the rounding tests take no other NaN */
 

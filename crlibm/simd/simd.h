@@ -49,7 +49,7 @@
  *                      |a| 2^k in [1, 2), vf32_mantissa_or_nan(a) = vf32_mantissa(a) for a >= 0, subnormal too; else NaN;
  *                      vf32_integer: nearest
  *                      vf32_nle: not less or equal, so true for NaN; vf32_not_normal: zero, subnormal, infinite or NaN;
- *                      vf32_rsqrt(a) = 1/sqrt(a) within 2^-21.9 for positive normal a, NaN for zeros, infinities, a < 0;
+ *                      vf32_rsqrt(a) = 1/sqrt(a) within 2^-21.7 for positive normal a, NaN for zeros, infinities, a < 0;
  *                      vf32_reciprocal(b) = 1/b within 2^-23.9 relatively, for 2^-100 <= |b| <= 2^100
  *
  * All loads and stores take any alignment. A translation unit has one backend. */
@@ -74,16 +74,17 @@ RM_FN void vu16_lookup(const uint16_t *t, const uint16_t *x, uint16_t *y) { *y =
 RM_FN void vu16_loads(const uint16_t *t, const uint16_t *x, uint16_t *y) { vu16_lookup(t, x, y); }
 #else
 RM_FN void vu16_loads(const uint16_t *t, const uint16_t *x, uint16_t *y) {
+  const rm_loose16 *i = x;
   RM_UNROLL
   for (int k = 0; k < RM_LOOKUP_LANES; k += 8) {
-    __m128i v = _mm_cvtsi32_si128(t[x[k]]);
-    v = _mm_insert_epi16(v, t[x[k + 1]], 1);
-    v = _mm_insert_epi16(v, t[x[k + 2]], 2);
-    v = _mm_insert_epi16(v, t[x[k + 3]], 3);
-    v = _mm_insert_epi16(v, t[x[k + 4]], 4);
-    v = _mm_insert_epi16(v, t[x[k + 5]], 5);
-    v = _mm_insert_epi16(v, t[x[k + 6]], 6);
-    v = _mm_insert_epi16(v, t[x[k + 7]], 7);
+    __m128i v = _mm_cvtsi32_si128(t[i[k]]);
+    v = _mm_insert_epi16(v, t[i[k + 1]], 1);
+    v = _mm_insert_epi16(v, t[i[k + 2]], 2);
+    v = _mm_insert_epi16(v, t[i[k + 3]], 3);
+    v = _mm_insert_epi16(v, t[i[k + 4]], 4);
+    v = _mm_insert_epi16(v, t[i[k + 5]], 5);
+    v = _mm_insert_epi16(v, t[i[k + 6]], 6);
+    v = _mm_insert_epi16(v, t[i[k + 7]], 7);
     _mm_storeu_si128((__m128i *)(y + k), v);
   }
 }
