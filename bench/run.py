@@ -39,9 +39,9 @@ def show(results):
 
 def others_measured(path, about):
     """What is not elementwise in an earlier file of the same machine and libraries."""
-    earlier = json.loads(path.read_text())
+    earlier = json.loads(path.read_text()) if path.exists() else {"machine": None}
     if earlier["machine"] != about:
-        sys.exit(f"{path} is of another machine or other versions: run the whole")
+        sys.exit(f"{path.name} is missing, or of another machine or other versions: run without --elementwise")
     return [r for r in earlier["results"] if "function" not in r]
 
 
@@ -55,20 +55,19 @@ def measure(quick, functions, only_elementwise):
 
     about = machine.describe()
     print(f"\n{about['cpu']}, {about['isa']}; {about['blas']}; {about['versions']}; {about['environment']}", flush=True)
+    path = RESULTS / f"{about['isa']}.json"
+    others = others_measured(path, about) if only_elementwise else []  # before minutes are spent
     results = judge(elementwise.run(quick, functions), about["isa"])
     show(results)
     groups = summary.summary(results, about["isa"])
     summary.show(groups)
     if functions:
         return
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{about['isa']}.json"
-    if only_elementwise:
-        results += others_measured(path, about)
-    elif not about["environment"].get("NPY_DISABLE_CPU_FEATURES"):
+    if not only_elementwise and not about["environment"].get("NPY_DISABLE_CPU_FEATURES"):
         others = judge(reductions.run(quick), about["isa"])
         show(others)
-        results += others
+    results += others
+    RESULTS.mkdir(exist_ok=True)
     path.write_text(json.dumps({"machine": about, "summary": groups, "results": results}, indent=1) + "\n")
 
 

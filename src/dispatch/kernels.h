@@ -48,7 +48,8 @@ struct rm_kernels {
  * unavailable build; rm_isa_status then says so. */
 const struct rm_kernels *rm_kernels_get(void);
 
-/* A gather takes longer than a load for each of its elements: on AMD (Zen 5: 0.38 against 0.19 ns an element; Intel: 0.20 with AVX-512). */
+/* A gather takes longer than a load for each of its elements: on AMD (Zen 5, bench/run.py, asinh f16
+ * and the like: 0.38 against 0.27 ns an element). */
 int rm_gathers_are_slow(void);
 
 #endif

@@ -6,6 +6,7 @@
  * Prints "<inputs> <open> <wrong> <first wrong input>". Compiled for AVX2 or AVX-512; RM_TEST_HEADER is the function's header. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include RM_TEST_HEADER
 #include "src/elementwise/map.h"
@@ -31,7 +32,7 @@ static float factor = 1.0f;
     for (int i = 0; i < INPUTS; i += LANES) {                                                                     \
       uint16_t y[LANES];                                                                                          \
       vu16 rounded;                                                                                               \
-      const vf32 in[1] = {vf32_load_##fmt(x + i)}, v = vf32_mul(EVAL(in, FMT), vf32_set1(factor));        \
+      const vf32 in[1] = {vf32_load_##fmt(x + i)}, v = vf32_mul(EVAL(in, FMT), vf32_set1(factor));                \
       const uint32_t mask = ROUND(fmt, RM_TEST_FUNCTION)(v, (float)ERR(RM_TEST_FUNCTION, FMT), &rounded);         \
       vu16_store(y, rounded);                                                                                     \
       inputs += LANES, undecided += (unsigned)__builtin_popcount(mask);                                           \
