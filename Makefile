@@ -5,6 +5,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # What the package is built from: a change of any of them installs it anew.
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python examples/python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
@@ -34,11 +35,15 @@ $(BIN)/python:
 	  { echo "make: $(PYTHON) has no venv module (on Debian and Ubuntu: the package python3-venv)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# One stamp a set of extras: pip runs when the sources or the extras changed.
+# One stamp a set of extras: pip runs when the sources or the extras changed. The package is built without pip's isolation, in
+# the folder in which the tests build what else they need of the C library: each of its files is compiled once.
 $(VENV)/%.stamp: $(BIN)/python $(SOURCES)
 	@$${CC:-cc} --version >/dev/null 2>&1 || \
 	  { echo "make: there is no C compiler ('$${CC:-cc}'); install gcc or clang, or set CC" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[$*]"
+	@$(BIN)/python -c 'import tomllib; \
+	  print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "cmake", "ninja", sep="\n")' >$(VENV)/build.txt
+	$(PIP) -r $(VENV)/build.txt
+	$(PIP) --no-build-isolation --config-settings=build-dir=build/native/default ".[$*]"
 	@touch $@
 
 demo: $(VENV)/demo.stamp

@@ -33,14 +33,17 @@ BUILDS = {
 class Slow:
     """One complete function, compiled with the settings of a build."""
 
-    def __init__(self, path):
+    def __init__(self, path, function):
         self.library = ctypes.CDLL(str(path))
+        self.function = function
 
     def __call__(self, x, fmt, rule="nearest"):
         arrays = [np.ascontiguousarray(v, dtype=np.float64) for v in (x if isinstance(x, tuple) else (x,))]
         y, flags = np.empty(arrays[0].size, np.uint64), np.empty(arrays[0].size, np.uint32)
         pointers = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
         self.library.rm_test_slow(
+            oracle.FUNCTIONS.index(self.function),
+            len(arrays),
             FORMATS.index(fmt),
             RULES.index(rule),
             ctypes.c_int64(y.size),
@@ -66,11 +69,12 @@ def compiled(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def slow(compiled):
+def slow(compiled, tmp_path_factory):
+    headers = tmp_path_factory.mktemp("slow") / "headers.h"
+    headers.write_text("".join(f'#include "{oracle.ROOT}/crlibm/{f}/{f}_slow.h"\n' for f in oracle.FUNCTIONS))
+
     def build(name, function):
-        header = f'-DRM_TEST_HEADER="{oracle.ROOT}/crlibm/{function}/{function}_slow.h"'
-        options = [f"-DRM_TEST_FUNCTION={function}", f"-DRM_TEST_ARITY={oracle.ARITY[function]}", *BUILDS[name]]
-        return Slow(compiled("slow_driver.c", header, *options))
+        return Slow(compiled("slow_driver.c", f'-DRM_TEST_HEADERS="{headers}"', *BUILDS[name]), function)
 
     return build
 
