@@ -61,7 +61,7 @@ def build(name: str, *options: str, targets: tuple[str, ...] = ("all",)) -> path
     (cmake,) = need("cmake")
     where = BUILDS / name
     generator = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"] if tool("ninja") else []
-    definitions = {"REPMATH_CUDA": "OFF", **dict(option.split("=", 1) for option in options)}
+    definitions = {"REPMATH_CUDA": "OFF", "CMAKE_UNITY_BUILD": "ON", **dict(option.split("=", 1) for option in options)}
     with locked(name):
         run(cmake, "-S", ROOT, "-B", where, *generator, *(f"-D{key}={value}" for key, value in definitions.items()))
         run(cmake, "--build", where, "--target", *targets, "-j", os.cpu_count() or 1)
@@ -70,7 +70,7 @@ def build(name: str, *options: str, targets: tuple[str, ...] = ("all",)) -> path
 
 def default_build() -> pathlib.Path:
     """The plain build, with the C tests and the BLAS. `make` has built the package in its folder: most of it is there."""
-    ours = ("SKBUILD=OFF", "REPMATH_XLA=OFF", "CMAKE_BUILD_TYPE=Release")
+    ours = ("SKBUILD=OFF", "REPMATH_XLA=OFF", "CMAKE_BUILD_TYPE=Release", "CMAKE_UNITY_BUILD=OFF")
     return build("default", *ours, "REPMATH_BUILD_TESTS=ON", "REPMATH_STANDARD_BLAS=ON")
 
 

@@ -19,7 +19,8 @@ RM_FN void rm_asin_wide_sides(uint64_t *side, uint64_t *other, double x, int n) 
   if (x != 0.0) rm_wide_from_double(side, x, 0, n);
   if (x >= 0.5 || x <= -0.5) {
     int e;
-    const uint64_t m = rm_split_double(x, &e) << (e + 53); /* e is -53 or, for 1, -52 */
+    uint64_t m = rm_split_double(x, &e);
+    m <<= e + 53; /* e is -53 or, for 1, -52; known only after the call */
     rm_u128 square = ((rm_u128)1 << 106) - (rm_u128)m * m;
     if (square == 0) return;
     const int s = rm_clz128(square) & ~1;

@@ -14,30 +14,39 @@ uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, rm_map_fn *k
   const uint16_t exponent = table->exponent;
   uint32_t flags = 0;
   for (int64_t i = 0; i < n; i += BLOCK) {
-    uint16_t in[BLOCK], out[BLOCK]; /* in is a copy: y may be x */
+    uint16_t in_copy[BLOCK], out_copy[BLOCK];
     const int count = n - i < BLOCK ? (int)(n - i) : BLOCK;
-    if (count == BLOCK && sx == sizeof *in) {
-      __builtin_memcpy(in, x + i * sx, sizeof in);
+    /* A block of each that is contiguous is used where it is; x not where it is y, since flags are looked up after the store. Gathers
+     * take both from copies, for which they have been measured. */
+    const int direct = table->by_loads && count == BLOCK;
+    const uint16_t *in = in_copy;
+    uint16_t *out = direct && sy == sizeof *out ? (uint16_t *)(void *)(y + i * sy) : out_copy;
+    if (direct && sx == sizeof *in && x != y) {
+      in = (const uint16_t *)(const void *)(x + i * sx);
+    } else if (count == BLOCK && sx == sizeof *in) {
+      __builtin_memcpy(in_copy, x + i * sx, sizeof in_copy);
     } else { /* filled up with the first element */
-      for (int k = 0; k < BLOCK; k++) __builtin_memcpy(in + k, x + (i + (k < count ? k : 0)) * sx, sizeof *in);
+      for (int k = 0; k < BLOCK; k++) __builtin_memcpy(in_copy + k, x + (i + (k < count ? k : 0)) * sx, sizeof *in);
     }
-    /* The gathers leave no room to fetch ahead what is written: a fifth of the time when it is not in a cache. */
+    /* Look-ups leave no room to fetch ahead what is written: a fifth of the time when it is not in a cache. */
     if (i + 2 * BLOCK <= n)
       for (int k = 0; k < BLOCK; k += LINE) __builtin_prefetch(y + (i + BLOCK + k) * sy, 1);
-    if (table->by_loads)
-      for (int k = 0; k < BLOCK; k += RM_LOOKUP_LANES) vu16_loads(table->value, in + k, out + k);
-    else
+    int special = 0;
+    if (table->by_loads) {
+      special = vu16_loads(table->value, in, out, BLOCK, exponent);
+    } else {
       for (int k = 0; k < BLOCK; k += RM_LOOKUP_LANES) vu16_lookup(table->value, in + k, out + k);
-    uint16_t special = 0;
-    for (int k = 0; k < BLOCK; k++) special |= (uint16_t)((out[k] & exponent) == exponent);
-    if (special) {
+      for (int k = 0; k < BLOCK; k++) special |= (out[k] & exponent) == exponent;
+    }
+    if (RM_UNLIKELY(special)) {
       uint16_t raised[BLOCK], any = 0;
       for (int k = 0; k < BLOCK; k += RM_LOOKUP_LANES) vu16_lookup(table->flags, in + k, raised + k);
       for (int k = 0; k < BLOCK; k++) any |= raised[k];
       flags |= any;
     }
+    if (out != out_copy) continue;
     if (count == BLOCK && sy == sizeof *out) {
-      __builtin_memcpy(y + i * sy, out, sizeof out);
+      __builtin_memcpy(y + i * sy, out, sizeof out_copy);
     } else {
       for (int k = 0; k < count; k++) __builtin_memcpy(y + (i + k) * sy, out + k, sizeof *out);
     }
