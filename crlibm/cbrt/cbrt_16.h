@@ -9,7 +9,8 @@
 #include "cbrt_tables.h"
 
 #define RM_16_cbrt RM_NARROW_FULL
-#define RM_16_NORMAL_cbrt 1
+#define RM_16_KNOWN_cbrt 1
+#define RM_16_INPUTS_cbrt ((struct rm_inputs16){0, 0x7bff, 1, {0}}) /* finite */
 #define RM_16_ERR_cbrt(format) 0.0f /* all inputs were run: narrow.h */
 
 #if RM_NARROW_FULL

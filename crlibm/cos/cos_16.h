@@ -5,7 +5,8 @@
 #include "../sin/sin_16.h"
 
 #define RM_16_cos RM_NARROW_FULL
-#define RM_16_NORMAL_cos 1
+#define RM_16_KNOWN_cos 1
+#define RM_16_INPUTS_cos ((struct rm_inputs16){0, 0x7bff, 1, {0x2b7c}}) /* finite */
 #define RM_16_ERR_cos(format) 0.0f /* all inputs were run: narrow.h */
 
 #if RM_NARROW_FULL

@@ -11,7 +11,8 @@
 #include "exp_narrow_tables.h"
 
 #define RM_16_exp RM_NARROW_FULL
-#define RM_16_NORMAL_exp 1
+#define RM_16_KNOWN_exp 1
+#define RM_16_INPUTS_exp ((struct rm_inputs16){0, 0x4980, 1, {0x1f79, 0x25cf}}) /* |x| <= 11 */
 #define RM_16_ERR_exp(format) 0.0f /* all inputs were run: narrow.h */
 
 #if RM_NARROW_FULL

@@ -5,7 +5,8 @@
 #include "../log/log_16.h"
 
 #define RM_16_log10 RM_NARROW_FULL
-#define RM_16_NORMAL_log10 1
+#define RM_16_KNOWN_log10 1
+#define RM_16_INPUTS_log10 ((struct rm_inputs16){1, 0x7bff, 0, {0x338f, 0x57e1, 0x719d}}) /* x > 0 */
 #define RM_16_ERR_log10(format) 0x1p-23f /* all inputs were run: narrow.h */
 
 #if RM_NARROW_FULL

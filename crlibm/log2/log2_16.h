@@ -5,7 +5,8 @@
 #include "../log/log_16.h"
 
 #define RM_16_log2 RM_NARROW_FULL
-#define RM_16_NORMAL_log2 1
+#define RM_16_KNOWN_log2 1
+#define RM_16_INPUTS_log2 ((struct rm_inputs16){1, 0x7bff, 0, {0}}) /* x > 0 */
 #define RM_16_ERR_log2(format) 0.0f /* all inputs were run: narrow.h */
 
 #if RM_NARROW_FULL

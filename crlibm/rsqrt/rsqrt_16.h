@@ -6,7 +6,7 @@
 #include "../simd/narrow.h"
 
 #define RM_16_rsqrt RM_NARROW
-#define RM_16_NORMAL_rsqrt 0
+#define RM_16_KNOWN_rsqrt 0
 #define RM_16_ERR_rsqrt(format) RM_BOUND(0x1p-21f)
 
 #if RM_NARROW

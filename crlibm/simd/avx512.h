@@ -258,14 +258,15 @@ RM_FN uint32_t vf32_round_f16(vf32 v, float rel, vu16 *y) {
   *y = a;
   return (uint32_t)(_mm256_cmpneq_epi16_mask(a, b) | _mm256_cmpeq_epi16_mask(_mm256_and_si256(a, infinity), infinity));
 }
-/* The low 13 bits are dropped: b more than half of what they count, the same carry unless near (as for bf16 below). 0x0400 more
- * carries out of an exponent of ones. */
-RM_FN uint32_t vf32_round_normal_f16(vf32 v, float rel, vu16 *y) {
-  const int32_t b = (int32_t)(rel * 0x1p24f), kept = 0x1fff & ~(b ? 2 * b - 1 : 0);
-  const __m512i w = _mm512_add_epi32(_mm512_castps_si512(v), _mm512_set1_epi32(0x1000 + b));
-  *y = _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  return (uint32_t)(_mm512_testn_epi32_mask(w, _mm512_set1_epi32(kept)) |
-                    _mm256_testn_epi16_mask(_mm256_add_epi16(*y, _mm256_set1_epi16(0x0400)), _mm256_set1_epi16(0x7800)));
+RM_FN vu16 vf32_to_f16(vf32 v) { return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+RM_FN uint32_t vu16_outside(const uint16_t *x, const struct rm_inputs16 in) {
+  __m512i u = _mm512_loadu_si512(x);
+  if (in.either_sign) u = _mm512_and_si512(u, _mm512_set1_epi16(0x7fff));
+  const __m512i from_first = _mm512_sub_epi16(u, _mm512_set1_epi16((short)in.first));
+  __mmask32 outside = _mm512_cmpgt_epu16_mask(from_first, _mm512_set1_epi16((short)(in.last - in.first)));
+  for (int k = 0; k < 3; k++)
+    if (in.but[k]) outside |= _mm512_cmpeq_epi16_mask(u, _mm512_set1_epi16((short)in.but[k]));
+  return outside;
 }
 RM_FN uint32_t vf32_round_bf16(vf32 v, float rel, vu16 *y) {
   const int32_t b = (int32_t)(rel * 0x1p24f), kept = 0xffff & ~(b ? 2 * b - 1 : 0);

@@ -35,8 +35,8 @@
  *                      vf32_round_f16 and vf32_round_bf16(v, rel, &y): y = v rounded to the format, where bit k of the result does not
  *                      say that lane k is infinite or NaN in the format, or that a number within rel |v| could round otherwise;
  *                      rel 2^24 is a power of two, and for bf16 below 2^-126 that many units of 2^-149 count as within;
- *                      a NaN lane must have 16 low bits that are 0. Where RM_NARROW_FULL is 1, vf32_round_normal_f16 takes less
- *                      time and leaves zeros and subnormal numbers of f16 open too
+ *                      a NaN lane must have 16 low bits that are 0. Where RM_NARROW_FULL is 1, vf32_to_f16(v) rounds without a
+ *                      test, and bit k of vu16_outside(x, inputs) says that x[k] is not one of the inputs, 4 RM_LANES of them
  *
  * Where RM_NARROW is 1, also
  *
@@ -59,6 +59,13 @@
 
 #include "../config.h"
 #include "../fp/bits.h"
+
+/* Numbers of f16, by their bits: first to last, or a number of either sign whose size is one of them; 0 in `but` is none. */
+struct rm_inputs16 {
+  uint16_t first, last;
+  int either_sign;
+  uint16_t but[3]; /* but not these */
+};
 
 #if RM_SIMD == RM_SIMD_AVX512
 #include "avx512.h"

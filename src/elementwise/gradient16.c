@@ -21,8 +21,13 @@ extern rm_lookup16_fn *const RM_ISA_SYMBOL(rm_gradient16)[2];
   RM_FN vf32 times_slope_##how##_##fmt(const void *slope, const uint16_t *const *x, int64_t i) {                           \
     return vf32_mul(vf32_load_##fmt(x[0] + i), vf32_##how((const float *)slope, x[1] + i));                                \
   }                                                                                                                        \
+  RM_FN uint32_t step_##how##_##fmt(const void *slope, const uint16_t *const *x, int64_t i, vu16 *y) {                     \
+    const vf32 v0 = times_slope_##how##_##fmt(slope, x, i), v1 = times_slope_##how##_##fmt(slope, x, i + RM_GROUP16);      \
+    const uint32_t low = vf32_round_##fmt(v0, (float)RM_GRADIENT16_ERR, y);                                                \
+    return low | vf32_round_##fmt(v1, (float)RM_GRADIENT16_ERR, y + 1) << RM_GROUP16;                                      \
+  }                                                                                                                        \
   RM_LOCAL uint32_t run_##how##_##fmt(const void *slope, rm_map_fn *wider, int64_t n, const uint16_t *const *x, uint16_t *y) { \
-    return rm_contiguous16(times_slope_##how##_##fmt, slope, vf32_round_##fmt, (float)RM_GRADIENT16_ERR, wider, 2, n, x, y); \
+    return rm_contiguous16(step_##how##_##fmt, slope, wider, 2, n, x, y);                                                  \
   }
 #define RM_GRADIENT16(fmt)                                                                                                 \
   RM_GRADIENT16_LOOP(fmt, gather)                                                                                          \

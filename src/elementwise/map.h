@@ -206,17 +206,28 @@ RM_FN uint32_t map_narrow(rm_narrow *narrow, rm_map_fn *wider, int64_t n, const 
     RM_UNROLL for (int k = 0; k < arity; k++) v[k] = vf32_load_##fmt(x[k] + i);                                             \
     return rm_##name##_16(v, FMT);                                                                                          \
   }                                                                                                                         \
+  RM_FN uint32_t take16_##name##_##fmt(const uint16_t *x, vf32 v0, vf32 v1, vu16 *y) { RM_16_TAKE_##fmt(name, FMT) }        \
+  RM_FN uint32_t step16_##name##_##fmt(const void *context, const uint16_t *const *x, int64_t i, vu16 *y) {                 \
+    return take16_##name##_##fmt(x[0] + i, eval16_##name##_##fmt(context, x, i), eval16_##name##_##fmt(context, x, i + RM_GROUP16), y); \
+  }                                                                                                                         \
   RM_LOCAL uint32_t run16_##name##_##fmt(const void *context, rm_map_fn *wider, int64_t n, const uint16_t *const *x, uint16_t *y) { \
-    return rm_contiguous16(eval16_##name##_##fmt, context, RM_16_ROUND_##fmt(name), (float)RM_16_ERR_##name(FMT), wider, arity, n, x, y); \
+    return rm_contiguous16(step16_##name##_##fmt, context, wider, arity, n, x, y);                                          \
   }                                                                                                                         \
   RM_LOCAL uint32_t loop16_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {    \
     return rm_map16(run16_##name##_##fmt, NULL, map_##name##_##fmt, arity, n, x, sx, y, sy);                                \
   }
-/* RM_16_NORMAL_<f> is 1 where results are seldom 0 or subnormal in f16. */
-#define RM_16_ROUND_bf16(name) vf32_round_bf16
-#define RM_16_ROUND_f16(name) RM_CAT(RM_16_ROUND_, RM_16_NORMAL_##name)
-#define RM_16_ROUND_0 vf32_round_f16
-#define RM_16_ROUND_1 vf32_round_normal_f16
+/* Results v0 and v1 for arguments from x on: tested, or known to be right (RM_16_KNOWN_<f>, narrow.h). */
+#define RM_16_TAKE_bf16(name, FMT) RM_16_TESTED(name, bf16, FMT)
+#define RM_16_TAKE_f16(name, FMT) RM_CAT(RM_16_TAKE_, RM_16_KNOWN_##name)(name, f16, FMT)
+#define RM_16_TAKE_0 RM_16_TESTED
+#define RM_16_TAKE_1(name, fmt, FMT) \
+  y[0] = vf32_to_##fmt(v0);          \
+  y[1] = vf32_to_##fmt(v1);          \
+  return vu16_outside(x, RM_16_INPUTS_##name);
+#define RM_16_TESTED(name, fmt, FMT)                                              \
+  (void)x;                                                                        \
+  const uint32_t low = vf32_round_##fmt(v0, (float)RM_16_ERR_##name(FMT), y);     \
+  return low | vf32_round_##fmt(v1, (float)RM_16_ERR_##name(FMT), y + 1) << RM_GROUP16;
 #define RM_PICK_0(wide, narrow) wide
 #define RM_PICK_1(wide, narrow) narrow
 #define RM_PICK(which, wide, narrow) RM_CAT(RM_PICK_, which)(wide, narrow)

@@ -1,5 +1,5 @@
-/* The loop of a 16-bit format over an evaluation in binary32: 2 RM_LANES elements at once, a rounding test, and a queue of the
- * elements that it leaves open for the function's loop in binary64. */
+/* The loop of a 16-bit format over an evaluation in binary32: 4 RM_LANES elements at once, a test of the results or of the arguments,
+ * and a queue of the elements that it leaves open for the function's loop in binary64. */
 #ifndef RM_ELEMENTWISE_MAP16_H
 #define RM_ELEMENTWISE_MAP16_H
 
@@ -11,9 +11,9 @@
 enum { RM_BLOCK16 = 256, RM_LINE16 = 32, RM_GROUP16 = 2 * RM_LANES, RM_QUEUE16 = 64 }; /* elements; LINE: of the cache */
 enum { RM_ROOM16 = RM_QUEUE16 + 2 * RM_GROUP16 };
 
-/* Values of elements i, i + 1, ... of the arguments x; `context` is the loop's. */
-typedef vf32 rm_eval16(const void *context, const uint16_t *const *x, int64_t i);
-typedef uint32_t rm_round16(vf32 v, float rel, vu16 *y);
+/* y[0], y[1]: the results of 2 RM_GROUP16 elements, from element i of the arguments x on; bit k of what it returns says that element
+ * i + k is left open. `context` is the loop's. */
+typedef uint32_t rm_step16(const void *context, const uint16_t *const *x, int64_t i, vu16 *y);
 
 struct rm_open16 {
   int count;
@@ -39,17 +39,16 @@ RM_COLD uint32_t rm_some16(rm_map_fn *wider, int arity, int64_t i, int64_t n, co
 }
 
 /* y may be one of x. */
-RM_FN uint32_t rm_contiguous16(rm_eval16 *eval, const void *context, rm_round16 *round, float err, rm_map_fn *wider, int arity,
-                               int64_t n, const uint16_t *const *x, uint16_t *y) {
+RM_FN uint32_t rm_contiguous16(rm_step16 *step, const void *context, rm_map_fn *wider, int arity, int64_t n, const uint16_t *const *x,
+                               uint16_t *y) {
   uint32_t flags = 0;
   int64_t i = 0;
   struct rm_open16 open;
   open.count = 0;
   for (; i + 2 * RM_GROUP16 <= n; i += 2 * RM_GROUP16) {
-    vu16 y0, y1;
+    vu16 v[2];
     if (i + RM_BLOCK16 + RM_LINE16 <= n) __builtin_prefetch(y + i + RM_BLOCK16, 1); /* as in lookup.c */
-    const vf32 v0 = eval(context, x, i), v1 = eval(context, x, i + RM_GROUP16);
-    uint32_t mask = round(v0, err, &y0) | round(v1, err, &y1) << RM_GROUP16;
+    uint32_t mask = step(context, x, i, v);
     if (RM_UNLIKELY(mask)) { /* the arguments are read before the stores */
       if (__builtin_popcount(mask) > RM_GROUP16) {
         flags |= rm_some16(wider, arity, i, 2 * RM_GROUP16, x, y);
@@ -60,8 +59,8 @@ RM_FN uint32_t rm_contiguous16(rm_eval16 *eval, const void *context, rm_round16 
         for (int k = 0; k < arity; k++) __builtin_memcpy(open.x[k] + open.count, x[k] + at, sizeof *y);
       }
     }
-    vu16_store(y + i, y0);
-    vu16_store(y + i + RM_GROUP16, y1);
+    vu16_store(y + i, v[0]);
+    vu16_store(y + i + RM_GROUP16, v[1]);
     if (RM_UNLIKELY(open.count >= RM_QUEUE16)) flags |= rm_flush16(&open, wider, y);
   }
   if (i < n) flags |= rm_some16(wider, arity, i, n - i, x, y);

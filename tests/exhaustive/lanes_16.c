@@ -1,5 +1,5 @@
-/* The evaluation of RM_TEST_FUNCTION, of one argument, for the 16-bit formats (<f>_16.h), lane by lane: every result that the rounding
- * test lets pass must be the one that the library gives under REPMATH_ISA=base, where there is no such evaluation. All inputs.
+/* The evaluation of RM_TEST_FUNCTION, of one argument, for the 16-bit formats (<f>_16.h), lane by lane: every result that is not
+ * left open must be the one that the library gives under REPMATH_ISA=base, where there is no such evaluation. All inputs.
  *
  *   lanes_16 [<factor>]            the evaluation times the factor, for a control
  *
@@ -13,14 +13,12 @@
 
 #include "repmath/repmath.h"
 
-#define ERR_(f, FMT) RM_16_ERR_##f(FMT)
-#define ERR(f, FMT) ERR_(f, FMT)
-#define ROUND_(fmt, f) RM_16_ROUND_##fmt(f)
-#define ROUND(fmt, f) ROUND_(fmt, f)
+#define TAKE_(f, fmt) take16_##f##_##fmt
+#define TAKE(f, fmt) TAKE_(f, fmt)
 #define EVAL RM_CAT(RM_CAT(rm_, RM_TEST_FUNCTION), _16)
 #define MAP(fmt) RM_CAT(RM_CAT(rm_v, RM_TEST_FUNCTION), _##fmt)
 
-enum { INPUTS = 65536, LANES = 2 * RM_LANES };
+enum { INPUTS = 65536, LANES = 2 * RM_GROUP16 };
 static uint16_t x[INPUTS], want[INPUTS];
 static unsigned long long inputs, undecided, wrong;
 static unsigned first;
@@ -31,10 +29,12 @@ static float factor = 1.0f;
     if (MAP(fmt)(INPUTS, x, sizeof *x, want, sizeof *want) != RM_OK) return 2;                                    \
     for (int i = 0; i < INPUTS; i += LANES) {                                                                     \
       uint16_t y[LANES];                                                                                          \
-      vu16 rounded;                                                                                               \
-      const vf32 in[1] = {vf32_load_##fmt(x + i)}, v = vf32_mul(EVAL(in, FMT), vf32_set1(factor));                \
-      const uint32_t mask = ROUND(fmt, RM_TEST_FUNCTION)(v, (float)ERR(RM_TEST_FUNCTION, FMT), &rounded);         \
-      vu16_store(y, rounded);                                                                                     \
+      vu16 rounded[2];                                                                                            \
+      const vf32 in[2] = {vf32_load_##fmt(x + i), vf32_load_##fmt(x + i + RM_GROUP16)};                           \
+      const vf32 v0 = vf32_mul(EVAL(in, FMT), vf32_set1(factor)), v1 = vf32_mul(EVAL(in + 1, FMT), vf32_set1(factor));\
+      const uint32_t mask = TAKE(RM_TEST_FUNCTION, fmt)(x + i, v0, v1, rounded);                                  \
+      vu16_store(y, rounded[0]);                                                                                  \
+      vu16_store(y + RM_GROUP16, rounded[1]);                                                                     \
       inputs += LANES, undecided += (unsigned)__builtin_popcount(mask);                                           \
       for (int k = 0; k < LANES; k++)                                                                             \
         if (!(mask >> k & 1) && y[k] != want[i + k] && wrong++ == 0) first = x[i + k];                            \
