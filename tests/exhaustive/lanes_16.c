@@ -13,8 +13,11 @@
 
 #include "repmath/repmath.h"
 
-#define TAKE_(f, fmt) take16_##f##_##fmt
-#define TAKE(f, fmt) TAKE_(f, fmt)
+#define TAKE_(fmt, FMT, f) \
+  static uint32_t take_##fmt(const uint16_t *x, vf32 v0, vf32 v1, vu16 *y) { RM_16_TAKE_##fmt(f, FMT) }
+#define TAKE(fmt, FMT, f) TAKE_(fmt, FMT, f)
+TAKE(f16, RM_F16, RM_TEST_FUNCTION)
+TAKE(bf16, RM_BF16, RM_TEST_FUNCTION)
 #define EVAL RM_CAT(RM_CAT(rm_, RM_TEST_FUNCTION), _16)
 #define MAP(fmt) RM_CAT(RM_CAT(rm_v, RM_TEST_FUNCTION), _##fmt)
 
@@ -24,22 +27,22 @@ static unsigned long long inputs, undecided, wrong;
 static unsigned first;
 static float factor = 1.0f;
 
-#define TEST(fmt, FMT)                                                                                            \
-  static int test_##fmt(void) {                                                                                   \
-    if (MAP(fmt)(INPUTS, x, sizeof *x, want, sizeof *want) != RM_OK) return 2;                                    \
-    for (int i = 0; i < INPUTS; i += LANES) {                                                                     \
-      uint16_t y[LANES];                                                                                          \
-      vu16 rounded[2];                                                                                            \
-      const vf32 in[2] = {vf32_load_##fmt(x + i), vf32_load_##fmt(x + i + RM_GROUP16)};                           \
-      const vf32 v0 = vf32_mul(EVAL(in, FMT), vf32_set1(factor)), v1 = vf32_mul(EVAL(in + 1, FMT), vf32_set1(factor));\
-      const uint32_t mask = TAKE(RM_TEST_FUNCTION, fmt)(x + i, v0, v1, rounded);                                  \
-      vu16_store(y, rounded[0]);                                                                                  \
-      vu16_store(y + RM_GROUP16, rounded[1]);                                                                     \
-      inputs += LANES, undecided += (unsigned)__builtin_popcount(mask);                                           \
-      for (int k = 0; k < LANES; k++)                                                                             \
-        if (!(mask >> k & 1) && y[k] != want[i + k] && wrong++ == 0) first = x[i + k];                            \
-    }                                                                                                             \
-    return 0;                                                                                                     \
+#define TEST(fmt, FMT)                                                                                               \
+  static int test_##fmt(void) {                                                                                      \
+    if (MAP(fmt)(INPUTS, x, sizeof *x, want, sizeof *want) != RM_OK) return 2;                                       \
+    for (int i = 0; i < INPUTS; i += LANES) {                                                                        \
+      uint16_t y[LANES];                                                                                             \
+      vu16 rounded[2];                                                                                               \
+      const vf32 in[2] = {vf32_load_##fmt(x + i), vf32_load_##fmt(x + i + RM_GROUP16)};                              \
+      const vf32 v0 = vf32_mul(EVAL(in, FMT), vf32_set1(factor)), v1 = vf32_mul(EVAL(in + 1, FMT), vf32_set1(factor)); \
+      const uint32_t mask = take_##fmt(x + i, v0, v1, rounded);                                                      \
+      vu16_store(y, rounded[0]);                                                                                     \
+      vu16_store(y + RM_GROUP16, rounded[1]);                                                                        \
+      inputs += LANES, undecided += (unsigned)__builtin_popcount(mask);                                              \
+      for (int k = 0; k < LANES; k++)                                                                                \
+        if (!(mask >> k & 1) && y[k] != want[i + k] && wrong++ == 0) first = x[i + k];                               \
+    }                                                                                                                \
+    return 0;                                                                                                        \
   }
 TEST(f16, RM_F16)
 TEST(bf16, RM_BF16)
