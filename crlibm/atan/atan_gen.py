@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
-from fit import array, double, fit, log2, mp, mpf, write
+from fit import array, double, fit, log2, mp, mpf, narrow_array, single, single_literal, write
 
 TERMS = 160
 
@@ -48,13 +48,13 @@ def main():
     out.append(array("rm_atan_angle", high))
     out.append(array("rm_atan_angle_lo", [double(v - h) for v, h in zip(angle, high)]))
 
-    def even(start, degree):
+    def even(start, degree, reach=reach, round_to=double):
         """(atan t - the terms below t^start) / t^start, a polynomial in t^2."""
         taylor = [mpf(0)] * TERMS
         for i in range(0, TERMS, 2):
             n = i + start
             taylor[i] = (-1) ** ((n - 1) // 2) / mpf(n)
-        p, err = fit(taylor, reach, 2 * degree, reach**TERMS)
+        p, err = fit(taylor, reach, 2 * degree, reach**TERMS, round_to)
         assert all(v == 0 for v in p[1::2])
         return p[::2], err
 
@@ -70,6 +70,15 @@ def main():
     pi = double(mp.pi)
     out.append("/* pi in two parts. */")
     out.append(array("rm_atan_pi", [pi, double(mp.pi - pi)]))
+    # 16-bit formats (atan2_16.h), |q| up to tan(pi/8): q or (1 - q)/(1 + q) of 0 <= q <= 1.
+    half = (mp.sqrt(2) - 1) * (1 + mpf(2) ** -20)
+    p, err = even(3, 4, half, single)
+    out.append(f"/* atan q = q + q^3 P(q^2), |q| <= tan(pi/8) (1 + 2^-20): |P - ...| <= 2^{log2(err):.2f}. */")
+    assert err * half**2 * half / mp.atan(half) < mpf(2) ** -24
+    out.append(narrow_array("rm_atan_16_p", p))
+    quarter = single(mp.pi / 4)
+    out.append(f"#define RM_ATAN_16_PI_4_HI {single_literal(quarter)} /* RN24(pi/4), and the rest */")
+    out.append(f"#define RM_ATAN_16_PI_4_LO {single_literal(single(mp.pi / 4 - quarter))}")
     write(__file__, "atan_tables.h", "RM_ATAN_TABLES_H", "\n".join(out))
 
 

@@ -6,7 +6,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "log"))
 import log_gen
-from fit import array, double, fit, hexa, log2, mp, mpf, write
+from fit import array, double, fit, hexa, log2, mp, mpf, narrow_array, single, single_literal, write
 
 GRID = mpf(2) ** 42  # that of rm_log_l_hi
 SCALE = 239  # r1 SCALE, |r1| <= 2^-5, rounds to -7 ... 7
@@ -69,6 +69,15 @@ def main():
     third = double(mpf(1) / 3)
     out.append(f"#define RM_POW_THIRD {hexa(third)} /* RN(1/3) */")
     out.append(f"#define RM_POW_THIRD_LO {hexa(double(mpf(1) / 3 - third))} /* RN(1/3 - RM_POW_THIRD) */")
+    # 16-bit formats (pow_16.h)
+    h = (1 + mpf(2) ** -20) / 25
+    p, err = fit([1 / mpf(2 * i + 3) for i in range(40)], h, 3, h**40, round_to=single)
+    assert err * h < mpf(2) ** -25
+    out.append(
+        f"/* log((1 + s)/(1 - s)) = 2 s (1 + s^2 P(s^2)), |s| <= (1 + 2^-20)/5: s^2 |P - ...| <= 2^{log2(err * h):.2f}. */"
+    )
+    out.append(narrow_array("rm_pow_16_p", p))
+    out.append(f"#define RM_POW_16_2_LN2 {single_literal(single(2 / mp.log(2)))}")
     write(__file__, "pow_tables.h", "RM_POW_TABLES_H", "\n".join(out) + "\n")
 
 

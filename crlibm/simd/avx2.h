@@ -230,7 +230,6 @@ RM_FN vf32 vf32_select(vm32 m, vf32 a, vf32 b) { return _mm256_blendv_ps(b, a, m
  * x y, when it is a normal number (least = 2^-126) or the format is f16 (least = 0). Where v = p + z, v - z and v - p are p and z.
  * Conversely, if |z| >= |p|, v - z is exact (Dekker 1971), so v - z = p says v = p + z; else v - p = z says it. */
 RM_FN vf32 vf32_open_unless_exact_(vf32 x, vf32 y, vf32 z, vf32 v, __m256i open, float least) {
-  if (RM_LIKELY(_mm256_testz_si256(open, open))) return v;
   const __m256 p = _mm256_mul_ps(x, y), size = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), p);
   __m256 exact = _mm256_cmp_ps(_mm256_sub_ps(v, z), p, _CMP_EQ_OQ);
   exact = _mm256_and_ps(exact, _mm256_cmp_ps(_mm256_sub_ps(v, p), z, _CMP_EQ_OQ));
@@ -246,8 +245,10 @@ RM_FN vf32 vf32_fma_f16(vf32 x, vf32 y, vf32 z) {
   const __m256i tie = _mm256_cmpeq_epi32(_mm256_and_si256(b, _mm256_set1_epi32(0x1fff)), _mm256_set1_epi32(0x1000));
   __m256i small = _mm256_cmpgt_epi32(_mm256_set1_epi32((127 - 14) << 23), size);
   small = _mm256_andnot_si256(_mm256_cmpeq_epi32(size, _mm256_setzero_si256()), small);
-  return vf32_open_unless_exact_(x, y, z, v, _mm256_or_si256(tie, small), 0.0f);
+  const __m256i open = _mm256_or_si256(tie, small);
+  return RM_LIKELY(_mm256_testz_si256(open, open)) ? v : vf32_open_unless_exact_(x, y, z, v, open, 0.0f);
 }
+/* Without a branch: one vector in thirty has a midpoint. */
 RM_FN vf32 vf32_fma_bf16(vf32 x, vf32 y, vf32 z) {
   const __m256 v = _mm256_fmadd_ps(x, y, z);
   const __m256i low = _mm256_slli_epi32(_mm256_castps_si256(v), 16);

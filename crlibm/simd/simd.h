@@ -78,13 +78,12 @@ struct rm_inputs16 {
 #endif
 #ifndef RM_LOOKUP_LANES
 #define RM_LOOKUP_LANES 1
-RM_FN void vu16_lookup(const uint16_t *t, const uint16_t *x, uint16_t *y) { *y = t[*x]; }
+RM_FN void vu16_lookup(const uint16_t *t, const uint16_t *x, uint16_t *y) { *(rm_loose16 *)y = t[*(const rm_loose16 *)x]; }
 RM_FN int vu16_loads(const uint16_t *t, const uint16_t *x, uint16_t *y, int n, uint16_t ones) {
+  const rm_loose16 *in = x;
+  rm_loose16 *out = y;
   int found = 0;
-  for (int k = 0; k < n; k++) {
-    vu16_lookup(t, x + k, y + k);
-    found |= (y[k] & ones) == ones;
-  }
+  for (int k = 0; k < n; k++) found |= ((out[k] = t[in[k]]) & ones) == ones;
   return found;
 }
 #else

@@ -1,0 +1,51 @@
+/* logaddexp for the 16-bit formats in binary32 (simd/narrow.h): big + L, big = max(x, y), L = log(1 + e), e = e^d, d = -|x - y|. e as in
+ * exp_16.h; L = 2 s (1 + s^2 P(s^2)) with s = e/(2 + e) <= 1/3.
+ *
+ * Errors, u = 2^-24, those of e, s and L relative. d is rounded by u |d|. e: that, 2^-22.07 of the polynomial, k (ln2 - RN24(ln2)) below
+ * 0.05 |d| u, roundings 2u: (6 + 1.05 |d|) u. s: its relative error is at most that of e; two roundings: (8 + 1.05 |d|) u. L: the
+ * slope of log((1 + s)/(1 - s)), relatively, is at most 1.09; s^2 P < 0.05, whose roundings and error count 0.5u, the last step u:
+ * E = (10.3 + 1.15 |d|) u. The sum is off by E L and its rounding, u |sum|: below n u |sum| where |sum| >= L
+ * (10.3 + 1.15 |d|)/(n - 1), n = 2^7 in f16, 2^9 in bf16. The sum cancels for -ln2 < big < 0: other lanes become NaN. (A greater n
+ * leaves more to the rounding test, and less to that.)
+ *
+ * d is cut at -86. Beyond, L is below 2^-124 and the result rounds to big, or in f16 to 0 when big is 0, unless |big| < 2^-100 in bf16: NaN.
+ * So are the results of NaN and of two infinities of one sign. */
+#ifndef RM_LOGADDEXP_16_H
+#define RM_LOGADDEXP_16_H
+
+#include "../exp/exp_narrow_tables.h"
+#include "../simd/narrow.h"
+#include "logaddexp_tables.h"
+
+#define RM_16_logaddexp RM_NARROW
+#define RM_16_KNOWN_logaddexp 0
+#define RM_16_ERR_logaddexp(format) RM_BOUND((format) == RM_F16 ? 0x1p-17f : 0x1p-15f)
+
+#if RM_NARROW
+
+RM_FN vf32 rm_logaddexp_16(const vf32 *v, const int format) {
+  const vf32 big = vf32_max(v[0], v[1]), far = vf32_sub(vf32_set1(0.0f), vf32_abs(vf32_sub(v[0], v[1])));
+  const vf32 d = vf32_max(vf32_set1(-86.0f), far), magic = vf32_set1(0x1.8p23f); /* NaN stays NaN: its low bits are 0, as e needs them */
+  const vf32 z = vf32_fma(d, vf32_set1(RM_EXP_NARROW_INV_LN2), magic), r = vf32_fnma(vf32_sub(z, magic), vf32_set1(RM_EXP_NARROW_LN2), d);
+  vf32 q = vf32_fma(r, vf32_set1(rm_exp_16_p[4]), vf32_set1(rm_exp_16_p[3]));
+  q = vf32_fma(r, q, vf32_set1(rm_exp_16_p[2]));
+  q = vf32_fma(r, q, vf32_set1(rm_exp_16_p[1]));
+  q = vf32_fma(r, vf32_fma(r, q, vf32_set1(rm_exp_16_p[0])), vf32_set1(1.0f));
+  const vf32 e = vf32_from_bits(vi32_add(vf32_bits(q), vi32_sll(vf32_bits(z), 23))); /* z ends in the integer k */
+  const vf32 s = vf32_div(e, vf32_add(e, vf32_set1(2.0f))), s2 = vf32_mul(s, s), twice = vf32_add(s, s);
+  vf32 p = vf32_fma(s2, vf32_set1(rm_logaddexp_16_p[4]), vf32_set1(rm_logaddexp_16_p[3]));
+  p = vf32_fma(s2, p, vf32_set1(rm_logaddexp_16_p[2]));
+  p = vf32_fma(s2, vf32_fma(s2, p, vf32_set1(rm_logaddexp_16_p[1])), vf32_set1(rm_logaddexp_16_p[0]));
+  const vf32 tail = vf32_fma(vf32_mul(twice, s2), p, twice), sum = vf32_add(big, tail);
+  const float part = format == RM_F16 ? 1.0f : 0.25f;
+  const vf32 least = vf32_mul(tail, vf32_fma(vf32_abs(d), vf32_set1(0x1.4p-7f * part), vf32_set1(0x1.5p-4f * part)));
+  vf32 y = vf32_select(vf32_lt(vf32_abs(sum), least), vf32_set1(RM_NAN_16), sum);
+  if (format == RM_BF16) {
+    const vf32 lost = vf32_select(vf32_lt(far, vf32_set1(-86.0f)), vf32_set1(0x1p-100f), vf32_set1(0.0f));
+    y = vf32_select(vf32_lt(vf32_abs(big), lost), vf32_set1(RM_NAN_16), y);
+  }
+  return y;
+}
+
+#endif
+#endif
