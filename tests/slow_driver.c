@@ -6,11 +6,7 @@
 #define RM_FUNCTION(name, NAME, arity, hard, doc) RM_SLOW_FUNCTION(name, arity)
 #include "../crlibm/functions.def"
 #undef RM_FUNCTION
-static rm_slow_fn *const table[] = {
-#define RM_FUNCTION(name, NAME, arity, hard, doc) rm_slow_##name,
-#include "../crlibm/functions.def"
-#undef RM_FUNCTION
-};
+#include "../src/elementwise/slow.c" /* rm_slow_table */
 
 /* function: its place in the manifest; x[k]: the array of argument k. */
 void rm_test_slow(int function, int arity, int format, int rule, int64_t n, const double *const *x, uint64_t *y, uint32_t *flags);
@@ -19,6 +15,6 @@ void rm_test_slow(int function, int arity, int format, int rule, int64_t n, cons
     double in[RM_MAX_ARITY];
     for (int k = 0; k < arity; k++) in[k] = x[k][i];
     flags[i] = 0;
-    y[i] = table[function](in, format, rule, flags + i);
+    y[i] = rm_slow_table[function](in, format, rule, flags + i);
   }
 }

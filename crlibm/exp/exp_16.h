@@ -15,16 +15,26 @@
 #define RM_16_INPUTS_exp ((struct rm_inputs16){0, 0x4980, 1, {0x1f79, 0x25cf}}) /* |x| <= 11 */
 #define RM_16_ERR_exp(format) 0.0f /* all inputs were run: narrow.h */
 
-#if RM_NARROW_FULL
+#if RM_NARROW
 
-/* (1 + r P(r)) 2^k. */
-RM_FN vf32 rm_exp_16_sum(vf32 r, vf32 k, const float *p) {
+/* 1 + r P(r). */
+RM_FN vf32 rm_exp_16_near(vf32 r, const float *p) {
   vf32 q = vf32_fma(r, vf32_set1(p[4]), vf32_set1(p[3]));
   q = vf32_fma(r, q, vf32_set1(p[2]));
   q = vf32_fma(r, q, vf32_set1(p[1]));
   q = vf32_fma(r, q, vf32_set1(p[0]));
-  return vf32_scale(vf32_fma(r, q, vf32_set1(1.0f)), k);
+  return vf32_fma(r, q, vf32_set1(1.0f));
 }
+/* (1 + r P(r)) 2^k, a normal number, for z = k + 1.5 2^23, which ends in the integer k. NaN for NaN whose low 9 bits are 0. */
+RM_FN vf32 rm_exp_16_normal(vf32 r, vf32 z, const float *p) {
+  return vf32_from_bits(vi32_add(vf32_bits(rm_exp_16_near(r, p)), vi32_sll(vf32_bits(z), 23)));
+}
+
+#endif
+#if RM_NARROW_FULL
+
+/* (1 + r P(r)) 2^k. */
+RM_FN vf32 rm_exp_16_sum(vf32 r, vf32 k, const float *p) { return vf32_scale(rm_exp_16_near(r, p), k); }
 
 RM_FN vf32 rm_exp_16(const vf32 *x, const int format) {
   const vf32 a = format == RM_F16 ? x[0] : vf32_max(vf32_set1(-110.0f), x[0]); /* NaN stays NaN */

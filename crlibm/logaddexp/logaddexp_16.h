@@ -13,8 +13,7 @@
 #ifndef RM_LOGADDEXP_16_H
 #define RM_LOGADDEXP_16_H
 
-#include "../exp/exp_narrow_tables.h"
-#include "../simd/narrow.h"
+#include "../exp/exp_16.h"
 #include "logaddexp_tables.h"
 
 #define RM_16_logaddexp RM_NARROW
@@ -27,11 +26,7 @@ RM_FN vf32 rm_logaddexp_16(const vf32 *v, const int format) {
   const vf32 big = vf32_max(v[0], v[1]), far = vf32_sub(vf32_set1(0.0f), vf32_abs(vf32_sub(v[0], v[1])));
   const vf32 d = vf32_max(vf32_set1(-86.0f), far), magic = vf32_set1(0x1.8p23f); /* NaN stays NaN: its low bits are 0, as e needs them */
   const vf32 z = vf32_fma(d, vf32_set1(RM_EXP_NARROW_INV_LN2), magic), r = vf32_fnma(vf32_sub(z, magic), vf32_set1(RM_EXP_NARROW_LN2), d);
-  vf32 q = vf32_fma(r, vf32_set1(rm_exp_16_p[4]), vf32_set1(rm_exp_16_p[3]));
-  q = vf32_fma(r, q, vf32_set1(rm_exp_16_p[2]));
-  q = vf32_fma(r, q, vf32_set1(rm_exp_16_p[1]));
-  q = vf32_fma(r, vf32_fma(r, q, vf32_set1(rm_exp_16_p[0])), vf32_set1(1.0f));
-  const vf32 e = vf32_from_bits(vi32_add(vf32_bits(q), vi32_sll(vf32_bits(z), 23))); /* z ends in the integer k */
+  const vf32 e = rm_exp_16_normal(r, z, rm_exp_16_p);
   const vf32 s = vf32_div(e, vf32_add(e, vf32_set1(2.0f))), s2 = vf32_mul(s, s), twice = vf32_add(s, s);
   vf32 p = vf32_fma(s2, vf32_set1(rm_logaddexp_16_p[4]), vf32_set1(rm_logaddexp_16_p[3]));
   p = vf32_fma(s2, p, vf32_set1(rm_logaddexp_16_p[2]));

@@ -8,8 +8,7 @@
 #ifndef RM_POW_16_H
 #define RM_POW_16_H
 
-#include "../exp/exp_narrow_tables.h"
-#include "../simd/narrow.h"
+#include "../exp/exp_16.h"
 #include "pow_tables.h"
 
 #define RM_16_pow RM_NARROW
@@ -26,11 +25,7 @@ RM_FN vf32 rm_pow_16(const vf32 *v, const int format) {
   p = vf32_fma(s2, vf32_fma(s2, p, vf32_set1(rm_pow_16_p[1])), vf32_set1(rm_pow_16_p[0]));
   const vf32 t = vf32_mul(v[1], vf32_add(k, vf32_fma(vf32_mul(w, s2), p, w)));
   const vf32 z = vf32_add(t, magic), r = vf32_sub(t, vf32_sub(z, magic));
-  vf32 q = vf32_fma(r, vf32_set1(rm_exp2_16_p[4]), vf32_set1(rm_exp2_16_p[3]));
-  q = vf32_fma(r, q, vf32_set1(rm_exp2_16_p[2]));
-  q = vf32_fma(r, q, vf32_set1(rm_exp2_16_p[1]));
-  q = vf32_fma(r, vf32_fma(r, q, vf32_set1(rm_exp2_16_p[0])), one);
-  const vf32 y = vf32_from_bits(vi32_add(vf32_bits(q), vi32_sll(vf32_bits(z), 23))), nan = vf32_set1(RM_NAN_16);
+  const vf32 y = rm_exp_16_normal(r, z, rm_exp2_16_p), nan = vf32_set1(RM_NAN_16);
   const vm32 special = vi32_geu(vi32_sub(vf32_bits(x), vi32_set1(0x00800000)), vi32_set1(0x7f000000));
   const vf32 limit = vf32_set1(format == RM_F16 ? 22.0f : 92.0f);
   return vf32_select(special, nan, vf32_select(vf32_lt(vf32_abs(t), limit), y, nan));
