@@ -70,6 +70,8 @@ typedef uint16_t rm_loose16 __attribute__((aligned(1), may_alias));
 
 #define RM_LIKELY(c) __builtin_expect(!!(c), 1)
 #define RM_UNLIKELY(c) __builtin_expect(!!(c), 0)
+/* Loads and stores before it are not moved behind it by the compiler, nor the others before it. */
+#define RM_KEEP_ORDER __asm__ volatile("" ::: "memory")
 
 /* Token pasting, and the per-build name of a symbol: rm_x -> rm_x__avx2. */
 #define RM_CAT_(a, b) a##b

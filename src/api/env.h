@@ -21,11 +21,11 @@ typedef struct {
 static inline rm_env rm_env_enter(void) {
   rm_env env = {_mm_getcsr()};
   if (__builtin_expect((env.saved & 0xffc0u) != 0x1f80u, 0)) _mm_setcsr(0x1f80u);
-  __asm__ volatile("" ::: "memory");
+  RM_KEEP_ORDER;
   return env;
 }
 static inline void rm_env_leave(rm_env env, uint32_t flags) {
-  __asm__ volatile("" ::: "memory");
+  RM_KEEP_ORDER;
   _mm_setcsr((uint32_t)env.saved | (flags & RM_FLAG_INVALID) | ((flags & RM_FLAG_DIVBYZERO) << 1) |
              ((flags & RM_FLAG_OVERFLOW) << 1));
 }

@@ -8,7 +8,7 @@
 
 #if RM_HAS_VU16
 
-enum { RM_BLOCK16 = 256, RM_LINE16 = 32, RM_GROUP16 = 2 * RM_LANES, RM_QUEUE16 = 64 }; /* elements; LINE: of the cache */
+enum { RM_BLOCK16 = 256, RM_LINE16 = 32, RM_AHEAD16 = 1024, RM_GROUP16 = 2 * RM_LANES, RM_QUEUE16 = 64 }; /* elements; LINE: of the cache */
 enum { RM_ROOM16 = RM_QUEUE16 + 2 * RM_GROUP16 };
 
 /* y[0], y[1]: the results of 2 RM_GROUP16 elements, from element i of the arguments x on; bit k of what it returns says that element
@@ -47,7 +47,10 @@ RM_FN uint32_t rm_contiguous16(rm_step16 *step, const void *context, rm_map_fn *
   open.count = 0;
   for (; i + 2 * RM_GROUP16 <= n; i += 2 * RM_GROUP16) {
     vu16 v[2];
-    if (i + RM_BLOCK16 + RM_LINE16 <= n) __builtin_prefetch(y + i + RM_BLOCK16, 1); /* as in lookup.c */
+    if (i + RM_AHEAD16 + RM_LINE16 <= n) { /* as in lookup.c */
+      RM_UNROLL for (int k = 0; k < arity; k++) __builtin_prefetch(x[k] + i + RM_AHEAD16);
+      __builtin_prefetch(y + i + RM_BLOCK16, 1);
+    }
     uint32_t mask = step(context, x, i, v);
     if (RM_UNLIKELY(mask)) { /* the arguments are read before the stores */
       if (__builtin_popcount(mask) > RM_GROUP16) {
