@@ -2,8 +2,10 @@
 f32 a strided set here, every input in `make test-exhaustive`; of f16 and bf16 all inputs."""
 
 import ctypes
+import math
 import os
 import subprocess
+from fractions import Fraction
 
 import oracle
 import pytest
@@ -112,6 +114,22 @@ def test_16_bit_inputs(tmp_path, function, isa):
     # What is left open is infinite, NaN, in f16 zero or subnormal, a power of a negative number, or rare.
     assert count < (0.6 if function != "pow" else 0.8) * inputs
     assert lanes(program, 1 + 2**-14, 509)[2] > 0
+
+
+def near_midpoints(distance):
+    """Numbers x of f16 in [1, 4) whose 1/sqrt(x) is relatively within the distance of a midpoint t/4096: of all others it is as far,
+    since 1/sqrt(x/4) = 2/sqrt(x)."""
+    found = []
+    for x in (Fraction(m << parity, 1024) for parity in (0, 1) for m in range(1024, 2048)):
+        t = math.isqrt(math.floor(4096**2 / x))
+        for odd in {t - 1 | 1, t + 1 | 1}:
+            if (1 - distance) ** 2 <= Fraction(odd, 4096) ** 2 * x <= (1 + distance) ** 2:
+                found.append(x)
+    return found
+
+
+def test_rsqrt_of_f16_has_no_midpoints_within_the_error_of_its_estimate():
+    assert near_midpoints(Fraction(2**0.5 / 2**22)) == [] and near_midpoints(Fraction(1, 2**21)) != []
 
 
 @pytest.mark.exhaustive

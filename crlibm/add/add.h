@@ -11,11 +11,11 @@ RM_FN vm64 rm_add_settled(vf64 x, vf64 y, int format, vf64 *result) {
 
 RM_MACHINE_STEPS(add, vf64_add(x[0], x[1]))
 
-RM_MACHINE_BLOCKS(add, 2, vf32_add(x[0], x[1]))
+RM_MACHINE_SPANS(add, 2, vf32_add(x[0], x[1]))
 #if RM_HAS_VF32
-#define RM_BLOCK_add_f16 , rm_add_block_f16
-#define RM_BLOCK_add_bf16 , rm_add_block_bf16
-#define RM_BLOCK_add_f32 , rm_add_block_f32
+#define RM_SPAN_add_f16 , rm_add_span_f16
+#define RM_SPAN_add_bf16 , rm_add_span_bf16
+#define RM_SPAN_add_f32 , rm_add_span_f32
 #endif
 
 #endif

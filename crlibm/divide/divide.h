@@ -11,11 +11,11 @@ RM_FN vm64 rm_divide_settled(vf64 x, vf64 y, int format, vf64 *result) {
 
 RM_MACHINE_STEPS(divide, vf64_div(x[0], x[1]))
 
-RM_MACHINE_BLOCKS(divide, 2, vf32_div(x[0], x[1]))
+RM_MACHINE_SPANS(divide, 2, vf32_div(x[0], x[1]))
 #if RM_HAS_VF32
-#define RM_BLOCK_divide_f16 , rm_divide_block_f16
-#define RM_BLOCK_divide_bf16 , rm_divide_block_bf16
-#define RM_BLOCK_divide_f32 , rm_divide_block_f32
+#define RM_SPAN_divide_f16 , rm_divide_span_f16
+#define RM_SPAN_divide_bf16 , rm_divide_span_bf16
+#define RM_SPAN_divide_f32 , rm_divide_span_f32
 #endif
 
 #endif

@@ -45,17 +45,25 @@ RM_MACHINE_STEP(fma, f32, RM_F32, rm_fma_odd(x[0], x[1], x[2]))
 RM_FN vm64 rm_fma_step_f64(const vf64 *x, vf64 *y) { return rm_fma_once(x[0], x[1], x[2], y); }
 
 #if RM_HAS_VF32 && RM_HAS_FMA
-RM_MACHINE_BLOCK(fma, 3, f32, RM_F32, float, vf32_fma(x[0], x[1], x[2]))
-#define RM_BLOCK_fma_f32 , rm_fma_block_f32
+RM_MACHINE_SPAN(fma, 3, f32, RM_F32, float, vf32_fma(x[0], x[1], x[2]))
+#define RM_SPAN_fma_f32 , rm_fma_span_f32
 #endif
-/* Rounding to nearest f32 first is not innocuous, but where it gives a midpoint that x y + z is not: to odd, or tested. f16 numbers
- * are multiples of 2^-24, so x y + z is 0 or a normal f32 number but for its length. In bf16, numbers below the normal range end at
- * 2^-133 and those of f32 at 2^-149: 16 places more there too. */
-#if RM_HAS_FMA16
-RM_MACHINE_BLOCK(fma, 3, f16, RM_F16, uint16_t, vf32_fma_f16(x[0], x[1], x[2]))
-RM_MACHINE_BLOCK(fma, 3, bf16, RM_BF16, uint16_t, vf32_fma_bf16(x[0], x[1], x[2]))
-#define RM_BLOCK_fma_f16 , rm_fma_block_f16
-#define RM_BLOCK_fma_bf16 , rm_fma_block_bf16
+/* Rounding to nearest f32 first is not innocuous, but where it gives a midpoint that x y + z is not; rounding to odd is, in the normal
+ * range of f32. f16 numbers are multiples of 2^-24, so x y + z is 0 or within it but for its length. In bf16, numbers below the normal
+ * range end at 2^-133 and those of f32 at 2^-149: 16 places more there too. */
+#if RM_HAS_FMA_TO_ODD
+#define RM_FMA_SPAN(fmt, FMT)                                                                               \
+  RM_MACHINE_SPAN(fma_to_odd, 3, fmt, FMT, uint16_t, vf32_fma_to_odd(x[0], x[1], x[2]))                     \
+  RM_APART int64_t rm_fma_span_##fmt(const uint16_t *const *in, int64_t i, int64_t n, uint16_t *y) {        \
+    const uint32_t before = vf32_to_odd_begin();                                                            \
+    i = rm_fma_to_odd_span_##fmt(in, i, n, y);                                                              \
+    vf32_to_odd_end(before);                                                                                \
+    return i;                                                                                               \
+  }
+RM_FMA_SPAN(f16, RM_F16)
+RM_FMA_SPAN(bf16, RM_BF16)
+#define RM_SPAN_fma_f16 , rm_fma_span_f16
+#define RM_SPAN_fma_bf16 , rm_fma_span_bf16
 #endif
 
 #endif

@@ -11,11 +11,11 @@ RM_FN vm64 rm_multiply_settled(vf64 x, vf64 y, int format, vf64 *result) {
 
 RM_MACHINE_STEPS(multiply, vf64_mul(x[0], x[1]))
 
-RM_MACHINE_BLOCKS(multiply, 2, vf32_mul(x[0], x[1]))
+RM_MACHINE_SPANS(multiply, 2, vf32_mul(x[0], x[1]))
 #if RM_HAS_VF32
-#define RM_BLOCK_multiply_f16 , rm_multiply_block_f16
-#define RM_BLOCK_multiply_bf16 , rm_multiply_block_bf16
-#define RM_BLOCK_multiply_f32 , rm_multiply_block_f32
+#define RM_SPAN_multiply_f16 , rm_multiply_span_f16
+#define RM_SPAN_multiply_bf16 , rm_multiply_span_bf16
+#define RM_SPAN_multiply_f32 , rm_multiply_span_f32
 #endif
 
 #endif

@@ -153,6 +153,20 @@ RM_FN void vf32_store_bf16(uint16_t *p, vf32 v) {
   b = _mm256_permute4x64_epi64(_mm256_packus_epi32(b, b), 0x08); /* packed within each half */
   _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128(b));
 }
+#define RM_HAS_BF16_PAIRS 1
+RM_FN void vf32_load2_bf16(const uint16_t *p, vf32 *v) { /* the numbers at even places, and at odd ones */
+  const __m256i u = _mm256_loadu_si256((const __m256i *)p);
+  v[0] = _mm256_castsi256_ps(_mm256_slli_epi32(u, 16));
+  v[1] = _mm256_castsi256_ps(_mm256_and_si256(u, _mm256_set1_epi32((int)0xffff0000u)));
+}
+RM_FN void vf32_store2_bf16(uint16_t *p, const vf32 *v) {
+  __m256i r[2];
+  RM_UNROLL for (int j = 0; j < 2; j++) {
+    const __m256i b = _mm256_castps_si256(v[j]), odd = _mm256_and_si256(_mm256_srli_epi32(b, 16), _mm256_set1_epi32(1));
+    r[j] = _mm256_add_epi32(b, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+  }
+  _mm256_storeu_si256((__m256i *)p, _mm256_blend_epi16(_mm256_srli_epi32(r[0], 16), r[1], 0xaa));
+}
 RM_FN vf32 vf32_add(vf32 a, vf32 b) { return _mm256_add_ps(a, b); }
 RM_FN vf32 vf32_sub(vf32 a, vf32 b) { return _mm256_sub_ps(a, b); }
 RM_FN vf32 vf32_mul(vf32 a, vf32 b) { return _mm256_mul_ps(a, b); }
@@ -226,37 +240,27 @@ RM_FN int vm32_none(vm32 a) { return _mm256_testz_ps(a, a); }
 RM_FN uint32_t vm32_bits(vm32 a) { return (uint32_t)_mm256_movemask_ps(a); }
 RM_FN vf32 vf32_select(vm32 m, vf32 a, vf32 b) { return _mm256_blendv_ps(b, a, m); }
 
-/* RN24(x y + z), but NaN in the lanes of `open`, those that may be a midpoint of two numbers of the format, if x y + z differs. p is
- * x y, when it is a normal number (least = 2^-126) or the format is f16 (least = 0). Where v = p + z, v - z and v - p are p and z.
- * Conversely, if |z| >= |p|, v - z is exact (Dekker 1971), so v - z = p says v = p + z; else v - p = z says it. */
-RM_FN vf32 vf32_open_unless_exact_(vf32 x, vf32 y, vf32 z, vf32 v, __m256i open, float least) {
-  const __m256 p = _mm256_mul_ps(x, y), size = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), p);
-  __m256 exact = _mm256_cmp_ps(_mm256_sub_ps(v, z), p, _CMP_EQ_OQ);
-  exact = _mm256_and_ps(exact, _mm256_cmp_ps(_mm256_sub_ps(v, p), z, _CMP_EQ_OQ));
-  exact = _mm256_and_ps(exact, _mm256_cmp_ps(size, _mm256_set1_ps(least), _CMP_GE_OQ));
-  return _mm256_or_ps(v, _mm256_andnot_ps(exact, _mm256_castsi256_ps(open)));
+/* As in avx512.h, with the rounding downwards of the control register, and up(v) = -down(-v). Between begin and end, loads and stores
+ * keep the operations where they are: they depend on them. */
+#define RM_HAS_FMA_TO_ODD 1
+RM_FN uint32_t vf32_to_odd_begin(void) {
+  const uint32_t before = _mm_getcsr();
+  _mm_setcsr((before & ~(uint32_t)_MM_ROUND_MASK) | _MM_ROUND_DOWN);
+  RM_KEEP_ORDER;
+  return before;
 }
-/* Midpoints of bf16: the low 16 bits are half of what they count, also below the normal range. Of f16: the low 13 are, and below
- * 2^-14 they may lie anywhere but at 0. */
-#define RM_HAS_FMA16 1
-RM_FN vf32 vf32_fma_f16(vf32 x, vf32 y, vf32 z) {
-  const __m256 v = _mm256_fmadd_ps(x, y, z);
-  const __m256i b = _mm256_castps_si256(v), size = _mm256_and_si256(b, _mm256_set1_epi32(INT32_MAX));
-  const __m256i tie = _mm256_cmpeq_epi32(_mm256_and_si256(b, _mm256_set1_epi32(0x1fff)), _mm256_set1_epi32(0x1000));
-  __m256i small = _mm256_cmpgt_epi32(_mm256_set1_epi32((127 - 14) << 23), size);
-  small = _mm256_andnot_si256(_mm256_cmpeq_epi32(size, _mm256_setzero_si256()), small);
-  const __m256i open = _mm256_or_si256(tie, small);
-  return RM_LIKELY(_mm256_testz_si256(open, open)) ? v : vf32_open_unless_exact_(x, y, z, v, open, 0.0f);
+RM_FN void vf32_to_odd_end(uint32_t before) {
+  RM_KEEP_ORDER;
+  _mm_setcsr(before);
 }
-/* Without a branch: Gaussian data has so many midpoints that predictions fail. */
-RM_FN vf32 vf32_fma_bf16(vf32 x, vf32 y, vf32 z) {
-  const __m256 v = _mm256_fmadd_ps(x, y, z);
-  const __m256i low = _mm256_slli_epi32(_mm256_castps_si256(v), 16);
-  return vf32_open_unless_exact_(x, y, z, v, _mm256_cmpeq_epi32(low, _mm256_set1_epi32(INT32_MIN)), 0x1p-126f);
+RM_FN vf32 vf32_fma_to_odd(vf32 x, vf32 y, vf32 z) {
+  const __m256 down = _mm256_fmadd_ps(x, y, z), up = _mm256_xor_ps(_mm256_set1_ps(-0.0f), _mm256_fnmsub_ps(x, y, z));
+  return _mm256_blendv_ps(up, down, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(down), 31)));
 }
-RM_FN int vf32_all_below(vf32 v, float limit) {
-  __m256 size = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v);
-  return _mm256_movemask_ps(_mm256_cmp_ps(size, _mm256_set1_ps(limit), _CMP_LT_OQ)) == 0xff;
+RM_FN int vf32_all_below(vf32 a, vf32 b, float limit) {
+  const __m256i size = _mm256_set1_epi32(INT32_MAX), end = _mm256_castps_si256(_mm256_set1_ps(limit));
+  const __m256i most = _mm256_max_epi32(_mm256_and_si256(_mm256_castps_si256(a), size), _mm256_and_si256(_mm256_castps_si256(b), size));
+  return _mm256_movemask_epi8(_mm256_cmpgt_epi32(end, most)) == -1; /* NaN is above the infinities */
 }
 
 #define RM_LOOKUP_LANES 16
@@ -288,6 +292,18 @@ RM_FN uint32_t vf32_round_f16(vf32 v, float rel, vu16 *y) {
   const __m128i finite = _mm_cmpgt_epi16(infinity, _mm_and_si128(a, infinity)), same = _mm_cmpeq_epi16(a, b);
   *y = a;
   return 0xffu ^ (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(_mm_and_si128(finite, same), _mm_setzero_si128()));
+}
+RM_FN vu16 vf32_to_f16(vf32 v) { return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+RM_FN uint32_t vu16_outside(const uint16_t *x, const struct rm_inputs16 in) {
+  __m256i u = _mm256_loadu_si256((const __m256i *)x);
+  if (in.either_sign) u = _mm256_and_si256(u, _mm256_set1_epi16(0x7fff));
+  const __m256i span = _mm256_set1_epi16((short)(in.last - in.first)), from_first = _mm256_sub_epi16(u, _mm256_set1_epi16((short)in.first));
+  __m256i inside = _mm256_cmpeq_epi16(_mm256_max_epu16(from_first, span), span);
+  for (int k = 0; k < 3; k++)
+    if (in.but[k]) inside = _mm256_andnot_si256(_mm256_cmpeq_epi16(u, _mm256_set1_epi16((short)in.but[k])), inside);
+  if (RM_LIKELY(_mm256_movemask_epi8(inside) == -1)) return 0;
+  const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(inside), _mm256_extracti128_si256(inside, 1));
+  return 0xffffu ^ (uint32_t)_mm_movemask_epi8(bytes);
 }
 RM_FN uint32_t vf32_round_bf16(vf32 v, float rel, vu16 *y) {
   const int32_t b = (int32_t)(rel * 0x1p24f), kept = 0xffff & ~(b ? 2 * b - 1 : 0);

@@ -165,6 +165,20 @@ RM_FN void vf32_store_bf16(uint16_t *p, vf32 v) {
   b = _mm512_srli_epi32(_mm512_add_epi32(b, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
   _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(b));
 }
+#define RM_HAS_BF16_PAIRS 1
+RM_FN void vf32_load2_bf16(const uint16_t *p, vf32 *v) { /* the numbers at even places, and at odd ones */
+  const __m512i u = _mm512_loadu_si512(p);
+  v[0] = _mm512_castsi512_ps(_mm512_slli_epi32(u, 16));
+  v[1] = _mm512_castsi512_ps(_mm512_and_si512(u, _mm512_set1_epi32((int)0xffff0000u)));
+}
+RM_FN void vf32_store2_bf16(uint16_t *p, const vf32 *v) {
+  __m512i r[2];
+  RM_UNROLL for (int j = 0; j < 2; j++) {
+    const __m512i b = _mm512_castps_si512(v[j]), odd = _mm512_and_si512(_mm512_srli_epi32(b, 16), _mm512_set1_epi32(1));
+    r[j] = _mm512_add_epi32(b, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+  }
+  _mm512_storeu_si512(p, _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32(r[0], 16), r[1]));
+}
 RM_FN vf32 vf32_set1(float x) { return _mm512_set1_ps(x); }
 RM_FN vf32 vf32_add(vf32 a, vf32 b) { return _mm512_add_ps(a, b); }
 RM_FN vf32 vf32_sub(vf32 a, vf32 b) { return _mm512_sub_ps(a, b); }
@@ -223,15 +237,17 @@ RM_FN int vm32_none(vm32 a) { return a == 0; }
 RM_FN uint32_t vm32_bits(vm32 a) { return a; }
 RM_FN vf32 vf32_select(vm32 m, vf32 a, vf32 b) { return _mm512_mask_blend_ps(m, b, a); }
 /* Rounded down and up, x y + z gives two neighbours, one of them odd, or itself twice: rounded to odd it is the odd one. */
-#define RM_HAS_FMA16 1
-RM_FN vf32 vf32_fma_f16(vf32 x, vf32 y, vf32 z) {
+#define RM_HAS_FMA_TO_ODD 1
+RM_FN uint32_t vf32_to_odd_begin(void) { return 0; }
+RM_FN void vf32_to_odd_end(uint32_t before) { (void)before; }
+RM_FN vf32 vf32_fma_to_odd(vf32 x, vf32 y, vf32 z) {
   const __m512 down = _mm512_fmadd_round_ps(x, y, z, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
   const __m512 up = _mm512_fmadd_round_ps(x, y, z, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);
   return _mm512_mask_blend_ps(_mm512_test_epi32_mask(_mm512_castps_si512(down), _mm512_set1_epi32(1)), up, down);
 }
-RM_FN vf32 vf32_fma_bf16(vf32 x, vf32 y, vf32 z) { return vf32_fma_f16(x, y, z); }
-RM_FN int vf32_all_below(vf32 v, float limit) {
-  return _mm512_cmp_ps_mask(_mm512_abs_ps(v), _mm512_set1_ps(limit), _CMP_LT_OQ) == 0xffff;
+RM_FN int vf32_all_below(vf32 a, vf32 b, float limit) {
+  const __m512i size = _mm512_max_epu32(_mm512_castps_si512(_mm512_abs_ps(a)), _mm512_castps_si512(_mm512_abs_ps(b)));
+  return _mm512_cmpge_epu32_mask(size, _mm512_castps_si512(_mm512_set1_ps(limit))) == 0; /* NaN is above the infinities */
 }
 
 #define RM_LOOKUP_LANES 16

@@ -50,28 +50,34 @@ RM_FN vm64 vf64_is_infinite(vf64 y) { return vi64_eq(vf64_bits(vf64_abs(y)), vi6
   RM_MACHINE_STEP(name, f32, RM_F32, value)                                                                                  \
   RM_MACHINE_STEP(name, f64, RM_F64, value)
 
-/* Blocks: RM_BLOCK_<f>_<format>, where it is defined, names a function that tries 2 RM_LANES elements from x[k] + i at once, in
- * binary32 throughout (correctly rounded for f32, and RN24(v) on the way to f16 and bf16). It returns 1 when it has stored
- * them, 0 and nothing stored when one of them needs the step. The definition begins with an extra comma: see map.h. */
+/* Spans: RM_SPAN_<f>_<format>, where it is defined, names a function that computes elements i, ... of n, 4 RM_LANES at a time, in
+ * binary32 throughout (correctly rounded for f32, and RN24(v) on the way to f16 and bf16). It stops, with nothing stored, before the
+ * first that need the step, or that are fewer, and returns where. The definition begins with an extra comma: see map.h. */
 #if RM_HAS_VF32
-#define RM_MACHINE_BLOCK(name, arity, fmt, FMT, type, value)                                                                 \
-  RM_FN int rm_##name##_block_##fmt(const type *const *in, int64_t i, type *y) {                                             \
-    vf32 x[arity];                                                                                                           \
-    RM_UNROLL for (int k = 0; k < arity; k++) x[k] = vf32_load_##fmt(in[k] + i);                                             \
-    vf32 v = value;                                                                                                          \
-    /* f32 has no number between its greatest and infinity */                                                                \
-    const double limit = FMT == RM_F32 ? rm_overflow_limit(RM_F64) : rm_overflow_limit(FMT);                                 \
-    if (!vf32_all_below(v, (float)limit)) return 0;                                                                          \
-    vf32_store_##fmt(y, v);                                                                                                  \
-    return 1;                                                                                                                \
+#define RM_MACHINE_SPAN(name, arity, fmt, FMT, type, value)                                                                  \
+  RM_FN int64_t rm_##name##_span_##fmt(const type *const *in, int64_t i, int64_t n, type *y) {                               \
+    for (; i + 4 * RM_LANES <= n; i += 4 * RM_LANES) {                                                                       \
+      vf32 all[arity][2], v[2];                                                                                              \
+      RM_UNROLL for (int k = 0; k < arity; k++) vf32_load2_##fmt(in[k] + i, all[k]);                                         \
+      RM_UNROLL for (int j = 0; j < 2; j++) {                                                                                \
+        vf32 x[arity];                                                                                                       \
+        RM_UNROLL for (int k = 0; k < arity; k++) x[k] = all[k][j];                                                          \
+        v[j] = value;                                                                                                        \
+      }                                                                                                                      \
+      /* f32 has no number between its greatest and infinity */                                                              \
+      const double limit = FMT == RM_F32 ? rm_overflow_limit(RM_F64) : rm_overflow_limit(FMT);                               \
+      if (RM_UNLIKELY(!vf32_all_below(v[0], v[1], (float)limit))) break;                                                     \
+      vf32_store2_##fmt(y + i, v);                                                                                           \
+    }                                                                                                                        \
+    return i;                                                                                                                \
   }
 #else
-#define RM_MACHINE_BLOCK(name, arity, fmt, FMT, type, value)
+#define RM_MACHINE_SPAN(name, arity, fmt, FMT, type, value)
 #endif
-#define RM_MACHINE_BLOCKS(name, arity, value)                                                                                \
-  RM_MACHINE_BLOCK(name, arity, f16, RM_F16, uint16_t, value)                                                                \
-  RM_MACHINE_BLOCK(name, arity, bf16, RM_BF16, uint16_t, value)                                                              \
-  RM_MACHINE_BLOCK(name, arity, f32, RM_F32, float, value)
+#define RM_MACHINE_SPANS(name, arity, value)                                                                                 \
+  RM_MACHINE_SPAN(name, arity, f16, RM_F16, uint16_t, value)                                                                 \
+  RM_MACHINE_SPAN(name, arity, bf16, RM_BF16, uint16_t, value)                                                               \
+  RM_MACHINE_SPAN(name, arity, f32, RM_F32, float, value)
 
 /* Lanes that the steps leave open although they raise no flag: v is infinite because an operand is. */
 RM_FN vm64 vf64_settle_infinite(vf64 v, vm64 operand_is_infinite, vf64 *y) {

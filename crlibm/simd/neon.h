@@ -151,6 +151,9 @@ RM_FN vf32 vf32_mul(vf32 a, vf32 b) { return vmulq_f32(a, b); }
 RM_FN vf32 vf32_div(vf32 a, vf32 b) { return vdivq_f32(a, b); }
 RM_FN vf32 vf32_sqrt(vf32 a) { return vsqrtq_f32(a); }
 RM_FN vf32 vf32_fma(vf32 a, vf32 b, vf32 c) { return vfmaq_f32(c, a, b); }
-RM_FN int vf32_all_below(vf32 v, float limit) { return vminvq_u32(vcltq_f32(vabsq_f32(v), vdupq_n_f32(limit))) != 0; }
+RM_FN int vf32_all_below(vf32 a, vf32 b, float limit) {
+  const float32x4_t end = vdupq_n_f32(limit);
+  return vminvq_u32(vandq_u32(vcltq_f32(vabsq_f32(a), end), vcltq_f32(vabsq_f32(b), end))) != 0;
+}
 
 #endif

@@ -28,15 +28,17 @@
  *                      where gathers are slow; whether the bits `ones`, not the sign, are all set in one of the results
  *   vf32               where RM_HAS_VF32: 2 RM_LANES values of binary32, for functions that are one operation (simd/machine.h).
  *                      vf32_load_<format>, vf32_store_<format> as above; vf32_add sub mul div sqrt; vf32_fma(a,b,c) = ab+c
- *                      with one rounding, where RM_HAS_FMA; vf32_all_below(v, limit): every |v| < limit.
- *                      Where RM_HAS_FMA16: vf32_fma_f16 and vf32_fma_bf16(a,b,c), a number that the store to this format rounds as
- *                      it rounds ab+c, or a NaN; a, b, c numbers of the format
+ *                      with one rounding, where RM_HAS_FMA; vf32_all_below(a, b, limit): every |a|, |b| < limit.
+ *                      vf32_load2_<format>(p, v), vf32_store2_<format>(p, v): 4 RM_LANES elements, two vectors; which lane has which
+ *                      element is the backend's own
+ *                      Where RM_HAS_FMA_TO_ODD: vf32_fma_to_odd(a,b,c) = ab+c rounded to odd, between x = vf32_to_odd_begin() and
+ *                      vf32_to_odd_end(x): nothing else that rounds may be computed there, but stores to f16 and bf16
  *   vu16               where RM_HAS_VU16: 2 RM_LANES numbers of 16 bits, vu16_store(p, v); vf32_gather(t, x): t[x[k]], and vf32_loads;
  *                      vf32_round_f16 and vf32_round_bf16(v, rel, &y): y = v rounded to the format, where bit k of the result does not
  *                      say that lane k is infinite or NaN in the format, or that a number within rel |v| could round otherwise;
  *                      rel 2^24 is a power of two, and for bf16 below 2^-126 that many units of 2^-149 count as within;
- *                      a NaN lane must have 16 low bits that are 0. Where RM_NARROW_FULL is 1, vf32_to_f16(v) rounds without a
- *                      test, and bit k of vu16_outside(x, inputs) says that x[k] is not one of the inputs, 4 RM_LANES of them
+ *                      a NaN lane must have 16 low bits that are 0. vf32_to_f16(v) rounds without a test, and bit k of
+ *                      vu16_outside(x, inputs) says that x[k] is not one of the inputs, 4 RM_LANES of them
  *
  * Where RM_NARROW is 1, also
  *
@@ -111,8 +113,22 @@ RM_FN int vu16_loads(const uint16_t *t, const uint16_t *x, uint16_t *y, int n, u
 #ifndef RM_HAS_VF32
 #define RM_HAS_VF32 0
 #endif
-#ifndef RM_HAS_FMA16
-#define RM_HAS_FMA16 0
+#if RM_HAS_VF32
+#define RM_VF32_PAIRS(fmt, type)                                              \
+  RM_FN void vf32_load2_##fmt(const type *p, vf32 *v) {                       \
+    v[0] = vf32_load_##fmt(p), v[1] = vf32_load_##fmt(p + 2 * RM_LANES);      \
+  }                                                                           \
+  RM_FN void vf32_store2_##fmt(type *p, const vf32 *v) {                      \
+    vf32_store_##fmt(p, v[0]), vf32_store_##fmt(p + 2 * RM_LANES, v[1]);      \
+  }
+RM_VF32_PAIRS(f32, float)
+RM_VF32_PAIRS(f16, uint16_t)
+#ifndef RM_HAS_BF16_PAIRS
+RM_VF32_PAIRS(bf16, uint16_t)
+#endif
+#endif
+#ifndef RM_HAS_FMA_TO_ODD
+#define RM_HAS_FMA_TO_ODD 0
 #endif
 #ifndef RM_HAS_VU16
 #define RM_HAS_VU16 0

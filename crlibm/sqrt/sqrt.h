@@ -13,11 +13,11 @@ RM_FN vm64 rm_sqrt_settled(vf64 x, int format, vf64 *y) {
 
 RM_MACHINE_STEPS(sqrt, vf64_sqrt(x[0]))
 
-RM_MACHINE_BLOCKS(sqrt, 1, vf32_sqrt(x[0]))
+RM_MACHINE_SPANS(sqrt, 1, vf32_sqrt(x[0]))
 #if RM_HAS_VF32
-#define RM_BLOCK_sqrt_f16 , rm_sqrt_block_f16
-#define RM_BLOCK_sqrt_bf16 , rm_sqrt_block_bf16
-#define RM_BLOCK_sqrt_f32 , rm_sqrt_block_f32
+#define RM_SPAN_sqrt_f16 , rm_sqrt_span_f16
+#define RM_SPAN_sqrt_bf16 , rm_sqrt_span_bf16
+#define RM_SPAN_sqrt_f32 , rm_sqrt_span_f32
 #endif
 
 #endif

@@ -11,11 +11,11 @@ RM_FN vm64 rm_subtract_settled(vf64 x, vf64 y, int format, vf64 *result) {
 
 RM_MACHINE_STEPS(subtract, vf64_sub(x[0], x[1]))
 
-RM_MACHINE_BLOCKS(subtract, 2, vf32_sub(x[0], x[1]))
+RM_MACHINE_SPANS(subtract, 2, vf32_sub(x[0], x[1]))
 #if RM_HAS_VF32
-#define RM_BLOCK_subtract_f16 , rm_subtract_block_f16
-#define RM_BLOCK_subtract_bf16 , rm_subtract_block_bf16
-#define RM_BLOCK_subtract_f32 , rm_subtract_block_f32
+#define RM_SPAN_subtract_f16 , rm_subtract_span_f16
+#define RM_SPAN_subtract_bf16 , rm_subtract_span_bf16
+#define RM_SPAN_subtract_f32 , rm_subtract_span_f32
 #endif
 
 #endif

@@ -1,7 +1,7 @@
 /* One loop per function and format over the kernels of crlibm/<function>. Included by one translation unit a function
  * (cmake/functions.cmake writes them), after crlibm/<function>/<function>.h, which gives
  *   vm64 rm_<f>_step_<format>(const vf64 *x, vf64 *y)            a vector of results and the lanes that it leaves open (simd/steps.h)
- *   int rm_<f>_block_<format>(x, i, y)                           for some functions: two vectors at once, or nothing (simd/machine.h)
+ *   int64_t rm_<f>_span_<format>(x, i, n, y)                     for some functions: results from i on (simd/machine.h)
  *   vm64 rm_<f>_settled(vf64 x ..., int format, vf64 *y)         open lanes whose result is known at once, put into y
  * The block loop stores results and tests one mask; only flagged lanes that are not settled are computed again, by the complete
  * function. */
@@ -37,14 +37,17 @@ typedef vm64 rm_settled(const vf64 *x, int format, vf64 *y);
     return flags;                                                                                                           \
   }                                                                                                                         \
                                                                                                                             \
-  typedef int rm_block_##fmt(const type *const *x, int64_t i, type *y);                                                     \
-  RM_FN uint32_t map_contiguous_##fmt(rm_step *step, rm_block_##fmt *block, rm_settled *settled, rm_slow_fn *slow, int arity,\
+  typedef int64_t rm_span_##fmt(const type *const *x, int64_t i, int64_t n, type *y);                                       \
+  RM_FN uint32_t map_contiguous_##fmt(rm_step *step, rm_span_##fmt *span, rm_settled *settled, rm_slow_fn *slow, int arity,  \
                                       int64_t n, const type *const *x, type *y) {                                           \
     uint32_t flags = 0;                                                                                                     \
     int64_t i = 0;                                                                                                          \
     vf64 a[RM_MAX_ARITY], b[RM_MAX_ARITY], y0, y1;                                                                          \
     for (; i + 2 * RM_LANES <= n; i += 2 * RM_LANES) {                                                                      \
-      if (block && RM_LIKELY(block(x, i, y + i))) continue;                                                                 \
+      if (span) {                                                                                                           \
+        i = span(x, i, n, y);                                                                                               \
+        if (i + 2 * RM_LANES > n) break;                                                                                    \
+      }                                                                                                                     \
       RM_UNROLL for (int k = 0; k < arity; k++) a[k] = load(x[k] + i), b[k] = load(x[k] + i + RM_LANES);                    \
       vm64 m0 = step(a, &y0), m1 = step(b, &y1);                                                                            \
       if (RM_LIKELY(vm64_none(vm64_or(m0, m1)))) {                                                                          \
@@ -81,7 +84,7 @@ typedef vm64 rm_settled(const vf64 *x, int format, vf64 *y);
     return flags;                                                                                                           \
   }                                                                                                                         \
                                                                                                                             \
-  RM_FN uint32_t map_##fmt(rm_step *step, rm_block_##fmt *block, rm_settled *settled, rm_slow_fn *slow, int arity,          \
+  RM_FN uint32_t map_##fmt(rm_step *step, rm_span_##fmt *span, rm_settled *settled, rm_slow_fn *slow, int arity,            \
                            int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {                   \
     int contiguous = sy == sizeof(type);                                                                                    \
     const type *in[RM_MAX_ARITY];                                                                                           \
@@ -89,7 +92,7 @@ typedef vm64 rm_settled(const vf64 *x, int format, vf64 *y);
       contiguous &= sx[k] == sizeof(type);                                                                                  \
       in[k] = (const type *)(const void *)x[k];                                                                             \
     }                                                                                                                       \
-    if (contiguous) return map_contiguous_##fmt(step, block, settled, slow, arity, n, in, (type *)(void *)y);               \
+    if (contiguous) return map_contiguous_##fmt(step, span, settled, slow, arity, n, in, (type *)(void *)y);               \
     uint32_t flags = 0;                                                                                                     \
     type buffer[RM_MAX_ARITY + 1][RM_BUFFER]; /* arguments that are not contiguous, and the results */                      \
     for (int k = 0; k < arity; k++)                                                                                         \
@@ -103,7 +106,7 @@ typedef vm64 rm_settled(const vf64 *x, int format, vf64 *y);
           for (int64_t j = 0; j < count; j++) __builtin_memcpy(buffer[k] + j, x[k] + (i + j) * sx[k], sizeof(type));        \
       }                                                                                                                     \
       type *out = sy == sizeof(type) ? (type *)(void *)y + i : buffer[RM_MAX_ARITY];                                        \
-      flags |= map_contiguous_##fmt(step, block, settled, slow, arity, count, in, out);                                     \
+      flags |= map_contiguous_##fmt(step, span, settled, slow, arity, count, in, out);                                     \
       if (sy != sizeof(type))                                                                                               \
         for (int64_t j = 0; j < count; j++) __builtin_memcpy(y + (i + j) * sy, out + j, sizeof(type));                      \
     }                                                                                                                       \
@@ -171,14 +174,14 @@ RM_FN uint32_t map_narrow(rm_narrow *narrow, rm_map_fn *wider, int64_t n, const 
 }
 #endif
 
-/* The second of its arguments: that of RM_BLOCK_<f>_<format> (crlibm/simd/machine.h) when it is defined, else a null pointer. */
+/* The second of its arguments: that of RM_SPAN_<f>_<format> (crlibm/simd/machine.h) when it is defined, else a null pointer. */
 #define RM_SECOND_(a, b, ...) b
 #define RM_SECOND(...) RM_SECOND_(__VA_ARGS__, 0)
 
-/* The four loops of one function, and their table. The steps and blocks are inlined into the loops. */
+/* The four loops of one function, and their table. The steps and spans are inlined into the loops. */
 #define RM_MAP_ENTRY(name, arity, fmt)                                                                                      \
   RM_LOCAL uint32_t map_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {       \
-    return map_##fmt(rm_##name##_step_##fmt, RM_SECOND(RM_BLOCK_##name##_##fmt, 0), settled_##name, rm_slow_##name, arity, n, x, \
+    return map_##fmt(rm_##name##_step_##fmt, RM_SECOND(RM_SPAN_##name##_##fmt, 0), settled_##name, rm_slow_##name, arity, n, x, \
                      sx, y, sy);                                                                                            \
   }
 #define RM_MAP_ENTRIES(name, arity)                                     \
