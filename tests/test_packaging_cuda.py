@@ -14,14 +14,14 @@ import pytest
 from native import ROOT, build, default_build, need, run, tool
 from test_packaging_install import declared_functions, symbols
 
-SOURCES = ["src/cuda/matmul.cu", "src/cuda/reduce.cu", "tests/cuda/test_cuda.cpp"]
+SOURCES = ["src/cuda/reduce.cu", "tests/cuda/test_cuda.cpp"]
 
 OPTIONS = ["-x", "c++", "-std=gnu++17", "-O1", "-ffp-contract=off", "-DRM_TEST_EMULATE", f"-I{ROOT / 'include'}", f"-I{ROOT}"]
 OPTIONS += ["-include", str(ROOT / "tests/cuda/emulate.h")]
 
 
-# What is compiled again for a control, and without fused operations: sums, products, and functions of each family.
-CONTROLLED = {"matmul.cu", "reduce.cu", "exp.cu", "log.cu", "sin.cu", "erf.cu", "gelu.cu", "silu_backward.cu", "pow.cu"}
+# What is compiled again for a control, and without fused operations: sums, and functions of each family.
+CONTROLLED = {"reduce.cu", "exp.cu", "log.cu", "sin.cu", "erf.cu", "gelu.cu", "silu_backward.cu", "pow.cu"}
 
 # As src/cuda/CMakeLists.txt has it, there one translation unit a function. Here those that are not compiled again share four.
 FUNCTION = """
@@ -38,7 +38,7 @@ def emulated(where, *flags, others=None):
     sources of CONTROLLED are compiled with them, and the rest is that build's."""
     cc, cxx = need("cc", "c++")
     library = default_build()
-    sources = [ROOT / source for source in [*SOURCES, "src/blas/check.c", "src/reduce/overlap.c"]]
+    sources = [ROOT / source for source in [*SOURCES, "src/reduce/overlap.c"]]
     alone = [f for f in oracle.ARITY if f + ".cu" in CONTROLLED]
     rest = [f for f in oracle.ARITY if f not in alone]
     for functions in [*([f] for f in alone), *(rest[k::4] for k in range(4))]:
@@ -187,3 +187,28 @@ def test_rows_give_the_cpu_bits(tmp_path):
     shared += ["src/nn/cross_entropy_job.c", "src/nn/norms_job.c", "src/nn/row_apart.c", "src/nn/softmax_job.c"]
     (good, out), (bad, _) = emulated_parts(tmp_path, "test_cuda_rows", kernels, shared, [[], [SHRINK]])
     assert good == 0 and bad, out
+
+
+def test_reductions_give_the_cpu_bits(tmp_path):
+    """And the controls: bounds made smaller, and blocks that drop the last accumulator, are seen."""
+    short = tmp_path / "accumulate_short.h"
+    accumulate = (ROOT / "src/cuda/accumulate.h").read_text()
+    text = accumulate.replace("i + half < count;", "i + half < count - 1;")
+    assert text != accumulate
+    short.write_text(re.sub(r'(#include )"', rf'\1"{ROOT}/src/cuda/', text))
+    kernels = ["src/cuda/cumsum.cu", "src/cuda/scatter.cu", "src/cuda/statistics.cu"]
+    shared = ["src/reduce/overlap.c", "src/reduce/scatter_job.c", "src/reduce/statistics_job.c"]
+    counts = emulated_parts(tmp_path, "test_cuda_reductions", kernels, shared, [[], [SHRINK], ["-include", str(short)]])
+    seen = [{name for name in ("mean", "cumsum", "index_add", "segment_sum") if f"FAILED {name}" in out} for _, out in counts]
+    assert [failed == 0 for failed, _ in counts] == [True, False, False], counts
+    assert seen == [set(), {"cumsum", "index_add", "segment_sum"}, {"mean", "index_add", "segment_sum"}]
+
+
+def test_products_give_the_cpu_bits(tmp_path):
+    """Of matrices, and convolutions; multiplied by each thread, and by warps (mma). And the control."""
+    kernels = ["src/cuda/matmul_narrow.cu", "src/cuda/matmul_f64.cu"]
+    shared = ["src/cuda/matmul.cu", "src/cuda/convolution.cu", "src/cuda/reduce.cu"]
+    shared += ["src/blas/check.c", "src/blas/convolution_job.c", "src/reduce/overlap.c"]
+    variants = [FMA if HAS_FMA else [], ["-DRM_CFG_EMULATE_MMA"], [SHRINK]]
+    (good, out), (by_warps, warps), (bad, _) = emulated_parts(tmp_path, "test_cuda_products", kernels, shared, variants)
+    assert good == 0 and by_warps == 0 and bad, out + warps

@@ -4,7 +4,9 @@
  *
  *   loads and stores   vf64_load vf64_store vf64_set1; from f32/f16/bf16 arrays (exact): vf64_load_f32 vf64_load_f16
  *                      vf64_load_bf16; to them (round to nearest even, 16-bit formats through f32):
- *                      vf64_store_f32 vf64_store_f16 vf64_store_bf16; vi64_load vi64_store vi64_set1;
+ *                      vf64_store_f32 vf64_store_f16 vf64_store_bf16; vf64_store_between_f32(p, a, b): vf64_store_f32(p, a),
+ *                      and bit k of the result says that lane k of b has another f32 number, by its bits, or an infinite one,
+ *                      or a NaN; vi64_load vi64_store vi64_set1;
  *                      vi64_store_pairs(p, a, b): p[2 j] = a, p[2 j + 1] = b, from the lane whose number in vi64_pair_numbers() is j
  *   arithmetic         vf64_add sub mul div sqrt min max abs neg, vf64_mad(a,b,c) = ab+c and vf64_nmad = c-ab with one OR two
  *                      roundings (proofs hold for both), vf64_mul_err(a,b,p) = ab-p exactly, for p = RN(ab), when ab = 0
@@ -20,7 +22,8 @@
  *   bits               vf64_bits vf64_from_bits; vi64_add sub and or xor, vi64_sll srl sra (constant counts), vi64_to_f64 (|v| < 2^51),
  *                      vi64_round_f64 (any, to nearest); vi64_mul_low(a,b) = ab for the low 32 bits of each lane, unsigned;
  *                      vf64_copysign(magnitude, sign)
- *   compares           vf64_lt le eq ne unord, vi64_eq, vi64_ltu (unsigned), vi64_disjoint (a & b == 0); masks: vm64_and or andnot not none; vm64_bits: lane i in bit i
+ *   compares           vf64_lt le eq ne unord, vi64_eq, vi64_ltu (unsigned), vi64_disjoint (a & b == 0); masks: vm64_and or
+ *                      andnot not none; vm64_bits: lane i in bit i
  *   selection          vf64_select(m,a,b): a where m, else b
  *   tables             vf64_lookup16(t, i), vi64_lookup16(t, i): t[i & 15], t 64-byte aligned
  *                      vu16_lookup(t, x, y): y[k] = t[x[k]] for RM_LOOKUP_LANES elements; t has one element more than is looked up.
@@ -108,6 +111,14 @@ RM_FN int vu16_loads(const uint16_t *t, const uint16_t *x, uint16_t *y, int n, u
     _mm_storeu_si128((__m128i *)(y + k), v);
   }
   return _mm_movemask_epi8(_mm_cmpeq_epi16(most, all)) != 0;
+}
+#endif
+#ifndef RM_HAS_STORE_BETWEEN
+RM_FN uint32_t vf64_store_between_f32(float *p, vf64 a, vf64 b) {
+  const vf64 low = vf64_round_f32(a);
+  const vm64 same = vi64_eq(vf64_bits(low), vf64_bits(vf64_round_f32(b))), finite = vf64_le(vf64_abs(low), vf64_set1(0x1.fffffep127));
+  vf64_store_f32(p, low);
+  return ~vm64_bits(vm64_and(same, finite)) & ((1u << RM_LANES) - 1);
 }
 #endif
 #ifndef RM_HAS_VF32

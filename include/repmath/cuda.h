@@ -9,7 +9,9 @@
 #include "cuda_elementwise.h"
 #include "cuda_nn.h"
 #include "cuda_optim.h"
+#include "cuda_products.h"
 #include "cuda_random.h"
+#include "cuda_reductions.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,12 +27,6 @@ RM_API rm_status rm_cuda_dot_f32(int64_t n, const float *x, ptrdiff_t stride_x, 
                                  rm_cuda_stream stream);
 RM_API rm_status rm_cuda_dot_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                                  double *out, rm_cuda_stream stream);
-
-/* C = RN(A B + bias) over views, as rm_matmul_strided_f32: strides in bytes, C may overlap nothing. */
-RM_API rm_status rm_cuda_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a, ptrdiff_t row_a, ptrdiff_t col_a,
-                                            const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias,
-                                            ptrdiff_t stride_bias, float *c, ptrdiff_t row_c, ptrdiff_t col_c,
-                                            rm_cuda_stream stream);
 
 #ifdef __cplusplus
 }

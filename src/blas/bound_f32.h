@@ -7,29 +7,38 @@
  *
  *   |c - S| <= t u / (1 - t u) (sum_k |a_k b_k| + |bias|) <= t u (1 + 2^-19) (|a| |b| + |bias|)
  *
- * with Euclidean norms (Cauchy-Schwarz). The order of additions within a block is free: n terms and the +0 they begin from
+ * with Euclidean norms (Cauchy-Schwarz). A term at place q of its chain, counted from 0, passes at most t - q roundings, so that
+ * |a_k b_k| needs no more than the weight w_k = 1 - q/t there, and a_k^2 and b_k^2 in the norms (Cauchy-Schwarz again). Larger weights, up
+ * to 1, do no harm. Since t w_k >= 1, the bound is at least u sum |a_k b_k|.
+ *
+ * Without weights the order of additions within a block is free: n terms and the +0 they begin from
  * are the leaves of a binary tree of n additions, of which the one that +0 enters by is exact, so no term passes more than
  * n - 1 roundings. Hence the bound holds for kernels that add several terms an instruction, each addition rounded to
  * nearest or left unrounded, provided that a block ends after KC terms. Zeros that fill an instruction are added exactly.
- * Computed squares of norms err by at most (K + 2) u relatively (pack.h), roots and products by a few u; `slack` covers
+ * Computed squares of norms err by at most (K + 5) u relatively (pack.h), roots and products by a few u; `slack` covers
  * them together with the roundings of the bound itself. */
 #ifndef RM_BLAS_BOUND_F32_H
 #define RM_BLAS_BOUND_F32_H
 
 #include "tile.h"
 
+/* t. */
+RM_FN double rm_additions_f32(int64_t k) { return (double)(k < RM_KC ? k : RM_KC) + (double)((k + RM_KC - 1) / RM_KC); }
+
 /* t u (1 + slack): what multiplies |a| |b| + |bias|. */
 RM_FN double rm_bound_f32(int64_t k) {
-  double t = (double)(k < RM_KC ? k : RM_KC) + (double)((k + RM_KC - 1) / RM_KC);
+  double t = rm_additions_f32(k);
   double slack = 0x1p-18 + (double)k * 0x1p-51;
   return RM_BOUND(t * 0x1p-53 * (1.0 + slack));
 }
 
-/* The same for the double-double sum of resolve_f32.h, as a multiple of rm_bound_f32: see there. */
+/* The difference from one weight to the next: 1/t. */
+RM_FN double rm_slope_f32(int64_t k) { return k ? 1.0 / rm_additions_f32(k) : 0.0; }
+
+/* The bound of the double-double sum of resolve_f32.h, 1.01 h^2 u^2 (sum |a_k b_k| + |bias|), over the bound above. */
 RM_FN double rm_bound_dd_ratio_f32(int64_t k) {
-  double t = (double)(k < RM_KC ? k : RM_KC) + (double)((k + RM_KC - 1) / RM_KC);
   double h = (double)k + 64.0;
-  return 1.01 * h * h * 0x1p-53 / t;
+  return 1.01 * h * h * 0x1p-53;
 }
 
 #endif

@@ -4,6 +4,13 @@
 #include "../reduce/overlap.h"
 #include "views.h"
 
+rm_matmul_problem rm_problem_of(int format, int64_t batch) {
+  rm_matmul_problem p = {0};
+  p.fmt = p.out_fmt = format;
+  p.batch = batch;
+  return p;
+}
+
 /* Positions of the arguments in the two calling forms. */
 typedef struct {
   int m, n, k, a, b, bias, c;
@@ -91,4 +98,25 @@ rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k
   if (!status && p->batch > 1 && m > 0 && n > 0 && batch_overlaps(p, a, b, bias, c)) status = RM_STATUS(RM_ERR_OVERLAP, at.c);
   if (!status) fill(p, a, b, bias, c);
   return status;
+}
+
+rm_status rm_check_gemm(rm_matmul_problem *p, const rm_scaling *scaling, int format, int layout, int trans_a, int trans_b, int64_t m,
+                        int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc) {
+  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
+  *p = rm_problem_of(format, 1);
+  p->scaling = scaling;
+  const rm_status status = rm_check_dense(p, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, NULL, c, ldc);
+  if (scaling->alpha == 1.0 && rm_is_zero(scaling->beta)) p->scaling = NULL;
+  return status;
+}
+
+rm_status rm_check_batch(rm_matmul_problem *p, int format, int format_out, int64_t batch, ptrdiff_t next_a, ptrdiff_t next_b,
+                         ptrdiff_t next_bias, ptrdiff_t next_c) {
+  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
+  if (format_out != format && (format_out != RM_FORMAT_F32 || format == RM_FORMAT_F64)) return RM_STATUS(RM_ERR_ENUM, 2);
+  if (batch < 0) return RM_STATUS(RM_ERR_SIZE, 3);
+  *p = rm_problem_of(format, batch);
+  p->out_fmt = format_out;
+  p->next_a = next_a, p->next_b = next_b, p->next_bias = next_bias, p->next_c = next_c;
+  return RM_OK;
 }

@@ -17,12 +17,8 @@ RM_FN vf64 rm_margin_f32(vf64 c, vf64 err) { return vf64_mad(vf64_abs(c), vf64_s
 
 /* One vector of C. Returns the lanes that are not decided, or not finite. */
 RM_FN uint32_t rm_round_vector_f32(vf64 c, vf64 err, float *out) {
-  vf64 e = rm_margin_f32(c, err);
-  vf64 low = vf64_round_f32(vf64_sub(c, e)), high = vf64_round_f32(vf64_add(c, e));
-  vm64 same = vi64_eq(vf64_bits(low), vf64_bits(high));
-  vm64 finite = vf64_le(vf64_abs(low), vf64_set1(0x1.fffffep127));
-  vf64_store_f32(out, low);
-  return ~vm64_bits(vm64_and(same, finite)) & ((1u << RM_LANES) - 1);
+  const vf64 e = rm_margin_f32(c, err);
+  return vf64_store_between_f32(out, vf64_sub(c, e), vf64_add(c, e));
 }
 
 /* The same rounded to a 16-bit format: each end first to odd, 16 bits (crlibm/simd/machine.h), so that storing it rounds it once. */
@@ -55,6 +51,34 @@ typedef struct {
   double bias_bound;
 } rm_epilogue_f32;
 
+/* The same of whole tiles of RM_NV vectors, each of neighbours in memory, without bias or scaling. */
+RM_FN int rm_epilogue_whole_f32(const rm_epilogue_f32 *e, const double *RM_RESTRICT tile, int64_t i0, int64_t j0, int rows,
+                                uint8_t *RM_RESTRICT flagged, const int out_fmt) {
+  const ptrdiff_t *const col = e->places.col + j0, *const row = e->places.row + i0;
+  vf64 norm[RM_NV];
+  RM_UNROLL for (int v = 0; v < RM_NV; v++) norm[v] = vf64_load(e->col_norm + j0 + v * RM_LANES);
+  int count = 0;
+  for (int i = 0; i < rows; i++, tile += RM_NR, flagged += RM_NV) {
+    const vf64 rb = vf64_set1(e->row_bound[i0 + i]);
+    char *const at = e->places.base + row[i];
+    uint32_t open[RM_NV], any = 0;
+    RM_UNROLL for (int v = 0; v < RM_NV; v++) {
+      open[v] = rm_round_vector(vf64_load(tile + v * RM_LANES), vf64_mul(rb, norm[v]), at + col[v * RM_LANES], out_fmt);
+      any |= open[v];
+    }
+    RM_UNROLL for (int v = 0; v < RM_NV; v++) flagged[v] = (uint8_t)open[v];
+    if (RM_UNLIKELY(any)) RM_UNROLL for (int v = 0; v < RM_NV; v++) count += __builtin_popcount(open[v]);
+  }
+  return count;
+}
+
+RM_FN int rm_is_whole(const rm_epilogue_f32 *e, int64_t j0, int cols) {
+  if (e->p->bias.base || e->p->scaling || cols != RM_NR) return 0;
+  int whole = 1;
+  RM_UNROLL for (int v = 0; v < RM_NV; v++) whole &= e->places.whole[j0 / RM_LANES + v];
+  return whole;
+}
+
 /* Rounds `rows` x `cols` elements at (i0, j0) of the block, from a tile of nv vectors a row. flagged[i * nv + v] gets the lanes for the
  * resolver. Returns how many. */
 RM_FN int rm_epilogue_tile_f32(const rm_epilogue_f32 *e, const double *tile, int nv, int64_t i0, int64_t j0, int rows, int cols,
@@ -62,6 +86,7 @@ RM_FN int rm_epilogue_tile_f32(const rm_epilogue_f32 *e, const double *tile, int
   const int size = rm_size_of(out_fmt);
   const rm_scaling *scaling = e->p->scaling;
   int count = 0;
+  if (rm_is_whole(e, j0, cols)) return rm_epilogue_whole_f32(e, tile, i0, j0, rows, flagged, out_fmt);
   for (int i = 0; i < rows; i++) {
     const vf64 rb = vf64_set1(e->row_bound[i0 + i]);
     for (int v = 0; v < nv; v++, tile += RM_LANES) {

@@ -17,23 +17,63 @@
 /* Where more than one in RM_FLOOD elements of a block stays open, the double-double engine, which computes all of it, is faster
  * than single dot products. Small blocks, whose workspace should stay small, never go there, nor do 16-bit formats: rounding to
  * them leaves few elements open, and the certificate sees their ties. */
-enum { RM_FLOOD = 16, RM_FLOOD_LEAST = 4096 };
+enum { RM_FLOOD = 16, RM_FLOOD_LEAST = 4096, RM_FLOOD_COLS = 528 }; /* COLS: at a time, so that two numbers an element have room */
 RM_FN int rm_may_flood(const rm_matmul_problem *p, int64_t rows, int64_t cols) {
   return p->fmt == RM_F32 && rows * cols >= RM_FLOOD_LEAST;
 }
 
 static size_t rm_work_f32(const rm_matmul_problem *p, int64_t rows, int64_t cols) {
-  size_t plain = rm_layout_of_f32(p, rows, cols, 0).bytes, flooded = rm_work_dd(p, rows, cols);
+  size_t plain = rm_layout_of_f32(p, rows, cols, 0).bytes, flooded = rm_work_dd(p, rows, cols < RM_FLOOD_COLS ? cols : RM_FLOOD_COLS);
   return plain > flooded || !rm_may_flood(p, rows, cols) ? plain : flooded;
 }
 
-/* From sums of squares to bounds, once all of k is packed. */
+/* From weighted sums of squares to bounds, once all of k is packed. */
 static void rm_finish_bounds_f32(const rm_layout_f32 *w, int64_t k) {
   const double tu = rm_bound_f32(k);
   for (int64_t i = 0; i < w->row_tiles * RM_MR; i += RM_LANES)
     vf64_store(w->row_bound + i, vf64_mul(vf64_set1(tu), vf64_sqrt(vf64_load(w->row_bound + i))));
   for (int64_t j = 0; j < w->col_tiles * RM_NR; j += RM_LANES)
     vf64_store(w->col_norm + j, vf64_sqrt(vf64_load(w->col_norm + j)));
+}
+
+RM_FN int rm_any_flagged(const uint8_t *flagged, int n) {
+  uint64_t any = 0, word;
+  int q = 0;
+  for (; q + 8 <= n; q += 8) __builtin_memcpy(&word, flagged + q, 8), any |= word;
+  for (; q < n; q++) any |= flagged[q];
+  return any != 0;
+}
+
+/* Elements that need their products again, some at a time: a column of B may touch as many pages as it has terms, which then serve
+ * them all. */
+enum { RM_LATE = 64 };
+typedef struct {
+  int64_t i, j;
+  double err, bias;
+} rm_late_element;
+typedef struct {
+  int count;
+  rm_late_element element[RM_LATE];
+} rm_late_elements;
+
+static void rm_resolve_late(rm_late_elements *late, rm_resolver *r, const rm_places *places) {
+  const rm_matmul_problem *p = r->p;
+  rm_dot2 sums[RM_LATE];
+  __builtin_memset(sums, 0, (size_t)late->count * sizeof *sums);
+  for (int64_t k = 0; k < p->k; k += RM_GATHER)
+    for (int e = 0; e < late->count; e++)
+      rm_dot2_add_f32(sums + e, p, r->block->row + late->element[e].i, r->block->col + late->element[e].j, k,
+                      p->k - k < RM_GATHER ? p->k - k : RM_GATHER);
+  for (int e = 0; e < late->count; e++) {
+    const rm_late_element *at = late->element + e;
+    rm_write_bits(rm_place_of(places, at->i, at->j),
+                  rm_finish_element_f32(r, at->i, at->j, rm_dot2_total(sums + e, at->bias), at->err, at->bias), p->out_fmt);
+  }
+  late->count = 0;
+}
+RM_FN void rm_put_off(rm_late_elements *late, rm_resolver *r, const rm_places *places, rm_late_element element) {
+  late->element[late->count++] = element;
+  if (late->count == RM_LATE) rm_resolve_late(late, r, places);
 }
 
 /* Goes through the flagged elements. With settle only those are decided, and taken off the list, that need not read their
@@ -44,10 +84,13 @@ static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, in
   const double *tile = w->c;
   uint8_t *flagged = w->flagged;
   int64_t left = 0;
+  rm_late_elements later;
+  later.count = 0;
   for (int64_t j0 = 0; j0 < block->cols; j0 += RM_NR) {
     int nv = rm_vectors(block->cols - j0, RM_NR);
     for (int64_t i0 = 0; i0 < block->rows; i0 += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
       int rows = rm_at_most(block->rows - i0, RM_MR);
+      if (!rm_any_flagged(flagged, rows * nv)) continue;
       for (int q = 0; q < rows * nv; q++) {
         for (uint32_t lanes = flagged[q]; lanes; lanes &= lanes - 1) {
           int lane = __builtin_ctz(lanes);
@@ -58,10 +101,11 @@ static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, in
           uint64_t bits;
           if (p->scaling)
             bits = rm_resolve_scaled_f32(r, i, j, err, rm_read_bits(rm_place_of(&w->places, i, j), p->out_fmt));
-          else if (!settle)
-            bits = rm_resolve_element_f32(r, i, j, c, err, bias);
           else if (!rm_settle_element_f32(r, i, j, c, err, bias, &bits)) {
-            left++;
+            if (settle)
+              left++;
+            else
+              rm_put_off(&later, r, &w->places, (rm_late_element){i, j, err, bias});
             continue;
           }
           flagged[q] = (uint8_t)(flagged[q] & ~(1u << lane));
@@ -70,6 +114,7 @@ static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, in
       }
     }
   }
+  rm_resolve_late(&later, r, &w->places);
   return left;
 }
 
@@ -82,7 +127,11 @@ static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_pro
     open = rm_resolve_flagged_f32(w, &r, 1);
     if (rm_may_flood(p, block->rows, block->cols) && open > block->rows * block->cols / RM_FLOOD) {
       rm_tiers all = {0, 0, 0};
-      uint32_t flags = rm_block_dd_f32(p, block, work, &all); /* overwrites the workspace */
+      uint32_t flags = 0;
+      for (int64_t j = 0; j < block->cols; j += RM_FLOOD_COLS) {
+        const rm_block part = {block->row, block->rows, block->col + j, rm_at_most(block->cols - j, RM_FLOOD_COLS)};
+        flags |= rm_block_dd_f32(p, &part, work, &all); /* overwrites the workspace */
+      }
       int64_t last = all.accumulator < open ? all.accumulator : open; /* infinite elements, settled above, may be among them */
       tiers->accumulator += last;
       tiers->double_double += open - last;
@@ -109,13 +158,14 @@ RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block,
   __builtin_memset(w.col_norm, 0, (size_t)(w.col_tiles * RM_NR) * 8);
   rm_find_places(&w.places, &p->c, block, rm_size_of(p->out_fmt));
   const rm_epilogue_f32 e = {p, block, w.places, w.row_bound, w.col_norm, rm_bound_f32(p->k)};
+  const double slope = rm_slope_f32(p->k);
   const int thin = rm_thin_sums(&w, p, block, fmt);
   do { /* once for k = 0, which leaves +0 and the bias */
     int64_t kc = thin ? p->k : p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
     int last = k0 + kc >= p->k;
     if (!thin) {
-      rm_pack_operand(w.a, RM_MR, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, 0, w.stage_a);
-      rm_pack_operand(w.b, RM_NR, 1, &p->b, block->col, block->cols, k0, kc, fmt, w.col_norm, 0, w.stage_b);
+      rm_pack_operand(w.a, RM_MR, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, slope, 0, w.stage_a);
+      rm_pack_operand(w.b, RM_NR, 1, &p->b, block->col, block->cols, k0, kc, fmt, w.col_norm, slope, 0, w.stage_b);
     }
     if (last) rm_finish_bounds_f32(&w, p->k);
     double *tile = w.c;
@@ -123,6 +173,7 @@ RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block,
     for (int64_t j = 0; j < block->cols; j += RM_NR) {
       int nv = rm_vectors(block->cols - j, RM_NR);
       for (int64_t i = 0; i < block->rows; i += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
+        if (last) rm_fetch_places(&w.places, i, rm_at_most(block->rows - i, RM_MR), j, rm_at_most(block->cols - j, RM_NR), rm_size_of(p->out_fmt));
         if (!thin) rm_micro_f32[nv](kc, w.a + i * kc, w.b + j * kc, tile, k0 == 0);
         if (last) open += rm_round_tile_f32(&e, tile, i, j, flagged, fmt);
       }

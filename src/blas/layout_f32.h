@@ -11,7 +11,7 @@
 typedef struct {
   int64_t row_tiles, col_tiles, kc;
   double *a, *b, *c;                           /* packed panels; tiles of partial sums */
-  double *row_bound, *col_norm; /* a value for each line; row_bound = norm times rm_bound_f32 */
+  double *row_bound, *col_norm; /* a value for each line; row_bound = weighted norm times rm_bound_f32 */
   rm_places places;
   rm_line *rows, *cols;
   uint8_t *flagged;

@@ -13,7 +13,7 @@
 
 /* A block of C is the unit of work: its packed operands and binary64 partial sums stay near one core's L2 cache, and its
  * workspace (under 8 MiB) is all the memory a thread needs. */
-enum { BLOCK_ROWS = 512, BLOCK_COLS = 528, STACK_WORK = 24576 };
+enum { BLOCK_ROWS = 512, BLOCK_COLS = 1056, BLOCK_COLS_DD = 528, STACK_WORK = 24576 };
 
 /* Work below this many products (some 50 us) is not worth a second thread: waking one costs microseconds on an idle machine and
  * a time slice on a busy one. */
@@ -61,13 +61,14 @@ static void transpose(rm_matmul_problem *p) {
 
 rm_status rm_matmul_run(const rm_matmul_problem *given) {
   rm_matmul_problem problem = *given, *p = &problem;
+  if (!rm_kernels_get()) return RM_ERR_ISA;
   if (p->n == 1 && p->m > 1 && !p->c.rows && !p->c.cols) transpose(p);
   const rm_engine *engine = &rm_kernels_get()->blas->engine[p->fmt];
   if (p->m == 0 || p->n == 0 || p->batch == 0) return RM_OK;
   const int mr = engine->row_unit, nr = engine->col_unit;
   plan whole = {p, 1, 1, engine}, *t = &whole;
   t->row_parts = ceil_div(p->m, BLOCK_ROWS / mr * mr);
-  t->col_parts = ceil_div(p->n, BLOCK_COLS / nr * nr);
+  t->col_parts = ceil_div(p->n, (p->fmt == RM_F64 ? BLOCK_COLS_DD : BLOCK_COLS) / nr * nr);
   /* A floating number: the count of products of a large problem does not fit 64 bits. */
   const double products = (double)p->m * (double)p->n * (double)(p->k ? p->k : 1) * (double)p->batch, share = products / PRODUCTS_PER_THREAD;
   int threads = share < 2.0 ? 1 : rm_threads_for(share < 1e6 ? (int64_t)share : 1000000);
@@ -120,17 +121,9 @@ static rm_view view(const void *base, ptrdiff_t row, ptrdiff_t col) {
   return (rm_view){(char *)(uintptr_t)base, row, col};
 }
 
-static rm_matmul_problem problem_of(int format, int64_t batch) {
-  rm_matmul_problem p = {0};
-  p.fmt = p.out_fmt = format;
-  p.batch = batch;
-  return p;
-}
-
 static rm_status dense(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const void *a,
                        int64_t lda, const void *b, int64_t ldb, const void *bias, void *c, int64_t ldc) {
-  rm_matmul_problem p = problem_of(format, 1);
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  rm_matmul_problem p = rm_problem_of(format, 1);
   rm_status status = rm_check_dense(&p, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc);
   return status ? status : rm_matmul_run(&p);
 }
@@ -154,18 +147,13 @@ rm_status rm_matmul_bf16(int layout, int trans_a, int trans_b, int64_t m, int64_
 
 rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha, const void *a,
                   int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc) {
-  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
-  if (!rm_kernels_get()) return RM_ERR_ISA;
   const rm_scaling scaling = {alpha, beta};
-  rm_matmul_problem p = problem_of(format, 1);
-  p.scaling = &scaling;
-  rm_status status = rm_check_dense(&p, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, NULL, c, ldc);
-  if (alpha == 1.0 && rm_is_zero(beta)) p.scaling = NULL;
+  rm_matmul_problem p;
+  rm_status status = rm_check_gemm(&p, &scaling, format, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc);
   return status ? status : rm_matmul_run(&p);
 }
 
 static rm_status strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias, rm_view c) {
-  if (!rm_kernels_get()) return RM_ERR_ISA;
   rm_status status = rm_check_strided(p, m, n, k, a, b, bias, c);
   return status ? status : rm_matmul_run(p);
 }
@@ -173,13 +161,13 @@ static rm_status strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, 
 rm_status rm_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a, ptrdiff_t row_a, ptrdiff_t col_a,
                                 const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias, ptrdiff_t stride_bias,
                                 float *c, ptrdiff_t row_c, ptrdiff_t col_c) {
-  rm_matmul_problem p = problem_of(RM_FORMAT_F32, RM_NO_BATCH);
+  rm_matmul_problem p = rm_problem_of(RM_FORMAT_F32, RM_NO_BATCH);
   return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c));
 }
 rm_status rm_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const double *a, ptrdiff_t row_a, ptrdiff_t col_a,
                                 const double *b, ptrdiff_t row_b, ptrdiff_t col_b, const double *bias,
                                 ptrdiff_t stride_bias, double *c, ptrdiff_t row_c, ptrdiff_t col_c) {
-  rm_matmul_problem p = problem_of(RM_FORMAT_F64, RM_NO_BATCH);
+  rm_matmul_problem p = rm_problem_of(RM_FORMAT_F64, RM_NO_BATCH);
   return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c));
 }
 
@@ -187,11 +175,7 @@ rm_status rm_matmul_batched(int format, int format_out, int64_t batch, int64_t m
                             ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b, ptrdiff_t next_b, ptrdiff_t row_b,
                             ptrdiff_t col_b, const void *bias, ptrdiff_t next_bias, ptrdiff_t stride_bias, void *c,
                             ptrdiff_t next_c, ptrdiff_t row_c, ptrdiff_t col_c) {
-  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
-  if (format_out != format && (format_out != RM_FORMAT_F32 || format == RM_FORMAT_F64)) return RM_STATUS(RM_ERR_ENUM, 2);
-  if (batch < 0) return RM_STATUS(RM_ERR_SIZE, 3);
-  rm_matmul_problem p = problem_of(format, batch);
-  p.out_fmt = format_out;
-  p.next_a = next_a, p.next_b = next_b, p.next_bias = next_bias, p.next_c = next_c;
-  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c));
+  rm_matmul_problem p;
+  rm_status status = rm_check_batch(&p, format, format_out, batch, next_a, next_b, next_bias, next_c);
+  return status ? status : strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c));
 }

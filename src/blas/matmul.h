@@ -4,7 +4,7 @@
 
 #include "views.h"
 
-/* Solves a problem whose arguments have been checked. rm_kernels_get() is not NULL. */
+/* Solves a problem whose arguments have been checked. */
 rm_status rm_matmul_run(const rm_matmul_problem *p);
 
 #endif

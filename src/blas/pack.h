@@ -2,9 +2,10 @@
  * microkernel reads in order. Missing lines are zero. Any stride and alignment is a matter of this file alone; `step` goes
  * along a line, `line` to the next one, in bytes. The format of the source is a constant at every call.
  *
- * Either norm2 is given: norm2[line] grows by the sum of squares of these kc elements (at most kc roundings of relative size
- * u, and for sources below binary64 no other error: a square lies between 2^-298 and 2^256). Or scale is given: element k of the
- * line is multiplied by the power of two scale[line]. */
+ * Either norm2 is given: norm2[line] grows by the sum of the squares of these elements, each times a weight that is at least 1 - q slope,
+ * q its place in the chain (bound_f32.h), and at most 1 (at most kc + 3 roundings of relative size u, and for sources below binary64 no
+ * other error: a square lies between 2^-298 and 2^256). Or scale is given: element k of the line is multiplied by the power of two
+ * scale[line]. */
 #ifndef RM_BLAS_PACK_H
 #define RM_BLAS_PACK_H
 
@@ -15,30 +16,42 @@
 #include "patches.h"
 #include "window.h"
 
-/* Lines that are neighbours in memory: whole vectors. nv is a constant at every call. */
+/* Of the elements of one call: 1 - q slope, q counted from the first of the chain. */
+typedef struct {
+  double first, slope;
+} rm_weights;
+RM_TABLE rm_weights rm_no_weights = {1.0, 0.0};
+RM_FN rm_weights rm_weights_from(int64_t q, double slope) { return (rm_weights){1.0 - (double)q * slope, slope}; }
+RM_FN double rm_weight(rm_weights w, int64_t k) { return w.first - (double)k * w.slope; }
+
+/* Lines that are neighbours in memory: whole vectors; all with the first weight. nv is a constant at every call. */
 RM_FN void rm_pack_vectors(double *RM_RESTRICT dst, const int nv, int64_t kc, const char *src, ptrdiff_t step, const int fmt,
-                           double *norm2, const double *scale) {
+                           double *norm2, rm_weights weights, const double *scale) {
   const int size = rm_size_of(fmt);
   vf64 sum[RM_PACK_MAX_VECTORS], factor[RM_PACK_MAX_VECTORS];
   RM_UNROLL for (int v = 0; v < nv; v++) {
-    sum[v] = norm2 ? vf64_load(norm2 + v * RM_LANES) : vf64_set1(0.0);
+    sum[v] = vf64_set1(0.0);
     factor[v] = scale ? vf64_load(scale + v * RM_LANES) : vf64_set1(1.0);
   }
   for (int64_t k = 0; k < kc; k++, src += step, dst += nv * RM_LANES) {
     RM_UNROLL for (int v = 0; v < nv; v++) {
+      if (v % 2 == 0) __builtin_prefetch(src + 16 * step + v * RM_LANES * size);
       vf64 x = rm_load_elements(src + v * RM_LANES * size, fmt);
       if (scale) x = vf64_mul(x, factor[v]);
       if (norm2) sum[v] = vf64_mad(x, x, sum[v]);
       vf64_store(dst + v * RM_LANES, x);
     }
   }
-  if (norm2) RM_UNROLL for (int v = 0; v < nv; v++) vf64_store(norm2 + v * RM_LANES, sum[v]);
+  if (norm2) RM_UNROLL for (int v = 0; v < nv; v++) {
+    double *at = norm2 + v * RM_LANES;
+    vf64_store(at, vf64_mad(vf64_set1(weights.first), sum[v], vf64_load(at)));
+  }
 }
 
 /* RM_LANES lines, of which the last ones may be missing; dst is their first place in the panel. Where elements of a line are
  * neighbours in memory, squares of RM_LANES x RM_LANES are transposed in registers; any other stride goes one by one. */
 RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int lines, int64_t kc, const char *src, ptrdiff_t line,
-                         ptrdiff_t step, const int fmt, double *norm2, const double *scale) {
+                         ptrdiff_t step, const int fmt, double *norm2, rm_weights weights, const double *scale) {
   const int size = rm_size_of(fmt);
   double missing[RM_LANES] = {0}; /* also stands for zeros of the other formats */
   vf64 sum = norm2 ? vf64_load(norm2) : vf64_set1(0.0), factor = scale ? vf64_load(scale) : vf64_set1(1.0);
@@ -53,6 +66,8 @@ RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int lines, in
     vf64 t[RM_LANES];
     if (step == size) {
       RM_UNROLL for (int i = 0; i < RM_LANES; i++) t[i] = rm_load_elements(row[i] + k * move[i], fmt);
+      if (k % 16 == 0) RM_UNROLL for (int i = 0; i < RM_LANES; i++) __builtin_prefetch(row[i] + RM_LANES * line + k * move[i]);
+      RM_UNROLL for (int i = 0; i < RM_LANES; i++) __builtin_prefetch(dst + (2 * RM_LANES + i) * width, 1);
       vf64_transpose(t);
     } else {
       double e[RM_LANES];
@@ -61,11 +76,13 @@ RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int lines, in
         t[q] = vf64_load(e);
       }
     }
+    vf64 squares = vf64_set1(0.0);
     RM_UNROLL for (int q = 0; q < RM_LANES; q++) {
       if (scale) t[q] = vf64_mul(t[q], factor);
-      if (norm2) sum = vf64_mad(t[q], t[q], sum);
+      if (norm2) squares = vf64_mad(t[q], t[q], squares);
       vf64_store(dst + q * width, t[q]);
     }
+    if (norm2) sum = vf64_mad(vf64_set1(rm_weight(weights, k)), squares, sum);
   }
   for (; k < kc; k++, dst += width) {
     double e[RM_LANES];
@@ -80,32 +97,32 @@ RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int lines, in
 
 /* One panel of `width` (a multiple of RM_LANES) lines. */
 RM_FN void rm_pack_panel_body(double *RM_RESTRICT dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line,
-                         ptrdiff_t step, const int fmt, double *norm2, const double *scale) {
+                              ptrdiff_t step, const int fmt, double *norm2, rm_weights weights, const double *scale) {
   if (line == rm_size_of(fmt) && lines == width) {
     switch (width / RM_LANES) {
-      case 1: rm_pack_vectors(dst, 1, kc, src, step, fmt, norm2, scale); return;
-      case 2: rm_pack_vectors(dst, 2, kc, src, step, fmt, norm2, scale); return;
-      case 3: rm_pack_vectors(dst, 3, kc, src, step, fmt, norm2, scale); return;
-      case 4: rm_pack_vectors(dst, 4, kc, src, step, fmt, norm2, scale); return;
+      case 1: rm_pack_vectors(dst, 1, kc, src, step, fmt, norm2, weights, scale); return;
+      case 2: rm_pack_vectors(dst, 2, kc, src, step, fmt, norm2, weights, scale); return;
+      case 3: rm_pack_vectors(dst, 3, kc, src, step, fmt, norm2, weights, scale); return;
+      case 4: rm_pack_vectors(dst, 4, kc, src, step, fmt, norm2, weights, scale); return;
     }
   }
   for (int g = 0; g < width; g += RM_LANES)
     rm_pack_group(dst + g, width, lines - g < RM_LANES ? lines - g : RM_LANES, kc, g < lines ? src + g * line : src, line, step, fmt,
-                  norm2 ? norm2 + g : 0, scale ? scale + g : 0);
+                  norm2 ? norm2 + g : 0, weights, scale ? scale + g : 0);
 }
 
 /* One function a format and purpose: inlined at every call they made 0.7 MB of code. */
 #define RM_PACK_PANEL(name, FMT)                                                                                              \
   RM_APART void rm_pack_panel_norms_##name(double *dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line,    \
-                                           ptrdiff_t step, double *norm2) {                                                   \
+                                           ptrdiff_t step, double *norm2, rm_weights weights) {                               \
     if (width == RM_MR)                                                                                                       \
-      rm_pack_panel_body(dst, RM_MR, lines, kc, src, line, step, FMT, norm2, 0);                                              \
+      rm_pack_panel_body(dst, RM_MR, lines, kc, src, line, step, FMT, norm2, weights, 0);                                     \
     else                                                                                                                      \
-      rm_pack_panel_body(dst, width, lines, kc, src, line, step, FMT, norm2, 0);                                              \
+      rm_pack_panel_body(dst, width, lines, kc, src, line, step, FMT, norm2, weights, 0);                                     \
   }                                                                                                                           \
   RM_APART void rm_pack_panel_scaled_##name(double *dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line,   \
                                             ptrdiff_t step, const double *scale) {                                            \
-    rm_pack_panel_body(dst, width, lines, kc, src, line, step, FMT, 0, scale);                                                \
+    rm_pack_panel_body(dst, width, lines, kc, src, line, step, FMT, 0, rm_no_weights, scale);                                 \
   }
 RM_PACK_PANEL(f16, RM_F16)
 RM_PACK_PANEL(bf16, RM_BF16)
@@ -114,12 +131,12 @@ RM_PACK_PANEL(f64, RM_F64)
 #define RM_PACK_CASE(name, FMT)                                                           \
   case FMT:                                                                               \
     if (norm2)                                                                            \
-      rm_pack_panel_norms_##name(dst, width, lines, kc, src, line, step, norm2);          \
+      rm_pack_panel_norms_##name(dst, width, lines, kc, src, line, step, norm2, weights); \
     else                                                                                  \
       rm_pack_panel_scaled_##name(dst, width, lines, kc, src, line, step, scale);         \
     return;
 RM_FN void rm_pack_panel(double *dst, int width, int lines, int64_t kc, const char *src, ptrdiff_t line, ptrdiff_t step, const int fmt,
-                         double *norm2, const double *scale) {
+                         double *norm2, rm_weights weights, const double *scale) {
   switch (fmt) {
     RM_PACK_CASE(f16, RM_F16)
     RM_PACK_CASE(bf16, RM_BF16)
@@ -135,7 +152,7 @@ enum { RM_PACK_ROWS = 16 };
  * panel holds only the vectors it needs when `trim`. Where lines are neighbours in memory a few elements of all lines are packed before the
  * next ones, so that memory is read along its rows. */
 RM_FN void rm_pack_block(double *dst, const int unit, const int trim, int64_t lines, int64_t kc, int64_t first, int64_t n,
-                         const char *src, ptrdiff_t line, ptrdiff_t step, const int fmt, double *norm2, const double *scale) {
+                         const char *src, ptrdiff_t line, ptrdiff_t step, const int fmt, double *norm2, double slope, const double *scale) {
   int64_t rows = line == rm_size_of(fmt) ? RM_PACK_ROWS : n;
   for (int64_t k = 0; k < n; k += rows) {
     int64_t terms = n - k < rows ? n - k : rows;
@@ -143,7 +160,7 @@ RM_FN void rm_pack_block(double *dst, const int unit, const int trim, int64_t li
       int here = lines - i < unit ? (int)(lines - i) : unit;
       int width = trim ? (here + RM_LANES - 1) / RM_LANES * RM_LANES : unit;
       rm_pack_panel(dst + i * kc + (first + k) * width, width, here, terms, src + i * line + k * step, line, step, fmt,
-                    norm2 ? norm2 + i : 0, scale ? scale + i : 0);
+                    norm2 ? norm2 + i : 0, rm_weights_from(first + k, slope), scale ? scale + i : 0);
     }
   }
 }
@@ -166,10 +183,11 @@ RM_FN size_t rm_stage_bytes(const rm_patches *p, int unit, int64_t lines, int64_
   return window > staged ? window : staged;
 }
 RM_FN void rm_pack_operand(double *dst, const int unit, const int trim, const rm_operand *o, int64_t line, int64_t lines,
-                           int64_t k0, int64_t kc, const int fmt, double *norm2, const double *scale, char *stage) {
+                           int64_t k0, int64_t kc, const int fmt, double *norm2, double slope, const double *scale, char *stage) {
   const int size = rm_size_of(fmt);
   if (!o->patches) {
-    rm_pack_block(dst, unit, trim, lines, kc, 0, kc, o->base + line * o->line + k0 * o->step, o->line, o->step, fmt, norm2, scale);
+    rm_pack_block(dst, unit, trim, lines, kc, 0, kc, o->base + line * o->line + k0 * o->step, o->line, o->step, fmt, norm2, slope,
+                  scale);
     return;
   }
   if (rm_is_in_runs(o->patches)) {
@@ -181,7 +199,7 @@ RM_FN void rm_pack_operand(double *dst, const int unit, const int trim, const rm
       ptrdiff_t at;
       rm_axis_offsets(terms, k0 + k, 1, &at);
       n = kc - k < left ? kc - k : left;
-      rm_pack_block(dst, unit, trim, lines, kc, k, n, o->base + line * apart + at, apart, run.stride, fmt, norm2, scale);
+      rm_pack_block(dst, unit, trim, lines, kc, k, n, o->base + line * apart + at, apart, run.stride, fmt, norm2, slope, scale);
     }
     return;
   }
@@ -202,7 +220,7 @@ RM_FN void rm_pack_operand(double *dst, const int unit, const int trim, const rm
         const int width = trim ? (here + RM_LANES - 1) / RM_LANES * RM_LANES : unit;
         rm_pack_panel(dst + (j + i) * kc + k * width, width, here, n, stage + i * (by_lines ? size : n * size),
                       by_lines ? size : n * size, by_lines ? staged * size : size, fmt, norm2 ? norm2 + j + i : 0,
-                      scale ? scale + j + i : 0);
+                      rm_weights_from(k, slope), scale ? scale + j + i : 0);
       }
     }
   }

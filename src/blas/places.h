@@ -41,6 +41,13 @@ RM_FN void rm_find_places(rm_places *w, const rm_target *c, const rm_block *bloc
 }
 
 RM_FN char *rm_place_of(const rm_places *w, int64_t i, int64_t j) { return w->base + w->row[i] + w->col[j]; }
+/* Where rows x cols neighbours are about to be written: the ends of their rows. */
+RM_FN void rm_fetch_places(const rm_places *w, int64_t i, int rows, int64_t j, int cols, int size) {
+  for (int q = 0; q < rows; q++) {
+    __builtin_prefetch(rm_place_of(w, i + q, j), 1);
+    __builtin_prefetch(rm_place_of(w, i + q, j + cols - 1) + size - 1, 1);
+  }
+}
 
 /* The bias of elements (i, j), ..., (i, j + lanes - 1) of C; 0 in other lanes. */
 RM_FN vf64 rm_load_bias(const rm_view *bias, int64_t i, int64_t j, int lanes, const int fmt) {

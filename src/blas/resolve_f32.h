@@ -40,28 +40,40 @@ RM_LOCAL void rm_gather(double *dst, const rm_operand *o, int64_t line, int64_t 
   }
 }
 
-RM_LOCAL rm_pair rm_dot2_f32(const rm_matmul_problem *p, int64_t i, int64_t j, double bias) {
-  double x[RM_GATHER], y[RM_GATHER], his[RM_LANES], los[RM_LANES];
-  vf64 hi = vf64_set1(0.0), lo = vf64_set1(0.0);
-  for (int64_t k = 0; k < p->k; k += RM_GATHER) {
-    int64_t n = p->k - k < RM_GATHER ? p->k - k : RM_GATHER;
-    rm_gather(x, &p->a, i, k, n, 1.0, p->fmt);
-    rm_gather(y, &p->b, j, k, n, 1.0, p->fmt);
-    for (int64_t q = 0; q < n; q += RM_LANES) {
-      vf64 xy = vf64_mul(vf64_load(x + q), vf64_load(y + q));
-      vf64 s = vf64_add(hi, xy), t = vf64_sub(s, hi);
-      lo = vf64_add(lo, vf64_add(vf64_sub(hi, vf64_sub(s, t)), vf64_sub(xy, t)));
-      hi = s;
-    }
+/* A sum in each lane. */
+typedef struct {
+  double hi[RM_LANES], lo[RM_LANES];
+} rm_dot2;
+
+/* Terms [k, k + n) of element (i, j); n <= RM_GATHER. */
+RM_LOCAL void rm_dot2_add_f32(rm_dot2 *sum, const rm_matmul_problem *p, int64_t i, int64_t j, int64_t k, int64_t n) {
+  double x[RM_GATHER], y[RM_GATHER];
+  vf64 hi = vf64_load(sum->hi), lo = vf64_load(sum->lo);
+  rm_gather(x, &p->a, i, k, n, 1.0, p->fmt);
+  rm_gather(y, &p->b, j, k, n, 1.0, p->fmt);
+  for (int64_t q = 0; q < n; q += RM_LANES) {
+    vf64 xy = vf64_mul(vf64_load(x + q), vf64_load(y + q));
+    vf64 s = vf64_add(hi, xy), t = vf64_sub(s, hi);
+    lo = vf64_add(lo, vf64_add(vf64_sub(hi, vf64_sub(s, t)), vf64_sub(xy, t)));
+    hi = s;
   }
-  vf64_store(his, hi);
-  vf64_store(los, lo);
+  vf64_store(sum->hi, hi);
+  vf64_store(sum->lo, lo);
+}
+
+RM_FN rm_pair rm_dot2_total(const rm_dot2 *lanes, double bias) {
   rm_pair sum = {bias, 0.0};
   for (int l = 0; l < RM_LANES; l++) {
-    rm_pair s = rm_two_sum(sum.hi, his[l]);
-    sum = (rm_pair){s.hi, sum.lo + (s.lo + los[l])};
+    rm_pair s = rm_two_sum(sum.hi, lanes->hi[l]);
+    sum = (rm_pair){s.hi, sum.lo + (s.lo + lanes->lo[l])};
   }
   return sum;
+}
+
+RM_LOCAL rm_pair rm_dot2_f32(const rm_matmul_problem *p, int64_t i, int64_t j, double bias) {
+  rm_dot2 sum = {{0}, {0}};
+  for (int64_t k = 0; k < p->k; k += RM_GATHER) rm_dot2_add_f32(&sum, p, i, j, k, p->k - k < RM_GATHER ? p->k - k : RM_GATHER);
+  return rm_dot2_total(&sum, bias);
 }
 
 /* RN of a value within err of c, in a format below binary64, when that decides it. */
@@ -129,13 +141,11 @@ RM_LOCAL int rm_settle_element_f32(rm_resolver *r, int64_t i, int64_t j, double 
   return 1;
 }
 
-/* The bits of element (i, j) of the block. */
-RM_LOCAL uint64_t rm_resolve_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias) {
+/* The bits of element (i, j) of the block, which is not settled, from its double-double sum. */
+RM_LOCAL uint64_t rm_finish_element_f32(rm_resolver *r, int64_t i, int64_t j, rm_pair s, double err, double bias) {
   const rm_matmul_problem *p = r->p;
   const int fmt = p->out_fmt;
   uint64_t bits;
-  if (rm_settle_element_f32(r, i, j, c, err, bias, &bits)) return bits;
-  rm_pair s = rm_dot2_f32(p, r->block->row + i, r->block->col + j, bias);
   double err2 = err * rm_bound_dd_ratio_f32(p->k);
   int decided = rm_decide_f32(s.hi + s.lo, err2, fmt, &bits);
   if (!decided && err2 < rm_granule_of(r, i, j, bias)) bits = rm_round_double(rm_pair_to_odd(s.hi, s.lo), fmt), decided = 1;
@@ -146,6 +156,13 @@ RM_LOCAL uint64_t rm_resolve_element_f32(rm_resolver *r, int64_t i, int64_t j, d
   r->tiers->double_double++;
   if ((bits & ~rm_sign_bit(fmt)) == rm_infinity_bits(fmt)) r->flags |= RM_FLAG_OVERFLOW;
   return bits;
+}
+
+/* The bits of element (i, j) of the block. */
+RM_LOCAL uint64_t rm_resolve_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias) {
+  uint64_t bits;
+  if (rm_settle_element_f32(r, i, j, c, err, bias, &bits)) return bits;
+  return rm_finish_element_f32(r, i, j, rm_dot2_f32(r->p, r->block->row + i, r->block->col + j, bias), err, bias);
 }
 
 /* Element (i, j) of a problem with scaling: err bounds the error of the fast path's sum, `old` are the bits of C. */

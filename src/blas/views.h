@@ -67,9 +67,17 @@ typedef struct {
 RM_FN rm_operand rm_rows_of(rm_view v) { return (rm_operand){v.base, v.row, v.col, 0}; }
 RM_FN rm_operand rm_columns_of(rm_view v) { return (rm_operand){v.base, v.col, v.row, 0}; }
 
+/* No product, in a format. */
+rm_matmul_problem rm_problem_of(int format, int64_t batch);
+
 /* Argument checks of the calling forms, dense and strided; of the strided one there is rm_matmul_batched (p->batch set) and
  * the form without a batch (RM_NO_BATCH). They fill the problem; RM_OK, or the first argument at fault. */
 enum { RM_NO_BATCH = -1 };
+/* rm_gemm, whole: *scaling must outlive the problem. And what rm_matmul_batched has before its sizes, to be filled by rm_check_strided. */
+rm_status rm_check_gemm(rm_matmul_problem *p, const rm_scaling *scaling, int format, int layout, int trans_a, int trans_b, int64_t m,
+                        int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc);
+rm_status rm_check_batch(rm_matmul_problem *p, int format, int format_out, int64_t batch, ptrdiff_t next_a, ptrdiff_t next_b,
+                         ptrdiff_t next_bias, ptrdiff_t next_c);
 rm_status rm_check_dense(rm_matmul_problem *p, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
                          const void *a, int64_t lda, const void *b, int64_t ldb, const void *bias, void *c, int64_t ldc);
 rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias, rm_view c);

@@ -9,13 +9,6 @@
 #include "../reduce/superaccumulator.c"
 
 #include "../reduce/exact.c"
-
-RM_SHARED void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc) {
-  rm_superacc_clear(acc);
-  if (p->y.base)
-    rm_superacc_add_products(acc, p->fmt, p->n, p->x.base, p->x.stride, p->y.base, p->y.stride);
-  else
-    rm_superacc_add_array(acc, p->fmt, p->n, p->x.base, p->x.stride);
-}
+#include "../reduce/sum_exact.c"
 
 #endif

@@ -1,172 +1,26 @@
-/* rm_cumsum: every element is RN of the exact sum up to it.
- *
- * A running sum h + l: h' = RN(h + x), l' = RN(l + e) with e the exact error of the first addition (two-sum), and b, the sum of the
- * magnitudes of the exact errors of the second. Then |h + l - S| <= b exactly, and a b of zero says that h + l is S, as it is for
- * most data of the formats below binary64. b itself is rounded n times at most, upwards or downwards by a relative n 2^-53: 1.01
- * covers n below 2^46. Elements that this does not decide are taken from an accumulator, which is fed up to them and no further. */
-#include <string.h>
-
+/* rm_cumsum: argument checks, environment; the sums are in prefixes.h. */
 #include "../../include/repmath/reductions.h"
 #include "../api/env.h"
-#include "elements.h"
+#include "prefixes.h"
 #include "statistics.h"
 #include "stats.h"
 
-enum { BLOCK = 64 };
-
-typedef struct {
-  double h, l, b;
-} running;
-
-RM_FN void load(double *v, const rm_sum_problem *p, int64_t i, int count, const int fmt) {
-  const char *at = p->x.base + i * p->x.stride;
-  for (int k = 0; k < count; k++, at += p->x.stride) v[k] = rm_read_element(at, fmt);
-}
-
-/* The running sums of a block, and the bound of all of them. */
-static void advance(running *r, const double *v, int count, double *h, double *l) {
-  double e[BLOCK], low[BLOCK + 1], sum = r->h;
-  low[0] = r->l;
-  for (int k = 0; k < count; k++) { /* two chains of one addition an element, side by side */
-    const double next = sum + v[k], t = next - sum;
-    e[k] = (sum - (next - t)) + (v[k] - t);
-    low[k + 1] = low[k] + e[k];
-    h[k] = sum = next;
-  }
-  for (int k = 0; k < count; k++) {
-    const double t = low[k + 1] - low[k];
-    e[k] = __builtin_fabs((low[k] - (low[k + 1] - t)) + (e[k] - t));
-    l[k] = low[k + 1];
-  }
-  double part[4] = {0.0, 0.0, 0.0, 0.0};
-  for (int k = count; k < BLOCK; k++) e[k] = 0.0;
-  for (int k = 0; k < BLOCK; k += 4)
-    for (int j = 0; j < 4; j++) part[j] += e[k + j];
-  const double bound = (part[0] + part[1]) + (part[2] + part[3]);
-  *r = (running){sum, low[count], r->b + bound};
-}
-
-/* RN(h + l) within b of the sum; 0 when that does not decide. The ends of an interval that holds the sum round alike: to a format
- * below binary32 they go by way of binary32, which is monotone, in an interval that is wider by more than its roundings. */
-RM_FN int decide(double h, double l, double b, const int fmt, uint64_t *bits) {
-  const double err = RM_BOUND(1.01 * b);
-  if (fmt == RM_F64) {
-    const double e = b == 0.0 ? 0.0 : err + 0x1p-52 * __builtin_fabs(l); /* l - e and l + e are rounded */
-    const double low = h + (l - e), high = h + (l + e);
-    *bits = rm_bits64(low);
-    return (*bits == rm_bits64(high)) & (low - low == 0.0);
-  }
-  const double s = h + l, size = __builtin_fabs(s);
-  const double e = err + (fmt == RM_F32 ? 0x1p-51 * size : 0x1p-22 * size + 0x1p-147);
-  const float low = (float)(s - e), high = (float)(s + e);
-  if (fmt == RM_F32) {
-    *bits = rm_bits32(low);
-    return (*bits == rm_bits32(high)) & (low - low == 0.0f);
-  }
-  *bits = fmt == RM_F16 ? rm_f32_to_f16(low) : rm_f32_to_bf16(low);
-  return *bits == (fmt == RM_F16 ? rm_f32_to_f16(high) : rm_f32_to_bf16(high)) && (*bits & 0x7fff) < rm_infinity_bits(fmt);
-}
-
-/* decide for a whole block, 0 when an element is open; loops that compilers turn into vectors. A difference of 0 rules out what is
- * not finite, and zeros of two signs are left to decide (for binary64 there are none: h is never -0). */
-RM_FN int decide_block(const double *h, const double *l, double b, int count, const int fmt, uint64_t *bits) {
-  const double err = RM_BOUND(1.01 * b), places = b == 0.0 ? 0.0 : 0x1p-52;
-  int open = 0;
-  if (fmt == RM_F64) {
-    double low[BLOCK];
-    for (int k = 0; k < count; k++) {
-      const double e = err + places * __builtin_fabs(l[k]);
-      low[k] = h[k] + (l[k] - e);
-      open |= !(low[k] - (h[k] + (l[k] + e)) == 0.0);
-    }
-    memcpy(bits, low, (size_t)count * sizeof *low);
-  } else if (fmt == RM_F32) {
-    float low[BLOCK];
-    for (int k = 0; k < count; k++) {
-      const double s = h[k] + l[k], e = err + 0x1p-51 * __builtin_fabs(s);
-      low[k] = (float)(s - e);
-      open |= !(low[k] - (float)(s + e) == 0.0f) | (low[k] == 0.0f);
-    }
-    for (int k = 0; k < count; k++) bits[k] = rm_bits32(low[k]);
-  } else {
-    for (int k = 0; k < count; k++) open |= !decide(h[k], l[k], b, fmt, bits + k);
-  }
-  return !open;
-}
-
-typedef struct {
-  rm_superaccumulator acc;
-  int64_t fed, accumulator; /* terms in acc; elements that it decided */
-  uint32_t flags;
-} last_tier;
-
-static void feed(last_tier *t, const rm_sum_problem *p, int64_t end) {
-  if (end > t->fed) rm_sum_feed(p, t->fed, end, &t->acc);
-  t->fed = end;
-}
-
-RM_FN uint64_t decide_exactly(double h, double l, double b, const rm_sum_problem *p, int64_t i, const int fmt, last_tier *t) {
-  if (b == 0.0 && l == 0.0 && h - h == 0.0) { /* h is the sum */
-    int e;
-    if (h == 0.0) return 0;
-    const uint64_t m = rm_split_double(h, &e);
-    return rm_round_exact(h < 0.0, m, e, fmt, RM_NEAREST, &t->flags);
-  }
-  feed(t, p, i + 1);
-  t->accumulator++;
-  return rm_superacc_round(&t->acc, fmt, RM_NEAREST, &t->flags);
-}
-
-/* After a sum beyond binary64: from the accumulator on, with h + l within 2^-53 |l|, or half the least subnormal, of it. */
-static void restart(running *r, const rm_sum_problem *p, int64_t i, last_tier *t) {
-  uint32_t ignored = 0;
-  feed(t, p, i);
-  if (t->acc.classes) return;
-  const double h = rm_superacc_round_f64(&t->acc, &ignored);
-  if (h - h != 0.0) return;
-  rm_superaccumulator rest = t->acc;
-  rm_superacc_add(&rest, -h);
-  const double l = rm_superacc_round_f64(&rest, &ignored);
-  *r = (running){h, l, l == 0.0 ? 0.0 : 0x1p-53 * __builtin_fabs(l) + 0x1p-1074};
-}
-
-RM_FN void cumsum(const rm_sum_problem *p, const int fmt, char *out, ptrdiff_t stride, last_tier *t) {
-  running r = {0.0, 0.0, 0.0};
-  for (int64_t i = 0; i < p->n; i += BLOCK) {
-    const int count = p->n - i < BLOCK ? (int)(p->n - i) : BLOCK;
-    double v[BLOCK], h[BLOCK], l[BLOCK];
-    switch (p->fmt) {
-      case RM_F16: load(v, p, i, count, RM_F16); break;
-      case RM_BF16: load(v, p, i, count, RM_BF16); break;
-      case RM_F32: load(v, p, i, count, RM_F32); break;
-      default: load(v, p, i, count, RM_F64);
-    }
-    advance(&r, v, count, h, l);
-    uint64_t bits[BLOCK];
-    if (RM_UNLIKELY(!decide_block(h, l, r.b, count, fmt, bits)))
-      for (int k = 0; k < count; k++)
-        if (!decide(h[k], l[k], r.b, fmt, bits + k)) bits[k] = decide_exactly(h[k], l[k], r.b, p, i + k, fmt, t);
-    for (int k = 0; k < count; k++, out += stride) memcpy(out, bits + k, (size_t)rm_size_of(fmt)); /* little endian */
-    if (RM_UNLIKELY(!(r.h + r.l - (r.h + r.l) == 0.0))) restart(&r, p, i + count, t);
-  }
-}
-
 rm_status rm_cumsum(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
                     ptrdiff_t stride_out) {
-  if (n == 0 && !out) out = &n; /* nothing is written */
-  const rm_status status = rm_statistic_check(format_x, n, x, format_out, out);
+  const rm_status status = rm_cumsum_check(format_x, n, x, format_out, out);
   if (status) return status;
+  if (!rm_kernels_get()) return RM_ERR_ISA;
   const rm_sum_problem p = {n, {x, stride_x}, {NULL, 0}, format_x, NULL};
-  last_tier t;
+  rm_prefix_exact t;
   rm_superacc_clear(&t.acc);
   t.fed = t.accumulator = 0;
   t.flags = 0;
   const rm_env env = rm_env_enter();
   switch (format_out) {
-    case RM_F16: cumsum(&p, RM_F16, out, stride_out, &t); break;
-    case RM_BF16: cumsum(&p, RM_BF16, out, stride_out, &t); break;
-    case RM_F32: cumsum(&p, RM_F32, out, stride_out, &t); break;
-    default: cumsum(&p, RM_F64, out, stride_out, &t);
+    case RM_F16: rm_prefix_sums(&p, 0, n, RM_F16, out, stride_out, &t); break;
+    case RM_BF16: rm_prefix_sums(&p, 0, n, RM_BF16, out, stride_out, &t); break;
+    case RM_F32: rm_prefix_sums(&p, 0, n, RM_F32, out, stride_out, &t); break;
+    default: rm_prefix_sums(&p, 0, n, RM_F64, out, stride_out, &t);
   }
   rm_stats_add(n - t.accumulator, 0, t.accumulator);
   rm_env_leave(env, t.flags);

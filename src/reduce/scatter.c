@@ -1,4 +1,4 @@
-/* rm_index_add, rm_segment_sum: argument checks, contributions sorted by destination, threads, the last tier. */
+/* rm_index_add, rm_segment_sum: contributions sorted by destination, threads. */
 #include "../../include/repmath/scatter.h"
 
 #include <stdlib.h>
@@ -8,36 +8,13 @@
 #include "../api/threads.h"
 #include "../dispatch/kernels.h"
 #include "elements.h"
-#include "exact.h"
+#include "scatter_job.h"
 
 typedef rm_scatter_problem problem;
 
 /* Additions below this many are not worth a second thread. */
 #define ADDITIONS_PER_THREAD (INT64_C(1) << 18)
 enum { CHUNKS_PER_THREAD = 4, COLUMN_UNIT = 64, ROWS_AHEAD = 3, MOST_AHEAD = 1024 };
-
-static int64_t index_of(const problem *p, int64_t i) {
-  int64_t v;
-  memcpy(&v, p->index + i * p->stride_index, sizeof v);
-  return v;
-}
-
-static int is_finite(const void *x, int format) { return (~rm_read_bits(x, format) & rm_infinity_bits(format)) != 0; }
-
-uint64_t rm_scatter_exactly(const problem *p, const rm_segment *s, int64_t col, uint32_t *flags) {
-  const char *src = p->src.base + col * p->src.col, *old = p->out.base + s->row * p->out.row + col * p->out.col;
-  rm_superaccumulator acc;
-  acc.classes = 0;
-  for (int64_t t = -p->add; t < s->n; t++) { /* terms that are not finite touch the classes only */
-    const char *term = t < 0 ? old : src + s->terms[t] * p->src.row;
-    if (!is_finite(term, p->format)) rm_superacc_add_array(&acc, p->format, 1, term, 0);
-  }
-  if (acc.classes) return rm_superacc_round_classes(acc.classes, p->format, flags);
-  rm_superacc_clear(&acc);
-  for (int64_t t = -p->add; t < s->n; t++)
-    rm_superacc_add_array(&acc, p->format, 1, t < 0 ? old : src + s->terms[t] * p->src.row, 0);
-  return rm_superacc_round(&acc, p->format, RM_NEAREST, flags);
-}
 
 /* ------------------------------------------------------------------------------------------------------------ order */
 
@@ -49,7 +26,7 @@ typedef struct {
 } ordered;
 
 static int64_t row_of(const problem *p, const ordered *o, int64_t segment) {
-  return index_of(p, o->terms[o->start[segment]]);
+  return rm_scatter_index(p, o->terms[o->start[segment]]);
 }
 
 /* Counting sort. work: n + rows + 1 integers. */
@@ -57,13 +34,13 @@ static void sort_by_counting(const problem *p, int64_t *work, ordered *o) {
   o->terms = work, o->start = work + p->n;
   int64_t *end = o->start, sum = 0, begin = 0;
   memset(end, 0, ((size_t)p->rows + 1) * sizeof *end);
-  for (int64_t i = 0; i < p->n; i++) end[index_of(p, i)]++;
+  for (int64_t i = 0; i < p->n; i++) end[rm_scatter_index(p, i)]++;
   for (int64_t r = 0; r < p->rows; r++) {
     const int64_t count = end[r];
     end[r] = sum;
     sum += count;
   }
-  for (int64_t i = 0; i < p->n; i++) o->terms[end[index_of(p, i)]++] = i;
+  for (int64_t i = 0; i < p->n; i++) o->terms[end[rm_scatter_index(p, i)]++] = i;
   for (int64_t r = 0; r < p->rows; r++) { /* in place: no more rows with contributions than rows */
     const int64_t next = end[r];
     if (next > begin) o->start[o->segments++] = begin;
@@ -75,7 +52,7 @@ static void sort_by_counting(const problem *p, int64_t *work, ordered *o) {
 
 /* Whether contribution i belongs to an element that its cell has left open. */
 static int is_open(const problem *p, const double *cells, int64_t i) {
-  return cells[index_of(p, i) * RM_CELL_WORDS(p->format) + 1] == RM_CELL_OPEN;
+  return cells[rm_scatter_index(p, i) * RM_CELL_WORDS(p->format) + 1] == RM_CELL_OPEN;
 }
 
 /* Radix sort, for few contributions to many rows. work: 3 n + 1 integers. cells: only the contributions to open ones, n of
@@ -87,19 +64,19 @@ static void sort_by_digits(const problem *p, int64_t n, const double *cells, int
     if (!cells || is_open(p, cells, i)) from[k++] = i;
   for (int shift = 0; shift < 63 && (p->rows - 1) >> shift; shift += DIGIT) {
     int64_t end[DIGITS] = {0}, sum = 0;
-    for (int64_t i = 0; i < n; i++) end[index_of(p, from[i]) >> shift & (DIGITS - 1)]++;
+    for (int64_t i = 0; i < n; i++) end[rm_scatter_index(p, from[i]) >> shift & (DIGITS - 1)]++;
     for (int d = 0; d < DIGITS; d++) {
       const int64_t count = end[d];
       end[d] = sum;
       sum += count;
     }
-    for (int64_t i = 0; i < n; i++) to[end[index_of(p, from[i]) >> shift & (DIGITS - 1)]++] = from[i];
+    for (int64_t i = 0; i < n; i++) to[end[rm_scatter_index(p, from[i]) >> shift & (DIGITS - 1)]++] = from[i];
     int64_t *other = from;
     from = to, to = other;
   }
   o->terms = from, o->start = work + 2 * n;
   for (int64_t i = 0; i < n; i++)
-    if (i == 0 || index_of(p, from[i]) != index_of(p, from[i - 1])) o->start[o->segments++] = i;
+    if (i == 0 || rm_scatter_index(p, from[i]) != rm_scatter_index(p, from[i - 1])) o->start[o->segments++] = i;
   o->start[o->segments] = n;
   o->n = n;
 }
@@ -203,30 +180,6 @@ static uint32_t do_all(const problem *p, const ordered *o) {
 
 /* ------------------------------------------------------------------------------------------------------------ entry */
 
-enum { AT_FORMAT = 1, AT_ROWS, AT_COLS, AT_OUT, AT_N = 7, AT_INDEX, AT_SRC = 10 };
-
-static rm_status check(const problem *p) {
-  if (!rm_kernels_get()) return RM_ERR_ISA;
-  if (p->format < 0 || p->format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, AT_FORMAT);
-  if (p->rows < 0) return RM_STATUS(RM_ERR_SIZE, AT_ROWS);
-  if (p->cols < 0) return RM_STATUS(RM_ERR_SIZE, AT_COLS);
-  if (p->n < 0) return RM_STATUS(RM_ERR_SIZE, AT_N);
-  const int size = rm_size_of(p->format), some = p->rows > 0 && p->cols > 0;
-  if (some && !p->out.base) return RM_STATUS(RM_ERR_NULL, AT_OUT);
-  if (p->n > 0 && !p->index) return RM_STATUS(RM_ERR_NULL, AT_INDEX);
-  if (p->n > 0 && p->cols > 0 && !p->src.base) return RM_STATUS(RM_ERR_NULL, AT_SRC);
-  if (some && rm_overlaps_itself(p->out, p->rows, p->cols, size)) return RM_STATUS(RM_ERR_OVERLAP, AT_OUT);
-  if (some && p->n > 0) {
-    const rm_view index = {(char *)(uintptr_t)p->index, p->stride_index, 0};
-    if (rm_overlaps(p->out, p->rows, p->cols, size, p->src, p->n, p->cols, size) ||
-        rm_overlaps(p->out, p->rows, p->cols, size, index, p->n, 1, sizeof(int64_t)))
-      return RM_STATUS(RM_ERR_OVERLAP, AT_OUT);
-  }
-  int outside = 0;
-  for (int64_t i = 0; i < p->n; i++) outside |= (uint64_t)index_of(p, i) >= (uint64_t)p->rows;
-  return outside ? RM_STATUS(RM_ERR_INDEX, AT_INDEX) : RM_OK;
-}
-
 /* Whether work that grows with the rows is less than what grows with the contributions. */
 static int few_rows(const problem *p) { return p->rows / 4 <= p->n; }
 
@@ -266,8 +219,11 @@ static rm_status by_cells(const problem *p, uint32_t *flags) {
 }
 
 static rm_status run(const problem *p) {
-  const rm_status status = check(p);
-  if (status || p->rows == 0 || p->cols == 0) return status;
+  if (!rm_kernels_get()) return RM_ERR_ISA;
+  int outside = 0;
+  for (int64_t i = 0; i < p->n; i++) outside |= (uint64_t)rm_scatter_index(p, i) >= (uint64_t)p->rows;
+  if (outside) return RM_STATUS(RM_ERR_INDEX, 8); /* the argument `index` */
+  if (p->rows == 0 || p->cols == 0) return RM_OK;
   if (p->n == 0) {
     if (!p->add) clear_rows(p, 0, p->rows, 0, p->cols);
     return RM_OK;
@@ -279,21 +235,19 @@ static rm_status run(const problem *p) {
   return done;
 }
 
-static rm_view view(const void *base, ptrdiff_t row, ptrdiff_t col) { return (rm_view){(char *)(uintptr_t)base, row, col}; }
-
 rm_status rm_index_add(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
                        const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src) {
-  const problem p = {
-      format,      1, 0, rows, cols, n, view(out, row_out, col_out), view(src, row_src, col_src), (const char *)index,
-      stride_index};
-  return run(&p);
+  problem p;
+  const rm_status status = rm_scatter_job(&p, 1, format, rows, cols, out, row_out, col_out, n, index, stride_index, src, row_src,
+                                          col_src);
+  return status ? status : run(&p);
 }
 
 rm_status rm_segment_sum(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
                          const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
                          ptrdiff_t col_src) {
-  const problem p = {
-      format,      0, 0, rows, cols, n, view(out, row_out, col_out), view(src, row_src, col_src), (const char *)index,
-      stride_index};
-  return run(&p);
+  problem p;
+  const rm_status status = rm_scatter_job(&p, 0, format, rows, cols, out, row_out, col_out, n, index, stride_index, src, row_src,
+                                          col_src);
+  return status ? status : run(&p);
 }

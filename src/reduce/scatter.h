@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../crlibm/config.h"
 #include "overlap.h"
 #include "stats.h"
 
@@ -16,6 +17,12 @@ typedef struct {
   const char *index;
   ptrdiff_t stride_index;
 } rm_scatter_problem;
+
+RM_FN int64_t rm_scatter_index(const rm_scatter_problem *p, int64_t i) {
+  int64_t v;
+  __builtin_memcpy(&v, p->index + i * p->stride_index, sizeof v);
+  return v;
+}
 
 /* The contributions to one row of out, which has one or more. */
 typedef struct {
@@ -35,6 +42,6 @@ typedef int64_t rm_scatter_cells_fn(const rm_scatter_problem *p, double *cells, 
 #define RM_CELL_WORDS(format) ((format) == RM_F64 ? 3 : 2)
 
 /* The last tier: the bits of one element of out, by the superaccumulator. out is not written. */
-uint64_t rm_scatter_exactly(const rm_scatter_problem *p, const rm_segment *s, int64_t col, uint32_t *flags);
+RM_SHARED uint64_t rm_scatter_exactly(const rm_scatter_problem *p, const rm_segment *s, int64_t col, uint32_t *flags);
 
 #endif

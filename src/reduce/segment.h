@@ -33,13 +33,13 @@ RM_FN vf64 rm_load_columns(const char *p, ptrdiff_t col, int count, const int fm
   return vf64_load(t);
 }
 
-/* RN of binary64 numbers. */
+/* RN of binary64 numbers. p is aligned as one of them: a device needs that. */
 RM_FN void rm_store_columns(void *p, vf64 v, const int fmt) {
   switch (fmt) {
-    case RM_F16: vf64_store_f16(p, vf64_to_odd16(v)); return;
-    case RM_BF16: vf64_store_bf16(p, vf64_to_odd16(v)); return;
-    case RM_F32: vf64_store_f32(p, v); return;
-    default: vf64_store(p, v); return;
+    case RM_F16: vf64_store_f16((uint16_t *)p, vf64_to_odd16(v)); return;
+    case RM_BF16: vf64_store_bf16((uint16_t *)p, vf64_to_odd16(v)); return;
+    case RM_F32: vf64_store_f32((float *)p, v); return;
+    default: vf64_store((double *)p, v); return;
   }
 }
 
@@ -83,7 +83,7 @@ RM_FN uint32_t rm_round_columns(vf64 c, vf64 r, vf64 err, const int fmt, unsigne
     if (fmt == RM_F32) low = vf64_round_f32(low), high = vf64_round_f32(high);
     return infinite | vm64_bits(vm64_not(vi64_eq(vf64_bits(low), vf64_bits(high))));
   }
-  unsigned char other[8 * RM_LANES];
+  unsigned char other[8 * RM_LANES] __attribute__((aligned(8)));
   rm_store_columns(other, high, fmt);
   return infinite | rm_columns_differ(out, other, rm_size_of(fmt));
 }
@@ -108,9 +108,13 @@ RM_FN void rm_columns_first(const rm_columns *g, const int fmt, const int nv, co
 
 /* The t-th contribution; one that comes later is fetched. */
 RM_FN const char *rm_columns_term(const rm_columns *g, int64_t t, int bytes) {
+#if RM_DEVICE
+  (void)bytes; /* other threads work while one waits */
+#else
   const int64_t *later = g->s->terms + t + RM_SEGMENT_AHEAD;
   const char *next = g->src + (later < g->s->all ? *later : g->s->terms[t]) * g->row;
   for (int i = 0; i < bytes; i += 64) __builtin_prefetch(next + i);
+#endif
   return g->src + g->s->terms[t] * g->row;
 }
 
@@ -197,7 +201,7 @@ RM_FN uint32_t rm_segment_columns(const rm_scatter_problem *p, const rm_segment 
   const int size = rm_size_of(fmt), last = fmt == RM_F64 || p->again; /* no tier between this and the accumulator */
   char *at = p->out.base + s->row * p->out.row + col * p->out.col;
   rm_columns g = {p->src.base + col * p->src.col, p->add ? at : NULL, p->src.row, p->src.col, p->out.col, s, count};
-  unsigned char out[8 * RM_SEGMENT_VECTORS * RM_LANES];
+  unsigned char out[8 * RM_SEGMENT_VECTORS * RM_LANES] __attribute__((aligned(8)));
   const uint32_t used = (uint32_t)((UINT64_C(1) << count) - 1);
   uint32_t flags = 0;
   vf64 c[RM_SEGMENT_VECTORS], r[RM_SEGMENT_VECTORS], err[RM_SEGMENT_VECTORS];
@@ -254,8 +258,8 @@ RM_FN uint32_t rm_segment_format(const rm_scatter_problem *p, const rm_segment *
 }
 
 #define RM_DEFINE_SEGMENT(fmt, FMT)                                                                                          \
-  static uint32_t rm_segment_##fmt(const rm_scatter_problem *p, const rm_segment *s, int64_t begin, int64_t end,             \
-                                   rm_tiers *tiers) {                                                                        \
+  RM_LOCAL uint32_t rm_segment_##fmt(const rm_scatter_problem *p, const rm_segment *s, int64_t begin, int64_t end,           \
+                                     rm_tiers *tiers) {                                                                      \
     return rm_segment_format(p, s, begin, end, FMT, tiers);                                                                  \
   }
 RM_DEFINE_SEGMENT(f16, RM_F16)

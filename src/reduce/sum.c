@@ -105,19 +105,6 @@ static uint64_t round_exact(double hi, double lo, int fmt, uint32_t *flags) {
   return rm_superacc_round(&acc, fmt, RM_NEAREST, flags);
 }
 
-void rm_sum_feed(const problem *p, int64_t begin, int64_t end, rm_superaccumulator *acc) {
-  const char *x = p->x.base + begin * p->x.stride;
-  if (p->y.base)
-    rm_superacc_add_products(acc, p->fmt, end - begin, x, p->x.stride, p->y.base + begin * p->y.stride, p->y.stride);
-  else
-    rm_superacc_add_array(acc, p->fmt, end - begin, x, p->x.stride);
-}
-
-RM_SHARED void rm_sum_exactly(const problem *p, rm_superaccumulator *acc) {
-  rm_superacc_clear(acc);
-  rm_sum_feed(p, 0, p->n, acc);
-}
-
 static uint64_t by_accumulator(const problem *p, uint32_t *flags) {
   rm_superaccumulator acc;
   rm_sum_exactly(p, &acc);

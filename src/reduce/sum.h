@@ -22,7 +22,7 @@ RM_SHARED int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi
 int rm_sum_is_exact(const rm_sum_problem *p, double err);
 
 /* *acc += the terms from begin to end. */
-void rm_sum_feed(const rm_sum_problem *p, int64_t begin, int64_t end, rm_superaccumulator *acc);
+RM_SHARED void rm_sum_feed(const rm_sum_problem *p, int64_t begin, int64_t end, rm_superaccumulator *acc);
 
 /* *acc = the sum. */
 RM_SHARED void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc);

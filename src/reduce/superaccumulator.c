@@ -8,8 +8,7 @@ typedef rm_u128 u128;
 
 RM_SHARED void rm_superacc_clear(rm_superaccumulator *acc) { memset(acc, 0, sizeof *acc); }
 
-/* Propagates carries: every limb but the last ends in [0, 2^32); the last one carries the sign. */
-RM_LOCAL void propagate(rm_superaccumulator *acc) {
+RM_SHARED void rm_superacc_propagate(rm_superaccumulator *acc) {
   int64_t carry = 0;
   for (int i = 0; i < RM_ACC_DIGITS - 1; i++) {
     int64_t d = acc->digit[i] + carry;
@@ -22,7 +21,7 @@ RM_LOCAL void propagate(rm_superaccumulator *acc) {
 
 /* Adds (-1)^negative m 2^(position - RM_ACC_ONE), for m < 2^107. */
 RM_LOCAL void add_integer(rm_superaccumulator *acc, int negative, u128 m, int position) {
-  if (RM_UNLIKELY(++acc->pending >= RM_ACC_MAX_PENDING)) propagate(acc);
+  if (RM_UNLIKELY(++acc->pending >= RM_ACC_MAX_PENDING)) rm_superacc_propagate(acc);
   int shift = position % RM_ACC_DIGIT_BITS;
   int64_t *digit = acc->digit + position / RM_ACC_DIGIT_BITS, s = -(int64_t)negative; /* (d ^ s) - s is d or -d */
   u128 low = m << shift;
@@ -88,10 +87,10 @@ RM_SHARED uint64_t rm_superacc_round_classes(uint32_t c, int format, uint32_t *f
 
 RM_SHARED int rm_superacc_magnitude(const rm_superaccumulator *acc, rm_superaccumulator *t) {
   *t = *acc;
-  propagate(t);
+  rm_superacc_propagate(t);
   if (t->digit[RM_ACC_DIGITS - 1] >= 0) return 0;
   for (int i = 0; i < RM_ACC_DIGITS; i++) t->digit[i] = -t->digit[i];
-  propagate(t);
+  rm_superacc_propagate(t);
   return 1;
 }
 
@@ -144,10 +143,10 @@ RM_LOCAL int in_range(int64_t last) { return -(INT64_C(1) << 31) <= last && last
 
 RM_SHARED int rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from, int subtract) {
   rm_superaccumulator sum = *into, other = *from; /* copies: from may be into, and into stays when the range does not do */
-  propagate(&other);
-  propagate(&sum);
+  rm_superacc_propagate(&other);
+  rm_superacc_propagate(&sum);
   for (int i = 0; i < RM_ACC_DIGITS; i++) sum.digit[i] += subtract ? -other.digit[i] : other.digit[i];
-  propagate(&sum);
+  rm_superacc_propagate(&sum);
   sum.classes |= subtract ? negated_classes(other.classes) : other.classes;
   if (!in_range(sum.digit[RM_ACC_DIGITS - 1])) return 0;
   *into = sum;
@@ -157,7 +156,7 @@ RM_SHARED int rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumul
 /* Little-endian digits of 32 bits, two's complement. */
 RM_SHARED void rm_superacc_write(const rm_superaccumulator *acc, unsigned char *bytes) {
   rm_superaccumulator t = *acc;
-  propagate(&t);
+  rm_superacc_propagate(&t);
   for (int i = 0; i < RM_ACC_DIGITS; i++)
     for (int k = 0; k < 4; k++) *bytes++ = (unsigned char)((uint64_t)t.digit[i] >> (8 * k));
 }

@@ -36,6 +36,8 @@ typedef struct {
 RM_SHARED void rm_superacc_clear(rm_superaccumulator *acc);
 RM_SHARED void rm_superacc_add(rm_superaccumulator *acc, double x);
 RM_SHARED void rm_superacc_add_product(rm_superaccumulator *acc, double x, double y);
+/* Propagates carries: every digit but the last ends in [0, 2^32); the last one carries the sign. The total stays. */
+RM_SHARED void rm_superacc_propagate(rm_superaccumulator *acc);
 
 /* into += from, or -= from; from may be into. 0, and into as it was, when the total leaves the range (after some 2^60 of the
  * largest terms). */

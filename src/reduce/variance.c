@@ -39,65 +39,6 @@ static int approximate(const rm_sum_problem *x, int tier, double *hi, double *lo
   return *hi - *hi == 0.0 && *err - *err == 0.0;
 }
 
-/* Digits of 32 bits: those of a square of a sum in units of 2^(-RM_ACC_ONE), and below them room for the fraction of a
- * quotient by n < 2^63, so that its leading 127 bits are whole. */
-enum {
-  LOW = 8,
-  HALF = RM_ACC_FRACTION / 2, /* sums of x are multiples of 2^-1074: their digits below this one are 0 */
-  SUM_DIGITS = RM_ACC_DIGITS - HALF,
-  DIGITS = LOW + 2 * SUM_DIGITS
-};
-_Static_assert(RM_ACC_FRACTION % 2 == 0 && 32 * HALF >= -RM_ACC_EMIN, "squares of sums have the unit of sums of squares");
-_Static_assert(2 * SUM_DIGITS >= RM_ACC_DIGITS + 2, "n times a sum of squares fits");
-
-/* N, exactly. `classes` of the terms, when they are not all finite, take its place. */
-static rm_superacc_top exact(const rm_sum_problem *x, uint32_t *classes) {
-  rm_superaccumulator acc, squares, sum;
-  rm_sum_exactly(x, &acc);
-  *classes = acc.classes;
-  if (acc.classes) return (rm_superacc_top){0, 0, 0, 0};
-  rm_superacc_magnitude(&acc, &sum);
-  rm_sum_problem p = *x;
-  p.y = p.x;
-  rm_sum_exactly(&p, &acc);
-  rm_superacc_magnitude(&acc, &squares);
-
-  uint64_t square[2 * SUM_DIGITS] = {0};
-  const int64_t *s = sum.digit + HALF;
-  for (int i = 0; i < SUM_DIGITS; i++) {
-    uint64_t carry = 0;
-    if (s[i] == 0) continue;
-    for (int j = 0; j < SUM_DIGITS; j++) { /* below 2^64: (2^32 - 1)^2 + 2 (2^32 - 1) */
-      const uint64_t t = square[i + j] + (uint64_t)s[i] * (uint64_t)s[j] + carry;
-      square[i + j] = t & 0xffffffffu;
-      carry = t >> 32;
-    }
-    square[i + SUM_DIGITS] = carry;
-  }
-
-  int64_t digit[DIGITS] = {0};
-  rm_u128 carry = 0; /* of n (sum of squares) */
-  int64_t borrow = 0;
-  for (int i = 0; i < 2 * SUM_DIGITS; i++) {
-    if (i < RM_ACC_DIGITS) carry += (rm_u128)(uint64_t)squares.digit[i] * (uint64_t)x->n;
-    const int64_t t = (int64_t)((uint64_t)carry & 0xffffffffu) - (int64_t)square[i] - borrow;
-    carry >>= 32;
-    digit[LOW + i] = t & INT64_C(0xffffffff);
-    borrow = t < 0;
-  }
-
-  rm_u128 rest = 0;
-  for (int i = DIGITS - 1; i >= 0; i--) {
-    rest = rest << 32 | (uint64_t)digit[i];
-    digit[i] = (int64_t)(uint64_t)(rest / (uint64_t)x->n);
-    rest %= (uint64_t)x->n;
-  }
-  rm_superacc_top top = rm_digits_top(digit, DIGITS);
-  top.inexact |= rest != 0;
-  top.e -= RM_ACC_ONE + 32 * LOW;
-  return top;
-}
-
 static double value(const rm_sum_problem *p, int64_t i) { return rm_read_element(p->x.base + i * p->x.stride, p->fmt); }
 
 /* Whether all terms are one finite number. The bound never decides such sums. */
@@ -126,39 +67,25 @@ static uint64_t evaluate(const rm_sum_function *f, const rm_sum_problem *p, int 
     }
   }
   rm_stats_add(0, 0, 1);
-  uint32_t classes;
-  const rm_superacc_top n = exact(p, &classes);
-  /* An infinity is infinitely far from the mean: as if there were both. */
-  if (classes & (RM_ACC_PINF | RM_ACC_NINF)) classes |= RM_ACC_PINF | RM_ACC_NINF;
-  if (classes) return rm_superacc_round_classes(classes, format, flags);
-  if (f->divisor) return rm_function_of_top(f, n, format, flags);
-  *flags |= n.m ? RM_FLAG_DIVBYZERO : RM_FLAG_INVALID;
-  return n.m ? rm_infinity_bits(format) : rm_nan_bits(format);
-}
-
-/* f->divisor 2^(-f->scale) = max(n - ddof, 0); 0 when that has more than 62 bits. */
-static int set_divisor(rm_sum_function *f, int64_t n, double ddof) {
-  int k = 0;
-  for (; k <= 62 && __builtin_fabs(ddof) < 0x1p62 && ddof != (double)(int64_t)ddof; k++) ddof *= 2.0;
-  if (k > 62 || !(__builtin_fabs(ddof) < 0x1p62) || n > INT64_C(1) << 62 >> k) return 0;
-  const int64_t d = (n << k) - (int64_t)ddof;
-  f->divisor = d > 0 ? (uint64_t)d : 0;
-  f->scale = k;
-  return 1;
+  rm_superaccumulator sum, squares; /* these only if all terms are finite */
+  rm_sum_exactly(p, &sum);
+  if (!sum.classes) {
+    rm_sum_problem q = *p;
+    q.y = q.x;
+    rm_sum_exactly(&q, &squares);
+  }
+  return rm_variance_of_sums(f, p->n, &sum, sum.classes ? &sum : &squares, format, flags);
 }
 
 static rm_status run(int root, int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
                      double ddof) {
-  const rm_status status = rm_statistic_check(format_x, n, x, format_out, out);
+  rm_sum_function f;
+  const rm_status status = rm_variance_check(&f, root, format_x, n, x, format_out, out, ddof);
   if (status) return status;
-  rm_sum_function f = {1, 0, root};
+  if (!rm_kernels_get()) return RM_ERR_ISA;
   const rm_sum_problem p = {n, {x, stride_x}, {NULL, 0}, format_x, NULL};
   uint32_t flags = 0;
   const rm_env env = rm_env_enter();
-  if (!set_divisor(&f, n, ddof)) {
-    rm_env_leave(env, 0);
-    return RM_STATUS(RM_ERR_RANGE, 7);
-  }
   uint64_t bits;
   if (n)
     bits = evaluate(&f, &p, format_out, &flags);

@@ -16,6 +16,7 @@
 #define __device__
 #define __shared__ static
 #define __launch_bounds__(...)
+#define __grid_constant__
 
 struct emulated_index {
   unsigned x;
@@ -47,6 +48,11 @@ static inline unsigned atomicOr(uint32_t *p, uint32_t bits) {
   *p |= bits;
   return old;
 }
+static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long x) {
+  unsigned long long old = *p;
+  *p += x;
+  return old;
+}
 
 /* Fibers of one block. */
 enum { EMULATED_STACK = 96 << 10, EMULATED_THREADS = 256 };
@@ -66,6 +72,18 @@ static void emulated_start() {
   swapcontext(&emulated.fiber[emulated.running], &emulated.scheduler);
 }
 static inline void __syncthreads() { swapcontext(&emulated.fiber[emulated.running], &emulated.scheduler); }
+
+/* The products of mma.m8n8k4 (src/cuda/tiles.h): every thread gives its factors, and takes its two sums when all have. */
+static inline void multiply_mma(double (&c)[2], double a, double b) {
+  static double factors[2][2][EMULATED_THREADS]; /* of this call and the one before, which others may not have finished */
+  static unsigned calls[EMULATED_THREADS];
+  const unsigned t = threadIdx.x, warp = t / 32 * 32, row = t % 32 / 4, col = t % 4 * 2;
+  double (&now)[2][EMULATED_THREADS] = factors[calls[t]++ % 2];
+  now[0][t] = a, now[1][t] = b;
+  __syncthreads();
+  for (unsigned h = 0; h < 2; h++)
+    for (unsigned k = 0; k < 4; k++) c[h] += now[0][warp + row * 4 + k] * now[1][warp + (col + h) * 4 + k];
+}
 
 template <class F> void emulate_launch(unsigned grid, unsigned block, F body) {
   if (block > EMULATED_THREADS) abort();

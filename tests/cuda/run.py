@@ -53,7 +53,7 @@ def main():
     where = native.build("cuda", "REPMATH_CUDA=ON", "REPMATH_BUILD_TESTS=ON", f"CMAKE_CUDA_ARCHITECTURES={architecture}")
     program = where / "src/cuda/test_cuda"
     others = [where / "src/cuda" / source.stem for source in sorted(HERE.glob("test_cuda_*.cpp"))]
-    commands = [[program, SCALE], *([other] for other in others)]
+    commands = [[each, SCALE] for each in [program, *others]]
     differ = [command[0].name for command in commands if subprocess.run(command).returncode]
     right, wrong = golden(program)
     print(f"golden digests: {right} right, {wrong} wrong")

@@ -1,5 +1,5 @@
-/* The CUDA launchers against the CPU library, bit by bit: elementwise functions over strided and misaligned arrays, sums, dot
- * and matrix products. Compiled by nvcc it runs on the GPU; with -DRM_TEST_EMULATE (emulate.h first) on the host. */
+/* The CUDA launchers against the CPU library, bit by bit: elementwise functions over strided and misaligned arrays, sums and
+ * dot products. Compiled by nvcc it runs on the GPU; with -DRM_TEST_EMULATE (emulate.h first) on the host. */
 #include <repmath/cuda.h>
 
 #include "../c/check.h"
@@ -133,48 +133,6 @@ static void reductions(int64_t n, int kind, int special) {
   free(y32);
 }
 
-/* A, B and bias are packed in one buffer; A transposed, C with gaps and odd addresses by `variant`. */
-static void matmul(int64_t m, int64_t n, int64_t k, int kind, int variant) {
-  int shift = variant & 1;
-  ptrdiff_t row_a = variant & 2 ? 4 : 4 * (k ? k : 1), col_a = variant & 2 ? 4 * m : 4;
-  ptrdiff_t row_b = variant & 4 ? 4 : 4 * n, col_b = variant & 4 ? 4 * (k ? k : 1) : 4, row_c = 8 * n, col_c = 8;
-  size_t room = static_cast<size_t>(m * k + k * n + n + 2) * 4, room_c = static_cast<size_t>(8 * m * n) + 8;
-  char *in = static_cast<char *>(malloc(room)), *c = static_cast<char *>(malloc(room_c)),
-       *expected = static_cast<char *>(malloc(room_c));
-  uint64_t state = static_cast<uint64_t>(kind + 9);
-  memset(in, 0, room);
-  for (int64_t i = 0; i < m * k + k * n + n; i++) {
-    float v = static_cast<float>(sample(&state, kinds[kind].bits, kinds[kind].spread));
-    memcpy(in + shift + 4 * i, &v, 4);
-  }
-  if (variant & 8 && k > 3 && n > 1) { /* an infinity and a NaN */
-    uint32_t inf = 0x7f800000u, nan = 0x7fc00000u;
-    memcpy(in + shift + 4 * (m * k / 2), &inf, 4);
-    memcpy(in + shift + 4 * (m * k + 1), &nan, 4);
-  }
-  memset(expected, 0x5a, room_c);
-  char *din = static_cast<char *>(device_new(room)), *dc = static_cast<char *>(device_new(room_c));
-  to_device(din, in, room);
-  to_device(dc, expected, room_c);
-  auto a = [&](char *base) { return reinterpret_cast<float *>(base + shift); };
-  bool biased = variant & 1;
-  CHECK(rm_matmul_strided_f32(m, n, k, a(in), row_a, col_a, a(in) + m * k, row_b, col_b,
-                              biased ? a(in) + m * k + k * n : nullptr, 4, a(expected), row_c, col_c) == RM_OK);
-  CHECK(rm_cuda_matmul_strided_f32(m, n, k, a(din), row_a, col_a, a(din) + m * k, row_b, col_b,
-                                   biased ? a(din) + m * k + k * n : nullptr, 4, a(dc), row_c, col_c, nullptr) == RM_OK);
-  to_host(c, dc, room_c);
-  char detail[96];
-  snprintf(detail, sizeof detail, "%s %dx%dx%d variant %d", kinds[kind].set, static_cast<int>(m), static_cast<int>(n),
-           static_cast<int>(k), variant);
-  CHECK_FOR(device_idle(), detail);
-  CHECK_FOR(memcmp(c, expected, room_c) == 0, detail);
-  device_free(din);
-  device_free(dc);
-  free(in);
-  free(c);
-  free(expected);
-}
-
 static void arguments() {
   float x = 1;
   CHECK(rm_cuda_vexp_f32(-1, &x, 4, &x, 4, nullptr) == RM_STATUS(RM_ERR_SIZE, 1));
@@ -184,9 +142,6 @@ static void arguments() {
   CHECK(rm_cuda_sum_f32(3, nullptr, 4, &x, nullptr) == RM_STATUS(RM_ERR_NULL, 2));
   CHECK(rm_cuda_sum_f32(3, &x, 4, nullptr, nullptr) == RM_STATUS(RM_ERR_NULL, 4));
   CHECK(rm_cuda_dot_f32(-3, &x, 4, &x, 4, &x, nullptr) == RM_STATUS(RM_ERR_SIZE, 1));
-  CHECK(rm_status_code(rm_cuda_matmul_strided_f32(-1, 1, 1, &x, 4, 4, &x, 4, 4, nullptr, 0, &x, 4, 4, nullptr)) ==
-        RM_ERR_SIZE);
-  CHECK(rm_cuda_matmul_strided_f32(0, 1, 1, nullptr, 4, 4, nullptr, 4, 4, nullptr, 0, nullptr, 4, 4, nullptr) == RM_OK);
 }
 
 /* test_cuda apply <function> <format>: from standard input to standard output, for digests over any inputs. */
@@ -227,11 +182,6 @@ int main(int argc, char **argv) {
     for (int s = 0; s < 5; s++) reductions(sizes[s] * (s == 4 ? scale : 1), kind, 0);
     reductions(1000, kind, 1);
     reductions(1000, kind, 2);
-    static const int64_t shapes[][3] = {{1, 1, 1}, {3, 5, 0}, {64, 64, 16}, {65, 70, 33}, {20, 9, 700}};
-    for (int s = 0; s < 5; s++)
-      for (int variant = 0; variant < 16; variant += s == 3 ? 1 : 5)
-        matmul(shapes[s][0], shapes[s][1], shapes[s][2], kind, variant);
-    if (scale > 1) matmul(500, 700, 900, kind, 0);
   }
   return finish();
 }

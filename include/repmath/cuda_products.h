@@ -1,0 +1,48 @@
+/* Products of matrices and convolutions on a GPU (cuda.h says what holds for all launchers): the functions of reductions.h and
+ * convolution.h with the same arguments, pointers to arrays those of the device, and a stream. Options are read at the call. */
+#ifndef REPMATH_CUDA_PRODUCTS_H
+#define REPMATH_CUDA_PRODUCTS_H
+
+#include "convolution.h"
+#include "cuda_elementwise.h" /* rm_cuda_stream */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* C = RN(A B + bias) over views: strides in bytes, C may overlap nothing. */
+RM_API rm_status rm_cuda_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a, ptrdiff_t row_a, ptrdiff_t col_a,
+                                            const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias,
+                                            ptrdiff_t stride_bias, float *c, ptrdiff_t row_c, ptrdiff_t col_c,
+                                            rm_cuda_stream stream);
+RM_API rm_status rm_cuda_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const double *a, ptrdiff_t row_a, ptrdiff_t col_a,
+                                            const double *b, ptrdiff_t row_b, ptrdiff_t col_b, const double *bias,
+                                            ptrdiff_t stride_bias, double *c, ptrdiff_t row_c, ptrdiff_t col_c,
+                                            rm_cuda_stream stream);
+
+/* rm_matmul_batched: any format; format_out the same one, or RM_FORMAT_F32 for 16-bit operands. */
+RM_API rm_status rm_cuda_matmul_batched(int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k, const void *a,
+                                        ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b, ptrdiff_t next_b,
+                                        ptrdiff_t row_b, ptrdiff_t col_b, const void *bias, ptrdiff_t next_bias,
+                                        ptrdiff_t stride_bias, void *c, ptrdiff_t next_c, ptrdiff_t row_c, ptrdiff_t col_c,
+                                        rm_cuda_stream stream);
+
+/* rm_gemm: C = RN(alpha op(A) op(B) + beta C), one rounding, any format. */
+RM_API rm_status rm_cuda_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+                              const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc,
+                              rm_cuda_stream stream);
+
+/* rm_conv_forward, rm_conv_grad_input, rm_conv_grad_weight. */
+RM_API rm_status rm_cuda_conv_forward(int format, const rm_conv *conv, const void *x, const ptrdiff_t *strides_x, const void *w,
+                                      const ptrdiff_t *strides_w, const void *bias, ptrdiff_t stride_bias, void *y,
+                                      const ptrdiff_t *strides_y, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_conv_grad_input(int format, const rm_conv *conv, const void *g, const ptrdiff_t *strides_g, const void *w,
+                                         const ptrdiff_t *strides_w, const void *bias, ptrdiff_t stride_bias, void *gx,
+                                         const ptrdiff_t *strides_gx, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_conv_grad_weight(int format, const rm_conv *conv, const void *x, const ptrdiff_t *strides_x, const void *g,
+                                          const ptrdiff_t *strides_g, void *gw, const ptrdiff_t *strides_gw, rm_cuda_stream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,117 @@
+/* cumsum: exact sums of chunks, exact prefixes of those, and from its prefix on each chunk by one thread, as on the CPU
+ * (reduce/prefixes.h).
+ *
+ * Cost: each term is read twice, added once to the accumulator of its chunk and once to a running sum; what the running sum leaves
+ * open goes to an accumulator again. Prefixes are sums digit by digit, without carries: by a thread a digit, first in groups of
+ * chunks, then of groups. Workspace: an accumulator of 1,080 bytes a chunk, of at least RM_CHUNK terms, and at most 18 MB. */
+#include "launch.h"
+
+#include "engine.h"
+
+#include "../reduce/prefixes.h"
+#include "../reduce/sum_exact.c"
+
+extern "C" {
+#include "../reduce/statistics.h" /* declares argument checks, which are C */
+}
+#include "../../include/repmath/cuda_reductions.h"
+
+namespace {
+
+enum {
+  RM_CHUNK = 64,
+  RM_GROUP = 128, /* chunks of a group; and groups, at most */
+  RM_CHUNK_BLOCK = 64,
+  RM_DIGIT_BLOCK = 160 /* a thread for each digit, and one for what is beside them */
+};
+static_assert(static_cast<int>(RM_ACC_DIGITS) < static_cast<int>(RM_DIGIT_BLOCK), "a thread a digit");
+
+struct chunks {
+  rm_sum_problem p;
+  int64_t length, count, groups; /* terms of a chunk; chunks; groups */
+  rm_superaccumulator *chunk, *group;
+  __device__ int64_t end(int64_t k) const { return (k + 1) * length < p.n ? (k + 1) * length : p.n; }
+};
+
+/* Totals with no carries left: digits below 2^32, so that up to RM_GROUP^2 of each are far below 2^63. */
+__global__ void chunk_kernel(chunks c) {
+  const int64_t k = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (k >= c.count) return;
+  rm_superacc_clear(c.chunk + k);
+  rm_sum_feed(&c.p, k * c.length, c.end(k), c.chunk + k);
+  rm_superacc_propagate(c.chunk + k);
+}
+
+/* Each of `count` accumulators becomes the sum of those before it, and *all, unless it is NULL, the sum of all. `weight`: additions
+ * that have met in a digit since its carries were propagated. */
+__device__ void sums_before(rm_superaccumulator *acc, int64_t count, uint32_t weight, rm_superaccumulator *all) {
+  const int d = static_cast<int>(threadIdx.x);
+  if (d < RM_ACC_DIGITS) {
+    int64_t sum = 0;
+    for (int64_t k = 0; k < count; k++) {
+      const int64_t mine = acc[k].digit[d];
+      acc[k].digit[d] = sum;
+      sum += mine;
+    }
+    if (all) all->digit[d] = sum;
+  } else if (d == RM_ACC_DIGITS) {
+    uint32_t classes = 0;
+    for (int64_t k = 0; k < count; k++) {
+      const uint32_t mine = acc[k].classes;
+      acc[k].classes = classes;
+      acc[k].pending = weight * static_cast<uint32_t>(k);
+      classes |= mine;
+    }
+    if (all) all->classes = classes, all->pending = weight * static_cast<uint32_t>(count);
+  }
+}
+
+__global__ void group_kernel(chunks c) {
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * RM_GROUP, left = c.count - first;
+  sums_before(c.chunk + first, left < RM_GROUP ? left : RM_GROUP, 1, c.group + blockIdx.x);
+}
+__global__ void groups_kernel(chunks c) { sums_before(c.group, c.groups, RM_GROUP, nullptr); }
+
+template <int fmt> __global__ void running_kernel(chunks c, char *out, ptrdiff_t stride) {
+  const int64_t k = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, begin = k * c.length;
+  if (k >= c.count) return;
+  rm_prefix_exact t;
+  const rm_superaccumulator *chunk = c.chunk + k, *group = c.group + k / RM_GROUP;
+  for (int d = 0; d < RM_ACC_DIGITS; d++) t.acc.digit[d] = chunk->digit[d] + group->digit[d];
+  t.acc.classes = chunk->classes | group->classes;
+  t.acc.pending = chunk->pending + group->pending;
+  t.fed = begin, t.accumulator = 0, t.flags = 0;
+  rm_prefix_sums(&c.p, begin, c.end(k), fmt, out + begin * stride, stride, &t);
+}
+
+template <int fmt> rm_status cumsum(const rm_sum_problem &p, char *out, ptrdiff_t stride, cudaStream_t stream) {
+  chunks c = {p, (p.n + RM_GROUP * RM_GROUP - 1) / (RM_GROUP * RM_GROUP), 0, 0, nullptr, nullptr};
+  if (c.length < RM_CHUNK) c.length = RM_CHUNK;
+  c.count = (p.n + c.length - 1) / c.length, c.groups = (c.count + RM_GROUP - 1) / RM_GROUP;
+  const workspace work(static_cast<size_t>(c.count + c.groups) * sizeof(rm_superaccumulator), stream);
+  if (!work.data) return RM_ERR_DEVICE;
+  c.chunk = static_cast<rm_superaccumulator *>(work.data), c.group = c.chunk + c.count;
+  const int64_t blocks = (c.count + RM_CHUNK_BLOCK - 1) / RM_CHUNK_BLOCK;
+  RM_LAUNCH(chunk_kernel, blocks, RM_CHUNK_BLOCK, stream, c);
+  RM_LAUNCH(group_kernel, c.groups, RM_DIGIT_BLOCK, stream, c);
+  RM_LAUNCH(groups_kernel, 1, RM_DIGIT_BLOCK, stream, c);
+  RM_LAUNCH((running_kernel<fmt>), blocks, RM_CHUNK_BLOCK, stream, c, out, stride);
+  return launched();
+}
+
+} // namespace
+
+extern "C" rm_status rm_cuda_cumsum(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
+                                    ptrdiff_t stride_out, rm_cuda_stream stream) {
+  const rm_status status = rm_cumsum_check(format_x, n, x, format_out, out);
+  if (status || n == 0) return status;
+  const rm_sum_problem p = {n, {static_cast<const char *>(x), stride_x}, {nullptr, 0}, format_x, nullptr};
+  char *const to = static_cast<char *>(out);
+  const cudaStream_t s = static_cast<cudaStream_t>(stream);
+  switch (format_out) {
+    case RM_F16: return cumsum<RM_F16>(p, to, stride_out, s);
+    case RM_BF16: return cumsum<RM_BF16>(p, to, stride_out, s);
+    case RM_F32: return cumsum<RM_F32>(p, to, stride_out, s);
+    default: return cumsum<RM_F64>(p, to, stride_out, s);
+  }
+}

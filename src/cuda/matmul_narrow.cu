@@ -1,0 +1,130 @@
+/* Products of matrices of binary32 and the 16-bit formats: the same chains of binary64 additions, bound and rounding test as the CPU's
+ * engine (blas/bound_f32.h, epilogue_f32.h), over tiles in shared memory. What the test leaves open is marked in a bitmap, and a
+ * second kernel gives it to the CPU's resolver. */
+#include "tiles.h"
+
+#include "../blas/epilogue_f32.h"
+#include "matmul.h"
+
+namespace {
+
+/* The value and the error bound of one element from its chain and the squared norms, bias included. */
+struct open_element {
+  double c, err, bias;
+};
+__device__ open_element with_bound(const rm_matmul_problem &p, int64_t i, int64_t j, double c, double row2, double col2) {
+  double tu = rm_bound_f32(p.k), bias = 0.0, err = tu * vf64_sqrt(row2) * vf64_sqrt(col2);
+  if (p.bias.base) {
+    bias = rm_read_element(p.bias.base + i * p.bias.row + j * p.bias.col, p.fmt);
+    c += bias;
+    err += tu * vf64_abs(bias);
+  }
+  return open_element{c, err, bias};
+}
+
+/* Rounds one element, unless that is left open: then C keeps its old one. */
+__device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, open_element e, bool c_aligned) {
+  char out[8], *at = place_in_c(p, i, j);
+  if (p.scaling) {
+    const double old = p.scaling->beta == 0.0 ? 0.0 : rm_read_element(at, p.out_fmt);
+    e.c = rm_scale_vector(p.scaling, e.c, old, &e.err);
+  }
+  const bool open = p.out_fmt == RM_F32 ? rm_round_vector(e.c, e.err, out, RM_F32) : rm_round_vector(e.c, e.err, out, p.out_fmt);
+  if (!open) write(at, out, rm_size_of(p.out_fmt), c_aligned);
+  return !open;
+}
+
+template <int fmt> __global__ void __launch_bounds__(RM_T_THREADS) narrow_tiles(const __grid_constant__ device_problem d, tiling tiles) {
+  __shared__ side a, b;
+  __shared__ double row2[RM_T], col2[RM_T];
+  const int t = static_cast<int>(threadIdx.x);
+  for (int64_t index = blockIdx.x; index < tiles.count; index += gridDim.x) {
+    const tile at = tile_of(tiles, index);
+    const rm_matmul_problem p = problem_of(d, at.which);
+    double chain[RM_ROW_PARTS][RM_COL_PARTS][2], sum[RM_ROW_PARTS][RM_COL_PARTS][2], norm2 = 0.0;
+    for (int i = 0; i < RM_ROW_PARTS; i++)
+      for (int j = 0; j < RM_COL_PARTS; j++) chain[i][j][0] = chain[i][j][1] = sum[i][j][0] = sum[i][j][1] = 0.0;
+    find_lines(a, p.a, at.row, p.m);
+    find_lines(b, p.b, at.col, p.n);
+    for (int64_t k0 = 0; k0 < p.k; k0 += RM_DEPTH) {
+      find_terms(a, p.a, k0, p.k, t - RM_T);
+      find_terms(b, p.b, k0, p.k, t - 2 * RM_T);
+      __syncthreads();
+      load_piece<fmt>(a, p.a, at.row, p.m, k0, p.k, d.a_aligned);
+      load_piece<fmt>(b, p.b, at.col, p.n, k0, p.k, d.b_aligned);
+      __syncthreads();
+      multiply_piece(a, b, chain);
+      if (t < 2 * RM_T) /* sums of squares: a row of A for each of the first T threads, a column of B for the next */
+        for (int k = 0; k < RM_DEPTH; k++) {
+          const double x = t < RM_T ? a.x[k][t] : b.x[k][t - RM_T];
+          norm2 = vf64_mad(x, x, norm2);
+        }
+      if ((k0 + RM_DEPTH) % RM_KC == 0 || k0 + RM_DEPTH >= p.k)
+        for (int i = 0; i < RM_ROW_PARTS; i++)
+          for (int j = 0; j < RM_COL_PARTS; j++)
+            for (int h = 0; h < 2; h++) sum[i][j][h] += chain[i][j][h], chain[i][j][h] = 0.0;
+      __syncthreads();
+    }
+    if (t < RM_T)
+      row2[t] = norm2;
+    else if (t < 2 * RM_T)
+      col2[t - RM_T] = norm2;
+    __syncthreads();
+    for (int i = 0; i < RM_ROW_PARTS; i++)
+      for (int j = 0; j < RM_COL_PARTS; j++)
+        for (int h = 0; h < 2; h++) {
+          const int64_t r = at.row + row_of(i), c = at.col + col_of(j, h);
+          if (r >= p.m || c >= p.n) continue;
+          const open_element e = with_bound(p, r, c, sum[i][j][h], row2[row_of(i)], col2[col_of(j, h)]);
+          if (!finish(p, r, c, e, d.c_aligned)) leave_open(tiles, p, at.which, r, c);
+        }
+    __syncthreads(); /* the next tile writes where this one has read */
+  }
+}
+
+/* One open element, from the start: its chain in the order of any of the engines, then the tiers of the resolver. */
+__device__ void resolve(const rm_matmul_problem &p, int64_t r, int64_t c) {
+  double sum = 0.0, row2 = 0.0, col2 = 0.0;
+  for (int64_t k0 = 0; k0 < p.k; k0 += RM_KC) {
+    double chain = 0.0;
+    for (int64_t k = k0; k < k0 + RM_KC && k < p.k; k++) {
+      const char *at_x = element_at(&p.a, r, k), *at_y = element_at(&p.b, c, k); /* NULL: padding */
+      const double x = at_x ? rm_read_element(at_x, p.fmt) : 0.0, y = at_y ? rm_read_element(at_y, p.fmt) : 0.0;
+      chain = vf64_mad(x, y, chain);
+      row2 = vf64_mad(x, x, row2);
+      col2 = vf64_mad(y, y, col2);
+    }
+    sum += chain;
+  }
+  const open_element e = with_bound(p, r, c, sum, row2, col2);
+  rm_block block = {r, 1, c, 1};
+  rm_line row = {0, 0, 0}, col = {0, 0, 0};
+  rm_tiers tiers = {0, 0, 0};
+  rm_resolver resolver = {};
+  resolver.p = &p, resolver.block = &block, resolver.rows = &row, resolver.cols = &col, resolver.tiers = &tiers;
+  char *at = place_in_c(p, r, c);
+  rm_write_bits(at, p.scaling ? rm_resolve_scaled_f32(&resolver, 0, 0, e.err, rm_read_bits(at, p.out_fmt))
+                              : rm_resolve_element_f32(&resolver, 0, 0, e.c, e.err, e.bias), p.out_fmt);
+}
+
+__global__ void narrow_rest(const __grid_constant__ device_problem d, const uint32_t *open, int64_t words) {
+  each_left_open(d, open, words, [](const rm_matmul_problem &p, int64_t r, int64_t c) { resolve(p, r, c); });
+}
+
+} // namespace
+
+rm_status rm_cuda_matmul_narrow(const rm_matmul_problem *p, rm_cuda_stream stream) {
+  cudaStream_t s = static_cast<cudaStream_t>(stream);
+  return run_tiles(
+      device_problem_of(p), s,
+      [=](const device_problem &d, const tiling &t, int64_t blocks) {
+        switch (d.p.fmt) {
+          case RM_F16: RM_LAUNCH(narrow_tiles<RM_F16>, blocks, RM_T_THREADS, s, d, t); break;
+          case RM_BF16: RM_LAUNCH(narrow_tiles<RM_BF16>, blocks, RM_T_THREADS, s, d, t); break;
+          default: RM_LAUNCH(narrow_tiles<RM_F32>, blocks, RM_T_THREADS, s, d, t);
+        }
+      },
+      [=](const device_problem &d, const uint32_t *open, int64_t words, int64_t blocks) {
+        RM_LAUNCH(narrow_rest, blocks, RM_BLOCK, s, d, open, words);
+      });
+}

@@ -1,0 +1,252 @@
+/* What the kernels of matrix products share: a problem (blas/views.h) as a kernel's parameter, its operands piece by piece in shared
+ * memory, and which elements of a tile a thread has. */
+#ifndef RM_CUDA_TILES_H
+#define RM_CUDA_TILES_H
+
+#include "launch.h"
+
+#include "engine.h"
+
+/* 1: the kernels multiply by mma instructions of binary64 (sm_80 and up). */
+#if defined(RM_CFG_EMULATE_DEVICE)
+#if defined(RM_CFG_EMULATE_MMA)
+#define RM_HAS_MMA 1
+#else
+#define RM_HAS_MMA 0
+#endif
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define RM_HAS_MMA 1
+#else
+#define RM_HAS_MMA 0
+#endif
+
+namespace {
+
+enum {
+  RM_T = 64,          /* a block of threads computes T x T elements */
+  RM_T_THREADS = 256, /* 8 warps, each with WARP_ROWS x WARP_COLS elements: ROW_PARTS x COL_PARTS squares of 8 x 8 */
+  RM_WARP_ROWS = 32,
+  RM_WARP_COLS = 16,
+  RM_ROW_PARTS = RM_WARP_ROWS / 8,
+  RM_COL_PARTS = RM_WARP_COLS / 8,
+  RM_DEPTH = 16,      /* terms in shared memory at a time; divides RM_KC, so that chains end where the bound says */
+  RM_PITCH = RM_T + 4 /* 4 terms of 8 lines are in different banks */
+};
+static_assert(RM_KC % RM_DEPTH == 0, "a chain must end with a piece");
+
+/* Whether all elements are at multiples of their size; `bits`: those of all strides. */
+inline bool on_words(const char *base, ptrdiff_t bits, int fmt) {
+  const uintptr_t size = fmt == RM_FORMAT_F64 ? 8 : fmt == RM_FORMAT_F32 ? 4 : 2;
+  return (reinterpret_cast<uintptr_t>(base) | static_cast<uintptr_t>(bits)) % size == 0;
+}
+inline ptrdiff_t bits_of(const rm_axis &axis) {
+  ptrdiff_t bits = 0;
+  for (int d = 0; d < RM_DIMS; d++) bits |= axis.stride[d];
+  return bits;
+}
+inline ptrdiff_t axis_bytes(ptrdiff_t line, ptrdiff_t step, const rm_patches *patches) {
+  return patches ? bits_of(patches->lines) | bits_of(patches->terms) : line | step;
+}
+
+/* The problem with all that it points to. */
+struct device_problem {
+  rm_matmul_problem p;
+  rm_patches a, b;
+  rm_axis rows, cols;
+  rm_scaling scaling;
+  bool a_aligned, b_aligned, c_aligned;
+};
+
+inline device_problem device_problem_of(const rm_matmul_problem *p) {
+  device_problem d = {};
+  const rm_matmul_problem &q = *p;
+  d.p = q;
+  if (q.a.patches) d.a = *q.a.patches;
+  if (q.b.patches) d.b = *q.b.patches;
+  if (q.c.rows) d.rows = *q.c.rows;
+  if (q.c.cols) d.cols = *q.c.cols;
+  if (q.scaling) d.scaling = *q.scaling;
+  d.a_aligned = on_words(q.a.base, q.next_a | axis_bytes(q.a.line, q.a.step, q.a.patches), q.fmt);
+  d.b_aligned = on_words(q.b.base, q.next_b | axis_bytes(q.b.line, q.b.step, q.b.patches), q.fmt);
+  d.c_aligned = on_words(q.c.base, q.next_c | (q.c.rows ? bits_of(*q.c.rows) : q.c.row) | (q.c.cols ? bits_of(*q.c.cols) : q.c.col),
+                         q.out_fmt);
+  return d;
+}
+
+/* Product `which` of the batch; d is where the kernel has it. */
+__device__ inline rm_matmul_problem problem_of(const device_problem &d, int64_t which) {
+  rm_matmul_problem p = d.p;
+  p.a.base += which * p.next_a, p.b.base += which * p.next_b, p.c.base += which * p.next_c;
+  if (p.bias.base) p.bias.base += which * p.next_bias;
+  if (p.a.patches) p.a.patches = &d.a;
+  if (p.b.patches) p.b.patches = &d.b;
+  if (p.c.rows) p.c.rows = &d.rows;
+  if (p.c.cols) p.c.cols = &d.cols;
+  if (p.scaling) p.scaling = &d.scaling;
+  return p;
+}
+__device__ inline int64_t along(const rm_axis *axis, ptrdiff_t stride, int64_t i) {
+  return axis ? place_of(axis, i).offset : i * stride;
+}
+__device__ inline char *place_in_c(const rm_matmul_problem &p, int64_t r, int64_t c) {
+  return p.c.base + along(p.c.rows, p.c.row, r) + along(p.c.cols, p.c.col, c);
+}
+
+/* Where a line or a term is: bytes, and coordinates of patches. */
+struct spot {
+  int64_t offset, at[RM_COORDINATES];
+};
+__device__ inline spot spot_of(const rm_operand &o, int64_t i, bool is_term) {
+  spot s = {};
+  if (!o.patches) {
+    s.offset = i * (is_term ? o.step : o.line);
+    return s;
+  }
+  const place q = place_of(is_term ? &o.patches->terms : &o.patches->lines, i);
+  s.offset = q.offset;
+  for (int c = 0; c < RM_COORDINATES; c++) s.at[c] = q.at[c] + (is_term ? 0 : o.patches->start[c]);
+  return s;
+}
+
+template <int fmt> __device__ double read(const char *p, bool is_aligned) {
+  if (fmt == RM_F64) return element<double>::load(p, is_aligned);
+  if (fmt == RM_F32) return static_cast<double>(element<float>::load(p, is_aligned));
+  const uint16_t h = element<uint16_t>::load(p, is_aligned);
+  return fmt == RM_F16 ? vf64_load_f16(&h) : vf64_load_bf16(&h);
+}
+
+/* The first bytes of `bits` to p. */
+__device__ inline void write(char *p, const char *bits, int size, bool is_aligned) {
+  uint64_t d;
+  uint32_t s;
+  uint16_t h;
+  if (size == 8)
+    __builtin_memcpy(&d, bits, 8), element<uint64_t>::store(p, d, is_aligned);
+  else if (size == 4)
+    __builtin_memcpy(&s, bits, 4), element<uint32_t>::store(p, s, is_aligned);
+  else
+    __builtin_memcpy(&h, bits, 2), element<uint16_t>::store(p, h, is_aligned);
+}
+
+/* One side of a tile: T lines, DEPTH terms at a time. */
+struct side {
+  spot line[RM_T], term[RM_DEPTH];
+  double x[RM_DEPTH][RM_PITCH];
+};
+
+__device__ inline void find_lines(side &s, const rm_operand &o, int64_t first, int64_t lines) {
+  const int t = static_cast<int>(threadIdx.x);
+  if (t < RM_T && first + t < lines) s.line[t] = spot_of(o, first + t, false);
+}
+__device__ inline void find_terms(side &s, const rm_operand &o, int64_t k0, int64_t terms, int t) {
+  if (t >= 0 && t < RM_DEPTH && k0 + t < terms) s.term[t] = spot_of(o, k0 + t, true);
+}
+
+/* The terms from k0 on; what lies outside is zero. by_k: neighbours along k are nearer in memory than lines. */
+template <int fmt>
+__device__ void load_piece(side &s, const rm_operand &o, int64_t first, int64_t lines, int64_t k0, int64_t terms, bool is_aligned) {
+  const bool by_k = o.patches ? !o.patches->by_lines
+                              : (o.step < 0 ? -o.step : o.step) < (o.line < 0 ? -o.line : o.line);
+  for (int e = static_cast<int>(threadIdx.x); e < RM_T * RM_DEPTH; e += RM_T_THREADS) {
+    const int k = by_k ? e % RM_DEPTH : e / RM_T, l = by_k ? e / RM_DEPTH : e % RM_T;
+    bool inside = first + l < lines && k0 + k < terms;
+    if (inside && o.patches)
+      for (int c = 0; c < RM_COORDINATES; c++) {
+        const int64_t x = s.line[l].at[c] + s.term[k].at[c];
+        inside = inside && x >= 0 && x < o.patches->size[c];
+      }
+    s.x[k][l] = inside ? read<fmt>(o.base + s.line[l].offset + s.term[k].offset, is_aligned) : 0.0;
+  }
+}
+
+/* Element (i, j, h) of a thread, i < ROW_PARTS, j < COL_PARTS, h < 2: its row and column in the tile. As mma.m8n8k4 has them: lane l
+ * has row l/4 and columns 2 (l % 4) + h of each square of 8 x 8; of the left factor it gives (row l/4, term l % 4), of the right one
+ * (term l % 4, column l/4). */
+__device__ inline int warp_row() { return static_cast<int>(threadIdx.x) / 32 / (RM_T / RM_WARP_COLS) * RM_WARP_ROWS; }
+__device__ inline int warp_col() { return static_cast<int>(threadIdx.x) / 32 % (RM_T / RM_WARP_COLS) * RM_WARP_COLS; }
+__device__ inline int row_of(int i) { return warp_row() + i * 8 + static_cast<int>(threadIdx.x) % 32 / 4; }
+__device__ inline int col_of(int j, int h) { return warp_col() + j * 8 + 2 * (static_cast<int>(threadIdx.x) % 4) + h; }
+
+#if RM_HAS_MMA && !defined(RM_CFG_EMULATE_DEVICE)
+/* c += A B, 8 x 4 times 4 x 8, by a warp. */
+__device__ inline void multiply_mma(double (&c)[2], double a, double b) {
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+               : "+d"(c[0]), "+d"(c[1])
+               : "d"(a), "d"(b));
+}
+#endif
+
+/* chain += the products of one piece. */
+__device__ inline void multiply_piece(const side &a, const side &b, double (&chain)[RM_ROW_PARTS][RM_COL_PARTS][2]) {
+#if RM_HAS_MMA
+  const int line = static_cast<int>(threadIdx.x) % 32 / 4, term = static_cast<int>(threadIdx.x) % 4;
+  for (int k = 0; k < RM_DEPTH; k += 4) {
+    double x[RM_ROW_PARTS], y[RM_COL_PARTS];
+    for (int i = 0; i < RM_ROW_PARTS; i++) x[i] = a.x[k + term][warp_row() + i * 8 + line];
+    for (int j = 0; j < RM_COL_PARTS; j++) y[j] = b.x[k + term][warp_col() + j * 8 + line];
+    for (int i = 0; i < RM_ROW_PARTS; i++)
+      for (int j = 0; j < RM_COL_PARTS; j++) multiply_mma(chain[i][j], x[i], y[j]);
+  }
+#else
+  for (int k = 0; k < RM_DEPTH; k++) {
+    double x[RM_ROW_PARTS], y[RM_COL_PARTS][2];
+    for (int i = 0; i < RM_ROW_PARTS; i++) x[i] = a.x[k][row_of(i)];
+    for (int j = 0; j < RM_COL_PARTS; j++)
+      for (int h = 0; h < 2; h++) y[j][h] = b.x[k][col_of(j, h)];
+    for (int i = 0; i < RM_ROW_PARTS; i++)
+      for (int j = 0; j < RM_COL_PARTS; j++)
+        for (int h = 0; h < 2; h++) chain[i][j][h] = vf64_mad(x[i], y[j][h], chain[i][j][h]);
+  }
+#endif
+}
+
+/* The tiles of a batch; one bit an element says that it is left open. */
+struct tiling {
+  int64_t rows, cols, count; /* tiles of a product; of all */
+  uint32_t *open;
+};
+struct tile {
+  int64_t which, row, col; /* product; its first element */
+};
+__device__ inline tile tile_of(const tiling &t, int64_t index) {
+  const int64_t in_product = index % (t.rows * t.cols);
+  return tile{index / (t.rows * t.cols), in_product / t.cols * RM_T, in_product % t.cols * RM_T};
+}
+__device__ inline void leave_open(const tiling &t, const rm_matmul_problem &p, int64_t which, int64_t r, int64_t c) {
+  const int64_t bit = (which * p.m + r) * p.n + c;
+  atomicOr(t.open + bit / 32, 1u << (bit % 32));
+}
+
+/* f(problem, row, column) for this thread's share of the open elements. */
+template <class F> __device__ void each_left_open(const device_problem &d, const uint32_t *open, int64_t words, F f) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x, product = d.p.m * d.p.n;
+  for (int64_t w = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; w < words; w += step) {
+    const uint32_t bits = open[w];
+    for (int bit = 0; bit < 32; bit++)
+      if (bits >> bit & 1u) {
+        const int64_t at = w * 32 + bit;
+        const rm_matmul_problem p = problem_of(d, at / product);
+        f(p, at % product / p.n, at % p.n);
+      }
+  }
+}
+
+/* Runs the two kernels, `tiles` and then `rest`, over a problem that is not empty. */
+template <class Tiles, class Rest> rm_status run_tiles(const device_problem &d, cudaStream_t stream, Tiles tiles, Rest rest) {
+  const rm_matmul_problem &p = d.p;
+  tiling t = {(p.m + RM_T - 1) / RM_T, (p.n + RM_T - 1) / RM_T, 0, nullptr};
+  const __int128 elements = static_cast<__int128>(p.m) * p.n * p.batch;
+  if (elements > INT64_MAX / 64) return RM_ERR_MEMORY; /* the bits below are more than a device has */
+  t.count = t.rows * t.cols * p.batch;
+  const int64_t words = (static_cast<int64_t>(elements) + 31) / 32;
+  workspace work(static_cast<size_t>(words) * 4, stream);
+  if (!work.data || cudaMemsetAsync(work.data, 0, static_cast<size_t>(words) * 4, stream) != cudaSuccess) return RM_ERR_DEVICE;
+  t.open = static_cast<uint32_t *>(work.data);
+  tiles(d, t, t.count < INT32_MAX ? t.count : INT32_MAX);
+  rest(d, t.open, words, blocks_for(words));
+  return launched();
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,161 @@
+/* The launchers of matrix products and convolutions against the CPU library, every byte of the output (device.h). */
+#include <repmath/cuda.h>
+#include <repmath/reductions.h>
+
+#include <initializer_list>
+
+#include "samples.h"
+
+static const int64_t ROOM = 1 << 19; /* bytes of an array: A, B, bias, C */
+static char cpu[4 * ROOM];
+BOTH_SIDES char gpu[4 * ROOM];
+
+/* Arrays of elements of all kinds; those of C are read where beta is not 0. */
+static void fill_arrays(int format, int kind, int64_t n) {
+  memset(cpu, 0x5a, sizeof cpu);
+  for (int k = 0; k < 4; k++) fill(cpu + k * ROOM, format, kind, n, widths[format], static_cast<uint64_t>(k));
+  memcpy(gpu, cpu, sizeof gpu);
+}
+
+/* A whose terms of the second half are those of the first with the other sign, but for two that are 2^-low of the others, times a B of the
+ * same rows: all that rounding errors leave of large sums meets a small result. */
+static void make_cancelling(int format, int64_t m, int64_t n, int64_t k, int low) {
+  const int64_t half = k / 2, size = widths[format];
+  double u;
+  for (int64_t i = 0; i < m * half; i++) {
+    char *first = cpu + (i / half * k + i % half) * size;
+    rm_random_uniform(RM_FORMAT_F64, 9, 9, i, 1, -1, 1, &u, 8);
+    put(first, format, i % half ? ldexp(u, static_cast<int>(i % 5)) : ldexp(u, -low));
+    put(first + half * size, format, i % half ? -ldexp(u, static_cast<int>(i % 5)) : ldexp(u * u, -low));
+  }
+  memcpy(cpu + ROOM + half * n * size, cpu + ROOM, static_cast<size_t>(half * n * size));
+  memcpy(gpu, cpu, sizeof gpu);
+}
+
+/* A transposed, B read backward, C with gaps and at odd addresses by the bits of `variant`. */
+static void batched(int format, int format_out, int kind, int variant, int64_t batch, int64_t m, int64_t n, int64_t k,
+                    int low = 0) {
+  const ptrdiff_t s = widths[format], o = widths[format_out], shift = variant & 1;
+  const ptrdiff_t row_a = variant & 2 ? s : s * k, col_a = variant & 2 ? s * m : s;
+  const ptrdiff_t row_b = variant & 4 ? -s * n : s * n, first_b = variant & 4 && k ? s * n * (k - 1) : 0;
+  const ptrdiff_t row_c = (variant & 8 ? 2 : 1) * o * n, next_c = row_c * m;
+  fill_arrays(format, kind, batch * (m * k + n * k + n) + 8);
+  if (low) make_cancelling(format, m, n, k, low);
+  auto call = [&](char *base, auto f, auto... stream) {
+    base += shift;
+    const char *bias = variant & 16 ? base + 2 * ROOM : nullptr;
+    return f(format, format_out, batch, m, n, k, base, s * m * k, row_a, col_a, base + ROOM + first_b, s * n * k, row_b, s, bias, s * n, s,
+             base + 3 * ROOM, next_c, row_c, o, stream...);
+  };
+  char what[96];
+  snprintf(what, sizeof what, "matmul format %d to %d kind %d variant %d: %dx%dx%dx%d", format, format_out, kind, variant,
+           static_cast<int>(batch), static_cast<int>(m), static_cast<int>(n), static_cast<int>(k));
+  compare_memory(what, cpu, gpu, [&] { return call(cpu, rm_matmul_batched); },
+                 [&] { return call(gpu, rm_cuda_matmul_batched, rm_cuda_stream(nullptr)); });
+}
+
+static void gemm(int format, int kind, int variant, double alpha, double beta) {
+  const int64_t m = 20, n = 70, k = 35, ld = 80;
+  fill_arrays(format, kind, ld * ld);
+  auto call = [&](char *base, auto f, auto... stream) {
+    return f(format, variant & 1 ? RM_COL_MAJOR : RM_ROW_MAJOR, variant & 2 ? RM_TRANS : RM_NO_TRANS, variant & 4 ? RM_TRANS : RM_NO_TRANS,
+             m, n, k, alpha, base, ld, base + ROOM, ld, beta, base + 3 * ROOM, ld, stream...);
+  };
+  char what[96];
+  snprintf(what, sizeof what, "gemm format %d kind %d variant %d: %g %g", format, kind, variant, alpha, beta);
+  compare_memory(what, cpu, gpu, [&] { return call(cpu, rm_gemm); }, [&] { return call(gpu, rm_cuda_gemm, rm_cuda_stream(nullptr)); });
+}
+
+/* Strides of an array of 2 + dims sizes, channels first or last. */
+static void strides_of(ptrdiff_t *s, int dims, int64_t outer, int64_t channels, const int64_t *spatial, ptrdiff_t size, bool last) {
+  ptrdiff_t step = size * (last ? channels : 1);
+  for (int j = dims - 1; j >= 0; j--) s[2 + j] = step, step *= spatial[j];
+  s[1] = last ? size : step;
+  s[0] = last ? step : step * channels;
+  (void)outer;
+}
+
+static void convolution(int format, int kind, int variant, const rm_conv &conv) {
+  int64_t out[3] = {0, 0, 0};
+  ptrdiff_t sx[5], sw[5], sy[5];
+  const ptrdiff_t s = widths[format];
+  const bool last = variant & 1;
+  rm_conv_output_size(&conv, out);
+  strides_of(sx, conv.dims, conv.batch, conv.channels_in, conv.in, s, last);
+  strides_of(sw, conv.dims, conv.channels_out, conv.channels_in / conv.groups, conv.kernel, s, last);
+  strides_of(sy, conv.dims, conv.batch, conv.channels_out, out, s, last);
+  auto run = [&](const char *name, auto on_cpu, auto on_gpu) {
+    char what[96];
+    snprintf(what, sizeof what, "%s format %d kind %d variant %d, %d dimensions, %d groups", name, format, kind, variant, conv.dims,
+             static_cast<int>(conv.groups));
+    fill_arrays(format, kind, 4000);
+    auto call = [&](char *base, auto f, auto... stream) {
+      base += variant & 2 ? 1 : 0;
+      return f(base, base + ROOM, variant & 4 ? base + 2 * ROOM : nullptr, base + 3 * ROOM, stream...);
+    };
+    compare_memory(what, cpu, gpu, [&] { return call(cpu, on_cpu); }, [&] { return call(gpu, on_gpu); });
+  };
+  run("forward", [&](char *x, char *w, char *b, char *y) { return rm_conv_forward(format, &conv, x, sx, w, sw, b, s, y, sy); },
+      [&](char *x, char *w, char *b, char *y) { return rm_cuda_conv_forward(format, &conv, x, sx, w, sw, b, s, y, sy, nullptr); });
+  run("gradient of x", [&](char *g, char *w, char *b, char *x) { return rm_conv_grad_input(format, &conv, g, sy, w, sw, b, s, x, sx); },
+      [&](char *g, char *w, char *b, char *x) { return rm_cuda_conv_grad_input(format, &conv, g, sy, w, sw, b, s, x, sx, nullptr); });
+  run("gradient of w", [&](char *x, char *g, char *, char *w) { return rm_conv_grad_weight(format, &conv, x, sx, g, sy, w, sw); },
+      [&](char *x, char *g, char *, char *w) { return rm_cuda_conv_grad_weight(format, &conv, x, sx, g, sy, w, sw, nullptr); });
+}
+
+static void arguments() {
+  const rm_conv conv = {1, 1, 1, 1, 1, {4}, {9}, {1}, {1}, {0}, {0}}, bad = {4, 1, 1, 1, 1, {4}, {2}, {1}, {1}, {0}, {0}};
+  const ptrdiff_t s[] = {4, 4, 4};
+  float x[4] = {1, 2, 3, 4}, y[4];
+  check(rm_cuda_conv_forward(RM_FORMAT_F32, &conv, x, s, x, s, nullptr, 0, y, s, nullptr) == RM_OK, "an empty result");
+  check(rm_cuda_conv_forward(RM_FORMAT_F32, &bad, x, s, x, s, nullptr, 0, y, s, nullptr) == RM_STATUS(RM_ERR_SIZE, 2), "dimensions");
+  check(rm_cuda_conv_grad_weight(9, &conv, x, s, x, s, y, s, nullptr) == RM_STATUS(RM_ERR_ENUM, 1), "a format");
+  check(rm_cuda_gemm(RM_FORMAT_F32, 7, RM_NO_TRANS, RM_NO_TRANS, 1, 1, 1, 1.0, x, 1, x, 1, 0.0, y, 1, nullptr) == RM_STATUS(RM_ERR_ENUM, 2),
+        "a layout");
+  check(rm_cuda_matmul_batched(RM_FORMAT_F64, RM_FORMAT_F32, 1, 1, 1, 1, x, 0, 4, 4, x, 0, 4, 4, nullptr, 0, 0, y, 0, 4, 4, nullptr) ==
+            RM_STATUS(RM_ERR_ENUM, 2), "a format of results");
+  check(rm_cuda_matmul_strided_f32(0, 1, 1, nullptr, 4, 4, nullptr, 4, 4, nullptr, 0, nullptr, 4, 4, nullptr) == RM_OK, "no rows");
+  check(rm_cuda_matmul_strided_f64(1, 1, -1, nullptr, 0, 0, nullptr, 0, 0, nullptr, 0, nullptr, 0, 0, nullptr) == RM_STATUS(RM_ERR_SIZE, 3),
+        "a size");
+}
+
+int main(int argc, char **) {
+  if (rm_cuda_devices() == 0) {
+    printf("skipped: no device\n");
+    return 77;
+  }
+  arguments();
+  static const int64_t shapes[][4] = {{1, 1, 1, 1}, {2, 3, 5, 0}, {1, 64, 64, 16}, {2, 65, 17, 33}, {1, 9, 20, 700}, {3, 1, 70, 40}};
+  int variant = 0;
+  for (int format = 0; format < 4; format++)
+    for (int kind = 0; kind < KINDS; kind++) {
+      for (const int64_t *s : shapes) {
+        variant = (variant + 7) % 32;
+        batched(format, format, kind, variant, s[0], s[1], s[2], s[3]);
+        if (format < 2) batched(format, RM_FORMAT_F32, kind, variant, s[0], s[1], s[2], s[3]);
+      }
+      gemm(format, kind, kind, 1.0, 1.0);
+      gemm(format, kind, kind + 1, -2.5, 0.0);
+      gemm(format, kind, kind + 2, kind % 2 ? 1e-300 : 0.0, kind % 3 ? 3.0 : 1e300);
+    }
+  for (int64_t k : {64, 300}) {
+    batched(RM_FORMAT_F32, RM_FORMAT_F32, WIDE, 0, 1, 40, 40, k, 27);
+    batched(RM_FORMAT_F64, RM_FORMAT_F64, WIDE, 0, 1, 40, 40, k, 52);
+  }
+  if (argc > 1) { /* a GPU */
+    batched(RM_FORMAT_F32, RM_FORMAT_F32, WIDE, 16, 1, 300, 310, 290);
+    batched(RM_FORMAT_BF16, RM_FORMAT_F32, FAR, 0, 1, 300, 310, 290);
+    batched(RM_FORMAT_F64, RM_FORMAT_F64, WIDE, 0, 1, 200, 210, 220);
+  }
+  static const rm_conv convolutions[] = {
+      {1, 2, 3, 5, 1, {20}, {4}, {1}, {1}, {0}, {0}},
+      {1, 1, 4, 4, 4, {17}, {3}, {2}, {3}, {3}, {2}},
+      {2, 2, 3, 6, 1, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+      {2, 1, 4, 6, 2, {11, 7}, {3, 2}, {2, 3}, {2, 1}, {2, 0}, {1, 1}},
+      {3, 1, 2, 3, 1, {4, 5, 6}, {2, 3, 2}, {1, 2, 1}, {1, 1, 2}, {1, 1, 0}, {0, 1, 1}},
+  };
+  for (const rm_conv &conv : convolutions)
+    for (int format = 0; format < 4; format++)
+      for (int kind = 0; kind < KINDS; kind++) convolution(format, kind, variant++ % 8, conv);
+  return checked();
+}
