@@ -59,8 +59,7 @@ __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, dd_sum 
 
 __global__ void __launch_bounds__(RM_T_THREADS) f64_tiles(const __grid_constant__ device_problem d, tiling tiles) {
   __shared__ side a, b;
-  __shared__ int rows[RM_T], cols[RM_T];
-  const int t = static_cast<int>(threadIdx.x);
+  __shared__ int lines[2 * RM_T];
   for (int64_t index = blockIdx.x; index < tiles.count; index += gridDim.x) {
     const tile at = tile_of(tiles, index);
     const rm_matmul_problem p = problem_of(d, at.which);
@@ -68,38 +67,20 @@ __global__ void __launch_bounds__(RM_T_THREADS) f64_tiles(const __grid_constant_
     int facts = 0;
     for (int i = 0; i < RM_ROW_PARTS; i++)
       for (int j = 0; j < RM_COL_PARTS; j++) sum[i][j][0] = sum[i][j][1] = dd_sum{0.0, 0.0, 0.0};
-    find_lines(a, p.a, at.row, p.m);
-    find_lines(b, p.b, at.col, p.n);
-    for (int64_t k0 = 0; k0 < p.k; k0 += RM_DEPTH) {
-      find_terms(a, p.a, k0, p.k, t - RM_T);
-      find_terms(b, p.b, k0, p.k, t - 2 * RM_T);
-      __syncthreads();
-      load_piece<RM_F64>(a, p.a, at.row, p.m, k0, p.k, d.a_aligned);
-      load_piece<RM_F64>(b, p.b, at.col, p.n, k0, p.k, d.b_aligned);
-      __syncthreads();
+    each_piece<RM_F64>(a, b, d, p, at, [&](int64_t) {
       for (int k = 0; k < RM_DEPTH; k++)
-        for (int i = 0; i < RM_ROW_PARTS; i++) {
-          const double x = a.x[k][row_of(i)];
+        for (int i = 0; i < RM_ROW_PARTS; i++)
           for (int j = 0; j < RM_COL_PARTS; j++)
-            for (int h = 0; h < 2; h++) add_product(sum[i][j][h], x, b.x[k][col_of(j, h)]);
-        }
-      if (t < 2 * RM_T)
-        for (int k = 0; k < RM_DEPTH; k++) facts |= facts_of(t < RM_T ? a.x[k][t] : b.x[k][t - RM_T]);
-      __syncthreads();
-    }
-    if (t < RM_T)
-      rows[t] = facts;
-    else if (t < 2 * RM_T)
-      cols[t - RM_T] = facts;
+            for (int h = 0; h < 2; h++) add_product(sum[i][j][h], a.x[k][row_of(i)], b.x[k][col_of(j, h)]);
+      if (has_line())
+        for (int k = 0; k < RM_DEPTH; k++) facts |= facts_of(line_term(a, b, k));
+    });
+    if (has_line()) lines[threadIdx.x] = facts;
     __syncthreads();
-    for (int i = 0; i < RM_ROW_PARTS; i++)
-      for (int j = 0; j < RM_COL_PARTS; j++)
-        for (int h = 0; h < 2; h++) {
-          const int64_t r = at.row + row_of(i), c = at.col + col_of(j, h);
-          if (r >= p.m || c >= p.n) continue;
-          if (!finish(p, r, c, sum[i][j][h], rows[row_of(i)], cols[col_of(j, h)], d.c_aligned)) leave_open(tiles, p, at.which, r, c);
-        }
-    __syncthreads(); /* the next tile writes where this one has read */
+    each_element(p, at, [&](int i, int j, int h, int64_t r, int64_t c) {
+      if (!finish(p, r, c, sum[i][j][h], lines[row_of(i)], lines[RM_T + col_of(j, h)], d.c_aligned))
+        leave_open(tiles, p, at.which, r, c);
+    });
   }
 }
 

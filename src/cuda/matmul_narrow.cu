@@ -36,49 +36,28 @@ __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, open_el
 
 template <int fmt> __global__ void __launch_bounds__(RM_T_THREADS) narrow_tiles(const __grid_constant__ device_problem d, tiling tiles) {
   __shared__ side a, b;
-  __shared__ double row2[RM_T], col2[RM_T];
-  const int t = static_cast<int>(threadIdx.x);
+  __shared__ double norms2[2 * RM_T];
   for (int64_t index = blockIdx.x; index < tiles.count; index += gridDim.x) {
     const tile at = tile_of(tiles, index);
     const rm_matmul_problem p = problem_of(d, at.which);
     double chain[RM_ROW_PARTS][RM_COL_PARTS][2], sum[RM_ROW_PARTS][RM_COL_PARTS][2], norm2 = 0.0;
     for (int i = 0; i < RM_ROW_PARTS; i++)
       for (int j = 0; j < RM_COL_PARTS; j++) chain[i][j][0] = chain[i][j][1] = sum[i][j][0] = sum[i][j][1] = 0.0;
-    find_lines(a, p.a, at.row, p.m);
-    find_lines(b, p.b, at.col, p.n);
-    for (int64_t k0 = 0; k0 < p.k; k0 += RM_DEPTH) {
-      find_terms(a, p.a, k0, p.k, t - RM_T);
-      find_terms(b, p.b, k0, p.k, t - 2 * RM_T);
-      __syncthreads();
-      load_piece<fmt>(a, p.a, at.row, p.m, k0, p.k, d.a_aligned);
-      load_piece<fmt>(b, p.b, at.col, p.n, k0, p.k, d.b_aligned);
-      __syncthreads();
+    each_piece<fmt>(a, b, d, p, at, [&](int64_t k0) {
       multiply_piece(a, b, chain);
-      if (t < 2 * RM_T) /* sums of squares: a row of A for each of the first T threads, a column of B for the next */
-        for (int k = 0; k < RM_DEPTH; k++) {
-          const double x = t < RM_T ? a.x[k][t] : b.x[k][t - RM_T];
-          norm2 = vf64_mad(x, x, norm2);
-        }
+      if (has_line())
+        for (int k = 0; k < RM_DEPTH; k++) norm2 = vf64_mad(line_term(a, b, k), line_term(a, b, k), norm2);
       if ((k0 + RM_DEPTH) % RM_KC == 0 || k0 + RM_DEPTH >= p.k)
         for (int i = 0; i < RM_ROW_PARTS; i++)
           for (int j = 0; j < RM_COL_PARTS; j++)
             for (int h = 0; h < 2; h++) sum[i][j][h] += chain[i][j][h], chain[i][j][h] = 0.0;
-      __syncthreads();
-    }
-    if (t < RM_T)
-      row2[t] = norm2;
-    else if (t < 2 * RM_T)
-      col2[t - RM_T] = norm2;
+    });
+    if (has_line()) norms2[threadIdx.x] = norm2;
     __syncthreads();
-    for (int i = 0; i < RM_ROW_PARTS; i++)
-      for (int j = 0; j < RM_COL_PARTS; j++)
-        for (int h = 0; h < 2; h++) {
-          const int64_t r = at.row + row_of(i), c = at.col + col_of(j, h);
-          if (r >= p.m || c >= p.n) continue;
-          const open_element e = with_bound(p, r, c, sum[i][j][h], row2[row_of(i)], col2[col_of(j, h)]);
-          if (!finish(p, r, c, e, d.c_aligned)) leave_open(tiles, p, at.which, r, c);
-        }
-    __syncthreads(); /* the next tile writes where this one has read */
+    each_element(p, at, [&](int i, int j, int h, int64_t r, int64_t c) {
+      const open_element e = with_bound(p, r, c, sum[i][j][h], norms2[row_of(i)], norms2[RM_T + col_of(j, h)]);
+      if (!finish(p, r, c, e, d.c_aligned)) leave_open(tiles, p, at.which, r, c);
+    });
   }
 }
 

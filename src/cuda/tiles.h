@@ -217,6 +217,41 @@ __device__ inline void leave_open(const tiling &t, const rm_matmul_problem &p, i
   atomicOr(t.open + bit / 32, 1u << (bit % 32));
 }
 
+/* f(k) after each piece of DEPTH terms, from the k-th on, is in a and b; all threads wait for each other on either side. */
+template <int fmt, class F>
+__device__ void each_piece(side &a, side &b, const device_problem &d, const rm_matmul_problem &p, const tile &at, F f) {
+  const int t = static_cast<int>(threadIdx.x);
+  find_lines(a, p.a, at.row, p.m);
+  find_lines(b, p.b, at.col, p.n);
+  for (int64_t k0 = 0; k0 < p.k; k0 += RM_DEPTH) {
+    find_terms(a, p.a, k0, p.k, t - RM_T);
+    find_terms(b, p.b, k0, p.k, t - 2 * RM_T);
+    __syncthreads();
+    load_piece<fmt>(a, p.a, at.row, p.m, k0, p.k, d.a_aligned);
+    load_piece<fmt>(b, p.b, at.col, p.n, k0, p.k, d.b_aligned);
+    __syncthreads();
+    f(k0);
+    __syncthreads();
+  }
+}
+
+/* f(i, j, h, row, column) for the elements of this thread that C has; then the tile's memory is free for the next one. */
+template <class F> __device__ void each_element(const rm_matmul_problem &p, const tile &at, F f) {
+  for (int i = 0; i < RM_ROW_PARTS; i++)
+    for (int j = 0; j < RM_COL_PARTS; j++)
+      for (int h = 0; h < 2; h++) {
+        const int64_t r = at.row + row_of(i), c = at.col + col_of(j, h);
+        if (r < p.m && c < p.n) f(i, j, h, r, c);
+      }
+  __syncthreads();
+}
+
+/* The lines of a tile, first those of A, then those of B: one for each of the first 2 T threads. */
+__device__ inline bool has_line() { return threadIdx.x < 2 * RM_T; }
+__device__ inline double line_term(const side &a, const side &b, int k) {
+  return threadIdx.x < RM_T ? a.x[k][threadIdx.x] : b.x[k][threadIdx.x - RM_T];
+}
+
 /* f(problem, row, column) for this thread's share of the open elements. */
 template <class F> __device__ void each_left_open(const device_problem &d, const uint32_t *open, int64_t words, F f) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x, product = d.p.m * d.p.n;
