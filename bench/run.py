@@ -37,15 +37,15 @@ def show(results):
         print(f"{r['case']:32} {speed}  {'  '.join(ratios)}", flush=True)
 
 
-def others_measured(path, about):
-    """What is not elementwise in an earlier file of the same machine and libraries."""
+def measured(path, about, elementwise):
+    """What is elementwise, or what is not, in an earlier file of the same machine and libraries."""
     earlier = json.loads(path.read_text()) if path.exists() else {"machine": None}
     if earlier["machine"] != about:
-        sys.exit(f"{path.name} is missing, or of another machine or other versions: run without --elementwise")
-    return [r for r in earlier["results"] if "function" not in r]
+        sys.exit(f"{path.name} is missing, or of another machine or other versions: run without --elementwise and --rest")
+    return [r for r in earlier["results"] if ("function" in r) == elementwise]
 
 
-def measure(quick, functions, only_elementwise):
+def measure(quick, functions, only):
     import machine
     import reductions
     import summary
@@ -56,14 +56,16 @@ def measure(quick, functions, only_elementwise):
     about = machine.describe()
     print(f"\n{about['cpu']}, {about['isa']}; {about['blas']}; {about['versions']}; {about['environment']}", flush=True)
     path = RESULTS / f"{about['isa']}.json"
-    others = others_measured(path, about) if only_elementwise else []  # before minutes are spent
-    results = judge(elementwise.run(quick, functions), about["isa"])
+    results = measured(path, about, True) if only == "rest" else []  # before minutes are spent
+    others = measured(path, about, False) if only == "elementwise" else []
+    if only != "rest":
+        results = judge(elementwise.run(quick, functions), about["isa"])
     show(results)
     groups = summary.summary(results, about["isa"])
     summary.show(groups)
     if functions:
         return
-    if not only_elementwise and not about["environment"].get("NPY_DISABLE_CPU_FEATURES"):
+    if only != "elementwise" and not about["environment"].get("NPY_DISABLE_CPU_FEATURES"):
         others = judge(reductions.run(quick), about["isa"])
         show(others)
     results += others
@@ -89,15 +91,18 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer and shorter batches: to see that it runs")
     parser.add_argument("--one", action="store_true", help="only the instruction set of this environment")
     parser.add_argument("--function", action="append", help="only these; nothing is written")
-    parser.add_argument("--elementwise", action="store_true", help="measure the functions again; the rest stays as it was")
+    parser.add_argument(
+        "--elementwise", action="store_const", dest="only", const="elementwise", help="the functions again; the rest stays"
+    )
+    parser.add_argument("--rest", action="store_const", dest="only", const="rest", help="the rest again; the functions stay")
     args = parser.parse_args()
     for name, value in IDLE_THREADS_SLEEP.items():
         os.environ.setdefault(name, value)
-    measure(args.quick, args.function, args.elementwise)
+    measure(args.quick, args.function, args.only)
     import repmath
 
-    if not args.one and repmath.config()["isa"] == "avx512":
-        command = [sys.executable, __file__, "--one", *(["--quick"] * args.quick), *(["--elementwise"] * args.elementwise)]
+    if not args.one and args.only != "rest" and repmath.config()["isa"] == "avx512":
+        command = [sys.executable, __file__, "--one", *(["--quick"] * args.quick), *(["--elementwise"] if args.only else [])]
         command += [word for name in args.function or [] for word in ("--function", name)]
         subprocess.run(command, env=os.environ | held_to_avx2(), check=True)
 
