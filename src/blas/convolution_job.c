@@ -242,20 +242,33 @@ static argument bias_array(int64_t channels, const void *bias, const ptrdiff_t *
   return (argument){1, {channels}, bias, stride, position};
 }
 
+/* The arrays of a call that goes from x to y, or with `back` from y to x; the bias is of the side that it goes to. */
+typedef struct {
+  argument from, w, to;
+} arrays;
+
+static rm_status prepare_call(geometry *g, arrays *a, int back, int format, const rm_conv *conv, const void *from,
+                              const ptrdiff_t *strides_from, const void *w, const ptrdiff_t *strides_w, const void *bias,
+                              const ptrdiff_t *stride_bias, const void *to, const ptrdiff_t *strides_to) {
+  const rm_status status = start(g, format, conv);
+  if (status) return status;
+  const int64_t channels[] = {conv->channels_in, conv->channels_out}, *const sizes[] = {g->in, g->out};
+  a->from = array(conv, conv->batch, channels[back], sizes[back], from, strides_from, 3);
+  a->w = array(conv, conv->channels_out, g->channels_in, g->kernel, w, strides_w, 5);
+  a->to = array(conv, conv->batch, channels[!back], sizes[!back], to, strides_to, 9);
+  const argument b = bias_array(channels[!back], bias, stride_bias, 7);
+  return check_arrays(format, &a->from, &a->w, &b, &a->to);
+}
+
 rm_status rm_conv_forward_job(const rm_conv_runner *runner, int format, const rm_conv *conv, const void *x,
                               const ptrdiff_t *strides_x, const void *w, const ptrdiff_t *strides_w, const void *bias,
                               ptrdiff_t stride_bias, void *y, const ptrdiff_t *strides_y) {
   geometry g;
-  rm_status status = start(&g, format, conv);
-  if (status) return status;
-  const argument ax = array(conv, conv->batch, conv->channels_in, g.in, x, strides_x, 3),
-                 aw = array(conv, conv->channels_out, g.channels_in, g.kernel, w, strides_w, 5),
-                 ab = bias_array(conv->channels_out, bias, &stride_bias, 7),
-                 ay = array(conv, conv->batch, conv->channels_out, g.out, y, strides_y, 9);
-  status = check_arrays(format, &ax, &aw, &ab, &ay);
-  if (status || is_empty(&ay)) return status;
-  correlation c = {g.batch, g.groups, g.channels_in, g.channels_out, {0}, {0}, {0}, {0}, {0}, {0}, tensor_of(&ax), tensor_of(&aw),
-                   tensor_of(&ay), 0, stride_bias, bias};
+  arrays a;
+  const rm_status status = prepare_call(&g, &a, 0, format, conv, x, strides_x, w, strides_w, bias, &stride_bias, y, strides_y);
+  if (status || is_empty(&a.to)) return status;
+  correlation c = {g.batch, g.groups, g.channels_in, g.channels_out, {0}, {0}, {0}, {0}, {0}, {0}, tensor_of(&a.from), tensor_of(&a.w),
+                   tensor_of(&a.to), 0, stride_bias, bias};
   c.next_w = g.channels_out * c.w.outer;
   for (int j = 0; j < S; j++) {
     c.positions[j] = g.out[j], c.taps[j] = g.in[j] ? g.kernel[j] : 0, c.size[j] = g.in[j];
@@ -292,22 +305,17 @@ rm_status rm_conv_grad_input_job(const rm_conv_runner *runner, int format, const
                                  const ptrdiff_t *strides_g, const void *w, const ptrdiff_t *strides_w, const void *bias,
                                  ptrdiff_t stride_bias, void *gx, const ptrdiff_t *strides_gx) {
   geometry g;
-  rm_status status = start(&g, format, conv);
-  if (status) return status;
-  const argument ag = array(conv, conv->batch, conv->channels_out, g.out, gy, strides_g, 3),
-                 aw = array(conv, conv->channels_out, g.channels_in, g.kernel, w, strides_w, 5),
-                 ab = bias_array(conv->channels_in, bias, &stride_bias, 7),
-                 ax = array(conv, conv->batch, conv->channels_in, g.in, gx, strides_gx, 9);
-  status = check_arrays(format, &ag, &aw, &ab, &ax);
-  if (status || is_empty(&ax)) return status;
-  const tensor x = tensor_of(&ax), weights = tensor_of(&aw);
-  const int nothing = is_empty(&ag) || is_empty(&aw);
+  arrays a;
+  rm_status status = prepare_call(&g, &a, 1, format, conv, gy, strides_g, w, strides_w, bias, &stride_bias, gx, strides_gx);
+  if (status || is_empty(&a.to)) return status;
+  const tensor x = tensor_of(&a.to), weights = tensor_of(&a.w);
+  const int nothing = is_empty(&a.from) || is_empty(&a.w);
   int64_t residues[S], r[S];
   for (int j = 0; j < S; j++) residues[j] = g.stride[j] < g.in[j] ? g.stride[j] : g.in[j];
   for (r[0] = 0; r[0] < residues[0]; r[0]++)
     for (r[1] = 0; r[1] < residues[1]; r[1]++)
       for (r[2] = 0; r[2] < residues[2]; r[2]++) {
-        correlation c = {g.batch, g.groups, nothing ? 0 : g.channels_out, g.channels_in, {0}, {0}, {0}, {0}, {0}, {0}, tensor_of(&ag),
+        correlation c = {g.batch, g.groups, nothing ? 0 : g.channels_out, g.channels_in, {0}, {0}, {0}, {0}, {0}, {0}, tensor_of(&a.from),
                          weights, x, 0, stride_bias, bias};
         c.w.outer = weights.channel, c.w.channel = weights.outer;
         c.next_w = g.channels_out * weights.outer;

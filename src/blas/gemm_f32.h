@@ -17,13 +17,13 @@
 /* Where more than one in RM_FLOOD elements of a block stays open, the double-double engine, which computes all of it, is faster
  * than single dot products. Small blocks, whose workspace should stay small, never go there, nor do 16-bit formats: rounding to
  * them leaves few elements open, and the certificate sees their ties. */
-enum { RM_FLOOD = 16, RM_FLOOD_LEAST = 4096, RM_FLOOD_COLS = 528 }; /* COLS: at a time, so that two numbers an element have room */
+enum { RM_FLOOD = 16, RM_FLOOD_LEAST = 4096 };
 RM_FN int rm_may_flood(const rm_matmul_problem *p, int64_t rows, int64_t cols) {
   return p->fmt == RM_F32 && rows * cols >= RM_FLOOD_LEAST;
 }
 
 static size_t rm_work_f32(const rm_matmul_problem *p, int64_t rows, int64_t cols) {
-  size_t plain = rm_layout_of_f32(p, rows, cols, 0).bytes, flooded = rm_work_dd(p, rows, cols < RM_FLOOD_COLS ? cols : RM_FLOOD_COLS);
+  size_t plain = rm_layout_of_f32(p, rows, cols, 0).bytes, flooded = rm_work_dd(p, rows, cols < RM_COLS_DD ? cols : RM_COLS_DD);
   return plain > flooded || !rm_may_flood(p, rows, cols) ? plain : flooded;
 }
 
@@ -128,8 +128,8 @@ static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_pro
     if (rm_may_flood(p, block->rows, block->cols) && open > block->rows * block->cols / RM_FLOOD) {
       rm_tiers all = {0, 0, 0};
       uint32_t flags = 0;
-      for (int64_t j = 0; j < block->cols; j += RM_FLOOD_COLS) {
-        const rm_block part = {block->row, block->rows, block->col + j, rm_at_most(block->cols - j, RM_FLOOD_COLS)};
+      for (int64_t j = 0; j < block->cols; j += RM_COLS_DD) {
+        const rm_block part = {block->row, block->rows, block->col + j, rm_at_most(block->cols - j, RM_COLS_DD)};
         flags |= rm_block_dd_f32(p, &part, work, &all); /* overwrites the workspace */
       }
       int64_t last = all.accumulator < open ? all.accumulator : open; /* infinite elements, settled above, may be among them */

@@ -8,6 +8,9 @@
 #include "../reduce/stats.h"
 #include "views.h"
 
+/* Columns of a block at most, where an element has two numbers in the workspace. */
+enum { RM_COLS_DD = 528 };
+
 /* A block of C: rows [row, row + rows), columns [col, col + cols). */
 typedef struct {
   int64_t row, rows, col, cols;

@@ -11,9 +11,9 @@
 #include "../reduce/stats.h"
 #include "matmul.h"
 
-/* A block of C is the unit of work: its packed operands and binary64 partial sums stay near one core's L2 cache, and its
- * workspace (under 8 MiB) is all the memory a thread needs. */
-enum { BLOCK_ROWS = 512, BLOCK_COLS = 1056, BLOCK_COLS_DD = 528, STACK_WORK = 24576 };
+/* A block of C is the unit of work: packed rows of A stay in one core's L2 cache, and its workspace (under 8 MiB) is all the memory a
+ * thread needs. Columns are many, since rows are packed again for each block beside it. */
+enum { BLOCK_ROWS = 512, BLOCK_COLS = 1056, STACK_WORK = 24576 };
 
 /* Work below this many products (some 50 us) is not worth a second thread: waking one costs microseconds on an idle machine and
  * a time slice on a busy one. */
@@ -68,7 +68,7 @@ rm_status rm_matmul_run(const rm_matmul_problem *given) {
   const int mr = engine->row_unit, nr = engine->col_unit;
   plan whole = {p, 1, 1, engine}, *t = &whole;
   t->row_parts = ceil_div(p->m, BLOCK_ROWS / mr * mr);
-  t->col_parts = ceil_div(p->n, (p->fmt == RM_F64 ? BLOCK_COLS_DD : BLOCK_COLS) / nr * nr);
+  t->col_parts = ceil_div(p->n, (p->fmt == RM_F64 ? RM_COLS_DD : BLOCK_COLS) / nr * nr);
   /* A floating number: the count of products of a large problem does not fit 64 bits. */
   const double products = (double)p->m * (double)p->n * (double)(p->k ? p->k : 1) * (double)p->batch, share = products / PRODUCTS_PER_THREAD;
   int threads = share < 2.0 ? 1 : rm_threads_for(share < 1e6 ? (int64_t)share : 1000000);

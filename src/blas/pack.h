@@ -35,7 +35,6 @@ RM_FN void rm_pack_vectors(double *RM_RESTRICT dst, const int nv, int64_t kc, co
   }
   for (int64_t k = 0; k < kc; k++, src += step, dst += nv * RM_LANES) {
     RM_UNROLL for (int v = 0; v < nv; v++) {
-      if (v % 2 == 0) __builtin_prefetch(src + 16 * step + v * RM_LANES * size);
       vf64 x = rm_load_elements(src + v * RM_LANES * size, fmt);
       if (scale) x = vf64_mul(x, factor[v]);
       if (norm2) sum[v] = vf64_mad(x, x, sum[v]);
@@ -66,8 +65,6 @@ RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int lines, in
     vf64 t[RM_LANES];
     if (step == size) {
       RM_UNROLL for (int i = 0; i < RM_LANES; i++) t[i] = rm_load_elements(row[i] + k * move[i], fmt);
-      if (k % 16 == 0) RM_UNROLL for (int i = 0; i < RM_LANES; i++) __builtin_prefetch(row[i] + RM_LANES * line + k * move[i]);
-      RM_UNROLL for (int i = 0; i < RM_LANES; i++) __builtin_prefetch(dst + (2 * RM_LANES + i) * width, 1);
       vf64_transpose(t);
     } else {
       double e[RM_LANES];

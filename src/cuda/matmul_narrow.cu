@@ -29,7 +29,7 @@ __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, open_el
     const double old = p.scaling->beta == 0.0 ? 0.0 : rm_read_element(at, p.out_fmt);
     e.c = rm_scale_vector(p.scaling, e.c, old, &e.err);
   }
-  const bool open = p.out_fmt == RM_F32 ? rm_round_vector(e.c, e.err, out, RM_F32) : rm_round_vector(e.c, e.err, out, p.out_fmt);
+  const bool open = rm_round_vector(e.c, e.err, out, p.out_fmt);
   if (!open) write(at, out, rm_size_of(p.out_fmt), c_aligned);
   return !open;
 }

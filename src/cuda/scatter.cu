@@ -145,6 +145,14 @@ rm_status run(scatter &s, cudaStream_t stream) {
   return launched();
 }
 
+rm_status call(int add, int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
+               const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src, rm_cuda_stream stream) {
+  scatter s = {};
+  const rm_status status = rm_scatter_job(&s.p, add, format, rows, cols, out, row_out, col_out, n, index, stride_index, src, row_src,
+                                          col_src);
+  return status ? status : run(s, static_cast<cudaStream_t>(stream));
+}
+
 } // namespace
 
 extern "C" {
@@ -152,18 +160,12 @@ extern "C" {
 rm_status rm_cuda_index_add(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
                             const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src,
                             rm_cuda_stream stream) {
-  scatter s = {};
-  const rm_status status = rm_scatter_job(&s.p, 1, format, rows, cols, out, row_out, col_out, n, index, stride_index, src,
-                                          row_src, col_src);
-  return status ? status : run(s, static_cast<cudaStream_t>(stream));
+  return call(1, format, rows, cols, out, row_out, col_out, n, index, stride_index, src, row_src, col_src, stream);
 }
 
 rm_status rm_cuda_segment_sum(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
                               const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src,
                               rm_cuda_stream stream) {
-  scatter s = {};
-  const rm_status status = rm_scatter_job(&s.p, 0, format, rows, cols, out, row_out, col_out, n, index, stride_index, src,
-                                          row_src, col_src);
-  return status ? status : run(s, static_cast<cudaStream_t>(stream));
+  return call(0, format, rows, cols, out, row_out, col_out, n, index, stride_index, src, row_src, col_src, stream);
 }
 }

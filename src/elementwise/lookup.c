@@ -28,7 +28,7 @@ uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, rm_map_fn *k
     } else { /* filled up with the first element */
       for (int k = 0; k < BLOCK; k++) __builtin_memcpy(in_copy + k, x + (i + (k < count ? k : 0)) * sx, sizeof *in);
     }
-    /* Look-ups leave no room to fetch ahead what is read and written: a third of the time when it is not in a cache. */
+    /* Look-ups leave no room to fetch ahead what is read and written: a quarter of the time when it is not in a cache. */
     if (i + 2 * BLOCK <= n)
       for (int k = 0; k < BLOCK; k += LINE) {
         if (i + AHEAD + BLOCK <= n) __builtin_prefetch(x + (i + AHEAD + k) * sx);

@@ -67,12 +67,11 @@ static void gemm(int format, int kind, int variant, double alpha, double beta) {
 }
 
 /* Strides of an array of 2 + dims sizes, channels first or last. */
-static void strides_of(ptrdiff_t *s, int dims, int64_t outer, int64_t channels, const int64_t *spatial, ptrdiff_t size, bool last) {
+static void strides_of(ptrdiff_t *s, int dims, int64_t channels, const int64_t *spatial, ptrdiff_t size, bool last) {
   ptrdiff_t step = size * (last ? channels : 1);
   for (int j = dims - 1; j >= 0; j--) s[2 + j] = step, step *= spatial[j];
   s[1] = last ? size : step;
   s[0] = last ? step : step * channels;
-  (void)outer;
 }
 
 static void convolution(int format, int kind, int variant, const rm_conv &conv) {
@@ -81,9 +80,9 @@ static void convolution(int format, int kind, int variant, const rm_conv &conv) 
   const ptrdiff_t s = widths[format];
   const bool last = variant & 1;
   rm_conv_output_size(&conv, out);
-  strides_of(sx, conv.dims, conv.batch, conv.channels_in, conv.in, s, last);
-  strides_of(sw, conv.dims, conv.channels_out, conv.channels_in / conv.groups, conv.kernel, s, last);
-  strides_of(sy, conv.dims, conv.batch, conv.channels_out, out, s, last);
+  strides_of(sx, conv.dims, conv.channels_in, conv.in, s, last);
+  strides_of(sw, conv.dims, conv.channels_in / conv.groups, conv.kernel, s, last);
+  strides_of(sy, conv.dims, conv.channels_out, out, s, last);
   auto run = [&](const char *name, auto on_cpu, auto on_gpu) {
     char what[96];
     snprintf(what, sizeof what, "%s format %d kind %d variant %d, %d dimensions, %d groups", name, format, kind, variant, conv.dims,
