@@ -7,6 +7,7 @@
 #define RM_BLAS_GEMM_F32_H
 
 #include "epilogue_f32.h"
+#include "fetch.h"
 #include "gemm_dd.h"
 #include "kernels.h"
 #include "layout_f32.h"
@@ -28,12 +29,13 @@ static size_t rm_work_f32(const rm_matmul_problem *p, int64_t rows, int64_t cols
 }
 
 /* From weighted sums of squares to bounds, once all of k is packed. */
-static void rm_finish_bounds_f32(const rm_layout_f32 *w, int64_t k) {
+RM_FN void rm_finish_rows_f32(const rm_layout_f32 *w, int64_t k) {
   const double tu = rm_bound_f32(k);
   for (int64_t i = 0; i < w->row_tiles * RM_MR; i += RM_LANES)
     vf64_store(w->row_bound + i, vf64_mul(vf64_set1(tu), vf64_sqrt(vf64_load(w->row_bound + i))));
-  for (int64_t j = 0; j < w->col_tiles * RM_NR; j += RM_LANES)
-    vf64_store(w->col_norm + j, vf64_sqrt(vf64_load(w->col_norm + j)));
+}
+RM_FN void rm_finish_columns_f32(double *norm) {
+  RM_UNROLL for (int j = 0; j < RM_NR; j += RM_LANES) vf64_store(norm + j, vf64_sqrt(vf64_load(norm + j)));
 }
 
 RM_FN int rm_any_flagged(const uint8_t *flagged, int n) {
@@ -44,9 +46,9 @@ RM_FN int rm_any_flagged(const uint8_t *flagged, int n) {
   return any != 0;
 }
 
-/* Elements that need their products again, some at a time: a column of B may touch as many pages as it has terms, which then serve
- * them all. */
-enum { RM_LATE = 64 };
+/* Elements that need their products again, some at a time. Where lines are neighbours in memory their terms are read term after term: a
+ * column of B may touch as many lines of a cache, and pages, as it has terms, which neighbours share and which follow one another. */
+enum { RM_LATE = 64, RM_LATE_TERMS = 64, RM_LATE_ROW = RM_LATE_TERMS + 8 }; /* rows that do not all fall to the same sets of a cache */
 typedef struct {
   int64_t i, j;
   double err, bias;
@@ -56,15 +58,51 @@ typedef struct {
   rm_late_element element[RM_LATE];
 } rm_late_elements;
 
+/* Terms [k, k + n) of the lines of late elements, padded with zeros to whole vectors. `left` are all from the k-th on. */
+RM_FN void rm_gather_terms(double (*dst)[RM_LATE_ROW], const char *const *at, int count, ptrdiff_t step, int64_t n, int64_t left,
+                           const int fmt) {
+  enum { AHEAD = 8 };
+  for (int64_t q = 0; q < n; q++) {
+    const ptrdiff_t here = q * step, later = (q + AHEAD < left ? q + AHEAD : q) * step;
+    for (int e = 0; e < count; e++) {
+      __builtin_prefetch(at[e] + later);
+      dst[e][q] = rm_read_element(at[e] + here, fmt);
+    }
+  }
+}
+static void rm_gather_late(double (*dst)[RM_LATE_ROW], const int64_t *line, int count, const rm_operand *o, int64_t k, int64_t n,
+                           int64_t left, int fmt) {
+  const char *at[RM_LATE];
+  if (o->patches || o->line != rm_size_of(fmt)) {
+    for (int e = 0; e < count; e++) rm_gather(dst[e], o, line[e], k, n, 1.0, fmt);
+    return;
+  }
+  for (int e = 0; e < count; e++) {
+    if (n % RM_LANES) vf64_store(dst[e] + n / RM_LANES * RM_LANES, vf64_set1(0.0));
+    at[e] = o->base + line[e] * o->line + k * o->step;
+  }
+  switch (fmt) {
+    case RM_F16: rm_gather_terms(dst, at, count, o->step, n, left, RM_F16); break;
+    case RM_BF16: rm_gather_terms(dst, at, count, o->step, n, left, RM_BF16); break;
+    default: rm_gather_terms(dst, at, count, o->step, n, left, RM_F32);
+  }
+}
+
 static void rm_resolve_late(rm_late_elements *late, rm_resolver *r, const rm_places *places) {
   const rm_matmul_problem *p = r->p;
+  const int count = late->count;
   rm_dot2 sums[RM_LATE];
-  __builtin_memset(sums, 0, (size_t)late->count * sizeof *sums);
-  for (int64_t k = 0; k < p->k; k += RM_GATHER)
-    for (int e = 0; e < late->count; e++)
-      rm_dot2_add_f32(sums + e, p, r->block->row + late->element[e].i, r->block->col + late->element[e].j, k,
-                      p->k - k < RM_GATHER ? p->k - k : RM_GATHER);
-  for (int e = 0; e < late->count; e++) {
+  double x[RM_LATE][RM_LATE_ROW], y[RM_LATE][RM_LATE_ROW];
+  int64_t row[RM_LATE], col[RM_LATE];
+  for (int e = 0; e < count; e++) row[e] = r->block->row + late->element[e].i, col[e] = r->block->col + late->element[e].j;
+  __builtin_memset(sums, 0, (size_t)count * sizeof *sums);
+  for (int64_t k = 0; k < p->k; k += RM_LATE_TERMS) {
+    const int64_t n = p->k - k < RM_LATE_TERMS ? p->k - k : RM_LATE_TERMS;
+    rm_gather_late(x, row, count, &p->a, k, n, p->k - k, p->fmt);
+    rm_gather_late(y, col, count, &p->b, k, n, p->k - k, p->fmt);
+    for (int e = 0; e < count; e++) rm_dot2_add(sums + e, x[e], y[e], n);
+  }
+  for (int e = 0; e < count; e++) {
     const rm_late_element *at = late->element + e;
     rm_write_bits(rm_place_of(places, at->i, at->j),
                   rm_finish_element_f32(r, at->i, at->j, rm_dot2_total(sums + e, at->bias), at->err, at->bias), p->out_fmt);
@@ -72,7 +110,9 @@ static void rm_resolve_late(rm_late_elements *late, rm_resolver *r, const rm_pla
   late->count = 0;
 }
 RM_FN void rm_put_off(rm_late_elements *late, rm_resolver *r, const rm_places *places, rm_late_element element) {
-  late->element[late->count++] = element;
+  int at = late->count++; /* in the order of columns, which is that of memory */
+  for (; at > 0 && late->element[at - 1].j > element.j; at--) late->element[at] = late->element[at - 1];
+  late->element[at] = element;
   if (late->count == RM_LATE) rm_resolve_late(late, r, places);
 }
 
@@ -159,22 +199,36 @@ RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block,
   rm_find_places(&w.places, &p->c, block, rm_size_of(p->out_fmt));
   const rm_epilogue_f32 e = {p, block, w.places, w.row_bound, w.col_norm, rm_bound_f32(p->k)};
   const double slope = rm_slope_f32(p->k);
+  const int size = rm_size_of(fmt);
   const int thin = rm_thin_sums(&w, p, block, fmt);
+  const int by_panel = !p->b.patches; /* B: a window of patches is laid out once for all panels */
   do { /* once for k = 0, which leaves +0 and the bias */
     int64_t kc = thin ? p->k : p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
     int last = k0 + kc >= p->k;
-    if (!thin) {
-      rm_pack_operand(w.a, RM_MR, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, slope, 0, w.stage_a);
-      rm_pack_operand(w.b, RM_NR, 1, &p->b, block->col, block->cols, k0, kc, fmt, w.col_norm, slope, 0, w.stage_b);
-    }
-    if (last) rm_finish_bounds_f32(&w, p->k);
+    if (!thin) rm_pack_operand(w.a, RM_MR, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, slope, 0, w.stage_a);
+    if (last) rm_finish_rows_f32(&w, p->k);
     double *tile = w.c;
     uint8_t *flagged = w.flagged;
     for (int64_t j = 0; j < block->cols; j += RM_NR) {
-      int nv = rm_vectors(block->cols - j, RM_NR);
+      const int cols = rm_at_most(block->cols - j, RM_NR), nv = rm_vectors(cols, RM_NR), last_panel = j + RM_NR >= block->cols;
+      if (!thin && (by_panel || j == 0))
+        rm_pack_operand(w.b, RM_NR, 1, &p->b, block->col + j, by_panel ? cols : block->cols, k0, kc, fmt, w.col_norm + j, slope, 0, w.stage_b);
+      if (last) rm_finish_columns_f32(w.col_norm + j);
+      const double *panel = w.b + (by_panel ? 0 : j * kc);
+      const int64_t next = last_panel ? 0 : j + RM_NR, next_k = last_panel ? k0 + kc : k0;
+      rm_fetches next_b = rm_fetches_of(&p->b, block->col + next, rm_at_most(block->cols - next, RM_NR), next_k, rm_at_most(p->k - next_k, RM_KC), size);
+      const int64_t share = (next_b.runs + w.row_tiles - 1) / w.row_tiles;
       for (int64_t i = 0; i < block->rows; i += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
-        if (last) rm_fetch_places(&w.places, i, rm_at_most(block->rows - i, RM_MR), j, rm_at_most(block->cols - j, RM_NR), rm_size_of(p->out_fmt));
-        if (!thin) rm_micro_f32[nv](kc, w.a + i * kc, w.b + j * kc, tile, k0 == 0);
+        const int rows = rm_at_most(block->rows - i, RM_MR);
+        if (last) rm_fetch_places(&w.places, i, rows, j, cols, rm_size_of(p->out_fmt));
+        if (!thin) {
+          rm_fetch_some(&next_b, share, 1);
+          if (last_panel) {
+            rm_fetches next_a = rm_fetches_of(&p->a, block->row + i, rows, k0 + kc, rm_at_most(p->k - k0 - kc, RM_KC), size);
+            rm_fetch_some(&next_a, next_a.runs, 0);
+          }
+          rm_micro_f32[nv](kc, w.a + i * kc, panel, tile, k0 == 0);
+        }
         if (last) open += rm_round_tile_f32(&e, tile, i, j, flagged, fmt);
       }
     }

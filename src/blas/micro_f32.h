@@ -12,13 +12,16 @@ RM_FN void rm_micro_f32_body(const int nv, int64_t kc, const double *RM_RESTRICT
                              double *RM_RESTRICT c, int first) {
   vf64 acc[RM_MR][RM_NV];
   RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < nv; v++) acc[i][v] = vf64_set1(0.0);
-  RM_UNROLL for (int i = 0; i < RM_MR * nv * RM_LANES; i += 8) __builtin_prefetch(c + i, 1);
-  for (int64_t k = 0; k < kc; k++, a += RM_MR, b += nv * RM_LANES) {
-    vf64 bk[RM_NV];
-    RM_UNROLL for (int v = 0; v < nv; v++) bk[v] = vf64_load(b + v * RM_LANES);
-    RM_UNROLL for (int i = 0; i < RM_MR; i++) {
-      vf64 ai = vf64_set1(a[i]);
-      RM_UNROLL for (int v = 0; v < nv; v++) acc[i][v] = vf64_mad(ai, bk[v], acc[i][v]);
+  const double *row = c; /* fetched row by row: all at once they would hold up the panels */
+  for (int64_t k = 0, part = (kc + RM_MR - 1) / RM_MR; k < kc; row += nv * RM_LANES) {
+    RM_UNROLL for (int v = 0; v < nv * RM_LANES; v += 8) __builtin_prefetch(row + v, 1);
+    for (const int64_t end = k + part < kc ? k + part : kc; k < end; k++, a += RM_MR, b += nv * RM_LANES) {
+      vf64 bk[RM_NV];
+      RM_UNROLL for (int v = 0; v < nv; v++) bk[v] = vf64_load(b + v * RM_LANES);
+      RM_UNROLL for (int i = 0; i < RM_MR; i++) {
+        vf64 ai = vf64_set1(a[i]);
+        RM_UNROLL for (int v = 0; v < nv; v++) acc[i][v] = vf64_mad(ai, bk[v], acc[i][v]);
+      }
     }
   }
   RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < nv; v++) {

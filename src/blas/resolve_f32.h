@@ -45,12 +45,9 @@ typedef struct {
   double hi[RM_LANES], lo[RM_LANES];
 } rm_dot2;
 
-/* Terms [k, k + n) of element (i, j); n <= RM_GATHER. */
-RM_LOCAL void rm_dot2_add_f32(rm_dot2 *sum, const rm_matmul_problem *p, int64_t i, int64_t j, int64_t k, int64_t n) {
-  double x[RM_GATHER], y[RM_GATHER];
+/* Adds n products, which arrays of whole vectors hold, padded with zeros. */
+RM_FN void rm_dot2_add(rm_dot2 *sum, const double *x, const double *y, int64_t n) {
   vf64 hi = vf64_load(sum->hi), lo = vf64_load(sum->lo);
-  rm_gather(x, &p->a, i, k, n, 1.0, p->fmt);
-  rm_gather(y, &p->b, j, k, n, 1.0, p->fmt);
   for (int64_t q = 0; q < n; q += RM_LANES) {
     vf64 xy = vf64_mul(vf64_load(x + q), vf64_load(y + q));
     vf64 s = vf64_add(hi, xy), t = vf64_sub(s, hi);
@@ -72,7 +69,13 @@ RM_FN rm_pair rm_dot2_total(const rm_dot2 *lanes, double bias) {
 
 RM_LOCAL rm_pair rm_dot2_f32(const rm_matmul_problem *p, int64_t i, int64_t j, double bias) {
   rm_dot2 sum = {{0}, {0}};
-  for (int64_t k = 0; k < p->k; k += RM_GATHER) rm_dot2_add_f32(&sum, p, i, j, k, p->k - k < RM_GATHER ? p->k - k : RM_GATHER);
+  double x[RM_GATHER], y[RM_GATHER];
+  for (int64_t k = 0; k < p->k; k += RM_GATHER) {
+    const int64_t n = p->k - k < RM_GATHER ? p->k - k : RM_GATHER;
+    rm_gather(x, &p->a, i, k, n, 1.0, p->fmt);
+    rm_gather(y, &p->b, j, k, n, 1.0, p->fmt);
+    rm_dot2_add(&sum, x, y, n);
+  }
   return rm_dot2_total(&sum, bias);
 }
 
