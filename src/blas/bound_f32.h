@@ -7,9 +7,11 @@
  *
  *   |c - S| <= t u / (1 - t u) (sum_k |a_k b_k| + |bias|) <= t u (1 + 2^-19) (|a| |b| + |bias|)
  *
- * with Euclidean norms (Cauchy-Schwarz). A term at place q of its chain, counted from 0, passes at most t - q roundings, so that
- * |a_k b_k| needs no more than the weight w_k = 1 - q/t there, and a_k^2 and b_k^2 in the norms (Cauchy-Schwarz again). Larger weights, up
- * to 1, do no harm. Since t w_k >= 1, the bound is at least u sum |a_k b_k|.
+ * with Euclidean norms (Cauchy-Schwarz). A term at place q of chain p, both counted from 0, passes at most min(K, KC) - q roundings in
+ * its chain, ceil(K/KC) - max(p, 1) where chains are joined (a chain's sum goes into an addition itself, the first one's is stored),
+ * with a bias one more: t - (q + max(p - 1, 0)) at most. So |a_k b_k| needs no more than the weight w_k = 1 - (q + max(p - 1, 0))/t there,
+ * and a_k^2 and b_k^2 in the norms (Cauchy-Schwarz again). Larger weights, up to 1, do no harm. Since t w_k >= 1, the bound is at least
+ * u sum |a_k b_k|.
  *
  * Without weights the order of additions within a block is free: n terms and the +0 they begin from
  * are the leaves of a binary tree of n additions, of which the one that +0 enters by is exact, so no term passes more than
@@ -21,6 +23,7 @@
 #define RM_BLAS_BOUND_F32_H
 
 #include "tile.h"
+#include "weights.h"
 
 /* t. */
 RM_FN double rm_additions_f32(int64_t k) { return (double)(k < RM_KC ? k : RM_KC) + (double)((k + RM_KC - 1) / RM_KC); }
@@ -32,8 +35,12 @@ RM_FN double rm_bound_f32(int64_t k) {
   return RM_BOUND(t * 0x1p-53 * (1.0 + slack));
 }
 
-/* The difference from one weight to the next: 1/t. */
-RM_FN double rm_slope_f32(int64_t k) { return k ? 1.0 / rm_additions_f32(k) : 0.0; }
+/* The weights of the chain that begins at term k0 of k. */
+RM_FN rm_weights rm_weights_f32(int64_t k, int64_t k0) {
+  const double slope = k ? 1.0 / rm_additions_f32(k) : 0.0;
+  const int64_t before = k0 / RM_KC;
+  return (rm_weights){1.0 - (double)(before > 0 ? before - 1 : 0) * slope, slope};
+}
 
 /* The bound of the double-double sum of resolve_f32.h, 1.01 h^2 u^2 (sum |a_k b_k| + |bias|), over the bound above. */
 RM_FN double rm_bound_dd_ratio_f32(int64_t k) {

@@ -198,21 +198,21 @@ RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block,
   __builtin_memset(w.col_norm, 0, (size_t)(w.col_tiles * RM_NR) * 8);
   rm_find_places(&w.places, &p->c, block, rm_size_of(p->out_fmt));
   const rm_epilogue_f32 e = {p, block, w.places, w.row_bound, w.col_norm, rm_bound_f32(p->k)};
-  const double slope = rm_slope_f32(p->k);
   const int size = rm_size_of(fmt);
   const int thin = rm_thin_sums(&w, p, block, fmt);
   const int by_panel = !p->b.patches; /* B: a window of patches is laid out once for all panels */
   do { /* once for k = 0, which leaves +0 and the bias */
     int64_t kc = thin ? p->k : p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
     int last = k0 + kc >= p->k;
-    if (!thin) rm_pack_operand(w.a, RM_MR, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, slope, 0, w.stage_a);
+    const rm_weights weights = rm_weights_f32(p->k, k0);
+    if (!thin) rm_pack_operand(w.a, RM_MR, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, weights, 0, w.stage_a);
     if (last) rm_finish_rows_f32(&w, p->k);
     double *tile = w.c;
     uint8_t *flagged = w.flagged;
     for (int64_t j = 0; j < block->cols; j += RM_NR) {
       const int cols = rm_at_most(block->cols - j, RM_NR), nv = rm_vectors(cols, RM_NR), last_panel = j + RM_NR >= block->cols;
       if (!thin && (by_panel || j == 0))
-        rm_pack_operand(w.b, RM_NR, 1, &p->b, block->col + j, by_panel ? cols : block->cols, k0, kc, fmt, w.col_norm + j, slope, 0, w.stage_b);
+        rm_pack_operand(w.b, RM_NR, 1, &p->b, block->col + j, by_panel ? cols : block->cols, k0, kc, fmt, w.col_norm + j, weights, 0, w.stage_b);
       if (last) rm_finish_columns_f32(w.col_norm + j);
       const double *panel = w.b + (by_panel ? 0 : j * kc);
       const int64_t next = last_panel ? 0 : j + RM_NR, next_k = last_panel ? k0 + kc : k0;

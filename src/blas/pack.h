@@ -2,8 +2,8 @@
  * microkernel reads in order. Missing lines are zero. Any stride and alignment is a matter of this file alone; `step` goes
  * along a line, `line` to the next one, in bytes. The format of the source is a constant at every call.
  *
- * Either norm2 is given: norm2[line] grows by the sum of the squares of these elements, each times a weight that is at least 1 - q slope,
- * q its place in the chain (bound_f32.h), and at most 1 (at most kc + 3 roundings of relative size u, and for sources below binary64 no
+ * Either norm2 is given: norm2[line] grows by the sum of the squares of these elements, each times a weight, at least first - q slope, q
+ * its place in the chain (bound_f32.h), and at most 1 (at most kc + 3 roundings of relative size u, and for sources below binary64 no
  * other error: a square lies between 2^-298 and 2^256). Or scale is given: element k of the line is multiplied by the power of two
  * scale[line]. */
 #ifndef RM_BLAS_PACK_H
@@ -14,15 +14,8 @@
 #include "../reduce/elements.h"
 #include "tile.h"
 #include "patches.h"
+#include "weights.h"
 #include "window.h"
-
-/* Of the elements of one call: 1 - q slope, q counted from the first of the chain. */
-typedef struct {
-  double first, slope;
-} rm_weights;
-RM_TABLE rm_weights rm_no_weights = {1.0, 0.0};
-RM_FN rm_weights rm_weights_from(int64_t q, double slope) { return (rm_weights){1.0 - (double)q * slope, slope}; }
-RM_FN double rm_weight(rm_weights w, int64_t k) { return w.first - (double)k * w.slope; }
 
 /* Lines that are neighbours in memory: whole vectors; all with the first weight. nv is a constant at every call. */
 RM_FN void rm_pack_vectors(double *RM_RESTRICT dst, const int nv, int64_t kc, const char *src, ptrdiff_t step, const int fmt,
@@ -149,7 +142,7 @@ enum { RM_PACK_ROWS = 16 };
  * panel holds only the vectors it needs when `trim`. Where lines are neighbours in memory a few elements of all lines are packed before the
  * next ones, so that memory is read along its rows. */
 RM_FN void rm_pack_block(double *dst, const int unit, const int trim, int64_t lines, int64_t kc, int64_t first, int64_t n,
-                         const char *src, ptrdiff_t line, ptrdiff_t step, const int fmt, double *norm2, double slope, const double *scale) {
+                         const char *src, ptrdiff_t line, ptrdiff_t step, const int fmt, double *norm2, rm_weights weights, const double *scale) {
   int64_t rows = line == rm_size_of(fmt) ? RM_PACK_ROWS : n;
   for (int64_t k = 0; k < n; k += rows) {
     int64_t terms = n - k < rows ? n - k : rows;
@@ -157,7 +150,7 @@ RM_FN void rm_pack_block(double *dst, const int unit, const int trim, int64_t li
       int here = lines - i < unit ? (int)(lines - i) : unit;
       int width = trim ? (here + RM_LANES - 1) / RM_LANES * RM_LANES : unit;
       rm_pack_panel(dst + i * kc + (first + k) * width, width, here, terms, src + i * line + k * step, line, step, fmt,
-                    norm2 ? norm2 + i : 0, rm_weights_from(first + k, slope), scale ? scale + i : 0);
+                    norm2 ? norm2 + i : 0, rm_weights_from(weights, first + k), scale ? scale + i : 0);
     }
   }
 }
@@ -180,10 +173,10 @@ RM_FN size_t rm_stage_bytes(const rm_patches *p, int unit, int64_t lines, int64_
   return window > staged ? window : staged;
 }
 RM_FN void rm_pack_operand(double *dst, const int unit, const int trim, const rm_operand *o, int64_t line, int64_t lines,
-                           int64_t k0, int64_t kc, const int fmt, double *norm2, double slope, const double *scale, char *stage) {
+                           int64_t k0, int64_t kc, const int fmt, double *norm2, rm_weights weights, const double *scale, char *stage) {
   const int size = rm_size_of(fmt);
   if (!o->patches) {
-    rm_pack_block(dst, unit, trim, lines, kc, 0, kc, o->base + line * o->line + k0 * o->step, o->line, o->step, fmt, norm2, slope,
+    rm_pack_block(dst, unit, trim, lines, kc, 0, kc, o->base + line * o->line + k0 * o->step, o->line, o->step, fmt, norm2, weights,
                   scale);
     return;
   }
@@ -196,7 +189,7 @@ RM_FN void rm_pack_operand(double *dst, const int unit, const int trim, const rm
       ptrdiff_t at;
       rm_axis_offsets(terms, k0 + k, 1, &at);
       n = kc - k < left ? kc - k : left;
-      rm_pack_block(dst, unit, trim, lines, kc, k, n, o->base + line * apart + at, apart, run.stride, fmt, norm2, slope, scale);
+      rm_pack_block(dst, unit, trim, lines, kc, k, n, o->base + line * apart + at, apart, run.stride, fmt, norm2, weights, scale);
     }
     return;
   }
@@ -217,7 +210,7 @@ RM_FN void rm_pack_operand(double *dst, const int unit, const int trim, const rm
         const int width = trim ? (here + RM_LANES - 1) / RM_LANES * RM_LANES : unit;
         rm_pack_panel(dst + (j + i) * kc + k * width, width, here, n, stage + i * (by_lines ? size : n * size),
                       by_lines ? size : n * size, by_lines ? staged * size : size, fmt, norm2 ? norm2 + j + i : 0,
-                      rm_weights_from(k, slope), scale ? scale + j + i : 0);
+                      rm_weights_from(weights, k), scale ? scale + j + i : 0);
       }
     }
   }

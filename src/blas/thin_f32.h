@@ -47,7 +47,7 @@ RM_FN void rm_thin_by_lines(const rm_layout_f32 *w, const rm_matmul_problem *p, 
   double *chain = w->b, *panel = w->b + whole; /* the rest is packed */
   for (int64_t k0 = 0; k0 < p->k; k0 += RM_KC) {
     const int64_t kc = p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
-    rm_pack_block(w->a, RM_MR, 0, 1, kc, 0, kc, a + k0 * p->a.step, p->a.line, p->a.step, fmt, w->row_bound, 0.0, 0);
+    rm_pack_block(w->a, RM_MR, 0, 1, kc, 0, kc, a + k0 * p->a.step, p->a.line, p->a.step, fmt, w->row_bound, rm_no_weights, 0);
     for (int64_t j = 0; j < whole; j++) chain[j] = 0.0;
     for (int64_t k = 0; k < kc; k += RM_PACK_ROWS) {
       const int64_t n = kc - k < RM_PACK_ROWS ? kc - k : RM_PACK_ROWS;
@@ -60,7 +60,7 @@ RM_FN void rm_thin_by_lines(const rm_layout_f32 *w, const rm_matmul_problem *p, 
     }
     if (rest) {
       rm_pack_block(panel, RM_NR, 1, rest, kc, 0, kc, b + whole * p->b.line + k0 * p->b.step, p->b.line, p->b.step, fmt,
-                    w->col_norm + whole, 0.0, 0);
+                    w->col_norm + whole, rm_no_weights, 0);
       rm_micro_f32[rm_vectors(rest, RM_NR)](kc, w->a, panel, w->c + whole / RM_NR * RM_TILE, k0 == 0);
     }
   }
