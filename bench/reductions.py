@@ -1,8 +1,9 @@
-"""matmul, sum, scatter sums and the cost of a small call, against NumPy; convolution against PyTorch."""
+"""What is not elementwise: products, sums, scatter sums, convolution, operators, training; and the cost of a small call."""
 
 import numpy as np
 from convolution import convolutions
 from operators import operators
+from products import halves, hard_data, matmuls
 from random_numbers import random_numbers
 from threadpoolctl import threadpool_limits
 from timing import compare
@@ -11,57 +12,18 @@ from training import training
 import repmath
 
 
-def matmuls(quick):
-    sizes = [("f32", 512, (1, 2)), ("f32", 1024, (1, 2)), ("f32", 2048, (1, 2)), ("f64", 1024, (1, 2))]
-    if quick:
-        sizes = [("f32", 512, (1, 2)), ("f64", 256, (1,))]
-    for fmt, n, thread_counts in sizes:
-        rng = np.random.default_rng(n)
-        a, b = (rng.standard_normal((n, n)).astype("f4" if fmt == "f32" else "f8") for _ in range(2))
-        out, other = np.empty_like(a), np.empty_like(a)
-        for threads in thread_counts:
-            repmath.set_num_threads(threads)
-            with threadpool_limits(threads, user_api="blas"):
-                timing = compare(
-                    {
-                        "repmath": lambda a=a, b=b, out=out: repmath.matmul(a, b, out=out),
-                        "NumPy": lambda a=a, b=b, other=other: np.matmul(a, b, out=other),
-                    },
-                    batches=3 if quick else 7 if fmt == "f32" else 3,
-                    seconds=0.01,
-                )
-            gflops = {name: 2e-9 * n**3 / seconds for name, seconds in timing["seconds"].items()}
-            yield {"case": f"matmul {fmt} {n}^3, {threads} thread{'s' * (threads > 1)}", "gflops": gflops, **timing}
-
-
-def halves(quick):
-    """16-bit matmul beside our own in float32."""
-    repmath.set_num_threads(1)
-    n = 256 if quick else 1024
-    a, b = np.random.default_rng(4).standard_normal((2, n, n)).astype("f4")
-    kinds = {"f16": np.dtype("f2")}
-    try:
-        import ml_dtypes
-    except ImportError:
-        pass
-    else:
-        kinds["bf16"] = np.dtype(ml_dtypes.bfloat16)
-    for fmt, dtype in kinds.items():
-        x, y = a.astype(dtype), b.astype(dtype)
-        timing = compare(
-            {"repmath": lambda x=x, y=y: repmath.matmul(x, y), "repmath f32": lambda: repmath.matmul(a, b)}, batches=5
-        )
-        gflops = {name: 2e-9 * n**3 / seconds for name, seconds in timing["seconds"].items()}
-        yield {"case": f"matmul {fmt} {n}^3, 1 thread", "gflops": gflops, **timing}
-
-
 def others():
     repmath.set_num_threads(1)
     x = np.random.default_rng(1).standard_normal(10_000_000)
     for fmt in ("f32", "f64"):
-        y = x.astype("f4" if fmt == "f32" else "f8")
-        timing = compare({"repmath": lambda y=y: repmath.sum(y), "NumPy": lambda y=y: np.sum(y)}, batches=9, seconds=0.01)
-        yield {"case": f"sum {fmt} 1e7", **timing}
+        for size, n in (("1e5", 10**5), ("1e7", 10**7)):
+            y = x[:n].astype("f4" if fmt == "f32" else "f8")
+            z = y[::-1].copy()
+            sums = {"repmath": lambda y=y: repmath.sum(y), "NumPy": lambda y=y: np.sum(y)}
+            dots = {"repmath": lambda y=y, z=z: repmath.dot(y, z), "NumPy": lambda y=y, z=z: np.dot(y, z)}
+            for what, calls in (("sum", sums), ("dot", dots)):
+                with threadpool_limits(1, user_api="blas"):
+                    yield {"case": f"{what} {fmt} {size}", **compare(calls, batches=9, seconds=0.01)}
     one = np.ones(1, "f4")
     yield {"case": "call exp, 1 element", **compare({"repmath": lambda: repmath.exp(one), "NumPy": lambda: np.exp(one)})}
     m = np.random.default_rng(2).standard_normal((8, 8)).astype("f4")
@@ -108,6 +70,7 @@ def run(quick=False):
         return [
             *matmuls(quick),
             *halves(quick),
+            *hard_data(quick),
             *others(),
             *scatters(quick),
             *random_numbers(quick),

@@ -45,8 +45,21 @@ def measured(path, about, elementwise):
     return [r for r in earlier["results"] if ("function" in r) == elementwise]
 
 
+def wide_kernels(results, quick):
+    """Adds the ratio to NumPy's matmul by OpenBLAS's AVX-512 kernels, which it does not choose on every CPU that has AVX-512."""
+    command = [sys.executable, pathlib.Path(__file__).with_name("products.py"), *["--quick"] * quick]
+    done = subprocess.run(
+        command, env=os.environ | {"OPENBLAS_CORETYPE": "SkylakeX"}, check=True, capture_output=True, text=True
+    )
+    ratios = json.loads(done.stdout)
+    for r in results:
+        if r["case"] in ratios:
+            r["ratio"]["NumPy, AVX-512 kernels"] = ratios[r["case"]]
+
+
 def measure(quick, functions, only):
     import machine
+    import products
     import reductions
     import summary
     from targets import judge
@@ -65,9 +78,12 @@ def measure(quick, functions, only):
     summary.show(groups)
     if functions:
         return
-    if only != "elementwise" and not about["environment"].get("NPY_DISABLE_CPU_FEATURES"):
-        others = judge(reductions.run(quick), about["isa"])
-        show(others)
+    if only != "elementwise":
+        held = about["environment"].get("NPY_DISABLE_CPU_FEATURES")
+        others = list(products.matmuls(quick)) if held else reductions.run(quick)
+        if about["isa"] == "avx512":
+            wide_kernels(others, quick)
+        show(judge(others, about["isa"]))
     results += others
     RESULTS.mkdir(exist_ok=True)
     path.write_text(json.dumps({"machine": about, "summary": groups, "results": results}, indent=1) + "\n")
@@ -101,8 +117,8 @@ def main():
     measure(args.quick, args.function, args.only)
     import repmath
 
-    if not args.one and args.only != "rest" and repmath.config()["isa"] == "avx512":
-        command = [sys.executable, __file__, "--one", *(["--quick"] * args.quick), *(["--elementwise"] if args.only else [])]
+    if not args.one and repmath.config()["isa"] == "avx512":
+        command = [sys.executable, __file__, "--one", *(["--quick"] * args.quick), *([f"--{args.only}"] if args.only else [])]
         command += [word for name in args.function or [] for word in ("--function", name)]
         subprocess.run(command, env=os.environ | held_to_avx2(), check=True)
 

@@ -35,12 +35,24 @@ def rows_of_groups(data):
         yield f"| {e['group']} | {e['format']} | {e['fastest']:.2f} | {torch[0]} | {torch[1]} |"
 
 
+def rows_of_products(data):
+    yield "| matrix product | repmath | NumPy | NumPy, AVX-512 kernels | PyTorch |"
+    yield "| --- | --- | --- | --- | --- |"
+    for r in data["results"]:
+        if "gflops" in r and "NumPy" in r["ratio"]:
+            ratios = (
+                f"{r['ratio'][name]:.2f}" if name in r["ratio"] else ""
+                for name in ("NumPy", "NumPy, AVX-512 kernels", "PyTorch")
+            )
+            yield f"| {r['case']} | {r['gflops']['repmath']:.0f} GFLOP/s | {' | '.join(ratios)} |"
+
+
 def rows_of_reductions(data, full):
     yield "| case | repmath | NumPy, or the library named | ratio |"
     yield "| --- | --- | --- | --- |"
     for r in data["results"]:
         each = "n" in r or ", kernel " in r["case"]  # README has the means over these
-        if "size" in r or (each and not full):
+        if "size" in r or (each and not full) or ("gflops" in r and "NumPy" in r["ratio"]):
             continue
         other = next(iter(r["ratio"]), None)
         if other is None:
@@ -102,7 +114,9 @@ def tables(full):
             ]
         if full:
             out += ["16 Ki elements:", "", *rows_of_functions(data), ""]
-        if any("n" not in r for r in data["results"]):
+        if any("gflops" in r for r in data["results"]):
+            out += [*rows_of_products(data), ""]
+        if any("n" not in r and "gflops" not in r for r in data["results"]):
             out += [*rows_of_reductions(data, full), ""]
     accuracy = load("accuracy")
     if accuracy:
