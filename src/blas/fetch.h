@@ -21,14 +21,28 @@ RM_FN rm_fetches rm_fetches_of(const rm_operand *o, int64_t line, int64_t lines,
   return (rm_fetches){at, o->line, o->step == size ? lines : 0, n * size};
 }
 
-/* `share` runs more; near: into the L1 cache, which has room for a panel of B, else into the L2 cache. */
-RM_FN void rm_fetch_some(rm_fetches *r, int64_t share, const int near) {
+/* `share` runs more, into the L1 cache, which has room for a panel of B. Short ones without a loop, whose end no branch predictor knows. */
+RM_FN void rm_fetch_near(rm_fetches *r, int64_t share) {
   enum { LINE = 64 };
-  for (; share > 0 && r->runs > 0; share--, r->runs--, r->at += r->next)
-    for (const char *line = r->at - (uintptr_t)r->at % LINE; line < r->at + r->bytes; line += LINE) {
-      if (near) __builtin_prefetch(line, 0, 3);
-      else __builtin_prefetch(line, 0, 2);
+  const int64_t bytes = r->bytes, n = share < r->runs ? share : r->runs;
+  const char *at = r->at;
+  for (int64_t i = 0; i < n; i++, at += r->next) {
+    if (bytes <= 2 * LINE) {
+      __builtin_prefetch(at);
+      __builtin_prefetch(at + bytes / 2);
+      __builtin_prefetch(at + bytes - 1);
+    } else {
+      for (int64_t q = 0; q < bytes; q += LINE) __builtin_prefetch(at + q);
     }
+  }
+  r->at = at, r->runs -= n;
+}
+
+/* All runs, into the L2 cache. */
+RM_FN void rm_fetch_far(rm_fetches r) {
+  enum { LINE = 64 };
+  for (; r.runs > 0; r.runs--, r.at += r.next)
+    for (int64_t q = 0; q < r.bytes; q += LINE) __builtin_prefetch(r.at + q, 0, 2);
 }
 
 #endif

@@ -222,11 +222,9 @@ RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block,
         const int rows = rm_at_most(block->rows - i, RM_MR);
         if (last) rm_fetch_places(&w.places, i, rows, j, cols, rm_size_of(p->out_fmt));
         if (!thin) {
-          rm_fetch_some(&next_b, share, 1);
-          if (last_panel) {
-            rm_fetches next_a = rm_fetches_of(&p->a, block->row + i, rows, k0 + kc, rm_at_most(p->k - k0 - kc, RM_KC), size);
-            rm_fetch_some(&next_a, next_a.runs, 0);
-          }
+          rm_fetch_near(&next_b, share);
+          if (last_panel)
+            rm_fetch_far(rm_fetches_of(&p->a, block->row + i, rows, k0 + kc, rm_at_most(p->k - k0 - kc, RM_KC), size));
           rm_micro_f32[nv](kc, w.a + i * kc, panel, tile, k0 == 0);
         }
         if (last) open += rm_round_tile_f32(&e, tile, i, j, flagged, fmt);
