@@ -24,12 +24,26 @@ typedef struct {
   vf64 hi, lo, size;
 } rm_running;
 
-/* One block of `count` terms (a multiple of RM_CHAINS RM_LANES) joined to the running sum. */
-RM_FN void rm_plain_block(rm_running *r, const char *x, const int fx, const char *y, const int fy, int count) {
+/* A line a vector or several: the hardware's prefetchers stop at the end of a page. */
+RM_FN void rm_fetch_ahead(const char *x, const char *y, ptrdiff_t at, int c, const int fmt) {
+#if RM_DEVICE
+  (void)x, (void)y, (void)at, (void)c, (void)fmt;
+#else
+  enum { LINE = 64 };
+  const int bytes = RM_LANES * rm_size_of(fmt);
+  if (c * bytes % LINE) return;
+  __builtin_prefetch(x + at);
+  if (y) __builtin_prefetch(y + at);
+#endif
+}
+
+/* One block of `count` terms (a multiple of RM_CHAINS RM_LANES) joined to the running sum; what lies `ahead` bytes further is fetched. */
+RM_FN void rm_plain_block(rm_running *r, const char *x, const int fx, const char *y, const int fy, int count, ptrdiff_t ahead) {
   vf64 s[RM_CHAINS], w[RM_CHAINS];
   RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) s[c] = w[c] = vf64_set1(0.0);
   for (int i = 0; i < count; i += RM_CHAINS * RM_LANES) {
     RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) {
+      rm_fetch_ahead(x, y, (i + c * RM_LANES) * rm_size_of(fx) + ahead, c, fx);
       vf64 p = rm_load_elements(x + (i + c * RM_LANES) * rm_size_of(fx), fx);
       if (y) p = vf64_mul(p, rm_load_elements(y + (i + c * RM_LANES) * rm_size_of(fy), fy));
       s[c] = vf64_add(s[c], p);
@@ -43,11 +57,12 @@ RM_FN void rm_plain_block(rm_running *r, const char *x, const int fx, const char
 }
 
 RM_FN void rm_compensated_block(rm_running *r, const char *x, const int fx, const char *y, const int fy, int count,
-                                const int exact) {
+                                const int exact, ptrdiff_t ahead) {
   vf64 s[RM_CHAINS], e[RM_CHAINS], w[RM_CHAINS];
   RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) s[c] = e[c] = w[c] = vf64_set1(0.0);
   for (int i = 0; i < count; i += RM_CHAINS * RM_LANES) {
     RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) {
+      rm_fetch_ahead(x, y, (i + c * RM_LANES) * rm_size_of(fx) + ahead, c, fx);
       vf64 a = rm_load_elements(x + (i + c * RM_LANES) * rm_size_of(fx), fx), p = a, q = vf64_set1(0.0);
       if (y) {
         vf64 b = rm_load_elements(y + (i + c * RM_LANES) * rm_size_of(fy), fy);
@@ -121,16 +136,17 @@ RM_LOCAL void rm_finish(const rm_running *r, double blocks, rm_partial *out) {
 
 /* One block from memory or from gathered binary64 copies: both operands in the format `as`. */
 RM_FN void rm_add_block(rm_running *r, const char *x, const char *y, const int as, int count, const int compensated,
-                        const int exact) {
+                        const int exact, ptrdiff_t ahead) {
   if (compensated)
-    rm_compensated_block(r, x, as, y, as, count, exact);
+    rm_compensated_block(r, x, as, y, as, count, exact, ahead);
   else
-    rm_plain_block(r, x, as, y, as, count);
+    rm_plain_block(r, x, as, y, as, count, ahead);
 }
 
 /* fmt, compensated and has_y are constants at every call. */
 RM_FN void rm_sum_terms(int64_t n, rm_terms x, rm_terms y, const int fmt, const int compensated, const int has_y,
                         rm_partial *out) {
+  enum { AHEAD = 4096 }; /* bytes */
   const vf64 zero = vf64_set1(0.0);
   const int size = rm_size_of(fmt), exact = fmt != RM_F64;
   const int direct = !RM_DEVICE && x.stride == size && (!has_y || y.stride == size); /* a device would need them aligned */
@@ -139,7 +155,8 @@ RM_FN void rm_sum_terms(int64_t n, rm_terms x, rm_terms y, const int fmt, const 
   int64_t i = 0;
   if (direct)
     for (; i + RM_CHAIN_BLOCK <= n; i += RM_CHAIN_BLOCK, blocks += 1.0)
-      rm_add_block(&r, x.base + i * size, has_y ? y.base + i * size : 0, fmt, RM_CHAIN_BLOCK, compensated, exact);
+      rm_add_block(&r, x.base + i * size, has_y ? y.base + i * size : 0, fmt, RM_CHAIN_BLOCK, compensated, exact,
+                   i + RM_CHAIN_BLOCK + AHEAD / size <= n ? AHEAD : 0);
   for (; i < n; i += RM_CHAIN_BLOCK, blocks += 1.0) {
     double bx[RM_CHAIN_BLOCK], by[RM_CHAIN_BLOCK];
     const int unit = RM_CHAINS * RM_LANES;
@@ -147,7 +164,7 @@ RM_FN void rm_sum_terms(int64_t n, rm_terms x, rm_terms y, const int fmt, const 
     rm_gather_terms(bx, x, i, count, fmt, 0.0);
     if (has_y) rm_gather_terms(by, y, i, count, fmt, 0.0);
     rm_add_block(&r, (const char *)bx, has_y ? (const char *)by : 0, RM_F64, (count + unit - 1) / unit * unit, compensated,
-                 exact);
+                 exact, 0);
   }
   rm_finish(&r, blocks, out);
 }
