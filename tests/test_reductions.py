@@ -71,7 +71,9 @@ def operands(rng, kind, fmt, m, n, k):
 
 @FMT
 @KINDS
-@pytest.mark.parametrize("shape", [(1, 1, 1), (7, 5, 3), (8, 24, 8), (13, 29, 40), (33, 50, 300), (1, 50, 300), (1, 257, 300)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (7, 5, 3), (8, 24, 8), (13, 29, 40), (33, 50, 300), (1, 50, 300), (1, 257, 300)], ids=str
+)
 def test_matmul(lib, rng, fmt, kind, shape):
     m, n, k = shape
     a, b = operands(rng, kind, fmt, m, n, k)
