@@ -15,6 +15,7 @@ def targets(isa):
             if isa == "avx512":
                 found[f"{f} f64 {size}"] = [("NumPy", 1.6)] if f in against_numpy else [("PyTorch", 1.0)]
     for threads in ("1 thread", "2 threads"):
+        # NumPy: with OpenBLAS's AVX2 kernels, as OPENBLAS_CORETYPE=Haswell chooses them where it does not by itself.
         for shape in ("512^3", "1024^3", "2048^3", "4096^3", "4096x768x3072"):
             at_least = {"NumPy": 0.95, "NumPy, AVX-512 kernels": 0.48, "PyTorch": 1.0} if isa == "avx512" else {"NumPy": 0.45}
             found[f"matmul f32 {shape}, {threads}"] = [(other, 1 / speed) for other, speed in at_least.items()]

@@ -59,8 +59,8 @@ typedef struct {
 } rm_late_elements;
 
 /* Terms [k, k + n) of the lines of late elements, padded with zeros to whole vectors. `left` are all from the k-th on. */
-RM_FN void rm_gather_terms(double (*dst)[RM_LATE_ROW], const char *const *at, int count, ptrdiff_t step, int64_t n, int64_t left,
-                           const int fmt) {
+RM_FN void rm_gather_late_terms(double (*dst)[RM_LATE_ROW], const char *const *at, int count, ptrdiff_t step, int64_t n,
+                                int64_t left, const int fmt) {
   enum { AHEAD = 8 };
   for (int64_t q = 0; q < n; q++) {
     const ptrdiff_t here = q * step, later = (q + AHEAD < left ? q + AHEAD : q) * step;
@@ -82,9 +82,9 @@ static void rm_gather_late(double (*dst)[RM_LATE_ROW], const int64_t *line, int 
     at[e] = o->base + line[e] * o->line + k * o->step;
   }
   switch (fmt) {
-    case RM_F16: rm_gather_terms(dst, at, count, o->step, n, left, RM_F16); break;
-    case RM_BF16: rm_gather_terms(dst, at, count, o->step, n, left, RM_BF16); break;
-    default: rm_gather_terms(dst, at, count, o->step, n, left, RM_F32);
+    case RM_F16: rm_gather_late_terms(dst, at, count, o->step, n, left, RM_F16); break;
+    case RM_BF16: rm_gather_late_terms(dst, at, count, o->step, n, left, RM_BF16); break;
+    default: rm_gather_late_terms(dst, at, count, o->step, n, left, RM_F32);
   }
 }
 
@@ -212,11 +212,13 @@ RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block,
     for (int64_t j = 0; j < block->cols; j += RM_NR) {
       const int cols = rm_at_most(block->cols - j, RM_NR), nv = rm_vectors(cols, RM_NR), last_panel = j + RM_NR >= block->cols;
       if (!thin && (by_panel || j == 0))
-        rm_pack_operand(w.b, RM_NR, 1, &p->b, block->col + j, by_panel ? cols : block->cols, k0, kc, fmt, w.col_norm + j, weights, 0, w.stage_b);
+        rm_pack_operand(w.b, RM_NR, 1, &p->b, block->col + j, by_panel ? cols : block->cols, k0, kc, fmt, w.col_norm + j, weights, 0,
+                        w.stage_b);
       if (last) rm_finish_columns_f32(w.col_norm + j);
       const double *panel = w.b + (by_panel ? 0 : j * kc);
       const int64_t next = last_panel ? 0 : j + RM_NR, next_k = last_panel ? k0 + kc : k0;
-      rm_fetches next_b = rm_fetches_of(&p->b, block->col + next, rm_at_most(block->cols - next, RM_NR), next_k, rm_at_most(p->k - next_k, RM_KC), size);
+      rm_fetches next_b = rm_fetches_of(&p->b, block->col + next, rm_at_most(block->cols - next, RM_NR), next_k,
+                                        rm_at_most(p->k - next_k, RM_KC), size);
       const int64_t share = (next_b.runs + w.row_tiles - 1) / w.row_tiles;
       for (int64_t i = 0; i < block->rows; i += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
         const int rows = rm_at_most(block->rows - i, RM_MR);

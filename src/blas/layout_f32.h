@@ -11,6 +11,7 @@
 typedef struct {
   int64_t row_tiles, col_tiles, kc;
   double *a, *b, *c;            /* packed panels, of B all or one; tiles of partial sums */
+  double *chain;                /* of one row, for thin_f32.h */
   double *row_bound, *col_norm; /* a value for each line; row_bound = weighted norm times rm_bound_f32 */
   rm_places places;
   rm_line *rows, *cols;
@@ -27,8 +28,9 @@ static rm_layout_f32 rm_layout_of_f32(const rm_matmul_problem *p, int64_t rows, 
   w.bytes = rm_carve_start(work);
   size_t r = (size_t)(w.row_tiles * RM_MR), c = (size_t)(w.col_tiles * RM_NR), kc = (size_t)w.kc, *n = &w.bytes;
   w.a = rm_carve(work, n, r * kc * 8);
-  w.b = rm_carve(work, n, (p->b.patches ? c * kc : RM_NR * kc + c) * 8); /* c: the chains of thin_f32.h */
+  w.b = rm_carve(work, n, (p->b.patches ? c : RM_NR) * kc * 8);
   w.c = rm_carve(work, n, r * c * 8);
+  w.chain = rm_carve(work, n, c * 8);
   w.row_bound = rm_carve(work, n, r * 8);
   w.col_norm = rm_carve(work, n, c * 8);
   rm_carve_places(&w.places, work, n, r, c);

@@ -44,7 +44,7 @@ RM_FN void rm_thin_panels(const rm_operand *b, int64_t col, int64_t cols, int64_
 RM_FN void rm_thin_by_lines(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
   const int64_t whole = block->cols / RM_NR * RM_NR, rest = block->cols - whole;
   const char *a = p->a.base + block->row * p->a.line, *b = p->b.base + block->col * p->b.line;
-  double *chain = w->b, *panel = w->b + whole; /* the rest is packed */
+  double *chain = w->chain, *panel = w->b; /* the rest is packed */
   for (int64_t k0 = 0; k0 < p->k; k0 += RM_KC) {
     const int64_t kc = p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
     rm_pack_block(w->a, RM_MR, 0, 1, kc, 0, kc, a + k0 * p->a.step, p->a.line, p->a.step, fmt, w->row_bound, rm_no_weights, 0);
