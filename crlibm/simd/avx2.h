@@ -135,6 +135,11 @@ RM_FN void vf64_transpose(vf64 t[RM_LANES]) {
 }
 
 #define RM_HAS_STORE_BETWEEN 1
+RM_FN uint32_t vf64_store_differing_f32(float *p, vf64 a, vf64 b) {
+  const __m128 low = _mm256_cvtpd_ps(a);
+  _mm_storeu_ps(p, low);
+  return 0xfu ^ (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(_mm_castps_si128(low), _mm_castps_si128(_mm256_cvtpd_ps(b)))));
+}
 RM_FN uint32_t vf64_store_between_f32(float *p, vf64 a, vf64 b) {
   const __m128 low = _mm256_cvtpd_ps(a), finite = _mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0f), low), _mm_set1_ps(__builtin_inff()));
   const __m128i same = _mm_cmpeq_epi32(_mm_castps_si128(low), _mm_castps_si128(_mm256_cvtpd_ps(b)));

@@ -142,6 +142,11 @@ RM_FN void vf64_transpose(vf64 t[RM_LANES]) {
 }
 
 #define RM_HAS_STORE_BETWEEN 1
+RM_FN uint32_t vf64_store_differing_f32(float *p, vf64 a, vf64 b) {
+  const __m256 low = _mm512_cvtpd_ps(a);
+  _mm256_storeu_ps(p, low);
+  return _mm256_cmpneq_epi32_mask(_mm256_castps_si256(low), _mm256_castps_si256(_mm512_cvtpd_ps(b)));
+}
 RM_FN uint32_t vf64_store_between_f32(float *p, vf64 a, vf64 b) {
   const __m256 low = _mm512_cvtpd_ps(a);
   const __mmask8 other = _mm256_cmpneq_epi32_mask(_mm256_castps_si256(low), _mm256_castps_si256(_mm512_cvtpd_ps(b)));

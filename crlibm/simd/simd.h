@@ -4,9 +4,9 @@
  *
  *   loads and stores   vf64_load vf64_store vf64_set1; from f32/f16/bf16 arrays (exact): vf64_load_f32 vf64_load_f16
  *                      vf64_load_bf16; to them (round to nearest even, 16-bit formats through f32):
- *                      vf64_store_f32 vf64_store_f16 vf64_store_bf16; vf64_store_between_f32(p, a, b): vf64_store_f32(p, a),
- *                      and bit k of the result says that lane k of b has another f32 number, by its bits, or an infinite one,
- *                      or a NaN; vi64_load vi64_store vi64_set1;
+ *                      vf64_store_f32 vf64_store_f16 vf64_store_bf16; vf64_store_differing_f32(p, a, b): vf64_store_f32(p, a),
+ *                      and bit k of the result says that lane k of b has another f32 number, by its bits;
+ *                      vf64_store_between_f32: or an infinite one, or a NaN; vi64_load vi64_store vi64_set1;
  *                      vi64_store_pairs(p, a, b): p[2 j] = a, p[2 j + 1] = b, from the lane whose number in vi64_pair_numbers() is j
  *   arithmetic         vf64_add sub mul div sqrt min max abs neg, vf64_mad(a,b,c) = ab+c and vf64_nmad = c-ab with one OR two
  *                      roundings (proofs hold for both), vf64_mul_err(a,b,p) = ab-p exactly, for p = RN(ab), when ab = 0
@@ -114,6 +114,11 @@ RM_FN int vu16_loads(const uint16_t *t, const uint16_t *x, uint16_t *y, int n, u
 }
 #endif
 #ifndef RM_HAS_STORE_BETWEEN
+RM_FN uint32_t vf64_store_differing_f32(float *p, vf64 a, vf64 b) {
+  const vf64 low = vf64_round_f32(a);
+  vf64_store_f32(p, low);
+  return ~vm64_bits(vi64_eq(vf64_bits(low), vf64_bits(vf64_round_f32(b)))) & ((1u << RM_LANES) - 1);
+}
 RM_FN uint32_t vf64_store_between_f32(float *p, vf64 a, vf64 b) {
   const vf64 low = vf64_round_f32(a);
   const vm64 same = vi64_eq(vf64_bits(low), vf64_bits(vf64_round_f32(b))), finite = vf64_le(vf64_abs(low), vf64_set1(0x1.fffffep127));

@@ -51,12 +51,43 @@ typedef struct {
   double bias_bound;
 } rm_epilogue_f32;
 
+/* Whether no element of this tile can be infinite, NaN or too large for binary32. All of a's and b's weights are at least 2/(t + 1)
+ * (bound_f32.h), so |c| <= |a| |b| <= row_bound col_norm/(2 u) = 2^52 row_bound col_norm. A sum of norms is NaN or infinite where one is. */
+RM_FN int rm_is_tame_f32(const double *row_bound, const vf64 *norm) {
+  double rows = 0.0;
+  RM_UNROLL for (int i = 0; i < RM_MR; i++) rows += row_bound[i];
+  vf64 columns = norm[0];
+  RM_UNROLL for (int v = 1; v < RM_NV; v++) columns = vf64_add(columns, norm[v]);
+  return vm64_bits(vf64_le(vf64_mul(vf64_set1(rows), columns), vf64_set1(0x1p74))) == (1u << RM_LANES) - 1;
+}
+
+/* A tame tile to binary32: the bound has room for the rounding of both ends (bound_f32.h). */
+RM_FN int rm_epilogue_tame_f32(const rm_epilogue_f32 *e, const double *RM_RESTRICT tile, const vf64 *norm, const ptrdiff_t *col, int64_t i0,
+                               int rows, uint8_t *RM_RESTRICT flagged) {
+  int count = 0;
+  __builtin_memset(flagged, 0, (size_t)(rows * RM_NV));
+  for (int i = 0; i < rows; i++, tile += RM_NR, flagged += RM_NV) {
+    const vf64 rb = vf64_set1(e->row_bound[i0 + i]);
+    char *const at = e->places.base + e->places.row[i0 + i];
+    uint32_t open[RM_NV], any = 0;
+    RM_UNROLL for (int v = 0; v < RM_NV; v++) {
+      const vf64 c = vf64_load(tile + v * RM_LANES);
+      open[v] = vf64_store_differing_f32((float *)(void *)(at + col[v * RM_LANES]), vf64_nmad(rb, norm[v], c), vf64_mad(rb, norm[v], c));
+      any |= open[v];
+    }
+    if (RM_LIKELY(!any)) continue;
+    RM_UNROLL for (int v = 0; v < RM_NV; v++) flagged[v] = (uint8_t)open[v], count += __builtin_popcount(open[v]);
+  }
+  return count;
+}
+
 /* The same of whole tiles of RM_NV vectors, each of neighbours in memory, without bias or scaling. */
 RM_FN int rm_epilogue_whole_f32(const rm_epilogue_f32 *e, const double *RM_RESTRICT tile, int64_t i0, int64_t j0, int rows,
                                 uint8_t *RM_RESTRICT flagged, const int out_fmt) {
   const ptrdiff_t *const col = e->places.col + j0, *const row = e->places.row + i0;
   vf64 norm[RM_NV];
   RM_UNROLL for (int v = 0; v < RM_NV; v++) norm[v] = vf64_load(e->col_norm + j0 + v * RM_LANES);
+  if (out_fmt == RM_F32 && rm_is_tame_f32(e->row_bound + i0, norm)) return rm_epilogue_tame_f32(e, tile, norm, col, i0, rows, flagged);
   int count = 0;
   for (int i = 0; i < rows; i++, tile += RM_NR, flagged += RM_NV) {
     const vf64 rb = vf64_set1(e->row_bound[i0 + i]);

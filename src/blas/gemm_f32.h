@@ -211,10 +211,11 @@ RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block,
     uint8_t *flagged = w.flagged;
     for (int64_t j = 0; j < block->cols; j += RM_NR) {
       const int cols = rm_at_most(block->cols - j, RM_NR), nv = rm_vectors(cols, RM_NR), last_panel = j + RM_NR >= block->cols;
-      if (!thin && (by_panel || j == 0))
+      /* Registers for sums of squares are left in AVX-512 alone. */
+      const int fused = RM_SIMD == RM_SIMD_AVX512 && !thin && by_panel && cols == RM_NR && p->b.line == size;
+      if (!thin && !fused && (by_panel || j == 0))
         rm_pack_operand(w.b, RM_NR, 1, &p->b, block->col + j, by_panel ? cols : block->cols, k0, kc, fmt, w.col_norm + j, weights, 0,
                         w.stage_b);
-      if (last) rm_finish_columns_f32(w.col_norm + j);
       const double *panel = w.b + (by_panel ? 0 : j * kc);
       const int64_t next = last_panel ? 0 : j + RM_NR, next_k = last_panel ? k0 + kc : k0;
       rm_fetches next_b = rm_fetches_of(&p->b, block->col + next, rm_at_most(block->cols - next, RM_NR), next_k,
@@ -227,8 +228,13 @@ RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block,
           rm_fetch_near(&next_b, share);
           if (last_panel)
             rm_fetch_far(rm_fetches_of(&p->a, block->row + i, rows, k0 + kc, rm_at_most(p->k - k0 - kc, RM_KC), size));
-          rm_micro_f32[nv](kc, w.a + i * kc, panel, tile, k0 == 0);
+          if (fused && i == 0)
+            rm_micro_f32_packing(kc, w.a, p->b.base + (block->col + j) * size + k0 * p->b.step, p->b.step, fmt, w.b, tile, k0 == 0,
+                                 w.col_norm + j, weights);
+          else
+            rm_micro_f32[nv](kc, w.a + i * kc, panel, tile, k0 == 0);
         }
+        if (last && i == 0) rm_finish_columns_f32(w.col_norm + j);
         if (last) open += rm_round_tile_f32(&e, tile, i, j, flagged, fmt);
       }
     }

@@ -6,7 +6,9 @@
 #ifndef RM_BLAS_MICRO_F32_H
 #define RM_BLAS_MICRO_F32_H
 
+#include "../reduce/elements.h"
 #include "tile.h"
+#include "weights.h"
 
 RM_FN void rm_micro_f32_body(const int nv, int64_t kc, const double *RM_RESTRICT a, const double *RM_RESTRICT b,
                              double *RM_RESTRICT c, int first) {
@@ -27,6 +29,56 @@ RM_FN void rm_micro_f32_body(const int nv, int64_t kc, const double *RM_RESTRICT
   RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < nv; v++) {
     double *p = c + (i * nv + v) * RM_LANES;
     vf64_store(p, first ? acc[i][v] : vf64_add(vf64_load(p), acc[i][v]));
+  }
+}
+
+/* The same of RM_NV vectors, whose panel is packed on the way: its elements come from the source (pack.h: lines that are neighbours in
+ * memory), go to b for the tiles below, and their squares, all with the first weight, to norm2. Loads, conversions and stores fill what the
+ * chains leave free. */
+enum { RM_PACKING_AHEAD = 16 }; /* terms fetched ahead: rows a power of two apart drive each other out of the L1 cache */
+RM_FN void rm_micro_f32_packing_body(int64_t kc, const double *RM_RESTRICT a, const char *src, ptrdiff_t step, const int fmt,
+                                     double *RM_RESTRICT b, double *RM_RESTRICT c, int first, double *norm2, rm_weights weights) {
+  vf64 acc[RM_MR][RM_NV], sum[RM_NV];
+  RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < RM_NV; v++) acc[i][v] = vf64_set1(0.0);
+  RM_UNROLL for (int v = 0; v < RM_NV; v++) sum[v] = vf64_set1(0.0);
+  const int bytes = RM_LANES * rm_size_of(fmt);
+  for (int64_t k = 0; k < kc; k++, a += RM_MR, b += RM_NR, src += step) {
+    vf64 bk[RM_NV];
+    __builtin_prefetch(src + RM_PACKING_AHEAD * step);
+    __builtin_prefetch(src + RM_PACKING_AHEAD * step + RM_NV * bytes / 2);
+    RM_UNROLL for (int v = 0; v < RM_NV; v++) {
+      bk[v] = rm_load_elements(src + v * bytes, fmt);
+      vf64_store(b + v * RM_LANES, bk[v]);
+      sum[v] = vf64_mad(bk[v], bk[v], sum[v]);
+    }
+    RM_UNROLL for (int i = 0; i < RM_MR; i++) {
+      vf64 ai = vf64_set1(a[i]);
+      RM_UNROLL for (int v = 0; v < RM_NV; v++) acc[i][v] = vf64_mad(ai, bk[v], acc[i][v]);
+    }
+  }
+  RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < RM_NV; v++) {
+    double *p = c + (i * RM_NV + v) * RM_LANES;
+    vf64_store(p, first ? acc[i][v] : vf64_add(vf64_load(p), acc[i][v]));
+  }
+  RM_UNROLL for (int v = 0; v < RM_NV; v++) {
+    double *at = norm2 + v * RM_LANES;
+    vf64_store(at, vf64_mad(vf64_set1(weights.first), sum[v], vf64_load(at)));
+  }
+}
+#define RM_MICRO_F32_PACKING(name, FMT)                                                                                              \
+  RM_APART void rm_micro_f32_packing_##name(int64_t kc, const double *a, const char *src, ptrdiff_t step, double *b, double *c, int first, \
+                                            double *norm2, rm_weights weights) {                                                     \
+    rm_micro_f32_packing_body(kc, a, src, step, FMT, b, c, first, norm2, weights);                                                   \
+  }
+RM_MICRO_F32_PACKING(f16, RM_F16)
+RM_MICRO_F32_PACKING(bf16, RM_BF16)
+RM_MICRO_F32_PACKING(f32, RM_F32)
+RM_FN void rm_micro_f32_packing(int64_t kc, const double *a, const char *src, ptrdiff_t step, const int fmt, double *b, double *c,
+                                int first, double *norm2, rm_weights weights) {
+  switch (fmt) {
+    case RM_F16: rm_micro_f32_packing_f16(kc, a, src, step, b, c, first, norm2, weights); return;
+    case RM_BF16: rm_micro_f32_packing_bf16(kc, a, src, step, b, c, first, norm2, weights); return;
+    default: rm_micro_f32_packing_f32(kc, a, src, step, b, c, first, norm2, weights);
   }
 }
 
