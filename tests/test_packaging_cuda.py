@@ -189,6 +189,13 @@ def test_rows_give_the_cpu_bits(tmp_path):
     assert good == 0 and bad, out
 
 
+def test_pooling_gives_the_cpu_bits(tmp_path):
+    """And the control."""
+    shared = ["src/cuda/pooling_slow.cu", "src/nn/pooling_job.c", "src/reduce/overlap.c"]
+    (good, out), (bad, _) = emulated_parts(tmp_path, "test_cuda_pooling", ["src/cuda/pooling.cu"], shared, [[], [SHRINK]])
+    assert good == 0 and bad, out
+
+
 def test_reductions_give_the_cpu_bits(tmp_path):
     """And the controls: bounds made smaller, and blocks that drop the last accumulator, are seen."""
     short = tmp_path / "accumulate_short.h"
