@@ -124,8 +124,9 @@ def test_the_option_off_and_auto(tmp_path):
         run(cmake, "-S", ROOT, "-B", tmp_path / "bad", "-DREPMATH_CUDA=maybe")
 
 
-def emulated_parts(where, test, kernels, shared, variants):
-    """A test program of its own for each of `variants`, flags that `kernels` are compiled with; what it printed, and its counts."""
+def emulated_parts(where, test, kernels, shared, variants, least=100):
+    """A test program of its own for each of `variants`, flags that `kernels` are compiled with; what it printed, and its counts, `least`
+    or more."""
     cc, cxx = need("cc", "c++")
     library = default_build()
 
@@ -149,7 +150,7 @@ def emulated_parts(where, test, kernels, shared, variants):
         run(cxx, *objects[0], *objects[k + 1], f"-L{library}", "-lrepmath", f"-Wl,-rpath,{library}", "-o", program)
         out = subprocess.run([program], capture_output=True, text=True).stdout
         counted = re.search(r"(\d+) passed, (\d+) failed", out)
-        assert counted and int(counted[1]) > 100, out
+        assert counted and int(counted[1]) >= least, out
         counts.append((int(counted[2]), out))
     return counts
 
@@ -170,6 +171,15 @@ def test_random_numbers_give_the_cpu_bits(tmp_path):
     )
     for k, (failed, out) in enumerate(counts):
         assert (failed == 0) == (k == 0), out
+
+
+def test_permutations_give_the_cpu_bits(tmp_path):
+    """And with so few bits of each draw that many are equal: the controls say that not all are used, and nothing else."""
+    variants = [[], ["-DRM_CFG_PERMUTATION_BITS=8"], ["-DRM_CFG_PERMUTATION_BITS=3"]]
+    shared = ["src/random/job.c", "src/random/truncated_exact.c", "src/reduce/overlap.c"]
+    counts = emulated_parts(tmp_path, "test_cuda_permutation", ["src/cuda/permutation.cu"], shared, variants, least=18)
+    for k, (_, out) in enumerate(counts):
+        assert re.findall("FAILED (.*)", out) == (["all bits are used"] if k else []), out
 
 
 def test_optimisers_give_the_cpu_bits(tmp_path):
