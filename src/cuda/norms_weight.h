@@ -1,7 +1,8 @@
 /* The gradient by the weights of a norm. Included by norms.cu, after the rows of norms.
  *
  * Of layer norm: each thread has a column and a share of the sets, which it adds as a thread of the CPU does; another kernel adds the
- * shares of each column. Of other norms a block has a weight. Workspace: 49 bytes a set, and at most 6 MB of shares, or 24 bytes a column. */
+ * shares of each column. Of other norms a block has a weight. Workspace: 49 bytes a set; of layer norm also 6 MB of shares at most, or, if
+ * that is more, 24 bytes a column. */
 #ifndef RM_CUDA_NORMS_WEIGHT_H
 #define RM_CUDA_NORMS_WEIGHT_H
 
@@ -27,7 +28,7 @@ struct column_shares {
   }
 };
 
-template <int fmt> __global__ void shares_kernel(rm_norm_weights w, column_shares shares, bool by_words) {
+template <int fmt> __global__ void shares_kernel(const __grid_constant__ rm_norm_weights w, column_shares shares, bool by_words) {
   const rm_norm_job &f = w.f;
   const int64_t sets = f.sets[0] * f.sets[1], step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < shares.count * f.inner; i += step) {
@@ -50,7 +51,7 @@ template <int fmt> __global__ void shares_kernel(rm_norm_weights w, column_share
   }
 }
 
-__global__ void columns_kernel(rm_norm_weights w, column_shares shares, rm_open_set left) {
+__global__ void columns_kernel(const __grid_constant__ rm_norm_weights w, column_shares shares, rm_open_set left) {
   const rm_norm_job &f = w.f;
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < f.inner; i += step) {

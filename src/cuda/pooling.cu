@@ -37,14 +37,14 @@ template <class T> bool all_aligned(const void *base, const ptrdiff_t *strides) 
   return ok;
 }
 
-__global__ void tables_kernel(rm_pooling f, int64_t n) {
+__global__ void tables_kernel(const __grid_constant__ rm_pooling f, int64_t n) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; r < n; r += step)
     for (int k = 0; k < 3; k++)
       if (r < f.axis[k].results || r < f.axis[k].sources) rm_pool_set_entry(&f, k, r);
 }
 
-template <int fmt> __global__ void max_kernel(rm_pooling f, int64_t n, alignments by_words) {
+template <int fmt> __global__ void max_kernel(const __grid_constant__ rm_pooling f, int64_t n, alignments by_words) {
   typedef typename bits_of<fmt>::type T;
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
@@ -63,7 +63,7 @@ template <int fmt> __global__ void max_kernel(rm_pooling f, int64_t n, alignment
   }
 }
 
-template <int fmt> __global__ void average_kernel(rm_pooling f, int64_t n, rm_open_set left, alignments by_words) {
+template <int fmt> __global__ void average_kernel(const __grid_constant__ rm_pooling f, int64_t n, rm_open_set left, alignments by_words) {
   typedef typename bits_of<fmt>::type T;
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {

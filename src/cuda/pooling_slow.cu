@@ -12,7 +12,7 @@ enum { RM_POOL_STACK = 64 << 10 };
 
 namespace {
 
-__global__ void __launch_bounds__(RM_BIG_THREADS) rest_kernel(rm_pooling f, rm_open_set left, char *stacks) {
+__global__ void __launch_bounds__(RM_BIG_THREADS) rest_kernel(const __grid_constant__ rm_pooling f, rm_open_set left, char *stacks) {
   big_begin(stacks, RM_POOL_STACK);
   each_open(left, [&](int64_t i) {
     const pool_result result(f, i);

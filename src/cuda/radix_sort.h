@@ -88,7 +88,8 @@ __global__ void __launch_bounds__(RM_SORT_THREADS) tiles_kernel(radix_pass p) {
 }
 __global__ void __launch_bounds__(RM_SORT_THREADS) begin_kernel(radix_pass p) { (void)to_sums_before(p.begin, RM_SORT_DIGITS); }
 
-/* A tile by half of its digit, stably: each thread has RM_SORT_ITEMS neighbours. What is beyond the end has digits of ones, and stays there. */
+/* A tile by half of its digit, stably: each thread has RM_SORT_ITEMS neighbours. What is beyond the end has digits of ones, and stays
+ * there. */
 __device__ void sort_tile(rm_drawn *tile, uint16_t *count, const radix_pass &p, int size, int half) {
   const int t = static_cast<int>(threadIdx.x);
   rm_drawn mine[RM_SORT_ITEMS];

@@ -1,12 +1,12 @@
-/* The gradient by the weights of a norm: what is the same for all sets, then sums over them, one weight after the other. Also device code;
- * included after normalize_exact_statistics.h for both kinds of numbers.
+/* The gradient by the weights of a norm: statistics of all sets, then sums over sets, one weight after the other. Also device code; included
+ * after normalize_exact_statistics.h for both kinds of numbers.
  *
- * Where a weight is shared within blocks only by sets (layer norm), sums run down columns: t = g (x - c) a is rounded by at most 3u and off by
- * |t| rel (a's error, normalize.c) and |g| a c_err; a share of the sets adds at most RM_WEIGHT_TERMS terms plainly, then joins them by
+ * Where a weight is shared within blocks only by sets (layer norm), sums run down columns: t = g (x - c) a is rounded by at most 3u and off
+ * by |t| rel (a's error, normalize.c) and |g| a c_err; a share of the sets adds at most RM_WEIGHT_TERMS terms plainly, then joins them by
  * two-sums. Otherwise a block's sum of g (x - c) is off by RM_ROW_MOMENT_ERR sqrt(sum of g^2) D and c_err |sum of g| (normalize.c).
  *
- * Sums of quotients by different roots have no useful separation bound. What balls of 2^15 bits do not tell from a boundary is taken for it; a
- * sum that cancels exactly is 0 in that way. */
+ * Sums of quotients by different roots have no useful separation bound. What balls of 2^15 bits do not tell from a boundary is taken for
+ * it; a sum that cancels exactly is 0 in that way. */
 #ifndef RM_NN_NORMALIZE_WEIGHT_ROWS_H
 #define RM_NN_NORMALIZE_WEIGHT_ROWS_H
 

@@ -1,4 +1,5 @@
-/* The launchers of softmax, its relatives, norms, cross entropy and their gradients against the CPU library, every byte of the output (device.h). */
+/* The launchers of softmax, its relatives, norms, cross entropy and their gradients against the CPU library, every byte of the output
+ * (device.h). */
 #include <repmath/cuda.h>
 #include <repmath/nn.h>
 
