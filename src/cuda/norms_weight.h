@@ -8,7 +8,10 @@
 
 namespace {
 
-enum { RM_SHARES_ROOM = 1 << 18 };
+#ifndef RM_CFG_SHARES_ROOM
+#define RM_CFG_SHARES_ROOM (1 << 18)
+#endif
+enum { RM_SHARES_ROOM = RM_CFG_SHARES_ROOM };
 
 /* Shares of `each` sets, of each column. bound is infinite where the statistics of a set are not known. */
 struct column_shares {

@@ -11,6 +11,7 @@
 #define RM_CFG_EMULATE_DEVICE 1
 #define RM_CFG_ROW_THREADS 32 /* a barrier takes long here */
 #define RM_CFG_SORT_THREADS 32
+#define RM_CFG_SHARES_ROOM 40 /* shares of more sets than are added plainly */
 #define RM_CFG_BIG_CHECK(ok) ((ok) ? (void)0 : abort())
 
 #define __global__ static

@@ -198,11 +198,11 @@ int main() {
   norm_weights_beside(false);
   for (int format = 0; format < 4; format++)
     for (int k = 0; k < 6; k++) {
-      for (int kind = 0; kind < KINDS; kind++) norm_weights(format, kind, kind % 3 == 2, k, 2, 3, 2, 5);
+      for (int kind = (format + k) % 2; kind < KINDS; kind += 2) norm_weights(format, kind, kind % 3 == 2, k, 2, 3, 2, 5);
       if (format == RM_FORMAT_F64) continue;
-      norm_weights(format, WIDE, false, k, 70, 2, 2, 20);
-      norm_weights(format, NEAR_0, false, k, 2, 2, 1, 1500);
-      norm_weights(format, SHORT, false, k, 20, 40, 3, 1);
+      if (k < 2) norm_weights(format, WIDE, false, k, 70, 2, 1, 20); /* more sets than a share adds plainly */
+      if (k > 2) norm_weights(format, NEAR_0, false, k, 2, 2, 1, 500);
+      norm_weights(format, SHORT, false, k, 5, 7, 3, 1);
     }
   for (int format = 0; format < 4; format++)
     for (int k = 0; k < 6; k++) {
