@@ -18,6 +18,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/optimizers_job.c
   src/nn/optimizers_slow.c
   src/nn/pooling.c
+  src/nn/pooling_job.c
   src/nn/row_apart.c
   src/nn/row_loop.c
   src/nn/softmax.c

@@ -124,8 +124,9 @@ def test_the_option_off_and_auto(tmp_path):
         run(cmake, "-S", ROOT, "-B", tmp_path / "bad", "-DREPMATH_CUDA=maybe")
 
 
-def emulated_parts(where, test, kernels, shared, variants):
-    """A test program of its own for each of `variants`, flags that `kernels` are compiled with; what it printed, and its counts."""
+def emulated_parts(where, test, kernels, shared, variants, least=100):
+    """A test program of its own for each of `variants`, flags that `kernels` are compiled with; what it printed, and its counts, `least`
+    or more."""
     cc, cxx = need("cc", "c++")
     library = default_build()
 
@@ -149,7 +150,7 @@ def emulated_parts(where, test, kernels, shared, variants):
         run(cxx, *objects[0], *objects[k + 1], f"-L{library}", "-lrepmath", f"-Wl,-rpath,{library}", "-o", program)
         out = subprocess.run([program], capture_output=True, text=True).stdout
         counted = re.search(r"(\d+) passed, (\d+) failed", out)
-        assert counted and int(counted[1]) > 100, out
+        assert counted and int(counted[1]) >= least, out
         counts.append((int(counted[2]), out))
     return counts
 
@@ -172,6 +173,15 @@ def test_random_numbers_give_the_cpu_bits(tmp_path):
         assert (failed == 0) == (k == 0), out
 
 
+def test_permutations_give_the_cpu_bits(tmp_path):
+    """And with so few bits of each draw that many are equal: the controls say that not all are used, and nothing else."""
+    variants = [[], ["-DRM_CFG_PERMUTATION_BITS=8"], ["-DRM_CFG_PERMUTATION_BITS=3"]]
+    shared = ["src/random/job.c", "src/random/truncated_exact.c", "src/reduce/overlap.c"]
+    counts = emulated_parts(tmp_path, "test_cuda_permutation", ["src/cuda/permutation.cu"], shared, variants, least=18)
+    for k, (_, out) in enumerate(counts):
+        assert re.findall("FAILED (.*)", out) == (["all bits are used"] if k else []), out
+
+
 def test_optimisers_give_the_cpu_bits(tmp_path):
     """And the control. What the fast step leaves open, down to numbers of 32,768 bits, is finished as on the CPU."""
     kernels = ["src/cuda/adam.cu", "src/cuda/clip.cu", "src/cuda/sgd.cu"]
@@ -185,7 +195,16 @@ def test_rows_give_the_cpu_bits(tmp_path):
     kernels = ["src/cuda/entropy.cu", "src/cuda/norms.cu", "src/cuda/softmax.cu"]
     shared = ["src/cuda/entropy_slow.cu", "src/cuda/norms_slow.cu", "src/cuda/softmax_slow.cu", "src/reduce/overlap.c"]
     shared += ["src/nn/cross_entropy_job.c", "src/nn/norms_job.c", "src/nn/row_apart.c", "src/nn/softmax_job.c"]
-    (good, out), (bad, _) = emulated_parts(tmp_path, "test_cuda_rows", kernels, shared, [[], [SHRINK]])
+    (good, out), (_, bad) = emulated_parts(tmp_path, "test_cuda_rows", kernels, shared, [[], [SHRINK]])
+    assert good == 0, out
+    for name in ("log_softmax", "cross_entropy", "normalize", "weights of columns", "weights of sets"):
+        assert f"FAILED {name}" in bad, bad
+
+
+def test_pooling_gives_the_cpu_bits(tmp_path):
+    """And the control."""
+    shared = ["src/cuda/pooling_slow.cu", "src/nn/pooling_job.c", "src/reduce/overlap.c"]
+    (good, out), (bad, _) = emulated_parts(tmp_path, "test_cuda_pooling", ["src/cuda/pooling.cu"], shared, [[], [SHRINK]])
     assert good == 0 and bad, out
 
 

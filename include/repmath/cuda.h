@@ -9,6 +9,7 @@
 #include "cuda_elementwise.h"
 #include "cuda_nn.h"
 #include "cuda_optim.h"
+#include "cuda_pooling.h"
 #include "cuda_products.h"
 #include "cuda_random.h"
 #include "cuda_reductions.h"

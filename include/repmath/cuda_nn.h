@@ -33,6 +33,11 @@ RM_API rm_status rm_cuda_normalize_backward(int format, const rm_norm_sets *sets
                                             const void *mean, const ptrdiff_t *sm, const void *variance, const ptrdiff_t *sv,
                                             double eps, void *dx, const ptrdiff_t *sdx, rm_cuda_stream stream);
 
+RM_API rm_status rm_cuda_normalize_backward_weight(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg,
+                                                   const void *x, const ptrdiff_t *sx, const void *mean, const ptrdiff_t *sm,
+                                                   const void *variance, const ptrdiff_t *sv, double eps, void *dw,
+                                                   const ptrdiff_t *sdw, rm_cuda_stream stream);
+
 /* The problem is read on the host, its arrays on the device; where a target is neither a class nor ignore_index, all results are NaN. */
 RM_API rm_status rm_cuda_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss,
                                        rm_cuda_stream stream);

@@ -17,6 +17,8 @@ RM_API rm_status rm_cuda_random_integers(uint64_t seed, uint64_t stream, int64_t
                                          int64_t *out, ptrdiff_t stride_out, rm_cuda_stream queue);
 RM_API rm_status rm_cuda_random_bernoulli(uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p, uint8_t *out,
                                           ptrdiff_t stride_out, rm_cuda_stream queue);
+RM_API rm_status rm_cuda_random_permutation(uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t *out,
+                                            ptrdiff_t stride_out, rm_cuda_stream queue);
 RM_API rm_status rm_cuda_random_uniform(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double low,
                                         double high, void *out, ptrdiff_t stride_out, rm_cuda_stream queue);
 RM_API rm_status rm_cuda_random_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean,

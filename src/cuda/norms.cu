@@ -1,4 +1,4 @@
-/* Norms and their gradients by x. */
+/* Norms and their gradients. */
 #include "norms.h"
 
 #include "rows_block.h"
@@ -9,6 +9,10 @@
 #include "../nn/totals.c"
 
 #include "../nn/normalize.c"
+
+#include "../nn/normalize_weight_rows.h"
+
+#include "norms_weight.h"
 
 extern "C" {
 
@@ -32,5 +36,13 @@ rm_status rm_cuda_normalize_backward(int format, const rm_norm_sets *sets, const
   if (status || f.sets[0] == 0) return status;
   return each_row<rm_norm_job, rm_norm_backward_set>(f, f.sets[0] * f.sets[1], f.outer * f.inner, 4, rm_norm_gradient_rest,
                                                      stream);
+}
+
+rm_status rm_cuda_normalize_backward_weight(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
+                                            const ptrdiff_t *sx, const void *mean, const ptrdiff_t *sm, const void *variance,
+                                            const ptrdiff_t *sv, double eps, void *dw, const ptrdiff_t *sdw, rm_cuda_stream stream) {
+  rm_norm_job f;
+  const rm_status status = rm_normalize_backward_weight_job(&f, format, sets, g, sg, x, sx, mean, sm, variance, sv, eps, dw, sdw);
+  return status || f.sets[0] == 0 ? status : weights_of(f, stream);
 }
 }

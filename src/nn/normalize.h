@@ -44,6 +44,14 @@ RM_SHARED void rm_norm_row_begin(const rm_norm_job *f, int64_t set0, int64_t set
 RM_SHARED void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state);
 RM_SHARED void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *state);
 
+/* What all gradients by w need. */
+typedef struct {
+  int format;
+  rm_norm_job f;
+  rm_norm_statistics *statistics; /* of each set; rel < 0: not known */
+  signed char *kind;              /* RM_SET_ of each set */
+} rm_norm_weights;
+
 /* The gradient by w: of each w that f->w has places for; f->y says where it goes. RM_ERR_MEMORY, or done. */
 rm_status rm_norm_backward_weights(const rm_norm_job *f);
 

@@ -117,9 +117,10 @@ RM_LOCAL void rm_row_columns(int64_t n, const double *g, const double *x, double
                            double *bound) {
   const vf64 c0 = vf64_set1(c), a0 = vf64_set1(a), rel0 = vf64_set1(rel), err0 = vf64_set1(err);
   for (int64_t i = 0; i < n; i += RM_LANES) {
-    const vf64 v = vf64_load(g + i), t = vf64_mul(v, vf64_mul(vf64_sub(vf64_load(x + i), c0), a0));
-    vf64_store(sum + i, vf64_add(vf64_load(sum + i), t));
-    vf64_store(bound + i, vf64_mad(vf64_abs(t), rel0, vf64_mad(vf64_abs(v), err0, vf64_load(bound + i))));
+    vf64 s = vf64_load(sum + i), b = vf64_load(bound + i);
+    rm_row_column(vf64_load(g + i), vf64_load(x + i), c0, a0, rel0, err0, &s, &b);
+    vf64_store(sum + i, s);
+    vf64_store(bound + i, b);
   }
 }
 

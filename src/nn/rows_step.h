@@ -43,6 +43,13 @@ RM_FN vf64 rm_row_exp(vf64 x) {
   return vf64_select(within, rm_exp_sixteenths(x, RM_EXP_INV_STEP), vf64_set1(0.0));
 }
 
+/* Adds t = g (x - c) a to sum, and |t| rel + |g| err to bound. */
+RM_FN void rm_row_column(vf64 g, vf64 x, vf64 c, vf64 a, vf64 rel, vf64 err, vf64 *sum, vf64 *bound) {
+  const vf64 t = vf64_mul(g, vf64_mul(vf64_sub(x, c), a));
+  *sum = vf64_add(*sum, t);
+  *bound = vf64_mad(vf64_abs(t), rel, vf64_mad(vf64_abs(g), err, *bound));
+}
+
 /* The value of an operation at i and a bound of its error, which includes 2^-52 of the value for the test. u is 2^-53.
  *   SCALED    rel of the value: that of u, of a, one rounding, and 2^-52; err: what u a may be where u counts as 0
  *   SHIFTED   err: that of a. u - c and the value are rounded, each within u of it: 2^-51 of each covers this and the test

@@ -7,42 +7,15 @@
 
 #include "../../include/repmath/random.h"
 #include "../api/threads.h"
-#include "integers.h"
-
-/* A test of its own builds this file with fewer bits, to see equal ones. */
-#ifndef RM_CFG_PERMUTATION_BITS
-#define RM_CFG_PERMUTATION_BITS 64
-#endif
-
-typedef struct {
-  uint64_t draw;
-  int64_t number;
-} pair;
+#include "permutation_order.h"
 
 enum { BUCKET = 4, PART = 1 << 12, MOST_PARTS = 11 /* bits */, SOME = 1 << 12, GRAIN = 1 << 15 };
-static const uint64_t USED = RM_CFG_PERMUTATION_BITS == 64 ? UINT64_MAX : ~(UINT64_MAX >> RM_CFG_PERMUTATION_BITS % 64);
 
-typedef struct {
-  uint64_t seed, stream;
-  int64_t first;
-} source;
-
-/* Equal draws: the 128 bits that follow, then the numbers. */
-static int more_bits_less(const source *s, int64_t a, int64_t b) {
-  uint64_t x[2], y[2];
-  rm_more_bits(s->seed, s->stream, s->first + a, x);
-  rm_more_bits(s->seed, s->stream, s->first + b, y);
-  return x[0] != y[0] ? x[0] < y[0] : x[1] != y[1] ? x[1] < y[1] : a < b;
-}
-static int less(const source *s, const pair *a, const pair *b) {
-  return RM_LIKELY(a->draw != b->draw) ? a->draw < b->draw : more_bits_less(s, a->number, b->number);
-}
-
-static void sort_few(const source *s, pair *p, int64_t n) {
+static void sort_few(const rm_draw_source *s, rm_drawn *p, int64_t n) {
   for (int64_t i = 1; i < n; i++) {
-    const pair moving = p[i];
+    const rm_drawn moving = p[i];
     int64_t k = i;
-    for (; k > 0 && less(s, &moving, &p[k - 1]); k--) p[k] = p[k - 1];
+    for (; k > 0 && rm_drawn_less(s, &moving, &p[k - 1]); k--) p[k] = p[k - 1];
     p[k] = moving;
   }
 }
@@ -63,7 +36,7 @@ static void begin(int64_t *start, int64_t groups) {
 
 /* Sorts a part, whose draws have `known` leading bits in common, and writes its numbers. moved and start: room for the
  * part. */
-static void sort_part(const source *s, const pair *part, int64_t n, int known, pair *moved, int64_t *start, char *out,
+static void sort_part(const rm_draw_source *s, const rm_drawn *part, int64_t n, int known, rm_drawn *moved, int64_t *start, char *out,
                       ptrdiff_t stride) {
   const int bits = leading_bits(n, BUCKET, 64 - known);
   const int64_t buckets = INT64_C(1) << bits;
@@ -76,20 +49,20 @@ static void sort_part(const source *s, const pair *part, int64_t n, int known, p
 }
 
 /* Draws from, ..., a few at a time: they cost less than memory for all. */
-static int64_t some_draws(const source *s, int64_t from, int64_t n, uint64_t *draws) {
+static int64_t some_draws(const rm_draw_source *s, int64_t from, int64_t n, uint64_t *draws) {
   const int64_t count = n - from < SOME ? n - from : SOME;
   rm_random_words64(s->seed, s->stream, s->first + from, count, draws, sizeof *draws);
-  for (int64_t i = 0; i < count; i++) draws[i] &= USED;
+  for (int64_t i = 0; i < count; i++) draws[i] = rm_draw_used(draws[i]);
   return count;
 }
 
 int rm_permute(uint64_t seed, uint64_t stream, int64_t first, int64_t n, char *out, ptrdiff_t stride) {
-  const source s = {seed, stream, first};
+  const rm_draw_source s = {seed, stream, first};
   const int bits = leading_bits(n, PART, MOST_PARTS);
   const int64_t parts = INT64_C(1) << bits;
   int64_t start[(1 << MOST_PARTS) + 2] = {0}, longest = 0;
   uint64_t draws[SOME];
-  if (n > INT64_MAX / 64) return 0;
+  if (n > RM_PERMUTATION_MOST) return 0;
   for (int64_t i = 0, count; i < n; i += count) {
     count = some_draws(&s, i, n, draws);
     for (int64_t k = 0; k < count; k++) start[leading(draws[k], bits) + 2]++;
@@ -99,20 +72,20 @@ int rm_permute(uint64_t seed, uint64_t stream, int64_t first, int64_t n, char *o
   int threads = n < 2 * GRAIN ? 1 : rm_threads_for(n / GRAIN);
   if (threads > parts) threads = (int)parts;
   /* What a thread needs: a part, and its buckets' beginnings. */
-  const size_t each = (size_t)longest * sizeof(pair) + ((size_t)longest + 3) * sizeof(int64_t);
-  pair *pairs = malloc((size_t)n * sizeof *pairs);
+  const size_t each = (size_t)longest * sizeof(rm_drawn) + ((size_t)longest + 3) * sizeof(int64_t);
+  rm_drawn *pairs = malloc((size_t)n * sizeof *pairs);
   char *work = malloc((size_t)threads * each);
   const int done = pairs && work;
   if (done) {
     for (int64_t i = 0, count; i < n; i += count) {
       count = some_draws(&s, i, n, draws);
-      for (int64_t k = 0; k < count; k++) pairs[start[leading(draws[k], bits) + 1]++] = (pair){draws[k], i + k};
+      for (int64_t k = 0; k < count; k++) pairs[start[leading(draws[k], bits) + 1]++] = (rm_drawn){draws[k], i + k};
     }
 #if defined(_OPENMP)
 #pragma omp parallel for num_threads(threads) schedule(static)
 #endif
     for (int t = 0; t < threads; t++) {
-      pair *moved = (pair *)(void *)(work + (size_t)t * each);
+      rm_drawn *moved = (rm_drawn *)(void *)(work + (size_t)t * each);
       for (int64_t p = parts / threads * t; p < (t + 1 == threads ? parts : parts / threads * (t + 1)); p++)
         sort_part(&s, pairs + start[p], start[p + 1] - start[p], bits, moved, (int64_t *)(void *)(moved + longest),
                   out + start[p] * stride, stride);

@@ -10,6 +10,8 @@
 
 #define RM_CFG_EMULATE_DEVICE 1
 #define RM_CFG_ROW_THREADS 32 /* a barrier takes long here */
+#define RM_CFG_SORT_THREADS 32
+#define RM_CFG_SHARES_ROOM 40 /* shares of more sets than are added plainly */
 #define RM_CFG_BIG_CHECK(ok) ((ok) ? (void)0 : abort())
 
 #define __global__ static
@@ -46,6 +48,11 @@ static inline int cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t
 static inline unsigned atomicOr(uint32_t *p, uint32_t bits) {
   uint32_t old = *p;
   *p |= bits;
+  return old;
+}
+static inline unsigned atomicAdd(unsigned *p, unsigned x) {
+  unsigned old = *p;
+  *p += x;
   return old;
 }
 static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long x) {

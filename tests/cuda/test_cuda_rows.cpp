@@ -1,4 +1,5 @@
-/* The launchers of softmax, its relatives, norms, cross entropy and their gradients against the CPU library, every byte of the output (device.h). */
+/* The launchers of softmax, its relatives, norms, cross entropy and their gradients against the CPU library, every byte of the output
+ * (device.h). */
 #include <repmath/cuda.h>
 #include <repmath/nn.h>
 
@@ -89,6 +90,61 @@ static void norms(int format, int kind, int k, int64_t a, int64_t c, int64_t n) 
   compare_memory("normalize_backward", cpu, gpu, [&] { return call(cpu, false, true); }, [&] { return call(gpu, true, true); });
 }
 
+/* Gradients by weights: of columns of sets, of a block or of all blocks of each second index. mixed: rows of all kinds. */
+static void norm_weights(int format, int kind, bool mixed, int k, int64_t a, int64_t c, int64_t blocks, int64_t n) {
+  const ptrdiff_t size = widths[format], step = k % 2 ? -size : size, row = n * step;
+  const bool columns = k < 2, all_blocks = k < 4, batch = k == 4;
+  if (columns) blocks = 1;
+  const ptrdiff_t plain[] = {c * blocks * row, blocks * row, row, step}, of_batch[] = {0, row, c * row, step};
+  const ptrdiff_t by_column[] = {0, 0, 0, size}, by_set[] = {0, size, 0, 0}, by_block[] = {0, blocks * size, size, 0};
+  const ptrdiff_t given[] = {c * size, size, 0, 0};
+  const rm_norm_sets sets = {k % 3 != 2, {batch ? 1 : a, c}, batch ? a : blocks, n};
+  const ptrdiff_t *s = batch ? of_batch : plain, *sdw = columns ? by_column : all_blocks || batch ? by_set : by_block;
+  const int64_t rows = batch ? a * c : a * c * blocks, odd = k % 2 && !batch;
+  check((rows * n + 1) * size < ROOM, "memory");
+  memset(cpu, 0x5a, sizeof cpu);
+  for (int64_t i = 0; i < 2 * rows; i++) /* x, then g */
+    fill(cpu + i / rows * ROOM + odd + i % rows * n * size, format, mixed ? (kind + i) % KINDS : kind, n, size, static_cast<uint64_t>(i));
+  rm_random_uniform(format, 3, 4, 0, a * c, 0, 2, cpu + 2 * ROOM, size);
+  memcpy(gpu, cpu, sizeof gpu);
+  auto call = [&](char *base, bool device) -> rm_status {
+    const char *x = base + odd - (odd ? (rows * n - 1) * step : 0), *g = x + ROOM, *m = k % 4 == 3 ? base + 2 * ROOM : nullptr;
+    char *dw = base + 3 * ROOM + odd;
+    const double eps = k == 2 ? 0 : 1e-5;
+    if (!device) return rm_normalize_backward_weight(format, &sets, g, s, x, s, m, given, m, given, eps, dw, sdw);
+    return rm_cuda_normalize_backward_weight(format, &sets, g, s, x, s, m, given, m, given, eps, dw, sdw, nullptr);
+  };
+  compare_memory("normalize_backward_weight", cpu, gpu, [&] { return call(cpu, false); }, [&] { return call(gpu, true); });
+}
+
+/* Sums that are a tie and less than a rounding of binary64: 60 weights, of seven terms each, one in 32 of a block's. x is 1, and its given
+ * statistics change nothing. */
+static void norm_weights_beside(bool columns) {
+  enum { WEIGHTS = 60, TERMS = 7, APART = 32 };
+  const int format = RM_FORMAT_F32;
+  const rm_norm_sets sets = {1, {columns ? TERMS : 1, columns ? 1 : WEIGHTS}, 1, columns ? WEIGHTS : TERMS * APART};
+  const ptrdiff_t row = 4 * sets.inner, s[] = {row, row, 0, 4}, of_column[] = {0, 0, 0, 4}, of_set[] = {0, 4, 0, 0}, one[] = {0, 0, 0, 0};
+  memset(cpu, 0, sizeof cpu);
+  for (int64_t i = 0; i < WEIGHTS * TERMS * APART; i++) put(cpu + 4 * i, format, 1);
+  put(cpu + 2 * ROOM + 4, format, 1);
+  for (int64_t w = 0; w < WEIGHTS; w++)
+    for (int64_t k = 0; k < TERMS; k++) {
+      double u;
+      rm_random_uniform(RM_FORMAT_F64, 5, static_cast<uint64_t>(w), k, 1, -1, 1, &u, 8);
+      const double sign = w % 2 ? -1 : 1, term = k == 0 ? sign * 0x1p24 : k == 1 ? sign : u * 0x1p-28;
+      put(cpu + ROOM + (columns ? k * row + 4 * w : w * row + 4 * k * APART), format, term);
+    }
+  memcpy(gpu, cpu, sizeof gpu);
+  auto call = [&](char *base, bool device) -> rm_status {
+    const char *m = base + 2 * ROOM, *v = m + 4;
+    const ptrdiff_t *sdw = columns ? of_column : of_set;
+    if (!device) return rm_normalize_backward_weight(format, &sets, base + ROOM, s, base, s, m, one, v, one, 0, base + 3 * ROOM, sdw);
+    return rm_cuda_normalize_backward_weight(format, &sets, base + ROOM, s, base, s, m, one, v, one, 0, base + 3 * ROOM, sdw, nullptr);
+  };
+  compare_memory(columns ? "weights of columns beside a tie" : "weights of sets beside a tie", cpu, gpu,
+                 [&] { return call(cpu, false); }, [&] { return call(gpu, true); });
+}
+
 /* Losses and gradients; a target may be no class: then all results are NaN, where the CPU refuses. */
 BOTH_SIDES int64_t target[32];
 static void cross_entropy(const layout &l, int kind, int k) {
@@ -138,6 +194,16 @@ int main() {
         norms(format, kind, k, 3, 4, format == RM_FORMAT_F64 ? 7 : 40);
         if (format != RM_FORMAT_F64 && kind == 0) norms(format, kind, k, 2, 2, 1500);
       }
+  norm_weights_beside(true);
+  norm_weights_beside(false);
+  for (int format = 0; format < 4; format++)
+    for (int k = 0; k < 6; k++) {
+      for (int kind = (format + k) % 2; kind < KINDS; kind += 2) norm_weights(format, kind, kind % 3 == 2, k, 2, 3, 2, 5);
+      if (format == RM_FORMAT_F64) continue;
+      if (k < 2) norm_weights(format, WIDE, false, k, 70, 2, 1, 20); /* more sets than a share adds plainly */
+      if (k > 2) norm_weights(format, NEAR_0, false, k, 2, 2, 1, 500);
+      norm_weights(format, SHORT, false, k, 5, 7, 3, 1);
+    }
   for (int format = 0; format < 4; format++)
     for (int k = 0; k < 6; k++) {
       static const int64_t shapes[][2] = {{14, 33}, {7, 700}, {21, 3}, {2, 9000}, {14, 1}, {3, 0}};
