@@ -9,6 +9,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/formulas.c
   src/nn/kl_div.c
   src/nn/losses.c
+  src/nn/losses_job.c
   src/nn/nll.c
   src/nn/normalize.c
   src/nn/normalize_weight.c
