@@ -204,6 +204,14 @@ def test_reductions_give_the_cpu_bits(tmp_path):
     assert seen == [set(), {"cumsum", "index_add", "segment_sum"}, {"mean", "index_add", "segment_sum"}]
 
 
+def test_losses_give_the_cpu_bits(tmp_path):
+    """And the control. Elements and sums, down to what big numbers decide."""
+    kernels = ["src/cuda/losses.cu"]
+    shared = ["src/cuda/losses_slow.cu", "src/nn/losses_job.c", "src/nn/row_apart.c", "src/reduce/overlap.c"]
+    (good, out), (bad, _) = emulated_parts(tmp_path, "test_cuda_losses", kernels, shared, [[], [SHRINK]])
+    assert good == 0 and bad, out
+
+
 def test_products_give_the_cpu_bits(tmp_path):
     """Of matrices, and convolutions; multiplied by each thread, and by warps (mma). And the control."""
     kernels = ["src/cuda/matmul_narrow.cu", "src/cuda/matmul_f64.cu"]

@@ -38,9 +38,6 @@ RM_LOCAL void rm_pair_sides(const rm_pair_loss *f, double x, double y, int *side
   *beyond = size > f->b || (size == f->b && size - size == 0.0 && e * *side >= 0.0);
 }
 
-RM_LOCAL double rm_pair_read(const rm_row_array *a, int64_t i, int format) {
-  return a->base ? rm_read_element(a->base + i * a->stride, format) : 1.0;
-}
 /* Whether element i of a is a NaN that signals. */
 RM_LOCAL int rm_pair_signals(const rm_row_array *a, int64_t i, int format) {
   return a->base && rm_is_signalling(rm_read_bits(a->base + i * a->stride, format), format);
@@ -64,6 +61,20 @@ RM_LOCAL uint64_t rm_pair_element(const rm_pair_loss *f, int64_t i, double x, do
   }
   return rm_decide(pair_term_near, pair_term_ball, &r, i, f->format, state);
 }
+
+#if RM_DEVICE
+RM_LOCAL double rm_pair_read(const rm_row_array *a, int64_t i, int format) {
+  return a->base ? rm_read_element(a->base + i * a->stride, format) : 1.0;
+}
+/* The same, found and stored, unless it is left. */
+RM_LOCAL void rm_pair_result(const void *operation, int64_t i, rm_row_state *state) {
+  const rm_pair_loss *f = (const rm_pair_loss *)operation;
+  const int format = f->format;
+  const uint64_t bits =
+      rm_pair_element(f, i, rm_pair_read(&f->x, i, format), rm_pair_read(&f->y, i, format), rm_pair_read(&f->g, i, format), state);
+  if (!state->left) rm_write_bits(f->out.base + i * f->out.stride, bits, format);
+}
+#endif
 
 /* Adds the term of element i exactly. */
 RM_LOCAL void rm_pair_feed(const rm_pair_loss *f, int64_t i, rm_superaccumulator *acc) {

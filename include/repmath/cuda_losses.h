@@ -1,0 +1,22 @@
+/* repmath: losses on a GPU: the functions of losses.h over device memory, with their arguments, checks and bits; see cuda.h. */
+#ifndef REPMATH_CUDA_LOSSES_H
+#define REPMATH_CUDA_LOSSES_H
+
+#include "cuda_elementwise.h" /* rm_cuda_stream */
+#include "losses.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+RM_API rm_status rm_cuda_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x,
+                                         ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out,
+                                         rm_cuda_stream stream);
+RM_API rm_status rm_cuda_regression_loss_backward(int loss, double p, int format, int reduction, int64_t n, const void *g,
+                                                  ptrdiff_t stride_g, const void *x, ptrdiff_t stride_x, const void *y,
+                                                  ptrdiff_t stride_y, void *dx, ptrdiff_t stride_dx, rm_cuda_stream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,16 @@
+/* Regression losses: losses.cu decides what is fast, and adds up; losses_slow.cu finishes. */
+#ifndef RM_CUDA_LOSSES_H
+#define RM_CUDA_LOSSES_H
+
+#include "accumulate.h"
+#include "open.h"
+
+extern "C" {
+#include "../nn/losses_job.h"
+}
+
+rm_status rm_pair_rest(const rm_pair_loss &f, const rm_open_set &left, cudaStream_t stream);
+/* The loss of the sum in `blocks` accumulators (accumulate.h). */
+rm_status rm_pair_reduce(const rm_pair_loss &f, rm_superaccumulator *parts, int blocks, cudaStream_t stream);
+
+#endif
