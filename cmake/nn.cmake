@@ -11,6 +11,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/losses.c
   src/nn/losses_job.c
   src/nn/nll.c
+  src/nn/nll_job.c
   src/nn/normalize.c
   src/nn/normalize_weight.c
   src/nn/norms.c

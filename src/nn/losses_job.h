@@ -1,4 +1,4 @@
-/* Losses over pairs of numbers made ready on the host: their arguments checked. */
+/* Losses made ready on the host: their arguments checked. */
 #ifndef RM_NN_LOSSES_JOB_H
 #define RM_NN_LOSSES_JOB_H
 
@@ -21,5 +21,23 @@ rm_status rm_pair_loss_job(rm_pair_loss *f, int loss, double p, int format, int 
 rm_status rm_pair_gradient_job(rm_pair_loss *f, int loss, double p, int format, int reduction, int64_t n, const void *g,
                                ptrdiff_t stride_g, const void *x, ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y,
                                void *dx, ptrdiff_t stride_dx);
+
+typedef struct rm_nll_divisor rm_nll_divisor; /* nll_rows.h */
+
+typedef struct {
+  int format;
+  uint64_t one; /* the weight where there are none */
+  rm_cross_entropy_problem p;
+  rm_row_array out; /* losses, or gradients */
+  const char *g;
+  ptrdiff_t stride_g;
+  const rm_nll_divisor *divisor; /* of a gradient, for a mean; else NULL */
+  const int *wrong;              /* on a device: whether a target is no class */
+} rm_nll;
+
+/* Targets are not looked at. */
+rm_status rm_nll_job(rm_nll *f, int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss);
+rm_status rm_nll_gradient_job(rm_nll *f, int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
+                              void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx);
 
 #endif
