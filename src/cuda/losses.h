@@ -1,4 +1,4 @@
-/* Regression losses: losses.cu decides what is fast, and adds up; losses_slow.cu finishes. */
+/* Losses: what is fast and what is added up, in a file for each; losses_slow.cu finishes. */
 #ifndef RM_CUDA_LOSSES_H
 #define RM_CUDA_LOSSES_H
 
@@ -12,5 +12,9 @@ extern "C" {
 rm_status rm_pair_rest(const rm_pair_loss &f, const rm_open_set &left, cudaStream_t stream);
 /* The loss of the sum in `blocks` accumulators (accumulate.h). */
 rm_status rm_pair_reduce(const rm_pair_loss &f, rm_superaccumulator *parts, int blocks, cudaStream_t stream);
+
+rm_status rm_nll_rest(const rm_nll &f, const rm_open_set &left, cudaStream_t stream);
+/* Likewise, of the sums of losses and of weights. */
+rm_status rm_nll_reduce(const rm_nll &f, rm_superaccumulator *sums, rm_superaccumulator *weights, int blocks, cudaStream_t stream);
 
 #endif

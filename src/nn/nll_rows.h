@@ -40,10 +40,10 @@ RM_LOCAL void nll_divisor_ball(rm_ball *v, const rm_nll_divisor *d, int limbs) {
 #include "nll_exact.h"
 #undef RM_NUM
 
-RM_LOCAL const void *nll_weight(const rm_nll *f, int64_t c) {
+RM_LOCAL const char *nll_weight(const rm_nll *f, int64_t c) {
   return f->p.weight ? (const char *)f->p.weight + c * f->p.stride_weight : (const char *)&f->one;
 }
-RM_LOCAL const void *nll_number(const rm_nll *f, int64_t row, int64_t c) {
+RM_LOCAL const char *nll_number(const rm_nll *f, int64_t row, int64_t c) {
   return (const char *)f->p.x + row * f->p.row_x + c * f->p.stride_x;
 }
 RM_LOCAL int64_t nll_target(const rm_nll *f, int64_t row) {
@@ -77,7 +77,7 @@ RM_LOCAL uint64_t nll_special(double v, double d, int format, uint32_t *flags) {
 }
 
 /* -(a b)/divisor of two elements, unless it is left. */
-RM_LOCAL uint64_t nll_product(const rm_nll *f, const void *a, const void *b, rm_row_state *state) {
+RM_LOCAL uint64_t nll_product(const rm_nll *f, const char *a, const char *b, rm_row_state *state) {
   const uint64_t ua = rm_read_bits(a, f->format), ub = rm_read_bits(b, f->format);
   const double x = rm_to_double(ua, f->format), y = rm_to_double(ub, f->format);
   const rm_nll_divisor *divisor = f->divisor;
@@ -116,6 +116,20 @@ RM_LOCAL uint64_t rm_nll_gradient(const rm_nll *f, int64_t i, rm_row_state *stat
   const int64_t t = nll_target(f, i);
   return t == f->p.ignore_index ? 0 : nll_product(f, f->g + i * f->stride_g, nll_weight(f, t), state);
 }
+
+#if RM_DEVICE
+/* Element i of all gradients, found and stored, unless it is left. */
+RM_LOCAL void rm_nll_result(const void *operation, int64_t i, rm_row_state *state) {
+  const rm_nll *f = (const rm_nll *)operation;
+  const int64_t row = i / f->p.n, k = i % f->p.n;
+  uint64_t bits = 0;
+  if (*f->wrong)
+    bits = rm_nan_bits(f->format);
+  else if (k == nll_target(f, row))
+    bits = rm_nll_gradient(f, row, state);
+  if (!state->left) rm_write_bits(rm_row_at(&f->out, row) + k * f->out.stride, bits, f->format);
+}
+#endif
 
 /* The sum of all losses, over the sum of the weights for a mean. */
 RM_LOCAL uint64_t rm_nll_total(const rm_nll *f, const rm_superaccumulator *sum, const rm_superaccumulator *weights, rm_row_state *state) {
