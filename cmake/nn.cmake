@@ -25,5 +25,6 @@ target_sources(repmath_objects PRIVATE
   src/nn/softmax.c
   src/nn/softmax_job.c
   src/nn/totals.c
-  src/nn/wide_loss.c)
+  src/nn/wide_loss.c
+  src/nn/wide_loss_job.c)
 rm_isa_sources(src/nn/kernels.c src/nn/loss_kernels.c src/nn/pool_kernels.c)

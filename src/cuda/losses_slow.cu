@@ -1,4 +1,4 @@
-/* Losses that double-double leaves open, and sums of them divided. */
+/* Regression losses and negative log likelihood that double-double leaves open, and sums of them divided. */
 #include "losses.h"
 
 #include "elements_rest.h"

@@ -8,6 +8,8 @@
 #ifndef RM_NN_LOSSES_ELEMENT_H
 #define RM_NN_LOSSES_ELEMENT_H
 
+#include <stddef.h>
+
 #include "../../crlibm/fp/exact.h"
 #include "../reduce/elements.h"
 #include "../reduce/total.h"

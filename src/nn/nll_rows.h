@@ -6,6 +6,8 @@
 #ifndef RM_NN_NLL_ROWS_H
 #define RM_NN_NLL_ROWS_H
 
+#include <stddef.h>
+
 #include "../../crlibm/fp/exact.h"
 #include "../reduce/elements.h"
 #include "../reduce/exact.h"
