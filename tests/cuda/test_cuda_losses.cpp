@@ -92,6 +92,26 @@ static void ties(int format) {
   }
 }
 
+/* g (x - y)/q of f64 beside a tie k, by an error of two parts: x - y is (k q)/g up to a number of 106 bits. */
+static void quotients_beside_ties() {
+  typedef unsigned __int128 wide;
+  const layout l = {RM_FORMAT_F64, 1, 0};
+  snprintf(what, sizeof what, "a quotient beside a tie");
+  for (int round = 0; round < 200; round++) {
+    const double q = odd_number(0x1p52, 0x1p53), g = odd_number(0x1p52, 0x1p53);
+    const wide k = static_cast<wide>(odd_number(0x1p52, 0x1p53)) * 2 + 1, product = k * static_cast<wide>(q);
+    const wide whole = product / static_cast<wide>(g) / 4 * 4; /* so that it is a double */
+    clear();
+    put(l.at(cpu, X), l.format, static_cast<double>(whole));
+    put(l.at(cpu, Y), l.format, -static_cast<double>(product - whole * static_cast<wide>(g)) / g);
+    put(l.at(cpu, G), l.format, g);
+    both([&](char *base, bool device) -> rm_status {
+      return SIDE(device, regression_loss_backward, RM_LOSS_SMOOTH_L1, q * 0x1p60, l.format, RM_REDUCTION_NONE, l.n, l.at(base, G), 8,
+                  l.at(base, X), 8, l.at(base, Y), 8, l.out(base), 8);
+    });
+  }
+}
+
 static void regressions() {
   static const struct {
     int loss;
@@ -109,6 +129,7 @@ static void regressions() {
         }
   ties(RM_FORMAT_F32);
   ties(RM_FORMAT_F64);
+  quotients_beside_ties();
 }
 
 static void regression_refusals() {
@@ -280,10 +301,10 @@ static void kl_div(const layout &l, int kind, int reduction, int log_target) {
 static void sums_beside_ties() {
   const int format = RM_FORMAT_F32, n = 8;
   for (int round = 0; round < 200; round++) {
-    const double big = ldexp(1, 60 + static_cast<int>(random_word() % 30)), tie = odd_number(0x1p24, 0x1p25), part = fmod(tie, 4096);
+    const double big = ldexp(1, 54 + static_cast<int>(random_word() % 14)), tie = odd_number(0x1p24, 0x1p25), part = fmod(tie, 4096);
     clear();
     for (int i = 0; i < n; i++) {
-      const double hair = big * 0x1p-103 * (random_word() * 0x1p-31 - 1);
+      const double hair = big * 0x1p-106 * (random_word() * 0x1p-31 - 1);
       put(cpu + 4 * i, format, i == 0 ? big : i == 1 ? tie - part : i == 2 ? part : i == 7 ? -big : hair);
       put(cpu + Y * ROOM + 4 * i, format, 2);
       put(cpu + P * ROOM + 4 * i, format, 0.5);
