@@ -205,13 +205,16 @@ def test_reductions_give_the_cpu_bits(tmp_path):
 
 
 def test_losses_give_the_cpu_bits(tmp_path):
-    """And the control. Elements and sums, down to what big numbers decide."""
-    kernels = ["src/cuda/bce.cu", "src/cuda/kl_div.cu", "src/cuda/losses.cu", "src/cuda/nll.cu"]
-    kernels += ["src/cuda/losses_slow.cu", "src/cuda/wide_losses_slow.cu"]
-    shared = ["src/nn/losses_job.c", "src/nn/nll_job.c", "src/nn/row_apart.c", "src/nn/wide_loss_job.c", "src/reduce/overlap.c"]
-    (good, out), (bad, seen) = emulated_parts(tmp_path, "test_cuda_losses", kernels, shared, [[], [SHRINK]])
-    assert good == 0 and bad, out
-    assert all(f"FAILED {name}" in seen for name in ("a quotient beside a tie", "a sum beside a tie"))
+    """And the controls. Elements and sums, down to what big numbers decide."""
+    for test, of, jobs, seen in (
+        ("test_cuda_losses", ["losses", "losses_slow", "nll"], ["losses_job", "nll_job"], "a quotient beside a tie"),
+        ("test_cuda_wide_losses", ["bce", "kl_div", "wide_losses_slow"], ["wide_loss_job"], "a sum beside a tie"),
+    ):
+        shared = [f"src/nn/{job}.c" for job in [*jobs, "row_apart"]] + ["src/reduce/overlap.c"]
+        kernels = [f"src/cuda/{name}.cu" for name in of]
+        (good, out), (bad, found) = emulated_parts(tmp_path, test, kernels, shared, [[], [SHRINK]])
+        assert good == 0 and bad, out
+        assert f"FAILED {seen}" in found
 
 
 def test_products_give_the_cpu_bits(tmp_path):

@@ -1,7 +1,7 @@
 /* Elements of regression losses in the slow tiers, and exact sums of them. Also device code.
  *
  * A sum that bounds leave open is decided by the exact sum of products in a superaccumulator:
- * (x - y)^2 = x x - 2 x y + y y, b (2 |d| - b) = 2 b |x - y| - b b.
+ * (x - y)^2, or x x - 2 x y + y y where x - y is no binary64 number; b (2 |d| - b) = 2 b |x - y| - b b.
  *
  * All values are rational, quotients of integers below 2^13000 in units of a power of two: one that is not a boundary of rounding is
  * further from it than 2^-13200 of it, which balls of RM_BALL_LIMBS limbs show. */
@@ -91,20 +91,24 @@ RM_LOCAL void rm_pair_feed(const rm_pair_loss *f, int64_t i, rm_superaccumulator
     return;
   }
   int side, beyond;
+  double rest;
   rm_pair_sides(f, x, y, &side, &beyond);
-  const double s = side < 0 ? -1.0 : 1.0;
+  const double s = side < 0 ? -1.0 : 1.0, d = rm_near_two_sum(x, -y, &rest);
+  const int whole = rest == 0.0 && d - d == 0.0; /* d is x - y: mostly, below binary64 */
+  const double u = whole ? s * d : s * x, v = -s * y; /* |x - y| is u, or else u + v */
   if (f->kind == RM_TERM_ABSOLUTE) {
-    rm_superacc_add(acc, s * x);
-    rm_superacc_add(acc, -s * y);
+    rm_superacc_add(acc, u);
+    if (!whole) rm_superacc_add(acc, v);
   } else if (!beyond) {
-    rm_superacc_add_product(acc, x, x);
-    rm_superacc_add_product(acc, y, y);
-    rm_superacc_add_product(acc, -x, y);
-    rm_superacc_add_product(acc, -x, y);
+    rm_superacc_add_product(acc, u, u);
+    if (whole) return;
+    rm_superacc_add_product(acc, v, v);
+    rm_superacc_add_product(acc, u, v);
+    rm_superacc_add_product(acc, u, v);
   } else {
     for (int k = 0; k < 2; k++) {
-      rm_superacc_add_product(acc, f->b, s * x);
-      rm_superacc_add_product(acc, f->b, -s * y);
+      rm_superacc_add_product(acc, f->b, u);
+      if (!whole) rm_superacc_add_product(acc, f->b, v);
     }
     rm_superacc_add_product(acc, -f->b, f->b);
   }
