@@ -37,11 +37,8 @@ static void each_element(const void *operation, int64_t block, rm_row_state *sta
   const int size = rm_size_of(f->format);
   rm_term_block t = load(f, block, state);
   char *out = rm_row_out(state, &f->out, block, size);
-  const double scale = __builtin_fabs(b->scale.hi);
   int64_t open = t.n;
-  if (scale > 0x1p-200 && scale < 0x1p200 && b->scale.err <= scale * 0x1p-102) {
-    t.scale = b->scale.hi, t.scale_low = b->scale.lo;
-    t.exact = b->scale.err == 0.0 && (rm_bits64(scale) << 12) == 0 && t.scale_low == 0.0 && f->b >= 0x1p-200;
+  if (rm_pair_scale(f, &b->scale, &t)) {
     if (f->format == RM_F64) {
       state->k->losses->terms_dd(&t);
       /* out may lie anywhere: numbers are stored one by one. */

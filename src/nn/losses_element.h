@@ -31,6 +31,14 @@ typedef struct {
 #include "losses_exact.h"
 #undef RM_NUM
 
+/* Whether scale, factor/(divisor count), serves the fast tiers; then *t has it. */
+RM_LOCAL int rm_pair_scale(const rm_pair_loss *f, const rm_near *scale, rm_term_block *t) {
+  const double size = __builtin_fabs(scale->hi);
+  t->scale = scale->hi, t->scale_low = scale->lo;
+  t->exact = scale->err == 0.0 && (rm_bits64(size) << 12) == 0 && t->scale_low == 0.0 && f->b >= 0x1p-200;
+  return size > 0x1p-200 && size < 0x1p200 && scale->err <= size * 0x1p-102;
+}
+
 /* The sign of x - y, and whether |x - y| >= b; x - y is not NaN. It is rounded: monotonely, so that only |d| = b is open, and there what
  * rounding left over decides. Where it overflows, |d| >= 2^1023. */
 RM_LOCAL void rm_pair_sides(const rm_pair_loss *f, double x, double y, int *side, int *beyond) {
