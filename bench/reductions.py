@@ -1,9 +1,9 @@
-"""What is not elementwise: products, sums, scatter sums, convolution, operators, training; and the cost of a small call."""
+"""What is not elementwise: products (but for those of products.matmuls), sums, scatter sums, convolution, operators, training; and the cost of a small call."""
 
 import numpy as np
 from convolution import convolutions
 from operators import operators
-from products import halves, hard_data, matmuls
+from products import halves, hard_data
 from random_numbers import random_numbers
 from threadpoolctl import threadpool_limits
 from timing import compare
@@ -68,7 +68,6 @@ def run(quick=False):
     threads = repmath.get_num_threads()
     try:
         return [
-            *matmuls(quick),
             *halves(quick),
             *hard_data(quick),
             *others(),

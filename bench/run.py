@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 # Libraries measured in turns share the cores: a thread that spins after its library's call would slow the next library's.
-# GNU OpenMP's and OpenBLAS's idle threads sleep instead, for all alike.
+# GNU OpenMP's and OpenBLAS's idle threads sleep instead, for all alike. Matrix products have pauses, and threads that wait as installed.
 IDLE_THREADS_SLEEP = {"OMP_WAIT_POLICY": "passive", "OPENBLAS_THREAD_TIMEOUT": "4"}
 
 RESULTS = pathlib.Path(__file__).resolve().parent / "results"
@@ -45,13 +45,16 @@ def measured(path, about, elementwise):
     return [r for r in earlier["results"] if ("function" in r) == elementwise]
 
 
+def matmuls(quick, **environment):
+    """The results of products.matmuls in a process of its own."""
+    own = {name: value for name, value in os.environ.items() if name not in IDLE_THREADS_SLEEP} | environment
+    command = [sys.executable, pathlib.Path(__file__).with_name("products.py"), *["--quick"] * quick]
+    return json.loads(subprocess.run(command, env=own, check=True, capture_output=True, text=True).stdout)
+
+
 def wide_kernels(results, quick):
     """Adds the ratio to NumPy's matmul by OpenBLAS's AVX-512 kernels, which it does not choose on every CPU that has AVX-512."""
-    command = [sys.executable, pathlib.Path(__file__).with_name("products.py"), *["--quick"] * quick]
-    done = subprocess.run(
-        command, env=os.environ | {"OPENBLAS_CORETYPE": "SkylakeX"}, check=True, capture_output=True, text=True
-    )
-    ratios = json.loads(done.stdout)
+    ratios = {r["case"]: r["ratio"]["NumPy"] for r in matmuls(quick, OPENBLAS_CORETYPE="SkylakeX") if "f32" in r["case"]}
     for r in results:
         if r["case"] in ratios:
             r["ratio"]["NumPy, AVX-512 kernels"] = ratios[r["case"]]
@@ -59,7 +62,6 @@ def wide_kernels(results, quick):
 
 def measure(quick, functions, only):
     import machine
-    import products
     import reductions
     import summary
     from targets import judge
@@ -80,7 +82,7 @@ def measure(quick, functions, only):
         return
     if only != "elementwise":
         held = about["environment"].get("NPY_DISABLE_CPU_FEATURES")
-        others = list(products.matmuls(quick)) if held else reductions.run(quick)
+        others = matmuls(quick) + ([] if held else reductions.run(quick))
         if about["isa"] == "avx512":
             wide_kernels(others, quick)
         show(judge(others, about["isa"]))

@@ -9,7 +9,9 @@ target_sources(repmath_objects PRIVATE
   src/nn/formulas.c
   src/nn/kl_div.c
   src/nn/losses.c
+  src/nn/losses_job.c
   src/nn/nll.c
+  src/nn/nll_job.c
   src/nn/normalize.c
   src/nn/normalize_weight.c
   src/nn/norms.c
@@ -24,5 +26,6 @@ target_sources(repmath_objects PRIVATE
   src/nn/softmax.c
   src/nn/softmax_job.c
   src/nn/totals.c
-  src/nn/wide_loss.c)
+  src/nn/wide_loss.c
+  src/nn/wide_loss_job.c)
 rm_isa_sources(src/nn/kernels.c src/nn/loss_kernels.c src/nn/pool_kernels.c)

@@ -223,6 +223,19 @@ def test_reductions_give_the_cpu_bits(tmp_path):
     assert seen == [set(), {"cumsum", "index_add", "segment_sum"}, {"mean", "index_add", "segment_sum"}]
 
 
+def test_losses_give_the_cpu_bits(tmp_path):
+    """And the controls. Elements and sums, down to what big numbers decide."""
+    for test, of, jobs, seen in (
+        ("test_cuda_losses", ["losses", "losses_slow", "nll"], ["losses_job", "nll_job"], "a quotient beside a tie"),
+        ("test_cuda_wide_losses", ["bce", "kl_div", "wide_losses_slow"], ["wide_loss_job"], "a sum beside a tie"),
+    ):
+        shared = [f"src/nn/{job}.c" for job in [*jobs, "row_apart"]] + ["src/reduce/overlap.c"]
+        kernels = [f"src/cuda/{name}.cu" for name in of]
+        (good, out), (bad, found) = emulated_parts(tmp_path, test, kernels, shared, [[], [SHRINK]])
+        assert good == 0 and bad, out
+        assert f"FAILED {seen}" in found
+
+
 def test_products_give_the_cpu_bits(tmp_path):
     """Of matrices, and convolutions; multiplied by each thread, and by warps (mma). And the control."""
     kernels = ["src/cuda/matmul_narrow.cu", "src/cuda/matmul_f64.cu"]

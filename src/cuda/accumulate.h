@@ -4,7 +4,7 @@
 
 #include "launch.h"
 
-#include "engine.h"
+#include "exact_sums.h"
 
 namespace {
 
@@ -21,7 +21,7 @@ struct terms {
   ptrdiff_t sx, sy;
 };
 
-/* Every `step`-th term from `first` on. */
+/* Every `step`-th term from `first` on. A reduction with terms of its own has a type for them, with its n, and such a function. */
 __device__ void feed(rm_superaccumulator *acc, const terms &t, int64_t first, int64_t step) {
   int64_t n = first < t.n ? (t.n - first + step - 1) / step : 0;
   if (t.y)
@@ -39,7 +39,7 @@ __device__ void merge_block(rm_superaccumulator *part, int count, int apart) {
   }
 }
 
-__global__ void accumulate_kernel(terms t, rm_superaccumulator *parts) {
+template <class Terms> __global__ void accumulate_kernel(Terms t, rm_superaccumulator *parts) {
   rm_superaccumulator *mine = parts + static_cast<int64_t>(blockIdx.x) * blockDim.x;
   rm_superacc_clear(mine + threadIdx.x);
   feed(mine + threadIdx.x, t, static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x,
@@ -56,10 +56,11 @@ struct partial_sums {
     int64_t blocks = (n + 16 * RM_PARTS_BLOCK - 1) / (16 * RM_PARTS_BLOCK); /* 16 terms are worth an accumulator */
     return blocks < 1 ? 1 : blocks > RM_PARTS_MAX ? RM_PARTS_MAX : static_cast<int>(blocks);
   }
-  partial_sums(const terms &t, cudaStream_t stream)
+  template <class Terms>
+  partial_sums(const Terms &t, cudaStream_t stream)
       : blocks(blocks_of(t.n)), work(static_cast<size_t>(blocks) * RM_PARTS_BLOCK * sizeof(rm_superaccumulator), stream),
         parts(static_cast<rm_superaccumulator *>(work.data)) {
-    if (parts) RM_LAUNCH(accumulate_kernel, blocks, RM_PARTS_BLOCK, stream, t, parts);
+    if (parts) RM_LAUNCH((accumulate_kernel<Terms>), blocks, RM_PARTS_BLOCK, stream, t, parts);
   }
 };
 

@@ -8,15 +8,11 @@ extern "C" {
 #include "../blas/kernels.h"
 
 #include "../blas/resolve_f32.h"
-#include "../reduce/exact.h"
-#include "../reduce/elements.h"
-
-#include "../reduce/superaccumulator.c"
+#include "exact_sums.h"
 
 #include "../blas/patches.c"
 
 #include "../blas/exact_gemm.c"
 #include "../blas/lines.c"
-#include "../reduce/exact.c"
 
 #endif

@@ -1,8 +1,7 @@
 /* Binary cross entropy over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
-#include "wide_loss_exact.h"
 
-/* t = e^-|x|, or beyond the tail a positive number that is as good (bce.c); 0 at infinity. */
-static void RM_NUM_NAME(bce_exponential)(RM_NUM_T *t, double x, int limbs) {
+/* t = e^-|x|, or beyond the tail a positive number that is as good (bce_element.h); 0 at infinity. */
+RM_FORMULA void RM_NUM_NAME(bce_exponential)(RM_NUM_T *t, double x, int limbs) {
   if (__builtin_fabs(x) > RM_BCE_TAIL) {
     RM_NUM_(set)(t, x - x == 0.0 ? 1.0 : 0.0, limbs);
     RM_NUM_(scale)(t, t, RM_BCE_TAIL_BITS);
@@ -13,7 +12,7 @@ static void RM_NUM_NAME(bce_exponential)(RM_NUM_T *t, double x, int limbs) {
 }
 
 /* c = 1 + (p - 1) y; d = 1 - y. */
-static void RM_NUM_NAME(bce_factors)(RM_NUM_T *c, RM_NUM_T *d, const bce_element *e, int limbs) {
+RM_FORMULA void RM_NUM_NAME(bce_factors)(RM_NUM_T *c, RM_NUM_T *d, const bce_element *e, int limbs) {
   RM_NUM_T one, y;
   RM_NUM_(set)(&one, 1.0, limbs);
   RM_NUM_(set)(&y, e->y, limbs);
@@ -25,7 +24,7 @@ static void RM_NUM_NAME(bce_factors)(RM_NUM_T *c, RM_NUM_T *d, const bce_element
 }
 
 /* w ((1 - y) x + c log(1 + e^-x)). */
-static void RM_NUM_NAME(bce_term)(RM_NUM_T *v, const bce_element *e, int limbs) {
+RM_FORMULA void RM_NUM_NAME(bce_term)(RM_NUM_T *v, const bce_element *e, int limbs) {
   RM_NUM_T c, d, t;
   RM_NUM_NAME(bce_factors)(&c, &d, e, limbs);
   RM_NUM_NAME(bce_exponential)(v, e->x, limbs);
@@ -42,15 +41,15 @@ static void RM_NUM_NAME(bce_term)(RM_NUM_T *v, const bce_element *e, int limbs) 
   RM_NUM_(mul)(v, v, &t);
 }
 
-static void RM_NUM_NAME(bce_value)(RM_NUM_T *v, void *operation, int64_t i, int limbs) {
-  const bce_element e = element(operation, i);
+RM_FORMULA void RM_NUM_NAME(bce_value)(RM_NUM_T *v, void *operation, int64_t i, int limbs) {
+  const bce_element e = bce_read((const rm_wide_loss *)operation, i);
   RM_NUM_NAME(bce_term)(v, &e, limbs);
 }
 
 /* w g ((1 - y) - c/(1 + e^x)), divided. */
-static void RM_NUM_NAME(bce_gradient)(RM_NUM_T *v, void *operation, int64_t i, int limbs) {
-  const rm_wide_loss *f = operation;
-  const bce_element e = element(f, i);
+RM_FORMULA void RM_NUM_NAME(bce_gradient)(RM_NUM_T *v, void *operation, int64_t i, int limbs) {
+  const rm_wide_loss *f = (const rm_wide_loss *)operation;
+  const bce_element e = bce_read(f, i);
   RM_NUM_T c, d, t;
   RM_NUM_NAME(bce_factors)(&c, &d, &e, limbs);
   RM_NUM_NAME(bce_exponential)(v, e.x, limbs);
@@ -68,14 +67,14 @@ static void RM_NUM_NAME(bce_gradient)(RM_NUM_T *v, void *operation, int64_t i, i
 }
 
 /* The sum of all terms, divided. */
-static void RM_NUM_NAME(bce_total)(RM_NUM_T *v, void *operation, int64_t i, int limbs) {
-  const rm_wide_loss *f = operation;
+RM_FORMULA void RM_NUM_NAME(bce_total)(RM_NUM_T *v, void *operation, int64_t i, int limbs) {
+  const rm_wide_loss *f = (const rm_wide_loss *)operation;
   RM_NUM_T t;
   (void)i;
   RM_NUM_(set)(v, 0.0, limbs);
   for (int64_t k = 0; k < f->n; k++) {
-    const bce_element e = element(f, k);
-    if (!holds(f, k, 0)) continue; /* its limit is 0 */
+    const bce_element e = bce_read(f, k);
+    if (!bce_holds(f, k, 0)) continue; /* its limit is 0 */
     RM_NUM_NAME(bce_term)(&t, &e, limbs);
     RM_NUM_(add)(v, v, &t);
   }

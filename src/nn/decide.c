@@ -10,6 +10,7 @@ RM_DECIDE uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, voi
     state->tiers.double_double++;
     return bits;
   }
+  if (rm_row_left(state)) return 0;
   state->tiers.accumulator++;
   rm_ball b;
   for (int limbs = FIRST_LIMBS; limbs < RM_BALL_LIMBS; limbs *= 2) {

@@ -20,7 +20,7 @@ typedef void rm_ball_value_fn(rm_ball *value, void *row, int64_t i, int limbs);
 #define RM_DECIDE
 #endif
 
-/* RN of it as bits of the format; counts. */
+/* RN of it as bits of the format; counts. On a device it may be left to another kernel (rm_row_left). */
 RM_DECIDE uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int format, rm_row_state *state);
 
 #endif

@@ -1,11 +1,11 @@
 /* What losses over pairs (x, y) of numbers provide once per ISA build: terms in binary64, or in two parts, with bounds of their
- * errors; the tests that round them are in loss_kernels.c and rows.h. */
+ * errors; the tests that round them are in loss_step.h and rows.h. */
 #ifndef RM_NN_LOSS_KERNELS_H
 #define RM_NN_LOSS_KERNELS_H
 
 #include <stdint.h>
 
-/* With d = x - y and a threshold b, possibly infinite (b > 0). The losses are these by their divisors (losses.c). */
+/* With d = x - y and a threshold b, possibly infinite (b > 0). The losses are these by their divisors (losses_job.c). */
 typedef enum {
   RM_TERM_SQUARE,   /* d^2 where |d| < b, else b (2 |d| - b) */
   RM_TERM_ABSOLUTE, /* |d| */

@@ -1,7 +1,7 @@
 /* Regression losses over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
 
 /* v factor/(divisor count), the factor 1/2, 1 or 2. */
-static void RM_NUM_NAME(divided)(RM_NUM_T *v, const rm_pair_loss *f, int limbs) {
+RM_FORMULA void RM_NUM_NAME(divided)(RM_NUM_T *v, const rm_pair_loss *f, int limbs) {
   RM_NUM_T t;
   if (f->factor != 1.0) RM_NUM_(scale)(v, v, f->factor > 1.0 ? 1 : -1);
   if (f->divisor != 1.0) {
@@ -14,13 +14,14 @@ static void RM_NUM_NAME(divided)(RM_NUM_T *v, const rm_pair_loss *f, int limbs) 
   }
 }
 
-/* The term of element i (loss_kernels.h), divided. */
-static void RM_NUM_NAME(pair_term)(RM_NUM_T *v, void *row, int64_t i, int limbs) {
-  const rm_pair_row *r = row;
+/* The term of an element (loss_kernels.h), divided. */
+RM_FORMULA void RM_NUM_NAME(pair_term)(RM_NUM_T *v, void *row, int64_t i, int limbs) {
+  const rm_pair_row *r = (const rm_pair_row *)row;
   const rm_pair_loss *f = r->loss;
   RM_NUM_T t;
-  RM_NUM_(set)(v, r->x[i], limbs);
-  RM_NUM_(set)(&t, r->y[i], limbs);
+  (void)i;
+  RM_NUM_(set)(v, r->x, limbs);
+  RM_NUM_(set)(&t, r->y, limbs);
   RM_NUM_(sub)(v, v, &t);
   switch (f->kind) {
     case RM_TERM_SQUARE:
@@ -41,16 +42,16 @@ static void RM_NUM_NAME(pair_term)(RM_NUM_T *v, void *row, int64_t i, int limbs)
       break;
     default: RM_NUM_(set)(v, (double)r->side, limbs);
   }
-  if (r->g) {
-    RM_NUM_(set)(&t, r->g[i], limbs);
+  if (f->g.base) {
+    RM_NUM_(set)(&t, r->g, limbs);
     RM_NUM_(mul)(v, v, &t);
   }
   RM_NUM_NAME(divided)(v, f, limbs);
 }
 
 /* The exact total, divided. */
-static void RM_NUM_NAME(pair_total)(RM_NUM_T *v, void *row, int64_t i, int limbs) {
-  const rm_pair_row *r = row;
+RM_FORMULA void RM_NUM_NAME(pair_total)(RM_NUM_T *v, void *row, int64_t i, int limbs) {
+  const rm_pair_row *r = (const rm_pair_row *)row;
   (void)i;
   RM_NUM_(set_total)(v, r->total, limbs);
   RM_NUM_NAME(divided)(v, r->loss, limbs);

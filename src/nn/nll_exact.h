@@ -1,6 +1,6 @@
-/* Quotients of nll.c over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
-static void RM_NUM_NAME(nll_quotient)(RM_NUM_T *v, void *row, int64_t i, int limbs) {
-  const nll_value *q = row;
+/* Quotients of nll_rows.h over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
+RM_FORMULA void RM_NUM_NAME(nll_quotient)(RM_NUM_T *v, void *row, int64_t i, int limbs) {
+  const rm_nll_value *q = (const rm_nll_value *)row;
   RM_NUM_T t;
   (void)i;
   if (q->sum) {
@@ -12,7 +12,7 @@ static void RM_NUM_NAME(nll_quotient)(RM_NUM_T *v, void *row, int64_t i, int lim
   }
   RM_NUM_(neg)(v, v);
   if (q->divisor) {
-    RM_NUM_(set_total)(&t, q->divisor, limbs);
+    RM_NUM_NAME(nll_divisor)(&t, q->divisor, limbs);
     RM_NUM_(div)(v, v, &t);
   }
 }

@@ -36,7 +36,7 @@ typedef struct {
 #undef RM_NUM
 
 /* Also x, in the first buffer. */
-RM_SHARED void rm_norm_weight_statistics(const void *operation, int64_t set, rm_row_state *state) {
+RM_LOCAL void rm_norm_weight_statistics(const void *operation, int64_t set, rm_row_state *state) {
   const rm_norm_weights *s = (const rm_norm_weights *)operation;
   const rm_norm_job *f = &s->f;
   const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1];
@@ -127,7 +127,7 @@ RM_FN double rm_norm_weight_err(const rm_norm_statistics *t) { return 1.01 * t->
 
 /* One weight for a block of each set, or for all of them; how many there are. */
 static inline int64_t rm_norm_weight_channels(const rm_norm_job *f) { return f->sets[1] * (f->w.outer ? f->outer : 1); }
-RM_SHARED void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_state *state) {
+RM_LOCAL void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_state *state) {
   const rm_norm_weights *s = (const rm_norm_weights *)operation;
   const rm_norm_job *f = &s->f;
   const int per_block = f->w.outer != 0;

@@ -23,7 +23,7 @@
 struct emulated_index {
   unsigned x;
 };
-static emulated_index threadIdx, blockIdx, blockDim, gridDim;
+inline emulated_index threadIdx, blockIdx, blockDim, gridDim; /* those of inline functions too, which files share */
 
 typedef int cudaError_t;
 typedef void *cudaStream_t;

@@ -1,0 +1,36 @@
+/* Elements that elements_first.h left, to the end. */
+#ifndef RM_CUDA_ELEMENTS_REST_H
+#define RM_CUDA_ELEMENTS_REST_H
+
+#include "open.h"
+
+extern "C" {
+#include "../nn/row_loop.h" /* declares argument checks, which are C */
+}
+
+RM_FN int rm_row_left(rm_row_state *) { return 0; }
+
+namespace {
+
+template <class Operation, rm_row_fn *element>
+__global__ void __launch_bounds__(RM_BIG_THREADS) rest_kernel(Operation f, rm_open_set left, char *stacks, int64_t stack) {
+  big_begin(stacks, stack);
+  each_open(left, [&](int64_t i) {
+    rm_row_state state = {};
+    element(&f, i, &state);
+  });
+}
+
+template <class Operation, rm_row_fn *element>
+rm_status rest_of_elements(const Operation &f, int64_t stack, const rm_open_set &left, cudaStream_t stream) {
+  const big_threads threads(left.n, stack);
+  const workspace stacks(threads.memory(), stream);
+  if (!stacks.data) return RM_ERR_DEVICE;
+  RM_LAUNCH((rest_kernel<Operation, element>), threads.blocks, RM_BIG_THREADS, stream, f, left, static_cast<char *>(stacks.data),
+            stack);
+  return launched();
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,106 @@
+/* Binary cross entropy with logits: w ((1 - y) x + c log(1 + e^-x)), c = 1 + (p - 1) y, by double-double, then balls.
+ *
+ * Values are transcendental (Lindemann, Weierstrass) but where c w = 0, when they are rational, with fewer than 9000 bits. Beyond
+ * RM_BCE_TAIL e^-|x| is below 2^RM_BCE_TAIL_BITS, and products with c and w below 2^-8000: nearer to what they are added to, a number
+ * with fewer than 7500 bits, than any boundary it is not; only the sign matters, and 2^RM_BCE_TAIL_BITS stands for it. A sum whose
+ * transcendental parts cancel is rational too. Also device code. */
+#ifndef RM_NN_BCE_ELEMENT_H
+#define RM_NN_BCE_ELEMENT_H
+
+#include "wide_loss_element.h"
+
+#define RM_BCE_TAIL 8192.0
+#define RM_BCE_TAIL_BITS (-11818) /* e^-8192 < 2^-11818 */
+
+typedef struct {
+  double x, y, w, p, g;
+} bce_element;
+
+RM_LOCAL bce_element bce_read(const rm_wide_loss *f, int64_t i) {
+  const bce_element e = {rm_wide_loss_read(f, RM_BCE_X, i), rm_wide_loss_read(f, RM_BCE_Y, i), rm_wide_loss_read(f, RM_BCE_W, i),
+                         rm_wide_loss_read(f, RM_BCE_P, i), rm_wide_loss_read(f, RM_BCE_G, i)};
+  return e;
+}
+
+RM_LOCAL int bce_holds(const rm_wide_loss *f, int64_t i, int gradient) {
+  const bce_element e = bce_read(f, i);
+  const int finite = e.y - e.y == 0.0 && e.w - e.w == 0.0 && e.p - e.p == 0.0 && e.g - e.g == 0.0;
+  return finite && (gradient ? e.x == e.x : e.x - e.x == 0.0); /* the gradient's formula has the limit at infinity */
+}
+
+#define RM_NUM near
+#include "bce_exact.h"
+#undef RM_NUM
+#define RM_NUM ball
+#include "bce_exact.h"
+#undef RM_NUM
+
+/* The sign of the term, or of its gradient, without weight and g; x, y, p are finite. */
+RM_FORMULA double bce_sign(const rm_wide_loss *f, int64_t i, int gradient) {
+  rm_wide_loss plain = *f;
+  plain.in[RM_BCE_W].base = plain.in[RM_BCE_G].base = NULL, plain.count = 1;
+  rm_ball v;
+  int sign = RM_SIGN_UNKNOWN;
+  for (int limbs = 4; limbs <= RM_BALL_LIMBS && sign == RM_SIGN_UNKNOWN; limbs *= 2) {
+    if (gradient)
+      bce_gradient_ball(&v, &plain, i, limbs);
+    else
+      bce_value_ball(&v, &plain, i, limbs);
+    sign = rm_ball_sign(&v);
+  }
+  return sign == RM_SIGN_UNKNOWN ? 0.0 : sign;
+}
+
+/* A result that is not of finite numbers: NaN, infinite, or 0 where an infinite x makes it so: (1 - y) x, -p y x, by the slopes at either end. */
+RM_FORMULA double bce_limit(const rm_wide_loss *f, int64_t i, int gradient, rm_row_state *state) {
+  const bce_element e = bce_read(f, i);
+  if (e.y - e.y != 0.0 || e.p - e.p != 0.0 || e.x != e.x) return rm_from_bits64(rm_nan_bits(RM_F64));
+  double v;
+  if (e.x - e.x == 0.0) {
+    if (rm_row_left(state)) return 0.0;
+    v = bce_sign(f, i, gradient);
+  } else {
+    const double slope = e.x > 0.0 ? 1.0 - e.y : (e.p > 0.0) == (e.y > 0.0) ? -1.0 : 1.0;
+    const double at = e.x < 0.0 && (e.p == 0.0 || e.y == 0.0) ? 0.0 : slope;
+    v = gradient || at == 0.0 ? at : at * e.x;
+  }
+  return v * e.w * e.g;
+}
+
+/* The loss of an element, or its gradient, unless it is left. */
+RM_LOCAL uint64_t rm_bce_loss(const rm_wide_loss *f, int64_t i, rm_row_state *state) {
+  if (bce_holds(f, i, 0)) return rm_decide(bce_value_near, bce_value_ball, (void *)(uintptr_t)f, i, f->format, state);
+  return wide_loss_limit(f, i, bce_limit(f, i, 0, state), state);
+}
+RM_LOCAL uint64_t rm_bce_gradient(const rm_wide_loss *f, int64_t i, rm_row_state *state) {
+  if (bce_holds(f, i, 1)) return rm_decide(bce_gradient_near, bce_gradient_ball, (void *)(uintptr_t)f, i, f->format, state);
+  return wide_loss_limit(f, i, bce_limit(f, i, 1, state), state);
+}
+
+#if RM_DEVICE
+/* Found and stored, unless it is left; and the term of a sum (src/cuda/wide_sums.h). */
+RM_LOCAL void rm_bce_loss_result(const void *operation, int64_t i, rm_row_state *state) {
+  wide_loss_store((const rm_wide_loss *)operation, i, rm_bce_loss((const rm_wide_loss *)operation, i, state), state);
+}
+RM_LOCAL void rm_bce_gradient_result(const void *operation, int64_t i, rm_row_state *state) {
+  wide_loss_store((const rm_wide_loss *)operation, i, rm_bce_gradient((const rm_wide_loss *)operation, i, state), state);
+}
+RM_LOCAL uint32_t rm_bce_add(const rm_wide_loss *f, int64_t i, rm_near *sum, rm_row_state *state) {
+  rm_near t;
+  if (!bce_holds(f, i, 0)) return wide_loss_class(f, i, bce_limit(f, i, 0, state));
+  bce_value_near(&t, (void *)(uintptr_t)f, i, 0);
+  rm_near_add(sum, sum, &t);
+  return 0;
+}
+#endif
+
+RM_LOCAL uint64_t rm_bce_total(const rm_wide_loss *f, rm_row_state *state) {
+  uint32_t classes = 0;
+  uint64_t bits;
+  for (int64_t i = 0; i < f->n; i++)
+    if (!bce_holds(f, i, 0)) classes |= wide_loss_class(f, i, bce_limit(f, i, 0, state));
+  if (wide_loss_without_terms(f, classes, &bits, state)) return bits;
+  return rm_decide(bce_total_near, bce_total_ball, (void *)(uintptr_t)f, 0, f->format, state);
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* Kullback-Leibler divergence, by double-double, then balls: t (log t - x), or of log t given, e^t (t - x).
+ *
+ * Values are transcendental (Lindemann) but for t = 1, where log t is 0, for t = x and t = 0 of e^t (t - x): exact in either arithmetic.
+ * log t is irrational for every other rational t, so a sum is rational only where its transcendental parts cancel (Baker;
+ * Lindemann, Weierstrass); the last ball then holds the boundary.
+ *
+ * Exponents. A single e^t (t - x) with t beyond +-2^14 overflows, or rounds to a zero with the sign of t - x: |t - x| and g / count are
+ * between 2^-1138 and 2^1025. Any t as far out on the same side stands for it. In a sum m is the greatest t whose t - x do not
+ * add up to 0; terms above it cancel and are left out, so the sum is not 0 (Lindemann, Weierstrass). Where m is beyond +-2^13 the sum
+ * is e^m times that of e^(t - m) (t - x). rm_ball_exp takes exponents down to -2^40 and makes an interval of the rest; m is held
+ * to +-2^39 in e^m, where any sum that 2^15 bits tell from 0 overflows or rounds to a zero of its sign. Also device code. */
+#ifndef RM_NN_KL_DIV_ELEMENT_H
+#define RM_NN_KL_DIV_ELEMENT_H
+
+#include "wide_loss_element.h"
+
+#define RM_KL_FAR 0x1p14
+#define RM_KL_FACTORED 0x1p13
+#define RM_KL_FARTHEST 0x1p39
+
+enum { RM_KL_GROUPS = 32 };
+
+RM_LOCAL double kl_held(double t, double end) { return t < -end ? -end : t > end ? end : t; }
+
+/* t > 0 with any finite x; t = 0 is a 0, whatever x is. Of logarithms both are finite. The gradient has no x. */
+RM_LOCAL int kl_holds(const rm_wide_loss *f, int64_t i, int gradient) {
+  const double x = rm_wide_loss_read(f, RM_KL_X, i), t = rm_wide_loss_read(f, RM_KL_T, i), g = rm_wide_loss_read(f, RM_KL_G, i);
+  return t - t == 0.0 && g - g == 0.0 && (gradient || (x - x == 0.0 && (f->option || t > 0.0)));
+}
+
+/* At infinity, and for t that is no probability. */
+RM_LOCAL double kl_limit(const rm_wide_loss *f, int64_t i, int gradient) {
+  const double x = rm_wide_loss_read(f, RM_KL_X, i), t = rm_wide_loss_read(f, RM_KL_T, i), g = rm_wide_loss_read(f, RM_KL_G, i);
+  const double p = !f->option ? t : t - t == 0.0 ? 1.0 : t < 0.0 ? 0.0 : t; /* t, or a number like e^t */
+  if (gradient) return -p * g;
+  if (x != x || !(p >= 0.0)) return rm_from_bits64(rm_nan_bits(RM_F64));
+  return p == 0.0 ? 0.0 : p - p == 0.0 ? -p * x : p - x;
+}
+
+#define RM_NUM near
+#include "kl_div_exact.h"
+#undef RM_NUM
+#define RM_NUM ball
+#include "kl_div_exact.h"
+#undef RM_NUM
+
+/* m, or -infinity where every term cancels. After RM_KL_GROUPS values of t that cancel, the next one, whatever it does: each costs
+ * a walk over all elements. */
+RM_FORMULA double kl_top(const rm_wide_loss *f) {
+  double above = rm_near_infinity();
+  for (int group = 0;; group++) {
+    double m = -rm_near_infinity();
+    for (int64_t i = 0; i < f->n; i++) {
+      const double t = rm_wide_loss_read(f, RM_KL_T, i);
+      if (t < above && t > m && t != rm_wide_loss_read(f, RM_KL_X, i) && kl_holds(f, i, 0)) m = t;
+    }
+    if (m - m != 0.0 || group == RM_KL_GROUPS) return m;
+    uint32_t flags = 0;
+    rm_superaccumulator sum;
+    rm_superacc_clear(&sum);
+    for (int64_t i = 0; i < f->n; i++)
+      if (rm_wide_loss_read(f, RM_KL_T, i) == m && kl_holds(f, i, 0)) {
+        rm_superacc_add(&sum, m);
+        rm_superacc_add(&sum, -rm_wide_loss_read(f, RM_KL_X, i));
+      }
+    if (rm_superacc_round_f64(&sum, &flags) != 0.0) return m;
+    above = m;
+  }
+}
+
+/* The loss of an element, or its gradient, unless it is left. */
+RM_LOCAL uint64_t rm_kl_loss(const rm_wide_loss *f, int64_t i, rm_row_state *state) {
+  if (kl_holds(f, i, 0)) return rm_decide(kl_value_near, kl_value_ball, (void *)(uintptr_t)f, i, f->format, state);
+  return wide_loss_limit(f, i, kl_limit(f, i, 0), state);
+}
+RM_LOCAL uint64_t rm_kl_gradient(const rm_wide_loss *f, int64_t i, rm_row_state *state) {
+  if (kl_holds(f, i, 1)) return rm_decide(kl_gradient_near, kl_gradient_ball, (void *)(uintptr_t)f, i, f->format, state);
+  return wide_loss_limit(f, i, kl_limit(f, i, 1), state);
+}
+
+#if RM_DEVICE
+/* Found and stored, unless it is left; and the term of a sum (src/cuda/wide_sums.h), in which nothing is left out or factored out. */
+RM_LOCAL void rm_kl_loss_result(const void *operation, int64_t i, rm_row_state *state) {
+  wide_loss_store((const rm_wide_loss *)operation, i, rm_kl_loss((const rm_wide_loss *)operation, i, state), state);
+}
+RM_LOCAL void rm_kl_gradient_result(const void *operation, int64_t i, rm_row_state *state) {
+  wide_loss_store((const rm_wide_loss *)operation, i, rm_kl_gradient((const rm_wide_loss *)operation, i, state), state);
+}
+RM_LOCAL uint32_t rm_kl_add(const rm_wide_loss *f, int64_t i, rm_near *sum, rm_row_state *state) {
+  rm_near t;
+  (void)state;
+  if (!kl_holds(f, i, 0)) return wide_loss_class(f, i, kl_limit(f, i, 0));
+  kl_term_near(&t, f, i, rm_wide_loss_read(f, RM_KL_T, i), 0.0, 0);
+  rm_near_add(sum, sum, &t);
+  return 0;
+}
+#endif
+
+RM_LOCAL uint64_t rm_kl_total(const rm_wide_loss *f, rm_row_state *state) {
+  rm_wide_loss terms = *f;
+  uint32_t classes = 0;
+  uint64_t bits;
+  for (int64_t i = 0; i < f->n; i++)
+    if (!kl_holds(f, i, 0)) classes |= wide_loss_class(f, i, kl_limit(f, i, 0));
+  if (wide_loss_without_terms(f, classes, &bits, state)) return bits;
+  if (f->option) terms.top = kl_top(f);
+  return rm_decide(kl_total_near, kl_total_ball, &terms, 0, f->format, state);
+}
+
+#endif
