@@ -78,6 +78,12 @@ rm_status rm_matmul_run(const rm_matmul_problem *given) {
     if (rows >= cols) t->row_parts *= 2;
     else t->col_parts *= 2;
   }
+  /* Of a few blocks every thread gets as many as the others. */
+  for (int more = 1; more < threads; more++) {
+    const int64_t n = t->row_parts * t->col_parts * p->batch;
+    if (n % threads == 0 || n >= 4 * threads || p->m < (t->row_parts + 1) * 4 * mr) break;
+    t->row_parts++;
+  }
   int64_t blocks = t->row_parts * t->col_parts * p->batch;
   if (threads > blocks) threads = (int)blocks;
   /* cut() may give one unit more than an equal share. */
