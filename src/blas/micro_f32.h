@@ -10,6 +10,13 @@
 #include "tile.h"
 #include "weights.h"
 
+RM_FN void rm_join_f32(const int nv, vf64 acc[RM_MR][RM_NV], double *c, int first) {
+  RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < nv; v++) {
+    double *p = c + (i * nv + v) * RM_LANES;
+    vf64_store(p, first ? acc[i][v] : vf64_add(vf64_load(p), acc[i][v]));
+  }
+}
+
 RM_FN void rm_micro_f32_body(const int nv, int64_t kc, const double *RM_RESTRICT a, const double *RM_RESTRICT b,
                              double *RM_RESTRICT c, int first) {
   vf64 acc[RM_MR][RM_NV];
@@ -26,10 +33,7 @@ RM_FN void rm_micro_f32_body(const int nv, int64_t kc, const double *RM_RESTRICT
       }
     }
   }
-  RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < nv; v++) {
-    double *p = c + (i * nv + v) * RM_LANES;
-    vf64_store(p, first ? acc[i][v] : vf64_add(vf64_load(p), acc[i][v]));
-  }
+  rm_join_f32(nv, acc, c, first);
 }
 
 /* The same of RM_NV vectors, whose panel is packed on the way: its elements come from the source (pack.h: lines that are neighbours in
@@ -56,10 +60,7 @@ RM_FN void rm_micro_f32_packing_body(int64_t kc, const double *RM_RESTRICT a, co
       RM_UNROLL for (int v = 0; v < RM_NV; v++) acc[i][v] = vf64_mad(ai, bk[v], acc[i][v]);
     }
   }
-  RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < RM_NV; v++) {
-    double *p = c + (i * RM_NV + v) * RM_LANES;
-    vf64_store(p, first ? acc[i][v] : vf64_add(vf64_load(p), acc[i][v]));
-  }
+  rm_join_f32(RM_NV, acc, c, first);
   RM_UNROLL for (int v = 0; v < RM_NV; v++) {
     double *at = norm2 + v * RM_LANES;
     vf64_store(at, vf64_mad(vf64_set1(weights.first), sum[v], vf64_load(at)));
