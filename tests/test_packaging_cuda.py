@@ -193,7 +193,9 @@ def test_optimisers_give_the_cpu_bits(tmp_path):
 def test_formulas_give_the_cpu_bits(tmp_path):
     """And the control. Every three of the special numbers, and numbers beyond the bounds of the fast step."""
     shared = ["src/cuda/formulas_slow.cu", "src/nn/formulas_job.c"]
-    (good, out), (bad, found) = emulated_parts(tmp_path, "test_cuda_formulas", ["src/cuda/formulas.cu"], shared, [[], [SHRINK]])
+    (good, out), (bad, found) = emulated_parts(
+        tmp_path, "test_cuda_formulas", ["src/cuda/formulas.cu"], shared, [[], [SHRINK]]
+    )
     assert good == 0 and bad, out
     assert "FAILED beside a midpoint" in found
 

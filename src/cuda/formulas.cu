@@ -43,7 +43,7 @@ template <class T, int fmt> rm_status launch(const rm_formula_job &f, rm_cuda_st
   if (status) return status;
   const bool by_words = aligned<T>(f.x, 0) && aligned<T>(f.y, 0) && aligned<T>(f.z, 0) && aligned<T>(f.out, 0);
   RM_LAUNCH((formula_kernel<T, fmt>), blocks_for(f.n), RM_BLOCK, s, f, left, by_words);
-  return rm_formula_is_choice(f.formula) ? launched() : rm_formula_rest(f, left, s); /* a choice leaves nothing */
+  return f.formula >= RM_FORMULA_AT_LEAST ? launched() : rm_formula_rest(f, left, s); /* a choice leaves nothing */
 }
 
 } // namespace
