@@ -7,6 +7,8 @@ target_sources(repmath_objects PRIVATE
   src/nn/decide.c
   src/nn/exp_row.c
   src/nn/formulas.c
+  src/nn/formulas_job.c
+  src/nn/formulas_slow.c
   src/nn/kl_div.c
   src/nn/losses.c
   src/nn/losses_job.c

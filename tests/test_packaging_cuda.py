@@ -190,6 +190,16 @@ def test_optimisers_give_the_cpu_bits(tmp_path):
     assert good == 0 and bad, out
 
 
+def test_formulas_give_the_cpu_bits(tmp_path):
+    """And the control. Every three of the special numbers, and numbers beyond the bounds of the fast step."""
+    shared = ["src/cuda/formulas_slow.cu", "src/nn/formulas_job.c"]
+    (good, out), (bad, found) = emulated_parts(
+        tmp_path, "test_cuda_formulas", ["src/cuda/formulas.cu"], shared, [[], [SHRINK]]
+    )
+    assert good == 0 and bad, out
+    assert "FAILED beside a midpoint" in found
+
+
 def test_rows_give_the_cpu_bits(tmp_path):
     """And the control. Long and short rows, in place, backward, misaligned, with every kind of number."""
     kernels = ["src/cuda/entropy.cu", "src/cuda/norms.cu", "src/cuda/softmax.cu"]

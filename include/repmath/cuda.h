@@ -7,6 +7,7 @@
 #define REPMATH_CUDA_H
 
 #include "cuda_elementwise.h"
+#include "cuda_formulas.h"
 #include "cuda_losses.h"
 #include "cuda_nn.h"
 #include "cuda_optim.h"

@@ -11,6 +11,7 @@ typedef struct {
   int64_t n;
   double a;
   double keep[2]; /* 1 - a in two parts, exactly */
+  int by_vectors; /* a is within the bounds of formulas_step.h; else all elements are for the slow tiers */
   const char *x, *y, *z;
   char *out;
 } rm_formula_job;

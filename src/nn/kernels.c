@@ -3,7 +3,7 @@
 
 #include "../dispatch/kernels.h"
 #include "clip_step.h"
-#include "formulas_step.h"
+#include "formulas_loop.h"
 #include "optimizers_loop.h"
 #include "rows.h"
 
