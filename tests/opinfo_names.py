@@ -74,7 +74,9 @@ nn.functional.linear_cross_entropy[chunked_none] nn.functional.local_response_no
 nn.functional.multilabel_soft_margin_loss nn.functional.normalize nn.functional.pairwise_distance nn.functional.poisson_nll_loss
 nn.functional.rms_norm nn.functional.scaled_dot_product_attention nn.functional.selu nn.functional.softsign nn.functional.tanhshrink
 nn.functional.triplet_margin_loss nn.functional.triplet_margin_with_distance_loss nn.functional.upsample_bilinear special.ndtr tensordot
-trapezoid trapz xlogy
+trapezoid trapz xlogy signal.windows.bartlett signal.windows.blackman signal.windows.cosine signal.windows.exponential
+signal.windows.gaussian signal.windows.general_cosine signal.windows.general_hamming signal.windows.hamming signal.windows.hann
+signal.windows.nuttall
 """.split()  # noqa: SIM905
 # How many units of rounding of the largest argument or result they may be off: 8 of others. Of attention, whose scores are rounded
 # before they are exponents, as much as these are great.
@@ -97,4 +99,29 @@ GRADIENT_STEPS = {"asin": 64, "atanh": 256, "erfc": 128, "special.ndtr": 128, "_
 WITHOUT_GRADIENT = ("view_as_complex", "complex", "_unsafe_masked_index")
 
 # Covered operators that no OpInfo's samples call on the CPU, by the test that has them.
-UNREACHED = {}
+UNREACHED = {
+    "test_lists": """
+_foreach_add.List _foreach_add.Scalar _foreach_add.ScalarList _foreach_add_.List _foreach_add_.Scalar _foreach_add_.ScalarList
+_foreach_add_.Tensor _foreach_addcdiv_.Scalar _foreach_addcdiv_.ScalarList _foreach_addcmul_.Scalar _foreach_addcmul_.ScalarList
+_foreach_div.ScalarList _foreach_div_.List _foreach_div_.Scalar _foreach_div_.ScalarList _foreach_div_.Tensor _foreach_lerp_.Scalar
+_foreach_lerp_.ScalarList _foreach_maximum_.List _foreach_mul.Scalar _foreach_mul.Tensor _foreach_mul_.List _foreach_mul_.Scalar
+_foreach_mul_.ScalarList _foreach_mul_.Tensor _foreach_norm.Scalar _foreach_pow.Scalar _foreach_reciprocal_.default
+_foreach_sqrt.default _foreach_sqrt_.default _foreach_sub.List _foreach_sub_.Scalar
+""".split(),
+    "test_numbers_in_place_of_tensors": """
+clamp_max.default clamp_max_.default div.Scalar_mode div_.Scalar_mode floor_divide.Scalar floor_divide_.Scalar fmod.Scalar fmod_.Scalar
+remainder.Scalar_Tensor remainder_.Scalar sub_.Scalar xlogy.Scalar_Other xlogy.Scalar_Self xlogy_.Scalar_Other
+""".split(),
+    "test_other_forms": """
+_index_put_impl_.default _unsafe_index_put.default gelu_.default hardswish_.default hardtanh_.default linear.default norm.Scalar
+norm.ScalarOpt_dim_dtype relu_.default scatter.reduce scatter.value_reduce scatter_.reduce scatter_.value_reduce _fused_rms_norm.default
+_fused_rms_norm_backward.default
+""".split(),
+    "test_random_operators": """
+bernoulli.p bernoulli_.Tensor normal.float_Tensor rand.default rand.generator rand_like.default randint.generator randint.low
+randint.low_generator randint_like.low_dtype randn.generator randperm.default randperm.generator native_dropout.default
+""".split(),
+    "test_models_train_strictly in test_torch_mode.py": """
+_fused_adam_.default _fused_adam_.tensor_lr _fused_adamw_.default _fused_adamw_.tensor_lr _fused_sgd_.default _fused_sgd_.tensor_lr
+""".split(),
+}

@@ -147,6 +147,8 @@ def exponential(x: torch.Tensor, rate: float = 1, *, generator: _Generator = Non
     """-log(1 - u), then divided by the rate."""
     if x.dtype not in FORMATS:
         raise Uncovered(f"tensors of {x.dtype}")
+    if not rate > 0:
+        raise ValueError(f"rate must be positive, not {rate}")
     u = as_tensor(random.uniform(seed(generator), tuple(x.shape), dtype=FORMATS[x.dtype]))
     made = apply("log1p", u.neg()).neg()
     return made if rate == 1 else KERNELS["divide"](made, float(rate))

@@ -88,9 +88,11 @@ def _write(t: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
     return t.copy_(made)
 
 
-def _out(function: Callable[..., Any]) -> Callable[..., Any]:
+def _out(function: Callable[..., Any], of_its_format: bool) -> Callable[..., Any]:
     def call(*arguments: Any, out: torch.Tensor, **keywords: Any) -> Any:
         made = function(*arguments, **keywords)
+        if of_its_format and made.dtype is not out.dtype:
+            raise TypeError(f"a result of {made.dtype} into a tensor of {out.dtype}")
         if out.shape != made.shape:
             out.resize_(made.shape)
         return _write(out, made)
@@ -126,7 +128,7 @@ def _entry(operator: Operator, overload: Any) -> Callable[..., Any] | None:
     if base.endswith("_") and not operator.function.startswith("fused"):
         function = _into(base.startswith("_foreach"), function)
     elif _taken(overload)[1]:
-        function = _out(function)
+        function = _out(function, operator.way == "draws")
     if not exact or operator.way == "draws":
         return function
 
