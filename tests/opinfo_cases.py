@@ -21,7 +21,7 @@ DATABASE = {key(op): op for op in op_db}
 
 def samples(op, dtype, count, requires_grad=False):
     """Some of the first 48, from all over these. Beyond a threshold PyTorch's softplus is another function."""
-    torch.manual_seed(len(op.name))
+    torch.default_generator.manual_seed(len(op.name))
     first = list(itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=requires_grad), 48))
     for sample in first:
         if "threshold" in sample.kwargs and op.name == "nn.functional.softplus":
@@ -115,7 +115,9 @@ def gradients(results, leaves, seeds=None):
     if seeds is None:
         generator = torch.Generator().manual_seed(1)
         seeds = [torch.randn(t.shape, generator=generator).to(t.dtype) for t in wanting]
-    made = torch.autograd.grad(wanting, leaves, [s.to(t.dtype) for s, t in zip(seeds, wanting, strict=True)], allow_unused=True)
+    made = torch.autograd.grad(
+        wanting, leaves, [s.to(t.dtype) for s, t in zip(seeds, wanting, strict=True)], allow_unused=True
+    )
     return made, seeds
 
 

@@ -83,7 +83,7 @@ def compare(name, op, args, keywords, ours, plain):
     for a, b in zip(ours, wide, strict=False):
         if not a.is_floating_point():
             assert a.is_complex() or torch.equal(a, b)
-        elif name == "nextafter":
+        elif name == "nextafter" or name == "complex":
             assert torch.equal(a, plain[0])
         elif name in names.COMPOSED or a.dtype is torch.float64:
             assert steps(a, b, scale) <= names.STEPS.get(name, 8)
@@ -101,7 +101,7 @@ def written_has_the_same_bits(op, dtype, sample, ours):
         return
     for way in (cases.in_place, cases.with_out):
         plain = way(op, *arguments(sample, dtype))
-        if plain is not None:
+        if plain is not None and not plain.is_complex():
             made = way(op, *arguments(sample, dtype), mode=rt.reproducible())
             assert way is cases.with_out if made is None else same(made, ours[0].to(made.dtype)), way.__name__
 
@@ -143,7 +143,7 @@ def numbers(*shape):
 
 def test_lists():
     """Operators on lists have the bits of the operators on each tensor."""
-    for overload in (o for o, line in OPERATORS.items() if line.name in names.UNREACHED["test_lists"]):
+    for overload in (o for o, line in OPERATORS.items() if str(o)[5:] in names.UNREACHED["test_lists"]):
         base = overload.overloadpacket.__name__.removeprefix("_foreach_").removesuffix("_")
         kinds = [(a.name, str(a.type)) for a in overload._schema.arguments if a.name not in ("alpha", "dtype")]
         lists = {"List[Tensor]": 1, "List[number]": 1}
@@ -195,11 +195,6 @@ def test_other_forms():
         ones = x.index_add(0, index[0], torch.full((3, 5), 0.1))
         assert same(x.scatter(0, places, 0.1, reduce="add"), ones)
         assert same(x.clone().scatter_(0, places, 0.1, reduce="add"), ones)
-        made, kept = aten._fused_rms_norm(x, [5], w[0], 0.25)
-        of_x, of_w = aten._fused_rms_norm_backward(torch.ones_like(x), x, [5], kept, w[0], [True, True])
-    wide = x.double()
-    normal = wide * (wide.square().mean(1, keepdim=True) + 0.25).rsqrt()
-    assert wrong(made, normal * w[0]) == 0 and wrong(of_w, normal.sum(0)) == 0 and of_x.shape == x.shape
 
 
 def test_random_operators():
@@ -249,7 +244,10 @@ def test_binary64():
             "dot": ((x @ y)[None], [sum(a * b for a, b in zip(exact, other, strict=True))]),
             "floor": (torch.div(x * 1e30, y, rounding_mode="floor"), None),
         }
-        functions = {f: getattr(torch, f)(x) for f in ("exp", "expm1", "sin", "cos", "tan", "atan", "sinh", "asinh", "tanh", "erf", "erfc")}
+        functions = {
+            f: getattr(torch, f)(x)
+            for f in ("exp", "expm1", "sin", "cos", "tan", "atan", "sinh", "asinh", "tanh", "erf", "erfc")
+        }
         functions |= {"log": x.abs().log(), "sqrt": x.abs().sqrt()}
     scaled = [Fraction(float(v)) for v in x * 1e30]
     rational["floor"] = (rational["floor"][0], [Fraction(a // b) for a, b in zip(scaled, other, strict=True)])

@@ -17,9 +17,7 @@ from test_torch_opinfo import TESTED, in_the_block, one_thread  # noqa: E402, F4
 import repmath.torch as rt  # noqa: E402
 
 WITH_GRADIENT = [
-    name
-    for name in TESTED
-    if DATABASE[name].supports_autograd and name not in (*names.ANY_NUMBERS, *names.WITHOUT_GRADIENT)
+    name for name in TESTED if DATABASE[name].supports_autograd and name not in (*names.ANY_NUMBERS, *names.WITHOUT_GRADIENT)
 ]
 
 

@@ -132,7 +132,14 @@ def _read(g: Array, inner: Sequence[int], kernel_size: Sequence[int], options: d
     read = [(n - 1) * s + (k - 1) * d + 1 for n, k, s, p, d in steps]
     if all((size + 2 * p - length) // s == 0 for size, length, (_, _, s, p, _) in zip(g.shape[2:], read, steps, strict=True)):
         return g
-    wide = np.pad(g, ((0, 0), (0, 0), *((p, max(p, length - size - p)) for size, length, (_, _, _, p, _) in zip(g.shape[2:], read, steps, strict=True))))
+    wide = np.pad(
+        g,
+        (
+            (0, 0),
+            (0, 0),
+            *((p, max(p, length - size - p)) for size, length, (_, _, _, p, _) in zip(g.shape[2:], read, steps, strict=True)),
+        ),
+    )
     options["padding"] = (0,) * len(steps)
     return np.ascontiguousarray(wide[(slice(None), slice(None), *map(slice, read))])
 

@@ -112,8 +112,10 @@ def _with_out(overload: Any) -> Any:
     packet = overload.overloadpacket
     for name in packet.overloads():
         other = getattr(packet, name)
-        if other is not overload and _taken(other) == (_taken(overload)[0], 1) and any(
-            a.name == "out" for a in other._schema.arguments
+        if (
+            other is not overload
+            and _taken(other) == (_taken(overload)[0], 1)
+            and any(a.name == "out" for a in other._schema.arguments)
         ):
             return other
     return None
