@@ -12,7 +12,7 @@ HEAD = """# ATen operators under reproducible()
 Made by `tools/gen_aten.py` from `python/repmath/torch/_aten/operators.txt`, which decides: an operator that rounds and is not
 here raises `UncoveredOperatorError` ([reproducible.md](reproducible.md)). RN is one rounding of the exact value to the format of the result. Python numbers
 among the arguments are exact binary64; tensors of integers and bool are PyTorch's own. An operator whose name ends in `_` writes into
-its first argument.
+its first argument; the overload with `out` writes the same result there.
 """
 
 

@@ -108,42 +108,35 @@ def _check(x: torch.Tensor, dims: int) -> None:
         raise ValueError(f"{x.ndim} dimensions")
 
 
-@kernel
-def upsample_bilinear2d(
-    x: torch.Tensor, size: Sequence[int], align_corners: bool, scale_h: float | None = None, scale_w: float | None = None
-) -> torch.Tensor:
-    _check(x, 2)
-    down, across = (_weights(n, m, align_corners, s, x.dtype) for n, m, s in zip(x.shape[2:], size, (scale_h, scale_w)))
-    return as_tensor(_reductions.matmul(down, _reductions.matmul(as_array(x), across.T)))
+def _along(a: Array, table: Array, axis: int) -> Array:
+    return np.moveaxis(_reductions.matmul(np.moveaxis(a, axis, -1), table.T), -1, axis)
 
 
-@kernel
-def upsample_bilinear2d_backward(
-    g: torch.Tensor,
-    size: Sequence[int],
-    input_size: Sequence[int],
-    align_corners: bool,
-    scale_h: float | None = None,
-    scale_w: float | None = None,
-) -> torch.Tensor:
-    _check(g, 2)
-    sizes = zip(input_size[2:], size, (scale_h, scale_w))
-    down, across = (_weights(n, m, align_corners, s, g.dtype) for n, m, s in sizes)
-    return as_tensor(_reductions.matmul(_reductions.matmul(down.T, as_array(g)), across))
+def _interpolation(name: str, dims: int) -> None:
+    def call(x: torch.Tensor, size: Sequence[int], align_corners: bool, *scales: float | None) -> torch.Tensor:
+        _check(x, dims)
+        a = as_array(x)
+        for axis in reversed(range(dims)):
+            scale = scales[axis] if axis < len(scales) else None
+            a = _along(a, _weights(x.shape[axis + 2], size[axis], align_corners, scale, x.dtype), axis + 2)
+        return as_tensor(np.ascontiguousarray(a))
+
+    def gradient(
+        g: torch.Tensor, size: Sequence[int], input_size: Sequence[int], align_corners: bool, *scales: float | None
+    ) -> torch.Tensor:
+        _check(g, dims)
+        a = as_array(g)
+        for axis in range(dims):
+            scale = scales[axis] if axis < len(scales) else None
+            a = _along(a, _weights(input_size[axis + 2], size[axis], align_corners, scale, g.dtype).T, axis + 2)
+        return as_tensor(np.ascontiguousarray(a))
+
+    KERNELS[name], KERNELS[f"{name}_backward"] = call, gradient
 
 
-@kernel
-def upsample_linear1d(x: torch.Tensor, size: Sequence[int], align_corners: bool, scale: float | None = None) -> torch.Tensor:
-    _check(x, 1)
-    return as_tensor(_reductions.matmul(as_array(x), _weights(x.shape[2], size[0], align_corners, scale, x.dtype).T))
-
-
-@kernel
-def upsample_linear1d_backward(
-    g: torch.Tensor, size: Sequence[int], input_size: Sequence[int], align_corners: bool, scale: float | None = None
-) -> torch.Tensor:
-    _check(g, 1)
-    return as_tensor(_reductions.matmul(as_array(g), _weights(input_size[2], size[0], align_corners, scale, g.dtype)))
+_interpolation("upsample_linear1d", 1)
+_interpolation("upsample_bilinear2d", 2)
+_interpolation("upsample_trilinear3d", 3)
 
 
 # draws
@@ -154,6 +147,8 @@ def exponential(x: torch.Tensor, rate: float = 1, *, generator: _Generator = Non
     """-log(1 - u), then divided by the rate."""
     if x.dtype not in FORMATS:
         raise Uncovered(f"tensors of {x.dtype}")
+    if not rate > 0:
+        raise ValueError(f"rate must be positive, not {rate}")
     u = as_tensor(random.uniform(seed(generator), tuple(x.shape), dtype=FORMATS[x.dtype]))
     made = apply("log1p", u.neg()).neg()
     return made if rate == 1 else KERNELS["divide"](made, float(rate))

@@ -59,6 +59,35 @@ def addmv(c: torch.Tensor, a: torch.Tensor, v: torch.Tensor, *, beta: _Number = 
 
 @integers
 @kernel
+def addr(c: torch.Tensor, v: torch.Tensor, w: torch.Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> torch.Tensor:
+    if alpha == 0:  # of what is not finite NaN, unlike in a product of matrices
+        v, alpha = v * 0, 1
+    return _general(c.expand(v.shape[0], w.shape[0])[None], v[None, :, None], w[None, None, :], beta, alpha)[0]
+
+
+@integers
+@kernel
+def addbmm(c: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> torch.Tensor:
+    """One sum over the pairs of matrices."""
+    if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise ValueError("stacks of matrices that do not fit")
+    rows = a.transpose(0, 1).reshape(a.shape[1], a.shape[0] * a.shape[2])
+    return _general(c, rows[None], b.reshape(-1, b.shape[2])[None], beta, alpha)[0]
+
+
+@integers
+@kernel
+def linalg_cross(x: torch.Tensor, y: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
+    if x.ndim != y.ndim or x.shape[dim] != 3 or y.shape[dim] != 3:
+        raise ValueError("vectors that have not three elements")
+    x, y = torch.broadcast_tensors(x, y)
+    rows = torch.stack((x.roll(-1, dim), x.roll(-2, dim).neg()), -1).unsqueeze(-2)
+    columns = torch.stack((y.roll(-2, dim), y.roll(-1, dim)), -1).unsqueeze(-1)
+    return _product(rows, columns).view(x.shape)
+
+
+@integers
+@kernel
 def linear(x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     wide = as_array(w.t() if w.ndim == 2 else w)
     return as_tensor(_reductions.matmul(as_array(x), wide, bias=None if bias is None else as_array(bias)))
@@ -97,6 +126,24 @@ def convolution(
     return made.contiguous(memory_format=torch.channels_last) if last else made
 
 
+def _read(g: Array, inner: Sequence[int], kernel_size: Sequence[int], options: dict[str, Any]) -> Array:
+    """What a transposed convolution's gradient g gives to an input of these sizes: an output_padding of a stride or more is beyond it."""
+    steps = list(zip(inner, kernel_size, options["stride"], options["padding"], options["dilation"], strict=True))
+    read = [(n - 1) * s + (k - 1) * d + 1 for n, k, s, p, d in steps]
+    if all((size + 2 * p - length) // s == 0 for size, length, (_, _, s, p, _) in zip(g.shape[2:], read, steps, strict=True)):
+        return g
+    wide = np.pad(
+        g,
+        (
+            (0, 0),
+            (0, 0),
+            *((p, max(p, length - size - p)) for size, length, (_, _, _, p, _) in zip(g.shape[2:], read, steps, strict=True)),
+        ),
+    )
+    options["padding"] = (0,) * len(steps)
+    return np.ascontiguousarray(wide[(slice(None), slice(None), *map(slice, read))])
+
+
 @kernel
 def convolution_backward(
     g: torch.Tensor,
@@ -115,6 +162,8 @@ def convolution_backward(
     gradient, source, kernel_ = as_array(g), as_array(x), as_array(w)
     options = _options(stride, padding, dilation, groups)
     of_x = of_w = of_bias = None
+    if transposed:
+        gradient = _read(gradient, x.shape[2:], w.shape[2:], options)
     call: Any
     if output_mask[0]:
         if transposed:
@@ -128,5 +177,5 @@ def convolution_backward(
         first, second = (gradient, source) if transposed else (source, gradient)
         of_w = as_tensor(call(first, tuple(w.shape), second, **options))
     if output_mask[2]:
-        of_bias = as_tensor(_reductions.sum(gradient, axis=(0, *range(2, dims + 2))))
+        of_bias = as_tensor(_reductions.sum(as_array(g), axis=(0, *range(2, dims + 2))))
     return of_x, of_w, of_bias

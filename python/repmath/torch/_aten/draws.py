@@ -12,7 +12,7 @@ import torch
 from ... import random
 from .._formula import formula
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import Uncovered, integers, kernel
+from .common import KERNELS, Uncovered, apply, format_of, integers, kernel
 
 _Generator: TypeAlias = torch.Generator | None
 _Maybe: TypeAlias = torch.dtype | None
@@ -70,6 +70,29 @@ def normal(x: torch.Tensor, mean: float = 0, std: float = 1, *, generator: _Gene
 @kernel
 def bernoulli(x: torch.Tensor, p: float = 0.5, *, generator: _Generator = None) -> torch.Tensor:
     return as_tensor(random.bernoulli(seed(generator), tuple(x.shape), float(p))).to(x.dtype)
+
+
+@kernel
+def bernoulli_of(x: torch.Tensor, p: torch.Tensor | None = None, *, generator: _Generator = None) -> torch.Tensor:
+    """Of probabilities that are tensors: 1 where a float64 uniform number is below."""
+    chances = x if p is None else p.expand(x.shape)
+    if bool(((chances < 0) | (chances > 1) | chances.isnan()).any()):
+        raise ValueError("probabilities must be between 0 and 1")
+    _format(chances.dtype)
+    return (as_tensor(random.uniform(seed(generator), tuple(x.shape))) < chances.to(torch.float64)).to(x.dtype)
+
+
+@kernel
+def normal_of(mean: Any, std: Any, size: Any = None, *, generator: _Generator = None, **options: Any) -> torch.Tensor:
+    """RN(mean + std z), z normal numbers of the result's format; of two numbers in one rounding with z."""
+    if size is not None:
+        return normal(torch.empty(tuple(size), **options), float(mean), float(std), generator=generator)
+    if bool(torch.any(torch.as_tensor(std) < 0)):
+        raise ValueError("std must not be negative")
+    both = [v for v in (mean, std) if isinstance(v, torch.Tensor)]
+    shape = torch.broadcast_shapes(*(v.shape for v in both))
+    z = randn(shape, generator=generator, dtype=format_of(*both))
+    return apply("fma", z, std, mean) if isinstance(std, torch.Tensor) else KERNELS["add"](mean, z, alpha=std)
 
 
 @kernel

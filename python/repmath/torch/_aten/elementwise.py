@@ -187,24 +187,6 @@ def log_sigmoid_backward(g: torch.Tensor, x: torch.Tensor, buffer: torch.Tensor)
     return apply("log_sigmoid_backward", g, x)
 
 
-def _plain_softplus(beta: _Number, threshold: _Number) -> None:
-    """Above its threshold PyTorch returns x; the function itself is rounded here, which differs by less than exp(-threshold)."""
-    if beta != 1:
-        raise Uncovered(f"beta={beta}: only 1 is")
-
-
-@kernel
-def softplus(x: torch.Tensor, beta: _Number = 1, threshold: _Number = 20) -> torch.Tensor:
-    _plain_softplus(beta, threshold)
-    return apply("softplus", x)
-
-
-@kernel
-def softplus_backward(g: torch.Tensor, x: torch.Tensor, beta: _Number, threshold: _Number) -> torch.Tensor:
-    _plain_softplus(beta, threshold)
-    return apply("softplus_backward", g, x)
-
-
 @integers
 @kernel
 def relu(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:

@@ -140,7 +140,7 @@ def rms_norm_backward(
 
 @kernel
 def group_norm(x: torch.Tensor, weight: _Maybe, bias: _Maybe, n: int, c: int, inner: int, group: int, eps: float) -> Any:
-    shaped = x.reshape(n, c, -1)
+    shaped = x.reshape(n, c, inner)
     made = nn.group_norm(as_array(shaped), group, _array(weight, x.dtype), _array(bias, x.dtype), eps)
     return as_tensor(made).view(x.shape), *_no_statistics(x, (n, group), eps)
 
@@ -158,7 +158,7 @@ def group_norm_backward(
     group: int,
     output_mask: Sequence[bool],
 ) -> Any:
-    h, a = (as_array(t.reshape(n, c, -1)) for t in (g, x))
+    h, a = (as_array(t.reshape(n, c, inner)) for t in (g, x))
     gradients = nn.group_norm_backward(h, a, group, _array(weight, x.dtype), _eps(rstd))
     of_x, of_w, of_b = _masked(gradients, output_mask)
     return None if of_x is None else of_x.view(x.shape), of_w, of_b

@@ -60,7 +60,7 @@ def arange_step(
     return _arange(torch.ops.aten.arange.start_step, start, end, step, dtype, options)
 
 
-def _nearest_odd(q: Fraction) -> float:
+def nearest_odd(q: Fraction) -> float:
     """q rounded to odd in binary64, for a narrower format."""
     d = float(q)
     if Fraction(d) == q or np.float64(d).view(np.int64) & 1:
@@ -69,7 +69,10 @@ def _nearest_odd(q: Fraction) -> float:
 
 
 @kernel
-def linspace(start: _Number, end: _Number, steps: int, *, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
+def linspace(start: Any, end: Any, steps: int, *, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
+    if any(isinstance(v, torch.Tensor) and (v.ndim or v.is_complex()) for v in (start, end)):
+        raise ValueError("limits that are not numbers")
+    start, end = (v.item() if isinstance(v, torch.Tensor) else v for v in (start, end))
     own: torch.Tensor = torch.ops.aten.linspace.default(start, end, steps, dtype=dtype, **options)
     if own.dtype not in FORMATS:
         raise Uncovered(f"dtype={own.dtype}")
@@ -78,6 +81,6 @@ def linspace(start: _Number, end: _Number, steps: int, *, dtype: torch.dtype | N
     if not (np.isfinite(float(start)) and np.isfinite(float(end))):
         raise Uncovered("limits that are not finite")
     first, last, intervals = Fraction(start), Fraction(end), max(steps - 1, 1)
-    form = float if own.dtype is torch.float64 else _nearest_odd
+    form = float if own.dtype is torch.float64 else nearest_odd
     made: Array = np.array([form(first + i * (last - first) / intervals) for i in range(steps)], F64)
     return as_tensor(convert_array(made, FORMATS[own.dtype]))

@@ -8,7 +8,7 @@ import torch
 
 from ... import _reductions, _scatter, _statistics
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import Array, Uncovered, apply, convert, integers, kernel
+from .common import KERNELS, Array, Uncovered, apply, convert, integers, kernel
 
 _Dims: TypeAlias = int | Sequence[int] | None
 
@@ -96,7 +96,17 @@ def vector_norm(
     if ord in (float("inf"), float("-inf")):
         reduced = (torch.amax if ord > 0 else torch.amin)(x.abs(), () if dim is None else dim, keepdim)
         return reduced if dtype is None else convert(reduced, dtype)
-    raise Uncovered(f"the norm of order {ord}")
+    if ord == 0:
+        count = _reductions.sum((a != 0).astype(np.float64), axis=_axes(x, dim), keepdims=keepdim, dtype=np.float64)
+        return convert(as_tensor(count), x.dtype if dtype is None else dtype)
+    return convert(_general_norm(x, float(ord), dim, keepdim), x.dtype if dtype is None else dtype)
+
+
+def _general_norm(x: torch.Tensor, ord: float, dim: _Dims, keepdim: bool) -> torch.Tensor:
+    """(sum of |x|**ord)**(1/ord) in binary64, a rounding each."""
+    powers = apply("pow", convert(x.abs(), torch.float64), ord)
+    total = as_tensor(_reductions.sum(as_array(powers), axis=_axes(x, dim), keepdims=keepdim))
+    return apply("pow", total, 1.0 / ord)
 
 
 @kernel
@@ -138,10 +148,29 @@ def cumsum(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> to
 def index_add(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, *, alpha: float = 1) -> torch.Tensor:
     if source.dtype is not x.dtype:
         raise ValueError("self and source must have one dtype")
+    if x.ndim == 0 and source.numel() == 1:
+        return index_add(x[None], dim, index.reshape(-1), source.reshape(1), alpha=alpha)[0]
     if alpha not in (1, -1):
-        raise Uncovered(f"alpha={alpha}")
+        return _index_add_scaled(x, dim, index, source, float(alpha))
     source = source if alpha == 1 else source.neg()
     return as_tensor(_scatter.index_add(as_array(x), as_array(index), as_array(source), axis=dim))
+
+
+def _index_add_scaled(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, alpha: float) -> torch.Tensor:
+    """RN(x + alpha times the sum of its lines), as matrix products: those of lines to which equally many are added together."""
+    as_tensor(_scatter.index_add(as_array(x), as_array(index), as_array(source), axis=dim))  # raises for what does not fit
+    made = x.movedim(dim, 0).clone(memory_format=torch.contiguous_format)
+    lines = source.reshape(index.numel(), *made.shape[1:]) if source.ndim < x.ndim else source.movedim(dim, 0)
+    order = index.reshape(-1).argsort(stable=True)
+    places, counts = index.reshape(-1)[order].unique_consecutive(return_counts=True)
+    first = counts.cumsum(0) - counts
+    for n in counts.unique().tolist():
+        at = (counts == n).nonzero().reshape(-1)
+        added = lines[order[first[at, None] + torch.arange(n)]].reshape(len(at), n, -1)
+        starts = made[places[at]].reshape(len(at), 1, -1)
+        sums = KERNELS["baddbmm"](starts, added.new_ones(len(at), 1, n), added, alpha=alpha)
+        made[places[at]] = sums.view(len(at), *made.shape[1:])
+    return made.movedim(0, dim).contiguous()
 
 
 @integers
@@ -149,6 +178,10 @@ def index_add(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tens
 def scatter_add(x: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
     if src.dtype is not x.dtype:
         raise ValueError("self and src must have one dtype")
+    if not index.numel():
+        return x.clone(memory_format=torch.contiguous_format)
+    if x.ndim == 0 or index.ndim == 0:
+        return scatter_add(x.reshape(-1), dim, index.reshape(-1), src.reshape(-1)).view(x.shape)
     source = as_array(src)[tuple(slice(n) for n in index.shape)]
     return as_tensor(_scatter.scatter_add(as_array(x), dim, as_array(index), source))
 
@@ -197,20 +230,69 @@ def embedding_dense_backward(
 def logsumexp(x: torch.Tensor, dim: _Dims, keepdim: bool = False) -> torch.Tensor:
     from ...nn import logsumexp as function
 
-    dims = [dim] if isinstance(dim, int) else list(dim or range(x.ndim))
-    if len(dims) != 1:
-        raise Uncovered(f"dim={dim}: only one dimension is")
-    return as_tensor(function(as_array(x), dims[0], keepdim))
+    if x.ndim == 0:
+        return logsumexp(x[None], dim, True)[0]
+    given = [dim] if isinstance(dim, int) else list(dim or range(x.ndim))
+    if any(d not in range(-x.ndim, x.ndim) for d in given) or len({d % x.ndim for d in given}) != len(given):
+        raise IndexError(f"dim={dim}")
+    dims = [d % x.ndim for d in given]
+    kept = [d for d in range(x.ndim) if d not in dims]
+    lines = x.permute(*kept, *dims).flatten(len(kept))
+    made = as_tensor(function(as_array(_float(lines)), -1))
+    return made.view([1 if d in dims else n for d, n in enumerate(x.shape)]) if keepdim else made
 
 
+def _float(x: torch.Tensor) -> torch.Tensor:
+    return x if x.is_floating_point() or x.is_complex() else convert(x, torch.get_default_dtype())
+
+
+@integers
 @kernel
-def upsample_nearest2d_backward(
-    g: torch.Tensor, output_size: Any, input_size: Any, scales_h: Any = None, scales_w: Any = None
+def nansum(x: torch.Tensor, dim: _Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+    return sum(torch.where(x.isnan(), x.new_zeros(()), x), dim, keepdim, dtype=dtype)
+
+
+@integers
+@kernel
+def trace(x: torch.Tensor) -> torch.Tensor:
+    if x.ndim != 2:
+        raise ValueError("not a matrix")
+    return sum(x.diagonal())
+
+
+@integers
+@kernel
+def aminmax(x: torch.Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    if not x.numel():
+        return torch.ops.aten.aminmax(x, dim=dim, keepdim=keepdim)
+    dims: Any = () if dim is None else dim
+    return tuple(_extreme(which, x, dims, keepdim) for which in (torch.ops.aten.amin, torch.ops.aten.amax))
+
+
+@integers
+@kernel
+def scatter_with(x: torch.Tensor, dim: int, index: torch.Tensor, src: Any, *, reduce: str) -> torch.Tensor:
+    """scatter with what is done instead of replacing."""
+    if reduce != "add":
+        raise Uncovered(f"reduce={reduce!r}")
+    return scatter_add(x, dim, index, src if isinstance(src, torch.Tensor) else x.new_full(index.shape, src))
+
+
+@integers
+@kernel
+def scatter_reduce(
+    x: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor, reduce: str, *, include_self: bool = True
 ) -> torch.Tensor:
-    """Each element's exact sum of the gradients of its copies. Where the copies are is asked of the function itself."""
-    height, width = input_size[-2:]
-    places = torch.arange(height * width, dtype=torch.float64).view(1, 1, height, width)
-    copies = torch.ops.aten.upsample_nearest2d(places, output_size, scales_h, scales_w).to(torch.int64).reshape(-1)
-    lines = as_array(g.reshape(-1, copies.numel()).t())
-    made = _scatter.segment_sum(lines, as_array(copies), height * width)
-    return as_tensor(np.ascontiguousarray(made.T)).view(tuple(input_size))
+    """Of the mean, the sum and the quotient are rounded."""
+    if reduce in ("amax", "amin"):
+        made = torch.ops.aten.scatter_reduce(x, dim, index, src, reduce, include_self=include_self)
+        return apply("add", made, 0.0, dtype=x.dtype)
+    if reduce not in ("sum", "mean"):
+        raise Uncovered(f"reduce={reduce!r}")
+    start = x if include_self else x.scatter(dim, index, 0)
+    made = scatter_add(start, dim, index, src)
+    if reduce == "sum":
+        return made
+    counts = (torch.ones_like(x) if include_self else torch.ones_like(x).scatter(dim, index, 0)).to(torch.float64)
+    counts = counts.scatter_add(dim, index, torch.ones(src.shape, dtype=torch.float64))
+    return convert(apply("divide", convert(made, torch.float64), counts), x.dtype)

@@ -9,7 +9,19 @@ from typing import Any
 import torch
 
 from .._tensors import FORMATS
-from . import compositions, contractions, draws, elementwise, layers, ranges, reductions, steps  # noqa: F401
+from . import (  # noqa: F401
+    chains,
+    compositions,
+    contractions,
+    copies,
+    draws,
+    elementwise,
+    layers,
+    quotients,
+    ranges,
+    reductions,
+    steps,
+)
 from .common import KERNELS, Uncovered
 
 
@@ -69,19 +81,44 @@ def _into(of_lists: bool, function: Callable[..., Any]) -> Callable[..., Any]:
 def _write(t: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
     if made is t:
         return t
+    if not torch.can_cast(made.dtype, t.dtype):
+        raise TypeError(f"a result of {made.dtype} into a tensor of {t.dtype}")
     if made.dtype is not t.dtype and made.dtype in FORMATS and t.dtype in FORMATS:
         raise Uncovered(f"a result of {made.dtype} into a tensor of {t.dtype}, which would round twice")
     return t.copy_(made)
 
 
-def _out(function: Callable[..., Any]) -> Callable[..., Any]:
+def _out(function: Callable[..., Any], of_its_format: bool) -> Callable[..., Any]:
     def call(*arguments: Any, out: torch.Tensor, **keywords: Any) -> Any:
         made = function(*arguments, **keywords)
+        if of_its_format and made.dtype is not out.dtype:
+            raise TypeError(f"a result of {made.dtype} into a tensor of {out.dtype}")
         if out.shape != made.shape:
             out.resize_(made.shape)
         return _write(out, made)
 
     return call
+
+
+def _taken(overload: Any) -> tuple[list[tuple[str, str]], int]:
+    """The arguments of an overload, and how many more of them are results to be written into."""
+    arguments = overload._schema.arguments
+    results = [a for a in arguments if a.is_out]
+    return [(a.name, str(a.type)) for a in arguments if not a.is_out], len(results)
+
+
+def _with_out(overload: Any) -> Any:
+    """The overload that takes the same arguments and `out`, or None."""
+    packet = overload.overloadpacket
+    for name in packet.overloads():
+        other = getattr(packet, name)
+        if (
+            other is not overload
+            and _taken(other) == (_taken(overload)[0], 1)
+            and any(a.name == "out" for a in other._schema.arguments)
+        ):
+            return other
+    return None
 
 
 def _entry(operator: Operator, overload: Any) -> Callable[..., Any] | None:
@@ -92,8 +129,8 @@ def _entry(operator: Operator, overload: Any) -> Callable[..., Any] | None:
     base = operator.name.split(".")[0]
     if base.endswith("_") and not operator.function.startswith("fused"):
         function = _into(base.startswith("_foreach"), function)
-    elif overload._schema.overload_name == "out":
-        function = _out(function)
+    elif _taken(overload)[1]:
+        function = _out(function, operator.way == "draws")
     if not exact or operator.way == "draws":
         return function
 
@@ -114,8 +151,11 @@ def _load() -> tuple[dict[Any, Operator], dict[Any, Callable[..., Any] | None]]:
         overload = getattr(packet, overload_name, None) if packet is not None else None
         if overload is None:
             continue
-        operators[overload] = operator
-        functions[overload] = _entry(operator, overload)
+        other = None if name.endswith("_") or len(overload._schema.returns) != 1 else _with_out(overload)
+        for form in (overload, other):
+            if form is not None:
+                operators[form] = operator
+                functions[form] = _entry(operator, form)
     return operators, functions
 
 

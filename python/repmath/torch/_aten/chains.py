@@ -1,0 +1,169 @@
+"""Operators of several steps that are taken in binary64, and rounded to a narrower format at the end."""
+
+from typing import Any, TypeAlias
+
+import torch
+
+from .._formula import formula
+from .._tensors import FORMATS, as_array, as_tensor
+from .common import KERNELS, Uncovered, apply, convert, convert_array, format_of, integers, kernel, odd
+
+_Number: TypeAlias = float | int
+
+
+def _wide(t: torch.Tensor) -> torch.Tensor:
+    if t.dtype not in FORMATS:
+        raise Uncovered(f"tensors of {t.dtype}")
+    return convert(t, torch.float64)
+
+
+def _float(t: torch.Tensor) -> torch.Tensor:
+    return t if t.is_floating_point() or t.is_complex() else convert(t, torch.get_default_dtype())
+
+
+def _times(a: Any, *others: Any) -> torch.Tensor:
+    for b in others:
+        a = apply("multiply", a, b)
+    return a
+
+
+@kernel
+def scaled_softplus(x: torch.Tensor, beta: _Number = 1, threshold: _Number = 20) -> torch.Tensor:
+    """Above its threshold PyTorch returns x; the function itself is rounded here, which differs by less than exp(-threshold)/beta."""
+    if beta == 1:
+        return apply("softplus", x)
+    return convert(apply("divide", apply("softplus", _times(_wide(x), beta)), float(beta)), x.dtype)
+
+
+@kernel
+def scaled_softplus_backward(g: torch.Tensor, x: torch.Tensor, beta: _Number, threshold: _Number) -> torch.Tensor:
+    if beta == 1:
+        return apply("softplus_backward", g, x)
+    return convert(apply("softplus_backward", _wide(g), _times(_wide(x), beta)), format_of(g, x))
+
+
+@kernel
+def celu(x: torch.Tensor, alpha: _Number = 1.0) -> torch.Tensor:
+    below = _times(apply("expm1", apply("divide", _wide(x), float(alpha))), float(alpha))
+    return torch.where(x > 0, x, convert(below, x.dtype))
+
+
+@kernel
+def mish_backward(g: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """g (t + x s (1 - t**2)): t the hyperbolic tangent of log(1 + exp(x)), s the sigmoid of x."""
+    wide = _wide(x)
+    t = apply("tanh", apply("softplus", wide))
+    inner = formula("tanh", 0.0, _times(wide, apply("sigmoid", wide)), t)
+    inner = torch.where(wide.isinf(), inner.new_zeros(()), inner)
+    return convert(_times(_wide(g), apply("add", t, inner)), format_of(g, x))
+
+
+@kernel
+def glu_backward(g: torch.Tensor, x: torch.Tensor, dim: int) -> torch.Tensor:
+    """g s and g a s (1 - s), s the sigmoid of the second half and a the first: one rounding each, as g a is exact in binary64; in that
+    format it is rounded too."""
+    a, b = x.chunk(2, dim)
+    first = apply("softplus_backward", g, b)
+    product = _times(_wide(g), _wide(a))
+    if x.dtype is torch.float64:
+        return torch.cat((first, apply("sigmoid_backward", product, b)), dim)
+    second = as_tensor(convert_array(odd("sigmoid_backward", as_array(product), as_array(_wide(b))), FORMATS[x.dtype]))
+    return torch.cat((first, second), dim)
+
+
+def _held(x: torch.Tensor, eps: float | None) -> torch.Tensor:
+    wide = _wide(x)
+    return wide if eps is None else KERNELS["clamp"](wide, float(eps), 1 - float(eps))
+
+
+@kernel
+def logit(x: torch.Tensor, eps: float | None = None) -> torch.Tensor:
+    """log(x/(1 - x)), of x held to [eps, 1 - eps]."""
+    wide = _held(_float(x), eps)
+    return convert(apply("log", apply("divide", wide, apply("subtract", 1.0, wide))), _float(x).dtype)
+
+
+@kernel
+def logit_backward(g: torch.Tensor, x: torch.Tensor, eps: float | None = None) -> torch.Tensor:
+    """g/(x (1 - x)); outside of [eps, 1 - eps] 0, or NaN outside of [0, 1] where there is no eps."""
+    wide = _wide(x)
+    made = convert(apply("divide", _wide(g), _times(wide, apply("subtract", 1.0, wide))), format_of(g, x))
+    low, outside = (0.0, torch.nan) if eps is None else (float(eps), 0.0)
+    return torch.where((wide < low) | (wide > 1 - low), made.new_full((), outside), made)
+
+
+@kernel
+def entr(x: torch.Tensor) -> torch.Tensor:
+    """-x log(x); 0 at 0, -infinity below."""
+    x = _float(x)
+    made: torch.Tensor = KERNELS["xlogy"](_wide(x), _wide(x)).neg()
+    return convert(torch.where(x < 0, made.new_full((), -torch.inf), made), x.dtype)
+
+
+@kernel
+def xlog1py(x: Any, y: Any) -> torch.Tensor:
+    dtype = _float(torch.empty(0, dtype=format_of(*((x, y) if isinstance(x, torch.Tensor) else (y, x))))).dtype
+    a, b = (convert(v, dtype) if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=torch.float64) for v in (x, y))
+    made = _times(_wide(a), apply("log1p", _wide(b)))
+    return convert(torch.where((a == 0) & ~b.isnan(), made.new_zeros(()), made), dtype)
+
+
+@integers
+@kernel
+def round_decimals(x: torch.Tensor, *, decimals: int) -> torch.Tensor:
+    """x times 10**decimals, rounded to a whole number, and divided again."""
+    if not decimals:
+        return x.round()
+    first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    tens = float(10 ** abs(decimals))
+    return convert(apply(second, apply(first, _wide(x), tens).round(), tens), x.dtype)
+
+
+@kernel
+def degrees(x: torch.Tensor) -> torch.Tensor:
+    """By the binary64 number beside 180/pi."""
+    return KERNELS["multiply"](_float(x), 57.29577951308232)
+
+
+@kernel
+def radians(x: torch.Tensor) -> torch.Tensor:
+    """By the binary64 number beside pi/180."""
+    return KERNELS["multiply"](_float(x), 0.017453292519943295)
+
+
+@kernel
+def ldexp(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+    """x 2**n, where 2**n is rounded to binary64 first."""
+    x = _float(x)
+    return convert(_times(_wide(x), apply("exp2", convert(n, torch.float64))), format_of(x, n))
+
+
+@kernel
+def dist(x: torch.Tensor, y: torch.Tensor, p: _Number = 2) -> torch.Tensor:
+    """The norm of the rounded differences."""
+    return KERNELS["vector_norm"](apply("subtract", x, y), p)
+
+
+@integers
+@kernel
+def allclose(x: torch.Tensor, y: torch.Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """|x - y| <= atol + rtol |y|, in binary64, a rounding each."""
+    a, b = torch.broadcast_tensors(_wide(x), _wide(y))
+    far = apply("subtract", a, b).abs()
+    limit = KERNELS["add"](_times(b.abs(), float(rtol)), float(atol))
+    same = (a == b) | (far.isfinite() & (far <= limit))
+    return bool((same | (a.isnan() & b.isnan()) if equal_nan else same).all())
+
+
+def _number(name: str, choice: str) -> None:
+    @integers
+    def call(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        dtype = format_of(x, y)
+        a, b = torch.broadcast_tensors(convert(x, dtype), convert(y, dtype))
+        return torch.where(a.isnan(), b, torch.where(b.isnan(), a, formula(choice, 0.0, a, b)))
+
+    KERNELS[name] = call
+
+
+_number("fmax", "larger")
+_number("fmin", "smaller")

@@ -1,0 +1,86 @@
+"""Gradients of operators that copy elements: each element's exact sum of the gradients of its copies, rounded once.
+
+Where the copies are is asked of the operator itself, with the elements' places as its argument.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ... import _scatter
+from .._tensors import as_array, as_tensor
+from .common import KERNELS, integers, kernel
+
+
+def _places(shape: Sequence[int], first: int = 0) -> torch.Tensor:
+    """Consecutive numbers, which binary64 holds: the operators that are asked take no integers."""
+    size = torch.Size(shape)
+    return torch.arange(first, first + size.numel(), dtype=torch.float64).view(size)
+
+
+def _sums(g: torch.Tensor, copies: torch.Tensor, size: int) -> torch.Tensor:
+    """Of each line of g, whose elements belong to the places `copies`: the sums of the places up to `size`."""
+    lines = as_array(g.reshape(-1, copies.numel()).t())
+    made = _scatter.segment_sum(lines, as_array(copies.to(torch.int64).reshape(-1)), size)
+    return as_tensor(made).t().contiguous()
+
+
+def _nearest(name: str, dims: int) -> None:
+    own = getattr(torch.ops.aten, name.removesuffix("_backward"))
+
+    def call(g: torch.Tensor, size: Sequence[int], input_size: Sequence[int], *scales: Any) -> torch.Tensor:
+        inner = torch.Size(input_size[2:])
+        copies = own(_places((1, 1, *inner)), size, *scales)
+        return _sums(g, copies, inner.numel()).view(tuple(input_size))
+
+    KERNELS[name] = call
+
+
+def _padding(name: str, dims: int) -> None:
+    own = getattr(torch.ops.aten, name.removesuffix("_backward"))
+
+    def call(g: torch.Tensor, x: torch.Tensor, padding: Sequence[int]) -> torch.Tensor:
+        inner = x.shape[-dims:]
+        return _sums(g, own(_places((1, *inner)), padding), inner.numel()).view(x.shape)
+
+    KERNELS[name] = call
+
+
+for _dims in (1, 2, 3):
+    for _name in ("upsample_nearest{}d_backward", "_upsample_nearest_exact{}d_backward"):
+        _nearest(_name.format(_dims), _dims)
+    for _name in ("reflection_pad{}d_backward", "replication_pad{}d_backward"):
+        _padding(_name.format(_dims), _dims)
+
+
+@kernel
+def unfold_backward(g: torch.Tensor, input_sizes: Sequence[int], dim: int, size: int, step: int) -> torch.Tensor:
+    places = _places(input_sizes)
+    return _sums(g, places.unfold(dim, size, step), places.numel()).view(tuple(input_sizes))
+
+
+@kernel
+def col2im(
+    x: torch.Tensor,
+    output_size: Sequence[int],
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> torch.Tensor:
+    """Place 0 is that of the padding."""
+    places = _places((1, 1, *output_size), 1)
+    copies = torch.ops.aten.im2col(places, kernel_size, dilation, padding, stride)
+    batch = x.shape[:-2]
+    if x.ndim not in (2, 3) or x.shape[-1] != copies.shape[-1] or x.shape[-2] % copies.shape[-2]:
+        raise ValueError("blocks that are not those of an image of this size")
+    made = _sums(x, copies, places.numel() + 1)[:, 1:]
+    return made.reshape(*batch, x.shape[-2] // copies.shape[-2], *output_size)
+
+
+@integers
+@kernel
+def put(x: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumulate: bool = False) -> torch.Tensor:
+    made: torch.Tensor = KERNELS["index_put"](x.reshape(-1), [index.reshape(-1)], source.reshape(-1), accumulate)
+    return made.view(x.shape)
