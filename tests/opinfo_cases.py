@@ -22,7 +22,7 @@ DATABASE = {key(op): op for op in op_db}
 def samples(op, dtype, count, requires_grad=False):
     """Some of the first 48, from all over these. Beyond a threshold PyTorch's softplus is another function."""
     torch.default_generator.manual_seed(len(op.name))
-    first = list(itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=requires_grad), 48))
+    first = list(itertools.islice(op.sample_inputs_func(op, "cpu", dtype, requires_grad), 48))
     for sample in first:
         if "threshold" in sample.kwargs and op.name == "nn.functional.softplus":
             sample.kwargs["threshold"] = 20

@@ -97,14 +97,16 @@ masked.norm masked.softmax masked.log_softmax masked.softmin masked.logaddexp ma
 """.split()
     + COMPOSED
 )  # noqa: SIM905
-# Formulas that round an argument of exp, or what cancels, before they go on.
+# Formulas that round an argument of exp, or what cancels, before they go on; norms of single elements, whose gradient cancels to 0.
 GRADIENT_STEPS = {
+    "nn.functional.normalize": 128,
+    "nn.functional.rms_norm": 2048,
     "asin": 64,
     "atanh": 256,
     "erfc": 128,
     "special.ndtr": 128,
     "__rpow__": 64,
-    "logsumexp": 32,
+    "logsumexp": 512,
     "erfinv": 32,
 } | STEPS
 # The forward pass is covered, these gradients are not: of complex numbers, and `_unsafe_masked_index`.

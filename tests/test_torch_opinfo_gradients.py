@@ -55,7 +55,7 @@ def test_gradients(name):
             if name in names.GRADIENT_COMPOSED:
                 assert steps(a, b, scale) <= names.GRADIENT_STEPS.get(name, 8)
             else:
-                assert wrong(a, b, 32 * scale) == 0
+                assert wrong(a, b, 2**10 * scale) == 0
 
 
 def test_control():
