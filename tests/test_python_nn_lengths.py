@@ -124,6 +124,42 @@ def test_differences_of_losses(arrays):
         assert bits(made) == expected([slope(entropy, reals(x), k) for k in range(x.size)], x.dtype)
 
 
+def smooth_l1(a, b):
+    d = abs(a - b)
+    return d * d / 2 if d < 1 else d - mpmath.mpf(1) / 2
+
+
+ELEMENTS = {
+    "smooth_l1_loss": smooth_l1,
+    "huber_loss": smooth_l1,  # the same where the threshold is 1
+    "l1_loss": lambda a, b: abs(a - b),
+    "binary_cross_entropy_with_logits": lambda a, b: (1 - b) * a + mpmath.log(1 + mpmath.exp(-a)),
+    "kl_div": lambda a, b: b * (mpmath.log(b) - a),
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_differences_of_elements(name, arrays):
+    x, y, g = 2 * arrays[0], abs(arrays[1]), abs(arrays[2][:1]).reshape(())
+    made = getattr(nn, f"{name}_backward")(g, x, y, reduction="sum")
+    with mpmath.workprec(1400):
+        loss = lambda at: float(g) * mpmath.fsum(ELEMENTS[name](a, b) for a, b in zip(at, reals(y), strict=True))  # noqa: E731
+        assert bits(made) == expected([slope(loss, reals(x), k) for k in range(x.size)], x.dtype)
+
+
+def test_differences_of_statistics_over_several_axes(arrays):
+    """Batch norm and group norm of (2, 2, 5) arrays, by their exact statistics."""
+    rng = np.random.default_rng(8)
+    g, x = rng.standard_normal((2, 2, 2, 5)).astype(arrays.dtype)
+    one = layer_of([mpmath.mpf(1)] * 10, mpmath.mpf(1e-5))
+    channels = nn.batch_norm_backward(g, x, None, None, None, True, 1e-5)[0]
+    groups = nn.group_norm_backward(g, x, 1, None, 1e-5)[0]
+    with mpmath.workprec(1400):
+        for k in range(2):
+            assert bits(channels[:, k]) == expected(derivatives(one, g[:, k].ravel(), x[:, k].ravel()), x.dtype)
+            assert bits(groups[k]) == expected(derivatives(one, g[k].ravel(), x[k].ravel()), x.dtype)
+
+
 def test_differences_of_softmax(arrays):
     """Their gradients are functions of the rounded result, so that they are the derivative but for that rounding."""
     g, x, _ = arrays
@@ -136,3 +172,12 @@ def test_differences_of_softmax(arrays):
             wanted = derivatives(values, g, x)
             assert all(abs(a - b) <= near for a, b in zip(reals(made), wanted, strict=True))
             assert not all(abs(a - b) <= near for a, b in zip(reals(made[::-1]), wanted, strict=True))
+
+
+def test_control(arrays):
+    """A unit in the last place is seen."""
+    g, x, w = arrays
+    with mpmath.workprec(1400):
+        wanted = expected(derivatives(layer_of(reals(w), mpmath.mpf(1e-5)), g, x), x.dtype)
+        made = nn.layer_norm_backward(g, x, (7,), w, 1e-5)[0]
+        assert all(a != b for a, b in zip(bits(np.nextafter(made, np.inf, dtype=x.dtype)), wanted, strict=True))
