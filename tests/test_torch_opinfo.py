@@ -60,7 +60,7 @@ def test_samples(name):
             args, keywords = arguments(sample, dtype)
             try:
                 plain = tensors(op(*args, **keywords))
-            except (RuntimeError, NotImplementedError):
+            except RuntimeError:
                 continue  # no sample of this format
             ours = in_the_block(name, refused, lambda: tensors(op(*args, **keywords)))  # noqa: B023
             if ours is None:

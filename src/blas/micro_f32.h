@@ -10,6 +10,7 @@
 #include "tile.h"
 #include "weights.h"
 
+/* c from the chains' sums. */
 RM_FN void rm_join_f32(const int nv, vf64 acc[RM_MR][RM_NV], double *c, int first) {
   RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < nv; v++) {
     double *p = c + (i * nv + v) * RM_LANES;
@@ -36,10 +37,11 @@ RM_FN void rm_micro_f32_body(const int nv, int64_t kc, const double *RM_RESTRICT
   rm_join_f32(nv, acc, c, first);
 }
 
+enum { RM_PACKING_AHEAD = 16 }; /* terms fetched ahead: rows a power of two apart drive each other out of the L1 cache */
+
 /* The same of RM_NV vectors, whose panel is packed on the way: its elements come from the source (pack.h: lines that are neighbours in
  * memory), go to b for the tiles below, and their squares, all with the first weight, to norm2. Loads, conversions and stores fill what the
  * chains leave free. */
-enum { RM_PACKING_AHEAD = 16 }; /* terms fetched ahead: rows a power of two apart drive each other out of the L1 cache */
 RM_FN void rm_micro_f32_packing_body(int64_t kc, const double *RM_RESTRICT a, const char *src, ptrdiff_t step, const int fmt,
                                      double *RM_RESTRICT b, double *RM_RESTRICT c, int first, double *norm2, rm_weights weights) {
   vf64 acc[RM_MR][RM_NV], sum[RM_NV];
