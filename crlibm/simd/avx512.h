@@ -148,10 +148,8 @@ RM_FN uint32_t vf64_store_differing_f32(float *p, vf64 a, vf64 b) {
   return _mm256_cmpneq_epi32_mask(_mm256_castps_si256(low), _mm256_castps_si256(_mm512_cvtpd_ps(b)));
 }
 RM_FN uint32_t vf64_store_between_f32(float *p, vf64 a, vf64 b) {
-  const __m256 low = _mm512_cvtpd_ps(a);
-  const __mmask8 other = _mm256_cmpneq_epi32_mask(_mm256_castps_si256(low), _mm256_castps_si256(_mm512_cvtpd_ps(b)));
-  _mm256_storeu_ps(p, low);
-  return (uint32_t)(other | _mm256_fpclass_ps_mask(low, 0x99)); /* NaN, infinities */
+  const uint32_t other = vf64_store_differing_f32(p, a, b);
+  return other | _mm256_fpclass_ps_mask(_mm512_cvtpd_ps(a), 0x99); /* NaN, infinities */
 }
 
 /* binary32, 16 lanes. */
