@@ -1,6 +1,6 @@
 # Decides whether the CUDA library is built. Its build is src/cuda/CMakeLists.txt.
 set(RM_BUILD_CUDA OFF)
-if(REPMATH_CUDA STREQUAL "ON")
+if(REPMATH_CUDA MATCHES "^(ON|EMULATED)$")
   set(RM_BUILD_CUDA ON)
 elseif(REPMATH_CUDA STREQUAL "AUTO")
   # A compiler alone is not enough: the library would take minutes to build and could not run.
@@ -16,7 +16,7 @@ elseif(REPMATH_CUDA STREQUAL "AUTO")
     endif()
   endif()
 elseif(NOT REPMATH_CUDA STREQUAL "OFF")
-  message(FATAL_ERROR "REPMATH_CUDA is AUTO, ON or OFF, not ${REPMATH_CUDA}")
+  message(FATAL_ERROR "REPMATH_CUDA is AUTO, ON or OFF, or for tests EMULATED, not ${REPMATH_CUDA}")
 endif()
 message(STATUS "CUDA library: ${RM_BUILD_CUDA} (REPMATH_CUDA=${REPMATH_CUDA})")
 if(RM_BUILD_CUDA)

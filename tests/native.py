@@ -6,6 +6,7 @@ import fcntl
 import functools
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -72,6 +73,19 @@ def default_build() -> pathlib.Path:
     """The plain build, with the C tests and the BLAS. `make` has built the package in its folder: most of it is there."""
     ours = ("SKBUILD=OFF", "REPMATH_XLA=OFF", "CMAKE_BUILD_TYPE=Release", "CMAKE_UNITY_BUILD=OFF")
     return build("default", *ours, "REPMATH_BUILD_TESTS=ON", "REPMATH_STANDARD_BLAS=ON")
+
+
+# As on a device, where a fused operation is one instruction.
+FMA = ["-mfma"] if platform.machine() in ("x86_64", "AMD64") else []
+HAS_FMA = bool(FMA) and "fma" in pathlib.Path("/proc/cpuinfo").read_text()
+
+
+def emulated_cuda() -> pathlib.Path:
+    """librepmath_cuda with the host as its device (tests/cuda/emulate.h)."""
+    need("c++")
+    flags = " ".join(["-O1", *(FMA if HAS_FMA else [])])
+    options = "REPMATH_CUDA=EMULATED", "CMAKE_BUILD_TYPE=Emulated", f"CMAKE_CXX_FLAGS={flags}", "CMAKE_C_FLAGS=-O1"
+    return build("emulated", *options, targets=("repmath_cuda",)) / "src/cuda/librepmath_cuda.so"
 
 
 def control_library() -> pathlib.Path:

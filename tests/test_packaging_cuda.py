@@ -4,26 +4,23 @@ gives the CPU library's bits. With a GPU, tests/cuda/run.py does more."""
 import concurrent.futures
 import hashlib
 import os
-import platform
 import re
 import subprocess
 
 import golden_sets
 import oracle
 import pytest
-from native import ROOT, build, default_build, need, run, tool
+from native import FMA, HAS_FMA, ROOT, build, default_build, emulated_cuda, need, run, tool
 from test_packaging_install import declared_functions, symbols
-
-SOURCES = ["src/cuda/reduce.cu", "tests/cuda/test_cuda.cpp"]
 
 OPTIONS = ["-x", "c++", "-std=gnu++17", "-O1", "-ffp-contract=off", "-DRM_TEST_EMULATE", f"-I{ROOT / 'include'}", f"-I{ROOT}"]
 OPTIONS += ["-include", str(ROOT / "tests/cuda/emulate.h")]
 
 
 # What is compiled again for a control, and without fused operations: sums, and functions of each family.
-CONTROLLED = {"reduce.cu", "exp.cu", "log.cu", "sin.cu", "erf.cu", "gelu.cu", "silu_backward.cu", "pow.cu"}
+CONTROLLED = ["exp", "log", "sin", "erf", "gelu", "silu_backward", "pow"]
 
-# As src/cuda/CMakeLists.txt has it, there one translation unit a function. Here those that are not compiled again share four.
+# As src/cuda/CMakeLists.txt has it.
 FUNCTION = """
 #include "crlibm/{0}/{0}.h"
 #include "crlibm/{0}/{0}_slow.h"
@@ -33,44 +30,44 @@ RM_CUDA_FUNCTION({0}, {1})
 """
 
 
-def emulated(where, *flags, others=None):
-    """tests/cuda/test_cuda for the host; flags tell one build from another. With `others`, the folder of another build, only the
-    sources of CONTROLLED are compiled with them, and the rest is that build's."""
+def compiled(jobs):
+    """Object files of (source, where, flags)."""
     cc, cxx = need("cc", "c++")
-    library = default_build()
-    sources = [ROOT / source for source in [*SOURCES, "src/reduce/overlap.c"]]
-    alone = [f for f in oracle.ARITY if f + ".cu" in CONTROLLED]
-    rest = [f for f in oracle.ARITY if f not in alone]
-    for functions in [*([f] for f in alone), *(rest[k::4] for k in range(4))]:
-        sources.append(where / f"{functions[0]}.cu")
-        sources[-1].write_text("".join(FUNCTION.format(f, oracle.ARITY[f]) for f in functions))
 
-    def compile_one(source):
-        if others and source.name not in CONTROLLED:
-            return others / (source.name + ".o")
+    def compile_one(job):
+        source, where, flags = job
         target = where / (source.name + ".o")
-        if source.suffix == ".c":
-            run(cc, "-O1", "-c", source, "-o", target)
-        else:
-            run(cxx, *OPTIONS, *flags, "-c", source, "-o", target)
+        run(*([cc, "-O1"] if source.suffix == ".c" else [cxx, *OPTIONS, *flags]), "-c", source, "-o", target)
         return target
 
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        objects = list(pool.map(compile_one, sources))
-    run(cxx, *objects, f"-L{library}", "-lrepmath", f"-Wl,-rpath,{library}", "-o", where / "test_cuda")
-    return where / "test_cuda"
+        return list(pool.map(compile_one, jobs))
 
 
-FMA = ["-mfma"] if platform.machine() in ("x86_64", "AMD64") else []
+def linked(program, objects):
+    """A program of these objects, and of the emulated library for what they lack."""
+    (cxx,) = need("c++")
+    folders = emulated_cuda().parent, default_build()
+    paths = [flag for folder in folders for flag in (f"-L{folder}", f"-Wl,-rpath,{folder}")]
+    run(cxx, *objects, *paths, "-lrepmath_cuda", "-lrepmath", "-o", program)
+    return program
 
 
-# As on a device, where a fused operation is one instruction.
-HAS_FMA = FMA and "fma" in open("/proc/cpuinfo").read()
+def emulated(where, *flags):
+    """tests/cuda/test_cuda for the host. With flags, CONTROLLED and sums are compiled with them."""
+    jobs = [(ROOT / "tests/cuda/test_cuda.cpp", where, [])]
+    if flags:
+        jobs += [(ROOT / "src/cuda/reduce.cu", where, flags), (ROOT / "src/reduce/overlap.c", where, flags)]
+        for name in CONTROLLED:
+            source = where / f"{name}.cu"
+            source.write_text(FUNCTION.format(name, oracle.ARITY[name]))
+            jobs.append((source, where, flags))
+    return linked(where / "test_cuda", compiled(jobs))
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    return emulated(tmp_path_factory.mktemp("emulated"), *(FMA if HAS_FMA else []))
+    return emulated(tmp_path_factory.mktemp("emulated"))
 
 
 def test_the_launchers_give_the_cpu_bits(program):
@@ -82,7 +79,7 @@ def test_the_launchers_give_the_cpu_bits(program):
 def test_the_launchers_give_the_cpu_bits_without_fma(program, tmp_path):
     if not HAS_FMA:
         pytest.skip("this CPU has no FMA, or no option for it: the test above was without")
-    assert re.search(r"\d+ passed, 0 failed", run(emulated(tmp_path, others=program.parent)))
+    assert re.search(r"\d+ passed, 0 failed", run(emulated(tmp_path, "-mno-fma")))
 
 
 @pytest.mark.parametrize("fmt", ["f16", "bf16"])
@@ -96,7 +93,7 @@ def test_golden_digests_of_every_16_bit_input(program, fmt):
 def test_a_wrong_bound_is_seen(program, tmp_path):
     """The control: with bounds made smaller, the comparison fails."""
     flags = ["-DRM_CFG_BOUND_SHRINK=0x1p-20", *(FMA if HAS_FMA else [])]
-    bad = emulated(tmp_path, *flags, others=program.parent)
+    bad = emulated(tmp_path, *flags)
     with pytest.raises(pytest.fail.Exception, match=r"\d+ passed, [1-9]\d* failed"):
         run(bad)
 
@@ -125,30 +122,19 @@ def test_the_option_off_and_auto(tmp_path):
 
 
 def emulated_parts(where, test, kernels, shared, variants, least=100):
-    """A test program of its own for each of `variants`, flags that `kernels` are compiled with; what it printed, and its counts, `least`
-    or more."""
-    cc, cxx = need("cc", "c++")
-    library = default_build()
-
-    def compile_one(job):
-        source, target, flags = job
-        run(*([cc, "-O1"] if source.suffix == ".c" else [cxx, *OPTIONS, *flags]), "-c", source, "-o", target)
-        return target
-
-    jobs = [
-        [(ROOT / source, where / (source.replace("/", "_") + ".o"), []) for source in [f"tests/cuda/{test}.cpp", *shared]]
-    ]
-    jobs += [
-        [(ROOT / source, where / f"{source.replace('/', '_')}{k}.o", flags) for source in kernels]
-        for k, flags in enumerate(variants)
-    ]
-    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        objects = [list(pool.map(compile_one, part)) for part in jobs]
+    """A test program of its own for each of `variants`: the first is that of the library; for the others, `kernels` are compiled with their
+    flags, and what they need of `shared` with them. What each printed, and its counts, `least` or more."""
+    folders = [where / str(k) for k in range(len(variants))]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    assert variants[0] == []
+    jobs = [(ROOT / source, folders[0], []) for source in [f"tests/cuda/{test}.cpp", *shared]]
+    jobs += [(ROOT / source, folders[k], flags) for k, flags in enumerate(variants) if k for source in kernels]
+    objects = compiled(jobs)
     counts = []
-    for k in range(len(variants)):
-        program = where / f"{test}{k}"
-        run(cxx, *objects[0], *objects[k + 1], f"-L{library}", "-lrepmath", f"-Wl,-rpath,{library}", "-o", program)
-        out = subprocess.run([program], capture_output=True, text=True).stdout
+    for k, folder in enumerate(folders):
+        own = [o for o in objects if o.parent in (folders[0], folder)] if k else objects[:1]
+        out = subprocess.run([linked(folder / test, own)], capture_output=True, text=True).stdout
         counted = re.search(r"(\d+) passed, (\d+) failed", out)
         assert counted and int(counted[1]) >= least, out
         counts.append((int(counted[2]), out))
@@ -241,7 +227,7 @@ def test_losses_give_the_cpu_bits(tmp_path):
     ):
         shared = [f"src/nn/{job}.c" for job in [*jobs, "row_apart"]] + ["src/reduce/overlap.c"]
         kernels = [f"src/cuda/{name}.cu" for name in of]
-        (good, out), (bad, found) = emulated_parts(tmp_path, test, kernels, shared, [[], [SHRINK]])
+        (good, out), (bad, found) = emulated_parts(tmp_path / test, test, kernels, shared, [[], [SHRINK]])
         assert good == 0 and bad, out
         assert f"FAILED {seen}" in found
 
@@ -251,6 +237,6 @@ def test_products_give_the_cpu_bits(tmp_path):
     kernels = ["src/cuda/matmul_narrow.cu", "src/cuda/matmul_f64.cu"]
     shared = ["src/cuda/matmul.cu", "src/cuda/convolution.cu", "src/cuda/reduce.cu"]
     shared += ["src/blas/check.c", "src/blas/convolution_job.c", "src/reduce/overlap.c"]
-    variants = [FMA if HAS_FMA else [], ["-DRM_CFG_EMULATE_MMA"], [SHRINK]]
+    variants = [[], ["-DRM_CFG_EMULATE_MMA"], [SHRINK]]
     (good, out), (by_warps, warps), (bad, _) = emulated_parts(tmp_path, "test_cuda_products", kernels, shared, variants)
     assert good == 0 and by_warps == 0 and bad, out + warps

@@ -9,6 +9,7 @@
 #include "cuda_elementwise.h"
 #include "cuda_formulas.h"
 #include "cuda_losses.h"
+#include "cuda_memory.h"
 #include "cuda_nn.h"
 #include "cuda_optim.h"
 #include "cuda_pooling.h"

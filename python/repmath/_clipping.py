@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
 from ._dtypes import NAMES
 from ._environment import guarded
-from ._inplace import as_bytes, check_array, check_number, whole
+from ._inplace import check_array, check_number, whole
+from ._memory import as_bytes, calls, contiguous, exact_sum, is_array
 
 _Array = np.ndarray[Any, Any]
 
@@ -48,16 +48,16 @@ def clip_grad_norm(grads: Mapping[Any, _Array | None] | Iterable[_Array | None] 
     elements become +0, infinite ones NaN. A NaN makes every element NaN.
     """
     max_norm = check_number("max_norm", max_norm)
-    if isinstance(grads, np.ndarray):
+    if is_array(grads):
         grads = [grads]
     named = grads.items() if isinstance(grads, Mapping) else enumerate(grads)
     arrays = [check_array(f"grads[{key!r}]", g, writable=True) for key, g in named if g is not None]
-    squares = _core.ExactSum()
+    squares = exact_sum(arrays[0] if arrays else None)
     for g in arrays:
-        terms = as_bytes(np.ascontiguousarray(g))
+        terms = as_bytes(contiguous(g))
         squares.add_products(NAMES[g.dtype], terms, terms)
     for g in arrays:
         if g.size:
-            with whole(g) as contiguous:
-                _core.clip_to_norm(NAMES[g.dtype], as_bytes(contiguous), squares, max_norm)
-    return squares.root()
+            with whole(g) as own:
+                calls(g).clip_to_norm(NAMES[g.dtype], as_bytes(own), squares, max_norm)
+    return float(squares.root())

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from . import _core
 from ._dtypes import F32, F64, check, common, is_integer
 from ._environment import guarded
+from ._memory import asarray
 from ._reductions import _check_out, _deliver, _dot, _matmul_general, _result_dtype, dot, matmul
 from ._reductions import sum as _sum
 
@@ -76,9 +77,9 @@ def _contract(
     if alike and k == 1:
         value = _products(left.reshape(b), right.reshape(b))
     elif alike and result in (F32, F64):
-        value = np.asarray(_dot(left[:, 0, :], right[:, :, 0]))
+        value = asarray(_dot(left[:, 0, :], right[:, :, 0]))
     else:
-        value = np.asarray(_matmul_general(left, right, None, None, result))
+        value = asarray(_matmul_general(left, right, None, None, result))
     made = batch + rows + columns
     return value.reshape([sizes[label] for label in made]).transpose([made.index(label) for label in out])
 
@@ -243,7 +244,7 @@ def einsum(
     if not isinstance(subscripts, str):
         subscripts, given = _from_lists([subscripts, *operands])
         operands = tuple(given)
-    arrays = [np.asarray(x) for x in operands]
+    arrays = [asarray(x) for x in operands]
     for place, x in enumerate(arrays):
         check(f"operand {place}", x.dtype)
     if not arrays:
@@ -278,9 +279,9 @@ def einsum(
         kept = [label for label in names if label in out_labels]
         summed = tuple(i for i, label in enumerate(names) if label not in out_labels)
         if not summed and not is_integer(value.dtype) and common(value.dtype, result) == result:
-            value = np.asarray(_add(value.astype(result), result.type(0)))  # sums of one term: zeros and NaNs have one sign
+            value = asarray(_add(value.astype(result), result.type(0)))  # sums of one term: zeros and NaNs have one sign
         else:
-            value = np.asarray(_sum(value, axis=summed, dtype=result))
+            value = asarray(_sum(value, axis=summed, dtype=result))
         value = value.transpose([kept.index(label) for label in out_labels])
     return _deliver(value, out)
 
@@ -312,7 +313,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Any:
     TypeError
         An operand has a dtype that is not supported.
     """
-    x, y = np.asarray(a), np.asarray(b)
+    x, y = asarray(a), asarray(b)
     check("a", x.dtype)
     check("b", y.dtype)
     try:
@@ -355,7 +356,7 @@ def vdot(a: ArrayLike, b: ArrayLike, /) -> Any:
     TypeError
         An operand has a dtype that is not supported.
     """
-    x, y = np.asarray(a).reshape(-1), np.asarray(b).reshape(-1)
+    x, y = asarray(a).reshape(-1), asarray(b).reshape(-1)
     if x.size != y.size:
         raise ValueError(f"vdot: a has {x.size} elements and b has {y.size}")
     return dot(x, y)
@@ -398,7 +399,7 @@ def vecdot(
         An operand, `dtype` or `out` has a dtype that is not supported.
     """
     vectors = []
-    for name, v in (("x1", np.asarray(x1)), ("x2", np.asarray(x2))):
+    for name, v in (("x1", asarray(x1)), ("x2", asarray(x2))):
         if v.ndim == 0:
             raise ValueError(f"vecdot: {name} is a scalar; it must have at least one axis")
         vectors.append(np.moveaxis(v, normalize_axis_index(operator.index(axis), v.ndim), -1))
@@ -433,7 +434,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /, out: np.ndarray | None = None, *, dt
     TypeError
         An operand, `dtype` or `out` has a dtype that is not supported.
     """
-    matrix, vector = np.asarray(x1), np.asarray(x2)
+    matrix, vector = asarray(x1), asarray(x2)
     if matrix.ndim < 2 or vector.ndim < 1:
         raise ValueError("matvec: x1 must have at least two axes and x2 at least one")
     return _into(matmul(matrix, vector[..., None], dtype=dtype)[..., 0], out)
@@ -458,7 +459,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /, out: np.ndarray | None = None, *, dt
     ValueError, TypeError
         As in matvec.
     """
-    vector, matrix = np.asarray(x1), np.asarray(x2)
+    vector, matrix = asarray(x1), asarray(x2)
     if vector.ndim < 1 or matrix.ndim < 2:
         raise ValueError("vecmat: x1 must have at least one axis and x2 at least two")
     return _into(matmul(vector[..., None, :], matrix, dtype=dtype)[..., 0, :], out)

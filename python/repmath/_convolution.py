@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _core
 from ._dtypes import NAMES, check_held, common
 from ._environment import guarded
+from ._memory import asarray, calls, empty
 from ._reductions import _check_out, _deliver
 
 _Array = np.ndarray[Any, Any]
@@ -49,7 +49,7 @@ def _paddings(padding: Any, dims: int, kernel: tuple[int, ...], stride: tuple[in
 
 def _operands(**arrays: ArrayLike | None) -> tuple[list[_Array | None], np.dtype[Any]]:
     """The arrays in their common format."""
-    given = {name: np.asarray(a) for name, a in arrays.items() if a is not None}
+    given = {name: asarray(a) for name, a in arrays.items() if a is not None}
     for name, a in given.items():
         check_held(name, a)
     result = common(*(a.dtype for a in given.values()))
@@ -102,7 +102,7 @@ class _Geometry:
 
     def run(self, what: str, first: _Array, second: _Array, bias: _Array | None, out: _Array) -> None:
         sizes = (self.batch, self.channels_in, self.channels_out, self.groups)
-        _core.convolve(
+        calls(out).convolve(
             what,
             NAMES[out.dtype],
             (sizes, self.size, self.kernel, self.stride, self.dilation, self.low, self.high),
@@ -136,7 +136,7 @@ def _compute(
     fits = (
         out is not None and out.dtype == result and not any(a is not None and np.may_share_memory(out, a) for a in operands)
     )
-    target = out if fits and out is not None else np.empty(made, result)
+    target = out if fits and out is not None else empty(made, result, first)
     assert first is not None and second is not None
     geometry.run(what, first, second, bias, _channels_second(target if batched else target[None], channels_last))
     return target if target is out else _deliver(target, out)

@@ -7,6 +7,9 @@ import numpy as np
 SPEC_VERSION: Final[int]
 COMPILER: Final[str]
 ERR_INDEX: Final[int]
+
+def status_message(status: int) -> str: ...
+
 ufuncs: Final[dict[str, np.ufunc]]
 gufuncs: Final[dict[str, np.ufunc]]
 rounded: Final[dict[str, dict[str, np.ufunc]]]

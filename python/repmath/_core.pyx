@@ -452,10 +452,15 @@ def convolve(what, format, sizes, first, second, bias, out):
     _raise(status)
 
 
+def status_message(int status):
+    """What a status of the C library says."""
+    return rm_status_message(status).decode()
+
+
 cdef _raise(rm_status status):
     """MemoryError or ValueError for a status that is not 0."""
     if status != 0:
-        message = rm_status_message(status).decode()
+        message = status_message(status)
         raise MemoryError(message) if rm_status_code(status) == RM_ERR_MEMORY else ValueError(message)
 
 
@@ -710,13 +715,7 @@ def random_fill(what, place, out, format="f64", a=0, b=0, x=None, ends=(0, 0)):
             status = rm_random_normal(f, seed, stream, first, n, p, q, <void *>y.base, size)
         else:
             status = rm_dropout(f, seed, stream, first, n, p, <void *>v.base, size, <void *>y.base, size)
-    if status != 0:  # what else could be at fault is checked before
-        message = rm_status_message(status).decode()
-        raise MemoryError(message) if rm_status_code(status) == RM_ERR_MEMORY else ValueError(message)
-cdef int _optimizer_status(rm_status status) except -1:
-    if status != 0:
-        raise ValueError(rm_status_message(status).decode())
-    return 0
+    _raise(status)  # what else could be at fault is checked before
 
 
 def sgd_step(format, unsigned char[::1] p, const unsigned char[::1] g, unsigned char[::1] b, double lr, double momentum,
@@ -731,7 +730,7 @@ def sgd_step(format, unsigned char[::1] p, const unsigned char[::1] g, unsigned 
     cdef void *buffer = NULL if b is None else &b[0]
     with nogil:
         status = rm_sgd_step(f, n, &p[0], &g[0], buffer, &o)
-    _optimizer_status(status)
+    _raise(status)
 
 
 def adam_step(format, unsigned char[::1] p, const unsigned char[::1] g, unsigned char[::1] m, unsigned char[::1] v,
@@ -747,7 +746,7 @@ def adam_step(format, unsigned char[::1] p, const unsigned char[::1] g, unsigned
     cdef void *largest = NULL if w is None else &w[0]
     with nogil:
         status = rm_adam_step(f, n, &p[0], &g[0], &m[0], &v[0], largest, &o)
-    _optimizer_status(status)
+    _raise(status)
 
 
 _FORMULAS = {
@@ -765,8 +764,7 @@ def formula(name, format, int64_t n, double a, size_t x, size_t y, size_t z, siz
     f, _ = _FORMATS[format]
     with nogil:
         status = rm_formula(which, f, n, a, <const void *>x, <const void *>y, <const void *>z, <void *>out)
-    if status != 0:
-        raise ValueError(rm_status_message(status).decode())
+    _raise(status)
 
 
 def clip_to_norm(format, unsigned char[::1] g, ExactSum squares, double max_norm):
@@ -778,7 +776,7 @@ def clip_to_norm(format, unsigned char[::1] g, ExactSum squares, double max_norm
     cdef long long n = g.shape[0] // size
     with nogil:
         status = rm_clip_to_norm(f, n, &g[0], squares.acc, max_norm)
-    _optimizer_status(status)
+    _raise(status)
 
 
 _RULES = {
@@ -839,7 +837,7 @@ cdef class ExactSum:
         cdef rm_status status
         with nogil:
             status = rm_root_of_total(self.acc, &out)
-        _optimizer_status(status)
+        _raise(status)
         return out
 
     def add_products(self, format, const unsigned char[::1] x, const unsigned char[::1] y):

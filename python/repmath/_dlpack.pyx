@@ -85,6 +85,8 @@ def add_types(ml_dtypes):
 
 # Where a host program may read: main memory, and that which CUDA or ROCm have pinned.
 HOST = frozenset((1, 3, 11))
+# Where CUDA may: a device's memory, and managed memory.
+CUDA = frozenset((2, 13))
 cdef object _ARRAY = np.ndarray, _SCALAR = np.generic
 
 
@@ -135,8 +137,9 @@ def device_of(x):
     return int(kind), int(number)
 
 
-def as_array(name, capsule):
-    """An array over the memory that a capsule lends. It is read-only where that is asked for, or cannot be known."""
+cdef tuple _lent(name, capsule, kinds):
+    """What a capsule lends: (memory, its first byte's place before element 0, shape, strides in bytes, dtype, read-only). Memory is None
+    where there are no elements. It is read-only where that is asked for, or cannot be known."""
     cdef ManagedVersioned *versioned = NULL
     cdef Managed *plain = NULL
     cdef Tensor *t
@@ -153,7 +156,7 @@ def as_array(name, capsule):
         t = &plain.tensor
     else:
         raise BufferError(f"{name}: what its __dlpack__ returned is no DLPack capsule that is still unused")
-    if t.device.type not in HOST:
+    if t.device.type not in kinds:
         raise BufferError(f"{name} is in the memory of device ({t.device.type}, {t.device.id})")
     dtype = _DTYPES.get((t.type.code, t.type.bits)) if t.type.lanes == 1 else None
     if dtype is None:
@@ -166,10 +169,6 @@ def as_array(name, capsule):
     shape = tuple([t.shape[i] for i in range(t.ndim)])
     if min(shape, default=0) < 0:
         raise BufferError(f"{name} has shape {shape}")
-    if 0 in shape:  # nothing to lend
-        empty = np.empty(shape, dtype)
-        empty.flags.writeable = not read_only
-        return empty
     size = dtype.itemsize
     strides = []
     step = size
@@ -177,6 +176,8 @@ def as_array(name, capsule):
         strides.append(step if t.strides is NULL else t.strides[i] * size)
         step *= shape[i]
     strides.reverse()
+    if 0 in shape:  # nothing to lend
+        return None, 0, shape, strides, dtype, read_only
     # The bytes from the lowest address to the highest.
     spans = [(n - 1) * s for n, s in zip(shape, strides)]
     below, above = sum([s for s in spans if s < 0]), sum([s for s in spans if s > 0]) + size
@@ -193,7 +194,24 @@ def as_array(name, capsule):
     else:
         PyCapsule_SetName(capsule, USED_PLAIN)
         memory.managed, memory.deleter = plain, plain.deleter
-    return np.ndarray(shape, dtype, memory, -below, strides)
+    return memory, -below, shape, strides, dtype, read_only
+
+
+def as_array(name, capsule):
+    """An array over the memory that a capsule lends. It is read-only where that is asked for, or cannot be known."""
+    memory, first, shape, strides, dtype, read_only = _lent(name, capsule, HOST)
+    if memory is None:
+        empty = np.empty(shape, dtype)
+        empty.flags.writeable = not read_only
+        return empty
+    return np.ndarray(shape, dtype, memory, first, strides)
+
+
+def on_device(name, capsule):
+    """The parts of an array on a GPU: (address, shape, strides in bytes, dtype, read-only, what keeps the memory)."""
+    memory, first, shape, strides, dtype, read_only = _lent(name, capsule, CUDA)
+    address = 0 if memory is None else <size_t>(<_Memory>memory).start + <size_t>first
+    return address, shape, strides, dtype, read_only, memory
 
 
 cdef struct Export:
@@ -228,27 +246,31 @@ cdef void _unused(object capsule) noexcept:
 
 
 cdef class Exported:
-    """An array for another library's from_dlpack."""
+    """An array for another library's from_dlpack: of NumPy, or with a device (kind, number) one of `_cuda`."""
 
-    cdef object array
+    cdef object array, device
 
-    def __init__(self, array):
+    def __init__(self, array, device=(CPU, 0)):
         if array.dtype not in _CODES:
             raise TypeError(f"DLPack has no type for elements of {array.dtype}")
-        self.array = array
+        self.array, self.device = array, device
 
     def __dlpack_device__(self):
-        return CPU, 0
+        return self.device
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        if stream is not None:
+        cdef bint in_main_memory = self.device[0] == CPU
+        if dl_device is not None and tuple(dl_device) != self.device:
+            where = "in main memory" if in_main_memory else f"on device {self.device}"
+            raise BufferError(f"the array is {where}, not on device {tuple(dl_device)}")
+        if in_main_memory and stream is not None:
             raise BufferError("main memory has no streams: stream must be None")
-        if dl_device is not None and tuple(dl_device) != (CPU, 0):
-            raise BufferError(f"the array is in main memory, not on device {tuple(dl_device)}")
         array = self.array.copy() if copy or [s for s in self.array.strides if s % self.array.itemsize] else self.array
         cdef bint versioned = max_version is not None and max_version[0] >= 1
         if not versioned and not array.flags.writeable:
             raise BufferError("the array is read-only, which a capsule without a version cannot say")
+        if not in_main_memory:
+            array.order(stream)
         cdef int i, ndim = array.ndim
         cdef Export *e = <Export *>malloc(sizeof(Export) + 2 * ndim * sizeof(int64_t))
         if e is NULL:
@@ -260,8 +282,8 @@ cdef class Exported:
         for i in range(ndim):
             t.shape[i] = shape[i]
             t.strides[i] = strides[i] // size
-        t.data = <void *><size_t>array.__array_interface__["data"][0]
-        t.device = Device(CPU, 0)
+        t.data = <void *><size_t>(array.__array_interface__["data"][0] if in_main_memory else array.address)
+        t.device = Device(self.device[0], self.device[1])
         t.ndim = ndim
         t.type.code, t.type.bits = _CODES[array.dtype]
         t.type.lanes = 1

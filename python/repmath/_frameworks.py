@@ -1,37 +1,41 @@
 """Arrays of other libraries as arguments: seen without a copy through DLPack, and results given back in their kind."""
 
+import contextlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _dlpack
+from ._cuda import _library, _staging
+from ._cuda._array import Array, download
 
 _Array = np.ndarray[Any, Any]
 _Home = tuple[str, Callable[[Any], Any]]  # a framework's name and its from_dlpack
 
 # What DLPack calls the devices that a message may have to name.
-_DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CUDA managed memory", 14: "oneAPI"}
+_DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CUDA (managed)", 14: "oneAPI"}
 _VERSION = (1, 3)  # the newest that is known here; producers may answer with any older one
 
 _homes: dict[type, _Home | None] = {}
 _known: dict[Callable[..., Any], tuple[str, ...]] = {}  # the names of positional arguments
 
 
-def _check_device(name: str, x: Any) -> None:
+def _device(name: str, x: Any) -> tuple[int, int]:
+    """The kind and the number of the device whose memory x is in."""
     if not hasattr(x, "__dlpack_device__"):
         raise BufferError(
             f"{name} is a {type(x).__name__} without memory of its own; "
             "while JAX traces a function, repmath.jax takes the place of repmath"
         )
-    kind, number = _dlpack.device_of(x)
-    if kind not in _dlpack.HOST:
-        device = _DEVICES.get(kind, f"of DLPack's type {kind}")
-        raise BufferError(
-            f"{name} is on device {device} {number}; functions over arrays compute on the CPU: move it there first"
-        )
+    return _dlpack.device_of(x)
+
+
+def _named(kind: int, number: int) -> str:
+    device = _DEVICES.get(kind, f"of DLPack's type {kind}")
+    return f"device {device} {number}"
 
 
 def _check_torch(name: str, x: Any) -> None:
@@ -45,21 +49,34 @@ def _check_torch(name: str, x: Any) -> None:
 
 def view(name: str, x: Any) -> _Array:
     """An array over the memory of x, which has __dlpack__; what is raised names the argument."""
-    try:
-        _check_device(name, x)
-        home = _home(type(x), x)
-        if home and home[0] == "torch":
+    with _naming(name):
+        kind, number = _device(name, x)
+        if kind not in _dlpack.HOST:
+            raise BufferError(f"{name} is on {_named(kind, number)}; here it is read in main memory: move it there first")
+        if _is_of(x, "torch"):
             _check_torch(name, x)
         try:
             capsule = x.__dlpack__(stream=None, max_version=_VERSION)  # main memory: there is no stream to wait for
         except TypeError:  # from before there were versions
             capsule = x.__dlpack__(stream=None)
+    array: _Array = _dlpack.as_array(name, capsule)
+    return array
+
+
+@contextlib.contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Errors of a producer say which argument they are about."""
+    try:
+        yield
     except Exception as error:
         if not str(error).startswith(f"{name} "):  # it is the producer's own
             error.add_note(f"repmath: from the argument {name}")
         raise
-    array: _Array = _dlpack.as_array(name, capsule)
-    return array
+
+
+def _is_of(x: Any, framework: str) -> bool:
+    home = _home(type(x), x)
+    return home is not None and home[0] == framework
 
 
 def shape_of(name: str, x: Any) -> tuple[int, ...]:
@@ -100,61 +117,102 @@ def _names(known: Sequence[str], arguments: tuple[Any, ...]) -> Iterator[str]:
         yield known[place] if place < len(known) else f"argument {place}"
 
 
+class _Views:
+    """The arguments of a call that are arrays of another library, over their memory; one that is given twice stays one."""
+
+    def __init__(self) -> None:
+        self.views: dict[int, tuple[_Array | Array, Any]] = {}  # by the identity of an argument
+        self.home: tuple[str, _Home] | None = None  # of the argument of this name
+        self.place: tuple[str, tuple[int, int]] | None = None  # where the argument of this name is
+
+    def seen(self, name: str, x: Any) -> Any:
+        """The view of an argument, or the argument."""
+        if not _dlpack.is_foreign(x):
+            return x
+        if id(x) not in self.views:
+            home = _home(type(x), x)
+            if home and self.home is None:
+                self.home = name, home
+            elif home and self.home and self.home[1][0] != home[0]:
+                raise TypeError(
+                    f"{self.home[0]} is an array of {self.home[1][0]} and {name} one of {home[0]}; one call takes one framework's"
+                )
+            self.views[id(x)] = self._view(name, x), x
+        return self.views[id(x)][0]
+
+    def _view(self, name: str, x: Any) -> _Array | Array:
+        with _naming(name):
+            kind, number = _device(name, x)
+        on_device = kind in _dlpack.CUDA
+        where = (kind if on_device else 1, number if on_device else 0)  # main memory is one
+        if self.place is None:
+            self.place = name, where
+        elif self.place[1] != where:
+            first, second = ("in main memory" if w[0] == 1 else f"on {_named(*w)}" for w in (self.place[1], where))
+            raise TypeError(f"{self.place[0]} is {first} and {name} {second}; one call computes in one place")
+        if not on_device:
+            return view(name, x)
+        with _naming(name):
+            try:
+                _library.load()
+            except ImportError as error:
+                raise BufferError(f"{name} is on {_named(kind, number)}; move it to main memory, or: {error}") from None
+            if _is_of(x, "torch"):
+                _check_torch(name, x)
+            return _staging.take(name, x, _staging.place_of(self._name_of_home(), number), _VERSION)
+
+    def _name_of_home(self) -> str | None:
+        return self.home[1][0] if self.home else None
+
+    def run(self, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """The function of the views; its arrays in the framework of the arguments."""
+        arrays = [a for a, _ in self.views.values() if isinstance(a, Array)]
+        if arrays:
+            result = _staging.run(function, arrays, arrays[0].place, self._name_of_home(), arguments, keywords)
+        else:
+            result = function(*arguments, **keywords)
+        return self._returned(result)
+
+    def _returned(self, result: Any) -> Any:
+        if isinstance(result, (np.ndarray, Array)):
+            for array, own in self.views.values():
+                if result is array:  # out, or what else was written in place
+                    return own
+        take = self.home[1][1] if self.home else None
+        if isinstance(result, Array):
+            return download(result) if take is None else _taken(result, take, self.place[1] if self.place else (2, 0))
+        if isinstance(result, np.ndarray):
+            return result if take is None else _taken(result, take)
+        if isinstance(result, np.generic) and take is not None:
+            return _taken(np.asarray(result), take)
+        if isinstance(result, (tuple, list)):
+            return type(result)(self._returned(part) for part in result)
+        return result
+
+
 def call(
     function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any], known: Sequence[str] | None = None
 ) -> Any:
     """The function of arrays over the same memory, which it may write to; its arrays in the framework of the arguments.
 
     `known` are the names of the first arguments, where the function's signature has none."""
-    views: dict[int, tuple[_Array, Any]] = {}  # by the identity of an argument: one that is given twice stays one
-    homes: dict[str, tuple[str, Callable[[Any], Any]]] = {}
-
-    def seen(name: str, x: Any) -> Any:
-        if not _dlpack.is_foreign(x):
-            return x
-        if id(x) not in views:
-            home = _home(type(x), x)
-            if home:
-                homes.setdefault(home[0], (name, home[1]))
-                if len(homes) > 1:
-                    (first, (other, _)), (second, _) = homes.items()
-                    raise TypeError(
-                        f"{other} is an array of {first} and {name} one of {second}; one call takes one framework's"
-                    )
-            views[id(x)] = view(name, x), x
-        return views[id(x)][0]
-
+    views = _Views()
     names = _names(_parameters(function) if known is None else known, arguments)
-    arrays = [seen(name, x) for name, x in zip(names, arguments, strict=True)]
-    result = function(*arrays, **{name: seen(name, x) for name, x in keywords.items()})
-    take = next(iter(homes.values()))[1] if homes else None
-    return _returned(result, views, take)
+    arrays = [views.seen(name, x) for name, x in zip(names, arguments, strict=True)]
+    return views.run(function, arrays, {name: views.seen(name, x) for name, x in keywords.items()})
 
 
-def _returned(result: Any, views: Mapping[int, tuple[_Array, Any]], take: Callable[[Any], Any] | None) -> Any:
-    if isinstance(result, np.ndarray):
-        for array, own in views.values():
-            if result is array:  # out, or what else was written in place
-                return own
-        return result if take is None else _taken(result, take)
-    if isinstance(result, np.generic) and take is not None:
-        return _taken(np.asarray(result), take)
-    if isinstance(result, (tuple, list)):
-        return type(result)(_returned(part, views, take) for part in result)
-    return result
-
-
-def _taken(array: _Array, take: Callable[[Any], Any]) -> Any:
+def _taken(array: Any, take: Callable[[Any], Any], device: tuple[int, int] = (1, 0)) -> Any:
     """The array in another framework, over the same memory wherever that takes it."""
-    flags = array.flags
-    if not (flags.writeable and (flags.c_contiguous or flags.f_contiguous)):
+    in_main_memory = isinstance(array, np.ndarray)
+    if in_main_memory and not (array.flags.writeable and (array.flags.c_contiguous or array.flags.f_contiguous)):
         array = array.copy()  # strides may be negative, which not all have
-    result = take(_dlpack.Exported(array))
+    result = take(_dlpack.Exported(array, device))
     size = getattr(getattr(result, "dtype", None), "itemsize", None)
     if size in (array.dtype.itemsize, None):
         return result
     # JAX halves 64-bit types unless told otherwise. That keeps small integers; of floats it would be a second rounding.
-    if array.dtype.kind in "iu" and not (array > 2**31 - 1).any() and not (array < -(2**31)).any():
+    if in_main_memory and array.dtype.kind in "iu" and not (array > 2**31 - 1).any() and not (array < -(2**31)).any():
         return result
     raise TypeError(
         f"the result is {array.dtype}, for which {result.dtype} came back: enable 64-bit types (jax_enable_x64), "

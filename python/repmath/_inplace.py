@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from . import _dlpack, _frameworks
+from . import _dlpack, _frameworks, _memory
 from ._dtypes import NAMES
 
 _Array = np.ndarray[Any, Any]
@@ -23,7 +23,7 @@ def check_array(name: str, a: Any, writable: bool = False) -> _Array:
     """The array, of one of the formats, over the memory of another library's; TypeError or ValueError that names it otherwise."""
     if _dlpack.is_foreign(a):
         a = _frameworks.view(name, a)
-    if not isinstance(a, np.ndarray):
+    if not _memory.is_array(a):
         raise TypeError(f"{name} must be a NumPy array, not {type(a).__name__}")
     if a.dtype not in NAMES:
         raise TypeError(
@@ -59,16 +59,12 @@ def check_count(name: str, n: Any, least: int = 0) -> int:
     return count
 
 
-def as_bytes(a: _Array) -> _Array:
-    return a.reshape(-1).view(np.uint8)
-
-
 @contextlib.contextmanager
 def whole(a: _Array) -> Iterator[_Array]:
     """A contiguous array with the elements of `a`: itself where it can be, else a copy, which is written back if nothing is raised."""
     if a.flags.c_contiguous:
         yield a
         return
-    copy = np.ascontiguousarray(a)
+    copy = _memory.contiguous(a)
     yield copy
     a[...] = copy

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
 from ._dtypes import NAMES
 from ._environment import guarded
-from ._inplace import as_bytes, check_array, check_count, check_number, is_array, whole
+from ._inplace import check_array, check_count, check_number, is_array, whole
+from ._memory import as_bytes, calls, contiguous
 
 _Array = np.ndarray[Any, Any]
 _Numbers = tuple[float, float, float, float, float]  # lr, the betas, eps, weight_decay
@@ -42,7 +42,7 @@ def _step(arrays: list[_Array | None], grad: _Array, call: Any) -> None:
         return
     with contextlib.ExitStack() as stack:
         own = [None if a is None else as_bytes(stack.enter_context(whole(a))) for a in arrays]
-        call(own[0], as_bytes(np.ascontiguousarray(grad)), own[1:])
+        call(own[0], as_bytes(contiguous(grad)), own[1:])
 
 
 def _check_sgd(lr: Any, momentum: Any, dampening: Any, weight_decay: Any, nesterov: Any) -> tuple[float, float, float, float]:
@@ -133,7 +133,7 @@ def sgd_step(
     name, _ = _check_arrays(param=param, grad=grad, buffer=buffer)
 
     def call(p: _Array, g: _Array, states: list[_Array | None]) -> None:
-        _core.sgd_step(name, p, g, states[0], *numbers, bool(nesterov), bool(maximize), bool(first))
+        calls(p).sgd_step(name, p, g, states[0], *numbers, bool(nesterov), bool(maximize), bool(first))
 
     _step([param, buffer], grad, call)
 
@@ -149,7 +149,7 @@ def _adam_step(
 
     def call(p: _Array, g: _Array, states: list[_Array | None]) -> None:
         m, v, w = states
-        _core.adam_step(name, p, g, m, v, w, *numbers, step, decoupled, bool(maximize))
+        calls(p).adam_step(name, p, g, m, v, w, *numbers, step, decoupled, bool(maximize))
 
     _step([param, *states], grad, call)
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from . import _core, _dlpack
 from ._dtypes import F32, F64, FORMATS, beyond_f64, check, common, is_integer
 from ._environment import guarded
+from ._memory import asarray, is_array, on_device
 from ._narrow import narrow
 
 _sum = _core.gufuncs["sum"]
@@ -57,7 +58,7 @@ def _axes(
 
 def _check_out(out: Any, shape: tuple[int, ...], result: np.dtype[Any]) -> None:
     """Raise before anything is computed or written."""
-    if not isinstance(out, np.ndarray):
+    if not is_array(out):
         raise TypeError(f"out must be an ndarray, not {type(out).__name__}")
     if out.shape != shape:
         raise ValueError(f"out has shape {out.shape}, the result has shape {shape}")
@@ -123,7 +124,7 @@ def sum(
     The result does not depend on the order or the layout of the elements.
     """
     floats = _same_float(a, a)
-    x = a if floats or _dlpack.is_foreign(a) else np.asarray(a)
+    x: Any = a if floats or _dlpack.is_foreign(a) else asarray(a)
     # The usual call, without the arguments' machinery.
     if axis is None and dtype is None and out is None and where is True and initial is _ZERO and not keepdims:
         if (floats or _same_float(x, x)) and x.flags.c_contiguous:
@@ -150,6 +151,8 @@ def _sum_general(a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initia
     # A Python float that float32 holds need not make the sum a float64 one.
     fits32 = no_extra or (not is_integer(extra.dtype) and float(np.float32(extra)) == float(extra))
     wide = _wide(result, x.dtype) if fits32 else F64
+    if on_device(x) and x.dtype == result and no_extra:
+        wide = result  # the sums there are rounded once to any format
 
     if len(axes) == x.ndim:
         x = x.reshape(-1) if x.flags.c_contiguous else x.ravel(order="K")  # the order of terms does not matter
@@ -173,6 +176,8 @@ def _row_sums(x: np.ndarray) -> Any:
     ones is as exact and reads memory in its order, ten times as fast. Results that are not finite are left to the sum, for
     its warnings.
     """
+    if on_device(x):
+        return _sum(x)
     neighbours = x.ndim > 1 and x.strides[-2] == x.itemsize < x.strides[-1] and x.shape[-2] >= 16
     if neighbours and x.size >= 1 << 12 and all(x.strides[i] == x.strides[i + 1] * x.shape[i + 1] for i in range(x.ndim - 2)):
         with np.errstate(all="ignore"):
@@ -282,8 +287,8 @@ def _check_shapes(x1: Any, x2: Any, bias: Any, function: str) -> tuple[int, ...]
 
 @guarded
 def _matmul_general(x1: Any, x2: Any, out: Any, bias: Any, dtype: Any) -> Any:
-    a, b = np.asarray(x1), np.asarray(x2)
-    c = None if bias is None else np.asarray(bias)
+    a, b = asarray(x1), asarray(x2)
+    c = None if bias is None else asarray(bias)
     operands = [a.dtype, b.dtype] + ([] if c is None else [c.dtype])
     for name, d in zip(("x1", "x2", "bias"), operands, strict=False):
         check(name, d)
@@ -311,7 +316,7 @@ def _matmul_general(x1: Any, x2: Any, out: Any, bias: Any, dtype: Any) -> Any:
         return out
     if wide != result:
         s = narrow(s, result, lambda index: _sign_of_rest_of_matmul(a, b, c, s, index))
-    return _deliver(np.asarray(s), out)
+    return _deliver(asarray(s), out)
 
 
 def _sign_of_rest_of_matmul(
@@ -390,7 +395,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: np.ndarray | None = None) -> Any:
 
 @guarded
 def _dot_general(a: ArrayLike, b: ArrayLike, out: np.ndarray | None) -> Any:
-    x, y = np.asarray(a), np.asarray(b)
+    x, y = asarray(a), asarray(b)
     check("a", x.dtype)
     check("b", y.dtype)
     if x.ndim == 0 or y.ndim == 0:
@@ -410,7 +415,7 @@ def _dot_general(a: ArrayLike, b: ArrayLike, out: np.ndarray | None) -> Any:
         if y.ndim > 1:
             right = np.moveaxis(y, -2, 0).reshape(k1, math.prod(y.shape[:-2]) * y.shape[-1])
         value = _matmul_general(left, right, None, None, None)
-    value = np.reshape(np.asarray(value), shape)
+    value = np.reshape(asarray(value), shape)
     if out is not None:
         _check_out(out, shape, value.dtype)
     return _deliver(value, out)

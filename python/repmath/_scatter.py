@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from . import _core
 from ._dtypes import F64, NAMES, check, check_held, common, is_integer
 from ._environment import guarded
+from ._memory import as_bytes, asarray, calls, contiguous, copied, empty, on_device
 from ._reductions import _check_out, _deliver, _terms
 
 _Array = np.ndarray[Any, Any]
@@ -17,14 +18,16 @@ _Array = np.ndarray[Any, Any]
 
 def _values(name: str, a: ArrayLike) -> _Array:
     """An array whose numbers one of the formats holds."""
-    x = np.asarray(a)
+    x = asarray(a)
     check_held(name, x)
     return x
 
 
 def _integers(name: str, index: ArrayLike) -> _Array:
     """An index as int64. What int64 does not hold becomes negative, which is out of range too."""
-    x = np.asarray(index)
+    x = asarray(index)
+    if on_device(x):
+        return contiguous(x.astype(np.int64, copy=False))
     if x.size == 0 and x.dtype == F64 and not isinstance(index, np.ndarray):
         x = x.astype(np.int64)  # an empty list
     if x.dtype.kind not in "iu":
@@ -58,9 +61,9 @@ def _accumulate(
     rows, n = len(target), len(index)
     cols = target[:1].size if rows else 0
     size = target.dtype.itemsize
-    source = np.ascontiguousarray(source, dtype=target.dtype).reshape(n, source[:1].size if n else 0)
-    as_bytes = target.reshape(rows, cols).view(np.uint8), source.view(np.uint8)
-    status = _core.scatter(add, NAMES[target.dtype], rows, cols, as_bytes[0].reshape(-1), index, as_bytes[1].reshape(-1))
+    source = contiguous(source.astype(target.dtype, copy=False)).reshape(n, source[:1].size if n else 0)
+    both = as_bytes(target.reshape(rows, cols)), as_bytes(source)
+    status = calls(target).scatter(add, NAMES[target.dtype], rows, cols, both[0], index, both[1])
     if status == _core.ERR_INDEX:
         _out_of_range(error, name, index, rows)
     if status:
@@ -125,9 +128,9 @@ def index_add(x: ArrayLike, index: ArrayLike, source: ArrayLike, axis: int = 0, 
         if in_place and not (np.may_share_memory(out, b) or np.may_share_memory(out, where)):
             _accumulate(True, out, where, b, "index")
             return out
-    target = np.array(np.moveaxis(a, axis, 0), dtype=result, order="C")
+    target = copied(np.moveaxis(a, axis, 0), result)
     _accumulate(True, target, where, np.moveaxis(b, axis, 0), "index")
-    value: _Array = _deliver(np.ascontiguousarray(np.moveaxis(target, 0, axis)), out)
+    value: _Array = _deliver(contiguous(np.moveaxis(target, 0, axis)), out)
     return value
 
 
@@ -252,7 +255,7 @@ def segment_sum(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | Non
         rows = max(int(where.max()) + 1, 0) if where.size else 0
     else:
         rows = _size("num_segments", num_segments)
-    target = np.empty((rows, *a.shape[1:]), common(a.dtype))
+    target = empty((rows, *a.shape[1:]), common(a.dtype), a)
     _accumulate(False, target, where, a, "segment_ids", ValueError)
     return target
 
@@ -303,7 +306,7 @@ def embedding_grad(g: ArrayLike, index: ArrayLike, num_embeddings: int, padding_
             raise TypeError(f"padding_idx must be an integer, not {type(padding_idx).__name__}") from None
         if not -rows <= padding_idx < rows:
             raise IndexError(f"padding_idx must be from {-rows} to {rows - 1}, not {padding_idx}")
-    target = np.empty((rows, a.shape[-1]), common(a.dtype))
+    target = empty((rows, a.shape[-1]), common(a.dtype), a)
     _accumulate(False, target, where.reshape(-1), a.reshape(where.size, a.shape[-1]), "index")
     if padding_idx is not None:
         target[padding_idx] = 0

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from . import _core
 from ._dtypes import F64, NAMES, beyond_f64, check, check_held, is_integer
 from ._environment import guarded
+from ._memory import asarray, calls, contiguous, empty, on_device
 from ._narrow import narrow
 from ._reductions import _axes, _check_out, _deliver, _result_dtype
 
@@ -29,6 +30,10 @@ def _apply(
     what: str, rows: np.ndarray, result: np.dtype[Any], chosen: np.ndarray | None = None, ddof: float = 0.0
 ) -> np.ndarray:
     """The statistic of each row, of its elements where `chosen`; the elements are of one of the formats."""
+    if on_device(rows):
+        on_it = empty(rows.shape[:1], result, rows)
+        calls(rows).row_statistic(what, NAMES[rows.dtype], NAMES[result], rows, on_it, chosen, ddof)
+        return on_it
     rows = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("="))
     out = np.empty(len(rows), result)
     as_bytes = rows.view(np.uint8).reshape(len(rows), rows.shape[1] * rows.dtype.itemsize)
@@ -118,7 +123,7 @@ def mean(
         `out` is read-only or not of the result's shape; `axis` is repeated or
         out of range (numpy.exceptions.AxisError).
     """
-    x = np.asarray(a)
+    x = asarray(a)
     check("a", x.dtype)
     result = _result_dtype(dtype, x.dtype)
     rows, shape = _rows(x, axis, keepdims)
@@ -140,7 +145,7 @@ def _spread(
     what: str, a: ArrayLike, axis: _Axis, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any, correction: Any
 ) -> Any:
     """var or std."""
-    x = np.asarray(a)
+    x = asarray(a)
     check("a", x.dtype)
     result = _result_dtype(dtype, x.dtype)
     if correction is not None:
@@ -283,7 +288,7 @@ def norm(
         `out` is read-only or not of the result's shape; `axis` is repeated or
         out of range (numpy.exceptions.AxisError); an integer is beyond 2**53.
     """
-    v = np.asarray(x)
+    v = asarray(x)
     check("x", v.dtype)
     result = _result_dtype(dtype, v.dtype)
     rows, shape = _rows(_floats("x", v), axis, keepdims)
@@ -326,7 +331,7 @@ def cumsum(
         `out` is read-only or not of the result's shape; `axis` is out of range
         (numpy.exceptions.AxisError).
     """
-    x = np.asarray(a)
+    x = asarray(a)
     check("a", x.dtype)
     result = _result_dtype(dtype, x.dtype)
     if axis is None:
@@ -337,7 +342,12 @@ def cumsum(
     if out is not None:
         _check_out(out, x.shape, result)
     moved = np.moveaxis(x, axis, -1)
-    if beyond_f64(x):
+    if on_device(x):
+        length = moved.shape[-1]
+        lines = contiguous(moved).reshape(math.prod(moved.shape[:-1]), length)
+        value = empty(lines.shape, result, x)
+        calls(x).cumsum_rows(NAMES[x.dtype], NAMES[result], lines, value)
+    elif beyond_f64(x):
         totals = [int(t) for t in np.cumsum(moved.astype(object), axis=-1).ravel()]
         value = _quotients_of_integers(totals, 1, result)
     else:

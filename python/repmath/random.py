@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from . import _core
 from ._dtypes import F64, FORMATS, NAMES, check_held, common
 from ._environment import guarded
 from ._frameworks import shape_of
+from ._memory import asarray, calls, contiguous, empty
 
 _Array = np.ndarray[Any, Any]
 _Shape = int | tuple[int, ...]
@@ -70,7 +70,7 @@ def _place(seed: Any, stream: Any, offset: Any, n: int) -> tuple[int, int, int]:
 
 
 def _fill(what: str, place: tuple[Any, Any, Any], out: _Array, **parameters: Any) -> Any:
-    _core.random_fill(what, _place(*place, out.size), out.reshape(-1), **parameters)
+    calls(out).random_fill(what, _place(*place, out.size), out.reshape(-1), **parameters)
     return out if out.ndim else out[()]
 
 
@@ -405,10 +405,10 @@ def dropout(x: ArrayLike, p: float, seed: int, *, stream: int = 0, offset: int =
     TypeError
         An argument is of another type.
     """
-    a = np.asarray(x)
+    a = asarray(x)
     check_held("x", a)
-    source = np.ascontiguousarray(a, dtype=common(a.dtype)).reshape(-1)
-    out = np.empty(a.shape, source.dtype)
+    source = contiguous(a.astype(common(a.dtype), copy=False)).reshape(-1)
+    out = empty(a.shape, source.dtype, source)
     return _fill("dropout", (seed, stream, offset), out, format=NAMES[out.dtype], a=_probability(p), x=source)
 
 

@@ -33,16 +33,62 @@ static inline int cudaGetDeviceCount(int *n) {
   *n = 1;
   return cudaSuccess;
 }
+/* What a test may ask: how many blocks of memory are not given back, the stream of the last one that was, which stream was last told to
+ * wait for which, and how often the host waited. */
+struct emulated_record {
+  int64_t blocks;
+  void *released_on, *waiting, *awaited;
+  int64_t host_waits;
+};
+inline emulated_record emulated_calls;
+extern "C" __attribute__((visibility("default"), used)) inline emulated_record *emulated_device() { return &emulated_calls; }
+
 static inline int cudaMallocAsync(void **p, size_t bytes, cudaStream_t) {
   *p = malloc(bytes);
+  emulated_calls.blocks += *p != nullptr;
   return *p ? cudaSuccess : cudaErrorMemoryAllocation;
 }
-static inline int cudaFreeAsync(void *p, cudaStream_t) {
+static inline int cudaFreeAsync(void *p, cudaStream_t stream) {
+  emulated_calls.blocks -= p != nullptr;
+  emulated_calls.released_on = stream;
   free(p);
   return cudaSuccess;
 }
 static inline int cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t) {
   memset(p, value, bytes);
+  return cudaSuccess;
+}
+/* One device, whose work is done when it is asked for. */
+enum { cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice };
+static inline int cudaGetDevice(int *device) {
+  *device = 0;
+  return cudaSuccess;
+}
+static inline int cudaSetDevice(int device) { return device == 0 ? cudaSuccess : 101; }
+static inline int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int, cudaStream_t) {
+  if (bytes) memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+typedef void **cudaEvent_t;
+enum { cudaEventDisableTiming = 2 };
+static inline int cudaStreamSynchronize(cudaStream_t) {
+  emulated_calls.host_waits++;
+  return cudaSuccess;
+}
+static inline int cudaEventCreateWithFlags(cudaEvent_t *event, int) {
+  *event = static_cast<void **>(malloc(sizeof(void *)));
+  return *event ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+static inline int cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  *event = stream;
+  return cudaSuccess;
+}
+static inline int cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, int) {
+  emulated_calls.waiting = stream, emulated_calls.awaited = *event;
+  return cudaSuccess;
+}
+static inline int cudaEventDestroy(cudaEvent_t event) {
+  free(event);
   return cudaSuccess;
 }
 static inline unsigned atomicOr(uint32_t *p, uint32_t bits) {

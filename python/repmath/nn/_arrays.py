@@ -9,6 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import ArrayLike, DTypeLike
 
 from .._dtypes import F64, check_held, common, is_integer
+from .._memory import asarray, contiguous, move, on_device
 from .._reductions import _result_dtype
 
 Array = np.ndarray[Any, Any]
@@ -16,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 def operand(name: str, value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
     """`value` as an array of one of the four formats; integers become float64."""
-    x = np.asarray(value)
+    x = asarray(value)
     check_held(name, x)
     if is_integer(x.dtype):
         x = x.astype(F64)
@@ -28,7 +29,9 @@ def operands(**values: ArrayLike | None) -> list[Any]:
     """The arrays in their common format; None stays."""
     given = {name: operand(name, value) for name, value in values.items() if value is not None}
     result = common(*(a.dtype for a in given.values()))
-    return [given[name].astype(result, copy=False) if name in given else None for name in values]
+    arrays = [given[name].astype(result, copy=False) if name in given else None for name in values]
+    there = next((a for a in arrays if on_device(a)), None)
+    return arrays if there is None else [move(a, there) if a is not None and a.ndim == 0 else a for a in arrays]
 
 
 def same_shape(**arrays: Array) -> None:
@@ -55,4 +58,4 @@ def like_rows(y: Array, shape: tuple[int, ...], axis: int) -> Array:
     if not shape:
         return y.reshape(())
     moved = y.reshape(*(n for i, n in enumerate(shape) if i != axis), shape[axis])
-    return np.ascontiguousarray(np.moveaxis(moved, -1, axis))
+    return contiguous(np.moveaxis(moved, -1, axis))

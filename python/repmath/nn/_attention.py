@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _core
 from .._dtypes import NAMES
 from .._environment import guarded
+from .._memory import asarray, calls, contiguous, copied, move, zeros
 from ..random import dropout
 from ._arrays import Array, operand, operands, same_shape
 from ._softmax import softmax, softmax_backward
@@ -27,15 +27,18 @@ def _scale(scale: float | None, width: int) -> float:
     return math.ldexp(float((root << 1) | (not exact)), -shift // 2 - 1)
 
 
-def _mask(attn_mask: Any, is_causal: bool, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
+def _mask(attn_mask: Any, is_causal: bool, shape: tuple[int, ...], beside: Array) -> Array | None:
     """What is added to the scores, of their shape; None: nothing."""
+    dtype = beside.dtype
     if is_causal:
         if attn_mask is not None:
             raise ValueError("attn_mask and is_causal cannot both be given")
-        attn_mask = np.tri(shape[-2], shape[-1], dtype=bool)
+        allowed = np.tri(shape[-2], shape[-1], dtype=bool)
+        added = np.where(allowed, np.zeros((), dtype), np.full((), -np.inf, dtype))
+        return np.broadcast_to(move(added, beside), shape)
     if attn_mask is None:
         return None
-    given = np.asarray(attn_mask)
+    given = asarray(attn_mask)
     if given.dtype == bool:
         added = np.where(given, np.zeros((), dtype), np.full((), -np.inf, dtype))
     else:
@@ -52,10 +55,12 @@ def _mask(attn_mask: Any, is_causal: bool, shape: tuple[int, ...], dtype: np.dty
 def _product(trans_a: bool, trans_b: bool, alpha: float, a: Array, b: Array, start: Array | None = None) -> Array:
     """RN(alpha op(a) op(b) + start) of stacked matrices with equal leading axes."""
     m, n = a.shape[-1 if trans_a else -2], b.shape[-2 if trans_b else -1]
-    c = np.zeros((*a.shape[:-2], m, n), a.dtype) if start is None else np.array(start, a.dtype, order="C")
+    c = zeros((*a.shape[:-2], m, n), a.dtype, a) if start is None else copied(start, a.dtype)
     count = math.prod(a.shape[:-2])
-    first, second = (np.ascontiguousarray(v).reshape(count, *v.shape[-2:]) for v in (a, b))
-    _core.gemm(NAMES[a.dtype], trans_a, trans_b, alpha, first, second, 0.0 if start is None else 1.0, c.reshape(count, m, n))
+    first, second = (contiguous(v).reshape(count, *v.shape[-2:]) for v in (a, b))
+    calls(a).gemm(
+        NAMES[a.dtype], trans_a, trans_b, alpha, first, second, 0.0 if start is None else 1.0, c.reshape(count, m, n)
+    )
     return c
 
 
@@ -75,10 +80,10 @@ def _together(query: Any, key: Any, value: Any) -> list[Array]:
     return [np.broadcast_to(a, lead + a.shape[-2:]) for a in arrays]
 
 
-def _weights(q: Array, k: Array, mask: Array | None, scale: float) -> Array:
+def _weights(q: Array, k: Array, mask: Array | None, scale: float, is_causal: bool) -> Array:
     scores = _product(False, True, scale, q, k, mask)
-    p = np.asarray(softmax(scores, -1))
-    if mask is not None:
+    p = asarray(softmax(scores, -1))
+    if mask is not None and not is_causal:  # which leaves every row its first score
         p[np.isneginf(scores).all(axis=-1)] = 0
     return p
 
@@ -92,7 +97,7 @@ def _dropped(a: Array, p: float, place: tuple[int | None, int, int]) -> Array:
     seed, stream, offset = place
     if seed is None:
         raise ValueError("seed must be given where dropout_p is not 0")
-    return np.asarray(dropout(a, p, seed, stream=stream, offset=offset))
+    return asarray(dropout(a, p, seed, stream=stream, offset=offset))
 
 
 @guarded
@@ -148,8 +153,8 @@ def scaled_dot_product_attention(
         A shape or an option does not fit; `dropout_p` is not from 0 to 1, or it is not 0 and `seed` is not given.
     """
     q, k, v = _together(query, key, value)
-    mask = _mask(attn_mask, is_causal, (*q.shape[:-1], k.shape[-2]), q.dtype)
-    p = _weights(q, k, mask, _scale(scale, q.shape[-1]))
+    mask = _mask(attn_mask, is_causal, (*q.shape[:-1], k.shape[-2]), q)
+    p = _weights(q, k, mask, _scale(scale, q.shape[-1]), is_causal)
     return _product(False, False, 1.0, _dropped(p, dropout_p, (seed, stream, offset)), v)
 
 
@@ -185,8 +190,8 @@ def scaled_dot_product_attention_backward(
         raise TypeError(f"grad_output has dtype {g.dtype}, query has {q.dtype}")
     g = g.astype(q.dtype)
     factor = _scale(scale, q.shape[-1])
-    mask = _mask(attn_mask, is_causal, (*q.shape[:-1], k.shape[-2]), q.dtype)
-    p = _weights(q, k, mask, factor)
+    mask = _mask(attn_mask, is_causal, (*q.shape[:-1], k.shape[-2]), q)
+    p = _weights(q, k, mask, factor, is_causal)
     place = (seed, stream, offset)
     ds = softmax_backward(_dropped(_product(False, True, 1.0, g, v), dropout_p, place), p, -1)
     dv = _product(True, False, 1.0, _dropped(p, dropout_p, place), g)

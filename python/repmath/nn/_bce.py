@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _core
 from .._dtypes import NAMES
 from .._environment import guarded
+from .._memory import calls, empty
 from ._arrays import Array, operands, same_shape
 from ._losses import check_gradient, check_reduction
 
@@ -29,9 +29,9 @@ def _run(reduction: str, grad_output: Any, input: Any, target: Any, weight: Any,
     if g is not None:
         check_gradient(g, x.shape, reduction)
         g = g.reshape(-1)
-    out = np.empty(x.shape if reduction == "none" or g is not None else (), x.dtype)
+    out = empty(x.shape if reduction == "none" or g is not None else (), x.dtype, x)
     w, p = _spread("weight", w, x.shape), _spread("pos_weight", p, x.shape)
-    _core.bce_with_logits(NAMES[x.dtype], reduction, g, x.reshape(-1), y.reshape(-1), w, p, out.reshape(-1))
+    calls(x).bce_with_logits(NAMES[x.dtype], reduction, g, x.reshape(-1), y.reshape(-1), w, p, out.reshape(-1))
     return out
 
 

@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 from .. import _core
 from .._dtypes import NAMES, is_integer
 from .._environment import guarded
+from .._memory import asarray, calls, contiguous, empty, move
 from ._arrays import Array, operands, rows
 
 
 def _problem(input: Any, target: Any, weight: Any, reduction: str, label_smoothing: float) -> tuple[Any, ...]:
     """Rows of logits; targets or probabilities as rows; the weight; the shape of the losses; the axis of classes."""
-    t = np.asarray(target)
+    t = asarray(target)
     by_class = is_integer(t.dtype)
     if by_class:
         x, w = operands(input=input, weight=weight)
@@ -36,7 +37,7 @@ def _problem(input: Any, target: Any, weight: Any, reduction: str, label_smoothi
         raise ValueError(f"reduction must be 'none', 'mean' or 'sum', not {reduction!r}")
     if not 0 <= float(label_smoothing) <= 1:
         raise ValueError(f"label_smoothing must be between 0 and 1, not {label_smoothing!r}")
-    targets = np.ascontiguousarray(t, dtype=np.int64).reshape(-1) if by_class else None
+    targets = contiguous(t.astype(np.int64, copy=False)).reshape(-1) if by_class else None
     probabilities = None if p is None else rows(p, axis)
     return x, rows(x, axis), targets, probabilities, w, shape, axis
 
@@ -93,8 +94,8 @@ def cross_entropy(
         A target is not a class.
     """
     x, lines, targets, probabilities, w, shape, _ = _problem(input, target, weight, reduction, label_smoothing)
-    out = np.zeros(len(lines) if reduction == "none" else 1, x.dtype)
-    code = _core.cross_entropy(
+    out = empty(lines.shape[:1] if reduction == "none" else (1,), x.dtype, x)
+    code = calls(x).cross_entropy(
         True,
         NAMES[x.dtype],
         lines,
@@ -128,14 +129,14 @@ def cross_entropy_backward(
     """
     x, lines, targets, probabilities, w, shape, axis = _problem(input, target, weight, reduction, label_smoothing)
     expected = shape if reduction == "none" else ()
-    g = np.asarray(grad_output)
+    g = asarray(grad_output)
     if g.shape != expected:
         raise ValueError(f"grad_output has shape {g.shape}, it must be {expected}, that of the loss")
     if not np.can_cast(g.dtype, x.dtype, "safe"):
         raise TypeError(f"grad_output has dtype {g.dtype}, the loss has {x.dtype}")
-    g = np.ascontiguousarray(g.reshape(-1), dtype=x.dtype)
-    out = np.empty(lines.shape, x.dtype)
-    code = _core.cross_entropy(
+    g = move(contiguous(g.reshape(-1).astype(x.dtype, copy=False)), x)
+    out = empty(lines.shape, x.dtype, x)
+    code = calls(x).cross_entropy(
         True,
         NAMES[x.dtype],
         lines,
@@ -153,4 +154,4 @@ def cross_entropy_backward(
         return out.reshape(x.shape)
     moved = out.reshape(*shape, x.shape[axis])
     assert math.prod(moved.shape) == x.size
-    return np.ascontiguousarray(np.moveaxis(moved, -1, axis))
+    return contiguous(np.moveaxis(moved, -1, axis))

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _core
 from .._dtypes import NAMES
 from .._environment import guarded
+from .._memory import calls, empty
 from ._arrays import Array, operands, same_shape
 from ._losses import check_gradient, check_reduction
 
@@ -25,8 +24,8 @@ def _run(reduction: str, log_target: bool, grad_output: Any, input: Any, target:
     if g is not None:
         check_gradient(g, x.shape, reduction)
         g = g.reshape(-1)
-    out = np.empty(x.shape if reduction == "none" or g is not None else (), x.dtype)
-    _core.kl_div(NAMES[x.dtype], reduction, log_target, count, g, x.reshape(-1), t.reshape(-1), out.reshape(-1))
+    out = empty(x.shape if reduction == "none" or g is not None else (), x.dtype, x)
+    calls(x).kl_div(NAMES[x.dtype], reduction, log_target, count, g, x.reshape(-1), t.reshape(-1), out.reshape(-1))
     return out
 
 

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _core
 from .._dtypes import NAMES
 from .._environment import guarded
+from .._memory import calls, empty
 from ._arrays import Array, operands, same_shape
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -39,8 +38,8 @@ def _loss(what: str, p: float, reduction: str, input: Any, target: Any) -> Array
     check_reduction(reduction)
     x, y = operands(input=input, target=target)
     same_shape(input=x, target=y)
-    out = np.empty(x.shape if reduction == "none" else (), x.dtype)
-    _core.regression_loss(what, p, NAMES[x.dtype], reduction, None, x.reshape(-1), y.reshape(-1), out.reshape(-1))
+    out = empty(x.shape if reduction == "none" else (), x.dtype, x)
+    calls(x).regression_loss(what, p, NAMES[x.dtype], reduction, None, x.reshape(-1), y.reshape(-1), out.reshape(-1))
     return out
 
 
@@ -49,8 +48,8 @@ def _gradient(what: str, p: float, reduction: str, grad_output: Any, input: Any,
     g, x, y = operands(grad_output=grad_output, input=input, target=target)
     same_shape(input=x, target=y)
     check_gradient(g, x.shape, reduction)
-    out = np.empty(x.shape, x.dtype)
-    _core.regression_loss(what, p, NAMES[x.dtype], reduction, g.reshape(-1), x.reshape(-1), y.reshape(-1), out.reshape(-1))
+    out = empty(x.shape, x.dtype, x)
+    calls(x).regression_loss(what, p, NAMES[x.dtype], reduction, g.reshape(-1), x.reshape(-1), y.reshape(-1), out.reshape(-1))
     return out
 
 

@@ -6,28 +6,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _core
 from .._dtypes import NAMES, is_integer
 from .._environment import guarded
+from .._memory import asarray, calls, contiguous, empty, move
 from ._arrays import Array
 from ._cross_entropy import _check_index, _problem
 from ._losses import check_gradient
 
 
 def _run(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, grad_output: Any) -> Array:
-    if not is_integer(np.asarray(target).dtype):
-        raise TypeError(f"target must have integers, classes, not {np.asarray(target).dtype}")
+    if not is_integer(asarray(target).dtype):
+        raise TypeError(f"target must have integers, classes, not {asarray(target).dtype}")
     x, lines, targets, _, w, shape, axis = _problem(input, target, weight, reduction, 0.0)
     g = None
     if grad_output is not None:
-        g = np.asarray(grad_output)
+        g = asarray(grad_output)
         check_gradient(g, shape, reduction)
         if not np.can_cast(g.dtype, x.dtype, "safe"):
             raise TypeError(f"grad_output has dtype {g.dtype}, the loss has {x.dtype}")
-        g = np.ascontiguousarray(g.reshape(-1), dtype=x.dtype)
-    count = len(lines) if reduction == "none" else 1
-    out = np.empty(count if g is None else lines.shape, x.dtype)
-    code = _core.cross_entropy(
+        g = move(contiguous(g.reshape(-1).astype(x.dtype, copy=False)), x)
+    shape_of_loss = lines.shape[:1] if reduction == "none" else (1,)
+    out = empty(shape_of_loss if g is None else lines.shape, x.dtype, x)
+    code = calls(x).cross_entropy(
         False, NAMES[x.dtype], lines, targets, None, w, operator.index(ignore_index), 0.0, reduction, g, out
     )
     _check_index(code, targets, lines.shape[1])
@@ -35,7 +35,7 @@ def _run(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str
         return out.reshape(shape if reduction == "none" else ())
     if x.ndim == 1:
         return out.reshape(x.shape)
-    return np.ascontiguousarray(np.moveaxis(out.reshape(*shape, x.shape[axis]), -1, axis))
+    return contiguous(np.moveaxis(out.reshape(*shape, x.shape[axis]), -1, axis))
 
 
 @guarded

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _core
 from .._accumulator import Accumulator
 from .._dtypes import F64, NAMES
 from .._environment import guarded
+from .._memory import asarray, calls, contiguous, empty, host, is_array, move, zeros
 from .._narrow import narrow
 from .._reductions import sum as exact_sum
 from .._statistics import mean, var
@@ -44,7 +44,7 @@ class _Sets:
         return None if x is None else x.reshape(self.shape).transpose(self.order)
 
     def weights(self, w: Array | None, sets: Array) -> Array | None:
-        return None if w is None else np.broadcast_to(np.ascontiguousarray(w).reshape(self.weight), sets.shape)
+        return None if w is None else np.broadcast_to(contiguous(w).reshape(self.weight), sets.shape)
 
 
 def _by_rows(x: Array, n: int) -> _Sets:
@@ -64,7 +64,7 @@ def _by_channels(x: Array) -> _Sets:
 
 def _statistic(value: Array | None, sets: Array) -> Array | None:
     """A number a channel, as sets."""
-    return None if value is None else np.broadcast_to(np.ascontiguousarray(value).reshape(1, -1, 1, 1), sets.shape)
+    return None if value is None else np.broadcast_to(contiguous(value).reshape(1, -1, 1, 1), sets.shape)
 
 
 def _forward(
@@ -79,10 +79,10 @@ def _forward(
 ) -> Array:
     a = sets.of(x)
     assert a is not None
-    out = np.empty(x.shape, x.dtype)
+    out = empty(x.shape, x.dtype, x)
     if x.size:
         given = _statistic(mean, a), _statistic(variance, a)
-        _core.normalize(
+        calls(x).normalize(
             "forward", NAMES[x.dtype], centered, a, None, sets.weights(w, a), sets.weights(b, a), *given, eps, sets.of(out)
         )
     return out
@@ -102,16 +102,16 @@ def _backward(
     a, h = sets.of(x), sets.of(g)
     assert a is not None
     format, given = NAMES[x.dtype], (_statistic(mean, a), _statistic(variance, a))
-    dx = np.empty(x.shape, x.dtype)
-    dw = None if w is None else np.zeros(w.shape, x.dtype)
+    dx = empty(x.shape, x.dtype, x)
+    dw = None if w is None else zeros(w.shape, x.dtype, x)
     if x.size:
-        _core.normalize("input", format, centered, a, h, sets.weights(w, a), None, *given, eps, sets.of(dx))
+        calls(x).normalize("input", format, centered, a, h, sets.weights(w, a), None, *given, eps, sets.of(dx))
         if dw is not None:
             strides = tuple(s * x.dtype.itemsize for s in sets.strides)
-            _core.normalize("weight", format, centered, a, h, None, None, *given, eps, dw, strides)
+            calls(x).normalize("weight", format, centered, a, h, None, None, *given, eps, dw, strides)
     db = None
     if w is not None and bias_axes is not None:
-        db = np.asarray(exact_sum(g, axis=bias_axes)).reshape(w.shape)
+        db = asarray(exact_sum(g, axis=bias_axes)).reshape(w.shape)
     return dx, dw, db
 
 
@@ -170,7 +170,7 @@ def layer_norm(
     x, w, b = operands(input=input, weight=weight, bias=bias)
     shape = _normalized(x, normalized_shape)
     _check_weight(shape, weight=w, bias=b)
-    return _forward(_by_rows(x, math.prod(shape)), True, np.ascontiguousarray(x), w, b, _eps(eps))
+    return _forward(_by_rows(x, math.prod(shape)), True, contiguous(x), w, b, _eps(eps))
 
 
 @guarded
@@ -192,7 +192,7 @@ def layer_norm_backward(
     same_shape(input=x, grad_output=g)
     shape = _normalized(x, normalized_shape)
     _check_weight(shape, weight=w)
-    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    g, x = contiguous(g), contiguous(x)
     return _backward(_by_rows(x, math.prod(shape)), True, g, x, w, tuple(range(x.ndim - len(shape))), _eps(eps))
 
 
@@ -213,7 +213,7 @@ def rms_norm(
     x, w = operands(input=input, weight=weight)
     shape = _normalized(x, normalized_shape)
     _check_weight(shape, weight=w)
-    return _forward(_by_rows(x, math.prod(shape)), False, np.ascontiguousarray(x), w, None, _rms_eps(eps, x))
+    return _forward(_by_rows(x, math.prod(shape)), False, contiguous(x), w, None, _rms_eps(eps, x))
 
 
 @guarded
@@ -234,7 +234,7 @@ def rms_norm_backward(
     same_shape(input=x, grad_output=g)
     shape = _normalized(x, normalized_shape)
     _check_weight(shape, weight=w)
-    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    g, x = contiguous(g), contiguous(x)
     dx, dw, _ = _backward(_by_rows(x, math.prod(shape)), False, g, x, w, None, _rms_eps(eps, x))
     return dx, dw
 
@@ -289,7 +289,7 @@ def group_norm(
     """
     x, w, b = operands(input=input, weight=weight, bias=bias)
     _check_channels(x, weight=w, bias=b)
-    return _forward(_by_groups(x, _groups(num_groups, x)), True, np.ascontiguousarray(x), w, b, _eps(eps))
+    return _forward(_by_groups(x, _groups(num_groups, x)), True, contiguous(x), w, b, _eps(eps))
 
 
 @guarded
@@ -300,7 +300,7 @@ def group_norm_backward(
     g, x, w = operands(grad_output=grad_output, input=input, weight=weight)
     same_shape(input=x, grad_output=g)
     _check_channels(x, weight=w)
-    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    g, x = contiguous(g), contiguous(x)
     axes = (0, *range(2, x.ndim))
     return _backward(_by_groups(x, _groups(num_groups, x)), True, g, x, w, axes, _eps(eps))
 
@@ -370,27 +370,30 @@ def _update(running_mean: Array | None, running_var: Array | None, x: Array, mom
             continue
         with np.errstate(all="ignore"):
             # Correctly rounded; infinite or NaN for a channel that is not finite.
-            new = np.asarray(mean(x, axis=axes, dtype=F64) if moment == "mean" else var(x, axis=axes, dtype=F64, ddof=1))
-            old = running.astype(F64)
+            new = host(mean(x, axis=axes, dtype=F64) if moment == "mean" else var(x, axis=axes, dtype=F64, ddof=1))
+            there = host(running)
+            old = there.astype(F64)
             if x.dtype == F64:
                 finite = np.isfinite(x).all(axis=axes)  # statistics of finite numbers may be beyond float64
             else:
                 finite = np.isfinite(new)
-            result, certain = _mixed(running, old, new, float(momentum))
+            result, certain = _mixed(there, old, new, float(momentum))
         if running.dtype == F64:
             certain = np.zeros_like(finite)
         open_ones = np.flatnonzero(finite & ~certain & np.isfinite(old))
         if len(open_ones):
-            news = _exact_news(x, open_ones, moment)
-            mixed = [(1 - m) * Fraction(float(running[c])) + m * v for c, v in zip(open_ones, news, strict=True)]
+            news = _exact_news(host(x), open_ones, moment)
+            mixed = [(1 - m) * Fraction(float(there[c])) + m * v for c, v in zip(open_ones, news, strict=True)]
             result[open_ones] = _rounded(mixed, running.dtype)
         result[~finite] = np.nan
         changed = np.isfinite(old) | ~finite
-        running[changed] = result[changed]
+        there[changed] = result[changed]
+        if there is not running:
+            running[...] = move(there, running)
 
 
 def _running(name: str, value: Any, x: Array) -> Array | None:
-    if value is not None and (not isinstance(value, np.ndarray) or value.dtype not in NAMES):
+    if value is not None and (not is_array(value) or value.dtype not in NAMES):
         raise TypeError(f"{name} must be an array of one of the four formats; it is updated in place")
     if value is not None and not value.flags.writeable:
         raise ValueError(f"{name} is read-only")
@@ -446,11 +449,11 @@ def batch_norm(
     """
     x, w, b = operands(input=input, weight=weight, bias=bias)
     _check_channels(x, weight=w, bias=b)
-    value, x = _eps(eps), np.ascontiguousarray(x)
+    value, x = _eps(eps), contiguous(x)
     if not training:
         if running_mean is None or running_var is None:
             raise ValueError("running_mean and running_var are needed unless training")
-        mean, variance = (np.asarray(v).astype(x.dtype, casting="safe") for v in (running_mean, running_var))
+        mean, variance = (asarray(v).astype(x.dtype, casting="safe") for v in (running_mean, running_var))
         _check_channels(x, running_mean=mean, running_var=variance)
         return _forward(_by_channels(x), True, x, w, b, value, mean, variance)
     if x.size and x.size // x.shape[1] < 2:
@@ -481,12 +484,12 @@ def batch_norm_backward(
     g, x, w = operands(grad_output=grad_output, input=input, weight=weight)
     same_shape(input=x, grad_output=g)
     _check_channels(x, weight=w)
-    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    g, x = contiguous(g), contiguous(x)
     mean = variance = None
     if not training:
         if running_mean is None or running_var is None:
             raise ValueError("running_mean and running_var are needed unless training")
-        mean, variance = (np.asarray(v).astype(x.dtype, casting="safe") for v in (running_mean, running_var))
+        mean, variance = (asarray(v).astype(x.dtype, casting="safe") for v in (running_mean, running_var))
         _check_channels(x, running_mean=mean, running_var=variance)
     return _backward(_by_channels(x), True, g, x, w, (0, *range(2, x.ndim)), _eps(eps), mean, variance)
 
@@ -501,7 +504,7 @@ def instance_norm(
     """
     x, w, b = operands(input=input, weight=weight, bias=bias)
     _check_channels(x, weight=w, bias=b)
-    return _forward(_by_groups(x, x.shape[1] or 1), True, np.ascontiguousarray(x), w, b, _eps(eps))
+    return _forward(_by_groups(x, x.shape[1] or 1), True, contiguous(x), w, b, _eps(eps))
 
 
 @guarded
@@ -512,5 +515,5 @@ def instance_norm_backward(
     g, x, w = operands(grad_output=grad_output, input=input, weight=weight)
     same_shape(input=x, grad_output=g)
     _check_channels(x, weight=w)
-    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    g, x = contiguous(g), contiguous(x)
     return _backward(_by_groups(x, x.shape[1] or 1), True, g, x, w, (0, *range(2, x.ndim)), _eps(eps))

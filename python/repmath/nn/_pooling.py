@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .._convolution import _each
 from .._dtypes import NAMES
 from .._environment import guarded
+from .._memory import asarray, calls, empty
 from .._scatter import index_add
 from ._arrays import Array, operand
 
@@ -52,7 +52,7 @@ class Windows:
 
     def run(self, what: str, include_pad: bool, divisor: int, first: Array, out: Array, index: Array | None = None) -> None:
         sizes = (self.batch, self.size, self.out, self.windows)
-        _core.pool(what, NAMES[first.dtype], sizes, include_pad, divisor, first, out, index)
+        calls(first).pool(what, NAMES[first.dtype], sizes, include_pad, divisor, first, out, index)
 
 
 class Adaptive(Windows):
@@ -81,8 +81,8 @@ def _like(result: Array, x: Array, dims: int) -> Array:
 
 
 def _greatest(dims: int, x: Array, given: Array, w: Windows, return_indices: bool) -> Any:
-    out = np.empty((*w.batch, *w.out), x.dtype)
-    index = np.empty(out.shape, np.int64) if return_indices else None
+    out = empty((*w.batch, *w.out), x.dtype, x)
+    index = empty(out.shape, np.int64, x) if return_indices else None
     w.run("max_pool", False, 0, x, out, index)
     values = _like(out, given, dims)
     return values if index is None else (values, _like(index, given, dims))
@@ -132,7 +132,7 @@ def _avg_pool(
     given = operand("input", input)
     x = _batched("input", given, dims)
     w = Windows(dims, x.shape, kernel_size, stride, padding, 1, ceil_mode)
-    out = np.empty((*w.batch, *w.out), x.dtype)
+    out = empty((*w.batch, *w.out), x.dtype, x)
     w.run("avg_pool", count_include_pad, _divisor(divisor_override), x, out)
     return _like(out, given, dims)
 
@@ -142,7 +142,7 @@ def _adaptive_avg_pool(dims: int, input: Any, output_size: Any) -> Array:
     given = operand("input", input)
     x = _batched("input", given, dims)
     w = Adaptive(dims, x.shape, output_size)
-    out = np.empty((*w.batch, *w.out), x.dtype)
+    out = empty((*w.batch, *w.out), x.dtype, x)
     w.run("avg_pool", False, 0, x, out)
     return _like(out, given, dims)
 
@@ -160,7 +160,7 @@ def _shapes(dims: int, grad_output: Any, input_size: Any) -> tuple[Array, Array,
 def _average_gradient(dims: int, g: Array, given: Array, w: Windows, include_pad: bool, divisor: int) -> Array:
     if g.shape != (*w.batch, *w.out):
         raise ValueError(f"grad_output has shape {given.shape}; the windows make {(*w.batch, *w.out)} (with a batch)")
-    out = np.empty((*w.batch, *w.size), g.dtype)
+    out = empty((*w.batch, *w.size), g.dtype, g)
     w.run("avg_pool_backward", include_pad, divisor, g, out)
     return _like(out, given, dims)
 
@@ -192,7 +192,7 @@ def _adaptive_avg_pool_backward(dims: int, grad_output: Any, input_size: Any) ->
 @guarded
 def _max_pool_backward(dims: int, grad_output: Any, input_size: Any, indices: Any) -> Array:
     given, g, shape = _shapes(dims, grad_output, input_size)
-    where = np.asarray(indices)
+    where = asarray(indices)
     if where.shape != given.shape:
         raise ValueError(f"indices has shape {where.shape}, grad_output has {given.shape}; they must be equal")
     if g.shape[:2] != shape[:2]:

@@ -2,20 +2,19 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from .. import _core
 from .._dtypes import NAMES
 from .._environment import guarded
+from .._memory import calls, empty
 from ._arrays import Array, axis_of, like_rows, operand, operands, rows, same_shape
 
 
 def _apply(what: str, axis: int, x: Array, y: Array | None = None) -> Array:
     """An operator along an axis whose result has the shape of x."""
     lines = rows(x, axis)
-    out = np.empty(lines.shape, x.dtype)
-    _core.softmax(what, NAMES[x.dtype], lines, None if y is None else rows(y, axis), out)
+    out = empty(lines.shape, x.dtype, x)
+    calls(x).softmax(what, NAMES[x.dtype], lines, None if y is None else rows(y, axis), out)
     return like_rows(out, x.shape, axis)
 
 
@@ -92,8 +91,8 @@ def logsumexp(input: ArrayLike, dim: int = -1, keepdim: bool = False) -> Array:
     x = operand("input", input)
     axis = axis_of(dim, x.ndim)
     lines = rows(x, axis)
-    out = np.empty(len(lines), x.dtype)
-    _core.softmax("logsumexp", NAMES[x.dtype], lines, None, out)
+    out = empty(lines.shape[:1], x.dtype, x)
+    calls(x).softmax("logsumexp", NAMES[x.dtype], lines, None, out)
     shape = tuple(1 if i == axis else n for i, n in enumerate(x.shape) if keepdim or i != axis)
     return out.reshape(shape)
 

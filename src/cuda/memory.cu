@@ -1,0 +1,136 @@
+/* Memory and streams. A copy takes as many axes as a launch carries; more are a launch for each index of the first ones. */
+#include "launch.h"
+
+#include "../../include/repmath/cuda_memory.h"
+
+namespace {
+
+enum { RM_COPIED_AXES = 8 };
+
+struct copied {
+  int axes;
+  int64_t n, shape[RM_COPIED_AXES];
+  ptrdiff_t x[RM_COPIED_AXES], out[RM_COPIED_AXES];
+};
+
+struct pair_of_words {
+  uint64_t low, high;
+};
+
+template <class T> __global__ void copy_kernel(const __grid_constant__ copied c, const char *x, char *out, bool by_words) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < c.n; i += step) {
+    int64_t rest = i;
+    ptrdiff_t from = 0, to = 0;
+    for (int k = c.axes - 1; k >= 0; k--) {
+      const int64_t place = rest % c.shape[k];
+      rest /= c.shape[k];
+      from += static_cast<ptrdiff_t>(place) * c.x[k];
+      to += static_cast<ptrdiff_t>(place) * c.out[k];
+    }
+    element<T>::store(out + to, element<T>::load(x + from, by_words), by_words);
+  }
+}
+
+template <class T> rm_status copy(const copied &c, const char *x, char *out, cudaStream_t stream) {
+  bool by_words = aligned<T>(x, 0) && aligned<T>(out, 0);
+  for (int k = 0; k < c.axes; k++) by_words = by_words && aligned<T>(nullptr, c.x[k]) && aligned<T>(nullptr, c.out[k]);
+  RM_LAUNCH(copy_kernel<T>, blocks_for(c.n), RM_BLOCK, stream, c, x, out, by_words);
+  return launched();
+}
+
+rm_status copy_all(int size, const copied &c, const char *x, char *out, cudaStream_t stream) {
+  switch (size) {
+    case 1: return copy<uint8_t>(c, x, out, stream);
+    case 2: return copy<uint16_t>(c, x, out, stream);
+    case 4: return copy<uint32_t>(c, x, out, stream);
+    case 8: return copy<uint64_t>(c, x, out, stream);
+    default: return copy<pair_of_words>(c, x, out, stream);
+  }
+}
+
+rm_status status_of(cudaError_t error) {
+  if (error == cudaSuccess) return RM_OK;
+  (void)cudaGetLastError(); /* it has been told */
+  return RM_ERR_DEVICE;
+}
+
+} // namespace
+
+extern "C" {
+
+rm_status rm_cuda_get_device(int *device) {
+  if (!device) return RM_STATUS(RM_ERR_NULL, 1);
+  return status_of(cudaGetDevice(device));
+}
+
+rm_status rm_cuda_set_device(int device) { return status_of(cudaSetDevice(device)); }
+
+rm_status rm_cuda_allocate(size_t bytes, void **out, rm_cuda_stream stream) {
+  if (!out) return RM_STATUS(RM_ERR_NULL, 2);
+  void *memory = nullptr;
+  const rm_status status = status_of(cudaMallocAsync(&memory, bytes ? bytes : 1, static_cast<cudaStream_t>(stream)));
+  if (status == RM_OK) *out = memory;
+  return status;
+}
+
+rm_status rm_cuda_release(void *memory, rm_cuda_stream stream) {
+  return memory ? status_of(cudaFreeAsync(memory, static_cast<cudaStream_t>(stream))) : RM_OK;
+}
+
+rm_status rm_cuda_copy(int size, int axes, const int64_t *shape, const void *x, const ptrdiff_t *strides_x, void *out,
+                       const ptrdiff_t *strides_out, rm_cuda_stream stream) {
+  if (size != 1 && size != 2 && size != 4 && size != 8 && size != 16) return RM_STATUS(RM_ERR_ENUM, 1);
+  if (axes < 0) return RM_STATUS(RM_ERR_SIZE, 2);
+  if (axes && !shape) return RM_STATUS(RM_ERR_NULL, 3);
+  for (int k = 0; k < axes; k++)
+    if (shape[k] < 0) return RM_STATUS(RM_ERR_SIZE, 3);
+  for (int k = 0; k < axes; k++)
+    if (shape[k] == 0) return RM_OK;
+  if (!x) return RM_STATUS(RM_ERR_NULL, 4);
+  if (axes && !strides_x) return RM_STATUS(RM_ERR_NULL, 5);
+  if (!out) return RM_STATUS(RM_ERR_NULL, 6);
+  if (axes && !strides_out) return RM_STATUS(RM_ERR_NULL, 7);
+  if (axes > RM_COPIED_AXES) {
+    for (int64_t i = 0; i < shape[0]; i++) {
+      const rm_status status = rm_cuda_copy(size, axes - 1, shape + 1, static_cast<const char *>(x) + i * strides_x[0],
+                                            strides_x + 1, static_cast<char *>(out) + i * strides_out[0], strides_out + 1, stream);
+      if (status) return status;
+    }
+    return RM_OK;
+  }
+  copied c = {axes, 1, {}, {}, {}};
+  for (int k = 0; k < axes; k++) c.n *= shape[k], c.shape[k] = shape[k], c.x[k] = strides_x[k], c.out[k] = strides_out[k];
+  return copy_all(size, c, static_cast<const char *>(x), static_cast<char *>(out), static_cast<cudaStream_t>(stream));
+}
+
+rm_status rm_cuda_read(size_t bytes, const void *memory, void *host, rm_cuda_stream stream) {
+  if (bytes && !memory) return RM_STATUS(RM_ERR_NULL, 2);
+  if (bytes && !host) return RM_STATUS(RM_ERR_NULL, 3);
+  const rm_status status =
+    status_of(cudaMemcpyAsync(host, memory, bytes, cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(stream)));
+  return status ? status : rm_cuda_wait(stream);
+}
+
+rm_status rm_cuda_write(size_t bytes, const void *host, void *memory, rm_cuda_stream stream) {
+  if (bytes && !host) return RM_STATUS(RM_ERR_NULL, 2);
+  if (bytes && !memory) return RM_STATUS(RM_ERR_NULL, 3);
+  const rm_status status =
+    status_of(cudaMemcpyAsync(memory, host, bytes, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream)));
+  return status ? status : rm_cuda_wait(stream);
+}
+
+rm_status rm_cuda_wait(rm_cuda_stream stream) { return status_of(cudaStreamSynchronize(static_cast<cudaStream_t>(stream))); }
+
+rm_status rm_cuda_wait_for(rm_cuda_stream next, rm_cuda_stream stream) {
+  if (next == stream) return RM_OK;
+  cudaEvent_t event;
+  rm_status status = status_of(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  if (status) return status;
+  status = status_of(cudaEventRecord(event, static_cast<cudaStream_t>(stream)));
+  if (status == RM_OK) status = status_of(cudaStreamWaitEvent(static_cast<cudaStream_t>(next), event, 0));
+  (void)cudaEventDestroy(event); /* what waits for it waits on */
+  return status;
+}
+
+} // extern "C"
