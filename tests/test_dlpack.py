@@ -9,6 +9,7 @@ from dlpack_producer import DTYPES, NARROW, Producer, address, in_poison, layout
 
 import repmath
 from repmath import _dlpack
+from repmath._cuda import _library
 from repmath.dlpack import from_dlpack
 
 
@@ -211,7 +212,9 @@ def test_other_versions():
     assert "argument a" in caught.value.__notes__[0]
 
 
-def test_devices_and_streams():
+def test_devices_and_streams(monkeypatch):
+    monkeypatch.setenv("REPMATH_CUDA_LIBRARY", "/nowhere/librepmath_cuda.so")
+    _library.load.cache_clear()
     a = np.ones(3, "f4")
     for kind in (1, 3, 11):  # main memory, by whomever it is pinned
         p = Producer(a, device=(kind, 0))

@@ -137,7 +137,13 @@ def test_formats_and_sizes(how):
     same(repmath.matmul(framework.of(X), framework.of(X.T.astype("f8"))), repmath.matmul(X, X.T.astype("f8")))
     same(repmath.sum(framework.of(X), dtype="f8"), repmath.sum(X, dtype="f8"))
     same(repmath.dlpack.add(framework.of(X), Y), repmath.add(X, Y))
-    assert how == {"in main memory": 4}
+    same(repmath.rounding.exp(framework.of(X), "down"), repmath.rounding.exp(X, "down"))
+    assert how == {"in main memory": 5}
+    total = repmath.Accumulator(framework.of(X))
+    total.add_products(framework.of(X), framework.of(Y))
+    expected = repmath.Accumulator(X)
+    expected.add_products(X, Y)
+    assert total.to_bytes() == expected.to_bytes()
 
 
 def test_views_are_those_of_numpy(device):

@@ -9,7 +9,6 @@ COMPILER: Final[str]
 ERR_INDEX: Final[int]
 
 def status_message(status: int) -> str: ...
-
 ufuncs: Final[dict[str, np.ufunc]]
 gufuncs: Final[dict[str, np.ufunc]]
 rounded: Final[dict[str, dict[str, np.ufunc]]]
