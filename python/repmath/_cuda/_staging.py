@@ -74,7 +74,9 @@ def _through_main_memory(function: Callable[..., Any], arrays: list[Array], argu
     return copies.returned(result)
 
 
-def run(function: Callable[..., Any], arrays: list[Array], place: Place, home: str | None, arguments: Any, keywords: Any) -> Any:
+def run(
+    function: Callable[..., Any], arrays: list[Array], place: Place, home: str | None, arguments: Any, keywords: Any
+) -> Any:
     """The function of arguments of which `arrays` are on a device; its arrays are there, too."""
     with _library.on_device(place.device):
         try:
