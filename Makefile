@@ -35,6 +35,9 @@ $(BIN)/python:
 	  { echo "make: $(PYTHON) has no venv module (on Debian and Ubuntu: the package python3-venv)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
+# The demo runs on the GPU too, where there are one and nvcc.
+CUDA_demo = --config-settings=cmake.define.REPMATH_CUDA=AUTO --config-settings=cmake.define.CMAKE_CUDA_ARCHITECTURES=native
+
 # One stamp a set of extras: pip runs when the sources or the extras changed. The package is built without pip's isolation, in
 # the folder in which the tests build what else they need of the C library: each of its files is compiled once.
 $(VENV)/%.stamp: $(BIN)/python $(SOURCES)
@@ -43,7 +46,7 @@ $(VENV)/%.stamp: $(BIN)/python $(SOURCES)
 	@$(BIN)/python -c 'import tomllib; \
 	  print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "cmake", "ninja", sep="\n")' >$(VENV)/build.txt
 	$(PIP) -r $(VENV)/build.txt
-	$(PIP) --no-build-isolation --config-settings=build-dir=build/native/default ".[$*]"
+	$(PIP) --no-build-isolation --config-settings=build-dir=build/native/default $(CUDA_$*) ".[$*]"
 	@touch $@
 
 demo: $(VENV)/demo.stamp

@@ -81,8 +81,8 @@ def example(monkeypatch, capsys):
     data = ((images[:96], labels[:96]), (images[96:], labels[96:]))
     monkeypatch.setattr(importlib.import_module("digits"), "data", lambda images: data)
 
-    def run(name):
-        monkeypatch.setattr(sys, "argv", [name, "--steps", "3", "--images", "96"])
+    def run(name, *options):
+        monkeypatch.setattr(sys, "argv", [name, "--steps", "3", "--images", "96", *options])
         script = importlib.import_module(name)
         script.main()
         return script, capsys.readouterr().out.split()[-1]

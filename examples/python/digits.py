@@ -9,10 +9,12 @@ import repmath
 BATCH, RATE, MOMENTUM = 32, 0.05, 0.9
 
 
-def arguments() -> argparse.Namespace:
+def arguments(device: str | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Train a small convolutional network and print the SHA-256 of its weights.")
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--images", type=int, default=1500, help="images to train on; the others are the test")
+    if device is not None:
+        parser.add_argument("--device", default=device, help=f"where PyTorch's tensors are: {device}, or cpu")
     return parser.parse_args()
 
 

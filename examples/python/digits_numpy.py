@@ -7,27 +7,23 @@ import repmath
 from repmath import nn
 
 
-def relu(x):
-    return np.where(x > 0, x, np.float32(0))
-
-
-def forward(p, x):
-    """Scores, and what the gradients need."""
+def forward(p, x, where=np.where):
+    """Scores, and what the gradients need. `where` is that of the arrays' library."""
     a = repmath.conv2d(x, p["conv1"], p["conv1_bias"], padding=1)
-    b, at_b = nn.max_pool2d(relu(a), 2, return_indices=True)
+    b, at_b = nn.max_pool2d(where(a > 0, a, 0.0), 2, return_indices=True)
     c = repmath.conv2d(b, p["conv2"], p["conv2_bias"], padding=1)
-    d, at_d = nn.max_pool2d(relu(c), 2, return_indices=True)
+    d, at_d = nn.max_pool2d(where(c > 0, c, 0.0), 2, return_indices=True)
     h = d.reshape(len(x), -1)
     return repmath.matmul(h, p["linear"].T, bias=p["linear_bias"]), (x, a, b, at_b, c, d, at_d, h)
 
 
-def gradients(p, x, target):
-    z, (x, a, b, at_b, c, d, at_d, h) = forward(p, x)
+def gradients(p, x, target, where=np.where):
+    z, (x, a, b, at_b, c, d, at_d, h) = forward(p, x, where)
     gz = nn.cross_entropy_backward(np.float32(1), z, target)
     gd = repmath.matmul(gz, p["linear"]).reshape(d.shape)
-    gc = np.where(c > 0, nn.max_pool2d_backward(gd, c.shape, at_d), np.float32(0))
+    gc = where(c > 0, nn.max_pool2d_backward(gd, c.shape, at_d), 0.0)
     gb = repmath.conv2d_grad_input(b.shape, p["conv2"], gc, padding=1)
-    ga = np.where(a > 0, nn.max_pool2d_backward(gb, a.shape, at_b), np.float32(0))
+    ga = where(a > 0, nn.max_pool2d_backward(gb, a.shape, at_b), 0.0)
     return {
         "conv1": repmath.conv2d_grad_weight(x, p["conv1"].shape, ga, padding=1),
         "conv1_bias": repmath.sum(ga, axis=(0, 2, 3)),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import repmath
+from repmath._cuda import _library
 
 REQUIRED_ACCURACY = 0.9
 REQUIRED_LOSS = 2.5  # nats a byte
@@ -63,13 +64,28 @@ def settings():
             )
 
 
+def gpu_name():
+    """The name of the GPU that PyTorch and the CUDA library of this installation can use; None where there is none."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return None
+    try:
+        _library.load()
+    except ImportError as error:
+        print(f"(not on the GPU: {error})")
+        return None
+    return torch.cuda.get_device_name()
+
+
 def convolution_runs():
     steps = ["--steps", str(CONVOLUTION_STEPS)]
+    gpu = gpu_name()
     return [
         Run(library, label, setting, [f"digits_{script}.py", *steps])
         for library, script in (("NumPy", "numpy"), ("PyTorch", "torch"), ("JAX", "jax"))
         for label, setting in settings()
-    ]
+    ] + ([Run("PyTorch", gpu, {}, ["digits_gpu.py", *steps])] if gpu else [])
 
 
 def text_runs():

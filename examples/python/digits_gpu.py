@@ -1,0 +1,29 @@
+"""The network of digits_numpy.py on a GPU: repmath's functions of PyTorch's tensors. Its weights end with the same SHA-256."""
+
+import digits
+import torch
+from digits_numpy import forward, gradients
+
+import repmath
+
+
+def main():
+    options = digits.arguments(device="cuda")
+
+    def there(a):
+        return torch.from_numpy(a).to(options.device)
+
+    (x, y), (x_test, y_test) = (tuple(map(there, pair)) for pair in digits.data(options.images))
+    params = {name: there(p) for name, p in digits.weights().items()}
+    buffers = {name: torch.zeros_like(p) for name, p in params.items()}
+    for step in range(options.steps):
+        rows = there(digits.batch(step, options.images))
+        for name, g in gradients(params, x[rows], y[rows].long(), torch.where).items():
+            repmath.optim.sgd_step(params[name], g, buffers[name], lr=digits.RATE, momentum=digits.MOMENTUM, first=step == 0)
+    scores, _ = forward(params, x_test, torch.where)
+    accuracy = (scores.argmax(dim=1) == y_test).float().mean()
+    digits.report({name: p.cpu() for name, p in params.items()}, float(accuracy))
+
+
+if __name__ == "__main__":
+    main()
