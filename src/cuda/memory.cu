@@ -55,6 +55,13 @@ rm_status status_of(cudaError_t error) {
   return RM_ERR_DEVICE;
 }
 
+rm_status moved(size_t bytes, const void *from, void *to, cudaMemcpyKind kind, rm_cuda_stream stream) {
+  if (bytes && !from) return RM_STATUS(RM_ERR_NULL, 2);
+  if (bytes && !to) return RM_STATUS(RM_ERR_NULL, 3);
+  const rm_status status = status_of(cudaMemcpyAsync(to, from, bytes, kind, static_cast<cudaStream_t>(stream)));
+  return status ? status : rm_cuda_wait(stream);
+}
+
 } // namespace
 
 extern "C" {
@@ -105,19 +112,11 @@ rm_status rm_cuda_copy(int size, int axes, const int64_t *shape, const void *x, 
 }
 
 rm_status rm_cuda_read(size_t bytes, const void *memory, void *host, rm_cuda_stream stream) {
-  if (bytes && !memory) return RM_STATUS(RM_ERR_NULL, 2);
-  if (bytes && !host) return RM_STATUS(RM_ERR_NULL, 3);
-  const rm_status status =
-    status_of(cudaMemcpyAsync(host, memory, bytes, cudaMemcpyDeviceToHost, static_cast<cudaStream_t>(stream)));
-  return status ? status : rm_cuda_wait(stream);
+  return moved(bytes, memory, host, cudaMemcpyDeviceToHost, stream);
 }
 
 rm_status rm_cuda_write(size_t bytes, const void *host, void *memory, rm_cuda_stream stream) {
-  if (bytes && !host) return RM_STATUS(RM_ERR_NULL, 2);
-  if (bytes && !memory) return RM_STATUS(RM_ERR_NULL, 3);
-  const rm_status status =
-    status_of(cudaMemcpyAsync(memory, host, bytes, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream)));
-  return status ? status : rm_cuda_wait(stream);
+  return moved(bytes, host, memory, cudaMemcpyHostToDevice, stream);
 }
 
 rm_status rm_cuda_wait(rm_cuda_stream stream) { return status_of(cudaStreamSynchronize(static_cast<cudaStream_t>(stream))); }

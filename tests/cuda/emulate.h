@@ -59,13 +59,13 @@ static inline int cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t
   return cudaSuccess;
 }
 /* One device, whose work is done when it is asked for. */
-enum { cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice };
+enum cudaMemcpyKind { cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice };
 static inline int cudaGetDevice(int *device) {
   *device = 0;
   return cudaSuccess;
 }
 static inline int cudaSetDevice(int device) { return device == 0 ? cudaSuccess : 101; }
-static inline int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int, cudaStream_t) {
+static inline int cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind, cudaStream_t) {
   if (bytes) memcpy(to, from, bytes);
   return cudaSuccess;
 }

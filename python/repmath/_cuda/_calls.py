@@ -227,42 +227,17 @@ def clip_to_norm(format: str, g: Array, squares: ExactSum, max_norm: float) -> N
     )
 
 
-def sgd_step(
-    format: str,
-    p: Array,
-    g: Array,
-    b: Array | None,
-    lr: float,
-    momentum: float,
-    dampening: float,
-    weight_decay: float,
-    nesterov: bool,
-    maximize: bool,
-    first: bool,
-) -> None:
-    """As _core.sgd_step."""
-    options = SGDOptions(lr, momentum, dampening, weight_decay, nesterov, maximize, first)
-    arrays = [_address(a) for a in (p, g, b)]
-    checked("rm_cuda_sgd_step", format_of(format), p.size, *arrays, ctypes.byref(options), p.place.queue)
+def _step(name: str, format: str, arrays: list[Array | None], options: Any) -> None:
+    p = arrays[0]
+    assert p is not None
+    checked(name, format_of(format), p.size, *map(_address, arrays), ctypes.byref(options), p.place.queue)
 
 
-def adam_step(
-    format: str,
-    p: Array,
-    g: Array,
-    m: Array,
-    v: Array,
-    w: Array | None,
-    lr: float,
-    beta1: float,
-    beta2: float,
-    eps: float,
-    weight_decay: float,
-    step: int,
-    decoupled: bool,
-    maximize: bool,
-) -> None:
-    """As _core.adam_step."""
-    options = AdamOptions(lr, beta1, beta2, eps, weight_decay, step, decoupled, maximize)
-    arrays = [_address(a) for a in (p, g, m, v, w)]
-    checked("rm_cuda_adam_step", format_of(format), p.size, *arrays, ctypes.byref(options), p.place.queue)
+def sgd_step(format: str, p: Array, g: Array, b: Array | None, *options: Any) -> None:
+    """As _core.sgd_step: the options are those of rm_sgd_options."""
+    _step("rm_cuda_sgd_step", format, [p, g, b], SGDOptions(*options))
+
+
+def adam_step(format: str, p: Array, g: Array, m: Array, v: Array, w: Array | None, *options: Any) -> None:
+    """As _core.adam_step: the options are those of rm_adam_options."""
+    _step("rm_cuda_adam_step", format, [p, g, m, v, w], AdamOptions(*options))
