@@ -239,6 +239,10 @@ def test_streams(device, monkeypatch):
     b, g = own.of(X.copy()), own.of(Y)
     repmath.optim.sgd_step(b, g, lr=0.1)
     assert b.asked[0]["stream"] == g.asked[0]["stream"] == 33 and device.host_waits == waits
+    other = Producer(Y, device=GPU)  # of none: one call is on one stream
+    repmath.optim.sgd_step(own.of(X.copy()), other, lr=0.1)
+    repmath.dlpack.add(Producer(X, device=GPU), b)
+    assert [other.asked[0]["stream"], b.asked[1]["stream"]] == [33, 1] and device.host_waits == waits + 1
 
     x = _array.upload(_array.Place(0, 5), X)
     for stream, expected in ((None, (1, 5)), (2, (2, 5)), (-1, (None, None)), (5, (None, None))):
@@ -271,6 +275,7 @@ def test_what_is_written_and_what_is_not(how):
     assert norms[0] == norms[1]
     managed = Producer(X, device=(13, 0))  # memory of both sides; of no framework: NumPy's come back
     assert repmath.nn.softmax(managed).tobytes() == repmath.nn.softmax(X).tobytes()
+    same(repmath.matmul(managed, framework.of(Y.T)), repmath.matmul(X, Y.T))
 
 
 def test_errors(device, monkeypatch):

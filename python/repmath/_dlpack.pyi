@@ -2,6 +2,7 @@ from typing import Any, Final
 
 HOST: Final[frozenset[int]]
 CUDA: Final[frozenset[int]]
+OF_CUDA: Final[int]
 
 def add_types(ml_dtypes: Any) -> None: ...
 def is_foreign(x: Any) -> bool: ...

@@ -87,6 +87,7 @@ def add_types(ml_dtypes):
 HOST = frozenset((1, 3, 11))
 # Where CUDA may: a device's memory, and managed memory.
 CUDA = frozenset((2, 13))
+OF_CUDA = 2
 cdef object _ARRAY = np.ndarray, _SCALAR = np.generic
 
 

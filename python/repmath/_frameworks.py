@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _dlpack
 from ._cuda import _library, _staging
-from ._cuda._array import Array, download
+from ._cuda._array import Array, Place, download
 
 _Array = np.ndarray[Any, Any]
 _Home = tuple[str, Callable[[Any], Any]]  # a framework's name and its from_dlpack
@@ -81,7 +81,9 @@ def _is_of(x: Any, framework: str) -> bool:
 
 def shape_of(name: str, x: Any) -> tuple[int, ...]:
     """The shape of an array or of what becomes one."""
-    return np.shape(view(name, x) if _dlpack.is_foreign(x) else x)
+    if _dlpack.is_foreign(x):
+        return tuple(x.shape) if hasattr(x, "shape") else view(name, x).shape
+    return np.shape(x)
 
 
 def _home(kind: type, x: Any) -> _Home | None:
@@ -124,6 +126,7 @@ class _Views:
         self.views: dict[int, tuple[_Array | Array, Any]] = {}  # by the identity of an argument
         self.home: tuple[str, _Home] | None = None  # of the argument of this name
         self.place: tuple[str, tuple[int, int]] | None = None  # where the argument of this name is
+        self.stream: Place | None = None
 
     def seen(self, name: str, x: Any) -> Any:
         """The view of an argument, or the argument."""
@@ -144,7 +147,7 @@ class _Views:
         with _naming(name):
             kind, number = _device(name, x)
         on_device = kind in _dlpack.CUDA
-        where = (kind if on_device else 1, number if on_device else 0)  # main memory is one
+        where = (_dlpack.OF_CUDA, number) if on_device else (1, 0)  # main memory is one
         if self.place is None:
             self.place = name, where
         elif self.place[1] != where:
@@ -159,16 +162,15 @@ class _Views:
                 raise BufferError(f"{name} is on {_named(kind, number)}; move it to main memory, or: {error}") from None
             if _is_of(x, "torch"):
                 _check_torch(name, x)
-            return _staging.take(name, x, _staging.place_of(self._name_of_home(), number), _VERSION)
-
-    def _name_of_home(self) -> str | None:
-        return self.home[1][0] if self.home else None
+            if self.stream is None:  # one for the call
+                self.stream = _staging.place_of(self.home[1][0] if self.home else None, number)
+            return _staging.take(name, x, self.stream, _VERSION)
 
     def run(self, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
         """The function of the views; its arrays in the framework of the arguments."""
         arrays = [a for a, _ in self.views.values() if isinstance(a, Array)]
         if arrays:
-            result = _staging.run(function, arrays, arrays[0].place, self._name_of_home(), arguments, keywords)
+            result = _staging.run(function, arrays, arguments, keywords)
         else:
             result = function(*arguments, **keywords)
         return self._returned(result)
@@ -180,7 +182,7 @@ class _Views:
                     return own
         take = self.home[1][1] if self.home else None
         if isinstance(result, Array):
-            return download(result) if take is None else _taken(result, take, self.place[1] if self.place else (2, 0))
+            return download(result) if take is None else _taken(result, take, (_dlpack.OF_CUDA, result.place.device))
         if isinstance(result, np.ndarray):
             return result if take is None else _taken(result, take)
         if isinstance(result, np.generic) and take is not None:

@@ -19,8 +19,9 @@ class Unsupported(AttributeError):
 class Place:
     """A device and the stream that work is enqueued on."""
 
-    def __init__(self, device: int, stream: int) -> None:
+    def __init__(self, device: int, stream: int, is_current: bool = False) -> None:
         self.device, self.stream = device, stream
+        self.is_current = is_current  # whether it is the stream that the caller's other work is on
 
     @property
     def queue(self) -> ctypes.c_void_p:

@@ -25,7 +25,7 @@ calls: Counter[str] = Counter()
 def place_of(home: str | None, number: int) -> Place:
     """The device and the stream that a framework's arrays are computed with on."""
     if home in _STREAMS:
-        return Place(number, _STREAMS[home](sys.modules[home], number) or _DEFAULT)
+        return Place(number, _STREAMS[home](sys.modules[home], number) or _DEFAULT, True)
     return Place(number, _DEFAULT)
 
 
@@ -74,10 +74,9 @@ def _through_main_memory(function: Callable[..., Any], arrays: list[Array], argu
     return copies.returned(result)
 
 
-def run(
-    function: Callable[..., Any], arrays: list[Array], place: Place, home: str | None, arguments: Any, keywords: Any
-) -> Any:
+def run(function: Callable[..., Any], arrays: list[Array], arguments: Any, keywords: Any) -> Any:
     """The function of arguments of which `arrays` are on a device; its arrays are there, too."""
+    place = arrays[0].place
     with _library.on_device(place.device):
         try:
             result = function(*arguments, **keywords)
@@ -87,7 +86,7 @@ def run(
         if where == "in main memory":
             result = _through_main_memory(function, arrays, arguments, keywords)
         calls[where] += 1
-        if home not in _STREAMS and any(a.flags.writeable for a in arrays):
+        if not place.is_current and any(a.flags.writeable for a in arrays):
             # What was written to them must be there for streams that are not known here.
             _library.checked("rm_cuda_wait", place.queue)
     return result
