@@ -1,4 +1,5 @@
 /* rm_matmul_*: the public entry points. */
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #if defined(_OPENMP)
@@ -21,8 +22,9 @@ enum { BLOCK_ROWS = 512, BLOCK_COLS = 1056, STACK_WORK = 24576 };
  * a time slice on a busy one. */
 #define PRODUCTS_PER_THREAD (INT64_C(1) << 20)
 
-/* How often a thread without a block looks for panels of others before it gives up: some 100 us, longer than rows are packed. */
-enum { PATIENCE = 50000 };
+/* How often a thread without a block looks for panels of others before it gives up: some 100 us, longer than rows are packed. Between looks
+ * it leaves the core to whoever waits for it, perhaps the owner of the panels. */
+enum { PATIENCE = 400 };
 
 /* Cuts [0, n) into `parts` nearly equal pieces whose ends are multiples of `unit`. */
 static int64_t cut(int64_t n, int64_t parts, int64_t unit, int64_t i) {
@@ -131,9 +133,11 @@ rm_status rm_matmul_run(const rm_matmul_problem *given) {
       do_block(t, i, part, &flags, &mine, threads > 1 ? own : NULL);
       atomic_fetch_sub(&left, 1);
     }
-    for (int idle = 0; engine->help && atomic_load(&left) > 0 && idle < PATIENCE; idle += threads)
+    for (int idle = 0; engine->help && atomic_load(&left) > 0 && idle < PATIENCE; idle++) {
       for (int s = 0; s < threads; s++)
         if (s != me && engine->help(share_of(work, bytes, s), part)) idle = 0;
+      sched_yield();
+    }
     rm_stats_add(mine.fast, mine.double_double, mine.accumulator);
     rm_env_leave(env, 0);
   }
