@@ -70,6 +70,12 @@ class Reductions:
         assert self.strided(fmt, a, b, c, bias) == OK
         return c
 
+    def batched(self, fmt: str, a, b, c) -> int:
+        number = ("f16", "bf16", "f32", "f64").index(fmt)
+        sizes = [I64(v) for v in (len(a), a.shape[1], b.shape[2], a.shape[2])]
+        x, y, z = ((pointer(v), *map(I64, v.strides)) for v in (a, b, c))
+        return self.c.rm_matmul_batched(number, number, *sizes, *x, *y, pointer(None), I64(0), I64(0), *z)
+
     def dense(self, fmt: str, layout, ta, tb, m, n, k, a, lda, b, ldb, bias, c, ldc) -> int:
         f = getattr(self.c, f"rm_matmul_{fmt}")
         sizes = I64(m), I64(n), I64(k)

@@ -108,6 +108,29 @@ def test_matmul_many_blocks(lib, rng, fmt):
     assert np.array_equal(unsigned(c[np.ix_(rows, cols)], fmt), want)
 
 
+def test_matmul_helped(lib, rng):
+    """Three blocks on two threads: whoever has none left takes panels of the last one. Bits and counts are those of one thread, and a
+    sample is compared. Terms that cancel widen the bounds, so that some elements of every panel stay open."""
+    m, n, k = 60, 300, 500
+    a, b = rng.standard_normal((3, m, k)).astype("f4"), rng.standard_normal((3, k, n)).astype("f4")
+    a[:, :, :2], b[:, 0], b[:, 1] = 2.0**12, 1.0, -1.0
+    results = []
+    for threads in (1, *[2] * 8):
+        lib.threads(threads)
+        c = np.full((3, m, n), 7, "f4")
+        lib.stats()
+        assert lib.batched("f32", a, b, c) == OK
+        results.append((c.tobytes(), lib.stats()))
+    lib.threads(1)
+    assert set(results) == {results[0]}
+    assert sum(results[0][1]) == c.size
+    assert results[0][1][1] > 500
+    rows, cols = rng.integers(0, m, 12), rng.integers(0, n, 12)
+    for one in range(3):
+        want = matmul_bits(a[one][rows], b[one][:, cols], "f32")
+        assert np.array_equal(unsigned(c[one][np.ix_(rows, cols)], "f32"), want)
+
+
 @KINDS
 @pytest.mark.parametrize("k", [40, 300])
 def test_matmul_blocks_full_of_open_elements(lib, rng, kind, k):

@@ -51,44 +51,57 @@ typedef struct {
   double bias_bound;
 } rm_epilogue_f32;
 
-/* Whether no element of this tile can be infinite, NaN or too large for binary32. All of a's and b's weights are at least 2/(t + 1)
- * (bound_f32.h), so |c| <= |a| |b| <= row_bound col_norm/(2 u) = 2^52 row_bound col_norm. A sum of norms is NaN or infinite where one is. */
-RM_FN int rm_is_tame_f32(const double *row_bound, const vf64 *norm) {
+/* A whole tile, rows of RM_NV vectors of neighbours in memory, without bias or scaling: what rounding it to binary32 needs. */
+typedef struct {
+  const double *sums, *row_bound, *norm;
+  char *base;
+  const ptrdiff_t *row, *col;
+  uint8_t *flagged;
+} rm_tame_f32;
+
+/* Whether no element of the whole tile at (i, j) can be infinite, NaN or too large for binary32; then it is described. All of a's and b's
+ * weights are at least 2/(t + 1) (bound_f32.h), so |c| <= |a| |b| <= row_bound col_norm/(2 u) = 2^52 row_bound col_norm. A sum of norms is
+ * NaN or infinite where one is. */
+RM_FN int rm_is_tame_f32(const rm_epilogue_f32 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged, rm_tame_f32 *t) {
+  const double *row_bound = e->row_bound + i, *norm = e->col_norm + j;
   double rows = 0.0;
-  RM_UNROLL for (int i = 0; i < RM_MR; i++) rows += row_bound[i];
-  vf64 columns = norm[0];
-  RM_UNROLL for (int v = 1; v < RM_NV; v++) columns = vf64_add(columns, norm[v]);
+  RM_UNROLL for (int q = 0; q < RM_MR; q++) rows += row_bound[q];
+  vf64 columns = vf64_load(norm);
+  RM_UNROLL for (int v = 1; v < RM_NV; v++) columns = vf64_add(columns, vf64_load(norm + v * RM_LANES));
+  *t = (rm_tame_f32){tile, row_bound, norm, e->places.base, e->places.row + i, e->places.col + j, flagged};
   return vm64_bits(vf64_le(vf64_mul(vf64_set1(rows), columns), vf64_set1(0x1p74))) == (1u << RM_LANES) - 1;
 }
 
-/* A tame tile to binary32: the bound has room for the rounding of both ends (bound_f32.h). */
-RM_FN int rm_epilogue_tame_f32(const rm_epilogue_f32 *e, const double *RM_RESTRICT tile, const vf64 *norm, const ptrdiff_t *col, int64_t i0,
-                               int rows, uint8_t *RM_RESTRICT flagged) {
+/* Row i of a tame tile: the bound has room for the rounding of both ends (bound_f32.h). Returns how many elements stay open. */
+RM_FN int rm_round_row_f32(const rm_tame_f32 *t, int i) {
+  const vf64 rb = vf64_set1(t->row_bound[i]);
+  const double *sums = t->sums + i * RM_NR;
+  char *const at = t->base + t->row[i];
+  uint8_t *flagged = t->flagged + i * RM_NV;
+  uint32_t open[RM_NV], any = 0;
   int count = 0;
-  __builtin_memset(flagged, 0, (size_t)(rows * RM_NV));
-  for (int i = 0; i < rows; i++, tile += RM_NR, flagged += RM_NV) {
-    const vf64 rb = vf64_set1(e->row_bound[i0 + i]);
-    char *const at = e->places.base + e->places.row[i0 + i];
-    uint32_t open[RM_NV], any = 0;
-    RM_UNROLL for (int v = 0; v < RM_NV; v++) {
-      const vf64 c = vf64_load(tile + v * RM_LANES);
-      open[v] = vf64_store_differing_f32((float *)(void *)(at + col[v * RM_LANES]), vf64_nmad(rb, norm[v], c), vf64_mad(rb, norm[v], c));
-      any |= open[v];
-    }
-    if (RM_LIKELY(!any)) continue;
-    RM_UNROLL for (int v = 0; v < RM_NV; v++) flagged[v] = (uint8_t)open[v], count += __builtin_popcount(open[v]);
+  RM_UNROLL for (int v = 0; v < RM_NV; v++) {
+    const vf64 c = vf64_load(sums + v * RM_LANES), norm = vf64_load(t->norm + v * RM_LANES);
+    open[v] = vf64_store_differing_f32((float *)(void *)(at + t->col[v * RM_LANES]), vf64_nmad(rb, norm, c), vf64_mad(rb, norm, c));
+    any |= open[v];
   }
+  RM_UNROLL for (int v = 0; v < RM_NV; v++) flagged[v] = (uint8_t)open[v];
+  if (RM_UNLIKELY(any)) RM_UNROLL for (int v = 0; v < RM_NV; v++) count += __builtin_popcount(open[v]);
   return count;
 }
 
-/* The same of whole tiles of RM_NV vectors, each of neighbours in memory, without bias or scaling. */
+/* The whole tile at (i0, j0). */
 RM_FN int rm_epilogue_whole_f32(const rm_epilogue_f32 *e, const double *RM_RESTRICT tile, int64_t i0, int64_t j0, int rows,
                                 uint8_t *RM_RESTRICT flagged, const int out_fmt) {
   const ptrdiff_t *const col = e->places.col + j0, *const row = e->places.row + i0;
+  int count = 0;
+  rm_tame_f32 tame;
+  if (out_fmt == RM_F32 && rm_is_tame_f32(e, tile, i0, j0, flagged, &tame)) {
+    for (int i = 0; i < rows; i++) count += rm_round_row_f32(&tame, i);
+    return count;
+  }
   vf64 norm[RM_NV];
   RM_UNROLL for (int v = 0; v < RM_NV; v++) norm[v] = vf64_load(e->col_norm + j0 + v * RM_LANES);
-  if (out_fmt == RM_F32 && rm_is_tame_f32(e->row_bound + i0, norm)) return rm_epilogue_tame_f32(e, tile, norm, col, i0, rows, flagged);
-  int count = 0;
   for (int i = 0; i < rows; i++, tile += RM_NR, flagged += RM_NV) {
     const vf64 rb = vf64_set1(e->row_bound[i0 + i]);
     char *const at = e->places.base + row[i];

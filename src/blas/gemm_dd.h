@@ -144,7 +144,8 @@ RM_FN uint32_t rm_block_dd(const rm_matmul_problem *p, const rm_block *block, vo
   return open ? rm_resolve_block_dd(&w, p, block, tiers, fmt) : 0;
 }
 
-static uint32_t rm_block_f64(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers) {
+static uint32_t rm_block_f64(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_share *share) {
+  (void)share;
   return rm_block_dd(p, block, work, tiers, RM_F64);
 }
 

@@ -13,6 +13,7 @@
 #include "layout_f32.h"
 #include "micro_f32.h"
 #include "resolve_f32.h"
+#include "share.h"
 #include "thin_f32.h"
 
 /* Where more than one in RM_FLOOD elements of a block stays open, the double-double engine, which computes all of it, is faster
@@ -190,69 +191,112 @@ RM_FN int rm_round_tile_f32(const rm_epilogue_f32 *e, const double *tile, int64_
   return rm_epilogue_tile_f32(e, tile, nv, i, j, rows, cols, flagged, fmt, fmt);
 }
 
-/* The format is a constant at every call of the inlined body. */
-RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, const int fmt) {
+/* A pass over a block: terms [k0, k0 + kc), of which A is packed. */
+typedef struct {
+  const rm_layout_f32 *w;
+  const rm_matmul_problem *p;
+  const rm_block *block;
+  const rm_epilogue_f32 *e;
+  rm_weights weights;
+  int64_t k0, kc;
+  int last, thin;
+} rm_pass_f32;
+
+/* The panel of columns [j, j + RM_NR), whose B goes to b. Returns how many elements stay open. The format is a constant at every call. */
+RM_FN int64_t rm_panel_plain(const rm_pass_f32 *t, int64_t j, double *b, const int fmt) {
+  const rm_layout_f32 *w = t->w;
+  const rm_matmul_problem *p = t->p;
+  const rm_block *block = t->block;
+  const int64_t k0 = t->k0, kc = t->kc;
+  const int size = rm_size_of(fmt), by_panel = !p->b.patches; /* B: a window of patches is laid out once for all panels */
+  const int cols = rm_at_most(block->cols - j, RM_NR), nv = rm_vectors(cols, RM_NR), last_panel = j + RM_NR >= block->cols;
+  double *tile = w->c + j / RM_NR * w->row_tiles * RM_TILE;
+  uint8_t *flagged = w->flagged + j / RM_NR * w->row_tiles * (RM_TILE / RM_LANES);
+  int64_t open = 0;
+  /* Registers for sums of squares are left in AVX-512 alone. */
+  const int fused = RM_SIMD == RM_SIMD_AVX512 && !t->thin && by_panel && cols == RM_NR && p->b.line == size;
+  if (!t->thin && !fused && (by_panel || j == 0))
+    rm_pack_operand(b, RM_NR, 1, &p->b, block->col + j, by_panel ? cols : block->cols, k0, kc, fmt, w->col_norm + j, t->weights, 0,
+                    w->stage_b);
+  const double *panel = b + (by_panel ? 0 : j * kc);
+  const int64_t next = last_panel ? 0 : j + RM_NR, next_k = last_panel ? k0 + kc : k0;
+  rm_fetches next_b = rm_fetches_of(&p->b, block->col + next, rm_at_most(block->cols - next, RM_NR), next_k,
+                                    rm_at_most(p->k - next_k, RM_KC), size);
+  const int64_t some = (next_b.runs + w->row_tiles - 1) / w->row_tiles;
+  rm_tame_f32 before;
+  int waiting = 0; /* for the next tile: the one before is yet to be rounded */
+  for (int64_t i = 0; i < block->rows; i += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
+    const int rows = rm_at_most(block->rows - i, RM_MR);
+    if (t->last) rm_fetch_places(&w->places, i, rows, j, cols, rm_size_of(p->out_fmt));
+    if (!t->thin) {
+      rm_fetch_near(&next_b, some);
+      if (last_panel)
+        rm_fetch_far(rm_fetches_of(&p->a, block->row + i, rows, k0 + kc, rm_at_most(p->k - k0 - kc, RM_KC), size));
+      if (fused && i == 0)
+        rm_micro_f32_packing(kc, w->a, p->b.base + (block->col + j) * size + k0 * p->b.step, p->b.step, fmt, b, tile, k0 == 0,
+                             w->col_norm + j, t->weights);
+      else if (waiting)
+        open += rm_micro_f32_rounding(kc, w->a + i * kc, panel, tile, k0 == 0, &before), waiting = 0;
+      else
+        rm_micro_f32[nv](kc, w->a + i * kc, panel, tile, k0 == 0);
+    }
+    if (t->last && i == 0) rm_finish_columns_f32(w->col_norm + j);
+    waiting = RM_SIMD == RM_SIMD_AVX512 && t->last && kc >= RM_ROUNDING_LEAST && i + RM_MR < block->rows && p->out_fmt == RM_F32 &&
+              rm_is_whole(t->e, j, cols) && rm_is_tame_f32(t->e, tile, i, j, flagged, &before);
+    if (t->last && !waiting) open += rm_round_tile_f32(t->e, tile, i, j, flagged, fmt);
+  }
+  return open;
+}
+
+/* Takes panels until none is left; adds to *open how many elements of them stay open. Returns how many panels. */
+typedef int64_t rm_panels_f32_fn(const rm_pass_f32 *t, rm_share *share, double *b, int64_t *open);
+RM_FN int64_t rm_panels_plain(const rm_pass_f32 *t, rm_share *share, double *b, int64_t *open, const int fmt) {
+  int64_t count = 0, mine = 0;
+  for (int64_t j; (j = rm_share_take(share, &mine) * RM_NR) < t->block->cols; count++) *open += rm_panel_plain(t, j, b, fmt);
+  return count;
+}
+
+RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_share *share,
+                              rm_panels_f32_fn *panels, const int fmt) {
   rm_layout_f32 w = rm_layout_of_f32(p, block->rows, block->cols, work);
   int64_t open = 0, k0 = 0;
   __builtin_memset(w.row_bound, 0, (size_t)(w.row_tiles * RM_MR) * 8);
   __builtin_memset(w.col_norm, 0, (size_t)(w.col_tiles * RM_NR) * 8);
   rm_find_places(&w.places, &p->c, block, rm_size_of(p->out_fmt));
   const rm_epilogue_f32 e = {p, block, w.places, w.row_bound, w.col_norm, rm_bound_f32(p->k)};
-  const int size = rm_size_of(fmt);
   const int thin = rm_thin_sums(&w, p, block, fmt);
-  const int by_panel = !p->b.patches; /* B: a window of patches is laid out once for all panels */
   do { /* once for k = 0, which leaves +0 and the bias */
-    int64_t kc = thin ? p->k : p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
-    int last = k0 + kc >= p->k;
-    const rm_weights weights = rm_weights_f32(p->k, k0);
-    if (!thin) rm_pack_operand(w.a, RM_MR, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, weights, 0, w.stage_a);
-    if (last) rm_finish_rows_f32(&w, p->k);
-    double *tile = w.c;
-    uint8_t *flagged = w.flagged;
-    for (int64_t j = 0; j < block->cols; j += RM_NR) {
-      const int cols = rm_at_most(block->cols - j, RM_NR), nv = rm_vectors(cols, RM_NR), last_panel = j + RM_NR >= block->cols;
-      /* Registers for sums of squares are left in AVX-512 alone. */
-      const int fused = RM_SIMD == RM_SIMD_AVX512 && !thin && by_panel && cols == RM_NR && p->b.line == size;
-      if (!thin && !fused && (by_panel || j == 0))
-        rm_pack_operand(w.b, RM_NR, 1, &p->b, block->col + j, by_panel ? cols : block->cols, k0, kc, fmt, w.col_norm + j, weights, 0,
-                        w.stage_b);
-      const double *panel = w.b + (by_panel ? 0 : j * kc);
-      const int64_t next = last_panel ? 0 : j + RM_NR, next_k = last_panel ? k0 + kc : k0;
-      rm_fetches next_b = rm_fetches_of(&p->b, block->col + next, rm_at_most(block->cols - next, RM_NR), next_k,
-                                        rm_at_most(p->k - next_k, RM_KC), size);
-      const int64_t share = (next_b.runs + w.row_tiles - 1) / w.row_tiles;
-      for (int64_t i = 0; i < block->rows; i += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
-        const int rows = rm_at_most(block->rows - i, RM_MR);
-        if (last) rm_fetch_places(&w.places, i, rows, j, cols, rm_size_of(p->out_fmt));
-        if (!thin) {
-          rm_fetch_near(&next_b, share);
-          if (last_panel)
-            rm_fetch_far(rm_fetches_of(&p->a, block->row + i, rows, k0 + kc, rm_at_most(p->k - k0 - kc, RM_KC), size));
-          if (fused && i == 0)
-            rm_micro_f32_packing(kc, w.a, p->b.base + (block->col + j) * size + k0 * p->b.step, p->b.step, fmt, w.b, tile, k0 == 0,
-                                 w.col_norm + j, weights);
-          else
-            rm_micro_f32[nv](kc, w.a + i * kc, panel, tile, k0 == 0);
-        }
-        if (last && i == 0) rm_finish_columns_f32(w.col_norm + j);
-        if (last) open += rm_round_tile_f32(&e, tile, i, j, flagged, fmt);
-      }
-    }
+    const int64_t kc = thin ? p->k : p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
+    const rm_pass_f32 pass = {&w, p, block, &e, rm_weights_f32(p->k, k0), k0, kc, k0 + kc >= p->k, thin};
+    if (!thin) rm_pack_operand(w.a, RM_MR, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, pass.weights, 0, w.stage_a);
+    if (pass.last) rm_finish_rows_f32(&w, p->k);
+    rm_share *const shared = thin || p->b.patches ? 0 : share;
+    if (shared) rm_share_open(shared, &pass);
+    panels(&pass, shared, w.b, &open);
+    if (shared) open += rm_share_close(shared);
     k0 += kc;
   } while (k0 < p->k);
   tiers->fast += block->rows * block->cols - open;
   if (!open) return 0;
   return rm_resolve_block_f32(&w, p, block, open, work, tiers);
 }
+RM_FN int rm_help_plain(rm_share *share, char *work, rm_panels_f32_fn *panels) {
+  if (!rm_share_enter(share)) return 0;
+  int64_t open = 0, count = panels(share->pass, share, (double *)(void *)(work + rm_carve_start(work)), &open);
+  rm_share_leave(share, open);
+  return count > 0;
+}
 
-static uint32_t rm_block_f16(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers) {
-  return rm_block_plain(p, block, work, tiers, RM_F16);
-}
-static uint32_t rm_block_bf16(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers) {
-  return rm_block_plain(p, block, work, tiers, RM_BF16);
-}
-static uint32_t rm_block_f32(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers) {
-  return rm_block_plain(p, block, work, tiers, RM_F32);
-}
+#define RM_ENGINE_F32(name, FMT)                                                                                                     \
+  static int64_t rm_panels_##name(const rm_pass_f32 *t, rm_share *share, double *b, int64_t *open) {                                 \
+    return rm_panels_plain(t, share, b, open, FMT);                                                                                  \
+  }                                                                                                                                  \
+  static uint32_t rm_block_##name(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_share *share) { \
+    return rm_block_plain(p, block, work, tiers, share, rm_panels_##name, FMT);                                                      \
+  }                                                                                                                                  \
+  static int rm_help_##name(rm_share *share, void *work) { return rm_help_plain(share, work, rm_panels_##name); }
+RM_ENGINE_F32(f16, RM_F16)
+RM_ENGINE_F32(bf16, RM_BF16)
+RM_ENGINE_F32(f32, RM_F32)
 
 #endif

@@ -16,13 +16,18 @@ typedef struct {
   int64_t row, rows, col, cols;
 } rm_block;
 
+typedef struct rm_share rm_share; /* share.h */
+
 /* One engine: C in blocks, each by one call. */
 typedef struct {
   int row_unit, col_unit; /* blocks whose sides are multiples of these waste nothing */
   /* Bytes of workspace that a block of this size needs, at any alignment. */
   size_t (*work)(const rm_matmul_problem *p, int64_t rows, int64_t cols);
-  /* Computes one block of C; adds to *tiers; returns RM_FLAG_* bits. */
-  uint32_t (*block)(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers);
+  /* Computes one block of C; adds to *tiers; returns RM_FLAG_* bits. Others may help where share is not NULL. */
+  uint32_t (*block)(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_share *share);
+  /* Computes panels of a block that another thread shares, in a workspace of one's own; returns whether there were any. NULL: it never
+   * shares. */
+  int (*help)(rm_share *share, void *work);
 } rm_engine;
 
 struct rm_blas_kernels {

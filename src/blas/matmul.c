@@ -1,4 +1,6 @@
 /* rm_matmul_*: the public entry points. */
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #if defined(_OPENMP)
 #include <omp.h>
@@ -10,6 +12,7 @@
 #include "../dispatch/kernels.h"
 #include "../reduce/stats.h"
 #include "matmul.h"
+#include "share.h"
 
 /* A block of C is the unit of work: packed rows of A stay in one core's L2 cache, and its workspace (under 8 MiB) is all the memory a
  * thread needs. Columns are many, since rows are packed again for each block beside it. */
@@ -18,6 +21,10 @@ enum { BLOCK_ROWS = 512, BLOCK_COLS = 1056, STACK_WORK = 24576 };
 /* Work below this many products (some 50 us) is not worth a second thread: waking one costs microseconds on an idle machine and
  * a time slice on a busy one. */
 #define PRODUCTS_PER_THREAD (INT64_C(1) << 20)
+
+/* How often a thread without a block looks for panels of others before it gives up: some 100 us, longer than rows are packed. Between looks
+ * it leaves the core to whoever waits for it, perhaps the owner of the panels. */
+enum { PATIENCE = 400 };
 
 /* Cuts [0, n) into `parts` nearly equal pieces whose ends are multiples of `unit`. */
 static int64_t cut(int64_t n, int64_t parts, int64_t unit, int64_t i) {
@@ -33,7 +40,7 @@ typedef struct {
   const rm_engine *engine;
 } plan;
 
-static void do_block(const plan *t, int64_t index, void *work, uint32_t *flags, rm_tiers *tiers) {
+static void do_block(const plan *t, int64_t index, void *work, uint32_t *flags, rm_tiers *tiers, rm_share *share) {
   const int64_t parts = t->row_parts * t->col_parts, i = index % parts / t->col_parts, j = index % t->col_parts;
   rm_block b = {cut(t->p->m, t->row_parts, t->engine->row_unit, i), 0, cut(t->p->n, t->col_parts, t->engine->col_unit, j), 0};
   b.rows = cut(t->p->m, t->row_parts, t->engine->row_unit, i + 1) - b.row;
@@ -45,7 +52,7 @@ static void do_block(const plan *t, int64_t index, void *work, uint32_t *flags, 
     one.a.base += which * one.next_a, one.b.base += which * one.next_b, one.c.base += which * one.next_c;
     if (one.bias.base) one.bias.base += which * one.next_bias;
   }
-  *flags |= t->engine->block(&one, &b, work, tiers);
+  *flags |= t->engine->block(&one, &b, work, tiers, share);
 }
 
 /* A product with one column, as that of the transposed matrices, with one row: the engines waste less of their tiles. */
@@ -58,6 +65,8 @@ static void transpose(rm_matmul_problem *p) {
   const ptrdiff_t next = p->next_a;
   p->next_a = p->next_b, p->next_b = next;
 }
+
+static rm_share *share_of(char *work, size_t bytes, int thread) { return (rm_share *)(void *)(work + bytes * (size_t)thread); }
 
 rm_status rm_matmul_run(const rm_matmul_problem *given) {
   rm_matmul_problem problem = *given, *p = &problem;
@@ -93,14 +102,16 @@ rm_status rm_matmul_run(const rm_matmul_problem *given) {
   if (threads == 1 && bytes <= STACK_WORK) {
     char work[STACK_WORK];
     rm_env env = rm_env_enter();
-    for (int64_t i = 0; i < blocks; i++) do_block(t, i, work, &flags, &tiers);
+    for (int64_t i = 0; i < blocks; i++) do_block(t, i, work, &flags, &tiers, NULL);
     rm_stats_add(tiers.fast, tiers.double_double, tiers.accumulator);
     rm_env_leave(env, flags);
     return RM_OK;
   }
-  bytes = (bytes + 63) / 64 * 64;
+  bytes = sizeof(rm_share) + (bytes + 63) / 64 * 64;
   char *work = malloc(bytes * (size_t)threads);
   if (!work) return RM_ERR_MEMORY;
+  for (int s = 0; s < threads; s++) rm_share_start(share_of(work, bytes, s));
+  atomic_llong left = blocks;
   rm_env caller = rm_env_enter();
 #if defined(_OPENMP)
 #pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : flags)
@@ -109,12 +120,24 @@ rm_status rm_matmul_run(const rm_matmul_problem *given) {
     rm_env env = rm_env_enter();
     rm_tiers mine = {0, 0, 0};
 #if defined(_OPENMP)
-    char *part = work + bytes * (size_t)omp_get_thread_num();
-#pragma omp for schedule(dynamic, 1)
+    const int me = omp_get_thread_num();
 #else
-    char *part = work;
+    const int me = 0;
 #endif
-    for (int64_t i = 0; i < blocks; i++) do_block(t, i, part, &flags, &mine);
+    rm_share *own = share_of(work, bytes, me);
+    void *part = own + 1;
+#if defined(_OPENMP)
+#pragma omp for schedule(dynamic, 1) nowait
+#endif
+    for (int64_t i = 0; i < blocks; i++) {
+      do_block(t, i, part, &flags, &mine, threads > 1 ? own : NULL);
+      atomic_fetch_sub(&left, 1);
+    }
+    for (int idle = 0; engine->help && atomic_load(&left) > 0 && idle < PATIENCE; idle++) {
+      for (int s = 0; s < threads; s++)
+        if (s != me && engine->help(share_of(work, bytes, s), part)) idle = 0;
+      sched_yield();
+    }
     rm_stats_add(mine.fast, mine.double_double, mine.accumulator);
     rm_env_leave(env, 0);
   }

@@ -7,6 +7,7 @@
 #define RM_BLAS_MICRO_F32_H
 
 #include "../reduce/elements.h"
+#include "epilogue_f32.h"
 #include "tile.h"
 #include "weights.h"
 
@@ -18,12 +19,16 @@ RM_FN void rm_join_f32(const int nv, vf64 acc[RM_MR][RM_NV], double *c, int firs
   }
 }
 
-RM_FN void rm_micro_f32_body(const int nv, int64_t kc, const double *RM_RESTRICT a, const double *RM_RESTRICT b,
-                             double *RM_RESTRICT c, int first) {
+/* Where there is a tile before, its rows are rounded between parts of the chains, which leave room for that; returns how many of its
+ * elements stay open. */
+RM_FN int rm_micro_f32_body(const int nv, int64_t kc, const double *RM_RESTRICT a, const double *RM_RESTRICT b,
+                            double *RM_RESTRICT c, int first, const rm_tame_f32 *before) {
+  int open = 0, done = 0;
   vf64 acc[RM_MR][RM_NV];
   RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < nv; v++) acc[i][v] = vf64_set1(0.0);
   const double *row = c; /* fetched row by row: all at once they would hold up the panels */
   for (int64_t k = 0, part = (kc + RM_MR - 1) / RM_MR; k < kc; row += nv * RM_LANES) {
+    if (before) open += rm_round_row_f32(before, done++);
     RM_UNROLL for (int v = 0; v < nv * RM_LANES; v += 8) __builtin_prefetch(row + v, 1);
     for (const int64_t end = k + part < kc ? k + part : kc; k < end; k++, a += RM_MR, b += nv * RM_LANES) {
       vf64 bk[RM_NV];
@@ -35,6 +40,11 @@ RM_FN void rm_micro_f32_body(const int nv, int64_t kc, const double *RM_RESTRICT
     }
   }
   rm_join_f32(nv, acc, c, first);
+  return open;
+}
+enum { RM_ROUNDING_LEAST = RM_MR * RM_MR }; /* terms that make RM_MR parts */
+RM_APART int rm_micro_f32_rounding(int64_t kc, const double *a, const double *b, double *c, int first, const rm_tame_f32 *before) {
+  return rm_micro_f32_body(RM_NV, kc, a, b, c, first, before);
 }
 
 enum { RM_PACKING_AHEAD = 16 }; /* terms fetched ahead: rows a power of two apart drive each other out of the L1 cache */
@@ -87,13 +97,13 @@ RM_FN void rm_micro_f32_packing(int64_t kc, const double *a, const char *src, pt
 
 typedef void rm_micro_f32_fn(int64_t kc, const double *a, const double *b, double *c, int first);
 static void rm_micro_f32_1(int64_t kc, const double *a, const double *b, double *c, int first) {
-  rm_micro_f32_body(1, kc, a, b, c, first);
+  rm_micro_f32_body(1, kc, a, b, c, first, 0);
 }
 static void rm_micro_f32_2(int64_t kc, const double *a, const double *b, double *c, int first) {
-  rm_micro_f32_body(2, kc, a, b, c, first);
+  rm_micro_f32_body(2, kc, a, b, c, first, 0);
 }
 static void rm_micro_f32_3(int64_t kc, const double *a, const double *b, double *c, int first) {
-  rm_micro_f32_body(3, kc, a, b, c, first);
+  rm_micro_f32_body(3, kc, a, b, c, first, 0);
 }
 static rm_micro_f32_fn *const rm_micro_f32[RM_NV + 1] = {0, rm_micro_f32_1, rm_micro_f32_2, rm_micro_f32_3};
 
