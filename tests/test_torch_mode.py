@@ -193,6 +193,18 @@ def test_recurrent_layers_of_any_layout(name):
     assert len(set(results)) == 1
 
 
+def test_attention_of_any_layout():
+    """Its linear maps are called inside of a function of PyTorch's: they too round once whatever axis comes first."""
+    torch.manual_seed(2)
+    first, other = (torch.nn.MultiheadAttention(16, 2, batch_first=b) for b in (False, True))
+    other.load_state_dict(first.state_dict())
+    x, y = torch.randn(7, 3, 16), torch.randn(5, 3, 16)
+    with rt.reproducible():
+        for given in ((x, x, x), (x, y, y), (x, y, y.clone())):
+            turned = {id(t): t.transpose(0, 1) for t in given}
+            assert torch.equal(first(*given)[0], other(*(turned[id(t)] for t in given))[0].transpose(0, 1))
+
+
 def test_batches():
     """A row's result does not depend on the others; gradients do not depend on the order of rows."""
     model = torch.nn.Sequential(torch.nn.Linear(30, 40), torch.nn.GELU(), torch.nn.LayerNorm(40), torch.nn.Linear(40, 7))
