@@ -197,6 +197,7 @@ def test_attention_of_any_layout():
     """Its linear maps are called inside of a function of PyTorch's: they too round once whatever axis comes first."""
     torch.manual_seed(2)
     first, other = (torch.nn.MultiheadAttention(16, 2, batch_first=b) for b in (False, True))
+    torch.nn.init.normal_(first.in_proj_bias)
     other.load_state_dict(first.state_dict())
     x, y = torch.randn(7, 3, 16), torch.randn(5, 3, 16)
     with rt.reproducible():
