@@ -167,3 +167,63 @@ def _number(name: str, choice: str) -> None:
 
 _number("fmax", "larger")
 _number("fmin", "smaller")
+
+
+@kernel
+def softshrink(x: torch.Tensor, lambd: _Number = 0.5) -> torch.Tensor:
+    """The limit is binary64, also where it is compared."""
+    if lambd < 0:
+        raise ValueError(f"lambd={lambd}")
+    wide, limit = _wide(x), float(lambd)
+    inner = torch.where(x.isnan(), x, x.new_zeros(()))
+    return torch.where(wide > limit, KERNELS["add"](x, -limit), torch.where(wide < -limit, KERNELS["add"](x, limit), inner))
+
+
+@kernel
+def softshrink_backward(g: torch.Tensor, x: torch.Tensor, lambd: _Number) -> torch.Tensor:
+    wide, limit = _wide(x), float(lambd)
+    return torch.where((wide >= -limit) & (wide <= limit), g.new_zeros(()), g)
+
+
+@kernel
+def sinc(x: torch.Tensor) -> torch.Tensor:
+    """sin(pi r)/(pi x), of the difference r of x and the nearest whole number; with that number's sign if it is odd."""
+    x = _float(x)
+    wide, pi = _wide(x), 3.141592653589793
+    whole = wide.round()
+    sine = apply("sin", _times(apply("subtract", wide, whole), pi))
+    sine = torch.where((whole * 0.5).floor() * 2 == whole, sine, sine.neg())
+    made = apply("divide", sine, _times(wide, pi))
+    return convert(torch.where(wide == 0, made.new_ones(()), made), x.dtype)
+
+
+@kernel
+def logaddexp2(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The larger number, and log(1 + 2**d)/log(2) of the difference d, which is not above 0."""
+    dtype = format_of(x, y)
+    a, b = (_wide(convert(t, dtype)) for t in (x, y))
+    above, below = torch.maximum(a, b), torch.minimum(a, b)
+    more = _times(apply("log1p", apply("exp2", apply("subtract", below, above))), 1.4426950408889634)
+    made = apply("add", above, torch.where(above == below, more.new_ones(()), more))
+    return convert(made, dtype)
+
+
+@kernel
+def logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
+    """log(exp(a) + exp(b)) of what there is and the next number."""
+    if x.ndim == 0:
+        return logcumsumexp(x[None], dim)[0]
+    steps = list(_wide(x).unbind(dim))
+    for i in range(1, len(steps)):
+        steps[i] = apply("logaddexp", steps[i - 1], steps[i])
+    return convert(torch.stack(steps, dim), x.dtype) if steps else x.clone()
+
+
+@kernel
+def angle(x: torch.Tensor) -> torch.Tensor:
+    """Of a real number: RN(pi) of those below 0."""
+    if x.is_complex():
+        raise Uncovered("complex numbers")
+    x = _float(x)
+    made = torch.where(x < 0, convert(torch.full((), 3.141592653589793, dtype=torch.float64), x.dtype), x.new_zeros(()))
+    return torch.where(x.isnan(), x, made)

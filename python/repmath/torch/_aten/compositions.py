@@ -10,7 +10,7 @@ import torch
 from ... import _reductions, random
 from .._formula import formula
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Array, Uncovered, apply, convert_array, format_of, kernel
+from .common import KERNELS, Array, Uncovered, apply, convert, convert_array, format_of, kernel
 from .draws import seed
 
 _Number: TypeAlias = float | int
@@ -152,6 +152,38 @@ def exponential(x: torch.Tensor, rate: float = 1, *, generator: _Generator = Non
     u = as_tensor(random.uniform(seed(generator), tuple(x.shape), dtype=FORMATS[x.dtype]))
     made = apply("log1p", u.neg()).neg()
     return made if rate == 1 else KERNELS["divide"](made, float(rate))
+
+
+def _wide_uniform(x: torch.Tensor, generator: _Generator) -> torch.Tensor:
+    return as_tensor(random.uniform(seed(generator), tuple(x.shape)))
+
+
+@kernel
+def log_normal(x: torch.Tensor, mean: float = 1, std: float = 2, *, generator: _Generator = None) -> torch.Tensor:
+    """exp of a normal number of the format."""
+    if not std > 0:
+        raise ValueError(f"std must be positive, not {std}")
+    return apply("exp", KERNELS["normal"](x, float(mean), float(std), generator=generator))
+
+
+@kernel
+def geometric(x: torch.Tensor, p: float, *, generator: _Generator = None) -> torch.Tensor:
+    """The whole number not below log(1 - u)/log(1 - p), and 1 or more."""
+    if not 0 < p < 1:
+        raise ValueError(f"p must be between 0 and 1, not {p}")
+    rate = apply("log1p", torch.tensor(-float(p), dtype=torch.float64))
+    made = apply("divide", apply("log1p", _wide_uniform(x, generator).neg()), rate).ceil()
+    return convert(formula("at_least", 1.0, made), x.dtype)
+
+
+@kernel
+def cauchy(x: torch.Tensor, median: float = 0, sigma: float = 1, *, generator: _Generator = None) -> torch.Tensor:
+    """median + sigma tan(pi (u - 1/2))."""
+    if not sigma > 0:
+        raise ValueError(f"sigma must be positive, not {sigma}")
+    turn = apply("subtract", _wide_uniform(x, generator), 0.5)  # exact
+    slope = apply("tan", KERNELS["multiply"](turn, 3.141592653589793))
+    return convert(apply("fma", slope, float(sigma), float(median)), x.dtype)
 
 
 @kernel

@@ -17,6 +17,7 @@ from . import (  # noqa: F401
     draws,
     elementwise,
     layers,
+    products,
     quotients,
     ranges,
     reductions,
