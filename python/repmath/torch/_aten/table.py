@@ -10,13 +10,16 @@ import torch
 
 from .._tensors import FORMATS
 from . import (  # noqa: F401
+    bags,
     chains,
     compositions,
     contractions,
     copies,
+    distances,
     draws,
     elementwise,
     layers,
+    margins,
     products,
     quotients,
     ranges,
