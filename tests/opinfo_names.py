@@ -2,20 +2,19 @@
 
 # Their samples call operators that are not in the table: special functions, decompositions, transforms, complex numbers.
 OUTSIDE = """
-_batch_norm_with_update _segment_reduce[lengths] _segment_reduce[offsets] _unsafe_masked_index_put_accumulate _upsample_bilinear2d_aa
-cdouble cfloat chalf cholesky cholesky_inverse cholesky_solve digamma fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.ifft
-fft.ifft2 fft.ifftn fft.ihfft fft.ihfft2 fft.ihfftn fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn geqrf grid_sampler_2d
-grid_sampler_3d hash_tensor histc histogram histogramdd i0 igamma igammac index_reduce[amax] index_reduce[amin] index_reduce[mean]
-index_reduce[prod] lgamma linalg.cholesky linalg.cholesky_ex linalg.cond linalg.det linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh
-linalg.householder_product linalg.inv linalg.inv_ex linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve linalg.lstsq
-linalg.lstsq[grad_oriented] linalg.lu linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linalg.pinv linalg.pinv[hermitian]
-linalg.pinv[singular] linalg.qr linalg.slogdet linalg.solve linalg.solve_ex linalg.solve_triangular linalg.svd linalg.svdvals
-linalg.tensorinv linalg.tensorsolve logdet lu lu_solve lu_unpack matrix_exp mvlgamma[mvlgamma_p_1] mvlgamma[mvlgamma_p_3]
-mvlgamma[mvlgamma_p_5] nn.functional.ctc_loss nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d
-nn.functional.grid_sample nn.functional.interpolate[bicubic] nn.functional.rrelu norm[nuc] ormqr pca_lowrank pinverse polar
-polygamma[polygamma_n_0] polygamma[polygamma_n_1] polygamma[polygamma_n_2] polygamma[polygamma_n_3] polygamma[polygamma_n_4] qr
-scatter_reduce[prod] signal.windows.kaiser sparse.mm[reduce] sparse.sampled_addmm special.airy_ai special.bessel_j0 special.bessel_j1
-special.bessel_y0 special.bessel_y1 special.chebyshev_polynomial_t special.chebyshev_polynomial_u special.chebyshev_polynomial_v
+_batch_norm_with_update _segment_reduce[lengths] _segment_reduce[offsets] _unsafe_masked_index_put_accumulate cdouble cfloat chalf cholesky
+cholesky_inverse cholesky_solve digamma fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.ifft fft.ifft2 fft.ifftn fft.ihfft
+fft.ihfft2 fft.ihfftn fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn geqrf hash_tensor histc histogram histogramdd i0 igamma
+igammac index_reduce[amax] index_reduce[amin] index_reduce[mean] index_reduce[prod] lgamma linalg.cholesky linalg.cholesky_ex linalg.cond
+linalg.det linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.householder_product linalg.inv linalg.inv_ex linalg.ldl_factor
+linalg.ldl_factor_ex linalg.ldl_solve linalg.lstsq linalg.lstsq[grad_oriented] linalg.lu linalg.lu_factor linalg.lu_factor_ex
+linalg.lu_solve linalg.pinv linalg.pinv[hermitian] linalg.pinv[singular] linalg.qr linalg.slogdet linalg.solve linalg.solve_ex
+linalg.solve_triangular linalg.svd linalg.svdvals linalg.tensorinv linalg.tensorsolve logdet lu lu_solve lu_unpack matrix_exp
+mvlgamma[mvlgamma_p_1] mvlgamma[mvlgamma_p_3] mvlgamma[mvlgamma_p_5] nn.functional.ctc_loss nn.functional.fractional_max_pool2d
+nn.functional.fractional_max_pool3d nn.functional.rrelu norm[nuc] ormqr pca_lowrank pinverse polar polygamma[polygamma_n_0]
+polygamma[polygamma_n_1] polygamma[polygamma_n_2] polygamma[polygamma_n_3] polygamma[polygamma_n_4] qr scatter_reduce[prod]
+signal.windows.kaiser sparse.mm[reduce] sparse.sampled_addmm special.airy_ai special.bessel_j0 special.bessel_j1 special.bessel_y0
+special.bessel_y1 special.chebyshev_polynomial_t special.chebyshev_polynomial_u special.chebyshev_polynomial_v
 special.chebyshev_polynomial_w special.erfcx special.hermite_polynomial_h special.hermite_polynomial_he special.i0e special.i1 special.i1e
 special.laguerre_polynomial_l special.legendre_polynomial_p special.log_ndtr special.modified_bessel_i0 special.modified_bessel_i1
 special.modified_bessel_k0 special.modified_bessel_k1 special.polygamma[special_polygamma_n_0] special.scaled_modified_bessel_k0
@@ -74,6 +73,7 @@ trapezoid trapz xlogy signal.windows.bartlett signal.windows.blackman signal.win
 signal.windows.gaussian signal.windows.general_cosine signal.windows.general_hamming signal.windows.hamming signal.windows.hann
 signal.windows.nuttall sinc logaddexp2 logcumsumexp logspace logspace[tensor_overload] nn.functional.soft_margin_loss
 nn.functional.multi_margin_loss nn.functional.multilabel_margin_loss renorm nn.functional.embedding nn.functional.bilinear
+nn.functional.interpolate[bicubic] _upsample_bilinear2d_aa
 """.split()  # noqa: SIM905
 # How many units of rounding of the largest argument or result they may be off: 8 of others. Of attention, whose scores are rounded
 # before they are exponents, as much as these are great.
@@ -91,7 +91,7 @@ nn.functional.hardsigmoid outer pow sin sinh __rmul__ __rmod__ __rpow__ tan tanh
 take_along_dim tile logsumexp kron sigmoid erf erfc erfinv log_softmax norm norm[fro] std std[unbiased] var var[unbiased] linalg.cross
 linalg.norm linalg.matrix_norm linalg.vector_norm special.xlog1py special.entr special.ndtri masked.norm masked.softmax masked.log_softmax
 masked.softmin masked.logaddexp masked.logsumexp prod cumprod masked.cumprod masked.prod linalg.vander logcumsumexp cdist
-nn.functional.pdist nn.functional.embedding_bag
+nn.functional.pdist nn.functional.embedding_bag nn.functional.grid_sample grid_sampler_2d grid_sampler_3d
 """.split()
     + COMPOSED
 )  # noqa: SIM905
@@ -135,6 +135,7 @@ bernoulli.p bernoulli_.Tensor normal.float_Tensor rand.default rand.generator ra
 randint.low_generator randint_like.low_dtype randn.generator randperm.default randperm.generator native_dropout.default
 """.split(),
     "test_torch_chains.py": "_embedding_bag_forward_only.default embedding_renorm_.default".split(),  # noqa: SIM905
+    "test_torch_images.py": "_upsample_bicubic2d_aa.default _upsample_bicubic2d_aa_backward.default".split(),  # noqa: SIM905
     "test_models_train_strictly in test_torch_mode.py": """
 _fused_adam_.default _fused_adam_.tensor_lr _fused_adamw_.default _fused_adamw_.tensor_lr _fused_sgd_.default _fused_sgd_.tensor_lr
 """.split(),

@@ -1,16 +1,13 @@
 """Operators of several steps: each step is a function of the other files, with a rounding of its own, in the order that is given."""
 
-from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any, TypeAlias
 
-import numpy as np
 import torch
 
-from ... import _reductions, random
+from ... import random
 from .._formula import formula
-from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Array, Uncovered, apply, convert, convert_array, format_of, kernel
+from .._tensors import FORMATS, as_tensor
+from .common import KERNELS, Uncovered, apply, convert, format_of, kernel
 from .draws import seed
 
 _Number: TypeAlias = float | int
@@ -79,64 +76,6 @@ def binary_cross_entropy_backward(
     if weight is not None:
         made = apply("multiply", made, weight)
     return KERNELS["divide"](made, x.numel()) if reduction == 1 else made
-
-
-# linear interpolation
-
-
-def _weights(size: int, made: int, align_corners: bool, scale: float | None, dtype: torch.dtype) -> Array:
-    """made x size: what each element of the result takes of those of the argument; exact numbers, rounded to the format."""
-    if align_corners:
-        step = Fraction(size - 1, made - 1) if made > 1 else Fraction(0)
-    else:
-        step = 1 / Fraction(scale) if scale is not None and scale > 0 else Fraction(size, made)
-    table = np.zeros((made, size))
-    for i in range(made):
-        at = i * step if align_corners else max(Fraction(0), (i + Fraction(1, 2)) * step - Fraction(1, 2))
-        first = min(int(at), size - 1)
-        part = min(at - first, Fraction(1)) if first + 1 < size else Fraction(0)
-        table[i, first] = float(1 - part)
-        if part:
-            table[i, first + 1] = float(part)
-    return convert_array(table, FORMATS[dtype])
-
-
-def _check(x: torch.Tensor, dims: int) -> None:
-    if x.dtype not in FORMATS:
-        raise Uncovered(f"tensors of {x.dtype}")
-    if x.ndim != dims + 2:
-        raise ValueError(f"{x.ndim} dimensions")
-
-
-def _along(a: Array, table: Array, axis: int) -> Array:
-    return np.moveaxis(_reductions.matmul(np.moveaxis(a, axis, -1), table.T), -1, axis)
-
-
-def _interpolation(name: str, dims: int) -> None:
-    def call(x: torch.Tensor, size: Sequence[int], align_corners: bool, *scales: float | None) -> torch.Tensor:
-        _check(x, dims)
-        a = as_array(x)
-        for axis in reversed(range(dims)):
-            scale = scales[axis] if axis < len(scales) else None
-            a = _along(a, _weights(x.shape[axis + 2], size[axis], align_corners, scale, x.dtype), axis + 2)
-        return as_tensor(np.ascontiguousarray(a))
-
-    def gradient(
-        g: torch.Tensor, size: Sequence[int], input_size: Sequence[int], align_corners: bool, *scales: float | None
-    ) -> torch.Tensor:
-        _check(g, dims)
-        a = as_array(g)
-        for axis in range(dims):
-            scale = scales[axis] if axis < len(scales) else None
-            a = _along(a, _weights(input_size[axis + 2], size[axis], align_corners, scale, g.dtype).T, axis + 2)
-        return as_tensor(np.ascontiguousarray(a))
-
-    KERNELS[name], KERNELS[f"{name}_backward"] = call, gradient
-
-
-_interpolation("upsample_linear1d", 1)
-_interpolation("upsample_bilinear2d", 2)
-_interpolation("upsample_trilinear3d", 3)
 
 
 # draws

@@ -18,12 +18,14 @@ from . import (  # noqa: F401
     distances,
     draws,
     elementwise,
+    interpolation,
     layers,
     margins,
     products,
     quotients,
     ranges,
     reductions,
+    sampling,
     steps,
 )
 from .common import KERNELS, Uncovered
