@@ -10,6 +10,7 @@ import torch
 
 from .._tensors import FORMATS
 from . import (  # noqa: F401
+    alignments,
     bags,
     chains,
     compositions,
