@@ -291,3 +291,56 @@ def test_bilinear_layer():
     of_w = [[[sum(r[n, o] * a[n, i] * c[n, j] for n in range(4)) for j in range(5)] for i in range(3)] for o in range(2)]
     of_y = [[sum(r[n, o] * b[o, i, j] * a[n, i] for o in range(2) for i in range(3)) for j in range(5)] for n in range(4)]
     assert all(rounds_to(*pair) for pair in zip(found, (of_x, of_w, of_y), strict=True))
+
+
+# weights of a direction and a length; slopes that are drawn
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_weight_norm(dim):
+    v, r = (numbers(4, 3, 5, seed=s, low=-1, high=1, dtype=torch.float32) for s in (1, 2))
+    shape = [n if d == dim else 1 for d, n in enumerate(v.shape)]
+    g = numbers(*shape, seed=3, dtype=torch.float32)
+    v.requires_grad_()
+    g.requires_grad_()
+    with rt.reproducible():
+        made, norms = torch.ops.aten._weight_norm_interface(v, g, dim)
+        by_v, by_g = torch.autograd.grad(made, (v, g), r)
+    axes = tuple(d for d in range(3) if d != dim)
+    a, b, c = (t.detach().numpy().astype(F8) for t in (v, g, r))
+    norm = rm.norm(a, axis=axes).reshape(shape)
+    assert same_bits(norms, norm.astype(F4)) and same_bits(made, rm.divide(rm.multiply(a, b), norm).astype(F4))
+    whole = rm.divide(rm.sum(a * c, axis=axes).reshape(shape), norm)  # products of float32 are exact
+    rest = rm.subtract(c, rm.multiply(a, rm.divide(whole, norm)))
+    assert same_bits(by_g, whole.astype(F4)) and same_bits(by_v, rm.divide(rm.multiply(rest, b), norm).astype(F4))
+    wide = [t.detach().double().requires_grad_() for t in (v, g)]
+    plain = torch._weight_norm(*wide, dim)
+    for ours, theirs in zip((made, by_v, by_g), (plain, *torch.autograd.grad(plain, wide, r.double())), strict=True):
+        torch.testing.assert_close(ours, theirs.float(), rtol=1e-6, atol=1e-7)
+
+
+def test_layers_with_weight_norm_train_strictly():
+    for wrap in (torch.nn.utils.parametrizations.weight_norm, torch.nn.utils.weight_norm):
+        layer = wrap(torch.nn.Conv1d(2, 3, 3))
+        with rt.reproducible():
+            layer(numbers(1, 2, 5, dtype=torch.float32)).sum().backward()
+        assert all(p.grad is not None for p in layer.parameters())
+
+
+def test_slopes_that_are_drawn():
+    x = numbers(500, low=-1, high=1, dtype=torch.float32).requires_grad_()
+    with rt.reproducible():
+        torch.manual_seed(4)
+        made = T.rrelu(x, 0.1, 0.3, training=True)
+        made.sum().backward()
+        torch.manual_seed(4)
+        assert same_bits(T.rrelu(x.detach().clone(), 0.1, 0.3, training=True, inplace=True), made)
+        still = T.rrelu(x, 0.1, 0.3)
+        assert same_bits(still, T.leaky_relu(x, 0.2))
+        with pytest.raises(RuntimeError):
+            T.rrelu(x, 0.3, 0.1)
+    torch.manual_seed(4)
+    key = int(torch.empty((), dtype=torch.int64).random_())
+    drawn = np.asarray(rm.random.uniform(key, 500, 0.1, 0.3, dtype=F4))
+    slopes = np.where(x.detach().numpy() <= 0, drawn, F4(1))
+    assert same_bits(made, rm.multiply(x.detach().numpy(), slopes)) and same_bits(x.grad, slopes)

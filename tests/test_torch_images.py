@@ -201,3 +201,26 @@ def test_control_sums_of_binary32(monkeypatch):
     good = run()
     monkeypatch.setattr(sampling._reductions, "matmul", lambda a, b, dtype: np.matmul(a.astype("f4"), b.astype("f4")))
     assert not same(run(), good.numpy())
+
+
+@pytest.mark.parametrize("align_corners", [True, False])
+@pytest.mark.parametrize("sizes", [(3, 5), (1, 4), (2, 3, 7)])
+def test_affine_grid(sizes, align_corners):
+    """Places rounded to binary64, one rounding of their sums; the gradient is as near as PyTorch's composition makes it."""
+    dims = len(sizes)
+    theta = numbers(2, dims, dims + 1, low=-1, high=1, dtype=torch.float32).requires_grad_()
+    with rt.reproducible():
+        made = T.affine_grid(theta, (2, 1, *sizes), align_corners)
+        made.sum().backward()
+    a, wanted = exact(theta), np.full(made.shape, Fraction(0))
+    for index in itertools.product(*map(range, sizes)):
+        place = []
+        for i, n in zip(index[::-1], sizes[::-1], strict=True):
+            at = Fraction(2 * i + 1, n) - 1 if not align_corners else Fraction(2 * i, n - 1) - 1 if n > 1 else Fraction(0)
+            place.append(Fraction(float(at)))
+        for n, d in itertools.product(range(2), range(dims)):
+            wanted[(n, *index, d)] = sum(w * p for w, p in zip(a[n, d], [*place, ONE], strict=True))
+    assert same(made, float32(wanted))
+    wide = theta.detach().double().requires_grad_()
+    T.affine_grid(wide, (2, 1, *sizes), align_corners).sum().backward()
+    torch.testing.assert_close(theta.grad, wide.grad.float(), atol=1e-5, rtol=1e-6)

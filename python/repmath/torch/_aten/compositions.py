@@ -142,3 +142,41 @@ def multinomial(p: torch.Tensor, samples: int, replacement: bool = False, *, gen
     if bool(((p > 0).sum(-1) < samples).any()):
         raise ValueError("fewer categories than samples without replacement")
     return race.topk(samples, -1).indices
+
+
+def _slope(lower: _Number, upper: _Number) -> float:
+    return (float(lower) + float(upper)) / 2
+
+
+@kernel
+def rrelu_with_noise(
+    x: torch.Tensor,
+    noise: torch.Tensor,
+    lower: _Number = 1 / 8,
+    upper: _Number = 1 / 3,
+    training: bool = False,
+    generator: _Generator = None,
+) -> torch.Tensor:
+    """The slope of each number that is not above 0 is drawn, and put into `noise`; where not trained, it is the mean of the limits."""
+    if lower > upper:
+        raise ValueError(f"limits {lower}, {upper}")
+    if not training:
+        return KERNELS["leaky_relu"](x, _slope(lower, upper))
+    drawn = KERNELS["uniform"](x, float(lower), float(upper), generator=generator)
+    noise.copy_(torch.where(x <= 0, drawn, drawn.new_ones(())))
+    return apply("multiply", x, noise)
+
+
+@kernel
+def rrelu_with_noise_backward(
+    g: torch.Tensor,
+    x: torch.Tensor,
+    noise: torch.Tensor,
+    lower: _Number,
+    upper: _Number,
+    training: bool,
+    self_is_result: bool,
+) -> torch.Tensor:
+    if training and float(upper) - float(lower) > 1e-6:
+        return apply("multiply", g, noise)
+    return KERNELS["leaky_relu_backward"](g, x, _slope(lower, upper), self_is_result)

@@ -22,6 +22,7 @@ from . import (  # noqa: F401
     interpolation,
     layers,
     margins,
+    parametrizations,
     products,
     quotients,
     ranges,
