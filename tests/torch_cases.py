@@ -5,7 +5,18 @@ import torch
 
 import repmath
 import repmath.torch  # noqa: F401  (registers the operators)
-from repmath.torch import _dropout, _losses, _moments, _normalization, _pooling, _products, _reductions, _selections, _softmax
+from repmath.torch import (
+    _dropout,
+    _gates,
+    _losses,
+    _moments,
+    _normalization,
+    _pooling,
+    _products,
+    _reductions,
+    _selections,
+    _softmax,
+)
 from repmath.torch._elementwise import OPERATORS
 from repmath.torch._tensors import as_array
 
@@ -76,6 +87,10 @@ CASES = {
         (_image[:, :, :3, :3], _weight.transpose(0, 1).contiguous(), _channel[0][:3], [2, 2], [1, 1], [1, 1], 1, [1, 1]),
         "tangent second",
     ),
+    "tanh_gate": (_gates.TANH_GATE, (_x,), "tangent second"),
+    "tanh_gate_backward": (_gates.TANH_GATE_BACKWARD, (_x, _x.flip(0).contiguous()), "tangent second"),
+    "sigmoid_gate": (_gates.SIGMOID_GATE, (_x,), "tangent second"),
+    "sigmoid_gate_backward": (_gates.SIGMOID_GATE_BACKWARD, (_x, _x.flip(0).contiguous()), "tangent second"),
     "relu": (_selections.RELU, (_x,), "tangent second"),
     "relu_backward": (_selections.RELU_BACKWARD, (_x, _x.flip(0).contiguous()), "tangent second"),
     "embedding": (_selections.EMBEDDING, (_classes, _logits, -1), "tangent second"),

@@ -169,7 +169,7 @@ def _like(names: tuple[str, ...], *args: _Tensor) -> _Tensor:
     return first.new_empty(torch.broadcast_shapes(*(a.shape for a in args)))
 
 
-def _batch(op: Operator) -> _Rule:
+def elementwise_batch(op: Operator) -> _Rule:
     """vmap: one call, with the axis of the batch in front of all others."""
 
     def together(info: Any, in_dims: tuple[Any, ...], *args: _Tensor) -> tuple[_Tensor, int]:
@@ -192,10 +192,10 @@ def _define(name: str, ufunc: Any) -> Operator:
     if name.endswith("_backward"):
         names = ("grad_output", "input")
     schema = f"{name}({', '.join('Tensor ' + n for n in names)}) -> Tensor"
-    return Operator(schema, _kernel(ufunc, names), lambda *args: _like(names, *args), batch=_batch)
+    return Operator(schema, _kernel(ufunc, names), lambda *args: _like(names, *args), batch=elementwise_batch)
 
 
-def _differentiate(op: Operator, rules: tuple[_Rule, ...]) -> None:
+def differentiate(op: Operator, rules: tuple[_Rule, ...]) -> None:
     """Gradient and tangent of an operator by the rules of its arguments: the derivative is a diagonal matrix, the same both ways."""
     short = dict(zip("xyz", op.arguments, strict=False)) | {"out": "output"}
     wanted = [tuple(inspect.signature(rule).parameters)[1:] for rule in rules]
@@ -224,4 +224,4 @@ def _differentiate(op: Operator, rules: tuple[_Rule, ...]) -> None:
 
 OPERATORS: dict[str, Operator] = {name: _define(name, ufunc) for name, ufunc in _core.ufuncs.items()}
 for _name, _rules in _derivatives(OPERATORS).items():
-    _differentiate(OPERATORS[_name], _rules)
+    differentiate(OPERATORS[_name], _rules)

@@ -160,6 +160,8 @@ class _Functions(TorchFunctionMode):
             return _linear(*args, **(kwargs or {}))
         if func in _RECURRENT and not kwargs:
             return _recurrent(func, *args)
+        if func is _ATTENTION:
+            return _attention(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 
 
@@ -185,6 +187,16 @@ def _recurrent(func: Any, input: torch.Tensor, *rest: Any) -> Any:
         return func(input.contiguous(), *middle, False)
     output, *states = func(input.transpose(0, 1).contiguous(), *middle, False)
     return (output.transpose(0, 1), *states)
+
+
+_ATTENTION = torch.nn.functional.multi_head_attention_forward
+
+
+def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *rest: Any, **options: Any) -> Any:
+    """Of contiguous inputs, for the linear maps inside, which are out of sight here. One tensor that is given twice stays one: where all
+    three are the same, PyTorch takes one product with the weights of all."""
+    dense = {id(t): t.contiguous() for t in (query, key, value)}
+    return _ATTENTION(*(dense[id(t)] for t in (query, key, value)), *rest, **options)
 
 
 class _Dispatch(TorchDispatchMode):

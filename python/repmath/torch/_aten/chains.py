@@ -6,15 +6,9 @@ import torch
 
 from .._formula import formula
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Uncovered, apply, convert, convert_array, format_of, integers, kernel, odd
+from .common import KERNELS, Uncovered, apply, convert, convert_array, format_of, integers, kernel, odd, widened
 
 _Number: TypeAlias = float | int
-
-
-def _wide(t: torch.Tensor) -> torch.Tensor:
-    if t.dtype not in FORMATS:
-        raise Uncovered(f"tensors of {t.dtype}")
-    return convert(t, torch.float64)
 
 
 def _float(t: torch.Tensor) -> torch.Tensor:
@@ -32,30 +26,30 @@ def scaled_softplus(x: torch.Tensor, beta: _Number = 1, threshold: _Number = 20)
     """Above its threshold PyTorch returns x; the function itself is rounded here, which differs by less than exp(-threshold)/beta."""
     if beta == 1:
         return apply("softplus", x)
-    return convert(apply("divide", apply("softplus", _times(_wide(x), beta)), float(beta)), x.dtype)
+    return convert(apply("divide", apply("softplus", _times(widened(x), beta)), float(beta)), x.dtype)
 
 
 @kernel
 def scaled_softplus_backward(g: torch.Tensor, x: torch.Tensor, beta: _Number, threshold: _Number) -> torch.Tensor:
     if beta == 1:
         return apply("softplus_backward", g, x)
-    return convert(apply("softplus_backward", _wide(g), _times(_wide(x), beta)), format_of(g, x))
+    return convert(apply("softplus_backward", widened(g), _times(widened(x), beta)), format_of(g, x))
 
 
 @kernel
 def celu(x: torch.Tensor, alpha: _Number = 1.0) -> torch.Tensor:
-    below = _times(apply("expm1", apply("divide", _wide(x), float(alpha))), float(alpha))
+    below = _times(apply("expm1", apply("divide", widened(x), float(alpha))), float(alpha))
     return torch.where(x > 0, x, convert(below, x.dtype))
 
 
 @kernel
 def mish_backward(g: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """g (t + x s (1 - t**2)): t the hyperbolic tangent of log(1 + exp(x)), s the sigmoid of x."""
-    wide = _wide(x)
+    wide = widened(x)
     t = apply("tanh", apply("softplus", wide))
     inner = formula("tanh", 0.0, _times(wide, apply("sigmoid", wide)), t)
     inner = torch.where(wide.isinf(), inner.new_zeros(()), inner)
-    return convert(_times(_wide(g), apply("add", t, inner)), format_of(g, x))
+    return convert(_times(widened(g), apply("add", t, inner)), format_of(g, x))
 
 
 @kernel
@@ -64,15 +58,15 @@ def glu_backward(g: torch.Tensor, x: torch.Tensor, dim: int) -> torch.Tensor:
     format it is rounded too."""
     a, b = x.chunk(2, dim)
     first = apply("softplus_backward", g, b)
-    product = _times(_wide(g), _wide(a))
+    product = _times(widened(g), widened(a))
     if x.dtype is torch.float64:
         return torch.cat((first, apply("sigmoid_backward", product, b)), dim)
-    second = as_tensor(convert_array(odd("sigmoid_backward", as_array(product), as_array(_wide(b))), FORMATS[x.dtype]))
+    second = as_tensor(convert_array(odd("sigmoid_backward", as_array(product), as_array(widened(b))), FORMATS[x.dtype]))
     return torch.cat((first, second), dim)
 
 
 def _held(x: torch.Tensor, eps: float | None) -> torch.Tensor:
-    wide = _wide(x)
+    wide = widened(x)
     return wide if eps is None else KERNELS["clamp"](wide, float(eps), 1 - float(eps))
 
 
@@ -86,8 +80,8 @@ def logit(x: torch.Tensor, eps: float | None = None) -> torch.Tensor:
 @kernel
 def logit_backward(g: torch.Tensor, x: torch.Tensor, eps: float | None = None) -> torch.Tensor:
     """g/(x (1 - x)); outside of [eps, 1 - eps] 0, or NaN outside of [0, 1] where there is no eps."""
-    wide = _wide(x)
-    made = convert(apply("divide", _wide(g), _times(wide, apply("subtract", 1.0, wide))), format_of(g, x))
+    wide = widened(x)
+    made = convert(apply("divide", widened(g), _times(wide, apply("subtract", 1.0, wide))), format_of(g, x))
     low, outside = (0.0, torch.nan) if eps is None else (float(eps), 0.0)
     return torch.where((wide < low) | (wide > 1 - low), made.new_full((), outside), made)
 
@@ -96,7 +90,7 @@ def logit_backward(g: torch.Tensor, x: torch.Tensor, eps: float | None = None) -
 def entr(x: torch.Tensor) -> torch.Tensor:
     """-x log(x); 0 at 0, -infinity below."""
     x = _float(x)
-    made: torch.Tensor = KERNELS["xlogy"](_wide(x), _wide(x)).neg()
+    made: torch.Tensor = KERNELS["xlogy"](widened(x), widened(x)).neg()
     return convert(torch.where(x < 0, made.new_full((), -torch.inf), made), x.dtype)
 
 
@@ -104,7 +98,7 @@ def entr(x: torch.Tensor) -> torch.Tensor:
 def xlog1py(x: Any, y: Any) -> torch.Tensor:
     dtype = _float(torch.empty(0, dtype=format_of(*((x, y) if isinstance(x, torch.Tensor) else (y, x))))).dtype
     a, b = (convert(v, dtype) if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=torch.float64) for v in (x, y))
-    made = _times(_wide(a), apply("log1p", _wide(b)))
+    made = _times(widened(a), apply("log1p", widened(b)))
     return convert(torch.where((a == 0) & ~b.isnan(), made.new_zeros(()), made), dtype)
 
 
@@ -116,7 +110,7 @@ def round_decimals(x: torch.Tensor, *, decimals: int) -> torch.Tensor:
         return x.round()
     first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
     tens = float(10 ** abs(decimals))
-    return convert(apply(second, apply(first, _wide(x), tens).round(), tens), x.dtype)
+    return convert(apply(second, apply(first, widened(x), tens).round(), tens), x.dtype)
 
 
 @kernel
@@ -135,7 +129,7 @@ def radians(x: torch.Tensor) -> torch.Tensor:
 def ldexp(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
     """x 2**n, where 2**n is rounded to binary64 first."""
     x = _float(x)
-    return convert(_times(_wide(x), apply("exp2", convert(n, torch.float64))), format_of(x, n))
+    return convert(_times(widened(x), apply("exp2", convert(n, torch.float64))), format_of(x, n))
 
 
 @kernel
@@ -148,7 +142,7 @@ def dist(x: torch.Tensor, y: torch.Tensor, p: _Number = 2) -> torch.Tensor:
 @kernel
 def allclose(x: torch.Tensor, y: torch.Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """|x - y| <= atol + rtol |y|, in binary64, a rounding each."""
-    a, b = torch.broadcast_tensors(_wide(x), _wide(y))
+    a, b = torch.broadcast_tensors(widened(x), widened(y))
     far = apply("subtract", a, b).abs()
     limit = KERNELS["add"](_times(b.abs(), float(rtol)), float(atol))
     same = (a == b) | (far.isfinite() & (far <= limit))
@@ -167,3 +161,63 @@ def _number(name: str, choice: str) -> None:
 
 _number("fmax", "larger")
 _number("fmin", "smaller")
+
+
+@kernel
+def softshrink(x: torch.Tensor, lambd: _Number = 0.5) -> torch.Tensor:
+    """The limit is binary64, also where it is compared."""
+    if lambd < 0:
+        raise ValueError(f"lambd={lambd}")
+    wide, limit = widened(x), float(lambd)
+    inner = torch.where(x.isnan(), x, x.new_zeros(()))
+    return torch.where(wide > limit, KERNELS["add"](x, -limit), torch.where(wide < -limit, KERNELS["add"](x, limit), inner))
+
+
+@kernel
+def softshrink_backward(g: torch.Tensor, x: torch.Tensor, lambd: _Number) -> torch.Tensor:
+    wide, limit = widened(x), float(lambd)
+    return torch.where((wide >= -limit) & (wide <= limit), g.new_zeros(()), g)
+
+
+@kernel
+def sinc(x: torch.Tensor) -> torch.Tensor:
+    """sin(pi r)/(pi x), of the difference r of x and the nearest whole number; with that number's sign if it is odd."""
+    x = _float(x)
+    wide, pi = widened(x), 3.141592653589793
+    whole = wide.round()
+    sine = apply("sin", _times(apply("subtract", wide, whole), pi))
+    sine = torch.where((whole * 0.5).floor() * 2 == whole, sine, sine.neg())
+    made = apply("divide", sine, _times(wide, pi))
+    return convert(torch.where(wide == 0, made.new_ones(()), made), x.dtype)
+
+
+@kernel
+def logaddexp2(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The larger number, and log(1 + 2**d)/log(2) of the difference d, which is not above 0."""
+    dtype = format_of(x, y)
+    a, b = (widened(convert(t, dtype)) for t in (x, y))
+    above, below = torch.maximum(a, b), torch.minimum(a, b)
+    more = _times(apply("log1p", apply("exp2", apply("subtract", below, above))), 1.4426950408889634)
+    made = apply("add", above, torch.where(above == below, more.new_ones(()), more))
+    return convert(made, dtype)
+
+
+@kernel
+def logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
+    """log(exp(a) + exp(b)) of what there is and the next number."""
+    if x.ndim == 0:
+        return logcumsumexp(x[None], dim)[0]
+    steps = list(widened(x).unbind(dim))
+    for i in range(1, len(steps)):
+        steps[i] = apply("logaddexp", steps[i - 1], steps[i])
+    return convert(torch.stack(steps, dim), x.dtype) if steps else x.clone()
+
+
+@kernel
+def angle(x: torch.Tensor) -> torch.Tensor:
+    """Of a real number: RN(pi) of those below 0."""
+    if x.is_complex():
+        raise Uncovered("complex numbers")
+    x = _float(x)
+    made = torch.where(x < 0, convert(torch.full((), 3.141592653589793, dtype=torch.float64), x.dtype), x.new_zeros(()))
+    return torch.where(x.isnan(), x, made)

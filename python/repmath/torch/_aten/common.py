@@ -58,6 +58,13 @@ def convert(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return as_tensor(convert_array(as_array(t), FORMATS[dtype]))
 
 
+def widened(t: torch.Tensor) -> torch.Tensor:
+    """A tensor of one of the formats, in binary64."""
+    if t.dtype not in FORMATS:
+        raise Uncovered(f"tensors of {t.dtype}")
+    return convert(t, torch.float64)
+
+
 def convert_array(a: Array, dtype: Any) -> Array:
     with np.errstate(all="ignore"):
         if dtype == BF16 and a.dtype == F64:

@@ -1,16 +1,13 @@
 """Operators of several steps: each step is a function of the other files, with a rounding of its own, in the order that is given."""
 
-from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any, TypeAlias
 
-import numpy as np
 import torch
 
-from ... import _reductions, random
+from ... import random
 from .._formula import formula
-from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Array, Uncovered, apply, convert_array, format_of, kernel
+from .._tensors import FORMATS, as_tensor
+from .common import KERNELS, Uncovered, apply, convert, format_of, kernel
 from .draws import seed
 
 _Number: TypeAlias = float | int
@@ -81,64 +78,6 @@ def binary_cross_entropy_backward(
     return KERNELS["divide"](made, x.numel()) if reduction == 1 else made
 
 
-# linear interpolation
-
-
-def _weights(size: int, made: int, align_corners: bool, scale: float | None, dtype: torch.dtype) -> Array:
-    """made x size: what each element of the result takes of those of the argument; exact numbers, rounded to the format."""
-    if align_corners:
-        step = Fraction(size - 1, made - 1) if made > 1 else Fraction(0)
-    else:
-        step = 1 / Fraction(scale) if scale is not None and scale > 0 else Fraction(size, made)
-    table = np.zeros((made, size))
-    for i in range(made):
-        at = i * step if align_corners else max(Fraction(0), (i + Fraction(1, 2)) * step - Fraction(1, 2))
-        first = min(int(at), size - 1)
-        part = min(at - first, Fraction(1)) if first + 1 < size else Fraction(0)
-        table[i, first] = float(1 - part)
-        if part:
-            table[i, first + 1] = float(part)
-    return convert_array(table, FORMATS[dtype])
-
-
-def _check(x: torch.Tensor, dims: int) -> None:
-    if x.dtype not in FORMATS:
-        raise Uncovered(f"tensors of {x.dtype}")
-    if x.ndim != dims + 2:
-        raise ValueError(f"{x.ndim} dimensions")
-
-
-def _along(a: Array, table: Array, axis: int) -> Array:
-    return np.moveaxis(_reductions.matmul(np.moveaxis(a, axis, -1), table.T), -1, axis)
-
-
-def _interpolation(name: str, dims: int) -> None:
-    def call(x: torch.Tensor, size: Sequence[int], align_corners: bool, *scales: float | None) -> torch.Tensor:
-        _check(x, dims)
-        a = as_array(x)
-        for axis in reversed(range(dims)):
-            scale = scales[axis] if axis < len(scales) else None
-            a = _along(a, _weights(x.shape[axis + 2], size[axis], align_corners, scale, x.dtype), axis + 2)
-        return as_tensor(np.ascontiguousarray(a))
-
-    def gradient(
-        g: torch.Tensor, size: Sequence[int], input_size: Sequence[int], align_corners: bool, *scales: float | None
-    ) -> torch.Tensor:
-        _check(g, dims)
-        a = as_array(g)
-        for axis in range(dims):
-            scale = scales[axis] if axis < len(scales) else None
-            a = _along(a, _weights(input_size[axis + 2], size[axis], align_corners, scale, g.dtype).T, axis + 2)
-        return as_tensor(np.ascontiguousarray(a))
-
-    KERNELS[name], KERNELS[f"{name}_backward"] = call, gradient
-
-
-_interpolation("upsample_linear1d", 1)
-_interpolation("upsample_bilinear2d", 2)
-_interpolation("upsample_trilinear3d", 3)
-
-
 # draws
 
 
@@ -152,6 +91,38 @@ def exponential(x: torch.Tensor, rate: float = 1, *, generator: _Generator = Non
     u = as_tensor(random.uniform(seed(generator), tuple(x.shape), dtype=FORMATS[x.dtype]))
     made = apply("log1p", u.neg()).neg()
     return made if rate == 1 else KERNELS["divide"](made, float(rate))
+
+
+def _wide_uniform(x: torch.Tensor, generator: _Generator) -> torch.Tensor:
+    return as_tensor(random.uniform(seed(generator), tuple(x.shape)))
+
+
+@kernel
+def log_normal(x: torch.Tensor, mean: float = 1, std: float = 2, *, generator: _Generator = None) -> torch.Tensor:
+    """exp of a normal number of the format."""
+    if not std > 0:
+        raise ValueError(f"std must be positive, not {std}")
+    return apply("exp", KERNELS["normal"](x, float(mean), float(std), generator=generator))
+
+
+@kernel
+def geometric(x: torch.Tensor, p: float, *, generator: _Generator = None) -> torch.Tensor:
+    """The whole number not below log(1 - u)/log(1 - p), and 1 or more."""
+    if not 0 < p < 1:
+        raise ValueError(f"p must be between 0 and 1, not {p}")
+    rate = apply("log1p", torch.tensor(-float(p), dtype=torch.float64))
+    made = apply("divide", apply("log1p", _wide_uniform(x, generator).neg()), rate).ceil()
+    return convert(formula("at_least", 1.0, made), x.dtype)
+
+
+@kernel
+def cauchy(x: torch.Tensor, median: float = 0, sigma: float = 1, *, generator: _Generator = None) -> torch.Tensor:
+    """median + sigma tan(pi (u - 1/2))."""
+    if not sigma > 0:
+        raise ValueError(f"sigma must be positive, not {sigma}")
+    turn = apply("subtract", _wide_uniform(x, generator), 0.5)  # exact
+    slope = apply("tan", KERNELS["multiply"](turn, 3.141592653589793))
+    return convert(apply("fma", slope, float(sigma), float(median)), x.dtype)
 
 
 @kernel
@@ -171,3 +142,41 @@ def multinomial(p: torch.Tensor, samples: int, replacement: bool = False, *, gen
     if bool(((p > 0).sum(-1) < samples).any()):
         raise ValueError("fewer categories than samples without replacement")
     return race.topk(samples, -1).indices
+
+
+def _slope(lower: _Number, upper: _Number) -> float:
+    return (float(lower) + float(upper)) / 2
+
+
+@kernel
+def rrelu_with_noise(
+    x: torch.Tensor,
+    noise: torch.Tensor,
+    lower: _Number = 1 / 8,
+    upper: _Number = 1 / 3,
+    training: bool = False,
+    generator: _Generator = None,
+) -> torch.Tensor:
+    """The slope of each number that is not above 0 is drawn, and put into `noise`; where not trained, it is the mean of the limits."""
+    if lower > upper:
+        raise ValueError(f"limits {lower}, {upper}")
+    if not training:
+        return KERNELS["leaky_relu"](x, _slope(lower, upper))
+    drawn = KERNELS["uniform"](x, float(lower), float(upper), generator=generator)
+    noise.copy_(torch.where(x <= 0, drawn, drawn.new_ones(())))
+    return apply("multiply", x, noise)
+
+
+@kernel
+def rrelu_with_noise_backward(
+    g: torch.Tensor,
+    x: torch.Tensor,
+    noise: torch.Tensor,
+    lower: _Number,
+    upper: _Number,
+    training: bool,
+    self_is_result: bool,
+) -> torch.Tensor:
+    if training and float(upper) - float(lower) > 1e-6:
+        return apply("multiply", g, noise)
+    return KERNELS["leaky_relu_backward"](g, x, _slope(lower, upper), self_is_result)

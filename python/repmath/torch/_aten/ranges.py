@@ -8,7 +8,7 @@ import torch
 
 from ..._dtypes import F64
 from .._tensors import FORMATS, as_tensor
-from .common import UFUNCS, Array, Uncovered, convert_array, kernel, odd
+from .common import UFUNCS, Uncovered, convert_array, kernel, odd
 
 _Number: TypeAlias = float | int
 
@@ -68,19 +68,39 @@ def nearest_odd(q: Fraction) -> float:
     return float(np.nextafter(d, np.inf if q > Fraction(d) else -np.inf))
 
 
-@kernel
-def linspace(start: Any, end: Any, steps: int, *, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
+def _spaced(operator: Any, start: Any, end: Any, steps: int, numbers: tuple[Any, ...], dtype: Any, options: Any) -> Any:
+    """A tensor for the result, of the shape that the operator says, and the exact numbers; None where it has none."""
     if any(isinstance(v, torch.Tensor) and (v.ndim or v.is_complex()) for v in (start, end)):
         raise ValueError("limits that are not numbers")
     start, end = (v.item() if isinstance(v, torch.Tensor) else v for v in (start, end))
-    own: torch.Tensor = torch.ops.aten.linspace.default(start, end, steps, dtype=dtype, **options)
+    own: torch.Tensor = operator(start, end, steps, *numbers, dtype=dtype, **options)
     if own.dtype not in FORMATS:
         raise Uncovered(f"dtype={own.dtype}")
     if _elsewhere(own):
-        return own
+        return own, None
     if not (np.isfinite(float(start)) and np.isfinite(float(end))):
         raise Uncovered("limits that are not finite")
     first, last, intervals = Fraction(start), Fraction(end), max(steps - 1, 1)
+    return own, [first + i * (last - first) / intervals for i in range(steps)]
+
+
+@kernel
+def linspace(start: Any, end: Any, steps: int, *, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
+    own, exact = _spaced(torch.ops.aten.linspace.default, start, end, steps, (), dtype, options)
+    if exact is None:
+        return own
     form = float if own.dtype is torch.float64 else nearest_odd
-    made: Array = np.array([form(first + i * (last - first) / intervals) for i in range(steps)], F64)
-    return as_tensor(convert_array(made, FORMATS[own.dtype]))
+    return as_tensor(convert_array(np.array([form(q) for q in exact], F64), FORMATS[own.dtype]))
+
+
+@kernel
+def logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: torch.dtype | None = None, **options: Any
+) -> torch.Tensor:
+    """The exponents are rounded to binary64, and so are the powers."""
+    own, exact = _spaced(torch.ops.aten.logspace.default, start, end, steps, (base,), dtype, options)
+    if exact is None:
+        return own
+    with np.errstate(all="ignore"):
+        powers = UFUNCS["pow"](np.float64(base), np.array([float(q) for q in exact], F64))
+    return as_tensor(convert_array(powers, FORMATS[own.dtype]))

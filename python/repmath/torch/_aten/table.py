@@ -10,16 +10,24 @@ import torch
 
 from .._tensors import FORMATS
 from . import (  # noqa: F401
+    alignments,
+    bags,
     chains,
     compositions,
     contractions,
     copies,
+    distances,
     draws,
     elementwise,
+    interpolation,
     layers,
+    margins,
+    parametrizations,
+    products,
     quotients,
     ranges,
     reductions,
+    sampling,
     steps,
 )
 from .common import KERNELS, Uncovered

@@ -50,13 +50,22 @@ class MultiheadAttention(Module, torch.nn.MultiheadAttention):
             if b is not None:
                 torch.nn.init.zeros_(b)
 
-    def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
+    def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
+        """One product for those that are the same tensor, as PyTorch has it (not of one sequence): the gradient by it is then one sum."""
+        parts = [(query, 1), (key, 1), (value, 1)]
         if self._qkv_same_embed_dim:
-            weights: Any = self.in_proj_weight.chunk(3)
+            if key is value:
+                parts = [(query, 3)] if query is key else [(query, 1), (key, 2)]
+            weights: Any = self.in_proj_weight.split([n * self.embed_dim for _, n in parts])
         else:
             weights = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
-        biases: Any = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
-        return tuple(F.linear(t, w, b) for t, w, b in zip((query, key, value), weights, biases, strict=True))
+        biases: Any = (None,) * len(parts)
+        if self.in_proj_bias is not None:
+            biases = self.in_proj_bias.split([n * self.embed_dim for _, n in parts])
+        made: list[Tensor] = []
+        for (t, n), w, b in zip(parts, weights, biases, strict=True):
+            made += F.linear(t, w, b).chunk(n, -1)
+        return made
 
     def _additive(self, mask: Tensor | None, like: Tensor) -> Tensor | None:
         """A mask as numbers to add; of bool, True hides a place."""
@@ -81,7 +90,8 @@ class MultiheadAttention(Module, torch.nn.MultiheadAttention):
             query, key, value = (t.unsqueeze(0) for t in (query, key, value))
             key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
         elif not self.batch_first:
-            query, key, value = (t.transpose(0, 1) for t in (query, key, value))
+            turned = {id(t): t.transpose(0, 1) for t in (query, key, value)}  # those that are the same stay the same
+            query, key, value = (turned[id(t)] for t in (query, key, value))
         n, length, _ = query.shape
         q, k, v = (
             t.unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2) for t in self._projected(query, key, value)

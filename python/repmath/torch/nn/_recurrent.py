@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from .. import functional as F
+from .._gates import SIGMOID_GATE, TANH_GATE
 from ._base import Module, Tensor, draw_uniform
 
 _State = Any  # a tensor; for an LSTM the pair (h, c)
@@ -100,7 +101,7 @@ class RNN(_Recurrent, torch.nn.RNN):
     """torch.nn.RNN; a step is tanh, or relu, of RN(RN(W_hh h + b_hh) + RN(W_ih x + b_ih)). Packed sequences are not supported."""
 
     def _cell(self, gates: Tensor, state: _State, weight: Tensor, bias: Tensor | None) -> _State:
-        activation = F.tanh if self.nonlinearity == "tanh" else F.relu
+        activation = TANH_GATE if self.nonlinearity == "tanh" else F.relu
         return activation(F.add(F.linear(state, weight, bias), gates))
 
 
@@ -109,8 +110,8 @@ class GRU(_Recurrent, torch.nn.GRU):
 
     def _cell(self, gates: Tensor, state: _State, weight: Tensor, bias: Tensor | None) -> _State:
         of_x, of_h = gates.chunk(3, -1), F.linear(state, weight, bias).chunk(3, -1)
-        reset, update = (F.sigmoid(F.add(h, x)) for x, h in zip(of_x[:2], of_h[:2], strict=True))
-        new = F.tanh(F.add(of_x[2], F.multiply(of_h[2], reset)))
+        reset, update = (SIGMOID_GATE(F.add(h, x)) for x, h in zip(of_x[:2], of_h[:2], strict=True))
+        new = TANH_GATE(F.add(of_x[2], F.multiply(of_h[2], reset)))
         return F.add(F.multiply(F.subtract(state, new), update), new)
 
 
@@ -123,8 +124,8 @@ class LSTM(_Recurrent, torch.nn.LSTM):
     def _cell(self, gates: Tensor, state: _State, weight: Tensor, bias: Tensor | None) -> _State:
         h, c = state
         i, f, g, o = F.add(F.linear(h, weight, bias), gates).chunk(4, -1)
-        c = F.add(F.multiply(F.sigmoid(f), c), F.multiply(F.sigmoid(i), F.tanh(g)))
-        return F.multiply(F.sigmoid(o), F.tanh(c)), c
+        c = F.add(F.multiply(SIGMOID_GATE(f), c), F.multiply(SIGMOID_GATE(i), TANH_GATE(g)))
+        return F.multiply(SIGMOID_GATE(o), TANH_GATE(c)), c
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Any]:
         """Outputs of all steps, and the last states (h, c)."""

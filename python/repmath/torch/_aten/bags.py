@@ -1,0 +1,160 @@
+"""Rows of a table, added or averaged in bags: exact, rounded once. And sums of products of three tensors."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from ... import _reductions, _scatter, _statistics
+from ..._contractions import einsum
+from .._tensors import FORMATS, as_array, as_tensor
+from .common import KERNELS, Array, Uncovered, apply, kernel, widened
+
+_Maybe: TypeAlias = torch.Tensor | None
+_SUM, _MEAN, _MAX = range(3)
+
+
+def _bags(offsets: torch.Tensor, count: int) -> torch.Tensor:
+    """The bag of each place. A last offset beyond all places begins none."""
+    return torch.searchsorted(offsets, torch.arange(count, dtype=offsets.dtype), right=True) - 1
+
+
+def _collected(
+    lines: torch.Tensor,
+    bags: torch.Tensor,
+    size: int,
+    width: int,
+    dtype: torch.dtype,
+    function: Callable[[Array, Array], Any],
+) -> torch.Tensor:
+    """The function of the lines of each bag, for all bags of as many lines together; 0 for a bag without any."""
+    made = torch.zeros(size, width, dtype=dtype)
+    order = bags.argsort(stable=True)
+    found, counts = bags[order].unique_consecutive(return_counts=True)
+    first = counts.cumsum(0) - counts
+    for n in counts.unique().tolist():
+        at = (counts == n).nonzero().reshape(-1)
+        places = order[first[at, None] + torch.arange(n)]
+        made[found[at]] = as_tensor(function(as_array(lines[places]), as_array(places)))
+    return made
+
+
+def _weighted(weights: _Maybe, dtype: torch.dtype) -> Callable[[Array, Array], Any]:
+    """The sum over axis 1, of lines times the weights of their places."""
+    if weights is None:
+        return lambda lines, places: _reductions.sum(lines, axis=1, dtype=FORMATS[dtype])
+    all_weights = as_array(weights)
+    return lambda lines, places: _reductions.matmul(all_weights[places][:, None], lines, dtype=FORMATS[dtype])[:, 0]
+
+
+@kernel
+def embedding_bag(
+    weight: torch.Tensor,
+    indices: torch.Tensor,
+    offsets: torch.Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = _SUM,
+    sparse: bool = False,
+    per_sample_weights: _Maybe = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> Any:
+    """PyTorch's own says which bag has which places, and chooses the greatest."""
+    if weight.dtype not in FORMATS:
+        raise Uncovered(f"tensors of {weight.dtype}")
+    arguments = indices, offsets, False, mode, sparse, per_sample_weights, include_last_offset, padding_idx
+    own, *rest = torch.ops.aten._embedding_bag(weight, *arguments)
+    if include_last_offset and int(offsets[-1]) != indices.numel():
+        raise Uncovered("a last offset that is not the number of indices")
+    if mode == _MAX:
+        return own, *rest
+    kept = (indices != padding_idx).nonzero().reshape(-1)
+    bags, lines = _bags(offsets, indices.numel())[kept], weight[indices[kept]]
+    if mode == _MEAN:
+        function: Any = lambda lines, places: _statistics.mean(lines, axis=1)  # noqa: E731
+    else:
+        function = _weighted(None if per_sample_weights is None else per_sample_weights[kept], weight.dtype)
+    return _collected(lines, bags, own.shape[0], own.shape[1], weight.dtype, function), *rest
+
+
+@kernel
+def embedding_bag_backward(
+    g: torch.Tensor,
+    indices: torch.Tensor,
+    offsets: torch.Tensor,
+    offset2bag: torch.Tensor,
+    bag_size: torch.Tensor,
+    maximum_indices: torch.Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: _Maybe,
+    padding_idx: int = -1,
+) -> torch.Tensor:
+    """For each row of the table the sum of what its bags receive; of a mean's gradient the quotients are rounded to binary64."""
+    if scale_grad_by_freq or sparse:
+        raise Uncovered("scale_grad_by_freq and sparse")
+    if mode == _MAX:
+        filled = (bag_size != 0).nonzero().reshape(-1)
+        return KERNELS["scatter_add"](g.new_zeros(num_weights, g.shape[1]), 0, maximum_indices[filled], g[filled])
+    kept = (indices != padding_idx).nonzero().reshape(-1)
+    bags, rows = _bags(offsets, indices.numel())[kept], indices[kept]
+    if mode == _SUM and per_sample_weights is None:
+        return as_tensor(_scatter.segment_sum(as_array(g[bags]), as_array(rows), num_weights))
+    lines, weights = g[bags], None
+    if mode == _MEAN:
+        counts = torch.bincount(bags, minlength=g.shape[0])[bags]
+        lines = apply("divide", widened(lines), counts.to(torch.float64)[:, None])
+    else:
+        assert per_sample_weights is not None
+        weights = per_sample_weights[kept]
+    return _collected(lines, rows, num_weights, g.shape[1], g.dtype, _weighted(weights, g.dtype))
+
+
+@kernel
+def embedding_bag_weights_backward(
+    g: torch.Tensor,
+    weight: torch.Tensor,
+    indices: torch.Tensor,
+    offsets: torch.Tensor,
+    offset2bag: torch.Tensor,
+    mode: int,
+    padding_idx: int = -1,
+) -> torch.Tensor:
+    lines = as_array(g[_bags(offsets, indices.numel())][:, None])
+    made = as_tensor(_reductions.matmul(lines, as_array(weight[indices].unsqueeze(-1)))).view(-1)
+    return torch.where(indices == padding_idx, made.new_zeros(()), made)
+
+
+@kernel
+def trilinear(
+    i1: torch.Tensor,
+    i2: torch.Tensor,
+    i3: torch.Tensor,
+    expand1: Sequence[int],
+    expand2: Sequence[int],
+    expand3: Sequence[int],
+    sumdim: Sequence[int],
+    unroll_dim: int = 1,
+) -> torch.Tensor:
+    """The product of the first two is exact in binary64, but of numbers of that format."""
+    if not i1.dtype is i2.dtype is i3.dtype:
+        raise ValueError("tensors of several formats")
+    rank = i1.ndim + len(expand1)
+    placed = []
+    for t, added in ((i1, expand1), (i2, expand2), (i3, expand3)):
+        for d in sorted(d % rank for d in added):
+            t = t.unsqueeze(d)
+        placed.append(widened(t))
+    pair = apply("multiply", placed[0], placed[1])
+    shape = torch.broadcast_shapes(pair.shape, placed[2].shape)
+    summed = {d % rank for d in sumdim}
+    operands: list[Any] = []
+    for t in (pair, placed[2]):
+        labels = [d for d in range(rank) if t.shape[d] != 1 or shape[d] == 1]
+        operands += [as_array(t.reshape([t.shape[d] for d in labels])), labels]
+    kept = [d for d in range(rank) if d not in summed]
+    made = einsum(*operands, kept, dtype=FORMATS[i1.dtype])
+    return as_tensor(np.ascontiguousarray(made))
