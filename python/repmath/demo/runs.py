@@ -66,16 +66,16 @@ def settings():
 
 def gpu_name():
     """The name of the GPU that PyTorch and the CUDA library of this installation can use; None where there is none."""
-    import torch
-
-    if not torch.cuda.is_available():
+    ask = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else '')"
+    name = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True).stdout.strip()
+    if not name:
         return None
     try:
         _library.load()
     except ImportError as error:
-        print(f"(not on the GPU: {error})")
+        print(f"(not on the {name}: {error})")
         return None
-    return torch.cuda.get_device_name()
+    return name
 
 
 def convolution_runs():
