@@ -51,7 +51,7 @@ def matmuls(quick):
     shapes = [(n, n, n) for n in (SQUARES[:2] if quick else SQUARES)] + [LAYER] * (not quick)
     for m, n, k in shapes:
         for threads in (1, 2):
-            yield product("f32", m, n, k, threads, 3 if quick or m == 4096 else 15)
+            yield product("f32", m, n, k, threads, 3 if quick else 7 if m == 4096 else 15)
     for threads in (1, 2):
         yield product("f64", *[256 if quick else 1024] * 3, threads, 3)
 
