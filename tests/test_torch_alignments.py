@@ -84,7 +84,7 @@ def test_ctc_loss(form, dtype):
             want, gradient = by_states(a, labels, F8(float(g[i])))
         assert same_bits(loss[i], np.asarray(want).astype(narrow)) and not x.grad[n:, i].any()
         assert same_bits(x.grad[:n, i].contiguous(), gradient.astype(narrow))
-        assert float(loss[i]) == pytest.approx(all_alignments(a, labels), rel=1e-6)
+        assert float(loss[i]) == pytest.approx(all_alignments(a, labels), rel=1e-6 if dtype is torch.float32 else 1e-13)
 
 
 def test_texts_without_an_alignment():

@@ -206,12 +206,15 @@ def test_control_sums_of_binary32(monkeypatch):
 @pytest.mark.parametrize("align_corners", [True, False])
 @pytest.mark.parametrize("sizes", [(3, 5), (1, 4), (2, 3, 7)])
 def test_affine_grid(sizes, align_corners):
-    """Places rounded to binary64, one rounding of their sums; the gradient is as near as PyTorch's composition makes it."""
+    """Places rounded to binary64, one rounding of their sums. The gradient is a composition: exact sums with places of float32."""
     dims = len(sizes)
     theta = numbers(2, dims, dims + 1, low=-1, high=1, dtype=torch.float32).requires_grad_()
     with rt.reproducible():
         made = T.affine_grid(theta, (2, 1, *sizes), align_corners)
-        made.sum().backward()
+        g = numbers(*made.shape, seed=3, low=-1, high=1, dtype=torch.float32)
+        made.backward(g)
+        ends = [(torch.linspace(-1, 1, n) if n > 1 else torch.zeros(1)) for n in sizes[::-1]]
+        ends = [e if align_corners else e * ((len(e) - 1) / len(e)) for e in ends]
     a, wanted = exact(theta), np.full(made.shape, Fraction(0))
     for index in itertools.product(*map(range, sizes)):
         place = []
@@ -221,6 +224,9 @@ def test_affine_grid(sizes, align_corners):
         for n, d in itertools.product(range(2), range(dims)):
             wanted[(n, *index, d)] = sum(w * p for w, p in zip(a[n, d], [*place, ONE], strict=True))
     assert same(made, float32(wanted))
-    wide = theta.detach().double().requires_grad_()
-    T.affine_grid(wide, (2, 1, *sizes), align_corners).sum().backward()
-    torch.testing.assert_close(theta.grad, wide.grad.float(), atol=1e-5, rtol=1e-6)
+    received, gradient = exact(g), np.full(theta.shape, Fraction(0))
+    for index in itertools.product(*map(range, sizes)):
+        place = [*(Fraction(float(e[i])) for e, i in zip(ends, index[::-1], strict=True)), ONE]
+        for n, d in itertools.product(range(2), range(dims)):
+            gradient[n, d] += [received[(n, *index, d)] * p for p in place]
+    assert same(theta.grad, float32(gradient))

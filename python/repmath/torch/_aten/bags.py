@@ -10,6 +10,7 @@ from ... import _reductions, _scatter, _statistics
 from ..._contractions import einsum
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import KERNELS, Array, Uncovered, apply, kernel, widened
+from .reductions import alike
 
 _Maybe: TypeAlias = torch.Tensor | None
 _SUM, _MEAN, _MAX = range(3)
@@ -30,13 +31,8 @@ def _collected(
 ) -> torch.Tensor:
     """The function of the lines of each bag, for all bags of as many lines together; 0 for a bag without any."""
     made = torch.zeros(size, width, dtype=dtype)
-    order = bags.argsort(stable=True)
-    found, counts = bags[order].unique_consecutive(return_counts=True)
-    first = counts.cumsum(0) - counts
-    for n in counts.unique().tolist():
-        at = (counts == n).nonzero().reshape(-1)
-        places = order[first[at, None] + torch.arange(n)]
-        made[found[at]] = as_tensor(function(as_array(lines[places]), as_array(places)))
+    for found, places in alike(bags):
+        made[found] = as_tensor(function(as_array(lines[places]), as_array(places)))
     return made
 
 

@@ -1,6 +1,6 @@
 """Sums, means, variances, norms and scattered sums: exact, rounded once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -156,20 +156,27 @@ def index_add(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tens
     return as_tensor(_scatter.index_add(as_array(x), as_array(index), as_array(source), axis=dim))
 
 
+def alike(index: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """The values of an index that stand in it equally often, and the places of each, a row a value; for each such number of places."""
+    order = index.argsort(stable=True)
+    found, counts = index[order].unique_consecutive(return_counts=True)
+    first = counts.cumsum(0) - counts
+    for n in counts.unique().tolist():
+        at = (counts == n).nonzero().reshape(-1)
+        yield found[at], order[first[at, None] + torch.arange(n)]
+
+
 def _index_add_scaled(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, alpha: float) -> torch.Tensor:
     """RN(x + alpha times the sum of its lines), as matrix products: those of lines to which equally many are added together."""
     as_tensor(_scatter.index_add(as_array(x), as_array(index), as_array(source), axis=dim))  # raises for what does not fit
     made = x.movedim(dim, 0).clone(memory_format=torch.contiguous_format)
     lines = source.reshape(index.numel(), *made.shape[1:]) if source.ndim < x.ndim else source.movedim(dim, 0)
-    order = index.reshape(-1).argsort(stable=True)
-    places, counts = index.reshape(-1)[order].unique_consecutive(return_counts=True)
-    first = counts.cumsum(0) - counts
-    for n in counts.unique().tolist():
-        at = (counts == n).nonzero().reshape(-1)
-        added = lines[order[first[at, None] + torch.arange(n)]].reshape(len(at), n, -1)
-        starts = made[places[at]].reshape(len(at), 1, -1)
-        sums = KERNELS["baddbmm"](starts, added.new_ones(len(at), 1, n), added, alpha=alpha)
-        made[places[at]] = sums.view(len(at), *made.shape[1:])
+    for rows, places in alike(index.reshape(-1)):
+        size, n = places.shape
+        added = lines[places].reshape(size, n, -1)
+        starts = made[rows].reshape(size, 1, -1)
+        sums = KERNELS["baddbmm"](starts, added.new_ones(size, 1, n), added, alpha=alpha)
+        made[rows] = sums.view(size, *made.shape[1:])
     return made.movedim(0, dim).contiguous()
 
 
