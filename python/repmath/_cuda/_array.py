@@ -68,8 +68,7 @@ class Array:
     ) -> None:
         self.place, self.address, self.owner, self.dtype = place, address, owner, dtype
         self.shape, self.strides = tuple(shape), tuple(strides)
-        contiguous = self.size == 0 or self.strides_fit(self.shape, self.strides)
-        self.flags = types.SimpleNamespace(writeable=writeable, c_contiguous=contiguous)
+        self.flags = types.SimpleNamespace(writeable=writeable, c_contiguous=self._in_order())
 
     def __getattr__(self, name: str) -> Any:
         raise Unsupported(f"an array on a device has no {name}")
@@ -96,14 +95,10 @@ class Array:
 
         return apply(ufunc, method, arguments, keywords)
 
-    def strides_fit(self, shape: Sequence[int], strides: Sequence[int]) -> bool:
-        """Whether elements of this shape lie one after the other, in C order."""
-        step = self.itemsize
-        for n, stride in zip(reversed(shape), reversed(strides), strict=True):
-            if n != 1 and stride != step:
-                return False
-            step *= n
-        return True
+    def _in_order(self) -> bool:
+        """Whether the elements lie one after the other, in C order."""
+        ordered = zip(self.shape, self.strides, c_strides(self.shape, self.itemsize), strict=True)
+        return self.size == 0 or all(n == 1 or stride == step for n, stride, step in ordered)
 
     @property
     def ndim(self) -> int:
