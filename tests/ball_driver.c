@@ -30,12 +30,14 @@ static void put_ball(void *results, int64_t i, const rm_ball *r) {
   for (int k = 0; k < r->length && k < PUT; k++) v[4 + k] = r->m[k];
 }
 
-/* An undecided ball is also rounded as if no better precision followed: *decided becomes 2. */
-static void last_near(const rm_near *r, int format, int rule, uint32_t *flags, uint64_t *bits, int32_t *decided) {
-  (void)r, (void)format, (void)rule, (void)flags, (void)bits, (void)decided;
+/* An undecided ball is also rounded as that of a value that is a boundary or 2^separation away: *decided becomes 2. */
+static void separated_near(const rm_near *r, int64_t separation, int format, int rule, uint32_t *flags, uint64_t *bits,
+                           int32_t *decided) {
+  (void)r, (void)separation, (void)format, (void)rule, (void)flags, (void)bits, (void)decided;
 }
-static void last_ball(const rm_ball *r, int format, int rule, uint32_t *flags, uint64_t *bits, int32_t *decided) {
-  if (!*decided && rm_ball_round_last(r, format, rule, flags, bits)) *decided = 2;
+static void separated_ball(const rm_ball *r, int64_t separation, int format, int rule, uint32_t *flags, uint64_t *bits,
+                           int32_t *decided) {
+  if (!*decided && rm_ball_round_separated(r, separation, format, rule, flags, bits)) *decided = 2;
 }
 
 #define RM_NUM near

@@ -239,6 +239,26 @@ def test_errors_are_small(driver, number, operation):
     assert all(err <= size * mpq(1, 1 << lost) for size, err in sizes)
 
 
+@pytest.mark.parametrize("operation", ["exp", "expm1", "log", "log1p"])
+@pytest.mark.parametrize("limbs", [15, 16, 17, 40, 130, 512])
+def test_errors_of_long_balls(driver, operation, limbs):
+    """Functions of exact numbers know all but a few limbs, however many there are, and however near to 0 the argument."""
+    run = driver("-DRM_TEST_PUT=512")
+    x = np.array([0.7, 1.5, 700, 2.0**-20, 1 + 2.0**-52, 3 * 2.0**-45, 2.0**-150, 1e-300, 5e-324, 1e300])
+    x = x[[1, 3, 8] if limbs == 512 else slice(None)]
+    if operation in {"exp", "expm1"}:
+        x = np.concatenate([x[x < 1e5], [-0.7, -(2.0**-900)] if limbs < 512 else [-745.2]])
+    operand = np.stack([x, 0 * x, np.full(len(x), np.nan)], 1)
+    values, *_ = run("ball", operation, operand, operand, np.zeros(len(x)), limbs)
+    for a, (middle, err) in zip(x.tolist(), values):
+        bits = 64 * limbs + 1400
+        assert within(operation, exact(a), None, 0, middle, err, bits), a
+        lost = 64 * (
+            8 if limbs == 512 else 6 if operation == "log" and abs(a - 1) < 0.1 else 5
+        )  # log is absolutely exact near 1
+        assert 0 < err <= abs(middle) * mpq(1, 1 << max(64 * limbs - lost, 64)), (a, float(err / abs(middle)))
+
+
 def test_exact_balls_stay_exact(driver):
     """Sums, products and quotients that fit, powers, scalings, and the roots of squares."""
     rng = np.random.default_rng(23)
@@ -266,7 +286,7 @@ def test_exact_balls_stay_exact(driver):
 @pytest.mark.parametrize("number", ["near", "ball"])
 def test_roundings(driver, number, fmt, rule):
     """Sums beside numbers of the format and midpoints of two, of all sizes: what is decided is the rounding of both ends; a ball whose
-    ends round alike is decided; at the last precision the one boundary in the interval is the value."""
+    ends round alike is decided; where values are boundaries or far from them, the one boundary in the interval is the value."""
     rng, n = np.random.default_rng(24), 1000
     _, _, fraction, least, infinity, shift = FORMATS[fmt]
     bits = rng.integers(0, (infinity << fraction) - 1, n)
@@ -284,7 +304,7 @@ def test_roundings(driver, number, fmt, rule):
     y[:, 2] = np.where(rng.random(n) < 0.3, np.nan, np.maximum(quantum - rng.integers(10, 60, n), -1020))
     x[:, :2] *= rng.choice([-1, 1], n)[:, None]
     y[:, :2] *= np.sign(x[:, :1]) + (x[:, :1] == 0)
-    values, _, decided, _, got = driver()(number, "add", x, y, np.zeros(n), fmt=fmt, rule=rule)
+    values, _, decided, _, got = driver()(number, "add", x, y, np.full(n, 3000), fmt=fmt, rule=rule)
     zeros = {0, 1 << shift}
     counts = [0, 0, 0]
     for i, (middle, err) in enumerate(values):
@@ -309,6 +329,18 @@ def test_roundings(driver, number, fmt, rule):
     assert counts[1] > n // 4
     if number == "ball":
         assert counts[2] > 20
+
+
+def test_a_wide_interval_is_no_boundary(driver):
+    """1 + 2^-53 within 2^j is the midpoint where values are that or 2^(j+3) away, and undecided where they may be 2^(j-1) away."""
+    j = np.repeat(np.arange(-60, -1000, -40), 2)
+    n = len(j)
+    x, y = np.zeros((n, 3)), np.zeros((n, 3))
+    x[:], y[:, 2] = [1, 2.0**-53, np.nan], j
+    for limbs in [18, 40]:
+        _, _, decided, _, bits = driver()("ball", "add", x, y, j + np.tile([3, -1], n // 2), limbs)
+        assert decided.tolist() == [2, 0] * (n // 2)
+        assert (bits[::2] == np.float64(1).view(np.uint64)).all()
 
 
 @pytest.mark.parametrize("limbs", [2, 80])

@@ -7,10 +7,10 @@
  * is not 0: digits far below the error are dropped, so that inexact numbers are as long as what is known of them.
  *
  * Errors are computed in binary64 from terms >= 0, and rm_ball_up makes a sum of at most a hundred roundings larger than
- * what it stands for. exp, log and what uses them have at most RM_WIDE_MAX limbs (wide.h).
+ * what it stands for.
  *
  * The operations are those of near.h. Formulas are evaluated with n growing until the result rounds one way; where the
- * caller knows how near a result may be to a boundary of rounding without being one, rm_ball_round_last decides the rest. */
+ * caller knows how near a result may be to a boundary of rounding without being one, rm_ball_round_separated decides the rest. */
 #ifndef RM_FP_BALL_H
 #define RM_FP_BALL_H
 

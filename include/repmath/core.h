@@ -58,7 +58,8 @@ enum {
   RM_ERR_DEVICE = 9,  /* a device refused: none there, no memory on it, or an earlier error of it */
   RM_ERR_RANGE = 10,  /* a total beyond what an accumulator holds, an argument beyond its range */
   RM_ERR_DATA = 11,   /* bytes that are not what the function reads */
-  RM_ERR_INDEX = 12   /* an index is out of range */
+  RM_ERR_INDEX = 12,  /* an index is out of range */
+  RM_ERR_UNDECIDED = 13 /* the widest evaluation left the rounding of a result open; that result is NaN */
 };
 #define RM_STATUS(code, argument) ((rm_status)((code) | ((argument) << 8)))
 

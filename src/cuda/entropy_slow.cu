@@ -9,7 +9,7 @@
 
 #include "../nn/cross_entropy_rows.h"
 
-enum { RM_ENTROPY_STACK = 128 << 10, RM_ENTROPY_BUFFERS = 5 };
+enum { RM_ENTROPY_STACK = 176 << 10, RM_ENTROPY_BUFFERS = 5 };
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "../nn/softmax_rows.h"
 
-enum { RM_SOFTMAX_STACK = 96 << 10 };
+enum { RM_SOFTMAX_STACK = 144 << 10 };
 
 rm_status rm_softmax_rest(const rm_softmax_rows &f, const rm_open_set &left, cudaStream_t stream) {
   return rest_of_rows<rm_softmax_rows, rm_softmax_row>(f, f.rows, f.n, 2, RM_SOFTMAX_STACK, left, stream);

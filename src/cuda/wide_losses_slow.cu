@@ -10,7 +10,7 @@
 
 #include "wide_sums.h"
 
-enum { RM_WIDE_STACK = 128 << 10 };
+enum { RM_WIDE_STACK = 176 << 10 };
 
 rm_status rm_bce_rest(const rm_wide_loss &f, const rm_open_set &left, cudaStream_t stream) {
   return rest_of_elements<rm_wide_loss, rm_bce_loss_result>(f, RM_WIDE_STACK, left, stream);

@@ -7,12 +7,14 @@
 #include "../reduce/total.h"
 
 enum { SUM_LIMBS = 80 }; /* limbs that hold any total, and any square */
+enum { LAST_LIMBS = 160, SEPARATION = -8000 }; /* of a product: clipped */
 
 typedef char rm_totals_are_exact[64 * SUM_LIMBS >= RM_ACC_DIGIT_BITS * RM_ACC_DIGITS ? 1 : -1];
 
-/* g max_norm / sqrt(S), finite. It is a boundary q of rounding only if sqrt(S) is rational, hence dyadic, as S is; then the
- * root and the quotient q are short and exact below. Otherwise (g max_norm)^2 and q^2 S are different multiples of 2^-12000
- * below 2^8300, and 512 limbs tell them apart. */
+/* y = g max_norm / sqrt(S), finite, max_norm^2 < S, so |y| < |g|. With a boundary q of rounding, a multiple of 2^-1075,
+ * | |y| - q | = |(g max_norm)^2 - q^2 S| / (S (|y| + q)). S is a multiple of 2^-2176 below 2^2144 (superaccumulator.h), the numerator one
+ * of 2^-4326 and, where it is not 0 and q is near |y| < 2^1024, the divisor below 2^(2144 + 1026): a value that is no boundary is 2^-7496
+ * or more away. At 160 limbs S and the products are exact, root and quotient known but for four limbs: within 2^(1024 - 64 156). */
 RM_LOCAL uint64_t clipped(const rm_clip *c, double g, uint32_t *flags) {
   rm_near x, factor;
   uint64_t bits;
@@ -20,7 +22,7 @@ RM_LOCAL uint64_t clipped(const rm_clip *c, double g, uint32_t *flags) {
   rm_near_set(&x, g, 0);
   rm_near_mul(&x, &x, &factor);
   if (rm_near_round(&x, c->format, RM_NEAREST, flags, &bits)) return bits;
-  for (int n = SUM_LIMBS;; n = RM_BALL_LIMBS) {
+  for (int n = SUM_LIMBS; n <= LAST_LIMBS; n *= 2) {
     rm_ball root, y, t;
     rm_ball_set_total(&root, c->squares, n);
     rm_ball_sqrt(&root, &root);
@@ -28,12 +30,9 @@ RM_LOCAL uint64_t clipped(const rm_clip *c, double g, uint32_t *flags) {
     rm_ball_set(&t, c->max_norm, n);
     rm_ball_mul(&y, &y, &t);
     rm_ball_div(&y, &y, &root);
-    if (rm_ball_round(&y, c->format, RM_NEAREST, flags, &bits)) return bits;
-    if (n == RM_BALL_LIMBS) {
-      rm_ball_round_last(&y, c->format, RM_NEAREST, flags, &bits);
-      return bits;
-    }
+    if (rm_ball_round_separated(&y, SEPARATION, c->format, RM_NEAREST, flags, &bits)) return bits;
   }
+  return bits; /* never reached, as derived */
 }
 
 RM_SHARED uint64_t rm_clip_slow(const rm_clip *c, uint64_t g, uint32_t *flags) {

@@ -18,6 +18,7 @@ RM_DECIDE uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, voi
     if (rm_ball_round(&b, format, RM_NEAREST, &state->flags, &bits)) return bits;
   }
   ball(&b, row, i, RM_BALL_LIMBS);
-  rm_ball_round_last(&b, format, RM_NEAREST, &state->flags, &bits);
-  return bits;
+  if (rm_ball_round_separated(&b, RM_DECIDE_SEPARATION, format, RM_NEAREST, &state->flags, &bits)) return bits;
+  state->undecided = 1;
+  return rm_nan_bits(format);
 }

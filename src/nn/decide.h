@@ -1,13 +1,16 @@
 /* The slow tiers of composite operators: a value in double-double, then in balls of growing precision, until one rounds.
  *
- * Values are transcendental but where an operator has answered before, or algebraic: then at RM_BALL_LIMBS an interval that still
- * holds a boundary is that boundary (the operator's file says why). */
+ * At RM_BALL_LIMBS an interval that still holds a boundary of rounding, and is narrower than 2^RM_DECIDE_SEPARATION, is that boundary:
+ * the operator's file says why its values are nowhere nearer to one. Where the interval is wider the result is undecided, which no
+ * operator may pass over: it is NaN, state->undecided becomes 1, and rm_each_row returns RM_ERR_UNDECIDED. */
 #ifndef RM_NN_DECIDE_H
 #define RM_NN_DECIDE_H
 
 #include "../../crlibm/fp/ball.h"
 #include "../../crlibm/fp/near.h"
 #include "row_loop.h"
+
+enum { RM_DECIDE_SEPARATION = -24000 };
 
 /* The value of result i; limbs: the precision of a ball. */
 typedef void rm_near_value_fn(rm_near *value, void *row, int64_t i, int limbs);
@@ -20,7 +23,7 @@ typedef void rm_ball_value_fn(rm_ball *value, void *row, int64_t i, int limbs);
 #define RM_DECIDE
 #endif
 
-/* RN of it as bits of the format; counts. On a device it may be left to another kernel (rm_row_left). */
+/* RN of it as bits of the format; counts; NaN when undecided. On a device it may be left to another kernel (rm_row_left). */
 RM_DECIDE uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int format, rm_row_state *state);
 
 #endif

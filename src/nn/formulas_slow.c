@@ -18,22 +18,23 @@
 #include "formulas_exact.h"
 #undef RM_NUM
 
-/* All operands are finite, and no divisor is 0. Sums of products of at most three binary64 numbers are multiples of 2^-3300
- * below 2^3200, exact at 512 limbs (32,768 bits). A quotient (x z + a y)/z differs from a boundary q of rounding by a multiple
- * of 2^-4400 over z, or is it: rm_ball_round_last takes q where 2^-32000 does not tell them apart. */
+/* All operands are finite, and no divisor is 0. Numbers of binary64 are multiples of 2^-1074 below 2^1024, boundaries q of rounding
+ * multiples of 2^-1075. Sums of products of at most three are multiples of 2^-3222 below 2^3073: exact at 128 limbs (8,192 bits), so
+ * decided. A quotient (x z + a y)/z differs from q by (x z - q z + a y)/z: a multiple of 2^-2149 over |z| < 2^1024, so by 2^-3173 or
+ * more, or it is q. It is below 2^3123, and all but three of 128 limbs are known: within 2^-4800. */
 RM_LOCAL uint64_t finite_value(const rm_formula_job *job, double x, double y, double z, rm_row_state *state) {
   rm_near close;
   uint32_t *const flags = &state->flags;
   uint64_t bits = 0;
   formula_value_near(&close, job, x, y, z, 0);
   if (rm_near_round(&close, job->format, RM_NEAREST, flags, &bits) || rm_row_left(state)) return bits;
-  for (int n = 4; n <= RM_BALL_LIMBS; n = n == 4 ? 32 : n * 16) {
+  enum { FIRST = 4, LAST = 128, SEPARATION = -3200 };
+  for (int n = FIRST; n <= LAST; n = n == FIRST ? 32 : n * 4) {
     rm_ball r;
     formula_value_ball(&r, job, x, y, z, n);
-    if (rm_ball_round(&r, job->format, RM_NEAREST, flags, &bits)) return bits;
-    if (n == RM_BALL_LIMBS) rm_ball_round_last(&r, job->format, RM_NEAREST, flags, &bits);
+    if (rm_ball_round_separated(&r, SEPARATION, job->format, RM_NEAREST, flags, &bits)) return bits;
   }
-  return bits;
+  return bits; /* never reached, as derived */
 }
 
 RM_LOCAL int is_finite(double x) { return x - x == 0.0; }

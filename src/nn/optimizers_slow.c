@@ -79,7 +79,7 @@ RM_COLD uint64_t widely(int which, const rm_optimizer *o, double p, double g, do
     if (rm_ball_round(&r, o->format, RM_NEAREST, flags, &bits)) return bits;
     if (n < RM_BALL_LIMBS) continue;
     if (o->kind == RM_ADAM && which == PARAMETER && beside_limit(o, p, m, v, flags, &bits)) return bits;
-    rm_ball_round_last(&r, o->format, RM_NEAREST, flags, &bits);
+    rm_ball_round_separated(&r, RM_BALL_EXPONENT, o->format, RM_NEAREST, flags, &bits);
   }
   return bits;
 }

@@ -31,25 +31,26 @@ rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const 
   char *memory = NULL;
   if (posix_memalign((void **)&memory, 64, bytes * (size_t)threads)) return RM_ERR_MEMORY;
   uint32_t flags = 0;
+  int undecided = 0;
   if (threads == 1) { /* entering a parallel region takes longer than a short row */
-    rm_row_state state = {kernels->nn, (double *)memory, (int64_t *)(memory + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0, 0};
+    rm_row_state state = {kernels->nn, (double *)memory, (int64_t *)(memory + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0, 0, 0};
     some_rows(0, rows, f, operation, &state);
-    flags = state.flags;
+    flags = state.flags, undecided = state.undecided;
   } else {
 #if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(| : flags)
+#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(| : flags, undecided)
 #endif
     for (int t = 0; t < threads; t++) {
       char *mine = memory + bytes * (size_t)t;
-      rm_row_state state = {kernels->nn, (double *)mine, (int64_t *)(mine + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0, 0};
+      rm_row_state state = {kernels->nn, (double *)mine, (int64_t *)(mine + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0, 0, 0};
       some_rows(rows / threads * t + (t < rows % threads ? t : rows % threads),
                 rows / threads * (t + 1) + (t + 1 < rows % threads ? t + 1 : rows % threads), f, operation, &state);
-      flags |= state.flags;
+      flags |= state.flags, undecided |= state.undecided;
     }
   }
   free(memory);
   rm_env_leave(rm_env_enter(), flags);
-  return RM_OK;
+  return undecided ? RM_ERR_UNDECIDED : RM_OK;
 }
 
 void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format) {

@@ -23,6 +23,7 @@ typedef struct {
   uint32_t flags;
   int loaded; /* what is the same for all rows is in its buffers; 0 at first */
   int left;   /* on a device: the row is left to another kernel */
+  int undecided; /* a result was left open by the widest evaluation (decide.h) */
 } rm_row_state;
 
 /* RM_ROW(state, f): the function f of kernels.h. A device has it in each file that includes the rows of an operator, as
@@ -50,8 +51,8 @@ RM_ROW_FN double *rm_row_buffer(const rm_row_state *s, int i) { return s->work +
 
 typedef void rm_row_fn(const void *operation, int64_t row, rm_row_state *state);
 
-/* f for every row, each of n elements; RM_ERR_MEMORY, and nothing done, without a workspace. Puts the environment right, adds flags and
- * counts. */
+/* f for every row, each of n elements; RM_ERR_MEMORY, and nothing done, without a workspace; RM_ERR_UNDECIDED when a row says so.
+ * Puts the environment right, adds flags and counts. */
 rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const void *operation);
 
 /* Rows of elements: bytes between rows and between the elements of one. */
