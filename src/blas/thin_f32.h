@@ -1,11 +1,14 @@
 /* One row of C, a vector times a matrix: B is read where it lies, and nothing of it is packed.
  *
- * The sums are those of micro_f32.h in another order, and pass no more additions than bound_f32.h counts, t = min(K, KC) +
- * ceil(K/KC), K >= 16:
+ * The sums are those of micro_f32.h in another order. A term passes no more additions than bound_f32.h leaves to it, min(K, KC) +
+ * ceil(K/KC) - 2 before the bias, for K >= 16 and every number of lanes L that divides KC (proofs/depth counts them in this source):
  *   lines of B neighbours    chains of KC terms, joined, as there
- *   terms of B neighbours    a chain in each lane of at most KC/2 terms; K/(LANES KC/2) chains, rounded up, joined; then the lanes,
- *                            by halves: KC/2 + 2 K/(LANES KC) + 1 + log2(LANES), or K/LANES + 1 + log2(LANES), is less
- * Norms likewise. */
+ *   terms of B neighbours    each lane has ceil(K/L) of the terms, in chains of KC, which are joined; then the lanes are, by halves. That is
+ *                            min(ceil(K/L), KC) - 1 in a chain, p - 1 with p = ceil(K/(L KC)) where chains are joined, and log2 L.
+ *                            L = 1: what is allowed. L > 1: K <= KC: ceil(K/L) - 1 + log2 L <= K - 1 as K >= 16. KC < K <= L KC: p = 1, and
+ *                            with m = ceil(K/KC), 2 <= m <= L, at most m KC/L - 1 + log2 L <= KC + m - 2, since KC >= 16 L and
+ *                            log2 L <= L - 1. K > L KC: one more join for L KC terms more, where L are allowed.
+ * All weights are 1, and norms pass K + log2 L additions at most. */
 #ifndef RM_BLAS_THIN_F32_H
 #define RM_BLAS_THIN_F32_H
 
@@ -14,6 +17,7 @@
 #include "pack.h"
 
 enum { RM_THIN_COLUMNS = 4, RM_THIN_LEAST = 16 };
+typedef char rm_thin_lanes_are_few[RM_KC % RM_LANES == 0 && RM_KC >= 16 * RM_LANES ? 1 : -1];
 
 /* Terms [k, k + n) of whole panels, joined to chain and the sums of squares. */
 RM_FN void rm_thin_panels(const rm_operand *b, int64_t col, int64_t cols, int64_t k, int64_t n, const double *a, double *chain,
@@ -76,7 +80,7 @@ RM_FN double rm_thin_join(vf64 v) {
 
 /* a and RM_THIN_COLUMNS lines of B at src: their products, and their squares; a's square is the last one. */
 RM_FN void rm_thin_dots(const char *a, const char *const *src, int64_t k, const int fmt, double *product, double *square) {
-  enum { N = RM_THIN_COLUMNS, CHAIN = RM_LANES * RM_KC / 2 };
+  enum { N = RM_THIN_COLUMNS, CHAIN = RM_LANES * RM_KC };
   const int size = rm_size_of(fmt);
   vf64 total[N], squares[N + 1];
   RM_UNROLL for (int c = 0; c < N; c++) total[c] = squares[c] = vf64_set1(0.0);

@@ -1,0 +1,100 @@
+"""Sums whose additions all round the same way, beside a boundary of the result's format.
+
+A big term is followed by terms of half a last place of binary64 and a hair: in binary64 each addition of one to the running sum rounds up
+(or, a hair less, down), so that the error of n additions is n half places, which is what a bound may count and no less. The remaining
+terms bring the exact sum a hair to the other side of a tie of the result's format: whoever trusts the running sum further than its
+error rounds to the wrong neighbour. Random data never comes near.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from convolution_library import dtype_of
+from exact_oracle import rounded
+
+PIECE = 8  # bits of a factor, which every format holds
+# The big term, as two factors; log2 of the hair over half a place, and of what separates the exact sum from the tie, each relative to
+# it. binary16 reaches from 2^-24 to 2^16 only.
+SHAPES = {
+    "f16": ((2.0**8, 2.0**7), -9, -63),
+    "bf16": ((1.0, 1.0), -7, -80),
+    "f32": ((1.0, 1.0), -20, -80),
+}
+PRECISION = {"f16": 11, "bf16": 8, "f32": 24}
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """x[k] y[k] are the terms, all others are zero; `bits` is their exact sum rounded, `errors` the additions that err."""
+
+    k: int
+    fmt: str
+    x: np.ndarray
+    y: np.ndarray
+    bits: int
+    errors: int
+
+
+def chain_places(k: int, chain: int, lanes: int) -> list[int]:
+    """Places whose terms are added to the sum that holds term 0, where each of `lanes` lanes has chains of `chain` terms, chains are
+    joined as they end, and then the lanes by halves."""
+    first = [lanes * i for i in range(1, chain)]
+    later = range(chain * lanes, k, chain * lanes)
+    halves = [lanes >> i for i in range(1, lanes.bit_length())]
+    return sorted(p for p in {*first, *later, *halves} if p < k)
+
+
+def pieces(value: Fraction, fmt: str):
+    """Pairs of numbers of the format whose products add up to the value, each of a few bits."""
+    sign, value, out = (-1 if value < 0 else 1), abs(value), []
+    least = -24 if fmt == "f16" else -60
+    while value:
+        e = value.numerator.bit_length() - value.denominator.bit_length() - PIECE
+        e = max(e + (value >= Fraction(2) ** (e + PIECE)), 2 * least)
+        n = int(value / Fraction(2) ** e)
+        assert 0 < n < 2**PIECE, (value, fmt)
+        value -= n * Fraction(2) ** e
+        low = max(e // 2, least)
+        if fmt == "f16":
+            low = max(min(e + 14, 0), least)
+        out.append((sign * n * 2.0 ** (e - low), 2.0**low))
+    return out
+
+
+@functools.cache
+def products(fmt: str, k: int, places: tuple[int, ...], side: int, addend: bool = False) -> tuple[Boundary, float]:
+    """Terms of k places, those of `places` half a place each; side +1: their additions round up and the exact sum is below the tie;
+    -1: the other way. With `addend` the half place of the result is no product but the second value, else that is 0."""
+    big, hair, apart = SHAPES[fmt]
+    dtype = dtype_of(fmt)
+    size = Fraction(big[0]) * Fraction(big[1])
+    unit, tie = size / 2**53, size / 2 ** PRECISION[fmt]
+    small = (1 + side * Fraction(2) ** hair) * unit
+    x, y = np.zeros(k, dtype), np.zeros(k, dtype)
+    x[0], y[0] = big
+    rest = tie - side * size * Fraction(2) ** apart  # beyond the big term
+    at = list(places)
+    taken = set(at)
+    free = list(itertools.islice((p for p in range(k - 1, 0, -1) if p not in taken), 40))
+    low = -24 if fmt == "f16" else -30
+    x[at], y[at] = float(small / Fraction(2) ** low), 2.0**low
+    assert Fraction(float(x[at[0]])) * Fraction(float(y[at[0]])) == small
+    rest -= len(at) * small + (tie if addend else 0)
+    extra = []
+    # A multiple of a whole place is added exactly, so that only the last pieces can round another way.
+    whole = rest // (2 * unit) * (2 * unit)
+    for part in (tie if not addend else Fraction(0), whole - (tie if not addend else 0), rest - whole):
+        extra += pieces(part, fmt)
+    assert len(extra) <= len(free), (len(extra), len(free))
+    for p, (u, v) in zip(free, extra, strict=False):
+        x[p], y[p] = u, v
+        assert float(x[p]) == u and float(y[p]) == v, (fmt, u, v)
+    used = [0, *at, *free[: len(extra)]]
+    total = sum((Fraction(float(x[p])) * Fraction(float(y[p])) for p in used), tie if addend else Fraction(0))
+    assert total == size + tie - side * size * Fraction(2) ** apart
+    return Boundary(k, fmt, x, y, rounded(total, dtype), len(at)), float(tie) if addend else 0.0
