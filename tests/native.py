@@ -94,6 +94,28 @@ def control_library() -> pathlib.Path:
     return build("control", "CMAKE_BUILD_TYPE=Control", flags, targets=("repmath",)) / "librepmath.so"
 
 
+ISA_FLAGS = {
+    "base": [],
+    "avx2": "-DRM_CFG_SIMD=RM_SIMD_AVX2 -mavx2 -mfma -mf16c".split(),
+    "avx512": "-DRM_CFG_SIMD=RM_SIMD_AVX512 -mavx2 -mfma -mf16c -mavx512f -mavx512dq -mavx512vl -mavx512bw".split(),
+    "neon": ["-DRM_CFG_SIMD=RM_SIMD_NEON"],
+}
+
+
+def reductions_library(folder: pathlib.Path, isa: str, *flags: str) -> pathlib.Path:
+    """Products and reductions alone, compiled for one instruction set with these flags: a library for controls, in seconds."""
+    (cc,) = need(os.environ.get("CC", "cc"))
+    sources = [*sorted((ROOT / "src/blas").glob("*.c")), *sorted((ROOT / "src/reduce").glob("*.c"))]
+    sources += [ROOT / "src/api/threads.c", ROOT / "tests/reductions_stub.c"]
+    objects = []
+    for source in sources:
+        objects.append(folder / f"{source.stem}-{len(objects)}.o")
+        options = ["-std=gnu11", "-O1", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-w", *ISA_FLAGS[isa], *flags]
+        run(cc, *options, "-I", ROOT / "include", "-c", source, "-o", objects[-1])
+    run(cc, "-shared", *objects, "-lm", "-lpthread", "-o", folder / "librepmath.so")
+    return folder / "librepmath.so"
+
+
 def cross_aarch64() -> tuple[pathlib.Path, str]:
     """The build for aarch64, and its emulator; the programs are static, so the emulator needs no system image."""
     cc, qemu = need("aarch64-linux-gnu-gcc", "qemu-aarch64")

@@ -32,7 +32,10 @@ def boundaries(fmt, k, addend=False, chains=CHAINS):
     for chain, lanes in chains:
         if chain * lanes <= k or lanes == 1:
             for side in SIDES:
-                yield (*data.products(fmt, k, tuple(data.chain_places(k, chain, lanes)[: k - 40]), side, addend), (chain, lanes, side))
+                yield (
+                    *data.products(fmt, k, tuple(data.chain_places(k, chain, lanes)[: k - 40]), side, addend),
+                    (chain, lanes, side),
+                )
 
 
 def product(lib, fmt, a, b, bias=None, out=None):
@@ -190,8 +193,42 @@ def test_scatter_and_prefixes(lib, fmt):
                     assert f(number, I64(3), I64(cols), *views, *where) == OK
                     check(out[1], b, "scatter", cols, side)
             prefixes = np.full(total, 7, x.dtype)
-            assert lib.c.rm_cumsum(number, I64(total), pointer(x), I64(x.itemsize), number, pointer(prefixes), I64(x.itemsize)) == OK
+            assert (
+                lib.c.rm_cumsum(number, I64(total), pointer(x), I64(x.itemsize), number, pointer(prefixes), I64(x.itemsize))
+                == OK
+            )
             check(prefixes[-1:], b, "cumsum", side)
+
+
+# --------------------------------------------------------------------------------------------------------------- controls
+
+
+def wrong(check, *arguments):
+    """Whether a check sees wrong bits."""
+    try:
+        check(*arguments)
+    except AssertionError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("isa", elementwise_library.ISAS)
+def test_control_with_halved_bounds(isa, tmp_path):
+    """With every bound halved each of these paths returns wrong bits: the bounds are needed, but for a factor below two."""
+    if isa not in elementwise_library.libraries():
+        pytest.skip(f"this CPU cannot run the {isa} build")
+    lib = Reductions(ctypes.CDLL(str(native.reductions_library(tmp_path, isa, "-DRM_CFG_BOUND_SHRINK=0.5"))))
+    assert lib.isa() == isa
+    lanes = {"base": 1, "avx2": 4, "avx512": 8, "neon": 2}[isa]
+    assert wrong(test_sums, lib, lanes)
+    for fmt in data.SHAPES:
+        assert wrong(test_one_row_or_column, lib, fmt, 4096), fmt
+        assert wrong(check_products, lib, fmt, 4096, [(3, 5)]), fmt
+        assert wrong(test_tiles, lib, fmt, 300), fmt
+        assert wrong(test_bias_batch_and_scaling, lib, fmt, 300), fmt
+        assert wrong(test_convolutions, lib, fmt), fmt
+    for fmt in ("bf16", "f32"):
+        assert wrong(test_scatter_and_prefixes, lib, fmt)
 
 
 # ------------------------------------------------------------------------------------------------------- Python and PyTorch
