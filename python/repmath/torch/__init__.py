@@ -26,12 +26,14 @@ from ._digest import digest  # noqa: E402
 from ._mode import UncoveredOperatorError, reproducible  # noqa: E402
 from ._random import manual_seed  # noqa: E402
 from ._trace import Call, Difference, first_difference, trace  # noqa: E402
+from ._weights import OutsideParameterWarning, trust  # noqa: E402
 from .nn._base import UnsupportedModuleError  # noqa: E402
 
 __all__ = [
     "Audit",
     "Call",
     "Difference",
+    "OutsideParameterWarning",
     "UncoveredOperatorError",
     "UnsupportedModuleError",
     "audit",
@@ -44,4 +46,5 @@ __all__ = [
     "optim",
     "reproducible",
     "trace",
+    "trust",
 ]

@@ -7,6 +7,7 @@ import torch
 
 from . import nn
 from ._tensors import FORMATS
+from ._weights import known, mark
 from .nn._base import Module, UnsupportedModuleError
 
 # Modules that call others one after the other or only hold them, and those that move numbers and round none, also backwards.
@@ -103,6 +104,9 @@ def from_torch_module(model: torch.nn.Module, *, trust: Iterable[type[torch.nn.M
     if problems:
         raise UnsupportedModuleError("; ".join(problems))
     made = copy.deepcopy(model)
+    for own, p in zip(model.parameters(), made.parameters(), strict=True):
+        if known(own):
+            mark(p)
     for module in made.modules():
         counterpart = COUNTERPARTS.get(type(module))
         if counterpart is not None:

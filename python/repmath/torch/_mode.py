@@ -1,19 +1,22 @@
 """The block in which ATen's operators are those of the table."""
 
-import contextlib
-import threading
-import traceback
+import sys
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import _core
+from . import _blocks, _weights
 from ._aten.common import Uncovered
 from ._aten.table import FUNCTIONS
+from ._blocks import current
+from ._numbers import Number
 
 
 class UncoveredOperatorError(RuntimeError):
@@ -30,18 +33,23 @@ class UncoveredOperatorError(RuntimeError):
     def __init__(self, operator: str, call_site: str, reason: str) -> None:
         self.operator, self.call_site = operator, call_site
         super().__init__(
-            f"{operator}, called at {call_site}, is not covered: {reason}. Write it with operators that are (docs/torch.md lists them), "
+            f"{operator}, called at {call_site}, is not covered: {reason}. Write it with operators that are (docs/aten.md lists them), "
             "or use reproducible(strict=False), which runs PyTorch's own and reports it."
         )
 
 
 def call_site() -> str:
     """The innermost frame that is neither PyTorch's nor repmath's."""
-    packages = tuple(f"{root}" for root in (torch.__path__[0], *_package_paths()))
-    for frame in reversed(traceback.extract_stack()):
-        if not frame.filename.startswith(packages):
-            return f"{frame.filename}:{frame.lineno}"
-    return "an unknown place"
+    frame = _callers_frame()
+    return "an unknown place" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _callers_frame() -> Any:
+    packages = (*torch.__path__, *_package_paths())
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(packages):
+        frame = frame.f_back
+    return frame
 
 
 def _package_paths() -> list[str]:
@@ -71,19 +79,39 @@ def _own_error(func: Any, args: Any, kwargs: Any) -> None:
     func(*bare(tuple(args)), **{key: bare(v) for key, v in kwargs.items()})
 
 
-def _foreign(arguments: Any) -> torch.device | None:
-    """A device that is not the CPU."""
-    for v in arguments:
-        if isinstance(v, torch.Tensor) and v.device.type != "cpu":
-            return v.device
+def _foreign(args: Any, kwargs: Any) -> torch.device | None:
+    """A device that is not the CPU, of an argument or for the result."""
+    for v in args:
+        if isinstance(v, torch.Tensor):
+            if not v.is_cpu:
+                return v.device
+        elif isinstance(v, (list, tuple)):
+            found = _foreign(v, None)
+            if found is not None:
+                return found
+    if kwargs:
+        device = kwargs.get("device")
+        if device is not None and device.type != "cpu":
+            return device
+        return _foreign(kwargs.values(), None)
     return None
+
+
+def _shapes_alone(func: Any, types: Any) -> bool:
+    """Whether the call is about shapes and has no numbers: inside of FakeTensorMode, torch.export and their like."""
+    if types:
+        return any(issubclass(t, (FakeTensor, FunctionalTensor)) for t in types)
+    return func in _FACTORIES and torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+
+
+_FACTORIES = frozenset(f for f in FUNCTIONS if not any("Tensor" in str(a.type) for a in f._schema.arguments))
 
 
 class reproducible:
     """Inside, PyTorch's operators are correctly rounded: `with repmath.torch.reproducible():`.
 
     Models, losses, backward passes and optimisers stay as they are. Every ATen operator
-    that rounds is replaced by the function that the table of docs/torch.md names, whose
+    that rounds is replaced by the function that the table of docs/aten.md names, whose
     result is its mathematical value, rounded once; random operators draw from
     counter-based streams that the call's generator seeds (`torch.manual_seed`).
 
@@ -101,12 +129,25 @@ class reproducible:
 
     Notes
     -----
-    Forward, backward and optimiser step must all run inside. Blocks nest; a block may be
-    entered again. Leaving one, also by an exception, restores what it changed: the
-    dispatch mode, PyTorch's use of oneDNN and the flushing of subnormal numbers. It
-    counts for the thread that entered it. Inside, `torch.compile` compiles nothing:
-    operators run one by one, and fullgraph=True raises. On devices other than the CPU
-    it raises.
+    Seed, model, forward, backward and optimiser step must all be inside::
+
+        with repmath.torch.reproducible():
+            torch.manual_seed(0)
+            model = make_model()
+            optimizer = torch.optim.AdamW(model.parameters())
+            ...
+        print(repmath.torch.digest(model, optimizer))
+
+    Weights that PyTorch draws outside depend on the CPU. Where a parameter that was made
+    outside enters an operator, the block warns once (`OutsideParameterWarning`); `trust`
+    says that its numbers are the same everywhere.
+
+    Blocks nest, in any order of leaving; a block may be entered again. It counts for the
+    thread and the context (PEP 567) that entered it. Leaving, also by an exception,
+    restores what it changed: the modes of dispatch, PyTorch's use of oneDNN and the
+    flushing of subnormal numbers. Inside, `torch.compile` compiles nothing: operators run
+    one by one, and fullgraph=True raises. On devices other than the CPU and "meta" it
+    raises. Python's own arithmetic, as in schedulers of learning rates, is not changed.
     """
 
     def __init__(self, strict: bool = True) -> None:
@@ -114,48 +155,29 @@ class reproducible:
             raise TypeError(f"strict must be True or False, not {strict!r}")
         self.strict = strict
         self.uncovered: Counter[str] = Counter()
+        self._looks = _weights.LOOKS
+        self._entries: list[_blocks.Entry] = []
 
     def __enter__(self) -> "reproducible":
-        if not _active.blocks:
-            flushes = bool(torch.full((), 5e-324, dtype=torch.float64).mul(1.0) == 0)
-            saved = torch._C._get_mkldnn_enabled(), flushes
-            # Fused layers of oneDNN, as that of the LSTM, are then composed of operators of the table.
-            torch._C._set_mkldnn_enabled(False)
-            torch.set_flush_denormal(False)
-            _active.saved, _active.modes = saved, contextlib.ExitStack()
-            _active.modes.enter_context(_Functions())
-            _active.modes.enter_context(_Dispatch())
-        _active.blocks.append(self)
+        _blocks.enter(self, _Functions, _Dispatch)
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        _active.blocks.pop()
-        if _active.blocks:
-            return
-        try:
-            _active.modes.__exit__(*exception)
-        finally:
-            mkldnn, flushes = _active.saved
-            torch._C._set_mkldnn_enabled(mkldnn)
-            torch.set_flush_denormal(flushes)
-
-
-class _Active(threading.local):
-    """The blocks that this thread is in, and the one mode that serves them: functions of the table call PyTorch beneath it."""
-
-    def __init__(self) -> None:
-        self.blocks: list[reproducible] = []
-        self.modes: Any = None
-        self.saved = (True, False)
-
-
-_active = _Active()
+        _blocks.leave(self)
 
 
 class _Functions(TorchFunctionMode):
     """Functions that PyTorch composes in one way or another, depending on the layout of their arguments, before operators are called."""
 
+    def __init__(self, home: _blocks.Home) -> None:
+        super().__init__()
+        self.home = home
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func not in _SPECIAL or current(self.home) is None:
+            return func(*args, **(kwargs or {}))
+        if func is _ITEM:
+            return _item(sys._getframe(1), *args)
         if func is _LINEAR:
             return _linear(*args, **(kwargs or {}))
         if func in _RECURRENT and not kwargs:
@@ -163,6 +185,17 @@ class _Functions(TorchFunctionMode):
         if func is _ATTENTION:
             return _attention(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
+
+
+_ITEM = torch.Tensor.item
+
+
+def _item(caller: Any, t: torch.Tensor) -> Any:
+    """A number for an optimiser of PyTorch's, which takes powers of it, is one of ours."""
+    value = _ITEM(t)
+    if type(value) is float and caller.f_globals.get("__name__", "").startswith("torch.optim."):
+        return Number(value)
+    return value
 
 
 _LINEAR = torch.nn.functional.linear
@@ -199,15 +232,31 @@ def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *res
     return _ATTENTION(*(dense[id(t)] for t in (query, key, value)), *rest, **options)
 
 
+_SPECIAL = frozenset({_ITEM, _LINEAR, _ATTENTION, *_RECURRENT})
+
+
 class _Dispatch(TorchDispatchMode):
+    def __init__(self, home: _blocks.Home) -> None:
+        super().__init__()
+        self.home = home
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        entry = current(self.home)
+        if entry is None or _shapes_alone(func, types):
+            return func(*args, **kwargs)
+        if entry.block._looks:
+            entry.block._looks -= 1
+            if _weights.look(func, args, _callers_frame):
+                entry.block._looks = 0
         function: Any = FUNCTIONS.get(func, False)
         if function is None:
             return func(*args, **kwargs)
+        device = _foreign(args, kwargs)
+        if device is not None and device.type == "meta":
+            return func(*args, **kwargs)  # shapes without numbers
         if function is False:
             return self._unknown(func, args, kwargs)
-        device = _foreign(args)
         if device is not None:
             return self._own(func, args, kwargs, f"tensors on {device} are not")
         return self._call(function, func, args, kwargs)
@@ -233,17 +282,21 @@ class _Dispatch(TorchDispatchMode):
         if _holds_float(args) or _holds_float(list(kwargs.values())):
             return self._own(func, args, kwargs, "it is not in the table of operators")
         result = func(*args, **kwargs)
-        if _holds_float(result) and _active.blocks[-1].strict:
-            raise UncoveredOperatorError(_name(func), call_site(), "it is not in the table of operators")
+        if _holds_float(result):
+            self._count(func, "it is not in the table of operators")
         return result
 
     def _own(self, func: Any, args: Any, kwargs: Any, reason: str) -> Any:
         """PyTorch's operator, where the innermost block allows it."""
-        block = _active.blocks[-1]
-        if block.strict:
-            raise UncoveredOperatorError(_name(func), call_site(), reason) from None
-        block.uncovered[f"{_name(func)}: {reason}"] += 1
+        self._count(func, reason)
         return func(*args, **kwargs)
+
+    def _count(self, func: Any, reason: str) -> None:
+        entry = current(self.home)
+        assert entry is not None
+        if entry.block.strict:
+            raise UncoveredOperatorError(_name(func), call_site(), reason) from None
+        entry.block.uncovered[f"{_name(func)}: {reason}"] += 1
 
 
 def _name(func: Any) -> str:

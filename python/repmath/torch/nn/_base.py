@@ -8,6 +8,7 @@ import torch
 from ... import init
 from .._random import current_stream, drawing_from
 from .._tensors import FORMATS, as_tensor
+from .._weights import mark
 
 Tensor: TypeAlias = torch.Tensor
 
@@ -43,6 +44,7 @@ def _fill(t: Tensor | None, function: Any, per_block: int, *args: Any, **keyword
     made = stream._take(function, t.numel(), per_block, stream.seed, shape, *args, dtype=FORMATS[t.dtype], **keywords)
     with torch.no_grad():
         t.copy_(as_tensor(made))
+    mark(t)
 
 
 def _per_block(t: Tensor) -> int:

@@ -1,0 +1,251 @@
+"""Which blocks of reproducible() the running code is in, and what is changed while it is in one.
+
+A block belongs to the context (PEP 567) that entered it: tasks of asyncio that take turns in one thread are each in their own blocks. The
+modes by which PyTorch calls us belong to a thread: they stay while a context of that thread is in a block, and let all others pass.
+Subnormal numbers are flushed, or not, by each thread; oneDNN and what PyTorch's compiler is told of modes count for the process.
+"""
+
+import contextlib
+import ctypes
+import functools
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+from torch import _C, overrides
+from torch.utils import _python_dispatch
+
+from .. import _core
+
+
+class Entry:
+    """A block that was entered; `alive` until it is left, from wherever that is."""
+
+    __slots__ = ("alive", "block", "home")
+
+    def __init__(self, block: Any, home: "Home") -> None:
+        self.block, self.home, self.alive = block, home, True
+
+
+class Home:
+    """What a thread has of its blocks: the entries that were made in it, and the modes that serve them."""
+
+    def __init__(self, function_mode: Any, dispatch_mode: Any) -> None:
+        self.entries: list[Entry] = []
+        self.modes = function_mode(self), dispatch_mode(self)
+        self.flushed: bool | None = None  # what the thread did before; None while it has no modes
+
+
+_entered: ContextVar[tuple[Entry, ...]] = ContextVar("reproducible", default=())
+_local = threading.local()
+
+
+def current(home: Home) -> Entry | None:
+    """The innermost block of the code that runs now, which is called by the modes of `home`."""
+    entered = _entered.get()
+    if entered:
+        last = entered[-1]
+        if last.alive and last.home is home:
+            return last
+        for entry in reversed(entered):
+            if entry.alive and entry.home is home:
+                return entry
+    if getattr(_local, "home", None) is home:
+        return None  # a task beside the one that is in a block
+    # A thread of PyTorch's own, which got the modes of the thread that it works for, and no context.
+    latest = home.entries[-1:]
+    if not latest:
+        return None
+    _honour_subnormals()
+    return latest[0]
+
+
+def inside() -> bool:
+    """Whether the code that runs now is in a block, in the thread that entered it."""
+    home = getattr(_local, "home", None)
+    return home is not None and current(home) is not None
+
+
+def enter(block: Any, function_mode: Any, dispatch_mode: Any) -> None:
+    """Enter a block; the modes are made when a thread enters its first."""
+    home: Home | None = getattr(_local, "home", None)
+    if home is None:
+        home = _local.home = Home(function_mode, dispatch_mode)
+    _sweep(home)
+    process.hold()
+    try:
+        if not home.entries:
+            _install(home)
+    except BaseException:
+        process.release()
+        raise
+    entry = Entry(block, home)
+    home.entries.append(entry)
+    block._entries.append(entry)
+    _entered.set((*(e for e in _entered.get() if e.alive), entry))
+
+
+def leave(block: Any) -> None:
+    """Leave the innermost entry of the block: in this context, or else (a generator that is closed elsewhere) where it was entered."""
+    home: Home | None = getattr(_local, "home", None)
+    here = home.entries if home is not None else []
+    candidates: tuple[list[Entry], ...] = ([e for e in _entered.get() if e.home is home], here, block._entries)
+    found = next((e for entries in candidates for e in reversed(entries) if e.alive and e.block is block), None)
+    if found is None:
+        raise RuntimeError("this block of reproducible() was not entered")
+    found.alive = False
+    block._entries.remove(found)
+    _entered.set(tuple(e for e in _entered.get() if e.alive))
+    try:
+        if home is not None:
+            _sweep(home)
+    finally:
+        process.release()
+
+
+def _sweep(home: Home) -> None:
+    """Forget entries that have been left; with the last one the thread is as it was. One that another thread has left is seen here later:
+    only the thread itself can reach its modes, and they let everything pass until then."""
+    home.entries[:] = [e for e in home.entries if e.alive]
+    if not home.entries and home.flushed is not None:
+        _uninstall(home)
+
+
+def _install(home: Home) -> None:
+    flushed = _flushes()
+    torch.set_flush_denormal(False)
+    home.flushed = flushed
+    try:
+        _hold_pool()
+        function_mode, dispatch_mode = home.modes
+        if function_mode not in overrides._get_current_function_mode_stack():
+            overrides._push_mode(function_mode)
+        if dispatch_mode not in _python_dispatch._get_current_dispatch_mode_stack():
+            _python_dispatch._push_mode(dispatch_mode)
+    except BaseException:
+        _uninstall(home)
+        raise
+
+
+def _uninstall(home: Home) -> None:
+    function_mode, dispatch_mode = home.modes
+    _remove(function_mode, overrides._get_current_function_mode_stack, overrides._pop_mode, overrides._push_mode)
+    _remove(
+        dispatch_mode,
+        _python_dispatch._get_current_dispatch_mode_stack,
+        _python_dispatch._pop_mode,
+        _python_dispatch._push_mode,
+    )
+    if _pool_is_reached():
+        _core.release_pool(_parallel())
+    torch.set_flush_denormal(bool(home.flushed))
+    home.flushed = None
+
+
+def _remove(mode: Any, stack: Callable[[], list[Any]], pop: Callable[[], Any], push: Callable[[Any], None]) -> None:
+    """Take a mode out of the stack, whatever was entered above it and not left yet. One that is absent is at work: it lets everything pass."""
+    entered = stack()
+    if mode not in entered:
+        return
+    above = [pop() for _ in range(len(entered) - entered.index(mode))]
+    for other in reversed(above[:-1]):
+        push(other)
+
+
+def _flushes() -> bool:
+    """Whether a subnormal result becomes 0 in this thread."""
+    return _SMALLEST_NORMAL * 0.5 == 0.0
+
+
+_SMALLEST_NORMAL = sys.float_info.min
+
+
+def _honour_subnormals() -> None:
+    if _flushes():
+        torch.set_flush_denormal(False)
+        _hold_pool()
+
+
+@functools.cache
+def _parallel() -> int:
+    """The address by which PyTorch's OpenMP begins parallel regions; 0 where it has another runtime."""
+    library = os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so")
+    with contextlib.suppress(OSError, AttributeError):
+        function = ctypes.CDLL(library).GOMP_parallel
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
+    return 0
+
+
+def _pool_is_reached() -> bool:
+    return torch.get_num_threads() > 1 and _parallel() != 0
+
+
+def _hold_pool() -> None:
+    """The threads on which PyTorch's operators share their work with this one take subnormal numbers as they are.
+
+    PyTorch tells OpenMP the number of threads when this thread first asks for it, in _pool_is_reached.
+    """
+    if _pool_is_reached():
+        _core.hold_pool(_parallel())
+    elif torch.get_num_threads() > 1 and _pool_flushes():
+        raise RuntimeError(
+            "PyTorch's threads flush subnormal numbers, since they began after torch.set_flush_denormal(True), and cannot be told not to "
+            "on this system: call torch.set_flush_denormal after the block, or torch.set_num_threads(1) before it"
+        )
+
+
+def _pool_flushes() -> bool:
+    """Whether a comparison that PyTorch shares out among all threads takes a subnormal number for 0."""
+    with _python_dispatch._disable_current_modes(), torch._C.DisableTorchFunction():
+        share = 1 << 15  # elements, below which PyTorch does not divide
+        return not bool((torch.full((2 * share * torch.get_num_threads(),), 1e-40) > 0).all())
+
+
+class _Process:
+    """What counts for the process: changed by the first entry of all threads, and restored by the last."""
+
+    _FLAGS = (
+        "_is_in_torch_dispatch_mode",
+        "_is_in_non_infra_torch_dispatch_mode",
+        "_is_in_any_mode_without_ignore_compile_internals",
+    )
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()  # a generator that is collected meanwhile leaves its block in the same thread
+        self.entries = 0
+        self.saved: Any = None
+        self.told: list[Callable[[bool], None]] = []  # what is to be called with whether there is a block
+
+    def hold(self) -> None:
+        with self.lock:
+            if not self.entries:
+                self.saved = _C._get_mkldnn_enabled(), [getattr(_python_dispatch, name) for name in self._FLAGS]
+                # Fused layers of oneDNN, as that of the LSTM, are then composed of operators of the table.
+                _C._set_mkldnn_enabled(False)
+                # torch.compile asks these whether it may compile.
+                self._tell([True] * len(self._FLAGS))
+                for tell in self.told:
+                    tell(True)
+            self.entries += 1
+
+    def release(self) -> None:
+        with self.lock:
+            self.entries -= 1
+            if not self.entries:
+                enabled, flags = self.saved
+                _C._set_mkldnn_enabled(enabled)
+                self._tell(flags)
+                for tell in self.told:
+                    tell(False)
+
+    def _tell(self, flags: list[bool]) -> None:
+        for name, value in zip(self._FLAGS, flags, strict=True):
+            setattr(_python_dispatch, name, value)
+        _python_dispatch.set_is_in_mode_without_ignore_compile_internals(flags[-1])
+
+
+process = _Process()
