@@ -151,15 +151,19 @@ static char *docstring(const char *name, const char *text, int arity) {
       "TypeError\n"
       "    An argument is longdouble, complex or not a number: there is no such function.\n"
       "ValueError\n"
-      "    `out` is read-only or not of the broadcast shape.\n";
+      "    `out` is read-only or not of the broadcast shape.\n%s";
+  static const char steps[] =
+      "\nNotes\n-----\n"
+      "`reduce`, `accumulate` and `reduceat` take one step after the other, from left to\n"
+      "right, and round each. Sums that are rounded once are `repmath.sum`, `repmath.cumsum`.\n";
   const char *end = strrchr(name, '_');
   const char *named = arity == 1 ? "x" : arity == 3 ? "x, y, z" : end && strcmp(end, "_backward") == 0 ? "g, x" : "x, y";
-  const size_t room = sizeof form + strlen(text) + 200;
+  const size_t room = sizeof form + sizeof steps + strlen(text) + 200;
   char *doc = malloc(room);
   if (!doc) return NULL;
   snprintf(doc, room, form, text, named,
            arity == 1 ? ", float8_e4m3fn\n    or float8_e5m2 (by table), any shape" : ", any shapes that broadcast",
-           arity == 1 ? "shape and type of `x`" : "broadcast shape and the common type");
+           arity == 1 ? "shape and type of `x`" : "broadcast shape and the common type", arity == 2 ? steps : "");
   return doc;
 }
 

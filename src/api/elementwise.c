@@ -5,6 +5,7 @@
 #include "../dispatch/kernels.h"
 #include "../elementwise/rounded.h"
 #include "../elementwise/table16.h"
+#include "../reduce/overlap.h"
 #include "env.h"
 #include "threads.h"
 
@@ -50,6 +51,13 @@ static uint32_t part(const void *context, int64_t begin, int64_t end) {
   return flags | stretch(j, begin + before, count - before);
 }
 
+/* Where out shares bytes with other elements of an argument, or with itself: `together` steps at a time, in order. */
+static uint32_t in_order(const job *j, int64_t together) {
+  uint32_t flags = 0;
+  for (int64_t i = 0; i < j->n; i += together) flags |= stretch(j, i, j->n - i < together ? j->n - i : together);
+  return flags;
+}
+
 /* Positions of the arguments: n, then a pointer and a stride for each array, then the rule. */
 static rm_status map(int function, int arity, int format, int rule, int64_t n, const char *const *x, const ptrdiff_t *sx,
                      char *y, ptrdiff_t sy) {
@@ -64,10 +72,15 @@ static rm_status map(int function, int arity, int format, int rule, int64_t n, c
   job j = {function, arity, format, rule, n, x, sx, y, sy, NULL, NULL, NULL};
   if (rule == RM_NEAREST) j.kernel = kernels->map[function][format];
   const int64_t grain = j.kernel ? RM_GRAIN : RM_GRAIN_ROUNDED;
+  int64_t together = n;
+  for (int k = 0; k < arity; k++) {
+    const int64_t most = rm_steps_together(n, y, sy, x[k], sx[k], rm_size_of(format));
+    if (most < together) together = most;
+  }
   rm_env env = rm_env_enter();
   if (j.kernel) j.lookup = rm_lookup16_get(kernels, function, arity, format);
   if (j.lookup) j.table = rm_table16_get(kernels, function, arity, format, n);
-  rm_env_leave(env, rm_in_parts(n, grain, part, &j));
+  rm_env_leave(env, together < n ? in_order(&j, together) : rm_in_parts(n, grain, part, &j));
   return RM_OK;
 }
 

@@ -8,6 +8,10 @@
 #include "../dispatch/kernels.h"
 #include "../elementwise/map.h"
 
+extern "C" {
+#include "../reduce/overlap.h"
+}
+
 namespace {
 
 /* The arrays of a call, as a kernel takes them. */
@@ -46,6 +50,9 @@ rm_status map(int64_t n, const void *const *x, const ptrdiff_t *sx, void *y, ptr
     in.aligned[k] = aligned<T>(x[k], sx[k]);
   }
   if (!y) return RM_STATUS(RM_ERR_NULL, 2 * arity + 2);
+  for (int k = 0; k < arity; k++) /* a device takes the steps in no order */
+    if (rm_steps_together(n, static_cast<const char *>(y), sy, in.x[k], sx[k], sizeof(T)) < n)
+      return RM_STATUS(RM_ERR_OVERLAP, 2 * arity + 2);
   RM_LAUNCH((map_kernel<T, arity, F>), blocks_for(n), RM_BLOCK, static_cast<cudaStream_t>(stream), n, in,
             static_cast<char *>(y), sy, aligned<T>(y, sy));
   return launched();

@@ -55,6 +55,31 @@ int rm_overlaps(rm_view c, int64_t cr, int64_t cc, int size_c, rm_view x, int64_
   return gap < p.high - p.low || gap + (q.high - q.low) > pitch;
 }
 
+static wide gcd(wide a, wide b) {
+  while (b) {
+    const wide rest = a % b;
+    a = b, b = rest;
+  }
+  return a;
+}
+
+int64_t rm_steps_together(int64_t n, const char *out, ptrdiff_t stride_out, const char *x, ptrdiff_t stride_x, int size) {
+  const wide step = magnitude(stride_out), far = magnitude((wide)(intptr_t)x - (wide)(intptr_t)out);
+  if (n < 2) return n;
+  if (step < size) return 1; /* out overlaps itself: later steps win */
+  const wide reach_out = (wide)stride_out * (n - 1), reach_x = (wide)stride_x * (n - 1), ahead = (wide)(intptr_t)x - (wide)(intptr_t)out;
+  const wide low_x = ahead + (reach_x < 0 ? reach_x : 0), high_x = ahead + (reach_x > 0 ? reach_x : 0) + size;
+  if (high_x <= (reach_out < 0 ? reach_out : 0) || low_x >= (reach_out > 0 ? reach_out : 0) + size) return n;
+  if (stride_x != stride_out) { /* x[j] and out[i] are ahead + j stride_x - i stride_out apart: `ahead` modulo the divisor, at least */
+    const wide divisor = gcd(step, magnitude(stride_x)), rest = far % divisor;
+    return rest >= size && divisor - rest >= size ? n : 1;
+  }
+  if (far < size) return far == 0 ? n : 1;
+  /* The least distance of steps at which an element of x may share bytes with one of out: larger ones lie further beyond. */
+  const wide distance = (far - size) / step + 1;
+  return distance >= n || distance * step - far >= size ? n : (int64_t)distance;
+}
+
 static range span_of(const rm_grid *a, int size) {
   range r = {(wide)(intptr_t)a->base, (wide)(intptr_t)a->base + size};
   for (int i = 0; i < a->rank; i++) {
