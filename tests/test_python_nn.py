@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import ml_dtypes
 import mpmath
 import numpy as np
 import pytest
@@ -152,6 +153,23 @@ def test_running_statistics(dtype):
     y = nn.batch_norm(x, mean, variance)
     kept = mean.copy()
     assert y.shape == x.shape and (mean == kept).all()
+
+
+def test_running_statistics_of_huge_numbers(dtype):
+    """Sums and squares beyond the format and beyond float64: the mean is in range, the variance rounds to infinity or is not large."""
+    most = float(np.array(ml_dtypes.finfo(dtype).max).astype(np.float64))
+    for pair in ([0.9, 0.95], [-0.9, -0.95], [0.9, -0.9], [1.0, 1.0], [-1.0, -1.0]):
+        x = np.array([[most * pair[0], 1], [most * pair[1], 2]]).astype(dtype)
+        mean, variance = np.array([-1, 0.5], dtype), np.array([1, 2], dtype)
+        old = mean.copy(), variance.copy()
+        with np.errstate(all="ignore"):
+            nn.batch_norm(x, mean, variance, training=True)
+        for c in range(2):
+            v = [Fraction(float(a)) for a in x[:, c]]
+            mu = sum(v) / 2
+            for got, before, new in zip((mean, variance), old, (mu, sum((a - mu) ** 2 for a in v)), strict=True):
+                want = rounded((1 - Fraction(0.1)) * Fraction(float(before[c])) + Fraction(0.1) * new, dtype)
+                assert int(bits(got[c])) == want, (pair, c)
 
 
 def mixtures_are_right(dtype):

@@ -318,7 +318,8 @@ def test_matmul_errors_name_the_argument():
         (lambda: repmath.matmul(a, a.T * 1j), TypeError, "x2 has dtype complex"),
         (lambda: repmath.matmul(a, a.T, dtype="i4"), TypeError, "dtype"),
         (lambda: repmath.dot(a, a), ValueError, "a has 3 elements but b has 2"),
-        (lambda: repmath.dot(a, "x"), TypeError, "b has dtype"),
+        (lambda: repmath.dot(a, "x"), TypeError, "b must be an array, not str"),
+        (lambda: repmath.dot(a, ["x"]), TypeError, "b has dtype <U1"),
     ]
     for call, error, message in cases:
         with pytest.raises(error, match=message):

@@ -50,6 +50,8 @@ def clip_grad_norm(grads: Mapping[Any, _Array | None] | Iterable[_Array | None] 
     max_norm = check_number("max_norm", max_norm)
     if is_array(grads):
         grads = [grads]
+    elif not isinstance(grads, Iterable):
+        raise TypeError(f"grads must be arrays or a dict of them, not {'None' if grads is None else type(grads).__name__}")
     named = grads.items() if isinstance(grads, Mapping) else enumerate(grads)
     arrays = [check_array(f"grads[{key!r}]", g, writable=True) for key, g in named if g is not None]
     squares = exact_sum(arrays[0] if arrays else None)

@@ -357,6 +357,8 @@ def vdot(a: ArrayLike, b: ArrayLike, /) -> Any:
         An operand has a dtype that is not supported.
     """
     x, y = asarray(a).reshape(-1), asarray(b).reshape(-1)
+    check("a", x.dtype)
+    check("b", y.dtype)
     if x.size != y.size:
         raise ValueError(f"vdot: a has {x.size} elements and b has {y.size}")
     return dot(x, y)
@@ -400,12 +402,19 @@ def vecdot(
     """
     vectors = []
     for name, v in (("x1", asarray(x1)), ("x2", asarray(x2))):
+        check(name, v.dtype)
         if v.ndim == 0:
             raise ValueError(f"vecdot: {name} is a scalar; it must have at least one axis")
         vectors.append(np.moveaxis(v, normalize_axis_index(operator.index(axis), v.ndim), -1))
     x, y = vectors
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(f"vecdot: x1 has vectors of {x.shape[-1]} elements, x2 of {y.shape[-1]}")
+    try:
+        np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
+    except ValueError:
+        raise ValueError(
+            f"vecdot: the axes of x1 and x2 but the vectors' do not broadcast: {x.shape} and {y.shape}"
+        ) from None
     return einsum("...k,...k->...", x, y, out=out, dtype=dtype)
 
 
@@ -435,6 +444,8 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /, out: np.ndarray | None = None, *, dt
         An operand, `dtype` or `out` has a dtype that is not supported.
     """
     matrix, vector = asarray(x1), asarray(x2)
+    check("x1", matrix.dtype)
+    check("x2", vector.dtype)
     if matrix.ndim < 2 or vector.ndim < 1:
         raise ValueError("matvec: x1 must have at least two axes and x2 at least one")
     return _into(matmul(matrix, vector[..., None], dtype=dtype)[..., 0], out)
@@ -460,6 +471,8 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /, out: np.ndarray | None = None, *, dt
         As in matvec.
     """
     vector, matrix = asarray(x1), asarray(x2)
+    check("x1", vector.dtype)
+    check("x2", matrix.dtype)
     if vector.ndim < 1 or matrix.ndim < 2:
         raise ValueError("vecmat: x1 must have at least one axis and x2 at least two")
     return _into(matmul(vector[..., None, :], matrix, dtype=dtype)[..., 0, :], out)

@@ -59,7 +59,7 @@ def digest(*arrays: ArrayLike) -> str:
         a = np.asarray(array)
         name = a.dtype.name
         if not (a.dtype.kind in "bui" or name in ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")):
-            raise TypeError(f"array {position} has dtype {a.dtype}, which has no portable bytes")
+            raise TypeError(f"arrays[{position}] has dtype {a.dtype}, which has no portable bytes")
         sha.update(f"{name}({','.join(map(str, a.shape))})\n".encode())
         flat = a.reshape(-1) if a.flags.c_contiguous else a.flat
         for start in range(0, a.size, _BLOCK):

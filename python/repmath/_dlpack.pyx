@@ -88,7 +88,6 @@ HOST = frozenset((1, 3, 11))
 # Where CUDA may: a device's memory, and managed memory.
 CUDA = frozenset((2, 13))
 OF_CUDA = 2
-cdef object _ARRAY = np.ndarray, _SCALAR = np.generic
 
 
 cdef class _Memory:
@@ -108,28 +107,67 @@ cdef class _Memory:
             self.deleter(self.managed)
 
 
-cdef bint _is_foreign(object x):
+# What an argument is, by its type: a NumPy array or what becomes one; an array of another library, which DLPack can bring here; an array
+# that means more than its elements; none.
+ORDINARY, FOREIGN, CONTAINER, NO_ARRAY = 0, 1, 2, 3
+cdef dict _kinds = {
+    np.ndarray: 0, float: 0, int: 0, bool: 0, complex: 0, list: 0, tuple: 0, type(None): 3, str: 3, bytes: 3, dict: 3, np.float32: 0,
+    np.float64: 0,
+}
+cdef object _classify
+
+
+def classify_by(classify):
+    """A function from other types to what they are."""
+    global _classify
+    _classify = classify
+
+
+def is_ordinary(kind):
+    """Objects of this type are known to all functions."""
+    _kinds[kind] = ORDINARY
+
+
+cdef int _kind_of(object x) except -1:
     kind = type(x)
-    if kind is _ARRAY or x is None or kind is float or kind is int or kind is bool or kind is str or kind is tuple:
-        return False  # the usual arguments, known at a glance
-    return not isinstance(x, (_ARRAY, _SCALAR)) and hasattr(kind, "__dlpack__")
+    found = _kinds.get(kind)
+    if found is None:
+        found = _kinds[kind] = _classify(kind)
+    return found
+
+
+def kind_of(x):
+    """What x is as an argument."""
+    return _kind_of(x)
 
 
 def is_foreign(x):
     """Whether x is an array of another library, which DLPack can bring here."""
-    return _is_foreign(x)
+    return _kind_of(x) == 1
 
 
 def any_foreign(tuple arguments, dict keywords):
     """Whether one of them is."""
-    for x in arguments:
-        if _is_foreign(x):
-            return True
-    if keywords:
-        for x in keywords.values():
-            if _is_foreign(x):
-                return True
-    return False
+    return look(arguments, keywords, b"", 0, {}) & 1 != 0
+
+
+def look(tuple arguments, dict keywords, const unsigned char[:] takes, int rest, dict named):
+    """1 where an argument is an array of another library; 2 more where one is at fault, by what its parameter takes (_arguments.py)."""
+    cdef int found = 0, kind, taken
+    cdef Py_ssize_t i, known = takes.shape[0]
+    for i, x in enumerate(arguments):
+        kind = _kind_of(x)
+        if kind == 0:
+            continue
+        taken = takes[i] if i < known else rest
+        found |= 1 if kind == 1 else 2 if kind == 2 or taken == 2 or (taken == 1 and x is not None) else 0
+    for name, x in keywords.items():
+        kind = _kind_of(x)
+        if kind == 0:
+            continue
+        taken = named.get(name, 0)
+        found |= 1 if kind == 1 else 2 if kind == 2 or taken == 2 or (taken == 1 and x is not None) else 0
+    return found
 
 
 def device_of(x):

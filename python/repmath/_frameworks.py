@@ -19,6 +19,7 @@ _Home = tuple[str, Callable[[Any], Any]]  # a framework's name and its from_dlpa
 _DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CUDA (managed)", 14: "oneAPI"}
 _VERSION = (1, 3)  # the newest that is known here; producers may answer with any older one
 
+_dlpack.is_ordinary(Array)
 _homes: dict[type, _Home | None] = {}
 _known: dict[Callable[..., Any], tuple[str, ...]] = {}  # the names of positional arguments
 

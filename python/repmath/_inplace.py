@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from . import _dlpack, _frameworks, _memory
+from . import _arguments, _dlpack, _frameworks, _memory
 from ._dtypes import NAMES
 
 _Array = np.ndarray[Any, Any]
@@ -23,6 +23,7 @@ def check_array(name: str, a: Any, writable: bool = False) -> _Array:
     """The array, of one of the formats, over the memory of another library's; TypeError or ValueError that names it otherwise."""
     if _dlpack.is_foreign(a):
         a = _frameworks.view(name, a)
+    _arguments.check(name, a)
     if not _memory.is_array(a):
         raise TypeError(f"{name} must be a NumPy array, not {type(a).__name__}")
     if a.dtype not in NAMES:

@@ -2,7 +2,7 @@
 
 import contextlib
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -246,6 +246,10 @@ class _Optimizer:
     def __init__(self, params: Mapping[Any, _Array] | Sequence[_Array] | _Array) -> None:
         if is_array(params):
             params = [params]
+        elif not isinstance(params, Iterable):
+            raise TypeError(
+                f"params must be arrays or a dict of them, not {'None' if params is None else type(params).__name__}"
+            )
         named = dict(params.items()) if isinstance(params, Mapping) else dict(enumerate(params))
         if not named:
             raise ValueError("params is empty")
@@ -282,6 +286,10 @@ class _Optimizer:
         self._check()
         if is_array(grads):
             grads = [grads]
+        elif not isinstance(grads, Iterable):
+            raise TypeError(
+                f"grads must be arrays or a dict of them, not {'None' if grads is None else type(grads).__name__}"
+            )
         if isinstance(grads, Mapping) != self._is_mapping:
             raise TypeError("grads must be a dict exactly when params was one")
         if isinstance(grads, Mapping):

@@ -68,6 +68,17 @@ def _check_out(out: Any, shape: tuple[int, ...], result: np.dtype[Any]) -> None:
         raise ValueError("out is read-only")
 
 
+def mask_of(where: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    """`where` as an array of bool of this shape."""
+    mask = np.asarray(where)
+    if mask.dtype != bool:
+        raise TypeError(f"where has dtype {mask.dtype}; it must be bool")
+    try:
+        return np.broadcast_to(mask, shape)
+    except ValueError:
+        raise ValueError(f"where has shape {mask.shape}, which does not broadcast to that of a, {shape}") from None
+
+
 def _deliver(value: Any, out: np.ndarray | None) -> Any:
     if out is None:
         return value[()]  # a scalar when 0-d
@@ -124,7 +135,7 @@ def sum(
     The result does not depend on the order or the layout of the elements.
     """
     floats = _same_float(a, a)
-    x: Any = a if floats or _dlpack.is_foreign(a) else asarray(a)
+    x: Any = a if floats or _dlpack.kind_of(a) != _dlpack.ORDINARY else asarray(a)
     # The usual call, without the arguments' machinery.
     if axis is None and dtype is None and out is None and where is True and initial is _ZERO and not keepdims:
         if (floats or _same_float(x, x)) and x.flags.c_contiguous:
@@ -133,15 +144,17 @@ def sum(
 
 
 @guarded
-def _sum_general(a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    x = a
+def _sum_general(
+    a: ArrayLike, axis: Any, dtype: Any, out: np.ndarray | None, keepdims: bool, initial: Any, where: ArrayLike
+) -> Any:
+    x = asarray(a)
     check("a", x.dtype)
     result = _result_dtype(dtype, x.dtype)
     axes, kept, shape = _axes(x, axis, keepdims)
     if out is not None:
         _check_out(out, shape, result)
     if where is not True:
-        x = np.where(np.broadcast_to(np.asarray(where, dtype=bool), x.shape), x, np.zeros((), x.dtype))
+        x = np.where(mask_of(where, x.shape), x, np.zeros((), x.dtype))
 
     extra = np.asarray(initial)
     check("initial", extra.dtype)
@@ -286,7 +299,7 @@ def _check_shapes(x1: Any, x2: Any, bias: Any, function: str) -> tuple[int, ...]
 
 
 @guarded
-def _matmul_general(x1: Any, x2: Any, out: Any, bias: Any, dtype: Any) -> Any:
+def _matmul_general(x1: ArrayLike, x2: ArrayLike, out: np.ndarray | None, bias: ArrayLike | None, dtype: Any) -> Any:
     a, b = asarray(x1), asarray(x2)
     c = None if bias is None else asarray(bias)
     operands = [a.dtype, b.dtype] + ([] if c is None else [c.dtype])

@@ -14,7 +14,7 @@ from ._dtypes import F64, NAMES, beyond_f64, check, check_held, is_integer
 from ._environment import guarded
 from ._memory import asarray, calls, contiguous, empty, on_device
 from ._narrow import narrow
-from ._reductions import _axes, _check_out, _deliver, _result_dtype
+from ._reductions import _axes, _check_out, _deliver, _result_dtype, mask_of
 
 _Axis = int | tuple[int, ...] | None
 
@@ -55,7 +55,7 @@ def _mask(where: ArrayLike, x: np.ndarray, axis: _Axis) -> np.ndarray | None:
     """Which elements of the rows count; None: all."""
     if where is True:
         return None
-    return _rows(np.broadcast_to(np.asarray(where, dtype=bool), x.shape), axis, False)[0]
+    return _rows(mask_of(where, x.shape), axis, False)[0]
 
 
 def _quotients_of_integers(totals: list[int], n: int, result: np.dtype[Any]) -> np.ndarray:

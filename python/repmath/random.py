@@ -405,13 +405,18 @@ def dropout(x: ArrayLike, p: float, seed: int, *, stream: int = 0, offset: int =
     TypeError
         An argument is of another type.
     """
+    return _dropped("x", x, p, (seed, stream, offset))
+
+
+def _dropped(name: str, x: ArrayLike, p: float, place: tuple[int, int, int]) -> Any:
     a = asarray(x)
-    check_held("x", a)
+    check_held(name, a)
     source = contiguous(a.astype(common(a.dtype), copy=False)).reshape(-1)
     out = empty(a.shape, source.dtype, source)
-    return _fill("dropout", (seed, stream, offset), out, format=NAMES[out.dtype], a=_probability(p), x=source)
+    return _fill("dropout", place, out, format=NAMES[out.dtype], a=_probability(p), x=source)
 
 
+@guarded
 def dropout_backward(g: ArrayLike, p: float, seed: int, *, stream: int = 0, offset: int = 0) -> Any:
     """Gradient of `dropout`: ``RN(g/(1 - p))`` where the element was kept, else +0.
 
@@ -431,7 +436,7 @@ def dropout_backward(g: ArrayLike, p: float, seed: int, *, stream: int = 0, offs
     ValueError, TypeError
         As `dropout`.
     """
-    return dropout(g, p, seed, stream=stream, offset=offset)
+    return _dropped("g", g, p, (seed, stream, offset))
 
 
 class Stream:

@@ -3,14 +3,14 @@
 #ifndef RM_CUDA_ELEMENTWISE_H
 #define RM_CUDA_ELEMENTWISE_H
 
+extern "C" { /* before the headers that include it too */
+#include "../reduce/overlap.h"
+}
+
 #include "launch.h"
 
 #include "../dispatch/kernels.h"
 #include "../elementwise/map.h"
-
-extern "C" {
-#include "../reduce/overlap.h"
-}
 
 namespace {
 

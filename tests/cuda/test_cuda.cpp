@@ -138,6 +138,9 @@ static void arguments() {
   CHECK(rm_cuda_vexp_f32(-1, &x, 4, &x, 4, nullptr) == RM_STATUS(RM_ERR_SIZE, 1));
   CHECK(rm_cuda_vexp_f32(1, nullptr, 4, &x, 4, nullptr) == RM_STATUS(RM_ERR_NULL, 2));
   CHECK(rm_cuda_vexp_f32(1, &x, 4, nullptr, 4, nullptr) == RM_STATUS(RM_ERR_NULL, 4));
+  float four[4] = {1, 2, 3, 4}; /* a device takes no steps in order */
+  CHECK(rm_cuda_vadd_f32(3, four, 0, four + 1, 4, four, 0, nullptr) == RM_STATUS(RM_ERR_OVERLAP, 6));
+  CHECK(rm_cuda_vexp_f32(3, four, 4, four + 1, 4, nullptr) == RM_STATUS(RM_ERR_OVERLAP, 4));
   CHECK(rm_cuda_vexp_f32(0, nullptr, 4, nullptr, 4, nullptr) == RM_OK);
   CHECK(rm_cuda_sum_f32(3, nullptr, 4, &x, nullptr) == RM_STATUS(RM_ERR_NULL, 2));
   CHECK(rm_cuda_sum_f32(3, &x, 4, nullptr, nullptr) == RM_STATUS(RM_ERR_NULL, 4));

@@ -130,10 +130,10 @@ def cross_entropy_backward(
     x, lines, targets, probabilities, w, shape, axis = _problem(input, target, weight, reduction, label_smoothing)
     expected = shape if reduction == "none" else ()
     g = asarray(grad_output)
-    if g.shape != expected:
-        raise ValueError(f"grad_output has shape {g.shape}, it must be {expected}, that of the loss")
     if not np.can_cast(g.dtype, x.dtype, "safe"):
         raise TypeError(f"grad_output has dtype {g.dtype}, the loss has {x.dtype}")
+    if g.shape != expected:
+        raise ValueError(f"grad_output has shape {g.shape}, it must be {expected}, that of the loss")
     g = move(contiguous(g.reshape(-1).astype(x.dtype, copy=False)), x)
     out = empty(lines.shape, x.dtype, x)
     code = calls(x).cross_entropy(

@@ -21,9 +21,9 @@ def _run(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str
     g = None
     if grad_output is not None:
         g = asarray(grad_output)
-        check_gradient(g, shape, reduction)
         if not np.can_cast(g.dtype, x.dtype, "safe"):
             raise TypeError(f"grad_output has dtype {g.dtype}, the loss has {x.dtype}")
+        check_gradient(g, shape, reduction)
         g = move(contiguous(g.reshape(-1).astype(x.dtype, copy=False)), x)
     shape_of_loss = lines.shape[:1] if reduction == "none" else (1,)
     out = empty(shape_of_loss if g is None else lines.shape, x.dtype, x)

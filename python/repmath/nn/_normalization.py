@@ -305,15 +305,6 @@ def group_norm_backward(
     return _backward(_by_groups(x, _groups(num_groups, x)), True, g, x, w, axes, _eps(eps))
 
 
-def _exact_total(acc: Accumulator) -> Fraction:
-    """The value of an accumulator of finite terms."""
-    total, rest = Fraction(0), acc.copy()
-    while (part := float(rest)) != 0:
-        total += Fraction(part)
-        rest.subtract(np.array([part]))
-    return total
-
-
 def _rounded(values: list[Fraction], dtype: np.dtype[Any]) -> Array:
     """Exact rationals, each rounded once; beyond binary64 they are infinite."""
     wide = []
@@ -321,7 +312,7 @@ def _rounded(values: list[Fraction], dtype: np.dtype[Any]) -> Array:
         try:
             wide.append(float(v))
         except OverflowError:
-            wide.append(math.copysign(math.inf, v))
+            wide.append(math.inf if v > 0 else -math.inf)
     s = np.array(wide, np.float64)
 
     def sign_of_rest(index: tuple[np.ndarray[Any, Any], ...]) -> np.ndarray[Any, Any]:
@@ -338,13 +329,13 @@ def _exact_news(x: Array, channels: Array, moment: str) -> list[Fraction]:
     n = x.size // x.shape[1]
     news = []
     for c in channels:
-        s = _exact_total(Accumulator(x[:, c]))
+        s = Accumulator(x[:, c])._exact()
         if moment == "mean":
             news.append(s / n)
             continue
         squares = Accumulator()
         squares.add_products(x[:, c], x[:, c])
-        news.append((_exact_total(squares) - s * s / n) / (n - 1))
+        news.append((squares._exact() - s * s / n) / (n - 1))
     return news
 
 
@@ -365,6 +356,7 @@ def _update(running_mean: Array | None, running_var: Array | None, x: Array, mom
     """Running statistics, in place: each the exact mixture, rounded once to its dtype. The variance is divided by n - 1."""
     m = Fraction(float(momentum))
     axes = (0, *range(2, x.ndim))
+    changes = []  # nothing is written before all is known
     for running, moment in ((running_mean, "mean"), (running_var, "var")):
         if running is None:
             continue
@@ -387,6 +379,8 @@ def _update(running_mean: Array | None, running_var: Array | None, x: Array, mom
             result[open_ones] = _rounded(mixed, running.dtype)
         result[~finite] = np.nan
         changed = np.isfinite(old) | ~finite
+        changes.append((running, there, changed, result))
+    for running, there, changed, result in changes:
         there[changed] = result[changed]
         if there is not running:
             running[...] = move(there, running)
@@ -399,6 +393,16 @@ def _running(name: str, value: Any, x: Array) -> Array | None:
         raise ValueError(f"{name} is read-only")
     _check_channels(x, **{name: value})
     return value
+
+
+def _given(name: str, value: ArrayLike, x: Array) -> Array:
+    """A running statistic that is used, in the format of x, a value for each channel."""
+    a = asarray(value)
+    if not np.can_cast(a.dtype, x.dtype, "safe"):
+        raise TypeError(f"{name} has dtype {a.dtype}, which {x.dtype}, the format of input, does not hold")
+    result = a.astype(x.dtype)
+    _check_channels(x, **{name: result})
+    return result
 
 
 @guarded
@@ -453,8 +457,7 @@ def batch_norm(
     if not training:
         if running_mean is None or running_var is None:
             raise ValueError("running_mean and running_var are needed unless training")
-        mean, variance = (asarray(v).astype(x.dtype, casting="safe") for v in (running_mean, running_var))
-        _check_channels(x, running_mean=mean, running_var=variance)
+        mean, variance = _given("running_mean", running_mean, x), _given("running_var", running_var, x)
         return _forward(_by_channels(x), True, x, w, b, value, mean, variance)
     if x.size and x.size // x.shape[1] < 2:
         raise ValueError(f"training needs more than one value for each channel, input has shape {x.shape}")
@@ -489,8 +492,7 @@ def batch_norm_backward(
     if not training:
         if running_mean is None or running_var is None:
             raise ValueError("running_mean and running_var are needed unless training")
-        mean, variance = (asarray(v).astype(x.dtype, casting="safe") for v in (running_mean, running_var))
-        _check_channels(x, running_mean=mean, running_var=variance)
+        mean, variance = _given("running_mean", running_mean, x), _given("running_var", running_var, x)
     return _backward(_by_channels(x), True, g, x, w, (0, *range(2, x.ndim)), _eps(eps), mean, variance)
 
 

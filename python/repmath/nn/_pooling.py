@@ -193,12 +193,12 @@ def _adaptive_avg_pool_backward(dims: int, grad_output: Any, input_size: Any) ->
 def _max_pool_backward(dims: int, grad_output: Any, input_size: Any, indices: Any) -> Array:
     given, g, shape = _shapes(dims, grad_output, input_size)
     where = asarray(indices)
+    if where.dtype.kind not in "iu":
+        raise TypeError(f"indices must have integers, not {where.dtype}")
     if where.shape != given.shape:
         raise ValueError(f"indices has shape {where.shape}, grad_output has {given.shape}; they must be equal")
     if g.shape[:2] != shape[:2]:
         raise ValueError(f"grad_output has shape {given.shape}, which does not fit input_size {tuple(input_size)}")
-    if where.dtype.kind not in "iu":
-        raise TypeError(f"indices must have integers, not {where.dtype}")
     plane = math.prod(shape[2:])
     least = int(where.min()) if where.size else 0
     if where.size and not (-1 <= least and where.max() < plane):
