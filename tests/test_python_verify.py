@@ -2,6 +2,9 @@
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
 
 import golden_sets
 import numpy as np
@@ -46,6 +49,42 @@ def test_a_wrong_digest_is_named(tmp_path, monkeypatch, capsys):
     assert f"log f16 differs on {repmath.config()['isa']}" in captured.err
     assert "no digest is published" in captured.out
     assert cli.main(["verify", "--format", "f16", "--function", "exp"]) == 0
+
+
+def digest_of(path, capsys):
+    status = cli.main(["digest", *map(str, path)])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_digest_of_files(tmp_path, capsys):
+    """A file that is no array is one line on stderr; the others are read."""
+    good, empty, cut, text = (tmp_path / name for name in ("good.npy", "empty.npy", "cut.npy", "text.npy"))
+    np.save(good, np.arange(5.0))
+    empty.write_bytes(b"")
+    cut.write_bytes(good.read_bytes()[:-3])
+    text.write_text("no array")
+    archive, broken, objects = (tmp_path / name for name in ("two.npz", "broken.npz", "objects.npy"))
+    np.savez(archive, a=np.ones(2))
+    broken.write_bytes(archive.read_bytes()[:40])
+    np.save(objects, np.array([None]), allow_pickle=True)
+    bad = [empty, cut, text, archive, broken, objects, tmp_path / "missing.npy", tmp_path]
+    status, out, err = digest_of([*bad, good], capsys)
+    assert status == 1 and out == f"{repmath.digest(np.arange(5.0))}  {good}\n"
+    lines = err.splitlines()
+    assert [line.startswith(f"repmath digest: {path}: ") for line, path in zip(lines, bad, strict=True)] == [True] * len(bad)
+    assert lines[0].endswith("the file is empty")
+    assert digest_of([good], capsys)[0] == 0
+
+
+def test_interrupted():
+    """Ctrl-C ends the command with the status that shells give it, and without a traceback."""
+    command = [sys.executable, "-m", "repmath", "verify", "--format", "f64"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert "f64" in running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)
+    assert (running.returncode, err) == (130, "")
 
 
 @pytest.mark.exhaustive

@@ -33,8 +33,11 @@ def _digest(args: argparse.Namespace) -> int:
     for path in args.files:
         try:
             print(f"{digest(np.load(path))}  {path}")
-        except (OSError, ValueError, TypeError) as error:
-            print(f"repmath digest: {path}: {error}", file=sys.stderr)
+        except EOFError:
+            print(f"repmath digest: {path}: the file is empty", file=sys.stderr)
+            status = 1
+        except Exception as error:  # whatever a damaged file makes of NumPy's reader
+            print(f"repmath digest: {path}: {error or type(error).__name__}", file=sys.stderr)
             status = 1
     return status
 
@@ -71,6 +74,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status."""
+    """Run the command line; returns the exit status: 130 when it was interrupted, as shells have it."""
     args = parser().parse_args(arguments)
-    return int(args.run(args))
+    try:
+        return int(args.run(args))
+    except KeyboardInterrupt:
+        return 130
