@@ -28,25 +28,26 @@ def run(lib, fmt, reduction, g, *arrays):
     return bits(out).tolist()
 
 
-@precise
-def expected(fmt, reduction, g, x, y, w, p):
-    n, dtype = len(x), dtype_of(fmt)
+def values(reduction, g, x, y, w, p):
+    """The real numbers of the loss, or of its gradient."""
+    n = len(x)
     one = [mpmath.mpf(1)] * n
     x, y, w, p = reals(x), reals(y), one if w is None else reals(w), one if p is None else reals(p)
     if g is not None:
         g = reals(g) * (1 if reduction == 0 else n)
-        values = [
+        return [
             c * b * ((1 - v) - (1 + (q - 1) * v) / (1 + mpmath.exp(u))) / (n if reduction == 1 else 1)
             for c, u, v, b, q in zip(g, x, y, w, p, strict=True)
         ]
-    else:
-        values = [
-            b * ((1 - v) * u + (1 + (q - 1) * v) * mpmath.log1p(mpmath.exp(-u)))
-            for u, v, b, q in zip(x, y, w, p, strict=True)
-        ]
-        if reduction:
-            values = [mpmath.fsum(values) / (n if reduction == 1 else 1)]
-    return [rounded_real(v, dtype, exact=v == 0) for v in values]
+    terms = [
+        b * ((1 - v) * u + (1 + (q - 1) * v) * mpmath.log1p(mpmath.exp(-u))) for u, v, b, q in zip(x, y, w, p, strict=True)
+    ]
+    return [mpmath.fsum(terms) / (n if reduction == 1 else 1)] if reduction else terms
+
+
+@precise
+def expected(fmt, *arguments):
+    return [rounded_real(v, dtype_of(fmt), exact=v == 0) for v in values(*arguments)]
 
 
 @pytest.mark.parametrize("fmt", NAMES)

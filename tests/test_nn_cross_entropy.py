@@ -63,8 +63,8 @@ def backward(lib, fmt, p, g):
     return out
 
 
-@precise
-def expected(fmt, x, target, probability, weight, smoothing, reduction, g):
+def values(x, target, probability, weight, smoothing, reduction, g):
+    """The real numbers of the loss, and of its gradient."""
     rows, n = x.shape
     s, w = mpmath.mpf(smoothing), [mpmath.mpf(1)] * n if weight is None else reals(weight)
     losses, gradients, divisor = [], [], mpmath.mpf(0)
@@ -93,14 +93,17 @@ def expected(fmt, x, target, probability, weight, smoothing, reduction, g):
                 for c in range(n)
             ]
         )
-    dtype, one = dtype_of(fmt), reduction != MEAN
+    one = reduction != MEAN
     value = losses if reduction == NONE else [mpmath.fsum(losses) / (1 if one else divisor)]
     gs = reals(g) if reduction == NONE else reals(g) * rows
     factor = [a / (1 if one else divisor) for a in gs]
-    return (
-        [rounded_real(v, dtype) for v in value],
-        [[rounded_real(a * f, dtype) for a in row] for row, f in zip(gradients, factor, strict=True)],
-    )
+    return value, [[a * f for a in row] for row, f in zip(gradients, factor, strict=True)]
+
+
+@precise
+def expected(fmt, *arguments):
+    dtype, (value, gradients) = dtype_of(fmt), values(*arguments)
+    return [rounded_real(v, dtype) for v in value], [[rounded_real(v, dtype) for v in row] for row in gradients]
 
 
 @pytest.mark.parametrize("fmt", NAMES)

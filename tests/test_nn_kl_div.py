@@ -24,21 +24,28 @@ def run(lib, fmt, reduction, log_target, count, *arrays, backward=False):
     return bits(out).tolist()
 
 
-@precise
-def expected(fmt, reduction, log_target, count, x, t):
-    values = []
+def values(reduction, log_target, count, x, t):
+    """The real numbers of the loss."""
+    terms = []
     for a, b in zip(reals(x), reals(t), strict=True):
-        values.append(mpmath.exp(b) * (b - a) if log_target else b * (mpmath.log(b) - a) if b else mpmath.mpf(0))
-    if reduction:
-        values = [mpmath.fsum(values) / (count if reduction == MEAN else 1)]
-    return [rounded_real(v, dtype_of(fmt), exact=v == 0) for v in values]
+        terms.append(mpmath.exp(b) * (b - a) if log_target else b * (mpmath.log(b) - a) if b else mpmath.mpf(0))
+    return [mpmath.fsum(terms) / (count if reduction == MEAN else 1)] if reduction else terms
 
 
-@precise
-def expected_gradient(fmt, reduction, log_target, count, g, t):
+def gradients(reduction, log_target, count, g, t):
     gs = reals(g) * (1 if reduction == NONE else len(t))
     each = [-a * (mpmath.exp(b) if log_target else b) for a, b in zip(gs, reals(t), strict=True)]
-    return [rounded_real(v / (count if reduction == MEAN else 1), dtype_of(fmt), exact=not log_target) for v in each]
+    return [v / (count if reduction == MEAN else 1) for v in each]
+
+
+@precise
+def expected(fmt, *arguments):
+    return [rounded_real(v, dtype_of(fmt), exact=v == 0) for v in values(*arguments)]
+
+
+@precise
+def expected_gradient(fmt, reduction, log_target, *arguments):
+    return [rounded_real(v, dtype_of(fmt), exact=not log_target) for v in gradients(reduction, log_target, *arguments)]
 
 
 @pytest.mark.parametrize("fmt", NAMES)

@@ -11,11 +11,10 @@ from exact_oracle import CANONICAL_NAN
 from reductions_library import NULL, OK, OVERLAP, SIZE, pointer, status
 from test_nn_softmax import kind
 from test_statistics import dtype_of
-from wide_oracle import precise, reals, rounded_real
+from wide_oracle import precise, reals, settled
 
 NAMES = list(oracle.FORMATS)
 FOUR = ctypes.c_ssize_t * 4
-TINY = mpmath.ldexp(1, -1000)  # beside what is not 0: an exact zero by roots that do not cancel in digits
 
 
 class Sets(ctypes.Structure):
@@ -58,41 +57,34 @@ def results(lib, norm, fmt, x, w, b, g, eps):
     return y, dx, dw
 
 
-def rounded(v, fmt):
-    """v may be an exact zero or a tie, of which roots and quotients leave a trace at the end of the precision."""
-    if abs(v) < TINY:
-        return 0
-    near = mpmath.mpf(v)
-    with mpmath.workprec(700):
-        near = +near  # a boundary has few digits: here it is exact
-    return (
-        rounded_real(near, dtype_of(fmt), exact=True)
-        if abs(near - v) < abs(v) * mpmath.ldexp(1, -1200)
-        else rounded_real(v, dtype_of(fmt))
-    )
-
-
-@precise
-def expected(norm, fmt, x, w, b, g, eps):
+def values(norm, x, w, b, g, eps):
+    """The real numbers of the result and of the gradients by x and w."""
     _, places = geometry(norm, x)
-    y, dx = np.zeros(x.shape, kind(fmt)), np.zeros(x.shape, kind(fmt))
+    y, dx = np.zeros(x.shape, object), np.zeros(x.shape, object)
     weights, biases, dw = reals(w), reals(b), [mpmath.mpf(0)] * len(w)
     for members in places.values():
         n = len(members)
         v = reals([x[i] for i, _ in members])
-        mean = mpmath.mpf(0) if norm == "rms" else mpmath.fsum(v) / n
-        variance = mpmath.fsum((a - mean) ** 2 for a in v) / n + mpmath.mpf(eps)
+        total = 0 if norm == "rms" else mpmath.fsum(v)
+        deviations = [(n * a - total) / n for a in v]  # 0 where they are
+        variance = mpmath.fsum(a**2 for a in deviations) / n + mpmath.mpf(eps)
         root = mpmath.sqrt(variance)
         gs = reals([g[i] for i, _ in members])
         h = [a * weights[k] for a, (_, k) in zip(gs, members, strict=True)]
         first = 0 if norm == "rms" else mpmath.fsum(h) / n
-        second = mpmath.fsum(a * (c - mean) for a, c in zip(h, v, strict=True)) / (n * variance)
-        for (i, k), a, c, d in zip(members, v, gs, h, strict=True):
-            deviation = a - mean if abs(a - mean) > TINY else mpmath.mpf(0)
-            y[i] = rounded(deviation / root * weights[k] + biases[k], fmt)
-            dx[i] = rounded((d - first - deviation * second) / root, fmt)
+        second = mpmath.fsum(a * c for a, c in zip(h, deviations, strict=True)) / (n * variance)
+        for (i, k), deviation, c, d in zip(members, deviations, gs, h, strict=True):
+            y[i] = deviation / root * weights[k] + biases[k]
+            dx[i] = (d - first - deviation * second) / root
             dw[k] += c * deviation / root
-    return y, dx, np.array([rounded(v, fmt) for v in dw], kind(fmt))
+    return y, dx, np.array(dw, object)
+
+
+@precise
+def expected(norm, fmt, x, w, b, g, eps):
+    return [
+        np.vectorize(lambda v: settled(v, dtype_of(fmt)), otypes=[kind(fmt)])(part) for part in values(norm, x, w, b, g, eps)
+    ]
 
 
 def data(rng, fmt, shape, which):
@@ -169,9 +161,11 @@ def test_given_statistics(isa_library):
             for c in range(2):
                 m, root = reals(mean)[c], mpmath.sqrt(reals(variance)[c] + mpmath.mpf(1e-3))
                 xs, gs = reals(x[:, c]), reals(g[:, c])
-                assert y[:, c].ravel().tolist() == [rounded((v - m) / root, fmt) for v in xs]
-                assert dx[:, c].ravel().tolist() == [rounded(v / root, fmt) for v in gs]
-                assert int(dw[c]) == rounded(mpmath.fsum(a * (v - m) for a, v in zip(gs, xs, strict=True)) / root, fmt)
+                assert y[:, c].ravel().tolist() == [settled((v - m) / root, dtype_of(fmt)) for v in xs]
+                assert dx[:, c].ravel().tolist() == [settled(v / root, dtype_of(fmt)) for v in gs]
+                assert int(dw[c]) == settled(
+                    mpmath.fsum(a * (v - m) for a, v in zip(gs, xs, strict=True)) / root, dtype_of(fmt)
+                )
 
 
 def test_bad_arguments(isa_library):

@@ -137,23 +137,13 @@ def test_long_rows(isa_library, n):
             log = mpmath.log(mpmath.fsum(map(mpmath.exp, v)))
             for i in range(0, n, n // 20):
                 value = v[i] - log
-                assert got[0, i] == rounded_real_at(value if what == "log_softmax" else mpmath.exp(value), 300)
+                result_there = value if what == "log_softmax" else mpmath.exp(value)
+                assert got[0, i] == rounded_real(result_there, np.dtype("f4"), bits=300)
     y = got.view("f4")
     g = rng.standard_normal((1, n)).astype("f4")
     got = result(isa_library, "softmax_backward", "f32", g, y)
     want = expected("softmax_backward", "f32", g[0], y[0])
     assert got[0].tolist() == want
-
-
-def rounded_real_at(v, bits):
-    """RN to f32 of a value known to some 300 bits."""
-    import wide_oracle
-
-    kept, wide_oracle.BITS = wide_oracle.BITS, bits
-    try:
-        return rounded_real(v, np.dtype("f4"))
-    finally:
-        wide_oracle.BITS = kept
 
 
 @pytest.mark.parametrize("fmt", NAMES)
@@ -173,6 +163,33 @@ def test_hairs(isa_library, fmt):
     y = np.array([[-0.5, 0.5]]).astype(dtype)
     g = np.array([[0.0, 0.0]]).astype(dtype)
     assert result(isa_library, "softmax_backward", fmt, g, y).tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_signs_of_tiny_results(isa_library, fmt):
+    """A result that is not 0 keeps its sign when it rounds to 0, however small it is, and whatever smaller terms are beside it."""
+    dtype, minus = dtype_of(fmt), infinity(fmt, -1) & ~infinity(fmt)
+    top = 53248.0
+    for others in (
+        [-8192.0],
+        [-16384.0, -8192.0],
+        [-8192.0, -8320.0],
+        [-8320.0],
+        [-16384.0, -8224.0, -16384.0],
+        [-8192.0] * 3,
+    ):
+        x = np.array([[top, *(top + v for v in others)]]).astype(dtype)
+        assert result(isa_library, "log_softmax", fmt, x)[0, 0] == minus, others
+    assert result(isa_library, "log_softmax", fmt, np.array([[top, -np.inf]]).astype(dtype))[0, 0] == 0
+    # A midpoint, and the hair of a logarithm beside it.
+    low, p = -32768.0, FORMATS[fmt][2] + 1
+    for top, near in (
+        ((2.0**p - 1, 1 - 2.0**p), (2.0**p - 1, 2 - 2.0**p)) if fmt != "f16" else ((32768.0 + 16, -16.0), (32768.0, -16.0))
+    ):
+        x = np.array([[top, near, low]]).astype(dtype)
+        got = result(isa_library, "log_softmax", fmt, x)[0, 1]
+        d = Fraction(float(x[0, 1])) - Fraction(float(x[0, 0]))
+        assert got == rounded(d - Fraction(1, 2**1200), dtype), (top, near)
 
 
 @pytest.mark.parametrize("fmt", NAMES)

@@ -19,17 +19,18 @@ def key_of(argument: Any) -> Any:
     return repr(argument) if isinstance(argument, float) else argument  # 0.0 == -0.0, but they are two arguments
 
 
-def precise(function: Any) -> Any:
-    """The function, evaluated with BITS bits. Values are kept: each instruction set is asked for the same ones."""
+def precise(function: Any, bits: int = BITS) -> Any:
+    """The function, evaluated with so many bits. Values are kept: each instruction set is asked for the same ones."""
     known: dict[Any, Any] = {}
 
     def inside(*arguments: Any, **keywords: Any) -> Any:
         key = key_of(arguments), key_of(sorted(keywords.items()))
         if key not in known:
-            with mpmath.workprec(BITS):
+            with mpmath.workprec(bits):
                 known[key] = function(*arguments, **keywords)
         return known[key]
 
+    inside.function = function  # type: ignore[attr-defined]
     return inside
 
 
@@ -44,16 +45,31 @@ def fraction(v: mpmath.mpf) -> Fraction:
     return -size if v < 0 else size
 
 
-def rounded_real(v: mpmath.mpf, dtype: np.dtype, exact: bool = False) -> int:
-    """The bits of RN(v), v off by at most 2^-(BITS - 100) relatively, or exact: then a boundary is rounded as such."""
+def rounded_real(v: mpmath.mpf, dtype: np.dtype, exact: bool = False, bits: int | None = None) -> int:
+    """The bits of RN(v), v off by at most 2^-(bits - 100) relatively, or exact: then a boundary is rounded as such. Without `bits` they
+    are those of the evaluation, at least BITS."""
     if mpmath.isinf(v) or mpmath.isnan(v):
         raise ValueError("not a real number")
     if v != 0 and abs(v) < mpmath.ldexp(1, -1200):  # below half of every least number
         return rounded(Fraction(1 if v > 0 else -1, 2**1200), dtype)
+    if abs(v) > mpmath.ldexp(1, 1100):  # beyond every number
+        return rounded(Fraction(2**1100 if v > 0 else -(2**1100)), dtype)
     middle = fraction(v)
     if exact or middle == 0:
         return rounded(middle, dtype)
-    off = abs(middle) / 2 ** (BITS - 100)
+    off = abs(middle) / 2 ** ((bits or max(BITS, mpmath.mp.prec)) - 100)
     low, high = rounded(middle - off, dtype), rounded(middle + off, dtype)
     assert low == high, "the oracle's precision does not decide this rounding"
     return low
+
+
+def settled(v: mpmath.mpf, dtype: np.dtype) -> int:
+    """The same of a v that may be an exact zero, or a boundary of rounding, of which roots and quotients leave a trace at the end of the
+    precision: a number of few digits, or much smaller than all that it is made of."""
+    precision = mpmath.mp.prec
+    if abs(v) < mpmath.ldexp(1, -precision * 7 // 12):
+        return 0
+    with mpmath.workprec(precision * 5 // 12):
+        near = +mpmath.mpf(v)
+    exact = abs(near - v) < abs(v) * mpmath.ldexp(1, -precision * 5 // 6)
+    return rounded_real(near if exact else v, dtype, exact=exact)

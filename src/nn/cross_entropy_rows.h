@@ -6,6 +6,11 @@
  * Gradient: e_j/S Q - q_j, times k = g/divisor. For the one class that counts this is -q (S - e_t)/S, the others summed without it.
  * e_j and S are off by RM_ROW_EXP_ERR and RM_ROW_SUM_ERR, Q by (n + 8) u, k by 3u.
  *
+ * Nothing underflows in these, for formats below binary64 and a label smoothing s that is 0 or at least 2^-100 (smooth_enough; others go to the
+ * slow tiers). What is not 0 is at least this: a number of the formats 2^-149; 1/n and 1/S 2^-40; q_c, either part of it, 2^-289; Q 2^-342, where
+ * terms cancel; L and e_j 2^-245; k, by a sum of weights below 2^168, 2^-317. So terms of T are at least 2^-438 and Q L 2^-587; for one class
+ * k w/S e_j is 2^-751; otherwise (Q/S) e_j is 2^-627, its difference from q_j 2^-680 and k times that 2^-997, the terms of the bound 2^-986.
+ *
  * Values are irrational (softmax.c) but where every row has one finite element: then they are quotients of exact sums, of which balls know 2^15
  * bits. */
 #ifndef RM_NN_CROSS_ENTROPY_ROWS_H
@@ -48,6 +53,9 @@ RM_LOCAL int64_t rm_entropy_target(const rm_entropy *f, int64_t row) {
 RM_LOCAL double rm_entropy_weight(const rm_entropy *f, int64_t c) {
   return f->p.weight ? rm_read_element((const char *)f->p.weight + c * f->p.stride_weight, f->format) : 1.0;
 }
+
+/* Whether no weight of a class underflows (above). */
+RM_LOCAL int smooth_enough(const rm_entropy *f) { return f->p.label_smoothing == 0.0 || f->p.label_smoothing >= 0x1p-100; }
 
 /* Loads x and the target; 0 when the row does not count. */
 RM_FORMULA int load_entropy(rm_entropy_row *r, int64_t row) {
@@ -129,7 +137,7 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
   const double m = RM_ROW(state, greatest)(n, r.x);
   f->specials[row] = special_loss(&r, m, &state->flags);
   if (f->specials[row] != 0.0) return;
-  if (f->format != RM_F64) {
+  if (f->format != RM_F64 && smooth_enough(f)) {
     const int64_t at = RM_ROW_FIRST(n, r.x, m), first = first_class(&r), end = end_class(&r);
     double t = 0.0, t_size = 0.0, q_sum = 0.0, q_size = 0.0;
     for (int64_t c = first; c < end; c++) {
@@ -236,7 +244,7 @@ RM_LOCAL void rm_entropy_gradient_row(const void *operation, int64_t row, rm_row
   r.g = rm_read_element(f->g + row * f->stride_g, f->format);
   rm_near divisor = f->losses[0]; /* kept there */
   const double k = r.g / divisor.hi;
-  int known = f->format != RM_F64 && m - m == 0.0 && k - k == 0.0 && divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi);
+  int known = f->format != RM_F64 && smooth_enough(f) && m - m == 0.0 && k - k == 0.0 && divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi);
   rm_row_store s = {.n = n, .u = e, .fmt = f->format, .out = out, .open = state->open};
   double others = 0.0, one = 0.0, sum = 0.0;
   int64_t open = n;

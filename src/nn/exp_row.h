@@ -5,10 +5,14 @@
 #include "decide.h"
 
 #define RM_EXP_TAIL (-8192.0)
-#define RM_EXP_TAIL_BITS (-11818) /* e^-8192 < 2^-11818 */
+#define RM_EXP_TAIL_BITS (-11818) /* 2^-11819 < e^-8192 < 2^-11818 */
+/* What a sum leaves out: 2^40 terms below e^RM_EXP_LEFT_OUT are less than 2^-144 of e^RM_EXP_TAIL, so that a sum with a term of that much has
+ * a sign. */
+#define RM_EXP_LEFT_OUT (-8320.0)
+#define RM_EXP_LEFT_OUT_BITS (-12003) /* e^-8320 < 2^-12003 */
 
 /* A row x with its greatest element m, x[at] the first of it, for the slow tiers. only_tail: every other element is -infinity (-1), or
- * below m + RM_EXP_TAIL and some are finite (1). sum_*: what the formula has found for this row at limbs_*. */
+ * below m + RM_EXP_TAIL and some are finite (1); then nothing asks for their sum. sum_*: what the formula has found for this row at limbs_*. */
 typedef struct {
   int64_t n, at;
   const double *x;

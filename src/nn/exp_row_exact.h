@@ -1,6 +1,6 @@
 /* Exponentials of a row (exp_row.h) over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
 
-/* *sum = the sum of e^(x_k - m) over k != at. Terms below e^RM_EXP_TAIL are left out, and counted as error. */
+/* *sum = the sum of e^(x_k - m) over k != skip. Terms below e^RM_EXP_LEFT_OUT are left out, and counted as error. */
 RM_FORMULA void RM_NUM_NAME(rm_exp_row_sum)(RM_NUM_T *sum, const rm_exp_row *r, int64_t skip, int limbs) {
   RM_NUM_T m, t;
   RM_NUM_(set)(sum, 0.0, limbs);
@@ -8,7 +8,7 @@ RM_FORMULA void RM_NUM_NAME(rm_exp_row_sum)(RM_NUM_T *sum, const rm_exp_row *r, 
   int left_out = 0;
   for (int64_t k = 0; k < r->n; k++) {
     if (k == skip) continue;
-    if (r->x[k] - r->m < RM_EXP_TAIL) {
+    if (r->x[k] - r->m < RM_EXP_LEFT_OUT) {
       left_out |= r->x[k] - r->x[k] == 0.0;
       continue;
     }
@@ -17,7 +17,7 @@ RM_FORMULA void RM_NUM_NAME(rm_exp_row_sum)(RM_NUM_T *sum, const rm_exp_row *r, 
     RM_NUM_(exp)(&t, &t);
     RM_NUM_(add)(sum, sum, &t);
   }
-  if (left_out) RM_NUM_(widen)(sum, sum, RM_EXP_TAIL_BITS + 40); /* fewer than 2^40 of them */
+  if (left_out) RM_NUM_(widen)(sum, sum, RM_EXP_LEFT_OUT_BITS + 40); /* fewer than 2^40 of them */
 }
 
 /* e^(x_i - m): 0 at -infinity, and below the tail a positive number of its order (see rm_exp_row_log). */

@@ -8,7 +8,13 @@
  *             2 |h| - b exactly, |e + 2 l| <= 3 u s: 10 u^2. Times scale: 20 u^2, with its own 16 u^2; times g: 17 u^2. The test adds
  *             low -+ err, rounded: 8 u^2. Below 128 u^2 = 2^-99: RM_TERM_DD_ERR.
  *   Products that underflow lose at most 2^-1070 each, scaled by at most 2^200 (1 + |g|): RM_TERM_LEAST (1 + |g|) covers that, unless a factor
- *   is 0: then the term is 0. Products that overflow on the way make the term or the bound infinite or NaN, which decides nothing. */
+ *   is 0: then the term is 0. Products that overflow on the way make the term or the bound infinite or NaN, which decides nothing.
+ *
+ * A bound of 0, which decides ties, rests on products and their errors being exact; p->exact says so of b and the scale s, powers of two or
+ * at least 2^-200. terms: d is a multiple of 2^-149, so that products are multiples of 2^-749 at least. terms_dd: h at least 2^-300 and l 0 or
+ * at least 2^-500 (RM_TERM_LEAST_HIGH, _LOW). Then h^2 and its error are multiples of 2^-704; m >= b, b m and e are multiples of 2^-504 and
+ * b (e + 2 l) of 2^-752, like its error 2^-804; s times all that is a multiple of 2^-1004. g times it has no second part before, and has one that
+ * is exact where the product is at least 2^-900. */
 #ifndef RM_NN_LOSS_STEP_H
 #define RM_NN_LOSS_STEP_H
 
@@ -19,6 +25,8 @@
 #define RM_TERM_ERR 0x1.4p-50
 #define RM_TERM_DD_ERR 0x1p-99
 #define RM_TERM_LEAST 0x1p-850
+#define RM_TERM_LEAST_HIGH 0x1p-300
+#define RM_TERM_LEAST_LOW 0x1p-500
 
 RM_FN vf64 term_bound(vf64 t, vf64 d, vf64 g, double rel) {
   const vf64 zero = vf64_set1(0.0), least = vf64_set1(RM_TERM_LEAST);
@@ -75,11 +83,13 @@ RM_FN vf64 dd_times(vf64 h, vf64 *l, vf64 c, vf64 m) {
 /* The same in two parts, the second one *low. */
 RM_FN vf64 rm_term_value_dd(const rm_term_kind kind, const int by_g, const rm_term_block *p, int64_t i, vf64 *low, vf64 *err) {
   const vf64 b = vf64_set1(p->b), zero = vf64_set1(0.0), two = vf64_set1(2.0);
-  const vf64 inexact = vf64_set1(p->exact ? 0.0 : 1.0), normal = vf64_set1(0x1p-900);
+  const vf64 one = vf64_set1(1.0), normal = vf64_set1(0x1p-900);
   const vf64 x = vf64_load(p->x + i), y = vf64_load(p->y + i), g = by_g ? vf64_load(p->g + i) : vf64_set1(1.0);
   vf64 l, h = vf64_two_sum(x, vf64_neg(y), &l);
-  vf64 rest = inexact;
   const vf64 d = h, a = vf64_abs(h), al = vf64_select(vf64_lt(h, zero), vf64_neg(l), l);
+  const vm64 ordinary = vm64_and(vf64_le(vf64_set1(RM_TERM_LEAST_HIGH), a),
+                                 vm64_or(vf64_eq(l, zero), vf64_le(vf64_set1(RM_TERM_LEAST_LOW), vf64_abs(l))));
+  vf64 rest = p->exact ? vf64_select(ordinary, zero, one) : one;
   switch (kind) {
     case RM_TERM_SQUARE: {
       vf64 e;

@@ -2,7 +2,8 @@
  *
  * A sum by two-sums: sum + low is off by the roundings of low alone, of which there are at most 2 (terms + 2), each at most u times the sum
  * z of the magnitudes of what two-sums have left over: 1.1 (terms + 2) 2^-52 z covers that and the rounding of z, in whatever order rows
- * and elements of a window were joined. z = 0 says that sum is exact.
+ * and elements of a window were joined. z = 0 says that sum is exact. A bound of 0 says so too, so one that is not is kept from underflow
+ * by 2^-1073: z may be as small as the least number.
  * Then q = RN(sum/D) and the format's number nearest to q is that nearest to sum/D, unless q is a midpoint of the format and not the
  * exact quotient: rounding to binary64 is monotone, and a midpoint is a number there. */
 #ifndef RM_NN_POOLING_SUM_H
@@ -65,7 +66,7 @@ RM_FN int rm_pool_quotient(double sum, double low, double err, int64_t divisor, 
 
 /* The average of a window of `terms` elements; 0 where this does not decide. */
 RM_FN int rm_pool_decide(const rm_pool_total *t, int64_t terms, int64_t divisor, int format, uint64_t *bits, rm_row_state *state) {
-  const double err = t->size * ((double)(terms + 2) * 0x1.2p-52);
+  const double err = t->size == 0.0 ? 0.0 : t->size * ((double)(terms + 2) * 0x1.2p-52) + 0x1p-1073;
   if (rm_pool_quotient(t->sum, t->low, err, divisor, format, bits)) {
     state->tiers.fast++;
     return 1;

@@ -1,0 +1,280 @@
+"""Operators of src/nn over magnitudes spread evenly over the exponents of each format, subnormal results included, on every instruction
+set, against rationals and reals of 12,000 bits.
+
+Low parts of double-doubles, products, and the bounds themselves underflow near the bottom of binary64, where no other test goes: a bound
+that does not count it decides what it must not. REPMATH_EXPONENT_ROUNDS asks for more rounds than the few of `make test`."""
+
+import ctypes
+import os
+from fractions import Fraction
+
+import elementwise_library
+import mpmath
+import numpy as np
+import oracle
+import pytest
+import test_nn_bce
+import test_nn_cross_entropy
+import test_nn_kl_div
+import test_nn_losses
+import test_nn_nll
+import test_nn_normalization
+import test_nn_pooling
+import test_nn_softmax
+from exact_oracle import FORMATS, bits, rounded
+from reductions_library import OK, pointer
+from test_statistics import dtype_of
+from wide_oracle import precise, settled
+
+NAMES = list(oracle.FORMATS)
+ROUNDS = int(os.environ.get("REPMATH_EXPONENT_ROUNDS", 4))
+BITS = 12000  # the magnitudes of products of a few numbers, and of differences of such, span 7,000
+NONE, MEAN, SUM = range(3)
+
+
+def ends(fmt):
+    """The exponents of the least and of the greatest number."""
+    _, _, mantissa, least, field, _ = FORMATS[fmt]
+    return least, field - 2 + least + mantissa
+
+
+def numbers(rng, fmt, shape, at=None):
+    """Numbers of every sign and magnitude: each with its own exponent, or all near one, some of them short, some equal, some 0. `at` holds
+    the exponents to that range."""
+    low, high = at or ends(fmt)
+    which = rng.integers(0, 5)
+    if which == 0:
+        e = rng.integers(low, high, shape)
+    elif which == 1:
+        e = np.full(shape, rng.integers(low, high))
+    elif which == 2:  # near the bottom
+        e = low + rng.integers(0, 2 * FORMATS[fmt][2], shape)
+    else:
+        e = rng.integers(low, high) + rng.integers(-6, 6, shape)
+    m = 1 + rng.random(shape)
+    if rng.random() < 0.4:
+        m = np.round(m * 8) / 8
+    v = np.ldexp(m * rng.choice([-1.0, 1.0], shape), np.clip(e, *ends(fmt)))
+    if rng.random() < 0.2:
+        v = np.where(rng.random(shape) < 0.3, 0.0, v)
+    if rng.random() < 0.2:
+        v = np.where(rng.random(shape) < 0.5, v.flat[0], v)
+    with np.errstate(over="ignore"):
+        x = v.astype(dtype_of(fmt))
+    largest = dtype_of(fmt).type(np.ldexp(1.0, ends(fmt)[1]))
+    return np.where(np.isinf(x), largest, x)
+
+
+def settled_all(values, fmt):
+    return [settled(v, dtype_of(fmt)) for v in values]
+
+
+def exponents(rng, fmt, shape):
+    """Arguments of exponentials: beyond these the results are those of other tests."""
+    if rng.random() < 0.5:
+        return (rng.standard_normal(shape) * 2.0 ** rng.integers(-9, 6)).astype(dtype_of(fmt))
+    return numbers(rng, fmt, shape, (ends(fmt)[0], 9))
+
+
+# A definition of another test, at this one's precision.
+SOFTMAX = precise(test_nn_softmax.expected.function, BITS)
+
+
+def softmax(what):
+    def operation(rng, fmt):
+        x = (numbers if "backward" in what else exponents)(rng, fmt, (3, rng.integers(1, 5)))
+        arrays = [x, (exponents if "log" in what else numbers)(rng, fmt, x.shape)] if "backward" in what else [x]
+        want = [SOFTMAX(what, fmt, *rows) for rows in zip(*arrays, strict=True)]
+        return lambda lib: np.ravel(test_nn_softmax.result(lib, what, fmt, *arrays)).tolist(), np.ravel(
+            np.array(want, np.uint64)
+        ).tolist()
+
+    return operation
+
+
+OPERATORS = {
+    what: softmax(what) for what in ("softmax", "log_softmax", "logsumexp", "softmax_backward", "log_softmax_backward")
+}
+
+
+def entropy(rng, fmt):
+    rows, n, dtype = int(rng.integers(1, 4)), int(rng.integers(2, 5)), dtype_of(fmt)
+    x = exponents(rng, fmt, (rows, n))
+    if rng.random() < 0.3:
+        x[...] = 1
+    classes, reduction = rng.random() < 0.5, int(rng.integers(0, 3))
+    target = rng.integers(0, n, rows) if classes else None
+    probability = None if classes else np.abs(numbers(rng, fmt, x.shape))
+    weight = np.abs(numbers(rng, fmt, n)) + dtype.type(2.0 ** ends(fmt)[0]) if rng.random() < 0.5 else None
+    smoothing = float(rng.choice([0.0, 0.0, 0.25, 0.1]))
+    g = numbers(rng, fmt, rows if reduction == NONE else 1)
+    p = test_nn_cross_entropy.problem(x, target, probability, weight, smoothing, reduction)
+    with mpmath.workprec(BITS):
+        loss, gradient = test_nn_cross_entropy.values(x, target, probability, weight, smoothing, reduction, g)
+        want = settled_all([*loss, *(v for row in gradient for v in row)], fmt)
+
+    def run(lib):
+        forward, backward = test_nn_cross_entropy.forward(lib, fmt, p), test_nn_cross_entropy.backward(lib, fmt, p, g)
+        return forward.tolist() + backward.ravel().tolist()
+
+    run.keep = x, target, probability, weight
+    return run, want
+
+
+OPERATORS["cross_entropy"] = entropy
+
+
+def nll(rng, fmt):
+    rows, n, dtype = int(rng.integers(1, 4)), int(rng.integers(1, 4)), dtype_of(fmt)
+    x, reduction = numbers(rng, fmt, (rows, n)), int(rng.integers(0, 3))
+    target = rng.integers(0, n, rows)
+    weight = np.abs(numbers(rng, fmt, n)) + dtype.type(2.0 ** ends(fmt)[0]) if rng.random() < 0.5 else None
+    g = numbers(rng, fmt, rows if reduction == NONE else 1)
+    w = [Fraction(1)] * n if weight is None else [Fraction(float(v)) for v in weight]
+    each = [-Fraction(float(x[i, t])) * w[t] for i, t in enumerate(target)]
+    divisor = sum(w[t] for t in target) if reduction == MEAN else 1
+    want = [rounded(v / divisor, dtype) for v in ([sum(each)] if reduction else each)]
+    for i, t in enumerate(target):
+        v = -Fraction(float(g[0 if reduction else i])) * w[t] / divisor
+        want += [rounded(v, dtype) if k == t else 0 for k in range(n)]
+
+    def run(lib):
+        forward = test_nn_nll.forward(lib, fmt, x, target, weight, reduction)
+        return forward + [v for row in test_nn_nll.backward(lib, fmt, g, x, target, weight, reduction) for v in row]
+
+    return run, want
+
+
+OPERATORS["nll_loss"] = nll
+
+
+def bce(rng, fmt):
+    n, reduction = int(rng.integers(1, 5)), int(rng.integers(0, 3))
+    x = exponents(rng, fmt, n)
+    y = numbers(rng, fmt, n) if rng.random() < 0.3 else rng.choice([0, 0.25, 0.5, 1], n).astype(x.dtype)
+    w, p = (numbers(rng, fmt, n) if rng.random() < 0.4 else None for _ in range(2))
+    g = numbers(rng, fmt, n if reduction == NONE else 1)
+
+    def run(lib):
+        return [v for h in (None, g) for v in test_nn_bce.run(lib, fmt, reduction, h, x, y, w, p)]
+
+    with mpmath.workprec(BITS):
+        return run, settled_all([v for h in (None, g) for v in test_nn_bce.values(reduction, h, x, y, w, p)], fmt)
+
+
+OPERATORS["binary_cross_entropy"] = bce
+
+
+def kl_div(rng, fmt):
+    n, log_target, reduction = int(rng.integers(1, 5)), int(rng.integers(0, 2)), int(rng.integers(0, 3))
+    x, t = numbers(rng, fmt, n), exponents(rng, fmt, n) if log_target else np.abs(numbers(rng, fmt, n))
+    count = int(rng.integers(1, 9)) if reduction == MEAN else 1
+    g = numbers(rng, fmt, n if reduction == NONE else 1)
+
+    def run(lib):
+        forward = test_nn_kl_div.run(lib, fmt, reduction, log_target, count, x, t)
+        return forward + test_nn_kl_div.run(lib, fmt, reduction, log_target, count, g, t, backward=True)
+
+    with mpmath.workprec(BITS):
+        loss, gradient = (
+            f(reduction, log_target, count, a, t) for f, a in ((test_nn_kl_div.values, x), (test_nn_kl_div.gradients, g))
+        )
+        return run, settled_all([*loss, *gradient], fmt)
+
+
+OPERATORS["kl_div"] = kl_div
+
+
+def regression(loss):
+    def operation(rng, fmt):
+        n, reduction = int(rng.integers(1, 6)), str(rng.choice(["none", "mean", "sum"]))
+        x, y = numbers(rng, fmt, n), numbers(rng, fmt, n)
+        low, high = ends("f64")
+        p = float(rng.choice([1.0, 0.3, np.ldexp(1 + rng.random(), rng.integers(low, high))]))
+        g = numbers(rng, fmt, n if reduction == "none" else 1)
+
+        def run(lib):
+            forward = test_nn_losses.forward(lib, loss, p, fmt, reduction, x, y)
+            return forward + test_nn_losses.backward(lib, loss, p, fmt, reduction, g, x, y)
+
+        want = test_nn_losses.expected(loss, p, fmt, reduction, x, y)
+        return run, want + test_nn_losses.expected_gradient(loss, p, fmt, reduction, g, x, y)
+
+    return operation
+
+
+OPERATORS |= {loss: regression(loss) for loss in test_nn_losses.LOSSES}
+
+
+def norm_of(norm):
+    def operation(rng, fmt):
+        shape = (
+            tuple(int(v) for v in rng.integers(1, 4, 3))
+            if norm != "group"
+            else (int(rng.integers(1, 3)), 2, int(rng.integers(2, 4)))
+        )
+        x, g = numbers(rng, fmt, shape), numbers(rng, fmt, shape)
+        n = shape[2] if norm in ("layer", "rms") else shape[1]
+        w, b = numbers(rng, fmt, n), numbers(rng, fmt, n)
+        low, high = ends("f64")
+        eps = float(rng.choice([1e-5, 2.0**-1074, np.ldexp(1 + rng.random(), rng.integers(low, high))]))
+
+        def run(lib):
+            return [
+                v for part in test_nn_normalization.results(lib, norm, fmt, x, w, b, g, eps) for v in part.ravel().tolist()
+            ]
+
+        with mpmath.workprec(BITS):
+            return run, settled_all(
+                [v for part in test_nn_normalization.values(norm, x, w, b, g, eps) for v in np.ravel(part)], fmt
+            )
+
+    return operation
+
+
+OPERATORS |= {norm: norm_of(norm) for norm in ("layer", "rms", "group", "batch")}
+
+
+def average(rng, fmt):
+    shape, out, *rest = [*test_nn_pooling.CASES[:2], *test_nn_pooling.CASES[6:8]][rng.integers(0, 4)]
+    pad, divisor = int(rng.integers(0, 2)), int(rng.choice([0, 0, 3, 8]))
+    p, axes = test_nn_pooling.pool_of(shape, out, *rest)
+    dtype, index = dtype_of(fmt), ctypes.c_int(NAMES.index(fmt))
+    x, g = numbers(rng, fmt, shape), numbers(rng, fmt, shape[:2] + out)
+    want, gx = np.zeros(g.shape, object), np.full(shape, Fraction(0), object)
+    for at, window, padded in test_nn_pooling.outputs(shape, axes):
+        by = divisor or (padded if pad else len(window))
+        want[at] = rounded(sum((Fraction(float(x[at[:2] + t])) for t in window), Fraction(0)) / by, dtype)
+        for t in window:
+            gx[at[:2] + t] += Fraction(float(g[at])) / by
+
+    def run(lib):
+        got = []
+        for f, a, to in ((lib.rm_avg_pool, x, g.shape), (lib.rm_avg_pool_backward, g, shape)):
+            y = np.full(to, 7, dtype)
+            arguments = pointer(a), test_nn_pooling.strides(a), pointer(y), test_nn_pooling.strides(y)
+            assert f(index, ctypes.byref(p), pad, ctypes.c_int64(divisor), *arguments) == OK
+            got += bits(y).ravel().tolist()
+        return got
+
+    return run, [*want.ravel(), *(rounded(v, dtype) for v in gx.ravel())]
+
+
+OPERATORS["avg_pool"] = average
+
+
+def cases(operator, fmt):
+    return (
+        OPERATORS[operator](np.random.default_rng([list(OPERATORS).index(operator), NAMES.index(fmt), seed]), fmt)
+        for seed in range(ROUNDS)
+    )
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_spread_exponents(operator, fmt):
+    for seed, (run, want) in enumerate(cases(operator, fmt)):
+        for isa, found in elementwise_library.libraries().items():
+            pairs = enumerate(zip(run(found.library), want, strict=True))
+            wrong = [(i, hex(got), hex(right)) for i, (got, right) in pairs if got != right]
+            assert not wrong, (isa, seed, wrong)
