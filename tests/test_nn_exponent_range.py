@@ -27,7 +27,7 @@ from test_statistics import dtype_of
 from wide_oracle import precise, settled
 
 NAMES = list(oracle.FORMATS)
-ROUNDS = int(os.environ.get("REPMATH_EXPONENT_ROUNDS", 4))
+ROUNDS = int(os.environ.get("REPMATH_EXPONENT_ROUNDS", 6))
 BITS = 12000  # the magnitudes of products of a few numbers, and of differences of such, span 7,000
 NONE, MEAN, SUM = range(3)
 
@@ -278,3 +278,30 @@ def test_spread_exponents(operator, fmt):
             pairs = enumerate(zip(run(found.library), want, strict=True))
             wrong = [(i, hex(got), hex(right)) for i, (got, right) in pairs if got != right]
             assert not wrong, (isa, seed, wrong)
+
+
+@pytest.mark.parametrize(
+    "g, y",
+    [([2.0**1000], [-1.25 * 2.0**-1000]), ([1.5], [-(2.0**-1024)]), ([1e300, 0.0], [-3.307553003638408e-308, -708.0])],
+)
+def test_logarithms_beside_0(isa_library, g, y):
+    """g - e^y sum(g) where e^y is 1 but for the last bits of binary64's range."""
+    g, y = np.array([g]), np.array([y])
+    got = test_nn_softmax.result(isa_library, "log_softmax_backward", "f64", g, y)
+    assert got[0].tolist() == SOFTMAX("log_softmax_backward", "f64", g[0], y[0])
+    assert got[0, 0] != 0
+
+
+@pytest.mark.parametrize("x", [1e-290, 1e-300, -1e-308, 5e-324])
+def test_logits_beside_0(isa_library, x):
+    """The gradients of logits that are nearly equal: g (1/(1 + e^-x) - 1/2), about g x/4."""
+    x, half, one = np.array([x]), np.array([0.5]), np.ones(1)
+    with mpmath.workprec(BITS):
+        want = settled_all(test_nn_bce.values(NONE, one, x, half, None, None), "f64")
+    assert test_nn_bce.run(isa_library, "f64", NONE, one, x, half, None, None) == want
+    two, halves = np.array([[x[0], 0.0]]), np.full((1, 2), 0.5)
+    p = test_nn_cross_entropy.problem(two, None, halves, None, 0.0, NONE)
+    with mpmath.workprec(BITS):
+        _, gradient = test_nn_cross_entropy.values(two, None, halves, None, 0.0, NONE, one)
+        want = settled_all(gradient[0], "f64")
+    assert test_nn_cross_entropy.backward(isa_library, "f64", p, one)[0].tolist() == want

@@ -141,6 +141,18 @@ def test_long(isa_library, fmt):
         assert backward(isa_library, loss, p, fmt, "none", g, x, y) == expected_gradient(loss, p, fmt, "none", g, x, y)
 
 
+def test_underflow_on_the_way(isa_library):
+    """Products that lose digits below binary64's range before a factor brings the rest back into it; a tie and a hair that underflows."""
+    for x, g, n in ((0.0001733e-300, 2.0**606, 4), (-3 * 2.0**-1074, 1e300, 2), (5 * 2.0**-1074, 2.0**900, 8)):
+        x, y, g = np.full(n, x), np.zeros(n), np.array([g])
+        assert backward(isa_library, "huber", 1.0, "f64", "mean", g, x, y) == expected_gradient(
+            "huber", 1.0, "f64", "mean", g, x, y
+        )
+    p = 2.0**-100  # p (x - p/2): x is long, and p y far below
+    x, y = np.array([2.0 + 2.0**-52, 3 * 2.0**-51]), np.array([2.0**-1020, -(2.0**-1074)])
+    assert forward(isa_library, "huber", p, "f64", "none", x, y) == expected("huber", p, "f64", "none", x, y)
+
+
 def test_sums_at_boundaries(isa_library):
     """A tie, and a hair beside it that only the exact sum sees."""
     tiers = Reductions(isa_library)

@@ -17,9 +17,10 @@ static void totals(const rm_nll *f, rm_superaccumulator *sum, rm_superaccumulato
   for (int64_t i = 0; i < f->p.rows; i++) rm_nll_feed(f, i, sum, weights);
 }
 
-static void leave(rm_env env, const rm_row_state *state) {
+static rm_status leave(rm_env env, const rm_row_state *state) {
   rm_stats_add(state->tiers.fast, state->tiers.double_double, state->tiers.accumulator);
   rm_env_leave(env, state->flags);
+  return state->undecided ? RM_ERR_UNDECIDED : RM_OK;
 }
 
 rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *p, void *loss, ptrdiff_t stride_loss) {
@@ -38,8 +39,7 @@ rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *p, void *loss,
     totals(&f, &sum, &weights);
     rm_write_bits(loss, rm_nll_total(&f, &sum, &weights, &state), format);
   }
-  leave(env, &state);
-  return RM_OK;
+  return leave(env, &state);
 }
 
 rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *p, const void *g, ptrdiff_t stride_g, void *dx,
@@ -64,6 +64,5 @@ rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *p, co
     for (int64_t k = 0; k < p->n; k++)
       rm_write_bits(rm_row_at(&f.out, i) + k * f.out.stride, k == t ? rm_nll_gradient(&f, i, &state) : 0, format);
   }
-  leave(env, &state);
-  return RM_OK;
+  return leave(env, &state);
 }
