@@ -28,11 +28,6 @@ cdef extern from "float8.h":
     int RM_PY_E4M3FN, RM_PY_E5M2
     unsigned char rm_py_float8_round(double x, int format) nogil
 
-cdef extern from "pools.h" nogil:
-    ctypedef void rm_py_parallel
-    void rm_py_pool_hold(rm_py_parallel *parallel)
-    void rm_py_pool_release(rm_py_parallel *parallel)
-
 cdef extern from "repmath/repmath.h":
     ctypedef int rm_status
     const char *rm_version()
@@ -803,18 +798,6 @@ cdef class Environment:
 
     def __exit__(self, *error):
         fesetenv(&self.saved)
-
-
-def hold_pool(size_t parallel):
-    """The threads of this thread's pool get the default floating-point environment. `parallel` is the address of GOMP_parallel."""
-    with nogil:
-        rm_py_pool_hold(<rm_py_parallel *>parallel)
-
-
-def release_pool(size_t parallel):
-    """They get back what they had before `hold_pool`."""
-    with nogil:
-        rm_py_pool_release(<rm_py_parallel *>parallel)
 
 
 cdef class ExactSum:

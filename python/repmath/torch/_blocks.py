@@ -19,7 +19,7 @@ import torch
 from torch import _C, overrides
 from torch.utils import _python_dispatch
 
-from .. import _core
+from .. import _pools
 
 
 class Entry:
@@ -141,7 +141,7 @@ def _uninstall(home: Home) -> None:
         _python_dispatch._push_mode,
     )
     if _pool_is_reached():
-        _core.release_pool(_parallel())
+        _pools.release(_parallel())
     torch.set_flush_denormal(bool(home.flushed))
     home.flushed = None
 
@@ -190,7 +190,7 @@ def _hold_pool() -> None:
     PyTorch tells OpenMP the number of threads when this thread first asks for it, in _pool_is_reached.
     """
     if _pool_is_reached():
-        _core.hold_pool(_parallel())
+        _pools.hold(_parallel())
     elif torch.get_num_threads() > 1 and _pool_flushes():
         raise RuntimeError(
             "PyTorch's threads flush subnormal numbers, since they began after torch.set_flush_denormal(True), and cannot be told not to "
