@@ -10,13 +10,14 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python examples/python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
 
-.PHONY: help demo test test-exhaustive test-cuda bench bench-table lint stubs clean
+.PHONY: help demo test test-exhaustive proofs test-cuda bench bench-table lint stubs clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo             train networks with repmath in NumPy, PyTorch and JAX on several instruction sets; compare the bits"
 	@echo "make test             run the tests"
 	@echo "make test-exhaustive  run every input of each 32-bit function (minutes)"
+	@echo "make proofs           prove the error bounds of the kernels and write the certificates and docs/evidence.md (up to an hour)"
 	@echo "make test-cuda        compare a GPU's bits with the CPU's and with the golden digests (needs nvcc and a GPU)"
 	@echo "make bench            measure against NumPy, SciPy and PyTorch; results in bench/results"
 	@echo "make bench-table      write the measured tables into README.md and docs/performance.md"
@@ -58,6 +59,11 @@ test: $(VENV)/test.stamp
 test-exhaustive: $(VENV)/test.stamp
 	REPMATH_EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive
 	$(BIN)/python -m repmath verify --all
+
+proofs: $(VENV)/proofs.stamp
+	$(BIN)/python -m proofs.smt.rounding_tests
+	$(BIN)/python -m proofs.run --all
+	$(BIN)/python -m proofs.run --table
 
 test-cuda: $(VENV)/test.stamp
 	$(BIN)/python tests/cuda/run.py

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SOURCES = ("crlibm", "src", "include", "python", "tools", "tests", "examples", "cmake", "bench")
+SOURCES = ("crlibm", "src", "include", "python", "tools", "tests", "proofs", "examples", "cmake", "bench")
 C_SUFFIXES = (".h", ".c", ".cu", ".cuh", ".def")
 
 

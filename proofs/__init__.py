@@ -1,0 +1,1 @@
+"""Bounds that a machine checks: `python -m proofs.run`."""

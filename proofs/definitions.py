@@ -1,0 +1,131 @@
+"""What the kernels compute, as maps of power series over ball arithmetic.
+
+FLINT's series lack some functions, or lose the relative accuracy of the constant term near a zero of the function: there the
+constant term is replaced by that of the function of numbers."""
+
+from flint import arb, arb_series
+
+
+def with_constant(s: arb_series, c: arb) -> arb_series:
+    coefficients = s.coeffs()
+    return arb_series([c, *coefficients[1:]], prec=s.prec)
+
+
+def constant(s: arb_series) -> arb:
+    coefficients = s.coeffs()
+    return coefficients[0] if coefficients else arb(0)
+
+
+def expm1(x):
+    return with_constant(x.exp(), constant(x).expm1())
+
+
+def log1p(x):
+    return with_constant((1 + x).log(), constant(x).log1p())
+
+
+def sigmoid(x):
+    return 1 / (1 + (-x).exp())
+
+
+def sinh(x):
+    e = expm1(x)
+    return (e + e / (e + 1)) / 2
+
+
+def cosh(x):
+    return (x.exp() + (-x).exp()) / 2
+
+
+def tanh(x):
+    e = expm1(2 * x)
+    return e / (e + 2)
+
+
+def asinh(x):
+    """Of x > 0."""
+    return log1p(x + x * x / (1 + (1 + x * x).sqrt()))
+
+
+def acosh(x):
+    u = x - 1
+    return log1p(u + (u * (u + 2)).sqrt())
+
+
+def atanh(x):
+    return (log1p(x) - log1p(-x)) / 2
+
+
+def acos(x):
+    """Without the cancellation of pi/2 - asin x near 1."""
+    u = (1 - x) / 2
+    return 2 * u.sqrt().asin() if constant(x) > 0 else x.acos()
+
+
+def ndtr(x):
+    return (-x / arb(2).sqrt()).erfc() / 2
+
+
+def cubic(x):
+    """The argument of gelu_tanh: sqrt(8/pi) (x + 0.044715 x^3)."""
+    return (8 / arb.pi()).sqrt() * (x + arb(44715) / 1000000 * x * x * x)
+
+
+def cubic_slope(x):
+    return (8 / arb.pi()).sqrt() * (1 + 3 * arb(44715) / 1000000 * x * x)
+
+
+def softplus(x):
+    return log1p(x.exp())
+
+
+def swish_slope(x, t, slope):
+    """The derivative of x sigmoid(t(x))."""
+    s = sigmoid(t)
+    return s * (1 + x * slope * sigmoid(-t))
+
+
+def magnitude_of_gelu(x):
+    g = x * ndtr(x)
+    return g if constant(x) > 0 else -g
+
+
+# By kernel: eval and dd alike. Where the kernel takes |x| and the loop gives the sign back, positive x are the domain.
+DEFINITIONS = {
+    "exp": lambda x: x.exp(),
+    "exp2": lambda x: (x * arb(2).log()).exp(),
+    "exp10": lambda x: (x * arb(10).log()).exp(),
+    "expm1": expm1,
+    "log": lambda x: x.log(),
+    "log2": lambda x: x.log() / arb(2).log(),
+    "log10": lambda x: x.log() / arb(10).log(),
+    "log1p": log1p,
+    "sinh": sinh,
+    "cosh": cosh,
+    "tanh": tanh,
+    "asinh": asinh,
+    "acosh": acosh,
+    "atanh": atanh,
+    "asin": lambda x: x.asin(),
+    "acos": acos,
+    "atan": lambda x: x.atan(),
+    "erf": lambda x: x.erf(),
+    "erfc": lambda x: x.erfc(),
+    "ndtr": ndtr,
+    "cbrt": lambda x: (x.log() / 3).exp(),
+    "rsqrt": lambda x: x.rsqrt(),
+    "sigmoid": sigmoid,
+    "silu": lambda x: x * sigmoid(x),
+    "gelu_tanh": lambda x: x * sigmoid(cubic(x)),
+    "softplus": softplus,
+    "log_sigmoid": lambda x: -softplus(-x),
+    "gelu": magnitude_of_gelu,
+    # The factor g is 1 here.
+    "tanh_backward": lambda x: 4 * sigmoid(2 * x) * sigmoid(-2 * x),
+    "sigmoid_backward": lambda x: sigmoid(x) * sigmoid(-x),
+    "softplus_backward": sigmoid,
+    "log_sigmoid_backward": lambda x: sigmoid(-x),
+    "erf_backward": lambda x: 2 / arb.pi().sqrt() * (-x * x).exp(),
+    "silu_backward": lambda x: swish_slope(x, x, 1),
+    "gelu_tanh_backward": lambda x: swish_slope(x, cubic(x), cubic_slope(x)),
+}

@@ -1,0 +1,187 @@
+"""docs/evidence.md, and the checked figures in the functions' error budgets: made from the certificates, the golden digests, the
+lists of hard cases and the tests' own lists, so that a cell cannot say more than these do."""
+
+import json
+import pathlib
+import re
+import sys
+
+from .graph import ROOT, kernels
+from .run import BUILDS, certificate
+
+PAGE = ROOT / "docs" / "evidence.md"
+
+# Functions of the manifest whose f32 kernel is not in kernels.def, and what its results rest on.
+UNPROVED = {
+    "sin": "bound derived in `sin_f32.h`",
+    "cos": "bound derived in `sin_f32.h`",
+    "tan": "bound derived in `tan_f32.h`",
+    "erfinv": "bound derived in `erfinv_f32.h`",
+    "ndtri": "bound derived in `ndtri_f32.h`",
+    "rsqrt": "one word of the vocabulary",
+    "gelu_backward": "bound derived in `gelu_backward_f32.h`",
+    "sqrt": "the machine's operation",
+    "add": "the machine's operation",
+    "subtract": "the machine's operation",
+    "multiply": "the machine's operation",
+    "divide": "the machine's operation",
+    "fma": "rounding to odd, `fma.h`",
+    "hypot": "bound derived in `hypot_f32.h`",
+    "pow": "bound derived in `pow_f32.h`",
+    "logaddexp": "bound derived in `logaddexp.h`",
+    "atan2": "bound derived in `atan_f32.h`",
+}
+
+HEAD = """# Evidence for the elementwise functions
+
+Made by `python -m proofs.run --table`: every cell is read from the certificates of `proofs/`, the golden digests and hard cases of
+`tests/`, and the tests' own lists. Every test named here runs on each instruction set that the CPU has (base, avx2, avx512; base and
+neon of aarch64 under an emulator, `tests/test_cross_aarch64.py`), and the results must be the same bits.
+
+## What the columns say
+
+- **f16, bf16**: functions of one argument are compared with the oracle (MPFR) on all 65,536 inputs; those of several on special values
+  in every combination and 20,000 random tuples, and by a digest of 2^20 tuples.
+- **f32**: `make test` compares 100,000 random inputs and the special values with the oracle and checks the digest of every 257th of all
+  2^32 inputs; `make test-exhaustive` runs all of them: one digest on every instruction set, and the oracle's value for each input
+  that the fast kernel left open and for one in 257 of the others. "lanes": the evaluation in binary32 that comes first is compared
+  on its own.
+- **f64**: lines of the published and computed lists of hard cases, all compared with the oracle, beside 100,000 random inputs.
+- **proof**: the error bound that decides the rounding test, checked by a machine over the whole domain (below): the largest checked
+  error over the claimed bound, with fused operations and without. At most 1 is proved. Without a figure the bound is derived in
+  prose in the kernel's file.
+- **control**: instruction sets on which the library with all bounds made 2^20 times smaller gives a wrong result on the hardest f32
+  inputs. Where there are none, those inputs are right by luck; the figure under "proof" is what shows the bound.
+
+"""
+
+PROOFS = """
+## What is proved
+
+`proofs/` compiles a kernel's own source over a vocabulary that records its expression graph, and bounds its error over the domain box by
+box: Taylor models in ball arithmetic (Arb, by python-flint) for the approximation, half a last place for every operation that
+the numbers do not show to be exact, sums and products by error-free transformations exactly. Rounding tests are lemmas of their
+own, proved by z3 for every bit pattern (`proofs/smt`). What is taken as given: IEEE 754 operations, the errors of quotients and
+roots as `crlibm/simd/simd.h` states them, and the ball arithmetic itself. `make proofs` repeats all of it; `make test` fails when
+a kernel, a table or a claim changes without a new certificate, proves a sample of boxes again, and checks that the bounds contain
+the errors seen at random numbers and that claims below such an error, wrong tables and wrong steps are rejected.
+
+| kernel | domain | claimed bound | checked error, FMA | without FMA | boxes |
+| --- | --- | --- | --- | --- | --- |
+"""
+
+
+def right_by_luck() -> dict:
+    """(function, format) to the instruction sets without a wrong result, from the test that makes the controls."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    import test_elementwise_controls as controls
+
+    return {**controls.RIGHT_BY_LUCK, **{(f, "f32"): controls.EVERY for f in controls.NO_BOUND}}
+
+
+def manifest() -> dict[str, int]:
+    text = (ROOT / "crlibm/functions.def").read_text()
+    return {name: int(arity) for name, arity in re.findall(r"^RM_FUNCTION\((\w+), \w+, (\d),", text, re.M)}
+
+
+def ratio(kernel: str) -> str:
+    if kernel not in kernels():
+        return ""
+    held = certificate(kernels()[kernel])
+    return " / ".join(f"{held[build]['ratio']:.3f}" for build in BUILDS)
+
+
+def row(function: str, arity: int, luck: dict) -> str:
+    golden = json.loads((ROOT / f"tests/golden/{function}.json").read_text())["formats"]
+    folder = ROOT / "crlibm" / function
+    short = "all inputs" if arity == 1 and golden["f16"]["inputs"] == 65536 else "samples, 2^20 digest"
+    f32 = "all inputs" if golden["f32"]["inputs"] == 2**32 else "samples, 2^20 digest"
+    if (folder / f"{function}_narrow.h").exists():
+        f32 += ", lanes"
+    hard = ROOT / f"tests/data/hardcases/f64/{function}.txt"
+    f64 = "samples"
+    if hard.exists():
+        lines = [line for line in hard.read_text().splitlines() if line and not line.startswith("#")]
+        f64 = f"{len(lines):,} hard cases"
+    proofs = [p for p in (f"f32 {ratio(f'{function}_f32')}".strip(), f"f64 {ratio(f'{function}_f64')}".strip()) if " " in p]
+    proof = "; ".join(proofs) if proofs else UNPROVED.get(function, "bound derived in its header")
+    caught = [isa for isa in ("base", "avx2", "avx512") if isa not in luck.get((function, "f32"), ())]
+    control = (", ".join(caught) or "none") if arity == 1 else "f16: avx2, avx512" if function == "sigmoid_backward" else ""
+    return f"| {function} | {short} | {f32} | {f64} | {proof} | {control} |"
+
+
+def bound_text(claimed: str) -> str:
+    """A hexadecimal bound as 2^n or m 2^n."""
+    if claimed.startswith("its"):
+        return "`err` of the kernel"
+    mantissa, power = claimed.removeprefix("0x").split("p")
+    factor = float.fromhex(f"0x{mantissa}p0")
+    return f"2^{int(power)}" if factor == 1 else f"{factor:g}·2^{int(power)}"
+
+
+def domain_text(kernel) -> str:
+    ends = [f"[{float(i.low):.6g}, {float(i.high):.6g}]" for i in kernel.domain]
+    return ", ".join(ends)
+
+
+def proof_rows() -> list[str]:
+    rows = []
+    for kernel in kernels().values():
+        held = certificate(kernel)
+        errors = [held[b].get("error", f"{held[b]['ratio']:.3f} err") for b in BUILDS]
+        boxes = sum(held[b]["boxes"] for b in BUILDS)
+        rows.append(
+            f"| {kernel.name} | {domain_text(kernel)} | {bound_text(held['claimed'])} | {errors[0]} | {errors[1]} | {boxes:,} |"
+        )
+    return rows
+
+
+def page() -> str:
+    luck = right_by_luck()
+    rows = [row(function, arity, luck) for function, arity in manifest().items()]
+    head = "## Functions\n\n| function | f16, bf16 | f32 | f64 | proof: checked/claimed, FMA / without | control (f32) |\n"
+    table = head + "| --- | --- | --- | --- | --- | --- |\n" + "\n".join(rows) + "\n"
+    return HEAD + table + PROOFS + "\n".join(proof_rows()) + "\n"
+
+
+MARK = "Checked by `proofs/`:"
+
+
+def cited(function: str) -> str:
+    """The sentence in the function's error budget, or nothing."""
+    parts = []
+    for fmt, kernel in (("f32", f"{function}_f32"), ("f64", f"{function}_f64")):
+        if kernel not in kernels():
+            continue
+        held = certificate(kernels()[kernel])
+        if "error" in held["fma"]:
+            figures = f"{held['fma']['error']} with fused operations, {held['base']['error']} without"
+            parts.append(f"{fmt} {figures}, of the claimed {bound_text(held['claimed'])}")
+        else:
+            figures = f"{held['fma']['ratio']:.3f} of its `err` with fused operations, {held['base']['ratio']:.3f} without"
+            parts.append(f"{fmt} {figures}")
+    return f"{MARK} {'; '.join(parts)} (`docs/evidence.md`)." if parts else ""
+
+
+def budget(function: str) -> tuple[pathlib.Path, str]:
+    """The function's error budget and what it should be."""
+    path = ROOT / "crlibm" / function / f"{function}.md"
+    lines = path.read_text().rstrip("\n").split("\n")
+    lines = [line for line in lines if not line.startswith(MARK)]
+    while lines and not lines[-1]:
+        lines.pop()
+    sentence = cited(function)
+    return path, "\n".join(lines + (["", sentence] if sentence else [])) + "\n"
+
+
+def stale() -> list[str]:
+    """Pages that differ from what the certificates say."""
+    pages = [(PAGE, page()), *(budget(function) for function in manifest())]
+    return [str(path.relative_to(ROOT)) for path, text in pages if not path.exists() or path.read_text() != text]
+
+
+def write() -> None:
+    PAGE.write_text(page())
+    for function in manifest():
+        path, text = budget(function)
+        path.write_text(text)

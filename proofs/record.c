@@ -1,0 +1,35 @@
+/* Prints the expression graph of the kernel named by the argument: kernels.def says which there are. The headers of the functions
+ * are included from the command line (proofs/graph.py), after record.h. */
+#include <string.h>
+
+static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); }
+
+#define RM_PROOF_EVAL(name, test, bound, domain)                    \
+  if (!strcmp(argv[1], #name "_f32")) {                             \
+    out("y", rm_##name##_eval(vf64_input("x")));                    \
+    out("claim", vf64_set1(bound));                                 \
+  }
+#define RM_PROOF_EVAL_G(name, test, bound, domain)                  \
+  if (!strcmp(argv[1], #name "_f32")) {                             \
+    vf64 g = vf64_input("g");                                       \
+    out("y", rm_##name##_eval(g, vf64_input("x")));                 \
+    out("claim", vf64_set1(bound));                                 \
+  }
+#define RM_PROOF_EVAL_G_WITHIN(name, domain)                        \
+  if (!strcmp(argv[1], #name "_f32")) {                             \
+    vf64 g = vf64_input("g"), err;                                  \
+    out("y", rm_##name##_eval(g, vf64_input("x"), &err));           \
+    out("err", err);                                                \
+  }
+#define RM_PROOF_DD(name, domain)                                   \
+  if (!strcmp(argv[1], #name "_f64")) {                             \
+    vf64 hi, lo, err;                                               \
+    rm_##name##_dd(vf64_input("x"), &hi, &lo, &err);                \
+    out("hi", hi), out("lo", lo), out("err", err);                  \
+  }
+
+int main(int argc, char **argv) {
+  if (argc != 2) return 1;
+#include "kernels.def"
+  return rec_nodes == 0;
+}

@@ -1,0 +1,137 @@
+/* The vocabulary of crlibm/simd for which a value is the number of a node: a kernel compiled over it prints its expression graph.
+ *
+ * A line an operation, "<number> <operation> <arguments>", an argument being #<number> of a node or a literal; tables are written
+ * out where they are looked up. The kernels are compiled as they are: this header is included first, and keeps
+ * crlibm/simd/scalar.h out. A branch on data would follow one side only, so what ends a branch (vm64_none, vm64_bits) stops. */
+#ifndef RM_PROOFS_RECORD_H
+#define RM_PROOFS_RECORD_H
+
+#define RM_SIMD_SCALAR_H
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "crlibm/config.h"
+#include "crlibm/fp/bits.h"
+
+#define RM_LANES 1
+typedef struct {
+  int id;
+} vf64;
+typedef struct {
+  int id;
+} vi64;
+typedef struct {
+  int id;
+} vm64;
+
+static int rec_nodes = 0;
+
+__attribute__((format(printf, 1, 2), unused)) static int rec(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  printf("%d ", rec_nodes);
+  vprintf(format, arguments);
+  printf("\n");
+  va_end(arguments);
+  return rec_nodes++;
+}
+
+RM_FN vf64 vf64_input(const char *name) { return (vf64){rec("input %s", name)}; }
+RM_FN vf64 vf64_set1(double x) { return (vf64){rec("const %a", x)}; }
+RM_FN vi64 vi64_set1(int64_t x) { return (vi64){rec("iconst %" PRId64, x)}; }
+
+#define REC_1(type, result, name, operation) \
+  RM_FN result name(type a) { return (result){rec(operation " #%d", a.id)}; }
+#define REC_2(type, result, name, operation) \
+  RM_FN result name(type a, type b) { return (result){rec(operation " #%d #%d", a.id, b.id)}; }
+#define REC_3(type, result, name, operation) \
+  RM_FN result name(type a, type b, type c) { return (result){rec(operation " #%d #%d #%d", a.id, b.id, c.id)}; }
+#define REC_SHIFT(name, operation) \
+  RM_FN vi64 name(vi64 a, int n) { return (vi64){rec(operation " #%d %d", a.id, n)}; }
+
+REC_1(vf64, vf64, vf64_abs, "abs")
+REC_1(vf64, vf64, vf64_neg, "neg")
+REC_1(vf64, vf64, vf64_sqrt, "sqrt")
+REC_1(vf64, vf64, vf64_reciprocal, "reciprocal")
+REC_1(vf64, vf64, vf64_rsqrt, "rsqrt")
+REC_1(vf64, vf64, vf64_round_f32, "round_f32")
+REC_2(vf64, vf64, vf64_add, "add")
+REC_2(vf64, vf64, vf64_sub, "sub")
+REC_2(vf64, vf64, vf64_mul, "mul")
+REC_2(vf64, vf64, vf64_div, "div")
+REC_2(vf64, vf64, vf64_min, "min")
+REC_2(vf64, vf64, vf64_max, "max")
+REC_2(vf64, vf64, vf64_copysign, "copysign")
+REC_3(vf64, vf64, vf64_mad, "mad")
+REC_3(vf64, vf64, vf64_nmad, "nmad")
+REC_3(vf64, vf64, vf64_mul_err, "mul_err")
+REC_2(vf64, vm64, vf64_lt, "lt")
+REC_2(vf64, vm64, vf64_le, "le")
+REC_2(vf64, vm64, vf64_eq, "eq")
+REC_2(vf64, vm64, vf64_ne, "ne")
+REC_2(vf64, vm64, vf64_unord, "unord")
+REC_1(vf64, vi64, vf64_bits, "bits")
+REC_1(vi64, vf64, vf64_from_bits, "from_bits")
+REC_1(vi64, vf64, vi64_to_f64, "to_f64")
+REC_2(vi64, vi64, vi64_add, "iadd")
+REC_2(vi64, vi64, vi64_sub, "isub")
+REC_2(vi64, vi64, vi64_and, "iand")
+REC_2(vi64, vi64, vi64_or, "ior")
+REC_2(vi64, vi64, vi64_xor, "ixor")
+REC_2(vi64, vm64, vi64_disjoint, "disjoint")
+REC_2(vi64, vm64, vi64_eq, "ieq")
+REC_2(vi64, vm64, vi64_ltu, "ltu")
+REC_SHIFT(vi64_sll, "sll")
+REC_SHIFT(vi64_srl, "srl")
+REC_SHIFT(vi64_sra, "sra")
+REC_2(vm64, vm64, vm64_and, "mand")
+REC_2(vm64, vm64, vm64_or, "mor")
+REC_2(vm64, vm64, vm64_andnot, "mandnot")
+REC_1(vm64, vm64, vm64_not, "mnot")
+
+RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) {
+  *r = (vf64){rec("rough_reciprocal #%d", b.id)};
+  return (vf64){rec("quotient #%d #%d", a.id, b.id)};
+}
+RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
+  *r = (vf64){rec("rough_rsqrt #%d", a.id)};
+  return (vf64){rec("root #%d", a.id)};
+}
+RM_FN vf64 vf64_select(vm64 m, vf64 a, vf64 b) { return (vf64){rec("select #%d #%d #%d", m.id, a.id, b.id)}; }
+RM_FN vf64 vf64_lookup16(const double *t, vi64 i) {
+  printf("%d lookup #%d", rec_nodes, i.id);
+  for (int k = 0; k < 16; k++) printf(" %a", t[k]);
+  printf("\n");
+  return (vf64){rec_nodes++};
+}
+RM_FN vi64 vi64_lookup16(const int64_t *t, vi64 i) {
+  printf("%d ilookup #%d", rec_nodes, i.id);
+  for (int k = 0; k < 16; k++) printf(" %" PRId64, t[k]);
+  printf("\n");
+  return (vi64){rec_nodes++};
+}
+
+/* What only loops use. */
+RM_FN void rec_stop(const char *why) {
+  fprintf(stderr, "record: %s is not part of a kernel\n", why);
+  exit(1);
+}
+RM_FN int vm64_none(vm64 a) {
+  (void)a;
+  rec_stop("a branch on a mask");
+  return 0;
+}
+RM_FN uint32_t vm64_bits(vm64 a) {
+  (void)a;
+  rec_stop("a branch on a mask");
+  return 0;
+}
+RM_FN void vf64_store_f32(float *p, vf64 v) {
+  (void)p, (void)v;
+  rec_stop("a store");
+}
+
+#endif
