@@ -1,6 +1,7 @@
 """rm_sgd_step and rm_adam_step against exact rationals, bit by bit, on every instruction set."""
 
 import ctypes
+import time
 
 import elementwise_library
 import flushing
@@ -179,16 +180,86 @@ def test_beside_boundaries(isa_library):
 ])  # fmt: skip
 def test_a_hair_beside_ties(isa_library, beta1, beta2, eps, v):
     """After very many steps p' is beside a tie that it has for a limit, by less than any precision shows."""
-    options = {"lr": 0.5, "beta1": beta1, "beta2": beta2, "eps": eps, "step": 45000}
     for sign in (1, -1):
         for k in (0.5, 1.5, 2.5):
-            m = sign * (np.sqrt(v) + eps) * 2 * k * 2.0**-23
-            x = np.zeros((5, 2), np.float32)
-            x[0], x[1], x[2], x[3] = 1.5, 0.0, m / beta1, v / beta2 if beta2 else 0.0
-            x[1] = np.sqrt(v) if beta2 == 0 else 0.0
-            if beta2 == 0:
-                x[2] = (m - (1 - beta1) * x[1]) / beta1
-            check(isa_library, adam, "f32", options, x)
+            check(isa_library, adam, "f32", *hair(beta1, beta2, eps, v, 45000, k, sign))
+
+
+def hair(beta1, beta2, eps, v, step, k, sign):
+    """Options and an element of f32 whose p' has a tie for its limit: 1.5 less k units."""
+    m = sign * (np.sqrt(v) + eps) * 2 * k * 2.0**-23
+    x = np.zeros((5, 1), np.float32)
+    x[0], x[2], x[3] = 1.5, m / beta1 if beta1 else 0.0, v / beta2 if beta2 else 0.0
+    x[1] = np.sqrt(v) if beta2 == 0 else m if beta1 == 0 else 0.0
+    if beta2 == 0 and beta1:
+        x[2] = (m - (1 - beta1) * x[1]) / beta1
+    if beta1 == 0 and beta2:
+        x[3] = (v - (1 - beta2) * m * m) / beta2
+    return {"lr": 0.5, "beta1": beta1, "beta2": beta2, "eps": eps, "step": step}, x
+
+
+@pytest.mark.parametrize("step", [1 << 53, 1 << 62, (1 << 63) - 1])
+def test_steps_beyond_counting(isa_library, step):
+    """Beside a tie p' has the side that it has at any large step; elsewhere it is the limit. No step takes long."""
+    for beta1, beta2, eps, v in [
+        (0.5, 0.5, 0.0, 4.0), (0.25, 0.5, 0.0, 4.0), (0.5, 0.25, 0.25, 0.0), (0.5, 0.0, 0.0, 1.0), (0.5, 0.25, 0.25, 4.0), (0.0, 0.5, 0.25, 4.0)
+    ]:  # fmt: skip
+        for sign in (1, -1):
+            for k in (0.5, 1.0, 1.5):
+                options, x = hair(beta1, beta2, eps, v, 45000, k, sign)
+                want, got = expected(adam, "f32", options, x), x.copy()
+                assert adam(isa_library, "f32", options | {"step": step}, got) == OK
+                assert np.array_equal(bits(got), want), (options, step, k, sign)
+    for fmt in NAMES:  # powers of long numbers leave every range
+        for name in ("gaussian", "huge", "integers"):
+            x = random(np.random.default_rng(90), fmt, 15, name)
+            for options in ({}, {"beta1": 0.1, "beta2": 0.2}, {"eps": 0.0, "lr": 0.5, "beta1": 0.75}):
+                want, got = expected(adam, fmt, options | {"step": 10**6 if options else 10**8}, x), x.copy()
+                start = time.process_time()
+                assert adam(isa_library, fmt, options | {"step": step}, got) == OK
+                assert time.process_time() - start < 1
+                assert np.array_equal(bits(got), want), (options, step)
+
+
+def test_a_large_parameter_after_many_steps(isa_library):
+    x = np.array([[-2.4e241], [1.0], [1.0], [1.0], [0.0]])
+    for step in (1 << 53, 1 << 62):
+        got = x.copy()
+        assert adam(isa_library, "f64", {"step": step}, got) == OK
+        assert got[0, 0] == -2.4e241
+
+
+def test_many_short_results(isa_library):
+    """f16 after 10^5 steps with betas of 1/2 and no eps: every fourth element has a tie or a number for its limit."""
+    rng = np.random.default_rng(91)
+    x = np.zeros((5, 400), np.float16)
+    x[0], x[2] = rng.integers(-2000, 2000, 400) / 8, rng.integers(-200, 200, 400) / 16
+    x[3] = 2.0 ** (2 * rng.integers(-3, 3, 400) + 1)
+    options = {"lr": 0.5, "beta1": 0.5, "beta2": 0.5, "eps": 0.0, "step": 100000}
+    want, got = expected(adam, "f16", options | {"step": 30000}, x), x.copy()
+    start = time.process_time()
+    assert adam(isa_library, "f16", options, got) == OK
+    assert time.process_time() - start < 0.2
+    assert np.array_equal(bits(got), want)
+
+
+def exact_ties(rng, count):
+    """Options and elements of f64 whose p' is a tie at a step of many digits: s/D2 is a square and L a multiple of D1."""
+    for _ in range(count):
+        t = int(rng.integers(1, 12))
+        options = {"lr": 1.0, "beta1": 0.75, "beta2": 0.0, "eps": 0.0, "step": t}
+        x = np.zeros((5, 1))
+        d1 = 1 - 0.75**t
+        g = 2.0 ** rng.integers(-3, 3)  # v' = g^2, so the quotient is m'/(D1 g)
+        k = float(rng.integers(0, 64)) + 0.5
+        m = d1 * g * k * 2.0**-52
+        x[0], x[1], x[2] = 1.0 if rng.random() < 0.5 else 1.5, g, (m - 0.25 * g) / 0.75
+        yield options, x
+
+
+def test_exact_ties_after_steps(isa_library):
+    for options, x in exact_ties(np.random.default_rng(92), 40):
+        check(isa_library, adam, "f64", options, x)
 
 
 def test_control():

@@ -9,15 +9,16 @@
  *
  * Absolute error of e = e^r - 1 (each term is also its error relative to e^r, since e^r is within 2^-5 of 1):
  *   rh^2/2             exact in two parts
- *   r^3 Q              below 2^-19.1: five roundings (four when the sum is fused), half a last place of each partial result:
- *                      3.4u|t| at the ends of the interval, u = 2^-53: 2^-70.4; Q 2^-55.58-16.56 = 2^-72.1
+ *   r^3 Q              below 2^-19.1: half a last place of each partial result, and of each product too where there is no FMA: 2^-70.3
+ *                      at the ends of the interval; Q 2^-55.57-16.56 = 2^-72.1
  *   rl (1 + rh)        rl rh^2/2 left out: 2^-71, 2^-70.5 for exp2
  *   sum c              below 2^-19.1: its rounding 2^-73
- * Sum, times e^-r <= 1.022, below 2^-69.1 (a grid of 400,000 r, half last places added up). For e^y, the Fast2Sums of
- * 1, rh and h are exact; tl is known to 2^-107; tl c is left out: 2^-72.5; u tl + (c + ...) rounds twice by 2^-73, the sum with
- * T's product error and the rounding test's lo + err by 2^-72.1 each, others by 2^-104. Nothing underflows or overflows when
- * the result is between 2^-967 and 2^967, nor before the scaling by 2^k. The sum of all on the grid is below 1.24 2^-69, for
- * exp2 1.35 2^-69, < RM_EXP_F64_ERR. For e^r - 1 = eh + el, the Fast2Sums are exact or off by less than 2^-80. */
+ * For e^y, the Fast2Sums of 1, rh and h are exact; tl is known to 2^-107; tl c is left out: 2^-72.5; u tl + (c + ...) rounds
+ * twice by 2^-73; t ul (where there is no FMA), its sum with T's product error and the rounding test's lo + err by half a last
+ * place of 2^-19 t each, others by 2^-104. Nothing underflows or overflows when the result is between 2^-967 and 2^967, nor before the
+ * scaling by 2^k. exp_budget.py adds all this up, box by box and for each entry of the table, in units of 2^-69 of the result or of the 2.05
+ * of rm_exp_step_dd: exp 1.18 with FMA, 1.35 without; exp2 1.07 and 1.19, exp2_slow.h 1.18 and 1.36: below RM_EXP_F64_ERR, 1.375.
+ * For e^r - 1 = eh + el, the Fast2Sums are exact or off by less than 2^-80. */
 #ifndef RM_EXP_F64_H
 #define RM_EXP_F64_H
 
@@ -39,7 +40,7 @@ RM_FN void rm_exp_reduce_dd(vf64 x, vf64 xl, vi64 *k, vf64 *rh, vf64 *rl) {
 
 /* e^r - 1 = rh + h + c for r = rh + rl, h = RN(rh^2/2), |c| < 2^-19. For functions that need e^r - 1 with a small relative
  * error, *t = r^3 Q: in the table above every term of e is at most a multiple of |t|, together 10.3u|t| <= 12u|t| (5.1u for the
- * roundings of t, 1.1u for Q since Q >= 0.161, 3.1u for rl rh^2/2 when |rl| <= u|rh|, 1u for c); the reduction adds less than
+ * roundings of t and, without FMA, of its product in c, 1.1u for Q since Q >= 0.161, 3.1u for rl rh^2/2 when |rl| <= u|rh|, 1u for c); the reduction adds less than
  * 2^-80 when k != 0, nothing when k = 0 and xl = 0. */
 RM_FN void rm_exp_series_dd(vf64 rh, vf64 rl, vf64 *h, vf64 *c, vf64 *t) {
   vf64 s = vf64_mul(rh, rh), se = vf64_mul_err(rh, rh, s);

@@ -314,12 +314,17 @@ RM_COLD int rm_ball_compare(const rm_ball *a, const rm_ball *b) {
   return rm_ball_sign(&d);
 }
 
-/* a^k; a^0 = 1. */
+/* a^k; a^0 = 1. Where repeated squares come near to the end of the range of exponents, a^k lies between 0 and such a square. */
 RM_COLD void rm_ball_pow(rm_ball *r, const rm_ball *a, uint64_t k) {
+  const uint64_t none = 0;
   rm_ball base;
   rm_ball_copy(&base, a);
   rm_ball_set_u64(r, 1, base.n);
   for (;;) {
+    if (rm_ball_top(&base) < -RM_BALL_EXPONENT / 4 && !rm_ball_is_zero(&base)) { /* then |r| <= 1, and r base^k is a^k */
+      rm_ball_store(r, 0, &none, 1, -RM_BALL_EXPONENT / 4, 1.0, base.n);
+      return;
+    }
     if (k & 1) rm_ball_mul(r, r, &base);
     k >>= 1;
     if (k == 0) break;

@@ -22,8 +22,9 @@ static rm_status run(const rm_optimizer *o, const struct rm_kernels *kernels) {
   rm_optimizer_fn *const *table = o->kind == RM_SGD ? kernels->nn->sgd : kernels->nn->adam;
   const int fast = o->constants.fast;
   const task t = {o, fast ? table[o->format] : rm_optimizer_slowly};
-  rm_env_leave(env, rm_in_parts(o->n, fast ? GRAIN : GRAIN / 64, part, &t));
-  return RM_OK;
+  const uint32_t flags = rm_in_parts(o->n, fast ? GRAIN : GRAIN / 64, part, &t);
+  rm_env_leave(env, flags & ~RM_STEP_UNDECIDED);
+  return flags & RM_STEP_UNDECIDED ? RM_ERR_UNDECIDED : RM_OK;
 }
 
 rm_status rm_sgd_step(int format, int64_t n, void *p, const void *g, void *b, const rm_sgd_options *options) {

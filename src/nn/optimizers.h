@@ -45,7 +45,10 @@ typedef struct {
   uint64_t p, g, m, v, w;
 } rm_optimizer_element;
 
-/* Elements [begin, end). Returns RM_FLAG_* bits. */
+/* Among the flags: the widest evaluation left a parameter open, which is NaN then. */
+#define RM_STEP_UNDECIDED (UINT32_C(1) << 31)
+
+/* Elements [begin, end). Returns RM_FLAG_* bits and RM_STEP_UNDECIDED. */
 typedef uint32_t rm_optimizer_fn(const rm_optimizer *o, int64_t begin, int64_t end);
 
 /* The slow tiers: whatever the element holds. */

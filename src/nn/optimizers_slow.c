@@ -14,74 +14,174 @@
 #include "optimizers_formula.h"
 #undef RM_NUM
 
-/* Adam's p' where x = beta1^t and y = beta2^t are so small that they are not seen beside 1: 1 when its limit for x = y = 0
- * is an exact number, and the side on which p' lies is known.
+/* On which side of a boundary q of rounding Adam's p' lies: the sign of p' - q, or RM_SIGN_UNKNOWN.
  *
- * The quotient is F times its limit, and F > 1 exactly when (root + eps) > (1 - x)(root (1 - y)^(-1/2) + eps), root =
- * sqrt(s), that is x (root + eps) - root y/2 + rest > 0, where |rest| <= root (x y + y^2) <= 2 root max(x, y)^2. A number
- * one limb below the last place of the limit, and below every boundary of rounding, stands for the difference when this is
- * smaller. */
-RM_COLD int beside_limit(const rm_optimizer *o, double p, double m, double s, uint32_t *flags, uint64_t *bits) {
-  enum { SMALL = -16000, LIMBS = 64 };
-  const uint64_t one = 1;
-  rm_step_numbers_ball c;
-  rm_ball limit, root, below, x, y, t;
-  rm_ball_set(&x, o->beta1, LIMBS);
-  rm_ball_pow(&x, &x, (uint64_t)o->t);
-  rm_ball_set(&y, o->beta2, LIMBS);
-  rm_ball_pow(&y, &y, (uint64_t)o->t);
-  const int64_t top_x = rm_ball_is_zero(&x) ? -RM_BALL_EXPONENT : rm_ball_top(&x);
-  const int64_t top_y = rm_ball_is_zero(&y) ? -RM_BALL_EXPONENT : rm_ball_top(&y), top = rm_ball_max(top_x, top_y);
-  if (top >= SMALL) return 0;
+ * With x = beta1^t, y = beta2^t, X = a p - q, L = lr m, E = eps X and G = L - E it is the sign of A - B, A = X (1 - x) sqrt(s/(1 - y)),
+ * B = G + E x: the difference of X and the quotient times positive numbers. Where A and B have one sign it is that sign times the sign of
+ *   F = s X^2 (1 - x)^2 - (1 - y) (G + E x)^2 = c00 + c10 x + c20 x^2 + y (G^2 + 2 G E x + E^2 x^2),
+ *   c00 = s X^2 - G^2, c10 = -2 (s X^2 + G E), c20 = s X^2 - E^2.
+ * The coefficients are exact: a p is a multiple of 2^-3222 below 2^3073, q no longer, so that those of F are multiples of 2^-8592 below
+ * 2^8200. Where powers are too small to be seen beside c00 = 0, F is taken relatively to the larger one, z: F/z = (x/z)(c10 + c20 x +
+ * 2 G E y + E^2 x y) + (y/z) G^2. So F is found wherever no two different terms cancel to the precision n of the powers; with powers
+ * that fit, however they cancel. Since F is a multiple of 2^-(8592 + t (2 k1 + k2)), beta's being multiples of 2^-k1 and 2^-k2, it is 0
+ * where it is nearer to 0 than that. */
+typedef struct {
+  rm_ball x, y, x_z, y_z; /* x/z and y/z; all 0 when both are */
+  int64_t least;          /* F is 0 or at least 2^least */
+} step_powers;
 
-  step_numbers_ball(&c, o, RM_BALL_LIMBS);
-  rm_ball_set_u64(&c.d1, 1, RM_BALL_LIMBS);
-  rm_ball_copy(&c.d2, &c.d1);
-  adam_parameter_ball(&limit, &c, o, p, m, s, RM_BALL_LIMBS);
-  rm_ball_set(&t, p, RM_BALL_LIMBS);
-  rm_ball_mul(&t, &t, &c.a);
-  rm_ball_sub(&t, &t, &limit); /* the quotient */
-  const int64_t last = (limit.e < -1100 ? limit.e : -1100) - 64;
-  const int quotient = rm_ball_sign(&t);
-  if (!rm_ball_is_exact(&limit) || quotient == 0 || quotient == RM_SIGN_UNKNOWN || rm_ball_top(&t) + top + 3 > last) return 0;
-
-  rm_ball_set(&root, s, LIMBS);
-  rm_ball_sqrt(&root, &root);
-  rm_ball_set(&below, o->eps, LIMBS);
-  rm_ball_add(&below, &below, &root);
-  rm_ball_mul(&x, &x, &below);
-  rm_ball_mul(&y, &y, &root);
-  rm_ball_scale(&y, &y, -1);
-  rm_ball_sub(&x, &x, &y);
-  if (!rm_ball_is_zero(&root)) rm_ball_widen(&x, &x, rm_ball_top(&root) + 2 * top + 1);
-  const int larger = rm_ball_sign(&x);
-  if (larger == 0 || larger == RM_SIGN_UNKNOWN) return 0;
-  rm_ball_store(&t, larger == quotient, &one, 1, last, 0.0, RM_BALL_LIMBS); /* p' = a p - quotient F */
-  rm_ball_add(&limit, &limit, &t);
-  return rm_ball_is_exact(&limit) && rm_ball_round(&limit, o->format, RM_NEAREST, flags, bits);
+RM_LOCAL int64_t place_of(double beta) { /* beta is a multiple of 2^-k */
+  int e;
+  if (beta == 0.0) return 0;
+  const uint64_t m = rm_split_double(beta, &e);
+  return rm_clz64(m & (0 - m)) - 63 - e;
 }
 
-/* The last tier. The states and SGD's parameter are sums of products of at most five binary64 numbers, multiples of 2^-6500
- * below 2^6200: at 512 limbs, 32,768 bits, they are exact, so they are decided.
+RM_COLD void step_powers_of(step_powers *w, const rm_optimizer *o, int n) {
+  rm_ball one, ratio;
+  const int64_t places = 2 * place_of(o->beta1) + place_of(o->beta2);
+  const int first = o->beta1 >= o->beta2;
+  rm_ball_set(&w->x, o->beta1, n);
+  rm_ball_pow(&w->x, &w->x, (uint64_t)o->t);
+  rm_ball_set(&w->y, o->beta2, n);
+  rm_ball_pow(&w->y, &w->y, (uint64_t)o->t);
+  rm_ball_set(&one, first ? o->beta1 : o->beta2, n);
+  rm_ball_set(&ratio, first ? o->beta2 : o->beta1, n);
+  if (o->beta1 == o->beta2)
+    rm_ball_set_u64(&ratio, o->beta1 != 0.0, n);
+  else
+    rm_ball_div(&ratio, &ratio, &one);
+  rm_ball_pow(&ratio, &ratio, (uint64_t)o->t);
+  rm_ball_set_u64(&one, o->beta1 != 0.0 || o->beta2 != 0.0, n);
+  rm_ball_copy(first ? &w->x_z : &w->y_z, &one);
+  rm_ball_copy(first ? &w->y_z : &w->x_z, &ratio);
+  w->least = o->t > (INT64_C(1) << 40) ? -RM_BALL_EXPONENT : -8592 - o->t * places;
+}
+
+/* r = u v + r */
+RM_COLD void add_product(rm_ball *r, const rm_ball *u, const rm_ball *v) {
+  rm_ball t;
+  rm_ball_mul(&t, u, v);
+  rm_ball_add(r, r, &t);
+}
+
+/* The sign of F; square = s X^2. f and t are room. */
+RM_COLD int sign_of_f(const step_powers *w, const rm_ball *square, const rm_ball *g, const rm_ball *e, rm_ball *f, rm_ball *t) {
+  rm_ball c00, ge;
+  rm_ball_mul(&ge, g, e);
+  rm_ball_mul(&c00, g, g);
+  rm_ball_sub(&c00, square, &c00);
+  const int flat = rm_ball_is_zero(&c00);
+  /* f = c10 + c20 x + 2 G E y + E^2 x y */
+  rm_ball_mul(f, e, e);
+  rm_ball_mul(f, f, &w->y);
+  rm_ball_add(f, f, square);
+  rm_ball_mul(t, e, e);
+  rm_ball_sub(f, f, t);
+  rm_ball_mul(f, f, &w->x);
+  rm_ball_add(t, square, &ge);
+  rm_ball_scale(t, t, 1);
+  rm_ball_sub(f, f, t);
+  rm_ball_scale(&ge, &ge, 1);
+  add_product(f, &ge, &w->y);
+  rm_ball_mul(f, f, flat ? &w->x_z : &w->x);
+  rm_ball_mul(t, g, g);
+  add_product(f, t, flat ? &w->y_z : &w->y);
+  rm_ball_add(f, f, &c00);
+  const int sign = rm_ball_sign(f);
+  if (sign != RM_SIGN_UNKNOWN || rm_ball_is_unknown(f)) return sign;
+  const int64_t top_z = flat ? rm_ball_max(rm_ball_top(&w->x), rm_ball_top(&w->y)) : 0;
+  return rm_ball_top(f) + top_z < w->least ? 0 : sign;
+}
+
+RM_COLD int side_of(const rm_optimizer *o, const step_powers *w, const rm_ball *q, double p, double m, double s) {
+  enum { N = RM_BALL_LIMBS };
+  rm_ball x, l, e, t, f;
+  rm_ball_set_u64(&x, 1, N); /* x = X */
+  if (o->decoupled) {
+    rm_ball_set(&t, o->lr, N);
+    rm_ball_set(&e, o->decay, N);
+    rm_ball_mul(&t, &t, &e);
+    rm_ball_sub(&x, &x, &t);
+  }
+  rm_ball_set(&t, p, N);
+  rm_ball_mul(&x, &x, &t);
+  rm_ball_sub(&x, &x, q);
+  rm_ball_set(&l, m, N); /* l = L, then G */
+  rm_ball_set(&t, o->lr, N);
+  rm_ball_mul(&l, &l, &t);
+  rm_ball_set(&e, o->eps, N);
+  rm_ball_mul(&e, &e, &x);
+  rm_ball_sub(&l, &l, &e);
+  rm_ball_mul(&t, &e, &w->x); /* B */
+  rm_ball_add(&t, &l, &t);
+  const int above = s == 0.0 ? 0 : rm_ball_sign(&x);
+  int below = rm_ball_sign(&t);
+  if (below == RM_SIGN_UNKNOWN && rm_ball_is_zero(&l)) below = rm_ball_sign(&e); /* x > 0 */
+  if (above == 0) return below == RM_SIGN_UNKNOWN ? below : -below;
+  if (below == 0 || below == -above) return above;
+  rm_ball_set(&t, s, N); /* then x = s X^2 */
+  rm_ball_mul(&x, &x, &x);
+  rm_ball_mul(&x, &x, &t);
+  const int sign = sign_of_f(w, &x, &l, &e, &f, &t);
+  if (sign == RM_SIGN_UNKNOWN) return sign;
+  if (below != RM_SIGN_UNKNOWN) return above * sign;
+  return sign > 0 ? above : RM_SIGN_UNKNOWN; /* |A| > |B|, whatever the sign of B */
+}
+
+/* The boundary of rounding between two neighbours of a format, `near` the one of smaller magnitude, `far` perhaps infinite. */
+RM_COLD void boundary_between(rm_ball *q, uint64_t near, uint64_t far, int format) {
+  rm_ball t;
+  const int endless = (far & ~rm_sign_bit(format)) == rm_infinity_bits(format);
+  rm_ball_set(q, rm_to_double(near, format), RM_BALL_LIMBS); /* near + (far - near)/2; above the largest number as below it */
+  rm_ball_set(&t, rm_to_double(endless ? near - 1 : far, format), RM_BALL_LIMBS);
+  rm_ball_sub(&t, &t, q);
+  if (endless) rm_ball_neg(&t, &t);
+  rm_ball_scale(&t, &t, -1);
+  rm_ball_add(q, q, &t);
+}
+
+/* Adam's p' within r, when r holds one boundary of rounding, by the side on which it lies. */
+RM_COLD int beside_boundary(const rm_optimizer *o, const rm_ball *r, double p, double m, double s, int n, uint32_t *flags,
+                            uint64_t *bits) {
+  const uint64_t one = 1, sign = rm_sign_bit(o->format);
+  rm_ball_ends ends;
+  step_powers w;
+  rm_ball q, hair;
+  if (!rm_ball_round_ends(r, o->format, RM_NEAREST, &ends)) return 0;
+  if (ends.zero) {
+    if (((ends.near | ends.far) & ~sign) != 0) return 0;
+    rm_ball_set_u64(&q, 0, RM_BALL_LIMBS);
+  } else {
+    if (ends.far != ends.near + 1) return 0;
+    boundary_between(&q, ends.near, ends.far, o->format);
+  }
+  step_powers_of(&w, o, n);
+  const int side = side_of(o, &w, &q, p, m, s);
+  if (side == RM_SIGN_UNKNOWN) return 0;
+  rm_ball_store(&hair, side < 0, &one, side != 0, -1200, 0.0, RM_BALL_LIMBS); /* below half of every step between boundaries */
+  rm_ball_add(&q, &q, &hair);
+  return rm_ball_round(&q, o->format, RM_NEAREST, flags, bits);
+}
+
+/* The last tier. The states and SGD's parameter are sums of products of at most five binary64 numbers, multiples of 2^-5370 below
+ * 2^4100: at 512 limbs they are exact, so they are decided.
  *
- * A boundary q is Adam's p' only if sqrt(s/D2) is rational, that is, with X = a p - q, if s D1^2 X^2 = D2 (lr m' - eps D1
- * X)^2. Both sides are dyadic; D1 and D2 have up to 53 t bits, so that for t <= 150 the sides have fewer than 31,000 bits,
- * and cannot be nearer than 2^-31000 of each other without being equal: then q is the value. For larger t the separation is
- * not proved, since the powers betak^t have millions of bits. Where these are too small to be seen, p' is beside an exact
- * limit; else an interval of relative width 2^-32000 that holds a boundary is taken for it. */
+ * Adam's p' is on a boundary of rounding, or beside one by less than any precision shows, where its limit for x = y = 0 is a boundary.
+ * So when a precision leaves one boundary, the side is asked for. That stays unknown only where the powers, cut to 512 limbs, cancel to
+ * more than 30,000 bits without being equal: then RM_STEP_UNDECIDED is among the flags and the result is NaN. */
 RM_COLD uint64_t widely(int which, const rm_optimizer *o, double p, double g, double m, double v, uint32_t *flags) {
   uint64_t bits = 0;
-  for (int n = 4; n <= RM_BALL_LIMBS; n = n == 4 ? 32 : n * 16) {
+  for (int n = 4; n <= RM_BALL_LIMBS; n = n == 4 ? 32 : n * 4) {
     rm_step_numbers_ball c;
     rm_ball r;
     step_numbers_ball(&c, o, n);
     quantity_ball(&r, which, &c, o, p, g, m, v, n);
     if (rm_ball_round(&r, o->format, RM_NEAREST, flags, &bits)) return bits;
-    if (n < RM_BALL_LIMBS) continue;
-    if (o->kind == RM_ADAM && which == PARAMETER && beside_limit(o, p, m, v, flags, &bits)) return bits;
-    rm_ball_round_separated(&r, RM_BALL_EXPONENT, o->format, RM_NEAREST, flags, &bits);
+    if (o->kind == RM_ADAM && which == PARAMETER && beside_boundary(o, &r, p, m, v, n, flags, &bits)) return bits;
   }
-  return bits;
+  *flags |= RM_STEP_UNDECIDED;
+  return rm_nan_bits(o->format);
 }
 
 RM_LOCAL uint64_t finite_quantity(int which, const rm_optimizer *o, double p, double g, double m, double v, uint32_t *flags) {
