@@ -172,6 +172,39 @@ def test_running_statistics_of_huge_numbers(dtype):
                 assert int(bits(got[c])) == want, (pair, c)
 
 
+def magnitudes(rng, dtype, shape):
+    """Numbers that are spread evenly over the exponents, or all near one of them, and some zeros."""
+    low, high = {"float16": (-24, 15), "bfloat16": (-133, 127), "float32": (-149, 127), "float64": (-1074, 1023)}[
+        np.dtype(dtype).name
+    ]
+    e = rng.integers(low, high, shape if rng.random() < 0.5 else shape[:1])
+    v = np.ldexp(rng.standard_normal(shape) * (rng.random(shape) < 0.8), e.reshape(e.shape + (1,) * (len(shape) - e.ndim)))
+    with np.errstate(over="ignore"):
+        x = v.astype(dtype)
+    return np.where(np.isinf(x), np.dtype(dtype).type(0), x)
+
+
+def test_running_statistics_over_all_exponents(dtype):
+    """Also where squares are below binary64's numbers, where the result is subnormal, and the sign of a result that rounds to 0."""
+    rng = np.random.default_rng(11)
+    for _ in range(20):
+        x = magnitudes(rng, dtype, (6, int(rng.integers(2, 4)), 2)).swapaxes(0, 1)
+        momentum = float(rng.choice([0.1, 0.5, 1.0, 2.0**-1060]))
+        for kind in {np.dtype(dtype), np.dtype("f4"), np.dtype("f8")}:
+            mean, variance = (magnitudes(rng, kind, (6,)) for _ in range(2))
+            if rng.random() < 0.5:
+                mean[...] = 0
+            old = mean.copy(), variance.copy()
+            nn.batch_norm(x, mean, variance, training=True, momentum=momentum)
+            for c in range(6):
+                v = [Fraction(float(a)) for a in x[:, c].ravel()]
+                mu = sum(v) / len(v)
+                news = mu, sum((a - mu) ** 2 for a in v) / (len(v) - 1)
+                for got, before, new in zip((mean, variance), old, news, strict=True):
+                    value = (1 - Fraction(momentum)) * Fraction(float(before[c])) + Fraction(momentum) * new
+                    assert int(bits(got[c])) == rounded(value, kind), (v, float(before[c]), momentum)
+
+
 def mixtures_are_right(dtype):
     """Whether running statistics of small integers and fractions, of which many are midpoints of two numbers, are the exact ones."""
     steps = {2: 7, 4: 23, 8: 52}[np.dtype(dtype).itemsize] if dtype != np.float16 else 10

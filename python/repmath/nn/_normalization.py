@@ -339,17 +339,22 @@ def _exact_news(x: Array, channels: Array, moment: str) -> list[Fraction]:
     return news
 
 
-def _mixed(running: Array, old: Array, new: Array, momentum: float) -> tuple[Array, Array]:
+def _mixed(running: Array, old: Array, new: Array, momentum: float, exact_zeros: bool) -> tuple[Array, Array]:
     """The mixture rounded to a format narrower than binary64, and where that is certain.
 
     With u = 2^-53, `new` has a relative error of at most u. So 1 - m, its product with `old`, and m times `new` have errors of at most u,
     2u and 2u, relative, and their sum adds u: 3u (|a| + |b|) and terms in u^2, below 4u (|a| + |b|). Products below the normal numbers
-    add 2^-1075 each."""
+    add 2^-1075 each. A zero is certain where its sign is: `new` is 0 only where the statistic is, but for one of binary64, which may be
+    below its numbers; these are not taken for zeros there."""
     a, b = (1 - momentum) * old, momentum * new
-    value, error = a + b, 2.0**-51 * (abs(a) + abs(b)) + 2.0**-1070
+    nothing = ((old == 0) | (momentum == 1)) & ((new == 0) | (momentum == 0))
+    value, error = (
+        np.where(nothing, 0.0, a + b),
+        np.where(nothing & exact_zeros, 0.0, 2.0**-51 * (abs(a) + abs(b)) + 2.0**-1070),
+    )
     low, high = (narrow(value + e, running.dtype, lambda at: np.zeros(len(at[0]))) for e in (-error, error))
-    certain: Array = low == high
-    return low + running.dtype.type(0), certain  # an exact zero is +0
+    certain: Array = (low == high) & (np.signbit(low) == np.signbit(high))
+    return low, certain
 
 
 def _update(running_mean: Array | None, running_var: Array | None, x: Array, momentum: float) -> None:
@@ -369,7 +374,7 @@ def _update(running_mean: Array | None, running_var: Array | None, x: Array, mom
                 finite = np.isfinite(x).all(axis=axes)  # statistics of finite numbers may be beyond float64
             else:
                 finite = np.isfinite(new)
-            result, certain = _mixed(there, old, new, float(momentum))
+            result, certain = _mixed(there, old, new, float(momentum), x.dtype != F64)
         if running.dtype == F64:
             certain = np.zeros_like(finite)
         open_ones = np.flatnonzero(finite & ~certain & np.isfinite(old))
