@@ -10,12 +10,13 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python examples/python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
 
-.PHONY: help demo test test-exhaustive proofs test-cuda bench bench-table lint stubs clean
+.PHONY: help demo test fuzz test-exhaustive proofs test-cuda bench bench-table lint stubs clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo             train networks with repmath in NumPy, PyTorch and JAX on several instruction sets; compare the bits"
 	@echo "make test             run the tests"
+	@echo "make fuzz             attack the library for a while: make fuzz SECONDS=600"
 	@echo "make test-exhaustive  run every input of each 32-bit function (minutes)"
 	@echo "make proofs           prove the error bounds of the kernels and write the certificates and docs/evidence.md (up to an hour)"
 	@echo "make test-cuda        compare a GPU's bits with the CPU's and with the golden digests (needs nvcc and a GPU)"
@@ -55,6 +56,10 @@ demo: $(VENV)/demo.stamp
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+SECONDS ?= 600
+fuzz: $(VENV)/test.stamp
+	REPMATH_FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s tests/adversarial
 
 test-exhaustive: $(VENV)/test.stamp
 	REPMATH_EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive

@@ -208,3 +208,24 @@ def test_manifest_functions_have_their_folder():
     assert names
     for name in names:
         assert (ROOT / f"crlibm/{name}/{name}.h").exists(), name
+
+
+# Where a tolerance stands: CONTRIBUTING.md says what for.
+TOLERANCE = re.compile(r"allclose|approx\(|assert_close|gradcheck|isclose|assert.*<=? *\d*\.?\d*e-\d|<= np\.abs")
+TOLERANT = {
+    "tests/test_jax_elementwise.py",  # derivatives
+    "tests/test_jax_nn.py",  # derivatives
+    "tests/test_python_random.py",  # moments; gains of PyTorch
+    "tests/test_python_ufuncs.py",  # a first look beside the bits
+    "tests/test_torch_alignments.py",  # ctc_loss, which is composed
+    "tests/test_torch_chains.py",  # composed operators
+    "tests/test_torch_images.py",  # PyTorch's definition
+    "tests/test_torch_mode.py",  # PyTorch's definition
+    "tests/test_torch_modules.py",  # PyTorch's modules, beside the bits of the functions
+    "tests/test_torch_operators.py",  # derivatives
+}
+
+
+def test_tolerances_are_where_they_are_said_to_be():
+    tests = [p for p in (ROOT / "tests").rglob("*.py") if p.name != "test_layering.py"]
+    assert {p.relative_to(ROOT).as_posix() for p in tests if TOLERANCE.search(p.read_text())} == TOLERANT

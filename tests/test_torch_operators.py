@@ -9,19 +9,7 @@ from torch.autograd import forward_ad, gradcheck, gradgradcheck  # noqa: E402
 from torch.autograd.gradcheck import GradcheckError  # noqa: E402
 from torch_cases import CASES, OPERATORS, same_bits  # noqa: E402
 
-# Whose traces are checked too, which takes long: of each kind of code one or two.
-FULL = ("exp", "pow")
-FULL_CASES = (
-    "mean",
-    "matmul",
-    "conv",
-    "conv_transpose",
-    "max_pool",
-    "embedding",
-    "layer_norm",
-    "batch_norm",
-    "cross_entropy",
-)
+FULL = ("exp", "pow")  # of the elementwise functions, whose code is one: second derivatives in both orders
 WITH_TANGENT = [n for n, (_, _, has) in CASES.items() if "tangent" in has]
 WITH_SECOND = [n for n, (_, _, has) in CASES.items() if "second" in has]
 WITHOUT_TANGENT = sorted(CASES.keys() - set(WITH_TANGENT))
@@ -36,7 +24,7 @@ def wanting(tensors):
 @pytest.mark.parametrize("name", OPERATORS)
 def test_opcheck_of_elementwise_functions(name):
     args = wanting(cases.elementwise_arguments(name, 2, 3))
-    torch.library.opcheck(OPERATORS[name].overload, args, test_utils=ALL_CHECKS if name in FULL else ALL_CHECKS[:3])
+    torch.library.opcheck(OPERATORS[name].overload, args, test_utils=ALL_CHECKS)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -44,7 +32,42 @@ def test_opcheck(name):
     op, args, _ = CASES[name]
     places = cases.differentiable(name)
     full = [a.clone().requires_grad_() if i in places else a for i, a in enumerate(args)]
-    torch.library.opcheck(op.overload, full, test_utils=ALL_CHECKS if name in FULL_CASES else ALL_CHECKS[:3])
+    torch.library.opcheck(op.overload, full, test_utils=ALL_CHECKS)
+
+
+_x, _rows, _w = cases.numbers(2, 4, 5, low=-1, high=1), cases.numbers(3, 3, seed=5, low=-2, high=2), cases.numbers(4, seed=7)
+_classes, _shares, _one = torch.tensor([0, 2, 1]), cases.numbers(3, 3, seed=6), torch.tensor(0.75, dtype=torch.float64)
+_heads = [cases.numbers(1, 2, 3, 2, seed=11 + i, low=-1, high=1) for i in range(4)]
+# Operators that only gradients call: theirs are not asked for.
+OF_GRADIENTS = {
+    "batch_norm_backward": (_x, _x, None, None, _w, True, 1e-5),
+    "batch_norm_statistics": (_x, _w, _w + 1, 0.1),
+    "binary_cross_entropy_with_logits_backward": (_one, _rows, _shares, None, "mean", None),
+    "cross_entropy_backward": (_one, _rows, _classes, None, -100, "mean", 0.125),
+    "group_norm_backward": (_x, _x, 2, _w, 1e-5),
+    "instance_norm_backward": (_x, _x, _w, 1e-5),
+    "kl_div_backward": (_one, _rows, _shares, "batchmean", False),
+    "layer_norm_backward": (_x, _x, [5], cases.numbers(5), 1e-5),
+    "nll_loss_backward": (_one, _rows, _classes, None, -100, "mean"),
+    "pair_loss_backward": (_one, _rows, _shares, "huber", 0.5, "mean"),
+    "rms_norm_backward": (_x, _x, [5], cases.numbers(5), 1e-5),
+    "scaled_dot_product_attention_backward": (_heads[3], *_heads[:3], None, True, None, 0.25, 7, 0, 4),
+}
+
+
+@pytest.mark.parametrize("name", OF_GRADIENTS)
+def test_opcheck_of_gradients(name):
+    op = getattr(torch.ops.repmath, name).default
+    torch.library.opcheck(op, OF_GRADIENTS[name], test_utils=ALL_CHECKS)
+
+
+def test_every_operator_is_checked():
+    """All that repmath.torch has registered with PyTorch's dispatcher."""
+    registered = {name for name in torch._C._dispatch_get_all_op_names() if name.startswith("repmath::")}
+    checked = {op.overload.name() for op in [*OPERATORS.values(), *(case[0] for case in CASES.values())]}
+    assert {n.partition(".")[0] for n in registered} == {n.partition(".")[0] for n in checked} | {
+        f"repmath::{n}" for n in OF_GRADIENTS
+    }
 
 
 @pytest.mark.parametrize("name", OPERATORS)
