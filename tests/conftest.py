@@ -79,7 +79,7 @@ def example(monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(native.ROOT / "examples/python"))
     images, labels = repmath.random.uniform(1, (120, 1, 8, 8), dtype="f4"), repmath.random.randint(2, 120, 10).astype("i4")
     data = ((images[:96], labels[:96]), (images[96:], labels[96:]))
-    monkeypatch.setattr(importlib.import_module("digits"), "data", lambda images: data)
+    monkeypatch.setattr(importlib.import_module("digits"), "data", lambda images, generated=False: data)
 
     def run(name, *options):
         monkeypatch.setattr(sys, "argv", [name, "--steps", "3", "--images", "96", *options])

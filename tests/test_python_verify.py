@@ -33,7 +33,8 @@ def test_sizes_are_those_of_the_sets():
 def test_everything_but_all_f32(capsys):
     assert cli.main(["verify"]) == 0
     out = capsys.readouterr().out
-    assert out.count(" ok ") == 4 * len(FUNCTIONS)
+    assert out.count(" ok ") == 4 * len(FUNCTIONS) + 1
+    assert "a training of 20 steps ok" in out and "agrees with the published digest" in out
 
 
 def test_a_wrong_digest_is_named(tmp_path, monkeypatch, capsys):

@@ -38,7 +38,6 @@ class Network(nn.Module):
 
 
 NETWORK = Network()
-OPTIMIZER = optax.chain(optax.identity(), rj.sgd(digits.RATE, momentum=digits.MOMENTUM))
 NAMES = {"conv1": "kernel", "conv2": "kernel", "linear": "weight"}
 
 
@@ -52,21 +51,26 @@ def from_flax(p):
     }
 
 
+def optimizer(rate):
+    return optax.chain(optax.identity(), rj.sgd(lambda count: rate, momentum=digits.MOMENTUM))
+
+
 @jax.jit
-def train_step(p, state, x, target):
+def train_step(p, state, rate, x, target):
     gradients = jax.grad(lambda p: rj.cross_entropy(NETWORK.apply({"params": p}, x), target))(p)
-    updates, state = OPTIMIZER.update(gradients, state, p)
+    updates, state = optimizer(rate).update(gradients, state, p)
     return optax.apply_updates(p, updates), state
 
 
 def main():
     options = digits.arguments()
-    (x, y), (x_test, y_test) = digits.data(options.images)
+    (x, y), (x_test, y_test) = digits.data(options.images, options.generated)
     params = to_flax(jax.tree.map(jax.numpy.asarray, digits.weights()))
-    state = OPTIMIZER.init(params)
+    state = optimizer(digits.RATE).init(params)
     for step in range(options.steps):
+        digits.mark(step, lambda now=params: from_flax(now))
         rows = digits.batch(step, options.images)
-        params, state = train_step(params, state, x[rows], y[rows])
+        params, state = train_step(params, state, digits.rate(step, options.steps), x[rows], y[rows])
     scores = np.asarray(jax.jit(NETWORK.apply)({"params": params}, x_test))
     digits.report(from_flax(params), np.mean(scores.argmax(axis=1) == y_test))
 

@@ -13,16 +13,21 @@ def main():
     def there(a):
         return torch.from_numpy(a).to(options.device)
 
-    (x, y), (x_test, y_test) = (tuple(map(there, pair)) for pair in digits.data(options.images))
+    (x, y), (x_test, y_test) = (tuple(map(there, pair)) for pair in digits.data(options.images, options.generated))
     params = {name: there(p) for name, p in digits.weights().items()}
     buffers = {name: torch.zeros_like(p) for name, p in params.items()}
+
+    def trained():
+        return {name: p.cpu() for name, p in params.items()}
+
     for step in range(options.steps):
-        rows = there(digits.batch(step, options.images))
+        digits.mark(step, trained)
+        rows, rate = there(digits.batch(step, options.images)), float(digits.rate(step, options.steps))
         for name, g in gradients(params, x[rows], y[rows].long(), torch.where).items():
-            repmath.optim.sgd_step(params[name], g, buffers[name], lr=digits.RATE, momentum=digits.MOMENTUM, first=step == 0)
+            repmath.optim.sgd_step(params[name], g, buffers[name], lr=rate, momentum=digits.MOMENTUM, first=step == 0)
     scores, _ = forward(params, x_test, torch.where)
     accuracy = (scores.argmax(dim=1) == y_test).float().mean()
-    digits.report({name: p.cpu() for name, p in params.items()}, float(accuracy))
+    digits.report(trained(), float(accuracy))
 
 
 if __name__ == "__main__":

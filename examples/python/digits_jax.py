@@ -20,23 +20,25 @@ def loss(p, x, target):
     return rj.cross_entropy(forward(p, x), target)
 
 
-OPTIMIZER = rj.sgd(digits.RATE, momentum=digits.MOMENTUM)
+def optimizer(rate):
+    return rj.sgd(lambda count: rate, momentum=digits.MOMENTUM)
 
 
 @jax.jit
-def train_step(p, state, x, target):
-    updates, state = OPTIMIZER.update(jax.grad(loss)(p, x, target), state, p)
+def train_step(p, state, rate, x, target):
+    updates, state = optimizer(rate).update(jax.grad(loss)(p, x, target), state, p)
     return rj.apply_updates(p, updates), state
 
 
 def main():
     options = digits.arguments()
-    (x, y), (x_test, y_test) = digits.data(options.images)
+    (x, y), (x_test, y_test) = digits.data(options.images, options.generated)
     params = jax.tree.map(jnp.asarray, digits.weights())
-    state = OPTIMIZER.init(params)
+    state = optimizer(digits.RATE).init(params)
     for step in range(options.steps):
+        digits.mark(step, lambda now=params: now)
         rows = digits.batch(step, options.images)
-        params, state = train_step(params, state, x[rows], y[rows])
+        params, state = train_step(params, state, digits.rate(step, options.steps), x[rows], y[rows])
     scores = np.asarray(jax.jit(forward)(params, x_test))
     digits.report(params, np.mean(scores.argmax(axis=1) == y_test))
 

@@ -36,11 +36,13 @@ def gradients(p, x, target, where=np.where):
 
 def main():
     options = digits.arguments()
-    (x, y), (x_test, y_test) = digits.data(options.images)
+    (x, y), (x_test, y_test) = digits.data(options.images, options.generated)
     params = digits.weights()
     optimizer = repmath.optim.SGD(params, lr=digits.RATE, momentum=digits.MOMENTUM)
     for step in range(options.steps):
+        digits.mark(step, lambda: params)
         rows = digits.batch(step, options.images)
+        optimizer.lr = float(digits.rate(step, options.steps))
         optimizer.step(gradients(params, x[rows], y[rows]))
     scores, _ = forward(params, x_test)
     digits.report(params, np.mean(scores.argmax(axis=1) == y_test))

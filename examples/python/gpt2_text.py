@@ -87,6 +87,7 @@ def main() -> None:
     print(
         f"validation loss: {final:.4f} nats a byte after {options.steps} steps, {seconds / options.steps * 1e3:.0f} ms each"
     )
+    print(f"SHA-256 of the text: {repmath.torch.digest(training, held_out)}")
     print(f"SHA-256 of the weights: {repmath.torch.digest(model, optimizer)}")
 
 

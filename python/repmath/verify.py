@@ -78,4 +78,27 @@ def main(functions: Sequence[str] | None = None, formats: Sequence[str] | None =
             if not good:
                 print(f"repmath verify: {function} {fmt} differs on {_core.isa()}", file=sys.stderr, flush=True)
                 status = 1
+    if not functions and not formats and not _training():
+        status = 1
     return status
+
+
+def _training() -> bool:
+    """Whether a training of the demo's network ends with the published weights."""
+    from .demo import published, runs
+
+    started = time.perf_counter()
+    run = runs.generated_run()
+    try:
+        runs.execute(run)
+    except (RuntimeError, FileNotFoundError) as error:
+        print(f"repmath verify: no training: {error}", file=sys.stderr, flush=True)
+        return False
+    good, sentence = published.compare("generated", run)
+    seconds = time.perf_counter() - started
+    print(
+        f"a training of {run.steps} steps {'ok' if good else 'DIFFERS'}   {run.digest[:16]}...  {seconds:5.1f} s: {sentence}"
+    )
+    if not good:
+        print(f"repmath verify: the training {sentence} on {_core.isa()}", file=sys.stderr, flush=True)
+    return good

@@ -14,7 +14,9 @@ import numpy as np
 import repmath
 from repmath._cuda import _library
 
-REQUIRED_ACCURACY = 0.9
+from . import published
+
+REQUIRED_ACCURACY = 0.95
 REQUIRED_LOSS = 2.5  # nats a byte
 CONVOLUTION_STEPS, SHORT, LONG = 200, 15, 420
 # What may choose other kernels or other thread counts; a run sets some, the others are removed.
@@ -38,6 +40,9 @@ class Run:
     digest: str = ""
     figure: str = ""
     seconds: float = 0.0
+    steps: int = 0
+    text: str = ""  # the digest of what a language model reads
+    marks: dict[int, str] = field(default_factory=dict)  # the digest of the weights after some steps
     losses: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
@@ -132,6 +137,10 @@ def execute(run):
     if not digest or not figure:
         raise RuntimeError(f"the run '{run.label}' of {run.library} printed no digest:\n{done.stdout}")
     run.digest, run.figure = digest[1], figure[1]
+    run.steps = int(run.command[run.command.index("--steps") + 1])
+    text = re.search(r"SHA-256 of the text: ([0-9a-f]{64})", done.stdout)
+    run.text = text[1] if text else ""
+    run.marks = {int(step): mark for step, mark in re.findall(r"SHA-256 after (\d+) steps: ([0-9a-f]{64})", done.stdout)}
 
 
 def show(runs, unit):
@@ -141,6 +150,24 @@ def show(runs, unit):
             f"{run.library:8} {run.label:22} {run.digest[:16]}...  {run.figure:>7} {unit}  {run.seconds:6.1f} s", flush=True
         )
     return len({run.digest for run in runs})
+
+
+def agreement(name, runs):
+    """Say whether runs are as published; what is wrong, as a list."""
+    faults, said = [], []
+    for run in runs:
+        good, sentence = published.compare(name, run)
+        said.append(sentence)
+        if not good:
+            faults.append(f"{run.library}, {run.label}: {sentence}")
+    for sentence in dict.fromkeys(said):
+        print(f"{said.count(sentence)} of {count(len(runs), 'run')}: {sentence}.")
+    return faults
+
+
+def generated_run(steps=20):
+    """The convolutional network on generated images, which needs NumPy alone."""
+    return Run("NumPy", "generated images", {}, ["digits_numpy.py", "--generated", "--steps", str(steps)])
 
 
 def missing():
@@ -164,6 +191,7 @@ def main(output: str) -> int:
     print(f"\n{count(len(convolutions), 'run')}, {count(digests, 'digest')}.\n")
     if digests != 1:
         faults.append("the runs of the convolutional network differ")
+    faults += agreement("digits", convolutions)
     if min(float(run.figure) for run in convolutions) < 100 * REQUIRED_ACCURACY:
         faults.append(f"an accuracy is below {100 * REQUIRED_ACCURACY:.0f} %")
 
@@ -177,6 +205,7 @@ def main(output: str) -> int:
     )
     if one != 1:
         faults.append("the runs of GPT-2 under repmath differ")
+    faults += agreement("gpt2", ours)
     print(f"\nThe same for {LONG} steps:")
     longer = Run("repmath", "as it comes", {}, ["gpt2_text.py", "--steps", str(LONG)])
     show([longer], "   ")
