@@ -191,6 +191,22 @@ def test_choices(isa_library, name, fmt):
 
 
 @FMT
+def test_limits_beside_midpoints(isa_library, fmt):
+    """A limit that the format does not hold is rounded once: not through binary32, whose midpoints of 16-bit formats are ties."""
+    rng = np.random.default_rng(95)
+    x = random(rng, fmt, 20, "gaussian")[0]
+    half = 2.0 ** -(FORMATS[fmt][2] + 1)
+    for size in (1.0, 2.0**-14 * half, 1e-40, 2.0**14):
+        for beside in (half, half + 2.0**-40, half - 2.0**-40, 3 * half + 2.0**-40, 3 * half - 2.0**-40):
+            for a in (size * (1 + beside), -size * (1 + beside)):
+                limit = round_rational(Fraction(a), fmt) or int(a < 0) << FORMATS[fmt][5]
+                for which, beyond in ((10, x < a), (11, x > a)):
+                    code, got = run(isa_library, which, fmt, a, [x])
+                    assert code == OK
+                    assert (bits(got) == np.where(beyond, limit, bits(x))).all(), (which, a)
+
+
+@FMT
 def test_in_place_threads_and_flushing(isa_library, fmt):
     """The same bits into an argument, in any pieces, by any number of threads, whatever the caller's environment."""
     rng = np.random.default_rng(93)

@@ -192,7 +192,7 @@ def test_other_forms():
         places = index[0][:, None].expand(3, 5)
         assert same(x.scatter(0, places, values, reduce="add"), added)
         assert same(x.clone().scatter_(0, places, values, reduce="add"), added)
-        ones = x.index_add(0, index[0], torch.full((3, 5), 0.1))
+        ones = x.index_add(0, index[0], torch.ones(3, 5), alpha=0.1)
         assert same(x.scatter(0, places, 0.1, reduce="add"), ones)
         assert same(x.clone().scatter_(0, places, 0.1, reduce="add"), ones)
 

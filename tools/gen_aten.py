@@ -11,8 +11,9 @@ HEAD = """# ATen operators under reproducible()
 
 Made by `tools/gen_aten.py` from `python/repmath/torch/_aten/operators.txt`, which decides: an operator that rounds and is not
 here raises `UncoveredOperatorError` ([reproducible.md](reproducible.md)). RN is one rounding of the exact value to the format of the result. Python numbers
-among the arguments are exact binary64; tensors of integers and bool are PyTorch's own. An operator whose name ends in `_` writes into
-its first argument; the overload with `out` writes the same result there.
+among the arguments are exact binary64, and so are tensors without axes and integers beside a narrower format; tensors of integers and bool
+are PyTorch's own. An operator whose name ends in `_` writes into its first argument; the overload with `out` writes the same result there. Where that has
+a narrower format, the exact value is rounded to it once; operators that cannot do so raise.
 """
 
 
@@ -34,7 +35,8 @@ def page() -> str:
             heading = ""
         returns = rest[1].replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
         parts.append(f"| `{name}` | {'draws from ' if way == 'draws' else ''}{returns} |\n")
-    parts.append("\n## Not rounded\n\nCopies, views, comparisons, choices and integer arithmetic run as PyTorch runs them:\n")
+    parts.append("\n## Not rounded\n\nCopies, views, comparisons, choices and integer arithmetic run as PyTorch runs them. ")
+    parts.append("Tensors of several formats and numbers that fill elements\nare converted before, in one rounding:\n")
     parts.append(", ".join(f"`{name}`" for name in sorted(moves)) + ".\n")
     return "".join(parts)
 

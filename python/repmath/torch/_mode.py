@@ -14,8 +14,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .. import _core
 from . import _blocks, _weights
 from ._aten.common import Uncovered
+from ._aten.guards import own_error
 from ._aten.table import FUNCTIONS
 from ._blocks import current
+from ._elements import NUMBERS
 from ._numbers import Number
 
 
@@ -64,19 +66,6 @@ def _holds_float(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(_holds_float(v) for v in value)
     return False
-
-
-def _own_error(func: Any, args: Any, kwargs: Any) -> None:
-    """Raise what PyTorch raises for arguments of these shapes and types. It is asked with copies: nothing of the caller's is written."""
-
-    def bare(v: Any) -> Any:
-        if isinstance(v, torch.Tensor):
-            return torch.empty_like(v) if v.is_floating_point() else v.clone()
-        if isinstance(v, (list, tuple)):
-            return type(v)(bare(w) for w in v)
-        return v
-
-    func(*bare(tuple(args)), **{key: bare(v) for key, v in kwargs.items()})
 
 
 def _foreign(args: Any, kwargs: Any) -> torch.device | None:
@@ -178,6 +167,8 @@ class _Functions(TorchFunctionMode):
             return func(*args, **(kwargs or {}))
         if func is _ITEM:
             return _item(sys._getframe(1), *args)
+        if func in NUMBERS:
+            return NUMBERS[func](func, args, kwargs or {})
         if func is _LINEAR:
             return _linear(*args, **(kwargs or {}))
         if func in _RECURRENT and not kwargs:
@@ -232,7 +223,7 @@ def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *res
     return _ATTENTION(*(dense[id(t)] for t in (query, key, value)), *rest, **options)
 
 
-_SPECIAL = frozenset({_ITEM, _LINEAR, _ATTENTION, *_RECURRENT})
+_SPECIAL = frozenset({_ITEM, _LINEAR, _ATTENTION, *_RECURRENT, *NUMBERS})
 
 
 class _Dispatch(TorchDispatchMode):
@@ -257,7 +248,7 @@ class _Dispatch(TorchDispatchMode):
             return func(*args, **kwargs)  # shapes without numbers
         if function is False:
             return self._unknown(func, args, kwargs)
-        if device is not None:
+        if device is not None and not hasattr(function, "moves"):
             return self._own(func, args, kwargs, f"tensors on {device} are not")
         return self._call(function, func, args, kwargs)
 
@@ -268,7 +259,7 @@ class _Dispatch(TorchDispatchMode):
         except Uncovered as reason:
             return self._own(func, args, kwargs, str(reason))
         except (ValueError, TypeError, IndexError) as error:
-            _own_error(func, args, kwargs)
+            own_error(func, args, kwargs)
             return self._own(func, args, kwargs, str(error))
 
     def _unknown(self, func: Any, args: Any, kwargs: Any) -> Any:

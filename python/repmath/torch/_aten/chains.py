@@ -6,13 +6,22 @@ import torch
 
 from .._formula import formula
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Uncovered, apply, convert, convert_array, format_of, integers, kernel, odd, widened
+from .common import (
+    KERNELS,
+    Uncovered,
+    apply,
+    as_float,
+    convert,
+    convert_array,
+    format_of,
+    in_binary64,
+    integers,
+    kernel,
+    odd,
+    widened,
+)
 
 _Number: TypeAlias = float | int
-
-
-def _float(t: torch.Tensor) -> torch.Tensor:
-    return t if t.is_floating_point() or t.is_complex() else convert(t, torch.get_default_dtype())
 
 
 def _times(a: Any, *others: Any) -> torch.Tensor:
@@ -73,8 +82,8 @@ def _held(x: torch.Tensor, eps: float | None) -> torch.Tensor:
 @kernel
 def logit(x: torch.Tensor, eps: float | None = None) -> torch.Tensor:
     """log(x/(1 - x)), of x held to [eps, 1 - eps]."""
-    wide = _held(_float(x), eps)
-    return convert(apply("log", apply("divide", wide, apply("subtract", 1.0, wide))), _float(x).dtype)
+    wide = _held(as_float(x), eps)
+    return convert(apply("log", apply("divide", wide, apply("subtract", 1.0, wide))), as_float(x).dtype)
 
 
 @kernel
@@ -89,14 +98,14 @@ def logit_backward(g: torch.Tensor, x: torch.Tensor, eps: float | None = None) -
 @kernel
 def entr(x: torch.Tensor) -> torch.Tensor:
     """-x log(x); 0 at 0, -infinity below."""
-    x = _float(x)
+    x = as_float(x)
     made: torch.Tensor = KERNELS["xlogy"](widened(x), widened(x)).neg()
     return convert(torch.where(x < 0, made.new_full((), -torch.inf), made), x.dtype)
 
 
 @kernel
 def xlog1py(x: Any, y: Any) -> torch.Tensor:
-    dtype = _float(torch.empty(0, dtype=format_of(*((x, y) if isinstance(x, torch.Tensor) else (y, x))))).dtype
+    dtype = as_float(torch.empty(0, dtype=format_of(*((x, y) if isinstance(x, torch.Tensor) else (y, x))))).dtype
     a, b = (convert(v, dtype) if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=torch.float64) for v in (x, y))
     made = _times(widened(a), apply("log1p", widened(b)))
     return convert(torch.where((a == 0) & ~b.isnan(), made.new_zeros(()), made), dtype)
@@ -116,20 +125,20 @@ def round_decimals(x: torch.Tensor, *, decimals: int) -> torch.Tensor:
 @kernel
 def degrees(x: torch.Tensor) -> torch.Tensor:
     """By the binary64 number beside 180/pi."""
-    return KERNELS["multiply"](_float(x), 57.29577951308232)
+    return KERNELS["multiply"](as_float(x), 57.29577951308232)
 
 
 @kernel
 def radians(x: torch.Tensor) -> torch.Tensor:
     """By the binary64 number beside pi/180."""
-    return KERNELS["multiply"](_float(x), 0.017453292519943295)
+    return KERNELS["multiply"](as_float(x), 0.017453292519943295)
 
 
 @kernel
 def ldexp(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
     """x 2**n, where 2**n is rounded to binary64 first."""
-    x = _float(x)
-    return convert(_times(widened(x), apply("exp2", convert(n, torch.float64))), format_of(x, n))
+    dtype = as_float(torch.empty(0, dtype=format_of(x, n))).dtype
+    return convert(_times(in_binary64(x), apply("exp2", in_binary64(n))), dtype)
 
 
 @kernel
@@ -182,7 +191,7 @@ def softshrink_backward(g: torch.Tensor, x: torch.Tensor, lambd: _Number) -> tor
 @kernel
 def sinc(x: torch.Tensor) -> torch.Tensor:
     """sin(pi r)/(pi x), of the difference r of x and the nearest whole number; with that number's sign if it is odd."""
-    x = _float(x)
+    x = as_float(x)
     wide, pi = widened(x), 3.141592653589793
     whole = wide.round()
     sine = apply("sin", _times(apply("subtract", wide, whole), pi))
@@ -218,6 +227,6 @@ def angle(x: torch.Tensor) -> torch.Tensor:
     """Of a real number: RN(pi) of those below 0."""
     if x.is_complex():
         raise Uncovered("complex numbers")
-    x = _float(x)
+    x = as_float(x)
     made = torch.where(x < 0, convert(torch.full((), 3.141592653589793, dtype=torch.float64), x.dtype), x.new_zeros(()))
     return torch.where(x.isnan(), x, made)

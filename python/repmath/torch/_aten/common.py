@@ -1,6 +1,8 @@
 """What the operators do with their arguments: operands of one format, numbers, results."""
 
+import functools
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,6 +11,7 @@ import torch
 from ... import _core
 from ..._dtypes import BF16, F32, F64
 from ..._narrow import narrow
+from .._formula import formula
 from .._tensors import FORMATS, as_array, as_tensor
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -49,13 +52,64 @@ def convert(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if t.dtype not in FORMATS:
         if t.dtype.itemsize <= 2 or t.dtype is torch.bool:
             return convert(t.to(torch.float32), dtype)
-        if t.numel() and (int(t.max()) > 2**53 or int(t.min()) < -(2**53)):
-            raise Uncovered(f"integers beyond 2**53 to {dtype}")
+        if _beyond(t, 53):
+            return _convert_long(t, dtype)
         return convert(t.to(torch.float64), dtype)
     wider = torch.promote_types(t.dtype, dtype) is dtype  # which holds every element
     if wider and dtype is torch.float32:
         return t.to(dtype)
     return as_tensor(convert_array(as_array(t), FORMATS[dtype]))
+
+
+def _beyond(t: torch.Tensor, digits: int) -> bool:
+    """Whether a tensor of integers has one whose magnitude is above 2**digits."""
+    if t.dtype.itemsize * 8 <= digits or not t.numel():
+        return False
+    if t.dtype is torch.uint64:
+        raise Uncovered("tensors of torch.uint64")
+    t = t if t.dtype in (torch.int32, torch.int64, torch.int16) else t.to(torch.int64)
+    return int(t.max()) > 2**digits or int(t.min()) < -(2**digits)
+
+
+def _convert_long(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Integers of 64 bits to a format: the two halves of each are binary64 numbers, whose sum is rounded once."""
+    a = as_array(t)
+    low = a & 0xFFFFFFFF
+    halves = (a - low).astype(F64), low.astype(F64)
+    if dtype is torch.float64:
+        return as_tensor(UFUNCS["add"](*halves))
+    return as_tensor(convert_array(odd("add", *halves), FORMATS[dtype]))
+
+
+_DIGITS = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 53}
+
+
+def held(t: torch.Tensor, dtype: torch.dtype) -> bool:
+    """Whether the format has all numbers of a tensor: by the tensor's dtype; of integers, and of a single number, by their values."""
+    if t.dtype is dtype:
+        return True
+    if t.is_complex():
+        raise Uncovered("complex numbers")
+    if t.dtype not in FORMATS:
+        return t.is_floating_point() or not _beyond(t, _DIGITS[dtype])
+    if torch.promote_types(t.dtype, dtype) is dtype:
+        return True
+    return t.ndim == 0 and same_number(float(t), dtype) is not None
+
+
+def together(*tensors: torch.Tensor) -> list[torch.Tensor]:
+    """Tensors in their result type, which must hold their numbers."""
+    dtype = format_of(*tensors)
+    if dtype not in FORMATS or not all(held(t, dtype) for t in tensors):
+        raise Uncovered(f"tensors of {', '.join(str(t.dtype) for t in tensors)}")
+    return [convert(t, dtype) for t in tensors]
+
+
+def in_binary64(t: torch.Tensor) -> torch.Tensor:
+    """A tensor of integers or of any format in binary64, which must hold its numbers."""
+    if not held(t, torch.float64):
+        raise Uncovered("integers beyond 2**53 among floating-point numbers")
+    return convert(t, torch.float64)
 
 
 def widened(t: torch.Tensor) -> torch.Tensor:
@@ -79,14 +133,22 @@ def convert_array(a: Array, dtype: Any) -> Array:
 
 
 def format_of(*values: Any) -> torch.dtype:
-    """PyTorch's result type of tensors and numbers."""
-    first, *rest = values
-    if not rest:
-        return first.dtype
-    result = torch.result_type(first, rest[0])
-    for other in rest[1:]:
-        result = torch.promote_types(result, torch.result_type(first, other))
-    return result
+    """PyTorch's result type of tensors and numbers: tensors with axes count first, then those without, then numbers."""
+    if len(values) == 1:
+        only: torch.dtype = values[0].dtype
+        return only
+    if len(values) == 2:
+        return torch.result_type(*values)
+    groups: list[list[Any]] = [[], [], []]
+    for v in values:
+        groups[2 if not isinstance(v, torch.Tensor) else v.ndim == 0].append(v)
+    made: Any = max(groups[2], key=lambda v: isinstance(v, float)) if groups[2] else None
+    for group, shape in ((groups[1], ()), (groups[0], (1,))):
+        if group:
+            alike = torch.empty(shape, dtype=functools.reduce(torch.promote_types, (v.dtype for v in group)))
+            made = alike if made is None else torch.empty(shape, dtype=torch.result_type(alike, made))
+    found: torch.dtype = made.dtype
+    return found
 
 
 def odd(name: str, *arrays: Any) -> Array:
@@ -100,6 +162,14 @@ def odd(name: str, *arrays: Any) -> Array:
         return np.where((low.view(np.int64) & 1 != 0) | np.isnan(low), low, high)
 
 
+def nearest_odd(q: Fraction) -> float:
+    """q rounded to odd in binary64, for a narrower format."""
+    d = float(q)
+    if Fraction(d) == q or np.float64(d).view(np.int64) & 1:
+        return d
+    return float(np.nextafter(d, np.inf if q > Fraction(d) else -np.inf))
+
+
 def same_number(value: float, dtype: torch.dtype) -> Any:
     """The number as a scalar of the format; None where the format has no such number."""
     if dtype not in FORMATS:
@@ -109,26 +179,137 @@ def same_number(value: float, dtype: torch.dtype) -> Any:
     return held if float(held) == value or value != value else None
 
 
+def narrower(dtype: torch.dtype, out: torch.Tensor | None) -> torch.dtype:
+    """The format that a result of `dtype` is rounded to when it goes into `out`: that of `out`, unless this holds every number of dtype."""
+    if out is None or out.dtype not in FORMATS or torch.promote_types(dtype, out.dtype) is out.dtype:
+        return dtype
+    return out.dtype
+
+
+def check_cast(t: torch.Tensor, made: torch.Tensor) -> None:
+    """Raise TypeError unless the tensor holds what is written into it: PyTorch refuses such a call too, or it would be rounded twice."""
+    if made.dtype is t.dtype:
+        return
+    rounds = t.dtype in FORMATS and (
+        not held(made, t.dtype) if made.dtype not in FORMATS else narrower(made.dtype, t) is not made.dtype
+    )
+    other = t.dtype.is_floating_point and t.dtype not in FORMATS
+    if rounds or other or not torch.can_cast(made.dtype, t.dtype):
+        raise TypeError(f"a result of {made.dtype} into a tensor of {t.dtype}")
+
+
+def write(t: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
+    """Put a result into a tensor of its shape that holds its numbers; otherwise it raises, before anything is written."""
+    if made is t:
+        return t
+    check_cast(t, made)
+    if made.shape != t.shape:
+        raise ValueError(f"a result of shape {tuple(made.shape)} into a tensor of shape {tuple(t.shape)}")
+    return t.copy_(made)
+
+
 def apply(name: str, *values: Any, dtype: torch.dtype | None = None, out: torch.Tensor | None = None) -> torch.Tensor:
-    """An elementwise function of tensors and numbers, rounded once to their common format. Numbers are exact binary64."""
+    """An elementwise function of tensors and numbers, rounded once to their common format, or to that of `out` where this is narrower.
+
+    Operands count as they are, also those that the format does not hold: numbers, tensors without axes, integers. Such calls, and those
+    with a narrower `out`, are taken in binary64, whose result is rounded to odd (see `odd`).
+    """
     result = format_of(*values) if dtype is None else dtype
     if result not in FORMATS:
         raise Uncovered(f"results of {result}")
+    target = narrower(result, out)
     arrays: list[Any] = []
-    exact = True
+    plain = target is result
     for v in values:
-        if isinstance(v, torch.Tensor):
-            arrays.append(as_array(v if v.dtype is result else convert(v, result)))
-        else:
+        if not isinstance(v, torch.Tensor):
             number = same_number(float(v), result)
-            exact = exact and number is not None
+            plain = plain and number is not None
             arrays.append(np.asarray(float(v), F64) if number is None else number)
+        elif v.dtype is result:
+            arrays.append(as_array(v))
+        elif held(v, result):
+            arrays.append(as_array(convert(v, result)))
+        else:
+            plain = False
+            arrays.append(as_array(in_binary64(v)))
     with np.errstate(all="ignore"):
-        if exact:
+        if plain:
             if out is not None and out.dtype is result:
                 UFUNCS[name](*arrays, out=as_array(out))
                 return out
             made = as_tensor(UFUNCS[name](*arrays))
         else:
-            made = as_tensor(convert_array(odd(name, *(a.astype(F64) for a in arrays)), FORMATS[result]))
-    return made if out is None else out.copy_(made)
+            made = as_tensor(convert_array(odd(name, *(a.astype(F64) for a in arrays)), FORMATS[target]))
+    return made if out is None else write(out, made)
+
+
+# The formulas of include/repmath/formulas.h that round, of rational numbers.
+_RATIONAL: dict[str, Callable[..., Fraction]] = {
+    "scaled": lambda a, x: a * x,
+    "over": lambda a, x: x / a,
+    "under": lambda a, x: a / x,
+    "added": lambda a, x: x + a,
+    "plus": lambda a, x, y: x + a * y,
+    "between": lambda a, x, y: (1 - a) * x + a * y,
+    "product": lambda a, x, y, z: x + a * y * z,
+    "quotient": lambda a, x, y, z: x + a * y / z,
+    "tanh": lambda a, x, y: x * (1 - y * y),
+    "sigmoid": lambda a, x, y: x * y * (1 - y),
+}
+
+
+def formula_of(
+    name: str, a: float, *tensors: torch.Tensor, dtype: torch.dtype | None = None, out: torch.Tensor | None = None
+) -> torch.Tensor:
+    """A formula of a number and tensors, rounded once to the format `dtype` (by default that of the first one), or to that of `out` where
+    this is narrower. As in `apply` operands count as they are."""
+    result = tensors[0].dtype if dtype is None else dtype
+    if result not in FORMATS:
+        raise Uncovered(f"results of {result}")
+    target = narrower(result, out)
+    if target is result and all(held(t, result) for t in tensors):
+        operands = [convert(t, result) for t in tensors]
+        if out is None or out.dtype is result:
+            return formula(name, a, *operands, out=out)
+        return write(out, formula(name, a, *operands))
+    operands = [in_binary64(t) for t in tensors]
+    wide = as_array(formula(name, a, *operands))
+    arrays = [as_array(t) for t in torch.broadcast_tensors(*operands)]
+
+    def sign_of_rest(at: tuple[Array, ...]) -> Array:
+        """Of the exact value less the binary64 number. Choices are exact, and so are finite results of infinite operands."""
+        signs = np.zeros(at[0].shape)
+        numbers = np.stack([np.atleast_1d(v)[at] for v in (*arrays, wide)])
+        if name in _RATIONAL and np.isfinite(a):
+            for i in np.flatnonzero(np.isfinite(numbers).all(axis=0)):
+                *given, rounded = (Fraction(v) for v in numbers[:, i].tolist())
+                rest = _RATIONAL[name](Fraction(a), *given) - rounded
+                signs[i] = (rest > 0) - (rest < 0)
+        return signs
+
+    made = as_tensor(np.asarray(narrow(wide, FORMATS[target], sign_of_rest)))
+    return made if out is None else write(out, made)
+
+
+def as_float(t: torch.Tensor) -> torch.Tensor:
+    """Integers in the default format, which must hold them; other tensors as they are."""
+    if t.is_floating_point() or t.is_complex():
+        return t
+    if not held(t, torch.get_default_dtype()):
+        raise Uncovered(f"integers that {torch.get_default_dtype()} does not hold")
+    return convert(t, torch.get_default_dtype())
+
+
+def near(value: Any, dtype: torch.dtype) -> Any:
+    """The number of the format nearest to a number that is not a tensor; what the format does not reach is left to PyTorch, which raises
+    for it."""
+    if (
+        dtype not in FORMATS
+        or isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not np.isfinite(float(value))
+    ):
+        return value
+    if abs(value) > torch.finfo(dtype).max or same_number(value, dtype) is not None:
+        return value
+    return float(convert_array(np.asarray(nearest_odd(Fraction(value))), FORMATS[dtype]))

@@ -45,7 +45,7 @@ def mish(x: torch.Tensor) -> torch.Tensor:
 def xlogy(x: Any, y: Any) -> torch.Tensor:
     dtype = format_of(x, y)
     dtype = dtype if dtype.is_floating_point else torch.get_default_dtype()
-    log = apply("log", y if isinstance(y, torch.Tensor) else torch.tensor(y, dtype=dtype), dtype=dtype)
+    log = apply("log", y, dtype=dtype)
     made = apply("multiply", x, log, dtype=dtype)
     zero = (torch.as_tensor(x) == 0) & ~log.isnan()
     return torch.where(zero, made.new_zeros(()), made)

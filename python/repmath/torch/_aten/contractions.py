@@ -29,6 +29,8 @@ for _name in ("mm", "bmm", "mv", "dot"):
 
 def _general(c: torch.Tensor, a: torch.Tensor, b: torch.Tensor, beta: _Number, alpha: _Number) -> torch.Tensor:
     """RN(alpha a b + beta c) for a stack of matrices."""
+    if not c.dtype is a.dtype is b.dtype:
+        raise ValueError("tensors of several formats")
     x, y = (np.ascontiguousarray(as_array(t)) for t in (a, b))
     shape = (x.shape[0], x.shape[1], y.shape[2])
     start: Array = np.empty(shape, x.dtype)
@@ -89,6 +91,8 @@ def linalg_cross(x: torch.Tensor, y: torch.Tensor, *, dim: int = -1) -> torch.Te
 @integers
 @kernel
 def linear(x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    if any(t is not None and t.dtype is not x.dtype for t in (w, bias)):
+        raise ValueError("tensors of several formats")
     wide = as_array(w.t() if w.ndim == 2 else w)
     return as_tensor(_reductions.matmul(as_array(x), wide, bias=None if bias is None else as_array(bias)))
 

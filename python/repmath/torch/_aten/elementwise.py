@@ -18,9 +18,14 @@ from .common import (
     convert,
     convert_array,
     format_of,
+    formula_of,
+    held,
     integers,
     kernel,
+    narrower,
     same_number,
+    together,
+    write,
 )
 
 _Number: TypeAlias = float | int
@@ -57,24 +62,27 @@ for _name in ("hypot", "logaddexp", "atan2", "tanh_backward_by_input", "silu_bac
         _binary(_name)
 
 
-def _with_number(name: str, a: _Number, x: Any, dtype: torch.dtype, out: _Out) -> torch.Tensor:
-    return formula(name, float(a), convert(x, dtype), out=out)
+def _number(y: Any, dtype: torch.dtype) -> Any:
+    """A tensor without axes whose number the format does not hold counts as that number."""
+    single = isinstance(y, torch.Tensor) and y.ndim == 0 and y.dtype in FORMATS and dtype in FORMATS
+    return float(y) if single and not held(y, dtype) else y
 
 
 @integers
 @kernel
 def add(x: torch.Tensor, y: Any, *, alpha: _Number = 1, out: _Out = None) -> torch.Tensor:
     dtype = format_of(x, y)
+    y = _number(y, dtype)
     if isinstance(y, torch.Tensor):
         if alpha == 1:
             return apply("add", x, y, dtype=dtype, out=out)
-        return formula("plus", float(alpha), convert(x, dtype), convert(y, dtype), out=out)
+        return formula_of("plus", float(alpha), x, y, dtype=dtype, out=out)
     if alpha not in (1, -1):
         return apply("fma", alpha, y, x, dtype=dtype, out=out)
     a = float(y) * float(alpha)
     if same_number(a, dtype) is not None:
         return apply("add", x, a, dtype=dtype, out=out)
-    return _with_number("added", a, x, dtype, out)
+    return formula_of("added", a, x, dtype=dtype, out=out)
 
 
 @integers
@@ -92,8 +100,8 @@ def rsub(x: torch.Tensor, y: Any, alpha: _Number = 1) -> torch.Tensor:
     if isinstance(y, torch.Tensor):
         return subtract(y, x, alpha=alpha)
     if alpha == 1:
-        return add(convert(x, format_of(x, y)).neg(), y)
-    return apply("fma", -alpha, x, y)
+        return apply("subtract", y, x, dtype=format_of(x, y))
+    return apply("fma", -alpha, x, y, dtype=format_of(x, y))
 
 
 def _of_real(name: str, own: Any) -> None:
@@ -101,7 +109,7 @@ def _of_real(name: str, own: Any) -> None:
     def call(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
         if x.is_complex():
             raise Uncovered("complex numbers")
-        return own(x) if out is None else out.copy_(own(x))
+        return own(x) if out is None else write(out, own(x))
 
     KERNELS[name] = call
 
@@ -114,8 +122,9 @@ _of_real("direction", torch.sgn)
 @kernel
 def multiply(x: Any, y: Any, *, out: _Out = None) -> torch.Tensor:
     dtype = format_of(x, y)
+    y = _number(y, dtype)
     if not isinstance(y, torch.Tensor) and same_number(float(y), dtype) is None:
-        return _with_number("scaled", y, x, dtype, out)
+        return formula_of("scaled", float(y), x, dtype=dtype, out=out)
     return apply("multiply", x, y, dtype=dtype, out=out)
 
 
@@ -124,8 +133,9 @@ def divide(x: Any, y: Any, *, rounding_mode: str | None = None, out: _Out = None
     if rounding_mode is not None:
         raise Uncovered(f"rounding_mode={rounding_mode!r}")
     dtype = _float_format(x, y)
+    y = _number(y, dtype)
     if not isinstance(y, torch.Tensor) and same_number(float(y), dtype) is None:
-        return _with_number("over", y, x, dtype, out)
+        return formula_of("over", float(y), x, dtype=dtype, out=out)
     return apply("divide", x, y, dtype=dtype, out=out)
 
 
@@ -142,7 +152,8 @@ def power(x: Any, y: Any, *, out: _Out = None) -> torch.Tensor:
         if y == 2:
             return apply("multiply", x, x, dtype=dtype, out=out)
         if y == 1:
-            return convert(x, dtype).clone() if out is None else out.copy_(convert(x, dtype))
+            made = convert(x, narrower(dtype, out))
+            return made.clone() if out is None else write(out, made)
     return apply("pow", x, y, dtype=dtype, out=out)
 
 
@@ -166,15 +177,13 @@ def gelu_backward(g: torch.Tensor, x: torch.Tensor, *, approximate: str = "none"
 @kernel
 def tanh_backward(g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """g (1 - y**2), of the result y."""
-    dtype = format_of(g, y)
-    return formula("tanh", 0.0, convert(g, dtype), convert(y, dtype))
+    return formula_of("tanh", 0.0, g, y, dtype=format_of(g, y))
 
 
 @kernel
 def sigmoid_backward(g: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """g y (1 - y), of the result y."""
-    dtype = format_of(g, y)
-    return formula("sigmoid", 0.0, convert(g, dtype), convert(y, dtype))
+    return formula_of("sigmoid", 0.0, g, y, dtype=format_of(g, y))
 
 
 @kernel
@@ -190,26 +199,26 @@ def log_sigmoid_backward(g: torch.Tensor, x: torch.Tensor, buffer: torch.Tensor)
 @integers
 @kernel
 def relu(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
-    return formula("at_least", 0.0, x, out=out)
+    return formula_of("at_least", 0.0, x, out=out)
 
 
 @integers
 @kernel
 def threshold_backward(g: torch.Tensor, x: torch.Tensor, threshold: _Number) -> torch.Tensor:
-    return formula("gate", float(threshold), g, x)
+    return formula_of("gate", float(threshold), g, x, dtype=format_of(g, x))
 
 
 @integers
 @kernel
 def clamp(x: torch.Tensor, min: Any = None, max: Any = None, *, out: _Out = None) -> torch.Tensor:
-    """The smaller of `max` and the larger of `min` and x."""
-    made = convert(x, format_of(x, *(limit for limit in (min, max) if limit is not None)))
+    """The smaller of `max` and the larger of `min` and x. Rounding is monotonic: each may be rounded to the result's format before."""
+    made = convert(x, narrower(format_of(x, *(limit for limit in (min, max) if limit is not None)), out))
     for name, both, limit in (("at_least", "larger", min), ("at_most", "smaller", max)):
         if isinstance(limit, torch.Tensor):
             made = formula(both, 0.0, made, convert(limit, made.dtype))
         elif limit is not None:
             made = formula(name, float(limit), made)
-    return made if out is None else out.copy_(made)
+    return made if out is None else write(out, made)
 
 
 @integers
@@ -238,15 +247,21 @@ def hardtanh_backward(g: torch.Tensor, x: torch.Tensor, min_val: _Number, max_va
 @integers
 @kernel
 def maximum(x: torch.Tensor, y: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
-    dtype = format_of(x, y)
-    return formula("larger", 0.0, convert(x, dtype), convert(y, dtype), out=out)
+    dtype = narrower(format_of(x, y), out)
+    made = formula(
+        "larger", 0.0, convert(x, dtype), convert(y, dtype), out=out if out is not None and out.dtype is dtype else None
+    )
+    return made if out is None else write(out, made)
 
 
 @integers
 @kernel
 def minimum(x: torch.Tensor, y: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
-    dtype = format_of(x, y)
-    return formula("smaller", 0.0, convert(x, dtype), convert(y, dtype), out=out)
+    dtype = narrower(format_of(x, y), out)
+    made = formula(
+        "smaller", 0.0, convert(x, dtype), convert(y, dtype), out=out if out is not None and out.dtype is dtype else None
+    )
+    return made if out is None else write(out, made)
 
 
 @kernel
@@ -263,16 +278,24 @@ def leaky_relu_backward(g: torch.Tensor, x: torch.Tensor, negative_slope: _Numbe
 def lerp(x: torch.Tensor, end: torch.Tensor, weight: Any, *, out: _Out = None) -> torch.Tensor:
     """(1 - weight) x + weight end."""
     if isinstance(weight, torch.Tensor):
-        if weight.numel() != 1:
+        if weight.ndim:
             return _lerp_each(x, end, weight, out)
         weight = float(weight)
-    return formula("between", float(weight), x, end, out=out)
+    return formula_of("between", float(weight), x, _same_format(x, end), out=out)
+
+
+def _same_format(x: torch.Tensor, *others: torch.Tensor) -> Any:
+    """The others, if they have the format of x."""
+    if any(t.dtype is not x.dtype for t in others):
+        raise ValueError("tensors of several formats")
+    return others[0] if len(others) == 1 else others
 
 
 def _lerp_each(x: torch.Tensor, end: torch.Tensor, weight: torch.Tensor, out: _Out) -> torch.Tensor:
     """x - weight x + weight end, as a sum of three products; where infinities would cancel in it, (1 - weight) x + weight end."""
-    if not x.dtype is end.dtype is weight.dtype:
-        raise ValueError("tensors of several formats")
+    if out is not None:
+        _same_format(x, out)
+    _same_format(x, end, weight)
     x, end, weight = torch.broadcast_tensors(x, end, weight)
     rows = torch.stack((torch.ones_like(x), weight.neg(), weight), -1).unsqueeze(-2)
     columns = torch.stack((x, x, end), -1).unsqueeze(-1)
@@ -281,7 +304,7 @@ def _lerp_each(x: torch.Tensor, end: torch.Tensor, weight: torch.Tensor, out: _O
     if not bool(finite.all()):
         parts = apply("multiply", apply("subtract", 1.0, weight), x), apply("multiply", weight, end)
         made = torch.where(finite, made, apply("add", *parts))
-    return made if out is None else out.copy_(made)
+    return made if out is None else write(out, made)
 
 
 @kernel
@@ -295,10 +318,7 @@ def addcdiv(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor, *, value: _Number
 
 
 def _three(name: str, x: torch.Tensor, y: torch.Tensor, z: torch.Tensor, value: _Number, out: _Out) -> torch.Tensor:
-    dtype = format_of(x, y, z)
-    if dtype not in FORMATS:
-        raise Uncovered(f"results of {dtype}")
-    return formula(name, float(value), *(convert(t, dtype) for t in (x, y, z)), out=out)
+    return formula_of(name, float(value), x, y, z, dtype=format_of(x, y, z), out=out)
 
 
 def _sixth(a: Array, b: Array, like: torch.Tensor) -> torch.Tensor:
@@ -334,6 +354,7 @@ def hardswish(x: torch.Tensor) -> torch.Tensor:
 
 @kernel
 def hardswish_backward(g: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    g, x = together(g, x)
     wide = _wide(g)
     inside = _sixth(2 * wide * _wide(x), 3 * wide, x)
     return torch.where(x > 3, g, torch.where(x < -3, g.new_zeros(()), inside))
@@ -360,7 +381,8 @@ def to_copy(
 
 @kernel
 def copy(x: torch.Tensor, y: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
-    return convert(y, x.dtype)
+    made = convert(y, x.dtype)
+    return made if made.shape == x.shape else made.expand(x.shape)
 
 
 @kernel

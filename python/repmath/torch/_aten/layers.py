@@ -8,14 +8,22 @@ import torch
 from ... import nn
 from ..._reductions import sum as exact_sum
 from .._tensors import as_array, as_tensor
-from .common import Array, Uncovered, convert, kernel
+from .common import Array, Uncovered, convert, kernel, together
 
 _REDUCTIONS = ("none", "mean", "sum")
 _Maybe: TypeAlias = torch.Tensor | None
 
 
 def _array(t: _Maybe, dtype: torch.dtype | None = None) -> Array | None:
-    return None if t is None else as_array(t if dtype is None else convert(t, dtype))
+    """Weights beside an input of `dtype`, rounded to that format."""
+    return None if t is None else as_array(t if dtype is None else convert(_beside(t, dtype), dtype))
+
+
+def _beside(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Beside an input of 16 bits PyTorch takes weights and statistics of float32, and else of no other format."""
+    if t.dtype is not dtype and (dtype.itemsize != 2 or t.dtype is not torch.float32):
+        raise ValueError(f"weights of {t.dtype} beside an input of {dtype}")
+    return t
 
 
 def _tensor(a: Any) -> Any:
@@ -175,7 +183,7 @@ def batch_norm(
     momentum: float,
     eps: float,
 ) -> Any:
-    mean, variance = _array(running_mean), _array(running_var)
+    mean, variance = (None if t is None else as_array(_beside(t, x.dtype)) for t in (running_mean, running_var))
     made = nn.batch_norm(as_array(x), mean, variance, _array(weight, x.dtype), _array(bias, x.dtype), training, momentum, eps)
     return as_tensor(made), *_no_statistics(x, (x.shape[1] if training else 0,))
 
@@ -200,7 +208,9 @@ def batch_norm_backward(
     eps: float,
     output_mask: Sequence[bool],
 ) -> Any:
-    mean, variance = _array(running_mean), _array(running_var)
+    mean, variance = (None if t is None else as_array(_beside(t, x.dtype)) for t in (running_mean, running_var))
+    if g.dtype is not x.dtype:
+        raise ValueError(f"a gradient of {g.dtype} beside an input of {x.dtype}")
     gradients = nn.batch_norm_backward(as_array(g), as_array(x), mean, variance, _array(weight, x.dtype), train, eps)
     return _masked(gradients, output_mask)
 
@@ -241,12 +251,12 @@ def _loss(name: str, *parameters: str) -> None:
     forward, backward = getattr(nn, name), getattr(nn, f"{name}_backward")
 
     def call(x: torch.Tensor, target: torch.Tensor, reduction: int = 1, *values: float) -> torch.Tensor:
-        x, target = torch.broadcast_tensors(x, target)
+        x, target = torch.broadcast_tensors(*together(x, target))
         options = dict(zip(parameters, values, strict=False))
         return as_tensor(forward(as_array(x), as_array(target), reduction=_REDUCTIONS[reduction], **options))
 
     def gradient(g: torch.Tensor, x: torch.Tensor, target: torch.Tensor, reduction: int, *values: float) -> torch.Tensor:
-        x, target = torch.broadcast_tensors(x, target)
+        x, target = torch.broadcast_tensors(*together(x, target))
         options = dict(zip(parameters, values, strict=False))
         return as_tensor(backward(as_array(g), as_array(x), as_array(target), reduction=_REDUCTIONS[reduction], **options))
 

@@ -14,8 +14,7 @@ import torch
 
 from ..._dtypes import F64
 from .._tensors import as_tensor
-from .common import UFUNCS, Array, Uncovered, convert, convert_array, integers, kernel
-from .ranges import nearest_odd
+from .common import UFUNCS, Array, convert_array, in_binary64, integers, kernel, nearest_odd
 from .reductions import _axes, _operand, _result
 
 _Maybe: TypeAlias = torch.dtype | None
@@ -134,10 +133,14 @@ def _product(a: Array, dtype: Any, partial: bool) -> Array:
     return made.reshape(shape)
 
 
+def _factors_of(x: torch.Tensor, dtype: _Maybe) -> Array:
+    return _operand(x if x.is_floating_point() or x.is_complex() else in_binary64(x), dtype)
+
+
 @integers
 @kernel
 def prod(x: torch.Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: _Maybe = None) -> torch.Tensor:
-    a, axis = _operand(x, dtype), _axes(x, dim)
+    a, axis = _factors_of(x, dtype), _axes(x, dim)
     if axis is None:
         return as_tensor(_product(a.reshape(-1), _result(x, dtype), False)).view((1,) * x.ndim if keepdim else ())
     made = as_tensor(_product(np.moveaxis(a, axis, -1), _result(x, dtype), False))
@@ -147,11 +150,7 @@ def prod(x: torch.Tensor, dim: int | None = None, keepdim: bool = False, *, dtyp
 @integers
 @kernel
 def cumprod(x: torch.Tensor, dim: int, *, dtype: _Maybe = None) -> torch.Tensor:
-    if dtype not in (None, x.dtype):
-        if x.is_floating_point() or x.is_complex():
-            raise Uncovered(f"dtype={dtype} of {x.dtype}")
-        x = convert(x, dtype)
-    axis = _axes(x, dim)
-    a = _operand(x, None).reshape(1) if axis is None else np.moveaxis(_operand(x, None), axis, -1)
-    made = _product(a, _result(x, None), True)
+    axis, terms = _axes(x, dim), _factors_of(x, dtype)
+    a = terms.reshape(1) if axis is None else np.moveaxis(terms, axis, -1)
+    made = _product(a, _result(x, dtype), True)
     return as_tensor(made if axis is None else np.ascontiguousarray(np.moveaxis(made, -1, axis))).view(x.shape)

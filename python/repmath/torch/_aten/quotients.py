@@ -9,20 +9,32 @@ import torch
 from ... import _core
 from ..._dtypes import F32, F64
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import Array, Uncovered, apply, convert, convert_array, format_of, integers, kernel
+from .common import (
+    Array,
+    Uncovered,
+    apply,
+    convert,
+    convert_array,
+    format_of,
+    held,
+    in_binary64,
+    integers,
+    kernel,
+    nearest_odd,
+)
 from .elementwise import divide
-from .ranges import nearest_odd
 
 _Number: TypeAlias = float | int
 
 
 def _pair(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor, torch.dtype]:
-    """Both in binary64, of one shape. A number has the format of the tensor, as PyTorch has it for these operators."""
+    """Both of one shape and format: that of the result where it holds them, else binary64."""
     dtype = format_of(x, y) if isinstance(x, torch.Tensor) else format_of(y, x)
     if dtype not in FORMATS:
         raise Uncovered(f"results of {dtype}")
-    both = (convert(v if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=torch.float64), dtype) for v in (x, y))
-    a, b = torch.broadcast_tensors(*both)
+    both = [v if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=torch.float64) for v in (x, y)]
+    plain = all(held(v, dtype) for v in both)
+    a, b = torch.broadcast_tensors(*(convert(v, dtype) if plain else in_binary64(v) for v in both))
     return a, b, dtype
 
 
@@ -69,12 +81,17 @@ def floor_divide(x: Any, y: Any) -> torch.Tensor:
 @integers
 @kernel
 def fmod(x: Any, y: Any) -> torch.Tensor:
-    """x less the multiple of y toward zero, which is a number of the format: the function of C, which is exact."""
+    """x less the multiple of y toward zero."""
     a, b, dtype = _pair(x, y)
-    own = F64 if dtype is torch.float64 else F32
+    return convert(_rest(a, b), dtype)
+
+
+def _rest(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The remainder toward zero is a number of their format: the function of C is exact."""
+    own = F64 if a.dtype is torch.float64 else F32
     with np.errstate(all="ignore"):
         made = np.asarray(np.fmod(as_array(a).astype(own), as_array(b).astype(own)))
-    return as_tensor(convert_array(made, FORMATS[dtype]))
+    return as_tensor(convert_array(made, FORMATS[a.dtype]))
 
 
 @integers
@@ -82,9 +99,9 @@ def fmod(x: Any, y: Any) -> torch.Tensor:
 def remainder(x: Any, y: Any) -> torch.Tensor:
     """x less the multiple of y below it."""
     a, b, dtype = _pair(x, y)
-    rest = fmod(a, b)
+    rest = _rest(a, b)
     other = (rest != 0) & ((rest < 0) != (b < 0))
-    return torch.where(other, apply("add", rest, b), rest)
+    return torch.where(other, apply("add", rest, b, dtype=dtype), convert(rest, dtype))
 
 
 @kernel

@@ -8,7 +8,7 @@ import torch
 
 from ..._dtypes import F64
 from .._tensors import FORMATS, as_tensor
-from .common import UFUNCS, Uncovered, convert_array, kernel, odd
+from .common import UFUNCS, Uncovered, convert_array, kernel, nearest_odd, odd
 
 _Number: TypeAlias = float | int
 
@@ -58,14 +58,6 @@ def arange_step(
     start: _Number, end: _Number, step: _Number = 1, *, dtype: torch.dtype | None = None, **options: Any
 ) -> torch.Tensor:
     return _arange(torch.ops.aten.arange.start_step, start, end, step, dtype, options)
-
-
-def nearest_odd(q: Fraction) -> float:
-    """q rounded to odd in binary64, for a narrower format."""
-    d = float(q)
-    if Fraction(d) == q or np.float64(d).view(np.int64) & 1:
-        return d
-    return float(np.nextafter(d, np.inf if q > Fraction(d) else -np.inf))
 
 
 def _spaced(operator: Any, start: Any, end: Any, steps: int, numbers: tuple[Any, ...], dtype: Any, options: Any) -> Any:

@@ -8,7 +8,7 @@ import torch
 
 from ... import _reductions, _scatter, _statistics
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Array, Uncovered, apply, convert, integers, kernel
+from .common import KERNELS, Array, Uncovered, apply, as_float, convert, integers, kernel
 
 _Dims: TypeAlias = int | Sequence[int] | None
 
@@ -26,20 +26,18 @@ def _axes(x: torch.Tensor, dim: _Dims) -> Any:
 
 
 def _operand(x: torch.Tensor, dtype: torch.dtype | None) -> Array:
+    """The terms as they are, whatever the result's format is: integers too."""
     if dtype is not None and dtype not in FORMATS:
         raise Uncovered(f"dtype={dtype}")
     if x.is_complex():
         raise Uncovered("complex numbers")
-    if not x.is_floating_point():
-        return as_array(convert(x, torch.get_default_dtype() if dtype is None else dtype))
-    wide = torch.promote_types(x.dtype, dtype) if dtype is not None else x.dtype
-    if wide is not dtype and dtype is not None and wide is not x.dtype:
-        raise Uncovered(f"dtype={dtype} of {x.dtype}")
+    if x.is_floating_point() and x.dtype not in FORMATS:
+        raise Uncovered(f"tensors of {x.dtype}")
     return as_array(x)
 
 
 def _result(x: torch.Tensor, dtype: torch.dtype | None) -> Any:
-    return FORMATS[x.dtype if dtype is None else dtype]
+    return FORMATS[as_float(x.new_empty(0)).dtype if dtype is None else dtype]
 
 
 @integers
@@ -136,11 +134,7 @@ def amin(x: torch.Tensor, dim: Any = (), keepdim: bool = False) -> torch.Tensor:
 @integers
 @kernel
 def cumsum(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
-    if dtype not in (None, x.dtype):
-        if x.is_floating_point() or x.is_complex():
-            raise Uncovered(f"dtype={dtype} of {x.dtype}")
-        x = convert(x, dtype)
-    return as_tensor(_statistics.cumsum(as_array(x), axis=_axes(x, dim))).view(x.shape)
+    return as_tensor(_statistics.cumsum(_operand(x, dtype), axis=_axes(x, dim), dtype=_result(x, dtype))).view(x.shape)
 
 
 @integers
@@ -245,12 +239,8 @@ def logsumexp(x: torch.Tensor, dim: _Dims, keepdim: bool = False) -> torch.Tenso
     dims = [d % x.ndim for d in given]
     kept = [d for d in range(x.ndim) if d not in dims]
     lines = x.permute(*kept, *dims).flatten(len(kept))
-    made = as_tensor(function(as_array(_float(lines)), -1))
+    made = as_tensor(function(as_array(as_float(lines)), -1))
     return made.view([1 if d in dims else n for d, n in enumerate(x.shape)]) if keepdim else made
-
-
-def _float(x: torch.Tensor) -> torch.Tensor:
-    return x if x.is_floating_point() or x.is_complex() else convert(x, torch.get_default_dtype())
 
 
 @integers
@@ -282,7 +272,11 @@ def scatter_with(x: torch.Tensor, dim: int, index: torch.Tensor, src: Any, *, re
     """scatter with what is done instead of replacing."""
     if reduce != "add":
         raise Uncovered(f"reduce={reduce!r}")
-    return scatter_add(x, dim, index, src if isinstance(src, torch.Tensor) else x.new_full(index.shape, src))
+    if isinstance(src, torch.Tensor):
+        return scatter_add(x, dim, index, src)
+    flat = x.reshape(-1)
+    at = torch.arange(x.numel()).view(x.shape).gather(dim, index).reshape(-1)
+    return index_add(flat, 0, at, flat.new_ones(at.shape), alpha=src).view(x.shape)
 
 
 @integers

@@ -13,15 +13,18 @@ _Tensors: TypeAlias = Sequence[torch.Tensor]
 
 
 def _each(name: str, function: str, lists: int, *names: str) -> None:
-    """A function of one tensor over the first `lists` arguments; further ones, with these names, are lists of numbers, or shared."""
+    """A function of one tensor over the first `lists` arguments; further ones, with these names, are lists of numbers, or shared. The
+    results go into `outs` where these are given."""
     of_one = KERNELS[function]
 
-    def call(*arguments: Any, **keywords: Any) -> list[torch.Tensor]:
+    def call(*arguments: Any, outs: _Tensors | None = None, **keywords: Any) -> list[torch.Tensor]:
         made = []
         for i, tensors in enumerate(zip(*arguments[:lists], strict=True)):
             rest = [v[i] if isinstance(v, (list, tuple)) else v for v in arguments[lists:]]
             own = {key: v[i] if isinstance(v, (list, tuple)) else v for key, v in keywords.items()}
             own |= zip(names, rest, strict=False)
+            if outs is not None:
+                own["out"] = outs[i]
             made.append(of_one(*tensors, *rest[len(names) :], **own))
         return made
 
@@ -42,6 +45,10 @@ _each("maximum", "maximum", 2)
 
 @kernel
 def foreach_norm(tensors: _Tensors, ord: Any = 2, dtype: torch.dtype | None = None) -> list[torch.Tensor]:
+    if not all(t.is_floating_point() or t.is_complex() for t in tensors):
+        raise ValueError("tensors of integers")
+    if dtype is not None and any(torch.promote_types(t.dtype, dtype) is not dtype for t in tensors):
+        raise ValueError(f"dtype={dtype}, which is narrower")
     return [KERNELS["vector_norm"](t, ord, dtype=dtype) for t in tensors]
 
 

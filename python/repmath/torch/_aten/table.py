@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from .._tensors import FORMATS
 from . import (  # noqa: F401
     alignments,
     bags,
@@ -30,7 +29,9 @@ from . import (  # noqa: F401
     sampling,
     steps,
 )
-from .common import KERNELS, Uncovered
+from .common import KERNELS, check_cast, narrower, write
+from .guards import check_written, floats_in, of_one_format, own_error
+from .moves import mover
 
 
 @dataclass(frozen=True)
@@ -70,40 +71,54 @@ def _exact(values: Iterable[Any]) -> bool:
     return True
 
 
-def _into(of_lists: bool, function: Callable[..., Any]) -> Callable[..., Any]:
+def _into(overload: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with its result written into its first argument."""
     takes_out = "out" in inspect.signature(function).parameters
 
     def call(x: Any, *arguments: Any, **keywords: Any) -> Any:
-        if of_lists:
-            for t, made in zip(x, function(x, *arguments, **keywords), strict=True):
-                _write(t, made)
-            return None
+        check_written(overload, x, (x, *arguments), keywords, (*arguments, *keywords.values()))
+        if keywords.get("dtype") is not None:
+            own_error(overload, (x, *arguments), keywords)
         if takes_out:
-            return _write(x, function(x, *arguments, out=x, **keywords))
-        return _write(x, function(x, *arguments, **keywords))
+            return write(x, function(x, *arguments, out=x, **keywords))
+        return write(x, function(x, *arguments, **keywords))
 
     return call
 
 
-def _write(t: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
-    if made is t:
-        return t
-    if not torch.can_cast(made.dtype, t.dtype):
-        raise TypeError(f"a result of {made.dtype} into a tensor of {t.dtype}")
-    if made.dtype is not t.dtype and made.dtype in FORMATS and t.dtype in FORMATS:
-        raise Uncovered(f"a result of {made.dtype} into a tensor of {t.dtype}, which would round twice")
-    return t.copy_(made)
+def _into_each(overload: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of lists with its results written into the tensors of the first one, when all of them are known."""
+
+    def call(x: Any, *arguments: Any, **keywords: Any) -> Any:
+        for i, t in enumerate(x):
+            others = [v[i] if isinstance(v, (list, tuple)) and len(v) == len(x) else v for v in arguments]
+            check_written(overload, t, (x, *arguments), keywords, others)
+        made = function(x, *arguments, outs=[torch.empty_like(t) for t in x], **keywords)
+        for t, result in zip(x, made, strict=True):
+            write(t, result)
+        return None
+
+    return call
 
 
-def _out(function: Callable[..., Any], of_its_format: bool) -> Callable[..., Any]:
+def _out(overload: Any, function: Callable[..., Any], of_its_format: bool) -> Callable[..., Any]:
+    takes_out = "out" in inspect.signature(function).parameters
+
     def call(*arguments: Any, out: torch.Tensor, **keywords: Any) -> Any:
+        check_written(overload, out, arguments, {"out": out, **keywords}, (*arguments, *keywords.values()))
+        if not of_its_format and not floats_in((*arguments, *keywords.values())):
+            own_error(overload, arguments, {"out": out, **keywords})
         made = function(*arguments, **keywords)
-        if of_its_format and made.dtype is not out.dtype:
-            raise TypeError(f"a result of {made.dtype} into a tensor of {out.dtype}")
+        if made.dtype is not out.dtype:
+            if of_its_format:
+                raise TypeError(f"a result of {made.dtype} into a tensor of {out.dtype}")
+            own_error(overload, arguments, {"out": out, **keywords})
+        if takes_out and narrower(made.dtype, out) is not made.dtype:
+            made = function(*arguments, out=torch.empty(made.shape, dtype=out.dtype), **keywords)
+        check_cast(out, made)
         if out.shape != made.shape:
             out.resize_(made.shape)
-        return _write(out, made)
+        return write(out, made)
 
     return call
 
@@ -129,16 +144,29 @@ def _with_out(overload: Any) -> Any:
     return None
 
 
+# Whose tensors may be of several formats: they count as they are, and PyTorch's promotion gives that of the result.
+_SEVERAL_FORMATS = frozenset(
+    """add subtract rsub multiply divide power clamp clamp_min clamp_max maximum minimum addcmul addcdiv divide_by_mode floor_divide
+    fmod remainder atan2 to_copy copy sum mean cumsum prod cumprod nansum layer_norm layer_norm_backward rms_norm rms_norm_backward
+    group_norm group_norm_backward batch_norm batch_norm_without_running batch_norm_backward arange arange_step linspace logspace""".split()
+)
+
+
 def _entry(operator: Operator, overload: Any) -> Callable[..., Any] | None:
     if operator.way == "moves":
-        return None
+        return mover(overload)
     function = KERNELS[operator.function]
     exact = getattr(function, "integers", False)
+    several = (
+        operator.way == "draws" or operator.function in _SEVERAL_FORMATS or operator.function.startswith(("foreach", "fused"))
+    )
     base = operator.name.split(".")[0]
     if base.endswith("_") and not operator.function.startswith("fused"):
-        function = _into(base.startswith("_foreach"), function)
+        function = (_into_each if base.startswith("_foreach") else _into)(overload, function)
     elif _taken(overload)[1]:
-        function = _out(function, operator.way == "draws")
+        function = _out(overload, function, operator.way == "draws")
+    if not several:
+        function = of_one_format(overload, function)
     if not exact or operator.way == "draws":
         return function
 
