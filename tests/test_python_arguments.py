@@ -216,3 +216,31 @@ def test_what_numpy_takes_is_taken(tmp_path):
     assert repmath.sum(3) == repmath.sum(np.float32(3)) == repmath.sum(np.array(3)) == 3.0
     assert np.array_equal(repmath.matmul(X, W), repmath.matmul(X.tolist(), W.tolist(), dtype="f4"))
     assert nn.mse_loss(X.tolist(), Y.tolist()).dtype == np.float64
+
+
+# Parameters that are numbers or dtypes, whose helpers are shared; each with what is bad for it.
+BAD_NUMBERS = ("text", object(), [None], float("nan"), 1j, 1.5, 2**70, np.ones((2, 2)))
+INTEGERS = ("axis", "dim", "ignore_index", "input_size", "shape", "normalized_shape", "num_groups")
+
+
+def test_numbers():
+    tried = 0
+    for module, calls in CALLS.items():
+        for name, arguments, keywords in calls:
+            function = getattr(module, name)
+            known = inspect.signature(function).parameters
+            for place, p in enumerate(known):
+                if p not in (*INTEGERS, "eps", "dtype") or name in ("to_float8", "scatter_add"):
+                    continue
+                for bad in BAD_NUMBERS:
+                    if p == "eps" and isinstance(bad, (float, int)) and bad == bad:
+                        continue
+                    changed, named = list(arguments), dict(keywords)
+                    if known[p].kind is not known[p].KEYWORD_ONLY and place < len(changed):
+                        changed[place] = bad
+                    else:
+                        named[p] = bad
+                    tried += 1
+                    with pytest.raises((TypeError, ValueError), match=p):
+                        function(*changed, **named)
+    assert tried > 500

@@ -4,6 +4,7 @@ Arrays that mean more than their elements are errors: the results would be right
 plan of computation that was lost without a word. The ufuncs are dispatched by NumPy to such arrays' own implementations.
 """
 
+import operator
 from collections.abc import Callable, Mapping
 from types import NoneType
 from typing import Any, get_args, get_origin
@@ -83,6 +84,28 @@ def check(name: str, x: Any, takes: int = _NO_ARRAY) -> None:
         f"{name} is a {_named(type(x))}; what it holds beside its elements, such as labels, units or a plan of computation, would "
         f"be lost: pass numpy.asarray({name})"
     )
+
+
+def integer(name: str, value: Any) -> int:
+    """The integer of 64 bits that an argument is."""
+    try:
+        n = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, not {'None' if value is None else _named(type(value))}") from None
+    if not -(2**63) <= n < 2**63:
+        raise ValueError(f"{name} must be an integer of 64 bits, not {n}")
+    return n
+
+
+def integers(name: str, values: Any) -> tuple[int, ...]:
+    """The integers of an argument that has one or several."""
+    if hasattr(type(values), "__index__") and getattr(values, "ndim", 0) == 0:
+        return (integer(name, values),)
+    if not isinstance(values, (tuple, list, range, np.ndarray)):
+        raise TypeError(
+            f"{name} must be an integer or a tuple of them, not {'None' if values is None else _named(type(values))}"
+        )
+    return tuple(integer(name, v) for v in values)
 
 
 def check_all(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:

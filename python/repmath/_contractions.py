@@ -16,6 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
+from ._arguments import integer
 from ._dtypes import F32, F64, check, common, is_integer
 from ._environment import guarded
 from ._memory import asarray
@@ -405,7 +406,7 @@ def vecdot(
         check(name, v.dtype)
         if v.ndim == 0:
             raise ValueError(f"vecdot: {name} is a scalar; it must have at least one axis")
-        vectors.append(np.moveaxis(v, normalize_axis_index(operator.index(axis), v.ndim), -1))
+        vectors.append(np.moveaxis(v, normalize_axis_index(integer("axis", axis), v.ndim), -1))
     x, y = vectors
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(f"vecdot: x1 has vectors of {x.shape[-1]} elements, x2 of {y.shape[-1]}")

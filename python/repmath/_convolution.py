@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._arguments import integers
 from ._dtypes import NAMES, check_held, common
 from ._environment import guarded
 from ._memory import asarray, calls, empty
@@ -26,6 +27,8 @@ def _each(name: str, value: Any, dims: int, least: int) -> tuple[int, ...]:
         result = tuple(operator.index(v) for v in values)
     except TypeError:
         raise TypeError(f"{name} must be an integer or {dims} of them, not {value!r}") from None
+    if max(result, default=0) >= 2**63:
+        raise ValueError(f"{name} must be integers of 64 bits, not {value!r}")
     if min(result) < least:
         raise ValueError(f"{name} must be at least {least}, not {value!r}")
     return result
@@ -226,6 +229,7 @@ def _conv_transpose(
 
 
 def _shape(name: str, shape: Any, dims: int) -> tuple[int, ...]:
+    shape = integers(name, shape)
     sizes = _each(name, tuple(shape), dims + 2, 0) if len(tuple(shape)) == dims + 2 else None
     if sizes is None:
         raise ValueError(f"{name} must have {dims + 2} values, not {tuple(shape)}")

@@ -8,6 +8,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core, _dlpack
+from ._arguments import integers
 from ._dtypes import F32, F64, FORMATS, beyond_f64, check, common, is_integer
 from ._environment import guarded
 from ._memory import asarray, is_array, on_device
@@ -26,10 +27,13 @@ _GATHERED = 1 << 22  # float64 elements gathered at a time to decide boundary ca
 def _result_dtype(dtype: DTypeLike | None, *operands: np.dtype[Any]) -> np.dtype[Any]:
     if dtype is None:
         return common(*operands)
-    result: np.dtype[Any] = np.dtype(dtype)
+    names = ", ".join(str(d) for d in FORMATS.values())
+    try:
+        result: np.dtype[Any] = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise TypeError(f"dtype must be one of {names}, not {dtype!r}") from None
     if result not in FORMATS.values():
-        names = [str(d) for d in FORMATS.values()]
-        raise TypeError(f"dtype must be one of {', '.join(names)}, not {result}")
+        raise TypeError(f"dtype must be one of {names}, not {result}")
     return result
 
 
@@ -51,7 +55,7 @@ def _axes(
     x: np.ndarray, axis: int | tuple[int, ...] | None, keepdims: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """The reduced axes, the lengths of the others, the shape of the result."""
-    axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim, "axis")
+    axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(integers("axis", axis), x.ndim, "axis")
     kept = tuple(n for i, n in enumerate(x.shape) if i not in axes)
     return axes, kept, tuple(1 if i in axes else n for i, n in enumerate(x.shape)) if keepdims else kept
 

@@ -8,6 +8,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import ArrayLike
 
 from . import _core
+from ._arguments import integer
 from ._dtypes import F64, NAMES, check, check_held, common, is_integer
 from ._environment import guarded
 from ._memory import as_bytes, asarray, calls, contiguous, copied, empty, on_device
@@ -115,7 +116,7 @@ def index_add(x: ArrayLike, index: ArrayLike, source: ArrayLike, axis: int = 0, 
     a, b, where = _values("x", x), _values("source", source), _integers("index", index)
     if a.ndim == 0:
         raise ValueError("x is a scalar; it must have at least one axis")
-    axis = normalize_axis_index(axis, a.ndim)
+    axis = normalize_axis_index(integer("axis", axis), a.ndim)
     if where.ndim != 1:
         raise ValueError(f"index has shape {where.shape}; it must be one-dimensional")
     needed = (*a.shape[:axis], len(where), *a.shape[axis + 1 :])
@@ -180,7 +181,7 @@ def scatter_add(x: ArrayLike, axis: int, index: ArrayLike, src: ArrayLike, out: 
     a, b, where = _values("x", x), _values("src", src), _integers("index", index)
     if a.ndim == 0:
         raise ValueError("x is a scalar; it must have at least one axis")
-    axis = normalize_axis_index(axis, a.ndim)
+    axis = normalize_axis_index(integer("axis", axis), a.ndim)
     if not a.ndim == b.ndim == where.ndim:
         raise ValueError(f"x, index and src must have equally many axes, not {a.ndim}, {where.ndim} and {b.ndim}")
     if any(i > s for i, s in zip(where.shape, b.shape, strict=True)):

@@ -1,7 +1,6 @@
 """mean, norm, var, std and cumsum: functions of exact sums, rounded once."""
 
 import math
-import operator
 from fractions import Fraction
 from typing import Any, SupportsIndex
 
@@ -10,6 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
+from ._arguments import integer
 from ._dtypes import F64, NAMES, beyond_f64, check, check_held, is_integer
 from ._environment import guarded
 from ._memory import asarray, calls, contiguous, empty, on_device
@@ -338,7 +338,7 @@ def cumsum(
         x, axis = x.reshape(-1), 0
     if x.ndim == 0:
         x = x.reshape(1)
-    axis = normalize_axis_index(operator.index(axis), x.ndim)
+    axis = normalize_axis_index(integer("axis", axis), x.ndim)
     if out is not None:
         _check_out(out, x.shape, result)
     moved = np.moveaxis(x, axis, -1)

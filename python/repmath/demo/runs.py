@@ -116,7 +116,7 @@ def plain_runs():
     return runs
 
 
-def execute(run):
+def execute(run: Run) -> None:
     # Passive: a thread that waits does not hold the CPU, which matters where other programs want it too.
     environment = {"OMP_WAIT_POLICY": "passive"}
     environment |= {k: v for k, v in os.environ.items() if k not in VARIABLES} | run.setting
@@ -165,7 +165,7 @@ def agreement(name, runs):
     return faults
 
 
-def generated_run(steps=20):
+def generated_run(steps: int = 20) -> Run:
     """The convolutional network on generated images, which needs NumPy alone."""
     return Run("NumPy", "generated images", {}, ["digits_numpy.py", "--generated", "--steps", str(steps)])
 

@@ -1,13 +1,13 @@
 """What the operators do with their arguments: formats, axes, rows."""
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import ArrayLike, DTypeLike
 
+from .._arguments import integer
 from .._dtypes import F64, check_held, common, is_integer
 from .._memory import asarray, contiguous, move, on_device
 from .._reductions import _result_dtype
@@ -44,7 +44,7 @@ def same_shape(**arrays: Array) -> None:
 
 def axis_of(dim: int, ndim: int) -> int:
     """`dim` counted from the front; numpy.exceptions.AxisError when there is none."""
-    return normalize_axis_index(operator.index(dim), max(ndim, 1), "dim")
+    return normalize_axis_index(integer("dim", dim), max(ndim, 1), "dim")
 
 
 def rows(x: Array, axis: int) -> Array:

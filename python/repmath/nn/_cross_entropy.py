@@ -1,13 +1,13 @@
 """cross_entropy and its gradient."""
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
+from .._arguments import integer
 from .._dtypes import NAMES, is_integer
 from .._environment import guarded
 from .._memory import asarray, calls, contiguous, empty, move
@@ -102,7 +102,7 @@ def cross_entropy(
         targets,
         probabilities,
         w,
-        operator.index(ignore_index),
+        integer("ignore_index", ignore_index),
         float(label_smoothing),
         reduction,
         None,
@@ -143,7 +143,7 @@ def cross_entropy_backward(
         targets,
         probabilities,
         w,
-        operator.index(ignore_index),
+        integer("ignore_index", ignore_index),
         float(label_smoothing),
         reduction,
         g,

@@ -1,11 +1,11 @@
 """nll_loss and its gradient."""
 
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arguments import integer
 from .._dtypes import NAMES, is_integer
 from .._environment import guarded
 from .._memory import asarray, calls, contiguous, empty, move
@@ -28,7 +28,7 @@ def _run(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str
     shape_of_loss = lines.shape[:1] if reduction == "none" else (1,)
     out = empty(shape_of_loss if g is None else lines.shape, x.dtype, x)
     code = calls(x).cross_entropy(
-        False, NAMES[x.dtype], lines, targets, None, w, operator.index(ignore_index), 0.0, reduction, g, out
+        False, NAMES[x.dtype], lines, targets, None, w, integer("ignore_index", ignore_index), 0.0, reduction, g, out
     )
     _check_index(code, targets, lines.shape[1])
     if g is None:

@@ -1,7 +1,6 @@
 """layer_norm, rms_norm, group_norm, instance_norm and batch_norm, with gradients: sets of elements and their exact statistics."""
 
 import math
-import operator
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._accumulator import Accumulator
+from .._arguments import integer, integers
 from .._dtypes import F64, NAMES
 from .._environment import guarded
 from .._memory import asarray, calls, contiguous, empty, host, is_array, move, zeros
@@ -22,7 +22,10 @@ _Gradients = tuple[Array, Array | None, Array | None]
 
 
 def _eps(eps: float) -> float:
-    value = float(eps)
+    try:
+        value = float(eps)
+    except (TypeError, ValueError):
+        raise TypeError(f"eps must be a number, not {type(eps).__name__}") from None
     if not (value >= 0 and math.isfinite(value)):
         raise ValueError(f"eps must be finite and at least 0, not {eps!r}")
     return value
@@ -122,8 +125,7 @@ def _check_weight(shape: tuple[int, ...], **weights: Array | None) -> None:
 
 
 def _normalized(x: Array, normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
-    values = normalized_shape if isinstance(normalized_shape, (tuple, list, np.ndarray)) else (normalized_shape,)
-    shape = tuple(operator.index(n) for n in values)
+    shape = integers("normalized_shape", normalized_shape)
     if not shape or x.shape[max(0, x.ndim - len(shape)) :] != shape:
         raise ValueError(f"normalized_shape is {shape}; input of shape {x.shape} must end in it")
     return shape
@@ -248,7 +250,7 @@ def _check_channels(x: Array, **weights: Array | None) -> None:
 
 
 def _groups(num_groups: int, x: Array) -> int:
-    groups = operator.index(num_groups)
+    groups = integer("num_groups", num_groups)
     if groups < 1 or x.shape[1] % groups:
         raise ValueError(f"num_groups must divide the {x.shape[1]} channels, not {num_groups!r}")
     return groups

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import integers
 from .._convolution import _each
 from .._dtypes import NAMES
 from .._environment import guarded
@@ -150,7 +151,8 @@ def _adaptive_avg_pool(dims: int, input: Any, output_size: Any) -> Array:
 def _shapes(dims: int, grad_output: Any, input_size: Any) -> tuple[Array, Array, tuple[int, ...]]:
     """g as given, and with a batch; the shape of the input with a batch."""
     given = operand("grad_output", grad_output)
-    shape = _each("input_size", tuple(input_size), len(tuple(input_size)), 0)
+    sizes = integers("input_size", input_size)
+    shape = _each("input_size", sizes, len(sizes), 0)
     if len(shape) != given.ndim:
         raise ValueError(f"input_size has {len(shape)} values, grad_output has shape {given.shape}")
     g = _batched("grad_output", given, dims)
