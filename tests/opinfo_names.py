@@ -128,7 +128,6 @@ remainder.Scalar_Tensor remainder_.Scalar sub_.Scalar xlogy.Scalar_Other xlogy.S
 _index_put_impl_.default _unsafe_index_put.default gelu_.default hardswish_.default hardtanh_.default linear.default norm.Scalar
 norm.ScalarOpt_dim_dtype scatter.reduce scatter.value_reduce scatter_.reduce scatter_.value_reduce
 """.split(),
-    "none: PyTorch composes these on the CPU": ["_fused_rms_norm.default", "_fused_rms_norm_backward.default"],
     "test_random_operators": """
 bernoulli.p bernoulli_.Tensor normal.float_Tensor rand.default rand.generator rand_like.default randint.generator randint.low
 randint.low_generator randint_like.low_dtype randn.generator randperm.default randperm.generator native_dropout.default

@@ -116,6 +116,94 @@ def test_values(isa_library, norm, fmt, which):
             assert (one == other).all()
 
 
+def statistics(lib, norm, fmt, x, eps, weight=None):
+    """The bits of the result, of the means (None of root mean squares) and of the roots, one after the other."""
+    (sets, sx, sw), places = geometry(norm, x)
+    y, found = np.full(x.shape, 7, kind(fmt)), [np.full(len(places), 7, kind(fmt)) for _ in range(2)]
+    mean = None if norm == "rms" else pointer(found[0])
+    given = (None, None) if weight is None else (pointer(weight), sw)
+    f, e, sy = NAMES.index(fmt), ctypes.c_double(eps), geometry(norm, y)[0][1]
+    call = f, ctypes.byref(sets), pointer(x), sx, *given, None, None, e, pointer(y), sy, mean, pointer(found[1])
+    assert lib.rm_normalize_with_statistics(*call) == OK
+    return y, None if mean is None else found[0], found[1]
+
+
+@precise
+def expected_statistics(norm, fmt, x, eps):
+    means, roots = [], []
+    for members in geometry(norm, x)[1].values():
+        v = reals([x[i] for i, _ in members])
+        mean = mpmath.mpf(0) if norm == "rms" else mpmath.fsum(v) / len(v)
+        variance = mpmath.fsum((a - mean) ** 2 for a in v) / len(v) + mpmath.mpf(eps)
+        means.append(rounded(mean, fmt))
+        roots.append(rounded(1 / mpmath.sqrt(variance), fmt))
+    return None if norm == "rms" else means, roots
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("norm", ["layer", "rms", "group", "batch"])
+def test_statistics(isa_library, norm, fmt):
+    """The result is that of rm_normalize, and so is NaN in all three."""
+    rng = np.random.default_rng(5)
+    for which in ("plain", "far", "integers", "small", "constant"):
+        for shape, eps in (((2, 4, 5), 1e-5), ((3, 2, 1), 0.25), ((2, 2, 35), 1e-5)):
+            x = data(rng, fmt, shape, which)
+            w = rng.standard_normal(shape[2] if norm in ("layer", "rms") else shape[1]).astype(x.dtype)
+            y, mean, root = statistics(isa_library, norm, fmt, x, eps, w)
+            assert (y == results(isa_library, norm, fmt, x, w, np.zeros_like(w), x, eps)[0]).all()
+            means, roots = expected_statistics(norm, fmt, x, eps)
+            assert root.tolist() == roots and (mean is None or mean.tolist() == means)
+    x = np.array([[[1.0, np.nan], [np.inf, 1.0], [2.0, 2.0], [3.0, 1.0]]]).astype(dtype_of(fmt))
+    y, mean, root = statistics(isa_library, "layer", fmt, x, 0.0)
+    assert (root[:3] == CANONICAL_NAN[fmt]).all() and (mean[:3] == CANONICAL_NAN[fmt]).all()
+    assert [root[3]] == expected_statistics("layer", fmt, x[:, 3:], 0.0)[1]
+
+
+def beside_midpoints(fmt):
+    """Sets whose means are midpoints, or beside them by what no sum of the format's numbers shows; and eps by which roots are."""
+    dtype, bits = dtype_of(fmt), {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}[fmt]
+    least = {"f16": -24, "bf16": -133, "f32": -149, "f64": -1074}[fmt]
+    unit = 2.0 ** (1 - bits)
+    rows = [[1.0 + k * unit, 1.0 + (k + 1) * unit, s * 2.0**least, 0.0] for k in (0, 1, 6) for s in (-1, 0, 1)]
+    roots = [1 + (k + 0.5) * unit for k in (0, 1, 6)] if fmt != "f64" else []
+    near = [float(1 / mpmath.mpf(r) ** 2) for r in roots]
+    return np.array(rows, np.float64).astype(dtype)[None], [
+        e for v in near for e in (np.nextafter(v, 0), v, np.nextafter(v, 2))
+    ]
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_statistics_beside_midpoints(isa_library, fmt):
+    x, epsilons = beside_midpoints(fmt)
+    y, mean, _ = statistics(isa_library, "layer", fmt, x, 1e-5)
+    assert mean.tolist() == expected_statistics("layer", fmt, x, 1e-5)[0]
+    ones = np.ones((1, 1, 3), dtype_of(fmt))
+    found = [statistics(isa_library, "layer", fmt, ones, eps)[2].tolist() for eps in epsilons]
+    assert found == [expected_statistics("layer", fmt, ones, eps)[1] for eps in epsilons]
+    # The control: a mean of binary64, rounded again, is another number somewhere.
+    wide = x.astype(np.float64).mean(2).astype(x.dtype)
+    assert (wide.view(kind(fmt)) != mean.reshape(wide.shape)).any() or fmt == "f16"  # whose sums are exact in binary64
+
+
+def test_statistics_arguments(isa_library):
+    x, out, root = np.ones((2, 3, 4), "f4"), np.full((2, 3, 4), 7, "f4"), np.full(6, 7, "f4")
+    (sets, sx, _), _ = geometry("layer", x)
+
+    def call(mean=None, to=None, centered=1, eps=1e-5, y=out):
+        sets.centered = centered
+        given = 2, ctypes.byref(sets), pointer(x), sx, None, None, None, None, ctypes.c_double(eps), pointer(y), sx
+        return isa_library.rm_normalize_with_statistics(*given, pointer(mean), pointer(to))
+
+    assert call(root, centered=0) == status(10, 12)
+    for bad in (x, out):
+        assert call(bad) == status(OVERLAP, 12) and call(None, bad) == status(OVERLAP, 13)
+    assert call(root, root) == status(OVERLAP, 13)
+    assert call(eps=-1.0) == call(eps=np.nan) == status(10, 9)
+    assert call(y=None) == status(NULL, 10)
+    assert (out == 7).all() and (root == 7).all()
+    assert call() == call(None, root) == OK
+
+
 def test_ties(isa_library):
     """x/sqrt(mean of squares) w + b is rational here, and a midpoint."""
     x = np.array([[[4.0, 12.0, 3.0, 84.0, 0.0]]], "f4")  # the squares add up to 85^2: eps makes the root 40

@@ -50,6 +50,12 @@ RM_API rm_status rm_normalize(int format, const rm_norm_sets *sets, const void *
                               const ptrdiff_t *sw, const void *b, const ptrdiff_t *sb, const void *mean, const ptrdiff_t *sm,
                               const void *variance, const ptrdiff_t *sv, double eps, void *y, const ptrdiff_t *sy);
 
+/* The same result by the sets' own statistics, and these: the mean of each set, and 1/sqrt(variance + eps), next to each other in the order of the
+ * sets. Either may be NULL; not centered, the mean must be. */
+RM_API rm_status rm_normalize_with_statistics(int format, const rm_norm_sets *sets, const void *x, const ptrdiff_t *sx,
+                                              const void *w, const ptrdiff_t *sw, const void *b, const ptrdiff_t *sb,
+                                              double eps, void *y, const ptrdiff_t *sy, void *mean, void *root);
+
 /* The gradient by x from the gradient g by y: with h = g w, over each set of n,
  * (h - (sum of h)/n - (x - mean) (sum of h (x - mean))/(n v))/sqrt(v), v = variance + eps; not centered, without the second term and the
  * mean; h/sqrt(v) where mean and variance are given. dx may be g or x. */

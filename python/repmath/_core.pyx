@@ -127,6 +127,8 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_normalize(int format, const rm_norm_sets *sets, const void *x, const ptrdiff_t *sx, const void *w,
                            const ptrdiff_t *sw, const void *b, const ptrdiff_t *sb, const void *mean, const ptrdiff_t *sm,
                            const void *variance, const ptrdiff_t *sv, double eps, void *y, const ptrdiff_t *sy) nogil
+    rm_status rm_normalize_with_statistics(int format, const rm_norm_sets *sets, const void *x, const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw,
+                                           const void *b, const ptrdiff_t *sb, double eps, void *y, const ptrdiff_t *sy, void *mean, void *root) nogil
     rm_status rm_normalize_backward(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
                                     const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw, const void *mean, const ptrdiff_t *sm,
                                     const void *variance, const ptrdiff_t *sv, double eps, void *dx, const ptrdiff_t *sdx) nogil
@@ -486,35 +488,36 @@ def softmax(what, format, first, second, out):
             status = rm_softmax_backward(f, rows, n, <void *>a.base, a.stride[0], a.stride[1], <void *>b.base, b.stride[0],
                                          b.stride[1], <void *>y.base, y.stride[0], y.stride[1])
         else:
-            status = rm_log_softmax_backward(f, rows, n, <void *>a.base, a.stride[0], a.stride[1], <void *>b.base, b.stride[0],
-                                             b.stride[1], <void *>y.base, y.stride[0], y.stride[1])
+            status = rm_log_softmax_backward(f, rows, n, <void *>a.base, a.stride[0], a.stride[1], <void *>b.base, b.stride[0], b.stride[1],
+                                             <void *>y.base, y.stride[0], y.stride[1])
     _raise(status)
 
 
 def normalize(what, format, bint centered, x, g, w, b, mean, variance, double eps, out, weight_strides=None):
-    """rm_normalize and its gradients: arrays of four axes, (sets, sets, blocks, elements); w, b, mean and variance may be None."""
+    """rm_normalize and its gradients: arrays of four axes, (sets, sets, blocks, elements); w, b, mean and variance may be None. To be "found",
+    mean and variance are contiguous arrays of an element a set, of the mean and 1/sqrt(variance + eps)."""
     cdef View a = _view(x), h = _view(g), u = _view(w), v = _view(b), m = _view(mean), s = _view(variance), y = _view(out)
     cdef rm_norm_sets sets
     cdef rm_status status
-    cdef int f, which = {"forward": 0, "input": 1, "weight": 2}[what]
+    cdef int f, which = {"forward": 0, "input": 1, "weight": 2, "found": 3}[what]
     f, _ = _FORMATS[format]
     sets.centered = centered
     sets.sets[0], sets.sets[1], sets.outer, sets.inner = x.shape
-    if weight_strides is not None:
-        for i in range(4):
-            y.stride[i] = weight_strides[i]
+    for i in range(4 if weight_strides is not None else 0):
+        y.stride[i] = weight_strides[i]
     with nogil:
         if which == 0:
             status = rm_normalize(f, &sets, <void *>a.base, a.stride, <void *>u.base, u.stride, <void *>v.base, v.stride,
                                   <void *>m.base, m.stride, <void *>s.base, s.stride, eps, <void *>y.base, y.stride)
+        elif which == 3:
+            status = rm_normalize_with_statistics(f, &sets, <void *>a.base, a.stride, <void *>u.base, u.stride, <void *>v.base, v.stride, eps,
+                                                  <void *>y.base, y.stride, <void *>m.base, <void *>s.base)
         elif which == 1:
-            status = rm_normalize_backward(f, &sets, <void *>h.base, h.stride, <void *>a.base, a.stride, <void *>u.base,
-                                           u.stride, <void *>m.base, m.stride, <void *>s.base, s.stride, eps, <void *>y.base,
-                                           y.stride)
+            status = rm_normalize_backward(f, &sets, <void *>h.base, h.stride, <void *>a.base, a.stride, <void *>u.base, u.stride,
+                                           <void *>m.base, m.stride, <void *>s.base, s.stride, eps, <void *>y.base, y.stride)
         else:
-            status = rm_normalize_backward_weight(f, &sets, <void *>h.base, h.stride, <void *>a.base, a.stride,
-                                                  <void *>m.base, m.stride, <void *>s.base, s.stride, eps, <void *>y.base,
-                                                  y.stride)
+            status = rm_normalize_backward_weight(f, &sets, <void *>h.base, h.stride, <void *>a.base, a.stride, <void *>m.base, m.stride,
+                                                  <void *>s.base, s.stride, eps, <void *>y.base, y.stride)
     _raise(status)
 
 

@@ -221,6 +221,35 @@ RM_LOCAL int64_t round_blocks(const rm_norm_job *f, int64_t set0, int64_t set1, 
   return count;
 }
 
+#if !RM_DEVICE
+/* RN of a statistic that is `value` within `err`, or, where these do not decide, by the slow tiers. Ties: n times the mean is an integer in units of the
+ * least number, and the root y has y^2 (n^2 v) = n^2, integers of fewer bits than those of a result above. */
+static void store_statistic(const rm_norm_row *r, int kind, double value, double err, rm_near_value_fn *near, rm_ball_value_fn *ball, char *to,
+                            rm_row_state *state) {
+  const int format = r->norm->format;
+  uint64_t bits;
+  rm_near v;
+  rm_near_finish(&v, value, 0.0, 1, err);
+  if (kind == RM_SET_INVALID)
+    bits = rm_nan_bits(format);
+  else if (!rm_near_round(&v, format, RM_NEAREST, &state->flags, &bits))
+    bits = rm_decide(near, ball, (void *)(uintptr_t)r, 0, format, state);
+  rm_write_bits(to, bits, format);
+}
+
+/* The mean and 1/sqrt(variance + eps) of a set, where they are wanted: t where they are known approximately, or NULL. A set that is known has
+ * numbers alone, and its variance + eps is positive. */
+static void store_statistics(const rm_norm_job *f, rm_norm_row *r, const rm_norm_statistics *t, rm_row_state *state) {
+  const int64_t at = (r->set0 * f->sets[1] + r->set1) * rm_size_of(f->format);
+  const int kind = t ? RM_SET_ORDINARY : rm_norm_classify(f, r->set0, r->set1, r->n, r->x);
+  const double unknown = rm_near_infinity();
+  if (f->found_mean)
+    store_statistic(r, kind, t ? t->c : 0.0, t ? t->c_err : unknown, mean_of_set_near, mean_of_set_ball, f->found_mean + at, state);
+  if (f->found_root)
+    store_statistic(r, kind, t ? t->a : 0.0, t ? t->a * t->rel : unknown, root_of_set_near, root_of_set_ball, f->found_root + at, state);
+}
+#endif
+
 RM_SHARED void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state) {
   const rm_norm_job *f = (const rm_norm_job *)operation;
   const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1], n = rm_norm_length(f);
@@ -235,11 +264,16 @@ RM_SHARED void rm_norm_forward_set(const void *operation, int64_t set, rm_row_st
   if (known) s.c = t.c, s.a = t.a, s.rel = t.rel, s.err = 1.01 * t.c_err * t.a;
   const int64_t open = round_blocks(f, set0, set1, RM_ROW_AFFINE, &s, known, x, NULL, w, b, state);
   state->tiers.fast += n - open;
-  if (open) {
+  rm_norm_row r;
+  if (open || f->found_mean || f->found_root) {
     if (rm_row_left(state)) return;
-    rm_norm_row r;
     rm_norm_row_begin(f, set0, set1, &r);
     r.x = x, r.w = w, r.b = b;
+  }
+#if !RM_DEVICE
+  if (f->found_mean || f->found_root) store_statistics(f, &r, known ? &t : NULL, state);
+#endif
+  if (open) {
     const int kind = rm_norm_classify(f, set0, set1, n, x);
     for (int64_t j = 0; j < open; j++) {
       const int64_t i = state->open[j];

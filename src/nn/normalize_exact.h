@@ -16,6 +16,27 @@ RM_FORMULA void RM_NUM_NAME(normalized)(RM_NUM_T *y, void *row, int64_t i, int l
   RM_NUM_(add)(y, y, &t);
 }
 
+#if !RM_DEVICE
+/* The mean of the set. */
+RM_FORMULA void RM_NUM_NAME(mean_of_set)(RM_NUM_T *y, void *row, int64_t i, int limbs) {
+  rm_norm_row *r = (rm_norm_row *)row;
+  RM_NUM_T n;
+  (void)i;
+  RM_NUM_NAME(rm_norm_prepare)(r, limbs);
+  RM_NUM_(set_i64)(&n, r->n, limbs);
+  RM_NUM_(div)(y, &r->RM_NUM.sum, &n);
+}
+
+/* 1/sqrt(variance + eps). */
+RM_FORMULA void RM_NUM_NAME(root_of_set)(RM_NUM_T *y, void *row, int64_t i, int limbs) {
+  rm_norm_row *r = (rm_norm_row *)row;
+  (void)i;
+  RM_NUM_NAME(rm_norm_prepare)(r, limbs);
+  RM_NUM_(set_i64)(y, 1, limbs);
+  RM_NUM_(div)(y, y, &r->RM_NUM.root);
+}
+#endif
+
 /* h_i = g_i w_i. */
 RM_FORMULA void RM_NUM_NAME(rm_norm_weighted)(RM_NUM_T *h, const rm_norm_row *r, int64_t i, int limbs) {
   RM_NUM_T w;

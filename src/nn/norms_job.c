@@ -84,6 +84,33 @@ rm_status rm_normalize_job(rm_norm_job *job, int format, const rm_norm_sets *set
   return RM_OK;
 }
 
+static int meet(const void *out, int64_t bytes, const void *in, const rm_norm_sets *sets, const ptrdiff_t *strides, int size) {
+  if (!out || !in) return 0;
+  const int64_t sizes[4] = {sets->sets[0], sets->sets[1], sets->outer, sets->inner}, all[1] = {bytes};
+  const ptrdiff_t one[1] = {1};
+  const rm_grid a = {out, 1, all, one}, b = {in, 4, sizes, strides};
+  return rm_spans_meet(&a, 1, &b, size);
+}
+
+rm_status rm_normalize_statistics_job(rm_norm_job *f, const rm_norm_sets *sets, const ptrdiff_t *sx, const ptrdiff_t *sw, const ptrdiff_t *sb,
+                                      const ptrdiff_t *sy, void *mean, void *root, int position) {
+  const int size = rm_size_of(f->format);
+  const int64_t bytes = f->sets[0] * f->sets[1] * size;
+  void *const found[2] = {mean, root};
+  const struct {
+    const void *base;
+    const ptrdiff_t *strides;
+  } others[4] = {{f->x.base, sx}, {f->w.base, sw}, {f->b.base, sb}, {f->y.base, sy}};
+  if (mean && !f->centered) return RM_STATUS(RM_ERR_RANGE, position);
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < 4; k++)
+      if (meet(found[i], bytes, others[k].base, sets, others[k].strides, size)) return RM_STATUS(RM_ERR_OVERLAP, position + i);
+  const uintptr_t a = (uintptr_t)mean, b = (uintptr_t)root;
+  if (mean && root && a < b + (uintptr_t)bytes && b < a + (uintptr_t)bytes) return RM_STATUS(RM_ERR_OVERLAP, position + 1);
+  f->found_mean = mean, f->found_root = root;
+  return RM_OK;
+}
+
 rm_status rm_normalize_backward_job(rm_norm_job *job, int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
                                 const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw, const void *mean, const ptrdiff_t *sm,
                                 const void *variance, const ptrdiff_t *sv, double eps, void *dx, const ptrdiff_t *sdx) {

@@ -16,6 +16,7 @@ typedef struct {
   int64_t sets[2], outer, inner;
   rm_set_places x, w, b, y, g; /* y: the result; g: the gradient, where there is one */
   rm_set_places mean, variance; /* given ones, of one element a set; else they are the set's own */
+  char *found_mean, *found_root; /* NULL, or where the statistics of the sets are stored, one after the other */
   double eps;
 } rm_norm_job;
 
@@ -23,6 +24,9 @@ typedef struct {
 rm_status rm_normalize_job(rm_norm_job *f, int format, const rm_norm_sets *sets, const void *x, const ptrdiff_t *sx, const void *w,
                            const ptrdiff_t *sw, const void *b, const ptrdiff_t *sb, const void *mean, const ptrdiff_t *sm,
                            const void *variance, const ptrdiff_t *sv, double eps, void *y, const ptrdiff_t *sy);
+/* Of a job that is made: where its statistics go. `position` is that of mean, which is followed by root. */
+rm_status rm_normalize_statistics_job(rm_norm_job *f, const rm_norm_sets *sets, const ptrdiff_t *sx, const ptrdiff_t *sw, const ptrdiff_t *sb,
+                                      const ptrdiff_t *sy, void *mean, void *root, int position);
 rm_status rm_normalize_backward_job(rm_norm_job *f, int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg,
                                     const void *x, const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw, const void *mean,
                                     const ptrdiff_t *sm, const void *variance, const ptrdiff_t *sv, double eps, void *dx,

@@ -54,7 +54,9 @@ def normalize(
     out: Array,
     weight_strides: Sequence[int] | None = None,
 ) -> None:
-    """As _core.normalize."""
+    """As _core.normalize; statistics are found in main memory."""
+    if what == "found":
+        raise Unsupported("statistics of norms")
     sets = NormSets(centered, x.shape[:2], *x.shape[2:])
     result = _of(out) if weight_strides is None else [_address(out), (Stride * 4)(*weight_strides)]
     names = {"forward": "normalize", "input": "normalize_backward", "weight": "normalize_backward_weight"}

@@ -91,6 +91,23 @@ def _forward(
     return out
 
 
+def _forward_with_statistics(
+    sets: _Sets, centered: bool, x: Array, w: Array | None, b: Array | None, eps: float, shape: tuple[int, ...]
+) -> tuple[Array, ...]:
+    """The result, and of each set the mean, unless not centered, and 1/sqrt(variance + eps), in an array of `shape`; NaN of no elements."""
+    a = sets.of(x)
+    assert a is not None
+    out = empty(x.shape, x.dtype, x)
+    found = tuple(empty(shape, x.dtype, x) for _ in range(1 + centered))
+    if x.size:
+        weights, statistics = (sets.weights(w, a), sets.weights(b, a)), (found[0] if centered else None, found[-1])
+        calls(x).normalize("found", NAMES[x.dtype], centered, a, None, *weights, *statistics, eps, sets.of(out))
+    else:
+        for statistic in found:
+            statistic[...] = np.nan
+    return out, *found
+
+
 def _backward(
     sets: _Sets,
     centered: bool,
@@ -131,6 +148,11 @@ def _normalized(x: Array, normalized_shape: int | Sequence[int]) -> tuple[int, .
     return shape
 
 
+def _outer(x: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of what there is one of for each set over the last axes."""
+    return (*x.shape[: x.ndim - len(shape)], *(1 for _ in shape))
+
+
 @guarded
 def layer_norm(
     input: ArrayLike,
@@ -138,7 +160,8 @@ def layer_norm(
     weight: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     eps: float = 1e-5,
-) -> Array:
+    return_statistics: bool = False,
+) -> Any:
     """Layer normalization: ``RN((x - mean) / sqrt(variance + eps) * w + b)``.
 
     Mean and variance (of squared deviations, divided by their number) are the
@@ -155,12 +178,15 @@ def layer_norm(
         Of this shape; 1 and 0 by default.
     eps : float
         At least 0, taken exactly.
+    return_statistics : bool
+        Also return the statistics.
 
     Returns
     -------
-    ndarray
+    ndarray, or three
         Of the shape of `input`. A set with a NaN or an infinity, and one with
-        variance + eps = 0, is NaN.
+        variance + eps = 0, is NaN. The statistics are ``RN(mean)`` and ``RN(1 /
+        sqrt(variance + eps))`` of each set, with axes of one element for the last ones.
 
     Raises
     ------
@@ -172,7 +198,10 @@ def layer_norm(
     x, w, b = operands(input=input, weight=weight, bias=bias)
     shape = _normalized(x, normalized_shape)
     _check_weight(shape, weight=w, bias=b)
-    return _forward(_by_rows(x, math.prod(shape)), True, contiguous(x), w, b, _eps(eps))
+    sets, x, value = _by_rows(x, math.prod(shape)), contiguous(x), _eps(eps)
+    if return_statistics:
+        return _forward_with_statistics(sets, True, x, w, b, value, _outer(x, shape))
+    return _forward(sets, True, x, w, b, value)
 
 
 @guarded
@@ -205,17 +234,24 @@ def _rms_eps(eps: float | None, x: Array) -> float:
 
 @guarded
 def rms_norm(
-    input: ArrayLike, normalized_shape: int | Sequence[int], weight: ArrayLike | None = None, eps: float | None = None
-) -> Array:
+    input: ArrayLike,
+    normalized_shape: int | Sequence[int],
+    weight: ArrayLike | None = None,
+    eps: float | None = None,
+    return_statistics: bool = False,
+) -> Any:
     """Root mean square normalization: ``RN(x / sqrt(mean(x**2) + eps) * w)`` over the last axes.
 
-    `eps` is the machine epsilon of the format by default. The rest is as in
-    `layer_norm`.
+    `eps` is the machine epsilon of the format by default. The statistic is ``RN(1 /
+    sqrt(mean(x**2) + eps))``. The rest is as in `layer_norm`.
     """
     x, w = operands(input=input, weight=weight)
     shape = _normalized(x, normalized_shape)
     _check_weight(shape, weight=w)
-    return _forward(_by_rows(x, math.prod(shape)), False, contiguous(x), w, None, _rms_eps(eps, x))
+    sets, x, value = _by_rows(x, math.prod(shape)), contiguous(x), _rms_eps(eps, x)
+    if return_statistics:
+        return _forward_with_statistics(sets, False, x, w, None, value, _outer(x, shape))
+    return _forward(sets, False, x, w, None, value)
 
 
 @guarded
@@ -263,7 +299,8 @@ def group_norm(
     weight: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     eps: float = 1e-5,
-) -> Array:
+    return_statistics: bool = False,
+) -> Any:
     """Group normalization of (N, C, ...): each sample's channels in groups, ``RN((x - mean) / sqrt(variance + eps) * w + b)``.
 
     Parameters
@@ -276,11 +313,14 @@ def group_norm(
         Of shape (C,).
     eps : float
         At least 0, taken exactly.
+    return_statistics : bool
+        Also return the statistics.
 
     Returns
     -------
-    ndarray
-        Of the shape of `input`; NaN as in `layer_norm`.
+    ndarray, or three
+        Of the shape of `input`; NaN as in `layer_norm`. The statistics are those of
+        `layer_norm`, of shape (N, num_groups).
 
     Raises
     ------
@@ -291,7 +331,10 @@ def group_norm(
     """
     x, w, b = operands(input=input, weight=weight, bias=bias)
     _check_channels(x, weight=w, bias=b)
-    return _forward(_by_groups(x, _groups(num_groups, x)), True, contiguous(x), w, b, _eps(eps))
+    groups, x, value = _groups(num_groups, x), contiguous(x), _eps(eps)
+    if return_statistics:
+        return _forward_with_statistics(_by_groups(x, groups), True, x, w, b, value, (x.shape[0], groups))
+    return _forward(_by_groups(x, groups), True, x, w, b, value)
 
 
 @guarded
@@ -422,7 +465,8 @@ def batch_norm(
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
-) -> Array:
+    return_statistics: bool = False,
+) -> Any:
     """Batch normalization of (N, C, ...): ``RN((x - mean) / sqrt(variance + eps) * w + b)``, a mean and a variance for each channel.
 
     Training, they are the exact ones of the batch, and running statistics are
@@ -443,25 +487,31 @@ def batch_norm(
         Use the batch's statistics.
     momentum, eps : float
         Taken exactly.
+    return_statistics : bool
+        Also return the batch's statistics; only when `training`.
 
     Returns
     -------
-    ndarray
+    ndarray, or three
         Of the shape of `input`. NaN for a channel with a NaN or an infinity in
-        its statistics, and where variance + eps is not positive.
+        its statistics, and where variance + eps is not positive. The statistics are
+        those of `layer_norm`, of shape (C,).
 
     Raises
     ------
     TypeError
         A dtype is not supported.
     ValueError
-        A shape does not fit, statistics are missing or read-only, or there is
-        but one value a channel to train with.
+        A shape does not fit, statistics are missing or read-only, there is but
+        one value a channel to train with, or the batch's statistics are wanted
+        unless `training`.
     """
     x, w, b = operands(input=input, weight=weight, bias=bias)
     _check_channels(x, weight=w, bias=b)
     value, x = _eps(eps), contiguous(x)
     if not training:
+        if return_statistics:
+            raise ValueError("return_statistics=True needs training=True: otherwise the statistics are the running ones")
         if running_mean is None or running_var is None:
             raise ValueError("running_mean and running_var are needed unless training")
         mean, variance = _given("running_mean", running_mean, x), _given("running_var", running_var, x)
@@ -469,7 +519,11 @@ def batch_norm(
     if x.size and x.size // x.shape[1] < 2:
         raise ValueError(f"training needs more than one value for each channel, input has shape {x.shape}")
     means, variances = _running("running_mean", running_mean, x), _running("running_var", running_var, x)
-    result = _forward(_by_channels(x), True, x, w, b, value)
+    result: Any
+    if return_statistics:
+        result = _forward_with_statistics(_by_channels(x), True, x, w, b, value, x.shape[1:2])
+    else:
+        result = _forward(_by_channels(x), True, x, w, b, value)
     if x.size and (means is not None or variances is not None):
         _update(means, variances, x, momentum)
     return result
