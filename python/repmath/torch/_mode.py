@@ -204,7 +204,9 @@ _RECURRENT = (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu)
 
 def _recurrent(func: Any, input: torch.Tensor, *rest: Any) -> Any:
     """Of an input that is contiguous by steps, for which the bias of its product is inside the one rounding."""
-    if len(rest) != 8 or not isinstance(rest[1], (list, tuple)):  # packed sequences: products of two axes
+    if len(rest) != 8 or not isinstance(
+        rest[2], bool
+    ):  # packed sequences, whose lengths come before the states: products of two axes
         return func(input, *rest)
     *middle, batch_first = rest
     if not batch_first:

@@ -8,8 +8,8 @@ import torch
 
 from ... import _convolution, _core, _reductions
 from ..._dtypes import NAMES
-from .._tensors import as_array, as_tensor
-from .common import Array, integers, kernel
+from .._tensors import FORMATS, as_array, as_tensor
+from .common import Array, Uncovered, integers, kernel
 
 _Number: TypeAlias = float | int
 
@@ -29,6 +29,8 @@ for _name in ("mm", "bmm", "mv", "dot"):
 
 def _general(c: torch.Tensor, a: torch.Tensor, b: torch.Tensor, beta: _Number, alpha: _Number) -> torch.Tensor:
     """RN(alpha a b + beta c) for a stack of matrices."""
+    if a.dtype not in FORMATS:
+        raise Uncovered(f"tensors of {a.dtype}")
     if not c.dtype is a.dtype is b.dtype:
         raise ValueError("tensors of several formats")
     x, y = (np.ascontiguousarray(as_array(t)) for t in (a, b))

@@ -71,6 +71,8 @@ def _number(y: Any, dtype: torch.dtype) -> Any:
 @integers
 @kernel
 def add(x: torch.Tensor, y: Any, *, alpha: _Number = 1, out: _Out = None) -> torch.Tensor:
+    if not isinstance(x, torch.Tensor):
+        return apply("fma", alpha, y, x, dtype=format_of(y, x), out=out)
     dtype = format_of(x, y)
     y = _number(y, dtype)
     if isinstance(y, torch.Tensor):

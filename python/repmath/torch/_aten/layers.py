@@ -9,7 +9,7 @@ import torch
 from ... import nn
 from ..._reductions import sum as exact_sum
 from .._tensors import as_array, as_tensor
-from .common import Array, Uncovered, convert, kernel, together
+from .common import Array, Uncovered, apply, convert, format_of, kernel, together
 
 _REDUCTIONS = ("none", "mean", "sum")
 _Maybe: TypeAlias = torch.Tensor | None
@@ -251,6 +251,11 @@ def _loss(name: str, *parameters: str) -> None:
     def gradient(g: torch.Tensor, x: torch.Tensor, target: torch.Tensor, reduction: int, *values: float) -> torch.Tensor:
         x, target = torch.broadcast_tensors(*together(x, target))
         options = dict(zip(parameters, values, strict=False))
+        if reduction and g.shape == x.shape and g.numel() != 1:  # one for each element, in PyTorch's second derivatives
+            if reduction == 2:
+                return gradient(g, x, target, 0, *values)
+            wide = gradient(*(convert(t, torch.float64) for t in (g, x, target)), 0, *values)
+            return convert(apply("divide", wide, float(x.numel())), format_of(g, x))
         return as_tensor(backward(as_array(g), as_array(x), as_array(target), reduction=_REDUCTIONS[reduction], **options))
 
     call.__name__, gradient.__name__ = name, f"{name}_backward"
