@@ -135,8 +135,8 @@ def expected_statistics(norm, fmt, x, eps):
         v = reals([x[i] for i, _ in members])
         mean = mpmath.mpf(0) if norm == "rms" else mpmath.fsum(v) / len(v)
         variance = mpmath.fsum((a - mean) ** 2 for a in v) / len(v) + mpmath.mpf(eps)
-        means.append(rounded(mean, fmt))
-        roots.append(rounded(1 / mpmath.sqrt(variance), fmt))
+        means.append(settled(mean, dtype_of(fmt)))
+        roots.append(settled(1 / mpmath.sqrt(variance), dtype_of(fmt)))
     return None if norm == "rms" else means, roots
 
 
