@@ -151,15 +151,16 @@ def any_foreign(tuple arguments, dict keywords):
     return look(arguments, keywords, b"", 0, {}) & 1 != 0
 
 
-def look(tuple arguments, dict keywords, const unsigned char[:] takes, int rest, dict named):
+def look(tuple arguments, dict keywords, bytes takes, int rest, dict named):
     """1 where an argument is an array of another library; 2 more where one is at fault, by what its parameter takes (_arguments.py)."""
     cdef int found = 0, kind, taken
-    cdef Py_ssize_t i, known = takes.shape[0]
+    cdef const unsigned char *each = takes
+    cdef Py_ssize_t i, known = len(takes)
     for i, x in enumerate(arguments):
         kind = _kind_of(x)
         if kind == 0:
             continue
-        taken = takes[i] if i < known else rest
+        taken = each[i] if i < known else rest
         found |= 1 if kind == 1 else 2 if kind == 2 or taken == 2 or (taken == 1 and x is not None) else 0
     for name, x in keywords.items():
         kind = _kind_of(x)
