@@ -71,6 +71,27 @@ _LIMITS: dict[str, str] = {
 _WITH_DTYPE = ("full", "full_like", "new_full", "scalar_tensor")
 
 
+# What PyTorch takes through binary32, or by a function of the C library, in some of its builds: a NaN of the result is the canonical one.
+# True: in every format; False: in 16 bits.
+_NAN = dict.fromkeys(
+    "ceil ceil_ floor floor_ trunc trunc_ round round_ nextafter nextafter_ threshold threshold_ frexp".split(), True
+)
+_NAN |= dict.fromkeys(
+    """neg neg_ _foreach_neg _foreach_neg_ scatter scatter_ upsample_nearest1d upsample_nearest2d upsample_nearest3d
+    _upsample_nearest_exact1d _upsample_nearest_exact2d""".split(),
+    False,
+)
+
+
+def _canonical(made: Any, everywhere: bool) -> Any:
+    for t in tensors_in([made]):
+        if t.is_floating_point() and (everywhere or t.itemsize == 2) and t.device.type == "cpu":
+            nan = t.isnan()
+            if bool(nan.any()):
+                t.masked_fill_(nan, torch.nan)
+    return made
+
+
 def _bound(names: list[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     return dict(zip(names, args, strict=False)) | kwargs
 
@@ -156,9 +177,23 @@ def mover(overload: Any) -> _Mover | None:
     names = [a.name for a in arguments]
     if any(a.is_out and a.name == "out" for a in arguments):
         return _into_out(overload, base)
+    if base in _NAN:
+        inner = _converting(overload, base, names)
+        everywhere = _NAN[base]
+
+        def clean(*args: Any, **kwargs: Any) -> Any:
+            made = inner(*args, **kwargs)
+            _canonical(args[0] if made is None else made, everywhere)
+            return made
+
+        clean.moves = True  # type: ignore[attr-defined]
+        return clean
     if not any(base in kind for kind in (_TOGETHER, _LIKE_FIRST, _NUMBERS, _LIMITS)):
         return None
+    return _converting(overload, base, names)
 
+
+def _converting(overload: Any, base: str, names: list[str]) -> _Mover:
     def call(*args: Any, **kwargs: Any) -> Any:
         values = _bound(names, args, kwargs)
         if not _on_cpu(values.values()):
@@ -186,7 +221,8 @@ def _into_out(overload: Any, base: str) -> _Mover:
             return overload(*args, out=out, **kwargs)
         converted = _converted(base, values)
         if converted is values and len(floats_in(tensors)) < 2:
-            return overload(*args, out=out, **kwargs)
+            made = overload(*args, out=out, **kwargs)
+            return _canonical(made, _NAN[base]) if base in _NAN else made
         own_error(overload, args, {"out": out, **kwargs})
         check_written(overload, out, args, {"out": out, **kwargs}, values.values())
         made = packet(**converted)
@@ -197,7 +233,8 @@ def _into_out(overload: Any, base: str) -> _Mover:
         check_cast(out, made)
         if out.shape != made.shape:
             out.resize_(made.shape)
-        return out.copy_(made)
+        out.copy_(made)
+        return _canonical(out, _NAN[base]) if base in _NAN else out
 
     call.moves = True  # type: ignore[attr-defined]
     return call

@@ -218,6 +218,20 @@ def index_put(
 
 
 @kernel
+def index_copy(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+    """The last of several lines for one place stays in it."""
+    if x.ndim == 0:
+        return index_copy(x[None], dim, index.reshape(-1), source.reshape(-1)).view(())
+    shape = list(x.shape)
+    shape[dim] = index.numel()
+    if source.dtype is not x.dtype or index.ndim > 1 or list(source.shape) != shape or bool((index < 0).any()):
+        raise ValueError("source or index that does not fit")
+    made = x.clone(memory_format=torch.contiguous_format)
+    np.moveaxis(as_array(made), dim, 0)[as_array(index.reshape(-1))] = np.moveaxis(as_array(source), dim, 0)
+    return made
+
+
+@kernel
 def embedding_dense_backward(
     g: torch.Tensor, indices: torch.Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> torch.Tensor:
