@@ -41,6 +41,7 @@ _each("addcmul", "addcmul", 3, "value")
 _each("addcdiv", "addcdiv", 3, "value")
 _each("pow", "power", 1)
 _each("maximum", "maximum", 2)
+_each("abs", "magnitude", 1)
 
 
 @kernel
