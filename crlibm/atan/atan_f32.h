@@ -7,7 +7,7 @@
  * Error, relative to v, for a and b of 24 bits:
  *   numerator, denominator  exact: multiples of 2^-36 times the larger of a and b, with 40 bits; one term in sectors 0, 15
  *   t                       2^-41.9 |t| (vf64_reciprocal) and a rounding
- *   P                       2^-37.14 |t|^3
+ *   P                       2^-37.13 |t|^3
  *   roundings of t^3 P      4 2^-53 0.0034 |t|; of the two sums: 2^-52
  * Sum: sector 0, |t| <= 0.09375, v > 0.997 |t|: 2^-41.58; the others, v >= 0.083: 2^-41.3. RM_ATAN_F32_ERR is above. */
 #ifndef RM_ATAN_F32_H

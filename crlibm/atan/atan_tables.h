@@ -30,7 +30,7 @@ RM_TABLE double rm_atan_angle_lo[16] = {
   0x1.61a3b0ce9281bp-57, -0x1.0def8a60af374p-57, -0x1.963a544b672d8p-57, 0x1.1074188054b53p-56,
   -0x1.21e8c8aef8f29p-57, -0x1.b4cfd000b7158p-58, -0x1.94a13f9d5d9c7p-55, -0x1.82c10771b6428p-55};
 
-/* atan t = t + t^3 P(t^2), |t| <= 0.0993266: |P - ...| <= 2^-37.14. */
+/* atan t = t + t^3 P(t^2), |t| <= 0.0993266: |P - ...| <= 2^-37.13. */
 RM_TABLE double rm_atan_p32[4] = {
   -0x1.55555555384a2p-2, 0x1.999996b8c34b6p-3, -0x1.248c9393cd344p-3, 0x1.bfd96295f904cp-4};
 
@@ -47,7 +47,7 @@ RM_TABLE double rm_atan_third[2] = {
 RM_TABLE double rm_atan_pi[2] = {
   0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53};
 
-/* atan q = q + q^3 P(q^2), |q| <= tan(pi/8) (1 + 2^-20): |P - ...| <= 2^-25.55. */
+/* atan q = q + q^3 P(q^2), |q| <= tan(pi/8) (1 + 2^-20): |P - ...| <= 2^-25.54. */
 RM_TABLE float rm_atan_16_p[5] = {
   -0x1.5555540000000p-2f, 0x1.99973e0000000p-3f, -0x1.2421a80000000p-3f, 0x1.b82b180000000p-4f,
   -0x1.08936e0000000p-4f};

@@ -4,7 +4,7 @@
 
 #include "../config.h"
 
-/* Absolute errors below 2^-34.01; around 0 below 2^-30.72 |x|. */
+/* Absolute errors below 2^-34.01; around 0 below 2^-30.71 |x|. */
 RM_TABLE float rm_erf_narrow_rows[320] = {
   0x0.0p+0f, 0x1.1f5e1a0000000p-3f, 0x1.1af54e0000000p-2f, 0x1.9dd0d20000000p-2f,
   0x1.0a7ef60000000p-1f, 0x1.3f196e0000000p-1f, 0x1.6c1c980000000p-1f, 0x1.91724a0000000p-1f,

@@ -17,7 +17,7 @@ RM_TABLE double rm_erf_q32[21] = {
 
 #define RM_ERF_STEP64 0x1.9000000000000p-2 /* 25/64 */
 #define RM_ERF_INV_STEP64 0x1.47ae147ae147bp+1
-/* The same for f64, |t| <= 25/128, degree 18; coefficients 0 to 4 in two parts. Errors 2^-69.56 (interval 0), 2^-69.97. */
+/* The same for f64, |t| <= 25/128, degree 18; coefficients 0 to 4 in two parts. Errors 2^-69.56 (interval 0), 2^-69.96. */
 RM_TABLE double rm_erf_p64[304] = {
   0x0.0p+0, 0x1.ad68966569a87p-2, 0x1.762870f720c6fp-1, 0x1.ce1962c0e0d8bp-1,
   0x1.f21c9f12f0677p-1, 0x1.fd0f5317f582fp-1, 0x1.ff87b1913e853p-1, 0x1.fff18ebe2b0e1p-1,

@@ -6,7 +6,7 @@
  * for x < 0.
  *
  * Relative error of erfc a:
- *   W     2^-40.25 (rm_erfcx_p32)
+ *   W     2^-40.24 (rm_erfcx_p32)
  *   b     two roundings and that of the constant, 2^-52 b: |W'/W| (a + 5/8) < 1.1 times that, 2^-51.8; t = b - m is exact
  *   sum   Horner's and Estrin's roundings: terms alternate, sum |c_n t^n| < 1.5 W; at most 10 each: 2^-49
  *   exp   a^2 is exact (24 bits squared, unless cut). exp_f32.h's bound, whose parts that come from the reduction grow with the

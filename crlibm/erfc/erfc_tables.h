@@ -6,7 +6,7 @@
 
 #define RM_ERFCX_SCALE32 0x1.999999999999ap+0 /* 1/0.625: b = 1 + a times it */
 #define RM_ERFCX_SCALE32_HALF 0x1.21a1851ff630ap+0 /* for a = |x|/sqrt(2) */
-/* Coefficient n at [16 n + j], j the bits 50 to 53 of b: W(a) in b - (centre of the interval). Relative error 2^-40.25. */
+/* Coefficient n at [16 n + j], j the bits 50 to 53 of b: W(a) in b - (centre of the interval). Relative error 2^-40.24. */
 RM_TABLE double rm_erfcx_p32[160] = {
   0x1.fb8e558b14defp-2, 0x1.9cf14ccab371ap-2, 0x1.59b9baf5fee9ep-2, 0x1.280f2ce84da4dp-2,
   0x1.e4dac2d9589a2p-3, 0x1.84ae4301fe1dcp-3, 0x1.436adf606b676p-3, 0x1.147d1b190ca56p-3,
@@ -50,7 +50,7 @@ RM_TABLE double rm_erfcx_p32[160] = {
   -0x1.a11ecb8d7811cp-13, -0x1.afda82a301c23p-14, -0x1.c946f22f8f51fp-15, -0x1.eec9ad09f3884p-16};
 
 /* The same for f64, degree 19, in a - c, c + 2 the nearest quarter of an octave to a + 2: relative error
- * 2^-67.48; terms from n = 6 on below 2^-13.21 W. */
+ * 2^-67.48; terms from n = 6 on below 2^-13.20 W. */
 RM_TABLE double rm_erfcx_p64[320] = {
   0x1.0000000000000p+0, 0x1.3b3bc3c98b0f3p-1, 0x1.b5d8780f956b2p-2, 0x1.494daffa2ad68p-2,
   0x1.058671b52c776p-2, 0x1.6e9827d229d2dp-3, 0x1.18932bf08e154p-3, 0x1.c57239e943d1ap-4,

@@ -53,7 +53,7 @@ RM_TABLE double rm_erfinv_near[176] = {
   -0x1.84cf3c549fb0fp-29, 0x1.23118d43821f7p-30, -0x1.0a770e1507118p-33, -0x1.302da0d7238c3p-35,
   0x1.c189b2cb15046p-39, 0x1.46c1e78e467f3p-43, -0x1.4593d09581cd9p-49, -0x1.553066d8bcb57p-50};
 
-/* 112 <= b < 1024. Relative error below 2^-50.54; w G'/G below 0.643. */
+/* 112 <= b < 1024. Relative error below 2^-50.53; w G'/G below 0.643. */
 RM_TABLE double rm_erfinv_far[176] = {
   0x1.7c4ca1d8519a4p+4, 0x1.a52710bcf2583p+4, 0x1.ca624b29686f3p+4, 0x1.ecd04e17d5e1bp+4,
   0x0.0p+0, 0x0.0p+0, 0x0.0p+0, 0x1.4f436a5095465p+3,

@@ -10,7 +10,7 @@
  * Absolute error of e = e^r - 1 (each term is also its error relative to e^r, since e^r is within 2^-5 of 1):
  *   rh^2/2             exact in two parts
  *   r^3 Q              below 2^-19.1: half a last place of each partial result, and of each product too where there is no FMA: 2^-70.3
- *                      at the ends of the interval; Q 2^-55.57-16.56 = 2^-72.1
+ *                      at the ends of the interval; Q 2^-55.58-16.56 = 2^-72.1
  *   rl (1 + rh)        rl rh^2/2 left out: 2^-71, 2^-70.5 for exp2
  *   sum c              below 2^-19.1: its rounding 2^-73
  * For e^y, the Fast2Sums of 1, rh and h are exact; tl is known to 2^-107; tl c is left out: 2^-72.5; u tl + (c + ...) rounds

@@ -34,7 +34,7 @@ RM_TABLE float rm_exp_narrow_d[32] = {
 #define RM_EXP_NARROW_LN2_LO -0x1.05c6100000000p-29f
 #define RM_EXP_NARROW_LN10 0x1.26bb1c0000000p+1f
 #define RM_EXP_NARROW_LN10_LO -0x1.12aaba0000000p-25f
-/* |r| <= 0.34691: 1 + r P(r) is within 2^-22.07 relatively. */
+/* |r| <= 0.34691: 1 + r P(r) is within 2^-22.06 relatively. */
 RM_TABLE float rm_exp_16_p[5] = {
   0x1.0000000000000p+0f, 0x1.fffe580000000p-2f, 0x1.55547c0000000p-3f, 0x1.570c800000000p-5f,
   0x1.123e1e0000000p-7f};

@@ -4,8 +4,8 @@
  * log x = k ln2 - log c_j + r + r^2 P(r). The interval that holds 1 has c = 1 and log c = 0: no cancellation near 1.
  *
  * r is exact: m has at most 24 bits, c_j 10, and the subtraction cancels. Error, relative to log x:
- *   P         2^-37.98 r^2. When k = 0 and c_j = 1: relative to r(1 - 2^-5), below 2^-42.9. Otherwise |log x| >= 2^-6
- *             (x is at least 1/64 from 1): 2^-37.98 2^-10 2^6 < 2^-41.9
+ *   P         2^-37.97 r^2. When k = 0 and c_j = 1: relative to r(1 - 2^-5), below 2^-42.9. Otherwise |log x| >= 2^-6
+ *             (x is at least 1/64 from 1): 2^-37.97 2^-10 2^6 < 2^-41.9
  *   constants |k| 2^-54 + 2^-54 for ln2 and log c_j, roundings of w, w + r and the final sum: each below 2^-52 |log x| 2^3
  * Sum below 2^-41.8 by these estimates; the largest over the 16 intervals, taken one by one, is 2^-42.9 (j = 9, r = 2^-5).
  * RM_LOG_F32_ERR uses the former. */

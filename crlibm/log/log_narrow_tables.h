@@ -69,7 +69,7 @@ RM_TABLE float rm_log_16_l[32] = {
   -0x1.e270760000000p-4f, -0x1.e270760000000p-4f, -0x1.6f0d280000000p-4f, -0x1.f0a30c0000000p-5f,
   -0x1.f0a30c0000000p-5f, -0x1.f829b00000000p-6f, -0x1.f829b00000000p-6f, 0x0.0p+0f};
 
-/* log2(1 + r) = r P(r): |P(r) - ...| <= 2^-24.78 times P(0); and the logarithms of 1/c_j. */
+/* log2(1 + r) = r P(r): |P(r) - ...| <= 2^-24.77 times P(0); and the logarithms of 1/c_j. */
 RM_TABLE float rm_log2_16_p[4] = {
   0x1.7154760000000p+0f, -0x1.7154740000000p-1f, 0x1.ecba880000000p-2f, -0x1.71a1780000000p-2f};
 
@@ -83,7 +83,7 @@ RM_TABLE float rm_log2_16_l[32] = {
   -0x1.5c01a40000000p-3f, -0x1.5c01a40000000p-3f, -0x1.08c5880000000p-3f, -0x1.663f700000000p-4f,
   -0x1.663f700000000p-4f, -0x1.6bad380000000p-5f, -0x1.6bad380000000p-5f, 0x0.0p+0f};
 
-/* log10(1 + r) = r P(r): |P(r) - ...| <= 2^-24.38 times P(0); and the logarithms of 1/c_j. */
+/* log10(1 + r) = r P(r): |P(r) - ...| <= 2^-24.37 times P(0); and the logarithms of 1/c_j. */
 RM_TABLE float rm_log10_16_p[4] = {
   0x1.bcb7b00000000p-2f, -0x1.bcb7ae0000000p-3f, 0x1.28a6f60000000p-3f, -0x1.bd146a0000000p-4f};
 

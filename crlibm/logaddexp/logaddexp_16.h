@@ -1,7 +1,7 @@
 /* logaddexp for the 16-bit formats in binary32 (simd/narrow.h): big + L, big = max(x, y), L = log(1 + e), e = e^d, d = -|x - y|. e as in
  * exp_16.h; L = 2 s (1 + s^2 P(s^2)) with s = e/(2 + e) <= 1/3.
  *
- * Errors, u = 2^-24, those of e, s and L relative. d is rounded by u |d|. e: that, 2^-22.07 of the polynomial, k (ln2 - RN24(ln2)) below
+ * Errors, u = 2^-24, those of e, s and L relative. d is rounded by u |d|. e: that, 2^-22.06 of the polynomial, k (ln2 - RN24(ln2)) below
  * 0.05 |d| u, roundings 2u: (6 + 1.05 |d|) u. s: its relative error is at most that of e; two roundings: (8 + 1.05 |d|) u. L: the
  * slope of log((1 + s)/(1 - s)), relatively, is at most 1.09; s^2 P < 0.05, whose roundings and error count 0.5u, the last step u:
  * E = (10.3 + 1.15 |d|) u. The sum is off by err = E L and its rounding, u |sum|: little of it where big is large, all of it where the sum

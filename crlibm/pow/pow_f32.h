@@ -7,7 +7,7 @@
  *   -log c_j   rounded: |log c_j| <= |L| + 0.0318: 3.1u where k = 0, else                                  1.1u
  *   w = both   exact where k = 0, else |w| <= 1.1 |L|                                                      1.1u
  *   w + r      |w + r| <= |L| + r^2/2                                                                      1.1u
- *   r^2 P      3.1u of it and a product's rounding without FMA, below 2^-10.9; P: 2^-50.28 r^2             0.6u
+ *   r^2 P      3.1u of it and a product's rounding without FMA, below 2^-10.9; P: 2^-50.27 r^2             0.6u
  *   last sum                                                                                               1.0u
  * Sum below 7.6u where k != 0, 5.8u where k = 0. The product z = y L adds 1u; e^z is off by |z| times that: 87.3 8.6u, below
  * 2^-43.44. rm_exp_eval adds 2^-45. Sum below 2^-43.02 < RM_POW_F32_ERR. */

@@ -7,7 +7,7 @@
  *                 1/2 in cos: then it is rounded by u |r|, but |r| > 1.5, and cot r makes nothing of it.)
  *   k LO          the subtraction u
  *   k REST        the subtraction u; |r| >= 2^-16.02 (sin_gen.py), the three parts together are off by 2^-70
- *   r^2 P         P 2^-24.48, or 0.8u; r^2 and Horner 2.2u, and |r^2 P| is below 0.58 of 1 + r^2 P: 1.3u; P's error 0.8u
+ *   r^2 P         P 2^-24.47, or 0.8u; r^2 and Horner 2.2u, and |r^2 P| is below 0.58 of 1 + r^2 P: 1.3u; P's error 0.8u
  *   last steps    u each
  * Sum below 6.6u < 2^-21. The results of infinities are NaN. */
 #ifndef RM_SIN_16_H

@@ -7,9 +7,9 @@
  *   x - k HI      exact: HI has 35 bits; f32 numbers |x| >= 2^-10 and k HI are multiples of 2^-34, and |x - k HI| < 2. (A
  *                 smaller |x| has k = 1/2 in cos: 2^-53, but then |r| > 1.5, and cos x changes by 2^-62 relatively.)
  *   k LO          |k LO| < 2^-20.5: rounded by 2^-74, with FMA 0; LO itself: 2^17 2^-91.8
- *   r             |r| >= 2^-27.83 (sin_gen.py: no f32 number below 2^19 is nearer to a multiple of pi/2): both make 2^-45.4
+ *   r             |r| >= 2^-27.84 (sin_gen.py: no f32 number below 2^19 is nearer to a multiple of pi/2): both make 2^-45.4
  *                 relatively; the last subtraction 2^-53
- * An error of r counts r cot r <= 1 times in sin r. P: 2^-43.53; Horner's steps, |r^2| <= 2.47, and the product: below 2^-50.
+ * An error of r counts r cot r <= 1 times in sin r. P: 2^-43.52; Horner's steps, |r^2| <= 2.47, and the product: below 2^-50.
  * Sum below 2^-43.1 < RM_SIN_F32_ERR, which is for sin and cos. */
 #ifndef RM_SIN_F32_H
 #define RM_SIN_F32_H

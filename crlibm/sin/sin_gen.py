@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
-from fit import array, double, fit, hexa, log2, mp, mpf, narrow_array, single, single_literal, write
+from fit import array, double, fit, hexa, log2, log2_below, mp, mpf, narrow_array, single, single_literal, write
 
 PI = +mp.pi
 TERMS = 30
@@ -103,7 +103,7 @@ def main():
     assert err / smallest < mpf(2) ** -43.5
     out.append(array("rm_sin_p32", p[::2]))
     near, far = closest(24, range(0, 19)), closest(24, range(0, 128))
-    out.append(f"/* f32: |x - k pi/2| >= 2^{log2(near):.2f} for |x| < 2^19, 2^{log2(far):.2f} for all, k != 0. */")
+    out.append(f"/* f32: |x - k pi/2| >= 2^{log2_below(near):.2f} for |x| < 2^19, 2^{log2_below(far):.2f} for all, k != 0. */")
     assert near > mpf(2) ** -28 and far > mpf(2) ** -29.3
     out.append(
         "/* 1/pi for 2^(18 + 8 g) <= |x| < 2^(26 + 8 g), without the bits that make multiples of 2, in parts of 29 and 28 bits"
@@ -130,7 +130,7 @@ def main():
     near, all_f16 = min(closest(11, range(0, 10)), closest(8, range(0, 10))), closest(11, range(0, 16))
     out.append(f"/* sin r = r + r^3 P(r^2), |r| <= pi/2 (1 + 2^-11): within 2^{log2(relative):.2f} relatively. */")
     out.append(
-        f"/* f16 and bf16: |x - k pi/2| >= 2^{log2(near):.2f} for |x| < 1024; all of f16: 2^{log2(all_f16):.2f}. k != 0 */"
+        f"/* f16 and bf16: |x - k pi/2| >= 2^{log2_below(near):.2f} for |x| < 1024; all of f16: 2^{log2_below(all_f16):.2f}. k != 0 */"
     )
     assert all_f16 > mpf(2) ** -18
     assert relative < mpf(2) ** -23 and near > mpf(2) ** -16.5
@@ -171,7 +171,7 @@ def main():
 
     # Any precision.
     least = closest(53, range(0, 1024))
-    out.append(f"/* f64: |x - k pi/2| >= 2^{log2(least):.2f} for all x, k != 0. */")
+    out.append(f"/* f64: |x - k pi/2| >= 2^{log2_below(least):.2f} for all x, k != 0. */")
     assert least > mpf(2) ** -61
     with mp.workprec(2400):
         bits = int(mp.floor(2 / mp.pi * mpf(2) ** 2176))

@@ -8,12 +8,12 @@
 #define RM_SIN_PI_HI 0x1.921fb54440000p+1 /* pi as a multiple of 2^-33 */
 #define RM_SIN_PI_LO 0x1.68c234c4c6629p-38 /* and the rest: off by 2^-91.83 */
 #define RM_SIN_PI 0x1.921fb54442d18p+1 /* RN(pi) */
-/* sin r = r P(r^2), |r| <= pi/2 (1 + 2^-14): within 2^-43.53 relatively. */
+/* sin r = r P(r^2), |r| <= pi/2 (1 + 2^-14): within 2^-43.52 relatively. */
 RM_TABLE double rm_sin_p32[7] = {
   0x1.ffffffffffe3bp-1, -0x1.5555555543c21p-3, 0x1.11111109f01c7p-7, -0x1.a019fd4959bc4p-13,
   0x1.71dcf83185238p-19, -0x1.ae044b546d0cfp-26, 0x1.52e599d11f507p-33};
 
-/* f32: |x - k pi/2| >= 2^-27.83 for |x| < 2^19, 2^-29.21 for all, k != 0. */
+/* f32: |x - k pi/2| >= 2^-27.84 for |x| < 2^19, 2^-29.21 for all, k != 0. */
 /* 1/pi for 2^(18 + 8 g) <= |x| < 2^(26 + 8 g), without the bits that make multiples of 2, in parts of 29 and 28 bits
  * and the rest. */
 RM_TABLE double rm_sin_inv_pi_0[16] = {
@@ -38,7 +38,7 @@ RM_TABLE double rm_sin_inv_pi_2[16] = {
 #define RM_SIN_16_PI_HI 0x1.921fb40000000p+1f
 #define RM_SIN_16_PI_LO 0x1.4442d00000000p-23f
 #define RM_SIN_16_PI_REST 0x1.84698a0000000p-47f /* all three are off by 2^-72.15 */
-/* sin r = r + r^3 P(r^2), |r| <= pi/2 (1 + 2^-11): within 2^-24.48 relatively. */
+/* sin r = r + r^3 P(r^2), |r| <= pi/2 (1 + 2^-11): within 2^-24.47 relatively. */
 /* f16 and bf16: |x - k pi/2| >= 2^-16.02 for |x| < 1024; all of f16: 2^-16.02. k != 0 */
 RM_TABLE float rm_sin_16_p[4] = {
   -0x1.5555540000000p-3f, 0x1.11104e0000000p-7f, -0x1.9fb6720000000p-13f, 0x1.619f9a0000000p-19f};
@@ -46,12 +46,12 @@ RM_TABLE float rm_sin_16_p[4] = {
 #define RM_SIN_INV_STEP 0x1.45f306dc9c883p+2 /* RN(16/pi) */
 #define RM_SIN_STEP_1 0x1.921fb54400000p-3 /* pi/16 as a multiple of 2^-33, */
 #define RM_SIN_STEP_2 0x1.0b4611a000000p-37 /* the rest as one of 2^-64, */
-#define RM_SIN_STEP_3 0x1.898cc51701b84p-67 /* and the rest: off by 2^-120.33 */
+#define RM_SIN_STEP_3 0x1.898cc51701b84p-67 /* and the rest: off by 2^-120.32 */
 #define RM_SIN_STEP 0x1.921fb54442d18p-3 /* RN(pi/16) */
 #define RM_SIN_STEP_LO 0x1.1a62633145c07p-57 /* RN(pi/16 - RM_SIN_STEP) */
 #define RM_SIN_THIRD 0x1.5555555555555p-2 /* RN(1/3) */
 #define RM_SIN_THIRD_LO 0x1.5555555555555p-56 /* RN(1/3 - RM_SIN_THIRD) */
-/* sin r = r - r^3/6 + r^5 P(r^2), |r| <= pi/32: |P - ...| <= 2^-62.91. */
+/* sin r = r - r^3/6 + r^5 P(r^2), |r| <= pi/32: |P - ...| <= 2^-62.90. */
 RM_TABLE double rm_sin_p64[4] = {
   0x1.1111111111111p-7, -0x1.a01a01a019ae8p-13, 0x1.71de3a2b5a99cp-19, -0x1.ae56b5f201b79p-26};
 

@@ -5,7 +5,7 @@
  *
  * Relative error of sinh x for 0 < |x| <= 90, |k| <= 2078. With k = 0, a = 0 and b = 2: the error of sinh r. Otherwise, with
  * y = k ln2/16, |a/2| = sinh |y| <= 2.01 |sinh x| (y = ln2/16, r = -ln2/32), b/2 = cosh y <= 46.4 |sinh x|:
- *   cosh r   2 2^-35.61 r^2 < 2^-45.65, times 2.01                          2^-44.64
+ *   cosh r   2 2^-35.60 r^2 < 2^-45.65, times 2.01                          2^-44.64
  *   sinh r   2 2^-38.41 |r|^3 < 2^-48.4 |r|, |r| b/2 <= 1.01 |sinh x|       2^-48.4
  *   s, 1/s   2^-53 of each, times cosh r: 2^-53 b/2                         2^-47.46
  *   r        k 2^-58 + (rounding of k C without FMA) 2^-53 |x|; |x| cosh x <= (|x| + 1) |sinh x|: 2^-45.7

@@ -8,7 +8,7 @@
 RM_TABLE double rm_sinh_s32[2] = {
   0x1.55555555254ebp-4, 0x1.1111d8fc4bc36p-8};
 
-/* cosh r = 1 + 2 r^2 C(r^2), |r| <= ln2/32: within 2^-35.61 of C. */
+/* cosh r = 1 + 2 r^2 C(r^2), |r| <= ln2/32: within 2^-35.60 of C. */
 RM_TABLE double rm_sinh_c32[2] = {
   0x1.ffffffff57e8ap-3, 0x1.5556b3312412ep-6};
 

@@ -89,7 +89,13 @@ def hexa(x):
 
 
 def log2(x):
-    return float(mp.log(x, 2))
+    """To hundredths, rounded up: an upper bound stays one when it is printed."""
+    return float(mp.ceil(100 * mp.log(x, 2))) / 100
+
+
+def log2_below(x):
+    """The same for a lower bound, rounded down."""
+    return float(mp.floor(100 * mp.log(x, 2))) / 100
 
 
 def single_literal(x):

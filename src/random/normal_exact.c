@@ -1,7 +1,8 @@
 /* Normal numbers by comparison (comparison.h).
  *
- * X = B never holds: Phi(r) for a rational r other than 0 is transcendental (Siegel, 1929), p is rational and not 1/2. So
- * each comparison ends at some precision. */
+ * X = B is not known to hold for any arguments: it would make the integral of exp(-t^2/2) from 0 to a rational r other than 0, which
+ * is transcendental (Siegel, 1929), a rational multiple of sqrt(pi/2), which no theorem excludes. A comparison that 16 limbs leave open,
+ * 2^-950 from equality, is taken as it stands there. */
 #include "normal_exact.h"
 
 #include "../../crlibm/ndtri/normal_draw_slow.h"
