@@ -103,7 +103,9 @@ def main():
     assert err / smallest < mpf(2) ** -43.5
     out.append(array("rm_sin_p32", p[::2]))
     near, far = closest(24, range(0, 19)), closest(24, range(0, 128))
-    out.append(f"/* f32: |x - k pi/2| >= 2^{log2_below(near):.2f} for |x| < 2^19, 2^{log2_below(far):.2f} for all, k != 0. */")
+    out.append(
+        f"/* f32: |x - k pi/2| >= 2^{log2_below(near):.2f} for |x| < 2^19, 2^{log2_below(far):.2f} for all, k != 0. */"
+    )
     assert near > mpf(2) ** -28 and far > mpf(2) ** -29.3
     out.append(
         "/* 1/pi for 2^(18 + 8 g) <= |x| < 2^(26 + 8 g), without the bits that make multiples of 2, in parts of 29 and 28 bits"
