@@ -70,17 +70,25 @@ RM_FN void rm_thin_by_lines(const rm_layout_f32 *w, const rm_matmul_problem *p, 
   }
 }
 
+/* The sum of the lanes, by halves: in each step the upper ones come down, and zeros behind them. */
 RM_FN double rm_thin_join(vf64 v) {
-  double l[RM_LANES];
+  double l[2 * RM_LANES] = {0};
+  for (int half = RM_LANES / 2; half; half /= 2) {
+    vf64_store(l, v);
+    v = vf64_add(v, vf64_load(l + half));
+  }
   vf64_store(l, v);
-  for (int half = RM_LANES / 2; half; half /= 2)
-    for (int i = 0; i < half; i++) l[i] += l[i + half];
   return l[0];
 }
 
+/* Terms of a lane's chain. The control of proofs/depth sets another length, which the bound does not count. */
+#ifndef RM_CFG_THIN_CHAIN
+#define RM_CFG_THIN_CHAIN RM_KC
+#endif
+
 /* a and RM_THIN_COLUMNS lines of B at src: their products, and their squares; a's square is the last one. */
 RM_FN void rm_thin_dots(const char *a, const char *const *src, int64_t k, const int fmt, double *product, double *square) {
-  enum { N = RM_THIN_COLUMNS, CHAIN = RM_LANES * RM_KC };
+  enum { N = RM_THIN_COLUMNS, CHAIN = RM_LANES * (RM_CFG_THIN_CHAIN) };
   const int size = rm_size_of(fmt);
   vf64 total[N], squares[N + 1];
   RM_UNROLL for (int c = 0; c < N; c++) total[c] = squares[c] = vf64_set1(0.0);
