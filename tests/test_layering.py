@@ -21,7 +21,7 @@ def repository() -> dict[str, str]:
     for top in SOURCES:
         for path in sorted((ROOT / top).rglob("*")):
             if (
-                path.suffix in {*C_SUFFIXES, ".py", ".pyx", ".pxd", ".pyi", ".cpp", ".f90", ".rs"}
+                path.suffix in {*C_SUFFIXES, ".py", ".pyx", ".pxd", ".pxi", ".pyi", ".cpp", ".f90", ".rs"}
                 and "target" not in path.parts
             ):
                 files[path.relative_to(ROOT).as_posix()] = path.read_text()
@@ -69,7 +69,7 @@ INTRINSICS = {"immintrin.h": ["crlibm/simd/avx2.h", "crlibm/simd/avx512.h"], "ar
 def bad_includes(files: dict[str, str]) -> list[str]:
     bad = []
     for path, text in files.items():
-        if not path.endswith(C_SUFFIXES) and not path.endswith((".pyx", ".pxd")):
+        if not path.endswith(C_SUFFIXES) and not path.endswith((".pyx", ".pxd", ".pxi")):
             continue
         part = next((p for p in ALLOWED if path.startswith(p)), None)
         if part is None:

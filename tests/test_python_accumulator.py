@@ -222,3 +222,38 @@ def test_bad_arguments():
     with pytest.raises(TypeError):
         acc + 1.0
     assert float(acc) == 2 and repmath.Accumulator is Accumulator
+
+
+def test_at_the_end_of_the_range():
+    """Products that fit are added, one more beyond the range is an error that adds nothing: of 2**63 largest products."""
+    big = np.finfo("f8").max
+    acc = Accumulator()
+    acc.add_products([big], [big])
+    value = exact([big], [big])
+    for _ in range(63):
+        acc.merge(acc)
+        value *= 2
+    for sign in (1, -1):
+        before = acc.to_bytes()
+        with pytest.raises(OverflowError):
+            acc.add_products([sign * big] * 3000, [big] * 3000)
+        with pytest.raises(OverflowError):
+            acc.merge(acc)
+        assert acc.to_bytes() == before
+        acc.add_products([sign * big] * 1000, [big] * 1000)  # still fits
+        value += sign * 1000 * exact([big], [big])
+        check_all(acc, value)
+        acc.add([sign * 1.0, 2.0**-1074])
+        value += sign + Fraction(2) ** -1074
+        check_all(acc, value)
+        negative = Accumulator()
+        negative -= acc
+        acc, value = negative, -value
+
+
+def test_integers_times_infinity():
+    for n in (2**60, -(2**60), 2**60 + 1, -(2**60) - 1, 2**63 - 1, -(2**63), 2**53 + 1, 2**32, -5, 1, 0):
+        acc = Accumulator()
+        acc.add_products(np.array([n, 2**60 + 1]), np.array([np.inf, 1.0]))
+        want = np.float64(n) * np.inf if n else np.nan
+        assert np.array_equal(acc.round(), want, equal_nan=True), n

@@ -1,6 +1,7 @@
 """repmath.conv1d ... conv3d, their transposes and gradients: shapes and arguments as PyTorch's, values exact sums, rounded once."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -148,3 +149,38 @@ def test_batch_and_layout_do_not_change_bits():
     for order in itertools.islice(itertools.permutations(range(4)), 0, 24, 5):
         other = np.ascontiguousarray(x.transpose(order)).transpose(np.argsort(order))
         assert repmath.conv2d(other, w, padding=1).tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_warnings_are_those_of_sums(dtype):
+    """overflow and invalid, as numpy.errstate asks for, from the forward pass and both gradients."""
+    most = np.finfo(dtype).max
+    x, w, none = np.full((1, 1, 4), most, dtype), np.full((1, 1, 2), 2, dtype), np.ones((1, 1, 3), dtype)
+    infinite = np.array([[[np.inf, -np.inf, 0, 0]]], dtype)
+    calls = {
+        "convolution": lambda x, w: repmath.conv1d(x, w),
+        "convolution gradient": lambda x, w: repmath.conv1d_grad_weight(x, (1, 1, 2), none * w[0, 0, 0]),
+    }
+    for name, call in calls.items():
+        with pytest.warns(RuntimeWarning, match=f"overflow encountered in {name}"):
+            call(x, w)
+        with pytest.warns(RuntimeWarning, match=f"invalid value encountered in {name}"):
+            call(infinite, w)
+        with np.errstate(over="raise", invalid="raise"):
+            with pytest.raises(FloatingPointError, match="overflow"):
+                call(x, w)
+            with pytest.raises(FloatingPointError, match="invalid"):
+                call(infinite, w)
+            call(none.repeat(2, -1)[..., :4], w)
+        seen = []
+        with np.errstate(over="call", invalid="ignore", call=lambda what, code, seen=seen: seen.append((what, code))):
+            call(x, w)
+            call(infinite, w)
+        assert seen == [("overflow", 2)]
+    with pytest.warns(RuntimeWarning, match="overflow encountered in convolution gradient"):
+        repmath.conv1d_grad_input((1, 1, 4), w, np.full((1, 1, 3), most, dtype))
+    with pytest.warns(RuntimeWarning, match="overflow encountered in convolution"):
+        repmath.conv_transpose1d(x, w)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        repmath.conv1d(np.array([[[np.nan, 1, 2]]], dtype), w)  # a NaN that came in is no error

@@ -351,3 +351,43 @@ def test_matmul_non_finite():
         result = repmath.matmul(a, np.array([[0, 1], [1, 1]], "f4"))
     assert np.isnan(result).tolist() == [[True, False], [True, True], [True, True], [True, False]]
     assert not np.signbit(result[np.isnan(result)]).any()
+
+
+@pytest.mark.parametrize("kind", ["i8", "u8"])
+def test_integers_times_infinity(kind):
+    """An integer is the real number that it is, also where it is computed in two parts: times an infinity it is infinite, 0 is NaN."""
+    info = np.iinfo(kind)
+    beyond = [
+        2**60,
+        2**60 + 1,
+        2**53 + 1,
+        2**32,
+        1,
+        0,
+        info.max,
+        info.min,
+        info.max - 2**32 + 1,
+        *([-(2**60) - 1, -3] if kind == "i8" else []),
+    ]
+    for inf in (np.inf, -np.inf):
+        for n in beyond:
+            x, y = np.array([n, 2**60 + 1], kind), np.array([inf, 1.0])
+            with np.errstate(invalid="ignore"):
+                want = np.float64(n) * inf if n else np.nan
+                results = [
+                    repmath.dot(x, y),
+                    repmath.matmul(x, y),
+                    repmath.matmul(y[None], x[:, None])[0, 0],
+                    repmath.einsum("i,i", x, y),
+                    repmath.vecdot(x, y),
+                    repmath.tensordot(x, y, 1),
+                    repmath.matmul(x[None], np.tile(y[:, None], 3), dtype="f4")[0, 1],
+                ]
+            assert all(np.array_equal(np.float64(r), want, equal_nan=True) for r in results), (n, inf, results)
+    x = RNG.integers(info.min, info.max, (5, 40), kind, endpoint=True)
+    y = RNG.standard_normal(40) * 2.0 ** RNG.integers(-1074, 400, 40)
+    got = repmath.matmul(x, y)
+    for i in range(5):
+        total = sum((int(a) * Fraction(float(b)) for a, b in zip(x[i], y, strict=True)), Fraction(0))
+        assert float(got[i]) == float(total), i  # Python divides integers with one rounding
+    assert float(repmath.sum(x)) == float(sum(map(int, x.ravel())))

@@ -76,7 +76,7 @@ typedef struct rm_accumulator rm_accumulator;
 RM_API rm_accumulator *rm_accumulator_new(void); /* empty; NULL when there is no memory */
 RM_API void rm_accumulator_free(rm_accumulator *acc);
 
-/* Adds the terms x[i]. */
+/* Adds the terms x[i]. RM_ERR_RANGE, and acc as it was, when the total would not fit; so of products. */
 RM_API rm_status rm_accumulator_add_f16(rm_accumulator *acc, int64_t n, const rm_f16 *x, ptrdiff_t stride_x);
 RM_API rm_status rm_accumulator_add_bf16(rm_accumulator *acc, int64_t n, const rm_bf16 *x, ptrdiff_t stride_x);
 RM_API rm_status rm_accumulator_add_f32(rm_accumulator *acc, int64_t n, const float *x, ptrdiff_t stride_x);

@@ -75,11 +75,11 @@ class Accumulator:
         ------
         TypeError
             `x` is of another type.
+        OverflowError
+            The total would not fit; it stays as it was.
         """
         pieces = _pieces("x", x)
-        with self._lock:
-            for piece in pieces:
-                self._sum.add(NAMES[piece.dtype], _as_bytes(piece))
+        self._feed(lambda total: [total.add(NAMES[piece.dtype], _as_bytes(piece)) for piece in pieces], len(pieces))
 
     def subtract(self, x: ArrayLike) -> None:
         """Add the negative of every element. Arguments and errors are those of `add`; OverflowError as in `merge`."""
@@ -104,14 +104,27 @@ class Accumulator:
             `x` or `y` is of another type.
         ValueError
             The shapes do not broadcast.
+        OverflowError
+            The total would not fit; it stays as it was.
         """
         left, right = _pieces("x", x), _pieces("y", y)
         if left[0].dtype != right[0].dtype:  # float64 holds both
             left, right = ([piece.astype(F64) for piece in side] for side in (left, right))
         pairs = [np.broadcast_arrays(a, b) for a in left for b in right]
+        self._feed(
+            lambda total: [total.add_products(NAMES[a.dtype], _as_bytes(a), _as_bytes(b)) for a, b in pairs], len(pairs)
+        )
+
+    def _feed(self, add: Any, parts: int) -> None:
+        """add(total) to the total; several parts by way of another total, so that on an error nothing is added."""
+        if parts == 1:
+            with self._lock:
+                add(self._sum)
+            return
+        other = _core.ExactSum()
+        add(other)
         with self._lock:
-            for a, b in pairs:
-                self._sum.add_products(NAMES[a.dtype], _as_bytes(a), _as_bytes(b))
+            self._sum.merge(other)
 
     def merge(self, other: "Accumulator") -> None:
         """Add the total of another accumulator, exactly.

@@ -8,12 +8,16 @@ from numpy.typing import ArrayLike
 
 from ._arguments import integers
 from ._dtypes import NAMES, check_held, common
-from ._environment import guarded
+from ._environment import guarded, report
 from ._memory import asarray, calls, empty
 from ._reductions import _check_out, _deliver
 
 _Array = np.ndarray[Any, Any]
 _Sizes = int | tuple[int, ...]
+
+
+# As NumPy names functions in its warnings.
+_WARNED = {"forward": "convolution", "grad_input": "convolution gradient", "grad_weight": "convolution gradient"}
 
 
 def _each(name: str, value: Any, dims: int, least: int) -> tuple[int, ...]:
@@ -103,9 +107,10 @@ class _Geometry:
             *(0 if r < 0 else r // s + 1 for r, s in zip(room, self.stride, strict=True)),
         )
 
-    def run(self, what: str, first: _Array, second: _Array, bias: _Array | None, out: _Array) -> None:
+    def run(self, what: str, first: _Array, second: _Array, bias: _Array | None, out: _Array) -> Any:
+        """The kinds of floating-point errors met (numpy.errstate); None on a device, which does not say."""
         sizes = (self.batch, self.channels_in, self.channels_out, self.groups)
-        calls(out).convolve(
+        return calls(out).convolve(
             what,
             NAMES[out.dtype],
             (sizes, self.size, self.kernel, self.stride, self.dilation, self.low, self.high),
@@ -141,7 +146,8 @@ def _compute(
     )
     target = out if fits and out is not None else empty(made, result, first)
     assert first is not None and second is not None
-    geometry.run(what, first, second, bias, _channels_second(target if batched else target[None], channels_last))
+    met = geometry.run(what, first, second, bias, _channels_second(target if batched else target[None], channels_last))
+    report(_WARNED[what], met or ())
     return target if target is out else _deliver(target, out)
 
 

@@ -11,7 +11,11 @@ cdef extern from "<fenv.h>" nogil:
         pass
     int fegetenv(fenv_t *env)
     int fesetenv(const fenv_t *env)
+    int feupdateenv(const fenv_t *env)
+    int feclearexcept(int which)
+    int fetestexcept(int which)
     const fenv_t *FE_DFL_ENV
+    int FE_INVALID, FE_OVERFLOW
 
 cdef extern from "ufuncs.h":
     int rm_py_import_numpy() except -1
@@ -430,8 +434,12 @@ cdef View _view(array):
 
 
 def convolve(what, format, sizes, first, second, bias, out):
-    """A convolution or a gradient of it: sizes are those of rm_conv; arrays have their channels second, those of w too."""
+    """A convolution or a gradient of it: sizes are those of rm_conv; arrays have their channels second, those of w too.
+
+    Returns the kinds of floating-point errors, as numpy.errstate names them, that it has raised."""
     cdef rm_conv c
+    cdef fenv_t before
+    cdef int raised
     cdef View a = _view(first), b = _view(second), z = _view(bias), y = _view(out)
     cdef rm_status status
     cdef int f
@@ -443,6 +451,8 @@ def convolve(what, format, sizes, first, second, bias, out):
         c.dilation[j], c.padding_low[j], c.padding_high[j] = dilation[j], low[j], high[j]
     cdef int which = {"forward": 0, "grad_input": 1, "grad_weight": 2}[what]
     with nogil:
+        fegetenv(&before)
+        feclearexcept(FE_INVALID | FE_OVERFLOW)
         if which == 0:
             status = rm_conv_forward(f, &c, <void *>a.base, a.stride, <void *>b.base, b.stride, <void *>z.base, z.stride[0],
                                      <void *>y.base, y.stride)
@@ -451,7 +461,10 @@ def convolve(what, format, sizes, first, second, bias, out):
                                         z.stride[0], <void *>y.base, y.stride)
         else:
             status = rm_conv_grad_weight(f, &c, <void *>a.base, a.stride, <void *>b.base, b.stride, <void *>y.base, y.stride)
+        raised = fetestexcept(FE_INVALID | FE_OVERFLOW)
+        feupdateenv(&before)
     _raise(status)
+    return [kind for kind, flag in (("over", FE_OVERFLOW), ("invalid", FE_INVALID)) if raised & flag]
 
 
 def status_message(int status):
@@ -803,97 +816,4 @@ cdef class Environment:
         fesetenv(&self.saved)
 
 
-cdef class ExactSum:
-    """rm_accumulator. Numbers are given as their bytes, with the name of their format."""
-
-    cdef rm_accumulator *acc
-
-    def __cinit__(self):
-        self.acc = rm_accumulator_new()
-        if self.acc is NULL:
-            raise MemoryError("no memory for an accumulator")
-
-    def __dealloc__(self):
-        rm_accumulator_free(self.acc)
-
-    def add(self, format, const unsigned char[::1] x):
-        cdef int f
-        cdef Py_ssize_t size, n
-        f, size = _FORMATS[format]
-        n = x.shape[0] // size
-        if n == 0:
-            return
-        cdef const void *p = &x[0]
-        with nogil:
-            if f == RM_FORMAT_F16:
-                rm_accumulator_add_f16(self.acc, n, <const rm_f16 *>p, size)
-            elif f == RM_FORMAT_BF16:
-                rm_accumulator_add_bf16(self.acc, n, <const rm_bf16 *>p, size)
-            elif f == RM_FORMAT_F32:
-                rm_accumulator_add_f32(self.acc, n, <const float *>p, size)
-            else:
-                rm_accumulator_add_f64(self.acc, n, <const double *>p, size)
-
-    def root(self):
-        """RN of the root of the total, in float64."""
-        cdef double out
-        cdef rm_status status
-        with nogil:
-            status = rm_root_of_total(self.acc, &out)
-        _raise(status)
-        return out
-
-    def add_products(self, format, const unsigned char[::1] x, const unsigned char[::1] y):
-        cdef int f
-        cdef Py_ssize_t size, n
-        assert x.shape[0] == y.shape[0]
-        f, size = _FORMATS[format]
-        n = x.shape[0] // size
-        if n == 0:
-            return
-        cdef const void *p = &x[0]
-        cdef const void *q = &y[0]
-        with nogil:
-            if f == RM_FORMAT_F16:
-                rm_accumulator_add_products_f16(self.acc, n, <const rm_f16 *>p, size, <const rm_f16 *>q, size)
-            elif f == RM_FORMAT_BF16:
-                rm_accumulator_add_products_bf16(self.acc, n, <const rm_bf16 *>p, size, <const rm_bf16 *>q, size)
-            elif f == RM_FORMAT_F32:
-                rm_accumulator_add_products_f32(self.acc, n, <const float *>p, size, <const float *>q, size)
-            else:
-                rm_accumulator_add_products_f64(self.acc, n, <const double *>p, size, <const double *>q, size)
-
-    def merge(self, ExactSum other not None):
-        if rm_accumulator_merge(self.acc, other.acc) != 0:
-            raise OverflowError("the total is beyond what an accumulator holds")
-
-    def subtract(self, ExactSum other not None):
-        if rm_accumulator_subtract(self.acc, other.acc) != 0:
-            raise OverflowError("the total is beyond what an accumulator holds")
-
-    def round(self, format, unsigned char[::1] out, rule):
-        cdef int f, rounding = _RULES[rule]
-        f, _ = _FORMATS[format]
-        cdef void *p = &out[0]
-        if f == RM_FORMAT_F16:
-            rm_accumulator_rounded_f16(self.acc, <rm_f16 *>p, rounding)
-        elif f == RM_FORMAT_BF16:
-            rm_accumulator_rounded_bf16(self.acc, <rm_bf16 *>p, rounding)
-        elif f == RM_FORMAT_F32:
-            rm_accumulator_rounded_f32(self.acc, <float *>p, rounding)
-        else:
-            rm_accumulator_rounded_f64(self.acc, <double *>p, rounding)
-
-    def write(self):
-        out = bytearray(RM_ACCUMULATOR_BYTES)
-        cdef unsigned char[::1] view = out
-        rm_accumulator_write(self.acc, &view[0], view.shape[0])
-        return bytes(out)
-
-    def read(self, const unsigned char[::1] data):
-        """Replace the total. ValueError when the bytes are no accumulator's; the total then stays."""
-        if data.shape[0] != RM_ACCUMULATOR_BYTES:
-            raise ValueError(f"data has {data.shape[0]} bytes, an accumulator has {RM_ACCUMULATOR_BYTES}")
-        cdef rm_status status = rm_accumulator_read(self.acc, &data[0], data.shape[0])
-        if status != 0:
-            raise ValueError("data is not the byte string of an accumulator of version 1")
+include "_exact_sum.pxi"

@@ -3,8 +3,11 @@ go up or down. The C library guards itself; Python functions that leave such ste
 All public functions over arrays pass here, so arrays of other libraries become NumPy arrays here, too, and what is none is refused."""
 
 import functools
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
+
+import numpy as np
 
 from . import _arguments, _core, _dlpack, _frameworks
 
@@ -27,3 +30,24 @@ def guarded(function: _Function) -> _Function:
             return function(*arguments, **keywords)
 
     return inside  # type: ignore[return-value]
+
+
+_ERRORS = {"over": ("overflow", 2), "invalid": ("invalid value", 8)}  # what NumPy says, and its code
+
+
+def report(function: str, met: Iterable[str]) -> None:
+    """Tell of floating-point errors as numpy.errstate asks for: what NumPy does after a ufunc, for functions that are none."""
+    for kind in met:
+        what, code = _ERRORS[kind]
+        wanted = np.geterr()[kind]
+        message = f"{what} encountered in {function}"
+        if wanted == "raise":
+            raise FloatingPointError(message)
+        if wanted == "warn":
+            warnings.warn(message, RuntimeWarning, stacklevel=6)  # the call of the public function
+        elif wanted == "print":
+            print(f"Warning: {message}")
+        elif wanted == "log":
+            np.geterrcall().write(f"Warning: {message}\n")  # type: ignore[union-attr]
+        elif wanted == "call":
+            np.geterrcall()(what, code)  # type: ignore[operator, misc]

@@ -44,10 +44,16 @@ def _wide(result: np.dtype[Any], *operands: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _terms(a: np.ndarray, wide: np.dtype[Any]) -> list[np.ndarray]:
-    """Arrays of `wide` whose exact sum is a: one, or two for integers that need more than 53 bits."""
+    """Arrays of `wide` whose exact sum is a: one, or two for integers that need more than 53 bits.
+
+    Both parts of an integer have its sign, and neither is 0 unless it is: its product with an infinity is then that of each.
+    """
     if beyond_f64(a):
-        low = a & 0xFFFFFFFF
-        return [(a - low).astype(wide), low.astype(wide)]
+        low = np.fmod(a, a.dtype.type(2**32))
+        first, second = (a - low).astype(wide), low.astype(wide)
+        whole = (first == 0) | (second == 0)  # of a one float64 holds the whole, and its half
+        first[whole] = second[whole] = (first[whole] + second[whole]) / 2
+        return [first, second]
     return [a.astype(wide, copy=False)]
 
 

@@ -31,25 +31,41 @@ static rm_status merge(rm_accumulator *into, const rm_accumulator *from, int sub
 rm_status rm_accumulator_merge(rm_accumulator *into, const rm_accumulator *from) { return merge(into, from, 0); }
 rm_status rm_accumulator_subtract(rm_accumulator *into, const rm_accumulator *from) { return merge(into, from, 1); }
 
+/* Near the end of the range, which n terms could leave: the accumulator as it was is kept for that case. */
+static rm_status settle(rm_accumulator *acc, const rm_superaccumulator *before, int position) {
+  if (!before || rm_superacc_in_range(&acc->sum)) return RM_OK;
+  acc->sum = *before;
+  return RM_STATUS(RM_ERR_RANGE, position);
+}
+static const rm_superaccumulator *keep(const rm_accumulator *acc, int64_t n, rm_superaccumulator *copy) {
+  if (__builtin_expect(!rm_superacc_may_overflow(&acc->sum, n), 1)) return NULL;
+  *copy = acc->sum;
+  return copy;
+}
+
 /* Subnormal numbers are converted: they must not be flushed. */
 #define RM_DEFINE_ACCUMULATOR(fmt, FMT, type)                                                                               \
   rm_status rm_accumulator_add_##fmt(rm_accumulator *acc, int64_t n, const type *x, ptrdiff_t stride_x) {                   \
     const rm_status status = check(acc, n, x, 3);                                                                           \
     if (status) return status;                                                                                              \
+    rm_superaccumulator copy;                                                                                               \
+    const rm_superaccumulator *before = keep(acc, n, &copy);                                                                \
     const rm_env env = rm_env_enter();                                                                                      \
     rm_superacc_add_array(&acc->sum, FMT, n, x, stride_x);                                                                  \
     rm_env_leave(env, 0);                                                                                                   \
-    return RM_OK;                                                                                                           \
+    return settle(acc, before, 3);                                                                                          \
   }                                                                                                                         \
   rm_status rm_accumulator_add_products_##fmt(rm_accumulator *acc, int64_t n, const type *x, ptrdiff_t stride_x,            \
                                               const type *y, ptrdiff_t stride_y) {                                          \
     rm_status status = check(acc, n, x, 3);                                                                                 \
     if (!status) status = check(acc, n, y, 5);                                                                              \
     if (status) return status;                                                                                              \
+    rm_superaccumulator copy;                                                                                               \
+    const rm_superaccumulator *before = keep(acc, n, &copy);                                                                \
     const rm_env env = rm_env_enter();                                                                                      \
     rm_superacc_add_products(&acc->sum, FMT, n, x, stride_x, y, stride_y);                                                  \
     rm_env_leave(env, 0);                                                                                                   \
-    return RM_OK;                                                                                                           \
+    return settle(acc, before, 3);                                                                                          \
   }                                                                                                                         \
   rm_status rm_accumulator_rounded_##fmt(const rm_accumulator *acc, type *out, int rounding) {                              \
     if (!acc) return RM_STATUS(RM_ERR_NULL, 1);                                                                             \

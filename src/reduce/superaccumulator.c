@@ -153,6 +153,18 @@ RM_SHARED int rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumul
   return 1;
 }
 
+/* A unit of the last digit is 2^32 products of the largest size (its place is RM_ACC_HEADROOM - 32 bits above them). The digits below it
+ * hold less than one unit and what waits in them, `pending` terms, which is less than another. */
+RM_SHARED int rm_superacc_may_overflow(const rm_superaccumulator *acc, int64_t n) {
+  const int64_t last = acc->digit[RM_ACC_DIGITS - 1], room = (INT64_C(1) << 31) - 3 - (n >> 32);
+  return last >= room || last <= -room;
+}
+RM_SHARED int rm_superacc_in_range(const rm_superaccumulator *acc) {
+  rm_superaccumulator t = *acc;
+  rm_superacc_propagate(&t);
+  return in_range(t.digit[RM_ACC_DIGITS - 1]);
+}
+
 /* Little-endian digits of 32 bits, two's complement. */
 RM_SHARED void rm_superacc_write(const rm_superaccumulator *acc, unsigned char *bytes) {
   rm_superaccumulator t = *acc;

@@ -43,6 +43,11 @@ RM_SHARED void rm_superacc_propagate(rm_superaccumulator *acc);
  * largest terms). */
 RM_SHARED int rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from, int subtract);
 
+/* Whether n more terms, each a number or a product of two, may take the total out of the range that merge holds. */
+RM_SHARED int rm_superacc_may_overflow(const rm_superaccumulator *acc, int64_t n);
+/* Whether the total is in that range. */
+RM_SHARED int rm_superacc_in_range(const rm_superaccumulator *acc);
+
 /* The digits as RM_ACC_BYTES bytes, the same on every machine and for every way to the total. Any bytes are a total. */
 enum { RM_ACC_BYTES = 4 * RM_ACC_DIGITS };
 RM_SHARED void rm_superacc_write(const rm_superaccumulator *acc, unsigned char *bytes);
