@@ -2,6 +2,7 @@
 #include "threads.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #if defined(__linux__)
@@ -53,13 +54,44 @@ rm_status rm_set_num_threads(int n) {
   return RM_OK;
 }
 
+#if defined(_OPENMP)
+/* OpenMP's runtime ends the process where the system refuses it a thread. So before the first region of n threads that a thread enters,
+ * as many others are created and end again; each waits for the one who asks, so that they exist at once. The runtime keeps a pool for
+ * each thread that enters regions: what it lets go and creates again has existed before. */
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+static void *wait_for_all(void *unused) {
+  pthread_mutex_lock(&asking);
+  pthread_mutex_unlock(&asking);
+  return unused;
+}
+static int can_have(int n) {
+  static _Thread_local int had = 1;
+  if (n <= had) return 1;
+  pthread_t *threads = malloc((size_t)n * sizeof *threads);
+  if (!threads) return 0;
+  int made = 0;
+  pthread_mutex_lock(&asking);
+  sigset_t all, before;
+  sigfillset(&all); /* the caller's handlers run in none of them */
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (made < n - 1 && pthread_create(threads + made, NULL, wait_for_all, NULL) == 0) made++;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_mutex_unlock(&asking);
+  for (int i = 0; i < made; i++) pthread_join(threads[i], NULL);
+  free(threads);
+  if (made == n - 1) had = n;
+  return made == n - 1;
+}
+#endif
+
 int rm_threads_for(int64_t chunks) {
 #if defined(_OPENMP)
   if (chunks < 2) return 1;
   pthread_once(&fork_once, watch_fork);
   if (atomic_load(&forked_child) || omp_in_parallel()) return 1;
   int n = rm_get_num_threads();
-  return chunks < n ? (int)chunks : n;
+  if (chunks < n) n = (int)chunks;
+  return can_have(n) ? n : 1;
 #else
   (void)chunks;
   (void)fork_once;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /* How many threads a call with this many chunks of independent work may use: at least 1, at most the number set. Always 1 in
- * a forked child (an OpenMP pool does not survive fork) and inside another parallel region. */
+ * a forked child (an OpenMP pool does not survive fork), inside another parallel region, and where the system has no more threads. */
 int rm_threads_for(int64_t chunks);
 
 /* Elements [begin, end), of which there are some. Returns RM_FLAG_* bits. */
