@@ -1,6 +1,5 @@
 """Where the system refuses threads the library computes with one: the process goes on, the bits are the same."""
 
-import subprocess
 import sys
 
 import native
