@@ -21,105 +21,39 @@ from flint import arb, arb_poly
 
 from .graph import INTEGER, PRECISION, SHIFTS, Graph, bits_of, double_of, signed
 from .taylor import ONE, ZERO, Model, SplitBox, around, ball, exact, exponent, low, pow2, up
+from .values import (
+    BITS,
+    LEAST,
+    Bits,
+    Choice,
+    EmptyBox,
+    Exponent,
+    Multiples,
+    Node,
+    OctaveBits,
+    Residue,
+    downwards,
+    grid_of,
+    half_place,
+    nearest,
+    neighbour,
+    upwards,
+)
 
-BITS, LEAST = 53, -1074
 QUOTIENT = pow2(-52) * (arb(1) / 10 * arb(2).log()).exp()  # 2^-51.9
 RECIPROCAL = pow2(10) * QUOTIENT
+DERIVATIVES = 6  # order of the models of derivatives
 BRANCHES = 4  # at most so many values of an integer in one box
-
-
-class Choice(Exception):
-    """The computation may branch here: a list of (value, low, high), value being taken at most between low and high."""
-
-    def __init__(self, node, options: list):
-        super().__init__("branches")
-        self.node, self.options = node, options
-
-
-class EmptyBox(Exception):
-    """A branch that no number of the box takes."""
-
-
-def half_place(m: arb) -> arb:
-    """The largest rounding error of a result whose exact value is at most m in size."""
-    if m == 0:
-        return ZERO
-    e = exponent(m)
-    half = pow2(max(e - 1 - BITS, LEAST - 1))
-    # Just above a power of two that power is near, and below it places are half as large.
-    below, over = pow2(max(e - 2 - BITS, LEAST - 1)), up(m - pow2(e - 1))
-    other = over if over > below else below
-    return other if other < half else half
-
-
-def nearest(q: Fraction) -> float:
-    return float(q)  # of rationals, Python's conversion rounds to nearest even
-
-
-def downwards(q: Fraction) -> float:
-    f = float(q)
-    return math.nextafter(f, -math.inf) if Fraction(f) > q else f
-
-
-def upwards(q: Fraction) -> float:
-    f = float(q)
-    return math.nextafter(f, math.inf) if Fraction(f) < q else f
-
-
-def neighbour(x: Fraction, fmt: str, direction: int) -> Fraction:
-    """The next number of the format."""
-    if fmt == "f64":
-        return Fraction(math.nextafter(float(x), direction * math.inf))
-    bits, least = PRECISION[fmt]
-    towards_zero = (x > 0) != (direction > 0)
-    _, e = math.frexp(float(x))
-    if towards_zero and abs(x) == Fraction(2) ** (e - 1):
-        e -= 1
-    return x + direction * Fraction(2) ** max(e - bits, least)
-
-
-def grid_of(q: Fraction) -> int:
-    """The largest g with q a multiple of 2^g; q is a binary fraction."""
-    if q == 0:
-        return 10**6
-    n = abs(q.numerator)
-    return (n & -n).bit_length() - 1 if q.denominator == 1 else 1 - q.denominator.bit_length()
-
-
-class Bits:
-    """The bits of a number, plus an offset, its sign changed if `flip`."""
-
-    def __init__(self, node: int, offset: int = 0, flip: bool = False):
-        self.node, self.offset, self.flip = node, offset, flip
-
-
-class Node:
-    __slots__ = (
-        "model",
-        "E",
-        "grid",
-        "rho",
-        "parts",
-        "const",
-        "integer",
-        "ends",
-        "enclosure",
-        "size",
-        "least",
-        "scaled",
-        "exact",
-    )
-
-    def __init__(self):
-        self.model = self.E = self.grid = self.const = self.integer = self.ends = self.exact = None
-        self.rho, self.parts, self.scaled = ZERO, (), False
 
 
 class Analysis:
     """All nodes of a graph over a box [low, high] of the argument x."""
 
-    def __init__(self, graph: Graph, fmt: str, low: Fraction, high: Fraction, choices: dict):
+    def __init__(
+        self, graph: Graph, fmt: str, low: Fraction, high: Fraction, choices: dict, multiples: Multiples | None = None
+    ):
         self.graph, self.format, self.low, self.high, self.choices = graph, fmt, low, high, choices
+        self.multiples = multiples
         self.centre, self.width = ball((low + high) / 2), ball((high - low) / 2)
         self.nodes: list[Node] = []
         for i, (op, args) in enumerate(graph.nodes):
@@ -131,8 +65,24 @@ class Analysis:
 
     # What every node needs.
 
+    def enclose(self, v: Node) -> arb:
+        whole = v.model.enclosure() + around(v.E)
+        return whole if v.per_k is None else whole + v.per_k * self.multiples.range()
+
+    def plain(self, a: Node) -> Model:
+        """The model with what is linear in k as an interval."""
+        if a.per_k is None:
+            return a.model
+        part = a.per_k * self.multiples.range()
+        return a.model + Model(arb_poly([part.mid()]), up(part.rad()))
+
+    def linear(self, *terms: arb | None) -> arb | None:
+        """Their sum; None stands for 0."""
+        total = sum((t for t in terms if t is not None), ZERO)
+        return None if total == 0 else total
+
     def finish(self, v: Node) -> Node:
-        v.enclosure = v.model.enclosure() + around(v.E)
+        v.enclosure = self.enclose(v)
         v.size, v.least = up(v.enclosure), low(v.enclosure)
         return v
 
@@ -158,16 +108,16 @@ class Analysis:
 
     def same(self, k: int) -> Node:
         a, v = self.nodes[k], Node()
-        v.model, v.E, v.grid, v.const, v.ends, v.scaled = a.model, a.E, a.grid, a.const, a.ends, a.scaled
+        v.model, v.E, v.grid, v.const, v.ends, v.scaled, v.per_k = a.model, a.E, a.grid, a.const, a.ends, a.scaled, a.per_k
         v.parts = ((k, Model.const(ONE)),)
         return self.finish(v)
 
     def wide(self, a: Node) -> Model:
-        return a.model.widened(a.E)
+        return self.plain(a).widened(a.E)
 
     def round(self, v: Node, grid: int | None) -> Node:
         """v.model and v.E describe the exact result of an operation on computed operands, a multiple of 2^grid: round it."""
-        v.exact = exact_result = v.model.enclosure() + around(v.E)
+        v.exact = exact_result = self.enclose(v)
         m = up(exact_result)
         if m == 0:
             return self.constant(0)
@@ -193,9 +143,13 @@ class Analysis:
         marks = [self.nodes[k].scaled for k in args]
         if not any(marks):
             return
-        if products and not (marks[0] and marks[1]) and (len(marks) == 2 or marks[2] == (marks[0] or marks[1])):
-            v.scaled = True
-        elif not products and all(marks):
+        if (
+            products
+            and not (marks[0] and marks[1])
+            and (len(marks) == 2 or marks[2] == (marks[0] or marks[1]))
+            or not products
+            and all(marks)
+        ):
             v.scaled = True
         else:
             raise NotImplementedError("not a product with g")
@@ -203,6 +157,9 @@ class Analysis:
     # Operations.
 
     def step(self, op: str, args: list) -> Node:
+        of_bits = self.multiples is not None and not self.multiples.step
+        if of_bits and op != "bits" and any(isinstance(k, int) and self.graph.nodes[k][0] == "input" for k in args):
+            raise NotImplementedError("the argument itself, not its bits")
         if op in SHIFTS:
             return self.shift(op, args)
         if op in INTEGER:
@@ -219,8 +176,14 @@ class Analysis:
             v.scaled = True
             return v
         v = Node()
-        v.model, v.E, v.ends = Model(arb_poly([self.centre, self.width])), ZERO, (self.low, self.high)
         bits, least = PRECISION[self.format]
+        v.model, v.E = Model(arb_poly([self.centre, self.width])), ZERO
+        if self.multiples is not None and self.multiples.step:
+            v.per_k = ball(self.multiples.step)
+            self.finish(v)
+            v.grid = max(exponent(v.least) - bits, least) if v.least > 0 else least
+            return v
+        v.ends = (self.low, self.high)
         smallest = min(abs(self.low), abs(self.high)) if self.low * self.high > 0 else 0
         v.grid = max(math.frexp(float(smallest))[1] - bits, least) if smallest else least
         return self.finish(v)
@@ -241,6 +204,7 @@ class Analysis:
         if args[0] == args[1] and a.const is None:
             v = Node()
             v.model, v.E, v.parts, v.scaled = a.model.scale(arb(2)), up(2 * a.E), ((args[0], Model.const(arb(2))),), a.scaled
+            v.per_k = None if a.per_k is None else 2 * a.per_k
             return self.power_of_two(v, Fraction(2), a)
         if a.const is not None and b.const is not None:
             return self.computed(a.const + sign * b.const)
@@ -251,6 +215,7 @@ class Analysis:
         v = Node()
         self.scaling(v, args, products=False)
         v.model, v.E = (a.model + b.model if sign > 0 else a.model - b.model), up(a.E + b.E)
+        v.per_k = self.linear(a.per_k, None if b.per_k is None else sign * b.per_k)
         v.parts = ((args[0], Model.const(ONE)), (args[1], Model.const(arb(sign))))
         return self.magic(v, args) or self.round(v, None if a.grid is None or b.grid is None else min(a.grid, b.grid))
 
@@ -264,7 +229,8 @@ class Analysis:
             return self.same(args[1] if a.const == 1 else args[0])
         v = Node()
         self.scaling(v, args, products=True)
-        v.model, v.E = a.model * b.model, up(a.size * b.E + b.size * a.E)  # |ab - AB| <= |a||b - B| + |B||a - A|
+        v.model, v.per_k = self.product(a, b)
+        v.E = up(a.size * b.E + b.size * a.E)  # |ab - AB| <= |a||b - B| + |B||a - A|
         v.parts = ((args[0], self.wide(b)), (args[1], self.wide(a)))
         for p, q in ((a, b), (b, a)):
             if (
@@ -280,6 +246,15 @@ class Analysis:
             ):
                 return self.power_of_two(v, p.const, q)
         return self.round(v, None if a.grid is None or b.grid is None else a.grid + b.grid)
+
+    def product(self, a: Node, b: Node) -> tuple[Model, arb | None]:
+        """The ideal product and its part that is linear in k."""
+        if a.per_k is None and b.per_k is None:
+            return a.model * b.model, None
+        for p, q in ((a, b), (b, a)):
+            if p.const is not None:
+                return q.model.scale(ball(p.const)), q.per_k * ball(p.const)
+        return self.plain(a) * self.plain(b), None
 
     def power_of_two(self, v: Node, factor: Fraction, a: Node) -> Node:
         """Exact, unless the result is subnormal."""
@@ -302,8 +277,9 @@ class Analysis:
             return self.computed(sign * a.const * b.const + c.const)
         v = Node()
         self.scaling(v, args, products=True)
-        product = a.model * b.model
+        product, per_k = self.product(a, b)
         v.model = (product if sign > 0 else -product) + c.model
+        v.per_k = self.linear(None if per_k is None else sign * per_k, c.per_k)
         v.E = up(a.size * b.E + b.size * a.E + c.E)
         da, db = self.wide(b), self.wide(a)
         v.parts = ((args[0], da if sign > 0 else -da), (args[1], db if sign > 0 else -db), (args[2], Model.const(ONE)))
@@ -333,7 +309,7 @@ class Analysis:
         # A residual: p is near a b.
         if a.scaled or b.scaled or p.scaled:
             raise NotImplementedError("a residual with g")
-        v.model, v.E = a.model * b.model - p.model, up(a.size * b.E + b.size * a.E + p.E)
+        v.model, v.E = self.plain(a) * self.plain(b) - self.plain(p), up(a.size * b.E + b.size * a.E + p.E)
         distance, largest = up(v.model.enclosure() + around(v.E)), a.size * b.size
         if not smallest >= pow2(-968):
             raise SplitBox
@@ -350,9 +326,9 @@ class Analysis:
             return self.constant(sign * (na.const + sigma * nb.const - ns.const))
         if na.const == 0 or (nb.const == 0 and ns.const is None):
             return self.constant(0)  # s = a + sigma b exactly
-        # Dekker: |a| >= |b|, or a is a multiple of the last place of b. s must be their rounded sum, not a branch of it.
+        # Dekker: |a| >= |b|, or a is a multiple of the last place of b. s must be their rounded sum, not a branch (see magic) of it.
         ordered = na.least >= nb.size or (na.grid is not None and na.grid >= exponent(nb.size) - BITS)
-        if ns.const is not None or not ordered:
+        if self.chosen(ns) or not ordered:
             return self.step(op, plain)
         v = self.error_of_sum(a, b, s, sigma, sign)
         self.nodes[d].rho = ZERO  # s - a is exact then
@@ -363,7 +339,11 @@ class Analysis:
         na, nb, ns = self.nodes[a], self.nodes[b], self.nodes[s]
         if None not in (na.const, nb.const, ns.const):
             return self.constant(na.const + nb.const - ns.const)
-        return self.step(op, plain) if ns.const is not None else self.error_of_sum(a, b, s, 1, 1)
+        return self.step(op, plain) if self.chosen(ns) else self.error_of_sum(a, b, s, 1, 1)
+
+    def chosen(self, v: Node) -> bool:
+        """Whether the analysis follows one branch for the value, so that it is no longer the rounded result of its operands."""
+        return v.const is not None or isinstance(v.integer, Residue)
 
     def error_of_sum(self, a: int, b: int, s: int, sigma: int, sign: int) -> Node:
         """sign (a + sigma b - s), exactly."""
@@ -376,6 +356,7 @@ class Analysis:
     def op_neg(self, args: list) -> Node:
         a, v = self.nodes[args[0]], Node()
         v.model, v.E, v.grid, v.scaled = -a.model, a.E, a.grid, a.scaled
+        v.per_k = None if a.per_k is None else -a.per_k
         v.parts = ((args[0], Model.const(-ONE)),)
         if a.const is not None:
             v.const = -a.const
@@ -397,7 +378,7 @@ class Analysis:
         if sign < 0:
             return self.op_neg(args)
         a, v = self.nodes[args[0]], Node()
-        half = up(a.model.sup() / 2)
+        half = up(self.plain(a).sup() / 2)
         v.model, v.E, v.grid, v.scaled = Model(arb_poly([half]), half), a.E, a.grid, a.scaled
         v.parts = ((args[0], Model(arb_poly([]), ONE)),)
         return self.finish(v)
@@ -419,7 +400,7 @@ class Analysis:
             for one, other in ((k, b), (m, a)):
                 if other.const is not None:
                     self.cut_input(one, other.const, below=True)
-        d = a.enclosure - b.enclosure
+        d = self.difference(a, b)
         return -1 if d <= 0 else 1 if d >= 0 else None
 
     def cut_input(self, k: int, at: Fraction, below: bool) -> int:
@@ -431,6 +412,10 @@ class Analysis:
             raise SplitBox
         before, after = neighbour(at, self.format, -1) if at else at, neighbour(at, self.format, 1) if at else at
         raise SplitBox((at, after) if below else (before, at))
+
+    def difference(self, a: Node, b: Node) -> arb:
+        """Of the computed values."""
+        return (self.plain(a) - self.plain(b)).enclosure() + around(a.E + b.E)
 
     def comparable(self, k: int, m: int) -> tuple[Node, Node]:
         a, b = self.nodes[k], self.nodes[m]
@@ -468,7 +453,7 @@ class Analysis:
                 self.cut_input(args[0], b.const, below=False)
             if a.const is not None:
                 self.cut_input(args[1], a.const, below=True)
-        d = a.enclosure - b.enclosure
+        d = self.difference(a, b)
         return self.mask(True if d < 0 else False if d >= 0 else None)
 
     def op_le(self, args: list) -> Node:
@@ -483,7 +468,7 @@ class Analysis:
         a, b = self.comparable(*args)
         if a.const is not None and b.const is not None:
             return self.mask(a.const == b.const)
-        return self.mask(None if (a.enclosure - b.enclosure).contains(0) else False)
+        return self.mask(None if self.difference(a, b).contains(0) else False)
 
     def op_ne(self, args: list) -> Node:
         v = self.op_eq(args)
@@ -519,7 +504,7 @@ class Analysis:
             raise NotImplementedError("a quotient with g")
         inverse = self.wide(b).inverse()
         slope = self.wide(a) * inverse * inverse
-        v.model = a.model * b.model.inverse()
+        v.model = self.plain(a) * self.plain(b).inverse()
         v.parts = ((args[0], inverse), (args[1], -slope))
         v.E = up(a.E * inverse.sup() + b.E * slope.sup())
         return v
@@ -540,7 +525,7 @@ class Analysis:
             raise SplitBox
         inverse = self.wide(b).inverse()
         slope = inverse * inverse
-        v.model, v.parts, v.E = b.model.inverse(), ((args[0], -slope),), up(b.E * slope.sup())
+        v.model, v.parts, v.E = self.plain(b).inverse(), ((args[0], -slope),), up(b.E * slope.sup())
         return self.off_by(v, up((v.model.sup() + v.E) * relative))
 
     def op_reciprocal(self, args: list) -> Node:
@@ -552,7 +537,7 @@ class Analysis:
     def root_model(self, args: list) -> Node:
         a, v = self.nodes[args[0]], Node()
         slope = self.wide(a).sqrt().inverse().scale(arb(1) / 2)
-        v.model, v.parts, v.E = a.model.sqrt(), ((args[0], slope),), up(a.E * slope.sup())
+        v.model, v.parts, v.E = self.plain(a).sqrt(), ((args[0], slope),), up(a.E * slope.sup())
         return v
 
     def op_sqrt(self, args: list) -> Node:
@@ -571,7 +556,7 @@ class Analysis:
             raise SplitBox
         inverse = self.wide(a).sqrt().inverse()
         slope = (inverse * inverse * inverse).scale(arb(-1) / 2)
-        v.model, v.parts, v.E = a.model.sqrt().inverse(), ((args[0], slope),), up(a.E * slope.sup())
+        v.model, v.parts, v.E = self.plain(a).sqrt().inverse(), ((args[0], slope),), up(a.E * slope.sup())
         return self.off_by(v, up((v.model.sup() + v.E) * relative))
 
     def op_rough_rsqrt(self, args: list) -> Node:
@@ -587,6 +572,9 @@ class Analysis:
         constants = [self.nodes[k].const for k in args if self.nodes[k].const is not None]
         if not any(c >= 2**35 and abs(math.frexp(float(c))[0] - 0.75) < 2.0**-30 for c in constants):
             return None
+        if v.per_k is not None:
+            magic = max(constants)
+            return self.multiple(v, magic) if v.model.enclosure() > ball(magic / 2) else None
         enclosure = v.model.enclosure() + around(v.E)
         first, last = nearest(exact(enclosure.lower())), nearest(exact(enclosure.upper()))
         values = [first]
@@ -600,6 +588,21 @@ class Analysis:
         return self.constant(
             Fraction(self.branch("value", [(z, *self.where(v, Fraction(z) - half, Fraction(z) + half)) for z in values]))
         )
+
+    def multiple(self, v: Node, magic: Fraction) -> Node:
+        """magic + k, or with 16ths as its last place magic + k/16: what the kernel finds is this k."""
+        unit = Fraction(math.ulp(float(magic)))
+        off = (v.model.enclosure() + around(v.E) - ball(magic)) / ball(unit) + (
+            v.per_k / ball(unit) - 1
+        ) * self.multiples.range()
+        if not off.overlaps(arb(0, 1) / 2):
+            raise EmptyBox  # another k is nearer
+        if up(off) > 1:
+            raise SplitBox
+        z = Node()
+        z.model, z.E, z.grid, z.per_k = Model.const(ball(magic)), ZERO, grid_of(unit), ball(unit)
+        z.integer = Residue((bits_of(float(magic)) + self.multiples.residue) & 15)
+        return self.finish(z)
 
     def where(self, v: Node, least: Fraction, most: Fraction) -> tuple[Fraction, Fraction]:
         """The part of the box in which the computed v may lie between the two: where its linear part does, up to the rest."""
@@ -632,18 +635,28 @@ class Analysis:
 
     def op_bits(self, args: list) -> Node:
         a = self.nodes[args[0]]
+        if isinstance(a.integer, Residue):
+            return self.number(a.integer)
+        if self.multiples is not None and self.graph.nodes[args[0]][0] == "input":
+            return self.number(OctaveBits(args[0]))
         return self.number(bits_of(float(a.const)) if a.const is not None else Bits(args[0]))
 
     def op_from_bits(self, args: list) -> Node:
         value = self.nodes[args[0]].integer
         if isinstance(value, int):
             return self.constant(Fraction(double_of(value)))
+        if isinstance(value, tuple):
+            if not 1 << 52 <= value[0] <= value[1] < 2047 << 52:
+                raise SplitBox
+            return self.unknown(*(Fraction(double_of(b)) for b in value))
         k, rest = divmod(value.offset, 1 << 52)
         if rest:
             raise NotImplementedError("from_bits")
         if k == 0:
             return self.op_neg([value.node]) if value.flip else self.same(value.node)
         a, v, factor = self.nodes[value.node], Node(), pow2(k)
+        if a.per_k is not None:
+            raise NotImplementedError("a scaling of a multiple")
         if value.flip or not (a.least >= pow2(-1022) and a.least * factor >= pow2(-1022) and a.size * factor < pow2(1023)):
             raise SplitBox
         v.model, v.E, v.grid, v.scaled = (
@@ -652,20 +665,31 @@ class Analysis:
             None if a.grid is None else a.grid + k,
             a.scaled,
         )
-        v.parts = ((value.node, Model.const(factor)),)
+        v.parts, v.origin = ((value.node, Model.const(factor)),), (value.node, value.offset)
+        return self.finish(v)
+
+    def unknown(self, least: Fraction, most: Fraction) -> Node:
+        """A number between the two, about which nothing else is known. Ideal and computed values count as the same: what is said of
+        the error is said for each of them."""
+        v = Node()
+        v.model, v.E = Model(arb_poly([ball((least + most) / 2)]), up(ball((most - least) / 2))), ZERO
         return self.finish(v)
 
     def op_to_f64(self, args: list) -> Node:
         value = self.nodes[args[0]].integer
         if isinstance(value, int):
             return self.constant(value)
+        if isinstance(value, Exponent) and value.shift == 0:
+            if self.multiples.first == self.multiples.last:
+                return self.constant(self.multiples.first)
+            v = Node()
+            v.model, v.E, v.grid, v.per_k = Model.const(ZERO), ZERO, 0, ONE
+            return self.finish(v)
         if not isinstance(value, tuple):
             raise SplitBox
-        # A range of integers that is a function of the argument itself, so that computed and ideal values agree.
-        v = Node()
-        v.model = Model(arb_poly([ball(Fraction(sum(value), 2))]), ball(Fraction(value[1] - value[0], 2)))
-        v.E, v.grid = ZERO, 0
-        return self.finish(v)
+        v = self.unknown(*(Fraction(b) for b in value))
+        v.grid = 0
+        return v
 
     def range_of(self, b: Bits) -> tuple[int, int]:
         """The least and the greatest bits (without the offset) of the computed number, which is positive, on this branch."""
@@ -710,6 +734,12 @@ class Analysis:
         value, count = self.nodes[args[0]].integer, int(args[1])
         if isinstance(value, int):
             return self.number(signed(SHIFTS[op](value, count)))
+        if isinstance(value, OctaveBits) and op != "sll" and count <= 52:
+            # (bits of m + offset) >> 52 must be 0, so that k is what the kernel finds.
+            of_m = Bits(value.node, value.offset)
+            if self.high_bits(of_m, 52) != 0:
+                raise EmptyBox
+            return self.number(Exponent(0) if count == 52 else Residue(self.high_bits(of_m, count) & 15))
         if op == "sll" or not isinstance(value, Bits):
             raise SplitBox
         return self.number(self.high_bits(value, count))
@@ -718,8 +748,25 @@ class Analysis:
         a, b = (self.nodes[k].integer for k in args)
         if isinstance(a, int) and isinstance(b, int):
             return self.number(signed(INTEGER[op](a, b)))
+        if isinstance(a, OctaveBits):
+            if isinstance(b, int) and op in ("iadd", "isub"):
+                return self.number(OctaveBits(a.node, a.offset + (b if op == "iadd" else -b)))
+            if op == "iand" and b == -(1 << 52) and self.high_bits(Bits(a.node, a.offset), 52) == 0:
+                return self.number(Exponent(52))
+            if op == "isub" and isinstance(b, Exponent) and b.shift == 52 and a.offset == 0:
+                return self.number(Bits(a.node))
+            raise NotImplementedError("bits of 2^k m")
         if isinstance(a, int) and op in ("iadd", "iand", "ixor"):
             a, b = b, a
+        if isinstance(a, Bits) and isinstance(b, Bits) and op == "isub":
+            origin = self.nodes[a.node].origin
+            if origin and origin[0] == b.node and not (a.flip or b.flip):
+                return self.number(origin[1] + a.offset - b.offset)
+            (p, q), (r, t) = self.range_of(a), self.range_of(b)
+            away = a.offset - b.offset
+            return self.number((p - t + away, q - r + away))
+        if isinstance(a, tuple) and isinstance(b, int) and op == "iadd":
+            return self.number((a[0] + b, a[1] + b))
         if isinstance(a, Bits) and isinstance(b, int):
             if op in ("iadd", "isub"):
                 return self.number(Bits(a.node, a.offset + (b if op == "iadd" else -b), a.flip))
@@ -738,7 +785,8 @@ class Analysis:
         raise SplitBox
 
     def lookup(self, args: list) -> str:
-        return args[1 + (self.whole(args[0]) & 15)]
+        value = self.nodes[args[0]].integer
+        return args[1 + ((value.value if isinstance(value, Residue) else self.whole(args[0])) & 15)]
 
     def op_lookup(self, args: list) -> Node:
         return self.constant(Fraction(float.fromhex(self.lookup(args))))
@@ -753,7 +801,8 @@ class Analysis:
         for name, c in seeds.items():
             k, seed = self.graph.outputs[name], Model.const(arb(c))
             derivative[k] = seed if derivative[k] is None else derivative[k] + seed
-        total = ZERO
+        total, order = ZERO, Model.order
+        Model.order = min(order, DERIVATIVES)
         for i in range(len(self.nodes) - 1, -1, -1):
             d = derivative[i]
             if d is None:
@@ -763,6 +812,7 @@ class Analysis:
                 total = total + up(d.sup() * v.rho)
             for k, part in v.parts:
                 if self.nodes[k].const is None:
-                    t = d * part
+                    t = d * part.fold()
                     derivative[k] = t if derivative[k] is None else derivative[k] + t
+        Model.order = order
         return up(total)

@@ -5,31 +5,24 @@ import json
 import pathlib
 import re
 import sys
+from fractions import Fraction
 
-from .graph import ROOT, kernels
+from .graph import ROOT, Interval, kernels, parse_domain
+from .prove import EXP_LIMIT
 from .run import BUILDS, certificate
 
 PAGE = ROOT / "docs" / "evidence.md"
 
-# Functions of the manifest whose f32 kernel is not in kernels.def, and what its results rest on.
-UNPROVED = {
-    "sin": "bound derived in `sin_f32.h`",
-    "cos": "bound derived in `sin_f32.h`",
-    "tan": "bound derived in `tan_f32.h`",
-    "erfinv": "bound derived in `erfinv_f32.h`",
-    "ndtri": "bound derived in `ndtri_f32.h`",
+# What the f32 results rest on where no kernel of kernels.def says it, and it is not a bound derived in <function>_f32.h.
+OTHERWISE = {
     "rsqrt": "one word of the vocabulary",
-    "gelu_backward": "bound derived in `gelu_backward_f32.h`",
     "sqrt": "the machine's operation",
     "add": "the machine's operation",
     "subtract": "the machine's operation",
     "multiply": "the machine's operation",
     "divide": "the machine's operation",
     "fma": "rounding to odd, `fma.h`",
-    "hypot": "bound derived in `hypot_f32.h`",
-    "pow": "bound derived in `pow_f32.h`",
     "logaddexp": "bound derived in `logaddexp.h`",
-    "atan2": "bound derived in `atan_f32.h`",
 }
 
 HEAD = """# Evidence for the elementwise functions
@@ -47,9 +40,9 @@ neon of aarch64 under an emulator, `tests/test_cross_aarch64.py`), and the resul
   that the fast kernel left open and for one in 257 of the others. "lanes": the evaluation in binary32 that comes first is compared
   on its own.
 - **f64**: lines of the published and computed lists of hard cases, all compared with the oracle, beside 100,000 random inputs.
-- **proof**: the error bound that decides the rounding test, checked by a machine over the whole domain (below): the largest checked
-  error over the claimed bound, with fused operations and without. At most 1 is proved. Without a figure the bound is derived in
-  prose in the kernel's file.
+- **proof**: the error bound that decides the rounding test, checked by a machine box by box on the domain given below: the largest
+  checked error over the claimed bound, with fused operations and without. At most 1 is proved; boxes are cut no further than that needs, so a
+  figure near 1 does not say that the claim is tight. Without a figure the bound is derived in prose in the kernel's file.
 - **control**: instruction sets on which the library with all bounds made 2^20 times smaller gives a wrong result on the hardest f32
   inputs. Where there are none, those inputs are right by luck; the figure under "proof" is what shows the bound.
 
@@ -65,6 +58,13 @@ own, proved by z3 for every bit pattern (`proofs/smt`). What is taken as given: 
 roots as `crlibm/simd/simd.h` states them, and the ball arithmetic itself. `make proofs` repeats all of it; `make test` fails when
 a kernel, a table or a claim changes without a new certificate, proves a sample of boxes again, and checks that the bounds contain
 the errors seen at random numbers and that claims below such an error, wrong tables and wrong steps are rejected.
+
+Where a kernel takes a multiple of a constant or a power of two from its argument (exp, exp2, exp10 and the logarithms in f64), many of
+them are analysed at once, the values that are linear in the multiple being kept so.
+
+Not proved by a machine, but derived in prose in the files: kernels that are not in this table, f64 results outside its domains, functions
+of two arguments other than products with g, the evaluations in binary32 (all their inputs are run instead) and the complete
+functions of any precision.
 
 | kernel | domain | claimed bound | checked error, FMA | without FMA | boxes |
 | --- | --- | --- | --- | --- | --- |
@@ -91,6 +91,14 @@ def ratio(kernel: str) -> str:
     return " / ".join(f"{held[build]['ratio']:.3f}" for build in BUILDS)
 
 
+def without_proof(function: str) -> str:
+    if function in OTHERWISE:
+        return OTHERWISE[function]
+    header = f"{function}_f32.h"
+    assert (ROOT / "crlibm" / function / header).exists()
+    return f"bound derived in `{header}`"
+
+
 def row(function: str, arity: int, luck: dict) -> str:
     golden = json.loads((ROOT / f"tests/golden/{function}.json").read_text())["formats"]
     folder = ROOT / "crlibm" / function
@@ -104,7 +112,7 @@ def row(function: str, arity: int, luck: dict) -> str:
         lines = [line for line in hard.read_text().splitlines() if line and not line.startswith("#")]
         f64 = f"{len(lines):,} hard cases"
     proofs = [p for p in (f"f32 {ratio(f'{function}_f32')}".strip(), f"f64 {ratio(f'{function}_f64')}".strip()) if " " in p]
-    proof = "; ".join(proofs) if proofs else UNPROVED.get(function, "bound derived in its header")
+    proof = "; ".join(proofs) if proofs else without_proof(function)
     caught = [isa for isa in ("base", "avx2", "avx512") if isa not in luck.get((function, "f32"), ())]
     control = (", ".join(caught) or "none") if arity == 1 else "f16: avx2, avx512" if function == "sigmoid_backward" else ""
     return f"| {function} | {short} | {f32} | {f64} | {proof} | {control} |"
@@ -119,9 +127,25 @@ def bound_text(claimed: str) -> str:
     return f"2^{int(power)}" if factor == 1 else f"{factor:g}·2^{int(power)}"
 
 
+def domain(kernel) -> tuple[Interval, ...]:
+    """The numbers for which the kernel's bound is proved."""
+    if kernel.kind == "dd_octaves":
+        return parse_domain(
+            "0x1p-1022..0.5, 0.5..0x1.fffffffffffffp-1@1, 0x1.0000000000001p0..2@1, 2..0x1.fffffffffffffp1023", "f64"
+        )
+    if kernel.kind == "dd_steps":
+        return parse_domain(f"+-0x1p-1074..{float(EXP_LIMIT[kernel.function])!r}", "f64")
+    return kernel.domain
+
+
 def domain_text(kernel) -> str:
-    ends = [f"[{float(i.low):.6g}, {float(i.high):.6g}]" for i in kernel.domain]
-    return ", ".join(ends)
+    joined: list[tuple] = []
+    for i in sorted(domain(kernel), key=lambda i: i.low):
+        if joined and i.low - joined[-1][1] <= abs(i.low) * Fraction(1, 2**20):
+            joined[-1] = (joined[-1][0], i.high)
+        else:
+            joined.append((i.low, i.high))
+    return ", ".join(f"[{float(a):.6g}, {float(b):.6g}]" for a, b in joined)
 
 
 def proof_rows() -> list[str]:

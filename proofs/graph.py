@@ -30,7 +30,7 @@ class Kernel:
     name: str
     function: str
     format: str
-    kind: str  # eval, eval_g, eval_g_within or dd
+    kind: str  # eval, eval_g, eval_g_within, dd, dd_octaves or dd_steps
     test: str  # plain, any, or "" where the kernel gives its bound itself
     domain: tuple[Interval, ...] = field(repr=False)
 
@@ -63,13 +63,13 @@ def read_kernels(text: str) -> dict[str, Kernel]:
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     kernels = {}
     for kind, arguments in re.findall(r"^RM_PROOF_(\w+)\((.*)\)$", text, re.M):
-        words = re.match(r'(\w+), (?:"(\w+)", \w+, )?"([^"]+)"$', arguments)
-        if words is None:
-            raise ValueError(f"proofs/kernels.def: {arguments}")
-        function, test, domain = words.groups()
-        fmt = "f64" if kind == "DD" else "f32"
+        function = arguments.split(",")[0]
+        strings = re.findall(r'"([^"]+)"', arguments)
+        test = strings.pop(0) if kind in ("EVAL", "EVAL_G") else ""
+        fmt = "f64" if kind.startswith("DD") else "f32"
+        domain = parse_domain(strings[0], fmt) if strings else ()
         name = f"{function}_{fmt}"
-        kernels[name] = Kernel(name, function, fmt, kind.lower(), test or "", parse_domain(domain, fmt))
+        kernels[name] = Kernel(name, function, fmt, kind.lower(), test, domain)
     return kernels
 
 

@@ -28,6 +28,20 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("hi", hi), out("lo", lo), out("err", err);                  \
   }
 
+/* As DD: graph.py and prove.py know another domain of the same function. */
+#define RM_PROOF_DD_OCTAVES(name) RM_PROOF_DD(name, "")
+/* exp, exp2 and exp10 as rm_exp_step_dd rounds them, which does not show the two parts. */
+#define RM_PROOF_DD_STEPS(name, reduce)                                  \
+  if (!strcmp(argv[1], #name "_f64")) {                                  \
+    vf64 x = vf64_input("x"), rh, rl, h, c, t, hi, lo, err;              \
+    vi64 k;                                                              \
+    reduce;                                                              \
+    rm_exp_series_dd(rh, rl, &h, &c, &t);                                \
+    rm_exp_unscaled_dd(k, rh, h, c, &hi, &lo, &err);                     \
+    out("hi", hi), out("lo", lo);                                        \
+    out("err", vf64_set1(2.05 * RM_EXP_F64_ERR));                        \
+  }
+
 int main(int argc, char **argv) {
   if (argc != 2) return 1;
 #include "kernels.def"
