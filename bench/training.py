@@ -46,7 +46,8 @@ CASES = {"LeNet 100x1x28x28": lenet, "ResNet-18 32x3x32x32": resnet18, "GPT-2 4 
 
 def steps(torch, make):
     """A training step under the mode, and PyTorch's."""
-    model, loss, optimizer = make(torch)
+    with repmath.torch.reproducible():
+        model, loss, optimizer = make(torch)
 
     def plain():
         optimizer.zero_grad()
