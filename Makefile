@@ -67,6 +67,7 @@ test-exhaustive: $(VENV)/test.stamp
 
 proofs: $(VENV)/proofs.stamp
 	$(BIN)/python -m proofs.smt.rounding_tests
+	$(BIN)/python proofs/depth/run.py
 	$(BIN)/python -m proofs.run --all
 	$(BIN)/python -m proofs.run --table
 

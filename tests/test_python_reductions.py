@@ -1,10 +1,13 @@
 """sum, dot and matmul of the Python package: NumPy's shapes, exact values, one rounding."""
 
 import math
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from exact_oracle import bits, rounded
 
 import repmath
 
@@ -391,3 +394,42 @@ def test_integers_times_infinity(kind):
         total = sum((int(a) * Fraction(float(b)) for a, b in zip(x[i], y, strict=True)), Fraction(0))
         assert float(got[i]) == float(total), i  # Python divides integers with one rounding
     assert float(repmath.sum(x)) == float(sum(map(int, x.ravel())))
+
+
+@pytest.mark.parametrize("kind", ["i1", "i4", "i8", "u8", ">i8", ">u8", "?"])
+@pytest.mark.parametrize("dtype", [None, "f4", "f2"])
+def test_sums_of_integers(kind, dtype):
+    """Any byte order, strides and axes; halves of 64 bits are added apart."""
+    native = np.dtype(kind).newbyteorder("=")
+    least, most = (0, 1) if native.kind == "b" else (np.iinfo(native).min, np.iinfo(native).max)
+    for shape, axis in (((3, 4, 5), None), ((3, 4, 5), (0, 2)), ((7, 0), 1), ((50,), 0)):
+        x = RNG.integers(least, most, shape, "i8" if native.kind == "b" else native, endpoint=True).astype(kind)
+        for view in (x, x[::-2], x.T if axis is None else x[..., ::-1]):
+            with np.errstate(over="ignore"):
+                got = np.asarray(repmath.sum(view, axis=axis, dtype=dtype))
+            want = np.asarray(np.sum(view.astype(object), axis=axis), object)
+            assert [int(b) for b in bits(got).ravel()] == [rounded(Fraction(int(v)), got.dtype) for v in want.ravel()]
+
+
+MEMORY = """
+import resource, sys
+import numpy as np
+import repmath
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+x = np.ones(1 << 23, sys.argv[1])  # 64 MiB
+repmath.sum(x[:1000]), repmath.sum(x[:1000], dtype="f4")
+before = peak()
+assert repmath.sum(x) == 1 << 23 and repmath.sum(x, dtype="f4") == 1 << 23
+print(peak() - before)
+copies = [x.astype("f8"), x.astype("f8")]
+print(peak() - before)
+"""
+
+
+@pytest.mark.parametrize("kind", ["i8", "u8"])
+def test_sums_of_integers_make_no_copy(kind):
+    """The peak of memory grows by less than 32 MiB and 8 MiB a thread; two copies of the array are seen (the control)."""
+    done = subprocess.run([sys.executable, "-c", MEMORY, kind], capture_output=True, text=True, check=True)
+    grown, control = map(float, done.stdout.split())
+    assert grown < 32 + 8 * repmath.get_num_threads() and control > 100, done.stdout

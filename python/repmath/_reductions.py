@@ -57,6 +57,18 @@ def _terms(a: np.ndarray, wide: np.dtype[Any]) -> list[np.ndarray]:
     return [a.astype(wide, copy=False)]
 
 
+def _integer_terms(x: np.ndarray, axes: tuple[int, ...]) -> list[np.ndarray]:
+    """float64 arrays whose exact sum is that of the integers over these axes, fewer than 2**31 of them: they are added as integers, those
+    of 64 bits by halves, so that no copy of them is made."""
+    if x.dtype.itemsize < 8:
+        return _terms(np.asarray(np.sum(x, axis=axes, dtype=np.int64)), F64)
+    order = "<" if x.dtype.newbyteorder("=").newbyteorder("<") == x.dtype else ">"
+    halves = [("low", order + "u4"), ("high", order + x.dtype.kind + "4")]
+    parts = x.view(halves if order == "<" else halves[::-1])
+    low, high = (np.asarray(np.sum(parts[name], axis=axes, dtype=np.int64)) for name in ("low", "high"))
+    return [term * 2.0**32 for term in _terms(high, F64)] + _terms(low, F64)
+
+
 def _axes(
     x: np.ndarray, axis: int | tuple[int, ...] | None, keepdims: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
@@ -177,6 +189,14 @@ def _sum_general(
     if on_device(x) and x.dtype == result and no_extra:
         wide = result  # the sums there are rounded once to any format
 
+    count = math.prod(x.shape[i] for i in axes)
+    if is_integer(x.dtype) and not on_device(x) and count < 2**31:
+        wide = F64
+        terms = [term[..., None] for term in _integer_terms(x, axes)]
+        if not no_extra:
+            terms += [np.broadcast_to(t, (*kept, 1)) for t in _terms(extra, wide)]
+        x = np.concatenate(terms, axis=-1)
+        return _deliver(np.reshape(_rounded_rows(x, wide, result), shape), out)
     if len(axes) == x.ndim:
         x = x.reshape(-1) if x.flags.c_contiguous else x.ravel(order="K")  # the order of terms does not matter
     else:
@@ -186,10 +206,15 @@ def _sum_general(
         terms += [np.broadcast_to(t, (*kept, 1)) for t in _terms(extra, wide)]
     x = terms[0] if len(terms) == 1 else np.concatenate(terms, axis=-1)
 
+    return _deliver(np.reshape(_rounded_rows(x, wide, result), shape), out)
+
+
+def _rounded_rows(x: np.ndarray, wide: np.dtype[Any], result: np.dtype[Any]) -> Any:
+    """The sums over the last axis, computed in `wide`, rounded once to `result`."""
     s = _row_sums(x)
     if wide != result:
         s = narrow(s, result, lambda index: _sign_of_rest_of_sum(x, s, index))
-    return _deliver(np.reshape(s, shape), out)
+    return s
 
 
 def _row_sums(x: np.ndarray) -> Any:
