@@ -1,12 +1,13 @@
 """rm_cross_entropy and its gradient against mpmath, on every instruction set, in every format."""
 
 import ctypes
+from fractions import Fraction
 
 import mpmath
 import numpy as np
 import oracle
 import pytest
-from exact_oracle import CANONICAL_NAN
+from exact_oracle import CANONICAL_NAN, FORMATS, rounded
 from reductions_library import ENUM, NULL, OK, pointer, status
 from test_nn_softmax import infinity, kind
 from test_statistics import dtype_of
@@ -168,6 +169,32 @@ def test_far_classes(isa_library, fmt, mode):
         rows.append((backward(isa_library, fmt, p, g).tolist(), want))
     for got, want in rows:
         assert got == want
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_hairs_beside_rationals(isa_library, fmt):
+    """Gradients of probabilities that are right but for a class far below: not 0, and of its sign. Exact zeros and ties of rational rows."""
+    dtype, minus = dtype_of(fmt), infinity(fmt, -1) & ~infinity(fmt)
+    far = -60000.0
+    x = np.array([[0, far, far, far], [0, 0, far, far], [1, 1, 1, far]]).astype(dtype)
+    q = np.array([[1, 0, 0, 0], [0.5, 0.5, 0, 0], [1, 1, 1, 0]]).astype(dtype)
+    g = np.ones(3, dtype)
+    got = backward(isa_library, fmt, problem(x, None, q, reduction=NONE), g)
+    assert got.tolist() == [[minus, 0, 0, 0], [minus, minus, 0, 0], [minus, minus, minus, 0]]
+    x[:, 3] = -np.inf  # nothing there
+    x[0, 1:], x[1, 2:] = -np.inf, -np.inf
+    q[0, 0] = 0.375
+    got = backward(isa_library, fmt, problem(x, None, q, smoothing=0.0, reduction=NONE), g)
+    assert got[:, :3].tolist() == [[0, 0, 0]] * 3
+    x = np.zeros((1, 3), dtype)  # (q_1 + q_2 + q_3)/3 - q_1, smoothed by 1/4: a quarter of nothing
+    one = 1 + 2.0 ** -FORMATS[fmt][2]
+    q = np.array([[one, 1, 3 - one]]).astype(dtype)
+    g = np.array([1.5]).astype(dtype)
+    values_there = [
+        Fraction(1.5) * (1 - Fraction(1, 4)) * (sum(map(Fraction, q[0].astype(float))) / 3 - Fraction(float(v))) for v in q[0]
+    ]
+    got = backward(isa_library, fmt, problem(x, None, q, smoothing=0.25, reduction=NONE), g)
+    assert got[0].tolist() == [rounded(v, dtype) for v in values_there]
 
 
 @pytest.mark.parametrize("fmt", NAMES)

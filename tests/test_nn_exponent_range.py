@@ -305,3 +305,51 @@ def test_logits_beside_0(isa_library, x):
         _, gradient = test_nn_cross_entropy.values(two, None, halves, None, 0.0, NONE, one)
         want = settled_all(gradient[0], "f64")
     assert test_nn_cross_entropy.backward(isa_library, "f64", p, one)[0].tolist() == want
+
+
+def pieces(v, count):
+    """Numbers of binary64, each as near as may be to what the ones before leave of v."""
+    found = []
+    for _ in range(count):
+        found.append(float(v))
+        v -= found[-1]
+    return found
+
+
+def test_sums_beside_exponentials(isa_library):
+    """Sums of gradients that are e^-y times one of them up to some 1900 bits: what is left, far below, is the result."""
+    with mpmath.workprec(BITS):
+        for y, top, count in ((0.5, 900, 36), (-3.0, 100, 20), (2.0**-700, 300, 8)):
+            g = [2.0**top, *pieces(mpmath.ldexp(mpmath.expm1(-mpmath.mpf(y)), top), count)]
+            left = mpmath.mpf(g[0]) - mpmath.exp(y) * mpmath.fsum(map(mpmath.mpf, g))
+            assert 0 < abs(left) < mpmath.ldexp(1, top - 52 * count)
+            arguments = np.array([g]), np.full((1, count + 1), y)
+            got = test_nn_softmax.result(isa_library, "log_softmax_backward", "f64", *arguments)[0]
+            assert int(got[0]) == settled(left, dtype_of("f64"))
+
+
+def test_sums_beside_logarithms(isa_library):
+    """3 log 3 n - 3 times numbers that add up to n log 3 but for the last of 1,000 bits."""
+    count = 20
+    with mpmath.workprec(BITS):
+        x = np.array(pieces(count * mpmath.log(3), count))
+        t = np.full(count, 3.0)
+        (want,) = test_nn_kl_div.values(SUM, 0, 1, x, t)
+        assert 0 < abs(want) < mpmath.ldexp(1, -1000)
+        assert test_nn_kl_div.run(isa_library, "f64", SUM, 0, 1, x, t) == settled_all([want], "f64")
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_the_data_reach_the_ends(fmt):
+    """Of the results that are compared, many are subnormal, many round to a zero of either sign or to infinity; and arithmetic in binary64,
+    rounded at every step, has not the averages' bits."""
+    _, _, mantissa, _, field, shift = FORMATS[fmt]
+    seen = [v for name in ("mse", "huber", "layer", "avg_pool", "nll_loss") for _, want in cases(name, fmt) for v in want]
+    sizes = [v & ((1 << shift) - 1) for v in seen]
+    assert (
+        sum(0 < v < 1 << mantissa for v in sizes) > 20 and seen.count(1 << shift) > 5 and sizes.count(field << mantissa) > 5
+    )
+    x = numbers(np.random.default_rng(1), "f64", (4000, 3), (-1074, -1000))
+    plain = ((x[:, 0] + x[:, 1]) + x[:, 2]) / 3
+    exact = [rounded(sum(Fraction(float(v)) for v in row) / 3, np.dtype("f8")) for row in x[:200]]
+    assert bits(plain[:200]).tolist() != exact

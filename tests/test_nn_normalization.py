@@ -214,6 +214,23 @@ def test_ties(isa_library):
     assert (got[0][0, 0].view("f4") == exact.astype("f4")).all() and (exact != exact.astype("f4")).sum() == 4
 
 
+@pytest.mark.parametrize("fmt", NAMES)
+def test_weights_that_cancel(isa_library, fmt):
+    """The gradient by a weight is exactly 0, or a midpoint, where sets of one irrational root cancel or add up to a rational set's; the other
+    roots differ, so that no digits show it: sums of up to four roots, in turns."""
+    dtype = dtype_of(fmt)
+    sets = [(1.0, -2.0, 4.0), (0.0, 1.0, 5.0), (3.0, 3.5, -1.0)]
+    x = np.array([[v for v in sets for _ in range(2)] + sets]).astype(dtype)
+    g = np.array([[(s, 2 * s, -s) for _ in sets for s in (1.0, -2.0)] + [(1.0, 2.0, -1.0)] * 3]).astype(dtype)
+    (_, _, dw) = results(isa_library, "layer", fmt, x, np.ones(3, dtype), np.zeros(3, dtype), g, 1e-3)
+    assert dw.tolist() == [0, 0, 0]
+    x = np.concatenate([x, np.array([[(0.0, 3.0, 0.0)]], dtype)], axis=1)  # its root, with eps, is sqrt(18 + 9 eps) = 9
+    g = np.concatenate([g, np.array([[(5.0, 5.0, 5.0)]], dtype)], axis=1)
+    w, b = np.ones(3, dtype), np.zeros(3, dtype)
+    (_, _, dw) = results(isa_library, "layer", fmt, x, w, b, g, 7.0)
+    assert dw.tolist() == expected("layer", fmt, x, w, b, g, 7.0)[2].tolist()
+
+
 def test_special_sets(isa_library):
     for fmt in NAMES:
         nan = CANONICAL_NAN[fmt]
@@ -254,6 +271,24 @@ def test_given_statistics(isa_library):
                 assert int(dw[c]) == settled(
                     mpmath.fsum(a * (v - m) for a, v in zip(gs, xs, strict=True)) / root, dtype_of(fmt)
                 )
+
+
+def test_given_statistics_of_infinite_elements(isa_library):
+    """The gradient by x is g w/sqrt(v + eps), whatever x is."""
+    for fmt in NAMES:
+        x, g = (
+            np.array([[[np.inf]], [[-np.inf]], [[1.0]]]).astype(dtype_of(fmt)),
+            np.array([[[3.0]], [[5.0]], [[-7.0]]]).astype(dtype_of(fmt)),
+        )
+        mean, variance = np.zeros(1, x.dtype), np.ones(1, x.dtype)
+        (sets, sx, sw), _ = geometry("batch", x)
+        dx, none, given = np.empty(x.shape, kind(fmt)), (None, None), (pointer(mean), sw, pointer(variance), sw)
+        f, e, s = NAMES.index(fmt), ctypes.c_double(2.0), ctypes.byref(sets)
+        assert (
+            isa_library.rm_normalize_backward(f, s, pointer(g), sx, pointer(x), sx, *none, *given, e, pointer(dx), sx) == OK
+        )
+        with mpmath.workprec(1400):
+            assert dx.ravel().tolist() == [settled(v / mpmath.sqrt(3), dtype_of(fmt)) for v in reals(g)]
 
 
 def test_bad_arguments(isa_library):

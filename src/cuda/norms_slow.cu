@@ -10,7 +10,7 @@
 
 #include "../nn/normalize_weight_rows.h"
 
-enum { RM_NORM_STACK = 128 << 10 };
+enum { RM_NORM_STACK = 128 << 10, RM_WEIGHT_STACK = RM_NORM_STACK + (48 << 10) }; /* a weight's groups of parts */
 
 rm_status rm_norm_rest(const rm_norm_job &f, const rm_open_set &left, cudaStream_t stream) {
   return rest_of_rows<rm_norm_job, rm_norm_forward_set>(f, left.n, f.outer * f.inner, 3, RM_NORM_STACK, left, stream);
@@ -33,8 +33,8 @@ rm_status rm_norm_weight_statistics_rest(const rm_norm_weights &w, const rm_open
   return rest_of_rows<rm_norm_weights, rm_norm_weight_statistics>(w, left.n, w.f.outer * w.f.inner, 4, RM_NORM_STACK, left, stream);
 }
 rm_status rm_norm_weight_channel_rest(const rm_norm_weights &w, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_rows<rm_norm_weights, rm_norm_weight_channel>(w, left.n, w.f.outer * w.f.inner, 4, RM_NORM_STACK, left, stream);
+  return rest_of_rows<rm_norm_weights, rm_norm_weight_channel>(w, left.n, w.f.outer * w.f.inner, 4, RM_WEIGHT_STACK, left, stream);
 }
 rm_status rm_norm_columns_rest(const rm_norm_weights &w, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_rows<rm_norm_weights, finish_column>(w, left.n, w.f.inner, 4, RM_NORM_STACK, left, stream);
+  return rest_of_rows<rm_norm_weights, finish_column>(w, left.n, w.f.inner, 4, RM_WEIGHT_STACK, left, stream);
 }

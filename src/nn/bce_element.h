@@ -3,7 +3,7 @@
  * Values are transcendental (Lindemann, Weierstrass) but where c w = 0, when they are rational, with fewer than 9000 bits. Beyond
  * RM_BCE_TAIL e^-|x| is below 2^RM_BCE_TAIL_BITS, and products with c and w below 2^-8000: nearer to what they are added to, a number
  * with fewer than 7500 bits, than any boundary it is not; only the sign matters, and 2^RM_BCE_TAIL_BITS stands for it. A sum whose
- * transcendental parts cancel is rational too. Also device code. */
+ * transcendental parts cancel is rational too: no ball shows that, and it is undecided (decide.h). Also device code. */
 #ifndef RM_NN_BCE_ELEMENT_H
 #define RM_NN_BCE_ELEMENT_H
 

@@ -1,17 +1,19 @@
 /* Cross entropy over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
 
-/* q_c, the weight of class c in the loss of the row that is loaded. */
+/* What weights of classes are multiplied by, so that they are exact: n, or 1 where nothing is smoothed. */
+RM_FORMULA int64_t RM_NUM_NAME(rm_entropy_scale)(const rm_entropy *f) { return f->p.label_smoothing != 0.0 ? f->p.n : 1; }
+
+/* q_c, the weight of class c in the loss of the row that is loaded, times that. */
 RM_FORMULA void RM_NUM_NAME(rm_class_weight)(RM_NUM_T *q, const rm_entropy_row *r, int64_t c, int limbs) {
   const rm_entropy *f = r->f;
   RM_NUM_T t, one;
   RM_NUM_(set)(q, f->p.label_smoothing, limbs);
-  RM_NUM_(set_i64)(&t, f->p.n, limbs);
-  if (f->p.label_smoothing != 0.0) RM_NUM_(div)(q, q, &t);
   if (f->p.probability || c == r->target) {
     RM_NUM_(set)(&one, 1.0, limbs);
-    RM_NUM_(set)(&t, f->p.label_smoothing, limbs);
-    RM_NUM_(sub)(&one, &one, &t);
+    RM_NUM_(sub)(&one, &one, q);
     RM_NUM_(set)(&t, f->p.probability ? r->p[c] : 1.0, limbs);
+    RM_NUM_(mul)(&one, &one, &t);
+    RM_NUM_(set_i64)(&t, RM_NUM_NAME(rm_entropy_scale)(f), limbs);
     RM_NUM_(mul)(&t, &t, &one);
     RM_NUM_(add)(q, q, &t);
   }
@@ -19,7 +21,7 @@ RM_FORMULA void RM_NUM_NAME(rm_class_weight)(RM_NUM_T *q, const rm_entropy_row *
   RM_NUM_(mul)(q, q, &t);
 }
 
-/* sum of q_c. */
+/* sum of these. */
 RM_FORMULA void RM_NUM_NAME(rm_class_weights)(RM_NUM_T *sum, const rm_entropy_row *r, int limbs) {
   RM_NUM_T q;
   RM_NUM_(set)(sum, 0.0, limbs);
@@ -29,7 +31,7 @@ RM_FORMULA void RM_NUM_NAME(rm_class_weights)(RM_NUM_T *sum, const rm_entropy_ro
   }
 }
 
-/* The loss of the row that is loaded: sum of q_c (m - x_c) + (sum of q_c) log(1 + S'). */
+/* The loss of the row that is loaded, times the scale: sum of q_c (m - x_c) + (sum of q_c) log(1 + S'). */
 RM_FORMULA void RM_NUM_NAME(rm_row_loss)(RM_NUM_T *loss, rm_entropy_exact *exact, int limbs) {
   const rm_entropy_row *r = &exact->row;
   RM_NUM_T q, m, x, sum;
@@ -50,8 +52,12 @@ RM_FORMULA void RM_NUM_NAME(rm_row_loss)(RM_NUM_T *loss, rm_entropy_exact *exact
 }
 
 RM_FORMULA void RM_NUM_NAME(row_loss)(RM_NUM_T *loss, void *row, int64_t i, int limbs) {
+  rm_entropy_exact *r = (rm_entropy_exact *)row;
+  RM_NUM_T scale;
   (void)i;
-  RM_NUM_NAME(rm_row_loss)(loss, (rm_entropy_exact *)row, limbs);
+  RM_NUM_NAME(rm_row_loss)(loss, r, limbs);
+  RM_NUM_(set_i64)(&scale, RM_NUM_NAME(rm_entropy_scale)(r->row.f), limbs);
+  RM_NUM_(div)(loss, loss, &scale);
 }
 
 /* What a mean divides by: the number of rows, or the sum of the weights of the targets. */
@@ -70,6 +76,14 @@ RM_FORMULA void RM_NUM_NAME(rm_entropy_divisor)(RM_NUM_T *d, const rm_entropy *f
   }
 }
 
+/* That times the scale of the weights. */
+RM_FORMULA void RM_NUM_NAME(rm_entropy_below)(RM_NUM_T *d, const rm_entropy *f, int limbs) {
+  RM_NUM_T t;
+  RM_NUM_NAME(rm_entropy_divisor)(d, f, limbs);
+  RM_NUM_(set_i64)(&t, RM_NUM_NAME(rm_entropy_scale)(f), limbs);
+  RM_NUM_(mul)(d, d, &t);
+}
+
 /* The sum of the losses over the divisor. */
 RM_FORMULA void RM_NUM_NAME(total_loss)(RM_NUM_T *total, void *row, int64_t i, int limbs) {
   rm_entropy_exact *r = (rm_entropy_exact *)row;
@@ -81,41 +95,36 @@ RM_FORMULA void RM_NUM_NAME(total_loss)(RM_NUM_T *total, void *row, int64_t i, i
     RM_NUM_NAME(rm_row_loss)(&t, r, limbs);
     RM_NUM_(add)(total, total, &t);
   }
-  RM_NUM_NAME(rm_entropy_divisor)(&t, r->row.f, limbs);
+  RM_NUM_NAME(rm_entropy_below)(&t, r->row.f, limbs);
   RM_NUM_(div)(total, total, &t);
 }
 
-/* g/divisor (e^(x_j - m)/(1 + S') (sum of q_c) - q_j); for the one class that counts, -g/divisor q (sum of the others)/(all), which
- * keeps its sign however near to 1 the class is. */
+/* g/divisor (e^(x_j - m)/S (sum of q_c) - q_j), S = 1 + S'; for the one class that counts, -g/divisor q (S less its own)/S, which keeps its
+ * sign however near to 1 the class is. One division by all of the divisors: a value that is a boundary of rounding is exact. */
 RM_FORMULA void RM_NUM_NAME(entropy_gradient)(RM_NUM_T *y, void *row, int64_t j, int limbs) {
   rm_entropy_exact *r = (rm_entropy_exact *)row;
-  RM_NUM_T t, u;
+  RM_NUM_T t;
   if (r->RM_NUM_NAME(limbs) != limbs) {
     r->RM_NUM_NAME(limbs) = limbs;
     RM_NUM_NAME(rm_exp_row_sum)(&r->RM_NUM.all, &r->e, -1, limbs);
     RM_NUM_NAME(rm_class_weights)(&r->RM_NUM.weights, &r->row, limbs);
-    RM_NUM_NAME(rm_entropy_divisor)(&r->RM_NUM.divisor, r->row.f, limbs);
+    RM_NUM_NAME(rm_entropy_below)(&t, r->row.f, limbs);
+    RM_NUM_(mul)(&r->RM_NUM.below, &r->RM_NUM.all, &t);
   }
   if (r->row.one_class && j == r->row.target) {
-    if (j == r->e.at && r->e.only_tail) {
-      RM_NUM_(set)(y, r->e.only_tail > 0 ? 1.0 : 0.0, limbs);
-      RM_NUM_(scale)(y, y, RM_EXP_TAIL_BITS);
-    } else {
-      RM_NUM_NAME(rm_exp_row_sum)(y, &r->e, j, limbs);
-    }
+    RM_NUM_NAME(rm_exp_row_sum)(y, &r->e, j, limbs);
     RM_NUM_(mul)(y, y, &r->RM_NUM.weights);
     RM_NUM_(neg)(y, y);
-    RM_NUM_(div)(y, y, &r->RM_NUM.all);
   } else {
     RM_NUM_NAME(rm_exp_row_term)(y, &r->e, j, limbs);
-    RM_NUM_(div)(y, y, &r->RM_NUM.all);
     RM_NUM_(mul)(y, y, &r->RM_NUM.weights);
     if (!r->row.one_class) {
       RM_NUM_NAME(rm_class_weight)(&t, &r->row, j, limbs);
+      RM_NUM_(mul)(&t, &t, &r->RM_NUM.all);
       RM_NUM_(sub)(y, y, &t);
     }
   }
-  RM_NUM_(set)(&u, r->row.g, limbs);
-  RM_NUM_(mul)(y, y, &u);
-  RM_NUM_(div)(y, y, &r->RM_NUM.divisor);
+  RM_NUM_(set)(&t, r->row.g, limbs);
+  RM_NUM_(mul)(y, y, &t);
+  if (RM_NUM_(sign)(y) != 0) RM_NUM_(div)(y, y, &r->RM_NUM.below);
 }

@@ -2,7 +2,8 @@
 
 enum { FIRST_LIMBS = 4 };
 
-RM_DECIDE uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int format, rm_row_state *state) {
+RM_DECIDE uint64_t rm_decide_separated(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int64_t separation, int format,
+                                       rm_row_state *state) {
   uint64_t bits;
   rm_near v;
   near(&v, row, i, 0);
@@ -18,7 +19,11 @@ RM_DECIDE uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, voi
     if (rm_ball_round(&b, format, RM_NEAREST, &state->flags, &bits)) return bits;
   }
   ball(&b, row, i, RM_BALL_LIMBS);
-  if (rm_ball_round_separated(&b, RM_DECIDE_SEPARATION, format, RM_NEAREST, &state->flags, &bits)) return bits;
+  if (rm_ball_round_separated(&b, separation, format, RM_NEAREST, &state->flags, &bits)) return bits;
   state->undecided = 1;
   return rm_nan_bits(format);
+}
+
+RM_DECIDE uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int format, rm_row_state *state) {
+  return rm_decide_separated(near, ball, row, i, INT64_MIN, format, state);
 }

@@ -1,16 +1,16 @@
 /* The slow tiers of composite operators: a value in double-double, then in balls of growing precision, until one rounds.
  *
- * At RM_BALL_LIMBS an interval that still holds a boundary of rounding, and is narrower than 2^RM_DECIDE_SEPARATION, is that boundary:
- * the operator's file says why its values are nowhere nearer to one. Where the interval is wider the result is undecided, which no
- * operator may pass over: it is NaN, state->undecided becomes 1, and rm_each_row returns RM_ERR_UNDECIDED. */
+ * Formulas divide once, at their end, and what they divide is exact where it is rational: so a value that is a boundary of rounding is exact in
+ * a ball that holds it, and rounds at once. Other values are told from a boundary by enough limbs, but how many is not known of transcendental
+ * ones, and of sums of roots: where RM_BALL_LIMBS do not do it the result is undecided, which no operator may pass over: it is NaN,
+ * state->undecided becomes 1, and rm_each_row returns RM_ERR_UNDECIDED. Where an operator knows that its values are boundaries or further from
+ * one than 2^separation, an interval that is narrower and holds a boundary is that boundary. */
 #ifndef RM_NN_DECIDE_H
 #define RM_NN_DECIDE_H
 
 #include "../../crlibm/fp/ball.h"
 #include "../../crlibm/fp/near.h"
 #include "row_loop.h"
-
-enum { RM_DECIDE_SEPARATION = -24000 };
 
 /* The value of result i; limbs: the precision of a ball. */
 typedef void rm_near_value_fn(rm_near *value, void *row, int64_t i, int limbs);
@@ -25,5 +25,7 @@ typedef void rm_ball_value_fn(rm_ball *value, void *row, int64_t i, int limbs);
 
 /* RN of it as bits of the format; counts; NaN when undecided. On a device it may be left to another kernel (rm_row_left). */
 RM_DECIDE uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int format, rm_row_state *state);
+RM_DECIDE uint64_t rm_decide_separated(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int64_t separation, int format,
+                                       rm_row_state *state);
 
 #endif

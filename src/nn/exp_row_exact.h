@@ -1,6 +1,7 @@
 /* Exponentials of a row (exp_row.h) over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
 
-/* *sum = the sum of e^(x_k - m) over k != skip. Terms below e^RM_EXP_LEFT_OUT are left out, and counted as error. */
+/* *sum = the sum of e^(x_k - m) over k != skip. Terms below e^RM_EXP_LEFT_OUT are left out, and counted as error; beside an exact sum, which
+ * may be a boundary or cancel, the sign of the rest decides, and a positive number of its order stands for them. */
 RM_FORMULA void RM_NUM_NAME(rm_exp_row_sum)(RM_NUM_T *sum, const rm_exp_row *r, int64_t skip, int limbs) {
   RM_NUM_T m, t;
   RM_NUM_(set)(sum, 0.0, limbs);
@@ -17,7 +18,13 @@ RM_FORMULA void RM_NUM_NAME(rm_exp_row_sum)(RM_NUM_T *sum, const rm_exp_row *r, 
     RM_NUM_(exp)(&t, &t);
     RM_NUM_(add)(sum, sum, &t);
   }
-  if (left_out) RM_NUM_(widen)(sum, sum, RM_EXP_LEFT_OUT_BITS + 40); /* fewer than 2^40 of them */
+  if (left_out && RM_NUM_(is_exact)(sum)) {
+    RM_NUM_(set)(&t, 1.0, limbs);
+    RM_NUM_(scale)(&t, &t, RM_EXP_TAIL_BITS);
+    RM_NUM_(add)(sum, sum, &t);
+  } else if (left_out) {
+    RM_NUM_(widen)(sum, sum, RM_EXP_LEFT_OUT_BITS + 40); /* fewer than 2^40 of them */
+  }
 }
 
 /* e^(x_i - m): 0 at -infinity, and below the tail a positive number of its order (see rm_exp_row_log). */

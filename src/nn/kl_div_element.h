@@ -2,7 +2,7 @@
  *
  * Values are transcendental (Lindemann) but for t = 1, where log t is 0, for t = x and t = 0 of e^t (t - x): exact in either arithmetic.
  * log t is irrational for every other rational t, so a sum is rational only where its transcendental parts cancel (Baker;
- * Lindemann, Weierstrass); the last ball then holds the boundary.
+ * Lindemann, Weierstrass); but for the groups below no ball shows that, and it is undecided (decide.h).
  *
  * Exponents. A single e^t (t - x) with t beyond +-2^14 overflows, or rounds to a zero with the sign of t - x: |t - x| and g / count are
  * between 2^-1138 and 2^1025. Any t as far out on the same side stands for it. In a sum m is the greatest t whose t - x do not

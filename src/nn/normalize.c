@@ -6,9 +6,12 @@
  * sums are taken again, around c0 = c: then p is tiny. Without a mean, variance = m2 within 2 M m2. The root of v = variance + eps and its
  * reciprocal are off by half the relative error of v, to first order, and 4u.
  *
- * All x equal: the deviations are 0, and b is the result. Ties: a result y has (y - b)^2 (n^2 v) = (w n (x - mean))^2 where it is exact, integers
- * of fewer than 9,000 bits for binary64 (2,000 for the other formats, besides eps) in units of the least number; two different ones differ by more
- * than 2^-20000 relatively, and balls of 2^15 bits tell them apart. */
+ * Nothing underflows in this, nor in the gradients: numbers of formats below binary64 are 0 or at least 2^-149 in magnitude, x - c, with c of 53 bits
+ * between them, 2^-202, h = g w 2^-298, squares and products of two of these 2^-596; 1/sqrt(v) is between 2^-200 and 2^100, n below 2^40.
+ *
+ * All x equal: the deviations are 0, and b is the result. Ties: with k = n, or 1 for given statistics, d = k (x - mean) and R = sqrt(k^2 v) a result is
+ * (d w + b R)/R. If R is irrational, so is the result, unless d w = 0. If not, R is dyadic, as k^2 v is, and has half its bits: numerator and
+ * divisor are exact in balls, with fewer than 7,000 bits, and so is a quotient that is a boundary of rounding. */
 #include "normalize.h"
 
 #include "../../crlibm/fp/exact.h"
@@ -126,15 +129,14 @@ RM_SHARED uint64_t rm_norm_special(double d, double w, double b, int format, uin
 }
 
 RM_LOCAL double sign_of_deviation(rm_norm_row *r, int64_t i) {
-  int64_t divisor;
   rm_near d;
   rm_norm_prepare_near(r, 0);
-  rm_norm_deviation_near(&d, r, i, 0, &divisor);
+  rm_norm_deviation_near(&d, r, i, 0);
   int sign = rm_near_sign(&d);
   if (sign == RM_SIGN_UNKNOWN) {
     rm_ball b;
     rm_norm_prepare_ball(r, RM_BALL_LIMBS);
-    rm_norm_deviation_ball(&b, r, i, RM_BALL_LIMBS, &divisor);
+    rm_norm_deviation_ball(&b, r, i, RM_BALL_LIMBS);
     sign = rm_ball_sign(&b);
   }
   return (double)sign;
@@ -292,7 +294,7 @@ RM_SHARED void rm_norm_forward_set(const void *operation, int64_t set, rm_row_st
  *   b0          by e = (M sqrt(H) D + c_err |first|)/(n v) + |b0| (2 rel + 2^-50); rel is that of a, so v is known within 2 rel
  *   x - c       by c_err, times |b0|
  *   the value   relatively by rel and 2^-50
- * Ties: squares of the two sides of y sqrt(v) (...) = ... are integers of fewer than 10,000 bits in the formats below binary64. */
+ * Ties: as above, the numerator being rational (rm_norm_gradient_sums, of fewer than 9,000 bits). second/(n v) is 0 or at least 2^-500 - 40 - 400. */
 enum { UNCHECKED, FINITE, NOT_FINITE, NAN_THERE };
 RM_LOCAL int check_gradient(const rm_norm_row *r, int kind) {
   int found = kind == RM_SET_INVALID ? NOT_FINITE : FINITE;

@@ -19,10 +19,10 @@ typedef struct {
   const double *x, *g, *w, *b, *h;
   int limbs_near, limbs_ball, checked;
   struct {
-    rm_near sum, variance, root, first, second;
+    rm_near sum, square, root, first, second;
   } near;
   struct {
-    rm_ball sum, variance, root, first, second;
+    rm_ball sum, square, root, first, second;
   } ball;
 } rm_norm_row;
 

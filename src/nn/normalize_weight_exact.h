@@ -1,33 +1,58 @@
 /* The gradient of a weight of a norm over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
+
+/* *part = the sum of g deviation over the elements of a set that have the weight; r->row is prepared for the set. */
+RM_FORMULA void RM_NUM_NAME(weight_part)(RM_NUM_T *part, rm_weight_sum *r, int64_t s0, int64_t s1, int limbs) {
+  const rm_weight_range *w = r->range;
+  const rm_norm_job *f = r->f;
+  RM_NUM_T t, d;
+  rm_norm_load(f, &f->x, s0, s1, 0.0, r->state, r->x);
+  rm_norm_load(f, &f->g, s0, s1, 0.0, r->state, r->g);
+  rm_norm_row_begin(f, s0, s1, &r->row);
+  r->row.x = r->x;
+  RM_NUM_NAME(rm_norm_prepare)(&r->row, limbs);
+  RM_NUM_(set)(part, 0.0, limbs);
+  for (int64_t o = w->outer_from; o < w->outer_to; o++) {
+    for (int64_t k = w->inner_from; k < w->inner_to; k++) {
+      RM_NUM_(set)(&t, r->g[o * f->inner + k], limbs);
+      RM_NUM_NAME(rm_norm_deviation)(&d, &r->row, o * f->inner + k, limbs);
+      RM_NUM_(mul)(&t, &t, &d);
+      RM_NUM_(add)(part, part, &t);
+    }
+  }
+}
+
+/* Adds part/sqrt(square). */
+RM_FORMULA void RM_NUM_NAME(add_weight_part)(RM_NUM_T *sum, RM_NUM_T *part, const RM_NUM_T *square) {
+  RM_NUM_T root;
+  if (RM_NUM_(sign)(part) == 0) return;
+  RM_NUM_(sqrt)(&root, square);
+  RM_NUM_(div)(part, part, &root);
+  RM_NUM_(add)(sum, sum, part);
+}
+
+/* The sum of all parts over the roots of their sets. Parts of equal squares are added first, so that what cancels in them is exactly 0. */
 RM_FORMULA void RM_NUM_NAME(weight_gradient)(RM_NUM_T *sum, void *row, int64_t i, int limbs) {
   rm_weight_sum *r = (rm_weight_sum *)row;
   const rm_weight_range *w = r->range;
-  const rm_norm_job *f = r->f;
-  RM_NUM_T part, t, d;
-  int64_t divisor = 1;
+  RM_NUM_T part;
+  int groups = 0, at;
   (void)i;
   RM_NUM_(set)(sum, 0.0, limbs);
-  for (int64_t s0 = 0; s0 < f->sets[0]; s0++) {
+  for (int64_t s0 = 0; s0 < r->f->sets[0]; s0++) {
     for (int64_t s1 = w->set1_from; s1 < w->set1_to; s1++) {
-      rm_norm_load(f, &f->x, s0, s1, 0.0, r->state, r->x);
-      rm_norm_load(f, &f->g, s0, s1, 0.0, r->state, r->g);
-      rm_norm_row_begin(f, s0, s1, &r->row);
-      r->row.x = r->x;
-      RM_NUM_NAME(rm_norm_prepare)(&r->row, limbs);
-      RM_NUM_(set)(&part, 0.0, limbs);
-      for (int64_t o = w->outer_from; o < w->outer_to; o++) {
-        for (int64_t k = w->inner_from; k < w->inner_to; k++) {
-          RM_NUM_(set)(&t, r->g[o * f->inner + k], limbs);
-          RM_NUM_NAME(rm_norm_deviation)(&d, &r->row, o * f->inner + k, limbs, &divisor);
-          RM_NUM_(mul)(&t, &t, &d);
-          RM_NUM_(add)(&part, &part, &t);
-        }
-      }
+      RM_NUM_NAME(weight_part)(&part, r, s0, s1, limbs);
       if (RM_NUM_(sign)(&part) == 0) continue;
-      RM_NUM_(set_i64)(&t, divisor, limbs);
-      RM_NUM_(mul)(&t, &t, &r->row.RM_NUM.root);
-      RM_NUM_(div)(&part, &part, &t);
-      RM_NUM_(add)(sum, sum, &part);
+      for (at = 0; at < groups; at++)
+        if (RM_NUM_(compare)(&r->RM_NUM.square[at], &r->row.RM_NUM.square) == 0) break;
+      if (at == RM_WEIGHT_GROUPS) {
+        RM_NUM_NAME(add_weight_part)(sum, &part, &r->row.RM_NUM.square);
+      } else if (at == groups) {
+        RM_NUM_(copy)(&r->RM_NUM.square[at], &r->row.RM_NUM.square);
+        RM_NUM_(copy)(&r->RM_NUM.part[groups++], &part);
+      } else {
+        RM_NUM_(add)(&r->RM_NUM.part[at], &r->RM_NUM.part[at], &part);
+      }
     }
   }
+  for (at = 0; at < groups; at++) RM_NUM_NAME(add_weight_part)(sum, &r->RM_NUM.part[at], &r->RM_NUM.square[at]);
 }

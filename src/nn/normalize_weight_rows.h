@@ -5,15 +5,17 @@
  * by |t| rel (a's error, normalize.c) and |g| a c_err; a share of the sets adds at most RM_WEIGHT_TERMS terms plainly, then joins them by
  * two-sums. Otherwise a block's sum of g (x - c) is off by RM_ROW_MOMENT_ERR sqrt(sum of g^2) D and c_err |sum of g| (normalize.c).
  *
- * Sums of quotients by different roots have no useful separation bound. What balls of 2^15 bits do not tell from a boundary is taken for
- * it; a sum that cancels exactly is 0 in that way. */
+ * Sums of quotients by different roots have no useful separation bound. Where no bits tell one from a boundary of rounding it is undecided, an
+ * error. Roots of numbers that are no squares, and have no square ratios, are linearly independent over the rationals (Besicovitch 1940), so such a
+ * sum is a boundary only if the parts of each root cancel; those of equal squares are added first, which makes them 0, for up to
+ * RM_WEIGHT_GROUPS squares. */
 #ifndef RM_NN_NORMALIZE_WEIGHT_ROWS_H
 #define RM_NN_NORMALIZE_WEIGHT_ROWS_H
 
 #include "../reduce/elements.h"
 #include "normalize.h"
 
-enum { RM_WEIGHT_TERMS = 64 };
+enum { RM_WEIGHT_TERMS = 64, RM_WEIGHT_GROUPS = 4 };
 
 /* The elements that share a weight, of all sets by the first index. */
 typedef struct {
@@ -26,6 +28,12 @@ typedef struct {
   double *x, *g;
   const rm_weight_range *range;
   rm_norm_row row;
+  struct {
+    rm_near square[RM_WEIGHT_GROUPS], part[RM_WEIGHT_GROUPS];
+  } near;
+  struct {
+    rm_ball square[RM_WEIGHT_GROUPS], part[RM_WEIGHT_GROUPS];
+  } ball;
 } rm_weight_sum;
 
 #define RM_NUM near
