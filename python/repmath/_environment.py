@@ -39,7 +39,7 @@ def report(function: str, met: Iterable[str]) -> None:
     """Tell of floating-point errors as numpy.errstate asks for: what NumPy does after a ufunc, for functions that are none."""
     for kind in met:
         what, code = _ERRORS[kind]
-        wanted = np.geterr()[kind]
+        wanted = np.geterr()[kind]  # type: ignore[literal-required]
         message = f"{what} encountered in {function}"
         if wanted == "raise":
             raise FloatingPointError(message)
