@@ -143,3 +143,41 @@ def test_a_gradient_for_each_element_of_a_mean(dtype):
     assert bits(as_array(total)).tolist() == [round_rational(v, NAMES[dtype]) for v in exact]
     with pytest.raises((RuntimeError, rt.UncoveredOperatorError)), rt.reproducible():
         torch.ops.aten.mse_loss_backward(g[:5], x, y, 1)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adagrad"])
+def test_sparse_gradients(name):
+    """Refused by name; where PyTorch's own may run, the steps are PyTorch's."""
+
+    def train(mode):
+        torch.manual_seed(1)
+        table = torch.nn.Embedding(6, 3, sparse=True, _weight=torch.arange(18.0).view(6, 3) / 8)
+        optimizer = getattr(torch.optim, name)(table.parameters(), 0.125)
+        with mode:
+            for _ in range(2):
+                optimizer.zero_grad()
+                table(torch.tensor([1, 2, 2])).square().sum().backward()
+                optimizer.step()
+        return table.weight.detach()
+
+    loose = rt.reproducible(strict=False)
+    assert torch.allclose(train(loose), train(cases.NOTHING)) and any("sparse" in key for key in loose.uncovered)
+    with pytest.raises(rt.UncoveredOperatorError, match="sparse"):
+        train(rt.reproducible())
+
+
+def test_nested_tensors():
+    """Ragged rows are made of operators that are covered; other nested tensors are refused by the operator's name."""
+    rows = [numbers(2, 3).float(), numbers(4, 3, seed=2).float()]
+    w = numbers(5, 3, seed=3).float()
+    ragged, other = torch.nested.nested_tensor(rows, layout=torch.jagged), torch.nested.nested_tensor(rows)
+    with rt.reproducible():
+        made = torch.nn.functional.linear((ragged * 0.1).exp(), w)
+        want = torch.nn.functional.linear((torch.cat(rows) * 0.1).exp(), w)
+    assert torch.equal(made.values(), want)
+    with pytest.raises(rt.UncoveredOperatorError, match=r"aten.mul.*nested tensors are not"), rt.reproducible():
+        other * 0.1
+    loose = rt.reproducible(strict=False)
+    with loose:
+        made = other * 0.5
+    assert torch.equal(made.unbind()[1], rows[1] * 0.5) and sum(loose.uncovered.values()) == 1

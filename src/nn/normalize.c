@@ -266,17 +266,15 @@ RM_SHARED void rm_norm_forward_set(const void *operation, int64_t set, rm_row_st
   if (known) s.c = t.c, s.a = t.a, s.rel = t.rel, s.err = 1.01 * t.c_err * t.a;
   const int64_t open = round_blocks(f, set0, set1, RM_ROW_AFFINE, &s, known, x, NULL, w, b, state);
   state->tiers.fast += n - open;
-  rm_norm_row r;
   if (open || f->found_mean || f->found_root) {
     if (rm_row_left(state)) return;
+    rm_norm_row r; /* on a device its numbers take room that only the slow tiers have */
     rm_norm_row_begin(f, set0, set1, &r);
     r.x = x, r.w = w, r.b = b;
-  }
 #if !RM_DEVICE
-  if (f->found_mean || f->found_root) store_statistics(f, &r, known ? &t : NULL, state);
+    if (f->found_mean || f->found_root) store_statistics(f, &r, known ? &t : NULL, state);
 #endif
-  if (open) {
-    const int kind = rm_norm_classify(f, set0, set1, n, x);
+    const int kind = open ? rm_norm_classify(f, set0, set1, n, x) : RM_SET_ORDINARY;
     for (int64_t j = 0; j < open; j++) {
       const int64_t i = state->open[j];
       rm_write_bits(result_at(f, set0, set1, i, state), slow(f, &r, i, kind, state), f->format);

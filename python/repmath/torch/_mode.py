@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .. import _core
 from . import _blocks, _weights
 from ._aten.common import Uncovered
-from ._aten.guards import own_error
+from ._aten.guards import own_error, tensors_in
 from ._aten.table import FUNCTIONS
 from ._blocks import current
 from ._elements import NUMBERS
@@ -83,6 +83,16 @@ def _foreign(args: Any, kwargs: Any) -> torch.device | None:
         if device is not None and device.type != "cpu":
             return device
         return _foreign(kwargs.values(), None)
+    return None
+
+
+def _layout(args: Any, kwargs: Any) -> str | None:
+    """What an argument is that is not laid out by strides, and so has no array: no function of the table has taken such a tensor."""
+    for t in tensors_in((*args, *kwargs.values())):
+        if t.is_nested:
+            return "nested"
+        if t.layout is not torch.strided:
+            return str(t.layout).removeprefix("torch.")
     return None
 
 
@@ -238,6 +248,8 @@ class _Dispatch(TorchDispatchMode):
         entry = current(self.home)
         if entry is None or _shapes_alone(func, types):
             return func(*args, **kwargs)
+        if any(t is not torch.Tensor for t in types):  # one made of several says of which operators: these come here again
+            return NotImplemented
         if entry.block._looks:
             entry.block._looks -= 1
             if _weights.look(func, args, _callers_frame):
@@ -260,7 +272,12 @@ class _Dispatch(TorchDispatchMode):
                 return function(*args, **kwargs)
         except Uncovered as reason:
             return self._own(func, args, kwargs, str(reason))
-        except (ValueError, TypeError, IndexError) as error:
+        except (ValueError, TypeError, IndexError, RuntimeError) as error:
+            layout = _layout(args, kwargs)
+            if layout is not None:
+                return self._own(func, args, kwargs, f"{layout} tensors are not")
+            if isinstance(error, RuntimeError):
+                raise
             own_error(func, args, kwargs)
             return self._own(func, args, kwargs, str(error))
 
