@@ -4,6 +4,7 @@ python bench/training.py prints the table alone.
 """
 
 import pathlib
+import statistics
 import subprocess
 import sys
 
@@ -61,20 +62,30 @@ def steps(torch, make):
     return {"repmath": exact, "PyTorch": plain}
 
 
-def overhead(torch):
-    """A call on one element: what the mode adds to an operator."""
-    x = torch.ones(1)
+def overheads(torch):
+    """By operator, microseconds that a call on a few elements takes longer under the mode: operators that round, forward alone."""
+    nn = torch.nn.functional
+    x, y, w = torch.randn(4, 8), torch.randn(4, 8), torch.randn(8, 8)
+    operators = {
+        "add": lambda: x + y, "add a number": lambda: x + 0.1, "multiply": lambda: x * y, "divide": lambda: x / y, "exp": x.exp, "sum": x.sum,
+        "mean": lambda: x.mean(1), "matmul": lambda: x @ w, "linear": lambda: nn.linear(x, w, w[0]), "softmax": lambda: x.softmax(1),
+        "layer_norm": lambda: nn.layer_norm(x, (8,)), "gelu": lambda: nn.gelu(x), "mse_loss": lambda: nn.mse_loss(x, y),
+        "copy to bfloat16": x.bfloat16,
+    }  # fmt: skip
+    found = {}
+    for name, call in operators.items():
 
-    def exact():
-        with repmath.torch.reproducible():
-            for _ in range(1000):
-                x.neg()
+        def plain(call=call):
+            for _ in range(200):
+                call()
 
-    def plain():
-        for _ in range(1000):
-            x.neg()
+        def exact(plain=plain):
+            with repmath.torch.reproducible():
+                plain()
 
-    return {"repmath": exact, "PyTorch": plain}
+        seconds = compare({"repmath": exact, "PyTorch": plain}, batches=5, seconds=0.01)["seconds"]
+        found[name] = (seconds["repmath"] - seconds["PyTorch"]) / 200
+    return found
 
 
 def peak(name, which):
@@ -126,9 +137,15 @@ def training(quick=False):
             except ImportError:
                 continue  # transformers
             yield {"case": f"training step, {name}, {label}", **compare(calls, batches=3 if quick else 7, seconds=0.01)}
-    timing = compare(overhead(torch), batches=5, seconds=0.01)
-    added = (timing["seconds"]["repmath"] - timing["seconds"]["PyTorch"]) / 1000
-    yield {"case": "reproducible(), an operator's overhead", "seconds": {"repmath": added}, "ratio": {}}
+    found = overheads(torch)
+    for label, name in (("least", min(found, key=found.get)), ("greatest", max(found, key=found.get))):
+        yield {
+            "case": f"reproducible(), {label} overhead of an operator ({name})",
+            "seconds": {"repmath": found[name]},
+            "ratio": {},
+        }
+    middle = statistics.median(found.values())
+    yield {"case": f"reproducible(), median overhead of {len(found)} operators", "seconds": {"repmath": middle}, "ratio": {}}
     yield from memory()
 
 
