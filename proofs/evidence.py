@@ -54,7 +54,7 @@ PROOFS = """
 `proofs/` compiles a kernel's own source over a vocabulary that records its expression graph, and bounds its error over the domain box by
 box: Taylor models in ball arithmetic (Arb, by python-flint) for the approximation, half a last place for every operation that
 the numbers do not show to be exact, sums and products by error-free transformations exactly. Rounding tests are lemmas of their
-own, proved by z3 for every bit pattern (`proofs/smt`). What is taken as given: IEEE 754 operations, the errors of quotients and
+own, proved by z3 (`proofs/smt`), that of the f32 kernels for every bit pattern. What is taken as given: IEEE 754 operations, the errors of quotients and
 roots as `crlibm/simd/simd.h` states them, and the ball arithmetic itself. `make proofs` repeats all of it; `make test` fails when
 a kernel, a table or a claim changes without a new certificate, proves a sample of boxes again, and checks that the bounds contain
 the errors seen at random numbers and that claims below such an error, wrong tables and wrong steps are rejected.
