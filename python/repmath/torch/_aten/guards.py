@@ -110,8 +110,6 @@ def _shares(t: torch.Tensor) -> bool:
 
 def _beside(t: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether the memory of two tensors meets, other than element by element."""
-    if t.untyped_storage().data_ptr() != other.untyped_storage().data_ptr():
-        return False
     start, begin = t.data_ptr(), other.data_ptr()
     if start == begin and t.stride() == other.stride() and t.shape == other.shape:
         return False
@@ -120,16 +118,25 @@ def _beside(t: torch.Tensor, other: torch.Tensor) -> bool:
     return begin < end and start < stop
 
 
+def _meets(t: torch.Tensor, storage: int, others: Iterable[Any]) -> bool:
+    """Whether one of the arguments lies over a part of t, whose storage begins there."""
+    for v in others:
+        if isinstance(v, torch.Tensor):
+            if v is not t and v.layout is torch.strided and v.is_cpu and v.untyped_storage().data_ptr() == storage:
+                if t.numel() and v.numel() and _beside(t, v):
+                    return True
+        elif isinstance(v, (list, tuple)) and _meets(t, storage, v):
+            return True
+    return False
+
+
 def check_written(func: Any, t: torch.Tensor, args: Sequence[Any], kwargs: dict[str, Any], others: Iterable[Any]) -> None:
     """Raise before anything is written to `t` where PyTorch refuses it: elements that share memory, arguments that lie over a part of it.
     Elements that share memory in a way that PyTorch lets pass would depend on the order of its loops: they are not covered."""
-    if t.device.type != "cpu" or t.layout is not torch.strided or not t.numel():
+    if t.layout is not torch.strided or not t.is_cpu:
         return
     shared = not t.is_contiguous() and _shares(t)
-    if shared or any(
-        v is not t and v.layout is torch.strided and v.device.type == "cpu" and v.numel() and _beside(t, v)
-        for v in tensors_in(others)
-    ):
+    if shared or _meets(t, t.untyped_storage().data_ptr(), others):
         own_error(func, args, kwargs)
     if shared:
         raise Uncovered("a tensor that is written has elements that share memory")

@@ -100,6 +100,22 @@ def _on_cpu(values: Any) -> bool:
     return all(t.device.type == "cpu" and t.layout is torch.strided for t in tensors_in(values))
 
 
+_SIXTEEN = frozenset((torch.float16, torch.bfloat16))
+
+
+def _plain(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether all tensors but masks have one format, which is not of 16 bits: then PyTorch converts nothing, or rounds once."""
+    dtype = kwargs.get("dtype") if kwargs else None
+    for v in args:
+        for t in v if isinstance(v, (list, tuple)) else (v,):
+            if isinstance(t, torch.Tensor) and t.dtype is not torch.bool:
+                if dtype is None:
+                    dtype = t.dtype
+                elif t.dtype is not dtype:
+                    return False
+    return dtype is not None and dtype not in _SIXTEEN and not any(isinstance(v, torch.Tensor) for v in kwargs.values())
+
+
 def _together(values: dict[str, Any], chosen: tuple[str, ...]) -> dict[str, Any]:
     """The tensors among the arguments in their result type."""
     given = [values[name] for name in chosen]
@@ -194,7 +210,11 @@ def mover(overload: Any) -> _Mover | None:
 
 
 def _converting(overload: Any, base: str, names: list[str]) -> _Mover:
+    compares = base in _LIMITS
+
     def call(*args: Any, **kwargs: Any) -> Any:
+        if not compares and _plain(args, kwargs):
+            return overload(*args, **kwargs)
         values = _bound(names, args, kwargs)
         if not _on_cpu(values.values()):
             return overload(*args, **kwargs)
