@@ -22,13 +22,14 @@ FORMAT = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
 ANY_NUMBERS = ("empty", "new_empty", "random_", "set_")
 # A whole number beside 16 bits is rounded to these before the next number, or a threshold, is taken: PyTorch's definition.
 OF_ROUNDED = ("nextafter", "threshold", "dist")
-# Weights and statistics have formats of their own (test_weights_beside_16_bits); a buffer; shapes that the schema's arguments do not fit;
+# Weights and statistics have formats of their own (test_weights_beside_16_bits); what a forward pass keeps; shapes that the schema's arguments do not fit;
 # composed of a product and a sum.
 OWN_RULES = (
     "native_",
     "_native_batch_norm",
     "log_sigmoid_forward",
     "_weight_norm_interface",
+    "_ctc_loss_backward",
     "multilabel_margin_loss_backward",
     "linear",
 )
