@@ -389,7 +389,7 @@ def attention(
     a, b, c = (as_array(t) for t in (rows, k, v))
     made = nn.scaled_dot_product_attention(a, b, c, attn_mask=_array(mask), is_causal=causal, scale=scale)
     # PyTorch's own gradient reads the logarithms of the sums, the one below does not: whoever takes them finds that there are none.
-    return as_tensor(made).view(*q.shape[:-1], v.shape[-1]), q.new_empty(0, dtype=torch.float32)
+    return as_tensor(made).view(*q.shape[:-1], v.shape[-1]), q.new_empty(0)
 
 
 @kernel
