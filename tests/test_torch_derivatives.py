@@ -98,7 +98,7 @@ def test_second_derivatives_of_norms(name):
             assert all(close(a, b, bits) for a, b in zip(found, want, strict=True)), dtype
 
 
-@pytest.mark.parametrize("name", ["instance_norm"])
+@pytest.mark.parametrize("name", NORMS)
 def test_tangents_of_norms(name):
     norm, shape = NORMS[name]
     x, v = numbers(*shape), numbers(*shape, seed=2)
