@@ -224,6 +224,10 @@ def test_weights_that_cancel(isa_library, fmt):
     g = np.array([[(s, 2 * s, -s) for _ in sets for s in (1.0, -2.0)] + [(1.0, 2.0, -1.0)] * 3]).astype(dtype)
     (_, _, dw) = results(isa_library, "layer", fmt, x, np.ones(3, dtype), np.zeros(3, dtype), g, 1e-3)
     assert dw.tolist() == [0, 0, 0]
+    many = np.random.default_rng(1).standard_normal((1, 9, 3)).astype(dtype)
+    many = np.concatenate([many, -many], axis=1)  # nine roots
+    w, b = np.ones(3, dtype), np.zeros(3, dtype)
+    assert results(isa_library, "layer", fmt, many, w, b, np.ones_like(many), 1e-5)[2].tolist() == [0, 0, 0]
     x = np.concatenate([x, np.array([[(0.0, 3.0, 0.0)]], dtype)], axis=1)  # its root, with eps, is sqrt(18 + 9 eps) = 9
     g = np.concatenate([g, np.array([[(5.0, 5.0, 5.0)]], dtype)], axis=1)
     w, b = np.ones(3, dtype), np.zeros(3, dtype)

@@ -30,6 +30,35 @@ RM_FORMULA void RM_NUM_NAME(add_weight_part)(RM_NUM_T *sum, RM_NUM_T *part, cons
   RM_NUM_(add)(sum, sum, part);
 }
 
+/* The sum of all parts over the roots of their sets, with squares that are exact at so many limbs: those of one square after the other, from the
+ * least on, in a walk over all sets for each. */
+RM_FORMULA void RM_NUM_NAME(weight_by_squares)(RM_NUM_T *sum, rm_weight_sum *r, int limbs) {
+  const rm_weight_range *w = r->range;
+  RM_NUM_T part, *own = &r->RM_NUM.part[0], *least = &r->RM_NUM.square[0], *done = &r->RM_NUM.square[1];
+  RM_NUM_(set)(sum, 0.0, limbs);
+  RM_NUM_(set)(done, -1.0, limbs); /* squares are positive */
+  for (;;) {
+    int found = 0;
+    for (int64_t s0 = 0; s0 < r->f->sets[0]; s0++) {
+      for (int64_t s1 = w->set1_from; s1 < w->set1_to; s1++) {
+        RM_NUM_NAME(weight_part)(&part, r, s0, s1, limbs);
+        if (RM_NUM_(compare)(&r->row.RM_NUM.square, done) != 1) continue;
+        const int side = found ? RM_NUM_(compare)(&r->row.RM_NUM.square, least) : -1;
+        if (side == -1) {
+          RM_NUM_(copy)(least, &r->row.RM_NUM.square);
+          RM_NUM_(copy)(own, &part);
+          found = 1;
+        } else if (side == 0) {
+          RM_NUM_(add)(own, own, &part);
+        }
+      }
+    }
+    if (!found) return;
+    RM_NUM_NAME(add_weight_part)(sum, own, least);
+    RM_NUM_(copy)(done, least);
+  }
+}
+
 /* The sum of all parts over the roots of their sets. Parts of equal squares are added first, so that what cancels in them is exactly 0. */
 RM_FORMULA void RM_NUM_NAME(weight_gradient)(RM_NUM_T *sum, void *row, int64_t i, int limbs) {
   rm_weight_sum *r = (rm_weight_sum *)row;
@@ -37,6 +66,10 @@ RM_FORMULA void RM_NUM_NAME(weight_gradient)(RM_NUM_T *sum, void *row, int64_t i
   RM_NUM_T part;
   int groups = 0, at;
   (void)i;
+  if (limbs == RM_WEIGHT_LIMBS) {
+    RM_NUM_NAME(weight_by_squares)(sum, r, limbs);
+    return;
+  }
   RM_NUM_(set)(sum, 0.0, limbs);
   for (int64_t s0 = 0; s0 < r->f->sets[0]; s0++) {
     for (int64_t s1 = w->set1_from; s1 < w->set1_to; s1++) {

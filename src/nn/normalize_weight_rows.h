@@ -7,15 +7,15 @@
  *
  * Sums of quotients by different roots have no useful separation bound. Where no bits tell one from a boundary of rounding it is undecided, an
  * error. Roots of numbers that are no squares, and have no square ratios, are linearly independent over the rationals (Besicovitch 1940), so such a
- * sum is a boundary only if the parts of each root cancel; those of equal squares are added first, which makes them 0, for up to
- * RM_WEIGHT_GROUPS squares. */
+ * sum is a boundary only if the parts of each root cancel. Those of equal squares are added first, which makes them 0: for up to
+ * RM_WEIGHT_GROUPS squares at once, for any number of them at RM_WEIGHT_LIMBS limbs, where squares of fewer than 4,500 bits are exact. */
 #ifndef RM_NN_NORMALIZE_WEIGHT_ROWS_H
 #define RM_NN_NORMALIZE_WEIGHT_ROWS_H
 
 #include "../reduce/elements.h"
 #include "normalize.h"
 
-enum { RM_WEIGHT_TERMS = 64, RM_WEIGHT_GROUPS = 4 };
+enum { RM_WEIGHT_TERMS = 64, RM_WEIGHT_GROUPS = 4, RM_WEIGHT_LIMBS = 128 };
 
 /* The elements that share a weight, of all sets by the first index. */
 typedef struct {
