@@ -68,7 +68,7 @@ def _beyond(t: torch.Tensor, digits: int) -> bool:
     if t.dtype is torch.uint64:
         raise Uncovered("tensors of torch.uint64")
     t = t if t.dtype in (torch.int32, torch.int64, torch.int16) else t.to(torch.int64)
-    return int(t.max()) > 2**digits or int(t.min()) < -(2**digits)
+    return bool(int(t.max()) > 2**digits or int(t.min()) < -(2**digits))
 
 
 def _convert_long(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -115,7 +115,7 @@ def _beside(t: torch.Tensor, other: torch.Tensor) -> bool:
         return False
     end, stop = (p + v.itemsize * (1 + sum(s * (n - 1) for s, n in zip(v.stride(), v.shape, strict=True)))
                  for p, v in ((start, t), (begin, other)))  # fmt: skip
-    return begin < end and start < stop
+    return bool(begin < end and start < stop)
 
 
 def _meets(t: torch.Tensor, storage: int, others: Iterable[Any]) -> bool:
