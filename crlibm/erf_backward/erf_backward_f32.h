@@ -1,7 +1,7 @@
 /* erf_backward(g, x) = g 2/sqrt(pi) exp(-x^2) for f32 and the 16-bit formats, evaluated in binary64.
  *
  * |x| is cut to 14: beyond, 2^128 2/sqrt(pi) exp(-196) < 2^-150, and any number below that will do. x^2 is exact unless cut.
- * Relative error: exp below 2^-44.5 (erfc_f32.h), three roundings more. */
+ * Relative error: exp below 2^-44.5 for arguments up to 200 (z in sigmoid_f32.h), three roundings more. */
 #ifndef RM_ERF_BACKWARD_ERF_BACKWARD_F32_H
 #define RM_ERF_BACKWARD_ERF_BACKWARD_F32_H
 

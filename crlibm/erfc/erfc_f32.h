@@ -7,8 +7,9 @@
  *
  * Relative error of erfc a:
  *   W     2^-40.24 (rm_erfcx_p32)
- *   b     two roundings and that of the constant, 2^-52 b: |W'/W| (a + 5/8) < 1.1 times that, 2^-51.8; t = b - m is exact
- *   sum   Horner's and Estrin's roundings: terms alternate, sum |c_n t^n| < 1.5 W; at most 10 each: 2^-49
+ *   b     the constant 2^-54, the product without FMA and the sum, 2^-51.8 b: |W'/W| (a + 5/8) < 1.1 times that, 2^-51.6; t = b - m is
+ *         exact
+ *   sum   Horner's and Estrin's roundings: terms alternate, sum |c_n t^n| < 1.5 W; at most 12 each (9 with FMA): 2^-48.8
  *   exp   a^2 is exact (24 bits squared, unless cut). exp_f32.h's bound, whose parts that come from the reduction grow with the
  *         argument: below 2^-44 for arguments up to 200
  * Sum below 2^-40.1. 2 - erfc a, at least 1, adds 2^-53. */
@@ -21,7 +22,7 @@
 
 #define RM_ERFC_F32_ERR RM_BOUND(0x1p-40)
 
-/* W(a) within 2^-40.2, for b = 1 + a/(5/8) < 16 within 2^-52 b. */
+/* W(a) within 2^-40.2, for b = 1 + a/(5/8) < 16 within 2^-51.8 b. */
 RM_FN vf64 rm_erfcx_eval(vf64 b) {
   vi64 j;
   vf64 t = vf64_in_quarter(b, &j), t2 = vf64_mul(t, t), t4 = vf64_mul(t2, t2);

@@ -6,9 +6,10 @@
  *   fit        2^-67.48 W (rm_erfcx_p64)
  *   v          roundings below 5u|v| (erfc_gen.py), |v| < 2^-13.2 W
  *   steps      each |c_n| exceeds the rest that is added to it (erfc_gen.py), so Fast2Sum is exact; low parts below 2^-104
- *   exp        1.25 2^-69 with its own bound (exp_f64.h); -a^2 is passed in two parts, exactly, or for |a| < 2^-484, without
+ *   exp        its own bound, RM_EXP_F64_ERR (exp_f64.h); -a^2 is passed in two parts, exactly, or for |a| < 2^-484, without
  *              FMA, within 2^-960
- *   product    |lo| <= 2^-18 |hi|: three roundings of low parts, one more in 2 - erfc a, one of lo + err: 5 2^-71
+ *   product    |lo| <= 2^-18 |hi|: three roundings of low parts (el w without FMA, and two sums; e wl is smaller), one more in 2 - erfc a,
+ *              one of lo + err: 5 2^-71
  * Error below 8u |v| exp(-a^2) + (2^-67.48 + 5 2^-71) hi, and the part of exp. */
 #ifndef RM_ERFC_F64_H
 #define RM_ERFC_F64_H

@@ -6,7 +6,8 @@
  *   R = (u - erf y)/f(y) = (sqrt(pi)/2) (W(y) - v exp(y^2)),  |e| < 2 (y^2 + 1) |d|^3 < 2^-108 y for y < 27
  * (W(y) = exp(y^2) erfc y). u <= 1/16 takes the first form, where y < 0.0556, and q = y^2 < 0.0031: exp(q) = 1 + q + q^2/2
  * + q^3/6 within 2^-37. Others take the second. u, v are given in two parts. Errors of d:
- *   W - v exp   that of W (erfc_f64.h); that of exp times v; low parts, below 2^-18 W, round three times: 2^-69 W. The high
+ *   W - v exp   that of W (erfc_f64.h); that of exp times v; low parts, below 2^-18 W, round three times, vh el (without
+ *               FMA), its sum and wl - pl: 2^-69 W. The high
  *               parts are within 2^-16 of each other: their difference is exact
  *   u - erf     that of erf (erf_f64.h), and 2^-69 of it for low parts, which are below 2^-17
  *   the rest    roundings of R, its factors and y R^2: 6 2^-53 |d| < 2^-90 y; exp: 2^-37 |d| < 2^-77 y; the sum lo + err of
@@ -53,8 +54,9 @@ RM_FN void rm_erfinv_step_dd(vf64 y, vf64 uh, vf64 ul, vf64 vh, vf64 vl, vf64 *h
   *lo = vf64_mad(vf64_mul(y, r), r, r);
 }
 
-/* (hi, lo, err) <- sqrt(2) (hi, lo, err), hi = y: exact but for low parts, which are below 2^-40 y: 2^-92 y. err is
- * multiplied by 1.42; 1.42 - sqrt(2) times 2^-67 W is more than 2^-86 y. */
+/* (hi, lo, err) <- sqrt(2) (hi, lo, err), hi = y: exact but for low parts, which are below 2^-40 y: without FMA lo s rounds, the
+ * sum does, and lo SQRT2_LO is left out, 2^-91 y in all. err is multiplied by 1.42; 1.42 - sqrt(2) times 2^-67 W is more than
+ * 2^-86 y. */
 RM_FN void rm_erfinv_times_sqrt2_dd(vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 s = vf64_set1(RM_ERFINV_SQRT2), y = *hi;
   *hi = vf64_mul(y, s);

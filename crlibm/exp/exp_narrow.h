@@ -7,7 +7,7 @@
  * q = (r - l)^2 P(r - l) - l, l = k C2 + m. With u = 2^-24, errors of hi + lo = T (1 + r + q) relative to T < 2, |x| <= 88:
  *   T             2^-38.3                      q, square and product   |q| < 2^-13.9: 3u|q| = 2^-36.3
  *   P             2^-41.5 (exp_narrow_gen.py)  l, its rounding         2^-46 (exp2, exp10: 2^-41.5)
- *   hi, T r - (hi - T)  exact                  lo + T q                u 2^-13: 2^-38; lo +- err: 2^-38 T/T
+ *   T r - (hi - T)  2^-48                      lo + T q                u 2^-13: 2^-38; lo +- err: 2^-38 T/T
  * Sum below 2^-35.2, times T: 2^-34.2; the largest found is 2^-35. err = 2^-34.2. For exp2 and exp10 m's own error, 2^-41,
  * counts too. */
 #ifndef RM_EXP_NARROW_H

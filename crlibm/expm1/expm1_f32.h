@@ -8,7 +8,7 @@
  *   P        2^-41.13 |r| s / |E| <= 2^-41.08
  *   r        k 2^-58 + (rounding of k C without FMA) 2^-53 |x|, |x| e^x/|E| <= |x| + 1: below 2^-45.7
  *   s, s - 1 2^-53 each times 1.022, over 0.0214: 2^-46.4
- *   the rest products with |r| s and the final operation: 2^-51
+ *   the rest P's roundings, products with |r| s (one of them without FMA only) and the final operation: 2^-50.5
  * Sum below 2^-40.9 < RM_EXPM1_F32_ERR. */
 #ifndef RM_EXPM1_F32_H
 #define RM_EXPM1_F32_H

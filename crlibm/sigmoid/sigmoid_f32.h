@@ -4,12 +4,12 @@
  * subtraction, so every product has a small relative error. |t| is cut to 200: where that changes a product, it rounds to 0, or
  * to the same side of the same number.
  *
- * Relative errors, |t| <= 220, 16/ln2 |t| < 5080 (exp_f32.h has the same list for 2^11):
- *   z      the constant 16/ln2 2^-46.3, the product without FMA, half a unit 2^-41, 2^-45.5, the polynomial 2^-46.6, the rest 2^-51:
+ * Relative errors, |t| <= 200, 16/ln2 |t| < 4617 (exp_f32.h has the same list for 2^11):
+ *   z      the constant 16/ln2 2^-46.49, the product without FMA, half a unit 2^-41, 2^-45.52, the polynomial 2^-46.62, the rest 2^-51:
  *          together below 2^-44.5
  *   s      z z/(1+z), at most that of z; 1 + z 2^-53; vf64_reciprocal 2^-41.9                              < 2^-41.6
  *   z s    z's error counts 1/(1+z) <= 1 times                                                             < 2^-41.6
- *   z s^2  (1-z)/(1+z) in (-1,1) times that of z, twice the reciprocal's, 1 + z and products 2^-51          < 2^-40.8
+ *   z s^2  (1-z)/(1+z) in (-1,1) times that of z, twice the reciprocal's, 1 + z and products 2^-50.4        < 2^-40.7
  * A factor g adds 2^-53. */
 #ifndef RM_SIGMOID_F32_H
 #define RM_SIGMOID_F32_H
@@ -18,7 +18,8 @@
 
 #define RM_SIGMOID_F32_ERR RM_BOUND(0x1p-41)
 
-/* *z = 2^(c t/16) and the result 1/(1 + z): the sigmoid of t for c = -16/ln2. |c t| <= 5080. */
+/* *z = 2^(c t/16) and the result 1/(1 + z): the sigmoid of t for c = -16/ln2. |c t| <= 4617, or 5080 for c = -1, when c t
+ * is exact. */
 #define RM_SIGMOID_SCALE (-RM_EXP_INV_STEP)
 RM_FN vf64 rm_sigmoid_parts(vf64 t, double c, vf64 *z) {
   *z = rm_exp_sixteenths(t, c);

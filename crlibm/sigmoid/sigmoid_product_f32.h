@@ -1,10 +1,11 @@
 /* A factor times the sigmoid or one of its kin (sigmoid_shapes.h), evaluated in binary64.
  *
- * The argument of gelu_tanh is computed in sixteenths of ln2, as x (c' + c'e x^2): five errors (three of the cubic term or one of the
- * linear one, the sum, the product), each relatively below 2^-53. |x| <= 14, |t| < 219: absolutely 2^-50.67+7.78 = 2^-42.9, with
- * exp's polynomial 2^-42.7 for z; up to |x| = 11.5, |t| < 127, 2^-43.4. With z's error in the list of sigmoid_f32.h:
+ * The argument of gelu_tanh is computed in sixteenths of ln2, as x (c' + c'e x^2), x^2 exact: five roundings and errors of
+ * constants at the most (the cubic term's constant and, without FMA, its product; the linear term's constant; the sum; the
+ * product), each relatively below 2^-53. |x| <= 14, |t| < 219: absolutely 2^-50.67+7.78 = 2^-42.9, with exp's polynomial
+ * 2^-42.7 for z; up to |x| = 11.5, |t| < 127, 2^-43.4. With z's error in the list of sigmoid_f32.h:
  *   g s                   2^-41.6, with the cubic argument, |x| <= 11.5, 2^-41.4
- *   g (z s) s             2^-40.8
+ *   g (z s) s             2^-40.7
  *   g s (1 + y), y = p (z s) = p (1 - s), p = x t'(x): absolutely, relative to |g s| (1 + |y|): s counts once, y at most once:
  *                         twice the reciprocal's 2^-41.9, and z's (z + 1)/(1+z) times, 2^-44.5 or 2^-42.7; p, sums and products
  *                         2^-50: below 2^-40.5 */

@@ -13,12 +13,13 @@
  * Sum below 2u^2 |r| + k 2^-116, and |rl| <= u |rh|.
  *
  * Evaluation. Let m = r^4 (C r P + S Q). Where S != 0, |S| >= 0.195 and |C r P| <= 0.1 |S Q|, so |S Q r^4| <= 1.11 |m|.
- * Relative to S Q r^4, or to C r^5 P where S = 0:
- *   r^4, P, Q   three roundings; last steps 1.1u and fits 0.5u; sum and products 2.1u, S for S + Sl 1u, r^4 times it 1u: 8.7u
- *   slope       S r^3/6 and C r^4/24 are left out of cos |x|: 4.5u (5u where S = 0)
- * The sum with m and the sum lo + err of the rounding test add 2u|m|. All else is exact in two parts, low parts at most 2^-52
- * |hi| and their roundings 2^-104: S = 0 or |S| >= 2 |C rh|, so that the Fast2Sums are exact and |hi| >= 0.49 |S|. Together
- * 17u|m| + 2^-98 |hi| + the error of r.
+ *   r^4         three roundings; the sum of C r P and S Q; the product: 5u|m|
+ *   S Q         last steps of Q 1.1u, its fit 0.5u, the product 1u, S for S + Sl 1u: 3.6u
+ *   C r P       likewise, the product rounding without FMA only, and C r 1u: 4.6u; a tenth of it: together 4.1u|S Q r^4| <= 4.6u|m|
+ *   slope       S r^3/6 and C r^4/24 are left out of cos |x|: 4.5u|S Q r^4| <= 5u|m|
+ * Sum 14.6u|m|, and no more where S = 0: 4u, 4.6u and 5u. The sum with m and the sum lo + err of the rounding test add 2u|m|.
+ * All else is exact in two parts, low parts at most 2^-52 |hi| and their roundings 2^-104: S = 0 or |S| >= 2 |C rh|, so that
+ * the Fast2Sums are exact and |hi| >= 0.49 |S|. Together 17u|m| + 2^-98 |hi| + the error of r.
  *
  * Tiny |x|: h, r^4 and low parts may underflow, but then k = 0, C = 1 and they do not count: hi = |x|, lo = 0. */
 #ifndef RM_SIN_F64_H
