@@ -1,5 +1,6 @@
 """sum, dot and matmul: exact sums, rounded once. Arguments are made uniform here; the C library does the arithmetic."""
 
+import dataclasses
 import math
 from typing import Any
 
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core, _dlpack
 from ._arguments import integers
+from ._blocks import BLOCK, finite_terms, halves, row_sums, short_rows, sums_in_blocks
 from ._dtypes import F32, F64, FORMATS, beyond_f64, check, common, is_integer
 from ._environment import guarded
 from ._memory import asarray, is_array, on_device
@@ -21,7 +23,7 @@ _matmul_bias = _core.gufuncs["matmul_bias"]
 _same_float = _core.same_float
 
 _ZERO = 0  # the default of `initial`, known by identity
-_GATHERED = 1 << 22  # float64 elements gathered at a time to decide boundary cases
+_GATHERED = BLOCK  # float64 elements gathered at a time to decide boundary cases
 
 
 def _result_dtype(dtype: DTypeLike | None, *operands: np.dtype[Any]) -> np.dtype[Any]:
@@ -57,15 +59,23 @@ def _terms(a: np.ndarray, wide: np.dtype[Any]) -> list[np.ndarray]:
     return [a.astype(wide, copy=False)]
 
 
-def _integer_terms(x: np.ndarray, axes: tuple[int, ...]) -> list[np.ndarray]:
-    """float64 arrays whose exact sum is that of the integers over these axes, fewer than 2**31 of them: they are added as integers, those
-    of 64 bits by halves, so that no copy of them is made."""
-    if x.dtype.itemsize < 8:
-        return _terms(np.asarray(np.sum(x, axis=axes, dtype=np.int64)), F64)
+def sums_of_halves(x: np.ndarray, axes: tuple[int, ...], mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """The sums of the low and of the high halves of integers of 64 bits over these axes, fewer than 2**31 of them."""
     order = "<" if x.dtype.newbyteorder("=").newbyteorder("<") == x.dtype else ">"
     halves = [("low", order + "u4"), ("high", order + x.dtype.kind + "4")]
     parts = x.view(halves if order == "<" else halves[::-1])
-    low, high = (np.asarray(np.sum(parts[name], axis=axes, dtype=np.int64)) for name in ("low", "high"))
+    chosen: Any = True if mask is None else mask
+    low, high = (np.asarray(np.sum(parts[name], axis=axes, dtype=np.int64, where=chosen)) for name in ("low", "high"))
+    return low, high
+
+
+def _integer_terms(x: np.ndarray, axes: tuple[int, ...], mask: np.ndarray | None) -> list[np.ndarray]:
+    """float64 arrays whose exact sum is that of the integers over these axes, fewer than 2**31 of them: they are added as integers, those
+    of 64 bits by halves, so that no copy of them is made."""
+    if x.dtype.itemsize < 8:
+        chosen: Any = True if mask is None else mask
+        return _terms(np.asarray(np.sum(x, axis=axes, dtype=np.int64, where=chosen)), F64)
+    low, high = sums_of_halves(x, axes, mask)
     return [term * 2.0**32 for term in _terms(high, F64)] + _terms(low, F64)
 
 
@@ -175,8 +185,9 @@ def _sum_general(
     axes, kept, shape = _axes(x, axis, keepdims)
     if out is not None:
         _check_out(out, shape, result)
-    if where is not True:
-        x = np.where(mask_of(where, x.shape), x, np.zeros((), x.dtype))
+    mask = None if where is True else mask_of(where, x.shape)
+    if mask is not None and on_device(x):
+        x = np.where(mask, x, np.zeros((), x.dtype))
 
     extra = np.asarray(initial)
     check("initial", extra.dtype)
@@ -190,58 +201,71 @@ def _sum_general(
         wide = result  # the sums there are rounded once to any format
 
     count = math.prod(x.shape[i] for i in axes)
-    if is_integer(x.dtype) and not on_device(x) and count < 2**31:
+    if is_integer(x.dtype) and not on_device(x) and count < 2**31 and math.prod(kept) <= BLOCK:
         wide = F64
-        terms = [term[..., None] for term in _integer_terms(x, axes)]
+        terms = [term[..., None] for term in _integer_terms(x, axes, mask)]
         if not no_extra:
             terms += [np.broadcast_to(t, (*kept, 1)) for t in _terms(extra, wide)]
         x = np.concatenate(terms, axis=-1)
         return _deliver(np.reshape(_rounded_rows(x, wide, result), shape), out)
-    if len(axes) == x.ndim:
-        x = x.reshape(-1) if x.flags.c_contiguous else x.ravel(order="K")  # the order of terms does not matter
-    else:
-        x = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim)).reshape(*kept, math.prod(x.shape[i] for i in axes))
-    terms = _terms(x, wide)
-    if not no_extra:
-        terms += [np.broadcast_to(t, (*kept, 1)) for t in _terms(extra, wide)]
+    terms_of_extra = [] if no_extra else _terms(extra, wide)
+    if not on_device(x):
+        others = [i for i in range(x.ndim) if i not in axes]
+        order = others + sorted(axes, key=lambda i: -abs(x.strides[i]))  # the order of terms does not matter
+        x, mask = x.transpose(order), None if mask is None else mask.transpose(order)
+        copied = mask is not None or x.dtype != wide or terms_of_extra or not _is_one_axis(x, len(kept))
+        if (copied and x.size > BLOCK) or (wide != result and math.prod(kept) > BLOCK):
+            value = np.empty(kept, result)
+            if not no_extra:
+                terms_of_extra = _terms(extra, F64)
+            sums_in_blocks(value, x, mask, terms_of_extra, _as_rows, lambda rows: _rounded_rows(rows, F64, result))
+            return _deliver(value.reshape(shape), out)
+        if mask is not None:
+            x = np.where(mask, x, np.zeros((), x.dtype))
+    elif len(axes) < x.ndim:
+        x = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
+    x = x.reshape(*kept, count)
+    terms = _terms(x, wide) + [np.broadcast_to(t, (*kept, 1)) for t in terms_of_extra]
     x = terms[0] if len(terms) == 1 else np.concatenate(terms, axis=-1)
 
     return _deliver(np.reshape(_rounded_rows(x, wide, result), shape), out)
 
 
+def _is_one_axis(x: np.ndarray, kept: int) -> bool:
+    """Whether the axes from `kept` on are as one in memory, so that to make them one copies nothing."""
+    steps = [(n, step) for n, step in zip(x.shape[kept:], x.strides[kept:], strict=True) if n != 1]
+    return all(step == inner * n for (_, step), (n, inner) in zip(steps[:-1], steps[1:], strict=True))
+
+
+def _as_rows(x: np.ndarray, mask: np.ndarray | None, kept: int) -> np.ndarray:
+    """x with the axes from `kept` on as one, the last, where the mask has it; integers in float64."""
+    chosen = x if mask is None else np.where(mask, x, np.zeros((), x.dtype))
+    rows = chosen.reshape(*x.shape[:kept], math.prod(x.shape[kept:]))
+    if not is_integer(x.dtype):
+        return rows.astype(x.dtype.newbyteorder("="), copy=False)
+    terms = _terms(rows, F64)
+    return terms[0] if len(terms) == 1 else np.concatenate(terms, axis=-1)
+
+
 def _rounded_rows(x: np.ndarray, wide: np.dtype[Any], result: np.dtype[Any]) -> Any:
     """The sums over the last axis, computed in `wide`, rounded once to `result`."""
-    s = _row_sums(x)
+    s = row_sums(x)
     if wide != result:
         s = narrow(s, result, lambda index: _sign_of_rest_of_sum(x, s, index))
     return s
 
 
-def _row_sums(x: np.ndarray) -> Any:
-    """The sums over the last axis.
-
-    Where the terms of a sum are far apart in memory and the sums are neighbours, as for `sum(a, axis=0)`, a product with
-    ones is as exact and reads memory in its order, ten times as fast. Results that are not finite are left to the sum, for
-    its warnings.
-    """
-    if on_device(x):
-        return _sum(x)
-    neighbours = x.ndim > 1 and x.strides[-2] == x.itemsize < x.strides[-1] and x.shape[-2] >= 16
-    if neighbours and x.size >= 1 << 12 and all(x.strides[i] == x.strides[i + 1] * x.shape[i + 1] for i in range(x.ndim - 2)):
-        with np.errstate(all="ignore"):
-            s = _matmul(np.ones(x.shape[-1], x.dtype), x.reshape(-1, x.shape[-1]).T)
-        if np.isfinite(s).all():
-            return s.reshape(x.shape[:-1])
-    return _sum(x)
-
-
 def _sign_of_rest_of_sum(x: np.ndarray, s: Any, index: tuple[np.ndarray, ...]) -> np.ndarray:
-    rows = x.astype(F64, copy=False).reshape(np.atleast_1d(s).shape + x.shape[-1:])
+    rows = x.reshape(np.atleast_1d(s).shape + x.shape[-1:])
     values = np.atleast_1d(s)[index].astype(F64)
     signs = np.empty(len(values))
     for start in range(0, len(values), max(1, _GATHERED // (x.shape[-1] + 1))):
         part = slice(start, start + max(1, _GATHERED // (x.shape[-1] + 1)))
-        chosen = rows[tuple(i[part] for i in index)]
+        at = tuple(i[part] for i in index)
+        if x.shape[-1] > BLOCK:
+            chosen = short_rows(rows[tuple(int(i[0]) for i in at)], None, 0, _as_rows)[None]
+        else:
+            chosen = rows[at].astype(F64, copy=False)
         # Multiples of the least subnormal: the difference does not underflow, its rounding has its sign.
         signs[part] = np.sign(_sum(np.concatenate([chosen, -values[part, None]], axis=-1)))
     return signs
@@ -333,6 +357,81 @@ def _check_shapes(x1: Any, x2: Any, bias: Any, function: str) -> tuple[int, ...]
     return (*batch, *rows, *columns)
 
 
+_BEYOND_BIAS = "bias holds integers beyond 2**53, which float64 does not hold; convert it to a float dtype"
+
+
+def _distinct(x: np.ndarray) -> np.ndarray:
+    """x with length 1 along the leading axes that it repeats."""
+    return x[tuple(slice(0, 1) if step == 0 else slice(None) for step in x.strides[:-2])]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Product:
+    """A matrix product whose operands or results are to be converted, in blocks of its rows and columns; of long vectors, in blocks of
+    their terms."""
+
+    wide: np.dtype[Any]
+    result: np.dtype[Any]
+    of_halves: bool  # integers of 64 bits may be sums of two float64 numbers: four products
+
+    def _size(self, x: np.ndarray) -> int:
+        """Elements of the converted copies."""
+        return 0 if x.dtype == self.wide else _distinct(x).size * (4 if self.of_halves else 1)
+
+    def is_large(self, a: np.ndarray, b: np.ndarray, results: int) -> bool:
+        """Whether more is to be converted than a block."""
+        of_halves = self.of_halves and (beyond_f64(a) or beyond_f64(b))
+        factor = 4 if of_halves else 1
+        converted = math.prod(a.shape) * (a.dtype != self.wide or of_halves) + math.prod(b.shape) * (
+            b.dtype != self.wide or of_halves
+        )
+        return converted * factor + 4 * results * (self.wide != self.result) > 2 * BLOCK
+
+    def compute(self, value: np.ndarray, a: np.ndarray, b: np.ndarray, bias: np.ndarray | None) -> None:
+        """Write a b + bias into value; the leading axes of all are the same."""
+        of_a, of_b = self._size(a), self._size(b)
+        if self.of_halves:  # the float64 operand of an integer one is repeated
+            of_a, of_b = _distinct(a).size * 4, _distinct(b).size * 4
+        if of_a + of_b + 4 * value.size * (self.wide != self.result) > 2 * BLOCK and value.size:
+            batch = value.shape[:-2]
+            if math.prod(batch) > 1:
+                axis = max(range(len(batch)), key=lambda i: batch[i])
+                for half in halves(batch[axis]):
+                    at = (slice(None),) * axis + (half,)
+                    self.compute(value[at], a[at], b[at], None if bias is None else bias[at])
+                return
+            rows, columns = value.shape[-2:]
+            if rows > 1 and (of_a >= of_b or columns == 1):
+                for half in halves(rows):
+                    self.compute(value[..., half, :], a[..., half, :], b, bias)
+                return
+            if columns > 1:
+                for half in halves(columns):
+                    self.compute(value[..., half], a, b[..., half], None if bias is None else bias[..., half])
+                return
+            terms = self._terms_of_dot(a.reshape(-1), b.reshape(-1))
+            if terms is not None:
+                row = np.array([[*terms, 0.0 if bias is None else bias.reshape(-1)[0]]], F64)
+                value[...] = np.reshape(_rounded_rows(row, F64, self.result), value.shape)
+                return
+        value[...] = _product(_distinct(a), _distinct(b), bias, self.wide, self.result, None)
+
+    def _terms_of_dot(self, x: np.ndarray, y: np.ndarray) -> list[float] | None:
+        """float64 numbers whose exact sum is the dot product of vectors. None where there are none, as of a product that is not finite,
+        and of float64 and another float, whose products may be no multiples of 2**-1074."""
+        doubles = any(v.dtype.newbyteorder("=") == F64 for v in (x, y))
+        if doubles and not any(is_integer(v.dtype) for v in (x, y)):
+            return None
+        total = _core.ExactSum()
+        step = BLOCK // 4
+        for start in range(0, len(x), step):
+            first, second = (_terms(v[start : start + step], F64) for v in (x, y))
+            for p in first:
+                for q in second:
+                    total.add_products("f64", *(np.ascontiguousarray(v).view(np.uint8) for v in (p, q)))
+        return finite_terms(total)
+
+
 @guarded
 def _matmul_general(x1: ArrayLike, x2: ArrayLike, out: np.ndarray | None, bias: ArrayLike | None, dtype: Any) -> Any:
     a, b = asarray(x1), asarray(x2)
@@ -346,7 +445,34 @@ def _matmul_general(x1: ArrayLike, x2: ArrayLike, out: np.ndarray | None, bias: 
         _check_out(out, shape, result)
     narrow_all = result.itemsize == 2 and all(d == result for d in operands)  # the engine rounds once to 16 bits itself
     wide = result if narrow_all else _wide(result, *operands)
+    if not on_device(a) and not on_device(b):
+        of_b = (slice(None), None) if b.ndim == 1 else ()
+        work = _Product(wide, result, any(is_integer(d) and d.itemsize == 8 for d in operands[:2]))
+        left, right = a[None] if a.ndim == 1 else a, b[of_b]
+        bias = None if c is None else (c[..., None] if b.ndim == 1 else c)
+        if work.is_large(left, right, math.prod(shape)):
+            if bias is not None and beyond_f64(bias):
+                raise TypeError(_BEYOND_BIAS)
+            value = (
+                out
+                if out is not None and out.dtype == result and not _shares_memory(out, a, b, c)
+                else np.empty(shape, result)
+            )
+            full = value[..., None, :] if a.ndim == 1 and b.ndim > 1 else value
+            full = full[..., None] if b.ndim == 1 else full
+            full = full[..., None, :] if a.ndim == 1 and b.ndim == 1 else full
+            batch = full.shape[:-2]
+            left, right = (np.broadcast_to(v, batch + v.shape[-2:]) for v in (left, right))
+            work.compute(full, left, right, None if bias is None else np.broadcast_to(bias, batch + full.shape[-1:]))
+            return out if value is out else _deliver(value, out)
 
+    return _product(a, b, c, wide, result, out)
+
+
+def _product(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray | None, wide: np.dtype[Any], result: np.dtype[Any], out: np.ndarray | None
+) -> Any:
+    """RN(a b + c), computed in `wide`."""
     terms_a, terms_b = _terms(a, wide), _terms(b, wide)
     pairs = [(p, q) for p in terms_a for q in terms_b]  # (a1 + a2)(b1 + b2), all products exact
     a = pairs[0][0] if len(pairs) == 1 else np.concatenate([p for p, _ in pairs], axis=-1)
@@ -354,7 +480,7 @@ def _matmul_general(x1: ArrayLike, x2: ArrayLike, out: np.ndarray | None, bias: 
     if c is not None:
         terms_c = _terms(c, wide)
         if len(terms_c) > 1:
-            raise TypeError("bias holds integers beyond 2**53, which float64 does not hold; convert it to a float dtype")
+            raise TypeError(_BEYOND_BIAS)
         c = terms_c[0]
 
     direct = out if wide == result and out is not None and not _shares_memory(out, a, b, c) else None

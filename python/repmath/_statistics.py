@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
 from ._arguments import integer
+from ._blocks import BLOCK, halves
 from ._dtypes import F64, NAMES, beyond_f64, check, check_held, is_integer
 from ._environment import guarded
 from ._memory import asarray, calls, contiguous, empty, on_device
 from ._narrow import narrow
-from ._reductions import _axes, _check_out, _deliver, _result_dtype, mask_of
+from ._reductions import _axes, _check_out, _deliver, _result_dtype, mask_of, sums_of_halves
 
 _Axis = int | tuple[int, ...] | None
 
@@ -43,19 +44,59 @@ def _apply(
     return out
 
 
+def _in_blocks(
+    what: str, x: np.ndarray, axis: _Axis, value: np.ndarray, where: np.ndarray | None = None, ddof: float = 0.0
+) -> None:
+    """Write the statistics of x over the axes into `value`, of the shape of the others, some at a time: what is converted or put into C
+    order is a block, or the elements of one result."""
+    if x.size > BLOCK and value.size > 1 and not on_device(x):
+        axes = _axes(x, axis, False)[0]
+        others = [i for i in range(x.ndim) if i not in axes]
+        place = max(range(value.ndim), key=lambda i: value.shape[i])
+        for half in halves(value.shape[place]):
+            at, of_value = (slice(None),) * others[place] + (half,), (slice(None),) * place + (half,)
+            _in_blocks(what, x[at], axis, value[of_value], None if where is None else where[at], ddof)
+        return
+    if what == "mean of integers":
+        value[...] = _means_of_integers(x, axis, value.dtype, where).reshape(value.shape)
+        return
+    rows = _floats("a", _rows(x, axis, False)[0])
+    chosen = None if where is None else _rows(where, axis, False)[0]
+    value[...] = _apply(what, rows, value.dtype, chosen, ddof).reshape(value.shape)
+
+
+def _statistic(
+    what: str,
+    name: str,
+    x: np.ndarray,
+    axis: _Axis,
+    keepdims: bool,
+    result: np.dtype[Any],
+    where: Any,
+    out: Any,
+    ddof: float = 0.0,
+) -> Any:
+    """What the function of this name returns."""
+    _, kept, shape = _axes(x, axis, keepdims)
+    if is_integer(x.dtype) and what != "mean of integers":
+        check_held(name, x)
+    if out is not None:
+        _check_out(out, shape, result)
+    mask = None if where is True else mask_of(where, x.shape)
+    if on_device(x):
+        value = _apply(what, _rows(x, axis, False)[0], result, None if mask is None else _rows(mask, axis, False)[0], ddof)
+    else:
+        value = np.empty(kept, result)
+        _in_blocks(what, x, axis, value, mask, ddof)
+    return _deliver(value.reshape(shape), out)
+
+
 def _floats(name: str, x: np.ndarray) -> np.ndarray:
     """x, integers as float64; ValueError when that does not hold them."""
     if not is_integer(x.dtype):
         return x
     check_held(name, x)
     return x.astype(F64)
-
-
-def _mask(where: ArrayLike, x: np.ndarray, axis: _Axis) -> np.ndarray | None:
-    """Which elements of the rows count; None: all."""
-    if where is True:
-        return None
-    return _rows(mask_of(where, x.shape), axis, False)[0]
 
 
 def _quotients_of_integers(totals: list[int], n: int, result: np.dtype[Any]) -> np.ndarray:
@@ -72,11 +113,20 @@ def _quotients_of_integers(totals: list[int], n: int, result: np.dtype[Any]) -> 
     return narrowed
 
 
-def _mean_of_integers(rows: np.ndarray, result: np.dtype[Any]) -> np.ndarray:
-    """For integers that float64 does not hold."""
-    if rows.shape[1] == 0:
-        return np.full(len(rows), np.nan, result)
-    return _quotients_of_integers([int(t) for t in rows.astype(object).sum(axis=1)], rows.shape[1], result)
+def _means_of_integers(x: np.ndarray, axis: _Axis, result: np.dtype[Any], mask: np.ndarray | None) -> np.ndarray:
+    """For integers of 64 bits that float64 does not hold: the two halves of each are added apart."""
+    axes = _axes(x, axis, False)[0]
+    if math.prod(x.shape[i] for i in axes) < 2**31:
+        low, high = (half.astype(object) for half in sums_of_halves(x, axes, mask))
+        totals = high * 2**32 + low
+    else:  # as Python's integers, which NumPy makes of some at a time
+        totals = np.sum(x, axis=axes, dtype=object, initial=0, where=True if mask is None else mask)
+    terms = np.sum(np.broadcast_to(np.True_, x.shape) if mask is None else mask, axis=axes, dtype=np.int64)
+    each = [
+        _quotients_of_integers([int(total)], int(n), result)[0] if n else result.type(np.nan)
+        for total, n in zip(np.ravel(totals), np.ravel(terms), strict=True)
+    ]
+    return np.array(each, result)
 
 
 @guarded
@@ -126,19 +176,8 @@ def mean(
     x = asarray(a)
     check("a", x.dtype)
     result = _result_dtype(dtype, x.dtype)
-    rows, shape = _rows(x, axis, keepdims)
-    if out is not None:
-        _check_out(out, shape, result)
-
-    chosen = _mask(where, x, axis)
-    if not beyond_f64(rows):
-        value = _apply("mean", _floats("a", rows), result, chosen)
-    elif chosen is None:
-        value = _mean_of_integers(rows, result)
-    else:
-        each = [_mean_of_integers(row[mask][None], result) for row, mask in zip(rows, chosen, strict=True)]
-        value = np.array(each, result)
-    return _deliver(value.reshape(shape), out)
+    what = "mean of integers" if beyond_f64(x) else "mean"
+    return _statistic(what, "a", x, axis, keepdims, result, where, out)
 
 
 def _spread(
@@ -154,10 +193,7 @@ def _spread(
         ddof = correction
     if not math.isfinite(ddof) or float(ddof) != ddof:
         raise ValueError(f"ddof must be a finite number that float64 holds, not {ddof!r}")
-    rows, shape = _rows(_floats("a", x), axis, keepdims)
-    if out is not None:
-        _check_out(out, shape, result)
-    return _deliver(_apply(what, rows, result, _mask(where, x, axis), ddof).reshape(shape), out)
+    return _statistic(what, "a", x, axis, keepdims, result, where, out, ddof)
 
 
 @guarded
@@ -291,10 +327,26 @@ def norm(
     v = asarray(x)
     check("x", v.dtype)
     result = _result_dtype(dtype, v.dtype)
-    rows, shape = _rows(_floats("x", v), axis, keepdims)
-    if out is not None:
-        _check_out(out, shape, result)
-    return _deliver(_apply("norm", rows, result).reshape(shape), out)
+    return _statistic("norm", "x", v, axis, keepdims, result, True, out)
+
+
+def _cumsum_in_blocks(lines: np.ndarray, value: np.ndarray, beyond: bool) -> None:
+    """Write into `value`, in C order, the cumulative sums of lines along the last axis: what is converted is a block, or one line."""
+    count, length = math.prod(lines.shape[:-1]), lines.shape[-1]
+    if lines.size > BLOCK and count > 1:
+        axis = next(i for i, n in enumerate(lines.shape) if n > 1)  # the first: halves of value stay in C order
+        for half in halves(lines.shape[axis]):
+            at = (slice(None),) * axis + (half,)
+            _cumsum_in_blocks(lines[at], value[at], beyond)
+    elif beyond:
+        totals = [int(t) for t in np.cumsum(lines.astype(object), axis=-1).ravel()]
+        value[...] = _quotients_of_integers(totals, 1, value.dtype).reshape(value.shape)
+    elif value.size:
+        rows = np.ascontiguousarray(
+            _floats("a", lines), dtype=None if is_integer(lines.dtype) else lines.dtype.newbyteorder("=")
+        )
+        as_bytes, out_bytes = (v.reshape(count, length).view(np.uint8) for v in (rows, value))
+        _core.cumsum_rows(NAMES[rows.dtype], NAMES[value.dtype], as_bytes, out_bytes)
 
 
 @guarded
@@ -347,14 +399,7 @@ def cumsum(
         lines = contiguous(moved).reshape(math.prod(moved.shape[:-1]), length)
         value = empty(lines.shape, result, x)
         calls(x).cumsum_rows(NAMES[x.dtype], NAMES[result], lines, value)
-    elif beyond_f64(x):
-        totals = [int(t) for t in np.cumsum(moved.astype(object), axis=-1).ravel()]
-        value = _quotients_of_integers(totals, 1, result)
     else:
-        rows = np.ascontiguousarray(_floats("a", moved), dtype=None if is_integer(x.dtype) else x.dtype.newbyteorder("="))
         value = np.empty(moved.shape, result)
-        count, length = math.prod(moved.shape[:-1]), moved.shape[-1]
-        if value.size:
-            as_bytes = rows.reshape(count, length).view(np.uint8)
-            _core.cumsum_rows(NAMES[rows.dtype], NAMES[result], as_bytes, value.reshape(count, length).view(np.uint8))
+        _cumsum_in_blocks(moved, value, beyond_f64(x))
     return _deliver(np.moveaxis(value.reshape(moved.shape), -1, axis), out)
