@@ -1,6 +1,8 @@
 """Operators under reproducible() whose tensors and numbers have several formats, with results in place and in `out`: one rounding of the
 exact value, or an error; PyTorch's errors and dtypes; PyTorch's rules of memory that overlaps."""
 
+import math
+import operator
 from fractions import Fraction
 
 import numpy as np
@@ -414,3 +416,66 @@ def test_operators_that_move_one_tensor_run_as_they_are():
     ):
         packet, _, overload = name.partition(".")
         assert FUNCTIONS[getattr(getattr(torch.ops.aten, packet), overload)] is None
+
+
+COMPARISONS = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+
+
+def _compared(name):
+    """Pairs of tensors and numbers on both sides of what PyTorch would round them to, and the exact outcomes."""
+    tenth = [
+        0.1,
+        1 - 2.0**-40,
+        1 + 2.0**-40,
+        2.0**24 + 1,
+        2**53 + 1,
+        -(2**53) - 1,
+        1e-46,
+        -1e-46,
+        1e39,
+        -1e39,
+        2**60 + 1,
+        0.5,
+        3,
+        -7,
+        True,
+    ]
+    for dtype in (*FORMAT, torch.float64):
+        near = [float(torch.tensor(float(v), dtype=torch.float64).to(dtype)) for v in tenth]
+        x = torch.tensor([*near, 0.0, -0.0, math.inf, -math.inf], dtype=torch.float64).to(dtype)
+        yield from ((x, v, [float(e) for e in x]) for v in tenth)
+    for dtype in (torch.int64, torch.int32, torch.int8, torch.uint8):
+        limits = torch.iinfo(dtype)
+        x = torch.tensor([limits.min, limits.max, 0, 1, 3, limits.max - 1], dtype=dtype)
+        yield from ((x, v, x.tolist()) for v in (0.1, 1 - 2.0**-40, 1 + 2.0**-40, 0.5, 2.0**63, -1e30, 2.0**24 + 1))
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_are_of_the_numbers_as_they_are(name):
+    exact, rounded = COMPARISONS[name], 0
+    for x, value, elements in _compared(name):
+        want = [exact(e, value) for e in elements]
+        with rt.reproducible():
+            made = [exact(x, value), getattr(x.clone(), f"{name}_")(value).bool()]
+            made.append(getattr(torch, name)(x, value, out=torch.empty(0, dtype=torch.bool)))
+            if isinstance(value, float):
+                made.append(
+                    getattr(torch, name)(x, torch.tensor(value, dtype=torch.float64)) if x.is_floating_point() else made[0]
+                )
+        for t in made:
+            assert t.tolist() == want, (x.dtype, value)
+        rounded += isinstance(value, float) and exact(x, value).tolist() != want
+    assert rounded  # PyTorch's own differ: the pairs are such that rounding matters
+    integers, floats = torch.tensor([2**24 + 1, 2**24 - 1, 3]), torch.tensor([2.0**24, 2.0**24, 3])
+    with rt.reproducible():
+        assert exact(integers, floats).tolist() == [
+            exact(a, b) for a, b in zip(integers.tolist(), floats.tolist(), strict=True)
+        ]
+        assert exact(torch.tensor([math.nan]), 0.1).tolist() == [name == "ne"]

@@ -36,7 +36,9 @@ def page() -> str:
         returns = rest[1].replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
         parts.append(f"| `{name}` | {'draws from ' if way == 'draws' else ''}{returns} |\n")
     parts.append("\n## Not rounded\n\nCopies, views, comparisons, choices and integer arithmetic run as PyTorch runs them. ")
-    parts.append("Tensors of several formats and numbers that fill elements\nare converted before, in one rounding:\n")
+    parts.append(
+        "Tensors of several formats and numbers that fill elements\nare converted before, in one rounding; what is compared counts as it is:\n"
+    )
     parts.append(", ".join(f"`{name}`" for name in sorted(moves)) + ".\n")
     return "".join(parts)
 

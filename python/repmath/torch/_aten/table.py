@@ -30,6 +30,7 @@ from . import (  # noqa: F401
     steps,
 )
 from .common import KERNELS, check_cast, narrower, write
+from .comparisons import comparison
 from .guards import check_written, floats_in, of_one_format, own_error
 from .moves import mover
 
@@ -155,7 +156,7 @@ _SEVERAL_FORMATS = frozenset(
 
 def _entry(operator: Operator, overload: Any) -> Callable[..., Any] | None:
     if operator.way == "moves":
-        return mover(overload)
+        return comparison(overload) or mover(overload)
     function = KERNELS[operator.function]
     exact = getattr(function, "integers", False)
     several = (
