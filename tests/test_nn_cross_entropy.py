@@ -197,6 +197,93 @@ def test_hairs_beside_rationals(isa_library, fmt):
     assert got[0].tolist() == [rounded(v, dtype) for v in values_there]
 
 
+def compare(lib, fmt, x, target, probability, weight, smoothing, reduction, g):
+    """The loss, and the gradient with g of one element, against the definition."""
+    arguments = (x, target, probability, weight, smoothing, reduction, g)
+    loss, gradient = expected(fmt, *arguments)
+    p = problem(*arguments[:-1])
+    assert forward(lib, fmt, p).tolist() == loss
+    assert backward(lib, fmt, p, g).tolist() == gradient
+
+
+def beside_cancellation(rng, n):
+    """Smoothing, and a negative probability nearly beside it: (1 - s) p + s/n has few digits left, or none."""
+    s = float(rng.random() * 0.5)
+    return s, np.float32(-s / n / (1 - s))
+
+
+def test_weights_that_cancel(isa_library):
+    g = np.ones(1, "f4")
+    for s, x, v in (
+        (0.28031973111551554, [0.8216181397438049, 0.3304370641708374], -0.19475296139717102),
+        (0.252763040998293, [-2.4338767528533936, 1.1986708641052246], -0.1691317856311798),
+    ):
+        x, p = np.array([x], "f4"), np.full((1, 2), v, "f4")
+        compare(isa_library, "f32", x, None, p, None, s, SUM, g)
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        n = int(rng.integers(2, 5))
+        s, v = beside_cancellation(rng, n)
+        x = (rng.standard_normal((2, n)) * 2).astype("f4")
+        p, w = np.full((2, n), v), rng.standard_normal(n).astype("f4")
+        p[1, 0] = rng.standard_normal()
+        compare(isa_library, "f32", x, None, p, w if rng.random() < 0.5 else None, s, SUM, g)
+
+
+def test_weights_that_cancel_beside_infinity(isa_library):
+    """A class at -infinity: the sign of its weight makes the loss, and where that is 0 the loss is NaN."""
+    rng, fooled = np.random.default_rng(4), 0
+    for k in range(60):
+        n = int(rng.integers(2, 5)) if k else 2
+        s = float(rng.random() * 0.5) if k else 0.5
+        v = -s / n / (1 - s)
+        exact, plain = (1 - Fraction(s)) * Fraction(v) + Fraction(s) / n, (1 - s) * v + s / n
+        fooled += (exact > 0) - (exact < 0) != (plain > 0) - (plain < 0)
+        x, p = np.zeros((1, n)), np.full((1, n), v)
+        x[0, 0] = -np.inf
+        got = forward(isa_library, "f64", problem(x, None, p, smoothing=s, reduction=SUM)).tolist()
+        assert got == [infinity("f64", 1 if exact > 0 else -1) if exact else CANONICAL_NAN["f64"]]
+    assert fooled > 5  # binary64 does not see the sign
+
+
+def test_divisors_that_cancel(isa_library):
+    """A mean over weights of which little is left, or nothing: then the sign of the losses decides."""
+    x, target = np.full((5, 5), -np.inf, "f4"), np.arange(5)
+    x[np.arange(5), np.arange(5)], x[2, 0] = 0, 0
+    w, g = np.array([2.0**120, 1, 2.0**-100, -(2.0**120), -1], "f4"), np.ones(1, "f4")
+    loss, gradient = (np.array(v).view(np.uint32) for v in (np.float32(np.log(2)), np.array([0.5, 0, -0.5, 0, 0], "f4")))
+    assert forward(isa_library, "f32", problem(x, target, weight=w)).tolist() == [loss]
+    assert backward(isa_library, "f32", problem(x, target, weight=w), g)[2].tolist() == gradient.tolist()
+    for scale in (1, -1):  # log 2 (1 - 1/2) over 0, and 0 over 0
+        w = np.array([1, -1], "f4") * np.float32(scale)
+        x = np.array([[0, 0], [np.log(2), 0]], "f4")
+        got = forward(isa_library, "f32", problem(x, np.array([0, 1]), weight=w)).tolist()
+        assert got == [infinity("f32", -scale)]
+        alone = np.array([[0, -np.inf], [-np.inf, 0]], "f4")
+        assert forward(isa_library, "f32", problem(alone, np.array([0, 1]), weight=w)).tolist() == [CANONICAL_NAN["f32"]]
+
+
+def test_weights_beyond_binary64(isa_library):
+    """Products and sums of finite numbers that binary64 does not hold, where the result is finite; and infinite ones beside them."""
+    none, two = None, np.zeros(1, np.int64)
+    for x, target, p, w, reduction, g in (
+        ([[100, 0]], none, [[1e200, 0]], [1e109, 1], SUM, 1e-5),
+        ([[0, 0]], two, none, [1e-10, 1], MEAN, 1e300),
+        ([[0, 0]], two, none, [1e308, 1], SUM, 1e-300),
+        (np.zeros((3, 2)), np.zeros(3, np.int64), none, [1e308, 1], MEAN, 1.0),
+        ([[0, 3], [1, 0], [2, 1]], np.array([0, 1, 2]) % 2, none, [1.5e308, -1.7e308], MEAN, 1e308),
+    ):
+        x, g = np.array(x, "f8"), np.array([g])
+        p, w = (None if v is None else np.array(v, "f8") for v in (p, w))
+        compare(isa_library, "f64", x, target, p, w, 0.0, reduction, g)
+    w, nan = np.array([np.inf, 1]), CANONICAL_NAN["f64"]
+    for v, target, sum_, mean in ((w, 0, infinity("f64"), nan), (-w, 0, infinity("f64", -1), nan)):
+        x, target = np.zeros((1, 2)), np.array([target])
+        assert forward(isa_library, "f64", problem(x, target, weight=v, reduction=SUM)).tolist() == [sum_]
+        assert forward(isa_library, "f64", problem(x, target, weight=v)).tolist() == [mean]
+        assert (backward(isa_library, "f64", problem(x, target, weight=v), np.ones(1)) == nan).all()
+
+
 @pytest.mark.parametrize("fmt", NAMES)
 def test_special_rows(isa_library, fmt):
     dtype, nan, inf = dtype_of(fmt), CANONICAL_NAN[fmt], np.inf

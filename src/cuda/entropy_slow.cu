@@ -43,8 +43,9 @@ __global__ void total_kernel(rm_entropy f, row_memory memory, char *stack) {
     rm_write_bits(f.out.base, rm_nan_bits(f.format), f.format);
 }
 
-__global__ void divisor_kernel(rm_entropy f) {
-  if (*f.counted >= 0) rm_entropy_divisor_near(f.losses, &f, 0);
+__global__ void divisor_kernel(rm_entropy f, char *stack) {
+  big_begin(stack, RM_ENTROPY_STACK);
+  if (*f.counted >= 0) *f.specials = rm_entropy_divide(&f, f.losses);
 }
 
 } // namespace
@@ -68,6 +69,8 @@ rm_status rm_entropy_total(const rm_entropy &f, cudaStream_t stream) {
 }
 
 rm_status rm_entropy_divide(const rm_entropy &f, cudaStream_t stream) {
-  RM_LAUNCH(divisor_kernel, 1, 1, stream, f);
+  const workspace stack(RM_ENTROPY_STACK, stream);
+  if (!stack.data) return RM_ERR_DEVICE;
+  RM_LAUNCH(divisor_kernel, 1, 1, stream, f, static_cast<char *>(stack.data));
   return launched();
 }

@@ -40,11 +40,12 @@ rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *
   rm_entropy f;
   int64_t counted;
   rm_near divisor;
+  double special;
   if (!rm_kernels_get()) return RM_ERR_ISA;
   rm_status status = rm_entropy_gradient_job(&f, format, problem, g, stride_g, dx, row_dx, stride_dx);
   if (!status) status = count(&f, &counted);
   if (status || problem->rows == 0 || problem->n == 0) return status;
-  rm_entropy_divisor_near(&divisor, &f, 0);
-  f.losses = &divisor;
+  special = rm_entropy_divide(&f, &divisor);
+  f.losses = &divisor, f.specials = &special;
   return rm_each_row(problem->rows, problem->n, 5, rm_entropy_gradient_row, &f);
 }

@@ -14,7 +14,7 @@ typedef struct {
   const char *g;
   ptrdiff_t stride_g;
   rm_near *losses; /* of rows: what the fast evaluation found */
-  double *specials; /* of rows: 0, or an infinite or NaN loss */
+  double *specials; /* of rows: 0, or an infinite or NaN loss; in a gradient the first: rm_entropy_divide's, of which losses has the other */
 } rm_entropy;
 
 /* The arguments of the public functions (include/repmath/nn.h), but for what targets, losses and counts hold; *f is cleared. */

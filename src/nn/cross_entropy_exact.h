@@ -3,8 +3,8 @@
 /* What weights of classes are multiplied by, so that they are exact: n, or 1 where nothing is smoothed. */
 RM_FORMULA int64_t RM_NUM_NAME(rm_entropy_scale)(const rm_entropy *f) { return f->p.label_smoothing != 0.0 ? f->p.n : 1; }
 
-/* q_c, the weight of class c in the loss of the row that is loaded, times that. */
-RM_FORMULA void RM_NUM_NAME(rm_class_weight)(RM_NUM_T *q, const rm_entropy_row *r, int64_t c, int limbs) {
+/* (1 - s) p_c + s/n of the row that is loaded, times that. */
+RM_FORMULA void RM_NUM_NAME(rm_class_share)(RM_NUM_T *q, const rm_entropy_row *r, int64_t c, int limbs) {
   const rm_entropy *f = r->f;
   RM_NUM_T t, one;
   RM_NUM_(set)(q, f->p.label_smoothing, limbs);
@@ -17,6 +17,12 @@ RM_FORMULA void RM_NUM_NAME(rm_class_weight)(RM_NUM_T *q, const rm_entropy_row *
     RM_NUM_(mul)(&t, &t, &one);
     RM_NUM_(add)(q, q, &t);
   }
+}
+
+/* q_c, the weight of class c in the loss: that times w_c. */
+RM_FORMULA void RM_NUM_NAME(rm_class_weight)(RM_NUM_T *q, const rm_entropy_row *r, int64_t c, int limbs) {
+  RM_NUM_T t;
+  RM_NUM_NAME(rm_class_share)(q, r, c, limbs);
   RM_NUM_(set)(&t, r->w[c], limbs);
   RM_NUM_(mul)(q, q, &t);
 }
@@ -84,17 +90,23 @@ RM_FORMULA void RM_NUM_NAME(rm_entropy_below)(RM_NUM_T *d, const rm_entropy *f, 
   RM_NUM_(mul)(d, d, &t);
 }
 
-/* The sum of the losses over the divisor. */
-RM_FORMULA void RM_NUM_NAME(total_loss)(RM_NUM_T *total, void *row, int64_t i, int limbs) {
-  rm_entropy_exact *r = (rm_entropy_exact *)row;
+/* The sum of the losses, times the scale. */
+RM_FORMULA void RM_NUM_NAME(all_losses)(RM_NUM_T *total, rm_entropy_exact *r, int limbs) {
   RM_NUM_T t;
-  (void)i;
   RM_NUM_(set)(total, 0.0, limbs);
   for (int64_t k = 0; k < r->row.f->p.rows; k++) {
     if (!rm_entropy_load(r, k)) continue;
     RM_NUM_NAME(rm_row_loss)(&t, r, limbs);
     RM_NUM_(add)(total, total, &t);
   }
+}
+
+/* That over the divisor. */
+RM_FORMULA void RM_NUM_NAME(total_loss)(RM_NUM_T *total, void *row, int64_t i, int limbs) {
+  rm_entropy_exact *r = (rm_entropy_exact *)row;
+  RM_NUM_T t;
+  (void)i;
+  RM_NUM_NAME(all_losses)(total, r, limbs);
   RM_NUM_NAME(rm_entropy_below)(&t, r->row.f, limbs);
   RM_NUM_(div)(total, total, &t);
 }

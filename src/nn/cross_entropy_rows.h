@@ -1,10 +1,13 @@
 /* cross_entropy and its gradient.
  *
  * With m the greatest logit and L = log(1 + S') (softmax.c), the loss of a row is T + Q L, T = sum of q_c (m - x_c), Q = sum of q_c. In binary64,
- * u = 2^-53: L is off by 1.25 2^-41 L + n 2^-244; q_c by 4u; a sum of n terms by n u of their magnitudes. So T is within (n + 8) u T' of
- * the value, T' the sum of magnitudes, and likewise Q. Losses are then numbers with a bound (crlibm/fp/near.h), and sums of them too.
+ * u = 2^-53: L is off by 1.25 2^-41 L + n 2^-244. A probability may be negative, so that the parts of q_c = ((1 - s) p + s/n) w cancel: with
+ * |q|_c = ((1 - s) |p| + s/n) |w|, the roundings of 1 - s, of its product with p and of s/n are within 2.1u of the parts, those of their sum
+ * and of the product with w within u each, so that q_c is off by 4.2u |q|_c; m - x_c and its product with q_c add 2u, and a sum of n terms
+ * n u of their magnitudes. So T is within (n + 8) u T' of the value, T' the sum of |q|_c (m - x_c), and Q within (n + 8) u Q', Q' the sum of
+ * |q|_c; where no p is negative these are sums of |q_c|. Losses are then numbers with a bound (crlibm/fp/near.h), and sums of them too.
  * Gradient: e_j/S Q - q_j, times k = g/divisor. For the one class that counts this is -q (S - e_t)/S, the others summed without it.
- * e_j and S are off by RM_ROW_EXP_ERR and RM_ROW_SUM_ERR, Q by (n + 8) u, k by 3u.
+ * e_j and S are off by RM_ROW_EXP_ERR and RM_ROW_SUM_ERR, Q by (n + 8) u Q', q_j by 4.2u |q|_j, which is |q_j| and what cancels, k by 3u.
  *
  * Nothing underflows in these, for formats below binary64 and a label smoothing s that is 0 or at least 2^-100 (smooth_enough; others go to the
  * slow tiers). What is not 0 is at least this: a number of the formats 2^-149; 1/n and 1/S 2^-40; q_c, either part of it, 2^-289; Q 2^-342, where
@@ -104,25 +107,70 @@ RM_LOCAL void begin_entropy(rm_entropy_row *r, const rm_entropy *f, rm_row_state
     for (int64_t c = 0; c < f->p.n; c++) r->w[c] = 1.0;
 }
 
-RM_FORMULA double class_weight(const rm_entropy_row *r, int64_t c) {
-  const double s = r->f->p.label_smoothing, p = r->f->p.probability ? r->p[c] : c == r->target ? 1.0 : 0.0;
-  return ((1.0 - s) * p + s / (double)r->f->p.n) * r->w[c];
+RM_FORMULA double class_probability(const rm_entropy_row *r, int64_t c) {
+  return r->f->p.probability ? r->p[c] : c == r->target ? 1.0 : 0.0;
+}
+/* q_c, and |q|_c (above). */
+RM_FORMULA double class_weight(const rm_entropy_row *r, int64_t c, double *size) {
+  const double s = r->f->p.label_smoothing, a = (1.0 - s) * class_probability(r, c), b = s / (double)r->f->p.n;
+  *size = (__builtin_fabs(a) + b) * __builtin_fabs(r->w[c]);
+  return (a + b) * r->w[c];
 }
 
-/* 0, or the loss of a row that has no finite one: from m, and from what meets classes of infinite or no weight or logit. */
-RM_FORMULA double special_loss(const rm_entropy_row *r, double m, uint32_t *flags) {
+/* A number that behaves in products with infinities, zeros and NaN as v does, and makes no infinity of finite ones. */
+RM_FORMULA double sign_or_special(double v) { return v - v != 0.0 || v == 0.0 ? v : v < 0.0 ? -1.0 : 1.0; }
+
+enum { RM_ENTROPY_EXACT_LIMBS = 64 }; /* n (1 - s) p + s has at most 3,300 bits, a sum of weights 2,200: both are exact */
+
+/* That of q_c, unless it is left: a negative probability may cancel. */
+RM_FORMULA double class_sign(const rm_entropy_row *r, int64_t c, rm_row_state *state) {
+  const double s = r->f->p.label_smoothing, p = class_probability(r, c);
+  double share = p != 0.0 || s != 0.0 ? 1.0 : 0.0;
+  if (p - p != 0.0) {
+    share = (1.0 - s) * p + s / (double)r->f->p.n;
+  } else if (p < 0.0) {
+    rm_ball exact;
+    if (rm_row_left(state)) return 0.0;
+    rm_class_share_ball(&exact, r, c, RM_ENTROPY_EXACT_LIMBS);
+    share = (double)rm_ball_sign(&exact);
+  }
+  return share * sign_or_special(r->w[c]);
+}
+
+/* 0, or the loss of a row that has no finite one: from m, and from what meets classes of infinite or no weight, probability or logit; unless
+ * it is left. */
+RM_FORMULA double special_loss(const rm_entropy_row *r, double m, rm_row_state *state) {
   const int64_t first = first_class(r), end = end_class(r);
   double sum = 0.0;
   int nan = 0;
   if (m - m != 0.0) sum = rm_from_bits64(rm_nan_bits(RM_F64)), nan = m != m;
   for (int64_t c = first; c < end; c++) {
-    const double q = class_weight(r, c), x = r->x[c];
-    if (x - x == 0.0 && q - q == 0.0) continue;
-    nan |= x != x || r->w[c] != r->w[c] || (r->f->p.probability && r->p[c] != r->p[c]);
-    sum += q * (x - x == 0.0 ? 1.0 : -x); /* an infinite weight meets log(...) - x_c > 0 */
+    const double x = r->x[c], w = r->w[c], p = class_probability(r, c);
+    if (x - x == 0.0 && w - w == 0.0 && p - p == 0.0) continue;
+    nan |= x != x || w != w || p != p;
+    sum += class_sign(r, c, state) * (x - x == 0.0 ? 1.0 : -x); /* an infinite weight meets log(...) - x_c > 0 */
+    if (state->left) return 0.0;
   }
-  if (sum != sum && !nan) *flags |= RM_FLAG_INVALID;
+  if (sum != sum && !nan) state->flags |= RM_FLAG_INVALID;
   return sum;
+}
+
+/* *d, what a mean divides by, as it is known in double-double; its value where that is 0, infinite or NaN, and else its sign. Weights may
+ * cancel, or overflow on the way: the sign of such a sum is that of the exact one. */
+RM_LOCAL double rm_entropy_divide(const rm_entropy *f, rm_near *d) {
+  double special = 0.0;
+  rm_ball sum;
+  rm_entropy_divisor_near(d, f, 0);
+  const int sign = rm_near_sign(d);
+  if (sign != RM_SIGN_UNKNOWN) return (double)sign;
+  for (int64_t i = 0; i < f->p.rows; i++) {
+    const int64_t t = rm_entropy_target(f, i);
+    const double w = t == f->p.ignore_index ? 0.0 : rm_entropy_weight(f, t);
+    if (w - w != 0.0) special += w;
+  }
+  if (special != 0.0) return special;
+  rm_entropy_divisor_ball(&sum, f, RM_ENTROPY_EXACT_LIMBS);
+  return (double)rm_ball_sign(&sum);
 }
 
 RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_state *state) {
@@ -136,14 +184,15 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
   rm_near_set(loss, 0.0, 0);
   if (!load_entropy(&r, row)) return;
   const double m = RM_ROW(state, greatest)(n, r.x);
-  f->specials[row] = special_loss(&r, m, &state->flags);
-  if (f->specials[row] != 0.0) return;
+  f->specials[row] = special_loss(&r, m, state);
+  if (state->left || f->specials[row] != 0.0) return;
   if (f->format != RM_F64 && smooth_enough(f)) {
     const int64_t at = RM_ROW_FIRST(n, r.x, m), first = first_class(&r), end = end_class(&r);
     double t = 0.0, t_size = 0.0, q_sum = 0.0, q_size = 0.0;
     for (int64_t c = first; c < end; c++) {
-      const double q = class_weight(&r, c), v = q * (m - r.x[c]);
-      t += v, t_size += __builtin_fabs(v), q_sum += q, q_size += __builtin_fabs(q);
+      double size;
+      const double q = class_weight(&r, c, &size), below = m - r.x[c];
+      t += q * below, t_size += size * below, q_sum += q, q_size += size;
     }
     RM_ROW_SYNC();
     r.x[at] = -rm_near_infinity();
@@ -182,6 +231,21 @@ RM_LOCAL void rm_entropy_finish_row(const void *operation, int64_t row, rm_row_s
   rm_write_bits(rm_row_at(&f->out, row), bits, f->format);
 }
 
+/* The sign of the sum of all losses, as far as it is known in double-double: -1, 0, 1, or NaN where it is undecided. */
+RM_LOCAL double losses_sign(const rm_entropy *f, const rm_near *total, rm_row_state *state) {
+  int sign = rm_near_sign(total);
+  rm_entropy_exact r;
+  rm_ball sum;
+  begin_entropy(&r.row, f, state);
+  for (int limbs = 4; limbs <= RM_BALL_LIMBS && sign == RM_SIGN_UNKNOWN; limbs *= 2) {
+    all_losses_ball(&sum, &r, limbs);
+    sign = rm_ball_sign(&sum);
+  }
+  if (sign != RM_SIGN_UNKNOWN) return (double)sign;
+  state->undecided = 1;
+  return rm_from_bits64(rm_nan_bits(RM_F64));
+}
+
 /* The sum of what the rows found. */
 RM_LOCAL void rm_entropy_finish_total(const void *operation, int64_t row, rm_row_state *state) {
   const rm_entropy *f = (const rm_entropy *)operation;
@@ -194,11 +258,10 @@ RM_LOCAL void rm_entropy_finish_total(const void *operation, int64_t row, rm_row
     rm_near_add(&total, &total, &f->losses[i]);
   }
   uint64_t bits = 0;
-  rm_entropy_divisor_near(&divisor, f, 0);
-  const double d = divisor.hi;
+  const double d = rm_entropy_divide(f, &divisor);
   if (d == 0.0 || d - d != 0.0 || special != 0.0) {
-    const double v = (special != 0.0 ? special : total.hi) / d;
-    if (v != v && special == 0.0) state->flags |= RM_FLAG_INVALID;
+    const double above = special != 0.0 ? special : d == 0.0 ? losses_sign(f, &total, state) : 1.0, v = above / d;
+    if (v != v && special == 0.0 && !state->undecided) state->flags |= RM_FLAG_INVALID;
     bits = v != v ? rm_nan_bits(f->format) : v - v != 0.0 ? rm_signed_infinity(v < 0.0, f->format) : 0;
   } else {
     rm_near_div(&total, &total, &divisor);
@@ -215,7 +278,7 @@ RM_LOCAL void rm_entropy_finish_total(const void *operation, int64_t row, rm_row
 
 RM_LOCAL uint64_t special_gradient(const rm_entropy_exact *e, int64_t j, double k, uint32_t *flags) {
   const rm_entropy_row *r = &e->row;
-  const double q = r->one_class ? r->w[r->target] : 0.0;
+  const double q = r->one_class ? sign_or_special(r->w[r->target]) : 0.0;
   double v = rm_from_bits64(rm_nan_bits(RM_F64));
   if (r->one_class && e->e.m - e->e.m == 0.0) { /* the weight or the gradient is not finite */
     const double p = j == r->target ? (e->e.only_tail < 0 && j == e->e.at ? 0.0 : -1.0) : (r->x[j] - r->x[j] == 0.0 ? 1.0 : 0.0);
@@ -243,7 +306,8 @@ RM_LOCAL void rm_entropy_gradient_row(const void *operation, int64_t row, rm_row
   }
   const double m = RM_ROW(state, greatest)(n, r.x);
   r.g = rm_read_element(f->g + row * f->stride_g, f->format);
-  rm_near divisor = f->losses[0]; /* kept there */
+  const rm_near divisor = f->losses[0]; /* kept there, and of what kind it is */
+  const double kind = f->specials[0];
   const double k = r.g / divisor.hi;
   int known = f->format != RM_F64 && smooth_enough(f) && m - m == 0.0 && k - k == 0.0 && divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi);
   rm_row_store s = {.n = n, .u = e, .fmt = f->format, .out = out, .open = state->open};
@@ -282,10 +346,11 @@ RM_LOCAL void rm_entropy_gradient_row(const void *operation, int64_t row, rm_row
         s.open[open++] = r.target;
     }
   } else if (known) {
-    double q_sum = 0.0, q_size = 0.0;
+    double q_sum = 0.0, q_size = 0.0, lost = 0.0; /* lost: of the parts of all q, what cancels; 0 where no p is negative */
     for (int64_t c = 0; c < n; c++) {
-      q[c] = class_weight(&r, c);
-      q_sum += q[c], q_size += __builtin_fabs(q[c]);
+      double size;
+      q[c] = class_weight(&r, c, &size);
+      q_sum += q[c], q_size += size, lost += size - __builtin_fabs(q[c]);
     }
     for (int64_t c = n; c % RM_ROW_PAD; c++) q[c] = 0.0;
     sum = RM_ROW(state, exponentials)(n, r.x, m, e);
@@ -295,7 +360,7 @@ RM_LOCAL void rm_entropy_gradient_row(const void *operation, int64_t row, rm_row
     s.slope = __builtin_fabs(k) * 0x1p-49;
     /* What exponentials() takes for 0 is below 2^-245: beside no q it is a zero of either sign. */
     known = s.rel - s.rel == 0.0 && q_size - q_size == 0.0 && __builtin_fabs(k) * q_size <= 0x1p64;
-    s.err = __builtin_fabs(k * s.a) * 0x1p-245;
+    s.err = __builtin_fabs(k * s.a) * 0x1p-245 + __builtin_fabs(k) * lost * 0x1p-49;
     if (known) open = RM_ROW(state, store)(RM_ROW_DIFFERENCE, &s);
   }
   if (!known && rm_row_left(state)) return;
@@ -305,11 +370,11 @@ RM_LOCAL void rm_entropy_gradient_row(const void *operation, int64_t row, rm_row
   if (open) {
     if (rm_row_left(state)) return;
     rm_entropy_exact exact;
-    int bad = m - m != 0.0 || k - k != 0.0;
+    int bad = m - m != 0.0 || r.g - r.g != 0.0 || kind - kind != 0.0 || kind == 0.0;
     const int64_t first = first_class(&r), end = end_class(&r);
     for (int64_t c = first; c < end; c++) {
-      const double weight = class_weight(&r, c);
-      bad |= weight - weight != 0.0;
+      const double p = class_probability(&r, c);
+      bad |= r.w[c] - r.w[c] != 0.0 || p - p != 0.0;
     }
     if (bad)
       exact.e.m = m, exact.e.only_tail = 0, exact.e.at = -1;
@@ -319,7 +384,8 @@ RM_LOCAL void rm_entropy_gradient_row(const void *operation, int64_t row, rm_row
     exact.limbs_near = exact.limbs_ball = -1;
     for (int64_t j = 0; j < open; j++) {
       const int64_t i = s.open[j];
-      const uint64_t bits = bad ? special_gradient(&exact, i, k, &state->flags) : rm_decide(entropy_gradient_near, entropy_gradient_ball, &exact, i, f->format, state);
+      const uint64_t bits = bad ? special_gradient(&exact, i, sign_or_special(r.g) / kind, &state->flags)
+                                : rm_decide(entropy_gradient_near, entropy_gradient_ball, &exact, i, f->format, state);
       rm_write_bits(out + i * size, bits, f->format);
     }
   }
