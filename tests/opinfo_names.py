@@ -113,10 +113,10 @@ WITHOUT_GRADIENT = ("view_as_complex", "complex", "_unsafe_masked_index")
 # Covered operators that no OpInfo's samples call on the CPU, by the test that has them.
 UNREACHED = {
     "test_lists": """
-_foreach_add.List _foreach_add.Scalar _foreach_add.ScalarList _foreach_add_.List _foreach_add_.Scalar _foreach_add_.ScalarList
+_foreach_abs.default _foreach_add.List _foreach_add.Scalar _foreach_add.ScalarList _foreach_add_.List _foreach_add_.Scalar _foreach_add_.ScalarList
 _foreach_add_.Tensor _foreach_addcdiv_.Scalar _foreach_addcdiv_.ScalarList _foreach_addcmul_.Scalar _foreach_addcmul_.ScalarList
 _foreach_div.ScalarList _foreach_div_.List _foreach_div_.Scalar _foreach_div_.ScalarList _foreach_div_.Tensor _foreach_lerp_.Scalar
-_foreach_lerp_.ScalarList _foreach_maximum_.List _foreach_mul.Scalar _foreach_mul.Tensor _foreach_mul_.List _foreach_mul_.Scalar
+_foreach_lerp_.ScalarList _foreach_maximum_.List _foreach_mul.List _foreach_mul.Scalar _foreach_mul.ScalarList _foreach_mul.Tensor _foreach_mul_.List _foreach_mul_.Scalar
 _foreach_mul_.ScalarList _foreach_mul_.Tensor _foreach_norm.Scalar _foreach_pow.Scalar _foreach_reciprocal_.default
 _foreach_sqrt.default _foreach_sqrt_.default _foreach_sub.List _foreach_sub_.Scalar
 """.split(),

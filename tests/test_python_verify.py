@@ -1,5 +1,6 @@
 """repmath verify: the published digests hold, and a wrong one is noticed and named."""
 
+import functools
 import json
 import shutil
 import signal
@@ -81,7 +82,11 @@ def test_digest_of_files(tmp_path, capsys):
 def test_interrupted():
     """Ctrl-C ends the command with the status that shells give it, and without a traceback."""
     command = [sys.executable, "-m", "repmath", "verify", "--format", "f64"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    heard = functools.partial(
+        signal.signal, signal.SIGINT, signal.default_int_handler
+    )  # also where the tests run in the background
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, preexec_fn=heard) as running:
         assert "f64" in running.stdout.readline()
         running.send_signal(signal.SIGINT)
         _, err = running.communicate(timeout=60)

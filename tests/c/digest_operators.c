@@ -138,6 +138,12 @@ static void normalize(const char *set, const rm_norm_sets *sets, int64_t n, cons
   void *x = numbers(n, 7), *g = numbers(n, 8), *w = numbers(weights, 9), *b = numbers(weights, 10), *y = blank(n), *dw = blank(weights);
   ok(rm_normalize(f, sets, x, sx, w, sw, b, sw, NULL, NULL, NULL, NULL, 1e-5, y, sx), set);
   show("normalize", set, y, n);
+  const int64_t count = sets->sets[0] * sets->sets[1];
+  void *mean = blank(count), *root = blank(count);
+  ok(rm_normalize_with_statistics(f, sets, x, sx, w, sw, b, sw, 1e-5, y, sx, sets->centered ? mean : NULL, root), set);
+  if (sets->centered) show("normalize_with_statistics_mean", set, mean, count);
+  show("normalize_with_statistics_root", set, root, count);
+  free(mean), free(root);
   ok(rm_normalize_backward(f, sets, g, sx, x, sx, w, sw, NULL, NULL, NULL, NULL, 1e-5, y, sx), set);
   show("normalize_backward", set, y, n);
   ok(rm_normalize_backward_weight(f, sets, g, sx, x, sx, NULL, NULL, NULL, NULL, 1e-5, dw, sw), set);

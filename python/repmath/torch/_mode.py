@@ -238,6 +238,10 @@ def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *res
 _SPECIAL = frozenset({_ITEM, _LINEAR, _ATTENTION, *_RECURRENT, *NUMBERS})
 
 
+# That of tensors and parameters.
+_PLAIN = torch.Tensor.__torch_dispatch__
+
+
 class _Dispatch(TorchDispatchMode):
     def __init__(self, home: _blocks.Home) -> None:
         super().__init__()
@@ -248,8 +252,8 @@ class _Dispatch(TorchDispatchMode):
         entry = current(self.home)
         if entry is None or _shapes_alone(func, types):
             return func(*args, **kwargs)
-        if any(t is not torch.Tensor for t in types):  # one made of several says of which operators: these come here again
-            return NotImplemented
+        if any(t.__torch_dispatch__ is not _PLAIN for t in types):
+            return NotImplemented  # a tensor made of several says of which operators, and these come here again
         if entry.block._looks:
             entry.block._looks -= 1
             if _weights.look(func, args, _callers_frame):
