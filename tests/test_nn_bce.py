@@ -67,6 +67,21 @@ def test_values(isa_library, fmt):
                 assert run(isa_library, fmt, reduction, g, x, y, a, b) == expected(fmt, reduction, g, x, y, a, b)
 
 
+def test_totals_beside_ties(isa_library):
+    """Halfway between two numbers but for exponentials of both signs: the largest one decides."""
+    want = precise(expected.function, 28000)
+    x, y = np.array([2.0**24, 2.0**14, 9000], "f4"), np.array([0, 0, 1], "f4")
+    for last in (-0.5, 0.5, -2):
+        w = np.array([1, 2.0**-14, last], "f4")
+        assert run(isa_library, "f32", 2, None, x, y, w, None) == want("f32", 2, None, x, y, w, None)
+    x, y, p = (np.array(v, "f4") for v in ([2.0**24, 9001, 9000], [0, 0, 2], [1, 1, 0.25]))
+    assert run(isa_library, "f32", 2, None, x, y, None, p) == want("f32", 2, None, x, y, None, p)
+    x, y, w = np.array([2.0**24, 2.0**14], "f4"), np.zeros(2, "f4"), np.array([1, 2.0**-14], "f4")
+    for sign in (1, -1):  # factors of one sign: nothing has to be evaluated, however far
+        above = int(bits(np.array(sign * (2.0**24 + 2), "f4")))
+        assert run(isa_library, "f32", 2, None, x, y, (sign * w).astype("f4"), None) == [above]
+
+
 @pytest.mark.parametrize("fmt", NAMES)
 def test_special(isa_library, fmt):
     dtype, nan = dtype_of(fmt), CANONICAL_NAN[fmt]

@@ -17,6 +17,7 @@ NAMES = list(oracle.FORMATS)
 I64, SIZE, POINTER = ctypes.c_int64, ctypes.c_ssize_t, ctypes.c_void_p
 NONE, MEAN, SUM = range(3)
 IGNORED = -100
+UNDECIDED = 13  # RM_ERR_UNDECIDED
 
 
 class Problem(ctypes.Structure):
@@ -261,6 +262,40 @@ def test_divisors_that_cancel(isa_library):
         assert got == [infinity("f32", -scale)]
         alone = np.array([[0, -np.inf], [-np.inf, 0]], "f4")
         assert forward(isa_library, "f32", problem(alone, np.array([0, 1]), weight=w)).tolist() == [CANONICAL_NAN["f32"]]
+
+
+LONG = 28000  # e^-9500 beside 2^24, and more
+
+
+def beside_ties():
+    """Sums that are halfway between two numbers but for exponentials far below, of both signs; only those of the last weights differ."""
+    far = np.array([[-(2.0**24), 0, -np.inf], [0, -(2.0**24), -np.inf], [-9000, -np.inf, 0]])
+    for last in (-0.5, 0.5, -2):  # the middle one's factor is positive, and e^-9000 much larger than its exponential
+        yield far, [1, 2.0**-24, last]
+    near = np.array([[-(2.0**24), 0, -np.inf], [0, -(2.0**24), -np.inf], [-9000, -9001, 0], [0, -9500, -9000.5]])
+    for last in (-0.5, 0.25):  # the last two logarithms differ by factors and by what they sum
+        yield near, [1, 2.0**-24, last]
+
+
+def test_totals_beside_ties(isa_library):
+    want = precise(expected.function, LONG)
+    for x, w in beside_ties():
+        x, w, target = x.astype("f4"), np.array(w, "f4"), np.arange(len(x)) % 3
+        arguments = (x, target, None, w, 0.0, SUM)
+        loss, _ = want("f32", *arguments, np.ones(1, "f4"))
+        assert forward(isa_library, "f32", problem(*arguments)).tolist() == loss
+
+
+def test_totals_of_logarithms_that_cancel(isa_library):
+    """log(4 + a) - 2 log(2 + b) for exponentials a and b far below, of which the larger one has the sign of the total."""
+    for a, b in ((-9000.0, -9100.0), (-9100.0, -9000.0), (-8200.0, -8300.0), (-8300.0, -8200.0)):
+        x = np.array([[0, 0, 0, 0, a], [0, 0, -np.inf, -np.inf, b]]).astype("f4")
+        problem_ = problem(x, np.array([0, 1]), weight=np.array([1, -2, 1, 1, 1], "f4"), reduction=SUM)
+        out = np.full(1, 7, "u4")
+        found = isa_library.rm_cross_entropy(NAMES.index("f32"), ctypes.byref(problem_), pointer(out), SIZE(4))
+        zero = 0 if a > b else 1 << 31
+        assert (found == OK and out[0] == zero) or (found == UNDECIDED and out[0] == CANONICAL_NAN["f32"]), (a, b)
+        assert found == OK or max(a, b) < -8320
 
 
 def test_weights_beyond_binary64(isa_library):

@@ -1,8 +1,9 @@
 /* Binary cross entropy with logits: w ((1 - y) x + c log(1 + e^-x)), c = 1 + (p - 1) y, by double-double, then balls.
  *
  * Values are transcendental (Lindemann, Weierstrass) but where c w = 0, when they are rational, with fewer than 9000 bits. Beyond
- * RM_BCE_TAIL e^-|x| is below 2^RM_BCE_TAIL_BITS, and products with c and w below 2^-8000: nearer to what they are added to, a number
- * with fewer than 7500 bits, than any boundary it is not; only the sign matters, and 2^RM_BCE_TAIL_BITS stands for it. A sum whose
+ * RM_BCE_TAIL e^-|x| is below 2^RM_TAIL_BITS, and products with c and w below 2^-8000: nearer to what they are added to, a number
+ * with fewer than 7500 bits, than any boundary it is not; only the sign matters, and 2^RM_TAIL_BITS stands for it. In a sum these are its tail
+ * (tail_exact.h): below 2^-8600, and a rational sum and a boundary times the number of terms are multiples of 2^-4300. A sum whose
  * transcendental parts cancel is rational too: no ball shows that, and it is undecided (decide.h). Also device code. */
 #ifndef RM_NN_BCE_ELEMENT_H
 #define RM_NN_BCE_ELEMENT_H
@@ -10,7 +11,6 @@
 #include "wide_loss_element.h"
 
 #define RM_BCE_TAIL 8192.0
-#define RM_BCE_TAIL_BITS (-11818) /* e^-8192 < 2^-11818 */
 
 typedef struct {
   double x, y, w, p, g;
@@ -29,9 +29,11 @@ RM_LOCAL int bce_holds(const rm_wide_loss *f, int64_t i, int gradient) {
 }
 
 #define RM_NUM near
+#include "tail_exact.h"
 #include "bce_exact.h"
 #undef RM_NUM
 #define RM_NUM ball
+#include "tail_exact.h"
 #include "bce_exact.h"
 #undef RM_NUM
 

@@ -37,31 +37,32 @@ RM_FORMULA void RM_NUM_NAME(rm_class_weights)(RM_NUM_T *sum, const rm_entropy_ro
   }
 }
 
-/* The loss of the row that is loaded, times the scale: sum of q_c (m - x_c) + (sum of q_c) log(1 + S'). */
-RM_FORMULA void RM_NUM_NAME(rm_row_loss)(RM_NUM_T *loss, rm_entropy_exact *exact, int limbs) {
+/* Of the row that is loaded, times the scale: the sum of q_c (m - x_c), and that of q_c. */
+RM_FORMULA void RM_NUM_NAME(rm_row_parts)(RM_NUM_T *loss, RM_NUM_T *sum, const rm_entropy_exact *exact, int limbs) {
   const rm_entropy_row *r = &exact->row;
-  RM_NUM_T q, m, x, sum;
+  RM_NUM_T q, m, x;
   RM_NUM_(set)(loss, 0.0, limbs);
-  RM_NUM_(set)(&sum, 0.0, limbs);
+  RM_NUM_(set)(sum, 0.0, limbs);
   RM_NUM_(set)(&m, exact->e.m, limbs);
   for (int64_t c = first_class(r); c < end_class(r); c++) {
     RM_NUM_NAME(rm_class_weight)(&q, r, c, limbs);
-    RM_NUM_(add)(&sum, &sum, &q);
+    RM_NUM_(add)(sum, sum, &q);
     RM_NUM_(set)(&x, exact->e.x[c], limbs);
     RM_NUM_(sub)(&x, &m, &x);
     RM_NUM_(mul)(&x, &x, &q);
     RM_NUM_(add)(loss, loss, &x);
   }
-  RM_NUM_NAME(rm_exp_row_log)(&x, &exact->e, limbs);
-  RM_NUM_(mul)(&x, &x, &sum);
-  RM_NUM_(add)(loss, loss, &x);
 }
 
+/* The loss of the row that is loaded: sum of q_c (m - x_c) + (sum of q_c) log(1 + S'). */
 RM_FORMULA void RM_NUM_NAME(row_loss)(RM_NUM_T *loss, void *row, int64_t i, int limbs) {
   rm_entropy_exact *r = (rm_entropy_exact *)row;
-  RM_NUM_T scale;
+  RM_NUM_T sum, scale;
   (void)i;
-  RM_NUM_NAME(rm_row_loss)(loss, r, limbs);
+  RM_NUM_NAME(rm_row_parts)(loss, &sum, r, limbs);
+  RM_NUM_NAME(rm_exp_row_log)(&scale, &r->e, limbs);
+  RM_NUM_(mul)(&sum, &sum, &scale);
+  RM_NUM_(add)(loss, loss, &sum);
   RM_NUM_(set_i64)(&scale, RM_NUM_NAME(rm_entropy_scale)(r->row.f), limbs);
   RM_NUM_(div)(loss, loss, &scale);
 }
@@ -90,15 +91,36 @@ RM_FORMULA void RM_NUM_NAME(rm_entropy_below)(RM_NUM_T *d, const rm_entropy *f, 
   RM_NUM_(mul)(d, d, &t);
 }
 
-/* The sum of the losses, times the scale. */
+/* Adds the logarithms' part of the row that is loaded, Q its sum of q_c. */
+RM_FORMULA void RM_NUM_NAME(rm_add_logarithm)(RM_NUM_T *total, const rm_entropy_exact *r, const RM_NUM_T *q, int limbs) {
+  RM_NUM_T l;
+  RM_NUM_NAME(rm_exp_row_log_in_total)(&l, &r->e, limbs);
+  RM_NUM_(mul)(&l, &l, q);
+  RM_NUM_(add)(total, total, &l);
+}
+
+/* The sum of the losses, times the scale. Rows of which nothing but the greatest logit is above RM_EXP_TAIL make its tail (tail_exact.h): |Q| is
+ * below 2^2140, the tail below 2^-9500. A rational total and n times the divisor times a boundary are multiples of 2^-4300 (s, p, w and x each of
+ * 2^-1074), and so is their distance. */
 RM_FORMULA void RM_NUM_NAME(all_losses)(RM_NUM_T *total, rm_entropy_exact *r, int limbs) {
-  RM_NUM_T t;
+  const int64_t rows = r->row.f->p.rows;
+  RM_NUM_T t, q;
+  int signs = 0;
   RM_NUM_(set)(total, 0.0, limbs);
-  for (int64_t k = 0; k < r->row.f->p.rows; k++) {
+  for (int64_t k = 0; k < rows; k++) {
     if (!rm_entropy_load(r, k)) continue;
-    RM_NUM_NAME(rm_row_loss)(&t, r, limbs);
+    RM_NUM_NAME(rm_row_parts)(&t, &q, r, limbs);
     RM_NUM_(add)(total, total, &t);
+    if (r->e.only_tail > 0) signs |= RM_NUM_NAME(rm_tail_signs)(&q);
+    if (r->e.only_tail == 0) RM_NUM_NAME(rm_add_logarithm)(total, r, &q, limbs);
   }
+  RM_NUM_(set)(&t, 0.0, limbs);
+  for (int64_t k = 0; k < rows && RM_NUM_NAME(rm_tail_is_open)(total, signs); k++) {
+    if (!rm_entropy_load(r, k) || r->e.only_tail <= 0) continue;
+    RM_NUM_NAME(rm_class_weights)(&q, &r->row, limbs);
+    RM_NUM_NAME(rm_add_logarithm)(&t, r, &q, limbs);
+  }
+  RM_NUM_NAME(rm_tail_add)(total, signs, &t, limbs);
 }
 
 /* That over the divisor. */

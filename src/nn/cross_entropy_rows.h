@@ -88,10 +88,12 @@ RM_LOCAL int64_t end_class(const rm_entropy_row *r) { return r->one_class ? r->t
 
 #define RM_NUM near
 #include "exp_row_exact.h"
+#include "tail_exact.h"
 #include "cross_entropy_exact.h"
 #undef RM_NUM
 #define RM_NUM ball
 #include "exp_row_exact.h"
+#include "tail_exact.h"
 #include "cross_entropy_exact.h"
 #undef RM_NUM
 

@@ -12,6 +12,8 @@
 #include "../../crlibm/fp/near.h"
 #include "row_loop.h"
 
+#define RM_TAIL_BITS (-11818) /* 2^-11819 < e^-8192 < 2^-11818: losses call exponentials below that their tail */
+
 /* The value of result i; limbs: the precision of a ball. */
 typedef void rm_near_value_fn(rm_near *value, void *row, int64_t i, int limbs);
 typedef void rm_ball_value_fn(rm_ball *value, void *row, int64_t i, int limbs);

@@ -5,7 +5,6 @@
 #include "decide.h"
 
 #define RM_EXP_TAIL (-8192.0)
-#define RM_EXP_TAIL_BITS (-11818) /* 2^-11819 < e^-8192 < 2^-11818 */
 /* What a sum leaves out: 2^40 terms below e^RM_EXP_LEFT_OUT are less than 2^-144 of e^RM_EXP_TAIL, so that a sum with a term of that much has
  * a sign. */
 #define RM_EXP_LEFT_OUT (-8320.0)
