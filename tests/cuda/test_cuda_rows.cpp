@@ -3,6 +3,7 @@
 #include <repmath/cuda.h>
 #include <repmath/nn.h>
 
+#include <cmath>
 #include <initializer_list>
 
 #include "samples.h"
@@ -181,7 +182,60 @@ static void cross_entropy(const layout &l, int kind, int k) {
   if (l.format == RM_FORMAT_F32) memcpy(&nan, gpu + 3 * ROOM, 4), check(nan != nan, "NaN for a wrong target");
 }
 
+/* Losses and gradients of which parts cancel or overflow: weights of a divisor, a probability and smoothing, logarithms below the tail; and
+ * infinities beside them. NaN in x: -infinity. */
+struct parts {
+  int format, rows, n;
+  double x[25], w[5], p, smoothing, g; /* p: the probability of every class, or 0 for the targets 0, 1, 2, ... */
+};
+static void entropy_parts(const parts &c, int reduction) {
+  const ptrdiff_t size = widths[c.format];
+  memset(cpu, 0x5a, sizeof cpu);
+  for (int i = 0; i < c.rows * c.n; i++) {
+    put(cpu + i * size, c.format, c.x[i] == c.x[i] ? c.x[i] : -HUGE_VAL);
+    put(cpu + ROOM + i * size, c.format, c.p);
+  }
+  for (int i = 0; i < c.n; i++) put(cpu + 2 * ROOM + i * size, c.format, c.w[i]);
+  for (int i = 0; i < c.rows; i++) put(cpu + 2 * ROOM + (c.n + i) * size, c.format, c.g), target[i] = i % c.n;
+  memcpy(gpu, cpu, sizeof gpu);
+  auto call = [&](char *base, bool device, bool backward) -> rm_status {
+    rm_cross_entropy_problem p = {};
+    p.rows = c.rows, p.n = c.n, p.x = base, p.row_x = c.n * size, p.stride_x = size, p.weight = base + 2 * ROOM, p.stride_weight = size;
+    if (c.p != 0)
+      p.probability = base + ROOM, p.row_probability = c.n * size, p.stride_probability = size;
+    else
+      p.target = target, p.stride_target = 8;
+    p.ignore_index = -100, p.label_smoothing = c.smoothing, p.reduction = reduction;
+    const char *g = base + 2 * ROOM + c.n * size;
+    char *out = base + 3 * ROOM;
+    if (!backward) return device ? rm_cuda_cross_entropy(c.format, &p, out, size, nullptr) : rm_cross_entropy(c.format, &p, out, size);
+    if (!device) return rm_cross_entropy_backward(c.format, &p, g, size, out, c.n * size, size);
+    return rm_cuda_cross_entropy_backward(c.format, &p, g, size, out, c.n * size, size, nullptr);
+  };
+  const char *what = "cross_entropy of parts that cancel";
+  compare_memory(what, cpu, gpu, [&] { return call(cpu, false, false); }, [&] { return call(gpu, true, false); });
+  compare_memory(what, cpu, gpu, [&] { return call(cpu, false, true); }, [&] { return call(gpu, true, true); });
+}
+static void entropies_of_parts() {
+  const double no = NAN;
+  const parts cases[] = {
+      {RM_FORMAT_F32, 5, 5, {0, no, no, no, no, no, 0, no, no, no, 0, no, 0, no, no, no, no, no, 0, no, no, no, no, no, 0},
+       {0x1p120, 1, 0x1p-100, -0x1p120, -1}, 0, 0, 1},
+      {RM_FORMAT_F32, 2, 2, {0, 0, 1, 0}, {1, -1}, 0, 0, 1},
+      {RM_FORMAT_F32, 2, 2, {0, no, no, 0}, {1, -1}, 0, 0, 1},
+      {RM_FORMAT_F32, 2, 2, {0, 0, 1, 0}, {HUGE_VAL, 1}, 0, 0, 1},
+      {RM_FORMAT_F32, 1, 2, {0.8216181397438049, 0.3304370641708374}, {1, 1}, -0.19475296139717102, 0.28031973111551554, 1},
+      {RM_FORMAT_F64, 1, 2, {no, 0}, {1, 1}, -0.19475296139717102, 0.28031973111551554, 1},
+      {RM_FORMAT_F32, 3, 3, {-0x1p24, 0, no, 0, -0x1p24, no, -9000, no, 0}, {1, 0x1p-24, -0.5}, 0, 0, 1},
+      {RM_FORMAT_F64, 1, 2, {100, 0}, {1e109, 1}, 1e200, 0, 1e-5},
+      {RM_FORMAT_F64, 3, 2, {0, 0, 1, 2, 0, 0}, {1.5e308, -1.7e308}, 0, 0, 1e308},
+  };
+  for (const parts &c : cases)
+    for (int reduction = 0; reduction < 3; reduction++) entropy_parts(c, reduction);
+}
+
 int main() {
+  entropies_of_parts();
   for (int format = 0; format < 4; format++)
     for (int k = 0; k < 12; k++) {
       const bool wide = format == RM_FORMAT_F64;

@@ -74,6 +74,26 @@ static void sums_beside_ties() {
   }
 }
 
+/* A tie but for logarithms below the tail, with factors of both signs. */
+static void sums_beside_tails() {
+  const int format = RM_FORMAT_F32, n = 3;
+  const double x[] = {0x1p24, 0x1p14, 9000}, y[] = {0, 0, 1}, last[] = {-0.5, 0.5, -2};
+  for (double third : last) {
+    const double w[] = {1, 0x1p-14, third};
+    clear();
+    for (int i = 0; i < n; i++) {
+      put(cpu + 4 * i, format, x[i]);
+      put(cpu + Y * ROOM + 4 * i, format, y[i]);
+      put(cpu + W * ROOM + 4 * i, format, w[i]);
+    }
+    snprintf(what, sizeof what, "a sum beside a tail");
+    both([&](char *base, bool device) -> rm_status {
+      return SIDE(device, bce_with_logits, format, RM_REDUCTION_SUM, n, base, 4, base + Y * ROOM, 4, base + W * ROOM, 4, nullptr, 0,
+                  base + OUT * ROOM, 4);
+    });
+  }
+}
+
 static void wide_losses() {
   static const int64_t sizes[] = {0, 1, 6, 33, 300};
   for (int format = 0; format < 4; format++)
@@ -85,6 +105,7 @@ static void wide_losses() {
           kl_div({format, n, k + 3 * kind + reduction}, kind, reduction, k % 2);
         }
   sums_beside_ties();
+  sums_beside_tails();
 }
 
 static void wide_refusals() {
