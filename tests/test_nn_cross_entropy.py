@@ -172,6 +172,14 @@ def test_far_classes(isa_library, fmt, mode):
         assert got == want
 
 
+def test_sums_about_what_is_left_out(isa_library):
+    """The gradient at the greatest logit, with one exponential barely small enough to be left out of sums beside it and one far below."""
+    for d in (8150.0, 8200.0, 8304.0, 8319.0, 8321.0):
+        x = np.array([[0, -d, -12016]], "f4")
+        for g in (np.ones(1, "f4"), -np.ones(1, "f4")):
+            compare(isa_library, "f32", x, np.zeros(1, np.int64), None, None, 0.0, SUM, g)
+
+
 @pytest.mark.parametrize("fmt", NAMES)
 def test_hairs_beside_rationals(isa_library, fmt):
     """Gradients of probabilities that are right but for a class far below: not 0, and of its sign. Exact zeros and ties of rational rows."""

@@ -21,10 +21,12 @@ RM_FORMULA int RM_NUM_NAME(rm_exp_row_part)(RM_NUM_T *sum, const rm_exp_row *r, 
 }
 
 /* *sum = the sum of e^(x_k - m) over k != skip. Terms below e^RM_EXP_LEFT_OUT are left out, and counted as error; beside an exact sum, which
- * may be a boundary or cancel, the sign of the rest decides, and a positive number of its order stands for them. */
+ * may be a boundary or cancel, the sign of the rest decides, and a positive number of its order stands for them. So it does where all terms are
+ * below the tail: what is left out could be more than they are. */
 RM_FORMULA void RM_NUM_NAME(rm_exp_row_sum)(RM_NUM_T *sum, const rm_exp_row *r, int64_t skip, int limbs) {
   RM_NUM_T t;
-  const int left_out = RM_NUM_NAME(rm_exp_row_part)(sum, r, skip, RM_EXP_LEFT_OUT, limbs);
+  const double least = r->only_tail > 0 && skip == r->at ? RM_EXP_TAIL : RM_EXP_LEFT_OUT;
+  const int left_out = RM_NUM_NAME(rm_exp_row_part)(sum, r, skip, least, limbs);
   if (left_out && RM_NUM_(is_exact)(sum)) {
     RM_NUM_(set)(&t, 1.0, limbs);
     RM_NUM_(scale)(&t, &t, RM_TAIL_BITS);
