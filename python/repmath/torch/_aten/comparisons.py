@@ -4,11 +4,11 @@ so that `torch.tensor([0.1]) > 0.1` is False there: the number of binary32 is ab
 import math
 from typing import Any
 
-import numpy as np
 import torch
 
 from .._tensors import FORMATS
-from .common import in_binary64, near
+from .common import in_binary64, same_number
+from .moves import below
 
 _NAMES = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 # For a number that the dtype does not have, the comparison with the greatest number of the dtype below it that says the same.
@@ -24,10 +24,7 @@ def _floor(value: float | int, dtype: torch.dtype) -> Any:
     greatest = torch.finfo(dtype).max
     if abs(value) > greatest:
         return greatest if value > 0 else -math.inf
-    made = float(near(value, dtype))
-    if made <= value:
-        return made
-    return float(torch.nextafter(torch.full((), made, dtype=dtype), torch.full((), -torch.inf, dtype=dtype)))
+    return float(below(value, dtype))
 
 
 def _is_held(value: float | int, dtype: torch.dtype) -> bool:
@@ -36,10 +33,7 @@ def _is_held(value: float | int, dtype: torch.dtype) -> bool:
         return isinstance(value, int)
     if -256 <= value <= 256 and value == int(value):  # of every format
         return True
-    if isinstance(value, int) and abs(value) > 2**53:
-        return False
-    with np.errstate(all="ignore"):
-        return float(np.asarray(value, np.float64).astype(FORMATS[dtype])) == value
+    return same_number(value, dtype) is not None
 
 
 def comparison(overload: Any) -> Any:
@@ -48,15 +42,15 @@ def comparison(overload: Any) -> Any:
     base, end = name.rstrip("_"), name[len(name.rstrip("_")) :]
     if base not in _NAMES:
         return None
-    below = getattr(getattr(torch.ops.aten, _BELOW[base] + end), overload._overloadname) if base in _BELOW else None
+    other = getattr(getattr(torch.ops.aten, _BELOW[base] + end), overload._overloadname) if base in _BELOW else None
 
     def beside_number(x: Any, value: Any, **kwargs: Any) -> Any:
         dtype = x.dtype
         finite = isinstance(value, (int, float)) and (isinstance(value, int) or math.isfinite(value))
         if not finite or dtype not in _DTYPES or _is_held(value, dtype):
             return overload(x, value, **kwargs)
-        if below is not None:
-            return below(x, _floor(value, dtype), **kwargs)
+        if other is not None:
+            return other(x, _floor(value, dtype), **kwargs)
         return overload(x, math.nan, **kwargs)  # equal to none, as the number is
 
     def beside_tensor(x: Any, y: Any, **kwargs: Any) -> Any:

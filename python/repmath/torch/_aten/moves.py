@@ -157,7 +157,7 @@ def _number(base: str, value: Any, dtype: Any) -> Any:
     return near(value, dtype)
 
 
-def _below(value: Any, dtype: Any) -> Any:
+def below(value: Any, dtype: Any) -> Any:
     """The greatest number of the format that is not above a number."""
     made = near(value, dtype)
     if made is value or made <= value:
@@ -182,7 +182,7 @@ def _converted(base: str, values: dict[str, Any]) -> dict[str, Any]:
             values = values | {name: _number(base, values[name], _format_of_numbers(base, values))}
     name = _LIMITS.get(base)
     if name is not None and isinstance(values.get(name), float):
-        values = values | {name: _below(values[name], values["self"].dtype)}
+        values = values | {name: below(values[name], values["self"].dtype)}
     return values
 
 
