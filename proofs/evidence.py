@@ -7,8 +7,8 @@ import re
 import sys
 from fractions import Fraction
 
-from .graph import ROOT, Interval, kernels, parse_domain
-from .prove import EXP_LIMIT
+from .graph import ROOT, Interval, Kernel, kernels
+from .kinds import hook
 from .run import BUILDS, certificate
 
 PAGE = ROOT / "docs" / "evidence.md"
@@ -127,15 +127,9 @@ def bound_text(claimed: str) -> str:
     return f"2^{int(power)}" if factor == 1 else f"{factor:g}·2^{int(power)}"
 
 
-def domain(kernel) -> tuple[Interval, ...]:
+def domain(kernel: Kernel) -> tuple[Interval, ...]:
     """The numbers for which the kernel's bound is proved."""
-    if kernel.kind == "dd_octaves":
-        return parse_domain(
-            "0x1p-1022..0.5, 0.5..0x1.fffffffffffffp-1@1, 0x1.0000000000001p0..2@1, 2..0x1.fffffffffffffp1023", "f64"
-        )
-    if kernel.kind == "dd_steps":
-        return parse_domain(f"+-0x1p-1074..{float(EXP_LIMIT[kernel.function])!r}", "f64")
-    return kernel.domain
+    return hook(kernel.kind, "domain")(kernel)
 
 
 def domain_text(kernel) -> str:

@@ -11,9 +11,12 @@ import tempfile
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from .kinds import KINDS
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HERE = ROOT / "proofs"
 PRECISION = {"f32": (24, -149), "f64": (53, -1074)}  # of the arguments: bits, exponent of the least number
+TESTS = ("plain", "any")  # the rounding tests that kernels.def names
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Kernel:
     name: str
     function: str
     format: str
-    kind: str  # eval, eval_g, eval_g_within, dd, dd_octaves or dd_steps
+    kind: str  # of kinds.py
     test: str  # plain, any, or "" where the kernel gives its bound itself
     domain: tuple[Interval, ...] = field(repr=False)
 
@@ -63,12 +66,11 @@ def read_kernels(text: str) -> dict[str, Kernel]:
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     kernels = {}
     for kind, arguments in re.findall(r"^RM_PROOF_(\w+)\((.*)\)$", text, re.M):
-        function = arguments.split(",")[0]
+        function, fmt, part = arguments.split(",")[0], KINDS[kind.lower()].format, KINDS[kind.lower()].part
         strings = re.findall(r'"([^"]+)"', arguments)
-        test = strings.pop(0) if kind in ("EVAL", "EVAL_G") else ""
-        fmt = "f64" if kind.startswith("DD") else "f32"
+        test = strings.pop(0) if strings and strings[0] in TESTS else ""
         domain = parse_domain(strings[0], fmt) if strings else ()
-        name = f"{function}_{fmt}"
+        name = f"{function}{part}_{fmt}"
         kernels[name] = Kernel(name, function, fmt, kind.lower(), test, domain)
     return kernels
 

@@ -10,7 +10,8 @@ from flint import arb, ctx
 
 from .definitions import DEFINITIONS
 from .engine import Analysis
-from .graph import ROOT, Graph, Interval, Kernel, parse, recorded
+from .graph import ROOT, Graph, Interval, Kernel, parse, parse_domain, recorded
+from .kinds import hook
 from .taylor import ZERO, Model, SplitBox, ball, low, pow2, taylor, up
 from .values import Choice, EmptyBox, Multiples, half_place
 
@@ -37,6 +38,11 @@ class Result:
 
 
 NOTHING = Result(arb(0), None, 0, arb(0))
+
+
+def analyse(kernel: Kernel, graph: Graph, low_end: Fraction, high_end: Fraction, choices: dict, piece: "Piece") -> Analysis:
+    """The graph over a part of the piece, on the branches that were chosen."""
+    return Analysis(graph, kernel.format, low_end, high_end, choices, piece.multiples)
 
 
 def measure(kernel: Kernel, analysis: Analysis, function) -> tuple[arb, arb]:
@@ -172,6 +178,7 @@ class Piece:
 
 def prove_piece(kernel: Kernel, graph: Graph, piece: Piece, close: float = CLOSE) -> Result:
     """The result over a piece of the domain, cut as often as is needed."""
+    analysed, measured = hook(kernel.kind, "analyse"), hook(kernel.kind, "measure")
     function = DEFINITIONS[kernel.function]
     ctx.prec, Model.order = SETTINGS[kernel.format][:2]
     result = NOTHING
@@ -181,8 +188,8 @@ def prove_piece(kernel: Kernel, graph: Graph, piece: Piece, close: float = CLOSE
         if depth > DEEPEST:
             raise RuntimeError(f"{kernel.name}: no bound between {float(a).hex()} and {float(b).hex()}")
         try:
-            analysis = Analysis(graph, kernel.format, a, b, choices, piece.multiples)
-            ratio, relative = measure(kernel, analysis, function)
+            analysis = analysed(kernel, graph, a, b, choices, piece)
+            ratio, relative = measured(kernel, analysis, function)
         except SplitBox as split:
             # Without its branches: the parts find their own.
             if split.at is None:
@@ -211,8 +218,9 @@ def prove(kernel: Kernel, fma: bool, pieces: list[Piece] | None = None) -> Resul
     """The result over the domain, or over the given pieces. Ends at the first box whose bound is above the claim."""
     graph = parse(recorded(kernel.name), fma)
     result = NOTHING
-    for piece in all_pieces(kernel) if pieces is None else pieces:
-        result = result.join(prove_piece(kernel, graph, piece))
+    piecewise = hook(kernel.kind, "prove_piece")
+    for piece in hook(kernel.kind, "all_pieces")(kernel) if pieces is None else pieces:
+        result = result.join(piecewise(kernel, graph, piece))
         if result.ratio > 1:
             break
     return result
@@ -224,6 +232,17 @@ def all_pieces(kernel: Kernel) -> list[Piece]:
     if kernel.kind == "dd_steps":
         return step_pieces(kernel)
     return [Piece(*box) for interval in kernel.domain for box in first_boxes(interval)]
+
+
+def domain(kernel: Kernel) -> tuple[Interval, ...]:
+    """The numbers for which the kernel's bound is proved."""
+    if kernel.kind == "dd_octaves":
+        return parse_domain(
+            "0x1p-1022..0.5, 0.5..0x1.fffffffffffffp-1@1, 0x1.0000000000001p0..2@1, 2..0x1.fffffffffffffp1023", "f64"
+        )
+    if kernel.kind == "dd_steps":
+        return parse_domain(f"+-0x1p-1074..{float(EXP_LIMIT[kernel.function])!r}", "f64")
+    return kernel.domain
 
 
 STEPS = constants_of_steps()

@@ -6,9 +6,9 @@
     python -m proofs.run --check            whether every certificate belongs to the kernel as it is now (seconds)
     python -m proofs.run --table            write the table of docs/evidence.md and the figures that function folders cite
 
-A certificate holds the digest of the kernel's expression graph with its tables, claim and domain, that of the checker's own
-sources, and, with fused operations and without, the largest checked error over the claimed bound, where it was found and in how
-many boxes. Needs the packages of the extra `proofs`."""
+A certificate holds the digest of the kernel's expression graph with its tables, claim and domain, that of the modules which prove its
+kind of kernel (kinds.py), and, with fused operations and without, the largest checked error over the claimed bound, where it was found
+and in how many boxes. Needs the packages of the extra `proofs`."""
 
 import argparse
 import ast
@@ -24,19 +24,65 @@ import time
 
 from . import prove
 from .graph import HERE, Kernel, digest, evaluate, kernels, parse, recorded
+from .kinds import KINDS, hook
 from .taylor import log2
 
 CERTIFICATES = HERE / "certificates"
-CHECKER = ("graph.py", "taylor.py", "definitions.py", "values.py", "engine.py", "prove.py")
 BUILDS = {"fma": True, "base": False}
 CHUNK = 24  # boxes a task
 
 
 @functools.cache
-def checker_digest() -> str:
-    """Of the checker's syntax trees: comments and layout do not count."""
-    trees = [ast.dump(ast.parse((HERE / name).read_text())) for name in CHECKER]
-    return hashlib.sha256("\n".join(trees).encode()).hexdigest()
+def tree(module: str) -> ast.Module:
+    return ast.parse((HERE / f"{module}.py").read_text())
+
+
+def imported(module: str) -> list[str]:
+    """The module and all modules of proofs/ that it imports, but for those whose parts are taken instead (kinds, definitions)."""
+    found, stack = [], [module]
+    while stack:
+        name = stack.pop()
+        if name in found or name in ("kinds", "definitions"):
+            continue
+        found.append(name)
+        for node in ast.walk(tree(name)):
+            if isinstance(node, ast.ImportFrom) and node.level == 1:
+                assert node.module != "definitions" or [a.name for a in node.names] == ["DEFINITIONS"], name
+                stack += [node.module] if node.module else [alias.name for alias in node.names]
+    return sorted(found)
+
+
+def definition(function: str) -> list[str]:
+    """The function's line of definitions.py, and the syntax trees of what it is made of."""
+    named: dict[str, ast.stmt] = {}
+    lines: dict[str, ast.expr] = {}
+    for node in tree("definitions").body:
+        if isinstance(node, ast.FunctionDef):
+            named[node.name] = node
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            named[node.targets[0].id] = node
+    table = named.pop("DEFINITIONS")
+    assert isinstance(table, ast.Assign) and isinstance(table.value, ast.Dict)
+    for key, value in zip(table.value.keys, table.value.values, strict=True):
+        assert isinstance(key, ast.Constant)
+        lines[str(key.value)] = value
+    found: list[str] = []
+    stack: list[ast.AST] = [lines[function]] if function in lines else []
+    while stack:
+        node = stack.pop()
+        text = ast.dump(node)
+        if text not in found:
+            found.append(text)
+            stack += [named[n.id] for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in named]
+    return found
+
+
+@functools.cache
+def checker_digest(kind: str, function: str) -> str:
+    """Of what proves kernels of the kind: the syntax trees of the modules and of the function's definition (comments and layout do not
+    count)."""
+    trees = [ast.dump(tree(name)) for name in imported(KINDS[kind].module)]
+    return hashlib.sha256("\n".join([repr(KINDS[kind]), *trees, *definition(function)]).encode()).hexdigest()
 
 
 def path_of(kernel: Kernel) -> pathlib.Path:
@@ -55,23 +101,32 @@ def outdated(kernel: Kernel) -> str:
         return "has no certificate"
     if held["kernel"] != digest(kernel):
         return "changed since it was proved"
-    if held["checker"] != checker_digest():
+    if held["checker"] != checker_digest(kernel.kind, kernel.function):
         return "was proved by another version of the checker"
     worst = max(held[build]["ratio"] for build in BUILDS)
     return "" if worst <= 1 else "has an error above its bound"
 
 
+def has_claim(kernel: Kernel) -> bool:
+    """Whether the bound is a number, not computed by the kernel."""
+    return "\nout claim " in recorded(kernel.name)
+
+
 def claimed(kernel: Kernel) -> str:
-    if kernel.kind not in ("eval", "eval_g"):
+    if not has_claim(kernel):
         return "its own err"
     bound = evaluate(parse(recorded(kernel.name), True), {"x": 0.75, "g": 1.0})["claim"]
     return bound.hex()
 
 
+def pieces(kernel: Kernel) -> list:
+    return hook(kernel.kind, "all_pieces")(kernel)
+
+
 def task(arguments: tuple) -> tuple:
     name, build, first = arguments
     kernel = kernels()[name]
-    boxes = prove.all_pieces(kernel)[first : first + CHUNK]
+    boxes = pieces(kernel)[first : first + CHUNK]
     started = time.process_time()
     try:
         result = prove.prove(kernel, BUILDS[build], boxes)
@@ -86,13 +141,11 @@ def task(arguments: tuple) -> tuple:
 
 def run(chosen: list[Kernel], processes: int) -> bool:
     """Prove the kernels and write certificates of those that hold."""
-    tasks = [
-        (k.name, build, first) for k in chosen for build in BUILDS for first in range(0, len(prove.all_pieces(k)), CHUNK)
-    ]
+    tasks = [(k.name, build, first) for k in chosen for build in BUILDS for first in range(0, len(pieces(k)), CHUNK)]
     left = {k.name: sum(t[0] == k.name for t in tasks) for k in chosen}
     found: dict = {k.name: {} for k in chosen}
-    checker_digest()
     for k in chosen:
+        checker_digest(k.kind, k.function)
         recorded(k.name)  # before the processes begin, and whatever is edited meanwhile
     good = True
     with multiprocessing.Pool(processes) as pool:
@@ -113,7 +166,7 @@ def finish(kernel: Kernel, found: dict) -> bool:
     seconds = sum(found[build].pop("seconds") for build in BUILDS)
     for build in BUILDS:
         relative = found[build].pop("relative")
-        if kernel.kind in ("eval", "eval_g"):
+        if has_claim(kernel):
             found[build]["error"] = f"2^{relative + 0.005:.2f}"
     worst = max(found[build]["ratio"] for build in BUILDS)
     print(
@@ -123,7 +176,12 @@ def finish(kernel: Kernel, found: dict) -> bool:
     if worst > 1:
         print(f"{kernel.name}: NOT PROVED: {found}", flush=True)
         return False
-    held = {"kernel": digest(kernel), "checker": checker_digest(), "claimed": claimed(kernel), **found}
+    held = {
+        "kernel": digest(kernel),
+        "checker": checker_digest(kernel.kind, kernel.function),
+        "claimed": claimed(kernel),
+        **found,
+    }
     path_of(kernel).write_text(json.dumps(held, indent=1) + "\n")
     return True
 

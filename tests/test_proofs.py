@@ -3,6 +3,7 @@ the checker's bounds contain the errors of the graph evaluated on numbers, and w
 
 `make proofs` proves all boxes."""
 
+import ast
 import json
 import math
 import os
@@ -73,6 +74,26 @@ def test_a_changed_kernel_has_no_certificate(monkeypatch):
     assert changed != text and graph.digest(kernel, changed) != graph.digest(kernel)
     monkeypatch.setattr(graph, "recorded", lambda name: changed)
     assert run.outdated(kernel) == "changed since it was proved"
+
+
+@pytest.mark.parametrize(
+    "module,old,new,changed",
+    [
+        ("definitions", "log1p(x.exp())", "log1p(2 * x.exp())", {"softplus_f32", "log_sigmoid_f32"}),
+        ("engine", "BRANCHES = 4", "BRANCHES = 5", {"exp_f32", "softplus_f32", "log_sigmoid_f32", "log_f64"}),
+        ("kinds", '"dd": Kind("f64")', '"dd": Kind("f32")', set()),
+    ],
+)
+def test_a_certificate_depends_on_what_proves_it(monkeypatch, module, old, new, changed):
+    """On the modules of its kind and on its own definition."""
+    digest, tree = run.checker_digest.__wrapped__, run.tree
+    source = (ROOT / "proofs" / f"{module}.py").read_text()
+    assert source.count(old) == 1
+    some = [graph.kernels()[name] for name in ("exp_f32", "softplus_f32", "log_sigmoid_f32", "log_f64")]
+    before = {k.name: digest(k.kind, k.function) for k in some}
+    other = ast.parse(source.replace(old, new))
+    monkeypatch.setattr(run, "tree", lambda name: other if name == module else tree(name))
+    assert {k.name for k in some if digest(k.kind, k.function) != before[k.name]} == changed
 
 
 def test_every_kernel_has_a_function_and_a_definition():

@@ -1,0 +1,33 @@
+"""The kinds of proof: what kernels.def may ask for, RM_PROOF_<KIND>(function, ...), and the module that gives it.
+
+This file is no part of the checker's digest, so that a new kind leaves the certificates of the others as they are: a certificate holds
+the line of its own kind, and the digest of the kind's module and of everything that this imports.
+
+A module may define any of analyse, measure, all_pieces, prove_piece and domain; what it does not define is that of prove.py."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Kind:
+    format: str  # of the argument: f32 or f64
+    module: str = "prove"
+    part: str = ""  # what the kernel's name has after the function's, if a function has several kernels of a format
+
+
+KINDS = {
+    "eval": Kind("f32"),
+    "eval_g": Kind("f32"),
+    "eval_g_within": Kind("f32"),
+    "dd": Kind("f64"),
+    "dd_octaves": Kind("f64"),
+    "dd_steps": Kind("f64"),
+}
+
+
+def hook(kind: str, name: str) -> Callable:
+    """The function of this name by which kernels of the kind are proved."""
+    module = importlib.import_module(f"{__package__}.{KINDS[kind].module}")
+    return getattr(module, name, None) or getattr(importlib.import_module(f"{__package__}.prove"), name)
