@@ -143,6 +143,38 @@ def test_special(lib, rng, fmt):
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
+def test_infinite_old_elements(lib, rng, fmt):
+    """As the mask of an attention adds them; one row and one column of the factors are not finite, and alpha S may overflow binary64."""
+    dtype = dtype_of(fmt)
+    a, b, c = (data(rng, "gaussian", s, dtype) for s in ((9, 20), (20, 37), (9, 37)))
+    c = np.where(rng.random(c.shape) < 0.5, rng.choice([-np.inf, np.inf, np.nan], c.shape, p=[0.7, 0.2, 0.1]), c).astype(
+        dtype
+    )
+    a *= dtype.type(100)
+    spoilt_a, spoilt_b = a.copy(), b.copy()
+    spoilt_a[3, 7], spoilt_b[2, 30] = np.inf, np.nan
+    for alpha, beta in (
+        (0.125, 1.0),
+        (0.0, -1.0),
+        (1.0, 0.0),
+        (1.7e308, -1e300),
+        (2.0, np.inf),
+        (np.inf, 1.0),
+        (np.nan, 2.0),
+    ):
+        check(lib, fmt, alpha, a, b, beta, c)
+        check(lib, fmt, alpha, spoilt_a, spoilt_b, beta, c)
+
+
+def test_infinite_old_elements_are_decided_at_once(lib, rng):
+    a, b = data(rng, "gaussian", (8, 64), np.float32), data(rng, "gaussian", (64, 24), np.float32)
+    lib.stats()
+    assert gemm(lib, "f32", 0.125, a, b, 1.0, np.full((8, 24), -np.inf, np.float32)) == OK
+    assert gemm(lib, "f64", 0.125, a.astype(float), b.astype(float), 1.0, np.full((8, 24), -np.inf)) == OK
+    assert lib.stats() == (384, 0, 0)
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
 def test_nan_factors(lib, fmt):
     """Whatever the payload, the result is the canonical NaN."""
     dtype = dtype_of(fmt)

@@ -116,6 +116,15 @@ RM_FN int rm_epilogue_whole_f32(const rm_epilogue_f32 *e, const double *RM_RESTR
   return count;
 }
 
+/* The lanes `infinite` of `out`: beta d (rm_scaled_infinity). alpha c may have overflowed, so that its sum with beta d is NaN. */
+RM_FN void rm_store_infinities(char *out, uint32_t infinite, const rm_scaling *s, vf64 d, const int fmt) {
+  const uint32_t negative = vm64_bits(vf64_lt(vf64_mul(vf64_set1(s->beta), d), vf64_set1(0.0)));
+  for (; infinite; infinite &= infinite - 1) {
+    const int l = __builtin_ctz(infinite);
+    rm_write_bits(out + l * rm_size_of(fmt), rm_infinity_bits(fmt) | (negative >> l & 1u ? rm_sign_bit(fmt) : 0), fmt);
+  }
+}
+
 RM_FN int rm_is_whole(const rm_epilogue_f32 *e, int64_t j0, int cols) {
   if (e->p->bias.base || e->p->scaling || cols != RM_NR) return 0;
   int whole = 1;
@@ -145,8 +154,11 @@ RM_FN int rm_epilogue_tile_f32(const rm_epilogue_f32 *e, const double *tile, int
       uint32_t undecided;
       if (scaling) {
         char out[4 * RM_LANES];
-        value = rm_scale_vector(scaling, value, rm_load_old(scaling, &e->places, i0 + i, j, lanes, out_fmt), &err);
-        undecided = rm_round_vector(value, err, out, out_fmt) & ((1u << lanes) - 1);
+        const vf64 old = rm_load_old(scaling, &e->places, i0 + i, j, lanes, out_fmt);
+        uint32_t infinite = vm64_bits(rm_scaled_infinity(scaling, value, old, err)) & ((1u << lanes) - 1);
+        value = rm_scale_vector(scaling, value, old, &err);
+        undecided = rm_round_vector(value, err, out, out_fmt) & ((1u << lanes) - 1) & ~infinite;
+        if (RM_UNLIKELY(infinite)) rm_store_infinities(out, infinite, scaling, old, out_fmt);
         rm_store_decided(&e->places, i0 + i, j, lanes, undecided, out, size);
       } else if (RM_LIKELY(e->places.whole[j / RM_LANES])) {
         undecided = rm_round_vector(value, err, rm_place_of(&e->places, i0 + i, j), out_fmt);

@@ -202,6 +202,10 @@ RM_LOCAL uint64_t rm_resolve_scaled_dd(rm_resolver_dd *r, int64_t i, int64_t j, 
   uint64_t bits;
   rm_pair sum, v;
   if (ka != RM_LINE_NONFINITE && kb != RM_LINE_NONFINITE) {
+    if (rm_is_scaled_infinity(scaling, 1, d, r->fmt, &bits)) {
+      r->tiers->fast++;
+      return bits;
+    }
     const int zero = ka == RM_LINE_ZERO || kb == RM_LINE_ZERO || p->k == 0;
     const int shift = zero ? 0 : (int)(int64_t)rm_bits64(r->row_shift[i]) + (int)(int64_t)rm_bits64(r->col_shift[j]);
     double err = zero ? 0.0 : rm_bound_dd(p->k), e;

@@ -174,8 +174,12 @@ RM_LOCAL uint64_t rm_resolve_scaled_f32(rm_resolver *r, int64_t i, int64_t j, do
   const rm_scaling *scaling = p->scaling;
   const double d = scaling->beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
   const int64_t row = r->block->row + i, col = r->block->col + j;
-  rm_pair s = rm_dot2_f32(p, row, col, 0.0), v;
   uint64_t bits;
+  if (rm_is_scaled_infinity(scaling, err - err == 0.0, d, p->out_fmt, &bits)) {
+    r->tiers->fast++;
+    return bits;
+  }
+  rm_pair s = rm_dot2_f32(p, row, col, 0.0), v;
   err = p->k ? err * rm_bound_dd_ratio_f32(p->k) : 0.0;
   if (s.hi - s.hi == 0.0 && rm_scale_pair(scaling, s, d, &v, &err)) {
     const double granule = rm_scaled_granule(scaling, rm_row_facts(r, i)->granule + rm_column_facts(r, j)->granule, d);

@@ -19,6 +19,21 @@ RM_FN vf64 rm_scale_vector(const rm_scaling *s, vf64 c, vf64 d, vf64 *err) {
   return vf64_select(vm64_and(nothing, vf64_eq(v, zero)), zero, v);
 }
 
+/* The lanes in which an infinite old element decides, as the mask of an attention does: alpha S is finite, so that the result is beta d,
+ * which is infinite (NaN where beta is). c is within err of S: where both are finite, so are all terms of S, since err has their norms. */
+RM_FN vm64 rm_scaled_infinity(const rm_scaling *s, vf64 c, vf64 d, vf64 err) {
+  const vf64 finite = vf64_set1(s->alpha - s->alpha == 0.0 ? 0x1.fffffffffffffp1023 : -1.0);
+  const vm64 decides = vm64_and(vf64_is_infinite(d), vf64_is_infinite(vf64_mul(vf64_set1(s->beta), d)));
+  return vm64_and(decides, vf64_le(vf64_add(vf64_abs(c), err), finite));
+}
+
+/* The same of one element: the terms of S are finite or not. */
+RM_FN int rm_is_scaled_infinity(const rm_scaling *s, int finite, double d, int fmt, uint64_t *bits) {
+  const double v = s->beta * d;
+  *bits = rm_infinity_bits(fmt) | (v < 0.0 ? rm_sign_bit(fmt) : 0);
+  return finite && s->alpha - s->alpha == 0.0 && __builtin_isinf(d) && __builtin_isinf(v);
+}
+
 /* The old elements (i, j), ... of the block, `lanes` of them; 0 elsewhere, and when beta is 0, which leaves C unread. */
 RM_FN vf64 rm_load_old(const rm_scaling *s, const rm_places *w, int64_t i, int64_t j, int lanes, const int fmt) {
   if (s->beta == 0.0) return vf64_set1(0.0);
@@ -30,6 +45,10 @@ RM_FN vf64 rm_load_old(const rm_scaling *s, const rm_places *w, int64_t i, int64
 
 /* Writes the lanes of `out` that are decided. The others keep their old elements, which the resolver reads. */
 RM_FN void rm_store_decided(const rm_places *w, int64_t i, int64_t j, int lanes, uint32_t undecided, const char *out, int size) {
+  if (RM_LIKELY(!undecided && w->whole[j / RM_LANES])) {
+    __builtin_memcpy(rm_place_of(w, i, j), out, (size_t)(RM_LANES * size));
+    return;
+  }
   for (int l = 0; l < lanes; l++)
     if (!(undecided >> l & 1u)) __builtin_memcpy(rm_place_of(w, i, j + l), out + l * size, (size_t)size);
 }
