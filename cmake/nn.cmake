@@ -1,5 +1,6 @@
 target_sources(repmath_objects PRIVATE
   src/nn/bce.c
+  src/nn/cancel.c
   src/nn/clip.c
   src/nn/clip_slow.c
   src/nn/cross_entropy.c

@@ -1,5 +1,36 @@
 /* Binary cross entropy with logits, and its gradient, on the host. */
+#include <stdlib.h>
+
 #include "bce_element.h"
+#include "cancel.h"
+
+/* |x| and the factor of its logarithm. */
+static int logarithm(const void *operation, int64_t i, double *key, rm_ball *factor) {
+  const rm_wide_loss *f = operation;
+  if (!bce_holds(f, i, 0)) return 0;
+  const bce_element e = bce_read(f, i);
+  *key = __builtin_fabs(e.x);
+  bce_factor_ball(factor, &e, RM_BALL_LIMBS);
+  return 1;
+}
+
+static uint64_t total(const rm_wide_loss *f, rm_row_state *state) {
+  rm_wide_loss terms = *f;
+  rm_near v;
+  uint64_t bits;
+  if (bce_without_terms(f, &bits, state)) return bits;
+  bce_total_near(&v, &terms, 0, 0);
+  if (rm_near_round(&v, f->format, RM_NEAREST, &state->flags, &bits)) {
+    state->tiers.double_double++;
+    return bits;
+  }
+  char *cancels = rm_parts_that_cancel(f->n, logarithm, f, state);
+  if (!cancels) return rm_nan_bits(f->format);
+  terms.cancels = cancels;
+  bits = rm_decide(bce_total_near, bce_total_ball, &terms, 0, f->format, state);
+  free(cancels);
+  return bits;
+}
 
 rm_status rm_bce_with_logits(int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y,
                              const void *weight, ptrdiff_t stride_weight, const void *pos_weight, ptrdiff_t stride_pos_weight,
@@ -9,7 +40,7 @@ rm_status rm_bce_with_logits(int format, int reduction, int64_t n, const void *x
   const rm_status status = rm_bce_job(&f, format, reduction, n, x, stride_x, y, stride_y, weight, stride_weight, pos_weight,
                                       stride_pos_weight, out, stride_out);
   if (status || (n == 0 && reduction == RM_REDUCTION_NONE)) return status;
-  return reduction == RM_REDUCTION_NONE ? rm_wide_loss_each(&f, rm_bce_loss) : rm_wide_loss_total(&f, rm_bce_total);
+  return reduction == RM_REDUCTION_NONE ? rm_wide_loss_each(&f, rm_bce_loss) : rm_wide_loss_total(&f, total);
 }
 
 rm_status rm_bce_with_logits_backward(int format, int reduction, int64_t n, const void *g, ptrdiff_t stride_g, const void *x,

@@ -3,8 +3,9 @@
  * Values are transcendental (Lindemann, Weierstrass) but where c w = 0, when they are rational, with fewer than 9000 bits. Beyond
  * RM_BCE_TAIL e^-|x| is below 2^RM_TAIL_BITS, and products with c and w below 2^-8000: nearer to what they are added to, a number
  * with fewer than 7500 bits, than any boundary it is not; only the sign matters, and 2^RM_TAIL_BITS stands for it. In a sum these are its tail
- * (tail_exact.h): below 2^-8600, and a rational sum and a boundary times the number of terms are multiples of 2^-4300. A sum whose
- * transcendental parts cancel is rational too: no ball shows that, and it is undecided (decide.h). Also device code. */
+ * (tail_exact.h): below 2^-8600, and a rational sum and a boundary times the number of terms are multiples of 2^-4300. A sum is rational only
+ * where the factors c w of each |x| add up to 0 (cancel.h; log(1 + e^-x) is log(1 + e^-|x|) less x, if that is negative): the host leaves their
+ * logarithms out. A device has no memory to sort elements, and such a sum may be undecided there (decide.h). Also device code. */
 #ifndef RM_NN_BCE_ELEMENT_H
 #define RM_NN_BCE_ELEMENT_H
 
@@ -29,11 +30,9 @@ RM_LOCAL int bce_holds(const rm_wide_loss *f, int64_t i, int gradient) {
 }
 
 #define RM_NUM near
-#include "tail_exact.h"
 #include "bce_exact.h"
 #undef RM_NUM
 #define RM_NUM ball
-#include "tail_exact.h"
 #include "bce_exact.h"
 #undef RM_NUM
 
@@ -96,13 +95,20 @@ RM_LOCAL uint32_t rm_bce_add(const rm_wide_loss *f, int64_t i, rm_near *sum, rm_
 }
 #endif
 
-RM_LOCAL uint64_t rm_bce_total(const rm_wide_loss *f, rm_row_state *state) {
+/* Whether something other than finite terms makes the sum; then to *bits. */
+RM_LOCAL int bce_without_terms(const rm_wide_loss *f, uint64_t *bits, rm_row_state *state) {
   uint32_t classes = 0;
-  uint64_t bits;
   for (int64_t i = 0; i < f->n; i++)
     if (!bce_holds(f, i, 0)) classes |= wide_loss_class(f, i, bce_limit(f, i, 0, state));
-  if (wide_loss_without_terms(f, classes, &bits, state)) return bits;
+  return wide_loss_without_terms(f, classes, bits, state);
+}
+
+#if RM_DEVICE
+RM_LOCAL uint64_t rm_bce_total(const rm_wide_loss *f, rm_row_state *state) {
+  uint64_t bits;
+  if (bce_without_terms(f, &bits, state)) return bits;
   return rm_decide(bce_total_near, bce_total_ball, (void *)(uintptr_t)f, 0, f->format, state);
 }
+#endif
 
 #endif

@@ -74,7 +74,7 @@ RM_FORMULA void RM_NUM_NAME(bce_factor)(RM_NUM_T *c, const bce_element *e, int l
   RM_NUM_(mul)(c, c, &t);
 }
 
-/* The sum of all terms, divided. */
+/* The sum of all terms, divided. What cancels is left out: the logarithms of others add up to what is not rational. */
 RM_FORMULA void RM_NUM_NAME(bce_total)(RM_NUM_T *v, void *operation, int64_t i, int limbs) {
   const rm_wide_loss *f = (const rm_wide_loss *)operation;
   RM_NUM_T t, c;
@@ -84,9 +84,9 @@ RM_FORMULA void RM_NUM_NAME(bce_total)(RM_NUM_T *v, void *operation, int64_t i, 
   for (int64_t k = 0; k < f->n; k++) {
     const bce_element e = bce_read(f, k);
     if (!bce_holds(f, k, 0)) continue; /* its limit is 0 */
-    if (__builtin_fabs(e.x) > RM_BCE_TAIL) {
+    if (__builtin_fabs(e.x) > RM_BCE_TAIL || wide_loss_cancels(f, k)) {
       RM_NUM_NAME(bce_factor)(&c, &e, limbs);
-      signs |= RM_NUM_NAME(rm_tail_signs)(&c);
+      if (!wide_loss_cancels(f, k)) signs |= RM_NUM_NAME(rm_tail_signs)(&c);
       RM_NUM_(set)(&t, 0.0, limbs);
       RM_NUM_NAME(bce_term_of)(&t, &e, limbs);
     } else {
@@ -98,7 +98,7 @@ RM_FORMULA void RM_NUM_NAME(bce_total)(RM_NUM_T *v, void *operation, int64_t i, 
   for (int64_t k = 0; k < f->n && RM_NUM_NAME(rm_tail_is_open)(v, signs); k++) {
     const bce_element e = bce_read(f, k);
     RM_NUM_T l;
-    if (!bce_holds(f, k, 0) || __builtin_fabs(e.x) <= RM_BCE_TAIL) continue;
+    if (!bce_holds(f, k, 0) || __builtin_fabs(e.x) <= RM_BCE_TAIL || wide_loss_cancels(f, k)) continue;
     RM_NUM_(set)(&l, -__builtin_fabs(e.x), limbs);
     RM_NUM_(exp)(&l, &l);
     RM_NUM_(log1p)(&l, &l);

@@ -111,12 +111,13 @@ RM_FORMULA void RM_NUM_NAME(all_losses)(RM_NUM_T *total, rm_entropy_exact *r, in
     if (!rm_entropy_load(r, k)) continue;
     RM_NUM_NAME(rm_row_parts)(&t, &q, r, limbs);
     RM_NUM_(add)(total, total, &t);
+    if (r->cancels && r->cancels[k]) continue;
     if (r->e.only_tail > 0) signs |= RM_NUM_NAME(rm_tail_signs)(&q);
     if (r->e.only_tail == 0) RM_NUM_NAME(rm_add_logarithm)(total, r, &q, limbs);
   }
   RM_NUM_(set)(&t, 0.0, limbs);
   for (int64_t k = 0; k < rows && RM_NUM_NAME(rm_tail_is_open)(total, signs); k++) {
-    if (!rm_entropy_load(r, k) || r->e.only_tail <= 0) continue;
+    if ((r->cancels && r->cancels[k]) || !rm_entropy_load(r, k) || r->e.only_tail <= 0) continue;
     RM_NUM_NAME(rm_class_weights)(&q, &r->row, limbs);
     RM_NUM_NAME(rm_add_logarithm)(&t, r, &q, limbs);
   }
@@ -134,7 +135,8 @@ RM_FORMULA void RM_NUM_NAME(total_loss)(RM_NUM_T *total, void *row, int64_t i, i
 }
 
 /* g/divisor (e^(x_j - m)/S (sum of q_c) - q_j), S = 1 + S'; for the one class that counts, -g/divisor q (S less its own)/S, which keeps its
- * sign however near to 1 the class is. One division by all of the divisors: a value that is a boundary of rounding is exact. */
+ * sign however near to 1 the class is. One division by all of the divisors, of which S is none where the q_c cancel: a value that is a boundary of
+ * rounding is exact. */
 RM_FORMULA void RM_NUM_NAME(entropy_gradient)(RM_NUM_T *y, void *row, int64_t j, int limbs) {
   rm_entropy_exact *r = (rm_entropy_exact *)row;
   RM_NUM_T t;
@@ -142,8 +144,11 @@ RM_FORMULA void RM_NUM_NAME(entropy_gradient)(RM_NUM_T *y, void *row, int64_t j,
     r->RM_NUM_NAME(limbs) = limbs;
     RM_NUM_NAME(rm_exp_row_sum)(&r->RM_NUM.all, &r->e, -1, limbs);
     RM_NUM_NAME(rm_class_weights)(&r->RM_NUM.weights, &r->row, limbs);
-    RM_NUM_NAME(rm_entropy_below)(&t, r->row.f, limbs);
-    RM_NUM_(mul)(&r->RM_NUM.below, &r->RM_NUM.all, &t);
+    RM_NUM_NAME(rm_entropy_below)(&r->RM_NUM.below, r->row.f, limbs);
+    if (RM_NUM_(sign)(&r->RM_NUM.weights) == 0)
+      RM_NUM_(set)(&r->RM_NUM.all, 1.0, limbs);
+    else
+      RM_NUM_(mul)(&r->RM_NUM.below, &r->RM_NUM.all, &r->RM_NUM.below);
   }
   if (r->row.one_class && j == r->row.target) {
     RM_NUM_NAME(rm_exp_row_sum)(y, &r->e, j, limbs);

@@ -10,13 +10,15 @@
  * e_j and S are off by RM_ROW_EXP_ERR and RM_ROW_SUM_ERR, Q by (n + 8) u Q', q_j by 4.2u |q|_j, which is |q_j| and what cancels, k by 3u.
  *
  * Nothing underflows in these, for formats below binary64 and a label smoothing s that is 0 or at least 2^-100 (smooth_enough; others go to the
- * slow tiers). What is not 0 is at least this: a number of the formats 2^-149; 1/n and 1/S 2^-40; q_c, either part of it, 2^-289; Q 2^-342, where
- * terms cancel; L and e_j 2^-245; k, by a sum of weights below 2^168, 2^-317. So terms of T are at least 2^-438 and Q L 2^-587; for one class
- * k w/S e_j is 2^-751; otherwise (Q/S) e_j is 2^-627, its difference from q_j 2^-680 and k times that 2^-997, the terms of the bound 2^-986.
+ * slow tiers). What is not 0 is at least this: a number of the formats 2^-149; 1/n and 1/S 2^-40; 1 - s 2^-53; q_c, either part of it, 2^-351; Q
+ * 2^-404, where terms cancel; L and e_j 2^-245; k, by a sum of weights below 2^168, 2^-317. So terms of T are at least 2^-500 and Q L 2^-649; for one
+ * class k w/S e_j is 2^-751; otherwise (Q/S) e_j is 2^-689 and its difference from q_j 2^-742. k times that, 2^-1059, may be subnormal and then off by
+ * 2^-1075 more: but the bound has k (Q/S) e_j 2.25 RM_ROW_EXP_ERR, at least 2^-1049, with 1 % to spare.
  *
  * Values are irrational (Lindemann, Weierstrass) but where logarithms or exponentials have no weight, or all finite elements of a row are equal in a
- * gradient: then they are quotients of exact sums of fewer than 9,000 bits, and exact where they are boundaries of rounding. A total in which
- * logarithms of several rows cancel is undecided (decide.h). */
+ * gradient: then they are quotients of exact sums of fewer than 9,000 bits, and exact where they are boundaries of rounding. So they are in a gradient
+ * where the q_c add up to 0. In a total the logarithms of several rows may cancel: on the host those of like rows are left out (cross_entropy_cancel.h);
+ * a total that other relations make a boundary of rounding is undecided (decide.h). */
 #ifndef RM_NN_CROSS_ENTROPY_ROWS_H
 #define RM_NN_CROSS_ENTROPY_ROWS_H
 
@@ -40,6 +42,7 @@ typedef struct {
 typedef struct {
   rm_entropy_row row;
   int limbs_near, limbs_ball;
+  const char *cancels; /* of each row, in a total on the host: its logarithm is left out (cross_entropy_cancel.h); or NULL */
   rm_exp_row e;
   struct {
     rm_near all, weights, below;
@@ -96,6 +99,10 @@ RM_LOCAL int64_t end_class(const rm_entropy_row *r) { return r->one_class ? r->t
 #include "tail_exact.h"
 #include "cross_entropy_exact.h"
 #undef RM_NUM
+
+#if !RM_DEVICE
+#include "cross_entropy_cancel.h"
+#endif
 
 RM_LOCAL void begin_entropy(rm_entropy_row *r, const rm_entropy *f, rm_row_state *state) {
   r->f = f;
@@ -233,18 +240,35 @@ RM_LOCAL void rm_entropy_finish_row(const void *operation, int64_t row, rm_row_s
   rm_write_bits(rm_row_at(&f->out, row), bits, f->format);
 }
 
+/* *r for all rows together. What it holds is given back by end_total. */
+RM_LOCAL void begin_total(rm_entropy_exact *r, const rm_entropy *f, rm_row_state *state) {
+  begin_entropy(&r->row, f, state);
+  r->cancels = NULL;
+#if !RM_DEVICE
+  r->cancels = rm_entropy_rows_that_cancel(r, state);
+#endif
+}
+RM_LOCAL void end_total(rm_entropy_exact *r) {
+#if !RM_DEVICE
+  free((void *)(uintptr_t)r->cancels);
+#endif
+  r->cancels = NULL;
+}
+
 /* The sign of the sum of all losses, as far as it is known in double-double: -1, 0, 1, or NaN where it is undecided. */
 RM_LOCAL double losses_sign(const rm_entropy *f, const rm_near *total, rm_row_state *state) {
   int sign = rm_near_sign(total);
   rm_entropy_exact r;
   rm_ball sum;
-  begin_entropy(&r.row, f, state);
+  if (sign != RM_SIGN_UNKNOWN) return (double)sign;
+  begin_total(&r, f, state);
   for (int limbs = 4; limbs <= RM_BALL_LIMBS && sign == RM_SIGN_UNKNOWN; limbs *= 2) {
     all_losses_ball(&sum, &r, limbs);
     sign = rm_ball_sign(&sum);
   }
+  end_total(&r);
   if (sign != RM_SIGN_UNKNOWN) return (double)sign;
-  state->undecided = 1;
+  state->undecided |= RM_ROW_UNDECIDED;
   return rm_from_bits64(rm_nan_bits(RM_F64));
 }
 
@@ -271,8 +295,9 @@ RM_LOCAL void rm_entropy_finish_total(const void *operation, int64_t row, rm_row
       state->tiers.fast++;
     } else {
       rm_entropy_exact r;
-      begin_entropy(&r.row, f, state);
+      begin_total(&r, f, state);
       bits = rm_decide(total_loss_near, total_loss_ball, &r, 0, f->format, state);
+      end_total(&r);
     }
   }
   rm_write_bits(f->out.base, bits, f->format);

@@ -20,7 +20,7 @@ RM_DECIDE uint64_t rm_decide_separated(rm_near_value_fn *near, rm_ball_value_fn 
   }
   ball(&b, row, i, RM_BALL_LIMBS);
   if (rm_ball_round_separated(&b, separation, format, RM_NEAREST, &state->flags, &bits)) return bits;
-  state->undecided = 1;
+  state->undecided |= RM_ROW_UNDECIDED;
   return rm_nan_bits(format);
 }
 

@@ -1,14 +1,19 @@
 /* Kullback-Leibler divergence, by double-double, then balls: t (log t - x), or of log t given, e^t (t - x).
  *
  * Values are transcendental (Lindemann) but for t = 1, where log t is 0, for t = x and t = 0 of e^t (t - x): exact in either arithmetic.
- * log t is irrational for every other rational t, so a sum is rational only where its transcendental parts cancel (Baker;
- * Lindemann, Weierstrass); but for the groups below no ball shows that, and it is undecided (decide.h).
+ * log t is irrational for every other rational t. The sum of t log t is the logarithm of an algebraic number, the product of all t^t, and so rational
+ * only if that is 1. An odd prime that divides the numerator of some t divides no denominator, so then every t is a power of 2, and their exponents,
+ * each t times, add up to 0.
+ * A sum of e^t (t - x) is rational only where t - x add up to 0 for each t != 0 (Lindemann, Weierstrass): the host finds that out (cancel.h) and leaves
+ * these terms out. A device has no memory to sort elements; but for the groups below no ball shows it, and such a sum is undecided there (decide.h).
  *
  * Exponents. A single e^t (t - x) with t beyond +-2^14 overflows, or rounds to a zero with the sign of t - x: |t - x| and g / count are
  * between 2^-1138 and 2^1025. Any t as far out on the same side stands for it. In a sum m is the greatest t whose t - x do not
  * add up to 0; terms above it cancel and are left out, so the sum is not 0 (Lindemann, Weierstrass). Where m is beyond +-2^13 the sum
  * is e^m times that of e^(t - m) (t - x). rm_ball_exp takes exponents down to -2^40 and makes an interval of the rest; m is held
- * to +-2^39 in e^m, where any sum that 2^15 bits tell from 0 overflows or rounds to a zero of its sign. Also device code. */
+ * to +-2^39 in e^m, where any sum that 2^15 bits tell from 0 overflows or rounds to a zero of its sign. Otherwise terms with t below -2^13 are
+ * the sum's tail (tail_exact.h), below 2^(1066 + RM_TAIL_BITS): where all others have t = 0, they and a boundary times the number of terms are
+ * multiples of 2^-1075. Also device code. */
 #ifndef RM_NN_KL_DIV_ELEMENT_H
 #define RM_NN_KL_DIV_ELEMENT_H
 
@@ -17,8 +22,7 @@
 #define RM_KL_FAR 0x1p14
 #define RM_KL_FACTORED 0x1p13
 #define RM_KL_FARTHEST 0x1p39
-
-enum { RM_KL_GROUPS = 32 };
+#define RM_KL_TAIL 8192.0
 
 RM_LOCAL double kl_held(double t, double end) { return t < -end ? -end : t > end ? end : t; }
 
@@ -44,6 +48,9 @@ RM_LOCAL double kl_limit(const rm_wide_loss *f, int64_t i, int gradient) {
 #include "kl_div_exact.h"
 #undef RM_NUM
 
+#if RM_DEVICE
+enum { RM_KL_GROUPS = 32 };
+
 /* m, or -infinity where every term cancels. After RM_KL_GROUPS values of t that cancel, the next one, whatever it does: each costs
  * a walk over all elements. */
 RM_FORMULA double kl_top(const rm_wide_loss *f) {
@@ -67,6 +74,7 @@ RM_FORMULA double kl_top(const rm_wide_loss *f) {
     above = m;
   }
 }
+#endif
 
 /* The loss of an element, or its gradient, unless it is left. */
 RM_LOCAL uint64_t rm_kl_loss(const rm_wide_loss *f, int64_t i, rm_row_state *state) {
@@ -96,15 +104,40 @@ RM_LOCAL uint32_t rm_kl_add(const rm_wide_loss *f, int64_t i, rm_near *sum, rm_r
 }
 #endif
 
-RM_LOCAL uint64_t rm_kl_total(const rm_wide_loss *f, rm_row_state *state) {
-  rm_wide_loss terms = *f;
+/* Whether the logarithms of a sum cancel (above). */
+RM_LOCAL int kl_logarithms_cancel(const rm_wide_loss *f) {
+  rm_superaccumulator sum;
+  rm_superacc_clear(&sum);
+  for (int64_t i = 0; i < f->n; i++) {
+    int k;
+    if (!kl_holds(f, i, 0)) continue;
+    const double t = rm_wide_loss_read(f, RM_KL_T, i);
+    const uint64_t m = rm_split_double(t, &k);
+    if ((m & (m - 1)) != 0) return 0;
+    if (t != 1.0) rm_superacc_add_product(&sum, t, (double)(k + 63 - rm_clz64(m)));
+  }
+  return rm_superacc_get_top(&sum).m == 0;
+}
+
+/* Whether something other than finite terms makes the sum; then to *bits. */
+RM_LOCAL int kl_without_terms(const rm_wide_loss *f, uint64_t *bits, rm_row_state *state) {
   uint32_t classes = 0;
-  uint64_t bits;
   for (int64_t i = 0; i < f->n; i++)
     if (!kl_holds(f, i, 0)) classes |= wide_loss_class(f, i, kl_limit(f, i, 0));
-  if (wide_loss_without_terms(f, classes, &bits, state)) return bits;
-  if (f->option) terms.top = kl_top(f);
+  return wide_loss_without_terms(f, classes, bits, state);
+}
+
+#if RM_DEVICE
+RM_LOCAL uint64_t rm_kl_total(const rm_wide_loss *f, rm_row_state *state) {
+  rm_wide_loss terms = *f;
+  uint64_t bits;
+  if (kl_without_terms(f, &bits, state)) return bits;
+  if (f->option)
+    terms.top = kl_top(f);
+  else
+    terms.rational = kl_logarithms_cancel(f);
   return rm_decide(kl_total_near, kl_total_ball, &terms, 0, f->format, state);
 }
+#endif
 
 #endif

@@ -131,7 +131,7 @@ static rm_status reduce(const rm_pair_loss *f) {
   memcpy(f->out.base, &bits, (size_t)size);
   rm_stats_add(state.tiers.fast, state.tiers.double_double, state.tiers.accumulator);
   rm_env_leave(env, state.flags);
-  return state.undecided ? RM_ERR_UNDECIDED : RM_OK;
+  return rm_row_status(state.undecided);
 }
 
 static rm_status each(const rm_pair_loss *f) {

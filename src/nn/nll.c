@@ -20,7 +20,7 @@ static void totals(const rm_nll *f, rm_superaccumulator *sum, rm_superaccumulato
 static rm_status leave(rm_env env, const rm_row_state *state) {
   rm_stats_add(state->tiers.fast, state->tiers.double_double, state->tiers.accumulator);
   rm_env_leave(env, state->flags);
-  return state->undecided ? RM_ERR_UNDECIDED : RM_OK;
+  return rm_row_status(state->undecided);
 }
 
 rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *p, void *loss, ptrdiff_t stride_loss) {

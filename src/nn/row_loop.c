@@ -50,7 +50,7 @@ rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const 
   }
   free(memory);
   rm_env_leave(rm_env_enter(), flags);
-  return undecided ? RM_ERR_UNDECIDED : RM_OK;
+  return rm_row_status(undecided);
 }
 
 void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format) {

@@ -10,6 +10,12 @@
 #include "../reduce/stats.h"
 #include "kernels.h"
 
+/* A result was left open by the widest evaluation (decide.h), or by want of memory. */
+enum { RM_ROW_UNDECIDED = 1, RM_ROW_MEMORY = 2 };
+RM_FN rm_status rm_row_status(int undecided) {
+  return undecided & RM_ROW_MEMORY ? RM_ERR_MEMORY : undecided ? RM_ERR_UNDECIDED : RM_OK;
+}
+
 /* What a thread carries along. work: `buffers` rows of room for n numbers; open: indices of a row. */
 typedef struct {
 #if !RM_DEVICE
@@ -23,7 +29,7 @@ typedef struct {
   uint32_t flags;
   int loaded; /* what is the same for all rows is in its buffers; 0 at first */
   int left;   /* on a device: the row is left to another kernel */
-  int undecided; /* a result was left open by the widest evaluation (decide.h) */
+  int undecided; /* RM_ROW_ bits: a result could not be had */
 } rm_row_state;
 
 /* RM_ROW(state, f): the function f of kernels.h. A device has it in each file that includes the rows of an operator, as
@@ -51,7 +57,7 @@ RM_ROW_FN double *rm_row_buffer(const rm_row_state *s, int i) { return s->work +
 
 typedef void rm_row_fn(const void *operation, int64_t row, rm_row_state *state);
 
-/* f for every row, each of n elements; RM_ERR_MEMORY, and nothing done, without a workspace; RM_ERR_UNDECIDED when a row says so.
+/* f for every row, each of n elements; RM_ERR_MEMORY, and nothing done, without a workspace; else rm_row_status of all rows.
  * Puts the environment right, adds flags and counts. */
 rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const void *operation);
 

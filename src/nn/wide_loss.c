@@ -28,5 +28,5 @@ rm_status rm_wide_loss_total(const rm_wide_loss *f, rm_wide_total_fn *total) {
   rm_write_bits(f->out.base, total(f, &state), f->format);
   rm_stats_add(state.tiers.fast, state.tiers.double_double, state.tiers.accumulator);
   rm_env_leave(env, state.flags);
-  return state.undecided ? RM_ERR_UNDECIDED : RM_OK;
+  return rm_row_status(state.undecided);
 }

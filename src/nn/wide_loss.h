@@ -14,6 +14,8 @@ typedef struct {
   int64_t n, count;              /* count: what a mean divides by, else 1 */
   rm_row_array in[RM_WIDE_LOSS_INPUTS], out; /* an input that is missing counts as 1 */
   double top; /* m of a sum in kl_div_element.h */
+  int rational; /* the logarithms of a sum of kl_div cancel, and count as 0 */
+  const char *cancels; /* or NULL. On the host, of each element of a sum: its transcendental part cancels with others', and counts as 0 */
 } rm_wide_loss;
 
 /* The arguments of the public functions (include/repmath/losses.h), and their status. */

@@ -11,15 +11,19 @@
 #include "wide_loss.h"
 
 #define RM_NUM near
+#include "tail_exact.h"
 #include "wide_loss_exact.h"
 #undef RM_NUM
 #define RM_NUM ball
+#include "tail_exact.h"
 #include "wide_loss_exact.h"
 #undef RM_NUM
 
 RM_FN double rm_wide_loss_read(const rm_wide_loss *f, int k, int64_t i) {
   return f->in[k].base ? rm_read_element(f->in[k].base + i * f->in[k].stride, f->format) : 1.0;
 }
+
+RM_FN int wide_loss_cancels(const rm_wide_loss *f, int64_t i) { return f->cancels && f->cancels[i]; }
 
 RM_FORMULA int wide_loss_nan(const rm_wide_loss *f, int64_t i) {
   int found = 0;

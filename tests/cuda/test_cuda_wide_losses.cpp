@@ -94,6 +94,31 @@ static void sums_beside_tails() {
   }
 }
 
+/* A tie of the first two, but for e^t (t - x) far below, or beside logarithms that cancel. */
+static void kl_div_beside_tails() {
+  const int format = RM_FORMAT_F32;
+  static const struct {
+    int log_target, n;
+    double x[7], t[7];
+  } cases[] = {
+      {1, 3, {1, 0x1p-24, 0}, {0, 0, -1e9}},
+      {1, 3, {1, 0x1p-24, -1.5e9}, {0, 0, -1e9}},
+      {1, 5, {1, 0x1p-24, -1e5, -3e5, 0}, {0, 0, -2e5, -2e5, -3e5}},
+      {0, 7, {1, 0x1p-24, 0, 0, 0, 0, 0}, {1, 1, 2, 0.5, 0.5, 0.5, 0.5}},
+  };
+  for (const auto &c : cases) {
+    clear();
+    for (int i = 0; i < c.n; i++) {
+      put(cpu + 4 * i, format, c.x[i]);
+      put(cpu + Y * ROOM + 4 * i, format, c.t[i]);
+    }
+    snprintf(what, sizeof what, "kl_div beside a tail");
+    both([&](char *base, bool device) -> rm_status {
+      return SIDE(device, kl_div, format, RM_REDUCTION_SUM, c.log_target, c.n, c.n, base, 4, base + Y * ROOM, 4, base + OUT * ROOM, 4);
+    });
+  }
+}
+
 static void wide_losses() {
   static const int64_t sizes[] = {0, 1, 6, 33, 300};
   for (int format = 0; format < 4; format++)
@@ -106,6 +131,7 @@ static void wide_losses() {
         }
   sums_beside_ties();
   sums_beside_tails();
+  kl_div_beside_tails();
 }
 
 static void wide_refusals() {
