@@ -6,6 +6,7 @@ import torch
 import repmath
 import repmath.torch  # noqa: F401  (registers the operators)
 from repmath.torch import (
+    _activations,
     _dropout,
     _gates,
     _losses,
@@ -91,6 +92,11 @@ CASES = {
     "tanh_gate_backward": (_gates.TANH_GATE_BACKWARD, (_x, _x.flip(0).contiguous()), "tangent second"),
     "sigmoid_gate": (_gates.SIGMOID_GATE, (_x,), "tangent second"),
     "sigmoid_gate_backward": (_gates.SIGMOID_GATE_BACKWARD, (_x, _x.flip(0).contiguous()), "tangent second"),
+    **{
+        name: (getattr(_activations, name.upper()), (*tensors, *numbers), "tangent second")
+        for base, numbers in (("elu", (0.75,)), ("leaky_relu", (0.3,)), ("hardsigmoid", ()), ("hardswish", ()), ("mish", ()))
+        for name, tensors in ((base, (_x,)), (f"{base}_backward", (_x.flip(0).contiguous(), _x)))
+    },
     "relu": (_selections.RELU, (_x,), "tangent second"),
     "relu_backward": (_selections.RELU_BACKWARD, (_x, _x.flip(0).contiguous()), "tangent second"),
     "embedding": (_selections.EMBEDDING, (_classes, _logits, -1), "tangent second"),

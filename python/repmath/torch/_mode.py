@@ -19,6 +19,7 @@ from ._aten.table import FUNCTIONS
 from ._blocks import current
 from ._elements import NUMBERS
 from ._numbers import Number
+from ._wholes import WHOLES, backward_passes
 
 
 class UncoveredOperatorError(RuntimeError):
@@ -166,11 +167,13 @@ class reproducible:
 
 
 class _Functions(TorchFunctionMode):
-    """Functions that PyTorch composes in one way or another, depending on the layout of their arguments, before operators are called."""
+    """Functions that PyTorch composes before operators are called: in one way or another, depending on the layout of their arguments, or of
+    several operators where one rounds once."""
 
     def __init__(self, home: _blocks.Home) -> None:
         super().__init__()
         self.home = home
+        self.passes = backward_passes(self)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func not in _SPECIAL or current(self.home) is None:
@@ -185,6 +188,11 @@ class _Functions(TorchFunctionMode):
             return _recurrent(func, *args)
         if func is _ATTENTION:
             return _attention(*args, **(kwargs or {}))
+        if func in WHOLES:
+            found = WHOLES[func](*args, **(kwargs or {}))
+            return func(*args, **(kwargs or {})) if found is NotImplemented else found
+        if func in self.passes:
+            return self.passes[func](*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 
 
@@ -235,7 +243,8 @@ def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *res
     return _ATTENTION(*(dense[id(t)] for t in (query, key, value)), *rest, **options)
 
 
-_SPECIAL = frozenset({_ITEM, _LINEAR, _ATTENTION, *_RECURRENT, *NUMBERS})
+_BACKWARD = (torch.autograd.grad, torch.autograd.backward, torch.Tensor.backward)
+_SPECIAL = frozenset({_ITEM, _LINEAR, _ATTENTION, *_RECURRENT, *NUMBERS, *WHOLES, *_BACKWARD})
 
 
 # That of tensors and parameters.

@@ -18,10 +18,20 @@ def _scaled(x: torch.Tensor, a: _Number) -> torch.Tensor:
     return x if a == 1 else formula("scaled", float(a), x)
 
 
+def below_elu(x: torch.Tensor, alpha: _Number, scale: _Number = 1, input_scale: _Number = 1) -> torch.Tensor:
+    """What elu is where x is not above 0."""
+    return _scaled(_scaled(apply("expm1", _scaled(x, input_scale)), alpha), scale)
+
+
+def elu_slope(g: torch.Tensor, x: torch.Tensor, alpha: _Number, scale: _Number = 1, input_scale: _Number = 1) -> torch.Tensor:
+    """Its gradient there."""
+    slope = _scaled(_scaled(apply("exp", _scaled(x, input_scale)), alpha), scale)
+    return apply("multiply", _scaled(g, input_scale), slope)
+
+
 @kernel
 def elu(x: torch.Tensor, alpha: _Number = 1, scale: _Number = 1, input_scale: _Number = 1) -> torch.Tensor:
-    below = _scaled(_scaled(apply("expm1", _scaled(x, input_scale)), alpha), scale)
-    return torch.where(x > 0, _scaled(x, scale), below)
+    return torch.where(x > 0, _scaled(x, scale), below_elu(x, alpha, scale, input_scale))
 
 
 @kernel
@@ -29,10 +39,9 @@ def elu_backward(
     g: torch.Tensor, alpha: _Number, scale: _Number, input_scale: _Number, is_result: bool, x: torch.Tensor
 ) -> torch.Tensor:
     if is_result:
-        slope = KERNELS["add"](x, float(alpha) * float(scale))
+        below = apply("multiply", _scaled(g, input_scale), KERNELS["add"](x, float(alpha) * float(scale)))
     else:
-        slope = _scaled(_scaled(apply("exp", _scaled(x, input_scale)), alpha), scale)
-    below = apply("multiply", _scaled(g, input_scale), slope)
+        below = elu_slope(g, x, alpha, scale, input_scale)
     return torch.where(x > 0, _scaled(g, scale), below)
 
 

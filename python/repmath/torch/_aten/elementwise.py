@@ -341,15 +341,16 @@ def _sixth(a: Array, b: Array, like: torch.Tensor) -> torch.Tensor:
 
 
 def _wide(x: torch.Tensor) -> Array:
-    if x.dtype is torch.float64:
-        raise Uncovered("float64")
     return as_array(x).astype(F64)
 
 
 @kernel
 def hardswish(x: torch.Tensor) -> torch.Tensor:
-    wide = _wide(x)
-    inside = _sixth(wide * wide, 3 * wide, x)
+    if x.dtype is torch.float64:  # a rounding a step: no format holds x**2
+        inside = apply("multiply", x, hardsigmoid(x))
+    else:
+        wide = _wide(x)
+        inside = _sixth(wide * wide, 3 * wide, x)
     made = torch.where(x >= 3, x, torch.where(x <= -3, x.new_zeros(()), inside))
     return made
 
@@ -357,8 +358,11 @@ def hardswish(x: torch.Tensor) -> torch.Tensor:
 @kernel
 def hardswish_backward(g: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     g, x = together(g, x)
-    wide = _wide(g)
-    inside = _sixth(2 * wide * _wide(x), 3 * wide, x)
+    if x.dtype is torch.float64:
+        inside = apply("multiply", g, _half_and(x, 3.0))
+    else:
+        wide = _wide(g)
+        inside = _sixth(2 * wide * _wide(x), 3 * wide, x)
     return torch.where(x > 3, g, torch.where(x < -3, g.new_zeros(()), inside))
 
 
@@ -373,6 +377,8 @@ def to_copy(
     non_blocking: bool = False,
     memory_format: Any = None,
 ) -> torch.Tensor:
+    if not isinstance(x, torch.Tensor):  # a number of Python's, which formulas of tangents convert
+        x = torch.tensor(x)
     if device is not None and torch.device(device).type != x.device.type:
         raise Uncovered(f"device={device}")
     made = convert(x, x.dtype if dtype is None else dtype)
@@ -387,10 +393,18 @@ def copy(x: torch.Tensor, y: torch.Tensor, non_blocking: bool = False) -> torch.
     return made if made.shape == x.shape else made.expand(x.shape)
 
 
+def _half_and(x: torch.Tensor, n: float) -> torch.Tensor:
+    """RN(1/2 + x/n)."""
+    return formula("quotient", 1.0, torch.full_like(x, 0.5), x, torch.full_like(x, n))
+
+
 @kernel
 def hardsigmoid(x: torch.Tensor) -> torch.Tensor:
-    wide = _wide(x)
-    inside = _sixth(wide, np.full_like(wide, 3.0), x)
+    if x.dtype is torch.float64:
+        inside = _half_and(x, 6.0)
+    else:
+        wide = _wide(x)
+        inside = _sixth(wide, np.full_like(wide, 3.0), x)
     return torch.where(x >= 3, x.new_ones(()), torch.where(x <= -3, x.new_zeros(()), inside))
 
 

@@ -6,8 +6,9 @@ from typing import Any
 import torch
 
 from ... import _core
+from .._activations import ELU, HARDSIGMOID, HARDSWISH, LEAKY_RELU, MISH, above
 from .._elementwise import OPERATORS, scalar
-from .._selections import RELU, RELU_BACKWARD
+from .._selections import RELU
 from ._arguments import Tensor, tensor, together
 
 _MULTIPLY, _FMA, _POW = OPERATORS["multiply"].overload, OPERATORS["fma"].overload, OPERATORS["pow"].overload
@@ -113,17 +114,9 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return _into(input, RELU.overload(tensor("input", input)), inplace)
 
 
-def _above(x: Tensor) -> Tensor:
-    """Whether x is above 0, or NaN, also where PyTorch's comparisons take subnormal numbers for 0."""
-    gate: Tensor = RELU_BACKWARD.overload(torch.ones_like(x), x.detach())
-    return gate != 0
-
-
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """x where it is above 0, else ``RN(negative_slope * x)``, the slope rounded to the format of x."""
-    x = _source(input, inplace)
-    below = _call(_MULTIPLY, ("input", "negative_slope"), x, negative_slope)
-    return _into(input, torch.where(_above(x), x, below), inplace)
+    """x where it is above 0, else ``RN(negative_slope * x)``, the slope exact."""
+    return _into(input, LEAKY_RELU.overload(_source(input, inplace), float(negative_slope)), inplace)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -141,32 +134,23 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x where it is above 0, else ``RN(alpha * RN(e**x - 1))``, alpha rounded to the format of x."""
-    above = _above(tensor("input", input))
-    x = _source(input, inplace)
-    below = OPERATORS["expm1"].overload(torch.where(above, scalar(0.0, x.dtype), x))  # no infinity meets a zero
-    if alpha != 1:
-        below = _call(_MULTIPLY, ("input", "alpha"), below, alpha)
-    return _into(input, torch.where(above, x, below), inplace)
+    """x where it is above 0, else ``RN(alpha * RN(e**x - 1))``, alpha exact."""
+    return _into(input, ELU.overload(_source(input, inplace), float(alpha)), inplace)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """``RN(relu6(RN(x + 3)) / 6)``."""
-    value = FUNCTIONS["divide"](relu6(FUNCTIONS["add"](tensor("input", input), 3.0)), 6.0)
-    return _into(input, value, inplace)
+    """``RN((x + 3) / 6)`` held to 0 and 1."""
+    return _into(input, HARDSIGMOID.overload(_source(input, inplace)), inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``RN(x * hardsigmoid(x))``."""
-    x = _source(input, inplace)
-    return _into(input, _call(_MULTIPLY, ("input", "other"), x, hardsigmoid(x)), inplace)
+    """``RN(x * (x + 3) / 6)`` between -3 and 3, else 0 or x; in float64 ``RN(x * hardsigmoid(x))``."""
+    return _into(input, HARDSWISH.overload(_source(input, inplace)), inplace)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``RN(x * tanh(softplus(x)))``, each function rounded."""
-    x = _source(input, inplace)
-    inner = OPERATORS["tanh"].overload(softplus(x))
-    return _into(input, _call(_MULTIPLY, ("input", "other"), x, inner), inplace)
+    return _into(input, MISH.overload(_source(input, inplace)), inplace)
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -182,9 +166,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if tensor("weight", weight).ndim > 1 or (weight.numel() != 1 and (input.ndim < 2 or weight.numel() != input.shape[1])):
         raise RuntimeError(f"weight of shape {tuple(weight.shape)} does not fit input of shape {tuple(input.shape)}")
     w = weight.reshape(-1, *(1,) * (input.ndim - 2)) if weight.numel() != 1 else weight.reshape(())
-    above = _above(input)
-    below = _call(_MULTIPLY, ("weight", "input"), w, torch.where(above, scalar(0.0, input.dtype), input))
-    return torch.where(above, input, below)
+    over = above(input)
+    below = _call(_MULTIPLY, ("weight", "input"), w, torch.where(over, scalar(0.0, input.dtype), input))
+    return torch.where(over, input, below)
 
 
 _SPECIAL: dict[str, Callable[..., Any]] = {

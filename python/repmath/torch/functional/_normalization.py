@@ -45,11 +45,12 @@ def layer_norm(
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """``RN(x / sqrt(mean(x**2) + eps) * w)`` over the last axes; `eps` is the format's machine epsilon by default."""
+    """``RN(x / sqrt(mean(x**2) + eps) * w)`` over the last axes; `eps` is by default, as in PyTorch, the machine epsilon of the format, and
+    that of float32 for formats of 16 bits."""
     shape = list(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else [normalized_shape]
     tensor("input", input)
     if eps is None:
-        eps = torch.finfo(input.dtype).eps if input.is_floating_point() else 0.0
+        eps = torch.finfo(torch.promote_types(input.dtype, torch.float32)).eps if input.is_floating_point() else 0.0
     return _normalization.RMS_NORM.overload(input, shape, weight, eps)
 
 

@@ -1,0 +1,255 @@
+"""Functions that PyTorch composes of several operators, seen as a whole.
+
+Inside of a block, cross_entropy, kl_div, rms_norm and their like of torch.nn.functional are those of repmath.torch.functional: one rounding
+in place of one an operator, and the gradients of these. A call is taken whole where its arguments are what these functions take: plain
+tensors on the CPU of one of the four formats, the same, that have elements, and no gradient is wanted by an argument that has none here.
+Otherwise PyTorch composes as ever. So it does under autocast, which chooses formats operator by operator, in forward mode and inside of
+the transforms of torch.func, whose rules are those of the operators; and a gradient that shall have a gradient (create_graph=True) is
+that of PyTorch's composition.
+"""
+
+import math
+import types
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import torch
+from torch.autograd import forward_ad
+from torch.nn import _reduction
+
+from . import _blocks, _losses, _normalization
+from . import functional as whole
+from ._operators import Operator
+from ._tensors import FORMATS
+
+_Tensor: TypeAlias = torch.Tensor
+_Maybe: TypeAlias = torch.Tensor | None
+_Whole: TypeAlias = Callable[..., Any]
+
+F = torch.nn.functional
+_KINDS = (torch.Tensor, torch.nn.Parameter)
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def _plain(t: _Tensor) -> bool:
+    return type(t) in _KINDS and t.is_cpu and t.layout is torch.strided and not t.is_nested
+
+
+def _fits(input: Any, *others: _Maybe) -> bool:
+    """Whether the tensors are of one kind and one format, and the calling code can take their operator as a whole."""
+    if type(input) not in _KINDS or input.dtype not in FORMATS or not input.numel():
+        return False
+    if torch.is_autocast_enabled("cpu") or forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active():
+        return False
+    return _plain(input) and all(t is None or (_plain(t) and t.dtype is input.dtype) for t in others)
+
+
+def _varies(*tensors: _Maybe) -> bool:
+    """Whether a gradient by one of these is wanted."""
+    return torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
+
+
+def _named(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """The reduction, also as it was said before."""
+    if size_average is None and reduce is None:
+        return reduction
+    return str(_reduction.legacy_get_string(size_average, reduce))
+
+
+def _cross_entropy(
+    input: _Tensor,
+    target: _Tensor,
+    weight: _Maybe = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    if not isinstance(target, torch.Tensor) or not _fits(input, weight) or not input.ndim or not _plain(target):
+        return NotImplemented
+    axis = min(input.ndim - 1, 1)
+    if target.is_floating_point():
+        fits = target.dtype is input.dtype and target.shape == input.shape and ignore_index < 0
+    else:
+        fits = target.dtype is torch.int64 and target.shape == (*input.shape[:axis], *input.shape[axis + 1 :])
+    if weight is not None and weight.shape != (input.shape[axis],):
+        fits = False
+    reduction = _named(size_average, reduce, reduction)
+    if not fits or reduction not in _REDUCTIONS or not 0 <= label_smoothing <= 1 or _varies(target, weight):
+        return NotImplemented
+    return whole.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def _kl_div(
+    input: _Tensor,
+    target: _Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Any:
+    reduction = _named(size_average, reduce, reduction)
+    if not isinstance(target, torch.Tensor) or not _fits(input, target) or target.shape != input.shape or _varies(target):
+        return NotImplemented
+    if reduction not in (*_REDUCTIONS, "batchmean") or not input.ndim:
+        return NotImplemented
+    return whole.kl_div(input, target, reduction, log_target)
+
+
+def _bce_with_logits(
+    input: _Tensor,
+    target: _Tensor,
+    weight: _Maybe = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: _Maybe = None,
+) -> Any:
+    reduction = _named(size_average, reduce, reduction)
+    others = target, weight, pos_weight
+    if not isinstance(target, torch.Tensor) or not _fits(input, *others) or target.shape != input.shape or _varies(*others):
+        return NotImplemented
+    if reduction not in _REDUCTIONS:
+        return NotImplemented
+    for t in (weight, pos_weight):
+        if t is not None and (t.ndim > input.ndim or torch.broadcast_shapes(t.shape, input.shape) != input.shape):
+            return NotImplemented
+    return whole.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
+
+
+def _rms_norm(input: _Tensor, normalized_shape: Any, weight: _Maybe = None, eps: float | None = None) -> Any:
+    shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else ()
+    if (
+        not shape
+        or not _fits(input, weight)
+        or tuple(input.shape[-len(shape) :]) != shape
+        or (eps is not None and not 0 <= eps < math.inf)
+    ):
+        return NotImplemented
+    if weight is not None and tuple(weight.shape) != shape:
+        return NotImplemented
+    return whole.rms_norm(input, shape, weight, eps)
+
+
+def _instance_norm(
+    input: _Tensor,
+    running_mean: _Maybe = None,
+    running_var: _Maybe = None,
+    weight: _Maybe = None,
+    bias: _Maybe = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    if running_mean is not None or running_var is not None or not use_input_stats or not _fits(input, weight, bias):
+        return NotImplemented
+    if input.ndim < 3 or math.prod(input.shape[2:]) == 1 or not 0 <= eps < math.inf:
+        return NotImplemented
+    if any(t is not None and t.shape != (input.shape[1],) for t in (weight, bias)):
+        return NotImplemented
+    return whole.instance_norm(input, weight=weight, bias=bias, eps=eps)
+
+
+def _softsign(input: _Tensor) -> Any:
+    return whole.softsign(input) if _fits(input) else NotImplemented
+
+
+# A function of PyTorch, and what is called in its place, which returns NotImplemented where the arguments do not fit.
+WHOLES: dict[Any, _Whole] = {
+    F.cross_entropy: _cross_entropy,
+    F.kl_div: _kl_div,
+    F.binary_cross_entropy_with_logits: _bce_with_logits,
+    F.rms_norm: _rms_norm,
+    torch.rms_norm: _rms_norm,
+    F.instance_norm: _instance_norm,
+    F.softsign: _softsign,
+}
+
+
+# --- gradients that shall have gradients
+
+
+def _composed(op: Operator, compose: Callable[..., _Tensor]) -> None:
+    """Inside of a block, a gradient that is to be differentiated is that of `compose`, which calls PyTorch's function on the arguments of
+    the operator. It may leave out a bias, on which no gradient depends."""
+    once, once_names = op.gradient, op.gradient_names
+    assert once is not None
+    names = tuple(dict.fromkeys((*once_names, "needs", "shapes", *(a for a in op.arguments if a != "bias"))))
+    where = [names.index(n) for n in once_names]
+    kept = [names.index(a) if a in names else None for a in op.arguments]
+
+    def gradient(g: _Tensor, *values: Any) -> Any:
+        if not torch.is_grad_enabled() or not _blocks.inside():
+            return once(g, *(values[i] for i in where))
+        needs, shapes = values[names.index("needs")], values[names.index("shapes")]
+        arguments = [None if i is None else values[i] for i in kept]
+        leaves: list[Any] = []
+        for i, shape, need in zip(op.tensors, shapes, needs, strict=True):
+            if need:
+                arguments[i] = g.new_zeros(shape, requires_grad=True) if arguments[i] is None else arguments[i]
+                leaves.append(arguments[i])
+        # PyTorch's functions shall not be seen here: as a whole they would be this operator again.
+        with torch._C.DisableTorchFunction():
+            made = torch.autograd.grad(compose(*arguments), leaves, g, create_graph=True)
+        found = iter(made)
+        return [next(found) if need else None for need in needs]
+
+    op.set_gradient(gradient, names)
+
+
+_composed(
+    _losses.CROSS_ENTROPY,
+    lambda input, target, weight, ignore_index, reduction, label_smoothing: F.cross_entropy(
+        input, target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
+    ),
+)
+_composed(
+    _losses.KL_DIV,
+    lambda input, target, reduction, log_target: (
+        torch.kl_div(input, target, {"none": 0, "mean": 1}.get(reduction, 2), log_target=log_target)
+        / (input.shape[0] if reduction == "batchmean" else 1)
+    ),
+)
+_composed(
+    _losses.BCE,
+    lambda input, target, weight, reduction, pos_weight: F.binary_cross_entropy_with_logits(
+        input, target, weight, reduction=reduction, pos_weight=pos_weight
+    ),
+)
+_composed(
+    _normalization.RMS_NORM, lambda input, normalized_shape, weight, eps: torch.rms_norm(input, normalized_shape, weight, eps)
+)
+_composed(
+    _normalization.INSTANCE_NORM, lambda input, weight, bias, eps: F.instance_norm(input, weight=weight, bias=bias, eps=eps)
+)
+
+
+# --- backward passes, in which functions of a checkpoint are called again
+
+
+def _in_mode(function: Any, run: Callable[..., Any]) -> Any:
+    """torch.autograd.grad or backward, with `run` in place of what calls PyTorch's engine."""
+    scope = {**vars(torch.autograd), "_engine_run_backward": run}
+    made = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def backward_passes(mode: Any) -> dict[Any, _Whole]:
+    """What runs a backward pass so that functions called in it are seen by the mode too, though a mode does not see what is called while it
+    handles a function, here the backward pass: a checkpoint computes again what it did not keep, and must find the same."""
+    engine = vars(torch.autograd)["_engine_run_backward"]
+
+    def run(*args: Any, **keywords: Any) -> Any:
+        with mode:
+            return engine(*args, **keywords)
+
+    grad, backward = _in_mode(torch.autograd.grad, run), _in_mode(torch.autograd.backward, run)
+
+    def of_tensor(
+        t: _Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    ) -> Any:
+        return backward(t, gradient, retain_graph, create_graph, inputs=inputs)
+
+    return {torch.autograd.grad: grad, torch.autograd.backward: backward, torch.Tensor.backward: of_tensor}
