@@ -8,7 +8,7 @@ import sys
 from fractions import Fraction
 
 from .graph import ROOT, Interval, Kernel, kernels
-from .kinds import hook
+from .kinds import KINDS, hook
 from .run import BUILDS, certificate
 
 PAGE = ROOT / "docs" / "evidence.md"
@@ -60,7 +60,9 @@ a kernel, a table or a claim changes without a new certificate, proves a sample 
 the errors seen at random numbers and that claims below such an error, wrong tables and wrong steps are rejected.
 
 Where a kernel takes a multiple of a constant or a power of two from its argument (exp, exp2, exp10 and the logarithms in f64), many of
-them are analysed at once, the values that are linear in the multiple being kept so.
+them are analysed at once, the values that are linear in the multiple being kept so. sin, cos and tan in f32 are cut at the reduced
+argument (`proofs/trig.py`): up to it all values are linear forms in x and the multiples, followed for a binade of x at once, and how near
+f32 numbers come to a multiple of pi/2 follows from continued fractions; from it on the kernel is analysed as the others are.
 
 Not proved by a machine, but derived in prose in the files: kernels that are not in this table, f64 results outside its domains, functions
 of two arguments other than products with g, the evaluations in binary32 (all their inputs are run instead) and the complete
@@ -84,11 +86,22 @@ def manifest() -> dict[str, int]:
     return {name: int(arity) for name, arity in re.findall(r"^RM_FUNCTION\((\w+), \w+, (\d),", text, re.M)}
 
 
-def ratio(kernel: str) -> str:
-    if kernel not in kernels():
-        return ""
-    held = certificate(kernels()[kernel])
-    return " / ".join(f"{held[build]['ratio']:.3f}" for build in BUILDS)
+# What a second kernel of a function and format is for, by the last part of its name.
+PARTS = {"": "", "_large": "large arguments"}
+
+
+def parts(function: str, fmt: str) -> list[tuple[str, Kernel]]:
+    """The function's kernels of the format, and what each is for."""
+    return [(PARTS[KINDS[k.kind].part], k) for k in kernels().values() if (k.function, k.format) == (function, fmt)]
+
+
+def ratio(function: str, fmt: str) -> str:
+    """The checked over the claimed bounds, or nothing."""
+    figures = []
+    for part, kernel in parts(function, fmt):
+        held = certificate(kernel)
+        figures.append(f"{part} ".lstrip() + " / ".join(f"{held[build]['ratio']:.3f}" for build in BUILDS))
+    return f"{fmt} {', '.join(figures)}" if figures else ""
 
 
 def without_proof(function: str) -> str:
@@ -111,7 +124,7 @@ def row(function: str, arity: int, luck: dict) -> str:
     if hard.exists():
         lines = [line for line in hard.read_text().splitlines() if line and not line.startswith("#")]
         f64 = f"{len(lines):,} hard cases"
-    proofs = [p for p in (f"f32 {ratio(f'{function}_f32')}".strip(), f"f64 {ratio(f'{function}_f64')}".strip()) if " " in p]
+    proofs = [p for p in (ratio(function, "f32"), ratio(function, "f64")) if p]
     proof = "; ".join(proofs) if proofs else without_proof(function)
     caught = [isa for isa in ("base", "avx2", "avx512") if isa not in luck.get((function, "f32"), ())]
     control = (", ".join(caught) or "none") if arity == 1 else "f16: avx2, avx512" if function == "sigmoid_backward" else ""
@@ -167,18 +180,16 @@ MARK = "Checked by `proofs/`:"
 
 def cited(function: str) -> str:
     """The sentence in the function's error budget, or nothing."""
-    parts = []
-    for fmt, kernel in (("f32", f"{function}_f32"), ("f64", f"{function}_f64")):
-        if kernel not in kernels():
-            continue
-        held = certificate(kernels()[kernel])
+    found = []
+    for part, kernel in [*parts(function, "f32"), *parts(function, "f64")]:
+        held, fmt = certificate(kernel), f"{kernel.format}{', ' * bool(part)}{part}"
         if "error" in held["fma"]:
             figures = f"{held['fma']['error']} with fused operations, {held['base']['error']} without"
-            parts.append(f"{fmt} {figures}, of the claimed {bound_text(held['claimed'])}")
+            found.append(f"{fmt} {figures}, of the claimed {bound_text(held['claimed'])}")
         else:
             figures = f"{held['fma']['ratio']:.3f} of its `err` with fused operations, {held['base']['ratio']:.3f} without"
-            parts.append(f"{fmt} {figures}")
-    return f"{MARK} {'; '.join(parts)} (`docs/evidence.md`)." if parts else ""
+            found.append(f"{fmt} {figures}")
+    return f"{MARK} {'; '.join(found)} (`docs/evidence.md`)." if found else ""
 
 
 def budget(function: str) -> tuple[pathlib.Path, str]:

@@ -21,6 +21,8 @@ KINDS = {
     "eval": Kind("f32"),
     "eval_g": Kind("f32"),
     "eval_g_within": Kind("f32"),
+    "trig": Kind("f32", "trig"),
+    "trig_large": Kind("f32", "trig", "_large"),
     "dd": Kind("f64"),
     "dd_octaves": Kind("f64"),
     "dd_steps": Kind("f64"),

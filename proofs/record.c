@@ -21,6 +21,12 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("y", rm_##name##_eval(g, vf64_input("x"), &err));           \
     out("err", err);                                                \
   }
+#define RM_PROOF_TRIG(name, test, bound, domain) RM_PROOF_EVAL(name, test, bound, domain)
+#define RM_PROOF_TRIG_LARGE(name, test, bound, domain)              \
+  if (!strcmp(argv[1], #name "_large_f32")) {                       \
+    out("y", rm_##name##_eval_large(vf64_input("x")));              \
+    out("claim", vf64_set1(bound));                                 \
+  }
 #define RM_PROOF_DD(name, domain)                                   \
   if (!strcmp(argv[1], #name "_f64")) {                             \
     vf64 hi, lo, err;                                               \
