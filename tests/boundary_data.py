@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -98,3 +99,83 @@ def products(fmt: str, k: int, places: tuple[int, ...], side: int, addend: bool 
     total = sum((Fraction(float(x[p])) * Fraction(float(y[p])) for p in used), tie if addend else Fraction(0))
     assert total == size + tie - side * size * Fraction(2) ** apart
     return Boundary(k, fmt, x, y, rounded(total, dtype), len(at)), float(tie) if addend else 0.0
+
+
+# --------------------------------------------------------------------------------------------------------------- binary64
+
+
+def erring(count: int, unit: float, side: int, low: float = 0.0) -> list[float]:
+    """`count` terms of about `unit`: each is added to the sum of those before it, from `low` on, with an error of nearly half a place, up
+    (side +1) or down."""
+    terms, hair = [], 2 * math.ulp(unit)
+    for _ in range(count):
+        place = math.ulp(low + unit)
+        terms.append(unit + (place / 2 + side * hair if place > 2 * hair else 0.0))
+        low += terms[-1]
+    return terms
+
+
+def joining(terms: list[float], low: float, side: int) -> tuple[list[float], float]:
+    """The terms, the last of them changed so that their sum, too, is added to `low` with such an error; and that sum."""
+    block = 0.0
+    for t in terms[:-1]:
+        block += t
+    place = math.ulp(low + block + terms[-1])
+    if place > 16 * math.ulp(block + terms[-1]):
+        off = Fraction(place) / 2 + side * 4 * Fraction(math.ulp(block + terms[-1])) - Fraction(block + terms[-1])
+        terms = [*terms[:-1], terms[-1] + float(off % Fraction(place))]
+    return terms, low + (block + terms[-1])
+
+
+def scaled_room(k: int) -> int:
+    """h of src/blas/scale.h."""
+    return next(h for h in range(1, 32) if h == 31 or 4**h >= 2 * k)
+
+
+@functools.cache
+def binary64(k: int, kind: str, side: int, addend: bool = False, lanes: int = 1) -> tuple[Boundary, float]:
+    """The same for the engines of binary64, whose low parts err. Terms below half a place of the high part go to the low part unrounded;
+    they are chosen so that each addition to it errs by half a place of its own.
+
+    blocks: of the products' engine (src/blas/micro_dd.h): 128 terms a chain, beside the constant 3, and low parts joined; starts: one
+    term a chain; lanes: of sums and dot products (src/reduce/chains.h), 32 terms in each of four chains of each lane, each with a big
+    term; one: a single chain of low parts, as of prefixes and segments."""
+    x, y, used = np.zeros(k), np.zeros(k), k - 6
+    unit = 15 * 2.0 ** (2 * scaled_room(k) - 54) if kind in ("blocks", "starts") else 15 * 2.0**-57
+    block, group = 128, 4 * lanes
+    if kind == "lanes":
+        block, terms = 32 * group, erring(31, unit, side)
+        for start in range(0, used, block):
+            x[start : min(start + group, used)] = 1.0
+            for turn in range(31):
+                x[min(start + (turn + 1) * group, used) : min(start + (turn + 2) * group, used)] = terms[turn]
+    elif kind == "blocks":
+        x[0], low = 1.0, 0.0
+        for start in range(0, used, block):
+            first = max(start, 1)
+            terms, low = joining(erring(min(start + block, used) - first, unit, side), low, side)
+            x[first : first + len(terms)] = terms
+    else:
+        at = slice(block, used, block) if kind == "starts" else slice(1, used)
+        x[0] = 1.0
+        x[at] = erring(len(x[at]), unit, side)
+    big, errors = int((x == 1.0).sum()), int(((x != 0) & (x != 1.0)).sum())
+    total = sum(n * Fraction(float(v)) for v, n in zip(*np.unique(x, return_counts=True), strict=True))
+    place = Fraction(math.ulp(float(total)))
+    tie = (total // place + 1) * place + place / 2
+    target = tie - side * place / 2**100
+    rest = target - total - (place / 2 if addend else 0)
+    at = used
+    while rest:
+        piece = Fraction(float(rest))  # its leading 53 bits
+        x[at], rest, at = float(piece), rest - piece, at + 1
+    assert at <= k and abs(x).max() <= 1 and (not addend or place == Fraction(1, 2**52)), (at, k, big)
+    powers = 2.0 ** -(np.arange(k) % 3)
+    y[x != 0], x = powers[x != 0], np.where(x == 1.0, x, x / powers)
+    y[abs(x) == 1.0] = 1.0
+    assert (
+        sum(n * Fraction(float(v)) for v, n in zip(*np.unique(x * y, return_counts=True), strict=True))
+        + (place / 2 if addend else 0)
+        == target
+    )
+    return Boundary(k, "f64", x, y, rounded(target, np.dtype("f8")), errors), float(place / 2) if addend else 0.0

@@ -1,7 +1,8 @@
-"""Sums and products whose binary64 additions err by all that a bound counts, beside a tie of the result: every path of the engines, on
-every instruction set, through C, Python and PyTorch. The oracle is a sum of rationals (boundary_data.py)."""
+"""Sums and products whose additions err by all that a bound counts, beside a tie of the result: every path of the engines in every
+format, on every instruction set, through C, Python and PyTorch. The oracle is a sum of rationals (boundary_data.py)."""
 
 import ctypes
+import itertools
 import os
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from exact_oracle import bits
 from reductions_library import I64, NO_TRANS, OK, ROW_MAJOR, TRANS, Reductions, pointer
 
 F64 = ctypes.c_double
-FMT = pytest.mark.parametrize("fmt", list(data.SHAPES))
+ALL = [*data.SHAPES, "f64"]
+FMT = pytest.mark.parametrize("fmt", ALL)
 SIDES = (1, -1)
 LENGTHS = [300, 4096, 100_000]
 # Chains of so many terms in so many lanes: the microkernel and the row of each build, and half as long.
@@ -29,6 +31,10 @@ def lib(isa_library):
 
 
 def boundaries(fmt, k, addend=False, chains=CHAINS):
+    if fmt == "f64":
+        for kind, side in itertools.product(("blocks", "starts") if chains is CHAINS else ("blocks",), SIDES):
+            yield *data.binary64(k, kind, side, addend), (kind, side)
+        return
     for chain, lanes in chains:
         if chain * lanes <= k or lanes == 1:
             for side in SIDES:
@@ -152,7 +158,7 @@ def test_convolutions(lib, fmt):
 
 
 def terms_of(b):
-    """The products as single terms, which binary32 and bfloat16 hold."""
+    """The products as single terms, which the format holds but for binary16."""
     terms = (b.x.astype("f8") * b.y.astype("f8")).astype(b.x.dtype)
     assert np.array_equal(terms.astype("f8"), b.x.astype("f8") * b.y.astype("f8"))
     return terms
@@ -163,25 +169,32 @@ def sum_places(k, lanes):
     return tuple(sorted([4 * lanes * i for i in range(1, 32)] + [lanes, 2 * lanes]))
 
 
+@pytest.mark.parametrize("fmt", ["f32", "f64"])
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
-def test_sums(lib, lanes):
+def test_sums(lib, lanes, fmt):
     for side in SIDES:
-        for k in (1100, 70_000):
-            b, _ = data.products("f32", k, sum_places(k, lanes), side)
+        for k in (128 * lanes, 1100, 70_000) if fmt == "f64" else (1100, 70_000):
+            if fmt == "f64":
+                b, _ = data.binary64(k, "lanes", side, lanes=lanes)
+            else:
+                b, _ = data.products(fmt, k, sum_places(k, lanes), side)
             x = terms_of(b)
-            check(lib.sum("f32", x), b, "sum", side)
-            check(lib.sum("f32", np.repeat(x, 2)[::2]), b, "sum of strides", side)
-            check(lib.dot("f32", b.x, b.y), b, "dot", side)
-            check(lib.dot("f32", np.repeat(b.x, 3)[::3], b.y), b, "dot of strides", side)
+            check(lib.sum(fmt, x), b, "sum", side)
+            check(lib.sum(fmt, np.repeat(x, 2)[::2]), b, "sum of strides", side)
+            check(lib.dot(fmt, b.x, b.y), b, "dot", side)
+            check(lib.dot(fmt, np.repeat(b.x, 3)[::3], b.y), b, "dot of strides", side)
 
 
-@pytest.mark.parametrize("fmt", ["bf16", "f32"])
+@pytest.mark.parametrize("fmt", ["bf16", "f32", "f64"])
 def test_scatter_and_prefixes(lib, fmt):
     """One chain for each element: all terms but the first err."""
     number = FORMATS.index(fmt)
     for k in (12, 300, 5000):  # few terms, and many
         for side in SIDES:
-            b, _ = data.products(fmt, k + 40, tuple(range(1, k)), side)
+            if fmt == "f64":
+                b, _ = data.binary64(k + 40, "one", side)
+            else:
+                b, _ = data.products(fmt, k + 40, tuple(range(1, k)), side)
             x, total = terms_of(b), len(b.x)
             for cols in (1, 3, 19):  # cells; columns
                 src, index = np.tile(x[:, None], (1, cols)), np.ones(total, "i8")
@@ -212,23 +225,42 @@ def wrong(check, *arguments):
     return False
 
 
+SPARE = 32
+
+
+def shrunk(folder, isa, factor):
+    """The library for one instruction set with all bounds so much smaller."""
+    folder = folder / f"{factor}"  # a library is known by its path
+    folder.mkdir()
+    lib = Reductions(ctypes.CDLL(str(native.reductions_library(folder, isa, f"-DRM_CFG_BOUND_SHRINK={factor}"))))
+    assert lib.isa() == isa
+    return lib
+
+
 @pytest.mark.parametrize("isa", elementwise_library.ISAS)
 def test_control_with_halved_bounds(isa, tmp_path):
-    """With every bound halved each of these paths returns wrong bits: the bounds are needed, but for a factor below two."""
+    """With every bound halved each of these paths returns wrong bits: the bounds are needed, but for a factor below two. Those of the
+    sums and products of binary64 count each error as the largest of its chain: they are needed but for a factor of SPARE."""
     if isa not in elementwise_library.libraries():
         pytest.skip(f"this CPU cannot run the {isa} build")
-    lib = Reductions(ctypes.CDLL(str(native.reductions_library(tmp_path, isa, "-DRM_CFG_BOUND_SHRINK=0.5"))))
-    assert lib.isa() == isa
+    lib = shrunk(tmp_path, isa, 0.5)
     lanes = {"base": 1, "avx2": 4, "avx512": 8, "neon": 2}[isa]
-    assert wrong(test_sums, lib, lanes)
+    assert wrong(test_sums, lib, lanes, "f32")
     for fmt in data.SHAPES:
         assert wrong(test_one_row_or_column, lib, fmt, 4096), fmt
         assert wrong(check_products, lib, fmt, 4096, [(3, 5)]), fmt
         assert wrong(test_tiles, lib, fmt, 300), fmt
         assert wrong(test_bias_batch_and_scaling, lib, fmt, 300), fmt
         assert wrong(test_convolutions, lib, fmt), fmt
-    for fmt in ("bf16", "f32"):
+    for fmt in ("bf16", "f32", "f64"):
         assert wrong(test_scatter_and_prefixes, lib, fmt)
+    lib = shrunk(tmp_path, isa, 1 / SPARE)
+    assert wrong(test_sums, lib, lanes, "f64")
+    assert wrong(test_one_row_or_column, lib, "f64", 4096)
+    assert wrong(check_products, lib, "f64", 4096, [(3, 5)])
+    assert wrong(test_tiles, lib, "f64", 300)
+    assert wrong(test_bias_batch_and_scaling, lib, "f64", 300)
+    assert wrong(test_convolutions, lib, "f64")
 
 
 # ------------------------------------------------------------------------------------------------------- Python and PyTorch
@@ -249,7 +281,7 @@ def array(t, dtype):
     return t.view(torch.int16).numpy().view(dtype) if t.dtype == torch.bfloat16 else t.numpy()
 
 count = 0
-for fmt in ("f16", "bf16", "f32"):
+for fmt in ("f16", "bf16", "f32", "f64"):
     for k in (300, 40_000):
         for b, _, name in boundaries(fmt, k):
             w = np.tile(b.y, (3, 1))
@@ -296,7 +328,7 @@ def test_aarch64(isa, tmp_path):
     """The same products by a program for aarch64 under an emulator."""
     where, qemu = native.cross_aarch64()
     checked = 0
-    for fmt in data.SHAPES:
+    for fmt in ALL:
         for b, _, name in boundaries(fmt, 40_000, chains=[(256, 1), (128, 1), (256, 2)]):
             for m, n, by_terms in ((1, 3, 1), (1, 3, 0), (3, 1, 1), (2, 2, 1)):
                 (tmp_path / "x").write_bytes(b.x.tobytes() + b.y.tobytes())

@@ -1,0 +1,246 @@
+"""Norms and their gradients at and beside boundaries of rounding, in every format on every instruction set.
+
+A result is a function of eps, which is a binary64 number whatever the format: the eps that makes one element a tie is found at a high
+precision, and both of its neighbours are passed on, so that the exact values lie on either side of the tie, 2^-55 of it away or less. In
+binary64 eps is chosen tiny beside the variance, whose last places it moves. Sums of squares err by all that a chain of roundings can,
+upwards or downwards. The oracle is made of rationals and one square root."""
+
+import functools
+import itertools
+import math
+from fractions import Fraction
+
+import elementwise_library
+import mpmath
+import native
+import numpy as np
+import pytest
+from exact_oracle import bits, number, rational_of, round_rational, rounded
+from test_nn_normalization import NAMES, expected, geometry, results
+from test_statistics import dtype_of
+from wide_oracle import fraction, settled
+
+NORMS = ["layer", "rms", "group", "batch"]
+PARTS = ["result", "by x", "by w"]
+BITS = 700
+PRECISION = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
+
+
+def rationals(x):
+    return [Fraction(float(v)) for v in np.ravel(x)]
+
+
+def real(v):
+    return mpmath.mpf(v.numerator) / v.denominator
+
+
+class Element:
+    """One element of the result or of a gradient: a sum of P/sqrt(V + eps) (1 - Q/(V + eps)) over sets, and a constant."""
+
+    def __init__(self, norm, x, w, b, g, part, at):
+        self.terms, self.constant = [], Fraction(0)
+        weights, biases = rationals(w), rationals(b)
+        for members in geometry(norm, x)[1].values():
+            place = [j for j, (i, k) in enumerate(members) if (k == at if part == "by w" else i == at)]
+            if not place:
+                continue
+            v, gs = (rationals([a[i] for i, _ in members]) for a in (x, g))
+            n, ks = len(v), [k for _, k in members]
+            mean = Fraction(0) if norm == "rms" else sum(v) / n
+            variance = sum((a - mean) ** 2 for a in v) / n
+            if part == "result":
+                self.terms.append(((v[place[0]] - mean) * weights[ks[place[0]]], variance, Fraction(0)))
+                self.constant = biases[ks[place[0]]]
+            elif part == "by w":
+                self.terms.append((sum(gs[j] * (v[j] - mean) for j in place), variance, Fraction(0)))
+            else:
+                h = [a * weights[k] for a, k in zip(gs, ks, strict=True)]
+                first = Fraction(0) if norm == "rms" else sum(h) / n
+                second = sum(a * (c - mean) for a, c in zip(h, v, strict=True)) / n
+                self.terms.append((h[place[0]] - first, variance, (v[place[0]] - mean) * second))
+
+    def __call__(self, eps):
+        out = real(self.constant)
+        for p, variance, q in self.terms:
+            v = real(variance) + eps
+            out += (real(p) - real(q) / v) / mpmath.sqrt(v)
+        return out
+
+
+def beside_tie(element, fmt, start):
+    """The two neighbours of an eps near `start` at which the element is a tie of the format, the tie, and how near they come to it."""
+    with mpmath.workprec(BITS):
+        begin = element(mpmath.mpf(start))
+        dtype = dtype_of(fmt)
+        code = rounded(fraction(begin), dtype)
+        near = [rational_of(c, fmt) for c in (code - 1, code, code + 1)]
+        ties = [(a + b) / 2 for a, b in zip(near, near[1:], strict=False)]
+        away = element(mpmath.mpf(start) * 2) - begin
+        ties = [t for t in ties if (real(t) - begin) * away > 0]  # reached by more eps
+        if not ties:
+            return None
+        tie = real(ties[0])
+        low, high = mpmath.mpf(start), mpmath.mpf(start) * 2
+        for _ in range(40):  # one step moves far enough
+            if (element(high) - tie) * (begin - tie) < 0:
+                break
+            low, high = high, high * 2
+        else:
+            return None
+        eps = mpmath.findroot(
+            lambda e: element(e) - tie, (low, high), solver="anderson", tol=mpmath.ldexp(1, -500), verify=False
+        )
+        if not low <= eps <= high:
+            return None
+        below = float(eps)
+        below = below if mpmath.mpf(below) <= eps else float(np.nextafter(below, 0))
+        above = float(np.nextafter(below, np.inf))
+        distance = max(abs(element(mpmath.mpf(e)) - tie) / abs(tie) for e in (below, above))
+        return below, above, ties[0], distance
+
+
+def erring_set(fmt, lanes, side):
+    """Numbers whose squares are added in chains of 32 (src/nn/rows_step.h): a big one, and others of half a place of its square and a
+    hair, so that each addition rounds up (side +1) or down."""
+    heads = 4 * lanes
+    big = 2.0**8 if fmt == "f16" else 1.0
+    small = np.array(big * 2.0**-26.5).astype(dtype_of(fmt))
+    unit = Fraction(big) ** 2 / 2**53
+    while (Fraction(float(small)) ** 2 > unit) != (side > 0):
+        small = number(int(bits(small)) + side, small.dtype)
+    x = np.full(32 * heads, small)
+    x[:heads] = big
+    x[1:heads:2] = -big
+    return x.astype(dtype_of(fmt))
+
+
+def case(norm, fmt, lanes, side, seed):
+    """Sets of adversarial squares, or small ones; the weights and the gradient are random."""
+    rng = np.random.default_rng(seed)
+    dtype = dtype_of(fmt)
+    if lanes and norm in ("layer", "rms"):
+        x = erring_set(fmt, lanes, side)[None, None]
+    elif lanes:  # sets are of blocks: the chains are along one of them
+        x = np.tile(erring_set(fmt, lanes, side), (1, 2, 1))
+    else:
+        x = rng.standard_normal((2, 4, 5) if norm != "group" else (2, 2, 9)).astype(dtype)
+    n = x.shape[2] if norm in ("layer", "rms") else x.shape[1]
+    w, b, g = ((1 + rng.random(s)).astype(dtype) for s in (n, n, x.shape))
+    g = np.where(rng.random(g.shape) < 0.5, g, -g).astype(dtype)
+    return x, w, (b - dtype.type(1)).astype(dtype), g
+
+
+@functools.cache
+def boundary_cases(norm, fmt, part):
+    cases = []
+    for seed, (lanes, side) in enumerate(((0, 1), *itertools.product((1, 2, 4, 8), (1, -1)))):
+        x, w, b, g = case(norm, fmt, lanes, side, seed)
+        at = 0 if part == "by w" else (0, 0, 0)
+        element = Element(norm, x, w, b, g, part, at)
+        variance = float(element.terms[0][1])
+        start = variance * (2.0**-53 if fmt == "f64" else 2.0**-20)
+        found = beside_tie(element, fmt, start)
+        if found is not None:
+            cases.append((x, w, b, g, element, at, found))
+    return cases
+
+
+def check(lib, norm, fmt, part):
+    """The element, and in small sets all others, too."""
+    checked = 0
+    for x, w, b, g, element, at, (below, above, tie, distance) in boundary_cases(norm, fmt, part):
+        assert distance < mpmath.ldexp(1, -100 if fmt == "f64" else -50), (x.shape, mpmath.nstr(distance, 5))
+        sides = set()
+        for eps in (below, above):
+            got = results(lib, norm, fmt, x, w, b, g, eps)
+            with mpmath.workprec(BITS):
+                value = element(mpmath.mpf(eps))
+                want = settled(value, dtype_of(fmt))
+                sides.add(value > real(tie))
+            assert int(got[PARTS.index(part)][at]) == want, (norm, fmt, part, x.shape, eps, hex(want))
+            if x.size < 100:
+                for one, other in zip(got, expected(norm, fmt, x, w, b, g, eps), strict=True):
+                    assert (one == other).all()
+        assert sides == {False, True}
+        checked += 1
+    assert checked >= 3, checked
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("part", PARTS)
+def test_beside_ties(isa_library, norm, fmt, part):
+    check(isa_library, norm, fmt, part)
+
+
+def test_control_with_shrunk_bounds():
+    """With bounds 2^20 times smaller every norm, and every gradient of one, is wrong somewhere in every format: also in binary64, which has
+    no vector evaluation."""
+    for isa, control in elementwise_library.libraries(native.control_library()).items():
+        for norm, fmt, part in itertools.product(NORMS, NAMES, PARTS):
+            with pytest.raises(AssertionError, match=f"'{norm}', '{fmt}', '{part}'"):
+                check(control.library, norm, fmt, part)
+                pytest.fail(f"{isa}: a bound 2^20 times smaller changes nothing for {norm}, {fmt}, {part}")
+
+
+# ------------------------------------------------------------------------------------------------------------ exact ties
+
+
+def rational_case(rng, fmt, norm):
+    """Sets of one variance, to which eps adds up to a power of four; weights and gradients of so many bits that results often have one more
+    than the format holds."""
+    p, d = PRECISION[fmt], rng.integers(-3, 4, 8)
+    d[0] -= d.sum() % 8
+    d -= d.sum() // 8
+    if norm in ("layer", "rms"):
+        x = np.array([[d, -d, d[::-1]]])
+    elif norm == "group":
+        x = np.concatenate([d.reshape(2, 4), -d.reshape(2, 4)])[None]
+    else:
+        x = np.stack([d.reshape(2, 4), -d.reshape(2, 4)], axis=1)
+    n = x.shape[2] if norm in ("layer", "rms") else x.shape[1]
+    low, high = 2 ** rng.integers(max(p - 9, 0), p), 2 ** rng.integers(p - 1, p + 1)
+    w = 2 * rng.integers(high // 4, high // 2, n) + 1 if rng.random() < 0.5 else np.ones(n)
+    g, b = rng.integers(-low, low + 1, x.shape), rng.integers(-high, high, n) * rng.integers(0, 2, n)
+    eps = next(4.0**k for k in range(9) if 4.0**k > (d * d).sum() / 8) - (d * d).sum() / 8
+    return *(v.astype(float).astype(dtype_of(fmt)) for v in (x, w, b, g)), eps
+
+
+def rational_results(norm, x, w, b, g, eps):
+    """Each element of the three parts, exactly."""
+    parts = [np.zeros(x.shape, object), np.zeros(x.shape, object), np.zeros(w.shape, object)]
+    for part, out in zip(PARTS, parts, strict=True):
+        for at in np.ndindex(out.shape):
+            element = Element(norm, x, w, b, g, part, at[0] if part == "by w" else at)
+            out[at] = element.constant
+            for p, variance, q in element.terms:
+                v = variance + Fraction(eps)
+                root = Fraction(math.isqrt(v.numerator), math.isqrt(v.denominator))
+                assert root**2 == v
+                out[at] += (p - q / v) / root
+    return parts
+
+
+def is_tie(value, fmt):
+    m = abs(value.numerator)
+    return m != 0 and (m // (m & -m)).bit_length() == PRECISION[fmt] + 1
+
+
+@functools.cache
+def rational_cases(norm, fmt):
+    """Cases with the bits of their results, as many as it takes to have some ties in each part."""
+    rng, ties, found = np.random.default_rng(7), np.zeros(3, int), []
+    while ties.min() < 4:
+        arguments = rational_case(rng, fmt, norm)
+        parts = rational_results(norm, *arguments)
+        found.append((arguments, [[round_rational(v, fmt) for v in part.ravel()] for part in parts]))
+        ties += [sum(is_tie(v, fmt) for v in part.ravel()) for part in parts]
+    return found
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("norm", NORMS)
+def test_exact_ties(isa_library, norm, fmt):
+    for arguments, parts in rational_cases(norm, fmt):
+        got = results(isa_library, norm, fmt, *arguments)
+        assert [one.ravel().tolist() for one in got] == parts, arguments
