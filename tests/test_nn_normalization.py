@@ -2,12 +2,14 @@
 
 import ctypes
 import itertools
+import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
 import oracle
 import pytest
-from exact_oracle import CANONICAL_NAN
+from exact_oracle import CANONICAL_NAN, rounded
 from reductions_library import NULL, OK, OVERLAP, SIZE, pointer, status
 from test_nn_softmax import kind
 from test_statistics import dtype_of
@@ -233,6 +235,99 @@ def test_weights_that_cancel(isa_library, fmt):
     w, b = np.ones(3, dtype), np.zeros(3, dtype)
     (_, _, dw) = results(isa_library, "layer", fmt, x, w, b, g, 7.0)
     assert dw.tolist() == expected("layer", fmt, x, w, b, g, 7.0)[2].tolist()
+
+
+def by_classes(norm, x, g, eps):
+    """The gradients of the weights as rationals times roots: for each element, {squarefree part of the set's square: rational}."""
+    dw = [{} for _ in range(x.shape[2])]
+    for row, gs in zip(x[0], g[0], strict=True):
+        v, n = [Fraction(float(a)) for a in row], len(row)
+        mean = 0 if norm == "rms" else sum(v) / n
+        square = sum((a - mean) ** 2 for a in v) / n + Fraction(eps)
+        size, root = square.numerator * square.denominator, 1  # square = size / denominator^2
+        for p in range(2, 60):
+            while size % p**2 == 0:
+                size, root = size // p**2, root * p
+        if math.isqrt(size) ** 2 == size:
+            size, root = 1, root * math.isqrt(size)
+        for k, (a, b) in enumerate(zip(v, gs, strict=True)):
+            part = (
+                Fraction(float(b)) * (a - mean) * square.denominator / (root * size)
+            )  # over the root, which is that of size
+            dw[k][size] = dw[k].get(size, 0) + part * (1 if size == 1 else size)
+    return dw
+
+
+def rational(parts):
+    """The value of a sum by classes, or None where it is irrational: numbers without a square below 60^2 are taken for distinct classes."""
+    return None if any(v for k, v in parts.items() if k != 1) else parts.get(1, Fraction(0))
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("norm", ["layer", "rms"])
+def test_weights_of_square_ratios(isa_library, norm, fmt):
+    """Roots of different squares in the ratio of squares cancel, or add up to a midpoint beside rational roots: more classes than are kept at once."""
+    dtype, rng = dtype_of(fmt), np.random.default_rng(5)
+    unit = 2.0 ** (1 - {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}[fmt])
+    whole = {"layer": [0, 0, 4, 4], "rms": [1, 1, 3, 5]}[norm]  # deviations -2, -2, 2, 2 over 2; roots 3
+    third = {"layer": [1, 1, 5, 5], "rms": [2, 2, 6, 10]}[norm]
+    for round_ in range(4):
+        rows, gs = [], []
+        for _ in range(6):
+            base = rng.integers(-4, 5, 4)
+            base[0] += base.std() == 0
+            g = rng.integers(-3, 4, 4)
+            for scale, factor in ((1, 1), (2, 2), (-3, 1), (6, -2)) if norm == "rms" else ((1, 3), (2, -1), (-3, 1), (5, -1)):
+                rows.append(base * scale + (0 if norm == "rms" else rng.integers(-3, 4)))
+                gs.append(g * factor)
+        assert sum(np.sign(s) * f for s, f in ((1, 1), (2, 2), (-3, 1), (6, -2))) == 0
+        order = rng.permutation(len(rows))
+        hairs = np.array([1, (round_ + 0.5) * unit]) * (
+            3 if norm == "rms" else -1
+        )  # the first weight's gradient is their sum, over that
+        x = np.array([[*(rows[k] for k in order), whole, third]]).astype(dtype)
+        g = np.array([[*(gs[k] for k in order), [hairs[0]] * 4, [hairs[1]] * 4]]).astype(dtype)
+        want = [rational(v) for v in by_classes(norm, x, g, 0.0)]
+        assert None not in want and abs(want[0]) == 1 + (round_ + Fraction(1, 2)) * Fraction(unit)
+        assert rounded(want[0] * Fraction(2**200 + 1, 2**200), dtype) != rounded(
+            want[0] * Fraction(2**200 - 1, 2**200), dtype
+        )
+        dw = results(isa_library, norm, fmt, x, np.ones(4, dtype), np.zeros(4, dtype), g, 0.0)[2]
+        assert dw.tolist() == [rounded(v, dtype) for v in want]
+        hair = np.array([[[-(2.0**-120), 0, 0, 0]]]).astype(dtype)  # the control: an irrational part decides
+        if fmt != "f16":  # has no such numbers
+            odd = np.array([[[1, 2, 0, 5]]]).astype(dtype)
+            for sign in (1, -1):
+                y, h = np.concatenate([x, odd], axis=1), np.concatenate([g, sign * hair], axis=1)
+                assert rational(by_classes(norm, y, h, 0.0)[0]) is None
+                dw = results(isa_library, norm, fmt, y, np.ones(4, dtype), np.zeros(4, dtype), h, 0.0)[2]
+                side = sign if norm == "layer" else -sign  # the deviation of 1 is -1, or 1
+                assert dw[0] == rounded(want[0] + side * Fraction(1, 2**120), dtype)
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_weights_of_square_ratios_with_eps(isa_library, fmt):
+    """The same where eps makes squares of one class: small sets whose squares, with 1/2, are some number times squares."""
+    dtype, found = dtype_of(fmt), {}
+    for row in itertools.product(range(5), repeat=3):
+        for k, part in by_classes("layer", np.array(row, dtype)[None, None], np.ones((1, 1, 3)), 0.5)[0].items():
+            if part:
+                found.setdefault(k, {})[abs(part)] = (row, part)
+    rows, gs = [], []
+    for (first, a), (second, b) in (list(v.values())[:2] for v in found.values() if len(v) > 1):
+        ratio = a / b  # g_1 a + g_2 b = 0
+        g1, g2 = ratio.denominator, -ratio.numerator
+        if max(abs(g1), abs(g2)) < 128:
+            rows += [first, second]
+            gs += [(g1, 0, 0), (g2, 0, 0)]
+    assert len(rows) > 10
+    x, g = np.array([rows]).astype(dtype), np.array([gs]).astype(dtype)
+    assert [rational(v) for v in by_classes("layer", x, g, 0.5)] == [0, 0, 0]
+    w, b = np.ones(3, dtype), np.zeros(3, dtype)
+    assert results(isa_library, "layer", fmt, x, w, b, g, 0.5)[2].tolist() == [0, 0, 0]
+    g[0, 0, 0] += 1  # the control
+    got = results(isa_library, "layer", fmt, x, w, b, g, 0.5)[2].tolist()
+    assert got == expected("layer", fmt, x, w, b, g, 0.5)[2].tolist() and got[0] != 0
 
 
 def test_special_sets(isa_library):

@@ -27,7 +27,7 @@ static uint64_t total(const rm_wide_loss *f, rm_row_state *state) {
   char *cancels = rm_parts_that_cancel(f->n, logarithm, f, state);
   if (!cancels) return rm_nan_bits(f->format);
   terms.cancels = cancels;
-  bits = rm_decide(bce_total_near, bce_total_ball, &terms, 0, f->format, state);
+  bits = rm_decide_widely(bce_total_ball, &terms, 0, INT64_MIN, f->format, state);
   free(cancels);
   return bits;
 }

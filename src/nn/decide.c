@@ -2,6 +2,20 @@
 
 enum { FIRST_LIMBS = 4 };
 
+RM_DECIDE uint64_t rm_decide_widely(rm_ball_value_fn *ball, void *row, int64_t i, int64_t separation, int format, rm_row_state *state) {
+  uint64_t bits;
+  rm_ball b;
+  state->tiers.accumulator++;
+  for (int limbs = FIRST_LIMBS; limbs < RM_BALL_LIMBS; limbs *= 2) {
+    ball(&b, row, i, limbs);
+    if (rm_ball_round(&b, format, RM_NEAREST, &state->flags, &bits)) return bits;
+  }
+  ball(&b, row, i, RM_BALL_LIMBS);
+  if (rm_ball_round_separated(&b, separation, format, RM_NEAREST, &state->flags, &bits)) return bits;
+  state->undecided |= RM_ROW_UNDECIDED;
+  return rm_nan_bits(format);
+}
+
 RM_DECIDE uint64_t rm_decide_separated(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int64_t separation, int format,
                                        rm_row_state *state) {
   uint64_t bits;
@@ -12,16 +26,7 @@ RM_DECIDE uint64_t rm_decide_separated(rm_near_value_fn *near, rm_ball_value_fn 
     return bits;
   }
   if (rm_row_left(state)) return 0;
-  state->tiers.accumulator++;
-  rm_ball b;
-  for (int limbs = FIRST_LIMBS; limbs < RM_BALL_LIMBS; limbs *= 2) {
-    ball(&b, row, i, limbs);
-    if (rm_ball_round(&b, format, RM_NEAREST, &state->flags, &bits)) return bits;
-  }
-  ball(&b, row, i, RM_BALL_LIMBS);
-  if (rm_ball_round_separated(&b, separation, format, RM_NEAREST, &state->flags, &bits)) return bits;
-  state->undecided |= RM_ROW_UNDECIDED;
-  return rm_nan_bits(format);
+  return rm_decide_widely(ball, row, i, separation, format, state);
 }
 
 RM_DECIDE uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int format, rm_row_state *state) {

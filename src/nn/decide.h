@@ -29,5 +29,7 @@ typedef void rm_ball_value_fn(rm_ball *value, void *row, int64_t i, int limbs);
 RM_DECIDE uint64_t rm_decide(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int format, rm_row_state *state);
 RM_DECIDE uint64_t rm_decide_separated(rm_near_value_fn *near, rm_ball_value_fn *ball, void *row, int64_t i, int64_t separation, int format,
                                        rm_row_state *state);
+/* By balls alone; a separation of INT64_MIN is none. */
+RM_DECIDE uint64_t rm_decide_widely(rm_ball_value_fn *ball, void *row, int64_t i, int64_t separation, int format, rm_row_state *state);
 
 #endif

@@ -45,7 +45,7 @@ static uint64_t total(const rm_wide_loss *f, rm_row_state *state) {
   if (!cancels) return rm_nan_bits(f->format);
   terms.cancels = cancels;
   terms.top = greatest(&terms);
-  bits = rm_decide(kl_total_near, kl_total_ball, &terms, 0, f->format, state);
+  bits = rm_decide_widely(kl_total_ball, &terms, 0, INT64_MIN, f->format, state);
   free(cancels);
   return bits;
 }

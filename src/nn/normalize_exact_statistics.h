@@ -3,13 +3,10 @@
 /* What a deviation, a sum and a square are multiplied by, so that they are exact: n, or 1 where mean and variance are given. */
 RM_FORMULA int64_t RM_NUM_NAME(rm_norm_scale)(const rm_norm_row *r) { return r->norm->variance.base ? 1 : r->n; }
 
-/* Sums and root of the set, kept while `limbs` stays, k = n or 1: sum = k mean, 0 where none is subtracted; square = k^2 (variance + eps), of
- * which nothing is divided; root, that of it. */
-RM_FORMULA void RM_NUM_NAME(rm_norm_prepare)(rm_norm_row *r, int limbs) {
+/* Sums of the set, k = n or 1: sum = k mean, 0 where none is subtracted; square = k^2 (variance + eps), of which nothing is divided. */
+RM_FORMULA void RM_NUM_NAME(rm_norm_sums)(rm_norm_row *r, int limbs) {
   const rm_norm_job *f = r->norm;
   RM_NUM_T t, n;
-  if (r->RM_NUM_NAME(limbs) == limbs) return;
-  r->RM_NUM_NAME(limbs) = limbs;
   RM_NUM_(set_i64)(&n, RM_NUM_NAME(rm_norm_scale)(r), limbs);
   if (f->variance.base) {
     RM_NUM_(set)(&r->RM_NUM.sum, rm_norm_given(f, &f->mean, r->set0, r->set1), limbs);
@@ -31,6 +28,13 @@ RM_FORMULA void RM_NUM_NAME(rm_norm_prepare)(rm_norm_row *r, int limbs) {
   RM_NUM_(mul)(&t, &t, &n);
   RM_NUM_(mul)(&t, &t, &n);
   RM_NUM_(add)(&r->RM_NUM.square, &r->RM_NUM.square, &t);
+}
+
+/* These and the root of square, kept while `limbs` stays. */
+RM_FORMULA void RM_NUM_NAME(rm_norm_prepare)(rm_norm_row *r, int limbs) {
+  if (r->RM_NUM_NAME(limbs) == limbs) return;
+  r->RM_NUM_NAME(limbs) = limbs;
+  RM_NUM_NAME(rm_norm_sums)(r, limbs);
   RM_NUM_(sqrt)(&r->RM_NUM.root, &r->RM_NUM.square);
 }
 

@@ -1,6 +1,6 @@
 /* The gradient of a weight of a norm over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
 
-/* *part = the sum of g deviation over the elements of a set that have the weight; r->row is prepared for the set. */
+/* *part = the sum of g deviation over the elements of a set that have the weight; r->row has the sums of the set. */
 RM_FORMULA void RM_NUM_NAME(weight_part)(RM_NUM_T *part, rm_weight_sum *r, int64_t s0, int64_t s1, int limbs) {
   const rm_weight_range *w = r->range;
   const rm_norm_job *f = r->f;
@@ -9,7 +9,7 @@ RM_FORMULA void RM_NUM_NAME(weight_part)(RM_NUM_T *part, rm_weight_sum *r, int64
   rm_norm_load(f, &f->g, s0, s1, 0.0, r->state, r->g);
   rm_norm_row_begin(f, s0, s1, &r->row);
   r->row.x = r->x;
-  RM_NUM_NAME(rm_norm_prepare)(&r->row, limbs);
+  RM_NUM_NAME(rm_norm_sums)(&r->row, limbs);
   RM_NUM_(set)(part, 0.0, limbs);
   for (int64_t o = w->outer_from; o < w->outer_to; o++) {
     for (int64_t k = w->inner_from; k < w->inner_to; k++) {
@@ -30,6 +30,7 @@ RM_FORMULA void RM_NUM_NAME(add_weight_part)(RM_NUM_T *sum, RM_NUM_T *part, cons
   RM_NUM_(add)(sum, sum, part);
 }
 
+#if RM_DEVICE
 /* The sum of all parts over the roots of their sets, with squares that are exact at so many limbs: those of one square after the other, from the
  * least on, in a walk over all sets for each. */
 RM_FORMULA void RM_NUM_NAME(weight_by_squares)(RM_NUM_T *sum, rm_weight_sum *r, int limbs) {
@@ -58,6 +59,7 @@ RM_FORMULA void RM_NUM_NAME(weight_by_squares)(RM_NUM_T *sum, rm_weight_sum *r, 
     RM_NUM_(copy)(done, least);
   }
 }
+#endif
 
 /* The sum of all parts over the roots of their sets. Parts of equal squares are added first, so that what cancels in them is exactly 0. */
 RM_FORMULA void RM_NUM_NAME(weight_gradient)(RM_NUM_T *sum, void *row, int64_t i, int limbs) {
@@ -66,10 +68,12 @@ RM_FORMULA void RM_NUM_NAME(weight_gradient)(RM_NUM_T *sum, void *row, int64_t i
   RM_NUM_T part;
   int groups = 0, at;
   (void)i;
+#if RM_DEVICE
   if (limbs == RM_WEIGHT_LIMBS) {
     RM_NUM_NAME(weight_by_squares)(sum, r, limbs);
     return;
   }
+#endif
   RM_NUM_(set)(sum, 0.0, limbs);
   for (int64_t s0 = 0; s0 < r->f->sets[0]; s0++) {
     for (int64_t s1 = w->set1_from; s1 < w->set1_to; s1++) {

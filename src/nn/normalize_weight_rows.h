@@ -6,9 +6,9 @@
  * two-sums. Otherwise a block's sum of g (x - c) is off by RM_ROW_MOMENT_ERR sqrt(sum of g^2) D and c_err |sum of g| (normalize.c).
  *
  * Sums of quotients by different roots have no useful separation bound. Where no bits tell one from a boundary of rounding it is undecided, an
- * error. Roots of numbers that are no squares, and have no square ratios, are linearly independent over the rationals (Besicovitch 1940), so such a
- * sum is a boundary only if the parts of each root cancel. Those of equal squares are added first, which makes them 0: for up to
- * RM_WEIGHT_GROUPS squares at once, for any number of them at RM_WEIGHT_LIMBS limbs, where squares of fewer than 4,500 bits are exact. */
+ * error. A sum is a boundary only if it is rational, which the host finds out (normalize_weight_classes.h). A device has no memory for that: parts of
+ * equal squares are added first, which makes them 0, for up to RM_WEIGHT_GROUPS squares at once, for any number of them at RM_WEIGHT_LIMBS limbs,
+ * where squares of fewer than 4,500 bits are exact; a sum that is rational by squares in the ratio of squares is undecided there. */
 #ifndef RM_NN_NORMALIZE_WEIGHT_ROWS_H
 #define RM_NN_NORMALIZE_WEIGHT_ROWS_H
 
@@ -42,6 +42,10 @@ typedef struct {
 #define RM_NUM ball
 #include "normalize_weight_exact.h"
 #undef RM_NUM
+
+#if !RM_DEVICE
+#include "normalize_weight_classes.h"
+#endif
 
 /* Also x, in the first buffer. */
 RM_LOCAL void rm_norm_weight_statistics(const void *operation, int64_t set, rm_row_state *state) {
@@ -91,7 +95,23 @@ RM_LOCAL uint64_t rm_norm_weight_slowly(const rm_norm_weights *s, const rm_weigh
   }
   rm_weight_sum w;
   w.f = &s->f, w.state = state, w.range = range, w.x = rm_row_buffer(state, 0), w.g = rm_row_buffer(state, 1);
+#if !RM_DEVICE
+  rm_near near;
+  rm_ball value;
+  uint64_t bits;
+  weight_gradient_near(&near, &w, 0, 0);
+  if (rm_near_round(&near, format, RM_NEAREST, &state->flags, &bits)) {
+    state->tiers.double_double++;
+    return bits;
+  }
+  if (!rm_weight_is_rational(&value, &w, state)) return rm_decide_widely(weight_gradient_ball, &w, 0, INT64_MIN, format, state);
+  state->tiers.accumulator++;
+  if (rm_ball_round(&value, format, RM_NEAREST, &state->flags, &bits)) return bits;
+  state->undecided |= RM_ROW_UNDECIDED;
+  return rm_nan_bits(format);
+#else
   return rm_decide(weight_gradient_near, weight_gradient_ball, &w, 0, format, state);
+#endif
 }
 
 RM_LOCAL void rm_norm_weight_finish(const rm_norm_weights *s, const rm_weight_range *range, const rm_near *value, char *out,
