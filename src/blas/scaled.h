@@ -2,6 +2,7 @@
 #ifndef RM_BLAS_SCALED_H
 #define RM_BLAS_SCALED_H
 
+#include "../../crlibm/simd/machine.h"
 #include "exact_gemm.h"
 #include "lines.h"
 #include "pair.h"
