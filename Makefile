@@ -73,6 +73,7 @@ oracle: $(VENV)/proofs.stamp
 proofs: $(VENV)/proofs.stamp
 	$(BIN)/python -m proofs.smt.rounding_tests
 	$(BIN)/python proofs/depth/run.py
+	$(BIN)/python proofs/exact/run.py
 	$(BIN)/python -m proofs.run --all
 	$(BIN)/python -m proofs.run --table
 

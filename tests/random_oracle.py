@@ -128,8 +128,8 @@ def normal(fmt, seed, stream, first, n, mean, std):
 
 
 @functools.cache
-def truncated(fmt, seed, stream, first, n, mean, std, low, high):
-    """The bits of the results, from the tails on both sides, to about 190 bits."""
+def truncated_values(seed, stream, first, n, mean, std, low, high):
+    """The real numbers, from the tails on both sides, to about 190 bits."""
     out = []
     with definitions.wide(400):
         root = gmpy2.sqrt(gmpy2.mpfr(2))
@@ -141,5 +141,10 @@ def truncated(fmt, seed, stream, first, n, mean, std, low, high):
             above = (1 - u) * gmpy2.erfc(a) + u * gmpy2.erfc(b)
             z = root * definitions.erfinv_of(abs(below - above) / 2, min(below, above), definitions.FIRST)
             z = Fraction(*map(int, z.as_integer_ratio())) * (-1 if below < above else 1)
-            out.append(rounded(Fraction(mean) + Fraction(std) * z, fmt))
+            out.append(Fraction(mean) + Fraction(std) * z)
     return out
+
+
+def truncated(fmt, *arguments):
+    """The bits of the results."""
+    return [rounded(v, fmt) for v in truncated_values(*arguments)]

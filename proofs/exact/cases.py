@@ -1,0 +1,672 @@
+"""Calls of operators with adversarial data, and the exact numbers that their rounding tests are about."""
+
+from __future__ import annotations
+
+import ctypes
+import pathlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+from gmpy2 import mpq
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
+
+import optimizers_oracle as steps  # noqa: E402
+import random_oracle
+import test_formulas
+import test_nn_bce
+import test_nn_cross_entropy
+import test_nn_exponent_range as spread
+import test_nn_kl_div
+import test_nn_losses
+import test_nn_normalization
+import test_nn_pooling
+import test_nn_softmax
+import test_optimizers
+import test_random
+import test_scatter
+import test_statistics
+from reductions_library import I64, OK, Reductions, pointer
+from wide_oracle import reals
+
+from proofs.exact.library import KINDS
+
+NAMES = ["f16", "bf16", "f32", "f64"]
+BITS = 3000
+NONE, MEAN, SUM = range(3)
+
+
+@dataclass
+class Case:
+    """A call, the exact numbers, and which of them each record is about: `place` takes the records (of one tier) and the number of lanes, and
+    returns pairs (record, exact number)."""
+
+    run: Callable[[Any], Any]
+    values: list[Any]
+    place: Callable[[Any, int, list[Any]], list[tuple[Any, Any]]]
+    keep: tuple[Any, ...] = field(default=())
+
+
+def exactly(x) -> list[Fraction]:
+    return [Fraction(float(v)) for v in np.ravel(x)]
+
+
+def kind_of(fmt):
+    return test_statistics.dtype_of(fmt)
+
+
+# ------------------------------------------------------------------------------------------------- which record is whose
+
+
+def of_kinds(records, *kinds):
+    return records[np.isin(records["kind"], [KIND[k] for k in kinds])]
+
+
+KIND = {name: number for number, name in enumerate(KINDS)}
+
+
+def in_order(records, lanes, values):
+    """A record for each number, in their order, or none, by each test; or tests of vectors, whose last lanes are nobody's."""
+    pairs = []
+    for kind in ("row", "settle", "reach", "ends", "known"):
+        some = of_kinds(records, kind)
+        whole = -(-len(values) // lanes) * lanes
+        if len(some) not in (0, len(values), whole):
+            raise ValueError(f"{len(some)} records of {kind} for {len(values)} numbers")
+        pairs += zip(some[: len(values)], values, strict=False)
+    return pairs
+
+
+def the_same(records, lanes, values):
+    """All are about one number."""
+    return [(r, values[0]) for r in of_kinds(records, "row", "known", "sum", "function", "ends")]
+
+
+def by_second_tier(records, lanes, values):
+    """All second tiers are about one number; what first ones are about is made on the way."""
+    return [(r, values[0]) for r in of_kinds(records, "known")]
+
+
+def by_place(records, lanes, values):
+    """Second tiers say which element they are about; first tiers take them in their order."""
+    pairs = in_order(of_kinds(records, "row", "ends", "settle", "reach"), lanes, values)
+    return pairs + [(r, values[int(r["more"])]) for r in of_kinds(records, "known")]
+
+
+def in_two_attempts(records, lanes, values):
+    """Second tiers alone: where the first of two leaves a number open, the next record is about it too."""
+    pairs, at, second = [], 0, False
+    for r in of_kinds(records, "known"):
+        if at == len(values):
+            raise ValueError("more records than numbers")
+        pairs.append((r, values[at]))
+        second = not second and not r["decided"]
+        at += not second
+    if pairs and at != len(values):
+        raise ValueError(f"records of {at} of {len(values)} numbers")
+    return pairs
+
+
+# --------------------------------------------------------------------------------------------------------------- the data
+
+
+CHAINS, CANCELS, SQUARES, TOWER = 0, 1, 6, 7
+
+
+def lossy(rng, fmt, n, which=None):
+    """Sums that lose what they can: a first number beside which each later one is just lost, or cancelling, or spread."""
+    which = rng.integers(0, 8) if which is None else which
+    dtype = kind_of(fmt)
+    if which == CHAINS:  # each of some chains begins with 1
+        x = np.full(n, 2.0**-53 * (1 - 2.0**-7))
+        x[: int(rng.choice([1, 4, 8, 16, 32]))] = 1.0
+    elif which == SQUARES:  # the same of squares
+        x = np.full(n, 2.0**-26.5 * (1 - 2.0**-6))
+        x[: int(rng.choice([4, 8, 16, 32]))] = 1.0
+    elif which == TOWER:  # each number is lost beside the one before, and so is what is left over
+        x = np.ldexp(rng.choice([-1.0, 1.0], n), -60 * (np.arange(n) % 3) - rng.integers(0, 6, n))
+    elif which == CANCELS:  # cancels but for a hundred bits
+        x = rng.standard_normal(n)
+        x[n // 2 :] = -x[: n - n // 2][::-1]
+        x[rng.integers(0, n)] += 2.0**-100
+        if fmt == "f64":
+            x[rng.integers(0, n)] *= 1 + 2.0**-52
+    elif which == 2:
+        return spread.numbers(rng, fmt, n)
+    elif which == 3:
+        x = rng.choice([1.0, -1.0], n) * 2.0 ** rng.integers(-60, 60, n) * (1 + rng.random(n))
+    elif which == 4:
+        x = 1 + rng.random(n) * 2.0**-10
+    else:
+        x = rng.standard_normal(n)
+    if fmt == "f16":
+        x = np.clip(x, -6e4, 6e4)
+    return x.astype(dtype)
+
+
+def shape_of(rng):
+    return int(rng.choice([1, 2, 3, 7, 31, 128, 256, 512]))
+
+
+# ---------------------------------------------------------------------------------------------------------------- rows
+
+
+def softmax(what):
+    def case(rng, fmt):
+        n = shape_of(rng)
+        backward = "backward" in what
+        x = (
+            (lossy(rng, fmt, n) if rng.random() < 0.5 else spread.numbers(rng, fmt, n))
+            if backward
+            else spread.exponents(rng, fmt, n)
+        )
+        x = x.reshape(1, n)
+        arrays = [x]
+        if backward:
+            arrays.append((spread.exponents if "log" in what else spread.numbers)(rng, fmt, (1, n)))
+        if what == "softmax_backward" and rng.random() < 0.3:  # 1 less a sum that loses what it has below 1
+            arrays = [np.ones_like(x), lossy(rng, fmt, n, CHAINS).reshape(1, n)]
+        elif what == "log_softmax_backward" and rng.random() < 0.5:
+            arrays[0] = lossy(rng, fmt, n, CHAINS).reshape(1, n)
+            if n > 2 and fmt != "f16":  # of which 2^-40 is left, and what was lost
+                arrays[0][0, -2:] = 2.0**-40, -np.sum(arrays[0] == 1)
+        v = reals(arrays[0])
+        if what == "softmax_backward":
+            w = reals(arrays[1])
+            total = mpmath.fsum(a * b for a, b in zip(v, w, strict=True))
+            values = [b * (a - total) for a, b in zip(v, w, strict=True)]
+        elif what == "log_softmax_backward":
+            total = mpmath.fsum(v)
+            values = [a - mpmath.exp(b) * total for a, b in zip(v, reals(arrays[1]), strict=True)]
+        else:
+            most = max(v)
+            others = mpmath.fsum(mpmath.exp(a - most) for i, a in enumerate(v) if i != v.index(most))
+            log = mpmath.log1p(others)
+            values = {
+                "softmax": [mpmath.exp(a - most) / (1 + others) for a in v],
+                "log_softmax": [a - most - log for a in v],
+                "logsumexp": [most + log],
+            }[what]
+
+        def place(records, lanes, values):  # the first tier may take for 0 what rounds to +0
+            pairs = by_place(records, lanes, values)
+            return [
+                (r, v)
+                for r, v in pairs
+                if KINDS[r["kind"]] != "row" or what != "softmax" or r["hi"] != 0 or v > mpmath.ldexp(1, -240)
+            ]
+
+        return Case(lambda lib: test_nn_softmax.result(lib, what, fmt, *arrays), values, place)
+
+    return case
+
+
+def norm(which, part):
+    """One set, so that its elements come in their order; for the gradient by weights several."""
+
+    def case(rng, fmt):
+        n = shape_of(rng)
+        shape = (1, 1, n)
+        if part == 2:
+            n = int(rng.integers(1, 6))
+            shape = (1, int(rng.choice([1, 3, 40, 70])), n) if which != "batch" else (int(rng.choice([1, 3])), 1, 32 * n + 1)
+        many = int(np.prod(shape))
+        far = rng.random() < 0.4
+        x = (rng.standard_normal(many) * 1e-2 + 50).astype(kind_of(fmt)) if far else lossy(rng, fmt, many)
+        if which == "rms" and rng.random() < 0.3:
+            x = lossy(rng, fmt, many, SQUARES)
+        g = lossy(rng, fmt, many) if rng.random() < 0.5 else rng.standard_normal(many).astype(kind_of(fmt))
+        size = 1 if which == "batch" else n
+        w, b = (
+            lossy(rng, fmt, size) if rng.random() < 0.5 else rng.standard_normal(size).astype(kind_of(fmt)) for _ in range(2)
+        )
+        eps = float(rng.choice([1e-5, 0.25, 2.0**-30, 1e-12]))
+        x, g = x.reshape(shape), g.reshape(shape)
+        values = list(np.ravel(test_nn_normalization.values(which, x, w, b, g, eps)[part]))
+
+        def run(lib):
+            (sets, sx, sw), _ = test_nn_normalization.geometry(which, x)
+            out = np.full(size if part == 2 else x.shape, 7, test_nn_softmax.kind(fmt))
+            f, e, none, a, h = NAMES.index(fmt), ctypes.c_double(eps), (None,) * 4, pointer(x), pointer(g)
+            if part == 0:
+                arguments = a, sx, pointer(w), sw, pointer(b), sw, *none, e, pointer(out), sx
+                assert lib.rm_normalize(f, ctypes.byref(sets), *arguments) == OK
+            elif part == 1:
+                arguments = h, sx, a, sx, pointer(w), sw, *none, e, pointer(out), sx
+                assert lib.rm_normalize_backward(f, ctypes.byref(sets), *arguments) == OK
+            else:
+                arguments = h, sx, a, sx, *none, e, pointer(out), sw
+                lib.rm_normalize_backward_weight(f, ctypes.byref(sets), *arguments)  # may be undecided
+
+        return Case(run, values, in_two_attempts if part == 2 else by_place, (x, g, w, b))
+
+    return case
+
+
+def entropy(part):
+    def case(rng, fmt):
+        rows, n, dtype = 1 if part != "mean" else int(rng.integers(1, 5)), int(rng.choice([2, 3, 9, 40])), kind_of(fmt)
+        x = spread.exponents(rng, fmt, (rows, n))
+        classes, reduction = rng.random() < 0.5, MEAN if part == "mean" else NONE
+        target = rng.integers(0, n, rows) if classes else None
+        probability = (
+            None
+            if classes
+            else (spread.numbers if rng.random() < 0.5 else lambda r, f, s: lossy(r, f, rows * n).reshape(s))(
+                rng, fmt, x.shape
+            )
+        )
+        weight = None
+        if rng.random() < 0.5:
+            weight = (np.abs(spread.numbers(rng, fmt, n)) + dtype.type(2.0 ** spread.ends(fmt)[0])).astype(dtype)
+        smoothing = float(rng.choice([0.0, 0.0, 0.25, 0.1, 1e-20]))
+        g = spread.numbers(rng, fmt, rows if reduction == NONE else 1)
+        p = test_nn_cross_entropy.problem(x, target, probability, weight, smoothing, reduction)
+        loss, gradient = test_nn_cross_entropy.values(x, target, probability, weight, smoothing, reduction, g)
+        if part == "backward":
+            one = int(target[0]) if classes and smoothing == 0.0 else -1  # a test of its own
+
+            def place(records, lanes, values):
+                pairs = [
+                    (r, v)
+                    for r, v in by_place(records, lanes, values)
+                    if v is not values[one] or one < 0 or KINDS[r["kind"]] != "row"
+                ]
+                return pairs + [(r, values[int(r["more"])]) for r in of_kinds(records, "target")]
+
+            return Case(
+                lambda lib: test_nn_cross_entropy.backward(lib, fmt, p, g),
+                gradient[0],
+                place,
+                (x, target, probability, weight),
+            )
+        return Case(lambda lib: test_nn_cross_entropy.forward(lib, fmt, p), loss, the_same, (x, target, probability, weight))
+
+    return case
+
+
+def bce(part):
+    def case(rng, fmt):
+        n = int(rng.integers(1, 12))
+        x = spread.exponents(rng, fmt, n)
+        y = spread.numbers(rng, fmt, n) if rng.random() < 0.3 else rng.choice([0, 0.25, 0.5, 1], n).astype(x.dtype)
+        w, p = (spread.numbers(rng, fmt, n) if rng.random() < 0.4 else None for _ in range(2))
+        reduction = NONE if part == "none" else MEAN
+        g = spread.numbers(rng, fmt, n if part == "none" else 1) if part == "backward" else None
+        if part == "backward":
+            reduction = MEAN
+        values = test_nn_bce.values(reduction, g, x, y, w, p)
+        return Case(
+            lambda lib: test_nn_bce.run(lib, fmt, reduction, g, x, y, w, p),
+            values,
+            by_second_tier if part == "mean" else by_place,
+        )
+
+    return case
+
+
+def kl_div(part):
+    def case(rng, fmt):
+        n, log_target = int(rng.integers(1, 12)), int(rng.integers(0, 2))
+        t = spread.exponents(rng, fmt, n) if log_target else np.abs(spread.numbers(rng, fmt, n))
+        x, reduction, count = (
+            spread.numbers(rng, fmt, n),
+            NONE if part != "mean" else MEAN,
+            int(rng.integers(1, 9)) if part == "mean" else 1,
+        )
+        f = test_nn_kl_div.gradients if part == "backward" else test_nn_kl_div.values
+        values = f(reduction, log_target, count, x, t)
+
+        def run(lib):
+            test_nn_kl_div.run(lib, fmt, reduction, log_target, count, x, t, backward=part == "backward")
+
+        return Case(run, values, by_second_tier if part == "mean" else by_place)
+
+    return case
+
+
+def regression(loss, part):
+    def case(rng, fmt):
+        n, low, high = int(rng.integers(1, 40)), *spread.ends("f64")
+        x, y = spread.numbers(rng, fmt, n), spread.numbers(rng, fmt, n)
+        if rng.random() < 0.5:
+            x, y = lossy(rng, fmt, n), lossy(rng, fmt, n)
+        p = float(rng.choice([1.0, 0.3, 0.5, np.ldexp(1 + rng.random(), rng.integers(low, high))]))
+        reduction = "mean" if part == "mean" else "none"
+        d = [a - b for a, b in zip(exactly(x), exactly(y), strict=True)]
+        if part == "backward":
+            g = spread.numbers(rng, fmt, n)
+            values = [a * test_nn_losses.slope(loss, p, v) for a, v in zip(exactly(g), d, strict=True)]
+            return Case(lambda lib: test_nn_losses.backward(lib, loss, p, fmt, "none", g, x, y), values, by_place)
+        values = [test_nn_losses.term(loss, p, v) for v in d]
+        if part == "mean":
+            values = [sum(values, Fraction(0)) / n]
+        return Case(
+            lambda lib: test_nn_losses.forward(lib, loss, p, fmt, reduction, x, y),
+            values,
+            by_second_tier if part == "mean" else by_place,
+        )
+
+    return case
+
+
+def pooling(rng, fmt):
+    shape, out, *rest = test_nn_pooling.CASES[int(rng.integers(0, 3))]
+    p, axes = test_nn_pooling.pool_of(shape, out, *rest)
+    divisor = int(rng.choice([0, 3, 8, (1 << 20) + 1]))
+    x = lossy(rng, fmt, int(np.prod(shape))).reshape(shape)
+    exact = np.array(exactly(x), object).reshape(shape)
+    values = [sum((exact[at[:2] + t] for t in window), Fraction(0)) for at, window, _ in test_nn_pooling.outputs(shape, axes)]
+    y = np.full(shape[:2] + out, 7, x.dtype)
+
+    def run(lib):
+        arguments = pointer(x), test_nn_pooling.strides(x), pointer(y), test_nn_pooling.strides(y)
+        assert lib.rm_avg_pool(NAMES.index(fmt), ctypes.byref(p), 1, ctypes.c_int64(divisor), *arguments) == OK
+
+    return Case(run, values, in_order, (x, y))
+
+
+# ------------------------------------------------------------------------------------------------------------ reductions
+
+
+def length(rng):
+    return int(rng.choice([1, 2, 5, 33, 128, 256, 512, 1024, 9000]))
+
+
+def reduction(what):
+    def case(rng, fmt):
+        n = length(rng)
+        x, y = lossy(rng, fmt, n), lossy(rng, fmt, n)
+        if rng.random() < 0.3:
+            x, y = lossy(rng, fmt, n, SQUARES if what in ("norm", "var") else CHAINS), np.ones_like(y)
+        if what == "dot":
+            values = [sum((a * b for a, b in zip(exactly(x), exactly(y), strict=True)), Fraction(0))]
+            return Case(lambda lib: Reductions(lib).dot(fmt, x, y), values, the_same)
+        if what == "norm":
+            return Case(
+                lambda lib: test_statistics.call(Reductions(lib), "norm", fmt, x, fmt),
+                [sum((a * a for a in exactly(x)), Fraction(0))],
+                the_same,
+            )
+        if what == "mean":
+            return Case(
+                lambda lib: test_statistics.call(Reductions(lib), "mean", fmt, x, fmt),
+                [sum(exactly(x), Fraction(0))],
+                the_same,
+            )
+        if what == "var":
+            exact = exactly(x)
+            total, squares = sum(exact, Fraction(0)), sum((a * a for a in exact), Fraction(0))
+
+            def place(records, lanes, values):
+                pairs = [(r, total) for r in of_kinds(records, "sum")]
+                for r in of_kinds(records, "deviations"):
+                    c = Fraction(float(r["more"]))
+                    pairs.append((r, squares - 2 * c * total + n * c * c))
+                return pairs + [(r, squares - total * total / n) for r in of_kinds(records, "function")]
+
+            return Case(lambda lib: test_statistics.call(Reductions(lib), "var", fmt, x, fmt, 0), [], place)
+        return Case(lambda lib: Reductions(lib).sum(fmt, x), [sum(exactly(x), Fraction(0))], the_same)
+
+    return case
+
+
+def cumsum(rng, fmt):
+    n = int(rng.choice([1, 2, 3, 65, 300, 1000]))
+    x = lossy(rng, fmt, n) if rng.random() < 0.7 else lossy(rng, fmt, 3, TOWER)
+    n = len(x)
+    values = list(np.add.accumulate(np.array(exactly(x), object)))
+    out, f = np.full(n, 7, x.dtype), NAMES.index(fmt)
+
+    def run(lib):
+        assert lib.rm_cumsum(f, I64(n), pointer(x), I64(x.itemsize), f, pointer(out), I64(out.itemsize)) == OK
+
+    return Case(run, values, lambda records, lanes, v: list(zip(of_kinds(records, "known"), v, strict=True)))
+
+
+def scatter(function):
+    def case(rng, fmt):
+        terms, one = int(rng.choice([1, 2, 15, 17, 60, 200])), rng.random() < 0.3
+        cols = 1 if one else int(rng.integers(2, 9))
+        src = np.stack([lossy(rng, fmt, terms, None if rng.random() < 0.7 else CHAINS) for _ in range(cols)], 1).reshape(
+            terms, cols
+        )
+        if rng.random() < 0.5:
+            src[0], src[1:] = 1, 2.0**-53 * (1 - 2.0**-7)
+        out = np.ascontiguousarray(lossy(rng, fmt, cols).reshape(1, cols))
+        index = np.zeros(terms, np.int64)
+        exact = np.array(exactly(src), object).reshape(terms, cols)
+        values = [
+            sum(exact[:, c], Fraction(float(out[0, c])) if function == "index_add" else Fraction(0)) for c in range(cols)
+        ]
+
+        def place(records, lanes, v):
+            some = of_kinds(records, "known").reshape(-1, lanes)
+            if cols > lanes:
+                return []
+            return [(r, e) for vector in some for r, e in zip(vector[:cols], v, strict=False)]
+
+        def run(lib):
+            assert test_scatter.call(Reductions(lib), function, fmt, out.copy(), index, src) == OK
+
+        return Case(run, values, place)
+
+    return case
+
+
+# --------------------------------------------------------------------------------------------------- optimisers, formulas
+
+
+def inside(fmt, arrays):
+    """The elements whose numbers are none that the vectors of binary64 leave to the slow tiers (src/nn/optimizers_step.h)."""
+    sizes = np.abs(np.array(arrays, np.float64))
+    return (
+        ((sizes == 0) | ((sizes >= 2.0**-300) & (sizes <= 2.0**300))).all(0)
+        if fmt == "f64"
+        else np.ones(len(arrays[0]), bool)
+    )
+
+
+def settled(records, lanes, quantities, asked):
+    """The tests of vectors, one for each quantity in turn. What is made from a quantity that a test has left open is not used."""
+    n = len(quantities[0])
+    width, pairs = -(-n // lanes), []
+    for kind in ("settle", "reach", "ends"):
+        some = of_kinds(records, kind)
+        if not len(some):
+            continue
+        some = some.reshape(width, len(quantities), lanes)
+        for k, exact in enumerate(quantities):
+            for i in range(n):
+                vector, lane = divmod(i, lanes)
+                if asked[i] and some[vector, :k, lane]["decided"].all() and exact[i] is not None:
+                    pairs.append((some[vector, k, lane], exact[i]))
+    return pairs
+
+
+def slow_in_order(records, quantities):
+    """The second tiers of all elements, quantity by quantity."""
+    some = of_kinds(records, "known")
+    each = [v for values in zip(*quantities, strict=True) for v in values]
+    if len(some) != len(each):
+        return []
+    return [(r, v) for r, v in zip(some, each, strict=True) if v is not None]
+
+
+def numbers(codes, fmt):
+    return [steps.value(int(c), fmt) for c in codes]
+
+
+def finite(values):
+    """What is not a real number, since an operand was none, is asked of no test."""
+    return [v if isinstance(v, (Fraction, mpmath.mpf, type(mpq(0)))) else None for v in values]
+
+
+def optimizer(kind, options):
+    def case(rng, fmt):
+        n = int(rng.integers(1, 20))
+        name = str(rng.choice(["gaussian", "integers", "cancelling", "tiny", "spread"]))
+        x = test_optimizers.random(rng, fmt, n, name)
+        before, o = x.copy(), {**(test_optimizers.SGD if kind == "sgd" else test_optimizers.ADAM), **options}
+        quantities: list[list[Any]] = []
+        pointers = (1, 1, o.get("momentum", 1), kind == "adam", o.get("amsgrad", 0))
+
+        def run(lib):
+            x[:] = before
+            assert getattr(test_optimizers, kind)(lib, fmt, options, x) == OK
+            quantities[:] = map(finite, sgd(x) if kind == "sgd" else adam(x))
+
+        def sgd(x):
+            old, new = (
+                [numbers(test_optimizers.bits(a), fmt) for a in before],
+                [numbers(test_optimizers.bits(a), fmt) for a in x],
+            )
+            d = [steps.direction(o, p, g) for p, g in zip(old[0], old[1], strict=True)]
+            found, lr, mu = [], steps.number(o["lr"]), steps.number(o["momentum"])
+            step = d
+            if o["momentum"]:
+                found.append(
+                    d
+                    if o["first"]
+                    else [mu * b + (1 - steps.number(o["dampening"])) * v for b, v in zip(old[2], d, strict=True)]
+                )
+                step = [v + mu * b if o["nesterov"] else b for b, v in zip(new[2], d, strict=True)]
+            return [*found, [p - lr * v for p, v in zip(old[0], step, strict=True)]]
+
+        def adam(x):
+            old, new = (
+                [numbers(test_optimizers.bits(a), fmt) for a in before],
+                [numbers(test_optimizers.bits(a), fmt) for a in x],
+            )
+            d = [steps.direction(o, p, g) for p, g in zip(old[0], old[1], strict=True)]
+            b1, b2 = steps.number(o["beta1"]), steps.number(o["beta2"])
+            m = [b1 * a + (1 - b1) * v for a, v in zip(old[2], d, strict=True)]
+            v = [b2 * a + (1 - b2) * c * c for a, c in zip(old[3], d, strict=True)]
+            lr, eps, decay = (mpmath.mpf(o[k]) for k in ("lr", "eps", "weight_decay"))
+            d1, d2 = (
+                mpmath.mpf(int(q.numerator)) / int(q.denominator)
+                for q in (steps.one_minus_power(o[b], o["step"]) for b in ("beta1", "beta2"))
+            )
+            p = []
+            for a, mean, square in zip(old[0], new[2], new[4] if o.get("amsgrad") else new[3], strict=True):
+                if float in map(type, (a, mean, square)):
+                    p.append(None)
+                    continue
+                a, mean, square = (mpmath.mpf(int(q.numerator)) / int(q.denominator) for q in (a, mean, square))
+                below = mpmath.sqrt(square / d2) + eps
+                p.append(a * (1 - lr * decay if o["decoupled"] else 1) - lr * mean / d1 / below if below else None)
+            return [m, v, p]
+
+        def place(records, lanes, values):
+            used = [k for k in range(5) if pointers[k]]
+            asked = inside(fmt, [*before[used], *x[[k for k in used if k > 1]]])
+            return settled(records, lanes, quantities, asked) + slow_in_order(records, quantities)
+
+        return Case(run, [], place)
+
+    return case
+
+
+def clip(rng, fmt):
+    n = int(rng.integers(1, 20))
+    x = test_optimizers.random(rng, fmt, n, str(rng.choice(["gaussian", "integers", "spread", "tiny"])))[0]
+    before, root = x.copy(), mpmath.sqrt(mpmath.fsum(v * v for v in reals(x)))
+    limit = float(root) * float(rng.random())
+    values = [v * limit / root for v in reals(x)] if root > limit else []
+
+    def run(lib):
+        x[:] = before
+        assert test_optimizers.clip(lib, fmt, x, test_optimizers.Squares(lib, fmt, before), limit) == OK
+
+    def place(records, lanes, v):
+        return settled(records, lanes, [v], inside(fmt, [before])) + slow_in_order(records, [v]) if v else []
+
+    return Case(run, values, place)
+
+
+def formula(which):
+    name, arrays, function = test_formulas.FORMULAS[which]
+
+    def case(rng, fmt):
+        n, a = int(rng.integers(1, 20)), float(rng.choice([0.1, 1 / 0.9, -3.0, 0.5, -1e-3, 0.999]))
+        given = [
+            test_optimizers.random(rng, fmt, n, str(rng.choice(["gaussian", "integers", "spread", "tiny"])))[0]
+            for _ in range(arrays)
+        ]
+        values = []
+        for row in zip(*(exactly(x) for x in given), strict=True):
+            divisor = row[0] if name == "under" else row[2] if name == "quotient" else 1
+            values.append(function(Fraction(a), *row) if divisor else None)
+
+        def run(lib):
+            assert test_formulas.run(lib, which, fmt, a, given)[0] == OK
+
+        def place(records, lanes, v):
+            pairs = settled(records, lanes, [v], inside(fmt, given))
+            some = of_kinds(records, "known")
+            return pairs + ([(r, e) for r, e in zip(some, v, strict=True) if e is not None] if len(some) == len(v) else [])
+
+        return Case(run, values, place)
+
+    return case
+
+
+# --------------------------------------------------------------------------------------------------------------- random
+
+
+def draw(what):
+    def case(rng, fmt):
+        n, place = 24, (int(rng.integers(0, 2**63)), int(rng.integers(0, 2**63)), int(rng.integers(0, 2**40)))
+        mean, std = (
+            float(rng.standard_normal() * 2.0 ** rng.integers(-9, 9)),
+            float(2.0 ** rng.integers(-9, 9) * (1 + rng.random())),
+        )
+        draws = [int(d) for d in random_oracle.draws(*place, n)]
+        if what == "uniform":
+            high = mean + std
+            m, p = random_oracle.unit(fmt, *place, n)
+            values = [Fraction(mean) + Fraction(int(v), 2**p) * (Fraction(high) - Fraction(mean)) for v in m]
+            run = lambda lib: test_random.Random(lib).uniform(fmt, place, n, mean, high)  # noqa: E731
+        elif what == "normal":
+            values = [Fraction(mean) + Fraction(std) * random_oracle.quantile(d) for d in draws]
+            run = lambda lib: test_random.Random(lib).normal(fmt, place, n, mean, std)  # noqa: E731
+        elif what == "truncated":
+            ends = mean, std, mean + std * float(rng.uniform(-4, 1)), mean + std * float(rng.uniform(1.5, 6))
+            values = random_oracle.truncated_values(*place, n, *ends)
+            run = lambda lib: test_random.Random(lib).truncated(fmt, place, n, *ends)  # noqa: E731
+        else:
+            x, p = rng.standard_normal(n).astype(kind_of(fmt)), float(rng.choice([0.1, 0.3, 0.7, 1e-9]))
+            values = [a / (1 - Fraction(p)) for a in exactly(x)]
+            run = lambda lib: test_random.Random(lib).dropout(fmt, place, x, p)  # noqa: E731
+        return Case(run, values, in_order)
+
+    return case
+
+
+OPERATORS: dict[str, Callable[..., Case]] = {
+    **{w: softmax(w) for w in ("softmax", "log_softmax", "logsumexp", "softmax_backward", "log_softmax_backward")},
+    **{
+        f"{w}_norm{part}": norm(w, k)
+        for w in ("layer", "rms")
+        for k, part in enumerate(("", "_backward", "_backward_weight"))
+    },
+    "batch_norm_backward_weight": norm("batch", 2),
+    **{f"cross_entropy_{p}": entropy(p) for p in ("none", "mean", "backward")},
+    **{f"bce_{p}": bce(p) for p in ("none", "mean", "backward")},
+    **{f"kl_div_{p}": kl_div(p) for p in ("none", "mean", "backward")},
+    **{f"{loss}_{p}": regression(loss, p) for loss in ("mse", "huber", "smooth_l1") for p in ("none", "mean", "backward")},
+    "avg_pool": pooling,
+    **{w: reduction(w) for w in ("sum", "dot", "mean", "norm", "var")},
+    "cumsum": cumsum,
+    **{f: scatter(f) for f in ("index_add", "segment_sum")},
+    **{f"sgd_{k}": optimizer("sgd", o) for k, o in enumerate(test_optimizers.SGD_CASES)},
+    **{f"adam_{k}": optimizer("adam", o) for k, o in enumerate(test_optimizers.ADAM_CASES)},
+    "clip": clip,
+    **{f[0]: formula(k) for k, f in enumerate(test_formulas.FORMULAS)},
+    **{w: draw(w) for w in ("uniform", "normal", "truncated", "dropout")},
+}

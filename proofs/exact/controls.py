@@ -1,0 +1,67 @@
+"""Sources with a bound halved, or without one of its terms, and the operators whose tests must then be beyond their bounds."""
+
+from __future__ import annotations
+
+CONTROLS: list[tuple[str, str, str, tuple[str, ...]]] = [
+    # a file, what stands there, what stands there instead, operators: one of them sees it
+    (
+        "src/reduce/sum_parts.h",
+        "const double u = (RM_CHAIN + (p->shift ? 2 + 4 : 2)) * 0x1.01p-53;",
+        "const double u = (RM_CHAIN + (p->shift ? 2 + 4 : 2)) * 0x1.01p-54;",
+        ("sum", "dot", "norm"),
+    ),
+    ("src/reduce/segment.h", "0x1.03p-53 * (double)g->s->n", "0x1.03p-54 * (double)g->s->n", ("index_add", "segment_sum")),
+    ("src/reduce/prefixes.h", "r->b + bound};", "r->b + 0.5 * bound};", ("cumsum",)),
+    (
+        "src/nn/rows_step.h",
+        "vf64_set1(0x1p-50), vf64_set1(s->err)));\n      return vf64_mul(y, t);",
+        "vf64_set1(0x1p-50), vf64_set1(0.0)));\n      return vf64_mul(y, t);",
+        ("softmax_backward",),
+    ),
+    ("src/nn/normalize.c", "s.err = 1.01 * t.c_err * t.a;", "s.err = 0.0;", ("layer_norm",)),
+    ("src/nn/normalize.c", "off = 4.0 * RM_ROW_MOMENT_ERR * m2;", "off = 0.0;", ("rms_norm",)),
+    (
+        "src/nn/softmax_rows.h",
+        "1.01 * err / __builtin_fabs(sum)",
+        "0.0 * err / __builtin_fabs(sum)",
+        ("log_softmax_backward",),
+    ),
+    ("src/nn/pooling_sum.h", "0x1.2p-52) + 0x1p-1073", "0x1.2p-57) + 0x1p-1073", ("avg_pool",)),
+    (
+        "src/nn/optimizers_step.h",
+        "#define RM_QUOTIENT_ERR RM_BOUND(0x1.8p-50)",
+        "#define RM_QUOTIENT_ERR RM_BOUND(0x1.8p-52)",
+        ("adam_2", "adam_4", "adam_5"),
+    ),
+    (
+        "src/nn/optimizers_step.h",
+        "#define RM_LINEAR_ERR RM_BOUND(0x1p-98)",
+        "#define RM_LINEAR_ERR RM_BOUND(0x1p-107)",
+        ("sgd_2", "sgd_6", "adam_2"),
+    ),
+    (
+        "src/nn/formulas_step.h",
+        "#define RM_FORMULA_QUOTIENT_ERR RM_BOUND(0x1p-50)",
+        "#define RM_FORMULA_QUOTIENT_ERR RM_BOUND(0x1p-52)",
+        ("quotient",),
+    ),
+    (
+        "src/nn/cross_entropy_rows.h",
+        "+ q_size * l_err) + 0x1p-51",
+        ") + 0x1p-51",
+        ("cross_entropy_none", "cross_entropy_mean"),
+    ),
+    ("src/nn/loss_step.h", "#define RM_TERM_ERR 0x1.4p-50", "#define RM_TERM_ERR 0x1p-52", ("mse_none", "huber_none")),
+    ("src/random/dropout.h", "RM_BOUND(0x1p-51)", "RM_BOUND(0x1p-52)", ("dropout",)),
+    ("src/random/normal.h", "RM_ERFINV_F32_ERR * (1.0 + 0x1p-10)", "RM_ERFINV_F32_ERR * 0x1p-4", ("normal",)),
+]
+
+# What would be beyond a bound that is half as large, in the sources as they are: an operator, and a test of it.
+HALVED = [
+    ("plus", "known"),
+    ("log_softmax", "known"),
+    ("sum", "sum"),
+    ("norm", "sum"),
+    ("cumsum", "known"),
+    ("segment_sum", "known"),
+]

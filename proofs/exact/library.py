@@ -1,0 +1,137 @@
+"""The library of one number of lanes, over vocabulary.h and with its rounding tests watched (watch.h).
+
+The sources are copied, and each call of a function that watch.h has a WATCH_ macro for goes through it. Elementwise functions are not part
+of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+BUILDS = {1: "SCALAR", 2: "NEON", 4: "AVX2", 8: "AVX512"}
+WATCHED = re.findall(r"^#define WATCH_(\w+)\(", (HERE / "watch.h").read_text(), re.MULTILINE)
+VECTORS = ["src/reduce/kernels.c", "src/blas/kernels.c", "src/nn/kernels.c", "src/nn/loss_kernels.c", "src/nn/pool_kernels.c"]
+VECTORS += ["src/random/kernels.c"]
+ONLY = {  # elsewhere these are called by other tests
+    "rm_round_dd": ("src/nn/cross_entropy_rows.h",),
+    "vf64_undecided_f64": ("src/random/", "src/nn/loss_step.h"),
+    "vf64_undecided_within": ("src/random/",),
+    "vf64_undecided_any": ("src/random/",),
+}
+KINDS = ["row", "settle", "reach", "ends", "known", "sum", "target", "deviations", "function"]  # as in watch.h
+RECORD = np.dtype([("kind", "i4"), ("decided", "i4"), ("hi", "f8"), ("lo", "f8"), ("err", "f8"), ("more", "f8")])
+
+
+def watched(path: str, text: str) -> tuple[str, set[str]]:
+    """The text of a source with its calls of tests watched; which these are. A definition or declaration begins a line."""
+    found = set()
+
+    def call(match: re.Match[str]) -> str:
+        name, line = match[2], text[text.rfind("\n", 0, match.start()) + 1 : match.start(2)]
+        if (
+            re.fullmatch(r"(?:RM_\w+|static|extern)[\w\s*]*", line)
+            or line.startswith(" *")
+            or not path.startswith(ONLY.get(name, ("",)))
+        ):
+            return match[0]
+        found.add(name)
+        return f"{match[1]}WATCH_{name}("
+
+    return re.sub(rf"(\b)({'|'.join(WATCHED)})\(", call, text), found
+
+
+def copied(to: pathlib.Path, edit: dict[str, list[tuple[str, str]]]) -> None:
+    """The sources; edit: a part of a file and what stands there instead, for controls."""
+    found: set[str] = set()
+    for folder in ("src", "crlibm", "include", "proofs/exact"):
+        for source in [*(ROOT / folder).rglob("*.[ch]"), *(ROOT / folder).rglob("*.def")]:
+            text, name = source.read_text(), str(source.relative_to(ROOT))
+            for old, new in edit.get(name, ()):
+                if text.count(old) != 1:
+                    raise RuntimeError(f"{name}: {old!r} stands there {text.count(old)} times")
+                text = text.replace(old, new)
+            if name == "crlibm/config.h":
+                inlined = "static inline __attribute__((always_inline, unused))"
+                assert text.count(inlined) == 1
+                text = text.replace(inlined, "static __attribute__((unused))")  # seconds instead of minutes
+            if folder == "src" and not name.startswith("src/cuda"):
+                text, here = watched(name, text)
+                found |= here
+            target = to / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
+    (to / "proofs/lanes.h").write_text((ROOT / "proofs/lanes.h").read_text())
+    missing = set(WATCHED) - found
+    if missing:
+        raise RuntimeError(f"no call of {missing} is left to watch")
+
+
+def build(
+    folder: pathlib.Path, lanes: int, fma: bool, edit: dict[str, list[tuple[str, str]]] | None = None, level: str = "-O1"
+) -> pathlib.Path:
+    copied(folder, edit or {})
+    cc = shlex.split(os.environ.get("CC", "cc"))
+    common = [
+        *cc,
+        "-std=gnu11",
+        level,
+        "-fPIC",
+        "-ffp-contract=off",
+        "-fno-math-errno",
+        "-w",
+        "-D_GNU_SOURCE=",
+        "-I",
+        folder / "include",
+        "-I",
+        folder,
+    ]
+    common += ["-include", folder / "proofs/exact/watch.h", *(["-mfma"] if fma else [])]
+    sources = [s for part in ("blas", "reduce", "nn", "random", "api") for s in sorted((folder / "src" / part).glob("*.c"))]
+    sources = [s for s in sources if s.name != "elementwise.c"] + [folder / "proofs/exact/table.c"]
+    objects = []
+    for source in sources:
+        objects.append(folder / f"{source.parent.name}-{source.stem}.o")
+        own = [f"-DRM_CFG_SIMD=RM_SIMD_{BUILDS[lanes]}", "-include", folder / "proofs/exact/vocabulary.h"]
+        vector = str(source.relative_to(folder)) in VECTORS
+        if source.name == "table.c":
+            own = own[:1]
+        subprocess.run(
+            [*common, *(own if vector or source.name == "table.c" else []), "-c", source, "-o", objects[-1]], check=True
+        )
+    library = folder / "libexact.so"
+    subprocess.run([*cc, "-shared", *objects, "-lm", "-lpthread", "-o", library], check=True)
+    return library
+
+
+class Watched:
+    """A library and its records."""
+
+    def __init__(self, path: pathlib.Path, lanes: int):
+        self.library, self.lanes = ctypes.CDLL(str(path)), lanes
+        self.open = ctypes.c_int.in_dll(self.library, "exact_open")
+        assert self.library.rm_set_num_threads(1) == 0  # records in their order
+        self.library.exact_take.restype = ctypes.c_int64
+        self.room = np.zeros(1 << 20, RECORD)
+
+    def records(self) -> np.ndarray:
+        n = self.library.exact_take(self.room.ctypes.data_as(ctypes.c_void_p), ctypes.c_int64(len(self.room)))
+        assert n <= len(self.room), "too many records"
+        return self.room[:n].copy()
+
+    def tiers(self) -> Iterator[bool]:
+        """As it is, and with all that the first tiers test left open."""
+        for left_open in (0, 1):
+            self.open.value = left_open
+            self.records()
+            yield bool(left_open)
+        self.open.value = 0

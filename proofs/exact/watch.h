@@ -1,0 +1,126 @@
+/* What the rounding tests of the library are given, written down. run.py compiles the library with each call f(...) of a test listed there
+ * made WATCH_f(...): the arguments are recorded, and f is called. Where exact_open is 1 the tests of the first tiers leave all open, so that
+ * the second tiers see every element. */
+#ifndef RM_PROOF_WATCH_H
+#define RM_PROOF_WATCH_H
+
+#include <stdint.h>
+
+enum exact_kind {
+  EXACT_ROW,      /* hi within err, which includes 2^-52 of it */
+  EXACT_SETTLE,   /* hi + lo within err */
+  EXACT_REACH,    /* hi within err, which includes the rounding of hi -+ err */
+  EXACT_ENDS,     /* hi + lo within err, which includes the rounding of lo -+ err */
+  EXACT_KNOWN,    /* hi + lo within err; err = 0: exactly that */
+  EXACT_SUM,      /* the same of a sum, before its function is taken */
+  EXACT_TARGET,   /* hi + lo within err, of the one class that counts */
+  EXACT_DEVIATIONS, /* a sum of squares of differences from `more` */
+  EXACT_FUNCTION  /* a sum of which a function is rounded */
+};
+struct exact_record {
+  int32_t kind, decided;
+  double hi, lo, err, more;
+};
+extern int exact_open;
+extern int64_t exact_place;
+void exact_watch(int kind, int decided, double hi, double lo, double err, double more);
+
+#define EXACT_ALL vf64_eq(vf64_set1(0.0), vf64_set1(0.0))
+#define EXACT_LANES(kind, count, m, h, l, e)                                                  \
+  do {                                                                                        \
+    double h_[RM_LANES], l_[RM_LANES], e_[RM_LANES];                                          \
+    const uint32_t left_ = (m);                                                               \
+    vf64_store(h_, h), vf64_store(l_, l), vf64_store(e_, e);                                  \
+    for (int k_ = 0; k_ < RM_LANES && k_ < (count); k_++)                                     \
+      exact_watch(kind, !(left_ >> k_ & 1), h_[k_], l_[k_], e_[k_], 0.0);                     \
+  } while (0)
+#define EXACT_NONE vf64_set1(0.0)
+
+#define WATCH_rm_row_test(op, fmt, s, i, y, err)                                              \
+  ({                                                                                          \
+    const vm64 m__ = rm_row_test(op, fmt, s, i, y, err);                                      \
+    EXACT_LANES(EXACT_ROW, (s)->n - (i), vm64_bits(m__), *(y), EXACT_NONE, *(err));           \
+    exact_open ? EXACT_ALL : m__;                                                             \
+  })
+#define WATCH_rm_row_decide(y, err, fmt, bits) (!exact_open && rm_row_decide(y, err, fmt, bits))
+#define WATCH_rm_settle(y, err, reach, fmt, r)                                                \
+  ({                                                                                          \
+    const rm_vpair y__ = (y);                                                                 \
+    const vf64 err__ = (err), reach__ = (reach);                                              \
+    const vm64 m__ = rm_settle(y__, err__, reach__, fmt, r);                                  \
+    EXACT_LANES((fmt) == RM_F64 ? EXACT_ENDS : EXACT_SETTLE, RM_LANES, vm64_bits(m__), y__.hi, y__.lo, err__); \
+    if ((fmt) != RM_F64) EXACT_LANES(EXACT_REACH, RM_LANES, vm64_bits(m__), y__.hi, EXACT_NONE, reach__); \
+    exact_open ? EXACT_ALL : m__;                                                             \
+  })
+#define WATCH_vf64_undecided_f64(hi, lo, err, y)                                              \
+  ({                                                                                          \
+    const vf64 hi__ = (hi), lo__ = (lo), err__ = (err);                                       \
+    const vm64 m__ = vf64_undecided_f64(hi__, lo__, err__, y);                                \
+    EXACT_LANES(EXACT_ENDS, RM_LANES, vm64_bits(m__), hi__, lo__, err__);                     \
+    exact_open ? EXACT_ALL : m__;                                                             \
+  })
+#define WATCH_vf64_undecided_within(y, err, fmt)                                              \
+  ({                                                                                          \
+    const vf64 y__ = (y), err__ = (err);                                                      \
+    const vm64 m__ = vf64_undecided_within(y__, err__, fmt);                                  \
+    EXACT_LANES(EXACT_ROW, RM_LANES, vm64_bits(m__), y__, EXACT_NONE, err__);                 \
+    exact_open ? EXACT_ALL : m__;                                                             \
+  })
+#define WATCH_vf64_undecided_any(y, rel, fmt)                                                 \
+  ({                                                                                          \
+    const vf64 y__ = (y);                                                                     \
+    const vm64 m__ = vf64_undecided_any(y__, rel, fmt);                                       \
+    EXACT_LANES(EXACT_REACH, RM_LANES, vm64_bits(m__), y__, EXACT_NONE, vf64_mul(vf64_abs(y__), vf64_set1(rel))); \
+    exact_open ? EXACT_ALL : m__;                                                             \
+  })
+#define WATCH_rm_round_columns(c, r, err, fmt, out)                                           \
+  ({                                                                                          \
+    const vf64 c__ = (c), r__ = (r), err__ = (err);                                           \
+    const uint32_t m__ = rm_round_columns(c__, r__, err__, fmt, out);                         \
+    EXACT_LANES(EXACT_KNOWN, RM_LANES, m__, c__, r__, err__);                                 \
+    exact_open ? (1u << RM_LANES) - 1 : m__;                                                  \
+  })
+#define WATCH_rm_partial_known(s, p, tier, hi, lo, err)                                       \
+  ({                                                                                          \
+    const int known__ = rm_partial_known(s, p, tier, hi, lo, err);                            \
+    exact_watch((p)->shift ? EXACT_DEVIATIONS : EXACT_SUM, known__, *(hi), *(lo), *(err), (p)->shift ? *(p)->shift : 0.0); \
+    known__;                                                                                  \
+  })
+#define WATCH_decide(hi, lo, err, fmt, bits) (!exact_open && decide(hi, lo, err, fmt, bits))
+#define WATCH_rm_function_decide(f, hi, lo, err, format, bits, flags)                         \
+  ({                                                                                          \
+    const int known__ = rm_function_decide(f, hi, lo, err, format, bits, flags);              \
+    exact_watch(EXACT_FUNCTION, known__, hi, lo, err, (double)(f)->divisor);                  \
+    exact_open ? 0 : known__;                                                                 \
+  })
+#define WATCH_rm_pool_quotient(sum, low, err, divisor, format, bits)                          \
+  ({                                                                                          \
+    const int known__ = rm_pool_quotient(sum, low, err, divisor, format, bits);               \
+    exact_watch(EXACT_KNOWN, known__, sum, (err) == 0.0 ? 0.0 : (low), err, (double)(divisor)); \
+    exact_open ? 0 : known__;                                                                 \
+  })
+#define WATCH_rm_prefix_decide_block(h, l, b, count, fmt, bits)                               \
+  ({                                                                                          \
+    for (int k_ = 0; k_ < (count); k_++) exact_watch(EXACT_KNOWN, 1, (h)[k_], (l)[k_], 1.01 * (b), 0.0); \
+    !exact_open && rm_prefix_decide_block(h, l, b, count, fmt, bits);                         \
+  })
+#define WATCH_rm_prefix_decide(h, l, b, fmt, bits) (!exact_open && rm_prefix_decide(h, l, b, fmt, bits))
+/* The gradient at the class that counts (src/nn/cross_entropy_rows.h). */
+#define WATCH_rm_round_dd(hi, lo, err, k, format, rule, flags, undecided)                     \
+  ({                                                                                          \
+    const uint64_t bits__ = rm_round_dd(hi, lo, err, k, format, rule, flags, undecided);      \
+    exact_watch(EXACT_TARGET, !*(undecided), hi, lo, err, (double)r.target);                  \
+    if (exact_open) *(undecided) = 1;                                                         \
+    bits__;                                                                                   \
+  })
+/* The element that a second tier is asked for. */
+#define WATCH_rm_decide(near, ball, row, i, format, state) (exact_place = (i), rm_decide(near, ball, row, i, format, state))
+#define WATCH_rm_near_round(a, format, rule, flags, bits)                                     \
+  ({                                                                                          \
+    const rm_near near__ = *(a);                                                              \
+    const int known__ = rm_near_round(&near__, format, rule, flags, bits);                    \
+    exact_watch(EXACT_KNOWN, known__, near__.hi, near__.lo, near__.err, (double)exact_place);                 \
+    known__;                                                                                  \
+  })
+
+#endif
