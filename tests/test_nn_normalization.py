@@ -10,7 +10,7 @@ import numpy as np
 import oracle
 import pytest
 from exact_oracle import CANONICAL_NAN, rounded
-from reductions_library import NULL, OK, OVERLAP, SIZE, pointer, status
+from reductions_library import NULL, OK, OVERLAP, SIZE, Reductions, pointer, status
 from test_nn_softmax import kind
 from test_statistics import dtype_of
 from wide_oracle import precise, reals, settled
@@ -116,6 +116,29 @@ def test_values(isa_library, norm, fmt, which):
         got = results(isa_library, norm, fmt, x, w, b, g, eps)
         for one, other in zip(got, expected(norm, fmt, x, w, b, g, eps), strict=True):
             assert (one == other).all()
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("norm", ["layer", "rms", "group", "batch"])
+def test_flat_gradients(isa_library, norm, fmt):
+    """Gradients that are equal throughout: where a mean is taken away nothing of them is left, and of constant sets nothing is at any weight.
+    One that is not equal is none of these."""
+    rng = np.random.default_rng(6)
+    lib = Reductions(isa_library)
+    for which, flat in itertools.product(("plain", "far", "constant"), (True, False)):
+        x = data(rng, fmt, (3, 2, 35), which)
+        n = 35 if norm in ("layer", "rms") else 2
+        w, b, g = np.full(n, 1.5, x.dtype), np.zeros(n, x.dtype), np.full(x.shape, 0.75, x.dtype)
+        if not flat:
+            g[1, 1, 30] = 1
+        lib.stats()
+        got = results(isa_library, norm, fmt, x, w, b, g, 1e-5)
+        exactly = lib.stats()[2]
+        for one, other in zip(got, expected(norm, fmt, x, w, b, g, 1e-5), strict=True):
+            assert (one == other).all()
+        if flat and norm != "rms":
+            assert not got[1].any() and (which != "constant" or not got[2].any())
+            assert fmt == "f64" or exactly < x.size / 4
 
 
 def statistics(lib, norm, fmt, x, eps, weight=None):

@@ -8,7 +8,7 @@ import numpy as np
 import oracle
 import pytest
 from exact_oracle import CANONICAL_NAN, FORMATS, exact, rounded
-from reductions_library import ENUM, I64, NULL, OK, OVERLAP, SIZE, pointer, status
+from reductions_library import ENUM, I64, NULL, OK, OVERLAP, SIZE, Reductions, pointer, status
 from test_statistics import dtype_of
 from wide_oracle import precise, reals, rounded_real
 
@@ -163,6 +163,50 @@ def test_hairs(isa_library, fmt):
     y = np.array([[-0.5, 0.5]]).astype(dtype)
     g = np.array([[0.0, 0.0]]).astype(dtype)
     assert result(isa_library, "softmax_backward", fmt, g, y).tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_sharp_rows(isa_library, fmt):
+    """One element far above the others, as the differences to it end in midpoints of the format: beside those the logarithm decides, from
+    2^-20 to far below every number. None takes wide evaluations of the exponentials that nobody needs."""
+    dtype, p = dtype_of(fmt), FORMATS[fmt][2] + 1
+    rng = np.random.default_rng(8)
+    rows = []
+    for gap in (10, 60, 120, 160, 169, 171, 180, 300, 800, 2000, 9000):
+        for scale in (1.0, 2.0 ** -(p - 4)):
+            top = gap + scale * rng.integers(0, 16)
+            below = -(2.0 ** np.arange(3, 13)) * (1 + 2.0 ** (1 - p) * rng.integers(0, 4, 10)) - scale * rng.integers(
+                0, 4, 10
+            )
+            rows.append([top, *np.minimum(below, 0.0), 0.0, -np.inf])
+    x = np.array(rows).astype(dtype)
+    counted = Reductions(isa_library)
+    counted.stats()
+    got = result(isa_library, "log_softmax", fmt, x)
+    assert counted.stats()[2] < x.size / 4
+    for row, bits in zip(x, got, strict=True):
+        assert bits.tolist() == expected("log_softmax", fmt, row), row
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_gradients_below_the_range(isa_library, fmt):
+    """The gradient of log_softmax where e^y is taken for 2^-245, or is 0, beside gradients of which some are 0 and sums of any sign and size."""
+    dtype = dtype_of(fmt)
+    info = np.finfo(dtype) if fmt != "bf16" else np.finfo("f4")
+    least, most = (
+        float(info.smallest_subnormal) if fmt != "bf16" else 2.0**-133,
+        float(info.max) / 4 if fmt != "f64" else 2.0**250,
+    )
+    far = [-169.75, -170.25, -171, -180, -300, -700, -1000, -8000, -9000, -np.inf]
+    y = np.array([[0.0, *far, *far, *far]] * 7).astype(dtype)
+    g = np.zeros(y.shape)
+    g[:, 1 + len(far) : 1 + 2 * len(far)] = least
+    g[:, 1 + 2 * len(far) :] = -3 * least
+    g[:, 0] = [1, -1, most, -most, least, 20 * least, 0]
+    g[:, 1] += [0, 0, 0, 0, 0, 0, 2]  # the last sum is 2 and of mixed signs
+    g = g.astype(dtype)
+    got = result(isa_library, "log_softmax_backward", fmt, g, y)
+    assert [v.tolist() for v in got] == [expected("log_softmax_backward", fmt, a, b) for a, b in zip(g, y, strict=True)]
 
 
 @pytest.mark.parametrize("fmt", NAMES)

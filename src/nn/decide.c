@@ -1,12 +1,11 @@
 #include "decide.h"
 
-enum { FIRST_LIMBS = 4 };
-
 RM_DECIDE uint64_t rm_decide_widely(rm_ball_value_fn *ball, void *row, int64_t i, int64_t separation, int format, rm_row_state *state) {
   uint64_t bits;
   rm_ball b;
   state->tiers.accumulator++;
-  for (int limbs = FIRST_LIMBS; limbs < RM_BALL_LIMBS; limbs *= 2) {
+  for (int limbs = state->limbs ? state->limbs : RM_FIRST_LIMBS; limbs < RM_BALL_LIMBS; limbs *= 2) {
+    if (state->limbs) state->limbs = limbs;
     ball(&b, row, i, limbs);
     if (rm_ball_round(&b, format, RM_NEAREST, &state->flags, &bits)) return bits;
   }

@@ -12,6 +12,7 @@
 #include "../../crlibm/fp/near.h"
 #include "row_loop.h"
 
+enum { RM_FIRST_LIMBS = 4 };
 #define RM_TAIL_BITS (-11818) /* 2^-11819 < e^-8192 < 2^-11818: losses call exponentials below that their tail */
 
 /* The value of result i; limbs: the precision of a ball. */

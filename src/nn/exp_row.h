@@ -16,6 +16,7 @@ typedef struct {
   int64_t n, at;
   const double *x;
   double m;
+  double second; /* the greatest of the others, or -infinity */
   int only_tail, limbs_near, limbs_ball;
   rm_near sum_near;
   rm_ball sum_ball;
@@ -23,5 +24,8 @@ typedef struct {
 
 /* r for a row whose greatest element m is finite. */
 RM_SHARED void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, double m);
+
+/* Whether 2^*k rounds like the logarithm of 1 + the sum of the others where it is taken from x_i - m: then that need not be known. */
+RM_SHARED int rm_exp_row_is_little(const rm_exp_row *r, int64_t i, int *k);
 
 #endif

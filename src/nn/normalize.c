@@ -69,6 +69,7 @@ RM_SHARED int rm_norm_approximate(const rm_norm_job *f, int64_t set0, int64_t se
     if (f->centered) {
       t->c += p;
       t->c_err = RM_ROW_MOMENT_ERR * __builtin_sqrt(m2) + 0x1p-51 * (__builtin_fabs(p) + __builtin_fabs(t->c));
+      if (q == 0.0) t->c_err = 0.0; /* all x are c */
     } else {
       v = m2;
       t->c_err = 0.0;
@@ -142,14 +143,22 @@ RM_LOCAL double sign_of_deviation(rm_norm_row *r, int64_t i) {
   return (double)sign;
 }
 
+/* What is known of all elements of a row at once: rm_norm_row.checked. */
+enum { UNCHECKED, FINITE, NOT_FINITE, NAN_THERE };
+
+RM_LOCAL int any_nan(int64_t n, const double *x) {
+  for (int64_t i = 0; i < n; i++)
+    if (x[i] != x[i]) return 1;
+  return 0;
+}
+
 RM_LOCAL uint64_t slow(const rm_norm_job *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
   uint32_t *flags = &state->flags;
   const double x = r->x[i], w = r->w[i], b = r->b[i];
   const int finite = w - w == 0.0 && b - b == 0.0 && x - x == 0.0;
   if (kind == RM_SET_INVALID) {
-    double sum = 0.0; /* NaN when there is one in the set; then nothing is raised */
-    for (int64_t k = 0; k < r->n; k++) sum += r->x[k] == r->x[k] ? 0.0 : r->x[k];
-    if (sum == sum) *flags |= RM_FLAG_INVALID;
+    if (!r->checked) r->checked = any_nan(r->n, r->x) ? NAN_THERE : NOT_FINITE;
+    if (r->checked == NOT_FINITE) *flags |= RM_FLAG_INVALID; /* beside a NaN nothing is raised */
     return rm_nan_bits(f->format);
   }
   if (kind == RM_SET_CONSTANT) {
@@ -270,6 +279,7 @@ RM_SHARED void rm_norm_forward_set(const void *operation, int64_t set, rm_row_st
     if (rm_row_left(state)) return;
     rm_norm_row r; /* on a device its numbers take room that only the slow tiers have */
     rm_norm_row_begin(f, set0, set1, &r);
+    state->limbs = RM_FIRST_LIMBS;
     r.x = x, r.w = w, r.b = b;
 #if !RM_DEVICE
     if (f->found_mean || f->found_root) store_statistics(f, &r, known ? &t : NULL, state);
@@ -293,7 +303,6 @@ RM_SHARED void rm_norm_forward_set(const void *operation, int64_t set, rm_row_st
  *   x - c       by c_err, times |b0|
  *   the value   relatively by rel and 2^-50
  * Ties: as above, the numerator being rational (rm_norm_gradient_sums, of fewer than 9,000 bits). second/(n v) is 0 or at least 2^-500 - 40 - 400. */
-enum { UNCHECKED, FINITE, NOT_FINITE, NAN_THERE };
 RM_LOCAL int check_gradient(const rm_norm_row *r, int kind) {
   int found = kind == RM_SET_INVALID ? NOT_FINITE : FINITE;
   for (int64_t k = 0; k < r->n; k++) {
@@ -302,6 +311,13 @@ RM_LOCAL int check_gradient(const rm_norm_row *r, int kind) {
     if (r->g[k] - r->g[k] != 0.0 || r->w[k] - r->w[k] != 0.0 || h != h) found = NOT_FINITE;
   }
   return found;
+}
+
+/* Whether all h = g w are equal and finite: then h - first/n is 0, and so is second, h times the sum of the deviations: the gradient is 0. */
+RM_LOCAL int is_flat(const rm_norm_row *r) {
+  for (int64_t k = 0; k < r->n; k++)
+    if (r->g[k] != r->g[0] || r->w[k] != r->w[0] || r->g[k] - r->g[k] != 0.0 || r->w[k] - r->w[k] != 0.0) return 0;
+  return 1;
 }
 
 RM_LOCAL uint64_t slow_gradient(const rm_norm_job *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
@@ -350,13 +366,16 @@ RM_SHARED void rm_norm_backward_set(const void *operation, int64_t set, rm_row_s
     if (rm_row_left(state)) return;
     rm_norm_row r;
     rm_norm_row_begin(f, set0, set1, &r);
+    state->limbs = RM_FIRST_LIMBS;
     r.x = x, r.w = w, r.g = g, r.h = h;
     if (f->format != RM_F64)
       for (int64_t i = 0; i < n; i++) h[i] = g[i] * w[i];
     const int kind = rm_norm_classify(f, set0, set1, n, x);
+    const int flat = f->centered && !f->variance.base && kind != RM_SET_INVALID && is_flat(&r);
+    if (flat) state->tiers.fast += open;
     for (int64_t j = 0; j < open; j++) {
       const int64_t i = state->open[j];
-      rm_write_bits(result_at(f, set0, set1, i, state), slow_gradient(f, &r, i, kind, state), f->format);
+      rm_write_bits(result_at(f, set0, set1, i, state), flat ? 0 : slow_gradient(f, &r, i, kind, state), f->format);
     }
   }
   spread_blocks(f, set0, set1, state);

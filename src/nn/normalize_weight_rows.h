@@ -145,7 +145,8 @@ RM_FN void rm_norm_weight_join(double *hi, double *lo, double *sum) {
 RM_FN void rm_norm_weight_add(rm_near *total, double hi, double lo, double bound, int64_t joins) {
   const double j = (double)joins;
   rm_near v;
-  rm_near_finish(&v, hi, lo, 1, RM_BOUND(1.01 * bound + 0x1p-53 * j * j * bound));
+  /* Without a bound all terms are 0: what is relative to a term does not underflow. */
+  rm_near_finish(&v, hi, lo, bound != 0.0, RM_BOUND(1.01 * bound + 0x1p-53 * j * j * bound));
   rm_near_add(total, total, &v);
 }
 

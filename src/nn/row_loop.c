@@ -13,7 +13,10 @@ static void some_rows(int64_t begin, int64_t end, rm_row_fn *f, const void *oper
   const rm_env env = rm_env_enter();
   state->flags = 0;
   state->tiers = (rm_tiers){0, 0, 0};
-  for (int64_t row = begin; row < end; row++) f(operation, row, state);
+  for (int64_t row = begin; row < end; row++) {
+    state->limbs = 0;
+    f(operation, row, state);
+  }
   rm_stats_add(state->tiers.fast, state->tiers.double_double, state->tiers.accumulator);
   rm_env_leave(env, 0);
 }

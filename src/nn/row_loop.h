@@ -30,6 +30,7 @@ typedef struct {
   int loaded; /* what is the same for all rows is in its buffers; 0 at first */
   int left;   /* on a device: the row is left to another kernel */
   int undecided; /* RM_ROW_ bits: a result could not be had */
+  int limbs;     /* what balls begin with, where results share a sum that costs more than they do: what the last of them took; else 0 */
 } rm_row_state;
 
 /* RM_ROW(state, f): the function f of kernels.h. A device has it in each file that includes the rows of an operator, as

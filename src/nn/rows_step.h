@@ -54,8 +54,11 @@ RM_FN void rm_row_column(vf64 g, vf64 x, vf64 c, vf64 a, vf64 rel, vf64 err, vf6
  *   SCALED    rel of the value: that of u, of a, one rounding, and 2^-52; err: what u a may be where u counts as 0
  *   SHIFTED   err: that of a. u - c and the value are rounded, each within u of it: 2^-51 of each covers this and the test
  *   WEIGHTED  err: that of a. u - a and the product are rounded: |v| (|u - a| 2^-50 + err)
- *   LESS_EXP  rel of e^v a; 2^-51 of the value; err: what e^v a may be where e^v counts as 0. Nothing is known of v that is NaN or
- *             above RM_ROW_EXP_MOST
+ *   LESS_EXP  rel of e^v a; 2^-51 of the value. e^-inf is nothing. Nothing is known of v that is NaN or above RM_ROW_EXP_MOST. Below
+ *             RM_ROW_EXP_LEAST 2^-245 stands for e^v, within slope of it, while e^v a may be anything from 0 to 2^-245 a. With slope < 1 the
+ *             sign is known, and values nearer to u than the interval, whose ends are t (1 - slope) >= t 2^-18 and t (1 + slope) below it, round
+ *             as both ends do where these agree: a rounding interval beside that of u is less than 2^-7 of its distance from 0 wide, too
+ *             short for both, unless both round to 0 or to u
  *   DIFFERENCE |u a| rel + |v| slope + err: each includes d, the roundings, and 2^-52 of the value
  *   AFFINE    rel of (u - c) a, err: that of c times a: |w| (|(u - c) a| rel + err) + 2^-51 of the value; rel includes the roundings
  *   CENTERED  |u - c| rel + |v - d| slope + err: each includes a, the roundings, and 2^-52 of the value */
@@ -78,12 +81,12 @@ RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *er
       *err = vf64_mul(vf64_abs(y), vf64_mad(vf64_abs(t), vf64_set1(0x1p-50), vf64_set1(s->err)));
       return vf64_mul(y, t);
     case RM_ROW_LESS_EXP: {
-      const vf64 v = vf64_load(s->v + i);
-      const vm64 known = vf64_le(v, vf64_set1(RM_ROW_EXP_MOST));
-      t = vf64_mul(vf64_select(known, rm_row_exp(v), vf64_set1(0.0)), a);
+      const vf64 v = vf64_load(s->v + i), least = vf64_set1(RM_ROW_EXP_LEAST), e = rm_row_exp(v);
+      const vm64 below = vf64_lt(v, least), nothing = vf64_eq(v, vf64_from_bits(vi64_set1(INT64_C(-1) << 52)));
+      t = vf64_mul(vf64_select(nothing, vf64_set1(0.0), vf64_select(below, vf64_set1(0x1p-245), e)), a);
       y = vf64_sub(u, t);
-      *err = vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_mad(vf64_abs(y), vf64_set1(0x1p-51), vf64_set1(s->err)));
-      *err = vf64_select(known, *err, vf64_from_bits(vi64_set1(INT64_C(0x7ff) << 52)));
+      *err = vf64_mad(vf64_abs(t), vf64_select(below, vf64_set1(s->slope), vf64_set1(s->rel)), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
+      *err = vf64_select(vf64_le(v, vf64_set1(RM_ROW_EXP_MOST)), *err, vf64_from_bits(vi64_set1(INT64_C(0x7ff) << 52)));
       return y;
     }
     case RM_ROW_DIFFERENCE: {

@@ -14,6 +14,16 @@ RM_FORMULA void RM_NUM_NAME(softmax)(RM_NUM_T *y, void *row, int64_t i, int limb
 RM_FORMULA void RM_NUM_NAME(log_softmax)(RM_NUM_T *y, void *row, int64_t i, int limbs) {
   rm_exp_row *r = (rm_exp_row *)row;
   RM_NUM_T *s = &r->RM_NUM_NAME(sum), m;
+  int k;
+  if (rm_exp_row_is_little(r, i, &k)) {
+    RM_NUM_(set)(&m, 1.0, limbs);
+    RM_NUM_(scale)(&m, &m, k);
+    RM_NUM_(set)(y, r->m, limbs);
+    RM_NUM_(add)(&m, &m, y);
+    RM_NUM_(set)(y, r->x[i], limbs);
+    RM_NUM_(sub)(y, y, &m);
+    return;
+  }
   if (r->RM_NUM_NAME(limbs) != limbs) {
     RM_NUM_NAME(rm_exp_row_log)(s, r, limbs);
     r->RM_NUM_NAME(limbs) = limbs;

@@ -27,6 +27,7 @@
 typedef struct {
   const double *g, *y;
   rm_sum_problem total;
+  int sign; /* of the total, once it is known; 2 before */
   int limbs_near, limbs_ball;
   rm_near sum_near;
   rm_ball sum_ball;
@@ -48,6 +49,12 @@ RM_LOCAL uint64_t slow(const rm_softmax_rows *f, rm_exp_row *r, int64_t i, rm_ro
   const double d = r->x[i] - r->m;
   if (f->what == RM_LOG_SOFTMAX) {
     if (d - d != 0.0) return rm_signed_infinity(1, f->format); /* log 0, as the element says */
+    double rest;
+    int k;
+    if (rm_near_two_sum(r->x[i], -r->m, &rest) == d && rest == 0.0 && rm_exp_row_is_little(r, i, &k)) { /* a hair below d */
+      state->tiers.fast++;
+      return rm_round_beside(d, 1, f->format, RM_NEAREST, &state->flags);
+    }
     return rm_decide(log_softmax_near, log_softmax_ball, r, i, f->format, state);
   }
   if (d < -1200.0) { /* e^d < 2^-1731 */
@@ -69,6 +76,18 @@ RM_LOCAL uint64_t special(const rm_softmax_rows *f, const char *x, double m, uin
   if (quiet) return rm_nan_bits(f->format);
   if (f->what == RM_LOGSUMEXP) return rm_signed_infinity(m < 0.0, f->format);
   return rm_invalid(f->format, flags);
+}
+
+/* The logarithm in *s of a sum that counted as 0, of the others of x, whose greatest is taken out: 0 where all are -infinity. Else it is more
+ * than 0 and less than n 2^-245, which stands for it, so that its sign is known. A value nearer to x_i - m than the bound allows rounds alike: it is
+ * -0 where x_i = m, and elsewhere x_i - m is at least 2^-149, of which the bound has 2^-51 (n is below 2^40). */
+RM_LOCAL void take_for_little(rm_row_store *s, const rm_row_state *state, int64_t n, const double *x) {
+  if (RM_ROW(state, greatest)(n, x) == -rm_near_infinity()) {
+    s->err = 0.0;
+    return;
+  }
+  s->a = (double)n * 0x1p-245;
+  s->err = s->a * (1.0 - 0x1p-18);
 }
 
 RM_LOCAL void rm_softmax_row(const void *operation, int64_t row, rm_row_state *state) {
@@ -101,8 +120,9 @@ RM_LOCAL void rm_softmax_row(const void *operation, int64_t row, rm_row_state *s
       const int64_t at = RM_ROW_FIRST(n, x, m);
       x[at] = -rm_near_infinity();
       s.a = rm_log1p_of(RM_ROW(state, exponentials)(n, x, m, e));
-      x[at] = m;
       s.err = 0x1.4p-41 * s.a + (double)n * 0x1p-244;
+      if (s.a == 0.0) take_for_little(&s, state, n, x);
+      x[at] = m;
       if (f->what == RM_LOGSUMEXP) s.u = e, e[0] = 0.0, s.c = -m, s.a = -s.a; /* (0 + m) + log */
       open = RM_ROW(state, store)(RM_ROW_SHIFTED, &s);
     }
@@ -111,6 +131,7 @@ RM_LOCAL void rm_softmax_row(const void *operation, int64_t row, rm_row_state *s
       if (rm_row_left(state)) return;
       rm_exp_row r;
       rm_exp_row_begin(&r, n, x, m);
+      state->limbs = RM_FIRST_LIMBS;
       for (int64_t j = 0; j < open; j++) rm_write_bits(out + s.open[j] * size, slow(f, &r, s.open[j], state), f->format);
     }
   }
@@ -135,7 +156,8 @@ RM_LOCAL uint64_t slow_gradient(const rm_softmax_gradient *f, rm_gradient_row *r
   if (!f->by_exp) return rm_decide(softmax_backward_near, softmax_backward_ball, r, i, f->format, state);
   if (y >= RM_EXP_TAIL && y <= -RM_EXP_TAIL) return rm_decide(log_softmax_backward_near, log_softmax_backward_ball, r, i, f->format, state);
   state->tiers.fast++;
-  const int sign = rm_problem_sign(&r->total);
+  if (r->sign == 2) r->sign = rm_problem_sign(&r->total);
+  const int sign = r->sign;
   if (y > 0.0 && sign) return y - y == 0.0 ? rm_overflow(sign > 0, f->format, RM_NEAREST, flags) : rm_signed_infinity(sign > 0, f->format);
   if (y > 0.0 && y - y != 0.0) return rm_invalid(f->format, flags); /* infinity times 0 */
   /* g, or less than half a unit of the least number of any format beside it: a number of the format is no boundary. */
@@ -169,7 +191,8 @@ RM_LOCAL void rm_softmax_gradient_row(const void *operation, int64_t row, rm_row
     if (f->by_exp) {
       /* e^y and its product: 2^-43; the error of the sum, relative. Where it is not small, nothing is decided. */
       s.rel = RM_ROW_EXP_ERR + 0x1p-50 + (sum != 0.0 ? 1.01 * err / __builtin_fabs(sum) : err > 0.0 ? rm_near_infinity() : 0.0);
-      s.err = (__builtin_fabs(sum) + err) * 0x1p-245;
+      /* 2^-245.26, the greatest e^y below RM_ROW_EXP_LEAST, times the exact sum is less than 2^-245 (1 + slope) of this one. */
+      s.slope = s.rel < 0x1p-20 ? 1.0 - 0x1p-18 : 2.0 + s.rel;
       open = RM_ROW(state, store)(RM_ROW_LESS_EXP, &s);
     } else {
       open = RM_ROW(state, store)(RM_ROW_WEIGHTED, &s);
@@ -183,7 +206,8 @@ RM_LOCAL void rm_softmax_gradient_row(const void *operation, int64_t row, rm_row
     rm_superaccumulator acc;
     rm_gradient_row r;
     r.g = g, r.y = y, r.total = total;
-    r.limbs_near = r.limbs_ball = -1;
+    r.limbs_near = r.limbs_ball = -1, r.sign = 2;
+    state->limbs = RM_FIRST_LIMBS;
     double whole = sum;
     uint32_t flags = 0;
     if (!known) {

@@ -11,7 +11,7 @@
  * Compensated: let every term pass at most h = depth additions. The main additions' errors add up to at most h u' A in
  * magnitude, those of products to u A; in the sum of errors each of them passes two additions for one of the main sum, so
  * that |hi + lo - S| <= 2 (h+1)^2 u^2 A, where u' = u/(1 - h u). 2.3 (h+1)^2 u^2 size covers the slack. Underflow of a product
- * or of its error loses at most 2^-1070 (Dekker's product; less with FMA).
+ * or of its error loses at most 2^-1070 (Dekker's product; less with FMA). Products of formats below binary64 are exact.
  * Plain: block sums, of chains of RM_CHAIN and two joining additions, err by at most (RM_CHAIN + 2) u' A in all; the block
  * sums' own sum is compensated.
  *
@@ -22,7 +22,7 @@
  * underflow. */
 RM_FN double rm_bound_of_compensated(const rm_partial *s, const rm_sum_problem *p) {
   const double h = s->depth + (p->shift ? 2.0 : 1.0);
-  return RM_BOUND(2.3 * h * h * 0x1p-106 * s->size) + (p->y.base || p->shift ? (double)p->n * 0x1p-1069 : 0.0);
+  return RM_BOUND(2.3 * h * h * 0x1p-106 * s->size) + ((p->y.base && p->fmt == RM_F64) || p->shift ? (double)p->n * 0x1p-1069 : 0.0);
 }
 RM_FN double rm_bound_of_plain(const rm_partial *s, const rm_sum_problem *p) {
   const double u = (RM_CHAIN + (p->shift ? 2 + 4 : 2)) * 0x1.01p-53;
