@@ -16,6 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 from convolution_library import dtype_of
+from exact_oracle import FORMATS as LIMITS
 from exact_oracle import rounded
 
 PIECE = 8  # bits of a factor, which every format holds
@@ -99,6 +100,31 @@ def products(fmt: str, k: int, places: tuple[int, ...], side: int, addend: bool 
     total = sum((Fraction(float(x[p])) * Fraction(float(y[p])) for p in used), tie if addend else Fraction(0))
     assert total == size + tie - side * size * Fraction(2) ** apart
     return Boundary(k, fmt, x, y, rounded(total, dtype), len(at)), float(tie) if addend else 0.0
+
+
+def factors(value: Fraction, fmt: str) -> tuple[Fraction, Fraction] | None:
+    """Two numbers of the format, one of them a power of two, of which the product is this; None when there are none."""
+    _, _, bits, least, infinity, _ = LIMITS[fmt]
+    m, e = value.numerator, -(value.denominator.bit_length() - 1)
+    low = (m & -m).bit_length() - 1
+    m, e = m >> low, e + low
+    size, most = abs(m).bit_length(), infinity + least + bits - 1  # numbers are below 2^most
+    first, last = max(least, e - most + size), min(most - 1, e - least)
+    if size > bits + 1 or first > last:
+        return None
+    b = min(max(e // 2, first), last)
+    return m * Fraction(2) ** (e - b), Fraction(2) ** b
+
+
+def split_squares(n: int, p: int) -> list[int]:
+    """Integers of at most p bits, but for zeros below them, of which the squares add up to n."""
+    out = []
+    while n:
+        root = math.isqrt(n)
+        low = max(root.bit_length() - p, 0)
+        out.append(root >> low << low)
+        n -= out[-1] ** 2
+    return out
 
 
 # --------------------------------------------------------------------------------------------------------------- binary64
