@@ -4,6 +4,7 @@ every format, on every instruction set, through C, Python and PyTorch. The oracl
 
 import ctypes
 import functools
+import itertools
 import math
 import os
 import random
@@ -18,7 +19,8 @@ import test_statistics as statistics
 from boundary_data import factors, split_squares
 from convolution_library import FORMATS, Convolution, Geometry, dtype_of
 from exact_oracle import FORMATS as LIMITS
-from exact_oracle import bits, rational_of, round_rational
+from exact_oracle import bits, matmul_bits, rational_of, round_rational
+from reduction_data import PAIRS
 from reductions_library import I64, NO_TRANS, OK, ROW_MAJOR, TRANS, Reductions, pointer
 from test_boundaries import layouts, product
 
@@ -94,6 +96,28 @@ def cases(fmt, k, plain=False, scale=Fraction(1)):
 
 def check(got, want, *what):
     assert np.all(bits(got) == want), (*what, hex(int(bits(got).flat[0])), hex(want))
+
+
+@functools.cache
+def random_products(fmt):
+    """Matrices of all kinds of data, and the bits of their products."""
+    rng, found = np.random.default_rng(8), []
+    kinds = {"f32": np.float32}.get(fmt, np.float64)
+    for kind, (m, n, k) in itertools.product(
+        ("gaussian", "integers", "cancelling", "relu"), ((1, 7, 300), (5, 1, 40), (9, 26, 130))
+    ):
+        makes = PAIRS[kind]
+        a, b = (make(rng, kinds, *shape).astype(dtype_of(fmt)) for make, shape in zip(makes, ((m, k), (k, n)), strict=True))
+        found.append((a, b, matmul_bits(a, b, fmt)))
+    return found
+
+
+@FMT
+def test_random_products(lib, fmt):
+    """No boundaries: ordinary data, by the same calls."""
+    for a, b, want in random_products(fmt):
+        for right in (b, np.asfortranarray(b)):
+            assert np.array_equal(bits(product(lib, fmt, a[None], right[None])[0]), want), (fmt, a.shape)
 
 
 @FMT

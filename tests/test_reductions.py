@@ -9,11 +9,12 @@ import pathlib
 import subprocess
 import sys
 
+import exact_oracle
 import native
 import numpy as np
 import pytest
 import reduction_data as data
-from exact_oracle import CANONICAL_NAN, FORMATS, bits_of, exact_bits, matmul_bits, round_units, to_units
+from exact_oracle import CANONICAL_NAN, FORMATS, bits_of, exact_bits, round_units, to_units
 from reductions_library import (
     COL_MAJOR,
     CONJ_TRANS,
@@ -33,14 +34,16 @@ from reductions_library import (
     Reductions,
     status,
 )
+from wide_oracle import kept
 
+matmul_bits = kept(exact_oracle.matmul_bits)
 FMT = pytest.mark.parametrize("fmt", ["f32", "f64"])
 KINDS = pytest.mark.parametrize("kind", list(data.PAIRS))
 
 
 @pytest.fixture(scope="module")
-def lib(library_path):
-    return Reductions(library_path)
+def lib(isa_library):
+    return Reductions(isa_library)
 
 
 @pytest.fixture

@@ -19,18 +19,28 @@ def key_of(argument: Any) -> Any:
     return repr(argument) if isinstance(argument, float) else argument  # 0.0 == -0.0, but they are two arguments
 
 
-def precise(function: Any, bits: int = BITS) -> Any:
-    """The function, evaluated with so many bits. Values are kept: each instruction set is asked for the same ones."""
+def kept(function: Any) -> Any:
+    """The function, whose values are kept: each instruction set is asked for the same ones."""
     known: dict[Any, Any] = {}
 
     def inside(*arguments: Any, **keywords: Any) -> Any:
         key = key_of(arguments), key_of(sorted(keywords.items()))
         if key not in known:
-            with mpmath.workprec(bits):
-                known[key] = function(*arguments, **keywords)
+            known[key] = function(*arguments, **keywords)
         return known[key]
 
-    inside.function = function  # type: ignore[attr-defined]
+    return inside
+
+
+def precise(function: Any, bits: int = BITS) -> Any:
+    """The function, evaluated with so many bits."""
+
+    @kept
+    def inside(*arguments: Any, **keywords: Any) -> Any:
+        with mpmath.workprec(bits):
+            return function(*arguments, **keywords)
+
+    inside.function = function
     return inside
 
 
