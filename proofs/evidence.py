@@ -7,6 +7,7 @@ import re
 import sys
 from fractions import Fraction
 
+from . import evidence_operators
 from .graph import ROOT, Interval, Kernel, kernels
 from .kinds import KINDS, hook
 from .run import BUILDS, certificate
@@ -25,10 +26,10 @@ OTHERWISE = {
     "logaddexp": "bound derived in `logaddexp.h`",
 }
 
-HEAD = """# Evidence for the elementwise functions
+HEAD = """# Evidence
 
 Made by `python -m proofs.run --table`: every cell is read from the certificates of `proofs/`, the golden digests and hard cases of
-`tests/`, and the tests' own lists. Every test named here runs on each instruction set that the CPU has (base, avx2, avx512; base and
+`tests/`, and the tests' own lists. Unless it is said otherwise a test runs on each instruction set that the CPU has (base, avx2, avx512; base and
 neon of aarch64 under an emulator, `tests/test_cross_aarch64.py`), and the results must be the same bits.
 
 ## What the columns say
@@ -172,7 +173,7 @@ def page() -> str:
     rows = [row(function, arity, luck) for function, arity in manifest().items()]
     head = "## Functions\n\n| function | f16, bf16 | f32 | f64 | proof: checked/claimed, FMA / without | control (f32) |\n"
     table = head + "| --- | --- | --- | --- | --- | --- |\n" + "\n".join(rows) + "\n"
-    return HEAD + table + PROOFS + "\n".join(proof_rows()) + "\n"
+    return HEAD + table + PROOFS + "\n".join(proof_rows()) + "\n" + evidence_operators.section()
 
 
 MARK = "Checked by `proofs/`:"

@@ -14,7 +14,7 @@ EVERY_ISA = ("isa_library", "isa")  # arguments by which a test runs on each ins
 
 @dataclass(frozen=True)
 class Operator:
-    """Tests by kind, as "file.function" without the leading test_ of either; `counts`: names that the programs of proofs/depth print."""
+    """Tests by kind, as "file.function" without the leading test_ of either, and ":f32,f64" where they leave formats out; `counts`: names that the programs of proofs/depth print."""
 
     name: str
     oracle: str
@@ -26,7 +26,7 @@ class Operator:
 OPERATORS = [
     Operator(
         "matrix products, stacks of them, bias",
-        "reductions.matmul reductions.matmul_long reductions.matmul_views reductions.random_bits",
+        "reductions.matmul reductions.matmul_long reductions.matmul_views reductions.random_bits boundaries_exact.random_products",
         "boundaries.one_row_or_column boundaries.tiles boundaries.longest boundaries.bias_batch_and_scaling boundaries_exact.products"
         " boundaries.python_and_torch boundaries_exact.python_and_torch boundaries.aarch64",
         "boundaries.control_with_halved_bounds reductions.control_with_bounds_too_small",
@@ -114,7 +114,10 @@ OPERATORS = [
         "nn_row_boundaries.control_with_shrunk_bounds",
     ),
     Operator(
-        "nll_loss", "nn_nll.values", "nn_row_boundaries.negative_log_likelihood", "boundaries.control_with_halved_bounds"
+        "nll_loss",
+        "nn_nll.values",
+        "nn_row_boundaries.negative_log_likelihood nn_row_boundaries.mean_of_negative_log_likelihood",
+        "nn_row_boundaries.control_with_shrunk_bounds:f32,f64",
     ),
     Operator(
         "mse, l1, smooth_l1, huber",
@@ -179,11 +182,14 @@ def module(name: str) -> tuple[str, dict[str, ast.FunctionDef], dict[str, ast.ex
             functions[node.name] = node
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             constants[node.targets[0].id] = node.value
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("test_"):
+            elsewhere = module((node.module or "").removeprefix("test_"))[2]
+            constants |= {alias.name: elsewhere[alias.name] for alias in node.names if alias.name in elsewhere}
     return text, functions, constants
 
 
 def function(test: str) -> ast.FunctionDef:
-    name, _, what = test.partition(".")
+    name, what = test.partition(":")[0].split(".")
     _, functions, constants = module(name)
     if f"test_{what}" in functions:
         return functions[f"test_{what}"]
@@ -193,8 +199,8 @@ def function(test: str) -> ast.FunctionDef:
     raise LookupError(f"{test}: there is no such test")
 
 
-def source(test: str, node: ast.AST) -> str:
-    return ast.get_source_segment(module(test.partition(".")[0])[0], node) or ""
+def source(node: ast.AST) -> str:
+    return ast.unparse(node).replace("'", '"')
 
 
 def in_text(text: str) -> set[str]:
@@ -209,7 +215,7 @@ def in_text(text: str) -> set[str]:
 
 def formats(test: str) -> set[str]:
     """What "fmt" takes by parametrize, or what the body names."""
-    node = function(test)
+    node, chosen = function(test), test.partition(":")[2]
     for decorator in node.decorator_list:
         call = module(test.partition(".")[0])[2].get(decorator.id) if isinstance(decorator, ast.Name) else decorator
         if (
@@ -218,10 +224,22 @@ def formats(test: str) -> set[str]:
             and isinstance(call.args[0], ast.Constant)
             and call.args[0].value == "fmt"
         ):
-            found = in_text(source(test, call.args[1]))
-            assert found, test
-            return found
-    return in_text(source(test, node))
+            found = in_text(source(call.args[1]))
+            break
+    else:
+        text = source(node) + scripts(test, node)
+        found = in_text(text) or ({"f32"} if '"f4"' in text else set())
+    assert found >= set(filter(None, chosen.split(","))), test
+    return set(chosen.split(",")) if chosen else found
+
+
+def scripts(test: str, node: ast.AST) -> str:
+    """The programs that a test runs in another process: string constants of its file, named by it or by a function of the file it calls."""
+    _, functions, constants = module(test.partition(".")[0])
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    names |= {n.id for f in names & set(functions) for n in ast.walk(functions[f]) if isinstance(n, ast.Name)}
+    found = [constants[name] for name in sorted(names & set(constants))]
+    return "".join(v.value for v in found if isinstance(v, ast.Constant) and isinstance(v.value, str))
 
 
 def on_every_isa(test: str) -> bool:
@@ -234,7 +252,7 @@ def on_every_isa(test: str) -> bool:
     while stack:
         node = stack.pop()
         arguments = [a.arg for a in node.args.args]
-        if set(arguments) & set(EVERY_ISA) or "libraries(" in source(test, node):
+        if set(arguments) & set(EVERY_ISA) or "libraries(" in source(node):
             return True
         stack += [functions[a] for a in arguments if a in functions]
     return False
