@@ -127,6 +127,26 @@ def test_average(isa_library, fmt):
             assert [rounded(v, dtype) for v in want.ravel()] == bits(gx).ravel().tolist(), case
 
 
+@pytest.mark.parametrize("fmt", ["f32", "f64"])
+def test_ties_of_long_windows(isa_library, fmt):
+    """u + v over the length of one axis, by quotients 3 u/3 and 4 v/4 of which neither is exact, is a tie, or beside one."""
+    dtype, n = dtype_of(fmt), 14001
+    digits = 24 if fmt == "f32" else 53
+    p, axes = pool_of((1, 1, n, 12), (1, 5))
+    (_, three), (_, four) = axes[1][1], axes[1][2]
+    assert (three, four) == (3, 4) and set(axes[1][1][0]) & set(axes[1][2][0]) == {4}
+    for more in (-1, 0, 1):
+        u, v = Fraction(1, 4) + Fraction(n + more, 2**digits), n - Fraction(1, 4)
+        g = np.zeros((1, 1, 1, 5), dtype)
+        g[..., 1], g[..., 2] = float(3 * u), float(4 * v)
+        gx = np.full((1, 1, n, 12), 7, dtype)
+        arguments = ctypes.c_int(NAMES.index(fmt)), ctypes.byref(p), 1, ctypes.c_int64(0)
+        assert isa_library.rm_avg_pool_backward(*arguments, pointer(g), strides(g), pointer(gx), strides(gx)) == OK
+        exact = (Fraction(float(g[0, 0, 0, 1])) / 3 + Fraction(float(g[0, 0, 0, 2])) / 4) / n
+        assert exact == 1 + (1 + Fraction(more, n)) / 2**digits
+        assert set(bits(gx[0, 0, :, 4]).tolist()) == {rounded(exact, dtype)}
+
+
 @pytest.mark.parametrize("fmt", NAMES)
 def test_greatest(isa_library, fmt):
     rng = np.random.default_rng(2)

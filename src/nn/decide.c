@@ -4,13 +4,11 @@ RM_DECIDE uint64_t rm_decide_widely(rm_ball_value_fn *ball, void *row, int64_t i
   uint64_t bits;
   rm_ball b;
   state->tiers.accumulator++;
-  for (int limbs = state->limbs ? state->limbs : RM_FIRST_LIMBS; limbs < RM_BALL_LIMBS; limbs *= 2) {
+  for (int limbs = state->limbs ? state->limbs : RM_FIRST_LIMBS; limbs <= RM_BALL_LIMBS; limbs *= 2) {
     if (state->limbs) state->limbs = limbs;
     ball(&b, row, i, limbs);
-    if (rm_ball_round(&b, format, RM_NEAREST, &state->flags, &bits)) return bits;
+    if (rm_ball_round_separated(&b, separation, format, RM_NEAREST, &state->flags, &bits)) return bits;
   }
-  ball(&b, row, i, RM_BALL_LIMBS);
-  if (rm_ball_round_separated(&b, separation, format, RM_NEAREST, &state->flags, &bits)) return bits;
   state->undecided |= RM_ROW_UNDECIDED;
   return rm_nan_bits(format);
 }

@@ -3,8 +3,10 @@
  * Formulas divide once, at their end, and what they divide is exact where it is rational: so a value that is a boundary of rounding is exact in
  * a ball that holds it, and rounds at once. Other values are told from a boundary by enough limbs, but how many is not known of transcendental
  * ones, and of sums of roots: where RM_BALL_LIMBS do not do it the result is undecided, which no operator may pass over: it is NaN,
- * state->undecided becomes 1, and rm_each_row returns RM_ERR_UNDECIDED. Where an operator knows that its values are boundaries or further from
- * one than 2^separation, an interval that is narrower and holds a boundary is that boundary. */
+ * state->undecided says so, and rm_each_row returns RM_ERR_UNDECIDED. Where an operator knows that its values are boundaries or at least 2^separation
+ * from every one, an interval that is narrower and holds a boundary is that boundary (ball_round.h), at the first precision that gives one.
+ * Sums whose irrational parts may cancel are looked through for that before balls are asked (cancel.h, cross_entropy_cancel.h,
+ * normalize_weight_classes.h). */
 #ifndef RM_NN_DECIDE_H
 #define RM_NN_DECIDE_H
 

@@ -27,7 +27,7 @@
  * where it is nearer to 0 than that. */
 typedef struct {
   rm_ball x, y, x_z, y_z; /* x/z and y/z; all 0 when both are */
-  int64_t least;          /* F is 0 or at least 2^least */
+  int64_t least;          /* F is 0 or at least 2^least; beyond t = 2^40, where that is not computed, no interval is below 2^least */
 } step_powers;
 
 RM_LOCAL int64_t place_of(double beta) { /* beta is a multiple of 2^-k */

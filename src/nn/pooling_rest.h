@@ -12,14 +12,20 @@
 #include "pooling_exact.h"
 #undef RM_NUM
 
-/* Sums of quotients by different divisors. These are products of the axes' parts, each at most the length of a window: with lcm(1, ..., k) < 3^k
- * (Hanson 1972) the sum is a multiple of 2^-1074 over 3^k for the sum k of the lengths, boundaries are multiples of 2^-1075, and two
- * that differ do so by 2^-(1075 + 1.6 k). A ball of RM_BALL_LIMBS shows 2^-24000 of sums below 2^1100; longer windows have no separation. */
-RM_FN int64_t rm_pool_separation(const rm_pooling *f) {
-  int64_t k = 0;
-  for (int i = 0; i < 3; i++)
-    k += f->windows.adaptive ? rm_pool_ceil_div(f->windows.in[i], rm_pool_most(f->windows.out[i], 1)) + 1 : f->windows.kernel[i];
-  return k < 14000 ? -(1075 + 8 * k / 5 + 1) : INT64_MIN;
+/* Sums of quotients by different divisors. These are products of the axes' parts, each at most the length k of a window there, and so below 2^63. A
+ * common multiple of an axis' n parts is below 3^k (lcm(1, ..., k), Hanson 1972) and below 2^(63 n): with the product of these bounds, 2^bits, the
+ * sum is a multiple of 2^-1074 over 2^bits, boundaries are multiples of 2^-1075, and two that differ do so by 2^-(1075 + bits). A ball of RM_BALL_LIMBS
+ * shows 2^-24000 of sums below 2^1100; elements of more windows, of longer ones, have no separation. */
+RM_FN int64_t rm_pool_separation(const rm_pool_window *w) {
+  const rm_pooling *f = w->pool;
+  int64_t bits = 0;
+  for (int i = 0; i < 3; i++) {
+    const int64_t n = w->end[i] - w->first[i], most = INT64_C(1) << 20;
+    const int64_t k = f->windows.adaptive ? rm_pool_ceil_div(f->windows.in[i], rm_pool_most(f->windows.out[i], 1)) + 1 : f->windows.kernel[i];
+    const int64_t by_length = (k < most ? k : most) * 8 / 5 + 1, by_number = 63 * (n < most ? n : most);
+    bits += by_length < by_number ? by_length : by_number;
+  }
+  return bits < 22400 ? -(1075 + bits) : INT64_MIN;
 }
 
 /* uniform: all elements are divided by the same number. */
@@ -37,7 +43,7 @@ RM_LOCAL uint64_t rm_pool_exactly(const rm_pool_window *w, int64_t divisor, int 
           rm_superacc_add(&acc, rm_to_double(bits, f->format));
       }
   if (!acc.classes && !uniform)
-    return rm_decide_separated(rm_pool_quotients_near, rm_pool_quotients_ball, (void *)(uintptr_t)w, 0, rm_pool_separation(f), f->format, state);
+    return rm_decide_separated(rm_pool_quotients_near, rm_pool_quotients_ball, (void *)(uintptr_t)w, 0, rm_pool_separation(w), f->format, state);
   state->tiers.accumulator++;
   if (acc.classes) return rm_superacc_round_classes(acc.classes, f->format, &state->flags);
   const rm_sum_function function = {(uint64_t)divisor, 0, 0};
