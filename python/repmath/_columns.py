@@ -1,0 +1,60 @@
+"""Sums over axes that lie apart in memory, whose results lie next to each other: rows are added to rows, vectors at a time."""
+
+import math
+
+import numpy as np
+
+from . import _core
+from ._blocks import row_sums
+from ._dtypes import F32, NAMES
+
+_ROWS = 1 << 20  # rows that are added at a time: 8 MiB of index
+_LONG = 1 << 7  # binary32 terms of a sum from which a product with ones, which row_sums takes, is faster
+
+
+def column_sums(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray | None:
+    """The sums over `axes`, in the format of x, which is one of the four; of the shape of the other axes.
+
+    None where the elements of a sum are next to each other in memory, or x is not dense, or a result is not finite: `row_sums` is for
+    these, and gives the warnings.
+    """
+    order = sorted((i for i in range(x.ndim) if x.shape[i] != 1), key=lambda i: -x.strides[i])
+    dense = x.transpose([*(i for i in range(x.ndim) if x.shape[i] == 1), *order])
+    reduced = [i in axes for i in order]
+    if x.size == 0 or not any(reduced) or reduced[-1] or not dense.flags.c_contiguous:
+        return None
+    first = reduced.index(True)
+    length = sum(reduced)
+    if not all(reduced[first : first + length]):
+        return None
+    sizes = [x.shape[i] for i in order]
+    outer, n, inner = (math.prod(s) for s in (sizes[:first], sizes[first : first + length], sizes[first + length :]))
+    rows = dense.reshape(outer, n, inner)
+    if x.dtype == F32 and n >= _LONG and inner >= 16:
+        made = np.stack([row_sums(block.T) for block in rows]) if outer > 1 else row_sums(rows[0].T)
+    elif n > _ROWS:
+        return None
+    else:
+        made = _by_segments(rows)
+    if not np.isfinite(made).all():
+        return None
+    kept = [i for i in order if i not in axes]
+    others = [i for i in range(x.ndim) if i not in axes]
+    result = made.reshape([x.shape[i] for i in kept]).transpose([kept.index(i) for i in others if x.shape[i] != 1])
+    return result.reshape([x.shape[i] for i in others])
+
+
+def _by_segments(rows: np.ndarray) -> np.ndarray:
+    """The sums over the second of three axes."""
+    outer, n, inner = rows.shape
+    made = np.empty((outer, inner), rows.dtype)
+    step = max(1, _ROWS // n)
+    with np.errstate(all="ignore"):
+        for start in range(0, outer, step):
+            part, to = rows[start : start + step], made[start : start + step]
+            index = np.repeat(np.arange(len(part), dtype=np.int64), n)
+            size = inner * rows.dtype.itemsize
+            given = part.reshape(-1).view(np.uint8).reshape(len(part) * n * size)
+            if _core.scatter(False, NAMES[rows.dtype], len(part), inner, to.reshape(-1).view(np.uint8), index, given):
+                raise MemoryError(f"no memory to add {n} rows of {size} bytes")
+    return made
