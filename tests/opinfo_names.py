@@ -57,28 +57,25 @@ REFUSED = {
     "scatter": "reduce='multiply'",
 }
 
-# What PyTorch, or the table, composes of functions with a rounding each. Those that are not here are rounded once.
+# What PyTorch, or the table, composes of functions with a rounding each: of these each operator is compared. Those that are not here are
+# rounded once.
 COMPOSED = """
-__rdiv__ cov corrcoef cumulative_trapezoid diff dist einsum gradient linalg.matrix_power linalg.multi_dot linalg.vecdot masked.mean
-masked.normalize masked.std masked.var nanmean nn.functional.binary_cross_entropy nn.functional.cosine_embedding_loss
-nn.functional.cosine_similarity nn.functional.cross_entropy nn.functional.gaussian_nll_loss nn.functional.hinge_embedding_loss
-nn.functional.interpolate[bilinear] nn.functional.interpolate[linear] nn.functional.interpolate[trilinear] nn.functional.kl_div
-nn.functional.l1_loss nn.functional.linear_cross_entropy nn.functional.linear_cross_entropy[chunked]
-nn.functional.linear_cross_entropy[chunked_none] nn.functional.local_response_norm nn.functional.margin_ranking_loss nn.functional.mish
-nn.functional.multilabel_soft_margin_loss nn.functional.normalize nn.functional.pairwise_distance nn.functional.poisson_nll_loss
-nn.functional.rms_norm nn.functional.scaled_dot_product_attention nn.functional.selu nn.functional.softsign nn.functional.tanhshrink
-nn.functional.triplet_margin_loss nn.functional.triplet_margin_with_distance_loss nn.functional.upsample_bilinear special.ndtr tensordot
-trapezoid trapz xlogy signal.windows.bartlett signal.windows.blackman signal.windows.cosine signal.windows.exponential
-signal.windows.gaussian signal.windows.general_cosine signal.windows.general_hamming signal.windows.hamming signal.windows.hann
-signal.windows.nuttall sinc logaddexp2 logcumsumexp logspace logspace[tensor_overload] nn.functional.soft_margin_loss
-nn.functional.multi_margin_loss nn.functional.multilabel_margin_loss renorm nn.functional.embedding nn.functional.bilinear
-nn.functional.interpolate[bicubic] _upsample_bilinear2d_aa nn.functional.ctc_loss
+__rdiv__ cov corrcoef cumulative_trapezoid diff dist einsum gradient linalg.matrix_power linalg.multi_dot linalg.vecdot
+masked.mean masked.normalize masked.std masked.var nanmean nn.functional.binary_cross_entropy
+nn.functional.cosine_embedding_loss nn.functional.cosine_similarity nn.functional.gaussian_nll_loss
+nn.functional.hinge_embedding_loss nn.functional.interpolate[bilinear] nn.functional.interpolate[linear]
+nn.functional.interpolate[trilinear] nn.functional.l1_loss nn.functional.linear_cross_entropy
+nn.functional.linear_cross_entropy[chunked] nn.functional.linear_cross_entropy[chunked_none] nn.functional.local_response_norm
+nn.functional.margin_ranking_loss nn.functional.mish nn.functional.multilabel_soft_margin_loss nn.functional.normalize
+nn.functional.pairwise_distance nn.functional.poisson_nll_loss nn.functional.scaled_dot_product_attention nn.functional.selu
+nn.functional.softsign nn.functional.tanhshrink nn.functional.triplet_margin_loss
+nn.functional.triplet_margin_with_distance_loss nn.functional.upsample_bilinear special.ndtr tensordot trapezoid trapz xlogy
+signal.windows.bartlett signal.windows.blackman signal.windows.cosine signal.windows.exponential signal.windows.gaussian
+signal.windows.general_cosine signal.windows.general_hamming signal.windows.hamming signal.windows.hann signal.windows.nuttall
+sinc logaddexp2 logcumsumexp logspace logspace[tensor_overload] nn.functional.soft_margin_loss nn.functional.multi_margin_loss
+nn.functional.multilabel_margin_loss renorm nn.functional.embedding nn.functional.bilinear nn.functional.interpolate[bicubic]
+_upsample_bilinear2d_aa nn.functional.ctc_loss
 """.split()  # noqa: SIM905
-# How many units of rounding of the largest argument or result they may be off: 8 of others. Of attention, whose scores are rounded
-# before they are exponents, as much as these are great.
-# Windows end where terms of up to 1 cancel.
-STEPS = {"nn.functional.scaled_dot_product_attention": 64, "signal.windows.nuttall": 8192, "signal.windows.blackman": 2**60}
-
 # Gradients that are one operator of the table, of the arguments: all others are composed, of the rounded result or of several operators.
 GRADIENT_COMPOSED = (
     """
@@ -90,25 +87,45 @@ nn.functional.hardsigmoid outer pow sin sinh __rmul__ __rmod__ __rpow__ tan tanh
 take_along_dim tile logsumexp kron sigmoid erf erfc erfinv log_softmax norm norm[fro] std std[unbiased] var var[unbiased] linalg.cross
 linalg.norm linalg.matrix_norm linalg.vector_norm special.xlog1py special.entr special.ndtri masked.norm masked.softmax masked.log_softmax
 masked.softmin masked.logaddexp masked.logsumexp prod cumprod masked.cumprod masked.prod linalg.vander logcumsumexp cdist
-nn.functional.pdist nn.functional.embedding_bag nn.functional.grid_sample grid_sampler_2d grid_sampler_3d
+nn.functional.pdist nn.functional.embedding_bag nn.functional.grid_sample grid_sampler_2d grid_sampler_3d nn.functional.kl_div
 """.split()
     + COMPOSED
 )  # noqa: SIM905
-# Formulas that round an argument of exp, or what cancels, before they go on; norms of single elements, whose gradient cancels to 0.
-GRADIENT_STEPS = {
-    "nn.functional.normalize": 128,
-    "nn.functional.rms_norm": 2048,
-    "asin": 64,
-    "atanh": 256,
-    "erfc": 128,
-    "special.ndtr": 128,
-    "__rpow__": 64,
-    "logsumexp": 512,
-    "logcumsumexp": 2**14,
-    "erfinv": 32,
-} | STEPS
 # The forward pass is covered, these gradients are not: of complex numbers, and `_unsafe_masked_index`.
 WITHOUT_GRADIENT = ("view_as_complex", "complex", "_unsafe_masked_index")
+
+# Functions of the table that the backward passes of samples reach, and no forward pass; or a test beside them.
+BY_GRADIENTS = """
+_upsample_bilinear2d_aa_backward _upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward
+_upsample_nearest_exact3d_backward adaptive_avg_pool2d_backward adaptive_avg_pool3d_backward attention_backward
+avg_pool2d_backward avg_pool3d_backward batch_norm_backward batch_norm_without_running binary_cross_entropy_backward
+binary_cross_entropy_with_logits cdist_backward col2im convolution_backward elu_backward embedding_bag_backward
+embedding_bag_weights_backward embedding_dense_backward gelu_backward glu_backward group_norm_backward hardsigmoid_backward
+hardswish_backward hardtanh_backward huber_loss_backward layer_norm_backward leaky_relu_backward log_sigmoid_backward
+log_softmax_backward logit_backward max_pool3d_backward mish_backward mse_loss_backward multi_margin_loss_backward
+multilabel_margin_loss_backward nll_loss_backward pdist_backward prelu_backward reflection_pad1d_backward
+reflection_pad2d_backward reflection_pad3d_backward replication_pad1d_backward replication_pad2d_backward
+replication_pad3d_backward rrelu_with_noise_backward scaled_softplus_backward sigmoid_backward silu_backward
+smooth_l1_loss_backward soft_margin_loss_backward softshrink_backward tanh_backward threshold_backward unfold_backward
+upsample_bicubic2d_backward upsample_bilinear2d_backward upsample_linear1d_backward upsample_nearest1d_backward
+upsample_nearest2d_backward upsample_nearest3d_backward upsample_trilinear3d_backward
+""".split()  # noqa: SIM905
+# Functions of the table without a definition in aten_exact.py and its like, by the test that compares their bits.
+ELSEWHERE = {
+    name: test
+    for test, functions in {
+        "test_torch_images.py": "grid_sampler grid_sampler_backward _upsample_bicubic2d_aa _upsample_bicubic2d_aa_backward affine_grid",
+        "test_torch_alignments.py": "ctc_loss ctc_loss_backward",
+        "test_torch_chains.py": "weight_norm weight_norm_backward embedding_renorm allclose",
+        "test_lists": """
+foreach_abs foreach_add_list foreach_add_number foreach_addcdiv foreach_addcmul foreach_div_list foreach_div_number foreach_lerp
+foreach_maximum foreach_mul_list foreach_mul_number foreach_norm foreach_pow foreach_reciprocal foreach_sqrt foreach_sub_list
+foreach_sub_number""",
+        "test_other_forms": "linear scatter_with",
+        "test_torch_mode.py": "fused_adam fused_adamw fused_sgd",
+    }.items()
+    for name in functions.split()
+}
 
 # Covered operators that no OpInfo's samples call on the CPU, by the test that has them.
 UNREACHED = {

@@ -14,7 +14,13 @@ here raises `UncoveredOperatorError` ([reproducible.md](reproducible.md)). RN is
 among the arguments are exact binary64, and so are tensors without axes and integers beside a narrower format; tensors of integers and bool
 are PyTorch's own. An operator whose name ends in `_` writes into its first argument; the overload with `out` writes the same result there. Where that has
 a narrower format, the exact value is rounded to it once; operators that cannot do so raise.
+
+Lines that begin with *composed* are of functions that are rounded each, as they say; all others are rounded once. What PyTorch itself composes of
+operators, as `softsign` of a quotient and a sum, has a rounding for each of these; [reproducible.md](reproducible.md) says what is seen as a whole.
 """
+
+
+PREFIX = {"draws": "draws from ", "composes": "*composed*: "}
 
 
 def page() -> str:
@@ -34,7 +40,7 @@ def page() -> str:
             )
             heading = ""
         returns = rest[1].replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
-        parts.append(f"| `{name}` | {'draws from ' if way == 'draws' else ''}{returns} |\n")
+        parts.append(f"| `{name}` | {PREFIX.get(way, '')}{returns} |\n")
     parts.append("\n## Not rounded\n\nCopies, views, comparisons, choices and integer arithmetic run as PyTorch runs them. ")
     parts.append(
         "Tensors of several formats and numbers that fill elements\nare converted before, in one rounding; what is compared counts as it is:\n"

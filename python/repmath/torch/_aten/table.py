@@ -40,7 +40,7 @@ class Operator:
     """A line of the table."""
 
     name: str
-    way: str  # moves, rounds, draws
+    way: str  # moves, rounds, composes, draws
     function: str
     returns: str
 
