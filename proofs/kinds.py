@@ -26,6 +26,24 @@ KINDS = {
     "dd": Kind("f64"),
     "dd_octaves": Kind("f64"),
     "dd_steps": Kind("f64"),
+    "dd_steps_exact": Kind("f64", "steps"),
+    "dd_steps_low": Kind("f64", "steps", "_sum"),
+    "dd_composed": Kind("f64", "composed"),
+    "dd_composed_g": Kind("f64", "composed"),
+    "dd_angle": Kind("f64", "angles"),
+    "dd_turns": Kind("f64", "angles", "_reduction"),
+    "dd_turns_far": Kind("f64", "angles", "_far"),
+}
+
+
+# In how many parts composed.py takes the errors of these operations.
+PARTS = {
+    "rsqrt": {"rsqrt": 16},
+    "tan": {"rough_reciprocal": 2},
+    "gelu_tanh": {"rough_reciprocal": 8},
+    "gelu_tanh_backward": {"rough_reciprocal": 8},
+    "erf_backward": {"exp_hi": 8},
+    "gelu_backward": {"exp_hi": 8},
 }
 
 

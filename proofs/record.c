@@ -34,6 +34,22 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("hi", hi), out("lo", lo), out("err", err);                  \
   }
 
+/* The same with exp by its bound; with a second argument of the program as DD, for comparison. */
+#define RM_PROOF_DD_COMPOSED(name, domain)                          \
+  if (!strcmp(argv[1], #name "_f64")) {                             \
+    vf64 hi, lo, err;                                               \
+    rec_exp_known = argc == 2;                                      \
+    rm_##name##_dd(vf64_input("x"), &hi, &lo, &err);                \
+    out("hi", hi), out("lo", lo), out("err", err);                  \
+  }
+#define RM_PROOF_DD_COMPOSED_G(name, domain)                        \
+  if (!strcmp(argv[1], #name "_f64")) {                             \
+    vf64 g = vf64_input("g"), hi, lo, err;                          \
+    rec_exp_known = argc == 2;                                      \
+    rm_##name##_dd(g, vf64_input("x"), &hi, &lo, &err);             \
+    out("hi", hi), out("lo", lo), out("err", err);                  \
+  }
+
 /* As DD: graph.py and prove.py know another domain of the same function. */
 #define RM_PROOF_DD_OCTAVES(name) RM_PROOF_DD(name, "")
 /* exp, exp2 and exp10 as rm_exp_step_dd rounds them, which does not show the two parts. */
@@ -48,8 +64,41 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("err", vf64_set1(2.05 * RM_EXP_F64_ERR));                        \
   }
 
+#define RM_PROOF_DD_STEPS_EXACT(name, reduce) RM_PROOF_DD_STEPS(name, reduce)
+/* rm_exp_sum_dd before the scaling. */
+#define RM_PROOF_DD_STEPS_LOW(name, reduce)                             \
+  if (!strcmp(argv[1], #name "_sum_f64")) {                             \
+    vf64 x = vf64_input("x"), low = vf64_input("low");                  \
+    vf64 rh, rl, h, c, t, hi, lo, err;                                  \
+    vi64 k;                                                             \
+    reduce;                                                             \
+    rm_exp_series_dd(rh, rl, &h, &c, &t);                               \
+    rm_exp_unscaled_dd(k, rh, h, c, &hi, &lo, &err);                    \
+    out("hi", hi), out("lo", lo), out("err", err);                      \
+  }
+
+/* sin, cos and tan from their reduced argument on, k being whatever the analysis chooses. */
+#define RM_PROOF_DD_ANGLE(name)                                             \
+  if (!strcmp(argv[1], #name "_f64")) {                                     \
+    vf64 rh = vf64_input("x"), rl = vf64_input("low"), hi, lo, err;         \
+    vi64 k = {rec("turn")};                                                 \
+    rm_##name##_reduced_dd(k, rh, rl, vf64_set1(0.0), &hi, &lo, &err);      \
+    out("hi", hi), out("lo", lo), out("err", err);                          \
+  }
+#define RM_PROOF_REDUCTION(kernel, reduce)                                  \
+  if (!strcmp(argv[1], kernel)) {                                           \
+    vf64 rh, rl, err;                                                       \
+    vi64 k;                                                                 \
+    reduce(vf64_input("x"), &k, &rh, &rl, &err);                            \
+    err = vf64_mul(err, vf64_set1(1.0 - 0x1p-20));                          \
+    out("hi", rh), out("lo", rl);                                           \
+    out("err", vf64_mad(vf64_abs(rh), vf64_set1(0x1p-104), err));           \
+  }
+#define RM_PROOF_DD_TURNS(name) RM_PROOF_REDUCTION("sin_reduction_f64", rm_sin_reduce_dd)
+#define RM_PROOF_DD_TURNS_FAR(name) RM_PROOF_REDUCTION("sin_far_f64", rm_sin_reduce_far_dd)
+
 int main(int argc, char **argv) {
-  if (argc != 2) return 1;
+  if (argc != 2 && argc != 3) return 1;
 #include "kernels.def"
   return rec_nodes == 0;
 }

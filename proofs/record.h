@@ -134,4 +134,22 @@ RM_FN void vf64_store_f32(float *p, vf64 v) {
   rec_stop("a store");
 }
 
+/* exp in double-double is proved by itself (exp_sum_f64). In kernels that are proved with its bound, rec_exp_known, a call is a value
+ * and its two parts: composed.py. */
+#include "crlibm/exp/exp_f64.h"
+
+static int rec_exp_known = 0;
+
+RM_FN void rec_exp_sum_dd(vf64 x, vf64 xl, vf64 *hi, vf64 *lo, vf64 *err) {
+  if (!rec_exp_known) {
+    rm_exp_sum_dd(x, xl, hi, lo, err);
+    return;
+  }
+  int value = rec("exp_value #%d #%d %a", x.id, xl.id, RM_EXP_F64_ERR);
+  *hi = (vf64){rec("exp_hi #%d", value)};
+  *lo = (vf64){rec("exp_lo #%d #%d", value, hi->id)};
+  *err = vf64_mul(*hi, vf64_set1(RM_EXP_F64_ERR));
+}
+#define rm_exp_sum_dd rec_exp_sum_dd
+
 #endif

@@ -56,8 +56,8 @@ RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
   return _mm512_fmadd_pd(_mm512_mul_pd(h, e), c, h);
 }
 
-/* rcp14 is within 2^-14; a Newton step squares that and rounds: |r b - 1| < 2^-27.9. q0 = RN(a r) is off by 2^-27.8, its
- * residual a - b q0 is exact but for one rounding, and r times it leaves 2^-27.8-27.9; the sum rounds: below 2^-52.6. */
+/* rcp14 is within 2^-14; a Newton step squares that and rounds: |r b - 1| < 2^-27.9. q0 = RN(a r) is off by 2^-27.8, its residual
+ * a - b q0 exact but for one rounding (2^-107 |a| if subnormal), and r times it leaves 2^-27.8-27.9; the sum rounds: below 2^-52.6. */
 RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) {
   __m512d r0 = _mm512_rcp14_pd(b);
   *r = _mm512_fmadd_pd(r0, _mm512_fnmadd_pd(b, r0, _mm512_set1_pd(1.0)), r0);

@@ -13,7 +13,7 @@
  *                      or 2^-968 <= |ab|, and |a|, |b| < 2^996; for other p as a residual: within 2^-102 |ab| when p is
  *                      within 2^-50 of ab, within 2^-77 |ab| when it is within 2^-25,
  *                      vf64_quotient(a,b,&r) = a/b within 2^-51.9 relatively, for 2^-500 <= |b| <= 2^500, a = 0 or
- *                      |a| <= 2^500 and |a|, |a/b| >= 2^-960; r = 1/b within 2^-27 for a correction,
+ *                      |a| <= 2^500 and |a|, |a/b| >= 2^-968; r = 1/b within 2^-27 for a correction,
  *                      vf64_reciprocal(b) = 1/b within 2^-41.9 relatively, for 2^-500 <= |b| <= 2^500,
  *                      vf64_root(a,&r) = sqrt(a) within 2^-51.9 relatively, for a = 0 or 2^-1000 <= a <= 2^1000; r = 1/sqrt(a)
  *                      within 2^-27 for a correction, finite for a = 0,
