@@ -77,14 +77,14 @@ OPERATORS = [
         "layer, rms, group, instance and batch norm, their gradients",
         "nn_normalization.values nn_normalization.given_statistics nn_normalization.special_sets nn_exponent_range.spread_exponents",
         "nn_norm_boundaries.beside_ties nn_norm_boundaries.exact_ties nn_normalization.weights_that_cancel"
-        " nn_normalization.statistics_beside_midpoints",
+        " nn_normalization.statistics_beside_midpoints nn_boundaries_python.norms_and_rows",
         "nn_norm_boundaries.control_with_shrunk_bounds nn_controls.norms",
         "rows, moments; rows, weighted",
     ),
     Operator(
         "softmax, log_softmax, logsumexp",
         "nn_softmax.values nn_softmax.long_rows nn_exponent_range.spread_exponents",
-        "nn_row_boundaries.exponentials nn_softmax.hairs nn_softmax.signs_of_tiny_results",
+        "nn_row_boundaries.exponentials nn_softmax.hairs nn_softmax.signs_of_tiny_results nn_boundaries_python.norms_and_rows",
         "nn_row_boundaries.control_with_shrunk_bounds nn_controls.softmax nn_controls.log_softmax",
         "rows, exponentials",
     ),
@@ -98,7 +98,7 @@ OPERATORS = [
         "cross entropy and its gradient",
         "nn_cross_entropy.values nn_cross_entropy.sure_classes nn_cross_entropy.far_classes nn_exponent_range.spread_exponents",
         "nn_row_boundaries.cross_entropy nn_row_boundaries.cross_entropy_gradients nn_cross_entropy.hairs_beside_rationals"
-        " nn_cross_entropy.totals_beside_ties nn_cancel.cross_entropy",
+        " nn_cross_entropy.totals_beside_ties nn_cancel.cross_entropy nn_boundaries_python.norms_and_rows",
         "nn_row_boundaries.control_with_shrunk_bounds nn_controls.cross_entropy_backward",
     ),
     Operator(
