@@ -64,8 +64,9 @@ def path() -> pathlib.Path:
 
 
 @functools.cache
-def libraries(file: pathlib.Path | None = None) -> dict[str, Library]:
-    """One instance per build that this CPU can run. Each is a copy of the file, since a file is loaded only once."""
+def libraries(file: pathlib.Path | None = None, fresh: bool = False) -> dict[str, Library]:
+    """One instance per build that this CPU can run. Each is a copy of the file, since a file is loaded only once; `fresh` ones are others
+    than those that every test shares."""
     file = file or path()
     found, first = {}, Library(file)
     first.library.rm_isa_available.argtypes = [ctypes.c_char_p]

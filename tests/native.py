@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 
+import bound_sites
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -57,14 +58,14 @@ def locked(name: str):
 
 
 @functools.cache
-def build(name: str, *options: str, targets: tuple[str, ...] = ("all",)) -> pathlib.Path:
+def build(name: str, *options: str, targets: tuple[str, ...] = ("all",), source: pathlib.Path = ROOT) -> pathlib.Path:
     """Configure and build the library as build/native/<name>; options are -D definitions without the -D."""
     (cmake,) = need("cmake")
     where = BUILDS / name
     generator = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"] if tool("ninja") else []
     definitions = {"REPMATH_CUDA": "OFF", "CMAKE_UNITY_BUILD": "ON", **dict(option.split("=", 1) for option in options)}
     with locked(name):
-        run(cmake, "-S", ROOT, "-B", where, *generator, *(f"-D{key}={value}" for key, value in definitions.items()))
+        run(cmake, "-S", source, "-B", where, *generator, *(f"-D{key}={value}" for key, value in definitions.items()))
         run(cmake, "--build", where, "--target", *targets, "-j", os.cpu_count() or 1)
     return where
 
@@ -89,9 +90,13 @@ def emulated_cuda() -> pathlib.Path:
 
 
 def control_library() -> pathlib.Path:
-    """The library with error bounds made 2^20 times too small, for controls. Optimised little: no option changes a bit."""
-    flags = "CMAKE_C_FLAGS=-O1 -DRM_CFG_BOUND_SHRINK=0x1p-20"
-    return build("control", "CMAKE_BUILD_TYPE=Control", flags, targets=("repmath",)) / "librepmath.so"
+    """The library with a factor for each error bound (bound_sites.py), for controls: 2^-20 until a test sets it. Optimised little: no option
+    changes a bit."""
+    where = BUILDS / "control-sources"
+    with locked("control-sources"):
+        bound_sites.copy_sources(where)
+    options = "CMAKE_BUILD_TYPE=Control", "CMAKE_C_FLAGS=-O1"
+    return build("control-factors", *options, targets=("repmath",), source=where) / "librepmath.so"
 
 
 ISA_FLAGS = {

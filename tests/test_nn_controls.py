@@ -1,4 +1,5 @@
-"""Controls: with error bounds 2^20 times too small, the operators' vector evaluations decide what they must not, and bits differ."""
+"""Controls of totals and of gradients of windows: with all error bounds 2^20 times too small, their evaluations decide what they must not, and
+bits differ. Each bound by itself is made smaller in test_bounds.py."""
 
 import ctypes
 
@@ -8,77 +9,11 @@ import numpy as np
 import pytest
 import test_nn_bce
 import test_nn_losses
+from bound_data import beside_tie, odd
 from reductions_library import OK, pointer
-from test_nn_cross_entropy import NONE, backward, problem
-from test_nn_normalization import results
 from test_nn_pooling import pool_of, strides
 from test_nn_softmax import result
 from test_statistics import dtype_of
-
-
-def softmax(lib, rng):
-    """Exponents of some size: the error of the exponential grows with them."""
-    x = (-80 * rng.random((16384, 64))).astype("f4")
-    x[:, 0] = 0.1
-    return result(lib, "softmax", "f32", x)
-
-
-def log_softmax(lib, rng):
-    """Two classes: the logarithm of a number a little above 1."""
-    return result(lib, "log_softmax", "f32", (rng.standard_normal((1 << 18, 2)) * 2).astype("f4"))
-
-
-def softmax_backward(lib, rng):
-    """Gradients near their mean."""
-    g = (1 + rng.standard_normal((1024, 500)) / 4096).astype("f4")
-    y = result(lib, "softmax", "f32", rng.standard_normal((1024, 500)).astype("f4")).view("f4")
-    return result(lib, "softmax_backward", "f32", g, y)
-
-
-def log_softmax_backward(lib, rng):
-    """Differences that cancel: e^y is near g over the sum of g."""
-    g = (1 + rng.standard_normal((64, 512)) / 8).astype("f4")
-    y = np.log(np.abs(g) / g.sum(axis=1, keepdims=True, dtype=float)).astype("f4") + np.float32(2.0**-10)
-    return result(lib, "log_softmax_backward", "f32", g, y)
-
-
-def cross_entropy_backward(lib, rng):
-    x = (-80 * rng.random((16384, 64))).astype("f4")
-    x[:, 0] = 0.1
-    target, g = rng.integers(0, 64, 16384), rng.standard_normal(16384).astype("f4")
-    return backward(lib, "f32", problem(x, target, reduction=NONE), g)
-
-
-def norms(lib, rng):
-    """Means near 2^14, deviations of 2^-5: the mean's own rounding shows."""
-    x = (2.0**14 + np.round(rng.standard_normal((16, 16, 60)) * 16) / 512).astype("f4")
-    w, b, g = (rng.standard_normal(s).astype("f4") for s in (60, 60, x.shape))
-    return np.concatenate([v.ravel() for v in results(lib, "layer", "f32", x, w, b, g, 1e-12)])
-
-
-def odd(rng, low, high, n=None):
-    return 2 * rng.integers(int(low) // 2, int(high) // 2, n) + 1
-
-
-def terms(lib, rng):
-    """Ties behind a division: (q k)^2/(2 q^2) for odd k, where k^2 has a bit more than the format."""
-    found = []
-    for fmt, p in (("f32", 24), ("f64", 53)):
-        q = int(odd(rng, 2**8, 2**10))
-        d = (q * odd(rng, 2 ** (p / 2), 2 ** ((p + 1) / 2), 4096)).astype(dtype_of(fmt))
-        found += test_nn_losses.forward(lib, "smooth_l1", q * q * 2.0**50, fmt, "none", d, np.zeros_like(d))
-    return np.array(found)
-
-
-def term_gradients(lib, rng):
-    """The same for g (q k)/q, odd g and k."""
-    found = []
-    for fmt, p in (("f32", 24), ("f64", 53)):
-        q, half = int(odd(rng, 2**8, 2**10)), p // 2
-        d = (q * odd(rng, 2**half, 2 ** (half + 0.5), 4096)).astype(dtype_of(fmt))
-        g = odd(rng, 2 ** (p - half), 2 ** (p - half + 0.5), 4096).astype(dtype_of(fmt))
-        found += test_nn_losses.backward(lib, "smooth_l1", q * 2.0**60, fmt, "none", g, d, np.zeros_like(d))
-    return np.array(found)
 
 
 def loss_totals(lib, rng):
@@ -92,12 +27,6 @@ def loss_totals(lib, rng):
     return np.array(found)
 
 
-def beside_tie(rng, big, hair):
-    """Numbers whose sum is a tie of binary32 and some hairs, where a big one cancels."""
-    tie = int(odd(rng, 2**24, 2**25))
-    return np.array([big, tie & ~0xFFF, tie & 0xFFF, *rng.standard_normal(5) * hair, -big], "f4")
-
-
 def bce(lib, rng):
     """With y = 2 and p = 1/2 the loss is -x. Hairs as large as the errors of two parts."""
     found = []
@@ -109,16 +38,6 @@ def bce(lib, rng):
     return np.array(found)
 
 
-def average(lib, rng):
-    """Beside 2^80 the numbers are in the second part alone."""
-    x = np.array([[beside_tie(rng, 2.0**80, 2.0**-28) for _ in range(300)]])
-    y = np.empty((*x.shape[:2], 1), "f4")
-    p, _ = pool_of(x.shape, (1,), (x.shape[2],), (1,), (1,), (0,))
-    arguments = pointer(x), strides(x), pointer(y), strides(y)
-    assert lib.rm_avg_pool(2, ctypes.byref(p), 1, ctypes.c_int64(1), *arguments) == OK
-    return y.view("u4")
-
-
 def average_backward(lib, rng):
     """Adaptive windows: quotients by several numbers, of which some add up to ties."""
     g, gx = rng.standard_normal((1, 32, 5, 7)).astype("f4"), np.empty((1, 32, 9, 13), "f4")
@@ -128,10 +47,7 @@ def average_backward(lib, rng):
     return gx.view("u4")
 
 
-OPERATIONS = [
-    softmax, log_softmax, softmax_backward, log_softmax_backward, cross_entropy_backward, norms, terms, term_gradients, loss_totals,
-    bce, average, average_backward,
-]  # fmt: skip
+OPERATIONS = [loss_totals, bce, average_backward]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

@@ -20,7 +20,7 @@
 #include "optimizers_step.h"
 
 #define RM_FORMULA_QUOTIENT_ERR RM_BOUND(0x1p-50)
-#define RM_FORMULA_QUOTIENT_REACH 0x1p-50
+#define RM_FORMULA_QUOTIENT_REACH RM_BOUND(0x1p-50)
 
 /* The divisors that vf64_quotient does not know. */
 RM_FN vm64 rm_formula_no_divisor(vf64 z) {

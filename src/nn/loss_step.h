@@ -22,8 +22,8 @@
 #include "../../crlibm/simd/undecided.h"
 #include "loss_kernels.h"
 
-#define RM_TERM_ERR 0x1.4p-50
-#define RM_TERM_DD_ERR 0x1p-99
+#define RM_TERM_ERR RM_BOUND(0x1.4p-50)
+#define RM_TERM_DD_ERR RM_BOUND(0x1p-99)
 #define RM_TERM_LEAST 0x1p-850
 #define RM_TERM_LEAST_HIGH 0x1p-300
 #define RM_TERM_LEAST_LOW 0x1p-500
@@ -32,7 +32,7 @@ RM_FN vf64 term_bound(vf64 t, vf64 d, vf64 g, double rel) {
   const vf64 zero = vf64_set1(0.0), least = vf64_set1(RM_TERM_LEAST);
   const vm64 nothing = vm64_or(vf64_eq(d, zero), vf64_eq(g, zero));
   const vf64 more = vf64_select(nothing, zero, vf64_mad(vf64_abs(g), least, least));
-  return vf64_mad(vf64_abs(t), vf64_set1(RM_BOUND(rel)), more);
+  return vf64_mad(vf64_abs(t), vf64_set1(rel), more);
 }
 
 /* -1, 0 or 1; a NaN stays one. */

@@ -24,7 +24,7 @@
 #include "optimizers.h"
 
 #define RM_LINEAR_ERR RM_BOUND(0x1p-98)
-#define RM_LINEAR_REACH 0x1p-49
+#define RM_LINEAR_REACH RM_BOUND(0x1p-49)
 #define RM_QUOTIENT_ERR RM_BOUND(0x1.8p-50)
 #define RM_QUOTIENT_ERR_F64 RM_BOUND(0x1p-72)
 

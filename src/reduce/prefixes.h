@@ -47,10 +47,12 @@ RM_LOCAL void rm_prefix_advance(rm_prefix *r, const double *v, int count, double
   *r = (rm_prefix){sum, low[count], r->b + bound};
 }
 
+#define RM_PREFIX_BOUND RM_BOUND(1.01)
+
 /* RN(h + l) within b of the sum; 0 when that does not decide. The ends of an interval that holds the sum round alike: to a format
  * below binary32 they go by way of binary32, which is monotone, in an interval that is wider by more than its roundings. */
 RM_FN int rm_prefix_decide(double h, double l, double b, const int fmt, uint64_t *bits) {
-  const double err = RM_BOUND(1.01 * b);
+  const double err = RM_PREFIX_BOUND * b;
   if (fmt == RM_F64) {
     const double e = b == 0.0 ? 0.0 : err + 0x1p-52 * __builtin_fabs(l); /* l - e and l + e are rounded */
     const double low = h + (l - e), high = h + (l + e);
@@ -71,7 +73,7 @@ RM_FN int rm_prefix_decide(double h, double l, double b, const int fmt, uint64_t
 /* rm_prefix_decide for a whole block, 0 when an element is open; loops that compilers turn into vectors. A difference of 0 rules
  * out what is not finite, and zeros of two signs are left to that function (for binary64 there are none: h is never -0). */
 RM_FN int rm_prefix_decide_block(const double *h, const double *l, double b, int count, const int fmt, uint64_t *bits) {
-  const double err = RM_BOUND(1.01 * b), places = b == 0.0 ? 0.0 : 0x1p-52;
+  const double err = RM_PREFIX_BOUND * b, places = b == 0.0 ? 0.0 : 0x1p-52;
   int open = 0;
   if (fmt == RM_F64) {
     double low[RM_PREFIX_BLOCK];
