@@ -211,7 +211,7 @@ def test_manifest_functions_have_their_folder():
 
 
 # Where a tolerance stands: CONTRIBUTING.md says what for.
-TOLERANCE = re.compile(r"allclose|approx\(|assert_close|gradcheck|isclose|assert.*<=? *\d*\.?\d*e-\d|<= np\.abs")
+TOLERANCE = re.compile(r"allclose\(|approx\(|assert_close|gradcheck|isclose|assert.*<=? *\d*\.?\d*e-\d|<= np\.abs")
 TOLERANT = {
     "tests/test_jax_elementwise.py",  # derivatives
     "tests/test_jax_nn.py",  # derivatives

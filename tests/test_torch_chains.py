@@ -344,3 +344,24 @@ def test_slopes_that_are_drawn():
     drawn = np.asarray(rm.random.uniform(key, 500, 0.1, 0.3, dtype=F4))
     slopes = np.where(x.detach().numpy() <= 0, drawn, F4(1))
     assert same_bits(made, rm.multiply(x.detach().numpy(), slopes)) and same_bits(x.grad, slopes)
+
+
+def test_whether_numbers_are_close():
+    """|x - y| <= atol + rtol |y|: with a limit of the format, its neighbour, infinities and NaN."""
+    inf, nan, step = float("inf"), float("nan"), 2.0**-10
+    for x, y, rtol, atol, equal_nan, want in (
+        (1 + step, 1.0, step, 0.0, False, True),
+        (1 + step + 2**-23, 1.0, step, 0.0, False, False),
+        (1.0, 1 + step, step, 0.0, False, True),
+        (1.0, 1 + step, 0.0, step, False, True),
+        (1.0, 1 + step + 2**-23, 0.0, step, False, False),
+        (inf, inf, 0.0, 0.0, False, True),
+        (inf, -inf, 1.0, 1.0, False, False),
+        (1.0, inf, 1.0, 0.0, False, False),
+        (nan, nan, 1.0, 1.0, False, False),
+        (nan, nan, 0.0, 0.0, True, True),
+        (nan, 1.0, 1.0, 1.0, True, False),
+    ):
+        with rt.reproducible():
+            found = torch.allclose(torch.tensor([0.0, x]), torch.tensor([0.0, y]), rtol, atol, equal_nan)
+        assert found is want, (x, y, rtol, atol, equal_nan)
