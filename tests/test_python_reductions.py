@@ -9,7 +9,7 @@ import pytest
 from exact_oracle import bits, rounded
 
 import repmath
-from repmath import _columns
+from repmath import _sums
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -160,7 +160,7 @@ def test_zeros_and_non_finite(dtype):
             assert np.isnan(nan) and not np.signbit(nan)
 
 
-def test_sums_down_columns(dtype):
+def test_sums_down_sums(dtype):
     """Over leading axes, where terms are far apart and results are neighbours."""
     x = wild((5, 60, 3, 8), dtype)
     x[1:] -= x[:1] * np.arange(1, 5, dtype="f4").reshape(4, 1, 1, 1).astype(dtype)  # cancels
@@ -185,15 +185,15 @@ def test_sums_down_columns(dtype):
 )
 def test_sums_of_rows_in_every_layout(dtype, limits, monkeypatch):
     """Over every set of axes of dense arrays in any order of their axes; beside a sum of each result's terms alone."""
-    monkeypatch.setattr(_columns, "_ROWS", limits[0])
-    monkeypatch.setattr(_columns, "_LONG", limits[1])
+    monkeypatch.setattr(_sums, "_ROWS", limits[0])
+    monkeypatch.setattr(_sums, "_LONG", limits[1])
     x = wild((3, 4, 1, 2, 20), dtype)
     x[0] = -x[1] * dtype.type(0.75)
     taken = set()
     for order in ((0, 1, 2, 3, 4), (4, 0, 3, 2, 1), (1, 4, 2, 0, 3)):
         a = np.ascontiguousarray(x.transpose(order)).transpose(np.argsort(order))
         for axes in itertools.chain.from_iterable(itertools.combinations(range(5), k) for k in range(1, 5)):
-            taken.add(_columns.column_sums(a, axes) is not None)
+            taken.add(_sums.column_sums(a, axes) is not None)
             rows = np.moveaxis(a, axes, range(5 - len(axes), 5))
             rows = np.ascontiguousarray(rows).reshape(*rows.shape[: 5 - len(axes)], -1)
             want = np.array([repmath.sum(row) for row in rows.reshape(-1, rows.shape[-1])], dtype)

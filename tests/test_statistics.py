@@ -1,4 +1,4 @@
-"""rm_mean, rm_norm, rm_var and rm_std against exact integers, on every instruction set: all formats in and out, hard data, every tier, bad arguments."""
+"""rm_sum, rm_mean, rm_norm, rm_var and rm_std against exact integers, on every instruction set: all formats in and out, hard data, every tier, bad arguments."""
 
 import ctypes
 from fractions import Fraction
@@ -49,14 +49,14 @@ def call(lib, what, fmt, x, out_fmt, ddof=None):
 def expected(what, x, out_fmt, ddof=1):
     if what in ("var", "std"):
         return (rounded if what == "var" else rounded_root)(exact_variance(x, ddof), dtype_of(out_fmt))
-    if what == "mean":
-        return rounded(exact(x) / len(x), dtype_of(out_fmt))
+    if what in ("sum", "mean"):
+        return rounded(exact(x) / (len(x) if what == "mean" else 1), dtype_of(out_fmt))
     return rounded_root(exact(x, x), dtype_of(out_fmt))
 
 
-BOTH = pytest.mark.parametrize("what", ["mean", "norm"])
+BOTH = pytest.mark.parametrize("what", ["sum", "mean", "norm"])
 SPREAD = pytest.mark.parametrize("what", ["var", "std"])
-ALL = pytest.mark.parametrize("what", ["mean", "norm", "var", "std"])
+ALL = pytest.mark.parametrize("what", ["sum", "mean", "norm", "var", "std"])
 
 
 @ALL
@@ -121,8 +121,8 @@ def test_special_values(lib, what):
         sign = 1 << (8 * SIZES[fmt] - 1)
         bits = lambda values, fmt=fmt: call(lib, what, fmt, np.array(values, dtype_of(fmt)), fmt)  # noqa: E731
         assert bits([1, nan]) == bits([nan, inf]) == canonical[fmt]
-        assert bits([1, -inf, 2]) == (infinity | sign if what == "mean" else infinity)
-        assert bits([inf, -inf]) == (canonical[fmt] if what == "mean" else infinity)
+        assert bits([1, -inf, 2]) == (infinity if what == "norm" else infinity | sign)
+        assert bits([inf, -inf]) == (infinity if what == "norm" else canonical[fmt])
         assert bits([0.0, -0.0]) == bits([-0.0]) == 0
         assert bits([]) == (canonical[fmt] if what == "mean" else 0)
 

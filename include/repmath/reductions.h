@@ -18,8 +18,9 @@ RM_API rm_status rm_sum_f64(int64_t n, const double *x, ptrdiff_t stride_x, doub
 RM_API rm_status rm_dot_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y, float *out);
 RM_API rm_status rm_dot_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y, double *out);
 
-/* *out = RN((sum of x[i])/n); NaN for n = 0. *out = RN(root of the sum of x[i]^2), the Euclidean norm; +0 for n = 0. x is in the format
+/* *out = RN(sum of x[i]); +0 for n = 0. *out = RN((sum of x[i])/n); NaN for n = 0. *out = RN(root of the sum of x[i]^2), the Euclidean norm; +0 for n = 0. x is in the format
  * format_x, out in format_out (RM_FORMAT_...). */
+RM_API rm_status rm_sum(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out);
 RM_API rm_status rm_mean(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out);
 RM_API rm_status rm_norm(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out);
 

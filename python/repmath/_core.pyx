@@ -42,6 +42,7 @@ cdef extern from "repmath/repmath.h":
     int rm_get_num_threads()
     int RM_SPEC_VERSION
     int RM_ROUND_NEAREST, RM_ROUND_TOWARD_ZERO, RM_ROUND_DOWN, RM_ROUND_UP
+    rm_status rm_sum(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
     rm_status rm_mean(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
     rm_status rm_norm(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
     rm_status rm_var(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, double ddof) nogil
@@ -334,7 +335,7 @@ _FORMATS = {
 }
 
 
-_STATISTICS = {"mean": 0, "norm": 1, "var": 2, "std": 3}
+_STATISTICS = {"mean": 0, "norm": 1, "var": 2, "std": 3, "sum": 4}
 
 
 def row_statistic(what, format_x, format_out, const unsigned char[:, ::1] x, unsigned char[:, ::1] out,
@@ -368,6 +369,8 @@ def row_statistic(what, format_x, format_out, const unsigned char[:, ::1] x, uns
                 status |= rm_norm(from_format, n, row, size, to_format, &out[i, 0])
             elif which == 2:
                 status |= rm_var(from_format, n, row, size, to_format, &out[i, 0], ddof)
+            elif which == 4:
+                status |= rm_sum(from_format, n, row, size, to_format, &out[i, 0])
             else:
                 status |= rm_std(from_format, n, row, size, to_format, &out[i, 0], ddof)
     if status != 0:  # of the arguments that come from outside, only ddof may be at fault

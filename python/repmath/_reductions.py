@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, DTypeLike
 from . import _core, _dlpack
 from ._arguments import integers
 from ._blocks import BLOCK, finite_terms, halves, row_sums, short_rows, sums_in_blocks
-from ._columns import column_sums
 from ._dtypes import F32, F64, FORMATS, beyond_f64, check, common, is_integer
 from ._environment import guarded
 from ._memory import asarray, is_array, on_device
 from ._narrow import narrow
+from ._sums import column_sums, line_sums
 
 _sum = _core.gufuncs["sum"]
 _dot = _core.gufuncs["dot"]
@@ -201,8 +201,10 @@ def _sum_general(
     if on_device(x) and x.dtype == result and no_extra:
         wide = result  # the sums there are rounded once to any format
 
-    if mask is None and no_extra and x.dtype == result and not on_device(x):
-        value = column_sums(x, axes)
+    if mask is None and no_extra and not on_device(x):
+        value = column_sums(x, axes) if x.dtype == result else None
+        if value is None and (x.dtype.itemsize == 2 or x.dtype != result):  # else no number need be converted
+            value = line_sums(x, axes, result)
         if value is not None:
             return _deliver(value.reshape(shape), out)
     count = math.prod(x.shape[i] for i in axes)

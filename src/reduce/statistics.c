@@ -1,4 +1,4 @@
-/* Functions of one exact sum S, rounded once: mean, S/n, and norm, the root of a sum of squares. (var and std: variance.c.) How the
+/* Functions of one exact sum S, rounded once: S itself, mean, S/n, and norm, the root of a sum of squares. (var and std: variance.c.) How the
  * function is taken: statistics_exact.c. The sum's error comes from its tier (sum.c); the last tier has none. */
 #include <string.h>
 
@@ -30,28 +30,33 @@ static uint64_t evaluate(const rm_sum_function *f, const rm_sum_problem *p, int 
   return rm_function_of_sum(f, &acc, format, flags);
 }
 
-static rm_status run(int root, int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out) {
+typedef enum { SUM, MEAN, NORM } what;
+
+static rm_status run(what function, int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out) {
   const rm_status status = rm_statistic_check(format_x, n, x, format_out, out);
   if (status) return status;
   if (!rm_kernels_get()) return RM_ERR_ISA;
   const rm_terms terms = {x, stride_x}, none = {NULL, 0};
-  const rm_sum_problem p = {n, terms, root ? terms : none, format_x, NULL};
-  const rm_sum_function f = {root ? 1 : (uint64_t)n, 0, root};
+  const rm_sum_problem p = {n, terms, function == NORM ? terms : none, format_x, NULL};
+  const rm_sum_function f = {function == MEAN ? (uint64_t)n : 1, 0, function == NORM};
   uint32_t flags = 0;
   const rm_env env = rm_env_enter();
-  uint64_t bits = 0; /* the norm of nothing */
+  uint64_t bits = 0; /* the sum and the norm of nothing */
   if (n)
     bits = evaluate(&f, &p, format_out, &flags);
-  else if (!root)
+  else if (function == MEAN)
     bits = rm_nan_bits(format_out), flags = RM_FLAG_INVALID; /* 0/0 */
   memcpy(out, &bits, (size_t)rm_size_of(format_out)); /* little endian */
   rm_env_leave(env, flags);
   return RM_OK;
 }
 
+rm_status rm_sum(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out) {
+  return run(SUM, format_x, n, x, stride_x, format_out, out);
+}
 rm_status rm_mean(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out) {
-  return run(0, format_x, n, x, stride_x, format_out, out);
+  return run(MEAN, format_x, n, x, stride_x, format_out, out);
 }
 rm_status rm_norm(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out) {
-  return run(1, format_x, n, x, stride_x, format_out, out);
+  return run(NORM, format_x, n, x, stride_x, format_out, out);
 }

@@ -1,4 +1,4 @@
-"""Sums over axes that lie apart in memory, whose results lie next to each other: rows are added to rows, vectors at a time."""
+"""Sums over axes, by how their terms lie in memory: rows added to rows, vectors at a time; and lines that are read as they are."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _core
 from ._blocks import row_sums
-from ._dtypes import F32, NAMES
+from ._dtypes import F32, FORMATS, NAMES
 
 _ROWS = 1 << 20  # rows that are added at a time: 8 MiB of index
 _LONG = 1 << 7  # binary32 terms of a sum from which a product with ones, which row_sums takes, is faster
@@ -58,3 +58,19 @@ def _by_segments(rows: np.ndarray) -> np.ndarray:
             if _core.scatter(False, NAMES[rows.dtype], len(part), inner, to.reshape(-1).view(np.uint8), index, given):
                 raise MemoryError(f"no memory to add {n} rows of {size} bytes")
     return made
+
+
+def line_sums(x: np.ndarray, axes: tuple[int, ...], result: np.dtype[np.generic]) -> np.ndarray | None:
+    """The sums over `axes`, rounded once to `result`, of an array in one of the formats; of the shape of the other axes.
+
+    None where the terms of a sum do not follow each other in memory, or a result is not finite, as for `column_sums`.
+    """
+    others = [i for i in range(x.ndim) if i not in axes]
+    lines = x.transpose(*others, *sorted(axes, key=lambda i: -x.strides[i]))
+    if x.size == 0 or x.dtype not in FORMATS.values() or not lines.flags.c_contiguous:
+        return None
+    made = np.empty([x.shape[i] for i in others], result)
+    given = lines.reshape(-1).view(np.uint8).reshape(made.size, -1)
+    to = made.reshape(-1).view(np.uint8).reshape(made.size, -1)
+    _core.row_statistic("sum", NAMES[x.dtype], NAMES[result], given, to)
+    return made if np.isfinite(made).all() else None
