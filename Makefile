@@ -75,6 +75,8 @@ proofs: $(VENV)/proofs.stamp
 	$(BIN)/python proofs/depth/run.py
 	$(BIN)/python proofs/exact/run.py
 	$(BIN)/python -m proofs.run --all
+	$(BIN)/python -m proofs.oracle.narrow --all
+	$(BIN)/python -m proofs.oracle.short --all
 	$(BIN)/python -m proofs.run --table
 
 test-cuda: $(VENV)/test.stamp

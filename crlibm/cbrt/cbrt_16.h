@@ -1,7 +1,7 @@
 /* cbrt for the 16-bit formats in binary32 (simd/narrow.h): |x| = 2^k m, m in [1, 2), k = 3n + j, |j| <= 1: 2^n 2^(j/3) P(m - 3/2).
  *
- * Errors relative to the result, u = 2^-24: P 2^-21.89 (cbrt_gen.py), its last step u, the other steps 2^-2 u; the table u, the
- * product u. Sum below 2^-21. The results of zeros, infinities and NaN are NaN. */
+ * Errors relative to the result, u = 2^-24: P 2^-21.1 (cbrt_gen.py), its last step u, the other steps 2^-2 u; the table u, the
+ * product u. Sum below 10.8u < 2^-20.5. The results of zeros, infinities and NaN are NaN. */
 #ifndef RM_CBRT_16_H
 #define RM_CBRT_16_H
 
@@ -12,6 +12,7 @@
 #define RM_16_KNOWN_cbrt 1
 #define RM_16_INPUTS_cbrt ((struct rm_inputs16){0, 0x7bff, 1, {0}}) /* finite */
 #define RM_16_ERR_cbrt(format) 0.0f /* all inputs were run: narrow.h */
+#define RM_16_BOUND_cbrt(format) 0x1.6p-21
 
 #if RM_NARROW_FULL
 

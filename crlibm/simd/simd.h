@@ -39,7 +39,8 @@
  *   vu16               where RM_HAS_VU16: 2 RM_LANES numbers of 16 bits, vu16_store(p, v); vf32_gather(t, x): t[x[k]], and vf32_loads;
  *                      vf32_round_f16 and vf32_round_bf16(v, rel, &y): y = v rounded to the format, where bit k of the result does not
  *                      say that lane k is infinite or NaN in the format, or that a number within rel |v| could round otherwise;
- *                      rel 2^24 is a power of two, and for bf16 below 2^-126 that many units of 2^-149 count as within;
+ *                      rel 2^24 is a power of two or rel is 0, for f16 v (1 -+ rel) rounds, so that the test covers rel - 2^-24 if rel is
+ *                      not 0, and for bf16 below 2^-126 that many units of 2^-149 count as within;
  *                      a NaN lane must have 16 low bits that are 0. vf32_to_f16(v) rounds without a test, and bit k of
  *                      vu16_outside(x, inputs) says that x[k] is not one of the inputs, 4 RM_LANES of them
  *

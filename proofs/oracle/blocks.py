@@ -7,18 +7,29 @@ import ctypes
 import functools
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from flint import arb, arb_series, ctx, fmpq
 
 from .functions import SIGN, Function, Piece, number
 
-PRECISION, ORDER = 160, 11
+PRECISION = 160
 POLYNOMIAL, TURNS, CONSTANT, IDENTITY = range(4)
 SHAPES = {"sin": 0, "cos": 1, "tan": 2}
 PARTS, TURNS_DEGREE, DEGREE = 128, 9, 15
 SEGMENT = 1 << 16  # numbers whose bits agree but for the last 16: a power of two of them, beginning at a multiple
-MOST_UNITS = 64  # a larger error, or a value below LEAST units, and the run is halved
-LEAST = 1 << 52
+LEAST = 1 << 52  # units of a value: where it is smaller, or the error larger than the precision asked for, a run is halved
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The degree of the polynomials and the largest error in units: the values are below 2^61."""
+
+    order: int
+    units: int
+
+
+FINE, COARSE = Precision(11, 64), Precision(8, 1 << 12)
 
 
 class Block(ctypes.Structure):
@@ -88,7 +99,7 @@ def exact(x: float) -> arb:
     return arb(fmpq(n, d))
 
 
-def runs(f: Callable, first: int, count: int, sign: int, twin: int) -> Iterator[Block]:
+def runs(f: Callable, first: int, count: int, sign: int, twin: int, precision: Precision) -> Iterator[Block]:
     """Blocks of `count` numbers, a power of two, from the one with the magnitude `first`: halved until there is a good polynomial."""
     stack = [(first, count)]
     while stack:
@@ -97,8 +108,8 @@ def runs(f: Callable, first: int, count: int, sign: int, twin: int) -> Iterator[
         step = exact(number(start + 1)) - exact(low) if start + 1 < 0x7F800000 else exact(low) - exact(number(start - 1))
         centre = exact(low) + step * (n // 2)
         width = step * (n // 2)
-        found = polynomial(f, -centre if sign else centre, -width if sign else width, ORDER)
-        good = found is not None and found[1] <= MOST_UNITS and (abs(found[0][0]) >= LEAST or n <= 4)
+        found = polynomial(f, -centre if sign else centre, -width if sign else width, precision.order)
+        good = found is not None and found[1] <= precision.units and (abs(found[0][0]) >= LEAST or n <= 4)
         if not good and n > 1:
             stack += [(start + n // 2, n // 2), (start, n // 2)]
             continue
@@ -137,7 +148,7 @@ def turn(first: int, count: int, twin: int, shape: str) -> Block:
     return block
 
 
-def blocks(function: Function, segment: int) -> Iterator[Block]:
+def blocks(function: Function, segment: int, precision: Precision = FINE) -> Iterator[Block]:
     """The blocks of a segment of bits, sign included."""
     begin = segment * SEGMENT
     sign = begin >> 31
@@ -150,13 +161,13 @@ def blocks(function: Function, segment: int) -> Iterator[Block]:
         while first <= last:  # by powers of two, aligned
             count = 1 << ((last - first + 1).bit_length() - 1)
             count = min(count, first & -first or SEGMENT)
-            yield from some(function, piece, first, count, sign)
+            yield from some(function, piece, first, count, sign, precision)
             first += count
 
 
-def some(function: Function, piece: Piece, first: int, count: int, sign: int) -> Iterator[Block]:
+def some(function: Function, piece: Piece, first: int, count: int, sign: int, precision: Precision) -> Iterator[Block]:
     if piece.kind == "series":
-        yield from runs(piece.what, first, count, sign, function.twin)
+        yield from runs(piece.what, first, count, sign, function.twin, precision)
     elif piece.kind == "half":
         yield half(first, count, sign)
     elif piece.kind == "turns":

@@ -171,7 +171,9 @@ def table() -> dict[str, Function]:
         return Function(0, positive, both(zero(1.0), series(f, high=below(bottom)), tail(f, -bottom, 0, 0.0)))
 
     def logarithm(f):
-        return Function(0, both(zero(-INF), series(f), one(INF, INF)), both(zero(-INF), undefined(TINY)))
+        above = number(bits(1.0) + 1)
+        positive = both(zero(-INF), series(f, high=below(1.0)), one(1.0, 0.0), series(f, low=above), one(INF, INF))
+        return Function(0, positive, both(zero(-INF), undefined(TINY)))
 
     def odd(*pieces):
         return Function(1, both(zero(), *pieces), ())
