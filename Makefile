@@ -74,6 +74,7 @@ proofs: $(VENV)/proofs.stamp
 	$(BIN)/python -m proofs.smt.rounding_tests
 	$(BIN)/python proofs/depth/run.py
 	$(BIN)/python proofs/exact/run.py
+	$(BIN)/python -m proofs.formula.check --write
 	$(BIN)/python -m proofs.run --all
 	$(BIN)/python -m proofs.oracle.narrow --all
 	$(BIN)/python -m proofs.oracle.short --all

@@ -14,6 +14,7 @@ from .oracle import evidence as oracle
 from .run import BUILDS, certificate
 
 PAGE = ROOT / "docs" / "evidence.md"
+SHARES = ROOT / "proofs" / "formula" / "shares.json"
 
 # What the f32 results rest on where no kernel of kernels.def says it, and it is not a bound derived in <function>_f32.h.
 OTHERWISE = {
@@ -183,12 +184,34 @@ def proof_rows() -> list[str]:
     return rows
 
 
+def step_rows() -> list[str]:
+    shares = json.loads(SHARES.read_text())
+    return [f"| {name} | {fused:.3f} | {plain:.3f} |" for name, (fused, plain) in shares.items()]
+
+
+STEPS = """
+## Steps of optimisers and short formulas
+
+Made by `python -m proofs.formula.check --write`: the greatest share of its bound that the error of a rounding test can have, for all data of the
+ranges that the kernel's comment names, from the expression graph of the library's own source as a polynomial in its rounding errors. What the
+tests of these, of sums, rows, losses, pooling, scatter sums and draws are given is compared with exact numbers by `proofs/exact/run.py`, and the
+numbers of roundings in sums are counted by `proofs/depth/run.py`.
+
+| operation | with FMA | without |
+| --- | --- | --- |
+"""
+
+
+def steps_section() -> str:
+    return STEPS + "\n".join(step_rows()) + "\n"
+
+
 def page() -> str:
     unseen = no_input()
     rows = [row(function, arity, unseen) for function, arity in manifest().items()]
     head = "## Functions\n\n| function | f16, bf16 | f32 | oracle | f64 | proof: checked/claimed, FMA / without | control (f32) |\n"
     table = head + "| --- | --- | --- | --- | --- | --- | --- |\n" + "\n".join(rows) + "\n"
-    return HEAD + table + PROOFS + "\n".join(proof_rows()) + "\n" + oracle.section() + evidence_operators.section()
+    return HEAD + table + PROOFS + "\n".join(proof_rows()) + "\n" + oracle.section() + steps_section() + evidence_operators.section()
 
 
 MARK = "Checked by `proofs/`:"

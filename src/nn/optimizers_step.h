@@ -15,7 +15,8 @@
  * terms >= 0, by 2.2u (vf64_root) + 1u or 1.02u + 1u, 3.2u; the quotient by 2.2u: 7.6u|q|; a p by 2.1u |a p|; the difference
  * and the rounding test by 2u (|a p| + |q|): QUOTIENT_ERR = 12u (|a p| + |q|). For binary64 root and quotient get a second
  * part: their residuals are exact up to 2^-102, and the factors that turn them into corrections, of 2^-50.9 at most, are
- * within 2^-27 (simd.h): 2^-77 each, other roundings far less, rate and eps 2^-85: QUOTIENT_ERR_F64 = 2^-72 (|a p| + |q|). */
+ * within 2^-27 (simd.h): 2^-77 each, other roundings far less, rate and eps 2^-85: QUOTIENT_ERR_F64 = 2^-72 (|a p| + |q|).
+ * proofs/formula checks the bounds in this file and in formulas_step.h (docs/evidence.md). */
 #ifndef RM_NN_OPTIMIZERS_STEP_H
 #define RM_NN_OPTIMIZERS_STEP_H
 

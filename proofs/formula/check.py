@@ -1,0 +1,348 @@
+"""Checks the error bounds of optimiser steps and formulas in the library's own expression graphs (record.c), as polynomials in errors
+(algebra.py): a bound holds for all data of the ranges that its comment names, in which no product is inexact for its smallness.
+
+    python -m proofs.formula.check [--write]     --write: proofs/formula/shares.json, from which docs/evidence.md is made
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from ..exact.library import ROOT, copied
+from .algebra import Algebra, Size, U, Unknown, Value, atom, exact_part, merged, minus, number, plus, power, times
+
+SHARES = pathlib.Path(__file__).resolve().parent / "shares.json"
+QUOTIENT, ROUGH = power(-51.9), Fraction(1, 2**27)  # crlibm/simd/simd.h
+
+
+@dataclass
+class Graph:
+    nodes: list[tuple[str, list[str]]] = field(default_factory=list)
+    names: dict[float, str] = field(default_factory=dict)
+    tests: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+def program(folder: pathlib.Path, edit: dict[str, list[tuple[str, str]]] | None = None) -> pathlib.Path:
+    """The recorder of a copy of the sources; edit: for controls."""
+    copied(folder, edit or {})
+    for name in ("proofs/record.h", "proofs/formula/record.c"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text((ROOT / name).read_text())
+    cc = shlex.split(os.environ.get("CC", "cc"))
+    options = ["-std=gnu11", "-O0", "-w", "-I", folder / "include", "-I", folder, "-include", folder / "proofs/record.h"]
+    subprocess.run([*cc, *options, folder / "proofs/formula/record.c", "-lm", "-o", folder / "record"], check=True)
+    return folder / "record"
+
+
+def recorded(recorder: pathlib.Path, what: str) -> Graph:
+    text = subprocess.run([recorder, what], check=True, stdout=subprocess.PIPE, text=True).stdout
+    graph = Graph()
+    for line in text.splitlines():
+        first, *rest = line.split()
+        if first == "name":
+            graph.names[float.fromhex(rest[1])] = rest[0]
+        elif first == "out":
+            test, part = rest[0].split(".")
+            graph.tests.setdefault(test, {})[part] = int(rest[1][1:])
+        else:
+            assert int(first) == len(graph.nodes)
+            graph.nodes.append((rest[0], rest[1:]))
+    return graph
+
+
+def is_power(value: Value) -> bool:
+    if list(value) != [((), ())]:
+        return False
+    c = abs(value[(), ()])
+    return c.numerator & (c.numerator - 1) == 0 and c.denominator & (c.denominator - 1) == 0
+
+
+class Evaluation:
+    """The nodes of a graph as values, or as sizes (of magnitudes)."""
+
+    def __init__(self, graph: Graph, claim: Claim, fma: bool):
+        self.algebra, self.graph, self.fma, self.claim = Algebra(), graph, fma, claim
+        self.values: dict[int, Value] = {}
+        self.sizes: dict[int, Size] = {}  # at least this, for every sign of the atoms
+        self.inputs: dict[str, Value] = {}
+        self.divisors = {int(a[1][1:]) for op, a in graph.nodes if op == "quotient"}
+        for i in range(len(graph.nodes)):
+            self.node(i)
+
+    def input(self, name: str) -> Value:
+        if name not in self.inputs:
+            self.inputs[name] = self.claim.given(self.algebra, name)
+        return self.inputs[name]
+
+    def node(self, i: int) -> None:
+        op, arguments = self.graph.nodes[i]
+        ids = [int(a[1:]) for a in arguments if a.startswith("#")]
+        if op == "const":
+            x = float.fromhex(arguments[0])
+            if x in self.graph.names:
+                self.values[i] = self.input(self.graph.names[x])
+            elif x - x == 0:
+                self.values[i] = number(Fraction(x))
+            return
+        if op == "input":
+            self.values[i] = self.input(arguments[0])
+            return
+        if any(k in self.sizes for k in ids):
+            self.magnitude(i, op, ids)
+        elif op == "abs":
+            self.values[i] = {}  # a magnitude is used as one alone
+            atoms, c, relative = (
+                self.algebra.one_monomial(self.values[ids[0]]) if self.values[ids[0]] else ((), Fraction(0), Fraction(0))
+            )
+            self.sizes[i] = {atoms: abs(c) * (1 - relative)} if c else {}
+        elif all(k in self.values for k in ids):
+            value = self.operation(op, ids)
+            if value is not None:
+                value = self.algebra.pruned(value)
+                if i in self.divisors:
+                    before = dict(self.algebra.sums)
+                    value = self.algebra.divisor(value)
+                    if self.algebra.sums != before:
+                        self.values = {k: self.algebra.replaced(v) for k, v in self.values.items()}
+                        self.inputs = {k: self.algebra.replaced(v) for k, v in self.inputs.items()}
+                self.values[i] = value
+
+    def named(self, value: Value) -> Value:
+        """A sum for which the claim has an atom."""
+        for name, by in self.claim.sums:
+            if value == by:
+                return atom(name)
+        return value
+
+    def rounded(self, value: Value) -> Value:
+        return self.algebra.off(value, U)
+
+    def product(self, a: Value, b: Value) -> Value:
+        exact = times(a, b)
+        return exact if is_power(a) or is_power(b) else self.rounded(exact)
+
+    def operation(self, op: str, ids: list[int]) -> Value | None:
+        v = [self.values[k] for k in ids]
+        if op in ("add", "sub"):
+            other = minus(v[1]) if op == "sub" else v[1]
+            whole = self.named(plus(v[0], other))
+            return whole if not v[0] or not other else self.rounded(whole)
+        if op == "neg":
+            return minus(v[0])
+        if op == "mul":
+            short = self.claim.short and all(self.graph.nodes[k][0] == "input" for k in ids)  # 48 bits at most
+            return times(*v) if short else self.product(*v)
+        if op in ("mad", "nmad"):
+            if op == "nmad":
+                v[0] = minus(v[0])
+            whole = plus(times(v[0], v[1]), v[2]) if self.fma else plus(self.product(v[0], v[1]), v[2])
+            return self.rounded(whole) if self.fma or (v[2] and times(v[0], v[1])) else whole
+        if op == "rest":
+            return plus(self.named(plus(v[0], v[1])), minus(v[2]))
+        if op == "mul_err":
+            made = self.graph.nodes[ids[2]]
+            if made[0] != "mul" or sorted(made[1]) != sorted(f"#{k}" for k in ids[:2]):
+                raise Unknown("the error of another product")
+            return plus(times(v[0], v[1]), minus(v[2]))
+        if op in ("root", "rough_rsqrt"):
+            ((atoms, errors), c), *more = v[0].items()
+            if more or errors or c != 1 or any(k % 2 for _, k in atoms):
+                raise Unknown("the root of no square")
+            sign = 1 if op == "root" else -1
+            root = {(tuple((name, sign * k // 2) for name, k in atoms), ()): Fraction(1)}
+            return self.algebra.off(root, QUOTIENT if op == "root" else ROUGH)
+        if op in ("quotient", "rough_reciprocal"):
+            below = self.algebra.one_monomial(self.algebra.replaced(v[-1]) if op == "quotient" else self.values[ids[0]])
+            above = self.algebra.one_monomial(v[0]) if op == "quotient" else ((), Fraction(1), Fraction(0))
+            own = QUOTIENT if op == "quotient" else ROUGH
+            relative = (1 + above[2]) * (1 + own) / (1 - below[2]) - 1
+            atoms = merged(above[0], tuple((name, -k) for name, k in below[0]))
+            return self.algebra.off({(atoms, ()): above[1] / below[1]}, relative)
+        return None  # masks, selections: of what is open
+
+    def magnitude(self, i: int, op: str, ids: list[int]) -> None:
+        """Sums and products of magnitudes and positive numbers, from below."""
+
+        def size(k: int) -> Size:
+            if k in self.sizes:
+                return self.sizes[k]
+            if self.graph.nodes[k][0] != "const":
+                raise Unknown("a bound made of a number that may be negative")
+            atoms, c, relative = self.algebra.one_monomial(self.values[k])
+            return {atoms: abs(c) * (1 - relative)}  # a constant, |keep| and lr are not negative
+
+        def sum_of(a: Size, b: Size) -> Size:
+            return {key: a.get(key, Fraction(0)) + b.get(key, Fraction(0)) for key in {*a, *b}}
+
+        def product_of(a: Size, b: Size) -> Size:
+            out: Size = {}
+            for x, c in a.items():
+                for y, d in b.items():
+                    key = merged(x, y)
+                    out[key] = out.get(key, Fraction(0)) + c * d
+            return out
+
+        if op == "add":
+            out = sum_of(size(ids[0]), size(ids[1]))
+        elif op == "mul":
+            out = product_of(size(ids[0]), size(ids[1]))
+        elif op == "mad":
+            out = sum_of(product_of(size(ids[0]), size(ids[1])), size(ids[2]))
+        else:
+            return
+        self.values[i] = {}
+        self.sizes[i] = {key: c * (1 - U) ** 2 for key, c in out.items()}
+
+
+def share(e: Evaluation, test: str, exact: Value) -> Fraction:
+    """The greatest share of its allowance that the error of a test has in a monomial."""
+    kind, parts = test.rstrip("0123456789"), e.graph.tests[test]
+    replaced = e.algebra.replaced
+    hi, lo = replaced(e.values[parts["hi"]]), replaced(e.values[parts["lo"]])
+    off = plus(hi, lo, minus(replaced(exact)))
+    if exact_part(off):
+        raise Unknown(f"{test} evaluates something else: {exact_part(off)}")
+    sizes = e.algebra.by_sums(e.algebra.size(off))
+    if kind in ("ends", "reach"):  # the test's own rounding
+        for atoms, c in e.algebra.by_sums(e.algebra.size(lo if kind == "ends" else hi)).items():
+            sizes[atoms] = sizes.get(atoms, Fraction(0)) + c * U
+    allowed = e.sizes[parts["err"]]
+    worst = Fraction(0)
+    for atoms, c in sizes.items():
+        if not c:
+            continue
+        if atoms not in allowed:
+            raise Unknown(f"{test} has an error in {atoms}, its bound not: {allowed}")
+        room = allowed[atoms] * (1 - (U if kind in ("ends", "reach") else 0))
+        worst = max(worst, c / room)
+    return worst
+
+
+# ------------------------------------------------------------------------------------------------- numbers that are given
+
+
+def two_parts(algebra: Algebra, name: str, exact: Value, within: Fraction) -> Value:
+    """hi and lo of a number that both together are `within` of."""
+    key = f"part of {sorted(exact)}"
+    if key not in algebra.bounds:
+        algebra.bounds[key] = U
+        algebra.bounds[key + "'"] = within
+    first, rest = {((), (key,)): Fraction(1)}, {((), (key + "'",)): Fraction(1)}
+    return times(exact, plus(number(1), first)) if name == "hi" else times(exact, plus(minus(first), rest))
+
+
+def optimizer_numbers(algebra: Algebra, name: str) -> Value:
+    stem, _, part = name.partition(".")
+    if part:
+        within = power(-85) if stem in ("rate", "eps") else power(-100)
+        return two_parts(algebra, part, atom(stem), within)
+    if name == "r1":  # the new v, of which a root is taken
+        return atom("root", 2)
+    return atom(name)
+
+
+def formula_numbers(algebra: Algebra, name: str) -> Value:
+    stem, _, part = name.partition(".")
+    return two_parts(algebra, part, atom(stem), power(-100)) if part else atom({"p": "x", "m": "y"}.get(name, name))
+
+
+A = atom
+
+
+@dataclass(frozen=True)
+class Claim:
+    name: str  # in tables
+    what: str  # of the recorder
+    exact: tuple[Value, ...]  # by test, in their order
+    given: Callable[[Algebra, str], Value]
+    sums: tuple[tuple[str, Value], ...] = ()  # atoms for sums of exact numbers
+
+    @property
+    def short(self) -> bool:
+        """Whether numbers from memory have at most 24 bits."""
+        return self.what.split("-")[1] != "3"
+
+
+def formulas(fmt: int, label: str) -> list[Claim]:
+    a, x, y, z, one = A("a"), A("x"), A("y"), A("z"), number(1)
+    left = plus(one, minus(y))
+    exact = {
+        (0, "a x"): times(a, x),
+        (1, "x / a"): times(x, A("a", -1)),
+        (2, "a / x"): times(a, A("x", -1)),
+        (3, "x + a"): plus(x, a),
+        (4, "x + a y"): plus(x, times(a, y)),
+        (5, "(1 - a) x + a y"): plus(times(A("keep"), x), times(a, y)),
+        (6, "x + a y z"): plus(x, times(times(a, y), z)),
+        (7, "x + a y / z"): plus(x, times(times(a, y), A("z", -1))),
+        (9, "x y (1 - y)"): times(times(x, y), A("1-y")),
+    }
+    return [
+        Claim(f"`{name}`, {label}", f"formula-{fmt}-{which}-0", (value,), formula_numbers, (("1-y", left),))
+        for (which, name), value in exact.items()
+    ]
+
+
+def claims() -> list[Claim]:
+    found = []
+    for fmt, label in ((2, "formats below binary64"), (3, "binary64")):
+        for coupled in (0, 1):
+            d = plus(A("g"), times(A("decay"), A("p"))) if coupled else A("g")
+            direction = ", coupled decay" if coupled else ""
+            m = plus(times(A("beta1"), A("m")), times(A("keep1"), d))
+            v = plus(times(A("beta2"), A("v")), times(A("keep2"), times(d, d)))
+            below = plus(A("root"), A("eps"))
+            p = (plus(times(A("a"), A("p")), minus(times(times(A("rate"), A("r0")), A("root+eps", -1)))), below)
+            found.append(Claim(f"Adam{direction}, {label}", f"adam-{fmt}-{coupled}-0", (m, v, p[0]), optimizer_numbers))
+            for mode, name in enumerate(("SGD", "SGD with momentum", "SGD with Nesterov's momentum")):
+                b = plus(times(A("beta1"), A("m")), times(A("keep1"), d))
+                step = (d, A("r0"), plus(d, times(A("beta1"), A("r0"))))[mode]
+                new = plus(A("p"), minus(times(A("lr"), step)))
+                found.append(
+                    Claim(
+                        f"{name}{direction}, {label}",
+                        f"sgd-{fmt}-{coupled}-{mode}",
+                        (b, new) if mode else (new,),
+                        optimizer_numbers,
+                    )
+                )
+        found += formulas(fmt, label)
+    return found
+
+
+def check(recorder: pathlib.Path, claim: Claim, fma: bool) -> dict[str, Fraction]:
+    """The shares of a claim's tests."""
+    e = Evaluation(recorded(recorder, claim.what), claim, fma)
+    return {test: share(e, test, claim.exact[int(test.lstrip("abcdefghijklmnopqrstuvwxyz"))]) for test in e.graph.tests}
+
+
+def shares(recorder: pathlib.Path) -> dict[str, list[float]]:
+    """The greatest share of a bound, with FMA and without, of every claim; four digits, upwards."""
+    return {
+        claim.name: [math.ceil(max(check(recorder, claim, fma).values()) * 10**4) / 10**4 for fma in (True, False)]
+        for claim in claims()
+    }
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as name:
+        found = shares(program(pathlib.Path(name)))
+    for claim, (fused, plain) in found.items():
+        print(f"{claim}: {fused:.4f} of the bound with FMA, {plain:.4f} without")
+    if "--write" in sys.argv[1:]:
+        SHARES.write_text(json.dumps(found, indent=1) + "\n")
+    return any(part > 1 for pair in found.values() for part in pair)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
