@@ -211,7 +211,16 @@ def page() -> str:
     rows = [row(function, arity, unseen) for function, arity in manifest().items()]
     head = "## Functions\n\n| function | f16, bf16 | f32 | oracle | f64 | proof: checked/claimed, FMA / without | control (f32) |\n"
     table = head + "| --- | --- | --- | --- | --- | --- | --- |\n" + "\n".join(rows) + "\n"
-    return HEAD + table + PROOFS + "\n".join(proof_rows()) + "\n" + oracle.section() + steps_section() + evidence_operators.section()
+    return (
+        HEAD
+        + table
+        + PROOFS
+        + "\n".join(proof_rows())
+        + "\n"
+        + oracle.section()
+        + steps_section()
+        + evidence_operators.section()
+    )
 
 
 MARK = "Checked by `proofs/`:"
