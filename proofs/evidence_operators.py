@@ -29,27 +29,27 @@ OPERATORS = [
         "reductions.matmul reductions.matmul_long reductions.matmul_views reductions.random_bits boundaries_exact.random_products",
         "boundaries.one_row_or_column boundaries.tiles boundaries.longest boundaries.bias_batch_and_scaling boundaries_exact.products"
         " boundaries.python_and_torch boundaries_exact.python_and_torch boundaries.aarch64",
-        "boundaries.control_with_halved_bounds reductions.control_with_bounds_too_small",
+        "boundaries.control_with_halved_bounds reductions.control_with_bounds_too_small boundaries_exact.control_with_bounds_too_small",
         "one row, terms of B; rows, terms of B; norms; weights of terms; chains of double-double; joins of double-double",
     ),
     Operator(
         "alpha A B + beta C",
         "gemm.values gemm.cancellation gemm.ends_of_the_range",
         "boundaries.bias_batch_and_scaling boundaries_exact.scaled",
-        "boundaries.control_with_halved_bounds gemm.control_with_bounds_too_small",
+        "boundaries.control_with_halved_bounds gemm.control_with_bounds_too_small boundaries_exact.control_with_bounds_too_small",
     ),
     Operator(
         "convolutions and their gradients",
         "convolution.geometries convolution.formats convolution.large convolution.random_geometries",
         "boundaries.convolutions boundaries_exact.convolutions",
-        "boundaries.control_with_halved_bounds convolution.control_with_bounds_too_small",
+        "boundaries.control_with_halved_bounds convolution.control_with_bounds_too_small boundaries_exact.control_with_bounds_too_small",
         "convolutions; gradients of images; gradients of kernels",
     ),
     Operator(
         "sums, dot products",
         "reductions.sum_and_dot reductions.ties reductions.random_bits reductions.large_sum_by_threads",
         "boundaries.sums boundaries_exact.sums boundaries_exact.products boundaries_exact.python_and_torch",
-        "boundaries.control_with_halved_bounds reductions.control_with_bounds_too_small",
+        "boundaries.control_with_halved_bounds reductions.control_with_bounds_too_small boundaries_exact.control_with_bounds_too_small",
         "plain sums; plain products; compensated sums",
     ),
     Operator(
@@ -70,13 +70,14 @@ OPERATORS = [
         "statistics.every_pair_of_formats statistics.hard_data statistics.large_means_and_narrow_spreads",
         "statistics.ties_of_means statistics.means_beside_a_midpoint_and_the_control"
         " statistics.variances_beside_a_midpoint_and_the_control boundaries_exact.squares boundaries_exact.sums",
-        "statistics.means_beside_a_midpoint_and_the_control statistics.variances_beside_a_midpoint_and_the_control",
+        "statistics.means_beside_a_midpoint_and_the_control statistics.variances_beside_a_midpoint_and_the_control"
+        " boundaries_exact.control_with_bounds_too_small",
         "plain deviations",
     ),
     Operator(
         "layer, rms, group, instance and batch norm, their gradients",
         "nn_normalization.values nn_normalization.given_statistics nn_normalization.special_sets nn_exponent_range.spread_exponents",
-        "nn_norm_boundaries.beside_ties nn_norm_boundaries.exact_ties nn_normalization.weights_that_cancel"
+        "nn_norm_boundaries.beside_ties nn_norm_boundaries.given_statistics nn_norm_boundaries.exact_ties nn_normalization.weights_that_cancel"
         " nn_normalization.statistics_beside_midpoints nn_boundaries_python.norms_and_rows",
         "nn_norm_boundaries.control_with_shrunk_bounds nn_controls.norms",
         "rows, moments; rows, weighted",

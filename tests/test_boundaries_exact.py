@@ -13,6 +13,7 @@ import sys
 from fractions import Fraction
 
 import elementwise_library
+import native
 import numpy as np
 import pytest
 import test_statistics as statistics
@@ -237,6 +238,22 @@ def test_squares(lib, fmt):
                 if sorted(x[x != 0].astype(float)) != sorted(d):
                     continue  # out of the format's range
                 assert statistics.call(lib, what, fmt, x, fmt, 0) == statistics.expected(what, x, fmt, 0), (what, hair)
+
+
+def test_control_with_bounds_too_small():
+    """With bounds 2^20 times smaller each of these is wrong in binary32 and binary64."""
+    checks = {
+        "products": lambda lib, fmt: test_products(lib, fmt, 300),
+        "sums": lambda lib, fmt: test_sums(lib, fmt, 300),
+        "scaled": test_scaled,
+        "convolutions": test_convolutions,
+        "squares": test_squares,
+    }
+    for isa, control in elementwise_library.libraries(native.control_library()).items():
+        for fmt, (name, call) in itertools.product(("f32", "f64"), checks.items()):
+            with pytest.raises(AssertionError):
+                call(Reductions(control.library), fmt)
+                pytest.fail(f"{isa}: a bound 2^20 times smaller changes nothing for {name} in {fmt}")
 
 
 # ------------------------------------------------------------------------------------------------------- Python and PyTorch

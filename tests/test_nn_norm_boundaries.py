@@ -5,6 +5,7 @@ precision, and both of its neighbours are passed on, so that the exact values li
 binary64 eps is chosen tiny beside the variance, whose last places it moves. Sums of squares err by all that a chain of roundings can,
 upwards or downwards. The oracle is made of rationals and one square root."""
 
+import ctypes
 import functools
 import itertools
 import math
@@ -16,7 +17,9 @@ import native
 import numpy as np
 import pytest
 from exact_oracle import bits, number, rational_of, round_rational, rounded
+from reductions_library import OK, pointer
 from test_nn_normalization import NAMES, expected, geometry, results
+from test_nn_softmax import kind
 from test_statistics import dtype_of
 from wide_oracle import fraction, settled
 
@@ -172,6 +175,57 @@ def check(lib, norm, fmt, part):
 @pytest.mark.parametrize("part", PARTS)
 def test_beside_ties(isa_library, norm, fmt, part):
     check(isa_library, norm, fmt, part)
+
+
+def given_results(lib, fmt, x, w, b, g, mean, variance, eps):
+    """The bits of the three parts of a batch norm with given statistics, of x of shape (n, c, s)."""
+    (sets, sx, sw), _ = geometry("batch", x)
+    out = [np.full(v.shape, 7, kind(fmt)) for v in (x, x, w)]
+    number, s, e = NAMES.index(fmt), ctypes.byref(sets), ctypes.c_double(eps)
+    given = pointer(mean), sw, pointer(variance), sw, e
+    a, h, u, v = pointer(x), pointer(g), pointer(w), pointer(b)
+    assert lib.rm_normalize(number, s, a, sx, u, sw, v, sw, *given, pointer(out[0]), sx) == OK
+    assert lib.rm_normalize_backward(number, s, h, sx, a, sx, u, sw, *given, pointer(out[1]), sx) == OK
+    assert lib.rm_normalize_backward_weight(number, s, h, sx, a, sx, *given, pointer(out[2]), sw) == OK
+    return out
+
+
+@functools.cache
+def given_cases(fmt, part):
+    cases, dtype = [], dtype_of(fmt)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        x, g = (rng.standard_normal((3, 2, 9)).astype(dtype) for _ in range(2))
+        w, b, mean, variance = (rng.standard_normal(2).astype(dtype) for _ in range(4))
+        variance = np.abs(variance)
+        at, c = (0, 0) if part == "by w" else ((0, 1, 4), 1)
+        m, v = (Fraction(float(a[c])) for a in (mean, variance))
+        element = Element.__new__(Element)
+        element.constant = Fraction(float(b[c])) if part == "result" else Fraction(0)
+        if part == "result":
+            p = (Fraction(float(x[at])) - m) * Fraction(float(w[c]))
+        elif part == "by x":
+            p = Fraction(float(g[at])) * Fraction(float(w[c]))
+        else:
+            p = sum(h * (u - m) for h, u in zip(rationals(g[:, 0]), rationals(x[:, 0]), strict=True))
+        element.terms = [(p, v, Fraction(0))]
+        found = beside_tie(element, fmt, float(v) * (2.0**-53 if fmt == "f64" else 2.0**-20))
+        if found is not None:
+            cases.append(((x, w, b, g, mean, variance), element, at, found))
+    return cases
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("part", PARTS)
+def test_given_statistics(isa_library, fmt, part):
+    checked = 0
+    for arrays, element, at, (below, above, _, _) in given_cases(fmt, part):
+        for eps in (below, above):
+            with mpmath.workprec(BITS):
+                want = settled(element(mpmath.mpf(eps)), dtype_of(fmt))
+            assert int(given_results(isa_library, fmt, *arrays, eps)[PARTS.index(part)][at]) == want, (fmt, part, eps)
+            checked += 1
+    assert checked > 4
 
 
 def test_control_with_shrunk_bounds():
