@@ -25,9 +25,9 @@ def test_what_is_read_from_a_test():
     """Formats by parametrize and by the body; instruction sets by a fixture, a fixture of the file, a loop."""
     assert operators.formats("reductions.matmul") == {"f32", "f64"}
     assert operators.formats("boundaries.tiles") == set(operators.FORMATS)
-    assert operators.formats("nn_controls.softmax") == {"f32"}
+    assert operators.formats("nn_controls.bce") == {"f32"}
     assert operators.on_every_isa("nn_softmax.values") and operators.on_every_isa("boundaries.tiles")
-    assert operators.on_every_isa("nn_controls.softmax")
+    assert operators.on_every_isa("nn_controls.bce")
     assert operators.formats("boundaries_exact.python_and_torch") == set(operators.FORMATS)  # of a program
     assert not operators.on_every_isa("reductions.control_with_bounds_too_small")
 
