@@ -85,9 +85,44 @@ def swish_slope(x, t, slope):
     return s * (1 + x * slope * sigmoid(-t))
 
 
+def monotone(f, c: arb) -> arb:
+    """An enclosure of f over the ball, by its ends."""
+    return f(c) if c.rad() == 0 else f(c.lower()).union(f(c.upper()))
+
+
+def inverse_of_erf(x, start, sign):
+    """y(x) with constant term `start`, y' = sign sqrt(pi)/2 exp(y^2) x': Picard's iteration, a term at a time."""
+    y, slope = arb_series([start], prec=x.prec), x.derivative() * (sign * arb.pi().sqrt() / 2)
+    for _ in range(x.prec):
+        y = with_constant(((y * y).exp() * slope).integral(), start)
+    return y
+
+
+def erfinv(x):
+    return inverse_of_erf(x, monotone(arb.erfinv, constant(x)), 1)
+
+
+def ndtri(p):
+    """sqrt(2) erfinv(2 p - 1), near 0 by the complement."""
+    u = 2 * p
+    if constant(p) < arb(1) / 4:
+        return -arb(2).sqrt() * inverse_of_erf(u, monotone(arb.erfcinv, constant(u)), -1)
+    return arb(2).sqrt() * erfinv(u - 1)
+
+
 def magnitude_of_gelu(x):
     g = x * ndtr(x)
     return g if constant(x) > 0 else -g
+
+
+def atan2(y, x):
+    """One of the two is 1 or -1, or x is 0; 0 for y counts as positive."""
+    if not isinstance(x, int):
+        return y * (arb.pi() / 2 - x.atan())
+    half_turn = arb.pi() if constant(y) >= 0 else -arb.pi()
+    if x == 0:
+        return 0 * y + half_turn / 2
+    return y.atan() if x > 0 else half_turn - y.atan()
 
 
 # By kernel: eval and dd alike. Where the kernel takes |x| and the loop gives the sign back, positive x are the domain.
@@ -122,13 +157,20 @@ DEFINITIONS = {
     "gelu_tanh": lambda x: x * sigmoid(cubic(x)),
     "softplus": softplus,
     "log_sigmoid": lambda x: -softplus(-x),
+    "erfinv": erfinv,
+    "ndtri": ndtri,
     "gelu": magnitude_of_gelu,
+    "hypot": lambda x, y: (x * x + y * y).sqrt(),
+    "atan2": atan2,
+    "pow": lambda x, y: (y * x.log()).exp(),
+    "logaddexp": lambda x, y: x + log1p((y - x).exp()),
     # The factor g is 1 here.
     "tanh_backward": lambda x: 4 * sigmoid(2 * x) * sigmoid(-2 * x),
     "sigmoid_backward": lambda x: sigmoid(x) * sigmoid(-x),
     "softplus_backward": sigmoid,
     "log_sigmoid_backward": lambda x: sigmoid(-x),
     "erf_backward": lambda x: 2 / arb.pi().sqrt() * (-x * x).exp(),
+    "gelu_backward": lambda x: ndtr(x) + x * (-x * x / 2).exp() / (2 * arb.pi()).sqrt(),
     "silu_backward": lambda x: swish_slope(x, x, 1),
     "gelu_tanh_backward": lambda x: swish_slope(x, cubic(x), cubic_slope(x)),
 }

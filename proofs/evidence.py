@@ -18,14 +18,12 @@ SHARES = ROOT / "proofs" / "formula" / "shares.json"
 
 # What the f32 results rest on where no kernel of kernels.def says it, and it is not a bound derived in <function>_f32.h.
 OTHERWISE = {
-    "rsqrt": "one word of the vocabulary",
     "sqrt": "the machine's operation",
     "add": "the machine's operation",
     "subtract": "the machine's operation",
     "multiply": "the machine's operation",
     "divide": "the machine's operation",
     "fma": "rounding to odd, `fma.h`",
-    "logaddexp": "bound derived in `logaddexp.h`",
 }
 
 HEAD = """# Evidence
@@ -61,8 +59,9 @@ PROOFS = """
 `proofs/` compiles a kernel's own source over a vocabulary that records its expression graph, and bounds its error over the domain box by
 box: Taylor models in ball arithmetic (Arb, by python-flint) for the approximation, half a last place for every operation that
 the numbers do not show to be exact, sums and products by error-free transformations exactly. Rounding tests are lemmas of their
-own, proved by z3 (`proofs/smt`), that of the f32 kernels for every bit pattern. What is taken as given: IEEE 754 operations, the errors of quotients and
-roots as `crlibm/simd/simd.h` states them, and the ball arithmetic itself. `make proofs` repeats all of it; `make test` fails when
+own, proved by z3 (`proofs/smt`), that of the f32 kernels for every bit pattern. What is taken as given: IEEE 754 operations, estimates of
+AVX-512 within 2^-14 as its maker states them, and the ball arithmetic itself; the errors of quotients and roots that
+`crlibm/simd/simd.h` states follow from these (`proofs/words.py`). `make proofs` repeats all of it; `make test` fails when
 a kernel, a table or a claim changes without a new certificate, proves a sample of boxes again, and checks that the bounds contain
 the errors seen at random numbers and that claims below such an error, wrong tables and wrong steps are rejected.
 
@@ -76,8 +75,13 @@ proved for it (`exp_sum_f64`, for arguments of two parts), and their own operati
 (`proofs/composed.py`). The reductions of sin, cos and tan in f64 and the sine of the reduced argument, for every k modulo 16, are
 proofs of their own (`proofs/angles.py`); the cosine is that sine, eight sixteenths of pi further.
 
-Not proved by a machine, but derived in prose in the files: kernels that are not in this table, f64 results outside its domains, functions
-of two arguments other than products with g, and the complete functions of any precision. The evaluations in binary32 are measured: below.
+Of two arguments (`proofs/two.py`): hypot and atan2 are homogeneous, so that a box is one of the ratio of their arguments. pow is a
+composition: first y log x within 8.6 2^-53, then e^z for every z that is within that of x. So is logaddexp: log(1 + e^-d) for a rounded
+difference d. The domains of these kernels are those of the ratio, x, z and d.
+
+Not machine-checked, but derived in prose in the files: kernels that are not in this table; f64 results outside its domains; what a result is
+beyond a cut of the argument, in every format; the last sum of logaddexp, whose two roundings its test has room for; the sign of pow;
+and the complete functions of any precision. The evaluations in binary32 are measured: below.
 
 | kernel | domain | claimed bound | checked error, FMA | without FMA | boxes |
 | --- | --- | --- | --- | --- | --- |
@@ -104,6 +108,9 @@ PARTS = {
     "_sum": "with a low part",
     "_reduction": "reduction",
     "_far": "reduction beyond",
+    "_log": "y log x",
+    "_exp": "e^z",
+    "_tail": "log(1 + e^-d)",
 }
 
 

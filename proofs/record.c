@@ -21,12 +21,36 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("y", rm_##name##_eval(g, vf64_input("x"), &err));           \
     out("err", err);                                                \
   }
+#define RM_PROOF_EVAL_WORD(name, test, bound, domain) RM_PROOF_EVAL(name, test, bound, domain)
 #define RM_PROOF_TRIG(name, test, bound, domain) RM_PROOF_EVAL(name, test, bound, domain)
 #define RM_PROOF_TRIG_LARGE(name, test, bound, domain)              \
   if (!strcmp(argv[1], #name "_large_f32")) {                       \
     out("y", rm_##name##_eval_large(vf64_input("x")));              \
     out("claim", vf64_set1(bound));                                 \
   }
+#define RM_PROOF_EVAL_2(name, test, bound)                          \
+  if (!strcmp(argv[1], #name "_f32")) {                             \
+    vf64 first = vf64_input("first");                               \
+    out("y", rm_##name##_eval(first, vf64_input("second")));        \
+    out("claim", vf64_set1(bound));                                 \
+  }
+#define RM_PROOF_POW_LOG(name, bound, domain)                       \
+  if (!strcmp(argv[1], #name "_log_f32")) {                         \
+    vf64 g = vf64_input("g");                                       \
+    out("y", rm_pow_exponent(vf64_input("x"), g));                  \
+    out("claim", vf64_set1(bound));                                 \
+  }
+/* The argument is within `given` of x, relatively. */
+#define RM_PROOF_GIVEN(kernel, value, given_, bound)                \
+  if (!strcmp(argv[1], kernel)) {                                   \
+    out("y", value);                                                \
+    out("given", vf64_set1(given_));                                \
+    out("claim", vf64_set1(bound));                                 \
+  }
+#define RM_PROOF_POW_EXP(name, test, given, bound, domain) \
+  RM_PROOF_GIVEN(#name "_exp_f32", rm_exp_eval(vf64_input("x")), given, bound)
+#define RM_PROOF_TAIL(name, given, bound, domain) \
+  RM_PROOF_GIVEN(#name "_tail_f32", rm_softplus_tail(vf64_input("x")), given, bound)
 #define RM_PROOF_DD(name, domain)                                   \
   if (!strcmp(argv[1], #name "_f64")) {                             \
     vf64 hi, lo, err;                                               \

@@ -115,7 +115,7 @@ def has_claim(kernel: Kernel) -> bool:
 def claimed(kernel: Kernel) -> str:
     if not has_claim(kernel):
         return "its own err"
-    bound = evaluate(parse(recorded(kernel.name), True), {"x": 0.75, "g": 1.0})["claim"]
+    bound = evaluate(parse(recorded(kernel.name), True), {"x": 0.75, "g": 1.0, "first": 0.75, "second": 1.0})["claim"]
     return bound.hex()
 
 

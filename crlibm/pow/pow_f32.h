@@ -19,6 +19,7 @@
 #include "pow_tables.h"
 
 #define RM_POW_F32_ERR RM_BOUND(0x1p-43)
+#define RM_POW_EXPONENT_ERR (8.6 * 0x1p-53)
 
 /* y log a within 8.6u relatively, for positive normal a of at most 24 bits; for any positive normal a within 2^-46. */
 RM_FN vf64 rm_pow_exponent(vf64 a, vf64 y) {

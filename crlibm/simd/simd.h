@@ -17,7 +17,7 @@
  *                      vf64_reciprocal(b) = 1/b within 2^-41.9 relatively, for 2^-500 <= |b| <= 2^500,
  *                      vf64_root(a,&r) = sqrt(a) within 2^-51.9 relatively, for a = 0 or 2^-1000 <= a <= 2^1000; r = 1/sqrt(a)
  *                      within 2^-27 for a correction, finite for a = 0,
- *                      vf64_rsqrt(a) = 1/sqrt(a) within 2^-40 relatively, for normal a > 0
+ *                      vf64_rsqrt(a) = 1/sqrt(a) within 2^-40.6 relatively, for normal a > 0
  *   min, max           of a NaN and a number: the second operand when the first is NaN; the second when it is NaN
  *   bits               vf64_bits vf64_from_bits; vi64_add sub and or xor, vi64_sll srl sra (constant counts), vi64_to_f64 (|v| < 2^51),
  *                      vi64_round_f64 (any, to nearest); vi64_mul_low(a,b) = ab for the low 32 bits of each lane, unsigned;
