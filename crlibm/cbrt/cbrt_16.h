@@ -12,7 +12,7 @@
 #define RM_16_KNOWN_cbrt 1
 #define RM_16_INPUTS_cbrt ((struct rm_inputs16){0, 0x7bff, 1, {0}}) /* finite */
 #define RM_16_ERR_cbrt(format) 0.0f /* all inputs were run: narrow.h */
-#define RM_16_BOUND_cbrt(format) 0x1.6p-21
+#define RM_16_CLAIM_cbrt(format) 0x1.6p-21
 
 #if RM_NARROW_FULL
 

@@ -8,7 +8,7 @@
 #define RM_16_KNOWN_cos 1
 #define RM_16_INPUTS_cos ((struct rm_inputs16){0, 0x7bff, 1, {0x2b7c}}) /* finite */
 #define RM_16_ERR_cos(format) 0.0f /* all inputs were run: narrow.h */
-#define RM_16_BOUND_cos(format) 0x1p-21
+#define RM_16_CLAIM_cos(format) 0x1p-21
 
 #if RM_NARROW_FULL
 

@@ -14,7 +14,7 @@
 #define RM_16_KNOWN_exp 1
 #define RM_16_INPUTS_exp ((struct rm_inputs16){0, 0x4980, 1, {0x1f79, 0x25cf}}) /* |x| <= 11 */
 #define RM_16_ERR_exp(format) 0.0f /* all inputs were run: narrow.h */
-#define RM_16_BOUND_exp(format) ((format) == RM_F16 ? 0x1.ap-22 : 0x1.6p-21)
+#define RM_16_CLAIM_exp(format) ((format) == RM_F16 ? 0x1.ap-22 : 0x1.6p-21)
 
 #if RM_NARROW
 

@@ -8,7 +8,7 @@
 #define RM_16_KNOWN_exp2 1
 #define RM_16_INPUTS_exp2 ((struct rm_inputs16){0, 0x4b80, 1, {0x11c5}}) /* |x| <= 15 */
 #define RM_16_ERR_exp2(format) 0.0f /* all inputs were run: narrow.h */
-#define RM_16_BOUND_exp2(format) 0x1.8p-22
+#define RM_16_CLAIM_exp2(format) 0x1.8p-22
 
 #if RM_NARROW_FULL
 

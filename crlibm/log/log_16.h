@@ -17,7 +17,7 @@
 #define RM_16_KNOWN_log 1
 #define RM_16_INPUTS_log ((struct rm_inputs16){1, 0x7bff, 0, {0}}) /* x > 0 */
 #define RM_16_ERR_log(format) 0.0f /* all inputs were run: narrow.h */
-#define RM_16_BOUND_log(format) 0x1.9p-20
+#define RM_16_CLAIM_log(format) 0x1.9p-20
 
 #if RM_NARROW_FULL
 

@@ -8,7 +8,7 @@
 #define RM_16_KNOWN_log10 1
 #define RM_16_INPUTS_log10 ((struct rm_inputs16){1, 0x7bff, 0, {0x338f, 0x57e1, 0x719d}}) /* x > 0 */
 #define RM_16_ERR_log10(format) 0x1p-23f /* all inputs were run: narrow.h */
-#define RM_16_BOUND_log10(format) 0x1.9p-20
+#define RM_16_CLAIM_log10(format) 0x1.9p-20
 
 #if RM_NARROW_FULL
 

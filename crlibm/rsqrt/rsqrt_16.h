@@ -10,7 +10,7 @@
 #define RM_16_KNOWN_rsqrt 1
 #define RM_16_INPUTS_rsqrt ((struct rm_inputs16){1, 0x7bff, 0, {0}}) /* x > 0 */
 #define RM_16_ERR_rsqrt(format) RM_BOUND(0x1p-21f)
-#define RM_16_BOUND_rsqrt(format) 0x1.3ap-22
+#define RM_16_CLAIM_rsqrt(format) 0x1.3ap-22
 
 #if RM_NARROW
 

@@ -19,7 +19,7 @@
  * least error that passes it: often 0, when only a result that lies on a midpoint is open. In f16 no test is needed where the run shows
  * that the results round to what they should as they are: RM_16_KNOWN_<f> is 1, RM_16_INPUTS_<f> says for which inputs. The few whose
  * results lie on the wrong midpoint are not among them; or where no result is as close to a midpoint as the evaluation errs (rsqrt).
- * RM_16_BOUND_<f>, of one argument, is the sum of the errors that the file derives, relative to the result: proofs/oracle/short.py measures
+ * RM_16_CLAIM_<f>, of one argument, is the sum of the errors that the file derives, relative to the result: proofs/oracle/short.py measures
  * the errors of all numbers against it. */
 #define RM_NAN_16 __builtin_nanf("") /* in a lane of <f>_16.h that is left to binary64: the rounding tests take no other NaN */
 

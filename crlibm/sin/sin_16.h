@@ -20,7 +20,7 @@
 #define RM_16_KNOWN_sin 1
 #define RM_16_INPUTS_sin ((struct rm_inputs16){0, 0x7bff, 1, {0x32b3, 0x51f5, 0x5cb0}}) /* finite */
 #define RM_16_ERR_sin(format) 0.0f /* all inputs were run: narrow.h */
-#define RM_16_BOUND_sin(format) 0x1p-21
+#define RM_16_CLAIM_sin(format) 0x1p-21
 
 #if RM_NARROW_FULL
 

@@ -5,7 +5,7 @@ on each instruction set whose loops use them; and their rounding tests, and the 
 
 as proofs.oracle.narrow; a fraction is of the first arguments of pairs.
 
-What is claimed is RM_16_BOUND_<f> of the header, relative to the result, where the loop tests the results with less or nothing because all of
+What is claimed is RM_16_CLAIM_<f> of the header, relative to the result, where the loop tests the results with less or nothing because all of
 them are known to be right: then that is shown too, for every number. Of two arguments it is the test's own bound."""
 
 import argparse
