@@ -41,7 +41,10 @@ def mutants(text: str) -> list[tuple[str, str]]:
 def rejected(name: str, text: str, fma: bool = True) -> bool:
     kernel, graph = kernels()[name], parse(text, fma)
     piecewise, pieces = hook(kernel.kind, "prove_piece"), hook(kernel.kind, "all_pieces")(kernel)
-    return any(piecewise(kernel, graph, piece).ratio > 1 for piece in pieces)
+    try:
+        return any(piecewise(kernel, graph, piece).ratio > 1 for piece in pieces)
+    except (AssertionError, RuntimeError):  # no bound at all, or a reduction that no longer is one (trig.py)
+        return True
 
 
 def main() -> int:
