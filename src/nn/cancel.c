@@ -19,7 +19,7 @@ char *rm_parts_that_cancel(int64_t n, rm_part_fn *part, const void *operation, r
   if (!cancels || !order) {
     free(cancels);
     free(order);
-    state->undecided |= RM_ROW_MEMORY;
+    state->undecided |= RM_ROW_NO_MEMORY;
     return NULL;
   }
   rm_ball sum, factor;

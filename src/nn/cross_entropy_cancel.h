@@ -64,7 +64,7 @@ static char *rm_entropy_rows_that_cancel(rm_entropy_exact *r, rm_row_state *stat
   if (!cancels || !order || !own) {
     free(cancels);
     cancels = NULL;
-    state->undecided |= RM_ROW_MEMORY;
+    state->undecided |= RM_ROW_NO_MEMORY;
   } else {
     for (int64_t k = 0; k < r->row.f->p.rows; k++) {
       const int64_t length = entropy_differences(r, k, own);

@@ -262,7 +262,7 @@ RM_LOCAL double losses_sign(const rm_entropy *f, const rm_near *total, rm_row_st
   rm_ball sum;
   if (sign != RM_SIGN_UNKNOWN) return (double)sign;
   begin_total(&r, f, state);
-  for (int limbs = 4; limbs <= RM_BALL_LIMBS && sign == RM_SIGN_UNKNOWN && !(state->undecided & RM_ROW_MEMORY); limbs *= 2) {
+  for (int limbs = 4; limbs <= RM_BALL_LIMBS && sign == RM_SIGN_UNKNOWN && !(state->undecided & RM_ROW_NO_MEMORY); limbs *= 2) {
     all_losses_ball(&sum, &r, limbs);
     sign = rm_ball_sign(&sum);
   }

@@ -4,7 +4,7 @@ RM_DECIDE uint64_t rm_decide_widely(rm_ball_value_fn *ball, void *row, int64_t i
   uint64_t bits;
   rm_ball b;
   state->tiers.accumulator++;
-  if (state->undecided & RM_ROW_MEMORY) return rm_nan_bits(format); /* what balls may not show was not looked for */
+  if (state->undecided & RM_ROW_NO_MEMORY) return rm_nan_bits(format); /* what balls may not show was not looked for */
   for (int limbs = state->limbs ? state->limbs : RM_FIRST_LIMBS; limbs <= RM_BALL_LIMBS; limbs *= 2) {
     if (state->limbs) state->limbs = limbs;
     ball(&b, row, i, limbs);

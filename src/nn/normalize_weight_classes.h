@@ -131,7 +131,7 @@ static int rm_weight_is_rational(rm_ball *value, rm_weight_sum *r, rm_row_state 
   rm_ball above, below, part, q0, *q = &r->row.ball.square;
   int64_t count = 0;
   int rational = place != NULL;
-  if (!place) state->undecided |= RM_ROW_MEMORY;
+  if (!place) state->undecided |= RM_ROW_NO_MEMORY;
   rm_ball_set(value, 0.0, RM_BALL_LIMBS);
   for (int64_t k = 0; k < sets && rational; k++) {
     part_of_set(&part, r, k);

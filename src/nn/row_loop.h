@@ -11,9 +11,9 @@
 #include "kernels.h"
 
 /* A result was left open by the widest evaluation (decide.h), or by want of memory. */
-enum { RM_ROW_UNDECIDED = 1, RM_ROW_MEMORY = 2 };
+enum { RM_ROW_UNDECIDED = 1, RM_ROW_NO_MEMORY = 2 };
 RM_FN rm_status rm_row_status(int undecided) {
-  return undecided & RM_ROW_MEMORY ? RM_ERR_MEMORY : undecided ? RM_ERR_UNDECIDED : RM_OK;
+  return undecided & RM_ROW_NO_MEMORY ? RM_ERR_MEMORY : undecided ? RM_ERR_UNDECIDED : RM_OK;
 }
 
 /* What a thread carries along. work: `buffers` rows of room for n numbers; open: indices of a row. */
