@@ -23,9 +23,9 @@ from opinfo_cases import tensors, to
 
 from repmath.torch import _mode
 from repmath.torch._aten import layers
-from repmath.torch._aten.table import OPERATORS
+from repmath.torch._aten.table import FUNCTIONS, OPERATORS
 
-SAMPLE = 8
+SAMPLE = 12
 PRECISION = 1400
 NAMES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
 NUMPY = {"f16": np.dtype(np.float16), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
@@ -537,6 +537,7 @@ class Calls:
 
     def __init__(self):
         self.pending, self.counts, self.missing, self.found = [], Counter(), Counter(), Counter()
+        self.table = {o: self._wrapped(o, f) for o, f in FUNCTIONS.items()}
 
     def _wrapped(self, overload, function):
         line = OPERATORS[overload]
@@ -558,12 +559,11 @@ class Calls:
         return call
 
     def __enter__(self):
-        self.table = _mode.FUNCTIONS
-        _mode.FUNCTIONS = {o: self._wrapped(o, f) for o, f in self.table.items()}
+        _mode.FUNCTIONS = self.table
         return self
 
     def __exit__(self, *exception):
-        _mode.FUNCTIONS = self.table
+        _mode.FUNCTIONS = FUNCTIONS
 
     def check(self):
         pending, self.pending = self.pending, []
