@@ -136,7 +136,12 @@ def mutated(tmp_path, path, old, new):
             "#define RM_QUOTIENT_ERR_F64 RM_BOUND(0x1p-78)",
             ["Adam, binary64"],
         ),
-        ("src/nn/formulas_step.h", "RM_BOUND(0x1p-50)", "RM_BOUND(0x1p-51)", ["`x + a y / z`, formats below binary64"]),
+        (
+            "src/nn/formulas_step.h",
+            "#define RM_FORMULA_QUOTIENT_ERR RM_BOUND(0x1p-50)",
+            "#define RM_FORMULA_QUOTIENT_ERR RM_BOUND(0x1p-51)",
+            ["`x + a y / z`, formats below binary64"],
+        ),
         ("src/nn/formulas_step.h", "left = vf64_add(left, above.lo);", "", ["`x + a y / z`, binary64"]),
         (
             "src/nn/optimizers_step.h",

@@ -51,7 +51,12 @@ CONTROLS: list[tuple[str, str, str, tuple[str, ...]]] = [
         ") + 0x1p-51",
         ("cross_entropy_none", "cross_entropy_mean"),
     ),
-    ("src/nn/loss_step.h", "#define RM_TERM_ERR 0x1.4p-50", "#define RM_TERM_ERR 0x1p-52", ("mse_none", "huber_none")),
+    (
+        "src/nn/loss_step.h",
+        "#define RM_TERM_ERR RM_BOUND(0x1.4p-50)",
+        "#define RM_TERM_ERR RM_BOUND(0x1p-52)",
+        ("mse_none", "huber_none"),
+    ),
     ("src/random/dropout.h", "RM_BOUND(0x1p-51)", "RM_BOUND(0x1p-52)", ("dropout",)),
     ("src/random/normal.h", "RM_ERFINV_F32_ERR * (1.0 + 0x1p-10)", "RM_ERFINV_F32_ERR * 0x1p-4", ("normal",)),
 ]
