@@ -5,7 +5,6 @@ the checker's bounds contain the errors of the graph evaluated on numbers, and w
 
 import ast
 import json
-import math
 import os
 import pathlib
 import random
@@ -19,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from proofs import definitions, engine, evidence, graph, kinds, mutants, prove, run, taylor, words  # noqa: E402
+from proofs.mutants import observed  # noqa: E402
 from proofs.smt import rounding_tests  # noqa: E402
 
 KERNELS = sorted(graph.kernels())
@@ -40,19 +40,6 @@ def piece_around(kernel: graph.Kernel, x: Fraction) -> prove.Piece:
     interval = next(i for i in evidence.domain(kernel) if i.low <= x <= i.high)
     width = abs(x - interval.pole) / 2**9
     return prove.Piece(max(interval.low, x - width), min(interval.high, x + width))
-
-
-def observed(kernel: graph.Kernel, parsed: graph.Graph, x: Fraction) -> Fraction:
-    """The error of the graph's value at x over the claimed bound, from below."""
-    out = graph.evaluate(parsed, {"x": float(x), "g": 1.0})
-    flint.ctx.prec = 600
-    f = definitions.constant(definitions.DEFINITIONS[kernel.function](flint.arb_series([taylor.ball(x), 1], prec=2)))
-    y = Fraction(out["y"]) if "y" in out else Fraction(out["hi"]) + Fraction(out["lo"])
-    if kernel.kind == "dd_steps":  # before the scaling by a power of two
-        f = f * taylor.pow2(round(math.log2(float(y)) - taylor.log2(f)))
-    error = taylor.low(taylor.ball(y) - f)
-    bound = abs(Fraction(out["claim"]) * y) if "claim" in out else Fraction(out["err"])
-    return taylor.exact((error / taylor.ball(bound)).lower())
 
 
 def with_claim(text: str, claim: float) -> str:
@@ -213,6 +200,30 @@ def test_a_table_entry_one_unit_off_is_rejected():
         parsed = graph.parse(changed, True)
         ratios = [prove.prove_piece(kernel, parsed, piece).ratio for piece in pieces]
         assert sum(bool(r > 1) for r in ratios) == 1
+
+
+def test_numbers_changed_together():
+    """The bound with all numbers within a unit of theirs contains the errors of each mutant, and with 2^20 units it is not proved."""
+    kernel, text, x = graph.kernels()["tanh_f32"], graph.recorded("tanh_f32"), graph.inwards("0.7", "f32", 1)
+    piece, parsed = piece_around(kernel, x), graph.parse(text, True)
+    places = mutants.approximations(text)
+    result = mutants.loosely(kernel, parsed, places, [piece])
+    assert result.ratio <= 1
+    assert not mutants.loosely(kernel, parsed, places, [piece], units=2**20).ratio <= 1
+    changed = [
+        other for what, other in mutants.mutants(text) if (int(what.split(".")[0]), int(what.split(".")[1]) + 1) in places
+    ]
+    assert changed
+    for other in changed[:20]:
+        assert observed(kernel, graph.parse(other, True), x) <= taylor.exact(result.ratio.upper())
+
+
+def test_mutants_are_of_the_kernels_as_they_are():
+    held = mutants.results()
+    assert held
+    for name, found in held.items():
+        assert found["kernel"] == graph.digest(graph.kernels()[name]), f"{name} changed: python -m proofs.mutants {name}"
+        assert found["mutants"] == found["rejected"] + found["harmless"] + found["open"]
 
 
 # The checker on graphs of a line or two, about which the error is known.
