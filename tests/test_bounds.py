@@ -1,6 +1,7 @@
 """Every error bound of the library is in tests/bounds.txt, and what is said there to show it does: made smaller by itself, it returns wrong
 bits on data beside boundaries of rounding; or a proof of it is kept."""
 
+import json
 import re
 
 import bound_data
@@ -106,6 +107,9 @@ def test_what_is_said_to_show_a_bound_is_there(key):
             assert words in oracle.UNARY and (ROOT / f"tests/golden/{words}.json").exists(), words
         elif one.kind == "depth":
             assert (ROOT / f"proofs/depth/{words}.c").exists(), words
+        elif one.kind == "formula":
+            shares = json.loads((ROOT / "proofs/formula/shares.json").read_text())
+            assert shares and all(share <= 1 for both in shares.values() for share in both)
         elif one.kind == "never":
             assert len(words) > 20
         else:

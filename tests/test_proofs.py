@@ -5,6 +5,7 @@ the checker's bounds contain the errors of the graph evaluated on numbers, and w
 
 import ast
 import json
+import math
 import os
 import pathlib
 import random
