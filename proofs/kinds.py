@@ -35,6 +35,7 @@ KINDS = {
     "dd_steps_low": Kind("f64", "steps", "_sum"),
     "dd_composed": Kind("f64", "composed"),
     "dd_composed_g": Kind("f64", "composed"),
+    "dd_circle": Kind("f64", "circle"),
     "dd_angle": Kind("f64", "angles"),
     "dd_turns": Kind("f64", "angles", "_reduction"),
     "dd_turns_far": Kind("f64", "angles", "_far"),

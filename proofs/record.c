@@ -66,6 +66,7 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     rm_##name##_dd(vf64_input("x"), &hi, &lo, &err);                \
     out("hi", hi), out("lo", lo), out("err", err);                  \
   }
+#define RM_PROOF_DD_CIRCLE(name, domain) RM_PROOF_DD_COMPOSED(name, domain)
 #define RM_PROOF_DD_COMPOSED_G(name, domain)                        \
   if (!strcmp(argv[1], #name "_f64")) {                             \
     vf64 g = vf64_input("g"), hi, lo, err;                          \

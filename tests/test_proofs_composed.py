@@ -1,4 +1,4 @@
-"""proofs/composed.py and proofs/steps.py: their bounds against direct evaluation of the whole kernels in f64, and changed constants,
+"""proofs/composed.py, proofs/circle.py and proofs/steps.py: their bounds against direct evaluation of the whole kernels in f64, and changed constants,
 tables and claims, which must fail."""
 
 import json
@@ -14,9 +14,9 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from proofs import composed, definitions, evidence, graph, kinds, prove, run, steps, taylor  # noqa: E402
+from proofs import composed, definitions, evidence, graph, kinds, prove, run, steps, tails, taylor  # noqa: E402
 
-KERNELS = [name for name, k in sorted(graph.kernels().items()) if kinds.KINDS[k.kind].module == "composed"]
+KERNELS = [name for name, k in sorted(graph.kernels().items()) if kinds.KINDS[k.kind].module in ("composed", "circle")]
 BUILDS = {"fma": True, "base": False}
 POINTS = 3
 
@@ -66,7 +66,7 @@ def test_bounds_contain_the_errors(name):
             assert seen <= held[build]["ratio"]
 
 
-@pytest.mark.parametrize("name,x", [("sigmoid_f64", -3)])
+@pytest.mark.parametrize("name,x", [("sigmoid_f64", -3), ("silu_f64", -3)])
 def test_the_error_of_exp_counts(name, x):
     """With sixteen times its bound, what is composed of it exceeds its own."""
     text = graph.recorded(name)
@@ -80,6 +80,8 @@ def test_the_error_of_exp_counts(name, x):
 @pytest.mark.parametrize(
     "name,operation,at,change,x",
     [
+        ("atan_f64", "lookup", -2, 2.0**-50, "0.7"),
+        ("asin_f64", "lookup", -1, 2.0**-10, "0.7"),
         ("rsqrt_f64", "const", -1, 0.75, "1.9"),  # the bound itself
     ],
 )
@@ -98,6 +100,24 @@ def test_a_wrong_number_is_rejected(name, operation, at, change, x):
         assert ratio_at(name, graph.recorded(name), True, at_x) <= 1
         rejected += bool(ratio_at(name, wrong, True, at_x) > 1)
     assert rejected
+
+
+def test_a_quotient_where_the_numerator_vanishes():
+    """atan turns by a table's direction: at its tangent, and beside it, the residual of the quotient is bounded all the same."""
+    kernel = graph.kernels()["atan_f64"]
+    text = graph.recorded("atan_f64")
+    rows = [line.split()[2:] for line in text.splitlines() if line.startswith("lookup")]
+    cosines, sines = (next([float.fromhex(v) for v in row] for row in rows if float.fromhex(row[k]) == 1.0) for k in (0, 15))
+    del kernel
+    tangents = [Fraction(s) / Fraction(c) for c, s in zip(cosines, sines, strict=True) if c and s]
+    assert len(tangents) > 8
+    for fma in BUILDS.values():
+        full = whole("atan_f64", fma)
+        for t in tangents[::3]:
+            assert ratio_at("atan_f64", text, fma, t * (1 - Fraction(1, 2**20)), t * (1 + Fraction(1, 2**20))) <= 1
+            out = graph.evaluate(full, {"x": float(t)})
+            error = taylor.low(taylor.ball(Fraction(out["hi"]) + Fraction(out["lo"])) - value("atan", Fraction(float(t))))
+            assert error <= taylor.ball(Fraction(out["err"]))
 
 
 def test_exp_with_a_low_part():
@@ -174,6 +194,31 @@ def test_exponentials_enclose():
             true = ((3 + s / 16) ** 2 + off * taylor.pow2(-30)).exp()
             assert abs(model.p(s) - true) <= model.r
     assert model.r < 2.0**-10
+
+
+def test_the_root_of_a_circle_is_not_that_of_a_rounded_square():
+    """asin near 1: 1 - x^2 in two parts. Without the second one, the rounding of x^2 counts, and the bound fails."""
+    text, x = graph.recorded("asin_f64"), 1 - Fraction(3, 2**26)
+    lines = text.splitlines()
+    (square,) = [i for i, line in enumerate(lines) if line == "mul #1 #1"]
+    (error,) = [i for i, line in enumerate(lines) if line == f"mul_err #1 #1 #{square}"]
+    wrong = "\n".join([*lines[:error], "const 0x0p+0", *lines[error + 1 :]]) + "\n"
+    for fma in BUILDS.values():
+        assert ratio_at("asin_f64", text, fma, x) <= 1
+        assert ratio_at("asin_f64", wrong, fma, x) > 1
+
+
+def test_tails_are_the_functions():
+    """proofs/tails.py against definitions.py, values and derivatives."""
+    for function, tail in tails.TAILS.items():
+        for x in (-60, -3, Fraction(-1, 1000), Fraction(1, 7), 2, 90):
+            flint.ctx.prec = 1000
+            point = flint.arb_series([taylor.ball(Fraction(x)), 1], prec=6)
+            one, other = (f(point).coeffs() for f in (tail, definitions.DEFINITIONS[function]))
+            assert all(abs(a - b) < taylor.pow2(-500) and a.overlaps(b) for a, b in zip(one, other, strict=True)), (
+                function,
+                x,
+            )
 
 
 def test_pieces_cover_the_domain():

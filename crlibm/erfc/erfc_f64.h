@@ -1,7 +1,8 @@
 /* erfc in double-double, for f64 and as the second step of every format; the core of gelu and of its gradient as well.
  *
  * erfc a = exp(-a^2) W(a), a = |x| cut to 25.8, erfc x = 2 - erfc a for x < 0. W(a) = sum_{n<6} c_n t^n + v, v = t^6 P(t), P of
- * degree 13, t = a - c, c + 2 the nearest quarter of an octave to a + 2: c = 0, or a lies between c/2 and 2c, so t is exact.
+ * degree 13, t = a - c, c + 2 the quarter of an octave nearest to a + 2, the lower one at a tie: a just below 1/4 has the sum 9/4, and
+ * its distance from c = 1/2 would need 54 bits. So c = 0, or a lies between c/2 and 2c: t is exact.
  * c_0 .. c_5 in two parts, Horner's steps in double-double. With u = 2^-53:
  *   fit        2^-67.48 W (rm_erfcx_p64)
  *   v          roundings below 5u|v| (erfc_gen.py), |v| < 2^-13.2 W
@@ -23,7 +24,7 @@
 /* h + l = W(a) within err, for 0 <= a < 28. */
 RM_FN void rm_erfcx_dd(vf64 a, vf64 *h, vf64 *l, vf64 *err) {
   const vf64 two = vf64_set1(2.0);
-  vi64 bits = vi64_add(vf64_bits(vf64_add(a, two)), vi64_set1(INT64_C(1) << 49)), j = vi64_srl(bits, 50);
+  vi64 bits = vi64_add(vf64_bits(vf64_add(a, two)), vi64_set1((INT64_C(1) << 49) - 1)), j = vi64_srl(bits, 50);
   vf64 c = vf64_sub(vf64_from_bits(vi64_and(bits, vi64_set1(-(INT64_C(1) << 50)))), two);
   vf64 t = vf64_sub(a, c), t2 = vf64_mul(t, t), t4 = vf64_mul(t2, t2);
 #define C(n) vf64_lookup16(rm_erfcx_p64 + 16 * (n), j)
