@@ -66,7 +66,7 @@ def test_bounds_contain_the_errors(name):
             assert seen <= held[build]["ratio"]
 
 
-@pytest.mark.parametrize("name,x", [("sigmoid_f64", -3), ("silu_f64", -3)])
+@pytest.mark.parametrize("name,x", [("sigmoid_f64", -3), ("softplus_f64", -3), ("erfc_f64", 2), ("silu_f64", -3)])
 def test_the_error_of_exp_counts(name, x):
     """With sixteen times its bound, what is composed of it exceeds its own."""
     text = graph.recorded(name)
@@ -82,6 +82,8 @@ def test_the_error_of_exp_counts(name, x):
     [
         ("atan_f64", "lookup", -2, 2.0**-50, "0.7"),
         ("asin_f64", "lookup", -1, 2.0**-10, "0.7"),
+        ("erfc_f64", "lookup", 0, 2.0**-30, "0.7"),
+        ("softplus_f64", "lookup", 0, 2.0**-40, "0.7"),
         ("rsqrt_f64", "const", -1, 0.75, "1.9"),  # the bound itself
     ],
 )
