@@ -16,7 +16,7 @@ RM_SHARED void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, doubl
 RM_FN int lowest_bit(double x) {
   int e;
   const uint64_t m = rm_split_double(x, &e);
-  return e + __builtin_ctzll(m);
+  return e + rm_ctz64(m);
 }
 
 /* L = log(1 + sum) is more than 0 and less than n e^(second - m). d = x_i - m and all boundaries of rounding near d, of any format, are multiples
@@ -34,5 +34,5 @@ RM_SHARED int rm_exp_row_is_little(const rm_exp_row *r, int64_t i, int *k) {
   if (e < g) g = e;
   *k = g - 2;
   /* log2 of the bound, upwards: 1.44 is less than 1/log 2, and least is off by 2^-53 of itself. */
-  return 1.44 * least + (double)(64 - __builtin_clzll((uint64_t)r->n)) < (double)*k;
+  return 1.44 * least + (double)(64 - rm_clz64((uint64_t)r->n)) < (double)*k;
 }
