@@ -118,6 +118,19 @@ def test_no_second_derivative_raises(name):
         torch.autograd.grad(sum(g.sum() for g in gradients), args)
 
 
+@pytest.mark.parametrize("name", ["layer_norm", "group_norm", "batch_norm"])
+def test_no_second_derivative_raises_by_a_weight_alone(name):
+    """The second result of a gradient's operator is in the graph too: beside a term that has a derivative it is not silently a constant."""
+    function, tensors = cases.as_function(name)
+    args = wanting(tensors)
+    weights = [a for a in args if a.shape != args[0].shape]
+    assert weights
+    gradients = torch.autograd.grad((function(*args) ** 2).sum(), weights, create_graph=True)
+    for g in gradients:
+        with pytest.raises(NotImplementedError, match="no derivative"):
+            (g.sum() + (args[0] ** 2).sum()).backward()
+
+
 def test_no_gradient_by_an_argument_raises():
     with pytest.raises(NotImplementedError, match="cross_entropy has no gradient by target"):
         op, args, _ = CASES["cross_entropy_probabilities"]

@@ -194,8 +194,8 @@ class _Node(_SingleLevelFunction):
         ctx.set_materialize_grads(False)
         if op.gradient is not None:
             cls._keep(ctx, args, results)
-        if op.several:
-            ctx.mark_non_differentiable(*results[1:])
+        if op.several:  # without a rule all stay in the graph: whoever wants a gradient through any of them is told
+            ctx.mark_non_differentiable(*(r for r in results[1:] if op.gradient is not None or not r.is_floating_point()))
         if forward:
             ctx.call = args, results
         return result
