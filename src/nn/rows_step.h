@@ -82,7 +82,7 @@ RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *er
       return vf64_mul(y, t);
     case RM_ROW_LESS_EXP: {
       const vf64 v = vf64_load(s->v + i), least = vf64_set1(RM_ROW_EXP_LEAST), e = rm_row_exp(v);
-      const vm64 below = vf64_lt(v, least), nothing = vf64_eq(v, vf64_from_bits(vi64_set1(INT64_C(-1) << 52)));
+      const vm64 below = vf64_lt(v, least), nothing = vf64_lt(v, vf64_set1(-0x1.fffffffffffffp1023));
       t = vf64_mul(vf64_select(nothing, vf64_set1(0.0), vf64_select(below, vf64_set1(0x1p-245), e)), a);
       y = vf64_sub(u, t);
       *err = vf64_mad(vf64_abs(t), vf64_select(below, vf64_set1(s->slope), vf64_set1(s->rel)), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
