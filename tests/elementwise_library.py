@@ -7,11 +7,14 @@ import functools
 import os
 import pathlib
 import shutil
+import subprocess
+import sys
 import tempfile
 
 import native
 import numpy as np
 import oracle
+import pytest
 
 ISAS = ("base", "avx2", "avx512", "neon")
 SCALAR = {"f16": ctypes.c_uint16, "bf16": ctypes.c_uint16, "f32": ctypes.c_float, "f64": ctypes.c_double}
@@ -76,3 +79,13 @@ def libraries(file: pathlib.Path | None = None, fresh: bool = False) -> dict[str
                 copy = shutil.copy(file, pathlib.Path(folder) / f"librepmath-{isa}.so")
                 found[isa] = Library(copy, isa)
     return found
+
+
+def check_script(code: str, isa: str) -> None:
+    """Runs Python code, which finds this folder in sys.argv[1] and prints "checked" at its end, in a process held to an instruction set."""
+    pytest.importorskip("torch")
+    if isa not in libraries():
+        pytest.skip(f"this CPU cannot run the {isa} build")
+    command = [sys.executable, "-c", code, os.path.dirname(__file__)]
+    done = subprocess.run(command, env={**os.environ, "REPMATH_ISA": isa}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "checked" in done.stdout, done.stdout + done.stderr

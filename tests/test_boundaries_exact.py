@@ -6,10 +6,7 @@ import ctypes
 import functools
 import itertools
 import math
-import os
 import random
-import subprocess
-import sys
 from fractions import Fraction
 
 import elementwise_library
@@ -314,10 +311,4 @@ print("checked", count)
 
 @pytest.mark.parametrize("isa", elementwise_library.ISAS)
 def test_python_and_torch(isa):
-    pytest.importorskip("torch")
-    if isa not in elementwise_library.libraries():
-        pytest.skip(f"this CPU cannot run the {isa} build")
-    environment = {**os.environ, "REPMATH_ISA": isa}
-    command = [sys.executable, "-c", SCRIPT, os.path.dirname(__file__)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "checked" in done.stdout, done.stdout + done.stderr
+    elementwise_library.check_script(SCRIPT, isa)

@@ -1,10 +1,6 @@
 """Norms, softmax and cross entropy at boundaries of rounding through repmath.nn and PyTorch under reproducible(), alone and in a batch of four,
 on every instruction set: the data of test_nn_norm_boundaries.py and test_nn_row_boundaries.py."""
 
-import os
-import subprocess
-import sys
-
 import elementwise_library
 import pytest
 
@@ -105,10 +101,4 @@ print("checked", count)
 
 @pytest.mark.parametrize("isa", elementwise_library.ISAS)
 def test_norms_and_rows(isa):
-    pytest.importorskip("torch")
-    if isa not in elementwise_library.libraries():
-        pytest.skip(f"this CPU cannot run the {isa} build")
-    environment = {**os.environ, "REPMATH_ISA": isa}
-    command = [sys.executable, "-c", SCRIPT, os.path.dirname(__file__)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "checked" in done.stdout, done.stdout + done.stderr
+    elementwise_library.check_script(SCRIPT, isa)
