@@ -24,7 +24,7 @@ def stop(reason: str):
     raise SystemExit(2)
 
 
-def golden(program: pathlib.Path) -> tuple[int, int]:
+def golden(program: pathlib.Path, say=print) -> tuple[int, int]:
     """Digests of every function of one argument and format over the golden inputs: how many are right, how many wrong."""
     right = wrong = 0
     for fmt in ("f16", "bf16", "f32", "f64"):
@@ -36,11 +36,12 @@ def golden(program: pathlib.Path) -> tuple[int, int]:
             ok = hashlib.sha256(out).hexdigest() == golden_sets.published(name, fmt)
             right, wrong = right + ok, wrong + (not ok)
             verdict = "right" if ok else "WRONG"
-            print(f"{name}_{fmt}: {bits.size} inputs, golden digest {verdict}, {time.perf_counter() - start:.1f} s")
+            say(f"{name}_{fmt}: {bits.size} inputs, golden digest {verdict}, {time.perf_counter() - start:.1f} s")
     return right, wrong
 
 
-def main():
+def build() -> pathlib.Path:
+    """The folder of the CUDA library for the GPU that is here, and of its test programs."""
     for name in ("nvcc", "nvidia-smi", "cmake"):
         if native.tool(name) is None:
             stop(f"{name} is not installed")
@@ -50,7 +51,11 @@ def main():
         stop("there is no GPU")
     print(gpu.stdout.strip())
     architecture = gpu.stdout.split("\n")[0].split(",")[-1].strip().replace(".", "")
-    where = native.build("cuda", "REPMATH_CUDA=ON", "REPMATH_BUILD_TESTS=ON", f"CMAKE_CUDA_ARCHITECTURES={architecture}")
+    return native.build("cuda", "REPMATH_CUDA=ON", "REPMATH_BUILD_TESTS=ON", f"CMAKE_CUDA_ARCHITECTURES={architecture}")
+
+
+def main():
+    where = build()
     program = where / "src/cuda/test_cuda"
     others = [where / "src/cuda" / source.stem for source in sorted(HERE.glob("test_cuda_*.cpp"))]
     commands = [[each, SCALE] for each in [program, *others]]

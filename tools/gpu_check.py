@@ -1,0 +1,339 @@
+"""Check a GPU for an hour at most: bits, then times. One report comes out.
+
+    python tools/gpu_check.py --output report                  everything, the library being built for the GPU that is here
+    python tools/gpu_check.py --build DIR bits golden          these stages, with a library and test programs built before
+
+Stages, each a command of its own that takes less than ten minutes on an H100:
+    bits        the test programs of tests/cuda against the CPU library, tensor cores against chains of fused operations
+    golden      digests of every function of one argument in every format
+    calls       every public function over arrays of the GPU (PyTorch's) against the same call with NumPy arrays
+    training    the network of the demo, whose weights must have the published digest
+    sanitizer   the test programs at small sizes under compute-sanitizer: memcheck, racecheck, synccheck
+    times       against PyTorch without TF32: ratios, undecided shares of bandwidth, free memory before and after
+
+Each stage writes its lines to OUTPUT/<stage>.txt as they come, so that a stage that is cut off leaves what it found. The status is 1 where bits
+differ, 2 where something could not run."""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+from functools import partial
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/cuda")]
+
+SCALE = 50  # sizes of the comparison with the CPU, against 1 for the emulation on the host
+PROGRAM_SECONDS, SANITIZED_SECONDS = 150, 60
+BIG = 1 << 26
+
+
+class Report:
+    """Lines of a stage, printed and kept."""
+
+    def __init__(self, folder: pathlib.Path, stage: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.file, self.wrong, self.failed = open(folder / f"{stage}.txt", "w"), 0, 0
+
+    def line(self, text: str) -> None:
+        print(text, flush=True)
+        self.file.write(text + "\n")
+        self.file.flush()
+
+
+def run_program(report: Report, command: list, seconds: float, show: int = 12) -> None:
+    """Run a test program: 0 is right, 77 skipped, anything else wrong."""
+    start, name = time.perf_counter(), " ".join(pathlib.Path(str(c)).name for c in command)
+    try:
+        done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds)
+        code, out = done.returncode, done.stdout.decode(errors="replace")
+    except subprocess.TimeoutExpired as late:
+        code, out = None, (late.stdout or b"").decode(errors="replace")
+    lines = out.strip().split("\n")
+    took = time.perf_counter() - start
+    verdict = (
+        "right" if code == 0 else "skipped" if code == 77 else f"cut off at {seconds} s" if code is None else f"status {code}"
+    )
+    report.line(f"{name}: {verdict}, {took:.1f} s, {lines[-1]}")
+    if code != 0:
+        report.failed += code in (None, 77)
+        report.wrong += code not in (None, 77)
+        for text in lines[:show]:
+            report.line(f"    {text}")
+
+
+def programs(build: pathlib.Path) -> list[pathlib.Path]:
+    """The test programs, that of the elementwise functions first."""
+    folder = build / "src/cuda" if (build / "src/cuda").exists() else build
+    return sorted(p for p in folder.glob("test_cuda*") if p.is_file() and os.access(p, os.X_OK))
+
+
+def bits(report: Report, build: pathlib.Path) -> None:
+    """Test programs against the CPU's bits, one after the other."""
+    found = programs(build)
+    chains = found[0].parent / "mma_chain"
+    if chains.exists():
+        run_program(report, [chains], PROGRAM_SECONDS)
+    for program in found:
+        run_program(report, [program, SCALE], PROGRAM_SECONDS)
+
+
+def golden(report: Report, build: pathlib.Path) -> None:
+    """Digests of tests/golden."""
+    import run
+
+    right, report.wrong = run.golden(programs(build)[0], report.line)
+    report.line(f"golden digests: {right} right, {report.wrong} wrong")
+
+
+def tensor(torch, a):
+    """A NumPy array's numbers as a tensor of the GPU, with its strides."""
+    import numpy as np
+
+    if not isinstance(a, np.ndarray):
+        return a
+    whole = np.ascontiguousarray(a)
+    words = torch.from_numpy(whole.view(np.int16) if whole.dtype.name == "bfloat16" else whole.copy())
+    return (words.view(torch.bfloat16) if whole.dtype.name == "bfloat16" else words).cuda()
+
+
+def as_bytes(torch, x) -> bytes:
+    """The numbers of a tensor or an array."""
+    import numpy as np
+
+    if isinstance(x, torch.Tensor):
+        x = x.detach().contiguous().cpu()
+        return bytes(x.reshape(-1).view(torch.uint8).numpy().tobytes()) if x.numel() else b""
+    return np.ascontiguousarray(x).tobytes()
+
+
+def flat(result) -> list:
+    return [part for r in result for part in flat(r)] if isinstance(result, (tuple, list)) else [result]
+
+
+def calls(report: Report, build: pathlib.Path) -> None:
+    """Each public call with tensors of the GPU has the bits of the call with NumPy arrays."""
+    import numpy as np
+    import torch
+    from public_calls import CALLS
+
+    import repmath
+    from repmath._cuda import _staging
+
+    def one(what: str, function, arguments, keywords) -> None:
+        theirs, words = [tensor(torch, a) for a in arguments], {k: tensor(torch, v) for k, v in keywords.items()}
+        before = dict(_staging.calls)
+        try:
+            ours = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+            want = flat(function(*ours, **keywords))
+            got = flat(function(*theirs, **words))
+        except Exception as error:  # a stage reports all of them
+            report.wrong += 1
+            report.line(f"{what}: {type(error).__name__}: {error}")
+            return
+        where = {k: v - before.get(k, 0) for k, v in _staging.calls.items() if v != before.get(k, 0)}
+        pairs = [*zip(got, want, strict=True), *((b, a) for a, b in zip(ours, theirs) if isinstance(a, np.ndarray))]
+        differ = [
+            i
+            for i, (g, w) in enumerate(pairs)
+            if (as_bytes(torch, g) != as_bytes(torch, w) if hasattr(w, "dtype") else g != w)
+        ]
+        report.wrong += bool(differ)
+        report.line(f"{what}: {'DIFFERS in ' + str(differ) if differ else 'right'}; {where}")
+
+    for module, listed in CALLS.items():
+        for name, arguments, keywords in listed:
+            one(f"{module.__name__}.{name}", getattr(module, name), arguments, keywords)
+    import ml_dtypes
+
+    generator = np.random.default_rng(1)
+
+    for dtype in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64):
+        kind = np.dtype(dtype).name
+        x = (generator.standard_normal((64, 5003)) * 4).astype(dtype)
+        y, w = (
+            (generator.standard_normal((64, 5003)) * 2.0**-3).astype(dtype),
+            generator.standard_normal((5003, 70)).astype(dtype),
+        )
+        target = generator.integers(0, 5003, 64)
+        for name, arguments, keywords in [
+            ("softmax", (x,), {}), ("log_softmax", (x,), {}), ("softmax_backward", (y, repmath.nn.softmax(x)), {}),
+            ("log_softmax_backward", (y, repmath.nn.log_softmax(x)), {}), ("layer_norm", (x, 5003), {}), ("rms_norm", (x, 5003), {}),
+            ("layer_norm_backward", (y, x, (5003,)), {}), ("cross_entropy", (x, target), {}), ("logsumexp", (x,), {}),
+            ("cross_entropy_backward", (np.ones((), dtype), x, target), {}), ("mse_loss", (x, y), {}),
+        ]:  # fmt: skip
+            one(f"nn.{name} {kind}", getattr(repmath.nn, name), arguments, keywords)
+        for name, arguments, keywords in [
+            ("sum", (x,), {"axis": 1}), ("sum", (x,), {"axis": 0}), ("sum", (x,), {}), ("mean", (x,), {"axis": 1}),
+            ("var", (x,), {"axis": 1}), ("cumsum", (x,), {"axis": 1}), ("matmul", (x, w), {}), ("matmul", (w.T, y.T), {}),
+        ]:  # fmt: skip
+            one(f"{name} {kind}", getattr(repmath, name), arguments, keywords)
+        for name, ufunc in repmath._core.ufuncs.items():
+            one(f"dlpack.{name} {kind}", getattr(repmath.dlpack, name), (x, y, x)[: ufunc.nin], {})
+
+
+def sanitizer(report: Report, build: pathlib.Path) -> None:
+    """Memory accesses, races and barriers of the test programs at small sizes."""
+    tool = shutil.which("compute-sanitizer")
+    if tool is None:
+        report.line("compute-sanitizer is not installed")
+        report.failed += 1
+        return
+    for kind in ("memcheck", "racecheck", "synccheck"):
+        for program in programs(build):
+            command = [tool, "--tool", kind, "--error-exitcode", "3", "--print-limit", "5", program, "1"]
+            run_program(report, command, SANITIZED_SECONDS, 30)
+
+
+def timed(torch, call, least: float = 0.2) -> float:
+    """The median of times in ms, by events."""
+    call()
+    torch.cuda.synchronize()
+    times, spent = [], 0.0
+    while spent < least * 1000 and len(times) < 50 or len(times) < 3:
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        call()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end))
+        spent += times[-1]
+    return sorted(times)[len(times) // 2]
+
+
+def times(report: Report, build: pathlib.Path) -> None:
+    """repmath's time over PyTorch's, interleaved in one process; the bytes that must move over the time; memory that stays taken."""
+    import torch
+
+    import repmath
+    from repmath import nn
+
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    functional, generator = torch.nn.functional, torch.Generator("cuda").manual_seed(1)
+
+    def normal(*shape, dtype=torch.float32):
+        return torch.randn(*shape, device="cuda", dtype=torch.float32, generator=generator).to(dtype)
+
+    def compare(what: str, ours, theirs, moved: float = 0, operations: float = 0) -> None:
+        free = torch.cuda.mem_get_info()[0]
+        try:
+            a, b = timed(torch, ours), timed(torch, theirs)
+            again = timed(torch, ours)
+        except Exception as error:  # the table goes on
+            report.failed += 1
+            report.line(f"{what}: {type(error).__name__}: {error}")
+            return
+        rate = f", {moved / again / 1e6:.0f} GB/s" if moved else ""
+        rate += f", {operations / again / 1e9:.2f} TFLOP/s" if operations else ""
+        kept = (free - torch.cuda.mem_get_info()[0]) / 2**20
+        report.line(
+            f"{what}: {again:.3f} ms (first {a:.3f}), PyTorch {b:.3f} ms, ratio {again / b:.2f}{rate}, memory kept {kept:.0f} MiB"
+        )
+
+    def of_dtype(dtype) -> None:
+        x, y = normal(BIG, dtype=dtype), normal(BIG, dtype=dtype)
+        size, kind = x.element_size(), str(dtype).removeprefix("torch.")
+        for name, other in (("exp", torch.exp), ("tanh", torch.tanh), ("gelu", functional.gelu), ("sin", torch.sin)):
+            ours = getattr(repmath.dlpack, name)
+            compare(f"{name} {kind} 2^26", partial(ours, x), partial(other, x), 2 * size * BIG)
+        compare(f"add {kind} 2^26", partial(repmath.dlpack.add, x, y), partial(torch.add, x, y), 3 * size * BIG)
+        compare(f"sum {kind} 2^26", partial(repmath.sum, x), partial(torch.sum, x), size * BIG)
+        many = x.view(65536, 1024)
+        compare(
+            f"mean of rows {kind} (65536, 1024)",
+            partial(repmath.mean, many, axis=1),
+            partial(torch.mean, many, 1),
+            size * BIG,
+        )
+        del x, y, many
+        rows = normal(8192, 50257 if size < 8 else 5025, dtype=dtype)
+        target = torch.randint(0, rows.shape[1], (8192,), device="cuda", generator=generator)
+        moved = 2 * rows.numel() * size
+        compare(f"softmax {kind} {tuple(rows.shape)}", partial(nn.softmax, rows), partial(torch.softmax, rows, -1), moved)
+        compare(f"log_softmax {kind}", partial(nn.log_softmax, rows), partial(torch.log_softmax, rows, -1), moved)
+        ours, theirs = partial(nn.cross_entropy, rows, target), partial(functional.cross_entropy, rows, target)
+        compare(f"cross_entropy {kind}", ours, theirs, moved / 2)
+        ours, theirs = partial(nn.layer_norm, rows, rows.shape[1]), partial(functional.layer_norm, rows, rows.shape[1:])
+        compare(f"layer_norm {kind}", ours, theirs, moved)
+        del rows
+        for n in (1024, 4096):
+            a, b = normal(n, n, dtype=dtype), normal(n, n, dtype=dtype)
+            compare(f"matmul {kind} {n}", partial(repmath.matmul, a, b), partial(torch.matmul, a, b), operations=2 * n**3)
+
+    source, sink = normal(BIG), torch.empty(BIG, device="cuda")
+    report.line(f"copy of 256 MiB: {2 * 4 * BIG / timed(torch, partial(sink.copy_, source)) / 1e6:.0f} GB/s")
+    peak = normal(8192, 8192)
+    report.line(
+        f"float32 product of 8192, cuBLAS: {2 * 8192**3 / timed(torch, partial(torch.matmul, peak, peak)) / 1e9:.1f} TFLOP/s"
+    )
+    peak = peak[:4096, :4096].double()
+    report.line(
+        f"float64 product of 4096, cuBLAS: {2 * 4096**3 / timed(torch, partial(torch.matmul, peak, peak)) / 1e9:.1f} TFLOP/s"
+    )
+    del source, sink, peak
+    image, kernel = normal(32, 64, 56, 56), normal(64, 64, 3, 3)
+    ours, theirs = (partial(f, image, kernel, padding=1) for f in (repmath.conv2d, functional.conv2d))
+    compare("conv2d float32 (32, 64, 56, 56) 3x3", ours, theirs, operations=2 * 32 * 64 * 64 * 9 * 56 * 56)
+    for dtype in (torch.float32, torch.bfloat16, torch.float64):
+        of_dtype(dtype)
+
+
+def training(report: Report, build: pathlib.Path) -> None:
+    """The network of the demo, trained on the GPU: the published digest of its weights."""
+    import json
+
+    published = json.loads((ROOT / "python/repmath/demo/published.json").read_text())
+    for name, more in (("generated", ["--generated"]), ("digits", [])):
+        command = [sys.executable, ROOT / "examples/python/digits_gpu.py", "--steps", published[name]["steps"], *more]
+        start = time.perf_counter()
+        done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        right = done.returncode == 0 and published[name]["sha256"] in done.stdout
+        report.wrong += not right
+        report.line(
+            f"training on {name}: {'the published digest' if right else 'ANOTHER DIGEST'}, {time.perf_counter() - start:.1f} s"
+        )
+        if not right:
+            report.line(done.stdout[-2000:])
+
+
+STAGES = {stage.__name__: stage for stage in (bits, golden, calls, training, sanitizer, times)}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stages", nargs="*", metavar="stage", help=", ".join(STAGES))
+    parser.add_argument("--build", type=pathlib.Path, help="the folder of the CUDA library and its test programs")
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "out/gpu", help="where the report goes")
+    options = parser.parse_args()
+    unknown = set(options.stages) - set(STAGES)
+    if unknown:
+        parser.error(f"no stage is called {', '.join(sorted(unknown))}")
+    query = ["nvidia-smi", "--query-gpu=name,compute_cap,driver_version,memory.total", "--format=csv,noheader"]
+    if shutil.which("nvidia-smi") is None or subprocess.run(query).returncode:
+        print("gpu_check: there is no GPU")
+        return 2
+    if options.build is None:
+        import run
+
+        options.build = run.build()
+    library = next(
+        (options.build / p for p in ("src/cuda/librepmath_cuda.so", "librepmath_cuda.so") if (options.build / p).exists()),
+        None,
+    )
+    if library:
+        os.environ.setdefault("REPMATH_CUDA_LIBRARY", str(library))
+    wrong = failed = 0
+    for name in options.stages or STAGES:
+        print(f"== {name}", flush=True)
+        report, start = Report(options.output, name), time.perf_counter()
+        STAGES[name](report, options.build)
+        report.line(f"{name}: {report.wrong} wrong, {report.failed} could not run, {time.perf_counter() - start:.0f} s")
+        wrong, failed = wrong + report.wrong, failed + report.failed
+    return 1 if wrong else 2 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
