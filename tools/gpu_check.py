@@ -95,8 +95,8 @@ def tensor(torch, a):
 
     if not isinstance(a, np.ndarray):
         return a
-    whole = np.ascontiguousarray(a)
-    words = torch.from_numpy(whole.view(np.int16) if whole.dtype.name == "bfloat16" else whole.copy())
+    whole = np.array(a, order="C")  # a copy, of no dimensions too
+    words = torch.from_numpy(whole.view(np.int16) if whole.dtype.name == "bfloat16" else whole)
     return (words.view(torch.bfloat16) if whole.dtype.name == "bfloat16" else words).cuda()
 
 
@@ -107,7 +107,7 @@ def as_bytes(torch, x) -> bytes:
     if isinstance(x, torch.Tensor):
         x = x.detach().contiguous().cpu()
         return bytes(x.reshape(-1).view(torch.uint8).numpy().tobytes()) if x.numel() else b""
-    return np.ascontiguousarray(x).tobytes()
+    return np.asarray(x).tobytes()
 
 
 def flat(result) -> list:

@@ -76,6 +76,8 @@ def polynomial(f: Callable, centre: arb, width: arb, order: int) -> tuple[list[i
         terms = f(arb_series([centre, width], prec=order + 1)).coeffs()[: order + 1]
         wide = f(arb_series([centre + arb(0, width), width], prec=order + 2)).coeffs()
         rest = up(wide[order + 1]) if len(wide) > order + 1 else arb(0)
+        if not all(c.is_finite() for c in wide):
+            return None
     total = sum((up(c) for c in terms), rest)
     if not (total.is_finite() and total > 0):
         return None

@@ -125,6 +125,8 @@ def inverted(f: Callable, y: arb, rest: list, prec: int):
     if not rest or prec < 2:
         return arb_series([y], prec=prec)
     slopes = f(arb_series([y, 1], prec=prec)).coeffs()[1:]
+    if slopes[0].contains(0) or not slopes[0].is_finite():  # as where the argument reaches 1: a smaller run is tried
+        return arb_series([arb("nan")] * prec, prec=prec)
     back = arb_series([0, *slopes], prec=prec).reversion().coeffs()[1:]
     assert len(rest) == 1, "the argument is a number and one term"
     out, power = [y], arb(1)

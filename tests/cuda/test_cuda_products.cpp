@@ -3,15 +3,24 @@
 #include <repmath/reductions.h>
 
 #include <initializer_list>
+#include <stdlib.h>
 
 #include "samples.h"
 
+#if defined(RM_TEST_EMULATE)
 static const int64_t ROOM = 1 << 19; /* bytes of an array: A, B, bias, C */
+#else
+static const int64_t ROOM = 1 << 20; /* for the products that only a GPU computes in time */
+#endif
 static char cpu[4 * ROOM];
 BOTH_SIDES char gpu[4 * ROOM];
 
 /* Arrays of elements of all kinds; those of C are read where beta is not 0. */
 static void fill_arrays(int format, int kind, int64_t n) {
+  if (n * widths[format] > ROOM) {
+    printf("%lld elements of format %d have no room\n", static_cast<long long>(n), format);
+    exit(2);
+  }
   memset(cpu, 0x5a, sizeof cpu);
   for (int k = 0; k < 4; k++) fill(cpu + k * ROOM, format, kind, n, widths[format], static_cast<uint64_t>(k));
   memcpy(gpu, cpu, sizeof gpu);
