@@ -11,6 +11,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/formulas_job.c
   src/nn/formulas_slow.c
   src/nn/kl_div.c
+  src/nn/logarithms.c
   src/nn/losses.c
   src/nn/losses_job.c
   src/nn/nll.c
@@ -33,5 +34,5 @@ target_sources(repmath_objects PRIVATE
   src/nn/wide_loss_job.c)
 rm_isa_sources(src/nn/kernels.c src/nn/loss_kernels.c src/nn/pool_kernels.c)
 # The slow tiers of these are most of their code, which -O3 lays out several times.
-set_source_files_properties(src/nn/bce.c src/nn/cross_entropy.c src/nn/kl_div.c src/nn/normalize_weight.c PROPERTIES COMPILE_OPTIONS
+set_source_files_properties(src/nn/bce.c src/nn/cross_entropy.c src/nn/kl_div.c src/nn/logarithms.c src/nn/normalize_weight.c PROPERTIES COMPILE_OPTIONS
   "$<$<CONFIG:Release>:-O2>")

@@ -99,7 +99,8 @@ OPERATORS = [
         "cross entropy and its gradient",
         "nn_cross_entropy.values nn_cross_entropy.sure_classes nn_cross_entropy.far_classes nn_exponent_range.spread_exponents",
         "nn_row_boundaries.cross_entropy nn_row_boundaries.cross_entropy_gradients nn_cross_entropy.hairs_beside_rationals"
-        " nn_cross_entropy.totals_beside_ties nn_cancel.cross_entropy nn_boundaries_python.norms_and_rows",
+        " nn_cross_entropy.totals_beside_ties nn_cancel.cross_entropy nn_relations.products_that_are_equal nn_relations.random_products"
+        " nn_relations.logits_of_many_digits nn_relations.far_parts_that_are_left nn_boundaries_python.norms_and_rows",
         "nn_row_boundaries.control_with_shrunk_bounds",
     ),
     Operator(

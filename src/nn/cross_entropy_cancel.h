@@ -1,14 +1,19 @@
 /* Which logarithms of a total of cross entropy cancel exactly, on the host. Included by cross_entropy_rows.h.
  *
- * A total is rational plus the sum of Q_k log P_k over rows k, P_k = sum of e^(x_j - m), Q_k rational. With a suitable u = e^(1/N), which is
- * transcendental (Lindemann), every P_k is a polynomial in 1/u: the total is rational only where the product of P_k^(Q_k N') is a power of u
- * identically. That it is where the Q_k of rows with the same x_j - m, in any order, add up to 0; their logarithms are left out. Products of different
- * polynomials may be equal, too, as (1 + u)^2 and 1 + 2 u + u^2 of rows (0, 1) and (0, 1, 1, 2): no such relation is looked for, and a total that
- * is a boundary of rounding by one is undecided (decide.h). */
+ * A total is rational plus the sum of Q_k log P_k over rows k, P_k = sum of e^(x_j - m), Q_k rational. It is rational only if that sum is 0
+ * (logarithms.h). Two things are looked for, and what is found is said of each row:
+ *   - where the Q_k of rows with the same x_j - m, in any order, add up to 0, their logarithms are left out. That takes no time to speak of, and is
+ *     done before balls are asked;
+ *   - products of different P_k may be equal, too, as (1 + u)^2 and 1 + 2 u + u^2 of rows (0, 1) and (0, 1, 1, 2). Only a total that balls do not
+ *     decide at RM_ENTROPY_RELATION_LIMBS is looked through for that. Where the logarithms of all rows are 0 together, they are left out. Where those of
+ *     all H_k are, the parts of P_k that are not below e^RM_EXP_TAIL, what remains of log P_k is log(1 + (P_k - H_k)/H_k), which is less than P_k - H_k:
+ *     a part of the total's tail (tail_exact.h). */
 #ifndef RM_NN_CROSS_ENTROPY_CANCEL_H
 #define RM_NN_CROSS_ENTROPY_CANCEL_H
 
 #include <stdlib.h>
+
+#include "logarithms.h"
 
 typedef struct {
   uint64_t hash;
@@ -25,8 +30,8 @@ static int entropy_descending(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* The finite x_j - m of a row, greatest first, each in two parts that are exact, to d; how many numbers that is. 0 where the row does not count, and
- * where a difference overflows: that row is taken for one without equals. */
+/* The finite x_j - m of a row, greatest first, each in two parts that are exact, to d; how many numbers that is, and 0 where the row does not count. A
+ * difference that overflows is -infinity. */
 static int64_t entropy_differences(rm_entropy_exact *r, int64_t row, double *d) {
   const int64_t n = r->row.f->p.n;
   double *const x = d + n;
@@ -39,8 +44,7 @@ static int64_t entropy_differences(rm_entropy_exact *r, int64_t row, double *d) 
   for (int64_t j = 0; j < count; j++) { /* d[2 j + 1] does not reach x[j + 1], j < n */
     double low;
     const double high = rm_near_two_sum(x[j], -m, &low);
-    if (high - high != 0.0) return 0;
-    d[2 * j] = high, d[2 * j + 1] = low + 0.0;
+    d[2 * j] = high, d[2 * j + 1] = high - high == 0.0 ? low + 0.0 : 0.0;
   }
   return 2 * count;
 }
@@ -54,16 +58,32 @@ static uint64_t entropy_hash(const double *d, int64_t count) {
   return hash;
 }
 
-/* For each row 1 where its logarithm cancels with others, else 0; to be freed. NULL without memory: then state says so. r is begun. */
-static char *rm_entropy_rows_that_cancel(rm_entropy_exact *r, rm_row_state *state) {
+/* Puts the row of these differences in the list; whether it could. */
+static int entropy_list(rm_logarithms *s, const double *d, int64_t length, const rm_ball *q, rm_row_state *state) {
+  if (!rm_logarithms_grow(s, length / 2, state)) return 0;
+  rm_logarithm *const row = &s->row[s->rows++];
+  rm_ball_copy(&row->factor, q);
+  row->first = s->terms;
+  for (int64_t j = 0; j < length; j += 2) {
+    rm_logarithm_term *const last = &s->term[s->terms - 1];
+    if (j > 0 && last->high == d[j] && last->low == d[j + 1])
+      last->count++;
+    else
+      s->term[s->terms++] = (rm_logarithm_term){d[j], d[j + 1], 1};
+  }
+  row->end = s->terms;
+  return 1;
+}
+
+/* Sorts rows by their differences. With a list s: puts rows whose logarithms are not left out in it, one for those of the same differences; else sets
+ * cancels where they are. 0 where the list has no room, or memory lacks: then state says so. */
+static int entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, rm_row_state *state) {
   const size_t rows = (size_t)r->row.f->p.rows + 1, room = 2 * (size_t)r->row.f->p.n + 1;
-  char *cancels = (char *)calloc(rows, 1);
   entropy_hashed *order = (entropy_hashed *)malloc(rows * sizeof *order);
   double *own = (double *)malloc(2 * room * sizeof *own), *others = own + room;
   int64_t count = 0, end;
-  if (!cancels || !order || !own) {
-    free(cancels);
-    cancels = NULL;
+  int listed = order && own;
+  if (!listed) {
     state->undecided |= RM_ROW_NO_MEMORY;
   } else {
     for (int64_t k = 0; k < r->row.f->p.rows; k++) {
@@ -72,22 +92,59 @@ static char *rm_entropy_rows_that_cancel(rm_entropy_exact *r, rm_row_state *stat
     }
     qsort(order, (size_t)count, sizeof *order, entropy_by_hash);
   }
-  for (int64_t first = 0; first < count; first = end) {
+  for (int64_t first = 0; first < count && listed; first = end) {
     rm_ball sum, q;
     const int64_t length = entropy_differences(r, order[first].row, own);
     rm_class_weights_ball(&sum, &r->row, RM_BALL_LIMBS);
-    int alike = 1;
+    int alike = own[length - 2] - own[length - 2] == 0.0; /* all of it is known */
     for (end = first + 1; end < count && order[end].hash == order[first].hash; end++) {
       alike = alike && entropy_differences(r, order[end].row, others) == length;
       for (int64_t j = 0; alike && j < length; j++) alike = own[j] == others[j];
+      if (!alike) continue;
       rm_class_weights_ball(&q, &r->row, RM_BALL_LIMBS);
       rm_ball_add(&sum, &sum, &q);
     }
-    for (int64_t i = first; i < end && alike; i++) cancels[order[i].row] = rm_ball_is_zero(&sum);
+    if (!s) {
+      for (int64_t i = first; i < end && alike; i++) cancels[order[i].row] = rm_ball_is_zero(&sum) ? RM_ENTROPY_LEFT_OUT : 0;
+    } else if (alike) {
+      if (!rm_ball_is_zero(&sum)) listed = entropy_list(s, own, length, &sum, state);
+    } else {
+      for (int64_t i = first; i < end && listed; i++) {
+        const int64_t its = entropy_differences(r, order[i].row, own);
+        rm_class_weights_ball(&q, &r->row, RM_BALL_LIMBS);
+        listed = entropy_list(s, own, its, &q, state);
+      }
+    }
   }
   free(order);
   free(own);
-  return cancels;
+  return listed;
+}
+
+/* What the rows of the same differences make of each row; to be freed. NULL without memory: then state says so. r is begun. */
+static char *rm_entropy_rows_that_cancel(rm_entropy_exact *r, rm_row_state *state) {
+  char *cancels = (char *)calloc((size_t)r->row.f->p.rows + 1, 1);
+  if (!cancels) state->undecided |= RM_ROW_NO_MEMORY;
+  if (cancels && entropy_alike(r, cancels, NULL, state)) return cancels;
+  free(cancels);
+  return NULL;
+}
+
+/* Looks through all other rows together, once. */
+static void rm_entropy_relate(rm_entropy_exact *r) {
+  rm_row_state *const state = r->row.state;
+  rm_logarithms s = {NULL, NULL, 0, 0, 0, 0};
+  int found = 0;
+  r->related = 1;
+  if (entropy_alike(r, r->cancels, &s, state)) {
+    if (rm_logarithms_cancel(&s, -rm_near_infinity(), state))
+      found = RM_ENTROPY_LEFT_OUT;
+    else if (rm_logarithms_cancel(&s, RM_EXP_TAIL, state))
+      found = RM_ENTROPY_TAIL;
+  }
+  for (int64_t k = 0; k < r->row.f->p.rows && found; k++)
+    if (r->cancels[k] != RM_ENTROPY_LEFT_OUT) r->cancels[k] = (char)found;
+  rm_logarithms_free(&s);
 }
 
 #endif

@@ -92,34 +92,46 @@ RM_FORMULA void RM_NUM_NAME(rm_entropy_below)(RM_NUM_T *d, const rm_entropy *f, 
 }
 
 /* Adds the logarithms' part of the row that is loaded, Q its sum of q_c. */
-RM_FORMULA void RM_NUM_NAME(rm_add_logarithm)(RM_NUM_T *total, const rm_entropy_exact *r, const RM_NUM_T *q, int limbs) {
+RM_FORMULA void RM_NUM_NAME(rm_add_logarithm)(RM_NUM_T *total, const rm_entropy_exact *r, int known, const RM_NUM_T *q, int limbs) {
   RM_NUM_T l;
-  RM_NUM_NAME(rm_exp_row_log_in_total)(&l, &r->e, limbs);
+#if !RM_DEVICE
+  if (known == RM_ENTROPY_TAIL)
+    RM_NUM_NAME(rm_exp_row_tail_in_total)(&l, &r->e, limbs);
+  else
+#endif
+    RM_NUM_NAME(rm_exp_row_log_in_total)(&l, &r->e, limbs);
+  (void)known;
   RM_NUM_(mul)(&l, &l, q);
   RM_NUM_(add)(total, total, &l);
 }
 
-/* The sum of the losses, times the scale. Rows of which nothing but the greatest logit is above RM_EXP_TAIL make its tail (tail_exact.h): |Q| is
- * below 2^2140, the tail below 2^-9500. A rational total and n times the divisor times a boundary are multiples of 2^-4300 (s, p, w and x each of
- * 2^-1074), and so is their distance. */
+/* The sum of the losses, times the scale. Rows of which nothing but the greatest logit is above RM_EXP_TAIL make its tail (tail_exact.h), and what
+ * of others is below where the rest of their logarithms cancels: |Q| is below 2^2140, the tail below 2^-9500. A rational total and n times the
+ * divisor times a boundary are multiples of 2^-4300 (s, p, w and x each of 2^-1074), and so is their distance. */
 RM_FORMULA void RM_NUM_NAME(all_losses)(RM_NUM_T *total, rm_entropy_exact *r, int limbs) {
   const int64_t rows = r->row.f->p.rows;
   RM_NUM_T t, q;
   int signs = 0;
+#if !RM_DEVICE
+  if (limbs >= RM_ENTROPY_RELATION_LIMBS && r->cancels && !r->related) rm_entropy_relate(r);
+#endif
   RM_NUM_(set)(total, 0.0, limbs);
   for (int64_t k = 0; k < rows; k++) {
     if (!rm_entropy_load(r, k)) continue;
     RM_NUM_NAME(rm_row_parts)(&t, &q, r, limbs);
     RM_NUM_(add)(total, total, &t);
-    if (r->cancels && r->cancels[k]) continue;
-    if (r->e.only_tail > 0) signs |= RM_NUM_NAME(rm_tail_signs)(&q);
-    if (r->e.only_tail == 0) RM_NUM_NAME(rm_add_logarithm)(total, r, &q, limbs);
+    const int known = rm_entropy_known(r, k);
+    if (rm_entropy_is_tail(r, known))
+      signs |= RM_NUM_NAME(rm_tail_signs)(&q);
+    else if (known == 0 && r->e.only_tail == 0)
+      RM_NUM_NAME(rm_add_logarithm)(total, r, known, &q, limbs);
   }
   RM_NUM_(set)(&t, 0.0, limbs);
   for (int64_t k = 0; k < rows && RM_NUM_NAME(rm_tail_is_open)(total, signs); k++) {
-    if ((r->cancels && r->cancels[k]) || !rm_entropy_load(r, k) || r->e.only_tail <= 0) continue;
+    const int known = rm_entropy_known(r, k);
+    if (known == RM_ENTROPY_LEFT_OUT || !rm_entropy_load(r, k) || !rm_entropy_is_tail(r, known)) continue;
     RM_NUM_NAME(rm_class_weights)(&q, &r->row, limbs);
-    RM_NUM_NAME(rm_add_logarithm)(&t, r, &q, limbs);
+    RM_NUM_NAME(rm_add_logarithm)(&t, r, known, &q, limbs);
   }
   RM_NUM_NAME(rm_tail_add)(total, signs, &t, limbs);
 }

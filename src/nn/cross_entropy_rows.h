@@ -17,8 +17,8 @@
  *
  * Values are irrational (Lindemann, Weierstrass) but where logarithms or exponentials have no weight, or all finite elements of a row are equal in a
  * gradient: then they are quotients of exact sums of fewer than 9,000 bits, and exact where they are boundaries of rounding. So they are in a gradient
- * where the q_c add up to 0. In a total the logarithms of several rows may cancel: on the host those of like rows are left out (cross_entropy_cancel.h);
- * a total that other relations make a boundary of rounding is undecided (decide.h). */
+ * where the q_c add up to 0. In a total the logarithms of several rows may cancel: on the host those that do are left out (cross_entropy_cancel.h), but
+ * for what would take too long to know: then a total that is a boundary of rounding is undecided (decide.h). */
 #ifndef RM_NN_CROSS_ENTROPY_ROWS_H
 #define RM_NN_CROSS_ENTROPY_ROWS_H
 
@@ -38,11 +38,15 @@ typedef struct {
   double *x, *p, *w, g;
 } rm_entropy_row;
 
+/* A logarithm cancels with others; or it does but for its terms below e^RM_EXP_TAIL. */
+enum { RM_ENTROPY_LEFT_OUT = 1, RM_ENTROPY_TAIL = 2, RM_ENTROPY_RELATION_LIMBS = 16 };
+
 /* The same for the slow tiers, with what they found. */
 typedef struct {
   rm_entropy_row row;
   int limbs_near, limbs_ball;
-  const char *cancels; /* of each row, in a total on the host: its logarithm is left out (cross_entropy_cancel.h); or NULL */
+  char *cancels; /* of each row, in a total on the host: 0, or what is known of its logarithm (cross_entropy_cancel.h); or NULL */
+  int related; /* they have been looked through for all that is looked for */
   rm_exp_row e;
   struct {
     rm_near all, weights, below;
@@ -88,6 +92,21 @@ RM_LOCAL int rm_entropy_load(rm_entropy_exact *r, int64_t row) {
 /* The classes that count: from first to end. */
 RM_LOCAL int64_t first_class(const rm_entropy_row *r) { return r->one_class ? r->target : 0; }
 RM_LOCAL int64_t end_class(const rm_entropy_row *r) { return r->one_class ? r->target + 1 : r->f->p.n; }
+
+RM_LOCAL int rm_entropy_known(const rm_entropy_exact *r, int64_t row) { return r->cancels ? r->cancels[row] : 0; }
+
+/* Whether what counts of the logarithm of the row that is loaded belongs to the total's tail. */
+RM_LOCAL int rm_entropy_is_tail(const rm_entropy_exact *r, int known) {
+  int tail = r->e.only_tail > 0;
+  if (known == RM_ENTROPY_LEFT_OUT) return 0;
+  for (int64_t k = 0; k < r->e.n && known == RM_ENTROPY_TAIL && !tail; k++)
+    tail = r->e.x[k] - r->e.x[k] == 0.0 && r->e.x[k] - r->e.m < RM_EXP_TAIL;
+  return tail;
+}
+
+#if !RM_DEVICE
+static void rm_entropy_relate(rm_entropy_exact *r);
+#endif
 
 #define RM_NUM near
 #include "exp_row_exact.h"
@@ -244,13 +263,14 @@ RM_LOCAL void rm_entropy_finish_row(const void *operation, int64_t row, rm_row_s
 RM_LOCAL void begin_total(rm_entropy_exact *r, const rm_entropy *f, rm_row_state *state) {
   begin_entropy(&r->row, f, state);
   r->cancels = NULL;
+  r->related = 0;
 #if !RM_DEVICE
   r->cancels = rm_entropy_rows_that_cancel(r, state);
 #endif
 }
 RM_LOCAL void end_total(rm_entropy_exact *r) {
 #if !RM_DEVICE
-  free((void *)(uintptr_t)r->cancels);
+  free(r->cancels);
 #endif
   r->cancels = NULL;
 }

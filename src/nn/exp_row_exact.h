@@ -69,3 +69,22 @@ RM_FORMULA void RM_NUM_NAME(rm_exp_row_log_in_total)(RM_NUM_T *l, const rm_exp_r
   if (RM_NUM_NAME(rm_exp_row_part)(l, r, r->at, least, limbs)) RM_NUM_(widen)(l, l, RM_EXP_LEFT_OUT_BITS + 40);
   RM_NUM_(log1p)(l, l);
 }
+
+/* What log(1 + sum) has beyond the logarithm of its terms that are not below the tail: log(1 + t/h), t the sum of those that are. */
+RM_FORMULA void RM_NUM_NAME(rm_exp_row_tail_in_total)(RM_NUM_T *l, const rm_exp_row *r, int limbs) {
+  RM_NUM_T m, t;
+  RM_NUM_(set)(l, 0.0, limbs);
+  RM_NUM_(set)(&m, r->m, limbs);
+  for (int64_t k = 0; k < r->n; k++) {
+    if (r->x[k] - r->x[k] != 0.0 || r->x[k] - r->m >= RM_EXP_TAIL) continue;
+    RM_NUM_(set)(&t, r->x[k], limbs);
+    RM_NUM_(sub)(&t, &t, &m);
+    RM_NUM_(exp)(&t, &t);
+    RM_NUM_(add)(l, l, &t);
+  }
+  RM_NUM_NAME(rm_exp_row_part)(&t, r, r->at, RM_EXP_TAIL, limbs);
+  RM_NUM_(set)(&m, 1.0, limbs);
+  RM_NUM_(add)(&t, &t, &m);
+  RM_NUM_(div)(l, l, &t);
+  RM_NUM_(log1p)(l, l);
+}

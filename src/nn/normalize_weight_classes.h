@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#include "divisor.h"
+
 typedef struct {
   uint32_t residues;
   char done;
@@ -52,41 +54,10 @@ static int by_residues(const void *a, const void *b) {
   return x->residues != y->residues ? (x->residues > y->residues) - (x->residues < y->residues) : (x->set > y->set) - (x->set < y->set);
 }
 
-/* t = |a| without its factors of 2; a is exact and not 0. Its length. */
-static int odd_limbs(uint64_t *t, const rm_ball *a) {
-  int64_t zeros = 0;
-  while (a->m[zeros / 64] == 0) zeros += 64;
-  zeros += __builtin_ctzll(a->m[zeros / 64]);
-  rm_ball_place(t, a->length, a, a->e + zeros);
-  return rm_limbs_length(t, a->length);
-}
-
-/* The greatest odd divisor of exact a and b, not 0, by Euclid's algorithm: factors of 2 are taken off each rest. */
-static void odd_divisor(rm_ball *r, const rm_ball *a, const rm_ball *b) {
-  uint64_t u[RM_BALL_LIMBS + 1], v[RM_BALL_LIMBS + 1], q[RM_BALL_LIMBS + 1];
-  rm_ball rest;
-  int nu = odd_limbs(u, a), nv = odd_limbs(v, b);
-  for (;;) {
-    if (nu >= nv) {
-      u[nu] = 0;
-      if (!rm_limbs_divide(q, u, nu, v, nv)) break; /* u is the rest times a power of 2 */
-      rm_ball_store(&rest, 0, u, nv, 0, 0.0, RM_BALL_LIMBS);
-      nu = odd_limbs(u, &rest);
-    }
-    uint64_t t[RM_BALL_LIMBS];
-    const int nt = nu;
-    for (int i = 0; i < nu; i++) t[i] = u[i];
-    for (int i = 0; i < nv; i++) u[i] = v[i];
-    for (int i = 0; i < nt; i++) v[i] = t[i];
-    nu = nv, nv = nt;
-  }
-  rm_ball_store(r, 0, v, nv, 0, 0.0, RM_BALL_LIMBS);
-}
-
-/* Divides both by that. */
+/* Divides both by their greatest odd divisor. */
 static void without_common(rm_ball *a, rm_ball *b) {
   rm_ball common;
-  odd_divisor(&common, a, b);
+  rm_odd_divisor(&common, a, b);
   rm_ball_div(a, a, &common);
   rm_ball_div(b, b, &common);
 }
