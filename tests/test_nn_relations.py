@@ -55,7 +55,7 @@ def run(lib, fmt, rows, weights, parts, reduction):
         rows += [np.array([-float(part), 0]).astype(dtype), np.array([0, -float(part)]).astype(dtype)]
         weights += [1, -1]
     rows.append(np.zeros(1, dtype))
-    weights.append(4 - sum(weights))
+    weights.append(float(4 - sum(map(Fraction, weights))))
     n = max(len(rows), *(len(row) for row in rows)) + 1
     x, w = np.full((len(rows), n), -np.inf, dtype), np.zeros(n, dtype)
     rng = np.random.default_rng(8)
@@ -197,6 +197,13 @@ def test_beyond_binary64(isa_library):
     rows = [np.array(v) for v in ([1.5e308, 1.5e308, -1.5e308], [0.0, 0, 0, 0], [0.0, 0])]
     holds(isa_library, "f64", rows, [1, -1, 1], 1)
     holds(isa_library, "f64", [rows[0][:2], *rows[1:]], [1, -1, 1], 0)
+
+
+def test_factors_divisible_by_a_prime(isa_library):
+    """All factors of what is left are multiples of the greatest prime below 2^61, modulo which it would vanish: the proof takes more primes."""
+    near, far, further = {0: 1, 1: 1}, {0: 1, 9216: 1}, {0: 1, 9728: 1}
+    rows = [times(near, far)] * 2 + [times(near, further)] * 2
+    holds(isa_library, "f64", logits(rows, 1, [0] * 4, np.dtype("f8")), [2.0**61, -1, -(2.0**61), 1], 1)
 
 
 def test_what_takes_too_long_raises(library):
