@@ -131,6 +131,19 @@ def test_gradients_near_one(isa_library, fmt):
     check(isa_library, fmt, x, [0.1])
 
 
+def test_one_less_a_square_beside_midpoints(isa_library):
+    """x (1 - y^2) where 1 - y^2 cancels but what squaring leaves over does not, 2^-86 of the result beside a midpoint of binary64 or less."""
+    path = native.ROOT / "tests/data/hardcases/f64/formula_tanh.txt"
+    cases = [line.split() for line in path.read_text().splitlines() if not line.startswith("#")]
+    x, y = (np.array([float.fromhex(case[k]) for case in cases]) for k in (0, 1))
+    assert len(x) == 60
+    code, got = run(isa_library, [f[0] for f in FORMULAS].index("tanh"), "f64", 0.0, [x, y])
+    assert code == OK
+    want = [round_rational(Fraction(float(u)) * (1 - Fraction(float(v)) ** 2), "f64") for u, v in zip(x, y, strict=True)]
+    signs = np.signbit(x).astype(np.uint64) << np.uint64(63)
+    assert (bits(got) == (np.array(want, np.uint64) | signs)).all()
+
+
 def near_ties(seed):
     """Numbers a such that a x lies 2^-54 of it beside a midpoint of f32, or less."""
     rng = np.random.default_rng(seed)

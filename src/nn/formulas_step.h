@@ -2,11 +2,9 @@
  *
  * Terms are products in two parts and sums of such, with the bounds LINEAR_ERR and LINEAR_REACH of optimizers_step.h, which hold
  * for coefficients of 0 or between 2^-200 and 2^200: a product of three is at most 2^800 and at least 2^-800, and its second
- * parts above 2^-960. The factors of the two gradients:
- *   1 - y     two-sum, exact in two parts
- *   1 - y^2   = s + e - l, y^2 = h + l and 1 - h = s + e exactly. Where |s| >= 1/2 the sum e - l rounds by u 2u, 2^-104 of it
- *             or less; elsewhere h is in [1/2, 3/2], then e = 0 (Sterbenz) and nothing rounds.
- * so their relative error stays below that of one more product, and the size of the one term is the result's.
+ * parts above 2^-960. The factors 1 - y and 1 + y of the two gradients are two-sums, exact in two parts, of which the second is at most u
+ * times the first: 1 - y^2 is their product. (1 less y^2 in two parts would not do: beside 1 it cancels, but not what squaring leaves over.) So their
+ * relative errors are those of one more product, and the size of the one term is the result's.
  *
  * Quotients. A divisor that is a short decimal has quotients beside ties: 3/0.3 is 10 (1 + 2^-54). So those by the number a, and
  * all of binary64, get a second part as Adam's quotient does, which corrects the first by its residual: QUOTIENT_ERR_F64 of |x| +
@@ -45,6 +43,9 @@ RM_FN vm64 rm_formula_quotient(vf64 x, rm_vpair above, vf64 below, const int two
              reach = vf64_mul(size, vf64_set1(RM_FORMULA_QUOTIENT_REACH));
   return rm_settle(result, err, reach, fmt, y);
 }
+
+/* 1 - y. */
+RM_FN rm_vpair rm_formula_left(vf64 y) { return rm_vplus(rm_vone(vf64_set1(1.0)), rm_vminus(rm_vone(y))); }
 
 RM_FN vf64 rm_formula_load(const char *at, const int fmt, const int choice, vm64 *open) {
   const vf64 v = rm_load_elements(at, fmt);
@@ -90,11 +91,10 @@ RM_FN vm64 rm_formula_values(const rm_formula_job *job, const char *at_x, const 
     if (formula == RM_FORMULA_SCALED) {
       term = rm_vtimes(term, 0, rm_vone(x), 0);
     } else if (formula == RM_FORMULA_TANH) {
-      term = rm_vtimes(rm_vone(y), 0, rm_vone(y), 0);
-      term = rm_vtimes(rm_vplus(rm_vone(vf64_set1(1.0)), rm_vminus(term)), 1, rm_vone(x), 0);
+      term = rm_vtimes(rm_formula_left(y), 1, rm_formula_left(vf64_neg(y)), 1);
+      term = rm_vtimes(term, 1, rm_vone(x), 0);
     } else {
-      term = rm_vplus(rm_vone(vf64_set1(1.0)), rm_vminus(rm_vone(y)));
-      term = rm_vtimes(term, 1, rm_vtimes(rm_vone(x), 0, rm_vone(y), 0), 1);
+      term = rm_vtimes(rm_formula_left(y), 1, rm_vtimes(rm_vone(x), 0, rm_vone(y), 0), 1);
     }
     open = vm64_or(open, rm_settle_linear(term, vf64_abs(term.hi), fmt, &r));
     r = vf64_select(vf64_eq(term.hi, zero), term.hi, r);
