@@ -8,8 +8,9 @@
 
 /* a = k pi/16 + rh + rl modulo 2 pi, within *err, for finite a >= 2^-27.
  *
- * f = |a 16/pi - k| has 187 bits, is off by 2^53 of their units, 2^-134, and is at least 2^-58.6 (sin_gen.py). Its 106 top
- * bits, fh + fl, are within 2^-105 f. Times pi/16 in two parts, products of low parts rounded: 2^-104 together. */
+ * f = |a 16/pi - k| has 187 bits, is off by 2^53 of their units, 2^-134, and is at least 2^-58.6 (sin_gen.py). Its 106 top bits are fh + fl, cut, so
+ * that fl is below 2 u fh, u = 2^-53, and f within 4 u^2 of it. Times pi/16 in two parts: fl times the first rounds by 2 u^2, fh times the second by 0.4,
+ * their sum by 2.4, that with what the first product leaves over by 3.4, and pi/16 is within 0.4 u^2: below 12 u^2 of h (proofs/formula). */
 RM_LONG void rm_sin_reduce_large(double a, int64_t *k, double *rh, double *rl, double *err) {
   uint64_t f[3];
   int negative;
@@ -26,7 +27,7 @@ RM_LONG void rm_sin_reduce_large(double a, int64_t *k, double *rh, double *rl, d
   const double h = fh * RM_SIN_STEP, l = vf64_mul_err(fh, RM_SIN_STEP, h) + (fh * RM_SIN_STEP_LO + fl * RM_SIN_STEP);
   *rh = h + l;
   *rl = l - (*rh - h);
-  *err = RM_BOUND(0x1p-103) * vf64_abs(h) + RM_BOUND(0x1p-136);
+  *err = RM_BOUND(0x1.8p-103) * vf64_abs(h) + RM_BOUND(0x1p-136);
 }
 
 /* The reduction of a, fast when possible. */

@@ -28,8 +28,8 @@ RM_COLD uint64_t rm_kept_exactly(uint64_t bits, double p, int format, uint32_t *
   return rm_round_exact(rm_is_negative(x), q, (int64_t)ex - ep + t - 64 - DIGITS - 1, format, RM_NEAREST, flags);
 }
 
-/* Kept elements, and those that the evaluation leaves open. x hi has an error below 2^-51.4 relatively: 2^-52 of hi, since 1 - p
- * and the quotient round by 2^-53 each, and 2^-53 of the product. For f64 a second part: x hi = y + e exactly, x lo rounds by
+/* Kept elements, and those that the evaluation leaves open. x hi is off by 3 2^-53 relatively, since 1 - p, the quotient and the product
+ * round by 2^-53 each, and the test by one more: with 1 - rel and 1 + rel numbers of binary64, rel = 3 2^-52. For f64 a second part: x hi = y + e exactly, x lo rounds by
  * 2^-53 2^-52, lo + e by 2^-53 2^-51; hi + lo is within 2^-100. All within 2^-98 |y|. A product with a power of two is exact,
  * or rounds once where it is stored. Infinite and NaN results are open: they may raise flags. */
 RM_FN vm64 rm_kept_step(const struct rm_drop *drop, vf64 x, vf64 *y, const int fmt) {
@@ -37,7 +37,7 @@ RM_FN vm64 rm_kept_step(const struct rm_drop *drop, vf64 x, vf64 *y, const int f
   *y = hi;
   if (fmt != RM_F64) {
     const vm64 wide = vf64_overflows(hi, fmt);
-    return drop->exact ? wide : vm64_or(wide, vf64_undecided_any(hi, RM_BOUND(0x1p-51), fmt));
+    return drop->exact ? wide : vm64_or(wide, vf64_undecided_any(hi, RM_BOUND(0x1.8p-51), fmt));
   }
   if (drop->exact) return vm64_not(vf64_le(vf64_abs(hi), vf64_set1(0x1.fffffffffffffp1023)));
   const vf64 lo = vf64_mad(x, vf64_set1(drop->lo), vf64_mul_err(x, vf64_set1(drop->hi), hi));
