@@ -1,5 +1,5 @@
-"""proofs/formula: the bounds of optimiser steps and short formulas hold as polynomials in their rounding errors, for the sources as they are;
-what is checked contains the errors of the graphs evaluated on numbers, and smaller bounds and other formulas are rejected."""
+"""proofs/formula: the bounds of optimiser steps, short formulas, rows, losses and draws hold as polynomials in their rounding errors, for the
+sources as they are; what is checked contains the errors of the graphs evaluated on numbers, and smaller bounds and other formulas are rejected."""
 
 import json
 import math
@@ -40,6 +40,7 @@ OPERATIONS = {
     "mul": lambda a, b: a * b,
     "neg": lambda a: -a,
     "abs": abs,
+    "max": max,
     "rest": lambda a, b, c: rounded(Fraction(a) + Fraction(b) - Fraction(c)),
     "mul_err": lambda a, b, c: rounded(Fraction(a) * Fraction(b) - Fraction(c)),
     "root": math.sqrt,
@@ -84,7 +85,7 @@ def test_errors_on_numbers_are_within_what_is_checked(recorder, fma):
                 for k in ("rate", "eps", "keep1", "keep2", "keep")
             }
             exact["root"] = Fraction(rng.randrange(1, 2**24), 2**24)
-            exact |= {"root+eps": exact["root"] + exact["eps"], "1-y": 1 - exact["y"]}
+            exact |= {"root+eps": exact["root"] + exact["eps"], "1-y": 1 - exact["y"], "1+y": 1 + exact["y"]}
             numbers = {name: rounded(value) for name, value in exact.items()}
             numbers |= {
                 "r1": rounded(exact["root"] ** 2),
@@ -159,3 +160,73 @@ def test_other_bounds_and_formulas_are_rejected(tmp_path, path, old, new, names)
                 assert max(check.check(recorder, claim, False).values()) > 1, claim.name
             except Unknown:
                 pass  # it evaluates something else
+
+
+OLD = "rm_vplus(rm_vone(vf64_set1(1.0)), rm_vminus(rm_vtimes(rm_vone(y), 0, rm_vone(y), 0)));"
+ROWS, LOSS, SOFTMAX = "src/nn/rows_step.h", "src/nn/loss_step.h", "src/nn/softmax_rows.h"
+ENTROPY, NORM, WEIGHT = "src/nn/cross_entropy_rows.h", "src/nn/normalize.c", "src/nn/normalize_weight_rows.h"
+DRAWS, VARIANCE = "src/random", "src/reduce/variance.c"
+BELOW = "formats below binary64"
+# A bound made smaller, or a step left out, and the claim that then is not proved; each claim once in a group.
+SMALLER = [
+    [
+        ("src/nn/formulas_step.h", "rm_vtimes(rm_formula_left(y), 1, rm_formula_left(vf64_neg(y)), 1);", OLD, "`x (1 - y^2)`, binary64"),
+        (SOFTMAX, "s.rel = 2.25 * RM_ROW_EXP_ERR;", "s.rel = 2.0 * RM_ROW_EXP_ERR;", "softmax"),
+        (SOFTMAX, "s.err = 0x1.4p-41 * s.a + (double)n * 0x1p-244;", "s.err = 0x1.1p-41 * s.a + (double)n * 0x1p-244;", "log_softmax, logsumexp"),
+        (ROWS, "vf64_mad(vf64_abs(t), vf64_set1(0x1p-50), vf64_set1(s->err))", "vf64_mad(vf64_abs(t), vf64_set1(0x1p-52), vf64_set1(s->err))", "gradient of softmax"),
+        (SOFTMAX, "(sum != 0.0 ? 1.01 * err", "(sum != 0.0 ? 0.99 * err", "gradient of log_softmax"),
+        (ENTROPY, "s.rel = 2.25 * RM_ROW_EXP_ERR + 0x1p-49;", "s.rel = 2.0 * RM_ROW_EXP_ERR + 0x1p-49;", "gradient of cross entropy, one class"),
+        (ENTROPY, "__builtin_fabs(y) * 0x1.4p-43", "__builtin_fabs(y) * 0x1p-43", "gradient of cross entropy, the target"),
+        (ENTROPY, "(double)(end - first + 12) * 0x1p-53", "(double)(end - first + 12) * 0x1p-54", "cross entropy of a row"),
+        (ENTROPY, "const double q_rel = q_sum != 0.0 ? (double)(n + 12) * 0x1p-53", "const double q_rel = q_sum != 0.0 ? (double)(n + 12) * 0x1p-54", "gradient of cross entropy, probabilities"),
+        (NORM, "off = 4.0 * RM_ROW_MOMENT_ERR * m2;", "off = 2.0 * RM_ROW_MOMENT_ERR * m2;", "variance and mean"),
+        (NORM, "t->rel = 0.51 * (off / t->v)", "t->rel = 0.49 * (off / t->v)", "root of the variance"),
+        (NORM, "s.err = 1.01 * t.c_err * t.a;", "s.err = 0.99 * t.c_err * t.a;", "norm"),
+        (NORM, "s.slope = 1.01 * t.a * (b0_err +", "s.slope = 0.99 * t.a * (b0_err +", "gradient of a norm"),
+        (NORM, "__builtin_fabs(s.b0) * (2.1 * t.rel + 0x1p-50);", "__builtin_fabs(s.b0) * (1.9 * t.rel + 0x1p-50);", "sums of a norm's gradient"),
+        (WEIGHT, "RM_WEIGHT_TERMS + 8) * 0x1p-53;", "RM_WEIGHT_TERMS - 8) * 0x1p-53;", "gradient of a norm by its weights, columns"),
+        (WEIGHT, "RM_BOUND(1.01 * err + __builtin_fabs(v) *", "RM_BOUND(0.99 * err + __builtin_fabs(v) *", "gradient of a norm by its weights, blocks"),
+        ("src/nn/kernels.h", "#define RM_ROW_MOMENT_ERR 0x1.4p-48", "#define RM_ROW_MOMENT_ERR 0x1.3p-48", "sums of rows"),
+        (f"{DRAWS}/job.c", "RM_F64 ? 0x1p-100 : 0x1p-50);", "RM_F64 ? 0x1p-103 : 0x1p-51);", f"uniform numbers, {BELOW}"),
+        (f"{DRAWS}/normal.h", "RM_BOUND(0x1p-51)", "RM_BOUND(0x1p-53)", f"normal numbers, {BELOW}"),
+        (f"{DRAWS}/normal.h", "RM_BOUND(0x1p-89)", "RM_BOUND(0x1p-93)", "normal numbers, binary64"),
+        (f"{DRAWS}/truncated.h", "RM_BOUND(0x1p-48)", "RM_BOUND(0x1p-50)", f"truncated normal numbers, {BELOW}"),
+        (f"{DRAWS}/dropout.h", "RM_BOUND(0x1.8p-51)", "RM_BOUND(0x1p-51)", f"dropout, {BELOW}"),
+        (f"{DRAWS}/dropout.h", "RM_BOUND(0x1p-98)", "RM_BOUND(0x1p-103)", "dropout, binary64"),
+        (LOSS, "RM_BOUND(0x1.4p-50)", "RM_BOUND(0x1p-50)", f"terms of losses, beyond b, times g, {BELOW}"),
+        (LOSS, "RM_BOUND(0x1p-99)", "RM_BOUND(0x1p-101)", "terms of losses, squares, times g, binary64"),
+        ("src/nn/pooling_sum.h", "* 0x1p53 + 4.0)", "* 0x1p53 + 1.0)", "averages of windows"),
+        (VARIANCE, "RM_BOUND(0x1p-51 * made)", "RM_BOUND(0x1p-54 * made)", "deviations of a variance"),
+        (VARIANCE, "0x1p-50 * g + 0x1p-102 * (q + g)", "0x1p-53 * g + 0x1p-102 * (q + g)", "variances"),
+        ("crlibm/sin/sin_slow.h", "RM_BOUND(0x1.8p-103)", "RM_BOUND(0x1p-103)", "sin, cos, tan: large arguments reduced"),
+    ],
+    [
+        (ROWS, "vf64_mad(vf64_add(vf64_abs(t), vf64_abs(y)), vf64_set1(0x1p-51)", "vf64_mad(vf64_add(vf64_abs(t), vf64_abs(y)), vf64_set1(0x1p-54)", "log_softmax, logsumexp"),
+        (ENTROPY, "s.slope = __builtin_fabs(k) * 0x1p-49;", "s.slope = __builtin_fabs(k) * 0x1p-51;", "gradient of cross entropy, probabilities"),
+        (NORM, "RM_ROW_MOMENT_ERR * __builtin_sqrt(m2) + 0x1p-51 *", "RM_ROW_MOMENT_ERR * __builtin_sqrt(m2) + 0x1p-54 *", "variance and mean around a first mean"),
+        (NORM, "const double own = t.rel + 0x1p-50;", "const double own = t.rel;", "gradient of a norm"),
+        (f"{DRAWS}/job.c", "RM_F64 ? 0x1p-100 : 0x1p-50);", "RM_F64 ? 0x1p-103 : 0x1p-51);", "uniform numbers, binary64"),
+        (f"{DRAWS}/truncated.h", "RM_BOUND(0x1p-97)", "RM_BOUND(0x1p-99)", "truncated normal numbers, binary64"),
+        (f"{DRAWS}/truncated.h", "vf64_mad(l[i], s, vf64_mul_err(h[i], s, p[i]))", "vf64_mul_err(h[i], s, p[i])", "weighted tails of truncated normal numbers"),
+        (LOSS, "vf64_add(vf64_mul_err(h, h, q), vf64_mul(vf64_mul(two, h), l))", "vf64_mul_err(h, h, q)", "terms of losses, squares, binary64"),
+        (VARIANCE, "0x1p-50 * g + 0x1p-102 * (q + g)", "0x1p-50 * g + 0x1p-106 * (q + g)", "variances"),
+        ("crlibm/sin/sin_slow.h", "RM_BOUND(0x1p-136)", "RM_BOUND(0x1p-137)", "sin, cos, tan: large arguments reduced"),
+    ],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("group", SMALLER)
+def test_smaller_bounds_of_rows_and_draws_are_rejected(tmp_path, group):
+    edit: dict = {}
+    for path, old, new, _ in group:
+        edit.setdefault(path, []).append((old, new))
+    recorder = check.program(tmp_path, edit)
+    graphs, computed = check.everything(tmp_path)
+    named = {c.name: c for c in [*graphs, *computed]}
+    for path, _, new, name in group:
+        claim = named[name]
+        try:
+            share = max(check.check(recorder, claim, False).values()) if claim in graphs else claim.share()
+        except Unknown:
+            continue  # it evaluates something else, or has no bound for an error
+        assert share > 1, (path, new, name)

@@ -64,6 +64,13 @@ def exact_part(value: Value) -> Value:
     return {key: c for key, c in value.items() if not key[1]}
 
 
+def is_power(value: Value) -> bool:
+    if list(value) != [((), ())]:
+        return False
+    c = abs(value[(), ()])
+    return c.numerator & (c.numerator - 1) == 0 and c.denominator & (c.denominator - 1) == 0
+
+
 class Unknown(Exception):
     """What this algebra has no bound for."""
 
@@ -72,6 +79,7 @@ class Unknown(Exception):
 class Algebra:
     bounds: dict[str, Fraction] = field(default_factory=dict)
     sums: dict[str, tuple[str, Value]] = field(default_factory=dict)  # a divisor's atom: an atom that it replaces, by what
+    magnitudes: dict[str, Value] = field(default_factory=dict)  # sums that are numbers of their own, by name
 
     def error(self, bound: Fraction) -> Value:
         name = f"e{len(self.bounds)}"
@@ -119,6 +127,31 @@ class Algebra:
         if not c:
             raise Unknown("an error alone")
         return atoms, c, self.size({key: v for key, v in value.items() if key[1]}).get(atoms, Fraction(0)) / abs(c)
+
+    def named(self, whole: Value, name: str) -> Value:
+        """The sum, rounded: by at most 2^-53 of what it is then, a number of its own."""
+        own = f"|{name}|"
+        self.magnitudes[own] = self.pruned(plus(whole, times(atom(own), self.error(U))))
+        return self.magnitudes[own]
+
+    def magnitude(self, value: Value) -> Value:
+        """Of one product, or of a sum that is a number of its own."""
+        for own, of in self.magnitudes.items():
+            if of == value:
+                return atom(own)
+        if not value:
+            return {}
+        atoms, c, relative = self.one_monomial(value)
+        return self.off({(atoms, ()): abs(c)}, relative) if relative else {(atoms, ()): abs(c)}
+
+    def least(self, value: Value) -> Size:
+        """At least this, by monomial, of a bound: a sum of magnitudes."""
+        exact = {atoms: c for (atoms, errors), c in value.items() if not errors}
+        lost = self.size({key: c for key, c in value.items() if key[1]})
+        out = {atoms: exact.get(atoms, Fraction(0)) - lost.get(atoms, Fraction(0)) for atoms in {*exact, *lost}}
+        if any(c < 0 for c in out.values()):
+            raise Unknown("a bound made of a number that may be negative")
+        return out
 
     def divisor(self, value: Value) -> Value:
         """The same as one atom and one error. A sum of non-negative atoms becomes an atom: of the last of them nothing is said from then on

@@ -1,0 +1,281 @@
+"""The bounds of random draws (src/random), of dropout, of the terms of losses (src/nn/loss_step.h), of averages, variances and of the reduction of
+large arguments of the sine: as rows.py, from graphs and from host code.
+
+What is given: quantiles of the normal distribution by RM_ERFINV_F32_ERR, or within the err of erfinv_f64.h, twice the tails of truncated
+numbers within 2^-104 (rm_truncation_prepare), pi/16 by its two parts. A bound that another proof leaves room in is taken with 2^-20 of itself to spare.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from fractions import Fraction
+
+from .algebra import Algebra, U, Value, atom, minus, number, plus, times
+from .check import Claim
+from .host import Host, constants, text_of
+from .rows import Computed, Given, at_most, error, given_sum, not_evaluated, product
+
+A = atom
+SPARE = 1 - Fraction(1, 2**20)
+ONE = Fraction(1001, 1000)
+
+
+def graph(name: str, what: str, make, sums=(), **more) -> Given:
+    return Given(name, what, (), not_evaluated, sums, make=make, **more)
+
+
+# ----------------------------------------------------------------------------------------------------------------- draws
+
+
+def uniform(root: pathlib.Path, fmt: int, label: str) -> Claim:
+    """low + u W, W = high - low of at most 2 B, B the larger magnitude of both."""
+
+    def make(algebra: Algebra) -> dict[str, Value]:
+        width = algebra.off(A("W"), U)
+        host = Host(algebra, {"size": A("B")}, {"format==RM_F64": fmt == 3})
+        host.run(text_of(root, "src/random/job.c", "r->err = size *", ";"))
+        return {
+            "u": A("u"),
+            "low": A("low"),
+            "width": width,
+            "width_error": plus(A("W"), minus(width)),
+            "err": host.values["r->err"],
+            "exact": plus(A("low"), product(A("u"), A("W"))),
+        }
+
+    limits = at_most(u=1, low=(1, "B"), W=(2, "B"), own=(ONE, "B"))
+    return graph(f"uniform numbers, {label}", f"uniform-{fmt}-0-0", make, limits=limits)
+
+
+def quantile(root: pathlib.Path) -> Fraction:
+    return constants(root, "crlibm/erfinv/erfinv_f32.h")["RM_ERFINV_F32_ERR"]
+
+
+def scaled(root: pathlib.Path) -> list[Claim]:
+    """mean + std z."""
+
+    def narrow(moved: Fraction):
+        def make(algebra: Algebra) -> dict[str, Value]:
+            z = plus(A("z"), error(algebra, moved))  # the quantile at the u and v that there are
+            return {
+                "quantile": algebra.off(A("z"), quantile(root)),
+                "sign": number(1),
+                "exact": plus(A("mean"), times(A("std"), z)),
+            }
+
+        return make
+
+    def two_parts(moved: Fraction):
+        def make(algebra: Algebra) -> dict[str, Value]:
+            low = error(algebra, Fraction(1, 2**39), A("z"))
+            z = plus(A("z"), low, error(algebra, SPARE, A("err")), error(algebra, moved))
+            return {"hi": A("z"), "lo": low, "err": A("err"), "sign": number(1), "exact": plus(A("mean"), times(A("std"), z))}
+
+        return make
+
+    def tail(algebra: Algebra) -> dict[str, Value]:
+        """The sum of both weights times tails, p0 + p1, all positive, against 2^-100 of it, which the parts are at most."""
+        known: dict[str, Value] = {}
+        for i in "01":
+            weight, whole = A(f"w{i}"), product(A(f"p{i}"), A(f"w{i}", -1))
+            off = error(algebra, Fraction(1, 2**104), whole)
+            known[f"weight{i}"], known[f"tail{i}"] = algebra.off(weight, U), algebra.off(whole, U)
+            known[f"weight_low{i}"] = plus(weight, minus(known[f"weight{i}"]))
+            known[f"tail_low{i}"] = plus(whole, off, minus(known[f"tail{i}"]))
+        return known | {"exact": plus(A("p0"), A("p1"))}
+
+    # sqrt(pi/2) exp(y^2) erfc(y) 2^-50 of z, and below 4 times 2^-100 of it, are what an error of 1 - |u| moves it by.
+    return [
+        graph("normal numbers, formats below binary64", "normal-2-0-0", narrow(Fraction(0))),
+        graph("normal numbers, binary64", "normal-3-0-0", two_parts(Fraction(0))),
+        graph("truncated normal numbers, formats below binary64", "truncated-2-0-0", narrow(Fraction(1, 2**49))),
+        graph("truncated normal numbers, binary64", "truncated-3-0-0", two_parts(Fraction(1, 2**98))),
+        graph(
+            "weighted tails of truncated normal numbers",
+            "tails-3-0-0",
+            tail,
+            ordered=True,
+            limits=at_most(p0=(ONE, "own"), p1=(ONE, "own")),
+        ),
+    ]
+
+
+def dropout(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
+    def parts(algebra: Algebra) -> dict[str, Value]:
+        """1/(1 - p) by s = 1 - p rounded, and what that leaves over."""
+        rest = error(algebra, U, A("s"))
+        host = Host(algebra, {"s": A("s"), "rest": rest}, {"drop->exact": False})
+        host.run("r =" + text_of(root, "src/random/job.c", "r = 1.0 / s;", ";").removeprefix("r ="))
+        r = host.values["r"]
+        residual = plus(times(r, A("s")), number(-1))
+        host.calls["vf64_mul_err"] = given_sum(residual)
+        host.values["drop->hi"] = r
+        host.run(text_of(root, "src/random/job.c", "drop->lo = drop->exact ? 0.0", ";"))
+        ratio = times(rest, A("s", -1))
+        exact = times(A("s", -1), plus(number(1), minus(ratio), error(algebra, U * U * ONE)))
+        return {"hi": r, "lo": host.values["drop->lo"], "exact": exact}
+
+    def found(algebra: Algebra) -> list[tuple[Value, Value]]:
+        made = parts(algebra)
+        return [(plus(made["hi"], made["lo"], minus(made["exact"])), product(number(Fraction(1, 2**100)), A("s", -1)))]
+
+    def kept(algebra: Algebra) -> dict[str, Value]:
+        made = parts(algebra)
+        return {"x": A("x"), "hi": made["hi"], "lo": made["lo"], "exact": times(A("x"), made["exact"])}
+
+    choices = (("mor", True), ("eq", False))
+    return (
+        [
+            graph("dropout, formats below binary64", "dropout-2-0-0", kept),
+            graph("dropout, binary64", "dropout-3-0-0", kept, choices=choices),
+        ],
+        [Computed("1/(1 - p) of dropout", found)],
+    )
+
+
+# ---------------------------------------------------------------------------------------------------- terms of losses
+
+
+def terms(fmt: int, label: str) -> list[Claim]:
+    """With d = x - y > 0, the other sign being alike. Outside: b (2 d - b), m being 2 d - b, which b and d are at most."""
+
+    def scale(algebra: Algebra) -> dict[str, Value]:
+        exact = algebra.off(A("s"), U + Fraction(1, 2**102))  # formats below binary64 take the first part
+        low = minus(error(algebra, U, A("s")))
+        if fmt == 3:
+            exact = plus(A("s"), minus(low), error(algebra, Fraction(1, 2**102), A("s")))
+        return {"scale": A("s"), "scale_low": minus(low), "scale exactly": exact}
+
+    def make(kind: str, by_g: bool):
+        def numbers(algebra: Algebra) -> dict[str, Value]:
+            known = scale(algebra)
+            d = A("d")
+            y = A("y")
+            if kind == "outside":  # d is (m + b)/2
+                y = plus(A("x"), minus(times(number(Fraction(1, 2)), plus(A("m"), A("b")))))
+            known |= {"b": A("b"), "p": A("x"), "m": y, "v": A("g")}
+            value = {"inside": product(d, d), "outside": product(A("b"), A("m")), "absolute": d, "clamped": d}[kind]
+            if kind == "inside":  # |d| < b is decided by the rounded d, where both branches are within u^2 b^2
+                value = plus(value, error(algebra, 2 * U * U, d, d)) if fmt == 2 else value
+            exact = times(value, known["scale exactly"])
+            return known | {"exact": times(exact, A("g")) if by_g else exact}
+
+        return numbers
+
+    found = []
+    for kind, number_of in (("inside", 0), ("outside", 0), ("absolute", 1), ("clamped", 2)):
+        for by_g in (0, 1):
+            name = {"inside": "squares", "outside": "beyond b", "absolute": "magnitudes", "clamped": "clamped"}[kind]
+            choices = (("lt abs", kind == "inside"), ("lt", False), ("eq", False), ("mand", False), ("mor", False))
+            found.append(
+                graph(
+                    f"terms of losses, {name}{', times g' if by_g else ''}, {label}",
+                    f"term-{fmt}-{number_of}-{by_g}",
+                    make(kind, bool(by_g)),
+                    (("d", plus(A("x"), minus(A("y")))),),
+                    choices=choices,
+                    limits=at_most(b=(1, "m")),
+                    positive=True,
+                )
+            )
+    return found
+
+
+# ------------------------------------------------------------------------------------- averages, variances, large arguments
+
+
+def average(root: pathlib.Path) -> Computed:
+    """q = (sum + low)/D in units of 2^-53 of itself, of which its last place has at least one; err has 2^-4 of itself to spare."""
+
+    def make(algebra: Algebra) -> list[tuple[Value, Value]]:
+        path = "src/nn/pooling_sum.h"
+        host = Host(
+            algebra,
+            {"sum": A("sum"), "low": A("low"), "divisor": A("D"), "err": A("err")},
+            {"err==0.0": False},
+            sums=(("t", plus(A("sum"), A("low"))),),
+        )
+        host.run(text_of(root, path, "const double by = (double)divisor, q =", "size = __builtin_fabs(q);"))
+        host.run(text_of(root, path, "const double units =", ";"))
+        exact = times(plus(A("t"), error(algebra, SPARE, A("err"))), A("D", -1))
+        return [(plus(host.values["q"], minus(exact)), product(host.values["units"], host.values["size"], number(U)))]
+
+    return Computed("averages of windows", make)
+
+
+VARIANCE = "src/reduce/variance.c"
+
+
+def deviation(root: pathlib.Path, many: bool) -> Computed:
+    """D = S - n c, S within s_err of s + s_low, c = c1 + c2; n c1 is exact unless there are 2^27 terms or more."""
+
+    def make(algebra: Algebra) -> list[tuple[Value, Value]]:
+        known = {name: A(name) for name in ("s", "s_low", "s_err", "n", "c1", "c2")}
+        host = Host(algebra, known, {"n>=0x1p27": many}, own=("t1", "t2", "d"))
+        text = text_of(root, VARIANCE, "p1 = n * c1,", 4)
+        if not many:
+            host.values["p1"] = product(A("n"), A("c1"))
+            text = text.removeprefix("p1 = n * c1, ")
+        host.run(text)
+        exact = plus(A("s"), A("s_low"), error(algebra, SPARE, A("s_err")), minus(times(A("n"), plus(A("c1"), A("c2")))))
+        return [(plus(host.values["d"], minus(exact)), host.values["d_err"])]
+
+    return Computed(f"deviations of a variance{', many terms' if many else ''}", make)
+
+
+def variance(root: pathlib.Path) -> Computed:
+    """N = Q - D^2/n, Q within q_err of q + q_low, D within d_err of d; q_low is what q rounds away."""
+
+    def make(algebra: Algebra) -> list[tuple[Value, Value]]:
+        known = {name: A(name) for name in ("d", "d_err", "n", "q", "q_err")} | {"q_low": error(algebra, U, A("q"))}
+        host = Host(algebra, known, own=("r",))
+        host.run(text_of(root, VARIANCE, "const double g = d * d / n,", ";"))
+        low = text_of(root, VARIANCE, "const double r = q - g,", "+ q_low;")
+        two_sum = "((back - g) + (q - (r + back)))"
+        assert two_sum in low
+        g = host.values["g"]
+        host.run("double r = q - g;")
+        host.values["left"] = plus(A("q"), minus(g), minus(host.values["r"]))
+        host.run("r_low =" + low.partition("r_low =")[2].replace(two_sum, "left"))
+        host.run("err =" + text_of(root, VARIANCE, "*err = ", ";").removeprefix("*err ="))
+        d = plus(A("d"), error(algebra, 1, A("d_err")))
+        whole = plus(A("q"), host.values["q_low"], error(algebra, 1, A("q_err")))
+        exact = plus(whole, minus(times(times(d, d), A("n", -1))))
+        return [(plus(host.values["r"], host.values["r_low"], minus(exact)), host.values["err"])]
+
+    def below(name: str):
+        return {(("q", 1),): ONE, (("d", 2), ("n", -1)): ONE} if name == "|r|" else None
+
+    return Computed("variances", make, below)
+
+
+def large_argument(root: pathlib.Path) -> Computed:
+    """f pi/16 for f within 2^-105 f, where it is cut, and 2^-134 of fh + fl, fl being below 2^-52 fh; pi/16 within 2^-110 of its two parts."""
+
+    def make(algebra: Algebra) -> list[tuple[Value, Value]]:
+        path, tables = "crlibm/sin/sin_slow.h", constants(root, "crlibm/sin/sin_tables.h")
+        step, step_low = tables["RM_SIN_STEP"], tables["RM_SIN_STEP_LO"]
+        low = error(algebra, 2 * U, A("f"))
+        known = {"fh": A("f"), "fl": low, "RM_SIN_STEP": number(step), "RM_SIN_STEP_LO": number(step_low)}
+        host = Host(algebra, known)
+        host.run(text_of(root, path, "const double h = fh * RM_SIN_STEP,", ",")[:-1] + ";")
+        h = host.values["h"]
+        host.calls["vf64_mul_err"] = given_sum(plus(times(A("f"), number(step)), minus(h)))
+        host.calls["vf64_abs"] = algebra.magnitude
+        host.run("l =" + text_of(root, path, "l = vf64_mul_err(fh, RM_SIN_STEP, h) +", ";").removeprefix("l ="))
+        host.run("err =" + text_of(root, path, "*err = ", ";").removeprefix("*err ="))
+        pi = plus(number(step + step_low), error(algebra, Fraction(1, 2**110)))
+        exact = times(pi, plus(A("f"), low, error(algebra, Fraction(1, 2**105), A("f")), error(algebra, Fraction(1, 2**134))))
+        return [(plus(h, host.values["l"], minus(exact)), host.values["err"])]
+
+    return Computed("sin, cos, tan: large arguments reduced", make)
+
+
+def everything(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
+    labels = (2, "formats below binary64"), (3, "binary64")
+    graphs, computed = dropout(root)
+    found = [uniform(root, fmt, label) for fmt, label in labels] + scaled(root) + graphs
+    for fmt, label in labels:
+        found += terms(fmt, label)
+    computed += [average(root), deviation(root, False), deviation(root, True), variance(root), large_argument(root)]
+    return found, computed

@@ -1,0 +1,575 @@
+"""The bounds of rows (src/nn/rows_step.h) and of what operators give them: softmax and its kin, cross entropy, norms, their gradients.
+
+A row's graph is recorded; its numbers and the bounds of these are read from the operator's host code (host.py). What is given here is what
+other proofs say: an exponential and the sums of rows by the bounds of src/nn/kernels.h, log1p by its certificate, numbers of roundings by
+proofs/depth. Where a bound is made of numbers as they were computed (a sum, a statistic), these are the atoms, and the exact ones are within
+their bounds of them.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .algebra import Algebra, Size, U, Value, atom, minus, number, plus, times
+from .check import Claim, within
+from .host import Host, constants, text_of
+
+A = atom
+LOG1P = Fraction(1, 2**41)  # RM_LOG1P_F32_ERR: proofs/certificates/log1p_f32.json
+CHAIN = 34 * U * (1 + Fraction(1, 2**20))  # RM_ROW_CHAIN + 2 additions: proofs/depth
+MOMENT = CHAIN + 5 * U  # the same of moments, whose terms round by 5 u at most
+TERMS = Fraction(1, 2**12)  # beside 1: of n u, n below 2^40, what higher powers add
+SCALED, SHIFTED, WEIGHTED, LESS_EXP, DIFFERENCE, AFFINE, AFFINE_SAME, CENTERED = range(8)
+
+
+def product(*values: Value) -> Value:
+    out = number(1)
+    for value in values:
+        out = times(out, value)
+    return out
+
+
+def error(algebra: Algebra, bound: Fraction | int, *of: Value) -> Value:
+    """An error of at most `bound` times a product of atoms."""
+    return product(algebra.error(Fraction(bound)), *of)
+
+
+def not_evaluated(algebra: Algebra, name: str) -> Value:
+    return A(name)
+
+
+def at_most(**bounds: tuple[Fraction | int, str] | Fraction | int) -> Callable[[str], Size | None]:
+    """What atoms are at most: numbers, or numbers times others."""
+
+    def below(name: str) -> Size | None:
+        found = bounds.get("own" if name.startswith("|") else name)
+        if found is None:
+            return None
+        return {((found[1], 1),): Fraction(found[0])} if isinstance(found, tuple) else {(): Fraction(found)}
+
+    return below
+
+
+@dataclass(frozen=True)
+class Given(Claim):
+    """A graph of which `make` gives the numbers, with "exact"."""
+
+    make: Callable[[Algebra], dict[str, Value]] = lambda algebra: {}
+    limits: Callable[[str], Size | None] = at_most()
+    choices: tuple[tuple[str, bool], ...] = ()  # how selections go, by the comparison
+    ordered: bool = False
+    positive: bool = False
+
+    def numbers(self, algebra: Algebra) -> dict[str, Value]:
+        return self.make(algebra)
+
+    def choose(self, op: str, first: str) -> bool | None:
+        choices = dict(self.choices)
+        return choices.get(f"{op} {first}", choices.get(op))
+
+    def below(self, name: str) -> Size | None:
+        return self.limits(name)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """Numbers of host code: the off-by of each, and the bound that is claimed for it."""
+
+    name: str
+    make: Callable[[Algebra], list[tuple[Value, Value]]]
+    limits: Callable[[str], Size | None] = at_most()
+
+    def share(self) -> Fraction:
+        algebra = Algebra()
+        worst = Fraction(0)
+        for off, bound in self.make(algebra):
+            assert not any(not errors for _, errors in off), f"{self.name}: not the number that is meant"
+            worst = max(worst, within(algebra.size(off), algebra.least(bound), self.limits))
+        return worst
+
+
+def row(name: str, op: int, make, sums=(), **more) -> Given:
+    return Given(name, f"row-2-{op}-0", (), not_evaluated, sums, make=make, **more)
+
+
+# ------------------------------------------------------------------------------------------------ softmax and its kin
+
+
+def known(root: pathlib.Path) -> dict[str, Value]:
+    return {name: number(value) for name, value in constants(root, "src/nn/kernels.h").items()}
+
+
+def of_rows(root: pathlib.Path, algebra: Algebra) -> tuple[dict[str, Value], Fraction, Fraction, Fraction]:
+    c = constants(root, "src/nn/kernels.h")
+    return known(root), c["RM_ROW_EXP_ERR"], c["RM_ROW_SUM_ERR"], MOMENT
+
+
+def sums(root: pathlib.Path) -> list[Computed]:
+    """The errors of src/nn/kernels.h: of exponentials beside their sums' roundings, and of moments, whose terms round by 5 u at most."""
+
+    def bounds(algebra: Algebra) -> list[tuple[Value, Value]]:
+        c = constants(root, "src/nn/kernels.h")
+        return [
+            (algebra.error(c["RM_ROW_EXP_ERR"] + CHAIN), number(c["RM_ROW_SUM_ERR"])),
+            (algebra.error(MOMENT), number(c["RM_ROW_MOMENT_ERR"])),
+        ]
+
+    return [Computed("sums of rows", bounds)]
+
+
+def log1p_of(algebra: Algebra, total: Fraction) -> Value:
+    """The exact logarithm of which `l` is what log1p gives of a sum within `total`, without terms that counted as 0, n 2^-245 at most: log1p
+    enlarges no relative error, and no absolute one."""
+    return plus(algebra.off(A("l"), (total + LOG1P) * (1 + TERMS)), error(algebra, Fraction(1, 2**245) * (1 + TERMS), A("n")))
+
+
+def given_sum(value: Value) -> Callable[[], Value]:
+    def call() -> Value:
+        return value
+
+    call.whole = True  # type: ignore[attr-defined]
+    return call
+
+
+SOFTMAX = "src/nn/softmax_rows.h"
+T = plus(A("u"), minus(A("c")))
+
+
+def softmax(root: pathlib.Path) -> list[Claim]:
+    def forward(algebra: Algebra) -> dict[str, Value]:
+        values, exp, total, _ = of_rows(root, algebra)
+        text = text_of(root, SOFTMAX, "s.a = 1.0 / RM_ROW(state, exponentials)", 3)
+        text = text.replace("s.u = e;", "")
+        host = Host(algebra, values, calls={"exponentials": given_sum(algebra.off(A("S"), total))}).run(text)
+        return {
+            "p": algebra.off(A("E"), exp),
+            "a": host.values["s.a"],
+            "rel": host.values["s.rel"],
+            "err": {},
+            "exact": product(A("E"), A("S", -1)),
+        }
+
+    def logarithm(algebra: Algebra) -> dict[str, Value]:
+        values, _, total, _ = of_rows(root, algebra)
+        text = text_of(root, SOFTMAX, "s.a = rm_log1p_of(", 2)
+        host = Host(algebra, values | {"n": A("n")}, calls={"rm_log1p_of": given_sum(A("l"))}).run(text)
+        return {
+            "p": A("u"),
+            "c": A("c"),
+            "a": host.values["s.a"],
+            "err": host.values["s.err"],
+            "exact": plus(A("u-c"), minus(log1p_of(algebra, total))),
+        }
+
+    def gradient(algebra: Algebra) -> dict[str, Value]:
+        """The bound of a sum (src/reduce/sum_parts.h) has 2^-8 of itself beside what it is derived from."""
+        return {
+            "p": A("u"),
+            "m": A("v"),
+            "a": A("c"),
+            "err": A("err"),
+            "exact": plus(product(A("v"), A("u-c")), error(algebra, 1 - TERMS, A("v"), A("err"))),
+        }
+
+    def log_gradient(algebra: Algebra) -> dict[str, Value]:
+        values, exp, _, _ = of_rows(root, algebra)
+        text = text_of(root, SOFTMAX, "s.rel = RM_ROW_EXP_ERR +", 1)
+        values |= {"sum": A("a"), "err": product(A("rho"), A("a"))}  # err/|sum| is rho
+        host = Host(algebra, values, {"sum!=0.0": True}).run(text)
+        total = plus(A("a"), error(algebra, 1, A("rho"), A("a")))
+        return {
+            "p": A("u"),
+            "e": algebra.off(A("E"), exp),
+            "a": A("a"),
+            "rel": host.values["s.rel"],
+            "exact": plus(A("u"), minus(product(A("E"), total))),
+        }
+
+    difference = (("u-c", T),)
+    return [
+        row("softmax", SCALED, forward),
+        row("log_softmax, logsumexp", SHIFTED, logarithm, difference),
+        row("gradient of softmax", WEIGHTED, gradient, difference),
+        row("gradient of log_softmax", LESS_EXP, log_gradient, choices=(("le", True), ("lt", False))),
+    ]
+
+
+# --------------------------------------------------------------------------------------------------------- cross entropy
+
+ENTROPY = "src/nn/cross_entropy_rows.h"
+
+
+def class_weights(root: pathlib.Path, algebra: Algebra) -> tuple[Value, Value, Value]:
+    """q_c as computed, its |q|, and as it is: its two parts P and B, with the weight."""
+    text = text_of(root, ENTROPY, "const double s = r->f->p.label_smoothing, a = ", "return (a + b) * r->w[c];")
+    text = text.replace("*size =", "size =").replace("return", "q =").replace("(double)r->f->p.n", "n")
+    values = {"r->f->p.label_smoothing": A("s"), "n": A("n"), "r->w[c]": A("w")}
+    calls = {"class_probability": given_sum(A("p"))}
+    host = Host(algebra, values, calls=calls, sums=(("1-s", plus(number(1), minus(A("s")))),)).run(text)
+    exact = plus(product(A("1-s"), A("p"), A("w")), product(A("s"), A("n", -1), A("w")))
+    return host.values["q"], host.values["size"], exact
+
+
+def summed(algebra: Algebra, term: Value) -> Value:
+    """The sum of as many terms as there are classes: n - 1 roundings at most, of sums of magnitudes."""
+    return plus(term, times(term, error(algebra, U * (1 + TERMS), A("n"))))
+
+
+def sizes_summed(algebra: Algebra, size: Value) -> Value:
+    """The same of magnitudes, n below 2^40."""
+    return algebra.off(size, TERMS / 2)
+
+
+def entropy(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
+    def loss(algebra: Algebra) -> list[tuple[Value, Value]]:
+        values, _, total, _ = of_rows(root, algebra)
+        q, size, exact = class_weights(root, algebra)
+        host = Host(algebra, {"m": A("m"), "r.x[c]": A("x")}, sums=(("m-x", plus(A("m"), minus(A("x")))),))
+        host.run("below = " + text_of(root, ENTROPY, "below = m - r.x[c];", ";").removeprefix("below = "))
+        below = host.values["below"]
+        times_below, size_below = host.rounded(times(q, below)), host.rounded(times(size, below))
+        calls = {"rm_log1p_of": given_sum(A("l"))}
+        text = text_of(root, ENTROPY, "const double l = rm_log1p_of(", 6)
+        text = (
+            text.replace("r.x[at] = m;", "").replace("loss->lo = 0.0;", "").replace("(double)(end - first + 12)", "count12")
+        )
+        host = Host(
+            algebra,
+            values
+            | {
+                "n": A("n"),
+                "count12": plus(A("n"), number(12)),
+                "t": summed(algebra, times_below),
+                "t_size": sizes_summed(algebra, size_below),
+                "q_sum": summed(algebra, q),
+                "q_size": sizes_summed(algebra, size),
+            },
+            calls=calls,
+            own=("loss->hi",),
+        ).run(text)
+        value = plus(product(exact, A("m-x")), times(exact, log1p_of(algebra, total)))
+        return [(plus(host.values["loss->hi"], minus(value)), host.values["loss->err"])]
+
+    def one_class(algebra: Algebra) -> dict[str, Value]:
+        values, exp, total, _ = of_rows(root, algebra)
+        values |= {
+            "r.g": A("g"),
+            "divisor.hi": algebra.off(A("D"), Fraction(1, 2**59)),
+            "r.w[r.target]": A("w"),
+            "others": algebra.off(A("O"), total),
+            "one": algebra.off(A("E1"), exp),
+        }
+        host = Host(algebra, values).run(text_of(root, ENTROPY, "const double k = r.g / divisor.hi;", ";"))
+        host.run(text_of(root, ENTROPY, "sum = others + one;", 3))
+        exact = product(A("g"), A("w"), A("D", -1), A("O+E1", -1))
+        if wanted == "target":
+            host.algebra.error(U)
+            host.run(text_of(root, ENTROPY, "double y = -others * s.a;", ";"))
+            host.run(text_of(root, ENTROPY, "const double err = RM_BOUND(__builtin_fabs(y)", ";"))
+            return {"y": host.values["y"], "err": host.values["err"], "exact": minus(product(A("O"), exact))}
+        return {
+            "p": algebra.off(A("E"), exp),
+            "a": host.values["s.a"],
+            "rel": host.values["s.rel"],
+            "err": {},
+            "exact": product(A("E"), exact),
+        }
+
+    wanted = ""
+
+    def target(algebra: Algebra) -> list[tuple[Value, Value]]:
+        nonlocal wanted
+        wanted = "target"
+        found = one_class(algebra)
+        wanted = ""
+        return [(plus(found["y"], minus(found["exact"])), found["err"])]
+
+    def all_classes(algebra: Algebra) -> dict[str, Value]:
+        """With Q and q_c as computed, the sum of |q|_c being rho |Q|; lost: what cancels in them."""
+        values, exp, total, _ = of_rows(root, algebra)
+        values |= {
+            "k": A("k"),
+            "n": A("n"),
+            "q_sum": A("Q"),
+            "q_size": product(A("rho"), A("Q")),
+            "sum": algebra.off(A("S"), total),
+            "lost": A("lost"),
+        }
+        host = Host(algebra, values, {"q_sum!=0.0": True})
+        text = text_of(root, ENTROPY, "s.v = q, s.a = q_sum / sum, s.d = k;", 4)
+        text = text.replace("s.v = q, ", "").replace("(double)(n + 12)", "n12")
+        host.values["n12"] = plus(A("n"), number(12))
+        host.run(text)
+        text = text_of(root, ENTROPY, "s.err = __builtin_fabs(k * s.a) * 0x1p-245", ";")
+        host.run(text)
+        k = algebra.off(A("k"), Fraction(3, 2**53))  # the quotient, and a divisor within 2^-60
+        q = plus(A("q"), error(algebra, WEIGHT, A("q")), error(algebra, WEIGHT, A("lost")))
+        total_q = plus(
+            A("Q"), *(error(algebra, U * (1 + 3 * TERMS) * c, A("Q"), A("rho"), *n) for c, n in ((1, (A("n"),)), (5, ())))
+        )
+        return {
+            "p": algebra.off(A("E"), exp),
+            "m": A("q"),
+            "a": host.values["s.a"],
+            "d": A("k"),
+            "rel": host.values["s.rel"],
+            "slope": host.values["s.slope"],
+            "err": host.values["s.err"],
+            "exact": times(k, plus(product(A("E"), A("S", -1), total_q), minus(q))),
+        }
+
+    WEIGHT = Fraction(44, 10 * 2**53)  # of |q|_c, what q_c is off by: below
+
+    def weights(algebra: Algebra) -> list[tuple[Value, Value]]:
+        """q_c is within WEIGHT |q|_c, and Q within (n + 5) u Q'."""
+        q, size, exact = class_weights(root, algebra)
+        return [
+            (plus(q, minus(exact)), times(size, number(WEIGHT))),
+            (
+                plus(summed(algebra, q), minus(exact)),
+                times(times(size, number(U * (1 + 2 * TERMS))), plus(A("n"), number(5))),
+            ),
+        ]
+
+    return (
+        [
+            row("gradient of cross entropy, one class", SCALED, one_class),
+            row("gradient of cross entropy, probabilities", DIFFERENCE, all_classes),
+        ],
+        [
+            Computed("cross entropy of a row", loss),
+            Computed("gradient of cross entropy, the target", target),
+            Computed("weights of classes", weights),
+        ],
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------- norms
+
+NORMS, WEIGHTS = "src/nn/normalize.c", "src/nn/normalize_weight_rows.h"
+OF_REL = Fraction(995, 1000)
+ROOT_HALF = Fraction(505, 1000)  # (1 - d)^(-1/2) - 1 is below ROOT_HALF d for d up to 2^-19
+assert (1 - Fraction(1, 2**19)) * (1 + ROOT_HALF / 2**19) ** 2 > 1 and ROOT_HALF > Fraction(1, 2)
+NN = A("nn", 2)  # n
+
+
+def statistics(root: pathlib.Path) -> list[Computed]:
+    """With R^2 = q/n exactly, and s as computed, n times p; |p| is below 1.01 R, since the mean is."""
+
+    def host_of(algebra: Algebra, centered: bool, again: bool) -> Host:
+        values, _, _, moment = of_rows(root, algebra)
+        values |= {"n": NN, "s": times(NN, A("p")), "q": algebra.off(times(NN, A("R", 2)), moment), "f->eps": A("eps")}
+        host = Host(
+            algebra,
+            values,
+            {"f->centered&&v<0.25*m2": again, "f->centered": centered, "q==0.0": False},
+            own=("t->v", *(("t->c",) if again else ())),
+        )
+
+        def moments() -> Value:
+            host.values["t->c"] = A("c0")
+            return {}
+
+        host.calls = {"pad_by": given_sum({}), "moments": moments}
+        moments.whole = True  # type: ignore[attr-defined]
+        return host.run(text_of(root, NORMS, "double p = s / n, m2 = q / n", "__builtin_sqrt(q);"))
+
+    def variance(centered: bool, again: bool):
+        def make(algebra: Algebra) -> list[tuple[Value, Value]]:
+            host = host_of(algebra, centered, again)
+            _, _, _, moment = of_rows(root, algebra)
+            mean = plus(A("p"), error(algebra, moment, A("R")))
+            exact = plus(A("R", 2), A("eps"), minus(times(mean, mean)) if centered else {})
+            v = host.values["t->v"]
+            found = [(plus(v, minus(exact)), plus(host.values["off"], times(number(2 * U), algebra.magnitude(v))))]
+            if centered:
+                mean = plus(mean, A("c0")) if again else mean
+                found.append((plus(host.values["t->c"], minus(mean)), host.values["t->c_err"]))
+            return found
+
+        return make
+
+    def root_of(algebra: Algebra) -> list[tuple[Value, Value]]:
+        """1/sqrt(V) for V within off + 2 u v of v = r^2; what rows take it for is within OF_REL (rel - 8 u) + 4 u."""
+        host = Host(algebra, {"t->v": A("r", 2), "off": times(A("rho"), A("r", 2))})
+        host.run(text_of(root, NORMS, "t->a = 1.0 / __builtin_sqrt(t->v);", 2))
+        exact = plus(
+            A("r", -1), error(algebra, ROOT_HALF, A("r", -1), A("rho")), error(algebra, 2 * ROOT_HALF * U, A("r", -1))
+        )
+        rest = plus(host.values["t->rel"], number(-8 * U))
+        bound = times(algebra.magnitude(host.values["t->a"]), plus(times(rest, number(OF_REL)), number(4 * U)))
+        return [(plus(host.values["t->a"], minus(exact)), bound)]
+
+    limits = at_most(p=(Fraction(101, 100), "R"))
+    return [
+        Computed("variance", variance(False, False), limits),
+        Computed("variance and mean", variance(True, False), limits),
+        Computed("variance and mean around a first mean", variance(True, True), limits),
+        Computed("root of the variance", root_of),
+    ]
+
+
+def exact_root(algebra: Algebra) -> Value:
+    """That of which `a` is what was computed, rel being r + 2^-50."""
+    return plus(A("a"), error(algebra, OF_REL, A("a"), A("r")), error(algebra, 4 * U, A("a")))
+
+
+REL = plus(A("r"), number(8 * U))
+SMALL = at_most(r=Fraction(1, 2**20))  # off is at most 2^-20 v
+
+
+def norms(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
+    def affine(algebra: Algebra) -> dict[str, Value]:
+        host = Host(algebra, {"t.c": A("c"), "t.a": A("a"), "t.rel": REL, "t.c_err": A("kappa")})
+        host.run(text_of(root, NORMS, "s.c = t.c, s.a = t.a, s.rel = t.rel,", ";"))
+        deviation = plus(A("u-c"), error(algebra, 1, A("kappa")))
+        return {
+            "p": A("u"),
+            "v": A("w"),
+            "w": A("b"),
+            "w0": A("w"),
+            "b0": A("b"),
+            "c": host.values["s.c"],
+            "a": host.values["s.a"],
+            "rel": host.values["s.rel"],
+            "err": host.values["s.err"],
+            "exact": plus(product(deviation, exact_root(algebra), A("w")), A("b")),
+        }
+
+    def centered(algebra: Algebra) -> dict[str, Value]:
+        values = {
+            "t.a": A("a"),
+            "t.rel": REL,
+            "s.b0": A("b0"),
+            "b0_err": A("beta"),
+            "c1_err": A("gamma"),
+            "t.c_err": A("kappa"),
+        }
+        host = Host(algebra, values).run(
+            text_of(
+                root,
+                NORMS,
+                "const double own = t.rel",
+                4,
+            )
+        )
+        first = plus(A("u-c"), error(algebra, 1, A("gamma")))
+        second = times(plus(A("v-d"), error(algebra, 1, A("kappa"))), plus(A("b0"), error(algebra, 1, A("beta"))))
+        return {
+            "p": A("u"),
+            "m": A("v"),
+            "c": A("c"),
+            "d": A("d"),
+            "a": A("a"),
+            "b0": A("b0"),
+            "rel": host.values["s.rel"],
+            "slope": host.values["s.slope"],
+            "err": host.values["s.err"],
+            "exact": times(exact_root(algebra), plus(first, minus(second))),
+        }
+
+    def moments_of(algebra: Algebra, moment: Fraction) -> tuple[Value, Value, Value]:
+        """Sums of h, h^2 = (nn hh)^2 and h (x - c), as computed; the exact sum of h and that of h (x - mean), D being the root of the sum of
+        (x - c)^2."""
+        first = plus(A("first"), error(algebra, moment, A("hh"), NN))
+        second = plus(
+            A("second"), error(algebra, moment, A("nn"), A("hh"), A("D")), times(error(algebra, 1, A("kappa")), first)
+        )
+        return algebra.off(times(NN, A("hh", 2)), moment), first, second
+
+    def sums_of_gradient(algebra: Algebra) -> list[tuple[Value, Value]]:
+        values, _, _, moment = of_rows(root, algebra)
+        squares, first, second = moments_of(algebra, moment)
+        values |= {
+            "sums[0]": A("first"),
+            "sums[1]": squares,
+            "sums[2]": A("second"),
+            "count": NN,
+            "t.a": A("a"),
+            "t.c": A("c"),
+            "t.v": A("r2"),
+            "t.rel": REL,
+            "t.c_err": A("kappa"),
+            "t.spread": A("D"),
+        }
+        host = Host(algebra, values, {"f->centered": True})
+        host.run(text_of(root, NORMS, "const double root = __builtin_sqrt(sums[1])", 4))
+        # V is within off + 2 u v of v, off/v being at most r/0.51; 2^-19 for the quotient by it.
+        inverse = plus(
+            A("r2", -1),
+            *(
+                error(algebra, c * (1 + Fraction(1, 2**19)), A("r2", -1), *of)
+                for c, of in ((Fraction(100, 51), (A("r"),)), (2 * U, ()))
+            ),
+        )
+        return [
+            (plus(host.values["s.c"], minus(times(first, A("nn", -2)))), host.values["c1_err"]),
+            (plus(host.values["s.b0"], minus(product(second, A("nn", -2), inverse))), host.values["b0_err"]),
+        ]
+
+    def column(algebra: Algebra) -> dict[str, Value]:
+        """A term of a sum that adds RM_WEIGHT_TERMS of them plainly."""
+        count = int(text_of(root, WEIGHTS, "RM_WEIGHT_TERMS = ", ",").strip(",").split()[-1])
+        host = Host(algebra, {"t->a": A("a"), "t->rel": REL, "t->c_err": A("kappa"), "RM_WEIGHT_TERMS": number(count)})
+        for name in ("rel", "err"):
+            host.run(
+                f"{name} ="
+                + text_of(root, WEIGHTS, f"rm_norm_weight_{name}(const rm_norm_statistics *t) {{ return", ";").partition(
+                    "return"
+                )[2]
+            )
+        deviation = plus(A("x-c"), error(algebra, 1, A("kappa")))
+        return {
+            "p": A("g"),
+            "m": A("x"),
+            "c": A("c"),
+            "a": A("a"),
+            "rel": host.values["rel"],
+            "err": host.values["err"],
+            "exact": plus(
+                product(A("g"), deviation, exact_root(algebra)), error(algebra, (count + 1) * U, A("g"), A("x-c"), A("a"))
+            ),
+        }
+
+    def channel(algebra: Algebra) -> list[tuple[Value, Value]]:
+        values, _, _, moment = of_rows(root, algebra)
+        squares, _, second = moments_of(algebra, moment)
+        values |= {"sum[0]": A("first"), "sum[1]": squares, "sum[2]": A("second"), "sq[1]": algebra.off(A("D", 2), moment)}
+        values |= {"f->inner": NN, "t->a": A("a"), "t->rel": REL, "t->c_err": A("kappa")}
+        host = Host(algebra, values).run(
+            text_of(root, WEIGHTS, "const double v = t->a * sum[2]", "RM_ROW_MOMENT_ERR * root * n));")
+        )
+        host.run(
+            "bound ="
+            + text_of(root, WEIGHTS, "rm_near_finish(&term, v, 0.0, 1,", ";").partition("1,")[2].removesuffix(");")
+            + ";"
+        )
+        return [(plus(host.values["v"], minus(times(exact_root(algebra), second))), host.values["bound"])]
+
+    by_c, by_d = ("u-c", T), ("v-d", plus(A("v"), minus(A("d"))))
+    x = ("x-c", plus(A("x"), minus(A("c"))))
+    return (
+        [
+            row("norm", AFFINE, affine, (by_c,), limits=SMALL),
+            row("norm, one weight", AFFINE_SAME, affine, (by_c,), limits=SMALL),
+            row("gradient of a norm", CENTERED, centered, (by_c, by_d), limits=SMALL),
+            Given(
+                "gradient of a norm by its weights, columns",
+                "column-2-0-0",
+                (),
+                not_evaluated,
+                (x,),
+                make=column,
+                limits=SMALL,
+            ),
+        ],
+        [
+            *sums(root),
+            *statistics(root),
+            Computed("sums of a norm's gradient", sums_of_gradient, SMALL),
+            Computed("gradient of a norm by its weights, blocks", channel, SMALL),
+        ],
+    )
