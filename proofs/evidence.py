@@ -152,6 +152,7 @@ PARTS = {
     "_log": "y log x",
     "_exp": "e^z",
     "_tail": "log(1 + e^-d)",
+    "_row": "of rows",
 }
 
 

@@ -25,6 +25,7 @@ KINDS = {
     "trig": Kind("f32", "trig"),
     "trig_large": Kind("f32", "trig", "_large"),
     "eval_2": Kind("f32", "two"),
+    "row": Kind("f64", "prove", "_row"),
     "pow_log": Kind("f32", "two", "_log"),
     "pow_exp": Kind("f32", "two", "_exp"),
     "tail": Kind("f32", "two", "_tail"),

@@ -40,6 +40,12 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("y", rm_pow_exponent(vf64_input("x"), g));                  \
     out("claim", vf64_set1(bound));                                 \
   }
+/* As rows of src/nn call exp: for any number of binary64. */
+#define RM_PROOF_ROW(name, test, bound, domain)                     \
+  if (!strcmp(argv[1], #name "_row_f64")) {                         \
+    out("y", rm_##name##_eval(vf64_input("x")));                    \
+    out("claim", vf64_set1(bound));                                 \
+  }
 /* The argument is within `given` of x, relatively. */
 #define RM_PROOF_GIVEN(kernel, value, given_, bound)                \
   if (!strcmp(argv[1], kernel)) {                                   \

@@ -1,24 +1,24 @@
 """The bounds of rows (src/nn/rows_step.h) and of what operators give them: softmax and its kin, cross entropy, norms, their gradients.
 
 A row's graph is recorded; its numbers and the bounds of these are read from the operator's host code (host.py). What is given here is what
-other proofs say: an exponential and the sums of rows by the bounds of src/nn/kernels.h, log1p by its certificate, numbers of roundings by
-proofs/depth. Where a bound is made of numbers as they were computed (a sum, a statistic), these are the atoms, and the exact ones are within
-their bounds of them.
+other proofs say: exponentials and log1p by their certificates, numbers of roundings by proofs/depth. Where a bound is made of numbers as they
+were computed (a sum, a statistic), these are the atoms, and the exact ones are within their bounds of them.
 """
 
 from __future__ import annotations
 
+import json
 import pathlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ..exact.library import ROOT
 from .algebra import Algebra, Size, U, Value, atom, minus, number, plus, times
 from .check import Claim, within
 from .host import Host, constants, text_of
 
 A = atom
-LOG1P = Fraction(1, 2**41)  # RM_LOG1P_F32_ERR: proofs/certificates/log1p_f32.json
 CHAIN = 34 * U * (1 + Fraction(1, 2**20))  # RM_ROW_CHAIN + 2 additions: proofs/depth
 MOMENT = CHAIN + 5 * U  # the same of moments, whose terms round by 5 u at most
 TERMS = Fraction(1, 2**12)  # beside 1: of n u, n below 2^40, what higher powers add
@@ -107,12 +107,21 @@ def of_rows(root: pathlib.Path, algebra: Algebra) -> tuple[dict[str, Value], Fra
     return known(root), c["RM_ROW_EXP_ERR"], c["RM_ROW_SUM_ERR"], MOMENT
 
 
+def certified(kernel: str) -> Fraction:
+    """The bound that is proved of a kernel."""
+    text = (ROOT / f"proofs/certificates/{kernel}.json").read_text()
+    return Fraction(float.fromhex(json.loads(text)["claimed"]))
+
+
 def sums(root: pathlib.Path) -> list[Computed]:
-    """The errors of src/nn/kernels.h: of exponentials beside their sums' roundings, and of moments, whose terms round by 5 u at most."""
+    """The errors of src/nn/kernels.h: of exponentials of a difference below 2^8, which rounds, of their sums, and of moments, whose terms round by
+    5 u at most."""
 
     def bounds(algebra: Algebra) -> list[tuple[Value, Value]]:
         c = constants(root, "src/nn/kernels.h")
+        difference = Fraction(1, 2**46) * (1 + Fraction(1, 2**45))
         return [
+            (algebra.error((certified("exp_row_f64") + difference) * (1 + Fraction(1, 2**40))), number(c["RM_ROW_EXP_ERR"])),
             (algebra.error(c["RM_ROW_EXP_ERR"] + CHAIN), number(c["RM_ROW_SUM_ERR"])),
             (algebra.error(MOMENT), number(c["RM_ROW_MOMENT_ERR"])),
         ]
@@ -123,7 +132,10 @@ def sums(root: pathlib.Path) -> list[Computed]:
 def log1p_of(algebra: Algebra, total: Fraction) -> Value:
     """The exact logarithm of which `l` is what log1p gives of a sum within `total`, without terms that counted as 0, n 2^-245 at most: log1p
     enlarges no relative error, and no absolute one."""
-    return plus(algebra.off(A("l"), (total + LOG1P) * (1 + TERMS)), error(algebra, Fraction(1, 2**245) * (1 + TERMS), A("n")))
+    return plus(
+        algebra.off(A("l"), (total + certified("log1p_row_f64")) * (1 + TERMS)),
+        error(algebra, Fraction(1, 2**245) * (1 + TERMS), A("n")),
+    )
 
 
 def given_sum(value: Value) -> Callable[[], Value]:
