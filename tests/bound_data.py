@@ -380,6 +380,19 @@ def products_in_two_parts(lib, rng):
     return found
 
 
+def products_again(lib, rng):
+    """The second attempt at what the double-double engine leaves open: a chain of 1,000 terms in one of so many lanes."""
+    found, r = [], Reductions(lib)
+    for lanes in (1, 2, 4, 8):
+        for part in range(2, 9):
+            x = growing(1000, 2.0**-53, 2.0 ** -(86 + part))
+            y = np.zeros(lanes * len(x))
+            y[::lanes] = x
+            got = r.matmul("f64", np.tile(y, (2, 1)), np.ones((len(y), 3)))
+            found += bits(got).ravel().tolist()
+    return found
+
+
 def products_and_bias(lib, rng):
     """A bias beside which products are small; one factor solved for."""
     found, r = [], Reductions(lib)

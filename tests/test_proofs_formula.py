@@ -198,6 +198,7 @@ SMALLER = [
         ("src/nn/pooling_sum.h", "* 0x1p53 + 4.0)", "* 0x1p53 + 1.0)", "averages of windows"),
         (VARIANCE, "RM_BOUND(0x1p-51 * made)", "RM_BOUND(0x1p-54 * made)", "deviations of a variance"),
         (VARIANCE, "0x1p-50 * g + 0x1p-102 * (q + g)", "0x1p-53 * g + 0x1p-102 * (q + g)", "variances"),
+        ("crlibm/logaddexp/logaddexp.h", "RM_BOUND(0x1p-51)", "RM_BOUND(0x1p-52)", f"logaddexp, {BELOW}"),
         ("crlibm/sin/sin_slow.h", "RM_BOUND(0x1.8p-103)", "RM_BOUND(0x1p-103)", "sin, cos, tan: large arguments reduced"),
     ],
     [

@@ -13,7 +13,7 @@ from fractions import Fraction
 from .algebra import Algebra, U, Value, atom, minus, number, plus, times
 from .check import Claim
 from .host import Host, constants, text_of
-from .rows import Computed, Given, at_most, error, given_sum, not_evaluated, product
+from .rows import Computed, Given, at_most, certified, error, given_sum, not_evaluated, product
 
 A = atom
 SPARE = 1 - Fraction(1, 2**20)
@@ -22,6 +22,16 @@ ONE = Fraction(1001, 1000)
 
 def graph(name: str, what: str, make, sums=(), **more) -> Given:
     return Given(name, what, (), not_evaluated, sums, make=make, **more)
+
+
+def logaddexp() -> Claim:
+    """The last sum, of the larger argument and log(1 + e^-d)."""
+
+    def make(algebra: Algebra) -> dict[str, Value]:
+        tail = algebra.off(A("tail"), certified("logaddexp_tail_f32"))
+        return {"tail": tail, "exact": plus(A("big"), A("tail"))}
+
+    return graph("logaddexp, formats below binary64", "logaddexp-2-0-0", make)
 
 
 # ----------------------------------------------------------------------------------------------------------------- draws
@@ -275,6 +285,7 @@ def everything(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
     labels = (2, "formats below binary64"), (3, "binary64")
     graphs, computed = dropout(root)
     found = [uniform(root, fmt, label) for fmt, label in labels] + scaled(root) + graphs
+    found.append(logaddexp())
     for fmt, label in labels:
         found += terms(fmt, label)
     computed += [average(root), deviation(root, False), deviation(root, True), variance(root), large_argument(root)]

@@ -62,6 +62,12 @@ static vf64 rec_two_sum_of(vf64 a, vf64 b, vf64 *e) {
 }
 #define vf64_two_sum rec_two_sum_of
 
+#include "crlibm/softplus/softplus_f32.h"
+#define rm_softplus_tail(d) ((void)(d), vf64_input("tail"))
+#define vf64_undecided_within WATCH_vf64_undecided_within
+#include "crlibm/logaddexp/logaddexp.h"
+#undef vf64_undecided_within
+
 #include "src/nn/formulas_step.h"
 #include "src/nn/loss_step.h"
 #include "src/nn/optimizers_step.h"
@@ -146,6 +152,10 @@ int main(int argc, char **argv) {
     vf64 err;
     const vf64 value = rm_row_value(option, &s, 0, &err);
     rec_test("row", value, vf64_set1(0.0), err, NULL);
+  } else if (!strcmp(kind, "logaddexp")) {
+    const vf64 x[2] = {vf64_input("small"), vf64_input("big")};
+    vf64 result;
+    rm_logaddexp_narrow(x, fmt, &result);
   } else if (!strcmp(kind, "term")) {
     rm_term_block block = {.x = places[0], .y = places[1], .g = places[2]};
     block.b = named("b"), block.scale = named("scale"), block.scale_low = named("scale_low");
