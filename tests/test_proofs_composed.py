@@ -66,7 +66,20 @@ def test_bounds_contain_the_errors(name):
             assert seen <= held[build]["ratio"]
 
 
-@pytest.mark.parametrize("name,x", [("sigmoid_f64", -3), ("softplus_f64", -3), ("erfc_f64", 2), ("silu_f64", -3)])
+@pytest.mark.parametrize(
+    "name,x",
+    [
+        ("sigmoid_f64", -3),
+        ("softplus_f64", -3),
+        ("erfc_f64", 2),
+        ("silu_f64", -3),
+        ("log_sigmoid_f64", 3),
+        ("sigmoid_backward_f64", 3),
+        ("tanh_backward_f64", -3),
+        ("softplus_backward_f64", -3),
+        ("log_sigmoid_backward_f64", 3),
+    ],
+)
 def test_the_error_of_exp_counts(name, x):
     """With sixteen times its bound, what is composed of it exceeds its own."""
     text = graph.recorded(name)
