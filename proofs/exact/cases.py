@@ -24,6 +24,7 @@ import test_nn_cross_entropy
 import test_nn_exponent_range as spread
 import test_nn_kl_div
 import test_nn_losses
+import test_nn_nll
 import test_nn_normalization
 import test_nn_pooling
 import test_nn_softmax
@@ -58,6 +59,12 @@ def exactly(x) -> list[Fraction]:
 
 def kind_of(fmt):
     return test_statistics.dtype_of(fmt)
+
+
+def places_of(out):
+    """The address of each element."""
+    index = np.indices(out.shape).reshape(out.ndim, -1)
+    return (out.ctypes.data + sum(i * s for i, s in zip(index, out.strides, strict=True))).tolist()
 
 
 # ------------------------------------------------------------------------------------------------- which record is whose
@@ -248,6 +255,36 @@ def norm(which, part):
     return case
 
 
+def statistics(which):
+    """The rounded mean and reciprocal root of a set, of which derivatives are made."""
+
+    def case(rng, fmt):
+        n, eps = shape_of(rng), float(rng.choice([1e-5, 0.25, 2.0**-30]))
+        x = (lossy(rng, fmt, n) if rng.random() < 0.6 else (rng.standard_normal(n) * 1e-2 + 50).astype(kind_of(fmt))).reshape(
+            1, 1, n
+        )
+        found = np.full(2, 7, test_nn_softmax.kind(fmt))
+        v = reals(x)
+        mean = mpmath.fsum(v) / n if which == "layer" else mpmath.mpf(0)
+        root = 1 / mpmath.sqrt(mpmath.fsum((a - mean) ** 2 for a in v) / n + mpmath.mpf(eps))
+
+        def run(lib):
+            sets, strides, _ = test_nn_normalization.geometry(which, x)[0]
+            y = np.full(x.shape, 7, found.dtype)
+            of, f, e = ctypes.byref(sets), NAMES.index(fmt), ctypes.c_double(eps)
+            to = pointer(y), strides, pointer(found[:1]) if which == "layer" else None, pointer(found[1:])
+            assert lib.rm_normalize_with_statistics(f, of, pointer(x), strides, None, None, None, None, e, *to) == OK
+
+        values = dict(zip(places_of(found), (mean, root), strict=True))
+
+        def place(records, lanes, none):
+            return [(r, values[int(r["at"])]) for r in of_kinds(records, "known") if int(r["at"]) in values]
+
+        return Case(run, [], place, (x, found))
+
+    return case
+
+
 def entropy(part):
     def case(rng, fmt):
         rows, n, dtype = 1 if part != "mean" else int(rng.integers(1, 5)), int(rng.choice([2, 3, 9, 40])), kind_of(fmt)
@@ -355,20 +392,69 @@ def regression(loss, part):
     return case
 
 
-def pooling(rng, fmt):
-    shape, out, *rest = test_nn_pooling.CASES[int(rng.integers(0, 3))]
-    p, axes = test_nn_pooling.pool_of(shape, out, *rest)
-    divisor = int(rng.choice([0, 3, 8, (1 << 20) + 1]))
-    x = lossy(rng, fmt, int(np.prod(shape))).reshape(shape)
-    exact = np.array(exactly(x), object).reshape(shape)
-    values = [sum((exact[at[:2] + t] for t in window), Fraction(0)) for at, window, _ in test_nn_pooling.outputs(shape, axes)]
-    y = np.full(shape[:2] + out, 7, x.dtype)
+def pooling(backward):
+    """Tests of sums say what these are divided by; the second tier of quotients by different numbers is about the average itself."""
 
-    def run(lib):
-        arguments = pointer(x), test_nn_pooling.strides(x), pointer(y), test_nn_pooling.strides(y)
-        assert lib.rm_avg_pool(NAMES.index(fmt), ctypes.byref(p), 1, ctypes.c_int64(divisor), *arguments) == OK
+    def case(rng, fmt):
+        shape, out, *rest = test_nn_pooling.CASES[int(rng.integers(0, len(test_nn_pooling.CASES)))]
+        p, axes = test_nn_pooling.pool_of(shape, out, *rest)
+        divisor, pad = int(rng.choice([0, 0, 3, 8, (1 << 20) + 1])), int(rng.integers(0, 2))
+        results = shape if backward else shape[:2] + out
+        x = lossy(rng, fmt, int(np.prod(shape[:2] + out if backward else shape)))
+        x = x.reshape(shape[:2] + out if backward else shape)
+        exact = np.array(exactly(x), object).reshape(x.shape)
+        averages = np.full(results, Fraction(0), object)
+        for at, window, padded in test_nn_pooling.outputs(shape, axes):
+            by = divisor or (padded if pad else len(window))
+            for t in window:
+                if backward:
+                    averages[at[:2] + t] += exact[at] / by
+                else:
+                    averages[at] += exact[at[:2] + t] / by
+        y = np.full(results, 7, x.dtype)
+        values = dict(zip(places_of(y), averages.ravel(), strict=True))
 
-    return Case(run, values, in_order, (x, y))
+        def run(lib):
+            f = lib.rm_avg_pool_backward if backward else lib.rm_avg_pool
+            arguments = pointer(x), test_nn_pooling.strides(x), pointer(y), test_nn_pooling.strides(y)
+            assert f(NAMES.index(fmt), ctypes.byref(p), pad, ctypes.c_int64(divisor), *arguments) == OK
+
+        def place(records, lanes, none):
+            some = records[np.isin(records["at"], list(values))]
+            return [(r, values[int(r["at"])] * Fraction(float(r["more"]) or 1.0)) for r in some]
+
+        return Case(run, [], place, (x, y))
+
+    return case
+
+
+def nll(part):
+    def case(rng, fmt):
+        rows, n = int(rng.choice([1, 2, 9, 300])), int(rng.choice([1, 3, 7]))
+        make = lossy if rng.random() < 0.5 else spread.numbers
+        x, target = make(rng, fmt, rows * n).reshape(rows, n), rng.integers(0, n, rows)
+        target[1:][rng.random(rows - 1) < 0.2] = -100
+        weight = make(rng, fmt, n) if rng.random() < 0.7 else None
+        w = [Fraction(1)] * n if weight is None else exactly(weight)
+        kept = [(i, int(t)) for i, t in enumerate(target) if t >= 0]
+        divisor = sum((w[t] for _, t in kept), Fraction(0)) if part != "sum" else Fraction(1)
+        reduction = SUM if part == "sum" else MEAN
+        if part == "backward":
+            g = make(rng, fmt, 1)
+            numerators = [-exactly(g)[0] * w[t] for _, t in kept]
+            numerators = [v for v in numerators if v]  # of zeros nothing is asked
+            run = lambda lib: test_nn_nll.backward(lib, fmt, g, x, target, weight, reduction)  # noqa: E731
+        else:
+            numerators = [-sum((Fraction(float(x[i, t])) * w[t] for i, t in kept), Fraction(0))]
+            run = lambda lib: test_nn_nll.forward(lib, fmt, x, target, weight, reduction)  # noqa: E731
+        values = [v / divisor for v in numerators] if divisor else []
+
+        def place(records, lanes, values):
+            return list(zip(of_kinds(records, "known"), values, strict=True)) if values else []
+
+        return Case(run, values, place)
+
+    return case
 
 
 # ------------------------------------------------------------------------------------------------------------ reductions
@@ -382,8 +468,10 @@ def reduction(what):
     def case(rng, fmt):
         n = length(rng)
         x, y = lossy(rng, fmt, n), lossy(rng, fmt, n)
-        if rng.random() < 0.3:
-            x, y = lossy(rng, fmt, n, SQUARES if what in ("norm", "var") else CHAINS), np.ones_like(y)
+        if rng.random() < 0.4:
+            n = int(rng.choice([512, 1024, 9000]))
+            x = lossy(rng, fmt, n, SQUARES if what in ("norm", "var") else CHAINS)
+            y = np.ones_like(x)
         if what == "dot":
             values = [sum((a * b for a, b in zip(exactly(x), exactly(y), strict=True)), Fraction(0))]
             return Case(lambda lib: Reductions(lib).dot(fmt, x, y), values, the_same)
@@ -656,11 +744,14 @@ OPERATORS: dict[str, Callable[..., Case]] = {
         for k, part in enumerate(("", "_backward", "_backward_weight"))
     },
     "batch_norm_backward_weight": norm("batch", 2),
+    **{f"{w}_norm_statistics": statistics(w) for w in ("layer", "rms")},
     **{f"cross_entropy_{p}": entropy(p) for p in ("none", "mean", "backward")},
     **{f"bce_{p}": bce(p) for p in ("none", "mean", "backward")},
     **{f"kl_div_{p}": kl_div(p) for p in ("none", "mean", "backward")},
     **{f"{loss}_{p}": regression(loss, p) for loss in ("mse", "huber", "smooth_l1") for p in ("none", "mean", "backward")},
-    "avg_pool": pooling,
+    "avg_pool": pooling(False),
+    "avg_pool_backward": pooling(True),
+    **{f"nll_{p}": nll(p) for p in ("sum", "mean", "backward")},
     **{w: reduction(w) for w in ("sum", "dot", "mean", "norm", "var")},
     "cumsum": cumsum,
     **{f: scatter(f) for f in ("index_add", "segment_sum")},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 CONTROLS: list[tuple[str, str, str, tuple[str, ...]]] = [
-    # a file, what stands there, what stands there instead, operators: one of them sees it
+    # a file, what stands there, what stands there instead, operators: one of them sees it. "operator: call" sees it where that is called
     (
         "src/reduce/sum_parts.h",
         "const double u = (RM_CHAIN + (p->shift ? 2 + 4 : 2)) * 0x1.01p-53;",
@@ -26,7 +26,7 @@ CONTROLS: list[tuple[str, str, str, tuple[str, ...]]] = [
         "0.0 * err / __builtin_fabs(sum)",
         ("log_softmax_backward",),
     ),
-    ("src/nn/pooling_sum.h", "0x1.2p-52) + 0x1p-1073", "0x1.2p-57) + 0x1p-1073", ("avg_pool",)),
+    ("src/nn/pooling_sum.h", "0x1.2p-52) + 0x1p-1073", "0x1.2p-57) + 0x1p-1073", ("avg_pool", "avg_pool_backward")),
     (
         "src/nn/optimizers_step.h",
         "#define RM_QUOTIENT_ERR RM_BOUND(0x1.8p-50)",
@@ -57,6 +57,36 @@ CONTROLS: list[tuple[str, str, str, tuple[str, ...]]] = [
         "#define RM_TERM_ERR RM_BOUND(0x1p-52)",
         ("mse_none", "huber_none"),
     ),
+    (
+        "src/blas/bound_dd.h",
+        "RM_BOUND(0x1p-105 * b * n * n + 0x1p-103 * n *",
+        "RM_BOUND(0x1p-113 * b * n * n + 0x1p-111 * n *",
+        ("convolution_grad_weight: rm_round_scaled(s, shift, fmt,",),
+    ),
+    (
+        "src/blas/bound_dd.h",
+        "RM_BOUND_DD_BIAS RM_BOUND(0x1p-104)",
+        "RM_BOUND_DD_BIAS RM_BOUND(0x1p-110)",
+        ("products_wide: rm_round_scaled(s, shift, fmt,",),
+    ),
+    (
+        "src/blas/resolve_dd.h",
+        "2.2 * h * h * 0x1p-106 * total",
+        "2.2 * h * h * 0x1p-120 * total",
+        tuple(f"{o}:     decided = rm_decide_scaled(s, err, -shift" for o in ("products_wide", "convolution_forward")),
+    ),
+    (
+        "src/blas/bound_f32.h",
+        "1.01 * h * h * 0x1p-53",
+        "1.01 * h * h * 0x1p-77",
+        ("products_narrow: rm_decide_sum_f32(s, err2,", "convolution_forward: rm_decide_sum_f32(s, err2,"),
+    ),
+    (
+        "src/blas/scaled.h",
+        "RM_BOUND(0x1p-50 * m)",
+        "RM_BOUND(0x1p-56 * m)",
+        ("products_scaled: rm_decide_pair(v, err, granule,",),
+    ),
     ("src/random/dropout.h", "RM_BOUND(0x1p-51)", "RM_BOUND(0x1p-52)", ("dropout",)),
     ("src/random/normal.h", "RM_ERFINV_F32_ERR * (1.0 + 0x1p-10)", "RM_ERFINV_F32_ERR * 0x1p-4", ("normal",)),
 ]
@@ -69,4 +99,9 @@ HALVED = [
     ("norm", "sum"),
     ("cumsum", "known"),
     ("segment_sum", "known"),
+    ("products_narrow", "known"),
+    ("products_tiles", "reach"),
+    ("convolution_forward", "known"),
+    ("nll_mean", "known"),
+    ("nll_backward", "known"),
 ]

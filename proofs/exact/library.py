@@ -27,9 +27,28 @@ ONLY = {  # elsewhere these are called by other tests
     "vf64_undecided_f64": ("src/random/", "src/nn/loss_step.h"),
     "vf64_undecided_within": ("src/random/",),
     "vf64_undecided_any": ("src/random/",),
+    "vf64_store_differing_f32": ("src/blas/epilogue_f32.h",),
+    "rm_pair_to_odd": ("src/blas/resolve_f32.h",),
+    "rm_pool_decide": ("src/nn/pooling.c",),
+    "rm_pool_exactly": ("src/nn/pooling.c",),
 }
+WITHIN = {"rm_decide_f32": "rm_decide_sum_f32"}  # a test that is part of another, which is watched
+DEFINITION = re.compile(r"^(?:\w[\w *]*[ *])?(\w+)\((?:[^;\n]*|.*\{.*)$", re.MULTILINE)
 KINDS = ["row", "settle", "reach", "ends", "known", "sum", "target", "deviations", "function"]  # as in watch.h
-RECORD = np.dtype([("kind", "i4"), ("decided", "i4"), ("hi", "f8"), ("lo", "f8"), ("err", "f8"), ("more", "f8")])
+RECORD = np.dtype(
+    [
+        *((name, "i4") for name in ("kind", "decided", "site", "shift")),
+        *((name, "f8") for name in ("hi", "lo", "err", "more")),
+        ("at", "i8"),
+    ]
+)
+
+
+def function_around(text: str, at: int) -> str:
+    """The name of the function whose body, or first line, has this place: definitions begin a line."""
+    end = text.find("\n", at)
+    begins = [m[1] for m in DEFINITION.finditer(text[: end if end >= 0 else len(text)])]
+    return begins[-1] if begins else ""
 
 
 def watched(path: str, text: str) -> tuple[str, set[str]]:
@@ -42,6 +61,7 @@ def watched(path: str, text: str) -> tuple[str, set[str]]:
             re.fullmatch(r"(?:RM_\w+|static|extern)[\w\s*]*", line)
             or line.startswith(" *")
             or not path.startswith(ONLY.get(name, ("",)))
+            or (name in WITHIN and function_around(text, match.start()) == WITHIN[name])
         ):
             return match[0]
         found.add(name)
@@ -121,12 +141,20 @@ class Watched:
         self.open = ctypes.c_int.in_dll(self.library, "exact_open")
         assert self.library.rm_set_num_threads(1) == 0  # records in their order
         self.library.exact_take.restype = ctypes.c_int64
+        self.library.exact_site.restype = ctypes.c_char_p
+        self.folder = path.parent
         self.room = np.zeros(1 << 20, RECORD)
 
     def records(self) -> np.ndarray:
         n = self.library.exact_take(self.room.ctypes.data_as(ctypes.c_void_p), ctypes.c_int64(len(self.room)))
         assert n <= len(self.room), "too many records"
         return self.room[:n].copy()
+
+    def place(self, site: int) -> tuple[str, int]:
+        """The source and line of a call that has made records."""
+        line = ctypes.c_int()
+        file = pathlib.Path(self.library.exact_site(ctypes.c_int32(site), ctypes.byref(line)).decode())
+        return str(file.resolve().relative_to(self.folder.resolve())), line.value
 
     def tiers(self) -> Iterator[bool]:
         """As it is, and with all that the first tiers test left open."""

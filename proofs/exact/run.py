@@ -13,7 +13,8 @@ import argparse
 import pathlib
 import sys
 import tempfile
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import mpmath
@@ -22,10 +23,13 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from proofs.exact import cases  # noqa: E402
+from proofs.exact import cases, products, sites  # noqa: E402
 from proofs.exact.controls import CONTROLS, HALVED  # noqa: E402
 from proofs.exact.library import Watched, build  # noqa: E402
 
+OPERATORS = {**cases.OPERATORS, **products.OPERATORS}
+FORMATS = {**dict.fromkeys(("sum", "dot"), ("f32", "f64")), **products.FORMATS}  # of those that have not all
+CONTROL_ROUNDS = 12
 KINDS = {number: name for name, number in cases.KIND.items()}
 
 
@@ -47,7 +51,7 @@ def share(record: np.void, exact) -> mpmath.mpf | None:
     hi, lo, err = (float(record[k]) for k in ("hi", "lo", "err"))
     if not (np.isfinite(hi) and np.isfinite(lo) and np.isfinite(err)):
         return None
-    kind, exact = KINDS[int(record["kind"])], real(exact)
+    kind, exact = KINDS[int(record["kind"])], mpmath.ldexp(real(exact), int(record["shift"]))
     if not mpmath.isfinite(exact):
         return None
     high, low, bound = mpmath.mpf(hi), mpmath.mpf(lo), mpmath.mpf(err)
@@ -75,19 +79,36 @@ class Found:
     most: float = 0.0
     where: str = ""
     beyond: int = 0
+    sites: dict[tuple[str, int], float] = field(default_factory=dict)  # the greatest share at each call of a test
+
+
+class Places(dict[int, tuple[str, int]]):
+    """The calls that have made records, by their numbers."""
+
+    def __init__(self, watched: Watched):
+        self.watched = watched
+
+    def __missing__(self, site: int) -> tuple[str, int]:
+        self[site] = self.watched.place(site)
+        return self[site]
+
+
+def unseen(found: dict[tuple[str, str], Found]) -> list[str]:
+    """The calls of tests of which nothing was compared."""
+    seen = set[tuple[str, int]]().union(*(entry.sites for entry in found.values()))
+    return [str(s) for s in sites.sites() if not any(path == s.path and s.first <= line <= s.last for path, line in seen)]
 
 
 def examine(
     watched: Watched, operators: list[str], rounds: int, found: dict[tuple[str, str], Found], note: str, first: int = 0
 ) -> None:
+    places = Places(watched)
     for operator in operators:
-        for fmt in cases.NAMES:
-            if fmt in ("f16", "bf16") and operator in ("sum", "dot"):
-                continue
+        for fmt in FORMATS.get(operator, cases.NAMES):
             for seed in range(first, first + rounds):
-                rng = np.random.default_rng([sorted(cases.OPERATORS).index(operator), cases.NAMES.index(fmt), seed])
+                rng = np.random.default_rng([zlib.crc32(operator.encode()), cases.NAMES.index(fmt), seed])
                 with mpmath.workprec(cases.BITS), np.errstate(all="ignore"):
-                    case = cases.OPERATORS[operator](rng, fmt)
+                    case = OPERATORS[operator](rng, fmt)
                     for left_open in watched.tiers():
                         case.run(watched.library)
                         records = watched.records()
@@ -97,23 +118,36 @@ def examine(
                                 continue
                             entry = found.setdefault((operator, KINDS[int(record["kind"])]), Found())
                             entry.records += 1
+                            at = places[int(record["site"])]
+                            entry.sites[at] = max(entry.sites.get(at, 0.0), float(part))
                             entry.beyond += part > 1
                             if part > entry.most:
                                 entry.most = float(part)
                                 entry.where = f"{fmt} seed {seed}{' open' if left_open else ''}, {note}"
 
 
+def sees(what: str, found: dict[tuple[str, str], Found]) -> bool:
+    """Whether an operator had an error beyond a bound; with a call: a test of that."""
+    operator, _, call = what.partition(": ")
+    for (name, _), entry in found.items():
+        if name == operator and not call and entry.beyond:
+            return True
+        for (path, line), share_there in entry.sites.items() if name == operator and call else ():
+            if share_there > 1 and call in (ROOT / path).read_text().splitlines()[line - 1]:
+                return True
+    return False
+
+
 def controls(folder: pathlib.Path, lanes: int, rounds: int) -> list[str]:
-    """The controls that nothing sees: all edits at once, each in operators of its own."""
+    """The controls that nothing sees: all edits at once, each in operators, or calls of tests, of its own."""
     edit: dict[str, list[tuple[str, str]]] = {}
     for path, old, new, _ in CONTROLS:
         edit.setdefault(path, []).append((old, new))
     folder.mkdir(parents=True, exist_ok=True)
     found: dict[tuple[str, str], Found] = {}
-    operators = sorted({operator for *_, operators in CONTROLS for operator in operators})
+    operators = sorted({operator.partition(": ")[0] for *_, operators in CONTROLS for operator in operators})
     examine(Watched(build(folder, lanes, False, edit), lanes), operators, rounds, found, "")
-    seen = {operator for (operator, _), entry in found.items() if entry.beyond}
-    return [f"{path}: {new}" for path, _, new, operators in CONTROLS if not seen & set(operators)]
+    return [f"{path}: {new}" for path, _, new, operators in CONTROLS if not any(sees(what, found) for what in operators)]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -121,7 +155,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--lanes", type=int, nargs="*", default=[1, 2, 4, 8])
     parser.add_argument("--fma", type=int, nargs="*", default=[0, 1])
-    parser.add_argument("--only", nargs="*", default=sorted(cases.OPERATORS))
+    parser.add_argument("--only", nargs="*", default=sorted(OPERATORS))
     parser.add_argument("--no-controls", dest="controls", action="store_false")
     parser.add_argument("--folder", type=pathlib.Path, help="where libraries are kept")
     options = parser.parse_args(arguments)
@@ -135,19 +169,26 @@ def main(arguments: list[str] | None = None) -> int:
                     folder.mkdir(parents=True, exist_ok=True)
                     library = build(folder, lanes, bool(fma))
                 examine(Watched(library, lanes), options.only, options.rounds, found, f"{lanes} lanes, FMA {fma}")
-        missed = controls(pathlib.Path(name) / "control", 4, max(8, options.rounds)) if options.controls else []
+        halved = sorted({operator for operator, _ in HALVED}) if options.controls else []
+        examine(Watched(library, lanes), halved, CONTROL_ROUNDS - options.rounds, found, "controls", options.rounds)
+        missed = controls(pathlib.Path(name) / "control", 4, max(CONTROL_ROUNDS, options.rounds)) if options.controls else []
     missed += [
         f"half of the bound of {key}" for key in HALVED if options.controls and not (key in found and found[key].most > 0.5)
     ]
+    wanting = sites.all_unwatched()
+    if sorted(options.only) == sorted(OPERATORS) and max(options.lanes) > 1:  # a vector of one lane is always whole
+        wanting += [f"{what}: nothing is compared" for what in unseen(found)]
     for (operator, kind), entry in sorted(found.items()):
         print(
             f"{operator:24} {kind:10} {entry.records:7} records, at most {entry.most:.4f} of the bound ({entry.where}), beyond {entry.beyond}"
         )
     for what in missed:
         print(f"FAILED: no test sees the control {what}")
+    for what in wanting:
+        print(f"FAILED: unwatched: {what}")
     if options.controls:
         print(f"controls: {len(CONTROLS) + len(HALVED) - len(missed)} of {len(CONTROLS) + len(HALVED)} are seen")
-    return bool(missed) or any(entry.beyond for entry in found.values()) or not found
+    return bool(missed or wanting) or any(entry.beyond for entry in found.values()) or not found
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 /* What the rounding tests of the library are given, written down. run.py compiles the library with each call f(...) of a test listed there
- * made WATCH_f(...): the arguments are recorded, and f is called. Where exact_open is 1 the tests of the first tiers leave all open, so that
- * the second tiers see every element. */
+ * made WATCH_f(...): the arguments are recorded, with the place of the call, and f is called. Where exact_open is 1 the tests of the first
+ * tiers leave all open, so that the second tiers see every element. Macros of one caller know its variables by name. */
 #ifndef RM_PROOF_WATCH_H
 #define RM_PROOF_WATCH_H
 
@@ -18,12 +18,21 @@ enum exact_kind {
   EXACT_FUNCTION  /* a sum of which a function is rounded */
 };
 struct exact_record {
-  int32_t kind, decided;
+  int32_t kind, decided, site, shift;
   double hi, lo, err, more;
+  const void *at;
 };
 extern int exact_open;
 extern int64_t exact_place;
-void exact_watch(int kind, int decided, double hi, double lo, double err, double more);
+/* Where the result is stored that the next records are about, and the power of two by which these are scaled. */
+extern const void *exact_at;
+extern int exact_shift;
+void exact_watch_of(int32_t *site, const char *file, int line, int kind, int decided, double hi, double lo, double err, double more);
+#define exact_watch(kind, decided, hi, lo, err, more)                                         \
+  ({                                                                                          \
+    static int32_t site_;                                                                     \
+    exact_watch_of(&site_, __FILE__, __LINE__, kind, decided, hi, lo, err, more);             \
+  })
 
 #define EXACT_ALL vf64_eq(vf64_set1(0.0), vf64_set1(0.0))
 #define EXACT_LANES(kind, count, m, h, l, e)                                                  \
@@ -35,6 +44,92 @@ void exact_watch(int kind, int decided, double hi, double lo, double err, double
       exact_watch(kind, !(left_ >> k_ & 1), h_[k_], l_[k_], e_[k_], 0.0);                     \
   } while (0)
 #define EXACT_NONE vf64_set1(0.0)
+
+/* Products (src/blas): each record says where its element of C is stored. PLACE(k): of lane k. */
+#define EXACT_EACH_LANE ((1u << RM_LANES) - 1)
+#define EXACT_PLACES(kind, count, m, h, l, e, PLACE)                                          \
+  do {                                                                                        \
+    double h_[RM_LANES], l_[RM_LANES], e_[RM_LANES];                                          \
+    const uint32_t left_ = (m);                                                               \
+    const int64_t count_ = (count);                                                           \
+    vf64_store(h_, h), vf64_store(l_, l), vf64_store(e_, e);                                  \
+    for (int k_ = 0; k_ < RM_LANES && k_ < count_; k_++)                                      \
+      exact_at = PLACE(k_), exact_watch(kind, !(left_ >> k_ & 1), h_[k_], l_[k_], e_[k_], 0.0); \
+    exact_at = 0;                                                                             \
+  } while (0)
+#define EXACT_TILE(k) rm_place_of(&e->places, i0 + i, j0 + v * RM_LANES + (k))
+#define WATCH_rm_round_vector(c, err, out, fmt)                                               \
+  ({                                                                                          \
+    const vf64 c__ = (c), err__ = (err);                                                      \
+    const uint32_t m__ = rm_round_vector(c__, err__, out, fmt);                               \
+    EXACT_PLACES(EXACT_KNOWN, e->block->cols - (j0 + v * RM_LANES), m__, c__, EXACT_NONE, err__, EXACT_TILE); \
+    exact_open ? EXACT_EACH_LANE : m__;                                                       \
+  })
+#define EXACT_ROW_AT(k) ((const char *)p__ + 4 * (k))
+#define WATCH_vf64_store_differing_f32(p, low, high)                                          \
+  ({                                                                                          \
+    float *const p__ = (p);                                                                   \
+    const uint32_t m__ = vf64_store_differing_f32(p__, low, high);                            \
+    EXACT_PLACES(EXACT_REACH, RM_LANES, m__, c, EXACT_NONE, vf64_mul(rb, norm), EXACT_ROW_AT); \
+    exact_open ? EXACT_EACH_LANE : m__;                                                       \
+  })
+#define EXACT_TILE_DD(k) rm_place_of(&w->places, i + q, j + at + (k))
+#define WATCH_rm_round_scaled(s, shift, fmt, out)                                             \
+  ({                                                                                          \
+    const rm_scaled s__ = (s);                                                                \
+    const uint32_t m__ = rm_round_scaled(s__, shift, fmt, out), good__ = vm64_bits(s__.good); \
+    const int one__ = lanes;                                                                  \
+    for (int l__ = 0; l__ < one__; l__++)                                                     \
+      if (good__ >> l__ & 1) { /* where the bias could be scaled */                           \
+        double h__[RM_LANES], low__[RM_LANES], e__[RM_LANES];                                 \
+        vf64_store(h__, s__.hi), vf64_store(low__, s__.lo), vf64_store(e__, s__.err);         \
+        exact_at = EXACT_TILE_DD(l__), exact_shift = (int)(shift).v[l__];                     \
+        exact_watch((fmt) == RM_F64 ? EXACT_ENDS : EXACT_KNOWN, !(m__ >> l__ & 1), h__[l__], low__[l__], e__[l__], 0.0); \
+      }                                                                                       \
+    exact_at = 0, exact_shift = 0;                                                            \
+    exact_open ? EXACT_EACH_LANE : m__;                                                       \
+  })
+/* Element (i, j) of a problem. */
+#define EXACT_TARGET_OF(p, i, j)                                                              \
+  ({                                                                                          \
+    ptrdiff_t row_, col_;                                                                     \
+    rm_offsets((p)->c.rows, (p)->c.row, i, 1, &row_);                                         \
+    rm_offsets((p)->c.cols, (p)->c.col, j, 1, &col_);                                         \
+    (p)->c.base + row_ + col_;                                                                \
+  })
+#define EXACT_ELEMENT(known, hi, lo, err, p, i, j)                                            \
+  (exact_at = EXACT_TARGET_OF(p, i, j), exact_watch(EXACT_KNOWN, known, hi, lo, err, 0.0), exact_at = 0)
+#define WATCH_rm_decide_f32(c, err, fmt, bits)                                                \
+  ({                                                                                          \
+    const int known__ = rm_decide_f32(c, err, fmt, bits);                                     \
+    EXACT_ELEMENT(known__, c, 0.0, err, p, r->block->row + i, r->block->col + j);             \
+    exact_open ? 0 : known__;                                                                 \
+  })
+#define WATCH_rm_decide_sum_f32(s, err, fmt, bits)                                            \
+  ({                                                                                          \
+    const int known__ = rm_decide_sum_f32(s, err, fmt, bits);                                 \
+    EXACT_ELEMENT(known__, (s).hi, (s).lo, err, p, r->block->row + i, r->block->col + j);     \
+    exact_open ? 0 : known__;                                                                 \
+  })
+/* What the certificate of exactness says: that is the sum. */
+#define WATCH_rm_pair_to_odd(hi, lo)                                                          \
+  (EXACT_ELEMENT(1, hi, lo, 0.0, p, r->block->row + i, r->block->col + j), rm_pair_to_odd(hi, lo))
+#define WATCH_rm_decide_scaled(s, err, back, fmt, bits)                                       \
+  ({                                                                                          \
+    const rm_pair s__ = (s);                                                                  \
+    const double err__ = (err);                                                               \
+    const int known__ = rm_decide_scaled(s__, err__, back, fmt, bits);                        \
+    exact_shift = -(back);                                                                    \
+    EXACT_ELEMENT(known__, s__.hi, s__.lo, err__, p, row, col);                               \
+    exact_shift = 0;                                                                          \
+    exact_open ? 0 : known__;                                                                 \
+  })
+#define WATCH_rm_decide_pair(v, err, granule, fmt, bits, flags)                               \
+  ({                                                                                          \
+    const int known__ = rm_decide_pair(v, err, granule, fmt, bits, flags);                    \
+    EXACT_ELEMENT(known__, (v).hi, (v).lo, err, p, row, col);                                 \
+    exact_open ? 0 : known__;                                                                 \
+  })
 
 #define WATCH_rm_row_test(op, fmt, s, i, y, err)                                              \
   ({                                                                                          \
@@ -99,6 +194,13 @@ void exact_watch(int kind, int decided, double hi, double lo, double err, double
     exact_watch(EXACT_KNOWN, known__, sum, (err) == 0.0 ? 0.0 : (low), err, (double)(divisor)); \
     exact_open ? 0 : known__;                                                                 \
   })
+/* The rounded mean, or reciprocal root, of a set. */
+#define WATCH_store_statistic(r, kind, value, err, near, ball, to, state) \
+  (exact_at = (to), store_statistic(r, kind, value, err, near, ball, to, state), exact_at = 0)
+/* Result r of a row of averages (src/nn/pooling.c). */
+#define WATCH_rm_pool_decide(total, terms, divisor, format, bits, state) \
+  (exact_at = y + r * f->sy[4], rm_pool_decide(total, terms, divisor, format, bits, state))
+#define WATCH_rm_pool_exactly(t, divisor, uniform, state) (exact_at = y + r * f->sy[4], rm_pool_exactly(t, divisor, uniform, state))
 #define WATCH_rm_prefix_decide_block(h, l, b, count, fmt, bits)                               \
   ({                                                                                          \
     for (int k_ = 0; k_ < (count); k_++) exact_watch(EXACT_KNOWN, 1, (h)[k_], (l)[k_], 1.01 * (b), 0.0); \
@@ -115,6 +217,8 @@ void exact_watch(int kind, int decided, double hi, double lo, double err, double
   })
 /* The element that a second tier is asked for. */
 #define WATCH_rm_decide(near, ball, row, i, format, state) (exact_place = (i), rm_decide(near, ball, row, i, format, state))
+#define WATCH_rm_decide_separated(near, ball, row, i, separation, format, state) \
+  (exact_place = (i), rm_decide_separated(near, ball, row, i, separation, format, state))
 #define WATCH_rm_near_round(a, format, rule, flags, bits)                                     \
   ({                                                                                          \
     const rm_near near__ = *(a);                                                              \

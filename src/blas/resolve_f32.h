@@ -85,6 +85,8 @@ RM_FN int rm_decide_f32(double c, double err, int fmt, uint64_t *bits) {
   *bits = rm_round_double(c - e, fmt);
   return *bits == rm_round_double(c + e, fmt);
 }
+/* The same of a value within err of hi + lo, which the sum is off by u |c| at most: e has room for it. */
+RM_FN int rm_decide_sum_f32(rm_pair s, double err, int fmt, uint64_t *bits) { return rm_decide_f32(s.hi + s.lo, err, fmt, bits); }
 
 typedef struct {
   const rm_matmul_problem *p;
@@ -150,7 +152,7 @@ RM_LOCAL uint64_t rm_finish_element_f32(rm_resolver *r, int64_t i, int64_t j, rm
   const int fmt = p->out_fmt;
   uint64_t bits;
   double err2 = err * rm_bound_dd_ratio_f32(p->k);
-  int decided = rm_decide_f32(s.hi + s.lo, err2, fmt, &bits);
+  int decided = rm_decide_sum_f32(s, err2, fmt, &bits);
   if (!decided && err2 < rm_granule_of(r, i, j, bias)) bits = rm_round_double(rm_pair_to_odd(s.hi, s.lo), fmt), decided = 1;
   if (!decided) {
     r->tiers->accumulator++;

@@ -1,0 +1,94 @@
+"""Where the library calls rounding tests of its fast and double-double tiers: each call is watched, or part of a test that is. What is none of
+both is found here, by the primitives that tests are made of and by the names of functions that take a bound."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from proofs.exact.library import HERE, ROOT, WATCHED, function_around, watched
+
+# Kernels of functions have proofs of their own; the device's sources call the headers that are watched here.
+ELSEWHERE = ("src/cuda/", "src/xla/", "src/elementwise/")
+PRIMITIVE = re.compile(
+    r"\b(?:vf64_undecided\w*|vf32_undecided\w*|rm_round_dd|rm_near_round|vf64_store_(?:differing|between)_f32|rm_columns_differ)\("
+    r"|[=!]= rm_(?:bits32|bits64|round_double|round_beside)\(|vi64_eq\(vf64_bits\(\w+\), vf64_bits\(|\w+\[\w+\] != other\["
+)
+FUNCTION = re.compile(r"^(?:\w[\w *]*[ *])(\w*(?:decide|round|settle|undecided|known|_test)\w*)\(([^;{]*)\) \{", re.MULTILINE)
+BOUND = re.compile(r"\b(?:err|reach|bound|error|margin)\b")
+PARTS = {  # what tests are made of, and what takes a bound only to give it to one
+    "rm_round_vector_f32": "rm_round_vector and rm_round_scaled",
+    "rm_round_vector_16": "rm_round_vector",
+    "rm_columns_differ": "rm_round_columns",
+    "rm_settle_element_f32": "it calls rm_decide_f32",
+    "rm_term_round_dd": "it calls vf64_undecided_f64",
+    "round_dd": "it calls rm_term_round_dd, for a row",
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A call whose arguments are recorded."""
+
+    path: str
+    first: int
+    last: int
+    test: str
+
+    def __str__(self) -> str:
+        return f"{self.test} at {self.path}:{self.first}"
+
+
+def recording() -> set[str]:
+    """The tests whose macros make records; others only say what the next ones are about."""
+    parts = re.split(r"^#define WATCH_(\w+)\(", (HERE / "watch.h").read_text(), flags=re.MULTILINE)[1:]
+    made = re.compile(r"exact_watch|EXACT_LANES|EXACT_PLACES|EXACT_ELEMENT")
+    bodies = {name: re.match(r"(?:.*\\\n)*.*", body) for name, body in zip(parts[::2], parts[1::2], strict=True)}
+    return {name for name, body in bodies.items() if body and made.search(body[0])}
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    for source in sorted((ROOT / "src").rglob("*.[ch]")):
+        name = str(source.relative_to(ROOT))
+        if not name.startswith(ELSEWHERE):
+            yield name, source.read_text()
+
+
+def end_of_call(text: str, at: int) -> int:
+    """Where the parenthesis is closed that is opened from here on."""
+    at, depth = text.index("(", at), 0
+    while True:
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        if not depth:
+            return at
+        at += 1
+
+
+def sites() -> list[Site]:
+    made, found = recording(), []
+    for name, text in sources():
+        text = watched(name, text)[0]
+        for call in re.finditer(r"\bWATCH_(\w+)\(", text):
+            if call[1] in made:
+                lines = [text.count("\n", 0, at) + 1 for at in (call.start(), end_of_call(text, call.start()))]
+                found.append(Site(name, *lines, call[1]))
+    return found
+
+
+def unwatched(name: str, text: str) -> list[str]:
+    """The rounding tests of a source that no record is made of."""
+    text, found = watched(name, text)[0], []
+    for use in PRIMITIVE.finditer(text):
+        line = text[text.rfind("\n", 0, use.start()) + 1 : text.find("\n", use.start())]
+        around = function_around(text, use.start())
+        if not line.lstrip().startswith(("*", "/*")) and around not in WATCHED and around not in PARTS:
+            found.append(f"{name}:{text.count(chr(10), 0, use.start()) + 1}: {use[0]} in {around}")
+    for function in FUNCTION.finditer(text):
+        if BOUND.search(function[2]) and function[1] not in WATCHED and function[1] not in PARTS:
+            found.append(f"{name}: {function[1]} takes a bound")
+    return found
+
+
+def all_unwatched() -> list[str]:
+    return [what for name, text in sources() for what in unwatched(name, text)]
