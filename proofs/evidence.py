@@ -244,9 +244,9 @@ STEPS = """
 Made by `python -m proofs.formula.check --write`: the greatest share of its bound that the error of a rounding test can have, for all data of the
 ranges that the kernel's comment names, from the expression graph of the library's own source and the host code that gives it its numbers, as a
 polynomial in their rounding errors, the number of terms of a sum being an atom of it. Given are the bounds of exponentials, log1p and quantiles
-(above), those of sums by the numbers of roundings that `proofs/depth` counts, and ranges that comments state. What the tests of these, of
-products, convolutions, sums, rows, losses, pooling, scatter sums and draws are given is compared with exact numbers by `proofs/exact/run.py`,
-and the numbers of roundings in sums are counted by `proofs/depth/run.py`.
+(above), those of sums by the numbers of roundings that `proofs/depth` counts, and ranges that comments state. Where a given error makes up most of
+a bound, its share is near 1. What the tests of these, of products, convolutions, sums, rows, losses, pooling, scatter sums and draws are given is
+compared with exact numbers by `proofs/exact/run.py`, and the numbers of roundings in sums are counted by `proofs/depth/run.py`.
 
 | operation | with FMA | without |
 | --- | --- | --- |

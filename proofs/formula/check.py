@@ -24,6 +24,7 @@ from .algebra import Algebra, Size, U, Unknown, Value, atom, exact_part, is_powe
 
 SHARES = pathlib.Path(__file__).resolve().parent / "shares.json"
 RENAMED = [("src/random/uniform.h", "u = rm_unit_doubles(", "u = rec_unit(")]  # a draw is a new number
+UNUSED = ["-ffunction-sections", "-Wl,--gc-sections"]  # what nothing records is left out, with what it would call
 QUOTIENT, ROUGH = power(-51.9), Fraction(1, 2**27)  # crlibm/simd/simd.h
 
 
@@ -45,7 +46,18 @@ def program(folder: pathlib.Path, edit: dict[str, list[tuple[str, str]]] | None 
         assert text.count(old) == 1, old
         (folder / path).write_text(text.replace(old, new))
     cc = shlex.split(os.environ.get("CC", "cc"))
-    options = ["-std=gnu11", "-O0", "-w", "-I", folder / "include", "-I", folder, "-include", folder / "proofs/record.h"]
+    options = [
+        "-std=gnu11",
+        "-O0",
+        "-w",
+        *UNUSED,
+        "-I",
+        folder / "include",
+        "-I",
+        folder,
+        "-include",
+        folder / "proofs/record.h",
+    ]
     subprocess.run([*cc, *options, folder / "proofs/formula/record.c", "-lm", "-o", folder / "record"], check=True)
     return folder / "record"
 

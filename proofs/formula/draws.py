@@ -11,7 +11,7 @@ import pathlib
 from fractions import Fraction
 
 from .algebra import Algebra, U, Value, atom, minus, number, plus, times
-from .check import Claim
+from .check import Claim, formula_numbers
 from .host import Host, constants, text_of
 from .rows import Computed, Given, at_most, certified, error, given_sum, not_evaluated, product
 
@@ -281,6 +281,60 @@ def large_argument(root: pathlib.Path) -> Computed:
     return Computed("sin, cos, tan: large arguments reduced", make)
 
 
+# ------------------------------------------------------------------------------------------ scaling, numbers with a bound
+
+SCALED, NEAR = "src/blas/scaled.h", "crlibm/fp/near.h"
+
+
+def scalings() -> list[Claim]:
+    def vector(algebra: Algebra) -> dict[str, Value]:
+        """The bound has 2^-52 of |p| + |q| + |v|, which are alpha c, beta d and their sum as rounded."""
+        exact = plus(product(A("alpha"), A("c")), product(A("beta"), A("d")), error(algebra, SPARE, A("alpha"), A("err")))
+        return {"exact": exact}
+
+    found: list[Claim] = [
+        Claim(f"gradients scaled to a norm, {label}", f"clip-{fmt}-0-0", (times(A("c"), A("x")),), formula_numbers)
+        for fmt, label in ((2, "formats below binary64"), (3, "binary64"))
+    ]
+    return [*found, graph("alpha S + beta d", "scaled-2-0-0", vector, choices=(("eq", False), ("mand", False)))]
+
+
+def scaled_pair(root: pathlib.Path) -> Computed:
+    """alpha (hi + lo) + beta d in two parts: what the exact products and the first sum leave over is added with roundings."""
+
+    def make(algebra: Algebra) -> list[tuple[Value, Value]]:
+        parts = ("top.lo", "pe", "qe", "r", "re")
+        host = Host(algebra, {name: A(name) for name in (*parts, "s->alpha", "given")})
+        host.run(text_of(root, SCALED, "const double low = ((top.lo +", 2))
+        host.run("err =" + text_of(root, SCALED, "*err = 1.01 *", ";").replace("* *err", "* given").removeprefix("*err ="))
+        exact = plus(*(A(name) for name in parts), error(algebra, 1, A("s->alpha"), A("given")))
+        return [(plus(host.values["low"], minus(exact)), host.values["err"])]
+
+    return Computed("alpha S + beta d in two parts", make)
+
+
+def near(root: pathlib.Path) -> Computed:
+    """The product of numbers with a bound, before rm_near_up, which adds 2^-45: A = ah + al within ea, B = bh + bl within eb."""
+
+    def make(algebra: Algebra) -> list[tuple[Value, Value]]:
+        host = Host(
+            algebra, {name: A(name) for name in ("ah", "al", "bh", "bl", "ea", "eb")}, {"tiny": False}, own=("c", "l")
+        )
+        host.run(text_of(root, NEAR, "const double p = ah * bh,", 1))
+        p = host.values["p"]
+        host.values["e"] = plus(product(A("ah"), A("bh")), minus(p))
+        host.calls["vf64_abs"] = algebra.magnitude
+        host.run("const double l =" + text_of(root, NEAR, "l = e + c;", 1).removeprefix("l ="))
+        host.run(text_of(root, NEAR, "double err = (vf64_abs(c1) +", 1))
+        host.run(text_of(root, NEAR, "err += (vf64_abs(ah) +", 1))
+        exact = times(plus(A("ah"), A("al"), error(algebra, 1, A("ea"))), plus(A("bh"), A("bl"), error(algebra, 1, A("eb"))))
+        left_out = plus(product(A("al"), A("bl")), error(algebra, 1, A("al"), A("bl")))
+        bound = times(host.values["err"], number(1 + Fraction(1, 2**46)))
+        return [(plus(p, host.values["l"], left_out, minus(exact)), bound)]
+
+    return Computed("products of numbers with a bound", make)
+
+
 def everything(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
     labels = (2, "formats below binary64"), (3, "binary64")
     graphs, computed = dropout(root)
@@ -288,5 +342,14 @@ def everything(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
     found.append(logaddexp())
     for fmt, label in labels:
         found += terms(fmt, label)
-    computed += [average(root), deviation(root, False), deviation(root, True), variance(root), large_argument(root)]
+    found += scalings()
+    computed += [
+        near(root),
+        scaled_pair(root),
+        average(root),
+        deviation(root, False),
+        deviation(root, True),
+        variance(root),
+        large_argument(root),
+    ]
     return found, computed

@@ -68,6 +68,7 @@ static vf64 rec_two_sum_of(vf64 a, vf64 b, vf64 *e) {
 #include "crlibm/logaddexp/logaddexp.h"
 #undef vf64_undecided_within
 
+#include "src/nn/clip_step.h"
 #include "src/nn/formulas_step.h"
 #include "src/nn/loss_step.h"
 #include "src/nn/optimizers_step.h"
@@ -101,14 +102,7 @@ static void rec_quantile(vf64 *hi, vf64 *lo, vf64 *err) { *hi = vf64_input("hi")
 #define rm_erfinv_times_sqrt2_dd(hi, lo, err) ((void)(hi), (void)(lo), (void)(err))
 #include "src/random/dropout.h"
 #include "src/random/truncated.h"
-uint64_t rm_normal_exactly(uint64_t draw, double mean, double std, double guess, int format, uint32_t *flags) {
-  (void)draw, (void)mean, (void)std, (void)guess, (void)format, (void)flags;
-  rec_stop("what is open");
-  return 0;
-}
-uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format, uint32_t *flags) {
-  return (void)t, rm_normal_exactly(draw, 0.0, 1.0, guess, format, flags);
-}
+#include "src/blas/scaled.h"
 
 static double places[6][8];
 static const char *const place_names[] = {"p", "m", "v", "w", "g", "z"};
@@ -152,6 +146,15 @@ int main(int argc, char **argv) {
     vf64 err;
     const vf64 value = rm_row_value(option, &s, 0, &err);
     rec_test("row", value, vf64_set1(0.0), err, NULL);
+  } else if (!strcmp(kind, "clip")) {
+    const rm_clip c = {.c = {named("c.hi"), named("c.lo")}};
+    vf64 result;
+    rm_clip_values(&c, at(0), fmt, &result);
+  } else if (!strcmp(kind, "scaled")) {
+    const rm_scaling s = {.alpha = named("alpha"), .beta = named("beta")};
+    vf64 err = vf64_input("err");
+    const vf64 value = rm_scale_vector(&s, vf64_input("c"), vf64_input("d"), &err);
+    rec_test("known", value, vf64_set1(0.0), err, NULL);
   } else if (!strcmp(kind, "logaddexp")) {
     const vf64 x[2] = {vf64_input("small"), vf64_input("big")};
     vf64 result;
