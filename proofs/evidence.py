@@ -70,9 +70,9 @@ them are analysed at once, the values that are linear in the multiple being kept
 argument (`proofs/trig.py`): up to it all values are linear forms in x and the multiples, followed for a binade of x at once, and how near
 f32 numbers come to a multiple of pi/2 follows from continued fractions; from it on the kernel is analysed as the others are.
 
-In f64 the sigmoid and its kin, their gradients, erfc, softplus and log_sigmoid are composed: the double-double exp that they call is taken
-by the bound that is proved for it (`exp_sum_f64`, for arguments of two parts), and their own operations, quotients included, are analysed
-(`proofs/composed.py`). The reductions of sin, cos and tan in f64 and the sine of the reduced argument, for every k modulo 16, are
+In f64 the sigmoid and its kin, their gradients, erfc, ndtr, gelu, softplus and log_sigmoid are composed: the double-double exp that they call
+is taken by the bound that is proved for it (`exp_sum_f64`, for arguments of two parts), and their own operations, quotients included, are
+analysed (`proofs/composed.py`; `computed.py` where the argument of exp is computed, `small.py` for small softplus). The reductions of sin, cos and tan in f64 and the sine of the reduced argument, for every k modulo 16, are
 proofs of their own (`proofs/angles.py`); the cosine is that sine, eight sixteenths of pi further.
 
 Of two arguments (`proofs/two.py`): hypot and atan2 are homogeneous, so that a box is one of the ratio of their arguments. pow is a
@@ -149,6 +149,7 @@ PARTS = {
     "_sum": "with a low part",
     "_reduction": "reduction",
     "_far": "reduction beyond",
+    "_small": "small results",
     "_log": "y log x",
     "_exp": "e^z",
     "_tail": "log(1 + e^-d)",

@@ -36,6 +36,9 @@ KINDS = {
     "dd_steps_low": Kind("f64", "steps", "_sum"),
     "dd_composed": Kind("f64", "composed"),
     "dd_composed_g": Kind("f64", "composed"),
+    "dd_computed": Kind("f64", "computed"),
+    "dd_computed_g": Kind("f64", "computed"),
+    "dd_small": Kind("f64", "small", "_small"),
     "dd_circle": Kind("f64", "circle"),
     "dd_angle": Kind("f64", "angles"),
     "dd_turns": Kind("f64", "angles", "_reduction"),
@@ -47,10 +50,8 @@ KINDS = {
 PARTS = {
     "rsqrt": {"rsqrt": 16},
     "tan": {"rough_reciprocal": 2},
-    "gelu_tanh": {"rough_reciprocal": 8},
-    "gelu_tanh_backward": {"rough_reciprocal": 8},
-    "erf_backward": {"exp_hi": 8},
-    "gelu_backward": {"exp_hi": 8},
+    "erf_backward": {"exp_hi": 4},
+    "gelu_backward": {"exp_hi": 4},
 }
 
 

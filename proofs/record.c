@@ -65,14 +65,18 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
   }
 
 /* The same with exp by its bound; with a second argument of the program as DD, for comparison. */
-#define RM_PROOF_DD_COMPOSED(name, domain)                          \
-  if (!strcmp(argv[1], #name "_f64")) {                             \
+#define RM_PROOF_DD_COMPOSED_AS(kernel, name)                       \
+  if (!strcmp(argv[1], kernel)) {                                   \
     vf64 hi, lo, err;                                               \
     rec_exp_known = argc == 2;                                      \
     rm_##name##_dd(vf64_input("x"), &hi, &lo, &err);                \
     out("hi", hi), out("lo", lo), out("err", err);                  \
   }
+#define RM_PROOF_DD_COMPOSED(name, domain) RM_PROOF_DD_COMPOSED_AS(#name "_f64", name)
+#define RM_PROOF_DD_SMALL(name, domain) RM_PROOF_DD_COMPOSED_AS(#name "_small_f64", name)
 #define RM_PROOF_DD_CIRCLE(name, domain) RM_PROOF_DD_COMPOSED(name, domain)
+#define RM_PROOF_DD_COMPUTED(name, domain) RM_PROOF_DD_COMPOSED(name, domain)
+#define RM_PROOF_DD_COMPUTED_G(name, domain) RM_PROOF_DD_COMPOSED_G(name, domain)
 #define RM_PROOF_DD_COMPOSED_G(name, domain)                        \
   if (!strcmp(argv[1], #name "_f64")) {                             \
     vf64 g = vf64_input("g"), hi, lo, err;                          \
