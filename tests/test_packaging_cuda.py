@@ -219,6 +219,28 @@ def test_reductions_give_the_cpu_bits(tmp_path):
     assert seen == [set(), {"cumsum", "index_add", "segment_sum"}, {"mean", "index_add", "segment_sum"}]
 
 
+def test_functions_of_rows_give_the_cpu_bits(tmp_path):
+    """And the controls: bounds made smaller, and threads whose sums are not joined, are seen. Long rows and many short ones, columns,
+    misaligned, at rounding boundaries, with every kind of number."""
+    short = tmp_path / "row_totals_short.h"
+    totals = (ROOT / "src/cuda/row_totals.h").read_text()
+    text = totals.replace("if (lane < half) rm_partial_join", "if (lane + 1 < half) rm_partial_join")
+    assert text != totals
+    text = re.sub(r'(#include )"\.\./\.\./', rf'\1"{ROOT}/', text)
+    text = re.sub(r'(#include )"\.\./', rf'\1"{ROOT}/src/', text)
+    overlap = f'extern "C" {{\n#include "{ROOT}/src/reduce/overlap.h"\n}}\n'  # it declares functions of C
+    short.write_text(overlap + re.sub(r'(#include )"(?!/)', rf'\1"{ROOT}/src/cuda/', text))
+    kernels = ["src/cuda/row_reductions.cu", "src/cuda/cumsum.cu"]
+    shared = ["src/reduce/overlap.c", "src/reduce/statistics_job.c"]
+    variants = [[], [SHRINK], ["-include", str(short)]]
+    (good, out), (_, bad), (_, unjoined) = emulated_parts(tmp_path, "test_cuda_row_reductions", kernels, shared, variants)
+    assert good == 0, out
+    for name in ("sum", "mean", "dot", "cumsum"):
+        assert f"FAILED {name} of rows" in bad, bad
+    for name in ("sum", "mean", "norm", "dot", "var", "std"):
+        assert f"FAILED {name} of rows" in unjoined, unjoined
+
+
 def test_losses_give_the_cpu_bits(tmp_path):
     """And the controls. Elements and sums, down to what big numbers decide."""
     for test, of, jobs, seen in (

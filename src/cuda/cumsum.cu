@@ -3,7 +3,8 @@
  *
  * Cost: each term is read twice, added once to the accumulator of its chunk and once to a running sum; what the running sum leaves
  * open goes to an accumulator again. Prefixes are sums digit by digit, without carries: by a thread a digit, first in groups of
- * chunks, then of groups. Workspace: an accumulator of 1,080 bytes a chunk, of at least RM_CHUNK terms, and at most 18 MB. */
+ * chunks, then of groups. Rows are taken together, and each is one chunk where they are many: nothing then comes before it. Workspace: an
+ * accumulator of 1,080 bytes a chunk, of at least RM_CHUNK terms, and at most 36 MB. */
 #include "launch.h"
 
 #include "engine.h"
@@ -20,26 +21,35 @@ namespace {
 
 enum {
   RM_CHUNK = 64,
-  RM_GROUP = 128, /* chunks of a group; and groups, at most */
+  RM_GROUP = 128, /* chunks of a group; and groups of a row, at most */
+  RM_CHUNKS = 2 * RM_GROUP * RM_GROUP, /* of all rows, about */
   RM_CHUNK_BLOCK = 64,
   RM_DIGIT_BLOCK = 160 /* a thread for each digit, and one for what is beside them */
 };
 static_assert(static_cast<int>(RM_ACC_DIGITS) < static_cast<int>(RM_DIGIT_BLOCK), "a thread a digit");
 
 struct chunks {
-  rm_sum_problem p;
-  int64_t length, count, groups; /* terms of a chunk; chunks; groups */
+  rm_sum_problem p; /* the first row */
+  int64_t rows;
+  ptrdiff_t row;                 /* bytes from a row to the next */
+  int64_t length, count, groups; /* terms of a chunk; chunks of a row; groups of a row */
   rm_superaccumulator *chunk, *group;
+  __device__ rm_sum_problem of_row(int64_t i) const {
+    rm_sum_problem q = p;
+    q.x.base += i * row;
+    return q;
+  }
   __device__ int64_t end(int64_t k) const { return (k + 1) * length < p.n ? (k + 1) * length : p.n; }
 };
 
 /* Totals with no carries left: digits below 2^32, so that up to RM_GROUP^2 of each are far below 2^63. */
 __global__ void chunk_kernel(chunks c) {
-  const int64_t k = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (k >= c.count) return;
-  rm_superacc_clear(c.chunk + k);
-  rm_sum_feed(&c.p, k * c.length, c.end(k), c.chunk + k);
-  rm_superacc_propagate(c.chunk + k);
+  const int64_t place = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, k = place % c.count;
+  if (place >= c.rows * c.count) return;
+  const rm_sum_problem p = c.of_row(place / c.count);
+  rm_superacc_clear(c.chunk + place);
+  rm_sum_feed(&p, k * c.length, c.end(k), c.chunk + place);
+  rm_superacc_propagate(c.chunk + place);
 }
 
 /* Each of `count` accumulators becomes the sum of those before it, and *all, unless it is NULL, the sum of all. `weight`: additions
@@ -67,51 +77,84 @@ __device__ void sums_before(rm_superaccumulator *acc, int64_t count, uint32_t we
 }
 
 __global__ void group_kernel(chunks c) {
-  const int64_t first = static_cast<int64_t>(blockIdx.x) * RM_GROUP, left = c.count - first;
-  sums_before(c.chunk + first, left < RM_GROUP ? left : RM_GROUP, 1, c.group + blockIdx.x);
+  const int64_t row = blockIdx.x / c.groups, first = blockIdx.x % c.groups * RM_GROUP, left = c.count - first;
+  sums_before(c.chunk + row * c.count + first, left < RM_GROUP ? left : RM_GROUP, 1, c.group + blockIdx.x);
 }
-__global__ void groups_kernel(chunks c) { sums_before(c.group, c.groups, RM_GROUP, nullptr); }
+__global__ void groups_kernel(chunks c) { sums_before(c.group + blockIdx.x * c.groups, c.groups, RM_GROUP, nullptr); }
 
-template <int fmt> __global__ void running_kernel(chunks c, char *out, ptrdiff_t stride) {
-  const int64_t k = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, begin = k * c.length;
-  if (k >= c.count) return;
+template <int fmt> __global__ void running_kernel(chunks c, char *out, ptrdiff_t row_out, ptrdiff_t stride) {
+  const int64_t place = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, row = place / c.count, k = place % c.count;
+  const int64_t begin = k * c.length;
+  if (row >= c.rows) return;
+  const rm_sum_problem p = c.of_row(row);
   rm_prefix_exact t;
-  const rm_superaccumulator *chunk = c.chunk + k, *group = c.group + k / RM_GROUP;
-  for (int d = 0; d < RM_ACC_DIGITS; d++) t.acc.digit[d] = chunk->digit[d] + group->digit[d];
-  t.acc.classes = chunk->classes | group->classes;
-  t.acc.pending = chunk->pending + group->pending;
+  if (c.count == 1) {
+    rm_superacc_clear(&t.acc);
+  } else {
+    const rm_superaccumulator *chunk = c.chunk + place, *group = c.group + row * c.groups + k / RM_GROUP;
+    for (int d = 0; d < RM_ACC_DIGITS; d++) t.acc.digit[d] = chunk->digit[d] + group->digit[d];
+    t.acc.classes = chunk->classes | group->classes;
+    t.acc.pending = chunk->pending + group->pending;
+  }
   t.fed = begin, t.accumulator = 0, t.flags = 0;
-  rm_prefix_sums(&c.p, begin, c.end(k), fmt, out + begin * stride, stride, &t);
+  rm_prefix_sums(&p, begin, c.end(k), fmt, out + row * row_out + begin * stride, stride, &t);
 }
 
-template <int fmt> rm_status cumsum(const rm_sum_problem &p, char *out, ptrdiff_t stride, cudaStream_t stream) {
-  chunks c = {p, (p.n + RM_GROUP * RM_GROUP - 1) / (RM_GROUP * RM_GROUP), 0, 0, nullptr, nullptr};
+template <int fmt> rm_status cumsum(chunks c, char *out, ptrdiff_t row_out, ptrdiff_t stride, cudaStream_t stream) {
+  const int64_t n = c.p.n, of_row = (n + RM_GROUP * RM_GROUP - 1) / (RM_GROUP * RM_GROUP), chunks_of_row = RM_CHUNKS / c.rows;
+  c.length = chunks_of_row > 1 ? (n + chunks_of_row - 1) / chunks_of_row : n;
+  if (c.length < of_row) c.length = of_row;
   if (c.length < RM_CHUNK) c.length = RM_CHUNK;
-  c.count = (p.n + c.length - 1) / c.length, c.groups = (c.count + RM_GROUP - 1) / RM_GROUP;
-  const workspace work(static_cast<size_t>(c.count + c.groups) * sizeof(rm_superaccumulator), stream);
+  c.count = (n + c.length - 1) / c.length, c.groups = (c.count + RM_GROUP - 1) / RM_GROUP;
+  const int64_t needed = c.count == 1 ? 0 : c.rows * (c.count + c.groups);
+  const workspace work(static_cast<size_t>(needed ? needed : 1) * sizeof(rm_superaccumulator), stream);
   if (!work.data) return RM_ERR_DEVICE;
-  c.chunk = static_cast<rm_superaccumulator *>(work.data), c.group = c.chunk + c.count;
-  const int64_t blocks = (c.count + RM_CHUNK_BLOCK - 1) / RM_CHUNK_BLOCK;
-  RM_LAUNCH(chunk_kernel, blocks, RM_CHUNK_BLOCK, stream, c);
-  RM_LAUNCH(group_kernel, c.groups, RM_DIGIT_BLOCK, stream, c);
-  RM_LAUNCH(groups_kernel, 1, RM_DIGIT_BLOCK, stream, c);
-  RM_LAUNCH((running_kernel<fmt>), blocks, RM_CHUNK_BLOCK, stream, c, out, stride);
+  c.chunk = static_cast<rm_superaccumulator *>(work.data), c.group = c.chunk + c.rows * c.count;
+  const int64_t blocks = (c.rows * c.count + RM_CHUNK_BLOCK - 1) / RM_CHUNK_BLOCK;
+  if (needed) {
+    RM_LAUNCH(chunk_kernel, blocks, RM_CHUNK_BLOCK, stream, c);
+    RM_LAUNCH(group_kernel, c.rows * c.groups, RM_DIGIT_BLOCK, stream, c);
+    RM_LAUNCH(groups_kernel, c.rows, RM_DIGIT_BLOCK, stream, c);
+  }
+  RM_LAUNCH((running_kernel<fmt>), blocks, RM_CHUNK_BLOCK, stream, c, out, row_out, stride);
   return launched();
+}
+
+rm_status cumsum_rows(const chunks &c, int format_out, void *out, ptrdiff_t row_out, ptrdiff_t stride_out, rm_cuda_stream stream) {
+  char *const to = static_cast<char *>(out);
+  const cudaStream_t s = static_cast<cudaStream_t>(stream);
+  switch (format_out) {
+    case RM_F16: return cumsum<RM_F16>(c, to, row_out, stride_out, s);
+    case RM_BF16: return cumsum<RM_BF16>(c, to, row_out, stride_out, s);
+    case RM_F32: return cumsum<RM_F32>(c, to, row_out, stride_out, s);
+    default: return cumsum<RM_F64>(c, to, row_out, stride_out, s);
+  }
 }
 
 } // namespace
 
-extern "C" rm_status rm_cuda_cumsum(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
-                                    ptrdiff_t stride_out, rm_cuda_stream stream) {
+extern "C" {
+
+rm_status rm_cuda_cumsum(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out, ptrdiff_t stride_out,
+                         rm_cuda_stream stream) {
   const rm_status status = rm_cumsum_check(format_x, n, x, format_out, out);
   if (status || n == 0) return status;
-  const rm_sum_problem p = {n, {static_cast<const char *>(x), stride_x}, {nullptr, 0}, format_x, nullptr};
-  char *const to = static_cast<char *>(out);
-  const cudaStream_t s = static_cast<cudaStream_t>(stream);
-  switch (format_out) {
-    case RM_F16: return cumsum<RM_F16>(p, to, stride_out, s);
-    case RM_BF16: return cumsum<RM_BF16>(p, to, stride_out, s);
-    case RM_F32: return cumsum<RM_F32>(p, to, stride_out, s);
-    default: return cumsum<RM_F64>(p, to, stride_out, s);
-  }
+  const chunks c = {{n, {static_cast<const char *>(x), stride_x}, {nullptr, 0}, format_x, nullptr}, 1, 0, 0, 0, 0, nullptr, nullptr};
+  return cumsum_rows(c, format_out, out, 0, stride_out, stream);
+}
+
+rm_status rm_cuda_cumsum_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, int format_out,
+                              void *out, ptrdiff_t row_out, ptrdiff_t stride_out, rm_cuda_stream stream) {
+  const bool any = rows > 0 && n > 0;
+  if (format_x < 0 || format_x >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
+  if (rows < 0) return RM_STATUS(RM_ERR_SIZE, 2);
+  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 3);
+  if (any && !x) return RM_STATUS(RM_ERR_NULL, 4);
+  if (format_out < 0 || format_out >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 7);
+  if (any && !out) return RM_STATUS(RM_ERR_NULL, 8);
+  if (!any) return RM_OK;
+  const chunks c = {{n, {static_cast<const char *>(x), stride_x}, {nullptr, 0}, format_x, nullptr}, rows, row_x, 0, 0, 0, nullptr,
+                    nullptr};
+  return cumsum_rows(c, format_out, out, row_out, stride_out, stream);
+}
 }

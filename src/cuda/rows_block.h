@@ -7,6 +7,7 @@
 #ifndef RM_CUDA_ROWS_BLOCK_H
 #define RM_CUDA_ROWS_BLOCK_H
 
+#include "loads.h"
 #include "rows.h"
 
 #include "row_sums.h"
@@ -77,12 +78,6 @@ template <int count, class F> __device__ void sums_of_row(int64_t n, F term, dou
   }
   mine = of_block<join_sums>(mine);
   for (int k = 0; k < count; k++) sums[k] = mine.sum[k].hi + mine.sum[k].lo;
-}
-
-__device__ double element_of(const char *p, int fmt, bool by_words) {
-  if (fmt == RM_F32) return static_cast<double>(element<float>::load(p, by_words));
-  if (fmt == RM_F64) return element<double>::load(p, by_words);
-  return rm_to_double(element<uint16_t>::load(p, by_words), fmt);
 }
 
 template <int op, int fmt> __device__ int64_t store_as(const rm_row_store *s) {

@@ -53,23 +53,21 @@ RM_SHARED void rm_superacc_add(rm_superaccumulator *acc, double x) {
   add_integer(acc, (int)(b >> 63), m, e + RM_ACC_ONE);
 }
 
-RM_LOCAL void add_nonfinite_product(rm_superaccumulator *acc, uint64_t x, uint64_t y) {
+/* Of a product with a factor that is not finite. */
+RM_LOCAL uint32_t class_of_product(uint64_t x, uint64_t y) {
   const uint64_t inf = 0x7ff0000000000000u, magnitude = 0x7fffffffffffffffu;
   uint32_t nan = 0;
   if ((x & magnitude) > inf) nan |= class_of(x);
   if ((y & magnitude) > inf) nan |= class_of(y);
-  if (nan)
-    acc->classes |= nan;
-  else if ((x & magnitude) == 0 || (y & magnitude) == 0)
-    acc->classes |= RM_ACC_ZERO_INF;
-  else
-    acc->classes |= (x ^ y) >> 63 ? RM_ACC_NINF : RM_ACC_PINF;
+  if (nan) return nan;
+  if ((x & magnitude) == 0 || (y & magnitude) == 0) return RM_ACC_ZERO_INF;
+  return (x ^ y) >> 63 ? RM_ACC_NINF : RM_ACC_PINF;
 }
 
 RM_SHARED void rm_superacc_add_product(rm_superaccumulator *acc, double x, double y) {
   uint64_t bx = rm_bits64(x), by = rm_bits64(y);
   if (RM_UNLIKELY((~bx & 0x7ff0000000000000u) == 0 || (~by & 0x7ff0000000000000u) == 0)) {
-    add_nonfinite_product(acc, bx, by);
+    acc->classes |= class_of_product(bx, by);
     return;
   }
   int ex, ey;
@@ -86,7 +84,7 @@ RM_SHARED uint64_t rm_superacc_round_classes(uint32_t c, int format, uint32_t *f
 }
 
 RM_SHARED int rm_superacc_magnitude(const rm_superaccumulator *acc, rm_superaccumulator *t) {
-  *t = *acc;
+  if (t != acc) *t = *acc;
   rm_superacc_propagate(t);
   if (t->digit[RM_ACC_DIGITS - 1] >= 0) return 0;
   for (int i = 0; i < RM_ACC_DIGITS; i++) t->digit[i] = -t->digit[i];

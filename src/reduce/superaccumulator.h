@@ -53,7 +53,7 @@ enum { RM_ACC_BYTES = 4 * RM_ACC_DIGITS };
 RM_SHARED void rm_superacc_write(const rm_superaccumulator *acc, unsigned char *bytes);
 RM_SHARED void rm_superacc_read(rm_superaccumulator *acc, const unsigned char *bytes, uint32_t classes);
 
-/* *t = |acc| with every digit but the last in [0, 2^32), the last one not negative; whether acc is negative. */
+/* *t = |acc| with every digit but the last in [0, 2^32), the last one not negative; whether acc is negative. t may be acc. */
 RM_SHARED int rm_superacc_magnitude(const rm_superaccumulator *acc, rm_superaccumulator *t);
 
 /* |total| = (m + rest) 2^e, 0 <= rest < 1, with 2^126 <= m < 2^127 (0 for a total of zero). classes do not count. */

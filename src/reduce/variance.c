@@ -1,8 +1,6 @@
 /* var and std: RN(N/(n - ddof)) and RN(root of it), where N = sum of (x - mu)^2 with the exact mean mu.
- *
- * For any c, N = Q - D^2/n with Q = sum of (x - c)^2 and D = sum of (x - c) = S - n c. Approximately: c is the mean up to a few
- * roundings, Q is summed with its bound (sum.c), and D follows from S, which is known with a bound, and is tiny beside the
- * standard deviation, so that little of D^2/n matters. Exactly: n N = n (sum of x^2) - S^2 in integers, which always decides. */
+ * Approximately: variance_parts.h, with sums and their bounds from sum.c. Exactly: n N = n (sum of x^2) - S^2 in integers, which
+ * always decides. */
 #include <string.h>
 
 #include "../../include/repmath/reductions.h"
@@ -10,33 +8,17 @@
 #include "elements.h"
 #include "statistics.h"
 #include "stats.h"
+#include "variance_parts.h"
 
-/* N within *err of *hi + *lo; 0 when a term or a sum is out of range.
- *
- * n c is taken as n c1 + n c2, c1 with the leading 26 bits of c: the first product is exact for n below 2^27. Every rounding
- * is counted as 2^-52 of what it made, and underflows as 2^-1070 each. */
+/* N within *err of *hi + *lo; 0 when a term or a sum is out of range. */
 static int approximate(const rm_sum_problem *x, int tier, double *hi, double *lo, double *err) {
-  double s, s_low, s_err, q, q_low, q_err;
-  if (x->n > INT64_C(1) << 53 || !rm_sum_approximately(x, tier, &s, &s_low, &s_err)) return 0;
-  const double n = (double)x->n, c = s / n;
+  rm_moment s, q;
+  if (x->n > INT64_C(1) << 53 || !rm_sum_approximately(x, tier, &s.hi, &s.lo, &s.err)) return 0;
+  const double c = s.hi / (double)x->n;
   rm_sum_problem deviations = *x;
   deviations.shift = &c;
-  if (!rm_sum_approximately(&deviations, tier, &q, &q_low, &q_err)) return 0;
-
-  const double c1 = rm_from_bits64(rm_bits64(c) & ~UINT64_C(0x7ffffff)), c2 = c - c1;
-  const double p1 = n * c1, p2 = n * c2, t1 = s - p1, t2 = t1 - p2, d = t2 + s_low;
-  double made = __builtin_fabs(t1) + __builtin_fabs(p2) + __builtin_fabs(t2) + __builtin_fabs(d);
-  if (n >= 0x1p27) made += __builtin_fabs(p1);
-  const double d_err = s_err + RM_BOUND(0x1p-51 * made) + 0x1p-1068;
-  const double g = d * d / n, g_err = (2.0 * __builtin_fabs(d) + d_err) * d_err / n;
-
-  /* q - g by a two-sum; q_low and its error are below 2^-52 (q + g), so their sum is rounded by less than 2^-103 of that. */
-  const double r = q - g, back = q - r, r_low = ((back - g) + (q - (r + back))) + q_low;
-  *hi = r + r_low;
-  const double t = *hi - r;
-  *lo = (r - (*hi - t)) + (r_low - t);
-  *err = 1.01 * (q_err + RM_BOUND(0x1p-50 * g + 0x1p-102 * (q + g)) + g_err) + 0x1p-1068;
-  return *hi - *hi == 0.0 && *err - *err == 0.0;
+  if (!rm_sum_approximately(&deviations, tier, &q.hi, &q.lo, &q.err)) return 0;
+  return rm_deviations_known(x->n, &s, c, &q, hi, lo, err);
 }
 
 static double value(const rm_sum_problem *p, int64_t i) { return rm_read_element(p->x.base + i * p->x.stride, p->fmt); }

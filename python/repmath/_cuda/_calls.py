@@ -171,22 +171,18 @@ def scatter(add: bool, format: str, rows: int, cols: int, out: Array, index: Arr
 
 
 def row_statistic(what: str, format_x: str, format_out: str, x: Array, out: Array, mask: Any, ddof: float) -> None:
-    """As _core.row_statistic, a launch a row."""
+    """As _core.row_statistic."""
     if mask is not None:
         raise Unsupported("all elements count on a device")
     rest = [float(ddof)] if what in ("var", "std") else []
-    for i in range(x.shape[0]):
-        formats = format_of(format_x), format_of(format_out)
-        checked(
-            f"rm_cuda_{what}", formats[0], x.shape[1], *_with(x[i], 1), formats[1], _address(out[i]), *rest, out.place.queue
-        )
+    result = format_of(format_out), *_with(out, 1), *rest
+    checked(f"rm_cuda_{what}_rows", format_of(format_x), *x.shape, *_with(x, 2), *result, out.place.queue)
 
 
 def cumsum_rows(format_x: str, format_out: str, x: Array, out: Array) -> None:
-    """As _core.cumsum_rows, a launch a row."""
-    for i in range(x.shape[0]):
-        formats = format_of(format_x), format_of(format_out)
-        checked("rm_cuda_cumsum", formats[0], x.shape[1], *_with(x[i], 1), formats[1], *_with(out[i], 1), out.place.queue)
+    """As _core.cumsum_rows."""
+    result = format_of(format_out), *_with(out, 2), out.place.queue
+    checked("rm_cuda_cumsum_rows", format_of(format_x), *x.shape, *_with(x, 2), *result)
 
 
 def random_fill(

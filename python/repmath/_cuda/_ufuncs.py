@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._dtypes import F32, F64, NAMES
+from .._dtypes import NAMES
 from ._array import Array, Place, Unsupported, contiguous, copy, new, overlap, upload
 from ._library import checked, format_of
 
@@ -89,12 +89,17 @@ def _elementwise(name: str, place: Place, operands: _Operands, out: Any) -> Arra
     return result if direct else _delivered(result, out)
 
 
-def row_sums(x: Array, shape: tuple[int, ...]) -> Array:
-    """The exact sums of the rows of a matrix, each rounded once: products with a one, which no row can tell from a sum."""
-    one = upload(x.place, np.ones((), x.dtype))
-    result = new(x.place, shape, x.dtype)
-    rows, n = x.shape
-    _batched(1, rows, 1, n, x, (0, *x.strides), one, (0, 0, 0), None, (0, 0), result, (0, x.itemsize, 0))
+def _rows(name: str, operands: _Operands) -> Array:
+    """Sums, or dot products, of the last axis."""
+    shape = np.broadcast_shapes(*(a.shape for a in operands))
+    x = operands[0]
+    result = new(x.place, shape[:-1], x.dtype)
+    full = [a if a.shape == shape else a.broadcast_to(shape) for a in operands]
+    lines = [a.reshape(result.size, shape[-1]) for a in full]
+    given = [part for a in lines for part in (a.pointer, *a.strides)]
+    form = format_of(NAMES[x.dtype])
+    to = form, result.pointer, result.itemsize, result.place.queue
+    checked(f"rm_cuda_{name}_rows", form, result.size, shape[-1], *given, *to)
     return result
 
 
@@ -120,37 +125,9 @@ def _batched(
     )  # fmt: skip
 
 
-def _is_line(operands: _Operands) -> bool:
-    """Whether a few long sums are asked for, which have a launcher of their own: a product gives each sum to one block."""
-    x = operands[0]
-    return x.dtype in (F32, F64) and x.shape[-1] >= 4096 and all(a.size <= 16 * x.shape[-1] for a in operands)
-
-
-def _lines(name: str, place: Place, operands: _Operands) -> Array:
-    """Sums, or dot products, of the last axis, a launch each."""
-    shape = np.broadcast_shapes(*(a.shape for a in operands))
-    result = new(place, shape[:-1], operands[0].dtype)
-    each = result.reshape(-1)
-    full = [a if a.shape == shape else a.broadcast_to(shape) for a in operands]
-    flat = [a.reshape(each.size, shape[-1]) for a in full]
-    for i in range(each.size):
-        given = [part for a in flat for part in (a[i].pointer, a[i].strides[0])]
-        checked(f"rm_cuda_{name}_{NAMES[result.dtype]}", shape[-1], *given, each[i].pointer, place.queue)
-    return result
-
-
 def _product(name: str, place: Place, operands: _Operands) -> Array:
-    if name in ("sum", "dot") and _is_line(operands):
-        return _lines(name, place, operands)
-    if name == "sum":
-        (x,) = operands
-        rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
-        return row_sums(rows, x.shape[:-1])
-    if name == "dot":
-        x, y = operands
-        lines = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
-        left, right = x[..., None, :], y[..., None]
-        return _matmul(place, left, right, None).reshape(*lines) if lines else _matmul(place, left, right, None).reshape(())
+    if name in ("sum", "dot"):
+        return _rows(name, operands)
     a, b = operands[:2]
     bias = operands[2] if name == "matmul_bias" else None
     if a.ndim == 0 or b.ndim == 0:
