@@ -72,7 +72,9 @@ oracle: $(VENV)/proofs.stamp
 
 proofs: $(VENV)/proofs.stamp
 	$(BIN)/python -m proofs.smt.rounding_tests
+	$(BIN)/python -m proofs.smt.odd
 	$(BIN)/python -m proofs.words
+	$(BIN)/python -m proofs.cuts
 	$(BIN)/python proofs/depth/run.py
 	$(BIN)/python proofs/exact/run.py
 	$(BIN)/python -m proofs.formula.check --write

@@ -5,7 +5,11 @@ x - k pi/16: within k times the kernel's constant, less 2^-20 of it, and 2^-104 
 
 dd_angle: from rh and rl on, for every k modulo 16. The box is that of the real number R = rh + rl; rh is R but for half its last place,
 and rl is what it leaves. What the reduction is off by relative to rh counts as an error of the result, the slope being at most that
-of the bound; the rest of it, r_err, the kernel adds to its bound itself. cos is sin with k + 8."""
+of the bound; the rest of it, r_err, the kernel adds to its bound itself. cos is the sine for k + 8 (dd_angle_turned).
+
+For tan what it adds is r_err (1 + |q|)/|D|, q = tan and D = cos of the argument, and (1 + |q|)/|D| >= 1 + q^2, the slope. Where r_err is at most
+2^-50 of the distance from the zero or pole of tan nearby, the reciprocal's 2^-27 and the growth of the slope within r_err are in the 2^-20 that
+the reduction's proof leaves. Where it is more, err is more than 2^-51 of the result, and nothing is decided."""
 
 import itertools
 import math
@@ -19,14 +23,13 @@ from . import prove
 from .composed import ORDER, PRECISION, Composed
 from .engine import Analysis
 from .graph import ROOT, Graph, Kernel
-from .kinds import PARTS
 from .taylor import ONE, ZERO, Model, SplitBox, exact, exponent, pow2, taylor, up
 from .trig import nearest_multiple
 from .values import BITS, LEAST, Multiples, Node, half_place
 
 RELATIVE = pow2(-104)  # of rh: record.c has the same
 SMALLEST = Fraction(1, 2**960)
-NEAREST = Fraction(1, 2**120)  # to a multiple of pi/2, of the numbers up to RM_SIN_F64_FAR
+NEAREST = Fraction(1, 2**61)  # to a multiple of pi/2, of the numbers up to RM_SIN_F64_FAR
 
 
 def constants() -> dict[str, Fraction]:
@@ -43,6 +46,8 @@ def sixteenth(bits: int = 400) -> Fraction:
     return value
 
 
+# The k, modulo 16, at whose multiples the function is 0 or has a pole.
+POLES = {"sin": (0,), "cos": (8,), "tan": (0, 8)}
 STEP, HALF = sixteenth(), sixteenth() / 2 * (1 + Fraction(1, 2**11))
 
 
@@ -86,11 +91,15 @@ class Reduction(Analysis):
 def analyse(kernel: Kernel, graph: Graph, low_end: Fraction, high_end: Fraction, choices: dict, piece) -> Analysis:
     ctx.prec, Model.order = PRECISION, ORDER
     if isinstance(piece, Turn):
-        return Angle(piece.turn, PARTS.get(kernel.function, {}), graph, kernel.format, low_end, high_end, choices)
+        parts = {"rough_reciprocal": 4 if piece.turn == 0 else 2}
+        return Angle(piece.turn, parts, graph, kernel.format, low_end, high_end, choices)
     return Reduction(graph, kernel.format, low_end, high_end, choices, piece.multiples)
 
 
 def of_angle(function: str, turn: int):
+    """The kernel's function of s = r; for cos the sine, whose sign the kernel changes for k from 16 on."""
+    if function == "cos":
+        return of_angle("sin", (turn + 8) % 16)
     return lambda s: getattr(s + arb.pi() * turn / 16, function)() if turn else getattr(s, function)()
 
 
@@ -107,7 +116,7 @@ def measure(kernel: Kernel, analysis: Analysis, function) -> tuple[arb, arb]:
         return up(error / err.least), arb(0)
     f = taylor(of_angle(kernel.function, analysis.turn), analysis.centre, analysis.width)
     error = (hi.model + lo.model - f).sup_pieces(4)
-    slope = ONE if kernel.function == "sin" else up(1 + f.enclosure() ** 2)
+    slope = ONE if kernel.function != "tan" else up(1 + f.enclosure() ** 2)
     reduced = analysis.nodes[analysis.graph.nodes.index(("input", ["x"]))].size
     error = up(error + half_place(up(lo.size + err.size)) + slope * reduced * RELATIVE)
     return up(error / err.least + analysis.roundings_over({"hi": 1, "lo": 1}, err)), arb(0)
@@ -139,14 +148,14 @@ def turns(kernel: Kernel) -> list[prove.Piece]:
 
 
 def all_pieces(kernel: Kernel) -> list[prove.Piece]:
-    if kernel.kind != "dd_angle":
+    if kernel.kind.startswith("dd_turns"):
         return turns(kernel)
     # No multiple of pi/2 but 0 is nearer to a number.
     far = int(constants()["RM_SIN_F64_FAR"]).bit_length()
     assert all(nearest_multiple(exponent, 53) > NEAREST for exponent in range(-56, far - 52))
     pieces = []
     for turn in range(16):
-        if turn == 0 or (kernel.function == "tan" and turn == 8):
+        if turn in POLES[kernel.function]:
             boxes = octaves(NEAREST, HALF)
         else:
             boxes = [(Fraction(0), HALF)]

@@ -23,7 +23,7 @@ OTHERWISE = {
     "subtract": "the machine's operation",
     "multiply": "the machine's operation",
     "divide": "the machine's operation",
-    "fma": "rounding to odd, `fma.h`",
+    "fma": "rounding to odd: `proofs/smt/odd.py`",
 }
 
 HEAD = """# Evidence
@@ -59,7 +59,9 @@ PROOFS = """
 `proofs/` compiles a kernel's own source over a vocabulary that records its expression graph, and bounds its error over the domain box by
 box: Taylor models in ball arithmetic (Arb, by python-flint) for the approximation, half a last place for every operation that
 the numbers do not show to be exact, sums and products by error-free transformations exactly. Rounding tests are lemmas of their
-own, proved by z3 (`proofs/smt`), that of the f32 kernels for every bit pattern. What is taken as given: IEEE 754 operations, estimates of
+own, proved by z3 (`proofs/smt`), that of the f32 kernels for every bit pattern; so are rounding to odd and then to nearest, which fma does, and
+the sign of pow, while the steps of an fma without the machine's are run for all numbers of small formats, which is what Boldo and Melquiond prove for
+any. What is taken as given: IEEE 754 operations, estimates of
 AVX-512 within 2^-14 as its maker states them, and the ball arithmetic itself; the errors of quotients and roots that
 `crlibm/simd/simd.h` states follow from these (`proofs/words.py`). `make proofs` repeats all of it; `make test` fails when
 a kernel, a table or a claim changes without a new certificate, proves a sample of boxes again, and checks that the bounds contain
@@ -72,16 +74,22 @@ f32 numbers come to a multiple of pi/2 follows from continued fractions; from it
 
 In f64 the sigmoid and its kin, their gradients, erfc, ndtr, gelu, softplus and log_sigmoid are composed: the double-double exp that they call
 is taken by the bound that is proved for it (`exp_sum_f64`, for arguments of two parts), and their own operations, quotients included, are
-analysed (`proofs/composed.py`; `computed.py` where the argument of exp is computed, `small.py` for small softplus). The reductions of sin, cos and tan in f64 and the sine of the reduced argument, for every k modulo 16, are
-proofs of their own (`proofs/angles.py`); the cosine is that sine, eight sixteenths of pi further.
+analysed (`proofs/composed.py`; `computed.py` where the argument of exp is computed, `small.py` for small softplus). The reductions of sin, cos
+and tan in f64, and these functions of the reduced argument, for every k modulo 16, are proofs of their own (`proofs/angles.py`).
 
 Of two arguments (`proofs/two.py`): hypot and atan2 are homogeneous, so that a box is one of the ratio of their arguments. pow is a
 composition: first y log x within 8.6 2^-53, then e^z for every z that is within that of x. So is logaddexp: log(1 + e^-d) for a rounded
-difference d. The domains of these kernels are those of the ratio, x, z and d.
+difference d; the sum with the greater argument, whatever that is, is one of the formulas below. The domains of these kernels are those of the ratio, x, z and d. In f64 the
+same is done with two-part values: `proofs/pairs.py` (hypot, atan2: sizes down to where the kernels leave an argument open, so that what
+underflows counts), `proofs/powers.py` (pow) and `proofs/sums.py` (logaddexp).
 
-Not machine-checked, but derived in prose in the files: kernels that are not in this table; f64 results outside its domains; what a result is
-beyond a cut of the argument, in every format; the last sum of logaddexp, whose two roundings its test has room for; the sign of pow;
-and the complete functions of any precision. The evaluations in binary32 are measured: below.
+What a result is beyond a cut of the argument, where kernels take another argument for it or the result is known at once, is checked for f64 by
+`proofs/cuts.py`, piece by piece of the whole range, the cuts of known results being read from the source; in the formats below, all numbers are
+compared with an oracle.
+
+Not machine-checked, but derived in prose in the files: kernels that are not in this table; f64 results outside its domains and those cuts; cuts of
+functions of two arguments (the 0 of a power that is too small, the greater argument of logaddexp) and of gradients; and the complete functions of
+any precision. The evaluations in binary32 are measured: below.
 
 | kernel | domain | claimed bound | checked error, FMA | without FMA | boxes |
 | --- | --- | --- | --- | --- | --- |

@@ -39,8 +39,13 @@ KINDS = {
     "dd_computed": Kind("f64", "computed"),
     "dd_computed_g": Kind("f64", "computed"),
     "dd_small": Kind("f64", "small", "_small"),
+    "dd_2": Kind("f64", "pairs"),
+    "dd_pow_log": Kind("f64", "powers", "_log"),
+    "dd_pow_exp": Kind("f64", "powers", "_exp"),
+    "dd_sum": Kind("f64", "sums"),
     "dd_circle": Kind("f64", "circle"),
     "dd_angle": Kind("f64", "angles"),
+    "dd_angle_turned": Kind("f64", "angles"),
     "dd_turns": Kind("f64", "angles", "_reduction"),
     "dd_turns_far": Kind("f64", "angles", "_far"),
 }
@@ -49,7 +54,6 @@ KINDS = {
 # In how many parts composed.py takes the errors of these operations.
 PARTS = {
     "rsqrt": {"rsqrt": 16},
-    "tan": {"rough_reciprocal": 2},
     "erf_backward": {"exp_hi": 4},
     "gelu_backward": {"exp_hi": 4},
 }

@@ -74,6 +74,20 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
   }
 #define RM_PROOF_DD_COMPOSED(name, domain) RM_PROOF_DD_COMPOSED_AS(#name "_f64", name)
 #define RM_PROOF_DD_SMALL(name, domain) RM_PROOF_DD_COMPOSED_AS(#name "_small_f64", name)
+#define RM_PROOF_DD_2(name)                                         \
+  if (!strcmp(argv[1], #name "_f64")) {                             \
+    vf64 first = vf64_input("first"), hi, lo, err;                  \
+    rm_##name##_dd(first, vf64_input("second"), &hi, &lo, &err);    \
+    out("hi", hi), out("lo", lo), out("err", err);                  \
+  }
+/* log(1 + e^-(x + low)) added to a number that may be any; exp by its bound. */
+#define RM_PROOF_DD_SUM(name, domain)                               \
+  if (!strcmp(argv[1], #name "_f64")) {                             \
+    vf64 big = vf64_input("big"), x = vf64_input("x"), hi, lo, err; \
+    rec_exp_known = argc == 2;                                      \
+    rm_softplus_sum_dd(big, x, vf64_input("low"), &hi, &lo, &err);  \
+    out("hi", hi), out("lo", lo), out("err", err);                  \
+  }
 #define RM_PROOF_DD_CIRCLE(name, domain) RM_PROOF_DD_COMPOSED(name, domain)
 #define RM_PROOF_DD_COMPUTED(name, domain) RM_PROOF_DD_COMPOSED(name, domain)
 #define RM_PROOF_DD_COMPUTED_G(name, domain) RM_PROOF_DD_COMPOSED_G(name, domain)
@@ -112,12 +126,40 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("hi", hi), out("lo", lo), out("err", err);                      \
   }
 
+/* log |x| times y, then e^z for a z that is within `given` of x + low. */
+#define RM_PROOF_DD_POW_LOG(name, bound)                                \
+  if (!strcmp(argv[1], #name "_log_f64")) {                             \
+    vf64 g = vf64_input("g"), claim = vf64_set1(bound), hi, lo;         \
+    rm_##name##_exponent_dd(vf64_input("x"), g, &hi, &lo);              \
+    out("hi", hi), out("lo", lo), out("claim", claim);                  \
+    out("err", vf64_mul(vf64_abs(hi), claim));                          \
+  }
+#define RM_PROOF_DD_POW_EXP(name, given_)                               \
+  if (!strcmp(argv[1], #name "_exp_f64")) {                             \
+    vf64 x = vf64_input("x"), low = vf64_input("low");                  \
+    vf64 rh, rl, h, c, t, hi, lo, err;                                  \
+    vi64 k;                                                             \
+    rm_exp_reduce_dd(x, low, &k, &rh, &rl);                             \
+    rm_exp_series_dd(rh, rl, &h, &c, &t);                               \
+    rm_exp_unscaled_dd(k, rh, h, c, &hi, &lo, &err);                    \
+    out("hi", hi), out("lo", lo), out("given", vf64_set1(given_));      \
+    out("err", vf64_set1(2.05 * RM_POW_F64_ERR));                       \
+  }
+
 /* sin, cos and tan from their reduced argument on, k being whatever the analysis chooses. */
 #define RM_PROOF_DD_ANGLE(name)                                             \
   if (!strcmp(argv[1], #name "_f64")) {                                     \
     vf64 rh = vf64_input("x"), rl = vf64_input("low"), hi, lo, err;         \
     vi64 k = {rec("turn")};                                                 \
     rm_##name##_reduced_dd(k, rh, rl, vf64_set1(0.0), &hi, &lo, &err);      \
+    out("hi", hi), out("lo", lo), out("err", err);                          \
+  }
+/* As rm_sin_turned_f64 has it with turn = 1. */
+#define RM_PROOF_DD_ANGLE_TURNED(name)                                      \
+  if (!strcmp(argv[1], #name "_f64")) {                                     \
+    vf64 rh = vf64_input("x"), rl = vf64_input("low"), hi, lo, err;         \
+    vi64 k = vi64_add((vi64){rec("turn")}, vi64_set1(8));                   \
+    rm_sin_reduced_dd(k, rh, rl, vf64_set1(0.0), &hi, &lo, &err);           \
     out("hi", hi), out("lo", lo), out("err", err);                          \
   }
 #define RM_PROOF_REDUCTION(kernel, reduce)                                  \

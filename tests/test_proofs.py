@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from proofs import definitions, engine, evidence, graph, kinds, loose, mutants, prove, run, taylor, words  # noqa: E402
 from proofs.mutants import observed  # noqa: E402
-from proofs.smt import rounding_tests  # noqa: E402
+from proofs.smt import odd, rounding_tests  # noqa: E402
 
 KERNELS = sorted(graph.kernels())
 # Those whose boxes are boxes of x. Others have tests of their own.
@@ -338,6 +338,29 @@ def test_lemmas_of_the_rounding_tests(name):
     statement, mutant = rounding_tests.lemmas()[name]
     assert rounding_tests.holds(statement)
     assert not rounding_tests.holds(mutant)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in sorted(odd.lemmas()) if name.startswith("twice")] + ["sign 2^-2", "sign 2^-53"]
+)
+def test_lemmas_of_rounding_to_odd(name):
+    statement, mutant = odd.lemmas()[name]
+    assert odd.holds(statement)
+    assert not odd.holds(mutant)
+    assert not odd.holds(odd.sign(2, odd.MAGIC + 1))  # a constant whose own parity is not even
+
+
+def test_small_formats_round_to_odd():
+    """All numbers; and with the neighbour on the wrong side, or without the last step, some are wrong."""
+    assert odd.wrong_to_odd(5) == 0 and odd.wrong_to_odd(5, away=-1) > 0
+    assert odd.wrong_fma(4) == 0 and odd.wrong_fma(4, last=lambda s, e, bits: s) > 0
+    # Knuth's two sums leave a number of the format.
+    assert all(
+        odd.rounded(e, 4) == e
+        for a in range(8, 16)
+        for k in range(8, 400)
+        for e in odd.two_sum(odd.Fraction(a), odd.rounded(odd.Fraction(k), 4), 4)
+    )
 
 
 def test_pages_say_what_the_certificates_say():

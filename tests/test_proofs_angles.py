@@ -1,4 +1,4 @@
-"""proofs/angles.py: sin and cos in f64 from the argument to the result against direct evaluation at random numbers and at those nearest to
+"""proofs/angles.py: sin, cos and tan in f64 from the argument to the result against direct evaluation at random numbers and at those nearest to
 multiples of pi/2, pieces of the certificates there, and changed constants and tables, which must fail."""
 
 import math
@@ -42,7 +42,9 @@ def test_from_the_argument_to_the_result(name):
     least = 1.0
     for fma in BUILDS.values():
         reduction = graph.parse(graph.recorded(name), fma)
-        sines = [graph.parse(with_turn("sin_f64", turn), fma) for turn in range(16)]
+        sines, cosines, tangents = (
+            [graph.parse(with_turn(f"{function}_f64", turn), fma) for turn in range(16)] for function in ("sin", "cos", "tan")
+        )
         for x in numbers(rng, *LIMITS[name]):
             flint.ctx.prec = 1000
             out = graph.evaluate(reduction, {"x": x})
@@ -54,11 +56,14 @@ def test_from_the_argument_to_the_result(name):
             if k % 8 == 0 and k:
                 least = min(least, abs(float(rh)))
             given = graph.evaluate(reduction, {"x": x})["err"]
-            for turn, true in ((k & 15, taylor.ball(Fraction(x)).sin()), (k + 8 & 15, taylor.ball(Fraction(x)).cos())):
-                out = graph.evaluate(sines[turn], {"x": float(rh), "low": float(rl)})
+            sine, cosine = taylor.ball(Fraction(x)).sin(), taylor.ball(Fraction(x)).cos()
+            values = ((sines, sine, flint.arb(1)), (cosines, cosine, flint.arb(1)), (tangents, sine / cosine, 1 / cosine**2))
+            for graphs, true, slope in values:
+                out = graph.evaluate(graphs[k & 15], {"x": float(rh), "low": float(rl)})
                 y = taylor.ball(Fraction(out["hi"]) + Fraction(out["lo"]))
                 off = abs(abs(y) - abs(true))
-                assert off <= taylor.ball(Fraction(out["err"])) + taylor.ball(Fraction(given)), (x, turn)
+                rest = slope * taylor.ball(Fraction(given)) * (1 + taylor.pow2(-20))
+                assert off <= taylor.ball(Fraction(out["err"])) + rest, (x, k, float(true))
     assert 2.0**-70 < least < 2.0**-50 and least > float(angles.NEAREST)
 
 
@@ -91,6 +96,27 @@ def test_a_wrong_table_or_constant_is_rejected():
             assert prove.prove_piece(kernel, graph.parse(wrong, fma), piece).ratio > 1
     (other, *_) = pieces_at(kernel, 5, at)
     assert prove.prove_piece(kernel, graph.parse(table, True), other).ratio <= 1
+
+
+@pytest.mark.parametrize("turn", [0, 5, 8])
+def test_a_quotient_that_is_wrong_is_rejected(turn):
+    """tan with a residual that lacks the denominator's low part, and with a claim that is far too small."""
+    kernel, text, at = graph.kernels()["tan_f64"], graph.recorded("tan_f64"), Fraction(1, 16)
+    (piece, *_) = pieces_at(kernel, turn, at)
+    lines = text.splitlines()
+    (residual,) = [
+        i
+        for i, line in enumerate(lines)
+        if line.startswith("nmad") and lines[int(line.split()[1][1:])].startswith("quotient")
+    ]
+    words = lines[residual].split()
+    without = "\n".join([*lines[:residual], f"abs {words[3]}", *lines[residual + 1 :]]) + "\n"
+    claim = next(line for line in lines if line == "const 0x1p-74")
+    lower = text.replace(claim, "const 0x1p-90").replace("const 0x1.2p-49", "const 0x1.2p-52")
+    for fma in BUILDS.values():
+        assert prove.prove_piece(kernel, graph.parse(text, fma), piece).ratio <= 1
+        for wrong in (without, lower):
+            assert wrong != text and prove.prove_piece(kernel, graph.parse(wrong, fma), piece).ratio > 1
 
 
 @pytest.mark.parametrize("name,constant", [("sin_reduction_f64", "0x1.898cc51"), ("sin_far_f64", "0x1.1a62633")])

@@ -1,0 +1,254 @@
+"""What results in f64 are beyond a cut of the argument: python -m proofs.cuts.
+
+A cut is where a kernel takes its argument for another one, or where rm_<f>_settled knows the result; formats below f64 have no need of this, as all
+their numbers are compared with the oracle. What is checked is the function: that for every number from the cut on the correctly rounded result is the
+one that is stated, 0, a constant or the argument, because the function is nearer to it than any midpoint. The range is cut into pieces until ball
+arithmetic shows that for each. For settled results the cut and the result are read from the source's graph."""
+
+import itertools
+import math
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from flint import arb, arb_series, ctx
+
+from .definitions import DEFINITIONS, constant
+from .graph import HERE, ROOT, evaluate, parse
+from .taylor import ball, pow2, up
+from .two import floor_log2
+from .values import neighbour
+
+MOST = Fraction(2**1024 - 2**971)
+PIECES = 4000
+
+
+@dataclass(frozen=True)
+class Cut:
+    """From `low` to `high`, the ends included, `distance` is f less the result, or the part of the argument by which f differs from it."""
+
+    function: str
+    low: Fraction
+    high: Fraction
+    distance: Callable
+    most: arb
+    result: str
+
+
+def ndtr_tail(x: arb) -> arb:
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
+def sigmoid_tail(x: arb) -> arb:
+    e = (-x).exp()
+    return e / (1 + e)
+
+
+def cubic_tail(x: arb) -> arb:
+    """Of large x between 0 and that of x, its argument being larger."""
+    if x.lower() > 2**60:
+        return arb(0).union(sigmoid_tail(x))
+    return sigmoid_tail((8 / arb.pi()).sqrt() * (x + arb(44715) / 1000000 * x**3))
+
+
+BELOW_ONE, ABOVE_ONE, OF_ARGUMENT = pow2(-54), pow2(-53), pow2(-54)
+
+
+def halfway() -> arb:
+    """From pi/2 to the nearest midpoint of two numbers: the result is RN(pi/2)."""
+    ctx.prec = 160
+    value = arb.pi() / 2
+    number = Fraction(float(value.mid()))
+    return (pow2(-53) - abs(value - ball(number))).lower()
+
+
+def clamped() -> list[Cut]:
+    """Where the double-double kernels cut their argument, from the end of the domain of their proof or earlier."""
+    return [
+        Cut("tanh", Fraction(20), MOST, lambda x: 2 * sigmoid_tail(2 * x), BELOW_ONE, "1"),
+        Cut("erf", Fraction(6), MOST, lambda x: x.erfc(), BELOW_ONE, "1"),
+        Cut("erfc", Fraction(6), MOST, lambda x: x.erfc(), ABOVE_ONE, "2, of -x"),
+        Cut("expm1", Fraction(60), MOST, lambda x: (-x).exp(), BELOW_ONE, "-1, of -x"),
+        Cut("ndtr", Fraction(73, 2), MOST, ndtr_tail, BELOW_ONE, "1"),
+        Cut("sigmoid", Fraction(670), MOST, sigmoid_tail, BELOW_ONE, "1"),
+        Cut("atan", Fraction(2**100), MOST, lambda x: (1 / x).atan(), halfway(), "pi/2"),
+        Cut("silu", Fraction(670), MOST, sigmoid_tail, OF_ARGUMENT, "x"),
+        Cut("gelu", Fraction(73, 2), MOST, ndtr_tail, OF_ARGUMENT, "x"),
+        Cut("gelu_tanh", Fraction(20), MOST, cubic_tail, OF_ARGUMENT, "x"),
+        Cut("softplus", Fraction(660), MOST, lambda x: (-x).exp().log1p() / x, OF_ARGUMENT, "x"),
+        Cut("log_sigmoid", Fraction(660), MOST, lambda x: (-x).exp().log1p() / x, OF_ARGUMENT, "x, of -x"),
+    ]
+
+
+def hold(cut: Cut) -> int:
+    """In how many pieces the distance is below the cut's bound; raises where it is not."""
+    ctx.prec = 160
+    stack, count = [], 0
+    low = cut.low
+    while low < cut.high:
+        stack.append((low, min(2 * low, cut.high)))
+        low *= 2
+    while stack:
+        a, b = stack.pop()
+        count += 1
+        if count > PIECES:
+            raise AssertionError(f"{cut.function}: another result than {cut.result} beyond {float(cut.low)}")
+        middle, half = ball((a + b) / 2), ball((b - a) / 2)
+        if not abs(cut.distance(middle + arb(0, half))) < cut.most:
+            stack += [(a, (a + b) / 2), ((a + b) / 2, b)]
+    return count
+
+
+# Functions of one argument whose settled results are those of larger reductions, which have proofs of their own, and of zeros and infinities.
+OTHERWISE = {"sin", "cos", "tan", "cbrt", "sqrt", "rsqrt"}
+
+
+def names() -> list[str]:
+    """Functions of one argument."""
+    text = (ROOT / "crlibm/functions.def").read_text()
+    return [
+        name
+        for name, arity in re.findall(r"^RM_FUNCTION\((\w+), \w+, (\d),", text, re.M)
+        if arity == "1" and name not in OTHERWISE
+    ]
+
+
+def settled_graphs() -> dict[str, str]:
+    """The recorded operations of rm_<f>_settled for f64: `other` is what the lane had."""
+    lines = []
+    for name in names():
+        lines.append(f'  rec_nodes = 0, printf("function {name}\\n"), x = vf64_input("x"), y = vf64_input("other");')
+        lines.append(f'  m = rm_{name}_settled(x, RM_F64, &y), printf("out known #%d\\nout y #%d\\n", m.id, y.id);')
+    main = "int main(void) {\n  vf64 x, y;\n  vm64 m;\n" + "\n".join(lines) + "\n  return 0;\n}\n"
+    with tempfile.TemporaryDirectory(prefix="repmath-proofs-") as folder:
+        source, program = Path(folder) / "cuts.c", Path(folder) / "cuts"
+        source.write_text(main)
+        command = ["cc", "-std=c11", "-O0", "-I", str(ROOT), "-I", str(HERE), "-include", str(HERE / "record.h")]
+        for name in names():
+            command += ["-include", str(ROOT / f"crlibm/{name}/{name}.h")]
+        subprocess.run([*command, str(source), "-o", str(program)], check=True, capture_output=True, text=True)
+        printed = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
+    found = {}
+    for part in printed.split("function ")[1:]:
+        name, text = part.split("\n", 1)
+        outputs = [line for line in text.splitlines() if line.startswith("out ")]
+        found[name] = "\n".join([line.split(" ", 1)[1] for line in text.splitlines() if line not in outputs] + outputs) + "\n"
+    return found
+
+
+@dataclass(frozen=True)
+class Settled:
+    """All numbers from low to high have this result: 0.0, -0.0 or the argument."""
+
+    function: str
+    low: Fraction
+    high: Fraction
+    result: str
+
+
+def settled(function: str, text: str) -> list[Settled]:
+    """Between the constants with which x, -x or |x| is compared, nothing changes."""
+    graph = parse(text, True)
+    ends = {-MOST, MOST, Fraction(0)}
+    for op, args in graph.nodes:
+        assert op in ("input", "const", "abs", "neg", "lt", "le", "select", "mnot", "mor", "mand"), (function, op)
+        if op in ("lt", "le"):
+            sides = [graph.nodes[k] for k in args]
+            assert all(side[0] in ("const", "input", "abs", "neg") for side in sides)
+            ends |= {s * Fraction(float.fromhex(side[1][0])) for side in sides if side[0] == "const" for s in (1, -1)}
+    cuts, found = sorted(ends), []
+    points = [(c, c) for c in cuts] + [(neighbour(a, "f64", 1), neighbour(b, "f64", -1)) for a, b in itertools.pairwise(cuts)]
+    for low, high in sorted(points):
+        at = [float(low), float((low + high) / 2), float(high)]
+        outs = [evaluate(graph, {"x": x, "other": 0.25}) for x in at]
+        assert len({out["known"] for out in outs}) == 1
+        if outs[0]["known"] and low != 0:
+            same = all(out["y"] == x for out, x in zip(outs, at, strict=True))
+            zero = "-0" if math.copysign(1, outs[0]["y"]) < 0 else "0"
+            assert same or all(out["y"] == 0 for out in outs), function
+            found.append(Settled(function, low, high, "x" if same else zero))
+    return found
+
+
+# Where a series of definitions.py would cancel, or divide by what may be 0.
+NUMBERS = {
+    "sigmoid": lambda x: sigmoid_tail(-x),
+    "silu": lambda x: x * sigmoid_tail(-x),
+    "gelu": lambda x: x * ndtr_tail(-x),
+    "gelu_tanh": lambda x: x * cubic_tail(-x),
+    "softplus": lambda x: x.exp().log1p(),
+    "log_sigmoid": lambda x: -(-x).exp().log1p(),
+}
+
+
+def value(function: str, x: arb) -> arb:
+    if function in NUMBERS:
+        return NUMBERS[function](x)
+    return constant(DEFINITIONS[function](arb_series([x], prec=1)))
+
+
+def hold_settled(piece: Settled) -> int:
+    """The number of parts of the piece; raises where the result is not shown."""
+    ctx.prec = 200
+    if piece.result == "x":
+        # f(x) = x + a x^2 + b(x) x^3, b taken over the whole piece and 0.
+        size = ball(max(abs(piece.low), abs(piece.high)))
+        ctx.cap = 4
+        a, b = (
+            DEFINITIONS[piece.function](arb_series([centre, 1], prec=4)).coeffs() for centre in (arb(0), arb(0, up(size)))
+        )
+        exact = a[0] == 0 and a[1] == 1
+        if not (exact and abs(a[2]) * size + up(b[3]) * size**2 < OF_ARGUMENT):
+            raise AssertionError(f"{piece.function}: another result than x below {float(size)}")
+        return 1
+    sign = -1 if piece.result == "-0" else 1
+    count, stack = 0, [(piece.low, piece.high)]
+    while stack:
+        a, b = stack.pop()
+        count += 1
+        f = value(piece.function, ball((a + b) / 2) + arb(0, ball((b - a) / 2)))
+        if -pow2(-1075) < f < pow2(-1075) and not f * sign < 0:
+            continue
+        if piece.function == "exp2" and a == b == -1075:
+            continue  # 2^-1075 is a tie between 0 and 2^-1074
+        if count > PIECES or a == b:
+            raise AssertionError(f"{piece.function}: not {piece.result} at {float(a)}")
+        middle = nearest_middle(a, b)
+        stack += [(a, middle), (middle, b)]
+    return count
+
+
+def nearest_middle(a: Fraction, b: Fraction) -> Fraction:
+    """Of numbers of very different sizes the middle of their exponents."""
+    if a < 0 < b or a == 0 or b == 0 or max(abs(a), abs(b)) < 4 * min(abs(a), abs(b)):
+        return (a + b) / 2
+    sign = 1 if a > 0 else -1
+    return sign * Fraction(2) ** ((floor_log2(abs(a)) + floor_log2(abs(b)) + 1) // 2)
+
+
+def check() -> dict[str, list[str]]:
+    """What is shown, function by function."""
+    found: dict[str, list[str]] = {}
+    for cut in clamped():
+        hold(cut)
+        found.setdefault(cut.function, []).append(f"{cut.result} from {float(cut.low):g} on")
+    for function, text in settled_graphs().items():
+        for piece in settled(function, text):
+            hold_settled(piece)
+            found.setdefault(function, []).append(f"{piece.result} from {float(piece.low):.17g} to {float(piece.high):.17g}")
+    return found
+
+
+def main() -> int:
+    for function, results in check().items():
+        print(f"{function}: {'; '.join(results)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
