@@ -71,3 +71,10 @@ def test_nan_is_canonical(dtype):
             codes = made[made.isnan()].view({2: torch.int16, 4: torch.int32, 8: torch.int64}[made.itemsize])
             assert len(codes) and bool((codes == torch.full((), torch.nan, dtype=dtype).view(codes.dtype)).all())
     assert FUNCTIONS[torch.ops.aten.clone.default] is None
+
+
+def test_zeros_without_memory():
+    """PyTorch makes such tensors in derivatives: they lie over nothing."""
+    zeros, x = torch._efficientzerotensor(3), torch.arange(3.0)
+    with rt.reproducible():
+        assert torch.equal(x.clone().copy_(zeros), torch.zeros(3)) and torch.equal(x.clone().add_(zeros), x)

@@ -122,7 +122,11 @@ def _meets(t: torch.Tensor, storage: int, others: Iterable[Any]) -> bool:
     """Whether one of the arguments lies over a part of t, whose storage begins there."""
     for v in others:
         if isinstance(v, torch.Tensor):
-            if v is not t and v.layout is torch.strided and v.is_cpu and v.untyped_storage().data_ptr() == storage:
+            if (
+                v is t or v.layout is not torch.strided or not v.is_cpu or v._is_zerotensor()
+            ):  # zeros that PyTorch keeps without memory
+                continue
+            if v.untyped_storage().data_ptr() == storage:
                 if t.numel() and v.numel() and _beside(t, v):
                     return True
         elif isinstance(v, (list, tuple)) and _meets(t, storage, v):
