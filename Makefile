@@ -10,7 +10,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python examples/python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
 
-.PHONY: help demo test fuzz test-exhaustive oracle proofs test-cuda bench bench-table lint stubs clean
+.PHONY: help demo test fuzz test-exhaustive test-opinfo oracle proofs test-cuda bench bench-table lint stubs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make test             run the tests"
 	@echo "make fuzz             attack the library for a while: make fuzz SECONDS=600"
 	@echo "make test-exhaustive  run every input of each 32-bit function (minutes)"
+	@echo "make test-opinfo      compare the bits of many samples of PyTorch's operators between instruction sets (minutes)"
 	@echo "make oracle           compare every input of each 32-bit function of one argument with an independent oracle (an hour)"
 	@echo "make proofs           prove the error bounds of the kernels and write the certificates and docs/evidence.md (up to an hour)"
 	@echo "make test-cuda        compare a GPU's bits with the CPU's and with the golden digests (needs nvcc and a GPU)"
@@ -65,6 +66,9 @@ fuzz: $(VENV)/test.stamp
 test-exhaustive: $(VENV)/test.stamp
 	REPMATH_EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive
 	$(BIN)/python -m repmath verify --all
+
+test-opinfo: $(VENV)/test.stamp
+	REPMATH_OPINFO_SAMPLES=48 $(BIN)/python -m pytest tests/test_torch_opinfo_isas.py
 
 oracle: $(VENV)/proofs.stamp
 	$(BIN)/python -m proofs.oracle
