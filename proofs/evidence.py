@@ -137,6 +137,31 @@ def bound_counts() -> str:
     )
 
 
+CONDITIONS = """
+## Conditions left out
+
+Each comparison of the vector code (kernels, steps, rounding tests, fast paths of operators: what sends lanes to a slower tier, to the complete
+function or to another value) is left out by itself, never true or always true, in a build for controls. `tests/guards.txt` has a line for each:
+arguments at which a function is then wrong, against MPFR, and without that right (`tests/test_guards.py` tries them on every instruction set);
+an operation on data beside boundaries that gives something else; or why nothing does. Conditions of scalar code (complete functions, balls) are not
+among them.
+
+| conditions | a wrong value is shown | an operation's result changes | same results, or only slower: proved or by all inputs | nothing found |
+| --- | --- | --- | --- | --- |
+"""
+
+
+def condition_counts() -> str:
+    lines = (ROOT / "tests/guards.txt").read_text().splitlines()
+    shown = [line.split(" | ")[2] for line in lines if line and not line.startswith("#")]
+    data = [text for text in shown if re.match(r"(never|always) data ", text)]
+    wrong = [text for text in shown if re.match(r"(never|always) ", text) and text not in data]
+    same = [text for text in shown if text.startswith(("same", "speed"))]
+    return (
+        f"| {len(shown)} | {len(wrong)} | {len(data)} | {len(same)} | {len(shown) - len(wrong) - len(data) - len(same)} |\n"
+    )
+
+
 def no_input() -> dict:
     """(function, format) to the instruction sets on which no input shows a bound, from the test that makes the controls."""
     sys.path.insert(0, str(ROOT / "tests"))
@@ -281,6 +306,8 @@ def page() -> str:
         + "\n".join(mutant_rows())
         + "\n"
         + bound_counts()
+        + CONDITIONS
+        + condition_counts()
         + oracle.section()
         + steps_section()
         + evidence_operators.section()

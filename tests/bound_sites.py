@@ -1,6 +1,7 @@
 """Every error bound of the library by its place in the sources, and a copy of these in which each has a factor.
 
-A bound passes through RM_BOUND (crlibm/config.h). The k-th of them is multiplied by rm_bound_factor[k], which a test can set."""
+A bound passes through RM_BOUND (crlibm/config.h). The k-th of them is multiplied by rm_bound_factor[k], which a test can set. In the same
+copy conditions can be left out (guard_sites.py)."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ import functools
 import pathlib
 import re
 from dataclasses import dataclass
+
+import guard_sites
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ("crlibm", "src")
@@ -59,6 +62,10 @@ def sites(root: pathlib.Path = ROOT) -> tuple[Site, ...]:
     return tuple(found)
 
 
+def guards() -> tuple[guard_sites.Guard, ...]:
+    return guard_sites.guards(tuple(files()), ROOT)
+
+
 FACTORS = """
 /* For controls: each bound has a factor that a test sets. */
 extern double rm_bound_factor[] __attribute__((visibility("default")));
@@ -74,8 +81,8 @@ def write(path: pathlib.Path, text: str) -> None:
 
 
 def copy_sources(where: pathlib.Path) -> None:
-    """The sources with RM_BOUND(x) made RM_BOUND_AT(number, x)."""
-    root, number = ROOT, iter(range(len(sites())))
+    """The sources with RM_BOUND(x) made RM_BOUND_AT(number, x), and their conditions numbered."""
+    root, number, conditions = ROOT, iter(range(len(sites()))), 0
     plain = [
         root / "CMakeLists.txt",
         *(p for f in ("cmake", "include") for p in sorted((root / f).rglob("*")) if p.is_file()),
@@ -84,11 +91,15 @@ def copy_sources(where: pathlib.Path) -> None:
     for path in plain:
         write(where / path.relative_to(root), path.read_text())
     for path in files():
-        text = USE.sub(lambda _: f"RM_BOUND_AT({next(number)}, ", path.read_text())
+        text = path.read_text()
+        if guard_sites.has_guards(path):
+            first, conditions = conditions, conditions + len(guard_sites.places(text))
+            text = guard_sites.guarded(text, first)
+        text = USE.sub(lambda _: f"RM_BOUND_AT({next(number)}, ", text)
         write(where / path.relative_to(root), text)
     config = (root / "crlibm/config.h").read_text()
     end = config.rindex("#endif")
-    write(where / "crlibm/config.h", config[:end] + FACTORS + config[end:])
+    write(where / "crlibm/config.h", config[:end] + FACTORS + guard_sites.GUARDS + config[end:])
     status = where / "src/api/status.c"
     small = f"\ndouble rm_bound_factor[{len(sites())}] = {{{', '.join(['0x1p-20'] * len(sites()))}}};\n"
-    write(status, '#include "../../crlibm/config.h"\n' + status.read_text() + small)
+    write(status, f'#include "../../crlibm/config.h"\n{status.read_text()}{small}char rm_guard[{conditions}];\n')
