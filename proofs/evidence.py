@@ -146,7 +146,7 @@ arguments at which a function is then wrong, against MPFR, and without that righ
 an operation on data beside boundaries that gives something else; or why nothing does. Conditions of scalar code (complete functions, balls) are not
 among them.
 
-| conditions | a wrong value is shown | an operation's result changes | same results, or only slower: proved or by all inputs | nothing found |
+| conditions | a wrong value is shown | an operation's result changes | same results, or only slower: argued there, or all inputs compared | nothing found |
 | --- | --- | --- | --- | --- |
 """
 
