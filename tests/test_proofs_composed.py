@@ -81,6 +81,8 @@ def test_bounds_contain_the_errors(name):
         ("log_sigmoid_backward_f64", 3),
         ("gelu_f64", -3),
         ("ndtr_f64", -3),
+        ("gelu_tanh_f64", -3),
+        ("erf_backward_f64", 3),
     ],
 )
 def test_the_error_of_exp_counts(name, x):

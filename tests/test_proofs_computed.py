@@ -50,6 +50,7 @@ def test_numbers_beside_that_end(name):
 @pytest.mark.parametrize(
     "name,x",
     [
+        ("gelu_tanh_f64", "-15"),
         ("gelu_f64", "-20"),
     ],
 )
