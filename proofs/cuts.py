@@ -3,7 +3,8 @@
 A cut is where a kernel takes its argument for another one, or where rm_<f>_settled knows the result; formats below f64 have no need of this, as all
 their numbers are compared with the oracle. What is checked is the function: that for every number from the cut on the correctly rounded result is the
 one that is stated, 0, a constant or the argument, because the function is nearer to it than any midpoint. The range is cut into pieces until ball
-arithmetic shows that for each. For settled results the cut and the result are read from the source's graph."""
+arithmetic shows that for each. For settled results the cut and the result are read from the source's graph, of gradients for the greatest g too. (That a zero has the sign of g
+or the other one there, as its factors have, is left to the tests where balls do not tell it.)"""
 
 import itertools
 import math
@@ -20,7 +21,7 @@ from flint import arb, arb_series, ctx
 
 from .definitions import DEFINITIONS, constant
 from .graph import HERE, ROOT, evaluate, parse
-from .taylor import ball, pow2, up
+from .taylor import ball, log2, pow2, up
 from .two import floor_log2
 from .values import neighbour
 
@@ -54,6 +55,10 @@ def cubic_tail(x: arb) -> arb:
     if x.lower() > 2**60:
         return arb(0).union(sigmoid_tail(x))
     return sigmoid_tail((8 / arb.pi()).sqrt() * (x + arb(44715) / 1000000 * x**3))
+
+
+def cubic_slope(x: arb) -> arb:
+    return (8 / arb.pi()).sqrt() * (1 + 3 * arb(44715) / 1000000 * x * x)
 
 
 BELOW_ONE, ABOVE_ONE, OF_ARGUMENT = pow2(-54), pow2(-53), pow2(-54)
@@ -109,12 +114,12 @@ OTHERWISE = {"sin", "cos", "tan", "cbrt", "sqrt", "rsqrt"}
 
 
 def names() -> list[str]:
-    """Functions of one argument."""
+    """Functions of one argument, and gradients."""
     text = (ROOT / "crlibm/functions.def").read_text()
     return [
         name
         for name, arity in re.findall(r"^RM_FUNCTION\((\w+), \w+, (\d),", text, re.M)
-        if arity == "1" and name not in OTHERWISE
+        if (arity == "1" or name.endswith("_backward")) and name not in OTHERWISE
     ]
 
 
@@ -123,7 +128,8 @@ def settled_graphs() -> dict[str, str]:
     lines = []
     for name in names():
         lines.append(f'  rec_nodes = 0, printf("function {name}\\n"), x = vf64_input("x"), y = vf64_input("other");')
-        lines.append(f'  m = rm_{name}_settled(x, RM_F64, &y), printf("out known #%d\\nout y #%d\\n", m.id, y.id);')
+        g = 'vf64_input("g"), ' if name.endswith("_backward") else ""
+        lines.append(f'  m = rm_{name}_settled({g}x, RM_F64, &y), printf("out known #%d\\nout y #%d\\n", m.id, y.id);')
     main = "int main(void) {\n  vf64 x, y;\n  vm64 m;\n" + "\n".join(lines) + "\n  return 0;\n}\n"
     with tempfile.TemporaryDirectory(prefix="repmath-proofs-") as folder:
         source, program = Path(folder) / "cuts.c", Path(folder) / "cuts"
@@ -143,35 +149,51 @@ def settled_graphs() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Settled:
-    """All numbers from low to high have this result: 0.0, -0.0 or the argument."""
+    """All numbers from low to high have this result: 0.0, -0.0 or the argument; of gradients, where g is positive and at most `factor`."""
 
     function: str
     low: Fraction
     high: Fraction
     result: str
+    factor: Fraction = Fraction(1)
 
 
 def settled(function: str, text: str) -> list[Settled]:
-    """Between the constants with which x, -x or |x| is compared, nothing changes."""
+    """Between the constants with which x, -x or |x| is compared, nothing changes, nor between those of |g|."""
     graph = parse(text, True)
-    ends = {-MOST, MOST, Fraction(0)}
+    known = ("input", "const", "abs", "neg", "lt", "le", "select", "mnot", "mor", "mand", "copysign")
+    ends, sizes = {-MOST, MOST, Fraction(0)}, {MOST}
+
+    def of(k: int) -> str:
+        op, args = graph.nodes[k]
+        assert op in ("const", "input", "abs", "neg"), (function, op)
+        return op if op == "const" else args[0] if op == "input" else of(args[0])
+
     for op, args in graph.nodes:
-        assert op in ("input", "const", "abs", "neg", "lt", "le", "select", "mnot", "mor", "mand"), (function, op)
+        assert op in known, (function, op)
         if op in ("lt", "le"):
-            sides = [graph.nodes[k] for k in args]
-            assert all(side[0] in ("const", "input", "abs", "neg") for side in sides)
-            ends |= {s * Fraction(float.fromhex(side[1][0])) for side in sides if side[0] == "const" for s in (1, -1)}
+            for k, other in (args, args[::-1]):
+                if of(k) == "const":
+                    c = Fraction(float.fromhex(graph.nodes[k][1][0]))
+                    if of(other) == "g":
+                        sizes |= {c, neighbour(c, "f64", -1)}
+                    else:
+                        ends |= {c, -c}
     cuts, found = sorted(ends), []
     points = [(c, c) for c in cuts] + [(neighbour(a, "f64", 1), neighbour(b, "f64", -1)) for a, b in itertools.pairwise(cuts)]
     for low, high in sorted(points):
         at = [float(low), float((low + high) / 2), float(high)]
-        outs = [evaluate(graph, {"x": x, "other": 0.25}) for x in at]
-        assert len({out["known"] for out in outs}) == 1
+        for factor in sorted(sizes, reverse=True):
+            outs = [evaluate(graph, {"x": x, "other": 0.25, "g": float(factor)}) for x in at]
+            assert len({out["known"] for out in outs}) == 1
+            if outs[0]["known"]:
+                break
         if outs[0]["known"] and low != 0:
             same = all(out["y"] == x for out, x in zip(outs, at, strict=True))
             zero = "-0" if math.copysign(1, outs[0]["y"]) < 0 else "0"
             assert same or all(out["y"] == 0 for out in outs), function
-            found.append(Settled(function, low, high, "x" if same else zero))
+            factor = factor if function.endswith("_backward") else Fraction(1)
+            found.append(Settled(function, low, high, "x" if same else zero, factor))
     return found
 
 
@@ -186,7 +208,22 @@ NUMBERS = {
 }
 
 
+# Gradients for g = 1, where they are far from their zeros; sigmoid_tail(x) sigmoid_tail(-x) for the first.
+BACKWARD = {
+    "sigmoid_backward": lambda x: sigmoid_tail(abs(x)) * (1 - sigmoid_tail(abs(x))),
+    "tanh_backward": lambda x: 4 * BACKWARD["sigmoid_backward"](2 * x),
+    "softplus_backward": NUMBERS["sigmoid"],
+    "log_sigmoid_backward": sigmoid_tail,
+    "silu_backward": lambda x: sigmoid_tail(-x) * (1 + x * (1 - sigmoid_tail(-x))),
+    "gelu_tanh_backward": lambda x: cubic_tail(-x) * (1 + x * cubic_slope(x) * (1 - cubic_tail(-x))),
+    "gelu_backward": lambda x: ndtr_tail(-x) + x * (-x * x / 2).exp() / (2 * arb.pi()).sqrt(),
+    "erf_backward": lambda x: 2 / arb.pi().sqrt() * (-x * x).exp(),
+}
+
+
 def value(function: str, x: arb) -> arb:
+    if function in BACKWARD:
+        return BACKWARD[function](x)
     if function in NUMBERS:
         return NUMBERS[function](x)
     return constant(DEFINITIONS[function](arb_series([x], prec=1)))
@@ -211,7 +248,7 @@ def hold_settled(piece: Settled) -> int:
     while stack:
         a, b = stack.pop()
         count += 1
-        f = value(piece.function, ball((a + b) / 2) + arb(0, ball((b - a) / 2)))
+        f = value(piece.function, ball((a + b) / 2) + arb(0, ball((b - a) / 2))) * ball(piece.factor)
         if -pow2(-1075) < f < pow2(-1075) and not f * sign < 0:
             continue
         if piece.function == "exp2" and a == b == -1075:
@@ -231,6 +268,27 @@ def nearest_middle(a: Fraction, b: Fraction) -> Fraction:
     return sign * Fraction(2) ** ((floor_log2(abs(a)) + floor_log2(abs(b)) + 1) // 2)
 
 
+def sums() -> list[tuple[str, arb, arb]]:
+    """(what, distance, bound): a power whose logarithm is below the constants of rm_pow_settled, 2^-46 of it being left for the logarithm's error,
+    beside half the least number of each format; a tail of logaddexp beyond the difference at which it is cut, beside the least number that the
+    loop then takes for the sum, f32 as the widest of the formats below f64."""
+    ctx.prec = 160
+    text = (ROOT / "crlibm/pow/pow.h").read_text()
+    ((f64, f32, bf16, f16),) = re.findall(
+        r"least = format == RM_F64 \? (\S+) : format == RM_F32 \? (\S+) : format == RM_BF16 \? (\S+) : (\S+);", text
+    )
+    halves = ((f64, -1075), (f32, -150), (bf16, -134), (f16, -25))
+    found = [("pow, 0", (ball(Fraction(least)) * (1 - pow2(-46))).exp(), pow2(half)) for least, half in halves]
+    text = (ROOT / "crlibm/logaddexp/logaddexp.h").read_text()
+    cuts = re.findall(r"end = vf64_set1\((\S+)\)", text)
+    leasts = re.findall(r"far = .*vf64_set1\((0x1p-\d+)\)", text)
+    for cut, least, places in zip(cuts, leasts, (25, 54), strict=True):
+        found.append(
+            ("logaddexp, the greater", (-ball(Fraction(cut))).exp() / ball(Fraction(float.fromhex(least))), pow2(-places))
+        )
+    return found
+
+
 def check() -> dict[str, list[str]]:
     """What is shown, function by function."""
     found: dict[str, list[str]] = {}
@@ -241,6 +299,10 @@ def check() -> dict[str, list[str]]:
         for piece in settled(function, text):
             hold_settled(piece)
             found.setdefault(function, []).append(f"{piece.result} from {float(piece.low):.17g} to {float(piece.high):.17g}")
+    for what, distance, most in sums():
+        if not distance < most:
+            raise AssertionError(what)
+        found.setdefault(what, []).append(f"by {float(log2(most) - log2(distance)):.2f} bits")
     return found
 
 

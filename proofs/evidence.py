@@ -84,12 +84,11 @@ same is done with two-part values: `proofs/pairs.py` (hypot, atan2: sizes down t
 underflows counts), `proofs/powers.py` (pow) and `proofs/sums.py` (logaddexp).
 
 What a result is beyond a cut of the argument, where kernels take another argument for it or the result is known at once, is checked for f64 by
-`proofs/cuts.py`, piece by piece of the whole range, the cuts of known results being read from the source; in the formats below, all numbers are
-compared with an oracle.
+`proofs/cuts.py`, piece by piece of the whole range, the cuts of known results being read from the source, those of gradients, powers and logaddexp
+too; in the formats below, all numbers of functions of one argument are compared with an oracle.
 
-Not machine-checked, but derived in prose in the files: kernels that are not in this table; f64 results outside its domains and those cuts; cuts of
-functions of two arguments (the 0 of a power that is too small, the greater argument of logaddexp) and of gradients; and the complete functions of
-any precision. The evaluations in binary32 are measured: below.
+Not machine-checked, but derived in prose in the files: kernels that are not in this table; f64 results outside its domains and those cuts; that the
+logarithm by which a power is found to be 0 is within 2^-46 for arguments of 53 bits too; and the complete functions of any precision. The evaluations in binary32 are measured: below.
 
 | kernel | domain | claimed bound | checked error, FMA | without FMA | boxes |
 | --- | --- | --- | --- | --- | --- |

@@ -74,18 +74,30 @@ def test_settled_results(piece):
     """Those of the library too, with the sign of zero; a cut nearer to 0 is rejected."""
     assert cuts.hold_settled(piece) < cuts.PIECES
     x = numbers(piece.low, piece.high, piece.function)
-    found = getattr(repmath, piece.function)(x)
     expected = x if piece.result == "x" else np.full(len(x), float(piece.result))
-    assert np.array_equal(found, expected) and np.array_equal(np.signbit(found), np.signbit(expected))
+    if piece.function.endswith("_backward"):
+        for g in (float(piece.factor), -float(piece.factor), 0.75, -(2.0**-1074)):
+            found = getattr(repmath, piece.function)(np.full(len(x), g), x)
+            assert np.array_equal(found, expected) and np.array_equal(np.signbit(found), np.signbit(expected) ^ (g < 0))
+    else:
+        found = getattr(repmath, piece.function)(x)
+        assert np.array_equal(found, expected) and np.array_equal(np.signbit(found), np.signbit(expected))
     if piece.result == "x":
         factor = 2**920 if piece.function == "log1p" else 4
         nearer = replace(piece, low=piece.low * factor, high=piece.high * factor)
     else:
         nearer = replace(
-            piece, low=piece.low - 2 if piece.low > 0 else piece.low, high=piece.high + 2 if piece.low < 0 else piece.high
+            piece, low=piece.low - 16 if piece.low > 0 else piece.low, high=piece.high + 16 if piece.low < 0 else piece.high
         )
     with pytest.raises(AssertionError):
         cuts.hold_settled(nearer)
+
+
+def test_sums_beyond_their_cuts():
+    """Powers whose logarithm is a little nearer to 0 do not round to it."""
+    found = cuts.sums()
+    assert len(found) == 6 and all(distance < most for _, distance, most in found)
+    assert all(not distance * 1.1 < most for what, distance, most in found if what == "pow, 0")
 
 
 def test_all_settled_results_are_among_them():

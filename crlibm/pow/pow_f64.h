@@ -15,7 +15,7 @@
  *                  2^-78.7 |rh|; Q itself: 2^-86.9 |rh|
  *   rl             rl (1 - rh + rh^2); rl rh^3 left out: 2^-79.5 |rh|, only when C != 1
  *   other low parts are below 2^-50 |L|, their roundings below 2^-100
- * C = 1: |rh| <= 1.002 |L|, sum below 2^-78.6. Otherwise |L| >= |w| - 1.003 |rh|, |rh| <= 1.12 |L|: below 2^-77.85, which is less than
+ * C = 1: |rh| <= 1.002 |L|, sum below 2^-78.6. Otherwise |L| >= |w| - 1.003 |rh|, |rh| <= 1.12 |L|: below 2^-77.85, less than
  * RM_POW_EXPONENT_F64_ERR.
  * z = y L in double-double adds 2^-103. |z| <= 745: e^z is off by 745 2^-77.8 < 0.84 2^-68; RM_EXP_F64_ERR is 0.69 2^-68.
  * Sum below 1.54 2^-68 < RM_POW_F64_ERR. */
