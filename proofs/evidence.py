@@ -77,11 +77,14 @@ is taken by the bound that is proved for it (`exp_sum_f64`, for arguments of two
 analysed (`proofs/composed.py`; `computed.py` where the argument of exp is computed, `small.py` for small softplus). The reductions of sin, cos
 and tan in f64, and these functions of the reduced argument, for every k modulo 16, are proofs of their own (`proofs/angles.py`).
 
+Large arguments of expm1, sinh and cosh are analysed for many powers of two at once (`proofs/scaled.py`). For cbrt and rsqrt one octave of 8 or 4
+stands for all normal numbers, after a check that every operation scales and none underflows (`proofs/octaves.py`).
+
 Of two arguments (`proofs/two.py`): hypot and atan2 are homogeneous, so that a box is one of the ratio of their arguments. pow is a
 composition: first y log x within 8.6 2^-53, then e^z for every z that is within that of x. So is logaddexp: log(1 + e^-d) for a rounded
 difference d; the sum with the greater argument, whatever that is, is one of the formulas below. The domains of these kernels are those of the ratio, x, z and d. In f64 the
 same is done with two-part values: `proofs/pairs.py` (hypot, atan2: sizes down to where the kernels leave an argument open, so that what
-underflows counts), `proofs/powers.py` (pow) and `proofs/sums.py` (logaddexp).
+underflows counts), `proofs/octaves.py` (pow) and `proofs/sums.py` (logaddexp).
 
 What a result is beyond a cut of the argument, where kernels take another argument for it or the result is known at once, is checked for f64 by
 `proofs/cuts.py`, piece by piece of the whole range, the cuts of known results being read from the source, those of gradients, powers and logaddexp

@@ -34,6 +34,8 @@ KINDS = {
     "dd_steps": Kind("f64"),
     "dd_steps_exact": Kind("f64", "steps"),
     "dd_steps_low": Kind("f64", "steps", "_sum"),
+    "dd_scaled": Kind("f64", "scaled", "_large"),
+    "dd_one_octave": Kind("f64", "octaves"),
     "dd_composed": Kind("f64", "composed"),
     "dd_composed_g": Kind("f64", "composed"),
     "dd_computed": Kind("f64", "computed"),

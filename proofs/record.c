@@ -64,6 +64,8 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("hi", hi), out("lo", lo), out("err", err);                  \
   }
 
+#define RM_PROOF_DD_ONE_OCTAVE(name, domain) RM_PROOF_DD(name, domain)
+
 /* The same with exp by its bound; with a second argument of the program as DD, for comparison. */
 #define RM_PROOF_DD_COMPOSED_AS(kernel, name)                       \
   if (!strcmp(argv[1], kernel)) {                                   \
@@ -144,6 +146,15 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     rm_exp_unscaled_dd(k, rh, h, c, &hi, &lo, &err);                    \
     out("hi", hi), out("lo", lo), out("given", vf64_set1(given_));      \
     out("err", vf64_set1(2.05 * RM_POW_F64_ERR));                       \
+  }
+
+/* With powers of two as operations of their own. */
+#define RM_PROOF_DD_SCALED(name, domain)                            \
+  if (!strcmp(argv[1], #name "_large_f64")) {                       \
+    vf64 hi, lo, err;                                               \
+    rec_scale_known = 1;                                            \
+    rm_##name##_dd(vf64_input("x"), &hi, &lo, &err);                \
+    out("hi", hi), out("lo", lo), out("err", err);                  \
   }
 
 /* sin, cos and tan from their reduced argument on, k being whatever the analysis chooses. */

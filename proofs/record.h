@@ -152,4 +152,21 @@ RM_FN void rec_exp_sum_dd(vf64 x, vf64 xl, vf64 *hi, vf64 *lo, vf64 *err) {
 }
 #define rm_exp_sum_dd rec_exp_sum_dd
 
+/* Powers of two that a kernel multiplies by: where rec_scale_known, an operation with the 16 of which one is taken (scaled.py). */
+static int rec_scale_known = 0;
+
+RM_FN vf64 rec_exp_scale(vi64 k) {
+  if (!rec_scale_known) return rm_exp_scale(k);
+  printf("%d scale #%d", rec_nodes, k.id);
+  for (int64_t j = 0; j < 16; j++) {
+    const int64_t bits = rm_exp_t[j] + (j << 48);
+    double power;
+    __builtin_memcpy(&power, &bits, sizeof power);
+    printf(" %a", power);
+  }
+  printf("\n");
+  return (vf64){rec_nodes++};
+}
+#define rm_exp_scale rec_exp_scale
+
 #endif
