@@ -1,14 +1,15 @@
 """rm_cross_entropy and its gradient against mpmath, on every instruction set, in every format."""
 
 import ctypes
+import itertools
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import oracle
 import pytest
-from exact_oracle import CANONICAL_NAN, FORMATS, rounded
-from reductions_library import ENUM, NULL, OK, pointer, status
+from exact_oracle import CANONICAL_NAN, FORMATS, exact, rounded
+from reductions_library import ENUM, NULL, OK, Reductions, pointer, status
 from test_nn_softmax import infinity, kind
 from test_statistics import dtype_of
 from wide_oracle import precise, reals, rounded_real
@@ -266,7 +267,8 @@ def test_divisors_that_cancel(isa_library):
     for scale in (1, -1):  # log 2 (1 - 1/2) over 0, and 0 over 0
         w = np.array([1, -1], "f4") * np.float32(scale)
         x = np.array([[0, 0], [np.log(2), 0]], "f4")
-        got = forward(isa_library, "f32", problem(x, np.array([0, 1]), weight=w)).tolist()
+        target = np.array([0, 1])
+        got = forward(isa_library, "f32", problem(x, target, weight=w)).tolist()
         assert got == [infinity("f32", -scale)]
         alone = np.array([[0, -np.inf], [-np.inf, 0]], "f4")
         assert forward(isa_library, "f32", problem(alone, np.array([0, 1]), weight=w)).tolist() == [CANONICAL_NAN["f32"]]
@@ -298,7 +300,8 @@ def test_totals_of_logarithms_that_cancel(isa_library):
     """log(4 + a) - 2 log(2 + b) for exponentials a and b far below, of which the larger one has the sign of the total."""
     for a, b in ((-9000.0, -9100.0), (-9100.0, -9000.0), (-8200.0, -8300.0), (-8300.0, -8200.0)):
         x = np.array([[0, 0, 0, 0, a], [0, 0, -np.inf, -np.inf, b]]).astype("f4")
-        problem_ = problem(x, np.array([0, 1]), weight=np.array([1, -2, 1, 1, 1], "f4"), reduction=SUM)
+        target, weight = np.array([0, 1]), np.array([1, -2, 1, 1, 1], "f4")
+        problem_ = problem(x, target, weight=weight, reduction=SUM)
         assert forward(isa_library, "f32", problem_).tolist() == [0 if a > b else 1 << 31], (a, b)
 
 
@@ -357,3 +360,32 @@ def test_bad_arguments(isa_library):
     )
     assert call(problem(x, good, smoothing=1.5)) == status(10, 2) and call(problem(x, good, reduction=3)) == status(ENUM, 2)
     assert (out == 7).all()
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_sure_and_far_classes_are_decided_at_once(isa_library, fmt):
+    """A target far above the others has a loss and a gradient below all numbers, with its sign; one far below has a loss a hair above a difference of
+    logits, which may be a midpoint. Neither takes wide evaluations of exponentials."""
+    dtype, counted = dtype_of(fmt), Reductions(isa_library)
+    rng = np.random.default_rng(11)
+    for gap, weight in itertools.product((300, 2000, 30000) if fmt != "f64" else (800, 30000), (1, -1)):
+        x = -np.round(8 * rng.random((3, 6))) / 8 - gap
+        x[:, 3] = 0
+        x[2, 4:] = -np.inf
+        x, w, t = x.astype(dtype), np.full(6, weight, dtype), np.full(3, 3)
+        for reduction in (NONE, SUM, MEAN):
+            g = np.array([-2.0, 3.0, 1.0] if reduction == NONE else [-2.0]).astype(dtype)
+            loss, gradient = expected(fmt, x, t, None, w, 0.0, reduction, g)
+            counted.stats()
+            assert forward(isa_library, fmt, problem(x, t, weight=w, reduction=reduction)).tolist() == loss
+            assert backward(isa_library, fmt, problem(x, t, weight=w, reduction=reduction), g).tolist() == gradient
+            assert counted.stats()[2] == 0 or fmt == "f64"
+        other = np.full(3, 2)
+        found = forward(isa_library, fmt, problem(x, other, reduction=NONE)).tolist()
+        assert found == [rounded(-exact(row[2]) + Fraction(1, 2**1300), np.dtype(dtype)) for row in x]
+        assert counted.stats()[2] == 0
+    alone = np.array([[0, -np.inf], [-np.inf, 0]]).astype(dtype)  # nothing beside the class: exact zeros
+    for weight, reduction in itertools.product((1, -1), (NONE, SUM)):
+        w, t = np.full(2, weight, dtype), np.array([0, 1])
+        p = problem(alone, t, weight=w, reduction=reduction)
+        assert not forward(isa_library, fmt, p).any() and not backward(isa_library, fmt, p, np.ones(2, dtype)).any()

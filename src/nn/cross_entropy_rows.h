@@ -239,6 +239,54 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
   }
 }
 
+/* A bound of log2 |w log(1 + S')| for the row that is loaded and its class, where that is the greatest logit: 0 < S' < n e^(second - m), and 1.44 is
+ * less than 1/log 2, which covers the rounding of the difference. Infinite where it is not. */
+RM_LOCAL double little_bits(const rm_entropy_exact *r) {
+  const rm_exp_row *e = &r->e;
+  const int64_t t = r->row.target;
+  if (!r->row.one_class || e->x[t] != e->m) return rm_near_infinity();
+  return 1.44 * (e->second - e->m) + (double)(64 - rm_clz64((uint64_t)e->n)) + (double)rm_ball_exponent(__builtin_fabs(r->row.w[t])) + 1.0;
+}
+
+/* Numbers below that power of 2 round to a zero of their sign. */
+RM_FORMULA double little_enough(int format) { return format == RM_F64 ? -1080.0 : -160.0; }
+
+/* Whether the loss of the row that is loaded is decided by its size, or as a hair above the difference of two logits (exp_row.h). */
+RM_LOCAL int little_loss(const rm_entropy_exact *r, uint64_t *bits, rm_row_state *state) {
+  const int format = r->row.f->format;
+  const double w = r->row.w[r->row.one_class ? r->row.target : 0];
+  double rest;
+  int k;
+  if (little_bits(r) < little_enough(format)) {
+    *bits = rm_signed_zero(w < 0.0 && r->e.only_tail >= 0, format); /* nothing beside it: the loss is 0 */
+    return 1;
+  }
+  if (!r->row.one_class || w != 1.0 || r->e.x[r->row.target] - r->e.m >= 0.0) return 0;
+  const double d = rm_near_two_sum(r->e.m, -r->e.x[r->row.target], &rest);
+  if (d - d != 0.0 || rest != 0.0 || !rm_exp_row_is_little(&r->e, r->row.target, &k)) return 0;
+  *bits = rm_round_beside(d, 1, format, RM_NEAREST, &state->flags);
+  return 1;
+}
+
+/* The same for a total of losses of one sign, all of them little. */
+RM_LOCAL int little_total(rm_entropy_exact *r, const rm_near *divisor, uint64_t *bits) {
+  const rm_entropy *f = r->row.f;
+  double most = -rm_near_infinity();
+  int signs = 0;
+  if (!(divisor->err <= 0x1p-20 * __builtin_fabs(divisor->hi)) || __builtin_fabs(divisor->hi) < 0x1p-1000) return 0;
+  for (int64_t i = 0; i < f->p.rows; i++) {
+    if (!rm_entropy_load(r, i)) continue;
+    const double w = r->row.w[r->row.one_class ? r->row.target : 0], size = little_bits(r);
+    if (size > most) most = size;
+    if (r->e.only_tail >= 0) signs |= w > 0.0 ? 1 : w < 0.0 ? 2 : 0;
+    if (!(most < 0.0) || signs == 3) return 0;
+  }
+  most += (double)(64 - rm_clz64((uint64_t)f->p.rows)) + 1.0 - (double)rm_ball_exponent(__builtin_fabs(divisor->hi));
+  if (!(most < little_enough(f->format))) return 0;
+  *bits = rm_signed_zero(signs != 0 && (signs == 2) != (divisor->hi < 0.0), f->format);
+  return 1;
+}
+
 /* One row's result, with no reduction. */
 RM_LOCAL void rm_entropy_finish_row(const void *operation, int64_t row, rm_row_state *state) {
   const rm_entropy *f = (const rm_entropy *)operation;
@@ -252,7 +300,10 @@ RM_LOCAL void rm_entropy_finish_row(const void *operation, int64_t row, rm_row_s
     rm_entropy_exact r;
     begin_entropy(&r.row, f, state);
     rm_entropy_load(&r, row);
-    bits = rm_decide(row_loss_near, row_loss_ball, &r, 0, f->format, state);
+    if (little_loss(&r, &bits, state))
+      state->tiers.fast++;
+    else
+      bits = rm_decide(row_loss_near, row_loss_ball, &r, 0, f->format, state);
   } else {
     state->tiers.fast++;
   }
@@ -315,9 +366,14 @@ RM_LOCAL void rm_entropy_finish_total(const void *operation, int64_t row, rm_row
       state->tiers.fast++;
     } else {
       rm_entropy_exact r;
-      begin_total(&r, f, state);
-      bits = rm_decide(total_loss_near, total_loss_ball, &r, 0, f->format, state);
-      end_total(&r);
+      begin_entropy(&r.row, f, state);
+      if (little_total(&r, &divisor, &bits)) {
+        state->tiers.fast++;
+      } else {
+        begin_total(&r, f, state);
+        bits = rm_decide(total_loss_near, total_loss_ball, &r, 0, f->format, state);
+        end_total(&r);
+      }
     }
   }
   rm_write_bits(f->out.base, bits, f->format);
@@ -429,8 +485,20 @@ RM_LOCAL void rm_entropy_gradient_row(const void *operation, int64_t row, rm_row
       rm_exp_row_begin(&exact.e, n, r.x, m);
     exact.row = r;
     exact.limbs_near = exact.limbs_ball = -1;
+    /* Where the class is far above the others all is below the numbers, and keeps the sign of what is not 0. k is off by less than 2^-50 of it. */
+    const double top = bad || !(divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi)) || k - k != 0.0
+                           ? rm_near_infinity()
+                           : little_bits(&exact) + (double)rm_ball_exponent(__builtin_fabs(k)) + 2.0;
+    const int little = top < little_enough(f->format);
     for (int64_t j = 0; j < open; j++) {
       const int64_t i = s.open[j];
+      if (little) {
+        const int zero = r.g == 0.0 || r.w[r.target] == 0.0 || (i == r.target ? exact.e.only_tail < 0 : r.x[i] - r.x[i] != 0.0);
+        const int negative = ((r.g < 0.0) != (r.w[r.target] < 0.0)) != (divisor.hi < 0.0); /* of the others */
+        rm_write_bits(out + i * size, rm_signed_zero(!zero && negative != (i == r.target), f->format), f->format);
+        state->tiers.fast++;
+        continue;
+      }
       const uint64_t bits = bad ? special_gradient(&exact, i, sign_or_special(r.g) / kind, &state->flags)
                                 : rm_decide(entropy_gradient_near, entropy_gradient_ball, &exact, i, f->format, state);
       rm_write_bits(out + i * size, bits, f->format);
