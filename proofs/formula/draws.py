@@ -213,48 +213,48 @@ def average(root: pathlib.Path) -> Computed:
     return Computed("averages of windows", make)
 
 
-VARIANCE = "src/reduce/variance.c"
+VARIANCE = "src/reduce/variance_parts.h"
 
 
 def deviation(root: pathlib.Path, many: bool) -> Computed:
-    """D = S - n c, S within s_err of s + s_low, c = c1 + c2; n c1 is exact unless there are 2^27 terms or more."""
+    """D = S - n c, S within its bound of two parts, c = c1 + c2; n c1 is exact unless there are 2^27 terms or more."""
 
     def make(algebra: Algebra) -> list[tuple[Value, Value]]:
-        known = {name: A(name) for name in ("s", "s_low", "s_err", "n", "c1", "c2")}
+        known = {name: A(name) for name in ("s->hi", "s->lo", "s->err", "n", "c1", "c2")}
         host = Host(algebra, known, {"n>=0x1p27": many}, own=("t1", "t2", "d"))
         text = text_of(root, VARIANCE, "p1 = n * c1,", 4)
         if not many:
             host.values["p1"] = product(A("n"), A("c1"))
             text = text.removeprefix("p1 = n * c1, ")
         host.run(text)
-        exact = plus(A("s"), A("s_low"), error(algebra, SPARE, A("s_err")), minus(times(A("n"), plus(A("c1"), A("c2")))))
+        exact = plus(A("s->hi"), A("s->lo"), error(algebra, SPARE, A("s->err")), minus(times(A("n"), plus(A("c1"), A("c2")))))
         return [(plus(host.values["d"], minus(exact)), host.values["d_err"])]
 
     return Computed(f"deviations of a variance{', many terms' if many else ''}", make)
 
 
 def variance(root: pathlib.Path) -> Computed:
-    """N = Q - D^2/n, Q within q_err of q + q_low, D within d_err of d; q_low is what q rounds away."""
+    """N = Q - D^2/n, Q within its bound of two parts, the second one rounded away from the first, D within d_err of d."""
 
     def make(algebra: Algebra) -> list[tuple[Value, Value]]:
-        known = {name: A(name) for name in ("d", "d_err", "n", "q", "q_err")} | {"q_low": error(algebra, U, A("q"))}
+        known = {name: A(name) for name in ("d", "d_err", "n", "q->hi", "q->err")} | {"q->lo": error(algebra, U, A("q->hi"))}
         host = Host(algebra, known, own=("r",))
         host.run(text_of(root, VARIANCE, "const double g = d * d / n,", ";"))
-        low = text_of(root, VARIANCE, "const double r = q - g,", "+ q_low;")
-        two_sum = "((back - g) + (q - (r + back)))"
+        low = text_of(root, VARIANCE, "const double r = q->hi - g,", "+ q->lo;")
+        two_sum = "((back - g) + (q->hi - (r + back)))"
         assert two_sum in low
         g = host.values["g"]
-        host.run("double r = q - g;")
-        host.values["left"] = plus(A("q"), minus(g), minus(host.values["r"]))
+        host.run("double r = q->hi - g;")
+        host.values["left"] = plus(A("q->hi"), minus(g), minus(host.values["r"]))
         host.run("r_low =" + low.partition("r_low =")[2].replace(two_sum, "left"))
         host.run("err =" + text_of(root, VARIANCE, "*err = ", ";").removeprefix("*err ="))
         d = plus(A("d"), error(algebra, 1, A("d_err")))
-        whole = plus(A("q"), host.values["q_low"], error(algebra, 1, A("q_err")))
+        whole = plus(A("q->hi"), host.values["q->lo"], error(algebra, 1, A("q->err")))
         exact = plus(whole, minus(times(times(d, d), A("n", -1))))
         return [(plus(host.values["r"], host.values["r_low"], minus(exact)), host.values["err"])]
 
     def below(name: str):
-        return {(("q", 1),): ONE, (("d", 2), ("n", -1)): ONE} if name == "|r|" else None
+        return {(("q->hi", 1),): ONE, (("d", 2), ("n", -1)): ONE} if name == "|r|" else None
 
     return Computed("variances", make, below)
 
