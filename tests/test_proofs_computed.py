@@ -17,7 +17,7 @@ def width(x: str, bits: int) -> tuple[Fraction, Fraction]:
     return low, low + Fraction(1, 2**bits)
 
 
-@pytest.mark.parametrize("name", ["gelu_f64", "ndtr_f64"])
+@pytest.mark.parametrize("name", ["gelu_f64", "ndtr_f64", "gelu_backward_f64"])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_beside_the_end_of_an_interval_of_the_table(monkeypatch, name, sign):
     """|x|/sqrt(2) passes 1/4 where the index of the table changes: the distance from the next interval's middle is exact."""
@@ -47,13 +47,7 @@ def test_numbers_beside_that_end(name):
             at = math.nextafter(at, 1.0)
 
 
-@pytest.mark.parametrize(
-    "name,x",
-    [
-        ("gelu_tanh_f64", "-15"),
-        ("gelu_f64", "-20"),
-    ],
-)
+@pytest.mark.parametrize("name,x", [("gelu_tanh_f64", "-15"), ("gelu_f64", "-20"), ("gelu_backward_f64", "-20")])
 def test_an_argument_without_its_low_part_is_rejected(name, x):
     """The roundings of the high part cancel only if the exponential is given what they leave."""
     lines, box = graph.recorded(name).splitlines(), width(x, 9)
@@ -63,3 +57,16 @@ def test_an_argument_without_its_low_part_is_rejected(name, x):
     wrong = "\n".join([*lines[:at], " ".join([*words[:2], f"#{zero}", words[3]]), *lines[at + 1 :]]) + "\n"
     assert ratio_at(name, "\n".join(lines) + "\n", True, *box) <= 1
     assert ratio_at(name, wrong, True, *box) > 1000
+
+
+def test_the_error_of_a_difference():
+    """Of W/2 - a k, by Knuth's sum; another sum in its place is none."""
+    lines, box = graph.recorded("gelu_backward_f64").splitlines(), width("-1", 6)
+    text = "\n".join(lines) + "\n"
+    nodes = graph.parse(text, True).nodes
+    found = [i for i, (op, args) in enumerate(nodes) if op == "sub" and computed.difference(nodes, args)]
+    assert len(found) == 1 and ratio_at("gelu_backward_f64", text, True, *box) <= 1
+    other = nodes[found[0]][1][1]
+    assert lines[other].startswith("add")
+    wrong = "\n".join([*lines[:other], lines[other].replace("add", "sub"), *lines[other + 1 :]]) + "\n"
+    assert ratio_at("gelu_backward_f64", wrong, True, *box) > 1000
