@@ -269,7 +269,7 @@ def nearest_middle(a: Fraction, b: Fraction) -> Fraction:
 
 
 def sums() -> list[tuple[str, arb, arb]]:
-    """(what, distance, bound): a power whose logarithm is below the constants of rm_pow_settled, 2^-46 of it being left for the logarithm's error,
+    """(what, distance, bound): a power whose logarithm is below the constants of rm_pow_settled, 2^-46 of it being left for the logarithm's error (pow_range_f64),
     beside half the least number of each format; a tail of logaddexp beyond the difference at which it is cut, beside the least number that the
     loop then takes for the sum, f32 as the widest of the formats below f64."""
     ctx.prec = 160

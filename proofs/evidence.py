@@ -90,8 +90,8 @@ What a result is beyond a cut of the argument, where kernels take another argume
 `proofs/cuts.py`, piece by piece of the whole range, the cuts of known results being read from the source, those of gradients, powers and logaddexp
 too; in the formats below, all numbers of functions of one argument are compared with an oracle.
 
-Not machine-checked, but derived in prose in the files: kernels that are not in this table; f64 results outside its domains and those cuts; that the
-logarithm by which a power is found to be 0 is within 2^-46 for arguments of 53 bits too; and the complete functions of any precision. The evaluations in binary32 are measured: below.
+Not machine-checked, but derived in prose in the files: kernels that are not in this table; f64 results outside its domains and those cuts; and
+the complete functions of any precision. The evaluations in binary32 are measured: below.
 
 | kernel | domain | claimed bound | checked error, FMA | without FMA | boxes |
 | --- | --- | --- | --- | --- | --- |
@@ -188,6 +188,7 @@ PARTS = {
     "_log": "y log x",
     "_exp": "e^z",
     "_tail": "log(1 + e^-d)",
+    "_range": "its range",
     "_row": "of rows",
 }
 

@@ -43,6 +43,7 @@ KINDS = {
     "dd_small": Kind("f64", "small", "_small"),
     "dd_2": Kind("f64", "pairs"),
     "dd_pow_log": Kind("f64", "powers", "_log"),
+    "dd_pow_range": Kind("f64", "powers", "_range"),
     "dd_pow_exp": Kind("f64", "powers", "_exp"),
     "dd_sum": Kind("f64", "sums"),
     "dd_circle": Kind("f64", "circle"),

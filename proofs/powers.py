@@ -5,6 +5,8 @@ names, relative to the high part; for |y| >= 2^-900 the product is at least 2^-9
 and the low part, which may underflow twice, is off by 2^-120 of it at most. |z| <= 708.3 there, half a last place of it and |y| times half
 a last place of the logarithm, both of which are in the low part, are together below 2^-42.
 
+dd_pow_range: the same for rm_pow_exponent, which is made for f32 numbers, at any others: from it the loop knows the range of the result.
+
 dd_pow_exp: e^(x + xl), |xl| < 2^-42, before the scaling as rm_exp_step_dd rounds it (steps.py), for every z that the first bound
 allows."""
 
@@ -21,7 +23,7 @@ from .taylor import Model, SplitBox, ball, pow2, up
 from .values import Node
 
 UNDERFLOW = pow2(-120)
-ALONE = {"dd_pow_log": ("log", "dd_octaves"), "dd_pow_exp": ("exp", "dd_steps")}
+ALONE = {"dd_pow_log": ("log", "dd_octaves"), "dd_pow_range": ("log", "dd_octaves"), "dd_pow_exp": ("exp", "dd_steps")}
 
 
 def part(kernel: Kernel) -> Kernel:
@@ -48,13 +50,13 @@ class Factor(Analysis):
 def analyse(
     kernel: Kernel, graph: Graph, low_end: Fraction, high_end: Fraction, choices: dict, piece: prove.Piece
 ) -> Analysis:
-    kind = Factor if kernel.kind == "dd_pow_log" else steps.WithLow
+    kind = steps.WithLow if kernel.kind == "dd_pow_exp" else Factor
     return kind(graph, kernel.format, low_end, high_end, choices, piece.multiples)
 
 
 def measure(kernel: Kernel, analysis: Analysis, function: Callable) -> tuple[arb, arb]:
     del function
-    log = kernel.kind == "dd_pow_log"
+    log = kernel.kind != "dd_pow_exp"
     definition = (lambda x: x.log()) if log else (lambda x: x.exp())
     ratio, nothing = prove.measure(part(kernel), analysis, definition)
     hi, lo, err = (analysis.output(k) for k in ("hi", "lo", "err"))

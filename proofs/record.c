@@ -136,6 +136,14 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("hi", hi), out("lo", lo), out("claim", claim);                  \
     out("err", vf64_mul(vf64_abs(hi), claim));                          \
   }
+/* The first evaluation for numbers of 53 bits, from which the loop takes the range of the result. */
+#define RM_PROOF_DD_POW_RANGE(name, bound)                              \
+  if (!strcmp(argv[1], #name "_range_f64")) {                           \
+    vf64 g = vf64_input("g"), claim = vf64_set1(bound);                 \
+    vf64 z = rm_##name##_exponent(vf64_input("x"), g);                  \
+    out("hi", z), out("lo", vf64_set1(0.0)), out("claim", claim);       \
+    out("err", vf64_mul(vf64_abs(z), claim));                           \
+  }
 #define RM_PROOF_DD_POW_EXP(name, given_)                               \
   if (!strcmp(argv[1], #name "_exp_f64")) {                             \
     vf64 x = vf64_input("x"), low = vf64_input("low");                  \

@@ -211,3 +211,25 @@ def test_wrong_powers_are_rejected():
     for fma in BUILDS.values():
         assert all(prove.prove_piece(kernel, graph.parse(text, fma), p).ratio <= 1 for p in far)
         assert any(prove.prove_piece(kernel, graph.parse(twice, fma), p).ratio > 1 for p in far)
+
+
+def test_the_range_of_powers():
+    """The logarithm that is made for f32 numbers, at others: errors within the bound of a box, and a claim of an eighth of it is rejected."""
+    kernel, text, rng = graph.kernels()["pow_range_f64"], graph.recorded("pow_range_f64"), random.Random(6)
+    assert text.count("const 0x1p-46\n") == 1
+    smaller = text.replace("const 0x1p-46\n", "const 0x1p-49\n")
+    for fma in BUILDS.values():
+        parsed, most = graph.parse(text, fma), 0.0
+        for _ in range(60):
+            x, y = math.exp(rng.uniform(-700, 700)) if rng.random() < 0.5 else rng.uniform(0.9, 1.1), rng.uniform(-9, 9)
+            out = graph.evaluate(parsed, {"x": x, "g": y})
+            flint.ctx.prec = 400
+            exact = taylor.ball(Fraction(y)) * taylor.ball(Fraction(x)).log()
+            error = taylor.low(taylor.ball(Fraction(out["hi"])) - exact) / taylor.ball(Fraction(out["err"]))
+            assert error <= 1, (x, y)
+            most = max(most, float(error.lower()))
+        assert most > 0.01
+        pieces = powers.all_pieces(kernel)
+        assert all(prove.prove_piece(kernel, parsed, p).ratio <= 1 for p in pieces)
+        wrong = graph.parse(smaller, fma)
+        assert any(prove.prove_piece(kernel, wrong, p).ratio > 1 for p in pieces)
