@@ -83,7 +83,7 @@ proofs: $(VENV)/proofs.stamp
 	$(BIN)/python proofs/exact/run.py
 	$(BIN)/python -m proofs.formula.check --write
 	$(BIN)/python -m proofs.run --all
-	$(BIN)/python -m proofs.mutants
+	$(BIN)/python -m proofs.mutants --seconds 300
 	$(BIN)/python -m proofs.oracle.narrow --all
 	$(BIN)/python -m proofs.oracle.short --all
 	$(BIN)/python -m proofs.run --table
