@@ -37,7 +37,7 @@ POINTS = 200  # at which the graph is evaluated
 TRIES = 6  # of them for each changed number
 ALONE = 40.0  # seconds in which a kernel's mutants are proved one by one
 # Kinds of kernels whose arguments are not made here.
-UNTRIED = ("dd_2", "dd_pow_log", "dd_pow_exp", "dd_sum", "dd_angle_turned")
+UNTRIED = ("dd_2", "dd_pow_log", "dd_pow_exp", "dd_sum", "dd_angle_turned", "dd_scaled")
 COMPARISONS = ("lt", "le", "eq", "ne", "min", "max", "unord")
 
 
