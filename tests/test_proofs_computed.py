@@ -9,7 +9,7 @@ from test_proofs_composed import BUILDS, ROOT, ratio_at, value, whole
 
 sys.path.insert(0, str(ROOT))
 
-from proofs import computed, graph, taylor  # noqa: E402
+from proofs import computed, graph, prove, taylor  # noqa: E402
 
 
 def width(x: str, bits: int) -> tuple[Fraction, Fraction]:
@@ -70,3 +70,17 @@ def test_the_error_of_a_difference():
     assert lines[other].startswith("add")
     wrong = "\n".join([*lines[:other], lines[other].replace("add", "sub"), *lines[other + 1 :]]) + "\n"
     assert ratio_at("gelu_backward_f64", wrong, True, *box) > 1000
+
+
+@pytest.mark.parametrize(
+    "name,zero",
+    [
+        ("silu_backward_f64", -1.2784645427610738),
+    ],
+)
+def test_where_a_gradient_passes_zero(name, zero):
+    """The sign of the numerator is not known there, and not needed."""
+    kernel = graph.kernels()[name]
+    piece = prove.Piece(Fraction(zero) - Fraction(1, 2**30), Fraction(zero) + Fraction(1, 2**30))
+    for fma in BUILDS.values():
+        assert prove.prove_piece(kernel, graph.parse(graph.recorded(name), fma), piece).ratio <= 1
