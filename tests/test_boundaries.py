@@ -80,10 +80,20 @@ def test_one_row_or_column(lib, fmt, k):
 
 
 @FMT
-@pytest.mark.parametrize("k", [300, 2100])
+@pytest.mark.parametrize("k", [300, 2160])  # 2160: the last chains are long enough to be multiplied while a tile is rounded
 def test_tiles(lib, fmt, k):
-    """Few rows; a whole panel and a part of one; more tiles than one, which are rounded while the next one is multiplied."""
-    check_products(lib, fmt, k, [(1, 25), (2, 3), (17, 24)])
+    """Few rows; a whole panel and parts of one, of one and two vectors in each build; more tiles than one, which are rounded while the next
+    one is multiplied."""
+    check_products(lib, fmt, k, [(1, 25), (2, 3), (2, 7), (2, 11), (17, 24)])
+
+
+def test_blocks_in_double_double(lib):
+    """Where so many elements stay open all of them are computed again, in two parts (RM_FLOOD)."""
+    for b, tie, name in boundaries("f32", 300, addend=True, chains=[(256, 1), (128, 1)]):
+        lib.stats()
+        a, right = np.tile(b.x, (1, 64, 1)), np.tile(b.y, (1, 67, 1)).swapaxes(1, 2)
+        check(product(lib, "f32", a, right, np.full(67, tie, "f4")), b, name)
+        assert lib.stats()[1] == 64 * 67
 
 
 @FMT
@@ -99,14 +109,14 @@ def test_longest(lib, fmt):
 def test_bias_batch_and_scaling(lib, fmt, k):
     """The half place comes from the bias, or from beta C; and stacks of products."""
     for b, tie, name in boundaries(fmt, k, addend=True):
-        bias = np.full(3, tie, dtype_of(fmt))
-        for m in (1, 2):
-            a, right = np.tile(b.x, (2, m, 1)), np.tile(b.y, (2, 3, 1)).swapaxes(1, 2)
+        for m, n in ((1, 3), (2, 3)) if k > 300 else ((1, 3), (2, 3), (2, 9)):  # 9: a whole vector in each build
+            bias = np.full(n, tie, dtype_of(fmt))
+            a, right = np.tile(b.x, (2, m, 1)), np.tile(b.y, (2, n, 1)).swapaxes(1, 2)
             check(product(lib, fmt, a, right, bias), b, name, "bias", m)
-            c = np.full((m, 3), -2 * tie, dtype_of(fmt))  # RN(S/2 - C/4) is half of the other: one less in the exponent
-            rows, lines = np.ascontiguousarray(a[0]), np.tile(b.y, (3, 1))
-            arguments = pointer(rows), I64(k), pointer(lines), I64(k), F64(-0.25), pointer(c), I64(3)
-            sizes = I64(m), I64(3), I64(k)
+            c = np.full((m, n), -2 * tie, dtype_of(fmt))  # RN(S/2 - C/4) is half of the other: one less in the exponent
+            rows, lines = np.ascontiguousarray(a[0]), np.tile(b.y, (n, 1))
+            arguments = pointer(rows), I64(k), pointer(lines), I64(k), F64(-0.25), pointer(c), I64(n)
+            sizes = I64(m), I64(n), I64(k)
             assert lib.c.rm_gemm(FORMATS.index(fmt), ROW_MAJOR, NO_TRANS, TRANS, *sizes, F64(0.5), *arguments) == OK
             check((c.astype("f8") * 2).astype(c.dtype), b, name, "gemm", m)
 
@@ -152,6 +162,23 @@ def test_convolutions(lib, fmt):
         gw = np.full(g.w_shape, 7, dtype_of(fmt))
         assert conv(g, "grad_weight", fmt, x, gy, gw) == OK
         check(gw, b, name, "grad_weight")
+
+
+@pytest.mark.parametrize("fmt", ["bf16", "f32", "f64"])
+def test_windows(lib, fmt):
+    """Windows of an image that overlap, of which rows are laid out once (src/blas/window.h): its channels are constant, so that each sum is
+    that of the kernel; all but the first are small, as the terms are beside the first one."""
+    conv, factors = Convolution(lib.c), np.full((100, 1), 2.0**-13)
+    factors[0] = 1.0
+    for b, _, name in boundaries(fmt, 300):
+        terms = terms_of(b).astype("f8").reshape(100, 3) / factors
+        for stride in (1, 2):
+            g = Geometry(1, 100, 3, (80,), 3, stride=stride, low=1)
+            x, w = np.tile(factors, (1, 80))[None].astype(b.x.dtype), np.tile(terms, (3, 1, 1)).astype(b.x.dtype)
+            assert np.array_equal(w[0].astype("f8"), terms)
+            y = np.full(g.y_shape, 7, dtype_of(fmt))
+            assert conv(g, "forward", fmt, x, w, y) == OK
+            check(y[..., 1:-1], b, name, stride)
 
 
 def terms_of(b):
@@ -249,6 +276,7 @@ def test_control_with_halved_bounds(isa, tmp_path):
         assert wrong(test_tiles, lib, fmt, 300), fmt
         assert wrong(test_bias_batch_and_scaling, lib, fmt, 300), fmt
         assert wrong(test_convolutions, lib, fmt), fmt
+    assert wrong(test_windows, lib, "f32")
     for fmt in ("bf16", "f32", "f64"):
         assert wrong(test_scatter_and_prefixes, lib, fmt)
     lib = shrunk(tmp_path, isa, 1 / SPARE)
