@@ -1,19 +1,20 @@
 /* Products of matrices of binary32 and the 16-bit formats: the same chains of binary64 additions, bound and rounding test as the CPU's
  * engine (blas/bound_f32.h, epilogue_f32.h), over tiles in shared memory. What the test leaves open is marked in a bitmap, and a
- * second kernel gives it to the CPU's resolver. */
-#include "tiles.h"
+ * second kernel retries in double-double (retry.h); a third gives the rest to the CPU's resolver. */
+#include "dense.h"
+#include "retry.h"
 
 #include "../blas/epilogue_f32.h"
 #include "matmul.h"
 
 namespace {
 
-/* The value and the error bound of one element from its chain and the squared norms, bias included. */
+/* The value and the error bound of one element from its chain and the norms, bias included. */
 struct open_element {
   double c, err, bias;
 };
-__device__ open_element with_bound(const rm_matmul_problem &p, int64_t i, int64_t j, double c, double row2, double col2) {
-  double tu = rm_bound_f32(p.k), bias = 0.0, err = tu * vf64_sqrt(row2) * vf64_sqrt(col2);
+__device__ open_element with_bound(const rm_matmul_problem &p, int64_t i, int64_t j, double c, double row, double col) {
+  double tu = rm_bound_f32(p.k), bias = 0.0, err = tu * row * col;
   if (p.bias.base) {
     bias = rm_read_element(p.bias.base + i * p.bias.row + j * p.bias.col, p.fmt);
     c += bias;
@@ -36,7 +37,7 @@ __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, open_el
 
 template <int fmt> __global__ void __launch_bounds__(RM_T_THREADS) narrow_tiles(const __grid_constant__ device_problem d, tiling tiles) {
   __shared__ side a, b;
-  __shared__ double norms2[2 * RM_T];
+  __shared__ double norms[2 * RM_T];
   for (int64_t index = blockIdx.x; index < tiles.count; index += gridDim.x) {
     const tile at = tile_of(tiles, index);
     const rm_matmul_problem p = problem_of(d, at.which);
@@ -52,13 +53,37 @@ template <int fmt> __global__ void __launch_bounds__(RM_T_THREADS) narrow_tiles(
           for (int j = 0; j < RM_COL_PARTS; j++)
             for (int h = 0; h < 2; h++) sum[i][j][h] += chain[i][j][h], chain[i][j][h] = 0.0;
     });
-    if (has_line()) norms2[threadIdx.x] = norm2;
+    if (has_line()) norms[threadIdx.x] = vf64_sqrt(norm2);
     __syncthreads();
     each_element(p, at, [&](int i, int j, int h, int64_t r, int64_t c) {
-      const open_element e = with_bound(p, r, c, sum[i][j][h], norms2[row_of(i)], norms2[RM_T + col_of(j, h)]);
+      const open_element e = with_bound(p, r, c, sum[i][j][h], norms[row_of(i)], norms[RM_T + col_of(j, h)]);
       if (!finish(p, r, c, e, d.c_aligned)) leave_open(tiles, p, at.which, r, c);
     });
   }
+}
+
+template <int fmt>
+__global__ void __launch_bounds__(RM_D_THREADS, 1) dense_kernel(const __grid_constant__ device_problem d, dense_tiling tiles) {
+  __shared__ dense_piece piece[2];
+  for (int64_t index = blockIdx.x; index < tiles.count; index += gridDim.x) {
+    const tile at = dense_tile_of(tiles, index);
+    const double *rows = tiles.norms + at.which * (d.p.m + d.p.n), *cols = rows + d.p.m;
+    dense_tile<fmt>(piece, d, tiles, at, [&](int64_t r, int64_t c, double sum) {
+      const rm_matmul_problem p = problem_of(d, at.which);
+      if (finish(p, r, c, with_bound(p, r, c, sum, rows[r], cols[c]), d.c_aligned)) return;
+      const int64_t bit = (at.which * p.m + r) * p.n + c;
+      atomicOr(tiles.open + bit / 32, 1u << (bit % 32));
+    });
+  }
+}
+
+/* The kernels of a product without patches up to what they leave open. */
+template <int fmt> void dense(const device_problem &d, dense_tiling t, cudaStream_t s) {
+  const rm_matmul_problem &p = d.p;
+  const int64_t most = p.batch * (p.m + p.n), blocks = most < 65536 ? most : 65536;
+  RM_LAUNCH(dense_norms<fmt>, blocks, RM_D_THREADS, s, p.a, t.a, d.a_aligned, p.m, p.k, p.batch, p.next_a, t.norms, p.m + p.n);
+  RM_LAUNCH(dense_norms<fmt>, blocks, RM_D_THREADS, s, p.b, t.b, d.b_aligned, p.n, p.k, p.batch, p.next_b, t.norms + p.m, p.m + p.n);
+  RM_LAUNCH(dense_kernel<fmt>, t.count < INT32_MAX ? t.count : INT32_MAX, RM_D_THREADS, s, d, t);
 }
 
 /* One open element, from the start: its chain in the order of any of the engines, then the tiers of the resolver. */
@@ -75,7 +100,7 @@ __device__ void resolve(const rm_matmul_problem &p, int64_t r, int64_t c) {
     }
     sum += chain;
   }
-  const open_element e = with_bound(p, r, c, sum, row2, col2);
+  const open_element e = with_bound(p, r, c, sum, vf64_sqrt(row2), vf64_sqrt(col2));
   rm_block block = {r, 1, c, 1};
   rm_line row = {0, 0, 0}, col = {0, 0, 0};
   rm_tiers tiers = {0, 0, 0};
@@ -94,16 +119,31 @@ __global__ void narrow_rest(const __grid_constant__ device_problem d, const uint
 
 rm_status rm_cuda_matmul_narrow(const rm_matmul_problem *p, rm_cuda_stream stream) {
   cudaStream_t s = static_cast<cudaStream_t>(stream);
+  const bool is_dense = !p->a.patches && !p->b.patches;
+  workspace norms(is_dense ? static_cast<size_t>(p->batch * (p->m + p->n)) * sizeof(double) : 1, s);
+  if (!norms.data) return RM_ERR_DEVICE;
   return run_tiles(
       device_problem_of(p), s,
-      [=](const device_problem &d, const tiling &t, int64_t blocks) {
+      [=, &norms](const device_problem &d, const tiling &t, int64_t blocks) {
+        if (is_dense) {
+          const rm_matmul_problem &q = d.p;
+          dense_tiling tiles = {(q.m + RM_D_ROWS - 1) / RM_D_ROWS, (q.n + RM_D_COLS - 1) / RM_D_COLS, 0, t.open,
+                                static_cast<double *>(norms.data), dense_side_of(q.a, q.next_a, q.fmt), dense_side_of(q.b, q.next_b, q.fmt)};
+          tiles.count = tiles.rows * tiles.cols * q.batch;
+          switch (q.fmt) {
+            case RM_F16: return dense<RM_F16>(d, tiles, s);
+            case RM_BF16: return dense<RM_BF16>(d, tiles, s);
+            default: return dense<RM_F32>(d, tiles, s);
+          }
+        }
         switch (d.p.fmt) {
           case RM_F16: RM_LAUNCH(narrow_tiles<RM_F16>, blocks, RM_T_THREADS, s, d, t); break;
           case RM_BF16: RM_LAUNCH(narrow_tiles<RM_BF16>, blocks, RM_T_THREADS, s, d, t); break;
           default: RM_LAUNCH(narrow_tiles<RM_F32>, blocks, RM_T_THREADS, s, d, t);
         }
       },
-      [=](const device_problem &d, const uint32_t *open, int64_t words, int64_t blocks) {
+      [=](const device_problem &d, uint32_t *open, int64_t words, int64_t blocks) {
+        RM_LAUNCH(retry_kernel, words < RM_RETRY_BLOCKS ? words : RM_RETRY_BLOCKS, RM_RETRY_THREADS, s, d, open, words);
         RM_LAUNCH(narrow_rest, blocks, RM_BLOCK, s, d, open, words);
       });
 }

@@ -1,0 +1,247 @@
+/* Products of matrices without patches (tiles.h has those of patches): tiles of 128 x 64 elements by eight warps of 32 x 32 each, 16 terms at a
+ * time in one of two buffers of shared memory, while the next ones are on their way in registers.
+ *
+ * Places: term k of a piece is row 4 (k mod 4) + k/4 of its buffer, for both factors alike, so that four terms which a thread has loaded
+ * from one line go to four rows; line l is in column l ^ 4 (row mod 4). With both, a half warp that stores four neighbouring terms or lines, or
+ * loads a fragment, meets sixteen different pairs of banks.
+ *
+ * Order of additions: 16 terms a piece go into a chain in any order, chains end after RM_KC terms: what blas/bound_f32.h asks for. */
+#ifndef RM_CUDA_DENSE_H
+#define RM_CUDA_DENSE_H
+
+#include "tiles.h"
+
+namespace {
+
+enum {
+  RM_D_ROWS = 128,
+  RM_D_COLS = 64,
+  RM_D_DEPTH = 16,
+  RM_D_THREADS = 256,
+  RM_D_WARP = 32,  /* rows and columns of a warp: ROW_PARTS x COL_PARTS pieces of 16 x 8 */
+  RM_D_ROW_PARTS = RM_D_WARP / 16,
+  RM_D_COL_PARTS = RM_D_WARP / 8,
+  RM_D_QUADS = (RM_D_ROWS + RM_D_COLS) * RM_D_DEPTH / 4 / RM_D_THREADS, /* of a thread: the first ones of A, the last of B */
+  RM_D_QUADS_A = RM_D_ROWS * RM_D_DEPTH / 4 / RM_D_THREADS
+};
+static_assert(RM_KC % RM_D_DEPTH == 0, "a chain must end with a piece");
+static_assert(RM_D_QUADS_A * RM_D_THREADS * 4 == RM_D_ROWS * RM_D_DEPTH, "a quad is of one factor");
+
+struct dense_piece {
+  double a[RM_D_DEPTH][RM_D_ROWS], b[RM_D_DEPTH][RM_D_COLS];
+};
+
+/* A factor as the loads see it. in_quads: four neighbours, along the terms or along the lines, are one word of four elements' size. */
+struct dense_side {
+  bool by_k, in_quads;
+};
+inline dense_side dense_side_of(const rm_operand &o, ptrdiff_t next, int fmt) {
+  const ptrdiff_t size = fmt == RM_FORMAT_F32 ? 4 : 2, step = o.step < 0 ? -o.step : o.step, line = o.line < 0 ? -o.line : o.line;
+  dense_side s;
+  s.by_k = step < line;
+  const ptrdiff_t near = s.by_k ? o.step : o.line, far = s.by_k ? o.line : o.step;
+  s.in_quads = near == size && (reinterpret_cast<uintptr_t>(o.base) | static_cast<uintptr_t>(far | next)) % static_cast<uintptr_t>(4 * size) == 0;
+  return s;
+}
+
+/* Four elements as bits. */
+struct dense_quad {
+  uint32_t w[4];
+};
+struct alignas(16) four_words {
+  uint32_t w[4];
+};
+struct alignas(8) four_halves {
+  uint16_t h[4];
+};
+
+template <int fmt> __device__ double number_of(uint32_t w) {
+  if (fmt == RM_F32) return static_cast<double>(rm_from_bits32(w));
+  const uint16_t h = static_cast<uint16_t>(w);
+  return fmt == RM_F16 ? vf64_load_f16(&h) : vf64_load_bf16(&h);
+}
+
+/* The elements of quad q of a piece; zeros outside. */
+template <int fmt, int lines_of_tile>
+__device__ dense_quad fetch_quad(const rm_operand &o, const dense_side &s, bool is_aligned, int q, int64_t first, int64_t lines, int64_t k0,
+                                 int64_t terms) {
+  const int64_t line = first + (s.by_k ? q / (RM_D_DEPTH / 4) : q % (lines_of_tile / 4) * 4);
+  const int64_t k = k0 + (s.by_k ? q % (RM_D_DEPTH / 4) * 4 : q / (lines_of_tile / 4));
+  const char *p = o.base + line * o.line + k * o.step;
+  dense_quad out = {{0, 0, 0, 0}};
+  if (s.in_quads && (s.by_k ? line < lines && k + 4 <= terms : k < terms && line + 4 <= lines)) {
+    if (fmt == RM_F32) {
+      const four_words v = *reinterpret_cast<const four_words *>(p);
+      for (int j = 0; j < 4; j++) out.w[j] = v.w[j];
+    } else {
+      const four_halves v = *reinterpret_cast<const four_halves *>(p);
+      for (int j = 0; j < 4; j++) out.w[j] = v.h[j];
+    }
+    return out;
+  }
+  const ptrdiff_t next = s.by_k ? o.step : o.line;
+  for (int j = 0; j < 4; j++)
+    if (line + (s.by_k ? 0 : j) < lines && k + (s.by_k ? j : 0) < terms)
+      out.w[j] = fmt == RM_F32 ? element<uint32_t>::load(p + j * next, is_aligned) : element<uint16_t>::load(p + j * next, is_aligned);
+  return out;
+}
+
+__device__ inline int row_of_term(int k) { return k % 4 * 4 + k / 4; }
+__device__ inline int column_of_line(int line, int row) { return line ^ (row % 4 * 4); }
+
+template <int fmt, int lines_of_tile>
+__device__ void put_quad(double (*x)[lines_of_tile], const dense_side &s, int q, const dense_quad &v) {
+  if (s.by_k) {
+    const int line = q / (RM_D_DEPTH / 4), k4 = q % (RM_D_DEPTH / 4);
+    for (int j = 0; j < 4; j++) x[j * 4 + k4][column_of_line(line, k4)] = number_of<fmt>(v.w[j]); /* row_of_term(4 k4 + j) */
+  } else {
+    const int line = q % (lines_of_tile / 4) * 4, row = row_of_term(q / (lines_of_tile / 4));
+    double *to = x[row] + column_of_line(line, row);
+    for (int j = 0; j < 4; j++) to[j] = number_of<fmt>(v.w[j]);
+  }
+}
+
+/* Which elements of a tile a thread has: parts of 16 x 8 as mma.m16n8k8 has them, element c < 4 in row 8 (c / 2) + lane / 4 and column
+ * 2 (lane mod 4) + c mod 2. */
+__device__ inline int dense_row(int i, int c) {
+  return static_cast<int>(threadIdx.x) / 32 / (RM_D_COLS / RM_D_WARP) * RM_D_WARP + i * 16 + c / 2 * 8 + static_cast<int>(threadIdx.x) % 32 / 4;
+}
+__device__ inline int dense_col(int j, int c) {
+  return static_cast<int>(threadIdx.x) / 32 % (RM_D_COLS / RM_D_WARP) * RM_D_WARP + j * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + c % 2;
+}
+
+typedef double dense_sums[RM_D_ROW_PARTS][RM_D_COL_PARTS][4];
+
+#if RM_HAS_MMA
+/* c += A B, 16 x 8 times 8 x 8: a thread has of A rows lane/4 and 8 more of terms lane mod 4 and 4 more, and of B those terms of column
+ * lane/4. Below compute capability 9.0 in four steps. */
+__device__ inline void multiply_part(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+               : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+#else
+  for (int k = 0; k < 2; k++)
+    for (int half = 0; half < 2; half++) {
+      double sums[2] = {c[2 * half], c[2 * half + 1]};
+      multiply_mma(sums, a[2 * k + half], b[k]);
+      c[2 * half] = sums[0], c[2 * half + 1] = sums[1];
+    }
+#endif
+}
+#endif
+
+/* chain += the products of one piece. */
+__device__ inline void multiply_dense(const dense_piece &x, dense_sums &chain) {
+#if RM_HAS_MMA
+  const int lane = static_cast<int>(threadIdx.x) % 32, term = lane % 4, row = dense_row(0, 0), col = dense_col(0, 0) - 2 * term + lane / 4;
+  for (int k = 0; k < RM_D_DEPTH; k += 8) {
+    double a[RM_D_ROW_PARTS][4], b[RM_D_COL_PARTS][2];
+    for (int i = 0; i < RM_D_ROW_PARTS; i++)
+      for (int e = 0; e < 4; e++) /* row k + term + 4 (e / 2): modulo 4 it is the term */
+        a[i][e] = x.a[k + term + e / 2 * 4][column_of_line(row + i * 16 + e % 2 * 8, term)];
+    for (int j = 0; j < RM_D_COL_PARTS; j++)
+      for (int e = 0; e < 2; e++) b[j][e] = x.b[k + term + e * 4][column_of_line(col + j * 8, term)];
+    for (int i = 0; i < RM_D_ROW_PARTS; i++)
+      for (int j = 0; j < RM_D_COL_PARTS; j++) multiply_part(chain[i][j], a[i], b[j]);
+  }
+#else
+  for (int k = 0; k < RM_D_DEPTH; k++)
+    for (int i = 0; i < RM_D_ROW_PARTS; i++)
+      for (int j = 0; j < RM_D_COL_PARTS; j++)
+        for (int c = 0; c < 4; c++)
+          chain[i][j][c] = vf64_mad(x.a[k][column_of_line(dense_row(i, c), k)], x.b[k][column_of_line(dense_col(j, c), k)], chain[i][j][c]);
+#endif
+}
+
+/* The tiles of a batch, in groups of eight rows of tiles, so that those that run together read the same lines; norms: the Euclidean ones of
+ * the m rows and n columns of each product. */
+struct dense_tiling {
+  int64_t rows, cols, count;
+  uint32_t *open;
+  double *norms;
+  dense_side a, b;
+};
+__device__ inline tile dense_tile_of(const dense_tiling &t, int64_t index) {
+  const int64_t in_product = index % (t.rows * t.cols), group = in_product / (8 * t.cols), first = group * 8;
+  const int64_t rows = t.rows - first < 8 ? t.rows - first : 8, in_group = in_product - group * 8 * t.cols;
+  return tile{index / (t.rows * t.cols), (first + in_group % rows) * RM_D_ROWS, in_group / rows * RM_D_COLS};
+}
+
+/* The sums of a tile, then f(row, column, sum) for the elements of this thread that C has. */
+template <int fmt, class F>
+__device__ void dense_tile(dense_piece (&piece)[2], const device_problem &d, const dense_tiling &t, const tile &at, F f) {
+  const int thread = static_cast<int>(threadIdx.x);
+  rm_operand a = d.p.a, b = d.p.b;
+  const int64_t terms = d.p.k, m = d.p.m, n = d.p.n;
+  a.base += at.which * d.p.next_a, b.base += at.which * d.p.next_b;
+  dense_sums chain = {}, sum = {};
+  dense_quad staged[RM_D_QUADS];
+  auto fetch = [&](int64_t k0) {
+    for (int q = 0; q < RM_D_QUADS; q++)
+      staged[q] = q < RM_D_QUADS_A
+                      ? fetch_quad<fmt, RM_D_ROWS>(a, t.a, d.a_aligned, thread + q * RM_D_THREADS, at.row, m, k0, terms)
+                      : fetch_quad<fmt, RM_D_COLS>(b, t.b, d.b_aligned, thread + (q - RM_D_QUADS_A) * RM_D_THREADS, at.col, n, k0, terms);
+  };
+  auto put = [&](dense_piece &to) {
+    for (int q = 0; q < RM_D_QUADS; q++)
+      if (q < RM_D_QUADS_A)
+        put_quad<fmt, RM_D_ROWS>(to.a, t.a, thread + q * RM_D_THREADS, staged[q]);
+      else
+        put_quad<fmt, RM_D_COLS>(to.b, t.b, thread + (q - RM_D_QUADS_A) * RM_D_THREADS, staged[q]);
+  };
+  fetch(0);
+  put(piece[0]);
+  __syncthreads();
+  int now = 0;
+  for (int64_t k0 = 0; k0 < terms; k0 += RM_D_DEPTH, now ^= 1) {
+    const bool more = k0 + RM_D_DEPTH < terms;
+    if (more) fetch(k0 + RM_D_DEPTH);
+    multiply_dense(piece[now], chain);
+    if ((k0 + RM_D_DEPTH) % RM_KC == 0 || !more)
+      for (int i = 0; i < RM_D_ROW_PARTS; i++)
+        for (int j = 0; j < RM_D_COL_PARTS; j++)
+          for (int c = 0; c < 4; c++) sum[i][j][c] += chain[i][j][c], chain[i][j][c] = 0.0;
+    if (more) put(piece[now ^ 1]); /* which all have read before the last barrier */
+    __syncthreads();
+  }
+  for (int i = 0; i < RM_D_ROW_PARTS; i++)
+    for (int j = 0; j < RM_D_COL_PARTS; j++)
+      for (int c = 0; c < 4; c++) {
+        const int64_t r = at.row + dense_row(i, c), col = at.col + dense_col(j, c);
+        if (r < m && col < n) f(r, col, sum[i][j][c]);
+      }
+}
+
+/* The norms of the lines of one factor, of all products: `groups` threads a line, neighbours along what is near in memory. A term passes at most
+ * ceil(k/groups) roundings in its thread and min(k, groups) - 1 where they are joined, at most k + 5: as pack.h promises. */
+template <int fmt>
+__global__ void __launch_bounds__(RM_D_THREADS)
+    dense_norms(rm_operand o, dense_side s, bool is_aligned, int64_t lines, int64_t terms, int64_t batch, ptrdiff_t next, double *norms,
+                int64_t next_norms) {
+  __shared__ double part[RM_D_THREADS];
+  const int groups = s.by_k ? 32 : 8, together = RM_D_THREADS / groups, t = static_cast<int>(threadIdx.x);
+  const int group = s.by_k ? t % groups : t / together, line = s.by_k ? t / groups : t % together;
+  const int64_t blocks = (lines + together - 1) / together;
+  for (int64_t index = blockIdx.x; index < blocks * batch; index += gridDim.x) {
+    const int64_t which = index / blocks, l = index % blocks * together + line;
+    const char *p = o.base + which * next + l * o.line;
+    double square = 0.0;
+    if (l < lines)
+      for (int64_t k = group; k < terms; k += groups) {
+        const double x = read<fmt>(p + k * o.step, is_aligned);
+        square = vf64_mad(x, x, square);
+      }
+    __syncthreads();
+    part[t] = square;
+    __syncthreads();
+    if (group == 0 && l < lines) {
+      for (int g = 1; g < groups; g++) square += part[s.by_k ? t + g : t + g * together];
+      norms[which * next_norms + l] = vf64_sqrt(square);
+    }
+  }
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,101 @@
+/* Elements of a product that the tiles have left open, by a warp each: the double-double sum of blas/resolve_f32.h, which leaves about one in
+ * 2^40 of them, and results that are not finite. What is decided is stored, and its bit taken back.
+ *
+ * Bounds: a lane adds every 32nd term by two-sums, and lanes are joined one after the other, then to the bias: no term passes more than
+ * ceil(K/32) + 32 additions, and h = K + 64 is allowed (resolve_f32.h). Squares of norms: ceil(K/32) + min(K, 32) - 1 <= K + 5 roundings. */
+#ifndef RM_CUDA_RETRY_H
+#define RM_CUDA_RETRY_H
+
+#include "tiles.h"
+
+#include "../blas/resolve_f32.h"
+
+namespace {
+
+enum { RM_RETRY_THREADS = 32, RM_RETRY_BLOCKS = 4096 };
+
+struct retry_part {
+  double hi, lo, plain, row2, col2;
+  int row_granule, col_granule;
+};
+
+/* The bits of an element from what all lanes have; 0 where they do not decide it. */
+__device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t c, const retry_part *part, const char *at, uint64_t *bits) {
+  double bias = 0.0, plain = 0.0, row2 = 0.0, col2 = 0.0;
+  int row_granule = RM_NO_GRANULE, col_granule = RM_NO_GRANULE;
+  if (p.bias.base) bias = rm_read_element(p.bias.base + r * p.bias.row + c * p.bias.col, p.fmt);
+  rm_pair s = {bias, 0.0};
+  for (int l = 0; l < RM_RETRY_THREADS; l++) {
+    const rm_pair t = rm_two_sum(s.hi, part[l].hi);
+    s = rm_pair{t.hi, s.lo + (t.lo + part[l].lo)};
+    plain += part[l].plain, row2 += part[l].row2, col2 += part[l].col2;
+    if (part[l].row_granule < row_granule) row_granule = part[l].row_granule;
+    if (part[l].col_granule < col_granule) col_granule = part[l].col_granule;
+  }
+  plain += bias;
+  const double tu = rm_bound_f32(p.k), err = tu * vf64_sqrt(row2) * vf64_sqrt(col2) + tu * vf64_abs(bias);
+  double err2 = err * rm_bound_dd_ratio_f32(p.k);
+  uint32_t flags = 0;
+  if (p.scaling) {
+    const double d = p.scaling->beta == 0.0 ? 0.0 : rm_read_element(at, p.out_fmt);
+    rm_pair v;
+    if (rm_is_scaled_infinity(p.scaling, err - err == 0.0, d, p.out_fmt, bits)) return true;
+    if (p.k == 0) err2 = 0.0;
+    return s.hi - s.hi == 0.0 && rm_scale_pair(p.scaling, s, d, &v, &err2) &&
+           rm_decide_pair(v, err2, rm_scaled_granule(p.scaling, row_granule + col_granule, d), p.out_fmt, bits, &flags);
+  }
+  if (plain - plain != 0.0) { /* binary64 cannot overflow here; but padding may have met an infinity */
+    if (plain != plain && (p.a.patches || p.b.patches)) return false;
+    *bits = plain != plain ? rm_nan_bits(p.out_fmt) : rm_infinity_bits(p.out_fmt) | (plain < 0.0 ? rm_sign_bit(p.out_fmt) : 0);
+    return true;
+  }
+  if (rm_decide_f32(s.hi + s.lo, err2, p.out_fmt, bits)) return true;
+  const int gb = rm_granule64(rm_bits64(bias)), g = row_granule + col_granule < gb ? row_granule + col_granule : gb;
+  if (!(err2 < rm_pow2(g > 1000 ? 1000 : g))) return false;
+  *bits = rm_round_double(rm_pair_to_odd(s.hi, s.lo), p.out_fmt);
+  return true;
+}
+
+__global__ void __launch_bounds__(RM_RETRY_THREADS)
+    retry_kernel(const __grid_constant__ device_problem d, uint32_t *open, int64_t words) {
+  __shared__ retry_part part[RM_RETRY_THREADS];
+  const int lane = static_cast<int>(threadIdx.x);
+  const int64_t product = d.p.m * d.p.n;
+  for (int64_t w = blockIdx.x; w < words; w += gridDim.x) {
+    const uint32_t bits = open[w];
+    if (!bits) continue;
+    uint32_t left = bits;
+    for (int bit = 0; bit < 32; bit++) {
+      if (!(bits >> bit & 1u)) continue;
+      const int64_t index = w * 32 + bit, r = index % product / d.p.n, c = index % d.p.n;
+      const rm_matmul_problem p = problem_of(d, index / product);
+      retry_part mine = {0.0, 0.0, 0.0, 0.0, 0.0, RM_NO_GRANULE, RM_NO_GRANULE};
+      for (int64_t k = lane; k < p.k; k += RM_RETRY_THREADS) {
+        const char *at_x = element_at(&p.a, r, k), *at_y = element_at(&p.b, c, k); /* NULL: padding */
+        const double x = at_x ? rm_read_element(at_x, p.fmt) : 0.0, y = at_y ? rm_read_element(at_y, p.fmt) : 0.0, xy = x * y;
+        const rm_pair t = rm_two_sum(mine.hi, xy);
+        mine.hi = t.hi, mine.lo += t.lo, mine.plain += xy;
+        mine.row2 = vf64_mad(x, x, mine.row2), mine.col2 = vf64_mad(y, y, mine.col2);
+        const int gx = rm_granule64(rm_bits64(x)), gy = rm_granule64(rm_bits64(y));
+        if (gx < mine.row_granule) mine.row_granule = gx;
+        if (gy < mine.col_granule) mine.col_granule = gy;
+      }
+      __syncthreads();
+      part[lane] = mine;
+      __syncthreads();
+      if (lane == 0) {
+        char *at = place_in_c(p, r, c);
+        uint64_t found;
+        if (retry_bits(p, r, c, part, at, &found)) {
+          rm_write_bits(at, found, p.out_fmt);
+          left &= ~(1u << bit);
+        }
+      }
+    }
+    if (lane == 0) open[w] = left;
+  }
+}
+
+} // namespace
+
+#endif
