@@ -1,7 +1,10 @@
-/* Rows of cross entropy to the end, and what needs all rows, by one thread. Where a target is no class, all results are NaN. */
+/* Rows of cross entropy to the end, and what needs all rows, by one block. Where a target is no class, all results are NaN. */
 #include "entropy.h"
 
-#include "rows_thread.h"
+#define RM_TEAM_EXPONENTIALS 1
+#define RM_IS_near 1
+#define RM_IS_ball 0
+#include "rows_team.h"
 
 #include "../nn/decide.c"
 #include "../nn/exp_row.c"
@@ -34,18 +37,22 @@ RM_LOCAL void gradient_or_nan(const void *operation, int64_t row, rm_row_state *
     rm_write_bits(rm_row_at(&f->out, row) + i * f->out.stride, rm_nan_bits(f->format), f->format);
 }
 
-__global__ void total_kernel(rm_entropy f, row_memory memory, char *stack) {
-  big_begin(stack, RM_ENTROPY_STACK);
-  rm_row_state state = memory.state(0);
-  if (*f.counted >= 0)
-    rm_entropy_finish_total(&f, 0, &state);
-  else
-    rm_write_bits(f.out.base, rm_nan_bits(f.format), f.format);
+__global__ void __launch_bounds__(RM_ROW_THREADS) total_kernel(rm_entropy f, row_memory memory, char *stack) {
+  lead([&] {
+    rm_big_begin(stack, RM_ENTROPY_STACK);
+    rm_row_state state = memory.state(0);
+    if (*f.counted >= 0)
+      rm_entropy_finish_total(&f, 0, &state);
+    else
+      rm_write_bits(f.out.base, rm_nan_bits(f.format), f.format);
+  });
 }
 
-__global__ void divisor_kernel(rm_entropy f, char *stack) {
-  big_begin(stack, RM_ENTROPY_STACK);
-  if (*f.counted >= 0) *f.specials = rm_entropy_divide(&f, f.losses);
+__global__ void __launch_bounds__(RM_ROW_THREADS) divisor_kernel(rm_entropy f, char *stack) {
+  lead([&] {
+    rm_big_begin(stack, RM_ENTROPY_STACK);
+    if (*f.counted >= 0) *f.specials = rm_entropy_divide(&f, f.losses);
+  });
 }
 
 } // namespace
@@ -64,13 +71,13 @@ rm_status rm_entropy_total(const rm_entropy &f, cudaStream_t stream) {
   row_memory memory(f.p.n, RM_ENTROPY_BUFFERS, 1, 1);
   const workspace work(memory.bytes(), stream), stack(RM_ENTROPY_STACK, stream);
   if (!memory.set(work) || !stack.data) return RM_ERR_DEVICE;
-  RM_LAUNCH(total_kernel, 1, 1, stream, f, memory, static_cast<char *>(stack.data));
+  RM_LAUNCH(total_kernel, 1, RM_ROW_THREADS, stream, f, memory, static_cast<char *>(stack.data));
   return launched();
 }
 
 rm_status rm_entropy_divide(const rm_entropy &f, cudaStream_t stream) {
   const workspace stack(RM_ENTROPY_STACK, stream);
   if (!stack.data) return RM_ERR_DEVICE;
-  RM_LAUNCH(divisor_kernel, 1, 1, stream, f, static_cast<char *>(stack.data));
+  RM_LAUNCH(divisor_kernel, 1, RM_ROW_THREADS, stream, f, static_cast<char *>(stack.data));
   return launched();
 }

@@ -1,7 +1,7 @@
 /* Sets of norms, and weights, to the end. */
 #include "norms.h"
 
-#include "rows_thread.h"
+#include "rows_team.h"
 
 #include "../nn/decide.c"
 #include "../nn/totals.c"

@@ -28,11 +28,10 @@ rm_status open_begin(rm_open_set *open, const workspace &work, int64_t n, bool a
   return RM_OK;
 }
 
-/* f(i) for this thread's share of the bits that are set: single ones, or runs of many where there are very many. */
-template <class F> __device__ void each_open(const rm_open_set &open, F f) {
+/* f(i) for the share of one of `workers` in the bits that are set: single ones, or runs of many where there are very many. */
+template <class F> __device__ void each_left(const rm_open_set &open, int64_t worker, int64_t workers, F f) {
   const int64_t unit = open.n >= 1 << 22 ? 1024 : open.n >= 1 << 17 ? 32 : 1;
-  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x * unit;
-  for (int64_t first = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * unit; first < open.n; first += step)
+  for (int64_t first = worker * unit; first < open.n; first += workers * unit)
     for (int64_t i = first; i < first + unit && i < open.n;) {
       if (i % 1024 == 0 && !open.words[i / 1024]) {
         i += 1024;
@@ -43,6 +42,11 @@ template <class F> __device__ void each_open(const rm_open_set &open, F f) {
         i++;
       }
     }
+}
+
+/* The same for this thread. */
+template <class F> __device__ void each_open(const rm_open_set &open, F f) {
+  each_left(open, static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, static_cast<int64_t>(gridDim.x) * blockDim.x, f);
 }
 
 /* Threads with big numbers for n pieces of work: few, since each has a stack of `bytes`. */

@@ -1,191 +1,24 @@
-/* Rows by a block each, as far as the vector loops of the CPU go: the functions of nn/kernels.h by all threads of the block. Every
- * thread runs the CPU's function of a row; what decides its way is the same for all of them.
- *
- * Bounds: a thread is a lane of the loops in nn/rows.h. It adds RM_ROW_CHAIN terms, one chain where the CPU joins four, and joins
- * chains by two-sums; so are lanes joined, in a tree. That rounds less often than nn/rows_step.h allows: its bounds hold. Sums with a
- * bound of their own (reduce/sum_parts.h) count the additions of a term in `depth`. */
+/* Rows by a block each, as far as the vector loops of the CPU go: the functions of nn/kernels.h by all threads of the block (row_loops.h). Every
+ * thread runs the CPU's function of a row; what decides its way is the same for all of them. */
 #ifndef RM_CUDA_ROWS_BLOCK_H
 #define RM_CUDA_ROWS_BLOCK_H
 
-#include "loads.h"
-#include "rows.h"
+#include "row_loops.h"
 
-#include "row_sums.h"
-
-#include "../nn/rows_step.h"
-
-namespace {
-
-#ifndef RM_CFG_ROW_THREADS
-#define RM_CFG_ROW_THREADS 256 /* a power of two */
-#endif
-enum { RM_ROW_THREADS = RM_CFG_ROW_THREADS };
-
-/* Every thread's value joined, for all threads. What was written before it, all threads see after it. */
-template <class Join, class T> __device__ T of_block(T mine) {
-  __shared__ T part[RM_ROW_THREADS];
-  const int t = static_cast<int>(threadIdx.x);
-  __syncthreads();
-  part[t] = mine;
-  for (int half = RM_ROW_THREADS / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (t < half) part[t] = Join::of(part[t], part[t + half]);
-  }
-  __syncthreads();
-  return part[0];
+RM_LOCAL void rm_rows_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) { block_load(n, x, stride, fmt, pad, to); }
+RM_LOCAL double rm_rows_greatest(int64_t n, const double *x) { return block_greatest(n, x); }
+RM_LOCAL double rm_rows_exponentials(int64_t n, const double *x, double shift, double *e) { return block_exponentials(n, x, shift, e); }
+RM_LOCAL void rm_rows_moments(int64_t n, const double *x, double shift, double *total, double *square) { block_moments(n, x, shift, total, square); }
+RM_LOCAL void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
+  block_weighted(n, g, w, x, shift, h, sums);
 }
-
-struct join_add {
-  static __device__ int64_t of(int64_t a, int64_t b) { return a + b; }
-};
-struct join_least {
-  static __device__ int64_t of(int64_t a, int64_t b) { return a < b ? a : b; }
-};
-struct join_greatest { /* NaN when there is one */
-  static __device__ double of(double a, double b) { return a != a || a >= b ? a : b; }
-};
-struct join_partial {
-  static __device__ rm_partial of(rm_partial a, const rm_partial &b) {
-    rm_partial_join(&a, &b);
-    return a;
-  }
-};
-template <int count> struct row_sums { rm_row_sum sum[count]; };
-__device__ void add_to(rm_row_sum *sum, double x) {
-  vf64 e;
-  sum->hi = vf64_two_sum(sum->hi, x, &e);
-  sum->lo = vf64_add(sum->lo, e);
-}
-struct join_sums {
-  template <int count> static __device__ row_sums<count> of(row_sums<count> a, const row_sums<count> &b) {
-    for (int k = 0; k < count; k++) {
-      add_to(&a.sum[k], b.sum[k].hi);
-      a.sum[k].lo = vf64_add(a.sum[k].lo, b.sum[k].lo);
-    }
-    return a;
-  }
-};
-
-/* term(i, t) adds the terms of element i to t[0 ... count - 1]; the sums of all. */
-template <int count, class F> __device__ void sums_of_row(int64_t n, F term, double *sums) {
-  row_sums<count> mine;
-  for (int k = 0; k < count; k++) mine.sum[k].hi = mine.sum[k].lo = 0.0;
-  for (int64_t i = threadIdx.x; i < n;) {
-    double chain[count];
-    for (int k = 0; k < count; k++) chain[k] = 0.0;
-    for (int c = 0; c < RM_ROW_CHAIN && i < n; c++, i += RM_ROW_THREADS) term(i, chain);
-    for (int k = 0; k < count; k++) add_to(&mine.sum[k], chain[k]);
-  }
-  mine = of_block<join_sums>(mine);
-  for (int k = 0; k < count; k++) sums[k] = mine.sum[k].hi + mine.sum[k].lo;
-}
-
-template <int op, int fmt> __device__ int64_t store_as(const rm_row_store *s) {
-  int64_t open = 0;
-  for (int64_t i = threadIdx.x; i < s->n; i += RM_ROW_THREADS) {
-    vf64 y, err;
-    uint64_t bits;
-    const bool left = !vm64_none(rm_row_test(op, fmt, s, i, &y, &err));
-    rm_row_put(y, fmt, s->out, i, s->n);
-    if (!left) continue;
-    if (fmt != RM_F32 && rm_row_decide(y, err, fmt, &bits))
-      rm_write_bits(static_cast<char *>(s->out) + i * rm_size_of(fmt), bits, fmt);
-    else
-      open++;
-  }
-  return of_block<join_add>(open);
-}
-template <int op> __device__ int64_t store_format(const rm_row_store *s) {
-  switch (s->fmt) {
-    case RM_F16: return store_as<op, RM_F16>(s);
-    case RM_BF16: return store_as<op, RM_BF16>(s);
-    default: return store_as<op, RM_F32>(s);
-  }
-}
-
-} // namespace
-
-RM_LOCAL void rm_rows_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) {
-  const uintptr_t places = reinterpret_cast<uintptr_t>(x) | static_cast<uintptr_t>(stride);
-  const bool by_words = places % static_cast<uintptr_t>(rm_size_of(fmt)) == 0;
-  int64_t end = (n + RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD;
-  if (end == 0) end = RM_ROW_PAD;
-  __syncthreads();
-  for (int64_t i = threadIdx.x; i < end; i += RM_ROW_THREADS) to[i] = i < n ? element_of(x + i * stride, fmt, by_words) : pad;
-  __syncthreads();
-}
-
-RM_LOCAL double rm_rows_greatest(int64_t n, const double *x) {
-  double most = x[0];
-  for (int64_t i = threadIdx.x; i < n; i += RM_ROW_THREADS) most = join_greatest::of(most, x[i]);
-  most = of_block<join_greatest>(most);
-  return most == most ? most : rm_from_bits64(rm_nan_bits(RM_F64));
-}
-
-RM_LOCAL double rm_rows_exponentials(int64_t n, const double *x, double shift, double *e) {
-  double sum;
-  __syncthreads();
-  sums_of_row<1>(
-      n,
-      [=](int64_t i, double *t) {
-        const double v = rm_row_exp(vf64_sub(x[i], shift));
-        e[i] = v;
-        t[0] = vf64_add(t[0], v);
-      },
-      &sum);
-  return sum;
-}
-
-RM_LOCAL void rm_rows_moments(int64_t n, const double *x, double shift, double *total, double *square) {
-  double sums[2];
-  sums_of_row<2>(
-      n,
-      [=](int64_t i, double *t) {
-        const double v = vf64_sub(x[i], shift);
-        t[0] = vf64_add(t[0], v);
-        t[1] = vf64_mad(v, v, t[1]);
-      },
-      sums);
-  *total = sums[0], *square = sums[1];
-}
-
-RM_LOCAL void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h,
-                               double *sums) {
-  double found[3];
-  sums_of_row<3>(
-      n,
-      [=](int64_t i, double *t) {
-        const double p = vf64_mul(g[i], w[i]);
-        h[i] = p;
-        t[0] = vf64_add(t[0], p);
-        t[1] = vf64_mad(p, p, t[1]);
-        t[2] = vf64_mad(p, vf64_sub(x[i], shift), t[2]);
-      },
-      found);
-  for (int k = 0; k < 3; k++) sums[k] = found[k];
-}
-
 RM_LOCAL void rm_rows_sync() { __syncthreads(); }
+RM_LOCAL int64_t rm_rows_first(int64_t n, const double *x, double value) { return block_first(n, x, value); }
 
-RM_LOCAL int64_t rm_rows_first(int64_t n, const double *x, double value) {
-  int64_t i = threadIdx.x;
-  while (i < n && x[i] != value) i += RM_ROW_THREADS;
-  return of_block<join_least>(i);
-}
-
-/* How many are open; not which: the row is left. */
+/* How many are open; not which: the row is left. An operation that has no loop here leaves it too. */
 RM_LOCAL int64_t rm_rows_store(rm_row_operation op, const rm_row_store *s) {
-  __syncthreads();
-  switch (op) {
-    case RM_ROW_SCALED: return store_format<RM_ROW_SCALED>(s);
-    case RM_ROW_SHIFTED: return store_format<RM_ROW_SHIFTED>(s);
-    case RM_ROW_WEIGHTED: return store_format<RM_ROW_WEIGHTED>(s);
-    case RM_ROW_LESS_EXP: return store_format<RM_ROW_LESS_EXP>(s);
-    case RM_ROW_DIFFERENCE: return store_format<RM_ROW_DIFFERENCE>(s);
-    case RM_ROW_AFFINE: return store_format<RM_ROW_AFFINE>(s);
-    case RM_ROW_CENTERED: return store_format<RM_ROW_CENTERED>(s);
-    default: return 1;
-  }
+  const int64_t open = block_store<false>(op, s, nullptr);
+  return open < 0 ? 1 : open;
 }
 
 RM_FN int rm_row_left(rm_row_state *s) {
@@ -195,18 +28,8 @@ RM_FN int rm_row_left(rm_row_state *s) {
 
 RM_SHARED void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n,
                              int format) {
-  const int size = rm_size_of(format);
-  char *to = rm_row_at(out, row);
-  const bool by_words =
-      (reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(out->stride)) % static_cast<uintptr_t>(size) == 0;
-  const char *results = reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers)) + from * size;
-  __syncthreads();
-  for (int64_t i = threadIdx.x; i < n; i += RM_ROW_THREADS) {
-    if (format == RM_F32)
-      element<float>::store(to + i * out->stride, element<float>::load(results + i * size, true), by_words);
-    else
-      element<uint16_t>::store(to + i * out->stride, element<uint16_t>::load(results + i * size, true), by_words);
-  }
+  block_spread(reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers)) + from * rm_size_of(format), rm_row_at(out, row), out->stride, n,
+               format);
 }
 
 /* Of terms of formats below binary64, whose products are exact: the first tier alone. */

@@ -1,7 +1,10 @@
 /* Rows of softmax and its relatives to the end. */
 #include "softmax.h"
 
-#include "rows_thread.h"
+#define RM_TEAM_EXPONENTIALS 1
+#define RM_IS_near 1
+#define RM_IS_ball 0
+#include "rows_team.h"
 
 #include "../nn/decide.c"
 #include "../nn/exp_row.c"

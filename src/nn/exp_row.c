@@ -4,7 +4,7 @@ RM_SHARED void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, doubl
   r->n = n;
   r->x = x;
   r->m = m;
-  r->at = rm_row_first(n, x, m);
+  r->at = RM_ROW_FIRST(n, x, m);
   r->limbs_near = r->limbs_ball = -1;
   r->second = -rm_near_infinity();
   for (int64_t k = 0; k < n; k++)

@@ -1,12 +1,13 @@
 /* Exponentials of a row (exp_row.h) over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
 
-/* *sum = the sum of the finite e^(x_k - m) over k != skip that are at least e^least; whether that leaves out others. */
-RM_FORMULA int RM_NUM_NAME(rm_exp_row_part)(RM_NUM_T *sum, const rm_exp_row *r, int64_t skip, double least, int limbs) {
+/* *sum = the sum of the finite e^(x_k - m) over k = first, first + step ... but skip that are at least e^least; whether that leaves out others. */
+RM_FORMULA int RM_NUM_NAME(rm_exp_row_some)(RM_NUM_T *sum, const rm_exp_row *r, int64_t skip, double least, int limbs, int64_t first,
+                                            int64_t step) {
   RM_NUM_T m, t;
   RM_NUM_(set)(sum, 0.0, limbs);
   RM_NUM_(set)(&m, r->m, limbs);
   int left_out = 0;
-  for (int64_t k = 0; k < r->n; k++) {
+  for (int64_t k = first; k < r->n; k += step) {
     if (k == skip || r->x[k] - r->x[k] != 0.0) continue;
     if (r->x[k] - r->m < least) {
       left_out = 1;
@@ -18,6 +19,16 @@ RM_FORMULA int RM_NUM_NAME(rm_exp_row_part)(RM_NUM_T *sum, const rm_exp_row *r, 
     RM_NUM_(add)(sum, sum, &t);
   }
   return left_out;
+}
+
+/* All of them. On a device the threads of a row share the sum of rm_near (src/cuda/rows_team.h). */
+RM_FORMULA int RM_NUM_NAME(rm_exp_row_part)(RM_NUM_T *sum, const rm_exp_row *r, int64_t skip, double least, int limbs) {
+#if defined(RM_TEAM_EXPONENTIALS) && RM_CAT(RM_IS_, RM_NUM)
+  (void)limbs;
+  return rm_exp_row_shared(sum, r, skip, least);
+#else
+  return RM_NUM_NAME(rm_exp_row_some)(sum, r, skip, least, limbs, 0, 1);
+#endif
 }
 
 /* *sum = the sum of e^(x_k - m) over k != skip. Terms below e^RM_EXP_LEFT_OUT are left out, and counted as error; beside an exact sum, which

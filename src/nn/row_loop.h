@@ -34,7 +34,7 @@ typedef struct {
 } rm_row_state;
 
 /* RM_ROW(state, f): the function f of kernels.h. A device has it in each file that includes the rows of an operator, as
- * src/cuda/rows_block.h or rows_thread.h make it. */
+ * src/cuda/rows_block.h or rows_team.h make it. */
 #if RM_DEVICE
 #define RM_ROW(state, f) RM_CAT(rm_rows_, f)
 #define RM_ROW_FIRST rm_rows_first

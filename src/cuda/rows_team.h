@@ -1,0 +1,237 @@
+/* Rows to the end, by a block each: thread 0 leads and runs the CPU's function of a row; where that has a loop over the row which is long or dear, the
+ * leader says which (team_work), and all threads of the block take their share of it.
+ *
+ * Bounds: loops of kernels.h are those of row_loops.h. A sum (reduce/sum_parts.h) is one of every thread over its share, joined in a tree, each
+ * counting additions in `depth`; one of rm_near carries its own error. */
+#ifndef RM_CUDA_ROWS_TEAM_H
+#define RM_CUDA_ROWS_TEAM_H
+
+#include "row_loops.h"
+
+extern "C" {
+#include "../nn/exp_row.h"
+}
+
+#include "../nn/rows.h"
+
+#include "../../crlibm/fp/near.h"
+#include "../../crlibm/fp/numbers.h"
+
+namespace {
+
+enum team_loop {
+  TEAM_END,
+  TEAM_LOAD,
+  TEAM_GREATEST,
+  TEAM_EXPONENTIALS,
+  TEAM_MOMENTS,
+  TEAM_WEIGHTED,
+  TEAM_FIRST,
+  TEAM_STORE,
+  TEAM_SPREAD,
+  TEAM_SUM,
+  TEAM_NEAR_EXPONENTIALS
+};
+
+/* What the leader asks for, with room for every loop's arguments. */
+struct team_work {
+  team_loop loop;
+  int64_t n, stride;
+  const char *from;
+  char *to;
+  int format, tier;
+  const double *x, *g, *w;
+  double *out, shift;
+  rm_row_operation operation;
+  rm_row_store store;
+  rm_sum_problem sum;
+  const rm_exp_row *row;
+  int64_t skip;
+  unsigned count;
+};
+/* What all threads have found, each for itself. */
+struct team_result {
+  double number[3];
+  int64_t count;
+  rm_partial sum;
+  rm_near near;
+};
+__device__ team_work &team() {
+  __shared__ team_work work;
+  return work;
+}
+
+__device__ rm_near near_of_block(const rm_near &mine) {
+  __shared__ rm_near part[RM_ROW_THREADS];
+  const int t = static_cast<int>(threadIdx.x);
+  __syncthreads();
+  part[t] = mine;
+  for (int half = RM_ROW_THREADS / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (t < half) rm_near_add(&part[t], &part[t], &part[t + half]);
+  }
+  __syncthreads();
+  return part[0];
+}
+
+} // namespace
+
+#if defined(RM_TEAM_EXPONENTIALS) /* a file whose rows have sums of exponentials: nn/exp_row_exact.h follows */
+RM_FORMULA int rm_exp_row_some_near(rm_near *sum, const rm_exp_row *r, int64_t skip, double least, int limbs, int64_t first, int64_t step);
+#endif
+
+namespace {
+
+/* A thread's part in the loop that is asked for. */
+__device__ team_result team_share() {
+  const team_work work = team();
+  team_result r = {};
+  switch (work.loop) {
+    case TEAM_LOAD: block_load(work.n, work.from, work.stride, work.format, work.shift, work.out); break;
+    case TEAM_GREATEST: r.number[0] = block_greatest(work.n, work.x); break;
+    case TEAM_EXPONENTIALS: r.number[0] = block_exponentials(work.n, work.x, work.shift, work.out); break;
+    case TEAM_MOMENTS: block_moments(work.n, work.x, work.shift, &r.number[0], &r.number[1]); break;
+    case TEAM_WEIGHTED: block_weighted(work.n, work.g, work.w, work.x, work.shift, work.out, r.number); break;
+    case TEAM_FIRST: r.count = block_first(work.n, work.x, work.shift); break;
+    case TEAM_STORE: r.count = block_store<true>(work.operation, &work.store, &team().count); break;
+    case TEAM_SPREAD: block_spread(work.from, work.to, work.stride, work.n, work.format); break;
+    case TEAM_SUM: {
+      const int64_t first = threadIdx.x, n = first < work.n ? (work.n - first + RM_ROW_THREADS - 1) / RM_ROW_THREADS : 0;
+      const rm_terms none = {nullptr, 0};
+      const rm_terms x = {work.sum.x.base + first * work.sum.x.stride, work.sum.x.stride * RM_ROW_THREADS};
+      const rm_terms y = {work.sum.y.base + first * work.sum.y.stride, work.sum.y.stride * RM_ROW_THREADS};
+      rm_partial mine;
+      if (work.tier)
+        rm_compensated(n, x, work.sum.y.base ? y : none, work.sum.fmt, &mine);
+      else
+        rm_plain(n, x, work.sum.y.base ? y : none, work.sum.fmt, &mine);
+      r.sum = of_block<join_partial>(mine);
+      break;
+    }
+#if defined(RM_TEAM_EXPONENTIALS)
+    case TEAM_NEAR_EXPONENTIALS: {
+      rm_near mine;
+      const int left_out = rm_exp_row_some_near(&mine, work.row, work.skip, work.shift, 0, threadIdx.x, RM_ROW_THREADS);
+      r.near = near_of_block(mine);
+      r.count = of_block<join_add>(static_cast<int64_t>(left_out));
+      break;
+    }
+#endif
+    default: break;
+  }
+  __syncthreads(); /* the leader may ask for the next one */
+  return r;
+}
+
+/* By the leader, who has written what else the loop needs. */
+RM_COLD team_result together(team_loop loop) {
+  team().loop = loop;
+  __syncthreads();
+  return team_share();
+}
+
+/* f by the leader, whom the others follow until it is done. */
+template <class F> __device__ void lead(F f) {
+  if (threadIdx.x == 0) {
+    f();
+    team().loop = TEAM_END;
+    __syncthreads();
+    return;
+  }
+  for (;;) {
+    __syncthreads();
+    if (team().loop == TEAM_END) return;
+    (void)team_share();
+  }
+}
+
+} // namespace
+
+RM_LOCAL void rm_rows_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) {
+  team_work &t = team();
+  t.n = n, t.from = x, t.stride = stride, t.format = fmt, t.shift = pad, t.out = to;
+  (void)together(TEAM_LOAD);
+}
+RM_LOCAL double rm_rows_greatest(int64_t n, const double *x) {
+  team().n = n, team().x = x;
+  return together(TEAM_GREATEST).number[0];
+}
+RM_LOCAL double rm_rows_exponentials(int64_t n, const double *x, double shift, double *e) {
+  team().n = n, team().x = x, team().shift = shift, team().out = e;
+  return together(TEAM_EXPONENTIALS).number[0];
+}
+RM_LOCAL void rm_rows_moments(int64_t n, const double *x, double shift, double *total, double *square) {
+  team().n = n, team().x = x, team().shift = shift;
+  const team_result r = together(TEAM_MOMENTS);
+  *total = r.number[0], *square = r.number[1];
+}
+RM_LOCAL void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
+  team_work &t = team();
+  t.n = n, t.g = g, t.w = w, t.x = x, t.shift = shift, t.out = h;
+  const team_result r = together(TEAM_WEIGHTED);
+  for (int k = 0; k < 3; k++) sums[k] = r.number[k];
+}
+#define rm_rows_columns rm_row_columns
+RM_LOCAL int64_t rm_rows_first(int64_t n, const double *x, double value) {
+  team().n = n, team().x = x, team().shift = value;
+  const int64_t first = together(TEAM_FIRST).count;
+  return first < n ? first : n - 1;
+}
+RM_LOCAL int64_t rm_rows_store(rm_row_operation op, const rm_row_store *s) {
+  team().operation = op, team().store = *s, team().count = 0;
+  const int64_t open = together(TEAM_STORE).count;
+  return open < 0 ? rm_row_round(op, s) : open;
+}
+RM_LOCAL void rm_rows_sync() {}
+
+RM_FN int rm_row_left(rm_row_state *) { return 0; }
+
+RM_SHARED void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n,
+                             int format) {
+  team_work &t = team();
+  t.from = reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers)) + from * rm_size_of(format);
+  t.to = rm_row_at(out, row), t.stride = out->stride, t.n = n, t.format = format;
+  (void)together(TEAM_SPREAD);
+}
+
+RM_SHARED int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err) {
+  team().sum = *p, team().n = p->n, team().tier = tier;
+  const rm_partial sum = together(TEAM_SUM).sum;
+  return rm_partial_known(&sum, p, tier, hi, lo, err);
+}
+
+#if defined(RM_TEAM_EXPONENTIALS)
+/* The sum of the finite exponentials of a row but that of `skip`, over rm_near (nn/exp_row_exact.h). */
+RM_LOCAL int rm_exp_row_shared(rm_near *sum, const rm_exp_row *r, int64_t skip, double least) {
+  team().row = r, team().skip = skip, team().shift = least;
+  const team_result found = together(TEAM_NEAR_EXPONENTIALS);
+  *sum = found.near;
+  return found.count != 0;
+}
+#endif
+
+namespace {
+
+template <class Operation, rm_row_fn *row>
+__global__ void __launch_bounds__(RM_ROW_THREADS) rest_kernel(Operation f, row_memory memory, rm_open_set left, char *stacks, int64_t stack) {
+  lead([&] {
+    rm_big_begin(stacks + blockIdx.x * stack, stack);
+    rm_row_state state = memory.state(blockIdx.x);
+    each_left(left, blockIdx.x, gridDim.x, [&](int64_t i) { row(&f, i, &state); });
+  });
+}
+
+template <class Operation, rm_row_fn *row>
+rm_status rest_of_rows(const Operation &f, int64_t rows, int64_t n, int buffers, int64_t stack, const rm_open_set &left,
+                       cudaStream_t stream) {
+  row_memory memory(n, buffers, rows < 256 ? rows : 256, RM_ROW_MEMORY - 256 * stack);
+  const workspace work(memory.bytes(), stream), stacks(static_cast<size_t>(memory.workers * stack), stream);
+  if (!memory.set(work) || !stacks.data) return RM_ERR_DEVICE;
+  RM_LAUNCH((rest_kernel<Operation, row>), memory.workers, RM_ROW_THREADS, stream, f, memory, left, static_cast<char *>(stacks.data),
+            stack);
+  return launched();
+}
+
+} // namespace
+
+#endif
