@@ -101,7 +101,7 @@ __device__ void put_quad(double (*x)[lines_of_tile], const dense_side &s, int q,
   }
 }
 
-/* Which elements of a tile a thread has: parts of 16 x 8 as mma.m16n8k8 has them, element c < 4 in row 8 (c / 2) + lane / 4 and column
+/* Which elements of a tile a thread has: parts of 16 x 8, two of mma.m8n8k4 (tiles.h) above each other, element c < 4 in row 8 (c / 2) + lane / 4 and column
  * 2 (lane mod 4) + c mod 2. */
 __device__ inline int dense_row(int i, int c) {
   return static_cast<int>(threadIdx.x) / 32 / (RM_D_COLS / RM_D_WARP) * RM_D_WARP + i * 16 + c / 2 * 8 + static_cast<int>(threadIdx.x) % 32 / 4;
@@ -113,21 +113,15 @@ __device__ inline int dense_col(int j, int c) {
 typedef double dense_sums[RM_D_ROW_PARTS][RM_D_COL_PARTS][4];
 
 #if RM_HAS_MMA
-/* c += A B, 16 x 8 times 8 x 8: a thread has of A rows lane/4 and 8 more of terms lane mod 4 and 4 more, and of B those terms of column
- * lane/4. Below compute capability 9.0 in four steps. */
+/* c += A B, 16 x 8 times 8 x 8, in four steps: a thread has of A rows lane/4 and 8 more of terms lane mod 4 and 4 more, and of B those terms of
+ * column lane/4. */
 __device__ inline void multiply_part(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-               : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
-#else
   for (int k = 0; k < 2; k++)
     for (int half = 0; half < 2; half++) {
       double sums[2] = {c[2 * half], c[2 * half + 1]};
       multiply_mma(sums, a[2 * k + half], b[k]);
       c[2 * half] = sums[0], c[2 * half + 1] = sums[1];
     }
-#endif
 }
 #endif
 

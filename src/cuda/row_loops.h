@@ -15,6 +15,16 @@
 
 namespace {
 
+/* All threads of the block are here before one goes on. With RM_LED_BLOCKS one of them comes from elsewhere in the program, which the aligned
+ * barrier of __syncthreads() does not allow within a warp (PTX, barrier.sync). */
+__device__ inline void block_sync() {
+#if defined(RM_LED_BLOCKS) && !defined(RM_CFG_EMULATE_DEVICE)
+  asm volatile("barrier.sync 0;" ::: "memory");
+#else
+  __syncthreads();
+#endif
+}
+
 #ifndef RM_CFG_ROW_THREADS
 #define RM_CFG_ROW_THREADS 256 /* a power of two */
 #endif
@@ -24,13 +34,13 @@ enum { RM_ROW_THREADS = RM_CFG_ROW_THREADS };
 template <class Join, class T> __device__ T of_block(T mine) {
   __shared__ T part[RM_ROW_THREADS];
   const int t = static_cast<int>(threadIdx.x);
-  __syncthreads();
+  block_sync();
   part[t] = mine;
   for (int half = RM_ROW_THREADS / 2; half > 0; half /= 2) {
-    __syncthreads();
+    block_sync();
     if (t < half) part[t] = Join::of(part[t], part[t + half]);
   }
-  __syncthreads();
+  block_sync();
   return part[0];
 }
 
@@ -95,7 +105,7 @@ template <bool listed, int op, int fmt> __device__ int64_t store_as(const rm_row
       open++;
   }
   if (!listed) return of_block<join_add>(open);
-  __syncthreads();
+  block_sync();
   return static_cast<int64_t>(*count);
 }
 template <bool listed, int op> __device__ int64_t store_format(const rm_row_store *s, unsigned *count) {
@@ -111,9 +121,9 @@ __device__ inline void block_load(int64_t n, const char *x, ptrdiff_t stride, in
   const bool by_words = places % static_cast<uintptr_t>(rm_size_of(fmt)) == 0;
   int64_t end = (n + RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD;
   if (end == 0) end = RM_ROW_PAD;
-  __syncthreads();
+  block_sync();
   for (int64_t i = threadIdx.x; i < end; i += RM_ROW_THREADS) to[i] = i < n ? element_of(x + i * stride, fmt, by_words) : pad;
-  __syncthreads();
+  block_sync();
 }
 
 __device__ inline double block_greatest(int64_t n, const double *x) {
@@ -125,7 +135,7 @@ __device__ inline double block_greatest(int64_t n, const double *x) {
 
 __device__ inline double block_exponentials(int64_t n, const double *x, double shift, double *e) {
   double sum;
-  __syncthreads();
+  block_sync();
   sums_of_row<1>(
       n,
       [=](int64_t i, double *t) {
@@ -174,7 +184,7 @@ __device__ inline int64_t block_first(int64_t n, const double *x, double value) 
 
 /* How many are open; with `listed` also which, in s->open in no order, counted in *count, which is 0 and seen by all threads. */
 template <bool listed> __device__ int64_t block_store(rm_row_operation op, const rm_row_store *s, unsigned *count) {
-  __syncthreads();
+  block_sync();
   switch (op) {
     case RM_ROW_SCALED: return store_format<listed, RM_ROW_SCALED>(s, count);
     case RM_ROW_SHIFTED: return store_format<listed, RM_ROW_SHIFTED>(s, count);
@@ -191,7 +201,7 @@ template <bool listed> __device__ int64_t block_store(rm_row_operation op, const
 __device__ void block_spread(const char *results, char *to, ptrdiff_t stride, int64_t n, int format) {
   const int size = rm_size_of(format);
   const bool by_words = (reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(stride)) % static_cast<uintptr_t>(size) == 0;
-  __syncthreads();
+  block_sync();
   for (int64_t i = threadIdx.x; i < n; i += RM_ROW_THREADS) {
     if (format == RM_F64)
       element<double>::store(to + i * stride, element<double>::load(results + i * size, true), by_words);

@@ -6,6 +6,7 @@
 #ifndef RM_CUDA_ROWS_TEAM_H
 #define RM_CUDA_ROWS_TEAM_H
 
+#define RM_LED_BLOCKS 1 /* thread 0 meets the others from where it leads */
 #include "row_loops.h"
 
 extern "C" {
@@ -64,13 +65,13 @@ __device__ team_work &team() {
 __device__ rm_near near_of_block(const rm_near &mine) {
   __shared__ rm_near part[RM_ROW_THREADS];
   const int t = static_cast<int>(threadIdx.x);
-  __syncthreads();
+  block_sync();
   part[t] = mine;
   for (int half = RM_ROW_THREADS / 2; half > 0; half /= 2) {
-    __syncthreads();
+    block_sync();
     if (t < half) rm_near_add(&part[t], &part[t], &part[t + half]);
   }
-  __syncthreads();
+  block_sync();
   return part[0];
 }
 
@@ -119,14 +120,14 @@ __device__ team_result team_share() {
 #endif
     default: break;
   }
-  __syncthreads(); /* the leader may ask for the next one */
+  block_sync(); /* the leader may ask for the next one */
   return r;
 }
 
 /* By the leader, who has written what else the loop needs. */
 RM_COLD team_result together(team_loop loop) {
   team().loop = loop;
-  __syncthreads();
+  block_sync();
   return team_share();
 }
 
@@ -135,11 +136,11 @@ template <class F> __device__ void lead(F f) {
   if (threadIdx.x == 0) {
     f();
     team().loop = TEAM_END;
-    __syncthreads();
+    block_sync();
     return;
   }
   for (;;) {
-    __syncthreads();
+    block_sync();
     if (team().loop == TEAM_END) return;
     (void)team_share();
   }
