@@ -77,6 +77,10 @@ is taken by the bound that is proved for it (`exp_sum_f64`, for arguments of two
 analysed (`proofs/composed.py`; `computed.py` where the argument of exp is computed, `small.py` for small softplus). The reductions of sin, cos
 and tan in f64, and these functions of the reduced argument, for every k modulo 16, are proofs of their own (`proofs/angles.py`).
 
+log1p, atanh, asinh and acosh end with a logarithm of two parts, which is proved by itself (`log_sum_f64`, and `log1p_near_f64` where its table
+gives 1). What is given for them is the error of its argument over what their bound has beside the logarithm's, or over 2^-88 of the result
+where it has nothing (`proofs/logs.py`).
+
 Large arguments of expm1, sinh and cosh are analysed for many powers of two at once (`proofs/scaled.py`). For cbrt and rsqrt one octave of 8 or 4
 stands for all normal numbers, after a check that every operation scales and none underflows (`proofs/octaves.py`).
 
@@ -182,6 +186,7 @@ PARTS = {
     "": "",
     "_large": "large arguments",
     "_sum": "with a low part",
+    "_near": "near 0, with a low part",
     "_reduction": "reduction",
     "_far": "reduction beyond",
     "_small": "small results",

@@ -165,6 +165,30 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("hi", hi), out("lo", lo), out("err", err);                  \
   }
 
+/* log by itself, the argument's second part being whatever the analysis chooses: far from 1, and near it, where the table gives 1. */
+#define RM_PROOF_DD_LOG_SUM(name)                                           \
+  if (!strcmp(argv[1], #name "_sum_f64")) {                                 \
+    vf64 x = vf64_input("x"), low = {rec("low")}, hi, lo, err;              \
+    rm_##name##_dd_of(x, low, &hi, &lo, &err);                              \
+    out("hi", hi), out("lo", lo), out("err", err);                          \
+  }
+#define RM_PROOF_DD_LOG_NEAR(name)                                          \
+  if (!strcmp(argv[1], #name "_near_f64")) {                                \
+    vf64 x = vf64_input("x"), low = {rec("low")}, hi, lo, err;              \
+    int one = 0;                                                            \
+    while (rm_log_c[one] != 1.0) one++;                                     \
+    rm_log_sum_dd(vf64_set1(0.0), vi64_set1(one), x, low, &hi, &lo, &err);  \
+    out("hi", hi), out("lo", lo), out("err", err);                          \
+  }
+#define RM_PROOF_DD_LOG_KNOWN(name, domain)                                 \
+  if (!strcmp(argv[1], #name "_f64")) {                                     \
+    vf64 hi, lo, err;                                                       \
+    rec_log_known = argc == 2;                                              \
+    rm_##name##_dd(vf64_input("x"), &hi, &lo, &err);                        \
+    out("hi", hi), out("lo", lo), out("err", err);                          \
+  }
+#define RM_PROOF_DD_LOG_RANGE(name, domain) RM_PROOF_DD_LOG_KNOWN(name, domain)
+
 /* sin, cos and tan from their reduced argument on, k being whatever the analysis chooses. */
 #define RM_PROOF_DD_ANGLE(name)                                             \
   if (!strcmp(argv[1], #name "_f64")) {                                     \

@@ -169,4 +169,29 @@ RM_FN vf64 rec_exp_scale(vi64 k) {
 }
 #define rm_exp_scale rec_exp_scale
 
+/* log in double-double is proved by itself too (log_sum_f64, log1p_near_f64). In kernels that are proved with its bound, rec_log_known, a call of
+ * rm_log_near_dd is a value, its parts and their bound: logs.py. rm_log1p_dd_of calls it in the header that defines it: there the name begins
+ * another function where the first word in its parentheses is vf64, the definition's type, and a call where it is an argument. */
+RM_FN void rec_log_near_dd(vf64 xh, vf64 xl, vf64 uh, vf64 ul, vf64 *hi, vf64 *lo, vf64 *err);
+#define rm_log_near_dd(first, ...) REC_LOG_##first, __VA_ARGS__)
+#define REC_LOG_vf64 rec_log_in_full_dd(vf64
+#define REC_LOG_xh rec_log_near_dd(xh
+#include "crlibm/log/log_f64.h"
+#undef rm_log_near_dd
+#define rm_log_near_dd rec_log_near_dd
+
+static int rec_log_known = 0;
+
+RM_FN void rec_log_near_dd(vf64 xh, vf64 xl, vf64 uh, vf64 ul, vf64 *hi, vf64 *lo, vf64 *err) {
+  if (!rec_log_known) {
+    rec_log_in_full_dd(xh, xl, uh, ul, hi, lo, err);
+    return;
+  }
+  printf("out xh #%d\nout xl #%d\nout uh #%d\nout ul #%d\n", xh.id, xl.id, uh.id, ul.id);
+  int value = rec("log_value #%d #%d #%d #%d", xh.id, xl.id, uh.id, ul.id);
+  *hi = (vf64){rec("log_hi #%d", value)};
+  *lo = (vf64){rec("log_lo #%d #%d", value, hi->id)};
+  *err = (vf64){rec("log_err #%d", hi->id)};
+}
+
 #endif
