@@ -85,6 +85,7 @@ def test_bounds_contain_the_errors(name):
         ("erf_backward_f64", 3),
         ("gelu_backward_f64", -3),
         ("silu_backward_f64", -3),
+        ("gelu_tanh_backward_f64", -3),
     ],
 )
 def test_the_error_of_exp_counts(name, x):

@@ -47,7 +47,9 @@ def test_numbers_beside_that_end(name):
             at = math.nextafter(at, 1.0)
 
 
-@pytest.mark.parametrize("name,x", [("gelu_tanh_f64", "-15"), ("gelu_f64", "-20"), ("gelu_backward_f64", "-20")])
+@pytest.mark.parametrize(
+    "name,x", [("gelu_tanh_f64", "-15"), ("gelu_f64", "-20"), ("gelu_tanh_backward_f64", "-15"), ("gelu_backward_f64", "-20")]
+)
 def test_an_argument_without_its_low_part_is_rejected(name, x):
     """The roundings of the high part cancel only if the exponential is given what they leave."""
     lines, box = graph.recorded(name).splitlines(), width(x, 9)
@@ -73,10 +75,7 @@ def test_the_error_of_a_difference():
 
 
 @pytest.mark.parametrize(
-    "name,zero",
-    [
-        ("silu_backward_f64", -1.2784645427610738),
-    ],
+    "name,zero", [("silu_backward_f64", -1.2784645427610738), ("gelu_tanh_backward_f64", -0.7524614220710162)]
 )
 def test_where_a_gradient_passes_zero(name, zero):
     """The sign of the numerator is not known there, and not needed."""
