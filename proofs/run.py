@@ -26,6 +26,7 @@ from . import prove
 from .graph import HERE, Kernel, digest, evaluate, kernels, parse, recorded
 from .kinds import KINDS, hook
 from .taylor import log2
+from .trees import dumped
 
 CERTIFICATES = HERE / "certificates"
 BUILDS = {"fma": True, "base": False}
@@ -70,7 +71,7 @@ def definition(function: str) -> list[str]:
     stack: list[ast.AST] = [lines[function]] if function in lines else []
     while stack:
         node = stack.pop()
-        text = ast.dump(node)
+        text = dumped(node)
         if text not in found:
             found.append(text)
             stack += [named[n.id] for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in named]
@@ -81,7 +82,7 @@ def definition(function: str) -> list[str]:
 def checker_digest(kind: str, function: str) -> str:
     """Of what proves kernels of the kind: the syntax trees of the modules and of the function's definition (comments and layout do not
     count)."""
-    trees = [ast.dump(tree(name)) for name in imported(KINDS[kind].module)]
+    trees = [dumped(tree(name)) for name in imported(KINDS[kind].module)]
     return hashlib.sha256("\n".join([repr(KINDS[kind]), *trees, *definition(function)]).encode()).hexdigest()
 
 

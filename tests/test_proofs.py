@@ -18,7 +18,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from proofs import definitions, engine, evidence, graph, kinds, loose, mutants, prove, run, taylor, words  # noqa: E402
+from proofs import definitions, engine, evidence, graph, kinds, loose, mutants, prove, run, taylor, trees, words  # noqa: E402
 from proofs.mutants import observed  # noqa: E402
 from proofs.smt import odd, rounding_tests  # noqa: E402
 
@@ -416,3 +416,14 @@ def test_words_contain_their_errors():
                 # (1 + e)^2 - 1 = 2 e (1 + e/2).
                 off = abs(y * y / exact - 1) / 2 if root else abs(y / exact - 1)
                 assert off <= checked * (1 + checked), (name, d)
+
+
+def test_digests_of_trees_do_not_depend_on_the_version_of_python():
+    """Fields that only newer versions know, and empty ones, are not in the text; what a function does is."""
+    text = 'def f(x: int) -> None:\n    """About f."""\n    return f"{x + 1!r}"  # one more\n'
+    assert trees.dumped(ast.parse(text)) == (
+        "Module(body=[FunctionDef(name='f', args=arguments(args=[arg(arg='x', annotation=Name(id='int', ctx=Load()))]), "
+        "body=[Return(value=JoinedStr(values=[FormattedValue(value=BinOp(left=Name(id='x', ctx=Load()), op=Add(), "
+        "right=Constant(value=1)), conversion=114)]))], returns=Constant())])"
+    )
+    assert trees.dumped(ast.parse(text.replace("x + 1", "x + 2"))) != trees.dumped(ast.parse(text))

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 
 from ..graph import ROOT
+from ..trees import dumped
 
 AVX2 = ("-mavx2", "-mfma", "-mf16c")
 ISAS = {
@@ -61,7 +62,7 @@ def checker(*names: str) -> str:
     for name in names:
         text = (pathlib.Path(__file__).parent / name).read_text()
         if name.endswith(".py"):
-            parts.append(ast.dump(ast.parse(text)))
+            parts.append(dumped(ast.parse(text)))
         else:
             parts.append(" ".join(re.sub(r"/\*.*?\*/", "", text, flags=re.S).split()))
     return digest_of("\n".join(parts))
