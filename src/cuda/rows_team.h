@@ -62,18 +62,12 @@ __device__ team_work &team() {
   return work;
 }
 
-__device__ rm_near near_of_block(const rm_near &mine) {
-  __shared__ rm_near part[RM_ROW_THREADS];
-  const int t = static_cast<int>(threadIdx.x);
-  block_sync();
-  part[t] = mine;
-  for (int half = RM_ROW_THREADS / 2; half > 0; half /= 2) {
-    block_sync();
-    if (t < half) rm_near_add(&part[t], &part[t], &part[t + half]);
+struct join_near {
+  static __device__ rm_near of(rm_near a, const rm_near &b) {
+    rm_near_add(&a, &a, &b);
+    return a;
   }
-  block_sync();
-  return part[0];
-}
+};
 
 } // namespace
 
@@ -113,7 +107,7 @@ __device__ team_result team_share() {
     case TEAM_NEAR_EXPONENTIALS: {
       rm_near mine;
       const int left_out = rm_exp_row_some_near(&mine, work.row, work.skip, work.shift, 0, threadIdx.x, RM_ROW_THREADS);
-      r.near = near_of_block(mine);
+      r.near = of_block<join_near>(mine);
       r.count = of_block<join_add>(static_cast<int64_t>(left_out));
       break;
     }
