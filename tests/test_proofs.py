@@ -345,9 +345,9 @@ def test_lemmas_of_the_rounding_tests(name):
 )
 def test_lemmas_of_rounding_to_odd(name):
     statement, mutant = odd.lemmas()[name]
-    assert odd.holds(statement)
-    assert not odd.holds(mutant)
-    assert not odd.holds(odd.sign(2, odd.MAGIC + 1))  # a constant whose own parity is not even
+    assert rounding_tests.holds(statement)
+    assert not rounding_tests.holds(mutant)
+    assert not rounding_tests.holds(odd.sign(2, odd.MAGIC + 1))  # a constant whose own parity is not even
 
 
 def test_small_formats_round_to_odd():
