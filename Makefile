@@ -10,7 +10,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python examples/python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
 
-.PHONY: help demo test fuzz test-exhaustive test-opinfo oracle proofs test-cuda bench bench-table lint stubs clean
+.PHONY: help demo test fuzz test-exhaustive test-opinfo oracle proofs test-cuda gpu-check bench bench-table lint stubs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "make oracle           compare every input of each 32-bit function of one argument with an independent oracle (an hour)"
 	@echo "make proofs           prove the error bounds of the kernels and write the certificates and docs/evidence.md (up to an hour)"
 	@echo "make test-cuda        compare a GPU's bits with the CPU's and with the golden digests (needs nvcc and a GPU)"
+	@echo "make gpu-check        check a GPU's bits, memory accesses and times; reports in out/gpu (needs nvcc, a GPU and PyTorch for CUDA)"
 	@echo "make bench            measure against NumPy, SciPy and PyTorch; results in bench/results"
 	@echo "make bench-table      write the measured tables into README.md and docs/performance.md"
 	@echo "make lint             ruff, mypy, generated files"
@@ -90,6 +91,9 @@ proofs: $(VENV)/proofs.stamp
 
 test-cuda: $(VENV)/test.stamp
 	$(BIN)/python tests/cuda/run.py
+
+gpu-check: $(VENV)/test.stamp
+	$(BIN)/python tools/gpu_check.py
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/run.py
