@@ -81,6 +81,9 @@ log1p, atanh, asinh and acosh end with a logarithm of two parts, which is proved
 gives 1). What is given for them is the error of its argument over what their bound has beside the logarithm's, or over 2^-88 of the result
 where it has nothing (`proofs/logs.py`).
 
+erfinv and ndtri take a step from a first approximation y. That y is within 2^-40 of the result is a proof of its own, and so is the step, for every
+such y: its domain is of y (`proofs/quantiles.py`).
+
 Large arguments of expm1, sinh and cosh are analysed for many powers of two at once (`proofs/scaled.py`). For cbrt and rsqrt one octave of 8 or 4
 stands for all normal numbers, after a check that every operation scales and none underflows (`proofs/octaves.py`).
 
@@ -139,7 +142,7 @@ def bound_counts() -> str:
     prose = sum(text == "derived" for text in shown)
     return (
         f"\nOf the {len(shown)} bounds in `tests/bounds.txt`, {len(smaller)} return wrong bits on data of the tests when they alone are made smaller, "
-        f"{halves} of these when halved; {proved} are proved by a machine; {prose} have their derivation only.\n"
+        f"{halves} of these when halved; {proved} are proved by a machine; {prose or 'none'} have their derivation only.\n"
     )
 
 
@@ -195,6 +198,7 @@ PARTS = {
     "_tail": "log(1 + e^-d)",
     "_range": "its range",
     "_row": "of rows",
+    "_start": "its first approximation",
 }
 
 

@@ -46,6 +46,12 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("y", rm_##name##_eval(vf64_input("x")));                    \
     out("claim", vf64_set1(bound));                                 \
   }
+/* As the double-double kernel begins, from numbers of binary64. */
+#define RM_PROOF_START(name, test, bound, domain)                   \
+  if (!strcmp(argv[1], #name "_start_f64")) {                       \
+    out("y", rm_##name##_eval(vf64_input("x")));                    \
+    out("claim", vf64_set1(bound));                                 \
+  }
 /* The argument is within `given` of x, relatively. */
 #define RM_PROOF_GIVEN(kernel, value, given_, bound)                \
   if (!strcmp(argv[1], kernel)) {                                   \
@@ -188,6 +194,19 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("hi", hi), out("lo", lo), out("err", err);                          \
   }
 #define RM_PROOF_DD_LOG_RANGE(name, domain) RM_PROOF_DD_LOG_KNOWN(name, domain)
+
+/* The step of erfinv and ndtri, from an argument x near the result, with both of its branches: a selection takes one. */
+#define RM_PROOF_DD_STEP_AS(kernel, name)                                                          \
+  if (!strcmp(argv[1], kernel)) {                                                                  \
+    vf64 y = vf64_input("x"), uh = vf64_input("uh"), ul = vf64_input("ul"), hi, lo, err;           \
+    vf64 vh = vf64_input("vh"), vl = vf64_input("vl");                                             \
+    rec_exp_known = argc == 2, rec_both_branches = 1;                                              \
+    rm_erfinv_step_dd(y, uh, ul, vh, vl, &hi, &lo, &err);                                          \
+    if (!strcmp(#name, "ndtri")) rm_erfinv_times_sqrt2_dd(&hi, &lo, &err);                         \
+    out("hi", hi), out("lo", lo), out("err", err);                                                 \
+  }
+#define RM_PROOF_DD_STEP(name, domain) RM_PROOF_DD_STEP_AS(#name "_f64", name)
+#define RM_PROOF_DD_STEP_SMALL(name, domain) RM_PROOF_DD_STEP_AS(#name "_small_f64", name)
 
 /* sin, cos and tan from their reduced argument on, k being whatever the analysis chooses. */
 #define RM_PROOF_DD_ANGLE(name)                                             \
