@@ -33,7 +33,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/wide_loss.c
   src/nn/wide_loss_job.c)
 rm_isa_sources(src/nn/kernels.c src/nn/loss_kernels.c src/nn/pool_kernels.c)
-# The slow tiers of these are most of their code, which -O3 lays out several times; the last one is asked where all of them give up.
+# Slow tiers are most of the code of these files, and -O3 would unroll and duplicate it; the last file serves the few totals that those leave undecided.
 set_source_files_properties(src/nn/bce.c src/nn/cross_entropy.c src/nn/formulas_slow.c src/nn/kl_div.c src/nn/normalize.c
   src/nn/normalize_weight.c src/nn/optimizers_slow.c src/nn/softmax.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
 set_source_files_properties(src/nn/logarithms.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")

@@ -7,7 +7,7 @@ dd_angle: from rh and rl on, for every k modulo 16. The box is that of the real 
 and rl is what it leaves. What the reduction is off by relative to rh counts as an error of the result, the slope being at most that
 of the bound; the rest of it, r_err, the kernel adds to its bound itself. cos is the sine for k + 8 (dd_angle_turned).
 
-For tan what it adds is r_err (1 + |q|)/|D|, q = tan and D = cos of the argument, and (1 + |q|)/|D| >= 1 + q^2, the slope. Where r_err is at most
+For tan the kernel adds r_err (1 + |q|)/|D|, q = tan and D = cos of the argument, and (1 + |q|)/|D| >= 1 + q^2, the slope. Where r_err is at most
 2^-50 of the distance from the zero or pole of tan nearby, the reciprocal's 2^-27 and the growth of the slope within r_err are in the 2^-20 that
 the reduction's proof leaves. Where it is more, err is more than 2^-51 of the result, and nothing is decided."""
 

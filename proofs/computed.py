@@ -1,15 +1,15 @@
 """Composed kernels (composed.py) whose exponential has a computed argument, of two parts: ndtr, gelu, gelu_tanh, the gradients of erf
 and of these. Also that of silu, whose numerator passes zero as that of gelu_tanh does: a quotient has the sign of its numerator.
 
-What the low part of the argument takes up again of the roundings of the high part cancels in the derivative of their sum. The outputs
-depend on these roundings by the sum alone, as e^(a + b) has the same derivative by both, so the derivative by such a rounding is that
+The low part of the argument compensates roundings of the high part, which cancels in the derivative of their sum. The outputs
+depend on these roundings through the sum alone, as e^(a + b) has the same derivative by both, so the derivative by such a rounding is that
 of the outputs by the exponential, times e^(a + b), times that of the sum: the first two are intervals, and differences of intervals
 would not cancel. What the roundings amount to in the sum bounds how far the exponential is from its ideal value, too.
 
-Where an index into a table is found by the sum of a number and a constant, the branch tells more of the number than the box does: what
-the number is at least says what it is a multiple of.
+Where an index into a table is found by the sum of a number and a constant, the branch tells more about the number than the box does: a lower
+bound of the number says of which power of two it is a multiple.
 
-The boxes begin so small that the models converge: a box that is cut after its branches were chosen is branched again."""
+The boxes are so small from the start that the models converge, because a box that is cut after its branches were chosen is branched again."""
 
 import copy
 import math
@@ -48,7 +48,7 @@ def difference(nodes: list, args: list) -> tuple | None:
 
 class Computed(Composed):
     def __init__(self, *arguments, **options):
-        self.moved: dict[int, arb] = {}  # by exponential: how far roundings move its argument
+        self.moved: dict[int, arb] = {}  # for each exponential: how far roundings move its argument
         super().__init__(*arguments, **options)
 
     def op_copysign(self, args: list) -> Node:
@@ -84,7 +84,7 @@ class Computed(Composed):
         return v
 
     def least_by_branch(self, k: int) -> Fraction | None:
-        """What the computed number is at least, where its sum with a constant has the bits of this branch: sums from half a place
+        """A lower bound of the computed number, where its sum with a constant has the bits of this branch: sums from half a place
         below them on are rounded to them."""
         for (kind, m), part in self.choices.items():
             if kind != "bits" or self.graph.nodes[m][0] != "add" or k not in self.graph.nodes[m][1]:

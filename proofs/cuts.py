@@ -1,10 +1,10 @@
-"""What results in f64 are beyond a cut of the argument: python -m proofs.cuts.
+"""Checks the results in f64 beyond a cut of the argument: python -m proofs.cuts.
 
-A cut is where a kernel takes its argument for another one, or where rm_<f>_settled knows the result; formats below f64 have no need of this, as all
-their numbers are compared with the oracle. What is checked is the function: that for every number from the cut on the correctly rounded result is the
-one that is stated, 0, a constant or the argument, because the function is nearer to it than any midpoint. The range is cut into pieces until ball
-arithmetic shows that for each. For settled results the cut and the result are read from the source's graph, of gradients for the greatest g too. (That a zero has the sign of g
-or the other one there, as its factors have, is left to the tests where balls do not tell it.)"""
+A cut is where a kernel replaces its argument by another one, or where rm_<f>_settled knows the result. Formats below f64 do not need this check, as all
+their numbers are compared with the oracle. Checked is the function: for every number from the cut on, the correctly rounded result is the stated
+one, 0, a constant or the argument, because the function is nearer to it than to any midpoint. The range is divided until ball arithmetic shows
+that for each piece. For settled results, the cut and the result are read from the source's graph, for gradients with the greatest g too. (The sign
+of a zero, which is that of g or the opposite one, is left to the tests where balls do not show it.)"""
 
 import itertools
 import math
@@ -91,7 +91,7 @@ def clamped() -> list[Cut]:
 
 
 def hold(cut: Cut) -> int:
-    """In how many pieces the distance is below the cut's bound; raises where it is not."""
+    """The number of pieces in which the distance is shown to be below the cut's bound; raises where it is not."""
     ctx.prec = 160
     stack, count = [], 0
     low = cut.low

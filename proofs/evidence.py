@@ -59,9 +59,9 @@ PROOFS = """
 `proofs/` compiles a kernel's own source over a vocabulary that records its expression graph, and bounds its error over the domain box by
 box: Taylor models in ball arithmetic (Arb, by python-flint) for the approximation, half a last place for every operation that
 the numbers do not show to be exact, sums and products by error-free transformations exactly. Rounding tests are lemmas of their
-own, proved by z3 (`proofs/smt`), that of the f32 kernels for every bit pattern; so are rounding to odd and then to nearest, which fma does, and
-the sign of pow, while the steps of an fma without the machine's are run for all numbers of small formats, which is what Boldo and Melquiond prove for
-any. What is taken as given: IEEE 754 operations, estimates of
+own, proved by z3 (`proofs/smt`), that of the f32 kernels for every bit pattern. So are the sign of pow, and that rounding to odd and then to nearest
+rounds once, which fma relies on. The steps of an fma without the machine's instruction are run for all numbers of small formats; Boldo and
+Melquiond prove them for every precision. What is taken as given: IEEE 754 operations, estimates of
 AVX-512 within 2^-14 as its maker states them, and the ball arithmetic itself; the errors of quotients and roots that
 `crlibm/simd/simd.h` states follow from these (`proofs/words.py`). `make proofs` repeats all of it; `make test` fails when
 a kernel, a table or a claim changes without a new certificate, proves a sample of boxes again, and checks that the bounds contain
@@ -78,27 +78,27 @@ analysed (`proofs/composed.py`; `computed.py` where the argument of exp is compu
 and tan in f64, and these functions of the reduced argument, for every k modulo 16, are proofs of their own (`proofs/angles.py`).
 
 log1p, atanh, asinh and acosh end with a logarithm of two parts, which is proved by itself (`log_sum_f64`, and `log1p_near_f64` where its table
-gives 1). What is given for them is the error of its argument over what their bound has beside the logarithm's, or over 2^-88 of the result
-where it has nothing (`proofs/logs.py`).
+gives 1). Their share in the table is the error of its argument over the part of their bound that is not the logarithm's, or over 2^-88 of the
+result where there is no such part (`proofs/logs.py`).
 
-erfinv and ndtri take a step from a first approximation y. That y is within 2^-40 of the result is a proof of its own, and so is the step, for every
-such y: its domain is of y (`proofs/quantiles.py`).
+erfinv and ndtri take a step from a first approximation y. One proof shows that y is within 2^-40 of the result, another bounds the step for every
+such y, so that the domain of the latter is one of y (`proofs/quantiles.py`).
 
 Large arguments of expm1, sinh and cosh are analysed for many powers of two at once (`proofs/scaled.py`). For cbrt and rsqrt one octave of 8 or 4
-stands for all normal numbers, after a check that every operation scales and none underflows (`proofs/octaves.py`).
+stands for all normal numbers, since every operation is checked to scale and not to underflow (`proofs/octaves.py`).
 
 Of two arguments (`proofs/two.py`): hypot and atan2 are homogeneous, so that a box is one of the ratio of their arguments. pow is a
 composition: first y log x within 8.6 2^-53, then e^z for every z that is within that of x. So is logaddexp: log(1 + e^-d) for a rounded
-difference d; the sum with the greater argument, whatever that is, is one of the formulas below. The domains of these kernels are those of the ratio, x, z and d. In f64 the
-same is done with two-part values: `proofs/pairs.py` (hypot, atan2: sizes down to where the kernels leave an argument open, so that what
-underflows counts), `proofs/octaves.py` (pow) and `proofs/sums.py` (logaddexp).
+difference d; the sum with the greater argument, whatever that is, is one of the formulas below. The domains of these kernels are those of the
+ratio, x, z and d. In f64 the same is done with values of two parts: `proofs/pairs.py` (hypot, atan2: down to the sizes at which the kernels leave
+an argument undecided, so that underflow counts), `proofs/powers.py` (pow) and `proofs/sums.py` (logaddexp).
 
-What a result is beyond a cut of the argument, where kernels take another argument for it or the result is known at once, is checked for f64 by
-`proofs/cuts.py`, piece by piece of the whole range, the cuts of known results being read from the source, those of gradients, powers and logaddexp
-too; in the formats below, all numbers of functions of one argument are compared with an oracle.
+Beyond a cut of the argument kernels take another argument in its place, or the result is known at once. For f64 `proofs/cuts.py` checks these results
+over the whole range, piece by piece, those of gradients, powers and logaddexp too; it reads the cuts of known results from the source. In the formats
+below f64 all numbers of functions of one argument are compared with an oracle.
 
-Not machine-checked, but derived in prose in the files: kernels that are not in this table; f64 results outside its domains and those cuts; and
-the complete functions of any precision. The evaluations in binary32 are measured: below.
+Not machine-checked, but derived in prose in the files: kernels that are not in this table; f64 results that are neither in the table's domains nor
+beyond those cuts; and the complete functions of any precision. The evaluations in binary32 are measured: below.
 
 | kernel | domain | claimed bound | checked error, FMA | without FMA | boxes |
 | --- | --- | --- | --- | --- | --- |
@@ -111,8 +111,8 @@ MUTANTS = """
 Each constant and table entry of a kernel's graph, but zeros and the claim, is moved one unit in its last place up and down (`python -m proofs.mutants`,
 with fused operations). Rejected: evaluated exactly on numbers, the changed kernel errs by more than its bound. Together: with all of these numbers
 off at once, each by as much as a unit either way, the bound is proved on every box, so that each mutant is harmless. Alone: proved for this mutant.
-Open: neither in the time given. Half of the bound: rejected by a number, proved too, or neither. Largest error seen: over the bound, by the kernel as
-it is, at the numbers on which mutants are evaluated.
+Open: neither rejected nor proved in the time given. Half of the bound: rejected by a number, proved too, or neither. Largest error seen: the error of
+the unchanged kernel over its bound, at the numbers on which mutants are evaluated.
 
 | kernel | mutants | rejected | together | alone | open | half of the bound | largest error seen |
 | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -149,11 +149,11 @@ def bound_counts() -> str:
 CONDITIONS = """
 ## Conditions left out
 
-Each comparison of the vector code (kernels, steps, rounding tests, fast paths of operators: what sends lanes to a slower tier, to the complete
-function or to another value) is left out by itself, never true or always true, in a build for controls. `tests/guards.txt` has a line for each:
-arguments at which a function is then wrong, against MPFR, and without that right (`tests/test_guards.py` tries them on every instruction set);
-an operation on data beside boundaries that gives something else; or why nothing does. Conditions of scalar code (complete functions, balls) are not
-among them.
+Each comparison of the vector code (kernels, steps, rounding tests, fast paths of operators) sends lanes to a slower tier, to the complete function or
+to another value. In a build for controls each is left out by itself, as never true or as always true. `tests/guards.txt` has a line for each:
+arguments at which a function is right with the condition and wrong without it, by comparison with MPFR (`tests/test_guards.py` tries them on every
+instruction set); an operation on data beside boundaries of rounding whose result changes; or why no result changes. Conditions of scalar code
+(complete functions, balls) are not among them.
 
 | conditions | a wrong value is shown | an operation's result changes | same results, or only slower: argued there, or all inputs compared | nothing found |
 | --- | --- | --- | --- | --- |
@@ -287,12 +287,12 @@ def step_rows() -> list[str]:
 STEPS = """
 ## Formulas: steps of optimisers, rows, losses, draws
 
-Made by `python -m proofs.formula.check --write`: the greatest share of its bound that the error of a rounding test can have, for all data of the
-ranges that the kernel's comment names, from the expression graph of the library's own source and the host code that gives it its numbers, as a
-polynomial in their rounding errors, the number of terms of a sum being an atom of it. Given are the bounds of exponentials, log1p and quantiles
-(above), those of sums by the numbers of roundings that `proofs/depth` counts, and ranges that comments state. Where a given error makes up most of
-a bound, its share is near 1. What the tests of these, of products, convolutions, sums, rows, losses, pooling, scatter sums and draws are given is
-compared with exact numbers by `proofs/exact/run.py`, and the numbers of roundings in sums are counted by `proofs/depth/run.py`.
+Made by `python -m proofs.formula.check --write`: the greatest share of its bound that the error of the value given to a rounding test can reach, for all
+data of the ranges that the kernel's comment names. The error is a polynomial in rounding errors, and in the number of terms of a sum; it is taken
+from the expression graph of the library's own source and from the host code that gives it its numbers. Assumed are the bounds of exponentials,
+log1p and quantiles (above), the bounds of sums by the numbers of roundings that `proofs/depth/run.py` counts, and the ranges that comments state.
+Where an assumed error makes up most of a bound, the share is near 1. `proofs/exact/run.py` compares what rounding tests are given with exact numbers,
+here and in products, convolutions, sums, losses, pooling and scatter sums.
 
 | operation | with FMA | without |
 | --- | --- | --- |

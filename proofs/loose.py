@@ -1,7 +1,7 @@
 """A graph some of whose numbers are off by a unit in their last place, all at once.
 
-A number at one of the chosen places is a variable like a rounding: within a unit of what the text says, a multiple of half of that unit,
-and no constant to the analysis. So what holds on a box holds for each mutant of one of these numbers, and for all of them together. A
+A number at one of the chosen places is a variable, as a rounding error is: within a unit of what the text says, a multiple of half of that unit,
+and not a constant for the analysis. So what holds on a box holds for each mutant of one of these numbers, and for all of them together. A
 table of bits gives such a number too where its entry is only added to and read as a number again; any other use stops.
 
 The analyses of all kinds derive from Analysis (engine.py), whose steps are replaced for a while. Where trig.py follows linear forms up to

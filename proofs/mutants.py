@@ -2,8 +2,8 @@
 
 A mutant is rejected where the changed graph, evaluated exactly on numbers, errs by more than the claimed bound. All numbers whose mutants
 are not rejected are then off at once, each by as much as a unit either way (loose.py), and the bound is proved again with that: what
-holds for all is harmless each by itself. Where a box does not allow it, the number to which the result is most sensitive there is taken
-out, tried on more numbers of that box, and if nothing rejects it, its mutants are proved one by one. What then is left is open.
+holds for all of them together holds for each by itself. Where that fails on a box, the number to which the result is most sensitive there is taken
+out and its mutants are tried on more numbers of that box; if none rejects them, they are proved one by one. What is then left is open.
 
     python -m proofs.mutants              renews what changed since proofs/mutants.json was written, or is not in it
     python -m proofs.mutants erf_f32 ...  these kernels"""
@@ -99,7 +99,7 @@ graphs.NUMERIC.update(
 
 
 def runnable(graph: Graph, turn: int) -> Graph:
-    """With a number for what the analysis chooses."""
+    """The inputs, with a number for what the analysis chooses."""
     nodes = [
         ("exp_value", args[:2]) if op == "exp_value" else ("iconst", [str(turn)]) if op == "turn" else (op, args)
         for op, args in graph.nodes
@@ -357,7 +357,7 @@ def tried(name: str) -> dict:
     uses = [(p, entries_at(text, p)) for p in where]
     seen = max(p.error(graph) for p in where)
     assert seen <= 1, "the kernel itself is rejected"
-    held: dict[Place, list[bool]] = {}  # what evaluation says of the two mutants
+    held: dict[Place, list[bool]] = {}  # what evaluation finds for the two mutants
     for at, k, _ in numbers(text):
         chosen = [p for p, used in uses if lines[at].startswith("const") or (at, k) in used][:TRIES]
         held[at, k] = rejected_at(text, (at, k), chosen)
@@ -405,7 +405,7 @@ def tried(name: str) -> dict:
 
 
 def tried_halved(name: str) -> str:
-    """What becomes of half of the bound."""
+    """Whether half of the bound is rejected, proved, or neither."""
     kernel, text = kernels()[name], recorded(name)
     graph = parse(halved(text), True)
     if any(refutes(p, graph) for p in points(kernel) if evaluates(p, graph)):

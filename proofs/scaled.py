@@ -2,7 +2,7 @@
 
 The kernels multiply by s = 2^(k/16) resp. 2^(k/16 - 1), k = 16 n + j. What is computed with s has the factor 2^n, which changes no operation,
 so that the graph is analysed for n = 0, s being a table entry. Two operands have no such factor. expm1 subtracts 1, which over 2^n is a number
-c = 2^-n: here it is its middle and an error, -1 times which is in the result, and also in the function, e^x - c. sinh and cosh have
+c = 2^-n: here it is a midpoint and an error, and the latter enters the result and the function, e^x - c, with the factor -1. sinh and cosh have
 2^(-k/16 - 1) beside s; over 2^n this is between 0 and 2^-2n, of which nothing else is used, and what the functions are beside e^x/2 counts as
 an error. Nothing overflows up to 670, and of all values only the product of 2^(-k/16 - 1) and a table entry may be subnormal: it is rounded
 by 2^-1075, nothing against s."""

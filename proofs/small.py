@@ -10,7 +10,7 @@ from .kinds import PARTS
 from .taylor import Model, ctx
 
 PRECISION = 1200
-WIDTH = Fraction(1, 4)  # of the boxes at first, in which the models converge
+WIDTH = Fraction(1, 4)  # of the first boxes, so that the models converge
 
 measure = composed.measure
 

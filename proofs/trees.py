@@ -1,5 +1,5 @@
-"""Syntax trees as text, for digests: the same from every version of Python. ast.dump writes empty fields in some versions and not in others,
-and knows fields that older ones lack."""
+"""Syntax trees as text, for digests: the same from every version of Python. ast.dump writes empty fields in some versions only,
+and newer ones have fields that older ones lack."""
 
 import ast
 

@@ -381,7 +381,7 @@ def products_in_two_parts(lib, rng):
 
 
 def products_again(lib, rng):
-    """The second attempt at what the double-double engine leaves open: a chain of 1,000 terms in one of so many lanes."""
+    """The second attempt at elements that the double-double engine leaves undecided: an accumulation chain of 1,000 terms in one of so many lanes."""
     found, r = [], Reductions(lib)
     for lanes in (1, 2, 4, 8):
         for part in range(2, 9):

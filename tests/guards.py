@@ -1,6 +1,6 @@
-"""The list of what shows each condition of the vector code, tests/guards.txt, and the search that finds it.
+"""The list of witnesses for the conditions of the vector code, tests/guards.txt, and the search for them.
 
-python tests/guards.py            looks for what shows the conditions that are not in the list
+python tests/guards.py            searches witnesses for the conditions that are not in the list
 python tests/guards.py NUMBER...  these"""
 
 from __future__ import annotations

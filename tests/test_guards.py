@@ -1,5 +1,5 @@
-"""Every condition of the vector code is in tests/guards.txt, and what is said there to show it does: without it, and only then, a function
-is wrong where it is right."""
+"""Every condition of the vector code is in tests/guards.txt, and the witnesses there are true: without the condition, and only then, a
+function is wrong."""
 
 import bounds
 import guards

@@ -364,8 +364,8 @@ def test_bad_arguments(isa_library):
 
 @pytest.mark.parametrize("fmt", NAMES)
 def test_sure_and_far_classes_are_decided_at_once(isa_library, fmt):
-    """A target far above the others has a loss and a gradient below all numbers, with its sign; one far below has a loss a hair above a difference of
-    logits, which may be a midpoint. Neither takes wide evaluations of exponentials."""
+    """A target far above the others has a loss and a gradient below all numbers, with its sign; one far below has a loss just above a difference of
+    logits, which may be a midpoint. Neither needs wide evaluations of exponentials."""
     dtype, counted = dtype_of(fmt), Reductions(isa_library)
     rng = np.random.default_rng(11)
     for gap, weight in itertools.product((300, 2000, 30000) if fmt != "f64" else (800, 30000), (1, -1)):

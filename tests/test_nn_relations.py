@@ -2,7 +2,7 @@
 
 Rows are polynomials in e^-unit with coefficients >= 0, made as products of common factors, which themselves may have negative ones; the weights of rows
 are a relation between their logarithms by that construction. So the total is the rational number that is put beside them, a boundary of rounding, or
-differs from it by a hair with a known sign. The oracle is that rational number."""
+differs from it by very little, with a known sign. The oracle is that rational number."""
 
 import ctypes
 import itertools
@@ -169,7 +169,7 @@ def test_logits_of_many_digits(isa_library, fmt):
 
 @pytest.mark.parametrize("fmt", NAMES)
 def test_far_parts_that_are_left(isa_library, fmt):
-    """Of rows whose near parts cancel the far ones are a hair, with the sign of the greatest; or they cancel, too."""
+    """In rows whose near parts cancel, the far ones remain, with the sign of the greatest; or they cancel, too."""
     dtype = dtype_of(fmt)
     near, far, further = {0: 1, 1: 1}, {0: 1, 9216: 1}, {0: 1, 9728: 1}
     furthest = {0: 1, 2**15 if fmt == "f16" else 2**127: 1}

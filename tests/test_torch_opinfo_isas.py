@@ -35,7 +35,7 @@ def differing(one, other):
 
 
 def test_bits_on_every_instruction_set():
-    """And as a control, without the block: PyTorch's own results are others, so that the samples do round."""
+    """The control, without the block: PyTorch's own results differ, so that the samples do depend on rounding."""
     isas = list(elementwise_library.libraries())
     found = {isa: digests(isa) for isa in isas}
     first = found[isas[0]]

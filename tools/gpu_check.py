@@ -1,18 +1,18 @@
-"""Check a GPU for an hour at most: bits, then times. One report comes out.
+"""Check a GPU, first its bits, then its times, in an hour at most, and write a report.
 
-    python tools/gpu_check.py --output report                  everything, the library being built for the GPU that is here
-    python tools/gpu_check.py --build DIR bits golden          these stages, with a library and test programs built before
+    python tools/gpu_check.py --output report                  everything, with the library built for the GPU of this machine
+    python tools/gpu_check.py --build DIR bits golden          these stages, with a library and test programs that were built before
 
-Stages, each a command of its own that takes less than ten minutes on an H100:
+Each stage is a command of its own that takes less than ten minutes on an H100:
     bits        the test programs of tests/cuda against the CPU library, tensor cores against chains of fused operations
     golden      digests of every function of one argument in every format
-    calls       every public function over arrays of the GPU (PyTorch's) against the same call with NumPy arrays
-    training    the network of the demo, whose weights must have the published digest
+    calls       every public function over PyTorch's tensors on the GPU against the same call with NumPy arrays
+    training    both networks of the demo, whose weights must have the published digests
     sanitizer   the test programs at small sizes under compute-sanitizer: memcheck, racecheck, synccheck
-    times       against PyTorch without TF32: ratios, undecided shares of bandwidth, free memory before and after
+    times       against PyTorch without TF32: ratios, bytes and operations per second, memory that a call keeps
 
-Each stage writes its lines to OUTPUT/<stage>.txt as they come, so that a stage that is cut off leaves what it found. The status is 1 where bits
-differ, 2 where something could not run."""
+Each stage writes its lines to OUTPUT/<stage>.txt as they come, so that a stage that is cut off leaves what it found. The exit status is
+1 if bits differ, 2 if something could not run."""
 
 import argparse
 import os
@@ -45,7 +45,7 @@ class Report:
 
 
 def run_program(report: Report, command: list, seconds: float, show: int = 12) -> None:
-    """Run a test program: 0 is right, 77 skipped, anything else wrong."""
+    """Run a test program. Its status 0 means right, 77 skipped, anything else wrong."""
     start, name = time.perf_counter(), " ".join(pathlib.Path(str(c)).name for c in command)
     try:
         done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds)
@@ -115,7 +115,7 @@ def flat(result) -> list:
 
 
 def calls(report: Report, build: pathlib.Path) -> None:
-    """Each public call with tensors of the GPU has the bits of the call with NumPy arrays."""
+    """Each public call with tensors on the GPU has the bits of the call with NumPy arrays."""
     import numpy as np
     import torch
     from public_calls import CALLS
@@ -208,7 +208,7 @@ def timed(torch, call, least: float = 0.2) -> float:
 
 
 def times(report: Report, build: pathlib.Path) -> None:
-    """repmath's time over PyTorch's, interleaved in one process; the bytes that must move over the time; memory that stays taken."""
+    """repmath's and PyTorch's times in one process and their ratio; bytes or operations over the time; memory that a call keeps."""
     import torch
 
     import repmath
@@ -225,7 +225,7 @@ def times(report: Report, build: pathlib.Path) -> None:
         try:
             a, b = timed(torch, ours), timed(torch, theirs)
             again = timed(torch, ours)
-        except Exception as error:  # the table goes on
+        except Exception as error:  # the other calls are still measured
             report.failed += 1
             report.line(f"{what}: {type(error).__name__}: {error}")
             return
@@ -285,7 +285,7 @@ def times(report: Report, build: pathlib.Path) -> None:
 
 
 def training(report: Report, build: pathlib.Path) -> None:
-    """The network of the demo, trained on the GPU: the published digest of its weights."""
+    """The networks of the demo, trained on the GPU, have weights with the published digests."""
     import json
 
     published = json.loads((ROOT / "python/repmath/demo/published.json").read_text())

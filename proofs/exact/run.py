@@ -127,7 +127,7 @@ def examine(
 
 
 def sees(what: str, found: dict[tuple[str, str], Found]) -> bool:
-    """Whether an operator had an error beyond a bound; with a call: a test of that."""
+    """Whether an operator had an error beyond a bound; with a call, only in the tests there."""
     operator, _, call = what.partition(": ")
     for (name, _), entry in found.items():
         if name == operator and not call and entry.beyond:

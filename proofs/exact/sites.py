@@ -1,5 +1,5 @@
-"""Where the library calls rounding tests of its fast and double-double tiers: each call is watched, or part of a test that is. What is none of
-both is found here, by the primitives that tests are made of and by the names of functions that take a bound."""
+"""Where the library calls rounding tests of its fast and double-double tiers: each call is watched, or part of a test that is. Calls that are neither
+are found here, by the primitives that tests are made of and by the names of functions that take a bound."""
 
 from __future__ import annotations
 

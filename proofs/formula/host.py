@@ -1,8 +1,8 @@
 """Reads statements of the library's host code (plain C over double) as values of the algebra (algebra.py), so that what a call computes once,
 numbers and bounds alike, is taken from the source as it stands.
 
-Known are declarations and assignments of doubles, conditionals of which a claim says how they go, and calls of what a claim gives. Host code is
-compiled without contraction: each operation rounds once, but for products with powers of two, and for sums with 0.
+It reads declarations and assignments of doubles, conditionals whose outcome a claim states, and calls of functions that a claim gives. Host code is
+compiled without contraction: each operation rounds once, except products with powers of two and sums with 0, which are exact.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class NotRead(Exception):
 
 
 def text_of(root: pathlib.Path, path: str, first: str, last: str | int) -> str:
-    """From `first`, which stands in the file once, to the end of `last` after it, or of so many statements."""
+    """The text from `first`, which stands in the file once, to the end of the next `last`, or of so many statements."""
     text = (root / path).read_text()
     if text.count(first) != 1:
         raise NotRead(f"{path}: {first!r} stands there {text.count(first)} times")
@@ -45,7 +45,7 @@ def constants(root: pathlib.Path, *paths: str) -> dict[str, Fraction]:
 
 
 class Host:
-    """values: what is known by name, as the code writes it; cases: how conditions go, by their text without spaces; calls: what functions
+    """values: what is known by name, as the code writes it; cases: the outcomes of conditions, by their text without spaces; calls: what functions
     give. `own`: variables whose magnitude a bound is made of though they are sums: what they are is a number of its own."""
 
     def __init__(

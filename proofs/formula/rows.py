@@ -1,8 +1,8 @@
 """The bounds of rows (src/nn/rows_step.h) and of what operators give them: softmax and its kin, cross entropy, norms, their gradients.
 
-A row's graph is recorded; its numbers and the bounds of these are read from the operator's host code (host.py). What is given here is what
-other proofs say: exponentials and log1p by their certificates, numbers of roundings by proofs/depth. Where a bound is made of numbers as they
-were computed (a sum, a statistic), these are the atoms, and the exact ones are within their bounds of them.
+A row's graph is recorded; its numbers and their bounds are read from the operator's host code (host.py). Assumed is what other proofs show:
+the errors of exponentials and log1p by their certificates, numbers of roundings by proofs/depth. Where a bound is made of computed numbers (a sum,
+a statistic), these are the atoms, and the exact numbers are within their bounds of them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Given(Claim):
 
     make: Callable[[Algebra], dict[str, Value]] = lambda algebra: {}
     limits: Callable[[str], Size | None] = at_most()
-    choices: tuple[tuple[str, bool], ...] = ()  # how selections go, by the comparison
+    choices: tuple[tuple[str, bool], ...] = ()  # the outcomes of selections, by the comparison
     ordered: bool = False
     positive: bool = False
 

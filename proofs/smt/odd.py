@@ -8,7 +8,7 @@ sign     rm_pow_sign: y + 1.5 2^52 ends in the parity of y where y is an integer
          integer and nowhere else. A class for each place of y's last bit; where |y| < 1/2 the sum is the constant.
 to_odd   vf64_to_odd: of s = RN(v) and the rest e, v rounded to odd, powers of two, where places change, included.
 fma      rm_fma_once without fused operations: with u = x y, th + tl = z + ul, vh + vl = uh + th in two parts, vh + odd(tl + vl) rounds x y + z
-         once (which they prove for any precision from 5 bits on, if nothing under- or overflows: such lanes fma.h leaves open).
+         once (which they prove for any precision from 5 bits on if nothing under- or overflows; fma.h leaves lanes in which something does undecided).
 
 The last two are run for all numbers of formats of a few bits with unbounded exponents: a change of scale changes nothing, and beyond a distance of
 three precisions z only says to which side the rest is. Each has a mutant that must fail."""

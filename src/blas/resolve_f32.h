@@ -85,7 +85,7 @@ RM_FN int rm_decide_f32(double c, double err, int fmt, uint64_t *bits) {
   *bits = rm_round_double(c - e, fmt);
   return *bits == rm_round_double(c + e, fmt);
 }
-/* The same of a value within err of hi + lo, which the sum is off by u |c| at most: e has room for it. */
+/* The same for a value within err of hi + lo, from c = RN(hi + lo): that rounding, at most u |c|, is covered by e. */
 RM_FN int rm_decide_sum_f32(rm_pair s, double err, int fmt, uint64_t *bits) { return rm_decide_f32(s.hi + s.lo, err, fmt, bits); }
 
 typedef struct {

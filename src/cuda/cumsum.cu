@@ -2,8 +2,8 @@
  * (reduce/prefixes.h).
  *
  * Cost: each term is read twice, added once to the accumulator of its chunk and once to a running sum; what the running sum leaves
- * open goes to an accumulator again. Prefixes are sums digit by digit, without carries: by a thread a digit, first in groups of
- * chunks, then of groups. Rows are taken together, and each is one chunk where they are many: nothing then comes before it. Workspace: an
+ * undecided goes to an accumulator again. Prefixes are sums digit by digit, without carries, with a thread for each digit: first over the chunks
+ * of a group, then over the groups. The same launches do all rows; where rows are many each is one chunk, which needs no prefix. Workspace: an
  * accumulator of 1,080 bytes a chunk, of at least RM_CHUNK terms, and at most 36 MB. */
 #include "launch.h"
 

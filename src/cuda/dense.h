@@ -1,11 +1,12 @@
 /* Products of matrices without patches (tiles.h has those of patches): tiles of 128 x 64 elements by eight warps of 32 x 32 each, 16 terms at a
- * time in one of two buffers of shared memory, while the next ones are on their way in registers.
+ * time in one of two buffers of shared memory, while the next 16 are loaded into registers.
  *
- * Places: term k of a piece is row 4 (k mod 4) + k/4 of its buffer, for both factors alike, so that four terms which a thread has loaded
- * from one line go to four rows; line l is in column l ^ 4 (row mod 4). With both, a half warp that stores four neighbouring terms or lines, or
- * loads a fragment, meets sixteen different pairs of banks.
+ * Layout: term k of a piece is row 4 (k mod 4) + k/4 of its buffer, for both factors alike, so that four terms which a thread has loaded
+ * from one line go to four rows; line l is in column l ^ 4 (row mod 4). Both serve to avoid bank conflicts: a half warp that stores four neighbouring
+ * terms or lines, or loads a fragment, accesses sixteen different pairs of banks.
  *
- * Order of additions: 16 terms a piece go into a chain in any order, chains end after RM_KC terms: what blas/bound_f32.h asks for. */
+ * Order of additions: the 16 terms of a piece go into an accumulation chain in any order, and a chain ends after RM_KC terms, as the bound of
+ * blas/bound_f32.h requires. */
 #ifndef RM_CUDA_DENSE_H
 #define RM_CUDA_DENSE_H
 
@@ -31,7 +32,7 @@ struct dense_piece {
   double a[RM_D_DEPTH][RM_D_ROWS], b[RM_D_DEPTH][RM_D_COLS];
 };
 
-/* A factor as the loads see it. in_quads: four neighbours, along the terms or along the lines, are one word of four elements' size. */
+/* How a factor is loaded. by_k: terms of a line, not lines, are neighbours in memory. in_quads: four neighbours are one aligned word. */
 struct dense_side {
   bool by_k, in_quads;
 };
@@ -61,7 +62,7 @@ template <int fmt> __device__ double number_of(uint32_t w) {
   return fmt == RM_F16 ? vf64_load_f16(&h) : vf64_load_bf16(&h);
 }
 
-/* The elements of quad q of a piece; zeros outside. */
+/* The elements of quad q of a piece; zeros beyond the factor's ends. */
 template <int fmt, int lines_of_tile>
 __device__ dense_quad fetch_quad(const rm_operand &o, const dense_side &s, bool is_aligned, int q, int64_t first, int64_t lines, int64_t k0,
                                  int64_t terms) {
@@ -101,8 +102,8 @@ __device__ void put_quad(double (*x)[lines_of_tile], const dense_side &s, int q,
   }
 }
 
-/* Which elements of a tile a thread has: parts of 16 x 8, two of mma.m8n8k4 (tiles.h) above each other, element c < 4 in row 8 (c / 2) + lane / 4 and column
- * 2 (lane mod 4) + c mod 2. */
+/* The elements of a tile that a thread holds: parts of 16 x 8, each two results of mma.m8n8k4 (tiles.h) above each other. Element c < 4 of a part is
+ * in row 8 (c / 2) + lane / 4 and column 2 (lane mod 4) + c mod 2. */
 __device__ inline int dense_row(int i, int c) {
   return static_cast<int>(threadIdx.x) / 32 / (RM_D_COLS / RM_D_WARP) * RM_D_WARP + i * 16 + c / 2 * 8 + static_cast<int>(threadIdx.x) % 32 / 4;
 }
@@ -113,7 +114,7 @@ __device__ inline int dense_col(int j, int c) {
 typedef double dense_sums[RM_D_ROW_PARTS][RM_D_COL_PARTS][4];
 
 #if RM_HAS_MMA
-/* c += A B, 16 x 8 times 8 x 8, in four steps: a thread has of A rows lane/4 and 8 more of terms lane mod 4 and 4 more, and of B those terms of
+/* c += A B, 16 x 8 times 8 x 8, in four steps. A thread holds the terms lane mod 4 and lane mod 4 + 4: of A in rows lane/4 and lane/4 + 8, of B in
  * column lane/4. */
 __device__ inline void multiply_part(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
   for (int k = 0; k < 2; k++)
@@ -148,7 +149,7 @@ __device__ inline void multiply_dense(const dense_piece &x, dense_sums &chain) {
 #endif
 }
 
-/* The tiles of a batch, in groups of eight rows of tiles, so that those that run together read the same lines; norms: the Euclidean ones of
+/* The tiles of a batch, in groups of eight rows of tiles, so that tiles that run at the same time read the same lines. norms: the Euclidean norms of
  * the m rows and n columns of each product. */
 struct dense_tiling {
   int64_t rows, cols, count;
@@ -196,7 +197,7 @@ __device__ void dense_tile(dense_piece (&piece)[2], const device_problem &d, con
       for (int i = 0; i < RM_D_ROW_PARTS; i++)
         for (int j = 0; j < RM_D_COL_PARTS; j++)
           for (int c = 0; c < 4; c++) sum[i][j][c] += chain[i][j][c], chain[i][j][c] = 0.0;
-    if (more) put(piece[now ^ 1]); /* which all have read before the last barrier */
+    if (more) put(piece[now ^ 1]); /* all threads have read that buffer before the last barrier */
     __syncthreads();
   }
   for (int i = 0; i < RM_D_ROW_PARTS; i++)
@@ -207,8 +208,8 @@ __device__ void dense_tile(dense_piece (&piece)[2], const device_problem &d, con
       }
 }
 
-/* The norms of the lines of one factor, of all products: `groups` threads a line, neighbours along what is near in memory. A term passes at most
- * ceil(k/groups) roundings in its thread and min(k, groups) - 1 where they are joined, at most k + 5: as pack.h promises. */
+/* The norms of the lines of one factor, of all products: `groups` threads a line, with neighbouring threads on neighbouring addresses. A term passes at
+ * most ceil(k/groups) roundings in its thread and min(k, groups) - 1 where threads are joined, at most k + 5 in all, as pack.h requires. */
 template <int fmt>
 __global__ void __launch_bounds__(RM_D_THREADS)
     dense_norms(rm_operand o, dense_side s, bool is_aligned, int64_t lines, int64_t terms, int64_t batch, ptrdiff_t next, double *norms,

@@ -1,6 +1,7 @@
-/* Elementwise functions: contiguous arrays by words of several elements, a step of the CPU's base build (crlibm/simd/steps.h) for each; others
- * one thread an element, over the loop body of that build. Included by one translation unit a
- * function (cmake/functions.cmake writes them), after crlibm/<f>/<f>.h and <f>_slow.h; RM_CUDA_FUNCTION then makes its launchers. */
+/* Elementwise functions. Of contiguous arrays a thread takes a word of several elements, so that accesses are wide and coalesced, and runs a step of the
+ * CPU's base build (crlibm/simd/steps.h) for each; of other arrays it takes one element, by the loop body of that build. Included by one
+ * translation unit for each function (cmake/functions.cmake writes them), after crlibm/<f>/<f>.h and <f>_slow.h; RM_CUDA_FUNCTION then makes its
+ * launchers. */
 #ifndef RM_CUDA_ELEMENTWISE_H
 #define RM_CUDA_ELEMENTWISE_H
 
@@ -39,13 +40,13 @@ __global__ void map_kernel(int64_t n, rm_arrays in, char *y, ptrdiff_t sy, bool 
   }
 }
 
-/* As many elements as a word of 8 or 16 bytes has. */
+/* How many elements of T a word of 8 or 16 bytes holds. */
 template <class T> constexpr int in_word = sizeof(T) == 8 ? 2 : 4;
 template <class T> struct alignas(in_word<T> * sizeof(T)) word_of {
   T v[in_word<T>];
 };
 
-/* One element by the whole loop of its function: what a step has left open, and what fills no word. */
+/* One element by the whole loop of its function: for those that a step leaves undecided, and for the last few, which do not fill a word. */
 template <class T, int arity, rm_map_fn *F> RM_COLD __device__ T again(const T (&x)[arity]) {
   const ptrdiff_t sizes[RM_MAX_ARITY] = {sizeof(T), sizeof(T), sizeof(T)};
   const char *px[arity];

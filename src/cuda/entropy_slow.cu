@@ -1,4 +1,5 @@
-/* Rows of cross entropy to the end, and what needs all rows, by one block. Where a target is no class, all results are NaN. */
+/* Cross entropy: the rows that the first kernel does not finish, and, by one thread block, what needs all rows. Where a target is not a class, all
+ * results are NaN. */
 #include "entropy.h"
 
 #define RM_TEAM_EXPONENTIALS 1

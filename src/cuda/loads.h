@@ -15,11 +15,11 @@ __device__ inline double element_of(const char *p, int fmt, bool by_words) {
   return rm_to_double(element<uint16_t>::load(p, by_words), fmt);
 }
 
-/* What one load instruction reads at most; its address must be a multiple of its size. */
+/* The most that one load instruction reads; its address must be a multiple of its size. */
 struct alignas(16) packed_elements {
   uint32_t word[4];
 };
-/* The k-th element of such memory. fmt and k are constants at every call. */
+/* The k-th element of what was loaded. fmt and k are constants at every call. */
 __device__ inline double element_of(const packed_elements &v, int fmt, int k) {
   if (fmt == RM_F64) return rm_from_bits64(v.word[2 * k] | static_cast<uint64_t>(v.word[2 * k + 1]) << 32);
   if (fmt == RM_F32) return static_cast<double>(rm_from_bits32(v.word[k]));

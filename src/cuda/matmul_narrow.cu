@@ -1,6 +1,6 @@
 /* Products of matrices of binary32 and the 16-bit formats: the same chains of binary64 additions, bound and rounding test as the CPU's
- * engine (blas/bound_f32.h, epilogue_f32.h), over tiles in shared memory. What the test leaves open is marked in a bitmap, and a
- * second kernel retries in double-double (retry.h); a third gives the rest to the CPU's resolver. */
+ * engine (blas/bound_f32.h, epilogue_f32.h), over tiles in shared memory. Undecided elements are marked in a bitmap. A
+ * second kernel sums them again in double-double (retry.h); a third gives the rest to the CPU's resolver. */
 #include "dense.h"
 #include "retry.h"
 
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(RM_D_THREADS, 1) dense_kernel(const __grid_con
   }
 }
 
-/* The kernels of a product without patches up to what they leave open. */
+/* The kernels of a product without patches; undecided elements are left in the bitmap. */
 template <int fmt> void dense(const device_problem &d, dense_tiling t, cudaStream_t s) {
   const rm_matmul_problem &p = d.p;
   const int64_t most = p.batch * (p.m + p.n), blocks = most < 65536 ? most : 65536;

@@ -28,7 +28,7 @@ rm_status open_begin(rm_open_set *open, const workspace &work, int64_t n, bool a
   return RM_OK;
 }
 
-/* f(i) for the share of one of `workers` in the bits that are set: single ones, or runs of many where there are very many. */
+/* f(i) for the bits that are set in one worker's share of all bits: every `workers`-th bit, or runs of bits where there are many of them. */
 template <class F> __device__ void each_left(const rm_open_set &open, int64_t worker, int64_t workers, F f) {
   const int64_t unit = open.n >= 1 << 22 ? 1024 : open.n >= 1 << 17 ? 32 : 1;
   for (int64_t first = worker * unit; first < open.n; first += workers * unit)
@@ -44,7 +44,7 @@ template <class F> __device__ void each_left(const rm_open_set &open, int64_t wo
     }
 }
 
-/* The same for this thread. */
+/* The same, each thread of the grid being a worker. */
 template <class F> __device__ void each_open(const rm_open_set &open, F f) {
   each_left(open, static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, static_cast<int64_t>(gridDim.x) * blockDim.x, f);
 }

@@ -1,5 +1,5 @@
-/* Elements of a product that the tiles have left open, by a warp each: the double-double sum of blas/resolve_f32.h, which leaves about one in
- * 2^40 of them, and results that are not finite. What is decided is stored, and its bit taken back.
+/* The elements of a product that the tiles leave undecided, each by a warp: the double-double sum of blas/resolve_f32.h, which leaves about one in
+ * 2^40 of them, and results that are not finite. An element that is decided is stored, and its bit in the bitmap cleared.
  *
  * Bounds: a lane adds every 32nd term by two-sums, and lanes are joined one after the other, then to the bias: no term passes more than
  * ceil(K/32) + 32 additions, and h = K + 64 is allowed (resolve_f32.h). Squares of norms: ceil(K/32) + min(K, 32) - 1 <= K + 5 roundings. */
@@ -19,7 +19,7 @@ struct retry_part {
   int row_granule, col_granule;
 };
 
-/* The bits of an element from what all lanes have; 0 where they do not decide it. */
+/* The bits of an element from the parts of all lanes; false where it stays undecided. */
 __device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t c, const retry_part *part, const char *at, uint64_t *bits) {
   double bias = 0.0, plain = 0.0, row2 = 0.0, col2 = 0.0;
   int row_granule = RM_NO_GRANULE, col_granule = RM_NO_GRANULE;
@@ -44,7 +44,7 @@ __device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t
     return s.hi - s.hi == 0.0 && rm_scale_pair(p.scaling, s, d, &v, &err2) &&
            rm_decide_pair(v, err2, rm_scaled_granule(p.scaling, row_granule + col_granule, d), p.out_fmt, bits, &flags);
   }
-  if (plain - plain != 0.0) { /* binary64 cannot overflow here; but padding may have met an infinity */
+  if (plain - plain != 0.0) { /* binary64 cannot overflow here; a NaN may come from an infinity times padding */
     if (plain != plain && (p.a.patches || p.b.patches)) return false;
     *bits = plain != plain ? rm_nan_bits(p.out_fmt) : rm_infinity_bits(p.out_fmt) | (plain < 0.0 ? rm_sign_bit(p.out_fmt) : 0);
     return true;

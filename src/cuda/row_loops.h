@@ -1,7 +1,7 @@
 /* The loops of nn/kernels.h over a row by all threads of a block.
  *
  * Bounds: a thread is a lane of the loops in nn/rows.h. It adds RM_ROW_CHAIN terms, one chain where the CPU joins four, and joins
- * chains by two-sums; so are lanes joined, in a tree. That rounds less often than nn/rows_step.h allows: its bounds hold. Sums with a
+ * chains by two-sums; threads are joined by two-sums too, in a tree. That rounds less often than nn/rows_step.h allows, so that its bounds hold. Sums with a
  * bound of their own (reduce/sum_parts.h) count the additions of a term in `depth`. */
 #ifndef RM_CUDA_ROW_LOOPS_H
 #define RM_CUDA_ROW_LOOPS_H
@@ -15,8 +15,8 @@
 
 namespace {
 
-/* All threads of the block are here before one goes on. With RM_LED_BLOCKS one of them comes from elsewhere in the program, which the aligned
- * barrier of __syncthreads() does not allow within a warp (PTX, barrier.sync). */
+/* A barrier for all threads of the block. With RM_LED_BLOCKS one thread arrives from another place in the program than the others of its warp, which
+ * the aligned barrier of __syncthreads() does not allow (PTX, barrier.sync). */
 __device__ inline void block_sync() {
 #if defined(RM_LED_BLOCKS) && !defined(RM_CFG_EMULATE_DEVICE)
   asm volatile("barrier.sync 0;" ::: "memory");
@@ -30,7 +30,7 @@ __device__ inline void block_sync() {
 #endif
 enum { RM_ROW_THREADS = RM_CFG_ROW_THREADS };
 
-/* Every thread's value joined, for all threads. What was written before it, all threads see after it. */
+/* The values of all threads, joined, for each of them. All threads then see what any wrote to memory before it. */
 template <class Join, class T> __device__ T of_block(T mine) {
   __shared__ T part[RM_ROW_THREADS];
   const int t = static_cast<int>(threadIdx.x);
@@ -75,7 +75,7 @@ struct join_sums {
   }
 };
 
-/* term(i, t) adds the terms of element i to t[0 ... count - 1]; the sums of all. */
+/* term(i, t) adds the terms of element i to t[0 ... count - 1]; the sums over the row go to every thread. */
 template <int count, class F> __device__ void sums_of_row(int64_t n, F term, double *sums) {
   row_sums<count> mine;
   for (int k = 0; k < count; k++) mine.sum[k].hi = mine.sum[k].lo = 0.0;
@@ -182,7 +182,8 @@ __device__ inline int64_t block_first(int64_t n, const double *x, double value) 
   return of_block<join_least>(i);
 }
 
-/* How many are open; with `listed` also which, in s->open in no order, counted in *count, which is 0 and seen by all threads. */
+/* How many elements are undecided, or -1 for an operation that has no loop here. With `listed` their indices go to s->open, in no order; *count, which all
+ * threads share, counts them and must begin as 0. */
 template <bool listed> __device__ int64_t block_store(rm_row_operation op, const rm_row_store *s, unsigned *count) {
   block_sync();
   switch (op) {

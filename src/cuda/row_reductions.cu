@@ -1,14 +1,14 @@
 /* sum, mean, norm, dot, var and std of many rows, or of a long one, in a few launches.
  *
- * First approximate sums with their bounds (row_totals.h). Rows that these do not decide are listed, and summed exactly by a block each,
- * or by several where rows are few: in one accumulator for each lane of a warp, in shared memory, to which threads add atomically.
- * Additions of integers are exact in any order, and so is everything that follows.
+ * Approximate sums with their bounds come first (row_totals.h). Rows that these leave undecided are listed, and summed exactly by a thread block each,
+ * or by several where rows are few. The block has one accumulator for each lane of a warp in shared memory, to which threads add atomically:
+ * additions of integers are exact in any order, and so is everything that follows.
  *
  * Cost: each term is read once, for var and std twice, and again where its row is undecided. Nothing waits for the host. Workspace: 8 bytes
  * a row, for var and std 40; where rows are split 32 bytes a part, at most 2,048 parts or as many as rows; 280 kB, for var and std twice
  * that, for the exact sums of fewer than 256 rows. */
 extern "C" {
-#include "../reduce/overlap.h" /* declares functions of C, before others include it */
+#include "../reduce/overlap.h" /* declares functions of C: it must come before headers that include it */
 }
 
 #include "row_totals.h"
@@ -25,7 +25,7 @@ extern "C" {
 namespace {
 
 enum {
-  EXACT_COPIES = 32,      /* accumulators of a block: a warp's threads add to one each */
+  EXACT_COPIES = 32,      /* accumulators of a block: each thread of a warp adds to its own */
   EXACT_BLOCKS = 1056,    /* at most: some on each multiprocessor */
   EXACT_ROWS = 256,       /* with fewer rows several blocks sum one */
   TOTAL_BLOCK = 32
@@ -58,17 +58,17 @@ struct row_function {
   __device__ void write(int64_t row, uint64_t bits) const { rm_write_bits(out + row * stride, bits, format); }
 };
 
-/* The function of a sum within err of hi + lo as c within *around of it.
+/* An approximation of the function of a sum within err of hi + lo, and its error bound *around.
  *
- * The divisor and the quotient are rounded: 2.02 u |c| and an underflow, of at most 2^-1074. The root v of a number within e of c > 0
- * differs from that of c by at most e/root(c), and is rounded. */
+ * The divisor and the quotient are rounded: 2.02 u |c| and an underflow, of at most 2^-1074. The root of a number within e of c > 0
+ * differs from that of c by at most e/root(c), and the computed root v is rounded. */
 __device__ double function_near(const rm_sum_function &f, double hi, double lo, double err, double *around) {
   const double divisor = static_cast<double>(f.divisor), scale = rm_pow2(f.scale);
   const double c = hi * scale / divisor;
   const double e = 1.01 * ((__builtin_fabs(lo) + err) * scale / divisor) + 0x1p-51 * __builtin_fabs(c) + 0x1p-1072;
   *around = e;
   if (!f.root) return c;
-  if (!(c > 0.0)) { /* the root of what may be 0 is near nothing */
+  if (!(c > 0.0)) { /* a root of what may be 0 has no useful bound */
     *around = __builtin_huge_val();
     return 0.0;
   }
@@ -90,7 +90,7 @@ __device__ bool row_decide(const rm_sum_function &f, double hi, double lo, doubl
   return true;
 }
 
-/* What is made of a row's sum: its moment, or the result, or an entry in the list. */
+/* Turns a row's sum into its moment, its result, or an entry in the list of undecided rows. */
 template <int tier, bool of_moments> struct conclusion {
   row_function f;
   __device__ double shift(int64_t row) const { return f.of_variance ? f.moments[row].mean : 0.0; }
@@ -133,7 +133,7 @@ __device__ void add_atomically(counter *digits, bool negative, rm_u128 m, int po
   }
 }
 
-/* Adds x, or x y; or returns the class of what is no number. */
+/* Adds x, or x y, if that is finite; else returns its class. */
 __device__ uint32_t exact_term(counter *digits, bool of_products, double x, double y) {
   const uint64_t a = rm_bits64(x), b = of_products ? rm_bits64(y) : 0, all = 0x7ff0000000000000u;
   int ea, eb;
@@ -165,8 +165,8 @@ struct exact_plan {
   }
 };
 
-/* total[0]: the sum, or S, which is lost; total[1]: for var and std the sum of squares. A sum is made ready where it lies: an accumulator
- * is large for the stack of a thread. */
+/* total[0]: the sum, or S, which is lost; total[1]: for var and std the sum of squares. A sum is rounded in place, since an
+ * accumulator is too large for the stack of a thread. */
 template <bool of_variance> __device__ void exactly(const row_function &f, int64_t row, rm_superaccumulator *total) {
   uint32_t flags = 0;
   uint64_t bits;

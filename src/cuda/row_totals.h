@@ -1,14 +1,14 @@
-/* Approximate sums of many rows: parts by threads, joined to a sum and its bound for each row.
+/* Approximate sums of many rows: each thread adds a part, and the parts are joined to a sum and its bound for each row.
  *
- * A block has `across` rows side by side and `lanes` threads for each of them. Where the terms of a row are neighbours, so are its lanes,
- * and they read 16 bytes at a time if rows begin there; where rows are nearer to each other than terms (sums of columns), neighbouring
- * threads have neighbouring rows. Long rows are split: so many spans, each by a block.
+ * A thread block has `across` rows side by side and `lanes` threads for each of them, arranged so that loads are coalesced. Where the terms of a row
+ * are neighbours in memory, so are its lanes, and they read 16 bytes at a time if all rows are aligned to that; where rows are nearer to each other
+ * than terms (sums of columns), neighbouring threads have neighbouring rows. Long rows are split into spans, each added by a thread block.
  *
- * Bounds (reduce/sum_parts.h): a thread adds chains of at most RM_CHAIN terms, and each chain to its sum by a two-sum. Plain: a chain
- * errs by at most RM_CHAIN u' A of its terms, two additions less than counted there. Compensated: a term passes at most RM_CHAIN
+ * Bounds (reduce/sum_parts.h): a thread adds accumulation chains of at most RM_CHAIN terms, and each chain to its sum by a two-sum. Plain: the error of
+ * a chain is at most RM_CHAIN u' times the A of its terms, two additions less than counted there. Compensated: a term passes at most RM_CHAIN
  * additions in its chain, one for each chain of its thread, and one for each join of threads, in a tree, and of spans; all are counted
  * in `depth`, and `size` passes as many. A chain's errors are summed apart and join the sum of errors in two additions, where the main
- * sum has one. So the conditions hold that these bounds are derived from. */
+ * sum has one. So the conditions hold from which these bounds are derived. */
 #ifndef RM_CUDA_ROW_TOTALS_H
 #define RM_CUDA_ROW_TOTALS_H
 
@@ -27,9 +27,9 @@ namespace {
 #endif
 enum {
   SUM_THREADS = RM_CFG_ROW_THREADS,
-  SUM_RESIDENT = 3,             /* blocks of a multiprocessor: threads enough to wait for memory, registers for each */
+  SUM_RESIDENT = 3,             /* resident blocks of a multiprocessor: enough threads to hide the latency of memory, with enough registers each */
   SUM_ACROSS = SUM_THREADS / 8, /* rows side by side that are read together */
-  SUM_BLOCKS = 2048             /* rows are split so that there are about so many */
+  SUM_BLOCKS = 2048             /* rows are split until there are about so many */
 };
 
 enum sum_kind { OF_TERMS, OF_PRODUCTS, OF_DEVIATIONS };
@@ -117,7 +117,7 @@ template <int fmt, sum_kind kind, bool compensated> struct thread_sum {
   }
 };
 
-/* The terms from begin to end of a row, by one of its lanes; a few loads come before their additions. */
+/* Adds the terms from begin to end of a row that belong to one of its lanes. A few loads are issued before their additions, to hide their latency. */
 template <int fmt, sum_kind kind, bool compensated>
 __device__ rm_partial sum_of_lane(const sum_plan &plan, const rm_sum_problem &p, int64_t begin, int64_t end, int lane, double shift) {
   constexpr int width = fmt == RM_F64 ? 8 : fmt == RM_F32 ? 4 : 2, chain = fmt == RM_F64 ? SUM_CHAIN_F64 : SUM_CHAIN;
@@ -127,7 +127,7 @@ __device__ rm_partial sum_of_lane(const sum_plan &plan, const rm_sum_problem &p,
   const char *const x = p.x.base, *const y = p.y.base;
   const int64_t lanes = plan.lanes;
   if (plan.access == PACKED) {
-    const int64_t whole = end - (end - begin) % pack; /* the last few terms do not fill a pack */
+    const int64_t whole = end - (end - begin) % pack; /* the last terms do not fill a pack */
     for (int64_t i = begin + lane * pack; i < whole;) {
       for (int c = 0; c < chain && i < whole; c += packs * pack, i += lanes * packs * pack) {
         packed_elements a[packs], b[packs];
@@ -178,10 +178,10 @@ __device__ rm_partial sum_of_lane(const sum_plan &plan, const rm_sum_problem &p,
   return sum.sum;
 }
 
-/* The parts of `lanes` threads, `apart` from each other, joined in that of the first of them, for all threads of the block. */
+/* Joins the parts of `lanes` threads, `apart` from each other, in the part of the first of them. All threads of the block call it. */
 __device__ inline void join_lanes(rm_partial *part, rm_partial mine, int lane, int lanes, int apart) {
   const int t = static_cast<int>(threadIdx.x);
-  __syncthreads(); /* the parts before are read */
+  __syncthreads(); /* the parts of the last call have been read */
   part[t] = mine;
   for (int half = lanes / 2; half > 0; half /= 2) {
     __syncthreads();
@@ -190,7 +190,7 @@ __device__ inline void join_lanes(rm_partial *part, rm_partial mine, int lane, i
   __syncthreads();
 }
 
-/* Each row's sum goes to conclude(row, sum), or, where rows are split, to `parts`. */
+/* Gives each row's sum to conclude(row, sum), or stores it in `parts` where rows are split. */
 template <int fmt, sum_kind kind, bool compensated, class F>
 __global__ void __launch_bounds__(SUM_THREADS, kind == OF_PRODUCTS ? 2 : SUM_RESIDENT) row_parts_kernel(sum_rows s, sum_plan plan, rm_partial *parts, F conclude) {
   __shared__ rm_partial part[SUM_THREADS];
@@ -237,7 +237,7 @@ void row_totals_of(const sum_rows &s, const sum_plan &plan, rm_partial *parts, c
     RM_LAUNCH((row_join_kernel<F>), no_more_than(s.rows, 1 << 16), SUM_THREADS, stream, s.rows, plan.splits, parts, conclude);
 }
 
-/* conclude(row, sum) for each row, on the device; conclude.shift(row) is what deviations are from. Binary64 is compensated only. */
+/* Runs conclude(row, sum) for each row, on the device; deviations are taken from conclude.shift(row). Binary64 has compensated sums only. */
 template <sum_kind kind, bool compensated, class F>
 void row_totals(const sum_rows &s, const sum_plan &plan, rm_partial *parts, const F &conclude, cudaStream_t stream) {
   switch (s.fmt) {

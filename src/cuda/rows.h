@@ -1,5 +1,5 @@
-/* Launches of operators over rows: a block a row for what is fast (rows_block.h), and a block a row, led by a thread, for the rows that it leaves
- * (rows_team.h). Both run the CPU's function of a row; each file of an operator includes one of the two. */
+/* Launches of operators over rows. The first kernel has a thread block for each row and only the fast tier (rows_block.h); the rows that it does not finish
+ * get a thread block that one thread leads (rows_team.h). Both run the CPU's function of a row; each file of an operator includes one of the two. */
 #ifndef RM_CUDA_ROWS_H
 #define RM_CUDA_ROWS_H
 

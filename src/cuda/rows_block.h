@@ -1,5 +1,5 @@
-/* Rows by a block each, as far as the vector loops of the CPU go: the functions of nn/kernels.h by all threads of the block (row_loops.h). Every
- * thread runs the CPU's function of a row; what decides its way is the same for all of them. */
+/* Rows by a thread block each, as far as the vector loops of the CPU go: all threads of the block share the loops of nn/kernels.h (row_loops.h). Every
+ * thread runs the CPU's function of a row, and every branch of it depends on values that are the same for all of them. */
 #ifndef RM_CUDA_ROWS_BLOCK_H
 #define RM_CUDA_ROWS_BLOCK_H
 
@@ -15,7 +15,7 @@ RM_LOCAL void rm_rows_weighted(int64_t n, const double *g, const double *w, cons
 RM_LOCAL void rm_rows_sync() { __syncthreads(); }
 RM_LOCAL int64_t rm_rows_first(int64_t n, const double *x, double value) { return block_first(n, x, value); }
 
-/* How many are open; not which: the row is left. An operation that has no loop here leaves it too. */
+/* How many elements are undecided, but not which, since the row is then left to the second kernel. So is the row of an operation that has no loop here. */
 RM_LOCAL int64_t rm_rows_store(rm_row_operation op, const rm_row_store *s) {
   const int64_t open = block_store<false>(op, s, nullptr);
   return open < 0 ? 1 : open;

@@ -1,12 +1,12 @@
-/* Rows to the end, by a block each: thread 0 leads and runs the CPU's function of a row; where that has a loop over the row which is long or dear, the
- * leader says which (team_work), and all threads of the block take their share of it.
+/* The rows that the first kernel does not finish, by a thread block each. Thread 0 leads and runs the CPU's function of a row; where that has a long or
+ * costly loop over the row, the leader names it (team_work), and all threads of the block take their share of it.
  *
- * Bounds: loops of kernels.h are those of row_loops.h. A sum (reduce/sum_parts.h) is one of every thread over its share, joined in a tree, each
- * counting additions in `depth`; one of rm_near carries its own error. */
+ * Bounds: the loops of kernels.h are those of row_loops.h. In a sum (reduce/sum_parts.h) every thread adds its share, and the shares are joined in a tree;
+ * `depth` counts the additions of both. A sum of rm_near carries its own error. */
 #ifndef RM_CUDA_ROWS_TEAM_H
 #define RM_CUDA_ROWS_TEAM_H
 
-#define RM_LED_BLOCKS 1 /* thread 0 meets the others from where it leads */
+#define RM_LED_BLOCKS 1 /* thread 0 reaches barriers from another place than the others */
 #include "row_loops.h"
 
 extern "C" {
@@ -50,7 +50,7 @@ struct team_work {
   int64_t skip;
   unsigned count;
 };
-/* What all threads have found, each for itself. */
+/* The result of a loop, which every thread holds. */
 struct team_result {
   double number[3];
   int64_t count;
@@ -77,7 +77,7 @@ RM_FORMULA int rm_exp_row_some_near(rm_near *sum, const rm_exp_row *r, int64_t s
 
 namespace {
 
-/* A thread's part in the loop that is asked for. */
+/* A thread's share in the loop that the leader has named. */
 __device__ team_result team_share() {
   const team_work work = team();
   team_result r = {};
@@ -114,18 +114,18 @@ __device__ team_result team_share() {
 #endif
     default: break;
   }
-  block_sync(); /* the leader may ask for the next one */
+  block_sync(); /* the leader may name the next one */
   return r;
 }
 
-/* By the leader, who has written what else the loop needs. */
+/* Runs a loop by all threads. The leader calls it, after it has written the loop's arguments. */
 RM_COLD team_result together(team_loop loop) {
   team().loop = loop;
   block_sync();
   return team_share();
 }
 
-/* f by the leader, whom the others follow until it is done. */
+/* The leader runs f, and the others take their share of its loops until it is done. */
 template <class F> __device__ void lead(F f) {
   if (threadIdx.x == 0) {
     f();

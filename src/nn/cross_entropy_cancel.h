@@ -1,13 +1,13 @@
 /* Which logarithms of a total of cross entropy cancel exactly, on the host. Included by cross_entropy_rows.h.
  *
  * A total is rational plus the sum of Q_k log P_k over rows k, P_k = sum of e^(x_j - m), Q_k rational. It is rational only if that sum is 0
- * (logarithms.h). Two things are looked for, and what is found is said of each row:
- *   - where the Q_k of rows with the same x_j - m, in any order, add up to 0, their logarithms are left out. That takes no time to speak of, and is
- *     done before balls are asked;
- *   - products of different P_k may be equal, too, as (1 + u)^2 and 1 + 2 u + u^2 of rows (0, 1) and (0, 1, 1, 2). Only a total that balls do not
- *     decide at RM_ENTROPY_RELATION_LIMBS is looked through for that. Where the logarithms of all rows are 0 together, they are left out. Where those of
- *     all H_k are, the parts of P_k that are not below e^RM_EXP_TAIL, what remains of log P_k is log(1 + (P_k - H_k)/H_k), which is less than P_k - H_k:
- *     a part of the total's tail (tail_exact.h). */
+ * (logarithms.h). Two searches find where it is, and note what they find for each row:
+ *   - where the Q_k of rows with the same x_j - m, in any order, add up to 0, their logarithms are left out. This search takes little time, and
+ *     comes before any evaluation in balls;
+ *   - products of different P_k may be equal, too, such as (1 + u)^2 and 1 + 2 u + u^2 of the rows (0, 1) and (0, 1, 1, 2). This search takes longer, so
+ *     that only totals that are undecided below RM_ENTROPY_RELATION_LIMBS have it. Where the sum of all logarithms is 0, they are left out. Let H_k be
+ *     the terms of P_k that are not below e^RM_EXP_TAIL: where the sum of all log H_k is 0, log(1 + (P_k - H_k)/H_k) remains of log P_k. It is less
+ *     than P_k - H_k, and so a part of the total's tail (tail_exact.h). */
 #ifndef RM_NN_CROSS_ENTROPY_CANCEL_H
 #define RM_NN_CROSS_ENTROPY_CANCEL_H
 
@@ -30,7 +30,7 @@ static int entropy_descending(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* The finite x_j - m of a row, greatest first, each in two parts that are exact, to d; how many numbers that is, and 0 where the row does not count. A
+/* The finite x_j - m of a row, greatest first, each in two parts that are exact, to d. Returns how many numbers these are, 0 where the row does not count. A
  * difference that overflows is -infinity. */
 static int64_t entropy_differences(rm_entropy_exact *r, int64_t row, double *d) {
   const int64_t n = r->row.f->p.n;
@@ -58,7 +58,7 @@ static uint64_t entropy_hash(const double *d, int64_t count) {
   return hash;
 }
 
-/* Puts the row of these differences in the list; whether it could. */
+/* Adds a row with these differences to the list. 0 where it cannot. */
 static int entropy_list(rm_logarithms *s, const double *d, int64_t length, const rm_ball *q, rm_row_state *state) {
   if (!rm_logarithms_grow(s, length / 2, state)) return 0;
   rm_logarithm *const row = &s->row[s->rows++];
@@ -75,8 +75,8 @@ static int entropy_list(rm_logarithms *s, const double *d, int64_t length, const
   return 1;
 }
 
-/* Sorts rows by their differences. With a list s: puts rows whose logarithms are not left out in it, one for those of the same differences; else sets
- * cancels where they are. 0 where the list has no room, or memory lacks: then state says so. */
+/* Groups rows by their differences. With a list s, adds the rows whose logarithms are not left out to it, one for each group; without, marks in `cancels`
+ * the rows whose logarithms are left out. 0 where the list has no room, and where memory lacks: then state says so. */
 static int entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, rm_row_state *state) {
   const size_t rows = (size_t)r->row.f->p.rows + 1, room = 2 * (size_t)r->row.f->p.n + 1;
   entropy_hashed *order = (entropy_hashed *)malloc(rows * sizeof *order);
@@ -96,7 +96,7 @@ static int entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, r
     rm_ball sum, q;
     const int64_t length = entropy_differences(r, order[first].row, own);
     rm_class_weights_ball(&sum, &r->row, RM_BALL_LIMBS);
-    int alike = own[length - 2] - own[length - 2] == 0.0; /* all of it is known */
+    int alike = own[length - 2] - own[length - 2] == 0.0; /* no difference has overflowed */
     for (end = first + 1; end < count && order[end].hash == order[first].hash; end++) {
       alike = alike && entropy_differences(r, order[end].row, others) == length;
       for (int64_t j = 0; alike && j < length; j++) alike = own[j] == others[j];
@@ -121,7 +121,8 @@ static int entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, r
   return listed;
 }
 
-/* What the rows of the same differences make of each row; to be freed. NULL without memory: then state says so. r is begun. */
+/* A mark for each row: RM_ENTROPY_LEFT_OUT where its logarithm cancels with those of rows of the same differences, else 0. The caller frees it. NULL without
+ * memory: then state says so. r is begun. */
 static char *rm_entropy_rows_that_cancel(rm_entropy_exact *r, rm_row_state *state) {
   char *cancels = (char *)calloc((size_t)r->row.f->p.rows + 1, 1);
   if (!cancels) state->undecided |= RM_ROW_NO_MEMORY;
@@ -130,7 +131,7 @@ static char *rm_entropy_rows_that_cancel(rm_entropy_exact *r, rm_row_state *stat
   return NULL;
 }
 
-/* Looks through all other rows together, once. */
+/* Searches all other rows together for a relation, once. */
 static void rm_entropy_relate(rm_entropy_exact *r) {
   rm_row_state *const state = r->row.state;
   rm_logarithms s = {NULL, NULL, 0, 0, 0, 0};

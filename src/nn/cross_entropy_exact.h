@@ -105,8 +105,8 @@ RM_FORMULA void RM_NUM_NAME(rm_add_logarithm)(RM_NUM_T *total, const rm_entropy_
   RM_NUM_(add)(total, total, &l);
 }
 
-/* The sum of the losses, times the scale. Rows of which nothing but the greatest logit is above RM_EXP_TAIL make its tail (tail_exact.h), and what
- * of others is below where the rest of their logarithms cancels: |Q| is below 2^2140, the tail below 2^-9500. A rational total and n times the
+/* The sum of the losses, times the scale. Its tail (tail_exact.h) consists of the rows of which nothing but the greatest logit is above RM_EXP_TAIL,
+ * and, where the logarithms of the terms above it cancel, of the terms below it of other rows: |Q| is below 2^2140, the tail below 2^-9500. A rational total and n times the
  * divisor times a boundary are multiples of 2^-4300 (s, p, w and x each of 2^-1074), and so is their distance. */
 RM_FORMULA void RM_NUM_NAME(all_losses)(RM_NUM_T *total, rm_entropy_exact *r, int limbs) {
   const int64_t rows = r->row.f->p.rows;

@@ -17,8 +17,8 @@
  *
  * Values are irrational (Lindemann, Weierstrass) but where logarithms or exponentials have no weight, or all finite elements of a row are equal in a
  * gradient: then they are quotients of exact sums of fewer than 9,000 bits, and exact where they are boundaries of rounding. So they are in a gradient
- * where the q_c add up to 0. In a total the logarithms of several rows may cancel: on the host those that do are left out (cross_entropy_cancel.h), but
- * for what would take too long to know: then a total that is a boundary of rounding is undecided (decide.h). */
+ * where the q_c add up to 0. In a total the logarithms of several rows may cancel: on the host those that do are left out (cross_entropy_cancel.h),
+ * unless it would take too long to find out: then a total that is a boundary of rounding is undecided (decide.h). */
 #ifndef RM_NN_CROSS_ENTROPY_ROWS_H
 #define RM_NN_CROSS_ENTROPY_ROWS_H
 
@@ -38,7 +38,7 @@ typedef struct {
   double *x, *p, *w, g;
 } rm_entropy_row;
 
-/* A logarithm cancels with others; or it does but for its terms below e^RM_EXP_TAIL. */
+/* What is known of a row's logarithm: it cancels with others, or it does without its terms below e^RM_EXP_TAIL. */
 enum { RM_ENTROPY_LEFT_OUT = 1, RM_ENTROPY_TAIL = 2, RM_ENTROPY_RELATION_LIMBS = 16 };
 
 /* The same for the slow tiers, with what they found. */
@@ -46,7 +46,7 @@ typedef struct {
   rm_entropy_row row;
   int limbs_near, limbs_ball;
   char *cancels; /* of each row, in a total on the host: 0, or what is known of its logarithm (cross_entropy_cancel.h); or NULL */
-  int related; /* they have been looked through for all that is looked for */
+  int related; /* both searches have been made */
   rm_exp_row e;
   struct {
     rm_near all, weights, below;
@@ -95,7 +95,7 @@ RM_LOCAL int64_t end_class(const rm_entropy_row *r) { return r->one_class ? r->t
 
 RM_LOCAL int rm_entropy_known(const rm_entropy_exact *r, int64_t row) { return r->cancels ? r->cancels[row] : 0; }
 
-/* Whether what counts of the logarithm of the row that is loaded belongs to the total's tail. */
+/* Whether the logarithm of the row that is loaded, or what remains of it, belongs to the total's tail. */
 RM_LOCAL int rm_entropy_is_tail(const rm_entropy_exact *r, int known) {
   int tail = r->e.only_tail > 0;
   if (known == RM_ENTROPY_LEFT_OUT) return 0;
@@ -239,8 +239,8 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
   }
 }
 
-/* A bound of log2 |w log(1 + S')| for the row that is loaded and its class, where that is the greatest logit: 0 < S' < n e^(second - m), and 1.44 is
- * less than 1/log 2, which covers the rounding of the difference. Infinite where it is not. */
+/* A bound of log2 |w log(1 + S')| for the row that is loaded and its class, where its logit is the greatest: 0 < S' < n e^(second - m). That 1.44 is
+ * less than 1/log 2 covers the rounding of the difference. Infinite where another logit is the greatest. */
 RM_LOCAL double little_bits(const rm_entropy_exact *r) {
   const rm_exp_row *e = &r->e;
   const int64_t t = r->row.target;
@@ -248,17 +248,17 @@ RM_LOCAL double little_bits(const rm_entropy_exact *r) {
   return 1.44 * (e->second - e->m) + (double)(64 - rm_clz64((uint64_t)e->n)) + (double)rm_ball_exponent(__builtin_fabs(r->row.w[t])) + 1.0;
 }
 
-/* Numbers below that power of 2 round to a zero of their sign. */
+/* The exponent of a power of 2 below which numbers round to a zero of their sign. */
 RM_FORMULA double little_enough(int format) { return format == RM_F64 ? -1080.0 : -160.0; }
 
-/* Whether the loss of the row that is loaded is decided by its size, or as a hair above the difference of two logits (exp_row.h). */
+/* Whether the loss of the row that is loaded is decided by its size, or as a number that is just above the difference of two logits (exp_row.h). */
 RM_LOCAL int little_loss(const rm_entropy_exact *r, uint64_t *bits, rm_row_state *state) {
   const int format = r->row.f->format;
   const double w = r->row.w[r->row.one_class ? r->row.target : 0];
   double rest;
   int k;
   if (little_bits(r) < little_enough(format)) {
-    *bits = rm_signed_zero(w < 0.0 && r->e.only_tail >= 0, format); /* nothing beside it: the loss is 0 */
+    *bits = rm_signed_zero(w < 0.0 && r->e.only_tail >= 0, format); /* of an only finite logit the loss is exactly 0 */
     return 1;
   }
   if (!r->row.one_class || w != 1.0 || r->e.x[r->row.target] - r->e.m >= 0.0) return 0;
@@ -268,7 +268,7 @@ RM_LOCAL int little_loss(const rm_entropy_exact *r, uint64_t *bits, rm_row_state
   return 1;
 }
 
-/* The same for a total of losses of one sign, all of them little. */
+/* The same for a total whose losses have one sign and are all that small. */
 RM_LOCAL int little_total(rm_entropy_exact *r, const rm_near *divisor, uint64_t *bits) {
   const rm_entropy *f = r->row.f;
   double most = -rm_near_infinity();
@@ -485,7 +485,7 @@ RM_LOCAL void rm_entropy_gradient_row(const void *operation, int64_t row, rm_row
       rm_exp_row_begin(&exact.e, n, r.x, m);
     exact.row = r;
     exact.limbs_near = exact.limbs_ball = -1;
-    /* Where the class is far above the others all is below the numbers, and keeps the sign of what is not 0. k is off by less than 2^-50 of it. */
+    /* Where the class is far above the others the whole gradient rounds to 0, with the sign of its exact value. k is off by less than 2^-50 of itself. */
     const double top = bad || !(divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi)) || k - k != 0.0
                            ? rm_near_infinity()
                            : little_bits(&exact) + (double)rm_ball_exponent(__builtin_fabs(k)) + 2.0;

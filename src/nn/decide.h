@@ -5,7 +5,7 @@
  * ones, and of sums of roots: where RM_BALL_LIMBS do not do it the result is undecided, which no operator may pass over: it is NaN,
  * state->undecided says so, and rm_each_row returns RM_ERR_UNDECIDED. Where an operator knows that its values are boundaries or at least 2^separation
  * from every one, an interval that is narrower and holds a boundary is that boundary (ball_round.h), at the first precision that gives one.
- * Sums whose irrational parts may cancel are looked through for that before balls are asked (cancel.h, cross_entropy_cancel.h with logarithms.h,
+ * In sums whose irrational parts may cancel, exact cancellations are searched for (cancel.h, cross_entropy_cancel.h with logarithms.h,
  * normalize_weight_classes.h). */
 #ifndef RM_NN_DECIDE_H
 #define RM_NN_DECIDE_H

@@ -11,13 +11,13 @@ RM_FN int64_t rm_ball_lowest_bit(const rm_ball *a) {
   return a->e + 64 * (int64_t)i + __builtin_ctzll(a->m[i]);
 }
 
-/* t = |a| without its factors of 2; a is exact and not 0. Its length. */
+/* t = |a| without its factors of 2; a is exact and not 0. Returns its length. */
 RM_LOCAL int rm_odd_limbs(uint64_t *t, const rm_ball *a) {
   rm_ball_place(t, a->length, a, rm_ball_lowest_bit(a));
   return rm_limbs_length(t, a->length);
 }
 
-/* The greatest odd divisor of exact a and b, not 0, by Euclid's algorithm: factors of 2 are taken off each rest. */
+/* The greatest odd divisor of exact a and b, not 0, by Euclid's algorithm: factors of 2 are removed from each remainder. */
 RM_LOCAL void rm_odd_divisor(rm_ball *r, const rm_ball *a, const rm_ball *b) {
   uint64_t u[RM_BALL_LIMBS + 1], v[RM_BALL_LIMBS + 1], q[RM_BALL_LIMBS + 1];
   rm_ball rest;
@@ -25,7 +25,7 @@ RM_LOCAL void rm_odd_divisor(rm_ball *r, const rm_ball *a, const rm_ball *b) {
   for (;;) {
     if (nu >= nv) {
       u[nu] = 0;
-      if (!rm_limbs_divide(q, u, nu, v, nv)) break; /* u is the rest times a power of 2 */
+      if (!rm_limbs_divide(q, u, nu, v, nv)) break; /* u is the remainder times a power of 2 */
       rm_ball_store(&rest, 0, u, nv, 0, 0.0, RM_BALL_LIMBS);
       nu = rm_odd_limbs(u, &rest);
     }

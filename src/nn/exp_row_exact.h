@@ -1,6 +1,6 @@
 /* Exponentials of a row (exp_row.h) over the numbers RM_NUM (crlibm/fp/numbers.h). Included once for each. */
 
-/* *sum = the sum of the finite e^(x_k - m) over k = first, first + step ... but skip that are at least e^least; whether that leaves out others. */
+/* *sum = the sum of the finite e^(x_k - m) that are at least e^least, over k = first, first + step ... except skip. Whether any was below that. */
 RM_FORMULA int RM_NUM_NAME(rm_exp_row_some)(RM_NUM_T *sum, const rm_exp_row *r, int64_t skip, double least, int limbs, int64_t first,
                                             int64_t step) {
   RM_NUM_T m, t;
@@ -21,7 +21,7 @@ RM_FORMULA int RM_NUM_NAME(rm_exp_row_some)(RM_NUM_T *sum, const rm_exp_row *r, 
   return left_out;
 }
 
-/* All of them. On a device the threads of a row share the sum of rm_near (src/cuda/rows_team.h). */
+/* The same over all k. On a device the threads of a row share the sum of rm_near (src/cuda/rows_team.h). */
 RM_FORMULA int RM_NUM_NAME(rm_exp_row_part)(RM_NUM_T *sum, const rm_exp_row *r, int64_t skip, double least, int limbs) {
 #if defined(RM_TEAM_EXPONENTIALS) && RM_CAT(RM_IS_, RM_NUM)
   (void)limbs;
@@ -81,7 +81,7 @@ RM_FORMULA void RM_NUM_NAME(rm_exp_row_log_in_total)(RM_NUM_T *l, const rm_exp_r
   RM_NUM_(log1p)(l, l);
 }
 
-/* What log(1 + sum) has beyond the logarithm of its terms that are not below the tail: log(1 + t/h), t the sum of those that are. */
+/* The difference of log(1 + sum) and log h, h the sum of 1 and the terms that are not in the tail: log(1 + t/h), t the sum of the other terms. */
 RM_FORMULA void RM_NUM_NAME(rm_exp_row_tail_in_total)(RM_NUM_T *l, const rm_exp_row *r, int limbs) {
   RM_NUM_T m, t;
   RM_NUM_(set)(l, 0.0, limbs);

@@ -3,7 +3,7 @@
  * Terms are products in two parts and sums of such, with the bounds LINEAR_ERR and LINEAR_REACH of optimizers_step.h, which hold
  * for coefficients of 0 or between 2^-200 and 2^200: a product of three is at most 2^800 and at least 2^-800, and its second
  * parts above 2^-960. The factors 1 - y and 1 + y of the two gradients are two-sums, exact in two parts, of which the second is at most u
- * times the first: 1 - y^2 is their product. (1 less y^2 in two parts would not do: beside 1 it cancels, but not what squaring leaves over.) So their
+ * times the first: 1 - y^2 is their product. (1 minus y^2 in two parts would lose accuracy: for y beside 1 the two cancel, but the error of the square does not.) So their
  * relative errors are those of one more product, and the size of the one term is the result's.
  *
  * Quotients. A divisor that is a short decimal has quotients beside ties: 3/0.3 is 10 (1 + 2^-54). So those by the number a, and

@@ -4,16 +4,16 @@
 
 #include "divisor.h"
 
-/* The numbers are written as one: `steps` bounds primes times degree times (terms of all rows and 32 for each), some nanoseconds each. */
+/* Limits of the work. A step takes some nanoseconds; there are as many as primes, times the degree, times the terms of all rows and 32 for each row. */
 static const int64_t most_degree = INT64_C(1) << 20, most_steps = INT64_C(1) << 31;
 enum {
-  KNOWN = 64, /* exponents that are written by several generators */
+  KNOWN = 64, /* at most so many exponents are written by several generators */
   GENERATORS = 12,
-  MULTIPLE = 64, /* no coordinate is made by more than that of a generator */
+  MULTIPLE = 64, /* the greatest multiple of a generator in a coordinate */
   LIMBS = 80 /* of exponents and their quotients: differences of binary64 have at most 2,100 bits */
 };
 
-/* A term of a row that counts: its exponent is -d[at]. */
+/* A term that counts, of a row: its exponent is -d[at]. */
 typedef struct {
   int64_t at, count;
 } place;
@@ -24,7 +24,7 @@ typedef struct {
   place *place; /* of each term */
   rm_logarithm_term *d; /* the different exponents, greatest (0) first */
   int64_t different;
-  int64_t *power; /* of each: of z */
+  int64_t *power; /* of z, for each of these exponents */
 } work;
 
 int rm_logarithms_grow(rm_logarithms *s, int64_t terms, rm_row_state *state) {
@@ -91,7 +91,7 @@ static int is_prime(uint64_t p) {
 static uint64_t ball_mod(const rm_ball *a, int64_t unit, uint64_t p) {
   uint64_t r = 0;
   for (int i = a->length - 1; i >= 0; i--) r = (uint64_t)(((rm_u128)r << 64 | a->m[i]) % p);
-  /* a->e may be below the unit by zeros at the end: then by the inverse of 2 */
+  /* a->e is below the unit where a ends with zero bits: then powers of 1/2 are taken */
   r = mul_mod(r, pow_mod(a->e >= unit ? 2 : (p + 1) / 2, (uint64_t)(a->e >= unit ? a->e - unit : unit - a->e), p), p);
   return a->negative && r ? p - r : r;
 }
@@ -111,7 +111,7 @@ static int constants_cancel(const rm_logarithms *s) {
         int64_t times = 0;
         for (; other % p == 0; other /= p) times++;
         if (times == 0) continue;
-        if (j < k) break; /* p has been looked at, and the sum is still 0 */
+        if (j < k) break; /* p has been checked with row j, and the sum is 0 */
         rm_ball_set_i64(&t, times, RM_BALL_LIMBS);
         rm_ball_mul(&t, &t, &s->row[j].factor);
         rm_ball_add(&sum, &sum, &t);
@@ -144,7 +144,7 @@ static void add_series(uint64_t *f, uint64_t *g, const work *w, const rm_logarit
   for (int64_t i = 1; i <= degree; i++) f[i] = (uint64_t)((f[i] + (rm_u128)q * g[i]) % p);
 }
 
-/* By how many primes z dF/dz is tested where D is `degree`; 0 where that takes too long. *unit: of the factors, all multiples of 2^unit. */
+/* The number of primes modulo which z dF/dz must be computed where D is `degree`; 0 where that takes too long. All factors are multiples of 2^*unit. */
 static int64_t primes_of(const work *w, int64_t degree, int64_t *unit) {
   const rm_logarithms *s = w->s;
   double bits = 64.0; /* of D and more */
@@ -178,7 +178,7 @@ static int derivative_is_zero(const work *w, int64_t degree, int64_t primes, int
   for (int64_t found = 0; found < primes && zero; found++) {
     do p -= 2;
     while (!is_prime(p));
-    for (int64_t up_to = degree < 64 ? degree : 64; zero; up_to = degree) { /* most sums that are not 0 show it at once */
+    for (int64_t up_to = degree < 64 ? degree : 64; zero; up_to = degree) { /* most sums that are not 0 show it in the first 64 coefficients */
       for (int64_t i = 1; i <= up_to; i++) f[i] = 0;
       for (int64_t k = 0; k < s->rows; k++)
         add_series(f, f + degree + 1, w, &s->row[k], ball_mod(&s->row[k].factor, unit, p), up_to, p);
@@ -205,7 +205,7 @@ static int64_t quotient(const rm_ball *a, const rm_ball *b, int64_t most) {
   if (a->negative) return -1;
   rm_ball_copy(&t, a);
   rm_ball_copy(&by, b);
-  t.n = by.n = 2; /* enough for that: a longer quotient is cut, and not exact */
+  t.n = by.n = 2; /* enough for such an integer: a longer quotient is rounded, and then not exact */
   rm_ball_div(&t, &t, &by);
   if (!rm_ball_is_exact(&t) || rm_ball_top(&t) > 40 || rm_ball_place(&q, 1, &t, 0) || (int64_t)q > most) return -1;
   return (int64_t)q;
@@ -223,7 +223,7 @@ static int64_t degree_of(const work *w, const int64_t *power) {
   return degree > most_degree ? most_degree + 1 : degree;
 }
 
-/* Exponents as multiples of their greatest common divisor. 0 where some is more than most_degree of these. */
+/* Writes the exponents as multiples of their greatest common divisor. 0 where one of them is more than most_degree times that. */
 static int by_one_variable(work *w) {
   rm_ball unit, d;
   w->power[0] = 0;
@@ -241,14 +241,14 @@ static int by_one_variable(work *w) {
   return 1;
 }
 
-/* Known numbers: first the exponents, then the generators, with their coordinates. */
+/* The numbers whose coordinates are known: first the exponents, then the generators. */
 typedef struct {
   rm_ball known[KNOWN], generator[GENERATORS];
   int64_t at[KNOWN][GENERATORS];
   int64_t generators;
 } basis;
 
-/* Writes d as a known number and a multiple of a generator, or as a sum of two; whether it has. */
+/* Writes d as a known number plus a multiple of a generator, or as a sum of two known numbers. 0 where it cannot. */
 static int is_sum(basis *b, int64_t count, const rm_ball *d, int64_t *at) {
   rm_ball rest;
   for (int64_t i = count - 1; i >= 0; i--) {
@@ -271,8 +271,8 @@ static int is_sum(basis *b, int64_t count, const rm_ball *d, int64_t *at) {
   return 0;
 }
 
-/* Writes d by a smaller generator in the place of one of which it is a small rational multiple, or by a new one, its distance from the last known
- * number; 0 where there are too many. */
+/* Writes d by replacing a generator of which d is a small rational multiple with a smaller one, or by a new generator, the distance of d from the last
+ * known number; 0 where there are too many. */
 static int new_generator(basis *b, int64_t count, const rm_ball *d, int64_t *at) {
   rm_ball h, unit;
   rm_ball_sub(&h, d, &b->known[count - 1]);
@@ -292,8 +292,8 @@ static int new_generator(basis *b, int64_t count, const rm_ball *d, int64_t *at)
   return 1;
 }
 
-/* Exponents by several generators, as powers of one variable again; the degree of the products. 0 where there are too many exponents, or their
- * powers too large. */
+/* Writes the exponents by several generators, and these as powers of one variable. Returns the degree of the products, or 0 where there are too many
+ * exponents or their powers are too large. */
 static int64_t by_several_variables(work *w, basis *b) {
   if (w->different > KNOWN) return 0;
   b->generators = 0;
@@ -347,7 +347,7 @@ int rm_logarithms_cancel(const rm_logarithms *s, double least, rm_row_state *sta
       const rm_logarithm_term *at = bsearch(&s->term[j], w.d, (size_t)w.different, sizeof *w.d, descending);
       w.place[j] = (place){at ? at - w.d : 0, s->term[j].count};
     }
-    zero = w.different == 1; /* constants alone */
+    zero = w.different == 1; /* all P_k are constants */
     if (by_one_variable(&w)) degree = degree_of(&w, w.power);
     if (degree > 0) primes = primes_of(&w, degree, &unit);
     if (primes == 0 && !zero) {

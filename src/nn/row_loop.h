@@ -33,8 +33,8 @@ typedef struct {
   int limbs;     /* what balls begin with, where results share a sum that costs more than they do: what the last of them took; else 0 */
 } rm_row_state;
 
-/* RM_ROW(state, f): the function f of kernels.h. A device has it in each file that includes the rows of an operator, as
- * src/cuda/rows_block.h or rows_team.h make it. */
+/* RM_ROW(state, f): the function f of kernels.h. On a device it is the one that src/cuda/rows_block.h or rows_team.h defines, whichever the file of the
+ * operator includes. */
 #if RM_DEVICE
 #define RM_ROW(state, f) RM_CAT(rm_rows_, f)
 #define RM_ROW_FIRST rm_rows_first

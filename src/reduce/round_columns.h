@@ -1,4 +1,4 @@
-/* Rounding of approximate numbers, RM_LANES at a time, and which of them that does not decide. Also device code. */
+/* Rounds approximate numbers, RM_LANES at a time, and finds which of them are undecided. Also device code. */
 #ifndef RM_REDUCE_ROUND_COLUMNS_H
 #define RM_REDUCE_ROUND_COLUMNS_H
 
@@ -26,7 +26,7 @@ RM_FN uint32_t rm_columns_differ(const unsigned char *p, const unsigned char *q,
   return differ;
 }
 
-/* RN of numbers within err of c + r, where c = RN(c + r); the lanes in which that is not decided, or not finite.
+/* RN of numbers within err of c + r, where c = RN(c + r); the lanes in which that is undecided or not finite.
  *
  * err = 0: c + r itself, rounded to odd on the way to the narrower formats. Else both ends of an interval that holds the
  * number are rounded; rounding is monotonic. binary64: [c + (r - e), c + (r + e)], e also covers the rounding of r -+ e,

@@ -53,7 +53,7 @@ RM_SHARED void rm_superacc_add(rm_superaccumulator *acc, double x) {
   add_integer(acc, (int)(b >> 63), m, e + RM_ACC_ONE);
 }
 
-/* Of a product with a factor that is not finite. */
+/* The class of a product with a factor that is not finite. */
 RM_LOCAL uint32_t class_of_product(uint64_t x, uint64_t y) {
   const uint64_t inf = 0x7ff0000000000000u, magnitude = 0x7fffffffffffffffu;
   uint32_t nan = 0;

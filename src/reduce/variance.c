@@ -1,6 +1,6 @@
 /* var and std: RN(N/(n - ddof)) and RN(root of it), where N = sum of (x - mu)^2 with the exact mean mu.
- * Approximately: variance_parts.h, with sums and their bounds from sum.c. Exactly: n N = n (sum of x^2) - S^2 in integers, which
- * always decides. */
+ * The approximation is that of variance_parts.h, with sums and their bounds from sum.c. What it leaves undecided is n N = n (sum of x^2) - S^2 in exact
+ * integers. */
 #include <string.h>
 
 #include "../../include/repmath/reductions.h"

@@ -1,7 +1,7 @@
 /* The sum of squared deviations from two approximate sums; also device code.
  *
  * For any c, N = Q - D^2/n with Q = sum of (x - c)^2 and D = sum of (x - c) = S - n c. Where c is the mean up to a few roundings, and
- * Q and S are known with their bounds, D is tiny beside the standard deviation, so that little of D^2/n matters. */
+ * Q and S are known with their bounds, D is tiny beside the standard deviation, so that an error of D^2/n matters little. */
 #ifndef RM_REDUCE_VARIANCE_PARTS_H
 #define RM_REDUCE_VARIANCE_PARTS_H
 
@@ -16,7 +16,7 @@ typedef struct {
 /* N within *err of *hi + *lo, from S and Q of n <= 2^53 terms; 0 when a sum is out of range.
  *
  * n c is taken as n c1 + n c2, c1 with the leading 26 bits of c: the first product is exact for n below 2^27. Every rounding
- * is counted as 2^-52 of what it made, and underflows as 2^-1070 each. */
+ * is counted as 2^-52 of what it made, and underflow as 2^-1070 each time. */
 RM_FN int rm_deviations_known(int64_t terms, const rm_moment *s, double c, const rm_moment *q, double *hi, double *lo, double *err) {
   const double n = (double)terms;
   const double c1 = rm_from_bits64(rm_bits64(c) & ~UINT64_C(0x7ffffff)), c2 = c - c1;

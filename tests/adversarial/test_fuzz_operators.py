@@ -1,5 +1,5 @@
-"""Random calls whose paths depend on layout or on special values: sums over any axes of any view, products with an infinite old element, sharp rows,
-norms of sets that are constant or not finite, weight gradients of norms whose roots are multiples of each other; against exact numbers."""
+"""Random calls whose paths depend on layout or on special values: sums over any axes of any view, products with an infinite old element, rows
+with one dominant element, norms of sets that are constant or not finite, weight gradients of norms whose roots are multiples of each other; against exact numbers."""
 
 import math
 import warnings
@@ -60,7 +60,7 @@ def view(rng, x):
 
 
 def expected_warnings(terms, code, fmt):
-    """What a sum of these warns of: nothing of a NaN that is given, or of an infinity."""
+    """The warnings of a sum of these; a NaN or an infinity among them causes none by itself."""
     if any(np.isnan(terms)):
         return set()
     if code == CANONICAL_NAN[fmt]:
@@ -120,7 +120,7 @@ def test_sums_of_views(attack, monkeypatch):
             with np.errstate(all="ignore"):
                 repmath.sum(own, axis=summed, out=np.moveaxis(own, summed[0], 0)[0])
             assert (bits(np.moveaxis(own, summed[0], 0)[0]) == bits(found)).all()
-    assert len(paths) > 8 and naive > 20  # the control: sums of NumPy's are others
+    assert len(paths) > 8 and naive > 20  # the control: NumPy's sums differ
 
 
 def test_products_with_old_elements(attack, libraries):

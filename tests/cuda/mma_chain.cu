@@ -1,4 +1,4 @@
-/* What the products' kernels take of the tensor cores: that mma.m8n8k4 of binary64 is a chain of fused multiply-adds in some order, with
+/* Tests what the kernels of matrix products assume of tensor cores: mma.m8n8k4 of binary64 is a chain of fused multiply-adds in some order, with
  * subnormals, infinities and NaN as IEEE 754 has them. The bound of a product permits any order; a device whose sums were rounded in another way
  * would break it. tools/gpu_check.py runs it on a device of compute capability 8.0 or newer; older ones have no such instruction. */
 #include <cuda_runtime.h>
@@ -11,7 +11,7 @@
 
 enum { ROWS = 8, COLS = 8, DEPTH = 4, A = ROWS * DEPTH, B = DEPTH * COLS, C = ROWS * COLS };
 
-/* One warp a tile: lane l has A[l / 4][l % 4], B[l % 4][l / 4] and C[l / 4][2 (l % 4) + {0, 1}], as the PTX manual says. */
+/* One warp computes a tile: lane l has A[l / 4][l % 4], B[l % 4][l / 4] and C[l / 4][2 (l % 4) + {0, 1}], as the PTX manual says. */
 __global__ void tiles(int64_t n, const double *a, const double *b, const double *c, double *d) {
   const int lane = threadIdx.x % 32;
   for (int64_t t = blockIdx.x * static_cast<int64_t>(blockDim.x / 32) + threadIdx.x / 32; t < n; t += gridDim.x * (blockDim.x / 32)) {

@@ -1,4 +1,4 @@
-/* Terms of sums of every format, of kinds that are hard to round, for the programs of this folder. */
+/* Terms of sums in every format, of kinds whose sums are hard to round, for the programs of this folder. */
 #ifndef RM_TESTS_TERMS_H
 #define RM_TESTS_TERMS_H
 
