@@ -269,9 +269,9 @@ def nearest_middle(a: Fraction, b: Fraction) -> Fraction:
 
 
 def sums() -> list[tuple[str, arb, arb]]:
-    """(what, distance, bound): a power whose logarithm is below the constants of rm_pow_settled, 2^-46 of it being left for the logarithm's error (pow_range_f64),
-    beside half the least number of each format; a tail of logaddexp beyond the difference at which it is cut, beside the least number that the
-    loop then takes for the sum, f32 as the widest of the formats below f64."""
+    """(what, distance, bound), of two kinds: a power whose logarithm is below the constants of rm_pow_settled, with 2^-46 of it left for the logarithm's
+    error (pow_range_f64), against half the least number of each format; a tail of logaddexp beyond the difference at which it is cut, against the
+    least number that the loop then takes for the sum, with f32 for the formats below f64, as the widest of them."""
     ctx.prec = 160
     text = (ROOT / "crlibm/pow/pow.h").read_text()
     ((f64, f32, bf16, f16),) = re.findall(
@@ -290,7 +290,7 @@ def sums() -> list[tuple[str, arb, arb]]:
 
 
 def check() -> dict[str, list[str]]:
-    """What is shown, function by function."""
+    """The cuts that are shown to hold, by function."""
     found: dict[str, list[str]] = {}
     for cut in clamped():
         hold(cut)

@@ -1,9 +1,9 @@
 """dd_log_range: kernels that end with the logarithm, as logs.py proves them, for arguments up to the end of the range.
 
-A root that is limited, c being the least of the argument and 2^90: beside 2^90 the root of 2^180 (1 + 2^-180) is compared with the argument, and
-is at most the number after 2^90, being a number itself. The box is cut there: beyond it the argument is the larger one.
+The kernels limit a root, taking it of c, the smaller of the argument and 2^90. Beside 2^90 the root of 2^180 (1 + 2^-180) is compared with the
+argument; as a binary64 number it is at most the one after 2^90. The box is cut there: beyond it the argument is the larger one.
 
-What a sum leaves is at most the smaller of its operands, as the larger one is a number too: 1 + x leaves 1 at most."""
+The rounding error of a sum is at most the smaller of its operands, since the larger one is a binary64 number too: that of 1 + x is at most 1."""
 
 from fractions import Fraction
 

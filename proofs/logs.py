@@ -7,9 +7,9 @@ In both the error is below err - 2^-53 (|lo| + err) - ROOM |hi|, err <= 2^-58 |h
 
 dd_log_known: a kernel whose last step is rm_log_near_dd(xh, xl, uh, ul), its result halved or not, and whose err is the logarithm's and
 a part of its own. The logarithm is of X = xh + xl, or where the table gives 1 (xh in NEAR), of 1 + U, U = uh + ul; the function is half or
-all of log(1 + u), u as in ARGUMENTS. So hi + lo differs from the function by the logarithm's error, for which its err stands, ROOM |hi|
-and 2^-53 (|lo| + err) included, and by |U - u|, |X - 1 - u| over the least of the two arguments: this is compared with what the kernel's err has
-beside the logarithm's, which therefore counts as ROOM |hi| (less the roundings of err, 2^-53 2^-58 |hi| each)."""
+all of log(1 + u), u as in ARGUMENTS. So hi + lo differs from the function by two errors. One is the logarithm's, for which its err stands, ROOM |hi|
+and 2^-53 (|lo| + err) included. The other is |U - u|, or |X - 1 - u|, over the smaller of the two arguments. It is compared with the part of the
+kernel's err that is not the logarithm's, together with ROOM |hi| (less the roundings of err, 2^-53 2^-58 |hi| each)."""
 
 import re
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ LOW_FAR, LOW_LOST, LOW_NEAR = pow2(-48), pow2(-120), pow2(-53)
 NEAR = (Fraction(63, 64), Fraction(33, 32))  # xh for which the table gives 1: from the first on, below the second
 LEAST_NEAR = Fraction(1, 2**960)
 MOST, MOST_LOST, LEAST = 1022, 1023, -1022  # exponents
-SLACK = Fraction(1, 2**46)  # boxes are this much larger than what is shown, as X is not xh
+SLACK = Fraction(1, 2**46)  # boxes are this much larger than the certified ones, as X is not xh
 
 
 def share_of_lo(hi: arb, near: bool) -> arb:

@@ -1,6 +1,6 @@
 """cbrt and rsqrt in f64 for all normal numbers, from one octave of 8 resp. 4: dd_one_octave.
 
-Lemma. Let x = B^a y, 1 <= y < B, B = 8 or 4. The kernel computes for x the same numbers as for y, each times 2^(d a) with a whole number d, its
+Lemma. Let x = B^a y, 1 <= y < B, B = 8 or 4. The kernel computes for x the same numbers as for y, each times 2^(d a) with an integer d, its
 degree, and so hi, lo, err, the function and the rounding of lo + err (below) scale alike. What is checked here, on the recorded graph:
 
 cbrt: the integer k, from which the table entries and the power of two follow, is greater by 16 a, for each of the 2046 2^12 values that the leading

@@ -1,10 +1,10 @@
 """hypot and atan2 in f64: homogeneous, as two.py has it, with the quotients, roots and two-part results of composed.py.
 
-The larger argument is b times a power of two, 1 <= b < 2, and the graph is analysed for b = 1. What underflows depends on the size itself:
-an argument of a power of two at least `least` makes an error of 2^-1075 one of 2^-1075/least^d in a value of degree d, and that is added to
-the roundings of products that may be so small, and 2^-1070/least^d to the errors of products that mul_err gives.
+The larger argument is b times a power of two, 1 <= b < 2, and the graph is analysed for b = 1. Underflow depends on that power of two, which is at
+least `least`: in a value of degree d its error of 2^-1075 counts as 2^-1075/least^d. That is added to the roundings of products that may be so small,
+and 2^-1070/least^d to the errors of products that mul_err gives.
 
-hypot: its domain is that of x^2 + y^2, so that the larger argument is at least 2^-431, and the smaller one is anything. atan2: both
+hypot: its domain is that of x^2 + y^2, so that the larger argument is at least 2^-431, and the smaller one is arbitrary. atan2: both
 arguments are between 2^-480 and 2^480, or one of them is 0; where their ratio is at most r, the larger one is at least 2^-480/r."""
 
 import itertools
@@ -52,7 +52,7 @@ class DoublePair(Homogeneous, Composed):
         return self.finish(v)
 
     def scale(self, v: Node) -> arb:
-        """What the numbers that the value stands for are at least, in units of it."""
+        """A lower bound of the numbers that the value stands for, in units of it."""
         return self.larger**v.scaled if v.scaled > 0 else pow2(512 * int(v.scaled))
 
     def round(self, v: Node, grid: int | None) -> Node:

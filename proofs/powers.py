@@ -2,8 +2,8 @@
 
 dd_pow_log: the logarithm of 2^k m, many k at once, times y (a factor g, which is analysed as 1). What it claims is the bound that pow_f64.h
 names, relative to the high part; for |y| >= 2^-900 the product is at least 2^-954, |log x| being at least 2^-53, so that its error is exact
-and the low part, which may underflow twice, is off by 2^-120 of it at most. |z| <= 708.3 there, half a last place of it and |y| times half
-a last place of the logarithm, both of which are in the low part, are together below 2^-42.
+and the low part, which may underflow twice, is off by 2^-120 of it at most. |z| <= 708.3 there, and the low part contains half a last place
+of it and |y| times half a last place of the logarithm: both together are below 2^-42.
 
 dd_pow_range: the same for rm_pow_exponent, which is made for f32 numbers, at any others: from it the loop knows the range of the result.
 

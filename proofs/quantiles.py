@@ -5,9 +5,9 @@ of RM_PROOF_START; ndtri's has the factor RN(sqrt 2), two roundings of 2^-53). W
 
     R = c (W - v e^(y^2)) = c e^(y^2) (u - erf y) = the integral of e^(-2 y t - t^2) over t from 0 to d,
 
-so R = d - y d^2 - d^3/3 + A, |A| <= |d| s^2/2 e^s, s = 2 y |d| + d^2, and d is R + y R^2 but for what `left_out` adds up. W, or erf y where u <= 1/16,
+so R = d - y d^2 - d^3/3 + A, |A| <= |d| s^2/2 e^s, s = 2 y |d| + d^2, and d is R + y R^2 up to the terms that `left_out` adds up. W, or erf y where u <= 1/16,
 and the factor e^(y^2) of the latter are analysed (engine.py) with all that they come from; exp has its bound (exp_sum_f64). The other operations
-are few and of this shape in every box: `Shape` finds them in the recorded graph, or stops, and `step` counts their roundings, a product and a
+are few and the same in every box: `Shape` finds them in the recorded graph, or stops, and `step` counts their roundings, a product and a
 sum without FMA for a mad. With U = 2^-53:
 
     p + pl      for (vh + vl)(e + el), |el| <= 2^-19 e, |vl| <= U vh: vl el is left out; the roundings of vl e, of its sum with p's error, of

@@ -1,7 +1,7 @@
 """logaddexp in f64: big + log(1 + e^-d), for every big.
 
-hi = RN(big + lh), lo = RN(t + ll), t what hi leaves, exactly: at most u |hi|, u = 2^-53. lo is off by u (u |hi| + |ll|), and as much again by the
-rounding test's lo + err, and u err. So with err = c |hi| + e the shares are 2 u^2 in c, and the error of lh + ll and 2 u |ll| in e, which are analysed
+hi = RN(big + lh), lo = RN(t + ll), t the error of hi, exactly: at most u |hi|, u = 2^-53. lo rounds by u (u |hi| + |ll|), and lo + err of the
+rounding test by as much again and u err. So with err = c |hi| + e the shares are 2 u^2 in c, and the error of lh + ll and 2 u |ll| in e, which are analysed
 for d + dl in two parts (x is the real number d + dl; angles.py), exp by its bound. The roundings of err, and u err, are 2^-51 of it."""
 
 from collections.abc import Callable

@@ -132,7 +132,7 @@ def test_gradients_near_one(isa_library, fmt):
 
 
 def test_one_less_a_square_beside_midpoints(isa_library):
-    """x (1 - y^2) where 1 - y^2 cancels but what squaring leaves over does not, 2^-86 of the result beside a midpoint of binary64 or less."""
+    """x (1 - y^2) for y at which 1 - y^2 cancels but the error of the square does not, within 2^-86 of a midpoint of binary64, relatively."""
     path = native.ROOT / "tests/data/hardcases/f64/formula_tanh.txt"
     cases = [line.split() for line in path.read_text().splitlines() if not line.startswith("#")]
     x, y = (np.array([float.fromhex(case[k]) for case in cases]) for k in (0, 1))

@@ -60,7 +60,7 @@ def spread(rows, unit):
 
 
 def sums(rng):
-    """Sums, and the same changed a little."""
+    """Sums that are 0, and the same with a small change."""
     unit = Fraction(int(rng.integers(1, 2**20)), 2 ** int(rng.integers(0, 40)))
     if rng.random() < 0.5:
         rows, factors = RELATIONS[int(rng.integers(len(RELATIONS)))]

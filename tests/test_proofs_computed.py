@@ -1,4 +1,4 @@
-"""proofs/computed.py: what it knows beside composed.py is needed, true, and not found where a kernel differs."""
+"""proofs/computed.py: what it derives beyond composed.py is needed and true, and is not derived where a kernel differs."""
 
 import math
 import sys

@@ -1,4 +1,4 @@
-"""proofs/cuts.py: what f64 results are beyond a cut of the argument. The library's results there, and cuts that are too near, which must be rejected."""
+"""proofs/cuts.py: the f64 results beyond a cut of the argument, by the library's results there, and by cuts that are too near, which must be rejected."""
 
 import math
 import pathlib

@@ -26,7 +26,7 @@ def test_errors_are_within_the_bounds_of_the_tests():
 
 
 def test_every_rounding_test_is_watched():
-    """And what a new one looks like is known: by what it is made of, or by its name and its bound."""
+    """A new test is recognised too, by the primitives that it is made of or by its name and its bound."""
     assert sites.all_unwatched() == []
     calls = sites.sites()
     assert {site.test for site in calls} == sites.recording() and len(set(calls)) == len(calls)

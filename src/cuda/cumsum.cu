@@ -21,8 +21,8 @@ namespace {
 
 enum {
   RM_CHUNK = 64,
-  RM_GROUP = 128, /* chunks of a group; and groups of a row, at most */
-  RM_CHUNKS = 2 * RM_GROUP * RM_GROUP, /* of all rows, about */
+  RM_GROUP = 128, /* chunks in a group, and at most so many groups in a row */
+  RM_CHUNKS = 2 * RM_GROUP * RM_GROUP, /* about so many chunks in all rows */
   RM_CHUNK_BLOCK = 64,
   RM_DIGIT_BLOCK = 160 /* a thread for each digit, and one for what is beside them */
 };

@@ -26,13 +26,13 @@ namespace {
 
 enum {
   EXACT_COPIES = 32,      /* accumulators of a block: each thread of a warp adds to its own */
-  EXACT_BLOCKS = 1056,    /* at most: some on each multiprocessor */
+  EXACT_BLOCKS = 1056,    /* at most: several on each multiprocessor */
   EXACT_ROWS = 256,       /* with fewer rows several blocks sum one */
   TOTAL_BLOCK = 32
 };
 const int64_t EXACT_TERMS = INT64_C(1) << 29; /* of a block: digits stay below 2^63 */
 
-typedef unsigned long long counter; /* as atomicAdd has it */
+typedef unsigned long long counter; /* the type that atomicAdd takes */
 
 struct undecided_rows {
   counter *count;
@@ -50,7 +50,7 @@ struct row_moment {
 struct row_function {
   sum_rows s;
   rm_sum_function f;
-  int of_variance, of_nothing, format; /* of_nothing: the result without terms is NaN */
+  int of_variance, of_nothing, format; /* of_nothing: without terms the result is NaN */
   char *out;
   ptrdiff_t stride;
   undecided_rows open;
@@ -80,7 +80,7 @@ __device__ double function_near(const rm_sum_function &f, double hi, double lo, 
 /* Whether hi + lo within err decides the function, whose bits go to *bits. */
 __device__ bool row_decide(const rm_sum_function &f, double hi, double lo, double err, int format, uint64_t *bits) {
   alignas(8) unsigned char out[8];
-  uint32_t flags = 0; /* a device has nowhere to raise them */
+  uint32_t flags = 0; /* a device has no exception flags */
   if (hi == 0.0 && lo == 0.0 && err == 0.0) return *bits = 0, true;
   const bool itself = f.divisor == 1 && f.scale == 0 && !f.root;
   if (format == RM_F64 && !itself) return rm_function_decide(&f, hi, lo, err, format, bits, &flags);
@@ -125,7 +125,7 @@ template <int tier, bool of_moments> struct conclusion {
 __device__ void add_atomically(counter *digits, bool negative, rm_u128 m, int position) {
   const int shift = position % RM_ACC_DIGIT_BITS;
   counter *digit = digits + position / RM_ACC_DIGIT_BITS * EXACT_COPIES;
-  const uint64_t above = shift ? static_cast<uint64_t>(m >> (128 - shift)) : 0; /* what is shifted out of the low 128 bits */
+  const uint64_t above = shift ? static_cast<uint64_t>(m >> (128 - shift)) : 0; /* the bits shifted out of the low 128 */
   rm_u128 low = m << shift;
   for (int i = 0; i < 5; i++, low >>= RM_ACC_DIGIT_BITS) {
     const uint64_t d = i < 4 ? static_cast<uint64_t>(low) & 0xffffffffu : above;
@@ -232,7 +232,7 @@ __global__ void __launch_bounds__(SUM_THREADS, SUM_RESIDENT) exact_rows_kernel(r
   }
 }
 
-/* The functions of sums that several blocks have made. */
+/* The functions of sums that several blocks have added. */
 template <bool of_variance> __global__ void __launch_bounds__(TOTAL_BLOCK) exact_totals_kernel(row_function f, exact_plan plan) {
   const int64_t count = static_cast<int64_t>(*f.open.count);
   for (int64_t k = static_cast<int64_t>(blockIdx.x) * TOTAL_BLOCK + threadIdx.x; k < count;
@@ -260,7 +260,7 @@ template <int tier> void approximately(const row_function &f, const sum_plan &pl
   }
 }
 
-/* Positions: format_x 1, rows 2, n 3, x 4; format_out and out as said. */
+/* Positions of arguments: format_x 1, rows 2, n 3, x 4; those of format_out and out are given. */
 rm_status check_rows(const row_function &f, int at_format, int at_out) {
   const sum_rows &s = f.s;
   if (s.fmt < 0 || s.fmt >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);

@@ -76,7 +76,7 @@ static int entropy_list(rm_logarithms *s, const double *d, int64_t length, const
 }
 
 /* Groups rows by their differences. With a list s, adds the rows whose logarithms are not left out to it, one for each group; without, marks in `cancels`
- * the rows whose logarithms are left out. 0 where the list has no room, and where memory lacks: then state says so. */
+ * the rows whose logarithms are left out. 0 where the list has no room, or memory runs out: then state says so. */
 static int entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, rm_row_state *state) {
   const size_t rows = (size_t)r->row.f->p.rows + 1, room = 2 * (size_t)r->row.f->p.n + 1;
   entropy_hashed *order = (entropy_hashed *)malloc(rows * sizeof *order);

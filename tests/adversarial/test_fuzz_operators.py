@@ -1,5 +1,6 @@
 """Random calls whose paths depend on layout or on special values: sums over any axes of any view, products with an infinite old element, rows
-with one dominant element, norms of sets that are constant or not finite, weight gradients of norms whose roots are multiples of each other; against exact numbers."""
+with one dominant element, norms of sets that are constant or not finite, weight gradients of norms whose roots are multiples of each other; compared
+with exact numbers."""
 
 import math
 import warnings
@@ -30,14 +31,14 @@ def libraries():
 
 
 def spoilt(rng, x):
-    """With some special numbers, or many."""
+    """Random numbers with some special ones, or many."""
     share = float(rng.choice([0.0, 0.0, 0.02, 0.3]))
     special = rng.choice([np.inf, -np.inf, np.nan, -0.0, 0.0], x.shape, p=[0.3, 0.3, 0.1, 0.2, 0.1])
     return np.where(rng.random(x.shape) < share, special, x).astype(x.dtype)
 
 
 def view(rng, x):
-    """The same shape in any layout: transposed, every other element, backwards, repeated, not aligned."""
+    """An array of this shape in any layout: transposed, every other element, backwards, repeated, not aligned."""
     order = rng.permutation(x.ndim)
     x = np.array(x.transpose(order), order="C").transpose(np.argsort(order))
     for i in range(x.ndim):
@@ -70,7 +71,7 @@ def expected_warnings(terms, code, fmt):
 
 
 def test_sums_of_views(attack, monkeypatch):
-    """Every element, and the warnings."""
+    """Compares every element, and the warnings."""
     paths, naive = set(), 0
     for rng in attack.rounds(120):
         fmt, to = (str(v) for v in rng.choice(NAMES, 2))
