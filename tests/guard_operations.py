@@ -4,18 +4,22 @@ generator in, the bits of results out. For the conditions of src/ (guard_sites.p
 from __future__ import annotations
 
 import ctypes
+from fractions import Fraction
 
+import mpmath
 import numpy as np
+import random_oracle
 import test_formulas
 import test_nn_losses
 import test_optimizers
-from bound_data import gemm
+from bound_data import around, gemm
+from convolution_library import Convolution, Geometry
 from exact_oracle import bits
 from reductions_library import OK, Reductions, pointer
 from test_nn_normalization import results
 from test_nn_pooling import pool_of, strides
 from test_nn_softmax import result
-from test_random import Random
+from test_random import SELDOM, Random
 from test_scatter import call as scatter
 from test_statistics import dtype_of
 
@@ -102,6 +106,58 @@ def products(lib, rng):
     return found
 
 
+def product_ties(lib, rng):
+    """Whole tiles of binary32 whose elements lie a hair above a tie, which binary64 does not see."""
+    a, b = np.zeros((16, 40), "f4"), np.ones((64, 40), "f4")
+    a[:, :3] = 2.0**24, 1.0, 2.0**-40
+    return bits(Reductions(lib).matmul("f32", a, np.ascontiguousarray(b.T))).ravel().tolist()
+
+
+def convolved(lib, rng):
+    """Of images so narrow that a vector has lines of several of their rows."""
+    found = []
+    for width in (3, 4, 7, 12):
+        g = Geometry(1, 2, 3, (5, width), 3, low=1)
+        x, w = (rng.integers(-9, 10, shape).astype("f4") for shape in (g.x_shape, g.w_shape))
+        y = np.zeros(g.y_shape, "f4")
+        assert Convolution(lib)(g, "forward", "f32", x, w, y) == OK
+        found += bits(y).ravel().tolist()
+    return found
+
+
+def cancelling_steps(lib, rng):
+    """Of SGD: the parameter is all but the rate times the gradient."""
+    x = np.zeros((3, 300), "f4")
+    x[0] = rng.uniform(1, 2, 300)
+    x[1] = x[0] / 0.1
+    return [test_optimizers.sgd(lib, "f32", {"lr": 0.1}, x), *bits(x).ravel().tolist()]
+
+
+def greatest_nan(lib, rng):
+    """AMSGrad whose greatest second moment so far is NaN."""
+    x = np.ones((5, 40), "f4")
+    x[4, ::3] = np.nan
+    return [test_optimizers.adam(lib, "f32", {"lr": 0.1, "amsgrad": 1}, x), *bits(x).ravel().tolist()]
+
+
+def small_losses(lib, rng):
+    """Terms so small, or with so small a second part, that products underflow, where these decide between two numbers."""
+    x, y, g = (np.full(40, v) for v in ((3 * 2.0**51 - 1) * 2.0**-542, 0.0, 1.0))
+    found = test_nn_losses.forward(lib, "smooth_l1", 2.0**-100, "f64", "none", x, y)
+    x, y, g = (np.full(40, v) for v in ((2.0**52 + 1) * 2.0**-300, 2.0**-1000, 3.0))
+    return found + test_nn_losses.backward(lib, "smooth_l1", 2.0**100, "f64", "none", g, x, y)
+
+
+def wild_gradients(lib, rng):
+    """Of log_softmax, with numbers for its result that it never has; of softmax, where a result is below all numbers and negative."""
+    g, y = np.ones((1, 16), "f4"), np.full((1, 16), -3.0, "f4")
+    y[0, 3:6] = np.nan, 200.0, 1e30
+    found = result(lib, "log_softmax_backward", "f32", g, y).ravel().tolist()
+    y[:] = 0.0
+    y[0, :2] = 2.0**-140, 1.0
+    return found + result(lib, "softmax_backward", "f32", g, y).ravel().tolist()
+
+
 def rows(lib, rng):
     found = []
     for fmt in ("f32", "f64", "f16"):
@@ -145,6 +201,55 @@ def draws(lib, rng):
     return found
 
 
+def seldom_integers(lib, rng):
+    """Of draws beside a multiple of 2^64/count."""
+    return [int(v) for place, count in SELDOM for v in Random(lib).integers(place, 16, 0, count - 1)]
+
+
+def dropped_nan(lib, rng):
+    """NaN with payloads and signs, times two."""
+    x = np.arange(0x7FF8000000000001, 0x7FF8000000000029, dtype=np.uint64)
+    x[::2] |= np.uint64(1 << 63)
+    return bits(Random(lib).dropout("f64", (1, 2, 3), x.view(np.float64), 0.5)).tolist()
+
+
+def cancelling_draws(lib, rng):
+    """Where mean and deviation, or the ends of the range, all but cancel: the sign of a zero is that of what is left."""
+    found, random = [], Random(lib)
+    place = (1, 2, 3)
+    z = random.normal("f64", place, 40)
+    t = random.truncated("f64", place, 40, 0.0, 1.0, -1.0, 1.0)
+    u = random.uniform("f16", place, 40).astype(np.float64)
+    for i in range(40):
+        found += bits(random.normal("f16", place, 40, -z[i], 1.0)).tolist()
+        found += bits(random.truncated("f16", place, 40, -t[i], 1.0, -t[i] - 1.0, 1.0 - t[i])).tolist()
+        found += bits(random.uniform("f16", place, 40, -u[i] / (1 - u[i]), 1.0)).tolist()
+    return found
+
+
+def far_draws(lib, rng):
+    """Truncated normal numbers in one tail."""
+    found, random = [], Random(lib)
+    for low, high in ((-6.5, -5.0), (5.0, 6.5), (20.0, 25.0), (-25.0, -20.0)):
+        found += bits(random.truncated("f32", (1, 2, 3), 100, 0.0, 1.0, low, high)).tolist()
+    return found
+
+
+def centred_draws(lib, rng):
+    """Truncated normal numbers within 2^-50 of the mean, on both sides of it: the upper end is solved for."""
+    found, random, half = [], Random(lib), mpmath.mpf(0.5)
+    with mpmath.workprec(120):
+        for i, d in enumerate(random_oracle.draws(1, 2, 3, 40)):
+            u = (int(d) + half) / 2**64
+            share = (half - (1 - u) * mpmath.ncdf(-1)) / u
+            if half < share < 1:
+                high = float(mpmath.sqrt(2) * mpmath.erfinv(2 * share - 1))
+                for end in around(Fraction(high)):
+                    found += bits(random.truncated("f64", (1, 2, 3 + i), 1, 1.0, 1.0, 0.0, 1.0 + end)).tolist()
+                    found += bits(random.truncated("f64", (1, 2, 3 + i), 1, 0.0, 1.0, -1.0, end)).tolist()
+    return found
+
+
 def pools(lib, rng):
     found = []
     for fmt in ("f32", "f64", "f16"):
@@ -173,14 +278,24 @@ def sums(lib, rng):
     return found
 
 
+def lost_terms(lib, rng):
+    """A sum of binary16 numbers on the way to which a term is too small for binary64."""
+    x = np.repeat([65504.0, 2.0**-24, -65504.0], [8200, 1, 8200]).astype(np.float16)[:, None]
+    out = np.zeros((1, 2), np.float16)
+    assert scatter(Reductions(lib), "segment_sum", "f16", out, np.zeros(len(x), np.int64), np.repeat(x, 2, 1)) == OK
+    return bits(out).ravel().tolist()
+
+
 # By folder, and where only one of them bears on a file, by file.
 OPERATIONS = {
-    "crlibm/simd/simd.h": ["products", "sums"],
+    "crlibm/simd/simd.h": ["products", "sums", "product_ties"],
     "src/blas": ["products"],
+    "src/blas/window.h": ["convolved"],
     "src/nn/formulas_step.h": ["formulas"],
-    "src/nn/loss_step.h": ["losses"],
-    "src/nn/optimizers_step.h": ["optimizers", "formulas"],
-    "src/nn": ["rows", "wild_norms", "pools"],
-    "src/random": ["draws"],
+    "src/nn/loss_step.h": ["losses", "small_losses"],
+    "src/nn/optimizers_step.h": ["optimizers", "formulas", "cancelling_steps", "greatest_nan"],
+    "src/nn": ["rows", "wild_norms", "pools", "wild_gradients"],
+    "src/random": ["draws", "seldom_integers", "dropped_nan", "cancelling_draws", "far_draws", "centred_draws"],
     "src/reduce": ["sums"],
+    "src/reduce/segment.h": ["sums", "lost_terms"],
 }
