@@ -4,7 +4,8 @@
  * Cost: each term is read twice, added once to the accumulator of its chunk and once to a running sum; what the running sum leaves
  * undecided goes to an accumulator again. Prefixes are sums digit by digit, without carries, with a thread for each digit: first over the chunks
  * of a group, then over the groups. The same launches do all rows; where rows are many each is one chunk, which needs no prefix. Workspace: an
- * accumulator of 1,080 bytes a chunk, of at least RM_CHUNK terms, and at most 36 MB. */
+ * accumulator of 1,080 bytes for each chunk and each group, where a row has more than one chunk, of at least RM_CHUNK terms: at most 18 MB for one row,
+ * and 54 MB for many (16,384 rows of two chunks and a group). */
 #include "launch.h"
 
 #include "engine.h"

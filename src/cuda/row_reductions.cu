@@ -5,8 +5,8 @@
  * additions of integers are exact in any order, and so is everything that follows.
  *
  * Cost: each term is read once, for var and std twice, and again where its row is undecided. Nothing waits for the host. Workspace: 8 bytes
- * a row, for var and std 40; where rows are split 32 bytes a part, at most 2,048 parts or as many as rows; 280 kB, for var and std twice
- * that, for the exact sums of fewer than 256 rows. */
+ * a row, for var and std 40. Where rows are split, 32 bytes a part: at most 4,094 parts (2,047 rows in two parts each), in sums of columns 32 times as
+ * many, 4.2 MB. For the exact sums of fewer than 256 rows 280 kB, for var and std twice that. */
 extern "C" {
 #include "../reduce/overlap.h" /* declares functions of C: it must come before headers that include it */
 }
