@@ -26,7 +26,8 @@ from functools import partial
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/cuda")]
 
-SCALE = 50  # sizes of the comparison with the CPU, against 1 for the emulation on the host
+import run  # noqa: E402
+
 PROGRAM_SECONDS, SANITIZED_SECONDS = 150, 60
 BIG = 1 << 26
 
@@ -78,13 +79,11 @@ def bits(report: Report, build: pathlib.Path) -> None:
     if chains.exists():
         run_program(report, [chains], PROGRAM_SECONDS)
     for program in found:
-        run_program(report, [program, SCALE], PROGRAM_SECONDS)
+        run_program(report, [program, run.SCALE], PROGRAM_SECONDS)
 
 
 def golden(report: Report, build: pathlib.Path) -> None:
     """Digests of tests/golden."""
-    import run
-
     right, report.wrong = run.golden(programs(build)[0], report.line)
     report.line(f"golden digests: {right} right, {report.wrong} wrong")
 
@@ -319,8 +318,6 @@ def main() -> int:
         print("gpu_check: there is no GPU")
         return 2
     if options.build is None:
-        import run
-
         options.build = run.build()
     library = next(
         (options.build / p for p in ("src/cuda/librepmath_cuda.so", "librepmath_cuda.so") if (options.build / p).exists()),

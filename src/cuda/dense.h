@@ -10,6 +10,7 @@
 #ifndef RM_CUDA_DENSE_H
 #define RM_CUDA_DENSE_H
 
+#include "loads.h"
 #include "tiles.h"
 
 namespace {
@@ -49,18 +50,9 @@ inline dense_side dense_side_of(const rm_operand &o, ptrdiff_t next, int fmt) {
 struct dense_quad {
   uint32_t w[4];
 };
-struct alignas(16) four_words {
-  uint32_t w[4];
-};
 struct alignas(8) four_halves {
   uint16_t h[4];
 };
-
-template <int fmt> __device__ double number_of(uint32_t w) {
-  if (fmt == RM_F32) return static_cast<double>(rm_from_bits32(w));
-  const uint16_t h = static_cast<uint16_t>(w);
-  return fmt == RM_F16 ? vf64_load_f16(&h) : vf64_load_bf16(&h);
-}
 
 /* The elements of quad q of a piece; zeros beyond the factor's ends. */
 template <int fmt, int lines_of_tile>
@@ -72,8 +64,8 @@ __device__ dense_quad fetch_quad(const rm_operand &o, const dense_side &s, bool 
   dense_quad out = {{0, 0, 0, 0}};
   if (s.in_quads && (s.by_k ? line < lines && k + 4 <= terms : k < terms && line + 4 <= lines)) {
     if (fmt == RM_F32) {
-      const four_words v = *reinterpret_cast<const four_words *>(p);
-      for (int j = 0; j < 4; j++) out.w[j] = v.w[j];
+      const packed_elements v = *reinterpret_cast<const packed_elements *>(p);
+      for (int j = 0; j < 4; j++) out.w[j] = v.word[j];
     } else {
       const four_halves v = *reinterpret_cast<const four_halves *>(p);
       for (int j = 0; j < 4; j++) out.w[j] = v.h[j];
@@ -94,11 +86,11 @@ template <int fmt, int lines_of_tile>
 __device__ void put_quad(double (*x)[lines_of_tile], const dense_side &s, int q, const dense_quad &v) {
   if (s.by_k) {
     const int line = q / (RM_D_DEPTH / 4), k4 = q % (RM_D_DEPTH / 4);
-    for (int j = 0; j < 4; j++) x[j * 4 + k4][column_of_line(line, k4)] = number_of<fmt>(v.w[j]); /* row_of_term(4 k4 + j) */
+    for (int j = 0; j < 4; j++) x[j * 4 + k4][column_of_line(line, k4)] = rm_to_double(v.w[j], fmt); /* row_of_term(4 k4 + j) */
   } else {
     const int line = q % (lines_of_tile / 4) * 4, row = row_of_term(q / (lines_of_tile / 4));
     double *to = x[row] + column_of_line(line, row);
-    for (int j = 0; j < 4; j++) to[j] = number_of<fmt>(v.w[j]);
+    for (int j = 0; j < 4; j++) to[j] = rm_to_double(v.w[j], fmt);
   }
 }
 

@@ -49,7 +49,7 @@ __device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t
     *bits = plain != plain ? rm_nan_bits(p.out_fmt) : rm_infinity_bits(p.out_fmt) | (plain < 0.0 ? rm_sign_bit(p.out_fmt) : 0);
     return true;
   }
-  if (rm_decide_f32(s.hi + s.lo, err2, p.out_fmt, bits)) return true;
+  if (rm_decide_sum_f32(s, err2, p.out_fmt, bits)) return true;
   const int gb = rm_granule64(rm_bits64(bias)), g = row_granule + col_granule < gb ? row_granule + col_granule : gb;
   if (!(err2 < rm_pow2(g > 1000 ? 1000 : g))) return false;
   *bits = rm_round_double(rm_pair_to_odd(s.hi, s.lo), p.out_fmt);
