@@ -3,8 +3,6 @@
 #include "entropy.h"
 
 #define RM_TEAM_EXPONENTIALS 1
-#define RM_IS_near 1
-#define RM_IS_ball 0
 #include "rows_team.h"
 
 #include "../nn/decide.c"

@@ -72,6 +72,8 @@ struct join_near {
 } // namespace
 
 #if defined(RM_TEAM_EXPONENTIALS) /* a file whose rows have sums of exponentials: nn/exp_row_exact.h follows */
+#define RM_IS_near 1 /* of the numbers of a formula, those whose sums the threads share */
+#define RM_IS_ball 0
 RM_FORMULA int rm_exp_row_some_near(rm_near *sum, const rm_exp_row *r, int64_t skip, double least, int limbs, int64_t first, int64_t step);
 #endif
 

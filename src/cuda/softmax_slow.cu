@@ -2,8 +2,6 @@
 #include "softmax.h"
 
 #define RM_TEAM_EXPONENTIALS 1
-#define RM_IS_near 1
-#define RM_IS_ball 0
 #include "rows_team.h"
 
 #include "../nn/decide.c"

@@ -122,9 +122,9 @@ def _meets(t: torch.Tensor, storage: int, others: Iterable[Any]) -> bool:
     """Whether one of the arguments lies over a part of t, whose storage begins there."""
     for v in others:
         if isinstance(v, torch.Tensor):
-            if (
-                v is t or v.layout is not torch.strided or not v.is_cpu or v._is_zerotensor()
-            ):  # zeros that PyTorch keeps without memory
+            if v is t or v.layout is not torch.strided or not v.is_cpu:
+                continue
+            if v._is_zerotensor():  # zeros that PyTorch keeps without memory
                 continue
             if v.untyped_storage().data_ptr() == storage:
                 if t.numel() and v.numel() and _beside(t, v):
