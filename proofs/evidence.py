@@ -193,6 +193,7 @@ PARTS = {
     "_reduction": "reduction",
     "_far": "reduction beyond",
     "_small": "small results",
+    "_least": "smallest results",
     "_log": "y log x",
     "_exp": "e^z",
     "_tail": "log(1 + e^-d)",

@@ -46,6 +46,7 @@ KINDS = {
     "dd_computed": Kind("f64", "computed"),
     "dd_computed_g": Kind("f64", "computed"),
     "dd_small": Kind("f64", "small", "_small"),
+    "dd_least": Kind("f64", "least", "_least"),
     "dd_step": Kind("f64", "quantiles"),
     "dd_step_small": Kind("f64", "quantiles", "_small"),
     "dd_2": Kind("f64", "pairs"),

@@ -82,6 +82,7 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
   }
 #define RM_PROOF_DD_COMPOSED(name, domain) RM_PROOF_DD_COMPOSED_AS(#name "_f64", name)
 #define RM_PROOF_DD_SMALL(name, domain) RM_PROOF_DD_COMPOSED_AS(#name "_small_f64", name)
+#define RM_PROOF_DD_LEAST(name, domain) RM_PROOF_DD_COMPOSED_AS(#name "_least_f64", name)
 #define RM_PROOF_DD_2(name)                                         \
   if (!strcmp(argv[1], #name "_f64")) {                             \
     vf64 first = vf64_input("first"), hi, lo, err;                  \

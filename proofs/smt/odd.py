@@ -11,7 +11,10 @@ fma      rm_fma_once without fused operations: with u = x y, th + tl = z + ul, v
          once (which they prove for any precision from 5 bits on if nothing under- or overflows; fma.h leaves lanes in which something does undecided).
 
 The last two are run for all numbers of formats of a few bits with unbounded exponents: a change of scale changes nothing, and beyond a distance of
-three precisions z only says to which side the rest is. Each has a mutant that must fail."""
+three precisions z only says to which side the rest is. Each has a mutant that must fail.
+
+The functions here are written for any precision, those of the library in C for 53 bits: source.py compiles the library's, and compares them with
+these of 53 bits on the cases that the lemmas distinguish."""
 
 import itertools
 import sys
@@ -40,15 +43,23 @@ def twice(dropped: int):
     return z3.Implies(z3.ULT(v, 1 << (53 + REST)), nearest(odd, dropped + REST) == nearest(v, dropped + REST))
 
 
-def sign(places: int, magic: int = MAGIC, mutant: bool = False):
-    """|y| = m 2^-places, 2^52 <= m < 2^53. t = magic + y has the last place 1: its bits count from 2^52. The mutant counts halves as integers."""
-    m, negative = z3.BitVec("m", 128), z3.Bool("negative")
+def sign_of(m, negative, places: int, magic: int = MAGIC):
+    """What rm_pow_sign computes of |y| = m 2^-places, 2^52 <= m < 2^53: whether y is an integer, and the last bit of t = magic + y, which has the
+    last place 1, so that its bits count from 2^52."""
     unit = 1 << places
     y = z3.If(negative, -m, m)
     t = nearest(y + magic * unit, places)
     bits = z3.LShR(t, places) - (1 << 52) + (1075 << 52)
+    return t - magic * unit == y, bits & 1
+
+
+def sign(places: int, magic: int = MAGIC, mutant: bool = False):
+    """The mutant counts halves as integers."""
+    m, negative = z3.BitVec("m", 128), z3.Bool("negative")
+    unit = 1 << places
+    integer, last = sign_of(m, negative, places, magic)
     whole = m & ((unit >> 1 if mutant else unit) - 1) == 0
-    right = z3.And((t - magic * unit == y) == whole, z3.Implies(whole, bits & 1 == z3.LShR(m, places) & 1))
+    right = z3.And(integer == whole, z3.Implies(whole, last == z3.LShR(m, places) & 1))
     return z3.Implies(z3.And(z3.UGE(m, 1 << 52), z3.ULT(m, 1 << 53)), right)
 
 
@@ -154,6 +165,9 @@ def check() -> int:
     for p in (4, 5):
         if wrong_fma(p) or not wrong_fma(p, last=lambda s, e, bits: s):
             raise AssertionError(f"fma of {p} bits")
+    from . import source
+
+    source.check()
     return len(cases) + 2
 
 
