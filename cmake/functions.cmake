@@ -10,7 +10,7 @@ foreach(line IN LISTS lines)
 endforeach()
 
 # Writes <folder>/<prefix>_<f><suffix> for every function f, from a text with @name@ and @arity@; @loops@ is the text of
-# its loops, with the evaluations in binary32 that the function has (<f>_narrow.h, <f>_16.h). The files are in <out>. In a
+# its loops, with the evaluations in binary32 that the function has (<f>_b32.h, <f>_b32_half.h). The files are in <out>. In a
 # unity build, two groups of them are compiled as one file each, in two thirds of the time of each for itself: the complete functions
 # always, the loops with CMAKE_UNITY_BUILD (their bodies are then no longer made for one function each).
 function(rm_function_sources out prefix suffix text)
@@ -21,12 +21,14 @@ function(rm_function_sources out prefix suffix text)
     set(name ${CMAKE_MATCH_1})
     set(arity ${CMAKE_MATCH_3})
     set(loops "#include \"crlibm/${name}/${name}.h\"\n")
-    foreach(kind IN ITEMS narrow 16)
-      if(EXISTS ${PROJECT_SOURCE_DIR}/crlibm/${name}/${name}_${kind}.h)
-        string(APPEND loops "#include \"crlibm/${name}/${name}_${kind}.h\"\n")
+    foreach(suffix_macro IN ITEMS "b32 RM_B32" "b32_half RM_HALF")
+      string(REPLACE " " ";" suffix_macro ${suffix_macro})
+      list(GET suffix_macro 0 evaluation)
+      list(GET suffix_macro 1 macro)
+      if(EXISTS ${PROJECT_SOURCE_DIR}/crlibm/${name}/${name}_${evaluation}.h)
+        string(APPEND loops "#include \"crlibm/${name}/${name}_${evaluation}.h\"\n")
       else()
-        string(TOUPPER ${kind} KIND)
-        string(APPEND loops "#define RM_${KIND}_${name} 0\n")
+        string(APPEND loops "#define ${macro}_${name} 0\n")
       endif()
     endforeach()
     string(APPEND loops "#include \"src/elementwise/map.h\"\n\nRM_MAP_FUNCTION(${name}, ${arity})")
@@ -41,11 +43,11 @@ endfunction()
 
 rm_function_sources(loops loops .c "@loops@\n")
 rm_isa_sources(${loops})
-rm_function_sources(slow slow .c [[
-#include "crlibm/@name@/@name@_slow.h"
-#include "src/elementwise/slow.h"
+rm_function_sources(accurate accurate .c [[
+#include "crlibm/@name@/@name@_accurate.h"
+#include "src/elementwise/accurate.h"
 
-RM_SLOW_FUNCTION(@name@, @arity@)
+RM_ACCURATE_FUNCTION(@name@, @arity@)
 ]])
-target_sources(repmath_objects PRIVATE ${slow})
+target_sources(repmath_objects PRIVATE ${accurate})
 target_include_directories(repmath_objects PRIVATE ${PROJECT_SOURCE_DIR})

@@ -1,39 +1,39 @@
 target_sources(repmath_objects PRIVATE
-  src/nn/bce.c
-  src/nn/cancel.c
-  src/nn/clip.c
-  src/nn/clip_slow.c
-  src/nn/cross_entropy.c
-  src/nn/cross_entropy_job.c
-  src/nn/decide.c
-  src/nn/exp_row.c
-  src/nn/formulas.c
-  src/nn/formulas_job.c
-  src/nn/formulas_slow.c
-  src/nn/kl_div.c
-  src/nn/logarithms.c
-  src/nn/losses.c
-  src/nn/losses_job.c
-  src/nn/nll.c
-  src/nn/nll_job.c
-  src/nn/normalize.c
-  src/nn/normalize_weight.c
-  src/nn/norms.c
-  src/nn/norms_job.c
-  src/nn/optimizers.c
-  src/nn/optimizers_job.c
-  src/nn/optimizers_slow.c
-  src/nn/pooling.c
-  src/nn/pooling_job.c
-  src/nn/row_apart.c
-  src/nn/row_loop.c
-  src/nn/softmax.c
-  src/nn/softmax_job.c
-  src/nn/totals.c
-  src/nn/wide_loss.c
-  src/nn/wide_loss_job.c)
-rm_isa_sources(src/nn/kernels.c src/nn/loss_kernels.c src/nn/pool_kernels.c)
+  src/nn/loss/bce.c
+  src/nn/cross_entropy/cancel.c
+  src/nn/optim/clip_api.c
+  src/nn/optim/clip_accurate.c
+  src/nn/cross_entropy/api.c
+  src/nn/cross_entropy/args.c
+  src/nn/rows/decide.c
+  src/nn/rows/exp_row.c
+  src/nn/formula/api.c
+  src/nn/formula/args.c
+  src/nn/formula/accurate.c
+  src/nn/loss/kl_div.c
+  src/nn/cross_entropy/logarithms.c
+  src/nn/loss/api.c
+  src/nn/loss/args.c
+  src/nn/cross_entropy/nll_api.c
+  src/nn/cross_entropy/nll_args.c
+  src/nn/norm/normalize.c
+  src/nn/norm/weight.c
+  src/nn/norm/api.c
+  src/nn/norm/args.c
+  src/nn/optim/api.c
+  src/nn/optim/args.c
+  src/nn/optim/accurate.c
+  src/nn/pool/api.c
+  src/nn/pool/args.c
+  src/nn/rows/apart.c
+  src/nn/rows/parallel.c
+  src/nn/softmax/api.c
+  src/nn/softmax/args.c
+  src/nn/rows/totals.c
+  src/nn/loss/dd_loss.c
+  src/nn/loss/dd_loss_args.c)
+rm_isa_sources(src/nn/rows/kernels.c src/nn/loss/kernels.c src/nn/pool/kernels.c)
 # Slow tiers are most of the code of these files, and -O3 would unroll and duplicate it; the last file serves the few totals that those leave undecided.
-set_source_files_properties(src/nn/bce.c src/nn/cross_entropy.c src/nn/formulas_slow.c src/nn/kl_div.c src/nn/normalize.c
-  src/nn/normalize_weight.c src/nn/optimizers_slow.c src/nn/softmax.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
-set_source_files_properties(src/nn/logarithms.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+set_source_files_properties(src/nn/loss/bce.c src/nn/cross_entropy/api.c src/nn/formula/accurate.c src/nn/loss/kl_div.c src/nn/norm/normalize.c
+  src/nn/norm/weight.c src/nn/optim/accurate.c src/nn/softmax/api.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+set_source_files_properties(src/nn/cross_entropy/logarithms.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")

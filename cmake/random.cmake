@@ -1,6 +1,6 @@
 target_sources(repmath_objects PRIVATE
-  src/api/random.c
-  src/random/job.c
+  src/random/api.c
+  src/random/args.c
   src/random/normal_exact.c
   src/random/permutation.c
   src/random/truncated_exact.c)

@@ -3,11 +3,11 @@
  * RM_FN      a function of the math core: static inline on the host, __device__ in CUDA
  * RM_MEMBER  RM_FN for members of the classes that a device needs
  * RM_COLD    a function that is kept out of hot code
- * RM_APART   a hot function that is not inlined into its callers: one copy of code that is long and called from many places
+ * RM_NOINLINE   a hot function that is not inlined into its callers: one copy of code that is long and called from many places
  * RM_LONG    RM_FN on the host; in CUDA a function of its own: inlining it everywhere would take minutes to compile
  * RM_TABLE   a constant table visible to RM_FN functions
- * RM_SHARED  a function of the engine (src) with external linkage on the host; CUDA includes its file and compiles it as
- *            device code. RM_LOCAL is a static function of such a file
+ * RM_HOST_EXTERN  a function of the engine (src) with external linkage on the host; CUDA includes its file and compiles it as
+ *            device code. RM_STATIC is a static function of such a file
  * RM_DEVICE  1 in CUDA, and in the host build that emulates a device
  * RM_SIMD    which backend of simd/ this translation unit is compiled for (set by the build, RM_CFG_SIMD)
  * RM_HAS_FMA 1 when rm_fma is one machine instruction; 0 when no fused operation is used at all
@@ -36,26 +36,26 @@
 #define RM_FN static __device__ __forceinline__
 #define RM_MEMBER __device__ __forceinline__
 #define RM_COLD static __device__ __noinline__
-#define RM_APART static __device__ __noinline__
+#define RM_NOINLINE static __device__ __noinline__
 #define RM_LONG static __device__ __noinline__
 #define RM_TABLE static __device__ const
-#define RM_SHARED static __device__ __noinline__
-#define RM_LOCAL static __device__
+#define RM_HOST_EXTERN static __device__ __noinline__
+#define RM_STATIC static __device__
 #define RM_DEVICE 1
 #define RM_HAS_FMA 1
 #else
 #define RM_FN static inline __attribute__((always_inline, unused))
 #define RM_MEMBER inline
 #define RM_COLD static __attribute__((cold, noinline, unused))
-#define RM_APART static __attribute__((noinline, unused))
+#define RM_NOINLINE static __attribute__((noinline, unused))
 #define RM_LONG RM_FN
 #define RM_TABLE static const __attribute__((aligned(64), unused))
-#define RM_LOCAL static __attribute__((unused))
+#define RM_STATIC static __attribute__((unused))
 #if defined(RM_CFG_EMULATE_DEVICE)
-#define RM_SHARED static __attribute__((unused))
+#define RM_HOST_EXTERN static __attribute__((unused))
 #define RM_DEVICE 1
 #else
-#define RM_SHARED
+#define RM_HOST_EXTERN
 #define RM_DEVICE 0
 #endif
 #if defined(__FMA__) || defined(__aarch64__)

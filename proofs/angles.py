@@ -33,7 +33,7 @@ NEAREST = Fraction(1, 2**61)  # to a multiple of pi/2, of the numbers up to RM_S
 
 
 def constants() -> dict[str, Fraction]:
-    text = (ROOT / "crlibm/sin/sin_tables.h").read_text() + (ROOT / "crlibm/sin/sin_f64.h").read_text()
+    text = (ROOT / "crlibm/sin/sin_tables.h").read_text() + (ROOT / "crlibm/sin/sin_dd.h").read_text()
     found = re.findall(r"^#define (RM_SIN_(?:INV_STEP|STEP|STEP_\w+|F64_MAX|F64_FAR)) (-?0x\S+|[\d.]+)", text, re.M)
     return {name: Fraction(float.fromhex(v) if "0x" in v else float(v)) for name, v in found}
 

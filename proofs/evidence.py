@@ -220,7 +220,7 @@ def ratio(function: str, fmt: str) -> str:
 def without_proof(function: str) -> str:
     if function in OTHERWISE:
         return OTHERWISE[function]
-    header = f"{function}_f32.h"
+    header = f"{function}_b64.h"
     assert (ROOT / "crlibm" / function / header).exists()
     return f"bound derived in `{header}`"
 
@@ -230,7 +230,7 @@ def row(function: str, arity: int, unseen: dict) -> str:
     folder = ROOT / "crlibm" / function
     short = "all inputs" if arity == 1 and golden["f16"]["inputs"] == 65536 else "samples, 2^20 digest"
     f32 = "all inputs" if golden["f32"]["inputs"] == 2**32 else "samples, 2^20 digest"
-    if (folder / f"{function}_narrow.h").exists():
+    if (folder / f"{function}_b32.h").exists():
         f32 += ", lanes"
     hard = ROOT / f"tests/data/hardcases/f64/{function}.txt"
     f64 = "samples"

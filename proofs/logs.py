@@ -388,7 +388,7 @@ def by_itself(analysis: WithLow, function) -> tuple[arb, arb]:
 def all_pieces(kernel: Kernel) -> list[prove.Piece]:
     if kernel.kind == "dd_log_known":
         return composed.all_pieces(kernel)
-    check_near()
+    check_dd_ball()
     zero = Fraction(0)
     if kernel.kind == "dd_log_near":
         least = LEAST_NEAR / 2
@@ -402,7 +402,7 @@ def all_pieces(kernel: Kernel) -> list[prove.Piece]:
     return [*pieces, Octave(first, last, Multiples(zero, MOST + 1, MOST + 1), lost=True)]
 
 
-def check_near() -> None:
+def check_dd_ball() -> None:
     """That NEAR is where m is xh and the table gives 1."""
     text = (ROOT / "crlibm/log/log_tables.h").read_text()
     offset = int(re.findall(r"RM_LOG_OFFSET INT64_C\((0x\w+)\)", text)[0], 16)

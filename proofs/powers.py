@@ -1,13 +1,13 @@
 """pow in f64, a composition: z = y log x in two parts, then e^z.
 
-dd_pow_log: the logarithm of 2^k m, many k at once, times y (a factor g, which is analysed as 1). What it claims is the bound that pow_f64.h
+dd_pow_log: the logarithm of 2^k m, many k at once, times y (a factor g, which is analysed as 1). What it claims is the bound that pow_dd.h
 names, relative to the high part; for |y| >= 2^-900 the product is at least 2^-954, |log x| being at least 2^-53, so that its error is exact
 and the low part, which may underflow twice, is off by 2^-120 of it at most. |z| <= 708.3 there, and the low part contains half a last place
 of it and |y| times half a last place of the logarithm: both together are below 2^-42.
 
 dd_pow_range: the same for rm_pow_exponent, which is made for f32 numbers, at any others: from it the loop knows the range of the result.
 
-dd_pow_exp: e^(x + xl), |xl| < 2^-42, before the scaling as rm_exp_step_dd rounds it (steps.py), for every z that the first bound
+dd_pow_exp: e^(x + xl), |xl| < 2^-42, before the scaling as rm_exp_fast_dd rounds it (steps.py), for every z that the first bound
 allows."""
 
 from collections.abc import Callable

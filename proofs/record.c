@@ -110,7 +110,7 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
 
 /* As DD: graph.py and prove.py know another domain of the same function. */
 #define RM_PROOF_DD_OCTAVES(name) RM_PROOF_DD(name, "")
-/* exp, exp2 and exp10 as rm_exp_step_dd rounds them, which does not show the two parts. */
+/* exp, exp2 and exp10 as rm_exp_fast_dd rounds them, which does not show the two parts. */
 #define RM_PROOF_DD_STEPS(name, reduce)                                  \
   if (!strcmp(argv[1], #name "_f64")) {                                  \
     vf64 x = vf64_input("x"), rh, rl, h, c, t, hi, lo, err;              \
@@ -119,7 +119,7 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     rm_exp_series_dd(rh, rl, &h, &c, &t);                                \
     rm_exp_unscaled_dd(k, rh, h, c, &hi, &lo, &err);                     \
     out("hi", hi), out("lo", lo);                                        \
-    out("err", vf64_set1(2.05 * RM_EXP_F64_ERR));                        \
+    out("err", vf64_set1(2.05 * RM_EXP_DD_ERR));                        \
   }
 
 #define RM_PROOF_DD_STEPS_EXACT(name, reduce) RM_PROOF_DD_STEPS(name, reduce)
@@ -160,7 +160,7 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     rm_exp_series_dd(rh, rl, &h, &c, &t);                               \
     rm_exp_unscaled_dd(k, rh, h, c, &hi, &lo, &err);                    \
     out("hi", hi), out("lo", lo), out("given", vf64_set1(given_));      \
-    out("err", vf64_set1(2.05 * RM_POW_F64_ERR));                       \
+    out("err", vf64_set1(2.05 * RM_POW_DD_ERR));                       \
   }
 
 /* With powers of two as operations of their own. */

@@ -138,7 +138,7 @@ RM_FN void vf64_store_f32(float *p, vf64 v) {
 
 /* exp in double-double is proved by itself (exp_sum_f64). In kernels that are proved with its bound, rec_exp_known, a call is a value
  * and its two parts: composed.py. */
-#include "crlibm/exp/exp_f64.h"
+#include "crlibm/exp/exp_dd.h"
 
 static int rec_exp_known = 0;
 
@@ -147,10 +147,10 @@ RM_FN void rec_exp_sum_dd(vf64 x, vf64 xl, vf64 *hi, vf64 *lo, vf64 *err) {
     rm_exp_sum_dd(x, xl, hi, lo, err);
     return;
   }
-  int value = rec("exp_value #%d #%d %a", x.id, xl.id, RM_EXP_F64_ERR);
+  int value = rec("exp_value #%d #%d %a", x.id, xl.id, RM_EXP_DD_ERR);
   *hi = (vf64){rec("exp_hi #%d", value)};
   *lo = (vf64){rec("exp_lo #%d #%d", value, hi->id)};
-  *err = vf64_mul(*hi, vf64_set1(RM_EXP_F64_ERR));
+  *err = vf64_mul(*hi, vf64_set1(RM_EXP_DD_ERR));
 }
 #define rm_exp_sum_dd rec_exp_sum_dd
 
@@ -178,7 +178,7 @@ RM_FN void rec_log_near_dd(vf64 xh, vf64 xl, vf64 uh, vf64 ul, vf64 *hi, vf64 *l
 #define rm_log_near_dd(first, ...) REC_LOG_##first, __VA_ARGS__)
 #define REC_LOG_vf64 rec_log_in_full_dd(vf64
 #define REC_LOG_xh rec_log_near_dd(xh
-#include "crlibm/log/log_f64.h"
+#include "crlibm/log/log_dd.h"
 #undef rm_log_near_dd
 #define rm_log_near_dd rec_log_near_dd
 

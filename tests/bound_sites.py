@@ -100,6 +100,6 @@ def copy_sources(where: pathlib.Path) -> None:
     config = (root / "crlibm/config.h").read_text()
     end = config.rindex("#endif")
     write(where / "crlibm/config.h", config[:end] + FACTORS + guard_sites.GUARDS + config[end:])
-    status = where / "src/api/status.c"
+    status = where / "src/runtime/status.c"
     small = f"\ndouble rm_bound_factor[{len(sites())}] = {{{', '.join(['0x1p-20'] * len(sites()))}}};\n"
     write(status, f'#include "../../crlibm/config.h"\n{status.read_text()}{small}char rm_guard[{conditions}];\n')

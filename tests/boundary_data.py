@@ -154,7 +154,7 @@ def joining(terms: list[float], low: float, side: int) -> tuple[list[float], flo
 
 
 def scaled_room(k: int) -> int:
-    """h of src/blas/scale.h."""
+    """h of src/blas/gemm/exponent_scaling.h."""
     return next(h for h in range(1, 32) if h == 31 or 4**h >= 2 * k)
 
 
@@ -163,7 +163,7 @@ def binary64(k: int, kind: str, side: int, addend: bool = False, lanes: int = 1)
     """The same for the engines of binary64, whose low parts err. Terms below half a place of the high part go to the low part unrounded;
     they are chosen so that each addition to it errs by half a place of its own.
 
-    blocks: of the products' engine (src/blas/micro_dd.h): 128 terms a chain, beside the constant 3, and low parts joined; starts: one
+    blocks: of the products' engine (src/blas/gemm/micro_dd.h): 128 terms a chain, beside the constant 3, and low parts joined; starts: one
     term a chain; lanes: of sums and dot products (src/reduce/chains.h), 32 terms in each of four chains of each lane, each with a big
     term; one: a single chain of low parts, as of prefixes and segments."""
     x, y, used = np.zeros(k), np.zeros(k), k - 6

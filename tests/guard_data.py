@@ -115,8 +115,8 @@ def functions_of(file: str) -> list[str]:
 
 def formats_of(file: str) -> list[str]:
     """The formats that it may be for; the double-double kernels are the second tier of f32."""
-    if file.endswith("_16.h"):
+    if file.endswith("_b32_half.h"):
         return ["f16", "bf16"]
-    if "_narrow" in file:
+    if "_b32.h" in file or "_b32_tables" in file:
         return ["f32"]
-    return ["f64", "f32"] if file.endswith("_f64.h") else ["f32", "f64", "f16", "bf16"]
+    return ["f64", "f32"] if file.endswith("_dd.h") else ["f32", "f64", "f16", "bf16"]

@@ -73,7 +73,7 @@ def build(name: str, *options: str, targets: tuple[str, ...] = ("all",), source:
 def default_build() -> pathlib.Path:
     """The plain build, with the C tests and the BLAS. `make` has built the package in its folder: most of it is there."""
     ours = ("SKBUILD=OFF", "REPMATH_XLA=OFF", "CMAKE_BUILD_TYPE=Release", "CMAKE_UNITY_BUILD=OFF")
-    return build("default", *ours, "REPMATH_BUILD_TESTS=ON", "REPMATH_STANDARD_BLAS=ON")
+    return build("default", *ours, "REPMATH_BUILD_TESTS=ON", "REPMATH_BLAS_COMPAT=ON")
 
 
 # As on a device, where a fused operation is one instruction.
@@ -111,7 +111,7 @@ def reductions_library(folder: pathlib.Path, isa: str, *flags: str) -> pathlib.P
     """Products and reductions alone, compiled for one instruction set with these flags: a library for controls, in seconds."""
     (cc,) = need(os.environ.get("CC", "cc"))
     sources = [*sorted((ROOT / "src/blas").glob("*.c")), *sorted((ROOT / "src/reduce").glob("*.c"))]
-    sources += [ROOT / "src/api/threads.c", ROOT / "tests/reductions_stub.c"]
+    sources += [ROOT / "src/runtime/threads.c", ROOT / "tests/reductions_stub.c"]
     objects = []
     for source in sources:
         objects.append(folder / f"{source.stem}-{len(objects)}.o")

@@ -10,28 +10,28 @@ void rm_test_normal_step(int format, int64_t n, const uint64_t *k, void *y, uint
     vm64 m;
     vf64 v;
     if (format == RM_F16) {
-      m = rm_normal_step_f16(draw, &v);
+      m = rm_normal_fast_f16(draw, &v);
       vf64_store_f16((uint16_t *)y + i, v);
     } else if (format == RM_BF16) {
-      m = rm_normal_step_bf16(draw, &v);
+      m = rm_normal_fast_bf16(draw, &v);
       vf64_store_bf16((uint16_t *)y + i, v);
     } else if (format == RM_F32) {
-      m = rm_normal_step_f32(draw, &v);
+      m = rm_normal_fast_f32(draw, &v);
       vf64_store_f32((float *)y + i, v);
     } else {
-      m = rm_normal_step_f64(draw, &v);
+      m = rm_normal_fast_f64(draw, &v);
       vf64_store((double *)y + i, v);
     }
     for (int j = 0; j < RM_LANES; j++) open[i + j] = vm64_bits(m) >> j & 1u;
   }
 }
 #else
-#include "../crlibm/ndtri/normal_draw_slow.h"
+#include "../crlibm/ndtri/normal_draw_accurate.h"
 
-uint32_t rm_test_normal_slow(int format, int rule, int64_t n, const uint64_t *k, uint64_t *y);
-uint32_t rm_test_normal_slow(int format, int rule, int64_t n, const uint64_t *k, uint64_t *y) {
+uint32_t rm_test_normal_accurate(int format, int rule, int64_t n, const uint64_t *k, uint64_t *y);
+uint32_t rm_test_normal_accurate(int format, int rule, int64_t n, const uint64_t *k, uint64_t *y) {
   uint32_t flags = 0;
-  for (int64_t i = 0; i < n; i++) y[i] = rm_normal_slow(k[i], format, rule, &flags);
+  for (int64_t i = 0; i < n; i++) y[i] = rm_normal_accurate(k[i], format, rule, &flags);
   return flags;
 }
 #endif

@@ -1,7 +1,7 @@
 /* The kernel table of one build with products and reductions alone, for libraries of these with other bounds (native.py). */
 #include "../crlibm/config.h"
 #include "../include/repmath/core.h"
-#include "../src/dispatch/kernels.h"
+#include "../src/runtime/kernels.h"
 
 extern const struct rm_reduce_kernels RM_ISA_SYMBOL(rm_reduce_table);
 extern const struct rm_blas_kernels RM_ISA_SYMBOL(rm_blas_table);

@@ -166,7 +166,7 @@ def test_convolutions(lib, fmt):
 
 @pytest.mark.parametrize("fmt", ["bf16", "f32", "f64"])
 def test_windows(lib, fmt):
-    """Windows of an image that overlap, of which rows are laid out once (src/blas/window.h): its channels are constant, so that each sum is
+    """Windows of an image that overlap, of which rows are laid out once (src/blas/conv/conv_window.h): its channels are constant, so that each sum is
     that of the kernel; all but the first are small, as the terms are beside the first one."""
     conv, factors = Convolution(lib.c), np.full((100, 1), 2.0**-13)
     factors[0] = 1.0

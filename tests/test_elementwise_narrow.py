@@ -1,4 +1,4 @@
-"""The evaluations in binary32 (crlibm/simd/narrow.h) lane by lane: what they call decided is what the binary64 evaluation gives. Of
+"""The evaluations in binary32 (crlibm/simd/b32.h) lane by lane: what they call decided is what the binary64 evaluation gives. Of
 f32 a strided set here, every input in `make test-exhaustive`; of f16 and bf16 all inputs."""
 
 import ctypes
@@ -12,7 +12,7 @@ import pytest
 from native import default_build, need
 
 FUNCTIONS = sorted(
-    path.parent.name for path in (oracle.ROOT / "crlibm").glob("*/*_narrow.h") if path.parent.name in oracle.UNARY
+    path.parent.name for path in (oracle.ROOT / "crlibm").glob("*/*_b32.h") if path.parent.name in oracle.UNARY
 )
 AVX2 = ["-mavx2", "-mfma", "-mf16c"]
 COMPILED = {
@@ -30,8 +30,8 @@ COMPILED = {
 # Evaluations of the 16-bit formats, and the ISAs whose loops use them.
 SHORT = [
     (path.parent.name, isa)
-    for path in sorted((oracle.ROOT / "crlibm").glob("*/*_16.h"))
-    for isa in (["avx512"] if "RM_NARROW_FULL" in path.read_text() else COMPILED)
+    for path in sorted((oracle.ROOT / "crlibm").glob("*/*_b32_half.h"))
+    for isa in (["avx512"] if "RM_B32_FULL" in path.read_text() else COMPILED)
 ]
 every = [pytest.mark.parametrize("function", FUNCTIONS), pytest.mark.parametrize("isa", COMPILED)]
 
@@ -43,8 +43,8 @@ def for_all(test):
 
 
 def run(folder, isa, function, stride, *flags):
-    defines = [f"-DRM_TEST_FUNCTION={function}", f'-DRM_TEST_NARROW_HEADER="crlibm/{function}/{function}_narrow.h"']
-    return lanes(compiled(folder, isa, "narrow_lanes.c", *defines, *flags), stride)
+    defines = [f"-DRM_TEST_FUNCTION={function}", f'-DRM_TEST_B32_HEADER="crlibm/{function}/{function}_b32.h"']
+    return lanes(compiled(folder, isa, "b32_lanes.c", *defines, *flags), stride)
 
 
 def compiled(folder, isa, source, *flags):
@@ -102,7 +102,7 @@ def test_a_bound_that_is_too_small_is_caught(tmp_path, isa, function):
 
 def short(folder, isa, function):
     defines = [f"-DRM_TEST_FUNCTION={function}", f"-DRM_TEST_ARITY={oracle.ARITY[function]}"]
-    return compiled(folder, isa, "lanes_16.c", *defines, f'-DRM_TEST_HEADER="crlibm/{function}/{function}_16.h"')
+    return compiled(folder, isa, "half_lanes.c", *defines, f'-DRM_TEST_HEADER="crlibm/{function}/{function}_b32_half.h"')
 
 
 @pytest.mark.parametrize("function, isa", SHORT)

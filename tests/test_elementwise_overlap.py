@@ -155,7 +155,7 @@ def test_steps_together(tmp_path):
     """rm_steps_together against the definition, over small places and strides: never more steps than may be taken at once, and no
     fewer where the strides are equal. The control: one step more is unsafe there."""
     (cc,) = native.need("cc")
-    native.run(cc, "-shared", "-fPIC", "-O1", oracle.ROOT / "src/reduce/overlap.c", "-o", tmp_path / "overlap.so")
+    native.run(cc, "-shared", "-fPIC", "-O1", oracle.ROOT / "src/common/overlap.c", "-o", tmp_path / "overlap.so")
     call = ctypes.CDLL(str(tmp_path / "overlap.so")).rm_steps_together
     call.restype = ctypes.c_int64
     rng, limited, whole = np.random.default_rng(14), 0, 0

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ("crlibm", "src", "include", "python", "tools", "tests", "proofs", "examples", "cmake", "bench")
-C_SUFFIXES = (".h", ".c", ".cu", ".cuh", ".def")
+C_SUFFIXES = (".h", ".c", ".inl", ".inc", ".cu", ".cuh", ".def")
 
 
 def repository() -> dict[str, str]:
@@ -41,28 +41,26 @@ def includes(path: str, text: str) -> list[tuple[str, bool]]:
     ]
 
 
-# What the parts of the C code may include of each other. A prefix ending in / is a folder.
-SERVICES = [
-    "src/dispatch/kernels.h",
-    "src/api/env.h",
-    "src/api/threads.h",
-]  # used by every part of src, and using none of them
-ENGINE = ["crlibm/", "include/repmath/", *SERVICES]
+# What the parts of the C code may include of each other, lowest first. A prefix ending in / is a folder.
+CORE = ["crlibm/", "include/repmath/"]
+RUNTIME = ["src/runtime/", *CORE]
+COMMON = ["src/common/", *RUNTIME]
+REDUCE = ["src/reduce/", *COMMON]
 ALLOWED = {
     "crlibm/": ["crlibm/"],
     "include/repmath/": ["include/repmath/"],
-    "src/elementwise/": ["src/elementwise/", *ENGINE],
-    "src/reduce/": ["src/reduce/", *ENGINE],
-    "src/blas/": ["src/blas/", "src/reduce/", *ENGINE],
-    "src/standard_blas/": ["src/standard_blas/", "include/repmath/"],
+    "src/runtime/": [*RUNTIME, "src/blas/gemm/kernels.h", "src/reduce/kernels.h", "src/random/kernels.h", "src/nn/rows/kernels.h"],
+    "src/common/": COMMON,
+    "src/elementwise/": ["src/elementwise/", *COMMON],
+    "src/reduce/": REDUCE,
+    "src/blas/": ["src/blas/", *REDUCE],
+    "src/random/": ["src/random/", *COMMON],
+    "src/nn/": ["src/nn/", "src/random/", "src/blas/", *REDUCE],
+    "src/blas_compat/": ["src/blas_compat/", "include/repmath/"],
     "src/xla/": ["src/xla/", "include/repmath/", "crlibm/functions.def"],  # the manifest is a list, not code
-    "src/random/": ["src/random/", "src/reduce/elements.h", "src/reduce/overlap.h", *ENGINE],
-    "src/nn/": ["src/nn/", "src/random/", "src/blas/", "src/reduce/", "src/elementwise/", *ENGINE],
-    "src/dispatch/": ["src/dispatch/", "src/blas/kernels.h", "src/reduce/kernels.h", "src/random/kernels.h", "src/nn/kernels.h", "crlibm/", "include/repmath/"],
-    "src/api/": ["src/", "crlibm/", "include/repmath/"],
-    "src/cuda/": ["src/cuda/", "src/elementwise/", "src/reduce/", "src/blas/", "src/random/", "src/nn/", "src/dispatch/kernels.h", "crlibm/", "include/repmath/"],
+    "src/cuda/": ["src/cuda/", "src/elementwise/", "src/blas/", "src/random/", "src/nn/", *REDUCE],
     "python/": ["python/", "crlibm/functions.def"],  # the manifest is a list, not code
-}  # fmt: skip
+}
 INTRINSICS = {"immintrin.h": ["crlibm/simd/avx2.h", "crlibm/simd/avx512.h"], "arm_neon.h": ["crlibm/simd/neon.h"]}
 
 
@@ -106,7 +104,7 @@ def bad_cpu_knowledge(files: dict[str, str]) -> list[str]:
     return [
         f"{path} asks the CPU: {match[0]}"
         for path, text in files.items()
-        if path.startswith(("crlibm/", "src/", "python/")) and not path.startswith("src/dispatch/")
+        if path.startswith(("crlibm/", "src/", "python/")) and not path.startswith("src/runtime/")
         for match in re.finditer(CPU, without_comments(text))
     ]
 
@@ -119,7 +117,7 @@ def bad_side_effects(files: dict[str, str]) -> list[str]:
     return [
         f"{path} calls {match[1]}"
         for path, text in files.items()
-        if path.startswith(("crlibm/", "src/")) and not path.startswith("src/standard_blas/") and path.endswith(C_SUFFIXES)
+        if path.startswith(("crlibm/", "src/")) and not path.startswith("src/blas_compat/") and path.endswith(C_SUFFIXES)
         for match in re.finditer(LOUD, without_comments(text))
     ]
 
@@ -162,11 +160,11 @@ def bad_lengths(files: dict[str, str]) -> list[str]:
 
 
 RULES = {
-    "includes": (bad_includes, {"crlibm/exp/exp.h": '#include "../../src/api/env.h"\n', "src/blas/a.c": '#include "../nn/b.h"\n'}),
+    "includes": (bad_includes, {"crlibm/exp/exp.h": '#include "../../src/runtime/env.h"\n', "src/blas/a.c": '#include "../nn/b.h"\n'}),
     "standard headers": (bad_includes, {"crlibm/exp/exp.h": "#include <math.h>\n", "crlibm/fp/a.h": "#include <immintrin.h>\n"}),
     "compilers": (bad_compiler_knowledge, {"crlibm/exp/exp.h": "#ifdef __clang__\n", "crlibm/fp/a.h": "#if defined(__CUDACC__)\n"}),
     "cpu": (bad_cpu_knowledge, {"src/blas/a.c": "int f(void) { return __builtin_cpu_supports(0); }\n", "crlibm/a.h": "getauxval(1)\n"}),
-    "side effects": (bad_side_effects, {"src/api/a.c": 'void f(void) { printf("x"); }\n', "crlibm/a.h": "abort();\n"}),
+    "side effects": (bad_side_effects, {"src/blas/a.c": 'void f(void) { printf("x"); }\n', "crlibm/a.h": "abort();\n"}),
     "imports": (bad_imports, {"python/repmath/a.py": "import torch\n", "python/repmath/torch/a.py": "from ..jax import b\n"}),
     "lengths": (bad_lengths, {"src/a.c": "x\n" * 901, "tests/a.py": "\n" * 1000}),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Whether a sum of factors times logarithms of polynomials is 0 (src/nn/logarithms.c), against products that are multiplied out, exactly, under the
+"""Whether a sum of factors times logarithms of polynomials is 0 (src/nn/cross_entropy/logarithms.c), against products that are multiplied out, exactly, under the
 sanitizers: sums that are 0 by their construction, and the same with one coefficient, exponent or factor changed."""
 
 import itertools
@@ -20,7 +20,7 @@ def program(tmp_path_factory):
     (cc,) = need("cc")
     path = tmp_path_factory.mktemp("logarithms") / "logarithms"
     run(
-        cc, "-std=gnu11", "-O1", "-w", *FLAGS.split(), ROOT / "tests/c/logarithms.c", ROOT / "src/nn/logarithms.c", "-o", path
+        cc, "-std=gnu11", "-O1", "-w", *FLAGS.split(), ROOT / "tests/c/logarithms.c", ROOT / "src/nn/cross_entropy/logarithms.c", "-o", path
     )
     return path
 

@@ -103,7 +103,7 @@ def beside_tie(element, fmt, start):
 
 
 def erring_set(fmt, lanes, side):
-    """Numbers whose squares are added in chains of 32 (src/nn/rows_step.h): a big one, and others of half a place of its square and a
+    """Numbers whose squares are added in chains of 32 (src/nn/rows/step.h): a big one, and others of half a place of its square and a
     hair, so that each addition rounds up (side +1) or down."""
     heads = 4 * lanes
     big = 2.0**8 if fmt == "f16" else 1.0

@@ -23,7 +23,7 @@ CONTROLLED = ["exp", "log", "sin", "erf", "gelu", "silu_backward", "pow"]
 # As src/cuda/CMakeLists.txt has it.
 FUNCTION = """
 #include "crlibm/{0}/{0}.h"
-#include "crlibm/{0}/{0}_slow.h"
+#include "crlibm/{0}/{0}_accurate.h"
 #include "src/cuda/elementwise.h"
 
 RM_CUDA_FUNCTION({0}, {1})
@@ -57,7 +57,7 @@ def emulated(where, *flags):
     """tests/cuda/test_cuda for the host. With flags, CONTROLLED and sums are compiled with them."""
     jobs = [(ROOT / "tests/cuda/test_cuda.cpp", where, [])]
     if flags:
-        jobs += [(ROOT / "src/cuda/reduce.cu", where, flags), (ROOT / "src/reduce/overlap.c", where, flags)]
+        jobs += [(ROOT / "src/cuda/reduce.cu", where, flags), (ROOT / "src/common/overlap.c", where, flags)]
         for name in CONTROLLED:
             source = where / f"{name}.cu"
             source.write_text(FUNCTION.format(name, oracle.ARITY[name]))
@@ -151,7 +151,7 @@ def test_random_numbers_give_the_cpu_bits(tmp_path):
     text = philox.replace("RM_PHILOX_ROUNDS = 10", "RM_PHILOX_ROUNDS = 9")
     assert text != philox
     short.write_text(text.replace('"../../crlibm', f'"{ROOT}/crlibm'))
-    shared = ["src/cuda/random_normal.cu", "src/random/job.c", "src/random/truncated_exact.c", "src/reduce/overlap.c"]
+    shared = ["src/cuda/random_normal.cu", "src/random/args.c", "src/random/truncated_exact.c", "src/common/overlap.c"]
     counts = emulated_parts(
         tmp_path, "test_cuda_random", ["src/cuda/random.cu"], shared, [[], ["-include", str(short)], [SHRINK]]
     )
@@ -162,7 +162,7 @@ def test_random_numbers_give_the_cpu_bits(tmp_path):
 def test_permutations_give_the_cpu_bits(tmp_path):
     """And with so few bits of each draw that many are equal: the controls say that not all are used, and nothing else."""
     variants = [[], ["-DRM_CFG_PERMUTATION_BITS=8"], ["-DRM_CFG_PERMUTATION_BITS=3"]]
-    shared = ["src/random/job.c", "src/random/truncated_exact.c", "src/reduce/overlap.c"]
+    shared = ["src/random/args.c", "src/random/truncated_exact.c", "src/common/overlap.c"]
     counts = emulated_parts(tmp_path, "test_cuda_permutation", ["src/cuda/permutation.cu"], shared, variants, least=18)
     for k, (_, out) in enumerate(counts):
         assert re.findall("FAILED (.*)", out) == (["all bits are used"] if k else []), out
@@ -171,14 +171,14 @@ def test_permutations_give_the_cpu_bits(tmp_path):
 def test_optimisers_give_the_cpu_bits(tmp_path):
     """And the control. What the fast step leaves open, down to numbers of 32,768 bits, is finished as on the CPU."""
     kernels = ["src/cuda/adam.cu", "src/cuda/clip.cu", "src/cuda/sgd.cu"]
-    shared = ["src/cuda/optimizers_slow.cu", "src/nn/optimizers_job.c"]
+    shared = ["src/cuda/optimizers_accurate.cu", "src/nn/optim/args.c"]
     (good, out), (bad, _) = emulated_parts(tmp_path, "test_cuda_optim", kernels, shared, [[], [SHRINK]])
     assert good == 0 and bad, out
 
 
 def test_formulas_give_the_cpu_bits(tmp_path):
     """And the control. Every three of the special numbers, and numbers beyond the bounds of the fast step."""
-    shared = ["src/cuda/formulas_slow.cu", "src/nn/formulas_job.c"]
+    shared = ["src/cuda/formulas_accurate.cu", "src/nn/formula/args.c"]
     (good, out), (bad, found) = emulated_parts(
         tmp_path, "test_cuda_formulas", ["src/cuda/formulas.cu"], shared, [[], [SHRINK]]
     )
@@ -189,8 +189,8 @@ def test_formulas_give_the_cpu_bits(tmp_path):
 def test_rows_give_the_cpu_bits(tmp_path):
     """And the control. Long and short rows, in place, backward, misaligned, with every kind of number."""
     kernels = ["src/cuda/entropy.cu", "src/cuda/norms.cu", "src/cuda/softmax.cu"]
-    shared = ["src/cuda/entropy_slow.cu", "src/cuda/norms_slow.cu", "src/cuda/softmax_slow.cu", "src/reduce/overlap.c"]
-    shared += ["src/nn/cross_entropy_job.c", "src/nn/norms_job.c", "src/nn/row_apart.c", "src/nn/softmax_job.c"]
+    shared = ["src/cuda/entropy_accurate.cu", "src/cuda/norms_accurate.cu", "src/cuda/softmax_accurate.cu", "src/common/overlap.c"]
+    shared += ["src/nn/cross_entropy/args.c", "src/nn/norm/args.c", "src/nn/rows/apart.c", "src/nn/softmax/args.c"]
     (good, out), (_, bad) = emulated_parts(tmp_path, "test_cuda_rows", kernels, shared, [[], [SHRINK]])
     assert good == 0, out
     for name in ("log_softmax", "cross_entropy", "normalize", "weights of columns", "weights of sets"):
@@ -199,7 +199,7 @@ def test_rows_give_the_cpu_bits(tmp_path):
 
 def test_pooling_gives_the_cpu_bits(tmp_path):
     """And the control."""
-    shared = ["src/cuda/pooling_slow.cu", "src/nn/pooling_job.c", "src/reduce/overlap.c"]
+    shared = ["src/cuda/pooling_accurate.cu", "src/nn/pool/args.c", "src/common/overlap.c"]
     (good, out), (bad, _) = emulated_parts(tmp_path, "test_cuda_pooling", ["src/cuda/pooling.cu"], shared, [[], [SHRINK]])
     assert good == 0 and bad, out
 
@@ -212,7 +212,7 @@ def test_reductions_give_the_cpu_bits(tmp_path):
     assert text != accumulate
     short.write_text(re.sub(r'(#include )"', rf'\1"{ROOT}/src/cuda/', text))
     kernels = ["src/cuda/cumsum.cu", "src/cuda/scatter.cu", "src/cuda/statistics.cu"]
-    shared = ["src/reduce/overlap.c", "src/reduce/scatter_job.c", "src/reduce/statistics_job.c"]
+    shared = ["src/common/overlap.c", "src/reduce/scatter_args.c", "src/reduce/statistics_args.c"]
     counts = emulated_parts(tmp_path, "test_cuda_reductions", kernels, shared, [[], [SHRINK], ["-include", str(short)]])
     seen = [{name for name in ("mean", "cumsum", "index_add", "segment_sum") if f"FAILED {name}" in out} for _, out in counts]
     assert [failed == 0 for failed, _ in counts] == [True, False, False], counts
@@ -228,10 +228,10 @@ def test_functions_of_rows_give_the_cpu_bits(tmp_path):
     assert text != totals
     text = re.sub(r'(#include )"\.\./\.\./', rf'\1"{ROOT}/', text)
     text = re.sub(r'(#include )"\.\./', rf'\1"{ROOT}/src/', text)
-    overlap = f'extern "C" {{\n#include "{ROOT}/src/reduce/overlap.h"\n}}\n'  # it declares functions of C
+    overlap = f'extern "C" {{\n#include "{ROOT}/src/common/overlap.h"\n}}\n'  # it declares functions of C
     short.write_text(overlap + re.sub(r'(#include )"(?!/)', rf'\1"{ROOT}/src/cuda/', text))
     kernels = ["src/cuda/row_reductions.cu", "src/cuda/cumsum.cu"]
-    shared = ["src/reduce/overlap.c", "src/reduce/statistics_job.c"]
+    shared = ["src/common/overlap.c", "src/reduce/statistics_args.c"]
     variants = [[], [SHRINK], ["-include", str(short)]]
     (good, out), (_, bad), (_, unjoined) = emulated_parts(tmp_path, "test_cuda_row_reductions", kernels, shared, variants)
     assert good == 0, out
@@ -245,9 +245,9 @@ def test_losses_give_the_cpu_bits(tmp_path):
     """And the controls. Elements and sums, down to what big numbers decide."""
     for test, of, jobs, seen in (
         ("test_cuda_losses", ["losses", "losses_slow", "nll"], ["losses_job", "nll_job"], "a quotient beside a tie"),
-        ("test_cuda_wide_losses", ["bce", "kl_div", "wide_losses_slow"], ["wide_loss_job"], "a sum beside a tie"),
+        ("test_cuda_wide_losses", ["bce", "kl_div", "dd_losses_slow"], ["dd_loss_job"], "a sum beside a tie"),
     ):
-        shared = [f"src/nn/{job}.c" for job in [*jobs, "row_apart"]] + ["src/reduce/overlap.c"]
+        shared = [f"src/nn/{job}.c" for job in [*jobs, "row_apart"]] + ["src/common/overlap.c"]
         kernels = [f"src/cuda/{name}.cu" for name in of]
         (good, out), (bad, found) = emulated_parts(tmp_path / test, test, kernels, shared, [[], [SHRINK]])
         assert good == 0 and bad, out
@@ -256,9 +256,9 @@ def test_losses_give_the_cpu_bits(tmp_path):
 
 def test_products_give_the_cpu_bits(tmp_path):
     """Of matrices, and convolutions; multiplied by each thread, and by warps (mma). And the control."""
-    kernels = ["src/cuda/matmul_narrow.cu", "src/cuda/matmul_f64.cu"]
+    kernels = ["src/cuda/matmul_b64.cu", "src/cuda/matmul_dd.cu"]
     shared = ["src/cuda/matmul.cu", "src/cuda/convolution.cu", "src/cuda/reduce.cu"]
-    shared += ["src/blas/check.c", "src/blas/convolution_job.c", "src/reduce/overlap.c"]
+    shared += ["src/blas/gemm/args.c", "src/blas/conv/args.c", "src/common/overlap.c"]
     variants = [[], ["-DRM_CFG_EMULATE_MMA"], [SHRINK]]
     (good, out), (by_warps, warps), (bad, _) = emulated_parts(tmp_path, "test_cuda_products", kernels, shared, variants)
     assert good == 0 and by_warps == 0 and bad, out + warps

@@ -34,10 +34,10 @@ def test_every_rounding_test_is_watched():
         "rm_round_dd(": "RM_FN int f(double x, double e) {\n  rm_round_dd(x, 0.0, e, 0, 0, 0, 0, &u);\n}\n",
         "== rm_bits64(": "static int f(double x, double e) {\n  return rm_bits64(x - e) == rm_bits64(x + e);\n}\n",
         "vf64_undecided_f64(": "RM_FN vm64 f(vf64 x) {\n  return vf64_undecided_f64(x, x, x, 0);\n}\n",
-        "takes a bound": "RM_LOCAL int rm_decide_new(double x, double err) {\n  return x > err;\n}\n",
+        "takes a bound": "RM_STATIC int rm_decide_new(double x, double err) {\n  return x > err;\n}\n",
     }
     for what, text in new.items():
         found = sites.unwatched("src/nn/new.h", text)
         assert len(found) == 1 and what in found[0], (what, found)
-    old = "RM_FN int f(double x) {\n  return rm_near_round(x, 0, 0, 0, 0);\n}\n"  # a call of a watched test is watched
+    old = "RM_FN int f(double x) {\n  return rm_dd_ball_round(x, 0, 0, 0, 0);\n}\n"  # a call of a watched test is watched
     assert sites.unwatched("src/nn/new.h", old) == []

@@ -118,34 +118,34 @@ def mutated(tmp_path, path, old, new):
 @pytest.mark.parametrize(
     "path, old, new, names",
     [
-        ("src/nn/optimizers_step.h", "RM_BOUND(0x1.8p-50)", "RM_BOUND(0x1p-50)", ["Adam, formats below binary64"]),
+        ("src/nn/optim/step.h", "RM_BOUND(0x1.8p-50)", "RM_BOUND(0x1p-50)", ["Adam, formats below binary64"]),
         (
-            "src/nn/optimizers_step.h",
+            "src/nn/optim/step.h",
             "#define RM_LINEAR_ERR RM_BOUND(0x1p-98)",
             "#define RM_LINEAR_ERR RM_BOUND(0x1p-100)",
             ["SGD with momentum, binary64"],
         ),
         (
-            "src/nn/optimizers_step.h",
+            "src/nn/optim/step.h",
             "if (long_c) l = vf64_mad(c.lo, x.hi, l);",
             "",
             ["Adam, binary64", "SGD with momentum, binary64"],
         ),
         (
-            "src/nn/optimizers_step.h",
+            "src/nn/optim/step.h",
             "#define RM_QUOTIENT_ERR_F64 RM_BOUND(0x1p-72)",
             "#define RM_QUOTIENT_ERR_F64 RM_BOUND(0x1p-78)",
             ["Adam, binary64"],
         ),
         (
-            "src/nn/formulas_step.h",
+            "src/nn/formula/step.h",
             "#define RM_FORMULA_QUOTIENT_ERR RM_BOUND(0x1p-50)",
             "#define RM_FORMULA_QUOTIENT_ERR RM_BOUND(0x1p-51)",
             ["`x + a y / z`, formats below binary64"],
         ),
-        ("src/nn/formulas_step.h", "left = vf64_add(left, above.lo);", "", ["`x + a y / z`, binary64"]),
+        ("src/nn/formula/step.h", "left = vf64_add(left, above.lo);", "", ["`x + a y / z`, binary64"]),
         (
-            "src/nn/optimizers_step.h",
+            "src/nn/optim/step.h",
             "const vf64 kept = vf64_mul(p, vf64_set1(c->a[0]));",
             "const vf64 kept = p;",
             ["Adam, formats below binary64"],
@@ -163,14 +163,14 @@ def test_other_bounds_and_formulas_are_rejected(tmp_path, path, old, new, names)
 
 
 OLD = "rm_vplus(rm_vone(vf64_set1(1.0)), rm_vminus(rm_vtimes(rm_vone(y), 0, rm_vone(y), 0)));"
-ROWS, LOSS, SOFTMAX = "src/nn/rows_step.h", "src/nn/loss_step.h", "src/nn/softmax_rows.h"
-ENTROPY, NORM, WEIGHT = "src/nn/cross_entropy_rows.h", "src/nn/normalize.c", "src/nn/normalize_weight_rows.h"
+ROWS, LOSS, SOFTMAX = "src/nn/rows/step.h", "src/nn/loss/step.h", "src/nn/softmax/row.h"
+ENTROPY, NORM, WEIGHT = "src/nn/cross_entropy/row.h", "src/nn/norm/normalize.inl", "src/nn/norm/weight_row.h"
 DRAWS, VARIANCE = "src/random", "src/reduce/variance_parts.h"
 BELOW = "formats below binary64"
 # A bound made smaller, or a step left out, and the claim that then is not proved; each claim once in a group.
 SMALLER = [
     [
-        ("src/nn/formulas_step.h", "rm_vtimes(rm_formula_left(y), 1, rm_formula_left(vf64_neg(y)), 1);", OLD, "`x (1 - y^2)`, binary64"),
+        ("src/nn/formula/step.h", "rm_vtimes(rm_formula_left(y), 1, rm_formula_left(vf64_neg(y)), 1);", OLD, "`x (1 - y^2)`, binary64"),
         (SOFTMAX, "s.rel = 2.25 * RM_ROW_EXP_ERR;", "s.rel = 2.0 * RM_ROW_EXP_ERR;", "softmax"),
         (SOFTMAX, "s.err = 0x1.4p-41 * s.a + (double)n * 0x1p-244;", "s.err = 0x1.1p-41 * s.a + (double)n * 0x1p-244;", "log_softmax, logsumexp"),
         (ROWS, "vf64_mad(vf64_abs(t), vf64_set1(0x1p-50), vf64_set1(s->err))", "vf64_mad(vf64_abs(t), vf64_set1(0x1p-52), vf64_set1(s->err))", "gradient of softmax"),
@@ -186,7 +186,7 @@ SMALLER = [
         (NORM, "__builtin_fabs(s.b0) * (2.1 * t.rel + 0x1p-50);", "__builtin_fabs(s.b0) * (1.9 * t.rel + 0x1p-50);", "sums of a norm's gradient"),
         (WEIGHT, "RM_WEIGHT_TERMS + 8) * 0x1p-53;", "RM_WEIGHT_TERMS - 8) * 0x1p-53;", "gradient of a norm by its weights, columns"),
         (WEIGHT, "RM_BOUND(1.01 * err + __builtin_fabs(v) *", "RM_BOUND(0.99 * err + __builtin_fabs(v) *", "gradient of a norm by its weights, blocks"),
-        ("src/nn/kernels.h", "#define RM_ROW_MOMENT_ERR 0x1.4p-48", "#define RM_ROW_MOMENT_ERR 0x1.3p-48", "sums of rows"),
+        ("src/nn/rows/kernels.h", "#define RM_ROW_MOMENT_ERR 0x1.4p-48", "#define RM_ROW_MOMENT_ERR 0x1.3p-48", "sums of rows"),
         (f"{DRAWS}/job.c", "RM_F64 ? 0x1p-100 : 0x1p-50);", "RM_F64 ? 0x1p-103 : 0x1p-51);", f"uniform numbers, {BELOW}"),
         (f"{DRAWS}/normal.h", "RM_BOUND(0x1p-51)", "RM_BOUND(0x1p-53)", f"normal numbers, {BELOW}"),
         (f"{DRAWS}/normal.h", "RM_BOUND(0x1p-89)", "RM_BOUND(0x1p-93)", "normal numbers, binary64"),
@@ -195,15 +195,15 @@ SMALLER = [
         (f"{DRAWS}/dropout.h", "RM_BOUND(0x1p-98)", "RM_BOUND(0x1p-103)", "dropout, binary64"),
         (LOSS, "RM_BOUND(0x1.4p-50)", "RM_BOUND(0x1p-50)", f"terms of losses, beyond b, times g, {BELOW}"),
         (LOSS, "RM_BOUND(0x1p-99)", "RM_BOUND(0x1p-101)", "terms of losses, squares, times g, binary64"),
-        ("src/nn/pooling_sum.h", "* 0x1p53 + 4.0)", "* 0x1p53 + 1.0)", "averages of windows"),
+        ("src/nn/pool/sum.h", "* 0x1p53 + 4.0)", "* 0x1p53 + 1.0)", "averages of windows"),
         (VARIANCE, "RM_BOUND(0x1p-51 * made)", "RM_BOUND(0x1p-54 * made)", "deviations of a variance"),
         (VARIANCE, "0x1p-50 * g + 0x1p-102 * (q->hi + g)", "0x1p-53 * g + 0x1p-102 * (q->hi + g)", "variances"),
-        ("src/blas/scaled.h", "RM_BOUND(0x1p-52)", "RM_BOUND(0x1p-54)", "alpha S + beta d"),
-        ("src/blas/scaled.h", "RM_BOUND(0x1p-50 * m)", "RM_BOUND(0x1p-52 * m)", "alpha S + beta d in two parts"),
-        ("src/nn/clip_step.h", "rm_vtimes(rm_vcoefficient(c->c), 1,", "rm_vtimes(rm_vcoefficient(c->c), 0,", "gradients scaled to a norm, binary64"),
-        ("crlibm/fp/near.h", "+ vf64_abs(c) + vf64_abs(l)) * 0x1p-53", "+ vf64_abs(c)) * 0x1p-53", "products of numbers with a bound"),
+        ("src/blas/gemm/alpha_beta.h", "RM_BOUND(0x1p-52)", "RM_BOUND(0x1p-54)", "alpha S + beta d"),
+        ("src/blas/gemm/alpha_beta.h", "RM_BOUND(0x1p-50 * m)", "RM_BOUND(0x1p-52 * m)", "alpha S + beta d in two parts"),
+        ("src/nn/optim/clip_step.h", "rm_vtimes(rm_vcoefficient(c->c), 1,", "rm_vtimes(rm_vcoefficient(c->c), 0,", "gradients scaled to a norm, binary64"),
+        ("crlibm/enclosure/dd_ball.h", "+ vf64_abs(c) + vf64_abs(l)) * 0x1p-53", "+ vf64_abs(c)) * 0x1p-53", "products of numbers with a bound"),
         ("crlibm/logaddexp/logaddexp.h", "RM_BOUND(0x1p-51)", "RM_BOUND(0x1p-52)", f"logaddexp, {BELOW}"),
-        ("crlibm/sin/sin_slow.h", "RM_BOUND(0x1.8p-103)", "RM_BOUND(0x1p-103)", "sin, cos, tan: large arguments reduced"),
+        ("crlibm/sin/sin_accurate.h", "RM_BOUND(0x1.8p-103)", "RM_BOUND(0x1p-103)", "sin, cos, tan: large arguments reduced"),
     ],
     [
         (ROWS, "vf64_mad(vf64_add(vf64_abs(t), vf64_abs(y)), vf64_set1(0x1p-51)", "vf64_mad(vf64_add(vf64_abs(t), vf64_abs(y)), vf64_set1(0x1p-54)", "log_softmax, logsumexp"),
@@ -215,7 +215,7 @@ SMALLER = [
         (f"{DRAWS}/truncated.h", "vf64_mad(l[i], s, vf64_mul_err(h[i], s, p[i]))", "vf64_mul_err(h[i], s, p[i])", "weighted tails of truncated normal numbers"),
         (LOSS, "vf64_add(vf64_mul_err(h, h, q), vf64_mul(vf64_mul(two, h), l))", "vf64_mul_err(h, h, q)", "terms of losses, squares, binary64"),
         (VARIANCE, "0x1p-50 * g + 0x1p-102 * (q->hi + g)", "0x1p-50 * g + 0x1p-106 * (q->hi + g)", "variances"),
-        ("crlibm/sin/sin_slow.h", "RM_BOUND(0x1p-136)", "RM_BOUND(0x1p-137)", "sin, cos, tan: large arguments reduced"),
+        ("crlibm/sin/sin_accurate.h", "RM_BOUND(0x1p-136)", "RM_BOUND(0x1p-137)", "sin, cos, tan: large arguments reduced"),
     ],
 ]  # fmt: skip
 

@@ -131,7 +131,7 @@ def test_where_the_root_is_replaced(name):
 
 
 def test_where_the_table_gives_one(monkeypatch):
-    logs.check_near()
+    logs.check_dd_ball()
     monkeypatch.setattr(logs, "NEAR", (Fraction(31, 32), Fraction(33, 32)))
     with pytest.raises(AssertionError):
-        logs.check_near()
+        logs.check_dd_ball()

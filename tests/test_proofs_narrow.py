@@ -1,4 +1,4 @@
-"""proofs/oracle: the bounds of the evaluations in binary32, of binary32 (crlibm/*/*_narrow.h) and of the 16-bit formats (*_16.h). Each is
+"""proofs/oracle: the bounds of the evaluations in binary32, of binary32 (crlibm/*/*_b32.h) and of the 16-bit formats (*_b32_half.h). Each is
 seen again where its certificate found the largest error; smaller bounds and changed coefficients are rejected. `make proofs` runs all."""
 
 import ctypes
@@ -153,7 +153,7 @@ def test_values_of_pairs_are_those_of_mpfr():
                 assert j < parts and abs(v - value) <= abs(value) * Fraction(1, 2**46), (name, x)
 
 
-# Relative bounds with which loops call the tests: RM_16_ERR of the functions, and of the gradients. That of f16 rounds v (1 -+ rel), and so
+# Relative bounds with which loops call the tests: RM_HALF_ERR of the functions, and of the gradients. That of f16 rounds v (1 -+ rel), and so
 # covers rel less 2^-24.
 RELATIVE = {"f16": (0.0, 2.0**-22, 2.0**-21, 2.0**-17), "bf16": (0.0, 2.0**-23, 2.0**-22, 2.0**-21, 2.0**-15)}
 
@@ -198,7 +198,7 @@ def test_rounding_tests_of_16_bit_results(isa, fmt):
 
 
 def test_gradients_of_16_bit_formats_are_within_their_bound():
-    """gradient16.c: D = d (1 + a), P = g D (1 + b), |a D| <= u |D|, |b| <= u of P or of g D: |P - g d| < 2^-22.99 |P|, and each of
+    """half_gradient.c: D = d (1 + a), P = g D (1 + b), |a D| <= u |D|, |b| <= u of P or of g D: |P - g d| < 2^-22.99 |P|, and each of
     P (1 -+ 2^-22), rounded by 2^-24 of itself, is beyond that."""
     u = Fraction(1, 2**24)
     # |P - gD| <= u |P|; |gD - gd| <= u |gD| <= u (1 + u) |P|, since |gD| <= |P| + u |P|.

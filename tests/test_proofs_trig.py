@@ -90,7 +90,7 @@ def test_the_nearest_multiple_is_the_nearest(exponent):
 
 
 def test_no_number_is_nearer():
-    """The figures of sin_f32.h: 2^-27.84 below 2^19, 2^-29.21 for all."""
+    """The figures of sin_b64.h: 2^-27.84 below 2^19, 2^-29.21 for all."""
     least = {e: trig.nearest_multiple(e - 24, 24) for e in range(2, 129)}
     assert min(v for e, v in least.items() if e <= 19) > Fraction(2.0**-27.84) > min(least.values()) > Fraction(2.0**-29.21)
 

@@ -41,7 +41,7 @@ class Slow:
         arrays = [np.ascontiguousarray(v, dtype=np.float64) for v in (x if isinstance(x, tuple) else (x,))]
         y, flags = np.empty(arrays[0].size, np.uint64), np.empty(arrays[0].size, np.uint32)
         pointers = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
-        self.library.rm_test_slow(
+        self.library.rm_test_accurate(
             oracle.FUNCTIONS.index(self.function),
             len(arrays),
             FORMATS.index(fmt),
@@ -71,7 +71,7 @@ def compiled(tmp_path_factory):
 @pytest.fixture(scope="session")
 def slow(compiled, tmp_path_factory):
     headers = tmp_path_factory.mktemp("slow") / "headers.h"
-    headers.write_text("".join(f'#include "{oracle.ROOT}/crlibm/{f}/{f}_slow.h"\n' for f in oracle.FUNCTIONS))
+    headers.write_text("".join(f'#include "{oracle.ROOT}/crlibm/{f}/{f}_accurate.h"\n' for f in oracle.FUNCTIONS))
 
     def build(name, function):
         return Slow(compiled("slow_driver.c", f'-DRM_TEST_HEADERS="{headers}"', *BUILDS[name]), function)
@@ -268,14 +268,14 @@ MPMATH = {
     "erf_half": lambda x: mpmath.erf(x / mpmath.sqrt(2)),
     "ndtr": mpmath.ncdf,
 }
-WIDE = re.findall(r"^int rm_wide_test_(\w+)\(.*;$", (oracle.ROOT / "tests/wide_driver.c").read_text(), re.M)
+WIDE = re.findall(r"^int rm_mp_test_(\w+)\(.*;$", (oracle.ROOT / "tests/wide_driver.c").read_text(), re.M)
 
 
 @pytest.mark.parametrize("limbs", [1, 2, 4, 16])
 @pytest.mark.parametrize("function", WIDE)
 def test_stated_errors_of_the_wide_path(wide, function, limbs):
     """The evaluation alone, against mpmath: within the error that it states, which is not absurdly large either."""
-    call = getattr(wide, f"rm_wide_test_{function}")
+    call = getattr(wide, f"rm_mp_test_{function}")
     f = MPMATH.get(function) or getattr(mpmath, function)
     v, err = (ctypes.c_uint64 * 17)(), ctypes.c_uint64()
     tiny = np.random.default_rng(8).uniform(-1, 1, 100) * 2.0**-20
@@ -310,7 +310,7 @@ def test_stated_errors_of_the_sigmoid_family(wide, argument, shape, limbs):
     worst = 0
     with mpmath.workprec(64 * limbs + 1200):
         for value in map(mpmath.mpf, x.tolist()):
-            scale = wide.rm_test_sigmoid_wide(ctypes.c_double(value), argument, shape, limbs, v, ctypes.byref(err))
+            scale = wide.rm_test_sigmoid_mp(ctypes.c_double(value), argument, shape, limbs, v, ctypes.byref(err))
             units = sum(v[i] << (64 * i) for i in range(limbs + 1))
             s, r = 1 / (1 + mpmath.exp(-t(value))), 1 / (1 + mpmath.exp(t(value)))
             want = abs([s, s * r, s * (1 + value * slope(value) * r)][shape])
@@ -319,4 +319,4 @@ def test_stated_errors_of_the_sigmoid_family(wide, argument, shape, limbs):
 
 
 def test_tables_are_what_the_generator_writes():
-    subprocess.run([sys.executable, oracle.ROOT / "crlibm/fp/wide_gen.py", "--check"], check=True)
+    subprocess.run([sys.executable, oracle.ROOT / "crlibm/fp/mp_gen.py", "--check"], check=True)

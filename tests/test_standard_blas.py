@@ -22,7 +22,7 @@ INT = ctypes.c_int
 
 @pytest.fixture(scope="module")
 def path():
-    return default_build() / "src/standard_blas/librepmath_blas.so"
+    return default_build() / "src/blas_compat/librepmath_blas.so"
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 #ifndef RM_ACOS_ACOS_H
 #define RM_ACOS_ACOS_H
 
-#include "acos_f32.h"
-#include "acos_f64.h"
+#include "acos_b64.h"
+#include "acos_dd.h"
 #include "../simd/steps.h"
 
 #define RM_ACOS_ODD 0
@@ -16,6 +16,6 @@ RM_FN vm64 rm_acos_special(vf64 x, int format) {
 
 RM_NONE_SETTLED(acos, 1)
 
-RM_STEPS(acos, ACOS, 1)
+RM_FASTS(acos, ACOS, 1)
 
 #endif

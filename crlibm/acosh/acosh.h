@@ -2,8 +2,8 @@
 #ifndef RM_ACOSH_ACOSH_H
 #define RM_ACOSH_ACOSH_H
 
-#include "acosh_f32.h"
-#include "acosh_f64.h"
+#include "acosh_b64.h"
+#include "acosh_dd.h"
 #include "../simd/steps.h"
 
 #define RM_ACOSH_ODD 0
@@ -18,6 +18,6 @@ RM_FN vm64 rm_acosh_special(vf64 x, int format) {
 
 RM_NONE_SETTLED(acosh, 1)
 
-RM_STEPS(acosh, ACOSH, 1)
+RM_FASTS(acosh, ACOSH, 1)
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef RM_ASIN_ASIN_H
 #define RM_ASIN_ASIN_H
 
-#include "asin_f32.h"
-#include "asin_f64.h"
+#include "asin_b64.h"
+#include "asin_dd.h"
 #include "../simd/steps.h"
 
 #define RM_ASIN_ODD 1
@@ -18,6 +18,6 @@ RM_FN vm64 rm_asin_special(vf64 x, int format) {
 
 RM_NONE_SETTLED(asin, 1)
 
-RM_STEPS(asin, ASIN, 1)
+RM_FASTS(asin, ASIN, 1)
 
 #endif

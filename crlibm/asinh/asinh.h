@@ -2,8 +2,8 @@
 #ifndef RM_ASINH_ASINH_H
 #define RM_ASINH_ASINH_H
 
-#include "asinh_f32.h"
-#include "asinh_f64.h"
+#include "asinh_b64.h"
+#include "asinh_dd.h"
 #include "../simd/steps.h"
 
 #define RM_ASINH_ODD 1
@@ -24,6 +24,6 @@ RM_FN vm64 rm_asinh_settled(vf64 x, int format, vf64 *y) {
   return small;
 }
 
-RM_STEPS(asinh, ASINH, 1)
+RM_FASTS(asinh, ASINH, 1)
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef RM_ATAN_ATAN_H
 #define RM_ATAN_ATAN_H
 
-#include "atan_f32.h"
-#include "atan_f64.h"
+#include "atan_b64.h"
+#include "atan_dd.h"
 #include "../simd/steps.h"
 
 #define RM_ATAN_ODD 1
@@ -14,6 +14,6 @@ RM_FN vm64 rm_atan_special(vf64 x, int format) { return vf64_special_odd(x, form
 
 RM_NONE_SETTLED(atan, 1)
 
-RM_STEPS(atan, ATAN, 1)
+RM_FASTS(atan, ATAN, 1)
 
 #endif

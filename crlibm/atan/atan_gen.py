@@ -70,15 +70,15 @@ def main():
     pi = double(mp.pi)
     out.append("/* pi in two parts. */")
     out.append(array("rm_atan_pi", [pi, double(mp.pi - pi)]))
-    # 16-bit formats (atan2_16.h), |q| up to tan(pi/8): q or (1 - q)/(1 + q) of 0 <= q <= 1.
+    # 16-bit formats (atan2_b32_half.h), |q| up to tan(pi/8): q or (1 - q)/(1 + q) of 0 <= q <= 1.
     half = (mp.sqrt(2) - 1) * (1 + mpf(2) ** -20)
     p, err = even(3, 4, half, single)
     out.append(f"/* atan q = q + q^3 P(q^2), |q| <= tan(pi/8) (1 + 2^-20): |P - ...| <= 2^{log2(err):.2f}. */")
     assert err * half**2 * half / mp.atan(half) < mpf(2) ** -24
-    out.append(narrow_array("rm_atan_16_p", p))
+    out.append(narrow_array("rm_atan_b32_half_p", p))
     quarter = single(mp.pi / 4)
-    out.append(f"#define RM_ATAN_16_PI_4_HI {single_literal(quarter)} /* RN24(pi/4), and the rest */")
-    out.append(f"#define RM_ATAN_16_PI_4_LO {single_literal(single(mp.pi / 4 - quarter))}")
+    out.append(f"#define RM_ATAN_B32_HALF_PI_4_HI {single_literal(quarter)} /* RN24(pi/4), and the rest */")
+    out.append(f"#define RM_ATAN_B32_HALF_PI_4_LO {single_literal(single(mp.pi / 4 - quarter))}")
     write(__file__, "atan_tables.h", "RM_ATAN_TABLES_H", "\n".join(out))
 
 

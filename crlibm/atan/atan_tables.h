@@ -48,10 +48,10 @@ RM_TABLE double rm_atan_pi[2] = {
   0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53};
 
 /* atan q = q + q^3 P(q^2), |q| <= tan(pi/8) (1 + 2^-20): |P - ...| <= 2^-25.54. */
-RM_TABLE float rm_atan_16_p[5] = {
+RM_TABLE float rm_atan_b32_half_p[5] = {
   -0x1.5555540000000p-2f, 0x1.99973e0000000p-3f, -0x1.2421a80000000p-3f, 0x1.b82b180000000p-4f,
   -0x1.08936e0000000p-4f};
 
-#define RM_ATAN_16_PI_4_HI 0x1.921fb60000000p-1f /* RN24(pi/4), and the rest */
-#define RM_ATAN_16_PI_4_LO -0x1.777a5c0000000p-26f
+#define RM_ATAN_B32_HALF_PI_4_HI 0x1.921fb60000000p-1f /* RN24(pi/4), and the rest */
+#define RM_ATAN_B32_HALF_PI_4_LO -0x1.777a5c0000000p-26f
 #endif

@@ -2,8 +2,8 @@
 #ifndef RM_ATAN2_ATAN2_H
 #define RM_ATAN2_ATAN2_H
 
-#include "atan2_f32.h"
-#include "atan2_f64.h"
+#include "atan2_b64.h"
+#include "atan2_dd.h"
 #include "../simd/steps.h"
 
 /* f64: NaN, infinities, both zero; |y| or |x| below 2^-480, but not 0, or a sum of 2^480, beyond which exact products could
@@ -27,6 +27,6 @@ RM_FN vm64 rm_atan2_settled(vf64 y, vf64 x, int format, vf64 *r) {
   return zero;
 }
 
-RM_STEPS_ANY(atan2, ATAN2, 2, 1)
+RM_FASTS_ANY(atan2, ATAN2, 2, 1)
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef RM_ATANH_ATANH_H
 #define RM_ATANH_ATANH_H
 
-#include "atanh_f32.h"
-#include "atanh_f64.h"
+#include "atanh_b64.h"
+#include "atanh_dd.h"
 #include "../simd/steps.h"
 
 #define RM_ATANH_ODD 1
@@ -24,6 +24,6 @@ RM_FN vm64 rm_atanh_settled(vf64 x, int format, vf64 *y) {
   return small;
 }
 
-RM_STEPS(atanh, ATANH, 1)
+RM_FASTS(atanh, ATANH, 1)
 
 #endif

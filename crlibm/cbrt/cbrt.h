@@ -3,8 +3,8 @@
 #define RM_CBRT_CBRT_H
 
 #include "../simd/steps.h"
-#include "cbrt_f32.h"
-#include "cbrt_f64.h"
+#include "cbrt_b64.h"
+#include "cbrt_dd.h"
 
 #define RM_CBRT_ODD 1
 
@@ -23,6 +23,6 @@ RM_FN vm64 rm_cbrt_settled(vf64 x, int format, vf64 *y) {
   return same;
 }
 
-RM_STEPS(cbrt, CBRT, 1)
+RM_FASTS(cbrt, CBRT, 1)
 
 #endif

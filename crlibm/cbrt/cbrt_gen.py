@@ -39,7 +39,7 @@ def main():
     p, err = fit([mp.binomial(mpf(1) / 3, i) for i in range(terms)], reach, 8, reach**terms)
     out.append(f"/* (1+r)^(1/3) = P(r): |P(r) - ...| <= 2^{log2(err):.2f}. */")
     out.append(array("rm_cbrt_p", p))
-    # 16-bit formats (cbrt_16.h): m in [1, 2) around its middle.
+    # 16-bit formats (cbrt_b32_half.h): m in [1, 2) around its middle.
     middle, h = mpf(3) / 2, mpf(1) / 2
     taylor = [mp.cbrt(middle) * mp.binomial(mpf(1) / 3, i) / middle**i for i in range(terms)]
     p, err = fit(taylor, h, 6, mpf(3) ** -terms, round_to=single)
@@ -50,9 +50,9 @@ def main():
         f"/* m = {mp.nstr(middle, 5)} + r in [1, 2), of 11 bits: m^(1/3) = P(r) within 2^{log2(err):.2f} relatively. */"
     )
     assert err < mpf(2) ** -21.1, log2(err)
-    out.append(narrow_array("rm_cbrt_16_p", p))
+    out.append(narrow_array("rm_cbrt_b32_half_p", p))
     out.append("/* 2^(j/3) for j modulo 32, |j| <= 1. */")
-    out.append(narrow_array("rm_cbrt_16_t", [single(mpf(2) ** (mpf({1: 1, 31: -1}.get(j, 0)) / 3)) for j in range(32)]))
+    out.append(narrow_array("rm_cbrt_b32_half_t", [single(mpf(2) ** (mpf({1: 1, 31: -1}.get(j, 0)) / 3)) for j in range(32)]))
     write(__file__, "cbrt_tables.h", "RM_CBRT_TABLES_H", "\n".join(out))
 
 

@@ -25,12 +25,12 @@ RM_TABLE double rm_cbrt_p[9] = {
   -0x1.06feb712bfa74p-6};
 
 /* m = 1.5 + r in [1, 2), of 11 bits: m^(1/3) = P(r) within 2^-21.10 relatively. */
-RM_TABLE float rm_cbrt_16_p[7] = {
+RM_TABLE float rm_cbrt_b32_half_p[7] = {
   0x1.250c020000000p+0f, 0x1.047d180000000p-2f, -0x1.cf1d180000000p-5f, 0x1.55b69e0000000p-6f,
   -0x1.2ec9620000000p-7f, 0x1.52bc600000000p-8f, -0x1.6981e40000000p-9f};
 
 /* 2^(j/3) for j modulo 32, |j| <= 1. */
-RM_TABLE float rm_cbrt_16_t[32] = {
+RM_TABLE float rm_cbrt_b32_half_t[32] = {
   0x1.0000000000000p+0f, 0x1.428a300000000p+0f, 0x1.0000000000000p+0f, 0x1.0000000000000p+0f,
   0x1.0000000000000p+0f, 0x1.0000000000000p+0f, 0x1.0000000000000p+0f, 0x1.0000000000000p+0f,
   0x1.0000000000000p+0f, 0x1.0000000000000p+0f, 0x1.0000000000000p+0f, 0x1.0000000000000p+0f,

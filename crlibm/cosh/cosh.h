@@ -2,8 +2,8 @@
 #ifndef RM_COSH_COSH_H
 #define RM_COSH_COSH_H
 
-#include "cosh_f32.h"
-#include "cosh_f64.h"
+#include "cosh_b64.h"
+#include "cosh_dd.h"
 #include "../sinh/sinh.h"
 
 #define RM_COSH_ODD 0
@@ -14,6 +14,6 @@ RM_FN vm64 rm_cosh_special(vf64 x, int format) { return rm_sinh_special(x, forma
 /* No special lane has a result that is known at once. */
 RM_NONE_SETTLED(cosh, 1)
 
-RM_STEPS(cosh, COSH, 1)
+RM_FASTS(cosh, COSH, 1)
 
 #endif

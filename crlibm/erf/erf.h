@@ -2,8 +2,8 @@
 #ifndef RM_ERF_ERF_H
 #define RM_ERF_ERF_H
 
-#include "erf_f32.h"
-#include "erf_f64.h"
+#include "erf_b64.h"
+#include "erf_dd.h"
 #include "../simd/steps.h"
 
 #define RM_ERF_ODD 0 /* rm_erf_eval takes the sign along, rm_erf_dd does not */
@@ -16,7 +16,7 @@ RM_FN vm64 rm_erf_special(vf64 x, int format) { return vf64_special_odd(x, forma
 
 RM_NONE_SETTLED(erf, 1)
 
-RM_STEPS_NARROW(erf, ERF, 1)
-RM_STEP_F64(erf, 1, 1)
+RM_FASTS_B64(erf, ERF, 1)
+RM_FAST_DD(erf, 1, 1)
 
 #endif

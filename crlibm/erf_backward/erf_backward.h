@@ -3,8 +3,8 @@
 #define RM_ERF_BACKWARD_ERF_BACKWARD_H
 
 #include "../simd/steps.h"
-#include "erf_backward_f32.h"
-#include "erf_backward_f64.h"
+#include "erf_backward_b64.h"
+#include "erf_backward_dd.h"
 
 /* f64 only: where exp(-x^2) leaves the range of exact products. */
 RM_FN vm64 rm_erf_backward_special(vf64 g, vf64 x, int format) {
@@ -22,6 +22,6 @@ RM_FN vm64 rm_erf_backward_settled(vf64 g, vf64 x, int format, vf64 *y) {
   return zero;
 }
 
-RM_STEPS_ANY(erf_backward, ERF_BACKWARD, 2, 1)
+RM_FASTS_ANY(erf_backward, ERF_BACKWARD, 2, 1)
 
 #endif

@@ -3,8 +3,8 @@
 #define RM_ERFC_ERFC_H
 
 #include "../simd/steps.h"
-#include "erfc_f32.h"
-#include "erfc_f64.h"
+#include "erfc_b64.h"
+#include "erfc_dd.h"
 
 #define RM_ERFC_ODD 0
 
@@ -25,6 +25,6 @@ RM_FN vm64 rm_erfc_settled(vf64 x, int format, vf64 *y) {
   return zero;
 }
 
-RM_STEPS(erfc, ERFC, 1)
+RM_FASTS(erfc, ERFC, 1)
 
 #endif

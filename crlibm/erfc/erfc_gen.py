@@ -55,7 +55,7 @@ def quarters(first, last, index):
 
 
 def roundings(coefficients, h):
-    """A bound, in units of 2^-53 of the value, of the roundings in P of erfc_f64.h, on [-h, h].
+    """A bound, in units of 2^-53 of the value, of the roundings in P of erfc_dd.h, on [-h, h].
 
     A term of P carries the roundings of its product, of powers of t and of the sums that it enters: 3 for the first, 4 for the
     second, 7 for the next two, fewer than 20 for the others.

@@ -3,8 +3,8 @@
 #define RM_ERFINV_ERFINV_H
 
 #include "../simd/steps.h"
-#include "erfinv_f32.h"
-#include "erfinv_f64.h"
+#include "erfinv_b64.h"
+#include "erfinv_dd.h"
 
 #define RM_ERFINV_ODD 1
 
@@ -19,6 +19,6 @@ RM_FN vm64 rm_erfinv_special(vf64 x, int format) {
 
 RM_NONE_SETTLED(erfinv, 1)
 
-RM_STEPS(erfinv, ERFINV, 1)
+RM_FASTS(erfinv, ERFINV, 1)
 
 #endif

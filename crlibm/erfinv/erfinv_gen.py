@@ -56,7 +56,7 @@ def taylor(c, terms):
     return over(y, x)
 
 
-def disc_near(c, h):
+def disc_dd_ball(c, h):
     """A radius R > h and a bound of |G| on |w - c| <= R. The Maclaurin coefficients of erfinv(x)/x in x^2 are positive (Carlitz,
     1963), so |G| <= erfinv(r)/r where |x|^2 = |1 - e^-w| <= r^2 < 1. It is largest on the circle: from a grid and the largest
     slope."""
@@ -86,7 +86,7 @@ def table(name, first, last):
     while low < last:
         width = mpf(2) ** int(mp.floor(mp.log(low, 2))) / 4
         c, h = low + width / 2 - SHIFT, width / 2
-        r, most = disc_near(c, h) if c < 4 else disc_far(c)
+        r, most = disc_dd_ball(c, h) if c < 4 else disc_far(c)
         terms = int(mp.ceil(mp.log(mpf(2) ** 64 * most / (1 - h / r), r / h)))
         remainder = most * (h / r) ** terms / (1 - h / r)
         t = taylor(c, terms)

@@ -2,8 +2,8 @@
 #ifndef RM_EXP_EXP_H
 #define RM_EXP_EXP_H
 
-#include "exp_f32.h"
-#include "exp_f64.h"
+#include "exp_b64.h"
+#include "exp_dd.h"
 #include "../simd/steps.h"
 
 #define RM_EXP_ODD 0
@@ -23,13 +23,13 @@ RM_FN vm64 rm_exp_settled(vf64 x, int format, vf64 *y) {
   return zero;
 }
 
-RM_STEPS_NARROW(exp, EXP, 1)
+RM_FASTS_B64(exp, EXP, 1)
 
-RM_FN vm64 rm_exp_step_f64(const vf64 *x, vf64 *y) {
+RM_FN vm64 rm_exp_fast_f64(const vf64 *x, vf64 *y) {
   vi64 k;
   vf64 rh, rl;
   rm_exp_reduce_dd(x[0], vf64_set1(0.0), &k, &rh, &rl);
-  return vm64_or(rm_exp_special(x[0], RM_F64), rm_exp_step_dd(k, rh, rl, RM_EXP_F64_ERR, y));
+  return vm64_or(rm_exp_special(x[0], RM_F64), rm_exp_fast_dd(k, rh, rl, RM_EXP_DD_ERR, y));
 }
 
 #endif

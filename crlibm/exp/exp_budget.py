@@ -1,12 +1,12 @@
-"""The error budget of exp_f64.h, added up box by box: for exp (exp10 and pow have its reduction) and exp2, with FMA and without.
+"""The error budget of exp_dd.h, added up box by box: for exp (exp10 and pow have its reduction) and exp2, with FMA and without.
 
 Usage: python crlibm/exp/exp_budget.py [--check]
 
 |r| <= ln2/32 (1 + 2^-20) is cut into boxes. In each, every rounding counts half a unit in the last place of the largest number that the box
 leaves it, whatever this is multiplied with is the largest too, and a product counts a rounding of its own where there is no FMA. The sum, for
-each entry of the table of 2^(j/16), is divided by the least result; for exp2 by 2.05, as rm_exp_step_dd takes it;
-exp2_slow.h, which divides by it, rounds by integers and not by lo + err.
---check: every sum is below RM_EXP_F64_ERR, and rounded up it is what exp_f64.h states."""
+each entry of the table of 2^(j/16), is divided by the least result; for exp2 by 2.05, as rm_exp_fast_dd takes it;
+exp2_accurate.h, which divides by it, rounds by integers and not by lo + err.
+--check: every sum is below RM_EXP_DD_ERR, and rounded up it is what exp_dd.h states."""
 
 import pathlib
 import re
@@ -97,9 +97,9 @@ def budget(kind, fma):
 
 
 def main():
-    header = (HERE / "exp_f64.h").read_text()
-    claimed = float.fromhex(re.search(r"RM_EXP_F64_ERR RM_BOUND\((\S+)\)", header)[1]) / UNIT
-    stated = re.search(r"exp (\S+) with FMA, (\S+) without; exp2 (\S+) and (\S+), exp2_slow.h (\S+) and (\S+):", header)
+    header = (HERE / "exp_dd.h").read_text()
+    claimed = float.fromhex(re.search(r"RM_EXP_DD_ERR RM_BOUND\((\S+)\)", header)[1]) / UNIT
+    stated = re.search(r"exp (\S+) with FMA, (\S+) without; exp2 (\S+) and (\S+), exp2_accurate.h (\S+) and (\S+):", header)
     print(f"claimed {claimed}")
     for i, (kind, fma) in enumerate((kind, fma) for kind in ("exp", "exp2", "exp2_slow") for fma in (True, False)):
         total, terms = budget(kind, fma)

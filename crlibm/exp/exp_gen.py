@@ -9,7 +9,7 @@ import struct
 from fit import array, double, fit, hexa, log2, mp, mpf, write
 
 TABLE = 16
-# |r| <= ln2/32 plus what a rounding of k the other way adds (spec of the reduction in exp_f32.h and exp_f64.h).
+# |r| <= ln2/32 plus what a rounding of k the other way adds (spec of the reduction in exp_b64.h and exp_dd.h).
 H = mp.log(2) / 32 * (1 + mpf(2) ** -20)
 
 

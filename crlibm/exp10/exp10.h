@@ -2,8 +2,8 @@
 #ifndef RM_EXP10_EXP10_H
 #define RM_EXP10_EXP10_H
 
-#include "exp10_f32.h"
-#include "exp10_f64.h"
+#include "exp10_b64.h"
+#include "exp10_dd.h"
 #include "../simd/steps.h"
 
 #define RM_EXP10_ODD 0
@@ -24,13 +24,13 @@ RM_FN vm64 rm_exp10_settled(vf64 x, int format, vf64 *y) {
   return zero;
 }
 
-RM_STEPS_NARROW(exp10, EXP10, 1)
+RM_FASTS_B64(exp10, EXP10, 1)
 
-RM_FN vm64 rm_exp10_step_f64(const vf64 *x, vf64 *y) {
+RM_FN vm64 rm_exp10_fast_f64(const vf64 *x, vf64 *y) {
   vi64 k;
   vf64 rh, rl;
   rm_exp10_reduce_dd(x[0], &k, &rh, &rl);
-  return vm64_or(rm_exp10_special(x[0], RM_F64), rm_exp_step_dd(k, rh, rl, RM_EXP_F64_ERR, y));
+  return vm64_or(rm_exp10_special(x[0], RM_F64), rm_exp_fast_dd(k, rh, rl, RM_EXP_DD_ERR, y));
 }
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef RM_EXP2_EXP2_H
 #define RM_EXP2_EXP2_H
 
-#include "exp2_f32.h"
-#include "exp2_f64.h"
+#include "exp2_b64.h"
+#include "exp2_dd.h"
 #include "../simd/steps.h"
 
 #define RM_EXP2_ODD 0
@@ -22,13 +22,13 @@ RM_FN vm64 rm_exp2_settled(vf64 x, int format, vf64 *y) {
   return zero;
 }
 
-RM_STEPS_NARROW(exp2, EXP2, 1)
+RM_FASTS_B64(exp2, EXP2, 1)
 
-RM_FN vm64 rm_exp2_step_f64(const vf64 *x, vf64 *y) {
+RM_FN vm64 rm_exp2_fast_f64(const vf64 *x, vf64 *y) {
   vi64 k;
   vf64 rh, rl;
   rm_exp2_reduce_dd(x[0], &k, &rh, &rl);
-  return vm64_or(rm_exp2_special(x[0], RM_F64), rm_exp_step_dd(k, rh, rl, RM_EXP_F64_ERR, y));
+  return vm64_or(rm_exp2_special(x[0], RM_F64), rm_exp_fast_dd(k, rh, rl, RM_EXP_DD_ERR, y));
 }
 
 #endif

@@ -42,7 +42,7 @@ RM_FN vm64 rm_fma_settled(vf64 x, vf64 y, vf64 z, int format, vf64 *result) {
 RM_MACHINE_STEP(fma, f16, RM_F16, vf64_to_odd16(rm_fma_odd(x[0], x[1], x[2])))
 RM_MACHINE_STEP(fma, bf16, RM_BF16, vf64_to_odd16(rm_fma_odd(x[0], x[1], x[2])))
 RM_MACHINE_STEP(fma, f32, RM_F32, rm_fma_odd(x[0], x[1], x[2]))
-RM_FN vm64 rm_fma_step_f64(const vf64 *x, vf64 *y) { return rm_fma_once(x[0], x[1], x[2], y); }
+RM_FN vm64 rm_fma_fast_f64(const vf64 *x, vf64 *y) { return rm_fma_once(x[0], x[1], x[2], y); }
 
 #if RM_HAS_VF32 && RM_HAS_FMA
 RM_MACHINE_SPAN(fma, 3, f32, RM_F32, float, vf32_fma(x[0], x[1], x[2]))
@@ -54,7 +54,7 @@ RM_MACHINE_SPAN(fma, 3, f32, RM_F32, float, vf32_fma(x[0], x[1], x[2]))
 #if RM_HAS_FMA_TO_ODD
 #define RM_FMA_SPAN(fmt, FMT)                                                                               \
   RM_MACHINE_SPAN(fma_to_odd, 3, fmt, FMT, uint16_t, vf32_fma_to_odd(x[0], x[1], x[2]))                     \
-  RM_APART int64_t rm_fma_span_##fmt(const uint16_t *const *in, int64_t i, int64_t n, uint16_t *y) {        \
+  RM_NOINLINE int64_t rm_fma_span_##fmt(const uint16_t *const *in, int64_t i, int64_t n, uint16_t *y) {        \
     const uint32_t before = vf32_to_odd_begin();                                                            \
     i = rm_fma_to_odd_span_##fmt(in, i, n, y);                                                              \
     vf32_to_odd_end(before);                                                                                \

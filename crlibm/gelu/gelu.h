@@ -3,8 +3,8 @@
 #define RM_GELU_GELU_H
 
 #include "../simd/steps.h"
-#include "gelu_f32.h"
-#include "gelu_f64.h"
+#include "gelu_b64.h"
+#include "gelu_dd.h"
 
 /* gelu is not odd; but gelu x has the sign of x, zeros and infinities too, and the loop gives it to the magnitude. */
 #define RM_GELU_ODD 1
@@ -29,6 +29,6 @@ RM_FN vm64 rm_gelu_settled(vf64 x, int format, vf64 *y) {
   return zero;
 }
 
-RM_STEPS(gelu, GELU, 1)
+RM_FASTS(gelu, GELU, 1)
 
 #endif

@@ -3,8 +3,8 @@
 #define RM_GELU_TANH_GELU_TANH_H
 
 #include "../simd/steps.h"
-#include "gelu_tanh_f32.h"
-#include "gelu_tanh_f64.h"
+#include "gelu_tanh_b64.h"
+#include "gelu_tanh_dd.h"
 
 /* NaN, and where e^-|t| is no longer normal (t(-20.7) > -670), which matters in f64 only. */
 RM_FN vm64 rm_gelu_tanh_special(vf64 x, int format) {
@@ -20,6 +20,6 @@ RM_FN vm64 rm_gelu_tanh_settled(vf64 x, int format, vf64 *y) {
   return zero;
 }
 
-RM_STEPS_ANY(gelu_tanh, GELU_TANH, 1, 0)
+RM_FASTS_ANY(gelu_tanh, GELU_TANH, 1, 0)
 
 #endif

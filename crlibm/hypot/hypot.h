@@ -2,8 +2,8 @@
 #ifndef RM_HYPOT_HYPOT_H
 #define RM_HYPOT_HYPOT_H
 
-#include "hypot_f32.h"
-#include "hypot_f64.h"
+#include "hypot_b64.h"
+#include "hypot_dd.h"
 
 RM_FN vm64 rm_hypot_special(vf64 x, vf64 y) { /* of f64, and also NaN and infinities */
   const int64_t least = (INT64_C(1023) - 860) << 52, end = (INT64_C(1023) + 1020) << 52;
@@ -27,19 +27,19 @@ RM_FN vf64 rm_hypot_lifted(vf64 v, double least) {
   return vf64_select(vf64_lt(v, vf64_set1(least)), vf64_add(v, vf64_set1(least)), v);
 }
 
-RM_FN vm64 rm_hypot_step_f16(const vf64 *x, vf64 *y) {
+RM_FN vm64 rm_hypot_fast_f16(const vf64 *x, vf64 *y) {
   *y = rm_hypot_eval(x[0], x[1]);
   return vm64_or(vf64_not_finite(*y, RM_F16), vf64_undecided_f16(rm_hypot_lifted(*y, 0x1p-14)));
 }
-RM_FN vm64 rm_hypot_step_bf16(const vf64 *x, vf64 *y) {
+RM_FN vm64 rm_hypot_fast_bf16(const vf64 *x, vf64 *y) {
   *y = rm_hypot_eval(x[0], x[1]);
   return vm64_or(vf64_not_finite(*y, RM_BF16), vf64_undecided_bf16(rm_hypot_lifted(*y, 0x1p-126)));
 }
-RM_FN vm64 rm_hypot_step_f32(const vf64 *x, vf64 *y) {
+RM_FN vm64 rm_hypot_fast_f32(const vf64 *x, vf64 *y) {
   *y = rm_hypot_eval(x[0], x[1]);
-  return vm64_or(vf64_not_finite(*y, RM_F32), vf64_undecided_f32(rm_hypot_lifted(*y, 0x1p-126), RM_HYPOT_F32_ERR));
+  return vm64_or(vf64_not_finite(*y, RM_F32), vf64_undecided_f32(rm_hypot_lifted(*y, 0x1p-126), RM_HYPOT_B64_ERR));
 }
-RM_FN vm64 rm_hypot_step_f64(const vf64 *x, vf64 *y) {
+RM_FN vm64 rm_hypot_fast_f64(const vf64 *x, vf64 *y) {
   vf64 hi, lo, err;
   rm_hypot_dd(x[0], x[1], &hi, &lo, &err);
   return vm64_or(rm_hypot_special(x[0], x[1]), vf64_undecided_f64(hi, lo, err, y));

@@ -2,8 +2,8 @@
 #ifndef RM_LOG_LOG_H
 #define RM_LOG_LOG_H
 
-#include "log_f32.h"
-#include "log_f64.h"
+#include "log_b64.h"
+#include "log_dd.h"
 #include "../simd/steps.h"
 
 #define RM_LOG_ODD 0
@@ -18,6 +18,6 @@ RM_FN vm64 rm_log_special(vf64 x, int format) {
 
 RM_NONE_SETTLED(log, 1)
 
-RM_STEPS(log, LOG, 1)
+RM_FASTS(log, LOG, 1)
 
 #endif

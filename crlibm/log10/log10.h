@@ -3,8 +3,8 @@
 #define RM_LOG10_LOG10_H
 
 #include "../log/log.h"
-#include "log10_f32.h"
-#include "log10_f64.h"
+#include "log10_b64.h"
+#include "log10_dd.h"
 
 #define RM_LOG10_ODD 0
 
@@ -13,6 +13,6 @@ RM_FN vm64 rm_log10_special(vf64 x, int format) { return rm_log_special(x, forma
 
 RM_NONE_SETTLED(log10, 1)
 
-RM_STEPS(log10, LOG10, 1)
+RM_FASTS(log10, LOG10, 1)
 
 #endif

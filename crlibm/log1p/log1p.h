@@ -2,8 +2,8 @@
 #ifndef RM_LOG1P_LOG1P_H
 #define RM_LOG1P_LOG1P_H
 
-#include "log1p_f32.h"
-#include "log1p_f64.h"
+#include "log1p_b64.h"
+#include "log1p_dd.h"
 #include "../simd/steps.h"
 
 #define RM_LOG1P_ODD 1 /* the kernels evaluate at x itself; the result has the sign of x, also when it is zero */
@@ -25,6 +25,6 @@ RM_FN vm64 rm_log1p_settled(vf64 x, int format, vf64 *y) {
   return tiny;
 }
 
-RM_STEPS(log1p, LOG1P, 1)
+RM_FASTS(log1p, LOG1P, 1)
 
 #endif

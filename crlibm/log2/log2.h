@@ -3,8 +3,8 @@
 #define RM_LOG2_LOG2_H
 
 #include "../log/log.h"
-#include "log2_f32.h"
-#include "log2_f64.h"
+#include "log2_b64.h"
+#include "log2_dd.h"
 
 #define RM_LOG2_ODD 0
 
@@ -14,6 +14,6 @@ RM_FN vm64 rm_log2_special(vf64 x, int format) { return rm_log_special(x, format
 
 RM_NONE_SETTLED(log2, 1)
 
-RM_STEPS(log2, LOG2, 1)
+RM_FASTS(log2, LOG2, 1)
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "../softplus/softplus.h"
 #include "../simd/steps.h"
-#include "log_sigmoid_f32.h"
-#include "log_sigmoid_f64.h"
+#include "log_sigmoid_b64.h"
+#include "log_sigmoid_dd.h"
 
 #define RM_LOG_SIGMOID_ODD 0
 
@@ -19,6 +19,6 @@ RM_FN vm64 rm_log_sigmoid_settled(vf64 x, int format, vf64 *y) {
   return zero;
 }
 
-RM_STEPS(log_sigmoid, LOG_SIGMOID, 1)
+RM_FASTS(log_sigmoid, LOG_SIGMOID, 1)
 
 #endif

@@ -4,15 +4,15 @@
 #define RM_LOGADDEXP_LOGADDEXP_H
 
 #include "../simd/steps.h"
-#include "../softplus/softplus_f32.h"
-#include "../softplus/softplus_f64.h"
+#include "../softplus/softplus_b64.h"
+#include "../softplus/softplus_dd.h"
 
-/* Binary64, for f32 and the 16-bit formats: d is rounded, 88 2^-53, which with softplus_f32.h makes 2^-41.5 of the tail; the
+/* Binary64, for f32 and the 16-bit formats: d is rounded, 88 2^-53, which with softplus_b64.h makes 2^-41.5 of the tail; the
  * sum and those of the test round by 1.5 2^-52 |y|. d is cut at 88: beyond, the tail is below 2^-126, and RN gives big unless
  * that is below 2^-60 in magnitude (a lane left open). */
 #define RM_LOGADDEXP_ERR RM_BOUND(0x1.8p-42)
 
-RM_FN vm64 rm_logaddexp_narrow(const vf64 *x, int format, vf64 *y) {
+RM_FN vm64 rm_logaddexp_b32(const vf64 *x, int format, vf64 *y) {
   const vf64 end = vf64_set1(88.0);
   vf64 big = vf64_max(x[0], x[1]), d = vf64_sub(big, vf64_min(x[0], x[1]));
   vf64 tail = rm_softplus_tail(vf64_min(d, end));
@@ -21,13 +21,13 @@ RM_FN vm64 rm_logaddexp_narrow(const vf64 *x, int format, vf64 *y) {
   vm64 far = vm64_and(vf64_lt(end, d), vf64_lt(vf64_abs(big), vf64_set1(0x1p-60)));
   return vm64_or(vm64_or(far, vf64_unord(x[0], x[1])), vf64_undecided_within(*y, err, format));
 }
-RM_FN vm64 rm_logaddexp_step_f16(const vf64 *x, vf64 *y) { return rm_logaddexp_narrow(x, RM_F16, y); }
-RM_FN vm64 rm_logaddexp_step_bf16(const vf64 *x, vf64 *y) { return rm_logaddexp_narrow(x, RM_BF16, y); }
-RM_FN vm64 rm_logaddexp_step_f32(const vf64 *x, vf64 *y) { return rm_logaddexp_narrow(x, RM_F32, y); }
+RM_FN vm64 rm_logaddexp_fast_f16(const vf64 *x, vf64 *y) { return rm_logaddexp_b32(x, RM_F16, y); }
+RM_FN vm64 rm_logaddexp_fast_bf16(const vf64 *x, vf64 *y) { return rm_logaddexp_b32(x, RM_BF16, y); }
+RM_FN vm64 rm_logaddexp_fast_f32(const vf64 *x, vf64 *y) { return rm_logaddexp_b32(x, RM_F32, y); }
 
 /* d + dl = |x - y| by TwoSum. d is cut at 660: beyond, the tail is below 2^-952, and RN gives big unless that is below 2^-800
  * in magnitude (a lane left open). Results that may be subnormal are left open too. */
-RM_FN vm64 rm_logaddexp_step_f64(const vf64 *x, vf64 *y) {
+RM_FN vm64 rm_logaddexp_fast_f64(const vf64 *x, vf64 *y) {
   const vf64 end = vf64_set1(660.0);
   vf64 big = vf64_max(x[0], x[1]), small = vf64_min(x[0], x[1]), hi, lo, err;
   vf64 d = vf64_sub(big, small), b = vf64_sub(big, d);

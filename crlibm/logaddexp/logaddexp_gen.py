@@ -15,7 +15,7 @@ def main():
     assert err * h < mpf(2) ** -26
     out = [
         f"/* log((1 + s)/(1 - s)) = 2 s (1 + s^2 P(s^2)), |s| <= (1 + 2^-20)/3: s^2 |P - ...| <= 2^{log2(err * h):.2f}. */",
-        narrow_array("rm_logaddexp_16_p", p),
+        narrow_array("rm_logaddexp_b32_half_p", p),
     ]
     write(__file__, "logaddexp_tables.h", "RM_LOGADDEXP_TABLES_H", "\n".join(out))
 

@@ -5,7 +5,7 @@
 #include "../config.h"
 
 /* log((1 + s)/(1 - s)) = 2 s (1 + s^2 P(s^2)), |s| <= (1 + 2^-20)/3: s^2 |P - ...| <= 2^-26.51. */
-RM_TABLE float rm_logaddexp_16_p[5] = {
+RM_TABLE float rm_logaddexp_b32_half_p[5] = {
   0x1.5555560000000p-2f, 0x1.9997a80000000p-3f, 0x1.248f3e0000000p-3f, 0x1.cc05a80000000p-4f,
   0x1.797a840000000p-4f};
 

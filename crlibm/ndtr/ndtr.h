@@ -3,8 +3,8 @@
 #define RM_NDTR_NDTR_H
 
 #include "../simd/steps.h"
-#include "ndtr_f32.h"
-#include "ndtr_f64.h"
+#include "ndtr_b64.h"
+#include "ndtr_dd.h"
 
 #define RM_NDTR_ODD 0
 
@@ -27,6 +27,6 @@ RM_FN vm64 rm_ndtr_settled(vf64 x, int format, vf64 *y) {
   return zero;
 }
 
-RM_STEPS(ndtr, NDTR, 1)
+RM_FASTS(ndtr, NDTR, 1)
 
 #endif

@@ -3,8 +3,8 @@
 #define RM_NDTRI_NDTRI_H
 
 #include "../simd/steps.h"
-#include "ndtri_f32.h"
-#include "ndtri_f64.h"
+#include "ndtri_b64.h"
+#include "ndtri_dd.h"
 
 #define RM_NDTRI_ODD 0
 
@@ -17,6 +17,6 @@ RM_FN vm64 rm_ndtri_special(vf64 p, int format) {
 
 RM_NONE_SETTLED(ndtri, 1)
 
-RM_STEPS(ndtri, NDTRI, 1)
+RM_FASTS(ndtri, NDTRI, 1)
 
 #endif

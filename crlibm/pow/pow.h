@@ -3,8 +3,8 @@
 #define RM_POW_POW_H
 
 #include "../simd/steps.h"
-#include "pow_f32.h"
-#include "pow_f64.h"
+#include "pow_b64.h"
+#include "pow_dd.h"
 
 /* The sign bit of the result in the lanes of *integer, where y is an integer below 2^51; in others with x < 0 it is open
  * whether y is one. For |y| < 2^51 the bits of y + 1.5 2^52 end in those of the integer nearest to y. */
@@ -23,27 +23,27 @@ RM_FN vm64 rm_pow_regular(vf64 a, vf64 z, int format) {
   return vm64_and(base, vf64_le(vf64_abs(z), vf64_set1(format == RM_F64 ? 708.3 : format == RM_F16 ? 9.7 : 87.3)));
 }
 
-#define RM_POW_STEP_NARROW(fmt, FMT, undecided)                                                                              \
-  RM_FN vm64 rm_pow_step_##fmt(const vf64 *x, vf64 *y) {                                                                     \
+#define RM_POW_FAST_B64(fmt, FMT, undecided)                                                                              \
+  RM_FN vm64 rm_pow_fast_##fmt(const vf64 *x, vf64 *y) {                                                                     \
     vf64 a = vf64_abs(x[0]), z = rm_pow_exponent(a, x[1]), v = rm_exp_eval(z);                                               \
     vm64 integer, regular = rm_pow_regular(a, z, FMT);                                                                       \
     *y = vf64_from_bits(vi64_or(vf64_bits(v), rm_pow_sign(x[0], x[1], &integer)));                                           \
     vm64 open = vm64_andnot(vf64_lt(x[0], vf64_set1(0.0)), integer);                                                         \
     return vm64_or(vm64_or(open, undecided), vm64_not(regular));                                                             \
   }
-RM_POW_STEP_NARROW(f16, RM_F16, vf64_undecided_f16(v))
-RM_POW_STEP_NARROW(bf16, RM_BF16, vf64_undecided_bf16(v))
-RM_POW_STEP_NARROW(f32, RM_F32, vf64_undecided_f32(v, RM_POW_F32_ERR))
+RM_POW_FAST_B64(f16, RM_F16, vf64_undecided_f16(v))
+RM_POW_FAST_B64(bf16, RM_BF16, vf64_undecided_bf16(v))
+RM_POW_FAST_B64(f32, RM_F32, vf64_undecided_f32(v, RM_POW_B64_ERR))
 
 /* An exact y log a needs |y| >= 2^-900 or y = 0; for an x so near to 1 that a greater y overflows on the way, z or the
  * result is NaN and not decided. */
-RM_FN vm64 rm_pow_step_f64(const vf64 *x, vf64 *y) {
+RM_FN vm64 rm_pow_fast_f64(const vf64 *x, vf64 *y) {
   const int64_t least = (INT64_C(1023) - 900) << 52;
   vf64 a = vf64_abs(x[0]), zh, zl, rh, rl, v;
   vi64 k;
   rm_pow_exponent_dd(a, x[1], &zh, &zl);
   rm_exp_reduce_dd(zh, zl, &k, &rh, &rl);
-  vm64 integer, undecided = rm_exp_step_dd(k, rh, rl, RM_POW_F64_ERR, &v), regular = rm_pow_regular(a, zh, RM_F64);
+  vm64 integer, undecided = rm_exp_fast_dd(k, rh, rl, RM_POW_DD_ERR, &v), regular = rm_pow_regular(a, zh, RM_F64);
   vm64 tiny = vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x[1])), vi64_set1(1)), vi64_set1(least - 1));
   *y = vf64_from_bits(vi64_or(vf64_bits(v), rm_pow_sign(x[0], x[1], &integer)));
   vm64 open = vm64_andnot(vf64_lt(x[0], vf64_set1(0.0)), integer);

@@ -69,15 +69,15 @@ def main():
     third = double(mpf(1) / 3)
     out.append(f"#define RM_POW_THIRD {hexa(third)} /* RN(1/3) */")
     out.append(f"#define RM_POW_THIRD_LO {hexa(double(mpf(1) / 3 - third))} /* RN(1/3 - RM_POW_THIRD) */")
-    # 16-bit formats (pow_16.h)
+    # 16-bit formats (pow_b32_half.h)
     h = (1 + mpf(2) ** -20) / 25
     p, err = fit([1 / mpf(2 * i + 3) for i in range(40)], h, 3, h**40, round_to=single)
     assert err * h < mpf(2) ** -25
     out.append(
         f"/* log((1 + s)/(1 - s)) = 2 s (1 + s^2 P(s^2)), |s| <= (1 + 2^-20)/5: s^2 |P - ...| <= 2^{log2(err * h):.2f}. */"
     )
-    out.append(narrow_array("rm_pow_16_p", p))
-    out.append(f"#define RM_POW_16_2_LN2 {single_literal(single(2 / mp.log(2)))}")
+    out.append(narrow_array("rm_pow_b32_half_p", p))
+    out.append(f"#define RM_POW_B32_HALF_2_LN2 {single_literal(single(2 / mp.log(2)))}")
     write(__file__, "pow_tables.h", "RM_POW_TABLES_H", "\n".join(out) + "\n")
 
 

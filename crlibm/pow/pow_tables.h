@@ -38,9 +38,9 @@ RM_TABLE double rm_pow_p64[6] = {
 #define RM_POW_THIRD 0x1.5555555555555p-2 /* RN(1/3) */
 #define RM_POW_THIRD_LO 0x1.5555555555555p-56 /* RN(1/3 - RM_POW_THIRD) */
 /* log((1 + s)/(1 - s)) = 2 s (1 + s^2 P(s^2)), |s| <= (1 + 2^-20)/5: s^2 |P - ...| <= 2^-29.25. */
-RM_TABLE float rm_pow_16_p[4] = {
+RM_TABLE float rm_pow_b32_half_p[4] = {
   0x1.5555540000000p-2f, 0x1.9999920000000p-3f, 0x1.24dea20000000p-3f, 0x1.c7bdf80000000p-4f};
 
-#define RM_POW_16_2_LN2 0x1.7154760000000p+1f
+#define RM_POW_B32_HALF_2_LN2 0x1.7154760000000p+1f
 
 #endif

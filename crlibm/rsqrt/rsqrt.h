@@ -3,8 +3,8 @@
 #define RM_RSQRT_RSQRT_H
 
 #include "../simd/steps.h"
-#include "rsqrt_f32.h"
-#include "rsqrt_f64.h"
+#include "rsqrt_b64.h"
+#include "rsqrt_dd.h"
 
 #define RM_RSQRT_ODD 0
 
@@ -22,6 +22,6 @@ RM_FN vm64 rm_rsqrt_settled(vf64 x, int format, vf64 *y) {
   return infinite;
 }
 
-RM_STEPS(rsqrt, RSQRT, 1)
+RM_FASTS(rsqrt, RSQRT, 1)
 
 #endif

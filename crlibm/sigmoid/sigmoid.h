@@ -3,8 +3,8 @@
 #define RM_SIGMOID_SIGMOID_H
 
 #include "../simd/steps.h"
-#include "sigmoid_f32.h"
-#include "sigmoid_f64.h"
+#include "sigmoid_b64.h"
+#include "sigmoid_dd.h"
 
 /* NaN, and x < -670, where results are or become subnormal (that matters in f64 only). */
 RM_FN vm64 rm_sigmoid_special(vf64 x, int format) {
@@ -20,6 +20,6 @@ RM_FN vm64 rm_sigmoid_settled(vf64 x, int format, vf64 *y) {
   return zero;
 }
 
-RM_STEPS_ANY(sigmoid, SIGMOID, 1, 0)
+RM_FASTS_ANY(sigmoid, SIGMOID, 1, 0)
 
 #endif

@@ -3,8 +3,8 @@
 #define RM_SILU_SILU_H
 
 #include "../simd/steps.h"
-#include "silu_f32.h"
-#include "silu_f64.h"
+#include "silu_b64.h"
+#include "silu_dd.h"
 
 /* NaN, and where e^-|t| is no longer normal, which matters in f64 only. */
 RM_FN vm64 rm_silu_special(vf64 x, int format) {
@@ -20,6 +20,6 @@ RM_FN vm64 rm_silu_settled(vf64 x, int format, vf64 *y) {
   return zero;
 }
 
-RM_STEPS_ANY(silu, SILU, 1, 0)
+RM_FASTS_ANY(silu, SILU, 1, 0)
 
 #endif

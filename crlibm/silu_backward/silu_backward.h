@@ -3,8 +3,8 @@
 #define RM_SILU_BACKWARD_SILU_BACKWARD_H
 
 #include "../simd/steps.h"
-#include "silu_backward_f32.h"
-#include "silu_backward_f64.h"
+#include "silu_backward_b64.h"
+#include "silu_backward_dd.h"
 
 /* x NaN, and where e^-|t| is no longer normal, which matters in f64 only. */
 RM_FN vm64 rm_silu_backward_special(vf64 g, vf64 x, int format) {
@@ -20,6 +20,6 @@ RM_FN vm64 rm_silu_backward_settled(vf64 g, vf64 x, int format, vf64 *y) {
   return zero;
 }
 
-RM_STEPS_WITHIN(silu_backward, 2)
+RM_FASTS_WITHIN(silu_backward, 2)
 
 #endif

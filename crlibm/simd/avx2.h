@@ -187,8 +187,8 @@ RM_FN vf32 vf32_div(vf32 a, vf32 b) { return _mm256_div_ps(a, b); }
 RM_FN vf32 vf32_sqrt(vf32 a) { return _mm256_sqrt_ps(a); }
 RM_FN vf32 vf32_fma(vf32 a, vf32 b, vf32 c) { return _mm256_fmadd_ps(a, b, c); }
 
-#define RM_NARROW 1
-#define RM_NARROW_LANES 8
+#define RM_B32 1
+#define RM_B32_LANES 8
 typedef __m256i vi32;
 typedef __m256 vm32; /* a lane is all ones or all zeros */
 

@@ -40,7 +40,7 @@ RM_FN vm64 vf64_is_infinite(vf64 y) { return vi64_eq(vf64_bits(vf64_abs(y)), vi6
 
 /* The four steps of a function whose result in binary64 is `value`, an expression in x[0], x[1]. */
 #define RM_MACHINE_STEP(name, fmt, FMT, value)                                                                               \
-  RM_FN vm64 rm_##name##_step_##fmt(const vf64 *x, vf64 *y) {                                                                \
+  RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                                                                \
     *y = value;                                                                                                              \
     return vf64_not_finite(*y, FMT);                                                                                         \
   }

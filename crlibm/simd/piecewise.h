@@ -6,9 +6,9 @@
 #ifndef RM_SIMD_PIECEWISE_H
 #define RM_SIMD_PIECEWISE_H
 
-#include "narrow.h"
+#include "b32.h"
 
-#if RM_NARROW
+#if RM_B32
 
 /* hi + lo = f(c_j + t), j in the low five bits of each lane. The rows of 32 are F, F_low, G, G_low, c_2 ... c_degree. */
 RM_FN void rm_piecewise(const float *rows, int degree, vi32 j, vf32 t, vf32 *hi, vf32 *lo) {

@@ -44,15 +44,15 @@
  *                      a NaN lane must have 16 low bits that are 0. vf32_to_f16(v) rounds without a test, and bit k of
  *                      vu16_outside(x, inputs) says that x[k] is not one of the inputs, 4 RM_LANES of them
  *
- * Where RM_NARROW is 1, also
+ * Where RM_B32 is 1, also
  *
- *   vf32, vi32, vm32   RM_NARROW_LANES values of binary32, of 32-bit integers, and a lane mask, for a first evaluation that
- *                      leaves what it cannot decide to binary64 (simd/narrow.h). RM_NARROW_FULL is 1 where a look-up or a scaling is
+ *   vf32, vi32, vm32   RM_B32_LANES values of binary32, of 32-bit integers, and a lane mask, for a first evaluation that
+ *                      leaves what it cannot decide to binary64 (simd/b32.h). RM_B32_FULL is 1 where a look-up or a scaling is
  *                      one instruction: elsewhere functions with many of them are faster in binary64
  *   vf32_ and vi32_    as above; besides vf32_load_f32 vf32_store_f32, vf32_fma(a,b,c) = ab+c, vf32_fms = ab-c, vf32_fnma = c-ab,
  *                      always with ONE rounding; vf32_scale(a,k) = a 2^floor(k), or NaN when |k| > 252;
  *                      vf32_mantissa(a) = a 2^k in [0.75, 1.5) for positive normal a; vf32_lookup32(t, i): t[i & 31];
- *                      where RM_NARROW_FULL is 1, vf32_exponent(a) = floor(log2 |a|), infinite for zeros and infinities; vf32_mantissa1(a) =
+ *                      where RM_B32_FULL is 1, vf32_exponent(a) = floor(log2 |a|), infinite for zeros and infinities; vf32_mantissa1(a) =
  *                      |a| 2^k in [1, 2), vf32_mantissa_or_nan(a) = vf32_mantissa(a) for a >= 0, subnormal too; else NaN;
  *                      vf32_integer: nearest
  *                      vf32_nle: not less or equal, so true for NaN; vf32_not_normal: zero, subnormal, infinite or NaN;
@@ -150,11 +150,11 @@ RM_VF32_PAIRS(bf16, uint16_t)
 #ifndef RM_HAS_VU16
 #define RM_HAS_VU16 0
 #endif
-#ifndef RM_NARROW
-#define RM_NARROW 0
+#ifndef RM_B32
+#define RM_B32 0
 #endif
-#ifndef RM_NARROW_FULL
-#define RM_NARROW_FULL 0
+#ifndef RM_B32_FULL
+#define RM_B32_FULL 0
 #endif
 
 #endif

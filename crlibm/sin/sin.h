@@ -3,8 +3,8 @@
 #define RM_SIN_SIN_H
 
 #include "../simd/steps.h"
-#include "sin_f32.h"
-#include "sin_f64.h"
+#include "sin_b64.h"
+#include "sin_dd.h"
 
 #define RM_SIN_ODD 0 /* the kernels give the sign */
 
@@ -18,12 +18,12 @@ RM_FN vm64 rm_sin_special(vf64 x, int format) {
 /* Larger arguments: other reductions, which are not worth having in every step. */
 RM_FN vm64 rm_sin_settled(vf64 x, int format, vf64 *y) {
   if (format == RM_F64) return rm_sin_settle_f64(x, 0, vf64_bits(x), y);
-  return rm_sin_settle_narrow(x, rm_sin_eval_large(x), RM_SIN_F32_ERR, format, y);
+  return rm_sin_settle_narrow(x, rm_sin_eval_large(x), RM_SIN_B64_ERR, format, y);
 }
 
-RM_STEPS_NARROW(sin, SIN, 1)
+RM_FASTS_B64(sin, SIN, 1)
 
-RM_FN vm64 rm_sin_step_f64(const vf64 *x, vf64 *y) {
+RM_FN vm64 rm_sin_fast_f64(const vf64 *x, vf64 *y) {
   return vm64_or(rm_sin_turned_f64(x[0], 0, vf64_bits(x[0]), 0, y), rm_sin_special(x[0], RM_F64));
 }
 

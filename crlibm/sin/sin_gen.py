@@ -115,15 +115,15 @@ def main():
     for i in range(3):
         out.append(array(f"rm_sin_inv_pi_{i}", [row[i] for row in table]))
 
-    # 16-bit formats (sin_16.h): pi in parts, all positive: 0 times them must not make +0 of -0.
+    # 16-bit formats (sin_b32_half.h): pi in parts, all positive: 0 times them must not make +0 of -0.
     c1 = mp.floor(PI * 2**22) / 2**22
     c2 = mp.floor((PI - c1) * 2**46) / 2**46
     c3 = single(PI - c1 - c2)
-    out.append(f"#define RM_SIN_16_INV_PI {single_literal(single(1 / PI))}")
-    out.append(f"#define RM_SIN_16_PI_HI {single_literal(c1)}")
-    out.append(f"#define RM_SIN_16_PI_LO {single_literal(c2)}")
+    out.append(f"#define RM_SIN_B32_HALF_INV_PI {single_literal(single(1 / PI))}")
+    out.append(f"#define RM_SIN_B32_HALF_PI_HI {single_literal(c1)}")
+    out.append(f"#define RM_SIN_B32_HALF_PI_LO {single_literal(c2)}")
     out.append(
-        f"#define RM_SIN_16_PI_REST {single_literal(c3)} /* all three are off by 2^{log2(abs(PI - c1 - c2 - c3)):.2f} */"
+        f"#define RM_SIN_B32_HALF_PI_REST {single_literal(c3)} /* all three are off by 2^{log2(abs(PI - c1 - c2 - c3)):.2f} */"
     )
     assert min(c1, c2, c3) > 0 and single(c1) == c1 and single(c2) == c2 and abs(PI - c1 - c2 - c3) < mpf(2) ** -70
     reach = PI / 2 * (1 + mpf(2) ** -11)
@@ -136,7 +136,7 @@ def main():
     )
     assert all_f16 > mpf(2) ** -18
     assert relative < mpf(2) ** -23 and near > mpf(2) ** -16.5
-    out.append(narrow_array("rm_sin_16_p", p[::2]))
+    out.append(narrow_array("rm_sin_b32_half_p", p[::2]))
 
     # f64: pi/16 in three parts, sin and cos of its multiples, and the series on [-pi/32, pi/32].
     step = PI / 16

@@ -34,13 +34,13 @@ RM_TABLE double rm_sin_inv_pi_2[16] = {
   0x1.dc0db6295993cp-117, 0x1.b6c52b3278872p-130, 0x1.b6295993c4390p-133, 0x1.14acc9e21c821p-140,
   0x1.5993c439041fep-149, 0x1.93c439041fe51p-157, 0x0.0p+0, 0x0.0p+0};
 
-#define RM_SIN_16_INV_PI 0x1.45f3060000000p-2f
-#define RM_SIN_16_PI_HI 0x1.921fb40000000p+1f
-#define RM_SIN_16_PI_LO 0x1.4442d00000000p-23f
-#define RM_SIN_16_PI_REST 0x1.84698a0000000p-47f /* all three are off by 2^-72.15 */
+#define RM_SIN_B32_HALF_INV_PI 0x1.45f3060000000p-2f
+#define RM_SIN_B32_HALF_PI_HI 0x1.921fb40000000p+1f
+#define RM_SIN_B32_HALF_PI_LO 0x1.4442d00000000p-23f
+#define RM_SIN_B32_HALF_PI_REST 0x1.84698a0000000p-47f /* all three are off by 2^-72.15 */
 /* sin r = r + r^3 P(r^2), |r| <= pi/2 (1 + 2^-11): within 2^-24.47 relatively. */
 /* f16 and bf16: |x - k pi/2| >= 2^-16.02 for |x| < 1024; all of f16: 2^-16.02. k != 0 */
-RM_TABLE float rm_sin_16_p[4] = {
+RM_TABLE float rm_sin_b32_half_p[4] = {
   -0x1.5555540000000p-3f, 0x1.11104e0000000p-7f, -0x1.9fb6720000000p-13f, 0x1.619f9a0000000p-19f};
 
 #define RM_SIN_INV_STEP 0x1.45f306dc9c883p+2 /* RN(16/pi) */

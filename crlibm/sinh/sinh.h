@@ -2,8 +2,8 @@
 #ifndef RM_SINH_SINH_H
 #define RM_SINH_SINH_H
 
-#include "sinh_f32.h"
-#include "sinh_f64.h"
+#include "sinh_b64.h"
+#include "sinh_dd.h"
 #include "../simd/steps.h"
 
 #define RM_SINH_ODD 1
@@ -18,6 +18,6 @@ RM_FN vm64 rm_sinh_special(vf64 x, int format) {
 /* No special lane has a result that is known at once. */
 RM_NONE_SETTLED(sinh, 1)
 
-RM_STEPS(sinh, SINH, 1)
+RM_FASTS(sinh, SINH, 1)
 
 #endif

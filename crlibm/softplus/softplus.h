@@ -4,8 +4,8 @@
 
 #include "../exp/exp.h"
 #include "../simd/steps.h"
-#include "softplus_f32.h"
-#include "softplus_f64.h"
+#include "softplus_b64.h"
+#include "softplus_dd.h"
 
 #define RM_SOFTPLUS_ODD 0
 
@@ -17,6 +17,6 @@ RM_FN vm64 rm_softplus_special(vf64 x, int format) {
 /* log(1 + e^x) < e^x: 0 where RN(e^x) = 0. */
 RM_FN vm64 rm_softplus_settled(vf64 x, int format, vf64 *y) { return rm_exp_settled(x, format, y); }
 
-RM_STEPS(softplus, SOFTPLUS, 1)
+RM_FASTS(softplus, SOFTPLUS, 1)
 
 #endif

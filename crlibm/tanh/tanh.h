@@ -2,8 +2,8 @@
 #ifndef RM_TANH_TANH_H
 #define RM_TANH_TANH_H
 
-#include "tanh_f32.h"
-#include "tanh_f64.h"
+#include "tanh_b64.h"
+#include "tanh_dd.h"
 #include "../simd/steps.h"
 
 #define RM_TANH_ODD 1
@@ -14,6 +14,6 @@ RM_FN vm64 rm_tanh_special(vf64 x, int format) { return vf64_special_odd(x, form
 
 RM_NONE_SETTLED(tanh, 1)
 
-RM_STEPS(tanh, TANH, 1)
+RM_FASTS(tanh, TANH, 1)
 
 #endif

@@ -3,8 +3,8 @@
 #define RM_TANH_BACKWARD_TANH_BACKWARD_H
 
 #include "../simd/steps.h"
-#include "tanh_backward_f32.h"
-#include "tanh_backward_f64.h"
+#include "tanh_backward_b64.h"
+#include "tanh_backward_dd.h"
 
 /* x NaN, and where e^-2|x| is no longer normal, which matters in f64 only. */
 RM_FN vm64 rm_tanh_backward_special(vf64 g, vf64 x, int format) {
@@ -20,6 +20,6 @@ RM_FN vm64 rm_tanh_backward_settled(vf64 g, vf64 x, int format, vf64 *y) {
   return zero;
 }
 
-RM_STEPS_ANY(tanh_backward, TANH_BACKWARD, 2, 1)
+RM_FASTS_ANY(tanh_backward, TANH_BACKWARD, 2, 1)
 
 #endif

@@ -1,11 +1,11 @@
-/* How many roundings a term passes in the engine of matrix products (src/blas/bound_f32.h): the source of the library over depths, in
+/* How many roundings a term passes in the engine of matrix products (src/blas/gemm/bound_b64.h): the source of the library over depths, in
  * shapes, strides and blocks of many kinds, with patches as convolutions have them. products LONGEST [ALLOWANCES LESS BY] */
 #include "vocabulary.h"
 
-#include "../../src/blas/convolution_job.h"
-#include "../../src/blas/epilogue_f32.h"
-#include "../../src/blas/micro_dd.h"
-#include "../../src/dispatch/kernels.h"
+#include "../../src/blas/conv/args.h"
+#include "../../src/blas/gemm/epilogue_b64.h"
+#include "../../src/blas/gemm/micro_dd.h"
+#include "../../src/runtime/kernels.h"
 
 /* The ends of the engines, where the sums are: they are looked at, nothing is rounded, nothing is open. */
 static record *now;
@@ -38,8 +38,8 @@ static void depth_micro_dd_run(int64_t kc, const double *a, const double *b, dou
 static rm_micro_dd_fn *depth_micro_dd(int nv) { return (void)nv, depth_micro_dd_run; }
 #define rm_micro_dd depth_micro_dd
 
-#include "../../src/blas/gemm_dd.h"
-#include "../../src/blas/gemm_f32.h"
+#include "../../src/blas/gemm/gemm_dd.h"
+#include "../../src/blas/gemm/gemm_b64.h"
 
 /* Of a sum without bias: t less the bias and the room that the bound has beyond it. A marked term may have fewer where its weight is less:
  * (t + 1) w_k roundings, of which the bias, the test and that room take three. */

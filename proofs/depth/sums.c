@@ -1,4 +1,4 @@
-/* How many roundings a term passes in sums, rows and scatter sums (src/reduce/chains.h, sum_parts.h, segment.h, src/nn/rows_step.h): the
+/* How many roundings a term passes in sums, rows and scatter sums (src/reduce/chains.h, sum_parts.h, segment.h, src/nn/rows/step.h): the
  * source of the library over depths. sums LONGEST [ALLOWANCES LESS BY] */
 #include "vocabulary.h"
 
@@ -27,14 +27,14 @@ static vf64 depth_join(vf64 a, vf64 b, vf64 *e) {
 #define rm_vtwo_sum depth_two_sum
 #define vf64_two_sum depth_join
 
-#include "../../src/dispatch/kernels.h"
+#include "../../src/runtime/kernels.h"
 #include "../../src/reduce/chains.h"
 #include "../../src/reduce/segment.h"
 
-#include "../../src/nn/kernels.h"
-#include "../../crlibm/exp/exp_f32.h"
+#include "../../src/nn/rows/kernels.h"
+#include "../../crlibm/exp/exp_b64.h"
 #define rm_exp_sixteenths(x, c) ((void)(c), x) /* its roundings are its own bound's */
-#include "../../src/nn/rows.h"
+#include "../../src/nn/rows/loops.h"
 
 static float ones[1 << 20];
 static double wide[1 << 17], made[1 << 17];

@@ -201,7 +201,7 @@ def softmax(what):
             }[what]
 
         def stood_for(r, exact):
-            """A power of two may stand for log(1 + sum) where both are below four times it (src/nn/exp_row.c): then that is no error."""
+            """A power of two may stand for log(1 + sum) where both are below four times it (src/nn/rows/exp_row.inl): then that is no error."""
             made, d = mpmath.mpf(float(r["hi"])) + float(r["lo"]), v[int(r["more"])] - max(v)
             small = d - made
             stands = r["err"] == 0 and small > 0 and mpmath.frexp(small)[0] == 0.5 and 0 < d - exact < 4 * small
@@ -560,7 +560,7 @@ def scatter(function):
 
 
 def inside(fmt, arrays):
-    """The elements whose numbers are none that the vectors of binary64 leave to the slow tiers (src/nn/optimizers_step.h)."""
+    """The elements whose numbers are none that the vectors of binary64 leave to the slow tiers (src/nn/optim/step.h)."""
     sizes = np.abs(np.array(arrays, np.float64))
     return (
         ((sizes == 0) | ((sizes >= 2.0**-300) & (sizes <= 2.0**300))).all(0)

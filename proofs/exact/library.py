@@ -20,17 +20,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 BUILDS = {1: "SCALAR", 2: "NEON", 4: "AVX2", 8: "AVX512"}
 WATCHED = re.findall(r"^#define WATCH_(\w+)\(", (HERE / "watch.h").read_text(), re.MULTILINE)
-VECTORS = ["src/reduce/kernels.c", "src/blas/kernels.c", "src/nn/kernels.c", "src/nn/loss_kernels.c", "src/nn/pool_kernels.c"]
+VECTORS = ["src/reduce/kernels.c", "src/blas/gemm/kernels.c", "src/nn/rows/kernels.c", "src/nn/loss/kernels.c", "src/nn/pool/kernels.c"]
 VECTORS += ["src/random/kernels.c"]
 ONLY = {  # elsewhere these are called by other tests
-    "rm_round_dd": ("src/nn/cross_entropy_rows.h",),
-    "vf64_undecided_f64": ("src/random/", "src/nn/loss_step.h"),
+    "rm_round_dd": ("src/nn/cross_entropy/row.h",),
+    "vf64_undecided_f64": ("src/random/", "src/nn/loss/step.h"),
     "vf64_undecided_within": ("src/random/",),
     "vf64_undecided_any": ("src/random/",),
-    "vf64_store_differing_f32": ("src/blas/epilogue_f32.h",),
-    "rm_pair_to_odd": ("src/blas/resolve_f32.h",),
-    "rm_pool_decide": ("src/nn/pooling.c",),
-    "rm_pool_exactly": ("src/nn/pooling.c",),
+    "vf64_store_differing_f32": ("src/blas/gemm/epilogue_b64.h",),
+    "rm_pair_to_odd": ("src/blas/gemm/resolve_b64.h",),
+    "rm_pool_decide": ("src/nn/pool/api.c",),
+    "rm_pool_exactly": ("src/nn/pool/api.c",),
 }
 WITHIN = {"rm_decide_f32": "rm_decide_sum_f32"}  # a test that is part of another, which is watched
 DEFINITION = re.compile(r"^(?:\w[\w *]*[ *])?(\w+)\((?:[^;\n]*|.*\{.*)$", re.MULTILINE)

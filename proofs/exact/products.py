@@ -105,7 +105,7 @@ def product(kind):
         if kind == "tiles":  # whole ones, whose additions err as far as they can
             m, n = SHAPES[int(rng.integers(len(SHAPES) - 3, len(SHAPES)))]
             k = int(rng.choice([256, 300]))
-        elif kind == "flood":  # so many undecided elements that all are computed in double-double (src/blas/gemm_f32.h)
+        elif kind == "flood":  # so many undecided elements that all are computed in double-double (src/blas/gemm/gemm_b64.h)
             m, n, k = 64, 64, int(rng.choice([1, 3, 9]))
         elif m * n * k > 130_000:
             k = int(rng.choice([3, 40, 256]))

@@ -59,7 +59,7 @@ def share(record: np.void, exact) -> mpmath.mpf | None:
     if err == 0:
         return mpmath.mpf(0) if error == 0 else mpmath.inf
     if kind == "row" and mpmath.ldexp(abs(high), -19) < abs(high) - bound < mpmath.ldexp(abs(high), -17):
-        # What stands for a number that nobody computes (rows_step.h): that has its sign, and is less than twice as large. Of those nearer to 0
+        # What stands for a number that nobody computes (rows/step.h): that has its sign, and is less than twice as large. Of those nearer to 0
         # than the bound allows the source shows that they round alike.
         return exact / high / 2 if exact * high > 0 else mpmath.inf
     if kind == "row":

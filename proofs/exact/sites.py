@@ -12,7 +12,7 @@ from proofs.exact.library import HERE, ROOT, WATCHED, function_around, watched
 # Kernels of functions have proofs of their own; the device's sources call the headers that are watched here.
 ELSEWHERE = ("src/cuda/", "src/xla/", "src/elementwise/")
 PRIMITIVE = re.compile(
-    r"\b(?:vf64_undecided\w*|vf32_undecided\w*|rm_round_dd|rm_near_round|vf64_store_(?:differing|between)_f32|rm_columns_differ)\("
+    r"\b(?:vf64_undecided\w*|vf32_undecided\w*|rm_round_dd|rm_dd_ball_round|vf64_store_(?:differing|between)_f32|rm_columns_differ)\("
     r"|[=!]= rm_(?:bits32|bits64|round_double|round_beside)\(|vi64_eq\(vf64_bits\(\w+\), vf64_bits\(|\w+\[\w+\] != other\["
 )
 FUNCTION = re.compile(r"^(?:\w[\w *]*[ *])(\w*(?:decide|round|settle|undecided|known|_test)\w*)\(([^;{]*)\) \{", re.MULTILINE)

@@ -4,8 +4,8 @@
 
 #include "../../crlibm/config.h"
 #include "../../include/repmath/core.h"
-#include "../../src/dispatch/kernels.h"
-#include "../../src/nn/kernels.h"
+#include "../../src/runtime/kernels.h"
+#include "../../src/nn/rows/kernels.h"
 #include "../../src/random/kernels.h"
 #include "watch.h"
 

@@ -197,7 +197,7 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
 /* The rounded mean, or reciprocal root, of a set. */
 #define WATCH_store_statistic(r, kind, value, err, near, ball, to, state) \
   (exact_at = (to), store_statistic(r, kind, value, err, near, ball, to, state), exact_at = 0)
-/* Result r of a row of averages (src/nn/pooling.c). */
+/* Result r of a row of averages (src/nn/pool/api.c). */
 #define WATCH_rm_pool_decide(total, terms, divisor, format, bits, state) \
   (exact_at = y + r * f->sy[4], rm_pool_decide(total, terms, divisor, format, bits, state))
 #define WATCH_rm_pool_exactly(t, divisor, uniform, state) (exact_at = y + r * f->sy[4], rm_pool_exactly(t, divisor, uniform, state))
@@ -207,7 +207,7 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     !exact_open && rm_prefix_decide_block(h, l, b, count, fmt, bits);                         \
   })
 #define WATCH_rm_prefix_decide(h, l, b, fmt, bits) (!exact_open && rm_prefix_decide(h, l, b, fmt, bits))
-/* The gradient at the class that counts (src/nn/cross_entropy_rows.h). */
+/* The gradient at the class that counts (src/nn/cross_entropy/row.h). */
 #define WATCH_rm_round_dd(hi, lo, err, k, format, rule, flags, undecided)                     \
   ({                                                                                          \
     const uint64_t bits__ = rm_round_dd(hi, lo, err, k, format, rule, flags, undecided);      \
@@ -221,8 +221,8 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
   (exact_place = (i), rm_decide_separated(near, ball, row, i, separation, format, state))
 #define WATCH_rm_near_round(a, format, rule, flags, bits)                                     \
   ({                                                                                          \
-    const rm_near near__ = *(a);                                                              \
-    const int known__ = rm_near_round(&near__, format, rule, flags, bits);                    \
+    const rm_dd_ball near__ = *(a);                                                              \
+    const int known__ = rm_dd_ball_round(&near__, format, rule, flags, bits);                    \
     exact_watch(EXACT_KNOWN, known__, near__.hi, near__.lo, near__.err, (double)exact_place);                 \
     known__;                                                                                  \
   })

@@ -1,7 +1,7 @@
-"""The bounds of random draws (src/random), of dropout, of the terms of losses (src/nn/loss_step.h), of averages, variances and of the reduction of
+"""The bounds of random draws (src/random), of dropout, of the terms of losses (src/nn/loss/step.h), of averages, variances and of the reduction of
 large arguments of the sine: as rows.py, from graphs and from host code.
 
-What is given: quantiles of the normal distribution by RM_ERFINV_F32_ERR, or within the err of erfinv_f64.h, twice the tails of truncated
+What is given: quantiles of the normal distribution by RM_ERFINV_B64_ERR, or within the err of erfinv_dd.h, twice the tails of truncated
 numbers within 2^-104 (rm_truncation_prepare), pi/16 by its two parts. A bound that another proof leaves room in is taken with 2^-20 of itself to spare.
 """
 
@@ -43,7 +43,7 @@ def uniform(root: pathlib.Path, fmt: int, label: str) -> Claim:
     def make(algebra: Algebra) -> dict[str, Value]:
         width = algebra.off(A("W"), U)
         host = Host(algebra, {"size": A("B")}, {"format==RM_F64": fmt == 3})
-        host.run(text_of(root, "src/random/job.c", "r->err = size *", ";"))
+        host.run(text_of(root, "src/random/args.c", "r->err = size *", ";"))
         return {
             "u": A("u"),
             "low": A("low"),
@@ -58,7 +58,7 @@ def uniform(root: pathlib.Path, fmt: int, label: str) -> Claim:
 
 
 def quantile(root: pathlib.Path) -> Fraction:
-    return constants(root, "crlibm/erfinv/erfinv_f32.h")["RM_ERFINV_F32_ERR"]
+    return constants(root, "crlibm/erfinv/erfinv_b64.h")["RM_ERFINV_B64_ERR"]
 
 
 def scaled(root: pathlib.Path) -> list[Claim]:
@@ -115,12 +115,12 @@ def dropout(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
         """1/(1 - p) by s = 1 - p rounded, and what that leaves over."""
         rest = error(algebra, U, A("s"))
         host = Host(algebra, {"s": A("s"), "rest": rest}, {"drop->exact": False})
-        host.run("r =" + text_of(root, "src/random/job.c", "r = 1.0 / s;", ";").removeprefix("r ="))
+        host.run("r =" + text_of(root, "src/random/args.c", "r = 1.0 / s;", ";").removeprefix("r ="))
         r = host.values["r"]
         residual = plus(times(r, A("s")), number(-1))
         host.calls["vf64_mul_err"] = given_sum(residual)
         host.values["drop->hi"] = r
-        host.run(text_of(root, "src/random/job.c", "drop->lo = drop->exact ? 0.0", ";"))
+        host.run(text_of(root, "src/random/args.c", "drop->lo = drop->exact ? 0.0", ";"))
         ratio = times(rest, A("s", -1))
         exact = times(A("s", -1), plus(number(1), minus(ratio), error(algebra, U * U * ONE)))
         return {"hi": r, "lo": host.values["drop->lo"], "exact": exact}
@@ -198,7 +198,7 @@ def average(root: pathlib.Path) -> Computed:
     """q = (sum + low)/D in units of 2^-53 of itself, of which its last place has at least one; err has 2^-4 of itself to spare."""
 
     def make(algebra: Algebra) -> list[tuple[Value, Value]]:
-        path = "src/nn/pooling_sum.h"
+        path = "src/nn/pool/sum.h"
         host = Host(
             algebra,
             {"sum": A("sum"), "low": A("low"), "divisor": A("D"), "err": A("err")},
@@ -263,7 +263,7 @@ def large_argument(root: pathlib.Path) -> Computed:
     """f pi/16 for f within 2^-105 f, where it is cut, and 2^-134 of fh + fl, fl being below 2^-52 fh; pi/16 within 2^-110 of its two parts."""
 
     def make(algebra: Algebra) -> list[tuple[Value, Value]]:
-        path, tables = "crlibm/sin/sin_slow.h", constants(root, "crlibm/sin/sin_tables.h")
+        path, tables = "crlibm/sin/sin_accurate.h", constants(root, "crlibm/sin/sin_tables.h")
         step, step_low = tables["RM_SIN_STEP"], tables["RM_SIN_STEP_LO"]
         low = error(algebra, 2 * U, A("f"))
         known = {"fh": A("f"), "fl": low, "RM_SIN_STEP": number(step), "RM_SIN_STEP_LO": number(step_low)}
@@ -283,7 +283,7 @@ def large_argument(root: pathlib.Path) -> Computed:
 
 # ------------------------------------------------------------------------------------------ scaling, numbers with a bound
 
-SCALED, NEAR = "src/blas/scaled.h", "crlibm/fp/near.h"
+SCALED, NEAR = "src/blas/gemm/alpha_beta.h", "crlibm/enclosure/dd_ball.h"
 
 
 def scalings() -> list[Claim]:
@@ -314,7 +314,7 @@ def scaled_pair(root: pathlib.Path) -> Computed:
 
 
 def near(root: pathlib.Path) -> Computed:
-    """The product of numbers with a bound, before rm_near_up, which adds 2^-45: A = ah + al within ea, B = bh + bl within eb."""
+    """The product of numbers with a bound, before rm_dd_ball_up, which adds 2^-45: A = ah + al within ea, B = bh + bl within eb."""
 
     def make(algebra: Algebra) -> list[tuple[Value, Value]]:
         host = Host(

@@ -51,7 +51,7 @@ static vm64 rec_test(const char *kind, vf64 hi, vf64 lo, vf64 err, vf64 *y) {
 #define WATCH_vf64_undecided_any(y, rel, fmt) rec_test("reach", y, vf64_set1(0.0), vf64_mul(vf64_abs(y), vf64_set1(rel)), NULL)
 
 /* Exponentials and quantiles are proved by themselves: a call is a new number. */
-#include "crlibm/exp/exp_f32.h"
+#include "crlibm/exp/exp_b64.h"
 #define rm_exp_sixteenths(x, step) vf64_input("e")
 
 #include "crlibm/simd/machine.h"
@@ -62,17 +62,17 @@ static vf64 rec_two_sum_of(vf64 a, vf64 b, vf64 *e) {
 }
 #define vf64_two_sum rec_two_sum_of
 
-#include "crlibm/softplus/softplus_f32.h"
+#include "crlibm/softplus/softplus_b64.h"
 #define rm_softplus_tail(d) ((void)(d), vf64_input("tail"))
 #define vf64_undecided_within WATCH_vf64_undecided_within
 #include "crlibm/logaddexp/logaddexp.h"
 #undef vf64_undecided_within
 
-#include "src/nn/clip_step.h"
-#include "src/nn/formulas_step.h"
-#include "src/nn/loss_step.h"
-#include "src/nn/optimizers_step.h"
-#include "src/nn/rows_step.h"
+#include "src/nn/optim/clip_step.h"
+#include "src/nn/formula/step.h"
+#include "src/nn/loss/step.h"
+#include "src/nn/optim/step.h"
+#include "src/nn/rows/step.h"
 
 /* Draws: a vector of one element, of which nothing is open; the random bytes are new numbers. */
 static vi64 vi64_load(const int64_t *p) {
@@ -102,7 +102,7 @@ static void rec_quantile(vf64 *hi, vf64 *lo, vf64 *err) { *hi = vf64_input("hi")
 #define rm_erfinv_times_sqrt2_dd(hi, lo, err) ((void)(hi), (void)(lo), (void)(err))
 #include "src/random/dropout.h"
 #include "src/random/truncated.h"
-#include "src/blas/scaled.h"
+#include "src/blas/gemm/alpha_beta.h"
 
 static double places[6][8];
 static const char *const place_names[] = {"p", "m", "v", "w", "g", "z"};
@@ -158,7 +158,7 @@ int main(int argc, char **argv) {
   } else if (!strcmp(kind, "logaddexp")) {
     const vf64 x[2] = {vf64_input("small"), vf64_input("big")};
     vf64 result;
-    rm_logaddexp_narrow(x, fmt, &result);
+    rm_logaddexp_b32(x, fmt, &result);
   } else if (!strcmp(kind, "term")) {
     rm_term_block block = {.x = places[0], .y = places[1], .g = places[2]};
     block.b = named("b"), block.scale = named("scale"), block.scale_low = named("scale_low");
@@ -183,7 +183,7 @@ int main(int argc, char **argv) {
     const vf64 u = vf64_input("u"), v = vf64_input("v"), sign = vf64_input("sign");
     vf64 result;
     if (fmt == 3)
-      rm_truncated_step_f64(&t, u, u, v, v, sign, &result);
+      rm_truncated_fast_f64(&t, u, u, v, v, sign, &result);
     else
       rm_truncated_step(&t, u, v, sign, &result, fmt);
   } else if (!strcmp(kind, "tails")) {

@@ -1,4 +1,4 @@
-"""The bounds of rows (src/nn/rows_step.h) and of what operators give them: softmax and its kin, cross entropy, norms, their gradients.
+"""The bounds of rows (src/nn/rows/step.h) and of what operators give them: softmax and its kin, cross entropy, norms, their gradients.
 
 A row's graph is recorded; its numbers and their bounds are read from the operator's host code (host.py). Assumed is what other proofs show:
 the errors of exponentials and log1p by their certificates, numbers of roundings by proofs/depth. Where a bound is made of computed numbers (a sum,
@@ -99,11 +99,11 @@ def row(name: str, op: int, make, sums=(), **more) -> Given:
 
 
 def known(root: pathlib.Path) -> dict[str, Value]:
-    return {name: number(value) for name, value in constants(root, "src/nn/kernels.h").items()}
+    return {name: number(value) for name, value in constants(root, "src/nn/rows/kernels.h").items()}
 
 
 def of_rows(root: pathlib.Path, algebra: Algebra) -> tuple[dict[str, Value], Fraction, Fraction, Fraction]:
-    c = constants(root, "src/nn/kernels.h")
+    c = constants(root, "src/nn/rows/kernels.h")
     return known(root), c["RM_ROW_EXP_ERR"], c["RM_ROW_SUM_ERR"], MOMENT
 
 
@@ -114,11 +114,11 @@ def certified(kernel: str) -> Fraction:
 
 
 def sums(root: pathlib.Path) -> list[Computed]:
-    """The errors of src/nn/kernels.h: of exponentials of a difference below 2^8, which rounds, of their sums, and of moments, whose terms round by
+    """The errors of src/nn/rows/kernels.h: of exponentials of a difference below 2^8, which rounds, of their sums, and of moments, whose terms round by
     5 u at most."""
 
     def bounds(algebra: Algebra) -> list[tuple[Value, Value]]:
-        c = constants(root, "src/nn/kernels.h")
+        c = constants(root, "src/nn/rows/kernels.h")
         difference = Fraction(1, 2**46) * (1 + Fraction(1, 2**45))
         return [
             (algebra.error((certified("exp_row_f64") + difference) * (1 + Fraction(1, 2**40))), number(c["RM_ROW_EXP_ERR"])),
@@ -146,7 +146,7 @@ def given_sum(value: Value) -> Callable[[], Value]:
     return call
 
 
-SOFTMAX = "src/nn/softmax_rows.h"
+SOFTMAX = "src/nn/softmax/row.h"
 T = plus(A("u"), minus(A("c")))
 
 
@@ -211,7 +211,7 @@ def softmax(root: pathlib.Path) -> list[Claim]:
 
 # --------------------------------------------------------------------------------------------------------- cross entropy
 
-ENTROPY = "src/nn/cross_entropy_rows.h"
+ENTROPY = "src/nn/cross_entropy/row.h"
 
 
 def class_weights(root: pathlib.Path, algebra: Algebra) -> tuple[Value, Value, Value]:
@@ -361,7 +361,7 @@ def entropy(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
 
 # ---------------------------------------------------------------------------------------------------------------- norms
 
-NORMS, WEIGHTS = "src/nn/normalize.c", "src/nn/normalize_weight_rows.h"
+NORMS, WEIGHTS = "src/nn/norm/normalize.inl", "src/nn/norm/weight_row.h"
 OF_REL = Fraction(995, 1000)
 ROOT_HALF = Fraction(505, 1000)  # (1 - d)^(-1/2) - 1 is below ROOT_HALF d for d up to 2^-19
 assert (1 - Fraction(1, 2**19)) * (1 + ROOT_HALF / 2**19) ** 2 > 1 and ROOT_HALF > Fraction(1, 2)
@@ -556,7 +556,7 @@ def norms(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
         )
         host.run(
             "bound ="
-            + text_of(root, WEIGHTS, "rm_near_finish(&term, v, 0.0, 1,", ";").partition("1,")[2].removesuffix(");")
+            + text_of(root, WEIGHTS, "rm_dd_ball_finish(&term, v, 0.0, 1,", ";").partition("1,")[2].removesuffix(");")
             + ";"
         )
         return [(plus(host.values["v"], minus(times(exact_root(algebra), second))), host.values["bound"])]

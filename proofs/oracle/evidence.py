@@ -8,7 +8,7 @@ from . import narrow, short
 TEXT = """
 ## Evaluations in binary32
 
-Where a function is evaluated in binary32 first (`crlibm/*/*_narrow.h` for f32, `*_16.h` for f16 and bf16), its error is measured at the
+Where a function is evaluated in binary32 first (`crlibm/*/*_b32.h` for f32, `*_b32_half.h` for f16 and bf16), its error is measured at the
 numbers themselves, on each instruction set whose loops use it: `proofs/oracle` has enclosures of the functions that are some 2^-24 of those errors
 wide, integer polynomials from ball arithmetic. For f32 the condition is that of the rounding test: the value lies between the two sums that the test compares. For
 the 16-bit formats the bound is that which the file derives, or the loop's test covers; their rounding tests are run around every midpoint of
@@ -16,7 +16,7 @@ the format. Both ask nothing of other machines, but the estimates of reciprocals
 
 In f16 and bf16, hypot, products, quotients and functions of one argument without such a file are computed by the f32 kernel in binary64, of numbers that
 are f32 numbers too: its bound and domain are those above. Gradients multiply g by a table of derivatives, which is made by the f32
-kernel at g = 1 (`src/elementwise/gradient16.c`).
+kernel at g = 1 (`src/elementwise/half_gradient.c`).
 
 """
 HEAD_F32 = "| f32 | instruction set | largest error over its bound | numbers | left open |\n| --- | --- | --- | --- | --- |\n"

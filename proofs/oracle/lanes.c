@@ -1,7 +1,7 @@
 /* A narrow evaluation as lanes.h has it: RM_FUNCTION_HEADER and RM_EVALUATE name it; compiled for AVX2 or AVX-512 like the library. */
 #include "lanes.h"
 
-#include "crlibm/simd/narrow.h"
+#include "crlibm/simd/b32.h"
 
 static struct {
   vf32 hi, lo, up, down, y;
@@ -21,11 +21,11 @@ static inline vm32 noted_for_all(vf32 hi, vf32 lo, float err, vf32 *y) { return 
 #undef vf32_undecided
 
 void rm_oracle_lanes(const float *x, struct rm_lanes *out) {
-  for (int i = 0; i < RM_CHUNK; i += RM_NARROW_LANES) {
+  for (int i = 0; i < RM_CHUNK; i += RM_B32_LANES) {
     vf32 v;
     const uint32_t open = vm32_bits(RM_EVALUATE(vf32_load_f32(x + i), &v));
     vf32_store_f32(out->hi + i, seen.hi), vf32_store_f32(out->lo + i, seen.lo), vf32_store_f32(out->up + i, seen.up);
     vf32_store_f32(out->down + i, seen.down), vf32_store_f32(out->before + i, seen.y), vf32_store_f32(out->after + i, v);
-    for (int k = 0; k < RM_NARROW_LANES; k++) out->open[i + k] = open >> k & 1;
+    for (int k = 0; k < RM_B32_LANES; k++) out->open[i + k] = open >> k & 1;
   }
 }

@@ -1,4 +1,4 @@
-"""The bounds of the narrow evaluations (crlibm/*/*_narrow.h) at every binary32 number, on each instruction set whose loops use them.
+"""The bounds of the narrow evaluations (crlibm/*/*_b32.h) at every binary32 number, on each instruction set whose loops use them.
 
     python -m proofs.oracle.narrow               what changed since its certificate
     python -m proofs.oracle.narrow --all         everything
@@ -46,19 +46,19 @@ class Evaluation:
 
     @property
     def header(self) -> str:
-        return f"crlibm/{self.function}/{self.function}_narrow.h"
+        return f"crlibm/{self.function}/{self.function}_b32.h"
 
     @property
     def root(self) -> str:
-        return f"rm_{self.function}_narrow"
+        return f"rm_{self.function}_b32"
 
 
 def evaluations() -> dict[str, Evaluation]:
     found = {}
-    for path in sorted((ROOT / "crlibm").glob("*/*_narrow.h")):
-        used = re.search(r"^#define RM_NARROW_(\w+) (RM_NARROW\w*)$", path.read_text(), re.M)
+    for path in sorted((ROOT / "crlibm").glob("*/*_b32.h")):
+        used = re.search(r"^#define RM_B32_(\w+) (RM_B32\w*)$", path.read_text(), re.M)
         name = used[1]
-        found[name] = Evaluation(name, ("avx512",) if used[2] == "RM_NARROW_FULL" else ("avx2", "avx512"))
+        found[name] = Evaluation(name, ("avx512",) if used[2] == "RM_B32_FULL" else ("avx2", "avx512"))
     return found
 
 

@@ -1,4 +1,4 @@
-/* The errors of the evaluations of two arguments in binary32 (crlibm/<f>/<f>_16.h) at all pairs of a 16-bit format, measured against
+/* The errors of the evaluations of two arguments in binary32 (crlibm/<f>/<f>_b32_half.h) at all pairs of a 16-bit format, measured against
  * values from polynomials in binary64 whose coefficients python-flint has made (short.py). RM_PAIR is 1 for atan2, 2 for pow, 3 for
  * logaddexp.
  *
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "crlibm/simd/narrow.h"
+#include "crlibm/simd/b32.h"
 
 #if RM_PAIR == 3
 /* What the evaluation compares last: twice its error with the distance of the sum from a midpoint. */
@@ -63,7 +63,7 @@ static void ratios(const struct rm_pairs *t, int format, double a, const float *
     double f = q * at(t, large > 0 ? u : 0);
     f = a > size ? pi / 2 - f : f;
     f = __builtin_copysign(1.0, b) < 0 ? pi - f : f;
-    const double claim = claimed(RM_16_ERR_atan2(format), format) * f, least = f < 0x1p-126 ? 8 * 0x1p-149 : 0; /* the test's units (simd.h) */
+    const double claim = claimed(RM_HALF_ERR_atan2(format), format) * f, least = f < 0x1p-126 ? 8 * 0x1p-149 : 0; /* the test's units (simd.h) */
     out[i] = (fabs(v - f) + RM_SLACK * f) / (claim > least ? claim : least);
 #elif RM_PAIR == 2 /* log2 x = a */
     (void)err2s;
@@ -74,7 +74,7 @@ static void ratios(const struct rm_pairs *t, int format, double a, const float *
     double scale;
     __builtin_memcpy(&scale, &bits, sizeof scale);
     const double f = at(t, (y - k) * 128) * scale;
-    out[i] = (fabs(v - f) + RM_SLACK * f) / (claimed(RM_16_ERR_pow(format), format) * f);
+    out[i] = (fabs(v - f) + RM_SLACK * f) / (claimed(RM_HALF_ERR_pow(format), format) * f);
 #else
     (void)format;
     const double big = a > b ? a : b, d = fabs(a - b), f = at(t, d <= 86 ? d * 16 : 86 * 16), l = d <= 86 ? f : 0, off = v - big - l;
@@ -97,13 +97,13 @@ static void ratios(const struct rm_pairs *t, int format, double a, const float *
       for (int from = 0; from < RM_INPUTS; from += RM_CHUNK) {                                                           \
         static float v[RM_CHUNK], y[RM_CHUNK], err2[RM_CHUNK];                                                           \
         static double ratio[RM_CHUNK];                                                                                   \
-        uint16_t as[RM_NARROW_LANES], bs[RM_NARROW_LANES];                                                               \
-        float x[RM_NARROW_LANES];                                                                                        \
-        for (int k = 0; k < RM_NARROW_LANES; k++) as[k] = (uint16_t)a;                                                   \
+        uint16_t as[RM_B32_LANES], bs[RM_B32_LANES];                                                               \
+        float x[RM_B32_LANES];                                                                                        \
+        for (int k = 0; k < RM_B32_LANES; k++) as[k] = (uint16_t)a;                                                   \
         const vf32 va = vf32_load_##fmt(as);                                                                             \
         vf32_store_f32(x, va);                                                                                           \
-        for (int b = 0; b < RM_CHUNK; b += RM_NARROW_LANES) {                                                            \
-          for (int k = 0; k < RM_NARROW_LANES; k++) bs[k] = (uint16_t)(from + b + k);                                    \
+        for (int b = 0; b < RM_CHUNK; b += RM_B32_LANES) {                                                            \
+          for (int k = 0; k < RM_B32_LANES; k++) bs[k] = (uint16_t)(from + b + k);                                    \
           const vf32 in[] = {va, vf32_load_##fmt(bs)};                                                                   \
           vf32_store_f32(v + b, EVALUATE(in, FMT)), vf32_store_f32(y + b, in[1]);                                        \
           vf32_store_f32(err2 + b, RM_ERR2);                                                                             \

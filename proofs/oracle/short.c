@@ -1,15 +1,15 @@
-/* The evaluations of the 16-bit formats in binary32 (crlibm/<f>/<f>_16.h) lane by lane, and the loop's rounding test of them.
+/* The evaluations of the 16-bit formats in binary32 (crlibm/<f>/<f>_b32_half.h) lane by lane, and the loop's rounding test of them.
  * RM_FUNCTION_HEADER and RM_EVALUATED name one; it is compiled for AVX2 or AVX-512 as the library has it. */
 #include RM_FUNCTION_HEADER
 #include "src/elementwise/map.h"
 
 #define TAKE_(fmt, FMT, f) \
-  static uint32_t take_##fmt(const uint16_t *x, vf32 v0, vf32 v1, vu16 *y) { RM_16_TAKE_##fmt(f, FMT) }
+  static uint32_t take_##fmt(const uint16_t *x, vf32 v0, vf32 v1, vu16 *y) { RM_HALF_TAKE_##fmt(f, FMT) }
 #define TAKE(fmt, FMT, f) TAKE_(fmt, FMT, f)
 TAKE(f16, RM_F16, RM_EVALUATED)
 TAKE(bf16, RM_BF16, RM_EVALUATED)
 #define EVAL RM_CAT(RM_CAT(rm_, RM_EVALUATED), _16)
-#define BOUND RM_CAT(RM_16_CLAIM_, RM_EVALUATED)
+#define BOUND RM_CAT(RM_HALF_CLAIM_, RM_EVALUATED)
 
 enum { INPUTS = 65536, LANES = 2 * RM_GROUP16 };
 

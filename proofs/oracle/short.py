@@ -1,11 +1,11 @@
-"""The bounds of the evaluations of the 16-bit formats in binary32 (crlibm/*/*_16.h): of one argument for all numbers, of two for all pairs,
+"""The bounds of the evaluations of the 16-bit formats in binary32 (crlibm/*/*_b32_half.h): of one argument for all numbers, of two for all pairs,
 on each instruction set whose loops use them; and their rounding tests, and the derivatives in the gradients' tables.
 
     python -m proofs.oracle.short [--all | --check] [--fraction 1/16] [function ...]
 
 as proofs.oracle.narrow; a fraction is of the first arguments of pairs.
 
-What is claimed is RM_16_CLAIM_<f> of the header, relative to the result, where the loop tests the results with less or nothing because all of
+What is claimed is RM_HALF_CLAIM_<f> of the header, relative to the result, where the loop tests the results with less or nothing because all of
 them are known to be right: then that is shown too, for every number. Of two arguments it is the test's own bound."""
 
 import argparse
@@ -47,11 +47,11 @@ class Evaluation:
 
     @property
     def header(self) -> str:
-        return f"crlibm/{self.function}/{self.function}_16.h"
+        return f"crlibm/{self.function}/{self.function}_b32_half.h"
 
     @property
     def root(self) -> str:
-        return f"rm_{self.function}_16"
+        return f"rm_{self.function}_b32_half"
 
     @property
     def pair(self) -> bool:
@@ -60,9 +60,9 @@ class Evaluation:
 
 def evaluations() -> dict[str, Evaluation]:
     found = {}
-    for path in sorted((ROOT / "crlibm").glob("*/*_16.h")):
-        used = re.search(r"^#define RM_16_(\w+) (RM_NARROW\w*)$", path.read_text(), re.M)
-        found[used[1]] = Evaluation(used[1], ("avx512",) if used[2] == "RM_NARROW_FULL" else ("avx2", "avx512"))
+    for path in sorted((ROOT / "crlibm").glob("*/*_b32_half.h")):
+        used = re.search(r"^#define RM_HALF_(\w+) (RM_B32\w*)$", path.read_text(), re.M)
+        found[used[1]] = Evaluation(used[1], ("avx512",) if used[2] == "RM_B32_FULL" else ("avx2", "avx512"))
     return found
 
 
@@ -215,7 +215,7 @@ def certificate(evaluation: Evaluation) -> dict | None:
 def macros(evaluation: Evaluation) -> str:
     """What the header says of its bound, of tests and of inputs: it is part of the digest."""
     return "\n".join(
-        re.findall(rf"^#define RM_16_.*_{evaluation.function}\b.*$", (ROOT / evaluation.header).read_text(), re.M)
+        re.findall(rf"^#define RM_HALF_.*_{evaluation.function}\b.*$", (ROOT / evaluation.header).read_text(), re.M)
     )
 
 

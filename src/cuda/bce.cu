@@ -5,23 +5,23 @@
 
 #include "../../include/repmath/cuda_losses.h"
 
-#include "../nn/decide.c"
+#include "../nn/rows/decide.inl"
 
-#include "../nn/bce_element.h"
+#include "../nn/loss/bce_element.h"
 
-#include "wide_sums.h"
+#include "dd_sums.h"
 
 extern "C" rm_status rm_cuda_bce_with_logits(int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x,
                                              const void *y, ptrdiff_t stride_y, const void *weight, ptrdiff_t stride_weight,
                                              const void *pos_weight, ptrdiff_t stride_pos_weight, void *out,
                                              ptrdiff_t stride_out, rm_cuda_stream stream) {
-  rm_wide_loss f;
+  rm_dd_loss f;
   const rm_status status = rm_bce_job(&f, format, reduction, n, x, stride_x, y, stride_y, weight, stride_weight, pos_weight,
                                       stride_pos_weight, out, stride_out);
   const bool none = reduction == RM_REDUCTION_NONE;
   if (status || (n == 0 && none)) return status;
   if (!none) return wide_sum<rm_bce_add>(f, rm_bce_reduce, stream);
-  return each_element<rm_wide_loss, rm_bce_loss_result>(f, n, rm_bce_rest, stream);
+  return each_element<rm_dd_loss, rm_bce_loss_result>(f, n, rm_bce_rest, stream);
 }
 
 extern "C" rm_status rm_cuda_bce_with_logits_backward(int format, int reduction, int64_t n, const void *g, ptrdiff_t stride_g,
@@ -29,9 +29,9 @@ extern "C" rm_status rm_cuda_bce_with_logits_backward(int format, int reduction,
                                                       const void *weight, ptrdiff_t stride_weight, const void *pos_weight,
                                                       ptrdiff_t stride_pos_weight, void *dx, ptrdiff_t stride_dx,
                                                       rm_cuda_stream stream) {
-  rm_wide_loss f;
+  rm_dd_loss f;
   const rm_status status = rm_bce_gradient_job(&f, format, reduction, n, g, stride_g, x, stride_x, y, stride_y, weight,
                                                stride_weight, pos_weight, stride_pos_weight, dx, stride_dx);
   if (status || n == 0) return status;
-  return each_element<rm_wide_loss, rm_bce_gradient_result>(f, n, rm_bce_gradient_rest, stream);
+  return each_element<rm_dd_loss, rm_bce_gradient_result>(f, n, rm_bce_gradient_rest, stream);
 }

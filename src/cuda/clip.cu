@@ -1,13 +1,13 @@
 /* Gradient clipping: the sum of squares in a superaccumulator on the device, the factor from it by one thread, and products with it
  * by one thread an element. */
 #include "accumulate.h"
-#include "open.h"
+#include "undecided.h"
 
 #include "../../include/repmath/cuda_optim.h"
 
-#include "../nn/clip_step.h"
+#include "../nn/optim/clip_step.h"
 
-#include "../nn/clip_slow.c"
+#include "../nn/optim/clip_accurate.inl"
 
 namespace {
 

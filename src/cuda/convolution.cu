@@ -1,11 +1,11 @@
-/* rm_cuda_conv_*: the CPU's problems (blas/convolution_job.h), solved by the engines of this folder: operands are found by coordinates
+/* rm_cuda_conv_*: the CPU's problems (blas/conv/args.h), solved by the engines of this folder: operands are found by coordinates
  * when their pieces are loaded, and no matrix of patches is made. */
 #include "matmul.h"
 
 #include "launch.h"
 
 extern "C" {
-#include "../blas/convolution_job.h"
+#include "../blas/conv/args.h"
 }
 
 namespace {

@@ -11,7 +11,7 @@
 #include "engine.h"
 
 #include "../reduce/prefixes.h"
-#include "../reduce/sum_exact.c"
+#include "../reduce/sum_exact.inl"
 
 extern "C" {
 #include "../reduce/statistics.h" /* declares argument checks, which are C */

@@ -6,7 +6,7 @@
  * terms or lines, or loads a fragment, accesses sixteen different pairs of banks.
  *
  * Order of additions: the 16 terms of a piece go into an accumulation chain in any order, and a chain ends after RM_KC terms, as the bound of
- * blas/bound_f32.h requires. */
+ * blas/gemm/bound_b64.h requires. */
 #ifndef RM_CUDA_DENSE_H
 #define RM_CUDA_DENSE_H
 

@@ -2,10 +2,10 @@
 #ifndef RM_CUDA_ELEMENTS_REST_H
 #define RM_CUDA_ELEMENTS_REST_H
 
-#include "open.h"
+#include "undecided.h"
 
 extern "C" {
-#include "../nn/row_loop.h" /* declares argument checks, which are C */
+#include "../nn/rows/parallel.h" /* declares argument checks, which are C */
 }
 
 RM_FN int rm_row_left(rm_row_state *) { return 0; }

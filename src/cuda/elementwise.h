@@ -1,17 +1,17 @@
 /* Elementwise functions. Of contiguous arrays a thread takes a word of several elements, so that accesses are wide and coalesced, and runs a step of the
  * CPU's base build (crlibm/simd/steps.h) for each; of other arrays it takes one element, by the loop body of that build. Included by one
- * translation unit for each function (cmake/functions.cmake writes them), after crlibm/<f>/<f>.h and <f>_slow.h; RM_CUDA_FUNCTION then makes its
+ * translation unit for each function (cmake/functions.cmake writes them), after crlibm/<f>/<f>.h and <f>_accurate.h; RM_CUDA_FUNCTION then makes its
  * launchers. */
 #ifndef RM_CUDA_ELEMENTWISE_H
 #define RM_CUDA_ELEMENTWISE_H
 
 extern "C" { /* before the headers that include it too */
-#include "../reduce/overlap.h"
+#include "../common/overlap.h"
 }
 
 #include "launch.h"
 
-#include "../dispatch/kernels.h"
+#include "../runtime/kernels.h"
 #include "../elementwise/map.h"
 
 namespace {
@@ -132,11 +132,11 @@ rm_status map(int64_t n, const void *const *x, const ptrdiff_t *sx, void *y, ptr
                                                rm_cuda_stream stream) {                                                      \
     const void *const in[] = {RM_CUDA_POINTERS_##arity};                                                                     \
     const ptrdiff_t strides[] = {RM_CUDA_STRIDES_##arity};                                                                   \
-    return map<stored, arity, rm_##name##_step_##fmt, load, store, map_##name##_##fmt>(n, in, strides, out, stride_out, stream); \
+    return map<stored, arity, rm_##name##_fast_##fmt, load, store, map_##name##_##fmt>(n, in, strides, out, stride_out, stream); \
   }
 #define RM_CUDA_FUNCTION(name, arity)                                                                                        \
   namespace {                                                                                                                \
-  RM_SLOW_FUNCTION(name, arity)                                                                                              \
+  RM_ACCURATE_FUNCTION(name, arity)                                                                                              \
   RM_MAP_ENTRIES(name, arity)                                                                                                \
   }                                                                                                                          \
   RM_LAUNCHER(name, arity, f16, rm_f16, uint16_t, vf64_load_f16, vf64_store_f16)                                                                           \

@@ -3,16 +3,16 @@
 #define RM_CUDA_ENGINE_H
 
 extern "C" {
-#include "../blas/views.h" /* declares argument checks, which are C */
+#include "../blas/gemm/views.h" /* declares argument checks, which are C */
 }
-#include "../blas/kernels.h"
+#include "../blas/gemm/kernels.h"
 
-#include "../blas/resolve_f32.h"
+#include "../blas/gemm/resolve_b64.h"
 #include "exact_sums.h"
 
-#include "../blas/patches.c"
+#include "../blas/conv/im2col_view.inl"
 
-#include "../blas/exact_gemm.c"
-#include "../blas/lines.c"
+#include "../blas/gemm/exact.inl"
+#include "../blas/gemm/vector_facts.inl"
 
 #endif

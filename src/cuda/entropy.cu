@@ -5,23 +5,23 @@
 
 #include "../../include/repmath/cuda_nn.h"
 
-#include "../nn/decide.c"
-#include "../nn/exp_row.c"
-#include "../nn/totals.c"
+#include "../nn/rows/decide.inl"
+#include "../nn/rows/exp_row.inl"
+#include "../nn/rows/totals.inl"
 
-#include "../nn/cross_entropy_rows.h"
+#include "../nn/cross_entropy/row.h"
 
 namespace {
 
-RM_LOCAL void each_of_classes(const void *operation, int64_t row, rm_row_state *state) {
+RM_STATIC void each_of_classes(const void *operation, int64_t row, rm_row_state *state) {
   if (*static_cast<const rm_entropy *>(operation)->counted < 0 && rm_row_left(state)) return;
   rm_entropy_finish_row(operation, row, state);
 }
-RM_LOCAL void loss_of_classes(const void *operation, int64_t row, rm_row_state *state) {
+RM_STATIC void loss_of_classes(const void *operation, int64_t row, rm_row_state *state) {
   if (*static_cast<const rm_entropy *>(operation)->counted < 0 && rm_row_left(state)) return;
   rm_entropy_loss_row(operation, row, state);
 }
-RM_LOCAL void gradient_of_classes(const void *operation, int64_t row, rm_row_state *state) {
+RM_STATIC void gradient_of_classes(const void *operation, int64_t row, rm_row_state *state) {
   if (*static_cast<const rm_entropy *>(operation)->counted < 0 && rm_row_left(state)) return;
   rm_entropy_gradient_row(operation, row, state);
 }
@@ -42,11 +42,11 @@ __global__ void __launch_bounds__(RM_ROW_THREADS) count_kernel(rm_entropy f, int
 struct entropy_memory {
   workspace work;
   entropy_memory(rm_entropy *f, cudaStream_t stream)
-      : work(sizeof(int64_t) + (static_cast<size_t>(f->p.rows) + 1) * (sizeof(rm_near) + sizeof(double)), stream) {
+      : work(sizeof(int64_t) + (static_cast<size_t>(f->p.rows) + 1) * (sizeof(rm_dd_ball) + sizeof(double)), stream) {
     int64_t *counted = static_cast<int64_t *>(work.data);
     if (!counted) return;
     f->counted = counted;
-    f->losses = reinterpret_cast<rm_near *>(counted + 1);
+    f->losses = reinterpret_cast<rm_dd_ball *>(counted + 1);
     f->specials = reinterpret_cast<double *>(f->losses + f->p.rows + 1);
     RM_LAUNCH(count_kernel, 1, RM_ROW_THREADS, stream, *f, counted);
   }

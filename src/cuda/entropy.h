@@ -1,11 +1,11 @@
-/* Cross entropy: entropy.cu decides what is fast, entropy_slow.cu the rows that it leaves, and what needs all rows. */
+/* Cross entropy: entropy.cu decides what is fast, entropy_accurate.cu the rows that it leaves, and what needs all rows. */
 #ifndef RM_CUDA_ENTROPY_H
 #define RM_CUDA_ENTROPY_H
 
-#include "open.h"
+#include "undecided.h"
 
 extern "C" {
-#include "../nn/cross_entropy.h"
+#include "../nn/cross_entropy/args.h"
 }
 
 /* Losses of rows, without a reduction or for one. */

@@ -2,11 +2,11 @@
 #ifndef RM_CUDA_EXACT_SUMS_H
 #define RM_CUDA_EXACT_SUMS_H
 
-#include "../reduce/elements.h"
+#include "../common/elements.h"
 #include "../reduce/exact.h"
 
-#include "../reduce/superaccumulator.c"
+#include "../reduce/superaccumulator.inl"
 
-#include "../reduce/exact.c"
+#include "../reduce/exact.inl"
 
 #endif

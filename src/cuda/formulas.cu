@@ -6,8 +6,8 @@
 
 #include "../../include/repmath/cuda_formulas.h"
 
-#include "../nn/formulas_slow.c"
-#include "../nn/formulas_step.h"
+#include "../nn/formula/accurate.inl"
+#include "../nn/formula/step.h"
 
 namespace {
 

@@ -1,11 +1,11 @@
-/* Formulas: formulas.cu begins, formulas_slow.cu finishes what it leaves. */
+/* Formulas: formulas.cu begins, formulas_accurate.cu finishes what it leaves. */
 #ifndef RM_CUDA_FORMULAS_H
 #define RM_CUDA_FORMULAS_H
 
-#include "open.h"
+#include "undecided.h"
 
 extern "C" {
-#include "../nn/formulas_job.h"
+#include "../nn/formula/args.h"
 }
 
 rm_status rm_formula_rest(const rm_formula_job &f, const rm_open_set &left, cudaStream_t stream);

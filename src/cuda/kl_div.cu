@@ -5,28 +5,28 @@
 
 #include "../../include/repmath/cuda_losses.h"
 
-#include "../nn/decide.c"
+#include "../nn/rows/decide.inl"
 
-#include "../nn/kl_div_element.h"
+#include "../nn/loss/kl_div_element.h"
 
-#include "wide_sums.h"
+#include "dd_sums.h"
 
 extern "C" rm_status rm_cuda_kl_div(int format, int reduction, int log_target, int64_t count, int64_t n, const void *x,
                                     ptrdiff_t stride_x, const void *t, ptrdiff_t stride_t, void *out, ptrdiff_t stride_out,
                                     rm_cuda_stream stream) {
-  rm_wide_loss f;
+  rm_dd_loss f;
   const rm_status status = rm_kl_job(&f, format, reduction, log_target, count, n, x, stride_x, t, stride_t, out, stride_out);
   const bool none = reduction == RM_REDUCTION_NONE;
   if (status || (n == 0 && none)) return status;
   if (!none) return wide_sum<rm_kl_add>(f, rm_kl_reduce, stream);
-  return each_element<rm_wide_loss, rm_kl_loss_result>(f, n, rm_kl_rest, stream);
+  return each_element<rm_dd_loss, rm_kl_loss_result>(f, n, rm_kl_rest, stream);
 }
 
 extern "C" rm_status rm_cuda_kl_div_backward(int format, int reduction, int log_target, int64_t count, int64_t n, const void *g,
                                              ptrdiff_t stride_g, const void *t, ptrdiff_t stride_t, void *dx,
                                              ptrdiff_t stride_dx, rm_cuda_stream stream) {
-  rm_wide_loss f;
+  rm_dd_loss f;
   const rm_status status = rm_kl_gradient_job(&f, format, reduction, log_target, count, n, g, stride_g, t, stride_t, dx, stride_dx);
   if (status || n == 0) return status;
-  return each_element<rm_wide_loss, rm_kl_gradient_result>(f, n, rm_kl_gradient_rest, stream);
+  return each_element<rm_dd_loss, rm_kl_gradient_result>(f, n, rm_kl_gradient_rest, stream);
 }

@@ -6,11 +6,11 @@
 
 #include "../../include/repmath/cuda_losses.h"
 
-#include "../nn/decide.c"
+#include "../nn/rows/decide.inl"
 
-#include "../nn/loss_step.h"
-#include "../nn/losses_element.h"
-#include "../nn/rows_step.h"
+#include "../nn/loss/step.h"
+#include "../nn/loss/element.h"
+#include "../nn/rows/step.h"
 
 namespace {
 
@@ -50,9 +50,9 @@ __global__ void __launch_bounds__(RM_BLOCK) terms_kernel(rm_pair_loss f, rm_open
   __shared__ rm_term_block all;
   __shared__ int known;
   if (threadIdx.x == 0) {
-    rm_near scale;
-    rm_near_set(&scale, 1.0, 0);
-    divided_near(&scale, &f, 0);
+    rm_dd_ball scale;
+    rm_dd_ball_set(&scale, 1.0, 0);
+    divided_dd_ball(&scale, &f, 0);
     all = rm_term_block{};
     known = rm_pair_scale(&f, &scale, &all);
   }

@@ -1,15 +1,15 @@
-/* Losses: what is fast and what is added up, in a file for each; losses_slow.cu and wide_losses_slow.cu finish. */
+/* Losses: what is fast and what is added up, in a file for each; losses_accurate.cu and dd_losses_accurate.cu finish. */
 #ifndef RM_CUDA_LOSSES_H
 #define RM_CUDA_LOSSES_H
 
 #include "accumulate.h"
-#include "open.h"
+#include "undecided.h"
 
 extern "C" {
-#include "../nn/losses_job.h"
-#include "../nn/wide_loss.h"
+#include "../nn/loss/args.h"
+#include "../nn/loss/dd_loss.h"
 }
-struct rm_wide_part;
+struct rm_mp_part;
 
 rm_status rm_pair_rest(const rm_pair_loss &f, const rm_open_set &left, cudaStream_t stream);
 /* The loss of the sum in `blocks` accumulators (accumulate.h). */
@@ -19,12 +19,12 @@ rm_status rm_nll_rest(const rm_nll &f, const rm_open_set &left, cudaStream_t str
 /* Likewise, of the sums of losses and of weights. */
 rm_status rm_nll_reduce(const rm_nll &f, rm_superaccumulator *sums, rm_superaccumulator *weights, int blocks, cudaStream_t stream);
 
-rm_status rm_bce_rest(const rm_wide_loss &f, const rm_open_set &left, cudaStream_t stream);
-rm_status rm_bce_gradient_rest(const rm_wide_loss &f, const rm_open_set &left, cudaStream_t stream);
-rm_status rm_kl_rest(const rm_wide_loss &f, const rm_open_set &left, cudaStream_t stream);
-rm_status rm_kl_gradient_rest(const rm_wide_loss &f, const rm_open_set &left, cudaStream_t stream);
-/* The loss of the sum in `blocks` parts (wide_sums.h). */
-rm_status rm_bce_reduce(const rm_wide_loss &f, const rm_wide_part *parts, int blocks, cudaStream_t stream);
-rm_status rm_kl_reduce(const rm_wide_loss &f, const rm_wide_part *parts, int blocks, cudaStream_t stream);
+rm_status rm_bce_rest(const rm_dd_loss &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_bce_gradient_rest(const rm_dd_loss &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_kl_rest(const rm_dd_loss &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_kl_gradient_rest(const rm_dd_loss &f, const rm_open_set &left, cudaStream_t stream);
+/* The loss of the sum in `blocks` parts (dd_sums.h). */
+rm_status rm_bce_reduce(const rm_dd_loss &f, const rm_mp_part *parts, int blocks, cudaStream_t stream);
+rm_status rm_kl_reduce(const rm_dd_loss &f, const rm_mp_part *parts, int blocks, cudaStream_t stream);
 
 #endif

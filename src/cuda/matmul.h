@@ -1,11 +1,11 @@
-/* Products of matrices on a device: the problems of blas/views.h, whose arguments have been checked, with device pointers. */
+/* Products of matrices on a device: the problems of blas/gemm/views.h, whose arguments have been checked, with device pointers. */
 #ifndef RM_CUDA_MATMUL_H
 #define RM_CUDA_MATMUL_H
 
 #include "../../include/repmath/cuda.h"
 
 extern "C" {
-#include "../blas/views.h" /* declares argument checks, which are C */
+#include "../blas/gemm/views.h" /* declares argument checks, which are C */
 }
 
 rm_status rm_cuda_matmul_run(const rm_matmul_problem *p, rm_cuda_stream stream);

@@ -5,9 +5,9 @@
 
 #include "../../include/repmath/cuda_losses.h"
 
-#include "../nn/decide.c"
+#include "../nn/rows/decide.inl"
 
-#include "../nn/nll_rows.h"
+#include "../nn/cross_entropy/nll_row.h"
 
 namespace {
 

@@ -5,12 +5,12 @@
 
 #include "../../include/repmath/cuda_nn.h"
 
-#include "../nn/decide.c"
-#include "../nn/totals.c"
+#include "../nn/rows/decide.inl"
+#include "../nn/rows/totals.inl"
 
-#include "../nn/normalize.c"
+#include "../nn/norm/normalize.inl"
 
-#include "../nn/normalize_weight_rows.h"
+#include "../nn/norm/weight_row.h"
 
 #include "norms_weight.h"
 

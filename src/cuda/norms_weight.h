@@ -41,7 +41,7 @@ template <int fmt> __global__ void shares_kernel(const __grid_constant__ rm_norm
       const rm_norm_statistics &t = w.statistics[set];
       const int64_t set0 = set / f.sets[1], set1 = set % f.sets[1];
       if (t.rel < 0.0) {
-        bound = rm_near_infinity();
+        bound = rm_dd_ball_infinity();
         break;
       }
       const double g = element_of(f.g.base + set0 * f.g.set[0] + set1 * f.g.set[1] + k * f.g.inner, fmt, by_words);
@@ -58,8 +58,8 @@ __global__ void columns_kernel(const __grid_constant__ rm_norm_weights w, column
   const rm_norm_job &f = w.f;
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < f.inner; i += step) {
-    rm_near total;
-    rm_near_set(&total, 0.0, 0);
+    rm_dd_ball total;
+    rm_dd_ball_set(&total, 0.0, 0);
     for (int64_t k = i; k < shares.count * f.inner; k += f.inner)
       rm_norm_weight_add(&total, shares.hi[k], shares.lo[k], shares.bound[k], shares.each / RM_WEIGHT_TERMS + 1);
     const rm_weight_range range = rm_norm_weight_column(&f, i);

@@ -3,15 +3,15 @@
 #ifndef RM_CUDA_OPTIMIZERS_H
 #define RM_CUDA_OPTIMIZERS_H
 
-#include "open.h"
+#include "undecided.h"
 
 extern "C" {
-#include "../nn/optimizers_job.h" /* compiled for the host, as C */
+#include "../nn/optim/args.h" /* compiled for the host, as C */
 }
 
-#include "../nn/optimizers_step.h"
+#include "../nn/optim/step.h"
 
-/* optimizers_slow.cu: by threads with a stack of RM_STEP_STACK bytes. */
+/* optimizers_accurate.cu: by threads with a stack of RM_STEP_STACK bytes. */
 enum { RM_STEP_STACK = 192 << 10 };
 rm_status rm_finish_steps(const rm_optimizer &o, const rm_open_set &open, cudaStream_t stream);
 

@@ -3,7 +3,7 @@
  *
  * Workspace: 32 bytes a number, one more for counts, and at least 2 KB. */
 extern "C" {
-#include "../random/job.h" /* compiled for the host, as C */
+#include "../random/args.h" /* compiled for the host, as C */
 }
 
 #include "radix_sort.h"

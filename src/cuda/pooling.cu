@@ -3,17 +3,17 @@
  * Workspace: 32 bytes for each size of the input or the output along an axis, whichever is larger, and a bit for each average. */
 #include "pooling.h"
 
-#include "../nn/pooling_sum.h"
+#include "../nn/pool/sum.h"
 
-#define RM_NUM near
-#include "../nn/pooling_exact.h"
+#define RM_NUM dd_ball
+#include "../nn/pool/formula.inc"
 #undef RM_NUM
 
 #include "../../include/repmath/cuda_pooling.h"
 
-#include "../reduce/superaccumulator.c"
+#include "../reduce/superaccumulator.inl"
 
-#include "../reduce/statistics_exact.c"
+#include "../reduce/statistics_exact.inl"
 
 namespace {
 
@@ -82,9 +82,9 @@ template <int fmt> __global__ void average_kernel(const __grid_constant__ rm_poo
       known = rm_pool_decide(&total, terms, result.divisor(), fmt, &bits, &state);
     } else {
       rm_pool_window w = result.window;
-      rm_near v;
-      rm_pool_quotients_near(&v, &w, 0, 0);
-      known = rm_near_round(&v, fmt, RM_NEAREST, &state.flags, &bits);
+      rm_dd_ball v;
+      rm_pool_quotients_dd_ball(&v, &w, 0, 0);
+      known = rm_dd_ball_round(&v, fmt, RM_NEAREST, &state.flags, &bits);
     }
     if (known)
       element<T>::store(result.y, static_cast<T>(bits), by_words.y);

@@ -1,13 +1,13 @@
-/* Pooling: pooling.cu decides what is fast, pooling_slow.cu the averages that it leaves. */
+/* Pooling: pooling.cu decides what is fast, pooling_accurate.cu the averages that it leaves. */
 #ifndef RM_CUDA_POOLING_H
 #define RM_CUDA_POOLING_H
 
-#include "open.h"
+#include "undecided.h"
 
-#include "../nn/row_loop.h"
+#include "../nn/rows/parallel.h"
 
 extern "C" {
-#include "../nn/pooling.h" /* declares argument checks, which are C */
+#include "../nn/pool/pooling.h" /* declares argument checks, which are C */
 }
 
 /* Averages to the end. */

@@ -5,7 +5,7 @@
 #include "launch.h"
 
 extern "C" {
-#include "../random/job.h" /* compiled for the host, as C */
+#include "../random/args.h" /* compiled for the host, as C */
 }
 
 #include "../random/chunks.h"

@@ -4,8 +4,8 @@
 #include "../random/normal.h"
 #include "../random/truncated.h"
 
-#include "../random/normal_exact.c"
-#include "../random/truncated_exact.c"
+#include "../random/normal_exact.inl"
+#include "../random/truncated_exact.inl"
 
 namespace {
 

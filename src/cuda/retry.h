@@ -1,14 +1,14 @@
-/* The elements of a product that the tiles leave undecided, each by a warp: the double-double sum of blas/resolve_f32.h, which leaves about one in
+/* The elements of a product that the tiles leave undecided, each by a warp: the double-double sum of blas/gemm/resolve_b64.h, which leaves about one in
  * 2^40 of them, and results that are not finite. An element that is decided is stored, and its bit in the bitmap cleared.
  *
  * Bounds: a lane adds every 32nd term by two-sums, and lanes are joined one after the other, then to the bias: no term passes more than
- * ceil(K/32) + 32 additions, and h = K + 64 is allowed (resolve_f32.h). Squares of norms: ceil(K/32) + min(K, 32) - 1 <= K + 5 roundings. */
+ * ceil(K/32) + 32 additions, and h = K + 64 is allowed (resolve_b64.h). Squares of norms: ceil(K/32) + min(K, 32) - 1 <= K + 5 roundings. */
 #ifndef RM_CUDA_RETRY_H
 #define RM_CUDA_RETRY_H
 
 #include "tiles.h"
 
-#include "../blas/resolve_f32.h"
+#include "../blas/gemm/resolve_b64.h"
 
 namespace {
 

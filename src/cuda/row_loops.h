@@ -1,7 +1,7 @@
-/* The loops of nn/kernels.h over a row by all threads of a block.
+/* The loops of nn/rows/kernels.h over a row by all threads of a block.
  *
- * Bounds: a thread is a lane of the loops in nn/rows.h. It adds RM_ROW_CHAIN terms, one chain where the CPU joins four, and joins
- * chains by two-sums; threads are joined by two-sums too, in a tree. That rounds less often than nn/rows_step.h allows, so that its bounds hold. Sums with a
+ * Bounds: a thread is a lane of the loops in nn/rows/loops.h. It adds RM_ROW_CHAIN terms, one chain where the CPU joins four, and joins
+ * chains by two-sums; threads are joined by two-sums too, in a tree. That rounds less often than nn/rows/step.h allows, so that its bounds hold. Sums with a
  * bound of their own (reduce/sum_parts.h) count the additions of a term in `depth`. */
 #ifndef RM_CUDA_ROW_LOOPS_H
 #define RM_CUDA_ROW_LOOPS_H
@@ -11,7 +11,7 @@
 
 #include "row_sums.h"
 
-#include "../nn/rows_step.h"
+#include "../nn/rows/step.h"
 
 namespace {
 

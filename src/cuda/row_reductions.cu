@@ -8,7 +8,7 @@
  * a row, for var and std 40. Where rows are split, 32 bytes a part: at most 4,094 parts (2,047 rows in two parts each), in sums of columns 32 times as
  * many, 4.2 MB. For the exact sums of fewer than 256 rows 280 kB, for var and std twice that. */
 extern "C" {
-#include "../reduce/overlap.h" /* declares functions of C: it must come before headers that include it */
+#include "../common/overlap.h" /* declares functions of C: it must come before headers that include it */
 }
 
 #include "row_totals.h"
@@ -20,7 +20,7 @@ extern "C" {
 }
 #include "../../include/repmath/cuda_reductions.h"
 
-#include "../reduce/statistics_exact.c"
+#include "../reduce/statistics_exact.inl"
 
 namespace {
 
@@ -62,7 +62,7 @@ struct row_function {
  *
  * The divisor and the quotient are rounded: 2.02 u |c| and an underflow, of at most 2^-1074. The root of a number within e of c > 0
  * differs from that of c by at most e/root(c), and the computed root v is rounded. */
-__device__ double function_near(const rm_sum_function &f, double hi, double lo, double err, double *around) {
+__device__ double function_dd_ball(const rm_sum_function &f, double hi, double lo, double err, double *around) {
   const double divisor = static_cast<double>(f.divisor), scale = rm_pow2(f.scale);
   const double c = hi * scale / divisor;
   const double e = 1.01 * ((__builtin_fabs(lo) + err) * scale / divisor) + 0x1p-51 * __builtin_fabs(c) + 0x1p-1072;
@@ -84,7 +84,7 @@ __device__ bool row_decide(const rm_sum_function &f, double hi, double lo, doubl
   if (hi == 0.0 && lo == 0.0 && err == 0.0) return *bits = 0, true;
   const bool itself = f.divisor == 1 && f.scale == 0 && !f.root;
   if (format == RM_F64 && !itself) return rm_function_decide(&f, hi, lo, err, format, bits, &flags);
-  if (!itself) hi = function_near(f, hi, lo, err, &err), lo = 0.0;
+  if (!itself) hi = function_dd_ball(f, hi, lo, err, &err), lo = 0.0;
   if (err - err != 0.0 || rm_round_columns(hi, lo, err, format, out)) return false;
   *bits = rm_read_bits(reinterpret_cast<const char *>(out), format);
   return true;

@@ -7,6 +7,6 @@
 
 #include "exact_sums.h"
 
-#include "../reduce/sum_exact.c"
+#include "../reduce/sum_exact.inl"
 
 #endif

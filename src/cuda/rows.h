@@ -3,10 +3,10 @@
 #ifndef RM_CUDA_ROWS_H
 #define RM_CUDA_ROWS_H
 
-#include "open.h"
+#include "undecided.h"
 
 extern "C" {
-#include "../nn/row_loop.h" /* declares argument checks, which are C */
+#include "../nn/rows/parallel.h" /* declares argument checks, which are C */
 }
 
 namespace {

@@ -1,22 +1,22 @@
-/* Rows by a thread block each, as far as the vector loops of the CPU go: all threads of the block share the loops of nn/kernels.h (row_loops.h). Every
+/* Rows by a thread block each, as far as the vector loops of the CPU go: all threads of the block share the loops of nn/rows/kernels.h (row_loops.h). Every
  * thread runs the CPU's function of a row, and every branch of it depends on values that are the same for all of them. */
 #ifndef RM_CUDA_ROWS_BLOCK_H
 #define RM_CUDA_ROWS_BLOCK_H
 
 #include "row_loops.h"
 
-RM_LOCAL void rm_rows_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) { block_load(n, x, stride, fmt, pad, to); }
-RM_LOCAL double rm_rows_greatest(int64_t n, const double *x) { return block_greatest(n, x); }
-RM_LOCAL double rm_rows_exponentials(int64_t n, const double *x, double shift, double *e) { return block_exponentials(n, x, shift, e); }
-RM_LOCAL void rm_rows_moments(int64_t n, const double *x, double shift, double *total, double *square) { block_moments(n, x, shift, total, square); }
-RM_LOCAL void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
+RM_STATIC void rm_rows_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) { block_load(n, x, stride, fmt, pad, to); }
+RM_STATIC double rm_rows_greatest(int64_t n, const double *x) { return block_greatest(n, x); }
+RM_STATIC double rm_rows_exponentials(int64_t n, const double *x, double shift, double *e) { return block_exponentials(n, x, shift, e); }
+RM_STATIC void rm_rows_moments(int64_t n, const double *x, double shift, double *total, double *square) { block_moments(n, x, shift, total, square); }
+RM_STATIC void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
   block_weighted(n, g, w, x, shift, h, sums);
 }
-RM_LOCAL void rm_rows_sync() { __syncthreads(); }
-RM_LOCAL int64_t rm_rows_first(int64_t n, const double *x, double value) { return block_first(n, x, value); }
+RM_STATIC void rm_rows_sync() { __syncthreads(); }
+RM_STATIC int64_t rm_rows_first(int64_t n, const double *x, double value) { return block_first(n, x, value); }
 
 /* How many elements are undecided, but not which, since the row is then left to the second kernel. So is the row of an operation that has no loop here. */
-RM_LOCAL int64_t rm_rows_store(rm_row_operation op, const rm_row_store *s) {
+RM_STATIC int64_t rm_rows_store(rm_row_operation op, const rm_row_store *s) {
   const int64_t open = block_store<false>(op, s, nullptr);
   return open < 0 ? 1 : open;
 }
@@ -26,14 +26,14 @@ RM_FN int rm_row_left(rm_row_state *s) {
   return 1;
 }
 
-RM_SHARED void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n,
+RM_HOST_EXTERN void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n,
                              int format) {
   block_spread(reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers)) + from * rm_size_of(format), rm_row_at(out, row), out->stride, n,
                format);
 }
 
 /* Of terms of formats below binary64, whose products are exact: the first tier alone. */
-RM_SHARED int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err) {
+RM_HOST_EXTERN int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err) {
   rm_partial sum = {0.0, 0.0, 0.0, RM_CHAIN};
   if (tier || p->shift || p->fmt == RM_F64) return 0;
   for (int64_t i = threadIdx.x; i < p->n;) {

@@ -2,7 +2,7 @@
  * costly loop over the row, the leader names it (team_work), and all threads of the block take their share of it.
  *
  * Bounds: the loops of kernels.h are those of row_loops.h. In a sum (reduce/sum_parts.h) every thread adds its share, and the shares are joined in a tree;
- * `depth` counts the additions of both. A sum of rm_near carries its own error. */
+ * `depth` counts the additions of both. A sum of rm_dd_ball carries its own error. */
 #ifndef RM_CUDA_ROWS_TEAM_H
 #define RM_CUDA_ROWS_TEAM_H
 
@@ -10,13 +10,13 @@
 #include "row_loops.h"
 
 extern "C" {
-#include "../nn/exp_row.h"
+#include "../nn/rows/exp_row.h"
 }
 
-#include "../nn/rows.h"
+#include "../nn/rows/loops.h"
 
-#include "../../crlibm/fp/near.h"
-#include "../../crlibm/fp/numbers.h"
+#include "../../crlibm/enclosure/dd_ball.h"
+#include "../../crlibm/enclosure/numbers.h"
 
 namespace {
 
@@ -55,26 +55,26 @@ struct team_result {
   double number[3];
   int64_t count;
   rm_partial sum;
-  rm_near near;
+  rm_dd_ball dd_ball;
 };
 __device__ team_work &team() {
   __shared__ team_work work;
   return work;
 }
 
-struct join_near {
-  static __device__ rm_near of(rm_near a, const rm_near &b) {
-    rm_near_add(&a, &a, &b);
+struct join_dd_ball {
+  static __device__ rm_dd_ball of(rm_dd_ball a, const rm_dd_ball &b) {
+    rm_dd_ball_add(&a, &a, &b);
     return a;
   }
 };
 
 } // namespace
 
-#if defined(RM_TEAM_EXPONENTIALS) /* a file whose rows have sums of exponentials: nn/exp_row_exact.h follows */
-#define RM_IS_near 1 /* of the numbers of a formula, those whose sums the threads share */
+#if defined(RM_TEAM_EXPONENTIALS) /* a file whose rows have sums of exponentials: nn/rows/exp_row.inc follows */
+#define RM_IS_dd_ball 1 /* of the numbers of a formula, those whose sums the threads share */
 #define RM_IS_ball 0
-RM_FORMULA int rm_exp_row_some_near(rm_near *sum, const rm_exp_row *r, int64_t skip, double least, int limbs, int64_t first, int64_t step);
+RM_FORMULA int rm_exp_row_some_dd_ball(rm_dd_ball *sum, const rm_exp_row *r, int64_t skip, double least, int limbs, int64_t first, int64_t step);
 #endif
 
 namespace {
@@ -107,9 +107,9 @@ __device__ team_result team_share() {
     }
 #if defined(RM_TEAM_EXPONENTIALS)
     case TEAM_NEAR_EXPONENTIALS: {
-      rm_near mine;
-      const int left_out = rm_exp_row_some_near(&mine, work.row, work.skip, work.shift, 0, threadIdx.x, RM_ROW_THREADS);
-      r.near = of_block<join_near>(mine);
+      rm_dd_ball mine;
+      const int left_out = rm_exp_row_some_dd_ball(&mine, work.row, work.skip, work.shift, 0, threadIdx.x, RM_ROW_THREADS);
+      r.dd_ball = of_block<join_dd_ball>(mine);
       r.count = of_block<join_add>(static_cast<int64_t>(left_out));
       break;
     }
@@ -144,46 +144,46 @@ template <class F> __device__ void lead(F f) {
 
 } // namespace
 
-RM_LOCAL void rm_rows_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) {
+RM_STATIC void rm_rows_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) {
   team_work &t = team();
   t.n = n, t.from = x, t.stride = stride, t.format = fmt, t.shift = pad, t.out = to;
   (void)together(TEAM_LOAD);
 }
-RM_LOCAL double rm_rows_greatest(int64_t n, const double *x) {
+RM_STATIC double rm_rows_greatest(int64_t n, const double *x) {
   team().n = n, team().x = x;
   return together(TEAM_GREATEST).number[0];
 }
-RM_LOCAL double rm_rows_exponentials(int64_t n, const double *x, double shift, double *e) {
+RM_STATIC double rm_rows_exponentials(int64_t n, const double *x, double shift, double *e) {
   team().n = n, team().x = x, team().shift = shift, team().out = e;
   return together(TEAM_EXPONENTIALS).number[0];
 }
-RM_LOCAL void rm_rows_moments(int64_t n, const double *x, double shift, double *total, double *square) {
+RM_STATIC void rm_rows_moments(int64_t n, const double *x, double shift, double *total, double *square) {
   team().n = n, team().x = x, team().shift = shift;
   const team_result r = together(TEAM_MOMENTS);
   *total = r.number[0], *square = r.number[1];
 }
-RM_LOCAL void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
+RM_STATIC void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
   team_work &t = team();
   t.n = n, t.g = g, t.w = w, t.x = x, t.shift = shift, t.out = h;
   const team_result r = together(TEAM_WEIGHTED);
   for (int k = 0; k < 3; k++) sums[k] = r.number[k];
 }
 #define rm_rows_columns rm_row_columns
-RM_LOCAL int64_t rm_rows_first(int64_t n, const double *x, double value) {
+RM_STATIC int64_t rm_rows_first(int64_t n, const double *x, double value) {
   team().n = n, team().x = x, team().shift = value;
   const int64_t first = together(TEAM_FIRST).count;
   return first < n ? first : n - 1;
 }
-RM_LOCAL int64_t rm_rows_store(rm_row_operation op, const rm_row_store *s) {
+RM_STATIC int64_t rm_rows_store(rm_row_operation op, const rm_row_store *s) {
   team().operation = op, team().store = *s, team().count = 0;
   const int64_t open = together(TEAM_STORE).count;
   return open < 0 ? rm_row_round(op, s) : open;
 }
-RM_LOCAL void rm_rows_sync() {}
+RM_STATIC void rm_rows_sync() {}
 
 RM_FN int rm_row_left(rm_row_state *) { return 0; }
 
-RM_SHARED void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n,
+RM_HOST_EXTERN void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n,
                              int format) {
   team_work &t = team();
   t.from = reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers)) + from * rm_size_of(format);
@@ -191,18 +191,18 @@ RM_SHARED void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_a
   (void)together(TEAM_SPREAD);
 }
 
-RM_SHARED int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err) {
+RM_HOST_EXTERN int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err) {
   team().sum = *p, team().n = p->n, team().tier = tier;
   const rm_partial sum = together(TEAM_SUM).sum;
   return rm_partial_known(&sum, p, tier, hi, lo, err);
 }
 
 #if defined(RM_TEAM_EXPONENTIALS)
-/* The sum of the finite exponentials of a row but that of `skip`, over rm_near (nn/exp_row_exact.h). */
-RM_LOCAL int rm_exp_row_shared(rm_near *sum, const rm_exp_row *r, int64_t skip, double least) {
+/* The sum of the finite exponentials of a row but that of `skip`, over rm_dd_ball (nn/rows/exp_row.inc). */
+RM_STATIC int rm_exp_row_shared(rm_dd_ball *sum, const rm_exp_row *r, int64_t skip, double least) {
   team().row = r, team().skip = skip, team().shift = least;
   const team_result found = together(TEAM_NEAR_EXPONENTIALS);
-  *sum = found.near;
+  *sum = found.dd_ball;
   return found.count != 0;
 }
 #endif

@@ -11,11 +11,11 @@
 #include "../reduce/segment.h"
 
 extern "C" {
-#include "../reduce/scatter_job.h" /* declares argument checks, which are C */
+#include "../reduce/scatter_args.h" /* declares argument checks, which are C */
 }
 #include "../../include/repmath/cuda_reductions.h"
 
-#include "../reduce/scatter_exact.c"
+#include "../reduce/scatter_exact.inl"
 
 namespace {
 

@@ -5,11 +5,11 @@
 
 #include "../../include/repmath/cuda_nn.h"
 
-#include "../nn/decide.c"
-#include "../nn/exp_row.c"
-#include "../nn/totals.c"
+#include "../nn/rows/decide.inl"
+#include "../nn/rows/exp_row.inl"
+#include "../nn/rows/totals.inl"
 
-#include "../nn/softmax_rows.h"
+#include "../nn/softmax/row.h"
 
 namespace {
 

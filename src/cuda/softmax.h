@@ -1,11 +1,11 @@
-/* softmax and its relatives: softmax.cu decides what is fast, softmax_slow.cu the rows that it leaves. */
+/* softmax and its relatives: softmax.cu decides what is fast, softmax_accurate.cu the rows that it leaves. */
 #ifndef RM_CUDA_SOFTMAX_H
 #define RM_CUDA_SOFTMAX_H
 
-#include "open.h"
+#include "undecided.h"
 
 extern "C" {
-#include "../nn/softmax.h"
+#include "../nn/softmax/args.h"
 }
 
 rm_status rm_softmax_rest(const rm_softmax_rows &f, const rm_open_set &left, cudaStream_t stream);

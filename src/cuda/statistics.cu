@@ -9,7 +9,7 @@ extern "C" {
 }
 #include "../../include/repmath/cuda_reductions.h"
 
-#include "../reduce/statistics_exact.c"
+#include "../reduce/statistics_exact.inl"
 
 namespace {
 

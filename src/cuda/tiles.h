@@ -1,4 +1,4 @@
-/* What the kernels of matrix products share: a problem (blas/views.h) as a kernel's parameter, its operands piece by piece in shared
+/* What the kernels of matrix products share: a problem (blas/gemm/views.h) as a kernel's parameter, its operands piece by piece in shared
  * memory, and which elements of a tile a thread has. */
 #ifndef RM_CUDA_TILES_H
 #define RM_CUDA_TILES_H

@@ -1,6 +1,6 @@
-/* The loop over a table of table16.h, compiled once per ISA. */
+/* The loop over a table of half_table.h, compiled once per ISA. */
 #include "../../crlibm/simd/simd.h"
-#include "table16.h"
+#include "half_table.h"
 
 extern rm_lookup16_fn RM_ISA_SYMBOL(rm_lookup16);
 

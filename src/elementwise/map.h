@@ -1,6 +1,6 @@
 /* One loop per function and format over the kernels of crlibm/<function>. Included by one translation unit a function
  * (cmake/functions.cmake writes them), after crlibm/<function>/<function>.h, which gives
- *   vm64 rm_<f>_step_<format>(const vf64 *x, vf64 *y)            a vector of results and the lanes that it leaves open (simd/steps.h)
+ *   vm64 rm_<f>_fast_<format>(const vf64 *x, vf64 *y)            a vector of results and the lanes that it leaves open (simd/steps.h)
  *   int64_t rm_<f>_span_<format>(x, i, n, y)                     for some functions: results from i on (simd/machine.h)
  *   vm64 rm_<f>_settled(vf64 x ..., int format, vf64 *y)         open lanes whose result is known at once, put into y
  * The block loop stores results and tests one mask; only flagged lanes that are not settled are computed again, by the complete
@@ -10,8 +10,8 @@
 
 #include "../../crlibm/simd/steps.h"
 #include "argument.h"
-#include "map16.h"
-#include "slow.h"
+#include "map_b32_half.h"
+#include "accurate.h"
 
 enum { RM_BUFFER = 256 }; /* elements of a strided array that are gathered at a time; a multiple of 2 RM_LANES */
 
@@ -20,7 +20,7 @@ typedef vm64 rm_settled(const vf64 *x, int format, vf64 *y);
 
 #define RM_DEFINE_MAP(fmt, FMT, type, load, store)                                                                          \
   /* The elements of `mask` again, by the complete function. in is a copy: y may be x. */                                   \
-  RM_COLD uint32_t redo_##fmt(rm_slow_fn *slow, int arity, type (*in)[2 * RM_LANES], uint32_t mask, type *y) {              \
+  RM_COLD uint32_t redo_##fmt(rm_accurate_fn *slow, int arity, type (*in)[2 * RM_LANES], uint32_t mask, type *y) {              \
     uint32_t flags = 0;                                                                                                     \
     for (int i = 0; mask >> i; i++)                                                                                         \
       if (mask >> i & 1u) {                                                                                                 \
@@ -29,7 +29,7 @@ typedef vm64 rm_settled(const vf64 *x, int format, vf64 *y);
         for (int k = 0; k < arity; k++) {                                                                                   \
           bits = 0; /* little endian */                                                                                     \
           __builtin_memcpy(&bits, in[k] + i, sizeof(type));                                                                 \
-          x[k] = rm_slow_argument(bits, FMT, &flags);                                                                       \
+          x[k] = rm_accurate_argument(bits, FMT, &flags);                                                                       \
         }                                                                                                                   \
         bits = slow(x, FMT, RM_NEAREST, &flags);                                                                            \
         __builtin_memcpy(y + i, &bits, sizeof(type));                                                                       \
@@ -38,7 +38,7 @@ typedef vm64 rm_settled(const vf64 *x, int format, vf64 *y);
   }                                                                                                                         \
                                                                                                                             \
   typedef int64_t rm_span_##fmt(const type *const *x, int64_t i, int64_t n, type *y);                                       \
-  RM_FN uint32_t map_contiguous_##fmt(rm_step *step, rm_span_##fmt *span, rm_settled *settled, rm_slow_fn *slow, int arity,  \
+  RM_FN uint32_t map_contiguous_##fmt(rm_step *step, rm_span_##fmt *span, rm_settled *settled, rm_accurate_fn *slow, int arity,  \
                                       int64_t n, const type *const *x, type *y) {                                           \
     uint32_t flags = 0;                                                                                                     \
     int64_t i = 0;                                                                                                          \
@@ -84,7 +84,7 @@ typedef vm64 rm_settled(const vf64 *x, int format, vf64 *y);
     return flags;                                                                                                           \
   }                                                                                                                         \
                                                                                                                             \
-  RM_FN uint32_t map_##fmt(rm_step *step, rm_span_##fmt *span, rm_settled *settled, rm_slow_fn *slow, int arity,            \
+  RM_FN uint32_t map_##fmt(rm_step *step, rm_span_##fmt *span, rm_settled *settled, rm_accurate_fn *slow, int arity,            \
                            int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {                   \
     int contiguous = sy == sizeof(type);                                                                                    \
     const type *in[RM_MAX_ARITY];                                                                                           \
@@ -118,19 +118,19 @@ RM_DEFINE_MAP(bf16, RM_BF16, uint16_t, vf64_load_bf16, vf64_store_bf16)
 RM_DEFINE_MAP(f32, RM_F32, float, vf64_load_f32, vf64_store_f32)
 RM_DEFINE_MAP(f64, RM_F64, double, vf64_load, vf64_store)
 
-#if RM_NARROW
+#if RM_B32
 /* The f32 loop over a narrow evaluation. Open lanes are queued and computed together by `wider`, the loop above; a block most
  * of whose lanes are open goes there as it is. Arrays may be anywhere: single elements are copied. */
 enum { RM_QUEUE = 64 };
 typedef vm32 rm_narrow(vf32 x, vf32 *y);
 struct rm_queue {
   int count;
-  float x[RM_QUEUE + 2 * RM_NARROW_LANES];
-  int64_t at[RM_QUEUE + 2 * RM_NARROW_LANES];
+  float x[RM_QUEUE + 2 * RM_B32_LANES];
+  int64_t at[RM_QUEUE + 2 * RM_B32_LANES];
 };
 
 RM_COLD uint32_t flush(struct rm_queue *queue, rm_map_fn *wider, float *out) {
-  float y[RM_QUEUE + 2 * RM_NARROW_LANES];
+  float y[RM_QUEUE + 2 * RM_B32_LANES];
   const char *in = (const char *)queue->x;
   const ptrdiff_t stride = sizeof(float);
   const uint32_t flags = wider(queue->count, &in, &stride, (char *)y, stride);
@@ -148,14 +148,14 @@ RM_FN uint32_t map_narrow(rm_narrow *narrow, rm_map_fn *wider, int64_t n, const 
   int64_t i = 0;
   struct rm_queue queue;
   queue.count = 0;
-  for (; i + 2 * RM_NARROW_LANES <= n; i += 2 * RM_NARROW_LANES) {
+  for (; i + 2 * RM_B32_LANES <= n; i += 2 * RM_B32_LANES) {
     vf32 y0, y1;
-    vm32 m0 = narrow(vf32_load_f32(in + i), &y0), m1 = narrow(vf32_load_f32(in + i + RM_NARROW_LANES), &y1);
+    vm32 m0 = narrow(vf32_load_f32(in + i), &y0), m1 = narrow(vf32_load_f32(in + i + RM_B32_LANES), &y1);
     if (RM_UNLIKELY(!vm32_none(vm32_or(m0, m1)))) { /* in may be out: it is read before the stores */
-      uint32_t open = vm32_bits(m0) | vm32_bits(m1) << RM_NARROW_LANES;
-      if (__builtin_popcount(open) > RM_NARROW_LANES / 2) {
+      uint32_t open = vm32_bits(m0) | vm32_bits(m1) << RM_B32_LANES;
+      if (__builtin_popcount(open) > RM_B32_LANES / 2) {
         const char *block = (const char *)(in + i);
-        flags |= wider(2 * RM_NARROW_LANES, &block, sx, (char *)(out + i), sy);
+        flags |= wider(2 * RM_B32_LANES, &block, sx, (char *)(out + i), sy);
         continue;
       }
       for (; open; open &= open - 1, queue.count++) {
@@ -164,7 +164,7 @@ RM_FN uint32_t map_narrow(rm_narrow *narrow, rm_map_fn *wider, int64_t n, const 
       }
     }
     vf32_store_f32(out + i, y0);
-    vf32_store_f32(out + i + RM_NARROW_LANES, y1);
+    vf32_store_f32(out + i + RM_B32_LANES, y1);
     if (RM_UNLIKELY(queue.count >= RM_QUEUE)) flags |= flush(&queue, wider, out);
   }
   const char *rest = (const char *)(in + i);
@@ -180,8 +180,8 @@ RM_FN uint32_t map_narrow(rm_narrow *narrow, rm_map_fn *wider, int64_t n, const 
 
 /* The four loops of one function, and their table. The steps and spans are inlined into the loops. */
 #define RM_MAP_ENTRY(name, arity, fmt)                                                                                      \
-  RM_LOCAL uint32_t map_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {       \
-    return map_##fmt(rm_##name##_step_##fmt, RM_SECOND(RM_SPAN_##name##_##fmt, 0), settled_##name, rm_slow_##name, arity, n, x, \
+  RM_STATIC uint32_t map_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {       \
+    return map_##fmt(rm_##name##_fast_##fmt, RM_SECOND(RM_SPAN_##name##_##fmt, 0), settled_##name, rm_accurate_##name, arity, n, x, \
                      sx, y, sy);                                                                                            \
   }
 #define RM_MAP_ENTRIES(name, arity)                                     \
@@ -193,57 +193,57 @@ RM_FN uint32_t map_narrow(rm_narrow *narrow, rm_map_fn *wider, int64_t n, const 
   RM_MAP_ENTRY(name, arity, f32)                                        \
   RM_MAP_ENTRY(name, arity, f64)
 
-/* The loops over narrow evaluations, where the function has <f>_narrow.h (RM_NARROW_<f> is 1: f32, one argument) or <f>_16.h
- * (RM_16_<f> is 1: f16 and bf16), and which loops the table names. */
-#define RM_NARROW_LOOP_0(name)
-#define RM_NARROW_LOOP_1(name)                                                                                              \
-  RM_LOCAL uint32_t narrow_##name(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {            \
-    return map_narrow(rm_##name##_narrow, map_##name##_f32, n, x, sx, y, sy);                                               \
+/* The loops over narrow evaluations, where the function has <f>_b32.h (RM_B32_<f> is 1: f32, one argument) or <f>_b32_half.h
+ * (RM_HALF_<f> is 1: f16 and bf16), and which loops the table names. */
+#define RM_B32_LOOP_0(name)
+#define RM_B32_LOOP_1(name)                                                                                              \
+  RM_STATIC uint32_t narrow_##name(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {            \
+    return map_narrow(rm_##name##_b32, map_##name##_f32, n, x, sx, y, sy);                                               \
   }
-#define RM_LOOPS_16_0(name, arity)
-#define RM_LOOPS_16_1(name, arity) RM_LOOP_16(name, arity, f16, RM_F16) RM_LOOP_16(name, arity, bf16, RM_BF16)
-#define RM_LOOP_16(name, arity, fmt, FMT)                                                                                   \
+#define RM_LOOPS_HALF_0(name, arity)
+#define RM_LOOPS_HALF_1(name, arity) RM_LOOP_HALF(name, arity, f16, RM_F16) RM_LOOP_HALF(name, arity, bf16, RM_BF16)
+#define RM_LOOP_HALF(name, arity, fmt, FMT)                                                                                   \
   RM_FN vf32 eval16_##name##_##fmt(const void *context, const uint16_t *const *x, int64_t i) {                              \
     (void)context;                                                                                                          \
     vf32 v[arity];                                                                                                          \
     RM_UNROLL for (int k = 0; k < arity; k++) v[k] = vf32_load_##fmt(x[k] + i);                                             \
-    return rm_##name##_16(v, FMT);                                                                                          \
+    return rm_##name##_b32_half(v, FMT);                                                                                          \
   }                                                                                                                         \
-  RM_FN uint32_t take16_##name##_##fmt(const uint16_t *x, vf32 v0, vf32 v1, vu16 *y) { RM_16_TAKE_##fmt(name, FMT) }        \
+  RM_FN uint32_t take16_##name##_##fmt(const uint16_t *x, vf32 v0, vf32 v1, vu16 *y) { RM_HALF_TAKE_##fmt(name, FMT) }        \
   RM_FN uint32_t step16_##name##_##fmt(const void *context, const uint16_t *const *x, int64_t i, vu16 *y) {                 \
     return take16_##name##_##fmt(x[0] + i, eval16_##name##_##fmt(context, x, i), eval16_##name##_##fmt(context, x, i + RM_GROUP16), y); \
   }                                                                                                                         \
-  RM_LOCAL uint32_t run16_##name##_##fmt(const void *context, rm_map_fn *wider, int64_t n, const uint16_t *const *x, uint16_t *y) { \
+  RM_STATIC uint32_t run16_##name##_##fmt(const void *context, rm_map_fn *wider, int64_t n, const uint16_t *const *x, uint16_t *y) { \
     return rm_contiguous16(step16_##name##_##fmt, context, wider, arity, n, x, y);                                          \
   }                                                                                                                         \
-  RM_LOCAL uint32_t loop16_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {    \
+  RM_STATIC uint32_t loop16_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {    \
     return rm_map16(run16_##name##_##fmt, NULL, map_##name##_##fmt, arity, n, x, sx, y, sy);                                \
   }
-/* Results v0 and v1 for arguments from x on: tested, or known to be right (RM_16_KNOWN_<f>, narrow.h). */
-#define RM_16_TAKE_bf16(name, FMT) RM_16_TESTED(name, bf16, FMT)
-#define RM_16_TAKE_f16(name, FMT) RM_CAT(RM_16_TAKE_, RM_16_KNOWN_##name)(name, f16, FMT)
-#define RM_16_TAKE_0 RM_16_TESTED
-#define RM_16_TAKE_1(name, fmt, FMT) \
+/* Results v0 and v1 for arguments from x on: tested, or known to be right (RM_HALF_KNOWN_<f>, b32.h). */
+#define RM_HALF_TAKE_bf16(name, FMT) RM_HALF_TESTED(name, bf16, FMT)
+#define RM_HALF_TAKE_f16(name, FMT) RM_CAT(RM_HALF_TAKE_, RM_HALF_KNOWN_##name)(name, f16, FMT)
+#define RM_HALF_TAKE_0 RM_HALF_TESTED
+#define RM_HALF_TAKE_1(name, fmt, FMT) \
   y[0] = vf32_to_##fmt(v0);          \
   y[1] = vf32_to_##fmt(v1);          \
-  return vu16_outside(x, RM_16_INPUTS_##name);
-#define RM_16_TESTED(name, fmt, FMT)                                              \
+  return vu16_outside(x, RM_HALF_INPUTS_##name);
+#define RM_HALF_TESTED(name, fmt, FMT)                                              \
   (void)x;                                                                        \
-  const uint32_t low = vf32_round_##fmt(v0, (float)RM_16_ERR_##name(FMT), y);     \
-  return low | vf32_round_##fmt(v1, (float)RM_16_ERR_##name(FMT), y + 1) << RM_GROUP16;
+  const uint32_t low = vf32_round_##fmt(v0, (float)RM_HALF_ERR_##name(FMT), y);     \
+  return low | vf32_round_##fmt(v1, (float)RM_HALF_ERR_##name(FMT), y + 1) << RM_GROUP16;
 #define RM_PICK_0(wide, narrow) wide
 #define RM_PICK_1(wide, narrow) narrow
 #define RM_PICK(which, wide, narrow) RM_CAT(RM_PICK_, which)(wide, narrow)
 #define RM_MAP_FUNCTION(name, arity)                                                                         \
   RM_MAP_ENTRIES(name, arity)                                                                                \
-  RM_CAT(RM_NARROW_LOOP_, RM_NARROW_##name)(name)                                                            \
-  RM_CAT(RM_LOOPS_16_, RM_16_##name)(name, arity)                                                            \
+  RM_CAT(RM_B32_LOOP_, RM_B32_##name)(name)                                                            \
+  RM_CAT(RM_LOOPS_HALF_, RM_HALF_##name)(name, arity)                                                            \
   extern rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS];                                          \
   extern const int RM_ISA_SYMBOL(rm_direct16_##name);                                                        \
   rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS] = {                                              \
-      RM_PICK(RM_16_##name, map_##name##_f16, loop16_##name##_f16),                                          \
-      RM_PICK(RM_16_##name, map_##name##_bf16, loop16_##name##_bf16),                                        \
-      RM_PICK(RM_NARROW_##name, map_##name##_f32, narrow_##name), map_##name##_f64};                         \
-  const int RM_ISA_SYMBOL(rm_direct16_##name) = RM_16_##name;
+      RM_PICK(RM_HALF_##name, map_##name##_f16, loop16_##name##_f16),                                          \
+      RM_PICK(RM_HALF_##name, map_##name##_bf16, loop16_##name##_bf16),                                        \
+      RM_PICK(RM_B32_##name, map_##name##_f32, narrow_##name), map_##name##_f64};                         \
+  const int RM_ISA_SYMBOL(rm_direct16_##name) = RM_HALF_##name;
 
 #endif

@@ -3,7 +3,7 @@
 #define RM_ELEMENTWISE_ROUNDED_H
 
 #include "argument.h"
-#include "slow.h"
+#include "accurate.h"
 
 /* As rm_map_fn, under the rule. */
 uint32_t rm_map_rounded(int function, int arity, int format, int rule, int64_t n, const char *const *x, const ptrdiff_t *sx,

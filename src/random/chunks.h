@@ -3,7 +3,7 @@
 #ifndef RM_RANDOM_CHUNKS_H
 #define RM_RANDOM_CHUNKS_H
 
-#include "../reduce/elements.h"
+#include "../common/elements.h"
 #include "kernels.h"
 #include "philox.h"
 

@@ -1,13 +1,13 @@
 /* A number X = mean + std z, z = Phi^-1(p), is rounded by comparison: which boundary of rounding B lies below it and which
- * above. X > B when p > Phi(r), r = (B - mean)/std: a comparison of tails in wide fixed point (crlibm/fp/wide.h), at
+ * above. X > B when p > Phi(r), r = (B - mean)/std: a comparison of tails in wide fixed point (crlibm/fp/mp.h), at
  * growing precision. Boundaries are found from a guess in steps that double, then by halving. For what is compiled once:
- * normal_exact.c, truncated_exact.c. */
+ * normal_exact.inl, truncated_exact.inl. */
 #ifndef RM_RANDOM_COMPARISON_H
 #define RM_RANDOM_COMPARISON_H
 
-#include "../../crlibm/erfc/erfc_wide.h"
+#include "../../crlibm/erfc/erfc_mp.h"
 #include "../../crlibm/fp/exact.h"
-#include "../../crlibm/multiply/multiply_slow.h"
+#include "../../crlibm/multiply/multiply_accurate.h"
 
 /* A number (-1)^negative m 2^e; m = 0 for 0. */
 typedef struct {
@@ -15,14 +15,14 @@ typedef struct {
   uint64_t m;
 } number;
 
-RM_LOCAL number number_of(double x) {
+RM_STATIC number number_of(double x) {
   number v = {rm_is_negative(x), 0, 0};
   if (x != 0.0) v.m = rm_split_double(x, &v.e);
   return v;
 }
 
 /* 2^*e <= |v| < 2^(*e + 1), for v != 0. */
-RM_LOCAL int exponent(number v) { return v.e + 63 - rm_clz64(v.m); }
+RM_STATIC int exponent(number v) { return v.e + 63 - rm_clz64(v.m); }
 
 /* r = |b - mean|/std in wide fixed point where this is below 128: *r <= |r| <= *r + 2^(64 (n - n/2)) + 1024 units, all but
  * the upper n/2 limbs of the fraction 0, so that r^2 is exact. Returns the sign of b - mean, 0 when it is 0; *size becomes
@@ -31,7 +31,7 @@ RM_LOCAL int exponent(number v) { return v.e + 63 - rm_clz64(v.m); }
  * Units: |b| and |mean| are cut to one each, both divided by 2^(exponent of std), below 2^62 as |mean| < 2^61 std. The
  * divisor is std scaled to [256, 512), the quotient r/256 is cut by a unit and its terms are off by 2/256: r is within 256
  * + 2 units; 512 are taken off. */
-RM_LOCAL int wide_ratio(number b, number mean, number std, int n, uint64_t *r, int *size) {
+RM_STATIC int wide_ratio(number b, number mean, number std, int n, uint64_t *r, int *size) {
   int negative = b.negative;
   int64_t e = b.e;
   rm_u128 difference = b.m;
@@ -43,66 +43,66 @@ RM_LOCAL int wide_ratio(number b, number mean, number std, int n, uint64_t *r, i
   const int scale = exponent(std), sign = negative ? -1 : 1;
   *size = (int)(e + 127 - rm_clz128(difference)) - scale;
   if (n == 0) return sign;
-  uint64_t x[RM_WIDE_LIMBS], y[RM_WIDE_LIMBS], d[RM_WIDE_LIMBS];
-  rm_wide_set(x, 0, n), rm_wide_set(y, 0, n);
-  if (b.m) rm_wide_from_integer(x, b.m, b.e - scale, n);
-  if (mean.m) rm_wide_from_integer(y, mean.m, mean.e - scale, n);
+  uint64_t x[RM_MP_LIMBS], y[RM_MP_LIMBS], d[RM_MP_LIMBS];
+  rm_mp_set(x, 0, n), rm_mp_set(y, 0, n);
+  if (b.m) rm_mp_from_integer(x, b.m, b.e - scale, n);
+  if (mean.m) rm_mp_from_integer(y, mean.m, mean.e - scale, n);
   if (b.m && mean.m && b.negative != mean.negative) {
-    rm_wide_add(x, x, y, n);
-  } else if (rm_wide_less(x, y, n)) {
-    rm_wide_sub(x, y, x, n);
+    rm_mp_add(x, x, y, n);
+  } else if (rm_mp_less(x, y, n)) {
+    rm_mp_sub(x, y, x, n);
   } else {
-    rm_wide_sub(x, x, y, n);
+    rm_mp_sub(x, x, y, n);
   }
-  rm_wide_from_integer(d, std.m, std.e - scale + 8, n);
-  rm_wide_div(r, x, d, n);
-  rm_wide_shift_up(r, r, 8, n);
-  rm_wide_set(d, 0, n), d[0] = 512;
-  if (rm_wide_less(d, r, n))
-    rm_wide_sub(r, r, d, n);
+  rm_mp_from_integer(d, std.m, std.e - scale + 8, n);
+  rm_mp_div(r, x, d, n);
+  rm_mp_shift_up(r, r, 8, n);
+  rm_mp_set(d, 0, n), d[0] = 512;
+  if (rm_mp_less(d, r, n))
+    rm_mp_sub(r, r, d, n);
   else
-    rm_wide_set(r, 0, n);
+    rm_mp_set(r, 0, n);
   for (int i = 0; i < n - n / 2; i++) r[i] = 0;
   return sign;
 }
 
 /* v 2^k = erfc(r/sqrt(2)), twice the tail beyond r < 60, v within *err units. r as wide_ratio leaves it: r^2/2 is cut by a
  * unit at most. */
-RM_LOCAL int wide_tail(const uint64_t *r, uint64_t *v, int n, uint64_t *err) {
-  uint64_t a[RM_WIDE_LIMBS], y[RM_WIDE_LIMBS], f[RM_WIDE_LIMBS];
-  rm_wide_mul(a, r, rm_wide_sqrt_half + (RM_WIDE_TABLE_LIMBS - 1 - n), n); /* less than n + 1 + r units short (erfc_wide.h) */
-  rm_wide_mul(y, r, r, n);
-  rm_wide_shift_down(y, y, 1, n);
-  rm_wide_copy(f, y, n);
-  *err = a[n] >= 4 ? rm_erfcx_wide_fraction(v, a, n) : rm_erfcx_wide_series(v, a, f, n); /* doubles f */
-  const int k = rm_exp_wide(f, y, 1, n);
-  rm_wide_mul(v, v, f, n);
-  *err = rm_exp_wide_err(n) + 3 * *err + (uint64_t)n + 2; /* as rm_erfc_wide_of */
+RM_STATIC int wide_tail(const uint64_t *r, uint64_t *v, int n, uint64_t *err) {
+  uint64_t a[RM_MP_LIMBS], y[RM_MP_LIMBS], f[RM_MP_LIMBS];
+  rm_mp_mul(a, r, rm_mp_sqrt_half + (RM_MP_TABLE_LIMBS - 1 - n), n); /* less than n + 1 + r units short (erfc_mp.h) */
+  rm_mp_mul(y, r, r, n);
+  rm_mp_shift_down(y, y, 1, n);
+  rm_mp_copy(f, y, n);
+  *err = a[n] >= 4 ? rm_erfcx_mp_fraction(v, a, n) : rm_erfcx_mp_series(v, a, f, n); /* doubles f */
+  const int k = rm_exp_mp(f, y, 1, n);
+  rm_mp_mul(v, v, f, n);
+  *err = rm_exp_mp_err(n) + 3 * *err + (uint64_t)n + 2; /* as rm_erfc_mp_of */
   return k;
 }
 
 /* Numbers of the format in their order: code c >= 0 has the bits c, code c < 0 is the negative of code -c. The boundary
  * above it. */
-RM_LOCAL number boundary(int64_t c, int format) {
+RM_STATIC number boundary(int64_t c, int format) {
   const int p = rm_precision(format), negative = c < 0;
   const uint64_t size = (uint64_t)(negative ? -c - 1 : c), field = size >> (p - 1), below = (UINT64_C(1) << (p - 1)) - 1;
   const int e = rm_emin(format) - (p - 1) + (field ? (int)field - 1 : 0);
   return (number){negative, e - 1, 2 * ((size & below) | (field ? below + 1 : 0)) + 1};
 }
 
-RM_LOCAL int64_t code_of(uint64_t bits, int format) {
+RM_STATIC int64_t code_of(uint64_t bits, int format) {
   const uint64_t sign = rm_sign_bit(format);
   return bits & sign ? -(int64_t)(bits & ~sign) : (int64_t)bits;
 }
 
 /* high - low, which int64_t need not hold. */
-RM_LOCAL uint64_t apart(int64_t low, int64_t high) { return (uint64_t)high - (uint64_t)low; }
+RM_STATIC uint64_t apart(int64_t low, int64_t high) { return (uint64_t)high - (uint64_t)low; }
 
 /* Whether X > b. */
 typedef int beyond_fn(const void *target, number b);
 
 /* The least code whose upper boundary lies above X; that of infinity when there is none. */
-RM_LOCAL int64_t search(beyond_fn *beyond, const void *target, int64_t guess, int format) {
+RM_STATIC int64_t search(beyond_fn *beyond, const void *target, int64_t guess, int format) {
   const int64_t end = (int64_t)rm_infinity_bits(format);
   int64_t low = -end, high = end; /* the code is in [low, high] */
   if (guess < low) guess = low;
@@ -133,9 +133,9 @@ RM_LOCAL int64_t search(beyond_fn *beyond, const void *target, int64_t guess, in
 }
 
 /* X rounded. The search begins at a guess, which may be anything. */
-RM_LOCAL uint64_t rounded_by(beyond_fn *beyond, const void *target, double guess, int format, uint32_t *flags) {
+RM_STATIC uint64_t rounded_by(beyond_fn *beyond, const void *target, double guess, int format, uint32_t *flags) {
   uint32_t ignored = 0;
-  const uint64_t start = rm_multiply_slow(guess, 1.0, format, RM_NEAREST, &ignored);
+  const uint64_t start = rm_multiply_accurate(guess, 1.0, format, RM_NEAREST, &ignored);
   const int64_t code = search(beyond, target, code_of(start, format), format), infinity = (int64_t)rm_infinity_bits(format);
   if (code == 0) return rm_signed_zero(!beyond(target, number_of(0.0)), format);
   if (code == infinity || code == -infinity) *flags |= RM_FLAG_OVERFLOW;

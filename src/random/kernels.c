@@ -1,7 +1,7 @@
 /* The random numbers' loops, compiled once per ISA. */
 #include "kernels.h"
 
-#include "../dispatch/kernels.h"
+#include "../runtime/kernels.h"
 #include "dropout.h"
 #include "integers.h"
 #include "normal.h"

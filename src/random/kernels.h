@@ -1,4 +1,4 @@
-/* What src/random provides once per ISA build. Included by src/dispatch/kernels.h. */
+/* What src/random provides once per ISA build. Included by src/runtime/kernels.h. */
 #ifndef RM_RANDOM_KERNELS_H
 #define RM_RANDOM_KERNELS_H
 
@@ -47,9 +47,9 @@ typedef struct {
 } rm_random_job;
 
 /* How a range is computed (uniform.h). */
-enum { RM_RANGE_UNIT, RM_RANGE_EXACT, RM_RANGE_FUSED, RM_RANGE_TESTED, RM_RANGE_SLOW };
+enum { RM_RANGE_UNIT, RM_RANGE_EXACT, RM_RANGE_FUSED, RM_RANGE_TESTED, RM_RANGE_ACCURATE };
 
-enum { RM_AFFINE_STANDARD, RM_AFFINE_SCALED, RM_AFFINE_SLOW };
+enum { RM_AFFINE_STANDARD, RM_AFFINE_SCALED, RM_AFFINE_ACCURATE };
 
 /* Elements [from, from + n) of the call. Returns RM_FLAG_* bits. */
 typedef uint32_t rm_random_fn(const rm_random_job *job, int64_t from, int64_t n);

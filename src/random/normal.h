@@ -10,20 +10,20 @@
 
 RM_FN vm64 rm_standard_step(vi64 k, vf64 *y, const int fmt) {
   switch (fmt) {
-    case RM_F16: return rm_normal_step_f16(k, y);
-    case RM_BF16: return rm_normal_step_bf16(k, y);
-    case RM_F32: return rm_normal_step_f32(k, y);
-    default: return rm_normal_step_f64(k, y);
+    case RM_F16: return rm_normal_fast_f16(k, y);
+    case RM_BF16: return rm_normal_fast_bf16(k, y);
+    case RM_F32: return rm_normal_fast_f32(k, y);
+    default: return rm_normal_fast_f64(k, y);
   }
 }
 
-/* mean + std z in binary64 for the formats below, p = std z. z is within RM_ERFINV_F32_ERR = 2^-41 relatively, the product
+/* mean + std z in binary64 for the formats below, p = std z. z is within RM_ERFINV_B64_ERR = 2^-41 relatively, the product
  * rounds by 2^-53 |p|, the sum by 2^-53 of itself, and the test asks for 2^-52 of it more: |p| (2^-41 + 2^-52) + 2^-51
  * |v|. */
 RM_FN vm64 rm_scaled_step(const struct rm_affine *a, vi64 k, vf64 *v, const int fmt) {
   const vf64 p = vf64_mul(rm_normal_eval(k), vf64_set1(a->std));
   *v = vf64_add(vf64_set1(a->mean), p);
-  const vf64 err = vf64_mad(vf64_abs(p), vf64_set1(RM_ERFINV_F32_ERR * (1.0 + 0x1p-10)),
+  const vf64 err = vf64_mad(vf64_abs(p), vf64_set1(RM_ERFINV_B64_ERR * (1.0 + 0x1p-10)),
                             vf64_mul(vf64_abs(*v), vf64_set1(RM_BOUND(0x1p-51))));
   const vm64 sign = vf64_le(vf64_abs(*v), err); /* unknown: zero has one too */
   return vm64_or(vm64_or(vf64_undecided_within(*v, err, fmt), sign), vf64_overflows(*v, fmt));
@@ -42,7 +42,7 @@ RM_FN vm64 rm_affine_f64(double mean_, double std_, vf64 hi, vf64 lo, vf64 err, 
   const vf64 bound = vf64_mad(std, err, vf64_mul(vf64_mad(sum, vf64_set1(0x1p-15), size), vf64_set1(RM_BOUND(0x1p-89))));
   return vm64_or(vf64_undecided_f64(s, vf64_add(e, pl), bound, y), vf64_lt(sum, vf64_mul(size, vf64_set1(0x1p-28))));
 }
-RM_FN vm64 rm_scaled_step_f64(const struct rm_affine *a, vi64 k, vf64 *y) {
+RM_FN vm64 rm_scaled_fast_f64(const struct rm_affine *a, vi64 k, vf64 *y) {
   const vi64 j = rm_normal_tail(k);
   vf64 uh, ul, vh, vl, hi, lo, err;
   rm_normal_dd(vi64_sub(vi64_set1(INT64_MAX), j), &uh, &ul);
@@ -53,10 +53,10 @@ RM_FN vm64 rm_scaled_step_f64(const struct rm_affine *a, vi64 k, vf64 *y) {
   return rm_affine_f64(a->mean, a->std, vf64_mul(hi, sign), vf64_mul(lo, sign), err, y);
 }
 
-/* In mode RM_AFFINE_SLOW the vector step is that of mean 0 and std 1 in binary64, and only a guess comes from it. */
+/* In mode RM_AFFINE_ACCURATE the vector step is that of mean 0 and std 1 in binary64, and only a guess comes from it. */
 RM_FN uint32_t rm_make_normal(const rm_random_job *job, int64_t from, int n, const char *random, char *out, const int fmt) {
   const struct rm_affine *a = &job->affine;
-  const int size = rm_size_of(fmt), slow = a->mode == RM_AFFINE_SLOW;
+  const int size = rm_size_of(fmt), slow = a->mode == RM_AFFINE_ACCURATE;
   uint32_t flags = 0;
   (void)from;
   for (int i = 0; i < n; i += RM_LANES) {
@@ -69,7 +69,7 @@ RM_FN uint32_t rm_make_normal(const rm_random_job *job, int64_t from, int n, con
       rm_standard_step(k, &y, RM_F64);
     } else {
       const vm64 mask = a->mode == RM_AFFINE_STANDARD ? rm_standard_step(k, &y, fmt)
-                        : fmt == RM_F64               ? rm_scaled_step_f64(a, k, &y)
+                        : fmt == RM_F64               ? rm_scaled_fast_f64(a, k, &y)
                                                       : rm_scaled_step(a, k, &y, fmt);
       rm_store_elements(out + i * size, y, count, fmt);
       open &= vm64_bits(mask);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../include/repmath/random.h"
-#include "../api/threads.h"
+#include "../runtime/threads.h"
 #include "permutation_order.h"
 
 enum { BUCKET = 4, PART = 1 << 12, MOST_PARTS = 11 /* bits */, SOME = 1 << 12, GRAIN = 1 << 15 };

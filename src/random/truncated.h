@@ -44,14 +44,14 @@ RM_FN void rm_truncated_tail(const double tails[2][2], const vf64 h[2], const vf
 RM_FN vm64 rm_truncated_step(const struct rm_truncation *a, vf64 u, vf64 v, vf64 sign, vf64 *x, const int fmt) {
   const vf64 z = vf64_mul(rm_erfinv_of(vf64_mul(u, vf64_set1(RM_ERFINV_SQRT2)), v), sign), p = vf64_mul(z, vf64_set1(a->std));
   *x = vf64_add(vf64_set1(a->mean), p);
-  vf64 err = vf64_mad(vf64_abs(p), vf64_set1(RM_ERFINV_F32_ERR * (1.0 + 0x1p-10)), vf64_set1(RM_BOUND(0x1p-48) * a->std));
+  vf64 err = vf64_mad(vf64_abs(p), vf64_set1(RM_ERFINV_B64_ERR * (1.0 + 0x1p-10)), vf64_set1(RM_BOUND(0x1p-48) * a->std));
   err = vf64_mad(vf64_abs(*x), vf64_set1(RM_BOUND(0x1p-51)), err);
   const vm64 zero = vf64_le(vf64_abs(*x), err);
   return vm64_or(vm64_or(vf64_undecided_within(*x, err, fmt), zero), vf64_overflows(*x, fmt));
 }
 
 /* 1 - |u| within 2^-100 relatively moves z by 2^-99, u = 1 - v within 2^-102 absolutely by less. */
-RM_FN vm64 rm_truncated_step_f64(const struct rm_truncation *a, vf64 u, vf64 ul, vf64 v, vf64 vl, vf64 sign, vf64 *x) {
+RM_FN vm64 rm_truncated_fast_f64(const struct rm_truncation *a, vf64 u, vf64 ul, vf64 v, vf64 vl, vf64 sign, vf64 *x) {
   vf64 hi, lo, err;
   rm_erfinv_step_dd(rm_erfinv_of(u, v), u, ul, v, vl, &hi, &lo, &err);
   rm_erfinv_times_sqrt2_dd(&hi, &lo, &err);
@@ -59,11 +59,11 @@ RM_FN vm64 rm_truncated_step_f64(const struct rm_truncation *a, vf64 u, vf64 ul,
   return rm_affine_f64(a->mean, a->std, vf64_mul(hi, sign), vf64_mul(lo, sign), err, x);
 }
 
-/* In mode RM_AFFINE_SLOW the vector step is that of mean 0 and std 1, and only a guess comes from it. */
+/* In mode RM_AFFINE_ACCURATE the vector step is that of mean 0 and std 1, and only a guess comes from it. */
 RM_FN uint32_t rm_make_truncated(const rm_random_job *job, int64_t from, int n, const char *random, char *out,
                                  const int fmt) {
   struct rm_truncation a = job->truncation;
-  const int size = rm_size_of(fmt), slow = a.mode == RM_AFFINE_SLOW;
+  const int size = rm_size_of(fmt), slow = a.mode == RM_AFFINE_ACCURATE;
   uint32_t flags = 0;
   (void)from;
   if (slow) a.mean = 0.0, a.std = 1.0;
@@ -81,7 +81,7 @@ RM_FN uint32_t rm_make_truncated(const rm_random_job *job, int64_t from, int n, 
     const vf64 sign = vf64_select(negative, vf64_set1(-1.0), one);
     vm64 mask = vf64_lt(v, vf64_set1(RM_TRUNCATED_V));
     if (fmt == RM_F64) mask = vm64_or(mask, vf64_lt(u, vf64_set1(RM_TRUNCATED_U)));
-    mask = vm64_or(mask, fmt == RM_F64 ? rm_truncated_step_f64(&a, u, ul, v, vl, sign, &x)
+    mask = vm64_or(mask, fmt == RM_F64 ? rm_truncated_fast_f64(&a, u, ul, v, vl, sign, &x)
                                        : rm_truncated_step(&a, u, v, sign, &x, fmt));
     rm_store_elements(out + i * size, x, count, fmt);
     const uint32_t all = (1u << count) - 1, open = slow ? all : vm64_bits(mask) & all;

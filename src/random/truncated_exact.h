@@ -8,9 +8,9 @@
 #include "kernels.h"
 
 /* The tails beyond both ends, twice each, in two parts: t->tails (kernels.h). */
-RM_SHARED void rm_truncation_prepare(struct rm_truncation *t);
+RM_HOST_EXTERN void rm_truncation_prepare(struct rm_truncation *t);
 
 /* The bits of RN(X); guess, a number near X. Returns RM_FLAG_* bits in *flags. */
-RM_SHARED uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format, uint32_t *flags);
+RM_HOST_EXTERN uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format, uint32_t *flags);
 
 #endif

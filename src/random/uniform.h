@@ -50,7 +50,7 @@ RM_COLD void rm_uniform_redo(const rm_random_job *job, const char *random, uint3
 
 /* low + u (high - low) in binary64 for the formats below. The width rounds by 2^-53 of itself, the product by as much and
  * the sum by 2^-53 of its size: with B = max(|low|, |high|) and a width of at most 2B the error is below 5 2^-53 B; the
- * test asks for 2 2^-53 more. err = 2^-50 B (job.c). In mode RM_RANGE_EXACT nothing rounds before the store. */
+ * test asks for 2 2^-53 more. err = 2^-50 B (random/args.c). In mode RM_RANGE_EXACT nothing rounds before the store. */
 RM_FN uint32_t rm_range_narrow(const rm_random_job *job, int n, const char *random, char *out, const int fmt) {
   const struct rm_range *r = &job->range;
   const int size = rm_size_of(fmt);
@@ -75,7 +75,7 @@ RM_FN uint32_t rm_range_narrow(const rm_random_job *job, int n, const char *rand
  * exactly:
  *   u width = p + pe; s + e = low + p; t = u width_error + pe, |t| <= 2^-52 2B, two roundings: 2^-104 2B;
  *   lo = e + t, |lo| <= 2^-50 B, one rounding: 2^-103 B; the test rounds as much.
- * err = 2^-100 B (job.c). Where |s| < 2^-40 B, lo may be no small part of s: open. */
+ * err = 2^-100 B (random/args.c). Where |s| < 2^-40 B, lo may be no small part of s: open. */
 RM_FN uint32_t rm_range_f64(const rm_random_job *job, int n, const char *random, char *out) {
   const struct rm_range *r = &job->range;
   const vf64 low = vf64_set1(r->low), width = vf64_set1(r->width), rest = vf64_set1(r->width_error);
@@ -102,7 +102,7 @@ RM_FN uint32_t rm_range_f64(const rm_random_job *job, int n, const char *random,
 
 RM_FN uint32_t rm_make_uniform(const rm_random_job *job, int n, const char *random, char *out, const int fmt) {
   const int mode = job->range.mode;
-  if (mode == RM_RANGE_SLOW) {
+  if (mode == RM_RANGE_ACCURATE) {
     const int size = rm_size_of(fmt);
     for (int i = 0; i < n; i++) rm_uniform_redo(job, random + (fmt == RM_F64 ? 8 : 4) * i, 1, out + i * size, fmt);
     return 0;

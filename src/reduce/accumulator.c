@@ -4,7 +4,7 @@
 
 #include "../../crlibm/fp/round.h"
 #include "../../include/repmath/reductions.h"
-#include "../api/env.h"
+#include "../runtime/env.h"
 #include "exact.h"
 
 struct rm_accumulator {

@@ -7,7 +7,7 @@
 #ifndef RM_REDUCE_CHAINS_H
 #define RM_REDUCE_CHAINS_H
 
-#include "elements.h"
+#include "../common/elements.h"
 #include "kernels.h"
 #include "vector_pair.h"
 
@@ -120,7 +120,7 @@ RM_FN void rm_deviations_block(rm_running *r, const char *x, const int fmt, vf64
 }
 
 /* Joins the lanes. */
-RM_LOCAL void rm_finish(const rm_running *r, double blocks, rm_partial *out) {
+RM_STATIC void rm_finish(const rm_running *r, double blocks, rm_partial *out) {
   double hi[RM_LANES], lo[RM_LANES], size[RM_LANES];
   vf64_store(hi, r->hi);
   vf64_store(lo, r->lo);
@@ -184,13 +184,13 @@ RM_FN void rm_sum_format(int64_t n, rm_terms x, rm_terms y, int fmt, const int c
   }
 }
 #endif
-RM_LOCAL void rm_plain(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out) {
+RM_STATIC void rm_plain(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out) {
   if (y.base)
     rm_sum_format(n, x, y, fmt, 0, 1, out);
   else
     rm_sum_format(n, x, y, fmt, 0, 0, out);
 }
-RM_LOCAL void rm_compensated(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out) {
+RM_STATIC void rm_compensated(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out) {
   if (y.base)
     rm_sum_format(n, x, y, fmt, 1, 1, out);
   else
@@ -224,7 +224,7 @@ RM_FN void rm_deviations_format(int64_t n, rm_terms x, double shift, int fmt, co
     default: rm_sum_deviations(n, x, shift, RM_F64, 1, out); return; /* its only tier */
   }
 }
-RM_LOCAL void rm_deviations(int64_t n, rm_terms x, double shift, int fmt, int compensated, rm_partial *out) {
+RM_STATIC void rm_deviations(int64_t n, rm_terms x, double shift, int fmt, int compensated, rm_partial *out) {
   if (compensated)
     rm_deviations_format(n, x, shift, fmt, 1, out);
   else
@@ -250,7 +250,7 @@ RM_FN int rm_all_multiples(int64_t n, rm_terms x, rm_terms y, const int fmt, dou
   }
   return 1;
 }
-RM_LOCAL int rm_multiples(int64_t n, rm_terms x, rm_terms y, int fmt, double g) {
+RM_STATIC int rm_multiples(int64_t n, rm_terms x, rm_terms y, int fmt, double g) {
   switch (fmt) {
     case RM_F16: return rm_all_multiples(n, x, y, RM_F16, g);
     case RM_BF16: return rm_all_multiples(n, x, y, RM_BF16, g);

@@ -1,9 +1,9 @@
 /* rm_cumsum: argument checks, environment; the sums are in prefixes.h. */
 #include "../../include/repmath/reductions.h"
-#include "../api/env.h"
+#include "../runtime/env.h"
 #include "prefixes.h"
 #include "statistics.h"
-#include "stats.h"
+#include "../common/stats.h"
 
 rm_status rm_cumsum(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
                     ptrdiff_t stride_out) {

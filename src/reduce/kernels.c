@@ -1,5 +1,5 @@
 /* The vector sums, compiled once per ISA. */
-#include "../dispatch/kernels.h"
+#include "../runtime/kernels.h"
 #include "cells.h"
 #include "chains.h"
 #include "segment.h"

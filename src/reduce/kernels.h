@@ -1,4 +1,4 @@
-/* What src/reduce provides once per ISA build. Included by src/dispatch/kernels.h. */
+/* What src/reduce provides once per ISA build. Included by src/runtime/kernels.h. */
 #ifndef RM_REDUCE_KERNELS_H
 #define RM_REDUCE_KERNELS_H
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "elements.h"
+#include "../common/elements.h"
 #include "sum.h"
 
 /* Terms at a time. A device has them in the local memory of a thread, beside an accumulator. */
@@ -25,7 +25,7 @@ RM_FN void rm_prefix_load(double *v, const rm_sum_problem *p, int64_t i, int cou
 }
 
 /* The running sums of a block, and the bound of all of them. */
-RM_LOCAL void rm_prefix_advance(rm_prefix *r, const double *v, int count, double *h, double *l) {
+RM_STATIC void rm_prefix_advance(rm_prefix *r, const double *v, int count, double *h, double *l) {
   double e[RM_PREFIX_BLOCK], low[RM_PREFIX_BLOCK + 1], sum = r->h;
   low[0] = r->l;
   for (int k = 0; k < count; k++) { /* two chains of one addition an element, side by side */
@@ -104,7 +104,7 @@ typedef struct {
   uint32_t flags;
 } rm_prefix_exact;
 
-RM_LOCAL void rm_prefix_feed(rm_prefix_exact *t, const rm_sum_problem *p, int64_t end) {
+RM_STATIC void rm_prefix_feed(rm_prefix_exact *t, const rm_sum_problem *p, int64_t end) {
   if (end > t->fed) rm_sum_feed(p, t->fed, end, &t->acc);
   t->fed = end;
 }
@@ -123,7 +123,7 @@ RM_FN uint64_t rm_prefix_exactly(double h, double l, double b, const rm_sum_prob
 }
 
 /* After a sum beyond binary64: from the accumulator on, with h + l within 2^-53 |l|, or half the least subnormal, of it. */
-RM_LOCAL void rm_prefix_restart(rm_prefix *r, const rm_sum_problem *p, int64_t i, rm_prefix_exact *t) {
+RM_STATIC void rm_prefix_restart(rm_prefix *r, const rm_sum_problem *p, int64_t i, rm_prefix_exact *t) {
   uint32_t ignored = 0;
   rm_prefix_feed(t, p, i);
   if (t->acc.classes) return;

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../api/env.h"
-#include "../api/threads.h"
-#include "../dispatch/kernels.h"
-#include "elements.h"
-#include "scatter_job.h"
+#include "../runtime/env.h"
+#include "../runtime/threads.h"
+#include "../runtime/kernels.h"
+#include "../common/elements.h"
+#include "scatter_args.h"
 
 typedef rm_scatter_problem problem;
 

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "../../crlibm/config.h"
-#include "overlap.h"
-#include "stats.h"
+#include "../common/overlap.h"
+#include "../common/stats.h"
 
 typedef struct {
   int format, add; /* add: the old value is one more term */
@@ -42,6 +42,6 @@ typedef int64_t rm_scatter_cells_fn(const rm_scatter_problem *p, double *cells, 
 #define RM_CELL_WORDS(format) ((format) == RM_F64 ? 3 : 2)
 
 /* The last tier: the bits of one element of out, by the superaccumulator. out is not written. */
-RM_SHARED uint64_t rm_scatter_exactly(const rm_scatter_problem *p, const rm_segment *s, int64_t col, uint32_t *flags);
+RM_HOST_EXTERN uint64_t rm_scatter_exactly(const rm_scatter_problem *p, const rm_segment *s, int64_t col, uint32_t *flags);
 
 #endif

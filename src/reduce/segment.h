@@ -204,7 +204,7 @@ RM_FN uint32_t rm_segment_format(const rm_scatter_problem *p, const rm_segment *
 }
 
 #define RM_DEFINE_SEGMENT(fmt, FMT)                                                                                          \
-  RM_LOCAL uint32_t rm_segment_##fmt(const rm_scatter_problem *p, const rm_segment *s, int64_t begin, int64_t end,           \
+  RM_STATIC uint32_t rm_segment_##fmt(const rm_scatter_problem *p, const rm_segment *s, int64_t begin, int64_t end,           \
                                      rm_tiers *tiers) {                                                                      \
     return rm_segment_format(p, s, begin, end, FMT, tiers);                                                                  \
   }

@@ -1,11 +1,11 @@
 /* Functions of one exact sum S, rounded once: S itself, mean, S/n, and norm, the root of a sum of squares. (var and std: variance.c.) How the
- * function is taken: statistics_exact.c. The sum's error comes from its tier (sum.c); the last tier has none. */
+ * function is taken: statistics_exact.inl. The sum's error comes from its tier (sum.c); the last tier has none. */
 #include <string.h>
 
 #include "../../include/repmath/reductions.h"
-#include "../api/env.h"
+#include "../runtime/env.h"
 #include "statistics.h"
-#include "stats.h"
+#include "../common/stats.h"
 
 /* p: the sum, or for a norm the sum of squares. format: of the result. */
 static uint64_t evaluate(const rm_sum_function *f, const rm_sum_problem *p, int format, uint32_t *flags) {

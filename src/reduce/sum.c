@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "../../include/repmath/reductions.h"
-#include "../api/env.h"
-#include "../api/threads.h"
-#include "../dispatch/kernels.h"
+#include "../runtime/env.h"
+#include "../runtime/threads.h"
+#include "../runtime/kernels.h"
 #include "exact.h"
-#include "stats.h"
+#include "../common/stats.h"
 #include "sum_parts.h"
 
 /* Positions: n 1, x 2, stride 3, out 4 for a sum; n 1, x 2, stride 3, y 4, stride 5, out 6 for a dot product. */
@@ -63,7 +63,7 @@ static rm_partial approximate(const problem *p, int compensated) {
   return total;
 }
 
-/* Whether hi + lo, within err of the sum, decides its rounding. See src/blas/epilogue_f32.h and epilogue_dd.h for the tests. An
+/* Whether hi + lo, within err of the sum, decides its rounding. See src/blas/gemm/epilogue_b64.h and epilogue_dd.h for the tests. An
  * infinite value is never decided. */
 static int decide(double hi, double lo, double err, int fmt, uint64_t *bits) {
   if (fmt == RM_F32) {
@@ -78,7 +78,7 @@ static int decide(double hi, double lo, double err, int fmt, uint64_t *bits) {
 }
 
 /* Certificate of exactness: if all terms are multiples of g, so is every rounded partial sum, and an error below g is none
- * (src/blas/resolve_f32.h). Here g is the least power of two above the bound, and the terms are asked. Products of binary64
+ * (src/blas/gemm/resolve_b64.h). Here g is the least power of two above the bound, and the terms are asked. Products of binary64
  * could hide an underflow and are not asked. */
 static int exact(const problem *p, double err) {
   if (p->fmt == RM_F64 && p->y.base) return 0;
@@ -87,7 +87,7 @@ static int exact(const problem *p, double err) {
   return rm_kernels_get()->reduce->multiples(p->n, p->x, p->y, p->fmt, rm_pow2(e));
 }
 
-RM_SHARED int rm_sum_approximately(const problem *p, int tier, double *hi, double *lo, double *err) {
+RM_HOST_EXTERN int rm_sum_approximately(const problem *p, int tier, double *hi, double *lo, double *err) {
   const rm_partial s = approximate(p, tier);
   return rm_partial_known(&s, p, tier, hi, lo, err);
 }

@@ -2,7 +2,7 @@
 #ifndef RM_REDUCE_SUM_H
 #define RM_REDUCE_SUM_H
 
-#include "../dispatch/kernels.h"
+#include "../runtime/kernels.h"
 #include "superaccumulator.h"
 
 /* x and y in the format fmt; y.base NULL: the sum of x[i]. With a shift (finite; then y.base is NULL): the sum of
@@ -16,15 +16,15 @@ typedef struct {
 
 /* hi + lo within *err of the sum, lo at most half a last place of hi, by tier 0 (short chains; formats below binary64 only) or
  * 1 (compensated). 0 when something left the range, or a term was not finite. The caller has put the environment right. */
-RM_SHARED int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err);
+RM_HOST_EXTERN int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err);
 
 /* Whether hi + lo within err, as found there, is the sum exactly. It may say no where the answer is yes. */
 int rm_sum_is_exact(const rm_sum_problem *p, double err);
 
 /* *acc += the terms from begin to end. */
-RM_SHARED void rm_sum_feed(const rm_sum_problem *p, int64_t begin, int64_t end, rm_superaccumulator *acc);
+RM_HOST_EXTERN void rm_sum_feed(const rm_sum_problem *p, int64_t begin, int64_t end, rm_superaccumulator *acc);
 
 /* *acc = the sum. */
-RM_SHARED void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc);
+RM_HOST_EXTERN void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc);
 
 #endif

@@ -33,43 +33,43 @@ typedef struct {
   uint32_t classes;
 } rm_superaccumulator;
 
-RM_SHARED void rm_superacc_clear(rm_superaccumulator *acc);
-RM_SHARED void rm_superacc_add(rm_superaccumulator *acc, double x);
-RM_SHARED void rm_superacc_add_product(rm_superaccumulator *acc, double x, double y);
+RM_HOST_EXTERN void rm_superacc_clear(rm_superaccumulator *acc);
+RM_HOST_EXTERN void rm_superacc_add(rm_superaccumulator *acc, double x);
+RM_HOST_EXTERN void rm_superacc_add_product(rm_superaccumulator *acc, double x, double y);
 /* Propagates carries: every digit but the last ends in [0, 2^32); the last one carries the sign. The total stays. */
-RM_SHARED void rm_superacc_propagate(rm_superaccumulator *acc);
+RM_HOST_EXTERN void rm_superacc_propagate(rm_superaccumulator *acc);
 
 /* into += from, or -= from; from may be into. 0, and into as it was, when the total leaves the range (after some 2^60 of the
  * largest terms). */
-RM_SHARED int rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from, int subtract);
+RM_HOST_EXTERN int rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from, int subtract);
 
 /* Whether n more terms, each a number or a product of two, may take the total out of the range that merge holds. */
-RM_SHARED int rm_superacc_may_overflow(const rm_superaccumulator *acc, int64_t n);
+RM_HOST_EXTERN int rm_superacc_may_overflow(const rm_superaccumulator *acc, int64_t n);
 /* Whether the total is in that range. */
-RM_SHARED int rm_superacc_in_range(const rm_superaccumulator *acc);
+RM_HOST_EXTERN int rm_superacc_in_range(const rm_superaccumulator *acc);
 
 /* The digits as RM_ACC_BYTES bytes, the same on every machine and for every way to the total. Any bytes are a total. */
 enum { RM_ACC_BYTES = 4 * RM_ACC_DIGITS };
-RM_SHARED void rm_superacc_write(const rm_superaccumulator *acc, unsigned char *bytes);
-RM_SHARED void rm_superacc_read(rm_superaccumulator *acc, const unsigned char *bytes, uint32_t classes);
+RM_HOST_EXTERN void rm_superacc_write(const rm_superaccumulator *acc, unsigned char *bytes);
+RM_HOST_EXTERN void rm_superacc_read(rm_superaccumulator *acc, const unsigned char *bytes, uint32_t classes);
 
 /* *t = |acc| with every digit but the last in [0, 2^32), the last one not negative; whether acc is negative. t may be acc. */
-RM_SHARED int rm_superacc_magnitude(const rm_superaccumulator *acc, rm_superaccumulator *t);
+RM_HOST_EXTERN int rm_superacc_magnitude(const rm_superaccumulator *acc, rm_superaccumulator *t);
 
 /* |total| = (m + rest) 2^e, 0 <= rest < 1, with 2^126 <= m < 2^127 (0 for a total of zero). classes do not count. */
 typedef struct {
   rm_u128 m;
   int e, inexact, negative; /* inexact: rest is not 0 */
 } rm_superacc_top;
-RM_SHARED rm_superacc_top rm_superacc_get_top(const rm_superaccumulator *acc);
+RM_HOST_EXTERN rm_superacc_top rm_superacc_get_top(const rm_superaccumulator *acc);
 /* The same of the sum of digit[i] 2^(32 i), for digits in [0, 2^32). */
-RM_SHARED rm_superacc_top rm_digits_top(const int64_t *digit, int count);
+RM_HOST_EXTERN rm_superacc_top rm_digits_top(const int64_t *digit, int count);
 /* What infinite and NaN terms, if there were any (classes != 0), make of the total. */
-RM_SHARED uint64_t rm_superacc_round_classes(uint32_t classes, int format, uint32_t *flags);
+RM_HOST_EXTERN uint64_t rm_superacc_round_classes(uint32_t classes, int format, uint32_t *flags);
 
 /* The total (spec.md, sections 1, 2 and 4) as bits of `format`, rounded under the rule; *flags gets RM_FLAG_* bits ORed in. */
-RM_SHARED uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format, int rule, uint32_t *flags);
+RM_HOST_EXTERN uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format, int rule, uint32_t *flags);
 /* The same to nearest binary64. */
-RM_SHARED double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags);
+RM_HOST_EXTERN double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags);
 
 #endif

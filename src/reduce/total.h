@@ -1,15 +1,15 @@
-/* The exact total of a superaccumulator as a number of the slow tiers (crlibm/fp/near.h, ball.h). Its classes do not count. */
+/* The exact total of a superaccumulator as a number of the slow tiers (crlibm/enclosure/dd_ball.h, ball.h). Its classes do not count. */
 #ifndef RM_REDUCE_TOTAL_H
 #define RM_REDUCE_TOTAL_H
 
-#include "../../crlibm/fp/ball.h"
-#include "../../crlibm/fp/near.h"
+#include "../../crlibm/enclosure/ball.h"
+#include "../../crlibm/enclosure/dd_ball.h"
 #include "superaccumulator.h"
 
-RM_FN void rm_near_set_total(rm_near *r, const rm_superaccumulator *acc, int n) {
+RM_FN void rm_dd_ball_set_total(rm_dd_ball *r, const rm_superaccumulator *acc, int n) {
   const rm_superacc_top t = rm_superacc_get_top(acc);
   (void)n;
-  rm_near_set_integer(r, t.negative, t.m, t.e, t.inexact);
+  rm_dd_ball_set_integer(r, t.negative, t.m, t.e, t.inexact);
 }
 
 RM_FN void rm_ball_set_total(rm_ball *r, const rm_superaccumulator *acc, int n) {

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "../../include/repmath/reductions.h"
-#include "../api/env.h"
-#include "elements.h"
+#include "../runtime/env.h"
+#include "../common/elements.h"
 #include "statistics.h"
-#include "stats.h"
+#include "../common/stats.h"
 #include "variance_parts.h"
 
 /* N within *err of *hi + *lo; 0 when a term or a sum is out of range. */

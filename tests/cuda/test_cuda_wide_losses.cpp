@@ -119,7 +119,7 @@ static void kl_div_beside_tails() {
   }
 }
 
-static void wide_losses() {
+static void dd_losses() {
   static const int64_t sizes[] = {0, 1, 6, 33, 300};
   for (int format = 0; format < 4; format++)
     for (int kind = 0; kind < ALL_KINDS; kind++)
@@ -165,7 +165,7 @@ static void wide_refusals() {
 }
 
 int main() {
-  wide_losses();
+  dd_losses();
   wide_refusals();
   return checked();
 }

@@ -38,7 +38,7 @@ def compile_program(folder: pathlib.Path, function: str) -> pathlib.Path:
     program = folder / f"exhaustive_{function}"
     headers = [
         f'-DRM_TEST_{kind}_HEADER="{oracle.ROOT}/crlibm/{function}/{name}.h"'
-        for kind, name in (("FAST", function), ("SLOW", f"{function}_slow"))
+        for kind, name in (("FAST", function), ("ACCURATE", f"{function}_accurate"))
     ]
     sources = [HERE / "exhaustive_f32.c", HERE / "trace_slow.c", library]
     options = ["-std=gnu11", "-O3", "-ffp-contract=off", "-DRM_CFG_STATIC", f"-I{oracle.ROOT / 'include'}"]

@@ -1,6 +1,6 @@
 /* The inputs that the fast f32 kernels left undecided. */
-#ifndef RM_EXHAUSTIVE_TRACE_SLOW_H
-#define RM_EXHAUSTIVE_TRACE_SLOW_H
+#ifndef RM_EXHAUSTIVE_TRACE_ACCURATE_H
+#define RM_EXHAUSTIVE_TRACE_ACCURATE_H
 
 #include <stdint.h>
 

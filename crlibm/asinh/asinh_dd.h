@@ -1,0 +1,34 @@
+/* asinh in double-double, for f64 and as the second step of every format.
+ *
+ * a = |x|, v = 1 + a^2, S = sqrt(v), asinh a = log(a + S) = log(1 + u), u = a + (S - 1). Beyond a = 2^90 S is replaced by a,
+ * which changes the logarithm (above 63) by less than 2^-180.
+ *   v        a^2 exact in two parts, TwoSum with 1; the low parts' sum rounds by 2^-105 v. |vl| <= 2^-52 vh
+ *   S        s + sl within 2^-101 (rm_log_root_low), s >= a as S is. Beyond 2^90 v is that of c = 2^90, whose s is at most
+ *            the number after 2^90, so s = a, and sl = 0 by selection
+ *   a + S    Fast2Sum; the low parts' sum rounds by 2^-104
+ *   u        used below 2^-5 only: s - 1 exact; |s - 1| <= a: Fast2Sum, normalised by another one
+ * u >= 2^-26 is off by less than 2^-75 of itself, so is the logarithm; elsewhere |log| > 2^-5. log_dd.h has its error. */
+#ifndef RM_ASINH_DD_H
+#define RM_ASINH_DD_H
+
+#include "../log/log_root_dd.h"
+
+#define RM_ASINH_DD_ERR RM_BOUND(0x1p-74) /* times asinh |x|, beside the logarithm's */
+
+/* hi + lo = asinh |x| within err, for 2^-26 <= |x| < 2^1021. */
+RM_FN void rm_asinh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
+  const vf64 one = vf64_set1(1.0), big = vf64_set1(0x1p90);
+  vf64 a = vf64_abs(x), c = vf64_min(big, a), r;
+  vf64 p = vf64_mul(c, c), pe = vf64_mul_err(c, c, p);
+  vf64 vh = vf64_add(one, p), b = vf64_sub(vh, one);
+  vf64 vl = vf64_add(vf64_add(vf64_sub(one, vf64_sub(vh, b)), vf64_sub(p, b)), pe);
+  vf64 s = vf64_max(vf64_root(vh, &r), a);
+  vf64 sl = vf64_select(vf64_lt(big, a), vf64_set1(0.0), rm_log_root_low(vh, vl, s, r));
+  vf64 yh = vf64_add(s, a), yl = vf64_add(vf64_sub(a, vf64_sub(yh, s)), sl);
+  vf64 m = vf64_sub(s, one), g = vf64_add(a, m), gl = vf64_add(vf64_sub(m, vf64_sub(g, a)), sl);
+  vf64 uh = vf64_add(g, gl), ul = vf64_sub(gl, vf64_sub(uh, g));
+  rm_log_near_dd(yh, yl, uh, ul, hi, lo, err);
+  *err = vf64_mad(*hi, vf64_set1(RM_ASINH_DD_ERR), *err);
+}
+
+#endif

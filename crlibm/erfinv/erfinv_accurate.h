@@ -1,0 +1,23 @@
+/* erfinv, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+#ifndef RM_ERFINV_ACCURATE_H
+#define RM_ERFINV_ACCURATE_H
+
+#include "../fp/exact.h"
+#include "erfinv.h"
+#include "erfinv_mp.h"
+
+RM_COLD uint64_t rm_erfinv_accurate(double x, int format, int rule, uint32_t *flags) {
+  const int negative = rm_is_negative(x);
+  const double u = negative ? -x : x;
+  if (x != x) return rm_nan_bits(format);
+  if (u > 1.0) return rm_invalid(format, flags);
+  if (u == 1.0) return rm_pole(negative, format, flags);
+  if (u == 0.0) return rm_signed_zero(negative, format);
+  double vl;
+  const double v = rm_erfinv_one_less(u, &vl);
+  struct rm_erfinv_target target = {0, 0, u > 0.5, 0}; /* where v is exact */
+  target.m = rm_split_double(target.tail ? v : u, &target.e);
+  return rm_erfinv_complete(&target, negative, u, 0.0, v, vl, format, rule, flags);
+}
+
+#endif

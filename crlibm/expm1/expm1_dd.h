@@ -1,0 +1,51 @@
+/* expm1 in double-double, for f64 and as the second step of every format.
+ *
+ * E = e^x - 1 = (s - 1) + s e', e' = e + tl (1 + e), e = e^r - 1 in double-double (exp_dd.h), s (1 + tl) the table's
+ * 2^(k/16); x is cut to -60: below, E + 1 < 2^-86.
+ *
+ * With t = r^3 Q, exp_dd.h bounds the error of e by 12u|t| + 2^-80 [k != 0], u = 2^-53. E is off by s times that. The other
+ * steps are double-double operations; k = 0 has s = 1, tl = 0 and m = 0. Otherwise |E| >= 0.0211 max(1, s):
+ *   e'         low parts of 2^-52: roundings of 2^-105, tl e below 2^-110: 2^-98.5 |E| together
+ *   m = s - 1  with its error me, exactly (TwoSum)
+ *   m + s e    Fast2Sum: |m| >= 0.0424 max(1, s)  > s |e|
+ *   low parts  me, the product's error and s e' below 2^-52 max(1, s): 2^-97 |E|
+ *   reduction  2^-80 s < 2^-74.4 |E|
+ * Error below 12u s|t| + 2^-74 |E|, rounding of lo + err (|lo| < 2^-46 |E|) included. Where x^2 underflows its parts are off
+ * by less than 2^-1070, nothing against x; err may then be 0, and the result is x, as it should be. */
+#ifndef RM_EXPM1_DD_H
+#define RM_EXPM1_DD_H
+
+#include "../exp/exp_dd.h"
+
+#define RM_EXPM1_F64_ERR_T RM_BOUND(0x1.8p-50) /* 12u, times s |t| */
+#define RM_EXPM1_DD_ERR RM_BOUND(0x1p-74) /* times |E| */
+
+/* nh + nl = E, s and t as above, for -60 <= x <= 670; of a zero the sign is lost. For x >= -2^-5 only, if positive is
+ * constant 1: me is 0 up to s = 2^53. */
+RM_FN void rm_expm1_core_dd(vf64 x, int positive, vf64 *nh, vf64 *nl, vf64 *s, vf64 *t) {
+  const vf64 one = vf64_set1(1.0);
+  vi64 k;
+  vf64 eh, el;
+  rm_exp_reduced_dd(x, &k, &eh, &el, t);
+  *s = rm_exp_scale(k);
+  vf64 tl = vf64_lookup16(rm_exp_t_lo, k);
+  el = vf64_mad(tl, eh, vf64_add(el, tl));
+  vf64 m = vf64_sub(*s, one);
+  vf64 p = vf64_mul(*s, eh), pe = vf64_mul_err(*s, eh, p);
+  *nh = vf64_add(m, p);
+  *nl = vf64_add(vf64_sub(p, vf64_sub(*nh, m)), vf64_mad(*s, el, pe));
+  if (!positive) {
+    vf64 s2 = vf64_add(m, one);
+    *nl = vf64_add(*nl, vf64_sub(vf64_sub(*s, s2), vf64_sub(one, vf64_sub(s2, m))));
+  }
+}
+
+/* hi + lo = e^x - 1 within err, for x <= 670. */
+RM_FN void rm_expm1_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
+  vf64 s, t;
+  rm_expm1_core_dd(vf64_max(vf64_set1(-60.0), x), 0, hi, lo, &s, &t);
+  vf64 et = vf64_mul(vf64_mul(s, t), vf64_set1(RM_EXPM1_F64_ERR_T));
+  *err = vf64_add(vf64_abs(et), vf64_abs(vf64_mul(*hi, vf64_set1(RM_EXPM1_DD_ERR))));
+}
+
+#endif

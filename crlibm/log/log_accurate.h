@@ -1,0 +1,41 @@
+/* log, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+#ifndef RM_LOG_ACCURATE_H
+#define RM_LOG_ACCURATE_H
+
+#include "log.h"
+#include "log_mp.h"
+
+/* The closed results of a logarithm to any base above 1: 1 when x is NaN, not positive, infinite or 1. */
+RM_FN int rm_log_closed(double x, int format, uint32_t *flags, uint64_t *result) {
+  *result = rm_nan_bits(format);
+  if (x != x) return 1;
+  if (x == 0.0) {
+    *flags |= RM_FLAG_DIVBYZERO;
+    *result = rm_infinity_bits(format) | rm_sign_bit(format);
+    return 1;
+  }
+  if (x < 0.0) {
+    *flags |= RM_FLAG_INVALID;
+    return 1;
+  }
+  *result = x == 1.0 ? 0 : rm_infinity_bits(format); /* log 1 = +0 under every rule */
+  return x == 1.0 || x == rm_from_bits64(UINT64_C(0x7ff0000000000000));
+}
+
+RM_COLD uint64_t rm_log_accurate(double x, int format, int rule, uint32_t *flags) {
+  uint64_t result;
+  if (rm_log_closed(x, format, flags, &result)) return result;
+
+#if !defined(RM_CFG_NO_DD)
+  if (!rm_log_special(x, RM_F64)) { /* double-double; a control build leaves it out */
+    double hi, lo, err;
+    int undecided;
+    rm_log_dd(x, &hi, &lo, &err);
+    result = rm_round_dd(hi, lo, err, 0, format, rule, flags, &undecided);
+    if (!undecided) return result;
+  }
+#endif
+  return rm_log_mp_round(x, format, rule, flags);
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* log2 in double-double, for f64 and as the second step of every format: log x times 1/ln2 (rm_log_times_dd, with its error).
+ * */
+#ifndef RM_LOG2_DD_H
+#define RM_LOG2_DD_H
+
+#include "../log/log_dd.h"
+
+/* hi + lo = log2 x within err, for positive normal x. */
+RM_FN void rm_log2_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
+  rm_log_times_dd(x, RM_LOG_INV_LN2, RM_LOG_INV_LN2_LO, hi, lo, err);
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* x y, complete: any arguments, format and rule, by the exact product of the significands. */
+#ifndef RM_MULTIPLY_ACCURATE_H
+#define RM_MULTIPLY_ACCURATE_H
+
+#include "../fp/exact.h"
+
+RM_COLD uint64_t rm_multiply_accurate(double x, double y, int format, int rule, uint32_t *flags) {
+  const int negative = rm_is_negative(x) != rm_is_negative(y);
+  int ex, ey;
+  if (x != x || y != y) return rm_nan_bits(format);
+  if (rm_is_infinite(x) || rm_is_infinite(y)) {
+    if (x == 0.0 || y == 0.0) return rm_invalid(format, flags);
+    return rm_signed_infinity(negative, format);
+  }
+  if (x == 0.0 || y == 0.0) return rm_signed_zero(negative, format);
+  const uint64_t mx = rm_split_double(x, &ex), my = rm_split_double(y, &ey);
+  return rm_round_exact(negative, (rm_u128)mx * my, ex + ey, format, rule, flags);
+}
+
+#endif

@@ -1,0 +1,74 @@
+/* sin, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. Also what cos
+ * and tan share with it. */
+#ifndef RM_SIN_ACCURATE_H
+#define RM_SIN_ACCURATE_H
+
+#include "sin.h"
+#include "sin_mp.h"
+
+/* a = k pi/16 + rh + rl modulo 2 pi, within *err, for finite a >= 2^-27.
+ *
+ * f = |a 16/pi - k| has 187 bits, is off by 2^53 of their units, 2^-134, and is at least 2^-58.6 (sin_gen.py). Its 106 top bits are fh + fl, cut, so
+ * that fl is below 2 u fh, u = 2^-53, and f within 4 u^2 of it. Times pi/16 in two parts: fl times the first rounds by 2 u^2, fh times the second by 0.4,
+ * their sum by 2.4, that with what the first product leaves over by 3.4, and pi/16 is within 0.4 u^2: below 12 u^2 of h (proofs/formula). */
+RM_LONG void rm_sin_reduce_large(double a, int64_t *k, double *rh, double *rl, double *err) {
+  uint64_t f[3];
+  int negative;
+  rm_sin_payne_hanek(f, a, 3);
+  *k = rm_sin_take(f, 5, 3, &negative);
+  const int s = rm_clz64(f[2] | 1); /* 1 ... 59 */
+  const uint64_t w1 = f[2] << s | f[1] >> (64 - s), w0 = f[1] << s | f[0] >> (64 - s);
+  double fh = (double)(w1 >> 11) * rm_pow2(-53 - s);
+  double fl = (double)((w1 << 42 | w0 >> 22) & (UINT64_MAX >> 11)) * rm_pow2(-106 - s);
+  if (negative) {
+    fh = -fh;
+    fl = -fl;
+  }
+  const double h = fh * RM_SIN_STEP, l = vf64_mul_err(fh, RM_SIN_STEP, h) + (fh * RM_SIN_STEP_LO + fl * RM_SIN_STEP);
+  *rh = h + l;
+  *rl = l - (*rh - h);
+  *err = RM_BOUND(0x1.8p-103) * vf64_abs(h) + RM_BOUND(0x1p-136);
+}
+
+/* The reduction of a, fast when possible. */
+RM_LONG void rm_sin_reduce_any(double a, int64_t *k, double *rh, double *rl, double *err) {
+  if (a <= RM_SIN_F64_MAX)
+    rm_sin_reduce_dd(a, k, rh, rl, err);
+  else
+    rm_sin_reduce_large(a, k, rh, rl, err);
+}
+
+/* sin(|x| + turn pi/2), its sign changed when `flip`, for finite |x| >= 2^-27. */
+RM_COLD uint64_t rm_sin_accurate_turned(double x, int turn, int flip, int format, int rule, uint32_t *flags) {
+#if !defined(RM_CFG_NO_DD) /* double-double; a control build leaves it out */
+  int64_t k;
+  double rh, rl, err, hi, lo;
+  int undecided;
+  rm_sin_reduce_any(vf64_abs(x), &k, &rh, &rl, &err);
+  k += 8 * turn;
+  rm_sin_reduced_dd(k, rh, rl, err, &hi, &lo, &err);
+  if ((k >> 4 & 1) ^ flip) {
+    hi = -hi;
+    lo = -lo;
+  }
+  const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, rule, flags, &undecided);
+  if (!undecided) return bits;
+#endif
+  return rm_sin_mp_round(x, turn, flip, format, rule, flags);
+}
+
+RM_COLD uint64_t rm_sin_accurate(double x, int format, int rule, uint32_t *flags) {
+  const int negative = (int)(rm_bits64(x) >> 63);
+  const double size = vf64_abs(x);
+  if (x != x) return rm_nan_bits(format);
+  if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) {
+    *flags |= RM_FLAG_INVALID;
+    return rm_nan_bits(format);
+  }
+  if (size == 0.0) return negative ? rm_sign_bit(format) : 0;
+  /* 0 < |x| - |sin x| < |x|^3/6 < 2^-56 |x|. */
+  if (size < 0x1p-27) return rm_round_beside(x, 0, format, rule, flags);
+  return rm_sin_accurate_turned(x, 0, negative, format, rule, flags);
+}
+
+#endif

@@ -1,0 +1,11 @@
+/* x - y, complete: x + (-y). */
+#ifndef RM_SUBTRACT_ACCURATE_H
+#define RM_SUBTRACT_ACCURATE_H
+
+#include "../add/add_accurate.h"
+
+RM_COLD uint64_t rm_subtract_accurate(double x, double y, int format, int rule, uint32_t *flags) {
+  return rm_add_accurate(x, -y, format, rule, flags);
+}
+
+#endif

@@ -1,0 +1,1 @@
+#include "im2col_view.inl" /* also device code: CUDA includes it too */

@@ -1,0 +1,148 @@
+#include "im2col_view.h"
+
+typedef struct {
+  int64_t index[RM_DIMS];
+  ptrdiff_t offset;
+  int64_t at[RM_COORDINATES];
+} place;
+
+RM_STATIC place place_of(const rm_axis *axis, int64_t i) {
+  place p = {{0}, 0, {0}};
+  for (int d = RM_DIMS - 1; d >= 0; d--) {
+    p.index[d] = i % axis->count[d];
+    i /= axis->count[d];
+    p.offset += p.index[d] * axis->stride[d];
+    if (axis->dim[d] != RM_NO_COORDINATE) p.at[axis->dim[d]] += p.index[d] * axis->step[d];
+  }
+  return p;
+}
+
+/* Moves index d by n, which stays within the axis; the indices after d are 0 and remain so. Carries go up. */
+RM_STATIC void advance(place *p, const rm_axis *axis, int d, int64_t n) {
+  for (;; d--, n = 1) {
+    const int wraps = d > 0 && p->index[d] + n == axis->count[d];
+    const int64_t by = wraps ? -p->index[d] : n;
+    p->index[d] += by;
+    p->offset += by * axis->stride[d];
+    if (axis->dim[d] != RM_NO_COORDINATE) p->at[axis->dim[d]] += by * axis->step[d];
+    if (!wraps) return;
+  }
+}
+
+/* The last dimension with more than one index: along it an axis is walked in runs. */
+RM_STATIC int run_dimension(const rm_axis *axis) {
+  int d = RM_DIMS - 1;
+  while (d > 0 && axis->count[d] == 1) d--;
+  return d;
+}
+
+RM_HOST_EXTERN void rm_axis_offsets(const rm_axis *axis, int64_t first, int64_t n, ptrdiff_t *at) {
+  const int d = run_dimension(axis);
+  place p = place_of(axis, first);
+  for (int64_t i = 0; i < n; i++) {
+    at[i] = p.offset;
+    if (i + 1 < n) advance(&p, axis, d, 1);
+  }
+}
+
+RM_HOST_EXTERN const char *rm_patches_at(const rm_patches *p, const char *base, int64_t line, int64_t term) {
+  const place a = place_of(&p->lines, line), b = place_of(&p->terms, term);
+  for (int c = 0; c < RM_COORDINATES; c++) {
+    const int64_t x = p->start[c] + a.at[c] + b.at[c];
+    if (x < 0 || x >= p->size[c]) return 0;
+  }
+  return base + a.offset + b.offset;
+}
+
+/* Runs are mostly short, as rows of small images and the padding beside them are: a call would take longer than the bytes. Units
+ * may overlap at the end. */
+#define RM_UNITS(bytes, unit, MOVE)                                                                                          \
+  {                                                                                                                          \
+    for (int64_t at = 0; at + (unit) <= (bytes); at += (unit)) MOVE;                                                         \
+    const int64_t at = (bytes) - (unit);                                                                                     \
+    MOVE;                                                                                                                    \
+  }
+
+RM_STATIC void clear(char *dst, int64_t bytes) {
+  if (bytes == 0) return;
+  if (bytes > 64)
+    __builtin_memset(dst, 0, (size_t)bytes);
+  else if (bytes >= 8)
+    RM_UNITS(bytes, 8, __builtin_memset(dst + at, 0, 8))
+  else
+    RM_UNITS(bytes, 2, __builtin_memset(dst + at, 0, 2))
+}
+
+RM_STATIC void move(char *dst, const char *src, int64_t bytes) {
+  if (bytes > 256)
+    __builtin_memcpy(dst, src, (size_t)bytes);
+  else if (bytes >= 16)
+    RM_UNITS(bytes, 16, __builtin_memcpy(dst + at, src + at, 16))
+  else
+    RM_UNITS(bytes, 2, __builtin_memcpy(dst + at, src + at, 2))
+}
+
+/* n > 0 elements, `stride` bytes apart, as neighbours. */
+RM_STATIC void copy(char *dst, const char *src, int64_t n, ptrdiff_t stride, int size) {
+  if (stride == size) {
+    move(dst, src, n * size);
+  } else if (size == 4) {
+    for (int64_t i = 0; i < n; i++) __builtin_memcpy(dst + 4 * i, src + i * stride, 4);
+  } else if (size == 2) {
+    for (int64_t i = 0; i < n; i++) __builtin_memcpy(dst + 2 * i, src + i * stride, 2);
+  } else {
+    for (int64_t i = 0; i < n; i++) __builtin_memcpy(dst + 8 * i, src + i * stride, 8);
+  }
+}
+
+/* The t in [0, n) with 0 <= x + t step < size are [*low, *high). */
+RM_STATIC void inside(int64_t x, int64_t step, int64_t size, int64_t n, int64_t *low, int64_t *high) {
+  int64_t a, b;
+  if (step == 1) {
+    a = -x, b = size - x;
+  } else if (step > 0) {
+    a = x < 0 ? (-x + step - 1) / step : 0;
+    b = x < size ? (size - x + step - 1) / step : 0;
+  } else {
+    a = x >= size ? (x - size) / -step + 1 : 0;
+    b = x >= 0 ? x / -step + 1 : 0;
+  }
+  a = a < 0 ? 0 : a > n ? n : a;
+  b = b < a ? a : b > n ? n : b;
+  *low = a, *high = b;
+}
+
+RM_HOST_EXTERN void rm_patches_fill(const rm_patches *p, const char *base, int size, int by_lines, int64_t line, int64_t lines,
+                               int64_t term, int64_t terms, char *dst) {
+  const rm_axis *inner = by_lines ? &p->lines : &p->terms, *outer = by_lines ? &p->terms : &p->lines;
+  const int64_t first = by_lines ? line : term, n = by_lines ? lines : terms, outers = by_lines ? terms : lines;
+  const int run = run_dimension(inner), outer_run = run_dimension(outer), along = inner->dim[run];
+  const ptrdiff_t stride = inner->stride[run];
+  const place begin = place_of(inner, first);
+  place o = place_of(outer, by_lines ? term : line);
+  for (int64_t k = 0; k < outers; k++) {
+    place i = begin;
+    for (int64_t done = 0; done < n;) {
+      int64_t length = inner->count[run] - i.index[run], low = 0, high;
+      length = length < n - done ? length : n - done;
+      high = length;
+      for (int c = 0; c < RM_COORDINATES; c++) {
+        const int64_t x = p->start[c] + o.at[c] + i.at[c];
+        if (c == along)
+          inside(x, inner->step[run], p->size[c], length, &low, &high);
+        else if (x < 0 || x >= p->size[c])
+          low = high;
+        if (low == high) break;
+      }
+      char *at = dst + done * size;
+      if (low == high) low = high = length; /* all padding */
+      clear(at, low * size);
+      if (low < high) copy(at + low * size, base + o.offset + i.offset + low * stride, high - low, stride, size);
+      clear(at + high * size, (length - high) * size);
+      done += length;
+      if (done < n) advance(&i, inner, run, length);
+    }
+    dst += n * size;
+    if (k + 1 < outers) advance(&o, outer, outer_run, 1);
+  }
+}

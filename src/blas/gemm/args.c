@@ -1,0 +1,122 @@
+/* Argument checks of matmul: sizes, pointers, leading dimensions, overlap (src/common/overlap.h). */
+#include "../../../include/repmath/reductions.h"
+#include "../../../crlibm/fp/round.h"
+#include "../../common/overlap.h"
+#include "views.h"
+
+rm_matmul_problem rm_problem_of(int format, int64_t batch) {
+  rm_matmul_problem p = {0};
+  p.fmt = p.out_fmt = format;
+  p.batch = batch;
+  return p;
+}
+
+/* Positions of the arguments in the two calling forms. */
+typedef struct {
+  int m, n, k, a, b, bias, c;
+} positions;
+
+static rm_status check_sizes(const rm_matmul_problem *p, positions at) {
+  if (p->m < 0) return RM_STATUS(RM_ERR_SIZE, at.m);
+  if (p->n < 0) return RM_STATUS(RM_ERR_SIZE, at.n);
+  if (p->k < 0) return RM_STATUS(RM_ERR_SIZE, at.k);
+  return RM_OK;
+}
+
+static rm_status check_pointers(const rm_matmul_problem *p, positions at, rm_view a, rm_view b, rm_view bias, rm_view c) {
+  const int size = rm_size_of(p->fmt), size_c = rm_size_of(p->out_fmt);
+  if (p->m == 0 || p->n == 0 || p->batch == 0) return RM_OK; /* nothing is read or written */
+  if (p->k > 0 && !a.base) return RM_STATUS(RM_ERR_NULL, at.a);
+  if (p->k > 0 && !b.base) return RM_STATUS(RM_ERR_NULL, at.b);
+  if (!c.base) return RM_STATUS(RM_ERR_NULL, at.c);
+  if (rm_overlaps_itself(c, p->m, p->n, size_c) || (p->k > 0 && rm_overlaps(c, p->m, p->n, size_c, a, p->m, p->k, size)) ||
+      (p->k > 0 && rm_overlaps(c, p->m, p->n, size_c, b, p->k, p->n, size)) ||
+      (bias.base && rm_overlaps(c, p->m, p->n, size_c, bias, 1, p->n, size)))
+    return RM_STATUS(RM_ERR_OVERLAP, at.c);
+  return RM_OK;
+}
+
+/* One operand as a view: `rows` x `cols` after the transposition. */
+static rm_status dense_view(rm_view *v, const void *base, int64_t rows, int64_t cols, int64_t ld, int col_major,
+                            int transposed, int size, int position) {
+  int lines_are_cols = col_major != transposed;
+  int64_t line = lines_are_cols ? rows : cols;
+  if (ld < (line > 1 ? line : 1) || ld > INT64_MAX / size) return RM_STATUS(RM_ERR_LD, position);
+  *v = (rm_view){(char *)(uintptr_t)base, lines_are_cols ? size : ld * size, lines_are_cols ? ld * size : size};
+  return RM_OK;
+}
+
+static void fill(rm_matmul_problem *p, rm_view a, rm_view b, rm_view bias, rm_view c) {
+  p->a = rm_rows_of(a), p->b = rm_columns_of(b), p->bias = bias;
+  p->c = (rm_target){c.base, c.row, c.col, 0, 0};
+}
+
+rm_status rm_check_dense(rm_matmul_problem *p, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
+                         const void *a, int64_t lda, const void *b, int64_t ldb, const void *bias, void *c, int64_t ldc) {
+  static const positions plain = {4, 5, 6, 7, 9, 11, 12}, general = {5, 6, 7, 9, 11, 0, 14};
+  const positions at = p->scaling ? general : plain;
+  const int first = p->scaling ? 2 : 1; /* the position of layout */
+  if (layout != RM_ROW_MAJOR && layout != RM_COL_MAJOR) return RM_STATUS(RM_ERR_ENUM, first);
+  if (trans_a < RM_NO_TRANS || trans_a > RM_CONJ_TRANS) return RM_STATUS(RM_ERR_ENUM, first + 1);
+  if (trans_b < RM_NO_TRANS || trans_b > RM_CONJ_TRANS) return RM_STATUS(RM_ERR_ENUM, first + 2);
+  p->m = m, p->n = n, p->k = k;
+  rm_view va, vb, vc, vbias = {(char *)(uintptr_t)bias, 0, rm_size_of(p->fmt)};
+  const int col_major = layout == RM_COL_MAJOR, size = rm_size_of(p->fmt);
+  rm_status status = check_sizes(p, at);
+  if (!status) status = dense_view(&va, a, m, k, lda, col_major, trans_a != RM_NO_TRANS, size, at.a + 1);
+  if (!status) status = dense_view(&vb, b, k, n, ldb, col_major, trans_b != RM_NO_TRANS, size, at.b + 1);
+  if (!status) status = dense_view(&vc, c, m, n, ldc, col_major, 0, rm_size_of(p->out_fmt), at.c + 1);
+  if (!status && p->scaling && rm_is_zero(p->scaling->alpha)) p->k = 0; /* A and B stay unread */
+  if (!status) status = check_pointers(p, at, va, vb, vbias, vc);
+  if (!status) fill(p, va, vb, vbias, vc);
+  return status;
+}
+
+/* Whether the results of a batch may meet each other or an operand: by the bytes that each spans, so that interleaved ones count. */
+static int batch_overlaps(const rm_matmul_problem *p, rm_view a, rm_view b, rm_view bias, rm_view c) {
+  const int size = rm_size_of(p->fmt), size_c = rm_size_of(p->out_fmt);
+  const int64_t sizes[4][3] = {{p->batch, p->m, p->n}, {p->batch, p->m, p->k}, {p->batch, p->k, p->n}, {p->batch, 1, p->n}};
+  const ptrdiff_t strides[4][3] = {
+      {p->next_c, c.row, c.col}, {p->next_a, a.row, a.col}, {p->next_b, b.row, b.col}, {p->next_bias, 0, bias.col}};
+  const char *base[4] = {c.base, p->k ? a.base : NULL, p->k ? b.base : NULL, bias.base};
+  const rm_grid result = {base[0], 3, sizes[0], strides[0]};
+  if (rm_grid_may_overlap_itself(&result, size_c)) return 1;
+  for (int i = 1; i < 4; i++) {
+    const rm_grid operand = {base[i], 3, sizes[i], strides[i]};
+    if (base[i] && rm_spans_meet(&result, size_c, &operand, size)) return 1;
+  }
+  return 0;
+}
+
+rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias, rm_view c) {
+  static const positions single = {1, 2, 3, 4, 7, 10, 12}, batched = {4, 5, 6, 7, 11, 15, 18};
+  const positions at = p->batch == RM_NO_BATCH ? single : batched;
+  if (p->batch == RM_NO_BATCH) p->batch = 1;
+  p->m = m, p->n = n, p->k = k;
+  rm_status status = check_sizes(p, at);
+  if (!status) status = check_pointers(p, at, a, b, bias, c);
+  if (!status && p->batch > 1 && m > 0 && n > 0 && batch_overlaps(p, a, b, bias, c)) status = RM_STATUS(RM_ERR_OVERLAP, at.c);
+  if (!status) fill(p, a, b, bias, c);
+  return status;
+}
+
+rm_status rm_check_gemm(rm_matmul_problem *p, const rm_scaling *scaling, int format, int layout, int trans_a, int trans_b, int64_t m,
+                        int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc) {
+  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
+  *p = rm_problem_of(format, 1);
+  p->scaling = scaling;
+  const rm_status status = rm_check_dense(p, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, NULL, c, ldc);
+  if (scaling->alpha == 1.0 && rm_is_zero(scaling->beta)) p->scaling = NULL;
+  return status;
+}
+
+rm_status rm_check_batch(rm_matmul_problem *p, int format, int format_out, int64_t batch, ptrdiff_t next_a, ptrdiff_t next_b,
+                         ptrdiff_t next_bias, ptrdiff_t next_c) {
+  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
+  if (format_out != format && (format_out != RM_FORMAT_F32 || format == RM_FORMAT_F64)) return RM_STATUS(RM_ERR_ENUM, 2);
+  if (batch < 0) return RM_STATUS(RM_ERR_SIZE, 3);
+  *p = rm_problem_of(format, batch);
+  p->out_fmt = format_out;
+  p->next_a = next_a, p->next_b = next_b, p->next_bias = next_bias, p->next_c = next_c;
+  return RM_OK;
+}

@@ -1,0 +1,22 @@
+/* Error bound of the double-double engine, in scaled units (exponent_scaling.h), where every partial sum is below 1/2 in magnitude.
+ *
+ * A block of n = min(K, KC2) terms errs by 2^-105 (n+2)^2 (micro_dd.h). Joining b = ceil(K/KC2) blocks: the two-sum of the
+ * high parts is exact and its error at most 2^-54, each low part at most (n+1) 2^-51, so the joined low part after j blocks at
+ * most j (n+2) 2^-51, and the two additions of the j-th join err by u (1 + j) (n+2) 2^-51, in all
+ * 2^-104 (n+2) (b + b (b+1)/2) <= 2^-105 (n+2) (b+2)^2. The epilogue's additions lo - E and lo + E add 2^-104 (n+2) b. With
+ * room:  E = 2^-105 b (n+2)^2 + 2^-103 (n+2) (b+2)^2.
+ *
+ * A bias enters by a two-sum, hi' = RN(hi + bias), whose error, at most u |hi'|, is added to lo: two roundings of at most
+ * u^2 |hi'| more (that addition and the epilogue's): E grows by 2^-104 |hi'|. */
+#ifndef RM_BLAS_GEMM_BOUND_DD_H
+#define RM_BLAS_GEMM_BOUND_DD_H
+
+#include "tile.h"
+
+RM_FN double rm_bound_dd(int64_t k) {
+  double n = (double)(k < RM_KC2 ? k : RM_KC2) + 2.0, b = (double)((k + RM_KC2 - 1) / RM_KC2);
+  return RM_BOUND(0x1p-105 * b * n * n + 0x1p-103 * n * (b + 2.0) * (b + 2.0));
+}
+#define RM_BOUND_DD_BIAS RM_BOUND(0x1p-104)
+
+#endif

@@ -1,0 +1,178 @@
+/* The rounding test of the binary32 engine, over one tile.
+ *
+ * For S in [c - err, c + err] and e >= err + 2 u |c|, with err's slack absorbing the rounding of e:
+ *   RN64(c - e) <= c - e + u |c - e| <= c - err <= S, and likewise S <= RN64(c + e).
+ * Rounding to binary32 is monotonic, so where both ends round to the same bits those are RN32(S). The signs of zeros are part
+ * of the bits: S may be tiny and of unknown sign. Results that are not finite go to the resolver, for the flags. */
+#ifndef RM_BLAS_GEMM_EPILOGUE_B64_H
+#define RM_BLAS_GEMM_EPILOGUE_B64_H
+
+#include "../../../crlibm/simd/machine.h"
+#include "kernels.h"
+#include "output_map.h"
+#include "alpha_beta.h"
+#include "tile.h"
+
+RM_FN vf64 rm_margin_f32(vf64 c, vf64 err) { return vf64_mad(vf64_abs(c), vf64_set1(0x1p-52), err); }
+
+/* One vector of C. Returns the lanes that are not decided, or not finite. */
+RM_FN uint32_t rm_round_vector_f32(vf64 c, vf64 err, float *out) {
+  const vf64 e = rm_margin_f32(c, err);
+  return vf64_store_between_f32(out, vf64_sub(c, e), vf64_add(c, e));
+}
+
+/* The same rounded to a 16-bit format: each end first to odd, 16 bits (crlibm/simd/machine.h), so that storing it rounds it once. */
+RM_FN uint32_t rm_round_vector_16(vf64 c, vf64 err, char *out, const int fmt) {
+  vf64 e = rm_margin_f32(c, err), low = vf64_to_odd16(vf64_sub(c, e)), high = vf64_to_odd16(vf64_add(c, e));
+  uint16_t first[RM_LANES], other[RM_LANES];
+  if (fmt == RM_F16)
+    vf64_store_f16(first, low), vf64_store_f16(other, high);
+  else
+    vf64_store_bf16(first, low), vf64_store_bf16(other, high);
+  const uint16_t infinity = (uint16_t)rm_infinity_bits(fmt);
+  const vm64 number = vm64_and(vf64_le(vf64_abs(low), vf64_set1(0x1p1000)), vf64_le(vf64_abs(high), vf64_set1(0x1p1000)));
+  uint32_t open = ~vm64_bits(number) & ((1u << RM_LANES) - 1); /* a NaN may be stored as anything */
+  for (int l = 0; l < RM_LANES; l++) open |= (uint32_t)(first[l] != other[l] || (first[l] & 0x7fffu) >= infinity) << l;
+  __builtin_memcpy(out, first, sizeof first);
+  return open;
+}
+
+RM_FN uint32_t rm_round_vector(vf64 c, vf64 err, char *out, const int fmt) {
+  return fmt == RM_F32 ? rm_round_vector_f32(c, err, (float *)(void *)out)
+                       : rm_round_vector_16(c, err, out, fmt);
+}
+
+/* What the epilogue of a block needs. Lines are counted from the block's first. */
+typedef struct {
+  const rm_matmul_problem *p;
+  const rm_block *block;
+  rm_places places;
+  const double *row_bound, *col_norm; /* err = row_bound col_norm + bias_bound |bias| */
+  double bias_bound;
+} rm_epilogue_f32;
+
+/* A whole tile, rows of RM_NV vectors of neighbours in memory, without bias or scaling: what rounding it to binary32 needs. */
+typedef struct {
+  const double *sums, *row_bound, *norm;
+  char *base;
+  const ptrdiff_t *row, *col;
+  uint8_t *flagged;
+} rm_tame_f32;
+
+/* Whether no element of the whole tile at (i, j) can be infinite, NaN or too large for binary32; then it is described. All of a's and b's
+ * weights are at least 2/(t + 1) (bound_b64.h), so |c| <= |a| |b| <= row_bound col_norm/(2 u) = 2^52 row_bound col_norm. A sum of norms is
+ * NaN or infinite where one is. */
+RM_FN int rm_is_tame_f32(const rm_epilogue_f32 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged, rm_tame_f32 *t) {
+  const double *row_bound = e->row_bound + i, *norm = e->col_norm + j;
+  double rows = 0.0;
+  RM_UNROLL for (int q = 0; q < RM_MR; q++) rows += row_bound[q];
+  vf64 columns = vf64_load(norm);
+  RM_UNROLL for (int v = 1; v < RM_NV; v++) columns = vf64_add(columns, vf64_load(norm + v * RM_LANES));
+  *t = (rm_tame_f32){tile, row_bound, norm, e->places.base, e->places.row + i, e->places.col + j, flagged};
+  return vm64_bits(vf64_le(vf64_mul(vf64_set1(rows), columns), vf64_set1(0x1p74))) == (1u << RM_LANES) - 1;
+}
+
+/* Row i of a tame tile: the bound has room for the rounding of both ends (bound_b64.h). Returns how many elements stay open. */
+RM_FN int rm_round_row_f32(const rm_tame_f32 *t, int i) {
+  const vf64 rb = vf64_set1(t->row_bound[i]);
+  const double *sums = t->sums + i * RM_NR;
+  char *const at = t->base + t->row[i];
+  uint8_t *flagged = t->flagged + i * RM_NV;
+  uint32_t open[RM_NV], any = 0;
+  int count = 0;
+  RM_UNROLL for (int v = 0; v < RM_NV; v++) {
+    const vf64 c = vf64_load(sums + v * RM_LANES), norm = vf64_load(t->norm + v * RM_LANES);
+    open[v] = vf64_store_differing_f32((float *)(void *)(at + t->col[v * RM_LANES]), vf64_nmad(rb, norm, c), vf64_mad(rb, norm, c));
+    any |= open[v];
+  }
+  RM_UNROLL for (int v = 0; v < RM_NV; v++) flagged[v] = (uint8_t)open[v];
+  if (RM_UNLIKELY(any)) RM_UNROLL for (int v = 0; v < RM_NV; v++) count += __builtin_popcount(open[v]);
+  return count;
+}
+
+/* The whole tile at (i0, j0). */
+RM_FN int rm_epilogue_whole_f32(const rm_epilogue_f32 *e, const double *RM_RESTRICT tile, int64_t i0, int64_t j0, int rows,
+                                uint8_t *RM_RESTRICT flagged, const int out_fmt) {
+  const ptrdiff_t *const col = e->places.col + j0, *const row = e->places.row + i0;
+  int count = 0;
+  rm_tame_f32 tame;
+  if (out_fmt == RM_F32 && rm_is_tame_f32(e, tile, i0, j0, flagged, &tame)) {
+    for (int i = 0; i < rows; i++) count += rm_round_row_f32(&tame, i);
+    return count;
+  }
+  vf64 norm[RM_NV];
+  RM_UNROLL for (int v = 0; v < RM_NV; v++) norm[v] = vf64_load(e->col_norm + j0 + v * RM_LANES);
+  for (int i = 0; i < rows; i++, tile += RM_NR, flagged += RM_NV) {
+    const vf64 rb = vf64_set1(e->row_bound[i0 + i]);
+    char *const at = e->places.base + row[i];
+    uint32_t open[RM_NV], any = 0;
+    RM_UNROLL for (int v = 0; v < RM_NV; v++) {
+      open[v] = rm_round_vector(vf64_load(tile + v * RM_LANES), vf64_mul(rb, norm[v]), at + col[v * RM_LANES], out_fmt);
+      any |= open[v];
+    }
+    RM_UNROLL for (int v = 0; v < RM_NV; v++) flagged[v] = (uint8_t)open[v];
+    if (RM_UNLIKELY(any)) RM_UNROLL for (int v = 0; v < RM_NV; v++) count += __builtin_popcount(open[v]);
+  }
+  return count;
+}
+
+/* The lanes `infinite` of `out`: beta d (rm_scaled_infinity). alpha c may have overflowed, so that its sum with beta d is NaN. */
+RM_FN void rm_store_infinities(char *out, uint32_t infinite, const rm_scaling *s, vf64 d, const int fmt) {
+  const uint32_t negative = vm64_bits(vf64_lt(vf64_mul(vf64_set1(s->beta), d), vf64_set1(0.0)));
+  for (; infinite; infinite &= infinite - 1) {
+    const int l = __builtin_ctz(infinite);
+    rm_write_bits(out + l * rm_size_of(fmt), rm_infinity_bits(fmt) | (negative >> l & 1u ? rm_sign_bit(fmt) : 0), fmt);
+  }
+}
+
+RM_FN int rm_is_whole(const rm_epilogue_f32 *e, int64_t j0, int cols) {
+  if (e->p->bias.base || e->p->scaling || cols != RM_NR) return 0;
+  int whole = 1;
+  RM_UNROLL for (int v = 0; v < RM_NV; v++) whole &= e->places.whole[j0 / RM_LANES + v];
+  return whole;
+}
+
+/* Rounds `rows` x `cols` elements at (i0, j0) of the block, from a tile of nv vectors a row. flagged[i * nv + v] gets the lanes for the
+ * resolver. Returns how many. */
+RM_FN int rm_epilogue_tile_f32(const rm_epilogue_f32 *e, const double *tile, int nv, int64_t i0, int64_t j0, int rows, int cols,
+                               uint8_t *flagged, const int fmt, const int out_fmt) {
+  const int size = rm_size_of(out_fmt);
+  const rm_scaling *scaling = e->p->scaling;
+  int count = 0;
+  if (rm_is_whole(e, j0, cols)) return rm_epilogue_whole_f32(e, tile, i0, j0, rows, flagged, out_fmt);
+  for (int i = 0; i < rows; i++) {
+    const vf64 rb = vf64_set1(e->row_bound[i0 + i]);
+    for (int v = 0; v < nv; v++, tile += RM_LANES) {
+      const int64_t j = j0 + v * RM_LANES;
+      const int lanes = cols - v * RM_LANES < RM_LANES ? cols - v * RM_LANES : RM_LANES;
+      vf64 value = vf64_load(tile), err = vf64_mul(rb, vf64_load(e->col_norm + j));
+      if (e->p->bias.base) {
+        const vf64 bias = rm_load_bias(&e->p->bias, e->block->row + i0 + i, e->block->col + j, lanes, fmt);
+        value = vf64_add(value, bias);
+        err = vf64_mad(vf64_set1(e->bias_bound), vf64_abs(bias), err);
+      }
+      uint32_t undecided;
+      if (scaling) {
+        char out[4 * RM_LANES];
+        const vf64 old = rm_load_old(scaling, &e->places, i0 + i, j, lanes, out_fmt);
+        uint32_t infinite = vm64_bits(rm_scaled_infinity(scaling, value, old, err)) & ((1u << lanes) - 1);
+        value = rm_scale_vector(scaling, value, old, &err);
+        undecided = rm_round_vector(value, err, out, out_fmt) & ((1u << lanes) - 1) & ~infinite;
+        if (RM_UNLIKELY(infinite)) rm_store_infinities(out, infinite, scaling, old, out_fmt);
+        rm_store_decided(&e->places, i0 + i, j, lanes, undecided, out, size);
+      } else if (RM_LIKELY(e->places.whole[j / RM_LANES])) {
+        undecided = rm_round_vector(value, err, rm_place_of(&e->places, i0 + i, j), out_fmt);
+      } else {
+        char out[4 * RM_LANES];
+        undecided = rm_round_vector(value, err, out, out_fmt) & ((1u << lanes) - 1);
+        for (int l = 0; l < lanes; l++)
+          __builtin_memcpy(rm_place_of(&e->places, i0 + i, j + l), out + l * size, (size_t)size);
+      }
+      flagged[i * nv + v] = (uint8_t)undecided;
+      count += __builtin_popcount(undecided);
+    }
+  }
+  return count;
+}
+
+#endif

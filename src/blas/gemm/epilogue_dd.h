@@ -1,0 +1,54 @@
+/* The rounding test of the double-double engine, over vectors of C.
+ *
+ * For binary64: S lies in [hi + (lo - E), hi + (lo + E)]; one addition rounds each end, and rounding is monotonic, so equal
+ * ends are RN64(S) in scaled units. Scaling back adds to the exponent field; it commutes with rounding while the result is
+ * normal, which is asked of the field. Zeros, subnormals, overflows and NaN go to the resolver. */
+#ifndef RM_BLAS_GEMM_EPILOGUE_DD_H
+#define RM_BLAS_GEMM_EPILOGUE_DD_H
+
+#include "bound_dd.h"
+#include "epilogue_b64.h"
+
+typedef struct {
+  vf64 hi, lo, err; /* scaled */
+  vm64 good;        /* lanes whose bias could be scaled */
+} rm_scaled;
+
+/* Whether the exponent field of x, moved by t, lies in [2, 2046]: normal, with a binade to spare below. At the upper end a
+ * rounded value of that field is finite, so that rounding has not overflowed. */
+RM_FN vm64 rm_shift_fits(vf64 x, vi64 t) {
+  vi64 field = vi64_add(vi64_and(vi64_srl(vf64_bits(x), 52), vi64_set1(0x7ff)), t);
+  return vi64_ltu(vi64_sub(field, vi64_set1(2)), vi64_set1(2045));
+}
+RM_FN vf64 rm_shift(vf64 x, vi64 t) { return vf64_from_bits(vi64_add(vf64_bits(x), vi64_sll(t, 52))); }
+
+/* Adds the bias, scaled by 2^shift. */
+RM_FN rm_scaled rm_add_bias(rm_scaled s, vf64 bias, vi64 shift) {
+  const vf64 zero = vf64_set1(0.0);
+  vm64 is_zero = vf64_eq(bias, zero);
+  s.good = vm64_or(is_zero, vm64_and(rm_shift_fits(bias, vi64_set1(0)), rm_shift_fits(bias, shift)));
+  vf64 b = vf64_select(is_zero, zero, rm_shift(bias, shift));
+  vf64 sum = vf64_add(s.hi, b), t = vf64_sub(sum, s.hi);
+  s.lo = vf64_add(s.lo, vf64_add(vf64_sub(s.hi, vf64_sub(sum, t)), vf64_sub(b, t)));
+  s.hi = sum;
+  s.err = vf64_mad(vf64_abs(sum), vf64_set1(RM_BOUND_DD_BIAS), s.err);
+  return s;
+}
+
+/* One vector of C in the given format; returns the lanes left to the resolver. */
+RM_FN uint32_t rm_round_scaled(rm_scaled s, vi64 shift, const int fmt, char *out) {
+  vi64 back = vi64_sub(vi64_set1(0), shift);
+  if (fmt == RM_F32) { /* sums of products of binary32 numbers and E itself stay normal when scaled back */
+    vf64 c = vf64_add(s.hi, s.lo);
+    vm64 good = vm64_and(s.good, vm64_and(rm_shift_fits(c, back), vf64_le(vf64_abs(c), vf64_set1(0x1p500))));
+    return rm_round_vector_f32(rm_shift(c, back), rm_shift(s.err, back), (float *)(void *)out) |
+           (~vm64_bits(good) & ((1u << RM_LANES) - 1));
+  }
+  vf64 low = vf64_add(s.hi, vf64_sub(s.lo, s.err)), high = vf64_add(s.hi, vf64_add(s.lo, s.err));
+  vm64 good = vm64_and(s.good, vi64_eq(vf64_bits(low), vf64_bits(high)));
+  good = vm64_and(good, vm64_and(rm_shift_fits(low, back), vf64_le(vf64_abs(low), vf64_set1(0x1p1000))));
+  vf64_store((double *)(void *)out, rm_shift(low, back));
+  return ~vm64_bits(good) & ((1u << RM_LANES) - 1);
+}
+
+#endif

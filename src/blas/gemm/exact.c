@@ -1,0 +1,1 @@
+#include "exact.inl" /* also device code: CUDA includes it too */

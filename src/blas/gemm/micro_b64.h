@@ -1,0 +1,110 @@
+/* The microkernel of the binary32 engine.
+ *
+ * Contract: c (MR x nv RM_LANES, row after row) becomes, or grows by, the product of the panels a (kc x MR) and b
+ * (kc x nv RM_LANES). Each element is one chain c = mad(a, b, c) over k from +0; products of binary32 values are exact in
+ * binary64 (48 bits, exponents from -298 to 256), so a fused and an unfused mad round alike, once, and only the sums err. */
+#ifndef RM_BLAS_GEMM_MICRO_B64_H
+#define RM_BLAS_GEMM_MICRO_B64_H
+
+#include "../../common/elements.h"
+#include "epilogue_b64.h"
+#include "tile.h"
+#include "bound_weights.h"
+
+/* c from the chains' sums. */
+RM_FN void rm_join_f32(const int nv, vf64 acc[RM_MR][RM_NV], double *c, int first) {
+  RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < nv; v++) {
+    double *p = c + (i * nv + v) * RM_LANES;
+    vf64_store(p, first ? acc[i][v] : vf64_add(vf64_load(p), acc[i][v]));
+  }
+}
+
+/* Where there is a tile before, its rows are rounded between parts of the chains, which leave room for that; returns how many of its
+ * elements stay open. */
+RM_FN int rm_micro_f32_body(const int nv, int64_t kc, const double *RM_RESTRICT a, const double *RM_RESTRICT b,
+                            double *RM_RESTRICT c, int first, const rm_tame_f32 *before) {
+  int open = 0, done = 0;
+  vf64 acc[RM_MR][RM_NV];
+  RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < nv; v++) acc[i][v] = vf64_set1(0.0);
+  const double *row = c; /* fetched row by row: all at once they would hold up the panels */
+  for (int64_t k = 0, part = (kc + RM_MR - 1) / RM_MR; k < kc; row += nv * RM_LANES) {
+    if (before) open += rm_round_row_f32(before, done++);
+    RM_UNROLL for (int v = 0; v < nv * RM_LANES; v += 8) __builtin_prefetch(row + v, 1);
+    for (const int64_t end = k + part < kc ? k + part : kc; k < end; k++, a += RM_MR, b += nv * RM_LANES) {
+      vf64 bk[RM_NV];
+      RM_UNROLL for (int v = 0; v < nv; v++) bk[v] = vf64_load(b + v * RM_LANES);
+      RM_UNROLL for (int i = 0; i < RM_MR; i++) {
+        vf64 ai = vf64_set1(a[i]);
+        RM_UNROLL for (int v = 0; v < nv; v++) acc[i][v] = vf64_mad(ai, bk[v], acc[i][v]);
+      }
+    }
+  }
+  rm_join_f32(nv, acc, c, first);
+  return open;
+}
+enum { RM_ROUNDING_LEAST = RM_MR * RM_MR }; /* terms that make RM_MR parts */
+RM_NOINLINE int rm_micro_f32_rounding(int64_t kc, const double *a, const double *b, double *c, int first, const rm_tame_f32 *before) {
+  return rm_micro_f32_body(RM_NV, kc, a, b, c, first, before);
+}
+
+enum { RM_PACKING_AHEAD = 16 }; /* terms fetched ahead: rows a power of two apart drive each other out of the L1 cache */
+
+/* The same of RM_NV vectors, whose panel is packed on the way: its elements come from the source (pack.h: lines that are neighbours in
+ * memory), go to b for the tiles below, and their squares, all with the first weight, to norm2. Loads, conversions and stores fill what the
+ * chains leave free. */
+RM_FN void rm_micro_f32_packing_body(int64_t kc, const double *RM_RESTRICT a, const char *src, ptrdiff_t step, const int fmt,
+                                     double *RM_RESTRICT b, double *RM_RESTRICT c, int first, double *norm2, rm_weights weights) {
+  vf64 acc[RM_MR][RM_NV], sum[RM_NV];
+  RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < RM_NV; v++) acc[i][v] = vf64_set1(0.0);
+  RM_UNROLL for (int v = 0; v < RM_NV; v++) sum[v] = vf64_set1(0.0);
+  const int bytes = RM_LANES * rm_size_of(fmt);
+  for (int64_t k = 0; k < kc; k++, a += RM_MR, b += RM_NR, src += step) {
+    vf64 bk[RM_NV];
+    __builtin_prefetch(src + RM_PACKING_AHEAD * step);
+    __builtin_prefetch(src + RM_PACKING_AHEAD * step + RM_NV * bytes / 2);
+    RM_UNROLL for (int v = 0; v < RM_NV; v++) {
+      bk[v] = rm_load_elements(src + v * bytes, fmt);
+      vf64_store(b + v * RM_LANES, bk[v]);
+      sum[v] = vf64_mad(bk[v], bk[v], sum[v]);
+    }
+    RM_UNROLL for (int i = 0; i < RM_MR; i++) {
+      vf64 ai = vf64_set1(a[i]);
+      RM_UNROLL for (int v = 0; v < RM_NV; v++) acc[i][v] = vf64_mad(ai, bk[v], acc[i][v]);
+    }
+  }
+  rm_join_f32(RM_NV, acc, c, first);
+  RM_UNROLL for (int v = 0; v < RM_NV; v++) {
+    double *at = norm2 + v * RM_LANES;
+    vf64_store(at, vf64_mad(vf64_set1(weights.first), sum[v], vf64_load(at)));
+  }
+}
+#define RM_MICRO_F32_PACKING(name, FMT)                                                                                              \
+  RM_NOINLINE void rm_micro_f32_packing_##name(int64_t kc, const double *a, const char *src, ptrdiff_t step, double *b, double *c, int first, \
+                                            double *norm2, rm_weights weights) {                                                     \
+    rm_micro_f32_packing_body(kc, a, src, step, FMT, b, c, first, norm2, weights);                                                   \
+  }
+RM_MICRO_F32_PACKING(f16, RM_F16)
+RM_MICRO_F32_PACKING(bf16, RM_BF16)
+RM_MICRO_F32_PACKING(f32, RM_F32)
+RM_FN void rm_micro_f32_packing(int64_t kc, const double *a, const char *src, ptrdiff_t step, const int fmt, double *b, double *c,
+                                int first, double *norm2, rm_weights weights) {
+  switch (fmt) {
+    case RM_F16: rm_micro_f32_packing_f16(kc, a, src, step, b, c, first, norm2, weights); return;
+    case RM_BF16: rm_micro_f32_packing_bf16(kc, a, src, step, b, c, first, norm2, weights); return;
+    default: rm_micro_f32_packing_f32(kc, a, src, step, b, c, first, norm2, weights);
+  }
+}
+
+typedef void rm_micro_f32_fn(int64_t kc, const double *a, const double *b, double *c, int first);
+static void rm_micro_f32_1(int64_t kc, const double *a, const double *b, double *c, int first) {
+  rm_micro_f32_body(1, kc, a, b, c, first, 0);
+}
+static void rm_micro_f32_2(int64_t kc, const double *a, const double *b, double *c, int first) {
+  rm_micro_f32_body(2, kc, a, b, c, first, 0);
+}
+static void rm_micro_f32_3(int64_t kc, const double *a, const double *b, double *c, int first) {
+  rm_micro_f32_body(3, kc, a, b, c, first, 0);
+}
+static rm_micro_f32_fn *const rm_micro_f32[RM_NV + 1] = {0, rm_micro_f32_1, rm_micro_f32_2, rm_micro_f32_3};
+
+#endif

@@ -1,0 +1,231 @@
+/* Elements that the double-double engine has left open.
+ *
+ * In order: lines that are not finite; lines that are zero; results near or beyond the ends of the format, by directed bounds;
+ * the certificate of exactness of resolve_b64.h, which holds here for hi + lo (3 is a multiple of the granule, as the granule
+ * is below 1); a double-double dot product whose bound is relative to sum |a_k b_k|, which serves rows with a few huge
+ * elements; the superaccumulator.
+ *
+ * That dot product is Dot2 of Ogita, Rump and Oishi (2005) on scaled operands, hi + lo kept apart. With h = K + 64 at least
+ * the number of additions any term passes, and A the sum of the rounded |a_k b_k| and |bias|: the errors of products and main
+ * sums add up to at most (1 + h) u' A, their additions err by 2h u' of that: |hi + lo - S| <= 2.1 (h+1)^2 u^2 A while
+ * h u < 2^-9; A itself is computed with a relative error below 2^-8. Underflow adds at most K 2^-1070. */
+#ifndef RM_BLAS_GEMM_RESOLVE_DD_H
+#define RM_BLAS_GEMM_RESOLVE_DD_H
+
+#include "bound_dd.h"
+#include "exact.h"
+#include "vector_facts.h"
+#include "pair.h"
+#include "resolve_b64.h"
+#include "exponent_scaling.h"
+
+/* The sum of scaled products and the scaled bias; *err becomes its bound. */
+RM_STATIC rm_pair rm_dot2_scaled(const rm_matmul_problem *m, int64_t row, double factor_a, int64_t col, double factor_b, double bias,
+                                double *err) {
+  double x[RM_GATHER], y[RM_GATHER], his[RM_LANES], los[RM_LANES], sizes[RM_LANES];
+  vf64 hi = vf64_set1(0.0), lo = hi, size = hi;
+  for (int64_t k0 = 0; k0 < m->k; k0 += RM_GATHER) {
+    int64_t n = m->k - k0 < RM_GATHER ? m->k - k0 : RM_GATHER;
+    rm_gather(x, &m->a, row, k0, n, factor_a, m->fmt);
+    rm_gather(y, &m->b, col, k0, n, factor_b, m->fmt);
+    for (int64_t i = 0; i < n; i += RM_LANES) {
+      vf64 u = vf64_load(x + i), v = vf64_load(y + i), p = vf64_mul(u, v), e = vf64_mul_err(u, v, p);
+      vf64 s = vf64_add(hi, p), t = vf64_sub(s, hi);
+      lo = vf64_add(lo, vf64_add(vf64_add(vf64_sub(hi, vf64_sub(s, t)), vf64_sub(p, t)), e));
+      hi = s;
+      size = vf64_add(size, vf64_abs(p));
+    }
+  }
+  vf64_store(his, hi);
+  vf64_store(los, lo);
+  vf64_store(sizes, size);
+  rm_pair sum = {bias, 0.0};
+  double total = __builtin_fabs(bias), h = (double)m->k + 65.0;
+  for (int i = 0; i < RM_LANES; i++) {
+    rm_pair s = rm_two_sum(sum.hi, his[i]);
+    sum = (rm_pair){s.hi, sum.lo + (s.lo + los[i])};
+    total += sizes[i];
+  }
+  *err = RM_BOUND(2.2 * h * h * 0x1p-106 * total) + (double)m->k * 0x1p-1070;
+  return sum;
+}
+
+/* x 2^t with one rounding, for a normal or zero x. */
+RM_FN double rm_scale_back(double x, int t) {
+  if (x == 0.0) return x;
+  uint64_t b = rm_bits64(x);
+  t += (int)((b >> 52) & 0x7ff) - 1023; /* of x scaled to [1, 2) in magnitude */
+  x = rm_from_bits64((b & UINT64_C(0x800fffffffffffff)) | (UINT64_C(1023) << 52));
+  if (t > 1023) return x * 0x1p1023 * 2.0;
+  if (t >= -1022) return x * rm_pow2(t);
+  if (t < -1076) t = -1076; /* below half of the least subnormal */
+  return x * rm_pow2(t + 1074) * 0x1p-1074; /* the first product is exact */
+}
+
+/* RN of 2^back (hi + lo), known within err, when that decides it: *bits in the format's width. A value within e of c,
+ * e >= err + 2 u |c|, lies between RN64(c - e) and RN64(c + e), as in epilogue_b64.h. */
+RM_STATIC int rm_decide_scaled(rm_pair s, double err, int back, int fmt, uint64_t *bits) {
+  double c = s.hi + s.lo, e = __builtin_fabs(c) * 0x1p-52 + err;
+  if (fmt == RM_F32) {
+    if (back > 900 || back < -900) return 0;
+    float low = (float)((c - e) * rm_pow2(back)), high = (float)((c + e) * rm_pow2(back));
+    *bits = rm_bits32(low);
+    return rm_bits32(low) == rm_bits32(high);
+  }
+  rm_pair t = rm_two_sum(s.hi, s.lo); /* as the vector test: a normal result */
+  double near = t.hi + (t.lo - err), far = t.hi + (t.lo + err);
+  int field = (int)((rm_bits64(near) >> 52) & 0x7ff);
+  if (rm_bits64(near) == rm_bits64(far) && field != 0 && field != 0x7ff && field + back >= 2 && field + back <= 2046) {
+    *bits = rm_bits64(near) + ((uint64_t)(int64_t)back << 52);
+    return 1;
+  }
+  if (!(__builtin_fabs(c) >= 0x1p-1000) || e > __builtin_fabs(c) * 0.5) return 0;
+  double low = rm_scale_back(c - e, back), high = rm_scale_back(c + e, back);
+  *bits = rm_bits64(low);
+  return rm_bits64(low) == rm_bits64(high);
+}
+
+/* The block, and what the resolver knows of its lines. */
+typedef struct {
+  const rm_matmul_problem *p;
+  const rm_block *block;
+  int fmt;
+  const double *row_factor, *row_shift, *col_factor, *col_shift; /* shifts are integers in disguise (exponent_scaling.h) */
+  const uint8_t *row_kind, *col_kind;
+  rm_line *rows, *cols;
+  rm_tiers *tiers;
+  uint32_t flags;
+} rm_resolver_dd;
+
+RM_STATIC uint64_t rm_exact_bits(rm_resolver_dd *r, int64_t i, int64_t j) {
+  r->tiers->accumulator++;
+  return rm_exact_element(r->p, r->block->row + i, r->block->col + j, &r->flags);
+}
+
+/* An element with infinite terms, no NaN among the operands: finite factors count only by their sign and by being zero, so the
+ * sum below can neither overflow nor lose the rules of spec.md, section 2. */
+RM_STATIC double rm_sum_of_signs(const rm_matmul_problem *p, int64_t i, int64_t j, double bias, int fmt) {
+  double sum = __builtin_isinf(bias) ? bias : 0.0;
+  for (int64_t k = 0; k < p->k; k++) {
+    double x = rm_read_element(p->a.base + i * p->a.line + k * p->a.step, fmt);
+    double y = rm_read_element(p->b.base + j * p->b.line + k * p->b.step, fmt);
+    x = __builtin_isinf(x) ? x : (double)((x > 0.0) - (x < 0.0));
+    y = __builtin_isinf(y) ? y : (double)((y > 0.0) - (y < 0.0));
+    sum += x * y;
+  }
+  return sum;
+}
+
+/* The bits of element (i, j) of the block; s is the engine's sum without the bias, in scaled units. */
+RM_STATIC uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j, rm_pair s) {
+  const rm_matmul_problem *p = r->p;
+  const int64_t row = r->block->row + i, col = r->block->col + j;
+  double bias = p->bias.base ? rm_read_element(rm_bias_at(p, row, col), r->fmt) : 0.0;
+  uint8_t ka = r->row_kind[i], kb = r->col_kind[j];
+  if (ka == RM_LINE_NONFINITE || kb == RM_LINE_NONFINITE || !(__builtin_fabs(bias) <= 0x1.fffffffffffffp1023)) {
+    if (p->a.patches || p->b.patches) return rm_exact_bits(r, i, j); /* an infinity may have met padding */
+    uint32_t classes = rm_line_of(r->rows + i, &p->a, row, p->k, r->fmt)->classes |
+                       rm_line_of(r->cols + j, &p->b, col, p->k, r->fmt)->classes;
+    if ((classes & RM_ACC_SNAN) || bias != bias) return rm_exact_bits(r, i, j);
+    double sum = classes & RM_ACC_QNAN ? __builtin_nan("") : rm_sum_of_signs(p, row, col, bias, r->fmt);
+    r->tiers->fast++;
+    if (sum != sum) {
+      r->flags |= rm_nan_flags(classes);
+      return r->fmt == RM_F32 ? 0x7fc00000u : UINT64_C(0x7ff8000000000000);
+    }
+    return r->fmt == RM_F32 ? rm_bits32((float)sum) : rm_bits64(sum);
+  }
+  if (ka == RM_LINE_ZERO || kb == RM_LINE_ZERO || p->k == 0) { /* every product is zero; 0 + -0 is +0 */
+    r->tiers->fast++;
+    return r->fmt == RM_F32 ? rm_bits32((float)(bias + 0.0)) : rm_bits64(bias + 0.0);
+  }
+  int shift = (int)(int64_t)rm_bits64(r->row_shift[i]) + (int)(int64_t)rm_bits64(r->col_shift[j]);
+  double err = rm_bound_dd(p->k), scaled_bias = 0.0;
+  if (bias != 0.0) {
+    int field = (int)((rm_bits64(bias) >> 52) & 0x7ff);
+    if (field == 0 || field + shift < 2 || field + shift > 2045) return rm_exact_bits(r, i, j);
+    scaled_bias = rm_from_bits64(rm_bits64(bias) + ((uint64_t)(int64_t)shift << 52));
+    rm_pair t = rm_two_sum(s.hi, scaled_bias);
+    s = (rm_pair){t.hi, s.lo + t.lo};
+    err += RM_BOUND_DD_BIAS * __builtin_fabs(t.hi);
+  }
+  uint64_t bits = 0;
+  int decided = rm_decide_scaled(s, err, -shift, r->fmt, &bits), exact = 0;
+  double granule = 0.0;
+  if (!decided) {
+    int g = rm_line_of(r->rows + i, &p->a, row, p->k, r->fmt)->granule +
+            rm_line_of(r->cols + j, &p->b, col, p->k, r->fmt)->granule, gb = rm_granule64(rm_bits64(bias));
+    g = (gb < g ? gb : g) + shift;
+    granule = g < -1000 ? 0.0 : rm_pow2(g > 0 ? 0 : g);
+    exact = err < granule;
+  }
+  if (decided || exact) {
+    r->tiers->fast++;
+  } else {
+    s = rm_dot2_scaled(p, row, r->row_factor[i], col, r->col_factor[j], scaled_bias, &err);
+    decided = rm_decide_scaled(s, err, -shift, r->fmt, &bits);
+    exact = !decided && err < granule;
+    if (!decided && !exact) return rm_exact_bits(r, i, j);
+    r->tiers->double_double++;
+  }
+  if (exact) {
+    if (s.hi + s.lo == 0.0) return 0;
+    if (r->fmt == RM_F32) {
+      if (shift > 900 || shift < -900) goto accumulate;
+      bits = rm_round_double(rm_pair_to_odd(s.hi * rm_pow2(-shift), s.lo * rm_pow2(-shift)), RM_F32);
+    } else if (!rm_decide_scaled(s, 0.0, -shift, r->fmt, &bits)) {
+      goto accumulate;
+    }
+  }
+  if (r->fmt == RM_F32 ? (bits & 0x7f800000u) == 0x7f800000u : (bits >> 52 & 0x7ff) == 0x7ff) r->flags |= RM_FLAG_OVERFLOW;
+  return bits;
+accumulate: /* exact, but at an end of the format */
+  return rm_exact_bits(r, i, j);
+}
+
+/* The sum s, within err, scaled back; 0 when that leaves the range. */
+RM_FN int rm_unscale_pair(rm_pair s, double err, int shift, rm_pair *out, double *err_out) {
+  if (shift > 300 || shift < -300) return 0;
+  const double factor = rm_pow2(-shift);
+  *out = rm_two_sum(s.hi * factor, s.lo * factor); /* powers of two: exact, as nothing of s is below 2^-300 but zeros */
+  *err_out = err * factor;
+  return (s.hi == 0.0 || __builtin_fabs(s.hi) >= 0x1p-300) && (s.lo == 0.0 || __builtin_fabs(s.lo) >= 0x1p-600);
+}
+
+/* Element (i, j) of a problem with scaling: s is the engine's sum in scaled units, `old` are the bits of C. */
+RM_STATIC uint64_t rm_resolve_scaled_dd(rm_resolver_dd *r, int64_t i, int64_t j, rm_pair s, uint64_t old) {
+  const rm_matmul_problem *p = r->p;
+  const rm_scaling *scaling = p->scaling;
+  const int64_t row = r->block->row + i, col = r->block->col + j;
+  const double d = scaling->beta == 0.0 ? 0.0 : rm_to_double(old, r->fmt);
+  const uint8_t ka = r->row_kind[i], kb = r->col_kind[j];
+  uint64_t bits;
+  rm_pair sum, v;
+  if (ka != RM_LINE_NONFINITE && kb != RM_LINE_NONFINITE) {
+    if (rm_is_scaled_infinity(scaling, 1, d, r->fmt, &bits)) {
+      r->tiers->fast++;
+      return bits;
+    }
+    const int zero = ka == RM_LINE_ZERO || kb == RM_LINE_ZERO || p->k == 0;
+    const int shift = zero ? 0 : (int)(int64_t)rm_bits64(r->row_shift[i]) + (int)(int64_t)rm_bits64(r->col_shift[j]);
+    double err = zero ? 0.0 : rm_bound_dd(p->k), e;
+    if (zero) s = (rm_pair){0.0, 0.0};
+    if (rm_unscale_pair(s, err, shift, &sum, &e) && rm_scale_pair(scaling, sum, d, &v, &e) &&
+        rm_decide_pair(v, e, 0.0, r->fmt, &bits, &r->flags)) {
+      r->tiers->fast++;
+      return bits;
+    }
+    if (!zero) s = rm_dot2_scaled(p, row, r->row_factor[i], col, r->col_factor[j], 0.0, &err);
+    const int granule = rm_line_of(r->rows + i, &p->a, row, p->k, r->fmt)->granule +
+                        rm_line_of(r->cols + j, &p->b, col, p->k, r->fmt)->granule;
+    if (rm_unscale_pair(s, err, shift, &sum, &e) && rm_scale_pair(scaling, sum, d, &v, &e) &&
+        rm_decide_pair(v, e, rm_scaled_granule(scaling, granule, d), r->fmt, &bits, &r->flags)) {
+      r->tiers->double_double++;
+      return bits;
+    }
+  }
+  r->tiers->accumulator++;
+  return rm_exact_scaled(p, row, col, old, &r->flags);
+}
+
+#endif

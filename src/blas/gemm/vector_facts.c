@@ -1,0 +1,1 @@
+#include "vector_facts.inl" /* also device code: CUDA includes it too */

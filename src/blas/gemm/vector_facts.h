@@ -1,0 +1,38 @@
+/* Facts about one row of A or one column of B, gathered only when some element needs them: the weight of the lowest set bit,
+ * and whether NaNs are among the terms. */
+#ifndef RM_BLAS_GEMM_VECTOR_FACTS_H
+#define RM_BLAS_GEMM_VECTOR_FACTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../reduce/superaccumulator.h"
+#include "../conv/im2col_view.h"
+
+typedef struct {
+  int16_t granule; /* every finite element is a multiple of 2^granule; RM_NO_GRANULE when all are zero */
+  uint8_t known, classes; /* classes: RM_ACC_QNAN, RM_ACC_SNAN */
+} rm_line;
+
+enum { RM_NO_GRANULE = 4000 };
+
+/* Exponent of the lowest set bit of a finite number; RM_NO_GRANULE for zero. */
+RM_FN int rm_granule64(uint64_t b) {
+  uint64_t e = (b >> 52) & 0x7ff, m = (b & 0xfffffffffffffu) | ((uint64_t)(e != 0) << 52);
+  return m ? (int)(e ? e : 1) - 1075 + rm_ctz64(m) : RM_NO_GRANULE;
+}
+
+RM_HOST_EXTERN void rm_line_scan(rm_line *line, const rm_operand *o, int64_t index, int64_t k, int fmt);
+
+/* Line `index` of an operand. */
+RM_FN const rm_line *rm_line_of(rm_line *line, const rm_operand *o, int64_t index, int64_t k, int fmt) {
+  if (!line->known) rm_line_scan(line, o, index, k, fmt);
+  return line;
+}
+
+/* The flags of an element that is NaN: invalid when a NaN signalled, or when none came in, so that it was made here. */
+RM_FN uint32_t rm_nan_flags(uint32_t classes) {
+  return (classes & RM_ACC_SNAN) || !(classes & RM_ACC_QNAN) ? RM_FLAG_INVALID : 0;
+}
+
+#endif

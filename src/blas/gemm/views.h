@@ -1,0 +1,85 @@
+/* Matrices as views, and the problem that the engines solve. */
+#ifndef RM_BLAS_GEMM_VIEWS_H
+#define RM_BLAS_GEMM_VIEWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../../crlibm/fp/bits.h"
+#include "../../../include/repmath/core.h"
+#include "../../common/overlap.h"
+
+/* An operand whose elements are found by coordinates, so that a convolution is a matrix product without a matrix in memory.
+ *
+ * Its lines and its terms (the index along k) are grids of up to four dimensions. A dimension moves the address by `stride` bytes and
+ * coordinate `dim` by `step`. Element (line, term) exists where each coordinate, start + that of the line + that of the term,
+ * lies in [0, size); elsewhere it is padding, which adds no term. */
+enum { RM_DIMS = 4, RM_COORDINATES = 3, RM_NO_COORDINATE = -1 };
+
+typedef struct {
+  int64_t count[RM_DIMS]; /* index = ((i0 count[1] + i1) count[2] + i2) count[3] + i3 */
+  ptrdiff_t stride[RM_DIMS];
+  int64_t step[RM_DIMS]; /* not 0 where count > 1 and dim is a coordinate */
+  int dim[RM_DIMS];
+} rm_axis;
+
+typedef struct {
+  rm_axis lines, terms;
+  int64_t start[RM_COORDINATES], size[RM_COORDINATES];
+  int by_lines; /* lines, not terms, are neighbours in memory */
+} rm_patches;
+
+/* One side of a product: lines (rows of A, columns of B) of k terms. */
+typedef struct {
+  const char *base;
+  ptrdiff_t line, step;      /* bytes from line to line, from term to term; not used with patches */
+  const rm_patches *patches; /* or NULL */
+} rm_operand;
+
+/* Where the result goes: by strides, or by an axis for rows and one for columns (their coordinates do not count). */
+typedef struct {
+  char *base;
+  ptrdiff_t row, col;
+  const rm_axis *rows, *cols; /* or NULL */
+} rm_target;
+
+/* The general form RN(alpha A B + beta C): beta 0 leaves C unread. */
+typedef struct {
+  double alpha, beta;
+} rm_scaling;
+
+/* Whether x is a zero, by its bits: a caller's environment may take subnormal numbers for zeros. */
+RM_FN int rm_is_zero(double x) { return rm_bits64(x) << 1 == 0; }
+
+/* C = RN(A B + bias), A of m x k, B of k x n in the format fmt, C in out_fmt, which is fmt or binary32; bias, of fmt, may have
+ * base NULL. As many such products as batch says, each operand the given bytes apart. */
+typedef struct {
+  int64_t m, n, k;
+  rm_operand a, b;
+  rm_view bias;
+  rm_target c;
+  int fmt, out_fmt;
+  int64_t batch;
+  ptrdiff_t next_a, next_b, next_bias, next_c;
+  const rm_scaling *scaling; /* NULL: none. With it there is no bias */
+} rm_matmul_problem;
+
+RM_FN rm_operand rm_rows_of(rm_view v) { return (rm_operand){v.base, v.row, v.col, 0}; }
+RM_FN rm_operand rm_columns_of(rm_view v) { return (rm_operand){v.base, v.col, v.row, 0}; }
+
+/* No product, in a format. */
+rm_matmul_problem rm_problem_of(int format, int64_t batch);
+
+/* Argument checks of the calling forms, dense and strided; of the strided one there is rm_matmul_batched (p->batch set) and
+ * the form without a batch (RM_NO_BATCH). They fill the problem; RM_OK, or the first argument at fault. */
+enum { RM_NO_BATCH = -1 };
+/* rm_gemm, whole: *scaling must outlive the problem. And what rm_matmul_batched has before its sizes, to be filled by rm_check_strided. */
+rm_status rm_check_gemm(rm_matmul_problem *p, const rm_scaling *scaling, int format, int layout, int trans_a, int trans_b, int64_t m,
+                        int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc);
+rm_status rm_check_batch(rm_matmul_problem *p, int format, int format_out, int64_t batch, ptrdiff_t next_a, ptrdiff_t next_b,
+                         ptrdiff_t next_bias, ptrdiff_t next_c);
+rm_status rm_check_dense(rm_matmul_problem *p, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
+                         const void *a, int64_t lda, const void *b, int64_t ldb, const void *bias, void *c, int64_t ldc);
+rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias, rm_view c);
+
+#endif

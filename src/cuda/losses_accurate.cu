@@ -1,0 +1,59 @@
+/* Regression losses and negative log likelihood that double-double leaves open, and sums of them divided. */
+#include "losses.h"
+
+#include "elements_rest.h"
+
+#include "../nn/rows/decide.inl"
+
+#include "../nn/loss/element.h"
+#include "../nn/cross_entropy/nll_row.h"
+
+enum { RM_PAIR_STACK = 64 << 10 };
+
+namespace {
+
+__global__ void pair_total_kernel(rm_pair_loss f, rm_superaccumulator *parts, int blocks, char *stack) {
+  merge_block(parts, blocks, RM_PARTS_BLOCK);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  big_begin(stack, RM_PAIR_STACK);
+  rm_row_state state = {};
+  const uint64_t bits = f.n                                  ? rm_pair_total(&f, parts, &state)
+                        : f.reduction == RM_REDUCTION_MEAN ? rm_nan_bits(f.format)
+                                                           : 0;
+  rm_write_bits(f.out.base, bits, f.format);
+}
+
+__global__ void nll_total_kernel(rm_nll f, rm_superaccumulator *sums, rm_superaccumulator *weights, int blocks, char *stack) {
+  merge_block(sums, blocks, RM_PARTS_BLOCK);
+  merge_block(weights, blocks, RM_PARTS_BLOCK);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  big_begin(stack, RM_PAIR_STACK);
+  rm_row_state state = {};
+  rm_write_bits(f.out.base, *f.wrong ? rm_nan_bits(f.format) : rm_nll_total(&f, sums, weights, &state), f.format);
+}
+
+} // namespace
+
+rm_status rm_pair_rest(const rm_pair_loss &f, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_elements<rm_pair_loss, rm_pair_result>(f, RM_PAIR_STACK, left, stream);
+}
+
+rm_status rm_pair_reduce(const rm_pair_loss &f, rm_superaccumulator *parts, int blocks, cudaStream_t stream) {
+  const workspace stack(RM_PAIR_STACK, stream);
+  if (!stack.data) return RM_ERR_DEVICE;
+  RM_LAUNCH(pair_total_kernel, 1, RM_PARTS_MAX, stream, f, parts, blocks, static_cast<char *>(stack.data));
+  return launched();
+}
+
+rm_status rm_nll_rest(const rm_nll &f, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_elements<rm_nll, rm_nll_result>(f, RM_PAIR_STACK, left, stream);
+}
+
+rm_status rm_nll_reduce(const rm_nll &f, rm_superaccumulator *sums, rm_superaccumulator *weights, int blocks, cudaStream_t stream) {
+  const workspace stack(RM_PAIR_STACK, stream);
+  if (!stack.data) return RM_ERR_DEVICE;
+  RM_LAUNCH(nll_total_kernel, 1, RM_PARTS_MAX, stream, f, sums, weights, blocks, static_cast<char *>(stack.data));
+  return launched();
+}

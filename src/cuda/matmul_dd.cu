@@ -1,0 +1,106 @@
+/* Products of matrices of binary64: a double-double sum an element over tiles in shared memory, as blas/gemm/resolve_dd.h has it (Dot2 of
+ * Ogita, Rump and Oishi 2005), without its scaling: where something overflows or comes near the lower end of the format, the element is
+ * left open. With h = K + 64 at least the number of additions that any term passes and A the sum of the rounded |a_k b_k| and |bias|,
+ *
+ *   |hi + lo - S| <= 2.1 (h + 1)^2 u^2 A + K 2^-1070
+ *
+ * the last for products that underflow; A is computed to 2^-8. Both ends of that interval rounding to the same normal number, it is the
+ * result. Else a thread computes the element by the superaccumulator. */
+#include "tiles.h"
+
+#include "matmul.h"
+
+namespace {
+
+struct dd_sum {
+  double hi, lo, size;
+};
+
+__device__ inline void add_product(dd_sum &s, double x, double y) {
+  const double p = vf64_mul(x, y), e = rm_product_error(x, y, p), sum = s.hi + p, t = sum - s.hi;
+  s.lo += ((s.hi - (sum - t)) + (p - t)) + e;
+  s.hi = sum;
+  s.size += vf64_abs(p);
+}
+
+/* Facts about a line: bits of its elements. */
+enum { RM_NONZERO = 1, RM_NONFINITE = 2 };
+__device__ inline int facts_of(double x) { return (x != 0.0 ? RM_NONZERO : 0) | (x - x == 0.0 ? 0 : RM_NONFINITE); }
+
+/* Rounds one element, unless that is left open. */
+__device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, dd_sum s, int row, int col, bool c_aligned) {
+  char *at = place_in_c(p, i, j);
+  const double bias = p.bias.base ? rm_read_element(p.bias.base + i * p.bias.row + j * p.bias.col, RM_F64) : 0.0;
+  double out = bias + 0.0; /* for products that are all zero, one side being so */
+  const bool zero = !((row | col) & RM_NONFINITE) && (!(row & RM_NONZERO) || !(col & RM_NONZERO));
+  if (!zero || p.scaling || !(bias - bias == 0.0)) {
+    rm_pair v = rm_two_sum(s.hi, bias);
+    const double h = static_cast<double>(p.k) + 65.0;
+    double err = RM_BOUND(2.2 * h * h * 0x1p-106 * (s.size + vf64_abs(bias))) + static_cast<double>(p.k) * 0x1p-1070;
+    v = rm_two_sum(v.hi, v.lo + s.lo);
+    if (p.scaling) {
+      uint32_t flags = 0;
+      uint64_t bits;
+      const double old = p.scaling->beta == 0.0 ? 0.0 : rm_read_element(at, RM_F64);
+      if (!(v.hi - v.hi == 0.0) || !rm_scale_pair(p.scaling, v, old, &v, &err) || !rm_decide_pair(v, err, 0.0, RM_F64, &bits, &flags))
+        return false;
+      out = rm_from_bits64(bits);
+    } else {
+      const double near = v.hi + (v.lo - err), far = v.hi + (v.lo + err), size = vf64_abs(near);
+      if (rm_bits64(near) != rm_bits64(far) || !(size >= 0x1p-1000 && size <= 0x1.fffffffffffffp1023)) return false;
+      out = near;
+    }
+  }
+  char bits[8];
+  __builtin_memcpy(bits, &out, 8);
+  write(at, bits, 8, c_aligned);
+  return true;
+}
+
+__global__ void __launch_bounds__(RM_T_THREADS) f64_tiles(const __grid_constant__ device_problem d, tiling tiles) {
+  __shared__ side a, b;
+  __shared__ int lines[2 * RM_T];
+  for (int64_t index = blockIdx.x; index < tiles.count; index += gridDim.x) {
+    const tile at = tile_of(tiles, index);
+    const rm_matmul_problem p = problem_of(d, at.which);
+    dd_sum sum[RM_ROW_PARTS][RM_COL_PARTS][2];
+    int facts = 0;
+    for (int i = 0; i < RM_ROW_PARTS; i++)
+      for (int j = 0; j < RM_COL_PARTS; j++) sum[i][j][0] = sum[i][j][1] = dd_sum{0.0, 0.0, 0.0};
+    each_piece<RM_F64>(a, b, d, p, at, [&](int64_t) {
+      for (int k = 0; k < RM_DEPTH; k++)
+        for (int i = 0; i < RM_ROW_PARTS; i++)
+          for (int j = 0; j < RM_COL_PARTS; j++)
+            for (int h = 0; h < 2; h++) add_product(sum[i][j][h], a.x[k][row_of(i)], b.x[k][col_of(j, h)]);
+      if (has_line())
+        for (int k = 0; k < RM_DEPTH; k++) facts |= facts_of(line_term(a, b, k));
+    });
+    if (has_line()) lines[threadIdx.x] = facts;
+    __syncthreads();
+    each_element(p, at, [&](int i, int j, int h, int64_t r, int64_t c) {
+      if (!finish(p, r, c, sum[i][j][h], lines[row_of(i)], lines[RM_T + col_of(j, h)], d.c_aligned))
+        leave_open(tiles, p, at.which, r, c);
+    });
+  }
+}
+
+__global__ void f64_rest(const __grid_constant__ device_problem d, const uint32_t *open, int64_t words) {
+  each_left_open(d, open, words, [](const rm_matmul_problem &p, int64_t r, int64_t c) {
+    uint32_t flags = 0; /* a device has nowhere to raise them */
+    char *at = place_in_c(p, r, c);
+    rm_write_bits(at, p.scaling ? rm_exact_scaled(&p, r, c, rm_read_bits(at, RM_F64), &flags) : rm_exact_element(&p, r, c, &flags),
+                  RM_F64);
+  });
+}
+
+} // namespace
+
+rm_status rm_cuda_matmul_f64(const rm_matmul_problem *p, rm_cuda_stream stream) {
+  cudaStream_t s = static_cast<cudaStream_t>(stream);
+  return run_tiles(
+      device_problem_of(p), s,
+      [=](const device_problem &d, const tiling &t, int64_t blocks) { RM_LAUNCH(f64_tiles, blocks, RM_T_THREADS, s, d, t); },
+      [=](const device_problem &d, const uint32_t *open, int64_t words, int64_t blocks) {
+        RM_LAUNCH(f64_rest, blocks, RM_BLOCK, s, d, open, words);
+      });
+}

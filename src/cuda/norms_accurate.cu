@@ -1,0 +1,40 @@
+/* Sets of norms, and weights, to the end. */
+#include "norms.h"
+
+#include "rows_team.h"
+
+#include "../nn/rows/decide.inl"
+#include "../nn/rows/totals.inl"
+
+#include "../nn/norm/normalize.inl"
+
+#include "../nn/norm/weight_row.h"
+
+enum { RM_NORM_STACK = 128 << 10, RM_WEIGHT_STACK = RM_NORM_STACK + (48 << 10) }; /* a weight's groups of parts */
+
+rm_status rm_norm_rest(const rm_norm_job &f, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_rows<rm_norm_job, rm_norm_forward_set>(f, left.n, f.outer * f.inner, 3, RM_NORM_STACK, left, stream);
+}
+rm_status rm_norm_gradient_rest(const rm_norm_job &f, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_rows<rm_norm_job, rm_norm_backward_set>(f, left.n, f.outer * f.inner, 4, RM_NORM_STACK, left, stream);
+}
+
+namespace {
+
+RM_STATIC void finish_column(const void *operation, int64_t i, rm_row_state *state) {
+  const rm_norm_weights *w = static_cast<const rm_norm_weights *>(operation);
+  const rm_weight_range range = rm_norm_weight_column(&w->f, i);
+  rm_write_bits(w->f.y.base + i * w->f.y.inner, rm_norm_weight_slowly(w, &range, state), w->format);
+}
+
+} // namespace
+
+rm_status rm_norm_weight_statistics_rest(const rm_norm_weights &w, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_rows<rm_norm_weights, rm_norm_weight_statistics>(w, left.n, w.f.outer * w.f.inner, 4, RM_NORM_STACK, left, stream);
+}
+rm_status rm_norm_weight_channel_rest(const rm_norm_weights &w, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_rows<rm_norm_weights, rm_norm_weight_channel>(w, left.n, w.f.outer * w.f.inner, 4, RM_WEIGHT_STACK, left, stream);
+}
+rm_status rm_norm_columns_rest(const rm_norm_weights &w, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_rows<rm_norm_weights, finish_column>(w, left.n, w.f.inner, 4, RM_WEIGHT_STACK, left, stream);
+}

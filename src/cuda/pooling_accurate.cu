@@ -1,0 +1,27 @@
+/* Averages of windows to the end. */
+#include "pooling.h"
+
+#include "elements_rest.h"
+
+#include "../nn/pool/rest.h"
+
+#include "../nn/rows/decide.inl"
+#include "../reduce/superaccumulator.inl"
+
+#include "../reduce/statistics_exact.inl"
+
+enum { RM_POOL_STACK = 64 << 10 };
+
+namespace {
+
+RM_STATIC void whole_average(const void *operation, int64_t i, rm_row_state *state) {
+  const rm_pooling &f = *static_cast<const rm_pooling *>(operation);
+  const pool_result result(f, i);
+  rm_write_bits(result.y, rm_pool_exactly(&result.window, result.divisor(), result.uniform(), state), f.format);
+}
+
+} // namespace
+
+rm_status rm_pool_rest(const rm_pooling &f, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_elements<rm_pooling, whole_average>(f, RM_POOL_STACK, left, stream);
+}

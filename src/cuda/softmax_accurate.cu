@@ -1,0 +1,20 @@
+/* Rows of softmax and its relatives to the end. */
+#include "softmax.h"
+
+#define RM_TEAM_EXPONENTIALS 1
+#include "rows_team.h"
+
+#include "../nn/rows/decide.inl"
+#include "../nn/rows/exp_row.inl"
+#include "../nn/rows/totals.inl"
+
+#include "../nn/softmax/row.h"
+
+enum { RM_SOFTMAX_STACK = 144 << 10 };
+
+rm_status rm_softmax_rest(const rm_softmax_rows &f, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_rows<rm_softmax_rows, rm_softmax_row>(f, f.rows, f.n, 2, RM_SOFTMAX_STACK, left, stream);
+}
+rm_status rm_softmax_gradient_rest(const rm_softmax_gradient &f, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_rows<rm_softmax_gradient, rm_softmax_gradient_row>(f, f.rows, f.n, 3, RM_SOFTMAX_STACK, left, stream);
+}

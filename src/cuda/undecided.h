@@ -1,0 +1,67 @@
+/* What fast kernels leave open, and the threads that finish it: one a piece of work, with a second stack for big numbers
+ * (crlibm/enclosure/limbs.h) from the stream's memory. */
+#ifndef RM_CUDA_UNDECIDED_H
+#define RM_CUDA_UNDECIDED_H
+
+#include "launch.h"
+
+#include "../../crlibm/enclosure/limbs.h"
+
+/* A bit for each of n pieces of work, and one for each word of such bits: seldom is any of them set. */
+struct rm_open_set {
+  int64_t n;
+  uint32_t *bits, *words;
+  static size_t bytes(int64_t n) { return 4 * static_cast<size_t>((n + 31) / 32 + (n + 1023) / 1024); }
+  __device__ void add(int64_t i) const {
+    atomicOr(bits + i / 32, 1u << (i % 32));
+    atomicOr(words + i / 1024, 1u << (i / 32 % 32));
+  }
+};
+
+namespace {
+
+/* Sets `all` bits or none; RM_ERR_DEVICE without memory. */
+rm_status open_begin(rm_open_set *open, const workspace &work, int64_t n, bool all) {
+  if (!work.data || cudaMemsetAsync(work.data, all ? 0xff : 0, rm_open_set::bytes(n), work.stream) != cudaSuccess)
+    return RM_ERR_DEVICE;
+  *open = rm_open_set{n, static_cast<uint32_t *>(work.data), static_cast<uint32_t *>(work.data) + (n + 31) / 32};
+  return RM_OK;
+}
+
+/* f(i) for the bits that are set in one worker's share of all bits: every `workers`-th bit, or runs of bits where there are many of them. */
+template <class F> __device__ void each_left(const rm_open_set &open, int64_t worker, int64_t workers, F f) {
+  const int64_t unit = open.n >= 1 << 22 ? 1024 : open.n >= 1 << 17 ? 32 : 1;
+  for (int64_t first = worker * unit; first < open.n; first += workers * unit)
+    for (int64_t i = first; i < first + unit && i < open.n;) {
+      if (i % 1024 == 0 && !open.words[i / 1024]) {
+        i += 1024;
+      } else if (i % 32 == 0 && !open.bits[i / 32]) {
+        i += 32;
+      } else {
+        if (open.bits[i / 32] >> (i % 32) & 1u) f(i);
+        i++;
+      }
+    }
+}
+
+/* The same, each thread of the grid being a worker. */
+template <class F> __device__ void each_open(const rm_open_set &open, F f) {
+  each_left(open, static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, static_cast<int64_t>(gridDim.x) * blockDim.x, f);
+}
+
+/* Threads with big numbers for n pieces of work: few, since each has a stack of `bytes`. */
+struct big_threads {
+  int64_t blocks, bytes;
+  big_threads(int64_t n, int64_t bytes_each) : bytes(bytes_each) {
+    blocks = (n + RM_BIG_THREADS - 1) / RM_BIG_THREADS;
+    if (blocks > 8) blocks = 8;
+  }
+  size_t memory() const { return static_cast<size_t>(blocks * RM_BIG_THREADS * bytes); }
+};
+__device__ inline void big_begin(char *memory, int64_t bytes) {
+  rm_big_begin(memory + (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * bytes, bytes);
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,143 @@
+/* The public elementwise functions: argument checks, floating-point environment, threads, then the kernel table. */
+#include "../../include/repmath/elementwise.h"
+#include "../../include/repmath/elementwise_rounded.h"
+
+#include "../runtime/kernels.h"
+#include "rounded.h"
+#include "half_table.h"
+#include "../common/overlap.h"
+#include "../runtime/env.h"
+#include "../runtime/threads.h"
+
+enum { RM_GRAIN = 1 << 15, RM_GRAIN_ROUNDED = 1 << 11 }; /* elements that are worth a thread */
+
+enum { RM_LONG_ARRAY = 1 << 12, RM_LINE = 64 }; /* elements; bytes of a line of the cache */
+
+/* One call: the same arguments for every thread. table: see elementwise/half_table.h; kernel: NULL for a rule without one. */
+typedef struct {
+  int function, arity, format, rule;
+  int64_t n;
+  const char *const *x;
+  const ptrdiff_t *sx;
+  char *y;
+  ptrdiff_t sy;
+  rm_lookup16_fn *lookup;
+  const struct rm_table16 *table;
+  rm_map_fn *kernel;
+} job;
+
+/* Elements from `from`. */
+static uint32_t stretch(const job *j, int64_t from, int64_t count) {
+  const char *x[RM_MAX_ARITY];
+  char *y = j->y + from * j->sy;
+  for (int k = 0; k < j->arity; k++) x[k] = j->x[k] + from * j->sx[k];
+  if (j->table) return j->lookup(j->table, j->kernel, count, x, j->sx, y, j->sy);
+  if (j->kernel) return j->kernel(count, x, j->sx, y, j->sy);
+  return rm_map_rounded(j->function, j->arity, j->format, j->rule, count, x, j->sx, y, j->sy);
+}
+
+/* Of a long array, the elements before the first line of the cache come by themselves: the vectors after them lie in one line each,
+ * where the arrays are alike, as NumPy's large ones are. */
+static uint32_t part(const void *context, int64_t begin, int64_t end) {
+  const job *j = context;
+  const int64_t count = end - begin;
+  const ptrdiff_t size = rm_size_of(j->format);
+  int64_t before = 0;
+  if (count >= RM_LONG_ARRAY && j->sx[0] == size) {
+    const uintptr_t start = (uintptr_t)(j->x[0] + begin * size), beyond = start % RM_LINE;
+    if (beyond && start % (uintptr_t)size == 0) before = (int64_t)(RM_LINE - beyond) / size;
+  }
+  const uint32_t flags = before ? stretch(j, begin, before) : 0;
+  return flags | stretch(j, begin + before, count - before);
+}
+
+/* Where out shares bytes with other elements of an argument, or with itself: `together` steps at a time, in order. */
+static uint32_t in_order(const job *j, int64_t together) {
+  uint32_t flags = 0;
+  for (int64_t i = 0; i < j->n; i += together) flags |= stretch(j, i, j->n - i < together ? j->n - i : together);
+  return flags;
+}
+
+/* Positions of the arguments: n, then a pointer and a stride for each array, then the rule. */
+static rm_status map(int function, int arity, int format, int rule, int64_t n, const char *const *x, const ptrdiff_t *sx,
+                     char *y, ptrdiff_t sy) {
+  if (rule < RM_NEAREST || rule > RM_UP) return RM_STATUS(RM_ERR_ENUM, 2 * arity + 4);
+  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 1);
+  if (n == 0) return RM_OK;
+  for (int k = 0; k < arity; k++)
+    if (!x[k]) return RM_STATUS(RM_ERR_NULL, 2 * k + 2);
+  if (!y) return RM_STATUS(RM_ERR_NULL, 2 * arity + 2);
+  const struct rm_kernels *kernels = rm_kernels_get();
+  if (!kernels) return RM_ERR_ISA;
+  job j = {function, arity, format, rule, n, x, sx, y, sy, NULL, NULL, NULL};
+  if (rule == RM_NEAREST) j.kernel = kernels->map[function][format];
+  const int64_t grain = j.kernel ? RM_GRAIN : RM_GRAIN_ROUNDED;
+  int64_t together = n;
+  for (int k = 0; k < arity; k++) {
+    const int64_t most = rm_steps_together(n, y, sy, x[k], sx[k], rm_size_of(format));
+    if (most < together) together = most;
+  }
+  rm_env env = rm_env_enter();
+  if (j.kernel) j.lookup = rm_lookup16_get(kernels, function, arity, format);
+  if (j.lookup) j.table = rm_table16_get(kernels, function, arity, format, n);
+  rm_env_leave(env, together < n ? in_order(&j, together) : rm_in_parts(n, grain, part, &j));
+  return RM_OK;
+}
+
+#define RM_FUNCTION(name, NAME, arity, hard, doc) extern rm_map_fn *const rm_map_##name##__base[RM_FORMATS];
+#include "../../crlibm/functions.def"
+#undef RM_FUNCTION
+
+/* Parameters and arguments by arity. */
+#define RM_VALUES_1(type) type x
+#define RM_VALUES_2(type) type x, type y
+#define RM_VALUES_3(type) type x, type y, type z
+#define RM_NAMES_1 x
+#define RM_NAMES_2 x, y
+#define RM_NAMES_3 x, y, z
+#define RM_POINTERS_1 (const char *)&x
+#define RM_POINTERS_2 (const char *)&x, (const char *)&y
+#define RM_POINTERS_3 (const char *)&x, (const char *)&y, (const char *)&z
+#define RM_ARRAYS_1(type) const type *x, ptrdiff_t stride_x
+#define RM_ARRAYS_2(type) const type *x, ptrdiff_t stride_x, const type *y, ptrdiff_t stride_y
+#define RM_ARRAYS_3(type) const type *x, ptrdiff_t stride_x, const type *y, ptrdiff_t stride_y, const type *z, ptrdiff_t stride_z
+#define RM_ARRAY_POINTERS_1 (const char *)x
+#define RM_ARRAY_POINTERS_2 (const char *)x, (const char *)y
+#define RM_ARRAY_POINTERS_3 (const char *)x, (const char *)y, (const char *)z
+#define RM_STRIDES_1 stride_x
+#define RM_STRIDES_2 stride_x, stride_y
+#define RM_STRIDES_3 stride_x, stride_y, stride_z
+
+/* One value: the base build's loop of one element, which runs on every CPU. */
+#define RM_SCALAR(name, arity, fmt, FMT, type)                                    \
+  type rm_##name##_##fmt(RM_VALUES_##arity(type)) {                               \
+    type r;                                                                       \
+    const char *in[] = {RM_POINTERS_##arity};                                     \
+    static const ptrdiff_t strides[RM_MAX_ARITY] = {sizeof r, sizeof r, sizeof r}; \
+    rm_env env = rm_env_enter();                                                  \
+    uint32_t flags = rm_map_##name##__base[FMT](1, in, strides, (char *)&r, sizeof r); \
+    rm_env_leave(env, flags);                                                     \
+    return r;                                                                     \
+  }
+#define RM_ARRAY(name, arity, fmt, FMT, type)                                                                   \
+  rm_status rm_v##name##_##fmt(int64_t n, RM_ARRAYS_##arity(type), type *out, ptrdiff_t stride_out) {           \
+    const char *const in[] = {RM_ARRAY_POINTERS_##arity};                                                       \
+    const ptrdiff_t strides[] = {RM_STRIDES_##arity};                                                           \
+    return map(RM_FN_##name, arity, FMT, RM_NEAREST, n, in, strides, (char *)out, stride_out);                  \
+  }                                                                                                             \
+  rm_status rm_v##name##_rounded_##fmt(int64_t n, RM_ARRAYS_##arity(type), type *out, ptrdiff_t stride_out, int rounding) { \
+    const char *const in[] = {RM_ARRAY_POINTERS_##arity};                                                       \
+    const ptrdiff_t strides[] = {RM_STRIDES_##arity};                                                           \
+    return map(RM_FN_##name, arity, FMT, rounding, n, in, strides, (char *)out, stride_out);                    \
+  }
+#define RM_FUNCTION(name, NAME, arity, hard, doc) \
+  RM_SCALAR(name, arity, f16, RM_F16, rm_f16)     \
+  RM_SCALAR(name, arity, bf16, RM_BF16, rm_bf16)  \
+  RM_SCALAR(name, arity, f32, RM_F32, float)      \
+  RM_SCALAR(name, arity, f64, RM_F64, double)     \
+  RM_ARRAY(name, arity, f16, RM_F16, rm_f16)      \
+  RM_ARRAY(name, arity, bf16, RM_BF16, rm_bf16)   \
+  RM_ARRAY(name, arity, f32, RM_F32, float)       \
+  RM_ARRAY(name, arity, f64, RM_F64, double)
+#include "../../crlibm/functions.def"
+#undef RM_FUNCTION

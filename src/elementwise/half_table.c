@@ -1,0 +1,85 @@
+/* Makes the tables of half_table.h. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../crlibm/fp/round.h"
+#include "half_table.h"
+
+enum { INPUTS = 65536, BLOCK = 256 };
+
+static struct {
+  _Atomic(struct rm_table16 *) table;
+  _Atomic int64_t asked; /* elements so far */
+} tables[RM_FN_COUNT][2];
+
+/* Gradients are known by their names, <f>_backward (functions.def). */
+static int is_gradient(int function) {
+  static const char end[] = "_backward";
+  switch (function) {
+#define RM_FUNCTION(name, NAME, arity, hard, doc) \
+  case RM_FN_##name: return sizeof #name > sizeof end && strcmp(#name + (sizeof #name - sizeof end), end) == 0;
+#include "../../crlibm/functions.def"
+#undef RM_FUNCTION
+  default: return 0;
+  }
+}
+
+static void make_values(struct rm_table16 *t, rm_map_fn *kernel) {
+  t->value[INPUTS] = t->value[INPUTS + 1] = t->flags[INPUTS] = t->flags[INPUTS + 1] = 0;
+  const ptrdiff_t stride = sizeof(uint16_t);
+  for (int i = 0; i < INPUTS; i += BLOCK) {
+    uint16_t x[BLOCK];
+    for (int k = 0; k < BLOCK; k++) x[k] = (uint16_t)(i + k);
+    const char *in = (const char *)x;
+    const uint32_t any = kernel(BLOCK, &in, &stride, (char *)(t->value + i), stride);
+    for (int k = 0; k < BLOCK; k++) {
+      uint16_t again;
+      in = (const char *)(x + k);
+      t->flags[i + k] = any ? (uint16_t)kernel(1, &in, &stride, (char *)&again, stride) : 0;
+    }
+  }
+}
+
+/* wide: the gradient's f32 loop. At g = 1 it gives RN24 of the derivative. */
+static void make_slopes(struct rm_table16 *t, int format, rm_map_fn *wide) {
+  const float one = 1.0f;
+  for (int i = 0; i < INPUTS; i += BLOCK) {
+    float x[BLOCK];
+    for (int k = 0; k < BLOCK; k++) x[k] = (float)rm_to_double((uint64_t)(i + k), format);
+    const char *const in[] = {(const char *)&one, (const char *)x};
+    const ptrdiff_t strides[] = {0, sizeof *x};
+    wide(BLOCK, in, strides, (char *)(t->slope + i), sizeof *t->slope);
+    for (int k = 0; k < BLOCK; k++) {
+      const float size = t->slope[i + k] < 0.0f ? -t->slope[i + k] : t->slope[i + k];
+      if (!(size >= 0x1p-126f && size <= 0x1.fffffep127f)) t->slope[i + k] = (float)rm_to_double(rm_nan_bits(format), format);
+    }
+  }
+}
+
+rm_lookup16_fn *rm_lookup16_get(const struct rm_kernels *kernels, int function, int arity, int format) {
+  if ((format != RM_F16 && format != RM_BF16) || *kernels->direct16[function]) return NULL;
+  if (arity == 1) return function == RM_FN_sqrt && kernels->sqrt16_direct ? NULL : kernels->lookup16;
+  return is_gradient(function) ? kernels->gradient16[format == RM_BF16] : NULL;
+}
+
+const struct rm_table16 *rm_table16_get(const struct rm_kernels *kernels, int function, int arity, int format, int64_t n) {
+  const int which = format == RM_BF16;
+  struct rm_table16 *t = atomic_load_explicit(&tables[function][which].table, memory_order_acquire);
+  if (t) return t;
+  const int64_t most = n < INPUTS ? n : INPUTS; /* the sum must not overflow */
+  if (atomic_fetch_add_explicit(&tables[function][which].asked, most, memory_order_relaxed) + most < INPUTS) return NULL;
+  struct rm_table16 *made = malloc(sizeof *made);
+  if (!made) return NULL;
+  made->exponent = (uint16_t)rm_infinity_bits(format);
+  made->by_loads = (uint16_t)rm_gathers_are_slow();
+  if (arity == 1)
+    make_values(made, kernels->map[function][format]);
+  else
+    make_slopes(made, format, kernels->map[function][RM_F32]);
+  if (!atomic_compare_exchange_strong(&tables[function][which].table, &t, made)) {
+    free(made); /* another thread was first */
+    return t;
+  }
+  return made;
+}

@@ -1,0 +1,29 @@
+/* What a function makes of every number x of a 16-bit format, computed by the function's own loops once enough elements have
+ * been asked for that the table pays: the results of a function of one argument, the derivatives of a gradient
+ * (<f>_backward). A lookup takes less time than any evaluation, and the bits are the loop's. */
+#ifndef RM_ELEMENTWISE_HALF_TABLE_H
+#define RM_ELEMENTWISE_HALF_TABLE_H
+
+#include "../runtime/kernels.h"
+
+struct rm_table16 {
+  uint16_t exponent; /* the bits of the format's exponent */
+  uint16_t by_loads; /* rm_gathers_are_slow() */
+  union {
+    struct {
+      uint16_t value[65536 + 2]; /* one more than there are: a vector lookup reads 32 bits */
+      uint16_t flags[65536 + 2]; /* RM_FLAG_*; not 0 only where the result is infinite or NaN */
+    };
+    float slope[65536]; /* RN24 of the derivative at x; NaN unless that is a normal number */
+  };
+};
+
+/* The loop over the table of `function` (an RM_FN_ number); NULL when this function, format or build has none. */
+rm_lookup16_fn *rm_lookup16_get(const struct rm_kernels *kernels, int function, int arity, int format);
+
+/* The table for `function` of `arity` in `format`, RM_F16 or RM_BF16. NULL while fewer than 65,536 elements, with these n, have
+ * been asked for, or when there is no memory: the function's loop then serves. Any thread may call it; the tables (256 KiB each)
+ * stay until the process ends. */
+const struct rm_table16 *rm_table16_get(const struct rm_kernels *kernels, int function, int arity, int format, int64_t n);
+
+#endif

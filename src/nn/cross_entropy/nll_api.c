@@ -1,0 +1,68 @@
+/* Negative log likelihood and its gradient on the host. */
+#include "../../runtime/env.h"
+#include "nll_row.h"
+
+static rm_status targets(const rm_nll *f) {
+  for (int64_t i = 0; i < f->p.rows; i++) {
+    const int64_t t = nll_target(f, i);
+    if (t != f->p.ignore_index && (t < 0 || t >= f->p.n)) return RM_STATUS(RM_ERR_INDEX, 2);
+  }
+  return RM_OK;
+}
+
+/* The sums over rows that are not ignored: of w x (unless NULL), of w. */
+static void totals(const rm_nll *f, rm_superaccumulator *sum, rm_superaccumulator *weights) {
+  if (sum) rm_superacc_clear(sum);
+  rm_superacc_clear(weights);
+  for (int64_t i = 0; i < f->p.rows; i++) rm_nll_feed(f, i, sum, weights);
+}
+
+static rm_status leave(rm_env env, const rm_row_state *state) {
+  rm_stats_add(state->tiers.fast, state->tiers.double_double, state->tiers.accumulator);
+  rm_env_leave(env, state->flags);
+  return rm_row_status(state->undecided);
+}
+
+rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *p, void *loss, ptrdiff_t stride_loss) {
+  rm_nll f;
+  if (!rm_kernels_get()) return RM_ERR_ISA;
+  rm_status status = rm_nll_job(&f, format, p, loss, stride_loss);
+  if (!status) status = targets(&f);
+  const int none = !status && p->reduction == RM_REDUCTION_NONE;
+  if (status || (none && p->rows == 0)) return status;
+  rm_row_state state = {0};
+  const rm_env env = rm_env_enter();
+  if (none) {
+    for (int64_t i = 0; i < p->rows; i++) rm_write_bits(rm_row_at(&f.out, i), rm_nll_of_row(&f, i, &state), format);
+  } else {
+    rm_superaccumulator sum, weights;
+    totals(&f, &sum, &weights);
+    rm_write_bits(loss, rm_nll_total(&f, &sum, &weights, &state), format);
+  }
+  return leave(env, &state);
+}
+
+rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *p, const void *g, ptrdiff_t stride_g, void *dx,
+                               ptrdiff_t row_dx, ptrdiff_t stride_dx) {
+  rm_nll f;
+  if (!rm_kernels_get()) return RM_ERR_ISA;
+  rm_status status = rm_nll_gradient_job(&f, format, p, g, stride_g, dx, row_dx, stride_dx);
+  if (!status) status = targets(&f);
+  if (status || p->rows == 0 || p->n == 0) return status;
+  rm_row_state state = {0};
+  rm_superaccumulator weights;
+  rm_nll_divisor divisor;
+  uint32_t flags = 0;
+  const rm_env env = rm_env_enter();
+  if (p->reduction == RM_REDUCTION_MEAN) {
+    totals(&f, NULL, &weights);
+    rm_nll_divide(&divisor, &weights, &flags);
+    f.divisor = &divisor;
+  }
+  for (int64_t i = 0; i < p->rows; i++) {
+    const int64_t t = nll_target(&f, i);
+    for (int64_t k = 0; k < p->n; k++)
+      rm_write_bits(rm_row_at(&f.out, i) + k * f.out.stride, k == t ? rm_nll_gradient(&f, i, &state) : 0, format);
+  }
+  return leave(env, &state);
+}

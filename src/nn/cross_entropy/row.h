@@ -1,0 +1,510 @@
+/* cross_entropy and its gradient.
+ *
+ * With m the greatest logit and L = log(1 + S') (softmax/api.c), the loss of a row is T + Q L, T = sum of q_c (m - x_c), Q = sum of q_c. In binary64,
+ * u = 2^-53: L is off by 1.25 2^-41 L + n 2^-244. A probability may be negative, so that the parts of q_c = ((1 - s) p + s/n) w cancel: with
+ * |q|_c = ((1 - s) |p| + s/n) |w|, the roundings of 1 - s, of its product with p and of s/n are within 2.1u of the parts, those of their sum
+ * and of the product with w within u each, so that q_c is off by 4.2u |q|_c; m - x_c and its product with q_c add 2u, and a sum of n terms
+ * n u of their magnitudes. So T is within (n + 8) u T' of the value, T' the sum of |q|_c (m - x_c), and Q within (n + 8) u Q', Q' the sum of
+ * |q|_c; where no p is negative these are sums of |q_c|. Losses are then numbers with a bound (crlibm/enclosure/dd_ball.h), and sums of them too.
+ * Gradient: e_j/S Q - q_j, times k = g/divisor. For the one class that counts this is -q (S - e_t)/S, the others summed without it.
+ * e_j and S are off by RM_ROW_EXP_ERR and RM_ROW_SUM_ERR, Q by (n + 8) u Q', q_j by 4.2u |q|_j, which is |q_j| and what cancels, k by 3u.
+ *
+ * Nothing underflows in these, for formats below binary64 and a label smoothing s that is 0 or at least 2^-100 (smooth_enough; others go to the
+ * slow tiers). What is not 0 is at least this: a number of the formats 2^-149; 1/n and 1/S 2^-40; 1 - s 2^-53; q_c, either part of it, 2^-351; Q
+ * 2^-404, where terms cancel; L and e_j 2^-245; k, by a sum of weights below 2^168, 2^-317. So terms of T are at least 2^-500 and Q L 2^-649; for one
+ * class k w/S e_j is 2^-751; otherwise (Q/S) e_j is 2^-689 and its difference from q_j 2^-742. k times that, 2^-1059, may be subnormal and then off by
+ * 2^-1075 more: but the bound has k (Q/S) e_j 2.25 RM_ROW_EXP_ERR, at least 2^-1049, with 1 % to spare.
+ *
+ * Values are irrational (Lindemann, Weierstrass) but where logarithms or exponentials have no weight, or all finite elements of a row are equal in a
+ * gradient: then they are quotients of exact sums of fewer than 9,000 bits, and exact where they are boundaries of rounding. So they are in a gradient
+ * where the q_c add up to 0. In a total the logarithms of several rows may cancel: on the host those that do are left out (row_cancel.h),
+ * unless it would take too long to find out: then a total that is a boundary of rounding is undecided (decide.h). */
+#ifndef RM_NN_CROSS_ENTROPY_ROW_H
+#define RM_NN_CROSS_ENTROPY_ROW_H
+
+#include "../../../crlibm/fp/exact.h"
+#include "../../../crlibm/log1p/log1p_b64.h"
+#include "../../common/elements.h"
+#include "args.h"
+#include "../rows/exp_row.h"
+#include "../rows/totals.h"
+
+/* A row that is loaded; g its gradient; one_class: only q_target counts. */
+typedef struct {
+  const rm_entropy *f;
+  rm_row_state *state;
+  int64_t target;
+  int one_class;
+  double *x, *p, *w, g;
+} rm_entropy_row;
+
+/* What is known of a row's logarithm: it cancels with others, or it does without its terms below e^RM_EXP_TAIL. */
+enum { RM_ENTROPY_LEFT_OUT = 1, RM_ENTROPY_TAIL = 2, RM_ENTROPY_RELATION_LIMBS = 16 };
+
+/* The same for the slow tiers, with what they found. */
+typedef struct {
+  rm_entropy_row row;
+  int limbs_dd_ball, limbs_ball;
+  char *cancels; /* of each row, in a total on the host: 0, or what is known of its logarithm (row_cancel.h); or NULL */
+  int related; /* both searches have been made */
+  rm_exp_row e;
+  struct {
+    rm_dd_ball all, weights, below;
+  } dd_ball;
+  struct {
+    rm_ball all, weights, below;
+  } ball;
+} rm_entropy_exact;
+
+RM_STATIC int64_t rm_entropy_target(const rm_entropy *f, int64_t row) {
+  int64_t t = 0;
+  if (f->p.target) __builtin_memcpy(&t, (const char *)f->p.target + row * f->p.stride_target, sizeof t);
+  return t;
+}
+RM_STATIC double rm_entropy_weight(const rm_entropy *f, int64_t c) {
+  return f->p.weight ? rm_read_element((const char *)f->p.weight + c * f->p.stride_weight, f->format) : 1.0;
+}
+
+/* Whether no weight of a class underflows (above). */
+RM_STATIC int smooth_enough(const rm_entropy *f) { return f->p.label_smoothing == 0.0 || f->p.label_smoothing >= 0x1p-100; }
+
+/* Loads x and the target; 0 when the row does not count. */
+RM_FORMULA int load_entropy(rm_entropy_row *r, int64_t row) {
+  const rm_entropy *f = r->f;
+  r->target = rm_entropy_target(f, row);
+  if (f->p.target && r->target == f->p.ignore_index) return 0;
+  RM_ROW(r->state, load)(f->p.n, (const char *)f->p.x + row * f->p.row_x, f->p.stride_x, f->format, -rm_dd_ball_infinity(), r->x);
+  if (!f->p.target) {
+    RM_ROW(r->state, load)(f->p.n, (const char *)f->p.probability + row * f->p.row_probability, f->p.stride_probability, f->format, 0.0, r->p);
+    r->target = -1;
+  }
+  return 1;
+}
+
+RM_STATIC int rm_entropy_load(rm_entropy_exact *r, int64_t row) {
+  const rm_entropy_row *a = &r->row;
+  if (!load_entropy(&r->row, row)) return 0;
+  rm_exp_row_begin(&r->e, a->f->p.n, a->x, RM_ROW(a->state, greatest)(a->f->p.n, a->x));
+  r->limbs_dd_ball = r->limbs_ball = -1;
+  return 1;
+}
+
+/* The classes that count: from first to end. */
+RM_STATIC int64_t first_class(const rm_entropy_row *r) { return r->one_class ? r->target : 0; }
+RM_STATIC int64_t end_class(const rm_entropy_row *r) { return r->one_class ? r->target + 1 : r->f->p.n; }
+
+RM_STATIC int rm_entropy_known(const rm_entropy_exact *r, int64_t row) { return r->cancels ? r->cancels[row] : 0; }
+
+/* Whether the logarithm of the row that is loaded, or what remains of it, belongs to the total's tail. */
+RM_STATIC int rm_entropy_is_tail(const rm_entropy_exact *r, int known) {
+  int tail = r->e.only_tail > 0;
+  if (known == RM_ENTROPY_LEFT_OUT) return 0;
+  for (int64_t k = 0; k < r->e.n && known == RM_ENTROPY_TAIL && !tail; k++)
+    tail = r->e.x[k] - r->e.x[k] == 0.0 && r->e.x[k] - r->e.m < RM_EXP_TAIL;
+  return tail;
+}
+
+#if !RM_DEVICE
+static void rm_entropy_relate(rm_entropy_exact *r);
+#endif
+
+#define RM_NUM dd_ball
+#include "../rows/exp_row.inc"
+#include "../rows/tail.inc"
+#include "formula.inc"
+#undef RM_NUM
+#define RM_NUM ball
+#include "../rows/exp_row.inc"
+#include "../rows/tail.inc"
+#include "formula.inc"
+#undef RM_NUM
+
+#if !RM_DEVICE
+#include "row_cancel.h"
+#endif
+
+RM_STATIC void begin_entropy(rm_entropy_row *r, const rm_entropy *f, rm_row_state *state) {
+  r->f = f;
+  r->state = state;
+  r->one_class = f->p.target && f->p.label_smoothing == 0.0;
+  r->x = rm_row_buffer(state, 0), r->p = rm_row_buffer(state, 1), r->w = rm_row_buffer(state, 2);
+  if (state->loaded) return;
+  state->loaded = 1;
+  if (f->p.weight) RM_ROW(state, load)(f->p.n, (const char *)f->p.weight, f->p.stride_weight, f->format, 0.0, r->w);
+  else
+    for (int64_t c = 0; c < f->p.n; c++) r->w[c] = 1.0;
+}
+
+RM_FORMULA double class_probability(const rm_entropy_row *r, int64_t c) {
+  return r->f->p.probability ? r->p[c] : c == r->target ? 1.0 : 0.0;
+}
+/* q_c, and |q|_c (above). */
+RM_FORMULA double class_weight(const rm_entropy_row *r, int64_t c, double *size) {
+  const double s = r->f->p.label_smoothing, a = (1.0 - s) * class_probability(r, c), b = s / (double)r->f->p.n;
+  *size = (__builtin_fabs(a) + b) * __builtin_fabs(r->w[c]);
+  return (a + b) * r->w[c];
+}
+
+/* A number that behaves in products with infinities, zeros and NaN as v does, and makes no infinity of finite ones. */
+RM_FORMULA double sign_or_special(double v) { return v - v != 0.0 || v == 0.0 ? v : v < 0.0 ? -1.0 : 1.0; }
+
+enum { RM_ENTROPY_EXACT_LIMBS = 64 }; /* n (1 - s) p + s has at most 3,300 bits, a sum of weights 2,200: both are exact */
+
+/* That of q_c, unless it is left: a negative probability may cancel. */
+RM_FORMULA double class_sign(const rm_entropy_row *r, int64_t c, rm_row_state *state) {
+  const double s = r->f->p.label_smoothing, p = class_probability(r, c);
+  double share = p != 0.0 || s != 0.0 ? 1.0 : 0.0;
+  if (p - p != 0.0) {
+    share = (1.0 - s) * p + s / (double)r->f->p.n;
+  } else if (p < 0.0) {
+    rm_ball exact;
+    if (rm_row_left(state)) return 0.0;
+    rm_class_share_ball(&exact, r, c, RM_ENTROPY_EXACT_LIMBS);
+    share = (double)rm_ball_sign(&exact);
+  }
+  return share * sign_or_special(r->w[c]);
+}
+
+/* 0, or the loss of a row that has no finite one: from m, and from what meets classes of infinite or no weight, probability or logit; unless
+ * it is left. */
+RM_FORMULA double special_loss(const rm_entropy_row *r, double m, rm_row_state *state) {
+  const int64_t first = first_class(r), end = end_class(r);
+  double sum = 0.0;
+  int nan = 0;
+  if (m - m != 0.0) sum = rm_from_bits64(rm_nan_bits(RM_F64)), nan = m != m;
+  for (int64_t c = first; c < end; c++) {
+    const double x = r->x[c], w = r->w[c], p = class_probability(r, c);
+    if (x - x == 0.0 && w - w == 0.0 && p - p == 0.0) continue;
+    nan |= x != x || w != w || p != p;
+    sum += class_sign(r, c, state) * (x - x == 0.0 ? 1.0 : -x); /* an infinite weight meets log(...) - x_c > 0 */
+    if (state->left) return 0.0;
+  }
+  if (sum != sum && !nan) state->flags |= RM_FLAG_INVALID;
+  return sum;
+}
+
+/* *d, what a mean divides by, as it is known in double-double; its value where that is 0, infinite or NaN, and else its sign. Weights may
+ * cancel, or overflow on the way: the sign of such a sum is that of the exact one. */
+RM_STATIC double rm_entropy_divide(const rm_entropy *f, rm_dd_ball *d) {
+  double special = 0.0;
+  rm_ball sum;
+  rm_entropy_divisor_dd_ball(d, f, 0);
+  const int sign = rm_dd_ball_sign(d);
+  if (sign != RM_SIGN_UNKNOWN) return (double)sign;
+  for (int64_t i = 0; i < f->p.rows; i++) {
+    const int64_t t = rm_entropy_target(f, i);
+    const double w = t == f->p.ignore_index ? 0.0 : rm_entropy_weight(f, t);
+    if (w - w != 0.0) special += w;
+  }
+  if (special != 0.0) return special;
+  rm_entropy_divisor_ball(&sum, f, RM_ENTROPY_EXACT_LIMBS);
+  return (double)rm_ball_sign(&sum);
+}
+
+RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_state *state) {
+  const rm_entropy *f = (const rm_entropy *)operation;
+  const int64_t n = f->p.n;
+  rm_entropy_row r;
+  if (f->format == RM_F64 && rm_row_left(state)) return;
+  begin_entropy(&r, f, state);
+  f->specials[row] = 0.0;
+  rm_dd_ball *loss = &f->losses[row];
+  rm_dd_ball_set(loss, 0.0, 0);
+  if (!load_entropy(&r, row)) return;
+  const double m = RM_ROW(state, greatest)(n, r.x);
+  f->specials[row] = special_loss(&r, m, state);
+  if (state->left || f->specials[row] != 0.0) return;
+  if (f->format != RM_F64 && smooth_enough(f)) {
+    const int64_t at = RM_ROW_FIRST(n, r.x, m), first = first_class(&r), end = end_class(&r);
+    double t = 0.0, t_size = 0.0, q_sum = 0.0, q_size = 0.0;
+    for (int64_t c = first; c < end; c++) {
+      double size;
+      const double q = class_weight(&r, c, &size), below = m - r.x[c];
+      t += q * below, t_size += size * below, q_sum += q, q_size += size;
+    }
+    RM_ROW_SYNC();
+    r.x[at] = -rm_dd_ball_infinity();
+    const double l = rm_log1p_of(RM_ROW(state, exponentials)(n, r.x, m, rm_row_buffer(state, 3)));
+    r.x[at] = m;
+    const double count = (double)(end - first + 12) * 0x1p-53, l_err = 0x1.4p-41 * l + (double)n * 0x1p-244;
+    loss->hi = t + q_sum * l;
+    loss->lo = 0.0;
+    loss->err = RM_BOUND(1.01 * (count * (t_size + q_size * l) + q_size * l_err) + 0x1p-51 * __builtin_fabs(loss->hi));
+    if (!(loss->err < 0x1p200)) rm_dd_ball_unknown(loss);
+  } else {
+    rm_entropy_exact exact;
+    exact.row = r;
+    rm_exp_row_begin(&exact.e, n, r.x, m);
+    row_loss_dd_ball(loss, &exact, 0, 0);
+  }
+}
+
+/* A bound of log2 |w log(1 + S')| for the row that is loaded and its class, where its logit is the greatest: 0 < S' < n e^(second - m). That 1.44 is
+ * less than 1/log 2 covers the rounding of the difference. Infinite where another logit is the greatest. */
+RM_STATIC double little_bits(const rm_entropy_exact *r) {
+  const rm_exp_row *e = &r->e;
+  const int64_t t = r->row.target;
+  if (!r->row.one_class || e->x[t] != e->m) return rm_dd_ball_infinity();
+  return 1.44 * (e->second - e->m) + (double)(64 - rm_clz64((uint64_t)e->n)) + (double)rm_ball_exponent(__builtin_fabs(r->row.w[t])) + 1.0;
+}
+
+/* The exponent of a power of 2 below which numbers round to a zero of their sign. */
+RM_FORMULA double little_enough(int format) { return format == RM_F64 ? -1080.0 : -160.0; }
+
+/* Whether the loss of the row that is loaded is decided by its size, or as a number that is just above the difference of two logits (exp_row.h). */
+RM_STATIC int little_loss(const rm_entropy_exact *r, uint64_t *bits, rm_row_state *state) {
+  const int format = r->row.f->format;
+  const double w = r->row.w[r->row.one_class ? r->row.target : 0];
+  double rest;
+  int k;
+  if (little_bits(r) < little_enough(format)) {
+    *bits = rm_signed_zero(w < 0.0 && r->e.only_tail >= 0, format); /* of an only finite logit the loss is exactly 0 */
+    return 1;
+  }
+  if (!r->row.one_class || w != 1.0 || r->e.x[r->row.target] - r->e.m >= 0.0) return 0;
+  const double d = rm_dd_ball_two_sum(r->e.m, -r->e.x[r->row.target], &rest);
+  if (d - d != 0.0 || rest != 0.0 || !rm_exp_row_is_little(&r->e, r->row.target, &k)) return 0;
+  *bits = rm_round_beside(d, 1, format, RM_NEAREST, &state->flags);
+  return 1;
+}
+
+/* The same for a total whose losses have one sign and are all that small. */
+RM_STATIC int little_total(rm_entropy_exact *r, const rm_dd_ball *divisor, uint64_t *bits) {
+  const rm_entropy *f = r->row.f;
+  double most = -rm_dd_ball_infinity();
+  int signs = 0;
+  if (!(divisor->err <= 0x1p-20 * __builtin_fabs(divisor->hi)) || __builtin_fabs(divisor->hi) < 0x1p-1000) return 0;
+  for (int64_t i = 0; i < f->p.rows; i++) {
+    if (!rm_entropy_load(r, i)) continue;
+    const double w = r->row.w[r->row.one_class ? r->row.target : 0], size = little_bits(r);
+    if (size > most) most = size;
+    if (r->e.only_tail >= 0) signs |= w > 0.0 ? 1 : w < 0.0 ? 2 : 0;
+    if (!(most < 0.0) || signs == 3) return 0;
+  }
+  most += (double)(64 - rm_clz64((uint64_t)f->p.rows)) + 1.0 - (double)rm_ball_exponent(__builtin_fabs(divisor->hi));
+  if (!(most < little_enough(f->format))) return 0;
+  *bits = rm_signed_zero(signs != 0 && (signs == 2) != (divisor->hi < 0.0), f->format);
+  return 1;
+}
+
+/* One row's result, with no reduction. */
+RM_STATIC void rm_entropy_finish_row(const void *operation, int64_t row, rm_row_state *state) {
+  const rm_entropy *f = (const rm_entropy *)operation;
+  rm_entropy_loss_row(operation, row, state);
+  if (state->left) return;
+  uint64_t bits = 0;
+  if (f->specials[row] != 0.0) {
+    bits = f->specials[row] == f->specials[row] ? rm_signed_infinity(f->specials[row] < 0.0, f->format) : rm_nan_bits(f->format);
+  } else if (!rm_dd_ball_round(&f->losses[row], f->format, RM_NEAREST, &state->flags, &bits)) {
+    if (rm_row_left(state)) return;
+    rm_entropy_exact r;
+    begin_entropy(&r.row, f, state);
+    rm_entropy_load(&r, row);
+    if (little_loss(&r, &bits, state))
+      state->tiers.fast++;
+    else
+      bits = rm_decide(row_loss_dd_ball, row_loss_ball, &r, 0, f->format, state);
+  } else {
+    state->tiers.fast++;
+  }
+  rm_write_bits(rm_row_at(&f->out, row), bits, f->format);
+}
+
+/* *r for all rows together. What it holds is given back by end_total. */
+RM_STATIC void begin_total(rm_entropy_exact *r, const rm_entropy *f, rm_row_state *state) {
+  begin_entropy(&r->row, f, state);
+  r->cancels = NULL;
+  r->related = 0;
+#if !RM_DEVICE
+  r->cancels = rm_entropy_rows_that_cancel(r, state);
+#endif
+}
+RM_STATIC void end_total(rm_entropy_exact *r) {
+#if !RM_DEVICE
+  free(r->cancels);
+#endif
+  r->cancels = NULL;
+}
+
+/* The sign of the sum of all losses, as far as it is known in double-double: -1, 0, 1, or NaN where it is undecided. */
+RM_STATIC double losses_sign(const rm_entropy *f, const rm_dd_ball *total, rm_row_state *state) {
+  int sign = rm_dd_ball_sign(total);
+  rm_entropy_exact r;
+  rm_ball sum;
+  if (sign != RM_SIGN_UNKNOWN) return (double)sign;
+  begin_total(&r, f, state);
+  for (int limbs = 4; limbs <= RM_BALL_LIMBS && sign == RM_SIGN_UNKNOWN && !(state->undecided & RM_ROW_NO_MEMORY); limbs *= 2) {
+    all_losses_ball(&sum, &r, limbs);
+    sign = rm_ball_sign(&sum);
+  }
+  end_total(&r);
+  if (sign != RM_SIGN_UNKNOWN) return (double)sign;
+  state->undecided |= RM_ROW_UNDECIDED;
+  return rm_from_bits64(rm_nan_bits(RM_F64));
+}
+
+/* The sum of what the rows found. */
+RM_STATIC void rm_entropy_finish_total(const void *operation, int64_t row, rm_row_state *state) {
+  const rm_entropy *f = (const rm_entropy *)operation;
+  double special = 0.0;
+  rm_dd_ball total, divisor;
+  (void)row;
+  rm_dd_ball_set(&total, 0.0, 0);
+  for (int64_t i = 0; i < f->p.rows; i++) {
+    special += f->specials[i];
+    rm_dd_ball_add(&total, &total, &f->losses[i]);
+  }
+  uint64_t bits = 0;
+  const double d = rm_entropy_divide(f, &divisor);
+  if (d == 0.0 || d - d != 0.0 || special != 0.0) {
+    const double above = special != 0.0 ? special : d == 0.0 ? losses_sign(f, &total, state) : 1.0, v = above / d;
+    if (v != v && special == 0.0 && !state->undecided) state->flags |= RM_FLAG_INVALID;
+    bits = v != v ? rm_nan_bits(f->format) : v - v != 0.0 ? rm_signed_infinity(v < 0.0, f->format) : 0;
+  } else {
+    rm_dd_ball_div(&total, &total, &divisor);
+    if (rm_dd_ball_round(&total, f->format, RM_NEAREST, &state->flags, &bits)) {
+      state->tiers.fast++;
+    } else {
+      rm_entropy_exact r;
+      begin_entropy(&r.row, f, state);
+      if (little_total(&r, &divisor, &bits)) {
+        state->tiers.fast++;
+      } else {
+        begin_total(&r, f, state);
+        bits = rm_decide(total_loss_dd_ball, total_loss_ball, &r, 0, f->format, state);
+        end_total(&r);
+      }
+    }
+  }
+  rm_write_bits(f->out.base, bits, f->format);
+}
+
+RM_STATIC uint64_t special_gradient(const rm_entropy_exact *e, int64_t j, double k, uint32_t *flags) {
+  const rm_entropy_row *r = &e->row;
+  const double q = r->one_class ? sign_or_special(r->w[r->target]) : 0.0;
+  double v = rm_from_bits64(rm_nan_bits(RM_F64));
+  if (r->one_class && e->e.m - e->e.m == 0.0) { /* the weight or the gradient is not finite */
+    const double p = j == r->target ? (e->e.only_tail < 0 && j == e->e.at ? 0.0 : -1.0) : (r->x[j] - r->x[j] == 0.0 ? 1.0 : 0.0);
+    v = p * q * k;
+  }
+  if (v == v) return v - v == 0.0 ? 0 : rm_signed_infinity(v < 0.0, r->f->format);
+  if (e->e.m == e->e.m && k == k && q == q) *flags |= RM_FLAG_INVALID;
+  return rm_nan_bits(r->f->format);
+}
+
+RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_row_state *state) {
+  const rm_entropy *f = (const rm_entropy *)operation;
+  const int64_t n = f->p.n;
+  const int size = rm_size_of(f->format);
+  rm_entropy_row r;
+  if (f->format == RM_F64 && rm_row_left(state)) return;
+  begin_entropy(&r, f, state);
+  char *out = rm_row_out(state, &f->out, row, size);
+  double *e = rm_row_buffer(state, 3), *q = rm_row_buffer(state, 4);
+  if (!load_entropy(&r, row)) {
+    __builtin_memset(out, 0, (size_t)n * (size_t)size);
+    rm_row_spread(state, 0, &f->out, row, n, f->format);
+    state->tiers.fast += n;
+    return;
+  }
+  const double m = RM_ROW(state, greatest)(n, r.x);
+  r.g = rm_read_element(f->g + row * f->stride_g, f->format);
+  const rm_dd_ball divisor = f->losses[0]; /* kept there, and of what kind it is */
+  const double kind = f->specials[0];
+  const double k = r.g / divisor.hi;
+  int known = f->format != RM_F64 && smooth_enough(f) && m - m == 0.0 && k - k == 0.0 && divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi);
+  rm_row_store s = {.n = n, .u = e, .fmt = f->format, .out = out, .open = state->open};
+  double others = 0.0, one = 0.0, sum = 0.0;
+  int64_t open = n;
+  if (known && r.one_class) {
+    const double xt = r.x[r.target], d = xt - m;
+    RM_ROW_SYNC();
+    r.x[r.target] = -rm_dd_ball_infinity();
+    others = RM_ROW(state, exponentials)(n, r.x, m, e);
+    r.x[r.target] = xt;
+    one = d >= RM_ROW_EXP_LEAST ? rm_exp_sixteenths(d, RM_EXP_INV_STEP) : 0.0;
+    sum = others + one;
+    s.a = k * r.w[r.target] / sum;
+    s.rel = 2.25 * RM_ROW_EXP_ERR + 0x1p-49;
+    /* What exponentials() takes for 0 is below 2^-245: beside a negative factor it rounds to -0, unless it is 0 (x = -infinity). */
+    known = __builtin_fabs(s.a) <= 0x1p64;
+    s.err = s.a < 0.0 ? -s.a * 0x1p-245 : 0.0;
+    if (known) {
+      open = RM_ROW(state, store)(RM_ROW_SCALED, &s);
+      if (open && rm_row_left(state)) return;
+      /* The target's own place, in the list already or not. */
+      double y = -others * s.a;
+      int undecided = 1;
+      uint64_t bits = 0;
+      uint32_t flags = 0;
+      const double err = RM_BOUND(__builtin_fabs(y) * 0x1.4p-43);
+      if (others > 0x1p-150 && y != 0.0 && y - y == 0.0) bits = rm_round_dd(y, 0.0, err, 0, f->format, RM_NEAREST, &flags, &undecided);
+      int64_t kept = 0;
+      for (int64_t j = 0; j < open; j++)
+        if (s.open[j] != r.target) s.open[kept++] = s.open[j];
+      open = kept;
+      if (!undecided && !flags)
+        rm_write_bits(out + r.target * size, bits, f->format);
+      else
+        s.open[open++] = r.target;
+    }
+  } else if (known) {
+    double q_sum = 0.0, q_size = 0.0, lost = 0.0; /* lost: of the parts of all q, what cancels; 0 where no p is negative */
+    for (int64_t c = 0; c < n; c++) {
+      double size;
+      q[c] = class_weight(&r, c, &size);
+      q_sum += q[c], q_size += size, lost += size - __builtin_fabs(q[c]);
+    }
+    for (int64_t c = n; c % RM_ROW_PAD; c++) q[c] = 0.0;
+    sum = RM_ROW(state, exponentials)(n, r.x, m, e);
+    s.v = q, s.a = q_sum / sum, s.d = k;
+    const double q_rel = q_sum != 0.0 ? (double)(n + 12) * 0x1p-53 * q_size / __builtin_fabs(q_sum) : q_size > 0.0 ? rm_dd_ball_infinity() : 0.0;
+    s.rel = 1.01 * __builtin_fabs(k) * (2.25 * RM_ROW_EXP_ERR + q_rel + 0x1p-49);
+    s.slope = __builtin_fabs(k) * 0x1p-49;
+    /* What exponentials() takes for 0 is below 2^-245: beside no q it is a zero of either sign. */
+    known = s.rel - s.rel == 0.0 && q_size - q_size == 0.0 && __builtin_fabs(k) * q_size <= 0x1p64;
+    s.err = __builtin_fabs(k * s.a) * 0x1p-245 + __builtin_fabs(k) * lost * 0x1p-49;
+    if (known) open = RM_ROW(state, store)(RM_ROW_DIFFERENCE, &s);
+  }
+  if (!known && rm_row_left(state)) return;
+  if (!known)
+    for (int64_t i = 0; i < n; i++) s.open[i] = i;
+  state->tiers.fast += n - open;
+  if (open) {
+    if (rm_row_left(state)) return;
+    rm_entropy_exact exact;
+    int bad = m - m != 0.0 || r.g - r.g != 0.0 || kind - kind != 0.0 || kind == 0.0;
+    const int64_t first = first_class(&r), end = end_class(&r);
+    for (int64_t c = first; c < end; c++) {
+      const double p = class_probability(&r, c);
+      bad |= r.w[c] - r.w[c] != 0.0 || p - p != 0.0;
+    }
+    if (bad)
+      exact.e.m = m, exact.e.only_tail = 0, exact.e.at = -1;
+    else
+      rm_exp_row_begin(&exact.e, n, r.x, m);
+    exact.row = r;
+    exact.limbs_dd_ball = exact.limbs_ball = -1;
+    /* Where the class is far above the others the whole gradient rounds to 0, with the sign of its exact value. k is off by less than 2^-50 of itself. */
+    const double top = bad || !(divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi)) || k - k != 0.0
+                           ? rm_dd_ball_infinity()
+                           : little_bits(&exact) + (double)rm_ball_exponent(__builtin_fabs(k)) + 2.0;
+    const int little = top < little_enough(f->format);
+    for (int64_t j = 0; j < open; j++) {
+      const int64_t i = s.open[j];
+      if (little) {
+        const int zero = r.g == 0.0 || r.w[r.target] == 0.0 || (i == r.target ? exact.e.only_tail < 0 : r.x[i] - r.x[i] != 0.0);
+        const int negative = ((r.g < 0.0) != (r.w[r.target] < 0.0)) != (divisor.hi < 0.0); /* of the others */
+        rm_write_bits(out + i * size, rm_signed_zero(!zero && negative != (i == r.target), f->format), f->format);
+        state->tiers.fast++;
+        continue;
+      }
+      const uint64_t bits = bad ? special_gradient(&exact, i, sign_or_special(r.g) / kind, &state->flags)
+                                : rm_decide(entropy_gradient_dd_ball, entropy_gradient_ball, &exact, i, f->format, state);
+      rm_write_bits(out + i * size, bits, f->format);
+    }
+  }
+  rm_row_spread(state, 0, &f->out, row, n, f->format);
+}
+
+#endif

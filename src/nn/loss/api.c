@@ -1,0 +1,163 @@
+/* Regression losses on the host (loss/args.c).
+ *
+ * A sum: terms of a block in binary64, or in two parts, added by compensated sums whose bounds, with those of the terms, go into numbers
+ * of dd_ball.h; they are joined and divided there. What that leaves open is decided exactly (loss/element.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/env.h"
+#include "../../reduce/sum.h"
+#include "element.h"
+#include "../rows/totals.h"
+
+enum { BLOCK = 1024, BUFFERS = 6 };
+
+typedef struct {
+  rm_pair_loss f; /* row: the bytes of a block */
+  rm_dd_ball scale;  /* factor/(divisor count) */
+  int tier;       /* of a sum: 0 in binary64, 1 in two parts */
+  rm_dd_ball *parts; /* the sums of blocks */
+} pair_blocks;
+
+static int64_t length_of(const rm_pair_loss *f, int64_t block) { return f->n - block * BLOCK < BLOCK ? f->n - block * BLOCK : BLOCK; }
+
+/* Loads a block; g is NULL without one, and one number is repeated. */
+static rm_term_block load(const rm_pair_loss *f, int64_t block, const rm_row_state *state) {
+  const int64_t n = length_of(f, block);
+  double *x = rm_row_buffer(state, 0), *y = rm_row_buffer(state, 1), *g = f->g.base ? rm_row_buffer(state, 2) : NULL;
+  state->k->load(n, rm_row_at(&f->x, block), f->x.stride, f->format, 0.0, x);
+  state->k->load(n, rm_row_at(&f->y, block), f->y.stride, f->format, 0.0, y);
+  if (g) state->k->load(n, rm_row_at(&f->g, block), f->g.stride, f->format, 0.0, g);
+  return (rm_term_block){n, f->kind, x, y, g, f->b, 1.0, 0.0, 0, rm_row_buffer(state, 3), rm_row_buffer(state, 4), rm_row_buffer(state, 5)};
+}
+
+static void each_element(const void *operation, int64_t block, rm_row_state *state) {
+  const pair_blocks *b = operation;
+  const rm_pair_loss *f = &b->f;
+  const int size = rm_size_of(f->format);
+  rm_term_block t = load(f, block, state);
+  char *out = rm_row_out(state, &f->out, block, size);
+  int64_t open = t.n;
+  if (rm_pair_scale(f, &b->scale, &t)) {
+    if (f->format == RM_F64) {
+      state->k->losses->terms_dd(&t);
+      /* out may lie anywhere: numbers are stored one by one. */
+      open = state->k->losses->round_dd(t.n, t.t, t.low, t.err, t.t, state->open);
+      memcpy(out, t.t, (size_t)t.n * sizeof(double));
+    } else {
+      const rm_row_store s = {.n = t.n, .u = t.t, .v = t.err, .fmt = f->format, .out = out, .open = state->open};
+      state->k->losses->terms(&t);
+      open = state->k->store(RM_ROW_GIVEN, &s);
+    }
+  } else {
+    for (int64_t i = 0; i < t.n; i++) state->open[i] = i;
+  }
+  state->tiers.fast += t.n - open;
+  for (int64_t j = 0; j < open; j++) {
+    const int64_t i = state->open[j];
+    rm_write_bits(out + i * size, rm_pair_element(f, block * BLOCK + i, t.x[i], t.y[i], t.g ? t.g[i] : 1.0, state), f->format);
+  }
+  rm_row_spread(state, 0, &f->out, block, t.n, f->format);
+}
+
+/* The sum of an array, within *err more. */
+static void add_sum(rm_dd_ball *sum, int64_t n, const double *t, const rm_dd_ball *also) {
+  const rm_sum_problem p = {n, {(const char *)t, sizeof *t}, {NULL, 0}, RM_F64, NULL};
+  double hi, lo, err;
+  rm_dd_ball part;
+  if (rm_sum_approximately(&p, 1, &hi, &lo, &err))
+    rm_dd_ball_finish(&part, hi, lo, err != 0.0, err);
+  else
+    rm_dd_ball_unknown(&part);
+  if (also)
+    rm_dd_ball_add(sum, also, &part);
+  else
+    *sum = part;
+}
+
+static void sum_block(const void *operation, int64_t block, rm_row_state *state) {
+  const pair_blocks *b = operation;
+  const rm_term_block t = load(&b->f, block, state);
+  rm_dd_ball sum, error;
+  if (b->tier)
+    state->k->losses->terms_dd(&t);
+  else
+    state->k->losses->terms(&t);
+  add_sum(&sum, t.n, t.t, NULL);
+  if (b->tier) add_sum(&sum, t.n, t.low, &sum);
+  add_sum(&error, t.n, t.err, NULL);
+  const double most = rm_dd_ball_most(&error);
+  rm_dd_ball_finish(&b->parts[block], sum.hi, sum.lo, sum.err != 0.0 || most > 0x1p-1050, sum.err + most);
+}
+
+static pair_blocks blocks_of(const rm_pair_loss *f) {
+  pair_blocks b = {.f = *f};
+  b.f.g.row = f->g.stride * BLOCK, b.f.x.row = f->x.stride * BLOCK;
+  b.f.y.row = f->y.stride * BLOCK, b.f.out.row = f->out.stride * BLOCK;
+  return b;
+}
+
+static rm_status reduce(const rm_pair_loss *f) {
+  pair_blocks b = blocks_of(f);
+  const int64_t blocks = (f->n + BLOCK - 1) / BLOCK;
+  const int size = rm_size_of(f->format);
+  rm_row_state state = {0};
+  uint64_t bits = 0;
+  int decided = f->n == 0;
+  if (f->n == 0 && f->reduction == RM_REDUCTION_MEAN) bits = rm_nan_bits(f->format), state.flags = RM_FLAG_INVALID; /* 0/0 */
+  if (!decided && !(b.parts = malloc((size_t)blocks * sizeof *b.parts))) return RM_ERR_MEMORY;
+  for (b.tier = f->format == RM_F64; !decided && b.tier < 2; b.tier++) {
+    const rm_status status = rm_each_row(blocks, f->n < BLOCK ? f->n : BLOCK, BUFFERS, sum_block, &b);
+    if (status) {
+      free(b.parts);
+      return status;
+    }
+    const rm_env env = rm_env_enter();
+    rm_dd_ball sum = b.parts[0];
+    for (int64_t k = 1; k < blocks; k++) rm_dd_ball_add(&sum, &sum, &b.parts[k]);
+    divided_dd_ball(&sum, f, 0);
+    decided = rm_dd_ball_round(&sum, f->format, RM_NEAREST, &state.flags, &bits);
+    rm_env_leave(env, 0);
+    if (decided) *(b.tier == (f->format == RM_F64) ? &state.tiers.fast : &state.tiers.double_double) = 1;
+  }
+  free(b.parts);
+  const rm_env env = rm_env_enter();
+  if (!decided) {
+    rm_superaccumulator acc;
+    rm_superacc_clear(&acc);
+    for (int64_t i = 0; i < f->n; i++) rm_pair_feed(f, i, &acc);
+    bits = rm_pair_total(f, &acc, &state);
+  }
+  memcpy(f->out.base, &bits, (size_t)size);
+  rm_stats_add(state.tiers.fast, state.tiers.double_double, state.tiers.accumulator);
+  rm_env_leave(env, state.flags);
+  return rm_row_status(state.undecided);
+}
+
+static rm_status each(const rm_pair_loss *f) {
+  pair_blocks b = blocks_of(f);
+  const rm_env env = rm_env_enter();
+  rm_dd_ball_set(&b.scale, 1.0, 0);
+  divided_dd_ball(&b.scale, f, 0);
+  rm_env_leave(env, 0);
+  return rm_each_row((f->n + BLOCK - 1) / BLOCK, f->n < BLOCK ? f->n : BLOCK, BUFFERS, each_element, &b);
+}
+
+rm_status rm_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x,
+                             const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out) {
+  rm_pair_loss f;
+  if (!rm_kernels_get()) return RM_ERR_ISA;
+  const rm_status status = rm_pair_loss_job(&f, loss, p, format, reduction, n, x, stride_x, y, stride_y, out, stride_out);
+  if (status || (n == 0 && reduction == RM_REDUCTION_NONE)) return status;
+  return reduction == RM_REDUCTION_NONE ? each(&f) : reduce(&f);
+}
+
+rm_status rm_regression_loss_backward(int loss, double p, int format, int reduction, int64_t n, const void *g, ptrdiff_t stride_g,
+                                      const void *x, ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, void *dx,
+                                      ptrdiff_t stride_dx) {
+  rm_pair_loss f;
+  if (!rm_kernels_get()) return RM_ERR_ISA;
+  const rm_status status =
+      rm_pair_gradient_job(&f, loss, p, format, reduction, n, g, stride_g, x, stride_x, y, stride_y, dx, stride_dx);
+  return status || n == 0 ? status : each(&f);
+}

@@ -1,0 +1,35 @@
+/* What losses over pairs (x, y) of numbers provide once per ISA build: terms in binary64, or in two parts, with bounds of their
+ * errors; the tests that round them are in loss/step.h and rows.h. */
+#ifndef RM_NN_LOSS_KERNELS_H
+#define RM_NN_LOSS_KERNELS_H
+
+#include <stdint.h>
+
+/* With d = x - y and a threshold b, possibly infinite (b > 0). The losses are these by their divisors (loss/args.c). */
+typedef enum {
+  RM_TERM_SQUARE,   /* d^2 where |d| < b, else b (2 |d| - b) */
+  RM_TERM_ABSOLUTE, /* |d| */
+  RM_TERM_CLAMPED,  /* g d, with d brought between -b and b */
+  RM_TERM_SIGN      /* g sign(d) */
+} rm_term_kind;
+
+/* Buffers with room for whole groups of RM_ROW_PAD numbers, readable so far. */
+typedef struct {
+  int64_t n;
+  rm_term_kind kind;
+  const double *x, *y, *g; /* g NULL: 1 */
+  double b, scale, scale_low; /* the term is multiplied by scale + scale_low, 2^-200 to 2^200, within 2^-102 of it */
+  int exact; /* scale is a power of two, scale_low is 0, b at least 2^-200: products by them lose nothing in binary64's range */
+  double *t, *low, *err;
+} rm_term_block;
+
+struct rm_loss_kernels {
+  /* t and err: the term of x, y, g of a format below binary64, within err, which includes 2^-52 of it, or 0. */
+  void (*terms)(const rm_term_block *p);
+  /* t + low, the term of numbers of any format, within err. */
+  void (*terms_dd)(const rm_term_block *p);
+  /* Binary64 results next to each other, of t + low within err; indices of those left open go to open, their number is returned. */
+  int64_t (*round_dd)(int64_t n, const double *t, const double *low, const double *err, double *out, int64_t *open);
+};
+
+#endif

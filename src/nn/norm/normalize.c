@@ -1,0 +1,1 @@
+#include "normalize.inl" /* also device code: CUDA includes it too */

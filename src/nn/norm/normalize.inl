@@ -1,0 +1,382 @@
+/* layer_norm, rms_norm, group_norm and batch_norm: ((x - mean)/sqrt(variance + eps)) w + b with the exact mean and variance of a set.
+ *
+ * Approximately, u = 2^-53, M = RM_ROW_MOMENT_ERR. s = sum of x - c0 and q = sum of (x - c0)^2 for a number c0, first 0, are known within
+ * M sqrt(n q) (Cauchy, Schwarz) and M q. With p = s/n and m2 = q/n: c = c0 + p is within M sqrt(m2) + 3u (|p| + |c|) of the mean;
+ * variance = m2 - p^2 is off by M m2 + 2 |p| (M sqrt(m2) + 2u |p|) + 3u m2 < 4 M m2, since p^2 <= m2 (1 + ...). Where variance is less than m2/4 the
+ * sums are taken again, around c0 = c: then p is tiny. Without a mean, variance = m2 within 2 M m2. The root of v = variance + eps and its
+ * reciprocal are off by half the relative error of v, to first order, and 4u.
+ *
+ * Nothing underflows in this, nor in the gradients: numbers of formats below binary64 are 0 or at least 2^-149 in magnitude, x - c, with c of 53 bits
+ * between them, 2^-202, h = g w 2^-298, squares and products of two of these 2^-596; 1/sqrt(v) is between 2^-200 and 2^100, n below 2^40.
+ *
+ * All x equal: the deviations are 0, and b is the result. Ties: with k = n, or 1 for given statistics, d = k (x - mean) and R = sqrt(k^2 v) a result is
+ * (d w + b R)/R. If R is irrational, so is the result, unless d w = 0. If not, R is dyadic, as k^2 v is, and has half its bits: numerator and
+ * divisor are exact in balls, with fewer than 7,000 bits, and so is a quotient that is a boundary of rounding. */
+#include "normalize.h"
+
+#include "../../../crlibm/fp/exact.h"
+#include "../../common/elements.h"
+#include "../rows/totals.h"
+
+#define RM_NUM dd_ball
+#include "statistics.inc"
+#include "formula.inc"
+#undef RM_NUM
+#define RM_NUM ball
+#include "statistics.inc"
+#include "formula.inc"
+#undef RM_NUM
+
+RM_STATIC char *set_of(const rm_set_places *p, int64_t set0, int64_t set1) { return p->base + set0 * p->set[0] + set1 * p->set[1]; }
+
+RM_HOST_EXTERN double rm_norm_given(const rm_norm_job *f, const rm_set_places *p, int64_t set0, int64_t set1) {
+  return rm_read_element(set_of(p, set0, set1), f->format);
+}
+
+RM_HOST_EXTERN void rm_norm_load(const rm_norm_job *f, const rm_set_places *p, int64_t set0, int64_t set1, double pad, const rm_row_state *state, double *to) {
+  const int64_t n = rm_norm_length(f);
+  const char *from = set_of(p, set0, set1);
+  for (int64_t k = 0; k < f->outer; k++) RM_ROW(state, load)(f->inner, from + k * p->outer, p->inner, f->format, pad, to + k * f->inner);
+  for (int64_t i = n; i % RM_ROW_PAD; i++) to[i] = pad;
+}
+
+RM_STATIC void pad_by(int64_t n, double pad, double *x) {
+  for (int64_t i = n; i % RM_ROW_PAD; i++) x[i] = pad;
+}
+
+RM_HOST_EXTERN int rm_norm_approximate(const rm_norm_job *f, int64_t set0, int64_t set1, double *x, const rm_row_state *state, rm_norm_statistics *t) {
+  const int64_t length = rm_norm_length(f);
+  const double n = (double)length;
+  double s, q, off;
+  if (f->format == RM_F64) return 0;
+  if (f->variance.base) {
+    t->c = rm_norm_given(f, &f->mean, set0, set1);
+    t->c_err = 0.0;
+    t->v = rm_norm_given(f, &f->variance, set0, set1) + f->eps;
+    t->spread = 0.0;
+    off = 0x1p-53 * t->v;
+  } else {
+    RM_ROW(state, moments)(length, x, 0.0, &s, &q);
+    double p = s / n, m2 = q / n, v = m2 - p * p;
+    t->c = 0.0;
+    if (f->centered && v < 0.25 * m2) {
+      t->c = p;
+      pad_by(length, p, x);
+      RM_ROW(state, moments)(length, x, p, &s, &q);
+      pad_by(length, 0.0, x);
+      p = s / n, m2 = q / n, v = m2 - p * p;
+    }
+    if (f->centered) {
+      t->c += p;
+      t->c_err = RM_ROW_MOMENT_ERR * __builtin_sqrt(m2) + 0x1p-51 * (__builtin_fabs(p) + __builtin_fabs(t->c));
+      if (q == 0.0) t->c_err = 0.0; /* all x are c */
+    } else {
+      v = m2;
+      t->c_err = 0.0;
+    }
+    off = 4.0 * RM_ROW_MOMENT_ERR * m2;
+    t->v = v + f->eps;
+    t->spread = 1.01 * __builtin_sqrt(q);
+  }
+  if (!(t->v >= 0x1p-200 && t->v <= 0x1p400 && off <= 0x1p-20 * t->v)) return 0;
+  t->a = 1.0 / __builtin_sqrt(t->v);
+  t->rel = 0.51 * (off / t->v) + 0x1p-50;
+  return 1;
+}
+
+RM_STATIC int all_equal(int64_t n, const double *x) {
+  for (int64_t i = 1; i < n; i++)
+    if (x[i] != x[0]) return 0;
+  return 1;
+}
+
+RM_STATIC int any_bad(int64_t n, const double *x) {
+  for (int64_t i = 0; i < n; i++)
+    if (x[i] - x[i] != 0.0) return 1;
+  return 0;
+}
+
+RM_HOST_EXTERN int rm_norm_classify(const rm_norm_job *f, int64_t set0, int64_t set1, int64_t n, const double *x) {
+  if (f->variance.base) {
+    const double m = rm_norm_given(f, &f->mean, set0, set1), v = rm_norm_given(f, &f->variance, set0, set1);
+    if (m - m != 0.0 || v - v != 0.0) return RM_SET_INVALID;
+    rm_dd_ball t, eps;
+    rm_dd_ball_set(&t, v, 0);
+    rm_dd_ball_set(&eps, f->eps, 0);
+    rm_dd_ball_add(&t, &t, &eps);
+    return rm_dd_ball_sign(&t) == 1 ? RM_SET_ORDINARY : RM_SET_INVALID;
+  }
+  if (any_bad(n, x)) return RM_SET_INVALID;
+  if ((f->centered && all_equal(n, x)) || (!f->centered && x[0] == 0.0 && all_equal(n, x))) return f->eps > 0.0 ? RM_SET_CONSTANT : RM_SET_INVALID;
+  return RM_SET_ORDINARY;
+}
+
+RM_STATIC uint64_t exact_bits(double v, int format, uint32_t *flags) {
+  int e;
+  if (v == 0.0) return 0;
+  const uint64_t m = rm_split_double(v, &e);
+  return rm_round_exact(v < 0.0, m, e, format, RM_NEAREST, flags);
+}
+
+/* d w + b, where it is not all finite; d is the deviation (of the right sign), x may be infinite where the mean is given. */
+RM_HOST_EXTERN uint64_t rm_norm_special(double d, double w, double b, int format, uint32_t *flags) {
+  const double sign = d > 0.0 ? 1.0 : d < 0.0 ? -1.0 : 0.0; /* a finite d only lends its sign to an infinite w */
+  const double y = (d - d == 0.0 ? sign : d) * w + b;
+  if (y != y) {
+    if (d == d && w == w && b == b) *flags |= RM_FLAG_INVALID;
+    return rm_nan_bits(format);
+  }
+  return rm_signed_infinity(y < 0.0, format);
+}
+
+RM_STATIC double sign_of_deviation(rm_norm_row *r, int64_t i) {
+  rm_dd_ball d;
+  rm_norm_prepare_dd_ball(r, 0);
+  rm_norm_deviation_dd_ball(&d, r, i, 0);
+  int sign = rm_dd_ball_sign(&d);
+  if (sign == RM_SIGN_UNKNOWN) {
+    rm_ball b;
+    rm_norm_prepare_ball(r, RM_BALL_LIMBS);
+    rm_norm_deviation_ball(&b, r, i, RM_BALL_LIMBS);
+    sign = rm_ball_sign(&b);
+  }
+  return (double)sign;
+}
+
+/* What is known of all elements of a row at once: rm_norm_row.checked. */
+enum { UNCHECKED, FINITE, NOT_FINITE, NAN_THERE };
+
+RM_STATIC int any_nan(int64_t n, const double *x) {
+  for (int64_t i = 0; i < n; i++)
+    if (x[i] != x[i]) return 1;
+  return 0;
+}
+
+RM_STATIC uint64_t slow(const rm_norm_job *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
+  uint32_t *flags = &state->flags;
+  const double x = r->x[i], w = r->w[i], b = r->b[i];
+  const int finite = w - w == 0.0 && b - b == 0.0 && x - x == 0.0;
+  if (kind == RM_SET_INVALID) {
+    if (!r->checked) r->checked = any_nan(r->n, r->x) ? NAN_THERE : NOT_FINITE;
+    if (r->checked == NOT_FINITE) *flags |= RM_FLAG_INVALID; /* beside a NaN nothing is raised */
+    return rm_nan_bits(f->format);
+  }
+  if (kind == RM_SET_CONSTANT) {
+    state->tiers.fast++;
+    return w - w == 0.0 ? (b - b == 0.0 ? exact_bits(b, f->format, flags) : rm_norm_special(0.0, 1.0, b, f->format, flags))
+                        : rm_norm_special(0.0, w, b, f->format, flags);
+  }
+  if (!finite) return rm_norm_special(x - x == 0.0 ? sign_of_deviation(r, i) : x, w, b, f->format, flags);
+  return rm_decide(normalized_dd_ball, normalized_ball, r, i, f->format, state);
+}
+
+RM_HOST_EXTERN void rm_norm_row_begin(const rm_norm_job *f, int64_t set0, int64_t set1, rm_norm_row *r) {
+  r->norm = f;
+  r->n = rm_norm_length(f);
+  r->set0 = set0, r->set1 = set1;
+  r->limbs_dd_ball = r->limbs_ball = -1;
+  r->checked = 0;
+}
+
+/* One number for each element of a set: those given, or a constant. */
+RM_STATIC void load_factor(const rm_norm_job *f, const rm_set_places *p, int64_t set0, int64_t set1, double otherwise, const rm_row_state *state,
+                        double *to) {
+  const int64_t n = rm_norm_length(f);
+  if (p->base) {
+    rm_norm_load(f, p, set0, set1, 0.0, state, to);
+    return;
+  }
+  for (int64_t i = 0; i < n || i % RM_ROW_PAD; i++) to[i] = otherwise;
+}
+
+RM_STATIC void rm_norm_factors(const rm_norm_job *f, int64_t set0, int64_t set1, rm_row_state *state, double *w, double *b) {
+  const int moves = f->w.base && (f->w.set[0] || f->w.set[1]);
+  const int moves_b = f->b.base && (f->b.set[0] || f->b.set[1]);
+  if (state->loaded && !moves && !moves_b) return;
+  load_factor(f, &f->w, set0, set1, 1.0, state, w);
+  if (b) load_factor(f, &f->b, set0, set1, 0.0, state, b);
+  state->loaded = 1;
+}
+
+/* Results are stored at their places where these are next to each other, else in the last buffer until all are known. */
+RM_FN int in_place(const rm_norm_job *f) { return !RM_DEVICE && f->y.inner == rm_size_of(f->format); }
+RM_FN char *result_at(const rm_norm_job *f, int64_t set0, int64_t set1, int64_t i, const rm_row_state *state) {
+  const int64_t size = rm_size_of(f->format);
+  if (in_place(f)) return set_of(&f->y, set0, set1) + i / f->inner * f->y.outer + i % f->inner * size;
+  return (char *)rm_row_buffer(state, state->buffers) + i * size;
+}
+RM_STATIC void spread_blocks(const rm_norm_job *f, int64_t set0, int64_t set1, const rm_row_state *state) {
+  if (in_place(f)) return;
+  const rm_row_array blocks = {set_of(&f->y, set0, set1), f->y.outer, f->y.inner};
+  for (int64_t k = 0; k < f->outer; k++) rm_row_spread(state, k * f->inner, &blocks, k, f->inner, f->format);
+}
+
+/* Stores what the bounds in *s decide, of elements u, v, w, b where `known`; the indices of others go to state->open. Returns their
+ * number. */
+RM_STATIC int64_t round_blocks(const rm_norm_job *f, int64_t set0, int64_t set1, rm_row_operation op, rm_row_store *s, int known,
+                              const double *u, const double *v, const double *w, const double *b, rm_row_state *state) {
+  int64_t count = 0;
+  if (!known) {
+    for (int64_t i = 0; i < rm_norm_length(f); i++) state->open[i] = i;
+    return rm_norm_length(f);
+  }
+  s->n = f->inner;
+  for (int64_t block = 0; block < f->outer; block++) {
+    const int64_t at = block * f->inner;
+    s->u = u + at, s->v = v ? v + at : NULL, s->w = w ? w + at : NULL, s->b = b ? b + at : NULL;
+    s->out = result_at(f, set0, set1, at, state), s->open = state->open + count;
+    const int64_t open = RM_ROW(state, store)(op, s);
+    for (int64_t j = 0; at && j < open; j++) s->open[j] += at;
+    count += open;
+  }
+  return count;
+}
+
+#if !RM_DEVICE
+/* RN of a statistic that is `value` within `err`, or, where these do not decide, by the slow tiers. Ties: n times the mean is an integer in units of the
+ * least number, and the root y has y^2 (n^2 v) = n^2, integers of fewer bits than those of a result above. */
+static void store_statistic(const rm_norm_row *r, int kind, double value, double err, rm_dd_ball_value_fn *near, rm_ball_value_fn *ball, char *to,
+                            rm_row_state *state) {
+  const int format = r->norm->format;
+  uint64_t bits;
+  rm_dd_ball v;
+  rm_dd_ball_finish(&v, value, 0.0, 1, err);
+  if (kind == RM_SET_INVALID)
+    bits = rm_nan_bits(format);
+  else if (!rm_dd_ball_round(&v, format, RM_NEAREST, &state->flags, &bits))
+    bits = rm_decide(near, ball, (void *)(uintptr_t)r, 0, format, state);
+  rm_write_bits(to, bits, format);
+}
+
+/* The mean and 1/sqrt(variance + eps) of a set, where they are wanted: t where they are known approximately, or NULL. A set that is known has
+ * numbers alone, and its variance + eps is positive. */
+static void store_statistics(const rm_norm_job *f, rm_norm_row *r, const rm_norm_statistics *t, rm_row_state *state) {
+  const int64_t at = (r->set0 * f->sets[1] + r->set1) * rm_size_of(f->format);
+  const int kind = t ? RM_SET_ORDINARY : rm_norm_classify(f, r->set0, r->set1, r->n, r->x);
+  const double unknown = rm_dd_ball_infinity();
+  if (f->found_mean)
+    store_statistic(r, kind, t ? t->c : 0.0, t ? t->c_err : unknown, mean_of_set_dd_ball, mean_of_set_ball, f->found_mean + at, state);
+  if (f->found_root)
+    store_statistic(r, kind, t ? t->a : 0.0, t ? t->a * t->rel : unknown, root_of_set_dd_ball, root_of_set_ball, f->found_root + at, state);
+}
+#endif
+
+RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state) {
+  const rm_norm_job *f = (const rm_norm_job *)operation;
+  const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1], n = rm_norm_length(f);
+  if (f->format == RM_F64 && rm_row_left(state)) return;
+  double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *b = rm_row_buffer(state, 2);
+  rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
+  rm_norm_factors(f, set0, set1, state, w, b);
+  rm_norm_statistics t;
+  const int known = rm_norm_approximate(f, set0, set1, x, state, &t);
+  if (!known && rm_row_left(state)) return;
+  rm_row_store s = {.fmt = f->format};
+  if (known) s.c = t.c, s.a = t.a, s.rel = t.rel, s.err = 1.01 * t.c_err * t.a;
+  const int64_t open = round_blocks(f, set0, set1, RM_ROW_AFFINE, &s, known, x, NULL, w, b, state);
+  state->tiers.fast += n - open;
+  if (open || f->found_mean || f->found_root) {
+    if (rm_row_left(state)) return;
+    rm_norm_row r; /* on a device its numbers take room that only the slow tiers have */
+    rm_norm_row_begin(f, set0, set1, &r);
+    state->limbs = RM_FIRST_LIMBS;
+    r.x = x, r.w = w, r.b = b;
+#if !RM_DEVICE
+    if (f->found_mean || f->found_root) store_statistics(f, &r, known ? &t : NULL, state);
+#endif
+    const int kind = open ? rm_norm_classify(f, set0, set1, n, x) : RM_SET_ORDINARY;
+    for (int64_t j = 0; j < open; j++) {
+      const int64_t i = state->open[j];
+      rm_write_bits(result_at(f, set0, set1, i, state), slow(f, &r, i, kind, state), f->format);
+    }
+  }
+  spread_blocks(f, set0, set1, state);
+}
+
+/* ------------------------------------------------------------------------------------------------ gradient by x
+ *
+ * (h_i - first/n - (x_i - mean) second/(n v))/sqrt(v), h = g w, first = sum of h (0 without a mean), second = sum of h (x - mean).
+ * h is exact. With H = sum of h^2 and D >= sqrt(sum of (x - c)^2): first is known within M sqrt(n H), and second, around c for the mean,
+ * within M sqrt(H) D + c_err |first|. The value is a ((h - c1) - (x - c) b0), c1 = first/n, b0 = second/(n v):
+ *   h - c1      off by M sqrt(H/n) + 2u |c1|, and its rounding
+ *   b0          by e = (M sqrt(H) D + c_err |first|)/(n v) + |b0| (2 rel + 2^-50); rel is that of a, so v is known within 2 rel
+ *   x - c       by c_err, times |b0|
+ *   the value   relatively by rel and 2^-50
+ * Ties: as above, the numerator being rational (rm_norm_gradient_sums, of fewer than 9,000 bits). second/(n v) is 0 or at least 2^-500 - 40 - 400. */
+RM_STATIC int check_gradient(const rm_norm_row *r, int kind) {
+  int found = kind == RM_SET_INVALID ? NOT_FINITE : FINITE;
+  for (int64_t k = 0; k < r->n; k++) {
+    const double h = r->g[k] * r->w[k];
+    if (r->g[k] != r->g[k] || r->w[k] != r->w[k] || r->x[k] != r->x[k]) return NAN_THERE;
+    if (r->g[k] - r->g[k] != 0.0 || r->w[k] - r->w[k] != 0.0 || h != h) found = NOT_FINITE;
+  }
+  return found;
+}
+
+/* Whether all h = g w are equal and finite: then h - first/n is 0, and so is second, h times the sum of the deviations: the gradient is 0. */
+RM_STATIC int is_flat(const rm_norm_row *r) {
+  for (int64_t k = 0; k < r->n; k++)
+    if (r->g[k] != r->g[0] || r->w[k] != r->w[0] || r->g[k] - r->g[k] != 0.0 || r->w[k] - r->w[k] != 0.0) return 0;
+  return 1;
+}
+
+RM_STATIC uint64_t slow_gradient(const rm_norm_job *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
+  if (!r->checked) r->checked = check_gradient(r, kind);
+  if (r->checked != FINITE && f->variance.base && kind != RM_SET_INVALID) { /* elements do not meet */
+    const double h = r->g[i] * r->w[i];
+    if (r->g[i] - r->g[i] != 0.0 || r->w[i] - r->w[i] != 0.0) return rm_norm_special(h, 1.0, h == h ? 0.0 : h, f->format, &state->flags);
+  } else if (r->checked != FINITE) { /* the sums of the gradient meet every element */
+    if (r->checked == NOT_FINITE) state->flags |= RM_FLAG_INVALID;
+    return rm_nan_bits(f->format);
+  }
+  return rm_decide(normalized_backward_dd_ball, normalized_backward_ball, r, i, f->format, state);
+}
+
+RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *state) {
+  const rm_norm_job *f = (const rm_norm_job *)operation;
+  const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1], n = rm_norm_length(f);
+  if (f->format == RM_F64 && rm_row_left(state)) return;
+  double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *g = rm_row_buffer(state, 2), *h = rm_row_buffer(state, 3);
+  rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
+  rm_norm_load(f, &f->g, set0, set1, 0.0, state, g);
+  rm_norm_factors(f, set0, set1, state, w, NULL);
+  rm_norm_statistics t;
+  int known = rm_norm_approximate(f, set0, set1, x, state, &t);
+  rm_row_store s = {.fmt = f->format};
+  if (known) {
+    double sums[3];
+    const double count = (double)n;
+    RM_ROW(state, weighted)(n, g, w, x, t.c, h, sums);
+    if (f->variance.base) sums[0] = sums[1] = sums[2] = 0.0;
+    const double root = __builtin_sqrt(sums[1]), first = f->centered ? sums[0] : 0.0;
+    s.a = t.a, s.c = first / count, s.d = t.c, s.b0 = sums[2] / (count * t.v);
+    const double c1_err = f->centered ? RM_ROW_MOMENT_ERR * root / __builtin_sqrt(count) + 0x1p-51 * __builtin_fabs(s.c) : 0.0;
+    const double b0_err = 1.01 * (RM_ROW_MOMENT_ERR * root * t.spread + t.c_err * (__builtin_fabs(first) + RM_ROW_MOMENT_ERR * root * __builtin_sqrt(count))) / (count * t.v) +
+                          __builtin_fabs(s.b0) * (2.1 * t.rel + 0x1p-50);
+    const double own = t.rel + 0x1p-50;
+    s.rel = 1.01 * t.a * own;
+    s.slope = 1.01 * t.a * (b0_err + __builtin_fabs(s.b0) * own);
+    s.err = 1.01 * t.a * (c1_err + t.c_err * (__builtin_fabs(s.b0) + b0_err));
+    known = s.err - s.err == 0.0 && s.slope - s.slope == 0.0;
+  }
+  if (!known && rm_row_left(state)) return;
+  const int64_t open = round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, h, x, NULL, NULL, state);
+  state->tiers.fast += n - open;
+  if (open) {
+    if (rm_row_left(state)) return;
+    rm_norm_row r;
+    rm_norm_row_begin(f, set0, set1, &r);
+    state->limbs = RM_FIRST_LIMBS;
+    r.x = x, r.w = w, r.g = g, r.h = h;
+    if (f->format != RM_F64)
+      for (int64_t i = 0; i < n; i++) h[i] = g[i] * w[i];
+    const int kind = rm_norm_classify(f, set0, set1, n, x);
+    const int flat = f->centered && !f->variance.base && kind != RM_SET_INVALID && is_flat(&r);
+    if (flat) state->tiers.fast += open;
+    for (int64_t j = 0; j < open; j++) {
+      const int64_t i = state->open[j];
+      rm_write_bits(result_at(f, set0, set1, i, state), flat ? 0 : slow_gradient(f, &r, i, kind, state), f->format);
+    }
+  }
+  spread_blocks(f, set0, set1, state);
+}

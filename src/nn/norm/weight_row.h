@@ -1,0 +1,195 @@
+/* The gradient by the weights of a norm: statistics of all sets, then sums over sets, one weight after the other. Also device code; included
+ * after norm/statistics.inc for both kinds of numbers.
+ *
+ * Where a weight is shared within blocks only by sets (layer norm), sums run down columns: t = g (x - c) a is rounded by at most 3u and off
+ * by |t| rel (a's error, normalize.inl) and |g| a c_err; a share of the sets adds at most RM_WEIGHT_TERMS terms plainly, then joins them by
+ * two-sums. Otherwise a block's sum of g (x - c) is off by RM_ROW_MOMENT_ERR sqrt(sum of g^2) D and c_err |sum of g| (normalize.inl).
+ *
+ * Sums of quotients by different roots have no useful separation bound. Where no bits tell one from a boundary of rounding it is undecided, an
+ * error. A sum is a boundary only if it is rational, which the host finds out (norm/weight_classes.h). A device has no memory for that: parts of
+ * equal squares are added first, which makes them 0, for up to RM_WEIGHT_GROUPS squares at once, for any number of them at RM_WEIGHT_LIMBS limbs,
+ * where squares of fewer than 4,500 bits are exact; a sum that is rational by squares in the ratio of squares is undecided there. */
+#ifndef RM_NN_NORM_WEIGHT_ROW_H
+#define RM_NN_NORM_WEIGHT_ROW_H
+
+#include "../../common/elements.h"
+#include "normalize.h"
+
+enum { RM_WEIGHT_TERMS = 64, RM_WEIGHT_GROUPS = 4, RM_WEIGHT_LIMBS = 128 };
+
+/* The elements that share a weight, of all sets by the first index. */
+typedef struct {
+  int64_t set1_from, set1_to, outer_from, outer_to, inner_from, inner_to;
+} rm_weight_range;
+
+typedef struct {
+  const rm_norm_job *f;
+  rm_row_state *state;
+  double *x, *g;
+  const rm_weight_range *range;
+  rm_norm_row row;
+  struct {
+    rm_dd_ball square[RM_WEIGHT_GROUPS], part[RM_WEIGHT_GROUPS];
+  } dd_ball;
+  struct {
+    rm_ball square[RM_WEIGHT_GROUPS], part[RM_WEIGHT_GROUPS];
+  } ball;
+} rm_weight_sum;
+
+#define RM_NUM dd_ball
+#include "weight_formula.inc"
+#undef RM_NUM
+#define RM_NUM ball
+#include "weight_formula.inc"
+#undef RM_NUM
+
+#if !RM_DEVICE
+#include "weight_classes.h"
+#endif
+
+/* Also x, in the first buffer. */
+RM_STATIC void rm_norm_weight_statistics(const void *operation, int64_t set, rm_row_state *state) {
+  const rm_norm_weights *s = (const rm_norm_weights *)operation;
+  const rm_norm_job *f = &s->f;
+  const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1];
+  if (f->format == RM_F64 && rm_row_left(state)) return;
+  double *x = rm_row_buffer(state, 0);
+  rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
+  rm_norm_statistics t = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0}; /* threads of a block each have their own */
+  const int known = rm_norm_approximate(f, set0, set1, x, state, &t);
+  if (!known) t.rel = -1.0;
+  s->statistics[set] = t;
+  s->kind[set] = RM_SET_ORDINARY;
+  if (known || rm_row_left(state)) return;
+  s->kind[set] = (signed char)rm_norm_classify(f, set0, set1, rm_norm_length(f), x);
+}
+
+/* A NaN for a set of no definite statistics, or a sum with a gradient that is not finite; else 0. */
+RM_STATIC int rm_norm_weight_is_bad(const rm_norm_weights *s, const rm_weight_range *w, int *nan) {
+  const rm_norm_job *f = &s->f;
+  int bad = 0;
+  for (int64_t s0 = 0; s0 < f->sets[0]; s0++) {
+    for (int64_t s1 = w->set1_from; s1 < w->set1_to; s1++) {
+      bad |= s->kind[s0 * f->sets[1] + s1] == RM_SET_INVALID;
+      const char *g = f->g.base + s0 * f->g.set[0] + s1 * f->g.set[1], *x = f->x.base + s0 * f->x.set[0] + s1 * f->x.set[1];
+      for (int64_t o = w->outer_from; o < w->outer_to; o++) {
+        for (int64_t k = w->inner_from; k < w->inner_to; k++) {
+          const double v = rm_read_element(g + o * f->g.outer + k * f->g.inner, f->format);
+          const double u = rm_read_element(x + o * f->x.outer + k * f->x.inner, f->format);
+          bad |= v - v != 0.0 || u - u != 0.0;
+          *nan |= v != v || u != u;
+        }
+      }
+    }
+  }
+  return bad;
+}
+
+/* By what is always right. */
+RM_STATIC uint64_t rm_norm_weight_slowly(const rm_norm_weights *s, const rm_weight_range *range, rm_row_state *state) {
+  const int format = s->f.format;
+  int nan = 0;
+  if (rm_norm_weight_is_bad(s, range, &nan)) { /* an infinite term meets a deviation whose size no limit gives */
+    if (!nan) state->flags |= RM_FLAG_INVALID;
+    return rm_nan_bits(format);
+  }
+  rm_weight_sum w;
+  w.f = &s->f, w.state = state, w.range = range, w.x = rm_row_buffer(state, 0), w.g = rm_row_buffer(state, 1);
+#if !RM_DEVICE
+  rm_dd_ball dd_ball;
+  rm_ball value;
+  uint64_t bits;
+  weight_gradient_dd_ball(&dd_ball, &w, 0, 0);
+  if (rm_dd_ball_round(&dd_ball, format, RM_NEAREST, &state->flags, &bits)) {
+    state->tiers.double_double++;
+    return bits;
+  }
+  if (!rm_weight_is_rational(&value, &w, state)) return rm_decide_widely(weight_gradient_ball, &w, 0, INT64_MIN, format, state);
+  state->tiers.accumulator++;
+  if (rm_ball_round(&value, format, RM_NEAREST, &state->flags, &bits)) return bits;
+  state->undecided |= RM_ROW_UNDECIDED;
+  return rm_nan_bits(format);
+#else
+  return rm_decide(weight_gradient_dd_ball, weight_gradient_ball, &w, 0, format, state);
+#endif
+}
+
+RM_STATIC void rm_norm_weight_finish(const rm_norm_weights *s, const rm_weight_range *range, const rm_dd_ball *value, char *out,
+                                    rm_row_state *state) {
+  uint64_t bits;
+  if (rm_dd_ball_round(value, s->f.format, RM_NEAREST, &state->flags, &bits))
+    state->tiers.fast++;
+  else if (rm_row_left(state))
+    return;
+  else
+    bits = rm_norm_weight_slowly(s, range, state);
+  rm_write_bits(out, bits, s->f.format);
+}
+
+/* Column i, of all sets. */
+RM_FN rm_weight_range rm_norm_weight_column(const rm_norm_job *f, int64_t i) {
+  const rm_weight_range range = {0, f->sets[1], 0, f->outer, i, i + 1};
+  return range;
+}
+
+/* Terms of one column that were added plainly, to the sum in two parts. */
+RM_FN void rm_norm_weight_join(double *hi, double *lo, double *sum) {
+  double e;
+  *hi = rm_dd_ball_two_sum(*hi, *sum, &e);
+  *lo += e;
+  *sum = 0.0;
+}
+
+/* Adds a share's part of a column. lo is a sum of `joins` errors, each at most u of a partial sum, which bound/(72 u) exceeds; it is off by
+ * joins^2 u bound/72. */
+RM_FN void rm_norm_weight_add(rm_dd_ball *total, double hi, double lo, double bound, int64_t joins) {
+  const double j = (double)joins;
+  rm_dd_ball v;
+  /* Without a bound all terms are 0: what is relative to a term does not underflow. */
+  rm_dd_ball_finish(&v, hi, lo, bound != 0.0, RM_BOUND(1.01 * bound + 0x1p-53 * j * j * bound));
+  rm_dd_ball_add(total, total, &v);
+}
+
+/* What a term's bound is made of: relative to the term, and to g. */
+RM_FN double rm_norm_weight_rel(const rm_norm_statistics *t) { return t->rel + (RM_WEIGHT_TERMS + 8) * 0x1p-53; }
+RM_FN double rm_norm_weight_err(const rm_norm_statistics *t) { return 1.01 * t->a * t->c_err; }
+
+/* One weight for a block of each set, or for all of them; how many there are. */
+static inline int64_t rm_norm_weight_channels(const rm_norm_job *f) { return f->sets[1] * (f->w.outer ? f->outer : 1); }
+RM_STATIC void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_state *state) {
+  const rm_norm_weights *s = (const rm_norm_weights *)operation;
+  const rm_norm_job *f = &s->f;
+  const int per_block = f->w.outer != 0;
+  const int64_t set1 = per_block ? at / f->outer : at, block = per_block ? at % f->outer : 0;
+  const rm_weight_range range = {set1, set1 + 1, block, per_block ? block + 1 : f->outer, 0, f->inner};
+  double *x = rm_row_buffer(state, 0), *g = rm_row_buffer(state, 1), *ones = rm_row_buffer(state, 2), *h = rm_row_buffer(state, 3);
+  if (f->format == RM_F64 && rm_row_left(state)) return;
+  for (int64_t i = 0; !state->loaded && (i < f->inner || i % RM_ROW_PAD); i++) ones[i] = 1.0;
+  state->loaded = 1;
+  rm_dd_ball total, term;
+  rm_dd_ball_set(&total, 0.0, 0);
+  rm_norm_job part = *f;
+  part.outer = 1;
+  for (int64_t s0 = 0; s0 < f->sets[0]; s0++) {
+    const rm_norm_statistics *t = &s->statistics[s0 * f->sets[1] + set1];
+    if (f->format == RM_F64 || t->rel < 0.0) {
+      rm_dd_ball_unknown(&total);
+      break;
+    }
+    for (int64_t o = range.outer_from; o < range.outer_to; o++) {
+      double sum[3], sq[2];
+      part.x.base = f->x.base + o * f->x.outer, part.g.base = f->g.base + o * f->g.outer;
+      rm_norm_load(&part, &part.x, s0, set1, t->c, state, x);
+      rm_norm_load(&part, &part.g, s0, set1, 0.0, state, g);
+      RM_ROW(state, weighted)(f->inner, g, ones, x, t->c, h, sum);
+      RM_ROW(state, moments)(f->inner, x, t->c, &sq[0], &sq[1]);
+      const double v = t->a * sum[2], root = __builtin_sqrt(sum[1]), n = __builtin_sqrt((double)f->inner);
+      const double err = t->a * (RM_ROW_MOMENT_ERR * root * __builtin_sqrt(sq[1]) + t->c_err * (__builtin_fabs(sum[0]) + RM_ROW_MOMENT_ERR * root * n));
+      rm_dd_ball_finish(&term, v, 0.0, 1, RM_BOUND(1.01 * err + __builtin_fabs(v) * (t->rel + 0x1p-50)));
+      rm_dd_ball_add(&total, &total, &term);
+    }
+  }
+  rm_norm_weight_finish(s, &range, &total, f->y.base + set1 * f->y.set[1] + block * f->y.outer, state);
+}
+
+#endif

@@ -1,0 +1,1 @@
+#include "accurate.inl" /* also device code: CUDA includes it too */

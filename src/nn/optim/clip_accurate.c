@@ -1,0 +1,1 @@
+#include "clip_accurate.inl" /* also device code: CUDA includes it too */

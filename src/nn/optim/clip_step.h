@@ -1,0 +1,54 @@
+/* Gradients scaled to a norm, over vectors: c g in two parts, with the bound of the linear steps of optimisers. */
+#ifndef RM_NN_OPTIM_CLIP_STEP_H
+#define RM_NN_OPTIM_CLIP_STEP_H
+
+#include "clip.h"
+#include "step.h"
+
+/* Returns the lanes that are open. Also device code. */
+RM_FN vm64 rm_clip_values(const rm_clip *c, const char *at, const int fmt, vf64 *y) {
+  const vf64 g = rm_load_elements(at, fmt);
+  const rm_vpair product = rm_vtimes(rm_vcoefficient(c->c), 1, rm_vone(g), 0);
+  const vm64 open = rm_settle_linear(product, vf64_abs(product.hi), fmt, y);
+  return fmt == RM_F64 ? vm64_or(open, rm_step_outside(g)) : open;
+}
+
+#if !RM_DEVICE
+
+RM_FN uint32_t rm_clip_vector(const rm_clip *c, char *at, const int fmt, uint32_t live) {
+  vf64 y;
+  const vm64 open = rm_clip_values(c, at, fmt, &y);
+  const uint32_t lanes = vm64_bits(open) & live;
+  uint64_t slow[RM_LANES];
+  uint32_t flags = 0;
+  for (int i = 0; lanes >> i; i++)
+    if (lanes >> i & 1) slow[i] = rm_clip_accurate(c, rm_read_bits(at + i * rm_size_of(fmt), fmt), &flags);
+  rm_store_elements(at, y, fmt);
+  for (int i = 0; lanes >> i; i++)
+    if (lanes >> i & 1) rm_write_bits(at + i * rm_size_of(fmt), slow[i], fmt);
+  return flags;
+}
+
+#define RM_DEFINE_CLIP(fmt, FMT)                                                                                             \
+  static uint32_t rm_clip_##fmt(const rm_clip *c, int64_t begin, int64_t end) {                                              \
+    const int size = rm_size_of(FMT);                                                                                        \
+    uint32_t flags = 0;                                                                                                      \
+    int64_t i = begin;                                                                                                       \
+    for (; i + RM_LANES <= end; i += RM_LANES) flags |= rm_clip_vector(c, c->g + i * size, FMT, (1u << RM_LANES) - 1);       \
+    if (i == end) return flags;                                                                                              \
+    char rest[8 * RM_LANES] = {0};                                                                                           \
+    const size_t bytes = (size_t)(end - i) * (size_t)size;                                                                   \
+    __builtin_memcpy(rest, c->g + i * size, bytes);                                                                          \
+    flags |= rm_clip_vector(c, rest, FMT, (1u << (end - i)) - 1);                                                            \
+    __builtin_memcpy(c->g + i * size, rest, bytes);                                                                          \
+    return flags;                                                                                                            \
+  }
+RM_DEFINE_CLIP(f16, RM_F16)
+RM_DEFINE_CLIP(bf16, RM_BF16)
+RM_DEFINE_CLIP(f32, RM_F32)
+RM_DEFINE_CLIP(f64, RM_F64)
+#undef RM_DEFINE_CLIP
+
+#endif
+
+#endif

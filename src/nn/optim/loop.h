@@ -1,0 +1,118 @@
+/* The CPU's loops of optimiser steps over vectors (optim/step.h). Lanes in which a number is left open are done again, by
+ * rm_optimizer_accurate, from what they held before. */
+#ifndef RM_NN_OPTIM_LOOP_H
+#define RM_NN_OPTIM_LOOP_H
+
+#include "step.h"
+
+RM_FN rm_optimizer_element rm_read_step(const rm_step_arrays *a, int64_t i, const int fmt) {
+  const ptrdiff_t at = (ptrdiff_t)i * rm_size_of(fmt);
+  rm_optimizer_element e = {rm_read_bits(a->p + at, fmt), rm_read_bits(a->g + at, fmt), 0, 0, 0};
+  if (a->m) e.m = rm_read_bits(a->m + at, fmt);
+  if (a->v) e.v = rm_read_bits(a->v + at, fmt);
+  if (a->w) e.w = rm_read_bits(a->w + at, fmt);
+  return e;
+}
+RM_FN void rm_write_step(const rm_step_arrays *a, int64_t i, const rm_optimizer_element *e, const int fmt) {
+  const ptrdiff_t at = (ptrdiff_t)i * rm_size_of(fmt);
+  rm_write_bits(a->p + at, e->p, fmt);
+  if (a->m) rm_write_bits(a->m + at, e->m, fmt);
+  if (a->v) rm_write_bits(a->v + at, e->v, fmt);
+  if (a->w) rm_write_bits(a->w + at, e->w, fmt);
+}
+
+/* The lanes in `open` from what the arrays hold, the others from *y. */
+RM_COLD uint32_t rm_redo_step(const rm_optimizer *o, const rm_step_arrays *a, uint32_t open, int fmt,
+                              rm_optimizer_element *e) {
+  uint32_t flags = 0;
+  for (int i = 0; i < RM_LANES; i++)
+    if (open >> i & 1) {
+      e[i] = rm_read_step(a, i, fmt);
+      flags |= rm_optimizer_accurate(o, e + i);
+    }
+  return flags;
+}
+RM_FN uint32_t rm_finish_step(const rm_optimizer *o, const rm_step_arrays *a, const rm_step_vectors *y, uint32_t open,
+                              const int fmt) {
+  rm_optimizer_element e[RM_LANES];
+  uint32_t flags = 0;
+  if (RM_UNLIKELY(open)) flags = rm_redo_step(o, a, open, fmt, e);
+  rm_store_elements(a->p, y->p, fmt);
+  if (a->m) rm_store_elements(a->m, y->m, fmt);
+  if (a->v) rm_store_elements(a->v, y->v, fmt);
+  if (a->w) rm_store_elements(a->w, y->w, fmt);
+  if (RM_UNLIKELY(open))
+    for (int i = 0; i < RM_LANES; i++)
+      if (open >> i & 1) rm_write_step(a, i, e + i, fmt);
+  return flags;
+}
+
+/* Lines of the cache that come a few vectors later: the five arrays are more than a prefetcher follows while a vector is
+ * computed. */
+RM_FN void rm_step_fetch(const rm_step_arrays *a) {
+  enum { AHEAD = 1024 }; /* bytes */
+  __builtin_prefetch(a->p + AHEAD, 1);
+  __builtin_prefetch(a->g + AHEAD, 0);
+  if (a->m) __builtin_prefetch(a->m + AHEAD, 1);
+  if (a->v) __builtin_prefetch(a->v + AHEAD, 1);
+  if (a->w) __builtin_prefetch(a->w + AHEAD, 1);
+}
+
+/* Elements [begin, end): vectors, and the rest in padded ones. */
+#define RM_STEP_LOOP(step)                                                                                                   \
+  RM_FN uint32_t RM_CAT(step, _vector)(const rm_optimizer *o, const rm_step_arrays *a, const int fmt, const int coupled,     \
+                                       const int mode, uint32_t live) {                                                      \
+    rm_step_vectors y;                                                                                                       \
+    const vm64 open = RM_CAT(step, _values)(o, a, fmt, coupled, mode, &y);                                                   \
+    return rm_finish_step(o, a, &y, vm64_bits(open) & live, fmt);                                                            \
+  }                                                                                                                          \
+  RM_FN uint32_t RM_CAT(step, _loop)(const rm_optimizer *o, int64_t begin, int64_t end, const int fmt, const int coupled,    \
+                                     const int mode) {                                                                       \
+    const int size = rm_size_of(fmt);                                                                                        \
+    uint32_t flags = 0;                                                                                                      \
+    int64_t i = begin;                                                                                                       \
+    for (; i + RM_LANES <= end; i += RM_LANES) {                                                                             \
+      const rm_step_arrays a = {o->p + i * size, o->m ? o->m + i * size : 0, o->v ? o->v + i * size : 0,                     \
+                                o->w ? o->w + i * size : 0, o->g + i * size};                                                \
+      rm_step_fetch(&a);                                                                                                     \
+      flags |= RM_CAT(step, _vector)(o, &a, fmt, coupled, mode, (1u << RM_LANES) - 1);                                       \
+    }                                                                                                                        \
+    if (i == end) return flags;                                                                                              \
+    char rest[5][8 * RM_LANES] = {{0}};                                                                                      \
+    const rm_step_arrays a = {rest[0], o->m ? rest[1] : 0, o->v ? rest[2] : 0, o->w ? rest[3] : 0, rest[4]};                 \
+    char *to[4] = {o->p, o->m, o->v, o->w};                                                                                  \
+    const size_t bytes = (size_t)(end - i) * (size_t)size;                                                                   \
+    for (int k = 0; k < 4; k++)                                                                                              \
+      if (to[k]) __builtin_memcpy(rest[k], to[k] + i * size, bytes);                                                         \
+    __builtin_memcpy(rest[4], o->g + i * size, bytes);                                                                       \
+    flags |= RM_CAT(step, _vector)(o, &a, fmt, coupled, mode, (1u << (end - i)) - 1);                                        \
+    for (int k = 0; k < 4; k++)                                                                                              \
+      if (to[k]) __builtin_memcpy(to[k] + i * size, rest[k], bytes);                                                         \
+    return flags;                                                                                                            \
+  }
+RM_STEP_LOOP(rm_sgd)
+RM_STEP_LOOP(rm_adam)
+
+/* The cases of one step as constants. */
+#define RM_DEFINE_STEPS(fmt, FMT)                                                                                            \
+  static uint32_t rm_sgd_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) {                                          \
+    const int mode = !o->m ? RM_PLAIN : o->nesterov ? RM_NESTEROV : RM_MOMENTUM;                                             \
+    if (mode == RM_PLAIN && o->decay == 0.0) return rm_sgd_loop(o, begin, end, FMT, 0, RM_PLAIN);                            \
+    if (mode == RM_PLAIN) return rm_sgd_loop(o, begin, end, FMT, 1, RM_PLAIN);                                               \
+    if (mode == RM_MOMENTUM && o->decay == 0.0) return rm_sgd_loop(o, begin, end, FMT, 0, RM_MOMENTUM);                      \
+    if (mode == RM_MOMENTUM) return rm_sgd_loop(o, begin, end, FMT, 1, RM_MOMENTUM);                                         \
+    return rm_sgd_loop(o, begin, end, FMT, o->decay != 0.0, RM_NESTEROV);                                                    \
+  }                                                                                                                          \
+  static uint32_t rm_adam_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) {                                         \
+    const int coupled = !o->decoupled && o->decay != 0.0;                                                                    \
+    if (o->w) return rm_adam_loop(o, begin, end, FMT, coupled, 1);                                                           \
+    if (coupled) return rm_adam_loop(o, begin, end, FMT, 1, 0);                                                              \
+    return rm_adam_loop(o, begin, end, FMT, 0, 0);                                                                           \
+  }
+RM_DEFINE_STEPS(f16, RM_F16)
+RM_DEFINE_STEPS(bf16, RM_BF16)
+RM_DEFINE_STEPS(f32, RM_F32)
+RM_DEFINE_STEPS(f64, RM_F64)
+#undef RM_DEFINE_STEPS
+
+#endif

@@ -1,0 +1,59 @@
+/* Optimiser steps: one description for the vector loops, the slow tiers and the entry points.
+ *
+ * With the gradient d = +-g (+ decay p, when coupled), the states and the parameter become (spec.md, section 5)
+ *
+ *   SGD     b' = RN(beta1 b + keep d)              with momentum, from the second step on; at the first b' = RN(d)
+ *           p' = RN(p - lr x)                      x = d without momentum, b' with it, d + beta1 b' with Nesterov's
+ *   Adam    m' = RN(beta1 m + (1 - beta1) d)
+ *           v' = RN(beta2 v + (1 - beta2) d^2),    w' = max(w, v') with amsgrad
+ *           p' = RN(a p - lr (m'/D1) / (sqrt(s/D2) + eps)),  Dk = 1 - betak^t, s = v' or w', a = 1 - lr decay (AdamW) or 1 */
+#ifndef RM_NN_OPTIM_OPTIMIZERS_H
+#define RM_NN_OPTIM_OPTIMIZERS_H
+
+#include <stdint.h>
+
+#include "../../../crlibm/fp/bits.h"
+
+enum { RM_SGD, RM_ADAM };
+enum { FIRST_MOMENT, SECOND_MOMENT, PARAMETER }; /* the quantities of optim/formula.inc */
+
+/* Coefficients of the vector loops in two parts, each within 2^-100 of the number of the formula (rate and eps: within
+ * 2^-85); fast = 0 when one of them is not 0 and outside 2^-200 ... 2^200, or not known so well. lr, decay, beta1 and beta2
+ * are exact. */
+typedef struct {
+  int fast;
+  double keep1[2], keep2[2]; /* 1 - dampening or 1 - beta1; 1 - beta2 */
+  double rate[2],
+      eps[2]; /* Adam: lr sqrt(D2)/D1 and eps sqrt(D2), for the quotient's numerator and denominator times sqrt(D2) */
+  double a[2];
+} rm_optimizer_constants;
+
+typedef struct {
+  int kind, format;
+  int64_t n;
+  char *p, *m, *v, *w; /* m: momentum buffer or first moment; NULL where there is none */
+  const char *g;
+  double lr, beta1, beta2, eps, decay, dampening; /* beta1: momentum of SGD; decay: coupled, or decoupled */
+  int64_t t;
+  int negate, first, nesterov, decoupled;
+  rm_optimizer_constants constants;
+  double numbers[10][3]; /* the same in double-double, with bounds: crlibm/enclosure/dd_ball.h */
+} rm_optimizer;
+
+/* One element: the numbers of the format that it is made of, in and out. */
+typedef struct {
+  uint64_t p, g, m, v, w;
+} rm_optimizer_element;
+
+/* Among the flags: the widest evaluation left a parameter open, which is NaN then. */
+#define RM_STEP_UNDECIDED (UINT32_C(1) << 31)
+
+/* Elements [begin, end). Returns RM_FLAG_* bits and RM_STEP_UNDECIDED. */
+typedef uint32_t rm_optimizer_fn(const rm_optimizer *o, int64_t begin, int64_t end);
+
+/* The slow tiers: whatever the element holds. */
+RM_HOST_EXTERN uint32_t rm_optimizer_accurate(const rm_optimizer *o, rm_optimizer_element *e);
+/* The same for the elements [begin, end). */
+RM_HOST_EXTERN uint32_t rm_optimizer_slowly(const rm_optimizer *o, int64_t begin, int64_t end);
+
+#endif

@@ -1,0 +1,82 @@
+/* Averages of windows: the first two tiers. Also device code.
+ *
+ * A sum by two-sums: sum + low is off by the roundings of low alone, of which there are at most 2 (terms + 2), each at most u times the sum
+ * z of the magnitudes of what two-sums have left over: 1.1 (terms + 2) 2^-52 z covers that and the rounding of z, in whatever order rows
+ * and elements of a window were joined. z = 0 says that sum is exact. A bound of 0 says so too, so one that is not is kept from underflow
+ * by 2^-1073: z may be as small as the least number.
+ * Then q = RN(sum/D) and the format's number nearest to q is that nearest to sum/D, unless q is a midpoint of the format and not the
+ * exact quotient: rounding to binary64 is monotone, and a midpoint is a number there. */
+#ifndef RM_NN_POOL_SUM_H
+#define RM_NN_POOL_SUM_H
+
+#include "../../../crlibm/enclosure/dd_ball.h"
+#include "../../reduce/statistics.h"
+#include "pooling.h"
+
+typedef struct {
+  double sum, low, size; /* size: z */
+} rm_pool_total;
+
+/* Adds a number, or a sum, and what it left over. */
+RM_FN void rm_pool_add(rm_pool_total *t, double sum, double low, double size) {
+  double e;
+  t->sum = rm_dd_ball_two_sum(t->sum, sum, &e);
+  t->low += low + e;
+  t->size += size + __builtin_fabs(e);
+}
+
+/* RN((sum + low)/divisor), sum + low within err of the sum and err = 0 where sum is exact; 0 where this does not decide. */
+RM_FN int rm_pool_quotient(double sum, double low, double err, int64_t divisor, int format, uint64_t *bits) {
+  const double by = (double)divisor, q = (err == 0.0 ? sum : sum + low) / by, size = __builtin_fabs(q);
+  if (divisor >= INT64_C(1) << 20 || !(size < 0x1p1000)) return 0;
+  if (format == RM_F64) {
+    if (err == 0.0) {
+      *bits = sum == 0.0 ? 0 : rm_bits64(q);
+      return 1;
+    }
+    if ((divisor & (divisor - 1)) || size < 0x1p-900) return 0;
+    const double h = sum / by, l = low / by, e = RM_BOUND(err / by) + __builtin_fabs(l) * 0x1p-52, down = h + (l - e), up = h + (l + e);
+    *bits = rm_bits64(down);
+    return *bits == rm_bits64(up);
+  }
+  /* f: a number of binary32; boundaries of the format are numbers there but for the midpoints of its own. */
+  const double most = format == RM_F16 ? 0x1.ffcp15 : 0x1.fep127, least = format == RM_F16 ? 0x1p-14 : 0x1p-126;
+  if (q == 0.0 && err == 0.0) {
+    *bits = 0;
+    return 1;
+  }
+  if (!(size < most && size >= 2.0 * least)) return 0;
+  const int dropped = 53 - rm_precision(format);
+  const uint64_t half = UINT64_C(1) << (dropped - 1), m = rm_bits64(q), rest = m & (2 * half - 1);
+  if (err == 0.0) {
+    if (rest == half && q * by != sum) return 0; /* few bits times few bits: exact */
+  } else {
+    /* q is off by two roundings and err/D: in units of its last place, 2^-52 of it or more apart. */
+    const double units = RM_BOUND(err / by / size * 0x1p53 + 4.0);
+    const double away = rest > half ? (double)(rest - half) : (double)(half - rest);
+    if (!(away > units)) return 0;
+  }
+  /* To nearest, ties to even, in integers: the significand's carry adds to the exponent. */
+  const uint64_t kept = m >> dropped, up = rest > half || (rest == half && (kept & 1));
+  const uint64_t magnitude = ((kept & ((UINT64_C(1) << (63 - dropped)) - 1)) + up) -
+                             ((uint64_t)(1023 - rm_emax(format)) << (rm_precision(format) - 1));
+  *bits = magnitude | (m >> 63 ? rm_sign_bit(format) : 0);
+  return 1;
+}
+
+/* The average of a window of `terms` elements; 0 where this does not decide. */
+RM_FN int rm_pool_decide(const rm_pool_total *t, int64_t terms, int64_t divisor, int format, uint64_t *bits, rm_row_state *state) {
+  const double err = t->size == 0.0 ? 0.0 : t->size * ((double)(terms + 2) * 0x1.2p-52) + 0x1p-1073;
+  if (rm_pool_quotient(t->sum, t->low, err, divisor, format, bits)) {
+    state->tiers.fast++;
+    return 1;
+  }
+  const rm_sum_function function = {(uint64_t)divisor, 0, 0};
+  double lo;
+  const double hi = rm_dd_ball_two_sum(t->sum, t->low, &lo);
+  if (!(err - err == 0.0 && hi - hi == 0.0 && rm_function_decide(&function, hi, lo, err, format, bits, &state->flags))) return 0;
+  state->tiers.double_double++;
+  return 1;
+}
+
+#endif

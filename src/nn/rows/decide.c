@@ -1,0 +1,1 @@
+#include "decide.inl" /* also device code: CUDA includes it too */

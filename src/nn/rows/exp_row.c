@@ -1,0 +1,1 @@
+#include "exp_row.inl" /* also device code: CUDA includes it too */

@@ -1,0 +1,38 @@
+#include "exp_row.h"
+
+RM_HOST_EXTERN void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, double m) {
+  r->n = n;
+  r->x = x;
+  r->m = m;
+  r->at = RM_ROW_FIRST(n, x, m);
+  r->limbs_dd_ball = r->limbs_ball = -1;
+  r->second = -rm_dd_ball_infinity();
+  for (int64_t k = 0; k < n; k++)
+    if (k != r->at && x[k] > r->second) r->second = x[k];
+  r->only_tail = r->second - m >= RM_EXP_TAIL ? 0 : r->second - r->second == 0.0 ? 1 : -1;
+}
+
+/* The exponent of the lowest bit of x, which is finite and not 0. */
+RM_FN int lowest_bit(double x) {
+  int e;
+  const uint64_t m = rm_split_double(x, &e);
+  return e + rm_ctz64(m);
+}
+
+/* L = log(1 + sum) is more than 0 and less than n e^(second - m). d = x_i - m and all boundaries of rounding near d, of any format, are multiples
+ * of 2^g: those of binary64 are multiples of 2^-54 of d's power of two, and of half of that below it; a difference whose rounding is d has a power of
+ * two at least half of d's. So there is none between d and d - 2^g, and all L in that interval round alike: as 2^(g - 2) does. */
+RM_HOST_EXTERN int rm_exp_row_is_little(const rm_exp_row *r, int64_t i, int *k) {
+  const double d = r->x[i] - r->m, least = r->second - r->m;
+  int g, e;
+  if (r->only_tail || d == 0.0 || d - d != 0.0) return 0;
+  rm_split_double(d, &g); /* d is at least 2^(g + 52) */
+  g -= 8;
+  e = lowest_bit(r->m == 0.0 ? d : r->m);
+  if (e < g) g = e;
+  e = lowest_bit(r->x[i] == 0.0 ? d : r->x[i]);
+  if (e < g) g = e;
+  *k = g - 2;
+  /* log2 of the bound, upwards: 1.44 is less than 1/log 2, and least is off by 2^-53 of itself. */
+  return 1.44 * least + (double)(64 - rm_clz64((uint64_t)r->n)) < (double)*k;
+}

@@ -1,0 +1,27 @@
+/* The vector loops of composite operators and optimiser steps, compiled once per ISA. */
+#include "kernels.h"
+
+#include "../../runtime/kernels.h"
+#include "../optim/clip_step.h"
+#include "../formula/loop.h"
+#include "../optim/loop.h"
+#include "loops.h"
+
+extern const struct rm_loss_kernels RM_ISA_SYMBOL(rm_loss_table);
+extern const struct rm_pool_kernels RM_ISA_SYMBOL(rm_pool_table);
+extern const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table);
+const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {
+    rm_row_load,
+    rm_row_greatest,
+    rm_row_exponentials,
+    rm_row_moments,
+    rm_row_weighted,
+    rm_row_columns,
+    rm_row_round,
+    {rm_sgd_f16, rm_sgd_bf16, rm_sgd_f32, rm_sgd_f64},
+    {rm_adam_f16, rm_adam_bf16, rm_adam_f32, rm_adam_f64},
+    {rm_clip_f16, rm_clip_bf16, rm_clip_f32, rm_clip_f64},
+    {rm_formula_f16, rm_formula_bf16, rm_formula_f32, rm_formula_f64},
+    &RM_ISA_SYMBOL(rm_loss_table),
+    &RM_ISA_SYMBOL(rm_pool_table),
+};

@@ -1,0 +1,177 @@
+/* Vector loops over rows of binary64, compiled once per ISA; kernels.h says what they promise, rows/step.h why they keep it. */
+#ifndef RM_NN_ROWS_LOOPS_H
+#define RM_NN_ROWS_LOOPS_H
+
+#include "step.h"
+
+/* Rows are often a page long, and hardware that fetches ahead stops at its end: the same place of the next page is asked for. */
+enum { RM_ROW_AHEAD = 4096, RM_ROW_LINE = 64 };
+#if RM_DEVICE
+#define RM_ROW_FETCH(p) ((void)(p))
+#else
+#define RM_ROW_FETCH(p) __builtin_prefetch(p)
+#endif
+RM_FN void rm_row_load_as(int64_t n, const char *x, ptrdiff_t stride, const int fmt, double pad, double *to) {
+  int64_t i = 0;
+  if (!RM_DEVICE && stride == rm_size_of(fmt)) /* a device would need it aligned */
+    for (; i + RM_LANES <= n; i += RM_LANES) {
+      if (i % RM_ROW_PAD == 0)
+        for (int line = 0; line < RM_ROW_PAD * rm_size_of(fmt); line += RM_ROW_LINE) RM_ROW_FETCH(x + i * stride + line + RM_ROW_AHEAD);
+      vf64_store(to + i, rm_load_elements(x + i * stride, fmt));
+    }
+  for (; i < n; i++) to[i] = rm_read_element(x + i * stride, fmt);
+  for (; i == 0 || i % RM_ROW_PAD; i++) to[i] = pad;
+}
+RM_STATIC void rm_row_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) {
+  switch (fmt) {
+    case RM_F16: rm_row_load_as(n, x, stride, RM_F16, pad, to); break;
+    case RM_BF16: rm_row_load_as(n, x, stride, RM_BF16, pad, to); break;
+    case RM_F32: rm_row_load_as(n, x, stride, RM_F32, pad, to); break;
+    default: rm_row_load_as(n, x, stride, RM_F64, pad, to);
+  }
+}
+
+RM_STATIC double rm_row_greatest(int64_t n, const double *x) {
+  vf64 m[4];
+  vm64 bad = vf64_unord(vf64_load(x), vf64_load(x));
+  RM_UNROLL for (int c = 0; c < 4; c++) m[c] = vf64_load(x + c * RM_LANES);
+  for (int64_t i = 0; i < n; i += 4 * RM_LANES) {
+    RM_UNROLL for (int c = 0; c < 4; c++) {
+      const vf64 v = vf64_load(x + i + c * RM_LANES);
+      bad = vm64_or(bad, vf64_unord(v, v));
+      m[c] = vf64_max(m[c], v);
+    }
+  }
+  double t[RM_LANES], most;
+  vf64_store(t, vf64_max(vf64_max(m[0], m[1]), vf64_max(m[2], m[3])));
+  if (!vm64_none(bad)) return rm_from_bits64(rm_nan_bits(RM_F64));
+  most = t[0];
+  for (int k = 1; k < RM_LANES; k++) most = t[k] > most ? t[k] : most;
+  return most;
+}
+
+RM_STATIC double rm_row_exponentials(int64_t n, const double *x, double shift, double *e) {
+  const vf64 m = vf64_set1(shift);
+  rm_row_sum sum = {vf64_set1(0.0), vf64_set1(0.0)};
+  for (int64_t i = 0; i < n; i += RM_ROW_BLOCK) {
+    const int64_t end = i + RM_ROW_BLOCK < n ? i + RM_ROW_BLOCK : n;
+    vf64 s[4];
+    RM_UNROLL for (int c = 0; c < 4; c++) s[c] = vf64_set1(0.0);
+    for (int64_t k = i; k < end; k += 4 * RM_LANES) {
+      RM_UNROLL for (int c = 0; c < 4; c++) {
+        const vf64 v = rm_row_exp(vf64_sub(vf64_load(x + k + c * RM_LANES), m));
+        vf64_store(e + k + c * RM_LANES, v);
+        s[c] = vf64_add(s[c], v);
+      }
+    }
+    rm_row_join(&sum, s);
+  }
+  return rm_row_total(&sum);
+}
+
+RM_STATIC void rm_row_moments(int64_t n, const double *x, double shift, double *total, double *square) {
+  const vf64 m = vf64_set1(shift);
+  rm_row_sum s = {vf64_set1(0.0), vf64_set1(0.0)}, q = s;
+  for (int64_t i = 0; i < n; i += RM_ROW_BLOCK) {
+    const int64_t end = i + RM_ROW_BLOCK < n ? i + RM_ROW_BLOCK : n;
+    vf64 a[4], b[4];
+    RM_UNROLL for (int c = 0; c < 4; c++) a[c] = b[c] = vf64_set1(0.0);
+    for (int64_t k = i; k < end; k += 4 * RM_LANES) {
+      RM_UNROLL for (int c = 0; c < 4; c++) {
+        const vf64 v = vf64_sub(vf64_load(x + k + c * RM_LANES), m);
+        a[c] = vf64_add(a[c], v);
+        b[c] = vf64_mad(v, v, b[c]);
+      }
+    }
+    rm_row_join(&s, a);
+    rm_row_join(&q, b);
+  }
+  *total = rm_row_total(&s);
+  *square = rm_row_total(&q);
+}
+
+RM_STATIC void rm_row_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
+  const vf64 m = vf64_set1(shift);
+  rm_row_sum s[3];
+  for (int j = 0; j < 3; j++) s[j].hi = s[j].lo = vf64_set1(0.0);
+  for (int64_t i = 0; i < n; i += RM_ROW_BLOCK) {
+    const int64_t end = i + RM_ROW_BLOCK < n ? i + RM_ROW_BLOCK : n;
+    vf64 t[3][4];
+    RM_UNROLL for (int c = 0; c < 4; c++) t[0][c] = t[1][c] = t[2][c] = vf64_set1(0.0);
+    for (int64_t k = i; k < end; k += 4 * RM_LANES) {
+      RM_UNROLL for (int c = 0; c < 4; c++) {
+        const int64_t at = k + c * RM_LANES;
+        const vf64 p = vf64_mul(vf64_load(g + at), vf64_load(w + at));
+        vf64_store(h + at, p);
+        t[0][c] = vf64_add(t[0][c], p);
+        t[1][c] = vf64_mad(p, p, t[1][c]);
+        t[2][c] = vf64_mad(p, vf64_sub(vf64_load(x + at), m), t[2][c]);
+      }
+    }
+    for (int j = 0; j < 3; j++) rm_row_join(&s[j], t[j]);
+  }
+  for (int j = 0; j < 3; j++) sums[j] = rm_row_total(&s[j]);
+}
+
+RM_STATIC void rm_row_columns(int64_t n, const double *g, const double *x, double c, double a, double rel, double err, double *sum,
+                           double *bound) {
+  const vf64 c0 = vf64_set1(c), a0 = vf64_set1(a), rel0 = vf64_set1(rel), err0 = vf64_set1(err);
+  for (int64_t i = 0; i < n; i += RM_LANES) {
+    vf64 s = vf64_load(sum + i), b = vf64_load(bound + i);
+    rm_row_column(vf64_load(g + i), vf64_load(x + i), c0, a0, rel0, err0, &s, &b);
+    vf64_store(sum + i, s);
+    vf64_store(bound + i, b);
+  }
+}
+
+RM_FN int64_t rm_row_store_as(const int op, const int fmt, const rm_row_store *s) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < s->n; i += RM_LANES) {
+    vf64 y, err;
+    const vm64 undecided = rm_row_test(op, fmt, s, i, &y, &err);
+    rm_row_put(y, fmt, s->out, i, s->n);
+    if (__builtin_expect(vm64_none(undecided), 1)) continue;
+    const uint32_t bits = vm64_bits(undecided);
+    double value[RM_LANES], bound[RM_LANES];
+    vf64_store(value, y);
+    vf64_store(bound, err);
+    for (int k = 0; k < RM_LANES && i + k < s->n; k++) {
+      uint64_t result;
+      if (!(bits >> k & 1)) continue;
+      if (fmt != RM_F32 && rm_row_decide(value[k], bound[k], fmt, &result))
+        rm_write_bits((char *)s->out + (i + k) * rm_size_of(fmt), result, fmt);
+      else
+        s->open[count++] = i + k;
+    }
+  }
+  return count;
+}
+
+#if RM_DEVICE /* for what is seldom: one function is compiled sooner than many */
+RM_COLD int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) { return rm_row_store_as(op, s->fmt, s); }
+#else
+#define RM_ROW_FORMATS(op)                                   \
+  case op:                                                   \
+    switch (s->fmt) {                                        \
+      case RM_F16: return rm_row_store_as(op, RM_F16, s);    \
+      case RM_BF16: return rm_row_store_as(op, RM_BF16, s);  \
+      default: return rm_row_store_as(op, RM_F32, s);        \
+    }
+RM_STATIC int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) {
+  switch (op) {
+    RM_ROW_FORMATS(RM_ROW_SCALED)
+    RM_ROW_FORMATS(RM_ROW_SHIFTED)
+    RM_ROW_FORMATS(RM_ROW_WEIGHTED)
+    RM_ROW_FORMATS(RM_ROW_LESS_EXP)
+    RM_ROW_FORMATS(RM_ROW_DIFFERENCE)
+    RM_ROW_FORMATS(RM_ROW_AFFINE)
+    RM_ROW_FORMATS(RM_ROW_AFFINE_SAME)
+    RM_ROW_FORMATS(RM_ROW_CENTERED)
+    RM_ROW_FORMATS(RM_ROW_GIVEN)
+    default: return 0;
+  }
+}
+
+#endif
+
+#endif

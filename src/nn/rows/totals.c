@@ -1,0 +1,1 @@
+#include "totals.inl" /* also device code: CUDA includes it too */

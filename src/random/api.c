@@ -1,0 +1,120 @@
+/* The public random numbers: what a call computes once (random/args.h), floating-point environment, threads, kernels. */
+#include "../../include/repmath/random.h"
+
+#include "../runtime/kernels.h"
+#include "args.h"
+#include "permutation.h"
+#include "philox.h"
+#include "../runtime/env.h"
+#include "../runtime/threads.h"
+
+enum { RM_GRAIN = 1 << 15 }; /* elements that are worth a thread */
+
+typedef struct {
+  const rm_random_job *job;
+  rm_random_fn *kernel;
+} task;
+
+static uint32_t part(const void *context, int64_t begin, int64_t end) {
+  const task *t = context;
+  return t->kernel(t->job, begin, end - begin);
+}
+
+static void run(const rm_random_job *job, rm_random_fn *kernel, int64_t n) {
+  const rm_env env = rm_env_enter();
+  const task t = {job, kernel};
+  rm_env_leave(env, rm_in_parts(n, RM_GRAIN, part, &t));
+}
+
+void rm_random_block(uint64_t seed, uint64_t stream, uint64_t counter, uint32_t out[4]) {
+  uint64_t draws[2];
+  rm_philox_block(seed, stream, counter, draws);
+  for (int i = 0; i < 4; i++) out[i] = (uint32_t)(draws[i / 2] >> 32 * (i % 2));
+}
+
+rm_status rm_random_words32(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint32_t *out, ptrdiff_t stride_out) {
+  const struct rm_kernels *kernels = rm_kernels_get();
+  rm_random_job job;
+  if (!kernels) return RM_ERR_ISA;
+  const rm_status status = rm_random_start(&job, seed, stream, first, n, out, stride_out, 4, 3, 5);
+  if (!status) run(&job, kernels->random->words32, n);
+  return status;
+}
+
+rm_status rm_random_words64(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint64_t *out, ptrdiff_t stride_out) {
+  const struct rm_kernels *kernels = rm_kernels_get();
+  rm_random_job job;
+  if (!kernels) return RM_ERR_ISA;
+  const rm_status status = rm_random_start(&job, seed, stream, first, n, out, stride_out, 8, 3, 5);
+  if (!status) run(&job, kernels->random->words64, n);
+  return status;
+}
+
+rm_status rm_random_uniform(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double low, double high,
+                            void *out, ptrdiff_t stride_out) {
+  const struct rm_kernels *kernels = rm_kernels_get();
+  rm_random_job job;
+  if (!kernels) return RM_ERR_ISA;
+  const rm_status status = rm_uniform_job(&job, format, seed, stream, first, n, low, high, out, stride_out);
+  if (!status) run(&job, kernels->random->uniform[format], n);
+  return status;
+}
+
+rm_status rm_random_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean, double std,
+                           void *out, ptrdiff_t stride_out) {
+  const struct rm_kernels *kernels = rm_kernels_get();
+  rm_random_job job;
+  if (!kernels) return RM_ERR_ISA;
+  const rm_status status = rm_normal_job(&job, format, seed, stream, first, n, mean, std, out, stride_out);
+  if (!status) run(&job, kernels->random->normal[format], n);
+  return status;
+}
+
+rm_status rm_random_truncated_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean,
+                                     double std, double low, double high, void *out, ptrdiff_t stride_out) {
+  const struct rm_kernels *kernels = rm_kernels_get();
+  rm_random_job job;
+  if (!kernels) return RM_ERR_ISA;
+  const rm_status status = rm_truncated_job(&job, format, seed, stream, first, n, mean, std, low, high, out, stride_out);
+  if (!status) run(&job, kernels->random->truncated[format], n);
+  return status;
+}
+
+rm_status rm_random_bernoulli(uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p, uint8_t *out,
+                              ptrdiff_t stride_out) {
+  const struct rm_kernels *kernels = rm_kernels_get();
+  rm_random_job job;
+  if (!kernels) return RM_ERR_ISA;
+  const rm_status status = rm_bernoulli_job(&job, seed, stream, first, n, p, out, stride_out);
+  if (!status) run(&job, kernels->random->bernoulli, n);
+  return status;
+}
+
+rm_status rm_dropout(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p, const void *x,
+                     ptrdiff_t stride_x, void *out, ptrdiff_t stride_out) {
+  const struct rm_kernels *kernels = rm_kernels_get();
+  rm_random_job job;
+  if (!kernels) return RM_ERR_ISA;
+  const rm_status status = rm_dropout_job(&job, format, seed, stream, first, n, p, x, stride_x, out, stride_out);
+  if (!status) run(&job, kernels->random->dropout[format], n);
+  return status;
+}
+
+rm_status rm_random_integers(uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t low, int64_t last,
+                             int64_t *out, ptrdiff_t stride_out) {
+  const struct rm_kernels *kernels = rm_kernels_get();
+  rm_random_job job;
+  if (!kernels) return RM_ERR_ISA;
+  const rm_status status = rm_integers_job(&job, seed, stream, first, n, low, last, out, stride_out);
+  if (!status) run(&job, kernels->random->integers, n);
+  return status;
+}
+
+rm_status rm_random_permutation(uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t *out,
+                                ptrdiff_t stride_out) {
+  rm_random_job job;
+  if (!rm_kernels_get()) return RM_ERR_ISA;
+  const rm_status status = rm_random_start(&job, seed, stream, first, n, out, stride_out, 8, 3, 5);
+  if (status || n == 0) return status;
+  return rm_permute(seed, stream, first, n, (char *)out, stride_out) ? RM_OK : RM_ERR_MEMORY;
+}

@@ -1,0 +1,34 @@
+/* Argument checks of scatter sums, all but the look through the index; also of the CUDA library. */
+#include "../../crlibm/fp/round.h"
+#include "scatter_args.h"
+
+enum { AT_FORMAT = 1, AT_ROWS, AT_COLS, AT_OUT, AT_N = 7, AT_INDEX, AT_SRC = 10 };
+
+static rm_status check(const rm_scatter_problem *p) {
+  if (p->format < 0 || p->format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, AT_FORMAT);
+  if (p->rows < 0) return RM_STATUS(RM_ERR_SIZE, AT_ROWS);
+  if (p->cols < 0) return RM_STATUS(RM_ERR_SIZE, AT_COLS);
+  if (p->n < 0) return RM_STATUS(RM_ERR_SIZE, AT_N);
+  const int size = rm_size_of(p->format), some = p->rows > 0 && p->cols > 0;
+  if (some && !p->out.base) return RM_STATUS(RM_ERR_NULL, AT_OUT);
+  if (p->n > 0 && !p->index) return RM_STATUS(RM_ERR_NULL, AT_INDEX);
+  if (p->n > 0 && p->cols > 0 && !p->src.base) return RM_STATUS(RM_ERR_NULL, AT_SRC);
+  if (some && rm_overlaps_itself(p->out, p->rows, p->cols, size)) return RM_STATUS(RM_ERR_OVERLAP, AT_OUT);
+  if (some && p->n > 0) {
+    const rm_view index = {(char *)(uintptr_t)p->index, p->stride_index, 0};
+    if (rm_overlaps(p->out, p->rows, p->cols, size, p->src, p->n, p->cols, size) ||
+        rm_overlaps(p->out, p->rows, p->cols, size, index, p->n, 1, sizeof(int64_t)))
+      return RM_STATUS(RM_ERR_OVERLAP, AT_OUT);
+  }
+  return RM_OK;
+}
+
+static rm_view view(const void *base, ptrdiff_t row, ptrdiff_t col) { return (rm_view){(char *)(uintptr_t)base, row, col}; }
+
+rm_status rm_scatter_job(rm_scatter_problem *p, int add, int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out,
+                         ptrdiff_t col_out, int64_t n, const int64_t *index, ptrdiff_t stride_index, const void *src,
+                         ptrdiff_t row_src, ptrdiff_t col_src) {
+  *p = (rm_scatter_problem){format, add, 0, rows, cols, n, view(out, row_out, col_out), view(src, row_src, col_src),
+                            (const char *)index, stride_index};
+  return check(p);
+}
