@@ -49,7 +49,13 @@ REDUCE = ["src/reduce/", *COMMON]
 ALLOWED = {
     "crlibm/": ["crlibm/"],
     "include/repmath/": ["include/repmath/"],
-    "src/runtime/": [*RUNTIME, "src/blas/gemm/kernels.h", "src/reduce/kernels.h", "src/random/kernels.h", "src/nn/rows/kernels.h"],
+    "src/runtime/": [
+        *RUNTIME,
+        "src/blas/gemm/kernels.h",
+        "src/reduce/kernels.h",
+        "src/random/kernels.h",
+        "src/nn/rows/kernels.h",
+    ],
     "src/common/": COMMON,
     "src/elementwise/": ["src/elementwise/", *COMMON],
     "src/reduce/": REDUCE,

@@ -20,7 +20,15 @@ def program(tmp_path_factory):
     (cc,) = need("cc")
     path = tmp_path_factory.mktemp("logarithms") / "logarithms"
     run(
-        cc, "-std=gnu11", "-O1", "-w", *FLAGS.split(), ROOT / "tests/c/logarithms.c", ROOT / "src/nn/cross_entropy/logarithms.c", "-o", path
+        cc,
+        "-std=gnu11",
+        "-O1",
+        "-w",
+        *FLAGS.split(),
+        ROOT / "tests/c/logarithms.c",
+        ROOT / "src/nn/cross_entropy/logarithms.c",
+        "-o",
+        path,
     )
     return path
 

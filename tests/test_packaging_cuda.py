@@ -189,7 +189,12 @@ def test_formulas_give_the_cpu_bits(tmp_path):
 def test_rows_give_the_cpu_bits(tmp_path):
     """And the control. Long and short rows, in place, backward, misaligned, with every kind of number."""
     kernels = ["src/cuda/entropy.cu", "src/cuda/norms.cu", "src/cuda/softmax.cu"]
-    shared = ["src/cuda/entropy_accurate.cu", "src/cuda/norms_accurate.cu", "src/cuda/softmax_accurate.cu", "src/common/overlap.c"]
+    shared = [
+        "src/cuda/entropy_accurate.cu",
+        "src/cuda/norms_accurate.cu",
+        "src/cuda/softmax_accurate.cu",
+        "src/common/overlap.c",
+    ]
     shared += ["src/nn/cross_entropy/args.c", "src/nn/norm/args.c", "src/nn/rows/apart.c", "src/nn/softmax/args.c"]
     (good, out), (_, bad) = emulated_parts(tmp_path, "test_cuda_rows", kernels, shared, [[], [SHRINK]])
     assert good == 0, out

@@ -19,7 +19,13 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILDS = {"SCALAR": 1, "NEON": 2, "AVX2": 4, "AVX512": 8}
-PLAIN = ["src/blas/conv/args.c", "src/blas/conv/im2col_view.inl", "src/blas/gemm/vector_facts.c", "src/blas/gemm/exact.c", "src/blas/gemm/args.c"]
+PLAIN = [
+    "src/blas/conv/args.c",
+    "src/blas/conv/im2col_view.inl",
+    "src/blas/gemm/vector_facts.c",
+    "src/blas/gemm/exact.c",
+    "src/blas/gemm/args.c",
+]
 PLAIN += ["src/reduce/superaccumulator.c", "src/reduce/exact.c", "src/common/overlap.c", "src/reduce/scatter_exact.c"]
 CHECKS = {"products": 13, "sums": 9}  # lines that each program prints
 

@@ -20,7 +20,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 BUILDS = {1: "SCALAR", 2: "NEON", 4: "AVX2", 8: "AVX512"}
 WATCHED = re.findall(r"^#define WATCH_(\w+)\(", (HERE / "watch.h").read_text(), re.MULTILINE)
-VECTORS = ["src/reduce/kernels.c", "src/blas/gemm/kernels.c", "src/nn/rows/kernels.c", "src/nn/loss/kernels.c", "src/nn/pool/kernels.c"]
+VECTORS = [
+    "src/reduce/kernels.c",
+    "src/blas/gemm/kernels.c",
+    "src/nn/rows/kernels.c",
+    "src/nn/loss/kernels.c",
+    "src/nn/pool/kernels.c",
+]
 VECTORS += ["src/random/kernels.c"]
 ONLY = {  # elsewhere these are called by other tests
     "rm_round_dd": ("src/nn/cross_entropy/row.h",),
