@@ -45,7 +45,7 @@ def main():
         relative = err * h * mp.exp(unit * h)
         out.append(f"/* |r| <= {mp.nstr(h, 5)}: 1 + r P(r) is within 2^{log2(relative):.2f} relatively. */")
         assert relative < mpf(2) ** -21.5, log2(relative)
-        out.append(narrow_array(f"rm_{name}_16_p", p))
+        out.append(narrow_array(f"rm_{name}_b32_half_p", p))
     write(__file__, "exp_b32_tables.h", "RM_EXP_B32_TABLES_H", "\n".join(out) + "\n")
 
 

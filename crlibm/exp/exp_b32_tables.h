@@ -35,12 +35,12 @@ RM_TABLE float rm_exp_b32_d[32] = {
 #define RM_EXP_B32_LN10 0x1.26bb1c0000000p+1f
 #define RM_EXP_B32_LN10_LO -0x1.12aaba0000000p-25f
 /* |r| <= 0.34691: 1 + r P(r) is within 2^-22.06 relatively. */
-RM_TABLE float rm_exp_16_p[5] = {
+RM_TABLE float rm_exp_b32_half_p[5] = {
   0x1.0000000000000p+0f, 0x1.fffe580000000p-2f, 0x1.55547c0000000p-3f, 0x1.570c800000000p-5f,
   0x1.123e1e0000000p-7f};
 
 /* |r| <= 0.5: 1 + r P(r) is within 2^-21.95 relatively. */
-RM_TABLE float rm_exp2_16_p[5] = {
+RM_TABLE float rm_exp2_b32_half_p[5] = {
   0x1.62e4300000000p-1f, 0x1.ebfa4a0000000p-3f, 0x1.c6af6c0000000p-5f, 0x1.3cbf6c0000000p-7f,
   0x1.5f08960000000p-10f};
 

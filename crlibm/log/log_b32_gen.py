@@ -62,11 +62,11 @@ def main():
             f"/* {name}(1 + r) = r P(r): |P(r) - ...| <= 2^{log2(err / unit):.2f} times P(0); and the logarithms of 1/c_j. */"
         )
         assert err / unit < mpf(2) ** -24.2
-        out.append(narrow_array(f"rm_{name}_16_p", p))
+        out.append(narrow_array(f"rm_{name}_b32_half_p", p))
         logs = [single(-mp.log(c) * unit) for c, _, _ in table]
         for j, units in MOVED.get(name, {}).items():
             logs[j] += units * mpf(2) ** (mp.floor(mp.log(abs(logs[j]), 2)) - 23) * mp.sign(logs[j])
-        out.append(narrow_array(f"rm_{name}_16_l", logs))
+        out.append(narrow_array(f"rm_{name}_b32_half_l", logs))
     out.append(f"#define RM_LOG_B32_HALF_LN2 {single_literal(single(mp.log(2)))}")
     out.append(f"#define RM_LOG_B32_HALF_LOG10_2 {single_literal(single(mp.log10(2)))}")
     write(__file__, "log_b32_tables.h", "RM_LOG_B32_TABLES_H", "\n".join(out) + "\n")

@@ -56,10 +56,10 @@ RM_TABLE float rm_log_b32_half_c[32] = {
   0x1.1000000000000p+0f, 0x1.0800000000000p+0f, 0x1.0800000000000p+0f, 0x1.0000000000000p+0f};
 
 /* log(1 + r) = r P(r): |P(r) - ...| <= 2^-24.30 times P(0); and the logarithms of 1/c_j. */
-RM_TABLE float rm_log_16_p[4] = {
+RM_TABLE float rm_log_b32_half_p[4] = {
   0x1.0000000000000p+0f, -0x1.fffffc0000000p-2f, 0x1.5588920000000p-2f, -0x1.0035600000000p-2f};
 
-RM_TABLE float rm_log_16_l[32] = {
+RM_TABLE float rm_log_b32_half_l[32] = {
   0x0.0p+0f, 0x1.894aa20000000p-5f, 0x1.4d31160000000p-4f, 0x1.9335e60000000p-4f,
   0x1.1178e80000000p-3f, 0x1.365fcc0000000p-3f, 0x1.823c160000000p-3f, 0x1.a93ed40000000p-3f,
   0x1.d103800000000p-3f, 0x1.1178f20000000p-2f, 0x1.2696220000000p-2f, 0x1.3c25300000000p-2f,
@@ -70,10 +70,10 @@ RM_TABLE float rm_log_16_l[32] = {
   -0x1.f0a30c0000000p-5f, -0x1.f829b00000000p-6f, -0x1.f829b00000000p-6f, 0x0.0p+0f};
 
 /* log2(1 + r) = r P(r): |P(r) - ...| <= 2^-24.77 times P(0); and the logarithms of 1/c_j. */
-RM_TABLE float rm_log2_16_p[4] = {
+RM_TABLE float rm_log2_b32_half_p[4] = {
   0x1.7154760000000p+0f, -0x1.7154740000000p-1f, 0x1.ecba880000000p-2f, -0x1.71a1780000000p-2f};
 
-RM_TABLE float rm_log2_16_l[32] = {
+RM_TABLE float rm_log2_b32_half_l[32] = {
   0x0.0p+0f, 0x1.1bb32a0000000p-4f, 0x1.e0b1ae0000000p-4f, 0x1.22dadc0000000p-3f,
   0x1.8a89800000000p-3f, 0x1.bfc67a0000000p-3f, 0x1.169c060000000p-2f, 0x1.32bfee0000000p-2f,
   0x1.4f6fbc0000000p-2f, 0x1.8a89800000000p-2f, 0x1.a8ff980000000p-2f, 0x1.c819dc0000000p-2f,
@@ -84,10 +84,10 @@ RM_TABLE float rm_log2_16_l[32] = {
   -0x1.663f700000000p-4f, -0x1.6bad380000000p-5f, -0x1.6bad380000000p-5f, 0x0.0p+0f};
 
 /* log10(1 + r) = r P(r): |P(r) - ...| <= 2^-24.37 times P(0); and the logarithms of 1/c_j. */
-RM_TABLE float rm_log10_16_p[4] = {
+RM_TABLE float rm_log10_b32_half_p[4] = {
   0x1.bcb7b00000000p-2f, -0x1.bcb7ae0000000p-3f, 0x1.28a6f60000000p-3f, -0x1.bd146a0000000p-4f};
 
-RM_TABLE float rm_log10_16_l[32] = {
+RM_TABLE float rm_log10_b32_half_l[32] = {
   0x0.0p+0f, 0x1.559bd20000000p-6f, 0x1.21681c0000000p-5f, 0x1.5e39660000000p-5f,
   0x1.db11ee0000000p-5f, 0x1.0d966c0000000p-4f, 0x1.4f7aae0000000p-4f, 0x1.715d0c0000000p-4f,
   0x1.93e7de0000000p-4f, 0x1.db11ee0000000p-4f, 0x1.ffbfc20000000p-4f, 0x1.1299a40000000p-3f,
