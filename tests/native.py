@@ -4,6 +4,7 @@ rebuilds what changed."""
 import contextlib
 import fcntl
 import functools
+import hashlib
 import os
 import pathlib
 import platform
@@ -99,26 +100,24 @@ def control_library() -> pathlib.Path:
     return build("control-factors", *options, targets=("repmath",), source=where) / "librepmath.so"
 
 
-ISA_FLAGS = {
-    "base": [],
-    "avx2": "-DRM_CFG_SIMD=RM_SIMD_AVX2 -mavx2 -mfma -mf16c".split(),
-    "avx512": "-DRM_CFG_SIMD=RM_SIMD_AVX512 -mavx2 -mfma -mf16c -mavx512f -mavx512dq -mavx512vl -mavx512bw".split(),
-    "neon": ["-DRM_CFG_SIMD=RM_SIMD_NEON"],
-}
-
-
-def reductions_library(folder: pathlib.Path, isa: str, *flags: str) -> pathlib.Path:
-    """Products and reductions alone, compiled for one instruction set with these flags: a library for controls, in seconds."""
+@functools.cache
+def driver(source: pathlib.Path, *options: str) -> pathlib.Path:
+    """A shared library of one file of the tests, which includes headers of the library. It is compiled once for all processes, and again
+    when anything that it may include has changed."""
     (cc,) = need(os.environ.get("CC", "cc"))
-    sources = [*sorted((ROOT / "src/blas").glob("*.c")), *sorted((ROOT / "src/reduce").glob("*.c"))]
-    sources += [ROOT / "src/runtime/threads.c", ROOT / "tests/reductions_stub.c"]
-    objects = []
-    for source in sources:
-        objects.append(folder / f"{source.stem}-{len(objects)}.o")
-        options = ["-std=gnu11", "-O1", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-w", *ISA_FLAGS[isa], *flags]
-        run(cc, *options, "-I", ROOT / "include", "-c", source, "-o", objects[-1])
-    run(cc, "-shared", *objects, "-lm", "-lpthread", "-o", folder / "librepmath.so")
-    return folder / "librepmath.so"
+    flags = ["-std=gnu11", "-O1", "-ffp-contract=off", "-fPIC", "-shared", *options]
+    known = hashlib.sha256(repr((cc, *flags)).encode())
+    included = [
+        p for folder in ("crlibm", "src", "include") for p in (ROOT / folder).rglob("*") if p.suffix in (".c", ".h", ".def")
+    ]
+    for file in [source, *sorted(included)]:
+        known.update(file.read_bytes())
+    path = BUILDS / f"{source.stem}-{known.hexdigest()[:16]}.so"
+    with locked(path.stem):
+        if not path.exists():
+            run(cc, *flags, "-o", path.with_suffix(".new"), source)
+            path.with_suffix(".new").rename(path)
+    return path
 
 
 def cross_aarch64() -> tuple[pathlib.Path, str]:

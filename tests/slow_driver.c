@@ -1,5 +1,7 @@
 /* The complete functions over arrays, for test_slow.py: compiled there with several settings of RM_CFG_*. RM_TEST_HEADERS is a
  * file that includes crlibm/<f>/<f>_accurate.h of every function of the manifest. */
+static int test_first; /* limbs of the first wide evaluation: a variable, so that one build serves for each */
+#define RM_CFG_MP_FIRST test_first
 #include RM_TEST_HEADERS
 #include "../src/elementwise/accurate.h"
 
@@ -9,8 +11,11 @@
 #include "../src/elementwise/accurate.c" /* rm_accurate_table */
 
 /* function: its place in the manifest; x[k]: the array of argument k. */
-void rm_test_accurate(int function, int arity, int format, int rule, int64_t n, const double *const *x, uint64_t *y, uint32_t *flags);
-void rm_test_accurate(int function, int arity, int format, int rule, int64_t n, const double *const *x, uint64_t *y, uint32_t *flags) {
+void rm_test_accurate(int first, int function, int arity, int format, int rule, int64_t n, const double *const *x, uint64_t *y,
+                      uint32_t *flags);
+void rm_test_accurate(int first, int function, int arity, int format, int rule, int64_t n, const double *const *x, uint64_t *y,
+                      uint32_t *flags) {
+  test_first = first;
   for (int64_t i = 0; i < n; i++) {
     double in[RM_MAX_ARITY];
     for (int k = 0; k < arity; k++) in[k] = x[k][i];

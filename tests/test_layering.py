@@ -235,3 +235,24 @@ TOLERANT = {
 def test_tolerances_are_where_they_are_said_to_be():
     tests = [p for p in (ROOT / "tests").rglob("*.py") if p.name != "test_layering.py"]
     assert {p.relative_to(ROOT).as_posix() for p in tests if TOLERANCE.search(p.read_text())} == TOLERANT
+
+
+def settings_without_effect(texts):
+    """What is put by -DRM_CFG_... in these texts and read by no source: a compiler says nothing of it."""
+    sources = [p for folder in ("crlibm", "src", "include", "tests", "proofs") for p in (ROOT / folder).rglob("*")]
+    read = set()
+    for path in sources:
+        if path.suffix in (".c", ".h", ".cu", ".cpp", ".def"):
+            read |= set(re.findall(r"\bRM_CFG_\w+", path.read_text()))
+    return sorted(set(re.findall(r"-D(RM_CFG_\w+)", "\n".join(texts))) - read)
+
+
+def test_settings_that_tests_compile_with_are_read():
+    files = [
+        p
+        for folder in ("tests", "proofs", "tools", "cmake")
+        for p in (ROOT / folder).rglob("*")
+        if p.suffix in (".py", ".cmake")
+    ]
+    assert settings_without_effect([p.read_text() for p in files if p != pathlib.Path(__file__).resolve()]) == []
+    assert settings_without_effect(['"-DRM_CFG_NO_SUCH=1"']) == ["RM_CFG_NO_SUCH"]

@@ -108,7 +108,7 @@ def step(library, fmt):
 @pytest.mark.parametrize("rule", oracle.RULES)
 @pytest.mark.parametrize("fmt", oracle.FORMATS)
 def test_complete_function(compiled, fmt, rule):
-    for options in ([], ["-DRM_CFG_NO_DD"], ["-DRM_CFG_NO_DD", "-DRM_CFG_WIDE_FIRST=1"]):
+    for options in ([], ["-DRM_CFG_NO_DD"], ["-DRM_CFG_NO_DD", "-DRM_CFG_MP_FIRST=1"]):
         wrong = np.flatnonzero(slow(compiled(*options), fmt, rule) != want(fmt, rule))
         assert wrong.size == 0, (options, [hex(k) for k in draws(fmt)[wrong[:5]]])
 
@@ -134,4 +134,4 @@ def test_bounds_that_are_too_small_are_caught(compiled, fmt):
     shrunk = "-DRM_CFG_BOUND_SHRINK=0x1p-30"
     y, still_open = step(compiled("-DRM_TEST_STEP", shrunk), fmt)
     assert ((y != want(fmt)) & ~still_open).any()
-    assert (slow(compiled("-DRM_CFG_NO_DD", "-DRM_CFG_WIDE_FIRST=1", shrunk), fmt) != want(fmt)).any()
+    assert (slow(compiled("-DRM_CFG_NO_DD", "-DRM_CFG_MP_FIRST=1", shrunk), fmt) != want(fmt)).any()
