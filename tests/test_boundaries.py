@@ -5,6 +5,7 @@ import ctypes
 import itertools
 
 import boundary_data as data
+import bounds
 import elementwise_library
 import native
 import numpy as np
@@ -252,40 +253,33 @@ def wrong(check, *arguments):
 SPARE = 32
 
 
-def shrunk(folder, isa, factor):
-    """The library for one instruction set with all bounds so much smaller."""
-    folder = folder / f"{factor}"  # a library is known by its path
-    folder.mkdir()
-    lib = Reductions(ctypes.CDLL(str(native.reductions_library(folder, isa, f"-DRM_CFG_BOUND_SHRINK={factor}"))))
-    assert lib.isa() == isa
-    return lib
-
-
 @pytest.mark.parametrize("isa", elementwise_library.ISAS)
-def test_control_with_halved_bounds(isa, tmp_path):
+def test_control_with_halved_bounds(isa):
     """With every bound halved each of these paths returns wrong bits: the bounds are needed, but for a factor below two. Those of the
     sums and products of binary64 count each error as the largest of its chain: they are needed but for a factor of SPARE."""
     if isa not in elementwise_library.libraries():
         pytest.skip(f"this CPU cannot run the {isa} build")
-    lib = shrunk(tmp_path, isa, 0.5)
+    control = bounds.controls()[isa]
+    lib = Reductions(control.library)
     lanes = {"base": 1, "avx2": 4, "avx512": 8, "neon": 2}[isa]
-    assert wrong(test_sums, lib, lanes, "f32")
-    for fmt in data.SHAPES:
-        assert wrong(test_one_row_or_column, lib, fmt, 4096), fmt
-        assert wrong(check_products, lib, fmt, 4096, [(3, 5)]), fmt
-        assert wrong(test_tiles, lib, fmt, 300), fmt
-        assert wrong(test_bias_batch_and_scaling, lib, fmt, 300), fmt
-        assert wrong(test_convolutions, lib, fmt), fmt
-    assert wrong(test_windows, lib, "f32")
-    for fmt in ("bf16", "f32", "f64"):
-        assert wrong(test_scatter_and_prefixes, lib, fmt)
-    lib = shrunk(tmp_path, isa, 1 / SPARE)
-    assert wrong(test_sums, lib, lanes, "f64")
-    assert wrong(test_one_row_or_column, lib, "f64", 4096)
-    assert wrong(check_products, lib, "f64", 4096, [(3, 5)])
-    assert wrong(test_tiles, lib, "f64", 300)
-    assert wrong(test_bias_batch_and_scaling, lib, "f64", 300)
-    assert wrong(test_convolutions, lib, "f64")
+    with control.shrink(0.5):
+        assert wrong(test_sums, lib, lanes, "f32")
+        for fmt in data.SHAPES:
+            assert wrong(test_one_row_or_column, lib, fmt, 4096), fmt
+            assert wrong(check_products, lib, fmt, 4096, [(3, 5)]), fmt
+            assert wrong(test_tiles, lib, fmt, 300), fmt
+            assert wrong(test_bias_batch_and_scaling, lib, fmt, 300), fmt
+            assert wrong(test_convolutions, lib, fmt), fmt
+        assert wrong(test_windows, lib, "f32")
+        for fmt in ("bf16", "f32", "f64"):
+            assert wrong(test_scatter_and_prefixes, lib, fmt)
+    with control.shrink(1 / SPARE):
+        assert wrong(test_sums, lib, lanes, "f64")
+        assert wrong(test_one_row_or_column, lib, "f64", 4096)
+        assert wrong(check_products, lib, "f64", 4096, [(3, 5)])
+        assert wrong(test_tiles, lib, "f64", 300)
+        assert wrong(test_bias_batch_and_scaling, lib, "f64", 300)
+        assert wrong(test_convolutions, lib, "f64")
 
 
 # ------------------------------------------------------------------------------------------------------- Python and PyTorch
