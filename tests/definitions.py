@@ -6,7 +6,9 @@ noting an exception. It answers special arguments and those with an exact or nea
 `raised`; otherwise it returns an MPFR number computed at the precision of the current context with a relative error below
 2^-(precision - LOST)."""
 
+import array
 import functools
+import itertools
 import operator
 import statistics
 from collections.abc import Callable
@@ -98,25 +100,64 @@ def value(function: str, *args):
     return f(*args)
 
 
-def rounded(f: Callable, rows, target: gmpy2.context) -> list[float]:
+_first: dict[tuple[Callable, bytes], list] = {}
+
+
+def first_values(f: Callable, rows: list[tuple[float, ...]]) -> list:
+    """f at FIRST bits for each row of arguments, or the Exact that it raises. Those of a few sets of rows are kept: the same set comes with
+    each rounding rule, and for the exceptions."""
+    key = f, array.array("d", itertools.chain.from_iterable(rows)).tobytes()
+    if key not in _first:
+        if len(_first) > 3:
+            _first.clear()
+        found: list = []
+        with wide():
+            for row in rows:
+                try:
+                    found.append(f(*[mpfr(a, 53) for a in row]))
+                except Exact as e:
+                    found.append(Exact(e.value, e.flag))  # without the frames that the one raised refers to
+        _first[key] = found
+    return _first[key]
+
+
+def rounded(f: Callable, rows: list[tuple[float, ...]], target: gmpy2.context) -> list[float]:
     """The rounded results for many rows of arguments: as `evaluate`, with one context for all."""
     out, context = [], gmpy2.context(target)
     with wide():
         down, up = 1 - mpfr(2) ** (LOST - FIRST), 1 + mpfr(2) ** (LOST - FIRST)
-        for row in rows:
-            try:
-                value = f(*[mpfr(a, 53) for a in row])
-                low = context.mul(value, down)
-                decided = gmpy2.is_finite(value) and low == context.mul(value, up)
-                out.append(float(low) if decided else evaluate(f, row, target)[0])
-            except Exact as e:
-                special = e.flag or not gmpy2.is_finite(e.value)
-                out.append(float(e.value if special else context.mul(e.value, 1)))
+        for row, value in zip(rows, first_values(f, rows), strict=True):
+            if isinstance(value, Exact):
+                special = value.flag or not gmpy2.is_finite(value.value)
+                out.append(float(value.value if special else context.mul(value.value, 1)))
+                continue
+            low = context.mul(value, down)
+            decided = gmpy2.is_finite(value) and low == context.mul(value, up)
+            out.append(float(low) if decided else evaluate(f, row, target)[0])
     return out
 
 
-def exceptions(f: Callable, args: tuple[float, ...], target: gmpy2.context) -> int:
-    return 0 if any(a != a for a in args) else evaluate(f, args, target)[1]
+def exceptions(f: Callable, rows: list[tuple[float, ...]], target: gmpy2.context) -> list[int]:
+    """The exceptions of many rows of arguments, none of which is a NaN."""
+    values = first_values(f, rows)
+    with wide():
+        down, up = 1 - mpfr(2) ** (LOST - FIRST), 1 + mpfr(2) ** (LOST - FIRST)
+        ends = [None if isinstance(v, Exact) else (v * down, v * up) for v in values]
+    out = []
+    with gmpy2.context(target) as context:
+
+        def overflow(value):
+            context.clear_flags()
+            return gmpy2.mul(value, 1), OVERFLOW * bool(context.overflow)
+
+        for row, value, pair in zip(rows, values, ends, strict=True):
+            if pair is None:
+                special = value.flag or not gmpy2.is_finite(value.value)
+                out.append(value.flag if special else overflow(value.value)[1])
+                continue
+            low, high = map(overflow, pair)
+            out.append(low[1] if low == high and not gmpy2.is_nan(value) else evaluate(f, row, target)[1])
+    return out
 
 
 # --- Exponentials and logarithms ---

@@ -94,7 +94,7 @@ def results(function: str, x, target: gmpy2.context) -> np.ndarray:
         f = definitions.DEFINITIONS[function]
         out = np.full(len(x[0] if isinstance(x, tuple) else x), np.nan)
         some = slice(None) if isinstance(x, tuple) else ~np.isnan(x)  # one argument: NaN for NaN
-        rows = zip(*arguments(x if isinstance(x, tuple) else np.asarray(x)[some]), strict=True)
+        rows = list(zip(*arguments(x if isinstance(x, tuple) else np.asarray(x)[some]), strict=True))
         out[some] = definitions.rounded(f, rows, target)
         return out
     with gmpy2.context(target):
@@ -114,8 +114,10 @@ def flags(function: str, x, fmt: str, rule: str = "nearest") -> np.ndarray:
     rows = list(zip(*arguments(x), strict=True))
     out = np.zeros(len(rows), np.uint32)
     if function in definitions.DEFINITIONS:
-        f, target = definitions.DEFINITIONS[function], context(fmt, rule)
-        return np.array([definitions.exceptions(f, v, target) for v in rows], dtype=np.uint32)
+        some = np.array([not any(v != v for v in row) for row in rows], dtype=bool)
+        kept = [row for row, number in zip(rows, some, strict=True) if number]
+        out[some] = definitions.exceptions(definitions.DEFINITIONS[function], kept, context(fmt, rule))
+        return out
     with context(fmt, rule) as ctx:
         f = definitions.MPFR.get(function) or getattr(gmpy2, function)
         for i, row in enumerate(rows):
