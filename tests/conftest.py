@@ -28,6 +28,12 @@ LONG = (
     "test_elementwise_f32.py",
     "test_packaging_c.py",
     "test_python_verify.py",
+    "test_proofs_exact.py",
+    "test_torch_operators.py",
+    "test_torch_opinfo_isas.py",
+    "test_torch_opinfo.py",
+    "test_torch_opinfo_gradients.py",
+    "test_optimizers.py",
 )
 
 
