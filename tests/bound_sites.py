@@ -1,7 +1,7 @@
 """Every error bound of the library by its place in the sources, and a copy of these in which each has a factor.
 
 A bound passes through RM_BOUND (crlibm/config.h). The k-th of them is multiplied by rm_bound_factor[k], which a test can set. In the same
-copy conditions can be left out (guard_sites.py)."""
+copy conditions can be left out (guard_sites.py), and paths are counted (path_sites.py)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 import guard_sites
+import path_sites
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ("crlibm", "src")
@@ -82,7 +83,7 @@ def write(path: pathlib.Path, text: str) -> None:
 
 def copy_sources(where: pathlib.Path) -> None:
     """The sources with RM_BOUND(x) made RM_BOUND_AT(number, x), and their conditions numbered."""
-    root, number, conditions = ROOT, iter(range(len(sites()))), 0
+    root, number, conditions, paths = ROOT, iter(range(len(sites()))), 0, set()
     plain = [
         root / "CMakeLists.txt",
         *(p for f in ("cmake", "include") for p in sorted((root / f).rglob("*")) if p.is_file()),
@@ -96,10 +97,14 @@ def copy_sources(where: pathlib.Path) -> None:
             first, conditions = conditions, conditions + len(guard_sites.places(text))
             text = guard_sites.guarded(text, first)
         text = USE.sub(lambda _: f"RM_BOUND_AT({next(number)}, ", text)
-        write(where / path.relative_to(root), text)
+        write(where / path.relative_to(root), path_sites.counted(text, paths))
+    path_sites.check_all(paths)
     config = (root / "crlibm/config.h").read_text()
     end = config.rindex("#endif")
     write(where / "crlibm/config.h", config[:end] + FACTORS + guard_sites.GUARDS + config[end:])
     status = where / "src/runtime/status.c"
     small = f"\ndouble rm_bound_factor[{len(sites())}] = {{{', '.join(['0x1p-20'] * len(sites()))}}};\n"
-    write(status, f'#include "../../crlibm/config.h"\n{status.read_text()}{small}char rm_guard[{conditions}];\n')
+    write(
+        status,
+        f'#include "../../crlibm/config.h"\n{status.read_text()}{small}char rm_guard[{conditions}];\n{path_sites.DEFINED}',
+    )
