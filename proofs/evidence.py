@@ -292,7 +292,9 @@ Made by `python -m proofs.formula.check --write`: the greatest share of its boun
 data of the ranges that the kernel's comment names. The error is a polynomial in rounding errors, and in the number of terms of a sum; it is taken
 from the expression graph of the library's own source and from the host code that gives it its numbers. Assumed are the bounds of exponentials,
 log1p and quantiles (above), the bounds of sums by the numbers of roundings that `proofs/depth/run.py` counts, and the ranges that comments state.
-Where an assumed error makes up most of a bound, the share is near 1. `proofs/exact/run.py` compares what rounding tests are given with exact numbers,
+Where an assumed error makes up most of a bound, the share is near 1. What the fast evaluations leave open, and the totals of binary cross entropy,
+kl_div and nll_loss from the start, are computed with double-double numbers that carry a bound of their error: each of their operations is a
+line below, underflow included, so that what is composed of them is within its bound (the share is then 1 by design). `proofs/exact/run.py` compares what rounding tests are given with exact numbers,
 here and in products, convolutions, sums, losses, pooling and scatter sums.
 
 | operation | with FMA | without |

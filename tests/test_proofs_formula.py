@@ -165,6 +165,7 @@ def test_other_bounds_and_formulas_are_rejected(tmp_path, path, old, new, names)
 OLD = "rm_vplus(rm_vone(vf64_set1(1.0)), rm_vminus(rm_vtimes(rm_vone(y), 0, rm_vone(y), 0)));"
 ROWS, LOSS, SOFTMAX = "src/nn/rows/step.h", "src/nn/loss/step.h", "src/nn/softmax/row.h"
 ENTROPY, NORM, WEIGHT = "src/nn/cross_entropy/row.h", "src/nn/norm/normalize.inl", "src/nn/norm/weight_row.h"
+DD_BALL, RUNNING = "crlibm/enclosure/dd_ball.h", "numbers with a running bound:"
 DRAWS, VARIANCE = "src/random", "src/reduce/variance_parts.h"
 BELOW = "formats below binary64"
 # A bound made smaller, or a step left out, and the claim that then is not proved; each claim once in a group.
@@ -185,6 +186,15 @@ SMALLER = [
         (NORM, "s.slope = 1.01 * t.a * (b0_err +", "s.slope = 0.99 * t.a * (b0_err +", "gradient of a norm"),
         (NORM, "__builtin_fabs(s.b0) * (2.1 * t.rel + 0x1p-50);", "__builtin_fabs(s.b0) * (1.9 * t.rel + 0x1p-50);", "sums of a norm's gradient"),
         (WEIGHT, "RM_WEIGHT_TERMS + 8) * 0x1p-53;", "RM_WEIGHT_TERMS - 8) * 0x1p-53;", "gradient of a norm by its weights, columns"),
+        (WEIGHT, "0x1p-53 * j * j * bound", "0x1p-60 * j * j * bound", "gradient of a norm by its weights, joins of columns"),
+        (DD_BALL, "vf64_abs(x) + vf64_abs(y);", "vf64_abs(x);", f"{RUNNING} sums"),
+        (DD_BALL, "(vf64_abs(ah) + vf64_abs(al) + ea) * eb", "(vf64_abs(ah) + vf64_abs(al)) * eb", f"{RUNNING} products"),
+        (DD_BALL, "a->err * s * t + 0x1p-1071", "a->err * s", f"{RUNNING} products with powers of two"),
+        (DD_BALL, "return m >= 0.25 * h ? m * (1.0 - 0x1p-40)", "return m >= 0.25 * h ? m * (1.0 - 0x1p-51)", f"{RUNNING} magnitudes"),
+        (DD_BALL, "rm_dd_ball_most(&rest) / (1.25 * s1)", "rm_dd_ball_most(&rest) / (1.5 * s1)", f"{RUNNING} quotients, roots"),
+        (DD_BALL, "d * 1.125", "d * 1.0", f"{RUNNING} exponentials"),
+        (DD_BALL, "a->err * (1.0 + 0x1p-18)", "a->err * (1.0 + 0x1p-22)", f"{RUNNING} logarithms"),
+        (DD_BALL, "(inexact ? 1.0 : 0.0)", "(inexact ? 0.5 : 0.0)", f"{RUNNING} exact totals"),
         (WEIGHT, "RM_BOUND(1.01 * err + __builtin_fabs(v) *", "RM_BOUND(0.99 * err + __builtin_fabs(v) *", "gradient of a norm by its weights, blocks"),
         ("src/nn/rows/kernels.h", "#define RM_ROW_MOMENT_ERR 0x1.4p-48", "#define RM_ROW_MOMENT_ERR 0x1.3p-48", "sums of rows"),
         (f"{DRAWS}/job.c", "RM_F64 ? 0x1p-100 : 0x1p-50);", "RM_F64 ? 0x1p-103 : 0x1p-51);", f"uniform numbers, {BELOW}"),
@@ -201,7 +211,6 @@ SMALLER = [
         ("src/blas/gemm/alpha_beta.h", "RM_BOUND(0x1p-52)", "RM_BOUND(0x1p-54)", "alpha S + beta d"),
         ("src/blas/gemm/alpha_beta.h", "RM_BOUND(0x1p-50 * m)", "RM_BOUND(0x1p-52 * m)", "alpha S + beta d in two parts"),
         ("src/nn/optim/clip_step.h", "rm_vtimes(rm_vcoefficient(c->c), 1,", "rm_vtimes(rm_vcoefficient(c->c), 0,", "gradients scaled to a norm, binary64"),
-        ("crlibm/enclosure/dd_ball.h", "+ vf64_abs(c) + vf64_abs(l)) * 0x1p-53", "+ vf64_abs(c)) * 0x1p-53", "products of numbers with a bound"),
         ("crlibm/logaddexp/logaddexp.h", "RM_BOUND(0x1p-51)", "RM_BOUND(0x1p-52)", f"logaddexp, {BELOW}"),
         ("crlibm/sin/sin_accurate.h", "RM_BOUND(0x1.8p-103)", "RM_BOUND(0x1p-103)", "sin, cos, tan: large arguments reduced"),
     ],
@@ -215,6 +224,8 @@ SMALLER = [
         (f"{DRAWS}/truncated.h", "vf64_mad(l[i], s, vf64_mul_err(h[i], s, p[i]))", "vf64_mul_err(h[i], s, p[i])", "weighted tails of truncated normal numbers"),
         (LOSS, "vf64_add(vf64_mul_err(h, h, q), vf64_mul(vf64_mul(two, h), l))", "vf64_mul_err(h, h, q)", "terms of losses, squares, binary64"),
         (VARIANCE, "0x1p-50 * g + 0x1p-102 * (q->hi + g)", "0x1p-50 * g + 0x1p-106 * (q->hi + g)", "variances"),
+        (DD_BALL, "+ vf64_abs(c) + vf64_abs(l)) * 0x1p-53", "+ vf64_abs(c)) * 0x1p-53", f"{RUNNING} products"),
+        (DD_BALL, "e * (1.0 + 0x1p-45) + 0x1p-1060", "e * (1.0 + 0x1p-45)", f"{RUNNING} logarithms"),
         ("crlibm/sin/sin_accurate.h", "RM_BOUND(0x1p-136)", "RM_BOUND(0x1p-137)", "sin, cos, tan: large arguments reduced"),
     ],
 ]  # fmt: skip

@@ -283,7 +283,7 @@ def large_argument(root: pathlib.Path) -> Computed:
 
 # ------------------------------------------------------------------------------------------ scaling, numbers with a bound
 
-SCALED, NEAR = "src/blas/gemm/alpha_beta.h", "crlibm/enclosure/dd_ball.h"
+SCALED = "src/blas/gemm/alpha_beta.h"
 
 
 def scalings() -> list[Claim]:
@@ -313,28 +313,6 @@ def scaled_pair(root: pathlib.Path) -> Computed:
     return Computed("alpha S + beta d in two parts", make)
 
 
-def near(root: pathlib.Path) -> Computed:
-    """The product of numbers with a bound, before rm_dd_ball_up, which adds 2^-45: A = ah + al within ea, B = bh + bl within eb."""
-
-    def make(algebra: Algebra) -> list[tuple[Value, Value]]:
-        host = Host(
-            algebra, {name: A(name) for name in ("ah", "al", "bh", "bl", "ea", "eb")}, {"tiny": False}, own=("c", "l")
-        )
-        host.run(text_of(root, NEAR, "const double p = ah * bh,", 1))
-        p = host.values["p"]
-        host.values["e"] = plus(product(A("ah"), A("bh")), minus(p))
-        host.calls["vf64_abs"] = algebra.magnitude
-        host.run("const double l =" + text_of(root, NEAR, "l = e + c;", 1).removeprefix("l ="))
-        host.run(text_of(root, NEAR, "double err = (vf64_abs(c1) +", 1))
-        host.run(text_of(root, NEAR, "err += (vf64_abs(ah) +", 1))
-        exact = times(plus(A("ah"), A("al"), error(algebra, 1, A("ea"))), plus(A("bh"), A("bl"), error(algebra, 1, A("eb"))))
-        left_out = plus(product(A("al"), A("bl")), error(algebra, 1, A("al"), A("bl")))
-        bound = times(host.values["err"], number(1 + Fraction(1, 2**46)))
-        return [(plus(p, host.values["l"], left_out, minus(exact)), bound)]
-
-    return Computed("products of numbers with a bound", make)
-
-
 def everything(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
     labels = (2, "formats below binary64"), (3, "binary64")
     graphs, computed = dropout(root)
@@ -344,7 +322,6 @@ def everything(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
         found += terms(fmt, label)
     found += scalings()
     computed += [
-        near(root),
         scaled_pair(root),
         average(root),
         deviation(root, False),

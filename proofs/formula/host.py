@@ -66,7 +66,7 @@ class Host:
             sums,
         )
         self.tokens: list[str] = []
-        self.target = ""
+        self.target, self.rests = "", 0
 
     # ------------------------------------------------------------------------------------------- statements
 
@@ -255,21 +255,30 @@ class Host:
             raise NotRead(f"{name} of which nothing is known")
         return self.values[name]
 
+    def argument(self) -> Value | str:
+        """A value, or the name of a variable whose address is given."""
+        if not self.at("&"):
+            return self.expression()
+        self.tokens.pop(0)
+        return self.name()
+
     def call(self, name: str) -> Value:
         if name in self.calls and getattr(self.calls[name], "whole", False):
             self.condition()
             return self.calls[name]()
         self.take("(")
         target, self.target = self.target, ""
-        given = [self.expression()]
+        given = [self.argument()]
         while self.at(","):
             self.tokens.pop(0)
-            given.append(self.expression())
+            given.append(self.argument())
         self.take(")")
         self.target = target
         if name == "RM_BOUND":
             return given[0]
-        if name == "__builtin_fabs":
+        if name == "rm_dd_ball_two_sum" and name not in self.calls:
+            return self.two_sum(*given)
+        if name in ("__builtin_fabs", "vf64_abs"):
             return self.algebra.magnitude(given[0])
         if name == "__builtin_sqrt":
             return self.root(given[0])
@@ -292,6 +301,12 @@ class Host:
         if self.target in self.own and len({atoms for atoms, _ in whole}) > 1:
             return self.algebra.named(whole, self.target)
         return self.rounded(whole)
+
+    def two_sum(self, a: Value, b: Value, rest: str) -> Value:
+        """Knuth's: the sum, which is a + b less what is left over, a number of its own."""
+        self.rests += 1
+        self.values[rest] = atom(f"{rest}{self.rests}")
+        return plus(a, b, minus(self.values[rest]))
 
     def times(self, a: Value, b: Value) -> Value:
         exact = times(a, b)

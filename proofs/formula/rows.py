@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -561,6 +562,25 @@ def norms(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
         )
         return [(plus(host.values["v"], minus(times(exact_root(algebra), second))), host.values["bound"])]
 
+    def joins(algebra: Algebra) -> list[tuple[Value, Value]]:
+        """A join is off by u of the low part and of what the sum leaves over. No partial sum being above T, that is at most u T, the low part after
+        i joins is within i u T, and the errors of j of them add up to j (j + 1)/2 u^2 T; a term's bound has the part `least` of the term, so that the
+        bound has that of T."""
+        text = text_of(root, WEIGHTS, "*hi = rm_dd_ball_two_sum(*hi, *sum, &e);", "*sum = 0.0;")
+        host = Host(algebra, {"hi": A("hi"), "lo": A("lo"), "sum": A("sum")}).run(re.sub(r"\*(hi|lo|sum)", r"\1", text))
+        off = plus(host.values["hi"], host.values["lo"], minus(A("hi")), minus(A("lo")), minus(A("sum")))
+        each = number(U * (1 + U))
+        found = [(off, plus(times(each, A("lo")), times(each, host.values["e"])))]
+        terms = int(text_of(root, WEIGHTS, "RM_WEIGHT_TERMS = ", ",").strip(",").split()[-1])
+        host = Host(algebra, {"t->rel": {}, "RM_WEIGHT_TERMS": number(terms), "j": A("j")})
+        relative = text_of(root, WEIGHTS, "return t->rel + (RM_WEIGHT_TERMS", ";").removeprefix("return")
+        host.run(f"least = {relative}")
+        host.values["bound"] = product(host.values["least"], A("T"))
+        given = text_of(root, WEIGHTS, "RM_BOUND(1.01 * bound +", ")")
+        host.run(f"given = {given.removeprefix('RM_BOUND(1.01 * bound +').removesuffix(')')};")
+        lost = error(algebra, U * U * (1 + TERMS) / 2, A("T"))  # each of j (j + 1)/2, and j <= j^2
+        return [*found, (plus(times(lost, A("j", 2)), times(lost, A("j", 2))), host.values["given"])]
+
     by_c, by_d = ("u-c", T), ("v-d", plus(A("v"), minus(A("d"))))
     x = ("x-c", plus(A("x"), minus(A("c"))))
     return (
@@ -583,5 +603,6 @@ def norms(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
             *statistics(root),
             Computed("sums of a norm's gradient", sums_of_gradient, SMALL),
             Computed("gradient of a norm by its weights, blocks", channel, SMALL),
+            Computed("gradient of a norm by its weights, joins of columns", joins),
         ],
     )
