@@ -76,11 +76,16 @@ def watched(path: str, text: str) -> tuple[str, set[str]]:
     return re.sub(rf"(\b)({'|'.join(WATCHED)})\(", call, text), found
 
 
+def files(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Files that a compiler reads."""
+    return [source for kind in ("*.[ch]", "*.inl", "*.inc", "*.def") for source in folder.rglob(kind)]
+
+
 def copied(to: pathlib.Path, edit: dict[str, list[tuple[str, str]]]) -> None:
     """The sources; edit: a part of a file and what stands there instead, for controls."""
     found: set[str] = set()
     for folder in ("src", "crlibm", "include", "proofs/exact"):
-        for source in [*(ROOT / folder).rglob("*.[ch]"), *(ROOT / folder).rglob("*.def")]:
+        for source in files(ROOT / folder):
             text, name = source.read_text(), str(source.relative_to(ROOT))
             for old, new in edit.get(name, ()):
                 if text.count(old) != 1:
@@ -97,6 +102,9 @@ def copied(to: pathlib.Path, edit: dict[str, list[tuple[str, str]]]) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
     (to / "proofs/lanes.h").write_text((ROOT / "proofs/lanes.h").read_text())
+    unknown = [name for name in edit if not (to / name).exists()]
+    if unknown:
+        raise RuntimeError(f"no {unknown} to edit")
     missing = set(WATCHED) - found
     if missing:
         raise RuntimeError(f"no call of {missing} is left to watch")

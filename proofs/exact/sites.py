@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from proofs.exact.library import HERE, ROOT, WATCHED, function_around, watched
+from proofs.exact.library import HERE, ROOT, WATCHED, files, function_around, watched
 
 # Kernels of functions have proofs of their own; the device's sources call the headers that are watched here.
 ELSEWHERE = ("src/cuda/", "src/xla/", "src/elementwise/")
@@ -50,7 +50,7 @@ def recording() -> set[str]:
 
 
 def sources() -> Iterator[tuple[str, str]]:
-    for source in sorted((ROOT / "src").rglob("*.[ch]")):
+    for source in sorted(files(ROOT / "src")):
         name = str(source.relative_to(ROOT))
         if not name.startswith(ELSEWHERE):
             yield name, source.read_text()

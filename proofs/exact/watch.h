@@ -219,7 +219,7 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
 #define WATCH_rm_decide(near, ball, row, i, format, state) (exact_place = (i), rm_decide(near, ball, row, i, format, state))
 #define WATCH_rm_decide_separated(near, ball, row, i, separation, format, state) \
   (exact_place = (i), rm_decide_separated(near, ball, row, i, separation, format, state))
-#define WATCH_rm_near_round(a, format, rule, flags, bits)                                     \
+#define WATCH_rm_dd_ball_round(a, format, rule, flags, bits)                                     \
   ({                                                                                          \
     const rm_dd_ball near__ = *(a);                                                              \
     const int known__ = rm_dd_ball_round(&near__, format, rule, flags, bits);                    \
