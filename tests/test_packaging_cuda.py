@@ -53,21 +53,35 @@ def linked(program, objects):
     return program
 
 
-def emulated(where, *flags):
-    """tests/cuda/test_cuda for the host. With flags, CONTROLLED and sums are compiled with them."""
-    jobs = [(ROOT / "tests/cuda/test_cuda.cpp", where, [])]
-    if flags:
-        jobs += [(ROOT / "src/cuda/reduce.cu", where, flags), (ROOT / "src/common/overlap.c", where, flags)]
-        for name in CONTROLLED:
-            source = where / f"{name}.cu"
-            source.write_text(FUNCTION.format(name, oracle.ARITY[name]))
-            jobs.append((source, where, flags))
-    return linked(where / "test_cuda", compiled(jobs))
+def built(source):
+    """The object file of this source in the emulated library: a program that has others of its objects takes it as it is."""
+    name = source.removeprefix("src/cuda/") if source.startswith("src/cuda/") else "__/" + source.removeprefix("src/")
+    path = emulated_cuda().parent / f"CMakeFiles/repmath_cuda.dir/{name}.o"
+    assert path.exists(), f"{source} is not of the library"
+    return path
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    return emulated(tmp_path_factory.mktemp("emulated"))
+def main(tmp_path_factory):
+    return compiled([(ROOT / "tests/cuda/test_cuda.cpp", tmp_path_factory.mktemp("main"), [])])
+
+
+def emulated(main, where, *flags):
+    """tests/cuda/test_cuda for the host. With flags, CONTROLLED and sums are compiled with them."""
+    objects = list(main)
+    if flags:
+        jobs = [(ROOT / "src/cuda/reduce.cu", where, flags)]
+        for k in range(2):  # together they compile faster than each for itself
+            source = where / f"functions{k}.cu"
+            source.write_text("".join(FUNCTION.format(name, oracle.ARITY[name]) for name in CONTROLLED[k::2]))
+            jobs.append((source, where, flags))
+        objects += [*compiled(jobs), built("src/common/overlap.c")]
+    return linked(where / "test_cuda", objects)
+
+
+@pytest.fixture(scope="module")
+def program(main, tmp_path_factory):
+    return emulated(main, tmp_path_factory.mktemp("emulated"))
 
 
 def test_the_launchers_give_the_cpu_bits(program):
@@ -76,10 +90,10 @@ def test_the_launchers_give_the_cpu_bits(program):
     assert counted and int(counted[1]) > 100, out
 
 
-def test_the_launchers_give_the_cpu_bits_without_fma(program, tmp_path):
+def test_the_launchers_give_the_cpu_bits_without_fma(main, tmp_path):
     if not HAS_FMA:
         pytest.skip("this CPU has no FMA, or no option for it: the test above was without")
-    assert re.search(r"\d+ passed, 0 failed", run(emulated(tmp_path, "-mno-fma")))
+    assert re.search(r"\d+ passed, 0 failed", run(emulated(main, tmp_path, "-mno-fma")))
 
 
 @pytest.mark.parametrize("fmt", ["f16", "bf16"])
@@ -90,10 +104,10 @@ def test_golden_digests_of_every_16_bit_input(program, fmt):
         assert hashlib.sha256(out).hexdigest() == golden_sets.published(name, fmt), name
 
 
-def test_a_wrong_bound_is_seen(program, tmp_path):
+def test_a_wrong_bound_is_seen(main, tmp_path):
     """The control: with bounds made smaller, the comparison fails."""
     flags = ["-DRM_CFG_BOUND_SHRINK=0x1p-20", *(FMA if HAS_FMA else [])]
-    bad = emulated(tmp_path, *flags)
+    bad = emulated(main, tmp_path, *flags)
     with pytest.raises(pytest.fail.Exception, match=r"\d+ passed, [1-9]\d* failed"):
         run(bad)
 
@@ -123,17 +137,17 @@ def test_the_option_off_and_auto(tmp_path):
 
 def emulated_parts(where, test, kernels, shared, variants, least=100):
     """A test program of its own for each of `variants`: the first is that of the library; for the others, `kernels` are compiled with their
-    flags, and what they need of `shared` with them. What each printed, and its counts, `least` or more."""
+    flags, and linked with what they need of the library's `shared`. What each printed, and its counts, `least` or more."""
     folders = [where / str(k) for k in range(len(variants))]
     for folder in folders:
         folder.mkdir(parents=True)
     assert variants[0] == []
-    jobs = [(ROOT / source, folders[0], []) for source in [f"tests/cuda/{test}.cpp", *shared]]
+    jobs = [(ROOT / f"tests/cuda/{test}.cpp", folders[0], [])]
     jobs += [(ROOT / source, folders[k], flags) for k, flags in enumerate(variants) if k for source in kernels]
     objects = compiled(jobs)
     counts = []
     for k, folder in enumerate(folders):
-        own = [o for o in objects if o.parent in (folders[0], folder)] if k else objects[:1]
+        own = [o for o in objects if o.parent in (folders[0], folder)] + [built(source) for source in shared if k]
         out = subprocess.run([linked(folder / test, own)], capture_output=True, text=True).stdout
         counted = re.search(r"(\d+) passed, (\d+) failed", out)
         assert counted and int(counted[1]) >= least, out
@@ -248,11 +262,16 @@ def test_functions_of_rows_give_the_cpu_bits(tmp_path):
 
 def test_losses_give_the_cpu_bits(tmp_path):
     """And the controls. Elements and sums, down to what big numbers decide."""
-    for test, of, jobs, seen in (
-        ("test_cuda_losses", ["losses", "losses_slow", "nll"], ["losses_job", "nll_job"], "a quotient beside a tie"),
-        ("test_cuda_wide_losses", ["bce", "kl_div", "dd_losses_slow"], ["dd_loss_job"], "a sum beside a tie"),
+    for test, of, checks, seen in (
+        (
+            "test_cuda_losses",
+            ["losses", "losses_accurate", "nll"],
+            ["loss/args", "cross_entropy/nll_args"],
+            "a quotient beside a tie",
+        ),
+        ("test_cuda_wide_losses", ["bce", "kl_div", "dd_losses_accurate"], ["loss/dd_loss_args"], "a sum beside a tie"),
     ):
-        shared = [f"src/nn/{job}.c" for job in [*jobs, "row_apart"]] + ["src/common/overlap.c"]
+        shared = [f"src/nn/{name}.c" for name in [*checks, "rows/apart"]] + ["src/common/overlap.c"]
         kernels = [f"src/cuda/{name}.cu" for name in of]
         (good, out), (bad, found) = emulated_parts(tmp_path / test, test, kernels, shared, [[], [SHRINK]])
         assert good == 0 and bad, out
