@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import repmath  # noqa: E402
-from proofs import cuts, evidence, graph  # noqa: E402
+from proofs import cuts, domains, evidence, graph  # noqa: E402
 
 CLAMPED = {cut.function: cut for cut in cuts.clamped()}
 RESULTS = {"1": lambda x: 1.0, "2, of -x": lambda x: 2.0, "-1, of -x": lambda x: -1.0, "pi/2": lambda x: math.pi / 2}
@@ -120,3 +120,21 @@ def test_all_settled_results_are_among_them():
     (wrong,) = [p for p in cuts.settled("exp", text.replace("-0x1.7499999999", "-0x1.7099999999")) if p.low != p.high]
     with pytest.raises(AssertionError):
         cuts.hold_settled(wrong)
+
+
+def test_arguments_in_no_proof_are_listed(monkeypatch):
+    """What is entered is read from the source (gelu: below -36.5 and within 2^-960 of 0 it is not), and a domain that is shorter than what is entered
+    leaves the difference; atan is proved whole."""
+    tiny = Fraction(1, 2**960)
+    gelu = domains.entered(domains.special_graphs()["gelu"])
+    assert domains.less([(Fraction(-40), Fraction(40))], gelu) == [
+        (Fraction(-40), math.nextafter(-36.5, -40)),
+        (-Fraction(math.nextafter(float(tiny), 0)), Fraction(-1, 2**1074)),
+        (Fraction(1, 2**1074), Fraction(math.nextafter(float(tiny), 0))),
+    ]
+    assert "atan" not in domains.left_over()
+    monkeypatch.setattr(domains, "proved", lambda name: [(Fraction(-1), Fraction(1))])
+    assert domains.left_over()["atan"] == [
+        (-cuts.MOST, Fraction(math.nextafter(-1, -2))),
+        (Fraction(math.nextafter(1, 2)), cuts.MOST),
+    ]

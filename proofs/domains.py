@@ -1,0 +1,157 @@
+"""The arguments in f64 for which the double-double kernels are entered and that are in no proof's domain: python -m proofs.domains.
+
+A function's kernel is entered where rm_<f>_special does not say otherwise; that condition is read from the source's graph and evaluated between the
+constants that it compares with. Left over are those arguments which are neither in the domain of a certificate nor beyond a cut of cuts.py, single
+numbers at which an evaluation of the graph shows the bound being left out. Kernels of |x| are proved for positive numbers."""
+
+import itertools
+import re
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+from flint import ctx
+
+from .cuts import MOST, clamped, value
+from .graph import HERE, ROOT, Graph, bits_of, double_of, evaluate, kernels, parse, recorded
+from .kinds import hook
+from .taylor import ball
+from .values import neighbour
+
+Range = tuple[Fraction, Fraction]
+TURNED = {"sin", "cos", "tan"}  # by the reduction of sin, of |x|
+OF_MINUS = {"log_sigmoid": "softplus"}  # the other kernel called with -x, its parts negated
+STARTED = {"erfinv", "ndtri"}  # their domains in x are those of the first approximation
+NOT_DD = {"sqrt"}
+KNOWN = {"input", "const", "iconst", "abs", "neg", "bits", "lt", "le", "ltu", "unord", "isub", "mnot", "mor", "mand"}
+
+
+def special_graphs() -> dict[str, Graph]:
+    """rm_<f>_special for f64, of functions of one argument and gradients."""
+    text = (ROOT / "crlibm/functions.def").read_text()
+    found = re.findall(r"^RM_FUNCTION\((\w+), \w+, (\d),", text, re.M)
+    names = [n for n, arity in found if (arity == "1" or n.endswith("_backward")) and n not in NOT_DD]
+    lines = []
+    for name in names:
+        g = 'vf64_input("g"), ' if name.endswith("_backward") else ""
+        lines.append(f'  rec_nodes = 0, printf("function {name}\\n"), x = vf64_input("x");')
+        lines.append(f'  m = rm_{name}_special({g}x, RM_F64), printf("out special #%d\\n", m.id);')
+    main = "int main(void) {\n  vf64 x;\n  vm64 m;\n" + "\n".join(lines) + "\n  return 0;\n}\n"
+    with tempfile.TemporaryDirectory(prefix="repmath-proofs-") as folder:
+        source, program = Path(folder) / "domains.c", Path(folder) / "domains"
+        source.write_text(main)
+        command = ["cc", "-std=c11", "-O0", "-w", "-I", str(ROOT), "-I", str(HERE), "-include", str(HERE / "record.h")]
+        for name in names:
+            command += ["-include", str(ROOT / f"crlibm/{name}/{name}.h")]
+        subprocess.run([*command, str(source), "-o", str(program)], check=True, capture_output=True, text=True)
+        printed = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
+    graphs = {}
+    for part in printed.split("function ")[1:]:
+        name, text = part.split("\n", 1)
+        lines = text.splitlines()
+        nodes = [line.split(" ", 1)[1] for line in lines if not line.startswith("out ")]
+        graphs[name] = parse("\n".join(nodes + [line for line in lines if line.startswith("out ")]) + "\n", True)
+    return graphs
+
+
+def pieces(graph: Graph) -> list[Range]:
+    """Between the constants and the numbers beside them the condition does not change."""
+    assert {op for op, _ in graph.nodes} <= KNOWN, {op for op, _ in graph.nodes} - KNOWN
+    ends = {Fraction(0), MOST}
+    for op, arguments in graph.nodes:
+        if op == "const" and (c := float.fromhex(arguments[0])) - c == 0:
+            ends.add(abs(Fraction(c)))
+    whole = [int(arguments[0]) for op, arguments in graph.nodes if op == "iconst"]
+    for k in {*whole, *(a + b for a in whole for b in whole)}:
+        ends |= {Fraction(double_of(b)) for b in (k - 1, k, k + 1) if 0 < b <= bits_of(float(MOST))}
+    cuts = sorted(ends | {-c for c in ends})
+    between = [(neighbour(a, "f64", 1), neighbour(b, "f64", -1)) for a, b in itertools.pairwise(cuts)]
+    return sorted([(c, c) for c in cuts] + [piece for piece in between if piece[0] <= piece[1]])
+
+
+def entered(graph: Graph) -> list[Range]:
+    found: list[Range] = []
+    for low, high in pieces(graph):
+        special = {evaluate(graph, {"x": float(x), "g": 1.0})["special"] for x in (low, (low + high) / 2, high)}
+        assert len(special) == 1
+        if not special.pop():
+            found.append((low, high))
+    return found
+
+
+def proved(name: str) -> list[Range]:
+    """The domains of certificates, and what is beyond the cuts of cuts.py."""
+    found: list[Range] = []
+    for kernel in kernels().values():
+        if kernel.format != "f64" or kernel.kind == "row" or (kernel.kind == "start") != (name in STARTED):
+            continue
+        intervals = [(i.low, i.high) for i in hook(kernel.kind, "domain")(kernel)]
+        if kernel.name == "sin_reduction_f64" if name in TURNED else kernel.function == name:
+            found += intervals
+        if kernel.function == OF_MINUS.get(name):
+            found += [(-high, -low) for low, high in intervals]
+    for cut in clamped():
+        if cut.function == name:
+            found.append((-cut.high, -cut.low) if cut.result.endswith("of -x") else (cut.low, cut.high))
+    if all(low >= 0 for low, _ in found):  # where a kernel is not entered below 0, this adds nothing
+        found += [(-high, -low) for low, high in found]
+    return found
+
+
+def less(whole: list[Range], known: list[Range]) -> list[Range]:
+    for a, b in known:
+        left = []
+        for low, high in whole:
+            if high < a or b < low:
+                left.append((low, high))
+                continue
+            if low < a:
+                left.append((low, neighbour(a, "f64", -1)))
+            if b < high:
+                left.append((neighbour(b, "f64", 1), high))
+        whole = left
+    joined: list[Range] = []
+    for low, high in sorted(whole):
+        if joined and neighbour(joined[-1][1], "f64", 1) == low:
+            joined[-1] = joined[-1][0], high
+        else:
+            joined.append((low, high))
+    return joined
+
+
+def holds_at(name: str, x: Fraction) -> bool:
+    """Whether the kernel's operations, evaluated at a number with fused operations and without, are within its bound. Where that asks for more than
+    single operations (a logarithm or exponential by its bound, a quotient by 0), it is not shown."""
+    ctx.prec = 400
+    for fma in (True, False):
+        try:
+            out = evaluate(parse(recorded(f"{name}_f64"), fma), {"x": float(x)})
+        except (KeyError, ZeroDivisionError):
+            return False
+        if not abs(ball(Fraction(out["hi"]) + Fraction(out["lo"])) - value(name, ball(x))) <= ball(Fraction(out["err"])):
+            return False
+    return True
+
+
+def left_over() -> dict[str, list[Range]]:
+    found = {}
+    for name, graph in special_graphs().items():
+        ranges = less(entered(graph), proved(name))
+        found[name] = [(low, high) for low, high in ranges if low != high or not holds_at(name, low)]
+    return {name: ranges for name, ranges in found.items() if ranges}
+
+
+def text(ranges: list[Range]) -> str:
+    return ", ".join(f"{float(a):.6g}" if a == b else f"{float(a):.6g} to {float(b):.6g}" for a, b in ranges)
+
+
+def main() -> int:
+    for name, ranges in left_over().items():
+        print(f"{name}: {text(ranges)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
