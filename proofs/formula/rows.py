@@ -61,8 +61,6 @@ class Given(Claim):
     make: Callable[[Algebra], dict[str, Value]] = lambda algebra: {}
     limits: Callable[[str], Size | None] = at_most()
     choices: tuple[tuple[str, bool], ...] = ()  # the outcomes of selections, by the comparison
-    ordered: bool = False
-    positive: bool = False
 
     def numbers(self, algebra: Algebra) -> dict[str, Value]:
         return self.make(algebra)
