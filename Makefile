@@ -15,7 +15,7 @@ SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src py
 
 help:
 	@echo "make demo             train networks with repmath in NumPy, PyTorch and JAX on several instruction sets; compare the bits"
-	@echo "make test             run the tests"
+	@echo "make test             run the tests; make test T=tests/python/test_einsum.py runs one file"
 	@echo "make fuzz             attack the library for a while: make fuzz SECONDS=600"
 	@echo "make test-exhaustive  run every input of each 32-bit function (minutes)"
 	@echo "make test-opinfo      compare the bits of many samples of PyTorch's operators between instruction sets (minutes)"
@@ -58,7 +58,7 @@ demo: $(VENV)/demo.stamp
 	$(BIN)/python -m repmath demo --output out
 
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest $(if $(T),$(T),-n auto --dist loadfile)
 
 SECONDS ?= 600
 fuzz: $(VENV)/test.stamp
@@ -69,7 +69,7 @@ test-exhaustive: $(VENV)/test.stamp
 	$(BIN)/python -m repmath verify --all
 
 test-opinfo: $(VENV)/test.stamp
-	REPMATH_OPINFO_SAMPLES=48 $(BIN)/python -m pytest tests/test_torch_opinfo_isas.py
+	REPMATH_OPINFO_SAMPLES=48 $(BIN)/python -m pytest tests/torch/test_opinfo_isas.py
 
 oracle: $(VENV)/proofs.stamp
 	$(BIN)/python -m proofs.oracle

@@ -1,6 +1,6 @@
 """The largest error, in units in the last place, of NumPy, SciPy, PyTorch, libm and repmath: python bench/accuracy.py
 
-The reference is MPFR, through the definitions of tests/definitions.py. f16 and bf16 are run in full (one argument), f32 on random
+The reference is MPFR, through the definitions of tests/support/definitions.py. f16 and bf16 are run in full (one argument), f32 on random
 numbers, f64 on random numbers and published hard cases; of the many, those that look worst beside a float64 result are measured
 with MPFR (of f64, a sample and the hard cases). What is found is a lower bound of the largest error, except for the 16-bit
 formats. Writes bench/results/accuracy.json and docs/accuracy.png.

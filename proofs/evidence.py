@@ -30,7 +30,7 @@ HEAD = """# Evidence
 
 Made by `python -m proofs.run --table`: every cell is read from the certificates of `proofs/`, the golden digests and hard cases of
 `tests/`, and the tests' own lists. Unless it is said otherwise a test runs on each instruction set that the CPU has (base, avx2, avx512; base and
-neon of aarch64 under an emulator, `tests/test_cross_aarch64.py`), and the results must be the same bits.
+neon of aarch64 under an emulator, `tests/packaging/test_cross_aarch64.py`), and the results must be the same bits.
 
 ## What the columns say
 
@@ -47,9 +47,9 @@ neon of aarch64 under an emulator, `tests/test_cross_aarch64.py`), and the resul
   checked error over the claimed bound, with fused operations and without. At most 1 is proved; boxes are cut no further than that needs, so a
   figure near 1 does not say that the claim is tight. Without a figure the bound is derived in prose in the kernel's file.
 - **control**: instruction sets on which the library with all bounds made 2^20 times smaller gives a wrong result on the hardest f32
-  inputs. Where there are none, no input depends on the bounds there: all of them were compared with the oracle. `tests/bounds.txt` lists every
+  inputs. Where there are none, no input depends on the bounds there: all of them were compared with the oracle. `tests/controls/bounds.txt` lists every
   bound of the library, how much smaller each one alone has to be made to return wrong bits on data made for it, or the proof that stands for it;
-  `tests/test_bounds.py` holds it, and that none is left out.
+  `tests/controls/test_bounds.py` holds it, and that none is left out.
 
 """
 
@@ -139,15 +139,15 @@ def mutant_rows() -> list[str]:
 
 
 def bound_counts() -> str:
-    """How the bounds of tests/bounds.txt are shown."""
-    lines = (ROOT / "tests/bounds.txt").read_text().splitlines()
+    """How the bounds of tests/controls/bounds.txt are shown."""
+    lines = (ROOT / "tests/controls/bounds.txt").read_text().splitlines()
     shown = [line.split(" | ")[2] for line in lines if line and not line.startswith(("#", "part |"))]
     smaller = [text for text in shown if re.search(r"^(data|hard|pairs)|; (data|hard|pairs)", text)]
     halves = sum(bool(re.search(r" 1/2(?!\d)", text)) for text in smaller)
     proved = sum(bool(re.search(r"(^|; )(proof|lemma|formula|every)", text)) for text in shown)
     prose = sum(text == "derived" for text in shown)
     return (
-        f"\nOf the {len(shown)} bounds in `tests/bounds.txt`, {len(smaller)} return wrong bits on data of the tests when they alone are made smaller, "
+        f"\nOf the {len(shown)} bounds in `tests/controls/bounds.txt`, {len(smaller)} return wrong bits on data of the tests when they alone are made smaller, "
         f"{halves} of these when halved; {proved} are proved by a machine; {prose or 'none'} have their derivation only.\n"
     )
 
@@ -156,8 +156,8 @@ CONDITIONS = """
 ## Conditions left out
 
 Each comparison of the vector code (kernels, steps, rounding tests, fast paths of operators) sends lanes to a slower tier, to the complete function or
-to another value. In a build for controls each is left out by itself, as never true or as always true. `tests/guards.txt` has a line for each:
-arguments at which a function is right with the condition and wrong without it, by comparison with MPFR (`tests/test_guards.py` tries them on every
+to another value. In a build for controls each is left out by itself, as never true or as always true. `tests/controls/guards.txt` has a line for each:
+arguments at which a function is right with the condition and wrong without it, by comparison with MPFR (`tests/controls/test_guards.py` tries them on every
 instruction set); an operation on data beside boundaries of rounding whose result changes; or why no result changes. Conditions of scalar code
 (complete functions, balls) are not among them.
 
@@ -167,7 +167,7 @@ instruction set); an operation on data beside boundaries of rounding whose resul
 
 
 def condition_counts() -> str:
-    lines = (ROOT / "tests/guards.txt").read_text().splitlines()
+    lines = (ROOT / "tests/controls/guards.txt").read_text().splitlines()
     shown = [line.split(" | ")[2] for line in lines if line and not line.startswith("#")]
     data = [text for text in shown if re.match(r"(never|always) data ", text)]
     wrong = [text for text in shown if re.match(r"(never|always) ", text) and text not in data]
@@ -179,8 +179,8 @@ def condition_counts() -> str:
 
 def no_input() -> dict:
     """(function, format) to the instruction sets on which no input shows a bound, from the test that makes the controls."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    import test_elementwise_controls as controls
+    sys.path.insert(0, str(ROOT / "tests/support"))
+    import elementwise_controls_calls as controls
 
     return {**controls.NO_INPUT, **{(f, "f32"): controls.EVERY for f in controls.NO_BOUND}}
 

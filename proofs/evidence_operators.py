@@ -3,6 +3,7 @@ tests' own source, so that a cell cannot say more than they do. A name that no t
 
 import ast
 import functools
+import pathlib
 import re
 from dataclasses import dataclass
 
@@ -135,19 +136,19 @@ OPERATORS = [
     ),
     Operator(
         "SGD, Adam and their like, clipping",
-        "optimizers.hard_data optimizers.clipping exponent_range.optimiser_steps exponent_range.clipping",
+        "optimizers.hard_data optimizers.clipping formula_exponent_range.optimiser_steps formula_exponent_range.clipping",
         "optimizers.beside_boundaries optimizers.a_hair_beside_ties optimizers.exact_ties_after_steps",
-        "optimizers.control exponent_range.control_a_rounding_more",
+        "optimizers.control formula_exponent_range.control_a_rounding_more",
     ),
     Operator(
         "formulas of a few steps",
-        "formulas.hard_data formulas.gradients_near_one exponent_range.formulas",
+        "formulas.hard_data formulas.gradients_near_one formula_exponent_range.formulas",
         "formulas.beside_midpoints formulas.limits_beside_midpoints",
         "formulas.control",
     ),
     Operator(
         "uniform, normal and truncated normal numbers, dropout",
-        "random.uniform random.normal random.truncated_normal random.dropout exponent_range.random_numbers",
+        "random.uniform random.normal random.truncated_normal random.dropout formula_exponent_range.random_numbers",
         "random.beside_midpoints random.uniform_where_the_ends_cancel random.normal_where_mean_and_deviation_cancel"
         " normal_draw.complete_function",
         "random.control_with_bounds_too_small normal_draw.bounds_that_are_too_small_are_caught",
@@ -158,7 +159,7 @@ HEAD = """
 ## Operators
 
 A cell counts test functions that run the operator in the format: against exact rationals or wide arithmetic / on data at or beside boundaries
-of rounding / controls, in which smaller bounds give wrong bits; `tests/bounds.txt` lists what shows each bound by itself. The tests are named below; unless one is said to run on a single instruction
+of rounding / controls, in which smaller bounds give wrong bits; `tests/controls/bounds.txt` lists what shows each bound by itself. The tests are named below; unless one is said to run on a single instruction
 set, it runs on each that the CPU has. "Roundings counted" are lines of `proofs/depth`: no term passes more roundings than the bound allows,
 for 1, 2, 4 and 8 lanes.
 
@@ -167,26 +168,36 @@ for 1, 2, 4 and 8 lanes.
 """
 
 TESTS = """
-Its tests (`tests/test_<file>.py`, function `test_<name>`, or an operation of `test_nn_controls.py`):
+Its tests (`tests/test_<file>.py`, function `test_<name>`, or an operation of `nn/test_controls.py`):
 
 | operator | oracle | boundaries | controls |
 | --- | --- | --- | --- |
 """
 
 
+def file_of(name: str) -> pathlib.Path:
+    """The test file, or what tests share, of that name."""
+    if name.endswith("_calls"):
+        return ROOT / f"tests/support/{name}.py"
+    folders = (
+        {"nn": name.removeprefix("nn_")} if name.startswith("nn_") else dict.fromkeys(("reductions", "nn", "random"), name)
+    )
+    return next(path for folder, stem in folders.items() if (path := ROOT / f"tests/{folder}/test_{stem}.py").exists())
+
+
 @functools.cache
 def module(name: str) -> tuple[str, dict[str, ast.FunctionDef], dict[str, ast.expr]]:
-    """The text of a test file, its functions and its constants."""
-    text = (ROOT / f"tests/test_{name}.py").read_text()
+    """The text of a test file, its functions and its constants, with those that it shares with others."""
+    text = file_of(name).read_text()
     functions, constants = {}, {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef):
             functions[node.name] = node
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             constants[node.targets[0].id] = node.value
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("test_"):
-            elsewhere = module((node.module or "").removeprefix("test_"))[2]
-            constants |= {alias.name: elsewhere[alias.name] for alias in node.names if alias.name in elsewhere}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").endswith("_calls"):
+            _, shared, values = module(node.module or "")
+            functions, constants = {**shared, **functions}, {**values, **constants}
     return text, functions, constants
 
 
@@ -248,7 +259,7 @@ def on_every_isa(test: str) -> bool:
     """By a fixture that goes through the instruction sets, perhaps the file's own, or by a loop."""
     _, functions, _ = module(test.partition(".")[0])
     node = function(test)
-    if not node.name.startswith("test_"):  # an operation of test_nn_controls, whose test goes through them
+    if not node.name.startswith("test_"):  # an operation of tests/nn/test_controls.py, whose test goes through them
         node = next(f for f in functions.values() if [a.arg for a in f.args.args] == ["operation"])
     stack = [node]
     while stack:

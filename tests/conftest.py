@@ -9,31 +9,30 @@ import os
 import pathlib
 import sys
 
-import pytest
-
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-
 import elementwise_library  # noqa: E402
 import native  # noqa: E402
+import pytest
+
+HERE = pathlib.Path(__file__).parent
 
 # With several processes (pytest-xdist, --dist loadfile) the longest files begin first: those that build the library, then the others.
 LONG = (
-    "test_packaging_sanitizers.py",
-    "test_packaging_cuda.py",
-    "test_slow.py",
-    "test_cross_aarch64.py",
-    "test_cross_compilers.py",
-    "test_elementwise_several.py",
-    "test_elementwise_controls.py",
-    "test_elementwise_f32.py",
-    "test_packaging_c.py",
-    "test_python_verify.py",
-    "test_proofs_exact.py",
-    "test_torch_operators.py",
-    "test_torch_opinfo_isas.py",
-    "test_torch_opinfo.py",
-    "test_torch_opinfo_gradients.py",
-    "test_optimizers.py",
+    "packaging/test_sanitizers.py",
+    "cuda/test_emulated.py",
+    "elementwise/test_accurate.py",
+    "packaging/test_cross_aarch64.py",
+    "packaging/test_cross_compilers.py",
+    "elementwise/test_several.py",
+    "elementwise/test_controls.py",
+    "elementwise/test_f32.py",
+    "packaging/test_c.py",
+    "python/test_verify.py",
+    "proofs/test_exact.py",
+    "torch/test_operators.py",
+    "torch/test_opinfo_isas.py",
+    "torch/test_opinfo.py",
+    "torch/test_opinfo_gradients.py",
+    "nn/test_optimizers.py",
 )
 
 
@@ -43,7 +42,8 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
+    rank = {HERE / name: number for number, name in enumerate(LONG)}
+    items.sort(key=lambda item: rank.get(item.path, len(LONG)))
     if os.environ.get("REPMATH_EXHAUSTIVE"):
         return
     skip = pytest.mark.skip(reason="runs for minutes; REPMATH_EXHAUSTIVE=1 or `make test-exhaustive` asks for it")

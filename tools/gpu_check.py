@@ -24,7 +24,7 @@ import time
 from functools import partial
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/cuda")]
+sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/cuda")]
 
 import run  # noqa: E402
 

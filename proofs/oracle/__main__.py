@@ -28,7 +28,7 @@ SEGMENTS = (1 << 32) // SEGMENT
 def library():
     import ctypes
 
-    sys.path.insert(0, str(ROOT / "tests"))
+    sys.path.insert(0, str(ROOT / "tests/support"))
     import native
 
     loaded = ctypes.CDLL(str(native.default_build() / "librepmath.so"))

@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 BATCH = 64  # segments a call
 MOST_OPEN = 1 << 16
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests/support"))
 import oracle as mpfr  # noqa: E402
 
 

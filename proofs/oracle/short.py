@@ -26,7 +26,7 @@ from ..graph import HERE, ROOT
 from . import check, source
 from .blocks import up
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests/support"))
 import definitions  # noqa: E402
 import gmpy2  # noqa: E402
 import oracle as mpfr  # noqa: E402

@@ -1,5 +1,5 @@
 /* What is used of XLA's foreign function interface: its C ABI, major version 0. Names, order and types of members are the
- * ABI's; tests/test_jax_abi.py compares sizes and offsets with jaxlib's own header. Neither XLA nor JAX is needed to build.
+ * ABI's; tests/jax/test_abi.py compares sizes and offsets with jaxlib's own header. Neither XLA nor JAX is needed to build.
  *
  * Structures begin with their size and a chain of extensions, so that later minor versions can append members. What is
  * declared here has been there since minor version 1, and nothing beyond it is read or written. */

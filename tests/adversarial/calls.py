@@ -15,7 +15,7 @@ import threading
 
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 np.seterr(all="ignore")
 
 from public_calls import CALLS  # noqa: E402

@@ -1,12 +1,6 @@
 """The fixture of the attacks, and what a failed one prints."""
 
-import pathlib
-import sys
-
 import pytest
-
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-
 from attack import SECONDS, Attack  # noqa: E402
 
 

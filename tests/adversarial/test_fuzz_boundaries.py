@@ -1,11 +1,11 @@
-"""Norms of random sets beside boundaries of rounding (test_nn_norm_boundaries.py), on every instruction set that the CPU has."""
+"""Norms of random sets beside boundaries of rounding (nn/test_norm_boundaries.py), on every instruction set that the CPU has."""
 
 import elementwise_library
 import mpmath
+import nn_norm_boundaries_calls as boundaries
 import numpy as np
-import test_nn_norm_boundaries as boundaries
-from test_nn_normalization import results
-from test_statistics import dtype_of
+from nn_normalization_calls import results
+from statistics_calls import dtype_of
 from wide_oracle import settled
 
 

@@ -1,4 +1,4 @@
-/* Trains a small convolutional network and prints the SHA-256 of its weights after each step. tests/test_training_c.py has the same loop
+/* Trains a small convolutional network and prints the SHA-256 of its weights after each step. tests/packaging/test_training_c.py has the same loop
  * in NumPy, and compares. Usage: training STEPS */
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@ among them: the file gets the COUNT nearest, nearest first, measured in ulps wit
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import definitions  # noqa: E402
 import gmpy2  # noqa: E402

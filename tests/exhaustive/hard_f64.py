@@ -2,7 +2,7 @@
 
     python tests/exhaustive/hard_f64.py <function> [<count>]
 
-A random search: <count> inputs (2^26) in the first range of tests/ranges.py, uniform, through the double-double kernel; those whose
+A random search: <count> inputs (2^26) in the first range of tests/support/ranges.py, uniform, through the double-double kernel; those whose
 value is nearest to a midpoint of two f64 numbers, with MPFR's word for it, nearest first."""
 
 import ctypes
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import definitions  # noqa: E402
 import gmpy2  # noqa: E402

@@ -1,4 +1,4 @@
-"""Every input of every f32 function: chosen by `make test-exhaustive`. The strided sample is in test_elementwise_f32.py."""
+"""Every input of every f32 function: chosen by `make test-exhaustive`. The strided sample is in elementwise/test_f32.py."""
 
 import oracle
 import pytest

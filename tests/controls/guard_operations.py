@@ -1,0 +1,301 @@
+"""Operations on zeros, infinities, NaN, the ends of the range and numbers near each other, as those of bound_data.py: a library and a
+generator in, the bits of results out. For the conditions of src/ (guard_sites.py)."""
+
+from __future__ import annotations
+
+import ctypes
+from fractions import Fraction
+
+import formulas_calls
+import mpmath
+import nn_losses_calls
+import numpy as np
+import optimizers_calls
+import random_oracle
+from bound_data import around, gemm
+from convolution_library import Convolution, Geometry
+from exact_oracle import bits
+from nn_normalization_calls import results
+from nn_pooling_calls import pool_of, strides
+from nn_softmax_calls import result
+from random_calls import SELDOM, Random
+from reductions_library import OK, Reductions, pointer
+from scatter_calls import call as scatter
+from statistics_calls import dtype_of
+
+WIDE = [0.0, 1.0, 1.5, 3.7, 0.3, 2.0**-24, 2.0**24 + 2, np.inf]
+NUMBERS = [0.0, 1.0, 0.9, 0.1, -3.0, 1e-3, 2.0**-1040, 2.0**1000, -(2.0**-300), np.inf, np.nan]
+SELECTIONS = (1, 1, 2, 2, 2)  # arguments of the formulas that give one of these or 0
+
+
+def specials(fmt: str) -> np.ndarray:
+    kind = dtype_of(fmt)
+    least, most = (np.finfo(kind).smallest_subnormal, np.finfo(kind).max) if fmt != "bf16" else (2.0**-133, 2.0**127)
+    one = np.array([*WIDE, least, 3 * least, most, most / 4, float(most) ** 0.5, float(np.finfo("f4").tiny)], np.float64)
+    with np.errstate(all="ignore"):
+        return np.concatenate([one, -one, [np.nan]]).astype(kind)
+
+
+def tuples(rng, fmt: str, arity: int, count: int = 3000) -> list[np.ndarray]:
+    """Special values in any order, some of them replaced by random numbers and by the number before."""
+    pool = specials(fmt)
+    columns = [rng.choice(pool, count) for _ in range(arity)]
+    for k, column in enumerate(columns):
+        where = rng.random(count)
+        column[where < 0.3] = rng.standard_normal((where < 0.3).sum()).astype(column.dtype)
+        if k:
+            column[where > 0.9] = columns[k - 1][where > 0.9]
+    return columns
+
+
+def formulas(lib, rng):
+    found = []
+    for which, arity in enumerate([*(arity for _, arity, _ in formulas_calls.FORMULAS), *SELECTIONS]):
+        for fmt in ("f32", "f64", "f16"):
+            for a in NUMBERS:
+                code, out = formulas_calls.run(lib, which, fmt, a, tuples(rng, fmt, arity, 400))
+                found += [code, *bits(out).tolist()]
+    return found
+
+
+def losses(lib, rng):
+    found = []
+    for loss, p in [*nn_losses_calls.CASES, ("huber", 2.0**-1000), ("smooth_l1", 2.0**1000), ("huber", 1e-310)]:
+        for fmt in ("f32", "f64", "f16"):
+            x, y, g = tuples(rng, fmt, 3, 1500)
+            found += nn_losses_calls.forward(lib, loss, p, fmt, "none", x, y)
+            found += nn_losses_calls.backward(lib, loss, p, fmt, "none", g, x, y)
+    return found
+
+
+def optimizers(lib, rng):
+    found = []
+    for fmt in ("f32", "f64"):
+        for options in (
+            {"lr": 0.1},
+            {"lr": 1e-3, "eps": 0.0},
+            {"lr": 2.0**-400, "beta1": 0.0},
+            {"lr": 0.1, "weight_decay": 0.1},
+        ):
+            x = np.array(tuples(rng, fmt, 5, 300))
+            x[3:] = np.abs(x[3:])
+            found += [optimizers_calls.adam(lib, fmt, {"step": 3, **options}, x), *bits(x).ravel().tolist()]
+        for options in ({"lr": 0.1}, {"lr": 0.1, "momentum": 0.9}, {"lr": 2.0**-600, "weight_decay": 0.5}):
+            x = np.array(tuples(rng, fmt, 3, 300))
+            found += [optimizers_calls.sgd(lib, fmt, options, x), *bits(x).ravel().tolist()]
+    return found
+
+
+def products(lib, rng):
+    """With factors and biases; results that cancel, and sums at the ends of the range."""
+    found, r = [], Reductions(lib)
+    for fmt in ("f32", "f64"):
+        for m, k, n in ((1, 1, 1), (3, 2, 5), (2, 40, 9)):
+            for scale in (1.0, 2.0**-60, 2.0**60, 0.0):
+                with np.errstate(all="ignore"):
+                    a, b = ((rng.standard_normal(s) * scale).astype(dtype_of(fmt)) for s in ((m, k), (n, k)))
+                    for bias in (None, specials(fmt)[rng.integers(0, 29, n)]):
+                        found += bits(r.matmul(fmt, a, np.ascontiguousarray(b.T), bias)).ravel().tolist()
+                    wild = np.array(tuples(rng, fmt, m, k))
+                    found += bits(r.matmul(fmt, wild, np.ascontiguousarray(b.T))).ravel().tolist()
+                    for alpha in NUMBERS:
+                        for beta in (0.0, -1.0, 2.0**900, np.inf):
+                            c = np.array(tuples(rng, fmt, m, n))
+                            gemm(lib, fmt, alpha, a, b, beta, c)
+                            found += bits(c).ravel().tolist()
+    return found
+
+
+def product_ties(lib, rng):
+    """Whole tiles of binary32 whose elements lie a hair above a tie, which binary64 does not see."""
+    a, b = np.zeros((16, 40), "f4"), np.ones((64, 40), "f4")
+    a[:, :3] = 2.0**24, 1.0, 2.0**-40
+    return bits(Reductions(lib).matmul("f32", a, np.ascontiguousarray(b.T))).ravel().tolist()
+
+
+def convolved(lib, rng):
+    """Of images so narrow that a vector has lines of several of their rows."""
+    found = []
+    for width in (3, 4, 7, 12):
+        g = Geometry(1, 2, 3, (5, width), 3, low=1)
+        x, w = (rng.integers(-9, 10, shape).astype("f4") for shape in (g.x_shape, g.w_shape))
+        y = np.zeros(g.y_shape, "f4")
+        assert Convolution(lib)(g, "forward", "f32", x, w, y) == OK
+        found += bits(y).ravel().tolist()
+    return found
+
+
+def cancelling_steps(lib, rng):
+    """Of SGD: the parameter is all but the rate times the gradient."""
+    x = np.zeros((3, 300), "f4")
+    x[0] = rng.uniform(1, 2, 300)
+    x[1] = x[0] / 0.1
+    return [optimizers_calls.sgd(lib, "f32", {"lr": 0.1}, x), *bits(x).ravel().tolist()]
+
+
+def greatest_nan(lib, rng):
+    """AMSGrad whose greatest second moment so far is NaN."""
+    x = np.ones((5, 40), "f4")
+    x[4, ::3] = np.nan
+    return [optimizers_calls.adam(lib, "f32", {"lr": 0.1, "amsgrad": 1}, x), *bits(x).ravel().tolist()]
+
+
+def small_losses(lib, rng):
+    """Terms so small, or with so small a second part, that products underflow, where these decide between two numbers."""
+    x, y, g = (np.full(40, v) for v in ((3 * 2.0**51 - 1) * 2.0**-542, 0.0, 1.0))
+    found = nn_losses_calls.forward(lib, "smooth_l1", 2.0**-100, "f64", "none", x, y)
+    x, y, g = (np.full(40, v) for v in ((2.0**52 + 1) * 2.0**-300, 2.0**-1000, 3.0))
+    return found + nn_losses_calls.backward(lib, "smooth_l1", 2.0**100, "f64", "none", g, x, y)
+
+
+def wild_gradients(lib, rng):
+    """Of log_softmax, with numbers for its result that it never has; of softmax, where a result is below all numbers and negative."""
+    g, y = np.ones((1, 16), "f4"), np.full((1, 16), -3.0, "f4")
+    y[0, 3:6] = np.nan, 200.0, 1e30
+    found = result(lib, "log_softmax_backward", "f32", g, y).ravel().tolist()
+    y[:] = 0.0
+    y[0, :2] = 2.0**-140, 1.0
+    return found + result(lib, "softmax_backward", "f32", g, y).ravel().tolist()
+
+
+def rows(lib, rng):
+    found = []
+    for fmt in ("f32", "f64", "f16"):
+        x = np.array(tuples(rng, fmt, 400, 9))
+        with np.errstate(all="ignore"):
+            tame = (rng.standard_normal((300, 9)) * rng.choice([1, 30, 200, 800], (300, 1))).astype(dtype_of(fmt))
+        for what in ("softmax", "log_softmax", "logsumexp"):
+            found += [*result(lib, what, fmt, x).ravel().tolist(), *result(lib, what, fmt, tame).ravel().tolist()]
+        for what in ("softmax_backward", "log_softmax_backward"):
+            y = result(lib, what.removesuffix("_backward"), fmt, tame).view(dtype_of(fmt))
+            g = np.array(tuples(rng, fmt, 300, 9))
+            found += result(lib, what, fmt, g, y).ravel().tolist()
+    return np.array(found, np.uint64)
+
+
+def wild_norms(lib, rng):
+    found = []
+    for fmt in ("f32", "f64"):
+        for scale in (1.0, 2.0**-140, 2.0**100):
+            x, g = ((rng.standard_normal((2, 3, 8)) * scale).astype(dtype_of(fmt)) for _ in range(2))
+            x[0, 0] = x[0, 0, 0]
+            x[1, 1, 3] = np.inf
+            w, b = (rng.standard_normal(8).astype(dtype_of(fmt)) for _ in range(2))
+            found += [v.ravel() for v in results(lib, "layer", fmt, x, w, b, g, 1e-5)]
+    return np.concatenate(found)
+
+
+def draws(lib, rng):
+    found, random = [], Random(lib)
+    for fmt in ("f32", "f64"):
+        for low, high in ((0.0, 1.0), (-1e-30, 1e30), (-(2.0**-120), 2.0**-120), (-1.0, 1.0), (1.0, 1.5)):
+            found += bits(random.uniform(fmt, (1, 2, 3), 400, low, high)).tolist()
+        for mean, std in ((0.0, 1.0), (1.0, 0.0), (1e30, 1.0), (0.0, 2.0**-1040), (-1.0, 1.0), (2.0**-1030, 2.0**-1000)):
+            found += bits(random.normal(fmt, (1, 2, 3), 400, mean, std)).tolist()
+        for ends in ((-1.0, 1.0), (2.0, 9.0), (-0.1, 0.1), (-30.0, 30.0)):
+            found += bits(random.truncated(fmt, (1, 2, 3), 300, 0.0, 1.0, *ends)).tolist()
+        for p in (0.0, 0.3, 2.0**-60, 0.5, 0.999):
+            found += bits(random.dropout(fmt, (1, 2, 3), tuples(rng, fmt, 1, 500)[0], p)).tolist()
+    for low, last in ((0, 5), (-3, 2**40), (-(2**62), 2**62), (7, 7)):
+        found += np.asarray(random.integers((1, 2, 3), 300, low, last)).astype(np.int64).view(np.uint64).tolist()
+    return found
+
+
+def seldom_integers(lib, rng):
+    """Of draws beside a multiple of 2^64/count."""
+    return [int(v) for place, count in SELDOM for v in Random(lib).integers(place, 16, 0, count - 1)]
+
+
+def dropped_nan(lib, rng):
+    """NaN with payloads and signs, times two."""
+    x = np.arange(0x7FF8000000000001, 0x7FF8000000000029, dtype=np.uint64)
+    x[::2] |= np.uint64(1 << 63)
+    return bits(Random(lib).dropout("f64", (1, 2, 3), x.view(np.float64), 0.5)).tolist()
+
+
+def cancelling_draws(lib, rng):
+    """Where mean and deviation, or the ends of the range, all but cancel: the sign of a zero is that of what is left."""
+    found, random = [], Random(lib)
+    place = (1, 2, 3)
+    z = random.normal("f64", place, 40)
+    t = random.truncated("f64", place, 40, 0.0, 1.0, -1.0, 1.0)
+    u = random.uniform("f16", place, 40).astype(np.float64)
+    for i in range(40):
+        found += bits(random.normal("f16", place, 40, -z[i], 1.0)).tolist()
+        found += bits(random.truncated("f16", place, 40, -t[i], 1.0, -t[i] - 1.0, 1.0 - t[i])).tolist()
+        found += bits(random.uniform("f16", place, 40, -u[i] / (1 - u[i]), 1.0)).tolist()
+    return found
+
+
+def far_draws(lib, rng):
+    """Truncated normal numbers in one tail."""
+    found, random = [], Random(lib)
+    for low, high in ((-6.5, -5.0), (5.0, 6.5), (20.0, 25.0), (-25.0, -20.0)):
+        found += bits(random.truncated("f32", (1, 2, 3), 100, 0.0, 1.0, low, high)).tolist()
+    return found
+
+
+def centred_draws(lib, rng):
+    """Truncated normal numbers within 2^-50 of the mean, on both sides of it: the upper end is solved for."""
+    found, random, half = [], Random(lib), mpmath.mpf(0.5)
+    with mpmath.workprec(120):
+        for i, d in enumerate(random_oracle.draws(1, 2, 3, 40)):
+            u = (int(d) + half) / 2**64
+            share = (half - (1 - u) * mpmath.ncdf(-1)) / u
+            if half < share < 1:
+                high = float(mpmath.sqrt(2) * mpmath.erfinv(2 * share - 1))
+                for end in around(Fraction(high)):
+                    found += bits(random.truncated("f64", (1, 2, 3 + i), 1, 1.0, 1.0, 0.0, 1.0 + end)).tolist()
+                    found += bits(random.truncated("f64", (1, 2, 3 + i), 1, 0.0, 1.0, -1.0, end)).tolist()
+    return found
+
+
+def pools(lib, rng):
+    found = []
+    for fmt in ("f32", "f64", "f16"):
+        x = np.array(tuples(rng, fmt, 12, 40)).reshape(1, 2, 6, 40)
+        p, _ = pool_of(x.shape, (5, 38), (2, 3), (1, 1), (1, 1), (0, 0))
+        y, index = np.full((1, 2, 5, 38), 7, x.dtype), np.full((1, 2, 5, 38), 7, np.int64)
+        arguments = list(formulas_calls.NAMES).index(fmt), ctypes.byref(p), pointer(x), strides(x)
+        assert lib.rm_max_pool(*arguments, pointer(y), strides(y), pointer(index), strides(index)) == OK
+        found += [*bits(y).ravel().tolist(), *index.ravel().tolist()]
+    return np.array(found, np.uint64)
+
+
+def sums(lib, rng):
+    found, r = [], Reductions(lib)
+    for fmt in ("f32", "f64"):
+        for n in (3, 70, 600):
+            for scale in (1.0, 2.0**40):
+                with np.errstate(all="ignore"):
+                    x = (rng.standard_normal((n, 19)) * scale).astype(dtype_of(fmt))
+                wild = np.array(tuples(rng, fmt, n, 19))
+                found += [int(bits(np.asarray(r.sum(fmt, np.ascontiguousarray(v)))).ravel()[0]) for v in (*x.T, *wild.T)]
+                for v in (x, np.round(x), wild):
+                    out = np.zeros((2, 19), v.dtype)
+                    assert scatter(r, "segment_sum", fmt, out, rng.integers(0, 2, n), v) == OK
+                    found += bits(out).ravel().tolist()
+    return found
+
+
+def lost_terms(lib, rng):
+    """A sum of binary16 numbers on the way to which a term is too small for binary64."""
+    x = np.repeat([65504.0, 2.0**-24, -65504.0], [8200, 1, 8200]).astype(np.float16)[:, None]
+    out = np.zeros((1, 2), np.float16)
+    assert scatter(Reductions(lib), "segment_sum", "f16", out, np.zeros(len(x), np.int64), np.repeat(x, 2, 1)) == OK
+    return bits(out).ravel().tolist()
+
+
+# By folder, and where only one of them bears on a file, by file.
+OPERATIONS = {
+    "crlibm/simd/simd.h": ["products", "sums", "product_ties"],
+    "src/blas": ["products"],
+    "src/blas/conv/conv_window.h": ["convolved"],
+    "src/nn/formula/step.h": ["formulas"],
+    "src/nn/loss/step.h": ["losses", "small_losses"],
+    "src/nn/optim/step.h": ["optimizers", "formulas", "cancelling_steps", "greatest_nan"],
+    "src/nn": ["rows", "wild_norms", "pools", "wild_gradients"],
+    "src/random": ["draws", "seldom_integers", "dropped_nan", "cancelling_draws", "far_draws", "centred_draws"],
+    "src/reduce": ["sums"],
+    "src/reduce/segment.h": ["sums", "lost_terms"],
+}

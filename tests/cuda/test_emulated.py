@@ -1,0 +1,288 @@
+"""The CUDA library without a GPU: it compiles where nvcc is installed, and its threads' code, run on the host (tests/cuda/emulate.h),
+gives the CPU library's bits. With a GPU, tests/cuda/run.py does more."""
+
+import concurrent.futures
+import hashlib
+import os
+import re
+import subprocess
+
+import golden_sets
+import oracle
+import pytest
+from native import FMA, HAS_FMA, ROOT, build, default_build, emulated_cuda, need, run, tool
+from packaging_install_calls import declared_functions, symbols
+
+OPTIONS = ["-x", "c++", "-std=gnu++17", "-O1", "-ffp-contract=off", "-DRM_TEST_EMULATE", f"-I{ROOT / 'include'}", f"-I{ROOT}"]
+OPTIONS += ["-include", str(ROOT / "tests/cuda/emulate.h")]
+
+
+# What is compiled again for a control, and without fused operations: sums, and functions of each family.
+CONTROLLED = ["exp", "log", "sin", "erf", "gelu", "silu_backward", "pow"]
+
+# As src/cuda/CMakeLists.txt has it.
+FUNCTION = """
+#include "crlibm/{0}/{0}.h"
+#include "crlibm/{0}/{0}_accurate.h"
+#include "src/cuda/elementwise.h"
+
+RM_CUDA_FUNCTION({0}, {1})
+"""
+
+
+def compiled(jobs):
+    """Object files of (source, where, flags)."""
+    cc, cxx = need("cc", "c++")
+
+    def compile_one(job):
+        source, where, flags = job
+        target = where / (source.name + ".o")
+        run(*([cc, "-O1"] if source.suffix == ".c" else [cxx, *OPTIONS, *flags]), "-c", source, "-o", target)
+        return target
+
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(compile_one, jobs))
+
+
+def linked(program, objects):
+    """A program of these objects, and of the emulated library for what they lack."""
+    (cxx,) = need("c++")
+    folders = emulated_cuda().parent, default_build()
+    paths = [flag for folder in folders for flag in (f"-L{folder}", f"-Wl,-rpath,{folder}")]
+    run(cxx, *objects, *paths, "-lrepmath_cuda", "-lrepmath", "-o", program)
+    return program
+
+
+def built(source):
+    """The object file of this source in the emulated library: a program that has others of its objects takes it as it is."""
+    name = source.removeprefix("src/cuda/") if source.startswith("src/cuda/") else "__/" + source.removeprefix("src/")
+    path = emulated_cuda().parent / f"CMakeFiles/repmath_cuda.dir/{name}.o"
+    assert path.exists(), f"{source} is not of the library"
+    return path
+
+
+@pytest.fixture(scope="module")
+def main(tmp_path_factory):
+    return compiled([(ROOT / "tests/cuda/test_cuda.cpp", tmp_path_factory.mktemp("main"), [])])
+
+
+def emulated(main, where, *flags):
+    """tests/cuda/test_cuda for the host. With flags, CONTROLLED and sums are compiled with them."""
+    objects = list(main)
+    if flags:
+        jobs = [(ROOT / "src/cuda/reduce.cu", where, flags)]
+        for k in range(2):  # together they compile faster than each for itself
+            source = where / f"functions{k}.cu"
+            source.write_text("".join(FUNCTION.format(name, oracle.ARITY[name]) for name in CONTROLLED[k::2]))
+            jobs.append((source, where, flags))
+        objects += [*compiled(jobs), built("src/common/overlap.c")]
+    return linked(where / "test_cuda", objects)
+
+
+@pytest.fixture(scope="module")
+def program(main, tmp_path_factory):
+    return emulated(main, tmp_path_factory.mktemp("emulated"))
+
+
+def test_the_launchers_give_the_cpu_bits(program):
+    out = run(program)
+    counted = re.search(r"(\d+) passed, 0 failed", out)
+    assert counted and int(counted[1]) > 100, out
+
+
+def test_the_launchers_give_the_cpu_bits_without_fma(main, tmp_path):
+    if not HAS_FMA:
+        pytest.skip("this CPU has no FMA, or no option for it: the test above was without")
+    assert re.search(r"\d+ passed, 0 failed", run(emulated(main, tmp_path, "-mno-fma")))
+
+
+@pytest.mark.parametrize("fmt", ["f16", "bf16"])
+def test_golden_digests_of_every_16_bit_input(program, fmt):
+    inputs = golden_sets.inputs(fmt).tobytes()
+    for name in oracle.UNARY:
+        out = subprocess.run([program, "apply", name, fmt], input=inputs, stdout=subprocess.PIPE, check=True).stdout
+        assert hashlib.sha256(out).hexdigest() == golden_sets.published(name, fmt), name
+
+
+def test_a_wrong_bound_is_seen(main, tmp_path):
+    """The control: with bounds made smaller, the comparison fails."""
+    flags = ["-DRM_CFG_BOUND_SHRINK=0x1p-20", *(FMA if HAS_FMA else [])]
+    bad = emulated(main, tmp_path, *flags)
+    with pytest.raises(pytest.fail.Exception, match=r"\d+ passed, [1-9]\d* failed"):
+        run(bad)
+
+
+def test_it_compiles_for_one_architecture():
+    need("nvcc", "nm")
+    quick = ("CMAKE_BUILD_TYPE=Quick", "CMAKE_CUDA_FLAGS=-Xcicc=-O1 -Xptxas=-O0")  # nothing of it is run
+    where = build("cuda_check", "REPMATH_CUDA=ON", "CMAKE_CUDA_ARCHITECTURES=80", *quick, targets=("repmath_cuda",))
+    library = where / "src/cuda/librepmath_cuda.so"
+    declared = set()
+    for header in sorted((ROOT / "include/repmath").glob("cuda*.h")):
+        declared |= declared_functions(header.read_text())
+    exported = symbols(library, "--defined-only")
+    assert {name for name in exported if name.startswith("rm_")} == declared
+    assert "cudart" not in run("readelf", "-d", library)
+
+
+def test_the_option_off_and_auto(tmp_path):
+    (cmake,) = need("cmake")
+    assert "CUDA library: OFF" in run(cmake, "-S", ROOT, "-B", tmp_path / "off", "-DREPMATH_CUDA=OFF")
+    smi = tool("nvidia-smi")
+    if smi is None or subprocess.run([smi, "-L"], capture_output=True).returncode:
+        assert "CUDA library: OFF" in run(cmake, "-S", ROOT, "-B", tmp_path / "auto")
+    with pytest.raises(pytest.fail.Exception, match="REPMATH_CUDA is AUTO, ON or OFF"):
+        run(cmake, "-S", ROOT, "-B", tmp_path / "bad", "-DREPMATH_CUDA=maybe")
+
+
+def emulated_parts(where, test, kernels, shared, variants, least=100):
+    """A test program of its own for each of `variants`: the first is that of the library; for the others, `kernels` are compiled with their
+    flags, and linked with what they need of the library's `shared`. What each printed, and its counts, `least` or more."""
+    folders = [where / str(k) for k in range(len(variants))]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    assert variants[0] == []
+    jobs = [(ROOT / f"tests/cuda/{test}.cpp", folders[0], [])]
+    jobs += [(ROOT / source, folders[k], flags) for k, flags in enumerate(variants) if k for source in kernels]
+    objects = compiled(jobs)
+    counts = []
+    for k, folder in enumerate(folders):
+        own = [o for o in objects if o.parent in (folders[0], folder)] + [built(source) for source in shared if k]
+        out = subprocess.run([linked(folder / test, own)], capture_output=True, text=True).stdout
+        counted = re.search(r"(\d+) passed, (\d+) failed", out)
+        assert counted and int(counted[1]) >= least, out
+        counts.append((int(counted[2]), out))
+    return counts
+
+
+SHRINK = "-DRM_CFG_BOUND_SHRINK=0x1p-20"
+
+
+def test_random_numbers_give_the_cpu_bits(tmp_path):
+    """And the controls: a generator that is one round short, and bounds made smaller, are seen."""
+    short = tmp_path / "philox_short.h"
+    philox = (ROOT / "src/random/philox.h").read_text()
+    text = philox.replace("RM_PHILOX_ROUNDS = 10", "RM_PHILOX_ROUNDS = 9")
+    assert text != philox
+    short.write_text(text.replace('"../../crlibm', f'"{ROOT}/crlibm'))
+    shared = ["src/cuda/random_normal.cu", "src/random/args.c", "src/random/truncated_exact.c", "src/common/overlap.c"]
+    counts = emulated_parts(
+        tmp_path, "test_cuda_random", ["src/cuda/random.cu"], shared, [[], ["-include", str(short)], [SHRINK]]
+    )
+    for k, (failed, out) in enumerate(counts):
+        assert (failed == 0) == (k == 0), out
+
+
+def test_permutations_give_the_cpu_bits(tmp_path):
+    """And with so few bits of each draw that many are equal: the controls say that not all are used, and nothing else."""
+    variants = [[], ["-DRM_CFG_PERMUTATION_BITS=8"], ["-DRM_CFG_PERMUTATION_BITS=3"]]
+    shared = ["src/random/args.c", "src/random/truncated_exact.c", "src/common/overlap.c"]
+    counts = emulated_parts(tmp_path, "test_cuda_permutation", ["src/cuda/permutation.cu"], shared, variants, least=18)
+    for k, (_, out) in enumerate(counts):
+        assert re.findall("FAILED (.*)", out) == (["all bits are used"] if k else []), out
+
+
+def test_optimisers_give_the_cpu_bits(tmp_path):
+    """And the control. What the fast step leaves open, down to numbers of 32,768 bits, is finished as on the CPU."""
+    kernels = ["src/cuda/adam.cu", "src/cuda/clip.cu", "src/cuda/sgd.cu"]
+    shared = ["src/cuda/optimizers_accurate.cu", "src/nn/optim/args.c"]
+    (good, out), (bad, _) = emulated_parts(tmp_path, "test_cuda_optim", kernels, shared, [[], [SHRINK]])
+    assert good == 0 and bad, out
+
+
+def test_formulas_give_the_cpu_bits(tmp_path):
+    """And the control. Every three of the special numbers, and numbers beyond the bounds of the fast step."""
+    shared = ["src/cuda/formulas_accurate.cu", "src/nn/formula/args.c"]
+    (good, out), (bad, found) = emulated_parts(
+        tmp_path, "test_cuda_formulas", ["src/cuda/formulas.cu"], shared, [[], [SHRINK]]
+    )
+    assert good == 0 and bad, out
+    assert "FAILED beside a midpoint" in found
+
+
+def test_rows_give_the_cpu_bits(tmp_path):
+    """And the control. Long and short rows, in place, backward, misaligned, with every kind of number."""
+    kernels = ["src/cuda/entropy.cu", "src/cuda/norms.cu", "src/cuda/softmax.cu"]
+    shared = [
+        "src/cuda/entropy_accurate.cu",
+        "src/cuda/norms_accurate.cu",
+        "src/cuda/softmax_accurate.cu",
+        "src/common/overlap.c",
+    ]
+    shared += ["src/nn/cross_entropy/args.c", "src/nn/norm/args.c", "src/nn/rows/apart.c", "src/nn/softmax/args.c"]
+    (good, out), (_, bad) = emulated_parts(tmp_path, "test_cuda_rows", kernels, shared, [[], [SHRINK]])
+    assert good == 0, out
+    for name in ("log_softmax", "cross_entropy", "normalize", "weights of columns", "weights of sets"):
+        assert f"FAILED {name}" in bad, bad
+
+
+def test_pooling_gives_the_cpu_bits(tmp_path):
+    """And the control."""
+    shared = ["src/cuda/pooling_accurate.cu", "src/nn/pool/args.c", "src/common/overlap.c"]
+    (good, out), (bad, _) = emulated_parts(tmp_path, "test_cuda_pooling", ["src/cuda/pooling.cu"], shared, [[], [SHRINK]])
+    assert good == 0 and bad, out
+
+
+def test_reductions_give_the_cpu_bits(tmp_path):
+    """And the controls: bounds made smaller, and blocks that drop the last accumulator, are seen."""
+    short = tmp_path / "accumulate_short.h"
+    accumulate = (ROOT / "src/cuda/accumulate.h").read_text()
+    text = accumulate.replace("i + half < count;", "i + half < count - 1;")
+    assert text != accumulate
+    short.write_text(re.sub(r'(#include )"', rf'\1"{ROOT}/src/cuda/', text))
+    kernels = ["src/cuda/cumsum.cu", "src/cuda/scatter.cu", "src/cuda/statistics.cu"]
+    shared = ["src/common/overlap.c", "src/reduce/scatter_args.c", "src/reduce/statistics_args.c"]
+    counts = emulated_parts(tmp_path, "test_cuda_reductions", kernels, shared, [[], [SHRINK], ["-include", str(short)]])
+    seen = [{name for name in ("mean", "cumsum", "index_add", "segment_sum") if f"FAILED {name}" in out} for _, out in counts]
+    assert [failed == 0 for failed, _ in counts] == [True, False, False], counts
+    assert seen == [set(), {"cumsum", "index_add", "segment_sum"}, {"mean", "index_add", "segment_sum"}]
+
+
+def test_functions_of_rows_give_the_cpu_bits(tmp_path):
+    """And the controls: bounds made smaller, and threads whose sums are not joined, are seen. Long rows and many short ones, columns,
+    misaligned, at rounding boundaries, with every kind of number."""
+    short = tmp_path / "row_totals_short.h"
+    totals = (ROOT / "src/cuda/row_totals.h").read_text()
+    text = totals.replace("if (lane < half) rm_partial_join", "if (lane + 1 < half) rm_partial_join")
+    assert text != totals
+    text = re.sub(r'(#include )"\.\./\.\./', rf'\1"{ROOT}/', text)
+    text = re.sub(r'(#include )"\.\./', rf'\1"{ROOT}/src/', text)
+    overlap = f'extern "C" {{\n#include "{ROOT}/src/common/overlap.h"\n}}\n'  # it declares functions of C
+    short.write_text(overlap + re.sub(r'(#include )"(?!/)', rf'\1"{ROOT}/src/cuda/', text))
+    kernels = ["src/cuda/row_reductions.cu", "src/cuda/cumsum.cu"]
+    shared = ["src/common/overlap.c", "src/reduce/statistics_args.c"]
+    variants = [[], [SHRINK], ["-include", str(short)]]
+    (good, out), (_, bad), (_, unjoined) = emulated_parts(tmp_path, "test_cuda_row_reductions", kernels, shared, variants)
+    assert good == 0, out
+    for name in ("sum", "mean", "dot", "cumsum"):
+        assert f"FAILED {name} of rows" in bad, bad
+    for name in ("sum", "mean", "norm", "dot", "var", "std"):
+        assert f"FAILED {name} of rows" in unjoined, unjoined
+
+
+def test_losses_give_the_cpu_bits(tmp_path):
+    """And the controls. Elements and sums, down to what big numbers decide."""
+    for test, of, checks, seen in (
+        (
+            "test_cuda_losses",
+            ["losses", "losses_accurate", "nll"],
+            ["loss/args", "cross_entropy/nll_args"],
+            "a quotient beside a tie",
+        ),
+        ("test_cuda_wide_losses", ["bce", "kl_div", "dd_losses_accurate"], ["loss/dd_loss_args"], "a sum beside a tie"),
+    ):
+        shared = [f"src/nn/{name}.c" for name in [*checks, "rows/apart"]] + ["src/common/overlap.c"]
+        kernels = [f"src/cuda/{name}.cu" for name in of]
+        (good, out), (bad, found) = emulated_parts(tmp_path / test, test, kernels, shared, [[], [SHRINK]])
+        assert good == 0 and bad, out
+        assert f"FAILED {seen}" in found
+
+
+def test_products_give_the_cpu_bits(tmp_path):
+    """Of matrices, and convolutions; multiplied by each thread, and by warps (mma). And the control."""
+    kernels = ["src/cuda/matmul_b64.cu", "src/cuda/matmul_dd.cu"]
+    shared = ["src/cuda/matmul.cu", "src/cuda/convolution.cu", "src/cuda/reduce.cu"]
+    shared += ["src/blas/gemm/args.c", "src/blas/conv/args.c", "src/common/overlap.c"]
+    variants = [[], ["-DRM_CFG_EMULATE_MMA"], [SHRINK]]
+    (good, out), (by_warps, warps), (bad, _) = emulated_parts(tmp_path, "test_cuda_products", kernels, shared, variants)
+    assert good == 0 and by_warps == 0 and bad, out + warps

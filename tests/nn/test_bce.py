@@ -1,0 +1,73 @@
+"""rm_bce_with_logits and its gradient against mpmath, on every instruction set, in every format."""
+
+import numpy as np
+import pytest
+from exact_oracle import CANONICAL_NAN, bits
+from nn_bce_calls import NAMES, expected, run, vectors
+from reductions_library import ENUM, I64, NULL, OVERLAP, SIZE, status
+from statistics_calls import dtype_of
+from wide_oracle import precise
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_values(isa_library, fmt):
+    rng = np.random.default_rng(6)
+    dtype = dtype_of(fmt)
+    n = 12
+    for scale in (1.0, 1e-3, 60.0):
+        x = (rng.standard_normal(n) * scale).astype(dtype)
+        x[0] = 0
+        hard, soft = rng.integers(0, 2, n).astype(dtype), rng.random(n).astype(dtype)
+        w, p = rng.random(n).astype(dtype), (rng.random(n) * 3).astype(dtype)
+        for y, a, b in ((hard, None, None), (soft, w, p), (soft, None, p)):
+            for reduction in range(3):
+                assert run(isa_library, fmt, reduction, None, x, y, a, b) == expected(fmt, reduction, None, x, y, a, b)
+                g = rng.standard_normal(n if reduction == 0 else 1).astype(dtype)
+                assert run(isa_library, fmt, reduction, g, x, y, a, b) == expected(fmt, reduction, g, x, y, a, b)
+
+
+def test_totals_beside_ties(isa_library):
+    """Halfway between two numbers but for exponentials of both signs: the largest one decides."""
+    want = precise(expected.function, 28000)
+    x, y = np.array([2.0**24, 2.0**14, 9000], "f4"), np.array([0, 0, 1], "f4")
+    for last in (-0.5, 0.5, -2):
+        w = np.array([1, 2.0**-14, last], "f4")
+        assert run(isa_library, "f32", 2, None, x, y, w, None) == want("f32", 2, None, x, y, w, None)
+    x, y, p = (np.array(v, "f4") for v in ([2.0**24, 9001, 9000], [0, 0, 2], [1, 1, 0.25]))
+    assert run(isa_library, "f32", 2, None, x, y, None, p) == want("f32", 2, None, x, y, None, p)
+    x, y, w = np.array([2.0**24, 2.0**14], "f4"), np.zeros(2, "f4"), np.array([1, 2.0**-14], "f4")
+    for sign in (1, -1):  # factors of one sign: nothing has to be evaluated, however far
+        above = int(bits(np.array(sign * (2.0**24 + 2), "f4")))
+        assert run(isa_library, "f32", 2, None, x, y, (sign * w).astype("f4"), None) == [above]
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_special(isa_library, fmt):
+    dtype, nan = dtype_of(fmt), CANONICAL_NAN[fmt]
+    inf, one = int(bits(np.array(np.inf, dtype))), int(bits(np.array(1, dtype)))
+    minus = 1 << (8 * dtype.itemsize - 1)
+    x = np.array([np.inf, np.inf, -np.inf, -np.inf, np.nan, 9000.0, -9000.0], dtype)
+    y = np.array([0, 1, 0, 1, 0, 1, 0], dtype)
+    assert run(isa_library, fmt, 0, None, x, y, None, None) == [inf, 0, 0, inf, nan, 0, 0]
+    assert run(isa_library, fmt, 2, None, x[1:3], y[1:3], None, None) == [0]
+    assert run(isa_library, fmt, 2, None, x[:4], y[:4], None, None) == [inf]
+    assert run(isa_library, fmt, 1, None, x, y, None, None) == [nan]
+    assert run(isa_library, fmt, 2, None, x[:0], y[:0], None, None) == [0]
+    assert run(isa_library, fmt, 1, None, x[:0], y[:0], None, None) == [nan]
+    got = run(isa_library, fmt, 0, np.ones(7, dtype), x, y, None, None)
+    assert got == [one, 0, 0, one | minus, nan, minus, 0]
+    w = np.array([np.inf, -np.inf], dtype)
+    assert run(isa_library, fmt, 0, None, np.ones(2, dtype), np.ones(2, dtype), w, None) == [inf, inf | minus]
+
+
+def test_bad_arguments(isa_library):
+    x, out = np.ones(3, "f4"), np.full(3, 7, "f4")
+    f = isa_library.rm_bce_with_logits
+    assert f(9, 0, I64(3), *vectors(x, x, None, None, out)) == status(ENUM, 1)
+    assert f(2, 3, I64(3), *vectors(x, x, None, None, out)) == status(ENUM, 2)
+    assert f(2, 0, I64(-3), *vectors(x, x, None, None, out)) == status(SIZE, 3)
+    assert f(2, 0, I64(3), *vectors(None, x, None, None, out)) == status(NULL, 4)
+    assert f(2, 0, I64(3), *vectors(x, None, None, None, out)) == status(NULL, 6)
+    assert f(2, 0, I64(3), *vectors(x, x, None, None, None)) == status(NULL, 12)
+    assert f(2, 0, I64(3), *vectors(x, x, out[::-1], None, out)) == status(OVERLAP, 12)
+    assert (out == 7).all()

@@ -1,0 +1,258 @@
+"""The repository's rules, as tests: who may include whom, who knows compilers and CPUs, what is generated, how long files are.
+
+Each rule is a function of {path: text}, so that a control can show that it flags a bad example."""
+
+import ast
+import pathlib
+import posixpath
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCES = ("crlibm", "src", "include", "python", "tools", "tests", "proofs", "examples", "cmake", "bench")
+C_SUFFIXES = (".h", ".c", ".inl", ".inc", ".cu", ".cuh", ".def")
+
+
+def repository() -> dict[str, str]:
+    files = {}
+    for top in SOURCES:
+        for path in sorted((ROOT / top).rglob("*")):
+            if (
+                path.suffix in {*C_SUFFIXES, ".py", ".pyx", ".pxd", ".pxi", ".pyi", ".cpp", ".f90", ".rs"}
+                and "target" not in path.parts
+            ):
+                files[path.relative_to(ROOT).as_posix()] = path.read_text()
+    return files
+
+
+def without_comments(text: str) -> str:
+    return re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
+
+
+def includes(path: str, text: str) -> list[tuple[str, bool]]:
+    """(what a C file includes, in quotes?), quoted names resolved against the repository's root."""
+    found = re.findall(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', text, re.M)
+    here = posixpath.dirname(path)
+    return [
+        (posixpath.normpath(posixpath.join(here, quoted)), True) if quoted else (angled, False) for quoted, angled in found
+    ]
+
+
+# What the parts of the C code may include of each other, lowest first. A prefix ending in / is a folder.
+CORE = ["crlibm/", "include/repmath/"]
+RUNTIME = ["src/runtime/", *CORE]
+COMMON = ["src/common/", *RUNTIME]
+REDUCE = ["src/reduce/", *COMMON]
+ALLOWED = {
+    "crlibm/": ["crlibm/"],
+    "include/repmath/": ["include/repmath/"],
+    "src/runtime/": [
+        *RUNTIME,
+        "src/blas/gemm/kernels.h",
+        "src/reduce/kernels.h",
+        "src/random/kernels.h",
+        "src/nn/rows/kernels.h",
+    ],
+    "src/common/": COMMON,
+    "src/elementwise/": ["src/elementwise/", *COMMON],
+    "src/reduce/": REDUCE,
+    "src/blas/": ["src/blas/", *REDUCE],
+    "src/random/": ["src/random/", *COMMON],
+    "src/nn/": ["src/nn/", "src/random/", "src/blas/", *REDUCE],
+    "src/blas_compat/": ["src/blas_compat/", "include/repmath/"],
+    "src/xla/": ["src/xla/", "include/repmath/", "crlibm/functions.def"],  # the manifest is a list, not code
+    "src/cuda/": ["src/cuda/", "src/elementwise/", "src/blas/", "src/random/", "src/nn/", *REDUCE],
+    "python/": ["python/", "crlibm/functions.def"],  # the manifest is a list, not code
+}
+INTRINSICS = {"immintrin.h": ["crlibm/simd/avx2.h", "crlibm/simd/avx512.h"], "arm_neon.h": ["crlibm/simd/neon.h"]}
+
+
+def bad_includes(files: dict[str, str]) -> list[str]:
+    bad = []
+    for path, text in files.items():
+        if not path.endswith(C_SUFFIXES) and not path.endswith((".pyx", ".pxd", ".pxi")):
+            continue
+        part = next((p for p in ALLOWED if path.startswith(p)), None)
+        if part is None:
+            continue
+        for target, quoted in includes(path, text):
+            if quoted:
+                if not any(target == a or (a.endswith("/") and target.startswith(a)) for a in ALLOWED[part]):
+                    bad.append(f"{path} includes {target}")
+            elif part == "crlibm/" and target != "stdint.h" and path not in INTRINSICS.get(target, []):
+                bad.append(f"{path} includes <{target}>")
+            elif part == "include/repmath/" and target not in {"stddef.h", "stdint.h"}:
+                bad.append(f"{path} includes <{target}>")
+            elif part == "python/" and target.startswith(("crlibm", "src")):
+                bad.append(f"{path} includes <{target}>")
+    return bad
+
+
+COMPILERS = r"\b(__GNUC__|__clang__|_MSC_VER|__INTEL_COMPILER|__CUDACC__|__CUDA_ARCH__|__FMA__|__AVX\w*__|__has_builtin)\b"
+
+
+def bad_compiler_knowledge(files: dict[str, str]) -> list[str]:
+    return [
+        f"{path} asks for {match[0]}"
+        for path, text in files.items()
+        if path.startswith("crlibm/") and path != "crlibm/config.h" and path.endswith(C_SUFFIXES)
+        for match in re.finditer(COMPILERS, without_comments(text))
+    ]
+
+
+CPU = r"\b(__builtin_cpu_supports|__builtin_cpu_init|__get_cpuid\w*|__cpuid\w*|cpuid|getauxval|_xgetbv)\b"
+
+
+def bad_cpu_knowledge(files: dict[str, str]) -> list[str]:
+    return [
+        f"{path} asks the CPU: {match[0]}"
+        for path, text in files.items()
+        if path.startswith(("crlibm/", "src/", "python/")) and not path.startswith("src/runtime/")
+        for match in re.finditer(CPU, without_comments(text))
+    ]
+
+
+LOUD = r"\b(printf|fprintf|puts|putchar|perror|abort|assert|exit|_exit|__builtin_trap|__builtin_unreachable)\s*\("
+
+
+def bad_side_effects(files: dict[str, str]) -> list[str]:
+    """The library prints nothing and never ends the process. The BLAS is another one: its callers can be told in no other way."""
+    return [
+        f"{path} calls {match[1]}"
+        for path, text in files.items()
+        if path.startswith(("crlibm/", "src/")) and not path.startswith("src/blas_compat/") and path.endswith(C_SUFFIXES)
+        for match in re.finditer(LOUD, without_comments(text))
+    ]
+
+
+def imported_modules(text: str) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            prefix = "." * node.level + (node.module or "")
+            names |= {prefix} | {
+                f"{prefix.rstrip('.')}.{alias.name}" if node.module else prefix + alias.name for alias in node.names
+            }
+    return names
+
+
+def bad_imports(files: dict[str, str]) -> list[str]:
+    """Cython <- Python <- torch, jax <- command line: frameworks only in their folders, and never each other's."""
+    bad = []
+    for path, text in files.items():
+        if not path.startswith("python/repmath/") or not path.endswith(".py"):
+            continue
+        folder = path.removeprefix("python/repmath/").split("/")[0].removesuffix(".py")
+        for name in imported_modules(text):
+            top = name.lstrip(".").removeprefix("repmath.").split(".")[0]
+            if top in {"torch", "jax", "jaxlib"} and not (folder == top or (folder, top) in {("jax", "jaxlib")}):
+                if folder not in {"cli", "__main__"}:
+                    bad.append(f"{path} imports {name}")
+            if top == "cli" and folder not in {"cli", "__main__"}:
+                bad.append(f"{path} imports {name}")
+    return bad
+
+
+MAX_LINES = 900
+
+
+def bad_lengths(files: dict[str, str]) -> list[str]:
+    return [f"{path} has {n} lines" for path, text in files.items() if (n := text.count("\n")) > MAX_LINES]
+
+
+RULES = {
+    "includes": (bad_includes, {"crlibm/exp/exp.h": '#include "../../src/runtime/env.h"\n', "src/blas/a.c": '#include "../nn/b.h"\n'}),
+    "standard headers": (bad_includes, {"crlibm/exp/exp.h": "#include <math.h>\n", "crlibm/fp/a.h": "#include <immintrin.h>\n"}),
+    "compilers": (bad_compiler_knowledge, {"crlibm/exp/exp.h": "#ifdef __clang__\n", "crlibm/fp/a.h": "#if defined(__CUDACC__)\n"}),
+    "cpu": (bad_cpu_knowledge, {"src/blas/a.c": "int f(void) { return __builtin_cpu_supports(0); }\n", "crlibm/a.h": "getauxval(1)\n"}),
+    "side effects": (bad_side_effects, {"src/blas/a.c": 'void f(void) { printf("x"); }\n', "crlibm/a.h": "abort();\n"}),
+    "imports": (bad_imports, {"python/repmath/a.py": "import torch\n", "python/repmath/torch/a.py": "from ..jax import b\n"}),
+    "lengths": (bad_lengths, {"src/a.c": "x\n" * 901, "tests/a.py": "\n" * 1000}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rule_holds(rule):
+    check, _ = RULES[rule]
+    assert check(repository()) == []
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rule_flags_a_bad_example(rule):
+    """The control: each of the bad files is named."""
+    check, bad = RULES[rule]
+    found = check(bad)
+    assert len(found) >= len(bad) and all(any(line.startswith(path) for line in found) for path in bad)
+
+
+def test_comments_do_not_count():
+    assert bad_cpu_knowledge({"src/blas/a.c": "/* the only user of cpuid is dispatch */\n// cpuid\n"}) == []
+
+
+GENERATORS = sorted(
+    p.relative_to(ROOT).as_posix()
+    for p in [ROOT / "tools/gen_api.py", *(ROOT / "crlibm").rglob("*_gen.py"), ROOT / "crlibm/exp/exp_budget.py"]
+)
+
+
+@pytest.mark.parametrize("script", GENERATORS)
+def test_generated_files_are_fresh(script):
+    done = subprocess.run([sys.executable, script, "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_manifest_functions_have_their_folder():
+    text = (ROOT / "crlibm/functions.def").read_text()
+    names = re.findall(r"^RM_FUNCTION\((\w+),", text, re.M)
+    assert names
+    for name in names:
+        assert (ROOT / f"crlibm/{name}/{name}.h").exists(), name
+
+
+# Where a tolerance stands: CONTRIBUTING.md says what for.
+TOLERANCE = re.compile(r"allclose\(|approx\(|assert_close|gradcheck|isclose|assert.*<=? *\d*\.?\d*e-\d|<= np\.abs")
+TOLERANT = {
+    "tests/jax/test_elementwise.py",  # derivatives
+    "tests/jax/test_nn.py",  # derivatives
+    "tests/python/test_random.py",  # moments; gains of PyTorch
+    "tests/python/test_ufuncs.py",  # a first look beside the bits
+    "tests/torch/test_alignments.py",  # ctc_loss, which is composed
+    "tests/torch/test_calls.py",  # steps of sparse gradients, which are PyTorch's own
+    "tests/torch/test_chains.py",  # composed operators
+    "tests/torch/test_images.py",  # PyTorch's definition
+    "tests/torch/test_mode.py",  # PyTorch's definition
+    "tests/torch/test_modules.py",  # PyTorch's modules, beside the bits of the functions
+    "tests/torch/test_operators.py",  # derivatives
+    "tests/torch/test_wholes.py",  # second derivatives, and what PyTorch composes
+}
+
+
+def test_tolerances_are_where_they_are_said_to_be():
+    tests = [p for p in (ROOT / "tests").rglob("*.py") if p.name != "test_layering.py"]
+    assert {p.relative_to(ROOT).as_posix() for p in tests if TOLERANCE.search(p.read_text())} == TOLERANT
+
+
+def settings_without_effect(texts):
+    """What is put by -DRM_CFG_... in these texts and read by no source: a compiler says nothing of it."""
+    sources = [p for folder in ("crlibm", "src", "include", "tests", "proofs") for p in (ROOT / folder).rglob("*")]
+    read = set()
+    for path in sources:
+        if path.suffix in (".c", ".h", ".cu", ".cpp", ".def"):
+            read |= set(re.findall(r"\bRM_CFG_\w+", path.read_text()))
+    return sorted(set(re.findall(r"-D(RM_CFG_\w+)", "\n".join(texts))) - read)
+
+
+def test_settings_that_tests_compile_with_are_read():
+    files = [
+        p
+        for folder in ("tests", "proofs", "tools", "cmake")
+        for p in (ROOT / folder).rglob("*")
+        if p.suffix in (".py", ".cmake")
+    ]
+    assert settings_without_effect([p.read_text() for p in files if p != pathlib.Path(__file__).resolve()]) == []
+    assert settings_without_effect(['"-DRM_CFG_NO_SUCH=1"']) == ["RM_CFG_NO_SUCH"]

@@ -1,0 +1,161 @@
+"""Which of PyTorch's OpInfos reproducible() does not cover, and what is known of those that it does."""
+
+# Their samples call operators that are not in the table: special functions, decompositions, transforms, complex numbers.
+OUTSIDE = """
+_batch_norm_with_update _segment_reduce[lengths] _segment_reduce[offsets] _unsafe_masked_index_put_accumulate cdouble cfloat chalf cholesky
+cholesky_inverse cholesky_solve digamma fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.ifft fft.ifft2 fft.ifftn fft.ihfft
+fft.ihfft2 fft.ihfftn fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn geqrf hash_tensor histc histogram histogramdd i0 igamma
+igammac index_reduce[amax] index_reduce[amin] index_reduce[mean] index_reduce[prod] lgamma linalg.cholesky linalg.cholesky_ex linalg.cond
+linalg.det linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.householder_product linalg.inv linalg.inv_ex linalg.ldl_factor
+linalg.ldl_factor_ex linalg.ldl_solve linalg.lstsq linalg.lstsq[grad_oriented] linalg.lu linalg.lu_factor linalg.lu_factor_ex
+linalg.lu_solve linalg.pinv linalg.pinv[hermitian] linalg.pinv[singular] linalg.qr linalg.slogdet linalg.solve linalg.solve_ex
+linalg.solve_triangular linalg.svd linalg.svdvals linalg.tensorinv linalg.tensorsolve logdet lu lu_solve lu_unpack matrix_exp
+mvlgamma[mvlgamma_p_1] mvlgamma[mvlgamma_p_3] mvlgamma[mvlgamma_p_5] nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d
+norm[nuc] ormqr pca_lowrank pinverse polar polygamma[polygamma_n_0] polygamma[polygamma_n_1] polygamma[polygamma_n_2]
+polygamma[polygamma_n_3] polygamma[polygamma_n_4] qr scatter_reduce[prod] signal.windows.kaiser sparse.mm[reduce] sparse.sampled_addmm
+special.airy_ai special.bessel_j0 special.bessel_j1 special.bessel_y0 special.bessel_y1 special.chebyshev_polynomial_t
+special.chebyshev_polynomial_u special.chebyshev_polynomial_v special.chebyshev_polynomial_w special.erfcx special.hermite_polynomial_h
+special.hermite_polynomial_he special.i0e special.i1 special.i1e special.laguerre_polynomial_l special.legendre_polynomial_p
+special.log_ndtr special.modified_bessel_i0 special.modified_bessel_i1 special.modified_bessel_k0 special.modified_bessel_k1
+special.polygamma[special_polygamma_n_0] special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1
+special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u special.shifted_chebyshev_polynomial_v
+special.shifted_chebyshev_polynomial_w special.spherical_bessel_j0 special.zeta stft svd svd_lowrank to_sparse triangular_solve
+""".split()  # noqa: SIM905
+
+# No samples of float32 that the CPU takes.
+WITHOUT_SAMPLES = """
+__rand__ __ror__ __rxor__ bincount bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor gcd imag istft
+jiterator_2inputs_2outputs jiterator_4inputs_with_extra_args jiterator_binary jiterator_binary_return_by_ref jiterator_unary lcm
+nn.functional.batch_norm[without_cudnn] nn.functional.one_hot nn.functional.silu[complex] torch._scaled_mm torch._scaled_mm_v2
+torch.ops.aten._efficient_attention_forward torch.ops.aten._flash_attention_forward tril_indices triu_indices unravel_index view_as_real
+""".split()  # noqa: SIM905
+
+# Random, or not initialised: of these the shape and the format are compared.
+ANY_NUMBERS = """
+bernoulli empty empty_like empty_permuted empty_strided exponential multinomial new_empty new_empty_strided nn.functional.alpha_dropout
+nn.functional.dropout nn.functional.dropout2d nn.functional.dropout3d nn.functional.feature_alpha_dropout[with_train]
+nn.functional.multi_head_attention_forward normal normal[in_place] normal[number_mean] rand_like randint randint_like randn randn_like
+uniform log_normal geometric cauchy nn.functional.rrelu
+""".split()  # noqa: SIM905
+
+# Samples that are refused, and why.
+REFUSED = {
+    "linalg.matrix_norm": "aten._linalg_svd.default",
+    "linalg.matrix_power": "aten.linalg_inv_ex.default",
+    "linalg.matrix_rank": "aten._linalg_svd.default",
+    "linalg.matrix_rank[hermitian]": "aten._linalg_eigh.default",
+    "linalg.norm": "aten._linalg_svd.default",
+    "linalg.norm[subgradients_at_zero]": "aten._linalg_svd.default",
+    "native_group_norm": "eps must be finite",
+    "native_layer_norm": "eps must be finite",
+    "nn.functional.avg_pool2d": "divisor_override must be",
+    "nn.functional.avg_pool3d": "divisor_override must be",
+    "nn.functional.group_norm": "eps must be finite",
+    "nn.functional.layer_norm": "eps must be finite",
+    "nn.functional.linear_cross_entropy[chunked]": "torch_nn._linear_cross_entropy",
+    "nn.functional.linear_cross_entropy[chunked_none]": "torch_nn._linear_cross_entropy",
+    "scatter": "reduce='multiply'",
+}
+
+# What PyTorch, or the table, composes of functions with a rounding each: of these each operator is compared. Those that are not here are
+# rounded once.
+COMPOSED = """
+__rdiv__ cov corrcoef cumulative_trapezoid diff dist einsum gradient linalg.matrix_power linalg.multi_dot linalg.vecdot
+masked.mean masked.normalize masked.std masked.var nanmean nn.functional.binary_cross_entropy
+nn.functional.cosine_embedding_loss nn.functional.cosine_similarity nn.functional.gaussian_nll_loss
+nn.functional.hinge_embedding_loss nn.functional.interpolate[bilinear] nn.functional.interpolate[linear]
+nn.functional.interpolate[trilinear] nn.functional.l1_loss nn.functional.linear_cross_entropy
+nn.functional.linear_cross_entropy[chunked] nn.functional.linear_cross_entropy[chunked_none] nn.functional.local_response_norm
+nn.functional.margin_ranking_loss nn.functional.mish nn.functional.multilabel_soft_margin_loss nn.functional.normalize
+nn.functional.pairwise_distance nn.functional.poisson_nll_loss nn.functional.scaled_dot_product_attention nn.functional.selu
+nn.functional.softsign nn.functional.tanhshrink nn.functional.triplet_margin_loss
+nn.functional.triplet_margin_with_distance_loss nn.functional.upsample_bilinear special.ndtr tensordot trapezoid trapz xlogy
+signal.windows.bartlett signal.windows.blackman signal.windows.cosine signal.windows.exponential signal.windows.gaussian
+signal.windows.general_cosine signal.windows.general_hamming signal.windows.hamming signal.windows.hann signal.windows.nuttall
+sinc logaddexp2 logcumsumexp logspace logspace[tensor_overload] nn.functional.soft_margin_loss nn.functional.multi_margin_loss
+nn.functional.multilabel_margin_loss renorm nn.functional.embedding nn.functional.bilinear nn.functional.interpolate[bicubic]
+_upsample_bilinear2d_aa nn.functional.ctc_loss
+""".split()  # noqa: SIM905
+# Gradients that are one operator of the table, of the arguments: all others are composed, of the rounded result or of several operators.
+GRADIENT_COMPOSED = (
+    """
+acos acosh mul addmm addmv addbmm baddbmm addr addcmul addcdiv asin asinh atan atan2 atanh combinations cos cosh cross div[no_rounding_mode]
+true_divide exp fmod remainder log1p log10 log2 ldexp logaddexp var_mean var_mean[unbiased] std_mean std_mean[unbiased] quantile nanquantile
+softmax nn.functional.softmin native_group_norm nn.functional.binary_cross_entropy_with_logits nn.functional.instance_norm
+nn.functional.pad[circular] nn.functional.elu nn.functional.prelu nn.functional.celu torch.ops.aten._safe_softmax.default
+nn.functional.hardsigmoid outer pow sin sinh __rmul__ __rmod__ __rpow__ tan tanh exp2 expm1 reciprocal rsqrt sqrt lerp hypot repeat
+take_along_dim tile logsumexp kron sigmoid erf erfc erfinv log_softmax norm norm[fro] std std[unbiased] var var[unbiased] linalg.cross
+linalg.norm linalg.matrix_norm linalg.vector_norm special.xlog1py special.entr special.ndtri masked.norm masked.softmax masked.log_softmax
+masked.softmin masked.logaddexp masked.logsumexp prod cumprod masked.cumprod masked.prod linalg.vander logcumsumexp cdist
+nn.functional.pdist nn.functional.embedding_bag nn.functional.grid_sample grid_sampler_2d grid_sampler_3d nn.functional.kl_div
+""".split()
+    + COMPOSED
+)  # noqa: SIM905
+# The forward pass is covered, these gradients are not: of complex numbers, and `_unsafe_masked_index`.
+WITHOUT_GRADIENT = ("view_as_complex", "complex", "_unsafe_masked_index")
+
+# Functions of the table that the backward passes of samples reach, and no forward pass; or a test beside them.
+BY_GRADIENTS = """
+_upsample_bilinear2d_aa_backward _upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward
+_upsample_nearest_exact3d_backward adaptive_avg_pool2d_backward adaptive_avg_pool3d_backward attention_backward
+avg_pool2d_backward avg_pool3d_backward batch_norm_backward batch_norm_without_running binary_cross_entropy_backward
+binary_cross_entropy_with_logits cdist_backward col2im convolution_backward elu_backward embedding_bag_backward
+embedding_bag_weights_backward embedding_dense_backward gelu_backward glu_backward group_norm_backward hardsigmoid_backward
+hardswish_backward hardtanh_backward huber_loss_backward layer_norm_backward leaky_relu_backward log_sigmoid_backward
+log_softmax_backward logit_backward max_pool3d_backward mish_backward mse_loss_backward multi_margin_loss_backward
+multilabel_margin_loss_backward nll_loss_backward pdist_backward prelu_backward reflection_pad1d_backward
+reflection_pad2d_backward reflection_pad3d_backward replication_pad1d_backward replication_pad2d_backward
+replication_pad3d_backward rrelu_with_noise_backward scaled_softplus_backward sigmoid_backward silu_backward
+smooth_l1_loss_backward soft_margin_loss_backward softshrink_backward tanh_backward threshold_backward unfold_backward
+upsample_bicubic2d_backward upsample_bilinear2d_backward upsample_linear1d_backward upsample_nearest1d_backward
+upsample_nearest2d_backward upsample_nearest3d_backward upsample_trilinear3d_backward
+""".split()  # noqa: SIM905
+# Functions of the table without a definition in aten_exact.py and its like, by the test that compares their bits.
+ELSEWHERE = {
+    name: test
+    for test, functions in {
+        "torch/test_images.py": "grid_sampler grid_sampler_backward _upsample_bicubic2d_aa _upsample_bicubic2d_aa_backward affine_grid",
+        "torch/test_alignments.py": "ctc_loss ctc_loss_backward",
+        "torch/test_chains.py": "weight_norm weight_norm_backward embedding_renorm allclose",
+        "test_lists": """
+foreach_abs foreach_add_list foreach_add_number foreach_addcdiv foreach_addcmul foreach_div_list foreach_div_number foreach_lerp
+foreach_maximum foreach_mul_list foreach_mul_number foreach_norm foreach_pow foreach_reciprocal foreach_sqrt foreach_sub_list
+foreach_sub_number""",
+        "test_other_forms": "linear scatter_with",
+        "torch/test_mode.py": "fused_adam fused_adamw fused_sgd",
+    }.items()
+    for name in functions.split()
+}
+
+# Covered operators that no OpInfo's samples call on the CPU, by the test that has them.
+UNREACHED = {
+    "test_lists": """
+_foreach_abs.default _foreach_add.List _foreach_add.Scalar _foreach_add.ScalarList _foreach_add_.List _foreach_add_.Scalar _foreach_add_.ScalarList
+_foreach_add_.Tensor _foreach_addcdiv_.Scalar _foreach_addcdiv_.ScalarList _foreach_addcmul_.Scalar _foreach_addcmul_.ScalarList
+_foreach_div.ScalarList _foreach_div_.List _foreach_div_.Scalar _foreach_div_.ScalarList _foreach_div_.Tensor _foreach_lerp_.Scalar
+_foreach_lerp_.ScalarList _foreach_maximum_.List _foreach_mul.List _foreach_mul.Scalar _foreach_mul.ScalarList _foreach_mul.Tensor _foreach_mul_.List _foreach_mul_.Scalar
+_foreach_mul_.ScalarList _foreach_mul_.Tensor _foreach_norm.Scalar _foreach_pow.Scalar _foreach_reciprocal_.default
+_foreach_sqrt.default _foreach_sqrt_.default _foreach_sub.List _foreach_sub_.Scalar
+""".split(),
+    "test_numbers_in_place_of_tensors": """
+clamp_max.default clamp_max_.default div.Scalar_mode div_.Scalar_mode floor_divide.Scalar floor_divide_.Scalar fmod.Scalar fmod_.Scalar
+remainder.Scalar_Tensor remainder_.Scalar sub_.Scalar xlogy.Scalar_Other xlogy.Scalar_Self xlogy_.Scalar_Other
+""".split(),
+    "test_other_forms": """
+_index_put_impl_.default _unsafe_index_put.default gelu_.default hardswish_.default hardtanh_.default linear.default norm.Scalar
+norm.ScalarOpt_dim_dtype scatter.reduce scatter.value_reduce scatter_.reduce scatter_.value_reduce
+""".split(),
+    "test_random_operators": """
+bernoulli.p bernoulli_.Tensor normal.float_Tensor rand.default rand.generator rand_like.default randint.generator randint.low
+randint.low_generator randint_like.low_dtype randn.generator randperm.default randperm.generator native_dropout.default
+""".split(),
+    "torch/test_chains.py": """
+_embedding_bag_forward_only.default embedding_renorm_.default _weight_norm_interface.default _weight_norm_interface_backward.default
+""".split(),
+    "torch/test_images.py": """
+_upsample_bicubic2d_aa.default _upsample_bicubic2d_aa_backward.default affine_grid_generator.default
+""".split(),
+    "test_models_train_strictly in torch/test_mode.py": """
+_fused_adam_.default _fused_adam_.tensor_lr _fused_adamw_.default _fused_adamw_.tensor_lr _fused_sgd_.default _fused_sgd_.tensor_lr
+""".split(),
+}

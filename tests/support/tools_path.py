@@ -1,0 +1,20 @@
+"""The scripts of tools/, importable by tests."""
+
+import importlib.util
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def manifest():
+    """The names of the functions of crlibm/functions.def, in order."""
+    return re.findall(r"^RM_FUNCTION\((\w+),", (ROOT / "crlibm/functions.def").read_text(), re.M)
+
+
+def load(name):
+    """The module tools/<name>.py."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
