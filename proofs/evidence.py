@@ -114,27 +114,32 @@ The evaluations in binary32 are measured: below.
 MUTANTS = """
 ## Mutants and halved bounds
 
-Each constant and table entry of a kernel's graph, but zeros and the claim, is moved one unit in its last place up and down (`python -m proofs.mutants`,
-with fused operations). Rejected: evaluated exactly on numbers, the changed kernel errs by more than its bound. Together: with all of these numbers
-off at once, each by as much as a unit either way, the bound is proved on every box, so that each mutant is harmless. Alone: proved for this mutant.
-Open: neither rejected nor proved in the time given. Half of the bound: rejected by a number, proved too, or neither. Largest error seen: the error of
-the unchanged kernel over its bound, at the numbers on which mutants are evaluated.
+Each constant and table entry of a kernel's graph, but zeros and the claim, is moved one unit in its last place up and down, and each integer constant and
+count of a shift by one (`python -m proofs.mutants`, with fused operations). Rejected: evaluated exactly on numbers, the changed kernel errs by more than
+its bound. Refused: the proof fails with the change, though none of these numbers shows an error. Together: the bound is proved on every box with many
+numbers off at once, this one among them, each by as much as a unit either way, so that the mutant is harmless. Alone: proved for this mutant. Open:
+not decided. Of the integers: rejected or refused, harmless, open. Half of the bound: rejected by a number, proved too, or not proved.
+Largest error seen: the error of the unchanged kernel over its bound, at the numbers on which mutants are evaluated.
 
-| kernel | mutants | rejected | together | alone | open | half of the bound | largest error seen |
-| --- | --- | --- | --- | --- | --- | --- | --- |
+| kernel | mutants | rejected | refused | together | alone | open | integers | half of the bound | largest error seen |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 
 
 def mutant_rows() -> list[str]:
     held = json.loads((HERE / "mutants.json").read_text())
-    columns = ("mutants", "rejected", "together", "alone", "open", "halved", "seen")
-    rows = [
-        f"| {name} | {' | '.join(str(found.get(column, 'not tried')) for column in columns)} |"
-        for name, found in held.items()
-    ]
-    sums = [sum(found[column] for found in held.values()) for column in columns[:5]]
+    columns = ("mutants", "rejected", "refused", "together", "alone", "open")
+
+    def row(name: str, found: list[dict], last: list[str]) -> str:
+        counts = [sum(f[column] for f in found) for column in columns]
+        parts = [f["integers"] for f in found if "integers" in f]
+        whole = [sum(f[a] + f[b] for f in parts) for a, b in (("rejected", "refused"), ("together", "alone"))]
+        integers = ", ".join(map(str, [*whole, sum(f["open"] for f in parts)])) if parts else "not tried"
+        return f"| {' | '.join([name, *map(str, counts), integers, *last])} |"
+
+    rows = [row(name, [found], [found.get("halved", "not tried"), found["seen"]]) for name, found in held.items()]
     missing = [name for name in kernels() if name not in held]
-    rows.append(f"| **all {len(held)}** | {' | '.join(map(str, sums))} | | |")
+    rows.append(row(f"**all {len(held)}**", list(held.values()), ["", ""]))
     return rows + ([f"\nNot tried: {', '.join(missing)}."] if missing else [])
 
 

@@ -4,6 +4,8 @@ A number at one of the chosen places is a variable, as a rounding error is: with
 and not a constant for the analysis. So what holds on a box holds for each mutant of one of these numbers, and for all of them together. A
 table of bits gives such a number too where its entry is only added to and read as a number again; any other use stops.
 
+What something is compared with may be off too: where the comparison then has either outcome, both are followed.
+
 The analyses of all kinds derive from Analysis (engine.py), whose steps are replaced for a while. Where trig.py follows linear forms up to
 the reduced argument, it takes the numbers as they are: of these none may be loose (fixed)."""
 
@@ -38,7 +40,7 @@ class Last:
 @contextlib.contextmanager
 def loose(places: set[Place], units: int = 1) -> Iterator[None]:
     """While it lasts, the numbers at these places are loose, in graphs with fused operations, whose nodes are the lines of the text."""
-    names = ("step", "op_const", "op_lookup", "op_ilookup")
+    names = ("step", "product", "op_const", "op_lookup", "op_ilookup")
     before: dict[str, Callable] = {name: getattr(Analysis, name) for name in names}
 
     def off(self: Analysis, value) -> Node:
@@ -57,6 +59,21 @@ def loose(places: set[Place], units: int = 1) -> Iterator[None]:
             raise NotImplementedError("bits of a number that is off")
         v.integer = LooseBits(v.integer)
         return v
+
+    def product(self: Analysis, a: Node, b: Node) -> tuple[Model, arb | None]:
+        """By a number that is off what is linear in k stays so: its ideal value is a constant."""
+        for p, q in ((a, b), (b, a)):
+            if (
+                p.const is None
+                and p.per_k is None
+                and p.rho != 0
+                and p.model.r == 0
+                and p.model.p.length() == 1
+                and not p.parts
+            ):
+                (c,) = p.model.p.coeffs()
+                return q.model.scale(c), None if q.per_k is None else q.per_k * c
+        return before["product"](self, a, b)
 
     def op_const(self: Analysis, args: list) -> Node:
         v = before["op_const"](self, args)
@@ -86,7 +103,7 @@ def loose(places: set[Place], units: int = 1) -> Iterator[None]:
         return called
 
     try:
-        for name, method in zip(names, (step, op_const, op_lookup, op_ilookup), strict=True):
+        for name, method in zip(names, (step, product, op_const, op_lookup, op_ilookup), strict=True):
             setattr(Analysis, name, method)
         Analysis.roundings = noted(roundings)
         Composed.roundings_over = noted(over)
@@ -96,6 +113,24 @@ def loose(places: set[Place], units: int = 1) -> Iterator[None]:
             setattr(Analysis, name, before[name])
         Analysis.roundings = roundings
         Composed.roundings_over = over
+
+
+@contextlib.contextmanager
+def read() -> Iterator[set[Place]]:
+    """The table entries that analyses read while it lasts."""
+    found: set[Place] = set()
+    whole = Analysis.lookup
+
+    def lookup(self: Analysis, args: list) -> str:
+        value = self.nodes[args[0]].integer
+        found.add((self.index, 2 + ((value.value if isinstance(value, Residue) else self.whole(args[0])) & 15)))
+        return whole(self, args)
+
+    Analysis.lookup = lookup
+    try:
+        yield found
+    finally:
+        Analysis.lookup = whole
 
 
 def sensitivities(places: set[Place]) -> dict[Place, arb]:

@@ -1,14 +1,22 @@
-"""Mutants of a kernel: each constant and table entry one unit in its last place up and down, and its bound halved.
+"""Mutants of a kernel: each constant and table entry one unit in its last place up and down, each integer constant and each count of a shift one up and
+down, and its bound halved.
 
-A mutant is rejected where the changed graph, evaluated exactly on numbers, errs by more than the claimed bound. All numbers whose mutants
-are not rejected are then off at once, each by as much as a unit either way (loose.py), and the bound is proved again with that: what
-holds for all of them together holds for each by itself. Where that fails on a box, the number to which the result is most sensitive there is taken
-out and its mutants are tried on more numbers of that box; if none rejects them, they are proved one by one. What is then left is open.
+A mutant is rejected where the changed graph, evaluated exactly on numbers, errs by more than the claimed bound (points.py). All numbers whose mutants
+are not rejected are then off at once, each by as much as a unit either way (loose.py), and the bound is proved again with that, piece by piece: what
+holds for all of them together holds for each by itself. Where that fails on a piece, the numbers to which the result is most sensitive are proved there
+by themselves, and at last each mutant of such a number, exactly. A mutant that no number rejects, but with which the bound is not shown on some piece,
+is refused: `make proofs` fails with it. What the time does not suffice for is open.
+
+A piece at which a table entry is not read needs no proof for the entry's mutants: the kernel computes the same there. What a kind of proof states of
+constants outside the analysis of its pieces is checked for each mutant too (premises).
 
     python -m proofs.mutants              renews what changed since proofs/mutants.json was written, or is not in it
+    python -m proofs.mutants --all        everything
     python -m proofs.mutants erf_f32 ...  these kernels"""
 
 import argparse
+import contextlib
+import functools
 import json
 import math
 import multiprocessing
@@ -16,29 +24,33 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
-from flint import arb, arb_series, ctx
+from . import angles, octaves, pairs, prove, quantiles, scaled, sums, two
+from .graph import HERE, Graph, Kernel, bits_of, digest, double_of, kernels, parse, recorded
+from .kinds import KINDS, hook
+from .loose import Place, fixed, loose, read, sensitivities
+from .points import TABLES, Point, entries_at, evaluates, observed, point, points, refutes
+from .taylor import SplitBox
+from .trig import CUTS, Reduced, cut_of, nodes_after
+from .two import Pair
+from .values import Choice, EmptyBox
 
-from . import graph as graphs
-from . import prove
-from .definitions import DEFINITIONS, constant
-from .graph import HERE, Graph, Kernel, bits_of, digest, double_of, evaluate, inwards, kernels, parse, recorded
-from .kinds import hook
-from .loose import Place, fixed, loose, sensitivities
-from .taylor import SplitBox, ball, exact, log2, low, pow2
-from .trig import CUTS, Reduced, binades, cut_of, last_convergent, nodes_after, pi
-from .two import COMPOSED, Pair, function_of
-
+__all__ = ["entries_at", "observed", "points"]
 RESULTS = HERE / "mutants.json"
-POINTS = 200  # at which the graph is evaluated
-TRIES = 6  # of them for each changed number
-ALONE = 40.0  # seconds in which a kernel's mutants are proved one by one
-# Kinds of kernels whose arguments are not made here.
-UNTRIED = ("dd_2", "dd_pow_log", "dd_pow_exp", "dd_sum", "dd_angle_turned", "dd_scaled")
+TRIES = 6  # numbers on which each mutant is evaluated
+ALONE = 60.0  # seconds in which a kernel's mutants are proved one by one
+HALVED = 30.0  # seconds for half of the bound
+OFTEN = 6  # pieces at which a number has to be proved alone, after which it is so at all others too
+FATES = ("rejected", "refused", "together", "alone", "open")
 COMPARISONS = ("lt", "le", "eq", "ne", "min", "max", "unord")
+SHIFTS = ("sll", "srl", "sra")
+OCTAVES = ("dd_octaves", "dd_pow_log", "dd_pow_range")  # their pieces are of the octave that begins at prove.OCTAVE
+STEPPED = ("dd_steps", "dd_steps_exact", "dd_steps_low", "dd_pow_exp", "dd_scaled", "dd_turns", "dd_turns_far")
+Mutant = tuple[Place, str]  # a place of the text, and what stands there instead
 
 
 def neighbours(word: str, integer: bool) -> list[str]:
@@ -54,7 +66,7 @@ def numbers(text: str) -> Iterator[tuple[int, int, list[str]]]:
     claims = {int(line.split("#")[1]) for line in lines if line.startswith(("out claim", "out given"))}
     for at, line in enumerate(lines):
         words = line.split()
-        if words[0] not in ("const", "lookup", "ilookup") or at in claims:
+        if words[0] not in ("const", *TABLES) or at in claims:
             continue
         for k, word in enumerate(words[1:], 1):
             if word.startswith("#"):
@@ -62,6 +74,16 @@ def numbers(text: str) -> Iterator[tuple[int, int, list[str]]]:
             value = double_of(int(word)) if words[0] == "ilookup" else float.fromhex(word)
             if value and math.isfinite(value):
                 yield at, k, words
+
+
+def integers(text: str) -> Iterator[tuple[int, int, list[str]]]:
+    """The same of integer constants and counts of shifts."""
+    for at, line in enumerate(text.splitlines()):
+        words = line.split()
+        if words[0] == "iconst":
+            yield at, 1, words
+        elif words[0] in SHIFTS:
+            yield at, 2, words
 
 
 def changed_to(text: str, place: Place, word: str) -> str:
@@ -72,169 +94,32 @@ def changed_to(text: str, place: Place, word: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def others(words: list[str], k: int) -> list[str]:
+    """What stands instead of the word in the two mutants."""
+    if words[0] == "iconst" or words[0] in SHIFTS:
+        return [str(int(words[k]) + by) for by in (-1, 1)]
+    return neighbours(words[k], words[0] == "ilookup")
+
+
 def mutants(text: str) -> list[tuple[str, str]]:
-    """(what is changed, the changed text)."""
+    """(what is changed, the changed text), of numbers."""
     return [
-        (f"{at}.{k - 1}", changed_to(text, (at, k), other))
-        for at, k, words in numbers(text)
-        for other in neighbours(words[k], words[0] == "ilookup")
+        (f"{at}.{k - 1}", changed_to(text, (at, k), other)) for at, k, words in numbers(text) for other in others(words, k)
     ]
-
-
-# Evaluation on numbers. What composed.py takes as known is e^(x + xl) to 400 bits, in two parts.
-
-
-def known_exponential(x: float, low_part: float) -> Fraction:
-    before, ctx.prec = ctx.prec, 400
-    value = exact(ball(Fraction(x) + Fraction(low_part)).exp())
-    ctx.prec = before
-    return value
-
-
-graphs.NUMERIC.update(
-    exp_value=known_exponential,
-    exp_hi=float,
-    exp_lo=lambda value, hi: float(value - Fraction(hi)),
-)
-
-
-def runnable(graph: Graph, turn: int) -> Graph:
-    """The inputs, with a number for what the analysis chooses."""
-    nodes = [
-        ("exp_value", args[:2]) if op == "exp_value" else ("iconst", [str(turn)]) if op == "turn" else (op, args)
-        for op, args in graph.nodes
-    ]
-    return Graph(nodes, graph.outputs)
-
-
-class Point:
-    """Inputs of a kernel, and the function's value there."""
-
-    def __init__(self, kernel: Kernel, inputs: dict[str, float], function: Callable, turn: int = 0):
-        self.kernel, self.inputs, self.function, self.turn, self.value = kernel, inputs, function, turn, None
-
-    def truth(self) -> arb:
-        if self.value is None:
-            ctx.prec = 600
-            self.value = self.function()
-        return self.value
-
-    def error(self, graph: Graph) -> Fraction:
-        """Over the claimed bound, from below."""
-        out = evaluate(runnable(graph, self.turn), self.inputs)
-        f, kind = self.truth(), self.kernel.kind
-        ctx.prec = 600
-        y = Fraction(out["y"]) if "y" in out else Fraction(out["hi"]) + Fraction(out["lo"])
-        if kind.startswith("dd_steps"):  # before the scaling by a power of two
-            f = f * pow2(round(math.log2(abs(float(y))) - log2(f))) if y else f
-        if kind.startswith("dd_turns"):  # less the multiple that is nearest
-            f = f - arb.pi() / 16 * round(exact((f - ball(y)) / (arb.pi() / 16)))
-        bound = abs(Fraction(out["claim"]) * y) if "claim" in out else Fraction(out["err"])
-        return exact((low(ball(y) - f) / ball(bound)).lower()) if bound else Fraction(0)
-
-
-def of_one(kernel: Kernel, x: Fraction) -> Callable:
-    function = COMPOSED.get(kernel.kind) or DEFINITIONS[kernel.function]
-    if kernel.kind == "tail":
-        return lambda: constant(DEFINITIONS[kernel.function](arb_series([0], prec=2), arb_series([-ball(x), 1], prec=2)))
-    if kernel.kind.startswith("dd_turns"):
-        return lambda: ball(x)
-    return lambda: constant(function(arb_series([ball(x), 1], prec=2)))
-
-
-def point(kernel: Kernel, x: Fraction, rng: random.Random, piece: prove.Piece | None = None) -> Point:
-    if isinstance(piece, Pair) and not piece.zero:
-        larger = Fraction(rng.randrange(2**23, 2**24), 2**23)
-        smaller = inwards(f"{x * larger}", "f32", 1)
-        first, second = (smaller, larger) if piece.smaller == "first" else (larger, smaller)
-        function, ratio = function_of(piece, DEFINITIONS[kernel.function]), smaller / larger
-        degree = kernel.function == "hypot"  # of the function, homogeneous in both
-        return Point(
-            kernel,
-            {"first": float(first * piece.signs[0]), "second": float(second * piece.signs[1])},
-            lambda: constant(function(arb_series([ball(ratio), 1], prec=2))) * (ball(larger) if degree else 1),
-        )
-    fmt = "f64" if kernel.kind in ("pow_exp", "tail") else kernel.format
-    inputs = {"x": float(inwards(f"{x}", fmt, 1)), "g": 1.0}
-    if kernel.kind == "dd_steps_low":
-        inputs["low"] = rng.uniform(-1, 1) * 2.0**-43
-        total = Fraction(inputs["x"]) + Fraction(inputs["low"])
-        return Point(kernel, inputs, lambda: ball(total).exp())
-    if kernel.kind == "dd_angle":
-        turn = rng.randrange(16)
-        inputs["low"] = rng.uniform(-1, 1) * math.ulp(inputs["x"]) / 2
-        r = Fraction(inputs["x"]) + Fraction(inputs["low"])
-        of = {"sin": arb.sin, "cos": arb.cos, "tan": arb.tan}[kernel.function]
-        return Point(kernel, inputs, lambda: of(ball(r) + arb.pi() * turn / 16), turn)
-    return Point(kernel, inputs, of_one(kernel, Fraction(inputs["x"])))
-
-
-def points(kernel: Kernel) -> list[Point]:
-    rng, found = random.Random(kernel.name), []
-    if kernel.kind == "eval_2":
-        pieces = [p for p in prove_pieces(kernel) if not p.zero]
-        near = [p for p in pieces if p.high > Fraction(1, 2**10)]
-        for _ in range(POINTS):
-            p = rng.choice(rng.choice((pieces, near)))
-            found.append(point(kernel, p.low + (p.high - p.low) * Fraction(rng.randrange(2**60), 2**60), rng, p))
-        return found
-    if kernel.kind == "trig_large":  # the numbers of each binade that are nearest to a zero or a pole
-        for first, last, grid in binades(kernel):
-            unit, half_pi = Fraction(2) ** grid, pi() / 2
-            q = [last_convergent(unit / half_pi, 2**bits) for bits in range(2, 25)]
-            some = {a * k + b for a in q for b in (0, *q) for k in range(int(first / unit / a), int(last / unit / a) + 1)[:8]}
-            turns = {x: x / half_pi for m in some if first <= (x := m * unit) <= last}
-            near = sorted(turns, key=lambda x: abs(turns[x] - round(turns[x])))
-            odd = [x for x in near if round(turns[x]) % 2]
-            found += [point(kernel, x, rng) for x in {*near[:4], *odd[:4], *near[-1:]}]
-        return found
-    boxes = [
-        [(i.low, i.high)] if i.low < i.pole < i.high else prove.first_boxes(i) for i in hook(kernel.kind, "domain")(kernel)
-    ]
-    near = [[box for box in part if max(abs(v) for v in box) >= Fraction(1, 2**12)] or part for part in boxes]
-    for _ in range(POINTS):
-        a, b = rng.choice(rng.choice(rng.choice((boxes, near, near))))
-        found.append(point(kernel, a + (b - a) * Fraction(rng.randrange(1, 2**60), 2**60), rng))
-    return found
-
-
-def observed(kernel: Kernel, graph: Graph, x: Fraction) -> Fraction:
-    """The error at x over the claimed bound, from below."""
-    return point(kernel, x, random.Random(1)).error(graph)
-
-
-def entries_at(text: str, where: Point) -> set[Place]:
-    """The table entries that the computation takes."""
-    lines = text.splitlines()
-    tables = {at: line.split()[1] for at, line in enumerate(lines) if line.startswith(("lookup", "ilookup"))}
-    more = "".join(f"out at{at} {index}\n" for at, index in tables.items())
-    out = evaluate(runnable(parse(text + more, True), where.turn), where.inputs)
-    return {(at, 2 + (int(out[f"at{at}"]) & 15)) for at in tables}
 
 
 def rejected_at(text: str, place: Place, where: list[Point]) -> list[bool]:
     """Of the mutants of a number, whether one of the points rejects it."""
     words = text.splitlines()[place[0]].split()
-    found = []
-    for other in neighbours(words[place[1]], words[0] == "ilookup"):
-        changed = parse(changed_to(text, place, other), True)
-        found.append(any(refutes(p, changed) for p in where))
-    return found
+    return [rejects(text, (place, other), where) for other in others(words, place[1])]
 
 
-def evaluates(where: Point, graph: Graph) -> bool:
-    """Whether the graph has a value there; the evaluation of roots stops at some ends of the range."""
+def rejects(text: str, mutant: Mutant, where: list[Point]) -> bool:
     try:
-        return where.error(graph) >= 0
-    except (OverflowError, ZeroDivisionError):
-        return False
-
-
-def refutes(where: Point, graph: Graph) -> bool:
-    try:
-        return where.error(graph) > 1
-    except (OverflowError, ZeroDivisionError, ValueError):  # infinities and NaN, which no right kernel gives
+        changed = parse(changed_to(text, *mutant), True)
+    except (ValueError, KeyError, IndexError):
         return True
+    return any(refutes(p, changed) for p in where)
 
 
 # Proofs.
@@ -244,62 +129,229 @@ def prove_pieces(kernel: Kernel) -> list[prove.Piece]:
     return hook(kernel.kind, "all_pieces")(kernel)
 
 
-def approximations(text: str) -> set[Place]:
-    """The places of numbers that may be off in the analysis: none that anything is compared with, and no magic numbers."""
+def is_magic(value: float) -> bool:
+    return abs(value) >= 2.0**35 and math.frexp(value)[0] == 0.75
+
+
+def compared(text: str) -> set[int]:
+    """The lines of what something is compared with."""
     lines = [line.split() for line in text.splitlines()]
-    compared = {int(word[1:]) for line in lines if line[0] in COMPARISONS for word in line[1:] if word[0] == "#"}
+    return {int(word[1:]) for line in lines if line[0] in COMPARISONS for word in line[1:] if word[0] == "#"}
+
+
+def approximations(text: str) -> set[Place]:
+    """The places of numbers that may be off in the analysis: all but magic numbers and what is taken as an operation of its own."""
     found = set()
     for at, k, words in numbers(text):
         value = double_of(int(words[k])) if words[0] == "ilookup" else float.fromhex(words[k])
-        if at not in compared and not (abs(value) >= 2.0**35 and math.frexp(value)[0] == 0.75):
+        if words[0] != "scale" and not is_magic(value):
             found.add((at, k))
     return found
+
+
+def read_as_written(kernel: Kernel, graph: Graph) -> set[int]:
+    """The nodes of whose numbers a kind of proof takes more than the value that the analysis has (fixed: of the reduction by pi, all of it)."""
+    found, module = fixed(kernel, graph), KINDS[kernel.kind].module
+    everything = set(range(len(graph.nodes)))
+    if module in ("quantiles", "sums"):  # constants of the step, by its shape; the share of the result
+        return everything - analysed_part(kernel, graph)
+    if module == "log_ranges" or kernel.kind == "dd_log_known":  # the shape of what comes before the logarithm
+        return everything
+    if module == "scaled":  # 1 stands for 2^-n
+        return {k for k, (op, args) in enumerate(graph.nodes) if op == "const" and float.fromhex(args[0]) == 1}
+    return found
+
+
+def analysed_part(kernel: Kernel, graph: Graph) -> set[int]:
+    """The nodes that the analysis of these kinds goes through: what it holds before it begins with a box."""
+    at = prove_pieces(kernel)[-1].high
+    whole, arguments = sums.Tail, (graph, kernel.format, at, at, {})
+    if KINDS[kernel.kind].module == "quantiles":
+        whole, arguments = quantiles.Step, (graph, kernel.kind == "dd_step_small", *arguments[1:])
+    analysis = whole.__new__(whole)
+    with contextlib.suppress(Choice, EmptyBox, SplitBox):
+        whole.__init__(analysis, *arguments)
+    return analysis.needed
+
+
+@functools.cache
+def before_magic(text: str) -> set[int]:
+    """The lines on which sums with a magic number depend: by these the kernel finds the multiple that it takes away."""
+    lines = [line.split() for line in text.splitlines()]
+    operands = [[int(w[1:]) for w in words[1:] if w[0] == "#"] for words in lines]
+    magic = {k for k, words in enumerate(lines) if words[0] == "const" and is_magic(float.fromhex(words[1]))}
+    stack = [k for k, words in enumerate(lines) if words[0] in ("add", "mad") and magic & set(operands[k])]
+    found: set[int] = set()
+    while stack:
+        k = stack.pop()
+        if k not in found and k < len(lines):
+            found.add(k)
+            stack += operands[k]
+    return found
+
+
+@functools.cache
+def nearest_multiples(kernel: Kernel) -> bool:
+    """Whether the constant by which the kernel finds the nearest multiple may be off by 2^-51 of it."""
+    for factor in (1 - Fraction(1, 2**51), 1 + Fraction(1, 2**51)):
+        steps = {name: (step, c * factor) for name, (step, c) in prove.STEPS.items()}
+        value = angles.constants()
+        value["RM_SIN_INV_STEP"] *= factor
+        with replaced(prove, STEPS=steps), replaced(angles, constants=functools.partial(dict, value)):
+            try:
+                prove_pieces(kernel)
+            except AssertionError:
+                return False
+    return True
+
+
+@contextlib.contextmanager
+def replaced(module: Any, **values: Any) -> Iterator[None]:
+    before = {name: getattr(module, name) for name in values}
+    try:
+        for name, value in values.items():
+            setattr(module, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(module, name, value)
+
+
+def premises(kernel: Kernel, text: str, mutant: Mutant) -> bool:
+    """Whether what the kind's pieces are based on holds of the changed graph too.
+
+    Multiples: the constant by which the kernel finds the nearest one may be off by 2^-51 of it, which is more than a unit of one of its factors. One
+    octave for all: the lemma is checked of the changed graph (octaves.py)."""
+    (at, _), _ = mutant
+    try:
+        if kernel.kind in STEPPED and at in before_magic(text):
+            return nearest_multiples(kernel)
+        if kernel.kind == "dd_one_octave":
+            octaves_of_changed(kernel, text, changed_to(text, *mutant))
+    except (AssertionError, ArithmeticError, ValueError):
+        return False
+    return True
+
+
+def octaves_of_changed(kernel: Kernel, text: str, changed: str) -> None:
+    """The lemma. Which multiples of 16 there are depends on two constants only."""
+    whole = octaves.multiples_of_16
+
+    def multiples_of_16(other: str) -> tuple[int, int]:
+        same = octaves.constants(parse(other, True)) == octaves.constants(parse(text, True))
+        return whole(text if same else other)
+
+    with replaced(octaves, recorded=lambda name: changed, multiples_of_16=multiples_of_16):
+        octaves.check(kernel)
+
+
+def pieces_of(kernel: Kernel, text: str, mutant: Mutant | None) -> list[prove.Piece]:
+    """The pieces of the domain; a mutant may begin its octave elsewhere, or not be symmetric."""
+    if mutant is None:
+        return prove_pieces(kernel)
+    (at, k), other = mutant
+    if kernel.kind in ("eval_2", "dd_2"):  # of symmetric arguments one sign
+        changed = {"recorded": lambda name: changed_to(text, *mutant)}
+        with replaced(two, **changed), replaced(pairs, **changed):
+            return prove_pieces(kernel)
+    if kernel.kind not in OCTAVES:
+        return prove_pieces(kernel)
+    words = text.splitlines()[at].split()
+    if words[0] != "iconst" or double_of(int(words[k])) != float(prove.OCTAVE):
+        return prove_pieces(kernel)
+    with replaced(prove, OCTAVE=Fraction(double_of(int(other)))):
+        return prove_pieces(kernel)
 
 
 def ratio(kernel: Kernel, graph: Graph, piece: prove.Piece) -> prove.Result | None:
     """Nothing: no bound at all."""
     try:
         return hook(kernel.kind, "prove_piece")(kernel, graph, piece)
-    except (AssertionError, NotImplementedError, RuntimeError, SplitBox, ValueError):
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        IndexError,
+        KeyError,
+        NotImplementedError,
+        RuntimeError,
+        SplitBox,
+        TypeError,
+        ValueError,
+    ):
         return None
+
+
+def holds(result: prove.Result | None) -> bool:
+    return result is not None and bool(result.ratio <= 1)
 
 
 def loosely(kernel: Kernel, graph: Graph, places: set[Place], pieces: list[prove.Piece], units: int = 1) -> bool:
     """Whether the bound holds on these pieces with all numbers at these places off by as much as so many units."""
     with loose(places, units):
-        results = (ratio(kernel, graph, piece) for piece in pieces)
-        return all(r is not None and r.ratio <= 1 for r in results)
+        return all(holds(ratio(kernel, graph, piece)) for piece in pieces)
 
 
-def settled(kernel: Kernel, graph: Graph, places: set[Place], pieces: list[prove.Piece]) -> tuple[set[Place], dict]:
-    """The places at which all numbers may be off at once on all pieces, and for the others a box that does not allow it."""
-    places, out = set(places), {}
-    for piece in pieces:
-        while places:
-            with loose(places):
-                result = ratio(kernel, graph, piece)
-                if result is not None and result.ratio <= 1:
-                    break
-                if result is not None:
-                    found = sensitivities(places)
-                    worst = max(found, key=lambda at: found[at]) if found else min(places)
-                    chosen, box = [worst], result.at
-                else:
-                    chosen, box = [], (float(piece.low), float(piece.high))
-            if result is None:
-                chosen = [at for at in sorted(places) if not loosely(kernel, graph, {at}, [piece])] or [min(places)]
-            for at in chosen:
-                places.discard(at)
-                out[at] = piece, box
-    return places, out
+def unsettled(
+    kernel: Kernel, graph: Graph, places: set[Place], piece: prove.Piece, soft: set[int]
+) -> tuple[dict[Place, tuple], bool]:
+    """Of these places those with which the bound does not hold on the piece while the number is off, each by itself, and a box where it does not;
+    and whether some of them do, so that the whole piece was analysed. `soft`: the lines of what something is compared with."""
+    out: dict[Place, tuple] = {}
+    stack, whole = [places], False
+    while stack:
+        group = stack.pop()
+        if not group:
+            continue
+        with loose(group):
+            result = ratio(kernel, graph, piece)
+            found = sensitivities(group) if result is not None else {}
+        if holds(result):
+            whole = True
+            continue
+        if len(group) == 1:
+            out[next(iter(group))] = result.at if result is not None and result.at else (float(piece.low), float(piece.high))
+            continue
+        ordered = sorted(found, key=lambda at: found[at], reverse=True)
+        dropped = {at for at in group if at[0] in soft} or set(ordered[: math.ceil(len(ordered) / 4)])
+        if not dropped or dropped == group:
+            dropped = set(sorted(group)[: len(group) // 2])
+        stack += [dropped, group - dropped]
+    return out, whole
 
 
-def proved(kernel: Kernel, graph: Graph, pieces: list[prove.Piece], until: float) -> bool:
+@dataclass
+class Settled:
+    """Pieces by number: where each place has to be proved alone, with a box; and which table entries are read at each."""
+
+    alone: dict[Place, dict[int, tuple]] = field(default_factory=dict)
+    entries: list[set[Place]] = field(default_factory=list)
+
+
+def settled(
+    kernel: Kernel, graph: Graph, places: set[Place], pieces: list[prove.Piece], soft: set[int], tables: bool = True
+) -> Settled:
+    """`tables`: whether it matters which table entries are read where."""
+    found, often = Settled(), set()
+    for n, piece in enumerate(pieces):
+        with read() as entries:
+            out, whole = unsettled(kernel, graph, places - often, piece, soft)
+            if not whole and tables:
+                assert holds(ratio(kernel, graph, piece))
+        found.entries.append(set(entries))
+        unread = {at for at in often if graph.nodes[at[0]][0] in TABLES} - entries
+        for place in {**out, **dict.fromkeys(often - unread)}:
+            found.alone.setdefault(place, {})[n] = out.get(place, (float(piece.low), float(piece.high)))
+        often |= {place for place in out if len(found.alone[place]) >= OFTEN}
+    return found
+
+
+def proved(kernel: Kernel, graph: Graph, pieces: list[prove.Piece], until: float) -> bool | None:
+    """None: not all of them in time."""
     for piece in pieces:
         if time.process_time() > until:
-            return False
-        result = ratio(kernel, graph, piece)
-        if result is None or result.ratio > 1:
+            return None
+        if not holds(ratio(kernel, graph, piece)):
             return False
     return True
 
@@ -318,7 +370,15 @@ def reduced(
             continue
         try:
             changed = cut_of(kernel, parse(changed_to(text, place, other), True))
-        except (AssertionError, ValueError):  # no reduction any more
+        except (
+            ArithmeticError,
+            AssertionError,
+            IndexError,
+            KeyError,
+            NotImplementedError,
+            TypeError,
+            ValueError,
+        ):  # no reduction any more
             continue
         pairs = zip(changed.bounds, cut.bounds, strict=False)
         worse = [b for b, a in pairs if b.relative > 4 * a.relative or b.absolute > 4 * a.absolute]
@@ -348,60 +408,138 @@ def halved(text: str) -> str:
     return "\n".join([*nodes, *(f"out {key} {value}" for key, value in outputs.items())]) + "\n"
 
 
-def tried(name: str) -> dict:
+def in_box(kernel: Kernel, piece: prove.Piece, box: tuple, rng: random.Random) -> list[Point]:
+    """More numbers, of the box that does not allow a change."""
+    if piece.multiples is not None or isinstance(piece, (Pair, Reduced)) or kernel.kind.startswith(("dd_angle", "dd_step_")):
+        return []
+    a, b = (Fraction(v) for v in box)
+    return [point(kernel, a + (b - a) * Fraction(rng.randrange(2**60), 2**60), rng) for _ in range(2 * TRIES)]
+
+
+class Trial:
     """What becomes of a kernel's mutants, with fused operations."""
-    kernel, text = kernels()[name], recorded(name)
-    graph, rng = parse(text, True), random.Random(name)
-    where = [p for p in points(kernel) if evaluates(p, graph)]
-    lines, pieces = text.splitlines(), prove_pieces(kernel)
-    uses = [(p, entries_at(text, p)) for p in where]
-    seen = max(p.error(graph) for p in where)
-    assert seen <= 1, "the kernel itself is rejected"
-    held: dict[Place, list[bool]] = {}  # what evaluation finds for the two mutants
-    for at, k, _ in numbers(text):
-        chosen = [p for p, used in uses if lines[at].startswith("const") or (at, k) in used][:TRIES]
-        held[at, k] = rejected_at(text, (at, k), chosen)
-    kept = {place for place, found in held.items() if not all(found)}
-    unmoved = fixed(kernel, graph)
-    may = {place for place in kept & approximations(text) if place[0] not in unmoved}
-    together, out = settled(kernel, graph, may, pieces)
-    assert not any(any(held[place]) for place in together), "rejected and proved"
-    evaluated = time.process_time()
-    alone = opened = 0
-    left, tries = [], []
-    for place in sorted(kept - together):
-        if place in out:  # more numbers, of the box that does not allow it
-            piece, box = out[place]
-            a, b = (Fraction(v) for v in box)
-            if piece.multiples is None and not isinstance(piece, Pair) and kernel.kind != "dd_angle":
-                more = [point(kernel, a + (b - a) * Fraction(rng.randrange(2**60), 2**60), rng) for _ in range(2 * TRIES)]
+
+    def __init__(self, name: str):
+        self.kernel, self.text, self.rng = kernels()[name], recorded(name), random.Random(name)
+        self.lines, self.graph = self.text.splitlines(), parse(self.text, True)
+        self.pieces = prove_pieces(self.kernel)
+        self.where = [p for p in points(self.kernel) if evaluates(p, self.graph)]
+        self.seen = max(p.error(self.graph) for p in self.where)
+        assert self.seen <= 1, "the kernel itself is rejected"
+        self.whole = {(at, k) for at, k, _ in integers(self.text)}
+        places = [(at, k, words) for of in (numbers, integers) for at, k, words in of(self.text)]
+        self.fate: dict[Mutant, str] = {((at, k), other): "" for at, k, words in places for other in others(words, k)}
+
+    def left(self, place: Place | None = None) -> list[Mutant]:
+        return [m for m, fate in self.fate.items() if not fate and place in (None, m[0])]
+
+    def evaluate(self) -> None:
+        uses = [(p, entries_at(self.text, p)) for p in self.where]
+        for mutant in self.fate:
+            place = mutant[0]
+            table = self.lines[place[0]].startswith(TABLES)
+            some = [p for p, used in uses if not table or place in used]
+            if rejects(self.text, mutant, some[: 8 * TRIES if place in self.whole else TRIES]):
+                self.fate[mutant] = "rejected"
+
+    def settle(self) -> Settled:
+        """All numbers neither of whose mutants is rejected, off at once."""
+        kept = {place for place in approximations(self.text) if len(self.left(place)) == 2}
+        as_written = read_as_written(self.kernel, self.graph)
+        may = {place for place in kept if place[0] not in as_written}
+        for place in set(may):
+            if not all(premises(self.kernel, self.text, m) for m in self.left(place)):
+                may.discard(place)
+        tables = any(self.lines[m[0][0]].startswith(TABLES) for m in self.left())
+        if not may and not tables:
+            return Settled()
+        found = settled(self.kernel, self.graph, may, self.pieces, compared(self.text), tables)
+        for place in may - set(found.alone):
+            for mutant in self.left(place):
+                self.fate[mutant] = "together"
+        return found
+
+    def alone(self, found: Settled, until: float) -> None:
+        """What is left, mutant by mutant, on the pieces that are left."""
+        for place, at in found.alone.items():
+            for mutant in self.left(place):
+                n = min(at)
+                if rejects(self.text, mutant, in_box(self.kernel, self.pieces[n], at[n], self.rng)):
+                    self.fate[mutant] = "rejected"
+        for mutant in reduced(self.kernel, self.text, self.graph, self.left(), self.pieces):
+            self.fate[mutant] = "alone"
+        powers = [m for m in self.left() if of_size_only(self.graph, m[0][0])]
+        if powers and larger_powers(self.kernel, self.graph, self.pieces, until):
+            self.fate.update(dict.fromkeys(powers, "together"))
+        for mutant in self.left():
+            place, other = mutant
+            if of_size_only(self.graph, place[0]) or means_more(self.kernel, self.lines[place[0]].split()):
+                self.fate[mutant] = "open"
+                continue
+            if not premises(self.kernel, self.text, mutant):
+                self.fate[mutant] = "refused"
+                continue
+            if place in found.alone:
+                pieces = [self.pieces[n] for n in found.alone[place]]
+            elif self.lines[place[0]].startswith(TABLES):
+                pieces = [p for p, entries in zip(self.pieces, found.entries, strict=True) if place in entries]
             else:
-                more = []
-        else:
-            more = []
-        more += [p for p, used in uses if lines[place[0]].startswith("const") or place in used][TRIES:][: 10 * TRIES]
-        held[place] = [one or other for one, other in zip(held[place], rejected_at(text, place, more), strict=True)]
-        words = lines[place[0]].split()
-        for other, rejected in zip(neighbours(words[place[1]], words[0] == "ilookup"), held[place], strict=True):
-            if not rejected:
-                tries.append((place, other))
-    before_cut = reduced(kernel, text, graph, tries, pieces)
-    for place, other in tries:
-        changed = parse(changed_to(text, place, other), True)
-        good = (place, other) in before_cut or proved(kernel, changed, pieces, evaluated + ALONE)
-        alone, opened = alone + good, opened + (not good)
-        left += [] if good else [f"{place[0]}.{place[1] - 1} {lines[place[0]].split()[0]} {other}"]
-    refuted = sum(sum(found) for place, found in held.items() if place not in together)
-    return {
-        "kernel": digest(kernel),
-        "mutants": 2 * len(held),
-        "rejected": refuted,
-        "together": 2 * len(together),
-        "alone": alone,
-        "open": opened,
-        "left": left,
-        "seen": f"{float(seen):.2f}",
-    }
+                pieces = list(pieces_of(self.kernel, self.text, mutant))
+                self.rng.shuffle(pieces)  # one at which it fails comes early
+            try:
+                changed = parse(changed_to(self.text, place, other), True)
+            except (ValueError, KeyError):
+                self.fate[mutant] = "refused"
+                continue
+            result = proved(self.kernel, changed, pieces, until)
+            if not result and rejects(self.text, mutant, self.where):
+                self.fate[mutant] = "rejected"
+            else:
+                self.fate[mutant] = {True: "alone", False: "refused", None: "open"}[result]
+
+    def report(self) -> dict:
+        def counts(some: list[Mutant]) -> dict[str, int]:
+            fates = [self.fate[m] for m in some]
+            return {"mutants": len(fates)} | {fate: fates.count(fate) for fate in FATES}
+
+        def names(fate: str) -> list[str]:
+            return [f"{p[0]}.{p[1] - 1} {self.lines[p[0]].split()[0]} {o}" for (p, o), f in self.fate.items() if f == fate]
+
+        return {
+            "kernel": digest(self.kernel),
+            **counts([m for m in self.fate if m[0] not in self.whole]),
+            "integers": counts([m for m in self.fate if m[0] in self.whole]),
+            "unproved": names("refused"),
+            "left": names("open"),
+            "seen": f"{float(self.seen):.2f}",
+        }
+
+
+def means_more(kernel: Kernel, words: list[str]) -> bool:
+    """Whether the analysis takes a number for another one, so that it does not follow the mutant: 1 for 2^-n (scaled.py)."""
+    return kernel.function == "expm1" and kernel.kind == "dd_scaled" and words[0] == "const" and float.fromhex(words[1]) == 1
+
+
+def of_size_only(graph: Graph, at: int) -> bool:
+    """Whether of these powers of two the analysis takes the size: of 2^(offset - k) (scaled.py)."""
+    op, args = graph.nodes[at]
+    of, operands = graph.nodes[args[0]] if op == "scale" else ("", [])
+    return of == "isub" and graph.nodes[operands[0]][0] == "iconst"
+
+
+def larger_powers(kernel: Kernel, graph: Graph, pieces: list[prove.Piece], until: float) -> bool | None:
+    """Whether the bound holds with all of these up to 2^-50 larger than they are."""
+    whole = scaled.powers
+    with replaced(scaled, powers=lambda piece: tuple(v * (1 + Fraction(1, 2**50)) for v in whole(piece))):
+        return proved(kernel, graph, pieces, until)
+
+
+def tried(name: str) -> dict:
+    trial = Trial(name)
+    trial.evaluate()
+    found = trial.settle()
+    trial.alone(found, time.process_time() + ALONE)
+    return trial.report()
 
 
 def tried_halved(name: str) -> str:
@@ -410,7 +548,8 @@ def tried_halved(name: str) -> str:
     graph = parse(halved(text), True)
     if any(refutes(p, graph) for p in points(kernel) if evaluates(p, graph)):
         return "rejected"
-    return "proved too" if proved(kernel, graph, prove_pieces(kernel), math.inf) else "not proved"
+    found = proved(kernel, graph, prove_pieces(kernel), time.process_time() + HALVED)
+    return {True: "proved too", False: "not proved", None: "open"}[found]
 
 
 def results() -> dict[str, dict]:
@@ -422,32 +561,39 @@ def keep(name: str, found: dict) -> None:
     print(name, {key: value for key, value in found.items() if key != "kernel"}, flush=True)
 
 
-def task(arguments: tuple[str, str, float]) -> tuple[str, str, dict | str | None]:
-    what, name, until = arguments
+def task(arguments: tuple[str, float]) -> tuple[str, dict | None]:
+    name, until = arguments
     if time.time() > until:
-        return what, name, None
-    return what, name, tried(name) if what == "mutants" else tried_halved(name)
+        return name, None
+    found, held = tried(name), results().get(name, {})
+    known = held.get("halved") if held.get("kernel") == found["kernel"] else None
+    return name, {**found, "halved": known or tried_halved(name)}
+
+
+def boxes(name: str) -> int:
+    """As many as its proof had."""
+    path = HERE / "certificates" / f"{name}.json"
+    return json.loads(path.read_text())["fma"]["boxes"] if path.exists() else 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="kernel")
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin with no kernel after so long")
     arguments = parser.parse_args()
     held = {name: found for name, found in results().items() if name in kernels()}
-    known = [k for k in kernels().values() if k.kind not in UNTRIED]
-    changed = [k.name for k in known if held.get(k.name, {}).get("kernel") != digest(k)]
-    chosen = arguments.names or changed
-    halves = [k.name for k in known if k.name in chosen or not arguments.names and "halved" not in held.get(k.name, {})]
+    RESULTS.write_text(json.dumps(held, indent=1) + "\n")
+    changed = [k.name for k in kernels().values() if held.get(k.name, {}).get("kernel") != digest(k)]
+    chosen = arguments.names or sorted(kernels() if arguments.all else changed, key=boxes)
     until, left = time.time() + arguments.seconds, []
-    tasks = [("mutants", name, until) for name in chosen] + [("halved", name, until) for name in halves]
     with multiprocessing.Pool(arguments.processes) as pool:
-        for what, name, found in pool.imap(task, tasks):  # in order: a kernel's bound after its mutants
+        for name, found in pool.imap_unordered(task, [(name, until) for name in chosen]):
             if found is None:
-                left.append(f"{name} ({what})")
+                left.append(name)
             else:
-                keep(name, found if isinstance(found, dict) else {**results()[name], what: found})
+                keep(name, found)
     if left:
         print(f"not tried in {arguments.seconds:.0f} s: {', '.join(left)}")
     return 0

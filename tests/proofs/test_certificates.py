@@ -215,7 +215,8 @@ def test_numbers_changed_together(name):
     loose = {at for at in chosen if not any(mutants.rejected_at(text, at, where))}
     assert loose and (name.endswith("f32") or chosen - loose)
     piece = sorted(mutants.prove_pieces(kernel), key=lambda p: abs(p.low) + abs(p.high))[-3]
-    within, out = mutants.settled(kernel, parsed, loose, [piece])
+    out = mutants.settled(kernel, parsed, loose, [piece], mutants.compared(text)).alone
+    within = loose - set(out)
     assert within and len(out) < len(loose) // 2
     assert mutants.loosely(kernel, parsed, within, [piece])
     assert not mutants.loosely(kernel, parsed, within, [piece], units=2**20)
@@ -239,8 +240,11 @@ def test_mutants_are_of_the_kernels_as_they_are():
     assert held
     for name, found in held.items():
         assert found["kernel"] == graph.digest(graph.kernels()[name]), f"{name} changed: python -m proofs.mutants {name}"
-        assert found["mutants"] == found["rejected"] + found["together"] + found["alone"] + found["open"]
-        assert found["open"] == len(found["left"]) and float(found["seen"]) <= 1
+        parts = [found, *([found["integers"]] if "integers" in found else [])]
+        for counts in parts:
+            assert counts["mutants"] == sum(counts[fate] for fate in mutants.FATES)
+        assert sum(counts["open"] for counts in parts) == len(found["left"]) and float(found["seen"]) <= 1
+        assert sum(counts["refused"] for counts in parts) == len(found["unproved"])
 
 
 # The checker on graphs of a line or two, about which the error is known.

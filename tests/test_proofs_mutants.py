@@ -1,0 +1,83 @@
+"""Mutants of kernels: numbers for every kind of kernel, integers off by one, and what the pieces of a proof are based on."""
+
+import random
+
+import pytest
+
+pytest.importorskip("flint", reason="the checker needs the extra `proofs`")
+
+from proofs import graph, mutants, points, prove, taylor  # noqa: E402
+
+KERNELS = graph.kernels()
+OF_KIND = {kernel.kind: name for name, kernel in KERNELS.items() if kernel.kind != "trig_large"}
+
+
+def some_points(name: str, count: int) -> list[points.Point]:
+    kernel, rng = KERNELS[name], random.Random(4)
+    whole = points.points(kernel)
+    parsed = graph.parse(graph.recorded(name), True)
+    return [p for p in rng.sample(whole, 4 * count) if points.evaluates(p, parsed)][:count]
+
+
+@pytest.mark.parametrize("kind", sorted(OF_KIND))
+def test_numbers_for_every_kind(kind):
+    """The kernel meets its bound on them; the function's value off by 2^-18 of it does not, so that the bound is a close one there."""
+    where = some_points(OF_KIND[kind], 8)
+    assert len(where) >= 3
+    parsed = graph.parse(graph.recorded(OF_KIND[kind]), True)
+    assert max(p.error(parsed) for p in where) <= 1
+    for p in where:
+        p.value = p.truth() * (1 + taylor.pow2(-18))
+    assert sum(points.refutes(p, parsed) for p in where) >= len(where) / 2
+
+
+@pytest.mark.parametrize("name", ["log_f32", "exp2_f32", "erfc_f32", "cbrt_f32", "softplus_f64"])
+def test_integers_off_by_one(name):
+    """Each is rejected by a number, or moves an end between entries of a table: of these the proof decides."""
+    text, where = graph.recorded(name), some_points(name, 24)
+    found = {place: mutants.rejected_at(text, place, where) for place in ((at, k) for at, k, _ in mutants.integers(text))}
+    assert found and sum(map(sum, found.values())) >= len(found)
+    shifts = [place for place in found if text.splitlines()[place[0]].startswith(mutants.SHIFTS)]
+    assert all(all(found[place]) for place in shifts)
+
+
+def test_what_pieces_are_based_on():
+    """The multiple that is taken away is still the nearest, but for exp2, whose proof has no room; an octave begins where the changed kernel's does."""
+    for name, held in (("exp_f64", True), ("sin_reduction_f64", True), ("exp2_f64", False)):
+        assert mutants.nearest_multiples(KERNELS[name]) is held
+    kernel, text = KERNELS["log_f64"], graph.recorded("log_f64")
+    (place,) = [
+        (at, k)
+        for at, k, words in mutants.integers(text)
+        if words[0] == "iconst" and words[1] == str(graph.bits_of(0.703125))
+    ]
+    other = str(graph.bits_of(0.703125) + 1)
+    first = mutants.pieces_of(kernel, text, (place, other))[-1]
+    assert first.low == graph.double_of(int(other)) and first.high == 2 * first.low
+    assert prove.all_pieces(kernel)[-1].low < first.low
+
+
+def test_the_lemma_of_an_octave_is_checked_of_the_changed_graph():
+    """A constant with a last place of 2^-53 where the kernel has 1 is still a multiple of a power that does not underflow; another factor of the
+    exponent is none with which k of 8 x is k of x and 16."""
+    kernel, text = KERNELS["cbrt_f64"], graph.recorded("cbrt_f64")
+    lines = text.splitlines()
+    (factor,) = [
+        int(line.split()[2][1:]) for line in lines if line.startswith("mad") and lines[int(line.split()[1][1:])][:2] == "to"
+    ]
+    assert lines[factor].startswith("const")
+    assert not mutants.premises(kernel, text, ((factor, 1), (float.fromhex(lines[factor].split()[1]) * (1 + 2.0**-10)).hex()))
+    one = next(
+        at
+        for at, line in enumerate(lines)
+        if line.startswith("const") and at != factor and not mutants.is_magic(float.fromhex(line.split()[1]))
+    )
+    assert mutants.premises(kernel, text, ((one, 1), mutants.others(lines[one].split(), 1)[0]))
+
+
+def test_parts_that_the_analysis_leaves_out_are_not_loose():
+    """Constants of the step of erfinv, and the share of the result in logaddexp's bound, are read from the graph as they are."""
+    for name in ("erfinv_f64", "ndtri_small_f64", "logaddexp_f64"):
+        parsed = graph.parse(graph.recorded(name), True)
+        fixed = mutants.read_as_written(KERNELS[name], parsed)
+        assert parsed.outputs["err"] in fixed and len(fixed) < len(parsed.nodes)
