@@ -192,8 +192,8 @@ def before_magic(text: str) -> set[int]:
 
 @functools.cache
 def nearest_multiples(kernel: Kernel) -> bool:
-    """Whether the constant by which the kernel finds the nearest multiple may be off by 2^-51 of it."""
-    for factor in (1 - Fraction(1, 2**51), 1 + Fraction(1, 2**51)):
+    """Whether the constant by which the kernel finds the nearest multiple may be off by 2^-52 of it, as much as a unit of one of its factors."""
+    for factor in (1 - Fraction(1, 2**52), 1 + Fraction(1, 2**52)):
         steps = {name: (step, c * factor) for name, (step, c) in prove.STEPS.items()}
         value = angles.constants()
         value["RM_SIN_INV_STEP"] *= factor
@@ -220,8 +220,8 @@ def replaced(module: Any, **values: Any) -> Iterator[None]:
 def premises(kernel: Kernel, text: str, mutant: Mutant) -> bool:
     """Whether what the kind's pieces are based on holds of the changed graph too.
 
-    Multiples: the constant by which the kernel finds the nearest one may be off by 2^-51 of it, which is more than a unit of one of its factors. One
-    octave for all: the lemma is checked of the changed graph (octaves.py)."""
+    Multiples: the constant by which the kernel finds the nearest one may be off by a unit of one of its factors. One octave for all: the lemma is
+    checked of the changed graph (octaves.py)."""
     (at, _), _ = mutant
     try:
         if kernel.kind in STEPPED and at in before_magic(text):
