@@ -516,8 +516,14 @@ class Trial:
 
 
 def means_more(kernel: Kernel, words: list[str]) -> bool:
-    """Whether the analysis takes a number for another one, so that it does not follow the mutant: 1 for 2^-n (scaled.py)."""
-    return kernel.function == "expm1" and kernel.kind == "dd_scaled" and words[0] == "const" and float.fromhex(words[1]) == 1
+    """Whether a number has a meaning beside its value, so that the analysis does not follow the mutant: 1 stands for 2^-n (scaled.py), and
+    with the magic number of a reduction by pi the multiple, which is no output, would be another one."""
+    if words[0] != "const":
+        return False
+    value = float.fromhex(words[1])
+    if kernel.kind.startswith("dd_turns"):
+        return is_magic(value)
+    return kernel.function == "expm1" and kernel.kind == "dd_scaled" and value == 1
 
 
 def of_size_only(graph: Graph, at: int) -> bool:
