@@ -398,6 +398,7 @@ RM_COLD void rm_ball_sqrt(rm_ball *r, const rm_ball *a) {
   rm_ball_store(r, 0, root.m, root.length, root.e, rm_ball_up(err), n);
 }
 
+/* The rest of these operations. */
 #include "ball_log_exp.h"
 #include "ball_round.h"
 

@@ -3,8 +3,6 @@
 #ifndef RM_ENCLOSURE_BALL_LOG_EXP_H
 #define RM_ENCLOSURE_BALL_LOG_EXP_H
 
-#include "ball.h"
-
 /* Limbs of the wide evaluation: one more than n, for what their errors take (below 2^27 units). Numbers of more than RM_BALL_MP
  * limbs would get fewer than they have. */
 enum { RM_BALL_MP = RM_MP_MAX - 1 };

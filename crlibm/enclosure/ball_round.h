@@ -2,8 +2,6 @@
 #ifndef RM_ENCLOSURE_BALL_ROUND_H
 #define RM_ENCLOSURE_BALL_ROUND_H
 
-#include "ball.h"
-
 /* The ends of an interval, rounded: `near` is the one of smaller magnitude. */
 typedef struct {
   uint64_t near, far; /* bits of the format */

@@ -5,7 +5,6 @@
 #include "../../src/blas/conv/args.h"
 #include "../../src/blas/gemm/epilogue_b64.h"
 #include "../../src/blas/gemm/micro_dd.h"
-#include "../../src/runtime/kernels.h"
 
 /* The ends of the engines, where the sums are: they are looked at, nothing is rounded, nothing is open. */
 static record *now;

@@ -27,7 +27,6 @@ static vf64 depth_join(vf64 a, vf64 b, vf64 *e) {
 #define rm_vtwo_sum depth_two_sum
 #define vf64_two_sum depth_join
 
-#include "../../src/runtime/kernels.h"
 #include "../../src/reduce/chains.h"
 #include "../../src/reduce/segment.h"
 

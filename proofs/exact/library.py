@@ -19,6 +19,7 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 BUILDS = {1: "SCALAR", 2: "NEON", 4: "AVX2", 8: "AVX512"}
+ISAS = {1: "base", 2: "neon", 4: "avx2", 8: "avx512"}
 WATCHED = re.findall(r"^#define WATCH_(\w+)\(", (HERE / "watch.h").read_text(), re.MULTILINE)
 VECTORS = [
     "src/reduce/kernels.c",
@@ -124,14 +125,17 @@ def build(
         "-fno-math-errno",
         "-w",
         "-D_GNU_SOURCE=",
+        f"-DRM_CFG_ONE_ISA={ISAS[lanes]}",
         "-I",
         folder / "include",
         "-I",
         folder,
     ]
     common += ["-include", folder / "proofs/exact/watch.h", *(["-mfma"] if fma else [])]
-    sources = [s for part in ("blas", "reduce", "nn", "random", "api") for s in sorted((folder / "src" / part).glob("*.c"))]
-    sources = [s for s in sources if s.name != "elementwise.c"] + [folder / "proofs/exact/table.c"]
+    sources = [
+        s for part in ("blas", "reduce", "nn", "random", "common") for s in sorted((folder / "src" / part).rglob("*.c"))
+    ]
+    sources += [folder / "src/runtime/threads.c", folder / "proofs/exact/table.c"]
     objects = []
     for source in sources:
         objects.append(folder / f"{source.parent.name}-{source.stem}.o")

@@ -1,29 +1,13 @@
-/* The kernel table of the one build that a proof compiles, and what its rounding tests were given (watch.h). */
+/* The choice of the one build that a proof compiles, and what its rounding tests were given (watch.h). */
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../crlibm/config.h"
 #include "../../include/repmath/core.h"
-#include "../../src/runtime/kernels.h"
-#include "../../src/nn/rows/kernels.h"
-#include "../../src/random/kernels.h"
+#include "../../src/runtime/isa.h"
 #include "watch.h"
 
-extern const struct rm_reduce_kernels RM_ISA_SYMBOL(rm_reduce_table);
-extern const struct rm_blas_kernels RM_ISA_SYMBOL(rm_blas_table);
-extern const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table);
-extern const struct rm_random_kernels RM_ISA_SYMBOL(rm_random_table);
-
-const struct rm_kernels *rm_kernels_get(void) {
-  static struct rm_kernels table;
-  table.name = RM_ISA_NAME;
-  table.reduce = &RM_ISA_SYMBOL(rm_reduce_table);
-  table.blas = &RM_ISA_SYMBOL(rm_blas_table);
-  table.nn = &RM_ISA_SYMBOL(rm_nn_table);
-  table.random = &RM_ISA_SYMBOL(rm_random_table);
-  return &table;
-}
-const char *rm_isa(void) { return RM_ISA_NAME; }
+int rm_isa_index(void) { return 0; }
+rm_status rm_isa_status(void) { return RM_OK; }
 
 enum { ROOM = 1 << 20, SITES = 1 << 12 };
 static struct exact_record records[ROOM];

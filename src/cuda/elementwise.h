@@ -11,7 +11,7 @@ extern "C" { /* before the headers that include it too */
 
 #include "launch.h"
 
-#include "../runtime/kernels.h"
+#include "../elementwise/kernels.h"
 #include "../elementwise/map.h"
 
 namespace {

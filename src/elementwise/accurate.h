@@ -2,7 +2,7 @@
 #ifndef RM_ELEMENTWISE_ACCURATE_H
 #define RM_ELEMENTWISE_ACCURATE_H
 
-#include "../runtime/kernels.h"
+#include "kernels.h"
 
 /* f(x[0], ...) rounded to the format (RM_F16 ...) under the rule (RM_NEAREST ...), as bits of the format. Arguments are exact
  * values of numbers of the format, or NaN. Ors RM_FLAG_* into *flags. The caller has put the floating-point environment right. */

@@ -2,7 +2,7 @@
 #include "../../include/repmath/elementwise.h"
 #include "../../include/repmath/elementwise_rounded.h"
 
-#include "../runtime/kernels.h"
+#include "kernels.h"
 #include "rounded.h"
 #include "half_table.h"
 #include "../common/overlap.h"
@@ -67,7 +67,7 @@ static rm_status map(int function, int arity, int format, int rule, int64_t n, c
   for (int k = 0; k < arity; k++)
     if (!x[k]) return RM_STATUS(RM_ERR_NULL, 2 * k + 2);
   if (!y) return RM_STATUS(RM_ERR_NULL, 2 * arity + 2);
-  const struct rm_kernels *kernels = rm_kernels_get();
+  const struct rm_map_kernels *kernels = rm_map_kernels();
   if (!kernels) return RM_ERR_ISA;
   job j = {function, arity, format, rule, n, x, sx, y, sy, NULL, NULL, NULL};
   if (rule == RM_NEAREST) j.kernel = kernels->map[function][format];

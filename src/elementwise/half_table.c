@@ -57,13 +57,13 @@ static void make_slopes(struct rm_table16 *t, int format, rm_map_fn *wide) {
   }
 }
 
-rm_lookup16_fn *rm_lookup16_get(const struct rm_kernels *kernels, int function, int arity, int format) {
+rm_lookup16_fn *rm_lookup16_get(const struct rm_map_kernels *kernels, int function, int arity, int format) {
   if ((format != RM_F16 && format != RM_BF16) || *kernels->direct16[function]) return NULL;
   if (arity == 1) return function == RM_FN_sqrt && kernels->sqrt16_direct ? NULL : kernels->lookup16;
   return is_gradient(function) ? kernels->gradient16[format == RM_BF16] : NULL;
 }
 
-const struct rm_table16 *rm_table16_get(const struct rm_kernels *kernels, int function, int arity, int format, int64_t n) {
+const struct rm_table16 *rm_table16_get(const struct rm_map_kernels *kernels, int function, int arity, int format, int64_t n) {
   const int which = format == RM_BF16;
   struct rm_table16 *t = atomic_load_explicit(&tables[function][which].table, memory_order_acquire);
   if (t) return t;

@@ -4,7 +4,7 @@
 #ifndef RM_ELEMENTWISE_HALF_TABLE_H
 #define RM_ELEMENTWISE_HALF_TABLE_H
 
-#include "../runtime/kernels.h"
+#include "kernels.h"
 
 struct rm_table16 {
   uint16_t exponent; /* the bits of the format's exponent */
@@ -19,11 +19,11 @@ struct rm_table16 {
 };
 
 /* The loop over the table of `function` (an RM_FN_ number); NULL when this function, format or build has none. */
-rm_lookup16_fn *rm_lookup16_get(const struct rm_kernels *kernels, int function, int arity, int format);
+rm_lookup16_fn *rm_lookup16_get(const struct rm_map_kernels *kernels, int function, int arity, int format);
 
 /* The table for `function` of `arity` in `format`, RM_F16 or RM_BF16. NULL while fewer than 65,536 elements, with these n, have
  * been asked for, or when there is no memory: the function's loop then serves. Any thread may call it; the tables (256 KiB each)
  * stay until the process ends. */
-const struct rm_table16 *rm_table16_get(const struct rm_kernels *kernels, int function, int arity, int format, int64_t n);
+const struct rm_table16 *rm_table16_get(const struct rm_map_kernels *kernels, int function, int arity, int format, int64_t n);
 
 #endif

@@ -4,7 +4,7 @@
 #define RM_ELEMENTWISE_MAP_B32_HALF_H
 
 #include "../../crlibm/simd/simd.h"
-#include "../runtime/kernels.h"
+#include "kernels.h"
 
 #if RM_HAS_VU16
 

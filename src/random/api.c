@@ -1,7 +1,6 @@
 /* The public random numbers: what a call computes once (random/args.h), floating-point environment, threads, kernels. */
 #include "../../include/repmath/random.h"
 
-#include "../runtime/kernels.h"
 #include "args.h"
 #include "permutation.h"
 #include "philox.h"
@@ -33,88 +32,89 @@ void rm_random_block(uint64_t seed, uint64_t stream, uint64_t counter, uint32_t 
 }
 
 rm_status rm_random_words32(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint32_t *out, ptrdiff_t stride_out) {
-  const struct rm_kernels *kernels = rm_kernels_get();
+  const struct rm_random_kernels *kernels = rm_random_kernels();
   rm_random_job job;
   if (!kernels) return RM_ERR_ISA;
   const rm_status status = rm_random_start(&job, seed, stream, first, n, out, stride_out, 4, 3, 5);
-  if (!status) run(&job, kernels->random->words32, n);
+  if (!status) run(&job, kernels->words32, n);
   return status;
 }
 
 rm_status rm_random_words64(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint64_t *out, ptrdiff_t stride_out) {
-  const struct rm_kernels *kernels = rm_kernels_get();
+  const struct rm_random_kernels *kernels = rm_random_kernels();
   rm_random_job job;
   if (!kernels) return RM_ERR_ISA;
   const rm_status status = rm_random_start(&job, seed, stream, first, n, out, stride_out, 8, 3, 5);
-  if (!status) run(&job, kernels->random->words64, n);
+  if (!status) run(&job, kernels->words64, n);
   return status;
 }
 
 rm_status rm_random_uniform(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double low, double high,
                             void *out, ptrdiff_t stride_out) {
-  const struct rm_kernels *kernels = rm_kernels_get();
+  const struct rm_random_kernels *kernels = rm_random_kernels();
   rm_random_job job;
   if (!kernels) return RM_ERR_ISA;
   const rm_status status = rm_uniform_job(&job, format, seed, stream, first, n, low, high, out, stride_out);
-  if (!status) run(&job, kernels->random->uniform[format], n);
+  if (!status) run(&job, kernels->uniform[format], n);
   return status;
 }
 
 rm_status rm_random_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean, double std,
                            void *out, ptrdiff_t stride_out) {
-  const struct rm_kernels *kernels = rm_kernels_get();
+  const struct rm_random_kernels *kernels = rm_random_kernels();
   rm_random_job job;
   if (!kernels) return RM_ERR_ISA;
   const rm_status status = rm_normal_job(&job, format, seed, stream, first, n, mean, std, out, stride_out);
-  if (!status) run(&job, kernels->random->normal[format], n);
+  if (!status) run(&job, kernels->normal[format], n);
   return status;
 }
 
 rm_status rm_random_truncated_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean,
                                      double std, double low, double high, void *out, ptrdiff_t stride_out) {
-  const struct rm_kernels *kernels = rm_kernels_get();
+  const struct rm_random_kernels *kernels = rm_random_kernels();
   rm_random_job job;
   if (!kernels) return RM_ERR_ISA;
   const rm_status status = rm_truncated_job(&job, format, seed, stream, first, n, mean, std, low, high, out, stride_out);
-  if (!status) run(&job, kernels->random->truncated[format], n);
+  if (!status) run(&job, kernels->truncated[format], n);
   return status;
 }
 
 rm_status rm_random_bernoulli(uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p, uint8_t *out,
                               ptrdiff_t stride_out) {
-  const struct rm_kernels *kernels = rm_kernels_get();
+  const struct rm_random_kernels *kernels = rm_random_kernels();
   rm_random_job job;
   if (!kernels) return RM_ERR_ISA;
   const rm_status status = rm_bernoulli_job(&job, seed, stream, first, n, p, out, stride_out);
-  if (!status) run(&job, kernels->random->bernoulli, n);
+  if (!status) run(&job, kernels->bernoulli, n);
   return status;
 }
 
 rm_status rm_dropout(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p, const void *x,
                      ptrdiff_t stride_x, void *out, ptrdiff_t stride_out) {
-  const struct rm_kernels *kernels = rm_kernels_get();
+  const struct rm_random_kernels *kernels = rm_random_kernels();
   rm_random_job job;
   if (!kernels) return RM_ERR_ISA;
   const rm_status status = rm_dropout_job(&job, format, seed, stream, first, n, p, x, stride_x, out, stride_out);
-  if (!status) run(&job, kernels->random->dropout[format], n);
+  if (!status) run(&job, kernels->dropout[format], n);
   return status;
 }
 
 rm_status rm_random_integers(uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t low, int64_t last,
                              int64_t *out, ptrdiff_t stride_out) {
-  const struct rm_kernels *kernels = rm_kernels_get();
+  const struct rm_random_kernels *kernels = rm_random_kernels();
   rm_random_job job;
   if (!kernels) return RM_ERR_ISA;
   const rm_status status = rm_integers_job(&job, seed, stream, first, n, low, last, out, stride_out);
-  if (!status) run(&job, kernels->random->integers, n);
+  if (!status) run(&job, kernels->integers, n);
   return status;
 }
 
 rm_status rm_random_permutation(uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t *out,
                                 ptrdiff_t stride_out) {
+  const struct rm_random_kernels *kernels = rm_random_kernels();
   rm_random_job job;
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (!kernels) return RM_ERR_ISA;
   const rm_status status = rm_random_start(&job, seed, stream, first, n, out, stride_out, 8, 3, 5);
   if (status || n == 0) return status;
-  return rm_permute(seed, stream, first, n, (char *)out, stride_out) ? RM_OK : RM_ERR_MEMORY;
+  return rm_permute(&job, kernels->words64, n) ? RM_OK : RM_ERR_MEMORY;
 }

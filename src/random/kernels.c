@@ -1,7 +1,5 @@
 /* The random numbers' loops, compiled once per ISA. */
 #include "kernels.h"
-
-#include "../runtime/kernels.h"
 #include "dropout.h"
 #include "integers.h"
 #include "normal.h"
@@ -52,7 +50,6 @@ RM_DEFINE(bf16, RM_BF16, 4)
 RM_DEFINE(f32, RM_F32, 4)
 RM_DEFINE(f64, RM_F64, 8)
 
-extern const struct rm_random_kernels RM_ISA_SYMBOL(rm_random_table);
 const struct rm_random_kernels RM_ISA_SYMBOL(rm_random_table) = {
     words32,
     words64,

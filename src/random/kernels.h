@@ -1,9 +1,11 @@
-/* What src/random provides once per ISA build. Included by src/runtime/kernels.h. */
+/* What src/random provides once per ISA build. */
 #ifndef RM_RANDOM_KERNELS_H
 #define RM_RANDOM_KERNELS_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "../runtime/isa.h"
 
 /* What each distribution computes once a call. Named outside the job: C++ allows no types in an anonymous union. */
 struct rm_range {
@@ -58,5 +60,6 @@ struct rm_random_kernels {
   rm_random_fn *words32, *words64, *bernoulli, *integers;
   rm_random_fn *uniform[4], *normal[4], *truncated[4], *dropout[4]; /* by format */
 };
+RM_ISA_TABLES(struct rm_random_kernels, rm_random_table, rm_random_kernels)
 
 #endif

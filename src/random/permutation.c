@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../include/repmath/random.h"
 #include "../runtime/threads.h"
 #include "permutation_order.h"
 
@@ -48,23 +47,24 @@ static void sort_part(const rm_draw_source *s, const rm_drawn *part, int64_t n, 
   for (int64_t i = 0; i < n; i++) memcpy(out + i * stride, &moved[i].number, sizeof moved[i].number);
 }
 
-/* Draws from, ..., a few at a time: they cost less than memory for all. */
-static int64_t some_draws(const rm_draw_source *s, int64_t from, int64_t n, uint64_t *draws) {
+/* Makes a few draws, beginning with number `from`: making them twice costs less than memory for all. */
+static int64_t some_draws(const rm_draw_source *s, rm_random_fn *words64, int64_t from, int64_t n, uint64_t *draws) {
   const int64_t count = n - from < SOME ? n - from : SOME;
-  rm_random_words64(s->seed, s->stream, s->first + from, count, draws, sizeof *draws);
+  const rm_random_job here = {.seed = s->seed, .stream = s->stream, .first = s->first + from, .out = (char *)draws, .stride = sizeof *draws};
+  words64(&here, 0, count);
   for (int64_t i = 0; i < count; i++) draws[i] = rm_draw_used(draws[i]);
   return count;
 }
 
-int rm_permute(uint64_t seed, uint64_t stream, int64_t first, int64_t n, char *out, ptrdiff_t stride) {
-  const rm_draw_source s = {seed, stream, first};
+int rm_permute(const rm_random_job *job, rm_random_fn *words64, int64_t n) {
+  const rm_draw_source s = {job->seed, job->stream, job->first};
   const int bits = leading_bits(n, PART, MOST_PARTS);
   const int64_t parts = INT64_C(1) << bits;
   int64_t start[(1 << MOST_PARTS) + 2] = {0}, longest = 0;
   uint64_t draws[SOME];
   if (n > RM_PERMUTATION_MOST) return 0;
   for (int64_t i = 0, count; i < n; i += count) {
-    count = some_draws(&s, i, n, draws);
+    count = some_draws(&s, words64, i, n, draws);
     for (int64_t k = 0; k < count; k++) start[leading(draws[k], bits) + 2]++;
   }
   for (int64_t p = 0; p < parts; p++) longest = start[p + 2] > longest ? start[p + 2] : longest;
@@ -78,7 +78,7 @@ int rm_permute(uint64_t seed, uint64_t stream, int64_t first, int64_t n, char *o
   const int done = pairs && work;
   if (done) {
     for (int64_t i = 0, count; i < n; i += count) {
-      count = some_draws(&s, i, n, draws);
+      count = some_draws(&s, words64, i, n, draws);
       for (int64_t k = 0; k < count; k++) pairs[start[leading(draws[k], bits) + 1]++] = (rm_drawn){draws[k], i + k};
     }
 #if defined(_OPENMP)
@@ -88,7 +88,7 @@ int rm_permute(uint64_t seed, uint64_t stream, int64_t first, int64_t n, char *o
       rm_drawn *moved = (rm_drawn *)(void *)(work + (size_t)t * each);
       for (int64_t p = parts / threads * t; p < (t + 1 == threads ? parts : parts / threads * (t + 1)); p++)
         sort_part(&s, pairs + start[p], start[p + 1] - start[p], bits, moved, (int64_t *)(void *)(moved + longest),
-                  out + start[p] * stride, stride);
+                  job->out + start[p] * job->stride, job->stride);
     }
   }
   free(pairs);

@@ -2,11 +2,10 @@
 #ifndef RM_RANDOM_PERMUTATION_H
 #define RM_RANDOM_PERMUTATION_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "kernels.h"
 
-/* out: the numbers 0 ... n - 1 in the order of the draws of elements first ... first + n - 1 (spec.md, section 6), n > 0;
- * distances of `stride` bytes. 0 when there is no memory; nothing has been written then. */
-int rm_permute(uint64_t seed, uint64_t stream, int64_t first, int64_t n, char *out, ptrdiff_t stride);
+/* Writes the numbers 0 ... n - 1, n > 0, in the order of the draws of the call's elements (spec.md, section 6), which words64 makes.
+ * Returns 0 when there is no memory; nothing has been written then. */
+int rm_permute(const rm_random_job *job, rm_random_fn *words64, int64_t n);
 
 #endif

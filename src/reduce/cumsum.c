@@ -9,7 +9,7 @@ rm_status rm_cumsum(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, 
                     ptrdiff_t stride_out) {
   const rm_status status = rm_cumsum_check(format_x, n, x, format_out, out);
   if (status) return status;
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (rm_isa_status()) return RM_ERR_ISA;
   const rm_sum_problem p = {n, {x, stride_x}, {NULL, 0}, format_x, NULL};
   rm_prefix_exact t;
   rm_superacc_clear(&t.acc);

@@ -1,10 +1,9 @@
 /* The vector sums, compiled once per ISA. */
-#include "../runtime/kernels.h"
+#include "kernels.h"
 #include "cells.h"
 #include "chains.h"
 #include "segment.h"
 
-extern const struct rm_reduce_kernels RM_ISA_SYMBOL(rm_reduce_table);
 const struct rm_reduce_kernels RM_ISA_SYMBOL(rm_reduce_table) = {
     rm_plain,
     rm_compensated,

@@ -1,10 +1,11 @@
-/* What src/reduce provides once per ISA build. Included by src/runtime/kernels.h. */
+/* What src/reduce provides once per ISA build. */
 #ifndef RM_REDUCE_KERNELS_H
 #define RM_REDUCE_KERNELS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../runtime/isa.h"
 #include "scatter.h"
 
 /* A vector of n elements of a format; base NULL: the factor 1. */
@@ -32,5 +33,6 @@ struct rm_reduce_kernels {
   rm_scatter_segment_fn *scatter_segment[4]; /* by format */
   rm_scatter_cells_fn *scatter_cells[4];
 };
+RM_ISA_TABLES(struct rm_reduce_kernels, rm_reduce_table, rm_reduce_kernels)
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "../runtime/env.h"
 #include "../runtime/threads.h"
-#include "../runtime/kernels.h"
 #include "../common/elements.h"
+#include "kernels.h"
 #include "scatter_args.h"
 
 typedef rm_scatter_problem problem;
@@ -101,7 +101,7 @@ static int fills(const problem *p) { return !p->add && !p->again; }
 /* Segments [begin, end), and for a segment sum the rows without contributions before each and, where `last`, after them. */
 static uint32_t do_segments(const problem *p, const ordered *o, int64_t begin, int64_t end, int last, int64_t col,
                             int64_t col_end, rm_tiers *tiers) {
-  rm_scatter_segment_fn *segment = rm_kernels_get()->reduce->scatter_segment[p->format];
+  rm_scatter_segment_fn *segment = rm_reduce_kernels()->scatter_segment[p->format];
   /* Only what lies together is fetched ahead. */
   const ptrdiff_t size = rm_size_of(p->format), bytes = (ptrdiff_t)(col_end - col) * size;
   const ptrdiff_t ahead = p->out.col != size ? 0 : bytes < MOST_AHEAD ? bytes : MOST_AHEAD;
@@ -204,7 +204,7 @@ static rm_status by_cells(const problem *p, uint32_t *flags) {
   double *cells = malloc(cells_size + (3 * (size_t)p->n + 1) * sizeof(int64_t));
   if (!cells) return by_sorting(p, flags);
   rm_tiers tiers = {0, 0, 0};
-  if (rm_kernels_get()->reduce->scatter_cells[p->format](p, cells, &tiers)) {
+  if (rm_reduce_kernels()->scatter_cells[p->format](p, cells, &tiers)) {
     problem rest = *p;
     ordered o = {NULL, NULL, 0, 0};
     int64_t n = 0;
@@ -219,7 +219,7 @@ static rm_status by_cells(const problem *p, uint32_t *flags) {
 }
 
 static rm_status run(const problem *p) {
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (rm_isa_status()) return RM_ERR_ISA;
   int outside = 0;
   for (int64_t i = 0; i < p->n; i++) outside |= (uint64_t)rm_scatter_index(p, i) >= (uint64_t)p->rows;
   if (outside) return RM_STATUS(RM_ERR_INDEX, 8); /* the argument `index` */

@@ -35,7 +35,7 @@ typedef enum { SUM, MEAN, NORM } what;
 static rm_status run(what function, int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out) {
   const rm_status status = rm_statistic_check(format_x, n, x, format_out, out);
   if (status) return status;
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (rm_isa_status()) return RM_ERR_ISA;
   const rm_terms terms = {x, stride_x}, none = {NULL, 0};
   const rm_sum_problem p = {n, terms, function == NORM ? terms : none, format_x, NULL};
   const rm_sum_function f = {function == MEAN ? (uint64_t)n : 1, 0, function == NORM};

@@ -4,20 +4,19 @@
 #include "../../include/repmath/reductions.h"
 #include "../runtime/env.h"
 #include "../runtime/threads.h"
-#include "../runtime/kernels.h"
 #include "exact.h"
 #include "../common/stats.h"
 #include "sum_parts.h"
 
 /* Positions: n 1, x 2, stride 3, out 4 for a sum; n 1, x 2, stride 3, y 4, stride 5, out 6 for a dot product. */
 static rm_status check_sum(int64_t n, const void *x, const void *out) {
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (rm_isa_status()) return RM_ERR_ISA;
   if (n < 0) return RM_STATUS(RM_ERR_SIZE, 1);
   if (n > 0 && !x) return RM_STATUS(RM_ERR_NULL, 2);
   return out ? RM_OK : RM_STATUS(RM_ERR_NULL, 4);
 }
 static rm_status check_dot(int64_t n, const void *x, const void *y, const void *out) {
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (rm_isa_status()) return RM_ERR_ISA;
   if (n < 0) return RM_STATUS(RM_ERR_SIZE, 1);
   if (n > 0 && !x) return RM_STATUS(RM_ERR_NULL, 2);
   if (n > 0 && !y) return RM_STATUS(RM_ERR_NULL, 4);
@@ -30,7 +29,7 @@ enum { TERMS_PER_THREAD = 1 << 18 };
 
 /* The terms from begin to end. */
 static rm_partial part(const problem *p, int64_t begin, int64_t end, int compensated) {
-  const struct rm_reduce_kernels *k = rm_kernels_get()->reduce;
+  const struct rm_reduce_kernels *k = rm_reduce_kernels();
   rm_terms x = {p->x.base + begin * p->x.stride, p->x.stride}, y = {NULL, 0};
   if (p->y.base) y = (rm_terms){p->y.base + begin * p->y.stride, p->y.stride};
   rm_partial sum;
@@ -84,7 +83,7 @@ static int exact(const problem *p, double err) {
   if (p->fmt == RM_F64 && p->y.base) return 0;
   int e = (int)(rm_bits64(err) >> 52) - 1022;
   if (!(err > 0.0) || e < -1000 || e > 900) return 0;
-  return rm_kernels_get()->reduce->multiples(p->n, p->x, p->y, p->fmt, rm_pow2(e));
+  return rm_reduce_kernels()->multiples(p->n, p->x, p->y, p->fmt, rm_pow2(e));
 }
 
 RM_HOST_EXTERN int rm_sum_approximately(const problem *p, int tier, double *hi, double *lo, double *err) {

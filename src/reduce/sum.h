@@ -2,7 +2,7 @@
 #ifndef RM_REDUCE_SUM_H
 #define RM_REDUCE_SUM_H
 
-#include "../runtime/kernels.h"
+#include "kernels.h"
 #include "superaccumulator.h"
 
 /* x and y in the format fmt; y.base NULL: the sum of x[i]. With a shift (finite; then y.base is NULL): the sum of

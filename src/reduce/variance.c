@@ -64,7 +64,7 @@ static rm_status run(int root, int format_x, int64_t n, const void *x, ptrdiff_t
   rm_sum_function f;
   const rm_status status = rm_variance_check(&f, root, format_x, n, x, format_out, out, ddof);
   if (status) return status;
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (rm_isa_status()) return RM_ERR_ISA;
   const rm_sum_problem p = {n, {x, stride_x}, {NULL, 0}, format_x, NULL};
   uint32_t flags = 0;
   const rm_env env = rm_env_enter();

@@ -9,7 +9,6 @@
 #include "../../../include/repmath/reductions.h"
 #include "../../runtime/env.h"
 #include "../../runtime/threads.h"
-#include "../../runtime/kernels.h"
 #include "../../common/stats.h"
 #include "matmul.h"
 #include "panel_queue.h"
@@ -70,9 +69,9 @@ static rm_share *share_of(char *work, size_t bytes, int thread) { return (rm_sha
 
 rm_status rm_matmul_run(const rm_matmul_problem *given) {
   rm_matmul_problem problem = *given, *p = &problem;
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (rm_isa_status()) return RM_ERR_ISA;
   if (p->n == 1 && p->m > 1 && !p->c.rows && !p->c.cols) transpose(p);
-  const rm_engine *engine = &rm_kernels_get()->blas->engine[p->fmt];
+  const rm_engine *engine = &rm_blas_kernels()->engine[p->fmt];
   if (p->m == 0 || p->n == 0 || p->batch == 0) return RM_OK;
   const int mr = engine->row_unit, nr = engine->col_unit;
   plan whole = {p, 1, 1, engine}, *t = &whole;

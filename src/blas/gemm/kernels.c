@@ -1,9 +1,8 @@
 /* The matrix engines, compiled once per ISA. */
-#include "../../runtime/kernels.h"
+#include "kernels.h"
 #include "gemm_dd.h"
 #include "gemm_b64.h"
 
-extern const struct rm_blas_kernels RM_ISA_SYMBOL(rm_blas_table);
 const struct rm_blas_kernels RM_ISA_SYMBOL(rm_blas_table) = {{
     [RM_F16] = {RM_MR, RM_NR, rm_work_f32, rm_block_f16, rm_help_f16},
     [RM_BF16] = {RM_MR, RM_NR, rm_work_f32, rm_block_bf16, rm_help_bf16},

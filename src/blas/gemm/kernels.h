@@ -1,4 +1,4 @@
-/* What src/blas provides once per ISA build. Included by src/runtime/kernels.h. */
+/* What src/blas provides once per ISA build. */
 #ifndef RM_BLAS_GEMM_KERNELS_H
 #define RM_BLAS_GEMM_KERNELS_H
 
@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "../../common/stats.h"
+#include "../../runtime/isa.h"
 #include "views.h"
 
 /* Columns of a block at most, where an element has two numbers in the workspace. */
@@ -33,5 +34,6 @@ typedef struct {
 struct rm_blas_kernels {
   rm_engine engine[4]; /* in the order of the formats */
 };
+RM_ISA_TABLES(struct rm_blas_kernels, rm_blas_table, rm_blas_kernels)
 
 #endif

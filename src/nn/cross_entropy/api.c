@@ -20,7 +20,7 @@ static rm_status count(rm_entropy *f, int64_t *counted) {
 rm_status rm_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss) {
   rm_entropy f;
   int64_t counted;
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (rm_isa_status()) return RM_ERR_ISA;
   rm_status status = rm_entropy_job(&f, format, problem, loss, stride_loss);
   if (!status) status = count(&f, &counted);
   if (status) return status;
@@ -41,7 +41,7 @@ rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *
   int64_t counted;
   rm_dd_ball divisor;
   double special;
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (rm_isa_status()) return RM_ERR_ISA;
   rm_status status = rm_entropy_gradient_job(&f, format, problem, g, stride_g, dx, row_dx, stride_dx);
   if (!status) status = count(&f, &counted);
   if (status || problem->rows == 0 || problem->n == 0) return status;

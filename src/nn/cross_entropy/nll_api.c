@@ -25,7 +25,7 @@ static rm_status leave(rm_env env, const rm_row_state *state) {
 
 rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *p, void *loss, ptrdiff_t stride_loss) {
   rm_nll f;
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (rm_isa_status()) return RM_ERR_ISA;
   rm_status status = rm_nll_job(&f, format, p, loss, stride_loss);
   if (!status) status = targets(&f);
   const int none = !status && p->reduction == RM_REDUCTION_NONE;
@@ -45,7 +45,7 @@ rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *p, void *loss,
 rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *p, const void *g, ptrdiff_t stride_g, void *dx,
                                ptrdiff_t row_dx, ptrdiff_t stride_dx) {
   rm_nll f;
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (rm_isa_status()) return RM_ERR_ISA;
   rm_status status = rm_nll_gradient_job(&f, format, p, g, stride_g, dx, row_dx, stride_dx);
   if (!status) status = targets(&f);
   if (status || p->rows == 0 || p->n == 0) return status;

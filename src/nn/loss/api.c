@@ -146,7 +146,7 @@ static rm_status each(const rm_pair_loss *f) {
 rm_status rm_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x,
                              const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out) {
   rm_pair_loss f;
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_pair_loss_job(&f, loss, p, format, reduction, n, x, stride_x, y, stride_y, out, stride_out);
   if (status || (n == 0 && reduction == RM_REDUCTION_NONE)) return status;
   return reduction == RM_REDUCTION_NONE ? each(&f) : reduce(&f);
@@ -156,7 +156,7 @@ rm_status rm_regression_loss_backward(int loss, double p, int format, int reduct
                                       const void *x, ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, void *dx,
                                       ptrdiff_t stride_dx) {
   rm_pair_loss f;
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status =
       rm_pair_gradient_job(&f, loss, p, format, reduction, n, g, stride_g, x, stride_x, y, stride_y, dx, stride_dx);
   return status || n == 0 ? status : each(&f);

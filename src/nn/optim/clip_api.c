@@ -5,7 +5,6 @@
 #include "../../../include/repmath/optim.h"
 #include "../../runtime/env.h"
 #include "../../runtime/threads.h"
-#include "../../runtime/kernels.h"
 #include "../../reduce/exact.h"
 #include "../rows/kernels.h"
 
@@ -22,7 +21,7 @@ static uint32_t part(const void *context, int64_t begin, int64_t end) {
 }
 
 rm_status rm_clip_to_norm(int format, int64_t n, void *g, const rm_accumulator *squares, double max_norm) {
-  const struct rm_kernels *kernels = rm_kernels_get();
+  const struct rm_nn_kernels *kernels = rm_nn_kernels();
   if (!kernels) return RM_ERR_ISA;
   if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
   if (n < 0) return RM_STATUS(RM_ERR_SIZE, 2);
@@ -40,7 +39,7 @@ rm_status rm_clip_to_norm(int format, int64_t n, void *g, const rm_accumulator *
     const size_t size = (size_t)rm_size_of(format);
     for (int64_t i = 0; i < n; i++) __builtin_memcpy(c.g + (size_t)i * size, &bits, size);
   } else if (rm_clip_prepare(&c)) {
-    const task t = {&c, c.fast ? kernels->nn->clip[format] : rm_clip_slowly};
+    const task t = {&c, c.fast ? kernels->clip[format] : rm_clip_slowly};
     flags = rm_in_parts(n, GRAIN, part, &t);
   }
   rm_env_leave(env, flags);

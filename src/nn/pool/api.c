@@ -116,7 +116,7 @@ static void average_row(const void *operation, int64_t row, rm_row_state *state)
 static rm_status run(int format, const rm_pool *pool, int average, int backward, int include_pad, int64_t divisor, const void *x,
                      const ptrdiff_t *sx, void *y, const ptrdiff_t *sy, int64_t *index, const ptrdiff_t *si, int position_x) {
   rm_pooling f;
-  if (!rm_kernels_get()) return RM_ERR_ISA;
+  if (rm_isa_status()) return RM_ERR_ISA;
   rm_status status = rm_pool_job(&f, format, pool, average, backward, include_pad, divisor, x, sx, y, sy, index, si, position_x);
   if (status || f.images == 0) return status;
   const size_t room = (size_t)rm_pool_room(&f);

@@ -1,7 +1,5 @@
 /* The vector loops of composite operators and optimiser steps, compiled once per ISA. */
 #include "kernels.h"
-
-#include "../../runtime/kernels.h"
 #include "../optim/clip_step.h"
 #include "../formula/loop.h"
 #include "../optim/loop.h"
@@ -9,7 +7,6 @@
 
 extern const struct rm_loss_kernels RM_ISA_SYMBOL(rm_loss_table);
 extern const struct rm_pool_kernels RM_ISA_SYMBOL(rm_pool_table);
-extern const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table);
 const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {
     rm_row_load,
     rm_row_greatest,

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../runtime/isa.h"
 #include "../optim/clip.h"
 #include "../formula/formulas.h"
 #include "../optim/optimizers.h"
@@ -74,5 +75,6 @@ struct rm_nn_kernels {
   const struct rm_loss_kernels *losses;  /* loss/kernels.h */
   const struct rm_pool_kernels *pooling; /* pool/kernels.h */
 };
+RM_ISA_TABLES(struct rm_nn_kernels, rm_nn_table, rm_nn_kernels)
 
 #endif

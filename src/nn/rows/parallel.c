@@ -22,7 +22,7 @@ static void some_rows(int64_t begin, int64_t end, rm_row_fn *f, const void *oper
 }
 
 rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const void *operation) {
-  const struct rm_kernels *kernels = rm_kernels_get();
+  const struct rm_nn_kernels *kernels = rm_nn_kernels();
   if (!kernels) return RM_ERR_ISA;
   if (rows == 0) return RM_OK;
   const int64_t most = INT64_C(1) << 40;
@@ -36,7 +36,7 @@ rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const 
   uint32_t flags = 0;
   int undecided = 0;
   if (threads == 1) { /* entering a parallel region takes longer than a short row */
-    rm_row_state state = {kernels->nn, (double *)memory, (int64_t *)(memory + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0, 0, 0};
+    rm_row_state state = {kernels, (double *)memory, (int64_t *)(memory + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0, 0, 0};
     some_rows(0, rows, f, operation, &state);
     flags = state.flags, undecided = state.undecided;
   } else {
@@ -45,7 +45,7 @@ rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const 
 #endif
     for (int t = 0; t < threads; t++) {
       char *mine = memory + bytes * (size_t)t;
-      rm_row_state state = {kernels->nn, (double *)mine, (int64_t *)(mine + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0, 0, 0};
+      rm_row_state state = {kernels, (double *)mine, (int64_t *)(mine + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0, 0, 0};
       some_rows(rows / threads * t + (t < rows % threads ? t : rows % threads),
                 rows / threads * (t + 1) + (t + 1 < rows % threads ? t + 1 : rows % threads), f, operation, &state);
       flags |= state.flags, undecided |= state.undecided;

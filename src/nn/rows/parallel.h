@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "../../../include/repmath/core.h"
-#include "../../runtime/kernels.h"
 #include "../../common/stats.h"
 #include "kernels.h"
 
