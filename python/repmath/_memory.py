@@ -7,6 +7,7 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 
 from . import _core
+from ._cuda import _calls
 from ._cuda._array import Array as DeviceArray
 from ._cuda._array import contiguous as _contiguous_on_device
 from ._cuda._array import download, upload
@@ -80,8 +81,4 @@ def as_bytes(x: Any) -> _NDArray:
 
 def calls(x: Any) -> ModuleType:
     """The C library's functions for the memory of an array: `_core`, or those of the same names for a device."""
-    if isinstance(x, DeviceArray):
-        from ._cuda import _calls
-
-        return _calls
-    return _core
+    return _calls if isinstance(x, DeviceArray) else _core

@@ -172,6 +172,36 @@ def bad_imports(files: dict[str, str]) -> list[str]:
     return bad
 
 
+def module_name(path: str) -> str:
+    return path.removeprefix("python/").rsplit(".", 1)[0].removesuffix("/__init__").replace("/", ".")
+
+
+def bad_circles(files: dict[str, str]) -> list[str]:
+    """Imports of the package that lead back to where they stand, those inside of functions too."""
+    package = {
+        path: text for path, text in files.items() if path.startswith("python/repmath/") and path.endswith((".py", ".pyx"))
+    }
+    known = {module_name(path): path for path in package}
+    graph: dict[str, set[str]] = {path: set() for path in package}
+    for path, text in package.items():
+        if path.endswith(".pyx"):
+            continue
+        folder = module_name(path).split(".")[: None if path.endswith("/__init__.py") else -1]
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, ast.ImportFrom) or not node.level:
+                continue
+            base = ".".join([*folder[: len(folder) - node.level + 1], *([node.module] if node.module else [])])
+            for alias in node.names:
+                target = known.get(f"{base}.{alias.name}") or known.get(base)
+                graph[path] |= {target} - {None, path}
+    reached = {path: set(targets) for path, targets in graph.items()}
+    for middle in package:
+        for path in package:
+            if middle in reached[path]:
+                reached[path] |= reached[middle]
+    return [f"{path} imports itself through others" for path in package if path in reached[path]]
+
+
 MAX_LINES = 900
 
 
@@ -187,6 +217,7 @@ RULES = {
     "cpu": (bad_cpu_knowledge, {"src/blas/a.c": "int f(void) { return __builtin_cpu_supports(0); }\n", "crlibm/a.h": "getauxval(1)\n"}),
     "side effects": (bad_side_effects, {"src/blas/a.c": 'void f(void) { printf("x"); }\n', "crlibm/a.h": "abort();\n"}),
     "imports": (bad_imports, {"python/repmath/a.py": "import torch\n", "python/repmath/torch/a.py": "from ..jax import b\n"}),
+    "circles": (bad_circles, {"python/repmath/a.py": "from . import b\n", "python/repmath/b.py": "def f():\n    from .a import x\n"}),
     "lengths": (bad_lengths, {"src/a.c": "x\n" * 901, "tests/a.py": "\n" * 1000}),
 }  # fmt: skip
 

@@ -5,20 +5,20 @@ import torch
 
 import repmath
 import repmath.torch  # noqa: F401  (registers the operators)
-from repmath.torch import (
-    _activations,
-    _dropout,
-    _gates,
-    _losses,
-    _moments,
-    _normalization,
-    _pooling,
-    _products,
-    _reductions,
-    _selections,
-    _softmax,
+from repmath.torch._ops import (
+    activations,
+    dropout,
+    gates,
+    losses,
+    moments,
+    normalization,
+    pooling,
+    products,
+    reductions,
+    selections,
+    softmax,
 )
-from repmath.torch._elementwise import OPERATORS
+from repmath.torch._ops.elementwise import OPERATORS
 from repmath.torch._tensors import as_array
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -55,87 +55,87 @@ _windows = [2, 2], [1, 1], [0, 0]
 _kernel = [2, 2], [1, 1], [1, 1], 1  # stride, padding, dilation, groups
 _weight = numbers(3, 2, 3, 3, seed=15, low=-1, high=1)
 _result = numbers(2, 3, 3, 3, seed=16, low=-1, high=1)
-_indices = _pooling.MAX_POOL(_image, *_windows, [1, 1], False)[1]
+_indices = pooling.MAX_POOL(_image, *_windows, [1, 1], False)[1]
 _place = 7, 0, 4
 
 # operator, its arguments; which of "tangent" and "second" it has
 CASES = {
-    "sum": (_reductions.SUM, (_x, [1], False), "tangent second"),
-    "mean": (_reductions.MEAN, (_x, [0, 2], True), "tangent second"),
-    "over": (_reductions.OVER, (_x, 3), "tangent second"),
-    "broadcast_to": (_reductions.BROADCAST, (_x[:, :1], [2, 4, 5]), "tangent second"),
-    "var": (_moments.VAR, (_x, [1], False, 1.0), "second"),
-    "std": (_moments.STD, (_x, [1], True, 0.0), "second"),
-    "norm": (_moments.NORM, (_x, [1, 2], False), "second"),
-    "cumsum": (_moments.CUMSUM, (_x, 1), "tangent second"),
-    "softmax": (_softmax.SOFTMAX, (_x, 1), "tangent second"),
-    "log_softmax": (_softmax.LOG_SOFTMAX, (_x, 2), "tangent second"),
-    "softmax_backward": (_softmax.SOFTMAX_BACKWARD, (_x, _x.exp(), 1), "second"),
-    "log_softmax_backward": (_softmax.LOG_SOFTMAX_BACKWARD, (_x, _x, 1), "second"),
-    "logsumexp": (_softmax.LOGSUMEXP, (_x, 1), "tangent second"),
-    "matmul": (_products.MATMUL, (_x[:, :2], numbers(5, 2, seed=17)), "tangent second"),
-    "linear": (_products.LINEAR, (_x[:, :2], numbers(3, 5, seed=18), _channel[0][:3]), "tangent second"),
-    "conv": (_products.CONV, (_image, _weight, _channel[0][:3], *_kernel), "tangent second"),
+    "sum": (reductions.SUM, (_x, [1], False), "tangent second"),
+    "mean": (reductions.MEAN, (_x, [0, 2], True), "tangent second"),
+    "over": (reductions.OVER, (_x, 3), "tangent second"),
+    "broadcast_to": (reductions.BROADCAST, (_x[:, :1], [2, 4, 5]), "tangent second"),
+    "var": (moments.VAR, (_x, [1], False, 1.0), "second"),
+    "std": (moments.STD, (_x, [1], True, 0.0), "second"),
+    "norm": (moments.NORM, (_x, [1, 2], False), "second"),
+    "cumsum": (moments.CUMSUM, (_x, 1), "tangent second"),
+    "softmax": (softmax.SOFTMAX, (_x, 1), "tangent second"),
+    "log_softmax": (softmax.LOG_SOFTMAX, (_x, 2), "tangent second"),
+    "softmax_backward": (softmax.SOFTMAX_BACKWARD, (_x, _x.exp(), 1), "second"),
+    "log_softmax_backward": (softmax.LOG_SOFTMAX_BACKWARD, (_x, _x, 1), "second"),
+    "logsumexp": (softmax.LOGSUMEXP, (_x, 1), "tangent second"),
+    "matmul": (products.MATMUL, (_x[:, :2], numbers(5, 2, seed=17)), "tangent second"),
+    "linear": (products.LINEAR, (_x[:, :2], numbers(3, 5, seed=18), _channel[0][:3]), "tangent second"),
+    "conv": (products.CONV, (_image, _weight, _channel[0][:3], *_kernel), "tangent second"),
     "conv_same": (
-        _products.CONV,
+        products.CONV,
         (_image[:, :, :4, :4], _weight[:, :, :2, :2], None, [1, 1], [], [1, 1], 1),
         "tangent second",
     ),
-    "conv_grad_input": (_products.CONV_GRAD_INPUT, (list(_image.shape), _weight, _result, *_kernel), "tangent second"),
-    "conv_grad_weight": (_products.CONV_GRAD_WEIGHT, (_image, list(_weight.shape), _result, *_kernel), "tangent second"),
+    "conv_grad_input": (products.CONV_GRAD_INPUT, (list(_image.shape), _weight, _result, *_kernel), "tangent second"),
+    "conv_grad_weight": (products.CONV_GRAD_WEIGHT, (_image, list(_weight.shape), _result, *_kernel), "tangent second"),
     "conv_transpose": (
-        _products.CONV_TRANSPOSE,
+        products.CONV_TRANSPOSE,
         (_image[:, :, :3, :3], _weight.transpose(0, 1).contiguous(), _channel[0][:3], [2, 2], [1, 1], [1, 1], 1, [1, 1]),
         "tangent second",
     ),
-    "tanh_gate": (_gates.TANH_GATE, (_x,), "tangent second"),
-    "tanh_gate_backward": (_gates.TANH_GATE_BACKWARD, (_x, _x.flip(0).contiguous()), "tangent second"),
-    "sigmoid_gate": (_gates.SIGMOID_GATE, (_x,), "tangent second"),
-    "sigmoid_gate_backward": (_gates.SIGMOID_GATE_BACKWARD, (_x, _x.flip(0).contiguous()), "tangent second"),
+    "tanh_gate": (gates.TANH_GATE, (_x,), "tangent second"),
+    "tanh_gate_backward": (gates.TANH_GATE_BACKWARD, (_x, _x.flip(0).contiguous()), "tangent second"),
+    "sigmoid_gate": (gates.SIGMOID_GATE, (_x,), "tangent second"),
+    "sigmoid_gate_backward": (gates.SIGMOID_GATE_BACKWARD, (_x, _x.flip(0).contiguous()), "tangent second"),
     **{
-        name: (getattr(_activations, name.upper()), (*tensors, *numbers), "tangent second")
+        name: (getattr(activations, name.upper()), (*tensors, *numbers), "tangent second")
         for base, numbers in (("elu", (0.75,)), ("leaky_relu", (0.3,)), ("hardsigmoid", ()), ("hardswish", ()), ("mish", ()))
         for name, tensors in ((base, (_x,)), (f"{base}_backward", (_x.flip(0).contiguous(), _x)))
     },
-    "relu": (_selections.RELU, (_x,), "tangent second"),
-    "relu_backward": (_selections.RELU_BACKWARD, (_x, _x.flip(0).contiguous()), "tangent second"),
-    "embedding": (_selections.EMBEDDING, (_classes, _logits, -1), "tangent second"),
-    "embedding_grad": (_selections.EMBEDDING_GRAD, (_targets, _classes, 4, 1), "tangent second"),
-    "max_pool": (_pooling.MAX_POOL, (_image, *_windows, [1, 1], False), "tangent second"),
-    "adaptive_max_pool": (_pooling.ADAPTIVE_MAX_POOL, (_image, [2, 3]), "tangent second"),
-    "max_pool_pick": (_pooling.PICK, (_image, _indices), "tangent second"),
+    "relu": (selections.RELU, (_x,), "tangent second"),
+    "relu_backward": (selections.RELU_BACKWARD, (_x, _x.flip(0).contiguous()), "tangent second"),
+    "embedding": (selections.EMBEDDING, (_classes, _logits, -1), "tangent second"),
+    "embedding_grad": (selections.EMBEDDING_GRAD, (_targets, _classes, 4, 1), "tangent second"),
+    "max_pool": (pooling.MAX_POOL, (_image, *_windows, [1, 1], False), "tangent second"),
+    "adaptive_max_pool": (pooling.ADAPTIVE_MAX_POOL, (_image, [2, 3]), "tangent second"),
+    "max_pool_pick": (pooling.PICK, (_image, _indices), "tangent second"),
     "max_pool_backward": (
-        _pooling.MAX_POOL_BACKWARD,
+        pooling.MAX_POOL_BACKWARD,
         (numbers(*_indices.shape, seed=19), list(_image.shape), _indices),
         "tangent second",
     ),
-    "avg_pool": (_pooling.AVG_POOL, (_image, *_windows, False, True, 0), "tangent second"),
+    "avg_pool": (pooling.AVG_POOL, (_image, *_windows, False, True, 0), "tangent second"),
     "avg_pool_backward": (
-        _pooling.AVG_POOL_BACKWARD,
+        pooling.AVG_POOL_BACKWARD,
         (numbers(2, 2, 4, 4, seed=20), list(_image.shape), *_windows, False, True, 3),
         "tangent second",
     ),
-    "adaptive_avg_pool": (_pooling.ADAPTIVE_AVG_POOL, (_image, [2, 3]), "tangent second"),
+    "adaptive_avg_pool": (pooling.ADAPTIVE_AVG_POOL, (_image, [2, 3]), "tangent second"),
     "adaptive_avg_pool_backward": (
-        _pooling.ADAPTIVE_AVG_POOL_BACKWARD,
+        pooling.ADAPTIVE_AVG_POOL_BACKWARD,
         (numbers(2, 2, 2, 3, seed=21), list(_image.shape)),
         "tangent second",
     ),
-    "dropout": (_dropout.DROPOUT, (_x, 0.25, *_place), "tangent second"),
-    "layer_norm": (_normalization.LAYER_NORM, (_x, [5], numbers(5), numbers(5, seed=22), 1e-5), ""),
-    "rms_norm": (_normalization.RMS_NORM, (_x, [5], numbers(5), 1e-5), ""),
-    "group_norm": (_normalization.GROUP_NORM, (_x, 2, _channel[0], _channel[1], 1e-5), ""),
-    "instance_norm": (_normalization.INSTANCE_NORM, (_x, _channel[0], _channel[1], 1e-5), ""),
-    "batch_norm": (_normalization.BATCH_NORM, (_x, None, None, _channel[0], _channel[1], True, 1e-5), ""),
-    "batch_norm_given": (_normalization.BATCH_NORM, (_x, _channel[2], _channel[3], None, _channel[1], False, 1e-5), ""),
-    "scaled_dot_product_attention": (_softmax.ATTENTION, (*_heads[:3], None, True, None, 0.25, *_place), ""),
-    "cross_entropy": (_losses.CROSS_ENTROPY, (_logits, _classes, None, -100, "mean", 0.125), ""),
-    "cross_entropy_probabilities": (_losses.CROSS_ENTROPY, (_logits, _targets, None, -100, "sum", 0.0), ""),
-    "nll_loss": (_losses.NLL_LOSS, (_logits, _classes, _channel[0][:3], -100, "none"), ""),
-    "mse_loss": (_losses.PAIR_LOSS, (_logits, _targets, "mse", 0.0, "mean"), ""),
-    "huber_loss": (_losses.PAIR_LOSS, (_logits, _targets, "huber", 0.5, "none"), ""),
-    "kl_div": (_losses.KL_DIV, (_logits, _targets, "batchmean", False), ""),
-    "binary_cross_entropy_with_logits": (_losses.BCE, (_logits, _targets, None, "mean", _channel[0][:3]), ""),
+    "dropout": (dropout.DROPOUT, (_x, 0.25, *_place), "tangent second"),
+    "layer_norm": (normalization.LAYER_NORM, (_x, [5], numbers(5), numbers(5, seed=22), 1e-5), ""),
+    "rms_norm": (normalization.RMS_NORM, (_x, [5], numbers(5), 1e-5), ""),
+    "group_norm": (normalization.GROUP_NORM, (_x, 2, _channel[0], _channel[1], 1e-5), ""),
+    "instance_norm": (normalization.INSTANCE_NORM, (_x, _channel[0], _channel[1], 1e-5), ""),
+    "batch_norm": (normalization.BATCH_NORM, (_x, None, None, _channel[0], _channel[1], True, 1e-5), ""),
+    "batch_norm_given": (normalization.BATCH_NORM, (_x, _channel[2], _channel[3], None, _channel[1], False, 1e-5), ""),
+    "scaled_dot_product_attention": (softmax.ATTENTION, (*_heads[:3], None, True, None, 0.25, *_place), ""),
+    "cross_entropy": (losses.CROSS_ENTROPY, (_logits, _classes, None, -100, "mean", 0.125), ""),
+    "cross_entropy_probabilities": (losses.CROSS_ENTROPY, (_logits, _targets, None, -100, "sum", 0.0), ""),
+    "nll_loss": (losses.NLL_LOSS, (_logits, _classes, _channel[0][:3], -100, "none"), ""),
+    "mse_loss": (losses.PAIR_LOSS, (_logits, _targets, "mse", 0.0, "mean"), ""),
+    "huber_loss": (losses.PAIR_LOSS, (_logits, _targets, "huber", 0.5, "none"), ""),
+    "kl_div": (losses.KL_DIV, (_logits, _targets, "batchmean", False), ""),
+    "binary_cross_entropy_with_logits": (losses.BCE, (_logits, _targets, None, "mean", _channel[0][:3]), ""),
 }
 # Arguments by which there is a gradient; all that have a float dtype, where nothing else is said.
 DIFFERENTIABLE = {

@@ -11,8 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import repmath.torch as rt  # noqa: E402
-from repmath.torch import _numbers  # noqa: E402
-from repmath.torch._numbers import Number  # noqa: E402
+from repmath.torch import _optimizer_numbers  # noqa: E402
+from repmath.torch._optimizer_numbers import Number  # noqa: E402
 
 
 def exact_power(x, y):
@@ -130,7 +130,7 @@ def test_optimisers_with_another_c_library():
         pytest.skip("the C library's kernels are chosen by glibc's tunables on x86-64")
     here = os.path.dirname(__file__)
     program = f"import sys; sys.path.insert(0, {here!r}); import test_numbers as t; print(0.997**267); print(*t.digests());"
-    program += "t._numbers.power = float.__pow__; print(*t.digests())"
+    program += "t._optimizer_numbers.power = float.__pow__; print(*t.digests())"
     found = []
     for tunables in ("", "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4"):
         environment = os.environ | {"GLIBC_TUNABLES": tunables}
@@ -142,4 +142,4 @@ def test_optimisers_with_another_c_library():
     (power, ours, plain), (other_power, our_others, plain_others) = (text.splitlines() for text in found)
     assert ours == our_others and len(set(ours.split())) > 6
     assert (plain != plain_others) == (power != other_power)
-    assert _numbers.power is not float.__pow__
+    assert _optimizer_numbers.power is not float.__pow__

@@ -13,7 +13,7 @@ from exact_oracle import bits, round_rational  # noqa: E402
 
 import repmath  # noqa: E402
 import repmath.torch as rt  # noqa: E402
-from repmath.torch._aten import products  # noqa: E402
+from repmath.torch._aten import prod  # noqa: E402
 from repmath.torch._tensors import as_array  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
@@ -86,6 +86,6 @@ def test_control_products_of_rounded_products(monkeypatch):
     with rt.reproducible():
         good = x.prod(dtype=torch.float32)
         check(good[None], [math.prod(Fraction(float(v)) for v in x)], "f32")
-    monkeypatch.setattr(products, "_by_integers", lambda factors, dtype: math.prod(factors[::-1]))
+    monkeypatch.setattr(prod, "_by_integers", lambda factors, dtype: math.prod(factors[::-1]))
     with rt.reproducible():
         assert x.prod(dtype=torch.float32) != good

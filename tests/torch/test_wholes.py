@@ -9,7 +9,7 @@ from torch.utils.checkpoint import checkpoint  # noqa: E402
 from torch_cases import numbers, same_bits  # noqa: E402
 
 import repmath.torch as rt  # noqa: E402
-from repmath.torch import _mode, _wholes  # noqa: E402
+from repmath.torch import _composites, _mode  # noqa: E402
 from repmath.torch import functional as ours  # noqa: E402
 
 F = torch.nn.functional
@@ -165,7 +165,7 @@ def test_what_is_left_to_pytorch(monkeypatch):
     calls = []
     for name in ("cross_entropy", "kl_div", "rms_norm", "instance_norm", "binary_cross_entropy_with_logits"):
         function = getattr(ours, name)
-        monkeypatch.setattr(_wholes.whole, name, lambda *a, f=function, **k: calls.append(f.__name__) or f(*a, **k))
+        monkeypatch.setattr(_composites.whole, name, lambda *a, f=function, **k: calls.append(f.__name__) or f(*a, **k))
     x, image = numbers(4, 6, dtype=torch.float32), numbers(2, 4, 6, dtype=torch.float32)
     shares = CHANCES.float()
 

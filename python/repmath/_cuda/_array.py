@@ -4,7 +4,7 @@ import ctypes
 import math
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -56,6 +56,8 @@ class Array:
     NumPy's functions of shapes (moveaxis, broadcast_to, ...) take it, ufuncs of repmath compute with it.
     """
 
+    apply_ufunc: ClassVar[Callable[..., Any]]  # set by _ufuncs, which is written in terms of this class
+
     def __init__(
         self,
         place: Place,
@@ -91,9 +93,7 @@ class Array:
         raise Unsupported(f"{function.__name__} is not for arrays on a device")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *arguments: Any, **keywords: Any) -> Any:
-        from ._ufuncs import apply
-
-        return apply(ufunc, method, arguments, keywords)
+        return Array.apply_ufunc(ufunc, method, arguments, keywords)
 
     def _in_order(self) -> bool:
         """Whether the elements lie one after the other, in C order."""

@@ -181,3 +181,6 @@ def _matmul(place: Place, a: Array, b: Array, bias: Array | None) -> Array:
             (m * n * a.itemsize, n * a.itemsize, a.itemsize),
         )
     return result
+
+
+Array.apply_ufunc = staticmethod(apply)

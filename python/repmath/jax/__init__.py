@@ -17,6 +17,7 @@ if _TYPE_CHECKING:
     def __getattr__(name: str) -> _Any: ...  # the functions of the manifest
 
 
+from . import _derivatives as _derivatives  # registers the derivatives of the elementwise functions
 from . import _elementwise, optim, random
 from ._attention import scaled_dot_product_attention
 from ._convolution import conv_general_dilated

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
+from jax.interpreters import ad
 
-from ._elementwise import apply
+from ._elementwise import NAMES, apply, elementwise_p
+from ._primitive import is_zero, zero_of
 
 # Arguments x, y, ... and the value v; what the tangent is multiplied by, or divided by.
 Slope = Callable[..., Any]
@@ -154,3 +156,16 @@ def tangent(name: str, position: int, t: Any, arguments: Any, value: Any) -> Any
     if (name, position) in DIVISORS:
         return apply("divide", t, DIVISORS[name, position](*arguments, value))
     return apply("multiply", t, FACTORS[name, position](*arguments, value))
+
+
+def _jvp(primals: Any, tangents: Any, *, function: int) -> Any:
+    name = NAMES[function]
+    y = apply(name, *primals)
+    parts = [tangent(name, i, t, primals, y) for i, t in enumerate(tangents) if not is_zero(t)]
+    total = parts[0] if parts else zero_of(y)
+    for part in parts[1:]:
+        total = apply("add", total, part)
+    return y, total
+
+
+ad.primitive_jvps[elementwise_p] = _jvp

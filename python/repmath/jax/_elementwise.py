@@ -9,7 +9,7 @@ import numpy as np
 from jax.interpreters import ad
 
 from .. import _core
-from ._primitive import bind, by_handler, define, expand, is_linear, is_zero, zero_of
+from ._primitive import bind, by_handler, define, expand, is_linear, is_zero
 from ._types import together
 
 NAMES = tuple(_core.ufuncs)
@@ -19,18 +19,6 @@ _LINE = {name: i for i, name in enumerate(NAMES)}
 def apply(name: str, *arrays: Any) -> Any:
     """A function of arrays of one shape and format."""
     return bind(elementwise_p, *arrays, function=_LINE[name])
-
-
-def _jvp(primals: Any, tangents: Any, *, function: int) -> Any:
-    from ._derivatives import tangent  # whose formulas are written in these functions
-
-    name = NAMES[function]
-    y = apply(name, *primals)
-    parts = [tangent(name, i, t, primals, y) for i, t in enumerate(tangents) if not is_zero(t)]
-    total = parts[0] if parts else zero_of(y)
-    for part in parts[1:]:
-        total = apply("add", total, part)
-    return y, total
 
 
 def _transpose(ct: Any, *args: Any, function: int) -> Any:
@@ -52,7 +40,6 @@ elementwise_p: Any = define(
     "elementwise",
     lambda *x, function: (x[0].shape, x[0].dtype),
     by_handler("elementwise"),
-    jvp=_jvp,
     transpose=_transpose,
 )
 

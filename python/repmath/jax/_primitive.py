@@ -142,19 +142,13 @@ def is_linear(x: Any) -> bool:
     return bool(ad.is_undefined_primal(x))
 
 
-# Broadcasting.
+# Broadcasting. Its transposition is an exact sum, which `_rows` registers.
 
 
 def _expand_jvp(primals: Any, tangents: Any, *, shape: tuple[int, ...]) -> Any:
     (x,), (t,) = primals, tangents
     y = expand(x, shape)
     return y, zero_of(y) if is_zero(t) else expand(t, shape)
-
-
-def _expand_transpose(ct: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
-    from ._rows import sum_to  # which stands on this module
-
-    return [ad.Zero(x.aval) if is_zero(ct) else sum_to(ct, x.aval.shape)]
 
 
 def _expand_batch(args: Any, axes: Any, *, shape: tuple[int, ...]) -> Any:
@@ -168,7 +162,6 @@ expand_p: Any = define(
     lambda x, *, shape: (shape, x.dtype),
     by_function(lambda x, *, shape: jnp.broadcast_to(x, shape)),
     jvp=_expand_jvp,
-    transpose=_expand_transpose,
     batch=_expand_batch,
 )
 

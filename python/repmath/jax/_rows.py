@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 
 from ._elementwise import apply
-from ._primitive import bind, by_function, by_handler, define, expand, is_zero, size_of, zero_of
+from ._primitive import bind, by_function, by_handler, define, expand, expand_p, is_zero, size_of, zero_of
 from ._types import together
 
 # The kinds that the handler knows; arrays are (..., n, inner).
@@ -239,6 +239,13 @@ def sum_to(x: Any, shape: Sequence[int]) -> Any:
     lead = x.ndim - len(shape)
     axes = [*range(lead), *(lead + i for i, n in enumerate(shape) if n == 1 and x.shape[lead + i] != 1)]
     return (_reduce(sum_p, x, axes, False) if axes else x).reshape(shape)
+
+
+def _expand_transpose(ct: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
+    return [ad.Zero(x.aval) if is_zero(ct) else sum_to(ct, x.aval.shape)]
+
+
+ad.primitive_transposes[expand_p] = _expand_transpose
 
 
 def _rowwise(p: Any, x: Any, axis: int) -> Any:

@@ -24,9 +24,9 @@ from ._audit import Audit, audit  # noqa: E402
 from ._convert import from_torch_module  # noqa: E402
 from ._digest import digest  # noqa: E402
 from ._mode import UncoveredOperatorError, reproducible  # noqa: E402
+from ._parameters import OutsideParameterWarning, trust  # noqa: E402
 from ._random import manual_seed  # noqa: E402
 from ._trace import Call, Difference, first_difference, trace  # noqa: E402
-from ._weights import OutsideParameterWarning, trust  # noqa: E402
 from .nn._base import UnsupportedModuleError  # noqa: E402
 
 __all__ = [

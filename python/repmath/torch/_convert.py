@@ -6,8 +6,8 @@ from collections.abc import Iterable
 import torch
 
 from . import nn
+from ._parameters import known, mark
 from ._tensors import FORMATS
-from ._weights import known, mark
 from .nn._base import Module, UnsupportedModuleError
 
 # Modules that call others one after the other or only hold them, and those that move numbers and round none, also backwards.

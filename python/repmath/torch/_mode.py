@@ -12,14 +12,14 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import _core
-from . import _blocks, _weights
+from . import _blocks, _parameters
 from ._aten.common import Uncovered
 from ._aten.guards import own_error, tensors_in
 from ._aten.table import FUNCTIONS
 from ._blocks import current
-from ._elements import NUMBERS
-from ._numbers import Number
-from ._wholes import WHOLES, backward_passes
+from ._composites import WHOLES, backward_passes
+from ._constructors import NUMBERS
+from ._optimizer_numbers import Number
 
 
 class UncoveredOperatorError(RuntimeError):
@@ -155,7 +155,7 @@ class reproducible:
             raise TypeError(f"strict must be True or False, not {strict!r}")
         self.strict = strict
         self.uncovered: Counter[str] = Counter()
-        self._looks = _weights.LOOKS
+        self._looks = _parameters.LOOKS
         self._entries: list[_blocks.Entry] = []
 
     def __enter__(self) -> "reproducible":
@@ -265,7 +265,7 @@ class _Dispatch(TorchDispatchMode):
             return NotImplemented  # a tensor made of several says of which operators, and these come here again
         if entry.block._looks:
             entry.block._looks -= 1
-            if _weights.look(func, args, _callers_frame):
+            if _parameters.look(func, args, _callers_frame):
                 entry.block._looks = 0
         function: Any = FUNCTIONS.get(func, False)
         if function is None:

@@ -8,7 +8,7 @@ from ... import random
 from .._formula import formula
 from .._tensors import FORMATS, as_tensor
 from .common import KERNELS, Uncovered, apply, convert, format_of, kernel
-from .draws import seed
+from .random import seed
 
 _Number: TypeAlias = float | int
 _Generator: TypeAlias = torch.Generator | None

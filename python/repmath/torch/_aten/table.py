@@ -9,25 +9,25 @@ from typing import Any
 import torch
 
 from . import (  # noqa: F401
-    alignments,
-    bags,
-    chains,
     compositions,
-    contractions,
-    copies,
+    copy_gradients,
+    ctc,
     distances,
-    draws,
     elementwise,
+    embedding_bag,
+    foreach_fused,
+    grid_sample,
     interpolation,
     layers,
-    margins,
-    parametrizations,
-    products,
+    linspace,
+    margin_losses,
+    matmul_conv,
+    multistep,
+    prod,
     quotients,
-    ranges,
+    random,
     reductions,
-    sampling,
-    steps,
+    weight_norm,
 )
 from .common import KERNELS, check_cast, narrower, write
 from .comparisons import comparison

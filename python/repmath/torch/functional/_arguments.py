@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from .._elementwise import scalar
+from .._ops.elementwise import scalar
 from .._tensors import FORMATS
 
 Tensor: TypeAlias = torch.Tensor

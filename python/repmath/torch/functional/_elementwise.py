@@ -6,9 +6,9 @@ from typing import Any
 import torch
 
 from ... import _core
-from .._activations import ELU, HARDSIGMOID, HARDSWISH, LEAKY_RELU, MISH, above
-from .._elementwise import OPERATORS, scalar
-from .._selections import RELU
+from .._ops.activations import ELU, HARDSIGMOID, HARDSWISH, LEAKY_RELU, MISH, above
+from .._ops.elementwise import OPERATORS, scalar
+from .._ops.selections import RELU
 from ._arguments import Tensor, tensor, together
 
 _MULTIPLY, _FMA, _POW = OPERATORS["multiply"].overload, OPERATORS["fma"].overload, OPERATORS["pow"].overload

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .. import _losses
+from .._ops import losses
 from ._arguments import Tensor, tensor
 
 
@@ -51,7 +51,7 @@ def cross_entropy(
     IndexError
         A target is not a class.
     """
-    overload = _losses.CROSS_ENTROPY.overload
+    overload = losses.CROSS_ENTROPY.overload
     result: Tensor = overload(
         tensor("input", input), tensor("target", target), weight, ignore_index, check_reduction(reduction), label_smoothing
     )
@@ -65,7 +65,7 @@ def nll_loss(
 
     Arguments and errors are those of `cross_entropy`; targets are classes.
     """
-    overload = _losses.NLL_LOSS.overload
+    overload = losses.NLL_LOSS.overload
     result: Tensor = overload(
         tensor("input", input), tensor("target", target), weight, ignore_index, check_reduction(reduction)
     )
@@ -73,7 +73,7 @@ def nll_loss(
 
 
 def _pair(loss: str, parameter: float, input: Tensor, target: Tensor, reduction: str) -> Tensor:
-    overload = _losses.PAIR_LOSS.overload
+    overload = losses.PAIR_LOSS.overload
     result: Tensor = overload(
         tensor("input", input), tensor("target", target), loss, float(parameter), check_reduction(reduction)
     )
@@ -127,7 +127,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: b
     """Kullback-Leibler divergence; see `repmath.nn.kl_div`. `reduction` may be 'batchmean'; the rest is as in `mse_loss`."""
     if reduction != "batchmean":
         check_reduction(reduction)
-    result: Tensor = _losses.KL_DIV.overload(tensor("input", input), tensor("target", target), reduction, log_target)
+    result: Tensor = losses.KL_DIV.overload(tensor("input", input), tensor("target", target), reduction, log_target)
     return result
 
 
@@ -143,5 +143,5 @@ def binary_cross_entropy_with_logits(
     Only `input` has a gradient.
     """
     pair: tuple[Any, Any] = tensor("input", input), tensor("target", target)
-    result: Tensor = _losses.BCE.overload(*pair, weight, check_reduction(reduction), pos_weight)
+    result: Tensor = losses.BCE.overload(*pair, weight, check_reduction(reduction), pos_weight)
     return result

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from .. import _normalization
+from .._ops import normalization
 from ._arguments import Tensor, tensor
 
 
@@ -41,7 +41,7 @@ def layer_norm(
         A shape or `eps` does not fit.
     """
     shape = list(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else [normalized_shape]
-    return _normalization.LAYER_NORM.overload(tensor("input", input), shape, weight, bias, eps)
+    return normalization.LAYER_NORM.overload(tensor("input", input), shape, weight, bias, eps)
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
@@ -51,20 +51,20 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     tensor("input", input)
     if eps is None:
         eps = torch.finfo(torch.promote_types(input.dtype, torch.float32)).eps if input.is_floating_point() else 0.0
-    return _normalization.RMS_NORM.overload(input, shape, weight, eps)
+    return normalization.RMS_NORM.overload(input, shape, weight, eps)
 
 
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
     """`layer_norm` of each sample's channels in groups; `weight` and `bias` have one value for each channel."""
-    return _normalization.GROUP_NORM.overload(tensor("input", input), num_groups, weight, bias, eps)
+    return normalization.GROUP_NORM.overload(tensor("input", input), num_groups, weight, bias, eps)
 
 
 def _update(input: Tensor, running_mean: Tensor, running_var: Tensor, momentum: float) -> None:
     """New running statistics, in place."""
     with torch.no_grad():
-        mean, variance = _normalization.BATCH_NORM_STATISTICS(input.detach(), running_mean, running_var, momentum)
+        mean, variance = normalization.BATCH_NORM_STATISTICS(input.detach(), running_mean, running_var, momentum)
         running_mean.copy_(mean)
         running_var.copy_(variance)
 
@@ -90,7 +90,7 @@ def batch_norm(
     if (running_mean is None) != (running_var is None):
         raise RuntimeError("running_mean and running_var must be given together")
     given = (None, None) if training else (running_mean, running_var)
-    y = _normalization.BATCH_NORM.overload(x, *given, weight, bias, training, eps)
+    y = normalization.BATCH_NORM.overload(x, *given, weight, bias, training, eps)
     if training and running_mean is not None and running_var is not None and x.numel():
         _update(x, running_mean, running_var, momentum)
     return y
@@ -112,4 +112,4 @@ def instance_norm(
     """
     if running_mean is not None or running_var is not None or not use_input_stats:
         raise ValueError("running_mean, running_var and use_input_stats=False are not supported")
-    return _normalization.INSTANCE_NORM.overload(tensor("input", input), weight, bias, eps)
+    return normalization.INSTANCE_NORM.overload(tensor("input", input), weight, bias, eps)

@@ -3,11 +3,11 @@
 import torch
 
 from ...random import Stream
-from .._dropout import DROPOUT
+from .._ops.dropout import DROPOUT
+from .._ops.reductions import broadcast
+from .._ops.selections import EMBEDDING
+from .._ops.softmax import ATTENTION
 from .._random import place
-from .._reductions import broadcast
-from .._selections import EMBEDDING
-from .._softmax import ATTENTION
 from ._arguments import Tensor, tensor
 
 

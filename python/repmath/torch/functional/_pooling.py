@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .. import _pooling
+from .._ops import pooling
 from ._arguments import Tensor, batched, each, tensor
 
 _Sizes = int | tuple[int, ...] | list[int]
@@ -34,7 +34,7 @@ def _max_pool(
     x, has_batch = batched(tensor("input", input), dims)
     kernel = each("kernel_size", kernel_size, dims)
     sizes = _stride(stride, kernel, dims), each("padding", padding, dims), each("dilation", dilation, dims)
-    return _maximum(_pooling.MAX_POOL.overload, x, has_batch, return_indices, kernel, *sizes, ceil_mode)
+    return _maximum(pooling.MAX_POOL.overload, x, has_batch, return_indices, kernel, *sizes, ceil_mode)
 
 
 def max_pool1d(
@@ -112,7 +112,7 @@ def _avg_pool(
     if divisor_override is not None and divisor_override < 1:
         raise RuntimeError(f"divisor_override must be at least 1, not {divisor_override}")
     sizes = kernel, _stride(stride, kernel, dims), each("padding", padding, dims)
-    return _one(_pooling.AVG_POOL.overload(x, *sizes, ceil_mode, count_include_pad, divisor_override or 0), has_batch)
+    return _one(pooling.AVG_POOL.overload(x, *sizes, ceil_mode, count_include_pad, divisor_override or 0), has_batch)
 
 
 def avg_pool1d(
@@ -165,7 +165,7 @@ def _output_size(output_size: Any, x: Tensor, dims: int) -> list[Any]:
 
 def _adaptive_max_pool(dims: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
     x, has_batch = batched(tensor("input", input), dims)
-    overload = _pooling.ADAPTIVE_MAX_POOL.overload
+    overload = pooling.ADAPTIVE_MAX_POOL.overload
     return _maximum(overload, x, has_batch, return_indices, _output_size(output_size, x, dims))
 
 
@@ -186,7 +186,7 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
 
 def _adaptive_avg_pool(dims: int, input: Tensor, output_size: Any) -> Tensor:
     x, has_batch = batched(tensor("input", input), dims)
-    return _one(_pooling.ADAPTIVE_AVG_POOL.overload(x, _output_size(output_size, x, dims)), has_batch)
+    return _one(pooling.ADAPTIVE_AVG_POOL.overload(x, _output_size(output_size, x, dims)), has_batch)
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:

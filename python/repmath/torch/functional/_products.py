@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .._products import CONV, CONV_TRANSPOSE, LINEAR, MATMUL
+from .._ops.products import CONV, CONV_TRANSPOSE, LINEAR, MATMUL
 from ._arguments import Tensor, batched, each, tensor
 
 _Sizes = int | tuple[int, ...] | list[int]

@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 
-from .. import _moments, _reductions, _softmax
-from .._reductions import axes
+from .._ops import moments, reductions
+from .._ops import softmax as rows
+from .._ops.reductions import axes
 from .._tensors import FORMATS
 from ._arguments import Tensor, tensor
 
@@ -58,28 +59,28 @@ def sum(input: Tensor, dim: _Dim = None, keepdim: bool = False, *, dtype: torch.
         `dim` is out of range, or names an axis twice.
     """
     x = _in(input, dtype)
-    return _reductions.SUM.overload(x, axes(dim, x.ndim), keepdim)
+    return reductions.SUM.overload(x, axes(dim, x.ndim), keepdim)
 
 
 def mean(input: Tensor, dim: _Dim = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """``RN(exact sum / n)`` over axes; see `repmath.mean`. Arguments and errors are those of `sum`."""
     x = _in(input, dtype)
-    return _reductions.MEAN.overload(x, axes(dim, x.ndim), keepdim)
+    return reductions.MEAN.overload(x, axes(dim, x.ndim), keepdim)
 
 
 def var(input: Tensor, dim: _Dim = None, *, correction: float = 1, keepdim: bool = False) -> Tensor:
     """``RN(sum of (x - mean)**2 / (n - correction))``, the mean exact; see `repmath.var`. Errors are those of `sum`."""
-    return _moments.VAR(tensor("input", input), axes(dim, input.ndim), keepdim, float(correction))
+    return moments.VAR(tensor("input", input), axes(dim, input.ndim), keepdim, float(correction))
 
 
 def std(input: Tensor, dim: _Dim = None, *, correction: float = 1, keepdim: bool = False) -> Tensor:
     """The root of the exact variance, rounded once; see `repmath.std`. Arguments and errors are those of `var`."""
-    return _moments.STD(tensor("input", input), axes(dim, input.ndim), keepdim, float(correction))
+    return moments.STD(tensor("input", input), axes(dim, input.ndim), keepdim, float(correction))
 
 
 def norm(input: Tensor, dim: _Dim = None, keepdim: bool = False) -> Tensor:
     """``RN(sqrt(sum of x**2))`` over axes; see `repmath.norm`. Errors are those of `sum`."""
-    return _moments.NORM(tensor("input", input), axes(dim, input.ndim), keepdim)
+    return moments.NORM(tensor("input", input), axes(dim, input.ndim), keepdim)
 
 
 def _axis(input: Tensor, dim: Any) -> int:
@@ -91,7 +92,7 @@ def _axis(input: Tensor, dim: Any) -> int:
 def cumsum(input: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
     """Sums of the elements up to each along an axis, each exact and rounded once. Arguments and errors are those of `sum`."""
     x = _in(input, dtype)
-    return _moments.CUMSUM(x, _axis(x, dim)) if x.ndim else x.clone()
+    return moments.CUMSUM(x, _axis(x, dim)) if x.ndim else x.clone()
 
 
 def logsumexp(input: Tensor, dim: _Dim, keepdim: bool = False) -> Tensor:
@@ -104,7 +105,7 @@ def logsumexp(input: Tensor, dim: _Dim, keepdim: bool = False) -> Tensor:
     if len(dims) > 1:
         x = x.movedim(dims, list(range(x.ndim - len(dims), x.ndim))).flatten(x.ndim - len(dims))
         dims = [x.ndim - 1]
-    return _softmax.LOGSUMEXP(x, dims[0]).reshape(shape)
+    return rows.LOGSUMEXP(x, dims[0]).reshape(shape)
 
 
 def softmax(input: Tensor, dim: int = -1, dtype: torch.dtype | None = None) -> Tensor:
@@ -131,10 +132,10 @@ def softmax(input: Tensor, dim: int = -1, dtype: torch.dtype | None = None) -> T
         `dim` is out of range.
     """
     x = _in(input, dtype)
-    return _softmax.SOFTMAX.overload(x, _axis(x, dim))
+    return rows.SOFTMAX.overload(x, _axis(x, dim))
 
 
 def log_softmax(input: Tensor, dim: int = -1, dtype: torch.dtype | None = None) -> Tensor:
     """``RN(x_i - log(sum of exp(x_k)))`` along an axis. Arguments and errors are those of `softmax`."""
     x = _in(input, dtype)
-    return _softmax.LOG_SOFTMAX.overload(x, _axis(x, dim))
+    return rows.LOG_SOFTMAX.overload(x, _axis(x, dim))

@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 import torch
 
 from ... import init
+from .._parameters import mark
 from .._random import current_stream, drawing_from
 from .._tensors import FORMATS, as_tensor
-from .._weights import mark
 
 Tensor: TypeAlias = torch.Tensor
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from .. import functional as F
-from .._gates import SIGMOID_GATE, TANH_GATE
+from .._ops.gates import SIGMOID_GATE, TANH_GATE
 from ._base import Module, Tensor, draw_uniform
 
 _State = Any  # a tensor; for an LSTM the pair (h, c)

@@ -6,11 +6,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from .. import _statistics
-from ._elementwise import OPERATORS, scalar
-from ._operators import Operator, check_formats
-from ._reductions import MEAN, _kept, _reduced
-from ._tensors import as_array, as_tensor
+from ... import _statistics
+from .._tensors import as_array, as_tensor
+from .elementwise import OPERATORS, scalar
+from .operator import Operator, check_formats
+from .reductions import MEAN, _kept, _reduced
 
 _Tensor: TypeAlias = torch.Tensor
 _sub, _mul, _div = (OPERATORS[name] for name in ("subtract", "multiply", "divide"))

@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from .. import _reductions, _statistics, nn
-from ._operators import Operator, check_formats
-from ._tensors import as_array, as_tensor
+from ... import _reductions, _statistics, nn
+from .._tensors import as_array, as_tensor
+from .operator import Operator, check_formats
 
 _Tensor: TypeAlias = torch.Tensor
 

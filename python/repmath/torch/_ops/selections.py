@@ -4,10 +4,10 @@ from typing import Any, TypeAlias
 
 import torch
 
-from .. import _scatter, nn
-from ._formula import formula
-from ._operators import Operator, check_formats
-from ._tensors import as_array, as_tensor
+from ... import _scatter, nn
+from .._formula import formula
+from .._tensors import as_array, as_tensor
+from .operator import Operator, check_formats
 
 _Tensor: TypeAlias = torch.Tensor
 

@@ -4,11 +4,11 @@ from typing import Any, TypeAlias
 
 import torch
 
-from .. import nn
-from ..nn import _losses
-from ._elementwise import OPERATORS, scalar
-from ._operators import Operator, check_formats, no_gradient
-from ._tensors import as_array, as_tensor
+from ... import nn
+from ...nn import _losses
+from .._tensors import as_array, as_tensor
+from .elementwise import OPERATORS, scalar
+from .operator import Operator, check_formats, no_gradient
 
 _Tensor: TypeAlias = torch.Tensor
 _Optional: TypeAlias = torch.Tensor | None

@@ -4,10 +4,10 @@ from typing import Any, TypeAlias
 
 import torch
 
-from ..random import dropout as _exact_dropout
-from ._operators import Operator, check_formats
-from ._random import unsigned
-from ._tensors import as_array, as_tensor
+from ...random import dropout as _exact_dropout
+from .._random import unsigned
+from .._tensors import as_array, as_tensor
+from .operator import Operator, check_formats
 
 _Tensor: TypeAlias = torch.Tensor
 

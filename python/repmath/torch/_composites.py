@@ -17,9 +17,10 @@ import torch
 from torch.autograd import forward_ad
 from torch.nn import _reduction
 
-from . import _blocks, _losses, _normalization
+from . import _blocks
 from . import functional as whole
-from ._operators import Operator
+from ._ops import losses, normalization
+from ._ops.operator import Operator
 from ._tensors import FORMATS
 
 _Tensor: TypeAlias = torch.Tensor
@@ -199,29 +200,29 @@ def _composed(op: Operator, compose: Callable[..., _Tensor]) -> None:
 
 
 _composed(
-    _losses.CROSS_ENTROPY,
+    losses.CROSS_ENTROPY,
     lambda input, target, weight, ignore_index, reduction, label_smoothing: F.cross_entropy(
         input, target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
     ),
 )
 _composed(
-    _losses.KL_DIV,
+    losses.KL_DIV,
     lambda input, target, reduction, log_target: (
         torch.kl_div(input, target, {"none": 0, "mean": 1}.get(reduction, 2), log_target=log_target)
         / (input.shape[0] if reduction == "batchmean" else 1)
     ),
 )
 _composed(
-    _losses.BCE,
+    losses.BCE,
     lambda input, target, weight, reduction, pos_weight: F.binary_cross_entropy_with_logits(
         input, target, weight, reduction=reduction, pos_weight=pos_weight
     ),
 )
 _composed(
-    _normalization.RMS_NORM, lambda input, normalized_shape, weight, eps: torch.rms_norm(input, normalized_shape, weight, eps)
+    normalization.RMS_NORM, lambda input, normalized_shape, weight, eps: torch.rms_norm(input, normalized_shape, weight, eps)
 )
 _composed(
-    _normalization.INSTANCE_NORM, lambda input, weight, bias, eps: F.instance_norm(input, weight=weight, bias=bias, eps=eps)
+    normalization.INSTANCE_NORM, lambda input, weight, bias, eps: F.instance_norm(input, weight=weight, bias=bias, eps=eps)
 )
 
 

@@ -4,12 +4,12 @@ from typing import Any, TypeAlias
 
 import torch
 
-from .. import nn
-from ._elementwise import OPERATORS
-from ._operators import Operator, check_formats, no_gradient
-from ._random import unsigned
-from ._reductions import SUM
-from ._tensors import as_array, as_tensor
+from ... import nn
+from .._random import unsigned
+from .._tensors import as_array, as_tensor
+from .elementwise import OPERATORS
+from .operator import Operator, check_formats, no_gradient
+from .reductions import SUM
 
 _Tensor: TypeAlias = torch.Tensor
 _Optional: TypeAlias = torch.Tensor | None

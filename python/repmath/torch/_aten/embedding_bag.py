@@ -1,13 +1,11 @@
-"""Rows of a table, added or averaged in bags: exact, rounded once. And sums of products of three tensors."""
+"""embedding_bag: sums and means of the rows of a table, exact and rounded once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import numpy as np
 import torch
 
 from ... import _reductions, _scatter, _statistics
-from ..._contractions import einsum
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import KERNELS, Array, Uncovered, apply, kernel, widened
 from .reductions import alike
@@ -122,35 +120,3 @@ def embedding_bag_weights_backward(
     lines = as_array(g[_bags(offsets, indices.numel())][:, None])
     made = as_tensor(_reductions.matmul(lines, as_array(weight[indices].unsqueeze(-1)))).view(-1)
     return torch.where(indices == padding_idx, made.new_zeros(()), made)
-
-
-@kernel
-def trilinear(
-    i1: torch.Tensor,
-    i2: torch.Tensor,
-    i3: torch.Tensor,
-    expand1: Sequence[int],
-    expand2: Sequence[int],
-    expand3: Sequence[int],
-    sumdim: Sequence[int],
-    unroll_dim: int = 1,
-) -> torch.Tensor:
-    """The product of the first two is exact in binary64, but of numbers of that format."""
-    if not i1.dtype is i2.dtype is i3.dtype:
-        raise ValueError("tensors of several formats")
-    rank = i1.ndim + len(expand1)
-    placed = []
-    for t, added in ((i1, expand1), (i2, expand2), (i3, expand3)):
-        for d in sorted(d % rank for d in added):
-            t = t.unsqueeze(d)
-        placed.append(widened(t))
-    pair = apply("multiply", placed[0], placed[1])
-    shape = torch.broadcast_shapes(pair.shape, placed[2].shape)
-    summed = {d % rank for d in sumdim}
-    operands: list[Any] = []
-    for t in (pair, placed[2]):
-        labels = [d for d in range(rank) if t.shape[d] != 1 or shape[d] == 1]
-        operands += [as_array(t.reshape([t.shape[d] for d in labels])), labels]
-    kept = [d for d in range(rank) if d not in summed]
-    made = einsum(*operands, kept, dtype=FORMATS[i1.dtype])
-    return as_tensor(np.ascontiguousarray(made))

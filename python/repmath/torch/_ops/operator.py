@@ -18,7 +18,7 @@ from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 
-from ._tensors import FORMATS
+from .._tensors import FORMATS
 
 _LIBRARY = torch.library.Library("repmath", "DEF")
 _BELOW_AUTOGRAD = _C._after_autograd_keyset

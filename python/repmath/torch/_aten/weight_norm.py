@@ -1,14 +1,10 @@
-"""Weights of a direction and a length, and grids of an affine map."""
+"""weight_norm: weights given as a direction and a length."""
 
-from collections.abc import Sequence
-from fractions import Fraction
-
-import numpy as np
 import torch
 
 from ... import _reductions
-from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Array, Uncovered, apply, convert, kernel, widened
+from .._tensors import as_array, as_tensor
+from .common import KERNELS, apply, convert, kernel, widened
 
 
 def _axes(v: torch.Tensor, dim: int) -> list[int]:
@@ -39,24 +35,3 @@ def weight_norm_backward(
     rest = apply("subtract", r, apply("multiply", wide, apply("divide", by_g, norm)))
     by_v = apply("divide", apply("multiply", rest, widened(g)), norm)
     return convert(by_v, v.dtype), convert(by_g, g.dtype)
-
-
-def _line(n: int, align_corners: bool) -> Array:
-    """n places from -1 to 1, or in the middle of n parts of this."""
-    if align_corners:
-        return np.array([float(Fraction(2 * i, n - 1) - 1) if n > 1 else 0.0 for i in range(n)])
-    return np.array([float(Fraction(2 * i + 1, n) - 1) for i in range(n)])
-
-
-@kernel
-def affine_grid(theta: torch.Tensor, size: Sequence[int], align_corners: bool) -> torch.Tensor:
-    """The places are rounded to binary64; sums of their products with theta are rounded once."""
-    dims = len(size) - 2
-    if theta.dtype not in FORMATS:
-        raise Uncovered(f"tensors of {theta.dtype}")
-    if dims not in (2, 3) or tuple(theta.shape) != (size[0], dims, dims + 1):
-        raise ValueError(f"theta of shape {tuple(theta.shape)} for size {tuple(size)}")
-    axes = np.meshgrid(*(_line(n, align_corners) for n in size[2:]), indexing="ij")
-    places = np.stack([*axes[::-1], np.ones_like(axes[0])], -1).reshape(-1, dims + 1)
-    made = _reductions.matmul(places, as_array(widened(theta)).swapaxes(1, 2), dtype=FORMATS[theta.dtype])
-    return as_tensor(np.ascontiguousarray(made)).view(size[0], *size[2:], dims)

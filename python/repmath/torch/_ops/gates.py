@@ -1,7 +1,7 @@
 """tanh and the sigmoid as recurrent layers take them: the value is rounded once, the gradient is a formula of the value.
 
 PyTorch keeps what a cell's gates returned and not what they were given, so that under `reproducible` tanh_backward and sigmoid_backward
-are of the result. The functions of _elementwise.py have the exact derivative at the argument instead.
+are of the result. The functions of elementwise.py have the exact derivative at the argument instead.
 """
 
 from collections.abc import Callable
@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 import torch
 
-from ._elementwise import OPERATORS, differentiate, elementwise_batch
-from ._formula import formula
-from ._operators import Operator, check_formats
+from .._formula import formula
+from .elementwise import OPERATORS, differentiate, elementwise_batch
+from .operator import Operator, check_formats
 
 _Tensor: TypeAlias = torch.Tensor
 _add, _mul = OPERATORS["add"], OPERATORS["multiply"]

@@ -1,4 +1,12 @@
-# ExactSum, the accumulator of the C library: a part of _core.pyx, which declares what it calls.
+# ExactSum, the accumulator of the C library.
+
+_RULES = {
+    "nearest": RM_ROUND_NEAREST,
+    "toward_zero": RM_ROUND_TOWARD_ZERO,
+    "down": RM_ROUND_DOWN,
+    "up": RM_ROUND_UP,
+}
+
 
 cdef _check_range(rm_status status):
     if status != 0:

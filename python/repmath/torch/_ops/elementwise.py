@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from .. import _core
-from ._operators import Operator, check_formats
-from ._reductions import sum_to
-from ._tensors import as_array
+from ... import _core
+from .._tensors import as_array
+from .operator import Operator, check_formats
+from .reductions import sum_to
 
 _Tensor: TypeAlias = torch.Tensor
 _Rule = Callable[..., Any]

@@ -1,4 +1,4 @@
-"""Matrix products and convolutions: exact sums of products, rounded once."""
+"""Matrix products, convolutions and bilinear forms: exact sums of products, rounded once."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -7,9 +7,10 @@ import numpy as np
 import torch
 
 from ... import _convolution, _core, _reductions
+from ..._contractions import einsum
 from ..._dtypes import NAMES
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import Array, Uncovered, integers, kernel
+from .common import Array, Uncovered, apply, integers, kernel, widened
 
 _Number: TypeAlias = float | int
 
@@ -185,3 +186,35 @@ def convolution_backward(
     if output_mask[2]:
         of_bias = as_tensor(_reductions.sum(as_array(g), axis=(0, *range(2, dims + 2))))
     return of_x, of_w, of_bias
+
+
+@kernel
+def trilinear(
+    i1: torch.Tensor,
+    i2: torch.Tensor,
+    i3: torch.Tensor,
+    expand1: Sequence[int],
+    expand2: Sequence[int],
+    expand3: Sequence[int],
+    sumdim: Sequence[int],
+    unroll_dim: int = 1,
+) -> torch.Tensor:
+    """The product of the first two is exact in binary64, but of numbers of that format."""
+    if not i1.dtype is i2.dtype is i3.dtype:
+        raise ValueError("tensors of several formats")
+    rank = i1.ndim + len(expand1)
+    placed = []
+    for t, added in ((i1, expand1), (i2, expand2), (i3, expand3)):
+        for d in sorted(d % rank for d in added):
+            t = t.unsqueeze(d)
+        placed.append(widened(t))
+    pair = apply("multiply", placed[0], placed[1])
+    shape = torch.broadcast_shapes(pair.shape, placed[2].shape)
+    summed = {d % rank for d in sumdim}
+    operands: list[Any] = []
+    for t in (pair, placed[2]):
+        labels = [d for d in range(rank) if t.shape[d] != 1 or shape[d] == 1]
+        operands += [as_array(t.reshape([t.shape[d] for d in labels])), labels]
+    kept = [d for d in range(rank) if d not in summed]
+    made = einsum(*operands, kept, dtype=FORMATS[i1.dtype])
+    return as_tensor(np.ascontiguousarray(made))

@@ -1,6 +1,8 @@
-"""grid_sample: images at places of a grid. Places and weights are binary64, each step of them rounded; what they weigh are exact sums."""
+"""grid_sample and affine_grid. Coordinates and weights are binary64 numbers, rounded in each step; the weighted sums are exact and rounded once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -171,3 +173,24 @@ def grid_sampler_backward(
             parts.append(_reductions.matmul(slope[:, :, None], each[..., None], dtype=FORMATS[x.dtype])[:, :, 0, 0])
         of_grid = as_tensor(np.stack(parts, -1)).view(grid.shape)
     return of_x, of_grid
+
+
+def _grid_axis(n: int, align_corners: bool) -> Array:
+    """n numbers from -1 to 1 with the ends, or the middles of n equal parts of this interval."""
+    if align_corners:
+        return np.array([float(Fraction(2 * i, n - 1) - 1) if n > 1 else 0.0 for i in range(n)])
+    return np.array([float(Fraction(2 * i + 1, n) - 1) for i in range(n)])
+
+
+@kernel
+def affine_grid(theta: torch.Tensor, size: Sequence[int], align_corners: bool) -> torch.Tensor:
+    """The places are rounded to binary64; sums of their products with theta are rounded once."""
+    dims = len(size) - 2
+    if theta.dtype not in FORMATS:
+        raise Uncovered(f"tensors of {theta.dtype}")
+    if dims not in (2, 3) or tuple(theta.shape) != (size[0], dims, dims + 1):
+        raise ValueError(f"theta of shape {tuple(theta.shape)} for size {tuple(size)}")
+    axes = np.meshgrid(*(_grid_axis(n, align_corners) for n in size[2:]), indexing="ij")
+    places = np.stack([*axes[::-1], np.ones_like(axes[0])], -1).reshape(-1, dims + 1)
+    made = _reductions.matmul(places, as_array(widened(theta)).swapaxes(1, 2), dtype=FORMATS[theta.dtype])
+    return as_tensor(np.ascontiguousarray(made)).view(size[0], *size[2:], dims)

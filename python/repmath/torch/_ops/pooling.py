@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import torch
 
-from ..nn import _pooling
-from ._operators import Operator, check_formats, folded
-from ._tensors import as_array, as_tensor
+from ...nn import _pooling
+from .._tensors import as_array, as_tensor
+from .operator import Operator, check_formats, folded
 
 _Tensor: TypeAlias = torch.Tensor
 

@@ -4,11 +4,11 @@ from typing import Any, TypeAlias
 
 import torch
 
-from .. import nn
-from ..nn import _normalization as _exact
-from ._operators import Operator, check_formats, no_gradient
-from ._reductions import SUM
-from ._tensors import as_array, as_tensor
+from ... import nn
+from ...nn import _normalization as _exact
+from .._tensors import as_array, as_tensor
+from .operator import Operator, check_formats, no_gradient
+from .reductions import SUM
 
 _Tensor: TypeAlias = torch.Tensor
 _Optional: TypeAlias = torch.Tensor | None

@@ -7,12 +7,12 @@ from typing import Any, TypeAlias
 
 import torch
 
-from .. import _convolution
-from .. import _reductions as _exact
-from ._elementwise import OPERATORS
-from ._operators import Operator, check_formats
-from ._reductions import SUM, sum_to
-from ._tensors import as_array, as_tensor
+from ... import _convolution
+from ... import _reductions as _exact
+from .._tensors import as_array, as_tensor
+from .elementwise import OPERATORS
+from .operator import Operator, check_formats
+from .reductions import SUM, sum_to
 
 _Tensor: TypeAlias = torch.Tensor
 _Optional: TypeAlias = torch.Tensor | None

@@ -6,14 +6,14 @@ from typing import Any, TypeAlias
 
 import torch
 
-from .. import _core
-from ._aten.chains import mish_backward
-from ._aten.compositions import below_elu, elu_slope, mish
-from ._aten.elementwise import hardsigmoid, hardsigmoid_backward, hardswish, hardswish_backward
-from ._elementwise import OPERATORS, scalar
-from ._formula import formula
-from ._operators import Operator, check_formats
-from ._selections import RELU_BACKWARD
+from ... import _core
+from .._aten.compositions import below_elu, elu_slope, mish
+from .._aten.elementwise import hardsigmoid, hardsigmoid_backward, hardswish, hardswish_backward
+from .._aten.multistep import mish_backward
+from .._formula import formula
+from .elementwise import OPERATORS, scalar
+from .operator import Operator, check_formats
+from .selections import RELU_BACKWARD
 
 _Tensor: TypeAlias = torch.Tensor
 _add, _mul = OPERATORS["add"], OPERATORS["multiply"]

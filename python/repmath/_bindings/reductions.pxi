@@ -1,0 +1,99 @@
+# Statistics of rows, cumulative sums, scattered sums, and how their elements were decided.
+
+_STATISTICS = {"mean": 0, "norm": 1, "var": 2, "std": 3, "sum": 4}
+
+
+def row_statistic(what, format_x, format_out, const unsigned char[:, ::1] x, unsigned char[:, ::1] out,
+                  const unsigned char[:, ::1] mask=None, double ddof=0.0):
+    """A statistic of each row of x, of its elements where mask is not 0; x and out as bytes, a row an element of out."""
+    cdef int from_format, to_format, which = _STATISTICS[what]
+    cdef Py_ssize_t size, i, k, n, rows = out.shape[0]
+    from_format, size = _FORMATS[format_x]
+    to_format, _ = _FORMATS[format_out]
+    cdef Py_ssize_t length = x.shape[1] // size
+    cdef unsigned char nothing = 0
+    cdef const unsigned char *row
+    cdef unsigned char[::1] chosen
+    cdef rm_status status = 0
+    cdef bint masked = mask is not None
+    if masked:
+        chosen = bytearray(max(1, length * size))
+    with nogil:
+        for i in range(rows):
+            row = &x[i, 0] if length > 0 else &nothing
+            n = length
+            if masked:
+                n = 0
+                for k in range(length):  # each is copied, and stays where it counts
+                    memcpy(&chosen[n * size], row + k * size, size)
+                    n += mask[i, k] != 0
+                row = &chosen[0]
+            if which == 0:
+                status |= rm_mean(from_format, n, row, size, to_format, &out[i, 0])
+            elif which == 1:
+                status |= rm_norm(from_format, n, row, size, to_format, &out[i, 0])
+            elif which == 2:
+                status |= rm_var(from_format, n, row, size, to_format, &out[i, 0], ddof)
+            elif which == 4:
+                status |= rm_sum(from_format, n, row, size, to_format, &out[i, 0])
+            else:
+                status |= rm_std(from_format, n, row, size, to_format, &out[i, 0], ddof)
+    if status != 0:  # of the arguments that come from outside, only ddof may be at fault
+        raise ValueError(f"ddof must be a finite number for which n - ddof has at most 62 bits, not {ddof}")
+
+
+def cumsum_rows(format_x, format_out, const unsigned char[:, ::1] x, unsigned char[:, ::1] out):
+    """The cumulative sums of each row of x; both as bytes."""
+    cdef int from_format, to_format
+    cdef Py_ssize_t size, size_out, i
+    from_format, size = _FORMATS[format_x]
+    to_format, size_out = _FORMATS[format_out]
+    cdef Py_ssize_t n = x.shape[1] // size
+    if n == 0:
+        return
+    with nogil:
+        for i in range(x.shape[0]):
+            rm_cumsum(from_format, n, &x[i, 0], size, to_format, &out[i, 0], size_out)
+
+
+def stats():
+    """Count how the elements of exact reductions were decided so far.
+
+    Returns
+    -------
+    dict
+        ``fast``: by the first evaluation and its bound; ``double_double``: by
+        the second one; ``accumulator``: by exact integer arithmetic. A result's
+        bits are the same whichever it was; its time is not. Counted for the
+        whole process, all threads together, since it began or reset_stats.
+    """
+    cdef rm_reduction_stats counts
+    rm_get_reduction_stats(&counts)
+    return {"fast": counts.fast, "double_double": counts.double_double, "accumulator": counts.accumulator}
+
+
+def reset_stats():
+    """Set the counts of stats to zero.
+
+    They are of the whole process, all threads together.
+    """
+    rm_reset_reduction_stats()
+
+
+def scatter(bint add, format, long long rows, long long cols, unsigned char[::1] out, const int64_t[::1] index,
+            const unsigned char[::1] src):
+    """rm_index_add or rm_segment_sum; out and src as bytes, row after row. Returns the code of the status."""
+    cdef int f
+    cdef Py_ssize_t size
+    cdef rm_status status
+    f, size = _FORMATS[format]
+    cdef long long n = index.shape[0]
+    cdef void *to = &out[0] if out.shape[0] else NULL
+    cdef const void *source = &src[0] if src.shape[0] else NULL
+    cdef const int64_t *at = &index[0] if n else NULL
+    with nogil:
+        if add:
+            status = rm_index_add(f, rows, cols, to, cols * size, size, n, at, 8, source, cols * size, size)
+        else:
+            status = rm_segment_sum(f, rows, cols, to, cols * size, size, n, at, 8, source, cols * size, size)
+    return rm_status_code(status)

@@ -1,0 +1,218 @@
+# What _core calls: the C library, the ufuncs' C code beside it, and the floating-point environment.
+
+from libc.stdint cimport int64_t
+
+cdef extern from "<fenv.h>" nogil:
+    ctypedef struct fenv_t:
+        pass
+    int fegetenv(fenv_t *env)
+    int fesetenv(const fenv_t *env)
+    int feupdateenv(const fenv_t *env)
+    int feclearexcept(int which)
+    int fetestexcept(int which)
+    const fenv_t *FE_DFL_ENV
+    int FE_INVALID, FE_OVERFLOW
+
+cdef extern from "ufuncs.h":
+    const char *RM_PY_COMPILER
+    int rm_py_import_numpy() except -1
+    dict rm_py_elementwise_ufuncs()
+    dict rm_py_reduction_gufuncs()
+    dict rm_py_rounded_ufuncs(int rule)
+    int rm_py_promote_to_double(object ufuncs) except -1
+    int rm_py_add_bfloat16(object ufuncs, object dtype_class) except -1
+    int rm_py_add_bfloat16_reductions(object gufuncs, object dtype_class) except -1
+    int rm_py_add_float8(object ufuncs, object dtype_class, int format) except -1
+    bint rm_py_same_float(object a, object b)
+
+cdef extern from "float8.h":
+    int RM_PY_E4M3FN, RM_PY_E5M2
+    unsigned char rm_py_float8_round(double x, int format) nogil
+
+cdef extern from "repmath/repmath.h":
+    ctypedef int rm_status
+    const char *rm_version()
+    const char *rm_isa()
+    rm_status rm_isa_status()
+    int rm_isa_available(const char *name)
+    rm_status rm_set_num_threads(int n)
+    int rm_get_num_threads()
+    int RM_SPEC_VERSION
+    int RM_ROUND_NEAREST, RM_ROUND_TOWARD_ZERO, RM_ROUND_DOWN, RM_ROUND_UP
+    rm_status rm_sum(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
+    rm_status rm_mean(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
+    rm_status rm_norm(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
+    rm_status rm_var(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, double ddof) nogil
+    rm_status rm_std(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, double ddof) nogil
+    rm_status rm_cumsum(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, ptrdiff_t so) nogil
+    ctypedef struct rm_reduction_stats:
+        unsigned long long fast, double_double, accumulator
+    void rm_get_reduction_stats(rm_reduction_stats *out)
+    void rm_reset_reduction_stats()
+    rm_status rm_index_add(int format, long long rows, long long cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
+                           long long n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
+                           ptrdiff_t col_src) nogil
+    rm_status rm_segment_sum(int format, long long rows, long long cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
+                             long long n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
+                             ptrdiff_t col_src) nogil
+    int RM_FORMAT_F16, RM_FORMAT_BF16, RM_FORMAT_F32, RM_FORMAT_F64
+    ctypedef unsigned short rm_f16
+    ctypedef unsigned short rm_bf16
+    ctypedef struct rm_accumulator:
+        pass
+    ctypedef struct rm_sgd_options:
+        double lr, momentum, dampening, weight_decay
+        int nesterov, maximize, first
+    ctypedef struct rm_adam_options:
+        double lr, beta1, beta2, eps, weight_decay
+        int64_t step
+        int decoupled, maximize
+    rm_status rm_sgd_step(int format, long long n, void *p, const void *g, void *b, const rm_sgd_options *options) nogil
+    rm_status rm_adam_step(int format, long long n, void *p, const void *g, void *m, void *v, void *w,
+                           const rm_adam_options *options) nogil
+    rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out) nogil
+    int RM_FORMULA_SCALED, RM_FORMULA_OVER, RM_FORMULA_UNDER, RM_FORMULA_ADDED, RM_FORMULA_PLUS, RM_FORMULA_BETWEEN
+    int RM_FORMULA_PRODUCT, RM_FORMULA_QUOTIENT, RM_FORMULA_TANH, RM_FORMULA_SIGMOID
+    int RM_FORMULA_AT_LEAST, RM_FORMULA_AT_MOST, RM_FORMULA_LARGER, RM_FORMULA_SMALLER, RM_FORMULA_GATE
+    rm_status rm_clip_to_norm(int format, long long n, void *g, const rm_accumulator *squares, double max_norm) nogil
+    rm_status rm_root_of_total(const rm_accumulator *squares, double *out) nogil
+    int rm_status_code(rm_status status)
+    int RM_ERR_INDEX, RM_ERR_MEMORY
+    ctypedef struct rm_conv:
+        int dims
+        int64_t batch, channels_in, channels_out, groups
+        int64_t kernel[3]
+        int64_t stride[3]
+        int64_t dilation[3]
+        int64_t padding_low[3]
+        int64_t padding_high[3]
+        int64_t size "in"[3]
+    rm_status rm_conv_forward(int format, const rm_conv *conv, const void *x, const ptrdiff_t *sx, const void *w,
+                              const ptrdiff_t *sw, const void *bias, ptrdiff_t sb, void *y, const ptrdiff_t *sy) nogil
+    rm_status rm_conv_grad_input(int format, const rm_conv *conv, const void *g, const ptrdiff_t *sg, const void *w,
+                                 const ptrdiff_t *sw, const void *bias, ptrdiff_t sb, void *gx, const ptrdiff_t *sgx) nogil
+    rm_status rm_conv_grad_weight(int format, const rm_conv *conv, const void *x, const ptrdiff_t *sx, const void *g,
+                                  const ptrdiff_t *sg, void *gw, const ptrdiff_t *sgw) nogil
+    rm_status rm_random_words32(unsigned long long seed, unsigned long long stream, long long first, long long n, void *out,
+                                ptrdiff_t so) nogil
+    rm_status rm_random_words64(unsigned long long seed, unsigned long long stream, long long first, long long n, void *out,
+                                ptrdiff_t so) nogil
+    rm_status rm_random_uniform(int format, unsigned long long seed, unsigned long long stream, long long first, long long n,
+                                double low, double high, void *out, ptrdiff_t so) nogil
+    rm_status rm_random_normal(int format, unsigned long long seed, unsigned long long stream, long long first, long long n,
+                               double mean, double std, void *out, ptrdiff_t so) nogil
+    rm_status rm_random_truncated_normal(int format, unsigned long long seed, unsigned long long stream, long long first,
+                                         long long n, double mean, double std, double low, double high, void *out,
+                                         ptrdiff_t so) nogil
+    rm_status rm_random_bernoulli(unsigned long long seed, unsigned long long stream, long long first, long long n, double p,
+                                  void *out, ptrdiff_t so) nogil
+    rm_status rm_random_integers(unsigned long long seed, unsigned long long stream, long long first, long long n, long long low,
+                                 long long last, void *out, ptrdiff_t so) nogil
+    rm_status rm_random_permutation(unsigned long long seed, unsigned long long stream, long long first, long long n, void *out,
+                                    ptrdiff_t so) nogil
+    rm_status rm_dropout(int format, unsigned long long seed, unsigned long long stream, long long first, long long n, double p,
+                         const void *x, ptrdiff_t sx, void *out, ptrdiff_t so) nogil
+    const char *rm_status_message(rm_status status)
+    rm_status rm_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
+                         ptrdiff_t row_y, ptrdiff_t stride_y) nogil
+    rm_status rm_log_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
+                             ptrdiff_t row_y, ptrdiff_t stride_y) nogil
+    rm_status rm_logsumexp(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
+                           ptrdiff_t stride_y) nogil
+    rm_status rm_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
+                                  const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
+                                  ptrdiff_t stride_dx) nogil
+    ctypedef struct rm_norm_sets:
+        int centered
+        int64_t sets[2]
+        int64_t outer, inner
+    rm_status rm_normalize(int format, const rm_norm_sets *sets, const void *x, const ptrdiff_t *sx, const void *w,
+                           const ptrdiff_t *sw, const void *b, const ptrdiff_t *sb, const void *mean, const ptrdiff_t *sm,
+                           const void *variance, const ptrdiff_t *sv, double eps, void *y, const ptrdiff_t *sy) nogil
+    rm_status rm_normalize_with_statistics(int format, const rm_norm_sets *sets, const void *x, const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw,
+                                           const void *b, const ptrdiff_t *sb, double eps, void *y, const ptrdiff_t *sy, void *mean, void *root) nogil
+    rm_status rm_normalize_backward(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
+                                    const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw, const void *mean, const ptrdiff_t *sm,
+                                    const void *variance, const ptrdiff_t *sv, double eps, void *dx, const ptrdiff_t *sdx) nogil
+    rm_status rm_normalize_backward_weight(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
+                                           const ptrdiff_t *sx, const void *mean, const ptrdiff_t *sm, const void *variance,
+                                           const ptrdiff_t *sv, double eps, void *dw, const ptrdiff_t *sdw) nogil
+    ctypedef struct rm_cross_entropy_problem:
+        int64_t rows, n
+        const void *x
+        ptrdiff_t row_x, stride_x
+        const int64_t *target
+        ptrdiff_t stride_target
+        const void *probability
+        ptrdiff_t row_probability, stride_probability
+        const void *weight
+        ptrdiff_t stride_weight
+        int64_t ignore_index
+        double label_smoothing
+        int reduction
+    rm_status rm_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss) nogil
+    rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
+                                        void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx) nogil
+    rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss) nogil
+    rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
+                                   void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx) nogil
+    rm_status rm_bce_with_logits(int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x, const void *y,
+                                 ptrdiff_t stride_y, const void *weight, ptrdiff_t stride_weight, const void *pos_weight,
+                                 ptrdiff_t stride_pos_weight, void *out, ptrdiff_t stride_out) nogil
+    rm_status rm_bce_with_logits_backward(int format, int reduction, int64_t n, const void *g, ptrdiff_t stride_g, const void *x,
+                                          ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, const void *weight,
+                                          ptrdiff_t stride_weight, const void *pos_weight, ptrdiff_t stride_pos_weight, void *dx,
+                                          ptrdiff_t stride_dx) nogil
+    rm_status rm_kl_div(int format, int reduction, int log_target, int64_t count, int64_t n, const void *x, ptrdiff_t stride_x,
+                        const void *t, ptrdiff_t stride_t, void *out, ptrdiff_t stride_out) nogil
+    rm_status rm_kl_div_backward(int format, int reduction, int log_target, int64_t count, int64_t n, const void *g,
+                                 ptrdiff_t stride_g, const void *t, ptrdiff_t stride_t, void *dx, ptrdiff_t stride_dx) nogil
+    int RM_ROW_MAJOR, RM_NO_TRANS, RM_TRANS
+    rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+                      const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc) nogil
+    rm_status rm_log_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
+                                      const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
+                                      ptrdiff_t stride_dx) nogil
+    ctypedef struct rm_pool:
+        int dims, adaptive
+        int64_t batch, channels
+        int64_t in_ "in"[3]
+        int64_t out[3]
+        int64_t kernel[3]
+        int64_t stride[3]
+        int64_t dilation[3]
+        int64_t padding[3]
+    rm_status rm_max_pool(int format, const rm_pool *pool, const void *x, const ptrdiff_t *strides_x, void *y,
+                          const ptrdiff_t *strides_y, int64_t *index, const ptrdiff_t *strides_index) nogil
+    rm_status rm_avg_pool(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *x,
+                          const ptrdiff_t *strides_x, void *y, const ptrdiff_t *strides_y) nogil
+    rm_status rm_avg_pool_backward(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *g,
+                                   const ptrdiff_t *strides_g, void *gx, const ptrdiff_t *strides_gx) nogil
+    rm_status rm_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x,
+                                 const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out) nogil
+    rm_status rm_regression_loss_backward(int loss, double p, int format, int reduction, int64_t n, const void *g,
+                                          ptrdiff_t stride_g, const void *x, ptrdiff_t stride_x, const void *y,
+                                          ptrdiff_t stride_y, void *dx, ptrdiff_t stride_dx) nogil
+    int RM_ACCUMULATOR_BYTES
+    rm_accumulator *rm_accumulator_new() nogil
+    void rm_accumulator_free(rm_accumulator *acc) nogil
+    rm_status rm_accumulator_add_f16(rm_accumulator *acc, long long n, const rm_f16 *x, ptrdiff_t sx) nogil
+    rm_status rm_accumulator_add_bf16(rm_accumulator *acc, long long n, const rm_bf16 *x, ptrdiff_t sx) nogil
+    rm_status rm_accumulator_add_f32(rm_accumulator *acc, long long n, const float *x, ptrdiff_t sx) nogil
+    rm_status rm_accumulator_add_f64(rm_accumulator *acc, long long n, const double *x, ptrdiff_t sx) nogil
+    rm_status rm_accumulator_add_products_f16(rm_accumulator *acc, long long n, const rm_f16 *x, ptrdiff_t sx,
+                                              const rm_f16 *y, ptrdiff_t sy) nogil
+    rm_status rm_accumulator_add_products_bf16(rm_accumulator *acc, long long n, const rm_bf16 *x, ptrdiff_t sx,
+                                               const rm_bf16 *y, ptrdiff_t sy) nogil
+    rm_status rm_accumulator_add_products_f32(rm_accumulator *acc, long long n, const float *x, ptrdiff_t sx,
+                                              const float *y, ptrdiff_t sy) nogil
+    rm_status rm_accumulator_add_products_f64(rm_accumulator *acc, long long n, const double *x, ptrdiff_t sx,
+                                              const double *y, ptrdiff_t sy) nogil
+    rm_status rm_accumulator_merge(rm_accumulator *into, const rm_accumulator *other) nogil
+    rm_status rm_accumulator_subtract(rm_accumulator *into, const rm_accumulator *other) nogil
+    rm_status rm_accumulator_rounded_f16(const rm_accumulator *acc, rm_f16 *out, int rounding) nogil
+    rm_status rm_accumulator_rounded_bf16(const rm_accumulator *acc, rm_bf16 *out, int rounding) nogil
+    rm_status rm_accumulator_rounded_f32(const rm_accumulator *acc, float *out, int rounding) nogil
+    rm_status rm_accumulator_rounded_f64(const rm_accumulator *acc, double *out, int rounding) nogil
+    rm_status rm_accumulator_write(const rm_accumulator *acc, unsigned char *bytes, size_t size) nogil
+    rm_status rm_accumulator_read(rm_accumulator *acc, const unsigned char *bytes, size_t size) nogil
