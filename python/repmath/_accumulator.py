@@ -11,7 +11,7 @@ from . import _core
 from ._dtypes import F64, NAMES, check, is_integer
 from ._environment import guarded
 from ._reductions import _terms
-from .rounding import RULES
+from .rounding import MODES
 
 
 def _pieces(name: str, a: ArrayLike) -> list[np.ndarray]:
@@ -173,14 +173,14 @@ class Accumulator:
         result -= other
         return result
 
-    def round(self, dtype: DTypeLike = np.float64, rule: str = "nearest") -> Any:
+    def round(self, dtype: DTypeLike = np.float64, mode: str = "nearest") -> Any:
         """The total, rounded once.
 
         Parameters
         ----------
         dtype : dtype, optional
             float16, bfloat16, float32 or float64.
-        rule : {"nearest", "toward_zero", "down", "up"}, optional
+        mode : {"nearest", "toward_zero", "down", "up"}, optional
             To nearest with ties to even, toward zero, toward -infinity, toward
             +infinity.
 
@@ -195,16 +195,16 @@ class Accumulator:
         TypeError
             `dtype` is none of these.
         ValueError
-            `rule` is none of these.
+            `mode` is none of these.
         """
         result: np.dtype[Any] = np.dtype(dtype)
         if result not in NAMES:
             raise TypeError(f"dtype must be one of {', '.join(str(d) for d in NAMES)}, not {result}")
-        if not isinstance(rule, str) or rule not in RULES:
-            raise ValueError(f"rule must be one of {', '.join(RULES)}, not {rule!r}")
+        if not isinstance(mode, str) or mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
         out = np.empty(1, result)
         with self._lock:
-            self._sum.round(NAMES[result], out.view(np.uint8), rule)
+            self._sum.round(NAMES[result], out.view(np.uint8), mode)
         return out[0]
 
     def __float__(self) -> float:

@@ -18,7 +18,7 @@ cdef extern from "ufuncs.h":
     int rm_py_import_numpy() except -1
     dict rm_py_elementwise_ufuncs()
     dict rm_py_reduction_gufuncs()
-    dict rm_py_rounded_ufuncs(int rule)
+    dict rm_py_rounded_ufuncs(int mode)
     int rm_py_promote_to_double(object ufuncs) except -1
     int rm_py_add_bfloat16(object ufuncs, object dtype_class) except -1
     int rm_py_add_bfloat16_reductions(object gufuncs, object dtype_class) except -1

@@ -17,8 +17,8 @@ typedef struct {
 /* Where a table is kept once it has been made. Starts as NULL. */
 typedef _Atomic(rm_py_float8_table *) rm_py_float8_slot;
 
-/* An array function of the C library under a rounding rule. */
-typedef rm_status rm_py_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *y, ptrdiff_t stride_y, int rule);
+/* An array function of the C library under a rounding mode. */
+typedef rm_status rm_py_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *y, ptrdiff_t stride_y, int mode);
 
 /* The value of a code; the code that x rounds to, to nearest, ties to even. Too large numbers become infinite, in e4m3fn NaN;
  * a NaN becomes the canonical one, 0x7f in e4m3fn, 0x7e in e5m2. */

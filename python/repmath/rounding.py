@@ -1,8 +1,8 @@
-"""Elementwise functions under any rounding rule, for float32 and float64: `repmath.rounding.exp(x, "down")`.
+"""Elementwise functions in any rounding mode, for float32 and float64: `repmath.rounding.exp(x, "down")`.
 
-Each function of `repmath` is here, with the rule after its arguments: "nearest" (ties to even), "toward_zero", "down" or
-"up". The value of the definition over the reals is rounded once by that rule, so [down, up] is the narrowest interval of
-numbers that holds it. Rules other than "nearest" take the path of the hard cases for each element: tens of nanoseconds to
+Each function of `repmath` is here, with the rounding mode after its arguments: "nearest" (ties to even), "toward_zero", "down" or
+"up". The value of the definition over the reals is rounded once in that mode, so [down, up] is the narrowest interval of
+numbers that holds it. Modes other than "nearest" take the accurate phase for every element: tens of nanoseconds to
 microseconds each.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _core, _dlpack, _frameworks
 
-RULES = tuple(_core.rounded)
+MODES = tuple(_core.rounded)
 
 
 def _make(name: str) -> Callable[..., Any]:
@@ -21,26 +21,26 @@ def _make(name: str) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         if _dlpack.any_foreign(args, kwargs):
             return _frameworks.call(function, args, kwargs)
-        rule = kwargs.pop("rule", None)
-        if rule is None:
+        mode = kwargs.pop("mode", None)
+        if mode is None:
             if len(args) != nin + 1:
-                raise TypeError(f"{name} takes {', '.join(names)} and rule: {nin + 1} arguments, {len(args)} were given")
-            *args, rule = args  # type: ignore[assignment]
-        if not isinstance(rule, str) or rule not in _core.rounded:
-            raise ValueError(f"rule must be one of {', '.join(RULES)}, not {rule!r}")
-        return _core.rounded[rule][name](*args, **kwargs)
+                raise TypeError(f"{name} takes {', '.join(names)} and mode: {nin + 1} arguments, {len(args)} were given")
+            *args, mode = args  # type: ignore[assignment]
+        if not isinstance(mode, str) or mode not in _core.rounded:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+        return _core.rounded[mode][name](*args, **kwargs)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{name}({", ".join(names)}, rule, **kwargs)
+    function.__doc__ = f"""{name}({", ".join(names)}, mode, **kwargs)
 
-    `repmath.{name}` rounded once by a rule.
+    `repmath.{name}` rounded once in this rounding mode.
 
     Parameters
     ----------
     {", ".join(names)} : array_like
         Of float32 or float64, any shape{"s that broadcast" if nin > 1 else ""}. float16 and bfloat16 become float32;
         integers and bool become float64.
-    rule : {{"nearest", "toward_zero", "down", "up"}}
+    mode : {{"nearest", "toward_zero", "down", "up"}}
         To nearest with ties to even, toward zero, toward -infinity, toward +infinity.
     out, where, casting, order, dtype, subok, signature
         As for every NumPy ufunc.
@@ -52,14 +52,14 @@ def _make(name: str) -> Callable[..., Any]:
     Raises
     ------
     ValueError
-        `rule` is none of these.
+        `mode` is none of these.
     TypeError
         An argument is missing, or is longdouble, complex or not a number.
     """
     return function
 
 
-__all__ = ["RULES", *_core.ufuncs]
+__all__ = ["MODES", *_core.ufuncs]
 globals().update({name: _make(name) for name in _core.ufuncs})
 
 

@@ -47,7 +47,7 @@ static void fail(rm_status status) {
     rm_status status = rm_v##name##_##fmt(ARRAYS_##arity(ctype));                                                      \
     if (status != RM_OK) fail(status);                                                                                 \
   }
-/* The rule is the loop's data. */
+/* The loop's data is the rounding mode. */
 #define LOOP_ROUNDED(name, arity, fmt, ctype)                                                                          \
   static void name##_rounded_##fmt(char **args, npy_intp const *n, npy_intp const *stride, void *data) {               \
     rm_status status = rm_v##name##_rounded_##fmt(ARRAYS_##arity(ctype), (int)(npy_intp)data);                         \
@@ -113,8 +113,8 @@ static const char *const types_rounded[] = {NULL, types_rounded_1, types_rounded
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 static void *no_data[3];
-enum { RULES = 4 };
-static void *rules[RULES][2] = {{(void *)RM_ROUND_NEAREST, (void *)RM_ROUND_NEAREST},
+enum { MODES = 4 };
+static void *modes[MODES][2] = {{(void *)RM_ROUND_NEAREST, (void *)RM_ROUND_NEAREST},
                                 {(void *)RM_ROUND_TOWARD_ZERO, (void *)RM_ROUND_TOWARD_ZERO},
                                 {(void *)RM_ROUND_DOWN, (void *)RM_ROUND_DOWN},
                                 {(void *)RM_ROUND_UP, (void *)RM_ROUND_UP}};
@@ -189,12 +189,12 @@ PyObject *rm_py_elementwise_ufuncs(void) {
   return dict;
 }
 
-PyObject *rm_py_rounded_ufuncs(int rule) {
+PyObject *rm_py_rounded_ufuncs(int mode) {
   PyObject *dict = PyDict_New();
   if (!dict) return NULL;
   for (int i = 0; i < FUNCTIONS; i++)
     if (put(dict, functions[i].name,
-            PyUFunc_FromFuncAndData(functions[i].rounded, rules[rule], types_rounded[functions[i].arity], 2,
+            PyUFunc_FromFuncAndData(functions[i].rounded, modes[mode], types_rounded[functions[i].arity], 2,
                                     functions[i].arity, 1, PyUFunc_None, functions[i].name, functions[i].doc, 0)) < 0) {
       Py_DECREF(dict);
       return NULL;

@@ -22,8 +22,8 @@ PyObject *rm_py_elementwise_ufuncs(void);
 /* A dict of name -> gufunc: sum, dot, matmul, matmul_bias. NULL with an exception set. */
 PyObject *rm_py_reduction_gufuncs(void);
 
-/* The same under a rounding rule (RM_ROUND_UP ...), for float32 and float64. NULL with an exception set. */
-PyObject *rm_py_rounded_ufuncs(int rule);
+/* The same under a rounding mode (RM_ROUND_UP ...), for float32 and float64. NULL with an exception set. */
+PyObject *rm_py_rounded_ufuncs(int mode);
 
 /* Make integers and bool become float64 in every ufunc of the dict. Returns -1 with an exception set. */
 int rm_py_promote_to_double(PyObject *ufuncs);

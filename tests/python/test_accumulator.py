@@ -126,7 +126,7 @@ def test_huge_totals_come_back():
     acc = Accumulator()
     acc.add_products(np.full(1000, largest), np.full(1000, largest))
     with np.errstate(over="ignore"):
-        assert acc.round() == np.inf and acc.round(rule="down") == largest
+        assert acc.round() == np.inf and acc.round(mode="down") == largest
     acc.add(5e-324)
     acc.add_products(np.full(1000, -largest), np.full(1000, largest))
     assert acc.round() == 5e-324
@@ -211,8 +211,8 @@ def test_bad_arguments():
     acc = Accumulator([2.0])
     with pytest.raises(TypeError, match="dtype must be one of"):
         acc.round(np.int32)
-    with pytest.raises(ValueError, match="rule must be one of"):
-        acc.round(rule="nearby")
+    with pytest.raises(ValueError, match="mode must be one of"):
+        acc.round(mode="nearby")
     with pytest.raises(TypeError, match="other must be an Accumulator"):
         acc.merge(2.0)
     with pytest.raises(TypeError):

@@ -182,7 +182,7 @@ def test_accumulators_streams_and_rules():
             assert same(use(one, Producer(X)), use(other, X))
     fake = Framework("fake")
     assert same(repmath.rounding.exp(fake.Array(X), "up").array, repmath.rounding.exp(X, "up"))
-    assert same(repmath.rounding.multiply(X, fake.Array(Y), rule="down").array, repmath.rounding.multiply(X, Y, "down"))
+    assert same(repmath.rounding.multiply(X, fake.Array(Y), mode="down").array, repmath.rounding.multiply(X, Y, "down"))
 
 
 @pytest.mark.parametrize("dtype", ["f2", BF16, "f4", "f8"], ids=str)

@@ -1,4 +1,4 @@
-"""repmath.rounding: MPFR's results under each rule, NumPy's conventions, clear errors."""
+"""repmath.rounding: MPFR's results in each rounding mode, NumPy's conventions, clear errors."""
 
 import numpy as np
 import oracle
@@ -8,20 +8,20 @@ import repmath
 from repmath import rounding
 
 
-@pytest.mark.parametrize("rule", oracle.RULES)
+@pytest.mark.parametrize("mode", oracle.RULES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_values(rule, dtype):
+def test_values(mode, dtype):
     x = np.random.default_rng(1).uniform(-5, 5, 500).astype(dtype)
     fmt = {np.float32: "f32", np.float64: "f64"}[dtype]
-    y = rounding.tanh(x, rule)
+    y = rounding.tanh(x, mode)
     assert y.dtype == dtype
-    assert np.array_equal(y.view(oracle.FORMATS[fmt][2]), oracle.values("tanh", x.astype(np.float64), fmt, rule))
-    assert np.array_equal(rounding.tanh(x, rule=rule, out=np.empty_like(x)), y)
+    assert np.array_equal(y.view(oracle.FORMATS[fmt][2]), oracle.values("tanh", x.astype(np.float64), fmt, mode))
+    assert np.array_equal(rounding.tanh(x, mode=mode, out=np.empty_like(x)), y)
 
 
 def test_down_and_up_enclose_the_value():
     x = np.linspace(0.1, 9.9, 1000)
-    down, nearest, up = (rounding.log(x, rule) for rule in ("down", "nearest", "up"))
+    down, nearest, up = (rounding.log(x, mode) for mode in ("down", "nearest", "up"))
     assert np.array_equal(nearest, repmath.log(x))
     assert np.array_equal(np.nextafter(down, np.inf), up)
     assert ((down == nearest) | (up == nearest)).all()
@@ -41,9 +41,9 @@ def test_other_types():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="rule must be one of nearest, toward_zero, down, up, not 'sideways'"):
+    with pytest.raises(ValueError, match="mode must be one of nearest, toward_zero, down, up, not 'sideways'"):
         rounding.exp(1.0, "sideways")
-    with pytest.raises(TypeError, match="exp takes x and rule: 2 arguments, 1 were given"):
+    with pytest.raises(TypeError, match="exp takes x and mode: 2 arguments, 1 were given"):
         rounding.exp(1.0)
     with pytest.raises(AttributeError, match="no attribute 'sine'"):
         rounding.sine  # noqa: B018

@@ -1,6 +1,6 @@
 # ExactSum, the accumulator of the C library.
 
-_RULES = {
+_MODES = {
     "nearest": RM_ROUND_NEAREST,
     "toward_zero": RM_ROUND_TOWARD_ZERO,
     "down": RM_ROUND_DOWN,
@@ -83,8 +83,8 @@ cdef class ExactSum:
     def subtract(self, ExactSum other not None):
         _check_range(rm_accumulator_subtract(self.acc, other.acc))
 
-    def round(self, format, unsigned char[::1] out, rule):
-        cdef int f, rounding = _RULES[rule]
+    def round(self, format, unsigned char[::1] out, mode):
+        cdef int f, rounding = _MODES[mode]
         f, _ = _FORMATS[format]
         cdef void *p = &out[0]
         if f == RM_FORMAT_F16:

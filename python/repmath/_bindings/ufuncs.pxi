@@ -2,7 +2,7 @@
 
 ufuncs = rm_py_elementwise_ufuncs()
 gufuncs = rm_py_reduction_gufuncs()
-# rule -> name -> ufunc, for float32 and float64
+# rounding mode -> name -> ufunc, for float32 and float64
 rounded = {
     "nearest": rm_py_rounded_ufuncs(RM_ROUND_NEAREST),
     "toward_zero": rm_py_rounded_ufuncs(RM_ROUND_TOWARD_ZERO),

@@ -1,6 +1,8 @@
-"""The public functions of pooling: each is one of _pooling.py with its number of spatial axes."""
+"""The public functions of pooling: each function here, over one, two and three spatial axes. Its docstring is a template for theirs."""
 
-from typing import Any
+import inspect
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -8,9 +10,12 @@ from . import _pooling
 from ._arrays import Array
 
 _Sizes = int | tuple[int, ...]
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
-def max_pool2d(
+def max_pool(
+    dims: int,
     input: ArrayLike,
     kernel_size: _Sizes,
     stride: _Sizes | None = None,
@@ -19,7 +24,7 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Greatest number of each window, over two spatial axes.
+    """Maximum of each window, over {axes}.
 
     The first of equal ones, in the order of memory, is taken, and so is the first
     NaN where a window has one. Padding has no numbers.
@@ -55,42 +60,16 @@ def max_pool2d(
     ValueError
         The shape of `input` does not fit, or a size is out of range.
     """
-    return _pooling._max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return _pooling._max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-def max_pool1d(
-    input: ArrayLike,
-    kernel_size: _Sizes,
-    stride: _Sizes | None = None,
-    padding: _Sizes = 0,
-    dilation: _Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """`max_pool2d` over one spatial axis, with sizes of 1 value."""
-    return _pooling._max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
-
-
-def max_pool3d(
-    input: ArrayLike,
-    kernel_size: _Sizes,
-    stride: _Sizes | None = None,
-    padding: _Sizes = 0,
-    dilation: _Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """`max_pool2d` over three spatial axes, with sizes of 3 values."""
-    return _pooling._max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
-
-
-def max_pool2d_backward(grad_output: ArrayLike, input_size: tuple[int, ...], indices: ArrayLike) -> Array:
-    """Gradient of `max_pool2d` or `adaptive_max_pool2d`: for each element the exact sum of the gradients that meet there, rounded once.
+def max_pool_backward(dims: int, grad_output: ArrayLike, input_size: tuple[int, ...], indices: ArrayLike) -> Array:
+    """Gradient of `max_pool{d}d` or `adaptive_max_pool{d}d`: for each element the exact sum of the gradients that meet there, rounded once.
 
     Parameters
     ----------
     grad_output : array_like
-        The gradient by the result.
+        The gradient with respect to the result.
     input_size : tuple of ints
         The shape of the input.
     indices : array_like of ints
@@ -110,20 +89,11 @@ def max_pool2d_backward(grad_output: ArrayLike, input_size: tuple[int, ...], ind
     ValueError
         The shapes do not fit.
     """
-    return _pooling._max_pool_backward(2, grad_output, input_size, indices)
+    return _pooling._max_pool_backward(dims, grad_output, input_size, indices)
 
 
-def max_pool1d_backward(grad_output: ArrayLike, input_size: tuple[int, ...], indices: ArrayLike) -> Array:
-    """`max_pool2d_backward` over one spatial axis, with sizes of 1 value."""
-    return _pooling._max_pool_backward(1, grad_output, input_size, indices)
-
-
-def max_pool3d_backward(grad_output: ArrayLike, input_size: tuple[int, ...], indices: ArrayLike) -> Array:
-    """`max_pool2d_backward` over three spatial axes, with sizes of 3 values."""
-    return _pooling._max_pool_backward(3, grad_output, input_size, indices)
-
-
-def avg_pool2d(
+def avg_pool(
+    dims: int,
     input: ArrayLike,
     kernel_size: _Sizes,
     stride: _Sizes | None = None,
@@ -132,12 +102,12 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Array:
-    """Average of each window, over two spatial axes: ``RN(exact sum / divisor)``.
+    """Average of each window, over {axes}: ``RN(exact sum / divisor)``.
 
     Parameters
     ----------
     input, kernel_size, stride, padding, ceil_mode
-        As for `max_pool2d`.
+        As for `max_pool{d}d`.
     count_include_pad : bool
         Whether the divisor counts the positions of the window that padding adds,
         or only elements.
@@ -157,36 +127,11 @@ def avg_pool2d(
     ValueError
         The shape of `input` does not fit, or a size is out of range.
     """
-    return _pooling._avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _pooling._avg_pool(dims, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-def avg_pool1d(
-    input: ArrayLike,
-    kernel_size: _Sizes,
-    stride: _Sizes | None = None,
-    padding: _Sizes = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Array:
-    """`avg_pool2d` over one spatial axis, with sizes of 1 value."""
-    return _pooling._avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def avg_pool3d(
-    input: ArrayLike,
-    kernel_size: _Sizes,
-    stride: _Sizes | None = None,
-    padding: _Sizes = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Array:
-    """`avg_pool2d` over three spatial axes, with sizes of 3 values."""
-    return _pooling._avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def avg_pool2d_backward(
+def avg_pool_backward(
+    dims: int,
     grad_output: ArrayLike,
     input_size: tuple[int, ...],
     kernel_size: _Sizes,
@@ -196,16 +141,16 @@ def avg_pool2d_backward(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Array:
-    """Gradient of `avg_pool2d`: for each element the exact sum of gradient over divisor, of the windows it is in, rounded once.
+    """Gradient of `avg_pool{d}d`: for each element the exact sum of gradient over divisor, of the windows it is in, rounded once.
 
     Parameters
     ----------
     grad_output : array_like
-        The gradient by the result.
+        The gradient with respect to the result.
     input_size : tuple of ints
         The shape of the input.
     kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-        As for `avg_pool2d`.
+        As for `avg_pool{d}d`.
 
     Returns
     -------
@@ -220,46 +165,14 @@ def avg_pool2d_backward(
         The shapes do not fit, or a size is out of range.
     """
     return _pooling._avg_pool_backward(
-        2, grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        dims, grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
 
 
-def avg_pool1d_backward(
-    grad_output: ArrayLike,
-    input_size: tuple[int, ...],
-    kernel_size: _Sizes,
-    stride: _Sizes | None = None,
-    padding: _Sizes = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Array:
-    """`avg_pool2d_backward` over one spatial axis, with sizes of 1 value."""
-    return _pooling._avg_pool_backward(
-        1, grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
-
-
-def avg_pool3d_backward(
-    grad_output: ArrayLike,
-    input_size: tuple[int, ...],
-    kernel_size: _Sizes,
-    stride: _Sizes | None = None,
-    padding: _Sizes = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Array:
-    """`avg_pool2d_backward` over three spatial axes, with sizes of 3 values."""
-    return _pooling._avg_pool_backward(
-        3, grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
-
-
-def adaptive_max_pool2d(
-    input: ArrayLike, output_size: int | None | tuple[int | None, ...], return_indices: bool = False
+def adaptive_max_pool(
+    dims: int, input: ArrayLike, output_size: int | None | tuple[int | None, ...], return_indices: bool = False
 ) -> Any:
-    """Greatest number of each of `output_size` windows, over two spatial axes.
+    """Maximum of each of `output_size` windows, over {axes}.
 
     Window p of m along an axis of n has the elements from ``floor(p * n / m)`` up
     to ``ceil((p + 1) * n / m)``.
@@ -267,7 +180,7 @@ def adaptive_max_pool2d(
     Parameters
     ----------
     input : array_like
-        As for `max_pool2d`.
+        As for `max_pool{d}d`.
     output_size : int or tuple of ints
         How many windows; None: as many as elements.
     return_indices : bool
@@ -276,7 +189,7 @@ def adaptive_max_pool2d(
     Returns
     -------
     ndarray, or two
-        As of `max_pool2d`.
+        As of `max_pool{d}d`.
 
     Raises
     ------
@@ -285,54 +198,58 @@ def adaptive_max_pool2d(
     ValueError
         The shape of `input` does not fit, or a size is negative.
     """
-    return _pooling._adaptive_max_pool(2, input, output_size, return_indices)
+    return _pooling._adaptive_max_pool(dims, input, output_size, return_indices)
 
 
-def adaptive_max_pool1d(
-    input: ArrayLike, output_size: int | None | tuple[int | None, ...], return_indices: bool = False
-) -> Any:
-    """`adaptive_max_pool2d` over one spatial axis, with sizes of 1 value."""
-    return _pooling._adaptive_max_pool(1, input, output_size, return_indices)
+def adaptive_avg_pool(dims: int, input: ArrayLike, output_size: int | None | tuple[int | None, ...]) -> Array:
+    """Average of each of `output_size` windows, over {axes}: ``RN(exact sum / number)``.
 
-
-def adaptive_max_pool3d(
-    input: ArrayLike, output_size: int | None | tuple[int | None, ...], return_indices: bool = False
-) -> Any:
-    """`adaptive_max_pool2d` over three spatial axes, with sizes of 3 values."""
-    return _pooling._adaptive_max_pool(3, input, output_size, return_indices)
-
-
-def adaptive_avg_pool2d(input: ArrayLike, output_size: int | None | tuple[int | None, ...]) -> Array:
-    """Average of each of `output_size` windows, over two spatial axes: ``RN(exact sum / number)``.
-
-    Windows, parameters and errors are those of `adaptive_max_pool2d`.
+    Windows, parameters and errors are those of `adaptive_max_pool{d}d`.
     """
-    return _pooling._adaptive_avg_pool(2, input, output_size)
+    return _pooling._adaptive_avg_pool(dims, input, output_size)
 
 
-def adaptive_avg_pool1d(input: ArrayLike, output_size: int | None | tuple[int | None, ...]) -> Array:
-    """`adaptive_avg_pool2d` over one spatial axis, with sizes of 1 value."""
-    return _pooling._adaptive_avg_pool(1, input, output_size)
+def adaptive_avg_pool_backward(dims: int, grad_output: ArrayLike, input_size: tuple[int, ...]) -> Array:
+    """Gradient of `adaptive_avg_pool{d}d`: for each element the exact sum of gradient over number, of the windows it is in, rounded once.
 
-
-def adaptive_avg_pool3d(input: ArrayLike, output_size: int | None | tuple[int | None, ...]) -> Array:
-    """`adaptive_avg_pool2d` over three spatial axes, with sizes of 3 values."""
-    return _pooling._adaptive_avg_pool(3, input, output_size)
-
-
-def adaptive_avg_pool2d_backward(grad_output: ArrayLike, input_size: tuple[int, ...]) -> Array:
-    """Gradient of `adaptive_avg_pool2d`: for each element the exact sum of gradient over number, of the windows it is in, rounded once.
-
-    Parameters, result and errors are those of `avg_pool2d_backward`.
+    Parameters, result and errors are those of `avg_pool{d}d_backward`.
     """
-    return _pooling._adaptive_avg_pool_backward(2, grad_output, input_size)
+    return _pooling._adaptive_avg_pool_backward(dims, grad_output, input_size)
 
 
-def adaptive_avg_pool1d_backward(grad_output: ArrayLike, input_size: tuple[int, ...]) -> Array:
-    """`adaptive_avg_pool2d_backward` over one spatial axis, with sizes of 1 value."""
-    return _pooling._adaptive_avg_pool_backward(1, grad_output, input_size)
+def _spatial(function: Callable[Concatenate[int, _P], _R], dims: int) -> Callable[_P, _R]:
+    """The function over so many spatial axes."""
+
+    def pool(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return function(dims, *args, **kwargs)
+
+    pool.__name__ = pool.__qualname__ = function.__name__.replace("pool", f"pool{dims}d")
+    pool.__doc__ = (function.__doc__ or "").format(
+        d=dims, axes=("one spatial axis", "two spatial axes", "three spatial axes")[dims - 1]
+    )
+    signature = inspect.signature(function)
+    pool.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])  # type: ignore[attr-defined]
+    return pool
 
 
-def adaptive_avg_pool3d_backward(grad_output: ArrayLike, input_size: tuple[int, ...]) -> Array:
-    """`adaptive_avg_pool2d_backward` over three spatial axes, with sizes of 3 values."""
-    return _pooling._adaptive_avg_pool_backward(3, grad_output, input_size)
+max_pool1d = _spatial(max_pool, 1)
+max_pool2d = _spatial(max_pool, 2)
+max_pool3d = _spatial(max_pool, 3)
+max_pool1d_backward = _spatial(max_pool_backward, 1)
+max_pool2d_backward = _spatial(max_pool_backward, 2)
+max_pool3d_backward = _spatial(max_pool_backward, 3)
+avg_pool1d = _spatial(avg_pool, 1)
+avg_pool2d = _spatial(avg_pool, 2)
+avg_pool3d = _spatial(avg_pool, 3)
+avg_pool1d_backward = _spatial(avg_pool_backward, 1)
+avg_pool2d_backward = _spatial(avg_pool_backward, 2)
+avg_pool3d_backward = _spatial(avg_pool_backward, 3)
+adaptive_max_pool1d = _spatial(adaptive_max_pool, 1)
+adaptive_max_pool2d = _spatial(adaptive_max_pool, 2)
+adaptive_max_pool3d = _spatial(adaptive_max_pool, 3)
+adaptive_avg_pool1d = _spatial(adaptive_avg_pool, 1)
+adaptive_avg_pool2d = _spatial(adaptive_avg_pool, 2)
+adaptive_avg_pool3d = _spatial(adaptive_avg_pool, 3)
+adaptive_avg_pool1d_backward = _spatial(adaptive_avg_pool_backward, 1)
+adaptive_avg_pool2d_backward = _spatial(adaptive_avg_pool_backward, 2)
+adaptive_avg_pool3d_backward = _spatial(adaptive_avg_pool_backward, 3)
