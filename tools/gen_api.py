@@ -128,7 +128,7 @@ def documentation():
         "",
         "Each returns the value of its definition over the reals, rounded once, in f16, bf16, f32 and f64: as `repmath.<f>` (a NumPy",
         "ufunc), as `rm_<f>_<format>` (C, one value), `rm_v<f>_<format>` (C, strided arrays), `rm_cuda_v<f>_<format>` (a GPU), and",
-        "under any rounding rule as `repmath.rounding.<f>` and `rm_v<f>_rounded_<format>`. Special values are those of IEEE 754-2019 and",
+        "in any rounding mode as `repmath.rounding.<f>` and `rm_v<f>_rounded_<format>`. Special values are those of IEEE 754-2019 and",
         "C23 Annex F ([spec.md](spec.md)); `crlibm/<f>/<f>.md` says what was decided where they are silent, and bounds every error.",
         "",
         "The ufuncs of one argument also take the 8-bit formats of the OCP specification, float8_e4m3fn and float8_e5m2 of ml_dtypes:",
