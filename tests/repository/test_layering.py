@@ -176,7 +176,7 @@ def module_name(path: str) -> str:
     return path.removeprefix("python/").rsplit(".", 1)[0].removesuffix("/__init__").replace("/", ".")
 
 
-def bad_circles(files: dict[str, str]) -> list[str]:
+def bad_import_circles(files: dict[str, str]) -> list[str]:
     """Imports of the package that lead back to where they stand, those inside of functions too."""
     package = {
         path: text for path, text in files.items() if path.startswith("python/repmath/") and path.endswith((".py", ".pyx"))
@@ -217,7 +217,7 @@ RULES = {
     "cpu": (bad_cpu_knowledge, {"src/blas/a.c": "int f(void) { return __builtin_cpu_supports(0); }\n", "crlibm/a.h": "getauxval(1)\n"}),
     "side effects": (bad_side_effects, {"src/blas/a.c": 'void f(void) { printf("x"); }\n', "crlibm/a.h": "abort();\n"}),
     "imports": (bad_imports, {"python/repmath/a.py": "import torch\n", "python/repmath/torch/a.py": "from ..jax import b\n"}),
-    "circles": (bad_circles, {"python/repmath/a.py": "from . import b\n", "python/repmath/b.py": "def f():\n    from .a import x\n"}),
+    "import circles": (bad_import_circles, {"python/repmath/a.py": "from . import b\n", "python/repmath/b.py": "def f():\n    from .a import x\n"}),
     "lengths": (bad_lengths, {"src/a.c": "x\n" * 901, "tests/a.py": "\n" * 1000}),
 }  # fmt: skip
 
