@@ -73,7 +73,7 @@ typedef uint16_t rm_loose16 __attribute__((aligned(1), may_alias));
 /* Loads and stores before it are not moved behind it by the compiler, nor the others before it. */
 #define RM_KEEP_ORDER __asm__ volatile("" ::: "memory")
 
-/* Token pasting, and the per-build name of a symbol: rm_x -> rm_x__avx2. */
+/* Token pasting, and the per-build name of a symbol: name -> name__avx2. */
 #define RM_CAT_(a, b) a##b
 #define RM_CAT(a, b) RM_CAT_(a, b)
 #if RM_SIMD == RM_SIMD_AVX512

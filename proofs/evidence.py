@@ -16,7 +16,7 @@ from .run import BUILDS, certificate
 PAGE = ROOT / "docs" / "evidence.md"
 SHARES = ROOT / "proofs" / "formula" / "shares.json"
 
-# What the f32 results rest on where no kernel of kernels.def says it, and it is not a bound derived in <function>_f32.h.
+# What the f32 results rest on where no kernel of kernels.def says it, and it is not a bound derived in <function>_b64.h.
 OTHERWISE = {
     "sqrt": "the machine's operation",
     "add": "the machine's operation",

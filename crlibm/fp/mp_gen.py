@@ -10,7 +10,7 @@ import sys
 import mpmath
 
 HERE = pathlib.Path(__file__).resolve().parent
-LIMBS = 18  # 17 fraction limbs and the integer limb: one fraction limb more than RM_MP_MAX, for rm_mp_k_ln2
+LIMBS = 18  # 17 fraction limbs and the integer limb: one fraction limb more than RM_MP_MAX, for k ln 2
 GUARD = 128
 
 

@@ -1,5 +1,5 @@
-/* One step of a loop, for each format: evaluate, round, and say which lanes are not decided. RM_STEPS makes the four steps of a
- * function from its kernels:
+/* One step of a loop, for each format: evaluate, round, and say which lanes are not decided. RM_FASTS_B64 and RM_FAST_DD make the four
+ * steps of a function from its kernels:
  *
  *   vf64 rm_<f>_eval(vf64 x ...)                                    binary64, relative error below RM_<F>_B64_ERR
  *   void rm_<f>_dd(vf64 x ..., vf64 *hi, vf64 *lo, vf64 *err)       double-double, absolute error below |err|

@@ -2,7 +2,7 @@
  * the running double-double sum, so that chains of roundings stay short.
  *
  * plain (terms of the formats below binary64; their products are exact in it): one rounding an addition. A block sum passes CHAIN + 2
- * additions: it errs by at most (CHAIN + 2) u' sum |term|. The running sum adds an error of order depth^2 u^2 (bound.h).
+ * additions: it errs by at most (CHAIN + 2) u' sum |term|. The running sum adds an error of order depth^2 u^2 (sum_parts.h).
  * compensated: the errors of additions, and of products, are kept and summed too. */
 #ifndef RM_REDUCE_CHAINS_H
 #define RM_REDUCE_CHAINS_H

@@ -153,7 +153,7 @@ def test_values_of_pairs_are_those_of_mpfr():
                 assert j < parts and abs(v - value) <= abs(value) * Fraction(1, 2**46), (name, x)
 
 
-# Relative bounds with which loops call the tests: RM_HALF_ERR of the functions, and of the gradients. That of f16 rounds v (1 -+ rel), and so
+# Relative bounds with which loops call the tests: RM_HALF_ERR_<f> of the functions, and of the gradients. That of f16 rounds v (1 -+ rel), and so
 # covers rel less 2^-24.
 RELATIVE = {"f16": (0.0, 2.0**-22, 2.0**-21, 2.0**-17), "bf16": (0.0, 2.0**-23, 2.0**-22, 2.0**-21, 2.0**-15)}
 

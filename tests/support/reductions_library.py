@@ -1,4 +1,4 @@
-"""rm_sum, rm_dot, rm_matmul and the accumulator of a C library by ctypes, on NumPy arrays of any strides."""
+"""rm_sum_<format>, rm_dot_<format>, rm_matmul_<format> and the accumulator of a C library by ctypes, on NumPy arrays of any strides."""
 
 from __future__ import annotations
 
