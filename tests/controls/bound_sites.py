@@ -45,7 +45,9 @@ def name_of(text: str, use: re.Match) -> str:
 
 
 def files(root: pathlib.Path = ROOT) -> list[pathlib.Path]:
-    found = [p for folder in SOURCES for p in sorted((root / folder).rglob("*")) if p.suffix in (".c", ".h", ".inl", ".inc", ".cu")]
+    found = [
+        p for folder in SOURCES for p in sorted((root / folder).rglob("*")) if p.suffix in (".c", ".h", ".inl", ".inc", ".cu")
+    ]
     return [p for p in found if p != root / "crlibm/config.h"]
 
 

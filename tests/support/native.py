@@ -108,7 +108,10 @@ def driver(source: pathlib.Path, *options: str) -> pathlib.Path:
     flags = ["-std=gnu11", "-O1", "-ffp-contract=off", "-fPIC", "-shared", *options]
     known = hashlib.sha256(repr((cc, *flags)).encode())
     included = [
-        p for folder in ("crlibm", "src", "include") for p in (ROOT / folder).rglob("*") if p.suffix in (".c", ".h", ".inl", ".inc", ".def")
+        p
+        for folder in ("crlibm", "src", "include")
+        for p in (ROOT / folder).rglob("*")
+        if p.suffix in (".c", ".h", ".inl", ".inc", ".def")
     ]
     for file in [source, *sorted(included)]:
         known.update(file.read_bytes())
