@@ -13,7 +13,7 @@ enum {
   RM_PARTS_MAX = 128
 }; /* threads of a block; blocks, and so accumulators that the last block merges */
 
-/* Where a reduction reads: y is NULL for a sum. */
+/* The terms of a reduction: x, or the products x y where y is not NULL. */
 struct terms {
   int fmt;
   int64_t n;
@@ -21,7 +21,7 @@ struct terms {
   ptrdiff_t sx, sy;
 };
 
-/* Every `step`-th term from `first` on. A reduction with terms of its own has a type for them, with its n, and such a function. */
+/* Adds every `step`-th term from `first` on. A reduction of other terms overloads it for a type of its own, which has n. */
 __device__ void feed(rm_superaccumulator *acc, const terms &t, int64_t first, int64_t step) {
   int64_t n = first < t.n ? (t.n - first + step - 1) / step : 0;
   if (t.y)
@@ -30,7 +30,7 @@ __device__ void feed(rm_superaccumulator *acc, const terms &t, int64_t first, in
     rm_superacc_add_array(acc, t.fmt, n, t.x + first * t.sx, step * t.sx);
 }
 
-/* `count` accumulators, `apart` from each other, become one, in the first, by all threads of a block. */
+/* All threads of a block merge `count` accumulators, `apart` from each other, into the first. */
 __device__ void merge_block(rm_superaccumulator *part, int count, int apart) {
   for (int half = 1; half < count; half *= 2) {
     __syncthreads();
@@ -47,7 +47,7 @@ template <class Terms> __global__ void accumulate_kernel(Terms t, rm_superaccumu
   merge_block(mine, RM_PARTS_BLOCK, 1);
 }
 
-/* The sums of `blocks` blocks, RM_PARTS_BLOCK apart in `parts`; NULL when there is no memory. */
+/* The sums of `blocks` blocks, RM_PARTS_BLOCK apart in `parts`, which is NULL where there is no memory. */
 struct partial_sums {
   int blocks;
   workspace work;

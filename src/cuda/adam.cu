@@ -1,4 +1,4 @@
-/* Steps of Adam and AdamW. */
+/* Adam and AdamW: a step of all parameters (optimizers.h). */
 #include "optimizers.h"
 
 extern "C" rm_status rm_cuda_adam_step(int format, int64_t n, void *p, const void *g, void *m, void *v, void *w,

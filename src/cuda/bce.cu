@@ -1,4 +1,5 @@
-/* Binary cross entropy with logits, and its gradient. */
+/* Binary cross entropy with logits and its gradient: double-double, by the CPU's function of an element
+ * (nn/loss/bce_element.h). */
 #include "losses.h"
 
 #include "elements_first.h"

@@ -1,5 +1,5 @@
-/* Gradient clipping: the sum of squares in a superaccumulator on the device, the factor from it by one thread, and products with it
- * by one thread an element. */
+/* Gradient clipping (nn/optim/clip_step.h, clip_accurate.inl): a superaccumulator on the device has the sum of squares, one
+ * thread computes the factor from it, and a thread an element multiplies. */
 #include "accumulate.h"
 #include "undecided.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 static_assert(sizeof(rm_superaccumulator) <= RM_CUDA_ACCUMULATOR_BYTES, "the public size of an accumulator");
 
-/* A number and its format, in memory that the device has. todo: what the factor asks for. */
+/* The clipping of a call, in device memory. todo says what the factor requires of every element. */
 enum { KEEP, FAST, SLOW, ALL_NAN };
 struct clipping {
   rm_clip c;

@@ -1,5 +1,5 @@
-/* rm_cuda_conv_*: the CPU's problems (blas/conv/args.h), solved by the engines of this folder: operands are found by coordinates
- * when their pieces are loaded, and no matrix of patches is made. */
+/* rm_cuda_conv_*: convolutions by implicit GEMM. The problems are the CPU's (blas/conv/args.h); the engines of this folder
+ * load pieces of the im2col view, which is never stored. */
 #include "matmul.h"
 
 #include "launch.h"

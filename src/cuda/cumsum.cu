@@ -1,4 +1,4 @@
-/* cumsum: exact sums of chunks, exact prefixes of those, and from its prefix on each chunk by one thread, as on the CPU
+/* cumsum: exact sums of chunks and their exact prefixes; then one thread adds each chunk from its prefix on, as on the CPU
  * (reduce/prefixes.h).
  *
  * Cost: each term is read twice, added once to the accumulator of its chunk and once to a running sum; what the running sum leaves
@@ -22,10 +22,10 @@ namespace {
 
 enum {
   RM_CHUNK = 64,
-  RM_GROUP = 128, /* chunks in a group, and at most so many groups in a row */
-  RM_CHUNKS = 2 * RM_GROUP * RM_GROUP, /* about so many chunks in all rows */
+  RM_GROUP = 128, /* chunks of a group; a row has at most as many groups */
+  RM_CHUNKS = 2 * RM_GROUP * RM_GROUP, /* chunks of all rows, about */
   RM_CHUNK_BLOCK = 64,
-  RM_DIGIT_BLOCK = 160 /* a thread for each digit, and one for what is beside them */
+  RM_DIGIT_BLOCK = 160 /* a thread for each digit, and one for classes and counts of pending additions */
 };
 static_assert(static_cast<int>(RM_ACC_DIGITS) < static_cast<int>(RM_DIGIT_BLOCK), "a thread a digit");
 
@@ -43,7 +43,8 @@ struct chunks {
   __device__ int64_t end(int64_t k) const { return (k + 1) * length < p.n ? (k + 1) * length : p.n; }
 };
 
-/* Totals with no carries left: digits below 2^32, so that up to RM_GROUP^2 of each are far below 2^63. */
+/* Sums of chunks with their carries propagated: digits are below 2^32, so that sums of RM_GROUP^2 of them are far below
+ * 2^63. */
 __global__ void chunk_kernel(chunks c) {
   const int64_t place = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, k = place % c.count;
   if (place >= c.rows * c.count) return;
@@ -53,8 +54,8 @@ __global__ void chunk_kernel(chunks c) {
   rm_superacc_propagate(c.chunk + place);
 }
 
-/* Each of `count` accumulators becomes the sum of those before it, and *all, unless it is NULL, the sum of all. `weight`: additions
- * that have met in a digit since its carries were propagated. */
+/* Each of `count` accumulators becomes the sum of those before it, and *all, unless it is NULL, the sum of all. `weight`
+ * counts the additions to a digit since its carries were propagated. */
 __device__ void sums_before(rm_superaccumulator *acc, int64_t count, uint32_t weight, rm_superaccumulator *all) {
   const int d = static_cast<int>(threadIdx.x);
   if (d < RM_ACC_DIGITS) {

@@ -1,4 +1,5 @@
-/* Binary cross entropy and Kullback-Leibler divergence, where double-double leaves them open. */
+/* Binary cross entropy and Kullback-Leibler divergence: the accurate phase of elements and sums that double-double leaves
+ * undecided. */
 #include "losses.h"
 
 #include "elements_rest.h"

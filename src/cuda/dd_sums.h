@@ -1,5 +1,6 @@
-/* Sums of terms in double-double, with classes of what is no term (reduce/superaccumulator.h): each thread adds up its own, and they are
- * joined in a tree. Whatever way they were added, a total that its bound decides is the sum of the reals. */
+/* Sums of terms in double-double with an error bound, and the classes of terms that are not finite
+ * (reduce/superaccumulator.h): each thread adds a part, and the parts are joined in a tree. In any order, a total that its
+ * bound decides is the sum of the reals. */
 #ifndef RM_CUDA_DD_SUMS_H
 #define RM_CUDA_DD_SUMS_H
 
@@ -10,7 +11,7 @@
 struct rm_mp_part {
   rm_dd_ball sum;
   uint32_t classes;
-  int left; /* something was not to be had without big numbers */
+  int left; /* a term needs big numbers */
 };
 
 /* Adds the term of element i; or returns its classes. May leave it (rm_row_left). */
@@ -20,7 +21,7 @@ namespace {
 
 enum { RM_MP_BLOCK = 64, RM_MP_BLOCKS = 1024 };
 
-/* The parts of a block joined, for thread 0. */
+/* Joins the parts of a block, for thread 0. */
 __device__ rm_mp_part wide_join(rm_mp_part mine) {
   __shared__ rm_mp_part part[RM_MP_BLOCK];
   const int t = static_cast<int>(threadIdx.x);
@@ -47,7 +48,7 @@ __global__ void __launch_bounds__(RM_MP_BLOCK) wide_sum_kernel(rm_dd_loss f, rm_
   if (threadIdx.x == 0) parts[blockIdx.x] = joined;
 }
 
-/* total: wide_total of another file. */
+/* total: dd_ball_total, instantiated by the file of the accurate phase. */
 template <rm_mp_add_fn *add>
 rm_status wide_sum(const rm_dd_loss &f,
                    rm_status (*total)(const rm_dd_loss &f, const rm_mp_part *parts, int blocks, cudaStream_t stream),
@@ -63,7 +64,8 @@ rm_status wide_sum(const rm_dd_loss &f,
   return total(f, parts, static_cast<int>(blocks), s);
 }
 
-/* Where the joined parts decide, that is the result; else one thread goes through all elements as the CPU does: whole. */
+/* Rounds the joined parts where they decide the result; else one thread computes it from all elements as the CPU does, by
+ * `whole`. */
 template <uint64_t (*whole)(const rm_dd_loss *f, rm_row_state *state)>
 __global__ void __launch_bounds__(RM_MP_BLOCK)
     wide_total_kernel(rm_dd_loss f, const rm_mp_part *parts, int blocks, char *stack, int64_t bytes) {

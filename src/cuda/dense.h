@@ -1,9 +1,10 @@
-/* Products of matrices without patches (tiles.h has those of patches): tiles of 128 x 64 elements by eight warps of 32 x 32 each, 16 terms at a
- * time in one of two buffers of shared memory, while the next 16 are loaded into registers.
+/* Products of dense matrices (tiles.h has those of im2col views): eight warps with 32 x 32 elements each compute a tile of
+ * 128 x 64, 16 indices k at a time from one of two buffers in shared memory, while the next 16 are loaded into registers.
  *
- * Layout: term k of a piece is row 4 (k mod 4) + k/4 of its buffer, for both factors alike, so that four terms which a thread has loaded
- * from one line go to four rows; line l is in column l ^ 4 (row mod 4). Both serve to avoid bank conflicts: a half warp that stores four neighbouring
- * terms or lines, or loads a fragment, accesses sixteen different pairs of banks.
+ * Layout: index k of a piece is row 4 (k mod 4) + k/4 of its buffer, for both factors alike, so that four elements which a
+ * thread has loaded from one vector go to four rows; vector v is in column v ^ 4 (row mod 4). Both serve to avoid bank
+ * conflicts: a half warp that stores four neighbouring indices or vectors, or loads a fragment, accesses sixteen different
+ * pairs of banks.
  *
  * Order of additions: the 16 terms of a piece go into an accumulation chain in any order, and a chain ends after RM_KC terms, as the bound of
  * blas/gemm/bound_b64.h requires. */
@@ -33,7 +34,8 @@ struct dense_piece {
   double a[RM_D_DEPTH][RM_D_ROWS], b[RM_D_DEPTH][RM_D_COLS];
 };
 
-/* How a factor is loaded. by_k: terms of a line, not lines, are neighbours in memory. in_quads: four neighbours are one aligned word. */
+/* How a factor is loaded. by_k: indices k, not vectors, are neighbours in memory. in_quads: four neighbours form an aligned
+ * word. */
 struct dense_side {
   bool by_k, in_quads;
 };
@@ -54,7 +56,7 @@ struct alignas(8) four_halves {
   uint16_t h[4];
 };
 
-/* The elements of quad q of a piece; zeros beyond the factor's ends. */
+/* Loads the elements of quad q of a piece; zeros beyond the factor's ends. */
 template <int fmt, int lines_of_tile>
 __device__ dense_quad fetch_quad(const rm_operand &o, const dense_side &s, bool is_aligned, int q, int64_t first, int64_t lines, int64_t k0,
                                  int64_t terms) {
@@ -106,8 +108,8 @@ __device__ inline int dense_col(int j, int c) {
 typedef double dense_sums[RM_D_ROW_PARTS][RM_D_COL_PARTS][4];
 
 #if RM_HAS_MMA
-/* c += A B, 16 x 8 times 8 x 8, in four steps. A thread holds the terms lane mod 4 and lane mod 4 + 4: of A in rows lane/4 and lane/4 + 8, of B in
- * column lane/4. */
+/* c += A B, 16 x 8 times 8 x 8, by four instructions. A thread holds the indices lane mod 4 and lane mod 4 + 4: of A in rows
+ * lane/4 and lane/4 + 8, of B in column lane/4. */
 __device__ inline void multiply_part(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
   for (int k = 0; k < 2; k++)
     for (int half = 0; half < 2; half++) {
@@ -118,14 +120,14 @@ __device__ inline void multiply_part(double (&c)[4], const double (&a)[4], const
 }
 #endif
 
-/* chain += the products of one piece. */
+/* Adds the products of one piece to the accumulation chains. */
 __device__ inline void multiply_dense(const dense_piece &x, dense_sums &chain) {
 #if RM_HAS_MMA
   const int lane = static_cast<int>(threadIdx.x) % 32, term = lane % 4, row = dense_row(0, 0), col = dense_col(0, 0) - 2 * term + lane / 4;
   for (int k = 0; k < RM_D_DEPTH; k += 8) {
     double a[RM_D_ROW_PARTS][4], b[RM_D_COL_PARTS][2];
     for (int i = 0; i < RM_D_ROW_PARTS; i++)
-      for (int e = 0; e < 4; e++) /* row k + term + 4 (e / 2): modulo 4 it is the term */
+      for (int e = 0; e < 4; e++) /* row k + term + 4 (e / 2), which is `term` modulo 4 */
         a[i][e] = x.a[k + term + e / 2 * 4][column_of_line(row + i * 16 + e % 2 * 8, term)];
     for (int j = 0; j < RM_D_COL_PARTS; j++)
       for (int e = 0; e < 2; e++) b[j][e] = x.b[k + term + e * 4][column_of_line(col + j * 8, term)];
@@ -141,8 +143,8 @@ __device__ inline void multiply_dense(const dense_piece &x, dense_sums &chain) {
 #endif
 }
 
-/* The tiles of a batch, in groups of eight rows of tiles, so that tiles that run at the same time read the same lines. norms: the Euclidean norms of
- * the m rows and n columns of each product. */
+/* The tiles of a batch, in groups of eight rows of tiles, so that tiles that run at the same time read the same vectors.
+ * norms: the Euclidean norms of the m rows and n columns of each product. */
 struct dense_tiling {
   int64_t rows, cols, count;
   uint32_t *open;
@@ -155,7 +157,7 @@ __device__ inline tile dense_tile_of(const dense_tiling &t, int64_t index) {
   return tile{index / (t.rows * t.cols), (first + in_group % rows) * RM_D_ROWS, in_group / rows * RM_D_COLS};
 }
 
-/* The sums of a tile, then f(row, column, sum) for the elements of this thread that C has. */
+/* Computes the sums of a tile, then calls f(row, column, sum) for this thread's elements that C has. */
 template <int fmt, class F>
 __device__ void dense_tile(dense_piece (&piece)[2], const device_problem &d, const dense_tiling &t, const tile &at, F f) {
   const int thread = static_cast<int>(threadIdx.x);
@@ -200,8 +202,9 @@ __device__ void dense_tile(dense_piece (&piece)[2], const device_problem &d, con
       }
 }
 
-/* The norms of the lines of one factor, of all products: `groups` threads a line, with neighbouring threads on neighbouring addresses. A term passes at
- * most ceil(k/groups) roundings in its thread and min(k, groups) - 1 where threads are joined, at most k + 5 in all, as pack.h requires. */
+/* The norms of the vectors of one factor, of all products: `groups` threads a vector, with neighbouring threads on
+ * neighbouring addresses. A term passes at most ceil(k/groups) roundings in its thread and min(k, groups) - 1 where threads
+ * are joined, at most k + 5 in all, as pack.h requires. */
 template <int fmt>
 __global__ void __launch_bounds__(RM_D_THREADS)
     dense_norms(rm_operand o, dense_side s, bool is_aligned, int64_t lines, int64_t terms, int64_t batch, ptrdiff_t next, double *norms,

@@ -1,4 +1,4 @@
-/* Elements that elements_first.h left, to the end. */
+/* The accurate phase of elements: those that elements_first.h leaves undecided. */
 #ifndef RM_CUDA_ELEMENTS_REST_H
 #define RM_CUDA_ELEMENTS_REST_H
 

@@ -1,7 +1,7 @@
-/* Elementwise functions. Of contiguous arrays a thread takes a word of several elements, so that accesses are wide and coalesced, and runs a step of the
- * CPU's base build (crlibm/simd/steps.h) for each; of other arrays it takes one element, by the loop body of that build. Included by one
- * translation unit for each function (cmake/functions.cmake writes them), after crlibm/<f>/<f>.h and <f>_accurate.h; RM_CUDA_FUNCTION then makes its
- * launchers. */
+/* Elementwise functions. In contiguous arrays a thread takes a word of several elements, so that accesses are wide and
+ * coalesced, and runs the fast phase of the CPU's base build (crlibm/simd/steps.h) on each; in other arrays it takes one
+ * element through that build's whole loop. Each function has a translation unit (cmake/functions.cmake writes them), which
+ * includes crlibm/<f>/<f>.h, <f>_accurate.h and this file, and makes its launchers by RM_CUDA_FUNCTION. */
 #ifndef RM_CUDA_ELEMENTWISE_H
 #define RM_CUDA_ELEMENTWISE_H
 
@@ -16,14 +16,15 @@ extern "C" { /* before the headers that include it too */
 
 namespace {
 
-/* The arrays of a call, as a kernel takes them. */
+/* The input arrays of a call, as a kernel takes them. */
 struct rm_arrays {
   const char *x[RM_MAX_ARITY];
   ptrdiff_t stride[RM_MAX_ARITY];
   bool aligned[RM_MAX_ARITY];
 };
 
-/* F is the loop of one function and format, called for one element. Its flags have no place to go on a device. */
+/* F, the loop of one function and format, is called for one element. Its exception flags are dropped, since a device has
+ * none. */
 template <class T, int arity, rm_map_fn *F>
 __global__ void map_kernel(int64_t n, rm_arrays in, char *y, ptrdiff_t sy, bool aligned_y) {
   const ptrdiff_t sizes[RM_MAX_ARITY] = {sizeof(T), sizeof(T), sizeof(T)};
@@ -46,7 +47,8 @@ template <class T> struct alignas(in_word<T> * sizeof(T)) word_of {
   T v[in_word<T>];
 };
 
-/* One element by the whole loop of its function: for those that a step leaves undecided, and for the last few, which do not fill a word. */
+/* One element by the whole loop of its function, for elements that the fast phase leaves undecided and for the last few,
+ * which do not fill a word. */
 template <class T, int arity, rm_map_fn *F> RM_COLD __device__ T again(const T (&x)[arity]) {
   const ptrdiff_t sizes[RM_MAX_ARITY] = {sizeof(T), sizeof(T), sizeof(T)};
   const char *px[arity];
@@ -100,7 +102,7 @@ rm_status map(int64_t n, const void *const *x, const ptrdiff_t *sx, void *y, ptr
     in.aligned[k] = aligned<T>(x[k], sx[k]);
   }
   if (!y) return RM_STATUS(RM_ERR_NULL, 2 * arity + 2);
-  for (int k = 0; k < arity; k++) /* a device takes the steps in no order */
+  for (int k = 0; k < arity; k++) /* a device computes elements in no fixed order */
     if (rm_steps_together(n, static_cast<const char *>(y), sy, in.x[k], sx[k], sizeof(T)) < n)
       return RM_STATUS(RM_ERR_OVERLAP, 2 * arity + 2);
   bool by_words = sy == sizeof(T) && aligned<word_of<T>>(y, 0);

@@ -1,4 +1,4 @@
-/* The engine's exact arithmetic as device code: the files of the CPU library, in one translation unit. */
+/* The exact arithmetic of src/blas as device code: the CPU's sources, in one translation unit. */
 #ifndef RM_CUDA_ENGINE_H
 #define RM_CUDA_ENGINE_H
 

@@ -1,4 +1,5 @@
-/* Cross entropy and its gradient. Targets are looked through on the device. */
+/* Cross entropy and its gradient: the fast phase, over the CPU's function of a row (nn/cross_entropy/row.h). A kernel of one
+ * block checks and counts the targets. */
 #include "entropy.h"
 
 #include "rows_block.h"
@@ -38,7 +39,7 @@ __global__ void __launch_bounds__(RM_ROW_THREADS) count_kernel(rm_entropy f, int
   if (threadIdx.x == 0) *counted = least < 0 ? -1 : count;
 }
 
-/* Memory of a call: the count, the loss of each row, and what is special about it. */
+/* The workspace of a call: the count of targets, the loss of each row, and its special value. */
 struct entropy_memory {
   workspace work;
   entropy_memory(rm_entropy *f, cudaStream_t stream)

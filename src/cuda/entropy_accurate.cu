@@ -1,5 +1,5 @@
-/* Cross entropy: the rows that the first kernel does not finish, and, by one thread block, what needs all rows. Where a target is not a class, all
- * results are NaN. */
+/* Cross entropy: the accurate phase of undecided rows, and, by one thread block, what needs all rows. Where a target is not a
+ * class, all results are NaN. */
 #include "entropy.h"
 
 #define RM_TEAM_EXPONENTIALS 1

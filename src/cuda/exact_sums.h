@@ -1,4 +1,4 @@
-/* Superaccumulators as device code. */
+/* Superaccumulators as device code: the CPU's sources. */
 #ifndef RM_CUDA_EXACT_SUMS_H
 #define RM_CUDA_EXACT_SUMS_H
 

@@ -1,5 +1,5 @@
-/* Formulas: one thread an element, over the CPU's step of a vector; what that leaves open, and numbers beyond its bounds, in
- * double-double. An element whose bits need more is left as it was: out may be an argument. */
+/* Formulas: a thread an element runs the CPU's fast phase (nn/formula/step.h), or double-double where that is undecided or
+ * its bounds do not hold. An element that needs more is not written, since out may be an argument. */
 #include "formulas.h"
 
 #include "elements_first.h"
@@ -11,7 +11,7 @@
 
 namespace {
 
-/* The formula is the same for all threads: a branch of it costs less than a kernel for each. */
+/* All threads have the same formula: branching on it costs less than a kernel for each. */
 template <class T, int fmt>
 __global__ void __launch_bounds__(RM_BLOCK) formula_kernel(rm_formula_job f, rm_open_set left, bool by_words) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
@@ -43,7 +43,7 @@ template <class T, int fmt> rm_status launch(const rm_formula_job &f, rm_cuda_st
   if (status) return status;
   const bool by_words = aligned<T>(f.x, 0) && aligned<T>(f.y, 0) && aligned<T>(f.z, 0) && aligned<T>(f.out, 0);
   RM_LAUNCH((formula_kernel<T, fmt>), blocks_for(f.n), RM_BLOCK, s, f, left, by_words);
-  return f.formula >= RM_FORMULA_AT_LEAST ? launched() : rm_formula_rest(f, left, s); /* a choice leaves nothing */
+  return f.formula >= RM_FORMULA_AT_LEAST ? launched() : rm_formula_rest(f, left, s); /* a selection is always decided */
 }
 
 } // namespace

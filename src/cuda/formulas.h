@@ -1,4 +1,4 @@
-/* Formulas: formulas.cu begins, formulas_accurate.cu finishes what it leaves. */
+/* Formulas: formulas.cu has the fast phase, formulas_accurate.cu the accurate phase. */
 #ifndef RM_CUDA_FORMULAS_H
 #define RM_CUDA_FORMULAS_H
 

@@ -1,4 +1,4 @@
-/* Formulas that double-double leaves open. */
+/* Formulas: the accurate phase of elements that double-double leaves undecided. */
 #include "formulas.h"
 
 #include "elements_rest.h"

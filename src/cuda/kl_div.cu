@@ -1,4 +1,5 @@
-/* Kullback-Leibler divergence, and its gradient. */
+/* Kullback-Leibler divergence and its gradient: double-double, by the CPU's function of an element
+ * (nn/loss/kl_div_element.h). */
 #include "losses.h"
 
 #include "elements_first.h"

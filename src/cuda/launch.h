@@ -1,5 +1,5 @@
-/* What every launcher shares: a launch, its status, and elements of strided arrays. Plain CUDA, but for RM_LAUNCH: the host
- * emulation of the tests has no <<< >>>. */
+/* What all launchers share: the launch of a kernel and its status, elements of strided arrays, and the workspace of a call.
+ * It is plain CUDA but for RM_LAUNCH, since the host emulation of the tests lacks <<< >>>. */
 #ifndef RM_CUDA_LAUNCH_H
 #define RM_CUDA_LAUNCH_H
 
@@ -15,7 +15,8 @@ namespace {
 
 enum { RM_BLOCK = 256 };
 
-/* An element at any address: by bytes unless the array is aligned, since a device faults on a misaligned word. */
+/* An element at any address. It is read and written by bytes unless the array is aligned, since a device faults on a
+ * misaligned word. */
 template <class T> struct element {
   static __device__ T load(const char *p, bool aligned) {
     T v;
@@ -40,16 +41,16 @@ template <class T> bool aligned(const void *p, ptrdiff_t stride) {
   return (reinterpret_cast<uintptr_t>(p) | static_cast<uintptr_t>(stride)) % sizeof(T) == 0;
 }
 
-/* The status of what has been asked of the device so far. It clears no error that stays with the device. */
+/* The status of the launches so far. A sticky error of the device is not cleared. */
 rm_status launched() { return cudaGetLastError() == cudaSuccess ? RM_OK : RM_ERR_DEVICE; }
 
-/* Blocks for n threads: a grid-stride loop covers the rest. */
+/* The number of blocks for n elements; grid-stride loops cover those beyond its limit. */
 int64_t blocks_for(int64_t n) {
   int64_t blocks = (n + RM_BLOCK - 1) / RM_BLOCK;
   return blocks < 65536 ? blocks : 65536;
 }
 
-/* Memory of one call, taken and given back in the order of its stream. */
+/* The workspace of a call, allocated and freed in the order of its stream. */
 struct workspace {
   void *data = nullptr;
   cudaStream_t stream;

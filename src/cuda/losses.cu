@@ -1,5 +1,6 @@
-/* Regression losses and their gradients. Elements begin in binary64, those of f64 in two parts of it, as on the CPU. A sum, or a mean, is
- * that of products in superaccumulators, up to five a term; one thread divides. Workspace of a sum: at most 8,192 accumulators, 9 MB. */
+/* Regression losses and their gradients. The fast phase of elements is the CPU's (nn/loss/step.h), in binary64, for f64 in
+ * double-double. A sum or a mean adds exact products in superaccumulators, up to five a term, and one thread divides.
+ * Workspace of a sum: at most 8,192 accumulators, 9 MB. */
 #include "losses.h"
 
 #include "elements_first.h"
@@ -27,7 +28,7 @@ template <class T> __device__ double number(const rm_row_array &a, int64_t i, in
   return rm_read_element(reinterpret_cast<const char *>(&bits), fmt);
 }
 
-/* Element 0 of a block, as bits; whether it is open. */
+/* Rounds element 0 of a block; returns whether it is undecided. */
 template <int fmt, rm_term_kind kind, int by_g> __device__ int fast_term(const rm_term_block &t, void *out) {
   vf64 low, err, y;
   if (fmt == RM_F64) {
@@ -44,7 +45,7 @@ template <int fmt, rm_term_kind kind, int by_g> __device__ int fast_term(const r
   return !vm64_none(open);
 }
 
-/* What this leaves open begins again in double-double. */
+/* Elements that the fast phase leaves undecided are computed in double-double. */
 template <class T, int fmt, rm_term_kind kind, int by_g>
 __global__ void __launch_bounds__(RM_BLOCK) terms_kernel(rm_pair_loss f, rm_open_set left, bool by_words) {
   __shared__ rm_term_block all;
@@ -81,7 +82,7 @@ template <class T, int fmt, rm_term_kind kind, int by_g> rm_status launch(const 
   if (status) return status;
   const bool by_words = aligned<T>(f.x.base, f.x.stride) && aligned<T>(f.y.base, f.y.stride) &&
                         aligned<T>(f.g.base, f.g.stride) && aligned<T>(f.out.base, f.out.stride);
-  const int64_t blocks = blocks_for(f.n), most = 4096; /* each finds the scale */
+  const int64_t blocks = blocks_for(f.n), most = 4096; /* each computes the scale */
   RM_LAUNCH((terms_kernel<T, fmt, kind, by_g>), blocks < most ? blocks : most, RM_BLOCK, stream, f, left, by_words);
   return rm_pair_rest(f, left, stream);
 }

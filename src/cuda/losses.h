@@ -1,4 +1,5 @@
-/* Losses: what is fast and what is added up, in a file for each; losses_accurate.cu and dd_losses_accurate.cu finish. */
+/* Losses: each has a file for its fast phase and its sums; losses_accurate.cu and dd_losses_accurate.cu have the accurate
+ * phases. */
 #ifndef RM_CUDA_LOSSES_H
 #define RM_CUDA_LOSSES_H
 
@@ -16,7 +17,7 @@ rm_status rm_pair_rest(const rm_pair_loss &f, const rm_open_set &left, cudaStrea
 rm_status rm_pair_reduce(const rm_pair_loss &f, rm_superaccumulator *parts, int blocks, cudaStream_t stream);
 
 rm_status rm_nll_rest(const rm_nll &f, const rm_open_set &left, cudaStream_t stream);
-/* Likewise, of the sums of losses and of weights. */
+/* Likewise, from the sums of losses and of weights. */
 rm_status rm_nll_reduce(const rm_nll &f, rm_superaccumulator *sums, rm_superaccumulator *weights, int blocks, cudaStream_t stream);
 
 rm_status rm_bce_rest(const rm_dd_loss &f, const rm_open_set &left, cudaStream_t stream);

@@ -1,4 +1,4 @@
-/* Regression losses and negative log likelihood that double-double leaves open, and sums of them divided. */
+/* Regression losses and negative log likelihood: the accurate phase of undecided elements, and quotients of sums. */
 #include "losses.h"
 
 #include "elements_rest.h"

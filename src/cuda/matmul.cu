@@ -1,4 +1,5 @@
-/* rm_cuda_matmul_*, rm_cuda_gemm: the public entry points. */
+/* rm_cuda_matmul_*, rm_cuda_gemm: the public functions of matrix products, whose arguments the CPU's checks take
+ * (blas/gemm/args.c). */
 #include "matmul.h"
 
 #include "launch.h"

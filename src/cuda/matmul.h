@@ -1,4 +1,4 @@
-/* Products of matrices on a device: the problems of blas/gemm/views.h, whose arguments have been checked, with device pointers. */
+/* Matrix products on a device: problems of blas/gemm/views.h with device pointers, whose arguments have been checked. */
 #ifndef RM_CUDA_MATMUL_H
 #define RM_CUDA_MATMUL_H
 
@@ -10,7 +10,7 @@ extern "C" {
 
 rm_status rm_cuda_matmul_run(const rm_matmul_problem *p, rm_cuda_stream stream);
 
-/* Its engines: operands below binary64, and binary64. */
+/* Its engines: f32, f16 and bf16 in binary64, and f64 in double-double. */
 rm_status rm_cuda_matmul_narrow(const rm_matmul_problem *p, rm_cuda_stream stream);
 rm_status rm_cuda_matmul_f64(const rm_matmul_problem *p, rm_cuda_stream stream);
 

@@ -1,6 +1,6 @@
-/* Products of matrices of binary32 and the 16-bit formats: the same chains of binary64 additions, bound and rounding test as the CPU's
- * engine (blas/gemm/bound_b64.h, epilogue_b64.h), over tiles in shared memory. Undecided elements are marked in a bitmap. A
- * second kernel sums them again in double-double (retry.h); a third gives the rest to the CPU's resolver. */
+/* Matrix products of f32, f16 and bf16: the CPU's accumulation chains in binary64, bound and Ziv's rounding test
+ * (blas/gemm/bound_b64.h, epilogue_b64.h), over tiles in shared memory. Undecided elements are marked in a bitmap. A second
+ * kernel sums them again in double-double (retry.h); a third gives those still undecided to the CPU's resolver. */
 #include "dense.h"
 #include "retry.h"
 
@@ -9,7 +9,7 @@
 
 namespace {
 
-/* The value and the error bound of one element from its chain and the norms, bias included. */
+/* The value and the error bound of an element from the sum of its accumulation chains and the norms, bias included. */
 struct open_element {
   double c, err, bias;
 };
@@ -23,7 +23,7 @@ __device__ open_element with_bound(const rm_matmul_problem &p, int64_t i, int64_
   return open_element{c, err, bias};
 }
 
-/* Rounds one element, unless that is left open: then C keeps its old one. */
+/* Rounds and stores an element; returns whether it is decided. If not, C keeps its old value. */
 __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, open_element e, bool c_aligned) {
   char out[8], *at = place_in_c(p, i, j);
   if (p.scaling) {
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(RM_D_THREADS, 1) dense_kernel(const __grid_con
   }
 }
 
-/* The kernels of a product without patches; undecided elements are left in the bitmap. */
+/* Launches the kernels of a dense product, which mark undecided elements in the bitmap. */
 template <int fmt> void dense(const device_problem &d, dense_tiling t, cudaStream_t s) {
   const rm_matmul_problem &p = d.p;
   const int64_t most = p.batch * (p.m + p.n), blocks = most < 65536 ? most : 65536;
@@ -86,7 +86,8 @@ template <int fmt> void dense(const device_problem &d, dense_tiling t, cudaStrea
   RM_LAUNCH(dense_kernel<fmt>, t.count < INT32_MAX ? t.count : INT32_MAX, RM_D_THREADS, s, d, t);
 }
 
-/* One open element, from the start: its chain in the order of any of the engines, then the tiers of the resolver. */
+/* Computes an undecided element from its operands: accumulation chains in the order of any engine, then the tiers of the
+ * resolver. */
 __device__ void resolve(const rm_matmul_problem &p, int64_t r, int64_t c) {
   double sum = 0.0, row2 = 0.0, col2 = 0.0;
   for (int64_t k0 = 0; k0 < p.k; k0 += RM_KC) {

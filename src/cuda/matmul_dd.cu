@@ -1,11 +1,12 @@
-/* Products of matrices of binary64: a double-double sum an element over tiles in shared memory, as blas/gemm/resolve_dd.h has it (Dot2 of
- * Ogita, Rump and Oishi 2005), without its scaling: where something overflows or comes near the lower end of the format, the element is
- * left open. With h = K + 64 at least the number of additions that any term passes and A the sum of the rounded |a_k b_k| and |bias|,
+/* Matrix products of f64: a double-double sum an element over tiles in shared memory, as blas/gemm/resolve_dd.h has it (Dot2
+ * of Ogita, Rump and Oishi 2005), without its scaling: where something overflows or comes near the lower end of the format,
+ * the element is left undecided. With h = K + 64 at least the number of additions that any term passes and A the sum of the
+ * rounded |a_k b_k| and |bias|,
  *
  *   |hi + lo - S| <= 2.1 (h + 1)^2 u^2 A + K 2^-1070
  *
- * the last for products that underflow; A is computed to 2^-8. Both ends of that interval rounding to the same normal number, it is the
- * result. Else a thread computes the element by the superaccumulator. */
+ * the last for products that underflow; A is computed to 2^-8. Where both ends of that interval round to the same normal
+ * number, it is the result. Else a thread computes the element by the superaccumulator. */
 #include "tiles.h"
 
 #include "matmul.h"
@@ -23,11 +24,11 @@ __device__ inline void add_product(dd_sum &s, double x, double y) {
   s.size += vf64_abs(p);
 }
 
-/* Facts about a line: bits of its elements. */
+/* Facts about a vector: what any of its elements is. */
 enum { RM_NONZERO = 1, RM_NONFINITE = 2 };
 __device__ inline int facts_of(double x) { return (x != 0.0 ? RM_NONZERO : 0) | (x - x == 0.0 ? 0 : RM_NONFINITE); }
 
-/* Rounds one element, unless that is left open. */
+/* Rounds and stores an element; returns whether it is decided. */
 __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, dd_sum s, int row, int col, bool c_aligned) {
   char *at = place_in_c(p, i, j);
   const double bias = p.bias.base ? rm_read_element(p.bias.base + i * p.bias.row + j * p.bias.col, RM_F64) : 0.0;

@@ -1,4 +1,5 @@
-/* Memory and streams. A copy takes as many axes as a launch carries; more are a launch for each index of the first ones. */
+/* Device memory, strided copies and streams. A launch copies up to RM_COPIED_AXES axes; an array with more takes a launch for
+ * each index of its first ones. */
 #include "launch.h"
 
 #include "../../include/repmath/cuda_memory.h"
@@ -51,7 +52,7 @@ rm_status copy_all(int size, const copied &c, const char *x, char *out, cudaStre
 
 rm_status status_of(cudaError_t error) {
   if (error == cudaSuccess) return RM_OK;
-  (void)cudaGetLastError(); /* it has been told */
+  (void)cudaGetLastError(); /* the status reports it */
   return RM_ERR_DEVICE;
 }
 
@@ -128,7 +129,7 @@ rm_status rm_cuda_wait_for(rm_cuda_stream next, rm_cuda_stream stream) {
   if (status) return status;
   status = status_of(cudaEventRecord(event, static_cast<cudaStream_t>(stream)));
   if (status == RM_OK) status = status_of(cudaStreamWaitEvent(static_cast<cudaStream_t>(next), event, 0));
-  (void)cudaEventDestroy(event); /* what waits for it waits on */
+  (void)cudaEventDestroy(event); /* a stream that waits for it goes on waiting */
   return status;
 }
 

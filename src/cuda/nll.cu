@@ -1,4 +1,5 @@
-/* Negative log likelihood and its gradient. Targets are looked through on the device: where one is no class, all results are NaN. */
+/* Negative log likelihood and its gradient, by the CPU's function of a row (nn/cross_entropy/nll_row.h). A kernel checks the
+ * targets: where one is not a class, all results are NaN. */
 #include "losses.h"
 
 #include "elements_first.h"
@@ -39,7 +40,7 @@ __global__ void __launch_bounds__(RM_BLOCK) targets_kernel(rm_nll f, int *wrong)
 __global__ void __launch_bounds__(RM_BLOCK) rows_kernel(rm_nll f) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < f.p.rows; i += step) {
-    rm_row_state state = {}; /* a product is rounded at once */
+    rm_row_state state = {}; /* a product is always decided */
     rm_write_bits(rm_row_at(&f.out, i), *f.wrong ? rm_nan_bits(f.format) : rm_nll_of_row(&f, i, &state), f.format);
   }
 }
@@ -51,7 +52,7 @@ __global__ void divisor_kernel(rm_nll_divisor *divisor, rm_superaccumulator *wei
   if (threadIdx.x == 0) rm_nll_divide(divisor, weights, &flags);
 }
 
-/* Memory of a call: the divisor of a mean's gradient, and whether a target is no class. */
+/* The workspace of a call: the divisor of a mean's gradient, and whether a target is not a class. */
 struct nll_memory {
   workspace work;
   rm_nll_divisor *divisor;

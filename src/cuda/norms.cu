@@ -1,4 +1,4 @@
-/* Norms and their gradients. */
+/* Norms and their gradients: the fast phase, over the CPU's functions of a set (nn/norm). */
 #include "norms.h"
 
 #include "rows_block.h"

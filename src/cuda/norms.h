@@ -1,4 +1,4 @@
-/* Norms: norms.cu decides what is fast, norms_accurate.cu the sets and the weights that it leaves. */
+/* Norms: norms.cu has the fast phase, norms_accurate.cu the accurate phase of sets and of weights. */
 #ifndef RM_CUDA_NORMS_H
 #define RM_CUDA_NORMS_H
 
@@ -12,7 +12,8 @@ extern "C" {
 rm_status rm_norm_rest(const rm_norm_job &f, const rm_open_set &left, cudaStream_t stream);
 rm_status rm_norm_gradient_rest(const rm_norm_job &f, const rm_open_set &left, cudaStream_t stream);
 
-/* Statistics of sets; weights of their blocks, or of all of a set; weights of columns. */
+/* The gradient with respect to weights: statistics of sets; weights of their blocks, or of all of a set; weights of
+ * columns. */
 rm_status rm_norm_weight_statistics_rest(const rm_norm_weights &w, const rm_open_set &left, cudaStream_t stream);
 rm_status rm_norm_weight_channel_rest(const rm_norm_weights &w, const rm_open_set &left, cudaStream_t stream);
 rm_status rm_norm_columns_rest(const rm_norm_weights &w, const rm_open_set &left, cudaStream_t stream);

@@ -1,4 +1,4 @@
-/* Sets of norms, and weights, to the end. */
+/* Norms: the accurate phase of undecided sets, and of the gradient with respect to weights. */
 #include "norms.h"
 
 #include "rows_team.h"

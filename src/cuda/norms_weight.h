@@ -1,8 +1,8 @@
-/* The gradient by the weights of a norm. Included by norms.cu, after the rows of norms.
+/* The gradient of a norm with respect to its weights. norms.cu includes it after the functions of sets.
  *
- * Of layer norm: each thread has a column and a share of the sets, which it adds as a thread of the CPU does; another kernel adds the
- * shares of each column. Of other norms a block has a weight. Workspace: 49 bytes a set; of layer norm also 6 MB of shares at most, or, if
- * that is more, 24 bytes a column. */
+ * For layer norm each thread has a column and a share of the sets, which it adds as a thread of the CPU does; another kernel
+ * adds the shares of each column. For other norms a thread block has a weight. Workspace: 49 bytes a set; for layer norm also
+ * 6 MB of shares at most, or, if that is more, 24 bytes a column. */
 #ifndef RM_CUDA_NORMS_WEIGHT_H
 #define RM_CUDA_NORMS_WEIGHT_H
 

@@ -1,5 +1,5 @@
-/* Launches of optimiser steps: one thread an element, over the CPU's step of a vector. What its test leaves open a second kernel
- * gives to the slow tiers; an element is then as it was. */
+/* Launches of optimiser steps: a thread an element runs the CPU's fast phase (nn/optim/step.h). Elements that it leaves
+ * undecided are not written; a second kernel computes them in the accurate phase. */
 #ifndef RM_CUDA_OPTIMIZERS_H
 #define RM_CUDA_OPTIMIZERS_H
 

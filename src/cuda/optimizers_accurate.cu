@@ -1,4 +1,4 @@
-/* The slow tiers of optimiser steps, for the elements that the fast kernels left as they were. */
+/* Optimiser steps: the accurate phase of undecided elements, which the first kernel has not written. */
 #include "optimizers.h"
 
 #include "elements_rest.h"

@@ -1,5 +1,5 @@
-/* Permutations: draws sorted by as many leading bits as leave few of them together; each number then counts those before it among the
- * draws that have these bits in common, in the CPU's order.
+/* Permutations: draws are sorted by so many leading bits that few have them in common; each number then counts the draws
+ * before it among those that do, in the CPU's order (random/permutation_order.h).
  *
  * Workspace: 32 bytes a number, one more for counts, and at least 2 KB. */
 extern "C" {
@@ -33,7 +33,7 @@ __global__ void numbers_kernel(rm_draw_source s, int64_t n, int bits, const rm_d
   }
 }
 
-/* A group of draws with these bits in common has fewer than 1 + 1/32 of them, on the average. */
+/* A group of draws with these bits in common has fewer than 1 + 1/32 of them on average. */
 int leading_bits(int64_t n) {
   int bits = 8;
   while (bits < 64 && n >> (bits - 5)) bits += 8;

@@ -1,6 +1,8 @@
-/* Pooling: one thread a result. What the first two tiers leave open of an average, another kernel finishes.
+/* Pooling: a thread a result. An average that the first two tiers leave undecided is computed by another kernel
+ * (pooling_accurate.cu).
  *
- * Workspace: 32 bytes for each size of the input or the output along an axis, whichever is larger, and a bit for each average. */
+ * Workspace: 32 bytes for each size of the input or the output along an axis, whichever is larger, and a bit for each
+ * average. */
 #include "pooling.h"
 
 #include "../nn/pool/sum.h"

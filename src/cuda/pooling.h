@@ -1,4 +1,4 @@
-/* Pooling: pooling.cu decides what is fast, pooling_accurate.cu the averages that it leaves. */
+/* Pooling: pooling.cu has maxima and the fast phase of averages, pooling_accurate.cu their accurate phase. */
 #ifndef RM_CUDA_POOLING_H
 #define RM_CUDA_POOLING_H
 
@@ -10,12 +10,12 @@ extern "C" {
 #include "../nn/pool/pooling.h" /* declares argument checks, which are C */
 }
 
-/* Averages to the end. */
+/* The accurate phase of averages. */
 rm_status rm_pool_rest(const rm_pooling &f, const rm_open_set &left, cudaStream_t stream);
 
 namespace {
 
-/* A result: where it goes (and its index), and the window that it is of. */
+/* A result: where it and its index are stored, and its window. */
 struct pool_result {
   char *y, *index;
   int64_t r[3];
@@ -40,7 +40,7 @@ struct pool_result {
     for (int k = 0; k < 3; k++) n *= window.end[k] - window.first[k];
     return n;
   }
-  /* What an average, not of nothing, is divided by, and whether all its terms are. */
+  /* The divisor of an average of one term or more, and whether it is that of all terms. */
   __device__ int64_t divisor() const {
     const rm_pooling &f = *window.pool;
     int64_t d = 1;
@@ -54,7 +54,7 @@ struct pool_result {
   }
 };
 
-/* of(at) for each element of a window, `at` its place in memory, and its coordinates. */
+/* Calls of(at, a, b, c) for each element of a window: its address and its coordinates. */
 template <class F> __device__ void each_of_window(const rm_pool_window &w, F of) {
   const rm_pooling &f = *w.pool;
   for (int64_t a = w.first[0]; a < w.end[0]; a += f.axis[0].step)

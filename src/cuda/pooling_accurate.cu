@@ -1,4 +1,4 @@
-/* Averages of windows to the end. */
+/* Pooling: the accurate phase of averages. */
 #include "pooling.h"
 
 #include "elements_rest.h"

@@ -1,7 +1,7 @@
 /* A stable radix sort of draws by their leading bits, 8 bits a pass, the lowest of them first.
  *
- * A pass: each block counts the digits of its tile; counts become beginnings, by digit, then by tile; each block sorts its tile by the
- * digit, and moves it. Every place follows from counts alone, so no order of threads shows. */
+ * A pass: each block counts the digits of its tile; counts become beginnings, by digit, then by tile; each block sorts its
+ * tile by the digit, and moves it. Every position follows from counts alone, so that the order of threads has no effect. */
 #ifndef RM_CUDA_RADIX_SORT_H
 #define RM_CUDA_RADIX_SORT_H
 
@@ -24,7 +24,8 @@ enum {
 
 typedef unsigned long long sort_count;
 
-/* n draws; count: of each digit the tiles' counts, then their beginnings within the digit; begin: those of digits. */
+/* n draws; count: the tiles' counts of each digit, then where each tile begins within the digit; begin: where each digit
+ * begins. */
 struct radix_pass {
   int64_t n, tiles;
   const rm_drawn *from;
@@ -38,7 +39,7 @@ struct radix_pass {
   }
 };
 
-/* The sum of what threads before this one have; *total: of all. */
+/* The sum of the values of the threads before this one; *total: of all. */
 template <class T> __device__ T sum_before(T mine, T *total) {
   __shared__ T part[RM_SORT_THREADS];
   const int t = static_cast<int>(threadIdx.x);
@@ -55,7 +56,7 @@ template <class T> __device__ T sum_before(T mine, T *total) {
   return part[t] - mine;
 }
 
-/* Each of n numbers becomes the sum of those before it; returns that of all. By a block. */
+/* A block replaces each of n numbers by the sum of those before it; returns that of all. */
 __device__ sort_count to_sums_before(sort_count *v, int64_t n) {
   sort_count sum = 0;
   for (int64_t first = 0; first < n; first += RM_SORT_THREADS) {
@@ -81,15 +82,15 @@ __global__ void __launch_bounds__(RM_SORT_THREADS) digits_kernel(radix_pass p) {
   }
 }
 
-/* A block a digit. */
+/* Each block has one digit. */
 __global__ void __launch_bounds__(RM_SORT_THREADS) tiles_kernel(radix_pass p) {
   const sort_count sum = to_sums_before(p.count + blockIdx.x * p.tiles, p.tiles);
   if (threadIdx.x == 0) p.begin[blockIdx.x] = sum;
 }
 __global__ void __launch_bounds__(RM_SORT_THREADS) begin_kernel(radix_pass p) { (void)to_sums_before(p.begin, RM_SORT_DIGITS); }
 
-/* A tile by half of its digit, stably: each thread has RM_SORT_ITEMS neighbours. What is beyond the end has digits of ones, and stays
- * there. */
+/* Sorts a tile by half of its digit, stably; each thread has RM_SORT_ITEMS neighbours. Items beyond the end have digits of
+ * all ones and stay last. */
 __device__ void sort_tile(rm_drawn *tile, uint16_t *count, const radix_pass &p, int size, int half) {
   const int t = static_cast<int>(threadIdx.x);
   rm_drawn mine[RM_SORT_ITEMS];
@@ -137,8 +138,8 @@ __global__ void __launch_bounds__(RM_SORT_THREADS) move_kernel(radix_pass p) {
   }
 }
 
-/* Sorts n draws in one of two arrays by their leading `bits`, a multiple of 8; returns the array that has them then. count: room for
- * sort_room(n) numbers. */
+/* Sorts the n draws of a by their leading `bits`, a multiple of 8, and returns a or b, whichever has them then. count: room
+ * for sort_room(n) numbers. */
 int64_t sort_tiles(int64_t n) { return (n + RM_SORT_TILE - 1) / RM_SORT_TILE; }
 int64_t sort_room(int64_t n) { return RM_SORT_DIGITS * (sort_tiles(n) + 1); }
 rm_drawn *radix_sort(int64_t n, int bits, rm_drawn *a, rm_drawn *b, sort_count *count, cudaStream_t stream) {

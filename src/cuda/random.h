@@ -1,4 +1,4 @@
-/* Launches of random numbers: one thread an element, over the body of the CPU's loop. */
+/* Launches of random numbers: a thread an element runs the body of the CPU's loop. */
 #ifndef RM_CUDA_RANDOM_H
 #define RM_CUDA_RANDOM_H
 
@@ -12,7 +12,8 @@ extern "C" {
 
 namespace {
 
-/* width: bytes of randomness an element, 4 or 8. `make` sees one element, and the input of a dropout in place of the array's. */
+/* width: bytes of randomness an element, 4 or 8. `make` sees one element, and that of a dropout's input in place of the
+ * array. */
 template <class T, int width, rm_chunk_fn *make>
 __global__ void random_kernel(rm_random_job job, int64_t n, bool aligned_out, bool aligned_x) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x, per_block = 16 / width;
@@ -41,7 +42,7 @@ rm_status draw(const rm_random_job &job, int64_t n, rm_cuda_stream queue) {
 
 } // namespace
 
-/* Returns from a launcher: the makers make_<name>_<fmt>, with `narrow` bytes of randomness an element below binary64. */
+/* Returns from a launcher by the maker make_<name>_<fmt>; an element below binary64 takes `width` bytes of randomness. */
 #define RM_DRAW_FORMAT(name, narrow)                                                                                         \
   switch (format) {                                                                                                          \
     case RM_F16: return draw<uint16_t, narrow, make_##name##_f16>(job, n, queue);                                            \

@@ -1,4 +1,4 @@
-/* Normal and truncated normal numbers: one thread an element, over the bodies of the CPU's loops. */
+/* Normal and truncated normal numbers: a thread an element runs the bodies of the CPU's loops. */
 #include "random.h"
 
 #include "../random/normal.h"

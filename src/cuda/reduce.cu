@@ -1,4 +1,4 @@
-/* Sums and dot products. */
+/* Sums and dot products of vectors, by superaccumulators (accumulate.h). */
 #include "accumulate.h"
 
 namespace {

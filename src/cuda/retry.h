@@ -1,8 +1,10 @@
-/* The elements of a product that the tiles leave undecided, each by a warp: the double-double sum of blas/gemm/resolve_b64.h, which leaves about one in
- * 2^40 of them, and results that are not finite. An element that is decided is stored, and its bit in the bitmap cleared.
+/* The second phase of products of f32, f16 and bf16: a warp sums each element that the tiles leave undecided again in
+ * double-double, as blas/gemm/resolve_b64.h does; about one in 2^40 stays undecided. It also tells which results are not
+ * finite. A decided element is stored, and its bit in the bitmap cleared.
  *
- * Bounds: a lane adds every 32nd term by two-sums, and lanes are joined one after the other, then to the bias: no term passes more than
- * ceil(K/32) + 32 additions, and h = K + 64 is allowed (resolve_b64.h). Squares of norms: ceil(K/32) + min(K, 32) - 1 <= K + 5 roundings. */
+ * Bounds: a lane adds every 32nd term by two-sums; lanes are joined one after the other, then to the bias. So no term passes
+ * more than ceil(K/32) + 32 additions, and h = K + 64 is allowed (resolve_b64.h). Squares of norms: ceil(K/32) + min(K, 32) -
+ * 1 <= K + 5 roundings. */
 #ifndef RM_CUDA_RETRY_H
 #define RM_CUDA_RETRY_H
 

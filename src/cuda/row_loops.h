@@ -1,8 +1,9 @@
-/* The loops of nn/rows/kernels.h over a row by all threads of a block.
+/* The loops of nn/rows/kernels.h over a row, divided among all threads of a block.
  *
- * Bounds: a thread is a lane of the loops in nn/rows/loops.h. It adds RM_ROW_CHAIN terms, one chain where the CPU joins four, and joins
- * chains by two-sums; threads are joined by two-sums too, in a tree. That rounds less often than nn/rows/step.h allows, so that its bounds hold. Sums with a
- * bound of their own (reduce/sum_parts.h) count the additions of a term in `depth`. */
+ * Bounds: a thread is a lane of the loops in nn/rows/loops.h. It adds RM_ROW_CHAIN terms in one accumulation chain, where the
+ * CPU joins four, and joins chains by two-sums; threads are joined by two-sums too, in a tree. That rounds less often than
+ * nn/rows/step.h allows, so that its bounds hold. Sums with a bound of their own (reduce/sum_parts.h) count the additions of
+ * a term in `depth`. */
 #ifndef RM_CUDA_ROW_LOOPS_H
 #define RM_CUDA_ROW_LOOPS_H
 
@@ -30,7 +31,8 @@ __device__ inline void block_sync() {
 #endif
 enum { RM_ROW_THREADS = RM_CFG_ROW_THREADS };
 
-/* The values of all threads, joined, for each of them. All threads then see what any wrote to memory before it. */
+/* Joins the values of all threads and gives the result to each of them. It is a barrier too: all see what any wrote to memory
+ * before. */
 template <class Join, class T> __device__ T of_block(T mine) {
   __shared__ T part[RM_ROW_THREADS];
   const int t = static_cast<int>(threadIdx.x);
@@ -75,7 +77,7 @@ struct join_sums {
   }
 };
 
-/* term(i, t) adds the terms of element i to t[0 ... count - 1]; the sums over the row go to every thread. */
+/* term(i, t) adds the terms of element i to t[0 ... count - 1]; every thread gets the sums over the row. */
 template <int count, class F> __device__ void sums_of_row(int64_t n, F term, double *sums) {
   row_sums<count> mine;
   for (int k = 0; k < count; k++) mine.sum[k].hi = mine.sum[k].lo = 0.0;
@@ -198,7 +200,7 @@ template <bool listed> __device__ int64_t block_store(rm_row_operation op, const
   }
 }
 
-/* n results of a format, next to each other, to elements with a stride. */
+/* Stores n adjacent results of a format to elements with a stride. */
 __device__ void block_spread(const char *results, char *to, ptrdiff_t stride, int64_t n, int format) {
   const int size = rm_size_of(format);
   const bool by_words = (reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(stride)) % static_cast<uintptr_t>(size) == 0;

@@ -148,7 +148,7 @@ __device__ uint32_t exact_term(counter *digits, bool of_products, double x, doub
   return 0;
 }
 
-/* How exact sums are shared out: blocks of a row, and their terms. */
+/* How exact sums are divided: thread blocks of a row, and terms of each. */
 struct exact_plan {
   int64_t splits, span;
   int totals; /* of a row: of x and, for var and std, of x^2 */
@@ -165,8 +165,8 @@ struct exact_plan {
   }
 };
 
-/* total[0]: the sum, or S, which is lost; total[1]: for var and std the sum of squares. A sum is rounded in place, since an
- * accumulator is too large for the stack of a thread. */
+/* total[0]: the sum, or S, which is overwritten; total[1]: for var and std the sum of squares. A sum is rounded in place,
+ * since an accumulator is too large for the stack of a thread. */
 template <bool of_variance> __device__ void exactly(const row_function &f, int64_t row, rm_superaccumulator *total) {
   uint32_t flags = 0;
   uint64_t bits;

@@ -1,4 +1,4 @@
-/* Exact sums of rows as device code. */
+/* Sums of rows with their bounds, and exact ones, as device code: the CPU's sources. */
 #ifndef RM_CUDA_ROW_SUMS_H
 #define RM_CUDA_ROW_SUMS_H
 

@@ -35,7 +35,7 @@ enum {
 enum sum_kind { OF_TERMS, OF_PRODUCTS, OF_DEVIATIONS };
 enum sum_access { BY_BYTES, BY_WORDS, PACKED };
 
-/* Terms of a chain. */
+/* Terms of an accumulation chain. */
 enum { SUM_CHAIN = RM_CHAIN, SUM_CHAIN_F64 = RM_CHAIN / 2 };
 
 /* Rows of terms, or of products of them: y NULL or not. */
@@ -49,7 +49,7 @@ struct sum_rows {
   }
 };
 
-/* How they are shared out. */
+/* How they are divided among threads. */
 struct sum_plan {
   sum_access access;
   int rows_first, across, lanes;
@@ -80,7 +80,7 @@ struct sum_plan {
   __device__ int64_t end(int64_t split, int64_t n) const { return (split + 1) * span < n ? (split + 1) * span : n; }
 };
 
-/* A thread's sum, chain by chain. */
+/* A thread's sum of accumulation chains. */
 template <int fmt, sum_kind kind, bool compensated> struct thread_sum {
   rm_partial sum = {0.0, 0.0, 0.0, RM_CHAIN};
   double shift, s = 0.0, e = 0.0, w = 0.0;

@@ -1,5 +1,6 @@
-/* Launches of operators over rows. The first kernel has a thread block for each row and only the fast tier (rows_block.h); the rows that it does not finish
- * get a thread block that one thread leads (rows_team.h). Both run the CPU's function of a row; each file of an operator includes one of the two. */
+/* Launches of operators over rows. In the fast phase all threads of a block share the work on a row (rows_block.h); in the
+ * accurate phase one thread leads the block of an undecided row (rows_team.h). Both run the CPU's function of a row, and each
+ * file of an operator includes one of the two. */
 #ifndef RM_CUDA_ROWS_H
 #define RM_CUDA_ROWS_H
 
@@ -13,7 +14,7 @@ namespace {
 
 const int64_t RM_ROW_MEMORY = INT64_C(1) << 28; /* of all workers */
 
-/* Room for rows of n numbers: that of each worker, a block or a thread. */
+/* The workspace for rows of n numbers. A worker is a thread block. */
 struct row_memory {
   int64_t pitch, each, workers; /* each: bytes of a worker */
   int buffers;

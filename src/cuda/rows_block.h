@@ -1,5 +1,5 @@
-/* Rows by a thread block each, as far as the vector loops of the CPU go: all threads of the block share the loops of nn/rows/kernels.h (row_loops.h). Every
- * thread runs the CPU's function of a row, and every branch of it depends on values that are the same for all of them. */
+/* The fast phase of rows, a thread block for each. Every thread runs the CPU's function of a row, whose branches depend on
+ * values that are the same for all of them; the loops of nn/rows/kernels.h are divided among the threads (row_loops.h). */
 #ifndef RM_CUDA_ROWS_BLOCK_H
 #define RM_CUDA_ROWS_BLOCK_H
 
@@ -15,7 +15,8 @@ RM_STATIC void rm_rows_weighted(int64_t n, const double *g, const double *w, con
 RM_STATIC void rm_rows_sync() { __syncthreads(); }
 RM_STATIC int64_t rm_rows_first(int64_t n, const double *x, double value) { return block_first(n, x, value); }
 
-/* How many elements are undecided, but not which, since the row is then left to the second kernel. So is the row of an operation that has no loop here. */
+/* How many elements are undecided, but not which, since the accurate phase then computes the whole row. So it does for an
+ * operation that has no loop here. */
 RM_STATIC int64_t rm_rows_store(rm_row_operation op, const rm_row_store *s) {
   const int64_t open = block_store<false>(op, s, nullptr);
   return open < 0 ? 1 : open;
@@ -32,7 +33,7 @@ RM_HOST_EXTERN void rm_row_spread(const rm_row_state *s, int64_t from, const rm_
                format);
 }
 
-/* Of terms of formats below binary64, whose products are exact: the first tier alone. */
+/* The first tier alone, of formats below binary64, whose products are exact. */
 RM_HOST_EXTERN int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err) {
   rm_partial sum = {0.0, 0.0, 0.0, RM_CHAIN};
   if (tier || p->shift || p->fmt == RM_F64) return 0;
@@ -64,11 +65,11 @@ __global__ void __launch_bounds__(RM_ROW_THREADS)
     state.left = 0;
     row(&f, i, &state);
     if (state.left && threadIdx.x == 0) left.add(i);
-    __syncthreads(); /* the buffers are the next row's */
+    __syncthreads(); /* the next row has the same buffers */
   }
 }
 
-/* rest: rest_of_rows of another file. */
+/* accurate: accurate_rows, instantiated by the file of the accurate phase. */
 template <class Operation, rm_row_fn *row>
 rm_status each_row(const Operation &f, int64_t rows, int64_t n, int buffers,
                    rm_status (*rest)(const Operation &f, const rm_open_set &left, cudaStream_t stream),

@@ -1,8 +1,9 @@
-/* The rows that the first kernel does not finish, by a thread block each. Thread 0 leads and runs the CPU's function of a row; where that has a long or
- * costly loop over the row, the leader names it (team_work), and all threads of the block take their share of it.
+/* The accurate phase of rows, a thread block for each. Thread 0, the leader, runs the CPU's function of a row; where that has
+ * a long or costly loop over the row, the leader stores the loop's arguments (loop_arguments), and all threads of the block
+ * take their share of it.
  *
- * Bounds: the loops of kernels.h are those of row_loops.h. In a sum (reduce/sum_parts.h) every thread adds its share, and the shares are joined in a tree;
- * `depth` counts the additions of both. A sum of rm_dd_ball carries its own error. */
+ * Bounds: the loops of kernels.h are those of row_loops.h. In a sum (reduce/sum_parts.h) every thread adds its share, and the
+ * shares are joined in a tree; `depth` counts the additions of both. A sum of rm_dd_ball carries its own error bound. */
 #ifndef RM_CUDA_ROWS_TEAM_H
 #define RM_CUDA_ROWS_TEAM_H
 
@@ -34,7 +35,7 @@ enum team_loop {
   TEAM_NEAR_EXPONENTIALS
 };
 
-/* What the leader asks for, with room for every loop's arguments. */
+/* What the leader asks for: a loop, and room for the arguments of any. */
 struct team_work {
   team_loop loop;
   int64_t n, stride;
@@ -79,7 +80,7 @@ RM_FORMULA int rm_exp_row_some_dd_ball(rm_dd_ball *sum, const rm_exp_row *r, int
 
 namespace {
 
-/* A thread's share in the loop that the leader has named. */
+/* Runs this thread's share of the loop that the leader asks for. */
 __device__ team_result team_share() {
   const team_work work = team();
   team_result r = {};
@@ -120,7 +121,7 @@ __device__ team_result team_share() {
   return r;
 }
 
-/* Runs a loop by all threads. The leader calls it, after it has written the loop's arguments. */
+/* Runs a loop by all threads. The leader calls it when it has stored the loop's arguments. */
 RM_COLD team_result together(team_loop loop) {
   team().loop = loop;
   block_sync();

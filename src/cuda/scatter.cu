@@ -1,11 +1,11 @@
-/* index_add, segment_sum: contributions are sorted by their row with atomic counters, and each element of out is summed by one
- * thread with the CPU's tiers (reduce/segment.h), or, where a row has many contributions and few columns, by a block with
- * accumulators.
+/* index_add, segment_sum: contributions are sorted by their row with atomic counters, and one thread sums each element of out
+ * with the CPU's tiers (reduce/segment.h), or, where a row has many contributions and few columns, a block with accumulators.
  *
- * The counters give rows and contributions places in no fixed order; every result is RN of an exact sum, so no bit depends on it.
+ * The counters put rows and contributions in no fixed order; every result is RN of an exact sum, so no bit depends on it.
  *
- * Cost: two passes over the index, one over the rows, and each contribution is read once, or again where the fast tier leaves its
- * element open. Workspace: 8 (rows + n) + 24 min(rows, n) bytes, and 9 MB of accumulators if a row may have many contributions. */
+ * Cost: two passes over the index, one over the rows, and each contribution is read once, or again where the fast phase
+ * leaves its element undecided. Workspace: 8 (rows + n) + 24 min(rows, n) bytes, and 9 MB of accumulators if a row may have
+ * many contributions. */
 #include "accumulate.h"
 
 #include "../reduce/segment.h"
@@ -23,7 +23,7 @@ enum { RM_MANY_TERMS = 1024 }; /* of an element: worth a block, and its 64 accum
 
 typedef unsigned long long counter; /* as atomicAdd has it */
 
-/* How many contributions and rows have a place, and whether an index is outside. */
+/* Counts of the contributions and rows that have a place, and whether an index is out of range. */
 struct scatter_state {
   counter terms, few, many, outside;
 };
@@ -35,7 +35,7 @@ struct scatter_row {
 struct scatter {
   rm_scatter_problem p;
   bool index_aligned;
-  int64_t many, most; /* a row has many contributions from here on; rows that can have any */
+  int64_t many, most; /* from so many contributions on a row has many; limit of the rows that have any */
   scatter_state *state;
   counter *count;    /* of contributions to each row; then the place of the next one */
   int64_t *terms;    /* contributions, those to one row together */
@@ -57,7 +57,7 @@ __global__ void count_kernel(scatter s) {
   }
 }
 
-/* What a segment sum has where there are no contributions; NaN where an index is outside. */
+/* Fills a segment sum with what a row without contributions has, and out with NaN where an index is out of range. */
 __global__ void fill_kernel(scatter s) {
   if (s.p.add && !s.state->outside) return;
   const uint64_t bits = s.state->outside ? rm_nan_bits(s.p.format) : 0;
@@ -84,7 +84,7 @@ __global__ void place_kernel(scatter s) {
 
 template <int fmt> __global__ void few_kernel(scatter s) {
   if (s.state->outside) return;
-  rm_tiers tiers = {0, 0, 0}; /* a device does not count */
+  rm_tiers tiers = {0, 0, 0}; /* a device does not count tiers */
   for (int64_t e = this_thread(); e < static_cast<int64_t>(s.state->few) * s.p.cols; e += all_threads()) {
     const scatter_row r = s.rows[e / s.p.cols];
     const rm_segment segment = {r.row, r.n, s.terms + r.first, s.terms + s.p.n};

@@ -1,4 +1,4 @@
-/* Steps of SGD. */
+/* SGD: a step of all parameters (optimizers.h). */
 #include "optimizers.h"
 
 extern "C" rm_status rm_cuda_sgd_step(int format, int64_t n, void *p, const void *g, void *b, const rm_sgd_options *options,

@@ -1,4 +1,4 @@
-/* softmax, log_softmax, logsumexp and gradients. */
+/* softmax, log_softmax, logsumexp and gradients: the fast phase, over the CPU's function of a row (nn/softmax/row.h). */
 #include "softmax.h"
 
 #include "rows_block.h"

@@ -1,4 +1,4 @@
-/* softmax and its relatives: softmax.cu decides what is fast, softmax_accurate.cu the rows that it leaves. */
+/* softmax and its relatives: softmax.cu has the fast phase of rows, softmax_accurate.cu the accurate phase. */
 #ifndef RM_CUDA_SOFTMAX_H
 #define RM_CUDA_SOFTMAX_H
 

@@ -1,4 +1,4 @@
-/* Rows of softmax and its relatives to the end. */
+/* softmax and its relatives: the accurate phase of undecided rows. */
 #include "softmax.h"
 
 #define RM_TEAM_EXPONENTIALS 1

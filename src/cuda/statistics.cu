@@ -1,7 +1,7 @@
-/* mean, norm, var and std: the CPU's last tier of them, from sums in superaccumulators.
+/* mean, norm, var and std of a vector: the CPU's last tier (reduce/statistics_exact.inl), from sums in superaccumulators.
  *
- * Cost: each term is added once to an accumulator of its thread (accumulate.h), for var and std twice, as x and as x^2, and one
- * thread takes the function of the totals. Workspace: at most 8,192 accumulators, 9 MB, for var and std twice that. */
+ * Cost: each term is added once to an accumulator of its thread (accumulate.h), for var and std twice, as x and as x^2, and
+ * one thread computes the function of the totals. Workspace: at most 8,192 accumulators, 9 MB, for var and std twice that. */
 #include "accumulate.h"
 
 extern "C" {

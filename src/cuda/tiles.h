@@ -1,5 +1,5 @@
-/* What the kernels of matrix products share: a problem (blas/gemm/views.h) as a kernel's parameter, its operands piece by piece in shared
- * memory, and which elements of a tile a thread has. */
+/* What the kernels of matrix products share: a problem (blas/gemm/views.h) as a kernel's parameter, its operands piece by
+ * piece in shared memory, and which elements of a tile a thread has. A vector is a row of A or a column of B. */
 #ifndef RM_CUDA_TILES_H
 #define RM_CUDA_TILES_H
 
@@ -29,12 +29,12 @@ enum {
   RM_WARP_COLS = 16,
   RM_ROW_PARTS = RM_WARP_ROWS / 8,
   RM_COL_PARTS = RM_WARP_COLS / 8,
-  RM_DEPTH = 16,      /* terms in shared memory at a time; divides RM_KC, so that chains end where the bound says */
-  RM_PITCH = RM_T + 4 /* 4 terms of 8 lines are in different banks */
+  RM_DEPTH = 16,      /* indices k in shared memory at a time; divides RM_KC, so that accumulation chains end where the bound says */
+  RM_PITCH = RM_T + 4 /* 4 indices k of 8 vectors are in different banks */
 };
 static_assert(RM_KC % RM_DEPTH == 0, "a chain must end with a piece");
 
-/* Whether all elements are at multiples of their size; `bits`: those of all strides. */
+/* Whether all elements are at multiples of their size; `bits` has those of all strides. */
 inline bool on_words(const char *base, ptrdiff_t bits, int fmt) {
   const uintptr_t size = fmt == RM_FORMAT_F64 ? 8 : fmt == RM_FORMAT_F32 ? 4 : 2;
   return (reinterpret_cast<uintptr_t>(base) | static_cast<uintptr_t>(bits)) % size == 0;
@@ -73,7 +73,7 @@ inline device_problem device_problem_of(const rm_matmul_problem *p) {
   return d;
 }
 
-/* Product `which` of the batch; d is where the kernel has it. */
+/* Product `which` of the batch; d is the kernel's parameter. */
 __device__ inline rm_matmul_problem problem_of(const device_problem &d, int64_t which) {
   rm_matmul_problem p = d.p;
   p.a.base += which * p.next_a, p.b.base += which * p.next_b, p.c.base += which * p.next_c;
@@ -92,7 +92,7 @@ __device__ inline char *place_in_c(const rm_matmul_problem &p, int64_t r, int64_
   return p.c.base + along(p.c.rows, p.c.row, r) + along(p.c.cols, p.c.col, c);
 }
 
-/* Where a line or a term is: bytes, and coordinates of patches. */
+/* Where a vector or an index k is: its offset in bytes and, in an im2col view, its coordinates. */
 struct spot {
   int64_t offset, at[RM_COORDINATES];
 };
@@ -115,7 +115,7 @@ template <int fmt> __device__ double read(const char *p, bool is_aligned) {
   return fmt == RM_F16 ? vf64_load_f16(&h) : vf64_load_bf16(&h);
 }
 
-/* The first bytes of `bits` to p. */
+/* Stores the first bytes of `bits` to p. */
 __device__ inline void write(char *p, const char *bits, int size, bool is_aligned) {
   uint64_t d;
   uint32_t s;
@@ -128,7 +128,7 @@ __device__ inline void write(char *p, const char *bits, int size, bool is_aligne
     __builtin_memcpy(&h, bits, 2), element<uint16_t>::store(p, h, is_aligned);
 }
 
-/* One side of a tile: T lines, DEPTH terms at a time. */
+/* One factor of a tile: T vectors, DEPTH indices k at a time. */
 struct side {
   spot line[RM_T], term[RM_DEPTH];
   double x[RM_DEPTH][RM_PITCH];
@@ -142,7 +142,7 @@ __device__ inline void find_terms(side &s, const rm_operand &o, int64_t k0, int6
   if (t >= 0 && t < RM_DEPTH && k0 + t < terms) s.term[t] = spot_of(o, k0 + t, true);
 }
 
-/* The terms from k0 on; what lies outside is zero. by_k: neighbours along k are nearer in memory than lines. */
+/* Loads DEPTH indices from k0 on; what lies outside is zero. by_k: neighbours along k are nearer in memory than vectors. */
 template <int fmt>
 __device__ void load_piece(side &s, const rm_operand &o, int64_t first, int64_t lines, int64_t k0, int64_t terms, bool is_aligned) {
   const bool by_k = o.patches ? !o.patches->by_lines
@@ -159,9 +159,9 @@ __device__ void load_piece(side &s, const rm_operand &o, int64_t first, int64_t 
   }
 }
 
-/* Element (i, j, h) of a thread, i < ROW_PARTS, j < COL_PARTS, h < 2: its row and column in the tile. As mma.m8n8k4 has them: lane l
- * has row l/4 and columns 2 (l % 4) + h of each square of 8 x 8; of the left factor it gives (row l/4, term l % 4), of the right one
- * (term l % 4, column l/4). */
+/* Element (i, j, h) of a thread, i < ROW_PARTS, j < COL_PARTS, h < 2: its row and column in the tile. As mma.m8n8k4 has them:
+ * lane l has row l/4 and columns 2 (l % 4) + h of each square of 8 x 8; of the left factor it gives (row l/4, index l % 4),
+ * of the right one (index l % 4, column l/4). */
 __device__ inline int warp_row() { return static_cast<int>(threadIdx.x) / 32 / (RM_T / RM_WARP_COLS) * RM_WARP_ROWS; }
 __device__ inline int warp_col() { return static_cast<int>(threadIdx.x) / 32 % (RM_T / RM_WARP_COLS) * RM_WARP_COLS; }
 __device__ inline int row_of(int i) { return warp_row() + i * 8 + static_cast<int>(threadIdx.x) % 32 / 4; }
@@ -176,7 +176,7 @@ __device__ inline void multiply_mma(double (&c)[2], double a, double b) {
 }
 #endif
 
-/* chain += the products of one piece. */
+/* Adds the products of one piece to the accumulation chains. */
 __device__ inline void multiply_piece(const side &a, const side &b, double (&chain)[RM_ROW_PARTS][RM_COL_PARTS][2]) {
 #if RM_HAS_MMA
   const int line = static_cast<int>(threadIdx.x) % 32 / 4, term = static_cast<int>(threadIdx.x) % 4;
@@ -200,7 +200,7 @@ __device__ inline void multiply_piece(const side &a, const side &b, double (&cha
 #endif
 }
 
-/* The tiles of a batch; one bit an element says that it is left open. */
+/* The tiles of a batch, and a bitmap of undecided elements. */
 struct tiling {
   int64_t rows, cols, count; /* tiles of a product; of all */
   uint32_t *open;
@@ -217,7 +217,7 @@ __device__ inline void leave_open(const tiling &t, const rm_matmul_problem &p, i
   atomicOr(t.open + bit / 32, 1u << (bit % 32));
 }
 
-/* f(k) after each piece of DEPTH terms, from the k-th on, is in a and b; all threads wait for each other on either side. */
+/* Calls f(k0) when each piece of DEPTH indices, from k0 on, is in a and b, with a barrier on either side. */
 template <int fmt, class F>
 __device__ void each_piece(side &a, side &b, const device_problem &d, const rm_matmul_problem &p, const tile &at, F f) {
   const int t = static_cast<int>(threadIdx.x);
@@ -235,7 +235,7 @@ __device__ void each_piece(side &a, side &b, const device_problem &d, const rm_m
   }
 }
 
-/* f(i, j, h, row, column) for the elements of this thread that C has; then the tile's memory is free for the next one. */
+/* Calls f(i, j, h, row, column) for this thread's elements that C has; then the tile's memory is free for the next one. */
 template <class F> __device__ void each_element(const rm_matmul_problem &p, const tile &at, F f) {
   for (int i = 0; i < RM_ROW_PARTS; i++)
     for (int j = 0; j < RM_COL_PARTS; j++)
@@ -246,13 +246,13 @@ template <class F> __device__ void each_element(const rm_matmul_problem &p, cons
   __syncthreads();
 }
 
-/* The lines of a tile, first those of A, then those of B: one for each of the first 2 T threads. */
+/* The vectors of a tile, first those of A, then those of B: one for each of the first 2 T threads. */
 __device__ inline bool has_line() { return threadIdx.x < 2 * RM_T; }
 __device__ inline double line_term(const side &a, const side &b, int k) {
   return threadIdx.x < RM_T ? a.x[k][threadIdx.x] : b.x[k][threadIdx.x - RM_T];
 }
 
-/* f(problem, row, column) for this thread's share of the open elements. */
+/* Calls f(problem, row, column) for this thread's share of the undecided elements. */
 template <class F> __device__ void each_left_open(const device_problem &d, const uint32_t *open, int64_t words, F f) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x, product = d.p.m * d.p.n;
   for (int64_t w = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; w < words; w += step) {
@@ -266,7 +266,7 @@ template <class F> __device__ void each_left_open(const device_problem &d, const
   }
 }
 
-/* Runs the two kernels, `tiles` and then `rest`, over a problem that is not empty. */
+/* Runs `tiles` and then `accurate` over a problem that is not empty. */
 template <class Tiles, class Rest> rm_status run_tiles(const device_problem &d, cudaStream_t stream, Tiles tiles, Rest rest) {
   const rm_matmul_problem &p = d.p;
   tiling t = {(p.m + RM_T - 1) / RM_T, (p.n + RM_T - 1) / RM_T, 0, nullptr};

@@ -1,5 +1,5 @@
-/* What fast kernels leave open, and the threads that finish it: one a piece of work, with a second stack for big numbers
- * (crlibm/enclosure/limbs.h) from the stream's memory. */
+/* The elements or rows that a fast phase leaves undecided, and the few threads that compute them in the accurate phase, each
+ * with a second stack for big numbers (crlibm/enclosure/limbs.h) in memory of the stream. */
 #ifndef RM_CUDA_UNDECIDED_H
 #define RM_CUDA_UNDECIDED_H
 
@@ -7,7 +7,7 @@
 
 #include "../../crlibm/enclosure/limbs.h"
 
-/* A bit for each of n pieces of work, and one for each word of such bits: seldom is any of them set. */
+/* A bitmap of n elements or rows, and a bit for each of its words: few bits are set, so that most words are skipped. */
 struct rm_open_set {
   int64_t n;
   uint32_t *bits, *words;
@@ -20,7 +20,7 @@ struct rm_open_set {
 
 namespace {
 
-/* Sets `all` bits or none; RM_ERR_DEVICE without memory. */
+/* Begins with all elements or none. RM_ERR_DEVICE: there is no memory. */
 rm_status open_begin(rm_open_set *open, const workspace &work, int64_t n, bool all) {
   if (!work.data || cudaMemsetAsync(work.data, all ? 0xff : 0, rm_open_set::bytes(n), work.stream) != cudaSuccess)
     return RM_ERR_DEVICE;
@@ -28,7 +28,7 @@ rm_status open_begin(rm_open_set *open, const workspace &work, int64_t n, bool a
   return RM_OK;
 }
 
-/* f(i) for the bits that are set in one worker's share of all bits: every `workers`-th bit, or runs of bits where there are many of them. */
+/* Calls f(i) for each set bit of one worker's share: every `workers`-th bit, or runs of bits where the bitmap is large. */
 template <class F> __device__ void each_left(const rm_open_set &open, int64_t worker, int64_t workers, F f) {
   const int64_t unit = open.n >= 1 << 22 ? 1024 : open.n >= 1 << 17 ? 32 : 1;
   for (int64_t first = worker * unit; first < open.n; first += workers * unit)
@@ -44,12 +44,12 @@ template <class F> __device__ void each_left(const rm_open_set &open, int64_t wo
     }
 }
 
-/* The same, each thread of the grid being a worker. */
+/* The same with each thread of the grid as a worker. */
 template <class F> __device__ void each_open(const rm_open_set &open, F f) {
   each_left(open, static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, static_cast<int64_t>(gridDim.x) * blockDim.x, f);
 }
 
-/* Threads with big numbers for n pieces of work: few, since each has a stack of `bytes`. */
+/* The threads of an accurate phase over n elements. They are few, since each has a stack of `bytes` for big numbers. */
 struct big_threads {
   int64_t blocks, bytes;
   big_threads(int64_t n, int64_t bytes_each) : bytes(bytes_each) {
