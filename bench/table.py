@@ -1,7 +1,7 @@
 """The tables of README.md and docs/performance.md, from bench/results: python bench/table.py [--write README.md] [--full FILE]
 
-README has the means over groups of functions, the reductions and the largest errors of some functions; they stand between the
-lines <!-- bench:begin --> and <!-- bench:end -->. --full writes every measurement to a file. Needs nothing but Python.
+README has six rows of the best instruction set measured, between the lines <!-- bench:begin --> and <!-- bench:end -->. --full writes
+every measurement to a file. Needs nothing but Python.
 """
 
 import argparse
@@ -11,6 +11,8 @@ import re
 
 RESULTS = pathlib.Path(__file__).resolve().parent / "results"
 LIBRARIES = ("NumPy", "SciPy", "PyTorch")
+ISAS = ("avx512", "avx2", "neon", "base")
+NOTHING = "Not measured yet: run `make bench`, then `make bench-table`."
 
 
 def load(name):
@@ -47,12 +49,11 @@ def rows_of_products(data):
             yield f"| {r['case']} | {r['gflops']['repmath']:.0f} GFLOP/s | {' | '.join(ratios)} |"
 
 
-def rows_of_reductions(data, full):
+def rows_of_reductions(data):
     yield "| case | repmath | NumPy, or the library named | ratio |"
     yield "| --- | --- | --- | --- |"
     for r in data["results"]:
-        each = "n" in r or ", kernel " in r["case"]  # README has the means over these
-        if "size" in r or (each and not full) or ("gflops" in r and "NumPy" in r["ratio"]):
+        if "size" in r or ("gflops" in r and "NumPy" in r["ratio"]):
             continue
         other = next(iter(r["ratio"]), None)
         if other is None:
@@ -74,16 +75,11 @@ def rows_of_reductions(data, full):
         yield f"| {r['case']} | {ours} | {named}{theirs} | {r['ratio'][other]:.2f} |"
 
 
-IN_README = ("exp", "log", "sin", "tanh", "erf", "pow", "sigmoid", "gelu")
-
-
-def rows_of_accuracy(data, full):
+def rows_of_accuracy(data):
     names = ("repmath", *LIBRARIES, "libm")
     yield f"| function | format | {' | '.join(names)} |"
     yield "| --- " * (len(names) + 2) + "|"
     for r in data["results"]:
-        if not full and (r["function"] not in IN_README or r["format"] not in ("f32", "f64")):
-            continue
         cells = (f"{r['ulps'][n]:.3f}" if n in r["ulps"] else "" for n in names)
         yield f"| {r['function']} | {r['format']} | {' | '.join(cells)} |"
 
@@ -95,9 +91,43 @@ def machine(data):
     return f"{m['cpu']}, instruction set {m['isa']}; BLAS of NumPy: {m['blas']}; {versions}{settings}"
 
 
-def tables(full):
+GROUPS = {"elementary": "elementary functions", "activations": "activations"}
+CASES = (
+    "matmul f32 1024^3, 1 thread",
+    "sum f32 1e7",
+    "training step, ResNet-18 32x3x32x32, 2 threads",
+    "training step, GPT-2 4 layers of 256, 8x128, 2 threads",
+)
+
+
+def readme():
+    """The six rows of README.md: the time of repmath divided by that of the fastest other library, and by PyTorch's."""
+    data = next(filter(None, map(load, ISAS)), None)
+    if data is None:
+        return NOTHING
+    groups = {e["group"]: e for e in data["summary"] if e["format"] == "f32"}
+    cases = {r["case"]: r["ratio"] for r in data["results"] if "case" in r}
+    rows = [
+        (f"{name}, f32, geometric mean", groups[group]["fastest"], groups[group]["PyTorch"]) for group, name in GROUPS.items()
+    ]
+    rows += [(name, max(cases[name].values()), cases[name].get("PyTorch")) for name in CASES]
+    versions = data["machine"]["versions"]
+    return "\n".join(
+        [
+            "The time of repmath divided by that of the fastest other library, and by PyTorch's; below 1 is faster. Measured by `make bench` on an",
+            f"{data['machine']['cpu']} with {data['machine']['isa']}, NumPy {versions['numpy']} and PyTorch {versions['torch']}; all figures are in",
+            "[docs/performance.md](docs/performance.md).",
+            "",
+            "| | beside the fastest other | beside PyTorch |",
+            "| --- | --- | --- |",
+            *(f"| {name} | {fastest:.2f} | {'' if torch is None else f'{torch:.2f}'} |" for name, fastest, torch in rows),
+        ]
+    )
+
+
+def tables():
     out = []
-    for isa in ("avx512", "avx2", "neon", "base"):
+    for isa in ISAS:
         data = load(isa)
         if data is None:
             continue
@@ -112,8 +142,7 @@ def tables(full):
                 *rows_of_groups(data),
                 "",
             ]
-        if full:
-            out += ["16 Ki elements:", "", *rows_of_functions(data), ""]
+        out += ["16 Ki elements:", "", *rows_of_functions(data), ""]
         if any("gflops" in r for r in data["results"]):
             out += [
                 "Products on two threads: the library timed before has 0.15 s for its idle threads to fall asleep; OpenBLAS's spin for 0.1 s.",
@@ -122,7 +151,7 @@ def tables(full):
                 "",
             ]
         if any("n" not in r and "gflops" not in r for r in data["results"]):
-            out += [*rows_of_reductions(data, full), ""]
+            out += [*rows_of_reductions(data), ""]
     accuracy = load("accuracy")
     if accuracy:
         cpu = accuracy["machine"]["cpu"]
@@ -130,8 +159,8 @@ def tables(full):
             f"**Largest error found, in units in the last place** (a correctly rounded result has at most 0.5; {cpu}).",
             "",
         ]
-        out += [*rows_of_accuracy(accuracy, full), ""]
-    return "\n".join(out).strip() or "Not measured yet: run `make bench`, then `make bench-table`."
+        out += [*rows_of_accuracy(accuracy), ""]
+    return "\n".join(out).strip() or NOTHING
 
 
 def main():
@@ -141,15 +170,15 @@ def main():
     args = parser.parse_args()
     if args.full:
         head = "# Measured\n\nWritten by `make bench-table` from the results of `make bench`.\n\n"
-        args.full.write_text(head + tables(True) + "\n")
+        args.full.write_text(head + tables() + "\n")
     if args.write is None:
-        print(tables(False))
+        print(readme())
         return
     old = args.write.read_text()
     pattern = re.compile(r"(<!-- bench:begin -->\n).*?(<!-- bench:end -->)", re.S)
     if not pattern.search(old):
         raise SystemExit(f"{args.write} has no lines <!-- bench:begin --> and <!-- bench:end -->")
-    args.write.write_text(pattern.sub(lambda m: f"{m[1]}{tables(False)}\n{m[2]}", old))
+    args.write.write_text(pattern.sub(lambda m: f"{m[1]}{readme()}\n{m[2]}", old))
 
 
 if __name__ == "__main__":
