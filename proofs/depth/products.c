@@ -23,7 +23,7 @@ static int depth_round_tile(const rm_epilogue_f32 *e, const double *tile, int nv
 }
 #define rm_epilogue_tile_f32(e, tile, nv, i, j, rows, cols, flagged, fmt, out) \
   ((void)(flagged), depth_round_tile(e, tile, nv, i, j, rows, cols))
-#define rm_is_tame_f32(e, tile, i, j, flagged, before) ((void)(before), 0)
+#define rm_has_no_specials_f32(e, tile, i, j, flagged, before) ((void)(before), 0)
 
 /* The chains of the double-double engine: their lengths, and how many are joined. */
 static int64_t dd_terms, dd_longest, dd_joins;
@@ -174,11 +174,11 @@ static void convolution(int64_t channels, int64_t out, int64_t w, int64_t kernel
   snprintf(now_where, sizeof now_where, "%lld channels, %lld out, width %lld, kernel %lld, stride %lld, padding %lld%s", (long long)channels,
            (long long)out, (long long)w, (long long)kernel, (long long)stride, (long long)padding, last ? ", channels last" : "");
   now = record_of("convolutions");
-  rm_status s = rm_conv_forward_job(&runner, RM_F32, &conv, x, sx, f, sw, 0, 0, y, sy);
+  rm_status s = rm_conv_forward_by(&runner, &(rm_conv_call){RM_F32, &conv, x, sx, f, sw, 0, 0, y, sy});
   now = record_of("gradients of images");
-  s |= rm_conv_grad_input_job(&runner, RM_F32, &conv, y, sy, f, sw, 0, 0, x, sx);
+  s |= rm_conv_grad_input_by(&runner, &(rm_conv_call){RM_F32, &conv, y, sy, f, sw, 0, 0, x, sx});
   now = record_of("gradients of kernels");
-  s |= rm_conv_grad_weight_job(&runner, RM_F32, &conv, x, sx, y, sy, f, sw);
+  s |= rm_conv_grad_weight_by(&runner, RM_F32, &conv, x, sx, y, sy, f, sw);
   if (s) exit(4);
   free(x), free(f), free(y);
 }

@@ -57,7 +57,7 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
       exact_at = PLACE(k_), exact_watch(kind, !(left_ >> k_ & 1), h_[k_], l_[k_], e_[k_], 0.0); \
     exact_at = 0;                                                                             \
   } while (0)
-#define EXACT_TILE(k) rm_place_of(&e->places, i0 + i, j0 + v * RM_LANES + (k))
+#define EXACT_TILE(k) rm_output_at(&e->output, i0 + i, j0 + v * RM_LANES + (k))
 #define WATCH_rm_round_vector(c, err, out, fmt)                                               \
   ({                                                                                          \
     const vf64 c__ = (c), err__ = (err);                                                      \
@@ -73,7 +73,7 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     EXACT_PLACES(EXACT_REACH, RM_LANES, m__, c, EXACT_NONE, vf64_mul(rb, norm), EXACT_ROW_AT); \
     exact_open ? EXACT_EACH_LANE : m__;                                                       \
   })
-#define EXACT_TILE_DD(k) rm_place_of(&w->places, i + q, j + at + (k))
+#define EXACT_TILE_DD(k) rm_output_at(&w->output, i + q, j + at + (k))
 #define WATCH_rm_round_scaled(s, shift, fmt, out)                                             \
   ({                                                                                          \
     const rm_scaled s__ = (s);                                                                \

@@ -151,9 +151,9 @@ int main(int argc, char **argv) {
     vf64 result;
     rm_clip_values(&c, at(0), fmt, &result);
   } else if (!strcmp(kind, "scaled")) {
-    const rm_scaling s = {.alpha = named("alpha"), .beta = named("beta")};
+    const rm_alpha_beta s = {.alpha = named("alpha"), .beta = named("beta")};
     vf64 err = vf64_input("err");
-    const vf64 value = rm_scale_vector(&s, vf64_input("c"), vf64_input("d"), &err);
+    const vf64 value = rm_alpha_beta_vector(&s, vf64_input("c"), vf64_input("d"), &err);
     rec_test("known", value, vf64_set1(0.0), err, NULL);
   } else if (!strcmp(kind, "logaddexp")) {
     const vf64 x[2] = {vf64_input("small"), vf64_input("big")};
@@ -168,7 +168,7 @@ int main(int argc, char **argv) {
     rec_test(fmt == 3 ? "ends" : "row", value, low, err, NULL);
   } else if (!strcmp(kind, "uniform")) {
     static uint64_t random[RM_CHUNK_DRAWS], out[RM_CHUNK_DRAWS];
-    rm_random_job job = {.seed = 0};
+    rm_random_problem job = {.seed = 0};
     job.range = (struct rm_range){named("low"), named("high"), named("width"), named("width_error"), named("err"), RM_RANGE_TESTED};
     rm_make_uniform(&job, 1, (const char *)random, (char *)out, fmt);
   } else if (!strcmp(kind, "normal")) {

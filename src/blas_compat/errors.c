@@ -1,3 +1,4 @@
+/* The reports of errors.h, and xerbla_ and cblas_xerbla for programs that have none. */
 #include "errors.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
-/* One precision of the routines; RM_TYPE, RM_BITS, RM_FABS, RM_WIDENS, RM_LETTER (s or d), RM_SUFFIX (f32 or f64) and RM_FORMAT are
+/* The routines in one precision: RM_TYPE, RM_BITS, RM_FABS, RM_WIDENS, RM_LETTER (s or d), RM_SUFFIX (f32 or f64) and RM_FORMAT are
  * set by the file that includes this.
  *
- * Fortran: every argument by address, matrices by columns, integers of 32 bits. The numbers of wrong arguments are those of the
+ * In Fortran every argument is passed by address, matrices are stored by columns, and integers have 32 bits. The numbers of wrong arguments are those of the
  * reference BLAS, in its order of checks. A negative increment walks a vector from its end. */
 #include <ctype.h>
 #include <stdlib.h>
@@ -21,10 +21,10 @@
 
 enum { SIZE = sizeof(RM_TYPE) };
 
-/* The address of the element that comes first. */
+/* Returns the address of the element that comes first. */
 static const RM_TYPE *first(const RM_TYPE *x, int64_t n, int64_t inc) { return inc < 0 && n > 0 ? x - (n - 1) * inc : x; }
 
-/* Comparisons and conversions that a caller's flushing of subnormal numbers does not change. */
+/* These comparisons and conversions do not depend on whether the caller flushes subnormal numbers. */
 static int is_zero(RM_TYPE x) {
   RM_BITS bits;
   memcpy(&bits, &x, sizeof bits);
@@ -92,7 +92,7 @@ RM_BLAS RM_TYPE RM_CBLAS(asum)(int n, const RM_TYPE *x, int incx) { return RM_FO
 
 static int64_t at_least_one(int64_t n) { return n > 1 ? n : 1; }
 
-/* The number of the first wrong argument, from m = 3 on; 0: none. */
+/* Returns the number of the first wrong argument, from m = 3 on; 0 when there is none. */
 static int check_gemm(int ta, int tb, int m, int n, int k, int lda, int ldb, int ldc) {
   if (m < 0) return 3;
   if (n < 0) return 4;

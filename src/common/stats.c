@@ -1,3 +1,4 @@
+/* The counters of tiers, and the public functions that read and reset them. */
 #include "stats.h"
 
 #include <stdatomic.h>

@@ -1,10 +1,10 @@
-/* How many results each tier has decided, for the process. Counters are added to once per call or block. */
+/* How many results each tier has decided in this process. A call or block adds to the counters once. */
 #ifndef RM_COMMON_STATS_H
 #define RM_COMMON_STATS_H
 
 #include <stdint.h>
 
-/* The same, gathered on the way. */
+/* The same numbers, gathered on the way to rm_stats_add. */
 typedef struct {
   int64_t fast, double_double, accumulator;
 } rm_tiers;

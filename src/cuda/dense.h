@@ -40,10 +40,10 @@ struct dense_side {
   bool by_k, in_quads;
 };
 inline dense_side dense_side_of(const rm_operand &o, ptrdiff_t next, int fmt) {
-  const ptrdiff_t size = fmt == RM_FORMAT_F32 ? 4 : 2, step = o.step < 0 ? -o.step : o.step, line = o.line < 0 ? -o.line : o.line;
+  const ptrdiff_t size = fmt == RM_FORMAT_F32 ? 4 : 2, step = o.k_stride < 0 ? -o.k_stride : o.k_stride, line = o.row_stride < 0 ? -o.row_stride : o.row_stride;
   dense_side s;
   s.by_k = step < line;
-  const ptrdiff_t near = s.by_k ? o.step : o.line, far = s.by_k ? o.line : o.step;
+  const ptrdiff_t near = s.by_k ? o.k_stride : o.row_stride, far = s.by_k ? o.row_stride : o.k_stride;
   s.in_quads = near == size && (reinterpret_cast<uintptr_t>(o.base) | static_cast<uintptr_t>(far | next)) % static_cast<uintptr_t>(4 * size) == 0;
   return s;
 }
@@ -62,7 +62,7 @@ __device__ dense_quad fetch_quad(const rm_operand &o, const dense_side &s, bool 
                                  int64_t terms) {
   const int64_t line = first + (s.by_k ? q / (RM_D_DEPTH / 4) : q % (lines_of_tile / 4) * 4);
   const int64_t k = k0 + (s.by_k ? q % (RM_D_DEPTH / 4) * 4 : q / (lines_of_tile / 4));
-  const char *p = o.base + line * o.line + k * o.step;
+  const char *p = o.base + line * o.row_stride + k * o.k_stride;
   dense_quad out = {{0, 0, 0, 0}};
   if (s.in_quads && (s.by_k ? line < lines && k + 4 <= terms : k < terms && line + 4 <= lines)) {
     if (fmt == RM_F32) {
@@ -74,7 +74,7 @@ __device__ dense_quad fetch_quad(const rm_operand &o, const dense_side &s, bool 
     }
     return out;
   }
-  const ptrdiff_t next = s.by_k ? o.step : o.line;
+  const ptrdiff_t next = s.by_k ? o.k_stride : o.row_stride;
   for (int j = 0; j < 4; j++)
     if (line + (s.by_k ? 0 : j) < lines && k + (s.by_k ? j : 0) < terms)
       out.w[j] = fmt == RM_F32 ? element<uint32_t>::load(p + j * next, is_aligned) : element<uint16_t>::load(p + j * next, is_aligned);
@@ -215,11 +215,11 @@ __global__ void __launch_bounds__(RM_D_THREADS)
   const int64_t blocks = (lines + together - 1) / together;
   for (int64_t index = blockIdx.x; index < blocks * batch; index += gridDim.x) {
     const int64_t which = index / blocks, l = index % blocks * together + line;
-    const char *p = o.base + which * next + l * o.line;
+    const char *p = o.base + which * next + l * o.row_stride;
     double square = 0.0;
     if (l < lines)
       for (int64_t k = group; k < terms; k += groups) {
-        const double x = read<fmt>(p + k * o.step, is_aligned);
+        const double x = read<fmt>(p + k * o.k_stride, is_aligned);
         square = vf64_mad(x, x, square);
       }
     __syncthreads();

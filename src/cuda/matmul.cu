@@ -51,9 +51,10 @@ rm_status rm_cuda_matmul_batched(int format, int format_out, int64_t batch, int6
 
 rm_status rm_cuda_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha, const void *a,
                        int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc, rm_cuda_stream stream) {
-  const rm_scaling scaling = {alpha, beta};
+  const rm_alpha_beta alpha_beta = {alpha, beta};
+  const rm_dense_product d = {layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, nullptr, c, ldc};
   rm_matmul_problem p;
-  const rm_status status = rm_check_gemm(&p, &scaling, format, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc);
+  const rm_status status = rm_check_gemm(&p, &alpha_beta, format, &d);
   return status ? status : rm_cuda_matmul_run(&p, stream);
 }
 }

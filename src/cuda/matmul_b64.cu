@@ -26,9 +26,9 @@ __device__ open_element with_bound(const rm_matmul_problem &p, int64_t i, int64_
 /* Rounds and stores an element; returns whether it is decided. If not, C keeps its old value. */
 __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, open_element e, bool c_aligned) {
   char out[8], *at = place_in_c(p, i, j);
-  if (p.scaling) {
-    const double old = p.scaling->beta == 0.0 ? 0.0 : rm_read_element(at, p.out_fmt);
-    e.c = rm_scale_vector(p.scaling, e.c, old, &e.err);
+  if (p.alpha_beta) {
+    const double old = p.alpha_beta->beta == 0.0 ? 0.0 : rm_read_element(at, p.out_fmt);
+    e.c = rm_alpha_beta_vector(p.alpha_beta, e.c, old, &e.err);
   }
   const bool open = rm_round_vector(e.c, e.err, out, p.out_fmt);
   if (!open) write(at, out, rm_size_of(p.out_fmt), c_aligned);
@@ -103,12 +103,12 @@ __device__ void resolve(const rm_matmul_problem &p, int64_t r, int64_t c) {
   }
   const open_element e = with_bound(p, r, c, sum, vf64_sqrt(row2), vf64_sqrt(col2));
   rm_block block = {r, 1, c, 1};
-  rm_line row = {0, 0, 0}, col = {0, 0, 0};
+  rm_vector_facts row = {0, 0, 0}, col = {0, 0, 0};
   rm_tiers tiers = {0, 0, 0};
   rm_resolver resolver = {};
   resolver.p = &p, resolver.block = &block, resolver.rows = &row, resolver.cols = &col, resolver.tiers = &tiers;
   char *at = place_in_c(p, r, c);
-  rm_write_bits(at, p.scaling ? rm_resolve_scaled_f32(&resolver, 0, 0, e.err, rm_read_bits(at, p.out_fmt))
+  rm_write_bits(at, p.alpha_beta ? rm_resolve_alpha_beta_f32(&resolver, 0, 0, e.err, rm_read_bits(at, p.out_fmt))
                               : rm_resolve_element_f32(&resolver, 0, 0, e.c, e.err, e.bias), p.out_fmt);
 }
 
@@ -120,7 +120,7 @@ __global__ void narrow_rest(const __grid_constant__ device_problem d, const uint
 
 rm_status rm_cuda_matmul_narrow(const rm_matmul_problem *p, rm_cuda_stream stream) {
   cudaStream_t s = static_cast<cudaStream_t>(stream);
-  const bool is_dense = !p->a.patches && !p->b.patches;
+  const bool is_dense = !p->a.im2col && !p->b.im2col;
   workspace norms(is_dense ? static_cast<size_t>(p->batch * (p->m + p->n)) * sizeof(double) : 1, s);
   if (!norms.data) return RM_ERR_DEVICE;
   return run_tiles(

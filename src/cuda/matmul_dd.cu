@@ -34,16 +34,16 @@ __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, dd_sum 
   const double bias = p.bias.base ? rm_read_element(p.bias.base + i * p.bias.row + j * p.bias.col, RM_F64) : 0.0;
   double out = bias + 0.0; /* for products that are all zero, one side being so */
   const bool zero = !((row | col) & RM_NONFINITE) && (!(row & RM_NONZERO) || !(col & RM_NONZERO));
-  if (!zero || p.scaling || !(bias - bias == 0.0)) {
+  if (!zero || p.alpha_beta || !(bias - bias == 0.0)) {
     rm_pair v = rm_two_sum(s.hi, bias);
     const double h = static_cast<double>(p.k) + 65.0;
     double err = RM_BOUND(2.2 * h * h * 0x1p-106 * (s.size + vf64_abs(bias))) + static_cast<double>(p.k) * 0x1p-1070;
     v = rm_two_sum(v.hi, v.lo + s.lo);
-    if (p.scaling) {
+    if (p.alpha_beta) {
       uint32_t flags = 0;
       uint64_t bits;
-      const double old = p.scaling->beta == 0.0 ? 0.0 : rm_read_element(at, RM_F64);
-      if (!(v.hi - v.hi == 0.0) || !rm_scale_pair(p.scaling, v, old, &v, &err) || !rm_decide_pair(v, err, 0.0, RM_F64, &bits, &flags))
+      const double old = p.alpha_beta->beta == 0.0 ? 0.0 : rm_read_element(at, RM_F64);
+      if (!(v.hi - v.hi == 0.0) || !rm_alpha_beta_pair(p.alpha_beta, v, old, &v, &err) || !rm_decide_pair(v, err, 0.0, RM_F64, &bits, &flags))
         return false;
       out = rm_from_bits64(bits);
     } else {
@@ -89,7 +89,7 @@ __global__ void f64_rest(const __grid_constant__ device_problem d, const uint32_
   each_left_open(d, open, words, [](const rm_matmul_problem &p, int64_t r, int64_t c) {
     uint32_t flags = 0; /* a device has nowhere to raise them */
     char *at = place_in_c(p, r, c);
-    rm_write_bits(at, p.scaling ? rm_exact_scaled(&p, r, c, rm_read_bits(at, RM_F64), &flags) : rm_exact_element(&p, r, c, &flags),
+    rm_write_bits(at, p.alpha_beta ? rm_exact_alpha_beta(&p, r, c, rm_read_bits(at, RM_F64), &flags) : rm_exact_element(&p, r, c, &flags),
                   RM_F64);
   });
 }

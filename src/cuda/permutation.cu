@@ -45,10 +45,10 @@ int leading_bits(int64_t n) {
 extern "C" rm_status rm_cuda_random_permutation(uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t *out,
                                                 ptrdiff_t stride_out, rm_cuda_stream queue) {
   const cudaStream_t q = static_cast<cudaStream_t>(queue);
-  rm_random_job job;
-  const rm_status status = rm_random_start(&job, seed, stream, first, n, out, stride_out, 8, 3, 5);
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
+  const rm_status status = rm_words_problem(&problem, 8);
   if (status || n == 0) return status;
-  if (n > RM_PERMUTATION_MOST) return RM_ERR_MEMORY;
+  if (n > RM_PERMUTATION_MAX) return RM_ERR_MEMORY;
   const rm_draw_source s = {seed, stream, first};
   const workspace draws(2 * static_cast<size_t>(n) * sizeof(rm_drawn), q);
   const workspace counts(static_cast<size_t>(sort_room(n)) * sizeof(sort_count), q);
@@ -57,6 +57,6 @@ extern "C" rm_status rm_cuda_random_permutation(uint64_t seed, uint64_t stream, 
   const int bits = leading_bits(n);
   RM_LAUNCH(draws_kernel, blocks_for(n), RM_BLOCK, q, s, n, a);
   const rm_drawn *const sorted = radix_sort(n, bits, a, a + n, static_cast<sort_count *>(counts.data), q);
-  RM_LAUNCH(numbers_kernel, blocks_for(n), RM_BLOCK, q, s, n, bits, sorted, job.out, job.stride, aligned<int64_t>(job.out, job.stride));
+  RM_LAUNCH(numbers_kernel, blocks_for(n), RM_BLOCK, q, s, n, bits, sorted, problem.out, problem.stride, aligned<int64_t>(problem.out, problem.stride));
   return launched();
 }

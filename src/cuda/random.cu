@@ -8,11 +8,11 @@
 namespace {
 
 #define RM_MAKERS(fmt, FMT)                                                                                                  \
-  RM_FN uint32_t make_uniform_##fmt(const rm_random_job *job, int64_t, int n, const char *random, char *out) {               \
-    return rm_make_uniform(job, n, random, out, FMT);                                                                        \
+  RM_FN uint32_t make_uniform_##fmt(const rm_random_problem *problem, int64_t, int n, const char *random, char *out) {               \
+    return rm_make_uniform(problem, n, random, out, FMT);                                                                        \
   }                                                                                                                          \
-  RM_FN uint32_t make_dropout_##fmt(const rm_random_job *job, int64_t from, int n, const char *random, char *out) {          \
-    return rm_make_dropout(job, from, n, random, out, FMT);                                                                  \
+  RM_FN uint32_t make_dropout_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {          \
+    return rm_make_dropout(problem, from, n, random, out, FMT);                                                                  \
   }
 RM_MAKERS(f16, RM_F16)
 RM_MAKERS(bf16, RM_BF16)
@@ -23,36 +23,36 @@ RM_MAKERS(f64, RM_F64)
 
 extern "C" rm_status rm_cuda_random_words32(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint32_t *out,
                                             ptrdiff_t stride_out, rm_cuda_stream queue) {
-  rm_random_job job;
-  const rm_status status = rm_random_start(&job, seed, stream, first, n, out, stride_out, 4, 3, 5);
-  return status ? status : draw<uint32_t, 4, rm_make_words32>(job, n, queue);
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
+  const rm_status status = rm_words_problem(&problem, 4);
+  return status ? status : draw<uint32_t, 4, rm_make_words32>(problem, n, queue);
 }
 
 extern "C" rm_status rm_cuda_random_words64(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint64_t *out,
                                             ptrdiff_t stride_out, rm_cuda_stream queue) {
-  rm_random_job job;
-  const rm_status status = rm_random_start(&job, seed, stream, first, n, out, stride_out, 8, 3, 5);
-  return status ? status : draw<uint64_t, 8, rm_make_words64>(job, n, queue);
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
+  const rm_status status = rm_words_problem(&problem, 8);
+  return status ? status : draw<uint64_t, 8, rm_make_words64>(problem, n, queue);
 }
 
 extern "C" rm_status rm_cuda_random_integers(uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t low,
                                              int64_t last, int64_t *out, ptrdiff_t stride_out, rm_cuda_stream queue) {
-  rm_random_job job;
-  const rm_status status = rm_integers_job(&job, seed, stream, first, n, low, last, out, stride_out);
-  return status ? status : draw<int64_t, 8, rm_make_integers>(job, n, queue);
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
+  const rm_status status = rm_integers_problem(&problem, low, last);
+  return status ? status : draw<int64_t, 8, rm_make_integers>(problem, n, queue);
 }
 
 extern "C" rm_status rm_cuda_random_bernoulli(uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p,
                                               uint8_t *out, ptrdiff_t stride_out, rm_cuda_stream queue) {
-  rm_random_job job;
-  const rm_status status = rm_bernoulli_job(&job, seed, stream, first, n, p, out, stride_out);
-  return status ? status : draw<uint8_t, 8, rm_make_bernoulli>(job, n, queue);
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
+  const rm_status status = rm_bernoulli_problem(&problem, p);
+  return status ? status : draw<uint8_t, 8, rm_make_bernoulli>(problem, n, queue);
 }
 
 extern "C" rm_status rm_cuda_random_uniform(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double low,
                                             double high, void *out, ptrdiff_t stride_out, rm_cuda_stream queue) {
-  rm_random_job job;
-  const rm_status status = rm_uniform_job(&job, format, seed, stream, first, n, low, high, out, stride_out);
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
+  const rm_status status = rm_uniform_problem(&problem, format, low, high);
   if (status) return status;
   RM_DRAW_FORMAT(uniform, 4)
 }
@@ -60,8 +60,8 @@ extern "C" rm_status rm_cuda_random_uniform(int format, uint64_t seed, uint64_t 
 extern "C" rm_status rm_cuda_dropout(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p,
                                      const void *x, ptrdiff_t stride_x, void *out, ptrdiff_t stride_out,
                                      rm_cuda_stream queue) {
-  rm_random_job job;
-  const rm_status status = rm_dropout_job(&job, format, seed, stream, first, n, p, x, stride_x, out, stride_out);
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
+  const rm_status status = rm_dropout_problem(&problem, format, p, x, stride_x);
   if (status) return status;
   RM_DRAW_FORMAT(dropout, 8)
 }

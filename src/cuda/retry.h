@@ -38,16 +38,16 @@ __device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t
   const double tu = rm_bound_f32(p.k), err = tu * vf64_sqrt(row2) * vf64_sqrt(col2) + tu * vf64_abs(bias);
   double err2 = err * rm_bound_dd_ratio_f32(p.k);
   uint32_t flags = 0;
-  if (p.scaling) {
-    const double d = p.scaling->beta == 0.0 ? 0.0 : rm_read_element(at, p.out_fmt);
+  if (p.alpha_beta) {
+    const double d = p.alpha_beta->beta == 0.0 ? 0.0 : rm_read_element(at, p.out_fmt);
     rm_pair v;
-    if (rm_is_scaled_infinity(p.scaling, err - err == 0.0, d, p.out_fmt, bits)) return true;
+    if (rm_is_alpha_beta_infinity(p.alpha_beta, err - err == 0.0, d, p.out_fmt, bits)) return true;
     if (p.k == 0) err2 = 0.0;
-    return s.hi - s.hi == 0.0 && rm_scale_pair(p.scaling, s, d, &v, &err2) &&
-           rm_decide_pair(v, err2, rm_scaled_granule(p.scaling, row_granule + col_granule, d), p.out_fmt, bits, &flags);
+    return s.hi - s.hi == 0.0 && rm_alpha_beta_pair(p.alpha_beta, s, d, &v, &err2) &&
+           rm_decide_pair(v, err2, rm_alpha_beta_granule(p.alpha_beta, row_granule + col_granule, d), p.out_fmt, bits, &flags);
   }
   if (plain - plain != 0.0) { /* binary64 cannot overflow here; a NaN may come from an infinity times padding */
-    if (plain != plain && (p.a.patches || p.b.patches)) return false;
+    if (plain != plain && (p.a.im2col || p.b.im2col)) return false;
     *bits = plain != plain ? rm_nan_bits(p.out_fmt) : rm_infinity_bits(p.out_fmt) | (plain < 0.0 ? rm_sign_bit(p.out_fmt) : 0);
     return true;
   }

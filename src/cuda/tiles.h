@@ -44,16 +44,16 @@ inline ptrdiff_t bits_of(const rm_axis &axis) {
   for (int d = 0; d < RM_DIMS; d++) bits |= axis.stride[d];
   return bits;
 }
-inline ptrdiff_t axis_bytes(ptrdiff_t line, ptrdiff_t step, const rm_patches *patches) {
-  return patches ? bits_of(patches->lines) | bits_of(patches->terms) : line | step;
+inline ptrdiff_t axis_bytes(ptrdiff_t line, ptrdiff_t step, const rm_im2col *patches) {
+  return patches ? bits_of(patches->rows) | bits_of(patches->k) : line | step;
 }
 
 /* The problem with all that it points to. */
 struct device_problem {
   rm_matmul_problem p;
-  rm_patches a, b;
+  rm_im2col a, b;
   rm_axis rows, cols;
-  rm_scaling scaling;
+  rm_alpha_beta alpha_beta;
   bool a_aligned, b_aligned, c_aligned;
 };
 
@@ -61,13 +61,13 @@ inline device_problem device_problem_of(const rm_matmul_problem *p) {
   device_problem d = {};
   const rm_matmul_problem &q = *p;
   d.p = q;
-  if (q.a.patches) d.a = *q.a.patches;
-  if (q.b.patches) d.b = *q.b.patches;
+  if (q.a.im2col) d.a = *q.a.im2col;
+  if (q.b.im2col) d.b = *q.b.im2col;
   if (q.c.rows) d.rows = *q.c.rows;
   if (q.c.cols) d.cols = *q.c.cols;
-  if (q.scaling) d.scaling = *q.scaling;
-  d.a_aligned = on_words(q.a.base, q.next_a | axis_bytes(q.a.line, q.a.step, q.a.patches), q.fmt);
-  d.b_aligned = on_words(q.b.base, q.next_b | axis_bytes(q.b.line, q.b.step, q.b.patches), q.fmt);
+  if (q.alpha_beta) d.alpha_beta = *q.alpha_beta;
+  d.a_aligned = on_words(q.a.base, q.next_a | axis_bytes(q.a.row_stride, q.a.k_stride, q.a.im2col), q.fmt);
+  d.b_aligned = on_words(q.b.base, q.next_b | axis_bytes(q.b.row_stride, q.b.k_stride, q.b.im2col), q.fmt);
   d.c_aligned = on_words(q.c.base, q.next_c | (q.c.rows ? bits_of(*q.c.rows) : q.c.row) | (q.c.cols ? bits_of(*q.c.cols) : q.c.col),
                          q.out_fmt);
   return d;
@@ -78,11 +78,11 @@ __device__ inline rm_matmul_problem problem_of(const device_problem &d, int64_t 
   rm_matmul_problem p = d.p;
   p.a.base += which * p.next_a, p.b.base += which * p.next_b, p.c.base += which * p.next_c;
   if (p.bias.base) p.bias.base += which * p.next_bias;
-  if (p.a.patches) p.a.patches = &d.a;
-  if (p.b.patches) p.b.patches = &d.b;
+  if (p.a.im2col) p.a.im2col = &d.a;
+  if (p.b.im2col) p.b.im2col = &d.b;
   if (p.c.rows) p.c.rows = &d.rows;
   if (p.c.cols) p.c.cols = &d.cols;
-  if (p.scaling) p.scaling = &d.scaling;
+  if (p.alpha_beta) p.alpha_beta = &d.alpha_beta;
   return p;
 }
 __device__ inline int64_t along(const rm_axis *axis, ptrdiff_t stride, int64_t i) {
@@ -98,13 +98,13 @@ struct spot {
 };
 __device__ inline spot spot_of(const rm_operand &o, int64_t i, bool is_term) {
   spot s = {};
-  if (!o.patches) {
-    s.offset = i * (is_term ? o.step : o.line);
+  if (!o.im2col) {
+    s.offset = i * (is_term ? o.k_stride : o.row_stride);
     return s;
   }
-  const place q = place_of(is_term ? &o.patches->terms : &o.patches->lines, i);
+  const place q = place_of(is_term ? &o.im2col->k : &o.im2col->rows, i);
   s.offset = q.offset;
-  for (int c = 0; c < RM_COORDINATES; c++) s.at[c] = q.at[c] + (is_term ? 0 : o.patches->start[c]);
+  for (int c = 0; c < RM_COORDINATES; c++) s.at[c] = q.at[c] + (is_term ? 0 : o.im2col->start[c]);
   return s;
 }
 
@@ -145,15 +145,15 @@ __device__ inline void find_terms(side &s, const rm_operand &o, int64_t k0, int6
 /* Loads DEPTH indices from k0 on; what lies outside is zero. by_k: neighbours along k are nearer in memory than vectors. */
 template <int fmt>
 __device__ void load_piece(side &s, const rm_operand &o, int64_t first, int64_t lines, int64_t k0, int64_t terms, bool is_aligned) {
-  const bool by_k = o.patches ? !o.patches->by_lines
-                              : (o.step < 0 ? -o.step : o.step) < (o.line < 0 ? -o.line : o.line);
+  const bool by_k = o.im2col ? !o.im2col->rows_adjacent
+                              : (o.k_stride < 0 ? -o.k_stride : o.k_stride) < (o.row_stride < 0 ? -o.row_stride : o.row_stride);
   for (int e = static_cast<int>(threadIdx.x); e < RM_T * RM_DEPTH; e += RM_T_THREADS) {
     const int k = by_k ? e % RM_DEPTH : e / RM_T, l = by_k ? e / RM_DEPTH : e % RM_T;
     bool inside = first + l < lines && k0 + k < terms;
-    if (inside && o.patches)
+    if (inside && o.im2col)
       for (int c = 0; c < RM_COORDINATES; c++) {
         const int64_t x = s.line[l].at[c] + s.term[k].at[c];
-        inside = inside && x >= 0 && x < o.patches->size[c];
+        inside = inside && x >= 0 && x < o.im2col->size[c];
       }
     s.x[k][l] = inside ? read<fmt>(o.base + s.line[l].offset + s.term[k].offset, is_aligned) : 0.0;
   }

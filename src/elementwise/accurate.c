@@ -1,4 +1,4 @@
-/* The table of the complete functions, and loops over them for the rounding rules that have no fast kernel. */
+/* The table of the accurate phases, and loops over them for the rounding modes that have no fast phase. */
 #include "rounded.h"
 
 rm_accurate_fn *const rm_accurate_table[RM_FN_COUNT] = {

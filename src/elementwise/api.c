@@ -11,11 +11,11 @@
 
 enum { RM_GRAIN = 1 << 15, RM_GRAIN_ROUNDED = 1 << 11 }; /* elements that are worth a thread */
 
-enum { RM_LONG_ARRAY = 1 << 12, RM_LINE = 64 }; /* elements; bytes of a line of the cache */
+enum { RM_LONG_ARRAY = 1 << 12, RM_LINE = 64 }; /* elements; bytes of a cache line */
 
-/* One call: the same arguments for every thread. table: see elementwise/half_table.h; kernel: NULL for a rule without one. */
+/* One call: the same arguments for every thread. table: see elementwise/half_table.h; kernel: NULL for a rounding mode without one. */
 typedef struct {
-  int function, arity, format, rule;
+  int function, arity, format, mode;
   int64_t n;
   const char *const *x;
   const ptrdiff_t *sx;
@@ -24,22 +24,22 @@ typedef struct {
   rm_lookup16_fn *lookup;
   const struct rm_table16 *table;
   rm_map_fn *kernel;
-} job;
+} problem;
 
-/* Elements from `from`. */
-static uint32_t stretch(const job *j, int64_t from, int64_t count) {
+/* Computes `count` elements from `from` on. */
+static uint32_t stretch(const problem *j, int64_t from, int64_t count) {
   const char *x[RM_MAX_ARITY];
   char *y = j->y + from * j->sy;
   for (int k = 0; k < j->arity; k++) x[k] = j->x[k] + from * j->sx[k];
   if (j->table) return j->lookup(j->table, j->kernel, count, x, j->sx, y, j->sy);
   if (j->kernel) return j->kernel(count, x, j->sx, y, j->sy);
-  return rm_map_rounded(j->function, j->arity, j->format, j->rule, count, x, j->sx, y, j->sy);
+  return rm_map_rounded(j->function, j->arity, j->format, j->mode, count, x, j->sx, y, j->sy);
 }
 
-/* Of a long array, the elements before the first line of the cache come by themselves: the vectors after them lie in one line each,
+/* Of a long array, the elements before the first whole cache line are computed first: the vectors after them lie in one line each,
  * where the arrays are alike, as NumPy's large ones are. */
 static uint32_t part(const void *context, int64_t begin, int64_t end) {
-  const job *j = context;
+  const problem *j = context;
   const int64_t count = end - begin;
   const ptrdiff_t size = rm_size_of(j->format);
   int64_t before = 0;
@@ -52,16 +52,16 @@ static uint32_t part(const void *context, int64_t begin, int64_t end) {
 }
 
 /* Where out shares bytes with other elements of an argument, or with itself: `together` steps at a time, in order. */
-static uint32_t in_order(const job *j, int64_t together) {
+static uint32_t in_order(const problem *j, int64_t together) {
   uint32_t flags = 0;
   for (int64_t i = 0; i < j->n; i += together) flags |= stretch(j, i, j->n - i < together ? j->n - i : together);
   return flags;
 }
 
-/* Positions of the arguments: n, then a pointer and a stride for each array, then the rule. */
-static rm_status map(int function, int arity, int format, int rule, int64_t n, const char *const *x, const ptrdiff_t *sx,
+/* Positions of the arguments: n, then a pointer and a stride for each array, then the rounding mode. */
+static rm_status map(int function, int arity, int format, int mode, int64_t n, const char *const *x, const ptrdiff_t *sx,
                      char *y, ptrdiff_t sy) {
-  if (rule < RM_NEAREST || rule > RM_UP) return RM_STATUS(RM_ERR_ENUM, 2 * arity + 4);
+  if (mode < RM_NEAREST || mode > RM_UP) return RM_STATUS(RM_ERR_ENUM, 2 * arity + 4);
   if (n < 0) return RM_STATUS(RM_ERR_SIZE, 1);
   if (n == 0) return RM_OK;
   for (int k = 0; k < arity; k++)
@@ -69,13 +69,13 @@ static rm_status map(int function, int arity, int format, int rule, int64_t n, c
   if (!y) return RM_STATUS(RM_ERR_NULL, 2 * arity + 2);
   const struct rm_map_kernels *kernels = rm_map_kernels();
   if (!kernels) return RM_ERR_ISA;
-  job j = {function, arity, format, rule, n, x, sx, y, sy, NULL, NULL, NULL};
-  if (rule == RM_NEAREST) j.kernel = kernels->map[function][format];
+  problem j = {function, arity, format, mode, n, x, sx, y, sy, NULL, NULL, NULL};
+  if (mode == RM_NEAREST) j.kernel = kernels->map[function][format];
   const int64_t grain = j.kernel ? RM_GRAIN : RM_GRAIN_ROUNDED;
   int64_t together = n;
   for (int k = 0; k < arity; k++) {
-    const int64_t most = rm_steps_together(n, y, sy, x[k], sx[k], rm_size_of(format));
-    if (most < together) together = most;
+    const int64_t steps = rm_steps_together(n, y, sy, x[k], sx[k], rm_size_of(format));
+    if (steps < together) together = steps;
   }
   rm_env env = rm_env_enter();
   if (j.kernel) j.lookup = rm_lookup16_get(kernels, function, arity, format);

@@ -1,4 +1,4 @@
-/* Makes the tables of half_table.h. */
+/* The tables of half_table.h: made at the first use that pays, and kept until the process ends. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,15 +41,15 @@ static void make_values(struct rm_table16 *t, rm_map_fn *kernel) {
   }
 }
 
-/* wide: the gradient's f32 loop. At g = 1 it gives RN24 of the derivative. */
-static void make_slopes(struct rm_table16 *t, int format, rm_map_fn *wide) {
+/* f32_loop: the gradient's loop of binary32. At g = 1 it gives RN24 of the derivative. */
+static void make_slopes(struct rm_table16 *t, int format, rm_map_fn *f32_loop) {
   const float one = 1.0f;
   for (int i = 0; i < INPUTS; i += BLOCK) {
     float x[BLOCK];
     for (int k = 0; k < BLOCK; k++) x[k] = (float)rm_to_double((uint64_t)(i + k), format);
     const char *const in[] = {(const char *)&one, (const char *)x};
     const ptrdiff_t strides[] = {0, sizeof *x};
-    wide(BLOCK, in, strides, (char *)(t->slope + i), sizeof *t->slope);
+    f32_loop(BLOCK, in, strides, (char *)(t->slope + i), sizeof *t->slope);
     for (int k = 0; k < BLOCK; k++) {
       const float size = t->slope[i + k] < 0.0f ? -t->slope[i + k] : t->slope[i + k];
       if (!(size >= 0x1p-126f && size <= 0x1.fffffep127f)) t->slope[i + k] = (float)rm_to_double(rm_nan_bits(format), format);
@@ -67,8 +67,8 @@ const struct rm_table16 *rm_table16_get(const struct rm_map_kernels *kernels, in
   const int which = format == RM_BF16;
   struct rm_table16 *t = atomic_load_explicit(&tables[function][which].table, memory_order_acquire);
   if (t) return t;
-  const int64_t most = n < INPUTS ? n : INPUTS; /* the sum must not overflow */
-  if (atomic_fetch_add_explicit(&tables[function][which].asked, most, memory_order_relaxed) + most < INPUTS) return NULL;
+  const int64_t count = n < INPUTS ? n : INPUTS; /* the sum must not overflow */
+  if (atomic_fetch_add_explicit(&tables[function][which].asked, count, memory_order_relaxed) + count < INPUTS) return NULL;
   struct rm_table16 *made = malloc(sizeof *made);
   if (!made) return NULL;
   made->exponent = (uint16_t)rm_infinity_bits(format);

@@ -10,19 +10,19 @@
 enum { RM_GRAIN = 1 << 15 }; /* elements that are worth a thread */
 
 typedef struct {
-  const rm_random_job *job;
+  const rm_random_problem *problem;
   rm_random_fn *kernel;
-} task;
+} plan;
 
 static uint32_t part(const void *context, int64_t begin, int64_t end) {
-  const task *t = context;
-  return t->kernel(t->job, begin, end - begin);
+  const plan *t = context;
+  return t->kernel(t->problem, begin, end - begin);
 }
 
-static void run(const rm_random_job *job, rm_random_fn *kernel, int64_t n) {
+static void run(const rm_random_problem *problem, rm_random_fn *kernel) {
   const rm_env env = rm_env_enter();
-  const task t = {job, kernel};
-  rm_env_leave(env, rm_in_parts(n, RM_GRAIN, part, &t));
+  const plan t = {problem, kernel};
+  rm_env_leave(env, rm_in_parts(problem->n, RM_GRAIN, part, &t));
 }
 
 void rm_random_block(uint64_t seed, uint64_t stream, uint64_t counter, uint32_t out[4]) {
@@ -33,88 +33,88 @@ void rm_random_block(uint64_t seed, uint64_t stream, uint64_t counter, uint32_t 
 
 rm_status rm_random_words32(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint32_t *out, ptrdiff_t stride_out) {
   const struct rm_random_kernels *kernels = rm_random_kernels();
-  rm_random_job job;
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
   if (!kernels) return RM_ERR_ISA;
-  const rm_status status = rm_random_start(&job, seed, stream, first, n, out, stride_out, 4, 3, 5);
-  if (!status) run(&job, kernels->words32, n);
+  const rm_status status = rm_words_problem(&problem, 4);
+  if (!status) run(&problem, kernels->words32);
   return status;
 }
 
 rm_status rm_random_words64(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint64_t *out, ptrdiff_t stride_out) {
   const struct rm_random_kernels *kernels = rm_random_kernels();
-  rm_random_job job;
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
   if (!kernels) return RM_ERR_ISA;
-  const rm_status status = rm_random_start(&job, seed, stream, first, n, out, stride_out, 8, 3, 5);
-  if (!status) run(&job, kernels->words64, n);
+  const rm_status status = rm_words_problem(&problem, 8);
+  if (!status) run(&problem, kernels->words64);
   return status;
 }
 
 rm_status rm_random_uniform(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double low, double high,
                             void *out, ptrdiff_t stride_out) {
   const struct rm_random_kernels *kernels = rm_random_kernels();
-  rm_random_job job;
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
   if (!kernels) return RM_ERR_ISA;
-  const rm_status status = rm_uniform_job(&job, format, seed, stream, first, n, low, high, out, stride_out);
-  if (!status) run(&job, kernels->uniform[format], n);
+  const rm_status status = rm_uniform_problem(&problem, format, low, high);
+  if (!status) run(&problem, kernels->uniform[format]);
   return status;
 }
 
 rm_status rm_random_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean, double std,
                            void *out, ptrdiff_t stride_out) {
   const struct rm_random_kernels *kernels = rm_random_kernels();
-  rm_random_job job;
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
   if (!kernels) return RM_ERR_ISA;
-  const rm_status status = rm_normal_job(&job, format, seed, stream, first, n, mean, std, out, stride_out);
-  if (!status) run(&job, kernels->normal[format], n);
+  const rm_status status = rm_normal_problem(&problem, format, mean, std);
+  if (!status) run(&problem, kernels->normal[format]);
   return status;
 }
 
 rm_status rm_random_truncated_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean,
                                      double std, double low, double high, void *out, ptrdiff_t stride_out) {
   const struct rm_random_kernels *kernels = rm_random_kernels();
-  rm_random_job job;
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
   if (!kernels) return RM_ERR_ISA;
-  const rm_status status = rm_truncated_job(&job, format, seed, stream, first, n, mean, std, low, high, out, stride_out);
-  if (!status) run(&job, kernels->truncated[format], n);
+  const rm_status status = rm_truncated_problem(&problem, format, mean, std, low, high);
+  if (!status) run(&problem, kernels->truncated[format]);
   return status;
 }
 
 rm_status rm_random_bernoulli(uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p, uint8_t *out,
                               ptrdiff_t stride_out) {
   const struct rm_random_kernels *kernels = rm_random_kernels();
-  rm_random_job job;
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
   if (!kernels) return RM_ERR_ISA;
-  const rm_status status = rm_bernoulli_job(&job, seed, stream, first, n, p, out, stride_out);
-  if (!status) run(&job, kernels->bernoulli, n);
+  const rm_status status = rm_bernoulli_problem(&problem, p);
+  if (!status) run(&problem, kernels->bernoulli);
   return status;
 }
 
 rm_status rm_dropout(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p, const void *x,
                      ptrdiff_t stride_x, void *out, ptrdiff_t stride_out) {
   const struct rm_random_kernels *kernels = rm_random_kernels();
-  rm_random_job job;
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
   if (!kernels) return RM_ERR_ISA;
-  const rm_status status = rm_dropout_job(&job, format, seed, stream, first, n, p, x, stride_x, out, stride_out);
-  if (!status) run(&job, kernels->dropout[format], n);
+  const rm_status status = rm_dropout_problem(&problem, format, p, x, stride_x);
+  if (!status) run(&problem, kernels->dropout[format]);
   return status;
 }
 
 rm_status rm_random_integers(uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t low, int64_t last,
                              int64_t *out, ptrdiff_t stride_out) {
   const struct rm_random_kernels *kernels = rm_random_kernels();
-  rm_random_job job;
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
   if (!kernels) return RM_ERR_ISA;
-  const rm_status status = rm_integers_job(&job, seed, stream, first, n, low, last, out, stride_out);
-  if (!status) run(&job, kernels->integers, n);
+  const rm_status status = rm_integers_problem(&problem, low, last);
+  if (!status) run(&problem, kernels->integers);
   return status;
 }
 
 rm_status rm_random_permutation(uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t *out,
                                 ptrdiff_t stride_out) {
   const struct rm_random_kernels *kernels = rm_random_kernels();
-  rm_random_job job;
+  rm_random_problem problem = rm_random_elements(seed, stream, first, n, out, stride_out);
   if (!kernels) return RM_ERR_ISA;
-  const rm_status status = rm_random_start(&job, seed, stream, first, n, out, stride_out, 8, 3, 5);
+  const rm_status status = rm_words_problem(&problem, 8);
   if (status || n == 0) return status;
-  return rm_permute(&job, kernels->words64, n) ? RM_OK : RM_ERR_MEMORY;
+  return rm_permute(&problem, kernels->words64) ? RM_OK : RM_ERR_MEMORY;
 }

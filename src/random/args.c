@@ -1,4 +1,4 @@
-/* What a call of random numbers checks and computes once, on the host: for the CPU's entry points and for the launchers. */
+/* What a call of random numbers checks and computes once, on the host, for the CPU's entry points and for the launchers. */
 #include "args.h"
 
 #include "../../crlibm/fp/exact.h"
@@ -7,18 +7,28 @@
 #include "../common/overlap.h"
 #include "truncated_exact.h"
 
-rm_status rm_random_start(rm_random_job *job, uint64_t seed, uint64_t stream, int64_t first, int64_t n, void *out,
-                          ptrdiff_t stride, int size, int at_first, int at_out) {
-  *job = (rm_random_job){0};
-  job->seed = seed, job->stream = stream, job->first = first;
-  job->out = out, job->stride = stride;
-  if (first < 0) return RM_STATUS(RM_ERR_RANGE, at_first);
-  if (n < 0) return RM_STATUS(RM_ERR_SIZE, at_first + 1);
-  if (n > INT64_MAX - first) return RM_STATUS(RM_ERR_RANGE, at_first + 1);
-  if (n > 0 && !out) return RM_STATUS(RM_ERR_NULL, at_out);
-  if (n > 1 && stride > -size && stride < size) return RM_STATUS(RM_ERR_OVERLAP, at_out);
+rm_random_problem rm_random_elements(uint64_t seed, uint64_t stream, int64_t first, int64_t n, void *out, ptrdiff_t stride) {
+  return (rm_random_problem){.seed = seed, .stream = stream, .first = first, .n = n, .out = out, .stride = stride};
+}
+
+/* Positions of the arguments that all have: `format`, where there is one, comes before them. */
+enum { AT_FORMAT = 1, AT_FIRST = 3, AT_N };
+
+/* has_format: 1 where the format comes first, and moves the others; size: bytes of a result; at_out: the position of out. */
+static rm_status check(const rm_random_problem *p, int has_format, int size, int at_out) {
+  if (p->first < 0) return RM_STATUS(RM_ERR_RANGE, has_format + AT_FIRST);
+  if (p->n < 0) return RM_STATUS(RM_ERR_SIZE, has_format + AT_N);
+  if (p->n > INT64_MAX - p->first) return RM_STATUS(RM_ERR_RANGE, has_format + AT_N);
+  if (p->n > 0 && !p->out) return RM_STATUS(RM_ERR_NULL, at_out);
+  if (p->n > 1 && p->stride > -size && p->stride < size) return RM_STATUS(RM_ERR_OVERLAP, at_out);
   return RM_OK;
 }
+static rm_status check_format(const rm_random_problem *p, int format, int at_out) {
+  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, AT_FORMAT);
+  return check(p, 1, rm_size_of(format), at_out);
+}
+
+rm_status rm_words_problem(const rm_random_problem *p, int size) { return check(p, 0, size, AT_N + 1); }
 
 /* ---------------------------------------------------------------------------------------------------------- uniform */
 
@@ -64,14 +74,13 @@ static void prepare_range(struct rm_range *r, int format, double low, double hig
   if (low == 0.0 && high == 1.0) r->mode = RM_RANGE_UNIT;
 }
 
-rm_status rm_uniform_job(rm_random_job *job, int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double low,
-                         double high, void *out, ptrdiff_t stride_out) {
-  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
-  const rm_status status = rm_random_start(job, seed, stream, first, n, out, stride_out, rm_size_of(format), 4, 8);
+rm_status rm_uniform_problem(rm_random_problem *p, int format, double low, double high) {
+  enum { AT_LOW = 6, AT_HIGH, AT_OUT };
+  const rm_status status = check_format(p, format, AT_OUT);
   if (status) return status;
   const rm_env env = rm_env_enter();
-  const int wrong = !finite_in(low, format) ? 6 : !finite_in(high, format) || high < low ? 7 : 0;
-  if (!wrong) prepare_range(&job->range, format, low, high);
+  const int wrong = !finite_in(low, format) ? AT_LOW : !finite_in(high, format) || high < low ? AT_HIGH : 0;
+  if (!wrong) prepare_range(&p->range, format, low, high);
   rm_env_leave(env, 0);
   return wrong ? RM_STATUS(RM_ERR_RANGE, wrong) : RM_OK;
 }
@@ -85,37 +94,36 @@ static int affine_mode(double mean, double std, int format) {
   return std >= least && std <= most && mean >= -most && mean <= most ? RM_AFFINE_SCALED : RM_AFFINE_ACCURATE;
 }
 
-rm_status rm_normal_job(rm_random_job *job, int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean,
-                        double std, void *out, ptrdiff_t stride_out) {
-  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
-  const rm_status status = rm_random_start(job, seed, stream, first, n, out, stride_out, rm_size_of(format), 4, 8);
+rm_status rm_normal_problem(rm_random_problem *p, int format, double mean, double std) {
+  enum { AT_MEAN = 6, AT_STD, AT_OUT };
+  const rm_status status = check_format(p, format, AT_OUT);
   if (status) return status;
   const rm_env env = rm_env_enter();
-  const int wrong = mean - mean != 0.0 ? 6 : !(std >= 0.0) || std - std != 0.0 ? 7 : 0;
-  job->affine.mean = mean, job->affine.std = std, job->affine.mode = affine_mode(mean, std, format);
+  const int wrong = mean - mean != 0.0 ? AT_MEAN : !(std >= 0.0) || std - std != 0.0 ? AT_STD : 0;
+  p->affine.mean = mean, p->affine.std = std, p->affine.mode = affine_mode(mean, std, format);
   rm_env_leave(env, 0);
   return wrong ? RM_STATUS(RM_ERR_RANGE, wrong) : RM_OK;
 }
 
 /* Which argument of a truncated normal number is out of range; 0 when none is. */
 static int wrong_truncation(const struct rm_truncation *t) {
+  enum { AT_MEAN = 6, AT_STD, AT_LOW, AT_HIGH };
   const double low = t->end[0], high = t->end[1], std = t->std;
-  if (t->mean - t->mean != 0.0) return 6;
-  if (!(std > 0.0) || std - std != 0.0 || !(t->mean <= std * 0x1p50 && -t->mean <= std * 0x1p50)) return 7;
-  if (!(low < t->mean + 30.0 * std)) return 8;
-  return !(high > t->mean - 30.0 * std) || !(high - low >= std * 0x1p-100) ? 9 : 0;
+  if (t->mean - t->mean != 0.0) return AT_MEAN;
+  if (!(std > 0.0) || std - std != 0.0 || !(t->mean <= std * 0x1p50 && -t->mean <= std * 0x1p50)) return AT_STD;
+  if (!(low < t->mean + 30.0 * std)) return AT_LOW;
+  return !(high > t->mean - 30.0 * std) || !(high - low >= std * 0x1p-100) ? AT_HIGH : 0;
 }
 
-rm_status rm_truncated_job(rm_random_job *job, int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n,
-                           double mean, double std, double low, double high, void *out, ptrdiff_t stride_out) {
-  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
-  const rm_status status = rm_random_start(job, seed, stream, first, n, out, stride_out, rm_size_of(format), 4, 10);
+rm_status rm_truncated_problem(rm_random_problem *p, int format, double mean, double std, double low, double high) {
+  enum { AT_OUT = 10 };
+  const rm_status status = check_format(p, format, AT_OUT);
   if (status) return status;
-  struct rm_truncation *t = &job->truncation;
+  struct rm_truncation *t = &p->truncation;
   t->mean = mean, t->std = std, t->end[0] = low, t->end[1] = high;
   const rm_env env = rm_env_enter();
   const int wrong = wrong_truncation(t);
-  if (!wrong && n > 0) rm_truncation_prepare(t);
+  if (!wrong && p->n > 0) rm_truncation_prepare(t);
   t->mode = affine_mode(mean, std, format) == RM_AFFINE_ACCURATE ? RM_AFFINE_ACCURATE : RM_AFFINE_SCALED;
   rm_env_leave(env, 0);
   return wrong ? RM_STATUS(RM_ERR_RANGE, wrong) : RM_OK;
@@ -130,15 +138,15 @@ static uint64_t limit_of(double p) {
   return whole + ((double)whole < scaled);
 }
 
-rm_status rm_bernoulli_job(rm_random_job *job, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p, void *out,
-                           ptrdiff_t stride_out) {
-  const rm_status status = rm_random_start(job, seed, stream, first, n, out, stride_out, 1, 3, 6);
+rm_status rm_bernoulli_problem(rm_random_problem *p, double probability) {
+  enum { AT_P = 5, AT_OUT };
+  const rm_status status = check(p, 0, 1, AT_OUT);
   if (status) return status;
   const rm_env env = rm_env_enter();
-  const int wrong = !(p >= 0.0 && p <= 1.0);
-  if (!wrong) job->drop.limit = limit_of(p);
+  const int wrong = !(probability >= 0.0 && probability <= 1.0);
+  if (!wrong) p->drop.limit = limit_of(probability);
   rm_env_leave(env, 0);
-  return wrong ? RM_STATUS(RM_ERR_RANGE, 5) : RM_OK;
+  return wrong ? RM_STATUS(RM_ERR_RANGE, AT_P) : RM_OK;
 }
 
 /* 1 - p = s + e exactly (p <= 1), r = RN(1/s), d = 1 - r (s + e), |d| < 2^-51. 1/(1-p) = r + r d + r d^2/(1-d), the last
@@ -155,33 +163,32 @@ static void prepare_drop(struct rm_drop *drop, double p) {
   drop->lo = drop->exact ? 0.0 : r * (-vf64_mul_err(r, s, 1.0) - r * rest);
 }
 
-rm_status rm_dropout_job(rm_random_job *job, int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p,
-                         const void *x, ptrdiff_t stride_x, void *out, ptrdiff_t stride_out) {
-  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
-  const int size = rm_size_of(format);
-  const rm_status status = rm_random_start(job, seed, stream, first, n, out, stride_out, size, 4, 9);
+rm_status rm_dropout_problem(rm_random_problem *p, int format, double probability, const void *x, ptrdiff_t stride_x) {
+  enum { AT_P = 6, AT_X, AT_OUT = 9 };
+  const rm_status status = check_format(p, format, AT_OUT);
   if (status) return status;
   const rm_env env = rm_env_enter();
-  const int wrong = !(p >= 0.0 && p <= 1.0);
-  if (!wrong) prepare_drop(&job->drop, p);
+  const int wrong = !(probability >= 0.0 && probability <= 1.0);
+  if (!wrong) prepare_drop(&p->drop, probability);
   rm_env_leave(env, 0);
-  if (wrong) return RM_STATUS(RM_ERR_RANGE, 6);
-  if (n == 0) return RM_OK;
-  if (!x) return RM_STATUS(RM_ERR_NULL, 7);
-  const rm_view to = {out, stride_out, 0}, source = {(char *)(uintptr_t)x, stride_x, 0};
-  if ((x != out || stride_x != stride_out) && rm_overlaps(to, n, 1, size, source, n, 1, size))
-    return RM_STATUS(RM_ERR_OVERLAP, 9);
-  job->x = x, job->stride_x = stride_x;
+  if (wrong) return RM_STATUS(RM_ERR_RANGE, AT_P);
+  if (p->n == 0) return RM_OK;
+  if (!x) return RM_STATUS(RM_ERR_NULL, AT_X);
+  const int size = rm_size_of(format);
+  const rm_view to = {p->out, p->stride, 0}, source = {(char *)(uintptr_t)x, stride_x, 0};
+  if ((x != p->out || stride_x != p->stride) && rm_overlaps(to, p->n, 1, size, source, p->n, 1, size))
+    return RM_STATUS(RM_ERR_OVERLAP, AT_OUT);
+  p->x = x, p->stride_x = stride_x;
   return RM_OK;
 }
 
 /* --------------------------------------------------------------------------------------------------------- integers */
 
-rm_status rm_integers_job(rm_random_job *job, uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t low,
-                          int64_t last, void *out, ptrdiff_t stride_out) {
-  const rm_status status = rm_random_start(job, seed, stream, first, n, out, stride_out, 8, 3, 7);
+rm_status rm_integers_problem(rm_random_problem *p, int64_t low, int64_t last) {
+  enum { AT_LAST = 6, AT_OUT };
+  const rm_status status = check(p, 0, 8, AT_OUT);
   if (status) return status;
-  if (last < low) return RM_STATUS(RM_ERR_RANGE, 6);
-  job->integers.low = low, job->integers.count = (uint64_t)last - (uint64_t)low + 1;
+  if (last < low) return RM_STATUS(RM_ERR_RANGE, AT_LAST);
+  p->integers.low = low, p->integers.count = (uint64_t)last - (uint64_t)low + 1;
   return RM_OK;
 }

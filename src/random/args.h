@@ -1,28 +1,23 @@
-/* A call of random numbers made ready on the host: its arguments checked, what depends on them alone computed. The functions
- * take the arguments of the public ones (include/repmath/random.h) and return their status; *job is for the loops only when
- * it is RM_OK. */
+/* The problem that a call of random numbers poses, made ready on the host: its arguments are checked, and what depends on them alone is
+ * computed. Statuses name the arguments of the public functions (include/repmath/random.h); a problem is for the loops only when the
+ * status is RM_OK. */
 #ifndef RM_RANDOM_ARGS_H
 #define RM_RANDOM_ARGS_H
 
 #include "../../include/repmath/core.h"
 #include "kernels.h"
 
-/* What all of them ask of their arguments. size: bytes of a result; at_first: the position of `first`, before n; at_out: that
- * of out. */
-rm_status rm_random_start(rm_random_job *job, uint64_t seed, uint64_t stream, int64_t first, int64_t n, void *out,
-                          ptrdiff_t stride, int size, int at_first, int at_out);
+/* The elements that a call writes; each of the functions below adds the rest. */
+rm_random_problem rm_random_elements(uint64_t seed, uint64_t stream, int64_t first, int64_t n, void *out, ptrdiff_t stride);
 
-rm_status rm_uniform_job(rm_random_job *job, int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double low,
-                         double high, void *out, ptrdiff_t stride_out);
-rm_status rm_normal_job(rm_random_job *job, int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean,
-                        double std, void *out, ptrdiff_t stride_out);
-rm_status rm_truncated_job(rm_random_job *job, int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n,
-                           double mean, double std, double low, double high, void *out, ptrdiff_t stride_out);
-rm_status rm_bernoulli_job(rm_random_job *job, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p, void *out,
-                           ptrdiff_t stride_out);
-rm_status rm_dropout_job(rm_random_job *job, int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p,
-                         const void *x, ptrdiff_t stride_x, void *out, ptrdiff_t stride_out);
-rm_status rm_integers_job(rm_random_job *job, uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t low,
-                          int64_t last, void *out, ptrdiff_t stride_out);
+/* Words and permutations; size: bytes of a result. */
+rm_status rm_words_problem(const rm_random_problem *p, int size);
+
+rm_status rm_uniform_problem(rm_random_problem *p, int format, double low, double high);
+rm_status rm_normal_problem(rm_random_problem *p, int format, double mean, double std);
+rm_status rm_truncated_problem(rm_random_problem *p, int format, double mean, double std, double low, double high);
+rm_status rm_bernoulli_problem(rm_random_problem *p, double probability);
+rm_status rm_dropout_problem(rm_random_problem *p, int format, double probability, const void *x, ptrdiff_t stride_x);
+rm_status rm_integers_problem(rm_random_problem *p, int64_t low, int64_t last);
 
 #endif

@@ -1,5 +1,5 @@
 /* A loop over the elements of a call: blocks of the generator into a buffer that stays in the first cache, then results from
- * it, contiguous, then, where the output is not, their places. */
+ * it, contiguous, which are then spread where the output is not. */
 #ifndef RM_RANDOM_CHUNKS_H
 #define RM_RANDOM_CHUNKS_H
 
@@ -13,12 +13,12 @@ enum { RM_CHUNK_WORDS = 4 * RM_CHUNK_BLOCKS }; /* elements of a chunk that have 
 enum { RM_CHUNK_DRAWS = 2 * RM_CHUNK_BLOCKS }; /* elements of a chunk that have one draw of 64 bits each */
 enum { RM_CHUNK_PAD = 16 }; /* elements that a vector may read beyond the last */
 
-/* Results of elements [from, from + n) of the call, contiguous, from the random bytes of the first one on. At least RM_LANES
+/* Makes the results of elements [from, from + n) of the call, contiguous, from the random bytes of the first one on. At least RM_LANES
  * elements beyond the last may be read. */
-typedef uint32_t rm_chunk_fn(const rm_random_job *job, int64_t from, int n, const char *random, char *out);
+typedef uint32_t rm_chunk_fn(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out);
 
 /* width: bytes of randomness an element, 4 or 8; size: bytes of a result. */
-RM_FN uint32_t rm_random_loop(const rm_random_job *job, int64_t from, int64_t n, const int width, const int size,
+RM_FN uint32_t rm_random_loop(const rm_random_problem *problem, int64_t from, int64_t n, const int width, const int size,
                               rm_chunk_fn *make) {
   const int per_block = 16 / width;
   uint64_t draws[RM_CHUNK_DRAWS + RM_CHUNK_PAD] __attribute__((aligned(64)));
@@ -26,18 +26,18 @@ RM_FN uint32_t rm_random_loop(const rm_random_job *job, int64_t from, int64_t n,
   uint32_t flags = 0;
   for (int i = 0; i < RM_CHUNK_PAD; i++) draws[RM_CHUNK_DRAWS + i] = 0;
   while (n > 0) {
-    const uint64_t at = (uint64_t)(job->first + from);
+    const uint64_t at = (uint64_t)(problem->first + from);
     const int skip = (int)(at % (unsigned)per_block);
     const int64_t room = (int64_t)RM_CHUNK_BLOCKS * per_block - skip;
     const int count = (int)(n < room ? n : room);
     const int blocks = (skip + count + per_block - 1) / per_block;
-    rm_philox_fill(job->seed, job->stream, at / (unsigned)per_block,
+    rm_philox_fill(problem->seed, problem->stream, at / (unsigned)per_block,
                    (blocks + RM_PHILOX_STEP - 1) / RM_PHILOX_STEP * RM_PHILOX_STEP, draws);
-    const int contiguous = job->stride == size;
-    char *out = contiguous ? job->out + from * size : results;
-    flags |= make(job, from, count, (const char *)draws + skip * width, out);
+    const int contiguous = problem->stride == size;
+    char *out = contiguous ? problem->out + from * size : results;
+    flags |= make(problem, from, count, (const char *)draws + skip * width, out);
     if (!contiguous)
-      for (int i = 0; i < count; i++) __builtin_memcpy(job->out + (from + i) * job->stride, out + i * size, (size_t)size);
+      for (int i = 0; i < count; i++) __builtin_memcpy(problem->out + (from + i) * problem->stride, out + i * size, (size_t)size);
     from += count;
     n -= count;
   }

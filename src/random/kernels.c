@@ -6,44 +6,44 @@
 #include "truncated.h"
 #include "uniform.h"
 
-static uint32_t words32(const rm_random_job *job, int64_t from, int64_t n) {
-  return rm_random_loop(job, from, n, 4, 4, rm_make_words32);
+static uint32_t words32(const rm_random_problem *problem, int64_t from, int64_t n) {
+  return rm_random_loop(problem, from, n, 4, 4, rm_make_words32);
 }
-static uint32_t words64(const rm_random_job *job, int64_t from, int64_t n) {
-  return rm_random_loop(job, from, n, 8, 8, rm_make_words64);
+static uint32_t words64(const rm_random_problem *problem, int64_t from, int64_t n) {
+  return rm_random_loop(problem, from, n, 8, 8, rm_make_words64);
 }
-static uint32_t bernoulli(const rm_random_job *job, int64_t from, int64_t n) {
-  return rm_random_loop(job, from, n, 8, 1, rm_make_bernoulli);
+static uint32_t bernoulli(const rm_random_problem *problem, int64_t from, int64_t n) {
+  return rm_random_loop(problem, from, n, 8, 1, rm_make_bernoulli);
 }
-static uint32_t integers(const rm_random_job *job, int64_t from, int64_t n) {
-  return rm_random_loop(job, from, n, 8, 8, rm_make_integers);
+static uint32_t integers(const rm_random_problem *problem, int64_t from, int64_t n) {
+  return rm_random_loop(problem, from, n, 8, 8, rm_make_integers);
 }
 
 #define RM_DEFINE(fmt, FMT, width)                                                                                           \
-  RM_FN uint32_t make_uniform_##fmt(const rm_random_job *job, int64_t from, int n, const char *random, char *out) {          \
+  RM_FN uint32_t make_uniform_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {          \
     (void)from;                                                                                                              \
-    return rm_make_uniform(job, n, random, out, FMT);                                                                        \
+    return rm_make_uniform(problem, n, random, out, FMT);                                                                        \
   }                                                                                                                          \
-  RM_FN uint32_t make_normal_##fmt(const rm_random_job *job, int64_t from, int n, const char *random, char *out) {           \
-    return rm_make_normal(job, from, n, random, out, FMT);                                                                   \
+  RM_FN uint32_t make_normal_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {           \
+    return rm_make_normal(problem, from, n, random, out, FMT);                                                                   \
   }                                                                                                                          \
-  RM_FN uint32_t make_truncated_##fmt(const rm_random_job *job, int64_t from, int n, const char *random, char *out) {        \
-    return rm_make_truncated(job, from, n, random, out, FMT);                                                                \
+  RM_FN uint32_t make_truncated_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {        \
+    return rm_make_truncated(problem, from, n, random, out, FMT);                                                                \
   }                                                                                                                          \
-  RM_FN uint32_t make_dropout_##fmt(const rm_random_job *job, int64_t from, int n, const char *random, char *out) {          \
-    return rm_make_dropout(job, from, n, random, out, FMT);                                                                  \
+  RM_FN uint32_t make_dropout_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {          \
+    return rm_make_dropout(problem, from, n, random, out, FMT);                                                                  \
   }                                                                                                                          \
-  static uint32_t uniform_##fmt(const rm_random_job *job, int64_t from, int64_t n) {                                         \
-    return rm_random_loop(job, from, n, width, rm_size_of(FMT), make_uniform_##fmt);                                         \
+  static uint32_t uniform_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                                         \
+    return rm_random_loop(problem, from, n, width, rm_size_of(FMT), make_uniform_##fmt);                                         \
   }                                                                                                                          \
-  static uint32_t normal_##fmt(const rm_random_job *job, int64_t from, int64_t n) {                                          \
-    return rm_random_loop(job, from, n, 8, rm_size_of(FMT), make_normal_##fmt);                                              \
+  static uint32_t normal_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                                          \
+    return rm_random_loop(problem, from, n, 8, rm_size_of(FMT), make_normal_##fmt);                                              \
   }                                                                                                                          \
-  static uint32_t truncated_##fmt(const rm_random_job *job, int64_t from, int64_t n) {                                       \
-    return rm_random_loop(job, from, n, 8, rm_size_of(FMT), make_truncated_##fmt);                                           \
+  static uint32_t truncated_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                                       \
+    return rm_random_loop(problem, from, n, 8, rm_size_of(FMT), make_truncated_##fmt);                                           \
   }                                                                                                                          \
-  static uint32_t dropout_##fmt(const rm_random_job *job, int64_t from, int64_t n) {                                         \
-    return rm_random_loop(job, from, n, 8, rm_size_of(FMT), make_dropout_##fmt);                                             \
+  static uint32_t dropout_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                                         \
+    return rm_random_loop(problem, from, n, 8, rm_size_of(FMT), make_dropout_##fmt);                                             \
   }
 RM_DEFINE(f16, RM_F16, 4)
 RM_DEFINE(bf16, RM_BF16, 4)

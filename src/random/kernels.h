@@ -7,7 +7,7 @@
 
 #include "../runtime/isa.h"
 
-/* What each distribution computes once a call. Named outside the job: C++ allows no types in an anonymous union. */
+/* What each distribution computes once a call. Named outside the problem, since C++ allows no types in an anonymous union. */
 struct rm_range {
   double low, high, width, width_error, err; /* high - low = width + width_error */
   int mode;
@@ -31,7 +31,7 @@ struct rm_drop {
   int exact; /* 1/(1-p) = hi, a power of two */
 };
 
-/* One call. Element i of the output belongs to element first + i of the stream. */
+/* The arguments of a call: n elements, of which element i of the output belongs to element first + i of the stream. */
 typedef struct {
   uint64_t seed, stream;
   int64_t first;
@@ -46,7 +46,8 @@ typedef struct {
     struct rm_truncation truncation;
     struct rm_drop drop;
   };
-} rm_random_job;
+  int64_t n;
+} rm_random_problem;
 
 /* How a range is computed (uniform.h). */
 enum { RM_RANGE_UNIT, RM_RANGE_EXACT, RM_RANGE_FUSED, RM_RANGE_TESTED, RM_RANGE_ACCURATE };
@@ -54,7 +55,7 @@ enum { RM_RANGE_UNIT, RM_RANGE_EXACT, RM_RANGE_FUSED, RM_RANGE_TESTED, RM_RANGE_
 enum { RM_AFFINE_STANDARD, RM_AFFINE_SCALED, RM_AFFINE_ACCURATE };
 
 /* Elements [from, from + n) of the call. Returns RM_FLAG_* bits. */
-typedef uint32_t rm_random_fn(const rm_random_job *job, int64_t from, int64_t n);
+typedef uint32_t rm_random_fn(const rm_random_problem *problem, int64_t from, int64_t n);
 
 struct rm_random_kernels {
   rm_random_fn *words32, *words64, *bernoulli, *integers;

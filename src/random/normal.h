@@ -32,7 +32,7 @@ RM_FN vm64 rm_scaled_step(const struct rm_affine *a, vi64 k, vf64 *v, const int 
 /* The same in two parts. z = hi + lo within err, |lo| <= 2^-39 |hi|; p + pl = std (hi + lo): pl takes two roundings of
  * 2^-53 2^-38 |p|; s + e = mean + p exactly; e + pl, at most 2^-53 |s| + 2^-38 |p|, rounds by 2^-53 of that, and so does
  * the test. Together below std err + 2^-89 |p| + 2^-104 |s|. Where |s| < 2^-28 |p|, the second part may be no small part of
- * s: open. */
+ * s: undecided. */
 RM_FN vm64 rm_affine_f64(double mean_, double std_, vf64 hi, vf64 lo, vf64 err, vf64 *y) {
   const vf64 std = vf64_set1(std_), mean = vf64_set1(mean_);
   const vf64 p = vf64_mul(std, hi), pl = vf64_mad(std, lo, vf64_mul_err(std, hi, p));
@@ -54,8 +54,8 @@ RM_FN vm64 rm_scaled_fast_f64(const struct rm_affine *a, vi64 k, vf64 *y) {
 }
 
 /* In mode RM_AFFINE_ACCURATE the vector step is that of mean 0 and std 1 in binary64, and only a guess comes from it. */
-RM_FN uint32_t rm_make_normal(const rm_random_job *job, int64_t from, int n, const char *random, char *out, const int fmt) {
-  const struct rm_affine *a = &job->affine;
+RM_FN uint32_t rm_make_normal(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out, const int fmt) {
+  const struct rm_affine *a = &problem->affine;
   const int size = rm_size_of(fmt), slow = a->mode == RM_AFFINE_ACCURATE;
   uint32_t flags = 0;
   (void)from;
@@ -63,7 +63,7 @@ RM_FN uint32_t rm_make_normal(const rm_random_job *job, int64_t from, int n, con
     const int count = n - i < RM_LANES ? n - i : RM_LANES;
     const uint32_t all = (1u << count) - 1;
     const vi64 k = rm_load_draws(random, i);
-    uint32_t open = all;
+    uint32_t undecided = all;
     vf64 y;
     if (slow) {
       rm_standard_step(k, &y, RM_F64);
@@ -72,13 +72,13 @@ RM_FN uint32_t rm_make_normal(const rm_random_job *job, int64_t from, int n, con
                         : fmt == RM_F64               ? rm_scaled_fast_f64(a, k, &y)
                                                       : rm_scaled_step(a, k, &y, fmt);
       rm_store_elements(out + i * size, y, count, fmt);
-      open &= vm64_bits(mask);
+      undecided &= vm64_bits(mask);
     }
-    if (RM_LIKELY(!open)) continue;
+    if (RM_LIKELY(!undecided)) continue;
     double guess[RM_LANES];
     vf64_store(guess, y);
     for (int l = 0; l < count; l++)
-      if (open >> l & 1u) {
+      if (undecided >> l & 1u) {
         const double near = slow ? a->mean + a->std * guess[l] : guess[l];
         const uint64_t bits = rm_normal_exactly(rm_draw_at(random, i + l), a->mean, a->std, near, fmt, &flags);
         rm_write_bits(out + (i + l) * size, bits, fmt);

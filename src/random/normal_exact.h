@@ -1,4 +1,4 @@
-/* Normal random numbers rounded exactly (normal_exact.inl, compiled once): for what the vector steps leave open. */
+/* Normal random numbers rounded exactly (normal_exact.inl, compiled once): for what the vector steps leave undecided. */
 #ifndef RM_RANDOM_NORMAL_EXACT_H
 #define RM_RANDOM_NORMAL_EXACT_H
 

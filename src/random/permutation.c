@@ -8,7 +8,7 @@
 #include "../runtime/threads.h"
 #include "permutation_order.h"
 
-enum { BUCKET = 4, PART = 1 << 12, MOST_PARTS = 11 /* bits */, SOME = 1 << 12, GRAIN = 1 << 15 };
+enum { BUCKET = 4, PART = 1 << 12, MAX_PART_BITS = 11, SOME = 1 << 12, GRAIN = 1 << 15 };
 
 static void sort_few(const rm_draw_source *s, rm_drawn *p, int64_t n) {
   for (int64_t i = 1; i < n; i++) {
@@ -20,9 +20,9 @@ static void sort_few(const rm_draw_source *s, rm_drawn *p, int64_t n) {
 }
 
 /* How many leading bits leave at most `size` of n in a group, on the average. */
-static int leading_bits(int64_t n, int64_t size, int most) {
+static int leading_bits(int64_t n, int64_t size, int limit) {
   int bits = 0;
-  while (bits < most && n >> bits > size) bits++;
+  while (bits < limit && n >> bits > size) bits++;
   return bits;
 }
 static uint64_t leading(uint64_t draw, int bits) { return bits ? draw >> (64 - bits) : 0; }
@@ -50,19 +50,20 @@ static void sort_part(const rm_draw_source *s, const rm_drawn *part, int64_t n, 
 /* Makes a few draws, beginning with number `from`: making them twice costs less than memory for all. */
 static int64_t some_draws(const rm_draw_source *s, rm_random_fn *words64, int64_t from, int64_t n, uint64_t *draws) {
   const int64_t count = n - from < SOME ? n - from : SOME;
-  const rm_random_job here = {.seed = s->seed, .stream = s->stream, .first = s->first + from, .out = (char *)draws, .stride = sizeof *draws};
+  const rm_random_problem here = {.seed = s->seed, .stream = s->stream, .first = s->first + from, .out = (char *)draws, .stride = sizeof *draws};
   words64(&here, 0, count);
   for (int64_t i = 0; i < count; i++) draws[i] = rm_draw_used(draws[i]);
   return count;
 }
 
-int rm_permute(const rm_random_job *job, rm_random_fn *words64, int64_t n) {
-  const rm_draw_source s = {job->seed, job->stream, job->first};
-  const int bits = leading_bits(n, PART, MOST_PARTS);
+int rm_permute(const rm_random_problem *problem, rm_random_fn *words64) {
+  const int64_t n = problem->n;
+  const rm_draw_source s = {problem->seed, problem->stream, problem->first};
+  const int bits = leading_bits(n, PART, MAX_PART_BITS);
   const int64_t parts = INT64_C(1) << bits;
-  int64_t start[(1 << MOST_PARTS) + 2] = {0}, longest = 0;
+  int64_t start[(1 << MAX_PART_BITS) + 2] = {0}, longest = 0;
   uint64_t draws[SOME];
-  if (n > RM_PERMUTATION_MOST) return 0;
+  if (n > RM_PERMUTATION_MAX) return 0;
   for (int64_t i = 0, count; i < n; i += count) {
     count = some_draws(&s, words64, i, n, draws);
     for (int64_t k = 0; k < count; k++) start[leading(draws[k], bits) + 2]++;
@@ -88,7 +89,7 @@ int rm_permute(const rm_random_job *job, rm_random_fn *words64, int64_t n) {
       rm_drawn *moved = (rm_drawn *)(void *)(work + (size_t)t * each);
       for (int64_t p = parts / threads * t; p < (t + 1 == threads ? parts : parts / threads * (t + 1)); p++)
         sort_part(&s, pairs + start[p], start[p + 1] - start[p], bits, moved, (int64_t *)(void *)(moved + longest),
-                  job->out + start[p] * job->stride, job->stride);
+                  problem->out + start[p] * problem->stride, problem->stride);
     }
   }
   free(pairs);

@@ -4,8 +4,8 @@
 
 #include "kernels.h"
 
-/* Writes the numbers 0 ... n - 1, n > 0, in the order of the draws of the call's elements (spec.md, section 6), which words64 makes.
+/* Writes the numbers 0 ... n - 1, n > 0, in the order of the draws of the problem's elements (spec.md, section 6), which words64 makes.
  * Returns 0 when there is no memory; nothing has been written then. */
-int rm_permute(const rm_random_job *job, rm_random_fn *words64, int64_t n);
+int rm_permute(const rm_random_problem *problem, rm_random_fn *words64);
 
 #endif

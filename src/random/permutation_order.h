@@ -35,6 +35,6 @@ RM_FN int rm_drawn_less(const rm_draw_source *s, const rm_drawn *a, const rm_dra
 }
 
 /* How many numbers a call may permute: what they need can be counted in bytes. */
-#define RM_PERMUTATION_MOST (INT64_MAX / 64)
+#define RM_PERMUTATION_MAX (INT64_MAX / 64)
 
 #endif

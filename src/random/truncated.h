@@ -6,7 +6,7 @@
 #include "normal.h"
 #include "truncated_exact.h"
 
-/* Where 1 - |u| is below this, or |u| below that, the lane is open. */
+/* Where 1 - |u| is below this, or |u| below that, the lane is undecided. */
 #define RM_TRUNCATED_V 0x1p-160
 #define RM_TRUNCATED_U 0x1p-40
 
@@ -60,9 +60,9 @@ RM_FN vm64 rm_truncated_fast_f64(const struct rm_truncation *a, vf64 u, vf64 ul,
 }
 
 /* In mode RM_AFFINE_ACCURATE the vector step is that of mean 0 and std 1, and only a guess comes from it. */
-RM_FN uint32_t rm_make_truncated(const rm_random_job *job, int64_t from, int n, const char *random, char *out,
+RM_FN uint32_t rm_make_truncated(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out,
                                  const int fmt) {
-  struct rm_truncation a = job->truncation;
+  struct rm_truncation a = problem->truncation;
   const int size = rm_size_of(fmt), slow = a.mode == RM_AFFINE_ACCURATE;
   uint32_t flags = 0;
   (void)from;
@@ -84,13 +84,13 @@ RM_FN uint32_t rm_make_truncated(const rm_random_job *job, int64_t from, int n, 
     mask = vm64_or(mask, fmt == RM_F64 ? rm_truncated_fast_f64(&a, u, ul, v, vl, sign, &x)
                                        : rm_truncated_step(&a, u, v, sign, &x, fmt));
     rm_store_elements(out + i * size, x, count, fmt);
-    const uint32_t all = (1u << count) - 1, open = slow ? all : vm64_bits(mask) & all;
-    if (RM_LIKELY(!open)) continue;
+    const uint32_t all = (1u << count) - 1, undecided = slow ? all : vm64_bits(mask) & all;
+    if (RM_LIKELY(!undecided)) continue;
     double guess[RM_LANES];
     vf64_store(guess, x);
     for (int k = 0; k < count; k++)
-      if (open >> k & 1u) {
-        const struct rm_truncation *t = &job->truncation;
+      if (undecided >> k & 1u) {
+        const struct rm_truncation *t = &problem->truncation;
         const double near = slow ? t->mean + t->std * guess[k] : guess[k];
         rm_write_bits(out + (i + k) * size, rm_truncated_exactly(rm_draw_at(random, i + k), t, near, fmt, &flags), fmt);
       }

@@ -1,6 +1,6 @@
 /* Truncated normal numbers: X = mean + std Phi^-1((1 - U) Phi(a) + U Phi(b)), U = (d + 1/2) 2^-64 for the draw d, a = (low
  * - mean)/std and b = (high - mean)/std. What a call computes once, and the exact rounding of what the vector steps leave
- * open. */
+ * undecided. */
 #ifndef RM_RANDOM_TRUNCATED_EXACT_H
 #define RM_RANDOM_TRUNCATED_EXACT_H
 

@@ -5,7 +5,7 @@
  * They are not equal: 1 and the integrals of exp(-t^2/2) from 0 to rational numbers of different squares are linearly independent over
  * the rationals (Shidlovskii's theorem for such E-functions), and twice the tails differ by rational multiples of the integrals over
  * sqrt(pi/2); the cases of like squares would make U 0, 1/2 or 1. Where an end is infinite the relation has a term with sqrt(pi), which the
- * theorem leaves out; none is known. A comparison that 16 limbs leave open is taken as it stands there. Ends closer than
+ * theorem leaves out; none is known. A comparison that 16 limbs leave undecided is taken as it stands there. Ends closer than
  * 2^-100 std are excluded by the interface (random/args.c): there too, that one end is within 30 std of the mean. */
 #include "truncated_exact.h"
 

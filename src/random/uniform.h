@@ -38,21 +38,21 @@ RM_FN vf64 rm_unit_doubles(vi64 d) {
   return vf64_sub(above, vf64_from_bits(vi64_sub(one, vi64_and(vi64_srl(d, 11), vi64_set1(1)))));
 }
 
-/* What the lanes of `open` are, exactly. */
-RM_COLD void rm_uniform_redo(const rm_random_job *job, const char *random, uint32_t open, char *out, const int fmt) {
+/* Computes the lanes of `undecided` by exact integers. */
+RM_COLD void rm_uniform_redo(const rm_random_problem *problem, const char *random, uint32_t undecided, char *out, const int fmt) {
   const int p = rm_precision(fmt), size = rm_size_of(fmt);
-  for (int k = 0; open >> k; k++)
-    if (open >> k & 1u) {
+  for (int k = 0; undecided >> k; k++)
+    if (undecided >> k & 1u) {
       const uint64_t m = fmt == RM_F64 ? rm_draw_at(random, k) >> 11 : rm_word_at(random, k) >> (32 - p);
-      rm_write_bits(out + k * size, rm_uniform_exactly(job->range.low, job->range.high, m, fmt), fmt);
+      rm_write_bits(out + k * size, rm_uniform_exactly(problem->range.low, problem->range.high, m, fmt), fmt);
     }
 }
 
 /* low + u (high - low) in binary64 for the formats below. The width rounds by 2^-53 of itself, the product by as much and
  * the sum by 2^-53 of its size: with B = max(|low|, |high|) and a width of at most 2B the error is below 5 2^-53 B; the
  * test asks for 2 2^-53 more. err = 2^-50 B (random/args.c). In mode RM_RANGE_EXACT nothing rounds before the store. */
-RM_FN uint32_t rm_range_narrow(const rm_random_job *job, int n, const char *random, char *out, const int fmt) {
-  const struct rm_range *r = &job->range;
+RM_FN uint32_t rm_range_narrow(const rm_random_problem *problem, int n, const char *random, char *out, const int fmt) {
+  const struct rm_range *r = &problem->range;
   const int size = rm_size_of(fmt);
   float u[RM_CHUNK_WORDS + RM_CHUNK_PAD];
   const vf64 low = vf64_set1(r->low), width = vf64_set1(r->width), err = vf64_set1(RM_BOUND(r->err));
@@ -64,8 +64,8 @@ RM_FN uint32_t rm_range_narrow(const rm_random_job *job, int n, const char *rand
     rm_store_elements(out + i * size, v, count, fmt);
     if (r->mode == RM_RANGE_EXACT) continue;
     const vm64 sign = vf64_le(vf64_abs(v), err); /* unknown: zero has one too */
-    const uint32_t open = vm64_bits(vm64_or(vf64_undecided_within(v, err, fmt), sign)) & ((1u << count) - 1);
-    if (RM_UNLIKELY(open)) rm_uniform_redo(job, random + 4 * i, open, out + i * size, fmt);
+    const uint32_t undecided = vm64_bits(vm64_or(vf64_undecided_within(v, err, fmt), sign)) & ((1u << count) - 1);
+    if (RM_UNLIKELY(undecided)) rm_uniform_redo(problem, random + 4 * i, undecided, out + i * size, fmt);
   }
   return 0;
 }
@@ -75,9 +75,9 @@ RM_FN uint32_t rm_range_narrow(const rm_random_job *job, int n, const char *rand
  * exactly:
  *   u width = p + pe; s + e = low + p; t = u width_error + pe, |t| <= 2^-52 2B, two roundings: 2^-104 2B;
  *   lo = e + t, |lo| <= 2^-50 B, one rounding: 2^-103 B; the test rounds as much.
- * err = 2^-100 B (random/args.c). Where |s| < 2^-40 B, lo may be no small part of s: open. */
-RM_FN uint32_t rm_range_f64(const rm_random_job *job, int n, const char *random, char *out) {
-  const struct rm_range *r = &job->range;
+ * err = 2^-100 B (random/args.c). Where |s| < 2^-40 B, lo may be no small part of s: undecided. */
+RM_FN uint32_t rm_range_f64(const rm_random_problem *problem, int n, const char *random, char *out) {
+  const struct rm_range *r = &problem->range;
   const vf64 low = vf64_set1(r->low), width = vf64_set1(r->width), rest = vf64_set1(r->width_error);
   const vf64 err = vf64_set1(RM_BOUND(r->err)), least = vf64_set1(r->err * 0x1p60);
   const int direct = r->mode == RM_RANGE_EXACT || (RM_HAS_FMA && r->mode == RM_RANGE_FUSED);
@@ -94,24 +94,24 @@ RM_FN uint32_t rm_range_f64(const rm_random_job *job, int n, const char *random,
     vf64 y;
     const vm64 mask = vm64_or(vf64_undecided_f64(s, lo, err, &y), vf64_lt(vf64_abs(s), least));
     rm_store_elements(out + 8 * i, y, count, RM_F64);
-    const uint32_t open = vm64_bits(mask) & ((1u << count) - 1);
-    if (RM_UNLIKELY(open)) rm_uniform_redo(job, random + 8 * i, open, out + 8 * i, RM_F64);
+    const uint32_t undecided = vm64_bits(mask) & ((1u << count) - 1);
+    if (RM_UNLIKELY(undecided)) rm_uniform_redo(problem, random + 8 * i, undecided, out + 8 * i, RM_F64);
   }
   return 0;
 }
 
-RM_FN uint32_t rm_make_uniform(const rm_random_job *job, int n, const char *random, char *out, const int fmt) {
-  const int mode = job->range.mode;
+RM_FN uint32_t rm_make_uniform(const rm_random_problem *problem, int n, const char *random, char *out, const int fmt) {
+  const int mode = problem->range.mode;
   if (mode == RM_RANGE_ACCURATE) {
     const int size = rm_size_of(fmt);
-    for (int i = 0; i < n; i++) rm_uniform_redo(job, random + (fmt == RM_F64 ? 8 : 4) * i, 1, out + i * size, fmt);
+    for (int i = 0; i < n; i++) rm_uniform_redo(problem, random + (fmt == RM_F64 ? 8 : 4) * i, 1, out + i * size, fmt);
     return 0;
   }
   if (fmt == RM_F32 && mode == RM_RANGE_UNIT) {
     rm_unit_floats(random, n, 24, out);
     return 0;
   }
-  return fmt == RM_F64 ? rm_range_f64(job, n, random, out) : rm_range_narrow(job, n, random, out, fmt);
+  return fmt == RM_F64 ? rm_range_f64(problem, n, random, out) : rm_range_narrow(problem, n, random, out, fmt);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* The public accumulator: the superaccumulator behind argument checks and the floating-point environment guard. */
+/* The public accumulator: the superaccumulator behind argument checks and the floating-point environment. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,8 +31,8 @@ static rm_status merge(rm_accumulator *into, const rm_accumulator *from, int sub
 rm_status rm_accumulator_merge(rm_accumulator *into, const rm_accumulator *from) { return merge(into, from, 0); }
 rm_status rm_accumulator_subtract(rm_accumulator *into, const rm_accumulator *from) { return merge(into, from, 1); }
 
-/* Near the end of the range, which n terms could leave: the accumulator as it was is kept for that case. */
-static rm_status settle(rm_accumulator *acc, const rm_superaccumulator *before, int position) {
+/* Near the end of the range, which n terms could leave, the accumulator as it was is kept, and restored when they did. */
+static rm_status stay_in_range(rm_accumulator *acc, const rm_superaccumulator *before, int position) {
   if (!before || rm_superacc_in_range(&acc->sum)) return RM_OK;
   acc->sum = *before;
   return RM_STATUS(RM_ERR_RANGE, position);
@@ -53,7 +53,7 @@ static const rm_superaccumulator *keep(const rm_accumulator *acc, int64_t n, rm_
     const rm_env env = rm_env_enter();                                                                                      \
     rm_superacc_add_array(&acc->sum, FMT, n, x, stride_x);                                                                  \
     rm_env_leave(env, 0);                                                                                                   \
-    return settle(acc, before, 3);                                                                                          \
+    return stay_in_range(acc, before, 3);                                                                                          \
   }                                                                                                                         \
   rm_status rm_accumulator_add_products_##fmt(rm_accumulator *acc, int64_t n, const type *x, ptrdiff_t stride_x,            \
                                               const type *y, ptrdiff_t stride_y) {                                          \
@@ -65,7 +65,7 @@ static const rm_superaccumulator *keep(const rm_accumulator *acc, int64_t n, rm_
     const rm_env env = rm_env_enter();                                                                                      \
     rm_superacc_add_products(&acc->sum, FMT, n, x, stride_x, y, stride_y);                                                  \
     rm_env_leave(env, 0);                                                                                                   \
-    return settle(acc, before, 3);                                                                                          \
+    return stay_in_range(acc, before, 3);                                                                                          \
   }                                                                                                                         \
   rm_status rm_accumulator_rounded_##fmt(const rm_accumulator *acc, type *out, int rounding) {                              \
     if (!acc) return RM_STATUS(RM_ERR_NULL, 1);                                                                             \

@@ -1,14 +1,14 @@
 /* Scatter sums of single elements (one column): a cell of binary64 numbers for every element of out, and no sorting.
  *
  * Formats below binary64: s + e = s' + term exactly, and the sum of |e| bounds the error of s. binary64: as `compensated`
- * in segment.h, whose argument holds for both. The old value is the last term. Elements that this leaves open are summed
- * again, from sorted terms. */
+ * in segment.h, whose argument holds for both. The old value is the last term. Elements that this leaves undecided are
+ * summed again, from sorted terms. */
 #ifndef RM_REDUCE_CELLS_H
 #define RM_REDUCE_CELLS_H
 
 #include "segment.h"
 
-enum { RM_CELLS_BLOCK = 512, RM_CELLS_AHEAD = 24 }; /* terms converted at a time; how far ahead cells are fetched */
+enum { RM_CELLS_BLOCK = 512, RM_CELLS_AHEAD = 24 }; /* terms converted at a time; how far ahead cells are prefetched */
 
 /* A cell: the sum, the bound of its error, and for binary64 the sum of errors. */
 RM_FN int rm_cell_is_empty(double bound) { return rm_bits64(bound) == UINT64_C(1) << 63; } /* -0 */
@@ -25,7 +25,7 @@ RM_FN void rm_cell_add(double *cell, double x, const int fmt) {
   }
 }
 
-/* `count` elements of src from the i-th on, as binary64. */
+/* Converts `count` elements of src from the i-th on to binary64. */
 RM_FN void rm_cells_convert(const rm_scatter_problem *p, int64_t i, int count, const int fmt, double *x) {
   const int size = rm_size_of(fmt);
   const rm_terms src = {p->src.base + i * p->src.row, p->src.row};
@@ -35,8 +35,8 @@ RM_FN void rm_cells_convert(const rm_scatter_problem *p, int64_t i, int count, c
   if (k < count) rm_gather_terms(x + k, src, k, count - k, fmt, 0.0);
 }
 
-/* The elements of out from r on, `count` of them in a vector: rounded, where that is decided. Returns the lanes that are
- * not, and in *used those that have terms. */
+/* Rounds the elements of out from r on, `count` of them in a vector, where that is decided. Returns the lanes that are
+ * undecided, and in *used those that have terms. */
 RM_FN uint32_t rm_cells_round(const rm_scatter_problem *p, const double *cells, int64_t r, int count, const int fmt,
                               unsigned char *out, uint32_t *used) {
   const int words = RM_CELL_WORDS(fmt);
@@ -66,7 +66,7 @@ RM_FN uint32_t rm_cells_round(const rm_scatter_problem *p, const double *cells, 
   return rm_round_columns(h.hi, h.lo, vf64_mul(err, vf64_set1(RM_RUNNING_BOUND)), fmt, out);
 }
 
-/* Elements that are open are not written, and get the bound RM_CELL_OPEN. Returns how many there are. */
+/* Elements that are undecided are not written, and get the bound RM_CELL_UNDECIDED. Returns how many there are. */
 RM_FN int64_t rm_cells_format(const rm_scatter_problem *p, double *cells, const int fmt, rm_tiers *tiers) {
   const int words = RM_CELL_WORDS(fmt), size = rm_size_of(fmt);
   for (int64_t r = 0; r < p->rows; r++) {
@@ -84,14 +84,14 @@ RM_FN int64_t rm_cells_format(const rm_scatter_problem *p, double *cells, const 
       rm_cell_add(cells + rows[k] * words, x[k], fmt);
     }
   }
-  int64_t all_open = 0;
+  int64_t all_undecided = 0;
   for (int64_t r = 0; r < p->rows; r += RM_LANES) {
     const int count = p->rows - r < RM_LANES ? (int)(p->rows - r) : RM_LANES;
     const uint32_t every = (uint32_t)((UINT64_C(1) << count) - 1);
     unsigned char out[8 * RM_LANES];
-    uint32_t used, open = rm_cells_round(p, cells, r, count, fmt, out, &used) & every;
-    open &= used;
-    const uint32_t written = (p->add ? used : every) & ~open; /* an empty cell rounds to +0 */
+    uint32_t used, undecided = rm_cells_round(p, cells, r, count, fmt, out, &used) & every;
+    undecided &= used;
+    const uint32_t written = (p->add ? used : every) & ~undecided; /* an empty cell rounds to +0 */
     char *at = p->out.base + r * p->out.row;
     if (RM_LIKELY(written == (uint32_t)((UINT64_C(1) << RM_LANES) - 1) && p->out.row == size))
       __builtin_memcpy(at, out, (size_t)(size * RM_LANES));
@@ -100,11 +100,11 @@ RM_FN int64_t rm_cells_format(const rm_scatter_problem *p, double *cells, const 
         const int i = rm_ctz64(m);
         __builtin_memcpy(at + i * p->out.row, out + i * size, (size_t)size);
       }
-    tiers->fast += __builtin_popcount(used & ~open);
-    for (int i = 0; open >> i; i++)
-      if (open >> i & 1) cells[(r + i) * words + 1] = RM_CELL_OPEN, all_open++;
+    tiers->fast += __builtin_popcount(used & ~undecided);
+    for (int i = 0; undecided >> i; i++)
+      if (undecided >> i & 1) cells[(r + i) * words + 1] = RM_CELL_UNDECIDED, all_undecided++;
   }
-  return all_open;
+  return all_undecided;
 }
 
 #define RM_DEFINE_CELLS(fmt, FMT)                                                                                            \

@@ -1,7 +1,7 @@
 /* Vector sums of terms x[i] or x[i] y[i]. A block of CHAIN vectors for each of four accumulators is summed apart and joined to
- * the running double-double sum, so that chains of roundings stay short.
+ * the running double-double sum, so that accumulation chains stay short.
  *
- * plain (terms of the formats below binary64; their products are exact in it): one rounding an addition. A block sum passes CHAIN + 2
+ * plain (terms of the formats below binary64; their products are exact in it): one rounding per addition. A block sum passes CHAIN + 2
  * additions: it errs by at most (CHAIN + 2) u' sum |term|. The running sum adds an error of order depth^2 u^2 (sum_parts.h).
  * compensated: the errors of additions, and of products, are kept and summed too. */
 #ifndef RM_REDUCE_CHAINS_H
@@ -24,8 +24,8 @@ typedef struct {
   vf64 hi, lo, size;
 } rm_running;
 
-/* A line a vector or several: the hardware's prefetchers stop at the end of a page. */
-RM_FN void rm_fetch_ahead(const char *x, const char *y, ptrdiff_t at, int c, const int fmt) {
+/* Prefetches one cache line per vector or for several: the hardware's prefetchers stop at the end of a page. */
+RM_FN void rm_prefetch_ahead(const char *x, const char *y, ptrdiff_t at, int c, const int fmt) {
 #if RM_DEVICE
   (void)x, (void)y, (void)at, (void)c, (void)fmt;
 #else
@@ -37,13 +37,13 @@ RM_FN void rm_fetch_ahead(const char *x, const char *y, ptrdiff_t at, int c, con
 #endif
 }
 
-/* One block of `count` terms (a multiple of RM_CHAINS RM_LANES) joined to the running sum; what lies `ahead` bytes further is fetched. */
+/* One block of `count` terms (a multiple of RM_CHAINS RM_LANES) joined to the running sum; what lies `ahead` bytes further is prefetched. */
 RM_FN void rm_plain_block(rm_running *r, const char *x, const int fx, const char *y, const int fy, int count, ptrdiff_t ahead) {
   vf64 s[RM_CHAINS], w[RM_CHAINS];
   RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) s[c] = w[c] = vf64_set1(0.0);
   for (int i = 0; i < count; i += RM_CHAINS * RM_LANES) {
     RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) {
-      rm_fetch_ahead(x, y, (i + c * RM_LANES) * rm_size_of(fx) + ahead, c, fx);
+      rm_prefetch_ahead(x, y, (i + c * RM_LANES) * rm_size_of(fx) + ahead, c, fx);
       vf64 p = rm_load_elements(x + (i + c * RM_LANES) * rm_size_of(fx), fx);
       if (y) p = vf64_mul(p, rm_load_elements(y + (i + c * RM_LANES) * rm_size_of(fy), fy));
       s[c] = vf64_add(s[c], p);
@@ -62,7 +62,7 @@ RM_FN void rm_compensated_block(rm_running *r, const char *x, const int fx, cons
   RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) s[c] = e[c] = w[c] = vf64_set1(0.0);
   for (int i = 0; i < count; i += RM_CHAINS * RM_LANES) {
     RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) {
-      rm_fetch_ahead(x, y, (i + c * RM_LANES) * rm_size_of(fx) + ahead, c, fx);
+      rm_prefetch_ahead(x, y, (i + c * RM_LANES) * rm_size_of(fx) + ahead, c, fx);
       vf64 a = rm_load_elements(x + (i + c * RM_LANES) * rm_size_of(fx), fx), p = a, q = vf64_set1(0.0);
       if (y) {
         vf64 b = rm_load_elements(y + (i + c * RM_LANES) * rm_size_of(fy), fy);

@@ -1,4 +1,4 @@
-/* rm_cumsum: argument checks, environment; the sums are in prefixes.h. */
+/* The public cumulative sum: argument checks and environment. The sums are in prefixes.h. */
 #include "../../include/repmath/reductions.h"
 #include "../runtime/env.h"
 #include "prefixes.h"

@@ -1,3 +1,4 @@
+/* Exact sums of arrays and of products, by the superaccumulator. Also device code. */
 #include "exact.h"
 
 #include "../common/elements.h"

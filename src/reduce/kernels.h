@@ -19,7 +19,7 @@ typedef struct {
   double hi, lo, size, depth;
 } rm_partial;
 
-enum { RM_CHAIN = 32 }; /* additions within one chain of a plain sum, before chains are joined */
+enum { RM_CHAIN = 32 }; /* additions within one accumulation chain of a plain sum, before chains are joined */
 
 struct rm_reduce_kernels {
   /* Sums of x[i] y[i]. plain: of the formats below binary64, by short chains; compensated: of any, by two-sums. */

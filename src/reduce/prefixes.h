@@ -70,17 +70,17 @@ RM_FN int rm_prefix_decide(double h, double l, double b, const int fmt, uint64_t
   return *bits == (fmt == RM_F16 ? rm_f32_to_f16(high) : rm_f32_to_bf16(high)) && (*bits & 0x7fff) < rm_infinity_bits(fmt);
 }
 
-/* rm_prefix_decide for a whole block, 0 when an element is open; loops that compilers turn into vectors. A difference of 0 rules
+/* rm_prefix_decide for a whole block, 0 when an element is undecided; loops that compilers turn into vectors. A difference of 0 rules
  * out what is not finite, and zeros of two signs are left to that function (for binary64 there are none: h is never -0). */
 RM_FN int rm_prefix_decide_block(const double *h, const double *l, double b, int count, const int fmt, uint64_t *bits) {
   const double err = RM_PREFIX_BOUND * b, places = b == 0.0 ? 0.0 : 0x1p-52;
-  int open = 0;
+  int undecided = 0;
   if (fmt == RM_F64) {
     double low[RM_PREFIX_BLOCK];
     for (int k = 0; k < count; k++) {
       const double e = err + places * __builtin_fabs(l[k]);
       low[k] = h[k] + (l[k] - e);
-      open |= !(low[k] - (h[k] + (l[k] + e)) == 0.0);
+      undecided |= !(low[k] - (h[k] + (l[k] + e)) == 0.0);
     }
     memcpy(bits, low, (size_t)count * sizeof *low);
   } else if (fmt == RM_F32) {
@@ -88,13 +88,13 @@ RM_FN int rm_prefix_decide_block(const double *h, const double *l, double b, int
     for (int k = 0; k < count; k++) {
       const double s = h[k] + l[k], e = err + 0x1p-51 * __builtin_fabs(s);
       low[k] = (float)(s - e);
-      open |= !(low[k] - (float)(s + e) == 0.0f) | (low[k] == 0.0f);
+      undecided |= !(low[k] - (float)(s + e) == 0.0f) | (low[k] == 0.0f);
     }
     for (int k = 0; k < count; k++) bits[k] = rm_bits32(low[k]);
   } else {
-    for (int k = 0; k < count; k++) open |= !rm_prefix_decide(h[k], l[k], b, fmt, bits + k);
+    for (int k = 0; k < count; k++) undecided |= !rm_prefix_decide(h[k], l[k], b, fmt, bits + k);
   }
-  return !open;
+  return !undecided;
 }
 
 /* The last tier. */
@@ -140,7 +140,7 @@ RM_FN void rm_prefix_sums(const rm_sum_problem *p, int64_t begin, int64_t end, c
                           rm_prefix_exact *t) {
   rm_prefix r = {0.0, 0.0, 0.0};
   if (begin) {
-    r.h = rm_from_bits64(UINT64_C(0x7ff8000000000000)); /* open, where there is no restart */
+    r.h = rm_from_bits64(UINT64_C(0x7ff8000000000000)); /* undecided, where there is no restart */
     rm_prefix_restart(&r, p, begin, t);
   }
   for (int64_t i = begin; i < end; i += RM_PREFIX_BLOCK) {

@@ -1,4 +1,4 @@
-/* rm_index_add, rm_segment_sum: contributions sorted by destination, threads. */
+/* The public scatter sums, rm_index_add and rm_segment_sum: contributions are sorted by destination, and threads take runs of rows. */
 #include "../../include/repmath/scatter.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ typedef rm_scatter_problem problem;
 
 /* Additions below this many are not worth a second thread. */
 #define ADDITIONS_PER_THREAD (INT64_C(1) << 18)
-enum { CHUNKS_PER_THREAD = 4, COLUMN_UNIT = 64, ROWS_AHEAD = 3, MOST_AHEAD = 1024 };
+enum { CHUNKS_PER_THREAD = 4, COLUMN_UNIT = 64, ROWS_AHEAD = 3, MAX_AHEAD = 1024 };
 
 /* ------------------------------------------------------------------------------------------------------------ order */
 
@@ -50,18 +50,18 @@ static void sort_by_counting(const problem *p, int64_t *work, ordered *o) {
   o->n = p->n;
 }
 
-/* Whether contribution i belongs to an element that its cell has left open. */
-static int is_open(const problem *p, const double *cells, int64_t i) {
-  return cells[rm_scatter_index(p, i) * RM_CELL_WORDS(p->format) + 1] == RM_CELL_OPEN;
+/* Whether contribution i belongs to an element that its cell leaves undecided. */
+static int is_undecided(const problem *p, const double *cells, int64_t i) {
+  return cells[rm_scatter_index(p, i) * RM_CELL_WORDS(p->format) + 1] == RM_CELL_UNDECIDED;
 }
 
-/* Radix sort, for few contributions to many rows. work: 3 n + 1 integers. cells: only the contributions to open ones, n of
+/* Radix sort, for few contributions to many rows. work: 3 n + 1 integers. cells: only the contributions to undecided ones, n of
  * them. */
 enum { DIGIT = 11, DIGITS = 1 << DIGIT };
 static void sort_by_digits(const problem *p, int64_t n, const double *cells, int64_t *work, ordered *o) {
   int64_t *from = work, *to = work + n;
   for (int64_t i = 0, k = 0; k < n; i++)
-    if (!cells || is_open(p, cells, i)) from[k++] = i;
+    if (!cells || is_undecided(p, cells, i)) from[k++] = i;
   for (int shift = 0; shift < 63 && (p->rows - 1) >> shift; shift += DIGIT) {
     int64_t end[DIGITS] = {0}, sum = 0;
     for (int64_t i = 0; i < n; i++) end[rm_scatter_index(p, from[i]) >> shift & (DIGITS - 1)]++;
@@ -102,9 +102,9 @@ static int fills(const problem *p) { return !p->add && !p->again; }
 static uint32_t do_segments(const problem *p, const ordered *o, int64_t begin, int64_t end, int last, int64_t col,
                             int64_t col_end, rm_tiers *tiers) {
   rm_scatter_segment_fn *segment = rm_reduce_kernels()->scatter_segment[p->format];
-  /* Only what lies together is fetched ahead. */
+  /* Only what lies together is prefetched. */
   const ptrdiff_t size = rm_size_of(p->format), bytes = (ptrdiff_t)(col_end - col) * size;
-  const ptrdiff_t ahead = p->out.col != size ? 0 : bytes < MOST_AHEAD ? bytes : MOST_AHEAD;
+  const ptrdiff_t ahead = p->out.col != size ? 0 : bytes < MAX_AHEAD ? bytes : MAX_AHEAD;
   uint32_t flags = 0;
   int64_t next = begin ? row_of(p, o, begin - 1) + 1 : 0; /* the first row that is not done */
   for (int64_t k = begin; k < end; k++) {
@@ -149,7 +149,7 @@ static uint32_t do_all(const problem *p, const ordered *o) {
     rm_stats_add(tiers.fast, tiers.double_double, tiers.accumulator);
     return flags;
   }
-  /* Chunks have like numbers of contributions. Where one row has a thread's share of them, all are divided by columns too. */
+  /* Chunks have like numbers of contributions. Where one row has as many as a thread would take, all are divided by columns too. */
   int64_t longest = 0;
   for (int64_t k = 0; k < o->segments; k++)
     if (o->start[k + 1] - o->start[k] > longest) longest = o->start[k + 1] - o->start[k];
@@ -197,7 +197,7 @@ static rm_status by_sorting(const problem *p, uint32_t *flags) {
   return RM_OK;
 }
 
-/* Cells for all, then sorted terms for the elements that are open. Memory for both is asked for before anything is written;
+/* Cells for all, then sorted terms for the elements that are undecided. Memory for both is asked for before anything is written;
  * of that for sorting little is ever touched. */
 static rm_status by_cells(const problem *p, uint32_t *flags) {
   const size_t cells_size = (size_t)p->rows * RM_CELL_WORDS(p->format) * sizeof(double);
@@ -209,7 +209,7 @@ static rm_status by_cells(const problem *p, uint32_t *flags) {
     ordered o = {NULL, NULL, 0, 0};
     int64_t n = 0;
     rest.again = 1;
-    for (int64_t i = 0; i < p->n; i++) n += is_open(p, cells, i);
+    for (int64_t i = 0; i < p->n; i++) n += is_undecided(p, cells, i);
     sort_by_digits(&rest, n, cells, (int64_t *)(void *)((char *)cells + cells_size), &o);
     *flags |= do_all(&rest, &o);
   }
@@ -219,6 +219,8 @@ static rm_status by_cells(const problem *p, uint32_t *flags) {
 }
 
 static rm_status run(const problem *p) {
+  const rm_status status = rm_scatter_check(p);
+  if (status) return status;
   if (rm_isa_status()) return RM_ERR_ISA;
   int outside = 0;
   for (int64_t i = 0; i < p->n; i++) outside |= (uint64_t)rm_scatter_index(p, i) >= (uint64_t)p->rows;
@@ -237,17 +239,13 @@ static rm_status run(const problem *p) {
 
 rm_status rm_index_add(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
                        const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src) {
-  problem p;
-  const rm_status status = rm_scatter_job(&p, 1, format, rows, cols, out, row_out, col_out, n, index, stride_index, src, row_src,
-                                          col_src);
-  return status ? status : run(&p);
+  const problem p = {format, 1, 0, rows, cols, n, {out, row_out, col_out}, {(char *)(uintptr_t)src, row_src, col_src}, (const char *)index, stride_index};
+  return run(&p);
 }
 
 rm_status rm_segment_sum(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
                          const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
                          ptrdiff_t col_src) {
-  problem p;
-  const rm_status status = rm_scatter_job(&p, 0, format, rows, cols, out, row_out, col_out, n, index, stride_index, src, row_src,
-                                          col_src);
-  return status ? status : run(&p);
+  const problem p = {format, 0, 0, rows, cols, n, {out, row_out, col_out}, {(char *)(uintptr_t)src, row_src, col_src}, (const char *)index, stride_index};
+  return run(&p);
 }

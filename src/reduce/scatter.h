@@ -35,10 +35,10 @@ typedef uint32_t rm_scatter_segment_fn(const rm_scatter_problem *p, const rm_seg
                                        rm_tiers *tiers);
 
 /* out of one column: the elements that are decided, and in a segment sum those without terms. cells: RM_CELL_WORDS numbers
- * for each row. Elements that are not decided are not written, and get RM_CELL_OPEN as the second number of their cell.
+ * for each row. Elements that are not decided are not written, and get RM_CELL_UNDECIDED as the second number of their cell.
  * Returns how many. */
 typedef int64_t rm_scatter_cells_fn(const rm_scatter_problem *p, double *cells, rm_tiers *tiers);
-#define RM_CELL_OPEN (-1.0)
+#define RM_CELL_UNDECIDED (-1.0)
 #define RM_CELL_WORDS(format) ((format) == RM_F64 ? 3 : 2)
 
 /* The last tier: the bits of one element of out, by the superaccumulator. out is not written. */

@@ -1,10 +1,10 @@
-/* Argument checks of scatter sums, all but the look through the index; also of the CUDA library. */
+/* Argument checks of scatter sums, except those of the index itself; also of the CUDA library. */
 #include "../../crlibm/fp/round.h"
 #include "scatter_args.h"
 
 enum { AT_FORMAT = 1, AT_ROWS, AT_COLS, AT_OUT, AT_N = 7, AT_INDEX, AT_SRC = 10 };
 
-static rm_status check(const rm_scatter_problem *p) {
+rm_status rm_scatter_check(const rm_scatter_problem *p) {
   if (p->format < 0 || p->format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, AT_FORMAT);
   if (p->rows < 0) return RM_STATUS(RM_ERR_SIZE, AT_ROWS);
   if (p->cols < 0) return RM_STATUS(RM_ERR_SIZE, AT_COLS);
@@ -21,14 +21,4 @@ static rm_status check(const rm_scatter_problem *p) {
       return RM_STATUS(RM_ERR_OVERLAP, AT_OUT);
   }
   return RM_OK;
-}
-
-static rm_view view(const void *base, ptrdiff_t row, ptrdiff_t col) { return (rm_view){(char *)(uintptr_t)base, row, col}; }
-
-rm_status rm_scatter_job(rm_scatter_problem *p, int add, int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out,
-                         ptrdiff_t col_out, int64_t n, const int64_t *index, ptrdiff_t stride_index, const void *src,
-                         ptrdiff_t row_src, ptrdiff_t col_src) {
-  *p = (rm_scatter_problem){format, add, 0, rows, cols, n, view(out, row_out, col_out), view(src, row_src, col_src),
-                            (const char *)index, stride_index};
-  return check(p);
 }

@@ -14,7 +14,7 @@
  * lo: sum |d| <= E (1 + 2^-10) for T < 2^40. E = 0 proves hi + lo exact: ties, zeros, integers and quantised data are
  * decided here.
  *
- * What these leave open, and what is not finite, goes to the superaccumulator. */
+ * What these leave undecided, and what is not finite, goes to the superaccumulator. */
 #ifndef RM_REDUCE_SEGMENT_H
 #define RM_REDUCE_SEGMENT_H
 
@@ -52,7 +52,7 @@ RM_FN void rm_columns_first(const rm_columns *g, const int fmt, const int nv, co
   *t = g->old == NULL;
 }
 
-/* The t-th contribution; one that comes later is fetched. */
+/* Returns the t-th contribution; one that comes later is prefetched. */
 RM_FN const char *rm_columns_term(const rm_columns *g, int64_t t, int bytes) {
 #if RM_DEVICE
   (void)bytes; /* other threads work while one waits */
@@ -141,7 +141,7 @@ RM_FN void rm_columns_compensated(const rm_columns *g, const int fmt, const int 
   }
 }
 
-/* nv vectors of columns, from `col` on. */
+/* Sums nv vectors of columns, from `col` on. */
 RM_FN uint32_t rm_segment_columns(const rm_scatter_problem *p, const rm_segment *s, int64_t col, int count, const int fmt,
                                   const int nv, const int whole, rm_tiers *tiers) {
   const int size = rm_size_of(fmt), last = fmt == RM_F64 || p->again; /* no tier between this and the accumulator */
@@ -160,21 +160,21 @@ RM_FN uint32_t rm_segment_columns(const rm_scatter_problem *p, const rm_segment 
   RM_UNROLL
   for (int v = 0; v < nv; v++) {
     unsigned char *result = out + v * size * RM_LANES;
-    uint32_t open = rm_round_columns(c[v], r[v], err[v], fmt, result) & used;
-    *(p->again ? &tiers->double_double : &tiers->fast) += count - __builtin_popcount(open);
-    if (RM_LIKELY(!open)) continue;
+    uint32_t undecided = rm_round_columns(c[v], r[v], err[v], fmt, result) & used;
+    *(p->again ? &tiers->double_double : &tiers->fast) += count - __builtin_popcount(undecided);
+    if (RM_LIKELY(!undecided)) continue;
     if (!last) { /* the lanes that are decided already get the same bits again */
       rm_columns one = g;
       one.src += v * RM_LANES * p->src.col;
       if (one.old) one.old += v * RM_LANES * p->out.col;
       vf64 c1, r1, err1;
       rm_columns_compensated(&one, fmt, 1, whole, &c1, &r1, &err1);
-      const uint32_t still = open & rm_round_columns(c1, r1, err1, fmt, result);
-      tiers->double_double += __builtin_popcount(open & ~still);
-      open = still;
+      const uint32_t still = undecided & rm_round_columns(c1, r1, err1, fmt, result);
+      tiers->double_double += __builtin_popcount(undecided & ~still);
+      undecided = still;
     }
-    for (int l = 0; open >> l; l++)
-      if (open >> l & 1) {
+    for (int l = 0; undecided >> l; l++)
+      if (undecided >> l & 1) {
         const uint64_t bits = rm_scatter_exactly(p, s, col + v * RM_LANES + l, &flags);
         __builtin_memcpy(result + l * size, &bits, (size_t)size); /* little endian */
         tiers->accumulator++;

@@ -1,4 +1,4 @@
-/* rm_sum_* and rm_dot_*: argument checks, environment, tiers. */
+/* The public sums and dot products: argument checks, environment, and the tiers from fast to exact. */
 #include <string.h>
 
 #include "../../include/repmath/reductions.h"

@@ -1,3 +1,4 @@
+/* The number of threads, and threads that do not end the process where the system refuses one. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "threads.h"
 
@@ -22,7 +23,7 @@ static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static void in_child(void) { atomic_store(&forked_child, 1); }
 static void watch_fork(void) { pthread_atfork(NULL, NULL, in_child); }
 
-/* A positive number at the start of the variable, else 0. */
+/* Returns the positive number at the start of the variable, else 0. */
 static int from_environment(const char *name) {
   const char *text = getenv(name);
   long n = text ? strtol(text, NULL, 10) : 0;
@@ -56,8 +57,8 @@ rm_status rm_set_num_threads(int n) {
 
 #if defined(_OPENMP)
 /* OpenMP's runtime ends the process where the system refuses it a thread. So before the first region of n threads that a thread enters,
- * as many others are created and end again; each waits for the one who asks, so that they exist at once. The runtime keeps a pool for
- * each thread that enters regions: what it lets go and creates again has existed before. */
+ * as many others are created and end again; each waits for the thread that asks, so that they exist at once. The runtime keeps a pool for
+ * each thread that enters regions: threads that it ends and creates again have existed before. */
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 static void *wait_for_all(void *unused) {
   pthread_mutex_lock(&asking);

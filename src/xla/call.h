@@ -1,4 +1,4 @@
-/* A call from XLA, unpacked: arguments, results, attributes, and how a status becomes an error that names the argument.
+/* A call from XLA is unpacked here: its arguments, results, attributes, and how a status becomes an error that names the argument.
  *
  * A handler is written as
  *
@@ -18,7 +18,7 @@
 
 typedef struct {
   const XLA_FFI_CallFrame *frame;
-  const char *missing; /* an attribute that was asked for in vain */
+  const char *missing; /* the name of an attribute that the call lacks */
   const char *const *names;
   void *scratch[4]; /* freed at the end of the call */
   int scratches;
@@ -34,12 +34,12 @@ static inline XLA_FFI_Buffer *rm_xla_argument(const rm_call *call, int i) { retu
 static inline XLA_FFI_Buffer *rm_xla_result(const rm_call *call, int i) { return call->frame->rets.rets[i]; }
 static inline int rm_xla_arguments(const rm_call *call) { return (int)call->frame->args.size; }
 
-/* Attributes; 0 or NULL, and call->missing, where there is none of this name and type. */
+/* Return an attribute; 0 or NULL, and call->missing is set, where there is none of this name and type. */
 int64_t rm_xla_integer(rm_call *call, const char *name);
 double rm_xla_real(rm_call *call, const char *name);
 const int64_t *rm_xla_integers(rm_call *call, const char *name, size_t *size);
 
-/* Product of the sizes from axis `from` up to but without axis `to`. */
+/* Returns the product of the sizes from axis `from` up to but without axis `to`. */
 int64_t rm_xla_count(const XLA_FFI_Buffer *b, int64_t from, int64_t to);
 static inline int64_t rm_xla_size(const XLA_FFI_Buffer *b) { return rm_xla_count(b, 0, b->rank); }
 
@@ -54,11 +54,11 @@ static inline int rm_xla_format(const XLA_FFI_Buffer *b) {
 }
 static inline ptrdiff_t rm_xla_bytes(int format) { return format == RM_FORMAT_F64 ? 8 : format == RM_FORMAT_F32 ? 4 : 2; }
 
-/* Memory that lives as long as the call; NULL when there is none. */
+/* Returns memory that lives as long as the call; NULL when there is none. */
 void *rm_xla_scratch(rm_call *call, int64_t bytes);
-/* The numbers of a buffer of 32- or 64-bit integers as 64-bit ones: its own memory, or a copy. NULL: no memory for it. */
+/* Returns the numbers of a buffer of 32- or 64-bit integers as 64-bit ones: its own memory, or a copy. NULL: no memory for it. */
 const int64_t *rm_xla_indices(rm_call *call, const XLA_FFI_Buffer *b);
-/* 64-bit numbers into a result of 32- or 64-bit integers. */
+/* Writes 64-bit numbers to a result of 32- or 64-bit integers. */
 void rm_xla_put_integers(const int64_t *from, XLA_FFI_Buffer *to);
 
 #endif

@@ -1,4 +1,4 @@
-/* Every line of the manifest by one handler: the attribute `function` is the number of the line. */
+/* One handler serves every function of the manifest: the attribute `function` is the number of its line. */
 #include "call.h"
 
 enum {

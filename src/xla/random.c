@@ -1,4 +1,4 @@
-/* Random numbers: the place in the streams is an array (..., 3, 2) of uint32, the halves (low, high) of the seed, the stream
+/* Random numbers: the position in the streams is an array (..., 3, 2) of uint32, the halves (low, high) of the seed, the stream
  * and the first element. */
 #include "call.h"
 

@@ -1,4 +1,4 @@
-/* Sums, means and softmaxes along an axis. Arrays are (..., n, inner): for each stack and each of the inner places, n
+/* Sums, means and softmaxes along an axis. Arrays are (..., n, inner): for each stack and each inner index, n
  * elements that lie `inner` apart. */
 #include "call.h"
 

@@ -1,4 +1,4 @@
-/* Rows of tables: taken by an index, and summed into the places that an index names. */
+/* Rows of tables are taken by an index, or summed into the rows that an index names. */
 #include "call.h"
 
 #include <string.h>

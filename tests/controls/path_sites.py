@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FILLED = "const int64_t plane = w->x.count * w->y.count, first = line / plane, end = (line + lines - 1) / plane + 1;"
-PACKED = "most = runs[v].runs > most ? runs[v].runs : most;\n    }"
+FILLED = "const int64_t plane = w->x.count * w->y.count, first = row / plane, end = (row + rows - 1) / plane + 1;"
+PACKED = "max_runs = runs[v].runs > max_runs ? runs[v].runs : max_runs;\n    }"
 STORED = "if (RM_LIKELY(!undecided && w->whole[j / RM_LANES])) {"
 
 
@@ -26,11 +26,11 @@ PATHS = (
     Path("window of lines apart along y", FILLED, "w->y.move > 1"),
     Path("window of terms apart", FILLED, "w->x.step > 1 || w->y.step > 1"),
     Path("window of terms that go back", FILLED, "w->x.step < 0"),
-    Path("window in three dimensions", FILLED, "w->z.terms > 1 && w->y.terms > 1"),
+    Path("window in three dimensions", FILLED, "w->z.taps > 1 && w->y.taps > 1"),
     Path("window of three dimensions apart", FILLED, "w->z.count > 1 && w->z.move > 1 && w->y.move > 1"),
     Path("window in parts", FILLED, "w->parts"),
-    Path("window vectors of two rows", PACKED, "most == 2"),
-    Path("window vectors of three rows and more", PACKED, "most > 2"),
+    Path("window vectors of two rows", PACKED, "max_runs == 2"),
+    Path("window vectors of three rows and more", PACKED, "max_runs > 2"),
     Path("scaled vectors stored whole", STORED),
 )
 NUMBER = {path.name: k for k, path in enumerate(PATHS)}
@@ -41,11 +41,11 @@ EDITS = {
     "double *tile = w->c + j / RM_NR * w->row_tiles * RM_TILE;": "{line}\n"
     "  if (rm_helps && t->last)\n"
     f"    for (int64_t c = block->col + j; c < block->col + j + cols && c < {HELPED}; c++) rm_helped[c] = 1;",
-    "if (shared) rm_share_open(shared, &pass);": "{line}\n    if (shared) rm_wait_for_help(shared, w.col_tiles);",
-    "if (!rm_share_enter(share)) return 0;": "{line}\n  rm_helps = 1;",
-    "rm_share_leave(share, open);": "rm_helps = 0;\n  {line}",
-    "/* The next panel; `mine` counts them where nothing is shared. */": """#include <unistd.h>
-static inline void rm_wait_for_help(rm_share *s, int64_t panels) {
+    "if (shared) rm_panel_queue_open(shared, &pass);": "{line}\n    if (shared) rm_wait_for_help(shared, w.col_tiles);",
+    "if (!rm_panel_queue_enter(queue)) return 0;": "{line}\n  rm_helps = 1;",
+    "rm_panel_queue_leave(queue, undecided);": "rm_helps = 0;\n  {line}",
+    "/* Returns the next panel; `mine` counts them where there is no queue. */": """#include <unistd.h>
+static inline void rm_wait_for_help(rm_panel_queue *s, int64_t panels) {
   if (!rm_owners_wait || __atomic_exchange_n(&rm_one_waits, 1, __ATOMIC_RELAXED)) return;
   for (int turn = 0; turn < 2000 && atomic_load(&s->next) < panels; turn++) usleep(100);
   __atomic_store_n(&rm_one_waits, 0, __ATOMIC_RELAXED);

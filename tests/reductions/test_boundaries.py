@@ -41,7 +41,7 @@ def test_tiles(lib, fmt, k):
 
 
 def test_blocks_in_double_double(lib):
-    """Where that many elements are undecided (RM_FLOOD), all of them are computed again in two parts."""
+    """Where that many elements are undecided (RM_FALLBACK_RATIO), all of them are computed again in two parts."""
     for b, tie, name in boundaries("f32", 300, addend=True, chains=[(256, 1), (128, 1)]):
         lib.stats()
         a, right = np.tile(b.x, (1, 64, 1)), np.tile(b.y, (1, 67, 1)).swapaxes(1, 2)

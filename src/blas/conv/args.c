@@ -1,7 +1,7 @@
-/* Convolutions as matrix products whose operands are found by coordinates (rm_patches, views.h).
+/* Convolutions as implicit GEMMs: products of an im2col view (rm_im2col, views.h) and a matrix.
  *
- * Forward: C[position, channel] = sum over taps of x at (position, tap) w[channel, tap]. The gradient of w sums the same elements
- * of x over positions. The gradient of x is taken apart by the residues r of its coordinates i = r + stride q: for each r the
+ * Forward: C[position, channel] = sum over taps of x at (position, tap) w[channel, tap]. The gradient with respect to w sums the
+ * same elements of x over positions. The gradient with respect to x is taken apart by the residues r of its coordinates i = r + stride q: for each r the
  * taps with r + padding - tap dilation divisible by the stride are an arithmetic progression, and g is read at
  * (r + padding - tap dilation)/stride + q, a convolution of stride 1. */
 #include "args.h"
@@ -27,19 +27,19 @@ typedef struct {
 } tensor;
 
 static rm_status prepare(geometry *g, const rm_conv *c) {
-  const int64_t most = INT32_MAX; /* of any size: products of two fit 64 bits */
+  const int64_t limit = INT32_MAX; /* of any size: products of two fit 64 bits */
   if (!c) return RM_STATUS(RM_ERR_NULL, 2);
   const rm_status bad = RM_STATUS(RM_ERR_SIZE, 2);
-  if (c->dims < 1 || c->dims > S || c->batch < 0 || c->batch > most || c->groups < 1 || c->groups > most) return bad;
-  if (c->channels_in < 0 || c->channels_in > most || c->channels_out < 0 || c->channels_out > most) return bad;
+  if (c->dims < 1 || c->dims > S || c->batch < 0 || c->batch > limit || c->groups < 1 || c->groups > limit) return bad;
+  if (c->channels_in < 0 || c->channels_in > limit || c->channels_out < 0 || c->channels_out > limit) return bad;
   if (c->channels_in % c->groups || c->channels_out % c->groups) return bad;
   *g = (geometry){c->batch, c->groups, c->channels_in / c->groups, c->channels_out / c->groups, {1, 1, 1}, {1, 1, 1}, {1, 1, 1},
                   {1, 1, 1}, {0, 0, 0}, {1, 1, 1}};
   wide taps = g->channels_in > g->channels_out ? g->channels_in : g->channels_out, positions = c->batch;
   for (int j = 0; j < c->dims; j++) {
-    if (c->in[j] < 0 || c->in[j] > most || c->kernel[j] < 1 || c->kernel[j] > most || c->stride[j] < 1 || c->stride[j] > most ||
-        c->dilation[j] < 1 || c->dilation[j] > most || c->padding_low[j] < 0 || c->padding_low[j] > most ||
-        c->padding_high[j] < -most || c->padding_high[j] > most)
+    if (c->in[j] < 0 || c->in[j] > limit || c->kernel[j] < 1 || c->kernel[j] > limit || c->stride[j] < 1 || c->stride[j] > limit ||
+        c->dilation[j] < 1 || c->dilation[j] > limit || c->padding_low[j] < 0 || c->padding_low[j] > limit ||
+        c->padding_high[j] < -limit || c->padding_high[j] > limit)
       return bad;
     g->in[j] = c->in[j], g->kernel[j] = c->kernel[j], g->stride[j] = c->stride[j], g->dilation[j] = c->dilation[j];
     g->padding[j] = c->padding_low[j];
@@ -151,27 +151,27 @@ static rm_axis plain_axis(int64_t n, ptrdiff_t stride) {
 
 static ptrdiff_t magnitude(ptrdiff_t x) { return x < 0 ? -x : x; }
 
-/* An operand without padding: plain strides where that is possible. */
-static rm_operand operand_of(rm_patches *p, const char *base, const rm_axis *lines, const rm_axis *terms) {
+/* Returns an operand without padding, by plain strides where that is possible. */
+static rm_operand operand_of(rm_im2col *view, const char *base, const rm_axis *rows, const rm_axis *k) {
   rm_operand o = {base, 0, 0, 0};
-  if (axis_size(terms) == 0 || (is_uniform(lines, &o.line) && is_uniform(terms, &o.step))) return o;
-  *p = (rm_patches){*lines, *terms, {0, 0, 0}, {1, 1, 1}, 0};
-  p->by_lines = magnitude(lines->stride[S]) < magnitude(terms->stride[S]);
-  o.patches = p;
+  if (axis_size(k) == 0 || (is_uniform(rows, &o.row_stride) && is_uniform(k, &o.k_stride))) return o;
+  *view = (rm_im2col){*rows, *k, {0, 0, 0}, {1, 1, 1}, 0};
+  view->rows_adjacent = magnitude(rows->stride[S]) < magnitude(k->stride[S]);
+  o.im2col = view;
   return o;
 }
 
-/* Rows or columns of the result. */
+/* Sets the rows or columns of the result. */
 static void target_side(const rm_axis *axis, ptrdiff_t *stride, const rm_axis **by_axis) {
   *by_axis = is_uniform(axis, stride) ? 0 : axis;
 }
 
-/* Elements at (position, feature), as lines and terms or the other way round. */
-static rm_operand padded_operand(rm_patches *p, const char *base, const rm_axis *lines, const rm_axis *terms, const int64_t *start,
-                                 const int64_t *size, int by_lines) {
-  if (axis_size(terms) == 0) return (rm_operand){base, 0, 0, 0};
-  *p = (rm_patches){*lines, *terms, {start[0], start[1], start[2]}, {size[0], size[1], size[2]}, by_lines};
-  return (rm_operand){base, 0, 0, p};
+/* Returns the operand of elements at (position, feature), which are row and k or the other way round. */
+static rm_operand padded_operand(rm_im2col *view, const char *base, const rm_axis *rows, const rm_axis *k, const int64_t *start,
+                                 const int64_t *size, int rows_adjacent) {
+  if (axis_size(k) == 0) return (rm_operand){base, 0, 0, 0};
+  *view = (rm_im2col){*rows, *k, {start[0], start[1], start[2]}, {size[0], size[1], size[2]}, rows_adjacent};
+  return (rm_operand){base, 0, 0, view};
 }
 
 static int channels_last(const tensor *t, const int64_t *spatial) {
@@ -183,7 +183,7 @@ static int channels_last(const tensor *t, const int64_t *spatial) {
 /* ------------------------------------------------------------------------------------------------ convolution and gradients */
 
 /* dst[n, o, q] = sum over c, t of src at (n, c, start + q move + t step) w[o, c, t], plus the bias: forward, and one residue of the
- * gradient of x. */
+ * gradient with respect to x. */
 typedef struct {
   int64_t batch, groups, from, to; /* channels of a group */
   int64_t positions[S], taps[S], start[S], move[S], step[S], size[S];
@@ -205,13 +205,13 @@ static rm_status correlate(const rm_conv_runner *runner, int format, const geome
   const rm_axis taps = axis_of(c->from, c->src.channel, c->taps, by_tap, c->step, last);
   const rm_axis channels = plain_axis(c->to, c->w.outer), weights = axis_of(c->from, c->w.channel, c->taps, c->w.spatial, 0, last);
   const rm_axis where = axis_of(c->batch, c->dst.outer, c->positions, c->dst.spatial, 0, 0);
-  rm_patches px, pw;
+  rm_im2col px, pw;
   const rm_operand x = padded_operand(&px, base, &positions, &taps, c->start, c->size, !last);
   rm_operand w = operand_of(&pw, c->w.base, &channels, &weights);
   rm_matmul_problem p = rm_problem_of(format, g->groups);
   const ptrdiff_t next_x = c->from * c->src.channel;
   ptrdiff_t next_w = c->next_w;
-  char *memory = runner->settle ? runner->settle(&w, rm_size_of(format), c->to, axis_size(&weights), c->groups, &next_w) : NULL;
+  char *memory = runner->copy ? runner->copy(&w, rm_size_of(format), c->to, axis_size(&weights), c->groups, &next_w) : NULL;
   p.k = axis_size(&taps);
   p.c.base = c->dst.base;
   p.next_c = c->to * c->dst.channel;
@@ -247,34 +247,32 @@ typedef struct {
   argument from, w, to;
 } arrays;
 
-static rm_status prepare_call(geometry *g, arrays *a, int back, int format, const rm_conv *conv, const void *from,
-                              const ptrdiff_t *strides_from, const void *w, const ptrdiff_t *strides_w, const void *bias,
-                              const ptrdiff_t *stride_bias, const void *to, const ptrdiff_t *strides_to) {
-  const rm_status status = start(g, format, conv);
+static rm_status prepare_call(geometry *g, arrays *a, int back, const rm_conv_call *call) {
+  enum { AT_FROM = 3, AT_W = 5, AT_BIAS = 7, AT_TO = 9 };
+  const rm_conv *conv = call->conv;
+  const rm_status status = start(g, call->format, conv);
   if (status) return status;
   const int64_t channels[] = {conv->channels_in, conv->channels_out}, *const sizes[] = {g->in, g->out};
-  a->from = array(conv, conv->batch, channels[back], sizes[back], from, strides_from, 3);
-  a->w = array(conv, conv->channels_out, g->channels_in, g->kernel, w, strides_w, 5);
-  a->to = array(conv, conv->batch, channels[!back], sizes[!back], to, strides_to, 9);
-  const argument b = bias_array(channels[!back], bias, stride_bias, 7);
-  return check_arrays(format, &a->from, &a->w, &b, &a->to);
+  a->from = array(conv, conv->batch, channels[back], sizes[back], call->from, call->strides_from, AT_FROM);
+  a->w = array(conv, conv->channels_out, g->channels_in, g->kernel, call->w, call->strides_w, AT_W);
+  a->to = array(conv, conv->batch, channels[!back], sizes[!back], call->to, call->strides_to, AT_TO);
+  const argument b = bias_array(channels[!back], call->bias, &call->stride_bias, AT_BIAS);
+  return check_arrays(call->format, &a->from, &a->w, &b, &a->to);
 }
 
-rm_status rm_conv_forward_job(const rm_conv_runner *runner, int format, const rm_conv *conv, const void *x,
-                              const ptrdiff_t *strides_x, const void *w, const ptrdiff_t *strides_w, const void *bias,
-                              ptrdiff_t stride_bias, void *y, const ptrdiff_t *strides_y) {
+rm_status rm_conv_forward_by(const rm_conv_runner *runner, const rm_conv_call *call) {
   geometry g;
   arrays a;
-  const rm_status status = prepare_call(&g, &a, 0, format, conv, x, strides_x, w, strides_w, bias, &stride_bias, y, strides_y);
+  const rm_status status = prepare_call(&g, &a, 0, call);
   if (status || is_empty(&a.to)) return status;
   correlation c = {g.batch, g.groups, g.channels_in, g.channels_out, {0}, {0}, {0}, {0}, {0}, {0}, tensor_of(&a.from), tensor_of(&a.w),
-                   tensor_of(&a.to), 0, stride_bias, bias};
+                   tensor_of(&a.to), 0, call->stride_bias, call->bias};
   c.next_w = g.channels_out * c.w.outer;
   for (int j = 0; j < S; j++) {
     c.positions[j] = g.out[j], c.taps[j] = g.in[j] ? g.kernel[j] : 0, c.size[j] = g.in[j];
     c.start[j] = -g.padding[j], c.move[j] = g.stride[j], c.step[j] = g.dilation[j];
   }
-  return correlate(runner, format, &g, &c);
+  return correlate(runner, call->format, &g, &c);
 }
 
 static int64_t gcd(int64_t a, int64_t b) {
@@ -285,7 +283,7 @@ static int64_t gcd(int64_t a, int64_t b) {
   return a;
 }
 
-/* Dimension j of one residue r of the gradient of x. Returns the first tap; c->taps[j] is 0 when there is none. */
+/* Sets dimension j of one residue r of the gradient with respect to x. Returns the first tap; c->taps[j] is 0 when there is none. */
 static int64_t residue(const geometry *g, int j, int64_t r, correlation *c, int64_t *increment) {
   const int64_t s = g->stride[j], d = g->dilation[j], every = s / gcd(s, d);
   int64_t tap = 0;
@@ -301,12 +299,10 @@ static int64_t residue(const geometry *g, int j, int64_t r, correlation *c, int6
   return some ? tap : 0;
 }
 
-rm_status rm_conv_grad_input_job(const rm_conv_runner *runner, int format, const rm_conv *conv, const void *gy,
-                                 const ptrdiff_t *strides_g, const void *w, const ptrdiff_t *strides_w, const void *bias,
-                                 ptrdiff_t stride_bias, void *gx, const ptrdiff_t *strides_gx) {
+rm_status rm_conv_grad_input_by(const rm_conv_runner *runner, const rm_conv_call *call) {
   geometry g;
   arrays a;
-  rm_status status = prepare_call(&g, &a, 1, format, conv, gy, strides_g, w, strides_w, bias, &stride_bias, gx, strides_gx);
+  rm_status status = prepare_call(&g, &a, 1, call);
   if (status || is_empty(&a.to)) return status;
   const tensor x = tensor_of(&a.to), weights = tensor_of(&a.w);
   const int nothing = is_empty(&a.from) || is_empty(&a.w);
@@ -316,7 +312,7 @@ rm_status rm_conv_grad_input_job(const rm_conv_runner *runner, int format, const
     for (r[1] = 0; r[1] < residues[1]; r[1]++)
       for (r[2] = 0; r[2] < residues[2]; r[2]++) {
         correlation c = {g.batch, g.groups, nothing ? 0 : g.channels_out, g.channels_in, {0}, {0}, {0}, {0}, {0}, {0}, tensor_of(&a.from),
-                         weights, x, 0, stride_bias, bias};
+                         weights, x, 0, call->stride_bias, call->bias};
         c.w.outer = weights.channel, c.w.channel = weights.outer;
         c.next_w = g.channels_out * weights.outer;
         for (int j = 0; j < S; j++) {
@@ -327,22 +323,23 @@ rm_status rm_conv_grad_input_job(const rm_conv_runner *runner, int format, const
           c.dst.base += r[j] * x.spatial[j];
           c.dst.spatial[j] = g.stride[j] * x.spatial[j];
         }
-        status = correlate(runner, format, &g, &c);
+        status = correlate(runner, call->format, &g, &c);
         if (status) return status;
       }
   return RM_OK;
 }
 
-rm_status rm_conv_grad_weight_job(const rm_conv_runner *runner, int format, const rm_conv *conv, const void *x,
+rm_status rm_conv_grad_weight_by(const rm_conv_runner *runner, int format, const rm_conv *conv, const void *x,
                                   const ptrdiff_t *strides_x, const void *gy, const ptrdiff_t *strides_g, void *gw,
                                   const ptrdiff_t *strides_gw) {
+  enum { AT_X = 3, AT_G = 5, AT_GW = 7 };
   geometry g;
   rm_status status = start(&g, format, conv);
   if (status) return status;
-  const argument ax = array(conv, conv->batch, conv->channels_in, g.in, x, strides_x, 3),
-                 ag = array(conv, conv->batch, conv->channels_out, g.out, gy, strides_g, 5),
+  const argument ax = array(conv, conv->batch, conv->channels_in, g.in, x, strides_x, AT_X),
+                 ag = array(conv, conv->batch, conv->channels_out, g.out, gy, strides_g, AT_G),
                  none = bias_array(0, 0, 0, 0),
-                 aw = array(conv, conv->channels_out, g.channels_in, g.kernel, gw, strides_gw, 7);
+                 aw = array(conv, conv->channels_out, g.channels_in, g.kernel, gw, strides_gw, AT_GW);
   status = check_arrays(format, &ax, &ag, &none, &aw);
   if (status || is_empty(&aw)) return status;
   const tensor tx = tensor_of(&ax), tg = tensor_of(&ag), tw = tensor_of(&aw);
@@ -361,7 +358,7 @@ rm_status rm_conv_grad_weight_job(const rm_conv_runner *runner, int format, cons
   const rm_axis positions = axis_of(g.batch, tx.outer, count, by_position, g.stride, 0);
   const rm_axis taps = axis_of(g.channels_in, tx.channel, g.kernel, by_tap, g.dilation, last);
   const rm_axis where = axis_of(g.channels_in, tw.channel, g.kernel, tw.spatial, 0, last);
-  rm_patches px, pg;
+  rm_im2col px, pg;
   rm_matmul_problem p = rm_problem_of(format, g.groups);
   p.m = g.channels_out, p.n = axis_size(&taps), p.k = axis_size(&positions);
   p.a = operand_of(&pg, tg.base, &channels, &sums), p.next_a = g.channels_out * tg.channel;

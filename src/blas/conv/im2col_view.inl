@@ -1,3 +1,4 @@
+/* Walks the grids of an im2col view. Also device code. */
 #include "im2col_view.h"
 
 typedef struct {
@@ -45,8 +46,8 @@ RM_HOST_EXTERN void rm_axis_offsets(const rm_axis *axis, int64_t first, int64_t 
   }
 }
 
-RM_HOST_EXTERN const char *rm_patches_at(const rm_patches *p, const char *base, int64_t line, int64_t term) {
-  const place a = place_of(&p->lines, line), b = place_of(&p->terms, term);
+RM_HOST_EXTERN const char *rm_im2col_at(const rm_im2col *p, const char *base, int64_t row, int64_t k) {
+  const place a = place_of(&p->rows, row), b = place_of(&p->k, k);
   for (int c = 0; c < RM_COORDINATES; c++) {
     const int64_t x = p->start[c] + a.at[c] + b.at[c];
     if (x < 0 || x >= p->size[c]) return 0;
@@ -112,15 +113,15 @@ RM_STATIC void inside(int64_t x, int64_t step, int64_t size, int64_t n, int64_t 
   *low = a, *high = b;
 }
 
-RM_HOST_EXTERN void rm_patches_fill(const rm_patches *p, const char *base, int size, int by_lines, int64_t line, int64_t lines,
-                               int64_t term, int64_t terms, char *dst) {
-  const rm_axis *inner = by_lines ? &p->lines : &p->terms, *outer = by_lines ? &p->terms : &p->lines;
-  const int64_t first = by_lines ? line : term, n = by_lines ? lines : terms, outers = by_lines ? terms : lines;
+RM_HOST_EXTERN void rm_im2col_fill(const rm_im2col *p, const char *base, int size, int rows_adjacent, int64_t row, int64_t rows,
+                               int64_t k, int64_t depth, char *dst) {
+  const rm_axis *inner = rows_adjacent ? &p->rows : &p->k, *outer = rows_adjacent ? &p->k : &p->rows;
+  const int64_t first = rows_adjacent ? row : k, n = rows_adjacent ? rows : depth, outers = rows_adjacent ? depth : rows;
   const int run = run_dimension(inner), outer_run = run_dimension(outer), along = inner->dim[run];
   const ptrdiff_t stride = inner->stride[run];
   const place begin = place_of(inner, first);
-  place o = place_of(outer, by_lines ? term : line);
-  for (int64_t k = 0; k < outers; k++) {
+  place o = place_of(outer, rows_adjacent ? k : row);
+  for (int64_t q = 0; q < outers; q++) {
     place i = begin;
     for (int64_t done = 0; done < n;) {
       int64_t length = inner->count[run] - i.index[run], low = 0, high;
@@ -143,6 +144,6 @@ RM_HOST_EXTERN void rm_patches_fill(const rm_patches *p, const char *base, int s
       if (done < n) advance(&i, inner, run, length);
     }
     dst += n * size;
-    if (k + 1 < outers) advance(&o, outer, outer_run, 1);
+    if (q + 1 < outers) advance(&o, outer, outer_run, 1);
   }
 }

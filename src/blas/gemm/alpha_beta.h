@@ -8,9 +8,9 @@
 #include "pair.h"
 #include "output_map.h"
 
-/* Vectors: c is within err of S. p = alpha c and q = beta d err by u |p| and u |q| (or 2^-1075 each), their sum v by u |v|; twice that
+/* Of vectors: c is within err of S. p = alpha c and q = beta d err by u |p| and u |q| (or 2^-1075 each), their sum v by u |v|; twice that
  * leaves room for the roundings of the bound. Where S and d are known to be 0 the result is +0. */
-RM_FN vf64 rm_scale_vector(const rm_scaling *s, vf64 c, vf64 d, vf64 *err) {
+RM_FN vf64 rm_alpha_beta_vector(const rm_alpha_beta *s, vf64 c, vf64 d, vf64 *err) {
   const vf64 p = vf64_mul(vf64_set1(s->alpha), c), q = vf64_mul(vf64_set1(s->beta), d), v = vf64_add(p, q);
   const vf64 made = vf64_add(vf64_add(vf64_abs(p), vf64_abs(q)), vf64_abs(v));
   const vf64 zero = vf64_set1(0.0);
@@ -22,36 +22,36 @@ RM_FN vf64 rm_scale_vector(const rm_scaling *s, vf64 c, vf64 d, vf64 *err) {
 
 /* The lanes in which an infinite old element decides, as the mask of an attention does: alpha S is finite, so that the result is beta d,
  * which is infinite (NaN where beta is). c is within err of S: where both are finite, so are all terms of S, since err has their norms. */
-RM_FN vm64 rm_scaled_infinity(const rm_scaling *s, vf64 c, vf64 d, vf64 err) {
+RM_FN vm64 rm_alpha_beta_infinity(const rm_alpha_beta *s, vf64 c, vf64 d, vf64 err) {
   const vf64 finite = vf64_set1(s->alpha - s->alpha == 0.0 ? 0x1.fffffffffffffp1023 : -1.0);
   const vm64 decides = vm64_and(vf64_is_infinite(d), vf64_is_infinite(vf64_mul(vf64_set1(s->beta), d)));
   return vm64_and(decides, vf64_le(vf64_add(vf64_abs(c), err), finite));
 }
 
 /* The same of one element: the terms of S are finite or not. */
-RM_FN int rm_is_scaled_infinity(const rm_scaling *s, int finite, double d, int fmt, uint64_t *bits) {
+RM_FN int rm_is_alpha_beta_infinity(const rm_alpha_beta *s, int finite, double d, int fmt, uint64_t *bits) {
   const double v = s->beta * d;
   *bits = rm_infinity_bits(fmt) | (v < 0.0 ? rm_sign_bit(fmt) : 0);
   return finite && s->alpha - s->alpha == 0.0 && __builtin_isinf(d) && __builtin_isinf(v);
 }
 
 /* The old elements (i, j), ... of the block, `lanes` of them; 0 elsewhere, and when beta is 0, which leaves C unread. */
-RM_FN vf64 rm_load_old(const rm_scaling *s, const rm_places *w, int64_t i, int64_t j, int lanes, const int fmt) {
+RM_FN vf64 rm_load_old(const rm_alpha_beta *s, const rm_output_map *w, int64_t i, int64_t j, int lanes, const int fmt) {
   if (s->beta == 0.0) return vf64_set1(0.0);
-  if (w->whole[j / RM_LANES]) return rm_load_elements(rm_place_of(w, i, j), fmt);
+  if (w->whole[j / RM_LANES]) return rm_load_elements(rm_output_at(w, i, j), fmt);
   double e[RM_LANES] = {0};
-  for (int l = 0; l < lanes; l++) e[l] = rm_read_element(rm_place_of(w, i, j + l), fmt);
+  for (int l = 0; l < lanes; l++) e[l] = rm_read_element(rm_output_at(w, i, j + l), fmt);
   return vf64_load(e);
 }
 
 /* Writes the lanes of `out` that are decided. The others keep their old elements, which the resolver reads. */
-RM_FN void rm_store_decided(const rm_places *w, int64_t i, int64_t j, int lanes, uint32_t undecided, const char *out, int size) {
+RM_FN void rm_store_decided(const rm_output_map *w, int64_t i, int64_t j, int lanes, uint32_t undecided, const char *out, int size) {
   if (RM_LIKELY(!undecided && w->whole[j / RM_LANES])) {
-    __builtin_memcpy(rm_place_of(w, i, j), out, (size_t)(RM_LANES * size));
+    __builtin_memcpy(rm_output_at(w, i, j), out, (size_t)(RM_LANES * size));
     return;
   }
   for (int l = 0; l < lanes; l++)
-    if (!(undecided >> l & 1u)) __builtin_memcpy(rm_place_of(w, i, j + l), out + l * size, (size_t)size);
+    if (!(undecided >> l & 1u)) __builtin_memcpy(rm_output_at(w, i, j + l), out + l * size, (size_t)size);
 }
 
 /* 0, or of a size that leaves products of two such numbers, and their errors, in the range. */
@@ -65,7 +65,7 @@ RM_FN int rm_is_moderate(double x, double most) {
  *
  * Products are kept with their errors, the leading ones joined by a two-sum. The rest is m in magnitude, up to its roundings, and
  * its additions err by at most 5 u m (1 + 4 u); the last two-sum is exact. */
-RM_STATIC int rm_scale_pair(const rm_scaling *s, rm_pair sum, double d, rm_pair *out, double *err) {
+RM_STATIC int rm_alpha_beta_pair(const rm_alpha_beta *s, rm_pair sum, double d, rm_pair *out, double *err) {
   if (!rm_is_moderate(s->alpha, 0x1p300) || !rm_is_moderate(s->beta, 0x1p300) || !rm_is_moderate(d, 0x1p300) ||
       !rm_is_moderate(sum.hi, 0x1p300) || !rm_is_moderate(sum.lo, 0x1p500) || !(*err < 0x1p300))
     return 0;
@@ -95,7 +95,7 @@ RM_STATIC int rm_decide_pair(rm_pair v, double err, double granule, int fmt, uin
 }
 
 /* 2^the least of the exponents of the lowest bits of alpha S and beta d, S a multiple of 2^sum; 0 when it is too small. */
-RM_FN double rm_scaled_granule(const rm_scaling *s, int sum, double d) {
+RM_FN double rm_alpha_beta_granule(const rm_alpha_beta *s, int sum, double d) {
   const int a = sum + rm_granule64(rm_bits64(s->alpha)), b = rm_granule64(rm_bits64(s->beta)) + rm_granule64(rm_bits64(d));
   const int g = a < b ? a : b;
   return g < -1000 ? 0.0 : rm_pow2(g > 1000 ? 1000 : g);

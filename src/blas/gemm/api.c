@@ -1,4 +1,4 @@
-/* rm_matmul_*: the public entry points. */
+/* The public matrix products: the plan of a product, its blocks and threads. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ typedef struct {
   const rm_engine *engine;
 } plan;
 
-static void do_block(const plan *t, int64_t index, void *work, uint32_t *flags, rm_tiers *tiers, rm_share *share) {
+static void do_block(const plan *t, int64_t index, void *work, uint32_t *flags, rm_tiers *tiers, rm_panel_queue *queue) {
   const int64_t parts = t->row_parts * t->col_parts, i = index % parts / t->col_parts, j = index % t->col_parts;
   rm_block b = {cut(t->p->m, t->row_parts, t->engine->row_unit, i), 0, cut(t->p->n, t->col_parts, t->engine->col_unit, j), 0};
   b.rows = cut(t->p->m, t->row_parts, t->engine->row_unit, i + 1) - b.row;
@@ -51,7 +51,7 @@ static void do_block(const plan *t, int64_t index, void *work, uint32_t *flags, 
     one.a.base += which * one.next_a, one.b.base += which * one.next_b, one.c.base += which * one.next_c;
     if (one.bias.base) one.bias.base += which * one.next_bias;
   }
-  *flags |= t->engine->block(&one, &b, work, tiers, share);
+  *flags |= t->engine->block(&one, &b, work, tiers, queue);
 }
 
 /* A product with one column, as that of the transposed matrices, with one row: the engines waste less of their tiles. */
@@ -65,7 +65,7 @@ static void transpose(rm_matmul_problem *p) {
   p->next_a = p->next_b, p->next_b = next;
 }
 
-static rm_share *share_of(char *work, size_t bytes, int thread) { return (rm_share *)(void *)(work + bytes * (size_t)thread); }
+static rm_panel_queue *queue_of(char *work, size_t bytes, int thread) { return (rm_panel_queue *)(void *)(work + bytes * (size_t)thread); }
 
 rm_status rm_matmul_run(const rm_matmul_problem *given) {
   rm_matmul_problem problem = *given, *p = &problem;
@@ -106,10 +106,10 @@ rm_status rm_matmul_run(const rm_matmul_problem *given) {
     rm_env_leave(env, flags);
     return RM_OK;
   }
-  bytes = sizeof(rm_share) + (bytes + 63) / 64 * 64;
+  bytes = sizeof(rm_panel_queue) + (bytes + 63) / 64 * 64;
   char *work = malloc(bytes * (size_t)threads);
   if (!work) return RM_ERR_MEMORY;
-  for (int s = 0; s < threads; s++) rm_share_start(share_of(work, bytes, s));
+  for (int s = 0; s < threads; s++) rm_panel_queue_init(queue_of(work, bytes, s));
   atomic_llong left = blocks;
   rm_env caller = rm_env_enter();
 #if defined(_OPENMP)
@@ -123,7 +123,7 @@ rm_status rm_matmul_run(const rm_matmul_problem *given) {
 #else
     const int me = 0;
 #endif
-    rm_share *own = share_of(work, bytes, me);
+    rm_panel_queue *own = queue_of(work, bytes, me);
     void *part = own + 1;
 #if defined(_OPENMP)
 #pragma omp for schedule(dynamic, 1) nowait
@@ -134,7 +134,7 @@ rm_status rm_matmul_run(const rm_matmul_problem *given) {
     }
     for (int idle = 0; engine->help && atomic_load(&left) > 0 && idle < PATIENCE; idle++) {
       for (int s = 0; s < threads; s++)
-        if (s != me && engine->help(share_of(work, bytes, s), part)) idle = 0;
+        if (s != me && engine->help(queue_of(work, bytes, s), part)) idle = 0;
       sched_yield();
     }
     rm_stats_add(mine.fast, mine.double_double, mine.accumulator);
@@ -149,35 +149,35 @@ static rm_view view(const void *base, ptrdiff_t row, ptrdiff_t col) {
   return (rm_view){(char *)(uintptr_t)base, row, col};
 }
 
-static rm_status dense(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const void *a,
-                       int64_t lda, const void *b, int64_t ldb, const void *bias, void *c, int64_t ldc) {
+static rm_status dense(int format, rm_dense_product d) {
   rm_matmul_problem p = rm_problem_of(format, 1);
-  rm_status status = rm_check_dense(&p, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc);
+  rm_status status = rm_check_dense(&p, &d);
   return status ? status : rm_matmul_run(&p);
 }
 
 rm_status rm_matmul_f32(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
                         const float *b, int64_t ldb, const float *bias, float *c, int64_t ldc) {
-  return dense(RM_FORMAT_F32, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc);
+  return dense(RM_FORMAT_F32, (rm_dense_product){layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc});
 }
-rm_status rm_matmul_f64(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const double *a,
-                        int64_t lda, const double *b, int64_t ldb, const double *bias, double *c, int64_t ldc) {
-  return dense(RM_FORMAT_F64, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc);
+rm_status rm_matmul_f64(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
+                        const double *b, int64_t ldb, const double *bias, double *c, int64_t ldc) {
+  return dense(RM_FORMAT_F64, (rm_dense_product){layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc});
 }
 rm_status rm_matmul_f16(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const rm_f16 *a, int64_t lda,
                         const rm_f16 *b, int64_t ldb, const rm_f16 *bias, rm_f16 *c, int64_t ldc) {
-  return dense(RM_FORMAT_F16, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc);
+  return dense(RM_FORMAT_F16, (rm_dense_product){layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc});
 }
 rm_status rm_matmul_bf16(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const rm_bf16 *a, int64_t lda,
                          const rm_bf16 *b, int64_t ldb, const rm_bf16 *bias, rm_bf16 *c, int64_t ldc) {
-  return dense(RM_FORMAT_BF16, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc);
+  return dense(RM_FORMAT_BF16, (rm_dense_product){layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc});
 }
 
 rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha, const void *a,
                   int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc) {
-  const rm_scaling scaling = {alpha, beta};
+  const rm_alpha_beta alpha_beta = {alpha, beta};
+  const rm_dense_product d = {layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, NULL, c, ldc};
   rm_matmul_problem p;
-  rm_status status = rm_check_gemm(&p, &scaling, format, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, c, ldc);
+  rm_status status = rm_check_gemm(&p, &alpha_beta, format, &d);
   return status ? status : rm_matmul_run(&p);
 }
 

@@ -39,10 +39,10 @@ static rm_status check_pointers(const rm_matmul_problem *p, positions at, rm_vie
 /* One operand as a view: `rows` x `cols` after the transposition. */
 static rm_status dense_view(rm_view *v, const void *base, int64_t rows, int64_t cols, int64_t ld, int col_major,
                             int transposed, int size, int position) {
-  int lines_are_cols = col_major != transposed;
-  int64_t line = lines_are_cols ? rows : cols;
-  if (ld < (line > 1 ? line : 1) || ld > INT64_MAX / size) return RM_STATUS(RM_ERR_LD, position);
-  *v = (rm_view){(char *)(uintptr_t)base, lines_are_cols ? size : ld * size, lines_are_cols ? ld * size : size};
+  int columns_contiguous = col_major != transposed;
+  int64_t length = columns_contiguous ? rows : cols;
+  if (ld < (length > 1 ? length : 1) || ld > INT64_MAX / size) return RM_STATUS(RM_ERR_LD, position);
+  *v = (rm_view){(char *)(uintptr_t)base, columns_contiguous ? size : ld * size, columns_contiguous ? ld * size : size};
   return RM_OK;
 }
 
@@ -51,22 +51,26 @@ static void fill(rm_matmul_problem *p, rm_view a, rm_view b, rm_view bias, rm_vi
   p->c = (rm_target){c.base, c.row, c.col, 0, 0};
 }
 
-rm_status rm_check_dense(rm_matmul_problem *p, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
-                         const void *a, int64_t lda, const void *b, int64_t ldb, const void *bias, void *c, int64_t ldc) {
-  static const positions plain = {4, 5, 6, 7, 9, 11, 12}, general = {5, 6, 7, 9, 11, 0, 14};
-  const positions at = p->scaling ? general : plain;
-  const int first = p->scaling ? 2 : 1; /* the position of layout */
-  if (layout != RM_ROW_MAJOR && layout != RM_COL_MAJOR) return RM_STATUS(RM_ERR_ENUM, first);
-  if (trans_a < RM_NO_TRANS || trans_a > RM_CONJ_TRANS) return RM_STATUS(RM_ERR_ENUM, first + 1);
-  if (trans_b < RM_NO_TRANS || trans_b > RM_CONJ_TRANS) return RM_STATUS(RM_ERR_ENUM, first + 2);
-  p->m = m, p->n = n, p->k = k;
-  rm_view va, vb, vc, vbias = {(char *)(uintptr_t)bias, 0, rm_size_of(p->fmt)};
-  const int col_major = layout == RM_COL_MAJOR, size = rm_size_of(p->fmt);
+/* Positions in rm_matmul_f32 and in rm_gemm. */
+enum { AT_LAYOUT = 1, AT_M = 4, AT_N, AT_K, AT_A, AT_B = 9, AT_BIAS = 11, AT_C };
+enum { GEMM_AT_LAYOUT = 2, GEMM_AT_M = 5, GEMM_AT_N, GEMM_AT_K, GEMM_AT_A = 9, GEMM_AT_B = 11, GEMM_AT_C = 14 };
+
+rm_status rm_check_dense(rm_matmul_problem *p, const rm_dense_product *d) {
+  static const positions plain = {AT_M, AT_N, AT_K, AT_A, AT_B, AT_BIAS, AT_C},
+                         general = {GEMM_AT_M, GEMM_AT_N, GEMM_AT_K, GEMM_AT_A, GEMM_AT_B, 0, GEMM_AT_C};
+  const positions at = p->alpha_beta ? general : plain;
+  const int first = p->alpha_beta ? GEMM_AT_LAYOUT : AT_LAYOUT;
+  if (d->layout != RM_ROW_MAJOR && d->layout != RM_COL_MAJOR) return RM_STATUS(RM_ERR_ENUM, first);
+  if (d->trans_a < RM_NO_TRANS || d->trans_a > RM_CONJ_TRANS) return RM_STATUS(RM_ERR_ENUM, first + 1);
+  if (d->trans_b < RM_NO_TRANS || d->trans_b > RM_CONJ_TRANS) return RM_STATUS(RM_ERR_ENUM, first + 2);
+  p->m = d->m, p->n = d->n, p->k = d->k;
+  rm_view va, vb, vc, vbias = {(char *)(uintptr_t)d->bias, 0, rm_size_of(p->fmt)};
+  const int col_major = d->layout == RM_COL_MAJOR, size = rm_size_of(p->fmt);
   rm_status status = check_sizes(p, at);
-  if (!status) status = dense_view(&va, a, m, k, lda, col_major, trans_a != RM_NO_TRANS, size, at.a + 1);
-  if (!status) status = dense_view(&vb, b, k, n, ldb, col_major, trans_b != RM_NO_TRANS, size, at.b + 1);
-  if (!status) status = dense_view(&vc, c, m, n, ldc, col_major, 0, rm_size_of(p->out_fmt), at.c + 1);
-  if (!status && p->scaling && rm_is_zero(p->scaling->alpha)) p->k = 0; /* A and B stay unread */
+  if (!status) status = dense_view(&va, d->a, d->m, d->k, d->lda, col_major, d->trans_a != RM_NO_TRANS, size, at.a + 1);
+  if (!status) status = dense_view(&vb, d->b, d->k, d->n, d->ldb, col_major, d->trans_b != RM_NO_TRANS, size, at.b + 1);
+  if (!status) status = dense_view(&vc, d->c, d->m, d->n, d->ldc, col_major, 0, rm_size_of(p->out_fmt), at.c + 1);
+  if (!status && p->alpha_beta && rm_is_zero(p->alpha_beta->alpha)) p->k = 0; /* A and B stay unread */
   if (!status) status = check_pointers(p, at, va, vb, vbias, vc);
   if (!status) fill(p, va, vb, vbias, vc);
   return status;
@@ -100,13 +104,12 @@ rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k
   return status;
 }
 
-rm_status rm_check_gemm(rm_matmul_problem *p, const rm_scaling *scaling, int format, int layout, int trans_a, int trans_b, int64_t m,
-                        int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc) {
+rm_status rm_check_gemm(rm_matmul_problem *p, const rm_alpha_beta *alpha_beta, int format, const rm_dense_product *d) {
   if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
   *p = rm_problem_of(format, 1);
-  p->scaling = scaling;
-  const rm_status status = rm_check_dense(p, layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, NULL, c, ldc);
-  if (scaling->alpha == 1.0 && rm_is_zero(scaling->beta)) p->scaling = NULL;
+  p->alpha_beta = alpha_beta;
+  const rm_status status = rm_check_dense(p, d);
+  if (alpha_beta->alpha == 1.0 && rm_is_zero(alpha_beta->beta)) p->alpha_beta = NULL;
   return status;
 }
 

@@ -1,4 +1,4 @@
-/* Weights of the squares that a norm adds up: first - q slope, q counted along a line. */
+/* Weights of the squares that a norm adds up: first - q slope, where q counts along a row. */
 #ifndef RM_BLAS_GEMM_BOUND_WEIGHTS_H
 #define RM_BLAS_GEMM_BOUND_WEIGHTS_H
 

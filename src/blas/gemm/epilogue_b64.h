@@ -1,4 +1,4 @@
-/* The rounding test of the binary32 engine, over one tile.
+/* Ziv's rounding test of the binary32 engine, over one tile.
  *
  * For S in [c - err, c + err] and e >= err + 2 u |c|, with err's slack absorbing the rounding of e:
  *   RN64(c - e) <= c - e + u |c - e| <= c - err <= S, and likewise S <= RN64(c + e).
@@ -15,7 +15,7 @@
 
 RM_FN vf64 rm_margin_f32(vf64 c, vf64 err) { return vf64_mad(vf64_abs(c), vf64_set1(0x1p-52), err); }
 
-/* One vector of C. Returns the lanes that are not decided, or not finite. */
+/* Rounds one vector of C. Returns the lanes that are undecided, or not finite. */
 RM_FN uint32_t rm_round_vector_f32(vf64 c, vf64 err, float *out) {
   const vf64 e = rm_margin_f32(c, err);
   return vf64_store_between_f32(out, vf64_sub(c, e), vf64_add(c, e));
@@ -31,10 +31,10 @@ RM_FN uint32_t rm_round_vector_16(vf64 c, vf64 err, char *out, const int fmt) {
     vf64_store_bf16(first, low), vf64_store_bf16(other, high);
   const uint16_t infinity = (uint16_t)rm_infinity_bits(fmt);
   const vm64 number = vm64_and(vf64_le(vf64_abs(low), vf64_set1(0x1p1000)), vf64_le(vf64_abs(high), vf64_set1(0x1p1000)));
-  uint32_t open = ~vm64_bits(number) & ((1u << RM_LANES) - 1); /* a NaN may be stored as anything */
-  for (int l = 0; l < RM_LANES; l++) open |= (uint32_t)(first[l] != other[l] || (first[l] & 0x7fffu) >= infinity) << l;
+  uint32_t undecided = ~vm64_bits(number) & ((1u << RM_LANES) - 1); /* a NaN may be stored as anything */
+  for (int l = 0; l < RM_LANES; l++) undecided |= (uint32_t)(first[l] != other[l] || (first[l] & 0x7fffu) >= infinity) << l;
   __builtin_memcpy(out, first, sizeof first);
-  return open;
+  return undecided;
 }
 
 RM_FN uint32_t rm_round_vector(vf64 c, vf64 err, char *out, const int fmt) {
@@ -42,82 +42,83 @@ RM_FN uint32_t rm_round_vector(vf64 c, vf64 err, char *out, const int fmt) {
                        : rm_round_vector_16(c, err, out, fmt);
 }
 
-/* What the epilogue of a block needs. Lines are counted from the block's first. */
+/* What the epilogue of a block needs. Rows and columns are counted from the block's first. */
 typedef struct {
   const rm_matmul_problem *p;
   const rm_block *block;
-  rm_places places;
+  rm_output_map output;
   const double *row_bound, *col_norm; /* err = row_bound col_norm + bias_bound |bias| */
   double bias_bound;
 } rm_epilogue_f32;
 
-/* A whole tile, rows of RM_NV vectors of neighbours in memory, without bias or scaling: what rounding it to binary32 needs. */
+/* A whole tile without special values, bias, alpha or beta, whose rows are RM_NV vectors of neighbours in memory: what rounding it to
+ * binary32 needs. */
 typedef struct {
   const double *sums, *row_bound, *norm;
   char *base;
   const ptrdiff_t *row, *col;
   uint8_t *flagged;
-} rm_tame_f32;
+} rm_plain_tile_f32;
 
 /* Whether no element of the whole tile at (i, j) can be infinite, NaN or too large for binary32; then it is described. All of a's and b's
  * weights are at least 2/(t + 1) (bound_b64.h), so |c| <= |a| |b| <= row_bound col_norm/(2 u) = 2^52 row_bound col_norm. A sum of norms is
  * NaN or infinite where one is. */
-RM_FN int rm_is_tame_f32(const rm_epilogue_f32 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged, rm_tame_f32 *t) {
+RM_FN int rm_has_no_specials_f32(const rm_epilogue_f32 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged, rm_plain_tile_f32 *t) {
   const double *row_bound = e->row_bound + i, *norm = e->col_norm + j;
   double rows = 0.0;
   RM_UNROLL for (int q = 0; q < RM_MR; q++) rows += row_bound[q];
   vf64 columns = vf64_load(norm);
   RM_UNROLL for (int v = 1; v < RM_NV; v++) columns = vf64_add(columns, vf64_load(norm + v * RM_LANES));
-  *t = (rm_tame_f32){tile, row_bound, norm, e->places.base, e->places.row + i, e->places.col + j, flagged};
+  *t = (rm_plain_tile_f32){tile, row_bound, norm, e->output.base, e->output.row + i, e->output.col + j, flagged};
   return vm64_bits(vf64_le(vf64_mul(vf64_set1(rows), columns), vf64_set1(0x1p74))) == (1u << RM_LANES) - 1;
 }
 
-/* Row i of a tame tile: the bound has room for the rounding of both ends (bound_b64.h). Returns how many elements stay open. */
-RM_FN int rm_round_row_f32(const rm_tame_f32 *t, int i) {
+/* Rounds row i of such a tile: the bound has room for the rounding of both ends (bound_b64.h). Returns how many elements are undecided. */
+RM_FN int rm_round_row_f32(const rm_plain_tile_f32 *t, int i) {
   const vf64 rb = vf64_set1(t->row_bound[i]);
   const double *sums = t->sums + i * RM_NR;
   char *const at = t->base + t->row[i];
   uint8_t *flagged = t->flagged + i * RM_NV;
-  uint32_t open[RM_NV], any = 0;
+  uint32_t undecided[RM_NV], any = 0;
   int count = 0;
   RM_UNROLL for (int v = 0; v < RM_NV; v++) {
     const vf64 c = vf64_load(sums + v * RM_LANES), norm = vf64_load(t->norm + v * RM_LANES);
-    open[v] = vf64_store_differing_f32((float *)(void *)(at + t->col[v * RM_LANES]), vf64_nmad(rb, norm, c), vf64_mad(rb, norm, c));
-    any |= open[v];
+    undecided[v] = vf64_store_differing_f32((float *)(void *)(at + t->col[v * RM_LANES]), vf64_nmad(rb, norm, c), vf64_mad(rb, norm, c));
+    any |= undecided[v];
   }
-  RM_UNROLL for (int v = 0; v < RM_NV; v++) flagged[v] = (uint8_t)open[v];
-  if (RM_UNLIKELY(any)) RM_UNROLL for (int v = 0; v < RM_NV; v++) count += __builtin_popcount(open[v]);
+  RM_UNROLL for (int v = 0; v < RM_NV; v++) flagged[v] = (uint8_t)undecided[v];
+  if (RM_UNLIKELY(any)) RM_UNROLL for (int v = 0; v < RM_NV; v++) count += __builtin_popcount(undecided[v]);
   return count;
 }
 
-/* The whole tile at (i0, j0). */
+/* Rounds the whole tile at (i0, j0). */
 RM_FN int rm_epilogue_whole_f32(const rm_epilogue_f32 *e, const double *RM_RESTRICT tile, int64_t i0, int64_t j0, int rows,
                                 uint8_t *RM_RESTRICT flagged, const int out_fmt) {
-  const ptrdiff_t *const col = e->places.col + j0, *const row = e->places.row + i0;
+  const ptrdiff_t *const col = e->output.col + j0, *const row = e->output.row + i0;
   int count = 0;
-  rm_tame_f32 tame;
-  if (out_fmt == RM_F32 && rm_is_tame_f32(e, tile, i0, j0, flagged, &tame)) {
-    for (int i = 0; i < rows; i++) count += rm_round_row_f32(&tame, i);
+  rm_plain_tile_f32 plain;
+  if (out_fmt == RM_F32 && rm_has_no_specials_f32(e, tile, i0, j0, flagged, &plain)) {
+    for (int i = 0; i < rows; i++) count += rm_round_row_f32(&plain, i);
     return count;
   }
   vf64 norm[RM_NV];
   RM_UNROLL for (int v = 0; v < RM_NV; v++) norm[v] = vf64_load(e->col_norm + j0 + v * RM_LANES);
   for (int i = 0; i < rows; i++, tile += RM_NR, flagged += RM_NV) {
     const vf64 rb = vf64_set1(e->row_bound[i0 + i]);
-    char *const at = e->places.base + row[i];
-    uint32_t open[RM_NV], any = 0;
+    char *const at = e->output.base + row[i];
+    uint32_t undecided[RM_NV], any = 0;
     RM_UNROLL for (int v = 0; v < RM_NV; v++) {
-      open[v] = rm_round_vector(vf64_load(tile + v * RM_LANES), vf64_mul(rb, norm[v]), at + col[v * RM_LANES], out_fmt);
-      any |= open[v];
+      undecided[v] = rm_round_vector(vf64_load(tile + v * RM_LANES), vf64_mul(rb, norm[v]), at + col[v * RM_LANES], out_fmt);
+      any |= undecided[v];
     }
-    RM_UNROLL for (int v = 0; v < RM_NV; v++) flagged[v] = (uint8_t)open[v];
-    if (RM_UNLIKELY(any)) RM_UNROLL for (int v = 0; v < RM_NV; v++) count += __builtin_popcount(open[v]);
+    RM_UNROLL for (int v = 0; v < RM_NV; v++) flagged[v] = (uint8_t)undecided[v];
+    if (RM_UNLIKELY(any)) RM_UNROLL for (int v = 0; v < RM_NV; v++) count += __builtin_popcount(undecided[v]);
   }
   return count;
 }
 
-/* The lanes `infinite` of `out`: beta d (rm_scaled_infinity). alpha c may have overflowed, so that its sum with beta d is NaN. */
-RM_FN void rm_store_infinities(char *out, uint32_t infinite, const rm_scaling *s, vf64 d, const int fmt) {
+/* The lanes `infinite` of `out`: beta d (rm_alpha_beta_infinity). alpha c may have overflowed, so that its sum with beta d is NaN. */
+RM_FN void rm_store_infinities(char *out, uint32_t infinite, const rm_alpha_beta *s, vf64 d, const int fmt) {
   const uint32_t negative = vm64_bits(vf64_lt(vf64_mul(vf64_set1(s->beta), d), vf64_set1(0.0)));
   for (; infinite; infinite &= infinite - 1) {
     const int l = __builtin_ctz(infinite);
@@ -126,9 +127,9 @@ RM_FN void rm_store_infinities(char *out, uint32_t infinite, const rm_scaling *s
 }
 
 RM_FN int rm_is_whole(const rm_epilogue_f32 *e, int64_t j0, int cols) {
-  if (e->p->bias.base || e->p->scaling || cols != RM_NR) return 0;
+  if (e->p->bias.base || e->p->alpha_beta || cols != RM_NR) return 0;
   int whole = 1;
-  RM_UNROLL for (int v = 0; v < RM_NV; v++) whole &= e->places.whole[j0 / RM_LANES + v];
+  RM_UNROLL for (int v = 0; v < RM_NV; v++) whole &= e->output.whole[j0 / RM_LANES + v];
   return whole;
 }
 
@@ -137,7 +138,7 @@ RM_FN int rm_is_whole(const rm_epilogue_f32 *e, int64_t j0, int cols) {
 RM_FN int rm_epilogue_tile_f32(const rm_epilogue_f32 *e, const double *tile, int nv, int64_t i0, int64_t j0, int rows, int cols,
                                uint8_t *flagged, const int fmt, const int out_fmt) {
   const int size = rm_size_of(out_fmt);
-  const rm_scaling *scaling = e->p->scaling;
+  const rm_alpha_beta *alpha_beta = e->p->alpha_beta;
   int count = 0;
   if (rm_is_whole(e, j0, cols)) return rm_epilogue_whole_f32(e, tile, i0, j0, rows, flagged, out_fmt);
   for (int i = 0; i < rows; i++) {
@@ -152,21 +153,21 @@ RM_FN int rm_epilogue_tile_f32(const rm_epilogue_f32 *e, const double *tile, int
         err = vf64_mad(vf64_set1(e->bias_bound), vf64_abs(bias), err);
       }
       uint32_t undecided;
-      if (scaling) {
+      if (alpha_beta) {
         char out[4 * RM_LANES];
-        const vf64 old = rm_load_old(scaling, &e->places, i0 + i, j, lanes, out_fmt);
-        uint32_t infinite = vm64_bits(rm_scaled_infinity(scaling, value, old, err)) & ((1u << lanes) - 1);
-        value = rm_scale_vector(scaling, value, old, &err);
+        const vf64 old = rm_load_old(alpha_beta, &e->output, i0 + i, j, lanes, out_fmt);
+        uint32_t infinite = vm64_bits(rm_alpha_beta_infinity(alpha_beta, value, old, err)) & ((1u << lanes) - 1);
+        value = rm_alpha_beta_vector(alpha_beta, value, old, &err);
         undecided = rm_round_vector(value, err, out, out_fmt) & ((1u << lanes) - 1) & ~infinite;
-        if (RM_UNLIKELY(infinite)) rm_store_infinities(out, infinite, scaling, old, out_fmt);
-        rm_store_decided(&e->places, i0 + i, j, lanes, undecided, out, size);
-      } else if (RM_LIKELY(e->places.whole[j / RM_LANES])) {
-        undecided = rm_round_vector(value, err, rm_place_of(&e->places, i0 + i, j), out_fmt);
+        if (RM_UNLIKELY(infinite)) rm_store_infinities(out, infinite, alpha_beta, old, out_fmt);
+        rm_store_decided(&e->output, i0 + i, j, lanes, undecided, out, size);
+      } else if (RM_LIKELY(e->output.whole[j / RM_LANES])) {
+        undecided = rm_round_vector(value, err, rm_output_at(&e->output, i0 + i, j), out_fmt);
       } else {
         char out[4 * RM_LANES];
         undecided = rm_round_vector(value, err, out, out_fmt) & ((1u << lanes) - 1);
         for (int l = 0; l < lanes; l++)
-          __builtin_memcpy(rm_place_of(&e->places, i0 + i, j + l), out + l * size, (size_t)size);
+          __builtin_memcpy(rm_output_at(&e->output, i0 + i, j + l), out + l * size, (size_t)size);
       }
       flagged[i * nv + v] = (uint8_t)undecided;
       count += __builtin_popcount(undecided);

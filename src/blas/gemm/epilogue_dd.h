@@ -1,4 +1,4 @@
-/* The rounding test of the double-double engine, over vectors of C.
+/* Ziv's rounding test of the double-double engine, over vectors of C.
  *
  * For binary64: S lies in [hi + (lo - E), hi + (lo + E)]; one addition rounds each end, and rounding is monotonic, so equal
  * ends are RN64(S) in scaled units. Scaling back adds to the exponent field; it commutes with rounding while the result is
@@ -35,7 +35,7 @@ RM_FN rm_scaled rm_add_bias(rm_scaled s, vf64 bias, vi64 shift) {
   return s;
 }
 
-/* One vector of C in the given format; returns the lanes left to the resolver. */
+/* Rounds one vector of C to the given format; returns the lanes for the resolver. */
 RM_FN uint32_t rm_round_scaled(rm_scaled s, vi64 shift, const int fmt, char *out) {
   vi64 back = vi64_sub(vi64_set1(0), shift);
   if (fmt == RM_F32) { /* sums of products of binary32 numbers and E itself stay normal when scaled back */

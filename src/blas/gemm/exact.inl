@@ -1,18 +1,19 @@
+/* Elements of a matrix product by the superaccumulator: the last tier. Also device code. */
 #include "exact.h"
 
 #include "../../reduce/exact.h"
 #include "../conv/im2col_view.h"
 
-RM_STATIC const char *element_at(const rm_operand *o, int64_t line, int64_t k) {
-  return o->patches ? rm_patches_at(o->patches, o->base, line, k) : o->base + line * o->line + k * o->step;
+RM_STATIC const char *element_at(const rm_operand *o, int64_t row, int64_t k) {
+  return o->im2col ? rm_im2col_at(o->im2col, o->base, row, k) : o->base + row * o->row_stride + k * o->k_stride;
 }
 
 RM_STATIC void sum_products(rm_superaccumulator *acc, const rm_matmul_problem *p, int64_t i, int64_t j) {
   rm_superacc_clear(acc);
-  if (!p->a.patches && !p->b.patches) {
-    rm_superacc_add_products(acc, p->fmt, p->k, element_at(&p->a, i, 0), p->a.step, element_at(&p->b, j, 0), p->b.step);
+  if (!p->a.im2col && !p->b.im2col) {
+    rm_superacc_add_products(acc, p->fmt, p->k, element_at(&p->a, i, 0), p->a.k_stride, element_at(&p->b, j, 0), p->b.k_stride);
   } else {
-    for (int64_t k = 0; k < p->k; k++) { /* padding is no term: it must not meet an infinity */
+    for (int64_t k = 0; k < p->k; k++) { /* padding adds no product: it must not meet an infinity */
       const char *x = element_at(&p->a, i, k), *y = element_at(&p->b, j, k);
       if (x && y) rm_superacc_add_products(acc, p->fmt, 1, x, 0, y, 0);
     }
@@ -87,8 +88,8 @@ RM_STATIC uint64_t scale_exactly(const rm_superaccumulator *sum, double alpha, d
 /* A number of which only the sign and what is not finite count. */
 RM_STATIC double representative(double x) { return x - x != 0.0 ? x : (double)((x > 0.0) - (x < 0.0)); }
 
-RM_HOST_EXTERN uint64_t rm_exact_scaled(const rm_matmul_problem *p, int64_t i, int64_t j, uint64_t old, uint32_t *flags) {
-  const double alpha = p->scaling->alpha, beta = p->scaling->beta, d = beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
+RM_HOST_EXTERN uint64_t rm_exact_alpha_beta(const rm_matmul_problem *p, int64_t i, int64_t j, uint64_t old, uint32_t *flags) {
+  const double alpha = p->alpha_beta->alpha, beta = p->alpha_beta->beta, d = beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
   rm_superaccumulator acc;
   sum_products(&acc, p, i, j);
   if (!acc.classes && alpha - alpha == 0.0 && beta - beta == 0.0 && d - d == 0.0)

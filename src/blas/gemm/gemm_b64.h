@@ -1,5 +1,5 @@
-/* The matmul engine for binary32, binary16 and bfloat16 over one block of C: pack, multiply in binary64, test and round, resolve what
- * is open. Its bounds are those of binary32, in which all three lie.
+/* The matmul engine for binary32, binary16 and bfloat16 over one block of C: pack, multiply in binary64, test and round,
+ * resolve what is undecided. Its bounds are those of binary32, in which all three lie.
  *
  * The block is cut into tiles of MR x NR, in the order of the loops below; k is cut into pieces of KC. Partial sums stay in
  * the workspace in binary64. */
@@ -16,20 +16,20 @@
 #include "panel_queue.h"
 #include "gemv_b64.h"
 
-/* Where more than one in RM_FLOOD elements of a block stays open, the double-double engine, which computes all of it, is faster
- * than single dot products. Small blocks, whose workspace should stay small, never go there, nor do 16-bit formats: rounding to
- * them leaves few elements open, and the certificate sees their ties. */
-enum { RM_FLOOD = 16, RM_FLOOD_LEAST = 4096 };
-RM_FN int rm_may_flood(const rm_matmul_problem *p, int64_t rows, int64_t cols) {
-  return p->fmt == RM_F32 && rows * cols >= RM_FLOOD_LEAST;
+/* The fallback threshold: where more than one in RM_FALLBACK_RATIO elements of a block is undecided, the double-double engine, which
+ * computes all of it, is faster than single dot products. Small blocks, whose workspace should stay small, never go there, nor do 16-bit formats: rounding to
+ * them leaves few elements undecided, and the certificate sees their ties. */
+enum { RM_FALLBACK_RATIO = 16, RM_FALLBACK_MIN = 4096 };
+RM_FN int rm_may_fall_back(const rm_matmul_problem *p, int64_t rows, int64_t cols) {
+  return p->fmt == RM_F32 && rows * cols >= RM_FALLBACK_MIN;
 }
 
 static size_t rm_work_f32(const rm_matmul_problem *p, int64_t rows, int64_t cols) {
-  size_t plain = rm_layout_of_f32(p, rows, cols, 0).bytes, flooded = rm_work_dd(p, rows, cols < RM_COLS_DD ? cols : RM_COLS_DD);
-  return plain > flooded || !rm_may_flood(p, rows, cols) ? plain : flooded;
+  size_t plain = rm_layout_of_f32(p, rows, cols, 0).bytes, fallback = rm_work_dd(p, rows, cols < RM_COLS_DD ? cols : RM_COLS_DD);
+  return plain > fallback || !rm_may_fall_back(p, rows, cols) ? plain : fallback;
 }
 
-/* From weighted sums of squares to bounds, once all of k is packed. */
+/* Turns weighted sums of squares into bounds, once all of k is packed. */
 RM_FN void rm_finish_rows_f32(const rm_layout_f32 *w, int64_t k) {
   const double tu = rm_bound_f32(k);
   for (int64_t i = 0; i < w->row_tiles * RM_MR; i += RM_LANES)
@@ -47,20 +47,21 @@ RM_FN int rm_any_flagged(const uint8_t *flagged, int n) {
   return any != 0;
 }
 
-/* Elements that need their products again, some at a time. Where lines are neighbours in memory their terms are read term after term: a
- * column of B may touch as many lines of a cache, and pages, as it has terms, which neighbours share and which follow one another. */
-enum { RM_LATE = 64, RM_LATE_TERMS = 64, RM_LATE_ROW = RM_LATE_TERMS + 8 }; /* rows that do not all fall to the same sets of a cache */
+/* Elements that need their products again are deferred, and computed some at a time. Where rows of an operand are neighbours in memory they
+ * are read k after k: a column of B may touch as many cache lines, and pages, as it has elements, which neighbours share and which follow
+ * one another. */
+enum { RM_DEFERRED = 64, RM_DEFERRED_K = 64, RM_DEFERRED_ROW = RM_DEFERRED_K + 8 }; /* rows that do not all fall to the same sets of a cache */
 typedef struct {
   int64_t i, j;
   double err, bias;
-} rm_late_element;
+} rm_deferred_element;
 typedef struct {
   int count;
-  rm_late_element element[RM_LATE];
-} rm_late_elements;
+  rm_deferred_element element[RM_DEFERRED];
+} rm_deferred_elements;
 
-/* Terms [k, k + n) of the lines of late elements, padded with zeros to whole vectors. `left` are all from the k-th on. */
-RM_FN void rm_gather_late_terms(double (*dst)[RM_LATE_ROW], const char *const *at, int count, ptrdiff_t step, int64_t n,
+/* Gathers k in [k, k + n) of the rows of deferred elements, padded with zeros to whole vectors. `left` are all from the k-th on. */
+RM_FN void rm_gather_deferred_k(double (*dst)[RM_DEFERRED_ROW], const char *const *at, int count, ptrdiff_t step, int64_t n,
                                 int64_t left, const int fmt) {
   enum { AHEAD = 8 };
   for (int64_t q = 0; q < n; q++) {
@@ -71,66 +72,66 @@ RM_FN void rm_gather_late_terms(double (*dst)[RM_LATE_ROW], const char *const *a
     }
   }
 }
-static void rm_gather_late(double (*dst)[RM_LATE_ROW], const int64_t *line, int count, const rm_operand *o, int64_t k, int64_t n,
+static void rm_gather_deferred(double (*dst)[RM_DEFERRED_ROW], const int64_t *row, int count, const rm_operand *o, int64_t k, int64_t n,
                            int64_t left, int fmt) {
-  const char *at[RM_LATE];
-  if (o->patches || o->line != rm_size_of(fmt)) {
-    for (int e = 0; e < count; e++) rm_gather(dst[e], o, line[e], k, n, 1.0, fmt);
+  const char *at[RM_DEFERRED];
+  if (o->im2col || o->row_stride != rm_size_of(fmt)) {
+    for (int e = 0; e < count; e++) rm_gather(dst[e], o, row[e], k, n, 1.0, fmt);
     return;
   }
   for (int e = 0; e < count; e++) {
     if (n % RM_LANES) vf64_store(dst[e] + n / RM_LANES * RM_LANES, vf64_set1(0.0));
-    at[e] = o->base + line[e] * o->line + k * o->step;
+    at[e] = o->base + row[e] * o->row_stride + k * o->k_stride;
   }
   switch (fmt) {
-    case RM_F16: rm_gather_late_terms(dst, at, count, o->step, n, left, RM_F16); break;
-    case RM_BF16: rm_gather_late_terms(dst, at, count, o->step, n, left, RM_BF16); break;
-    default: rm_gather_late_terms(dst, at, count, o->step, n, left, RM_F32);
+    case RM_F16: rm_gather_deferred_k(dst, at, count, o->k_stride, n, left, RM_F16); break;
+    case RM_BF16: rm_gather_deferred_k(dst, at, count, o->k_stride, n, left, RM_BF16); break;
+    default: rm_gather_deferred_k(dst, at, count, o->k_stride, n, left, RM_F32);
   }
 }
 
-static void rm_resolve_late(rm_late_elements *late, rm_resolver *r, const rm_places *places) {
+static void rm_resolve_deferred(rm_deferred_elements *deferred, rm_resolver *r, const rm_output_map *output) {
   const rm_matmul_problem *p = r->p;
-  const int count = late->count;
-  rm_dot2 sums[RM_LATE];
-  double x[RM_LATE][RM_LATE_ROW], y[RM_LATE][RM_LATE_ROW];
-  int64_t row[RM_LATE], col[RM_LATE];
-  for (int e = 0; e < count; e++) row[e] = r->block->row + late->element[e].i, col[e] = r->block->col + late->element[e].j;
+  const int count = deferred->count;
+  rm_dot2 sums[RM_DEFERRED];
+  double x[RM_DEFERRED][RM_DEFERRED_ROW], y[RM_DEFERRED][RM_DEFERRED_ROW];
+  int64_t row[RM_DEFERRED], col[RM_DEFERRED];
+  for (int e = 0; e < count; e++) row[e] = r->block->row + deferred->element[e].i, col[e] = r->block->col + deferred->element[e].j;
   __builtin_memset(sums, 0, (size_t)count * sizeof *sums);
-  for (int64_t k = 0; k < p->k; k += RM_LATE_TERMS) {
-    const int64_t n = p->k - k < RM_LATE_TERMS ? p->k - k : RM_LATE_TERMS;
-    rm_gather_late(x, row, count, &p->a, k, n, p->k - k, p->fmt);
-    rm_gather_late(y, col, count, &p->b, k, n, p->k - k, p->fmt);
+  for (int64_t k = 0; k < p->k; k += RM_DEFERRED_K) {
+    const int64_t n = p->k - k < RM_DEFERRED_K ? p->k - k : RM_DEFERRED_K;
+    rm_gather_deferred(x, row, count, &p->a, k, n, p->k - k, p->fmt);
+    rm_gather_deferred(y, col, count, &p->b, k, n, p->k - k, p->fmt);
     for (int e = 0; e < count; e++) rm_dot2_add(sums + e, x[e], y[e], n);
   }
   for (int e = 0; e < count; e++) {
-    const rm_late_element *at = late->element + e;
-    rm_write_bits(rm_place_of(places, at->i, at->j),
+    const rm_deferred_element *at = deferred->element + e;
+    rm_write_bits(rm_output_at(output, at->i, at->j),
                   rm_finish_element_f32(r, at->i, at->j, rm_dot2_total(sums + e, at->bias), at->err, at->bias), p->out_fmt);
   }
-  late->count = 0;
+  deferred->count = 0;
 }
-RM_FN void rm_put_off(rm_late_elements *late, rm_resolver *r, const rm_places *places, rm_late_element element) {
-  int at = late->count++; /* in the order of columns, which is that of memory */
-  for (; at > 0 && late->element[at - 1].j > element.j; at--) late->element[at] = late->element[at - 1];
-  late->element[at] = element;
-  if (late->count == RM_LATE) rm_resolve_late(late, r, places);
+RM_FN void rm_defer(rm_deferred_elements *deferred, rm_resolver *r, const rm_output_map *output, rm_deferred_element element) {
+  int at = deferred->count++; /* in the order of columns, which is that of memory */
+  for (; at > 0 && deferred->element[at - 1].j > element.j; at--) deferred->element[at] = deferred->element[at - 1];
+  deferred->element[at] = element;
+  if (deferred->count == RM_DEFERRED) rm_resolve_deferred(deferred, r, output);
 }
 
-/* Goes through the flagged elements. With settle only those are decided, and taken off the list, that need not read their
- * products again. Returns how many stay. */
-static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, int settle) {
+/* Goes through the flagged elements. With `cheaply` only those are decided, and taken off the list, that need not read their
+ * products again. Returns how many stay undecided. */
+static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, int cheaply) {
   const rm_matmul_problem *p = r->p;
   const rm_block *block = r->block;
   const double *tile = w->c;
   uint8_t *flagged = w->flagged;
   int64_t left = 0;
-  rm_late_elements later;
-  later.count = 0;
+  rm_deferred_elements deferred;
+  deferred.count = 0;
   for (int64_t j0 = 0; j0 < block->cols; j0 += RM_NR) {
     int nv = rm_vectors(block->cols - j0, RM_NR);
     for (int64_t i0 = 0; i0 < block->rows; i0 += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
-      int rows = rm_at_most(block->rows - i0, RM_MR);
+      int rows = rm_min_int(block->rows - i0, RM_MR);
       if (!rm_any_flagged(flagged, rows * nv)) continue;
       for (int q = 0; q < rows * nv; q++) {
         for (uint32_t lanes = flagged[q]; lanes; lanes &= lanes - 1) {
@@ -140,58 +141,58 @@ static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, in
           double bias = p->bias.base ? rm_read_element(at, p->fmt) : 0.0, c = tile[q * RM_LANES + lane] + bias;
           double err = w->row_bound[i] * w->col_norm[j] + rm_bound_f32(p->k) * __builtin_fabs(bias);
           uint64_t bits;
-          if (p->scaling)
-            bits = rm_resolve_scaled_f32(r, i, j, err, rm_read_bits(rm_place_of(&w->places, i, j), p->out_fmt));
-          else if (!rm_settle_element_f32(r, i, j, c, err, bias, &bits)) {
-            if (settle)
+          if (p->alpha_beta)
+            bits = rm_resolve_alpha_beta_f32(r, i, j, err, rm_read_bits(rm_output_at(&w->output, i, j), p->out_fmt));
+          else if (!rm_decide_element_f32(r, i, j, c, err, bias, &bits)) {
+            if (cheaply)
               left++;
             else
-              rm_put_off(&later, r, &w->places, (rm_late_element){i, j, err, bias});
+              rm_defer(&deferred, r, &w->output, (rm_deferred_element){i, j, err, bias});
             continue;
           }
           flagged[q] = (uint8_t)(flagged[q] & ~(1u << lane));
-          rm_write_bits(rm_place_of(&w->places, i, j), bits, p->out_fmt);
+          rm_write_bits(rm_output_at(&w->output, i, j), bits, p->out_fmt);
         }
       }
     }
   }
-  rm_resolve_late(&later, r, &w->places);
+  rm_resolve_deferred(&deferred, r, &w->output);
   return left;
 }
 
-static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, int64_t open,
+static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, int64_t undecided,
                                      void *work, rm_tiers *tiers) {
-  __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_line));
-  __builtin_memset(w->cols, 0, (size_t)block->cols * sizeof(rm_line));
-  rm_resolver r = {p, block, w->rows, w->cols, open >= block->rows + block->cols, tiers, 0};
-  if (r.many && !p->scaling) {
-    open = rm_resolve_flagged_f32(w, &r, 1);
-    if (rm_may_flood(p, block->rows, block->cols) && open > block->rows * block->cols / RM_FLOOD) {
+  __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_vector_facts));
+  __builtin_memset(w->cols, 0, (size_t)block->cols * sizeof(rm_vector_facts));
+  rm_resolver r = {p, block, w->rows, w->cols, undecided >= block->rows + block->cols, tiers, 0};
+  if (r.many && !p->alpha_beta) {
+    undecided = rm_resolve_flagged_f32(w, &r, 1);
+    if (rm_may_fall_back(p, block->rows, block->cols) && undecided > block->rows * block->cols / RM_FALLBACK_RATIO) {
       rm_tiers all = {0, 0, 0};
       uint32_t flags = 0;
       for (int64_t j = 0; j < block->cols; j += RM_COLS_DD) {
-        const rm_block part = {block->row, block->rows, block->col + j, rm_at_most(block->cols - j, RM_COLS_DD)};
+        const rm_block part = {block->row, block->rows, block->col + j, rm_min_int(block->cols - j, RM_COLS_DD)};
         flags |= rm_block_dd_f32(p, &part, work, &all); /* overwrites the workspace */
       }
-      int64_t last = all.accumulator < open ? all.accumulator : open; /* infinite elements, settled above, may be among them */
+      int64_t last = all.accumulator < undecided ? all.accumulator : undecided; /* infinite elements, decided above, may be among them */
       tiers->accumulator += last;
-      tiers->double_double += open - last;
+      tiers->double_double += undecided - last;
       return r.flags | flags;
     }
   }
-  if (open) rm_resolve_flagged_f32(w, &r, 0);
+  if (undecided) rm_resolve_flagged_f32(w, &r, 0);
   return r.flags;
 }
 
-/* Rounds the tile at (i, j) of the block; returns how many elements stay open. */
+/* Rounds the tile at (i, j) of the block; returns how many elements are undecided. */
 RM_FN int rm_round_tile_f32(const rm_epilogue_f32 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged, const int fmt) {
-  const int rows = rm_at_most(e->block->rows - i, RM_MR), cols = rm_at_most(e->block->cols - j, RM_NR), nv = rm_vectors(cols, RM_NR);
+  const int rows = rm_min_int(e->block->rows - i, RM_MR), cols = rm_min_int(e->block->cols - j, RM_NR), nv = rm_vectors(cols, RM_NR);
   if (fmt == RM_F32 || e->p->out_fmt == RM_F32)
     return rm_epilogue_tile_f32(e, tile, nv, i, j, rows, cols, flagged, fmt, RM_F32);
   return rm_epilogue_tile_f32(e, tile, nv, i, j, rows, cols, flagged, fmt, fmt);
 }
 
-/* A pass over a block: terms [k0, k0 + kc), of which A is packed. */
+/* A pass over a block: k in [k0, k0 + kc), of which A is packed. */
 typedef struct {
   const rm_layout_f32 *w;
   const rm_matmul_problem *p;
@@ -199,102 +200,102 @@ typedef struct {
   const rm_epilogue_f32 *e;
   rm_weights weights;
   int64_t k0, kc;
-  int last, thin;
+  int last, gemv;
 } rm_pass_f32;
 
-/* The panel of columns [j, j + RM_NR), whose B goes to b. Returns how many elements stay open. The format is a constant at every call. */
+/* The panel of columns [j, j + RM_NR), whose B goes to b. Returns how many elements are undecided. The format is a constant at every call. */
 RM_FN int64_t rm_panel_plain(const rm_pass_f32 *t, int64_t j, double *b, const int fmt) {
   const rm_layout_f32 *w = t->w;
   const rm_matmul_problem *p = t->p;
   const rm_block *block = t->block;
   const int64_t k0 = t->k0, kc = t->kc;
-  const int size = rm_size_of(fmt), by_panel = !p->b.patches; /* B: a window of patches is laid out once for all panels */
-  const int cols = rm_at_most(block->cols - j, RM_NR), nv = rm_vectors(cols, RM_NR), last_panel = j + RM_NR >= block->cols;
+  const int size = rm_size_of(fmt), by_panel = !p->b.im2col; /* B: a conv window is laid out once for all panels */
+  const int cols = rm_min_int(block->cols - j, RM_NR), nv = rm_vectors(cols, RM_NR), last_panel = j + RM_NR >= block->cols;
   double *tile = w->c + j / RM_NR * w->row_tiles * RM_TILE;
   uint8_t *flagged = w->flagged + j / RM_NR * w->row_tiles * (RM_TILE / RM_LANES);
-  int64_t open = 0;
+  int64_t undecided = 0;
   /* Registers for sums of squares are left in AVX-512 alone. */
-  const int fused = RM_SIMD == RM_SIMD_AVX512 && !t->thin && by_panel && cols == RM_NR && p->b.line == size;
-  if (!t->thin && !fused && (by_panel || j == 0))
+  const int fused = RM_SIMD == RM_SIMD_AVX512 && !t->gemv && by_panel && cols == RM_NR && p->b.row_stride == size;
+  if (!t->gemv && !fused && (by_panel || j == 0))
     rm_pack_operand(b, RM_NR, 1, &p->b, block->col + j, by_panel ? cols : block->cols, k0, kc, fmt, w->col_norm + j, t->weights, 0,
                     w->stage_b);
   const double *panel = b + (by_panel ? 0 : j * kc);
   const int64_t next = last_panel ? 0 : j + RM_NR, next_k = last_panel ? k0 + kc : k0;
-  rm_fetches next_b = rm_fetches_of(&p->b, block->col + next, rm_at_most(block->cols - next, RM_NR), next_k,
-                                    rm_at_most(p->k - next_k, RM_KC), size);
+  rm_prefetch_runs next_b = rm_prefetch_runs_of(&p->b, block->col + next, rm_min_int(block->cols - next, RM_NR), next_k,
+                                    rm_min_int(p->k - next_k, RM_KC), size);
   const int64_t some = (next_b.runs + w->row_tiles - 1) / w->row_tiles;
-  rm_tame_f32 before;
+  rm_plain_tile_f32 before;
   int waiting = 0; /* for the next tile: the one before is yet to be rounded */
   for (int64_t i = 0; i < block->rows; i += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
-    const int rows = rm_at_most(block->rows - i, RM_MR);
-    if (t->last) rm_fetch_places(&w->places, i, rows, j, cols, rm_size_of(p->out_fmt));
-    if (!t->thin) {
-      rm_fetch_near(&next_b, some);
+    const int rows = rm_min_int(block->rows - i, RM_MR);
+    if (t->last) rm_prefetch_output(&w->output, i, rows, j, cols, rm_size_of(p->out_fmt));
+    if (!t->gemv) {
+      rm_prefetch_l1(&next_b, some);
       if (last_panel)
-        rm_fetch_far(rm_fetches_of(&p->a, block->row + i, rows, k0 + kc, rm_at_most(p->k - k0 - kc, RM_KC), size));
+        rm_prefetch_l2(rm_prefetch_runs_of(&p->a, block->row + i, rows, k0 + kc, rm_min_int(p->k - k0 - kc, RM_KC), size));
       if (fused && i == 0)
-        rm_micro_f32_packing(kc, w->a, p->b.base + (block->col + j) * size + k0 * p->b.step, p->b.step, fmt, b, tile, k0 == 0,
+        rm_micro_f32_packing(kc, w->a, p->b.base + (block->col + j) * size + k0 * p->b.k_stride, p->b.k_stride, fmt, b, tile, k0 == 0,
                              w->col_norm + j, t->weights);
       else if (waiting)
-        open += rm_micro_f32_rounding(kc, w->a + i * kc, panel, tile, k0 == 0, &before), waiting = 0;
+        undecided += rm_micro_f32_rounding(kc, w->a + i * kc, panel, tile, k0 == 0, &before), waiting = 0;
       else
         rm_micro_f32[nv](kc, w->a + i * kc, panel, tile, k0 == 0);
     }
     if (t->last && i == 0) rm_finish_columns_f32(w->col_norm + j);
-    waiting = RM_SIMD == RM_SIMD_AVX512 && t->last && kc >= RM_ROUNDING_LEAST && i + RM_MR < block->rows && p->out_fmt == RM_F32 &&
-              rm_is_whole(t->e, j, cols) && rm_is_tame_f32(t->e, tile, i, j, flagged, &before);
-    if (t->last && !waiting) open += rm_round_tile_f32(t->e, tile, i, j, flagged, fmt);
+    waiting = RM_SIMD == RM_SIMD_AVX512 && t->last && kc >= RM_ROUNDING_MIN_K && i + RM_MR < block->rows && p->out_fmt == RM_F32 &&
+              rm_is_whole(t->e, j, cols) && rm_has_no_specials_f32(t->e, tile, i, j, flagged, &before);
+    if (t->last && !waiting) undecided += rm_round_tile_f32(t->e, tile, i, j, flagged, fmt);
   }
-  return open;
+  return undecided;
 }
 
-/* Takes panels until none is left; adds to *open how many elements of them stay open. Returns how many panels. */
-typedef int64_t rm_panels_f32_fn(const rm_pass_f32 *t, rm_share *share, double *b, int64_t *open);
-RM_FN int64_t rm_panels_plain(const rm_pass_f32 *t, rm_share *share, double *b, int64_t *open, const int fmt) {
+/* Takes panels until none is left; adds to *undecided how many of their elements are undecided. Returns how many panels. */
+typedef int64_t rm_panels_f32_fn(const rm_pass_f32 *t, rm_panel_queue *queue, double *b, int64_t *undecided);
+RM_FN int64_t rm_panels_plain(const rm_pass_f32 *t, rm_panel_queue *queue, double *b, int64_t *undecided, const int fmt) {
   int64_t count = 0, mine = 0;
-  for (int64_t j; (j = rm_share_take(share, &mine) * RM_NR) < t->block->cols; count++) *open += rm_panel_plain(t, j, b, fmt);
+  for (int64_t j; (j = rm_panel_queue_take(queue, &mine) * RM_NR) < t->block->cols; count++) *undecided += rm_panel_plain(t, j, b, fmt);
   return count;
 }
 
-RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_share *share,
+RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_panel_queue *queue,
                               rm_panels_f32_fn *panels, const int fmt) {
   rm_layout_f32 w = rm_layout_of_f32(p, block->rows, block->cols, work);
-  int64_t open = 0, k0 = 0;
+  int64_t undecided = 0, k0 = 0;
   __builtin_memset(w.row_bound, 0, (size_t)(w.row_tiles * RM_MR) * 8);
   __builtin_memset(w.col_norm, 0, (size_t)(w.col_tiles * RM_NR) * 8);
-  rm_find_places(&w.places, &p->c, block, rm_size_of(p->out_fmt));
-  const rm_epilogue_f32 e = {p, block, w.places, w.row_bound, w.col_norm, rm_bound_f32(p->k)};
-  const int thin = rm_thin_sums(&w, p, block, fmt);
+  rm_output_map_fill(&w.output, &p->c, block, rm_size_of(p->out_fmt));
+  const rm_epilogue_f32 e = {p, block, w.output, w.row_bound, w.col_norm, rm_bound_f32(p->k)};
+  const int gemv = rm_gemv_sums(&w, p, block, fmt);
   do { /* once for k = 0, which leaves +0 and the bias */
-    const int64_t kc = thin ? p->k : p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
-    const rm_pass_f32 pass = {&w, p, block, &e, rm_weights_f32(p->k, k0), k0, kc, k0 + kc >= p->k, thin};
-    if (!thin) rm_pack_operand(w.a, RM_MR, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, pass.weights, 0, w.stage_a);
+    const int64_t kc = gemv ? p->k : p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
+    const rm_pass_f32 pass = {&w, p, block, &e, rm_weights_f32(p->k, k0), k0, kc, k0 + kc >= p->k, gemv};
+    if (!gemv) rm_pack_operand(w.a, RM_MR, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, pass.weights, 0, w.stage_a);
     if (pass.last) rm_finish_rows_f32(&w, p->k);
-    rm_share *const shared = thin || p->b.patches ? 0 : share;
-    if (shared) rm_share_open(shared, &pass);
-    panels(&pass, shared, w.b, &open);
-    if (shared) open += rm_share_close(shared);
+    rm_panel_queue *const shared = gemv || p->b.im2col ? 0 : queue;
+    if (shared) rm_panel_queue_open(shared, &pass);
+    panels(&pass, shared, w.b, &undecided);
+    if (shared) undecided += rm_panel_queue_close(shared);
     k0 += kc;
   } while (k0 < p->k);
-  tiers->fast += block->rows * block->cols - open;
-  if (!open) return 0;
-  return rm_resolve_block_f32(&w, p, block, open, work, tiers);
+  tiers->fast += block->rows * block->cols - undecided;
+  if (!undecided) return 0;
+  return rm_resolve_block_f32(&w, p, block, undecided, work, tiers);
 }
-RM_FN int rm_help_plain(rm_share *share, char *work, rm_panels_f32_fn *panels) {
-  if (!rm_share_enter(share)) return 0;
-  int64_t open = 0, count = panels(share->pass, share, (double *)(void *)(work + rm_carve_start(work)), &open);
-  rm_share_leave(share, open);
+RM_FN int rm_help_plain(rm_panel_queue *queue, char *work, rm_panels_f32_fn *panels) {
+  if (!rm_panel_queue_enter(queue)) return 0;
+  int64_t undecided = 0, count = panels(queue->pass, queue, (double *)(void *)(work + rm_bump_start(work)), &undecided);
+  rm_panel_queue_leave(queue, undecided);
   return count > 0;
 }
 
 #define RM_ENGINE_F32(name, FMT)                                                                                                     \
-  static int64_t rm_panels_##name(const rm_pass_f32 *t, rm_share *share, double *b, int64_t *open) {                                 \
-    return rm_panels_plain(t, share, b, open, FMT);                                                                                  \
+  static int64_t rm_panels_##name(const rm_pass_f32 *t, rm_panel_queue *queue, double *b, int64_t *undecided) {                                 \
+    return rm_panels_plain(t, queue, b, undecided, FMT);                                                                                  \
   }                                                                                                                                  \
-  static uint32_t rm_block_##name(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_share *share) { \
-    return rm_block_plain(p, block, work, tiers, share, rm_panels_##name, FMT);                                                      \
+  static uint32_t rm_block_##name(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_panel_queue *queue) { \
+    return rm_block_plain(p, block, work, tiers, queue, rm_panels_##name, FMT);                                                      \
   }                                                                                                                                  \
-  static int rm_help_##name(rm_share *share, void *work) { return rm_help_plain(share, work, rm_panels_##name); }
+  static int rm_help_##name(rm_panel_queue *queue, void *work) { return rm_help_plain(queue, work, rm_panels_##name); }
 RM_ENGINE_F32(f16, RM_F16)
 RM_ENGINE_F32(bf16, RM_BF16)
 RM_ENGINE_F32(f32, RM_F32)

@@ -1,4 +1,4 @@
-/* The double-double matmul engine over one block of C: scale, pack, multiply, test and round, resolve what is open.
+/* The double-double matmul engine over one block of C: scale, pack, multiply, test and round, resolve what is undecided.
  *
  * It serves binary64, and blocks of binary32 in which the plain engine decides too few elements. The format is a constant at
  * every call of the inlined body. */
@@ -16,9 +16,9 @@ typedef struct {
   double *a, *b, *hi, *lo;
   double *row_factor, *row_shift, *col_factor, *col_shift;
   uint8_t *row_kind, *col_kind, *flagged;
-  rm_places places;
-  rm_line *rows, *cols;
-  char *stage_a, *stage_b; /* for patches */
+  rm_output_map output;
+  rm_vector_facts *rows, *cols;
+  char *stage_a, *stage_b; /* for im2col views */
   size_t bytes;
 } rm_layout_dd;
 
@@ -26,45 +26,45 @@ static rm_layout_dd rm_layout_of_dd(const rm_matmul_problem *p, int64_t rows, in
   rm_layout_dd w;
   w.row_tiles = (rows + RM_AW2 - 1) / RM_AW2;
   w.col_tiles = (cols + RM_NR2 - 1) / RM_NR2;
-  w.bytes = rm_carve_start(work);
+  w.bytes = rm_bump_start(work);
   size_t r = (size_t)(w.row_tiles * RM_AW2), c = (size_t)(w.col_tiles * RM_NR2), *n = &w.bytes;
   size_t kc = (size_t)(p->k < RM_KC2 ? p->k : RM_KC2);
-  w.a = rm_carve(work, n, r * kc * 8);
-  w.b = rm_carve(work, n, c * kc * 8);
-  w.hi = rm_carve(work, n, r * c * 8);
-  w.lo = rm_carve(work, n, r * c * 8);
-  w.row_factor = rm_carve(work, n, r * 8);
-  w.row_shift = rm_carve(work, n, r * 8);
-  w.col_factor = rm_carve(work, n, c * 8);
-  w.col_shift = rm_carve(work, n, c * 8);
-  w.row_kind = rm_carve(work, n, r);
-  w.col_kind = rm_carve(work, n, c);
-  w.rows = rm_carve(work, n, r * sizeof(rm_line));
-  w.cols = rm_carve(work, n, c * sizeof(rm_line));
-  w.flagged = rm_carve(work, n, r * c / RM_LANES);
-  rm_carve_places(&w.places, work, n, r, c);
-  w.stage_a = rm_carve(work, n, rm_stage_bytes(p->a.patches, RM_AW2, rows, (int64_t)kc));
-  w.stage_b = rm_carve(work, n, rm_stage_bytes(p->b.patches, RM_NR2, cols, (int64_t)kc));
+  w.a = rm_bump_allocate(work, n, r * kc * 8);
+  w.b = rm_bump_allocate(work, n, c * kc * 8);
+  w.hi = rm_bump_allocate(work, n, r * c * 8);
+  w.lo = rm_bump_allocate(work, n, r * c * 8);
+  w.row_factor = rm_bump_allocate(work, n, r * 8);
+  w.row_shift = rm_bump_allocate(work, n, r * 8);
+  w.col_factor = rm_bump_allocate(work, n, c * 8);
+  w.col_shift = rm_bump_allocate(work, n, c * 8);
+  w.row_kind = rm_bump_allocate(work, n, r);
+  w.col_kind = rm_bump_allocate(work, n, c);
+  w.rows = rm_bump_allocate(work, n, r * sizeof(rm_vector_facts));
+  w.cols = rm_bump_allocate(work, n, c * sizeof(rm_vector_facts));
+  w.flagged = rm_bump_allocate(work, n, r * c / RM_LANES);
+  rm_output_map_allocate(&w.output, work, n, r, c);
+  w.stage_a = rm_bump_allocate(work, n, rm_stage_bytes(p->a.im2col, RM_AW2, rows, (int64_t)kc));
+  w.stage_b = rm_bump_allocate(work, n, rm_stage_bytes(p->b.im2col, RM_NR2, cols, (int64_t)kc));
   return w;
 }
 
 static size_t rm_work_dd(const rm_matmul_problem *p, int64_t rows, int64_t cols) { return rm_layout_of_dd(p, rows, cols, 0).bytes; }
 
-/* The rounding test over a tile of `rows` x `cols` elements at (i, j) of the block. Returns how many are left open. */
+/* Takes Ziv's rounding test over a tile of `rows` x `cols` elements at (i, j) of the block. Returns how many are undecided. */
 RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem *p, const rm_block *block, int64_t i,
                                   int64_t j, int nv, const double *hi, const double *lo, uint8_t *flagged, const int fmt) {
   const int size = rm_size_of(fmt);
-  int rows = rm_at_most(block->rows - i, RM_AW2), cols = rm_at_most(block->cols - j, RM_NR2);
-  int64_t open = 0;
+  int rows = rm_min_int(block->rows - i, RM_AW2), cols = rm_min_int(block->cols - j, RM_NR2);
+  int64_t total = 0;
   const vf64 bound = vf64_set1(rm_bound_dd(p->k));
   const vm64 all = vi64_eq(vi64_set1(0), vi64_set1(0));
   for (int q = 0; q < rows; q++) {
     vi64 row_shift = vi64_set1((int64_t)rm_bits64(w->row_shift[i + q]));
     for (int v = 0; v < nv; v++) {
-      if (p->scaling) { /* its last step is taken one by one: rm_resolve_scaled_dd */
+      if (p->alpha_beta) { /* its last step is taken one by one: rm_resolve_alpha_beta_dd */
         const int left = cols - v * RM_LANES;
         flagged[q * nv + v] = (uint8_t)((1u << (left < RM_LANES ? left : RM_LANES)) - 1);
-        open += left < RM_LANES ? left : RM_LANES;
+        total += left < RM_LANES ? left : RM_LANES;
         continue;
       }
       int at = v * RM_LANES, lanes = cols - at < RM_LANES ? cols - at : RM_LANES, x = (q * nv + v) * RM_LANES;
@@ -73,40 +73,40 @@ RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem
       if (p->bias.base)
         s = rm_add_bias(s, rm_load_bias(&p->bias, block->row + i + q, block->col + j + at, lanes, fmt), shift);
       uint32_t undecided;
-      if (RM_LIKELY(w->places.whole[(j + at) / RM_LANES])) {
-        undecided = rm_round_scaled(s, shift, fmt, rm_place_of(&w->places, i + q, j + at));
+      if (RM_LIKELY(w->output.whole[(j + at) / RM_LANES])) {
+        undecided = rm_round_scaled(s, shift, fmt, rm_output_at(&w->output, i + q, j + at));
       } else {
         char out[RM_LANES * 8];
         undecided = rm_round_scaled(s, shift, fmt, out) & ((1u << lanes) - 1);
-        for (int l = 0; l < lanes; l++) __builtin_memcpy(rm_place_of(&w->places, i + q, j + at + l), out + l * size, (size_t)size);
+        for (int l = 0; l < lanes; l++) __builtin_memcpy(rm_output_at(&w->output, i + q, j + at + l), out + l * size, (size_t)size);
       }
       flagged[q * nv + v] = (uint8_t)undecided;
-      open += __builtin_popcount(undecided);
+      total += __builtin_popcount(undecided);
     }
   }
-  return open;
+  return total;
 }
 
 static uint32_t rm_resolve_block_dd(const rm_layout_dd *w, const rm_matmul_problem *p, const rm_block *block, rm_tiers *tiers,
                                     int fmt) {
   rm_resolver_dd r = {p,          block,       fmt,         w->row_factor, w->row_shift, w->col_factor, w->col_shift,
                       w->row_kind, w->col_kind, w->rows,     w->cols,       tiers,        0};
-  __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_line));
-  __builtin_memset(w->cols, 0, (size_t)block->cols * sizeof(rm_line));
+  __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_vector_facts));
+  __builtin_memset(w->cols, 0, (size_t)block->cols * sizeof(rm_vector_facts));
   const double *hi = w->hi, *lo = w->lo;
   const uint8_t *flagged = w->flagged;
   const int tile = RM_AW2 * RM_NR2;
   for (int64_t j0 = 0; j0 < block->cols; j0 += RM_NR2) {
     int nv = rm_vectors(block->cols - j0, RM_NR2);
     for (int64_t i0 = 0; i0 < block->rows; i0 += RM_AW2, hi += tile, lo += tile, flagged += tile / RM_LANES) {
-      int rows = rm_at_most(block->rows - i0, RM_AW2);
+      int rows = rm_min_int(block->rows - i0, RM_AW2);
       for (int q = 0; q < rows * nv; q++)
         for (uint32_t lanes = flagged[q]; lanes; lanes &= lanes - 1) {
           int lane = __builtin_ctz(lanes), x = q * RM_LANES + lane;
           int64_t i = i0 + q / nv, j = j0 + (q % nv) * RM_LANES + lane;
-          char *at = rm_place_of(&w->places, i, j);
+          char *at = rm_output_at(&w->output, i, j);
           const rm_pair sum = {hi[x], lo[x]};
-          rm_write_bits(at, p->scaling ? rm_resolve_scaled_dd(&r, i, j, sum, rm_read_bits(at, fmt)) : rm_resolve_element_dd(&r, i, j, sum),
+          rm_write_bits(at, p->alpha_beta ? rm_resolve_alpha_beta_dd(&r, i, j, sum, rm_read_bits(at, fmt)) : rm_resolve_element_dd(&r, i, j, sum),
                         fmt);
         }
     }
@@ -116,11 +116,11 @@ static uint32_t rm_resolve_block_dd(const rm_layout_dd *w, const rm_matmul_probl
 
 RM_FN uint32_t rm_block_dd(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, const int fmt) {
   rm_layout_dd w = rm_layout_of_dd(p, block->rows, block->cols, work);
-  int64_t open = 0, k0 = 0;
+  int64_t undecided = 0, k0 = 0;
   const int tile = RM_AW2 * RM_NR2;
-  rm_find_places(&w.places, &p->c, block, rm_size_of(fmt));
-  rm_scale_lines(w.row_factor, w.row_shift, w.row_kind, &p->a, block->row, block->rows, w.row_tiles * RM_AW2, p->k, fmt);
-  rm_scale_lines(w.col_factor, w.col_shift, w.col_kind, &p->b, block->col, block->cols, w.col_tiles * RM_NR2, p->k, fmt);
+  rm_output_map_fill(&w.output, &p->c, block, rm_size_of(fmt));
+  rm_scale_vectors(w.row_factor, w.row_shift, w.row_kind, &p->a, block->row, block->rows, w.row_tiles * RM_AW2, p->k, fmt);
+  rm_scale_vectors(w.col_factor, w.col_shift, w.col_kind, &p->b, block->col, block->cols, w.col_tiles * RM_NR2, p->k, fmt);
   do { /* once for k = 0, which leaves 0 and the bias */
     int64_t kc = p->k - k0 < RM_KC2 ? p->k - k0 : RM_KC2;
     int last = k0 + kc >= p->k;
@@ -132,20 +132,20 @@ RM_FN uint32_t rm_block_dd(const rm_matmul_problem *p, const rm_block *block, vo
       int nv = rm_vectors(block->cols - j, RM_NR2);
       rm_micro_dd_fn *micro = rm_micro_dd(nv);
       for (int64_t i = 0; i < block->rows; i += RM_AW2, hi += tile, lo += tile, flagged += tile / RM_LANES) {
-        int rows = rm_at_most(block->rows - i, RM_AW2);
+        int rows = rm_min_int(block->rows - i, RM_AW2);
         for (int q = 0; q < rows; q += RM_MR2)
           micro(kc, w.a + i * kc + q, w.b + j * kc, hi + q * nv * RM_LANES, lo + q * nv * RM_LANES, k0 == 0);
-        if (last) open += rm_epilogue_tile_dd(&w, p, block, i, j, nv, hi, lo, flagged, fmt);
+        if (last) undecided += rm_epilogue_tile_dd(&w, p, block, i, j, nv, hi, lo, flagged, fmt);
       }
     }
     k0 += kc;
   } while (k0 < p->k);
-  tiers->fast += block->rows * block->cols - open;
-  return open ? rm_resolve_block_dd(&w, p, block, tiers, fmt) : 0;
+  tiers->fast += block->rows * block->cols - undecided;
+  return undecided ? rm_resolve_block_dd(&w, p, block, tiers, fmt) : 0;
 }
 
-static uint32_t rm_block_f64(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_share *share) {
-  (void)share;
+static uint32_t rm_block_f64(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_panel_queue *queue) {
+  (void)queue;
   return rm_block_dd(p, block, work, tiers, RM_F64);
 }
 

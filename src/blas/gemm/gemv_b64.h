@@ -1,13 +1,13 @@
 /* One row of C, a vector times a matrix: B is read where it lies, and nothing of it is packed.
  *
- * The sums are those of micro_b64.h in another order. A term passes no more additions than bound_b64.h leaves to it, min(K, KC) +
+ * The sums are those of micro_b64.h in another order. A product passes no more additions than bound_b64.h leaves to it, min(K, KC) +
  * ceil(K/KC) - 2 before the bias, for K >= 16 and every number of lanes L that divides KC (proofs/depth counts them in this source):
- *   lines of B neighbours    chains of KC terms, joined, as there
- *   terms of B neighbours    each lane has ceil(K/L) of the terms, in chains of KC, which are joined; then the lanes are, by halves. That is
+ *   neighbours: columns of B   accumulation chains of KC products, joined, as there
+ *   neighbours: k of B         each lane has ceil(K/L) of the products, in chains of KC, which are joined; then the lanes are, by halves. That is
  *                            min(ceil(K/L), KC) - 1 in a chain, p - 1 with p = ceil(K/(L KC)) where chains are joined, and log2 L.
  *                            L = 1: what is allowed. L > 1: K <= KC: ceil(K/L) - 1 + log2 L <= K - 1 as K >= 16. KC < K <= L KC: p = 1, and
  *                            with m = ceil(K/KC), 2 <= m <= L, at most m KC/L - 1 + log2 L <= KC + m - 2, since KC >= 16 L and
- *                            log2 L <= L - 1. K > L KC: one more join for L KC terms more, where L are allowed.
+ *                            log2 L <= L - 1. K > L KC: one more join for L KC products more, where L are allowed.
  * All weights are 1, and norms pass K + log2 L additions at most. */
 #ifndef RM_BLAS_GEMM_GEMV_B64_H
 #define RM_BLAS_GEMM_GEMV_B64_H
@@ -16,13 +16,13 @@
 #include "micro_b64.h"
 #include "pack.h"
 
-enum { RM_THIN_COLUMNS = 4, RM_THIN_LEAST = 16 };
-typedef char rm_thin_lanes_are_few[RM_KC % RM_LANES == 0 && RM_KC >= 16 * RM_LANES ? 1 : -1];
+enum { RM_GEMV_COLUMNS = 4, RM_GEMV_MIN_K = 16 };
+typedef char rm_gemv_lanes_are_few[RM_KC % RM_LANES == 0 && RM_KC >= 16 * RM_LANES ? 1 : -1];
 
-/* Terms [k, k + n) of whole panels, joined to chain and the sums of squares. */
-RM_FN void rm_thin_panels(const rm_operand *b, int64_t col, int64_t cols, int64_t k, int64_t n, const double *a, double *chain,
+/* Adds k in [k, k + n) of whole panels to their accumulation chains and sums of squares. */
+RM_FN void rm_gemv_panels(const rm_operand *b, int64_t col, int64_t cols, int64_t k, int64_t n, const double *a, double *chain,
                           double *norm2, const int fmt) {
-  const char *src = b->base + col * b->line + k * b->step;
+  const char *src = b->base + col * b->row_stride + k * b->k_stride;
   const int size = rm_size_of(fmt);
   for (int64_t j = 0; j < cols; j += RM_NR, src += RM_NR * size) {
     vf64 sum[RM_NV], square[RM_NV];
@@ -33,7 +33,7 @@ RM_FN void rm_thin_panels(const rm_operand *b, int64_t col, int64_t cols, int64_
     for (int64_t q = 0; q < n; q++) {
       const vf64 factor = vf64_set1(a[q * RM_MR]);
       RM_UNROLL for (int v = 0; v < RM_NV; v++) {
-        const vf64 x = rm_load_elements(src + q * b->step + v * RM_LANES * size, fmt);
+        const vf64 x = rm_load_elements(src + q * b->k_stride + v * RM_LANES * size, fmt);
         sum[v] = vf64_mad(factor, x, sum[v]);
         square[v] = vf64_mad(x, x, square[v]);
       }
@@ -45,17 +45,17 @@ RM_FN void rm_thin_panels(const rm_operand *b, int64_t col, int64_t cols, int64_
   }
 }
 
-RM_FN void rm_thin_by_lines(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
+RM_FN void rm_gemv_columns_adjacent(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
   const int64_t whole = block->cols / RM_NR * RM_NR, rest = block->cols - whole;
-  const char *a = p->a.base + block->row * p->a.line, *b = p->b.base + block->col * p->b.line;
+  const char *a = p->a.base + block->row * p->a.row_stride, *b = p->b.base + block->col * p->b.row_stride;
   double *chain = w->chain, *panel = w->b; /* the rest is packed */
   for (int64_t k0 = 0; k0 < p->k; k0 += RM_KC) {
     const int64_t kc = p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
-    rm_pack_block(w->a, RM_MR, 0, 1, kc, 0, kc, a + k0 * p->a.step, p->a.line, p->a.step, fmt, w->row_bound, rm_no_weights, 0);
+    rm_pack_block(w->a, RM_MR, 0, 1, kc, 0, kc, a + k0 * p->a.k_stride, p->a.row_stride, p->a.k_stride, fmt, w->row_bound, rm_no_weights, 0);
     for (int64_t j = 0; j < whole; j++) chain[j] = 0.0;
     for (int64_t k = 0; k < kc; k += RM_PACK_ROWS) {
       const int64_t n = kc - k < RM_PACK_ROWS ? kc - k : RM_PACK_ROWS;
-      rm_thin_panels(&p->b, block->col, whole, k0 + k, n, w->a + k * RM_MR, chain, w->col_norm, fmt);
+      rm_gemv_panels(&p->b, block->col, whole, k0 + k, n, w->a + k * RM_MR, chain, w->col_norm, fmt);
     }
     for (int64_t j = 0; j < whole; j += RM_LANES) {
       double *at = w->c + j / RM_NR * RM_TILE + j % RM_NR;
@@ -63,15 +63,15 @@ RM_FN void rm_thin_by_lines(const rm_layout_f32 *w, const rm_matmul_problem *p, 
       vf64_store(at, k0 ? vf64_add(vf64_load(at), sum) : sum);
     }
     if (rest) {
-      rm_pack_block(panel, RM_NR, 1, rest, kc, 0, kc, b + whole * p->b.line + k0 * p->b.step, p->b.line, p->b.step, fmt,
+      rm_pack_block(panel, RM_NR, 1, rest, kc, 0, kc, b + whole * p->b.row_stride + k0 * p->b.k_stride, p->b.row_stride, p->b.k_stride, fmt,
                     w->col_norm + whole, rm_no_weights, 0);
       rm_micro_f32[rm_vectors(rest, RM_NR)](kc, w->a, panel, w->c + whole / RM_NR * RM_TILE, k0 == 0);
     }
   }
 }
 
-/* The sum of the lanes, by halves: in each step the upper ones come down, and zeros behind them. */
-RM_FN double rm_thin_join(vf64 v) {
+/* Returns the sum of the lanes, by halves: in each step the upper ones come down, and zeros behind them. */
+RM_FN double rm_gemv_join(vf64 v) {
   double l[2 * RM_LANES] = {0};
   for (int half = RM_LANES / 2; half; half /= 2) {
     vf64_store(l, v);
@@ -81,14 +81,14 @@ RM_FN double rm_thin_join(vf64 v) {
   return l[0];
 }
 
-/* Terms of a lane's chain. The control of proofs/depth sets another length, which the bound does not count. */
-#ifndef RM_CFG_THIN_CHAIN
-#define RM_CFG_THIN_CHAIN RM_KC
+/* The length of a lane's chain. The control of proofs/depth sets another length, which the bound does not count. */
+#ifndef RM_CFG_GEMV_CHAIN
+#define RM_CFG_GEMV_CHAIN RM_KC
 #endif
 
-/* a and RM_THIN_COLUMNS lines of B at src: their products, and their squares; a's square is the last one. */
-RM_FN void rm_thin_dots(const char *a, const char *const *src, int64_t k, const int fmt, double *product, double *square) {
-  enum { N = RM_THIN_COLUMNS, CHAIN = RM_LANES * (RM_CFG_THIN_CHAIN) };
+/* Sums the products of a and RM_GEMV_COLUMNS columns of B at src, and the squares of each; a's sum of squares is the last one. */
+RM_FN void rm_gemv_dots(const char *a, const char *const *src, int64_t k, const int fmt, double *product, double *square) {
+  enum { N = RM_GEMV_COLUMNS, CHAIN = RM_LANES * (RM_CFG_GEMV_CHAIN) };
   const int size = rm_size_of(fmt);
   vf64 total[N], squares[N + 1];
   RM_UNROLL for (int c = 0; c < N; c++) total[c] = squares[c] = vf64_set1(0.0);
@@ -99,7 +99,7 @@ RM_FN void rm_thin_dots(const char *a, const char *const *src, int64_t k, const 
     RM_UNROLL for (int c = 0; c < N; c++) sum[c] = norm[c] = vf64_set1(0.0);
     norm[N] = vf64_set1(0.0);
     for (int64_t i = k0; i < end; i += RM_LANES) {
-      double left[N + 1][RM_LANES] = {{0}}; /* the last terms, filled up with zeros */
+      double left[N + 1][RM_LANES] = {{0}}; /* the last elements, filled up with zeros */
       const int all = i + RM_LANES <= k;
       for (int l = 0; !all && l < (int)(k - i); l++) {
         left[N][l] = rm_read_element(a + (i + l) * size, fmt);
@@ -116,20 +116,20 @@ RM_FN void rm_thin_dots(const char *a, const char *const *src, int64_t k, const 
     RM_UNROLL for (int c = 0; c < N; c++) total[c] = vf64_add(total[c], sum[c]);
     RM_UNROLL for (int c = 0; c <= N; c++) squares[c] = vf64_add(squares[c], norm[c]);
   }
-  RM_UNROLL for (int c = 0; c < N; c++) product[c] = rm_thin_join(total[c]);
-  RM_UNROLL for (int c = 0; c <= N; c++) square[c] = rm_thin_join(squares[c]);
+  RM_UNROLL for (int c = 0; c < N; c++) product[c] = rm_gemv_join(total[c]);
+  RM_UNROLL for (int c = 0; c <= N; c++) square[c] = rm_gemv_join(squares[c]);
 }
 
-RM_FN void rm_thin_by_terms(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
-  enum { N = RM_THIN_COLUMNS };
-  const char *a = p->a.base + block->row * p->a.line, *b = p->b.base + block->col * p->b.line;
+RM_FN void rm_gemv_k_adjacent(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
+  enum { N = RM_GEMV_COLUMNS };
+  const char *a = p->a.base + block->row * p->a.row_stride, *b = p->b.base + block->col * p->b.row_stride;
   double *last = w->c + (w->col_tiles - 1) * RM_TILE;
   for (int j = 0; j < RM_NR; j++) last[j] = 0.0;
   for (int64_t j = 0; j < block->cols; j += N) {
     const char *src[N];
     double product[N], square[N + 1];
-    for (int c = 0; c < N; c++) src[c] = b + (j + c < block->cols ? j + c : j) * p->b.line;
-    rm_thin_dots(a, src, p->k, fmt, product, square);
+    for (int c = 0; c < N; c++) src[c] = b + (j + c < block->cols ? j + c : j) * p->b.row_stride;
+    rm_gemv_dots(a, src, p->k, fmt, product, square);
     w->row_bound[0] = square[N];
     for (int c = 0; c < N && j + c < block->cols; c++) {
       w->c[(j + c) / RM_NR * RM_TILE + (j + c) % RM_NR] = product[c];
@@ -138,13 +138,13 @@ RM_FN void rm_thin_by_terms(const rm_layout_f32 *w, const rm_matmul_problem *p, 
   }
 }
 
-/* The first row of each tile, and the sums of squares, where this file is for the block; else 0. */
-RM_FN int rm_thin_sums(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
-  if (block->rows != 1 || p->k < RM_THIN_LEAST || p->a.patches || p->b.patches) return 0;
-  if (p->b.line == rm_size_of(fmt))
-    rm_thin_by_lines(w, p, block, fmt);
-  else if (p->b.step == rm_size_of(fmt) && p->a.step == rm_size_of(fmt))
-    rm_thin_by_terms(w, p, block, fmt);
+/* Computes the first row of each tile, and the sums of squares, and returns 1 where this file is for the block; else returns 0. */
+RM_FN int rm_gemv_sums(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
+  if (block->rows != 1 || p->k < RM_GEMV_MIN_K || p->a.im2col || p->b.im2col) return 0;
+  if (p->b.row_stride == rm_size_of(fmt))
+    rm_gemv_columns_adjacent(w, p, block, fmt);
+  else if (p->b.k_stride == rm_size_of(fmt) && p->a.k_stride == rm_size_of(fmt))
+    rm_gemv_k_adjacent(w, p, block, fmt);
   else
     return 0;
   return 1;

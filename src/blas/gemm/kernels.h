@@ -9,7 +9,7 @@
 #include "../../runtime/isa.h"
 #include "views.h"
 
-/* Columns of a block at most, where an element has two numbers in the workspace. */
+/* The limit of a block's columns where an element has two numbers in the workspace. */
 enum { RM_COLS_DD = 528 };
 
 /* A block of C: rows [row, row + rows), columns [col, col + cols). */
@@ -17,18 +17,18 @@ typedef struct {
   int64_t row, rows, col, cols;
 } rm_block;
 
-typedef struct rm_share rm_share; /* panel_queue.h */
+typedef struct rm_panel_queue rm_panel_queue; /* panel_queue.h */
 
-/* One engine: C in blocks, each by one call. */
+/* An engine computes C in blocks, each by one call. */
 typedef struct {
   int row_unit, col_unit; /* blocks whose sides are multiples of these waste nothing */
   /* Bytes of workspace that a block of this size needs, at any alignment. */
   size_t (*work)(const rm_matmul_problem *p, int64_t rows, int64_t cols);
-  /* Computes one block of C; adds to *tiers; returns RM_FLAG_* bits. Others may help where share is not NULL. */
-  uint32_t (*block)(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_share *share);
-  /* Computes panels of a block that another thread shares, in a workspace of one's own; returns whether there were any. NULL: it never
-   * shares. */
-  int (*help)(rm_share *share, void *work);
+  /* Computes one block of C; adds to *tiers; returns RM_FLAG_* bits. Others may help where queue is not NULL. */
+  uint32_t (*block)(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_panel_queue *queue);
+  /* Computes panels of a block from another thread's queue, in a workspace of its own; returns whether there were any. NULL: the engine
+   * has no queues. */
+  int (*help)(rm_panel_queue *queue, void *work);
 } rm_engine;
 
 struct rm_blas_kernels {

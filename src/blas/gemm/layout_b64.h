@@ -12,11 +12,11 @@ typedef struct {
   int64_t row_tiles, col_tiles, kc;
   double *a, *b, *c;            /* packed panels, of B all or one; tiles of partial sums */
   double *chain;                /* of one row, for gemv_b64.h */
-  double *row_bound, *col_norm; /* a value for each line; row_bound = weighted norm times rm_bound_f32 */
-  rm_places places;
-  rm_line *rows, *cols;
+  double *row_bound, *col_norm; /* a value for each row or column; row_bound = weighted norm times rm_bound_f32 */
+  rm_output_map output;
+  rm_vector_facts *rows, *cols;
   uint8_t *flagged;
-  char *stage_a, *stage_b; /* for patches */
+  char *stage_a, *stage_b; /* for im2col views */
   size_t bytes;
 } rm_layout_f32;
 
@@ -25,20 +25,20 @@ static rm_layout_f32 rm_layout_of_f32(const rm_matmul_problem *p, int64_t rows, 
   w.row_tiles = (rows + RM_MR - 1) / RM_MR;
   w.col_tiles = (cols + RM_NR - 1) / RM_NR;
   w.kc = p->k < RM_KC ? p->k : RM_KC;
-  w.bytes = rm_carve_start(work);
+  w.bytes = rm_bump_start(work);
   size_t r = (size_t)(w.row_tiles * RM_MR), c = (size_t)(w.col_tiles * RM_NR), kc = (size_t)w.kc, *n = &w.bytes;
-  w.a = rm_carve(work, n, r * kc * 8);
-  w.b = rm_carve(work, n, (p->b.patches ? c : RM_NR) * kc * 8);
-  w.c = rm_carve(work, n, r * c * 8);
-  w.chain = rm_carve(work, n, c * 8);
-  w.row_bound = rm_carve(work, n, r * 8);
-  w.col_norm = rm_carve(work, n, c * 8);
-  rm_carve_places(&w.places, work, n, r, c);
-  w.rows = rm_carve(work, n, r * sizeof(rm_line));
-  w.cols = rm_carve(work, n, c * sizeof(rm_line));
-  w.flagged = rm_carve(work, n, r * c / RM_LANES);
-  w.stage_a = rm_carve(work, n, rm_stage_bytes(p->a.patches, RM_MR, rows, w.kc));
-  w.stage_b = rm_carve(work, n, rm_stage_bytes(p->b.patches, RM_NR, cols, w.kc));
+  w.a = rm_bump_allocate(work, n, r * kc * 8);
+  w.b = rm_bump_allocate(work, n, (p->b.im2col ? c : RM_NR) * kc * 8);
+  w.c = rm_bump_allocate(work, n, r * c * 8);
+  w.chain = rm_bump_allocate(work, n, c * 8);
+  w.row_bound = rm_bump_allocate(work, n, r * 8);
+  w.col_norm = rm_bump_allocate(work, n, c * 8);
+  rm_output_map_allocate(&w.output, work, n, r, c);
+  w.rows = rm_bump_allocate(work, n, r * sizeof(rm_vector_facts));
+  w.cols = rm_bump_allocate(work, n, c * sizeof(rm_vector_facts));
+  w.flagged = rm_bump_allocate(work, n, r * c / RM_LANES);
+  w.stage_a = rm_bump_allocate(work, n, rm_stage_bytes(p->a.im2col, RM_MR, rows, w.kc));
+  w.stage_b = rm_bump_allocate(work, n, rm_stage_bytes(p->b.im2col, RM_NR, cols, w.kc));
   return w;
 }
 

@@ -1,7 +1,7 @@
 /* The microkernel of the binary32 engine.
  *
  * Contract: c (MR x nv RM_LANES, row after row) becomes, or grows by, the product of the panels a (kc x MR) and b
- * (kc x nv RM_LANES). Each element is one chain c = mad(a, b, c) over k from +0; products of binary32 values are exact in
+ * (kc x nv RM_LANES). Each element is one accumulation chain c = mad(a, b, c) over k from +0; products of binary32 values are exact in
  * binary64 (48 bits, exponents from -298 to 256), so a fused and an unfused mad round alike, once, and only the sums err. */
 #ifndef RM_BLAS_GEMM_MICRO_B64_H
 #define RM_BLAS_GEMM_MICRO_B64_H
@@ -11,7 +11,7 @@
 #include "tile.h"
 #include "bound_weights.h"
 
-/* c from the chains' sums. */
+/* Stores the sums of the chains in c, or joins them to it. */
 RM_FN void rm_join_f32(const int nv, vf64 acc[RM_MR][RM_NV], double *c, int first) {
   RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < nv; v++) {
     double *p = c + (i * nv + v) * RM_LANES;
@@ -20,15 +20,15 @@ RM_FN void rm_join_f32(const int nv, vf64 acc[RM_MR][RM_NV], double *c, int firs
 }
 
 /* Where there is a tile before, its rows are rounded between parts of the chains, which leave room for that; returns how many of its
- * elements stay open. */
+ * elements are undecided. */
 RM_FN int rm_micro_f32_body(const int nv, int64_t kc, const double *RM_RESTRICT a, const double *RM_RESTRICT b,
-                            double *RM_RESTRICT c, int first, const rm_tame_f32 *before) {
-  int open = 0, done = 0;
+                            double *RM_RESTRICT c, int first, const rm_plain_tile_f32 *before) {
+  int undecided = 0, done = 0;
   vf64 acc[RM_MR][RM_NV];
   RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < nv; v++) acc[i][v] = vf64_set1(0.0);
-  const double *row = c; /* fetched row by row: all at once they would hold up the panels */
+  const double *row = c; /* prefetched row by row: all at once they would hold up the panels */
   for (int64_t k = 0, part = (kc + RM_MR - 1) / RM_MR; k < kc; row += nv * RM_LANES) {
-    if (before) open += rm_round_row_f32(before, done++);
+    if (before) undecided += rm_round_row_f32(before, done++);
     RM_UNROLL for (int v = 0; v < nv * RM_LANES; v += 8) __builtin_prefetch(row + v, 1);
     for (const int64_t end = k + part < kc ? k + part : kc; k < end; k++, a += RM_MR, b += nv * RM_LANES) {
       vf64 bk[RM_NV];
@@ -40,16 +40,16 @@ RM_FN int rm_micro_f32_body(const int nv, int64_t kc, const double *RM_RESTRICT 
     }
   }
   rm_join_f32(nv, acc, c, first);
-  return open;
+  return undecided;
 }
-enum { RM_ROUNDING_LEAST = RM_MR * RM_MR }; /* terms that make RM_MR parts */
-RM_NOINLINE int rm_micro_f32_rounding(int64_t kc, const double *a, const double *b, double *c, int first, const rm_tame_f32 *before) {
+enum { RM_ROUNDING_MIN_K = RM_MR * RM_MR }; /* k that make RM_MR parts */
+RM_NOINLINE int rm_micro_f32_rounding(int64_t kc, const double *a, const double *b, double *c, int first, const rm_plain_tile_f32 *before) {
   return rm_micro_f32_body(RM_NV, kc, a, b, c, first, before);
 }
 
-enum { RM_PACKING_AHEAD = 16 }; /* terms fetched ahead: rows a power of two apart drive each other out of the L1 cache */
+enum { RM_PACKING_AHEAD = 16 }; /* k that are prefetched: rows a power of two apart drive each other out of the L1 cache */
 
-/* The same of RM_NV vectors, whose panel is packed on the way: its elements come from the source (pack.h: lines that are neighbours in
+/* The same of RM_NV vectors, whose panel is packed on the way: its elements come from the source (pack.h: rows that are neighbours in
  * memory), go to b for the tiles below, and their squares, all with the first weight, to norm2. Loads, conversions and stores fill what the
  * chains leave free. */
 RM_FN void rm_micro_f32_packing_body(int64_t kc, const double *RM_RESTRICT a, const char *src, ptrdiff_t step, const int fmt,

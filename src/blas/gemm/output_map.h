@@ -1,4 +1,4 @@
-/* Where the elements of a block of C lie, and the bias that is added to them. */
+/* The output map of a block of C, which says where its elements lie, and the bias that is added to them. */
 #ifndef RM_BLAS_GEMM_OUTPUT_MAP_H
 #define RM_BLAS_GEMM_OUTPUT_MAP_H
 
@@ -12,13 +12,13 @@ typedef struct {
   char *base;
   ptrdiff_t *row, *col; /* element (i, j) of the block is at base + row[i] + col[j] */
   uint8_t *whole;       /* whether vector v of columns is whole, and its elements neighbours */
-} rm_places;
+} rm_output_map;
 
-/* Room for a block padded to rows x cols. */
-RM_FN void rm_carve_places(rm_places *w, char *work, size_t *bytes, size_t rows, size_t cols) {
-  w->row = (ptrdiff_t *)rm_carve(work, bytes, rows * sizeof *w->row);
-  w->col = (ptrdiff_t *)rm_carve(work, bytes, cols * sizeof *w->col);
-  w->whole = (uint8_t *)rm_carve(work, bytes, cols / RM_LANES);
+/* Takes room for a block padded to rows x cols. */
+RM_FN void rm_output_map_allocate(rm_output_map *w, char *work, size_t *bytes, size_t rows, size_t cols) {
+  w->row = (ptrdiff_t *)rm_bump_allocate(work, bytes, rows * sizeof *w->row);
+  w->col = (ptrdiff_t *)rm_bump_allocate(work, bytes, cols * sizeof *w->col);
+  w->whole = (uint8_t *)rm_bump_allocate(work, bytes, cols / RM_LANES);
 }
 
 RM_FN void rm_offsets(const rm_axis *axis, ptrdiff_t stride, int64_t first, int64_t n, ptrdiff_t *at) {
@@ -29,7 +29,7 @@ RM_FN void rm_offsets(const rm_axis *axis, ptrdiff_t stride, int64_t first, int6
   for (int64_t i = 0; i < n; i++) at[i] = (first + i) * stride;
 }
 
-RM_FN void rm_find_places(rm_places *w, const rm_target *c, const rm_block *block, int size) {
+RM_FN void rm_output_map_fill(rm_output_map *w, const rm_target *c, const rm_block *block, int size) {
   w->base = c->base;
   rm_offsets(c->rows, c->row, block->row, block->rows, w->row);
   rm_offsets(c->cols, c->col, block->col, block->cols, w->col);
@@ -40,16 +40,16 @@ RM_FN void rm_find_places(rm_places *w, const rm_target *c, const rm_block *bloc
   }
 }
 
-RM_FN char *rm_place_of(const rm_places *w, int64_t i, int64_t j) { return w->base + w->row[i] + w->col[j]; }
-/* Where rows x cols neighbours are about to be written: the ends of their rows. */
-RM_FN void rm_fetch_places(const rm_places *w, int64_t i, int rows, int64_t j, int cols, int size) {
+RM_FN char *rm_output_at(const rm_output_map *w, int64_t i, int64_t j) { return w->base + w->row[i] + w->col[j]; }
+/* Prefetches the ends of the rows of rows x cols neighbours that are about to be written. */
+RM_FN void rm_prefetch_output(const rm_output_map *w, int64_t i, int rows, int64_t j, int cols, int size) {
   for (int q = 0; q < rows; q++) {
-    __builtin_prefetch(rm_place_of(w, i + q, j), 1);
-    __builtin_prefetch(rm_place_of(w, i + q, j + cols - 1) + size - 1, 1);
+    __builtin_prefetch(rm_output_at(w, i + q, j), 1);
+    __builtin_prefetch(rm_output_at(w, i + q, j + cols - 1) + size - 1, 1);
   }
 }
 
-/* The bias of elements (i, j), ..., (i, j + lanes - 1) of C; 0 in other lanes. */
+/* Returns the bias of elements (i, j), ..., (i, j + lanes - 1) of C; 0 in other lanes. */
 RM_FN vf64 rm_load_bias(const rm_view *bias, int64_t i, int64_t j, int lanes, const int fmt) {
   const char *at = bias->base + i * bias->row + j * bias->col;
   if (bias->col == 0) return vf64_set1(rm_read_element(at, fmt));

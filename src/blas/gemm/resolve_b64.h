@@ -1,4 +1,4 @@
-/* Elements of a binary32 matmul that the fast bound has left open: certificate of exactness, double-double, superaccumulator.
+/* Elements of a binary32 matmul that the fast phase leaves undecided: certificate of exactness, double-double, superaccumulator.
  *
  * Certificate. All terms are multiples of g = 2^granule (lowest bit of the row times lowest bit of the column, and of the
  * bias). A rounded sum of multiples of g is one too: where its last place is at most g the sum is exact, else it is a multiple
@@ -20,7 +20,7 @@
 
 enum { RM_GATHER = 32 * RM_LANES };
 
-/* n terms of a line from the k-th on, times factor, padded with zeros to whole vectors; n <= RM_GATHER. */
+/* Gathers n elements of a row from the k-th on, times factor, padded with zeros to whole vectors; n <= RM_GATHER. */
 RM_FN void rm_gather_run(double *dst, rm_run r, int64_t n, double factor, const int fmt) {
   int64_t i = 0;
   if (r.step == rm_size_of(fmt))
@@ -29,9 +29,9 @@ RM_FN void rm_gather_run(double *dst, rm_run r, int64_t n, double factor, const 
   for (; i < n; i++) dst[i] = rm_read_element(r.p + i * r.step, fmt) * factor;
   for (; i % RM_LANES; i++) dst[i] = 0.0;
 }
-RM_STATIC void rm_gather(double *dst, const rm_operand *o, int64_t line, int64_t k, int64_t n, double factor, int fmt) {
+RM_STATIC void rm_gather(double *dst, const rm_operand *o, int64_t row, int64_t k, int64_t n, double factor, int fmt) {
   char buffer[RM_GATHER * 8];
-  const rm_run r = rm_run_of(o, line, k, n, rm_size_of(fmt), buffer);
+  const rm_run r = rm_run_of(o, row, k, n, rm_size_of(fmt), buffer);
   switch (fmt) {
     case RM_F16: rm_gather_run(dst, r, n, factor, RM_F16); break;
     case RM_BF16: rm_gather_run(dst, r, n, factor, RM_BF16); break;
@@ -91,17 +91,17 @@ RM_FN int rm_decide_sum_f32(rm_pair s, double err, int fmt, uint64_t *bits) { re
 typedef struct {
   const rm_matmul_problem *p;
   const rm_block *block;
-  rm_line *rows, *cols; /* of the block, zeroed */
-  int many;             /* so many elements are open that scanning every line of the block pays */
+  rm_vector_facts *rows, *cols; /* of the block, zeroed */
+  int many;             /* so many elements are undecided that scanning every row and column of the block pays */
   rm_tiers *tiers;
   uint32_t flags;
 } rm_resolver;
 
-RM_FN const rm_line *rm_row_facts(rm_resolver *r, int64_t i) {
-  return rm_line_of(r->rows + i, &r->p->a, r->block->row + i, r->p->k, r->p->fmt);
+RM_FN const rm_vector_facts *rm_row_facts(rm_resolver *r, int64_t i) {
+  return rm_vector_facts_of(r->rows + i, &r->p->a, r->block->row + i, r->p->k, r->p->fmt);
 }
-RM_FN const rm_line *rm_column_facts(rm_resolver *r, int64_t j) {
-  return rm_line_of(r->cols + j, &r->p->b, r->block->col + j, r->p->k, r->p->fmt);
+RM_FN const rm_vector_facts *rm_column_facts(rm_resolver *r, int64_t j) {
+  return rm_vector_facts_of(r->cols + j, &r->p->b, r->block->col + j, r->p->k, r->p->fmt);
 }
 
 RM_FN const char *rm_bias_at(const rm_matmul_problem *p, int64_t i, int64_t j) {
@@ -115,13 +115,13 @@ RM_STATIC double rm_granule_of(rm_resolver *r, int64_t i, int64_t j, double bias
   return rm_pow2(g > 1000 ? 1000 : g); /* >= 2^-298 */
 }
 
-/* Element (i, j) of the block without reading its products again, when that is possible: c is what the fast path found, err
+/* Decides element (i, j) of the block without reading its products again, when that is possible: c is what the fast path found, err
  * its bound. */
-RM_STATIC int rm_settle_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias, uint64_t *bits) {
+RM_STATIC int rm_decide_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias, uint64_t *bits) {
   const rm_matmul_problem *p = r->p;
   const int fmt = p->out_fmt;
   if (c != c) { /* binary64 cannot overflow here, so NaN and infinity are already the answers of spec.md, section 2 */
-    if (p->a.patches || p->b.patches) { /* unless padding met an infinity */
+    if (p->a.im2col || p->b.im2col) { /* unless padding met an infinity */
       *bits = rm_exact_element(p, r->block->row + i, r->block->col + j, &r->flags);
       r->tiers->accumulator++;
       return 1;
@@ -146,7 +146,7 @@ RM_STATIC int rm_settle_element_f32(rm_resolver *r, int64_t i, int64_t j, double
   return 1;
 }
 
-/* The bits of element (i, j) of the block, which is not settled, from its double-double sum. */
+/* The bits of element (i, j) of the block, which that leaves undecided, from its double-double sum. */
 RM_STATIC uint64_t rm_finish_element_f32(rm_resolver *r, int64_t i, int64_t j, rm_pair s, double err, double bias) {
   const rm_matmul_problem *p = r->p;
   const int fmt = p->out_fmt;
@@ -166,32 +166,32 @@ RM_STATIC uint64_t rm_finish_element_f32(rm_resolver *r, int64_t i, int64_t j, r
 /* The bits of element (i, j) of the block. */
 RM_STATIC uint64_t rm_resolve_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias) {
   uint64_t bits;
-  if (rm_settle_element_f32(r, i, j, c, err, bias, &bits)) return bits;
+  if (rm_decide_element_f32(r, i, j, c, err, bias, &bits)) return bits;
   return rm_finish_element_f32(r, i, j, rm_dot2_f32(r->p, r->block->row + i, r->block->col + j, bias), err, bias);
 }
 
-/* Element (i, j) of a problem with scaling: err bounds the error of the fast path's sum, `old` are the bits of C. */
-RM_STATIC uint64_t rm_resolve_scaled_f32(rm_resolver *r, int64_t i, int64_t j, double err, uint64_t old) {
+/* The bits of element (i, j) of a problem with alpha and beta: err bounds the error of the fast path's sum, `old` are the bits of C. */
+RM_STATIC uint64_t rm_resolve_alpha_beta_f32(rm_resolver *r, int64_t i, int64_t j, double err, uint64_t old) {
   const rm_matmul_problem *p = r->p;
-  const rm_scaling *scaling = p->scaling;
-  const double d = scaling->beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
+  const rm_alpha_beta *alpha_beta = p->alpha_beta;
+  const double d = alpha_beta->beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
   const int64_t row = r->block->row + i, col = r->block->col + j;
   uint64_t bits;
-  if (rm_is_scaled_infinity(scaling, err - err == 0.0, d, p->out_fmt, &bits)) {
+  if (rm_is_alpha_beta_infinity(alpha_beta, err - err == 0.0, d, p->out_fmt, &bits)) {
     r->tiers->fast++;
     return bits;
   }
   rm_pair s = rm_dot2_f32(p, row, col, 0.0), v;
   err = p->k ? err * rm_bound_dd_ratio_f32(p->k) : 0.0;
-  if (s.hi - s.hi == 0.0 && rm_scale_pair(scaling, s, d, &v, &err)) {
-    const double granule = rm_scaled_granule(scaling, rm_row_facts(r, i)->granule + rm_column_facts(r, j)->granule, d);
+  if (s.hi - s.hi == 0.0 && rm_alpha_beta_pair(alpha_beta, s, d, &v, &err)) {
+    const double granule = rm_alpha_beta_granule(alpha_beta, rm_row_facts(r, i)->granule + rm_column_facts(r, j)->granule, d);
     if (rm_decide_pair(v, err, granule, p->out_fmt, &bits, &r->flags)) {
       r->tiers->double_double++;
       return bits;
     }
   }
   r->tiers->accumulator++;
-  return rm_exact_scaled(p, row, col, old, &r->flags);
+  return rm_exact_alpha_beta(p, row, col, old, &r->flags);
 }
 
 #endif

@@ -1,6 +1,6 @@
-/* Elements that the double-double engine has left open.
+/* Elements that the double-double engine leaves undecided.
  *
- * In order: lines that are not finite; lines that are zero; results near or beyond the ends of the format, by directed bounds;
+ * In order: rows and columns that are not finite; those that are zero; results near or beyond the ends of the format, by directed bounds;
  * the certificate of exactness of resolve_b64.h, which holds here for hi + lo (3 is a multiple of the granule, as the granule
  * is below 1); a double-double dot product whose bound is relative to sum |a_k b_k|, which serves rows with a few huge
  * elements; the superaccumulator.
@@ -85,14 +85,14 @@ RM_STATIC int rm_decide_scaled(rm_pair s, double err, int back, int fmt, uint64_
   return rm_bits64(low) == rm_bits64(high);
 }
 
-/* The block, and what the resolver knows of its lines. */
+/* The block, and what the resolver knows of its rows and columns. */
 typedef struct {
   const rm_matmul_problem *p;
   const rm_block *block;
   int fmt;
   const double *row_factor, *row_shift, *col_factor, *col_shift; /* shifts are integers in disguise (exponent_scaling.h) */
   const uint8_t *row_kind, *col_kind;
-  rm_line *rows, *cols;
+  rm_vector_facts *rows, *cols;
   rm_tiers *tiers;
   uint32_t flags;
 } rm_resolver_dd;
@@ -107,8 +107,8 @@ RM_STATIC uint64_t rm_exact_bits(rm_resolver_dd *r, int64_t i, int64_t j) {
 RM_STATIC double rm_sum_of_signs(const rm_matmul_problem *p, int64_t i, int64_t j, double bias, int fmt) {
   double sum = __builtin_isinf(bias) ? bias : 0.0;
   for (int64_t k = 0; k < p->k; k++) {
-    double x = rm_read_element(p->a.base + i * p->a.line + k * p->a.step, fmt);
-    double y = rm_read_element(p->b.base + j * p->b.line + k * p->b.step, fmt);
+    double x = rm_read_element(p->a.base + i * p->a.row_stride + k * p->a.k_stride, fmt);
+    double y = rm_read_element(p->b.base + j * p->b.row_stride + k * p->b.k_stride, fmt);
     x = __builtin_isinf(x) ? x : (double)((x > 0.0) - (x < 0.0));
     y = __builtin_isinf(y) ? y : (double)((y > 0.0) - (y < 0.0));
     sum += x * y;
@@ -122,10 +122,10 @@ RM_STATIC uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j
   const int64_t row = r->block->row + i, col = r->block->col + j;
   double bias = p->bias.base ? rm_read_element(rm_bias_at(p, row, col), r->fmt) : 0.0;
   uint8_t ka = r->row_kind[i], kb = r->col_kind[j];
-  if (ka == RM_LINE_NONFINITE || kb == RM_LINE_NONFINITE || !(__builtin_fabs(bias) <= 0x1.fffffffffffffp1023)) {
-    if (p->a.patches || p->b.patches) return rm_exact_bits(r, i, j); /* an infinity may have met padding */
-    uint32_t classes = rm_line_of(r->rows + i, &p->a, row, p->k, r->fmt)->classes |
-                       rm_line_of(r->cols + j, &p->b, col, p->k, r->fmt)->classes;
+  if (ka == RM_VECTOR_NONFINITE || kb == RM_VECTOR_NONFINITE || !(__builtin_fabs(bias) <= 0x1.fffffffffffffp1023)) {
+    if (p->a.im2col || p->b.im2col) return rm_exact_bits(r, i, j); /* an infinity may have met padding */
+    uint32_t classes = rm_vector_facts_of(r->rows + i, &p->a, row, p->k, r->fmt)->classes |
+                       rm_vector_facts_of(r->cols + j, &p->b, col, p->k, r->fmt)->classes;
     if ((classes & RM_ACC_SNAN) || bias != bias) return rm_exact_bits(r, i, j);
     double sum = classes & RM_ACC_QNAN ? __builtin_nan("") : rm_sum_of_signs(p, row, col, bias, r->fmt);
     r->tiers->fast++;
@@ -135,7 +135,7 @@ RM_STATIC uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j
     }
     return r->fmt == RM_F32 ? rm_bits32((float)sum) : rm_bits64(sum);
   }
-  if (ka == RM_LINE_ZERO || kb == RM_LINE_ZERO || p->k == 0) { /* every product is zero; 0 + -0 is +0 */
+  if (ka == RM_VECTOR_ZERO || kb == RM_VECTOR_ZERO || p->k == 0) { /* every product is zero; 0 + -0 is +0 */
     r->tiers->fast++;
     return r->fmt == RM_F32 ? rm_bits32((float)(bias + 0.0)) : rm_bits64(bias + 0.0);
   }
@@ -153,8 +153,8 @@ RM_STATIC uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j
   int decided = rm_decide_scaled(s, err, -shift, r->fmt, &bits), exact = 0;
   double granule = 0.0;
   if (!decided) {
-    int g = rm_line_of(r->rows + i, &p->a, row, p->k, r->fmt)->granule +
-            rm_line_of(r->cols + j, &p->b, col, p->k, r->fmt)->granule, gb = rm_granule64(rm_bits64(bias));
+    int g = rm_vector_facts_of(r->rows + i, &p->a, row, p->k, r->fmt)->granule +
+            rm_vector_facts_of(r->cols + j, &p->b, col, p->k, r->fmt)->granule, gb = rm_granule64(rm_bits64(bias));
     g = (gb < g ? gb : g) + shift;
     granule = g < -1000 ? 0.0 : rm_pow2(g > 0 ? 0 : g);
     exact = err < granule;
@@ -192,40 +192,40 @@ RM_FN int rm_unscale_pair(rm_pair s, double err, int shift, rm_pair *out, double
   return (s.hi == 0.0 || __builtin_fabs(s.hi) >= 0x1p-300) && (s.lo == 0.0 || __builtin_fabs(s.lo) >= 0x1p-600);
 }
 
-/* Element (i, j) of a problem with scaling: s is the engine's sum in scaled units, `old` are the bits of C. */
-RM_STATIC uint64_t rm_resolve_scaled_dd(rm_resolver_dd *r, int64_t i, int64_t j, rm_pair s, uint64_t old) {
+/* The bits of element (i, j) of a problem with alpha and beta: s is the engine's sum in scaled units, `old` are the bits of C. */
+RM_STATIC uint64_t rm_resolve_alpha_beta_dd(rm_resolver_dd *r, int64_t i, int64_t j, rm_pair s, uint64_t old) {
   const rm_matmul_problem *p = r->p;
-  const rm_scaling *scaling = p->scaling;
+  const rm_alpha_beta *alpha_beta = p->alpha_beta;
   const int64_t row = r->block->row + i, col = r->block->col + j;
-  const double d = scaling->beta == 0.0 ? 0.0 : rm_to_double(old, r->fmt);
+  const double d = alpha_beta->beta == 0.0 ? 0.0 : rm_to_double(old, r->fmt);
   const uint8_t ka = r->row_kind[i], kb = r->col_kind[j];
   uint64_t bits;
   rm_pair sum, v;
-  if (ka != RM_LINE_NONFINITE && kb != RM_LINE_NONFINITE) {
-    if (rm_is_scaled_infinity(scaling, 1, d, r->fmt, &bits)) {
+  if (ka != RM_VECTOR_NONFINITE && kb != RM_VECTOR_NONFINITE) {
+    if (rm_is_alpha_beta_infinity(alpha_beta, 1, d, r->fmt, &bits)) {
       r->tiers->fast++;
       return bits;
     }
-    const int zero = ka == RM_LINE_ZERO || kb == RM_LINE_ZERO || p->k == 0;
+    const int zero = ka == RM_VECTOR_ZERO || kb == RM_VECTOR_ZERO || p->k == 0;
     const int shift = zero ? 0 : (int)(int64_t)rm_bits64(r->row_shift[i]) + (int)(int64_t)rm_bits64(r->col_shift[j]);
     double err = zero ? 0.0 : rm_bound_dd(p->k), e;
     if (zero) s = (rm_pair){0.0, 0.0};
-    if (rm_unscale_pair(s, err, shift, &sum, &e) && rm_scale_pair(scaling, sum, d, &v, &e) &&
+    if (rm_unscale_pair(s, err, shift, &sum, &e) && rm_alpha_beta_pair(alpha_beta, sum, d, &v, &e) &&
         rm_decide_pair(v, e, 0.0, r->fmt, &bits, &r->flags)) {
       r->tiers->fast++;
       return bits;
     }
     if (!zero) s = rm_dot2_scaled(p, row, r->row_factor[i], col, r->col_factor[j], 0.0, &err);
-    const int granule = rm_line_of(r->rows + i, &p->a, row, p->k, r->fmt)->granule +
-                        rm_line_of(r->cols + j, &p->b, col, p->k, r->fmt)->granule;
-    if (rm_unscale_pair(s, err, shift, &sum, &e) && rm_scale_pair(scaling, sum, d, &v, &e) &&
-        rm_decide_pair(v, e, rm_scaled_granule(scaling, granule, d), r->fmt, &bits, &r->flags)) {
+    const int granule = rm_vector_facts_of(r->rows + i, &p->a, row, p->k, r->fmt)->granule +
+                        rm_vector_facts_of(r->cols + j, &p->b, col, p->k, r->fmt)->granule;
+    if (rm_unscale_pair(s, err, shift, &sum, &e) && rm_alpha_beta_pair(alpha_beta, sum, d, &v, &e) &&
+        rm_decide_pair(v, e, rm_alpha_beta_granule(alpha_beta, granule, d), r->fmt, &bits, &r->flags)) {
       r->tiers->double_double++;
       return bits;
     }
   }
   r->tiers->accumulator++;
-  return rm_exact_scaled(p, row, col, old, &r->flags);
+  return rm_exact_alpha_beta(p, row, col, old, &r->flags);
 }
 
 #endif

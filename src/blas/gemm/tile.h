@@ -5,7 +5,7 @@
 
 #include "../../../crlibm/simd/simd.h"
 
-/* KC, the terms of one chain, makes a panel of B (KC x NR) fit the L1 cache beside the panels of A (KC x MR) that stream by. */
+/* KC, the length of one accumulation chain, makes a panel of B (KC x NR) fit the L1 cache beside the panels of A (KC x MR) that stream by. */
 #if RM_SIMD == RM_SIMD_AVX512
 enum { RM_MR = 8, RM_NV = 3, RM_KC = 128 };
 #elif RM_SIMD == RM_SIMD_NEON
@@ -15,7 +15,7 @@ enum { RM_MR = 4, RM_NV = 3, RM_KC = 256 };
 #endif
 enum { RM_NR = RM_NV * RM_LANES, RM_TILE = RM_MR * RM_NR };
 
-/* The double-double engine has two accumulators an element: MR2 x NV2 of them. Its panels of A are AW lines wide, whole
+/* The double-double engine has two accumulators an element: MR2 x NV2 of them. Its panels of A are AW rows wide, whole
  * vectors, of which the microkernel takes MR2 at a time. */
 #if RM_SIMD == RM_SIMD_AVX512 || RM_SIMD == RM_SIMD_NEON
 enum { RM_MR2 = 4, RM_NV2 = 3, RM_KC2 = 128 };

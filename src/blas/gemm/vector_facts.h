@@ -1,5 +1,5 @@
 /* Facts about one row of A or one column of B, gathered only when some element needs them: the weight of the lowest set bit,
- * and whether NaNs are among the terms. */
+ * and whether there are NaNs. */
 #ifndef RM_BLAS_GEMM_VECTOR_FACTS_H
 #define RM_BLAS_GEMM_VECTOR_FACTS_H
 
@@ -12,7 +12,7 @@
 typedef struct {
   int16_t granule; /* every finite element is a multiple of 2^granule; RM_NO_GRANULE when all are zero */
   uint8_t known, classes; /* classes: RM_ACC_QNAN, RM_ACC_SNAN */
-} rm_line;
+} rm_vector_facts;
 
 enum { RM_NO_GRANULE = 4000 };
 
@@ -22,12 +22,12 @@ RM_FN int rm_granule64(uint64_t b) {
   return m ? (int)(e ? e : 1) - 1075 + rm_ctz64(m) : RM_NO_GRANULE;
 }
 
-RM_HOST_EXTERN void rm_line_scan(rm_line *line, const rm_operand *o, int64_t index, int64_t k, int fmt);
+RM_HOST_EXTERN void rm_vector_facts_scan(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k, int fmt);
 
-/* Line `index` of an operand. */
-RM_FN const rm_line *rm_line_of(rm_line *line, const rm_operand *o, int64_t index, int64_t k, int fmt) {
-  if (!line->known) rm_line_scan(line, o, index, k, fmt);
-  return line;
+/* Returns the facts of row `index` of an operand. */
+RM_FN const rm_vector_facts *rm_vector_facts_of(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k, int fmt) {
+  if (!facts->known) rm_vector_facts_scan(facts, o, index, k, fmt);
+  return facts;
 }
 
 /* The flags of an element that is NaN: invalid when a NaN signalled, or when none came in, so that it was made here. */

@@ -9,11 +9,11 @@
 #include "../../../include/repmath/core.h"
 #include "../../common/overlap.h"
 
-/* An operand whose elements are found by coordinates, so that a convolution is a matrix product without a matrix in memory.
+/* The im2col view of an image, so that a convolution is an implicit GEMM: its matrix of patches is never in memory.
  *
- * Its lines and its terms (the index along k) are grids of up to four dimensions. A dimension moves the address by `stride` bytes and
- * coordinate `dim` by `step`. Element (line, term) exists where each coordinate, start + that of the line + that of the term,
- * lies in [0, size); elsewhere it is padding, which adds no term. */
+ * The view's rows and its index k are grids of up to four dimensions. A dimension moves the address by `stride` bytes and
+ * coordinate `dim` by `step`. Element (row, k) exists where each coordinate, start + that of the row + that of k,
+ * lies in [0, size); elsewhere it is padding, which adds no product. */
 enum { RM_DIMS = 4, RM_COORDINATES = 3, RM_NO_COORDINATE = -1 };
 
 typedef struct {
@@ -24,16 +24,16 @@ typedef struct {
 } rm_axis;
 
 typedef struct {
-  rm_axis lines, terms;
+  rm_axis rows, k;
   int64_t start[RM_COORDINATES], size[RM_COORDINATES];
-  int by_lines; /* lines, not terms, are neighbours in memory */
-} rm_patches;
+  int rows_adjacent; /* neighbours in memory have neighbouring rows, not neighbouring k */
+} rm_im2col;
 
-/* One side of a product: lines (rows of A, columns of B) of k terms. */
+/* One side of a product, A or the transpose of B, whose rows have k elements: a row of B's transpose is a column of B. */
 typedef struct {
   const char *base;
-  ptrdiff_t line, step;      /* bytes from line to line, from term to term; not used with patches */
-  const rm_patches *patches; /* or NULL */
+  ptrdiff_t row_stride, k_stride; /* bytes from row to row and from k to k + 1; not used with im2col */
+  const rm_im2col *im2col; /* or NULL */
 } rm_operand;
 
 /* Where the result goes: by strides, or by an axis for rows and one for columns (their coordinates do not count). */
@@ -46,7 +46,7 @@ typedef struct {
 /* The general form RN(alpha A B + beta C): beta 0 leaves C unread. */
 typedef struct {
   double alpha, beta;
-} rm_scaling;
+} rm_alpha_beta;
 
 /* Whether x is a zero, by its bits: a caller's environment may take subnormal numbers for zeros. */
 RM_FN int rm_is_zero(double x) { return rm_bits64(x) << 1 == 0; }
@@ -61,25 +61,36 @@ typedef struct {
   int fmt, out_fmt;
   int64_t batch;
   ptrdiff_t next_a, next_b, next_bias, next_c;
-  const rm_scaling *scaling; /* NULL: none. With it there is no bias */
+  const rm_alpha_beta *alpha_beta; /* NULL: none. With it there is no bias */
 } rm_matmul_problem;
 
 RM_FN rm_operand rm_rows_of(rm_view v) { return (rm_operand){v.base, v.row, v.col, 0}; }
 RM_FN rm_operand rm_columns_of(rm_view v) { return (rm_operand){v.base, v.col, v.row, 0}; }
 
-/* No product, in a format. */
+/* A problem without sizes or operands, of one product in this format or of a batch. */
 rm_matmul_problem rm_problem_of(int format, int64_t batch);
 
-/* Argument checks of the calling forms, dense and strided; of the strided one there is rm_matmul_batched (p->batch set) and
- * the form without a batch (RM_NO_BATCH). They fill the problem; RM_OK, or the first argument at fault. */
+/* The arguments of a product of dense matrices, as in rm_matmul_f32. */
+typedef struct {
+  int layout, trans_a, trans_b;
+  int64_t m, n, k;
+  const void *a;
+  int64_t lda;
+  const void *b;
+  int64_t ldb;
+  const void *bias;
+  void *c;
+  int64_t ldc;
+} rm_dense_product;
+
+/* Argument checks of the calling forms. They fill the problem, and return RM_OK or the first argument at fault. rm_check_dense is for
+ * p of rm_problem_of; rm_check_gemm fills all of p, and *alpha_beta must outlive it; rm_check_strided is for rm_matmul_batched, after
+ * rm_check_batch has filled what comes before the sizes, and with RM_NO_BATCH for the form without a batch. */
 enum { RM_NO_BATCH = -1 };
-/* rm_gemm, whole: *scaling must outlive the problem. And what rm_matmul_batched has before its sizes, to be filled by rm_check_strided. */
-rm_status rm_check_gemm(rm_matmul_problem *p, const rm_scaling *scaling, int format, int layout, int trans_a, int trans_b, int64_t m,
-                        int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc);
+rm_status rm_check_dense(rm_matmul_problem *p, const rm_dense_product *d);
+rm_status rm_check_gemm(rm_matmul_problem *p, const rm_alpha_beta *alpha_beta, int format, const rm_dense_product *d);
 rm_status rm_check_batch(rm_matmul_problem *p, int format, int format_out, int64_t batch, ptrdiff_t next_a, ptrdiff_t next_b,
                          ptrdiff_t next_bias, ptrdiff_t next_c);
-rm_status rm_check_dense(rm_matmul_problem *p, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
-                         const void *a, int64_t lda, const void *b, int64_t ldb, const void *bias, void *c, int64_t ldc);
 rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias, rm_view c);
 
 #endif
