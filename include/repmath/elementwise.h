@@ -9,7 +9,7 @@
  *                             otherwise, or itself, the steps are taken in order, i = 0 to n - 1: slower, and one rounding
  *                             a step (a sum rounded once is rm_sum_<format>). RM_ERR_NULL, RM_ERR_SIZE, RM_ERR_ISA.
  *
- * elementwise_rounded.h has them under other rounding rules. */
+ * elementwise_rounded.h has them under other rounding modes. */
 #ifndef REPMATH_ELEMENTWISE_H
 #define REPMATH_ELEMENTWISE_H
 

@@ -98,7 +98,7 @@ RM_API rm_status rm_accumulator_add_products_f64(rm_accumulator *acc, int64_t n,
 RM_API rm_status rm_accumulator_merge(rm_accumulator *into, const rm_accumulator *from);
 RM_API rm_status rm_accumulator_subtract(rm_accumulator *into, const rm_accumulator *from);
 
-/* *out = RN(total), or the total under a rounding rule (RM_ROUND_...). An exact zero is +0. */
+/* *out = RN(total), or the total under a rounding mode (RM_ROUND_...). An exact zero is +0. */
 RM_API rm_status rm_accumulator_round_f16(const rm_accumulator *acc, rm_f16 *out);
 RM_API rm_status rm_accumulator_round_bf16(const rm_accumulator *acc, rm_bf16 *out);
 RM_API rm_status rm_accumulator_round_f32(const rm_accumulator *acc, float *out);

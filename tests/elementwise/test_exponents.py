@@ -1,5 +1,5 @@
 """f64 functions of one and of several arguments with magnitudes spread evenly over the whole range of exponents, and with results near
-its bottom: where the low part of a double-double number, or of a product, would underflow. Against MPFR, under every rounding rule."""
+its bottom: where the low part of a double-double number, or of a product, would underflow. Against MPFR, under every rounding mode."""
 
 import elementwise_library
 import numpy as np

@@ -1,4 +1,4 @@
-"""The array functions with a rounding rule: as MPFR has it, on one thread and on several; nearest is the plain function."""
+"""The array functions with a rounding mode: as MPFR has it, on one thread and on several; nearest is the plain function."""
 
 import ctypes
 

@@ -1,5 +1,5 @@
 """Functions of several arguments against MPFR: special values in every combination, hard cases, random tuples, every format,
-every instruction set; the golden digests; the complete functions under every rounding rule."""
+every instruction set; the golden digests; the complete functions under every rounding mode."""
 
 import elementwise_library
 import golden_sets

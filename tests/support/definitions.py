@@ -105,7 +105,7 @@ _first: dict[tuple[Callable, bytes], list] = {}
 
 def first_values(f: Callable, rows: list[tuple[float, ...]]) -> list:
     """f at FIRST bits for each row of arguments, or the Exact that it raises. Those of a few sets of rows are kept: the same set comes with
-    each rounding rule, and for the exceptions."""
+    each rounding mode, and for the exceptions."""
     key = f, array.array("d", itertools.chain.from_iterable(rows)).tobytes()
     if key not in _first:
         if len(_first) > 3:

@@ -37,7 +37,7 @@ class Library:
         assert isa is None or self.isa == isa
 
     def array(self, function: str, bits, fmt: str, rule: str | None = None) -> np.ndarray:
-        """rm_v<function>_<fmt> on numbers given as bits (a tuple: several arguments), or its form with a rounding rule."""
+        """rm_v<function>_<fmt> on numbers given as bits (a tuple: several arguments), or its form with a rounding mode."""
         uint = oracle.FORMATS[fmt][2]
         arrays = [np.ascontiguousarray(b, dtype=uint) for b in (bits if isinstance(bits, tuple) else (bits,))]
         arrays.append(np.empty_like(arrays[0]))
