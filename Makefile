@@ -10,12 +10,15 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python examples/python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
 
-.PHONY: help demo test fuzz test-exhaustive test-opinfo oracle proofs test-cuda gpu-check bench bench-table lint stubs clean
+.PHONY: help demo test asan tsan fuzz test-exhaustive test-opinfo oracle proofs test-cuda gpu-check bench bench-table lint format stubs clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo             train networks with repmath in NumPy, PyTorch and JAX on several instruction sets; compare the bits"
-	@echo "make test             run the tests; make test T=tests/python/test_einsum.py runs one file"
+	@echo "make test             run the tests; make test T=tests/python/test_einsum.py runs one file, and T takes all that pytest does:"
+	@echo "                      files, folders, options: make test T='tests/nn -k softmax -x'"
+	@echo "make asan             run the C tests under AddressSanitizer and UndefinedBehaviorSanitizer (a preset of CMakePresets.json)"
+	@echo "make tsan             run the C tests under ThreadSanitizer"
 	@echo "make fuzz             attack the library for a while: make fuzz SECONDS=600"
 	@echo "make test-exhaustive  run every input of each 32-bit function (minutes)"
 	@echo "make test-opinfo      compare the bits of many samples of PyTorch's operators between instruction sets (minutes)"
@@ -25,7 +28,8 @@ help:
 	@echo "make gpu-check        check a GPU's bits, memory accesses and times; reports in out/gpu (needs nvcc, a GPU and PyTorch for CUDA)"
 	@echo "make bench            measure against NumPy, SciPy and PyTorch; results in bench/results"
 	@echo "make bench-table      write the measured tables into README.md and docs/performance.md"
-	@echo "make lint             ruff, mypy, generated files"
+	@echo "make lint             ruff, mypy, clang-format, generated files"
+	@echo "make format           lay out C, C++ and CUDA by clang-format, Python by ruff"
 	@echo "make stubs            write the generated type stubs"
 	@echo "make clean            remove what the other targets made"
 	@echo
@@ -59,6 +63,13 @@ demo: $(VENV)/demo.stamp
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest $(if $(T),$(T),-n auto --dist loadfile)
+
+# By the presets of these names, in build/native: what `make test` has built of them is there. cmake and ninja come from wheels.
+asan tsan: | $(BIN)/ninja
+	export PATH="$(abspath $(BIN)):$$PATH"; cmake --preset $@ && cmake --build --preset $@ && ctest --preset $@
+
+$(BIN)/ninja: | $(BIN)/python
+	$(PIP) cmake ninja
 
 SECONDS ?= 600
 fuzz: $(VENV)/test.stamp
@@ -102,13 +113,22 @@ bench: $(VENV)/bench.stamp
 bench-table:
 	$(PYTHON) bench/table.py --write README.md --full docs/performance.md
 
+# What clang-format lays out, but for what .clang-format-ignore names.
+C_FILES = $(shell find crlibm src include python tests proofs bench examples -type f \
+	'(' -name '*.[ch]' -o -name '*.in[cl]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' ')')
+
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 	$(BIN)/mypy
 	$(BIN)/python tools/gen_api.py --check
 	$(BIN)/python tools/gen_stubs.py --check
 	$(BIN)/python tools/gen_aten.py --check
+
+format: $(VENV)/dev.stamp
+	$(BIN)/clang-format -i $(C_FILES)
+	$(BIN)/ruff format .
 
 stubs: $(BIN)/python
 	$(BIN)/python tools/gen_stubs.py

@@ -1,30 +1,16 @@
 """The C tests and the digest programs under AddressSanitizer and UndefinedBehaviorSanitizer."""
 
 import re
-import subprocess
 
 import pytest
-from native import available_isas, build, default_build, digests, need, run, tool
+from native import available_isas, build, default_build, definitions_of, digests, need, run
 from packaging_sanitizers_calls import ENVIRONMENT, FLAGS
-
-# Checks of addresses are calls, not code in line: the same checks, and half the time to compile kernels of vectors.
-OUTLINED = "--param asan-instrumentation-with-call-threshold=0"
-
-
-def outlined():
-    """The option for it, of a compiler that has it: gcc does."""
-    done = subprocess.run([tool("cc"), *OUTLINED.split(), "-E", "-x", "c", "/dev/null"], capture_output=True)
-    return "" if done.returncode else OUTLINED
 
 
 @pytest.fixture(scope="module")
 def sanitized():
     need("cc")
-    where = build(
-        "sanitized", "REPMATH_BUILD_TESTS=ON", "CMAKE_BUILD_TYPE=Sanitized", f"CMAKE_C_FLAGS=-O1 {FLAGS} {outlined()}",
-        f"CMAKE_SHARED_LINKER_FLAGS={FLAGS}", f"CMAKE_EXE_LINKER_FLAGS={FLAGS}",
-    )  # fmt: skip
-    return where
+    return build("asan", *definitions_of("asan"))
 
 
 @pytest.mark.parametrize("name", ["test_status", "test_env", "test_strides", "test_threads", "test_table16", "test_isa"])
@@ -46,6 +32,6 @@ def test_the_sanitizers_are_on(sanitized, tmp_path):
     (cc,) = need("cc")
     source = tmp_path / "bad.c"
     source.write_text("int main(int n, char **v) { (void)v; volatile int a[2] = {0, 0}; return a[n + 2]; }\n")
-    run(cc, *FLAGS.split(), *outlined().split(), source, "-o", tmp_path / "bad")
+    run(cc, *FLAGS.split(), source, "-o", tmp_path / "bad")
     with pytest.raises(pytest.fail.Exception, match="runtime error|AddressSanitizer"):
         run(tmp_path / "bad")

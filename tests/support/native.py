@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import functools
 import hashlib
+import json
 import os
 import pathlib
 import platform
@@ -71,6 +72,19 @@ def build(name: str, *options: str, targets: tuple[str, ...] = ("all",), source:
     return where
 
 
+def preset(name: str, kind: str = "configurePresets") -> dict:
+    """A preset of CMakePresets.json."""
+    known = json.loads((ROOT / "CMakePresets.json").read_text())[kind]
+    return next(p for p in known if p["name"] == name)
+
+
+def definitions_of(name: str) -> tuple[str, ...]:
+    """What a preset and the one that it inherits from define, as options of `build`."""
+    found = preset(name)
+    own = tuple(f"{key}={value}" for key, value in found["cacheVariables"].items())
+    return definitions_of(found["inherits"]) + own if "inherits" in found else own
+
+
 def default_build() -> pathlib.Path:
     """The plain build, with the C tests and the BLAS. `make` has built the package in its folder: most of it is there."""
     ours = ("SKBUILD=OFF", "REPMATH_XLA=OFF", "CMAKE_BUILD_TYPE=Release", "CMAKE_UNITY_BUILD=OFF")
@@ -86,7 +100,7 @@ def emulated_cuda() -> pathlib.Path:
     """librepmath_cuda with the host as its device (tests/cuda/emulate.h)."""
     need("c++")
     flags = " ".join(["-O1", *(FMA if HAS_FMA else [])])
-    options = "REPMATH_CUDA=EMULATED", "CMAKE_BUILD_TYPE=Emulated", f"CMAKE_CXX_FLAGS={flags}", "CMAKE_C_FLAGS=-O1"
+    options = *definitions_of("cuda-emulated"), f"CMAKE_CXX_FLAGS={flags}"
     return build("emulated", *options, targets=("repmath_cuda",)) / "src/cuda/librepmath_cuda.so"
 
 

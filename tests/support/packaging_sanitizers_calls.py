@@ -1,6 +1,6 @@
-"""What packaging/test_sanitizers.py and other tests share."""
+"""What packaging/test_sanitizers.py and other tests share: the flags and the environment of the preset `asan`."""
 
-# Null pointers and the ends of objects are AddressSanitizer's business too: without a second check kernels compile in two thirds of the time.
-FLAGS = "-fsanitize=address,undefined -fno-sanitize=null,object-size -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
-# The OpenMP runtime keeps its threads' memory until the end: leaks are not looked for.
-ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
+from native import preset
+
+FLAGS = preset("asan")["cacheVariables"]["CMAKE_C_FLAGS"]
+ENVIRONMENT = preset("asan", "testPresets")["environment"]
