@@ -31,12 +31,12 @@ extern "C" {
 typedef uint16_t rm_f16;
 typedef uint16_t rm_bf16;
 
-/* Formats, where one is an argument. */
+/* The formats that a function takes as an argument. */
 enum { RM_FORMAT_F16 = 0, RM_FORMAT_BF16 = 1, RM_FORMAT_F32 = 2, RM_FORMAT_F64 = 3 };
 
-/* Rounding rules. */
+/* Rounding modes. */
 enum {
-  RM_ROUND_NEAREST = 0, /* to nearest, ties to even: what every function does whose name says nothing else */
+  RM_ROUND_NEAREST = 0, /* to nearest, ties to even: the mode of every function whose name states no other */
   RM_ROUND_TOWARD_ZERO = 1,
   RM_ROUND_DOWN = 2,
   RM_ROUND_UP = 3
@@ -54,30 +54,30 @@ enum {
   RM_ERR_ISA = 5,     /* REPMATH_ISA names a build that is unknown or that this CPU cannot run */
   RM_ERR_MEMORY = 6,  /* no memory for the workspace */
   RM_ERR_OVERLAP = 7, /* an output overlaps an input or itself */
-  RM_ERR_STATE = 8,   /* a function called in the wrong state */
-  RM_ERR_DEVICE = 9,  /* a device refused: none there, no memory on it, or an earlier error of it */
-  RM_ERR_RANGE = 10,  /* a total beyond what an accumulator holds, an argument beyond its range */
-  RM_ERR_DATA = 11,   /* bytes that are not what the function reads */
+  RM_ERR_STATE = 8,   /* the function was called in the wrong state */
+  RM_ERR_DEVICE = 9,  /* there is no device, it has no memory left, or it reports an earlier error */
+  RM_ERR_RANGE = 10,  /* an accumulator cannot hold the total, or an argument is out of its range */
+  RM_ERR_DATA = 11,   /* the bytes are not a string that the function reads */
   RM_ERR_INDEX = 12,  /* an index is out of range */
-  RM_ERR_UNDECIDED = 13 /* the widest evaluation left the rounding of a result open; that result is NaN */
+  RM_ERR_UNDECIDED = 13 /* the most precise evaluation left a result undecided; that result is NaN */
 };
 #define RM_STATUS(code, argument) ((rm_status)((code) | ((argument) << 8)))
 
 RM_API int rm_status_code(rm_status status);
 RM_API int rm_status_argument(rm_status status);
-/* A sentence in English; never NULL. */
+/* Describes a status in an English sentence; never returns NULL. */
 RM_API const char *rm_status_message(rm_status status);
 
 RM_API const char *rm_version(void);
 
-/* The build in use: "base", "avx2", "avx512" or "neon"; NULL when REPMATH_ISA is unusable (rm_isa_status says so). */
+/* The build in use: "base", "avx2", "avx512" or "neon"; NULL when REPMATH_ISA cannot be used (rm_isa_status says so). */
 RM_API const char *rm_isa(void);
 RM_API rm_status rm_isa_status(void);
-/* 1 when the library has this build and the CPU can run it. */
+/* Returns 1 when the library has this build and the CPU can run it. */
 RM_API int rm_isa_available(const char *name);
 
-/* Threads that one call may use: REPMATH_NUM_THREADS, OMP_NUM_THREADS or the CPUs of this process; always 1 in a
- * forked child. The number never changes a result. */
+/* The number of threads that one call may use: REPMATH_NUM_THREADS, OMP_NUM_THREADS or the CPUs of this process; always 1 in
+ * a forked child. The number never changes a result. */
 RM_API rm_status rm_set_num_threads(int n);
 RM_API int rm_get_num_threads(void);
 

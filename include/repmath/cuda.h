@@ -1,8 +1,8 @@
 /* repmath on a GPU: launchers over device memory. Not included by repmath.h; link repmath_cuda (it needs no other library).
  *
  * Pointers are to memory that the device can read and write. A launcher checks its arguments, enqueues its work on the stream
- * and returns without waiting; the results are there when the stream has come that far. The bits are those of the CPU. A device
- * has no floating-point exception flags, so none is raised. RM_ERR_DEVICE: the work could not be enqueued. */
+ * and returns without waiting; the results are valid once the stream has completed that work. The bits are those of the CPU.
+ * A device has no floating-point exception flags, so none is raised. RM_ERR_DEVICE: the work could not be enqueued. */
 #ifndef REPMATH_CUDA_H
 #define REPMATH_CUDA_H
 
@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* The number of devices; 0 where there is no driver. */
+/* Returns the number of devices, which is 0 without a driver. */
 RM_API int rm_cuda_devices(void);
 
 /* *out = RN(sum of x[i]), *out = RN(sum of x[i] y[i]); strides in bytes. */

@@ -1,4 +1,5 @@
-/* repmath: short formulas on a GPU: the function of formulas.h over device memory, with its arguments, checks and bits; see cuda.h. */
+/* repmath: short formulas on a GPU: the function of formulas.h over device memory, with its arguments, checks and bits; see
+ * cuda.h. */
 #ifndef REPMATH_CUDA_FORMULAS_H
 #define REPMATH_CUDA_FORMULAS_H
 

@@ -1,5 +1,5 @@
-/* repmath: memory and streams of a GPU, for callers that have no CUDA runtime of their own, such as the Python package; see cuda.h.
- * All work is of the device that rm_cuda_set_device has set for the calling thread. */
+/* repmath: memory and streams of a GPU, for callers that have no CUDA runtime of their own, such as the Python package; see
+ * cuda.h. All functions use the device that rm_cuda_set_device has set for the calling thread. */
 #ifndef REPMATH_CUDA_MEMORY_H
 #define REPMATH_CUDA_MEMORY_H
 
@@ -12,22 +12,22 @@ extern "C" {
 RM_API rm_status rm_cuda_get_device(int *device);
 RM_API rm_status rm_cuda_set_device(int device);
 
-/* Memory in the order of a stream: there for what is enqueued after the call, and until what was enqueued before its release. */
+/* Memory in the order of a stream: work enqueued after the allocation and before the release may use it. */
 RM_API rm_status rm_cuda_allocate(size_t bytes, void **out, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_release(void *memory, rm_cuda_stream stream);
 
-/* Elements of 1, 2, 4, 8 or 16 bytes from one array to another on the device; strides in bytes, of any sign for x. out overlaps
- * neither x nor itself. The shape and strides are read on the host, before the function returns. */
+/* Copies elements of 1, 2, 4, 8 or 16 bytes from one array to another on the device; strides in bytes, of any sign for x. out
+ * overlaps neither x nor itself. The shape and strides are read on the host, before the function returns. */
 RM_API rm_status rm_cuda_copy(int size, int axes, const int64_t *shape, const void *x, const ptrdiff_t *strides_x, void *out,
                               const ptrdiff_t *strides_out, rm_cuda_stream stream);
 
-/* To and from main memory; both return when the bytes are there. */
+/* Copies to and from main memory; both return when the copy is complete. */
 RM_API rm_status rm_cuda_read(size_t bytes, const void *memory, void *host, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_write(size_t bytes, const void *host, void *memory, rm_cuda_stream stream);
 
-/* Return when the stream has done all its work. */
+/* Returns when the stream has completed all its work. */
 RM_API rm_status rm_cuda_wait(rm_cuda_stream stream);
-/* What is enqueued on `next` from now on begins after all work that `stream` has now. */
+/* Makes work that is enqueued on `next` from now on wait for all work that `stream` has now. */
 RM_API rm_status rm_cuda_wait_for(rm_cuda_stream next, rm_cuda_stream stream);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* repmath: optimiser steps and gradient clipping on a GPU: the functions of optim.h over device memory, with their arguments, checks
- * and bits; see cuda.h. Options are read on the host, before the function returns. */
+/* repmath: optimiser steps and gradient clipping on a GPU: the functions of optim.h over device memory, with their arguments,
+ * checks and bits; see cuda.h. Options are read on the host, before the function returns. */
 #ifndef REPMATH_CUDA_OPTIM_H
 #define REPMATH_CUDA_OPTIM_H
 
@@ -15,12 +15,13 @@ RM_API rm_status rm_cuda_sgd_step(int format, int64_t n, void *p, const void *g,
 RM_API rm_status rm_cuda_adam_step(int format, int64_t n, void *p, const void *g, void *m, void *v, void *w,
                                    const rm_adam_options *options, rm_cuda_stream stream);
 
-/* An exact sum of products x[i] y[i] in this many bytes of device memory, aligned to 8; all bytes 0 are an empty one. */
+/* An exact sum of products x[i] y[i] occupies this many bytes of device memory, aligned to 8; bytes that are all 0 are the
+ * empty sum. */
 enum { RM_CUDA_ACCUMULATOR_BYTES = 2048 };
 RM_API rm_status rm_cuda_add_products(int format, int64_t n, const void *x, ptrdiff_t stride_x, const void *y,
                                       ptrdiff_t stride_y, void *accumulator, rm_cuda_stream stream);
 
-/* As rm_clip_to_norm and rm_root_of_total, of such a sum; a negative one is as NaN. */
+/* Like rm_clip_to_norm and rm_root_of_total, for such a sum; a negative sum counts as NaN. */
 RM_API rm_status rm_cuda_clip_to_norm(int format, int64_t n, void *g, const void *squares, double max_norm,
                                       rm_cuda_stream stream);
 RM_API rm_status rm_cuda_root_of_total(const void *squares, double *out, rm_cuda_stream stream);

@@ -1,4 +1,5 @@
-/* repmath: pooling on a GPU: the functions of pooling.h over device memory, with their arguments, checks and bits; see cuda.h. */
+/* repmath: pooling on a GPU: the functions of pooling.h over device memory, with their arguments, checks and bits; see
+ * cuda.h. */
 #ifndef REPMATH_CUDA_POOLING_H
 #define REPMATH_CUDA_POOLING_H
 

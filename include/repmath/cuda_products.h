@@ -1,5 +1,6 @@
-/* Products of matrices and convolutions on a GPU (cuda.h says what holds for all launchers): the functions of reductions.h and
- * convolution.h with the same arguments, pointers to arrays those of the device, and a stream. Options are read at the call. */
+/* Products of matrices and convolutions on a GPU (cuda.h says what holds for all launchers): the functions of reductions.h
+ * and convolution.h with the same arguments, with pointers to device memory, and a stream. Options are read during the call.
+ * */
 #ifndef REPMATH_CUDA_PRODUCTS_H
 #define REPMATH_CUDA_PRODUCTS_H
 
@@ -10,7 +11,7 @@
 extern "C" {
 #endif
 
-/* C = RN(A B + bias) over views: strides in bytes, C may overlap nothing. */
+/* C = RN(A B + bias) over views: strides are in bytes, and C must not overlap an operand. */
 RM_API rm_status rm_cuda_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a, ptrdiff_t row_a, ptrdiff_t col_a,
                                             const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias,
                                             ptrdiff_t stride_bias, float *c, ptrdiff_t row_c, ptrdiff_t col_c,

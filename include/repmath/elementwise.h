@@ -5,9 +5,9 @@
  *
  * rm_<f>_<format>(x ...)      one value
  * rm_v<f>_<format>            out[i] = f(x[i] ...) for i < n. Strides are distances in BYTES, of any sign, zero included for
- *                             an input; any alignment. out may be an input with the same stride. Where it overlaps one
+ *                             an input, with any alignment. out may be an input with the same stride. Where it overlaps one
  *                             otherwise, or itself, the steps are taken in order, i = 0 to n - 1: slower, and one rounding
- *                             a step (a sum rounded once is rm_sum_<format>). RM_ERR_NULL, RM_ERR_SIZE, RM_ERR_ISA.
+ *                             per step (a sum rounded once is rm_sum_<format>). RM_ERR_NULL, RM_ERR_SIZE, RM_ERR_ISA.
  *
  * elementwise_rounded.h has them under other rounding modes. */
 #ifndef REPMATH_ELEMENTWISE_H

@@ -1,7 +1,8 @@
 /* repmath: composite operators of deep learning, each the rounded value of one real formula (docs/spec.md, section 5).
  *
- * Arrays are rows of n elements of `format` (RM_FORMAT_*): row_<x> is the distance between rows, stride_<x> between the elements of
- * one, both in bytes and of any sign. An output may be an input with the same distances; otherwise they may not overlap. */
+ * Arrays are rows of n elements of `format` (RM_FORMAT_*): row_<x> is the distance between rows, stride_<x> between the
+ * elements of one, both in bytes and of any sign. An output may be an input with the same distances; otherwise they may not
+ * overlap. */
 #ifndef REPMATH_NN_H
 #define REPMATH_NN_H
 
@@ -11,18 +12,18 @@
 extern "C" {
 #endif
 
-/* Along a row x: e^(x_i) / sum of e^(x_k); x_i - log(sum of e^(x_k)). Rows with a NaN, and rows whose greatest element is infinite, are
- * NaN. */
+/* Along a row x: e^(x_i) / sum of e^(x_k); x_i - log(sum of e^(x_k)). Rows with a NaN, and rows whose maximum is infinite,
+ * are NaN. */
 RM_API rm_status rm_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
                             ptrdiff_t row_y, ptrdiff_t stride_y);
 RM_API rm_status rm_log_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
                                 ptrdiff_t row_y, ptrdiff_t stride_y);
-/* y of each row, stride_y apart: log(sum of e^(x_k)). A NaN gives NaN; otherwise the greatest element, where it is infinite, is the result;
- * that of no elements is -infinity. */
+/* y of each row, stride_y apart: log(sum of e^(x_k)). A NaN gives NaN; otherwise an infinite maximum is the result; the
+ * result of no elements is -infinity. */
 RM_API rm_status rm_logsumexp(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
                               ptrdiff_t stride_y);
 
-/* Gradients by the input, from the gradient g by the result and the result y:
+/* Gradients with respect to the input, from the gradient g with respect to the result and the result y:
  *   softmax      y_i (g_i - sum of g_k y_k)
  *   log_softmax  g_i - e^(y_i) (sum of g_k) */
 RM_API rm_status rm_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
@@ -39,8 +40,8 @@ RM_API rm_status rm_log_softmax_backward(int format, int64_t rows, int64_t n, co
  *   layer norm    over S of each (n, c): sets {N, C}, outer 1, inner S; strides of w {0, 0, 0, size}
  *   group norm    of G groups: sets {N, G}, outer C/G, inner S; strides of w {0, C/G size, size, 0}
  *   batch norm    sets {1, C}, outer N, inner S; strides of w {0, size, 0, 0}
- * mean and variance, both or neither, may be given: one number a set. A set of no definite mean (a NaN, an infinity), or where variance + eps is
- * not positive, is NaN. eps is finite and at least 0. The result may be x. */
+ * mean and variance, both or neither, may be given: one number for each set. A set with a NaN or an infinity, or where
+ * variance + eps is not positive, is NaN. eps is finite and at least 0. The result may be x. */
 typedef struct {
   int centered;
   int64_t sets[2], outer, inner;
@@ -50,22 +51,23 @@ RM_API rm_status rm_normalize(int format, const rm_norm_sets *sets, const void *
                               const ptrdiff_t *sw, const void *b, const ptrdiff_t *sb, const void *mean, const ptrdiff_t *sm,
                               const void *variance, const ptrdiff_t *sv, double eps, void *y, const ptrdiff_t *sy);
 
-/* The same result by the sets' own statistics, and these: the mean of each set, and 1/sqrt(variance + eps), next to each other in the order of the
- * sets. Either may be NULL; not centered, the mean must be. */
+/* The same result from the sets' own statistics, which are stored too: the mean of each set, and 1/sqrt(variance + eps),
+ * contiguous in the order of the sets. Either may be NULL; the mean must be where the sets are not centered. */
 RM_API rm_status rm_normalize_with_statistics(int format, const rm_norm_sets *sets, const void *x, const ptrdiff_t *sx,
                                               const void *w, const ptrdiff_t *sw, const void *b, const ptrdiff_t *sb,
                                               double eps, void *y, const ptrdiff_t *sy, void *mean, void *root);
 
-/* The gradient by x from the gradient g by y: with h = g w, over each set of n,
- * (h - (sum of h)/n - (x - mean) (sum of h (x - mean))/(n v))/sqrt(v), v = variance + eps; not centered, without the second term and the
+/* The gradient with respect to x from the gradient g with respect to y: with h = g w, over each set of n, (h - (sum of h)/n -
+ * (x - mean) (sum of h (x - mean))/(n v))/sqrt(v), v = variance + eps; where not centered, without the second term and the
  * mean; h/sqrt(v) where mean and variance are given. dx may be g or x. */
 RM_API rm_status rm_normalize_backward(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
                                        const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw, const void *mean,
                                        const ptrdiff_t *sm, const void *variance, const ptrdiff_t *sv, double eps, void *dx,
                                        const ptrdiff_t *sdx);
 
-/* The gradient by w: the sum of g (x - mean)/sqrt(v) over all elements that share a w. sdw are the strides of w: for the element alone, with one
- * block a set; or for the second index of a set, and for the block or not. Each is rounded once. */
+/* The gradient with respect to w: the sum of g (x - mean)/sqrt(v) over all elements that share a w. sdw are the strides of w:
+ * for the element alone, with one block a set; or for the second index of a set, and for the block or not. Each is rounded
+ * once. */
 RM_API rm_status rm_normalize_backward_weight(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg,
                                               const void *x, const ptrdiff_t *sx, const void *mean, const ptrdiff_t *sm,
                                               const void *variance, const ptrdiff_t *sv, double eps, void *dw,
@@ -77,7 +79,7 @@ RM_API rm_status rm_normalize_backward_weight(int format, const rm_norm_sets *se
  *   the loss of a row is   sum of q_c (log(sum of e^(x_k)) - x_c), over the classes with q_c != 0 for s = 0 and a class as target
  *   reduction              RM_REDUCTION_NONE: of each row, 0 where it is ignored; SUM: their sum; MEAN: their sum over the sum of the
  *                          targets' weights, or over the number of rows where targets are probabilities.
- * Each result is rounded once. 0 <= s <= 1. The gradient by x, from g of the result (one number, or with NONE one a row), is
+ * Each result is rounded once. 0 <= s <= 1. The gradient with respect to x, from g of the result (one number, with NONE one for each row), is
  * g/divisor (softmax(x)_j (sum of q_c) - q_j). RM_ERR_INDEX: a target is neither a class nor ignore_index. */
 enum { RM_REDUCTION_NONE = 0, RM_REDUCTION_MEAN = 1, RM_REDUCTION_SUM = 2 };
 typedef struct {

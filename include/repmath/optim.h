@@ -37,10 +37,11 @@ RM_API rm_status rm_sgd_step(int format, int64_t n, void *p, const void *g, void
 RM_API rm_status rm_adam_step(int format, int64_t n, void *p, const void *g, void *m, void *v, void *w,
                               const rm_adam_options *options);
 
-/* Gradient clipping: g becomes RN(c g), c = min(1, max_norm / root of S), for the exact total S of an accumulator that has been
- * fed with the squares of all gradients (rm_accumulator_add_products_<format>). Where c = 1 nothing is written; a zero of c or g makes
- * +0. Where S is infinite c is 0, and 0 times an infinity or a NaN is NaN; where S is NaN every element becomes NaN.
- * RM_ERR_RANGE, argument 5: max_norm is negative or not finite; argument 4: S is negative. rm_root_of_total is RN(root of S). */
+/* Gradient clipping: g becomes RN(c g), c = min(1, max_norm / root of S), where S is the exact total of an accumulator that
+ * holds the squares of all gradients (rm_accumulator_add_products_<format>). Where c = 1 nothing is written; a zero of c or g
+ * gives +0. Where S is infinite c is 0, and 0 times an infinity or a NaN is NaN; where S is NaN every element becomes NaN.
+ * RM_ERR_RANGE, argument 5: max_norm is negative or not finite; argument 4: S is negative. rm_root_of_total is RN(root of S).
+ * */
 RM_API rm_status rm_clip_to_norm(int format, int64_t n, void *g, const rm_accumulator *squares, double max_norm);
 RM_API rm_status rm_root_of_total(const rm_accumulator *squares, double *out);
 

@@ -1,4 +1,5 @@
-/* repmath: pooling in one, two and three dimensions (docs/spec.md, section 5). A window is what of it lies inside the input. */
+/* repmath: pooling in one, two and three dimensions (docs/spec.md, section 5). A window counts only the elements that lie
+ * inside the input. */
 #ifndef REPMATH_POOLING_H
 #define REPMATH_POOLING_H
 
@@ -8,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Window p has the coordinates p stride + t dilation - padding, 0 <= t < kernel, or, adaptive, those from floor(p in/out) up to
- * ceil((p + 1) in/out), and the last four count for nothing. Arrays of three spatial sizes are used up to `dims`. */
+/* Window p has the coordinates p stride + t dilation - padding, 0 <= t < kernel, or, adaptive, those from floor(p in/out) up
+ * to ceil((p + 1) in/out), and the last four members are ignored. Arrays of three spatial sizes are used up to `dims`. */
 typedef struct {
   int dims; /* 1, 2 or 3 */
   int adaptive;
@@ -19,15 +20,14 @@ typedef struct {
   int64_t padding[3];                        /* at least 0 */
 } rm_pool;
 
-/* What an average divides by: divisor if that is not 0 (it is at least 0), else the number of positions of the window: with include_pad
- * those that padding adds too, but none beyond it. */
+/* An average divides by divisor if that is not 0 (it is at least 0), else by the number of positions of the window: with
+ * include_pad positions in the padding count too, but none beyond it. */
 
-/* Arrays are in the format RM_FORMAT_..., each with its strides in bytes, of any sign, by (n, channel, spatial...), dims + 2 of them. The
- * bytes that a result spans must not meet an argument, nor two of its elements each other. */
+/* Arrays have the format RM_FORMAT_... and strides in bytes, of any sign, by (n, channel, spatial...), dims + 2 of them. The
+ * bytes that a result spans must not overlap an argument, nor may two of its elements overlap. */
 
-/* y: the greatest number of each window, the first where several are; a NaN where there is one; -infinity of an empty window. index, unless
- * NULL: where it was, as a position in the plane of spatial coordinates (the last one fastest), of a NaN that of the first; -1 for an
- * empty window. */
+/* y: the maximum of each window; a NaN where there is one; -infinity of an empty window. index, unless NULL: its position in
+ * the plane of spatial coordinates (the last one fastest), the first of equal maxima and of NaNs; -1 for an empty window. */
 RM_API rm_status rm_max_pool(int format, const rm_pool *pool, const void *x, const ptrdiff_t *strides_x, void *y,
                              const ptrdiff_t *strides_y, int64_t *index, const ptrdiff_t *strides_index);
 
@@ -35,7 +35,8 @@ RM_API rm_status rm_max_pool(int format, const rm_pool *pool, const void *x, con
 RM_API rm_status rm_avg_pool(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *x,
                              const ptrdiff_t *strides_x, void *y, const ptrdiff_t *strides_y);
 
-/* gx: the exact sum of g over the divisor of its window, of all windows that an element is in, where g is the gradient of y. */
+/* gx: for each element the exact sum of g divided by the divisor of its window, over all windows that contain the element,
+ * where g is the gradient with respect to y. */
 RM_API rm_status rm_avg_pool_backward(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *g,
                                       const ptrdiff_t *strides_g, void *gx, const ptrdiff_t *strides_gx);
 

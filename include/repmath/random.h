@@ -1,5 +1,5 @@
 /* repmath: random numbers without state. Element i of stream s under seed k is a function of (k, s, i) alone (spec.md,
- * section 6): any part of a stream may be computed by itself, in any order, by any number of threads, on any machine.
+ * section 6): any part of a stream may be computed separately, in any order, by any number of threads, on any machine.
  *
  * Each function fills out[j] with element first + j of the stream, j = 0 ... n - 1. Strides are in BYTES, of any sign; any
  * alignment is allowed. first is not negative and first + n at most 2^63 - 1 (RM_ERR_RANGE). No two elements of out may
@@ -19,7 +19,7 @@ extern "C" {
 /* The generator itself, Philox4x32-10: four words at any counter. */
 RM_API void rm_random_block(uint64_t seed, uint64_t stream, uint64_t counter, uint32_t out[4]);
 
-/* Words, and draws of 64 bits. */
+/* Words of 32 bits, and draws of 64 bits. */
 RM_API rm_status rm_random_words32(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint32_t *out,
                                    ptrdiff_t stride_out);
 RM_API rm_status rm_random_words64(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint64_t *out,

@@ -18,15 +18,15 @@ RM_API rm_status rm_sum_f64(int64_t n, const double *x, ptrdiff_t stride_x, doub
 RM_API rm_status rm_dot_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y, float *out);
 RM_API rm_status rm_dot_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y, double *out);
 
-/* *out = RN(sum of x[i]); +0 for n = 0. *out = RN((sum of x[i])/n); NaN for n = 0. *out = RN(root of the sum of x[i]^2), the Euclidean norm; +0 for n = 0. x is in the format
- * format_x, out in format_out (RM_FORMAT_...). */
+/* *out = RN(sum of x[i]); +0 for n = 0. *out = RN((sum of x[i])/n); NaN for n = 0. *out = RN(root of the sum of x[i]^2), the
+ * Euclidean norm; +0 for n = 0. x has the format format_x, out the format format_out (RM_FORMAT_...). */
 RM_API rm_status rm_sum(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out);
 RM_API rm_status rm_mean(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out);
 RM_API rm_status rm_norm(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out);
 
-/* With the exact mean mu of the x[i]: *out = RN(sum of (x[i] - mu)^2 / (n - ddof)), the variance, and RN(root of that), the standard
- * deviation. NaN for n = 0 and when a term is infinite. Where ddof >= n the divisor is 0: NaN if all x[i] are equal, else +inf.
- * RM_ERR_RANGE when ddof is not finite or n - ddof needs more than 62 bits. */
+/* With the exact mean mu of the x[i]: *out = RN(sum of (x[i] - mu)^2 / (n - ddof)), the variance, and RN(root of that), the
+ * standard deviation. NaN for n = 0 and when a term is infinite. Where ddof >= n the divisor is 0: NaN if all x[i] are equal,
+ * else +inf. RM_ERR_RANGE when ddof is not finite or n - ddof needs more than 62 bits. */
 RM_API rm_status rm_var(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out, double ddof);
 RM_API rm_status rm_std(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out, double ddof);
 
@@ -37,8 +37,8 @@ RM_API rm_status rm_cumsum(int format_x, int64_t n, const void *x, ptrdiff_t str
 enum { RM_ROW_MAJOR = 101, RM_COL_MAJOR = 102 };                   /* the values of CBLAS */
 enum { RM_NO_TRANS = 111, RM_TRANS = 112, RM_CONJ_TRANS = 113 };
 
-/* C[i,j] = RN(sum over k of op(A)[i,k] op(B)[k,j] + bias[j]), C of m x n, the sum over k terms. bias may be NULL: no such
- * term. Leading dimensions count elements. C must not overlap A, B or bias. */
+/* C[i,j] = RN(sum over k of op(A)[i,k] op(B)[k,j] + bias[j]), C of m x n, the sum over k terms. Without a bias
+ * (NULL) there is no such term. Leading dimensions count elements. C must not overlap A, B or bias. */
 RM_API rm_status rm_matmul_f32(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const float *a,
                                int64_t lda, const float *b, int64_t ldb, const float *bias, float *c, int64_t ldc);
 RM_API rm_status rm_matmul_f64(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const double *a,
@@ -49,8 +49,8 @@ RM_API rm_status rm_matmul_f16(int layout, int trans_a, int trans_b, int64_t m, 
 RM_API rm_status rm_matmul_bf16(int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, const rm_bf16 *a,
                                 int64_t lda, const rm_bf16 *b, int64_t ldb, const rm_bf16 *bias, rm_bf16 *c, int64_t ldc);
 
-/* The general form, in any format: C[i,j] = RN(alpha sum over k of op(A)[i,k] op(B)[k,j] + beta C[i,j]), one rounding, C of m x n. As in
- * BLAS, alpha = 0 leaves A and B unread and beta = 0 leaves C unread. C must not overlap A or B. */
+/* The general form, in any format: C[i,j] = RN(alpha sum over k of op(A)[i,k] op(B)[k,j] + beta C[i,j]), one rounding, C of m
+ * x n. As in BLAS, alpha = 0 leaves A and B unread and beta = 0 leaves C unread. C must not overlap A or B. */
 RM_API rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
                          const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc);
 
@@ -62,17 +62,17 @@ RM_API rm_status rm_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const do
                                        const double *b, ptrdiff_t row_b, ptrdiff_t col_b, const double *bias,
                                        ptrdiff_t stride_bias, double *c, ptrdiff_t row_c, ptrdiff_t col_c);
 
-/* `batch` such products over views, each operand next_... bytes after the one before (0: the same for all). a, b and bias are in
- * the format `format` (RM_FORMAT_...), c in format_out: the same one, or RM_FORMAT_F32 for 16-bit operands. The bytes that one
- * result spans must not meet another result or an operand. */
+/* `batch` such products over views, each operand next_... bytes after the one before (0: the same for all). a, b and bias are
+ * in the format `format` (RM_FORMAT_...), c in format_out: the same one, or RM_FORMAT_F32 for 16-bit operands. The bytes that
+ * one result spans must not overlap another result or an operand. */
 RM_API rm_status rm_matmul_batched(int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k, const void *a,
                                    ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b, ptrdiff_t next_b,
                                    ptrdiff_t row_b, ptrdiff_t col_b, const void *bias, ptrdiff_t next_bias,
                                    ptrdiff_t stride_bias, void *c, ptrdiff_t next_c, ptrdiff_t row_c, ptrdiff_t col_c);
 
-/* An exact sum held in fixed point: fed, merged and rounded, in any order. It holds at least 2^60 terms, each as large as the
- * largest product of two binary64 numbers. One accumulator is for one thread at a time; merge is exact, associative and
- * commutative, so each thread may have its own. */
+/* An exact sum in fixed point, which can be fed, merged and rounded in any order. It holds at least 2^60 terms, each as large
+ * as the largest product of two binary64 numbers. One accumulator is for one thread at a time; merge is exact, associative
+ * and commutative, so each thread may have its own. */
 typedef struct rm_accumulator rm_accumulator;
 RM_API rm_accumulator *rm_accumulator_new(void); /* empty; NULL when there is no memory */
 RM_API void rm_accumulator_free(rm_accumulator *acc);
@@ -109,13 +109,13 @@ RM_API rm_status rm_accumulator_rounded_f32(const rm_accumulator *acc, float *ou
 RM_API rm_status rm_accumulator_rounded_f64(const rm_accumulator *acc, double *out, int rounding);
 
 /* The total as a byte string, for files and other machines: the same bytes on every machine for the same finite total,
- * whatever the terms and their order. size must be RM_ACCUMULATOR_BYTES. Reading replaces the total; RM_ERR_DATA, and acc as it was, when the
- * bytes are not a string that this version reads. */
+ * whatever the terms and their order. size must be RM_ACCUMULATOR_BYTES. Reading replaces the total; RM_ERR_DATA, and acc as
+ * it was, when the bytes are not a string that this version reads. */
 enum { RM_ACCUMULATOR_BYTES = 544 };
 RM_API rm_status rm_accumulator_write(const rm_accumulator *acc, unsigned char *bytes, size_t size);
 RM_API rm_status rm_accumulator_read(rm_accumulator *acc, const unsigned char *bytes, size_t size);
 
-/* How the elements of this process's reductions were decided so far: by the fast bound, by double-double, by the accumulator. */
+/* The numbers of elements of this process's reductions that each tier has decided so far. */
 typedef struct {
   uint64_t fast, double_double, accumulator;
 } rm_reduction_stats;

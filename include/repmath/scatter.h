@@ -1,7 +1,7 @@
 /* repmath: exact sums into rows chosen by an index. Every result is the exact sum, rounded once (spec.md, section 4).
  *
- * Contribution i is the row src[i, 0..cols), its destination the row index[i] of out. In C index counts from 0; a negative one is
- * out of range. The order of the contributions, the threads and the layout change no bit. */
+ * Contribution i is the row src[i, 0..cols), its destination the row index[i] of out. In C index counts from 0; a negative
+ * one is out of range. The order of the contributions, the threads and the layout change no bit. */
 #ifndef REPMATH_SCATTER_H
 #define REPMATH_SCATTER_H
 
@@ -18,7 +18,7 @@ extern "C" {
  * out is rows x cols, src is n x cols, both in `format` (RM_FORMAT_...). Strides are in BYTES, of any sign; any alignment is
  * allowed. A stride of 0 repeats a row or column of src. No two elements of out may share bytes, and out must not overlap index
  * or src (RM_ERR_OVERLAP). cols = 1 adds single elements, as scatter_add over a flat destination. An index outside [0, rows) is
- * RM_ERR_INDEX, argument 8; the index is looked through before anything is written.
+ * RM_ERR_INDEX, argument 8; the index is checked before anything is written.
  *
  * Workspace, on the heap: at most 8 (rows + n + 1) bytes, for one column 24 (rows + n + 1); RM_ERR_MEMORY when there is none. */
 RM_API rm_status rm_index_add(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
