@@ -1,4 +1,4 @@
-"""An exact sum that is fed piece by piece."""
+"""Accumulator: an exact sum to which numbers are added piece by piece."""
 
 import threading
 from fractions import Fraction

@@ -1,7 +1,7 @@
-"""What an argument may be: an array of NumPy, what NumPy makes one of, or an array of another library that DLPack brings here.
+"""Checks of arguments: NumPy arrays, what NumPy converts to one, and arrays of other libraries that support DLPack are accepted.
 
-Arrays that mean more than their elements are errors: the results would be right for the elements, and wrong for a mask, labels, units or a
-plan of computation that was lost without a word. The ufuncs are dispatched by NumPy to such arrays' own implementations.
+Arrays that mean more than their elements raise: the results would be right for the elements, but a mask, labels, units or a lazy
+computation would be lost silently. NumPy dispatches the ufuncs to such arrays' own implementations.
 """
 
 import operator

@@ -1,4 +1,4 @@
-"""Sums over arrays that have to be converted, masked or rearranged first, in blocks: no copy of a whole array is made."""
+"""Sums over arrays that must first be converted, masked or rearranged. They work in blocks, so that no array is copied whole."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence

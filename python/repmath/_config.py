@@ -1,4 +1,4 @@
-"""What this installation is: versions, instruction sets, where the C library lies."""
+"""What is installed: versions, instruction sets and the path of the C library."""
 
 import pathlib
 import platform

@@ -1,4 +1,4 @@
-"""Convolution and its gradients: exact sums over the taps, rounded once. Arguments are made uniform here; the C library adds."""
+"""Convolution and its gradients: exact sums over the taps, rounded once. Arguments are normalised here; the C library computes."""
 
 import operator
 from typing import Any
@@ -20,7 +20,7 @@ _Sizes = int | tuple[int, ...]
 _WARNED = {"forward": "convolution", "grad_input": "convolution gradient", "grad_weight": "convolution gradient"}
 
 
-def _each(name: str, value: Any, dims: int, least: int) -> tuple[int, ...]:
+def _each(name: str, value: Any, dims: int, minimum: int) -> tuple[int, ...]:
     """An integer, or one for each dimension, as a tuple."""
     values = tuple(value) if isinstance(value, (tuple, list, np.ndarray)) else (value,) * dims
     if len(values) == 1:
@@ -33,8 +33,8 @@ def _each(name: str, value: Any, dims: int, least: int) -> tuple[int, ...]:
         raise TypeError(f"{name} must be an integer or {dims} of them, not {value!r}") from None
     if max(result, default=0) >= 2**63:
         raise ValueError(f"{name} must be integers of 64 bits, not {value!r}")
-    if min(result) < least:
-        raise ValueError(f"{name} must be at least {least}, not {value!r}")
+    if min(result) < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, not {value!r}")
     return result
 
 

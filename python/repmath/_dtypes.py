@@ -1,4 +1,4 @@
-"""The types of elements: which exist here, which become which, and who is converted exactly."""
+"""The dtypes that are supported, how they are promoted, and which conversions are exact."""
 
 from typing import Any
 

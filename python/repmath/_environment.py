@@ -1,6 +1,7 @@
-"""NumPy converts and compares in the caller's floating-point environment, where subnormal numbers may count as zeros and rounding may
-go up or down. The C library guards itself; Python functions that leave such steps to NumPy run in the default environment.
-All public functions over arrays pass here, so arrays of other libraries become NumPy arrays here, too, and what is none is refused."""
+"""The decorator of public functions: the default floating-point environment, and arrays of other libraries as NumPy arrays.
+
+NumPy converts and compares in the caller's environment, where subnormal numbers may be flushed to zero and another rounding mode may be set.
+The C library guards itself; Python functions that leave such steps to NumPy need the guard here. What is not an array raises."""
 
 import functools
 import warnings

@@ -1,4 +1,4 @@
-"""Arrays of other libraries as arguments: seen without a copy through DLPack, and results given back in their kind."""
+"""Arrays of other libraries as arguments: DLPack gives access without a copy, and results are arrays of the same library."""
 
 import contextlib
 import inspect

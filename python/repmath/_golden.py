@@ -15,7 +15,7 @@ FOLDER = next(
 STRIDE = 257  # a prime near 256: about 2^24 inputs, over all exponents and all residues of the low bits
 COUNT = 1 << 20  # f64 inputs, and tuples of the functions of several arguments in every format
 CHUNK = 1 << 22
-# format -> precision, greatest exponent, type of the bits
+# format -> precision, largest exponent, type of the bits
 FORMATS: dict[str, tuple[int, int, np.dtype[Any]]] = {
     "f16": (11, 15, np.dtype(np.uint16)),
     "bf16": (8, 127, np.dtype(np.uint16)),

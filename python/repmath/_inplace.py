@@ -1,4 +1,4 @@
-"""Arrays that are written in place, and numbers that are taken as exact: how they are checked and handed to the C library."""
+"""Checks of arrays that are updated in place and of numbers that are taken as exact, and how both are passed to the C library."""
 
 import contextlib
 import math
@@ -35,28 +35,28 @@ def check_array(name: str, a: Any, writable: bool = False) -> _Array:
     return a
 
 
-def check_number(name: str, x: Any, least: float = 0.0, below: float = math.inf) -> float:
-    """The number as a float that it is equal to, finite, at least `least` and smaller than `below`."""
+def check_number(name: str, x: Any, minimum: float = 0.0, below: float = math.inf) -> float:
+    """The number as a float that it is equal to, finite, at least `minimum` and smaller than `below`."""
     try:
         value = float(x)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, not {type(x).__name__}") from None
     except OverflowError:
         value = math.inf
-    if not least <= value < below:
+    if not minimum <= value < below:
         bounds = "finite" if below == math.inf else f"less than {below}"
-        raise ValueError(f"{name} must be at least {least} and {bounds}, not {x}")
+        raise ValueError(f"{name} must be at least {minimum} and {bounds}, not {x}")
     return value
 
 
-def check_count(name: str, n: Any, least: int = 0) -> int:
-    """The integer, which is at least `least`."""
+def check_count(name: str, n: Any, minimum: int = 0) -> int:
+    """The integer, which is at least `minimum`."""
     try:
         count = operator.index(n)
     except TypeError:
         raise TypeError(f"{name} must be an integer, not {type(n).__name__}") from None
-    if count < least:
-        raise ValueError(f"{name} must be at least {least}, not {count}")
+    if count < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, not {count}")
     return count
 
 

@@ -1,4 +1,4 @@
-"""Rounding an exact value once to a narrow format, when the C library has rounded it to a wide one.
+"""Rounds an exact value once to a narrow format after the C library has rounded it to a wide one.
 
 Let v be the exact value, s = RN_wide(v). A boundary of the narrow format (the midpoint of two neighbours) is a wide number,
 and rounding is monotonic, so v and s lie on the same side of every boundary except when s is one. Only then RN_narrow(s) may

@@ -1,4 +1,4 @@
-"""sum, dot and matmul: exact sums, rounded once. Arguments are made uniform here; the C library does the arithmetic."""
+"""sum, dot and matmul: exact sums, rounded once. Arguments are normalised here; the C library computes."""
 
 import dataclasses
 import math
@@ -40,24 +40,24 @@ def _result_dtype(dtype: DTypeLike | None, *operands: np.dtype[Any]) -> np.dtype
     return result
 
 
-def _wide(result: np.dtype[Any], *operands: np.dtype[Any]) -> np.dtype[Any]:
+def _working(result: np.dtype[Any], *operands: np.dtype[Any]) -> np.dtype[Any]:
     """The format the C library computes in: it holds every operand exactly and is no narrower than the result."""
     small = all(d.itemsize <= 2 or d.newbyteorder("=") == F32 for d in operands)
     return F32 if small and result != F64 else F64
 
 
-def _terms(a: np.ndarray, wide: np.dtype[Any]) -> list[np.ndarray]:
-    """Arrays of `wide` whose exact sum is a: one, or two for integers that need more than 53 bits.
+def _terms(a: np.ndarray, working: np.dtype[Any]) -> list[np.ndarray]:
+    """Arrays of `working` whose exact sum is a: one, or two for integers that need more than 53 bits.
 
     Both parts of an integer have its sign, and neither is 0 unless it is: its product with an infinity is then that of each.
     """
     if beyond_f64(a):
         low = np.fmod(a, a.dtype.type(2**32))
-        first, second = (a - low).astype(wide), low.astype(wide)
+        first, second = (a - low).astype(working), low.astype(working)
         whole = (first == 0) | (second == 0)  # of a one float64 holds the whole, and its half
         first[whole] = second[whole] = (first[whole] + second[whole]) / 2
         return [first, second]
-    return [a.astype(wide, copy=False)]
+    return [a.astype(working, copy=False)]
 
 
 def sums_of_halves(x: np.ndarray, axes: tuple[int, ...], mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -197,9 +197,9 @@ def _sum_general(
     no_extra = bool(extra == 0)
     # A Python float that float32 holds need not make the sum a float64 one.
     fits32 = no_extra or (not is_integer(extra.dtype) and float(np.float32(extra)) == float(extra))
-    wide = _wide(result, x.dtype) if fits32 else F64
+    working = _working(result, x.dtype) if fits32 else F64
     if on_device(x) and x.dtype == result and no_extra:
-        wide = result  # the sums there are rounded once to any format
+        working = result  # the sums there are rounded once to any format
 
     if mask is None and no_extra and not on_device(x):
         value = column_sums(x, axes) if x.dtype == result else None
@@ -209,19 +209,19 @@ def _sum_general(
             return _deliver(value.reshape(shape), out)
     count = math.prod(x.shape[i] for i in axes)
     if is_integer(x.dtype) and not on_device(x) and count < 2**31 and math.prod(kept) <= BLOCK:
-        wide = F64
+        working = F64
         terms = [term[..., None] for term in _integer_terms(x, axes, mask)]
         if not no_extra:
-            terms += [np.broadcast_to(t, (*kept, 1)) for t in _terms(extra, wide)]
+            terms += [np.broadcast_to(t, (*kept, 1)) for t in _terms(extra, working)]
         x = np.concatenate(terms, axis=-1)
-        return _deliver(np.reshape(_rounded_rows(x, wide, result), shape), out)
-    terms_of_extra = [] if no_extra else _terms(extra, wide)
+        return _deliver(np.reshape(_rounded_rows(x, working, result), shape), out)
+    terms_of_extra = [] if no_extra else _terms(extra, working)
     if not on_device(x):
         others = [i for i in range(x.ndim) if i not in axes]
         order = others + sorted(axes, key=lambda i: -abs(x.strides[i]))  # the order of terms does not matter
         x, mask = x.transpose(order), None if mask is None else mask.transpose(order)
-        copied = mask is not None or x.dtype != wide or terms_of_extra or not _is_one_axis(x, len(kept))
-        if (copied and x.size > BLOCK) or (wide != result and math.prod(kept) > BLOCK):
+        copied = mask is not None or x.dtype != working or terms_of_extra or not _is_one_axis(x, len(kept))
+        if (copied and x.size > BLOCK) or (working != result and math.prod(kept) > BLOCK):
             value = np.empty(kept, result)
             if not no_extra:
                 terms_of_extra = _terms(extra, F64)
@@ -232,10 +232,10 @@ def _sum_general(
     elif len(axes) < x.ndim:
         x = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
     x = x.reshape(*kept, count)
-    terms = _terms(x, wide) + [np.broadcast_to(t, (*kept, 1)) for t in terms_of_extra]
+    terms = _terms(x, working) + [np.broadcast_to(t, (*kept, 1)) for t in terms_of_extra]
     x = terms[0] if len(terms) == 1 else np.concatenate(terms, axis=-1)
 
-    return _deliver(np.reshape(_rounded_rows(x, wide, result), shape), out)
+    return _deliver(np.reshape(_rounded_rows(x, working, result), shape), out)
 
 
 def _is_one_axis(x: np.ndarray, kept: int) -> bool:
@@ -254,10 +254,10 @@ def _as_rows(x: np.ndarray, mask: np.ndarray | None, kept: int) -> np.ndarray:
     return terms[0] if len(terms) == 1 else np.concatenate(terms, axis=-1)
 
 
-def _rounded_rows(x: np.ndarray, wide: np.dtype[Any], result: np.dtype[Any]) -> Any:
-    """The sums over the last axis, computed in `wide`, rounded once to `result`."""
+def _rounded_rows(x: np.ndarray, working: np.dtype[Any], result: np.dtype[Any]) -> Any:
+    """The sums over the last axis, computed in `working`, rounded once to `result`."""
     s = row_sums(x)
-    if wide != result:
+    if working != result:
         s = narrow(s, result, lambda index: _sign_of_rest_of_sum(x, s, index))
     return s
 
@@ -273,7 +273,7 @@ def _sign_of_rest_of_sum(x: np.ndarray, s: Any, index: tuple[np.ndarray, ...]) -
             chosen = short_rows(rows[tuple(int(i[0]) for i in at)], None, 0, _as_rows)[None]
         else:
             chosen = rows[at].astype(F64, copy=False)
-        # Multiples of the least subnormal: the difference does not underflow, its rounding has its sign.
+        # Multiples of the smallest subnormal: the difference does not underflow, its rounding has its sign.
         signs[part] = np.sign(_sum(np.concatenate([chosen, -values[part, None]], axis=-1)))
     return signs
 
@@ -377,29 +377,29 @@ class _Product:
     """A matrix product whose operands or results are to be converted, in blocks of its rows and columns; of long vectors, in blocks of
     their terms."""
 
-    wide: np.dtype[Any]
+    working: np.dtype[Any]
     result: np.dtype[Any]
     of_halves: bool  # integers of 64 bits may be sums of two float64 numbers: four products
 
     def _size(self, x: np.ndarray) -> int:
         """Elements of the converted copies."""
-        return 0 if x.dtype == self.wide else _distinct(x).size * (4 if self.of_halves else 1)
+        return 0 if x.dtype == self.working else _distinct(x).size * (4 if self.of_halves else 1)
 
     def is_large(self, a: np.ndarray, b: np.ndarray, results: int) -> bool:
         """Whether more is to be converted than a block."""
         of_halves = self.of_halves and (beyond_f64(a) or beyond_f64(b))
         factor = 4 if of_halves else 1
-        converted = math.prod(a.shape) * (a.dtype != self.wide or of_halves) + math.prod(b.shape) * (
-            b.dtype != self.wide or of_halves
+        converted = math.prod(a.shape) * (a.dtype != self.working or of_halves) + math.prod(b.shape) * (
+            b.dtype != self.working or of_halves
         )
-        return converted * factor + 4 * results * (self.wide != self.result) > 2 * BLOCK
+        return converted * factor + 4 * results * (self.working != self.result) > 2 * BLOCK
 
     def compute(self, value: np.ndarray, a: np.ndarray, b: np.ndarray, bias: np.ndarray | None) -> None:
         """Write a b + bias into value; the leading axes of all are the same."""
         of_a, of_b = self._size(a), self._size(b)
         if self.of_halves:  # the float64 operand of an integer one is repeated
             of_a, of_b = _distinct(a).size * 4, _distinct(b).size * 4
-        if of_a + of_b + 4 * value.size * (self.wide != self.result) > 2 * BLOCK and value.size:
+        if of_a + of_b + 4 * value.size * (self.working != self.result) > 2 * BLOCK and value.size:
             batch = value.shape[:-2]
             if math.prod(batch) > 1:
                 axis = max(range(len(batch)), key=lambda i: batch[i])
@@ -421,7 +421,7 @@ class _Product:
                 row = np.array([[*terms, 0.0 if bias is None else bias.reshape(-1)[0]]], F64)
                 value[...] = np.reshape(_rounded_rows(row, F64, self.result), value.shape)
                 return
-        value[...] = _product(_distinct(a), _distinct(b), bias, self.wide, self.result, None)
+        value[...] = _product(_distinct(a), _distinct(b), bias, self.working, self.result, None)
 
     def _terms_of_dot(self, x: np.ndarray, y: np.ndarray) -> list[float] | None:
         """float64 numbers whose exact sum is the dot product of vectors. None where there are none, as of a product that is not finite,
@@ -451,10 +451,10 @@ def _matmul_general(x1: ArrayLike, x2: ArrayLike, out: np.ndarray | None, bias: 
     if out is not None:
         _check_out(out, shape, result)
     narrow_all = result.itemsize == 2 and all(d == result for d in operands)  # the engine rounds once to 16 bits itself
-    wide = result if narrow_all else _wide(result, *operands)
+    working = result if narrow_all else _working(result, *operands)
     if not on_device(a) and not on_device(b):
         of_b = (slice(None), None) if b.ndim == 1 else ()
-        work = _Product(wide, result, any(is_integer(d) and d.itemsize == 8 for d in operands[:2]))
+        work = _Product(working, result, any(is_integer(d) and d.itemsize == 8 for d in operands[:2]))
         left, right = a[None] if a.ndim == 1 else a, b[of_b]
         bias = None if c is None else (c[..., None] if b.ndim == 1 else c)
         if work.is_large(left, right, math.prod(shape)):
@@ -473,29 +473,29 @@ def _matmul_general(x1: ArrayLike, x2: ArrayLike, out: np.ndarray | None, bias: 
             work.compute(full, left, right, None if bias is None else np.broadcast_to(bias, batch + full.shape[-1:]))
             return out if value is out else _deliver(value, out)
 
-    return _product(a, b, c, wide, result, out)
+    return _product(a, b, c, working, result, out)
 
 
 def _product(
-    a: np.ndarray, b: np.ndarray, c: np.ndarray | None, wide: np.dtype[Any], result: np.dtype[Any], out: np.ndarray | None
+    a: np.ndarray, b: np.ndarray, c: np.ndarray | None, working: np.dtype[Any], result: np.dtype[Any], out: np.ndarray | None
 ) -> Any:
-    """RN(a b + c), computed in `wide`."""
-    terms_a, terms_b = _terms(a, wide), _terms(b, wide)
+    """RN(a b + c), computed in `working`."""
+    terms_a, terms_b = _terms(a, working), _terms(b, working)
     pairs = [(p, q) for p in terms_a for q in terms_b]  # (a1 + a2)(b1 + b2), all products exact
     a = pairs[0][0] if len(pairs) == 1 else np.concatenate([p for p, _ in pairs], axis=-1)
     b = pairs[0][1] if len(pairs) == 1 else np.concatenate([q for _, q in pairs], axis=-2 if b.ndim > 1 else 0)
     if c is not None:
-        terms_c = _terms(c, wide)
+        terms_c = _terms(c, working)
         if len(terms_c) > 1:
             raise TypeError(_BEYOND_BIAS)
         c = terms_c[0]
 
-    direct = out if wide == result and out is not None and not _shares_memory(out, a, b, c) else None
+    direct = out if working == result and out is not None and not _shares_memory(out, a, b, c) else None
     keywords = {} if direct is None else {"out": direct, "casting": "safe"}
     s = _matmul(a, b, **keywords) if c is None else _matmul_bias(a, b, c, **keywords)
     if direct is not None:
         return out
-    if wide != result:
+    if working != result:
         s = narrow(s, result, lambda index: _sign_of_rest_of_matmul(a, b, c, s, index))
     return _deliver(asarray(s), out)
 

@@ -1,4 +1,4 @@
-"""Exact sums into the places that an index names, rounded once. Arguments are made uniform here; the C library adds."""
+"""Exact sums into the elements that an index selects, rounded once. Arguments are normalised here; the C library computes."""
 
 import operator
 from typing import Any, NoReturn
@@ -229,7 +229,7 @@ def segment_sum(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | Non
         One-dimensional, as long as the first axis of `data`, in any order: the
         segment of each slice.
     num_segments : int, optional
-        How many segments there are; the greatest id plus one by default.
+        How many segments there are; the largest id plus one by default.
 
     Returns
     -------
@@ -328,7 +328,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0)
         Of the shape of `x`; of float16, bfloat16, float32, float64, integers or
         bool.
     minlength : int, optional
-        The least length of the result.
+        The minimum length of the result.
 
     Returns
     -------
@@ -347,19 +347,19 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0)
         `x` has no integers, `weights` has a dtype that is not supported, or
         `minlength` is no integer.
     """
-    where, least = _integers("x", x), _size("minlength", minlength)
+    where, minimum = _integers("x", x), _size("minlength", minlength)
     if where.ndim != 1:
         raise ValueError(f"x has shape {where.shape}; it must be one-dimensional")
     length = int(where.view(np.uint64).max()) + 1 if where.size else 0
     if length > 2**63:
         raise ValueError("x has negative values")
     if weights is None:
-        return np.bincount(where, minlength=least).astype(np.int64, copy=False)
+        return np.bincount(where, minlength=minimum).astype(np.int64, copy=False)
     w = np.asarray(weights)
     check("weights", w.dtype)
     if w.shape != where.shape:
         raise ValueError(f"weights has shape {w.shape}, x has {where.shape}")
-    target = np.empty(max(length, least), common(w.dtype))
+    target = np.empty(max(length, minimum), common(w.dtype))
     terms = _terms(w, F64) if is_integer(w.dtype) else [w]
     if len(terms) > 1:
         where, terms = np.tile(where, len(terms)), [np.concatenate(terms)]

@@ -1,7 +1,7 @@
 """Learning-rate schedules: real formulas of exact binary64 numbers and the number of the step, rounded once to binary64.
 
 Everything is computed with rational numbers. Where a formula is not rational (the cosine), or its exact value would be very
-long (a power), a narrow interval around it is evaluated with more and more digits until both ends round alike."""
+long (a power), an enclosing interval is evaluated with growing precision until both ends round to the same number."""
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
@@ -12,8 +12,8 @@ from ._inplace import check_count, check_number
 _Interval = tuple[Fraction, Fraction]
 
 
-def _exact(name: str, x: Any, least: float = 0.0) -> Fraction:
-    return Fraction(check_number(name, x, least))
+def _exact(name: str, x: Any, minimum: float = 0.0) -> Fraction:
+    return Fraction(check_number(name, x, minimum))
 
 
 def _rounded(x: Fraction) -> float:

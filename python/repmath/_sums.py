@@ -1,4 +1,4 @@
-"""Sums over axes, by how their terms lie in memory: rows added to rows, vectors at a time; and lines that are read as they are."""
+"""Sums over axes, by the layout of their terms: rows are added to rows with vector instructions, other terms are read where they are."""
 
 import math
 

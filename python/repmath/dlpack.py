@@ -1,7 +1,7 @@
-"""Arrays of other libraries: what the functions of `repmath` do with them by themselves, for ufuncs and for the reader.
+"""The elementwise functions for arrays of other libraries.
 
-All functions of `repmath`, `repmath.nn`, `repmath.optim` and `repmath.random` take arrays that have ``__dlpack__``. The
-elementwise ones are NumPy ufuncs, which go another way: they are here once more, under the same names, for such arrays.
+All functions of `repmath`, `repmath.nn`, `repmath.optim` and `repmath.random` take arrays that have ``__dlpack__``, except for the
+elementwise ones, which are NumPy ufuncs and dispatch otherwise. This module has them under the same names for such arrays.
 """
 
 from collections.abc import Callable

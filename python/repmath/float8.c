@@ -47,14 +47,14 @@ uint8_t rm_py_float8_round(double x, int format) {
   if (x != x) return f->nan;
   if (size == UINT64_C(2047) << 52) return f->beyond == f->nan ? f->nan : sign | f->beyond;
   /* size = m 2^(e - 52); the quantum of the result is 2^q. */
-  const int field = (int)(size >> 52), e = field ? field - 1023 : -1022, least = 1 - f->bias;
+  const int field = (int)(size >> 52), e = field ? field - 1023 : -1022, min_exponent = 1 - f->bias;
   const uint64_t m = (size & ((UINT64_C(1) << 52) - 1)) | (field ? UINT64_C(1) << 52 : 0);
-  const int q = (e < least ? least : e) - f->mantissa, dropped = q - (e - 52);
-  if (dropped > 53) return sign; /* below half the least number */
+  const int q = (e < min_exponent ? min_exponent : e) - f->mantissa, dropped = q - (e - 52);
+  if (dropped > 53) return sign; /* below half the smallest number */
   const uint64_t kept = m >> dropped, rest = m & ((UINT64_C(1) << dropped) - 1), half = UINT64_C(1) << (dropped - 1);
   const uint64_t rounded = kept + (rest > half || (rest == half && (kept & 1)));
   /* The leading bit of a normal number adds one to the field. */
-  const int64_t code = ((int64_t)((e < least ? least : e) - least) << f->mantissa) + (int64_t)rounded;
+  const int64_t code = ((int64_t)((e < min_exponent ? min_exponent : e) - min_exponent) << f->mantissa) + (int64_t)rounded;
   if (code > f->largest) return f->beyond == f->nan ? f->nan : sign | f->beyond;
   return sign | (uint8_t)code;
 }

@@ -132,7 +132,7 @@ def test_no_second_derivative_raises_by_a_weight_alone(name):
 
 
 def test_no_gradient_by_an_argument_raises():
-    with pytest.raises(NotImplementedError, match="cross_entropy has no gradient by target"):
+    with pytest.raises(NotImplementedError, match="cross_entropy has no gradient with respect to target"):
         op, args, _ = CASES["cross_entropy_probabilities"]
         op(args[0], args[1].clone().requires_grad_(), *args[2:]).backward()
     with pytest.raises(NotImplementedError, match="no gradient by attn_mask"):

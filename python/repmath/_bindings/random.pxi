@@ -11,14 +11,14 @@ def random_fill(what, place, out, format="f64", a=0, b=0, x=None, ends=(0, 0)):
     distribution, ends those of a truncated one; x, contiguous too, what a dropout reads."""
     cdef unsigned long long seed, stream
     cdef long long first, low = 0, last = 0, n = out.size
-    cdef double p = 0, q = 0, least, most
+    cdef double p = 0, q = 0, lower, upper
     cdef int f, which = _RANDOM[what]
     cdef ptrdiff_t size = out.itemsize
     cdef View y = _view(out), v = _view(x)
     cdef rm_status status
     seed, stream, first = place
     f, _ = _FORMATS[format]
-    least, most = ends
+    lower, upper = ends
     if which == 4:
         low, last = a, b
     else:
@@ -37,7 +37,7 @@ def random_fill(what, place, out, format="f64", a=0, b=0, x=None, ends=(0, 0)):
         elif which == 5:
             status = rm_random_permutation(seed, stream, first, n, <void *>y.base, size)
         elif which == 8:
-            status = rm_random_truncated_normal(f, seed, stream, first, n, p, q, least, most, <void *>y.base, size)
+            status = rm_random_truncated_normal(f, seed, stream, first, n, p, q, lower, upper, <void *>y.base, size)
         elif which == 7:
             status = rm_random_normal(f, seed, stream, first, n, p, q, <void *>y.base, size)
         else:

@@ -1,4 +1,4 @@
-"""Arrays on a GPU: memory, shape and strides, and views as NumPy has them. Elements are read and written by the library alone."""
+"""Arrays on a GPU: memory, shape, strides and NumPy's views. Only the library reads and writes their elements."""
 
 import ctypes
 import math

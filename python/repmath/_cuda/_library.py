@@ -1,4 +1,4 @@
-"""librepmath_cuda, seen from Python: loaded when the first array of a GPU comes."""
+"""librepmath_cuda for Python. It is loaded when the first array on a GPU is passed."""
 
 import ctypes
 import functools

@@ -1,4 +1,4 @@
-"""Calls with arrays on a device: computed there where the library has the function for them, otherwise in main memory. Bits are the same."""
+"""Calls with arrays on a device are computed there if the library has the function, otherwise in main memory, with the same bits."""
 
 import sys
 from collections import Counter

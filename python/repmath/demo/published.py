@@ -1,4 +1,4 @@
-"""The published digests of the demo's trainings, and where a run parts from them.
+"""The published digests of the demo's trainings, and where a run differs from them.
 
 published.json has, for each training, the SHA-256 of the weights after some of its steps (`marks`) or the loss of each step, and that of the
 last weights. `python tools/publish_demo.py` writes it, and the table in README.md.

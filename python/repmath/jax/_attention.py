@@ -1,4 +1,4 @@
-"""scaled_dot_product_attention: scores, softmax, values, each step rounded once, in the steps of `repmath.nn`."""
+"""scaled_dot_product_attention: scores, softmax and values, with one rounding per step, as in `repmath.nn`."""
 
 from typing import Any
 

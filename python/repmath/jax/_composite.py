@@ -1,7 +1,7 @@
-"""Operators whose value and whose gradients each have a kernel: one primitive for the value, one for each gradient, one for tangents.
+"""Operators with a kernel for the value and one for each gradient: one primitive for the value, one for each gradient, one for tangents.
 
-What derivatives the kernels do not give (forward mode, second derivatives, gradients by other arguments) comes from a formula, the same
-real function written in functions of this package. There every operation rounds once.
+Derivatives without a kernel (forward mode, second derivatives, gradients with respect to other arguments) come from a formula: the same
+real function, written in functions of this package, with one rounding per operation.
 """
 
 from collections.abc import Callable
@@ -80,7 +80,7 @@ class Composite:
         return y, add_all(parts, y)
 
     def _pullback(self, ct: Any, *arrays: Any, position: int, **params: Any) -> Any:
-        """The gradient by one argument, of the formula."""
+        """The gradient of the formula with respect to one argument."""
 
         def of(x: Any) -> Any:
             return self.formula(*arrays[:position], x, *arrays[position + 1 :], **params)

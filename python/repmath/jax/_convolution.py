@@ -1,4 +1,4 @@
-"""conv_general_dilated: one bilinear primitive in three kinds, each other's transposes, as the C library has them."""
+"""conv_general_dilated: one bilinear primitive in the three kinds of the C library, which are each other's transposes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -204,7 +204,7 @@ def conv_general_dilated(
 def _transposed(
     operands: Any, pads: Any, strides: Any, spread: Any, dilation: Any, orders: Any, groups: int, shape: tuple[int, ...]
 ) -> Any:
-    """lhs_dilation s: the gradient by its input of a convolution of stride s, whose kernel is turned round.
+    """lhs_dilation s: the gradient, with respect to its input, of a convolution of stride s, with the kernel reversed.
 
     y[p] = sum over p + t d - low = i s of x[i] w[t]; with t' = k - 1 - t that is p = i s + t' d - ((k - 1) d - low).
     """

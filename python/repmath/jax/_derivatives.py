@@ -1,4 +1,4 @@
-"""Derivatives of the elementwise functions, in these functions themselves: each operation rounds once.
+"""Derivatives of the elementwise functions, written in these functions, with one rounding per operation.
 
 `tangent` is linear in the tangent: a product or a quotient of it, so that it can be transposed. Where the derivative has a kernel of its
 own (`gelu_backward` and so on) the tangent is one correctly rounded value; elsewhere a few."""

@@ -1,4 +1,4 @@
-"""The functions of crlibm/functions.def: one primitive, whose parameter is the number of the line."""
+"""The functions of crlibm/functions.def: one primitive, whose parameter is the function's position in that file."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Losses: values and gradients by kernels, each one formula rounded once; what else is derived comes from the formulas here."""
+"""Losses: values and gradients have kernels, each one formula rounded once; other derivatives come from the formulas here."""
 
 import math
 from typing import Any
@@ -107,7 +107,7 @@ def cross_entropy(
     Arguments are those of torch.nn.functional.cross_entropy; classes are axis 1, or the only axis. Targets are classes, or
     probabilities. A class out of range raises an error when the program runs.
 
-    The gradient by `input` is RN(g/divisor (softmax(x)_j (sum of q_c) - q_j)). Those by probabilities and weights, tangents of forward
+    The gradient with respect to `input` is RN(g/divisor (softmax(x)_j (sum of q_c) - q_j)). Those of probabilities and weights, tangents of forward
     mode and second derivatives follow the formula in rounded steps.
     """
     check_reduction(reduction)
@@ -127,7 +127,7 @@ def cross_entropy(
 def nll_loss(input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> Any:
     """Negative log likelihood, as `repmath.nn.nll_loss`: -w x of each row's target, summed or averaged before the one rounding.
 
-    The gradient by `input` is -g w, for a mean over the exact sum of the weights, at the targets.
+    The gradient with respect to `input` is -g w, for a mean over the exact sum of the weights, at the targets.
     """
     check_reduction(reduction)
     arrays, shape = _problem(input, integers("target", target), weight, _class_axis(input))
@@ -203,7 +203,7 @@ def _target_gradient(ct: Any, x: Any, y: Any, **params: Any) -> Any:
     return -bind(regression_op.kernels[0], ct, x, y, **params)
 
 
-# Of x - y: the gradient by y is the negative of that by x.
+# Of x - y: the gradient with respect to y is the negative of that with respect to x.
 regression_op = Composite(
     "regression_loss", _pair_shapes, _pair_lower(0), _pair_formula, {0: _pair_lower(1), 1: by_function(_target_gradient)}
 )
@@ -231,7 +231,7 @@ def _regression_loss(option: int, p: float, input: Any, target: Any, reduction: 
 
 
 def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """(x - y)**2, or the exact sum or mean, as `repmath.nn.mse_loss`. The gradient by `input` is one rounded formula."""
+    """(x - y)**2, or the exact sum or mean, as `repmath.nn.mse_loss`. The gradient with respect to `input` is one rounded formula."""
     return _regression_loss(_MSE, 0.0, input, target, reduction)
 
 

@@ -1,4 +1,4 @@
-"""layer_norm, rms_norm, group_norm, instance_norm and batch_norm: the value, and the gradients by input and weight, each one rounding."""
+"""layer_norm, rms_norm, group_norm, instance_norm and batch_norm: values and the gradients of input and weight, each rounded once."""
 
 import functools
 from collections.abc import Sequence
@@ -95,7 +95,7 @@ def layer_norm(
 ) -> Any:
     """RN((x - mean)/sqrt(variance + eps) w + b) over the last axes, as `repmath.nn.layer_norm`.
 
-    Gradients by `input`, `weight` and `bias` are one formula each, rounded once. Tangents of forward mode and second derivatives
+    The gradients of `input`, `weight` and `bias` are one formula each, rounded once. Tangents of forward mode and second derivatives
     follow the formula in rounded steps; so it is for the other norms.
     """
     x, w, b = together(input=input, weight=weight, bias=bias)

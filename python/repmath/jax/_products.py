@@ -1,4 +1,4 @@
-"""matmul and dot_general: every element the exact sum of its products, rounded once."""
+"""matmul and dot_general: every element is the exact sum of its products, rounded once."""
 
 from typing import Any
 

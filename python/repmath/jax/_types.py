@@ -1,4 +1,4 @@
-"""Types of elements: promotion as jax.numpy has it, to one of the formats that operators round to."""
+"""Dtypes: jax.numpy's promotion, to one of the formats that operators round to."""
 
 from typing import Any
 

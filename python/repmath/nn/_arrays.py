@@ -1,4 +1,4 @@
-"""What the operators do with their arguments: formats, axes, rows."""
+"""Arguments of the operators: formats, axes and rows."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""scaled_dot_product_attention: scores, softmax, values, each step rounded once."""
+"""scaled_dot_product_attention: scores, softmax and values, with one rounding per step."""
 
 import math
 from typing import Any

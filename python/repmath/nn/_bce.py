@@ -84,7 +84,7 @@ def binary_cross_entropy_with_logits_backward(
     reduction: str = "mean",
     pos_weight: ArrayLike | None = None,
 ) -> Array:
-    """Gradient by the logits: ``RN(g * w * ((1 - y) - (1 + (p - 1) * y) / (1 + exp(x))))``, for a mean divided by their number.
+    """Gradient of the logits: ``RN(g * w * ((1 - y) - (1 + (p - 1) * y) / (1 + exp(x))))``, for a mean divided by their number.
 
     `grad_output` has the shape of the loss. The rest is as in
     `binary_cross_entropy_with_logits`.

@@ -122,7 +122,7 @@ def cross_entropy_backward(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Array:
-    """Gradient of `cross_entropy` by its input: ``RN(g / d * (softmax(x)_c * sum(q) - q_c))``, d what a mean divides by.
+    """Gradient of `cross_entropy` with respect to its input: ``RN(g / d * (softmax(x)_c * sum(q) - q_c))``, d what a mean divides by.
 
     `grad_output` has the shape of the loss; it is taken in the format of the
     other arguments. The rest is as in `cross_entropy`.

@@ -11,7 +11,7 @@ from ._arrays import Array, operand
 def embedding(input: ArrayLike, weight: ArrayLike, padding_idx: int | None = None) -> Array:
     """Rows of a table: ``weight[input]``.
 
-    The gradient by the table is `repmath.embedding_grad`.
+    The gradient with respect to the table is `repmath.embedding_grad`.
 
     Parameters
     ----------

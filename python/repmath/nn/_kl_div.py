@@ -66,7 +66,7 @@ def kl_div(input: ArrayLike, target: ArrayLike, *, reduction: str = "mean", log_
 def kl_div_backward(
     grad_output: ArrayLike, input: ArrayLike, target: ArrayLike, *, reduction: str = "mean", log_target: bool = False
 ) -> Array:
-    """Gradient by `input`: ``RN(-g * t)``, with `log_target` ``RN(-g * exp(t))``, for a mean divided by what it is divided by.
+    """Gradient with respect to `input`: ``RN(-g * t)``, with `log_target` ``RN(-g * exp(t))``, for a mean divided by what it is divided by.
 
     `grad_output` has the shape of the loss. The rest is as in `kl_div`.
     """

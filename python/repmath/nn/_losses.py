@@ -18,11 +18,11 @@ def check_reduction(reduction: str) -> None:
         raise ValueError(f"reduction must be 'none', 'mean' or 'sum', not {reduction!r}")
 
 
-def parameter(name: str, value: float, least: float, inclusive: bool) -> float:
-    """A finite number above, or from, the least one."""
+def parameter(name: str, value: float, minimum: float, inclusive: bool) -> float:
+    """A finite number above the minimum, or equal to it if inclusive."""
     number = float(value)
-    if not (number >= least if inclusive else number > least) or number == float("inf"):
-        raise ValueError(f"{name} must be finite and {'at least' if inclusive else 'above'} {least:g}, not {value!r}")
+    if not (number >= minimum if inclusive else number > minimum) or number == float("inf"):
+        raise ValueError(f"{name} must be finite and {'at least' if inclusive else 'above'} {minimum:g}, not {value!r}")
     return number
 
 
@@ -83,12 +83,12 @@ def mse_loss(input: ArrayLike, target: ArrayLike, *, reduction: str = "mean") ->
 
 @guarded
 def mse_loss_backward(grad_output: ArrayLike, input: ArrayLike, target: ArrayLike, *, reduction: str = "mean") -> Array:
-    """Gradient of `mse_loss` by its input: ``RN(2 * g * (input - target))``, for a mean divided by the number of elements.
+    """Gradient of `mse_loss` with respect to its input: ``RN(2 * g * (input - target))``, for a mean divided by the number of elements.
 
     Parameters
     ----------
     grad_output : array_like
-        The gradient g by the result: of the shape of `input` for
+        The gradient g with respect to the result: of the shape of `input` for
         ``reduction='none'``, else one number.
     input, target : array_like
         As for `mse_loss`.
@@ -122,7 +122,7 @@ def l1_loss(input: ArrayLike, target: ArrayLike, *, reduction: str = "mean") -> 
 
 @guarded
 def l1_loss_backward(grad_output: ArrayLike, input: ArrayLike, target: ArrayLike, *, reduction: str = "mean") -> Array:
-    """Gradient of `l1_loss` by its input: ``RN(g * sign(input - target))``, for a mean divided by the number of elements.
+    """Gradient of `l1_loss` with respect to its input: ``RN(g * sign(input - target))``, for a mean divided by the number of elements.
 
     The sign of 0 is 0. Parameters, result and errors are those of `mse_loss_backward`.
     """
@@ -164,7 +164,7 @@ def smooth_l1_loss(input: ArrayLike, target: ArrayLike, *, reduction: str = "mea
 def smooth_l1_loss_backward(
     grad_output: ArrayLike, input: ArrayLike, target: ArrayLike, *, reduction: str = "mean", beta: float = 1.0
 ) -> Array:
-    """Gradient of `smooth_l1_loss` by its input, rounded once, for a mean divided by the number of elements.
+    """Gradient of `smooth_l1_loss` with respect to its input, rounded once, for a mean divided by the number of elements.
 
     ``g * d / beta`` where ``abs(d) < beta``, else ``g * sign(d)``. Parameters,
     result and errors are those of `mse_loss_backward` and `smooth_l1_loss`.
@@ -207,7 +207,7 @@ def huber_loss(input: ArrayLike, target: ArrayLike, *, reduction: str = "mean", 
 def huber_loss_backward(
     grad_output: ArrayLike, input: ArrayLike, target: ArrayLike, *, reduction: str = "mean", delta: float = 1.0
 ) -> Array:
-    """Gradient of `huber_loss` by its input, rounded once, for a mean divided by the number of elements.
+    """Gradient of `huber_loss` with respect to its input, rounded once, for a mean divided by the number of elements.
 
     ``g * d`` with d brought between ``-delta`` and ``delta``. Parameters, result
     and errors are those of `mse_loss_backward` and `huber_loss`.

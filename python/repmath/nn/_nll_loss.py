@@ -93,7 +93,7 @@ def nll_loss_backward(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Array:
-    """Gradient of `nll_loss` by its input: ``RN(-g * w_t)`` at each target, over the sum of weights for a mean; 0 elsewhere.
+    """Gradient of `nll_loss` with respect to its input: ``RN(-g * w_t)`` at each target, over the sum of weights for a mean; 0 elsewhere.
 
     `grad_output` has the shape of the loss; it is taken in the format of the
     other arguments. The rest is as in `nll_loss`.

@@ -265,8 +265,8 @@ def rms_norm_backward(
     """Gradients of `rms_norm`: by input and weight (None without one).
 
     With v = mean(x**2) + eps and h = g w, each rounded once:
-    ``(h - x * sum(h * x) / (n * v)) / sqrt(v)`` by the input, ``sum(g * x / sqrt(v))``
-    over all sets by the weight.
+    ``(h - x * sum(h * x) / (n * v)) / sqrt(v)`` with respect to the input, ``sum(g * x / sqrt(v))``
+    over all sets with respect to the weight.
     """
     g, x, w = operands(grad_output=grad_output, input=input, weight=weight)
     same_shape(input=x, grad_output=g)
@@ -542,8 +542,8 @@ def batch_norm_backward(
     """Gradients of `batch_norm` by input, weight and bias (None without a weight).
 
     Training, the formulas are those of `layer_norm_backward` over each channel;
-    otherwise ``g * w / sqrt(running_var + eps)`` by the input, and ``sum(g * (x -
-    running_mean) / sqrt(running_var + eps))`` by the weight. Each is rounded once.
+    otherwise ``g * w / sqrt(running_var + eps)`` with respect to the input, and ``sum(g * (x -
+    running_mean) / sqrt(running_var + eps))`` with respect to the weight. Each is rounded once.
     """
     g, x, w = operands(grad_output=grad_output, input=input, weight=weight)
     same_shape(input=x, grad_output=g)

@@ -1,4 +1,4 @@
-"""Pooling in one, two and three dimensions, and gradients. Arguments are made uniform here; the C library does the rest."""
+"""Pooling in one, two and three dimensions, and gradients. Arguments are normalised here; the C library computes."""
 
 import math
 from typing import Any
@@ -81,7 +81,7 @@ def _like(result: Array, x: Array, dims: int) -> Array:
     return result if x.ndim == dims + 2 else result[0]
 
 
-def _greatest(dims: int, x: Array, given: Array, w: Windows, return_indices: bool) -> Any:
+def _maximum(dims: int, x: Array, given: Array, w: Windows, return_indices: bool) -> Any:
     out = empty((*w.batch, *w.out), x.dtype, x)
     index = empty(out.shape, np.int64, x) if return_indices else None
     w.run("max_pool", False, 0, x, out, index)
@@ -103,14 +103,14 @@ def _max_pool(
     given = operand("input", input)
     x = _batched("input", given, dims)
     w = Windows(dims, x.shape, kernel_size, stride, padding, dilation, ceil_mode)
-    return _greatest(dims, x, given, w, return_indices)
+    return _maximum(dims, x, given, w, return_indices)
 
 
 @guarded
 def _adaptive_max_pool(dims: int, input: Any, output_size: Any, return_indices: bool) -> Any:
     given = operand("input", input)
     x = _batched("input", given, dims)
-    return _greatest(dims, x, given, Adaptive(dims, x.shape, output_size), return_indices)
+    return _maximum(dims, x, given, Adaptive(dims, x.shape, output_size), return_indices)
 
 
 def _divisor(divisor_override: int | None) -> int:
@@ -202,13 +202,13 @@ def _max_pool_backward(dims: int, grad_output: Any, input_size: Any, indices: An
     if g.shape[:2] != shape[:2]:
         raise ValueError(f"grad_output has shape {given.shape}, which does not fit input_size {tuple(input_size)}")
     plane = math.prod(shape[2:])
-    least = int(where.min()) if where.size else 0
-    if where.size and not (-1 <= least and where.max() < plane):
+    minimum = int(where.min()) if where.size else 0
+    if where.size and not (-1 <= minimum and where.max() < plane):
         raise IndexError(f"indices has values from {where.min()} to {where.max()}; a plane has {plane} elements")
     first = np.arange(math.prod(g.shape[:2])) * plane
     at = where.astype(np.int64, copy=False).reshape(g.shape) + first.reshape(*g.shape[:2], *(1,) * dims)
     values = g
-    if least < 0:  # -1: of an empty window
+    if minimum < 0:  # -1: of an empty window
         some = where.reshape(g.shape) >= 0
         at, values = at[some], g[some]
     total = _summed(plane * first.size, at.reshape(-1), np.ascontiguousarray(values).reshape(-1))

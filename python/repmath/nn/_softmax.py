@@ -36,7 +36,7 @@ def softmax(input: ArrayLike, dim: int = -1, dtype: DTypeLike | None = None) -> 
     -------
     ndarray
         Of the shape and the dtype of `input`. Where a row has a NaN, or its
-        greatest element is infinite, the row is NaN.
+        largest element is infinite, the row is NaN.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def logsumexp(input: ArrayLike, dim: int = -1, keepdim: bool = False) -> Array:
     -------
     ndarray
         Of the shape of `input` without the axis. NaN where a term is NaN;
-        otherwise the greatest element where that is infinite. That of no terms
+        otherwise the largest element where that is infinite. That of no terms
         is minus infinity.
 
     Raises
@@ -105,12 +105,12 @@ def _gradient(what: str, grad_output: Any, output: Any, dim: int) -> Array:
 
 @guarded
 def softmax_backward(grad_output: ArrayLike, output: ArrayLike, dim: int = -1) -> Array:
-    """Gradient of `softmax` by its input: ``RN(y_i * (g_i - sum of g_k * y_k))``.
+    """Gradient of `softmax` with respect to its input: ``RN(y_i * (g_i - sum of g_k * y_k))``.
 
     Parameters
     ----------
     grad_output, output : array_like
-        The gradient g by the result, and the result y; of one shape. Of
+        The gradient g with respect to the result, and the result y; of one shape. Of
         float16, bfloat16, float32 or float64, in their common format.
     dim : int
         The axis of the softmax.
@@ -134,7 +134,7 @@ def softmax_backward(grad_output: ArrayLike, output: ArrayLike, dim: int = -1) -
 
 @guarded
 def log_softmax_backward(grad_output: ArrayLike, output: ArrayLike, dim: int = -1) -> Array:
-    """Gradient of `log_softmax` by its input: ``RN(g_i - exp(y_i) * sum of g_k)``.
+    """Gradient of `log_softmax` with respect to its input: ``RN(g_i - exp(y_i) * sum of g_k)``.
 
     Parameters and errors are those of `softmax_backward`.
     """

@@ -1,11 +1,10 @@
-"""Functions that PyTorch composes of several operators, seen as a whole.
+"""Functions that PyTorch composes of several operators, and that a block replaces as a whole.
 
-Inside of a block, cross_entropy, kl_div, rms_norm and their like of torch.nn.functional are those of repmath.torch.functional: one rounding
-in place of one an operator, and the gradients of these. A call is taken whole where its arguments are what these functions take: plain
-tensors on the CPU of one of the four formats, the same, that have elements, and no gradient is wanted by an argument that has none here.
-Otherwise PyTorch composes as ever. So it does under autocast, which chooses formats operator by operator, in forward mode and inside of
-the transforms of torch.func, whose rules are those of the operators; and a gradient that shall have a gradient (create_graph=True) is
-that of PyTorch's composition.
+Inside of a block, cross_entropy, kl_div, rms_norm and the like of torch.nn.functional are those of repmath.torch.functional, gradients
+included: they round once, not once per operator. A call is replaced if these functions support its arguments: plain, non-empty tensors on
+the CPU, all of the same one of the four formats, and no gradient is wanted for an argument that has none here. Otherwise PyTorch composes
+as usual. It also does so under autocast, which chooses formats operator by operator, and in forward mode and the transforms of torch.func,
+whose rules are those of the operators; a gradient with create_graph=True is that of PyTorch's composition.
 """
 
 import math
@@ -46,7 +45,7 @@ def _fits(input: Any, *others: _Maybe) -> bool:
 
 
 def _varies(*tensors: _Maybe) -> bool:
-    """Whether a gradient by one of these is wanted."""
+    """Whether a gradient with respect to one of these is wanted."""
     return torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
 
 

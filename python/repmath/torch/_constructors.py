@@ -1,4 +1,4 @@
-"""Python's numbers that become elements of 16 bits before an operator is called: PyTorch rounds them to binary32 on the way."""
+"""torch.tensor and other functions that make elements of Python's numbers: to 16 bits PyTorch rounds by way of binary32, here it is one rounding."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""from_torch_module: a model of torch.nn's layers becomes one of repmath's."""
+"""from_torch_module: converts a model of torch.nn's layers to repmath's."""
 
 import copy
 from collections.abc import Iterable

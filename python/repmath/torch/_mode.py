@@ -1,4 +1,4 @@
-"""The block in which ATen's operators are those of the table."""
+"""reproducible(): the dispatch mode that replaces ATen's operators by those of the table."""
 
 import sys
 from collections import Counter

@@ -1,8 +1,8 @@
-"""Python's numbers inside of PyTorch's optimisers: `beta**step` is correctly rounded, which the C library of a system leaves to it.
+"""Python's numbers inside of PyTorch's optimisers: makes `beta**step` correctly rounded, where the system's C library decides otherwise.
 
-Unfused optimisers take the number of a step out of its tensor and go on with Python's arithmetic. Sums, products and quotients are those of
-IEEE 754 everywhere; powers are the C library's, which takes another one where the CPU has fused multiplication. So the number that leaves
-the tensor is a float whose powers are ours, and so are those of all that is computed of it.
+Unfused optimisers read the step number from its tensor and continue in Python's arithmetic. Sums, products and quotients follow IEEE 754
+everywhere; powers come from the C library, which has another implementation for CPUs with fused multiply-add. Therefore the number read
+from the tensor is a float subclass with correctly rounded powers, and so is every result computed from it.
 """
 
 import math

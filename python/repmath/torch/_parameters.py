@@ -1,8 +1,8 @@
-"""Parameters that were made outside of every block: their numbers may be others on another machine.
+"""Parameters that were created outside of every block: their values may differ on another machine.
 
-What PyTorch draws outside depends on the vector instructions of the CPU. The library cannot see it; it can see that a parameter enters an
-operator inside and was not made inside. Made inside is what `Parameter` was called for there (also by copies and by what reads files), and
-what was overwritten there: by a draw, or with a state dict.
+What PyTorch draws outside depends on the CPU's vector instructions. The library cannot see this; it can see that an operator inside of a
+block gets a parameter that was not made inside: one for which `Parameter` was not called there (copies and loaded files call it too), and
+which was not overwritten there by random numbers or a state dict.
 """
 
 import sys

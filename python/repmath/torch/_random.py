@@ -1,4 +1,4 @@
-"""The stream of random numbers that initial weights and dropout draw from, where no other is given."""
+"""The default stream of random numbers for initial weights and dropout."""
 
 import contextlib
 import contextvars

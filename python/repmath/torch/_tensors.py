@@ -1,4 +1,4 @@
-"""Tensors seen as NumPy arrays and back, without a copy."""
+"""Tensors as NumPy arrays and back, without a copy."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A digest for each operator call, and where two runs parted."""
+"""A digest for each operator call, and the first call in which two runs differ."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the operators do with their arguments: operands of one format, numbers, results."""
+"""Arguments and results of the operators: conversion to one format, Python's numbers, kernels by name."""
 
 import functools
 from collections.abc import Callable

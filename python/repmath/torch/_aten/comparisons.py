@@ -1,4 +1,4 @@
-"""Comparisons of numbers as they are. PyTorch rounds a number, a tensor without axes and an integer to the format of the other side first,
+"""Comparisons of exact values. PyTorch rounds a number, a tensor without axes and an integer to the format of the other side first,
 so that `torch.tensor([0.1]) > 0.1` is False there: the number of binary32 is above that of binary64."""
 
 import math

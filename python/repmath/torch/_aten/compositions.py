@@ -1,4 +1,4 @@
-"""Operators of several steps: each step is a function of the other files, with a rounding of its own, in the order that is given."""
+"""Operators composed of functions of the other files, with one rounding per step."""
 
 from typing import Any, TypeAlias
 

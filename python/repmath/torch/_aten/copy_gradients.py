@@ -1,6 +1,6 @@
-"""Gradients of operators that copy elements: each element's exact sum of the gradients of its copies, rounded once.
+"""Gradients of operators that copy elements: each element gets the exact sum of the gradients of its copies, rounded once.
 
-Where the copies are is asked of the operator itself, with the elements' places as its argument.
+The operator itself, applied to the elements' indices, tells where the copies are.
 """
 
 from collections.abc import Sequence

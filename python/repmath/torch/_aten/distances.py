@@ -1,4 +1,4 @@
-"""Distances of rows, and rows held to a norm."""
+"""Distances between rows, and renormalisation of rows to a maximum norm."""
 
 from typing import Any, TypeAlias
 

@@ -1,4 +1,4 @@
-"""What operators that write into a tensor of the caller have in common: PyTorch's rules of overlap, and the errors that PyTorch raises."""
+"""Checks of operators that write into a tensor of the caller: PyTorch's rules of overlap, with the errors that PyTorch raises."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any

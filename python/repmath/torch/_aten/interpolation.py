@@ -1,4 +1,4 @@
-"""Images in another size: along each axis a matrix of exact weights, which are rounded to the format, and exact sums, rounded once."""
+"""Resized images: along each axis a matrix of exact weights that are rounded to the format, and exact sums, rounded once."""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Evenly spaced numbers: each is the exact one, rounded once."""
+"""linspace, arange and the like: each number is the exact one, rounded once."""
 
 from fractions import Fraction
 from typing import Any, TypeAlias

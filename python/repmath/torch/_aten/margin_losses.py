@@ -1,4 +1,4 @@
-"""Losses with margins: each step in binary64, sums and means exact and rounded once to the format."""
+"""Losses with margins: one rounding per step in binary64; sums and means are exact and rounded once to the format."""
 
 from typing import Any, TypeAlias
 

@@ -1,4 +1,4 @@
-"""Operators of several steps that are taken in binary64, and rounded to a narrower format at the end."""
+"""Operators of several steps: one rounding per step in binary64, and one to a narrower format at the end."""
 
 from typing import Any, TypeAlias
 

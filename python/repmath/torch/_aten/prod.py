@@ -1,8 +1,8 @@
 """Products of many factors: RN of the exact product, whatever the order and however far partial products leave the range of a format.
 
 A product is carried as (h + l) 2**e with h in [1/2, 1) and |l| at most half of its last place. A multiplication of two of these leaves out
-the product of the low parts and rounds four times, each less than 3 2**-106 of the result: less than 2**-102 in all. What is then not sure
-is decided by integers.
+the product of the low parts and rounds four times, each less than 3 2**-106 of the result: less than 2**-102 in all. What is then undecided
+is computed with integers.
 """
 
 from dataclasses import dataclass

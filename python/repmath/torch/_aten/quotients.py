@@ -1,4 +1,4 @@
-"""Quotients as whole numbers, and remainders: exact, rounded once."""
+"""Integer quotients and remainders: exact, rounded once."""
 
 from fractions import Fraction
 from typing import Any, TypeAlias

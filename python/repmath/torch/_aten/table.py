@@ -1,4 +1,4 @@
-"""The table of operators.txt: what is done for each of ATen's operators."""
+"""The table of operators.txt: how each of ATen's operators is computed."""
 
 import inspect
 import pathlib

@@ -1,5 +1,5 @@
-"""Activations that are no function of crlibm/functions.def, with a number beside the tensor: values and gradients are those of the table of
-ATen's operators, so that a module has one definition, under `reproducible` and here."""
+"""Activations with a parameter, which crlibm/functions.def does not have: values and gradients are those of the table of ATen's operators,
+so that a module has one definition, under `reproducible` and here."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias

@@ -1,4 +1,4 @@
-"""Dropout by the counter-based generator: which elements go is a function of seed, stream and place."""
+"""Dropout by the counter-based generator: which elements are dropped is a function of seed, stream and position."""
 
 from typing import Any, TypeAlias
 

@@ -1,7 +1,7 @@
 """tanh and the sigmoid as recurrent layers take them: the value is rounded once, the gradient is a formula of the value.
 
 PyTorch keeps what a cell's gates returned and not what they were given, so that under `reproducible` tanh_backward and sigmoid_backward
-are of the result. The functions of elementwise.py have the exact derivative at the argument instead.
+are functions of the result. elementwise.py has the exact derivative at the argument instead.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,8 @@ def _twice(t: _Tensor) -> _Tensor:
 
 
 def _gate(name: str, slope: Callable[[_Tensor], _Tensor]) -> tuple[Operator, Operator]:
-    """The function and its gradient. `slope` is the derivative of the gradient's factor by the result y: of 1 - y**2, or of y (1 - y)."""
+    """The function and its gradient. `slope` is the derivative of the gradient's factor, 1 - y**2 or
+    y (1 - y), with respect to the result y."""
 
     def kernel(grad_output: _Tensor, result: _Tensor) -> _Tensor:
         check_formats(("grad_output", "result"), (grad_output, result))

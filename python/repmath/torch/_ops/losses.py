@@ -1,4 +1,4 @@
-"""Losses and their gradients by the first argument. Second derivatives raise."""
+"""Losses and their gradients with respect to the first argument. Second derivatives raise."""
 
 from typing import Any, TypeAlias
 
@@ -40,7 +40,7 @@ def _check_classes(input: _Tensor, target: _Tensor, weight: _Optional) -> list[A
 
 
 def _only_input(loss: str, needs: Any, *others: str) -> None:
-    """Raise where a gradient by another argument than `input` is asked for."""
+    """Raise where a gradient with respect to another argument than `input` is asked for."""
     for name, need in zip(others, needs[1:], strict=True):
         if need:
             raise no_gradient(loss, name)
@@ -169,7 +169,7 @@ def _pair_loss_backward(
 def _pair_loss_gradient(
     g: _Tensor, input: _Tensor, target: _Tensor, loss: str, parameter: float, reduction: str, needs: Any
 ) -> tuple[_Tensor, _Optional]:
-    """By the target it is the negative of that by the input."""
+    """With respect to the target it is the negative of that with respect to the input."""
     dx = PAIR_LOSS_BACKWARD(g, input, target, loss, parameter, reduction)
     return dx, OPERATORS["multiply"](dx, scalar(-1.0, dx.dtype)) if needs[1] else None
 

@@ -1,4 +1,4 @@
-"""Norms with exact statistics, and their gradients by input, weight and bias. Second derivatives raise."""
+"""Norms with exact statistics, and their gradients with respect to input, weight and bias. Second derivatives raise."""
 
 from typing import Any, TypeAlias
 

@@ -64,7 +64,7 @@ class Operator:
     fake : callable
         Of the arguments: new tensors of the results' shape and dtype, whose contents do not matter. It checks the arguments.
     gradient : callable, optional
-        ``gradient(g, ...)``, g the gradient by the first result: the gradients by the tensor arguments, in order. Other results have
+        ``gradient(g, ...)``, g the gradient of the first result: the gradients of the tensor arguments, in order. Other results have
         none.
     tangent : callable, optional
         ``tangent(ts, ...)``, ts the tangents of the tensor arguments, in order, or None: the tangent of the first result.
@@ -238,7 +238,7 @@ class _Node(_SingleLevelFunction):
 
 def no_gradient(name: str, argument: str) -> NotImplementedError:
     """The error for an argument by which there is no gradient."""
-    return NotImplementedError(f"repmath::{name} has no gradient by {argument}; pass {argument}.detach()")
+    return NotImplementedError(f"repmath::{name} has no gradient with respect to {argument}; pass {argument}.detach()")
 
 
 def folded(op: Operator) -> _Rule:

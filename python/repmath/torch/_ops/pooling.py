@@ -1,6 +1,6 @@
 """Pooling in one, two and three dimensions. Inputs have a batch and channels; sizes are lists with a value for each spatial axis.
 
-Each operator is linear in its first argument once the places of the maxima are known, and so is its gradient: the two have each other
+Each operator is linear in its first argument once the positions of the maxima are known, and so is its gradient: the two have each other
 for gradients.
 """
 

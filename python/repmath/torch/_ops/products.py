@@ -385,7 +385,7 @@ CONV_GRAD_WEIGHT: Operator = Operator(
     tangent=_grad_weight_tangent,
 )
 
-# --- transposed convolution: the gradient of a convolution by its input, plus a bias
+# --- transposed convolution: the gradient of a convolution with respect to its input, plus a bias
 
 
 def _transpose_shape(x: Any, w: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Sums, means and what follows from them: operators and rules."""
+"""Sums, means and functions of them: operators and rules."""
 
 import math
 from typing import Any, TypeAlias

@@ -1,4 +1,4 @@
-"""What chooses numbers and rounds nothing, but whose gradient adds, or whose zeros and NaNs PyTorch leaves to the CPU."""
+"""Operators that select numbers without rounding, but whose gradient adds, or whose zeros and NaNs depend on the CPU in PyTorch."""
 
 from typing import Any, TypeAlias
 

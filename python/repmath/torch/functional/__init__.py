@@ -1,4 +1,4 @@
-"""The operators for tensors: names and arguments of torch and torch.nn.functional, bits of `repmath` and `repmath.nn`."""
+"""The operators for tensors, with the names and arguments of torch and torch.nn.functional and the bits of `repmath` and `repmath.nn`."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Arguments as torch.nn.functional takes them, made uniform for the operators."""
+"""Converts the arguments of torch.nn.functional to those of the operators."""
 
 from typing import Any, TypeAlias
 

@@ -128,7 +128,7 @@ def conv2d(
     Returns
     -------
     Tensor
-        Contiguous; the bits are those of `repmath.conv2d`. Gradients by input and weight are exact sums likewise, that by the bias is
+        Contiguous; the bits are those of `repmath.conv2d`. The gradients of input and weight are exact sums likewise, that of the bias is
         the exact sum of the gradient; each is rounded once.
 
     Raises
@@ -198,7 +198,7 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: _Sizes = 1,
 ) -> Tensor:
-    """Transposed convolution as torch.nn.functional.conv_transpose2d: the gradient of `conv2d` by its input, plus a bias, rounded once.
+    """Transposed convolution as torch.nn.functional.conv_transpose2d: the gradient of `conv2d` with respect to its input, plus a bias, rounded once.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Activations: one function each, with one rounding."""
+"""Activations: each is one function with one rounding."""
 
 from typing import Any
 

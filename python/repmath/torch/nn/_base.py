@@ -1,4 +1,4 @@
-"""What modules share: where initial weights come from, and what a module of PyTorch must be like to be converted."""
+"""The base of all modules: where initial weights come from, and which modules of PyTorch can be converted."""
 
 import math
 from typing import Any, TypeAlias

@@ -51,7 +51,7 @@ class MultiheadAttention(Module, torch.nn.MultiheadAttention):
                 torch.nn.init.zeros_(b)
 
     def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
-        """One product for those that are the same tensor, as PyTorch has it (not of one sequence): the gradient by it is then one sum."""
+        """One product for those that are the same tensor, as PyTorch has it (not of one sequence): its gradient is then one sum."""
         parts = [(query, 1), (key, 1), (value, 1)]
         if self._qkv_same_embed_dim:
             if key is value:

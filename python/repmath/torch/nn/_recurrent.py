@@ -1,4 +1,4 @@
-"""Recurrent layers: PyTorch's cells, each function of them rounded once."""
+"""Recurrent layers: PyTorch's cells, with one rounding per function."""
 
 import math
 from typing import Any
