@@ -15,7 +15,7 @@ from .rounding import MODES
 
 
 def _pieces(name: str, a: ArrayLike) -> list[np.ndarray]:
-    """Contiguous arrays of one of the formats whose exact sum is a: two for integers that need more than 53 bits."""
+    """Contiguous arrays of a supported format whose exact sum is a; integers that need more than 53 bits give two."""
     x = np.asarray(a)
     check(name, x.dtype)
     if is_integer(x.dtype):
@@ -28,7 +28,7 @@ def _as_bytes(x: np.ndarray) -> np.ndarray:
 
 
 class Accumulator:
-    """An exact sum: fed with numbers and products in any order, merged, and rounded when asked.
+    """An exact sum: numbers and products are added in any order, totals are merged, and the total is rounded on request.
 
     Nothing is rounded before `round`, so the result does not depend on how the
     terms were split over calls, threads, processes or machines. A total of at
@@ -116,7 +116,7 @@ class Accumulator:
         )
 
     def _feed(self, add: Any, parts: int) -> None:
-        """add(total) to the total; several parts by way of another total, so that on an error nothing is added."""
+        """Adds to the total by calling add; several parts go through a temporary total, so that an error leaves the total unchanged."""
         if parts == 1:
             with self._lock:
                 add(self._sum)
@@ -217,7 +217,7 @@ class Accumulator:
         return data
 
     def _exact(self) -> Fraction:
-        """The total, all terms of which are finite. Behind a header of 8 bytes lie digits of 32 bits, the 68 lowest below the point."""
+        """The total, all of whose terms are finite. After a header of 8 bytes follow digits of 32 bits; the lowest 68 are the fraction."""
         return Fraction(int.from_bytes(self.to_bytes()[8:], "little", signed=True), 1 << 32 * 68)
 
     @classmethod

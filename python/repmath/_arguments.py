@@ -19,7 +19,7 @@ _NO_ARRAY, _OPTIONAL, _ARRAY = 0, 1, 2
 
 
 def _classify(kind: type) -> int:
-    """What objects of a type are to functions over arrays. (None, numbers and the like: known to _dlpack.)"""
+    """How functions over arrays treat objects of a type. (_dlpack knows None, numbers and the like.)"""
     if issubclass(kind, np.generic):
         return _dlpack.ORDINARY
     if issubclass(kind, np.ma.MaskedArray):
@@ -42,7 +42,7 @@ _dlpack.classify_by(_classify)
 
 
 def _taken(annotation: Any) -> int:
-    """What a parameter of this annotation takes."""
+    """The kind of argument that a parameter with this annotation accepts."""
     parts = set(get_args(annotation))
     usual = set(get_args(ArrayLike))
     if annotation == ArrayLike or ArrayLike in parts or (usual and usual <= parts):
@@ -55,7 +55,7 @@ def _taken(annotation: Any) -> int:
 
 
 def parameters(function: Callable[..., Any]) -> tuple[bytes, int, dict[str, int]]:
-    """For `_dlpack.look`: what positional parameters take, what those beyond them take, what keywords take."""
+    """For `_dlpack.look`: the kinds that positional parameters, variadic ones and keywords accept."""
     code, annotations = function.__code__, function.__annotations__
     count = code.co_argcount + code.co_kwonlyargcount
     takes = {name: _taken(annotations.get(name)) for name in code.co_varnames[:count]}
@@ -69,7 +69,7 @@ def _named(kind: type) -> str:
 
 
 def check(name: str, x: Any, takes: int = _NO_ARRAY) -> None:
-    """Raise TypeError, naming the argument, for what is no array though one is asked for, or is more than one."""
+    """Raise a TypeError that names the argument if it is not an array where one is required, or means more than its elements."""
     found = _dlpack.kind_of(x)
     if found == _dlpack.NO_ARRAY and (takes == _ARRAY or (takes == _OPTIONAL and x is not None)):
         raise TypeError(f"{name} must be an array, not {'None' if x is None else _named(type(x))}")
@@ -87,7 +87,7 @@ def check(name: str, x: Any, takes: int = _NO_ARRAY) -> None:
 
 
 def integer(name: str, value: Any) -> int:
-    """The integer of 64 bits that an argument is."""
+    """The argument as a 64-bit integer."""
     try:
         n = operator.index(value)
     except TypeError:
@@ -98,7 +98,7 @@ def integer(name: str, value: Any) -> int:
 
 
 def integers(name: str, values: Any) -> tuple[int, ...]:
-    """The integers of an argument that has one or several."""
+    """The argument, one integer or several, as a tuple."""
     if hasattr(type(values), "__index__") and getattr(values, "ndim", 0) == 0:
         return (integer(name, values),)
     if not isinstance(values, (tuple, list, range, np.ndarray)):

@@ -38,7 +38,7 @@ def row_sums(x: np.ndarray) -> Any:
 
 
 def finite_terms(acc: _core.ExactSum) -> list[float] | None:
-    """A few float64 numbers whose exact sum is a total, which is emptied; None for one that float64 does not reach.
+    """A few float64 numbers whose exact sum is the total, which is cleared; None if it exceeds the range of float64.
 
     They are the rounded total, what that leaves rounded, and so on until nothing is left: of a total of multiples of 2**-1074 all are
     such multiples, and each is at most half an ulp of the one before.

@@ -15,7 +15,7 @@ _Array = np.ndarray[Any, Any]
 
 @guarded
 def clip_grad_norm(grads: Mapping[Any, _Array | None] | Iterable[_Array | None] | _Array, max_norm: float) -> float:
-    """Scale gradients in place so that the norm of all of them together is at most max_norm.
+    """Scale gradients in place so that their joint norm is at most max_norm.
 
     Each element g becomes ``RN(c*g)`` with ``c = min(1, max_norm/norm)``, where
     ``norm`` is the exact root of the exact sum of all squares: neither c nor the

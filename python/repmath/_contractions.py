@@ -30,7 +30,7 @@ _Labels = list[Hashable]
 
 
 def _distinct(x: np.ndarray, labels: _Labels) -> tuple[np.ndarray, _Labels]:
-    """A view of the diagonals that repeated labels name, with each label once."""
+    """A view of the diagonals selected by repeated labels, with each label once."""
     names = list(dict.fromkeys(labels))
     if len(names) == len(labels):
         return x, labels
@@ -86,7 +86,7 @@ def _contract(
 
 
 def _sizes(operands: Sequence[np.ndarray], labels: Sequence[_Labels]) -> dict[Hashable, int]:
-    """The length of each label, where 1 gives way to another length; ValueError when two others differ."""
+    """The length of each label; 1 broadcasts, other lengths must agree (ValueError)."""
     sizes: dict[Hashable, int] = {}
     for place, (x, names) in enumerate(zip(operands, labels, strict=True)):
         own: dict[Hashable, int] = {}

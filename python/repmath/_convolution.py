@@ -39,7 +39,7 @@ def _each(name: str, value: Any, dims: int, minimum: int) -> tuple[int, ...]:
 
 
 def _paddings(padding: Any, dims: int, kernel: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> Any:
-    """What is added before and after each dimension."""
+    """The padding before and after each dimension."""
     if not isinstance(padding, str):
         low = _each("padding", padding, dims, 0)
         return low, low
@@ -64,7 +64,7 @@ def _operands(**arrays: ArrayLike | None) -> tuple[list[_Array | None], np.dtype
 
 
 class _Geometry:
-    """Sizes that the C library takes, and the shapes that follow. The channels of x and w are their second axis."""
+    """The sizes that the C library takes, and the resulting shapes. The channels of x and w are their second axis."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ def _compute(
     channels_last: bool,
     batched: bool,
 ) -> Any:
-    """Run, and deliver the array whose axes are batch, channels, spatial in the caller's order."""
+    """Computes, and returns the result with the caller's order of axes."""
     first, second, bias = operands
     moved = (shape[0], *shape[2:], shape[1]) if channels_last else shape
     made = moved if batched else moved[1:]

@@ -25,7 +25,7 @@ NAMES = {dtype: name for name, dtype in FORMATS.items()}
 
 
 def register(core: Any, dlpack: Any) -> None:
-    """Complete the extension modules: bfloat16 and the 8-bit formats have loops, and DLPack's codes a type."""
+    """Completes the extension modules: adds loops for bfloat16 and the 8-bit formats, and their DLPack type codes."""
     if BF16 is not None:
         core.add_bfloat16(type(BF16))
         dlpack.add_types(ml_dtypes)

@@ -16,7 +16,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def guarded(function: _Function) -> _Function:
-    """The function in the default floating-point environment, the caller's given back as it was; over whatever has __dlpack__."""
+    """Runs the function in the default floating-point environment, restores the caller's, and accepts arrays with __dlpack__."""
 
     takes, rest, named = _arguments.parameters(function)
     look = _dlpack.look
@@ -37,7 +37,7 @@ _ERRORS = {"over": ("overflow", 2), "invalid": ("invalid value", 8)}  # what Num
 
 
 def report(function: str, met: Iterable[str]) -> None:
-    """Tell of floating-point errors as numpy.errstate asks for: what NumPy does after a ufunc, for functions that are none."""
+    """Reports floating-point errors as numpy.errstate demands, as NumPy does after a ufunc."""
     for kind in met:
         what, code = _ERRORS[kind]
         wanted = np.geterr()[kind]  # type: ignore[literal-required]

@@ -40,7 +40,7 @@ def _named(kind: int, number: int) -> str:
 
 
 def _check_torch(name: str, x: Any) -> None:
-    """What PyTorch's own export keeps silent about: a pending change of sign, and a tangent of forward mode."""
+    """Raises for tensors that PyTorch exports silently although they have a pending negation or a tangent of forward mode."""
     torch = sys.modules["torch"]
     if x.is_neg():
         raise BufferError(f"{name} has the negative bit set; use tensor.resolve_neg()")
@@ -49,7 +49,7 @@ def _check_torch(name: str, x: Any) -> None:
 
 
 def view(name: str, x: Any) -> _Array:
-    """An array over the memory of x, which has __dlpack__; what is raised names the argument."""
+    """An array over the memory of x, which has __dlpack__; errors name the argument."""
     with _naming(name):
         kind, number = _device(name, x)
         if kind not in _dlpack.HOST:
@@ -66,7 +66,7 @@ def view(name: str, x: Any) -> _Array:
 
 @contextlib.contextmanager
 def _naming(name: str) -> Iterator[None]:
-    """Errors of a producer say which argument they are about."""
+    """Adds the argument's name to the errors of a producer."""
     try:
         yield
     except Exception as error:
@@ -81,7 +81,7 @@ def _is_of(x: Any, framework: str) -> bool:
 
 
 def shape_of(name: str, x: Any) -> tuple[int, ...]:
-    """The shape of an array or of what becomes one."""
+    """The shape of an array, or of an argument that is converted to one."""
     if _dlpack.is_foreign(x):
         return tuple(x.shape) if hasattr(x, "shape") else view(name, x).shape
     return np.shape(x)
@@ -115,7 +115,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _names(known: Sequence[str], arguments: tuple[Any, ...]) -> Iterator[str]:
-    """The names of arguments, as messages have them."""
+    """The names of arguments in error messages."""
     for place, _ in enumerate(arguments):
         yield known[place] if place < len(known) else f"argument {place}"
 

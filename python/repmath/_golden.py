@@ -46,7 +46,7 @@ def _spread(fmt: str, stream: np.ndarray, odd: np.ndarray) -> np.ndarray:
 
 
 def arguments(fmt: str, arity: int, count: int = COUNT) -> tuple[np.ndarray, ...]:
-    """The bits of the set that is made by the generator: one array an argument."""
+    """The bits of the generated set: one array per argument."""
     i = np.arange(count, dtype=np.uint64)
     odd = (i & np.uint64(1)).astype(bool)
     return tuple(_spread(fmt, _splitmix64(i * np.uint64(arity) + np.uint64(k)), odd) for k in range(arity))

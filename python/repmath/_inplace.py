@@ -36,7 +36,7 @@ def check_array(name: str, a: Any, writable: bool = False) -> _Array:
 
 
 def check_number(name: str, x: Any, minimum: float = 0.0, below: float = math.inf) -> float:
-    """The number as a float that it is equal to, finite, at least `minimum` and smaller than `below`."""
+    """The number as a float equal to it, which must be finite, at least `minimum` and smaller than `below`."""
     try:
         value = float(x)
     except (TypeError, ValueError):

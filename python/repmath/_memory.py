@@ -32,7 +32,7 @@ def is_array(x: Any) -> TypeGuard[_NDArray]:
 
 
 def empty(shape: Sequence[int], dtype: Any, beside: Any) -> _NDArray:
-    """An array without values, in the memory of another."""
+    """An uninitialised array in the memory of another."""
     return cast(
         _NDArray, _new_on_device(beside.place, shape, dtype) if isinstance(beside, DeviceArray) else np.empty(shape, dtype)
     )
@@ -80,5 +80,5 @@ def as_bytes(x: Any) -> _NDArray:
 
 
 def calls(x: Any) -> ModuleType:
-    """The C library's functions for the memory of an array: `_core`, or those of the same names for a device."""
+    """The module of the C library's functions for an array's memory: `_core`, or `_cuda._calls` with the same names for a device."""
     return _calls if isinstance(x, DeviceArray) else _core

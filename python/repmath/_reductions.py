@@ -90,7 +90,7 @@ def _axes(
 
 
 def _check_out(out: Any, shape: tuple[int, ...], result: np.dtype[Any]) -> None:
-    """Raise before anything is computed or written."""
+    """Checks arguments before anything is computed or written."""
     if not is_array(out):
         raise TypeError(f"out must be an ndarray, not {type(out).__name__}")
     if out.shape != shape:
@@ -239,7 +239,7 @@ def _sum_general(
 
 
 def _is_one_axis(x: np.ndarray, kept: int) -> bool:
-    """Whether the axes from `kept` on are as one in memory, so that to make them one copies nothing."""
+    """Whether the axes from `kept` on can be merged into one without a copy."""
     steps = [(n, step) for n, step in zip(x.shape[kept:], x.strides[kept:], strict=True) if n != 1]
     return all(step == inner * n for (_, step), (n, inner) in zip(steps[:-1], steps[1:], strict=True))
 
@@ -339,7 +339,7 @@ def _shares_memory(out: Any, *inputs: Any) -> bool:
 
 
 def _check_shapes(x1: Any, x2: Any, bias: Any, function: str) -> tuple[int, ...]:
-    """The shape of the product; ValueError naming the argument when there is none."""
+    """The shape of the product; a ValueError that names the argument if the shapes do not match."""
     for name, x in (("x1", x1), ("x2", x2)):
         if x.ndim == 0:
             raise ValueError(f"{function}: {name} is a scalar; it must have at least one axis")

@@ -25,7 +25,7 @@ def _rounded(x: Fraction) -> float:
 
 
 def _decide(interval: Callable[[int], _Interval]) -> float:
-    """The number that both ends of interval(bits) round to, for the first bits for which there is one."""
+    """The number to which both ends of interval(bits) round, for the smallest number of bits where they agree."""
     bits = 128
     while True:
         low, high = interval(bits)

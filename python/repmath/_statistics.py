@@ -76,7 +76,7 @@ def _statistic(
     out: Any,
     ddof: float = 0.0,
 ) -> Any:
-    """What the function of this name returns."""
+    """The result of the function of this name."""
     _, kept, shape = _axes(x, axis, keepdims)
     if is_integer(x.dtype) and what != "mean of integers":
         check_held(name, x)

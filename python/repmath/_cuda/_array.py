@@ -13,11 +13,11 @@ from . import _library
 
 
 class Unsupported(AttributeError):
-    """What is asked for exists in main memory only. The call is made there."""
+    """The operation is available in main memory only; the call is repeated there."""
 
 
 class Place:
-    """A device and the stream that work is enqueued on."""
+    """A device, and the stream on which work is enqueued."""
 
     def __init__(self, device: int, stream: int, is_current: bool = False) -> None:
         self.device, self.stream = device, stream
@@ -30,7 +30,7 @@ class Place:
 
 
 class Memory:
-    """Memory of the device that is given back, in the order of a stream, with the last array over it."""
+    """Device memory, released in stream order with the last array that uses it."""
 
     def __init__(self, place: Place, size: int) -> None:
         self.address, self.device, self.stream = 0, place.device, place.stream
@@ -125,7 +125,7 @@ class Array:
         return ctypes.c_void_p(self.address if self.size else None)
 
     def _viewed(self, view: Callable[[Any], Any]) -> "Array":
-        """What `view` makes of an array of this shape and these strides, of which it reads no element."""
+        """Applies `view`, which reads no element, to an array of this shape and these strides."""
         shadow = as_strided(np.empty(1, self.dtype), self.shape, self.strides)
         seen = view(shadow)
         offset = _start(seen) - _start(shadow)
@@ -191,7 +191,7 @@ class Array:
         return Array(self.place, self.address, tuple(shape), strides, self.dtype, self.owner, self.flags.writeable)
 
     def order(self, stream: int | None) -> None:
-        """Let a consumer's stream, DLPack's number of it, wait for what makes this array; its memory is given back in that order."""
+        """Makes a consumer's stream (its DLPack number) wait for the work that computes this array; memory is released in that order."""
         if stream == -1:
             return
         number = 1 if stream is None else stream
@@ -217,7 +217,7 @@ class Array:
 
 
 def _completed(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """The shape of so many elements, a -1 in it replaced."""
+    """The shape of so many elements, with a -1 replaced."""
     known = math.prod(n for n in shape if n != -1)
     if shape.count(-1) == 1 and known and size % known == 0:
         return tuple(size // known if n == -1 else n for n in shape)
@@ -256,7 +256,7 @@ def overlap(a: Any, b: Any) -> bool:
 
 
 def new(place: Place, shape: Sequence[int], dtype: Any) -> Array:
-    """An array without values, in C order."""
+    """An uninitialised array in C order."""
     kind: np.dtype[Any] = np.dtype(dtype)
     made = tuple(shape)
     memory = Memory(place, math.prod(made) * kind.itemsize)
@@ -264,7 +264,7 @@ def new(place: Place, shape: Sequence[int], dtype: Any) -> Array:
 
 
 def strides_of(a: Array | None, axes: int = 5) -> Any:
-    """The strides as an argument of the library, zeros behind them."""
+    """The strides as an argument of the library, padded with zeros."""
     values = () if a is None else a.strides
     return (ctypes.c_ssize_t * max(axes, len(values), 1))(*values)
 

@@ -77,7 +77,7 @@ def is_index_error(status: int) -> bool:
 
 @contextmanager
 def on_device(number: int) -> Iterator[None]:
-    """Inside, this thread's device is the one of this number."""
+    """Makes this the thread's current device inside of a with block."""
     before = Int()
     checked("rm_cuda_get_device", ctypes.byref(before))
     if before.value != number:

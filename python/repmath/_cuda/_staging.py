@@ -75,7 +75,7 @@ def _through_main_memory(function: Callable[..., Any], arrays: list[Array], argu
 
 
 def run(function: Callable[..., Any], arrays: list[Array], arguments: Any, keywords: Any) -> Any:
-    """The function of arguments of which `arrays` are on a device; its arrays are there, too."""
+    """Calls the function with arguments of which `arrays` are on a device; its results are on that device."""
     place = arrays[0].place
     with _library.on_device(place.device):
         try:

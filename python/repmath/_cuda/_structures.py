@@ -7,7 +7,7 @@ Int, Long, Stride, Real, Pointer = ctypes.c_int, ctypes.c_int64, ctypes.c_ssize_
 
 
 def _structure(name: str, fields: dict[str, Any]) -> Any:
-    """A structure with these fields, of which several may be given one type: "a b c"."""
+    """A structure with these fields; a name such as "a b c" declares several of one type."""
     return type(name, (ctypes.Structure,), {"_fields_": [(f, kind) for names, kind in fields.items() for f in names.split()]})
 
 

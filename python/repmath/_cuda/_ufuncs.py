@@ -16,7 +16,7 @@ _Operands = list[Array]
 
 
 def apply(ufunc: Any, method: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """What __array_ufunc__ of an array on a device returns."""
+    """Implements __array_ufunc__ of an array on a device."""
     out = keywords.pop("out", (None,))[0]
     casting = keywords.pop("casting", None)
     if method != "__call__" or keywords or casting not in (None, "safe", "same_kind"):
@@ -30,7 +30,7 @@ def apply(ufunc: Any, method: str, arguments: tuple[Any, ...], keywords: dict[st
 
 
 def _operands(arguments: tuple[Any, ...]) -> tuple[Place, _Operands]:
-    """The arguments in their one format; Python's numbers become elements of it."""
+    """The arguments in their common format; Python's numbers are converted to it."""
     arrays = [a for a in arguments if isinstance(a, Array)]
     place, dtype = arrays[0].place, arrays[0].dtype
     if dtype not in NAMES or any(a.dtype != dtype for a in arrays):

@@ -14,7 +14,7 @@ AGREES = "agrees with the published digest"
 
 
 def load() -> dict[str, Any]:
-    """Name of a training -> what is published of it."""
+    """The published digests of each training, by name."""
     found: dict[str, Any] = json.loads(FILE.read_text()) if FILE.exists() else {}
     return found
 

@@ -50,7 +50,7 @@ scaled_p: Any = define("scaled_matmul", _shape, by_handler("scaled_matmul"), jvp
 
 
 def _mask(attn_mask: Any, is_causal: bool, shape: tuple[int, ...], dtype: Any) -> Any:
-    """What is added to the scores, of their shape; None: nothing."""
+    """The mask as numbers that are added to the scores, of their shape; None without one."""
     if is_causal:
         if attn_mask is not None:
             raise ValueError("attn_mask and is_causal cannot both be given")

@@ -22,7 +22,7 @@ def apply(name: str, *arrays: Any) -> Any:
 
 
 def _transpose(ct: Any, *args: Any, function: int) -> Any:
-    """Of the functions that tangents are made of: linear in the first argument, a sum or a product."""
+    """The transposition of the functions in tangents, which are sums, products, or linear in the first argument."""
     name = NAMES[function]
     if is_zero(ct):
         return [ad.Zero(x.aval) if is_linear(x) else None for x in args]
@@ -69,7 +69,7 @@ globals().update({name: _function(name) for name in NAMES})
 
 
 def _positive(x: Any) -> Any:
-    """Whether x > 0, asked of the bits: XLA compares with subnormal numbers taken as zeros."""
+    """Whether x > 0, decided on the bits, since XLA compares subnormal numbers as zeros."""
     bits = jax.lax.bitcast_convert_type(x, np.dtype(f"int{8 * x.dtype.itemsize}"))
     infinity = jax.lax.bitcast_convert_type(jnp.asarray(jnp.inf, x.dtype), bits.dtype)
     return (bits > 0) & (bits <= infinity)

@@ -55,7 +55,7 @@ average_backward_p: Any = define(
 
 
 def _max_jvp(primals: Any, tangents: Any, *, geometry: Any) -> Any:
-    """The tangent at the greatest element; its transpose sums exactly what meets there."""
+    """The tangent at the maximum; its transpose sums exactly what meets there."""
     (x,), (t,) = primals, tangents
     y, index = bind(max_p, x, geometry=geometry)
     no = zero_of(index)

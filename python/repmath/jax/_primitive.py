@@ -92,7 +92,7 @@ def define(
     batch: Rule | None = None,
     multiple: bool = False,
 ) -> Primitive:
-    """A primitive. `shapes` gives shape and dtype of the result, of several results a list, from the abstract operands."""
+    """A primitive. `shapes` computes the result's shape and dtype, or a list for several results, from the abstract operands."""
     p = Primitive(f"repmath_{name}")
     p.multiple_results = multiple
 
@@ -138,7 +138,7 @@ def is_zero(tangent: Any) -> bool:
 
 
 def is_linear(x: Any) -> bool:
-    """Whether an operand of a transposition is the one by which a cotangent is asked for."""
+    """Whether an operand of a transposition is the one whose cotangent is wanted."""
     return bool(ad.is_undefined_primal(x))
 
 

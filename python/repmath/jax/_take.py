@@ -14,7 +14,7 @@ def take(table: Any, index: Any) -> Any:
 
 
 def segment_sum_rows(src: Any, index: Any, rows: int) -> Any:
-    """The exact sums of the rows of src (..., n, cols) that index (..., n) sends to each of `rows` rows."""
+    """For each of `rows` rows the exact sum of the rows of src (..., n, cols) that index (..., n) maps to it."""
     return bind(segment_sum_p, src, index, rows=rows)
 
 

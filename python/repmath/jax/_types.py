@@ -10,7 +10,7 @@ FORMATS = tuple(np.dtype(t) for t in (jnp.float16, jnp.bfloat16, jnp.float32, jn
 
 
 def check(name: str, dtype: Any) -> None:
-    """Raise TypeError, naming the argument, for a type that no operator rounds to and that is no integer."""
+    """Raise a TypeError that names the argument unless its dtype is a supported format or an integer."""
     if np.dtype(dtype) not in FORMATS and np.dtype(dtype).kind not in "biu":
         raise TypeError(f"{name} has dtype {dtype}; it must be float16, bfloat16, float32, float64, an integer type or bool")
 

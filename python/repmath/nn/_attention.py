@@ -28,7 +28,7 @@ def _scale(scale: float | None, width: int) -> float:
 
 
 def _mask(attn_mask: Any, is_causal: bool, shape: tuple[int, ...], beside: Array) -> Array | None:
-    """What is added to the scores, of their shape; None: nothing."""
+    """The mask as numbers that are added to the scores, of their shape; None without one."""
     dtype = beside.dtype
     if is_causal:
         if attn_mask is not None:
@@ -89,7 +89,7 @@ def _weights(q: Array, k: Array, mask: Array | None, scale: float, is_causal: bo
 
 
 def _dropped(a: Array, p: float, place: tuple[int | None, int, int]) -> Array:
-    """Of weights or of their gradient: what `repmath.random.dropout` makes of them."""
+    """Applies `repmath.random.dropout` to weights or to their gradient."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout_p must be from 0 to 1, not {p}")
     if p == 0:
@@ -173,7 +173,7 @@ def scaled_dot_product_attention_backward(
     stream: int = 0,
     offset: int = 0,
 ) -> tuple[Array, Array, Array]:
-    """Gradients of `scaled_dot_product_attention` by query, key and value, each step rounded once.
+    """Gradients of `scaled_dot_product_attention` with respect to query, key and value, with one rounding per step.
 
     With P as there: ``dV = RN(P^T G)``, ``dP = RN(G V^T)``, ``dS`` by
     `softmax_backward`, ``dQ = RN(scale * dS K)``, ``dK = RN(scale * dS^T Q)``. Leading

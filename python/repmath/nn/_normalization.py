@@ -32,7 +32,7 @@ def _eps(eps: float) -> float:
 
 
 class _Sets:
-    """How an array and the weights fall into sets: all as four axes (sets, sets, blocks, elements)."""
+    """How an array and its weights are grouped into sets, as four axes (sets, sets, blocks, elements)."""
 
     def __init__(
         self, x: Array, shape: tuple[int, ...], order: tuple[int, ...], weight: tuple[int, ...], strides: tuple[int, ...]
@@ -66,7 +66,7 @@ def _by_channels(x: Array) -> _Sets:
 
 
 def _statistic(value: Array | None, sets: Array) -> Array | None:
-    """A number a channel, as sets."""
+    """One number per channel, as sets."""
     return None if value is None else np.broadcast_to(contiguous(value).reshape(1, -1, 1, 1), sets.shape)
 
 
@@ -149,7 +149,7 @@ def _normalized(x: Array, normalized_shape: int | Sequence[int]) -> tuple[int, .
 
 
 def _outer(x: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of what there is one of for each set over the last axes."""
+    """The shape of an array with one element per set over the last axes."""
     return (*x.shape[: x.ndim - len(shape)], *(1 for _ in shape))
 
 
@@ -212,7 +212,7 @@ def layer_norm_backward(
     weight: ArrayLike | None = None,
     eps: float = 1e-5,
 ) -> _Gradients:
-    """Gradients of `layer_norm`: by input, weight and bias (None without a weight).
+    """Gradients of `layer_norm` with respect to input, weight and bias (None without a weight).
 
     With v = variance + eps, n elements a set and h = g w, each rounded once:
     ``(h - sum(h)/n - (x - mean) * sum(h * (x - mean)) / (n * v)) / sqrt(v)`` by the
@@ -262,7 +262,7 @@ def rms_norm_backward(
     weight: ArrayLike | None = None,
     eps: float | None = None,
 ) -> tuple[Array, Array | None]:
-    """Gradients of `rms_norm`: by input and weight (None without one).
+    """Gradients of `rms_norm` with respect to input and weight (None without one).
 
     With v = mean(x**2) + eps and h = g w, each rounded once:
     ``(h - x * sum(h * x) / (n * v)) / sqrt(v)`` with respect to the input, ``sum(g * x / sqrt(v))``
@@ -341,7 +341,7 @@ def group_norm(
 def group_norm_backward(
     grad_output: ArrayLike, input: ArrayLike, num_groups: int, weight: ArrayLike | None = None, eps: float = 1e-5
 ) -> _Gradients:
-    """Gradients of `group_norm` by input, weight and bias (None without a weight); formulas as in `layer_norm_backward`."""
+    """Gradients of `group_norm` with respect to input, weight and bias (None without a weight); formulas as in `layer_norm_backward`."""
     g, x, w = operands(grad_output=grad_output, input=input, weight=weight)
     same_shape(input=x, grad_output=g)
     _check_channels(x, weight=w)
