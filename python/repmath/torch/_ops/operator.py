@@ -237,7 +237,7 @@ class _Node(_SingleLevelFunction):
 
 
 def no_gradient(name: str, argument: str) -> NotImplementedError:
-    """The error for an argument by which there is no gradient."""
+    """The error for an argument that has no gradient."""
     return NotImplementedError(f"repmath::{name} has no gradient with respect to {argument}; pass {argument}.detach()")
 
 
