@@ -79,8 +79,8 @@ __device__ void sums_before(rm_superaccumulator *acc, int64_t count, uint32_t we
 }
 
 __global__ void group_kernel(chunks c) {
-  const int64_t row = blockIdx.x / c.groups, first = blockIdx.x % c.groups * RM_GROUP, left = c.count - first;
-  sums_before(c.chunk + row * c.count + first, left < RM_GROUP ? left : RM_GROUP, 1, c.group + blockIdx.x);
+  const int64_t row = blockIdx.x / c.groups, first = blockIdx.x % c.groups * RM_GROUP, chunks_left = c.count - first;
+  sums_before(c.chunk + row * c.count + first, chunks_left < RM_GROUP ? chunks_left : RM_GROUP, 1, c.group + blockIdx.x);
 }
 __global__ void groups_kernel(chunks c) { sums_before(c.group + blockIdx.x * c.groups, c.groups, RM_GROUP, nullptr); }
 

@@ -11,24 +11,24 @@
 
 #include "dd_sums.h"
 
-enum { RM_MP_STACK = 176 << 10 };
+enum { RM_DD_LOSS_STACK = 176 << 10 };
 
-rm_status rm_bce_rest(const rm_dd_loss &f, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_elements<rm_dd_loss, rm_bce_loss_result>(f, RM_MP_STACK, left, stream);
+rm_status rm_bce_rest(const rm_dd_loss &f, const rm_open_set &undecided, cudaStream_t stream) {
+  return rest_of_elements<rm_dd_loss, rm_bce_loss_result>(f, RM_DD_LOSS_STACK, undecided, stream);
 }
-rm_status rm_bce_gradient_rest(const rm_dd_loss &f, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_elements<rm_dd_loss, rm_bce_gradient_result>(f, RM_MP_STACK, left, stream);
+rm_status rm_bce_gradient_rest(const rm_dd_loss &f, const rm_open_set &undecided, cudaStream_t stream) {
+  return rest_of_elements<rm_dd_loss, rm_bce_gradient_result>(f, RM_DD_LOSS_STACK, undecided, stream);
 }
-rm_status rm_kl_rest(const rm_dd_loss &f, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_elements<rm_dd_loss, rm_kl_loss_result>(f, RM_MP_STACK, left, stream);
+rm_status rm_kl_rest(const rm_dd_loss &f, const rm_open_set &undecided, cudaStream_t stream) {
+  return rest_of_elements<rm_dd_loss, rm_kl_loss_result>(f, RM_DD_LOSS_STACK, undecided, stream);
 }
-rm_status rm_kl_gradient_rest(const rm_dd_loss &f, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_elements<rm_dd_loss, rm_kl_gradient_result>(f, RM_MP_STACK, left, stream);
+rm_status rm_kl_gradient_rest(const rm_dd_loss &f, const rm_open_set &undecided, cudaStream_t stream) {
+  return rest_of_elements<rm_dd_loss, rm_kl_gradient_result>(f, RM_DD_LOSS_STACK, undecided, stream);
 }
 
 rm_status rm_bce_reduce(const rm_dd_loss &f, const rm_mp_part *parts, int blocks, cudaStream_t stream) {
-  return wide_total<rm_bce_total>(f, parts, blocks, RM_MP_STACK, stream);
+  return wide_total<rm_bce_total>(f, parts, blocks, RM_DD_LOSS_STACK, stream);
 }
 rm_status rm_kl_reduce(const rm_dd_loss &f, const rm_mp_part *parts, int blocks, cudaStream_t stream) {
-  return wide_total<rm_kl_total>(f, parts, blocks, RM_MP_STACK, stream);
+  return wide_total<rm_kl_total>(f, parts, blocks, RM_DD_LOSS_STACK, stream);
 }

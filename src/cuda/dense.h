@@ -40,9 +40,9 @@ struct dense_side {
   bool by_k, in_quads;
 };
 inline dense_side dense_side_of(const rm_operand &o, ptrdiff_t next, int fmt) {
-  const ptrdiff_t size = fmt == RM_FORMAT_F32 ? 4 : 2, step = o.k_stride < 0 ? -o.k_stride : o.k_stride, line = o.row_stride < 0 ? -o.row_stride : o.row_stride;
+  const ptrdiff_t size = fmt == RM_FORMAT_F32 ? 4 : 2, step = o.k_stride < 0 ? -o.k_stride : o.k_stride, vector = o.row_stride < 0 ? -o.row_stride : o.row_stride;
   dense_side s;
-  s.by_k = step < line;
+  s.by_k = step < vector;
   const ptrdiff_t near = s.by_k ? o.k_stride : o.row_stride, far = s.by_k ? o.row_stride : o.k_stride;
   s.in_quads = near == size && (reinterpret_cast<uintptr_t>(o.base) | static_cast<uintptr_t>(far | next)) % static_cast<uintptr_t>(4 * size) == 0;
   return s;
@@ -57,14 +57,14 @@ struct alignas(8) four_halves {
 };
 
 /* Loads the elements of quad q of a piece; zeros beyond the factor's ends. */
-template <int fmt, int lines_of_tile>
-__device__ dense_quad fetch_quad(const rm_operand &o, const dense_side &s, bool is_aligned, int q, int64_t first, int64_t lines, int64_t k0,
+template <int fmt, int vectors_of_tile>
+__device__ dense_quad load_quad(const rm_operand &o, const dense_side &s, bool is_aligned, int q, int64_t first, int64_t vectors, int64_t k0,
                                  int64_t terms) {
-  const int64_t line = first + (s.by_k ? q / (RM_D_DEPTH / 4) : q % (lines_of_tile / 4) * 4);
-  const int64_t k = k0 + (s.by_k ? q % (RM_D_DEPTH / 4) * 4 : q / (lines_of_tile / 4));
-  const char *p = o.base + line * o.row_stride + k * o.k_stride;
+  const int64_t vector = first + (s.by_k ? q / (RM_D_DEPTH / 4) : q % (vectors_of_tile / 4) * 4);
+  const int64_t k = k0 + (s.by_k ? q % (RM_D_DEPTH / 4) * 4 : q / (vectors_of_tile / 4));
+  const char *p = o.base + vector * o.row_stride + k * o.k_stride;
   dense_quad out = {{0, 0, 0, 0}};
-  if (s.in_quads && (s.by_k ? line < lines && k + 4 <= terms : k < terms && line + 4 <= lines)) {
+  if (s.in_quads && (s.by_k ? vector < vectors && k + 4 <= terms : k < terms && vector + 4 <= vectors)) {
     if (fmt == RM_F32) {
       const packed_elements v = *reinterpret_cast<const packed_elements *>(p);
       for (int j = 0; j < 4; j++) out.w[j] = v.word[j];
@@ -76,22 +76,22 @@ __device__ dense_quad fetch_quad(const rm_operand &o, const dense_side &s, bool 
   }
   const ptrdiff_t next = s.by_k ? o.k_stride : o.row_stride;
   for (int j = 0; j < 4; j++)
-    if (line + (s.by_k ? 0 : j) < lines && k + (s.by_k ? j : 0) < terms)
+    if (vector + (s.by_k ? 0 : j) < vectors && k + (s.by_k ? j : 0) < terms)
       out.w[j] = fmt == RM_F32 ? element<uint32_t>::load(p + j * next, is_aligned) : element<uint16_t>::load(p + j * next, is_aligned);
   return out;
 }
 
-__device__ inline int row_of_term(int k) { return k % 4 * 4 + k / 4; }
-__device__ inline int column_of_line(int line, int row) { return line ^ (row % 4 * 4); }
+__device__ inline int row_of_index(int k) { return k % 4 * 4 + k / 4; }
+__device__ inline int column_of_vector(int vector, int row) { return vector ^ (row % 4 * 4); }
 
-template <int fmt, int lines_of_tile>
-__device__ void put_quad(double (*x)[lines_of_tile], const dense_side &s, int q, const dense_quad &v) {
+template <int fmt, int vectors_of_tile>
+__device__ void store_quad(double (*x)[vectors_of_tile], const dense_side &s, int q, const dense_quad &v) {
   if (s.by_k) {
-    const int line = q / (RM_D_DEPTH / 4), k4 = q % (RM_D_DEPTH / 4);
-    for (int j = 0; j < 4; j++) x[j * 4 + k4][column_of_line(line, k4)] = rm_to_double(v.w[j], fmt); /* row_of_term(4 k4 + j) */
+    const int vector = q / (RM_D_DEPTH / 4), k4 = q % (RM_D_DEPTH / 4);
+    for (int j = 0; j < 4; j++) x[j * 4 + k4][column_of_vector(vector, k4)] = rm_to_double(v.w[j], fmt); /* row_of_index(4 k4 + j) */
   } else {
-    const int line = q % (lines_of_tile / 4) * 4, row = row_of_term(q / (lines_of_tile / 4));
-    double *to = x[row] + column_of_line(line, row);
+    const int vector = q % (vectors_of_tile / 4) * 4, row = row_of_index(q / (vectors_of_tile / 4));
+    double *to = x[row] + column_of_vector(vector, row);
     for (int j = 0; j < 4; j++) to[j] = rm_to_double(v.w[j], fmt);
   }
 }
@@ -128,9 +128,9 @@ __device__ inline void multiply_dense(const dense_piece &x, dense_sums &chain) {
     double a[RM_D_ROW_PARTS][4], b[RM_D_COL_PARTS][2];
     for (int i = 0; i < RM_D_ROW_PARTS; i++)
       for (int e = 0; e < 4; e++) /* row k + term + 4 (e / 2), which is `term` modulo 4 */
-        a[i][e] = x.a[k + term + e / 2 * 4][column_of_line(row + i * 16 + e % 2 * 8, term)];
+        a[i][e] = x.a[k + term + e / 2 * 4][column_of_vector(row + i * 16 + e % 2 * 8, term)];
     for (int j = 0; j < RM_D_COL_PARTS; j++)
-      for (int e = 0; e < 2; e++) b[j][e] = x.b[k + term + e * 4][column_of_line(col + j * 8, term)];
+      for (int e = 0; e < 2; e++) b[j][e] = x.b[k + term + e * 4][column_of_vector(col + j * 8, term)];
     for (int i = 0; i < RM_D_ROW_PARTS; i++)
       for (int j = 0; j < RM_D_COL_PARTS; j++) multiply_part(chain[i][j], a[i], b[j]);
   }
@@ -139,7 +139,7 @@ __device__ inline void multiply_dense(const dense_piece &x, dense_sums &chain) {
     for (int i = 0; i < RM_D_ROW_PARTS; i++)
       for (int j = 0; j < RM_D_COL_PARTS; j++)
         for (int c = 0; c < 4; c++)
-          chain[i][j][c] = vf64_mad(x.a[k][column_of_line(dense_row(i, c), k)], x.b[k][column_of_line(dense_col(j, c), k)], chain[i][j][c]);
+          chain[i][j][c] = vf64_mad(x.a[k][column_of_vector(dense_row(i, c), k)], x.b[k][column_of_vector(dense_col(j, c), k)], chain[i][j][c]);
 #endif
 }
 
@@ -147,7 +147,7 @@ __device__ inline void multiply_dense(const dense_piece &x, dense_sums &chain) {
  * norms: the Euclidean norms of the m rows and n columns of each product. */
 struct dense_tiling {
   int64_t rows, cols, count;
-  uint32_t *open;
+  uint32_t *undecided;
   double *norms;
   dense_side a, b;
 };
@@ -166,26 +166,26 @@ __device__ void dense_tile(dense_piece (&piece)[2], const device_problem &d, con
   a.base += at.which * d.p.next_a, b.base += at.which * d.p.next_b;
   dense_sums chain = {}, sum = {};
   dense_quad staged[RM_D_QUADS];
-  auto fetch = [&](int64_t k0) {
+  auto prefetch = [&](int64_t k0) {
     for (int q = 0; q < RM_D_QUADS; q++)
       staged[q] = q < RM_D_QUADS_A
-                      ? fetch_quad<fmt, RM_D_ROWS>(a, t.a, d.a_aligned, thread + q * RM_D_THREADS, at.row, m, k0, terms)
-                      : fetch_quad<fmt, RM_D_COLS>(b, t.b, d.b_aligned, thread + (q - RM_D_QUADS_A) * RM_D_THREADS, at.col, n, k0, terms);
+                      ? load_quad<fmt, RM_D_ROWS>(a, t.a, d.a_aligned, thread + q * RM_D_THREADS, at.row, m, k0, terms)
+                      : load_quad<fmt, RM_D_COLS>(b, t.b, d.b_aligned, thread + (q - RM_D_QUADS_A) * RM_D_THREADS, at.col, n, k0, terms);
   };
   auto put = [&](dense_piece &to) {
     for (int q = 0; q < RM_D_QUADS; q++)
       if (q < RM_D_QUADS_A)
-        put_quad<fmt, RM_D_ROWS>(to.a, t.a, thread + q * RM_D_THREADS, staged[q]);
+        store_quad<fmt, RM_D_ROWS>(to.a, t.a, thread + q * RM_D_THREADS, staged[q]);
       else
-        put_quad<fmt, RM_D_COLS>(to.b, t.b, thread + (q - RM_D_QUADS_A) * RM_D_THREADS, staged[q]);
+        store_quad<fmt, RM_D_COLS>(to.b, t.b, thread + (q - RM_D_QUADS_A) * RM_D_THREADS, staged[q]);
   };
-  fetch(0);
+  prefetch(0);
   put(piece[0]);
   __syncthreads();
   int now = 0;
   for (int64_t k0 = 0; k0 < terms; k0 += RM_D_DEPTH, now ^= 1) {
     const bool more = k0 + RM_D_DEPTH < terms;
-    if (more) fetch(k0 + RM_D_DEPTH);
+    if (more) prefetch(k0 + RM_D_DEPTH);
     multiply_dense(piece[now], chain);
     if ((k0 + RM_D_DEPTH) % RM_KC == 0 || !more)
       for (int i = 0; i < RM_D_ROW_PARTS; i++)
@@ -207,17 +207,17 @@ __device__ void dense_tile(dense_piece (&piece)[2], const device_problem &d, con
  * are joined, at most k + 5 in all, as pack.h requires. */
 template <int fmt>
 __global__ void __launch_bounds__(RM_D_THREADS)
-    dense_norms(rm_operand o, dense_side s, bool is_aligned, int64_t lines, int64_t terms, int64_t batch, ptrdiff_t next, double *norms,
+    dense_norms(rm_operand o, dense_side s, bool is_aligned, int64_t vectors, int64_t terms, int64_t batch, ptrdiff_t next, double *norms,
                 int64_t next_norms) {
   __shared__ double part[RM_D_THREADS];
   const int groups = s.by_k ? 32 : 8, together = RM_D_THREADS / groups, t = static_cast<int>(threadIdx.x);
-  const int group = s.by_k ? t % groups : t / together, line = s.by_k ? t / groups : t % together;
-  const int64_t blocks = (lines + together - 1) / together;
+  const int group = s.by_k ? t % groups : t / together, vector = s.by_k ? t / groups : t % together;
+  const int64_t blocks = (vectors + together - 1) / together;
   for (int64_t index = blockIdx.x; index < blocks * batch; index += gridDim.x) {
-    const int64_t which = index / blocks, l = index % blocks * together + line;
+    const int64_t which = index / blocks, l = index % blocks * together + vector;
     const char *p = o.base + which * next + l * o.row_stride;
     double square = 0.0;
-    if (l < lines)
+    if (l < vectors)
       for (int64_t k = group; k < terms; k += groups) {
         const double x = read<fmt>(p + k * o.k_stride, is_aligned);
         square = vf64_mad(x, x, square);
@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(RM_D_THREADS)
     __syncthreads();
     part[t] = square;
     __syncthreads();
-    if (group == 0 && l < lines) {
+    if (group == 0 && l < vectors) {
       for (int g = 1; g < groups; g++) square += part[s.by_k ? t + g : t + g * together];
       norms[which * next_norms + l] = vf64_sqrt(square);
     }

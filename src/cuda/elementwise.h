@@ -49,7 +49,7 @@ template <class T> struct alignas(in_word<T> * sizeof(T)) word_of {
 
 /* One element by the whole loop of its function, for elements that the fast phase leaves undecided and for the last few,
  * which do not fill a word. */
-template <class T, int arity, rm_map_fn *F> RM_COLD __device__ T again(const T (&x)[arity]) {
+template <class T, int arity, rm_map_fn *F> RM_COLD __device__ T by_whole_loop(const T (&x)[arity]) {
   const ptrdiff_t sizes[RM_MAX_ARITY] = {sizeof(T), sizeof(T), sizeof(T)};
   const char *px[arity];
   T out;
@@ -64,20 +64,20 @@ __global__ void __launch_bounds__(RM_BLOCK) words_kernel(int64_t n, rm_arrays in
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   for (int64_t w = thread; w < words; w += jump) {
     word_of<T> x[arity], out;
-    unsigned open = 0;
+    unsigned undecided = 0;
     for (int k = 0; k < arity; k++) x[k] = reinterpret_cast<const word_of<T> *>(in.x[k])[w];
     RM_UNROLL for (int e = 0; e < in_word<T>; e++) {
       vf64 a[arity], v;
       for (int k = 0; k < arity; k++) a[k] = load(&x[k].v[e]);
-      open |= static_cast<unsigned>(!vm64_none(step(a, &v))) << e;
+      undecided |= static_cast<unsigned>(!vm64_none(step(a, &v))) << e;
       store(&out.v[e], v);
     }
-    if (RM_UNLIKELY(open)) {
+    if (RM_UNLIKELY(undecided)) {
       RM_UNROLL for (int e = 0; e < in_word<T>; e++) {
-        if (!(open >> e & 1u)) continue;
+        if (!(undecided >> e & 1u)) continue;
         T one[arity];
         for (int k = 0; k < arity; k++) one[k] = x[k].v[e];
-        out.v[e] = again<T, arity, F>(one);
+        out.v[e] = by_whole_loop<T, arity, F>(one);
       }
     }
     reinterpret_cast<word_of<T> *>(y)[w] = out;
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(RM_BLOCK) words_kernel(int64_t n, rm_arrays in
   if (rest < n) {
     T one[arity];
     for (int k = 0; k < arity; k++) one[k] = reinterpret_cast<const T *>(in.x[k])[rest];
-    y[rest] = again<T, arity, F>(one);
+    y[rest] = by_whole_loop<T, arity, F>(one);
   }
 }
 

@@ -11,7 +11,7 @@ extern "C" {
 rm_status rm_cuda_matmul_run(const rm_matmul_problem *p, rm_cuda_stream stream);
 
 /* Its engines: f32, f16 and bf16 in binary64, and f64 in double-double. */
-rm_status rm_cuda_matmul_narrow(const rm_matmul_problem *p, rm_cuda_stream stream);
-rm_status rm_cuda_matmul_f64(const rm_matmul_problem *p, rm_cuda_stream stream);
+rm_status rm_cuda_matmul_b64(const rm_matmul_problem *p, rm_cuda_stream stream);
+rm_status rm_cuda_matmul_dd(const rm_matmul_problem *p, rm_cuda_stream stream);
 
 #endif

@@ -10,32 +10,32 @@
 namespace {
 
 /* The value and the error bound of an element from the sum of its accumulation chains and the norms, bias included. */
-struct open_element {
+struct bounded_element {
   double c, err, bias;
 };
-__device__ open_element with_bound(const rm_matmul_problem &p, int64_t i, int64_t j, double c, double row, double col) {
+__device__ bounded_element with_bound(const rm_matmul_problem &p, int64_t i, int64_t j, double c, double row, double col) {
   double tu = rm_bound_f32(p.k), bias = 0.0, err = tu * row * col;
   if (p.bias.base) {
     bias = rm_read_element(p.bias.base + i * p.bias.row + j * p.bias.col, p.fmt);
     c += bias;
     err += tu * vf64_abs(bias);
   }
-  return open_element{c, err, bias};
+  return bounded_element{c, err, bias};
 }
 
 /* Rounds and stores an element; returns whether it is decided. If not, C keeps its old value. */
-__device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, open_element e, bool c_aligned) {
-  char out[8], *at = place_in_c(p, i, j);
+__device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, bounded_element e, bool c_aligned) {
+  char out[8], *at = address_in_c(p, i, j);
   if (p.alpha_beta) {
     const double old = p.alpha_beta->beta == 0.0 ? 0.0 : rm_read_element(at, p.out_fmt);
     e.c = rm_alpha_beta_vector(p.alpha_beta, e.c, old, &e.err);
   }
-  const bool open = rm_round_vector(e.c, e.err, out, p.out_fmt);
-  if (!open) write(at, out, rm_size_of(p.out_fmt), c_aligned);
-  return !open;
+  const bool undecided = rm_round_vector(e.c, e.err, out, p.out_fmt);
+  if (!undecided) write(at, out, rm_size_of(p.out_fmt), c_aligned);
+  return !undecided;
 }
 
-template <int fmt> __global__ void __launch_bounds__(RM_T_THREADS) narrow_tiles(const __grid_constant__ device_problem d, tiling tiles) {
+template <int fmt> __global__ void __launch_bounds__(RM_T_THREADS) b64_tiles(const __grid_constant__ device_problem d, tiling tiles) {
   __shared__ side a, b;
   __shared__ double norms[2 * RM_T];
   for (int64_t index = blockIdx.x; index < tiles.count; index += gridDim.x) {
@@ -46,18 +46,18 @@ template <int fmt> __global__ void __launch_bounds__(RM_T_THREADS) narrow_tiles(
       for (int j = 0; j < RM_COL_PARTS; j++) chain[i][j][0] = chain[i][j][1] = sum[i][j][0] = sum[i][j][1] = 0.0;
     each_piece<fmt>(a, b, d, p, at, [&](int64_t k0) {
       multiply_piece(a, b, chain);
-      if (has_line())
-        for (int k = 0; k < RM_DEPTH; k++) norm2 = vf64_mad(line_term(a, b, k), line_term(a, b, k), norm2);
+      if (has_vector())
+        for (int k = 0; k < RM_DEPTH; k++) norm2 = vf64_mad(vector_element(a, b, k), vector_element(a, b, k), norm2);
       if ((k0 + RM_DEPTH) % RM_KC == 0 || k0 + RM_DEPTH >= p.k)
         for (int i = 0; i < RM_ROW_PARTS; i++)
           for (int j = 0; j < RM_COL_PARTS; j++)
             for (int h = 0; h < 2; h++) sum[i][j][h] += chain[i][j][h], chain[i][j][h] = 0.0;
     });
-    if (has_line()) norms[threadIdx.x] = vf64_sqrt(norm2);
+    if (has_vector()) norms[threadIdx.x] = vf64_sqrt(norm2);
     __syncthreads();
     each_element(p, at, [&](int i, int j, int h, int64_t r, int64_t c) {
-      const open_element e = with_bound(p, r, c, sum[i][j][h], norms[row_of(i)], norms[RM_T + col_of(j, h)]);
-      if (!finish(p, r, c, e, d.c_aligned)) leave_open(tiles, p, at.which, r, c);
+      const bounded_element e = with_bound(p, r, c, sum[i][j][h], norms[row_of(i)], norms[RM_T + col_of(j, h)]);
+      if (!finish(p, r, c, e, d.c_aligned)) mark_undecided(tiles, p, at.which, r, c);
     });
   }
 }
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(RM_D_THREADS, 1) dense_kernel(const __grid_con
       const rm_matmul_problem p = problem_of(d, at.which);
       if (finish(p, r, c, with_bound(p, r, c, sum, rows[r], cols[c]), d.c_aligned)) return;
       const int64_t bit = (at.which * p.m + r) * p.n + c;
-      atomicOr(tiles.open + bit / 32, 1u << (bit % 32));
+      atomicOr(tiles.undecided + bit / 32, 1u << (bit % 32));
     });
   }
 }
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(RM_D_THREADS, 1) dense_kernel(const __grid_con
 /* Launches the kernels of a dense product, which mark undecided elements in the bitmap. */
 template <int fmt> void dense(const device_problem &d, dense_tiling t, cudaStream_t s) {
   const rm_matmul_problem &p = d.p;
-  const int64_t most = p.batch * (p.m + p.n), blocks = most < 65536 ? most : 65536;
+  const int64_t vectors = p.batch * (p.m + p.n), blocks = vectors < 65536 ? vectors : 65536;
   RM_LAUNCH(dense_norms<fmt>, blocks, RM_D_THREADS, s, p.a, t.a, d.a_aligned, p.m, p.k, p.batch, p.next_a, t.norms, p.m + p.n);
   RM_LAUNCH(dense_norms<fmt>, blocks, RM_D_THREADS, s, p.b, t.b, d.b_aligned, p.n, p.k, p.batch, p.next_b, t.norms + p.m, p.m + p.n);
   RM_LAUNCH(dense_kernel<fmt>, t.count < INT32_MAX ? t.count : INT32_MAX, RM_D_THREADS, s, d, t);
@@ -101,24 +101,24 @@ __device__ void resolve(const rm_matmul_problem &p, int64_t r, int64_t c) {
     }
     sum += chain;
   }
-  const open_element e = with_bound(p, r, c, sum, vf64_sqrt(row2), vf64_sqrt(col2));
+  const bounded_element e = with_bound(p, r, c, sum, vf64_sqrt(row2), vf64_sqrt(col2));
   rm_block block = {r, 1, c, 1};
   rm_vector_facts row = {0, 0, 0}, col = {0, 0, 0};
   rm_tiers tiers = {0, 0, 0};
   rm_resolver resolver = {};
   resolver.p = &p, resolver.block = &block, resolver.rows = &row, resolver.cols = &col, resolver.tiers = &tiers;
-  char *at = place_in_c(p, r, c);
+  char *at = address_in_c(p, r, c);
   rm_write_bits(at, p.alpha_beta ? rm_resolve_alpha_beta_f32(&resolver, 0, 0, e.err, rm_read_bits(at, p.out_fmt))
                               : rm_resolve_element_f32(&resolver, 0, 0, e.c, e.err, e.bias), p.out_fmt);
 }
 
-__global__ void narrow_rest(const __grid_constant__ device_problem d, const uint32_t *open, int64_t words) {
-  each_left_open(d, open, words, [](const rm_matmul_problem &p, int64_t r, int64_t c) { resolve(p, r, c); });
+__global__ void b64_accurate(const __grid_constant__ device_problem d, const uint32_t *undecided, int64_t words) {
+  each_undecided_element(d, undecided, words, [](const rm_matmul_problem &p, int64_t r, int64_t c) { resolve(p, r, c); });
 }
 
 } // namespace
 
-rm_status rm_cuda_matmul_narrow(const rm_matmul_problem *p, rm_cuda_stream stream) {
+rm_status rm_cuda_matmul_b64(const rm_matmul_problem *p, rm_cuda_stream stream) {
   cudaStream_t s = static_cast<cudaStream_t>(stream);
   const bool is_dense = !p->a.im2col && !p->b.im2col;
   workspace norms(is_dense ? static_cast<size_t>(p->batch * (p->m + p->n)) * sizeof(double) : 1, s);
@@ -128,7 +128,7 @@ rm_status rm_cuda_matmul_narrow(const rm_matmul_problem *p, rm_cuda_stream strea
       [=, &norms](const device_problem &d, const tiling &t, int64_t blocks) {
         if (is_dense) {
           const rm_matmul_problem &q = d.p;
-          dense_tiling tiles = {(q.m + RM_D_ROWS - 1) / RM_D_ROWS, (q.n + RM_D_COLS - 1) / RM_D_COLS, 0, t.open,
+          dense_tiling tiles = {(q.m + RM_D_ROWS - 1) / RM_D_ROWS, (q.n + RM_D_COLS - 1) / RM_D_COLS, 0, t.undecided,
                                 static_cast<double *>(norms.data), dense_side_of(q.a, q.next_a, q.fmt), dense_side_of(q.b, q.next_b, q.fmt)};
           tiles.count = tiles.rows * tiles.cols * q.batch;
           switch (q.fmt) {
@@ -138,13 +138,13 @@ rm_status rm_cuda_matmul_narrow(const rm_matmul_problem *p, rm_cuda_stream strea
           }
         }
         switch (d.p.fmt) {
-          case RM_F16: RM_LAUNCH(narrow_tiles<RM_F16>, blocks, RM_T_THREADS, s, d, t); break;
-          case RM_BF16: RM_LAUNCH(narrow_tiles<RM_BF16>, blocks, RM_T_THREADS, s, d, t); break;
-          default: RM_LAUNCH(narrow_tiles<RM_F32>, blocks, RM_T_THREADS, s, d, t);
+          case RM_F16: RM_LAUNCH(b64_tiles<RM_F16>, blocks, RM_T_THREADS, s, d, t); break;
+          case RM_BF16: RM_LAUNCH(b64_tiles<RM_BF16>, blocks, RM_T_THREADS, s, d, t); break;
+          default: RM_LAUNCH(b64_tiles<RM_F32>, blocks, RM_T_THREADS, s, d, t);
         }
       },
-      [=](const device_problem &d, uint32_t *open, int64_t words, int64_t blocks) {
-        RM_LAUNCH(retry_kernel, words < RM_RETRY_BLOCKS ? words : RM_RETRY_BLOCKS, RM_RETRY_THREADS, s, d, open, words);
-        RM_LAUNCH(narrow_rest, blocks, RM_BLOCK, s, d, open, words);
+      [=](const device_problem &d, uint32_t *undecided, int64_t words, int64_t blocks) {
+        RM_LAUNCH(retry_kernel, words < RM_RETRY_BLOCKS ? words : RM_RETRY_BLOCKS, RM_RETRY_THREADS, s, d, undecided, words);
+        RM_LAUNCH(b64_accurate, blocks, RM_BLOCK, s, d, undecided, words);
       });
 }

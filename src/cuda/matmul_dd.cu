@@ -30,7 +30,7 @@ __device__ inline int facts_of(double x) { return (x != 0.0 ? RM_NONZERO : 0) | 
 
 /* Rounds and stores an element; returns whether it is decided. */
 __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, dd_sum s, int row, int col, bool c_aligned) {
-  char *at = place_in_c(p, i, j);
+  char *at = address_in_c(p, i, j);
   const double bias = p.bias.base ? rm_read_element(p.bias.base + i * p.bias.row + j * p.bias.col, RM_F64) : 0.0;
   double out = bias + 0.0; /* for products that are all zero, one side being so */
   const bool zero = !((row | col) & RM_NONFINITE) && (!(row & RM_NONZERO) || !(col & RM_NONZERO));
@@ -47,9 +47,9 @@ __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, dd_sum 
         return false;
       out = rm_from_bits64(bits);
     } else {
-      const double near = v.hi + (v.lo - err), far = v.hi + (v.lo + err), size = vf64_abs(near);
-      if (rm_bits64(near) != rm_bits64(far) || !(size >= 0x1p-1000 && size <= 0x1.fffffffffffffp1023)) return false;
-      out = near;
+      const double lower = v.hi + (v.lo - err), upper = v.hi + (v.lo + err), size = vf64_abs(lower);
+      if (rm_bits64(lower) != rm_bits64(upper) || !(size >= 0x1p-1000 && size <= 0x1.fffffffffffffp1023)) return false;
+      out = lower;
     }
   }
   char bits[8];
@@ -58,9 +58,9 @@ __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, dd_sum 
   return true;
 }
 
-__global__ void __launch_bounds__(RM_T_THREADS) f64_tiles(const __grid_constant__ device_problem d, tiling tiles) {
+__global__ void __launch_bounds__(RM_T_THREADS) dd_tiles(const __grid_constant__ device_problem d, tiling tiles) {
   __shared__ side a, b;
-  __shared__ int lines[2 * RM_T];
+  __shared__ int vectors[2 * RM_T];
   for (int64_t index = blockIdx.x; index < tiles.count; index += gridDim.x) {
     const tile at = tile_of(tiles, index);
     const rm_matmul_problem p = problem_of(d, at.which);
@@ -73,22 +73,22 @@ __global__ void __launch_bounds__(RM_T_THREADS) f64_tiles(const __grid_constant_
         for (int i = 0; i < RM_ROW_PARTS; i++)
           for (int j = 0; j < RM_COL_PARTS; j++)
             for (int h = 0; h < 2; h++) add_product(sum[i][j][h], a.x[k][row_of(i)], b.x[k][col_of(j, h)]);
-      if (has_line())
-        for (int k = 0; k < RM_DEPTH; k++) facts |= facts_of(line_term(a, b, k));
+      if (has_vector())
+        for (int k = 0; k < RM_DEPTH; k++) facts |= facts_of(vector_element(a, b, k));
     });
-    if (has_line()) lines[threadIdx.x] = facts;
+    if (has_vector()) vectors[threadIdx.x] = facts;
     __syncthreads();
     each_element(p, at, [&](int i, int j, int h, int64_t r, int64_t c) {
-      if (!finish(p, r, c, sum[i][j][h], lines[row_of(i)], lines[RM_T + col_of(j, h)], d.c_aligned))
-        leave_open(tiles, p, at.which, r, c);
+      if (!finish(p, r, c, sum[i][j][h], vectors[row_of(i)], vectors[RM_T + col_of(j, h)], d.c_aligned))
+        mark_undecided(tiles, p, at.which, r, c);
     });
   }
 }
 
-__global__ void f64_rest(const __grid_constant__ device_problem d, const uint32_t *open, int64_t words) {
-  each_left_open(d, open, words, [](const rm_matmul_problem &p, int64_t r, int64_t c) {
+__global__ void dd_accurate(const __grid_constant__ device_problem d, const uint32_t *undecided, int64_t words) {
+  each_undecided_element(d, undecided, words, [](const rm_matmul_problem &p, int64_t r, int64_t c) {
     uint32_t flags = 0; /* a device has nowhere to raise them */
-    char *at = place_in_c(p, r, c);
+    char *at = address_in_c(p, r, c);
     rm_write_bits(at, p.alpha_beta ? rm_exact_alpha_beta(&p, r, c, rm_read_bits(at, RM_F64), &flags) : rm_exact_element(&p, r, c, &flags),
                   RM_F64);
   });
@@ -96,12 +96,12 @@ __global__ void f64_rest(const __grid_constant__ device_problem d, const uint32_
 
 } // namespace
 
-rm_status rm_cuda_matmul_f64(const rm_matmul_problem *p, rm_cuda_stream stream) {
+rm_status rm_cuda_matmul_dd(const rm_matmul_problem *p, rm_cuda_stream stream) {
   cudaStream_t s = static_cast<cudaStream_t>(stream);
   return run_tiles(
       device_problem_of(p), s,
-      [=](const device_problem &d, const tiling &t, int64_t blocks) { RM_LAUNCH(f64_tiles, blocks, RM_T_THREADS, s, d, t); },
-      [=](const device_problem &d, const uint32_t *open, int64_t words, int64_t blocks) {
-        RM_LAUNCH(f64_rest, blocks, RM_BLOCK, s, d, open, words);
+      [=](const device_problem &d, const tiling &t, int64_t blocks) { RM_LAUNCH(dd_tiles, blocks, RM_T_THREADS, s, d, t); },
+      [=](const device_problem &d, const uint32_t *undecided, int64_t words, int64_t blocks) {
+        RM_LAUNCH(dd_accurate, blocks, RM_BLOCK, s, d, undecided, words);
       });
 }

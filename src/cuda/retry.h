@@ -59,14 +59,14 @@ __device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t
 }
 
 __global__ void __launch_bounds__(RM_RETRY_THREADS)
-    retry_kernel(const __grid_constant__ device_problem d, uint32_t *open, int64_t words) {
+    retry_kernel(const __grid_constant__ device_problem d, uint32_t *undecided, int64_t words) {
   __shared__ retry_part part[RM_RETRY_THREADS];
   const int lane = static_cast<int>(threadIdx.x);
   const int64_t product = d.p.m * d.p.n;
   for (int64_t w = blockIdx.x; w < words; w += gridDim.x) {
-    const uint32_t bits = open[w];
+    const uint32_t bits = undecided[w];
     if (!bits) continue;
-    uint32_t left = bits;
+    uint32_t remaining = bits;
     for (int bit = 0; bit < 32; bit++) {
       if (!(bits >> bit & 1u)) continue;
       const int64_t index = w * 32 + bit, r = index % product / d.p.n, c = index % d.p.n;
@@ -86,15 +86,15 @@ __global__ void __launch_bounds__(RM_RETRY_THREADS)
       part[lane] = mine;
       __syncthreads();
       if (lane == 0) {
-        char *at = place_in_c(p, r, c);
+        char *at = address_in_c(p, r, c);
         uint64_t found;
         if (retry_bits(p, r, c, part, at, &found)) {
           rm_write_bits(at, found, p.out_fmt);
-          left &= ~(1u << bit);
+          remaining &= ~(1u << bit);
         }
       }
     }
-    if (lane == 0) open[w] = left;
+    if (lane == 0) undecided[w] = remaining;
   }
 }
 

@@ -53,7 +53,7 @@ struct row_function {
   int of_variance, of_nothing, format; /* of_nothing: without terms the result is NaN */
   char *out;
   ptrdiff_t stride;
-  undecided_rows open;
+  undecided_rows undecided;
   row_moment *moments;
   __device__ void write(int64_t row, uint64_t bits) const { rm_write_bits(out + row * stride, bits, format); }
 };
@@ -117,7 +117,7 @@ template <int tier, bool of_moments> struct conclusion {
     if (decided && row_decide(f.f, hi, lo, err, f.format, &bits))
       f.write(row, bits);
     else
-      f.open.add(row);
+      f.undecided.add(row);
   }
 };
 
@@ -190,9 +190,9 @@ __global__ void __launch_bounds__(SUM_THREADS, SUM_RESIDENT) exact_rows_kernel(r
   __shared__ rm_superaccumulator total[1 + of_variance];
   constexpr int totals = 1 + of_variance;
   const int t = static_cast<int>(threadIdx.x);
-  const int64_t items = static_cast<int64_t>(*f.open.count) * plan.splits;
+  const int64_t items = static_cast<int64_t>(*f.undecided.count) * plan.splits;
   for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {
-    const int64_t row = f.open.row[item / plan.splits], begin = item % plan.splits * plan.span;
+    const int64_t row = f.undecided.row[item / plan.splits], begin = item % plan.splits * plan.span;
     const int64_t end = begin + plan.span < f.s.n ? begin + plan.span : f.s.n;
     const rm_sum_problem p = f.s.row(row);
     for (int pass = 0; pass < totals; pass++) {
@@ -234,10 +234,10 @@ __global__ void __launch_bounds__(SUM_THREADS, SUM_RESIDENT) exact_rows_kernel(r
 
 /* The functions of sums that several blocks have added. */
 template <bool of_variance> __global__ void __launch_bounds__(TOTAL_BLOCK) exact_totals_kernel(row_function f, exact_plan plan) {
-  const int64_t count = static_cast<int64_t>(*f.open.count);
+  const int64_t count = static_cast<int64_t>(*f.undecided.count);
   for (int64_t k = static_cast<int64_t>(blockIdx.x) * TOTAL_BLOCK + threadIdx.x; k < count;
        k += static_cast<int64_t>(gridDim.x) * TOTAL_BLOCK)
-    exactly<of_variance>(f, f.open.row[k], plan.total + k * (1 + of_variance));
+    exactly<of_variance>(f, f.undecided.row[k], plan.total + k * (1 + of_variance));
 }
 
 template <bool of_variance>
@@ -292,11 +292,11 @@ rm_status run(row_function f, rm_cuda_stream on) {
   const workspace work(cleared + moments + parts + rows * sizeof(int64_t), stream);
   if (!work.data || cudaMemsetAsync(work.data, 0, cleared, stream) != cudaSuccess) return RM_ERR_DEVICE;
   char *at = static_cast<char *>(work.data);
-  f.open.count = reinterpret_cast<counter *>(at);
+  f.undecided.count = reinterpret_cast<counter *>(at);
   last.total = reinterpret_cast<rm_superaccumulator *>(at + 16), at += cleared;
   f.moments = reinterpret_cast<row_moment *>(at), at += moments;
   rm_partial *const part = reinterpret_cast<rm_partial *>(at);
-  f.open.row = reinterpret_cast<int64_t *>(at + parts);
+  f.undecided.row = reinterpret_cast<int64_t *>(at + parts);
   if (f.s.fmt == RM_F64 || f.format == RM_F64) /* no plain sum decides a result in binary64 */
     approximately<1>(f, plan, part, stream);
   else

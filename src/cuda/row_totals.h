@@ -57,12 +57,12 @@ struct sum_plan {
   explicit sum_plan(const sum_rows &s) {
     const auto size = [](ptrdiff_t d) { return d < 0 ? -static_cast<uint64_t>(d) : static_cast<uint64_t>(d); };
     const int chain = s.fmt == RM_F64 ? SUM_CHAIN_F64 : SUM_CHAIN, width = s.fmt == RM_F64 ? 8 : s.fmt == RM_F32 ? 4 : 2;
-    const uintptr_t places = reinterpret_cast<uintptr_t>(s.x) | reinterpret_cast<uintptr_t>(s.y) | size(s.sx) | size(s.sy) |
+    const uintptr_t addresses = reinterpret_cast<uintptr_t>(s.x) | reinterpret_cast<uintptr_t>(s.y) | size(s.sx) | size(s.sy) |
                              (s.rows > 1 ? size(s.row_x) | size(s.row_y) : 0);
     const uintptr_t rows_at = reinterpret_cast<uintptr_t>(s.x) | reinterpret_cast<uintptr_t>(s.y) |
                               (s.rows > 1 ? size(s.row_x) | size(s.row_y) : 0);
     access = s.sx == width && (!s.y || s.sy == width) && rows_at % sizeof(packed_elements) == 0 ? PACKED
-             : places % static_cast<uintptr_t>(width) == 0                                     ? BY_WORDS
+             : addresses % static_cast<uintptr_t>(width) == 0                                     ? BY_WORDS
                                                                                                 : BY_BYTES;
     rows_first = s.rows > 1 && s.n > 1 && size(s.row_x) < size(s.sx);
     const int64_t worth = rows_first ? (s.n + 7) / 8 : (s.n + chain - 1) / chain;
@@ -227,7 +227,7 @@ __global__ void __launch_bounds__(SUM_THREADS) row_join_kernel(int64_t rows, int
   }
 }
 
-inline int64_t no_more_than(int64_t n, int64_t most) { return n < most ? n : most; }
+inline int64_t no_more_than(int64_t n, int64_t limit) { return n < limit ? n : limit; }
 
 template <int fmt, sum_kind kind, bool compensated, class F>
 void row_totals_of(const sum_rows &s, const sum_plan &plan, rm_partial *parts, const F &conclude, cudaStream_t stream) {

@@ -35,7 +35,7 @@ struct scatter_row {
 struct scatter {
   rm_scatter_problem p;
   bool index_aligned;
-  int64_t many, most; /* from so many contributions on a row has many; limit of the rows that have any */
+  int64_t many, max_rows; /* from so many contributions on a row has many; limit of the rows that have any */
   scatter_state *state;
   counter *count;    /* of contributions to each row; then the place of the next one */
   int64_t *terms;    /* contributions, those to one row together */
@@ -72,7 +72,7 @@ __global__ void rows_kernel(scatter s) {
     const counter first = atomicAdd(&s.state->terms, n);
     const bool many = static_cast<int64_t>(n) >= s.many;
     const int64_t place = static_cast<int64_t>(atomicAdd(many ? &s.state->many : &s.state->few, counter(1)));
-    s.rows[many ? s.most - 1 - place : place] = scatter_row{r, static_cast<int64_t>(first), static_cast<int64_t>(n)};
+    s.rows[many ? s.max_rows - 1 - place : place] = scatter_row{r, static_cast<int64_t>(first), static_cast<int64_t>(n)};
     s.count[r] = first;
   }
 }
@@ -96,7 +96,7 @@ __global__ void many_kernel(scatter s, rm_superaccumulator *parts) {
   if (s.state->outside) return;
   rm_superaccumulator *const block = parts + static_cast<int64_t>(blockIdx.x) * RM_PARTS_BLOCK, *const mine = block + threadIdx.x;
   for (int64_t e = blockIdx.x; e < static_cast<int64_t>(s.state->many) * s.p.cols; e += gridDim.x) {
-    const scatter_row r = s.rows[s.most - 1 - e / s.p.cols];
+    const scatter_row r = s.rows[s.max_rows - 1 - e / s.p.cols];
     const int64_t j = e % s.p.cols;
     const char *src = s.p.src.base + j * s.p.src.col;
     char *out = s.out(r.row, j);
@@ -111,18 +111,18 @@ __global__ void many_kernel(scatter s, rm_superaccumulator *parts) {
   }
 }
 
-int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
 rm_status run(scatter &s, cudaStream_t stream) {
   const rm_scatter_problem &p = s.p;
   if (p.rows == 0 || p.cols == 0 || (p.n == 0 && p.add)) return RM_OK;
   s.index_aligned = aligned<int64_t>(p.index, p.stride_index);
   s.many = RM_MANY_TERMS * (1 + p.cols / RM_PARTS_BLOCK); /* columns keep threads busy too */
-  s.most = least(p.rows, p.n);
+  s.max_rows = min_of(p.rows, p.n);
   const size_t cleared = sizeof(scatter_state) + static_cast<size_t>(p.rows) * sizeof(counter);
-  const workspace work(cleared + static_cast<size_t>(p.n) * sizeof(int64_t) + static_cast<size_t>(s.most) * sizeof(scatter_row),
+  const workspace work(cleared + static_cast<size_t>(p.n) * sizeof(int64_t) + static_cast<size_t>(s.max_rows) * sizeof(scatter_row),
                        stream);
-  const int64_t blocks = p.n < s.many ? 0 : least(RM_PARTS_MAX, p.n / s.many * p.cols);
+  const int64_t blocks = p.n < s.many ? 0 : min_of(RM_PARTS_MAX, p.n / s.many * p.cols);
   const workspace parts(static_cast<size_t>(blocks ? blocks : 1) * RM_PARTS_BLOCK * sizeof(rm_superaccumulator), stream);
   if (!work.data || !parts.data || cudaMemsetAsync(work.data, 0, cleared, stream) != cudaSuccess) return RM_ERR_DEVICE;
   s.state = static_cast<scatter_state *>(work.data);
@@ -134,7 +134,7 @@ rm_status run(scatter &s, cudaStream_t stream) {
   if (p.n == 0) return launched();
   RM_LAUNCH(rows_kernel, blocks_for(p.rows), RM_BLOCK, stream, s);
   RM_LAUNCH(place_kernel, blocks_for(p.n), RM_BLOCK, stream, s);
-  const int64_t grid = blocks_for(s.most * p.cols);
+  const int64_t grid = blocks_for(s.max_rows * p.cols);
   switch (p.format) {
     case RM_F16: RM_LAUNCH((few_kernel<RM_F16>), grid, RM_BLOCK, stream, s); break;
     case RM_BF16: RM_LAUNCH((few_kernel<RM_BF16>), grid, RM_BLOCK, stream, s); break;

@@ -44,8 +44,8 @@ inline ptrdiff_t bits_of(const rm_axis &axis) {
   for (int d = 0; d < RM_DIMS; d++) bits |= axis.stride[d];
   return bits;
 }
-inline ptrdiff_t axis_bytes(ptrdiff_t line, ptrdiff_t step, const rm_im2col *patches) {
-  return patches ? bits_of(patches->rows) | bits_of(patches->k) : line | step;
+inline ptrdiff_t axis_bytes(ptrdiff_t vector, ptrdiff_t step, const rm_im2col *im2col) {
+  return im2col ? bits_of(im2col->rows) | bits_of(im2col->k) : vector | step;
 }
 
 /* The problem with all that it points to. */
@@ -88,7 +88,7 @@ __device__ inline rm_matmul_problem problem_of(const device_problem &d, int64_t 
 __device__ inline int64_t along(const rm_axis *axis, ptrdiff_t stride, int64_t i) {
   return axis ? place_of(axis, i).offset : i * stride;
 }
-__device__ inline char *place_in_c(const rm_matmul_problem &p, int64_t r, int64_t c) {
+__device__ inline char *address_in_c(const rm_matmul_problem &p, int64_t r, int64_t c) {
   return p.c.base + along(p.c.rows, p.c.row, r) + along(p.c.cols, p.c.col, c);
 }
 
@@ -96,15 +96,15 @@ __device__ inline char *place_in_c(const rm_matmul_problem &p, int64_t r, int64_
 struct spot {
   int64_t offset, at[RM_COORDINATES];
 };
-__device__ inline spot spot_of(const rm_operand &o, int64_t i, bool is_term) {
+__device__ inline spot spot_of(const rm_operand &o, int64_t i, bool is_k) {
   spot s = {};
   if (!o.im2col) {
-    s.offset = i * (is_term ? o.k_stride : o.row_stride);
+    s.offset = i * (is_k ? o.k_stride : o.row_stride);
     return s;
   }
-  const place q = place_of(is_term ? &o.im2col->k : &o.im2col->rows, i);
+  const place q = place_of(is_k ? &o.im2col->k : &o.im2col->rows, i);
   s.offset = q.offset;
-  for (int c = 0; c < RM_COORDINATES; c++) s.at[c] = q.at[c] + (is_term ? 0 : o.im2col->start[c]);
+  for (int c = 0; c < RM_COORDINATES; c++) s.at[c] = q.at[c] + (is_k ? 0 : o.im2col->start[c]);
   return s;
 }
 
@@ -130,32 +130,32 @@ __device__ inline void write(char *p, const char *bits, int size, bool is_aligne
 
 /* One factor of a tile: T vectors, DEPTH indices k at a time. */
 struct side {
-  spot line[RM_T], term[RM_DEPTH];
+  spot vector[RM_T], index[RM_DEPTH];
   double x[RM_DEPTH][RM_PITCH];
 };
 
-__device__ inline void find_lines(side &s, const rm_operand &o, int64_t first, int64_t lines) {
+__device__ inline void find_vectors(side &s, const rm_operand &o, int64_t first, int64_t vectors) {
   const int t = static_cast<int>(threadIdx.x);
-  if (t < RM_T && first + t < lines) s.line[t] = spot_of(o, first + t, false);
+  if (t < RM_T && first + t < vectors) s.vector[t] = spot_of(o, first + t, false);
 }
-__device__ inline void find_terms(side &s, const rm_operand &o, int64_t k0, int64_t terms, int t) {
-  if (t >= 0 && t < RM_DEPTH && k0 + t < terms) s.term[t] = spot_of(o, k0 + t, true);
+__device__ inline void find_indices(side &s, const rm_operand &o, int64_t k0, int64_t terms, int t) {
+  if (t >= 0 && t < RM_DEPTH && k0 + t < terms) s.index[t] = spot_of(o, k0 + t, true);
 }
 
 /* Loads DEPTH indices from k0 on; what lies outside is zero. by_k: neighbours along k are nearer in memory than vectors. */
 template <int fmt>
-__device__ void load_piece(side &s, const rm_operand &o, int64_t first, int64_t lines, int64_t k0, int64_t terms, bool is_aligned) {
+__device__ void load_piece(side &s, const rm_operand &o, int64_t first, int64_t vectors, int64_t k0, int64_t terms, bool is_aligned) {
   const bool by_k = o.im2col ? !o.im2col->rows_adjacent
                               : (o.k_stride < 0 ? -o.k_stride : o.k_stride) < (o.row_stride < 0 ? -o.row_stride : o.row_stride);
   for (int e = static_cast<int>(threadIdx.x); e < RM_T * RM_DEPTH; e += RM_T_THREADS) {
     const int k = by_k ? e % RM_DEPTH : e / RM_T, l = by_k ? e / RM_DEPTH : e % RM_T;
-    bool inside = first + l < lines && k0 + k < terms;
+    bool inside = first + l < vectors && k0 + k < terms;
     if (inside && o.im2col)
       for (int c = 0; c < RM_COORDINATES; c++) {
-        const int64_t x = s.line[l].at[c] + s.term[k].at[c];
+        const int64_t x = s.vector[l].at[c] + s.index[k].at[c];
         inside = inside && x >= 0 && x < o.im2col->size[c];
       }
-    s.x[k][l] = inside ? read<fmt>(o.base + s.line[l].offset + s.term[k].offset, is_aligned) : 0.0;
+    s.x[k][l] = inside ? read<fmt>(o.base + s.vector[l].offset + s.index[k].offset, is_aligned) : 0.0;
   }
 }
 
@@ -179,11 +179,11 @@ __device__ inline void multiply_mma(double (&c)[2], double a, double b) {
 /* Adds the products of one piece to the accumulation chains. */
 __device__ inline void multiply_piece(const side &a, const side &b, double (&chain)[RM_ROW_PARTS][RM_COL_PARTS][2]) {
 #if RM_HAS_MMA
-  const int line = static_cast<int>(threadIdx.x) % 32 / 4, term = static_cast<int>(threadIdx.x) % 4;
+  const int vector = static_cast<int>(threadIdx.x) % 32 / 4, index = static_cast<int>(threadIdx.x) % 4;
   for (int k = 0; k < RM_DEPTH; k += 4) {
     double x[RM_ROW_PARTS], y[RM_COL_PARTS];
-    for (int i = 0; i < RM_ROW_PARTS; i++) x[i] = a.x[k + term][warp_row() + i * 8 + line];
-    for (int j = 0; j < RM_COL_PARTS; j++) y[j] = b.x[k + term][warp_col() + j * 8 + line];
+    for (int i = 0; i < RM_ROW_PARTS; i++) x[i] = a.x[k + index][warp_row() + i * 8 + vector];
+    for (int j = 0; j < RM_COL_PARTS; j++) y[j] = b.x[k + index][warp_col() + j * 8 + vector];
     for (int i = 0; i < RM_ROW_PARTS; i++)
       for (int j = 0; j < RM_COL_PARTS; j++) multiply_mma(chain[i][j], x[i], y[j]);
   }
@@ -203,7 +203,7 @@ __device__ inline void multiply_piece(const side &a, const side &b, double (&cha
 /* The tiles of a batch, and a bitmap of undecided elements. */
 struct tiling {
   int64_t rows, cols, count; /* tiles of a product; of all */
-  uint32_t *open;
+  uint32_t *undecided;
 };
 struct tile {
   int64_t which, row, col; /* product; its first element */
@@ -212,20 +212,20 @@ __device__ inline tile tile_of(const tiling &t, int64_t index) {
   const int64_t in_product = index % (t.rows * t.cols);
   return tile{index / (t.rows * t.cols), in_product / t.cols * RM_T, in_product % t.cols * RM_T};
 }
-__device__ inline void leave_open(const tiling &t, const rm_matmul_problem &p, int64_t which, int64_t r, int64_t c) {
+__device__ inline void mark_undecided(const tiling &t, const rm_matmul_problem &p, int64_t which, int64_t r, int64_t c) {
   const int64_t bit = (which * p.m + r) * p.n + c;
-  atomicOr(t.open + bit / 32, 1u << (bit % 32));
+  atomicOr(t.undecided + bit / 32, 1u << (bit % 32));
 }
 
 /* Calls f(k0) when each piece of DEPTH indices, from k0 on, is in a and b, with a barrier on either side. */
 template <int fmt, class F>
 __device__ void each_piece(side &a, side &b, const device_problem &d, const rm_matmul_problem &p, const tile &at, F f) {
   const int t = static_cast<int>(threadIdx.x);
-  find_lines(a, p.a, at.row, p.m);
-  find_lines(b, p.b, at.col, p.n);
+  find_vectors(a, p.a, at.row, p.m);
+  find_vectors(b, p.b, at.col, p.n);
   for (int64_t k0 = 0; k0 < p.k; k0 += RM_DEPTH) {
-    find_terms(a, p.a, k0, p.k, t - RM_T);
-    find_terms(b, p.b, k0, p.k, t - 2 * RM_T);
+    find_indices(a, p.a, k0, p.k, t - RM_T);
+    find_indices(b, p.b, k0, p.k, t - 2 * RM_T);
     __syncthreads();
     load_piece<fmt>(a, p.a, at.row, p.m, k0, p.k, d.a_aligned);
     load_piece<fmt>(b, p.b, at.col, p.n, k0, p.k, d.b_aligned);
@@ -247,16 +247,16 @@ template <class F> __device__ void each_element(const rm_matmul_problem &p, cons
 }
 
 /* The vectors of a tile, first those of A, then those of B: one for each of the first 2 T threads. */
-__device__ inline bool has_line() { return threadIdx.x < 2 * RM_T; }
-__device__ inline double line_term(const side &a, const side &b, int k) {
+__device__ inline bool has_vector() { return threadIdx.x < 2 * RM_T; }
+__device__ inline double vector_element(const side &a, const side &b, int k) {
   return threadIdx.x < RM_T ? a.x[k][threadIdx.x] : b.x[k][threadIdx.x - RM_T];
 }
 
 /* Calls f(problem, row, column) for this thread's share of the undecided elements. */
-template <class F> __device__ void each_left_open(const device_problem &d, const uint32_t *open, int64_t words, F f) {
+template <class F> __device__ void each_undecided_element(const device_problem &d, const uint32_t *undecided, int64_t words, F f) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x, product = d.p.m * d.p.n;
   for (int64_t w = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; w < words; w += step) {
-    const uint32_t bits = open[w];
+    const uint32_t bits = undecided[w];
     for (int bit = 0; bit < 32; bit++)
       if (bits >> bit & 1u) {
         const int64_t at = w * 32 + bit;
@@ -267,7 +267,7 @@ template <class F> __device__ void each_left_open(const device_problem &d, const
 }
 
 /* Runs `tiles` and then `accurate` over a problem that is not empty. */
-template <class Tiles, class Rest> rm_status run_tiles(const device_problem &d, cudaStream_t stream, Tiles tiles, Rest rest) {
+template <class Tiles, class Accurate> rm_status run_tiles(const device_problem &d, cudaStream_t stream, Tiles tiles, Accurate accurate) {
   const rm_matmul_problem &p = d.p;
   tiling t = {(p.m + RM_T - 1) / RM_T, (p.n + RM_T - 1) / RM_T, 0, nullptr};
   const __int128 elements = static_cast<__int128>(p.m) * p.n * p.batch;
@@ -276,9 +276,9 @@ template <class Tiles, class Rest> rm_status run_tiles(const device_problem &d, 
   const int64_t words = (static_cast<int64_t>(elements) + 31) / 32;
   workspace work(static_cast<size_t>(words) * 4, stream);
   if (!work.data || cudaMemsetAsync(work.data, 0, static_cast<size_t>(words) * 4, stream) != cudaSuccess) return RM_ERR_DEVICE;
-  t.open = static_cast<uint32_t *>(work.data);
+  t.undecided = static_cast<uint32_t *>(work.data);
   tiles(d, t, t.count < INT32_MAX ? t.count : INT32_MAX);
-  rest(d, t.open, words, blocks_for(words));
+  accurate(d, t.undecided, words, blocks_for(words));
   return launched();
 }
 

@@ -21,32 +21,32 @@ struct rm_open_set {
 namespace {
 
 /* Begins with all elements or none. RM_ERR_DEVICE: there is no memory. */
-rm_status open_begin(rm_open_set *open, const workspace &work, int64_t n, bool all) {
+rm_status open_begin(rm_open_set *undecided, const workspace &work, int64_t n, bool all) {
   if (!work.data || cudaMemsetAsync(work.data, all ? 0xff : 0, rm_open_set::bytes(n), work.stream) != cudaSuccess)
     return RM_ERR_DEVICE;
-  *open = rm_open_set{n, static_cast<uint32_t *>(work.data), static_cast<uint32_t *>(work.data) + (n + 31) / 32};
+  *undecided = rm_open_set{n, static_cast<uint32_t *>(work.data), static_cast<uint32_t *>(work.data) + (n + 31) / 32};
   return RM_OK;
 }
 
 /* Calls f(i) for each set bit of one worker's share: every `workers`-th bit, or runs of bits where the bitmap is large. */
-template <class F> __device__ void each_left(const rm_open_set &open, int64_t worker, int64_t workers, F f) {
-  const int64_t unit = open.n >= 1 << 22 ? 1024 : open.n >= 1 << 17 ? 32 : 1;
-  for (int64_t first = worker * unit; first < open.n; first += workers * unit)
-    for (int64_t i = first; i < first + unit && i < open.n;) {
-      if (i % 1024 == 0 && !open.words[i / 1024]) {
+template <class F> __device__ void each_left(const rm_open_set &undecided, int64_t worker, int64_t workers, F f) {
+  const int64_t unit = undecided.n >= 1 << 22 ? 1024 : undecided.n >= 1 << 17 ? 32 : 1;
+  for (int64_t first = worker * unit; first < undecided.n; first += workers * unit)
+    for (int64_t i = first; i < first + unit && i < undecided.n;) {
+      if (i % 1024 == 0 && !undecided.words[i / 1024]) {
         i += 1024;
-      } else if (i % 32 == 0 && !open.bits[i / 32]) {
+      } else if (i % 32 == 0 && !undecided.bits[i / 32]) {
         i += 32;
       } else {
-        if (open.bits[i / 32] >> (i % 32) & 1u) f(i);
+        if (undecided.bits[i / 32] >> (i % 32) & 1u) f(i);
         i++;
       }
     }
 }
 
 /* The same with each thread of the grid as a worker. */
-template <class F> __device__ void each_open(const rm_open_set &open, F f) {
-  each_left(open, static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, static_cast<int64_t>(gridDim.x) * blockDim.x, f);
+template <class F> __device__ void each_open(const rm_open_set &undecided, F f) {
+  each_left(undecided, static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, static_cast<int64_t>(gridDim.x) * blockDim.x, f);
 }
 
 /* The threads of an accurate phase over n elements. They are few, since each has a stack of `bytes` for big numbers. */
