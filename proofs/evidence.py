@@ -38,12 +38,12 @@ neon of aarch64 under an emulator, `tests/packaging/test_cross_aarch64.py`), and
   in every combination and 20,000 random tuples, and by a digest of 2^20 tuples.
 - **f32**: `make test` compares 100,000 random inputs and the special values with the oracle and checks the digest of every 257th of all
   2^32 inputs; `make test-exhaustive` runs all of them: one digest on every instruction set, and the oracle's value for each input
-  that the fast kernel left open and for one in 257 of the others. "lanes": the evaluation in binary32 that comes first is compared
+  that the fast phase left undecided and for one in 257 of the others. "lanes": the evaluation in binary32 that comes first is compared
   on its own.
 - **oracle**: the share of all 2^32 f32 results that `proofs/oracle` has found right: enclosures by ball arithmetic (Arb), in integers, that have
   no line in common with the library or with MPFR (`make oracle`; `make test` compares 262,144 of them beside the hardest cases).
 - **f64**: lines of the published and computed lists of hard cases, all compared with the oracle, beside 100,000 random inputs.
-- **proof**: the error bound that decides the rounding test, checked by a machine box by box on the domain given below: the largest
+- **proof**: the error bound in Ziv's rounding test, checked by a machine box by box on the domain given below: the largest
   checked error over the claimed bound, with fused operations and without. At most 1 is proved; boxes are cut no further than that needs, so a
   figure near 1 does not say that the claim is tight. Without a figure the bound is derived in prose in the kernel's file.
 - **control**: instruction sets on which the library with all bounds made 2^20 times smaller gives a wrong result on the hardest f32
@@ -97,7 +97,7 @@ Beyond a cut of the argument kernels take another argument in its place, or the 
 over the whole range, piece by piece, those of gradients, powers and logaddexp too; it reads the cuts of known results from the source. In the formats
 below f64 all numbers of functions of one argument are compared with an oracle.
 
-Not machine-checked, but derived in prose in the files: kernels that are not in this table, and the complete functions of any precision; in f64 of
+Not machine-checked, but derived in prose in the files: kernels that are not in this table, and the accurate phases of any precision; in f64 of
 functions of one argument and gradients, those x at which a kernel is entered but that are neither in the table's domains nor beyond those cuts.
 `proofs/domains.py` finds them by the sources' conditions for entering (of silu and gelu_tanh results below 2^-960 get a NaN for a bound, so that they
 are left undecided):
@@ -160,11 +160,11 @@ def bound_counts() -> str:
 CONDITIONS = """
 ## Conditions left out
 
-Each comparison of the vector code (kernels, steps, rounding tests, fast paths of operators) sends lanes to a slower tier, to the complete function or
+Each comparison of the vector code (fast phases, Ziv's rounding tests, fast paths of operators) sends lanes to a slower tier, to the accurate phase or
 to another value. In a build for controls each is left out by itself, as never true or as always true. `tests/controls/guards.txt` has a line for each:
 arguments at which a function is right with the condition and wrong without it, by comparison with MPFR (`tests/controls/test_guards.py` tries them on every
 instruction set); an operation on data beside boundaries of rounding whose result changes; or why no result changes. Conditions of scalar code
-(complete functions, balls) are not among them.
+(accurate phases, balls) are not among them.
 
 | conditions | a wrong value is shown | an operation's result changes | same results, or only slower: argued there, or all inputs compared | nothing found |
 | --- | --- | --- | --- | --- |
@@ -299,13 +299,13 @@ def step_rows() -> list[str]:
 STEPS = """
 ## Formulas: steps of optimisers, rows, losses, draws
 
-Made by `python -m proofs.formula.check --write`: the greatest share of its bound that the error of the value given to a rounding test can reach, for all
+Made by `python -m proofs.formula.check --write`: the largest share of its bound that the error of the value given to Ziv's rounding test can reach, for all
 data of the ranges that the kernel's comment names. The error is a polynomial in rounding errors, and in the number of terms of a sum; it is taken
 from the expression graph of the library's own source and from the host code that gives it its numbers. Assumed are the bounds of exponentials,
 log1p and quantiles (above), the bounds of sums by the numbers of roundings that `proofs/depth/run.py` counts, and the ranges that comments state.
-Where an assumed error makes up most of a bound, the share is near 1. What the fast evaluations leave open, and the totals of binary cross entropy,
+Where an assumed error makes up most of a bound, the share is near 1. What the fast phases leave undecided, and the totals of binary cross entropy,
 kl_div and nll_loss from the start, are computed with double-double numbers that carry a bound of their error: each of their operations is a
-line below, underflow included, so that what is composed of them is within its bound (the share is then 1 by design). `proofs/exact/run.py` compares what rounding tests are given with exact numbers,
+line below, underflow included, so that what is composed of them is within its bound (the share is then 1 by design). `proofs/exact/run.py` compares what Ziv's rounding test is given with exact numbers,
 here and in products, convolutions, sums, losses, pooling and scatter sums.
 
 | operation | with FMA | without |

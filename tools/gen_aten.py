@@ -9,14 +9,15 @@ PAGE = ROOT / "docs/aten.md"
 
 HEAD = """# ATen operators under reproducible()
 
-Made by `tools/gen_aten.py` from `python/repmath/torch/_aten/operators.txt`, which decides: an operator that rounds and is not
-here raises `UncoveredOperatorError` ([reproducible.md](reproducible.md)). RN is one rounding of the exact value to the format of the result. Python numbers
+Made by `tools/gen_aten.py` from `python/repmath/torch/_aten/operators.txt`, which is authoritative: an operator that rounds and is not
+listed raises `UncoveredOperatorError` ([reproducible.md](reproducible.md)). RN is one rounding of the exact value to the format of the result. Python numbers
 among the arguments are exact binary64, and so are tensors without axes and integers beside a narrower format; tensors of integers and bool
 are PyTorch's own. An operator whose name ends in `_` writes into its first argument; the overload with `out` writes the same result there. Where that has
 a narrower format, the exact value is rounded to it once; operators that cannot do so raise.
 
-Lines that begin with *composed* are of functions that are rounded each, as they say; all others are rounded once. What PyTorch itself composes of
-operators, as `softsign` of a quotient and a sum, has a rounding for each of these; [reproducible.md](reproducible.md) says what is seen as a whole.
+A line that begins with *composed* names several functions, each of which is rounded; all other operators are rounded once. What PyTorch itself composes of
+operators, such as `softsign` of a quotient and a sum, has one rounding for each of these; [reproducible.md](reproducible.md#functions-taken-as-a-whole)
+lists the functions that are taken as a whole.
 """
 
 
