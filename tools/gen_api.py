@@ -15,20 +15,21 @@ FORMATS = [("f16", "rm_f16"), ("bf16", "rm_bf16"), ("f32", "float"), ("f64", "do
 class Function(NamedTuple):
     name: str
     arity: int
+    gradient: int
     hard: str
     definition: str
 
     @property
     def arguments(self):
         """The names of the arguments."""
-        return ("g", "x") if self.name.endswith("_backward") else ("x", "y", "z")[: self.arity]
+        return ("g", "x") if self.gradient else ("x", "y", "z")[: self.arity]
 
 
 def functions():
     """The manifest's lines."""
     text = (ROOT / "crlibm/functions.def").read_text()
-    lines = re.findall(r'^RM_FUNCTION\((\w+), \w+, ([123]), "([^"]*)", "([^"]*)"\)$', text, re.M)
-    return [Function(name, int(arity), hard, definition) for name, arity, hard, definition in lines]
+    lines = re.findall(r'^RM_FUNCTION\((\w+), \w+, ([123]), ([01]), "([^"]*)", "([^"]*)"\)$', text, re.M)
+    return [Function(name, int(arity), int(gradient), hard, definition) for name, arity, gradient, hard, definition in lines]
 
 
 def wrapped(start, parameters):

@@ -6,7 +6,7 @@
 #include "acosh_mp.h"
 
 RM_COLD uint64_t rm_acosh_accurate(double x, int format, int rule, uint32_t *flags) {
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x < 1.0) {
     *flags |= RM_FLAG_INVALID;
     return rm_nan_bits(format);

@@ -7,7 +7,7 @@
 RM_COLD uint64_t rm_add_accurate(double x, double y, int format, int rule, uint32_t *flags) {
   const int nx = rm_is_negative(x), ny = rm_is_negative(y);
   int ex, ey;
-  if (x != x || y != y) return rm_nan_bits(format);
+  if (rm_is_nan(x) || rm_is_nan(y)) return rm_nan_bits(format);
   if (rm_is_infinite(x) || rm_is_infinite(y)) {
     if (rm_is_infinite(x) && rm_is_infinite(y) && nx != ny) return rm_invalid(format, flags);
     return rm_signed_infinity(rm_is_infinite(x) ? nx : ny, format);

@@ -8,7 +8,7 @@
 RM_COLD uint64_t rm_asin_accurate(double x, int format, int rule, uint32_t *flags) {
   const int negative = (int)(rm_bits64(x) >> 63);
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (size > 1.0) {
     *flags |= RM_FLAG_INVALID;
     return rm_nan_bits(format);

@@ -9,7 +9,7 @@ RM_COLD uint64_t rm_asinh_accurate(double x, int format, int rule, uint32_t *fla
   const int negative = (int)(rm_bits64(x) >> 63);
   const uint64_t sign = negative ? rm_sign_bit(format) : 0;
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (size == 0.0) return sign;
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_infinity_bits(format) | sign;
   /* 0 < x - asinh x < x^3/6 <= 2^-54.5 x (alternating series). */

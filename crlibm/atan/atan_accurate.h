@@ -50,7 +50,7 @@ RM_COLD uint64_t rm_atan_direction_accurate(double y, double x, int format, int 
 RM_COLD uint64_t rm_atan_accurate(double x, int format, int rule, uint32_t *flags) {
   const int negative = (int)(rm_bits64(x) >> 63);
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (size == 0.0) return negative ? rm_sign_bit(format) : 0;
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000)))
     return rm_atan_direction_accurate(negative ? -1.0 : 1.0, 0.0, format, rule, flags);

@@ -11,7 +11,7 @@ RM_COLD uint64_t rm_atan2_accurate(double y, double x, int format, int rule, uin
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const int negative = (int)(rm_bits64(y) >> 63), left = (int)(rm_bits64(x) >> 63);
   const int y_infinite = y == infinity || y == -infinity, x_infinite = x == infinity || x == -infinity;
-  if (y != y || x != x) return rm_nan_bits(format);
+  if (rm_is_nan(y) || rm_is_nan(x)) return rm_nan_bits(format);
   if (y_infinite || x_infinite) {
     y = y_infinite ? 1.0 : 0.0;
     x = x_infinite ? 1.0 : 0.0;

@@ -6,7 +6,7 @@
 
 RM_COLD uint64_t rm_cbrt_accurate(double x, int format, int rule, uint32_t *flags) {
   int e, rest;
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x == 0.0) return rm_signed_zero(rm_is_negative(x), format);
   if (rm_is_infinite(x)) return rm_signed_infinity(rm_is_negative(x), format);
   uint64_t m = rm_split_double(x, &e);

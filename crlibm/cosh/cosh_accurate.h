@@ -7,7 +7,7 @@
 
 RM_COLD uint64_t rm_cosh_accurate(double x, int format, int rule, uint32_t *flags) {
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (size == 0.0) return rm_one_bits(format);
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_infinity_bits(format);
   /* ln2 < 0.6932: e^|x|/2 > 2^(emax+1). */

@@ -85,7 +85,7 @@ RM_FN void rm_ball_set_i64(rm_ball *r, int64_t x, int n) {
 }
 RM_FN void rm_ball_set(rm_ball *r, double x, int n) {
   int e = 0;
-  if (x - x != 0.0) { /* infinite or NaN */
+  if (!rm_is_finite(x)) { /* infinite or NaN */
     rm_ball_unknown(r, n);
     return;
   }

@@ -11,7 +11,7 @@ RM_COLD uint64_t rm_erf_backward_accurate(double g, double x, int format, int ru
   const int p = rm_precision(format), emin = rm_emin(format), negative = (int)(rm_bits64(g) >> 63);
   const uint64_t sign = negative ? rm_sign_bit(format) : 0;
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
-  if (g != g || x != x) return rm_nan_bits(format);
+  if (rm_is_nan(g) || rm_is_nan(x)) return rm_nan_bits(format);
   const int vanishes = x == infinity || x == -infinity;
   if (g == infinity || g == -infinity) {
     if (!vanishes) return rm_infinity_bits(format) | sign;

@@ -9,7 +9,7 @@
 RM_COLD uint64_t rm_erfinv_accurate(double x, int format, int rule, uint32_t *flags) {
   const int negative = rm_is_negative(x);
   const double u = negative ? -x : x;
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (u > 1.0) return rm_invalid(format, flags);
   if (u == 1.0) return rm_pole(negative, format, flags);
   if (u == 0.0) return rm_signed_zero(negative, format);

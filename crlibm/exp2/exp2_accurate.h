@@ -8,7 +8,7 @@
 RM_COLD uint64_t rm_exp2_accurate(double x, int format, int rule, uint32_t *flags) {
   const int p = rm_precision(format), emax = rm_emax(format), emin = rm_emin(format);
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return x > 0.0 ? rm_infinity_bits(format) : 0;
   if (x >= (double)(emax + 1)) return rm_overflow(0, format, rule, flags);
   /* Below half the least subnormal number. */

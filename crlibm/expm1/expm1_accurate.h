@@ -8,7 +8,7 @@
 
 RM_COLD uint64_t rm_expm1_accurate(double x, int format, int rule, uint32_t *flags) {
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x == 0.0) return rm_bits64(x) >> 63 ? rm_sign_bit(format) : 0;
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000)))
     return x > 0.0 ? rm_infinity_bits(format) : rm_one_bits(format) | rm_sign_bit(format);

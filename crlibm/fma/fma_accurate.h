@@ -8,7 +8,7 @@
 RM_COLD uint64_t rm_fma_accurate(double x, double y, double z, int format, int rule, uint32_t *flags) {
   const int negative = rm_is_negative(x) != rm_is_negative(y), nz = rm_is_negative(z);
   int ex, ey, ez;
-  if (x != x || y != y || z != z) return rm_nan_bits(format);
+  if (rm_is_nan(x) || rm_is_nan(y) || rm_is_nan(z)) return rm_nan_bits(format);
   if (rm_is_infinite(x) || rm_is_infinite(y)) {
     if (x == 0.0 || y == 0.0 || (rm_is_infinite(z) && nz != negative)) return rm_invalid(format, flags);
     return rm_signed_infinity(negative, format);

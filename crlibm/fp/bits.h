@@ -34,6 +34,10 @@ RM_FN float rm_from_bits32(uint32_t b) {
   return x;
 }
 
+RM_FN int rm_is_nan(double x) { return x != x; }
+RM_FN int rm_is_finite(double x) { return x - x == 0.0; }
+RM_FN int rm_is_finite_f32(float x) { return x - x == 0.0f; }
+
 /* The number of zero bits above the highest one, x != 0. */
 RM_FN int rm_clz64(uint64_t x) { return __builtin_clzll(x); }
 /* The number of zero bits below the lowest one, x != 0. (No __builtin_ctz: CUDA has none.) */

@@ -10,7 +10,7 @@ RM_COLD uint64_t rm_gelu_accurate(double x, int format, int rule, uint32_t *flag
   const uint64_t sign = negative ? rm_sign_bit(format) : 0;
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (size == 0.0 || x == -infinity) return sign; /* the limit at -inf is 0, approached from below */
   if (x == infinity) return rm_infinity_bits(format);
   /* |gelu(-x)| = x Phi(-x) < exp(-x^2/2) < 2^(emin-p), half the least subnormal number. */

@@ -12,7 +12,7 @@ RM_COLD uint64_t rm_gelu_backward_accurate(double g, double x, int format, int r
   const int p = rm_precision(format), emin = rm_emin(format);
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
-  if (g != g || x != x) return rm_nan_bits(format);
+  if (rm_is_nan(g) || rm_is_nan(x)) return rm_nan_bits(format);
   const int negative = (int)(rm_bits64(g) >> 63) ^ (x <= -RM_GELU_SLOPE_ZERO);
   const uint64_t sign = negative ? rm_sign_bit(format) : 0;
   if (g == infinity || g == -infinity) {

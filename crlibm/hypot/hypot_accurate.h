@@ -8,7 +8,7 @@ RM_COLD uint64_t rm_hypot_accurate(double x, double y, int format, int rule, uin
   int ex, ey, negative;
   int64_t e;
   if (rm_is_infinite(x) || rm_is_infinite(y)) return rm_infinity_bits(format); /* whatever the other is */
-  if (x != x || y != y) return rm_nan_bits(format);
+  if (rm_is_nan(x) || rm_is_nan(y)) return rm_nan_bits(format);
   if (x == 0.0 && y == 0.0) return 0;
   if (x == 0.0 || y == 0.0) { /* |x| or |y|, a number of the format */
     const uint64_t m = rm_split_double(x == 0.0 ? y : x, &ex);

@@ -8,7 +8,7 @@
 /* The closed results of a logarithm to any base above 1: 1 when x is NaN, not positive, infinite or 1. */
 RM_FN int rm_log_closed(double x, int format, uint32_t *flags, uint64_t *result) {
   *result = rm_nan_bits(format);
-  if (x != x) return 1;
+  if (rm_is_nan(x)) return 1;
   if (x == 0.0) {
     *flags |= RM_FLAG_DIVBYZERO;
     *result = rm_infinity_bits(format) | rm_sign_bit(format);

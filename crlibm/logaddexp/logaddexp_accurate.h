@@ -8,7 +8,7 @@
 RM_COLD uint64_t rm_logaddexp_accurate(double x, double y, int format, int rule, uint32_t *flags) {
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const double big = x > y ? x : y, small = x > y ? y : x;
-  if (x != x || y != y) return rm_nan_bits(format);
+  if (rm_is_nan(x) || rm_is_nan(y)) return rm_nan_bits(format);
   if (big == infinity) return rm_infinity_bits(format);
   if (big == -infinity) return rm_infinity_bits(format) | rm_sign_bit(format);
   if (small == -infinity) { /* exactly big; log 1 = +0 */

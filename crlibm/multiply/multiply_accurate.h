@@ -7,7 +7,7 @@
 RM_COLD uint64_t rm_multiply_accurate(double x, double y, int format, int rule, uint32_t *flags) {
   const int negative = rm_is_negative(x) != rm_is_negative(y);
   int ex, ey;
-  if (x != x || y != y) return rm_nan_bits(format);
+  if (rm_is_nan(x) || rm_is_nan(y)) return rm_nan_bits(format);
   if (rm_is_infinite(x) || rm_is_infinite(y)) {
     if (x == 0.0 || y == 0.0) return rm_invalid(format, flags);
     return rm_signed_infinity(negative, format);

@@ -8,7 +8,7 @@
 RM_COLD uint64_t rm_ndtr_accurate(double x, int format, int rule, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format);
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x == infinity) return rm_one_bits(format);
   if (x == -infinity) return 0;
   /* Phi(-x) < exp(-x^2/2) < 2^(emin-p), half the least subnormal number. */

@@ -9,7 +9,7 @@
 RM_COLD uint64_t rm_ndtri_accurate(double p, int format, int rule, uint32_t *flags) {
   const int below = p < 0.5;
   double u, v;
-  if (p != p) return rm_nan_bits(format);
+  if (rm_is_nan(p)) return rm_nan_bits(format);
   if (p < 0.0 || p > 1.0) return rm_invalid(format, flags);
   if (p == 0.0 || p == 1.0) return rm_pole(below, format, flags);
   if (p == 0.5) return 0;

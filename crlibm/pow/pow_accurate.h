@@ -68,7 +68,7 @@ RM_FN uint64_t rm_pow_accurate_special(double x, double y, int odd, int format, 
   const double a = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
   const uint64_t sign = odd && rm_bits64(x) >> 63 ? rm_sign_bit(format) : 0;
   if (y == 0.0 || x == 1.0) return rm_one_bits(format); /* of a NaN too */
-  if (x != x || y != y) return rm_nan_bits(format);
+  if (rm_is_nan(x) || rm_is_nan(y)) return rm_nan_bits(format);
   if (a == 1.0) return rm_one_bits(format); /* (-1)^(+-infinity) */
   if (a == 0.0 && y < 0.0 && y > -infinity) *flags |= RM_FLAG_DIVBYZERO;
   /* The limit is infinite or 0; y infinite is an even integer. */

@@ -22,7 +22,7 @@ RM_COLD uint64_t rm_sigmoid_product_accurate(double g, double x, int argument, i
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
   const int four = argument == RM_SIGMOID_2X ? 2 : 0;
-  if (g != g || x != x) return rm_nan_bits(format);
+  if (rm_is_nan(g) || rm_is_nan(x)) return rm_nan_bits(format);
   const int f_negative = shape == RM_SIGMOID_SWISH && x < rm_sigmoid_swish_zero(argument);
   const int negative = (int)(rm_bits64(g) >> 63) ^ f_negative;
   const uint64_t sign = negative ? rm_sign_bit(format) : 0;

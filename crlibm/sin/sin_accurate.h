@@ -60,7 +60,7 @@ RM_COLD uint64_t rm_sin_accurate_turned(double x, int turn, int flip, int format
 RM_COLD uint64_t rm_sin_accurate(double x, int format, int rule, uint32_t *flags) {
   const int negative = (int)(rm_bits64(x) >> 63);
   const double size = vf64_abs(x);
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) {
     *flags |= RM_FLAG_INVALID;
     return rm_nan_bits(format);

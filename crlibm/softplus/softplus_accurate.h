@@ -43,7 +43,7 @@ RM_COLD uint64_t rm_softplus_sum_accurate(int flip, double big, double small, in
 RM_FN uint64_t rm_softplus_signed_accurate(int flip, double x, int format, int rule, uint32_t *flags) {
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const uint64_t sign = flip ? rm_sign_bit(format) : 0;
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x == infinity) return rm_infinity_bits(format) | sign;
   if (x == -infinity) return sign;
   return x > 0.0 ? rm_softplus_sum_accurate(flip, x, 0.0, format, rule, flags)

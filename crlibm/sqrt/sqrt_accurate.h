@@ -6,7 +6,7 @@
 
 RM_COLD uint64_t rm_sqrt_accurate(double x, int format, int rule, uint32_t *flags) {
   int e;
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x == 0.0) return rm_signed_zero(rm_is_negative(x), format);
   if (x < 0.0) return rm_invalid(format, flags);
   if (rm_is_infinite(x)) return rm_infinity_bits(format);

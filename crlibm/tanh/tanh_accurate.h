@@ -9,7 +9,7 @@ RM_COLD uint64_t rm_tanh_accurate(double x, int format, int rule, uint32_t *flag
   const int negative = (int)(rm_bits64(x) >> 63);
   const uint64_t sign = negative ? rm_sign_bit(format) : 0;
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (size == 0.0) return sign;
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_one_bits(format) | sign;
   /* 1 - tanh x = 2/(exp(2x) + 1) < 2 exp(-2x) < 2^-(p+1), half an ulp below 1, from x > (p+2) ln2/2 on; ln2/2 < 0.3466. */

@@ -63,7 +63,7 @@ static void fail(rm_status status) {
     fail(status);                                                                                                      \
     return -1;                                                                                                         \
   }
-#define RM_FUNCTION(name, NAME, arity, hard, doc)                                                                      \
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc)                                                            \
   LOOP(name, arity, f16, rm_f16)                                                                                       \
   LOOP(name, arity, f32, float)                                                                                        \
   LOOP(name, arity, f64, double)                                                                                       \
@@ -87,7 +87,7 @@ static void fail(rm_status status) {
 #define LOOPS_FLOAT8_1(name) LOOP_FLOAT8(name, RM_PY_E4M3FN) LOOP_FLOAT8(name, RM_PY_E5M2)
 #define LOOPS_FLOAT8_2(name)
 #define LOOPS_FLOAT8_3(name)
-#define RM_FUNCTION(name, NAME, arity, hard, doc) LOOPS_FLOAT8_##arity(name)
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc) LOOPS_FLOAT8_##arity(name)
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 #define TABLE_FLOAT8_1(name) {name##_RM_PY_E4M3FN, name##_RM_PY_E5M2}
@@ -107,7 +107,7 @@ static const char types_rounded_1[] = {TYPES(2, NPY_FLOAT), TYPES(2, NPY_DOUBLE)
 static const char types_rounded_2[] = {TYPES(3, NPY_FLOAT), TYPES(3, NPY_DOUBLE)};
 static const char types_rounded_3[] = {TYPES(4, NPY_FLOAT), TYPES(4, NPY_DOUBLE)};
 static const char *const types_rounded[] = {NULL, types_rounded_1, types_rounded_2, types_rounded_3};
-#define RM_FUNCTION(name, NAME, arity, hard, doc)                                          \
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc)                                \
   static PyUFuncGenericFunction loops_##name[] = {name##_f16, name##_f32, name##_f64};     \
   static PyUFuncGenericFunction loops_rounded_##name[] = {name##_rounded_f32, name##_rounded_f64};
 #include "../../crlibm/functions.def"
@@ -121,19 +121,19 @@ static void *modes[MODES][2] = {{(void *)RM_ROUND_NEAREST, (void *)RM_ROUND_NEAR
 
 static const struct {
   const char *name, *doc;
-  int arity;
+  int arity, gradient;
   PyUFuncGenericFunction *loops, *rounded;
   PyArrayMethod_StridedLoop *loop_bf16, *loop_float8[RM_PY_FLOAT8_FORMATS];
 } functions[] = {
-#define RM_FUNCTION(name, NAME, arity, hard, text) \
-  {#name, text, arity, loops_##name, loops_rounded_##name, name##_bf16, TABLE_FLOAT8_##arity(name)},
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, text) \
+  {#name, text, arity, gradient, loops_##name, loops_rounded_##name, name##_bf16, TABLE_FLOAT8_##arity(name)},
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions, MAX_ARITY = 3 };
 
 /* NumPy keeps a ufunc's docstring: these live as long as the module. */
-static char *docstring(const char *name, const char *text, int arity) {
+static char *docstring(const char *name, const char *text, int arity, int gradient) {
   static const char form[] =
       "%s, elementwise and correctly rounded.\n\n"
       "The value of the definition over the reals, rounded once to nearest, ties to even.\n\n"
@@ -156,8 +156,7 @@ static char *docstring(const char *name, const char *text, int arity) {
       "\nNotes\n-----\n"
       "`reduce`, `accumulate` and `reduceat` take one step after the other, from left to\n"
       "right, and round each. Sums that are rounded once are `repmath.sum`, `repmath.cumsum`.\n";
-  const char *end = strrchr(name, '_');
-  const char *named = arity == 1 ? "x" : arity == 3 ? "x, y, z" : end && strcmp(end, "_backward") == 0 ? "g, x" : "x, y";
+  const char *named = arity == 1 ? "x" : arity == 3 ? "x, y, z" : gradient ? "g, x" : "x, y";
   const size_t room = sizeof form + sizeof steps + strlen(text) + 200;
   char *doc = malloc(room);
   if (!doc) return NULL;
@@ -178,7 +177,7 @@ PyObject *rm_py_elementwise_ufuncs(void) {
   if (!dict) return NULL;
   for (int i = 0; i < FUNCTIONS; i++) {
     const int arity = functions[i].arity;
-    char *doc = docstring(functions[i].name, functions[i].doc, arity);
+    char *doc = docstring(functions[i].name, functions[i].doc, arity, functions[i].gradient);
     if (!doc || put(dict, functions[i].name,
                     PyUFunc_FromFuncAndData(functions[i].loops, no_data, types[arity], 3, arity, 1, PyUFunc_None,
                                             functions[i].name, doc, 0)) < 0) {

@@ -60,7 +60,7 @@ template <int fmt> __global__ void max_kernel(const __grid_constant__ rm_pooling
       if (where >= 0 && !rm_pool_is_greater(u, v)) return;
       v = u, bits = read, where = (a * f.axis[1].sources + b) * f.axis[2].sources + c;
     });
-    element<T>::store(result.y, static_cast<T>(v != v ? rm_nan_bits(fmt) : bits), by_words.y);
+    element<T>::store(result.y, static_cast<T>(rm_is_nan(v) ? rm_nan_bits(fmt) : bits), by_words.y);
     if (result.index) element<int64_t>::store(result.index, where, by_words.index);
   }
 }

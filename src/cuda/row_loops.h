@@ -53,7 +53,7 @@ struct join_least {
   static __device__ int64_t of(int64_t a, int64_t b) { return a < b ? a : b; }
 };
 struct join_greatest { /* NaN when there is one */
-  static __device__ double of(double a, double b) { return a != a || a >= b ? a : b; }
+  static __device__ double of(double a, double b) { return rm_is_nan(a) || a >= b ? a : b; }
 };
 struct join_partial {
   static __device__ rm_partial of(rm_partial a, const rm_partial &b) {
@@ -132,7 +132,7 @@ __device__ inline double block_greatest(int64_t n, const double *x) {
   double most = x[0];
   for (int64_t i = threadIdx.x; i < n; i += RM_ROW_THREADS) most = join_greatest::of(most, x[i]);
   most = of_block<join_greatest>(most);
-  return most == most ? most : rm_from_bits64(rm_nan_bits(RM_F64));
+  return !rm_is_nan(most) ? most : rm_from_bits64(rm_nan_bits(RM_F64));
 }
 
 __device__ inline double block_exponentials(int64_t n, const double *x, double shift, double *e) {

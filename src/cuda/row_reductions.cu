@@ -85,7 +85,7 @@ __device__ bool row_decide(const rm_sum_function &f, double hi, double lo, doubl
   const bool itself = f.divisor == 1 && f.scale == 0 && !f.root;
   if (format == RM_F64 && !itself) return rm_function_decide(&f, hi, lo, err, format, bits, &flags);
   if (!itself) hi = function_dd_ball(f, hi, lo, err, &err), lo = 0.0;
-  if (err - err != 0.0 || rm_round_columns(hi, lo, err, format, out)) return false;
+  if (!rm_is_finite(err) || rm_round_columns(hi, lo, err, format, out)) return false;
   *bits = rm_read_bits(reinterpret_cast<const char *>(out), format);
   return true;
 }

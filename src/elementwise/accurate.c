@@ -2,7 +2,7 @@
 #include "rounded.h"
 
 rm_accurate_fn *const rm_accurate_table[RM_FN_COUNT] = {
-#define RM_FUNCTION(name, NAME, arity, hard, doc) rm_accurate_##name,
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc) rm_accurate_##name,
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 };

@@ -19,7 +19,7 @@ typedef uint64_t rm_accurate_fn(const double *x, int format, int rule, uint32_t 
   }
 
 #if !RM_DEVICE /* a device has no linker: its one translation unit a function holds both */
-#define RM_FUNCTION(name, NAME, arity, hard, doc) extern rm_accurate_fn rm_accurate_##name;
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc) extern rm_accurate_fn rm_accurate_##name;
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 /* In the order of the manifest, as RM_FN_<name> is. */

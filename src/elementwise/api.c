@@ -84,7 +84,7 @@ static rm_status map(int function, int arity, int format, int mode, int64_t n, c
   return RM_OK;
 }
 
-#define RM_FUNCTION(name, NAME, arity, hard, doc) extern rm_map_fn *const rm_map_##name##__base[RM_FORMATS];
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc) extern rm_map_fn *const rm_map_##name##__base[RM_FORMATS];
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 
@@ -130,7 +130,7 @@ static rm_status map(int function, int arity, int format, int mode, int64_t n, c
     const ptrdiff_t strides[] = {RM_STRIDES_##arity};                                                           \
     return map(RM_FN_##name, arity, FMT, rounding, n, in, strides, (char *)out, stride_out);                    \
   }
-#define RM_FUNCTION(name, NAME, arity, hard, doc) \
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc) \
   RM_SCALAR(name, arity, f16, RM_F16, rm_f16)     \
   RM_SCALAR(name, arity, bf16, RM_BF16, rm_bf16)  \
   RM_SCALAR(name, arity, f32, RM_F32, float)      \

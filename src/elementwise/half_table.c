@@ -1,7 +1,6 @@
 /* The tables of half_table.h: made at the first use that pays, and kept until the process ends. */
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../crlibm/fp/round.h"
 #include "half_table.h"
@@ -13,17 +12,11 @@ static struct {
   _Atomic int64_t asked; /* elements so far */
 } tables[RM_FN_COUNT][2];
 
-/* Gradients are known by their names, <f>_backward (functions.def). */
-static int is_gradient(int function) {
-  static const char end[] = "_backward";
-  switch (function) {
-#define RM_FUNCTION(name, NAME, arity, hard, doc) \
-  case RM_FN_##name: return sizeof #name > sizeof end && strcmp(#name + (sizeof #name - sizeof end), end) == 0;
+static const char is_gradient[RM_FN_COUNT] = {
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc) gradient,
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
-  default: return 0;
-  }
-}
+};
 
 static void make_values(struct rm_table16 *t, rm_map_fn *kernel) {
   t->value[INPUTS] = t->value[INPUTS + 1] = t->flags[INPUTS] = t->flags[INPUTS + 1] = 0;
@@ -60,7 +53,7 @@ static void make_slopes(struct rm_table16 *t, int format, rm_map_fn *f32_loop) {
 rm_lookup16_fn *rm_lookup16_get(const struct rm_map_kernels *kernels, int function, int arity, int format) {
   if ((format != RM_F16 && format != RM_BF16) || *kernels->direct16[function]) return NULL;
   if (arity == 1) return function == RM_FN_sqrt && kernels->sqrt16_direct ? NULL : kernels->lookup16;
-  return is_gradient(function) ? kernels->gradient16[format == RM_BF16] : NULL;
+  return is_gradient[function] ? kernels->gradient16[format == RM_BF16] : NULL;
 }
 
 const struct rm_table16 *rm_table16_get(const struct rm_map_kernels *kernels, int function, int arity, int format, int64_t n) {

@@ -2,7 +2,7 @@
 #include "../../crlibm/config.h"
 #include "kernels.h"
 
-#define RM_FUNCTION(name, NAME, arity, hard, doc)                   \
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc)         \
   extern rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS]; \
   extern const int RM_ISA_SYMBOL(rm_direct16_##name);
 #include "../../crlibm/functions.def"
@@ -12,12 +12,12 @@ extern rm_lookup16_fn *const RM_ISA_SYMBOL(rm_gradient16)[2];
 
 const struct rm_map_kernels RM_ISA_SYMBOL(rm_map_table) = {
     {
-#define RM_FUNCTION(name, NAME, arity, hard, doc) RM_ISA_SYMBOL(rm_map_##name),
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc) RM_ISA_SYMBOL(rm_map_##name),
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
     },
     {
-#define RM_FUNCTION(name, NAME, arity, hard, doc) &RM_ISA_SYMBOL(rm_direct16_##name),
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc) &RM_ISA_SYMBOL(rm_direct16_##name),
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
     },

@@ -10,7 +10,7 @@
 
 /* Functions in the order of functions.def. */
 enum {
-#define RM_FUNCTION(name, NAME, arity, hard, doc) RM_FN_##name,
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc) RM_FN_##name,
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
   RM_FN_COUNT

@@ -11,7 +11,7 @@
 RM_COLD uint64_t rm_kept_exactly(uint64_t bits, double p, int format, uint32_t *flags) {
   const double x = rm_to_double(bits, format);
   if (rm_is_signalling(bits, format)) *flags |= RM_FLAG_INVALID;
-  if (x != x) return rm_nan_bits(format);
+  if (rm_is_nan(x)) return rm_nan_bits(format);
   if (rm_is_infinite(x) || x == 0.0 || p == 0.0) return bits;
   if (p < 0x1p-64) return rm_round_beside(x, 1, format, RM_NEAREST, flags);
   int ep, ex;

@@ -57,14 +57,14 @@ RM_FN int rm_prefix_decide(double h, double l, double b, const int fmt, uint64_t
     const double e = b == 0.0 ? 0.0 : err + 0x1p-52 * __builtin_fabs(l); /* l - e and l + e are rounded */
     const double low = h + (l - e), high = h + (l + e);
     *bits = rm_bits64(low);
-    return (*bits == rm_bits64(high)) & (low - low == 0.0);
+    return (*bits == rm_bits64(high)) & rm_is_finite(low);
   }
   const double s = h + l, size = __builtin_fabs(s);
   const double e = err + (fmt == RM_F32 ? 0x1p-51 * size : 0x1p-22 * size + 0x1p-147);
   const float low = (float)(s - e), high = (float)(s + e);
   if (fmt == RM_F32) {
     *bits = rm_bits32(low);
-    return (*bits == rm_bits32(high)) & (low - low == 0.0f);
+    return (*bits == rm_bits32(high)) & rm_is_finite_f32(low);
   }
   *bits = fmt == RM_F16 ? rm_f32_to_f16(low) : rm_f32_to_bf16(low);
   return *bits == (fmt == RM_F16 ? rm_f32_to_f16(high) : rm_f32_to_bf16(high)) && (*bits & 0x7fff) < rm_infinity_bits(fmt);
@@ -111,7 +111,7 @@ RM_STATIC void rm_prefix_feed(rm_prefix_exact *t, const rm_sum_problem *p, int64
 
 RM_FN uint64_t rm_prefix_exactly(double h, double l, double b, const rm_sum_problem *p, int64_t i, const int fmt,
                                  rm_prefix_exact *t) {
-  if (b == 0.0 && l == 0.0 && h - h == 0.0) { /* h is the sum */
+  if (b == 0.0 && l == 0.0 && rm_is_finite(h)) { /* h is the sum */
     int e;
     if (h == 0.0) return 0;
     const uint64_t m = rm_split_double(h, &e);
@@ -128,7 +128,7 @@ RM_STATIC void rm_prefix_restart(rm_prefix *r, const rm_sum_problem *p, int64_t 
   rm_prefix_feed(t, p, i);
   if (t->acc.classes) return;
   const double h = rm_superacc_round_f64(&t->acc, &ignored);
-  if (h - h != 0.0) return;
+  if (!rm_is_finite(h)) return;
   rm_superaccumulator rest = t->acc;
   rm_superacc_add(&rest, -h);
   const double l = rm_superacc_round_f64(&rest, &ignored);

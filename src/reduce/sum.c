@@ -69,11 +69,11 @@ static int decide(double hi, double lo, double err, int fmt, uint64_t *bits) {
     double e = __builtin_fabs(hi) * 0x1p-52 + err;
     float low = (float)(hi - e), high = (float)(hi + e);
     *bits = rm_bits32(low);
-    return rm_bits32(low) == rm_bits32(high) && low - low == 0.0f;
+    return rm_bits32(low) == rm_bits32(high) && rm_is_finite_f32(low);
   }
   double low = hi + (lo - err), high = hi + (lo + err);
   *bits = rm_bits64(low);
-  return rm_bits64(low) == rm_bits64(high) && low - low == 0.0;
+  return rm_bits64(low) == rm_bits64(high) && rm_is_finite(low);
 }
 
 /* Certificate of exactness: if all terms are multiples of g, so is every rounded partial sum, and an error below g is none

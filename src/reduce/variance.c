@@ -26,7 +26,7 @@ static double value(const rm_sum_problem *p, int64_t i) { return rm_read_element
 /* Whether all terms are one finite number. The bound never decides such sums. */
 static int is_constant(const rm_sum_problem *p) {
   const double first = value(p, 0);
-  if (first - first != 0.0) return 0;
+  if (!rm_is_finite(first)) return 0;
   for (int64_t i = 1; i < p->n; i++)
     if (value(p, i) != first) return 0;
   return 1;

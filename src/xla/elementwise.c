@@ -2,7 +2,7 @@
 #include "call.h"
 
 enum {
-#define RM_FUNCTION(name, NAME, arity, cases, definition) RM_LINE_##NAME,
+#define RM_FUNCTION(name, NAME, arity, gradient, cases, definition) RM_LINE_##NAME,
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
   RM_LINES
@@ -13,7 +13,7 @@ enum {
 #define RM_CALL_3(function, type, size)                                                                                      \
   function(n, (const type *)x[0], size, (const type *)x[1], size, (const type *)x[2], size, (type *)out, size)
 
-#define RM_FUNCTION(name, NAME, arity, cases, definition)                                                                    \
+#define RM_FUNCTION(name, NAME, arity, gradient, cases, definition)                                                          \
   static rm_status call_##name(int format, int64_t n, const void *const *x, void *out) {                                     \
     switch (format) {                                                                                                        \
       case RM_FORMAT_F16: return RM_CALL_##arity(rm_v##name##_f16, rm_f16, 2);                                               \
@@ -29,7 +29,7 @@ static const struct {
   int arity;
   rm_status (*call)(int format, int64_t n, const void *const *x, void *out);
 } functions[] = {
-#define RM_FUNCTION(name, NAME, arity, cases, definition) {arity, call_##name},
+#define RM_FUNCTION(name, NAME, arity, gradient, cases, definition) {arity, call_##name},
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 };

@@ -46,7 +46,7 @@ static inline void require_isa(void) {
 typedef rm_status array_fn(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy);
 struct entry {
   const char *name, *format;
-  int size, arity; /* bytes of an element, number of arguments */
+  int size, arity, gradient; /* bytes of an element, number of arguments, whether these are g and x */
   array_fn *array, *pairs; /* the strided array function */
   void (*one)(const void *x, void *y); /* the scalar function */
 };
@@ -81,9 +81,10 @@ struct entry {
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 
-#define ENTRY(f, arity, fmt, size) {#f, #fmt, size, arity, f##_##fmt##_array, f##_##fmt##_pairs, f##_##fmt##_one}
+#define ENTRY(f, arity, gradient, fmt, size) {#f, #fmt, size, arity, gradient, f##_##fmt##_array, f##_##fmt##_pairs, f##_##fmt##_one}
 static const struct entry entries[] = {
-#define RM_FUNCTION(f, F, arity, ...) ENTRY(f, arity, f16, 2), ENTRY(f, arity, bf16, 2), ENTRY(f, arity, f32, 4), ENTRY(f, arity, f64, 8),
+#define RM_FUNCTION(f, F, arity, gradient, ...)                                                                              \
+  ENTRY(f, arity, gradient, f16, 2), ENTRY(f, arity, gradient, bf16, 2), ENTRY(f, arity, gradient, f32, 4), ENTRY(f, arity, gradient, f64, 8),
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 };

@@ -5,7 +5,7 @@ static int test_first; /* limbs of the first wide evaluation: a variable, so tha
 #include RM_TEST_HEADERS
 #include "../src/elementwise/accurate.h"
 
-#define RM_FUNCTION(name, NAME, arity, hard, doc) RM_ACCURATE_FUNCTION(name, arity)
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc) RM_ACCURATE_FUNCTION(name, arity)
 #include "../crlibm/functions.def"
 #undef RM_FUNCTION
 #include "../src/elementwise/accurate.c" /* rm_accurate_table */

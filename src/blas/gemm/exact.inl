@@ -86,13 +86,13 @@ RM_STATIC uint64_t scale_exactly(const rm_superaccumulator *sum, double alpha, d
 }
 
 /* A number of which only the sign and what is not finite count. */
-RM_STATIC double representative(double x) { return x - x != 0.0 ? x : (double)((x > 0.0) - (x < 0.0)); }
+RM_STATIC double representative(double x) { return !rm_is_finite(x) ? x : (double)((x > 0.0) - (x < 0.0)); }
 
 RM_HOST_EXTERN uint64_t rm_exact_alpha_beta(const rm_matmul_problem *p, int64_t i, int64_t j, uint64_t old, uint32_t *flags) {
   const double alpha = p->alpha_beta->alpha, beta = p->alpha_beta->beta, d = beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
   rm_superaccumulator acc;
   sum_products(&acc, p, i, j);
-  if (!acc.classes && alpha - alpha == 0.0 && beta - beta == 0.0 && d - d == 0.0)
+  if (!acc.classes && rm_is_finite(alpha) && rm_is_finite(beta) && rm_is_finite(d))
     return scale_exactly(&acc, alpha, beta, d, p->out_fmt, flags);
   uint32_t unused = 0;
   const rm_superacc_top top = rm_superacc_get_top(&acc);
@@ -101,8 +101,8 @@ RM_HOST_EXTERN uint64_t rm_exact_alpha_beta(const rm_matmul_problem *p, int64_t 
   const double scaled = alpha == 0.0 ? 0.0 : representative(alpha) * sum;
   const double v = scaled + (beta == 0.0 ? 0.0 : representative(beta) * representative(d));
   const int signals = (acc.classes & RM_ACC_SNAN) || (beta != 0.0 && rm_is_signalling(old, p->out_fmt));
-  const int quiet = (acc.classes & RM_ACC_QNAN) || alpha != alpha || beta != beta || d != d;
-  if (v == v) return rm_infinity_bits(p->out_fmt) | (v < 0.0 ? rm_sign_bit(p->out_fmt) : 0);
+  const int quiet = (acc.classes & RM_ACC_QNAN) || rm_is_nan(alpha) || rm_is_nan(beta) || rm_is_nan(d);
+  if (!rm_is_nan(v)) return rm_infinity_bits(p->out_fmt) | (v < 0.0 ? rm_sign_bit(p->out_fmt) : 0);
   if (signals || !quiet) *flags |= RM_FLAG_INVALID;
   return rm_nan_bits(p->out_fmt);
 }

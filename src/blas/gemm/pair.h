@@ -38,9 +38,9 @@ RM_STATIC uint64_t rm_round_double(double x, int fmt) {
   uint32_t flags = 0;
   int e;
   if (fmt == RM_F32) return rm_bits32((float)x);
-  if (x != x) return rm_nan_bits(fmt);
+  if (rm_is_nan(x)) return rm_nan_bits(fmt);
   if (x == 0.0) return sign;
-  if (x - x != 0.0) return sign | rm_infinity_bits(fmt);
+  if (!rm_is_finite(x)) return sign | rm_infinity_bits(fmt);
   const uint64_t m = rm_split_double(x, &e);
   return rm_round_exact(sign != 0, m, e, fmt, RM_NEAREST, &flags);
 }

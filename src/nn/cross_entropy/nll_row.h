@@ -69,12 +69,12 @@ RM_STATIC void rm_nll_divide(rm_nll_divisor *d, const rm_superaccumulator *total
 /* v/d, where one is not finite or d is 0. */
 RM_STATIC uint64_t nll_special(double v, double d, int format, uint32_t *flags) {
   const double q = v / d;
-  if (q != q) {
-    if (v == v && d == d) *flags |= RM_FLAG_INVALID;
+  if (rm_is_nan(q)) {
+    if (!rm_is_nan(v) && !rm_is_nan(d)) *flags |= RM_FLAG_INVALID;
     return rm_nan_bits(format);
   }
   if (q == 0.0) return 0;
-  if (d == 0.0 && v - v == 0.0) *flags |= RM_FLAG_DIVBYZERO;
+  if (d == 0.0 && rm_is_finite(v)) *flags |= RM_FLAG_DIVBYZERO;
   return rm_signed_infinity(q < 0.0, format);
 }
 
@@ -85,9 +85,9 @@ RM_STATIC uint64_t nll_product(const rm_nll *f, const char *a, const char *b, rm
   const rm_nll_divisor *divisor = f->divisor;
   const double d = divisor ? divisor->rounded : 1.0;
   if (rm_is_signalling(ua, f->format) || rm_is_signalling(ub, f->format)) state->flags |= RM_FLAG_INVALID;
-  if (x - x != 0.0 || y - y != 0.0 || (divisor && (divisor->total->classes || d == 0.0))) {
-    const double s = x - x == 0.0 && y - y == 0.0 ? (x == 0.0 || y == 0.0 ? 0.0 : (x < 0.0) == (y < 0.0) ? 1.0 : -1.0) : x * y;
-    if (s != s && x == x && y == y) state->flags |= RM_FLAG_INVALID;
+  if (!rm_is_finite(x) || !rm_is_finite(y) || (divisor && (divisor->total->classes || d == 0.0))) {
+    const double s = rm_is_finite(x) && rm_is_finite(y) ? (x == 0.0 || y == 0.0 ? 0.0 : (x < 0.0) == (y < 0.0) ? 1.0 : -1.0) : x * y;
+    if (rm_is_nan(s) && !rm_is_nan(x) && !rm_is_nan(y)) state->flags |= RM_FLAG_INVALID;
     return nll_special(-s, d, f->format, &state->flags);
   }
   if (x == 0.0 || y == 0.0) return 0;

@@ -100,7 +100,7 @@ RM_STATIC int rm_entropy_is_tail(const rm_entropy_exact *r, int known) {
   int tail = r->e.only_tail > 0;
   if (known == RM_ENTROPY_LEFT_OUT) return 0;
   for (int64_t k = 0; k < r->e.n && known == RM_ENTROPY_TAIL && !tail; k++)
-    tail = r->e.x[k] - r->e.x[k] == 0.0 && r->e.x[k] - r->e.m < RM_EXP_TAIL;
+    tail = rm_is_finite(r->e.x[k]) && r->e.x[k] - r->e.m < RM_EXP_TAIL;
   return tail;
 }
 
@@ -146,7 +146,7 @@ RM_FORMULA double class_weight(const rm_entropy_row *r, int64_t c, double *size)
 }
 
 /* A number that behaves in products with infinities, zeros and NaN as v does, and makes no infinity of finite ones. */
-RM_FORMULA double sign_or_special(double v) { return v - v != 0.0 || v == 0.0 ? v : v < 0.0 ? -1.0 : 1.0; }
+RM_FORMULA double sign_or_special(double v) { return !rm_is_finite(v) || v == 0.0 ? v : v < 0.0 ? -1.0 : 1.0; }
 
 enum { RM_ENTROPY_EXACT_LIMBS = 64 }; /* n (1 - s) p + s has at most 3,300 bits, a sum of weights 2,200: both are exact */
 
@@ -154,7 +154,7 @@ enum { RM_ENTROPY_EXACT_LIMBS = 64 }; /* n (1 - s) p + s has at most 3,300 bits,
 RM_FORMULA double class_sign(const rm_entropy_row *r, int64_t c, rm_row_state *state) {
   const double s = r->f->p.label_smoothing, p = class_probability(r, c);
   double share = p != 0.0 || s != 0.0 ? 1.0 : 0.0;
-  if (p - p != 0.0) {
+  if (!rm_is_finite(p)) {
     share = (1.0 - s) * p + s / (double)r->f->p.n;
   } else if (p < 0.0) {
     rm_ball exact;
@@ -171,15 +171,15 @@ RM_FORMULA double special_loss(const rm_entropy_row *r, double m, rm_row_state *
   const int64_t first = first_class(r), end = end_class(r);
   double sum = 0.0;
   int nan = 0;
-  if (m - m != 0.0) sum = rm_from_bits64(rm_nan_bits(RM_F64)), nan = m != m;
+  if (!rm_is_finite(m)) sum = rm_from_bits64(rm_nan_bits(RM_F64)), nan = rm_is_nan(m);
   for (int64_t c = first; c < end; c++) {
     const double x = r->x[c], w = r->w[c], p = class_probability(r, c);
-    if (x - x == 0.0 && w - w == 0.0 && p - p == 0.0) continue;
-    nan |= x != x || w != w || p != p;
-    sum += class_sign(r, c, state) * (x - x == 0.0 ? 1.0 : -x); /* an infinite weight meets log(...) - x_c > 0 */
+    if (rm_is_finite(x) && rm_is_finite(w) && rm_is_finite(p)) continue;
+    nan |= rm_is_nan(x) || rm_is_nan(w) || rm_is_nan(p);
+    sum += class_sign(r, c, state) * (rm_is_finite(x) ? 1.0 : -x); /* an infinite weight meets log(...) - x_c > 0 */
     if (state->left) return 0.0;
   }
-  if (sum != sum && !nan) state->flags |= RM_FLAG_INVALID;
+  if (rm_is_nan(sum) && !nan) state->flags |= RM_FLAG_INVALID;
   return sum;
 }
 
@@ -194,7 +194,7 @@ RM_STATIC double rm_entropy_divide(const rm_entropy *f, rm_dd_ball *d) {
   for (int64_t i = 0; i < f->p.rows; i++) {
     const int64_t t = rm_entropy_target(f, i);
     const double w = t == f->p.ignore_index ? 0.0 : rm_entropy_weight(f, t);
-    if (w - w != 0.0) special += w;
+    if (!rm_is_finite(w)) special += w;
   }
   if (special != 0.0) return special;
   rm_entropy_divisor_ball(&sum, f, RM_ENTROPY_EXACT_LIMBS);
@@ -263,7 +263,7 @@ RM_STATIC int little_loss(const rm_entropy_exact *r, uint64_t *bits, rm_row_stat
   }
   if (!r->row.one_class || w != 1.0 || r->e.x[r->row.target] - r->e.m >= 0.0) return 0;
   const double d = rm_dd_ball_two_sum(r->e.m, -r->e.x[r->row.target], &rest);
-  if (d - d != 0.0 || rest != 0.0 || !rm_exp_row_is_little(&r->e, r->row.target, &k)) return 0;
+  if (!rm_is_finite(d) || rest != 0.0 || !rm_exp_row_is_little(&r->e, r->row.target, &k)) return 0;
   *bits = rm_round_beside(d, 1, format, RM_NEAREST, &state->flags);
   return 1;
 }
@@ -294,7 +294,7 @@ RM_STATIC void rm_entropy_finish_row(const void *operation, int64_t row, rm_row_
   if (state->left) return;
   uint64_t bits = 0;
   if (f->specials[row] != 0.0) {
-    bits = f->specials[row] == f->specials[row] ? rm_signed_infinity(f->specials[row] < 0.0, f->format) : rm_nan_bits(f->format);
+    bits = !rm_is_nan(f->specials[row]) ? rm_signed_infinity(f->specials[row] < 0.0, f->format) : rm_nan_bits(f->format);
   } else if (!rm_dd_ball_round(&f->losses[row], f->format, RM_NEAREST, &state->flags, &bits)) {
     if (rm_row_left(state)) return;
     rm_entropy_exact r;
@@ -356,10 +356,10 @@ RM_STATIC void rm_entropy_finish_total(const void *operation, int64_t row, rm_ro
   }
   uint64_t bits = 0;
   const double d = rm_entropy_divide(f, &divisor);
-  if (d == 0.0 || d - d != 0.0 || special != 0.0) {
+  if (d == 0.0 || !rm_is_finite(d) || special != 0.0) {
     const double above = special != 0.0 ? special : d == 0.0 ? losses_sign(f, &total, state) : 1.0, v = above / d;
-    if (v != v && special == 0.0 && !state->undecided) state->flags |= RM_FLAG_INVALID;
-    bits = v != v ? rm_nan_bits(f->format) : v - v != 0.0 ? rm_signed_infinity(v < 0.0, f->format) : 0;
+    if (rm_is_nan(v) && special == 0.0 && !state->undecided) state->flags |= RM_FLAG_INVALID;
+    bits = rm_is_nan(v) ? rm_nan_bits(f->format) : !rm_is_finite(v) ? rm_signed_infinity(v < 0.0, f->format) : 0;
   } else {
     rm_dd_ball_div(&total, &total, &divisor);
     if (rm_dd_ball_round(&total, f->format, RM_NEAREST, &state->flags, &bits)) {
@@ -383,12 +383,12 @@ RM_STATIC uint64_t special_gradient(const rm_entropy_exact *e, int64_t j, double
   const rm_entropy_row *r = &e->row;
   const double q = r->one_class ? sign_or_special(r->w[r->target]) : 0.0;
   double v = rm_from_bits64(rm_nan_bits(RM_F64));
-  if (r->one_class && e->e.m - e->e.m == 0.0) { /* the weight or the gradient is not finite */
-    const double p = j == r->target ? (e->e.only_tail < 0 && j == e->e.at ? 0.0 : -1.0) : (r->x[j] - r->x[j] == 0.0 ? 1.0 : 0.0);
+  if (r->one_class && rm_is_finite(e->e.m)) { /* the weight or the gradient is not finite */
+    const double p = j == r->target ? (e->e.only_tail < 0 && j == e->e.at ? 0.0 : -1.0) : (rm_is_finite(r->x[j]) ? 1.0 : 0.0);
     v = p * q * k;
   }
-  if (v == v) return v - v == 0.0 ? 0 : rm_signed_infinity(v < 0.0, r->f->format);
-  if (e->e.m == e->e.m && k == k && q == q) *flags |= RM_FLAG_INVALID;
+  if (!rm_is_nan(v)) return rm_is_finite(v) ? 0 : rm_signed_infinity(v < 0.0, r->f->format);
+  if (!rm_is_nan(e->e.m) && !rm_is_nan(k) && !rm_is_nan(q)) *flags |= RM_FLAG_INVALID;
   return rm_nan_bits(r->f->format);
 }
 
@@ -412,7 +412,7 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
   const rm_dd_ball divisor = f->losses[0]; /* kept there, and of what kind it is */
   const double kind = f->specials[0];
   const double k = r.g / divisor.hi;
-  int known = f->format != RM_F64 && smooth_enough(f) && m - m == 0.0 && k - k == 0.0 && divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi);
+  int known = f->format != RM_F64 && smooth_enough(f) && rm_is_finite(m) && rm_is_finite(k) && divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi);
   rm_row_store s = {.n = n, .u = e, .fmt = f->format, .out = out, .open = state->open};
   double others = 0.0, one = 0.0, sum = 0.0;
   int64_t open = n;
@@ -438,7 +438,7 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
       uint64_t bits = 0;
       uint32_t flags = 0;
       const double err = RM_BOUND(__builtin_fabs(y) * 0x1.4p-43);
-      if (others > 0x1p-150 && y != 0.0 && y - y == 0.0) bits = rm_round_dd(y, 0.0, err, 0, f->format, RM_NEAREST, &flags, &undecided);
+      if (others > 0x1p-150 && y != 0.0 && rm_is_finite(y)) bits = rm_round_dd(y, 0.0, err, 0, f->format, RM_NEAREST, &flags, &undecided);
       int64_t kept = 0;
       for (int64_t j = 0; j < open; j++)
         if (s.open[j] != r.target) s.open[kept++] = s.open[j];
@@ -462,7 +462,7 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     s.rel = 1.01 * __builtin_fabs(k) * (2.25 * RM_ROW_EXP_ERR + q_rel + 0x1p-49);
     s.slope = __builtin_fabs(k) * 0x1p-49;
     /* What exponentials() takes for 0 is below 2^-245: beside no q it is a zero of either sign. */
-    known = s.rel - s.rel == 0.0 && q_size - q_size == 0.0 && __builtin_fabs(k) * q_size <= 0x1p64;
+    known = rm_is_finite(s.rel) && rm_is_finite(q_size) && __builtin_fabs(k) * q_size <= 0x1p64;
     s.err = __builtin_fabs(k * s.a) * 0x1p-245 + __builtin_fabs(k) * lost * 0x1p-49;
     if (known) open = RM_ROW(state, store)(RM_ROW_DIFFERENCE, &s);
   }
@@ -473,11 +473,11 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
   if (open) {
     if (rm_row_left(state)) return;
     rm_entropy_exact exact;
-    int bad = m - m != 0.0 || r.g - r.g != 0.0 || kind - kind != 0.0 || kind == 0.0;
+    int bad = !rm_is_finite(m) || !rm_is_finite(r.g) || !rm_is_finite(kind) || kind == 0.0;
     const int64_t first = first_class(&r), end = end_class(&r);
     for (int64_t c = first; c < end; c++) {
       const double p = class_probability(&r, c);
-      bad |= r.w[c] - r.w[c] != 0.0 || p - p != 0.0;
+      bad |= !rm_is_finite(r.w[c]) || !rm_is_finite(p);
     }
     if (bad)
       exact.e.m = m, exact.e.only_tail = 0, exact.e.at = -1;
@@ -486,14 +486,14 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     exact.row = r;
     exact.limbs_dd_ball = exact.limbs_ball = -1;
     /* Where the class is far above the others the whole gradient rounds to 0, with the sign of its exact value. k is off by less than 2^-50 of itself. */
-    const double top = bad || !(divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi)) || k - k != 0.0
+    const double top = bad || !(divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi)) || !rm_is_finite(k)
                            ? rm_dd_ball_infinity()
                            : little_bits(&exact) + (double)rm_ball_exponent(__builtin_fabs(k)) + 2.0;
     const int little = top < little_enough(f->format);
     for (int64_t j = 0; j < open; j++) {
       const int64_t i = s.open[j];
       if (little) {
-        const int zero = r.g == 0.0 || r.w[r.target] == 0.0 || (i == r.target ? exact.e.only_tail < 0 : r.x[i] - r.x[i] != 0.0);
+        const int zero = r.g == 0.0 || r.w[r.target] == 0.0 || (i == r.target ? exact.e.only_tail < 0 : !rm_is_finite(r.x[i]));
         const int negative = ((r.g < 0.0) != (r.w[r.target] < 0.0)) != (divisor.hi < 0.0); /* of the others */
         rm_write_bits(out + i * size, rm_signed_zero(!zero && negative != (i == r.target), f->format), f->format);
         state->tiers.fast++;

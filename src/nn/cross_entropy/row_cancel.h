@@ -38,13 +38,13 @@ static int64_t entropy_differences(rm_entropy_exact *r, int64_t row, double *d) 
   int64_t count = 0;
   if (!load_entropy(&r->row, row)) return 0;
   for (int64_t j = 0; j < n; j++)
-    if (r->row.x[j] - r->row.x[j] == 0.0) x[count++] = r->row.x[j];
+    if (rm_is_finite(r->row.x[j])) x[count++] = r->row.x[j];
   qsort(x, (size_t)count, sizeof *x, entropy_descending);
   const double m = x[0];
   for (int64_t j = 0; j < count; j++) { /* d[2 j + 1] does not reach x[j + 1], j < n */
     double low;
     const double high = rm_dd_ball_two_sum(x[j], -m, &low);
-    d[2 * j] = high, d[2 * j + 1] = high - high == 0.0 ? low + 0.0 : 0.0;
+    d[2 * j] = high, d[2 * j + 1] = rm_is_finite(high) ? low + 0.0 : 0.0;
   }
   return 2 * count;
 }
@@ -96,7 +96,7 @@ static int entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, r
     rm_ball sum, q;
     const int64_t length = entropy_differences(r, order[first].row, own);
     rm_class_weights_ball(&sum, &r->row, RM_BALL_LIMBS);
-    int alike = own[length - 2] - own[length - 2] == 0.0; /* no difference has overflowed */
+    int alike = rm_is_finite(own[length - 2]); /* no difference has overflowed */
     for (end = first + 1; end < count && order[end].hash == order[first].hash; end++) {
       alike = alike && entropy_differences(r, order[end].row, others) == length;
       for (int64_t j = 0; alike && j < length; j++) alike = own[j] == others[j];

@@ -37,10 +37,9 @@ RM_STATIC uint64_t finite_value(const rm_formula_job *job, double x, double y, d
   return bits; /* never reached, as derived */
 }
 
-RM_STATIC int is_finite(double x) { return x - x == 0.0; }
 RM_STATIC double sign_of(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x; /* zeros keep theirs; NaN */ }
 /* A finite number as its sign: no operation on these rounds or overflows. */
-RM_STATIC double bounded(double x) { return is_finite(x) ? sign_of(x) : x; }
+RM_STATIC double bounded(double x) { return rm_is_finite(x) ? sign_of(x) : x; }
 
 /* An element whatever it holds, as bits of the format. */
 RM_STATIC uint64_t element_value(const rm_formula_job *job, uint64_t bits_x, uint64_t bits_y, uint64_t bits_z, rm_row_state *state) {
@@ -59,21 +58,21 @@ RM_STATIC uint64_t element_value(const rm_formula_job *job, uint64_t bits_x, uin
     case RM_FORMULA_UNDER: r = ba / bx, below = x; break;
     case RM_FORMULA_ADDED: r = bx + ba; break;
     case RM_FORMULA_BETWEEN: r = bounded(1.0 - a) * bx + term; break;
-    case RM_FORMULA_TANH: r = bx * (y == y ? sign_of(1.0 - vf64_abs(y)) * (is_finite(y) ? 1.0 : by * by) : y); break;
+    case RM_FORMULA_TANH: r = bx * (!rm_is_nan(y) ? sign_of(1.0 - vf64_abs(y)) * (rm_is_finite(y) ? 1.0 : by * by) : y); break;
     case RM_FORMULA_SIGMOID: r = bx * by * bounded(1.0 - y); break;
     case RM_FORMULA_PRODUCT: r = bx + term * bz; break;
     case RM_FORMULA_QUOTIENT: r = bx + term / bz, below = z; break;
     default: r = bx + term;
   }
-  const int nan_in = x != x || y != y || z != z || a != a;
-  if (!is_finite(r)) {
-    if (r != r && !nan_in) *flags |= RM_FLAG_INVALID;
-    if (r == r && below == 0.0) *flags |= RM_FLAG_DIVBYZERO;
-    return r == r ? rm_signed_infinity(r < 0.0, fmt) : rm_nan_bits(fmt);
+  const int nan_in = rm_is_nan(x) || rm_is_nan(y) || rm_is_nan(z) || rm_is_nan(a);
+  if (!rm_is_finite(r)) {
+    if (rm_is_nan(r) && !nan_in) *flags |= RM_FLAG_INVALID;
+    if (!rm_is_nan(r) && below == 0.0) *flags |= RM_FLAG_DIVBYZERO;
+    return !rm_is_nan(r) ? rm_signed_infinity(r < 0.0, fmt) : rm_nan_bits(fmt);
   }
   if (product && r == 0.0) return rm_signed_zero(rm_bits64(r) >> 63 != 0, fmt);
   /* An infinite divisor: the quotient is 0. */
-  if (!is_finite(below)) return finite_value(job, x, 0.0, 1.0, state);
+  if (!rm_is_finite(below)) return finite_value(job, x, 0.0, 1.0, state);
   return finite_value(job, x, y, z, state);
 }
 

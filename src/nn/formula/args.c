@@ -28,11 +28,11 @@ rm_status rm_formula_begin(rm_formula_job *job, int formula, int format, int64_t
   const int fast = (size == 0.0 || (size >= 0x1p-200 && size <= 0x1p200)) && !(formula == RM_FORMULA_OVER && size == 0.0) &&
                    (formula != RM_FORMULA_BETWEEN || kept == 0.0 || kept >= 0x1p-200);
   rm_env_leave(env, 0);
-  job->by_vectors = rm_formula_is_choice(formula) ? a == a : fast;
+  job->by_vectors = rm_formula_is_choice(formula) ? !rm_is_nan(a) : fast;
   /* A limit is rounded to the format here, once: the vectors store 16-bit results through binary32. Rounding is monotonic and x is in
    * the format, so that the larger of x and the rounded limit is the larger of x and the limit, rounded; zeros keep their signs. */
   uint32_t unused = 0;
-  if ((formula == RM_FORMULA_AT_LEAST || formula == RM_FORMULA_AT_MOST) && a - a == 0.0 && a != 0.0)
+  if ((formula == RM_FORMULA_AT_LEAST || formula == RM_FORMULA_AT_MOST) && rm_is_finite(a) && a != 0.0)
     job->a = rm_to_double(rm_round_beside_scaled(a, 0, 0, format, RM_NEAREST, &unused), format);
   return RM_OK;
 }

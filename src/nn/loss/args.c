@@ -14,7 +14,7 @@
 /* Sets the row of the table above. Positions of arguments: loss 1, p 2, format 3, reduction 4, n 5. */
 static rm_status begin(rm_pair_loss *f, int loss, double p, int format, int reduction, int64_t n, int gradient) {
   if (loss < RM_LOSS_MSE || loss > RM_LOSS_HUBER) return RM_STATUS(RM_ERR_ENUM, 1);
-  if (loss >= RM_LOSS_SMOOTH_L1 && !(p >= 0.0 && p - p == 0.0 && (p > 0.0 || loss == RM_LOSS_SMOOTH_L1))) return RM_STATUS(RM_ERR_RANGE, 2);
+  if (loss >= RM_LOSS_SMOOTH_L1 && !(p >= 0.0 && rm_is_finite(p) && (p > 0.0 || loss == RM_LOSS_SMOOTH_L1))) return RM_STATUS(RM_ERR_RANGE, 2);
   if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 3);
   if (reduction < RM_REDUCTION_NONE || reduction > RM_REDUCTION_SUM) return RM_STATUS(RM_ERR_ENUM, 4);
   if (n < 0) return RM_STATUS(RM_ERR_SIZE, 5);

@@ -25,8 +25,8 @@ RM_STATIC bce_element bce_read(const rm_dd_loss *f, int64_t i) {
 
 RM_STATIC int bce_holds(const rm_dd_loss *f, int64_t i, int gradient) {
   const bce_element e = bce_read(f, i);
-  const int finite = e.y - e.y == 0.0 && e.w - e.w == 0.0 && e.p - e.p == 0.0 && e.g - e.g == 0.0;
-  return finite && (gradient ? e.x == e.x : e.x - e.x == 0.0); /* the gradient's formula has the limit at infinity */
+  const int finite = rm_is_finite(e.y) && rm_is_finite(e.w) && rm_is_finite(e.p) && rm_is_finite(e.g);
+  return finite && (gradient ? !rm_is_nan(e.x) : rm_is_finite(e.x)); /* the gradient's formula has the limit at infinity */
 }
 
 #define RM_NUM dd_ball
@@ -55,9 +55,9 @@ RM_FORMULA double bce_sign(const rm_dd_loss *f, int64_t i, int gradient) {
 /* A result that is not of finite numbers: NaN, infinite, or 0 where an infinite x makes it so: (1 - y) x, -p y x, by the slopes at either end. */
 RM_FORMULA double bce_limit(const rm_dd_loss *f, int64_t i, int gradient, rm_row_state *state) {
   const bce_element e = bce_read(f, i);
-  if (e.y - e.y != 0.0 || e.p - e.p != 0.0 || e.x != e.x) return rm_from_bits64(rm_nan_bits(RM_F64));
+  if (!rm_is_finite(e.y) || !rm_is_finite(e.p) || rm_is_nan(e.x)) return rm_from_bits64(rm_nan_bits(RM_F64));
   double v;
-  if (e.x - e.x == 0.0) {
+  if (rm_is_finite(e.x)) {
     if (rm_row_left(state)) return 0.0;
     v = bce_sign(f, i, gradient);
   } else {

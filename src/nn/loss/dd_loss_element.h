@@ -29,7 +29,7 @@ RM_FORMULA int dd_loss_nan(const rm_dd_loss *f, int64_t i) {
   int found = 0;
   for (int k = 0; k < RM_DD_LOSS_INPUTS; k++) {
     const double v = rm_dd_loss_read(f, k, i);
-    found |= v != v;
+    found |= rm_is_nan(v);
   }
   return found;
 }
@@ -43,9 +43,9 @@ RM_FORMULA int dd_loss_signals(const rm_dd_loss *f, int64_t i) {
 
 /* The result v where the formula does not hold: NaN, an infinity, or 0. */
 RM_FORMULA uint64_t dd_loss_limit(const rm_dd_loss *f, int64_t i, double v, rm_row_state *state) {
-  if (dd_loss_signals(f, i) || (v != v && !dd_loss_nan(f, i))) state->flags |= RM_FLAG_INVALID;
-  if (v != v) return rm_nan_bits(f->format);
-  return v - v == 0.0 ? 0 : rm_signed_infinity(v < 0.0, f->format);
+  if (dd_loss_signals(f, i) || (rm_is_nan(v) && !dd_loss_nan(f, i))) state->flags |= RM_FLAG_INVALID;
+  if (rm_is_nan(v)) return rm_nan_bits(f->format);
+  return rm_is_finite(v) ? 0 : rm_signed_infinity(v < 0.0, f->format);
 }
 
 #if RM_DEVICE
@@ -57,8 +57,8 @@ RM_FN void dd_loss_store(const rm_dd_loss *f, int64_t i, uint64_t bits, const rm
 /* What such a v is in a sum: RM_ACC_*. */
 RM_FORMULA uint32_t dd_loss_class(const rm_dd_loss *f, int64_t i, double v) {
   uint32_t classes = dd_loss_signals(f, i) ? RM_ACC_SNAN : 0;
-  if (v != v) classes |= dd_loss_nan(f, i) ? RM_ACC_QNAN : RM_ACC_ZERO_INF;
-  if (v == v) classes |= v - v == 0.0 ? 0u : v < 0.0 ? RM_ACC_NINF : RM_ACC_PINF;
+  if (rm_is_nan(v)) classes |= dd_loss_nan(f, i) ? RM_ACC_QNAN : RM_ACC_ZERO_INF;
+  if (!rm_is_nan(v)) classes |= rm_is_finite(v) ? 0u : v < 0.0 ? RM_ACC_NINF : RM_ACC_PINF;
   return classes;
 }
 

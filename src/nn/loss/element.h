@@ -45,7 +45,7 @@ RM_STATIC void rm_pair_sides(const rm_pair_loss *f, double x, double y, int *sid
   double e;
   const double d = rm_dd_ball_two_sum(x, -y, &e), size = __builtin_fabs(d);
   *side = d > 0.0 ? 1 : d < 0.0 ? -1 : 0;
-  *beyond = size > f->b || (size == f->b && size - size == 0.0 && e * *side >= 0.0);
+  *beyond = size > f->b || (size == f->b && rm_is_finite(size) && e * *side >= 0.0);
 }
 
 /* Whether element i of a is a NaN that signals. */
@@ -58,16 +58,16 @@ RM_STATIC uint64_t rm_pair_element(const rm_pair_loss *f, int64_t i, double x, d
   rm_pair_row r = {f, x, y, g, NULL, 0, 0};
   const double d = x - y;
   uint32_t *flags = &state->flags;
-  if (d == d) rm_pair_sides(f, x, y, &r.side, &r.beyond);
+  if (!rm_is_nan(d)) rm_pair_sides(f, x, y, &r.side, &r.beyond);
   /* d is infinite also where finite numbers overflow: then the formula has the value. */
-  const int far = x - x != 0.0 || y - y != 0.0, bounded = f->kind == RM_TERM_SIGN || (f->kind == RM_TERM_CLAMPED && r.beyond);
-  if (d != d || g - g != 0.0 || (far && !bounded)) {
-    const double t = d != d || f->kind == RM_TERM_SQUARE || f->kind == RM_TERM_ABSOLUTE ? __builtin_fabs(d) : d == 0.0 ? 0.0 : r.side;
-    const double v = d - d != 0.0 && g == 0.0 && !bounded ? d * g : t * g;
+  const int far = !rm_is_finite(x) || !rm_is_finite(y), bounded = f->kind == RM_TERM_SIGN || (f->kind == RM_TERM_CLAMPED && r.beyond);
+  if (rm_is_nan(d) || !rm_is_finite(g) || (far && !bounded)) {
+    const double t = rm_is_nan(d) || f->kind == RM_TERM_SQUARE || f->kind == RM_TERM_ABSOLUTE ? __builtin_fabs(d) : d == 0.0 ? 0.0 : r.side;
+    const double v = !rm_is_finite(d) && g == 0.0 && !bounded ? d * g : t * g;
     if (rm_pair_signals(&f->x, i, f->format) || rm_pair_signals(&f->y, i, f->format) || rm_pair_signals(&f->g, i, f->format) ||
-        (v != v && x == x && y == y && g == g))
+        (rm_is_nan(v) && !rm_is_nan(x) && !rm_is_nan(y) && !rm_is_nan(g)))
       *flags |= RM_FLAG_INVALID;
-    return v != v ? rm_nan_bits(f->format) : rm_signed_infinity(v < 0.0, f->format);
+    return rm_is_nan(v) ? rm_nan_bits(f->format) : rm_signed_infinity(v < 0.0, f->format);
   }
   return rm_decide(pair_term_dd_ball, pair_term_ball, &r, i, f->format, state);
 }
@@ -90,9 +90,9 @@ RM_STATIC void rm_pair_result(const void *operation, int64_t i, rm_row_state *st
 RM_STATIC void rm_pair_feed(const rm_pair_loss *f, int64_t i, rm_superaccumulator *acc) {
   const uint64_t bx = rm_read_bits(f->x.base + i * f->x.stride, f->format), by = rm_read_bits(f->y.base + i * f->y.stride, f->format);
   const double x = rm_to_double(bx, f->format), y = rm_to_double(by, f->format);
-  if (x - x != 0.0 || y - y != 0.0) {
+  if (!rm_is_finite(x) || !rm_is_finite(y)) {
     if (rm_is_signalling(bx, f->format) || rm_is_signalling(by, f->format)) acc->classes |= RM_ACC_SNAN;
-    if (x != x || y != y)
+    if (rm_is_nan(x) || rm_is_nan(y))
       acc->classes |= RM_ACC_QNAN;
     else
       acc->classes |= x == y ? RM_ACC_PINF | RM_ACC_NINF : RM_ACC_PINF;
@@ -102,7 +102,7 @@ RM_STATIC void rm_pair_feed(const rm_pair_loss *f, int64_t i, rm_superaccumulato
   double rest;
   rm_pair_sides(f, x, y, &side, &beyond);
   const double s = side < 0 ? -1.0 : 1.0, d = rm_dd_ball_two_sum(x, -y, &rest);
-  const int whole = rest == 0.0 && d - d == 0.0; /* d is x - y: mostly, below binary64 */
+  const int whole = rest == 0.0 && rm_is_finite(d); /* d is x - y: mostly, below binary64 */
   const double u = whole ? s * d : s * x, v = -s * y; /* |x - y| is u, or else u + v */
   if (f->kind == RM_TERM_ABSOLUTE) {
     rm_superacc_add(acc, u);

@@ -29,16 +29,16 @@ RM_STATIC double kl_held(double t, double end) { return t < -end ? -end : t > en
 /* t > 0 with any finite x; t = 0 is a 0, whatever x is. Of logarithms both are finite. The gradient has no x. */
 RM_STATIC int kl_holds(const rm_dd_loss *f, int64_t i, int gradient) {
   const double x = rm_dd_loss_read(f, RM_KL_X, i), t = rm_dd_loss_read(f, RM_KL_T, i), g = rm_dd_loss_read(f, RM_KL_G, i);
-  return t - t == 0.0 && g - g == 0.0 && (gradient || (x - x == 0.0 && (f->option || t > 0.0)));
+  return rm_is_finite(t) && rm_is_finite(g) && (gradient || (rm_is_finite(x) && (f->option || t > 0.0)));
 }
 
 /* At infinity, and for t that is no probability. */
 RM_STATIC double kl_limit(const rm_dd_loss *f, int64_t i, int gradient) {
   const double x = rm_dd_loss_read(f, RM_KL_X, i), t = rm_dd_loss_read(f, RM_KL_T, i), g = rm_dd_loss_read(f, RM_KL_G, i);
-  const double p = !f->option ? t : t - t == 0.0 ? 1.0 : t < 0.0 ? 0.0 : t; /* t, or a number like e^t */
+  const double p = !f->option ? t : rm_is_finite(t) ? 1.0 : t < 0.0 ? 0.0 : t; /* t, or a number like e^t */
   if (gradient) return -p * g;
-  if (x != x || !(p >= 0.0)) return rm_from_bits64(rm_nan_bits(RM_F64));
-  return p == 0.0 ? 0.0 : p - p == 0.0 ? -p * x : p - x;
+  if (rm_is_nan(x) || !(p >= 0.0)) return rm_from_bits64(rm_nan_bits(RM_F64));
+  return p == 0.0 ? 0.0 : rm_is_finite(p) ? -p * x : p - x;
 }
 
 #define RM_NUM dd_ball
@@ -61,7 +61,7 @@ RM_FORMULA double kl_top(const rm_dd_loss *f) {
       const double t = rm_dd_loss_read(f, RM_KL_T, i);
       if (t < above && t > m && t != rm_dd_loss_read(f, RM_KL_X, i) && kl_holds(f, i, 0)) m = t;
     }
-    if (m - m != 0.0 || group == RM_KL_GROUPS) return m;
+    if (!rm_is_finite(m) || group == RM_KL_GROUPS) return m;
     uint32_t flags = 0;
     rm_superaccumulator sum;
     rm_superacc_clear(&sum);

@@ -36,7 +36,7 @@ static rm_status check(int format, const rm_norm_sets *sets, const argument *nee
     }
   for (int i = 0; i < options; i++)
     if (optional[i].base && !optional[i].strides) return RM_STATUS(RM_ERR_NULL, optional[i].position + 1);
-  if (!(eps >= 0.0 && eps - eps == 0.0)) return RM_STATUS(RM_ERR_RANGE, eps_position);
+  if (!(eps >= 0.0 && rm_is_finite(eps))) return RM_STATUS(RM_ERR_RANGE, eps_position);
   return RM_OK;
 }
 

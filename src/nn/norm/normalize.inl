@@ -92,14 +92,14 @@ RM_STATIC int all_equal(int64_t n, const double *x) {
 
 RM_STATIC int any_bad(int64_t n, const double *x) {
   for (int64_t i = 0; i < n; i++)
-    if (x[i] - x[i] != 0.0) return 1;
+    if (!rm_is_finite(x[i])) return 1;
   return 0;
 }
 
 RM_HOST_EXTERN int rm_norm_classify(const rm_norm_job *f, int64_t set0, int64_t set1, int64_t n, const double *x) {
   if (f->variance.base) {
     const double m = rm_norm_given(f, &f->mean, set0, set1), v = rm_norm_given(f, &f->variance, set0, set1);
-    if (m - m != 0.0 || v - v != 0.0) return RM_SET_INVALID;
+    if (!rm_is_finite(m) || !rm_is_finite(v)) return RM_SET_INVALID;
     rm_dd_ball t, eps;
     rm_dd_ball_set(&t, v, 0);
     rm_dd_ball_set(&eps, f->eps, 0);
@@ -121,9 +121,9 @@ RM_STATIC uint64_t exact_bits(double v, int format, uint32_t *flags) {
 /* d w + b, where it is not all finite; d is the deviation (of the right sign), x may be infinite where the mean is given. */
 RM_HOST_EXTERN uint64_t rm_norm_special(double d, double w, double b, int format, uint32_t *flags) {
   const double sign = d > 0.0 ? 1.0 : d < 0.0 ? -1.0 : 0.0; /* a finite d only lends its sign to an infinite w */
-  const double y = (d - d == 0.0 ? sign : d) * w + b;
-  if (y != y) {
-    if (d == d && w == w && b == b) *flags |= RM_FLAG_INVALID;
+  const double y = (rm_is_finite(d) ? sign : d) * w + b;
+  if (rm_is_nan(y)) {
+    if (!rm_is_nan(d) && !rm_is_nan(w) && !rm_is_nan(b)) *flags |= RM_FLAG_INVALID;
     return rm_nan_bits(format);
   }
   return rm_signed_infinity(y < 0.0, format);
@@ -148,14 +148,14 @@ enum { UNCHECKED, FINITE, NOT_FINITE, NAN_THERE };
 
 RM_STATIC int any_nan(int64_t n, const double *x) {
   for (int64_t i = 0; i < n; i++)
-    if (x[i] != x[i]) return 1;
+    if (rm_is_nan(x[i])) return 1;
   return 0;
 }
 
 RM_STATIC uint64_t slow(const rm_norm_job *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
   uint32_t *flags = &state->flags;
   const double x = r->x[i], w = r->w[i], b = r->b[i];
-  const int finite = w - w == 0.0 && b - b == 0.0 && x - x == 0.0;
+  const int finite = rm_is_finite(w) && rm_is_finite(b) && rm_is_finite(x);
   if (kind == RM_SET_INVALID) {
     if (!r->checked) r->checked = any_nan(r->n, r->x) ? NAN_THERE : NOT_FINITE;
     if (r->checked == NOT_FINITE) *flags |= RM_FLAG_INVALID; /* beside a NaN nothing is raised */
@@ -163,10 +163,10 @@ RM_STATIC uint64_t slow(const rm_norm_job *f, rm_norm_row *r, int64_t i, int kin
   }
   if (kind == RM_SET_CONSTANT) {
     state->tiers.fast++;
-    return w - w == 0.0 ? (b - b == 0.0 ? exact_bits(b, f->format, flags) : rm_norm_special(0.0, 1.0, b, f->format, flags))
+    return rm_is_finite(w) ? (rm_is_finite(b) ? exact_bits(b, f->format, flags) : rm_norm_special(0.0, 1.0, b, f->format, flags))
                         : rm_norm_special(0.0, w, b, f->format, flags);
   }
-  if (!finite) return rm_norm_special(x - x == 0.0 ? sign_of_deviation(r, i) : x, w, b, f->format, flags);
+  if (!finite) return rm_norm_special(rm_is_finite(x) ? sign_of_deviation(r, i) : x, w, b, f->format, flags);
   return rm_decide(normalized_dd_ball, normalized_ball, r, i, f->format, state);
 }
 
@@ -307,8 +307,8 @@ RM_STATIC int check_gradient(const rm_norm_row *r, int kind) {
   int found = kind == RM_SET_INVALID ? NOT_FINITE : FINITE;
   for (int64_t k = 0; k < r->n; k++) {
     const double h = r->g[k] * r->w[k];
-    if (r->g[k] != r->g[k] || r->w[k] != r->w[k] || r->x[k] != r->x[k]) return NAN_THERE;
-    if (r->g[k] - r->g[k] != 0.0 || r->w[k] - r->w[k] != 0.0 || h != h) found = NOT_FINITE;
+    if (rm_is_nan(r->g[k]) || rm_is_nan(r->w[k]) || rm_is_nan(r->x[k])) return NAN_THERE;
+    if (!rm_is_finite(r->g[k]) || !rm_is_finite(r->w[k]) || rm_is_nan(h)) found = NOT_FINITE;
   }
   return found;
 }
@@ -316,7 +316,7 @@ RM_STATIC int check_gradient(const rm_norm_row *r, int kind) {
 /* Whether all h = g w are equal and finite: then h - first/n is 0, and so is second, h times the sum of the deviations: the gradient is 0. */
 RM_STATIC int is_flat(const rm_norm_row *r) {
   for (int64_t k = 0; k < r->n; k++)
-    if (r->g[k] != r->g[0] || r->w[k] != r->w[0] || r->g[k] - r->g[k] != 0.0 || r->w[k] - r->w[k] != 0.0) return 0;
+    if (r->g[k] != r->g[0] || r->w[k] != r->w[0] || !rm_is_finite(r->g[k]) || !rm_is_finite(r->w[k])) return 0;
   return 1;
 }
 
@@ -324,7 +324,7 @@ RM_STATIC uint64_t slow_gradient(const rm_norm_job *f, rm_norm_row *r, int64_t i
   if (!r->checked) r->checked = check_gradient(r, kind);
   if (r->checked != FINITE && f->variance.base && kind != RM_SET_INVALID) { /* elements do not meet */
     const double h = r->g[i] * r->w[i];
-    if (r->g[i] - r->g[i] != 0.0 || r->w[i] - r->w[i] != 0.0) return rm_norm_special(h, 1.0, h == h ? 0.0 : h, f->format, &state->flags);
+    if (!rm_is_finite(r->g[i]) || !rm_is_finite(r->w[i])) return rm_norm_special(h, 1.0, !rm_is_nan(h) ? 0.0 : h, f->format, &state->flags);
   } else if (r->checked != FINITE) { /* the sums of the gradient meet every element */
     if (r->checked == NOT_FINITE) state->flags |= RM_FLAG_INVALID;
     return rm_nan_bits(f->format);
@@ -357,7 +357,7 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
     s.rel = 1.01 * t.a * own;
     s.slope = 1.01 * t.a * (b0_err + __builtin_fabs(s.b0) * own);
     s.err = 1.01 * t.a * (c1_err + t.c_err * (__builtin_fabs(s.b0) + b0_err));
-    known = s.err - s.err == 0.0 && s.slope - s.slope == 0.0;
+    known = rm_is_finite(s.err) && rm_is_finite(s.slope);
   }
   if (!known && rm_row_left(state)) return;
   const int64_t open = round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, h, x, NULL, NULL, state);

@@ -76,8 +76,8 @@ RM_STATIC int rm_norm_weight_is_bad(const rm_norm_weights *s, const rm_weight_ra
         for (int64_t k = w->inner_from; k < w->inner_to; k++) {
           const double v = rm_read_element(g + o * f->g.outer + k * f->g.inner, f->format);
           const double u = rm_read_element(x + o * f->x.outer + k * f->x.inner, f->format);
-          bad |= v - v != 0.0 || u - u != 0.0;
-          *nan |= v != v || u != u;
+          bad |= !rm_is_finite(v) || !rm_is_finite(u);
+          *nan |= rm_is_nan(v) || rm_is_nan(u);
         }
       }
     }

@@ -194,14 +194,12 @@ RM_STATIC uint64_t finite_quantity(int which, const rm_optimizer *o, double p, d
   return widely(which, o, p, g, m, v, flags);
 }
 
-RM_STATIC int is_finite(double x) { return x - x == 0.0; }
-
 /* A finite number as its sign: what IEEE 754's rules for infinities ask of it. */
-RM_STATIC double sign_of(double x) { return !is_finite(x) ? x : x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
+RM_STATIC double sign_of(double x) { return !rm_is_finite(x) ? x : x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
 
 /* The result of a formula over signs: the canonical NaN, or an infinity. A NaN that no operand was is invalid. */
 RM_STATIC uint64_t limit(double r, int nan_in, int format, uint32_t *flags) {
-  if (r == r) return rm_signed_infinity(r < 0.0, format);
+  if (!rm_is_nan(r)) return rm_signed_infinity(r < 0.0, format);
   if (!nan_in) *flags |= RM_FLAG_INVALID;
   return rm_nan_bits(format);
 }
@@ -216,34 +214,34 @@ RM_STATIC double direction_sign(const rm_optimizer *o, double p, double g) {
 RM_STATIC uint64_t first_moment(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
   const double d = direction_sign(o, p, g);
   const int averaged = o->kind == RM_ADAM || !o->first;
-  if (is_finite(d) && (is_finite(m) || !averaged))
+  if (rm_is_finite(d) && (rm_is_finite(m) || !averaged))
     return finite_quantity(FIRST_MOMENT, o, p, g, averaged ? m : 0.0, 0.0, flags);
   const double r = averaged ? sign_of(o->beta1) * sign_of(m) + sign_of(o->constants.keep1[0]) * d : d;
-  return limit(r, m != m || d != d, o->format, flags);
+  return limit(r, rm_is_nan(m) || rm_is_nan(d), o->format, flags);
 }
 
 RM_STATIC uint64_t second_moment(const rm_optimizer *o, double p, double g, double v, uint32_t *flags) {
   const double d = direction_sign(o, p, g);
-  if (is_finite(d) && is_finite(v)) return finite_quantity(SECOND_MOMENT, o, p, g, 0.0, v, flags);
-  return limit(sign_of(o->beta2) * sign_of(v) + d * d, v != v || d != d, o->format, flags);
+  if (rm_is_finite(d) && rm_is_finite(v)) return finite_quantity(SECOND_MOMENT, o, p, g, 0.0, v, flags);
+  return limit(sign_of(o->beta2) * sign_of(v) + d * d, rm_is_nan(v) || rm_is_nan(d), o->format, flags);
 }
 
 RM_STATIC uint64_t sgd_parameter(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
   double x = o->m && !o->nesterov ? sign_of(m) : direction_sign(o, p, g);
   if (o->m && o->nesterov) x += sign_of(o->beta1) * sign_of(m);
   const double r = sign_of(p) - sign_of(o->lr) * x;
-  if (is_finite(r)) return finite_quantity(PARAMETER, o, p, g, m, 0.0, flags);
-  return limit(r, p != p || x != x, o->format, flags);
+  if (rm_is_finite(r)) return finite_quantity(PARAMETER, o, p, g, m, 0.0, flags);
+  return limit(r, rm_is_nan(p) || rm_is_nan(x), o->format, flags);
 }
 
 RM_STATIC uint64_t adam_parameter(const rm_optimizer *o, double p, double m, double s, uint32_t *flags) {
-  const int nan_in = p != p || m != m || s != s;
+  const int nan_in = rm_is_nan(p) || rm_is_nan(m) || rm_is_nan(s);
   if (s < 0.0) return limit(rm_from_bits64(rm_nan_bits(RM_F64)), nan_in, o->format, flags);
   const double below = sign_of(s) + sign_of(o->eps), above = sign_of(o->lr) * sign_of(m);
-  if (below == 0.0 && above != 0.0 && is_finite(above) && !nan_in) *flags |= RM_FLAG_DIVBYZERO;
+  if (below == 0.0 && above != 0.0 && rm_is_finite(above) && !nan_in) *flags |= RM_FLAG_DIVBYZERO;
   const double q = above / below, r = sign_of(o->constants.a[0]) * sign_of(p) - q;
-  if (!is_finite(r)) return limit(r, nan_in, o->format, flags);
-  if (!is_finite(below)) return finite_quantity(PARAMETER, o, p, 0.0, 0.0, 1.0, flags); /* q = 0 */
+  if (!rm_is_finite(r)) return limit(r, nan_in, o->format, flags);
+  if (!rm_is_finite(below)) return finite_quantity(PARAMETER, o, p, 0.0, 0.0, 1.0, flags); /* q = 0 */
   return finite_quantity(PARAMETER, o, p, 0.0, m, s, flags);
 }
 
@@ -263,7 +261,7 @@ RM_HOST_EXTERN uint32_t rm_optimizer_accurate(const rm_optimizer *o, rm_optimize
   double s = rm_to_double(e->v, format);
   if (o->w) {
     const double w = rm_to_double(e->w, format);
-    if (!(w > s)) e->w = w != w ? rm_nan_bits(format) : e->v;
+    if (!(w > s)) e->w = rm_is_nan(w) ? rm_nan_bits(format) : e->v;
     s = rm_to_double(e->w, format);
   }
   e->p = adam_parameter(o, p, rm_to_double(e->m, format), s, &flags);

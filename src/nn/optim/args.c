@@ -80,7 +80,7 @@ rm_status rm_sgd_job(rm_optimizer *job, int format, int64_t n, void *p, const vo
   if (!options) return RM_STATUS(RM_ERR_NULL, 6);
   const rm_sgd_options *s = options;
   if (!in_range(s->lr, INFINITE) || !in_range(s->momentum, INFINITE) || !in_range(s->weight_decay, INFINITE) ||
-      s->dampening - s->dampening != 0.0 || (s->nesterov && (s->momentum == 0.0 || s->dampening != 0.0)))
+      !rm_is_finite(s->dampening) || (s->nesterov && (s->momentum == 0.0 || s->dampening != 0.0)))
     return RM_STATUS(RM_ERR_RANGE, 6);
   rm_optimizer o = {.kind = RM_SGD, .format = format, .n = n, .p = p, .m = s->momentum != 0.0 ? b : NULL, .g = g};
   const char *const arrays[] = {p, g, o.m};

@@ -38,7 +38,7 @@ RM_STATIC uint64_t clipped(const rm_clip *c, double g, uint32_t *flags) {
 RM_HOST_EXTERN uint64_t rm_clip_accurate(const rm_clip *c, uint64_t g, uint32_t *flags) {
   const double x = rm_to_double(g, c->format);
   if (rm_is_signalling(g, c->format)) *flags |= RM_FLAG_INVALID;
-  if (x != x) return rm_nan_bits(c->format);
+  if (rm_is_nan(x)) return rm_nan_bits(c->format);
   if (!c->squares->classes) return clipped(c, x, flags); /* then g is finite, if S is its sum */
   return rm_is_infinite(x) ? rm_invalid(c->format, flags) : 0;
 }

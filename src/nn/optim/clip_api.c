@@ -27,7 +27,7 @@ rm_status rm_clip_to_norm(int format, int64_t n, void *g, const rm_accumulator *
   if (n < 0) return RM_STATUS(RM_ERR_SIZE, 2);
   if (n > 0 && !g) return RM_STATUS(RM_ERR_NULL, 3);
   if (!squares) return RM_STATUS(RM_ERR_NULL, 4);
-  if (!(max_norm >= 0.0 && max_norm - max_norm == 0.0)) return RM_STATUS(RM_ERR_RANGE, 5);
+  if (!(max_norm >= 0.0 && rm_is_finite(max_norm))) return RM_STATUS(RM_ERR_RANGE, 5);
   const rm_superaccumulator *sum = rm_accumulator_sum(squares);
   const int nan = sum->classes & ~(uint32_t)RM_ACC_PINF;
   if (!sum->classes && rm_superacc_get_top(sum).negative) return RM_STATUS(RM_ERR_RANGE, 4);

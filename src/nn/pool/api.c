@@ -56,13 +56,13 @@ static void max_row(const void *operation, int64_t row, rm_row_state *state) {
       double v = best[first];
       for (int64_t c = first + w->step; c < end; c += w->step) {
         const double u = best[c];
-        const int same = u == v || (u != u && v != v);
+        const int same = u == v || (rm_is_nan(u) && rm_is_nan(v));
         if (rm_pool_is_greater(u, v) || (same && at[c] < at[k])) v = u, k = c;
       }
       const int64_t line = (int64_t)at[k], i = line / h->sources, j = line % h->sources;
       where = line * w->sources + k;
       bits = rm_read_bits(rm_pool_element(f, p.plane, i, j, k), format);
-      if (v != v) {
+      if (rm_is_nan(v)) {
         if (rm_is_signalling(bits, format)) state->flags |= RM_FLAG_INVALID;
         bits = rm_nan_bits(format);
       }

@@ -120,6 +120,6 @@ RM_FN const char *rm_pool_element(const rm_pooling *f, const char *plane, int64_
 }
 
 /* Whether u comes before v as a window's greatest number, where v was met first. */
-RM_FN int rm_pool_is_greater(double u, double v) { return u > v || (u != u && v == v); }
+RM_FN int rm_pool_is_greater(double u, double v) { return u > v || (rm_is_nan(u) && !rm_is_nan(v)); }
 
 #endif

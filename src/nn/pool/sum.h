@@ -74,7 +74,7 @@ RM_FN int rm_pool_decide(const rm_pool_total *t, int64_t terms, int64_t divisor,
   const rm_sum_function function = {(uint64_t)divisor, 0, 0};
   double lo;
   const double hi = rm_dd_ball_two_sum(t->sum, t->low, &lo);
-  if (!(err - err == 0.0 && hi - hi == 0.0 && rm_function_decide(&function, hi, lo, err, format, bits, &state->flags))) return 0;
+  if (!(rm_is_finite(err) && rm_is_finite(hi) && rm_function_decide(&function, hi, lo, err, format, bits, &state->flags))) return 0;
   state->tiers.double_double++;
   return 1;
 }

@@ -9,7 +9,7 @@ RM_HOST_EXTERN void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, 
   r->second = -rm_dd_ball_infinity();
   for (int64_t k = 0; k < n; k++)
     if (k != r->at && x[k] > r->second) r->second = x[k];
-  r->only_tail = r->second - m >= RM_EXP_TAIL ? 0 : r->second - r->second == 0.0 ? 1 : -1;
+  r->only_tail = r->second - m >= RM_EXP_TAIL ? 0 : rm_is_finite(r->second) ? 1 : -1;
 }
 
 /* The exponent of the lowest bit of x, which is finite and not 0. */
@@ -25,7 +25,7 @@ RM_FN int lowest_bit(double x) {
 RM_HOST_EXTERN int rm_exp_row_is_little(const rm_exp_row *r, int64_t i, int *k) {
   const double d = r->x[i] - r->m, least = r->second - r->m;
   int g, e;
-  if (r->only_tail || d == 0.0 || d - d != 0.0) return 0;
+  if (r->only_tail || d == 0.0 || !rm_is_finite(d)) return 0;
   rm_split_double(d, &g); /* d is at least 2^(g + 52) */
   g -= 8;
   e = lowest_bit(r->m == 0.0 ? d : r->m);

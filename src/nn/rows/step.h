@@ -145,7 +145,7 @@ RM_FN vm64 rm_row_test(const int op, const int fmt, const rm_row_store *s, int64
 RM_COLD int rm_row_decide(double y, double err, int fmt, uint64_t *bits) {
   uint32_t flags = 0;
   int undecided;
-  if (!(y - y == 0.0 && err <= 0x1p-9 * __builtin_fabs(y) && y != 0.0)) return 0;
+  if (!(rm_is_finite(y) && err <= 0x1p-9 * __builtin_fabs(y) && y != 0.0)) return 0;
   *bits = rm_round_dd(y, 0.0, err, 0, fmt, RM_NEAREST, &flags, &undecided);
   return !undecided && flags == 0;
 }

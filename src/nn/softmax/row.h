@@ -48,7 +48,7 @@ RM_STATIC uint64_t slow(const rm_softmax_rows *f, rm_exp_row *r, int64_t i, rm_r
   if (f->what == RM_LOGSUMEXP) return rm_decide(logsumexp_dd_ball, logsumexp_ball, r, 0, f->format, state);
   const double d = r->x[i] - r->m;
   if (f->what == RM_LOG_SOFTMAX) {
-    if (d - d != 0.0) return rm_signed_infinity(1, f->format); /* log 0, as the element says */
+    if (!rm_is_finite(d)) return rm_signed_infinity(1, f->format); /* log 0, as the element says */
     double rest;
     int k;
     if (rm_dd_ball_two_sum(r->x[i], -r->m, &rest) == d && rest == 0.0 && rm_exp_row_is_little(r, i, &k)) { /* a hair below d */
@@ -101,7 +101,7 @@ RM_STATIC void rm_softmax_row(const void *operation, int64_t row, rm_row_state *
   RM_ROW(state, load)(n, from, f->x.stride, f->format, -rm_dd_ball_infinity(), x);
   const double m = RM_ROW(state, greatest)(n, x);
 
-  if (m - m != 0.0) {
+  if (!rm_is_finite(m)) {
     if (rm_row_left(state)) return;
     const uint64_t bits = special(f, from, m, &state->flags);
     for (int64_t i = 0; i < results; i++) rm_write_bits(out + i * size, bits, f->format);
@@ -142,26 +142,26 @@ RM_STATIC void rm_softmax_row(const void *operation, int64_t row, rm_row_state *
 
 /* y_i (g_i - s) or g_i - e^(y_i) s where the sum s, or an operand, is not finite. */
 RM_STATIC uint64_t special_gradient(const rm_softmax_gradient *f, double g, double y, double s, uint32_t *flags) {
-  const double e = y < RM_EXP_TAIL ? 0.0 : y > -RM_EXP_TAIL ? rm_dd_ball_infinity() : y == y ? 1.0 : y;
+  const double e = y < RM_EXP_TAIL ? 0.0 : y > -RM_EXP_TAIL ? rm_dd_ball_infinity() : !rm_is_nan(y) ? 1.0 : y;
   const double value = f->by_exp ? g - e * s : y * (g - s);
-  if (value == value) return rm_signed_infinity(value < 0.0, f->format);
-  if (g == g && y == y && s == s) *flags |= RM_FLAG_INVALID;
+  if (!rm_is_nan(value)) return rm_signed_infinity(value < 0.0, f->format);
+  if (!rm_is_nan(g) && !rm_is_nan(y) && !rm_is_nan(s)) *flags |= RM_FLAG_INVALID;
   return rm_nan_bits(f->format);
 }
 
 RM_STATIC uint64_t slow_gradient(const rm_softmax_gradient *f, rm_gradient_row *r, int64_t i, double sum, rm_row_state *state) {
   const double g = r->g[i], y = r->y[i];
   uint32_t *flags = &state->flags;
-  if (sum - sum != 0.0 || (f->by_exp && (g - g != 0.0 || y != y))) return special_gradient(f, g, y, sum, flags);
+  if (!rm_is_finite(sum) || (f->by_exp && (!rm_is_finite(g) || rm_is_nan(y)))) return special_gradient(f, g, y, sum, flags);
   if (!f->by_exp) return rm_decide(softmax_backward_dd_ball, softmax_backward_ball, r, i, f->format, state);
   if (y >= RM_EXP_TAIL && y <= -RM_EXP_TAIL) return rm_decide(log_softmax_backward_dd_ball, log_softmax_backward_ball, r, i, f->format, state);
   state->tiers.fast++;
   if (r->sign == 2) r->sign = rm_problem_sign(&r->total);
   const int sign = r->sign;
-  if (y > 0.0 && sign) return y - y == 0.0 ? rm_overflow(sign > 0, f->format, RM_NEAREST, flags) : rm_signed_infinity(sign > 0, f->format);
-  if (y > 0.0 && y - y != 0.0) return rm_invalid(f->format, flags); /* infinity times 0 */
+  if (y > 0.0 && sign) return rm_is_finite(y) ? rm_overflow(sign > 0, f->format, RM_NEAREST, flags) : rm_signed_infinity(sign > 0, f->format);
+  if (y > 0.0 && !rm_is_finite(y)) return rm_invalid(f->format, flags); /* infinity times 0 */
   /* g, or less than half a unit of the least number of any format beside it: a number of the format is no boundary. */
-  if (g == 0.0) return y < 0.0 && y - y == 0.0 ? rm_signed_zero(sign > 0, f->format) : 0;
+  if (g == 0.0) return y < 0.0 && rm_is_finite(y) ? rm_signed_zero(sign > 0, f->format) : 0;
   int e;
   const uint64_t m = rm_split_double(g, &e);
   return rm_round_exact(g < 0.0, m, e, f->format, RM_NEAREST, flags);
