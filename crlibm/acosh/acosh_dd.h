@@ -20,12 +20,14 @@ RM_FN void rm_acosh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 c = vf64_min(big, x), d = vf64_sub(x, one), r;
   vf64 p = vf64_mul(c, c), pe = vf64_mul_err(c, c, p);
   vf64 q = vf64_sub(p, one), ql = vf64_add(vf64_sub(vf64_sub(p, q), one), pe);
-  vf64 vh = vf64_add(q, ql), vl = vf64_sub(ql, vf64_sub(vh, q));
+  vf64 vl, vh = vf64_fast_two_sum(q, ql, &vl);
   vf64 s = vf64_max(vf64_min(vf64_root(vh, &r), x), d);
   vf64 sl = vf64_select(vf64_lt(big, x), vf64_set1(0.0), rm_log_root_low(vh, vl, s, r));
-  vf64 yh = vf64_add(x, s), yl = vf64_add(vf64_sub(s, vf64_sub(yh, x)), sl);
-  vf64 g = vf64_add(s, d), gl = vf64_add(vf64_sub(d, vf64_sub(g, s)), sl);
-  vf64 uh = vf64_add(g, gl), ul = vf64_sub(gl, vf64_sub(uh, g));
+  vf64 yl, yh = vf64_fast_two_sum(x, s, &yl);
+  yl = vf64_add(yl, sl);
+  vf64 gl, g = vf64_fast_two_sum(s, d, &gl);
+  gl = vf64_add(gl, sl);
+  vf64 ul, uh = vf64_fast_two_sum(g, gl, &ul);
   rm_log_near_dd(yh, yl, uh, ul, hi, lo, err);
 }
 

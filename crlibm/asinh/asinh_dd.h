@@ -20,13 +20,15 @@ RM_FN void rm_asinh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 one = vf64_set1(1.0), big = vf64_set1(0x1p90);
   vf64 a = vf64_abs(x), c = vf64_min(big, a), r;
   vf64 p = vf64_mul(c, c), pe = vf64_mul_err(c, c, p);
-  vf64 vh = vf64_add(one, p), b = vf64_sub(vh, one);
-  vf64 vl = vf64_add(vf64_add(vf64_sub(one, vf64_sub(vh, b)), vf64_sub(p, b)), pe);
+  vf64 vl, vh = vf64_two_sum(one, p, &vl);
+  vl = vf64_add(vl, pe);
   vf64 s = vf64_max(vf64_root(vh, &r), a);
   vf64 sl = vf64_select(vf64_lt(big, a), vf64_set1(0.0), rm_log_root_low(vh, vl, s, r));
-  vf64 yh = vf64_add(s, a), yl = vf64_add(vf64_sub(a, vf64_sub(yh, s)), sl);
-  vf64 m = vf64_sub(s, one), g = vf64_add(a, m), gl = vf64_add(vf64_sub(m, vf64_sub(g, a)), sl);
-  vf64 uh = vf64_add(g, gl), ul = vf64_sub(gl, vf64_sub(uh, g));
+  vf64 yl, yh = vf64_fast_two_sum(s, a, &yl);
+  yl = vf64_add(yl, sl);
+  vf64 m = vf64_sub(s, one), gl, g = vf64_fast_two_sum(a, m, &gl);
+  gl = vf64_add(gl, sl);
+  vf64 ul, uh = vf64_fast_two_sum(g, gl, &ul);
   rm_log_near_dd(yh, yl, uh, ul, hi, lo, err);
   *err = vf64_mad(*hi, vf64_set1(RM_ASINH_DD_ERR), *err);
 }

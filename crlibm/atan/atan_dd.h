@@ -30,9 +30,8 @@ RM_FN void rm_atan_turn_dd(vf64 a, vf64 b, vf64 c, vf64 s, vf64 *nh, vf64 *nl, v
   vf64 ac = vf64_mul(a, c), bs = vf64_mul(b, s), bc = vf64_mul(b, c), as = vf64_mul(a, s);
   *nh = vf64_sub(ac, bs);
   *nl = vf64_sub(vf64_mul_err(a, c, ac), vf64_mul_err(b, s, bs));
-  vf64 d = vf64_add(bc, as), z = vf64_sub(d, bc);
-  vf64 e = vf64_add(vf64_sub(bc, vf64_sub(d, z)), vf64_sub(as, z));
-  *dh = d;
+  vf64 e;
+  *dh = vf64_two_sum(bc, as, &e);
   *dl = vf64_add(e, vf64_add(vf64_mul_err(b, c, bc), vf64_mul_err(a, s, as)));
 }
 
@@ -52,8 +51,8 @@ RM_FN void rm_atan_turned_dd(vf64 nh, vf64 nl, vf64 dh, vf64 dl, vi64 j, vf64 *h
   vf64 q45 = vf64_mad(s, vf64_set1(rm_atan_p64[5]), vf64_set1(rm_atan_p64[4]));
   vf64 z = vf64_mul(vf64_mul(m, s), vf64_mad(s2, vf64_mad(s2, q45, q23), q01));
   vf64 angle = vf64_lookup16(rm_atan_angle, j);
-  vf64 g = vf64_add(angle, q), ge = vf64_sub(q, vf64_sub(g, angle));
-  vf64 h = vf64_add(g, w), he = vf64_sub(w, vf64_sub(h, g));
+  vf64 ge, g = vf64_fast_two_sum(angle, q, &ge);
+  vf64 he, h = vf64_fast_two_sum(g, w, &he);
   vf64 low = vf64_add(vf64_add(tl, wl), vf64_add(vf64_add(ge, he), vf64_lookup16(rm_atan_angle_lo, j)));
   *hi = h;
   *lo = vf64_add(low, z);

@@ -17,7 +17,7 @@ RM_FN void rm_atanh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 bh = vf64_sub(one, a), bl = vf64_sub(vf64_sub(one, bh), a);
   vf64 q = vf64_quotient(a2, bh, &r), p = vf64_mul(q, bh), pe = vf64_mul_err(q, bh, p);
   vf64 rest = vf64_nmad(q, bl, vf64_sub(vf64_sub(a2, p), pe)), ql = vf64_mul(rest, r);
-  vf64 uh = vf64_add(q, ql), ul = vf64_sub(ql, vf64_sub(uh, q));
+  vf64 ul, uh = vf64_fast_two_sum(q, ql, &ul);
   rm_log1p_dd_of(uh, ul, hi, lo, err);
   *err = vf64_mul(half, vf64_mad(*hi, vf64_set1(RM_ATANH_DD_ERR), *err));
   *hi = vf64_mul(half, *hi);

@@ -6,15 +6,10 @@
 #include "cos.h"
 
 RM_COLD uint64_t rm_cos_accurate(double x, int format, int rule, uint32_t *flags) {
-  const double size = vf64_abs(x);
-  if (rm_is_nan(x)) return rm_nan_bits(format);
-  if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) {
-    *flags |= RM_FLAG_INVALID;
-    return rm_nan_bits(format);
-  }
-  if (size == 0.0) return rm_one_bits(format); /* exact */
+  uint64_t special;
+  if (rm_special_periodic(x, rm_one_bits(format), format, flags, &special)) return special;
   /* 0 < 1 - cos x < x^2/2 < 2^-55. */
-  if (size < 0x1p-27) return rm_round_beside(1.0, 0, format, rule, flags);
+  if (vf64_abs(x) < 0x1p-27) return rm_round_beside(1.0, 0, format, rule, flags);
   return rm_sin_accurate_turned(x, 1, 0, format, rule, flags);
 }
 

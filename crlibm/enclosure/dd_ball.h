@@ -41,15 +41,9 @@ RM_FN double rm_dd_ball_infinity(void) { return rm_from_bits64(UINT64_C(0x7ff000
 /* More than the sum of which e is the rounded value. */
 RM_FN double rm_dd_ball_up(double e) { return e * (1.0 + 0x1p-45) + 0x1p-1060; }
 
-RM_FN double rm_dd_ball_two_sum(double a, double b, double *e) {
-  const double s = a + b, t = s - a;
-  *e = (a - (s - t)) + (b - t);
-  return s;
-}
-
 /* r = h + l, of which err is the bound when inexact, else 0. Numbers out of range, and bounds that are NaN, become unknown. */
 RM_FN void rm_dd_ball_finish(rm_dd_ball *r, double h, double l, int inexact, double err) {
-  r->hi = rm_dd_ball_two_sum(h, l, &r->lo);
+  r->hi = rm_two_sum(h, l, &r->lo);
   r->err = inexact ? rm_dd_ball_up(err) : 0.0;
   if (vf64_abs(r->hi) < 0x1p990 && r->err < 0x1p990) return;
   r->hi = r->lo = 0.0;
@@ -95,10 +89,10 @@ RM_DD_BALL void rm_dd_ball_scale(rm_dd_ball *r, const rm_dd_ball *a, int64_t k) 
 /* a + b: what is lost is what the last two sums leave over. */
 RM_DD_BALL void rm_dd_ball_add(rm_dd_ball *r, const rm_dd_ball *a, const rm_dd_ball *b) {
   double e, f, g, x, y;
-  double s = rm_dd_ball_two_sum(a->hi, b->hi, &e);
-  const double t = rm_dd_ball_two_sum(a->lo, b->lo, &f);
-  s = rm_dd_ball_two_sum(s, rm_dd_ball_two_sum(e, t, &g), &e);
-  const double low = rm_dd_ball_two_sum(f, g, &x), l = rm_dd_ball_two_sum(e, low, &y);
+  double s = rm_two_sum(a->hi, b->hi, &e);
+  const double t = rm_two_sum(a->lo, b->lo, &f);
+  s = rm_two_sum(s, rm_two_sum(e, t, &g), &e);
+  const double low = rm_two_sum(f, g, &x), l = rm_two_sum(e, low, &y);
   const double err = a->err + b->err + vf64_abs(x) + vf64_abs(y);
   rm_dd_ball_finish(r, s, l, err != 0.0, err);
 }
@@ -298,7 +292,7 @@ RM_COLD void rm_dd_ball_set_integer(rm_dd_ball *r, int negative, rm_u128 m, int6
                l = (double)((uint64_t)(m >> 21) & ((UINT64_C(1) << 53) - 1)) * 0x1p21;
   const double last = (double)(uint32_t)(m & 0x1fffff);
   double lost;
-  const double low = rm_dd_ball_two_sum(l, last, &lost), err = vf64_abs(lost) + (inexact ? 1.0 : 0.0);
+  const double low = rm_two_sum(l, last, &lost), err = vf64_abs(lost) + (inexact ? 1.0 : 0.0);
   rm_dd_ball t;
   rm_dd_ball_finish(&t, h, low, err != 0.0, err);
   if (negative) rm_dd_ball_neg(&t, &t);

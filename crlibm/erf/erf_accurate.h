@@ -2,16 +2,15 @@
 #ifndef RM_ERF_ACCURATE_H
 #define RM_ERF_ACCURATE_H
 
+#include "../fp/exact.h"
 #include "erf.h"
 #include "erf_mp.h"
 
 RM_COLD uint64_t rm_erf_accurate(double x, int format, int rule, uint32_t *flags) {
-  const int negative = (int)(rm_bits64(x) >> 63);
-  const uint64_t sign = negative ? rm_sign_bit(format) : 0;
-  const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
-  if (rm_is_nan(x)) return rm_nan_bits(format);
-  if (size == 0.0) return sign;
-  if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_one_bits(format) | sign;
+  const int negative = rm_is_negative(x);
+  const double size = vf64_abs(x);
+  uint64_t special;
+  if (rm_special_saturating(x, format, &special)) return special;
   /* 1 - erf x < exp(-x^2)/(x sqrt(pi)); at 5.9375 that is 2^-50.86/10.52 < 2^-54.2. Half an ulp below 1 is 2^-54. */
   if (size >= 5.9375) return rm_round_beside(negative ? -1.0 : 1.0, 0, format, rule, flags);
 

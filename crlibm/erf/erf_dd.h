@@ -35,8 +35,8 @@ RM_FN void rm_erf_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   RM_UNROLL
   for (int n = 4; n >= 0; n--) { /* (h, l) <- c_n + t (h, l) */
     vf64 c = C(n), m = vf64_mul(h, t), me = vf64_mul_err(h, t, m);
-    h = vf64_add(c, m);
-    vf64 e = vf64_sub(m, vf64_sub(h, c));
+    vf64 e;
+    h = vf64_fast_two_sum(c, m, &e);
     l = vf64_mad(l, t, vf64_add(me, vf64_add(e, vf64_lookup16(rm_erf_p64_lo + 16 * n, j))));
   }
 #undef C

@@ -37,8 +37,8 @@ RM_FN void rm_erfcx_dd(vf64 a, vf64 *h, vf64 *l, vf64 *err) {
   RM_UNROLL
   for (int n = 5; n >= 0; n--) { /* (high, low) <- c_n + t (high, low) */
     vf64 cn = C(n), m = vf64_mul(high, t), me = vf64_mul_err(high, t, m);
-    high = vf64_add(cn, m);
-    vf64 e = vf64_sub(m, vf64_sub(high, cn));
+    vf64 e;
+    high = vf64_fast_two_sum(cn, m, &e);
     low = vf64_mad(low, t, vf64_add(me, vf64_add(e, vf64_lookup16(rm_erfcx_p64_lo + 16 * n, j))));
   }
 #undef C

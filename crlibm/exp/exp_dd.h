@@ -65,16 +65,16 @@ RM_FN void rm_exp_terms_dd(vf64 x, vi64 *k, vf64 *rh, vf64 *h, vf64 *c, vf64 *t)
 RM_FN void rm_exp_reduced_dd(vf64 x, vi64 *k, vf64 *eh, vf64 *el, vf64 *t) {
   vf64 rh, h, c;
   rm_exp_terms_dd(x, k, &rh, &h, &c, t);
-  vf64 vh = vf64_add(h, c), vl = vf64_sub(c, vf64_sub(vh, h));
-  *eh = vf64_add(rh, vh);
-  *el = vf64_add(vf64_sub(vh, vf64_sub(*eh, rh)), vl);
+  vf64 vl, vh = vf64_fast_two_sum(h, c, &vl);
+  *eh = vf64_fast_two_sum(rh, vh, el);
+  *el = vf64_add(*el, vl);
 }
 
 /* t (1 + tl) (1 + rh + h + c) = hi + lo within err, t a power of two times a table entry, |lo| <= 2^-18 |hi|. */
 RM_FN void rm_exp_product_dd(vf64 t, vf64 tl, vf64 rh, vf64 h, vf64 c, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 one = vf64_set1(1.0);
-  vf64 v = vf64_add(one, rh), ve = vf64_sub(rh, vf64_sub(v, one));
-  vf64 u = vf64_add(v, h), ue = vf64_sub(h, vf64_sub(u, v));
+  vf64 ve, v = vf64_fast_two_sum(one, rh, &ve);
+  vf64 ue, u = vf64_fast_two_sum(v, h, &ue);
   vf64 ul = vf64_mad(tl, u, vf64_add(vf64_add(ve, ue), c));
   *hi = vf64_mul(t, u);
   *lo = vf64_mad(t, ul, vf64_mul_err(t, u, *hi));

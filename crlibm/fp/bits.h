@@ -38,6 +38,23 @@ RM_FN int rm_is_nan(double x) { return x != x; }
 RM_FN int rm_is_finite(double x) { return x - x == 0.0; }
 RM_FN int rm_is_finite_f32(float x) { return x - x == 0.0f; }
 
+/* a + b = s + e exactly when nothing overflows (Knuth's TwoSum). */
+RM_FN double rm_two_sum(double a, double b, double *e) {
+  const double s = a + b, t = s - a;
+  *e = (a - (s - t)) + (b - t);
+  return s;
+}
+/* a b - p, exact for p = RN(a b) when |a|, |b| < 2^996 and neither the product nor its error underflows (2^-968 <= |ab|), or ab = 0. */
+RM_FN double rm_two_prod_error(double a, double b, double p) {
+#if RM_HAS_FMA
+  return rm_fma(a, b, -p);
+#else /* Dekker (1971) with Veltkamp's splitting */
+  const double c = 134217729.0, ta = c * a, tb = c * b; /* 2^27 + 1 */
+  const double ah = ta - (ta - a), bh = tb - (tb - b), al = a - ah, bl = b - bh;
+  return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
+#endif
+}
+
 /* The number of zero bits above the highest one, x != 0. */
 RM_FN int rm_clz64(uint64_t x) { return __builtin_clzll(x); }
 /* The number of zero bits below the lowest one, x != 0. (No __builtin_ctz: CUDA has none.) */

@@ -28,6 +28,18 @@ RM_FN uint64_t rm_pole(int negative, int format, uint32_t *flags) {
   return rm_signed_infinity(negative, format);
 }
 
+/* 1 where x is NaN, 0 or infinite: then *bits is f(x) of an odd function f whose limit at infinity is 1. */
+RM_FN int rm_special_saturating(double x, int format, uint64_t *bits) {
+  const uint64_t sign = rm_signed_zero(rm_is_negative(x), format);
+  *bits = rm_is_nan(x) ? rm_nan_bits(format) : x == 0.0 ? sign : rm_one_bits(format) | sign;
+  return rm_is_nan(x) || x == 0.0 || rm_is_infinite(x);
+}
+/* The same of a periodic function, which has no value at infinity. at_zero: the bits of f(x) for x = 0. */
+RM_FN int rm_special_periodic(double x, uint64_t at_zero, int format, uint32_t *flags, uint64_t *bits) {
+  *bits = x == 0.0 ? at_zero : rm_is_infinite(x) ? rm_invalid(format, flags) : rm_nan_bits(format);
+  return x == 0.0 || !rm_is_finite(x);
+}
+
 /* The sign of an exact sum that is zero: that of both terms when they agree, else + (and - when rounding down). */
 RM_FN int rm_zero_sum_sign(int negative_a, int negative_b, int rule) {
   return negative_a == negative_b ? negative_a : rule == RM_DOWN;

@@ -41,7 +41,7 @@ RM_FN void rm_log_sum_dd(vf64 k, vi64 j, vf64 rh, vf64 rl, vf64 *hi, vf64 *lo, v
   vf64 q = vf64_mad(s2, vf64_mad(s2, q89, vf64_mad(s, q67, q45)), vf64_mad(s, q23, q01));
   vf64 t = vf64_mul(vf64_mul(rh, s), q);
   const vf64 half = vf64_set1(0.5);
-  vf64 g = vf64_add(w, rh), ge = vf64_sub(rh, vf64_sub(g, w));
+  vf64 ge, g = vf64_fast_two_sum(w, rh, &ge);
   vf64 h = vf64_mul(half, s);
   *hi = vf64_sub(g, h);
   vf64 he = vf64_sub(vf64_sub(g, *hi), h);
@@ -115,8 +115,7 @@ RM_FN void rm_log_near_dd(vf64 xh, vf64 xl, vf64 uh, vf64 ul, vf64 *hi, vf64 *lo
  * and uh > -1; |uh| >= 2^-960 or uh = 0. 1 + uh = xh + xl exactly, and xl + ul rounds by 2^-105 of xh. */
 RM_FN void rm_log1p_dd_of(vf64 uh, vf64 ul, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 one = vf64_set1(1.0);
-  vf64 xh = vf64_add(one, uh), b = vf64_sub(xh, one);
-  vf64 xl = vf64_add(vf64_sub(one, vf64_sub(xh, b)), vf64_sub(uh, b));
+  vf64 xl, xh = vf64_two_sum(one, uh, &xl);
   rm_log_near_dd(xh, vf64_add(xl, ul), uh, ul, hi, lo, err);
 }
 

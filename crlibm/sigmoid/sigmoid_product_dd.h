@@ -18,24 +18,17 @@
 #include "sigmoid_dd.h"
 #include "sigmoid_shapes.h"
 
-/* a + b = h + l, in any order of size (Knuth). */
-RM_FN void rm_sigmoid_sum(vf64 a, vf64 b, vf64 *h, vf64 *l) {
-  *h = vf64_add(a, b);
-  vf64 t = vf64_sub(*h, a);
-  *l = vf64_add(vf64_sub(a, vf64_sub(*h, t)), vf64_sub(b, t));
-}
-
 /* th + tl = |t(x)| and ph + pl = |x t'(x)| of the cubic argument, |x| cut to 40, |t| < 4700. */
 RM_FN void rm_sigmoid_cubic_dd(vf64 x, vf64 *th, vf64 *tl, vf64 *ph, vf64 *pl) {
   const vf64 zero = vf64_set1(0.0);
   vf64 b = vf64_min(vf64_set1(40.0), vf64_abs(x)), h, l, qh, ql, sh, sl;
   h = vf64_mul(b, b), l = vf64_mul_err(b, b, h);
   rm_sigmoid_times_dd(h, l, vf64_set1(RM_SIGMOID_CUBIC_CE), vf64_set1(RM_SIGMOID_CUBIC_CE_LO), &qh, &ql);
-  rm_sigmoid_sum(vf64_set1(RM_SIGMOID_CUBIC_C), qh, &sh, &sl);
+  sh = vf64_two_sum(vf64_set1(RM_SIGMOID_CUBIC_C), qh, &sl);
   sl = vf64_add(sl, vf64_add(ql, vf64_set1(RM_SIGMOID_CUBIC_C_LO)));
   rm_sigmoid_times_dd(sh, sl, b, zero, &h, &l);
   rm_sigmoid_normalise(h, l, th, tl);
-  rm_sigmoid_sum(sh, vf64_add(qh, qh), &h, &l);
+  h = vf64_two_sum(sh, vf64_add(qh, qh), &l);
   rm_sigmoid_times_dd(h, vf64_add(l, vf64_add(sl, vf64_add(ql, ql))), b, zero, ph, pl);
 }
 
@@ -61,7 +54,7 @@ RM_FN void rm_sigmoid_product_dd(vf64 g, vf64 x, int argument, int shape, vf64 *
     vf64 ah, al, mh, ml;
     ph = vf64_min(vf64_set1(0x1p14), ph); /* where x > 0 and w = e^-670 */
     rm_sigmoid_times_dd(ph, pl, vf64_select(negative, vf64_set1(-1.0), wh), vf64_select(negative, zero, wl), &ah, &al);
-    rm_sigmoid_sum(dh, ah, &mh, &ml);
+    mh = vf64_two_sum(dh, ah, &ml);
     ml = vf64_add(ml, vf64_add(dl, al));
     rm_sigmoid_times_dd(mh, ml, nh, nl, &nh, &nl);
   }

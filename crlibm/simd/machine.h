@@ -86,13 +86,6 @@ RM_FN vm64 vf64_settle_infinite(vf64 v, vm64 operand_is_infinite, vf64 *y) {
   return settled;
 }
 
-/* a + b = s + e, exactly (Knuth's TwoSum), when nothing overflows. */
-RM_FN vf64 vf64_two_sum(vf64 a, vf64 b, vf64 *e) {
-  vf64 s = vf64_add(a, b), t = vf64_sub(s, a);
-  *e = vf64_add(vf64_sub(a, vf64_sub(s, t)), vf64_sub(b, t));
-  return s;
-}
-
 /* v = s + e, s = RN(v), rounded to odd: v itself when e = 0, else the one of its two neighbours whose last bit is 1. Rounding
  * that to nearest in a precision smaller by two bits or more rounds v (Boldo and Melquiond 2008). */
 RM_FN vf64 vf64_to_odd(vf64 s, vf64 e) {

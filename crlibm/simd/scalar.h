@@ -67,20 +67,11 @@ RM_FN vf64 vf64_rsqrt(vf64 a) { return 1.0 / __builtin_sqrt(a); }
 #if RM_HAS_FMA
 RM_FN vf64 vf64_mad(vf64 a, vf64 b, vf64 c) { return rm_fma(a, b, c); }
 RM_FN vf64 vf64_nmad(vf64 a, vf64 b, vf64 c) { return rm_fma(-a, b, c); }
-RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) { return rm_fma(a, b, -p); }
 #else
 RM_FN vf64 vf64_mad(vf64 a, vf64 b, vf64 c) { return a * b + c; }
 RM_FN vf64 vf64_nmad(vf64 a, vf64 b, vf64 c) { return c - a * b; }
-/* Dekker (1971) with Veltkamp's splitting: exact when |a|, |b| < 2^996 and neither the product nor its error underflows
- * (2^-968 <= |ab|), or when ab = 0. */
-RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) {
-  const double c = 134217729.0; /* 2^27 + 1 */
-  double ta = c * a, tb = c * b;
-  double ah = ta - (ta - a), bh = tb - (tb - b);
-  double al = a - ah, bl = b - bh;
-  return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
-}
 #endif
+RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) { return rm_two_prod_error(a, b, p); }
 
 RM_FN vi64 vi64_load(const int64_t *p) {
   vi64 v;

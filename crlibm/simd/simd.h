@@ -157,4 +157,18 @@ RM_VF32_PAIRS(bf16, uint16_t)
 #define RM_B32_FULL 0
 #endif
 
+/* a + b = s + e, exactly (Knuth's TwoSum), when nothing overflows. */
+RM_FN vf64 vf64_two_sum(vf64 a, vf64 b, vf64 *e) {
+  vf64 s = vf64_add(a, b), t = vf64_sub(s, a);
+  *e = vf64_add(vf64_sub(a, vf64_sub(s, t)), vf64_sub(b, t));
+  return s;
+}
+
+/* The same (Dekker's Fast2Sum) where |a| >= |b|, or where a is a multiple of the last place of b, as 0 is. */
+RM_FN vf64 vf64_fast_two_sum(vf64 a, vf64 b, vf64 *e) {
+  vf64 s = vf64_add(a, b);
+  *e = vf64_sub(b, vf64_sub(s, a));
+  return s;
+}
+
 #endif

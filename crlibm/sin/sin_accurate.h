@@ -3,6 +3,7 @@
 #ifndef RM_SIN_ACCURATE_H
 #define RM_SIN_ACCURATE_H
 
+#include "../fp/exact.h"
 #include "sin.h"
 #include "sin_mp.h"
 
@@ -58,14 +59,10 @@ RM_COLD uint64_t rm_sin_accurate_turned(double x, int turn, int flip, int format
 }
 
 RM_COLD uint64_t rm_sin_accurate(double x, int format, int rule, uint32_t *flags) {
-  const int negative = (int)(rm_bits64(x) >> 63);
+  const int negative = rm_is_negative(x);
   const double size = vf64_abs(x);
-  if (rm_is_nan(x)) return rm_nan_bits(format);
-  if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) {
-    *flags |= RM_FLAG_INVALID;
-    return rm_nan_bits(format);
-  }
-  if (size == 0.0) return negative ? rm_sign_bit(format) : 0;
+  uint64_t special;
+  if (rm_special_periodic(x, rm_signed_zero(negative, format), format, flags, &special)) return special;
   /* 0 < |x| - |sin x| < |x|^3/6 < 2^-56 |x|. */
   if (size < 0x1p-27) return rm_round_beside(x, 0, format, rule, flags);
   return rm_sin_accurate_turned(x, 0, negative, format, rule, flags);

@@ -60,8 +60,7 @@ RM_FN void rm_sin_reduce_far_dd(vf64 a, vi64 *k, vf64 *rh, vf64 *rl, vf64 *err) 
   vf64 z = vf64_mad(a, vf64_set1(RM_SIN_INV_STEP), magic), kd = vf64_sub(z, magic);
   *k = vf64_bits(z);
   vf64 p = vf64_mul(kd, step), pe = vf64_mul_err(kd, step, p), t = vf64_sub(a, p);
-  vf64 q = vf64_mul(kd, vf64_set1(RM_SIN_STEP_LO)), s = vf64_add(pe, q), s2 = vf64_sub(s, pe);
-  vf64 se = vf64_add(vf64_sub(pe, vf64_sub(s, s2)), vf64_sub(q, s2));
+  vf64 se, s = vf64_two_sum(pe, vf64_mul(kd, vf64_set1(RM_SIN_STEP_LO)), &se);
   vf64 h = vf64_sub(t, s), l = vf64_sub(vf64_sub(vf64_sub(t, h), s), se);
   *rh = vf64_add(h, l);
   *rl = vf64_sub(l, vf64_sub(*rh, h));
@@ -99,11 +98,12 @@ RM_FN void rm_sin_sum_dd(const rm_sin_powers *r, vf64 S, vf64 Sl, vf64 C, vf64 C
   vf64 p = vf64_mul(C, r->rh), pl = vf64_mad(Cl, r->rh, vf64_mul_err(C, r->rh, p));
   vf64 b = vf64_mul(p, third);
   vf64 bl = vf64_mad(pl, third, vf64_mad(p, vf64_set1(RM_SIN_THIRD_LO), vf64_mul_err(p, third, b)));
-  vf64 g = vf64_add(S, b), gl = vf64_add(vf64_sub(b, vf64_sub(g, S)), bl);
+  vf64 gl, g = vf64_fast_two_sum(S, b, &gl);
+  gl = vf64_add(gl, bl);
   vf64 q = vf64_mul(r->h, g), ql = vf64_mad(r->h, gl, vf64_mad(r->hl, g, vf64_mul_err(r->h, g, q)));
   vf64 m = vf64_mul(r->r4, vf64_mad(p, r->p, vf64_mul(S, r->q)));
   vf64 slope = vf64_nmad(S, r->rh, vf64_nmad(C, r->h, C));
-  vf64 v = vf64_add(S, p), ve = vf64_sub(p, vf64_sub(v, S));
+  vf64 ve, v = vf64_fast_two_sum(S, p, &ve);
   *hi = vf64_sub(v, q);
   vf64 he = vf64_sub(vf64_sub(v, *hi), q);
   vf64 low = vf64_add(vf64_add(vf64_add(ve, he), vf64_sub(pl, ql)), vf64_nmad(Sl, r->h, Sl));

@@ -57,7 +57,7 @@ RM_FN rm_sinh_terms rm_sinh_cosh_terms_dd(vf64 x) {
 RM_FN void rm_sinh_sum_dd(const rm_sinh_terms *t, vf64 x, vf64 xl, vf64 y, vf64 yl, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 p = vf64_mul(y, t->rh), pe = vf64_mul_err(y, t->rh, p);
   vf64 g = vf64_mul(x, t->h), ge = vf64_mul_err(x, t->h, g);
-  vf64 v = vf64_add(x, p), ve = vf64_sub(p, vf64_sub(v, x));
+  vf64 ve, v = vf64_fast_two_sum(x, p, &ve);
   *hi = vf64_add(v, g);
   vf64 low = vf64_add(vf64_sub(g, vf64_sub(*hi, v)), vf64_add(pe, ge));
   low = vf64_add(vf64_add(low, ve), vf64_mad(yl, t->rh, vf64_mad(xl, t->h, xl)));

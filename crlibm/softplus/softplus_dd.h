@@ -15,13 +15,13 @@
 /* hi + lo = big + log(1 + e^-(d + dl)) within err, for 0 <= d <= 660 (t > 2^-953), |dl| < 2^-42, finite big. |lo| and err may
  * exceed |hi| where the sum cancels. */
 RM_FN void rm_softplus_sum_dd(vf64 big, vf64 d, vf64 dl, vf64 *hi, vf64 *lo, vf64 *err) {
-  vf64 th, tl, lh, ll, e;
+  vf64 th, tl, lh, ll, low, e;
   rm_exp_sum_dd(vf64_neg(d), vf64_neg(dl), &th, &tl, &e);
-  vf64 t = vf64_add(th, tl);
-  rm_log1p_dd_of(t, vf64_sub(tl, vf64_sub(t, th)), &lh, &ll, &e);
-  vf64 sum = vf64_add(big, lh), b = vf64_sub(sum, big);
+  th = vf64_fast_two_sum(th, tl, &tl);
+  rm_log1p_dd_of(th, tl, &lh, &ll, &e);
+  vf64 sum = vf64_two_sum(big, lh, &low);
   *hi = sum;
-  *lo = vf64_add(vf64_add(vf64_sub(big, vf64_sub(sum, b)), vf64_sub(lh, b)), ll);
+  *lo = vf64_add(low, ll);
   e = vf64_mad(e, vf64_set1(1.25), vf64_mul(lh, vf64_set1(RM_EXP_DD_ERR)));
   *err = vf64_mad(vf64_abs(sum), vf64_set1(RM_BOUND(0x1p-104)), e);
 }

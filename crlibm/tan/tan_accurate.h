@@ -7,14 +7,10 @@
 #include "tan_mp.h"
 
 RM_COLD uint64_t rm_tan_accurate(double x, int format, int rule, uint32_t *flags) {
-  const int negative = (int)(rm_bits64(x) >> 63);
+  const int negative = rm_is_negative(x);
   const double size = vf64_abs(x);
-  if (rm_is_nan(x)) return rm_nan_bits(format);
-  if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) {
-    *flags |= RM_FLAG_INVALID;
-    return rm_nan_bits(format);
-  }
-  if (size == 0.0) return negative ? rm_sign_bit(format) : 0;
+  uint64_t special;
+  if (rm_special_periodic(x, rm_signed_zero(negative, format), format, flags, &special)) return special;
   /* 0 < tan |x| - |x| < 0.34 |x|^3 < 2^-55 |x|. */
   if (size < 0x1p-27) return rm_round_beside(x, 1, format, rule, flags);
 

@@ -2,16 +2,15 @@
 #ifndef RM_TANH_ACCURATE_H
 #define RM_TANH_ACCURATE_H
 
+#include "../fp/exact.h"
 #include "tanh.h"
 #include "tanh_mp.h"
 
 RM_COLD uint64_t rm_tanh_accurate(double x, int format, int rule, uint32_t *flags) {
-  const int negative = (int)(rm_bits64(x) >> 63);
-  const uint64_t sign = negative ? rm_sign_bit(format) : 0;
-  const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
-  if (rm_is_nan(x)) return rm_nan_bits(format);
-  if (size == 0.0) return sign;
-  if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_one_bits(format) | sign;
+  const int negative = rm_is_negative(x);
+  const double size = vf64_abs(x);
+  uint64_t special;
+  if (rm_special_saturating(x, format, &special)) return special;
   /* 1 - tanh x = 2/(exp(2x) + 1) < 2 exp(-2x) < 2^-(p+1), half an ulp below 1, from x > (p+2) ln2/2 on; ln2/2 < 0.3466. */
   if (size > (double)(rm_precision(format) + 2) * 0.3466)
     return rm_round_beside(negative ? -1.0 : 1.0, 0, format, rule, flags);

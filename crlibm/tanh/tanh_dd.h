@@ -23,8 +23,8 @@ RM_FN void rm_tanh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 a = vf64_min(vf64_set1(20.0), vf64_abs(x));
   vf64 nh, nl, s, t;
   rm_expm1_core_dd(vf64_add(a, a), 1, &nh, &nl, &s, &t);
-  vf64 dh = vf64_add(two, nh), n2 = vf64_sub(dh, two);
-  vf64 dl = vf64_add(vf64_add(vf64_sub(two, vf64_sub(dh, n2)), vf64_sub(nh, n2)), nl);
+  vf64 dl, dh = vf64_two_sum(two, nh, &dl);
+  dl = vf64_add(dl, nl);
   vf64 reciprocal, q = vf64_quotient(nh, dh, &reciprocal);
   vf64 b = vf64_mul(q, dh), be = vf64_mul_err(q, dh, b);
   vf64 residual = vf64_add(vf64_sub(vf64_sub(nh, b), be), vf64_nmad(q, dl, nl));

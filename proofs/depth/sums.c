@@ -24,7 +24,7 @@ static vf64 depth_join(vf64 a, vf64 b, vf64 *e) {
   *e = vf64_set1(0.0);
   return vf64_set1(1.0);
 }
-#define rm_vtwo_sum depth_two_sum
+#define rm_vpair_two_sum depth_two_sum
 #define vf64_two_sum depth_join
 
 #include "../../src/reduce/chains.h"

@@ -289,7 +289,7 @@ def logarithms(root: pathlib.Path, algebra: Algebra) -> list[tuple[Value, Value]
 
 def integers(root: pathlib.Path, algebra: Algebra) -> list[tuple[Value, Value]]:
     """Three parts that are exact, and a rest below 1."""
-    text = text_of(root, DD_BALL, "const double low = rm_dd_ball_two_sum(l, last, &lost)", ";").replace("1.0", "one")
+    text = text_of(root, DD_BALL, "const double low = rm_two_sum(l, last, &lost)", ";").replace("1.0", "one")
     host = Underflowing(algebra, {"h": A("h"), "l": A("l"), "last": A("last"), "one": A("one")}, {"inexact": True})
     host.run(f"{text} finish_h = h; finish_l = low; finish_err = err;")
     return [compared(root, host, plus(A("h"), A("l"), A("last"), error(algebra, 1, A("one"))))]

@@ -276,7 +276,7 @@ class Host:
         self.target = target
         if name == "RM_BOUND":
             return given[0]
-        if name == "rm_dd_ball_two_sum" and name not in self.calls:
+        if name == "rm_two_sum" and name not in self.calls:
             return self.two_sum(*given)
         if name in ("__builtin_fabs", "vf64_abs"):
             return self.algebra.magnitude(given[0])

@@ -29,7 +29,7 @@ static rm_vpair rec_two_sum(vf64 a, vf64 b) {
   r.lo = (vf64){rec("rest #%d #%d #%d", a.id, b.id, r.hi.id)};
   return r;
 }
-#define rm_vtwo_sum rec_two_sum
+#define rm_vpair_two_sum rec_two_sum
 
 /* The tests: what they are given, and what is rounded is a new number. */
 static int tests;

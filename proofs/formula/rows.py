@@ -564,7 +564,7 @@ def norms(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
         """A join is off by u of the low part and of what the sum leaves over. No partial sum being above T, that is at most u T, the low part after
         i joins is within i u T, and the errors of j of them add up to j (j + 1)/2 u^2 T; a term's bound has the part `least` of the term, so that the
         bound has that of T."""
-        text = text_of(root, WEIGHTS, "*hi = rm_dd_ball_two_sum(*hi, *sum, &e);", "*sum = 0.0;")
+        text = text_of(root, WEIGHTS, "*hi = rm_two_sum(*hi, *sum, &e);", "*sum = 0.0;")
         host = Host(algebra, {"hi": A("hi"), "lo": A("lo"), "sum": A("sum")}).run(re.sub(r"\*(hi|lo|sum)", r"\1", text))
         off = plus(host.values["hi"], host.values["lo"], minus(A("hi")), minus(A("lo")), minus(A("sum")))
         each = number(U * (1 + U))

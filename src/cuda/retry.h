@@ -28,7 +28,7 @@ __device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t
   if (p.bias.base) bias = rm_read_element(p.bias.base + r * p.bias.row + c * p.bias.col, p.fmt);
   rm_pair s = {bias, 0.0};
   for (int l = 0; l < RM_RETRY_THREADS; l++) {
-    const rm_pair t = rm_two_sum(s.hi, part[l].hi);
+    const rm_pair t = rm_pair_two_sum(s.hi, part[l].hi);
     s = rm_pair{t.hi, s.lo + (t.lo + part[l].lo)};
     plain += part[l].plain, row2 += part[l].row2, col2 += part[l].col2;
     if (part[l].row_granule < row_granule) row_granule = part[l].row_granule;
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(RM_RETRY_THREADS)
       for (int64_t k = lane; k < p.k; k += RM_RETRY_THREADS) {
         const char *at_x = element_at(&p.a, r, k), *at_y = element_at(&p.b, c, k); /* NULL: padding */
         const double x = at_x ? rm_read_element(at_x, p.fmt) : 0.0, y = at_y ? rm_read_element(at_y, p.fmt) : 0.0, xy = x * y;
-        const rm_pair t = rm_two_sum(mine.hi, xy);
+        const rm_pair t = rm_pair_two_sum(mine.hi, xy);
         mine.hi = t.hi, mine.lo += t.lo, mine.plain += xy;
         mine.row2 = vf64_mad(x, x, mine.row2), mine.col2 = vf64_mad(y, y, mine.col2);
         const int gx = rm_granule64(rm_bits64(x)), gy = rm_granule64(rm_bits64(y));

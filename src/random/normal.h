@@ -36,8 +36,8 @@ RM_FN vm64 rm_scaled_step(const struct rm_affine *a, vi64 k, vf64 *v, const int 
 RM_FN vm64 rm_affine_f64(double mean_, double std_, vf64 hi, vf64 lo, vf64 err, vf64 *y) {
   const vf64 std = vf64_set1(std_), mean = vf64_set1(mean_);
   const vf64 p = vf64_mul(std, hi), pl = vf64_mad(std, lo, vf64_mul_err(std, hi, p));
-  const vf64 s = vf64_add(mean, p), back = vf64_sub(s, mean);
-  const vf64 e = vf64_add(vf64_sub(mean, vf64_sub(s, back)), vf64_sub(p, back)); /* two-sum (Knuth) */
+  vf64 e;
+  const vf64 s = vf64_two_sum(mean, p, &e);
   const vf64 size = vf64_abs(p), sum = vf64_abs(s);
   const vf64 bound = vf64_mad(std, err, vf64_mul(vf64_mad(sum, vf64_set1(0x1p-15), size), vf64_set1(RM_BOUND(0x1p-89))));
   return vm64_or(vf64_undecided_f64(s, vf64_add(e, pl), bound, y), vf64_lt(sum, vf64_mul(size, vf64_set1(0x1p-28))));

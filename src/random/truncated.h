@@ -77,7 +77,7 @@ RM_FN uint32_t rm_make_truncated(const rm_random_problem *problem, int64_t from,
     const vm64 negative = vf64_lt(below, above);
     const vf64 v = vf64_select(negative, below, above), vl = vf64_select(negative, below_l, above_l);
     const vf64 rough = vf64_sub(one, v), rest = vf64_sub(vf64_sub(vf64_sub(one, rough), v), vl);
-    const vf64 u = vf64_add(rough, rest), ul = vf64_sub(rest, vf64_sub(u, rough));
+    vf64 ul, u = vf64_fast_two_sum(rough, rest, &ul);
     const vf64 sign = vf64_select(negative, vf64_set1(-1.0), one);
     vm64 mask = vf64_lt(v, vf64_set1(RM_TRUNCATED_V));
     if (fmt == RM_F64) mask = vm64_or(mask, vf64_lt(u, vf64_set1(RM_TRUNCATED_U)));

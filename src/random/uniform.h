@@ -88,8 +88,8 @@ RM_FN uint32_t rm_range_f64(const rm_random_problem *problem, int n, const char 
       rm_store_elements(out + 8 * i, vf64_mad(u, width, low), count, RM_F64);
       continue;
     }
-    const vf64 p = vf64_mul(u, width), s = vf64_add(low, p), back = vf64_sub(s, low);
-    const vf64 e = vf64_add(vf64_sub(low, vf64_sub(s, back)), vf64_sub(p, back)); /* two-sum (Knuth) */
+    vf64 e;
+    const vf64 p = vf64_mul(u, width), s = vf64_two_sum(low, p, &e);
     const vf64 lo = vf64_add(e, vf64_mad(u, rest, vf64_mul_err(u, width, p)));
     vf64 y;
     const vm64 mask = vm64_or(vf64_undecided_f64(s, lo, err, &y), vf64_lt(vf64_abs(s), least));

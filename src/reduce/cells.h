@@ -14,12 +14,11 @@ enum { RM_CELLS_BLOCK = 512, RM_CELLS_AHEAD = 24 }; /* terms converted at a time
 RM_FN int rm_cell_is_empty(double bound) { return rm_bits64(bound) == UINT64_C(1) << 63; } /* -0 */
 
 RM_FN void rm_cell_add(double *cell, double x, const int fmt) {
-  const double s = cell[0] + x, t = s - cell[0], e = (cell[0] - (s - t)) + (x - t);
-  cell[0] = s;
+  double e, d;
+  cell[0] = rm_two_sum(cell[0], x, &e);
   if (fmt == RM_F64) {
-    const double l = cell[2] + e, u = l - cell[2];
-    cell[1] += __builtin_fabs((cell[2] - (l - u)) + (e - u));
-    cell[2] = l;
+    cell[2] = rm_two_sum(cell[2], e, &d);
+    cell[1] += __builtin_fabs(d);
   } else {
     cell[1] += __builtin_fabs(e);
   }
@@ -52,17 +51,17 @@ RM_FN uint32_t rm_cells_round(const rm_scatter_problem *p, const double *cells, 
   if (p->add) {
     const char *at = p->out.base + r * p->out.row;
     const int whole = count == RM_LANES && p->out.row == rm_size_of(fmt);
-    const rm_vpair t = rm_vtwo_sum(h.hi, rm_load_columns(at, p->out.row, count, fmt, whole));
+    const rm_vpair t = rm_vpair_two_sum(h.hi, rm_load_columns(at, p->out.row, count, fmt, whole));
     h.hi = t.hi;
     if (fmt == RM_F64) {
-      const rm_vpair u = rm_vtwo_sum(h.lo, t.lo);
+      const rm_vpair u = rm_vpair_two_sum(h.lo, t.lo);
       h.lo = u.hi;
       err = vf64_add(err, vf64_abs(u.lo));
     } else {
       err = vf64_add(err, vf64_abs(t.lo));
     }
   }
-  if (fmt == RM_F64) h = rm_vtwo_sum(h.hi, h.lo);
+  if (fmt == RM_F64) h = rm_vpair_two_sum(h.hi, h.lo);
   return rm_round_columns(h.hi, h.lo, vf64_mul(err, vf64_set1(RM_RUNNING_BOUND)), fmt, out);
 }
 

@@ -50,7 +50,7 @@ RM_FN void rm_plain_block(rm_running *r, const char *x, const int fx, const char
       w[c] = vf64_add(w[c], vf64_abs(p));
     }
   }
-  rm_vpair t = rm_vtwo_sum(r->hi, vf64_add(vf64_add(s[0], s[1]), vf64_add(s[2], s[3])));
+  rm_vpair t = rm_vpair_two_sum(r->hi, vf64_add(vf64_add(s[0], s[1]), vf64_add(s[2], s[3])));
   r->hi = t.hi;
   r->lo = vf64_add(r->lo, t.lo);
   r->size = vf64_add(r->size, vf64_add(vf64_add(w[0], w[1]), vf64_add(w[2], w[3])));
@@ -69,14 +69,14 @@ RM_FN void rm_compensated_block(rm_running *r, const char *x, const int fx, cons
         p = vf64_mul(a, b);
         if (!exact) q = vf64_mul_err(a, b, p);
       }
-      rm_vpair t = rm_vtwo_sum(s[c], p);
+      rm_vpair t = rm_vpair_two_sum(s[c], p);
       s[c] = t.hi;
       e[c] = vf64_add(e[c], y && !exact ? vf64_add(t.lo, q) : t.lo);
       w[c] = vf64_add(w[c], vf64_abs(p));
     }
   }
   RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) {
-    rm_vpair t = rm_vtwo_sum(r->hi, s[c]);
+    rm_vpair t = rm_vpair_two_sum(r->hi, s[c]);
     r->hi = t.hi;
     r->lo = vf64_add(r->lo, vf64_add(t.lo, e[c]));
     r->size = vf64_add(r->size, w[c]);
@@ -91,9 +91,9 @@ RM_FN void rm_deviations_block(rm_running *r, const char *x, const int fmt, vf64
     RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) {
       const vf64 a = rm_load_elements(x + (i + c * RM_LANES) * rm_size_of(fmt), fmt);
       if (compensated) {
-        const rm_vpair d = rm_vtwo_sum(a, vf64_neg(c0));
+        const rm_vpair d = rm_vpair_two_sum(a, vf64_neg(c0));
         const vf64 p = vf64_mul(d.hi, d.hi), q = vf64_mul_err(d.hi, d.hi, p);
-        const rm_vpair t = rm_vtwo_sum(s[c], p);
+        const rm_vpair t = rm_vpair_two_sum(s[c], p);
         s[c] = t.hi;
         e[c] = vf64_add(e[c], vf64_add(t.lo, vf64_add(q, vf64_mul(vf64_add(d.hi, d.hi), d.lo))));
         w[c] = vf64_add(w[c], p);
@@ -105,14 +105,14 @@ RM_FN void rm_deviations_block(rm_running *r, const char *x, const int fmt, vf64
   }
   if (compensated) {
     RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) {
-      const rm_vpair t = rm_vtwo_sum(r->hi, s[c]);
+      const rm_vpair t = rm_vpair_two_sum(r->hi, s[c]);
       r->hi = t.hi;
       r->lo = vf64_add(r->lo, vf64_add(t.lo, e[c]));
       r->size = vf64_add(r->size, w[c]);
     }
   } else {
     const vf64 sum = vf64_add(vf64_add(s[0], s[1]), vf64_add(s[2], s[3]));
-    const rm_vpair t = rm_vtwo_sum(r->hi, sum);
+    const rm_vpair t = rm_vpair_two_sum(r->hi, sum);
     r->hi = t.hi;
     r->lo = vf64_add(r->lo, t.lo);
     r->size = vf64_add(r->size, sum);
@@ -127,9 +127,9 @@ RM_STATIC void rm_finish(const rm_running *r, double blocks, rm_partial *out) {
   vf64_store(size, r->size);
   *out = (rm_partial){hi[0], lo[0], size[0], RM_CHAIN + RM_CHAINS * blocks + RM_LANES + 1.0};
   for (int l = 1; l < RM_LANES; l++) {
-    double s = out->hi + hi[l], t = s - out->hi;
-    out->lo += ((out->hi - (s - t)) + (hi[l] - t)) + lo[l];
-    out->hi = s;
+    double e;
+    out->hi = rm_two_sum(out->hi, hi[l], &e);
+    out->lo += e + lo[l];
     out->size += size[l];
   }
 }

@@ -29,10 +29,8 @@ RM_STATIC void rm_prefix_advance(rm_prefix *r, const double *v, int count, doubl
   double e[RM_PREFIX_BLOCK], low[RM_PREFIX_BLOCK + 1], sum = r->h;
   low[0] = r->l;
   for (int k = 0; k < count; k++) { /* two chains of one addition an element, side by side */
-    const double next = sum + v[k], t = next - sum;
-    e[k] = (sum - (next - t)) + (v[k] - t);
+    h[k] = sum = rm_two_sum(sum, v[k], e + k);
     low[k + 1] = low[k] + e[k];
-    h[k] = sum = next;
   }
   for (int k = 0; k < count; k++) {
     const double t = low[k + 1] - low[k];

@@ -103,7 +103,7 @@ RM_FN void rm_columns_running(const rm_columns *g, const int fmt, const int nv, 
     const char *p = rm_columns_term(g, t, nv * step);
     RM_UNROLL
     for (int v = 0; v < nv; v++) {
-      const rm_vpair h = rm_vtwo_sum(c[v], rm_load_columns(p + v * step, g->col, g->count, fmt, whole));
+      const rm_vpair h = rm_vpair_two_sum(c[v], rm_load_columns(p + v * step, g->col, g->count, fmt, whole));
       c[v] = h.hi, r[v] = h.lo;
       err[v] = vf64_add(err[v], vf64_abs(h.lo));
     }
@@ -127,15 +127,15 @@ RM_FN void rm_columns_compensated(const rm_columns *g, const int fmt, const int 
     const char *p = rm_columns_term(g, t, nv * step);
     RM_UNROLL
     for (int v = 0; v < nv; v++) {
-      const rm_vpair h = rm_vtwo_sum(hi[v], rm_load_columns(p + v * step, g->col, g->count, fmt, whole));
-      const rm_vpair l = rm_vtwo_sum(lo[v], h.lo);
+      const rm_vpair h = rm_vpair_two_sum(hi[v], rm_load_columns(p + v * step, g->col, g->count, fmt, whole));
+      const rm_vpair l = rm_vpair_two_sum(lo[v], h.lo);
       hi[v] = h.hi, lo[v] = l.hi;
       e[v] = vf64_add(e[v], vf64_abs(l.lo));
     }
   }
   RM_UNROLL
   for (int v = 0; v < nv; v++) {
-    const rm_vpair sum = rm_vtwo_sum(hi[v], lo[v]);
+    const rm_vpair sum = rm_vpair_two_sum(hi[v], lo[v]);
     c[v] = sum.hi, r[v] = sum.lo;
     err[v] = vf64_mul(e[v], vf64_set1(RM_RUNNING_BOUND));
   }

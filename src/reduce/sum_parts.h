@@ -31,9 +31,9 @@ RM_FN double rm_bound_of_plain(const rm_partial *s, const rm_sum_problem *p) {
 
 /* Joins two partial sums by a two-sum: one more addition for every term. */
 RM_FN void rm_partial_join(rm_partial *into, const rm_partial *from) {
-  double s = into->hi + from->hi, t = s - into->hi;
-  into->lo += ((into->hi - (s - t)) + (from->hi - t)) + from->lo;
-  into->hi = s;
+  double e;
+  into->hi = rm_two_sum(into->hi, from->hi, &e);
+  into->lo += e + from->lo;
   into->size += from->size;
   into->depth = (into->depth > from->depth ? into->depth : from->depth) + 1.0;
 }

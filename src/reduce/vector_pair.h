@@ -8,9 +8,10 @@ typedef struct {
   vf64 hi, lo;
 } rm_vpair;
 
-RM_FN rm_vpair rm_vtwo_sum(vf64 a, vf64 b) {
-  vf64 s = vf64_add(a, b), t = vf64_sub(s, a);
-  return (rm_vpair){s, vf64_add(vf64_sub(a, vf64_sub(s, t)), vf64_sub(b, t))};
+RM_FN rm_vpair rm_vpair_two_sum(vf64 a, vf64 b) {
+  rm_vpair r;
+  r.hi = vf64_two_sum(a, b, &r.lo);
+  return r;
 }
 
 #endif

@@ -69,13 +69,13 @@ RM_STATIC int rm_alpha_beta_pair(const rm_alpha_beta *s, rm_pair sum, double d, 
   if (!rm_is_moderate(s->alpha, 0x1p300) || !rm_is_moderate(s->beta, 0x1p300) || !rm_is_moderate(d, 0x1p300) ||
       !rm_is_moderate(sum.hi, 0x1p300) || !rm_is_moderate(sum.lo, 0x1p500) || !(*err < 0x1p300))
     return 0;
-  const double p = s->alpha * sum.hi, pe = rm_product_error(s->alpha, sum.hi, p);
-  const double r = s->alpha * sum.lo, re = rm_product_error(s->alpha, sum.lo, r);
-  const double q = s->beta * d, qe = rm_product_error(s->beta, d, q);
-  const rm_pair top = rm_two_sum(p, q);
+  const double p = s->alpha * sum.hi, pe = rm_two_prod_error(s->alpha, sum.hi, p);
+  const double r = s->alpha * sum.lo, re = rm_two_prod_error(s->alpha, sum.lo, r);
+  const double q = s->beta * d, qe = rm_two_prod_error(s->beta, d, q);
+  const rm_pair top = rm_pair_two_sum(p, q);
   const double low = ((top.lo + (pe + qe)) + r) + re;
   const double m = __builtin_fabs(top.lo) + __builtin_fabs(pe) + __builtin_fabs(qe) + __builtin_fabs(r) + __builtin_fabs(re);
-  *out = rm_two_sum(top.hi, low);
+  *out = rm_pair_two_sum(top.hi, low);
   *err = 1.01 * __builtin_fabs(s->alpha) * *err + RM_BOUND(0x1p-50 * m) + 0x1p-1000;
   return 1;
 }

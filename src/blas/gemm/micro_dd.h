@@ -49,10 +49,9 @@ RM_FN void rm_micro_dd_body(const int nv, int64_t kc, const double *RM_RESTRICT 
     int at = (i * nv + v) * RM_LANES;
     vf64 h = vf64_sub(sum[i][v], vf64_set1(3.0)), l = low[i][v]; /* exact */
     if (!first) { /* (hi, lo) += (h, l), by a two-sum of the high parts */
-      vf64 x = vf64_load(hi + at), s = vf64_add(x, h), t = vf64_sub(s, x);
-      vf64 err = vf64_add(vf64_sub(x, vf64_sub(s, t)), vf64_sub(h, t));
+      vf64 err;
+      h = vf64_two_sum(vf64_load(hi + at), h, &err);
       l = vf64_add(vf64_load(lo + at), vf64_add(err, l));
-      h = s;
     }
     vf64_store(hi + at, h);
     vf64_store(lo + at, l);

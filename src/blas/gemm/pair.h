@@ -8,24 +8,15 @@ typedef struct {
   double hi, lo;
 } rm_pair;
 
-RM_FN rm_pair rm_two_sum(double a, double b) { /* Knuth: a + b = hi + lo exactly */
-  double s = a + b, t = s - a;
-  return (rm_pair){s, (a - (s - t)) + (b - t)};
-}
-
-/* x y - RN(x y), exact where nothing underflows or overflows: p is RN(x y). */
-RM_FN double rm_product_error(double x, double y, double p) {
-#if RM_HAS_FMA
-  return rm_fma(x, y, -p);
-#else /* Dekker (1971) */
-  const double tx = 134217729.0 * x, ty = 134217729.0 * y, xh = tx - (tx - x), yh = ty - (ty - y), xl = x - xh, yl = y - yh;
-  return ((xh * yh - p) + xh * yl + xl * yh) + xl * yl;
-#endif
+RM_FN rm_pair rm_pair_two_sum(double a, double b) {
+  rm_pair r;
+  r.hi = rm_two_sum(a, b, &r.lo);
+  return r;
 }
 
 /* hi + lo rounded to odd: it loses nothing that a rounding to 51 bits or fewer could see (Boldo and Melquiond 2008). Zero is +0. */
 RM_FN double rm_pair_to_odd(double hi, double lo) {
-  rm_pair s = rm_two_sum(hi, lo);
+  rm_pair s = rm_pair_two_sum(hi, lo);
   if (s.hi == 0.0) return 0.0;
   uint64_t b = rm_bits64(s.hi);
   if (s.lo != 0.0 && !(b & 1)) b += (s.lo > 0.0) == (s.hi > 0.0) ? 1u : ~UINT64_C(0);

@@ -49,10 +49,9 @@ typedef struct {
 RM_FN void rm_dot2_add(rm_dot2 *sum, const double *x, const double *y, int64_t n) {
   vf64 hi = vf64_load(sum->hi), lo = vf64_load(sum->lo);
   for (int64_t q = 0; q < n; q += RM_LANES) {
-    vf64 xy = vf64_mul(vf64_load(x + q), vf64_load(y + q));
-    vf64 s = vf64_add(hi, xy), t = vf64_sub(s, hi);
-    lo = vf64_add(lo, vf64_add(vf64_sub(hi, vf64_sub(s, t)), vf64_sub(xy, t)));
-    hi = s;
+    vf64 e;
+    hi = vf64_two_sum(hi, vf64_mul(vf64_load(x + q), vf64_load(y + q)), &e);
+    lo = vf64_add(lo, e);
   }
   vf64_store(sum->hi, hi);
   vf64_store(sum->lo, lo);
@@ -61,7 +60,7 @@ RM_FN void rm_dot2_add(rm_dot2 *sum, const double *x, const double *y, int64_t n
 RM_FN rm_pair rm_dot2_total(const rm_dot2 *lanes, double bias) {
   rm_pair sum = {bias, 0.0};
   for (int l = 0; l < RM_LANES; l++) {
-    rm_pair s = rm_two_sum(sum.hi, lanes->hi[l]);
+    rm_pair s = rm_pair_two_sum(sum.hi, lanes->hi[l]);
     sum = (rm_pair){s.hi, sum.lo + (s.lo + lanes->lo[l])};
   }
   return sum;

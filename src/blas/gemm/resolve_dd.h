@@ -29,10 +29,9 @@ RM_STATIC rm_pair rm_dot2_scaled(const rm_matmul_problem *m, int64_t row, double
     rm_gather(x, &m->a, row, k0, n, factor_a, m->fmt);
     rm_gather(y, &m->b, col, k0, n, factor_b, m->fmt);
     for (int64_t i = 0; i < n; i += RM_LANES) {
-      vf64 u = vf64_load(x + i), v = vf64_load(y + i), p = vf64_mul(u, v), e = vf64_mul_err(u, v, p);
-      vf64 s = vf64_add(hi, p), t = vf64_sub(s, hi);
-      lo = vf64_add(lo, vf64_add(vf64_add(vf64_sub(hi, vf64_sub(s, t)), vf64_sub(p, t)), e));
-      hi = s;
+      vf64 u = vf64_load(x + i), v = vf64_load(y + i), p = vf64_mul(u, v), e = vf64_mul_err(u, v, p), f;
+      hi = vf64_two_sum(hi, p, &f);
+      lo = vf64_add(lo, vf64_add(f, e));
       size = vf64_add(size, vf64_abs(p));
     }
   }
@@ -42,7 +41,7 @@ RM_STATIC rm_pair rm_dot2_scaled(const rm_matmul_problem *m, int64_t row, double
   rm_pair sum = {bias, 0.0};
   double total = __builtin_fabs(bias), h = (double)m->k + 65.0;
   for (int i = 0; i < RM_LANES; i++) {
-    rm_pair s = rm_two_sum(sum.hi, his[i]);
+    rm_pair s = rm_pair_two_sum(sum.hi, his[i]);
     sum = (rm_pair){s.hi, sum.lo + (s.lo + los[i])};
     total += sizes[i];
   }
@@ -72,7 +71,7 @@ RM_STATIC int rm_decide_scaled(rm_pair s, double err, int back, int fmt, uint64_
     *bits = rm_bits32(low);
     return rm_bits32(low) == rm_bits32(high);
   }
-  rm_pair t = rm_two_sum(s.hi, s.lo); /* as the vector test: a normal result */
+  rm_pair t = rm_pair_two_sum(s.hi, s.lo); /* as the vector test: a normal result */
   double near = t.hi + (t.lo - err), far = t.hi + (t.lo + err);
   int field = (int)((rm_bits64(near) >> 52) & 0x7ff);
   if (rm_bits64(near) == rm_bits64(far) && field != 0 && field != 0x7ff && field + back >= 2 && field + back <= 2046) {
@@ -145,7 +144,7 @@ RM_STATIC uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j
     int field = (int)((rm_bits64(bias) >> 52) & 0x7ff);
     if (field == 0 || field + shift < 2 || field + shift > 2045) return rm_exact_bits(r, i, j);
     scaled_bias = rm_from_bits64(rm_bits64(bias) + ((uint64_t)(int64_t)shift << 52));
-    rm_pair t = rm_two_sum(s.hi, scaled_bias);
+    rm_pair t = rm_pair_two_sum(s.hi, scaled_bias);
     s = (rm_pair){t.hi, s.lo + t.lo};
     err += RM_BOUND_DD_BIAS * __builtin_fabs(t.hi);
   }
@@ -187,7 +186,7 @@ accumulate: /* exact, but at an end of the format */
 RM_FN int rm_unscale_pair(rm_pair s, double err, int shift, rm_pair *out, double *err_out) {
   if (shift > 300 || shift < -300) return 0;
   const double factor = rm_pow2(-shift);
-  *out = rm_two_sum(s.hi * factor, s.lo * factor); /* powers of two: exact, as nothing of s is below 2^-300 but zeros */
+  *out = rm_pair_two_sum(s.hi * factor, s.lo * factor); /* powers of two: exact, as nothing of s is below 2^-300 but zeros */
   *err_out = err * factor;
   return (s.hi == 0.0 || __builtin_fabs(s.hi) >= 0x1p-300) && (s.lo == 0.0 || __builtin_fabs(s.lo) >= 0x1p-600);
 }

@@ -262,7 +262,7 @@ RM_STATIC int little_loss(const rm_entropy_exact *r, uint64_t *bits, rm_row_stat
     return 1;
   }
   if (!r->row.one_class || w != 1.0 || r->e.x[r->row.target] - r->e.m >= 0.0) return 0;
-  const double d = rm_dd_ball_two_sum(r->e.m, -r->e.x[r->row.target], &rest);
+  const double d = rm_two_sum(r->e.m, -r->e.x[r->row.target], &rest);
   if (!rm_is_finite(d) || rest != 0.0 || !rm_exp_row_is_little(&r->e, r->row.target, &k)) return 0;
   *bits = rm_round_beside(d, 1, format, RM_NEAREST, &state->flags);
   return 1;

@@ -43,7 +43,7 @@ static int64_t entropy_differences(rm_entropy_exact *r, int64_t row, double *d) 
   const double m = x[0];
   for (int64_t j = 0; j < count; j++) { /* d[2 j + 1] does not reach x[j + 1], j < n */
     double low;
-    const double high = rm_dd_ball_two_sum(x[j], -m, &low);
+    const double high = rm_two_sum(x[j], -m, &low);
     d[2 * j] = high, d[2 * j + 1] = rm_is_finite(high) ? low + 0.0 : 0.0;
   }
   return 2 * count;

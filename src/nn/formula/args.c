@@ -23,7 +23,7 @@ rm_status rm_formula_begin(rm_formula_job *job, int formula, int format, int64_t
   }
   *job = (rm_formula_job){.formula = formula, .format = format, .n = n, .a = a, .x = x, .y = y, .z = z, .out = out};
   const rm_env env = rm_env_enter();
-  job->keep[0] = rm_dd_ball_two_sum(1.0, -a, &job->keep[1]);
+  job->keep[0] = rm_two_sum(1.0, -a, &job->keep[1]);
   const double size = vf64_abs(a), kept = vf64_abs(job->keep[0]);
   const int fast = (size == 0.0 || (size >= 0x1p-200 && size <= 0x1p200)) && !(formula == RM_FORMULA_OVER && size == 0.0) &&
                    (formula != RM_FORMULA_BETWEEN || kept == 0.0 || kept >= 0x1p-200);

@@ -43,7 +43,7 @@ RM_STATIC int rm_pair_scale(const rm_pair_loss *f, const rm_dd_ball *scale, rm_t
  * rounding left over decides. Where it overflows, |d| >= 2^1023. */
 RM_STATIC void rm_pair_sides(const rm_pair_loss *f, double x, double y, int *side, int *beyond) {
   double e;
-  const double d = rm_dd_ball_two_sum(x, -y, &e), size = __builtin_fabs(d);
+  const double d = rm_two_sum(x, -y, &e), size = __builtin_fabs(d);
   *side = d > 0.0 ? 1 : d < 0.0 ? -1 : 0;
   *beyond = size > f->b || (size == f->b && rm_is_finite(size) && e * *side >= 0.0);
 }
@@ -101,7 +101,7 @@ RM_STATIC void rm_pair_feed(const rm_pair_loss *f, int64_t i, rm_superaccumulato
   int side, beyond;
   double rest;
   rm_pair_sides(f, x, y, &side, &beyond);
-  const double s = side < 0 ? -1.0 : 1.0, d = rm_dd_ball_two_sum(x, -y, &rest);
+  const double s = side < 0 ? -1.0 : 1.0, d = rm_two_sum(x, -y, &rest);
   const int whole = rest == 0.0 && rm_is_finite(d); /* d is x - y: mostly, below binary64 */
   const double u = whole ? s * d : s * x, v = -s * y; /* |x - y| is u, or else u + v */
   if (f->kind == RM_TERM_ABSOLUTE) {

@@ -135,7 +135,7 @@ RM_FN rm_weight_range rm_norm_weight_column(const rm_norm_job *f, int64_t i) {
 /* Terms of one column that were added plainly, to the sum in two parts. */
 RM_FN void rm_norm_weight_join(double *hi, double *lo, double *sum) {
   double e;
-  *hi = rm_dd_ball_two_sum(*hi, *sum, &e);
+  *hi = rm_two_sum(*hi, *sum, &e);
   *lo += e;
   *sum = 0.0;
 }

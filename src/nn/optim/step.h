@@ -91,7 +91,7 @@ RM_FN rm_vpair rm_vtimes(rm_vpair c, const int long_c, rm_vpair x, const int lon
   return (rm_vpair){h, l};
 }
 RM_FN rm_vpair rm_vplus(rm_vpair a, rm_vpair b) {
-  const rm_vpair t = rm_vtwo_sum(a.hi, b.hi);
+  const rm_vpair t = rm_vpair_two_sum(a.hi, b.hi);
   return (rm_vpair){t.hi, vf64_add(t.lo, vf64_add(a.lo, b.lo))};
 }
 RM_FN rm_vpair rm_vone(vf64 x) { return (rm_vpair){x, vf64_set1(0.0)}; }

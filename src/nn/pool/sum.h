@@ -20,7 +20,7 @@ typedef struct {
 /* Adds a number, or a sum, and what it left over. */
 RM_FN void rm_pool_add(rm_pool_total *t, double sum, double low, double size) {
   double e;
-  t->sum = rm_dd_ball_two_sum(t->sum, sum, &e);
+  t->sum = rm_two_sum(t->sum, sum, &e);
   t->low += low + e;
   t->size += size + __builtin_fabs(e);
 }
@@ -73,7 +73,7 @@ RM_FN int rm_pool_decide(const rm_pool_total *t, int64_t terms, int64_t divisor,
   }
   const rm_sum_function function = {(uint64_t)divisor, 0, 0};
   double lo;
-  const double hi = rm_dd_ball_two_sum(t->sum, t->low, &lo);
+  const double hi = rm_two_sum(t->sum, t->low, &lo);
   if (!(rm_is_finite(err) && rm_is_finite(hi) && rm_function_decide(&function, hi, lo, err, format, bits, &state->flags))) return 0;
   state->tiers.double_double++;
   return 1;

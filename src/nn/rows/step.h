@@ -30,9 +30,9 @@ RM_FN double rm_row_total(const rm_row_sum *sum) {
   vf64_store(h, sum->hi);
   vf64_store(l, sum->lo);
   for (int k = 0; k < RM_LANES; k++) {
-    const double s = hi + h[k], t = s - hi;
-    lo += ((hi - (s - t)) + (h[k] - t)) + l[k];
-    hi = s;
+    double e;
+    hi = rm_two_sum(hi, h[k], &e);
+    lo += e + l[k];
   }
   return hi + lo;
 }

@@ -51,7 +51,7 @@ RM_STATIC uint64_t slow(const rm_softmax_rows *f, rm_exp_row *r, int64_t i, rm_r
     if (!rm_is_finite(d)) return rm_signed_infinity(1, f->format); /* log 0, as the element says */
     double rest;
     int k;
-    if (rm_dd_ball_two_sum(r->x[i], -r->m, &rest) == d && rest == 0.0 && rm_exp_row_is_little(r, i, &k)) { /* a hair below d */
+    if (rm_two_sum(r->x[i], -r->m, &rest) == d && rest == 0.0 && rm_exp_row_is_little(r, i, &k)) { /* a hair below d */
       state->tiers.fast++;
       return rm_round_beside(d, 1, f->format, RM_NEAREST, &state->flags);
     }
