@@ -1,6 +1,6 @@
 """Checks the results in f64 beyond a cut of the argument: python -m proofs.cuts.
 
-A cut is where a kernel replaces its argument by another one, or where rm_<f>_settled knows the result. Formats below f64 do not need this check, as all
+A cut is where a kernel replaces its argument by another one, or where rm_<f>_decided knows the result. Formats below f64 do not need this check, as all
 their numbers are compared with the oracle. Checked is the function: for every number from the cut on, the correctly rounded result is the stated
 one, 0, a constant or the argument, because the function is nearer to it than to any midpoint. The range is divided until ball arithmetic shows
 that for each piece. For settled results, the cut and the result are read from the source's graph, for gradients with the greatest g too. (The sign
@@ -124,12 +124,12 @@ def names() -> list[str]:
 
 
 def settled_graphs() -> dict[str, str]:
-    """The recorded operations of rm_<f>_settled for f64: `other` is what the lane had."""
+    """The recorded operations of rm_<f>_decided for f64: `other` is what the lane had."""
     lines = []
     for name in names():
         lines.append(f'  rec_nodes = 0, printf("function {name}\\n"), x = vf64_input("x"), y = vf64_input("other");')
         g = 'vf64_input("g"), ' if name.endswith("_backward") else ""
-        lines.append(f'  m = rm_{name}_settled({g}x, RM_F64, &y), printf("out known #%d\\nout y #%d\\n", m.id, y.id);')
+        lines.append(f'  m = rm_{name}_decided({g}x, RM_F64, &y), printf("out known #%d\\nout y #%d\\n", m.id, y.id);')
     main = "int main(void) {\n  vf64 x, y;\n  vm64 m;\n" + "\n".join(lines) + "\n  return 0;\n}\n"
     with tempfile.TemporaryDirectory(prefix="repmath-proofs-") as folder:
         source, program = Path(folder) / "cuts.c", Path(folder) / "cuts"
@@ -269,7 +269,7 @@ def nearest_middle(a: Fraction, b: Fraction) -> Fraction:
 
 
 def sums() -> list[tuple[str, arb, arb]]:
-    """(what, distance, bound), of two kinds: a power whose logarithm is below the constants of rm_pow_settled, with 2^-46 of it left for the logarithm's
+    """(what, distance, bound), of two kinds: a power whose logarithm is below the constants of rm_pow_decided, with 2^-46 of it left for the logarithm's
     error (pow_range_f64), against half the least number of each format; a tail of logaddexp beyond the difference at which it is cut, against the
     least number that the loop then takes for the sum, with f32 for the formats below f64, as the widest of them."""
     ctx.prec = 160

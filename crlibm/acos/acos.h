@@ -4,7 +4,7 @@
 
 #include "acos_b64.h"
 #include "acos_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 #define RM_ACOS_ODD 0
 
@@ -14,8 +14,8 @@ RM_FN vm64 rm_acos_special(vf64 x, int format) {
   return vm64_not(vf64_le(vf64_abs(x), vf64_set1(1.0)));
 }
 
-RM_NONE_SETTLED(acos, 1)
+RM_NONE_DECIDED(acos, 1)
 
-RM_FASTS(acos, ACOS, 1)
+RM_FAST_PHASE(acos, ACOS, 1)
 
 #endif

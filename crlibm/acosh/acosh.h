@@ -4,7 +4,7 @@
 
 #include "acosh_b64.h"
 #include "acosh_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 #define RM_ACOSH_ODD 0
 
@@ -16,8 +16,8 @@ RM_FN vm64 rm_acosh_special(vf64 x, int format) {
   return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(least)), vi64_set1(limit - least)));
 }
 
-RM_NONE_SETTLED(acosh, 1)
+RM_NONE_DECIDED(acosh, 1)
 
-RM_FASTS(acosh, ACOSH, 1)
+RM_FAST_PHASE(acosh, ACOSH, 1)
 
 #endif

@@ -1,17 +1,17 @@
-/* acosh, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* acosh, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_ACOSH_ACCURATE_H
 #define RM_ACOSH_ACCURATE_H
 
 #include "acosh.h"
 #include "acosh_mp.h"
 
-RM_COLD uint64_t rm_acosh_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_acosh_accurate(double x, int format, int mode, uint32_t *flags) {
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x < 1.0) {
     *flags |= RM_FLAG_INVALID;
     return rm_nan_bits(format);
   }
-  if (x == 1.0) return 0; /* exact: +0 under every rule */
+  if (x == 1.0) return 0; /* exact: +0 under every mode */
   if (x == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_infinity_bits(format);
 
 #if !defined(RM_CFG_NO_DD)
@@ -19,11 +19,11 @@ RM_COLD uint64_t rm_acosh_accurate(double x, int format, int rule, uint32_t *fla
     double hi, lo, err;
     int undecided;
     rm_acosh_dd(x, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, rule, flags, &undecided);
+    const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
     if (!undecided) return bits;
   }
 #endif
-  return rm_acosh_mp_round(x, format, rule, flags);
+  return rm_acosh_mp_round(x, format, mode, flags);
 }
 
 #endif

@@ -12,7 +12,7 @@
 RM_FN void rm_acosh_mp(uint64_t *v, double x, int n, uint64_t *err) {
   uint64_t s[RM_MP_LIMBS], t[RM_MP_LIMBS];
   int e;
-  const uint64_t m = rm_split_double(x, &e);
+  const uint64_t m = rm_decompose(x, &e);
   if (x >= 0x1p32) {
     rm_log_root_mp(v, x, e + 53, 1, n, err);
     return;
@@ -35,11 +35,11 @@ RM_FN void rm_acosh_mp(uint64_t *v, double x, int n, uint64_t *err) {
 }
 
 /* acosh(x) correctly rounded, for finite x > 1. */
-RM_COLD uint64_t rm_acosh_mp_round(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_acosh_mp_round(double x, int format, int mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     rm_acosh_mp(v, x, n, &err);
-    if (rm_mp_round(0, v, 0, err, n, format, rule, flags, &result)) break;
+    if (rm_mp_round(0, v, 0, err, n, format, mode, flags, &result)) break;
   }
   return result;
 }

@@ -1,10 +1,10 @@
-/* x + y, complete: any arguments, format and rule, by exact integers. */
+/* x + y, complete: any arguments, format and mode, by exact integers. */
 #ifndef RM_ADD_ACCURATE_H
 #define RM_ADD_ACCURATE_H
 
 #include "../fp/exact.h"
 
-RM_COLD uint64_t rm_add_accurate(double x, double y, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_add_accurate(double x, double y, int format, int mode, uint32_t *flags) {
   const int nx = rm_is_negative(x), ny = rm_is_negative(y);
   int ex, ey;
   if (rm_is_nan(x) || rm_is_nan(y)) return rm_nan_bits(format);
@@ -12,13 +12,13 @@ RM_COLD uint64_t rm_add_accurate(double x, double y, int format, int rule, uint3
     if (rm_is_infinite(x) && rm_is_infinite(y) && nx != ny) return rm_invalid(format, flags);
     return rm_signed_infinity(rm_is_infinite(x) ? nx : ny, format);
   }
-  if (x == 0.0 && y == 0.0) return rm_signed_zero(rm_zero_sum_sign(nx, ny, rule), format);
+  if (x == 0.0 && y == 0.0) return rm_signed_zero(rm_zero_sum_sign(nx, ny, mode), format);
   if (x == 0.0 || y == 0.0) { /* the other one is a number of the format */
-    const uint64_t m = rm_split_double(x == 0.0 ? y : x, &ex);
-    return rm_round_exact(x == 0.0 ? ny : nx, m, ex, format, rule, flags);
+    const uint64_t m = rm_decompose(x == 0.0 ? y : x, &ex);
+    return rm_round_exact(x == 0.0 ? ny : nx, m, ex, format, mode, flags);
   }
-  const uint64_t mx = rm_split_double(x, &ex), my = rm_split_double(y, &ey);
-  return rm_round_sum(nx, mx, ex, ny, my, ey, format, rule, flags);
+  const uint64_t mx = rm_decompose(x, &ex), my = rm_decompose(y, &ey);
+  return rm_round_sum(nx, mx, ex, ny, my, ey, format, mode, flags);
 }
 
 #endif

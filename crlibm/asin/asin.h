@@ -4,7 +4,7 @@
 
 #include "asin_b64.h"
 #include "asin_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 #define RM_ASIN_ODD 1
 
@@ -16,8 +16,8 @@ RM_FN vm64 rm_asin_special(vf64 x, int format) {
   return format == RM_F64 ? vm64_or(outside, vf64_special_odd(x, format)) : outside;
 }
 
-RM_NONE_SETTLED(asin, 1)
+RM_NONE_DECIDED(asin, 1)
 
-RM_FASTS(asin, ASIN, 1)
+RM_FAST_PHASE(asin, ASIN, 1)
 
 #endif

@@ -19,7 +19,7 @@ RM_FN void rm_asin_mp_sides(uint64_t *side, uint64_t *other, double x, int n) {
   if (x != 0.0) rm_mp_from_double(side, x, 0, n);
   if (x >= 0.5 || x <= -0.5) {
     int e;
-    uint64_t m = rm_split_double(x, &e);
+    uint64_t m = rm_decompose(x, &e);
     m <<= e + 53; /* e is -53 or, for 1, -52; known only after the call */
     rm_u128 square = ((rm_u128)1 << 106) - (rm_u128)m * m;
     if (square == 0) return;
@@ -46,11 +46,11 @@ RM_FN void rm_asin_mp(uint64_t *v, double x, int n) {
 }
 
 /* asin(x) correctly rounded, for 2^-60 <= |x| <= 1. */
-RM_COLD uint64_t rm_asin_mp_round(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_asin_mp_round(double x, int format, int mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     rm_asin_mp(v, x, n);
-    if (rm_mp_round(x < 0.0, v, 0, rm_asin_mp_err(n), n, format, rule, flags, &result)) break;
+    if (rm_mp_round(x < 0.0, v, 0, rm_asin_mp_err(n), n, format, mode, flags, &result)) break;
   }
   return result;
 }

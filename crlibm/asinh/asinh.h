@@ -4,7 +4,7 @@
 
 #include "asinh_b64.h"
 #include "asinh_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 #define RM_ASINH_ODD 1
 
@@ -17,13 +17,13 @@ RM_FN vm64 rm_asinh_special(vf64 x, int format) {
 }
 
 /* Small lanes: x - asinh x < x^3/6 <= 2^-54.5 x, a quarter of a unit at the most, for |x| <= 2^-26. */
-RM_FN vm64 rm_asinh_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_asinh_decided(vf64 x, int format, vf64 *y) {
   (void)format;
   vm64 small = vf64_lt(vf64_abs(x), vf64_set1(0x1p-26));
   *y = vf64_select(small, x, *y);
   return small;
 }
 
-RM_FASTS(asinh, ASINH, 1)
+RM_FAST_PHASE(asinh, ASINH, 1)
 
 #endif

@@ -1,11 +1,11 @@
-/* asinh, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* asinh, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_ASINH_ACCURATE_H
 #define RM_ASINH_ACCURATE_H
 
 #include "asinh.h"
 #include "asinh_mp.h"
 
-RM_COLD uint64_t rm_asinh_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_asinh_accurate(double x, int format, int mode, uint32_t *flags) {
   const int negative = (int)(rm_bits64(x) >> 63);
   const uint64_t sign = negative ? rm_sign_bit(format) : 0;
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
@@ -13,18 +13,18 @@ RM_COLD uint64_t rm_asinh_accurate(double x, int format, int rule, uint32_t *fla
   if (size == 0.0) return sign;
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_infinity_bits(format) | sign;
   /* 0 < x - asinh x < x^3/6 <= 2^-54.5 x (alternating series). */
-  if (size <= 0x1p-26) return rm_round_beside(x, 0, format, rule, flags);
+  if (size <= 0x1p-26) return rm_round_beside(x, 0, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
   if (!rm_asinh_special(x, RM_F64)) { /* double-double; a control build leaves it out */
     double hi, lo, err;
     int undecided;
     rm_asinh_dd(size, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, rule, flags, &undecided);
+    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
     if (!undecided) return bits;
   }
 #endif
-  return rm_asinh_mp_round(x, format, rule, flags);
+  return rm_asinh_mp_round(x, format, mode, flags);
 }
 
 #endif

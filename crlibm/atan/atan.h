@@ -4,7 +4,7 @@
 
 #include "atan_b64.h"
 #include "atan_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 #define RM_ATAN_ODD 1
 
@@ -12,8 +12,8 @@
  * is so close below the number |x| that storing any value within the error bound gives x. */
 RM_FN vm64 rm_atan_special(vf64 x, int format) { return vf64_special_odd(x, format); }
 
-RM_NONE_SETTLED(atan, 1)
+RM_NONE_DECIDED(atan, 1)
 
-RM_FASTS(atan, ATAN, 1)
+RM_FAST_PHASE(atan, ATAN, 1)
 
 #endif

@@ -1,4 +1,4 @@
-/* atan, complete: any argument, format and rule; and the angle of a direction, which atan2 shares. Called for the
+/* atan, complete: any argument, format and mode; and the angle of a direction, which atan2 shares. Called for the
  * arguments that a fast kernel leaves undecided. */
 #ifndef RM_ATAN_ACCURATE_H
 #define RM_ATAN_ACCURATE_H
@@ -13,50 +13,50 @@
  * the value lies less than 2^-46 below it. A boundary of rounding of this size is a multiple of 2^10; so if m is one, rest
  * is a multiple of 2^10, and the value still lies above it, between m and m + 1. If m is none, no boundary separates the
  * value from m | 1. */
-RM_COLD uint64_t rm_atan_round_quotient(int negative, uint64_t ma, uint64_t mb, int d, int format, int rule,
+RM_COLD uint64_t rm_atan_round_quotient(int negative, uint64_t ma, uint64_t mb, int d, int format, int mode,
                                         uint32_t *flags) {
   const rm_u128 dividend = (rm_u128)ma << 64, m = dividend / mb;
-  if (dividend % mb == 0) return rm_round_exact(negative, 2 * m - 1, d - 65, format, rule, flags);
-  return rm_round_exact(negative, m | 1, d - 64, format, rule, flags);
+  if (dividend % mb == 0) return rm_round_exact(negative, 2 * m - 1, d - 65, format, mode, flags);
+  return rm_round_exact(negative, m | 1, d - 64, format, mode, flags);
 }
 
 /* The angle of (x, y), both finite; y is not 0, or x < 0. */
-RM_COLD uint64_t rm_atan_direction_accurate(double y, double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_atan_direction_accurate(double y, double x, int format, int mode, uint32_t *flags) {
   const int negative = (int)(rm_bits64(y) >> 63), left = x < 0.0;
   uint64_t v[RM_MP_LIMBS], result = 0;
   if (y != 0.0 && x != 0.0) {
     int ea, eb; /* |y| = ma 2^ea, |x| = mb 2^eb */
-    const uint64_t ma = rm_split_double(y, &ea), mb = rm_split_double(x, &eb);
+    const uint64_t ma = rm_decompose(y, &ea), mb = rm_decompose(x, &eb);
     const int d = ea - eb;
-    if (d <= -56 && !left) return rm_atan_round_quotient(negative, ma, mb, d, format, rule, flags);
+    if (d <= -56 && !left) return rm_atan_round_quotient(negative, ma, mb, d, format, mode, flags);
 #if !defined(RM_CFG_NO_DD)
     if (d >= -100 && d <= 100) { /* double-double; a control build leaves it out */
       double hi, lo, err;
       int undecided;
       rm_atan_direction_dd((double)ma, (double)mb * rm_pow2(-d), &hi, &lo, &err);
       rm_atan_left_dd(left, &hi, &lo, &err);
-      const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, rule, flags, &undecided);
+      const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
       if (!undecided) return bits;
     }
 #endif
   }
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     rm_atan_mp_direction(v, y, x, n);
-    if (rm_mp_round(negative, v, 0, rm_atan_mp_err(n, 1), n, format, rule, flags, &result)) break;
+    if (rm_mp_round(negative, v, 0, rm_atan_mp_err(n, 1), n, format, mode, flags, &result)) break;
   }
   return result;
 }
 
-RM_COLD uint64_t rm_atan_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_atan_accurate(double x, int format, int mode, uint32_t *flags) {
   const int negative = (int)(rm_bits64(x) >> 63);
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (size == 0.0) return negative ? rm_sign_bit(format) : 0;
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000)))
-    return rm_atan_direction_accurate(negative ? -1.0 : 1.0, 0.0, format, rule, flags);
+    return rm_atan_direction_accurate(negative ? -1.0 : 1.0, 0.0, format, mode, flags);
   /* 0 < x - atan x < x^3/3 <= 2^-55.5 x (alternating series). */
-  if (size <= 0x1p-27) return rm_round_beside(x, 0, format, rule, flags);
-  return rm_atan_direction_accurate(x, 1.0, format, rule, flags);
+  if (size <= 0x1p-27) return rm_round_beside(x, 0, format, mode, flags);
+  return rm_atan_direction_accurate(x, 1.0, format, mode, flags);
 }
 
 #endif

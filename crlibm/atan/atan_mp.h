@@ -67,8 +67,8 @@ RM_FN void rm_atan_mp(uint64_t *v, const uint64_t *a, const uint64_t *b, int lef
 RM_FN void rm_atan_mp_direction(uint64_t *v, double y, double x, int n) {
   uint64_t a[RM_MP_LIMBS], b[RM_MP_LIMBS];
   int ea = INT32_MIN, eb = INT32_MIN;
-  if (y != 0.0) rm_split_double(y, &ea);
-  if (x != 0.0) rm_split_double(x, &eb);
+  if (y != 0.0) rm_decompose(y, &ea);
+  if (x != 0.0) rm_decompose(x, &eb);
   const int scale = -52 - (ea > eb ? ea : eb); /* brings the larger to [1, 2); both are cut by less than a unit */
   rm_mp_set(a, 0, n);
   rm_mp_set(b, 0, n);

@@ -4,7 +4,7 @@
 
 #include "atan2_b64.h"
 #include "atan2_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 /* f64: NaN, infinities, both zero; |y| or |x| below 2^-480, but not 0, or a sum of 2^480, beyond which exact products could
  * underflow. In the other formats these have results that are NaN, and the rounding test takes subnormal ones. */
@@ -20,13 +20,13 @@ RM_FN vm64 rm_atan2_special(vf64 y, vf64 x, int format) {
 }
 
 /* Special lanes with a known result, put into *r: y = +-0 and x = +0 give y. */
-RM_FN vm64 rm_atan2_settled(vf64 y, vf64 x, int format, vf64 *r) {
+RM_FN vm64 rm_atan2_decided(vf64 y, vf64 x, int format, vf64 *r) {
   (void)format;
   vm64 zero = vm64_and(vf64_eq(y, vf64_set1(0.0)), vi64_eq(vf64_bits(x), vi64_set1(0)));
   *r = vf64_select(zero, y, *r);
   return zero;
 }
 
-RM_FASTS_ANY(atan2, ATAN2, 2, 1)
+RM_FAST_PHASE_ANY(atan2, ATAN2, 2, 1)
 
 #endif

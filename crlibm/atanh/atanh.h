@@ -4,7 +4,7 @@
 
 #include "atanh_b64.h"
 #include "atanh_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 #define RM_ATANH_ODD 1
 
@@ -17,13 +17,13 @@ RM_FN vm64 rm_atanh_special(vf64 x, int format) {
 }
 
 /* Small lanes: atanh x - x < x^3/3 (1 + 2^-50) < 2^-55.5 x, less than half a unit, for |x| <= 2^-27. */
-RM_FN vm64 rm_atanh_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_atanh_decided(vf64 x, int format, vf64 *y) {
   (void)format;
   vm64 small = vf64_lt(vf64_abs(x), vf64_set1(0x1p-27));
   *y = vf64_select(small, x, *y);
   return small;
 }
 
-RM_FASTS(atanh, ATANH, 1)
+RM_FAST_PHASE(atanh, ATANH, 1)
 
 #endif

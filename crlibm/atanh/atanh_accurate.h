@@ -1,11 +1,11 @@
-/* atanh, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* atanh, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_ATANH_ACCURATE_H
 #define RM_ATANH_ACCURATE_H
 
 #include "atanh.h"
 #include "atanh_mp.h"
 
-RM_COLD uint64_t rm_atanh_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_atanh_accurate(double x, int format, int mode, uint32_t *flags) {
   const int negative = (int)(rm_bits64(x) >> 63);
   const uint64_t sign = negative ? rm_sign_bit(format) : 0;
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
@@ -20,18 +20,18 @@ RM_COLD uint64_t rm_atanh_accurate(double x, int format, int rule, uint32_t *fla
     return rm_infinity_bits(format) | sign;
   }
   /* 0 < atanh x - x < x^3/3 / (1 - x^2) < 2^-55.5 x. */
-  if (size <= 0x1p-27) return rm_round_beside(x, 1, format, rule, flags);
+  if (size <= 0x1p-27) return rm_round_beside(x, 1, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
   if (!rm_atanh_special(x, RM_F64)) { /* double-double; a control build leaves it out */
     double hi, lo, err;
     int undecided;
     rm_atanh_dd(size, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, rule, flags, &undecided);
+    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
     if (!undecided) return bits;
   }
 #endif
-  return rm_atanh_mp_round(x, format, rule, flags);
+  return rm_atanh_mp_round(x, format, mode, flags);
 }
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef RM_CBRT_CBRT_H
 #define RM_CBRT_CBRT_H
 
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "cbrt_b64.h"
 #include "cbrt_dd.h"
 
@@ -15,7 +15,7 @@ RM_FN vm64 rm_cbrt_special(vf64 x, int format) {
 }
 
 /* Zeros and infinities are their own cube roots. */
-RM_FN vm64 rm_cbrt_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_cbrt_decided(vf64 x, int format, vf64 *y) {
   (void)format;
   vf64 a = vf64_abs(x);
   vm64 same = vm64_or(vf64_eq(a, vf64_set1(0.0)), vi64_eq(vf64_bits(a), vi64_set1(INT64_C(2047) << 52)));
@@ -23,6 +23,6 @@ RM_FN vm64 rm_cbrt_settled(vf64 x, int format, vf64 *y) {
   return same;
 }
 
-RM_FASTS(cbrt, CBRT, 1)
+RM_FAST_PHASE(cbrt, CBRT, 1)
 
 #endif

@@ -1,21 +1,21 @@
-/* cbrt, complete: any argument, format and rule, by an integer root with its remainder. */
+/* cbrt, complete: any argument, format and mode, by an integer root with its remainder. */
 #ifndef RM_CBRT_ACCURATE_H
 #define RM_CBRT_ACCURATE_H
 
 #include "../fp/exact.h"
 
-RM_COLD uint64_t rm_cbrt_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_cbrt_accurate(double x, int format, int mode, uint32_t *flags) {
   int e, rest;
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x == 0.0) return rm_signed_zero(rm_is_negative(x), format);
   if (rm_is_infinite(x)) return rm_signed_infinity(rm_is_negative(x), format);
-  uint64_t m = rm_split_double(x, &e);
+  uint64_t m = rm_decompose(x, &e);
   while (e % 3 != 0) { /* at most twice: m < 2^55 */
     m <<= 1;
     e--;
   }
   const uint64_t root = rm_integer_cbrt(m, &rest);
-  return rm_round_exact(rm_is_negative(x), root | (uint64_t)rest, (e - 117) / 3, format, rule, flags);
+  return rm_round_exact(rm_is_negative(x), root | (uint64_t)rest, (e - 117) / 3, format, mode, flags);
 }
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef RM_COS_COS_H
 #define RM_COS_COS_H
 
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "../sin/sin_dd.h"
 #include "cos_b64.h"
 
@@ -15,12 +15,12 @@ RM_FN vm64 rm_cos_special(vf64 x, int format) {
 }
 
 /* Larger arguments: other reductions, which are not worth having in every step. */
-RM_FN vm64 rm_cos_settled(vf64 x, int format, vf64 *y) {
-  if (format == RM_F64) return rm_sin_settle_f64(x, 1, vi64_set1(0), y);
-  return rm_sin_settle_narrow(x, rm_cos_eval_large(x), RM_COS_B64_ERR, format, y);
+RM_FN vm64 rm_cos_decided(vf64 x, int format, vf64 *y) {
+  if (format == RM_F64) return rm_sin_decide_dd(x, 1, vi64_set1(0), y);
+  return rm_sin_decide_b64(x, rm_cos_eval_large(x), RM_COS_B64_ERR, format, y);
 }
 
-RM_FASTS_B64(cos, COS, 1)
+RM_FAST_PHASE_B64(cos, COS, 1)
 
 RM_FN vm64 rm_cos_fast_f64(const vf64 *x, vf64 *y) {
   return vm64_or(rm_sin_turned_f64(x[0], 1, vi64_set1(0), 0, y), rm_cos_special(x[0], RM_F64));

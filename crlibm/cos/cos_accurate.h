@@ -1,16 +1,16 @@
-/* cos, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* cos, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_COS_ACCURATE_H
 #define RM_COS_ACCURATE_H
 
 #include "../sin/sin_accurate.h"
 #include "cos.h"
 
-RM_COLD uint64_t rm_cos_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_cos_accurate(double x, int format, int mode, uint32_t *flags) {
   uint64_t special;
   if (rm_special_periodic(x, rm_one_bits(format), format, flags, &special)) return special;
   /* 0 < 1 - cos x < x^2/2 < 2^-55. */
-  if (vf64_abs(x) < 0x1p-27) return rm_round_beside(1.0, 0, format, rule, flags);
-  return rm_sin_accurate_turned(x, 1, 0, format, rule, flags);
+  if (vf64_abs(x) < 0x1p-27) return rm_round_beside(1.0, 0, format, mode, flags);
+  return rm_sin_accurate_turned(x, 1, 0, format, mode, flags);
 }
 
 #endif

@@ -12,8 +12,8 @@
 RM_FN vm64 rm_cosh_special(vf64 x, int format) { return rm_sinh_special(x, format); }
 
 /* No special lane has a result that is known at once. */
-RM_NONE_SETTLED(cosh, 1)
+RM_NONE_DECIDED(cosh, 1)
 
-RM_FASTS(cosh, COSH, 1)
+RM_FAST_PHASE(cosh, COSH, 1)
 
 #endif

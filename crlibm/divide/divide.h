@@ -4,12 +4,12 @@
 
 #include "../simd/machine.h"
 
-RM_FN vm64 rm_divide_settled(vf64 x, vf64 y, int format, vf64 *result) {
+RM_FN vm64 rm_divide_decided(vf64 x, vf64 y, int format, vf64 *result) {
   (void)format;
-  return vf64_settle_infinite(vf64_div(x, y), vm64_or(vf64_is_infinite(x), vf64_is_infinite(y)), result);
+  return vf64_decide_infinite(vf64_div(x, y), vm64_or(vf64_is_infinite(x), vf64_is_infinite(y)), result);
 }
 
-RM_MACHINE_STEPS(divide, vf64_div(x[0], x[1]))
+RM_MACHINE_FAST_PHASE(divide, vf64_div(x[0], x[1]))
 
 RM_MACHINE_SPANS(divide, 2, vf32_div(x[0], x[1]))
 #if RM_HAS_VF32

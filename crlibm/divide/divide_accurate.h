@@ -1,10 +1,10 @@
-/* x / y, complete: any arguments, format and rule, by integer division with its remainder. */
+/* x / y, complete: any arguments, format and mode, by integer division with its remainder. */
 #ifndef RM_DIVIDE_ACCURATE_H
 #define RM_DIVIDE_ACCURATE_H
 
 #include "../fp/exact.h"
 
-RM_COLD uint64_t rm_divide_accurate(double x, double y, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_divide_accurate(double x, double y, int format, int mode, uint32_t *flags) {
   const int negative = rm_is_negative(x) != rm_is_negative(y);
   int ex, ey;
   if (rm_is_nan(x) || rm_is_nan(y)) return rm_nan_bits(format);
@@ -12,9 +12,9 @@ RM_COLD uint64_t rm_divide_accurate(double x, double y, int format, int rule, ui
   if (rm_is_infinite(y)) return rm_signed_zero(negative, format);
   if (y == 0.0) return x == 0.0 ? rm_invalid(format, flags) : rm_pole(negative, format, flags);
   if (x == 0.0) return rm_signed_zero(negative, format);
-  const rm_u128 mx = (rm_u128)rm_split_double(x, &ex) << 64; /* the quotient has 64 or 65 bits */
-  const uint64_t my = rm_split_double(y, &ey);
-  return rm_round_exact(negative, mx / my | (mx % my != 0), ex - 64 - ey, format, rule, flags);
+  const rm_u128 mx = (rm_u128)rm_decompose(x, &ex) << 64; /* the quotient has 64 or 65 bits */
+  const uint64_t my = rm_decompose(y, &ey);
+  return rm_round_exact(negative, mx / my | (mx % my != 0), ex - 64 - ey, format, mode, flags);
 }
 
 #endif

@@ -10,15 +10,15 @@ typedef struct {
 } rm_ball_ends;
 
 /* t 2^e rounded, t of `length` limbs; zero is +0. */
-RM_FN uint64_t rm_limbs_round(int negative, const uint64_t *t, int length, int64_t e, int format, int rule, uint32_t *flags) {
+RM_FN uint64_t rm_limbs_round(int negative, const uint64_t *t, int length, int64_t e, int format, int mode, uint32_t *flags) {
   int64_t at;
   if (rm_limbs_length(t, length) == 0) return 0;
-  const rm_u128 m = rm_mp_jam(t, length - 1, &at);
-  return rm_round_exact(negative, m, e + 64 * (int64_t)(length - 1) + at, format, rule, flags);
+  const rm_u128 m = rm_mp_sticky(t, length - 1, &at);
+  return rm_round_exact(negative, m, e + 64 * (int64_t)(length - 1) + at, format, mode, flags);
 }
 
 /* 0 when nothing is known of a. One limb is added below, so that the error counts at least one unit. */
-RM_FN int rm_ball_round_ends(const rm_ball *a, int format, int rule, rm_ball_ends *ends) {
+RM_FN int rm_ball_round_ends(const rm_ball *a, int format, int mode, rm_ball_ends *ends) {
   enum { LIMBS = RM_BALL_LIMBS + 4 };
   RM_BIG(uint64_t, t, LIMBS);
   RM_BIG(uint64_t, off, LIMBS);
@@ -47,16 +47,16 @@ RM_FN int rm_ball_round_ends(const rm_ball *a, int format, int rule, rm_ball_end
     rm_mp_sub(low, t, off, length - 1);
   rm_mp_add(t, t, off, length - 1);
   const int crosses = ends->zero ? !a->negative : a->negative;
-  ends->near = rm_limbs_round(crosses, low, length, e, format, rule, &ends->near_flags);
-  ends->far = rm_limbs_round(a->negative, t, length, e, format, rule, &ends->far_flags);
+  ends->near = rm_limbs_round(crosses, low, length, e, format, mode, &ends->near_flags);
+  ends->far = rm_limbs_round(a->negative, t, length, e, format, mode, &ends->far_flags);
   return 1;
 }
 
 /* 1 when every number that a may be rounds alike: then to *bits, raising flags; a zero becomes +0. */
-RM_COLD int rm_ball_round(const rm_ball *a, int format, int rule, uint32_t *flags, uint64_t *bits) {
+RM_COLD int rm_ball_round(const rm_ball *a, int format, int mode, uint32_t *flags, uint64_t *bits) {
   rm_ball_ends ends;
   *bits = 0;
-  if (!rm_ball_round_ends(a, format, rule, &ends)) return 0;
+  if (!rm_ball_round_ends(a, format, mode, &ends)) return 0;
   *bits = ends.near;
   if (ends.near != ends.far || ends.near_flags != ends.far_flags) return 0;
   *flags |= ends.near_flags;
@@ -71,9 +71,9 @@ RM_COLD int rm_ball_round(const rm_ball *a, int format, int rule, uint32_t *flag
  * Intervals are closed: the value may be an end, and so may the boundary. With err below 2^k the ends that are rounded are at most 2^k units
  * from the middle, and the value less than that: so value and boundary are less than 2^(k + 1) units apart, which must be no more than
  * 2^separation. A boundary at an end that rounds to the side of the interval changes nothing, since all that the ball may be rounds alike then. */
-RM_COLD int rm_ball_round_separated(const rm_ball *a, int64_t separation, int format, int rule, uint32_t *flags, uint64_t *bits) {
+RM_COLD int rm_ball_round_separated(const rm_ball *a, int64_t separation, int format, int mode, uint32_t *flags, uint64_t *bits) {
   rm_ball_ends ends;
-  if (rm_ball_round(a, format, rule, flags, bits)) return 1;
+  if (rm_ball_round(a, format, mode, flags, bits)) return 1;
   if (rm_ball_is_unknown(a) || a->err == 0.0) return 0;
   if (a->e + rm_ball_exponent(a->err) + 2 > separation) return 0;
   rm_ball_round_ends(a, format, RM_NEAREST, &ends);
@@ -82,10 +82,10 @@ RM_COLD int rm_ball_round_separated(const rm_ball *a, int64_t separation, int fo
     *bits = 0;
     return ((ends.near | ends.far) & ~sign) == 0;
   }
-  rm_ball_round_ends(a, format, rule, &ends);
+  rm_ball_round_ends(a, format, mode, &ends);
   if (ends.far != ends.near + 1) return 0;
-  const int away = rule == (a->negative ? RM_DOWN : RM_UP);
-  const int far = rule == RM_NEAREST ? (ends.near & 1) != 0 : !away;
+  const int away = mode == (a->negative ? RM_DOWN : RM_UP);
+  const int far = mode == RM_NEAREST ? (ends.near & 1) != 0 : !away;
   *bits = far ? ends.far : ends.near;
   *flags |= far ? ends.far_flags : ends.near_flags;
   return 1;

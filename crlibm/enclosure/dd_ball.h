@@ -118,17 +118,17 @@ RM_DD_BALL void rm_dd_ball_mul(rm_dd_ball *r, const rm_dd_ball *a, const rm_dd_b
 }
 
 /* At least |a| - err, less 2^-50 of it, or 0 when that is not above |a|/8. */
-RM_FN double rm_dd_ball_least(const rm_dd_ball *a) {
+RM_FN double rm_dd_ball_min(const rm_dd_ball *a) {
   const double h = vf64_abs(a->hi), m = h - a->err;
   return m >= 0.25 * h ? m * (1.0 - 0x1p-40) : 0.0;
 }
 /* At least |a| + err. */
-RM_FN double rm_dd_ball_most(const rm_dd_ball *a) { return rm_dd_ball_up(vf64_abs(a->hi) + vf64_abs(a->lo) + a->err); }
+RM_FN double rm_dd_ball_max(const rm_dd_ball *a) { return rm_dd_ball_up(vf64_abs(a->hi) + vf64_abs(a->lo) + a->err); }
 
 /* a/b: q = q1 + q2 by the residual a - q b, which is computed with its bound; |A/B - q| = |A - q B| / |B|. Nothing is known
  * of q1 and q2 but that they are numbers. */
 RM_COLD void rm_dd_ball_div(rm_dd_ball *r, const rm_dd_ball *a, const rm_dd_ball *b) {
-  const double least = rm_dd_ball_least(b);
+  const double least = rm_dd_ball_min(b);
   rm_dd_ball q, t, rest;
   if (!(least > 0.0)) {
     rm_dd_ball_unknown(r);
@@ -147,7 +147,7 @@ RM_COLD void rm_dd_ball_div(rm_dd_ball *r, const rm_dd_ball *a, const rm_dd_ball
   rm_dd_ball_mul(&t, &q, b);
   rm_dd_ball_sub(&rest, &rest, &t);
   const int inexact = rest.hi != 0.0 || rest.err != 0.0;
-  rm_dd_ball_finish(r, q1, q2, inexact, rm_dd_ball_most(&rest) / least);
+  rm_dd_ball_finish(r, q1, q2, inexact, rm_dd_ball_max(&rest) / least);
 }
 
 /* sqrt(a): q = s1 + s2 by the residual A - q^2 = (A - s1^2) - s2 (2 s1 + s2), |sqrt(A) - q| = |A - q^2| / (sqrt(A) + q); s1
@@ -158,7 +158,7 @@ RM_COLD void rm_dd_ball_sqrt(rm_dd_ball *r, const rm_dd_ball *a) {
     *r = *a;
     return;
   }
-  if (!(a->hi > 0.0 && rm_dd_ball_least(a) > 0.0)) {
+  if (!(a->hi > 0.0 && rm_dd_ball_min(a) > 0.0)) {
     rm_dd_ball_unknown(r);
     return;
   }
@@ -173,7 +173,7 @@ RM_COLD void rm_dd_ball_sqrt(rm_dd_ball *r, const rm_dd_ball *a) {
   rm_dd_ball_mul(&t, &s, &t);
   rm_dd_ball_sub(&rest, &rest, &t);
   const int inexact = rest.hi != 0.0 || rest.err != 0.0;
-  rm_dd_ball_finish(r, s1, s2, inexact, rm_dd_ball_most(&rest) / (1.25 * s1));
+  rm_dd_ball_finish(r, s1, s2, inexact, rm_dd_ball_max(&rest) / (1.25 * s1));
 }
 
 /* a^k; a^0 = 1. */
@@ -222,7 +222,7 @@ RM_COLD void rm_dd_ball_expm1(rm_dd_ball *r, const rm_dd_ball *a) {
   rm_dd_ball_finish(&t, h, l, 1, e);
   rm_dd_ball_set(&one, 1.0, 0);
   rm_dd_ball_add(&whole, &t, &one);
-  const double size = rm_dd_ball_most(&whole);
+  const double size = rm_dd_ball_max(&whole);
   rm_dd_ball_set(&one, lo, 0);
   rm_dd_ball_mul(&whole, &whole, &one);
   rm_dd_ball_add(&t, &t, &whole);
@@ -231,7 +231,7 @@ RM_COLD void rm_dd_ball_expm1(rm_dd_ball *r, const rm_dd_ball *a) {
 
 /* log a. An argument d off changes it by at most d/(a - d). Unknown unless a > 0. */
 RM_COLD void rm_dd_ball_log(rm_dd_ball *r, const rm_dd_ball *a) {
-  const double least = rm_dd_ball_least(a);
+  const double least = rm_dd_ball_min(a);
   double h, l, e;
   if (!(a->hi >= 0x1p-1000 && least > 0.0)) {
     rm_dd_ball_unknown(r);
@@ -252,7 +252,7 @@ RM_COLD void rm_dd_ball_log1p(rm_dd_ball *r, const rm_dd_ball *a) {
     rm_dd_ball_finish(r, a->hi, a->lo, 1, a->err * (1.0 + 0x1p-18));
   } else if (a->hi >= -0.5 && size >= 0x1p-900 && size < 0x1p900) {
     const rm_dd_ball x = {1.0 + a->hi, 0.0, a->err};
-    const double least = rm_dd_ball_least(&x);
+    const double least = rm_dd_ball_min(&x);
     rm_log1p_dd_of(a->hi, a->lo, &h, &l, &e);
     rm_dd_ball_finish(r, h, l, 1, least > 0.0 ? e + a->err / least : rm_dd_ball_infinity());
   } else {
@@ -277,12 +277,12 @@ RM_DD_BALL int rm_dd_ball_compare(const rm_dd_ball *a, const rm_dd_ball *b) {
 }
 
 /* 1 when every number that a may be rounds alike: then to *bits, raising flags; a zero becomes +0. */
-RM_COLD int rm_dd_ball_round(const rm_dd_ball *a, int format, int rule, uint32_t *flags, uint64_t *bits) {
+RM_COLD int rm_dd_ball_round(const rm_dd_ball *a, int format, int mode, uint32_t *flags, uint64_t *bits) {
   int undecided;
   *bits = 0;
   if (a->hi == 0.0 && a->err == 0.0) return 1;
   if (!(a->err <= vf64_abs(a->hi) * 0x1p-9) || a->hi == 0.0) return 0;
-  *bits = rm_round_dd(a->hi, a->lo, RM_BOUND(a->err), 0, format, rule, flags, &undecided);
+  *bits = rm_round_dd(a->hi, a->lo, RM_BOUND(a->err), 0, format, mode, flags, &undecided);
   return !undecided;
 }
 

@@ -4,7 +4,7 @@
 
 #include "erf_b64.h"
 #include "erf_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 #define RM_ERF_ODD 0 /* rm_erf_eval takes the sign along, rm_erf_dd does not */
 
@@ -14,9 +14,9 @@
  * (f16), and the nearest midpoint is 7 10^-7 away relatively, more than half a unit of f32 (2^-17 units of bf16, 2^-24 of f16). */
 RM_FN vm64 rm_erf_special(vf64 x, int format) { return vf64_special_odd(x, format); }
 
-RM_NONE_SETTLED(erf, 1)
+RM_NONE_DECIDED(erf, 1)
 
-RM_FASTS_B64(erf, ERF, 1)
-RM_FAST_DD(erf, 1, 1)
+RM_FAST_PHASE_B64(erf, ERF, 1)
+RM_FAST_PHASE_DD(erf, 1, 1)
 
 #endif

@@ -1,4 +1,4 @@
-/* erf, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* erf, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_ERF_ACCURATE_H
 #define RM_ERF_ACCURATE_H
 
@@ -6,24 +6,24 @@
 #include "erf.h"
 #include "erf_mp.h"
 
-RM_COLD uint64_t rm_erf_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_erf_accurate(double x, int format, int mode, uint32_t *flags) {
   const int negative = rm_is_negative(x);
   const double size = vf64_abs(x);
   uint64_t special;
   if (rm_special_saturating(x, format, &special)) return special;
   /* 1 - erf x < exp(-x^2)/(x sqrt(pi)); at 5.9375 that is 2^-50.86/10.52 < 2^-54.2. Half an ulp below 1 is 2^-54. */
-  if (size >= 5.9375) return rm_round_beside(negative ? -1.0 : 1.0, 0, format, rule, flags);
+  if (size >= 5.9375) return rm_round_beside(negative ? -1.0 : 1.0, 0, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
   if (!rm_erf_special(x, RM_F64)) { /* double-double; a control build leaves it out */
     double hi, lo, err;
     int undecided;
     rm_erf_dd(size, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, rule, flags, &undecided);
+    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
     if (!undecided) return bits;
   }
 #endif
-  return rm_erf_mp_round(x, format, rule, flags);
+  return rm_erf_mp_round(x, format, mode, flags);
 }
 
 #endif

@@ -15,7 +15,7 @@ RM_LONG void rm_erf_mp_square_of(uint64_t *y, uint64_t a, int e, int half, int n
 /* The same for x = a 2^e. */
 RM_FN void rm_erf_mp_square(uint64_t *y, double x, int half, int n) {
   int e;
-  const uint64_t a = rm_split_double(x, &e);
+  const uint64_t a = rm_decompose(x, &e);
   rm_erf_mp_square_of(y, a, e, half, n);
 }
 
@@ -72,16 +72,16 @@ RM_LONG int rm_erf_mp_of(uint64_t *v, uint64_t a, int e, int half, int n, uint64
 /* The same for |x|. */
 RM_FN int rm_erf_mp(uint64_t *v, double x, int n, uint64_t *err) {
   int e;
-  const uint64_t a = rm_split_double(x, &e);
+  const uint64_t a = rm_decompose(x, &e);
   return rm_erf_mp_of(v, a, e, 0, n, err);
 }
 
 /* erf(x) correctly rounded, for 0 < |x| <= 6. */
-RM_COLD uint64_t rm_erf_mp_round(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_erf_mp_round(double x, int format, int mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     int e = rm_erf_mp(v, x, n, &err);
-    if (rm_mp_round(x < 0.0, v, e, err, n, format, rule, flags, &result)) break;
+    if (rm_mp_round(x < 0.0, v, e, err, n, format, mode, flags, &result)) break;
   }
   return result;
 }

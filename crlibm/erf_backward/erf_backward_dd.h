@@ -10,12 +10,12 @@
 #include "erf_backward_tables.h"
 
 #define RM_ERF_BACKWARD_DD_ERR RM_BOUND(0x1p-69) /* beside that of exp, relative */
-#define RM_ERF_BACKWARD_DD_MOST 25.0 /* exp(-25^2) > 2^-902 */
+#define RM_ERF_BACKWARD_DD_MAX 25.0 /* exp(-25^2) > 2^-902 */
 
 /* hi + lo = g 2/sqrt(pi) exp(-x^2) within err, for |x| <= 25. hi has the sign of g, also when it is a zero. */
 RM_FN void rm_erf_backward_dd(vf64 g, vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 c = vf64_set1(RM_ERF_SLOPE);
-  vf64 a = vf64_min(vf64_set1(RM_ERF_BACKWARD_DD_MOST), vf64_abs(x)), q = vf64_mul(a, a), e, el, ee;
+  vf64 a = vf64_min(vf64_set1(RM_ERF_BACKWARD_DD_MAX), vf64_abs(x)), q = vf64_mul(a, a), e, el, ee;
   rm_exp_sum_dd(vf64_neg(q), vf64_neg(vf64_mul_err(a, a, q)), &e, &el, &ee);
   vf64 m = vf64_mul(g, c), ml = vf64_mad(g, vf64_set1(RM_ERF_SLOPE_LO), vf64_mul_err(g, c, m));
   *hi = vf64_mul(m, e);

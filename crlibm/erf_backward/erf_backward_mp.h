@@ -17,7 +17,7 @@ RM_FN int rm_erf_backward_mp(uint64_t *v, double g, double x, int n, uint64_t *e
     rm_erf_mp_square(y, x, 0, n);
   const int k = rm_exp_mp(v, y, 1, n);
   rm_mp_mul(v, v, rm_mp_2_sqrtpi + (RM_MP_TABLE_LIMBS - 1 - n), n);
-  rm_split_double(g, &e);
+  rm_decompose(g, &e);
   rm_mp_from_double(m, g, -e - 52, n);
   rm_mp_mul(v, v, m, n);
   *err = 3 * rm_exp_mp_err(n) + 3 * (uint64_t)n + 10;
@@ -25,11 +25,11 @@ RM_FN int rm_erf_backward_mp(uint64_t *v, double g, double x, int n, uint64_t *e
 }
 
 /* g 2/sqrt(pi) exp(-x^2) correctly rounded, same domain. */
-RM_COLD uint64_t rm_erf_backward_mp_round(double g, double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_erf_backward_mp_round(double g, double x, int format, int mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     const int k = rm_erf_backward_mp(v, g, x, n, &err);
-    if (rm_mp_round(g < 0.0, v, k, err, n, format, rule, flags, &result)) break;
+    if (rm_mp_round(g < 0.0, v, k, err, n, format, mode, flags, &result)) break;
   }
   return result;
 }

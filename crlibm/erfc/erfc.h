@@ -2,7 +2,7 @@
 #ifndef RM_ERFC_ERFC_H
 #define RM_ERFC_ERFC_H
 
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "erfc_b64.h"
 #include "erfc_dd.h"
 
@@ -18,13 +18,13 @@ RM_FN vm64 rm_erfc_special(vf64 x, int format) {
 
 /* Special lanes with a known result, put into *y: erfc x is below half the least subnormal number of the format (2^-25, 2^-134,
  * 2^-150, 2^-1075), so RN gives +0. */
-RM_FN vm64 rm_erfc_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_erfc_decided(vf64 x, int format, vf64 *y) {
   const double least = format == RM_F64 ? 27.23 : format == RM_F32 ? 10.06 : format == RM_BF16 ? 9.49 : 3.92;
   vm64 zero = vf64_lt(vf64_set1(least), x);
   *y = vf64_select(zero, vf64_set1(0.0), *y);
   return zero;
 }
 
-RM_FASTS(erfc, ERFC, 1)
+RM_FAST_PHASE(erfc, ERFC, 1)
 
 #endif

@@ -1,11 +1,11 @@
-/* erfc, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* erfc, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_ERFC_ACCURATE_H
 #define RM_ERFC_ACCURATE_H
 
 #include "erfc.h"
 #include "erfc_mp.h"
 
-RM_COLD uint64_t rm_erfc_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_erfc_accurate(double x, int format, int mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format);
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   if (rm_is_nan(x)) return rm_nan_bits(format);
@@ -13,22 +13,22 @@ RM_COLD uint64_t rm_erfc_accurate(double x, int format, int rule, uint32_t *flag
   if (x == -infinity) return rm_one_bits(format) + (UINT64_C(1) << (p - 1)); /* 2 */
   if (x == 0.0) return rm_one_bits(format);
   /* erfc x < exp(-x^2) < 2^(emin-p), half the least subnormal number. */
-  if (x > 0.0 && x * x > (double)(p - emin) * 0.6932) return rm_round_exact(0, 1, emin - p - 64, format, rule, flags);
+  if (x > 0.0 && x * x > (double)(p - emin) * 0.6932) return rm_round_exact(0, 1, emin - p - 64, format, mode, flags);
   /* 2 - erfc x = erfc(-x) < 2^-54.2 (erf_accurate.h); half an ulp below 2 is 2^-53. */
-  if (x <= -5.9375) return rm_round_beside(2.0, 0, format, rule, flags);
+  if (x <= -5.9375) return rm_round_beside(2.0, 0, format, mode, flags);
   /* |erfc x - 1| < 1.13 |x| < 2^-54. */
-  if (x > -0x1p-55 && x < 0x1p-55) return rm_round_beside(1.0, x < 0.0, format, rule, flags);
+  if (x > -0x1p-55 && x < 0x1p-55) return rm_round_beside(1.0, x < 0.0, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
   if (x <= RM_ERFC_DD_MAX) { /* double-double; a control build leaves it out */
     double hi, lo, err;
     int undecided;
     rm_erfc_dd(x, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, rule, flags, &undecided);
+    const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
     if (!undecided) return bits;
   }
 #endif
-  return rm_erfc_mp_round(x, format, rule, flags);
+  return rm_erfc_mp_round(x, format, mode, flags);
 }
 
 #endif

@@ -91,7 +91,7 @@ RM_LONG void rm_erfcx_mp_of(uint64_t *w, uint64_t m, int e, int half, int n, uin
 }
 RM_FN void rm_erfcx_mp(uint64_t *w, double x, int half, int n, uint64_t *err) {
   int e;
-  const uint64_t m = rm_split_double(x, &e);
+  const uint64_t m = rm_decompose(x, &e);
   rm_erfcx_mp_of(w, m, e, half, n, err);
 }
 
@@ -109,7 +109,7 @@ RM_LONG int rm_erfc_mp_of(uint64_t *v, uint64_t m, int e, int half, int n, uint6
 }
 RM_FN int rm_erfc_mp(uint64_t *v, double x, int half, int n, uint64_t *err) {
   int e;
-  const uint64_t m = rm_split_double(x, &e);
+  const uint64_t m = rm_decompose(x, &e);
   return rm_erfc_mp_of(v, m, e, half, n, err);
 }
 
@@ -122,7 +122,7 @@ RM_FN void rm_erfc_mp_reflect(uint64_t *v, int k, int n) {
 }
 
 /* erfc(x) correctly rounded, for 2^-60 <= |x| < 32. */
-RM_COLD uint64_t rm_erfc_mp_round(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_erfc_mp_round(double x, int format, int mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     int k = rm_erfc_mp(v, x, 0, n, &err);
@@ -131,7 +131,7 @@ RM_COLD uint64_t rm_erfc_mp_round(double x, int format, int rule, uint32_t *flag
       k = 0;
       err++;
     }
-    if (rm_mp_round(0, v, k, err, n, format, rule, flags, &result)) break;
+    if (rm_mp_round(0, v, k, err, n, format, mode, flags, &result)) break;
   }
   return result;
 }

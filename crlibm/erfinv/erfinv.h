@@ -2,7 +2,7 @@
 #ifndef RM_ERFINV_ERFINV_H
 #define RM_ERFINV_ERFINV_H
 
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "erfinv_b64.h"
 #include "erfinv_dd.h"
 
@@ -17,8 +17,8 @@ RM_FN vm64 rm_erfinv_special(vf64 x, int format) {
   return vm64_or(near, vm64_not(vf64_lt(size, vf64_set1(1.0))));
 }
 
-RM_NONE_SETTLED(erfinv, 1)
+RM_NONE_DECIDED(erfinv, 1)
 
-RM_FASTS(erfinv, ERFINV, 1)
+RM_FAST_PHASE(erfinv, ERFINV, 1)
 
 #endif

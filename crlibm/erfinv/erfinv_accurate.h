@@ -1,4 +1,4 @@
-/* erfinv, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* erfinv, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_ERFINV_ACCURATE_H
 #define RM_ERFINV_ACCURATE_H
 
@@ -6,7 +6,7 @@
 #include "erfinv.h"
 #include "erfinv_mp.h"
 
-RM_COLD uint64_t rm_erfinv_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_erfinv_accurate(double x, int format, int mode, uint32_t *flags) {
   const int negative = rm_is_negative(x);
   const double u = negative ? -x : x;
   if (rm_is_nan(x)) return rm_nan_bits(format);
@@ -16,8 +16,8 @@ RM_COLD uint64_t rm_erfinv_accurate(double x, int format, int rule, uint32_t *fl
   double vl;
   const double v = rm_erfinv_one_less(u, &vl);
   struct rm_erfinv_target target = {0, 0, u > 0.5, 0}; /* where v is exact */
-  target.m = rm_split_double(target.tail ? v : u, &target.e);
-  return rm_erfinv_complete(&target, negative, u, 0.0, v, vl, format, rule, flags);
+  target.m = rm_decompose(target.tail ? v : u, &target.e);
+  return rm_erfinv_complete(&target, negative, u, 0.0, v, vl, format, mode, flags);
 }
 
 #endif

@@ -22,7 +22,7 @@
 #include "erfinv_tables.h"
 
 #define RM_ERFINV_B64_ERR RM_BOUND(0x1p-41)
-#define RM_ERFINV_NEAR_LEAST 0x1p-169 /* for v from here on, w < 117.2, so that 8 + w < 128 */
+#define RM_ERFINV_NEAR_MIN 0x1p-169 /* for v from here on, w < 117.2, so that 8 + w < 128 */
 
 /* G(-l), by one of the tables. */
 RM_FN vf64 rm_erfinv_ratio(vf64 l, const double *table) {
@@ -38,7 +38,7 @@ RM_FN vf64 rm_erfinv_ratio(vf64 l, const double *table) {
   return vf64_mad(t, odd, even);
 }
 
-/* erfinv(u) = u G for v = 1 - |u| >= RM_ERFINV_NEAR_LEAST; also with a multiple of u in its place. */
+/* erfinv(u) = u G for v = 1 - |u| >= RM_ERFINV_NEAR_MIN; also with a multiple of u in its place. */
 RM_FN vf64 rm_erfinv_of(vf64 u, vf64 v) {
   vf64 l = rm_log_eval(vf64_mul(v, vf64_sub(vf64_set1(2.0), v)));
   return vf64_mul(u, rm_erfinv_ratio(l, rm_erfinv_near));

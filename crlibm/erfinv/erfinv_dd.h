@@ -23,9 +23,9 @@
 #include "erfinv_b64.h"
 
 #define RM_ERFINV_DD_ERR RM_BOUND(0x1p-69)
-#define RM_ERFINV_DD_LEAST 0x1p-950 /* of v, and of u unless it is 0: products in two parts stay exact */
+#define RM_ERFINV_DD_MIN 0x1p-950 /* of v, and of u unless it is 0: products in two parts stay exact */
 
-/* hi + lo = erfinv(uh + ul) within err, from hi = y; vh + vl = 1 - (uh + ul), u >= 0. uh and vh as RM_ERFINV_DD_LEAST
+/* hi + lo = erfinv(uh + ul) within err, from hi = y; vh + vl = 1 - (uh + ul), u >= 0. uh and vh as RM_ERFINV_DD_MIN
  * says. */
 RM_FN void rm_erfinv_step_dd(vf64 y, vf64 uh, vf64 ul, vf64 vh, vf64 vl, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 c = vf64_set1(RM_ERFINV_HALF_SQRTPI), e69 = vf64_set1(RM_ERFINV_DD_ERR);
@@ -71,7 +71,7 @@ RM_FN vf64 rm_erfinv_one_less(vf64 u, vf64 *vl) {
   return v;
 }
 
-/* hi + lo = erfinv |x| within err, for |x| < 1, x = 0 or |x| >= RM_ERFINV_DD_LEAST. */
+/* hi + lo = erfinv |x| within err, for |x| < 1, x = 0 or |x| >= RM_ERFINV_DD_MIN. */
 RM_FN void rm_erfinv_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 u = vf64_abs(x);
   vf64 vl, v = rm_erfinv_one_less(u, &vl);

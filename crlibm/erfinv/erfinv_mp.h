@@ -65,10 +65,10 @@ RM_COLD int rm_erfinv_above(const struct rm_erfinv_target *target, uint64_t b, i
 
 /* The result rounded, (hi + lo) 2^k being |result| within err 2^k, err < 2^-30 hi. */
 RM_COLD uint64_t rm_erfinv_search(const struct rm_erfinv_target *target, int negative, double hi, double lo, double err,
-                                  int k, int format, int rule, uint32_t *flags) {
+                                  int k, int format, int mode, uint32_t *flags) {
   rm_u128 m, margin;
   int e;
-  rm_split_dd(hi, lo, err, &m, &margin, &e);
+  rm_decompose_dd(hi, lo, err, &m, &margin, &e);
   e += k;
   /* Half a quantum at the lower end, 2^unit: beyond a power of two it divides half a quantum there. */
   int top = e + 127 - rm_clz128(m - margin), unit = (top > rm_emin(format) ? top : rm_emin(format)) - rm_precision(format);
@@ -90,7 +90,7 @@ RM_COLD uint64_t rm_erfinv_search(const struct rm_erfinv_target *target, int neg
     else
       next = low + (high - low) / 2;
   }
-  return rm_round_exact(negative, 2 * (rm_u128)low + 1, unit - 1, format, rule, flags);
+  return rm_round_exact(negative, 2 * (rm_u128)low + 1, unit - 1, format, mode, flags);
 }
 
 /* The result rounded, for a target in (0, 1) that is exact; |u| = uh + ul exactly up to 1/2 and within 2^-52 beyond, 1 - |u| = vh +
@@ -98,11 +98,11 @@ RM_COLD uint64_t rm_erfinv_search(const struct rm_erfinv_target *target, int neg
  *
  * First y with RM_ERFINV_B64_ERR, y 2^k. A tiny u or v is scaled: then w = 0, or w = -log(2 v), to all bits that matter. */
 RM_COLD uint64_t rm_erfinv_complete(const struct rm_erfinv_target *target, int negative, double uh, double ul, double vh,
-                                    double vl, int format, int rule, uint32_t *flags) {
+                                    double vl, int format, int mode, uint32_t *flags) {
   const double factor = target->half ? RM_ERFINV_SQRT2 : 1.0;
-  const int k = uh < RM_ERFINV_DD_LEAST ? -200 : 0;
+  const int k = uh < RM_ERFINV_DD_MIN ? -200 : 0;
   double y;
-  if (vh >= RM_ERFINV_NEAR_LEAST) {
+  if (vh >= RM_ERFINV_NEAR_MIN) {
     const double size = k ? uh * 0x1p200 : uh;
     y = k ? size * rm_erfinv_ratio(0.0, rm_erfinv_near) : rm_erfinv_of(uh, vh);
   } else {
@@ -110,14 +110,14 @@ RM_COLD uint64_t rm_erfinv_complete(const struct rm_erfinv_target *target, int n
   }
   double hi = y * factor, lo = 0.0, err = hi * RM_ERFINV_B64_ERR;
 #if !defined(RM_CFG_NO_DD) /* a control build leaves it out */
-  if (k == 0 && vh >= RM_ERFINV_DD_LEAST) {
+  if (k == 0 && vh >= RM_ERFINV_DD_MIN) {
     rm_erfinv_step_dd(y, uh, ul, vh, vl, &hi, &lo, &err);
     if (target->half) rm_erfinv_times_sqrt2_dd(&hi, &lo, &err);
   }
 #else
   (void)ul, (void)vl;
 #endif
-  return rm_erfinv_search(target, negative, hi, lo, err, k, format, rule, flags);
+  return rm_erfinv_search(target, negative, hi, lo, err, k, format, mode, flags);
 }
 
 #endif

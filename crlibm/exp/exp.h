@@ -4,7 +4,7 @@
 
 #include "exp_b64.h"
 #include "exp_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 #define RM_EXP_ODD 0
 
@@ -16,14 +16,14 @@ RM_FN vm64 rm_exp_special(vf64 x, int format) {
 
 /* Special lanes with a known result, put into *y: e^x is below half the least subnormal number of the format (2^-25, 2^-134,
  * 2^-150, 2^-1075), so RN gives +0. Masked scores (-inf) and far tails are common: they must not be computed one by one. */
-RM_FN vm64 rm_exp_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_exp_decided(vf64 x, int format, vf64 *y) {
   const double least = format == RM_F64 ? -745.2 : format == RM_F32 ? -104.0 : format == RM_BF16 ? -92.9 : -17.4;
   vm64 zero = vf64_lt(x, vf64_set1(least));
   *y = vf64_select(zero, vf64_set1(0.0), *y);
   return zero;
 }
 
-RM_FASTS_B64(exp, EXP, 1)
+RM_FAST_PHASE_B64(exp, EXP, 1)
 
 RM_FN vm64 rm_exp_fast_f64(const vf64 *x, vf64 *y) {
   vi64 k;

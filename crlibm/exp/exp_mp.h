@@ -60,7 +60,7 @@ RM_FN int rm_exp_mp(uint64_t *f, const uint64_t *y, int negative, int n) {
 RM_LONG void rm_exp_mp_argument(uint64_t *y, double x, const uint64_t *c, int n) {
   uint64_t t[RM_MP_LIMBS + 2];
   int e;
-  const uint64_t m = rm_split_double(x, &e); /* e <= -42 */
+  const uint64_t m = rm_decompose(x, &e); /* e <= -42 */
   rm_mp_mul_small(t, c + (RM_MP_TABLE_LIMBS - 2 - n), m, n + 1);
   rm_mp_shift_down(t, t, -e, n + 1);
   for (int i = 0; i <= n; i++) y[i] = t[i + 1];
@@ -68,7 +68,7 @@ RM_LONG void rm_exp_mp_argument(uint64_t *y, double x, const uint64_t *c, int n)
 
 /* b^x correctly rounded; ln is rm_mp_ln2 or rm_mp_ln10, or 0 for b = e. |x| ln b is between 2^-60 and 800, and b^x is not a
  * number of the format or a midpoint of two. */
-RM_COLD uint64_t rm_exp_mp_round(double x, const uint64_t *ln, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_exp_mp_round(double x, const uint64_t *ln, int format, int mode, uint32_t *flags) {
   uint64_t y[RM_MP_LIMBS], f[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     if (ln)
@@ -76,7 +76,7 @@ RM_COLD uint64_t rm_exp_mp_round(double x, const uint64_t *ln, int format, int r
     else
       rm_mp_from_double(y, x, 0, n);
     int k = rm_exp_mp(f, y, x < 0.0, n);
-    if (rm_mp_round(0, f, k, rm_exp_mp_err(n), n, format, rule, flags, &result)) break;
+    if (rm_mp_round(0, f, k, rm_exp_mp_err(n), n, format, mode, flags, &result)) break;
   }
   return result;
 }

@@ -4,7 +4,7 @@
 
 #include "exp10_b64.h"
 #include "exp10_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 #define RM_EXP10_ODD 0
 
@@ -17,14 +17,14 @@ RM_FN vm64 rm_exp10_special(vf64 x, int format) {
 
 /* Special lanes with a known result, put into *y: 10^x is below half the least subnormal number of the format (2^-25 >
  * 10^-7.53, 2^-134 > 10^-40.4, 2^-150 > 10^-45.2, 2^-1075 > 10^-323.7), so RN gives +0. */
-RM_FN vm64 rm_exp10_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_exp10_decided(vf64 x, int format, vf64 *y) {
   const double least = format == RM_F64 ? -323.7 : format == RM_F32 ? -45.2 : format == RM_BF16 ? -40.4 : -7.53;
   vm64 zero = vf64_lt(x, vf64_set1(least));
   *y = vf64_select(zero, vf64_set1(0.0), *y);
   return zero;
 }
 
-RM_FASTS_B64(exp10, EXP10, 1)
+RM_FAST_PHASE_B64(exp10, EXP10, 1)
 
 RM_FN vm64 rm_exp10_fast_f64(const vf64 *x, vf64 *y) {
   vi64 k;

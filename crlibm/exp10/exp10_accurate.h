@@ -1,32 +1,32 @@
-/* exp10, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* exp10, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_EXP10_ACCURATE_H
 #define RM_EXP10_ACCURATE_H
 
 #include "exp10.h"
 #include "../exp/exp_accurate.h"
 
-RM_COLD uint64_t rm_exp10_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_exp10_accurate(double x, int format, int mode, uint32_t *flags) {
   const int p = rm_precision(format), emax = rm_emax(format), emin = rm_emin(format);
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return x > 0.0 ? rm_infinity_bits(format) : 0;
   /* log10(2) = 0.30102999... < 0.30103: 10^x > 2^(emax+1). */
-  if (x > (double)(emax + 1) * 0.30103) return rm_overflow(0, format, rule, flags);
+  if (x > (double)(emax + 1) * 0.30103) return rm_overflow(0, format, mode, flags);
   /* 10^x < 2^(emin-p), half the least subnormal number. */
-  if (x < (double)(emin - p) * 0.30103) return rm_round_exact(0, 1, emin - p - 64, format, rule, flags);
+  if (x < (double)(emin - p) * 0.30103) return rm_round_exact(0, 1, emin - p - 64, format, mode, flags);
   /* 10^n = 5^n 2^n is a number of a format or a midpoint of two only when 5^n has at most 54 bits, n <= 23. No other 10^x is:
    * it is irrational, or n < 0 and 5^-n is no dyadic fraction. */
   if (x >= 0.0 && x <= 27.0 && x == (double)(int)x) {
     uint64_t m = 1;
     for (int i = 0; i < (int)x; i++) m *= 5;
-    return rm_round_exact(0, m, (int)x, format, rule, flags);
+    return rm_round_exact(0, m, (int)x, format, mode, flags);
   }
   /* ln10 < 2.31: 0 < |10^x - 1| < 2^-54. */
-  if (size < 0x1p-56) return rm_round_beside(1.0, x > 0.0, format, rule, flags);
+  if (size < 0x1p-56) return rm_round_beside(1.0, x > 0.0, format, mode, flags);
   vi64 k;
   double rh, rl;
   rm_exp10_reduce_dd(x, &k, &rh, &rl);
-  return rm_exp_round(x, k, rh, rl, rm_mp_ln10, format, rule, flags);
+  return rm_exp_round(x, k, rh, rl, rm_mp_ln10, format, mode, flags);
 }
 
 #endif

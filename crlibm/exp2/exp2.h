@@ -4,7 +4,7 @@
 
 #include "exp2_b64.h"
 #include "exp2_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 #define RM_EXP2_ODD 0
 
@@ -15,14 +15,14 @@ RM_FN vm64 rm_exp2_special(vf64 x, int format) {
 
 /* Special lanes with a known result, put into *y: 2^x is at most half the least subnormal number of the format (2^-25, 2^-134,
  * 2^-150, 2^-1075), so RN gives +0, at the tie too. */
-RM_FN vm64 rm_exp2_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_exp2_decided(vf64 x, int format, vf64 *y) {
   const double half = format == RM_F64 ? -1075.0 : format == RM_F32 ? -150.0 : format == RM_BF16 ? -134.0 : -25.0;
   vm64 zero = vf64_le(x, vf64_set1(half));
   *y = vf64_select(zero, vf64_set1(0.0), *y);
   return zero;
 }
 
-RM_FASTS_B64(exp2, EXP2, 1)
+RM_FAST_PHASE_B64(exp2, EXP2, 1)
 
 RM_FN vm64 rm_exp2_fast_f64(const vf64 *x, vf64 *y) {
   vi64 k;

@@ -4,7 +4,7 @@
 
 #include "expm1_b64.h"
 #include "expm1_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 /* The kernels evaluate f(x) itself, which has the sign of x; the copied sign is that of a zero. */
 #define RM_EXPM1_ODD 1
@@ -17,8 +17,8 @@ RM_FN vm64 rm_expm1_special(vf64 x, int format) {
 }
 
 /* No special lane has a result that is known at once: saturated ones, near -1, are not special. */
-RM_NONE_SETTLED(expm1, 1)
+RM_NONE_DECIDED(expm1, 1)
 
-RM_FASTS(expm1, EXPM1, 1)
+RM_FAST_PHASE(expm1, EXPM1, 1)
 
 #endif

@@ -33,15 +33,15 @@ RM_FN vm64 rm_fma_once(vf64 x, vf64 y, vf64 z, vf64 *r) {
 }
 #endif
 
-RM_FN vm64 rm_fma_settled(vf64 x, vf64 y, vf64 z, int format, vf64 *result) {
+RM_FN vm64 rm_fma_decided(vf64 x, vf64 y, vf64 z, int format, vf64 *result) {
   (void)format;
   vm64 infinite = vm64_or(vm64_or(vf64_is_infinite(x), vf64_is_infinite(y)), vf64_is_infinite(z));
-  return vf64_settle_infinite(vf64_mad(x, y, z), infinite, result);
+  return vf64_decide_infinite(vf64_mad(x, y, z), infinite, result);
 }
 
-RM_MACHINE_STEP(fma, f16, RM_F16, vf64_to_odd16(rm_fma_odd(x[0], x[1], x[2])))
-RM_MACHINE_STEP(fma, bf16, RM_BF16, vf64_to_odd16(rm_fma_odd(x[0], x[1], x[2])))
-RM_MACHINE_STEP(fma, f32, RM_F32, rm_fma_odd(x[0], x[1], x[2]))
+RM_MACHINE_FAST_FORMAT(fma, f16, RM_F16, vf64_to_odd16(rm_fma_odd(x[0], x[1], x[2])))
+RM_MACHINE_FAST_FORMAT(fma, bf16, RM_BF16, vf64_to_odd16(rm_fma_odd(x[0], x[1], x[2])))
+RM_MACHINE_FAST_FORMAT(fma, f32, RM_F32, rm_fma_odd(x[0], x[1], x[2]))
 RM_FN vm64 rm_fma_fast_f64(const vf64 *x, vf64 *y) { return rm_fma_once(x[0], x[1], x[2], y); }
 
 #if RM_HAS_VF32 && RM_HAS_FMA

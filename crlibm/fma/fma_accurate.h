@@ -1,11 +1,11 @@
-/* x y + z, complete: any arguments, format and rule, by exact integers. */
+/* x y + z, complete: any arguments, format and mode, by exact integers. */
 #ifndef RM_FMA_ACCURATE_H
 #define RM_FMA_ACCURATE_H
 
 #include "../add/add_accurate.h"
 #include "../multiply/multiply_accurate.h"
 
-RM_COLD uint64_t rm_fma_accurate(double x, double y, double z, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_fma_accurate(double x, double y, double z, int format, int mode, uint32_t *flags) {
   const int negative = rm_is_negative(x) != rm_is_negative(y), nz = rm_is_negative(z);
   int ex, ey, ez;
   if (rm_is_nan(x) || rm_is_nan(y) || rm_is_nan(z)) return rm_nan_bits(format);
@@ -14,10 +14,10 @@ RM_COLD uint64_t rm_fma_accurate(double x, double y, double z, int format, int r
     return rm_signed_infinity(negative, format);
   }
   if (rm_is_infinite(z)) return rm_signed_infinity(nz, format);
-  if (x == 0.0 || y == 0.0) return rm_add_accurate(negative ? -0.0 : 0.0, z, format, rule, flags);
-  if (z == 0.0) return rm_multiply_accurate(x, y, format, rule, flags);
-  const uint64_t mx = rm_split_double(x, &ex), my = rm_split_double(y, &ey), mz = rm_split_double(z, &ez);
-  return rm_round_sum(negative, (rm_u128)mx * my, (int64_t)ex + ey, nz, mz, ez, format, rule, flags);
+  if (x == 0.0 || y == 0.0) return rm_add_accurate(negative ? -0.0 : 0.0, z, format, mode, flags);
+  if (z == 0.0) return rm_multiply_accurate(x, y, format, mode, flags);
+  const uint64_t mx = rm_decompose(x, &ex), my = rm_decompose(y, &ey), mz = rm_decompose(z, &ez);
+  return rm_round_sum(negative, (rm_u128)mx * my, (int64_t)ex + ey, nz, mz, ez, format, mode, flags);
 }
 
 #endif

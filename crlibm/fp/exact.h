@@ -41,8 +41,8 @@ RM_FN int rm_special_periodic(double x, uint64_t at_zero, int format, uint32_t *
 }
 
 /* The sign of an exact sum that is zero: that of both terms when they agree, else + (and - when rounding down). */
-RM_FN int rm_zero_sum_sign(int negative_a, int negative_b, int rule) {
-  return negative_a == negative_b ? negative_a : rule == RM_DOWN;
+RM_FN int rm_zero_sum_sign(int negative_a, int negative_b, int mode) {
+  return negative_a == negative_b ? negative_a : mode == RM_DOWN;
 }
 
 /* a 2^ea + b 2^eb with signs, for a, b != 0 of at most 106 bits, rounded once. *e = weight of the last bit; the result is
@@ -80,13 +80,13 @@ RM_LONG rm_u128 rm_exact_sum(int negative_a, rm_u128 a, int64_t ea, int negative
 }
 
 /* The same, rounded. */
-RM_LONG uint64_t rm_round_sum(int negative_a, rm_u128 a, int64_t ea, int negative_b, rm_u128 b, int64_t eb, int format, int rule,
+RM_LONG uint64_t rm_round_sum(int negative_a, rm_u128 a, int64_t ea, int negative_b, rm_u128 b, int64_t eb, int format, int mode,
                               uint32_t *flags) {
   int negative;
   int64_t e;
   const rm_u128 m = rm_exact_sum(negative_a, a, ea, negative_b, b, eb, &negative, &e);
-  if (m == 0) return rm_signed_zero(rm_zero_sum_sign(negative_a, negative_b, rule), format);
-  return rm_round_exact(negative, m, e, format, rule, flags);
+  if (m == 0) return rm_signed_zero(rm_zero_sum_sign(negative_a, negative_b, mode), format);
+  return rm_round_exact(negative, m, e, format, mode, flags);
 }
 
 /* floor(sqrt(m)), digit by digit: root holds the digits found, at twice their final weight, and m what is left. */
@@ -106,12 +106,12 @@ RM_LONG uint64_t rm_integer_root(rm_u128 m, int *rest) {
 
 /* sqrt(m 2^e) rounded, m >= 2^118, jammed. One bit or two are dropped, so that the exponent is even, and the value lies strictly
  * between two integers when one of these bits is set: nothing is a square then. */
-RM_LONG uint64_t rm_round_root(rm_u128 m, int64_t e, int format, int rule, uint32_t *flags) {
+RM_LONG uint64_t rm_round_root(rm_u128 m, int64_t e, int format, int mode, uint32_t *flags) {
   const int drop = 2 - (int)(e & 1);
   const int dropped = (m & (((rm_u128)1 << drop) - 1)) != 0;
   int rest;
   const uint64_t root = rm_integer_root(m >> drop, &rest);
-  return rm_round_exact(0, root | (uint64_t)(dropped | rest), (e + drop) / 2, format, rule, flags);
+  return rm_round_exact(0, root | (uint64_t)(dropped | rest), (e + drop) / 2, format, mode, flags);
 }
 
 /* 2^179/m for 2^52 <= m < 2^53, jammed: in (2^126, 2^127]. Two digits of 64 bits. */

@@ -62,7 +62,7 @@ RM_LONG void rm_mp_from_integer(uint64_t *r, uint64_t m, int e, int n) {
 /* r = |x| 2^scale < 2^64, rounded down: below one unit; x finite and not 0. */
 RM_LONG void rm_mp_from_double(uint64_t *r, double x, int scale, int n) {
   int e;
-  uint64_t m = rm_split_double(x, &e);
+  uint64_t m = rm_decompose(x, &e);
   rm_mp_from_integer(r, m, e + scale, n);
 }
 
@@ -207,7 +207,7 @@ RM_LONG void rm_mp_sqrt(uint64_t *r, const uint64_t *a, int n) {
 
 /* The 128 top bits of a != 0, with their last bit set when anything was cut off (jamming: see rm_round_exact), and the weight
  * of the last bit. */
-RM_LONG rm_u128 rm_mp_jam(const uint64_t *a, int n, int64_t *e) {
+RM_LONG rm_u128 rm_mp_sticky(const uint64_t *a, int n, int64_t *e) {
   const int length = rm_mp_length(a, n), s = rm_clz64(a[length - 1]);
   uint64_t w[3], rest = 0;
   for (int i = 0; i < 3; i++) w[i] = length - 1 - i >= 0 ? a[length - 1 - i] : 0;
@@ -221,7 +221,7 @@ RM_LONG rm_u128 rm_mp_jam(const uint64_t *a, int n, int64_t *e) {
 
 /* Rounds (-1)^negative a 2^e, a within err units. Returns 1 and adds the flags when both ends of the interval round alike,
  * else 0; *result is in both cases the lower end (in magnitude) rounded. */
-RM_LONG int rm_mp_round(int negative, const uint64_t *a, int64_t e, uint64_t err, int n, int format, int rule,
+RM_LONG int rm_mp_round(int negative, const uint64_t *a, int64_t e, uint64_t err, int n, int format, int mode,
                         uint32_t *flags, uint64_t *result) {
   uint64_t step[RM_MP_LIMBS], low[RM_MP_LIMBS], high[RM_MP_LIMBS];
   uint32_t low_flags = 0, high_flags = 0;
@@ -232,9 +232,9 @@ RM_LONG int rm_mp_round(int negative, const uint64_t *a, int64_t e, uint64_t err
   if (!rm_mp_less(step, a, n)) return 0;
   rm_mp_sub(low, a, step, n);
   rm_mp_add(high, a, step, n);
-  rm_u128 low_m = rm_mp_jam(low, n, &low_at), high_m = rm_mp_jam(high, n, &high_at);
-  *result = rm_round_exact(negative, low_m, e + low_at, format, rule, &low_flags);
-  if (*result != rm_round_exact(negative, high_m, e + high_at, format, rule, &high_flags)) return 0;
+  rm_u128 low_m = rm_mp_sticky(low, n, &low_at), high_m = rm_mp_sticky(high, n, &high_at);
+  *result = rm_round_exact(negative, low_m, e + low_at, format, mode, &low_flags);
+  if (*result != rm_round_exact(negative, high_m, e + high_at, format, mode, &high_flags)) return 0;
   if (low_flags != high_flags) return 0;
   *flags |= low_flags;
   return 1;

@@ -1,4 +1,4 @@
-/* The one rounding step: a real number, known exactly or up to an error, to the bits of a format under a rule.
+/* The one rounding step: a real number, known exactly or up to an error, to the bits of a format under a mode.
  *
  * Everything here is integer arithmetic on magnitudes: value = (-1)^negative m 2^e. Overflow and gradual underflow are those
  * of IEEE 754; RM_FLAG_OVERFLOW is raised when the value rounded with an unbounded exponent exceeds the largest finite
@@ -43,7 +43,7 @@ RM_FN double rm_to_double(uint64_t bits, int format) {
 }
 
 /* |x| = m 2^e with 2^52 <= m < 2^53, for finite x != 0. */
-RM_FN uint64_t rm_split_double(double x, int *e) {
+RM_FN uint64_t rm_decompose(double x, int *e) {
   uint64_t b = rm_bits64(x) & UINT64_C(0x7fffffffffffffff), m = b & UINT64_C(0xfffffffffffff);
   int biased = (int)(b >> 52);
   if (biased == 0) {
@@ -61,8 +61,8 @@ RM_FN int rm_clz128(rm_u128 m) {
 }
 
 /* What a result beyond the largest finite number becomes. */
-RM_FN uint64_t rm_overflow(int negative, int format, int rule, uint32_t *flags) {
-  int away = rule == RM_NEAREST || (rule == RM_UP && !negative) || (rule == RM_DOWN && negative);
+RM_FN uint64_t rm_overflow(int negative, int format, int mode, uint32_t *flags) {
+  int away = mode == RM_NEAREST || (mode == RM_UP && !negative) || (mode == RM_DOWN && negative);
   *flags |= RM_FLAG_OVERFLOW;
   return (away ? rm_infinity_bits(format) : rm_max_finite_bits(format)) | (negative ? rm_sign_bit(format) : 0);
 }
@@ -72,13 +72,13 @@ RM_FN uint64_t rm_overflow(int negative, int format, int rule, uint32_t *flags) 
  * Jamming: every boundary of rounding (a number of the format or a midpoint of two) has at most 54 significant bits. So a
  * number that lies strictly between the integers m and m+1, in units of 2^e, with m of at least 56 bits, may be passed as
  * m | 1: no boundary separates the two. */
-RM_LONG uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, int rule, uint32_t *flags) {
+RM_LONG uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, int mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format);
   const int top = 127 - rm_clz128(m);
   int64_t exponent = e + top; /* 2^exponent <= value < 2^(exponent+1) */
   uint64_t q, bits;
   int half, below, up;
-  if (exponent > rm_emax(format)) return rm_overflow(negative, format, rule, flags);
+  if (exponent > rm_emax(format)) return rm_overflow(negative, format, mode, flags);
   if (exponent < emin) exponent = emin;
   int64_t s = exponent - (p - 1) - e; /* the quantum is 2^s units */
   if (s > top + 1) { /* below half a quantum */
@@ -94,24 +94,24 @@ RM_LONG uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, 
     half = (int)(h & 1);
     below = (h << (s - 1)) != m;
   }
-  if (rule == RM_NEAREST)
+  if (mode == RM_NEAREST)
     up = half & (below | (int)(q & 1));
   else
-    up = (half | below) & (rule == (negative ? RM_DOWN : RM_UP));
+    up = (half | below) & (mode == (negative ? RM_DOWN : RM_UP));
   /* q has its hidden bit when the result is normal: it adds one to the exponent field. A carry does the same. */
   bits = ((uint64_t)(exponent - emin) << (p - 1)) + q + (uint64_t)up;
-  if (bits >= rm_infinity_bits(format)) return rm_overflow(negative, format, rule, flags);
+  if (bits >= rm_infinity_bits(format)) return rm_overflow(negative, format, mode, flags);
   return bits | (negative ? rm_sign_bit(format) : 0);
 }
 
 /* The same for a value strictly within (m-err, m+err) 2^e; err = 0 means exactly m 2^e. *undecided becomes 1, and the
  * result and the flags mean nothing, when the ends of the interval do not round alike; else 0. */
-RM_LONG uint64_t rm_round_bits(int negative, rm_u128 m, int64_t e, rm_u128 err, int format, int rule, uint32_t *flags,
+RM_LONG uint64_t rm_round_bits(int negative, rm_u128 m, int64_t e, rm_u128 err, int format, int mode, uint32_t *flags,
                              int *undecided) {
   uint32_t low_flags = 0, high_flags = 0;
   uint64_t low, high;
   *undecided = 0;
-  if (err == 0) return rm_round_exact(negative, m, e, format, rule, flags);
+  if (err == 0) return rm_round_exact(negative, m, e, format, mode, flags);
   *undecided = 1;
   if (err >= m) return 0;
   /* Two free bits at the top; then a unit is far below every boundary, and m-err+1/2 lies with m-err+anything in (0,1). */
@@ -125,8 +125,8 @@ RM_LONG uint64_t rm_round_bits(int negative, rm_u128 m, int64_t e, rm_u128 err, 
     err = (err >> -s) + 2;
   }
   if (err >= m) return 0;
-  low = rm_round_exact(negative, 2 * (m - err) + 1, e - s - 1, format, rule, &low_flags);
-  high = rm_round_exact(negative, 2 * (m + err) - 1, e - s - 1, format, rule, &high_flags);
+  low = rm_round_exact(negative, 2 * (m - err) + 1, e - s - 1, format, mode, &low_flags);
+  high = rm_round_exact(negative, 2 * (m + err) - 1, e - s - 1, format, mode, &high_flags);
   if (low != high || low_flags != high_flags) return 0;
   *undecided = 0;
   *flags |= low_flags;
@@ -136,45 +136,45 @@ RM_LONG uint64_t rm_round_bits(int negative, rm_u128 m, int64_t e, rm_u128 err, 
 /* A number a hair (but not at all) above (side 1) or below (side -1) x 2^k in magnitude, or just that (side 0); x is finite and
  * not 0. The hair is less than 2^-54 of it: nearer than the next boundary of any format. Below a power of two the next boundary is
  * a quarter of an ulp away, and an ulp of binary64 is at least 2^-53 of the number. */
-RM_LONG uint64_t rm_round_beside_scaled(double x, int k, int side, int format, int rule, uint32_t *flags) {
+RM_LONG uint64_t rm_round_beside_scaled(double x, int k, int side, int format, int mode, uint32_t *flags) {
   int e;
-  const rm_u128 m = (rm_u128)rm_split_double(x, &e) << 60;
-  return rm_round_exact((int)(rm_bits64(x) >> 63), side > 0 ? m + 1 : side < 0 ? m - 1 : m, e - 60 + k, format, rule, flags);
+  const rm_u128 m = (rm_u128)rm_decompose(x, &e) << 60;
+  return rm_round_exact((int)(rm_bits64(x) >> 63), side > 0 ? m + 1 : side < 0 ? m - 1 : m, e - 60 + k, format, mode, flags);
 }
 
 /* A hair above or below x in magnitude. */
-RM_FN uint64_t rm_round_beside(double x, int above, int format, int rule, uint32_t *flags) {
-  return rm_round_beside_scaled(x, 0, above ? 1 : -1, format, rule, flags);
+RM_FN uint64_t rm_round_beside(double x, int above, int format, int mode, uint32_t *flags) {
+  return rm_round_beside_scaled(x, 0, above ? 1 : -1, format, mode, flags);
 }
 
 /* |hi + lo| is within (m - margin, m + margin) 2^e when hi + lo is known closer than |err|, just m 2^e when err = 0 and margin = 0.
  * hi is not 0, |lo| and |err| are at most 2^-9 |hi|, all are finite: 2^122 < m < 2^125, margin < 2^117. */
-RM_FN void rm_split_dd(double hi, double lo, double err, rm_u128 *m, rm_u128 *margin, int *e) {
+RM_FN void rm_decompose_dd(double hi, double lo, double err, rm_u128 *m, rm_u128 *margin, int *e) {
   int el;
   const int negative = (int)(rm_bits64(hi) >> 63);
   /* Units of 2^e: hi is in [2^123, 2^124) of them; lo and err are below 2^116, their least bits at 2^62 or lower. */
-  *m = (rm_u128)rm_split_double(hi, e) << 71, *margin = 0;
+  *m = (rm_u128)rm_decompose(hi, e) << 71, *margin = 0;
   *e -= 71;
   if (lo != 0.0) {
-    const uint64_t ml = rm_split_double(lo, &el);
+    const uint64_t ml = rm_decompose(lo, &el);
     const int s = el - *e;
     const rm_u128 t = s >= 0 ? (rm_u128)ml << s : s > -64 ? ml >> -s : 0;
     if (s < 0) *margin = 1; /* what was cut off */
     *m = (int)(rm_bits64(lo) >> 63) == negative ? *m + t : *m - t;
   }
   if (err != 0.0) {
-    const uint64_t me = rm_split_double(err, &el);
+    const uint64_t me = rm_decompose(err, &el);
     const int s = el - *e;
     *margin += s >= 0 ? (rm_u128)me << s : (s > -64 ? me >> -s : 0) + 1;
   }
 }
 
-/* (hi + lo) 2^k, as in rm_split_dd. */
-RM_LONG uint64_t rm_round_dd(double hi, double lo, double err, int k, int format, int rule, uint32_t *flags, int *undecided) {
+/* (hi + lo) 2^k, as in rm_decompose_dd. */
+RM_LONG uint64_t rm_round_dd(double hi, double lo, double err, int k, int format, int mode, uint32_t *flags, int *undecided) {
   rm_u128 m, margin;
   int e;
-  rm_split_dd(hi, lo, err, &m, &margin, &e);
-  return rm_round_bits((int)(rm_bits64(hi) >> 63), m, e + k, margin, format, rule, flags, undecided);
+  rm_decompose_dd(hi, lo, err, &m, &margin, &e);
+  return rm_round_bits((int)(rm_bits64(hi) >> 63), m, e + k, margin, format, mode, flags, undecided);
 }
 
 #endif

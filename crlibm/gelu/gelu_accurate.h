@@ -1,11 +1,11 @@
-/* gelu, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* gelu, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_GELU_ACCURATE_H
 #define RM_GELU_ACCURATE_H
 
 #include "gelu.h"
 #include "gelu_mp.h"
 
-RM_COLD uint64_t rm_gelu_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_gelu_accurate(double x, int format, int mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format), negative = (int)(rm_bits64(x) >> 63);
   const uint64_t sign = negative ? rm_sign_bit(format) : 0;
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
@@ -14,22 +14,22 @@ RM_COLD uint64_t rm_gelu_accurate(double x, int format, int rule, uint32_t *flag
   if (size == 0.0 || x == -infinity) return sign; /* the limit at -inf is 0, approached from below */
   if (x == infinity) return rm_infinity_bits(format);
   /* |gelu(-x)| = x Phi(-x) < exp(-x^2/2) < 2^(emin-p), half the least subnormal number. */
-  if (negative && 0.5 * x * x > (double)(p - emin) * 0.6932) return rm_round_exact(1, 1, emin - p - 64, format, rule, flags);
+  if (negative && 0.5 * x * x > (double)(p - emin) * 0.6932) return rm_round_exact(1, 1, emin - p - 64, format, mode, flags);
   /* x - gelu x = x Phi(-x) < 2^-54 x. */
-  if (x >= 8.3) return rm_round_beside(x, 0, format, rule, flags);
+  if (x >= 8.3) return rm_round_beside(x, 0, format, mode, flags);
   /* |2 gelu(x)/x - 1| = |erf(x/sqrt 2)| < 0.8 |x| < 2^-57; above 1 for x > 0. */
-  if (size < 0x1p-57) return rm_round_beside_scaled(x, -1, negative ? -1 : 1, format, rule, flags);
+  if (size < 0x1p-57) return rm_round_beside_scaled(x, -1, negative ? -1 : 1, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
-  if (x >= RM_GELU_DD_LEAST) { /* double-double; a control build leaves it out */
+  if (x >= RM_GELU_DD_MIN) { /* double-double; a control build leaves it out */
     double hi, lo, err;
     int undecided;
     rm_gelu_dd(x, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, rule, flags, &undecided);
+    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
     if (!undecided) return bits;
   }
 #endif
-  return rm_gelu_mp_round(x, format, rule, flags);
+  return rm_gelu_mp_round(x, format, mode, flags);
 }
 
 #endif

@@ -11,7 +11,7 @@ RM_FN int rm_gelu_mp(uint64_t *v, double x, int n, uint64_t *err) {
   uint64_t m[RM_MP_LIMBS];
   int e;
   const int k = rm_ndtr_mp_twice(v, x, n, err);
-  rm_split_double(x, &e);
+  rm_decompose(x, &e);
   rm_mp_from_double(m, x, -e - 52, n);
   rm_mp_mul(v, v, m, n);
   *err = 2 * *err + (uint64_t)n + 3;
@@ -19,11 +19,11 @@ RM_FN int rm_gelu_mp(uint64_t *v, double x, int n, uint64_t *err) {
 }
 
 /* gelu(x) correctly rounded, for 2^-60 <= |x| < 45. */
-RM_COLD uint64_t rm_gelu_mp_round(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_gelu_mp_round(double x, int format, int mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     const int k = rm_gelu_mp(v, x, n, &err);
-    if (rm_mp_round(x < 0.0, v, k, err, n, format, rule, flags, &result)) break;
+    if (rm_mp_round(x < 0.0, v, k, err, n, format, mode, flags, &result)) break;
   }
   return result;
 }

@@ -1,4 +1,4 @@
-/* gelu_backward, complete: any arguments, format and rule. Called for the arguments that a fast kernel leaves undecided.
+/* gelu_backward, complete: any arguments, format and mode. Called for the arguments that a fast kernel leaves undecided.
  *
  * Products with the limits of gelu' as IEEE 754 has them: gelu'(+inf) = 1, gelu'(-inf) = -0, approached from below. Infinity
  * times that is invalid. */
@@ -8,7 +8,7 @@
 #include "gelu_backward.h"
 #include "gelu_backward_mp.h"
 
-RM_COLD uint64_t rm_gelu_backward_accurate(double g, double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_gelu_backward_accurate(double g, double x, int format, int mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format);
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
@@ -21,31 +21,31 @@ RM_COLD uint64_t rm_gelu_backward_accurate(double g, double x, int format, int r
     return rm_nan_bits(format);
   }
   if (g == 0.0 || x == -infinity) return sign;
-  if (x == infinity) return rm_round_beside_scaled(g, 0, 0, format, rule, flags);
+  if (x == infinity) return rm_round_beside_scaled(g, 0, 0, format, mode, flags);
   /* gelu' x = 1/2 (1 + 1.6 x ...). */
-  if (size < 0x1p-57) return rm_round_beside_scaled(g, -1, x > 0.0 ? 1 : x < 0.0 ? -1 : 0, format, rule, flags);
+  if (size < 0x1p-57) return rm_round_beside_scaled(g, -1, x > 0.0 ? 1 : x < 0.0 ? -1 : 0, format, mode, flags);
   /* 0 < gelu' x - 1 < x phi(x) < 2^-56. */
-  if (x >= 9.0) return rm_round_beside(g, 1, format, rule, flags);
+  if (x >= 9.0) return rm_round_beside(g, 1, format, mode, flags);
   int e;
-  rm_split_double(g, &e);
+  rm_decompose(g, &e);
   /* |gelu' x| < |x| phi(x) < 2^5 exp(-x^2/2) for -64 < x < -1. Below -64 the second bound is beyond all formats. */
   if (x < -1.0 && 0.5 * x * x > (double)(e + 58 + p - emin) * 0.6932)
-    return rm_round_exact(negative, 1, emin - p - 64, format, rule, flags);
+    return rm_round_exact(negative, 1, emin - p - 64, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
-  if (x >= RM_GELU_BACKWARD_DD_LEAST) { /* double-double; a control build leaves it out */
-    const double s = (double)rm_split_double(g, &e) * 0x1p-52; /* |g| = s 2^(e+52), 1 <= s < 2 */
+  if (x >= RM_GELU_BACKWARD_DD_MIN) { /* double-double; a control build leaves it out */
+    const double s = (double)rm_decompose(g, &e) * 0x1p-52; /* |g| = s 2^(e+52), 1 <= s < 2 */
     double hi, lo, err;
     int undecided;
     rm_gelu_backward_dd(g < 0.0 ? -s : s, x, &hi, &lo, &err);
     const double most = (hi < 0.0 ? -hi : hi) * 0x1p-9;
     if (err < most && lo < most && -lo < most) {
-      const uint64_t bits = rm_round_dd(hi, lo, err, e + 52, format, rule, flags, &undecided);
+      const uint64_t bits = rm_round_dd(hi, lo, err, e + 52, format, mode, flags, &undecided);
       if (!undecided) return bits;
     }
   }
 #endif
-  return rm_gelu_backward_mp_round(g, x, format, rule, flags);
+  return rm_gelu_backward_mp_round(g, x, format, mode, flags);
 }
 
 #endif

@@ -22,7 +22,7 @@
 
 RM_FN vf64 rm_gelu_backward_eval(vf64 g, vf64 x) {
   const vf64 one = vf64_set1(1.0);
-  vf64 a = vf64_min(vf64_set1(RM_GELU_SLOPE_MOST32), vf64_abs(x));
+  vf64 a = vf64_min(vf64_set1(RM_GELU_SLOPE_MAX32), vf64_abs(x));
   vi64 j = vi64_srl(vf64_bits(vf64_mad(a, vf64_set1(RM_GELU_SLOPE_SCALE32), one)), 50);
   vf64 t = vf64_sub(a, vf64_lookup16(rm_gelu_slope_c32, j)), t2 = vf64_mul(t, t), t4 = vf64_mul(t2, t2);
 #define C(n) vf64_lookup16(rm_gelu_slope_p32 + 16 * (n), j)

@@ -16,12 +16,12 @@
 #define RM_GELU_BACKWARD_F64_ERR_D RM_BOUND(0x1p-68) /* times |D| */
 #define RM_GELU_BACKWARD_F64_ERR_SUM RM_BOUND(0x1p-102) /* times W/2 + a k */
 #define RM_GELU_BACKWARD_DD_ERR RM_BOUND(0x1p-70) /* times the result */
-#define RM_GELU_BACKWARD_DD_LEAST -34.0 /* exp(-34^2/2) > 2^-834 */
+#define RM_GELU_BACKWARD_DD_MIN -34.0 /* exp(-34^2/2) > 2^-834 */
 
 /* hi + lo = g gelu'(x) within err, for x >= -34. hi has the sign of the product, also when that is a zero. */
 RM_FN void rm_gelu_backward_dd(vf64 g, vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 half = vf64_set1(0.5), k = vf64_set1(RM_GELU_SLOPE_K);
-  vf64 a = vf64_min(vf64_set1(-RM_GELU_BACKWARD_DD_LEAST), vf64_abs(x)), m = vf64_mul(a, half), q = vf64_mul(m, a);
+  vf64 a = vf64_min(vf64_set1(-RM_GELU_BACKWARD_DD_MIN), vf64_abs(x)), m = vf64_mul(a, half), q = vf64_mul(m, a);
   vf64 w, wl, werr, h, l;
   rm_ndtr_erfcx_dd(a, &w, &wl, &werr);
   w = vf64_mul(w, half);

@@ -50,7 +50,7 @@ def main():
             least = min(abs(value(first)), abs(value(last)))
         rows[j], centres[j], worst = p, c, max(worst, err / least)
     out.append(f"#define RM_GELU_SLOPE_SCALE32 {hexa(scale)}")
-    out.append(f"#define RM_GELU_SLOPE_MOST32 {float(MOST)}")
+    out.append(f"#define RM_GELU_SLOPE_MAX32 {float(MOST)}")
     out.append("/* The centre c of interval j, the bits 50 to 53 of 1 + a scale; one is the zero of D. */")
     out.append(array("rm_gelu_slope_c32", [centres[j] for j in range(16)]))
     out.append(f"/* Coefficient n at [16 n + j]: D(a) in a - c. Error relative to D 2^{log2(worst):.2f}. */")

@@ -37,7 +37,7 @@ RM_FN int rm_gelu_backward_mp(uint64_t *v, double g, double x, int n, uint64_t *
     *negative = 0;
     k = 1;
   }
-  rm_split_double(g, &e);
+  rm_decompose(g, &e);
   rm_mp_from_double(u, g, -e - 52, n);
   rm_mp_mul(v, v, u, n);
   *err = 2 * *err + (uint64_t)n + 4;
@@ -45,12 +45,12 @@ RM_FN int rm_gelu_backward_mp(uint64_t *v, double g, double x, int n, uint64_t *
 }
 
 /* g gelu'(x) correctly rounded, same domain. */
-RM_COLD uint64_t rm_gelu_backward_mp_round(double g, double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_gelu_backward_mp_round(double g, double x, int format, int mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], err, result = 0;
   int negative;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     const int k = rm_gelu_backward_mp(v, g, x, n, &err, &negative);
-    if (rm_mp_round(negative ^ (g < 0.0), v, k, err, n, format, rule, flags, &result)) break;
+    if (rm_mp_round(negative ^ (g < 0.0), v, k, err, n, format, mode, flags, &result)) break;
   }
   return result;
 }

@@ -5,7 +5,7 @@
 #include "../config.h"
 
 #define RM_GELU_SLOPE_SCALE32 0x1.84dc5abbf184ep-1
-#define RM_GELU_SLOPE_MOST32 19.75
+#define RM_GELU_SLOPE_MAX32 19.75
 /* The centre c of interval j, the bits 50 to 53 of 1 + a scale; one is the zero of D. */
 RM_TABLE double rm_gelu_slope_c32[16] = {
   0x1.a555555556fabp+0, 0x1.26eeeeeef015ep+1, 0x1.7b33333334ae7p+1, 0x1.cf7777777946fp+1,

@@ -2,7 +2,7 @@
 #ifndef RM_GELU_TANH_GELU_TANH_H
 #define RM_GELU_TANH_GELU_TANH_H
 
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "gelu_tanh_b64.h"
 #include "gelu_tanh_dd.h"
 
@@ -13,13 +13,13 @@ RM_FN vm64 rm_gelu_tanh_special(vf64 x, int format) {
 }
 
 /* |x| e^t(x) < 2^-1075, t(-21.6) < -753: RN gives -0. */
-RM_FN vm64 rm_gelu_tanh_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_gelu_tanh_decided(vf64 x, int format, vf64 *y) {
   (void)format;
   vm64 zero = vf64_lt(x, vf64_set1(-21.6));
   *y = vf64_select(zero, vf64_set1(-0.0), *y);
   return zero;
 }
 
-RM_FASTS_ANY(gelu_tanh, GELU_TANH, 1, 0)
+RM_FAST_PHASE_ANY(gelu_tanh, GELU_TANH, 1, 0)
 
 #endif

@@ -12,7 +12,7 @@ RM_FN vm64 rm_hypot_special(vf64 x, vf64 y) { /* of f64, and also NaN and infini
 }
 
 /* An infinity, unless the other argument is NaN, which may be a signalling one; f64 zeros. */
-RM_FN vm64 rm_hypot_settled(vf64 x, vf64 y, int format, vf64 *result) {
+RM_FN vm64 rm_hypot_decided(vf64 x, vf64 y, int format, vf64 *result) {
   (void)format;
   vf64 larger = vf64_max(vf64_abs(x), vf64_abs(y));
   vm64 known = vm64_or(vf64_is_infinite(larger), vf64_eq(larger, vf64_set1(0.0)));

@@ -4,7 +4,7 @@
 
 #include "log_b64.h"
 #include "log_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 #define RM_LOG_ODD 0
 
@@ -16,8 +16,8 @@ RM_FN vm64 rm_log_special(vf64 x, int format) {
   return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(least)), vi64_set1(infinity - least)));
 }
 
-RM_NONE_SETTLED(log, 1)
+RM_NONE_DECIDED(log, 1)
 
-RM_FASTS(log, LOG, 1)
+RM_FAST_PHASE(log, LOG, 1)
 
 #endif

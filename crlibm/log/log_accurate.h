@@ -1,4 +1,4 @@
-/* log, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* log, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_LOG_ACCURATE_H
 #define RM_LOG_ACCURATE_H
 
@@ -18,11 +18,11 @@ RM_FN int rm_log_closed(double x, int format, uint32_t *flags, uint64_t *result)
     *flags |= RM_FLAG_INVALID;
     return 1;
   }
-  *result = x == 1.0 ? 0 : rm_infinity_bits(format); /* log 1 = +0 under every rule */
+  *result = x == 1.0 ? 0 : rm_infinity_bits(format); /* log 1 = +0 under every mode */
   return x == 1.0 || x == rm_from_bits64(UINT64_C(0x7ff0000000000000));
 }
 
-RM_COLD uint64_t rm_log_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_log_accurate(double x, int format, int mode, uint32_t *flags) {
   uint64_t result;
   if (rm_log_closed(x, format, flags, &result)) return result;
 
@@ -31,11 +31,11 @@ RM_COLD uint64_t rm_log_accurate(double x, int format, int rule, uint32_t *flags
     double hi, lo, err;
     int undecided;
     rm_log_dd(x, &hi, &lo, &err);
-    result = rm_round_dd(hi, lo, err, 0, format, rule, flags, &undecided);
+    result = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
     if (!undecided) return result;
   }
 #endif
-  return rm_log_mp_round(x, format, rule, flags);
+  return rm_log_mp_round(x, format, mode, flags);
 }
 
 #endif

@@ -14,7 +14,7 @@ RM_FN int rm_log_times_mp(uint64_t *v, double x, const uint64_t *c, int n) {
 RM_FN uint64_t rm_log_times_mp_err(int n) { return 2 * rm_log_mp_err(n) + (uint64_t)n + 747; }
 
 /* log x to the base, correctly rounded, for finite x > 0 that is no power of the base: the result is irrational. */
-RM_COLD uint64_t rm_log_times_round(double x, double ch, double cl, const uint64_t *c, int format, int rule,
+RM_COLD uint64_t rm_log_times_round(double x, double ch, double cl, const uint64_t *c, int format, int mode,
                                     uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
 #if !defined(RM_CFG_NO_DD)
@@ -22,7 +22,7 @@ RM_COLD uint64_t rm_log_times_round(double x, double ch, double cl, const uint64
     double hi, lo, err;
     int undecided;
     rm_log_times_dd(x, ch, cl, &hi, &lo, &err);
-    result = rm_round_dd(hi, lo, err, 0, format, rule, flags, &undecided);
+    result = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
     if (!undecided) return result;
   }
 #else
@@ -30,7 +30,7 @@ RM_COLD uint64_t rm_log_times_round(double x, double ch, double cl, const uint64
 #endif
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     const int negative = rm_log_times_mp(v, x, c, n);
-    if (rm_mp_round(negative, v, 0, rm_log_times_mp_err(n), n, format, rule, flags, &result)) break;
+    if (rm_mp_round(negative, v, 0, rm_log_times_mp_err(n), n, format, mode, flags, &result)) break;
   }
   return result;
 }

@@ -91,17 +91,17 @@ RM_COLD int rm_log_mp_of(uint64_t *v, const uint64_t *a, int64_t e, uint64_t a_e
 RM_FN int rm_log_mp(uint64_t *v, double x, int n) {
   uint64_t a[RM_MP_LIMBS], err;
   int e;
-  const uint64_t m = rm_split_double(x, &e);
+  const uint64_t m = rm_decompose(x, &e);
   rm_mp_from_integer(a, m, -53, n);
   return rm_log_mp_of(v, a, e + 53, 0, n, &err);
 }
 
 /* log(x) correctly rounded, for finite x > 0 other than 1. */
-RM_COLD uint64_t rm_log_mp_round(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_log_mp_round(double x, int format, int mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     int negative = rm_log_mp(v, x, n);
-    if (rm_mp_round(negative, v, 0, rm_log_mp_err(n), n, format, rule, flags, &result)) break;
+    if (rm_mp_round(negative, v, 0, rm_log_mp_err(n), n, format, mode, flags, &result)) break;
   }
   return result;
 }

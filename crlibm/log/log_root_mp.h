@@ -12,7 +12,7 @@
 RM_FN void rm_log_root_mp(uint64_t *v, double x, int k, int minus, int n, uint64_t *err) {
   uint64_t s[RM_MP_LIMBS], t[RM_MP_LIMBS];
   int e;
-  const uint64_t m = rm_split_double(x, &e);
+  const uint64_t m = rm_decompose(x, &e);
   const rm_u128 square = (rm_u128)m * m;
   const int e2 = 2 * (e - k) - 2;
   rm_mp_from_integer(s, (uint64_t)(square >> 64), e2 + 64, n);

@@ -11,8 +11,8 @@
 /* The domain of log. The results are zero or normal: |log10 x| >= 2^-13, 2^-10, 2^-26, 2^-55 in the four formats. */
 RM_FN vm64 rm_log10_special(vf64 x, int format) { return rm_log_special(x, format); }
 
-RM_NONE_SETTLED(log10, 1)
+RM_NONE_DECIDED(log10, 1)
 
-RM_FASTS(log10, LOG10, 1)
+RM_FAST_PHASE(log10, LOG10, 1)
 
 #endif

@@ -1,16 +1,16 @@
-/* log10, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* log10, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_LOG10_ACCURATE_H
 #define RM_LOG10_ACCURATE_H
 
 #include "../log/log_base_accurate.h"
 
-RM_COLD uint64_t rm_log10_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_log10_accurate(double x, int format, int mode, uint32_t *flags) {
   uint64_t result;
   if (rm_log_closed(x, format, flags, &result)) return result;
   double power = 10.0;
   for (int k = 1; k <= 22; k++, power *= 10.0) /* 10^22 is the last power of ten among the doubles; 10^-k is none */
-    if (x == power) return rm_round_exact(0, (rm_u128)k, 0, format, rule, flags);
-  return rm_log_times_round(x, RM_LOG_INV_LN10, RM_LOG_INV_LN10_LO, rm_mp_inv_ln10, format, rule, flags);
+    if (x == power) return rm_round_exact(0, (rm_u128)k, 0, format, mode, flags);
+  return rm_log_times_round(x, RM_LOG_INV_LN10, RM_LOG_INV_LN10_LO, rm_mp_inv_ln10, format, mode, flags);
 }
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "log1p_b64.h"
 #include "log1p_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 #define RM_LOG1P_ODD 1 /* the kernels evaluate at x itself; the result has the sign of x, also when it is zero */
 
@@ -18,13 +18,13 @@ RM_FN vm64 rm_log1p_special(vf64 x, int format) {
 }
 
 /* Tiny special lanes: |log1p x - x| < x^2 is far below half a unit of x. */
-RM_FN vm64 rm_log1p_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_log1p_decided(vf64 x, int format, vf64 *y) {
   (void)format;
   vm64 tiny = vf64_lt(vf64_abs(x), vf64_set1(0x1p-960));
   *y = vf64_select(tiny, x, *y);
   return tiny;
 }
 
-RM_FASTS(log1p, LOG1P, 1)
+RM_FAST_PHASE(log1p, LOG1P, 1)
 
 #endif

@@ -1,11 +1,11 @@
-/* log1p, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* log1p, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_LOG1P_ACCURATE_H
 #define RM_LOG1P_ACCURATE_H
 
 #include "log1p.h"
 #include "log1p_mp.h"
 
-RM_COLD uint64_t rm_log1p_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_log1p_accurate(double x, int format, int mode, uint32_t *flags) {
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x < -1.0) {
@@ -19,18 +19,18 @@ RM_COLD uint64_t rm_log1p_accurate(double x, int format, int rule, uint32_t *fla
   if (x == 0.0) return rm_bits64(x) >> 63 ? rm_sign_bit(format) : 0;
   if (x == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_infinity_bits(format);
   /* 0 < x - log(1 + x) < x^2/2 / (1 - |x|) < 2^-54 |x|. */
-  if (size <= 0x1p-54) return rm_round_beside(x, x < 0.0, format, rule, flags);
+  if (size <= 0x1p-54) return rm_round_beside(x, x < 0.0, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
   if (!rm_log1p_special(x, RM_F64)) { /* double-double; a control build leaves it out */
     double hi, lo, err;
     int undecided;
     rm_log1p_dd(x, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, rule, flags, &undecided);
+    const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
     if (!undecided) return bits;
   }
 #endif
-  return rm_log1p_mp_round(x, format, rule, flags);
+  return rm_log1p_mp_round(x, format, mode, flags);
 }
 
 #endif

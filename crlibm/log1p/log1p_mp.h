@@ -10,7 +10,7 @@
 RM_FN int rm_log1p_mp(uint64_t *v, double x, int n, uint64_t *err) {
   uint64_t a[RM_MP_LIMBS], b[RM_MP_LIMBS];
   int e, cut;
-  const uint64_t m = rm_split_double(x, &e);
+  const uint64_t m = rm_decompose(x, &e);
   if (x >= 1.0) {
     e += 53;
     rm_mp_from_integer(a, m, -53, n);
@@ -30,11 +30,11 @@ RM_FN int rm_log1p_mp(uint64_t *v, double x, int n, uint64_t *err) {
 }
 
 /* log(1 + x) correctly rounded, for finite x > -1 other than 0. */
-RM_COLD uint64_t rm_log1p_mp_round(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_log1p_mp_round(double x, int format, int mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     const int negative = rm_log1p_mp(v, x, n, &err);
-    if (rm_mp_round(negative, v, 0, err, n, format, rule, flags, &result)) break;
+    if (rm_mp_round(negative, v, 0, err, n, format, mode, flags, &result)) break;
   }
   return result;
 }

@@ -12,8 +12,8 @@
  * larger. */
 RM_FN vm64 rm_log2_special(vf64 x, int format) { return rm_log_special(x, format); }
 
-RM_NONE_SETTLED(log2, 1)
+RM_NONE_DECIDED(log2, 1)
 
-RM_FASTS(log2, LOG2, 1)
+RM_FAST_PHASE(log2, LOG2, 1)
 
 #endif

@@ -3,7 +3,7 @@
 #define RM_LOG_SIGMOID_LOG_SIGMOID_H
 
 #include "../softplus/softplus.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "log_sigmoid_b64.h"
 #include "log_sigmoid_dd.h"
 
@@ -12,13 +12,13 @@
 RM_FN vm64 rm_log_sigmoid_special(vf64 x, int format) { return rm_softplus_special(vf64_neg(x), format); }
 
 /* -0 where softplus(-x) rounds to 0. */
-RM_FN vm64 rm_log_sigmoid_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_log_sigmoid_decided(vf64 x, int format, vf64 *y) {
   vf64 r = vf64_neg(*y);
-  vm64 zero = rm_softplus_settled(vf64_neg(x), format, &r);
+  vm64 zero = rm_softplus_decided(vf64_neg(x), format, &r);
   *y = vf64_neg(r);
   return zero;
 }
 
-RM_FASTS(log_sigmoid, LOG_SIGMOID, 1)
+RM_FAST_PHASE(log_sigmoid, LOG_SIGMOID, 1)
 
 #endif

@@ -1,4 +1,4 @@
-/* log_sigmoid, complete: any argument, format and rule. log_sigmoid(x) = -softplus(-x), so log_sigmoid(inf) = -0, as the
+/* log_sigmoid, complete: any argument, format and mode. log_sigmoid(x) = -softplus(-x), so log_sigmoid(inf) = -0, as the
  * rounded results before it. */
 #ifndef RM_LOG_SIGMOID_ACCURATE_H
 #define RM_LOG_SIGMOID_ACCURATE_H
@@ -6,8 +6,8 @@
 #include "../softplus/softplus_accurate.h"
 #include "log_sigmoid.h"
 
-RM_COLD uint64_t rm_log_sigmoid_accurate(double x, int format, int rule, uint32_t *flags) {
-  return rm_softplus_signed_accurate(1, -x, format, rule, flags);
+RM_COLD uint64_t rm_log_sigmoid_accurate(double x, int format, int mode, uint32_t *flags) {
+  return rm_softplus_signed_accurate(1, -x, format, mode, flags);
 }
 
 #endif

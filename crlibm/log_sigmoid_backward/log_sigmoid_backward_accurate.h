@@ -1,11 +1,11 @@
-/* log_sigmoid_backward, complete: any arguments, format and rule. */
+/* log_sigmoid_backward, complete: any arguments, format and mode. */
 #ifndef RM_LOG_SIGMOID_BACKWARD_ACCURATE_H
 #define RM_LOG_SIGMOID_BACKWARD_ACCURATE_H
 
 #include "../sigmoid/sigmoid_product_accurate.h"
 
-RM_COLD uint64_t rm_log_sigmoid_backward_accurate(double g, double x, int format, int rule, uint32_t *flags) {
-  return rm_sigmoid_product_accurate(g, -x, RM_SIGMOID_X, RM_SIGMOID_VALUE, format, rule, flags);
+RM_COLD uint64_t rm_log_sigmoid_backward_accurate(double g, double x, int format, int mode, uint32_t *flags) {
+  return rm_sigmoid_product_accurate(g, -x, RM_SIGMOID_X, RM_SIGMOID_VALUE, format, mode, flags);
 }
 
 #endif

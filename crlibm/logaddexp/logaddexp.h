@@ -3,7 +3,7 @@
 #ifndef RM_LOGADDEXP_LOGADDEXP_H
 #define RM_LOGADDEXP_LOGADDEXP_H
 
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "../softplus/softplus_b64.h"
 #include "../softplus/softplus_dd.h"
 
@@ -40,7 +40,7 @@ RM_FN vm64 rm_logaddexp_fast_f64(const vf64 *x, vf64 *y) {
 }
 
 /* The greater of x and y is infinite: it is the result, -inf also from two of them. */
-RM_FN vm64 rm_logaddexp_settled(vf64 x, vf64 y, int format, vf64 *r) {
+RM_FN vm64 rm_logaddexp_decided(vf64 x, vf64 y, int format, vf64 *r) {
   (void)format;
   const vf64 infinity = vf64_from_bits(vi64_set1(INT64_C(0x7ff) << 52));
   vf64 big = vf64_max(x, y);

@@ -1,11 +1,11 @@
-/* logaddexp, complete: any arguments, format and rule. */
+/* logaddexp, complete: any arguments, format and mode. */
 #ifndef RM_LOGADDEXP_ACCURATE_H
 #define RM_LOGADDEXP_ACCURATE_H
 
 #include "../softplus/softplus_accurate.h"
 #include "logaddexp.h"
 
-RM_COLD uint64_t rm_logaddexp_accurate(double x, double y, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_logaddexp_accurate(double x, double y, int format, int mode, uint32_t *flags) {
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const double big = x > y ? x : y, small = x > y ? y : x;
   if (rm_is_nan(x) || rm_is_nan(y)) return rm_nan_bits(format);
@@ -14,10 +14,10 @@ RM_COLD uint64_t rm_logaddexp_accurate(double x, double y, int format, int rule,
   if (small == -infinity) { /* exactly big; log 1 = +0 */
     int e;
     if (big == 0.0) return 0;
-    const uint64_t m = rm_split_double(big, &e);
-    return rm_round_exact(big < 0.0, m, e, format, rule, flags);
+    const uint64_t m = rm_decompose(big, &e);
+    return rm_round_exact(big < 0.0, m, e, format, mode, flags);
   }
-  return rm_softplus_sum_accurate(0, big, small, format, rule, flags);
+  return rm_softplus_sum_accurate(0, big, small, format, mode, flags);
 }
 
 #endif

@@ -1,10 +1,10 @@
-/* x y, complete: any arguments, format and rule, by the exact product of the significands. */
+/* x y, complete: any arguments, format and mode, by the exact product of the significands. */
 #ifndef RM_MULTIPLY_ACCURATE_H
 #define RM_MULTIPLY_ACCURATE_H
 
 #include "../fp/exact.h"
 
-RM_COLD uint64_t rm_multiply_accurate(double x, double y, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_multiply_accurate(double x, double y, int format, int mode, uint32_t *flags) {
   const int negative = rm_is_negative(x) != rm_is_negative(y);
   int ex, ey;
   if (rm_is_nan(x) || rm_is_nan(y)) return rm_nan_bits(format);
@@ -13,8 +13,8 @@ RM_COLD uint64_t rm_multiply_accurate(double x, double y, int format, int rule, 
     return rm_signed_infinity(negative, format);
   }
   if (x == 0.0 || y == 0.0) return rm_signed_zero(negative, format);
-  const uint64_t mx = rm_split_double(x, &ex), my = rm_split_double(y, &ey);
-  return rm_round_exact(negative, (rm_u128)mx * my, ex + ey, format, rule, flags);
+  const uint64_t mx = rm_decompose(x, &ex), my = rm_decompose(y, &ey);
+  return rm_round_exact(negative, (rm_u128)mx * my, ex + ey, format, mode, flags);
 }
 
 #endif

@@ -1,33 +1,33 @@
-/* ndtr, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* ndtr, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_NDTR_ACCURATE_H
 #define RM_NDTR_ACCURATE_H
 
 #include "ndtr.h"
 #include "ndtr_mp.h"
 
-RM_COLD uint64_t rm_ndtr_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_ndtr_accurate(double x, int format, int mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format);
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x == infinity) return rm_one_bits(format);
   if (x == -infinity) return 0;
   /* Phi(-x) < exp(-x^2/2) < 2^(emin-p), half the least subnormal number. */
-  if (x < 0.0 && 0.5 * x * x > (double)(p - emin) * 0.6932) return rm_round_exact(0, 1, emin - p - 64, format, rule, flags);
+  if (x < 0.0 && 0.5 * x * x > (double)(p - emin) * 0.6932) return rm_round_exact(0, 1, emin - p - 64, format, mode, flags);
   /* 1 - Phi(x) < 2^-54. */
-  if (x >= 8.3) return rm_round_beside(1.0, 0, format, rule, flags);
+  if (x >= 8.3) return rm_round_beside(1.0, 0, format, mode, flags);
   /* |2 Phi(x) - 1| < 0.8 |x| < 2^-55; exactly 1/2 at 0. */
-  if (x > -0x1p-55 && x < 0x1p-55) return rm_round_beside_scaled(1.0, -1, (x > 0.0) - (x < 0.0), format, rule, flags);
+  if (x > -0x1p-55 && x < 0x1p-55) return rm_round_beside_scaled(1.0, -1, (x > 0.0) - (x < 0.0), format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
-  if (x >= RM_NDTR_DD_LEAST) { /* double-double; a control build leaves it out */
+  if (x >= RM_NDTR_DD_MIN) { /* double-double; a control build leaves it out */
     double hi, lo, err;
     int undecided;
     rm_ndtr_dd(x, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, rule, flags, &undecided);
+    const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
     if (!undecided) return bits;
   }
 #endif
-  return rm_ndtr_mp_round(x, format, rule, flags);
+  return rm_ndtr_mp_round(x, format, mode, flags);
 }
 
 #endif

@@ -14,11 +14,11 @@ RM_FN int rm_ndtr_mp_twice(uint64_t *v, double x, int n, uint64_t *err) {
 }
 
 /* Phi(x) correctly rounded, for 2^-60 <= |x| < 45. */
-RM_COLD uint64_t rm_ndtr_mp_round(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_ndtr_mp_round(double x, int format, int mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     const int k = rm_ndtr_mp_twice(v, x, n, &err);
-    if (rm_mp_round(0, v, k - 1, err, n, format, rule, flags, &result)) break;
+    if (rm_mp_round(0, v, k - 1, err, n, format, mode, flags, &result)) break;
   }
   return result;
 }

@@ -2,7 +2,7 @@
 #ifndef RM_NDTRI_NDTRI_H
 #define RM_NDTRI_NDTRI_H
 
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "ndtri_b64.h"
 #include "ndtri_dd.h"
 
@@ -11,12 +11,12 @@
 /* Lanes that are not inside (0, 1), NaN included; for f64 those below the kernel's domain. The other formats have no
  * number in (0, 2^-149), and no result that is subnormal: |2 p - 1| is 0 or at least 2^-11 (f16), 2^-24. */
 RM_FN vm64 rm_ndtri_special(vf64 p, int format) {
-  const double least = format == RM_F64 ? RM_NDTRI_DD_LEAST : 0x1p-149;
+  const double least = format == RM_F64 ? RM_NDTRI_DD_MIN : 0x1p-149;
   return vm64_not(vm64_and(vf64_le(vf64_set1(least), p), vf64_lt(p, vf64_set1(1.0))));
 }
 
-RM_NONE_SETTLED(ndtri, 1)
+RM_NONE_DECIDED(ndtri, 1)
 
-RM_FASTS(ndtri, NDTRI, 1)
+RM_FAST_PHASE(ndtri, NDTRI, 1)
 
 #endif

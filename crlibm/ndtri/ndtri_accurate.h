@@ -1,4 +1,4 @@
-/* ndtri, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* ndtri, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_NDTRI_ACCURATE_H
 #define RM_NDTRI_ACCURATE_H
 
@@ -6,7 +6,7 @@
 #include "../fp/exact.h"
 #include "ndtri.h"
 
-RM_COLD uint64_t rm_ndtri_accurate(double p, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_ndtri_accurate(double p, int format, int mode, uint32_t *flags) {
   const int below = p < 0.5;
   double u, v;
   if (rm_is_nan(p)) return rm_nan_bits(format);
@@ -16,8 +16,8 @@ RM_COLD uint64_t rm_ndtri_accurate(double p, int format, int rule, uint32_t *fla
   rm_ndtri_parts(p, &u, &v);
   if (below) u = -u;
   struct rm_erfinv_target target = {0, 0, v < 0.5, 1}; /* v is exact; u where v >= 1/2 */
-  target.m = rm_split_double(target.tail ? v : u, &target.e);
-  return rm_erfinv_complete(&target, below, u, 0.0, v, 0.0, format, rule, flags);
+  target.m = rm_decompose(target.tail ? v : u, &target.e);
+  return rm_erfinv_complete(&target, below, u, 0.0, v, 0.0, format, mode, flags);
 }
 
 #endif

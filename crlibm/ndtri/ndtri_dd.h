@@ -5,8 +5,8 @@
 #include "../erfinv/erfinv_dd.h"
 #include "ndtri_b64.h"
 
-/* hi + lo = ndtri(p) within err, for RM_NDTRI_DD_LEAST <= p < 1. */
-#define RM_NDTRI_DD_LEAST 0x1p-170
+/* hi + lo = ndtri(p) within err, for RM_NDTRI_DD_MIN <= p < 1. */
+#define RM_NDTRI_DD_MIN 0x1p-170
 RM_FN void rm_ndtri_dd(vf64 p, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 zero = vf64_set1(0.0);
   vf64 u, v, size;

@@ -1,5 +1,5 @@
 /* A normal random number, complete: RN(Phi^-1((k + 1/2) 2^-64)) of a 64-bit draw k (spec.md, section 6), in any format and
- * by any rule. Never infinite, NaN or zero before rounding: |z| is between 1.25 2^-64 and 9.2. It raises no flag.
+ * by any mode. Never infinite, NaN or zero before rounding: |z| is between 1.25 2^-64 and 9.2. It raises no flag.
  *
  * With s the top bit of k and j = k or, for s = 1, 2^64 - 1 - k: the probability of the tail is (j + 1/2) 2^-64, 1 - |u| =
  * (2 j + 1) 2^-64 and |u| = (2^64 - 2 j - 1) 2^-64, exact integers of 64 bits, and s = 0 gives a negative number. */
@@ -16,7 +16,7 @@ RM_FN void rm_normal_parts(uint64_t m, double *h, double *l) {
   *h *= 0x1p-64;
 }
 
-RM_COLD uint64_t rm_normal_accurate(uint64_t k, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_normal_accurate(uint64_t k, int format, int mode, uint32_t *flags) {
   const int negative = !(k >> 63);
   const uint64_t mv = 2 * (negative ? k : ~k) + 1, mu = 0 - mv;
   double uh, ul, vh, vl;
@@ -24,7 +24,7 @@ RM_COLD uint64_t rm_normal_accurate(uint64_t k, int format, int rule, uint32_t *
   rm_normal_parts(mv, &vh, &vl);
   const int tail = mv < mu;
   const struct rm_erfinv_target target = {tail ? mv : mu, -64, tail, 1};
-  return rm_erfinv_complete(&target, negative, uh, ul, vh, vl, format, rule, flags);
+  return rm_erfinv_complete(&target, negative, uh, ul, vh, vl, format, mode, flags);
 }
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef RM_POW_POW_H
 #define RM_POW_POW_H
 
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "pow_b64.h"
 #include "pow_dd.h"
 
@@ -50,8 +50,8 @@ RM_FN vm64 rm_pow_fast_f64(const vf64 *x, vf64 *y) {
   return vm64_or(vm64_or(open, undecided), vm64_or(tiny, vm64_not(regular)));
 }
 
-/* Results that are 0: x = 0 and 0 < y < 2^51; or y log|x| below the range of rm_exp_settled, where RN gives 0. */
-RM_FN vm64 rm_pow_settled(vf64 x, vf64 y, int format, vf64 *r) {
+/* Results that are 0: x = 0 and 0 < y < 2^51; or y log|x| below the range of rm_exp_decided, where RN gives 0. */
+RM_FN vm64 rm_pow_decided(vf64 x, vf64 y, int format, vf64 *r) {
   const double least = format == RM_F64 ? -745.2 : format == RM_F32 ? -104.0 : format == RM_BF16 ? -92.9 : -17.4;
   const int64_t normal = INT64_C(1) << 52, infinity = INT64_C(0x7ff) << 52;
   const vf64 nought = vf64_set1(0.0), one = vf64_set1(1.0);

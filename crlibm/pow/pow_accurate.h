@@ -1,4 +1,4 @@
-/* pow, complete: any arguments, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* pow, complete: any arguments, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_POW_ACCURATE_H
 #define RM_POW_ACCURATE_H
 
@@ -7,7 +7,7 @@
 
 /* |y| = n 2^e with n odd, for finite y != 0. */
 RM_FN uint64_t rm_pow_odd_part(double y, int *e) {
-  const uint64_t n = rm_split_double(y, e);
+  const uint64_t n = rm_decompose(y, e);
   const int zeros = rm_ctz64(n);
   *e += zeros;
   return n >> zeros;
@@ -75,7 +75,7 @@ RM_FN uint64_t rm_pow_accurate_special(double x, double y, int odd, int format, 
   return ((a > 1.0) == (y > 0.0) ? rm_infinity_bits(format) : 0) | sign;
 }
 
-RM_COLD uint64_t rm_pow_accurate(double x, double y, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_pow_accurate(double x, double y, int format, int mode, uint32_t *flags) {
   const int p = rm_precision(format), emax = rm_emax(format), emin = rm_emin(format);
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   double a = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
@@ -91,7 +91,7 @@ RM_COLD uint64_t rm_pow_accurate(double x, double y, int format, int rule, uint3
   }
   const int negative = x < 0.0 && odd;
   if (a == 1.0) return rm_one_bits(format) | (negative ? rm_sign_bit(format) : 0);
-  if (rm_pow_exact(a, y, &d, &e)) return rm_round_exact(negative, d, e, format, rule, flags);
+  if (rm_pow_exact(a, y, &d, &e)) return rm_round_exact(negative, d, e, format, mode, flags);
 
   /* L = lh + ll = log a, z = y L. */
   vf64 k, m, lh, ll;
@@ -101,10 +101,10 @@ RM_COLD uint64_t rm_pow_accurate(double x, double y, int format, int rule, uint3
   rm_pow_log_dd(subnormal ? k - 64.0 : k, m, j, &lh, &ll);
   const double z = y * lh, size = z < 0.0 ? -z : z;
   /* ln2 = 0.69314718... < 0.6932: a^y > 2^(emax+1), or below 2^(emin-p), half the least subnormal number. */
-  if (z > (double)(emax + 1) * 0.6932) return rm_overflow(negative, format, rule, flags);
-  if (z < (double)(emin - p) * 0.6932) return rm_round_exact(negative, 1, emin - p - 64, format, rule, flags);
+  if (z > (double)(emax + 1) * 0.6932) return rm_overflow(negative, format, mode, flags);
+  if (z < (double)(emin - p) * 0.6932) return rm_round_exact(negative, 1, emin - p - 64, format, mode, flags);
   /* 0 < |a^y - 1| < 2^-54, also when z underflows. */
-  if (size < 0x1p-55) return rm_round_beside(negative ? -1.0 : 1.0, (a > 1.0) == (y > 0.0), format, rule, flags);
+  if (size < 0x1p-55) return rm_round_beside(negative ? -1.0 : 1.0, (a > 1.0) == (y > 0.0), format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD) /* double-double; a control build leaves it out */
   double rh, rl, h, c, t, hi, lo, err;
@@ -114,10 +114,10 @@ RM_COLD uint64_t rm_pow_accurate(double x, double y, int format, int rule, uint3
   rm_exp_unscaled_dd(j, rh, h, c, &hi, &lo, &err);
   err = hi * RM_POW_DD_ERR;
   const uint64_t bits =
-      rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, (int16_t)j >> 4, format, rule, flags, &undecided);
+      rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, (int16_t)j >> 4, format, mode, flags, &undecided);
   if (!undecided) return bits;
 #endif
-  return rm_pow_mp_round(negative, a, y, format, rule, flags);
+  return rm_pow_mp_round(negative, a, y, format, mode, flags);
 }
 
 #endif

@@ -25,12 +25,12 @@ RM_FN int rm_pow_mp(uint64_t *f, double a, double y, int n) {
 }
 
 /* (-1)^odd a^y correctly rounded, a and y as above; a^y is not a boundary of rounding (pow_accurate.h). */
-RM_COLD uint64_t rm_pow_mp_round(int odd, double a, double y, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_pow_mp_round(int odd, double a, double y, int format, int mode, uint32_t *flags) {
   uint64_t f[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     const int m = n < RM_MP_MAX ? n : RM_MP_MAX - 1;
     const int k = rm_pow_mp(f, a, y, m);
-    if (rm_mp_round(odd, f, k, rm_pow_mp_err(m), m, format, rule, flags, &result)) break;
+    if (rm_mp_round(odd, f, k, rm_pow_mp_err(m), m, format, mode, flags, &result)) break;
   }
   return result;
 }

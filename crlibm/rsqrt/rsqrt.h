@@ -2,7 +2,7 @@
 #ifndef RM_RSQRT_RSQRT_H
 #define RM_RSQRT_RSQRT_H
 
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "rsqrt_b64.h"
 #include "rsqrt_dd.h"
 
@@ -15,13 +15,13 @@ RM_FN vm64 rm_rsqrt_special(vf64 x, int format) {
   return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(least)), vi64_set1(end - least)));
 }
 
-RM_FN vm64 rm_rsqrt_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_rsqrt_decided(vf64 x, int format, vf64 *y) {
   (void)format;
   vm64 infinite = vi64_eq(vf64_bits(x), vi64_set1(INT64_C(2047) << 52));
   *y = vf64_select(infinite, vf64_set1(0.0), *y);
   return infinite;
 }
 
-RM_FASTS(rsqrt, RSQRT, 1)
+RM_FAST_PHASE(rsqrt, RSQRT, 1)
 
 #endif

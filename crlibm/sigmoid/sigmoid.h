@@ -2,24 +2,24 @@
 #ifndef RM_SIGMOID_SIGMOID_H
 #define RM_SIGMOID_SIGMOID_H
 
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "sigmoid_b64.h"
 #include "sigmoid_dd.h"
 
 /* NaN, and x < -670, where results are or become subnormal (that matters in f64 only). */
 RM_FN vm64 rm_sigmoid_special(vf64 x, int format) {
   (void)format;
-  return vm64_not(vf64_le(vf64_set1(-RM_SIGMOID_F64_MOST), x));
+  return vm64_not(vf64_le(vf64_set1(-RM_SIGMOID_DD_MAX), x));
 }
 
 /* sigmoid(x) < e^x < 2^-1075: RN gives +0. */
-RM_FN vm64 rm_sigmoid_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_sigmoid_decided(vf64 x, int format, vf64 *y) {
   (void)format;
   vm64 zero = vf64_lt(x, vf64_set1(-745.2));
   *y = vf64_select(zero, vf64_set1(0.0), *y);
   return zero;
 }
 
-RM_FASTS_ANY(sigmoid, SIGMOID, 1, 0)
+RM_FAST_PHASE_ANY(sigmoid, SIGMOID, 1, 0)
 
 #endif

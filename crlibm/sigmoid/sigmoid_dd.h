@@ -14,10 +14,10 @@
 #include "sigmoid_b64.h"
 
 #define RM_SIGMOID_DD_ERR RM_BOUND(0x1.8p-69)
-#define RM_SIGMOID_F64_MOST 670.0 /* e^-a and its low part are normal */
+#define RM_SIGMOID_DD_MAX 670.0 /* e^-a and its low part are normal */
 
 /* |t| cut to that; a NaN stays. */
-RM_FN vf64 rm_sigmoid_size(vf64 t) { return vf64_min(vf64_set1(RM_SIGMOID_F64_MOST), vf64_abs(t)); }
+RM_FN vf64 rm_sigmoid_size(vf64 t) { return vf64_min(vf64_set1(RM_SIGMOID_DD_MAX), vf64_abs(t)); }
 
 /* h + l, |h| >= |l| or h = 0, as a double-double number. */
 RM_FN void rm_sigmoid_normalise(vf64 h, vf64 l, vf64 *hi, vf64 *lo) {

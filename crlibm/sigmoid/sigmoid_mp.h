@@ -80,19 +80,19 @@ RM_FN int rm_sigmoid_mp(uint64_t *v, int64_t *scale, double x, int argument, int
 }
 
 /* g 2^shift f(x) correctly rounded, for such x and finite g != 0. The product with g's significand, in [1/2, 1), is n + 1 units off. */
-RM_COLD uint64_t rm_sigmoid_mp_round(double g, int shift, double x, int argument, int shape, int format, int rule,
+RM_COLD uint64_t rm_sigmoid_mp_round(double g, int shift, double x, int argument, int shape, int format, int mode,
                                        uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], m[RM_MP_LIMBS], result = 0;
   int64_t scale;
   int e;
-  const uint64_t significand = rm_split_double(g, &e);
+  const uint64_t significand = rm_decompose(g, &e);
   const int g_negative = (int)(rm_bits64(g) >> 63);
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     const int negative = rm_sigmoid_mp(v, &scale, x, argument, shape, n);
     rm_mp_from_integer(m, significand, -53, n);
     rm_mp_mul(v, v, m, n);
     const uint64_t err = rm_sigmoid_mp_err(n) + (uint64_t)n + 1;
-    if (rm_mp_round(negative ^ g_negative, v, scale + e + 53 + shift, err, n, format, rule, flags, &result)) break;
+    if (rm_mp_round(negative ^ g_negative, v, scale + e + 53 + shift, err, n, format, mode, flags, &result)) break;
   }
   return result;
 }

@@ -1,4 +1,4 @@
-/* A factor times the sigmoid or one of its kin (sigmoid_shapes.h), complete: any arguments, format and rule. */
+/* A factor times the sigmoid or one of its kin (sigmoid_shapes.h), complete: any arguments, format and mode. */
 #ifndef RM_SIGMOID_PRODUCT_ACCURATE_H
 #define RM_SIGMOID_PRODUCT_ACCURATE_H
 
@@ -7,18 +7,18 @@
 
 /* g 2^shift (1 + a hair of the sign of `hair`, or of none when that is 0), g finite and not 0: the hair is below 2^-54, so that
  * no boundary of rounding lies between (rm_round_exact). */
-RM_FN uint64_t rm_sigmoid_beside(double g, int shift, int hair, int format, int rule, uint32_t *flags) {
+RM_FN uint64_t rm_sigmoid_beside(double g, int shift, int hair, int format, int mode, uint32_t *flags) {
   int e;
-  const rm_u128 m = (rm_u128)rm_split_double(g, &e) << 60;
+  const rm_u128 m = (rm_u128)rm_decompose(g, &e) << 60;
   const int negative = (int)(rm_bits64(g) >> 63);
-  return rm_round_exact(negative, hair > 0 ? m + 1 : hair < 0 ? m - 1 : m, e - 60 + shift, format, rule, flags);
+  return rm_round_exact(negative, hair > 0 ? m + 1 : hair < 0 ? m - 1 : m, e - 60 + shift, format, mode, flags);
 }
 
 /* g f(x) rounded, f of the given argument and shape; RM_SIGMOID_2X has its derivative too: 4 times the slope, that is tanh'.
  *
  * Products with the limits of f as IEEE 754 has them: f(+inf) = 1 and f(-inf) = +0, but -0 for the swish shape, which
  * approaches 0 from below; the slope's limits are +0. A product of infinity and such a 0 is invalid. */
-RM_COLD uint64_t rm_sigmoid_product_accurate(double g, double x, int argument, int shape, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_sigmoid_product_accurate(double g, double x, int argument, int shape, int format, int mode, uint32_t *flags) {
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
   const int four = argument == RM_SIGMOID_2X ? 2 : 0;
@@ -33,37 +33,37 @@ RM_COLD uint64_t rm_sigmoid_product_accurate(double g, double x, int argument, i
     return rm_nan_bits(format);
   }
   if (g == 0.0 || vanishes) return sign;
-  if (size == infinity) return rm_sigmoid_beside(g, 0, 0, format, rule, flags);
+  if (size == infinity) return rm_sigmoid_beside(g, 0, 0, format, mode, flags);
   /* f(0) is 1/2, the slope 1/4. f(x) is f(0) (1 + t/2), (1 + 2 t'(0) x/2), (1 - t^2/4) up to terms of higher order. */
   const int half = shape == RM_SIGMOID_SLOPE ? four - 2 : -1;
   if (size < (shape == RM_SIGMOID_SLOPE ? 0x1p-29 : 0x1p-57))
-    return rm_sigmoid_beside(g, half, size == 0.0 ? 0 : x > 0.0 && shape != RM_SIGMOID_SLOPE ? 1 : -1, format, rule, flags);
+    return rm_sigmoid_beside(g, half, size == 0.0 ? 0 : x > 0.0 && shape != RM_SIGMOID_SLOPE ? 1 : -1, format, mode, flags);
 
   const double t = argument == RM_SIGMOID_X    ? size
                    : argument == RM_SIGMOID_2X ? 2.0 * size
                                                : 0x1.9884533d43651p+0 * size * (1.0 + 0.044715 * size * size);
   if (x > 0.0 && shape != RM_SIGMOID_SLOPE) {
     /* 0 < 1 - sigmoid(t) < e^-t, 2^-54.8 at 38; 0 < f - 1 < p e^-t with p <= 3t, 2^-57.8 at 45. */
-    if (shape == RM_SIGMOID_VALUE && t > 38.0) return rm_sigmoid_beside(g, 0, -1, format, rule, flags);
-    if (shape == RM_SIGMOID_SWISH && t > 45.0) return rm_sigmoid_beside(g, 0, 1, format, rule, flags);
+    if (shape == RM_SIGMOID_VALUE && t > 38.0) return rm_sigmoid_beside(g, 0, -1, format, mode, flags);
+    if (shape == RM_SIGMOID_SWISH && t > 45.0) return rm_sigmoid_beside(g, 0, 1, format, mode, flags);
   } else if (t > 1500.0) { /* |g f| < 2^1024 4 (1 + p) e^-t < 2^-1124: below half of every least number */
-    return rm_round_exact(negative, 1, rm_emin(format) - rm_precision(format) - 64, format, rule, flags);
+    return rm_round_exact(negative, 1, rm_emin(format) - rm_precision(format) - 64, format, mode, flags);
   }
 
 #if !defined(RM_CFG_NO_DD) /* double-double, of g's significand; a control build leaves it out */
   if (x > 0.0 || t < 669.0) {
     double hi, lo, err;
     int e, undecided;
-    const double m = (double)rm_split_double(g, &e) * 0x1p-52;
+    const double m = (double)rm_decompose(g, &e) * 0x1p-52;
     rm_sigmoid_product_dd(g < 0.0 ? -m : m, x, argument, shape, &hi, &lo, &err);
     const double most = (hi < 0.0 ? -hi : hi) * 0x1p-9;
     if (err < most && lo < most && -lo < most) {
-      const uint64_t bits = rm_round_dd(hi, lo, err, e + 52 + four, format, rule, flags, &undecided);
+      const uint64_t bits = rm_round_dd(hi, lo, err, e + 52 + four, format, mode, flags, &undecided);
       if (!undecided) return bits;
     }
   }
 #endif
-  return rm_sigmoid_mp_round(g, four, x, argument, shape, format, rule, flags);
+  return rm_sigmoid_mp_round(g, four, x, argument, shape, format, mode, flags);
 }
 
 #endif

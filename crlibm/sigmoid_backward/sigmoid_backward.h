@@ -2,24 +2,24 @@
 #ifndef RM_SIGMOID_BACKWARD_SIGMOID_BACKWARD_H
 #define RM_SIGMOID_BACKWARD_SIGMOID_BACKWARD_H
 
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "sigmoid_backward_b64.h"
 #include "sigmoid_backward_dd.h"
 
 /* x NaN, and where e^-|x| is no longer normal, which matters in f64 only. */
 RM_FN vm64 rm_sigmoid_backward_special(vf64 g, vf64 x, int format) {
   (void)g, (void)format;
-  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(RM_SIGMOID_F64_MOST)));
+  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(RM_SIGMOID_DD_MAX)));
 }
 
 /* |g| sigmoid'(x) < 2^64 e^-800 < 2^-1075: RN gives a zero. */
-RM_FN vm64 rm_sigmoid_backward_settled(vf64 g, vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_sigmoid_backward_decided(vf64 g, vf64 x, int format, vf64 *y) {
   (void)format;
   vm64 zero = vm64_and(vf64_lt(vf64_set1(800.0), vf64_abs(x)), vf64_lt(vf64_abs(g), vf64_set1(0x1p64)));
   *y = vf64_select(zero, vf64_copysign(vf64_set1(0.0), g), *y);
   return zero;
 }
 
-RM_FASTS_ANY(sigmoid_backward, SIGMOID_BACKWARD, 2, 1)
+RM_FAST_PHASE_ANY(sigmoid_backward, SIGMOID_BACKWARD, 2, 1)
 
 #endif

@@ -2,24 +2,24 @@
 #ifndef RM_SILU_SILU_H
 #define RM_SILU_SILU_H
 
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "silu_b64.h"
 #include "silu_dd.h"
 
 /* NaN, and where e^-|t| is no longer normal, which matters in f64 only. */
 RM_FN vm64 rm_silu_special(vf64 x, int format) {
   (void)format;
-  return vm64_not(vf64_le(vf64_set1(-RM_SIGMOID_F64_MOST), x));
+  return vm64_not(vf64_le(vf64_set1(-RM_SIGMOID_DD_MAX), x));
 }
 
 /* |x| e^x < 2^-1075: RN gives -0. */
-RM_FN vm64 rm_silu_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_silu_decided(vf64 x, int format, vf64 *y) {
   (void)format;
   vm64 zero = vf64_lt(x, vf64_set1(-752.0));
   *y = vf64_select(zero, vf64_set1(-0.0), *y);
   return zero;
 }
 
-RM_FASTS_ANY(silu, SILU, 1, 0)
+RM_FAST_PHASE_ANY(silu, SILU, 1, 0)
 
 #endif

@@ -1,11 +1,11 @@
-/* silu_backward, complete: any arguments, format and rule. */
+/* silu_backward, complete: any arguments, format and mode. */
 #ifndef RM_SILU_BACKWARD_ACCURATE_H
 #define RM_SILU_BACKWARD_ACCURATE_H
 
 #include "../sigmoid/sigmoid_product_accurate.h"
 
-RM_COLD uint64_t rm_silu_backward_accurate(double g, double x, int format, int rule, uint32_t *flags) {
-  return rm_sigmoid_product_accurate(g, x, RM_SIGMOID_X, RM_SIGMOID_SWISH, format, rule, flags);
+RM_COLD uint64_t rm_silu_backward_accurate(double g, double x, int format, int mode, uint32_t *flags) {
+  return rm_sigmoid_product_accurate(g, x, RM_SIGMOID_X, RM_SIGMOID_SWISH, format, mode, flags);
 }
 
 #endif

@@ -39,16 +39,16 @@ RM_FN vm64 vf64_not_finite(vf64 y, int format) {
 RM_FN vm64 vf64_is_infinite(vf64 y) { return vi64_eq(vf64_bits(vf64_abs(y)), vi64_set1(INT64_C(2047) << 52)); }
 
 /* The four steps of a function whose result in binary64 is `value`, an expression in x[0], x[1]. */
-#define RM_MACHINE_STEP(name, fmt, FMT, value)                                                                               \
+#define RM_MACHINE_FAST_FORMAT(name, fmt, FMT, value)                                                                               \
   RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                                                                \
     *y = value;                                                                                                              \
     return vf64_not_finite(*y, FMT);                                                                                         \
   }
-#define RM_MACHINE_STEPS(name, value)                                                                                        \
-  RM_MACHINE_STEP(name, f16, RM_F16, value)                                                                                  \
-  RM_MACHINE_STEP(name, bf16, RM_BF16, value)                                                                                \
-  RM_MACHINE_STEP(name, f32, RM_F32, value)                                                                                  \
-  RM_MACHINE_STEP(name, f64, RM_F64, value)
+#define RM_MACHINE_FAST_PHASE(name, value)                                                                                        \
+  RM_MACHINE_FAST_FORMAT(name, f16, RM_F16, value)                                                                                  \
+  RM_MACHINE_FAST_FORMAT(name, bf16, RM_BF16, value)                                                                                \
+  RM_MACHINE_FAST_FORMAT(name, f32, RM_F32, value)                                                                                  \
+  RM_MACHINE_FAST_FORMAT(name, f64, RM_F64, value)
 
 /* Spans: RM_SPAN_<f>_<format>, where it is defined, names a function that computes elements i, ... of n, 4 RM_LANES at a time, in
  * binary32 throughout (correctly rounded for f32, and RN24(v) on the way to f16 and bf16). It stops, with nothing stored, before the
@@ -80,7 +80,7 @@ RM_FN vm64 vf64_is_infinite(vf64 y) { return vi64_eq(vf64_bits(vf64_abs(y)), vi6
   RM_MACHINE_SPAN(name, arity, f32, RM_F32, float, value)
 
 /* Lanes that the steps leave open although they raise no flag: v is infinite because an operand is. */
-RM_FN vm64 vf64_settle_infinite(vf64 v, vm64 operand_is_infinite, vf64 *y) {
+RM_FN vm64 vf64_decide_infinite(vf64 v, vm64 operand_is_infinite, vf64 *y) {
   vm64 settled = vm64_and(vf64_is_infinite(v), operand_is_infinite);
   *y = vf64_select(settled, v, *y);
   return settled;

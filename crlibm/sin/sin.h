@@ -2,7 +2,7 @@
 #ifndef RM_SIN_SIN_H
 #define RM_SIN_SIN_H
 
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "sin_b64.h"
 #include "sin_dd.h"
 
@@ -16,12 +16,12 @@ RM_FN vm64 rm_sin_special(vf64 x, int format) {
 }
 
 /* Larger arguments: other reductions, which are not worth having in every step. */
-RM_FN vm64 rm_sin_settled(vf64 x, int format, vf64 *y) {
-  if (format == RM_F64) return rm_sin_settle_f64(x, 0, vf64_bits(x), y);
-  return rm_sin_settle_narrow(x, rm_sin_eval_large(x), RM_SIN_B64_ERR, format, y);
+RM_FN vm64 rm_sin_decided(vf64 x, int format, vf64 *y) {
+  if (format == RM_F64) return rm_sin_decide_dd(x, 0, vf64_bits(x), y);
+  return rm_sin_decide_b64(x, rm_sin_eval_large(x), RM_SIN_B64_ERR, format, y);
 }
 
-RM_FASTS_B64(sin, SIN, 1)
+RM_FAST_PHASE_B64(sin, SIN, 1)
 
 RM_FN vm64 rm_sin_fast_f64(const vf64 *x, vf64 *y) {
   return vm64_or(rm_sin_turned_f64(x[0], 0, vf64_bits(x[0]), 0, y), rm_sin_special(x[0], RM_F64));

@@ -1,4 +1,4 @@
-/* sin, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. Also what cos
+/* sin, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. Also what cos
  * and tan share with it. */
 #ifndef RM_SIN_ACCURATE_H
 #define RM_SIN_ACCURATE_H
@@ -40,7 +40,7 @@ RM_LONG void rm_sin_reduce_any(double a, int64_t *k, double *rh, double *rl, dou
 }
 
 /* sin(|x| + turn pi/2), its sign changed when `flip`, for finite |x| >= 2^-27. */
-RM_COLD uint64_t rm_sin_accurate_turned(double x, int turn, int flip, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_sin_accurate_turned(double x, int turn, int flip, int format, int mode, uint32_t *flags) {
 #if !defined(RM_CFG_NO_DD) /* double-double; a control build leaves it out */
   int64_t k;
   double rh, rl, err, hi, lo;
@@ -52,20 +52,20 @@ RM_COLD uint64_t rm_sin_accurate_turned(double x, int turn, int flip, int format
     hi = -hi;
     lo = -lo;
   }
-  const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, rule, flags, &undecided);
+  const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
   if (!undecided) return bits;
 #endif
-  return rm_sin_mp_round(x, turn, flip, format, rule, flags);
+  return rm_sin_mp_round(x, turn, flip, format, mode, flags);
 }
 
-RM_COLD uint64_t rm_sin_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_sin_accurate(double x, int format, int mode, uint32_t *flags) {
   const int negative = rm_is_negative(x);
   const double size = vf64_abs(x);
   uint64_t special;
   if (rm_special_periodic(x, rm_signed_zero(negative, format), format, flags, &special)) return special;
   /* 0 < |x| - |sin x| < |x|^3/6 < 2^-56 |x|. */
-  if (size < 0x1p-27) return rm_round_beside(x, 0, format, rule, flags);
-  return rm_sin_accurate_turned(x, 0, negative, format, rule, flags);
+  if (size < 0x1p-27) return rm_round_beside(x, 0, format, mode, flags);
+  return rm_sin_accurate_turned(x, 0, negative, format, mode, flags);
 }
 
 #endif

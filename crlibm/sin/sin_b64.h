@@ -75,7 +75,7 @@ RM_FN vf64 rm_sin_eval_large(vf64 x) {
 }
 
 /* The lanes with low < |x| <= high that are decided get the value in `result`. */
-RM_FN vm64 rm_sin_settle(vf64 x, double low, double high, vf64 result, vm64 undecided, vf64 *y) {
+RM_FN vm64 rm_sin_decide(vf64 x, double low, double high, vf64 result, vm64 undecided, vf64 *y) {
   const vf64 a = vf64_abs(x);
   vm64 settled = vm64_andnot(vm64_and(vf64_lt(vf64_set1(low), a), vf64_le(a, vf64_set1(high))), undecided);
   *y = vf64_select(settled, result, *y);
@@ -83,9 +83,9 @@ RM_FN vm64 rm_sin_settle(vf64 x, double low, double high, vf64 result, vm64 unde
 }
 
 /* For f32 and bf16 (no f16 number is so large), result = f(x) within rel for RM_SIN_F32_MAX < |x| < 2^128. */
-RM_FN vm64 rm_sin_settle_narrow(vf64 x, vf64 result, double rel, int format, vf64 *y) {
+RM_FN vm64 rm_sin_decide_b64(vf64 x, vf64 result, double rel, int format, vf64 *y) {
   vm64 undecided = format == RM_F32 ? vf64_undecided_f32(result, rel) : vf64_undecided_bf16(result);
-  return rm_sin_settle(x, RM_SIN_F32_MAX, 0x1.fffffep127, result, undecided, y);
+  return rm_sin_decide(x, RM_SIN_F32_MAX, 0x1.fffffep127, result, undecided, y);
 }
 
 #endif

@@ -137,10 +137,10 @@ RM_FN vm64 rm_sin_turned_f64(vf64 x, int turn, vi64 flip, int far, vf64 *y) {
 }
 
 /* The lanes between the two reductions' limits that the second decides. */
-RM_FN vm64 rm_sin_settle_f64(vf64 x, int turn, vi64 flip, vf64 *y) {
+RM_FN vm64 rm_sin_decide_dd(vf64 x, int turn, vi64 flip, vf64 *y) {
   vf64 v;
   vm64 undecided = rm_sin_turned_f64(x, turn, flip, 1, &v);
-  return rm_sin_settle(x, RM_SIN_F64_MAX, RM_SIN_F64_FAR, v, undecided, y);
+  return rm_sin_decide(x, RM_SIN_F64_MAX, RM_SIN_F64_FAR, v, undecided, y);
 }
 
 #endif

@@ -21,7 +21,7 @@ RM_FN uint64_t rm_sin_bits(int first) {
  * taken; what is left out is below one unit before it is multiplied by m < 2^53. */
 RM_LONG void rm_sin_payne_hanek(uint64_t *r, double x, int count) {
   int e;
-  const uint64_t m = rm_split_double(x, &e);
+  const uint64_t m = rm_decompose(x, &e);
   uint64_t carry = 0;
   for (int i = 0; i < count; i++) {
     const rm_u128 p = (rm_u128)rm_sin_bits(e - 1 + 64 * (count - 1 - i)) * m + carry;
@@ -119,12 +119,12 @@ RM_LONG int rm_sin_mp(uint64_t *v, double x, int turn, int n, int *negative) {
 }
 
 /* sin(|x| + turn pi/2), its sign changed when `flip`, correctly rounded; |x| >= 2^-60. */
-RM_COLD uint64_t rm_sin_mp_round(double x, int turn, int flip, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_sin_mp_round(double x, int turn, int flip, int format, int mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     int negative;
     const int e = rm_sin_mp(v, x, turn, n, &negative);
-    if (rm_mp_round(negative ^ flip, v, e, rm_sin_mp_err(n), n, format, rule, flags, &result)) break;
+    if (rm_mp_round(negative ^ flip, v, e, rm_sin_mp_err(n), n, format, mode, flags, &result)) break;
   }
   return result;
 }

@@ -4,7 +4,7 @@
 
 #include "sinh_b64.h"
 #include "sinh_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 #define RM_SINH_ODD 1
 
@@ -16,8 +16,8 @@ RM_FN vm64 rm_sinh_special(vf64 x, int format) {
 }
 
 /* No special lane has a result that is known at once. */
-RM_NONE_SETTLED(sinh, 1)
+RM_NONE_DECIDED(sinh, 1)
 
-RM_FASTS(sinh, SINH, 1)
+RM_FAST_PHASE(sinh, SINH, 1)
 
 #endif

@@ -1,4 +1,4 @@
-/* sinh, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. The last two
+/* sinh, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. The last two
  * tiers are those of cosh too. */
 #ifndef RM_SINH_ACCURATE_H
 #define RM_SINH_ACCURATE_H
@@ -9,7 +9,7 @@
 #include "../exp/exp_accurate.h"
 
 /* sinh x, or cosh x when cosh is 1, for 2^-60 <= |x| <= 720. */
-RM_COLD uint64_t rm_sinh_cosh_round(double x, int cosh, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_sinh_cosh_round(double x, int cosh, int format, int mode, uint32_t *flags) {
 #if !defined(RM_CFG_NO_DD) /* double-double; a control build leaves it out */
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
   const int negative = !cosh && x < 0.0;
@@ -21,19 +21,19 @@ RM_COLD uint64_t rm_sinh_cosh_round(double x, int cosh, int format, int rule, ui
       rm_cosh_dd(x, &hi, &lo, &err);
     else
       rm_sinh_dd(x, &hi, &lo, &err);
-    bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, rule, flags, &undecided);
+    bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
   } else { /* e^|x|/2; e^-2|x| < 2^-1900 is within rm_exp_round_dd's bound */
     vi64 k;
     double rh, rl;
     rm_exp_reduce_dd(size, 0.0, &k, &rh, &rl);
-    bits = rm_exp_round_dd(negative, k - 16, rh, rl, format, rule, flags, &undecided);
+    bits = rm_exp_round_dd(negative, k - 16, rh, rl, format, mode, flags, &undecided);
   }
   if (!undecided) return bits;
 #endif
-  return rm_sinh_cosh_mp_round(x, cosh, format, rule, flags);
+  return rm_sinh_cosh_mp_round(x, cosh, format, mode, flags);
 }
 
-RM_COLD uint64_t rm_sinh_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_sinh_accurate(double x, int format, int mode, uint32_t *flags) {
   const int negative = (int)(rm_bits64(x) >> 63);
   const uint64_t sign = negative ? rm_sign_bit(format) : 0;
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
@@ -41,10 +41,10 @@ RM_COLD uint64_t rm_sinh_accurate(double x, int format, int rule, uint32_t *flag
   if (size == 0.0) return sign;
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_infinity_bits(format) | sign;
   /* ln2 < 0.6932: (e^|x| - 1)/2 > 2^(emax+1). */
-  if (size > (double)(rm_emax(format) + 2) * 0.6932) return rm_overflow(negative, format, rule, flags);
+  if (size > (double)(rm_emax(format) + 2) * 0.6932) return rm_overflow(negative, format, mode, flags);
   /* 0 < sinh x - x < x^3/6 (1 + x^2) < 2^-54.5 x, for x > 0. */
-  if (size <= 0x1p-26) return rm_round_beside(x, 1, format, rule, flags);
-  return rm_sinh_cosh_round(x, 0, format, rule, flags);
+  if (size <= 0x1p-26) return rm_round_beside(x, 1, format, mode, flags);
+  return rm_sinh_cosh_round(x, 0, format, mode, flags);
 }
 
 #endif

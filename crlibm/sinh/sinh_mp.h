@@ -26,11 +26,11 @@ RM_FN int rm_sinh_cosh_mp(uint64_t *v, double x, int cosh, int n) {
 }
 
 /* sinh x or cosh x correctly rounded, for 2^-60 <= |x| <= 800. */
-RM_COLD uint64_t rm_sinh_cosh_mp_round(double x, int cosh, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_sinh_cosh_mp_round(double x, int cosh, int format, int mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     int e = rm_sinh_cosh_mp(v, x, cosh, n);
-    if (rm_mp_round(!cosh && x < 0.0, v, e, rm_sinh_mp_err(n), n, format, rule, flags, &result)) break;
+    if (rm_mp_round(!cosh && x < 0.0, v, e, rm_sinh_mp_err(n), n, format, mode, flags, &result)) break;
   }
   return result;
 }

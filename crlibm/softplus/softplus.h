@@ -3,7 +3,7 @@
 #define RM_SOFTPLUS_SOFTPLUS_H
 
 #include "../exp/exp.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "softplus_b64.h"
 #include "softplus_dd.h"
 
@@ -15,8 +15,8 @@ RM_FN vm64 rm_softplus_special(vf64 x, int format) {
 }
 
 /* log(1 + e^x) < e^x: 0 where RN(e^x) = 0. */
-RM_FN vm64 rm_softplus_settled(vf64 x, int format, vf64 *y) { return rm_exp_settled(x, format, y); }
+RM_FN vm64 rm_softplus_decided(vf64 x, int format, vf64 *y) { return rm_exp_decided(x, format, y); }
 
-RM_FASTS(softplus, SOFTPLUS, 1)
+RM_FAST_PHASE(softplus, SOFTPLUS, 1)
 
 #endif

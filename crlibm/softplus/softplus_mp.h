@@ -50,7 +50,7 @@ RM_FN void rm_softplus_mp_size(uint64_t *r, double x, int scale, int n) {
 
 /* (-1)^flip (big + log(1 + e^(small - big))) correctly rounded, for big >= small and d = big - small <= 1000, |big| < 2^56
  * e^-d. The value is not a boundary of rounding (softplus_accurate.h). */
-RM_COLD uint64_t rm_softplus_mp_round(int flip, double big, double small, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_softplus_mp_round(int flip, double big, double small, int format, int mode, uint32_t *flags) {
   uint64_t d[RM_MP_LIMBS], f[RM_MP_LIMBS], b[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     int negative = flip;
@@ -72,7 +72,7 @@ RM_COLD uint64_t rm_softplus_mp_round(int flip, double big, double small, int fo
       rm_mp_sub(f, b, f, n);
       negative = !flip;
     }
-    if (rm_mp_round(negative, f, k, rm_softplus_mp_err(n) + 1, n, format, rule, flags, &result)) break;
+    if (rm_mp_round(negative, f, k, rm_softplus_mp_err(n) + 1, n, format, mode, flags, &result)) break;
   }
   return result;
 }

@@ -1,11 +1,11 @@
-/* softplus_backward, complete: any arguments, format and rule. */
+/* softplus_backward, complete: any arguments, format and mode. */
 #ifndef RM_SOFTPLUS_BACKWARD_ACCURATE_H
 #define RM_SOFTPLUS_BACKWARD_ACCURATE_H
 
 #include "../sigmoid/sigmoid_product_accurate.h"
 
-RM_COLD uint64_t rm_softplus_backward_accurate(double g, double x, int format, int rule, uint32_t *flags) {
-  return rm_sigmoid_product_accurate(g, x, RM_SIGMOID_X, RM_SIGMOID_VALUE, format, rule, flags);
+RM_COLD uint64_t rm_softplus_backward_accurate(double g, double x, int format, int mode, uint32_t *flags) {
+  return rm_sigmoid_product_accurate(g, x, RM_SIGMOID_X, RM_SIGMOID_VALUE, format, mode, flags);
 }
 
 #endif

@@ -6,12 +6,12 @@
 
 RM_FN vm64 rm_sqrt_special(vf64 x, int format) { return vf64_not_finite(vf64_sqrt(x), format); }
 
-RM_FN vm64 rm_sqrt_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_sqrt_decided(vf64 x, int format, vf64 *y) {
   (void)format;
-  return vf64_settle_infinite(vf64_sqrt(x), vf64_is_infinite(x), y); /* that of -inf is NaN */
+  return vf64_decide_infinite(vf64_sqrt(x), vf64_is_infinite(x), y); /* that of -inf is NaN */
 }
 
-RM_MACHINE_STEPS(sqrt, vf64_sqrt(x[0]))
+RM_MACHINE_FAST_PHASE(sqrt, vf64_sqrt(x[0]))
 
 RM_MACHINE_SPANS(sqrt, 1, vf32_sqrt(x[0]))
 #if RM_HAS_VF32

@@ -2,7 +2,7 @@
 #ifndef RM_TAN_TAN_H
 #define RM_TAN_TAN_H
 
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 #include "tan_b64.h"
 #include "tan_dd.h"
 
@@ -17,14 +17,14 @@ RM_FN vm64 rm_tan_special(vf64 x, int format) {
 }
 
 /* Larger arguments: other reductions, which are not worth having in every step. */
-RM_FN vm64 rm_tan_settled(vf64 x, int format, vf64 *y) {
+RM_FN vm64 rm_tan_decided(vf64 x, int format, vf64 *y) {
   vf64 v;
-  if (format != RM_F64) return rm_sin_settle_narrow(x, rm_tan_eval_large(x), RM_TAN_B64_ERR, format, y);
+  if (format != RM_F64) return rm_sin_decide_b64(x, rm_tan_eval_large(x), RM_TAN_B64_ERR, format, y);
   vm64 undecided = rm_tan_f64(x, 1, &v);
-  return rm_sin_settle(x, RM_SIN_F64_MAX, RM_SIN_F64_FAR, v, undecided, y);
+  return rm_sin_decide(x, RM_SIN_F64_MAX, RM_SIN_F64_FAR, v, undecided, y);
 }
 
-RM_FASTS_B64(tan, TAN, 1)
+RM_FAST_PHASE_B64(tan, TAN, 1)
 
 RM_FN vm64 rm_tan_fast_f64(const vf64 *x, vf64 *y) { return vm64_or(rm_tan_f64(x[0], 0, y), rm_tan_special(x[0], RM_F64)); }
 

@@ -1,4 +1,4 @@
-/* tan, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* tan, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_TAN_ACCURATE_H
 #define RM_TAN_ACCURATE_H
 
@@ -6,13 +6,13 @@
 #include "tan.h"
 #include "tan_mp.h"
 
-RM_COLD uint64_t rm_tan_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_tan_accurate(double x, int format, int mode, uint32_t *flags) {
   const int negative = rm_is_negative(x);
   const double size = vf64_abs(x);
   uint64_t special;
   if (rm_special_periodic(x, rm_signed_zero(negative, format), format, flags, &special)) return special;
   /* 0 < tan |x| - |x| < 0.34 |x|^3 < 2^-55 |x|. */
-  if (size < 0x1p-27) return rm_round_beside(x, 1, format, rule, flags);
+  if (size < 0x1p-27) return rm_round_beside(x, 1, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD) /* double-double; a control build leaves it out */
   int64_t k;
@@ -20,10 +20,10 @@ RM_COLD uint64_t rm_tan_accurate(double x, int format, int rule, uint32_t *flags
   int undecided;
   rm_sin_reduce_any(size, &k, &rh, &rl, &err);
   rm_tan_reduced_dd(k, rh, rl, err, &hi, &lo, &err);
-  const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, rule, flags, &undecided);
+  const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
   if (!undecided) return bits;
 #endif
-  return rm_tan_mp_round(x, format, rule, flags);
+  return rm_tan_mp_round(x, format, mode, flags);
 }
 
 #endif

@@ -30,12 +30,12 @@ RM_LONG int rm_tan_mp(uint64_t *v, double x, int n, int *negative) {
 }
 
 /* tan x correctly rounded, for finite |x| >= 2^-60. */
-RM_COLD uint64_t rm_tan_mp_round(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_tan_mp_round(double x, int format, int mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     int negative;
     const int e = rm_tan_mp(v, x, n, &negative);
-    if (rm_mp_round(negative ^ (x < 0.0), v, e, rm_tan_mp_err(n), n, format, rule, flags, &result)) break;
+    if (rm_mp_round(negative ^ (x < 0.0), v, e, rm_tan_mp_err(n), n, format, mode, flags, &result)) break;
   }
   return result;
 }

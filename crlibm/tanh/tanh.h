@@ -4,7 +4,7 @@
 
 #include "tanh_b64.h"
 #include "tanh_dd.h"
-#include "../simd/steps.h"
+#include "../simd/fast_phase.h"
 
 #define RM_TANH_ODD 1
 
@@ -12,8 +12,8 @@
  * close below the number |x| that storing any value within the error bound gives x. */
 RM_FN vm64 rm_tanh_special(vf64 x, int format) { return vf64_special_odd(x, format); }
 
-RM_NONE_SETTLED(tanh, 1)
+RM_NONE_DECIDED(tanh, 1)
 
-RM_FASTS(tanh, TANH, 1)
+RM_FAST_PHASE(tanh, TANH, 1)
 
 #endif

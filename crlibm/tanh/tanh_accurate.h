@@ -1,4 +1,4 @@
-/* tanh, complete: any argument, format and rule. Called for the arguments that a fast kernel leaves undecided. */
+/* tanh, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
 #ifndef RM_TANH_ACCURATE_H
 #define RM_TANH_ACCURATE_H
 
@@ -6,27 +6,27 @@
 #include "tanh.h"
 #include "tanh_mp.h"
 
-RM_COLD uint64_t rm_tanh_accurate(double x, int format, int rule, uint32_t *flags) {
+RM_COLD uint64_t rm_tanh_accurate(double x, int format, int mode, uint32_t *flags) {
   const int negative = rm_is_negative(x);
   const double size = vf64_abs(x);
   uint64_t special;
   if (rm_special_saturating(x, format, &special)) return special;
   /* 1 - tanh x = 2/(exp(2x) + 1) < 2 exp(-2x) < 2^-(p+1), half an ulp below 1, from x > (p+2) ln2/2 on; ln2/2 < 0.3466. */
   if (size > (double)(rm_precision(format) + 2) * 0.3466)
-    return rm_round_beside(negative ? -1.0 : 1.0, 0, format, rule, flags);
+    return rm_round_beside(negative ? -1.0 : 1.0, 0, format, mode, flags);
   /* 0 < x - tanh x < x^3/3 <= 2^-55.5 x (alternating series). */
-  if (size <= 0x1p-27) return rm_round_beside(x, 0, format, rule, flags);
+  if (size <= 0x1p-27) return rm_round_beside(x, 0, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
   if (!rm_tanh_special(x, RM_F64)) { /* double-double; a control build leaves it out */
     double hi, lo, err;
     int undecided;
     rm_tanh_dd(size, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, rule, flags, &undecided);
+    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
     if (!undecided) return bits;
   }
 #endif
-  return rm_tanh_mp_round(x, format, rule, flags);
+  return rm_tanh_mp_round(x, format, mode, flags);
 }
 
 #endif

@@ -202,11 +202,11 @@ def bounded(
 
 
 def magnitudes(root: pathlib.Path, algebra: Algebra) -> list[tuple[Value, Value]]:
-    """rm_dd_ball_most; and rm_dd_ball_least, m (1 - c), m = RN(|h| - err) >= |h|/4: at most |h| - err - |lo|, |lo| <= u |h|."""
+    """rm_dd_ball_max; and rm_dd_ball_min, m (1 - c), m = RN(|h| - err) >= |h|/4: at most |h| - err - |lo|, |lo| <= u |h|."""
     (read,) = re.findall(r"return m >= (\S+) \* h \? m \* \(1\.0 - (\S+)\) : 0\.0;", (root / DD_BALL).read_text())
     quarter, less = (Fraction(float.fromhex(x)) if "x" in x else Fraction(x) for x in read)
     if not (1 - less) * (1 + U) <= 1 / (1 + U) - U / quarter:
-        raise Unknown("rm_dd_ball_least may be more than the number")
+        raise Unknown("rm_dd_ball_min may be more than the number")
     inner = (
         text_of(root, DD_BALL, "return rm_dd_ball_up(vf64_abs(a->hi)", ";")
         .removeprefix("return rm_dd_ball_up(")
@@ -220,11 +220,11 @@ def magnitudes(root: pathlib.Path, algebra: Algebra) -> list[tuple[Value, Value]
 def quotients(root: pathlib.Path, algebra: Algebra) -> list[tuple[Value, Value]]:
     """|A/B - q| = |A - q B|/|B|, |A - q B| is at most `most`, and |B| at least `least`, by sums, products and `magnitudes`. For the root sqrt(A) + q is
     at least 1.25 s1, if A >= hi/8 and q >= s1 (1 - 2^-50)."""
-    (read,) = re.findall(r"rm_dd_ball_most\(&rest\) / \((\S+) \* s1\)", (root / DD_BALL).read_text())
+    (read,) = re.findall(r"rm_dd_ball_max\(&rest\) / \((\S+) \* s1\)", (root / DD_BALL).read_text())
     factor = Fraction(read)
     if not 8 * (1 + Fraction(1, 2**52)) ** 2 * (factor - 1 + Fraction(1, 2**50)) ** 2 < 1:
         raise Unknown("the divisor of a root's error")
-    calls = {"rm_dd_ball_most": known("most")}
+    calls = {"rm_dd_ball_max": known("most")}
     over = product_of(A("most"), A("least", -1))
     text = assigned(root, "rm_dd_ball_finish(r, q1, q2, inexact, ")
     found = bounded(root, algebra, {"least": A("least")}, text, error(algebra, 1, over), calls=calls)

@@ -1,5 +1,5 @@
 /* Elementwise functions. In contiguous arrays a thread takes a word of several elements, so that accesses are wide and
- * coalesced, and runs the fast phase of the CPU's base build (crlibm/simd/steps.h) on each; in other arrays it takes one
+ * coalesced, and runs the fast phase of the CPU's base build (crlibm/simd/fast_phase.h) on each; in other arrays it takes one
  * element through that build's whole loop. Each function has a translation unit (cmake/functions.cmake writes them), which
  * includes crlibm/<f>/<f>.h, <f>_accurate.h and this file, and makes its launchers by RM_CUDA_FUNCTION. */
 #ifndef RM_CUDA_ELEMENTWISE_H

@@ -1,14 +1,14 @@
 /* One loop per function and format over the kernels of crlibm/<function>. Included by one translation unit a function
  * (cmake/functions.cmake writes them), after crlibm/<function>/<function>.h, which gives
- *   vm64 rm_<f>_fast_<format>(const vf64 *x, vf64 *y)            a vector of results and the lanes that it leaves open (simd/steps.h)
+ *   vm64 rm_<f>_fast_<format>(const vf64 *x, vf64 *y)            a vector of results and the lanes that it leaves open (simd/fast_phase.h)
  *   int64_t rm_<f>_span_<format>(x, i, n, y)                     for some functions: results from i on (simd/machine.h)
- *   vm64 rm_<f>_settled(vf64 x ..., int format, vf64 *y)         open lanes whose result is known at once, put into y
+ *   vm64 rm_<f>_decided(vf64 x ..., int format, vf64 *y)         open lanes whose result is known at once, put into y
  * The block loop stores results and tests one mask; only flagged lanes that are not settled are computed again, by the complete
  * function. */
 #ifndef RM_ELEMENTWISE_MAP_H
 #define RM_ELEMENTWISE_MAP_H
 
-#include "../../crlibm/simd/steps.h"
+#include "../../crlibm/simd/fast_phase.h"
 #include "argument.h"
 #include "map_b32_half.h"
 #include "accurate.h"
@@ -186,7 +186,7 @@ RM_FN uint32_t map_narrow(rm_narrow *narrow, rm_map_fn *wider, int64_t n, const 
   }
 #define RM_MAP_ENTRIES(name, arity)                                     \
   RM_FN vm64 settled_##name(const vf64 *x, int format, vf64 *y) {       \
-    return rm_##name##_settled(RM_ARGUMENTS_##arity(x), format, y);     \
+    return rm_##name##_decided(RM_ARGUMENTS_##arity(x), format, y);     \
   }                                                                     \
   RM_MAP_ENTRY(name, arity, f16)                                        \
   RM_MAP_ENTRY(name, arity, bf16)                                       \

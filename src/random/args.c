@@ -42,13 +42,13 @@ static int finite_in(double x, int format) {
 static int lowest_bit(double x) {
   int e;
   if (x == 0.0) return 5000;
-  const uint64_t m = rm_split_double(x, &e);
+  const uint64_t m = rm_decompose(x, &e);
   return e + rm_ctz64(m);
 }
 static int highest_bit(double x) { /* -5000 for 0 */
   int e;
   if (x == 0.0) return -5000;
-  rm_split_double(x, &e);
+  rm_decompose(x, &e);
   return e + 52;
 }
 
@@ -62,7 +62,7 @@ static void prepare_range(struct rm_range *r, int format, double low, double hig
   r->mode = size >= 0x1p-800 && size <= 0x1p1000 ? RM_RANGE_TESTED : RM_RANGE_ACCURATE;
   if (format == RM_F64) {
     int e;
-    const int power = r->width >= 0x1p-800 && rm_split_double(r->width, &e) == UINT64_C(1) << 52;
+    const int power = r->width >= 0x1p-800 && rm_decompose(r->width, &e) == UINT64_C(1) << 52;
     if (r->mode == RM_RANGE_TESTED && r->width_error == 0.0) r->mode = power || low == 0.0 ? RM_RANGE_EXACT : RM_RANGE_FUSED;
     return;
   }
@@ -158,7 +158,7 @@ static void prepare_drop(struct rm_drop *drop, double p) {
   drop->hi = 1.0, drop->lo = 0.0, drop->exact = 1;
   if (p == 1.0) return; /* all are dropped */
   const double s = 1.0 - p, rest = (1.0 - s) - p, r = 1.0 / s;
-  drop->exact = rest == 0.0 && rm_split_double(s, &e) == UINT64_C(1) << 52;
+  drop->exact = rest == 0.0 && rm_decompose(s, &e) == UINT64_C(1) << 52;
   drop->hi = r;
   drop->lo = drop->exact ? 0.0 : r * (-vf64_mul_err(r, s, 1.0) - r * rest);
 }

@@ -17,7 +17,7 @@ typedef struct {
 
 RM_STATIC number number_of(double x) {
   number v = {rm_is_negative(x), 0, 0};
-  if (x != 0.0) v.m = rm_split_double(x, &v.e);
+  if (x != 0.0) v.m = rm_decompose(x, &v.e);
   return v;
 }
 

@@ -15,8 +15,8 @@ RM_COLD uint64_t rm_kept_exactly(uint64_t bits, double p, int format, uint32_t *
   if (rm_is_infinite(x) || x == 0.0 || p == 0.0) return bits;
   if (p < 0x1p-64) return rm_round_beside(x, 1, format, RM_NEAREST, flags);
   int ep, ex;
-  const uint64_t mp = rm_split_double(p, &ep); /* -116 <= ep <= -53 */
-  rm_u128 n = ((rm_u128)1 << -ep) - mp, rest = (rm_u128)rm_split_double(x, &ex) << 64, q = 0;
+  const uint64_t mp = rm_decompose(p, &ep); /* -116 <= ep <= -53 */
+  rm_u128 n = ((rm_u128)1 << -ep) - mp, rest = (rm_u128)rm_decompose(x, &ex) << 64, q = 0;
   const int t = rm_clz128(n) - 10; /* n < 2^117; moved to [2^117, 2^118), while 2^116 <= rest < 2^117 */
   n <<= t;
   enum { DIGITS = 62 };

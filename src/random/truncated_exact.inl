@@ -120,7 +120,7 @@ RM_HOST_EXTERN uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_trun
 /* s 2^k in two parts, within 2^-104 of it, for s 2^k >= 2^-907. */
 RM_COLD void in_parts(const uint64_t *s, int k, int n, double *to) {
   int64_t at;
-  const rm_u128 m = rm_mp_jam(s, n, &at) >> 2;
+  const rm_u128 m = rm_mp_sticky(s, n, &at) >> 2;
   const double unit = 0x1p-100, rest = rm_pow2((int)(at + 2 + k + 100));
   to[0] = (double)m;
   to[1] = (double)(__int128)(m - (rm_u128)to[0]);

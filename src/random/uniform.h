@@ -13,8 +13,8 @@ RM_COLD uint64_t rm_uniform_exactly(double low, double high, uint64_t m, int for
   const uint64_t rest = (UINT64_C(1) << p) - m; /* not 0 */
   uint32_t flags = 0; /* nothing overflows: the result is between low and high, which the format holds */
   int el = 0, eh = 0;
-  const rm_u128 a = low == 0.0 ? 0 : (rm_u128)rm_split_double(low, &el) * rest;
-  const rm_u128 b = high == 0.0 ? 0 : (rm_u128)rm_split_double(high, &eh) * m;
+  const rm_u128 a = low == 0.0 ? 0 : (rm_u128)rm_decompose(low, &el) * rest;
+  const rm_u128 b = high == 0.0 ? 0 : (rm_u128)rm_decompose(high, &eh) * m;
   if (a == 0 && b == 0) return 0;
   if (b == 0) return rm_round_exact(low < 0.0, a, el - p, format, RM_NEAREST, &flags);
   if (a == 0) return rm_round_exact(high < 0.0, b, eh - p, format, RM_NEAREST, &flags);

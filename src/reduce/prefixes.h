@@ -112,7 +112,7 @@ RM_FN uint64_t rm_prefix_exactly(double h, double l, double b, const rm_sum_prob
   if (b == 0.0 && l == 0.0 && rm_is_finite(h)) { /* h is the sum */
     int e;
     if (h == 0.0) return 0;
-    const uint64_t m = rm_split_double(h, &e);
+    const uint64_t m = rm_decompose(h, &e);
     return rm_round_exact(h < 0.0, m, e, fmt, RM_NEAREST, &t->flags);
   }
   rm_prefix_feed(t, p, i + 1);

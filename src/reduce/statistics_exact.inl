@@ -60,7 +60,7 @@ RM_HOST_EXTERN int rm_function_decide(const rm_sum_function *f, double hi, doubl
   if (!(hi != 0.0 && __builtin_fabs(lo) <= most && err <= most)) return 0;
   rm_u128 m, margin;
   int e;
-  rm_split_dd(hi, lo, err, &m, &margin, &e);
+  rm_decompose_dd(hi, lo, err, &m, &margin, &e);
   const int negative = hi < 0.0;
   uint32_t low_flags = 0, high_flags = 0;
   *bits = finish(f, negative, m - margin, e, 0, format, &low_flags);

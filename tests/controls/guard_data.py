@@ -20,7 +20,7 @@ SHARED = {
     "simd/machine.h": ["fma", "add", "divide", "sqrt"],
     "simd/undecided.h": ["exp", "sigmoid", "silu_backward", "tanh_backward", "erf", "sinh"],
     "simd/simd.h": ["multiply", "divide", "fma", "add"],
-    "simd/steps.h": ["log", "log1p", "add", "expm1"],
+    "simd/fast_phase.h": ["log", "log1p", "add", "expm1"],
 }
 NEAR = 3  # neighbours on each side
 

@@ -191,7 +191,7 @@ SMALLER = [
         (DD_BALL, "(vf64_abs(ah) + vf64_abs(al) + ea) * eb", "(vf64_abs(ah) + vf64_abs(al)) * eb", f"{RUNNING} products"),
         (DD_BALL, "a->err * s * t + 0x1p-1071", "a->err * s", f"{RUNNING} products with powers of two"),
         (DD_BALL, "return m >= 0.25 * h ? m * (1.0 - 0x1p-40)", "return m >= 0.25 * h ? m * (1.0 - 0x1p-51)", f"{RUNNING} magnitudes"),
-        (DD_BALL, "rm_dd_ball_most(&rest) / (1.25 * s1)", "rm_dd_ball_most(&rest) / (1.5 * s1)", f"{RUNNING} quotients, roots"),
+        (DD_BALL, "rm_dd_ball_max(&rest) / (1.25 * s1)", "rm_dd_ball_max(&rest) / (1.5 * s1)", f"{RUNNING} quotients, roots"),
         (DD_BALL, "d * 1.125", "d * 1.0", f"{RUNNING} exponentials"),
         (DD_BALL, "a->err * (1.0 + 0x1p-18)", "a->err * (1.0 + 0x1p-22)", f"{RUNNING} logarithms"),
         (DD_BALL, "(inexact ? 1.0 : 0.0)", "(inexact ? 0.5 : 0.0)", f"{RUNNING} exact totals"),

@@ -101,7 +101,7 @@ int rm_mp_test_ndtr(double x, int n, uint64_t *v, uint64_t *err) { return rm_ndt
 int rm_mp_test_erf_half(double x, int n, uint64_t *v, uint64_t *err); /* erf(x/sqrt(2)) */
 int rm_mp_test_erf_half(double x, int n, uint64_t *v, uint64_t *err) {
   int e;
-  const uint64_t a = rm_split_double(x, &e);
+  const uint64_t a = rm_decompose(x, &e);
   return rm_erf_mp_of(v, a, e, 1, n, err);
 }
 int rm_mp_test_erfc(double x, int n, uint64_t *v, uint64_t *err);

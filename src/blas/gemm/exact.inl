@@ -57,7 +57,7 @@ RM_STATIC uint64_t scale_exactly(const rm_superaccumulator *sum, double alpha, d
   int e;
   if (alpha != 0.0) {
     const int negative = rm_superacc_magnitude(sum, &size) != (alpha < 0.0);
-    const uint64_t m = rm_split_double(alpha, &e);
+    const uint64_t m = rm_decompose(alpha, &e);
     /* A normal significand of 53 bits may end below 2^-1074: with zeros. */
     const int low = e < -1074 ? -1074 - e : 0, shift = e + low + UNIT - RM_ACC_ONE;
     for (int i = 0; i < RM_ACC_DIGITS; i++) {
@@ -69,7 +69,7 @@ RM_STATIC uint64_t scale_exactly(const rm_superaccumulator *sum, double alpha, d
   }
   if (beta != 0.0 && d != 0.0) {
     int eb, ed;
-    const uint64_t mb = rm_split_double(beta, &eb), md = rm_split_double(d, &ed);
+    const uint64_t mb = rm_decompose(beta, &eb), md = rm_decompose(d, &ed);
     const rm_u128 product = (rm_u128)mb * md;
     const int shift = eb + ed + UNIT, negative = (beta < 0.0) != (d < 0.0); /* shift > 0: eb and ed are -1126 or more */
     add_at(digit, (uint64_t)product, shift, negative);

@@ -32,7 +32,7 @@ RM_STATIC uint64_t rm_round_double(double x, int fmt) {
   if (rm_is_nan(x)) return rm_nan_bits(fmt);
   if (x == 0.0) return sign;
   if (!rm_is_finite(x)) return sign | rm_infinity_bits(fmt);
-  const uint64_t m = rm_split_double(x, &e);
+  const uint64_t m = rm_decompose(x, &e);
   return rm_round_exact(sign != 0, m, e, fmt, RM_NEAREST, &flags);
 }
 

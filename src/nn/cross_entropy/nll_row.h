@@ -96,7 +96,7 @@ RM_STATIC uint64_t nll_product(const rm_nll *f, const char *a, const char *b, rm
     return rm_decide(nll_quotient_dd_ball, nll_quotient_ball, &v, 0, f->format, state);
   }
   int ex, ey;
-  const uint64_t mx = rm_split_double(x, &ex), my = rm_split_double(y, &ey);
+  const uint64_t mx = rm_decompose(x, &ex), my = rm_decompose(y, &ey);
   state->tiers.fast++;
   return rm_round_exact((x < 0.0) == (y < 0.0), (rm_u128)mx * my, ex + ey, f->format, RM_NEAREST, &state->flags);
 }

@@ -86,7 +86,7 @@ static void sum_block(const void *operation, int64_t block, rm_row_state *state)
   add_sum(&sum, t.n, t.t, NULL);
   if (b->tier) add_sum(&sum, t.n, t.low, &sum);
   add_sum(&error, t.n, t.err, NULL);
-  const double most = rm_dd_ball_most(&error);
+  const double most = rm_dd_ball_max(&error);
   rm_dd_ball_finish(&b->parts[block], sum.hi, sum.lo, sum.err != 0.0 || most > 0x1p-1050, sum.err + most);
 }
 

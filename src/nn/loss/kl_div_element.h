@@ -112,7 +112,7 @@ RM_STATIC int kl_logarithms_cancel(const rm_dd_loss *f) {
     int k;
     if (!kl_holds(f, i, 0)) continue;
     const double t = rm_dd_loss_read(f, RM_KL_T, i);
-    const uint64_t m = rm_split_double(t, &k);
+    const uint64_t m = rm_decompose(t, &k);
     if ((m & (m - 1)) != 0) return 0;
     if (t != 1.0) rm_superacc_add_product(&sum, t, (double)(k + 63 - rm_clz64(m)));
   }

@@ -114,7 +114,7 @@ RM_HOST_EXTERN int rm_norm_classify(const rm_norm_job *f, int64_t set0, int64_t 
 RM_STATIC uint64_t exact_bits(double v, int format, uint32_t *flags) {
   int e;
   if (v == 0.0) return 0;
-  const uint64_t m = rm_split_double(v, &e);
+  const uint64_t m = rm_decompose(v, &e);
   return rm_round_exact(v < 0.0, m, e, format, RM_NEAREST, flags);
 }
 

@@ -33,7 +33,7 @@ typedef struct {
 RM_STATIC int64_t place_of(double beta) { /* beta is a multiple of 2^-k */
   int e;
   if (beta == 0.0) return 0;
-  const uint64_t m = rm_split_double(beta, &e);
+  const uint64_t m = rm_decompose(beta, &e);
   return rm_clz64(m & (0 - m)) - 63 - e;
 }
 

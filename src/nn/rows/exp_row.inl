@@ -15,7 +15,7 @@ RM_HOST_EXTERN void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, 
 /* The exponent of the lowest bit of x, which is finite and not 0. */
 RM_FN int lowest_bit(double x) {
   int e;
-  const uint64_t m = rm_split_double(x, &e);
+  const uint64_t m = rm_decompose(x, &e);
   return e + rm_ctz64(m);
 }
 
@@ -26,7 +26,7 @@ RM_HOST_EXTERN int rm_exp_row_is_little(const rm_exp_row *r, int64_t i, int *k) 
   const double d = r->x[i] - r->m, least = r->second - r->m;
   int g, e;
   if (r->only_tail || d == 0.0 || !rm_is_finite(d)) return 0;
-  rm_split_double(d, &g); /* d is at least 2^(g + 52) */
+  rm_decompose(d, &g); /* d is at least 2^(g + 52) */
   g -= 8;
   e = lowest_bit(r->m == 0.0 ? d : r->m);
   if (e < g) g = e;

@@ -163,7 +163,7 @@ RM_STATIC uint64_t slow_gradient(const rm_softmax_gradient *f, rm_gradient_row *
   /* g, or less than half a unit of the least number of any format beside it: a number of the format is no boundary. */
   if (g == 0.0) return y < 0.0 && rm_is_finite(y) ? rm_signed_zero(sign > 0, f->format) : 0;
   int e;
-  const uint64_t m = rm_split_double(g, &e);
+  const uint64_t m = rm_decompose(g, &e);
   return rm_round_exact(g < 0.0, m, e, f->format, RM_NEAREST, flags);
 }
 

@@ -8,8 +8,8 @@
  *
  * A step is vm64 rm_<f>_fast_<format>(const vf64 *x, vf64 *y): the arguments are x[0], x[1] ...; lanes of *y that are not in
  * the returned mask store as the correctly rounded result. A function may write its steps itself. */
-#ifndef RM_SIMD_STEPS_H
-#define RM_SIMD_STEPS_H
+#ifndef RM_SIMD_FAST_PHASE_H
+#define RM_SIMD_FAST_PHASE_H
 
 #include "undecided.h"
 
@@ -21,18 +21,18 @@
 #define RM_VECTORS_2 vf64 x, vf64 y
 #define RM_VECTORS_3 vf64 x, vf64 y, vf64 z
 
-#define RM_FAST_B64(name, NAME, arity, fmt, FMT, undecided)                                                              \
+#define RM_FAST_FORMAT(name, NAME, arity, fmt, FMT, undecided)                                                              \
   RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                                                               \
     vf64 v = rm_##name##_eval(RM_ARGUMENTS_##arity(x));                                                                     \
     *y = RM_##NAME##_ODD ? vf64_copysign(v, x[0]) : v;                                                                      \
     return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), FMT), undecided);                                           \
   }
 /* The three of rm_<f>_eval alone, and that of rm_<f>_dd, for a function that writes the other or whose signs differ. */
-#define RM_FASTS_B64(name, NAME, arity)                                                                                  \
-  RM_FAST_B64(name, NAME, arity, f16, RM_F16, vf64_undecided_f16(v))                                                     \
-  RM_FAST_B64(name, NAME, arity, bf16, RM_BF16, vf64_undecided_bf16(v))                                                  \
-  RM_FAST_B64(name, NAME, arity, f32, RM_F32, vf64_undecided_f32(v, RM_##NAME##_B64_ERR))
-#define RM_FAST_DD(name, odd, arity)                                                                                       \
+#define RM_FAST_PHASE_B64(name, NAME, arity)                                                                                  \
+  RM_FAST_FORMAT(name, NAME, arity, f16, RM_F16, vf64_undecided_f16(v))                                                     \
+  RM_FAST_FORMAT(name, NAME, arity, bf16, RM_BF16, vf64_undecided_bf16(v))                                                  \
+  RM_FAST_FORMAT(name, NAME, arity, f32, RM_F32, vf64_undecided_f32(v, RM_##NAME##_B64_ERR))
+#define RM_FAST_PHASE_DD(name, odd, arity)                                                                                       \
   RM_FN vm64 rm_##name##_fast_f64(const vf64 *x, vf64 *y) {                                                                 \
     vf64 hi, lo, err, v;                                                                                                    \
     rm_##name##_dd(RM_ARGUMENTS_##arity(x), &hi, &lo, &err);                                                                \
@@ -40,19 +40,19 @@
     *y = odd ? vf64_copysign(v, x[0]) : v;                                                                                  \
     return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), RM_F64), undecided);                                        \
   }
-#define RM_FASTS(name, NAME, arity)        \
-  RM_FASTS_B64(name, NAME, arity)       \
-  RM_FAST_DD(name, RM_##NAME##_ODD, arity)
+#define RM_FAST_PHASE(name, NAME, arity)        \
+  RM_FAST_PHASE_B64(name, NAME, arity)       \
+  RM_FAST_PHASE_DD(name, RM_##NAME##_ODD, arity)
 
 /* The same for kernels whose results may be zero or subnormal, of either sign, and whose special lanes (asked for in f64 only) do
  * not include those. overflow: 1 when a result may overflow or an argument's infinity reach it, which the complete function then sees. */
-#define RM_FAST_B64_ANY(name, NAME, arity, overflow, fmt, FMT)                                                           \
+#define RM_FAST_FORMAT_ANY(name, NAME, arity, overflow, fmt, FMT)                                                           \
   RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                                                               \
     *y = rm_##name##_eval(RM_ARGUMENTS_##arity(x));                                                                         \
     vm64 undecided = vf64_undecided_any(*y, RM_##NAME##_B64_ERR, FMT);                                                      \
     return overflow ? vm64_or(undecided, vf64_overflows(*y, FMT)) : undecided;                                              \
   }
-#define RM_FAST_DD_ANY(name, arity)                                                                                        \
+#define RM_FAST_PHASE_DD_ANY(name, arity)                                                                                        \
   RM_FN vm64 rm_##name##_fast_f64(const vf64 *x, vf64 *y) {                                                                 \
     vf64 hi, lo, err, v;                                                                                                    \
     rm_##name##_dd(RM_ARGUMENTS_##arity(x), &hi, &lo, &err);                                                                \
@@ -60,28 +60,28 @@
     *y = vf64_copysign(v, hi); /* -0 + lo is +0 */                                                                          \
     return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), RM_F64), undecided);                                        \
   }
-#define RM_FASTS_ANY(name, NAME, arity, overflow)                                                                           \
-  RM_FAST_B64_ANY(name, NAME, arity, overflow, f16, RM_F16)                                                              \
-  RM_FAST_B64_ANY(name, NAME, arity, overflow, bf16, RM_BF16)                                                            \
-  RM_FAST_B64_ANY(name, NAME, arity, overflow, f32, RM_F32)                                                              \
-  RM_FAST_DD_ANY(name, arity)
+#define RM_FAST_PHASE_ANY(name, NAME, arity, overflow)                                                                           \
+  RM_FAST_FORMAT_ANY(name, NAME, arity, overflow, f16, RM_F16)                                                              \
+  RM_FAST_FORMAT_ANY(name, NAME, arity, overflow, bf16, RM_BF16)                                                            \
+  RM_FAST_FORMAT_ANY(name, NAME, arity, overflow, f32, RM_F32)                                                              \
+  RM_FAST_PHASE_DD_ANY(name, arity)
 
 /* And for a function that changes sign: vf64 rm_<f>_eval(vf64 x ..., vf64 *err) is within err, 2^-52 of the result included. */
-#define RM_FAST_B64_WITHIN(name, arity, fmt, FMT)                                                                        \
+#define RM_FAST_FORMAT_WITHIN(name, arity, fmt, FMT)                                                                        \
   RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                                                               \
     vf64 err;                                                                                                               \
     *y = rm_##name##_eval(RM_ARGUMENTS_##arity(x), &err);                                                                   \
     return vm64_or(vf64_overflows(*y, FMT), vf64_undecided_within(*y, err, FMT));                                           \
   }
-#define RM_FASTS_WITHIN(name, arity)                                                                                  \
-  RM_FAST_B64_WITHIN(name, arity, f16, RM_F16)                                                                           \
-  RM_FAST_B64_WITHIN(name, arity, bf16, RM_BF16)                                                                         \
-  RM_FAST_B64_WITHIN(name, arity, f32, RM_F32)                                                                           \
-  RM_FAST_DD_ANY(name, arity)
+#define RM_FAST_PHASE_WITHIN(name, arity)                                                                                  \
+  RM_FAST_FORMAT_WITHIN(name, arity, f16, RM_F16)                                                                           \
+  RM_FAST_FORMAT_WITHIN(name, arity, bf16, RM_BF16)                                                                         \
+  RM_FAST_FORMAT_WITHIN(name, arity, f32, RM_F32)                                                                           \
+  RM_FAST_PHASE_DD_ANY(name, arity)
 
 /* For a function none of whose special lanes has a result that is known at once. */
-#define RM_NONE_SETTLED(name, arity)                                    \
-  RM_FN vm64 rm_##name##_settled(RM_VECTORS_##arity, int format, vf64 *r) { \
+#define RM_NONE_DECIDED(name, arity)                                    \
+  RM_FN vm64 rm_##name##_decided(RM_VECTORS_##arity, int format, vf64 *r) { \
     (void)format, (void)r;                                              \
     return vf64_lt(x, x);                                               \
   }
