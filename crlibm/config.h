@@ -1,13 +1,13 @@
 /* The one place that knows compilers, instruction sets and CUDA.
  *
  * RM_FN      a function of the math core: static inline on the host, __device__ in CUDA
- * RM_MEMBER  RM_FN for members of the classes that a device needs
+ * RM_MEMBER  the same for a member of the classes that a device needs
  * RM_COLD    a function that is kept out of hot code
- * RM_NOINLINE   a hot function that is not inlined into its callers: one copy of code that is long and called from many places
+ * RM_NOINLINE  a hot function that is long and called from many places, of which one copy is enough
  * RM_LONG    RM_FN on the host; in CUDA a function of its own: inlining it everywhere would take minutes to compile
  * RM_TABLE   a constant table visible to RM_FN functions
- * RM_HOST_EXTERN  a function of the engine (src) with external linkage on the host; CUDA includes its file and compiles it as
- *            device code. RM_STATIC is a static function of such a file
+ * RM_HOST_EXTERN  a function of src with external linkage on the host, whose file CUDA includes and compiles as device code;
+ *            RM_STATIC is a static function of such a file
  * RM_DEVICE  1 in CUDA, and in the host build that emulates a device
  * RM_SIMD    which backend of simd/ this translation unit is compiled for (set by the build, RM_CFG_SIMD)
  * RM_HAS_FMA 1 when rm_fma is one machine instruction; 0 when no fused operation is used at all
@@ -65,12 +65,12 @@
 #endif
 #endif
 #define RM_RESTRICT __restrict__
-/* A number of 16 bits at any address. */
+/* A number of 16 bits that may lie at any address. */
 typedef uint16_t rm_loose16 __attribute__((aligned(1), may_alias));
 
 #define RM_LIKELY(c) __builtin_expect(!!(c), 1)
 #define RM_UNLIKELY(c) __builtin_expect(!!(c), 0)
-/* Loads and stores before it are not moved behind it by the compiler, nor the others before it. */
+/* The compiler moves no load and no store across it. */
 #define RM_KEEP_ORDER __asm__ volatile("" ::: "memory")
 
 /* Token pasting, and the per-build name of a symbol: name -> name__avx2. */
@@ -91,18 +91,18 @@ typedef uint16_t rm_loose16 __attribute__((aligned(1), may_alias));
 #endif
 
 #if RM_HAS_FMA
-/* One rounding: a machine instruction wherever RM_HAS_FMA is 1. */
+/* a b + c with one rounding, which is a machine instruction wherever RM_HAS_FMA is 1. */
 RM_FN double rm_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 #endif
 
-/* Loops over arrays of vectors that must end in registers. */
+/* For loops over arrays of vectors, which must end in registers. */
 #if defined(__clang__) || defined(__CUDACC__)
 #define RM_UNROLL _Pragma("unroll")
 #else
 #define RM_UNROLL _Pragma("GCC unroll 32")
 #endif
 
-/* Every error bound that decides a rounding test passes through RM_BOUND. A test library compiled with
+/* Every error bound in Ziv's rounding test passes through RM_BOUND. A test library compiled with
  * -DRM_CFG_BOUND_SHRINK=0x1p-20 or the like must return wrong bits: that shows the bounds are needed and the tests see it. */
 #ifdef RM_CFG_BOUND_SHRINK
 #define RM_BOUND(x) ((x) * (RM_CFG_BOUND_SHRINK))

@@ -1,6 +1,6 @@
-/* acos in double-double, for f64 and as the second step of every format: the angle of (x, sqrt(1 - x^2)), by asin's root
- * and atan's core; the bound is theirs. For x < 0 it is pi minus the angle of (|x|, sqrt(1 - x^2)). Where products with
- * |x| < 2^-968 have inexact errors, these are below 2^-1070, and the result is near pi/2. */
+/* acos in double-double, for the fast phase of f64 and the accurate phase of every format: the angle of (x, sqrt(1 - x^2)),
+ * by asin's root and atan's core; the bound is theirs. For x < 0 it is pi minus the angle of (|x|, sqrt(1 - x^2)). Where
+ * products with |x| < 2^-968 have inexact errors, these are below 2^-1070, and the result is near pi/2. */
 #ifndef RM_ACOS_DD_H
 #define RM_ACOS_DD_H
 

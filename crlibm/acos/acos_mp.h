@@ -1,4 +1,4 @@
-/* acos in wide fixed point (fp/mp.h): asin's triangle, the other angle. */
+/* acos in multiprecision fixed point (fp/mp.h): asin's triangle, the other angle. */
 #ifndef RM_ACOS_MP_H
 #define RM_ACOS_MP_H
 

@@ -1,4 +1,4 @@
-/* acosh, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
+/* The accurate phase of acosh: any argument, format and rounding mode, for what the fast phase leaves undecided. */
 #ifndef RM_ACOSH_ACCURATE_H
 #define RM_ACOSH_ACCURATE_H
 

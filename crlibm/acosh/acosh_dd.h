@@ -1,4 +1,4 @@
-/* acosh in double-double, for f64 and as the second step of every format.
+/* acosh in double-double, for the fast phase of f64 and the accurate phase of every format.
  *
  * v = x^2 - 1, S = sqrt(v), acosh x = log(x + S) = log(1 + u), u = S + (x - 1). Beyond x = 2^90 S is replaced by x, which
  * changes the logarithm (above 63) by less than 2^-180.

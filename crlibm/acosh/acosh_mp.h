@@ -1,4 +1,4 @@
-/* acosh in wide fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
+/* acosh in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
 #ifndef RM_ACOSH_MP_H
 #define RM_ACOSH_MP_H
 

@@ -1,4 +1,4 @@
-/* x + y, complete: any arguments, format and mode, by exact integers. */
+/* The accurate phase of x + y: any arguments, format and rounding mode, by exact integers. */
 #ifndef RM_ADD_ACCURATE_H
 #define RM_ADD_ACCURATE_H
 

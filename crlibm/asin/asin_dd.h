@@ -1,5 +1,5 @@
-/* asin in double-double, for f64 and as the second step of every format: the angle of (sqrt(1 - x^2), |x|), by atan's
- * core.
+/* asin in double-double, for the fast phase of f64 and the accurate phase of every format: the angle of (sqrt(1 - x^2),
+ * |x|), by atan's core.
  *
  * 1 - x^2 = h + hl: x^2 = p + pe exactly, h = 1 - p with its error by Fast2Sum; their sum rounds by 2^-53 |hl|.
  * |hl| <= 2^-53, and it is not small against h near |x| = 1, so the root is that of RN(h + hl): sh within 2^-51.9, its

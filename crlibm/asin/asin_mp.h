@@ -1,4 +1,4 @@
-/* asin in wide fixed point (fp/mp.h): the other side of the triangle, which acos shares, and atan's core. */
+/* asin in multiprecision fixed point (fp/mp.h): the other side of the triangle, which acos shares, and atan's core. */
 #ifndef RM_ASIN_MP_H
 #define RM_ASIN_MP_H
 

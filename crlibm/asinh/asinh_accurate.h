@@ -1,4 +1,4 @@
-/* asinh, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
+/* The accurate phase of asinh: any argument, format and rounding mode, for what the fast phase leaves undecided. */
 #ifndef RM_ASINH_ACCURATE_H
 #define RM_ASINH_ACCURATE_H
 

@@ -1,4 +1,4 @@
-/* asinh in double-double, for f64 and as the second step of every format.
+/* asinh in double-double, for the fast phase of f64 and the accurate phase of every format.
  *
  * a = |x|, v = 1 + a^2, S = sqrt(v), asinh a = log(a + S) = log(1 + u), u = a + (S - 1). Beyond a = 2^90 S is replaced by a,
  * which changes the logarithm (above 63) by less than 2^-180.

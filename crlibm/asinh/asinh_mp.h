@@ -1,4 +1,4 @@
-/* asinh in wide fixed point (fp/mp.h): the correctly rounded result. */
+/* asinh in multiprecision fixed point (fp/mp.h): the correctly rounded result. */
 #ifndef RM_ASINH_MP_H
 #define RM_ASINH_MP_H
 

@@ -1,5 +1,5 @@
-/* atan, complete: any argument, format and mode; and the angle of a direction, which atan2 shares. Called for the
- * arguments that a fast kernel leaves undecided. */
+/* The accurate phase of atan: any argument, format and rounding mode; and the angle of a direction, which atan2 shares. It
+ * takes what the fast phase leaves undecided. */
 #ifndef RM_ATAN_ACCURATE_H
 #define RM_ATAN_ACCURATE_H
 

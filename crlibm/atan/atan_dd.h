@@ -1,5 +1,5 @@
-/* The angle of a direction in double-double: the core of atan, atan2, asin and acos for f64, and their second step in
- * every format.
+/* The angle of a direction in double-double: the core of atan, atan2, asin and acos in the fast phase of f64, and in the
+ * accurate phase of every format.
  *
  * The reduction of atan_b64.h with -t; numerator nh + nl, denominator dh + dl, t = q + tl, q = nh/dh within 2^-51.9;
  * v = angle_j + q - q^3/3 + q^5 Q(q^2) + tl / (1 + q^2). With u = 2^-53:
@@ -15,7 +15,7 @@
  *                and it is within 2^-54.67 <= 1.7u Q; the product 1u: 8.0u|z|
  *   sums         Fast2Sums exact: the angle is 0 or greater than |q|, both than |q^3/3|. The last sum rounds by 1u|z|, the
  *                others, of parts below 2^-49 v, by 2^-102 v
- * Error below 9.0u|z| + 2^-70.5 v. Taking it from pi (rm_atan_left_dd) and the sum lo + err of the rounding test round by
+ * Error below 9.0u|z| + 2^-70.5 v. Taking it from pi (rm_atan_left_dd) and the sum lo + err of Ziv's rounding test round by
  * 1.1u|z| each: err = 12u|z| + 2^-70 v. */
 #ifndef RM_ATAN_DD_H
 #define RM_ATAN_DD_H
@@ -80,7 +80,7 @@ RM_FN void rm_atan_left_dd(vm64 left, vf64 *hi, vf64 *lo, vf64 *err) {
 /* hi + lo = atan |x| within err; |x| is 0 or at least 2^-960. Beyond 2^100 the result is within 2^-100 of pi/2. C_j + |x|
  * S_j by Fast2Sum: exact also when |x| S_j is the larger, since C_j has 8 bits and is 0 for |x| >= 12. */
 RM_FN void rm_atan_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
-  vf64 a = vf64_min(vf64_set1(0x1p100), vf64_abs(x)); /* keeps a NaN, which fails the rounding test */
+  vf64 a = vf64_min(vf64_set1(0x1p100), vf64_abs(x)); /* keeps a NaN, which fails Ziv's rounding test */
   vi64 j = rm_atan_sector(a);
   vf64 c = vf64_lookup16(rm_atan_cos, j), s = vf64_lookup16(rm_atan_sin, j);
   vf64 ac = vf64_mul(a, c), as = vf64_mul(a, s), d = vf64_add(c, as);

@@ -1,5 +1,5 @@
-/* The angle of a direction in wide fixed point (fp/mp.h): a value with a stated error. The core of atan, atan2, asin,
- * acos. */
+/* The angle of a direction in multiprecision fixed point (fp/mp.h): a value with a stated error. The core of atan, atan2,
+ * asin, acos. */
 #ifndef RM_ATAN_MP_H
 #define RM_ATAN_MP_H
 

@@ -7,7 +7,7 @@
 #include "../simd/fast_phase.h"
 
 /* f64: NaN, infinities, both zero; |y| or |x| below 2^-480, but not 0, or a sum of 2^480, beyond which exact products could
- * underflow. In the other formats these have results that are NaN, and the rounding test takes subnormal ones. */
+ * underflow. In the other formats these have results that are NaN, and Ziv's rounding test takes subnormal ones. */
 RM_FN vm64 rm_atan2_special(vf64 y, vf64 x, int format) {
   const int64_t least = (INT64_C(1023) - 480) << 52, most = (INT64_C(1023) + 480) << 52;
   const vi64 one = vi64_set1(1);

@@ -1,4 +1,4 @@
-/* atan2, complete: any arguments, format and mode. Called for the arguments that a fast kernel leaves undecided. */
+/* The accurate phase of atan2: any arguments, format and rounding mode, for what the fast phase leaves undecided. */
 #ifndef RM_ATAN2_ACCURATE_H
 #define RM_ATAN2_ACCURATE_H
 

@@ -1,5 +1,5 @@
-/* atan2 in double-double, for f64 and as the second step of every format: atan's core (atan_dd.h) with both coordinates,
- * and its bound. For x < 0 it is pi minus the angle of (|x|, |y|). */
+/* atan2 in double-double, for the fast phase of f64 and the accurate phase of every format: atan's core (atan_dd.h) with
+ * both coordinates, and its bound. For x < 0 it is pi minus the angle of (|x|, |y|). */
 #ifndef RM_ATAN2_DD_H
 #define RM_ATAN2_DD_H
 

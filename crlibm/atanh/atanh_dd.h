@@ -1,4 +1,5 @@
-/* atanh in double-double, for f64 and as the second step of every format: log(1 + u)/2, u = 2a/(1 - a), a = |x|.
+/* atanh in double-double, for the fast phase of f64 and the accurate phase of every format: log(1 + u)/2, u = 2a/(1 - a), a
+ * = |x|.
  *
  * 1 - a = bh + bl exactly. q = 2a/bh within 2^-49; 2a - q bh is exact but for one rounding of 2^-102 a, q bl and its
  * subtraction round by as much; times 1/bh within 2^-27: u is off by 2^-49-27 + 3 2^-102 < 2^-75.9 of itself, log(1 + u) by

@@ -1,4 +1,4 @@
-/* atanh in wide fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
+/* atanh in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
 #ifndef RM_ATANH_MP_H
 #define RM_ATANH_MP_H
 

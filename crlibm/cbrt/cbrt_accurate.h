@@ -1,4 +1,4 @@
-/* cbrt, complete: any argument, format and mode, by an integer root with its remainder. */
+/* The accurate phase of cbrt: any argument, format and rounding mode, by an integer root with its remainder. */
 #ifndef RM_CBRT_ACCURATE_H
 #define RM_CBRT_ACCURATE_H
 

@@ -14,7 +14,7 @@ RM_FN vm64 rm_cos_special(vf64 x, int format) {
   return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? RM_SIN_F64_MAX : RM_SIN_F32_MAX)));
 }
 
-/* Larger arguments: other reductions, which are not worth having in every step. */
+/* Larger arguments: other reductions, which are not worth having in the fast phase. */
 RM_FN vm64 rm_cos_decided(vf64 x, int format, vf64 *y) {
   if (format == RM_F64) return rm_sin_decide_dd(x, 1, vi64_set1(0), y);
   return rm_sin_decide_b64(x, rm_cos_eval_large(x), RM_COS_B64_ERR, format, y);

@@ -1,5 +1,5 @@
-/* cosh in double-double, for f64 and as the second step of every format: the terms, the sum and the bound of sinh_dd.h, |x|
- * <= 670. */
+/* cosh in double-double, for the fast phase of f64 and the accurate phase of every format: the terms, the sum and the bound
+ * of sinh_dd.h, |x| <= 670. */
 #ifndef RM_COSH_DD_H
 #define RM_COSH_DD_H
 

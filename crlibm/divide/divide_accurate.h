@@ -1,4 +1,4 @@
-/* x / y, complete: any arguments, format and mode, by integer division with its remainder. */
+/* The accurate phase of x / y: any arguments, format and rounding mode, by integer division with its remainder. */
 #ifndef RM_DIVIDE_ACCURATE_H
 #define RM_DIVIDE_ACCURATE_H
 

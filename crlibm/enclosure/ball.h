@@ -1,4 +1,4 @@
-/* Numbers of any width with a bound of their error: the last slow tier of composite operators.
+/* Numbers of any width with a bound of their error: the last tier of composite operators.
  *
  * A number rm_ball stands for every real within err units of (-1)^negative M 2^e; M has `length` limbs of 64 bits, the least
  * one first, the highest not 0 (length 0: M = 0); a unit is 2^e. err = 0 says that the number is exact, an infinite err that

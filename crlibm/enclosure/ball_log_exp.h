@@ -3,7 +3,7 @@
 #ifndef RM_ENCLOSURE_BALL_LOG_EXP_H
 #define RM_ENCLOSURE_BALL_LOG_EXP_H
 
-/* Limbs of the wide evaluation: one more than n, for what their errors take (below 2^27 units). Numbers of more than RM_BALL_MP
+/* The limbs of an evaluation by mp.h: one more than n, for what their errors take (below 2^27 units). Numbers of more than RM_BALL_MP
  * limbs would get fewer than they have. */
 enum { RM_BALL_MP = RM_MP_MAX - 1 };
 RM_FN int rm_ball_mp_limbs(int n) { return n < RM_BALL_MP ? n + 1 : RM_MP_MAX; }

@@ -1,4 +1,4 @@
-/* The rounding step of the numbers of ball.h. */
+/* Rounding of the numbers of ball_arithmetic.h. */
 #ifndef RM_ENCLOSURE_BALL_ROUND_H
 #define RM_ENCLOSURE_BALL_ROUND_H
 

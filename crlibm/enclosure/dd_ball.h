@@ -1,4 +1,4 @@
-/* Double-double numbers with a running bound of their error: the first slow tier of composite operators.
+/* Double-double numbers with a running bound of their error: the first tier of the accurate phase of composite operators.
  *
  * A number rm_dd_ball stands for every real within err of hi + lo, |lo| <= 2^-53 |hi|; err = 0 says that it is exactly hi + lo,
  * and an infinite err that nothing is known. |hi| < 2^990 when err is finite, so that products by FMA and by splitting are

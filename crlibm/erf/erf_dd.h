@@ -1,4 +1,4 @@
-/* erf in double-double, for f64 and as the second step of every format.
+/* erf in double-double, for the fast phase of f64 and the accurate phase of every format.
  *
  * |x|, cut to 6, = c_j + t with c_j = j 25/64 the nearest multiple, |t| <= 25/128, exactly. erf |x| = sum_{n<5} c_n t^n + v,
  * v = t^5 P_j(t), P_j of degree 13; c_0 .. c_4 in two parts, Horner's steps in double-double. With u = 2^-53:

@@ -1,4 +1,4 @@
-/* erf in wide fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
+/* erf in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
 #ifndef RM_ERF_MP_H
 #define RM_ERF_MP_H
 

@@ -1,4 +1,4 @@
-/* erf_backward, complete: any arguments, format and mode. Called for the arguments that a fast kernel leaves undecided.
+/* The accurate phase of erf_backward: any arguments, format and rounding mode, for what the fast phase leaves undecided.
  *
  * Products with the limits of erf' as IEEE 754 has them: erf'(+-inf) = +0. Infinity times that is invalid. */
 #ifndef RM_ERF_BACKWARD_ACCURATE_H

@@ -1,4 +1,4 @@
-/* erf_backward in double-double, for f64 and as the second step of every format.
+/* erf_backward in double-double, for the fast phase of f64 and the accurate phase of every format.
  *
  * exp(-x^2) with its argument in two parts, exactly (for |x| < 2^-484, without FMA, within 2^-960): 1.375 2^-69 (exp_dd.h),
  * |lo| <= 2^-18 hi. g C, C = 2/sqrt(pi), in two parts within 2^-105. Their product rounds low parts by 2^-71 three times, and

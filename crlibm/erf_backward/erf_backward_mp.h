@@ -1,4 +1,5 @@
-/* erf_backward in wide fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
+/* erf_backward in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from
+ * it. */
 #ifndef RM_ERF_BACKWARD_MP_H
 #define RM_ERF_BACKWARD_MP_H
 

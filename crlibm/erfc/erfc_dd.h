@@ -1,4 +1,5 @@
-/* erfc in double-double, for f64 and as the second step of every format; the core of gelu and of its gradient as well.
+/* erfc in double-double, for the fast phase of f64 and the accurate phase of every format; the core of gelu and of its
+ * gradient as well.
  *
  * erfc a = exp(-a^2) W(a), a = |x| cut to 25.8, erfc x = 2 - erfc a for x < 0. W(a) = sum_{n<6} c_n t^n + v, v = t^6 P(t), P of
  * degree 13, t = a - c, c + 2 the quarter of an octave nearest to a + 2, the lower one at a tie: a just below 1/4 has the sum 9/4, and

@@ -1,4 +1,4 @@
-/* erfinv in double-double, for f64 and as the second step of every format; the core of ndtri as well.
+/* erfinv in double-double, for the fast phase of f64 and the accurate phase of every format; the core of ndtri as well.
  *
  * One step of an iteration on erf or erfc in double-double, from y of erfinv_b64.h, which is within 2^-40 of the result z
  * = y + d. With f(y) = exp(-y^2) 2/sqrt(pi), Taylor's series of erf(y + d) = u and erfc(y + d) = v about y are

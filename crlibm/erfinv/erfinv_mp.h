@@ -1,13 +1,13 @@
 /* erfinv and sqrt(2) erfinv, correctly rounded, by comparison: erf increases, so on which side of a boundary of rounding
- * the result lies is told by erf or erfc at that boundary, in wide fixed point (fp/mp.h).
+ * the result lies is told by erf or erfc at that boundary, in multiprecision fixed point (fp/mp.h).
  *
  * An evaluation with a proven error gives an interval around z = |result|. Boundaries (numbers of the format and
  * midpoints) are multiples of half a quantum; a search finds the largest one below z, in most cases by one comparison or
  * none. For erfinv none is equal to z: erf is an E-function times 2/sqrt(pi), and where it has a rational value v at an algebraic
  * number, that of the E-function is v sqrt(pi)/2. Siegel (1929) proved values of x 1F1(1/2; 3/2; -x^2) at algebraic numbers other than
  * 0 transcendental, which is less than that: a relation with sqrt(pi) is excluded by no theorem. None is known, and a
- * comparison that RM_MP_MAX limbs leave open, 2^-950 from equality, is taken as it stands there. The search has fewer than
- * 128 steps whatever the interval is. */
+ * comparison that RM_MP_MAX limbs leave undecided, 2^-950 from equality, is taken as it stands there. The search has fewer
+ * than 128 steps whatever the interval is. */
 #ifndef RM_ERFINV_MP_H
 #define RM_ERFINV_MP_H
 

@@ -1,4 +1,4 @@
-/* exp in double-double, for f64 and as the second step of every format; the core of exp2 and exp10 too.
+/* exp in double-double, for the fast phase of f64 and the accurate phase of every format; the core of exp2 and exp10 too.
  *
  * e^y, y = k ln2/16 + r, r = rh + rl, |r| <= ln2/32 (1 + 2^-20) < 2^-5.52; e^y = 2^(k/16) (1 + r + r^2/2 + r^3 Q(r)).
  *
@@ -14,11 +14,11 @@
  *   rl (1 + rh)        rl rh^2/2 left out: 2^-71, 2^-70.5 for exp2
  *   sum c              below 2^-19.1: its rounding 2^-73
  * For e^y, the Fast2Sums of 1, rh and h are exact; tl is known to 2^-107; tl c is left out: 2^-72.5; u tl + (c + ...) rounds
- * twice by 2^-73; t ul (where there is no FMA), its sum with T's product error and the rounding test's lo + err by half a last
- * place of 2^-19 t each, others by 2^-104. Nothing underflows or overflows when the result is between 2^-967 and 2^967, nor before the
- * scaling by 2^k. exp_budget.py adds all this up, box by box and for each entry of the table, in units of 2^-69 of the result or of the 2.05
- * of rm_exp_fast_dd: exp 1.18 with FMA, 1.35 without; exp2 1.07 and 1.19, exp2_accurate.h 1.18 and 1.36: below RM_EXP_DD_ERR, 1.375.
- * For e^r - 1 = eh + el, the Fast2Sums are exact or off by less than 2^-80. */
+ * twice by 2^-73; t ul (where there is no FMA), its sum with T's product error and Ziv's rounding test's lo + err by half a
+ * last place of 2^-19 t each, others by 2^-104. Nothing underflows or overflows when the result is between 2^-967 and 2^967,
+ * nor before the scaling by 2^k. exp_budget.py adds all this up, box by box and for each entry of the table, in units of
+ * 2^-69 of the result or of the 2.05 of rm_exp_fast_dd: exp 1.18 with FMA, 1.35 without; exp2 1.07 and 1.19, exp2_accurate.h
+ * 1.18 and 1.36: below RM_EXP_DD_ERR, 1.375. For e^r - 1 = eh + el, the Fast2Sums are exact or off by less than 2^-80. */
 #ifndef RM_EXP_DD_H
 #define RM_EXP_DD_H
 

@@ -1,4 +1,4 @@
-/* exp in wide fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
+/* exp in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
 #ifndef RM_EXP_MP_H
 #define RM_EXP_MP_H
 

@@ -1,4 +1,4 @@
-/* exp10 in binary32: exp's narrow evaluation (exp_b32.h) of x ln10 in two parts. */
+/* exp10 in binary32: exp's binary32 evaluation (exp_b32.h) of x ln10 in two parts. */
 #ifndef RM_EXP10_B32_H
 #define RM_EXP10_B32_H
 

@@ -1,4 +1,4 @@
-/* exp2, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
+/* The accurate phase of exp2: any argument, format and rounding mode, for what the fast phase leaves undecided. */
 #ifndef RM_EXP2_ACCURATE_H
 #define RM_EXP2_ACCURATE_H
 

@@ -1,4 +1,4 @@
-/* exp2 in binary32: exp's narrow evaluation (exp_b32.h) of x ln2 in two parts. */
+/* exp2 in binary32: exp's binary32 evaluation (exp_b32.h) of x ln2 in two parts. */
 #ifndef RM_EXP2_B32_H
 #define RM_EXP2_B32_H
 

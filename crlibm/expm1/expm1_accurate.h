@@ -1,4 +1,4 @@
-/* expm1, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
+/* The accurate phase of expm1: any argument, format and rounding mode, for what the fast phase leaves undecided. */
 #ifndef RM_EXPM1_ACCURATE_H
 #define RM_EXPM1_ACCURATE_H
 

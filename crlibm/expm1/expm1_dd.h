@@ -1,4 +1,4 @@
-/* expm1 in double-double, for f64 and as the second step of every format.
+/* expm1 in double-double, for the fast phase of f64 and the accurate phase of every format.
  *
  * E = e^x - 1 = (s - 1) + s e', e' = e + tl (1 + e), e = e^r - 1 in double-double (exp_dd.h), s (1 + tl) the table's
  * 2^(k/16); x is cut to -60: below, E + 1 < 2^-86.

@@ -1,4 +1,4 @@
-/* expm1 in wide fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
+/* expm1 in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
 #ifndef RM_EXPM1_MP_H
 #define RM_EXPM1_MP_H
 
@@ -11,7 +11,7 @@ RM_FN uint64_t rm_expm1_mp_err(int n) { return rm_exp_mp_err(n) + 1; }
  *
  * With f 2^k = e^x: for x > 0, k >= -1 and v = f - 2^-k, f within rm_exp_mp_err(n) and 2^-k cut, below 1 unit. For x < 0,
  * k <= -1 and v = 1 - f 2^k, of which the cut is below 1 unit and the error of f counts 2^k. The error may exceed a tiny
- * difference: the rounding test sees it. */
+ * difference: Ziv's rounding test sees it. */
 RM_FN int rm_expm1_mp(uint64_t *v, double x, int n) {
   uint64_t f[RM_MP_LIMBS], g[RM_MP_LIMBS];
   rm_mp_from_double(g, x, 0, n);

@@ -4,7 +4,7 @@
  * (simd/machine.h), is rounded once by the store; nothing underflows, since x y is 0 or at least 2^-298. f64 without
  * RM_HAS_FMA (Boldo and Melquiond 2008): x y = uh + ul and z + ul = th + tl and uh + th = vh + vl exactly, tl + vl is rounded to
  * odd, and vh + that to nearest. Exact products need |x|, |y| < 2^996 and 2^-968 <= |x y|; |x y|, |z| < 2^1000 keep sums from overflow.
- * A subnormal result is exact then: the product is a multiple of 2^-1074. Other lanes, unless x y = 0, are left open. */
+ * A subnormal result is exact then: the product is a multiple of 2^-1074. Other lanes, unless x y = 0, are left undecided. */
 #ifndef RM_FMA_FMA_H
 #define RM_FMA_FMA_H
 

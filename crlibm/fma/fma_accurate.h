@@ -1,4 +1,4 @@
-/* x y + z, complete: any arguments, format and mode, by exact integers. */
+/* The accurate phase of x y + z: any arguments, format and rounding mode, by exact integers. */
 #ifndef RM_FMA_ACCURATE_H
 #define RM_FMA_ACCURATE_H
 

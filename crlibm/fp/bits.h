@@ -1,16 +1,16 @@
-/* Bits of binary64 and binary32, formats, rules and flags. */
+/* Formats, rounding modes, exception flags, the bits of binary64 and binary32, and error-free transformations. */
 #ifndef RM_FP_BITS_H
 #define RM_FP_BITS_H
 
 #include "../config.h"
 
-/* Formats. The order is that of functions.def and of every table indexed by format. */
+/* Every table that is indexed by format has this order, and functions.def has it. */
 enum { RM_F16, RM_BF16, RM_F32, RM_F64, RM_FORMATS };
 
-/* Rounding rules: the argument of the last step (spec.md, section 1). */
+/* The rounding modes: an argument of the last operation alone (docs/spec.md, section 1). */
 enum { RM_NEAREST, RM_TOWARD_ZERO, RM_DOWN, RM_UP };
 
-/* Exceptions that are raised when, and only when, IEEE 754 asks for it. */
+/* The exceptions that are raised when, and only when, IEEE 754 asks for them. */
 enum { RM_FLAG_INVALID = 1, RM_FLAG_DIVBYZERO = 2, RM_FLAG_OVERFLOW = 4 };
 
 RM_FN uint64_t rm_bits64(double x) {
@@ -44,7 +44,7 @@ RM_FN double rm_two_sum(double a, double b, double *e) {
   *e = (a - (s - t)) + (b - t);
   return s;
 }
-/* a b - p, exact for p = RN(a b) when |a|, |b| < 2^996 and neither the product nor its error underflows (2^-968 <= |ab|), or ab = 0. */
+/* a b - p, exactly for p = RN(a b) when |a|, |b| < 2^996 and either 2^-968 <= |ab|, so that no part underflows, or ab = 0. */
 RM_FN double rm_two_prod_error(double a, double b, double p) {
 #if RM_HAS_FMA
   return rm_fma(a, b, -p);
@@ -55,15 +55,15 @@ RM_FN double rm_two_prod_error(double a, double b, double p) {
 #endif
 }
 
-/* The number of zero bits above the highest one, x != 0. */
+/* The number of zeros above the highest bit that is set, x != 0. */
 RM_FN int rm_clz64(uint64_t x) { return __builtin_clzll(x); }
-/* The number of zero bits below the lowest one, x != 0. (No __builtin_ctz: CUDA has none.) */
+/* The number of zeros below the lowest bit that is set, x != 0. CUDA has no __builtin_ctz. */
 RM_FN int rm_ctz64(uint64_t x) { return 63 - rm_clz64(x & (0 - x)); }
 
-/* x 2^k, exact when the result is a normal number. */
+/* 2^k, a normal number. */
 RM_FN double rm_pow2(int k) { return rm_from_bits64((uint64_t)(k + 1023) << 52); } /* -1022 <= k <= 1023 */
 
-/* binary16 -> binary32, exact. A NaN stays a NaN. */
+/* binary16 to binary32 is exact, and a NaN stays a NaN. */
 RM_FN float rm_f16_to_f32(uint16_t h) {
   uint32_t sign = (uint32_t)(h & 0x8000u) << 16, e = (h >> 10) & 31u, m = h & 0x3ffu;
   if (e == 31) return rm_from_bits32(sign | 0x7f800000u | (m << 13));
@@ -75,7 +75,7 @@ RM_FN float rm_f16_to_f32(uint16_t h) {
 }
 RM_FN float rm_bf16_to_f32(uint16_t b) { return rm_from_bits32((uint32_t)b << 16); }
 
-/* binary32 -> binary16, round to nearest even. NaN becomes the canonical NaN. */
+/* binary32 to binary16 rounds to nearest even, and a NaN becomes the canonical one. */
 RM_FN uint16_t rm_f32_to_f16(float x) {
   uint32_t b = rm_bits32(x), a = b & 0x7fffffffu;
   uint16_t sign = (uint16_t)((b >> 16) & 0x8000u);
@@ -88,7 +88,7 @@ RM_FN uint16_t rm_f32_to_f16(float x) {
   a += 0xfffu + ((a >> 13) & 1u); /* half of the 13 dropped bits, to even */
   return (uint16_t)(sign | ((a - 0x38000000u) >> 13));
 }
-/* binary32 -> bfloat16, round to nearest even. NaN becomes the canonical NaN. */
+/* binary32 to bfloat16 rounds to nearest even, and a NaN becomes the canonical one. */
 RM_FN uint16_t rm_f32_to_bf16(float x) {
   uint32_t b = rm_bits32(x);
   if ((b & 0x7fffffffu) > 0x7f800000u) return 0x7fc0u;

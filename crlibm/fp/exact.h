@@ -1,9 +1,9 @@
-/* Algebraic results by exact integers, shared by the roots, the four basic operations, fma and hypot.
+/* Algebraic results by exact integers: the roots, the four basic operations, fma and hypot share them, and so do special values.
  *
- * Each helper finds the result to at least 57 bits and whether anything is left over; what is left goes into the last bit
- * (jamming, see rm_round_exact), and one rounding follows. Nothing here is approximate, so nothing is repeated at a growing
- * precision. Magnitudes are m 2^e; "jammed" means that an odd last bit of m stands for a value strictly between its two even
- * neighbours (m-1, m+1), which m itself may be. */
+ * Each helper finds the result to at least 57 bits and whether there is a remainder; the remainder goes into the last bit, which
+ * is sticky (rm_round_exact), and one rounding follows. Nothing here is approximate, so nothing is repeated with a growing
+ * precision. Magnitudes are m 2^e. Where the last bit of m is sticky, an odd m stands for a value strictly between its two even
+ * neighbours m-1 and m+1, which may be m itself. */
 #ifndef RM_FP_EXACT_H
 #define RM_FP_EXACT_H
 
@@ -14,7 +14,7 @@ RM_FN int rm_is_infinite(double x) {
   return (rm_bits64(x) & UINT64_C(0x7fffffffffffffff)) == UINT64_C(0x7ff0000000000000);
 }
 
-/* Results that need no arithmetic, with a sign. */
+/* These results need no arithmetic but have a sign. */
 RM_FN uint64_t rm_signed_zero(int negative, int format) { return negative ? rm_sign_bit(format) : 0; }
 RM_FN uint64_t rm_signed_infinity(int negative, int format) {
   return rm_infinity_bits(format) | rm_signed_zero(negative, format);
@@ -46,11 +46,11 @@ RM_FN int rm_zero_sum_sign(int negative_a, int negative_b, int mode) {
 }
 
 /* a 2^ea + b 2^eb with signs, for a, b != 0 of at most 106 bits, rounded once. *e = weight of the last bit; the result is
- * jammed, has at least 120 bits or is 0 (then exactly).
+ * has at least 120 bits, the last one sticky, or is exactly 0.
  *
  * Both are moved up to bit 126. With the larger one first, a difference of exponents d <= 20 loses nothing (21 low bits are
- * free); beyond, the sum is at least half of the larger one and keeps 125 bits, and what the smaller one loses is jammed: the
- * low bits of the larger one are 0, so the jammed bit is the last bit of the sum too. */
+ * free); beyond, the sum is at least half of the larger one and keeps 125 bits, and what the smaller one loses is in
+ * its sticky bit: the low bits of the larger one are 0, so this is the last bit of the sum too. */
 RM_LONG rm_u128 rm_exact_sum(int negative_a, rm_u128 a, int64_t ea, int negative_b, rm_u128 b, int64_t eb, int *negative,
                              int64_t *e) {
   const int sa = rm_clz128(a) - 1, sb = rm_clz128(b) - 1;
@@ -89,7 +89,7 @@ RM_LONG uint64_t rm_round_sum(int negative_a, rm_u128 a, int64_t ea, int negativ
   return rm_round_exact(negative, m, e, format, mode, flags);
 }
 
-/* floor(sqrt(m)), digit by digit: root holds the digits found, at twice their final weight, and m what is left. */
+/* floor(sqrt(m)), digit by digit: root holds the digits found, at twice their final weight, and m the remainder. */
 RM_LONG uint64_t rm_integer_root(rm_u128 m, int *rest) {
   rm_u128 root = 0;
   for (int i = 126; i >= 0; i -= 2) {
@@ -104,8 +104,8 @@ RM_LONG uint64_t rm_integer_root(rm_u128 m, int *rest) {
   return (uint64_t)root;
 }
 
-/* sqrt(m 2^e) rounded, m >= 2^118, jammed. One bit or two are dropped, so that the exponent is even, and the value lies strictly
- * between two integers when one of these bits is set: nothing is a square then. */
+/* sqrt(m 2^e) rounded, m >= 2^118, its last bit sticky. One bit or two are dropped, so that the exponent is even, and the value
+ * lies strictly between two integers when one of these bits is set: nothing is a square then. */
 RM_LONG uint64_t rm_round_root(rm_u128 m, int64_t e, int format, int mode, uint32_t *flags) {
   const int drop = 2 - (int)(e & 1);
   const int dropped = (m & (((rm_u128)1 << drop) - 1)) != 0;
@@ -114,7 +114,7 @@ RM_LONG uint64_t rm_round_root(rm_u128 m, int64_t e, int format, int mode, uint3
   return rm_round_exact(0, root | (uint64_t)(dropped | rest), (e + drop) / 2, format, mode, flags);
 }
 
-/* 2^179/m for 2^52 <= m < 2^53, jammed: in (2^126, 2^127]. Two digits of 64 bits. */
+/* 2^179/m for 2^52 <= m < 2^53, in (2^126, 2^127], with a sticky last bit, by two digits of 64 bits. */
 RM_LONG rm_u128 rm_exact_reciprocal(uint64_t m) {
   const rm_u128 one = (rm_u128)1 << 115, rest = one % m << 64;
   return one / m << 64 | rest / m | (rest % m != 0);

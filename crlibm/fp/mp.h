@@ -1,18 +1,19 @@
-/* Wide fixed point: the arithmetic of last resort, shared by all functions.
+/* Multiprecision fixed point: the arithmetic of last resort, shared by all functions.
  *
  * A number is a[0..n], least significant limb first: a[n] is the integer part, a[0..n-1] the fraction; its unit
  * is 2^(-64 n). All numbers are >= 0 and below 2^64; signs and powers of two are the caller's. Errors are absolute and counted in
  * units; each operation states the one it adds. n is 1 ... RM_MP_MAX; operands and result may be the same array unless
  * said otherwise.
  *
- * Callers evaluate with n = RM_MP_FIRST, then twice as many limbs, until the interval of the result rounds one way
- * (rm_mp_round). Where closed forms have not answered before, the values of exp, log, the trigonometric and hyperbolic functions
- * and their inverses at binary64 numbers are transcendental (Lindemann and Weierstrass); powers with rational exponents, and logarithms
- * to the bases 2 and 10, are irrational by unique factorisation: none lies on a boundary of rounding. For erf, erfc, the normal distribution and functions that multiply such values with powers of pi, what is
- * proved is less: the file of the function says so. How near values come to boundaries is known by no theorem that would help. What is
- * known is counted: over 2^64 arguments, values that behave like random numbers come within some 2^-64 of the least place, 2^-117
- * relatively; those near arguments with closed forms come nearer, exp near 1 within about 2^-158. At RM_MP_MAX limbs the relative error
- * is near 2^-960. Should a value be undecided there, the result is the lower end of its interval, rounded. */
+ * Callers evaluate with n = RM_MP_FIRST, then with twice as many limbs, until the interval of the result rounds one way
+ * (rm_mp_round). Once closed forms have been answered, the values of exp, log, the trigonometric and hyperbolic functions and
+ * their inverses at binary64 numbers are transcendental (Lindemann and Weierstrass); powers with rational exponents, and
+ * logarithms to the bases 2 and 10, are irrational by unique factorisation: none lies on a boundary of rounding. Less is proved
+ * for erf, erfc, the normal distribution and functions that multiply such values with powers of pi: the file of the function
+ * says what. No useful theorem says how near values come to boundaries. It can be counted: over 2^64 arguments, values that
+ * behave like random numbers come within some 2^-64 of the last place, 2^-117 relatively; those near arguments with closed
+ * forms come nearer, exp near 1 within about 2^-158. With RM_MP_MAX limbs the relative error is near 2^-960. Should a value be
+ * undecided even then, the result is the lower end of its interval, rounded. */
 #ifndef RM_FP_MP_H
 #define RM_FP_MP_H
 
@@ -205,7 +206,7 @@ RM_LONG void rm_mp_sqrt(uint64_t *r, const uint64_t *a, int n) {
   }
 }
 
-/* The 128 top bits of a != 0, with their last bit set when anything was cut off (jamming: see rm_round_exact), and the weight
+/* The 128 top bits of a != 0, the last one sticky: set when anything was cut off (rm_round_exact), and the weight
  * of the last bit. */
 RM_LONG rm_u128 rm_mp_sticky(const uint64_t *a, int n, int64_t *e) {
   const int length = rm_mp_length(a, n), s = rm_clz64(a[length - 1]);

@@ -1,4 +1,4 @@
-"""Generates the constants of the wide fixed-point arithmetic (crlibm/fp/mp.h).
+"""Generates the constants of multiprecision fixed-point arithmetic (crlibm/fp/mp.h).
 
 python crlibm/fp/mp_gen.py            writes crlibm/fp/mp_tables.h and the wide tables of log and atan
 python crlibm/fp/mp_gen.py --check    compares them with what it would write; exit status 1 when they differ
@@ -36,7 +36,7 @@ def header(guard, text):
 
 
 def wide_tables():
-    out = header("RM_FP_MP_TABLES_H", "Constants of the wide fixed-point arithmetic.")
+    out = header("RM_FP_MP_TABLES_H", "Constants of multiprecision fixed-point arithmetic.")
     out += '#include "../config.h"\n\n'
     out += f"#define RM_MP_TABLE_LIMBS {LIMBS}\n\n"
     out += "/* ln 2 */\n"

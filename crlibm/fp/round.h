@@ -1,4 +1,4 @@
-/* The one rounding step: a real number, known exactly or up to an error, to the bits of a format under a mode.
+/* The one place where a real number, known exactly or up to an error, becomes the bits of a format in a rounding mode.
  *
  * Everything here is integer arithmetic on magnitudes: value = (-1)^negative m 2^e. Overflow and gradual underflow are those
  * of IEEE 754; RM_FLAG_OVERFLOW is raised when the value rounded with an unbounded exponent exceeds the largest finite
@@ -10,12 +10,12 @@
 
 typedef unsigned __int128 rm_u128;
 
-/* A format: bits of the significand (the hidden one included), least and greatest exponent of a normal number. */
+/* What defines a format: the bits of the significand, the hidden one included, and the exponents of normal numbers. */
 RM_FN int rm_precision(int format) { return format == RM_F64 ? 53 : format == RM_F32 ? 24 : format == RM_F16 ? 11 : 8; }
 RM_FN int rm_emax(int format) { return format == RM_F64 ? 1023 : format == RM_F16 ? 15 : 127; }
 RM_FN int rm_emin(int format) { return 1 - rm_emax(format); }
 
-/* Named values, as bits of the format. */
+/* Named values are given as bits of the format. */
 RM_FN uint64_t rm_sign_bit(int format) { return UINT64_C(1) << (format == RM_F64 ? 63 : format == RM_F32 ? 31 : 15); }
 RM_FN uint64_t rm_infinity_bits(int format) { return (uint64_t)(2 * rm_emax(format) + 1) << (rm_precision(format) - 1); }
 RM_FN uint64_t rm_nan_bits(int format) { /* the canonical one */
@@ -24,17 +24,17 @@ RM_FN uint64_t rm_nan_bits(int format) { /* the canonical one */
 RM_FN uint64_t rm_max_finite_bits(int format) { return rm_infinity_bits(format) - 1; }
 RM_FN uint64_t rm_one_bits(int format) { return (uint64_t)rm_emax(format) << (rm_precision(format) - 1); }
 
-/* Bytes of a number. */
+/* The bytes of a number of the format. */
 RM_FN int rm_size_of(int format) { return format == RM_F64 ? 8 : format == RM_F32 ? 4 : 2; }
 
-/* A NaN whose use is an invalid operation: above infinity, below the first quiet one. It is asked of the bits in memory, since a
- * conversion quiets. */
+/* Whether the bits are a signalling NaN: above infinity and below the first quiet NaN. A conversion would quiet it, so the bits in
+ * memory are asked. */
 RM_FN int rm_is_signalling(uint64_t bits, int format) {
   uint64_t size = bits & (rm_sign_bit(format) - 1);
   return size > rm_infinity_bits(format) && size < rm_nan_bits(format);
 }
 
-/* The value of bits of a format, exact. */
+/* The number that the bits of a format stand for; the conversion is exact. */
 RM_FN double rm_to_double(uint64_t bits, int format) {
   if (format == RM_F64) return rm_from_bits64(bits);
   if (format == RM_F32) return (double)rm_from_bits32((uint32_t)bits);
@@ -60,7 +60,7 @@ RM_FN int rm_clz128(rm_u128 m) {
   return high ? rm_clz64(high) : 64 + rm_clz64((uint64_t)m);
 }
 
-/* What a result beyond the largest finite number becomes. */
+/* The result that overflow gives in each rounding mode. */
 RM_FN uint64_t rm_overflow(int negative, int format, int mode, uint32_t *flags) {
   int away = mode == RM_NEAREST || (mode == RM_UP && !negative) || (mode == RM_DOWN && negative);
   *flags |= RM_FLAG_OVERFLOW;
@@ -69,9 +69,9 @@ RM_FN uint64_t rm_overflow(int negative, int format, int mode, uint32_t *flags) 
 
 /* (-1)^negative m 2^e, m != 0, rounded once.
  *
- * Jamming: every boundary of rounding (a number of the format or a midpoint of two) has at most 54 significant bits. So a
- * number that lies strictly between the integers m and m+1, in units of 2^e, with m of at least 56 bits, may be passed as
- * m | 1: no boundary separates the two. */
+ * The last bit of m may be sticky: every boundary of rounding (a number of the format or a midpoint of two) has at most 54
+ * significant bits. So a number that lies strictly between the integers m and m+1, in units of 2^e, with m of at least 56 bits,
+ * may be passed as m | 1: no boundary separates the two. */
 RM_LONG uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, int mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format);
   const int top = 127 - rm_clz128(m);

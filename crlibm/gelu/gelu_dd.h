@@ -1,4 +1,4 @@
-/* gelu in double-double, for f64 and as the second step of every format.
+/* gelu in double-double, for the fast phase of f64 and the accurate phase of every format.
  *
  * As in gelu_b64.h, by ndtr_dd.h, whose bound is erfc's. In the product with |x|/2 the low part rounds by 2^-71 twice more:
  * RM_GELU_DD_ERR times the result is added. */

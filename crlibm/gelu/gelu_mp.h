@@ -1,4 +1,4 @@
-/* gelu in wide fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
+/* gelu in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
 #ifndef RM_GELU_MP_H
 #define RM_GELU_MP_H
 

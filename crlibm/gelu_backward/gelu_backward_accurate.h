@@ -1,4 +1,4 @@
-/* gelu_backward, complete: any arguments, format and mode. Called for the arguments that a fast kernel leaves undecided.
+/* The accurate phase of gelu_backward: any arguments, format and rounding mode, for what the fast phase leaves undecided.
  *
  * Products with the limits of gelu' as IEEE 754 has them: gelu'(+inf) = 1, gelu'(-inf) = -0, approached from below. Infinity
  * times that is invalid. */

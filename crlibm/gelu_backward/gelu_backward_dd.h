@@ -1,4 +1,4 @@
-/* gelu_backward in double-double, for f64 and as the second step of every format.
+/* gelu_backward in double-double, for the fast phase of f64 and the accurate phase of every format.
  *
  * As in gelu_backward_b64.h, |x| cut to 34: gelu'(-a) = exp(-a^2/2) D(a), D = W/2 - a k, k = 1/sqrt(2 pi) in two parts. W by
  * ndtr_dd.h within its bound; a k in two parts within 2^-104.1, their difference exact (TwoSum) but for low parts: 2^-102.4

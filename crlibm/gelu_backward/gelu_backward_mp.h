@@ -1,4 +1,5 @@
-/* gelu_backward in wide fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
+/* gelu_backward in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from
+ * it. */
 #ifndef RM_GELU_BACKWARD_MP_H
 #define RM_GELU_BACKWARD_MP_H
 

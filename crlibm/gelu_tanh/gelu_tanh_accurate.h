@@ -1,4 +1,4 @@
-/* gelu_tanh, complete: any argument, format and mode. */
+/* The accurate phase of gelu_tanh: any argument, format and rounding mode. */
 #ifndef RM_GELU_TANH_ACCURATE_H
 #define RM_GELU_TANH_ACCURATE_H
 

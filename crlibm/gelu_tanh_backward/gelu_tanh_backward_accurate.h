@@ -1,4 +1,4 @@
-/* gelu_tanh_backward, complete: any arguments, format and mode. */
+/* The accurate phase of gelu_tanh_backward: any arguments, format and rounding mode. */
 #ifndef RM_GELU_TANH_BACKWARD_ACCURATE_H
 #define RM_GELU_TANH_BACKWARD_ACCURATE_H
 

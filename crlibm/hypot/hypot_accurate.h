@@ -1,4 +1,5 @@
-/* hypot, complete: any arguments, format and mode. x^2 + y^2 exactly (jammed when y is far below x), then an integer root. */
+/* The accurate phase of hypot: any arguments, format and rounding mode. x^2 + y^2 exactly (jammed when y is far below x),
+ * then an integer root. */
 #ifndef RM_HYPOT_ACCURATE_H
 #define RM_HYPOT_ACCURATE_H
 

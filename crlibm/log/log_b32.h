@@ -72,7 +72,7 @@ RM_FN vm32 rm_log_b32(vf32 x, vf32 *y) {
 
 /* log x (ch + cl) for ch + cl = 1/ln2 or 1/ln10, the lanes as above. With log x = h + l: h ch is exact in two parts, l ch and
  * its sum with the rest round once. |l| is at most 2^-16.4, |log x| >= 2^-6.1 where it is largest: 2^-34.3 relatively, and as
- * much in the rounding test. Sum below 2^-33 + 2 2^-34.3 < 2^-32. */
+ * much in Ziv's rounding test. Sum below 2^-33 + 2 2^-34.3 < 2^-32. */
 RM_FN vm32 rm_log_b32_times(vf32 x, float ch, float cl, vf32 *y) {
   const vf32 c = vf32_set1(ch);
   vf32 h, l;

@@ -1,4 +1,4 @@
-/* log2 and log10, complete but for powers of the base: log x times c = 1/ln2 or 1/ln10. */
+/* The accurate phase of log2 and log10, but for powers of the base: log x times c = 1/ln2 or 1/ln10. */
 #ifndef RM_LOG_BASE_ACCURATE_H
 #define RM_LOG_BASE_ACCURATE_H
 

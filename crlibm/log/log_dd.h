@@ -1,4 +1,4 @@
-/* log in double-double, for f64 and as the second step of every format.
+/* log in double-double, for the fast phase of f64 and the accurate phase of every format.
  *
  * The reduction of log_b64.h; m c_j - 1 = rh + rl, |rh| <= 2^-5, |rl| <= 2^-53 |rh|:
  * log x = (k LN2_HI + L_HI) + rh - rh^2/2 + t + low terms, t = rh^3 Q(rh). With u = 2^-53:
@@ -10,7 +10,7 @@
  *   rl (1 - rh)         rl rh^2 left out: below 3.1u|t|
  *   sums of low parts   the last one rounds by 1u|t|; the others, of parts below 2^-34, by 2^-86 |log x|
  *   constants           |k| 2^-98 + 2^-97; k LN2_LO rounded: 2^-87, only when k != 0, |log x| > 0.34
- * Sum below 10.8u|t| + 2^-84 |log x| (9.4u with half last places), and the sum lo + err of the rounding test rounds by
+ * Sum below 10.8u|t| + 2^-84 |log x| (9.4u with half last places), and the sum lo + err of Ziv's rounding test rounds by
  * 1.1u|t|: err = 12u|t| + 2^-80 |hi|. */
 #ifndef RM_LOG_DD_H
 #define RM_LOG_DD_H

@@ -1,4 +1,4 @@
-/* log in wide fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
+/* log in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
 #ifndef RM_LOG_MP_H
 #define RM_LOG_MP_H
 

@@ -1,4 +1,4 @@
-/* log(x + sqrt(x^2 +- 1)) in wide fixed point (fp/mp.h). */
+/* log(x + sqrt(x^2 +- 1)) in multiprecision fixed point (fp/mp.h). */
 #ifndef RM_LOG_ROOT_MP_H
 #define RM_LOG_ROOT_MP_H
 

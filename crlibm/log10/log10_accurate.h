@@ -1,4 +1,4 @@
-/* log10, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
+/* The accurate phase of log10: any argument, format and rounding mode, for what the fast phase leaves undecided. */
 #ifndef RM_LOG10_ACCURATE_H
 #define RM_LOG10_ACCURATE_H
 

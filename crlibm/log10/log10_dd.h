@@ -1,5 +1,5 @@
-/* log10 in double-double, for f64 and as the second step of every format: log x times 1/ln10 (rm_log_times_dd, with its
- * error). */
+/* log10 in double-double, for the fast phase of f64 and the accurate phase of every format: log x times 1/ln10
+ * (rm_log_times_dd, with its error). */
 #ifndef RM_LOG10_DD_H
 #define RM_LOG10_DD_H
 

@@ -1,4 +1,4 @@
-/* log1p, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
+/* The accurate phase of log1p: any argument, format and rounding mode, for what the fast phase leaves undecided. */
 #ifndef RM_LOG1P_ACCURATE_H
 #define RM_LOG1P_ACCURATE_H
 

@@ -3,7 +3,7 @@
  * 1 + x = yh + yl exactly, yh = 2^k m. Where c_j = 1 and k = 0, r = x itself, and log_b32.h has the relative error: below
  * 2^-33. Elsewhere |log(1 + x)| >= 2^-6.1, and d = yl 2^-k c_j, |d| <= 2^-23.9, adds d/(1 + r) = d (1 - r + r^2 - r^3):
  * 2^-43.9 is left out, with d^2/2 and the roundings of d below 2^-46. It joins the low parts, which stay below 2^-16.4: their
- * sums round as before, and once more, by 2^-40.4: relatively 2^-34.3. Sum below 2^-32.3, with the rounding test, which may
+ * sums round as before, and once more, by 2^-40.4: relatively 2^-34.3. Sum below 2^-32.3, with Ziv's rounding test, which may
  * round by 2^-34.3, below 2^-32. */
 #ifndef RM_LOG1P_B32_H
 #define RM_LOG1P_B32_H

@@ -1,4 +1,5 @@
-/* log1p in double-double, for f64 and as the second step of every format: rm_log1p_dd_of (log_dd.h, with its error). */
+/* log1p in double-double, for the fast phase of f64 and the accurate phase of every format: rm_log1p_dd_of (log_dd.h, with
+ * its error). */
 #ifndef RM_LOG1P_DD_H
 #define RM_LOG1P_DD_H
 

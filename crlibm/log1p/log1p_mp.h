@@ -1,4 +1,4 @@
-/* log1p in wide fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
+/* log1p in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
 #ifndef RM_LOG1P_MP_H
 #define RM_LOG1P_MP_H
 

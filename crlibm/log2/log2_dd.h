@@ -1,5 +1,5 @@
-/* log2 in double-double, for f64 and as the second step of every format: log x times 1/ln2 (rm_log_times_dd, with its error).
- * */
+/* log2 in double-double, for the fast phase of f64 and the accurate phase of every format: log x times 1/ln2
+ * (rm_log_times_dd, with its error). */
 #ifndef RM_LOG2_DD_H
 #define RM_LOG2_DD_H
 

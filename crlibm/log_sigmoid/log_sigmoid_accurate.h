@@ -1,5 +1,5 @@
-/* log_sigmoid, complete: any argument, format and mode. log_sigmoid(x) = -softplus(-x), so log_sigmoid(inf) = -0, as the
- * rounded results before it. */
+/* The accurate phase of log_sigmoid: any argument, format and rounding mode. log_sigmoid(x) = -softplus(-x), so
+ * log_sigmoid(inf) = -0, as the rounded results before it. */
 #ifndef RM_LOG_SIGMOID_ACCURATE_H
 #define RM_LOG_SIGMOID_ACCURATE_H
 

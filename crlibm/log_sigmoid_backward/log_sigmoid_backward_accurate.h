@@ -1,4 +1,4 @@
-/* log_sigmoid_backward, complete: any arguments, format and mode. */
+/* The accurate phase of log_sigmoid_backward: any arguments, format and rounding mode. */
 #ifndef RM_LOG_SIGMOID_BACKWARD_ACCURATE_H
 #define RM_LOG_SIGMOID_BACKWARD_ACCURATE_H
 

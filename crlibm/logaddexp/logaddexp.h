@@ -9,7 +9,7 @@
 
 /* Binary64, for f32 and the 16-bit formats: d is rounded, 88 2^-53, which with softplus_b64.h makes 2^-41.5 of the tail; the
  * sum and those of the test round by 1.5 2^-52 |y|. d is cut at 88: beyond, the tail is below 2^-126, and RN gives big unless
- * that is below 2^-60 in magnitude (a lane left open). */
+ * that is below 2^-60 in magnitude (a lane left undecided). */
 #define RM_LOGADDEXP_ERR RM_BOUND(0x1.8p-42)
 
 RM_FN vm64 rm_logaddexp_b32(const vf64 *x, int format, vf64 *y) {
@@ -26,7 +26,7 @@ RM_FN vm64 rm_logaddexp_fast_bf16(const vf64 *x, vf64 *y) { return rm_logaddexp_
 RM_FN vm64 rm_logaddexp_fast_f32(const vf64 *x, vf64 *y) { return rm_logaddexp_b32(x, RM_F32, y); }
 
 /* d + dl = |x - y| by TwoSum. d is cut at 660: beyond, the tail is below 2^-952, and RN gives big unless that is below 2^-800
- * in magnitude (a lane left open). Results that may be subnormal are left open too. */
+ * in magnitude (a lane left undecided). Results that may be subnormal are left undecided too. */
 RM_FN vm64 rm_logaddexp_fast_f64(const vf64 *x, vf64 *y) {
   const vf64 end = vf64_set1(660.0);
   vf64 big = vf64_max(x[0], x[1]), small = vf64_min(x[0], x[1]), hi, lo, err;

@@ -1,4 +1,4 @@
-/* logaddexp, complete: any arguments, format and mode. */
+/* The accurate phase of logaddexp: any arguments, format and rounding mode. */
 #ifndef RM_LOGADDEXP_ACCURATE_H
 #define RM_LOGADDEXP_ACCURATE_H
 

@@ -1,4 +1,4 @@
-/* x y, complete: any arguments, format and mode, by the exact product of the significands. */
+/* The accurate phase of x y: any arguments, format and rounding mode, by the exact product of the significands. */
 #ifndef RM_MULTIPLY_ACCURATE_H
 #define RM_MULTIPLY_ACCURATE_H
 

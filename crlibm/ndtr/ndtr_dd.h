@@ -1,4 +1,4 @@
-/* Phi(x) in double-double, for f64 and as the second step of every format; the core of gelu as well.
+/* Phi(x) in double-double, for the fast phase of f64 and the accurate phase of every format; the core of gelu as well.
  *
  * As in ndtr_b64.h, |x| cut to 36.5. a = |x|/sqrt(2) = ah + al in two parts, within 2^-104 a; W(ah + al) = W(ah) + al W'(ah) +
  * ..., W' = 2 a W - 2/sqrt(pi), |al| <= 2^-52 a, |a W'| < W, |a^2 W''| < 2W: what is left out and the errors of the correction

@@ -1,4 +1,4 @@
-/* Phi in wide fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
+/* Phi in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
 #ifndef RM_NDTR_MP_H
 #define RM_NDTR_MP_H
 

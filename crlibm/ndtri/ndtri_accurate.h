@@ -1,4 +1,4 @@
-/* ndtri, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
+/* The accurate phase of ndtri: any argument, format and rounding mode, for what the fast phase leaves undecided. */
 #ifndef RM_NDTRI_ACCURATE_H
 #define RM_NDTRI_ACCURATE_H
 

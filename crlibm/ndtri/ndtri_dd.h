@@ -1,4 +1,4 @@
-/* ndtri in double-double, for f64 and as the second step of every format: sqrt(2) erfinv (erfinv_dd.h). */
+/* ndtri in double-double, for the fast phase of f64 and the accurate phase of every format: sqrt(2) erfinv (erfinv_dd.h). */
 #ifndef RM_NDTRI_DD_H
 #define RM_NDTRI_DD_H
 

@@ -1,4 +1,4 @@
-/* pow, complete: any arguments, format and mode. Called for the arguments that a fast kernel leaves undecided. */
+/* The accurate phase of pow: any arguments, format and rounding mode, for what the fast phase leaves undecided. */
 #ifndef RM_POW_ACCURATE_H
 #define RM_POW_ACCURATE_H
 

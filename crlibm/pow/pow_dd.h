@@ -1,4 +1,5 @@
-/* pow in double-double, for f64 and as the second step of every format: |x|^y = e^z, z = y log|x|, |z| <= 750.
+/* pow in double-double, for the fast phase of f64 and the accurate phase of every format: |x|^y = e^z, z = y log|x|, |z| <=
+ * 750.
  *
  * The logarithm must be better than double-double kernels need by themselves: its relative error is multiplied by |z|. Two
  * tables: |x| = 2^k m, c_j as in log_dd.h, r1 = m c_j - 1, i = r1 SCALE rounded, C = c_j d_i (exact, 27 bits),

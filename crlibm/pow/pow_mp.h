@@ -1,4 +1,4 @@
-/* pow in wide fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
+/* pow in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
 #ifndef RM_POW_MP_H
 #define RM_POW_MP_H
 

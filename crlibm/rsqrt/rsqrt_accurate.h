@@ -1,4 +1,5 @@
-/* rsqrt, complete: any argument, format and mode. 1/x by long division, then an integer root; both with their remainders. */
+/* The accurate phase of rsqrt: any argument, format and rounding mode. 1/x by long division, then an integer root; both with
+ * their remainders. */
 #ifndef RM_RSQRT_ACCURATE_H
 #define RM_RSQRT_ACCURATE_H
 

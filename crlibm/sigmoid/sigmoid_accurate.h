@@ -1,4 +1,4 @@
-/* sigmoid, complete: any argument, format and mode. */
+/* The accurate phase of sigmoid: any argument, format and rounding mode. */
 #ifndef RM_SIGMOID_ACCURATE_H
 #define RM_SIGMOID_ACCURATE_H
 

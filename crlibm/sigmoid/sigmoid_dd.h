@@ -1,4 +1,5 @@
-/* The logistic sigmoid, and products with it, in double-double: for f64 and as the second step of every format.
+/* The logistic sigmoid, and products with it, in double-double: for the fast phase of f64 and the accurate phase of every
+ * format.
  *
  * w = e^-a, a = |t| <= 670, D = 1 + w: sigmoid(a) = 1/D, sigmoid(-a) = w/D, sigmoid'(t) = w/D^2. Relative errors:
  *   w        RM_EXP_DD_ERR <= 1.375 2^-69 (which holds for a sum with one more rounding), made wh + wl, |wl| <= 2^-53 wh,
@@ -6,7 +7,7 @@
  *   D        Fast2Sum; dl = ... + wl rounds by 2^-105
  *   products of parts below 2^-52 of the result: 2^-103 each
  *   N/D      q within 2^-49; its residual, exact but for 2^-101, times the reciprocal's 2^-27: 2^-76
- * Sum below 1.5 2^-69 = RM_SIGMOID_DD_ERR; |lo| <= 2^-48 |hi|, so that the rounding test's lo + err adds nothing. */
+ * Sum below 1.5 2^-69 = RM_SIGMOID_DD_ERR; |lo| <= 2^-48 |hi|, so that Ziv's rounding test's lo + err adds nothing. */
 #ifndef RM_SIGMOID_DD_H
 #define RM_SIGMOID_DD_H
 

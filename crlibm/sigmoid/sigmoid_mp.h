@@ -1,4 +1,4 @@
-/* The sigmoid and its kin (sigmoid_shapes.h) in wide fixed point (fp/mp.h): a value with a stated error. */
+/* The sigmoid and its kin (sigmoid_shapes.h) in multiprecision fixed point (fp/mp.h): a value with a stated error. */
 #ifndef RM_SIGMOID_MP_H
 #define RM_SIGMOID_MP_H
 

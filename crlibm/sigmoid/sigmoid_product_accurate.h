@@ -1,4 +1,5 @@
-/* A factor times the sigmoid or one of its kin (sigmoid_shapes.h), complete: any arguments, format and mode. */
+/* The accurate phase of a factor times the sigmoid or one of its kin (sigmoid_shapes.h): any arguments, format and rounding
+ * mode. */
 #ifndef RM_SIGMOID_PRODUCT_ACCURATE_H
 #define RM_SIGMOID_PRODUCT_ACCURATE_H
 

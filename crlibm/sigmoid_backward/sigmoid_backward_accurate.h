@@ -1,4 +1,4 @@
-/* sigmoid_backward, complete: any arguments, format and mode. */
+/* The accurate phase of sigmoid_backward: any arguments, format and rounding mode. */
 #ifndef RM_SIGMOID_BACKWARD_ACCURATE_H
 #define RM_SIGMOID_BACKWARD_ACCURATE_H
 

@@ -1,4 +1,4 @@
-/* silu, complete: any argument, format and mode. */
+/* The accurate phase of silu: any argument, format and rounding mode. */
 #ifndef RM_SILU_ACCURATE_H
 #define RM_SILU_ACCURATE_H
 

@@ -1,4 +1,4 @@
-/* silu_backward, complete: any arguments, format and mode. */
+/* The accurate phase of silu_backward: any arguments, format and rounding mode. */
 #ifndef RM_SILU_BACKWARD_ACCURATE_H
 #define RM_SILU_BACKWARD_ACCURATE_H
 

@@ -1,7 +1,7 @@
-/* Steps of the functions that are one machine operation: add, subtract, multiply, divide, sqrt; and rounding to odd, for fma.
+/* The fast phase of functions that are one machine operation (add, subtract, multiply, divide, sqrt), and rounding to odd.
  *
- * f64: the operation itself is correctly rounded. The other formats: the operation in binary64, the store rounds again, f16 and
- * bf16 by way of f32. A second rounding is innocuous (Figueroa 1995) unless the first one gives a midpoint b of two numbers of
+ * In f64 the operation itself is correctly rounded. In the other formats it is done in binary64, and the store rounds again, to f16
+ * and bf16 by way of f32. A second rounding is innocuous (Figueroa 1995) unless the first one gives a midpoint b of two numbers of
  * the format that the exact v is not. So let v != b, and x, y be numbers of p bits, times units that are powers of two;
  * b = B w with an odd B < 2^(p+1), w half a unit in the last place at b, w > 2^-(p+1) |b|. Then v is further from b than the first
  * rounding can move it:
@@ -31,59 +31,59 @@ RM_FN double rm_overflow_limit(int format) {
                              : 0x1.ffep15;
 }
 
-/* Lanes that are NaN, or whose rounding to the format gives an infinity: the complete function knows the flags. */
+/* The lanes that are NaN, or whose rounding to the format gives an infinity: the accurate phase knows their flags. */
 RM_FN vm64 vf64_not_finite(vf64 y, int format) {
   return vm64_not(vf64_lt(vf64_abs(y), vf64_set1(rm_overflow_limit(format))));
 }
 
 RM_FN vm64 vf64_is_infinite(vf64 y) { return vi64_eq(vf64_bits(vf64_abs(y)), vi64_set1(INT64_C(2047) << 52)); }
 
-/* The four steps of a function whose result in binary64 is `value`, an expression in x[0], x[1]. */
-#define RM_MACHINE_FAST_FORMAT(name, fmt, FMT, value)                                                                               \
-  RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                                                                \
-    *y = value;                                                                                                              \
-    return vf64_not_finite(*y, FMT);                                                                                         \
+/* The fast phases of a function whose result in binary64 is `value`, an expression in x[0], x[1]. */
+#define RM_MACHINE_FAST_FORMAT(name, fmt, FMT, value)                                                                       \
+  RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                                                               \
+    *y = value;                                                                                                             \
+    return vf64_not_finite(*y, FMT);                                                                                        \
   }
-#define RM_MACHINE_FAST_PHASE(name, value)                                                                                        \
-  RM_MACHINE_FAST_FORMAT(name, f16, RM_F16, value)                                                                                  \
-  RM_MACHINE_FAST_FORMAT(name, bf16, RM_BF16, value)                                                                                \
-  RM_MACHINE_FAST_FORMAT(name, f32, RM_F32, value)                                                                                  \
+#define RM_MACHINE_FAST_PHASE(name, value)                                                                                  \
+  RM_MACHINE_FAST_FORMAT(name, f16, RM_F16, value)                                                                          \
+  RM_MACHINE_FAST_FORMAT(name, bf16, RM_BF16, value)                                                                        \
+  RM_MACHINE_FAST_FORMAT(name, f32, RM_F32, value)                                                                          \
   RM_MACHINE_FAST_FORMAT(name, f64, RM_F64, value)
 
 /* Spans: RM_SPAN_<f>_<format>, where it is defined, names a function that computes elements i, ... of n, 4 RM_LANES at a time, in
  * binary32 throughout (correctly rounded for f32, and RN24(v) on the way to f16 and bf16). It stops, with nothing stored, before the
- * first that need the step, or that are fewer, and returns where. The definition begins with an extra comma: see map.h. */
+ * first that need the fast phase, or that are fewer, and returns where. The definition begins with an extra comma: see map.h. */
 #if RM_HAS_VF32
-#define RM_MACHINE_SPAN(name, arity, fmt, FMT, type, value)                                                                  \
-  RM_FN int64_t rm_##name##_span_##fmt(const type *const *in, int64_t i, int64_t n, type *y) {                               \
-    for (; i + 4 * RM_LANES <= n; i += 4 * RM_LANES) {                                                                       \
-      vf32 all[arity][2], v[2];                                                                                              \
-      RM_UNROLL for (int k = 0; k < arity; k++) vf32_load2_##fmt(in[k] + i, all[k]);                                         \
-      RM_UNROLL for (int j = 0; j < 2; j++) {                                                                                \
-        vf32 x[arity];                                                                                                       \
-        RM_UNROLL for (int k = 0; k < arity; k++) x[k] = all[k][j];                                                          \
-        v[j] = value;                                                                                                        \
-      }                                                                                                                      \
-      /* f32 has no number between its greatest and infinity */                                                              \
-      const double limit = FMT == RM_F32 ? rm_overflow_limit(RM_F64) : rm_overflow_limit(FMT);                               \
-      if (RM_UNLIKELY(!vf32_all_below(v[0], v[1], (float)limit))) break;                                                     \
-      vf32_store2_##fmt(y + i, v);                                                                                           \
-    }                                                                                                                        \
-    return i;                                                                                                                \
+#define RM_MACHINE_SPAN(name, arity, fmt, FMT, type, value)                                                                 \
+  RM_FN int64_t rm_##name##_span_##fmt(const type *const *in, int64_t i, int64_t n, type *y) {                              \
+    for (; i + 4 * RM_LANES <= n; i += 4 * RM_LANES) {                                                                      \
+      vf32 all[arity][2], v[2];                                                                                             \
+      RM_UNROLL for (int k = 0; k < arity; k++) vf32_load2_##fmt(in[k] + i, all[k]);                                        \
+      RM_UNROLL for (int j = 0; j < 2; j++) {                                                                               \
+        vf32 x[arity];                                                                                                      \
+        RM_UNROLL for (int k = 0; k < arity; k++) x[k] = all[k][j];                                                         \
+        v[j] = value;                                                                                                       \
+      }                                                                                                                     \
+      /* f32 has no number between its greatest and infinity */                                                             \
+      const double limit = FMT == RM_F32 ? rm_overflow_limit(RM_F64) : rm_overflow_limit(FMT);                              \
+      if (RM_UNLIKELY(!vf32_all_below(v[0], v[1], (float)limit))) break;                                                    \
+      vf32_store2_##fmt(y + i, v);                                                                                          \
+    }                                                                                                                       \
+    return i;                                                                                                               \
   }
 #else
 #define RM_MACHINE_SPAN(name, arity, fmt, FMT, type, value)
 #endif
-#define RM_MACHINE_SPANS(name, arity, value)                                                                                 \
-  RM_MACHINE_SPAN(name, arity, f16, RM_F16, uint16_t, value)                                                                 \
-  RM_MACHINE_SPAN(name, arity, bf16, RM_BF16, uint16_t, value)                                                               \
+#define RM_MACHINE_SPANS(name, arity, value)                                                                                \
+  RM_MACHINE_SPAN(name, arity, f16, RM_F16, uint16_t, value)                                                                \
+  RM_MACHINE_SPAN(name, arity, bf16, RM_BF16, uint16_t, value)                                                              \
   RM_MACHINE_SPAN(name, arity, f32, RM_F32, float, value)
 
-/* Lanes that the steps leave open although they raise no flag: v is infinite because an operand is. */
+/* Decides lanes that the fast phase left undecided although they raise no flag: v is infinite because an operand is. */
 RM_FN vm64 vf64_decide_infinite(vf64 v, vm64 operand_is_infinite, vf64 *y) {
-  vm64 settled = vm64_and(vf64_is_infinite(v), operand_is_infinite);
-  *y = vf64_select(settled, v, *y);
-  return settled;
+  vm64 decided = vm64_and(vf64_is_infinite(v), operand_is_infinite);
+  *y = vf64_select(decided, v, *y);
+  return decided;
 }
 
 /* v = s + e, s = RN(v), rounded to odd: v itself when e = 0, else the one of its two neighbours whose last bit is 1. Rounding

@@ -1,5 +1,5 @@
-/* Rounding tests: the lanes that an evaluation has not decided. Each returns every lane in which two numbers within the error
- * bound of the evaluation could round differently. */
+/* Ziv's rounding test: the lanes that an evaluation has not decided. Each function returns every lane in which two numbers within
+ * the error bound of the evaluation could round differently. */
 #ifndef RM_SIMD_UNDECIDED_H
 #define RM_SIMD_UNDECIDED_H
 

@@ -15,7 +15,7 @@ RM_FN vm64 rm_sin_special(vf64 x, int format) {
   return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? RM_SIN_F64_MAX : RM_SIN_F32_MAX)));
 }
 
-/* Larger arguments: other reductions, which are not worth having in every step. */
+/* Larger arguments: other reductions, which are not worth having in the fast phase. */
 RM_FN vm64 rm_sin_decided(vf64 x, int format, vf64 *y) {
   if (format == RM_F64) return rm_sin_decide_dd(x, 0, vf64_bits(x), y);
   return rm_sin_decide_b64(x, rm_sin_eval_large(x), RM_SIN_B64_ERR, format, y);

@@ -1,4 +1,4 @@
-/* sin, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. Also what cos
+/* The accurate phase of sin: any argument, format and rounding mode, for what the fast phase leaves undecided. Also what cos
  * and tan share with it. */
 #ifndef RM_SIN_ACCURATE_H
 #define RM_SIN_ACCURATE_H

@@ -77,9 +77,9 @@ RM_FN vf64 rm_sin_eval_large(vf64 x) {
 /* The lanes with low < |x| <= high that are decided get the value in `result`. */
 RM_FN vm64 rm_sin_decide(vf64 x, double low, double high, vf64 result, vm64 undecided, vf64 *y) {
   const vf64 a = vf64_abs(x);
-  vm64 settled = vm64_andnot(vm64_and(vf64_lt(vf64_set1(low), a), vf64_le(a, vf64_set1(high))), undecided);
-  *y = vf64_select(settled, result, *y);
-  return settled;
+  vm64 decided = vm64_andnot(vm64_and(vf64_lt(vf64_set1(low), a), vf64_le(a, vf64_set1(high))), undecided);
+  *y = vf64_select(decided, result, *y);
+  return decided;
 }
 
 /* For f32 and bf16 (no f16 number is so large), result = f(x) within rel for RM_SIN_F32_MAX < |x| < 2^128. */

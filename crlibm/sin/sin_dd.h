@@ -1,4 +1,4 @@
-/* The core of sin, cos and tan in double-double, for f64 and as the second step of every format.
+/* The core of sin, cos and tan in double-double, for the fast phase of f64 and the accurate phase of every format.
  *
  * |x| = k pi/16 + r, r = rh + rl, |r| <= pi/32 (1 + 2^-11) < 2^-3.34. With S + Sl and C + Cl the sine and cosine of k pi/16
  * by table (exactly 0 at multiples of pi/2) and h = r^2/2:
@@ -17,9 +17,9 @@
  *   S Q         last steps of Q 1.1u, its fit 0.5u, the product 1u, S for S + Sl 1u: 3.6u
  *   C r P       likewise, the product rounding without FMA only, and C r 1u: 4.6u; a tenth of it: together 4.1u|S Q r^4| <= 4.6u|m|
  *   slope       S r^3/6 and C r^4/24 are left out of cos |x|: 4.5u|S Q r^4| <= 5u|m|
- * Sum 14.6u|m|, and no more where S = 0: 4u, 4.6u and 5u. The sum with m and the sum lo + err of the rounding test add 2u|m|.
- * All else is exact in two parts, low parts at most 2^-52 |hi| and their roundings 2^-104: S = 0 or |S| >= 2 |C rh|, so that
- * the Fast2Sums are exact and |hi| >= 0.49 |S|. Together 17u|m| + 2^-98 |hi| + the error of r.
+ * Sum 14.6u|m|, and no more where S = 0: 4u, 4.6u and 5u. The sum with m and the sum lo + err of Ziv's rounding test add
+ * 2u|m|. All else is exact in two parts, low parts at most 2^-52 |hi| and their roundings 2^-104: S = 0 or |S| >= 2 |C rh|,
+ * so that the Fast2Sums are exact and |hi| >= 0.49 |S|. Together 17u|m| + 2^-98 |hi| + the error of r.
  *
  * Tiny |x|: h, r^4 and low parts may underflow, but then k = 0, C = 1 and they do not count: hi = |x|, lo = 0. */
 #ifndef RM_SIN_DD_H

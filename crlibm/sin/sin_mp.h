@@ -1,5 +1,5 @@
-/* sin, cos and tan in wide fixed point (fp/mp.h): values with a stated error, and the correctly rounded results from
- * them. */
+/* sin, cos and tan in multiprecision fixed point (fp/mp.h): values with a stated error, and the correctly rounded results
+ * from them. */
 #ifndef RM_SIN_MP_H
 #define RM_SIN_MP_H
 

@@ -1,4 +1,4 @@
-/* sinh, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. The last two
+/* The accurate phase of sinh: any argument, format and rounding mode, for what the fast phase leaves undecided. The last two
  * tiers are those of cosh too. */
 #ifndef RM_SINH_ACCURATE_H
 #define RM_SINH_ACCURATE_H

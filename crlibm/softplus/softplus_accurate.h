@@ -1,4 +1,5 @@
-/* softplus, complete: any argument, format and mode, and the common core of log_sigmoid and logaddexp. */
+/* The accurate phase of softplus: any argument, format and rounding mode, and the common core of log_sigmoid and logaddexp.
+ * */
 #ifndef RM_SOFTPLUS_ACCURATE_H
 #define RM_SOFTPLUS_ACCURATE_H
 

@@ -1,4 +1,5 @@
-/* softplus, log_sigmoid and logaddexp in double-double, for f64 and as the second step of every format: big + log(1 + e^-d).
+/* softplus, log_sigmoid and logaddexp in double-double, for the fast phase of f64 and the accurate phase of every format:
+ * big + log(1 + e^-d).
  *
  * t = e^-d in double-double (exp_dd.h), log(1 + t) = L by rm_log1p_dd_of, hi + lo = big + L by TwoSum. Errors:
  *   t          RM_EXP_DD_ERR relatively; L changes by at most that, relatively (t/((1 + t) log(1 + t)) <= 1)

@@ -1,5 +1,5 @@
-/* softplus, log_sigmoid and logaddexp in wide fixed point (fp/mp.h): log(1 + e^-d) with a stated relative error, and the
- * correctly rounded sum from it. */
+/* softplus, log_sigmoid and logaddexp in multiprecision fixed point (fp/mp.h): log(1 + e^-d) with a stated relative error,
+ * and the correctly rounded sum from it. */
 #ifndef RM_SOFTPLUS_MP_H
 #define RM_SOFTPLUS_MP_H
 

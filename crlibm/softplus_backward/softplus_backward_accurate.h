@@ -1,4 +1,4 @@
-/* softplus_backward, complete: any arguments, format and mode. */
+/* The accurate phase of softplus_backward: any arguments, format and rounding mode. */
 #ifndef RM_SOFTPLUS_BACKWARD_ACCURATE_H
 #define RM_SOFTPLUS_BACKWARD_ACCURATE_H
 

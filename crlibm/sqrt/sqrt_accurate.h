@@ -1,4 +1,4 @@
-/* sqrt, complete: any argument, format and mode, by an integer root with its remainder. */
+/* The accurate phase of sqrt: any argument, format and rounding mode, by an integer root with its remainder. */
 #ifndef RM_SQRT_ACCURATE_H
 #define RM_SQRT_ACCURATE_H
 

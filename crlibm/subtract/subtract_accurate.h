@@ -1,4 +1,4 @@
-/* x - y, complete: x + (-y). */
+/* The accurate phase of x - y: x + (-y). */
 #ifndef RM_SUBTRACT_ACCURATE_H
 #define RM_SUBTRACT_ACCURATE_H
 

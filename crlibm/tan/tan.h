@@ -16,7 +16,7 @@ RM_FN vm64 rm_tan_special(vf64 x, int format) {
   return format == RM_F16 ? vm64_or(beyond, vf64_eq(a, vf64_set1(177.5))) : beyond;
 }
 
-/* Larger arguments: other reductions, which are not worth having in every step. */
+/* Larger arguments: other reductions, which are not worth having in the fast phase. */
 RM_FN vm64 rm_tan_decided(vf64 x, int format, vf64 *y) {
   vf64 v;
   if (format != RM_F64) return rm_sin_decide_b64(x, rm_tan_eval_large(x), RM_TAN_B64_ERR, format, y);

@@ -1,4 +1,5 @@
-/* tan in double-double, for f64 and as the second step of every format: the sine and cosine of sin_dd.h, divided.
+/* tan in double-double, for the fast phase of f64 and the accurate phase of every format: the sine and cosine of sin_dd.h,
+ * divided.
  *
  * Both are normalised first: low parts at most 2^-53 of the high ones, N and D. q = N/D within 2^-49; the residual N - q D in
  * double-double is below 2^-48 |N|, its roundings 2^-100 |N|; the reciprocal's error of 2^-27 leaves 2^-75 |q|. Errors e_N

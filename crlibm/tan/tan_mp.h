@@ -1,4 +1,4 @@
-/* tan in wide fixed point: the quotient of sin_mp.h's sine and cosine. */
+/* tan in multiprecision fixed point: the quotient of sin_mp.h's sine and cosine. */
 #ifndef RM_TAN_MP_H
 #define RM_TAN_MP_H
 

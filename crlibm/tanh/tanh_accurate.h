@@ -1,4 +1,4 @@
-/* tanh, complete: any argument, format and mode. Called for the arguments that a fast kernel leaves undecided. */
+/* The accurate phase of tanh: any argument, format and rounding mode, for what the fast phase leaves undecided. */
 #ifndef RM_TANH_ACCURATE_H
 #define RM_TANH_ACCURATE_H
 

@@ -1,4 +1,4 @@
-/* tanh in double-double, for f64 and as the second step of every format.
+/* tanh in double-double, for the fast phase of f64 and the accurate phase of every format.
  *
  * tanh a = E / (E + 2), E = e^(2a) - 1 as in expm1_dd.h, 0 <= a, cut to 20 (1 - tanh 20 < 2^-56).
  *

@@ -1,4 +1,4 @@
-/* tanh in wide fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
+/* tanh in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
 #ifndef RM_TANH_MP_H
 #define RM_TANH_MP_H
 
@@ -16,7 +16,7 @@ RM_FN void rm_tanh_mp(uint64_t *v, double x, int n) {
   int k = rm_exp_mp(f, y, 0, n);
   rm_mp_from_integer(g, 1, -k, n);
   rm_mp_add(y, f, g, n);
-  if (rm_mp_less(f, g, n)) /* the error may exceed a tiny difference: the rounding test sees it */
+  if (rm_mp_less(f, g, n)) /* the error may exceed a tiny difference: Ziv's rounding test sees it */
     rm_mp_sub(f, g, f, n);
   else
     rm_mp_sub(f, f, g, n);

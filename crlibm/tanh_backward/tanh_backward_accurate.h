@@ -1,4 +1,4 @@
-/* tanh_backward, complete: any arguments, format and mode. */
+/* The accurate phase of tanh_backward: any arguments, format and rounding mode. */
 #ifndef RM_TANH_BACKWARD_ACCURATE_H
 #define RM_TANH_BACKWARD_ACCURATE_H
 
