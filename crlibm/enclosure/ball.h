@@ -89,7 +89,7 @@ RM_FN void rm_ball_set(rm_ball *r, double x, int n) {
     rm_ball_unknown(r, n);
     return;
   }
-  const uint64_t m = x == 0.0 ? 0 : rm_split_double(x, &e);
+  const uint64_t m = x == 0.0 ? 0 : rm_decompose(x, &e);
   rm_ball_store(r, x < 0.0, &m, 1, e, 0.0, n);
 }
 RM_FN void rm_ball_copy(rm_ball *r, const rm_ball *a) {

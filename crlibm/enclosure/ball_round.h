@@ -1,4 +1,4 @@
-/* Rounding of the numbers of ball_arithmetic.h. */
+/* Rounding of the numbers of ball.h. */
 #ifndef RM_ENCLOSURE_BALL_ROUND_H
 #define RM_ENCLOSURE_BALL_ROUND_H
 
