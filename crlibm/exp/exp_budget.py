@@ -79,7 +79,7 @@ def budget(kind, fma):
             lo = t * ul + half_ulp(hi)
             last = product(t * ul) + half_ulp(lo)  # t ul + (error of t u)
             if kind != "exp2_slow":
-                last = last + half_ulp(lo * UP)  # lo + err in the rounding test
+                last = last + half_ulp(lo * UP)  # lo + err in Ziv's rounding test
             all_terms = {**terms, "tl c": tl * ul, "last": last / t}
             size = 2.05 / t if kind == "exp2" else least
             relative = sum(all_terms.values()) / size * UP

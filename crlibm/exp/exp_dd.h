@@ -17,8 +17,9 @@
  * twice by 2^-73; t ul (where there is no FMA), its sum with T's product error and Ziv's rounding test's lo + err by half a
  * last place of 2^-19 t each, others by 2^-104. Nothing underflows or overflows when the result is between 2^-967 and 2^967,
  * nor before the scaling by 2^k. exp_budget.py adds all this up, box by box and for each entry of the table, in units of
- * 2^-69 of the result or of the 2.05 of rm_exp_fast_dd: exp 1.18 with FMA, 1.35 without; exp2 1.07 and 1.19, exp2_accurate.h
- * 1.18 and 1.36: below RM_EXP_DD_ERR, 1.375. For e^r - 1 = eh + el, the Fast2Sums are exact or off by less than 2^-80. */
+ * 2^-69 of the result or of the 2.05 of rm_exp_fast_dd:
+ * exp 1.18 with FMA, 1.35 without; exp2 1.07 and 1.19, exp2_accurate.h 1.18 and 1.36: below RM_EXP_DD_ERR, 1.375.
+ * For e^r - 1 = eh + el, the Fast2Sums are exact or off by less than 2^-80. */
 #ifndef RM_EXP_DD_H
 #define RM_EXP_DD_H
 
