@@ -18,15 +18,16 @@ struct dd_sum {
 };
 
 __device__ inline void add_product(dd_sum &s, double x, double y) {
-  const double p = vf64_mul(x, y), e = rm_product_error(x, y, p), sum = s.hi + p, t = sum - s.hi;
-  s.lo += ((s.hi - (sum - t)) + (p - t)) + e;
-  s.hi = sum;
+  const double p = vf64_mul(x, y), e = rm_two_prod_error(x, y, p);
+  double f;
+  s.hi = rm_two_sum(s.hi, p, &f);
+  s.lo += f + e;
   s.size += vf64_abs(p);
 }
 
 /* Facts about a vector: what any of its elements is. */
 enum { RM_NONZERO = 1, RM_NONFINITE = 2 };
-__device__ inline int facts_of(double x) { return (x != 0.0 ? RM_NONZERO : 0) | (x - x == 0.0 ? 0 : RM_NONFINITE); }
+__device__ inline int facts_of(double x) { return (x != 0.0 ? RM_NONZERO : 0) | (rm_is_finite(x) ? 0 : RM_NONFINITE); }
 
 /* Rounds and stores an element; returns whether it is decided. */
 __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, dd_sum s, int row, int col, bool c_aligned) {
@@ -34,16 +35,16 @@ __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, dd_sum 
   const double bias = p.bias.base ? rm_read_element(p.bias.base + i * p.bias.row + j * p.bias.col, RM_F64) : 0.0;
   double out = bias + 0.0; /* for products that are all zero, one side being so */
   const bool zero = !((row | col) & RM_NONFINITE) && (!(row & RM_NONZERO) || !(col & RM_NONZERO));
-  if (!zero || p.alpha_beta || !(bias - bias == 0.0)) {
-    rm_pair v = rm_two_sum(s.hi, bias);
+  if (!zero || p.alpha_beta || !rm_is_finite(bias)) {
+    rm_pair v = rm_pair_two_sum(s.hi, bias);
     const double h = static_cast<double>(p.k) + 65.0;
     double err = RM_BOUND(2.2 * h * h * 0x1p-106 * (s.size + vf64_abs(bias))) + static_cast<double>(p.k) * 0x1p-1070;
-    v = rm_two_sum(v.hi, v.lo + s.lo);
+    v = rm_pair_two_sum(v.hi, v.lo + s.lo);
     if (p.alpha_beta) {
       uint32_t flags = 0;
       uint64_t bits;
       const double old = p.alpha_beta->beta == 0.0 ? 0.0 : rm_read_element(at, RM_F64);
-      if (!(v.hi - v.hi == 0.0) || !rm_alpha_beta_pair(p.alpha_beta, v, old, &v, &err) || !rm_decide_pair(v, err, 0.0, RM_F64, &bits, &flags))
+      if (!rm_is_finite(v.hi) || !rm_alpha_beta_pair(p.alpha_beta, v, old, &v, &err) || !rm_decide_pair(v, err, 0.0, RM_F64, &bits, &flags))
         return false;
       out = rm_from_bits64(bits);
     } else {

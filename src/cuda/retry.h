@@ -41,14 +41,14 @@ __device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t
   if (p.alpha_beta) {
     const double d = p.alpha_beta->beta == 0.0 ? 0.0 : rm_read_element(at, p.out_fmt);
     rm_pair v;
-    if (rm_is_alpha_beta_infinity(p.alpha_beta, err - err == 0.0, d, p.out_fmt, bits)) return true;
+    if (rm_is_alpha_beta_infinity(p.alpha_beta, rm_is_finite(err), d, p.out_fmt, bits)) return true;
     if (p.k == 0) err2 = 0.0;
-    return s.hi - s.hi == 0.0 && rm_alpha_beta_pair(p.alpha_beta, s, d, &v, &err2) &&
+    return rm_is_finite(s.hi) && rm_alpha_beta_pair(p.alpha_beta, s, d, &v, &err2) &&
            rm_decide_pair(v, err2, rm_alpha_beta_granule(p.alpha_beta, row_granule + col_granule, d), p.out_fmt, bits, &flags);
   }
-  if (plain - plain != 0.0) { /* binary64 cannot overflow here; a NaN may come from an infinity times padding */
-    if (plain != plain && (p.a.im2col || p.b.im2col)) return false;
-    *bits = plain != plain ? rm_nan_bits(p.out_fmt) : rm_infinity_bits(p.out_fmt) | (plain < 0.0 ? rm_sign_bit(p.out_fmt) : 0);
+  if (!rm_is_finite(plain)) { /* binary64 cannot overflow here; a NaN may come from an infinity times padding */
+    if (rm_is_nan(plain) && (p.a.im2col || p.b.im2col)) return false;
+    *bits = rm_is_nan(plain) ? rm_nan_bits(p.out_fmt) : rm_infinity_bits(p.out_fmt) | (plain < 0.0 ? rm_sign_bit(p.out_fmt) : 0);
     return true;
   }
   if (rm_decide_sum_f32(s, err2, p.out_fmt, bits)) return true;

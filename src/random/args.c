@@ -35,7 +35,7 @@ rm_status rm_words_problem(const rm_random_problem *p, int size) { return check(
 /* Whether the format rounds x to a finite number; false for NaN. */
 static int finite_in(double x, int format) {
   const double beyond = format == RM_F16 ? 65520.0 : format == RM_BF16 ? 0x1.ffp127 : 0x1.ffffffp127;
-  return format == RM_F64 ? x - x == 0.0 : x < beyond && -x < beyond;
+  return format == RM_F64 ? rm_is_finite(x) : x < beyond && -x < beyond;
 }
 
 /* The exponent of the lowest bit of x; large for 0. */
@@ -99,7 +99,7 @@ rm_status rm_normal_problem(rm_random_problem *p, int format, double mean, doubl
   const rm_status status = check_format(p, format, AT_OUT);
   if (status) return status;
   const rm_env env = rm_env_enter();
-  const int wrong = mean - mean != 0.0 ? AT_MEAN : !(std >= 0.0) || std - std != 0.0 ? AT_STD : 0;
+  const int wrong = !rm_is_finite(mean) ? AT_MEAN : !(std >= 0.0) || !rm_is_finite(std) ? AT_STD : 0;
   p->affine.mean = mean, p->affine.std = std, p->affine.mode = affine_mode(mean, std, format);
   rm_env_leave(env, 0);
   return wrong ? RM_STATUS(RM_ERR_RANGE, wrong) : RM_OK;
@@ -109,8 +109,8 @@ rm_status rm_normal_problem(rm_random_problem *p, int format, double mean, doubl
 static int wrong_truncation(const struct rm_truncation *t) {
   enum { AT_MEAN = 6, AT_STD, AT_LOW, AT_HIGH };
   const double low = t->end[0], high = t->end[1], std = t->std;
-  if (t->mean - t->mean != 0.0) return AT_MEAN;
-  if (!(std > 0.0) || std - std != 0.0 || !(t->mean <= std * 0x1p50 && -t->mean <= std * 0x1p50)) return AT_STD;
+  if (!rm_is_finite(t->mean)) return AT_MEAN;
+  if (!(std > 0.0) || !rm_is_finite(std) || !(t->mean <= std * 0x1p50 && -t->mean <= std * 0x1p50)) return AT_STD;
   if (!(low < t->mean + 30.0 * std)) return AT_LOW;
   return !(high > t->mean - 30.0 * std) || !(high - low >= std * 0x1p-100) ? AT_HIGH : 0;
 }

@@ -23,7 +23,7 @@ RM_FN vf64 rm_alpha_beta_vector(const rm_alpha_beta *s, vf64 c, vf64 d, vf64 *er
 /* The lanes in which an infinite old element decides, as the mask of an attention does: alpha S is finite, so that the result is beta d,
  * which is infinite (NaN where beta is). c is within err of S: where both are finite, so are all terms of S, since err has their norms. */
 RM_FN vm64 rm_alpha_beta_infinity(const rm_alpha_beta *s, vf64 c, vf64 d, vf64 err) {
-  const vf64 finite = vf64_set1(s->alpha - s->alpha == 0.0 ? 0x1.fffffffffffffp1023 : -1.0);
+  const vf64 finite = vf64_set1(rm_is_finite(s->alpha) ? 0x1.fffffffffffffp1023 : -1.0);
   const vm64 decides = vm64_and(vf64_is_infinite(d), vf64_is_infinite(vf64_mul(vf64_set1(s->beta), d)));
   return vm64_and(decides, vf64_le(vf64_add(vf64_abs(c), err), finite));
 }
@@ -32,7 +32,7 @@ RM_FN vm64 rm_alpha_beta_infinity(const rm_alpha_beta *s, vf64 c, vf64 d, vf64 e
 RM_FN int rm_is_alpha_beta_infinity(const rm_alpha_beta *s, int finite, double d, int fmt, uint64_t *bits) {
   const double v = s->beta * d;
   *bits = rm_infinity_bits(fmt) | (v < 0.0 ? rm_sign_bit(fmt) : 0);
-  return finite && s->alpha - s->alpha == 0.0 && __builtin_isinf(d) && __builtin_isinf(v);
+  return finite && rm_is_finite(s->alpha) && __builtin_isinf(d) && __builtin_isinf(v);
 }
 
 /* The old elements (i, j), ... of the block, `lanes` of them; 0 elsewhere, and when beta is 0, which leaves C unread. */

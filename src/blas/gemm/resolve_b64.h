@@ -119,14 +119,14 @@ RM_STATIC double rm_granule_of(rm_resolver *r, int64_t i, int64_t j, double bias
 RM_STATIC int rm_decide_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias, uint64_t *bits) {
   const rm_matmul_problem *p = r->p;
   const int fmt = p->out_fmt;
-  if (c != c) { /* binary64 cannot overflow here, so NaN and infinity are already the answers of spec.md, section 2 */
+  if (rm_is_nan(c)) { /* binary64 cannot overflow here, so NaN and infinity are already the answers of spec.md, section 2 */
     if (p->a.im2col || p->b.im2col) { /* unless padding met an infinity */
       *bits = rm_exact_element(p, r->block->row + i, r->block->col + j, &r->flags);
       r->tiers->accumulator++;
       return 1;
     }
     uint32_t classes = rm_row_facts(r, i)->classes | rm_column_facts(r, j)->classes;
-    if (bias != bias) {
+    if (rm_is_nan(bias)) {
       const uint64_t w = rm_read_bits(rm_bias_at(p, r->block->row + i, r->block->col + j), p->fmt);
       classes |= rm_is_signalling(w, p->fmt) ? RM_ACC_SNAN : RM_ACC_QNAN;
     }
@@ -176,13 +176,13 @@ RM_STATIC uint64_t rm_resolve_alpha_beta_f32(rm_resolver *r, int64_t i, int64_t 
   const double d = alpha_beta->beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
   const int64_t row = r->block->row + i, col = r->block->col + j;
   uint64_t bits;
-  if (rm_is_alpha_beta_infinity(alpha_beta, err - err == 0.0, d, p->out_fmt, &bits)) {
+  if (rm_is_alpha_beta_infinity(alpha_beta, rm_is_finite(err), d, p->out_fmt, &bits)) {
     r->tiers->fast++;
     return bits;
   }
   rm_pair s = rm_dot2_f32(p, row, col, 0.0), v;
   err = p->k ? err * rm_bound_dd_ratio_f32(p->k) : 0.0;
-  if (s.hi - s.hi == 0.0 && rm_alpha_beta_pair(alpha_beta, s, d, &v, &err)) {
+  if (rm_is_finite(s.hi) && rm_alpha_beta_pair(alpha_beta, s, d, &v, &err)) {
     const double granule = rm_alpha_beta_granule(alpha_beta, rm_row_facts(r, i)->granule + rm_column_facts(r, j)->granule, d);
     if (rm_decide_pair(v, err, granule, p->out_fmt, &bits, &r->flags)) {
       r->tiers->double_double++;

@@ -125,10 +125,10 @@ RM_STATIC uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j
     if (p->a.im2col || p->b.im2col) return rm_exact_bits(r, i, j); /* an infinity may have met padding */
     uint32_t classes = rm_vector_facts_of(r->rows + i, &p->a, row, p->k, r->fmt)->classes |
                        rm_vector_facts_of(r->cols + j, &p->b, col, p->k, r->fmt)->classes;
-    if ((classes & RM_ACC_SNAN) || bias != bias) return rm_exact_bits(r, i, j);
+    if ((classes & RM_ACC_SNAN) || rm_is_nan(bias)) return rm_exact_bits(r, i, j);
     double sum = classes & RM_ACC_QNAN ? __builtin_nan("") : rm_sum_of_signs(p, row, col, bias, r->fmt);
     r->tiers->fast++;
-    if (sum != sum) {
+    if (rm_is_nan(sum)) {
       r->flags |= rm_nan_flags(classes);
       return r->fmt == RM_F32 ? 0x7fc00000u : UINT64_C(0x7ff8000000000000);
     }
