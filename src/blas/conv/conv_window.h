@@ -14,6 +14,7 @@
 
 #include "../../common/elements.h"
 #include "im2col_view.h"
+#include "../gemm/panels.h"
 #include "../gemm/tile.h"
 
 enum { RM_CONV_WINDOW_SLACK = RM_LANES, RM_CONV_WINDOW_ACROSS = 3, RM_CONV_WINDOW_MOVE = 4, RM_CONV_WINDOW_MANY = 64 };
@@ -226,19 +227,18 @@ RM_FN void rm_conv_window_panel_of(double *dst, const int nv, const rm_vector_ru
 }
 
 /* Packs k in [k0 + k, k0 + k + n) of the panels of rm_pack_conv_window. */
-RM_FN void rm_pack_conv_window_part(double *dst, const int unit, const int trim, const rm_conv_window *w, const rm_operand *o,
-                               int64_t row, int64_t rows, int64_t k0, int64_t kc, int64_t k, int64_t n, const int fmt,
-                               double *norm2, const double *scale, char *stage) {
-  ptrdiff_t *off = (ptrdiff_t *)(void *)stage;
-  double *image = (double *)(void *)stage + kc + RM_CONV_WINDOW_SLACK;
+RM_FN void rm_pack_conv_window_part(const rm_panels *t, const rm_conv_window *w, const rm_operand *o, int64_t row, int64_t rows,
+                                    int64_t k0, int64_t k, int64_t n, const int fmt) {
+  ptrdiff_t *off = (ptrdiff_t *)(void *)t->stage;
+  double *image = (double *)(void *)t->stage + t->kc + RM_CONV_WINDOW_SLACK;
   rm_conv_window_fill(image, off, w, o, row, rows, k0 + k, n, fmt);
   const int64_t plane = w->x.count * w->y.count;
   rm_cursor at = {row % w->x.count, row % plane / w->x.count, image};
   rm_vector_runs runs[RM_PACK_MAX_VECTORS];
   __builtin_memset(runs, 0, sizeof runs);
-  for (int64_t i = 0; i < rows; i += unit) {
-    const int here = rows - i < unit ? (int)(rows - i) : unit;
-    const int nv = trim ? (here + RM_LANES - 1) / RM_LANES : unit / RM_LANES;
+  for (int64_t i = 0; i < rows; i += t->unit) {
+    const int here = rows - i < t->unit ? (int)(rows - i) : t->unit;
+    const int nv = t->trim ? (here + RM_LANES - 1) / RM_LANES : t->unit / RM_LANES;
     int max_runs = 1;
     for (int v = 0; v < nv; v++) {
       const int left = here - v * RM_LANES;
@@ -248,8 +248,8 @@ RM_FN void rm_pack_conv_window_part(double *dst, const int unit, const int trim,
         runs[v].runs = 1, runs[v].at[0] = image, runs[v].first[0] = 0.0;
       max_runs = runs[v].runs > max_runs ? runs[v].runs : max_runs;
     }
-    double *norm = norm2 ? norm2 + i : 0, *panel = dst + i * kc + k * nv * RM_LANES;
-    const double *factor = scale ? scale + i : 0;
+    double *norm = t->norm2 ? t->norm2 + i : 0, *panel = t->dst + i * t->kc + k * nv * RM_LANES;
+    const double *factor = t->scale ? t->scale + i : 0;
     switch (nv) {
       case 1: rm_conv_window_panel_of(panel, 1, runs, max_runs, here, n, off, norm, factor); break;
       case 2: rm_conv_window_panel_of(panel, 2, runs, max_runs, here, n, off, norm, factor); break;
@@ -259,13 +259,12 @@ RM_FN void rm_pack_conv_window_part(double *dst, const int unit, const int trim,
   }
 }
 
-/* Packs rows [row, row + rows) and k in [k0, k0 + kc) as panels (pack.h); stage has rm_conv_window_bytes. */
-RM_FN void rm_pack_conv_window(double *dst, const int unit, const int trim, const rm_conv_window *w, const rm_operand *o, int64_t row,
-                          int64_t rows, int64_t k0, int64_t kc, const int fmt, double *norm2, const double *scale,
-                          char *stage) {
-  for (int64_t k = 0, n; k < kc; k += n) {
+/* Packs rows [row, row + rows) and k from k0 on as panels, whose stage has rm_conv_window_bytes. */
+RM_FN void rm_pack_conv_window(const rm_panels *t, const rm_conv_window *w, const rm_operand *o, int64_t row, int64_t rows, int64_t k0,
+                               const int fmt) {
+  for (int64_t k = 0, n; k < t->kc; k += n) {
     rm_conv_window part = *w;
-    n = kc - k;
+    n = t->kc - k;
     if (w->parts) {
       const int64_t tap = (k0 + k) % w->depth, left = w->depth - tap, step = w->y.step;
       n = n < left ? n : left;
@@ -273,7 +272,7 @@ RM_FN void rm_pack_conv_window(double *dst, const int unit, const int trim, cons
       part.y.low = step < 0 ? last * step : first * step;
       part.y.halo = (last - first) * (step < 0 ? -step : step);
     }
-    rm_pack_conv_window_part(dst, unit, trim, &part, o, row, rows, k0, kc, k, n, fmt, norm2, scale, stage);
+    rm_pack_conv_window_part(t, &part, o, row, rows, k0, k, n, fmt);
   }
 }
 

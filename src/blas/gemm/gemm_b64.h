@@ -217,8 +217,8 @@ RM_FN int64_t rm_panel_plain(const rm_pass_f32 *t, int64_t j, double *b, const i
   /* Registers for sums of squares are left in AVX-512 alone. */
   const int fused = RM_SIMD == RM_SIMD_AVX512 && !t->gemv && by_panel && cols == RM_NR && p->b.row_stride == size;
   if (!t->gemv && !fused && (by_panel || j == 0))
-    rm_pack_operand(b, RM_NR, 1, &p->b, block->col + j, by_panel ? cols : block->cols, k0, kc, fmt, w->col_norm + j, t->weights, 0,
-                    w->stage_b);
+    rm_pack_operand(&(rm_panels){b, RM_NR, 1, kc, w->col_norm + j, t->weights, 0, w->stage_b}, &p->b, block->col + j,
+                    by_panel ? cols : block->cols, k0, fmt);
   const double *panel = b + (by_panel ? 0 : j * kc);
   const int64_t next = last_panel ? 0 : j + RM_NR, next_k = last_panel ? k0 + kc : k0;
   rm_prefetch_runs next_b = rm_prefetch_runs_of(&p->b, block->col + next, rm_min_int(block->cols - next, RM_NR), next_k,
@@ -269,7 +269,8 @@ RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block,
   do { /* once for k = 0, which leaves +0 and the bias */
     const int64_t kc = gemv ? p->k : p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
     const rm_pass_f32 pass = {&w, p, block, &e, rm_weights_f32(p->k, k0), k0, kc, k0 + kc >= p->k, gemv};
-    if (!gemv) rm_pack_operand(w.a, RM_MR, 0, &p->a, block->row, block->rows, k0, kc, fmt, w.row_bound, pass.weights, 0, w.stage_a);
+    if (!gemv)
+      rm_pack_operand(&(rm_panels){w.a, RM_MR, 0, kc, w.row_bound, pass.weights, 0, w.stage_a}, &p->a, block->row, block->rows, k0, fmt);
     if (pass.last) rm_finish_rows_f32(&w, p->k);
     rm_panel_queue *const shared = gemv || p->b.im2col ? 0 : queue;
     if (shared) rm_panel_queue_open(shared, &pass);

@@ -124,8 +124,8 @@ RM_FN uint32_t rm_block_dd(const rm_matmul_problem *p, const rm_block *block, vo
   do { /* once for k = 0, which leaves 0 and the bias */
     int64_t kc = p->k - k0 < RM_KC2 ? p->k - k0 : RM_KC2;
     int last = k0 + kc >= p->k;
-    rm_pack_operand(w.a, RM_AW2, 0, &p->a, block->row, block->rows, k0, kc, fmt, 0, rm_no_weights, w.row_factor, w.stage_a);
-    rm_pack_operand(w.b, RM_NR2, 1, &p->b, block->col, block->cols, k0, kc, fmt, 0, rm_no_weights, w.col_factor, w.stage_b);
+    rm_pack_operand(&(rm_panels){w.a, RM_AW2, 0, kc, 0, rm_no_weights, w.row_factor, w.stage_a}, &p->a, block->row, block->rows, k0, fmt);
+    rm_pack_operand(&(rm_panels){w.b, RM_NR2, 1, kc, 0, rm_no_weights, w.col_factor, w.stage_b}, &p->b, block->col, block->cols, k0, fmt);
     double *hi = w.hi, *lo = w.lo;
     uint8_t *flagged = w.flagged;
     for (int64_t j = 0; j < block->cols; j += RM_NR2) {

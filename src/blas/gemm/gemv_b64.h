@@ -51,7 +51,8 @@ RM_FN void rm_gemv_columns_adjacent(const rm_layout_f32 *w, const rm_matmul_prob
   double *chain = w->chain, *panel = w->b; /* the rest is packed */
   for (int64_t k0 = 0; k0 < p->k; k0 += RM_KC) {
     const int64_t kc = p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
-    rm_pack_block(w->a, RM_MR, 0, 1, kc, 0, kc, a + k0 * p->a.k_stride, p->a.row_stride, p->a.k_stride, fmt, w->row_bound, rm_no_weights, 0);
+    rm_pack_block(&(rm_panels){w->a, RM_MR, 0, kc, w->row_bound, rm_no_weights, 0, 0}, 1, 0, kc,
+                  (rm_strided){a + k0 * p->a.k_stride, p->a.row_stride, p->a.k_stride}, fmt);
     for (int64_t j = 0; j < whole; j++) chain[j] = 0.0;
     for (int64_t k = 0; k < kc; k += RM_PACK_ROWS) {
       const int64_t n = kc - k < RM_PACK_ROWS ? kc - k : RM_PACK_ROWS;
@@ -63,8 +64,8 @@ RM_FN void rm_gemv_columns_adjacent(const rm_layout_f32 *w, const rm_matmul_prob
       vf64_store(at, k0 ? vf64_add(vf64_load(at), sum) : sum);
     }
     if (rest) {
-      rm_pack_block(panel, RM_NR, 1, rest, kc, 0, kc, b + whole * p->b.row_stride + k0 * p->b.k_stride, p->b.row_stride, p->b.k_stride, fmt,
-                    w->col_norm + whole, rm_no_weights, 0);
+      rm_pack_block(&(rm_panels){panel, RM_NR, 1, kc, w->col_norm + whole, rm_no_weights, 0, 0}, rest, 0, kc,
+                    (rm_strided){b + whole * p->b.row_stride + k0 * p->b.k_stride, p->b.row_stride, p->b.k_stride}, fmt);
       rm_micro_f32[rm_vectors(rest, RM_NR)](kc, w->a, panel, w->c + whole / RM_NR * RM_TILE, k0 == 0);
     }
   }

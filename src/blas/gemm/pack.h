@@ -14,7 +14,7 @@
 #include "../../common/elements.h"
 #include "tile.h"
 #include "../conv/im2col_view.h"
-#include "bound_weights.h"
+#include "panels.h"
 #include "../conv/conv_window.h"
 
 /* Packs rows whose elements of one k are neighbours in memory, as whole vectors; all have the first weight. nv is a constant at every call. */
@@ -42,15 +42,16 @@ RM_FN void rm_pack_vectors(double *RM_RESTRICT dst, const int nv, int64_t kc, co
 
 /* Packs RM_LANES rows, of which the last ones may be missing; dst is their first position in the panel. Where elements of a row are
  * neighbours in memory, squares of RM_LANES x RM_LANES are transposed in registers; any other stride goes one by one. */
-RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int rows, int64_t kc, const char *src, ptrdiff_t row_stride,
-                         ptrdiff_t k_stride, const int fmt, double *norm2, rm_weights weights, const double *scale) {
+RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int rows, int64_t kc, rm_strided src, const int fmt, double *norm2,
+                         rm_weights weights, const double *scale) {
   const int size = rm_size_of(fmt);
+  const ptrdiff_t k_stride = src.k_stride;
   double missing[RM_LANES] = {0}; /* also stands for zeros of the other formats */
   vf64 sum = norm2 ? vf64_load(norm2) : vf64_set1(0.0), factor = scale ? vf64_load(scale) : vf64_set1(1.0);
   const char *start[RM_LANES];
   ptrdiff_t move[RM_LANES];
   for (int i = 0; i < RM_LANES; i++) {
-    start[i] = i < rows ? src + i * row_stride : (const char *)missing;
+    start[i] = i < rows ? src.base + i * src.row_stride : (const char *)missing;
     move[i] = i < rows ? k_stride : 0;
   }
   int64_t k = 0;
@@ -86,47 +87,51 @@ RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int rows, int
 }
 
 /* Packs one panel of `width` (a multiple of RM_LANES) rows. */
-RM_FN void rm_pack_panel_body(double *RM_RESTRICT dst, int width, int rows, int64_t kc, const char *src, ptrdiff_t row_stride,
-                              ptrdiff_t k_stride, const int fmt, double *norm2, rm_weights weights, const double *scale) {
-  if (row_stride == rm_size_of(fmt) && rows == width) {
+RM_FN void rm_pack_panel_body(double *RM_RESTRICT dst, int width, int rows, int64_t kc, rm_strided src, const int fmt, double *norm2,
+                              rm_weights weights, const double *scale) {
+  if (src.row_stride == rm_size_of(fmt) && rows == width) {
     switch (width / RM_LANES) {
-      case 1: rm_pack_vectors(dst, 1, kc, src, k_stride, fmt, norm2, weights, scale); return;
-      case 2: rm_pack_vectors(dst, 2, kc, src, k_stride, fmt, norm2, weights, scale); return;
-      case 3: rm_pack_vectors(dst, 3, kc, src, k_stride, fmt, norm2, weights, scale); return;
-      case 4: rm_pack_vectors(dst, 4, kc, src, k_stride, fmt, norm2, weights, scale); return;
+      case 1: rm_pack_vectors(dst, 1, kc, src.base, src.k_stride, fmt, norm2, weights, scale); return;
+      case 2: rm_pack_vectors(dst, 2, kc, src.base, src.k_stride, fmt, norm2, weights, scale); return;
+      case 3: rm_pack_vectors(dst, 3, kc, src.base, src.k_stride, fmt, norm2, weights, scale); return;
+      case 4: rm_pack_vectors(dst, 4, kc, src.base, src.k_stride, fmt, norm2, weights, scale); return;
     }
   }
   for (int g = 0; g < width; g += RM_LANES)
-    rm_pack_group(dst + g, width, rows - g < RM_LANES ? rows - g : RM_LANES, kc, g < rows ? src + g * row_stride : src, row_stride, k_stride, fmt,
+    rm_pack_group(dst + g, width, rows - g < RM_LANES ? rows - g : RM_LANES, kc,
+                  (rm_strided){g < rows ? src.base + g * src.row_stride : src.base, src.row_stride, src.k_stride}, fmt,
                   norm2 ? norm2 + g : 0, weights, scale ? scale + g : 0);
 }
 
 /* There is one function per format and purpose: inlined at every call they made 0.7 MB of code. */
-#define RM_PACK_PANEL(name, FMT)                                                                                              \
-  RM_NOINLINE void rm_pack_panel_norms_##name(double *dst, int width, int rows, int64_t kc, const char *src, ptrdiff_t row_stride,    \
-                                           ptrdiff_t k_stride, double *norm2, rm_weights weights) {                               \
-    if (width == RM_MR)                                                                                                       \
-      rm_pack_panel_body(dst, RM_MR, rows, kc, src, row_stride, k_stride, FMT, norm2, weights, 0);                                     \
-    else                                                                                                                      \
-      rm_pack_panel_body(dst, width, rows, kc, src, row_stride, k_stride, FMT, norm2, weights, 0);                                     \
-  }                                                                                                                           \
-  RM_NOINLINE void rm_pack_panel_scaled_##name(double *dst, int width, int rows, int64_t kc, const char *src, ptrdiff_t row_stride,   \
-                                            ptrdiff_t k_stride, const double *scale) {                                            \
-    rm_pack_panel_body(dst, width, rows, kc, src, row_stride, k_stride, FMT, 0, rm_no_weights, scale);                                 \
+#define RM_PACK_PANEL(name, FMT)                                                                                          \
+  RM_NOINLINE void rm_pack_panel_norms_##name(double *dst, int width, int rows, int64_t kc, const char *src, ptrdiff_t row_stride,\
+                                              ptrdiff_t k_stride, double *norm2, rm_weights weights) {                    \
+    const rm_strided from = {src, row_stride, k_stride};                                                                  \
+    if (width == RM_MR)                                                                                                   \
+      rm_pack_panel_body(dst, RM_MR, rows, kc, from, FMT, norm2, weights, 0);                                             \
+    else                                                                                                                  \
+      rm_pack_panel_body(dst, width, rows, kc, from, FMT, norm2, weights, 0);                                             \
+  }                                                                                                                       \
+  RM_NOINLINE void rm_pack_panel_scaled_##name(double *dst, int width, int rows, int64_t kc, const char *src, ptrdiff_t row_stride,\
+                                               ptrdiff_t k_stride, const double *scale) {                                 \
+    rm_pack_panel_body(dst, width, rows, kc, (rm_strided){src, row_stride, k_stride}, FMT, 0, rm_no_weights, scale);      \
   }
 RM_PACK_PANEL(f16, RM_F16)
 RM_PACK_PANEL(bf16, RM_BF16)
 RM_PACK_PANEL(f32, RM_F32)
 RM_PACK_PANEL(f64, RM_F64)
-#define RM_PACK_CASE(name, FMT)                                                           \
-  case FMT:                                                                               \
-    if (norm2)                                                                            \
-      rm_pack_panel_norms_##name(dst, width, rows, kc, src, row_stride, k_stride, norm2, weights); \
-    else                                                                                  \
-      rm_pack_panel_scaled_##name(dst, width, rows, kc, src, row_stride, k_stride, scale);         \
+#define RM_PACK_CASE(name, FMT)                                                                                           \
+  case FMT:                                                                                                               \
+    if (t->norm2)                                                                                                         \
+      rm_pack_panel_norms_##name(dst, width, rows, n, src.base, src.row_stride, src.k_stride, t->norm2 + i,               \
+                                 rm_weights_from(t->weights, k));                                                         \
+    else                                                                                                                  \
+      rm_pack_panel_scaled_##name(dst, width, rows, n, src.base, src.row_stride, src.k_stride, t->scale ? t->scale + i : 0);\
     return;
-RM_FN void rm_pack_panel(double *dst, int width, int rows, int64_t kc, const char *src, ptrdiff_t row_stride, ptrdiff_t k_stride, const int fmt,
-                         double *norm2, rm_weights weights, const double *scale) {
+/* Packs rows [i, i + rows) and k in [k, k + n) of the panels, from src on: one panel of `width` rows. */
+RM_FN void rm_pack_panel(const rm_panels *t, int64_t i, int width, int rows, int64_t k, int64_t n, rm_strided src, const int fmt) {
+  double *const dst = t->dst + i * t->kc + k * width;
   switch (fmt) {
     RM_PACK_CASE(f16, RM_F16)
     RM_PACK_CASE(bf16, RM_BF16)
@@ -138,19 +143,17 @@ RM_FN void rm_pack_panel(double *dst, int width, int rows, int64_t kc, const cha
 
 enum { RM_PACK_ROWS = 16 };
 
-/* Packs k in [first, first + n) of all panels of a block: `rows` rows from src, panels of `unit` rows side by side, each kc long; the last
- * panel holds only the vectors it needs when `trim`. Where rows are neighbours in memory a few elements of all rows are packed before the
- * next ones, so that memory is read along its rows. */
-RM_FN void rm_pack_block(double *dst, const int unit, const int trim, int64_t rows, int64_t kc, int64_t first, int64_t n,
-                         const char *src, ptrdiff_t row_stride, ptrdiff_t k_stride, const int fmt, double *norm2, rm_weights weights, const double *scale) {
-  int64_t depth = row_stride == rm_size_of(fmt) ? RM_PACK_ROWS : n;
+/* Packs k in [first, first + n) of all panels, of `rows` rows from src on. Where rows are neighbours in memory a few elements of all rows
+ * are packed before the next ones, so that memory is read along its rows. */
+RM_FN void rm_pack_block(const rm_panels *t, int64_t rows, int64_t first, int64_t n, rm_strided src, const int fmt) {
+  int64_t depth = src.row_stride == rm_size_of(fmt) ? RM_PACK_ROWS : n;
   for (int64_t k = 0; k < n; k += depth) {
     int64_t count = n - k < depth ? n - k : depth;
-    for (int64_t i = 0; i < rows; i += unit) {
-      int here = rows - i < unit ? (int)(rows - i) : unit;
-      int width = trim ? (here + RM_LANES - 1) / RM_LANES * RM_LANES : unit;
-      rm_pack_panel(dst + i * kc + (first + k) * width, width, here, count, src + i * row_stride + k * k_stride, row_stride, k_stride, fmt,
-                    norm2 ? norm2 + i : 0, rm_weights_from(weights, first + k), scale ? scale + i : 0);
+    for (int64_t i = 0; i < rows; i += t->unit) {
+      int here = rows - i < t->unit ? (int)(rows - i) : t->unit;
+      int width = t->trim ? (here + RM_LANES - 1) / RM_LANES * RM_LANES : t->unit;
+      const rm_strided from = {src.base + i * src.row_stride + k * src.k_stride, src.row_stride, src.k_stride};
+      rm_pack_panel(t, i, width, here, first + k, count, from, fmt);
     }
   }
 }
@@ -172,12 +175,12 @@ RM_FN size_t rm_stage_bytes(const rm_im2col *p, int unit, int64_t rows, int64_t 
   const size_t staged = 8 * (rows_adjacent > by_panel ? rows_adjacent : by_panel);
   return window > staged ? window : staged;
 }
-RM_FN void rm_pack_operand(double *dst, const int unit, const int trim, const rm_operand *o, int64_t row, int64_t rows,
-                           int64_t k0, int64_t kc, const int fmt, double *norm2, rm_weights weights, const double *scale, char *stage) {
+RM_FN void rm_pack_operand(const rm_panels *t, const rm_operand *o, int64_t row, int64_t rows, int64_t k0, const int fmt) {
   const int size = rm_size_of(fmt);
+  const int64_t kc = t->kc;
   if (!o->im2col) {
-    rm_pack_block(dst, unit, trim, rows, kc, 0, kc, o->base + row * o->row_stride + k0 * o->k_stride, o->row_stride, o->k_stride, fmt, norm2, weights,
-                  scale);
+    const rm_strided src = {o->base + row * o->row_stride + k0 * o->k_stride, o->row_stride, o->k_stride};
+    rm_pack_block(t, rows, 0, kc, src, fmt);
     return;
   }
   if (rm_is_in_runs(o->im2col)) {
@@ -189,28 +192,27 @@ RM_FN void rm_pack_operand(double *dst, const int unit, const int trim, const rm
       ptrdiff_t at;
       rm_axis_offsets(k_axis, k0 + k, 1, &at);
       n = kc - k < left ? kc - k : left;
-      rm_pack_block(dst, unit, trim, rows, kc, k, n, o->base + row * apart + at, apart, run.stride, fmt, norm2, weights, scale);
+      rm_pack_block(t, rows, k, n, (rm_strided){o->base + row * apart + at, apart, run.stride}, fmt);
     }
     return;
   }
   rm_conv_window window;
   if (kc && rm_conv_window_of(&window, o->im2col, rows)) {
-    rm_pack_conv_window(dst, unit, trim, &window, o, row, rows, k0, kc, fmt, norm2, scale, stage);
+    rm_pack_conv_window(t, &window, o, row, rows, k0, fmt);
     return;
   }
   const int rows_adjacent = o->im2col->rows_adjacent;
-  const int64_t depth = rows_adjacent ? RM_PACK_ROWS : kc, columns = rows_adjacent ? rows : unit;
+  const int64_t depth = rows_adjacent ? RM_PACK_ROWS : kc, columns = rows_adjacent ? rows : t->unit;
   for (int64_t k = 0; k < kc; k += depth) {
     const int64_t n = kc - k < depth ? kc - k : depth;
     for (int64_t j = 0; j < rows; j += columns) {
       const int64_t staged = rows - j < columns ? rows - j : columns;
-      rm_im2col_fill(o->im2col, o->base, size, rows_adjacent, row + j, staged, k0 + k, n, stage);
-      for (int64_t i = 0; i < staged; i += unit) {
-        const int here = staged - i < unit ? (int)(staged - i) : unit;
-        const int width = trim ? (here + RM_LANES - 1) / RM_LANES * RM_LANES : unit;
-        rm_pack_panel(dst + (j + i) * kc + k * width, width, here, n, stage + i * (rows_adjacent ? size : n * size),
-                      rows_adjacent ? size : n * size, rows_adjacent ? staged * size : size, fmt, norm2 ? norm2 + j + i : 0,
-                      rm_weights_from(weights, k), scale ? scale + j + i : 0);
+      const ptrdiff_t row_stride = rows_adjacent ? size : n * size, k_stride = rows_adjacent ? staged * size : size;
+      rm_im2col_fill(o->im2col, o->base, size, rows_adjacent, row + j, staged, k0 + k, n, t->stage);
+      for (int64_t i = 0; i < staged; i += t->unit) {
+        const int here = staged - i < t->unit ? (int)(staged - i) : t->unit;
+        const int width = t->trim ? (here + RM_LANES - 1) / RM_LANES * RM_LANES : t->unit;
+        rm_pack_panel(t, j + i, width, here, k, n, (rm_strided){t->stage + i * row_stride, row_stride, k_stride}, fmt);
       }
     }
   }
