@@ -1,10 +1,10 @@
-/* The complete functions (crlibm/<f>/<f>_accurate.h) with external linkage: one copy for the loops of every ISA. */
+/* The accurate phases (crlibm/<f>/<f>_accurate.h) with external linkage: one copy serves the loops of every ISA. */
 #ifndef RM_ELEMENTWISE_ACCURATE_H
 #define RM_ELEMENTWISE_ACCURATE_H
 
 #include "kernels.h"
 
-/* f(x[0], ...) rounded to the format (RM_F16 ...) under the rule (RM_NEAREST ...), as bits of the format. Arguments are exact
+/* f(x[0], ...) rounded to the format (RM_F16 ...) in the rounding mode (RM_NEAREST ...), as bits of the format. Arguments are exact
  * values of numbers of the format, or NaN. Ors RM_FLAG_* into *flags. The caller has put the floating-point environment right. */
 typedef uint64_t rm_accurate_fn(const double *x, int format, int rule, uint32_t *flags);
 

@@ -1,4 +1,4 @@
-/* What the complete functions are called with. */
+/* The arguments of accurate phases. */
 #ifndef RM_ELEMENTWISE_ARGUMENT_H
 #define RM_ELEMENTWISE_ARGUMENT_H
 

@@ -4,11 +4,11 @@
 
 extern rm_lookup16_fn RM_ISA_SYMBOL(rm_lookup16);
 
-enum { BLOCK = 256, AHEAD = 1024, LINE = 32 }; /* elements at a time, fetched ahead, in a line of the cache */
+enum { BLOCK = 256, AHEAD = 1024, LINE = 32 }; /* elements at a time, prefetched, in a cache line */
 
 uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, rm_map_fn *kernel, int64_t n, const char *const *args,
                                     const ptrdiff_t *strides, char *y, ptrdiff_t sy) {
-  (void)kernel; /* the table leaves nothing open */
+  (void)kernel; /* the table leaves nothing undecided */
   const char *x = args[0];
   const ptrdiff_t sx = strides[0];
   const uint16_t exponent = table->exponent;
@@ -28,7 +28,7 @@ uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, rm_map_fn *k
     } else { /* filled up with the first element */
       for (int k = 0; k < BLOCK; k++) __builtin_memcpy(in_copy + k, x + (i + (k < count ? k : 0)) * sx, sizeof *in);
     }
-    /* Look-ups leave no room to fetch ahead what is read and written: a quarter of the time when it is not in a cache. */
+    /* Look-ups leave the hardware no room to prefetch what is read and written: a quarter of the time when it is not in a cache. */
     if (i + 2 * BLOCK <= n)
       for (int k = 0; k < BLOCK; k += LINE) {
         if (i + AHEAD + BLOCK <= n) __builtin_prefetch(x + (i + AHEAD + k) * sx);

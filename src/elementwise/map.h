@@ -1,10 +1,10 @@
 /* One loop per function and format over the kernels of crlibm/<function>. Included by one translation unit a function
  * (cmake/functions.cmake writes them), after crlibm/<function>/<function>.h, which gives
- *   vm64 rm_<f>_fast_<format>(const vf64 *x, vf64 *y)            a vector of results and the lanes that it leaves open (simd/fast_phase.h)
+ *   vm64 rm_<f>_fast_<format>(const vf64 *x, vf64 *y)            a vector of results and the undecided lanes (simd/fast_phase.h)
  *   int64_t rm_<f>_span_<format>(x, i, n, y)                     for some functions: results from i on (simd/machine.h)
- *   vm64 rm_<f>_decided(vf64 x ..., int format, vf64 *y)         open lanes whose result is known at once, put into y
- * The block loop stores results and tests one mask; only flagged lanes that are not settled are computed again, by the complete
- * function. */
+ *   vm64 rm_<f>_decided(vf64 x ..., int format, vf64 *y)         undecided lanes whose result saturates, put into y
+ * The block loop stores results and tests one mask; only flagged lanes that are not saturated are computed again, by the accurate
+ * phase. */
 #ifndef RM_ELEMENTWISE_MAP_H
 #define RM_ELEMENTWISE_MAP_H
 
@@ -19,7 +19,7 @@ typedef vm64 rm_step(const vf64 *x, vf64 *y);
 typedef vm64 rm_settled(const vf64 *x, int format, vf64 *y);
 
 #define RM_DEFINE_MAP(fmt, FMT, type, load, store)                                                                          \
-  /* The elements of `mask` again, by the complete function. in is a copy: y may be x. */                                   \
+  /* The elements of `mask` again, by the accurate phase. in is a copy: y may be x. */                                     \
   RM_COLD uint32_t redo_##fmt(rm_accurate_fn *slow, int arity, type (*in)[2 * RM_LANES], uint32_t mask, type *y) {              \
     uint32_t flags = 0;                                                                                                     \
     for (int i = 0; mask >> i; i++)                                                                                         \
@@ -119,8 +119,8 @@ RM_DEFINE_MAP(f32, RM_F32, float, vf64_load_f32, vf64_store_f32)
 RM_DEFINE_MAP(f64, RM_F64, double, vf64_load, vf64_store)
 
 #if RM_B32
-/* The f32 loop over a narrow evaluation. Open lanes are queued and computed together by `wider`, the loop above; a block most
- * of whose lanes are open goes there as it is. Arrays may be anywhere: single elements are copied. */
+/* The f32 loop over a binary32 evaluation. Undecided lanes are deferred and computed together by `wider`, the loop above; a block most
+ * of whose lanes are undecided goes there as it is. Arrays may be anywhere: single elements are copied. */
 enum { RM_QUEUE = 64 };
 typedef vm32 rm_narrow(vf32 x, vf32 *y);
 struct rm_queue {
@@ -193,7 +193,7 @@ RM_FN uint32_t map_narrow(rm_narrow *narrow, rm_map_fn *wider, int64_t n, const 
   RM_MAP_ENTRY(name, arity, f32)                                        \
   RM_MAP_ENTRY(name, arity, f64)
 
-/* The loops over narrow evaluations, where the function has <f>_b32.h (RM_B32_<f> is 1: f32, one argument) or <f>_b32_half.h
+/* The loops over binary32 evaluations, where the function has <f>_b32.h (RM_B32_<f> is 1: f32, one argument) or <f>_b32_half.h
  * (RM_HALF_<f> is 1: f16 and bf16), and which loops the table names. */
 #define RM_B32_LOOP_0(name)
 #define RM_B32_LOOP_1(name)                                                                                              \

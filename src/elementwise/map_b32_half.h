@@ -1,5 +1,5 @@
 /* The loop of a 16-bit format over an evaluation in binary32: 4 RM_LANES elements at once, a test of the results or of the arguments,
- * and a queue of the elements that it leaves open for the function's loop in binary64. */
+ * and a queue of the elements that it leaves undecided for the function's loop in binary64. */
 #ifndef RM_ELEMENTWISE_MAP_B32_HALF_H
 #define RM_ELEMENTWISE_MAP_B32_HALF_H
 
@@ -12,7 +12,7 @@ enum { RM_BLOCK16 = 256, RM_LINE16 = 32, RM_AHEAD16 = 1024, RM_GROUP16 = 2 * RM_
 enum { RM_ROOM16 = RM_QUEUE16 + 2 * RM_GROUP16 };
 
 /* y[0], y[1]: the results of 2 RM_GROUP16 elements, from element i of the arguments x on; bit k of what it returns says that element
- * i + k is left open. `context` is the loop's. */
+ * i + k is undecided. `context` is the loop's. */
 typedef uint32_t rm_step16(const void *context, const uint16_t *const *x, int64_t i, vu16 *y);
 
 struct rm_open16 {
