@@ -39,7 +39,7 @@ def cdist_forward(x1: torch.Tensor, x2: torch.Tensor, p: float = 2.0, compute_mo
 
 
 def _slopes(g: torch.Tensor, d: torch.Tensor, p: float, distance: torch.Tensor) -> torch.Tensor:
-    """g times the derivatives of the distance by the differences d, a rounding a step; 0 where there is none."""
+    """g times the derivatives of the distance with respect to the differences d, one rounding per step; 0 where there is none."""
     if p == 0:
         return torch.zeros_like(d)
     gradient, size = widened(g).unsqueeze(-1), d.abs()

@@ -346,7 +346,7 @@ def _wide(x: torch.Tensor) -> Array:
 
 @kernel
 def hardswish(x: torch.Tensor) -> torch.Tensor:
-    if x.dtype is torch.float64:  # a rounding a step: no format holds x**2
+    if x.dtype is torch.float64:  # one rounding per step: no format holds x**2
         inside = apply("multiply", x, hardsigmoid(x))
     else:
         wide = _wide(x)
