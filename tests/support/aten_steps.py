@@ -1,6 +1,6 @@
 """The operators of the table that are composed: each step rounded once, and so the bits of the result, again by exact numbers.
 
-`COMPOSED` names them, at the end; their lines in the table, and so docs/aten.md, say of each which steps round ("a rounding each", ...). Steps in binary64
+`COMPOSED` names them, at the end; their lines in the table, and so docs/aten.md, say of each which steps round ("one rounding each", ...). Steps in binary64
 are Python's arithmetic, whose sums, products, quotients are rounded once, and MPFR's functions. A number that a definition returns is rounded to
 the format of the result.
 """
