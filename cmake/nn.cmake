@@ -2,11 +2,9 @@ target_sources(repmath_objects PRIVATE
   src/nn/loss/bce.c
   src/nn/cross_entropy/cancel.c
   src/nn/optim/clip_api.c
-  src/nn/optim/clip_accurate.c
   src/nn/cross_entropy/api.c
   src/nn/cross_entropy/args.c
-  src/nn/rows/decide.c
-  src/nn/rows/exp_row.c
+  src/nn/rows/accurate.c
   src/nn/formula/api.c
   src/nn/formula/args.c
   src/nn/formula/accurate.c
@@ -15,7 +13,6 @@ target_sources(repmath_objects PRIVATE
   src/nn/loss/api.c
   src/nn/loss/args.c
   src/nn/cross_entropy/nll_api.c
-  src/nn/cross_entropy/nll_args.c
   src/nn/norm/normalize.c
   src/nn/norm/weight.c
   src/nn/norm/api.c
@@ -25,15 +22,13 @@ target_sources(repmath_objects PRIVATE
   src/nn/optim/accurate.c
   src/nn/pool/api.c
   src/nn/pool/args.c
-  src/nn/rows/apart.c
+  src/nn/rows/args.c
   src/nn/rows/parallel.c
   src/nn/softmax/api.c
   src/nn/softmax/args.c
-  src/nn/rows/totals.c
-  src/nn/loss/dd_loss.c
-  src/nn/loss/dd_loss_args.c)
+  src/nn/loss/dd_loss.c)
 rm_isa_sources(src/nn/rows/kernels.c src/nn/loss/kernels.c src/nn/pool/kernels.c)
-# Slow tiers are most of the code of these files, and -O3 would unroll and duplicate it; the last file serves the few totals that those leave undecided.
+# The accurate phase is most of the code of these files, and -O3 would unroll and duplicate it; the last file serves the few totals that those leave undecided.
 set_source_files_properties(src/nn/loss/bce.c src/nn/cross_entropy/api.c src/nn/formula/accurate.c src/nn/loss/kl_div.c src/nn/norm/normalize.c
   src/nn/norm/weight.c src/nn/optim/accurate.c src/nn/softmax/api.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
 set_source_files_properties(src/nn/cross_entropy/logarithms.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")

@@ -138,11 +138,11 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     exact_open ? EXACT_ALL : m__;                                                             \
   })
 #define WATCH_rm_row_decide(y, err, fmt, bits) (!exact_open && rm_row_decide(y, err, fmt, bits))
-#define WATCH_rm_settle(y, err, reach, fmt, r)                                                \
+#define WATCH_rm_step_round(y, err, reach, fmt, r)                                                \
   ({                                                                                          \
     const rm_vpair y__ = (y);                                                                 \
     const vf64 err__ = (err), reach__ = (reach);                                              \
-    const vm64 m__ = rm_settle(y__, err__, reach__, fmt, r);                                  \
+    const vm64 m__ = rm_step_round(y__, err__, reach__, fmt, r);                                  \
     EXACT_LANES((fmt) == RM_F64 ? EXACT_ENDS : EXACT_SETTLE, RM_LANES, vm64_bits(m__), y__.hi, y__.lo, err__); \
     if ((fmt) != RM_F64) EXACT_LANES(EXACT_REACH, RM_LANES, vm64_bits(m__), y__.hi, EXACT_NONE, reach__); \
     exact_open ? EXACT_ALL : m__;                                                             \

@@ -40,7 +40,7 @@ static vm64 rec_test(const char *kind, vf64 hi, vf64 lo, vf64 err, vf64 *y) {
   if (y) *y = vf64_input(name);
   return (vm64){rec("test")};
 }
-#define WATCH_rm_settle(y, err, reach, fmt, r)                                              \
+#define WATCH_rm_step_round(y, err, reach, fmt, r)                                              \
   ({                                                                                        \
     const rm_vpair y_ = (y);                                                                \
     if ((fmt) != RM_F64) rec_test("reach", y_.hi, vf64_set1(0.0), reach, NULL), tests--;    \
@@ -137,7 +137,7 @@ int main(int argc, char **argv) {
     else
       rm_adam_values(&o, &a, fmt, option, mode, &y);
   } else if (!strcmp(kind, "formula")) {
-    rm_formula_job job = {.formula = option, .format = fmt, .a = named("a"), .keep = {named("keep.hi"), named("keep.lo")}};
+    rm_formula_problem job = {.formula = option, .format = fmt, .a = named("a"), .keep = {named("keep.hi"), named("keep.lo")}};
     vf64 result;
     rm_formula_values(&job, at(0), at(1), at(5), fmt, option, &result);
   } else if (!strcmp(kind, "row")) {

@@ -58,7 +58,7 @@ template <class T, int fmt> __global__ void clip_kernel(const clipping *clip, in
 
 __global__ void __launch_bounds__(RM_BIG_THREADS) finish_clip_kernel(const clipping *clip, rm_open_set open, char *memory) {
   big_begin(memory, RM_CLIP_STACK);
-  each_open(open, [&](int64_t i) { rm_clip_slowly(&clip->c, i, i + 1); });
+  each_open(open, [&](int64_t i) { rm_clip_accurate_range(&clip->c, i, i + 1); });
 }
 
 template <class T, int fmt> rm_status clip(const rm_clip &c, int64_t n, cudaStream_t s) {

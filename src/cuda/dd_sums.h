@@ -14,7 +14,7 @@ struct rm_mp_part {
   int left; /* a term needs big numbers */
 };
 
-/* Adds the term of element i; or returns its classes. May leave it (rm_row_left). */
+/* Adds the term of element i; or returns its classes. May leave it (rm_row_defer). */
 typedef uint32_t rm_mp_add_fn(const rm_dd_loss *f, int64_t i, rm_dd_ball *sum, rm_row_state *state);
 
 namespace {
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(RM_MP_BLOCK) wide_sum_kernel(rm_dd_loss f, rm_
   rm_row_state state = {};
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * RM_MP_BLOCK + threadIdx.x; i < f.n; i += step)
     mine.classes |= add(&f, i, &mine.sum, &state);
-  mine.left = state.left;
+  mine.left = state.deferred;
   const rm_mp_part joined = wide_join(mine);
   if (threadIdx.x == 0) parts[blockIdx.x] = joined;
 }

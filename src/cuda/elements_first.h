@@ -1,5 +1,5 @@
 /* Results of elements by one thread each, as far as the CPU's function of an element goes without big numbers: where it would turn to
- * them (rm_row_left) nothing is stored, and the element is left to elements_rest.h. Each file of an operator includes one of the two. */
+ * them (rm_row_defer) nothing is stored, and the element is left to elements_rest.h. Each file of an operator includes one of the two. */
 #ifndef RM_CUDA_ELEMENTS_FIRST_H
 #define RM_CUDA_ELEMENTS_FIRST_H
 
@@ -9,8 +9,8 @@ extern "C" {
 #include "../nn/rows/parallel.h" /* declares argument checks, which are C */
 }
 
-RM_FN int rm_row_left(rm_row_state *s) {
-  s->left = 1;
+RM_FN int rm_row_defer(rm_row_state *s) {
+  s->deferred = 1;
   return 1;
 }
 
@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(RM_BLOCK) elements_kernel(Operation f, int64_t
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
     rm_row_state state = {};
     element(&f, i, &state);
-    if (state.left) left.add(i);
+    if (state.deferred) left.add(i);
   }
 }
 

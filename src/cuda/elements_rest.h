@@ -8,7 +8,7 @@ extern "C" {
 #include "../nn/rows/parallel.h" /* declares argument checks, which are C */
 }
 
-RM_FN int rm_row_left(rm_row_state *) { return 0; }
+RM_FN int rm_row_defer(rm_row_state *) { return 0; }
 
 namespace {
 

@@ -15,15 +15,15 @@
 namespace {
 
 RM_STATIC void each_of_classes(const void *operation, int64_t row, rm_row_state *state) {
-  if (*static_cast<const rm_entropy *>(operation)->counted < 0 && rm_row_left(state)) return;
+  if (*static_cast<const rm_entropy *>(operation)->counted < 0 && rm_row_defer(state)) return;
   rm_entropy_finish_row(operation, row, state);
 }
 RM_STATIC void loss_of_classes(const void *operation, int64_t row, rm_row_state *state) {
-  if (*static_cast<const rm_entropy *>(operation)->counted < 0 && rm_row_left(state)) return;
+  if (*static_cast<const rm_entropy *>(operation)->counted < 0 && rm_row_defer(state)) return;
   rm_entropy_loss_row(operation, row, state);
 }
 RM_STATIC void gradient_of_classes(const void *operation, int64_t row, rm_row_state *state) {
-  if (*static_cast<const rm_entropy *>(operation)->counted < 0 && rm_row_left(state)) return;
+  if (*static_cast<const rm_entropy *>(operation)->counted < 0 && rm_row_defer(state)) return;
   rm_entropy_gradient_row(operation, row, state);
 }
 
@@ -57,8 +57,8 @@ struct entropy_memory {
 
 extern "C" rm_status rm_cuda_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss,
                                            ptrdiff_t stride_loss, rm_cuda_stream stream) {
-  rm_entropy f;
-  const rm_status status = rm_entropy_job(&f, format, problem, loss, stride_loss);
+  rm_entropy f = {format, rm_row_array_of(loss, stride_loss, 0)};
+  const rm_status status = rm_entropy_check(&f, problem);
   if (status) return status;
   const bool each = problem->reduction == RM_REDUCTION_NONE;
   const int64_t rows = problem->rows, n = problem->n;
@@ -76,8 +76,8 @@ extern "C" rm_status rm_cuda_cross_entropy(int format, const rm_cross_entropy_pr
 extern "C" rm_status rm_cuda_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g,
                                                     ptrdiff_t stride_g, void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx,
                                                     rm_cuda_stream stream) {
-  rm_entropy f;
-  const rm_status status = rm_entropy_gradient_job(&f, format, problem, g, stride_g, dx, row_dx, stride_dx);
+  rm_entropy f = {format, rm_row_array_of(dx, row_dx, stride_dx), static_cast<const char *>(g), stride_g};
+  const rm_status status = rm_entropy_gradient_check(&f, problem);
   if (status || problem->rows == 0 || problem->n == 0) return status;
   const cudaStream_t s = static_cast<cudaStream_t>(stream);
   const entropy_memory memory(&f, s);

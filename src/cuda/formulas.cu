@@ -13,7 +13,7 @@ namespace {
 
 /* All threads have the same formula: branching on it costs less than a kernel for each. */
 template <class T, int fmt>
-__global__ void __launch_bounds__(RM_BLOCK) formula_kernel(rm_formula_job f, rm_open_set left, bool by_words) {
+__global__ void __launch_bounds__(RM_BLOCK) formula_kernel(rm_formula_problem f, rm_open_set left, bool by_words) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   const char *const arrays[] = {f.x, rm_formula_has_y(f.formula) ? f.y : nullptr, rm_formula_has_z(f.formula) ? f.z : nullptr};
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < f.n; i += step) {
@@ -31,11 +31,11 @@ __global__ void __launch_bounds__(RM_BLOCK) formula_kernel(rm_formula_job f, rm_
     }
     rm_row_state state = {};
     rm_formula_result(&f, i, &state);
-    if (state.left) left.add(i);
+    if (state.deferred) left.add(i);
   }
 }
 
-template <class T, int fmt> rm_status launch(const rm_formula_job &f, rm_cuda_stream stream) {
+template <class T, int fmt> rm_status launch(const rm_formula_problem &f, rm_cuda_stream stream) {
   const cudaStream_t s = static_cast<cudaStream_t>(stream);
   const workspace bits(rm_open_set::bytes(f.n), s);
   rm_open_set left;
@@ -50,8 +50,9 @@ template <class T, int fmt> rm_status launch(const rm_formula_job &f, rm_cuda_st
 
 extern "C" rm_status rm_cuda_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out,
                                      rm_cuda_stream stream) {
-  rm_formula_job f;
-  const rm_status status = rm_formula_begin(&f, formula, format, n, a, x, y, z, out);
+  rm_formula_problem f = {formula, format, n, a, {}, 0, static_cast<const char *>(x), static_cast<const char *>(y), static_cast<const char *>(z),
+                          static_cast<char *>(out)};
+  const rm_status status = rm_formula_check(&f);
   if (status || n == 0) return status;
   switch (format) {
     case RM_F16: return launch<uint16_t, RM_F16>(f, stream);

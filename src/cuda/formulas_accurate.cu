@@ -7,6 +7,6 @@
 
 enum { RM_FORMULA_STACK = 64 << 10 };
 
-rm_status rm_formula_rest(const rm_formula_job &f, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_elements<rm_formula_job, rm_formula_result>(f, RM_FORMULA_STACK, left, stream);
+rm_status rm_formula_rest(const rm_formula_problem &f, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_elements<rm_formula_problem, rm_formula_result>(f, RM_FORMULA_STACK, left, stream);
 }

@@ -7,10 +7,16 @@
 #include "undecided.h"
 
 extern "C" {
+#include "../nn/cross_entropy/args.h"
 #include "../nn/loss/args.h"
-#include "../nn/loss/dd_loss.h"
 }
 struct rm_mp_part;
+
+inline rm_dd_loss dd_loss_of(int format, int reduction, int64_t n, rm_row_array out) {
+  rm_dd_loss f = {};
+  f.format = format, f.reduction = reduction, f.n = n, f.out = out;
+  return f;
+}
 
 rm_status rm_pair_rest(const rm_pair_loss &f, const rm_open_set &left, cudaStream_t stream);
 /* The loss of the sum in `blocks` accumulators (accumulate.h). */

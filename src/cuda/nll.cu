@@ -69,8 +69,8 @@ struct nll_memory {
 
 extern "C" rm_status rm_cuda_nll_loss(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss,
                                       rm_cuda_stream stream) {
-  rm_nll f;
-  const rm_status status = rm_nll_job(&f, format, problem, loss, stride_loss);
+  rm_nll f = {format, rm_row_array_of(loss, stride_loss, 0)};
+  const rm_status status = rm_nll_check(&f, problem);
   const bool none = !status && problem->reduction == RM_REDUCTION_NONE;
   if (status || (none && f.p.rows == 0)) return status;
   const cudaStream_t s = static_cast<cudaStream_t>(stream);
@@ -87,8 +87,8 @@ extern "C" rm_status rm_cuda_nll_loss(int format, const rm_cross_entropy_problem
 extern "C" rm_status rm_cuda_nll_loss_backward(int format, const rm_cross_entropy_problem *problem, const void *g,
                                                ptrdiff_t stride_g, void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx,
                                                rm_cuda_stream stream) {
-  rm_nll f;
-  const rm_status status = rm_nll_gradient_job(&f, format, problem, g, stride_g, dx, row_dx, stride_dx);
+  rm_nll f = {format, rm_row_array_of(dx, row_dx, stride_dx), static_cast<const char *>(g), stride_g};
+  const rm_status status = rm_nll_gradient_check(&f, problem);
   if (status || f.p.rows == 0 || f.p.n == 0) return status;
   const cudaStream_t s = static_cast<cudaStream_t>(stream);
   const nll_memory memory(&f, s);

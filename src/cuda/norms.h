@@ -9,8 +9,8 @@ extern "C" {
 }
 #include "../nn/norm/normalize.h"
 
-rm_status rm_norm_rest(const rm_norm_job &f, const rm_open_set &left, cudaStream_t stream);
-rm_status rm_norm_gradient_rest(const rm_norm_job &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_norm_rest(const rm_norm_problem &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_norm_gradient_rest(const rm_norm_problem &f, const rm_open_set &left, cudaStream_t stream);
 
 /* The gradient with respect to weights: statistics of sets; weights of their blocks, or of all of a set; weights of
  * columns. */

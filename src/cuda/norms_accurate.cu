@@ -12,11 +12,11 @@
 
 enum { RM_NORM_STACK = 128 << 10, RM_WEIGHT_STACK = RM_NORM_STACK + (48 << 10) }; /* a weight's groups of parts */
 
-rm_status rm_norm_rest(const rm_norm_job &f, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_rows<rm_norm_job, rm_norm_forward_set>(f, left.n, f.outer * f.inner, 3, RM_NORM_STACK, left, stream);
+rm_status rm_norm_rest(const rm_norm_problem &f, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_rows<rm_norm_problem, rm_norm_forward_set>(f, left.n, f.outer * f.inner, 3, RM_NORM_STACK, left, stream);
 }
-rm_status rm_norm_gradient_rest(const rm_norm_job &f, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_rows<rm_norm_job, rm_norm_backward_set>(f, left.n, f.outer * f.inner, 4, RM_NORM_STACK, left, stream);
+rm_status rm_norm_gradient_rest(const rm_norm_problem &f, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_rows<rm_norm_problem, rm_norm_backward_set>(f, left.n, f.outer * f.inner, 4, RM_NORM_STACK, left, stream);
 }
 
 namespace {
@@ -24,7 +24,7 @@ namespace {
 RM_STATIC void finish_column(const void *operation, int64_t i, rm_row_state *state) {
   const rm_norm_weights *w = static_cast<const rm_norm_weights *>(operation);
   const rm_weight_range range = rm_norm_weight_column(&w->f, i);
-  rm_write_bits(w->f.y.base + i * w->f.y.inner, rm_norm_weight_slowly(w, &range, state), w->format);
+  rm_write_bits(w->f.y.base + i * w->f.y.inner, rm_norm_weight_accurate(w, &range, state), w->format);
 }
 
 } // namespace

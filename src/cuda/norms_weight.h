@@ -17,22 +17,22 @@ enum { RM_SHARES_ROOM = RM_CFG_SHARES_ROOM };
 struct column_shares {
   int64_t each, count;
   double *hi, *lo, *bound;
-  column_shares(const rm_norm_job &f) {
+  column_shares(const rm_norm_problem &f) {
     const int64_t sets = f.sets[0] * f.sets[1];
     int64_t most = RM_SHARES_ROOM / f.inner;
     if (most < 1) most = 1;
     each = RM_WEIGHT_TERMS * ((sets + most * RM_WEIGHT_TERMS - 1) / (most * RM_WEIGHT_TERMS));
     count = (sets + each - 1) / each;
   }
-  size_t bytes(const rm_norm_job &f) const { return static_cast<size_t>(count * f.inner) * 3 * sizeof(double); }
-  bool set(const workspace &work, const rm_norm_job &f) {
+  size_t bytes(const rm_norm_problem &f) const { return static_cast<size_t>(count * f.inner) * 3 * sizeof(double); }
+  bool set(const workspace &work, const rm_norm_problem &f) {
     hi = static_cast<double *>(work.data), lo = hi + count * f.inner, bound = lo + count * f.inner;
     return hi != nullptr;
   }
 };
 
 template <int fmt> __global__ void shares_kernel(const __grid_constant__ rm_norm_weights w, column_shares shares, bool by_words) {
-  const rm_norm_job &f = w.f;
+  const rm_norm_problem &f = w.f;
   const int64_t sets = f.sets[0] * f.sets[1], step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < shares.count * f.inner; i += step) {
     const int64_t first = i / f.inner * shares.each, end = first + shares.each < sets ? first + shares.each : sets, k = i % f.inner;
@@ -55,7 +55,7 @@ template <int fmt> __global__ void shares_kernel(const __grid_constant__ rm_norm
 }
 
 __global__ void columns_kernel(const __grid_constant__ rm_norm_weights w, column_shares shares, rm_open_set left) {
-  const rm_norm_job &f = w.f;
+  const rm_norm_problem &f = w.f;
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < f.inner; i += step) {
     rm_dd_ball total;
@@ -65,20 +65,20 @@ __global__ void columns_kernel(const __grid_constant__ rm_norm_weights w, column
     const rm_weight_range range = rm_norm_weight_column(&f, i);
     rm_row_state state = {};
     rm_norm_weight_finish(&w, &range, &total, f.y.base + i * f.y.inner, &state);
-    if (state.left) left.add(i);
+    if (state.deferred) left.add(i);
   }
 }
 
-template <class T> bool are_aligned(const rm_norm_job &f) {
-  const rm_set_places *const both[] = {&f.x, &f.g};
+template <class T> bool are_aligned(const rm_norm_problem &f) {
+  const rm_set_view *const both[] = {&f.x, &f.g};
   bool ok = true;
-  for (const rm_set_places *p : both)
+  for (const rm_set_view *p : both)
     ok = ok && aligned<T>(p->base, p->set[0]) && aligned<T>(p->base, p->set[1]) && aligned<T>(p->base, p->inner);
   return ok;
 }
 
 rm_status by_columns(const rm_norm_weights &w, cudaStream_t stream) {
-  const rm_norm_job &f = w.f;
+  const rm_norm_problem &f = w.f;
   const bool all = f.format == RM_F64;
   column_shares shares(f);
   const workspace work(all ? 1 : shares.bytes(f), stream), bits(rm_open_set::bytes(f.inner), stream);
@@ -97,7 +97,7 @@ rm_status by_columns(const rm_norm_weights &w, cudaStream_t stream) {
   return rm_norm_columns_rest(w, left, stream);
 }
 
-rm_status weights_of(const rm_norm_job &f, rm_cuda_stream stream) {
+rm_status weights_of(const rm_norm_problem &f, rm_cuda_stream stream) {
   const cudaStream_t s = static_cast<cudaStream_t>(stream);
   const int64_t sets = f.sets[0] * f.sets[1];
   const workspace work(static_cast<size_t>(sets) * (sizeof(rm_norm_statistics) + 1), s);

@@ -17,6 +17,12 @@ rm_status rm_finish_steps(const rm_optimizer &o, const rm_open_set &open, cudaSt
 
 namespace {
 
+inline rm_optimizer optimizer_of(int kind, int format, int64_t n, void *p, const void *g) {
+  rm_optimizer o = {};
+  o.kind = kind, o.format = format, o.n = n, o.p = static_cast<char *>(p), o.g = static_cast<const char *>(g);
+  return o;
+}
+
 template <class T, int fmt, bool adam> __global__ void step_kernel(rm_optimizer o, rm_open_set open, bool by_words) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   const int coupled = o.decay != 0.0 && !o.decoupled;

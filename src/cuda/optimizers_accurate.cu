@@ -8,7 +8,7 @@
 namespace {
 
 RM_STATIC void step_slowly(const void *operation, int64_t i, rm_row_state *) {
-  rm_optimizer_slowly(static_cast<const rm_optimizer *>(operation), i, i + 1);
+  rm_optimizer_accurate_range(static_cast<const rm_optimizer *>(operation), i, i + 1);
 }
 
 } // namespace

@@ -39,14 +39,14 @@ template <class T> bool all_aligned(const void *base, const ptrdiff_t *strides) 
   return ok;
 }
 
-__global__ void tables_kernel(const __grid_constant__ rm_pooling f, int64_t n) {
+__global__ void tables_kernel(const __grid_constant__ rm_pool_problem f, int64_t n) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; r < n; r += step)
     for (int k = 0; k < 3; k++)
       if (r < f.axis[k].results || r < f.axis[k].sources) rm_pool_set_entry(&f, k, r);
 }
 
-template <int fmt> __global__ void max_kernel(const __grid_constant__ rm_pooling f, int64_t n, alignments by_words) {
+template <int fmt> __global__ void max_kernel(const __grid_constant__ rm_pool_problem f, int64_t n, alignments by_words) {
   typedef typename bits_of<fmt>::type T;
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
@@ -65,7 +65,7 @@ template <int fmt> __global__ void max_kernel(const __grid_constant__ rm_pooling
   }
 }
 
-template <int fmt> __global__ void average_kernel(const __grid_constant__ rm_pooling f, int64_t n, rm_open_set left, alignments by_words) {
+template <int fmt> __global__ void average_kernel(const __grid_constant__ rm_pool_problem f, int64_t n, rm_open_set left, alignments by_words) {
   typedef typename bits_of<fmt>::type T;
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
@@ -95,7 +95,7 @@ template <int fmt> __global__ void average_kernel(const __grid_constant__ rm_poo
   }
 }
 
-template <int fmt> rm_status launch_pool(const rm_pooling &f, bool average, int64_t n, cudaStream_t stream) {
+template <int fmt> rm_status launch_pool(const rm_pool_problem &f, bool average, int64_t n, cudaStream_t stream) {
   typedef typename bits_of<fmt>::type T;
   const alignments by_words = {all_aligned<T>(f.x, f.sx), all_aligned<T>(f.y, f.sy), all_aligned<int64_t>(f.index, f.si)};
   if (!average) {
@@ -110,13 +110,10 @@ template <int fmt> rm_status launch_pool(const rm_pooling &f, bool average, int6
   return rm_pool_rest(f, left, stream);
 }
 
-rm_status run(int format, const rm_pool *pool, bool average, int backward, int include_pad, int64_t divisor, const void *x,
-              const ptrdiff_t *sx, void *y, const ptrdiff_t *sy, int64_t *index, const ptrdiff_t *si, int position_x,
-              rm_cuda_stream stream) {
+rm_status run(const rm_pool_call &call, rm_cuda_stream stream) {
   const cudaStream_t s = static_cast<cudaStream_t>(stream);
-  rm_pooling f;
-  const rm_status status =
-      rm_pool_job(&f, format, pool, average, backward, include_pad, divisor, x, sx, y, sy, index, si, position_x);
+  rm_pool_problem f;
+  const rm_status status = rm_pool_check(&f, &call);
   if (status || f.images == 0) return status;
   const workspace tables(static_cast<size_t>(rm_pool_room(&f)) * sizeof(int64_t), s);
   if (!tables.data) return RM_ERR_DEVICE;
@@ -127,11 +124,11 @@ rm_status run(int format, const rm_pool *pool, bool average, int backward, int i
     n *= f.axis[k].results;
   }
   RM_LAUNCH(tables_kernel, blocks_for(longest), RM_BLOCK, s, f, longest);
-  switch (format) {
-    case RM_F16: return launch_pool<RM_F16>(f, average, n, s);
-    case RM_BF16: return launch_pool<RM_BF16>(f, average, n, s);
-    case RM_F32: return launch_pool<RM_F32>(f, average, n, s);
-    default: return launch_pool<RM_F64>(f, average, n, s);
+  switch (f.format) {
+    case RM_F16: return launch_pool<RM_F16>(f, call.average, n, s);
+    case RM_BF16: return launch_pool<RM_BF16>(f, call.average, n, s);
+    case RM_F32: return launch_pool<RM_F32>(f, call.average, n, s);
+    default: return launch_pool<RM_F64>(f, call.average, n, s);
   }
 }
 
@@ -141,14 +138,14 @@ extern "C" {
 
 rm_status rm_cuda_max_pool(int format, const rm_pool *pool, const void *x, const ptrdiff_t *strides_x, void *y,
                            const ptrdiff_t *strides_y, int64_t *index, const ptrdiff_t *strides_index, rm_cuda_stream stream) {
-  return run(format, pool, false, 0, 0, 0, x, strides_x, y, strides_y, index, strides_index, 3, stream);
+  return run({format, 0, 0, 0, 0, pool, x, y, index, strides_x, strides_y, strides_index}, stream);
 }
 rm_status rm_cuda_avg_pool(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *x,
                            const ptrdiff_t *strides_x, void *y, const ptrdiff_t *strides_y, rm_cuda_stream stream) {
-  return run(format, pool, true, 0, include_pad, divisor, x, strides_x, y, strides_y, nullptr, nullptr, 5, stream);
+  return run({format, 1, 0, include_pad, divisor, pool, x, y, nullptr, strides_x, strides_y, nullptr}, stream);
 }
 rm_status rm_cuda_avg_pool_backward(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *g,
                                     const ptrdiff_t *strides_g, void *gx, const ptrdiff_t *strides_gx, rm_cuda_stream stream) {
-  return run(format, pool, true, 1, include_pad, divisor, g, strides_g, gx, strides_gx, nullptr, nullptr, 5, stream);
+  return run({format, 1, 1, include_pad, divisor, pool, g, gx, nullptr, strides_g, strides_gx, nullptr}, stream);
 }
 }

@@ -3,7 +3,7 @@
 
 #include "elements_rest.h"
 
-#include "../nn/pool/rest.h"
+#include "../nn/pool/accurate.h"
 
 #include "../nn/rows/decide.inl"
 #include "../reduce/superaccumulator.inl"
@@ -15,13 +15,13 @@ enum { RM_POOL_STACK = 64 << 10 };
 namespace {
 
 RM_STATIC void whole_average(const void *operation, int64_t i, rm_row_state *state) {
-  const rm_pooling &f = *static_cast<const rm_pooling *>(operation);
+  const rm_pool_problem &f = *static_cast<const rm_pool_problem *>(operation);
   const pool_result result(f, i);
   rm_write_bits(result.y, rm_pool_exactly(&result.window, result.divisor(), result.uniform(), state), f.format);
 }
 
 } // namespace
 
-rm_status rm_pool_rest(const rm_pooling &f, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_elements<rm_pooling, whole_average>(f, RM_POOL_STACK, left, stream);
+rm_status rm_pool_rest(const rm_pool_problem &f, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_elements<rm_pool_problem, whole_average>(f, RM_POOL_STACK, left, stream);
 }

@@ -102,7 +102,7 @@ template <bool listed, int op, int fmt> __device__ int64_t store_as(const rm_row
     if (fmt != RM_F32 && rm_row_decide(y, err, fmt, &bits))
       rm_write_bits(static_cast<char *>(s->out) + i * rm_size_of(fmt), bits, fmt);
     else if (listed)
-      s->open[atomicAdd(count, 1u)] = i;
+      s->undecided[atomicAdd(count, 1u)] = i;
     else
       open++;
   }
@@ -184,7 +184,7 @@ __device__ inline int64_t block_first(int64_t n, const double *x, double value) 
   return of_block<join_least>(i);
 }
 
-/* How many elements are undecided, or -1 for an operation that has no loop here. With `listed` their indices go to s->open, in no order; *count, which all
+/* How many elements are undecided, or -1 for an operation that has no loop here. With `listed` their indices go to s->undecided, in no order; *count, which all
  * threads share, counts them and must begin as 0. */
 template <bool listed> __device__ int64_t block_store(rm_row_operation op, const rm_row_store *s, unsigned *count) {
   block_sync();

@@ -6,7 +6,7 @@
 #include "row_loops.h"
 
 RM_STATIC void rm_rows_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) { block_load(n, x, stride, fmt, pad, to); }
-RM_STATIC double rm_rows_greatest(int64_t n, const double *x) { return block_greatest(n, x); }
+RM_STATIC double rm_rows_max(int64_t n, const double *x) { return block_greatest(n, x); }
 RM_STATIC double rm_rows_exponentials(int64_t n, const double *x, double shift, double *e) { return block_exponentials(n, x, shift, e); }
 RM_STATIC void rm_rows_moments(int64_t n, const double *x, double shift, double *total, double *square) { block_moments(n, x, shift, total, square); }
 RM_STATIC void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
@@ -22,8 +22,8 @@ RM_STATIC int64_t rm_rows_store(rm_row_operation op, const rm_row_store *s) {
   return open < 0 ? 1 : open;
 }
 
-RM_FN int rm_row_left(rm_row_state *s) {
-  s->left = 1;
+RM_FN int rm_row_defer(rm_row_state *s) {
+  s->deferred = 1;
   return 1;
 }
 
@@ -62,9 +62,9 @@ __global__ void __launch_bounds__(RM_ROW_THREADS)
     rows_kernel(Operation f, int64_t rows, row_memory memory, rm_open_set left) {
   rm_row_state state = memory.state(blockIdx.x);
   for (int64_t i = blockIdx.x; i < rows; i += gridDim.x) {
-    state.left = 0;
+    state.deferred = 0;
     row(&f, i, &state);
-    if (state.left && threadIdx.x == 0) left.add(i);
+    if (state.deferred && threadIdx.x == 0) left.add(i);
     __syncthreads(); /* the next row has the same buffers */
   }
 }

@@ -150,7 +150,7 @@ RM_STATIC void rm_rows_load(int64_t n, const char *x, ptrdiff_t stride, int fmt,
   t.n = n, t.from = x, t.stride = stride, t.format = fmt, t.shift = pad, t.out = to;
   (void)together(TEAM_LOAD);
 }
-RM_STATIC double rm_rows_greatest(int64_t n, const double *x) {
+RM_STATIC double rm_rows_max(int64_t n, const double *x) {
   team().n = n, team().x = x;
   return together(TEAM_GREATEST).number[0];
 }
@@ -182,7 +182,7 @@ RM_STATIC int64_t rm_rows_store(rm_row_operation op, const rm_row_store *s) {
 }
 RM_STATIC void rm_rows_sync() {}
 
-RM_FN int rm_row_left(rm_row_state *) { return 0; }
+RM_FN int rm_row_defer(rm_row_state *) { return 0; }
 
 RM_HOST_EXTERN void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n,
                              int format) {

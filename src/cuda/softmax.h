@@ -8,7 +8,7 @@ extern "C" {
 #include "../nn/softmax/args.h"
 }
 
-rm_status rm_softmax_rest(const rm_softmax_rows &f, const rm_open_set &left, cudaStream_t stream);
-rm_status rm_softmax_gradient_rest(const rm_softmax_gradient &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_softmax_rest(const rm_softmax_problem &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_softmax_gradient_rest(const rm_softmax_gradient_problem &f, const rm_open_set &left, cudaStream_t stream);
 
 #endif

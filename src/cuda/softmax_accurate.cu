@@ -12,9 +12,9 @@
 
 enum { RM_SOFTMAX_STACK = 144 << 10 };
 
-rm_status rm_softmax_rest(const rm_softmax_rows &f, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_rows<rm_softmax_rows, rm_softmax_row>(f, f.rows, f.n, 2, RM_SOFTMAX_STACK, left, stream);
+rm_status rm_softmax_rest(const rm_softmax_problem &f, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_rows<rm_softmax_problem, rm_softmax_row>(f, f.rows, f.n, 2, RM_SOFTMAX_STACK, left, stream);
 }
-rm_status rm_softmax_gradient_rest(const rm_softmax_gradient &f, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_rows<rm_softmax_gradient, rm_softmax_gradient_row>(f, f.rows, f.n, 3, RM_SOFTMAX_STACK, left, stream);
+rm_status rm_softmax_gradient_rest(const rm_softmax_gradient_problem &f, const rm_open_set &left, cudaStream_t stream) {
+  return rest_of_rows<rm_softmax_gradient_problem, rm_softmax_gradient_row>(f, f.rows, f.n, 3, RM_SOFTMAX_STACK, left, stream);
 }

@@ -209,7 +209,7 @@ def test_rows_give_the_cpu_bits(tmp_path):
         "src/cuda/softmax_accurate.cu",
         "src/common/overlap.c",
     ]
-    shared += ["src/nn/cross_entropy/args.c", "src/nn/norm/args.c", "src/nn/rows/apart.c", "src/nn/softmax/args.c"]
+    shared += ["src/nn/cross_entropy/args.c", "src/nn/norm/args.c", "src/nn/rows/args.c", "src/nn/softmax/args.c"]
     (good, out), (_, bad) = emulated_parts(tmp_path, "test_cuda_rows", kernels, shared, [[], [SHRINK]])
     assert good == 0, out
     for name in ("log_softmax", "cross_entropy", "normalize", "weights of columns", "weights of sets"):
@@ -266,12 +266,12 @@ def test_losses_give_the_cpu_bits(tmp_path):
         (
             "test_cuda_losses",
             ["losses", "losses_accurate", "nll"],
-            ["loss/args", "cross_entropy/nll_args"],
+            ["loss/args", "cross_entropy/args"],
             "a quotient beside a tie",
         ),
-        ("test_cuda_wide_losses", ["bce", "kl_div", "dd_losses_accurate"], ["loss/dd_loss_args"], "a sum beside a tie"),
+        ("test_cuda_wide_losses", ["bce", "kl_div", "dd_losses_accurate"], ["loss/args"], "a sum beside a tie"),
     ):
-        shared = [f"src/nn/{name}.c" for name in [*checks, "rows/apart"]] + ["src/common/overlap.c"]
+        shared = [f"src/nn/{name}.c" for name in [*checks, "rows/args"]] + ["src/common/overlap.c"]
         kernels = [f"src/cuda/{name}.cu" for name in of]
         (good, out), (bad, found) = emulated_parts(tmp_path / test, test, kernels, shared, [[], [SHRINK]])
         assert good == 0 and bad, out

@@ -1,9 +1,9 @@
-/* The public cross entropy and its gradient. */
+/* The public cross entropy, and its gradient. */
 #include <stdlib.h>
 
 #include "row.h"
 
-/* Sets *counted. The targets have been checked to be there. */
+/* Sets *counted; the check has found the targets to be given. */
 static rm_status count(rm_entropy *f, int64_t *counted) {
   *counted = f->p.rows;
   f->counted = counted;
@@ -18,10 +18,10 @@ static rm_status count(rm_entropy *f, int64_t *counted) {
 }
 
 rm_status rm_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss) {
-  rm_entropy f;
+  rm_entropy f = {.format = format, .out = rm_row_array_of(loss, stride_loss, 0)};
   int64_t counted;
   if (rm_isa_status()) return RM_ERR_ISA;
-  rm_status status = rm_entropy_job(&f, format, problem, loss, stride_loss);
+  rm_status status = rm_entropy_check(&f, problem);
   if (!status) status = count(&f, &counted);
   if (status) return status;
   const int each = problem->reduction == RM_REDUCTION_NONE;
@@ -37,12 +37,12 @@ rm_status rm_cross_entropy(int format, const rm_cross_entropy_problem *problem, 
 
 rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
                                     void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx) {
-  rm_entropy f;
+  rm_entropy f = {.format = format, .out = rm_row_array_of(dx, row_dx, stride_dx), .g = g, .stride_g = stride_g};
   int64_t counted;
   rm_dd_ball divisor;
   double special;
   if (rm_isa_status()) return RM_ERR_ISA;
-  rm_status status = rm_entropy_gradient_job(&f, format, problem, g, stride_g, dx, row_dx, stride_dx);
+  rm_status status = rm_entropy_gradient_check(&f, problem);
   if (!status) status = count(&f, &counted);
   if (status || problem->rows == 0 || problem->n == 0) return status;
   special = rm_entropy_divide(&f, &divisor);

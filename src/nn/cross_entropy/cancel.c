@@ -1,3 +1,4 @@
+/* The search of a total for parts that cancel (cancel.h). */
 #include "cancel.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ char *rm_parts_that_cancel(int64_t n, rm_part_fn *part, const void *operation, r
   if (!cancels || !order) {
     free(cancels);
     free(order);
-    state->undecided |= RM_ROW_NO_MEMORY;
+    state->failure |= RM_ROW_NO_MEMORY;
     return NULL;
   }
   rm_ball sum, factor;

@@ -1,4 +1,4 @@
-/* Greatest common divisors of exact numbers of any width. */
+/* Greatest common divisors of exact numbers. */
 #ifndef RM_NN_CROSS_ENTROPY_DIVISOR_H
 #define RM_NN_CROSS_ENTROPY_DIVISOR_H
 

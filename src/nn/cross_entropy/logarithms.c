@@ -1,3 +1,4 @@
+/* The search for relations between logarithms (logarithms.h). */
 #include "logarithms.h"
 
 #include <stdlib.h>
@@ -5,7 +6,7 @@
 #include "divisor.h"
 
 /* Limits of the work. A step takes some nanoseconds; there are as many as primes, times the degree, times the terms of all rows and 32 for each row. */
-static const int64_t most_degree = INT64_C(1) << 20, most_steps = INT64_C(1) << 31;
+static const int64_t max_degree = INT64_C(1) << 20, max_steps = INT64_C(1) << 31;
 enum {
   KNOWN = 64, /* at most so many exponents are written by several generators */
   GENERATORS = 12,
@@ -16,12 +17,12 @@ enum {
 /* A term that counts, of a row: its exponent is -d[at]. */
 typedef struct {
   int64_t at, count;
-} place;
+} term_index;
 
 typedef struct {
   const rm_logarithms *s;
-  double least;
-  place *place; /* of each term */
+  double cutoff;
+  term_index *index; /* of each term */
   rm_logarithm_term *d; /* the different exponents, greatest (0) first */
   int64_t different;
   int64_t *power; /* of z, for each of these exponents */
@@ -39,7 +40,7 @@ int rm_logarithms_grow(rm_logarithms *s, int64_t terms, rm_row_state *state) {
     if (term) s->term = term, s->terms_room = room;
   }
   if (s->rows < s->rows_room && s->terms + terms <= s->terms_room) return 1;
-  state->undecided |= RM_ROW_NO_MEMORY;
+  state->failure |= RM_ROW_NO_MEMORY;
   return 0;
 }
 
@@ -57,7 +58,7 @@ static int descending(const void *a, const void *b) {
 /* The end of the terms of a row that count. */
 static int64_t end_of(const work *w, const rm_logarithm *row) {
   int64_t end = row->first;
-  while (end < row->end && w->s->term[end].high >= w->least) end++;
+  while (end < row->end && w->s->term[end].high >= w->cutoff) end++;
   return end;
 }
 
@@ -124,18 +125,18 @@ static int constants_cancel(const rm_logarithms *s) {
 
 /* Adds q z P'/P modulo p, up to z^degree, to f: G = z P'/P has the coefficients G_i = (i n_i - sum of n_j G_(i-j) over 0 < j <= i)/n_0. */
 static void add_series(uint64_t *f, uint64_t *g, const work *w, const rm_logarithm *row, uint64_t q, int64_t degree, uint64_t p) {
-  const int64_t begin = row->first + 1, end = end_of(w, row), greatest = w->power[w->place[end - 1].at];
-  const uint64_t first = (uint64_t)w->place[row->first].count, inverse = pow_mod(first, p - 2, p);
+  const int64_t begin = row->first + 1, end = end_of(w, row), max_power = w->power[w->index[end - 1].at];
+  const uint64_t first = (uint64_t)w->index[row->first].count, inverse = pow_mod(first, p - 2, p);
   if (end == begin) return;
   g[0] = 0;
   for (int64_t i = 1; i <= degree; i++) {
     rm_u128 sum = 0; /* fewer than 2^20 terms below 2^40 2^61 */
-    if (i > greatest) {
-      for (int64_t j = begin; j < end; j++) sum += (rm_u128)(uint64_t)w->place[j].count * (p - g[i - w->power[w->place[j].at]]);
+    if (i > max_power) {
+      for (int64_t j = begin; j < end; j++) sum += (rm_u128)(uint64_t)w->index[j].count * (p - g[i - w->power[w->index[j].at]]);
     } else {
       for (int64_t j = begin; j < end; j++) {
-        const int64_t at = i - w->power[w->place[j].at];
-        if (at >= 0) sum += (rm_u128)(uint64_t)w->place[j].count * (at ? p - g[at] : (uint64_t)i);
+        const int64_t at = i - w->power[w->index[j].at];
+        if (at >= 0) sum += (rm_u128)(uint64_t)w->index[j].count * (at ? p - g[at] : (uint64_t)i);
       }
     }
     g[i] = (uint64_t)(sum % p);
@@ -162,7 +163,7 @@ static int64_t primes_of(const work *w, int64_t degree, int64_t *unit) {
     if (rm_ball_top(q) > top) top = rm_ball_top(q);
   }
   const int64_t primes = (int64_t)((bits + (double)(top - *unit)) / 60.0) + 1; /* each above 2^60 */
-  return degree <= most_degree && primes <= most_steps / degree / terms ? primes : 0;
+  return degree <= max_degree && primes <= max_steps / degree / terms ? primes : 0;
 }
 
 /* Whether z dF/dz is 0, for w->power. */
@@ -170,7 +171,7 @@ static int derivative_is_zero(const work *w, int64_t degree, int64_t primes, int
   const rm_logarithms *s = w->s;
   uint64_t *const f = malloc(2 * ((size_t)degree + 1) * sizeof *f);
   if (!f) {
-    state->undecided |= RM_ROW_NO_MEMORY;
+    state->failure |= RM_ROW_NO_MEMORY;
     return 0;
   }
   int zero = 1;
@@ -197,8 +198,8 @@ static void distance(rm_ball *r, const rm_logarithm_term *d) {
   rm_ball_add(r, r, &t);
 }
 
-/* a/b, where it is an integer from 0 to most; else -1. */
-static int64_t quotient(const rm_ball *a, const rm_ball *b, int64_t most) {
+/* a/b, where it is an integer from 0 to limit; else -1. */
+static int64_t quotient(const rm_ball *a, const rm_ball *b, int64_t limit) {
   uint64_t q;
   rm_ball t, by;
   if (rm_ball_is_zero(a)) return 0;
@@ -207,23 +208,23 @@ static int64_t quotient(const rm_ball *a, const rm_ball *b, int64_t most) {
   rm_ball_copy(&by, b);
   t.n = by.n = 2; /* enough for such an integer: a longer quotient is rounded, and then not exact */
   rm_ball_div(&t, &t, &by);
-  if (!rm_ball_is_exact(&t) || rm_ball_top(&t) > 40 || rm_ball_place(&q, 1, &t, 0) || (int64_t)q > most) return -1;
+  if (!rm_ball_is_exact(&t) || rm_ball_top(&t) > 40 || rm_ball_place(&q, 1, &t, 0) || (int64_t)q > limit) return -1;
   return (int64_t)q;
 }
 
-/* The sum over the rows of their greatest powers; most_degree + 1 where it is more. */
+/* The sum over the rows of their greatest powers; max_degree + 1 where it is more. */
 static int64_t degree_of(const work *w, const int64_t *power) {
   int64_t degree = 0;
-  for (int64_t k = 0; k < w->s->rows && degree <= most_degree; k++) {
-    int64_t most = 0;
+  for (int64_t k = 0; k < w->s->rows && degree <= max_degree; k++) {
+    int64_t max = 0;
     for (int64_t j = w->s->row[k].first, end = end_of(w, &w->s->row[k]); j < end; j++)
-      if (power[w->place[j].at] > most) most = power[w->place[j].at];
-    degree += most;
+      if (power[w->index[j].at] > max) max = power[w->index[j].at];
+    degree += max;
   }
-  return degree > most_degree ? most_degree + 1 : degree;
+  return degree > max_degree ? max_degree + 1 : degree;
 }
 
-/* Writes the exponents as multiples of their greatest common divisor. 0 where one of them is more than most_degree times that. */
+/* Writes the exponents as multiples of their greatest common divisor. 0 where one of them is more than max_degree times that. */
 static int by_one_variable(work *w) {
   rm_ball unit, d;
   w->power[0] = 0;
@@ -235,7 +236,7 @@ static int by_one_variable(work *w) {
   }
   for (int64_t i = w->different - 1; i > 0; i--) {
     distance(&d, &w->d[i]);
-    w->power[i] = quotient(&d, &unit, most_degree);
+    w->power[i] = quotient(&d, &unit, max_degree);
     if (w->power[i] < 0) return 0;
   }
   return 1;
@@ -304,7 +305,7 @@ static int64_t by_several_variables(work *w, basis *b) {
     distance(&b->known[i], &w->d[i]);
     if (!is_sum(b, i, &b->known[i], b->at[i]) && !new_generator(b, i, &b->known[i], b->at[i])) return 0;
     for (int64_t g = 0; g < b->generators; g++)
-      if (b->at[i][g] > most_degree) return 0;
+      if (b->at[i][g] > max_degree) return 0;
   }
   int64_t scale = 1;
   for (int64_t i = 0; i < w->different; i++) w->power[i] = 0;
@@ -312,30 +313,30 @@ static int64_t by_several_variables(work *w, basis *b) {
     int64_t one[KNOWN];
     for (int64_t i = 0; i < w->different; i++) one[i] = b->at[i][g], w->power[i] += scale * one[i];
     scale *= degree_of(w, one) + 1;
-    if (scale > most_degree) return 0;
+    if (scale > max_degree) return 0;
   }
   return scale - 1;
 }
 
-int rm_logarithms_cancel(const rm_logarithms *s, double least, rm_row_state *state) {
-  work w = {s, least, NULL, NULL, 0, NULL};
+int rm_logarithms_cancel(const rm_logarithms *s, double cutoff, rm_row_state *state) {
+  work w = {s, cutoff, NULL, NULL, 0, NULL};
   int signs = 0, zero = 0;
   for (int64_t k = 0; k < s->rows; k++) {
     const rm_logarithm *row = &s->row[k];
     if (!rm_ball_is_exact(&row->factor)) return 0;
-    if (!(s->term[row->end - 1].high > -rm_ball_infinity()) && !(least > -rm_ball_infinity())) return 0;
+    if (!(s->term[row->end - 1].high > -rm_ball_infinity()) && !(cutoff > -rm_ball_infinity())) return 0;
     if (end_of(&w, row) == row->first + 1 && s->term[row->first].count == 1) continue; /* log 1 */
     if (!rm_ball_is_zero(&row->factor)) signs |= row->factor.negative ? 2 : 1;
   }
   if (signs != 3) return signs == 0; /* P_k >= 1: logarithms of one sign do not cancel */
   if (!constants_cancel(s)) return 0;
   const size_t terms = (size_t)s->terms + 1;
-  w.place = malloc(terms * sizeof *w.place);
+  w.index = malloc(terms * sizeof *w.index);
   w.d = malloc(terms * sizeof *w.d);
   w.power = malloc(terms * sizeof *w.power);
   basis *b = malloc(sizeof *b);
-  if (!w.place || !w.d || !w.power || !b) {
-    state->undecided |= RM_ROW_NO_MEMORY;
+  if (!w.index || !w.d || !w.power || !b) {
+    state->failure |= RM_ROW_NO_MEMORY;
   } else {
     int64_t count = 0, degree = 0, primes = 0, unit;
     for (int64_t k = 0; k < s->rows; k++)
@@ -345,7 +346,7 @@ int rm_logarithms_cancel(const rm_logarithms *s, double least, rm_row_state *sta
       if (i == 0 || descending(&w.d[i], &w.d[w.different - 1]) != 0) w.d[w.different++] = w.d[i];
     for (int64_t j = 0; j < s->terms; j++) {
       const rm_logarithm_term *at = bsearch(&s->term[j], w.d, (size_t)w.different, sizeof *w.d, descending);
-      w.place[j] = (place){at ? at - w.d : 0, s->term[j].count};
+      w.index[j] = (term_index){at ? at - w.d : 0, s->term[j].count};
     }
     zero = w.different == 1; /* all P_k are constants */
     if (by_one_variable(&w)) degree = degree_of(&w, w.power);
@@ -356,7 +357,7 @@ int rm_logarithms_cancel(const rm_logarithms *s, double least, rm_row_state *sta
     }
     if (primes > 0) zero = derivative_is_zero(&w, degree, primes, unit, state);
   }
-  free(w.place);
+  free(w.index);
   free(w.d);
   free(w.power);
   free(b);

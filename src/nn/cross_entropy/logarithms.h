@@ -46,8 +46,8 @@ enum { RM_LOGARITHMS = 4096, RM_LOGARITHM_TERMS = 1 << 20 };
 int rm_logarithms_grow(rm_logarithms *s, int64_t terms, rm_row_state *state);
 void rm_logarithms_free(rm_logarithms *s);
 
-/* 1 where the sum over the rows, each without its terms below e^least, is 0; 0 where it is not, or where it would take too long
+/* 1 where the sum over the rows, each without its terms below e^cutoff, is 0; 0 where it is not, or where it would take too long
  * to decide: with D above 2^20 or more than about 2^31 steps, both for one variable and for several. state says so where memory runs out. */
-int rm_logarithms_cancel(const rm_logarithms *s, double least, rm_row_state *state);
+int rm_logarithms_cancel(const rm_logarithms *s, double cutoff, rm_row_state *state);
 
 #endif

@@ -1,4 +1,4 @@
-/* Negative log likelihood and its gradient on the host. */
+/* The public negative log likelihood, and its gradient. */
 #include "../../runtime/env.h"
 #include "nll_row.h"
 
@@ -20,13 +20,13 @@ static void totals(const rm_nll *f, rm_superaccumulator *sum, rm_superaccumulato
 static rm_status leave(rm_env env, const rm_row_state *state) {
   rm_stats_add(state->tiers.fast, state->tiers.double_double, state->tiers.accumulator);
   rm_env_leave(env, state->flags);
-  return rm_row_status(state->undecided);
+  return rm_row_status(state->failure);
 }
 
 rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *p, void *loss, ptrdiff_t stride_loss) {
-  rm_nll f;
+  rm_nll f = {.format = format, .out = rm_row_array_of(loss, stride_loss, 0)};
   if (rm_isa_status()) return RM_ERR_ISA;
-  rm_status status = rm_nll_job(&f, format, p, loss, stride_loss);
+  rm_status status = rm_nll_check(&f, p);
   if (!status) status = targets(&f);
   const int none = !status && p->reduction == RM_REDUCTION_NONE;
   if (status || (none && p->rows == 0)) return status;
@@ -44,9 +44,9 @@ rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *p, void *loss,
 
 rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *p, const void *g, ptrdiff_t stride_g, void *dx,
                                ptrdiff_t row_dx, ptrdiff_t stride_dx) {
-  rm_nll f;
+  rm_nll f = {.format = format, .out = rm_row_array_of(dx, row_dx, stride_dx), .g = g, .stride_g = stride_g};
   if (rm_isa_status()) return RM_ERR_ISA;
-  rm_status status = rm_nll_gradient_job(&f, format, p, g, stride_g, dx, row_dx, stride_dx);
+  rm_status status = rm_nll_gradient_check(&f, p);
   if (!status) status = targets(&f);
   if (status || p->rows == 0 || p->n == 0) return status;
   rm_row_state state = {0};

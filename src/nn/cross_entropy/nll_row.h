@@ -13,7 +13,7 @@
 #include "../../reduce/exact.h"
 #include "../../reduce/total.h"
 #include "../rows/decide.h"
-#include "../loss/args.h"
+#include "args.h"
 
 /* What a mean divides by: the sum of weights. */
 struct rm_nll_divisor {
@@ -78,7 +78,7 @@ RM_STATIC uint64_t nll_special(double v, double d, int format, uint32_t *flags) 
   return rm_signed_infinity(q < 0.0, format);
 }
 
-/* -(a b)/divisor of two elements, unless it is left. */
+/* -(a b)/divisor of two elements, unless it is deferred. */
 RM_STATIC uint64_t nll_product(const rm_nll *f, const char *a, const char *b, rm_row_state *state) {
   const uint64_t ua = rm_read_bits(a, f->format), ub = rm_read_bits(b, f->format);
   const double x = rm_to_double(ua, f->format), y = rm_to_double(ub, f->format);
@@ -109,7 +109,7 @@ RM_STATIC void rm_nll_feed(const rm_nll *f, int64_t i, rm_superaccumulator *sum,
   if (weights) rm_superacc_add_array(weights, f->format, 1, nll_weight(f, t), 0);
 }
 
-/* The loss of a row; its gradient at the target, unless it is left. */
+/* The loss of a row; its gradient at the target, unless it is deferred. */
 RM_STATIC uint64_t rm_nll_of_row(const rm_nll *f, int64_t i, rm_row_state *state) {
   const int64_t t = nll_target(f, i);
   return t == f->p.ignore_index ? 0 : nll_product(f, nll_number(f, i, t), nll_weight(f, t), state);
@@ -120,7 +120,7 @@ RM_STATIC uint64_t rm_nll_gradient(const rm_nll *f, int64_t i, rm_row_state *sta
 }
 
 #if RM_DEVICE
-/* Element i of all gradients, found and stored, unless it is left. */
+/* Element i of all gradients, found and stored, unless it is deferred. */
 RM_STATIC void rm_nll_result(const void *operation, int64_t i, rm_row_state *state) {
   const rm_nll *f = (const rm_nll *)operation;
   const int64_t row = i / f->p.n, k = i % f->p.n;
@@ -129,7 +129,7 @@ RM_STATIC void rm_nll_result(const void *operation, int64_t i, rm_row_state *sta
     bits = rm_nan_bits(f->format);
   else if (k == nll_target(f, row))
     bits = rm_nll_gradient(f, row, state);
-  if (!state->left) rm_write_bits(rm_row_at(&f->out, row) + k * f->out.stride, bits, f->format);
+  if (!state->deferred) rm_write_bits(rm_row_at(&f->out, row) + k * f->out.stride, bits, f->format);
 }
 #endif
 

@@ -1,6 +1,6 @@
-/* cross_entropy and its gradient.
+/* A row of cross_entropy or of its gradient, on the host and on a device.
  *
- * With m the greatest logit and L = log(1 + S') (softmax/api.c), the loss of a row is T + Q L, T = sum of q_c (m - x_c), Q = sum of q_c. In binary64,
+ * With m the maximum logit and L = log(1 + S') (softmax/row.h), the loss of a row is T + Q L, T = sum of q_c (m - x_c), Q = sum of q_c. In binary64,
  * u = 2^-53: L is off by 1.25 2^-41 L + n 2^-244. A probability may be negative, so that the parts of q_c = ((1 - s) p + s/n) w cancel: with
  * |q|_c = ((1 - s) |p| + s/n) |w|, the roundings of 1 - s, of its product with p and of s/n are within 2.1u of the parts, those of their sum
  * and of the product with w within u each, so that q_c is off by 4.2u |q|_c; m - x_c and its product with q_c add 2u, and a sum of n terms
@@ -10,7 +10,7 @@
  * e_j and S are off by RM_ROW_EXP_ERR and RM_ROW_SUM_ERR, Q by (n + 8) u Q', q_j by 4.2u |q|_j, which is |q_j| and what cancels, k by 3u.
  *
  * Nothing underflows in these, for formats below binary64 and a label smoothing s that is 0 or at least 2^-100 (smooth_enough; others go to the
- * slow tiers). What is not 0 is at least this: a number of the formats 2^-149; 1/n and 1/S 2^-40; 1 - s 2^-53; q_c, either part of it, 2^-351; Q
+ * accurate phase). What is not 0 is at least this: a number of the formats 2^-149; 1/n and 1/S 2^-40; 1 - s 2^-53; q_c, either part of it, 2^-351; Q
  * 2^-404, where terms cancel; L and e_j 2^-245; k, by a sum of weights below 2^168, 2^-317. So terms of T are at least 2^-500 and Q L 2^-649; for one
  * class k w/S e_j is 2^-751; otherwise (Q/S) e_j is 2^-689 and its difference from q_j 2^-742. k times that, 2^-1059, may be subnormal and then off by
  * 2^-1075 more: but the bound has k (Q/S) e_j 2.25 RM_ROW_EXP_ERR, at least 2^-1049, with 1 % to spare.
@@ -41,7 +41,7 @@ typedef struct {
 /* What is known of a row's logarithm: it cancels with others, or it does without its terms below e^RM_EXP_TAIL. */
 enum { RM_ENTROPY_LEFT_OUT = 1, RM_ENTROPY_TAIL = 2, RM_ENTROPY_RELATION_LIMBS = 16 };
 
-/* The same for the slow tiers, with what they found. */
+/* The same for the accurate phase, with what it found. */
 typedef struct {
   rm_entropy_row row;
   int limbs_dd_ball, limbs_ball;
@@ -84,7 +84,7 @@ RM_FORMULA int load_entropy(rm_entropy_row *r, int64_t row) {
 RM_STATIC int rm_entropy_load(rm_entropy_exact *r, int64_t row) {
   const rm_entropy_row *a = &r->row;
   if (!load_entropy(&r->row, row)) return 0;
-  rm_exp_row_begin(&r->e, a->f->p.n, a->x, RM_ROW(a->state, greatest)(a->f->p.n, a->x));
+  rm_exp_row_begin(&r->e, a->f->p.n, a->x, RM_ROW(a->state, max)(a->f->p.n, a->x));
   r->limbs_dd_ball = r->limbs_ball = -1;
   return 1;
 }
@@ -150,7 +150,7 @@ RM_FORMULA double sign_or_special(double v) { return !rm_is_finite(v) || v == 0.
 
 enum { RM_ENTROPY_EXACT_LIMBS = 64 }; /* n (1 - s) p + s has at most 3,300 bits, a sum of weights 2,200: both are exact */
 
-/* That of q_c, unless it is left: a negative probability may cancel. */
+/* That of q_c, unless it is deferred: a negative probability may cancel. */
 RM_FORMULA double class_sign(const rm_entropy_row *r, int64_t c, rm_row_state *state) {
   const double s = r->f->p.label_smoothing, p = class_probability(r, c);
   double share = p != 0.0 || s != 0.0 ? 1.0 : 0.0;
@@ -158,15 +158,15 @@ RM_FORMULA double class_sign(const rm_entropy_row *r, int64_t c, rm_row_state *s
     share = (1.0 - s) * p + s / (double)r->f->p.n;
   } else if (p < 0.0) {
     rm_ball exact;
-    if (rm_row_left(state)) return 0.0;
+    if (rm_row_defer(state)) return 0.0;
     rm_class_share_ball(&exact, r, c, RM_ENTROPY_EXACT_LIMBS);
     share = (double)rm_ball_sign(&exact);
   }
   return share * sign_or_special(r->w[c]);
 }
 
-/* 0, or the loss of a row that has no finite one: from m, and from what meets classes of infinite or no weight, probability or logit; unless
- * it is left. */
+/* 0, or the loss of a row that has no finite one: from m, and from the products of classes with an infinite or zero weight, probability or logit; 0
+ * where it is deferred. */
 RM_FORMULA double special_loss(const rm_entropy_row *r, double m, rm_row_state *state) {
   const int64_t first = first_class(r), end = end_class(r);
   double sum = 0.0;
@@ -177,7 +177,7 @@ RM_FORMULA double special_loss(const rm_entropy_row *r, double m, rm_row_state *
     if (rm_is_finite(x) && rm_is_finite(w) && rm_is_finite(p)) continue;
     nan |= rm_is_nan(x) || rm_is_nan(w) || rm_is_nan(p);
     sum += class_sign(r, c, state) * (rm_is_finite(x) ? 1.0 : -x); /* an infinite weight meets log(...) - x_c > 0 */
-    if (state->left) return 0.0;
+    if (state->deferred) return 0.0;
   }
   if (rm_is_nan(sum) && !nan) state->flags |= RM_FLAG_INVALID;
   return sum;
@@ -205,15 +205,15 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
   const rm_entropy *f = (const rm_entropy *)operation;
   const int64_t n = f->p.n;
   rm_entropy_row r;
-  if (f->format == RM_F64 && rm_row_left(state)) return;
+  if (f->format == RM_F64 && rm_row_defer(state)) return;
   begin_entropy(&r, f, state);
   f->specials[row] = 0.0;
   rm_dd_ball *loss = &f->losses[row];
   rm_dd_ball_set(loss, 0.0, 0);
   if (!load_entropy(&r, row)) return;
-  const double m = RM_ROW(state, greatest)(n, r.x);
+  const double m = RM_ROW(state, max)(n, r.x);
   f->specials[row] = special_loss(&r, m, state);
-  if (state->left || f->specials[row] != 0.0) return;
+  if (state->deferred || f->specials[row] != 0.0) return;
   if (f->format != RM_F64 && smooth_enough(f)) {
     const int64_t at = RM_ROW_FIRST(n, r.x, m), first = first_class(&r), end = end_class(&r);
     double t = 0.0, t_size = 0.0, q_sum = 0.0, q_size = 0.0;
@@ -241,7 +241,7 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
 
 /* A bound of log2 |w log(1 + S')| for the row that is loaded and its class, where its logit is the greatest: 0 < S' < n e^(second - m). That 1.44 is
  * less than 1/log 2 covers the rounding of the difference. Infinite where another logit is the greatest. */
-RM_STATIC double little_bits(const rm_entropy_exact *r) {
+RM_STATIC double loss_exponent(const rm_entropy_exact *r) {
   const rm_exp_row *e = &r->e;
   const int64_t t = r->row.target;
   if (!r->row.one_class || e->x[t] != e->m) return rm_dd_ball_infinity();
@@ -249,40 +249,40 @@ RM_STATIC double little_bits(const rm_entropy_exact *r) {
 }
 
 /* The exponent of a power of 2 below which numbers round to a zero of their sign. */
-RM_FORMULA double little_enough(int format) { return format == RM_F64 ? -1080.0 : -160.0; }
+RM_FORMULA double underflow_exponent(int format) { return format == RM_F64 ? -1080.0 : -160.0; }
 
 /* Whether the loss of the row that is loaded is decided by its size, or as a number that is just above the difference of two logits (exp_row.h). */
-RM_STATIC int little_loss(const rm_entropy_exact *r, uint64_t *bits, rm_row_state *state) {
+RM_STATIC int negligible_loss(const rm_entropy_exact *r, uint64_t *bits, rm_row_state *state) {
   const int format = r->row.f->format;
   const double w = r->row.w[r->row.one_class ? r->row.target : 0];
   double rest;
   int k;
-  if (little_bits(r) < little_enough(format)) {
+  if (loss_exponent(r) < underflow_exponent(format)) {
     *bits = rm_signed_zero(w < 0.0 && r->e.only_tail >= 0, format); /* of an only finite logit the loss is exactly 0 */
     return 1;
   }
   if (!r->row.one_class || w != 1.0 || r->e.x[r->row.target] - r->e.m >= 0.0) return 0;
   const double d = rm_two_sum(r->e.m, -r->e.x[r->row.target], &rest);
-  if (!rm_is_finite(d) || rest != 0.0 || !rm_exp_row_is_little(&r->e, r->row.target, &k)) return 0;
+  if (!rm_is_finite(d) || rest != 0.0 || !rm_exp_row_is_negligible(&r->e, r->row.target, &k)) return 0;
   *bits = rm_round_beside(d, 1, format, RM_NEAREST, &state->flags);
   return 1;
 }
 
 /* The same for a total whose losses have one sign and are all that small. */
-RM_STATIC int little_total(rm_entropy_exact *r, const rm_dd_ball *divisor, uint64_t *bits) {
+RM_STATIC int negligible_total(rm_entropy_exact *r, const rm_dd_ball *divisor, uint64_t *bits) {
   const rm_entropy *f = r->row.f;
-  double most = -rm_dd_ball_infinity();
+  double max = -rm_dd_ball_infinity();
   int signs = 0;
   if (!(divisor->err <= 0x1p-20 * __builtin_fabs(divisor->hi)) || __builtin_fabs(divisor->hi) < 0x1p-1000) return 0;
   for (int64_t i = 0; i < f->p.rows; i++) {
     if (!rm_entropy_load(r, i)) continue;
-    const double w = r->row.w[r->row.one_class ? r->row.target : 0], size = little_bits(r);
-    if (size > most) most = size;
+    const double w = r->row.w[r->row.one_class ? r->row.target : 0], size = loss_exponent(r);
+    if (size > max) max = size;
     if (r->e.only_tail >= 0) signs |= w > 0.0 ? 1 : w < 0.0 ? 2 : 0;
-    if (!(most < 0.0) || signs == 3) return 0;
+    if (!(max < 0.0) || signs == 3) return 0;
   }
-  most += (double)(64 - rm_clz64((uint64_t)f->p.rows)) + 1.0 - (double)rm_ball_exponent(__builtin_fabs(divisor->hi));
-  if (!(most < little_enough(f->format))) return 0;
+  max += (double)(64 - rm_clz64((uint64_t)f->p.rows)) + 1.0 - (double)rm_ball_exponent(__builtin_fabs(divisor->hi));
+  if (!(max < underflow_exponent(f->format))) return 0;
   *bits = rm_signed_zero(signs != 0 && (signs == 2) != (divisor->hi < 0.0), f->format);
   return 1;
 }
@@ -291,16 +291,16 @@ RM_STATIC int little_total(rm_entropy_exact *r, const rm_dd_ball *divisor, uint6
 RM_STATIC void rm_entropy_finish_row(const void *operation, int64_t row, rm_row_state *state) {
   const rm_entropy *f = (const rm_entropy *)operation;
   rm_entropy_loss_row(operation, row, state);
-  if (state->left) return;
+  if (state->deferred) return;
   uint64_t bits = 0;
   if (f->specials[row] != 0.0) {
     bits = !rm_is_nan(f->specials[row]) ? rm_signed_infinity(f->specials[row] < 0.0, f->format) : rm_nan_bits(f->format);
   } else if (!rm_dd_ball_round(&f->losses[row], f->format, RM_NEAREST, &state->flags, &bits)) {
-    if (rm_row_left(state)) return;
+    if (rm_row_defer(state)) return;
     rm_entropy_exact r;
     begin_entropy(&r.row, f, state);
     rm_entropy_load(&r, row);
-    if (little_loss(&r, &bits, state))
+    if (negligible_loss(&r, &bits, state))
       state->tiers.fast++;
     else
       bits = rm_decide(row_loss_dd_ball, row_loss_ball, &r, 0, f->format, state);
@@ -333,13 +333,13 @@ RM_STATIC double losses_sign(const rm_entropy *f, const rm_dd_ball *total, rm_ro
   rm_ball sum;
   if (sign != RM_SIGN_UNKNOWN) return (double)sign;
   begin_total(&r, f, state);
-  for (int limbs = 4; limbs <= RM_BALL_LIMBS && sign == RM_SIGN_UNKNOWN && !(state->undecided & RM_ROW_NO_MEMORY); limbs *= 2) {
+  for (int limbs = 4; limbs <= RM_BALL_LIMBS && sign == RM_SIGN_UNKNOWN && !(state->failure & RM_ROW_NO_MEMORY); limbs *= 2) {
     all_losses_ball(&sum, &r, limbs);
     sign = rm_ball_sign(&sum);
   }
   end_total(&r);
   if (sign != RM_SIGN_UNKNOWN) return (double)sign;
-  state->undecided |= RM_ROW_UNDECIDED;
+  state->failure |= RM_ROW_UNDECIDED;
   return rm_from_bits64(rm_nan_bits(RM_F64));
 }
 
@@ -358,7 +358,7 @@ RM_STATIC void rm_entropy_finish_total(const void *operation, int64_t row, rm_ro
   const double d = rm_entropy_divide(f, &divisor);
   if (d == 0.0 || !rm_is_finite(d) || special != 0.0) {
     const double above = special != 0.0 ? special : d == 0.0 ? losses_sign(f, &total, state) : 1.0, v = above / d;
-    if (rm_is_nan(v) && special == 0.0 && !state->undecided) state->flags |= RM_FLAG_INVALID;
+    if (rm_is_nan(v) && special == 0.0 && !state->failure) state->flags |= RM_FLAG_INVALID;
     bits = rm_is_nan(v) ? rm_nan_bits(f->format) : !rm_is_finite(v) ? rm_signed_infinity(v < 0.0, f->format) : 0;
   } else {
     rm_dd_ball_div(&total, &total, &divisor);
@@ -367,7 +367,7 @@ RM_STATIC void rm_entropy_finish_total(const void *operation, int64_t row, rm_ro
     } else {
       rm_entropy_exact r;
       begin_entropy(&r.row, f, state);
-      if (little_total(&r, &divisor, &bits)) {
+      if (negligible_total(&r, &divisor, &bits)) {
         state->tiers.fast++;
       } else {
         begin_total(&r, f, state);
@@ -397,7 +397,7 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
   const int64_t n = f->p.n;
   const int size = rm_size_of(f->format);
   rm_entropy_row r;
-  if (f->format == RM_F64 && rm_row_left(state)) return;
+  if (f->format == RM_F64 && rm_row_defer(state)) return;
   begin_entropy(&r, f, state);
   char *out = rm_row_out(state, &f->out, row, size);
   double *e = rm_row_buffer(state, 3), *q = rm_row_buffer(state, 4);
@@ -407,53 +407,53 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     state->tiers.fast += n;
     return;
   }
-  const double m = RM_ROW(state, greatest)(n, r.x);
+  const double m = RM_ROW(state, max)(n, r.x);
   r.g = rm_read_element(f->g + row * f->stride_g, f->format);
   const rm_dd_ball divisor = f->losses[0]; /* kept there, and of what kind it is */
   const double kind = f->specials[0];
   const double k = r.g / divisor.hi;
   int known = f->format != RM_F64 && smooth_enough(f) && rm_is_finite(m) && rm_is_finite(k) && divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi);
-  rm_row_store s = {.n = n, .u = e, .fmt = f->format, .out = out, .open = state->open};
+  rm_row_store s = {.n = n, .u = e, .fmt = f->format, .out = out, .undecided = state->undecided};
   double others = 0.0, one = 0.0, sum = 0.0;
-  int64_t open = n;
+  int64_t undecided = n;
   if (known && r.one_class) {
     const double xt = r.x[r.target], d = xt - m;
     RM_ROW_SYNC();
     r.x[r.target] = -rm_dd_ball_infinity();
     others = RM_ROW(state, exponentials)(n, r.x, m, e);
     r.x[r.target] = xt;
-    one = d >= RM_ROW_EXP_LEAST ? rm_exp_sixteenths(d, RM_EXP_INV_STEP) : 0.0;
+    one = d >= RM_ROW_EXP_MIN ? rm_exp_sixteenths(d, RM_EXP_INV_STEP) : 0.0;
     sum = others + one;
     s.a = k * r.w[r.target] / sum;
     s.rel = 2.25 * RM_ROW_EXP_ERR + 0x1p-49;
-    /* What exponentials() takes for 0 is below 2^-245: beside a negative factor it rounds to -0, unless it is 0 (x = -infinity). */
+    /* What exponentials() replaces by 0 is below 2^-245: beside a negative factor it rounds to -0, unless it is 0 (x = -infinity). */
     known = __builtin_fabs(s.a) <= 0x1p64;
     s.err = s.a < 0.0 ? -s.a * 0x1p-245 : 0.0;
     if (known) {
-      open = RM_ROW(state, store)(RM_ROW_SCALED, &s);
-      if (open && rm_row_left(state)) return;
-      /* The target's own place, in the list already or not. */
+      undecided = RM_ROW(state, store)(RM_ROW_SCALED, &s);
+      if (undecided && rm_row_defer(state)) return;
+      /* The target's own result, whether its index is in the list or not. */
       double y = -others * s.a;
-      int undecided = 1;
+      int ambiguous = 1;
       uint64_t bits = 0;
       uint32_t flags = 0;
       const double err = RM_BOUND(__builtin_fabs(y) * 0x1.4p-43);
-      if (others > 0x1p-150 && y != 0.0 && rm_is_finite(y)) bits = rm_round_dd(y, 0.0, err, 0, f->format, RM_NEAREST, &flags, &undecided);
+      if (others > 0x1p-150 && y != 0.0 && rm_is_finite(y)) bits = rm_round_dd(y, 0.0, err, 0, f->format, RM_NEAREST, &flags, &ambiguous);
       int64_t kept = 0;
-      for (int64_t j = 0; j < open; j++)
-        if (s.open[j] != r.target) s.open[kept++] = s.open[j];
-      open = kept;
-      if (!undecided && !flags)
+      for (int64_t j = 0; j < undecided; j++)
+        if (s.undecided[j] != r.target) s.undecided[kept++] = s.undecided[j];
+      undecided = kept;
+      if (!ambiguous && !flags)
         rm_write_bits(out + r.target * size, bits, f->format);
       else
-        s.open[open++] = r.target;
+        s.undecided[undecided++] = r.target;
     }
   } else if (known) {
     double q_sum = 0.0, q_size = 0.0, lost = 0.0; /* lost: of the parts of all q, what cancels; 0 where no p is negative */
     for (int64_t c = 0; c < n; c++) {
-      double size;
-      q[c] = class_weight(&r, c, &size);
-      q_sum += q[c], q_size += size, lost += size - __builtin_fabs(q[c]);
+      double magnitude;
+      q[c] = class_weight(&r, c, &magnitude);
+      q_sum += q[c], q_size += magnitude, lost += magnitude - __builtin_fabs(q[c]);
     }
     for (int64_t c = n; c % RM_ROW_PAD; c++) q[c] = 0.0;
     sum = RM_ROW(state, exponentials)(n, r.x, m, e);
@@ -461,17 +461,17 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     const double q_rel = q_sum != 0.0 ? (double)(n + 12) * 0x1p-53 * q_size / __builtin_fabs(q_sum) : q_size > 0.0 ? rm_dd_ball_infinity() : 0.0;
     s.rel = 1.01 * __builtin_fabs(k) * (2.25 * RM_ROW_EXP_ERR + q_rel + 0x1p-49);
     s.slope = __builtin_fabs(k) * 0x1p-49;
-    /* What exponentials() takes for 0 is below 2^-245: beside no q it is a zero of either sign. */
+    /* What exponentials() replaces by 0 is below 2^-245: beside no q it is a zero of either sign. */
     known = rm_is_finite(s.rel) && rm_is_finite(q_size) && __builtin_fabs(k) * q_size <= 0x1p64;
     s.err = __builtin_fabs(k * s.a) * 0x1p-245 + __builtin_fabs(k) * lost * 0x1p-49;
-    if (known) open = RM_ROW(state, store)(RM_ROW_DIFFERENCE, &s);
+    if (known) undecided = RM_ROW(state, store)(RM_ROW_DIFFERENCE, &s);
   }
-  if (!known && rm_row_left(state)) return;
+  if (!known && rm_row_defer(state)) return;
   if (!known)
-    for (int64_t i = 0; i < n; i++) s.open[i] = i;
-  state->tiers.fast += n - open;
-  if (open) {
-    if (rm_row_left(state)) return;
+    for (int64_t i = 0; i < n; i++) s.undecided[i] = i;
+  state->tiers.fast += n - undecided;
+  if (undecided) {
+    if (rm_row_defer(state)) return;
     rm_entropy_exact exact;
     int bad = !rm_is_finite(m) || !rm_is_finite(r.g) || !rm_is_finite(kind) || kind == 0.0;
     const int64_t first = first_class(&r), end = end_class(&r);
@@ -488,10 +488,10 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     /* Where the class is far above the others the whole gradient rounds to 0, with the sign of its exact value. k is off by less than 2^-50 of itself. */
     const double top = bad || !(divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi)) || !rm_is_finite(k)
                            ? rm_dd_ball_infinity()
-                           : little_bits(&exact) + (double)rm_ball_exponent(__builtin_fabs(k)) + 2.0;
-    const int little = top < little_enough(f->format);
-    for (int64_t j = 0; j < open; j++) {
-      const int64_t i = s.open[j];
+                           : loss_exponent(&exact) + (double)rm_ball_exponent(__builtin_fabs(k)) + 2.0;
+    const int little = top < underflow_exponent(f->format);
+    for (int64_t j = 0; j < undecided; j++) {
+      const int64_t i = s.undecided[j];
       if (little) {
         const int zero = r.g == 0.0 || r.w[r.target] == 0.0 || (i == r.target ? exact.e.only_tail < 0 : !rm_is_finite(r.x[i]));
         const int negative = ((r.g < 0.0) != (r.w[r.target] < 0.0)) != (divisor.hi < 0.0); /* of the others */

@@ -84,7 +84,7 @@ static int entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, r
   int64_t count = 0, end;
   int listed = order && own;
   if (!listed) {
-    state->undecided |= RM_ROW_NO_MEMORY;
+    state->failure |= RM_ROW_NO_MEMORY;
   } else {
     for (int64_t k = 0; k < r->row.f->p.rows; k++) {
       const int64_t length = entropy_differences(r, k, own);
@@ -125,7 +125,7 @@ static int entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, r
  * memory: then state says so. r is begun. */
 static char *rm_entropy_rows_that_cancel(rm_entropy_exact *r, rm_row_state *state) {
   char *cancels = (char *)calloc((size_t)r->row.f->p.rows + 1, 1);
-  if (!cancels) state->undecided |= RM_ROW_NO_MEMORY;
+  if (!cancels) state->failure |= RM_ROW_NO_MEMORY;
   if (cancels && entropy_alike(r, cancels, NULL, state)) return cancels;
   free(cancels);
   return NULL;

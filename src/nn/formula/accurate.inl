@@ -1,5 +1,5 @@
-/* The slow tiers of formulas: an element in double-double, then in wide numbers, and where something is not finite by IEEE 754's rules.
- * Also compiled as device code. */
+/* The accurate phase of formulas evaluates an element in double-double, then in balls, and applies IEEE 754's rules where an operand is not finite.
+ * Also device code. */
 #include <stddef.h>
 
 #include "../../../include/repmath/formulas.h"
@@ -8,7 +8,7 @@
 #include "../../../crlibm/fp/exact.h"
 #include "../../../crlibm/enclosure/dd_ball.h"
 #include "../../common/elements.h"
-#include "formulas.h"
+#include "args.h"
 #include "../rows/parallel.h"
 
 #define RM_NUM dd_ball
@@ -22,17 +22,17 @@
  * multiples of 2^-1075. Sums of products of at most three are multiples of 2^-3222 below 2^3073: exact at 128 limbs (8,192 bits), so
  * decided. A quotient (x z + a y)/z differs from q by (x z - q z + a y)/z: a multiple of 2^-2149 over |z| < 2^1024, so by 2^-3173 or
  * more, or it is q. It is below 2^3123, and all but three of 128 limbs are known: within 2^-4800. */
-RM_STATIC uint64_t finite_value(const rm_formula_job *job, double x, double y, double z, rm_row_state *state) {
-  rm_dd_ball close;
+RM_STATIC uint64_t finite_value(const rm_formula_problem *problem, double x, double y, double z, rm_row_state *state) {
+  rm_dd_ball v;
   uint32_t *const flags = &state->flags;
   uint64_t bits = 0;
-  formula_value_dd_ball(&close, job, x, y, z, 0);
-  if (rm_dd_ball_round(&close, job->format, RM_NEAREST, flags, &bits) || rm_row_left(state)) return bits;
+  formula_value_dd_ball(&v, problem, x, y, z, 0);
+  if (rm_dd_ball_round(&v, problem->format, RM_NEAREST, flags, &bits) || rm_row_defer(state)) return bits;
   enum { FIRST = 4, LAST = 128, SEPARATION = -3200 };
   for (int n = FIRST; n <= LAST; n = n == FIRST ? 32 : n * 4) {
     rm_ball r;
-    formula_value_ball(&r, job, x, y, z, n);
-    if (rm_ball_round_separated(&r, SEPARATION, job->format, RM_NEAREST, flags, &bits)) return bits;
+    formula_value_ball(&r, problem, x, y, z, n);
+    if (rm_ball_round_separated(&r, SEPARATION, problem->format, RM_NEAREST, flags, &bits)) return bits;
   }
   return bits; /* never reached, as derived */
 }
@@ -42,10 +42,10 @@ RM_STATIC double sign_of(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x; 
 RM_STATIC double bounded(double x) { return rm_is_finite(x) ? sign_of(x) : x; }
 
 /* An element whatever it holds, as bits of the format. */
-RM_STATIC uint64_t element_value(const rm_formula_job *job, uint64_t bits_x, uint64_t bits_y, uint64_t bits_z, rm_row_state *state) {
+RM_STATIC uint64_t element_value(const rm_formula_problem *problem, uint64_t bits_x, uint64_t bits_y, uint64_t bits_z, rm_row_state *state) {
   uint32_t *const flags = &state->flags;
-  const int fmt = job->format, formula = job->formula;
-  const double x = rm_to_double(bits_x, fmt), y = rm_to_double(bits_y, fmt), z = rm_to_double(bits_z, fmt), a = job->a;
+  const int fmt = problem->format, formula = problem->formula;
+  const double x = rm_to_double(bits_x, fmt), y = rm_to_double(bits_y, fmt), z = rm_to_double(bits_z, fmt), a = problem->a;
   const double bx = bounded(x), by = bounded(y), bz = bounded(z), ba = bounded(a);
   if (rm_is_signalling(bits_x, fmt) | rm_is_signalling(bits_y, fmt) | rm_is_signalling(bits_z, fmt))
     *flags |= RM_FLAG_INVALID;
@@ -72,32 +72,32 @@ RM_STATIC uint64_t element_value(const rm_formula_job *job, uint64_t bits_x, uin
   }
   if (product && r == 0.0) return rm_signed_zero(rm_bits64(r) >> 63 != 0, fmt);
   /* An infinite divisor: the quotient is 0. */
-  if (!rm_is_finite(below)) return finite_value(job, x, 0.0, 1.0, state);
-  return finite_value(job, x, y, z, state);
+  if (!rm_is_finite(below)) return finite_value(problem, x, 0.0, 1.0, state);
+  return finite_value(problem, x, y, z, state);
 }
 
-/* That of element i, found and stored unless it is left. */
+/* Finds the result of element i, and stores it unless it is deferred. */
 RM_STATIC void rm_formula_result(const void *operation, int64_t i, rm_row_state *state) {
-  const rm_formula_job *job = (const rm_formula_job *)operation;
-  const int format = job->format, formula = job->formula;
+  const rm_formula_problem *problem = (const rm_formula_problem *)operation;
+  const int format = problem->format, formula = problem->formula;
   const ptrdiff_t at = (ptrdiff_t)i * rm_size_of(format);
-  const uint64_t x = rm_read_bits(job->x + at, format), y = rm_formula_has_y(formula) ? rm_read_bits(job->y + at, format) : 0,
-                 z = rm_formula_has_z(formula) ? rm_read_bits(job->z + at, format) : 0;
-  const uint64_t r = element_value(job, x, y, z, state);
-  if (!state->left) rm_write_bits(job->out + at, r, format);
+  const uint64_t x = rm_read_bits(problem->x + at, format), y = rm_formula_has_y(formula) ? rm_read_bits(problem->y + at, format) : 0,
+                 z = rm_formula_has_z(formula) ? rm_read_bits(problem->z + at, format) : 0;
+  const uint64_t r = element_value(problem, x, y, z, state);
+  if (!state->deferred) rm_write_bits(problem->out + at, r, format);
 }
 
 #if !RM_DEVICE
-uint64_t rm_formula_accurate(const rm_formula_job *job, uint64_t x, uint64_t y, uint64_t z, uint32_t *flags) {
+uint64_t rm_formula_accurate(const rm_formula_problem *problem, uint64_t x, uint64_t y, uint64_t z, uint32_t *flags) {
   rm_row_state state = {0};
-  const uint64_t bits = element_value(job, x, y, z, &state);
+  const uint64_t bits = element_value(problem, x, y, z, &state);
   *flags |= state.flags;
   return bits;
 }
 
-uint32_t rm_formula_slowly(const rm_formula_job *job, int64_t begin, int64_t end) {
+uint32_t rm_formula_accurate_range(const rm_formula_problem *problem, int64_t begin, int64_t end) {
   rm_row_state state = {0};
-  for (int64_t i = begin; i < end; i++) rm_formula_result(job, i, &state);
+  for (int64_t i = begin; i < end; i++) rm_formula_result(problem, i, &state);
   return state.flags;
 }
 #endif

@@ -1,4 +1,4 @@
-/* The public formulas: threads over the loop of vectors, or over the slow tiers. */
+/* The public formulas: threads over the vector loop, or over the accurate phase. */
 #include "args.h"
 
 #include "../../runtime/env.h"
@@ -8,24 +8,25 @@
 enum { GRAIN = 1 << 14 }; /* elements that are worth a thread */
 
 typedef struct {
-  const rm_formula_job *job;
-  rm_formula_fn *step;
-} task;
+  rm_formula_problem problem;
+  rm_formula_fn *loop;
+} plan;
 
 static uint32_t part(const void *context, int64_t begin, int64_t end) {
-  const task *t = context;
-  return t->step(t->job, begin, end);
+  const plan *p = context;
+  return p->loop(&p->problem, begin, end);
 }
 
 rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out) {
   const struct rm_nn_kernels *kernels = rm_nn_kernels();
-  rm_formula_job job;
+  plan p = {{.formula = formula, .format = format, .n = n, .a = a, .x = x, .y = y, .z = z, .out = out}, rm_formula_accurate_range};
   if (!kernels) return RM_ERR_ISA;
-  const rm_status status = rm_formula_begin(&job, formula, format, n, a, x, y, z, out);
+  const rm_status status = rm_formula_check(&p.problem);
   if (status || n == 0) return status;
+  const int fast = p.problem.by_vectors;
   const rm_env env = rm_env_enter();
-  const task t = {&job, job.by_vectors ? kernels->formula[format] : rm_formula_slowly};
-  const uint32_t flags = rm_in_parts(n, job.by_vectors ? GRAIN : GRAIN / 64, part, &t);
+  if (fast) p.loop = kernels->formula[format];
+  const uint32_t flags = rm_in_parts(n, fast ? GRAIN : GRAIN / 64, part, &p);
   rm_env_leave(env, flags);
   return RM_OK;
 }

@@ -1,12 +1,39 @@
-/* A formula made ready on the host: its arguments, which are those of rm_formula, checked, what depends on them alone computed. *job is
- * for the loops only when the status is RM_OK and n is not 0. */
+/* The problem of rm_formula (include/repmath/formulas.h): its arguments, and what depends on them alone. */
 #ifndef RM_NN_FORMULA_ARGS_H
 #define RM_NN_FORMULA_ARGS_H
 
-#include "../../../include/repmath/formulas.h"
-#include "formulas.h"
+#include <stdint.h>
 
-rm_status rm_formula_begin(rm_formula_job *job, int formula, int format, int64_t n, double a, const void *x, const void *y,
-                           const void *z, void *out);
+#include "../../../crlibm/fp/bits.h"
+#include "../../../include/repmath/formulas.h"
+
+typedef struct {
+  int formula, format;
+  int64_t n;
+  double a;
+  double keep[2]; /* 1 - a in two parts, exactly */
+  int by_vectors; /* a is within the bounds of formula/step.h; else all elements go to the accurate phase */
+  const char *x, *y, *z;
+  char *out;
+} rm_formula_problem;
+
+/* The status of the arguments that *problem holds; RM_OK with n > 0 also says that keep and by_vectors are set. */
+rm_status rm_formula_check(rm_formula_problem *problem);
+
+/* Evaluates the elements [begin, end). Returns RM_FLAG_* bits. */
+typedef uint32_t rm_formula_fn(const rm_formula_problem *problem, int64_t begin, int64_t end);
+
+/* The accurate phase: one element, whatever it holds, as bits of the format. */
+uint64_t rm_formula_accurate(const rm_formula_problem *problem, uint64_t x, uint64_t y, uint64_t z, uint32_t *flags);
+/* The same for the elements [begin, end). */
+rm_formula_fn rm_formula_accurate_range;
+
+/* Whether the formula has this array. */
+RM_FN int rm_formula_has_y(int formula) { return (formula >= 4 && formula <= 9) || formula >= 12; }
+RM_FN int rm_formula_has_z(int formula) { return formula == 6 || formula == 7; }
+/* Whether it is a product or a quotient, whose zeros have signs. */
+RM_FN int rm_formula_is_product(int formula) { return formula <= 2 || formula == 8 || formula == 9; }
+/* Whether it chooses among its arguments. */
+RM_FN int rm_formula_is_choice(int formula) { return formula >= 10; }
 
 #endif

@@ -1,4 +1,4 @@
-/* Formulas of a vector, with a rounding test. Lanes that it leaves open are for the slow tiers. Also device code.
+/* The fast phase of formulas: a vector of elements, with Ziv's rounding test. Undecided lanes go to the accurate phase. Also device code.
  *
  * Terms are products in two parts and sums of such, with the bounds LINEAR_ERR and LINEAR_REACH of optim/step.h, which hold
  * for coefficients of 0 or between 2^-200 and 2^200: a product of three is at most 2^800 and at least 2^-800, and its second
@@ -14,7 +14,7 @@
 #define RM_NN_FORMULA_STEP_H
 
 #include "../../../include/repmath/formulas.h"
-#include "formulas.h"
+#include "args.h"
 #include "../optim/step.h"
 
 #define RM_FORMULA_QUOTIENT_ERR RM_BOUND(0x1p-50)
@@ -33,27 +33,27 @@ RM_FN vm64 rm_formula_quotient(vf64 x, rm_vpair above, vf64 below, const int two
   const vf64 size = vf64_add(vf64_abs(x), vf64_abs(q));
   if (!two_parts) {
     const vf64 err = vf64_mul(size, vf64_set1(RM_FORMULA_QUOTIENT_ERR));
-    return rm_settle(rm_vone(vf64_add(x, q)), err, err, fmt, y);
+    return rm_step_round(rm_vone(vf64_add(x, q)), err, err, fmt, y);
   }
   const vf64 product = vf64_mul(q, below);
-  vf64 left = vf64_sub(vf64_sub(above.hi, product), vf64_mul_err(q, below, product));
-  left = vf64_add(left, above.lo);
-  const rm_vpair result = rm_vplus(rm_vone(x), (rm_vpair){q, vf64_mul(left, r)});
+  vf64 residual = vf64_sub(vf64_sub(above.hi, product), vf64_mul_err(q, below, product));
+  residual = vf64_add(residual, above.lo);
+  const rm_vpair result = rm_vplus(rm_vone(x), (rm_vpair){q, vf64_mul(residual, r)});
   const vf64 err = vf64_mul(size, vf64_set1(RM_QUOTIENT_ERR_F64)),
              reach = vf64_mul(size, vf64_set1(RM_FORMULA_QUOTIENT_REACH));
-  return rm_settle(result, err, reach, fmt, y);
+  return rm_step_round(result, err, reach, fmt, y);
 }
 
 /* 1 - y. */
 RM_FN rm_vpair rm_formula_left(vf64 y) { return rm_vplus(rm_vone(vf64_set1(1.0)), rm_vminus(rm_vone(y))); }
 
-RM_FN vf64 rm_formula_load(const char *at, const int fmt, const int choice, vm64 *open) {
+RM_FN vf64 rm_formula_load(const char *at, const int fmt, const int choice, vm64 *undecided) {
   const vf64 v = rm_load_elements(at, fmt);
-  if (fmt == RM_F64 && !choice) *open = vm64_or(*open, rm_step_outside(v));
+  if (fmt == RM_F64 && !choice) *undecided = vm64_or(*undecided, rm_step_outside(v));
   return v;
 }
 
-/* The choices: lanes whose result is NaN are open. */
+/* The choices; lanes whose result is NaN are undecided. */
 RM_FN vm64 rm_formula_choose(const int formula, vf64 a, vf64 x, vf64 y, vf64 *r) {
   const vf64 zero = vf64_set1(0.0);
   if (formula == RM_FORMULA_GATE) {
@@ -68,24 +68,24 @@ RM_FN vm64 rm_formula_choose(const int formula, vf64 a, vf64 x, vf64 y, vf64 *r)
   return vf64_unord(x, y);
 }
 
-/* The results *result of one vector; lanes that are open. */
-RM_FN vm64 rm_formula_values(const rm_formula_job *job, const char *at_x, const char *at_y, const char *at_z, const int fmt,
+/* Sets *result for one vector; returns the undecided lanes. */
+RM_FN vm64 rm_formula_values(const rm_formula_problem *problem, const char *at_x, const char *at_y, const char *at_z, const int fmt,
                              const int formula, vf64 *result) {
-  const vf64 zero = vf64_set1(0.0), a = vf64_set1(job->a);
+  const vf64 zero = vf64_set1(0.0), a = vf64_set1(problem->a);
   const int choice = rm_formula_is_choice(formula);
-  vm64 open = vf64_lt(zero, zero);
-  const vf64 x = rm_formula_load(at_x, fmt, choice, &open);
-  const vf64 y = rm_formula_has_y(formula) ? rm_formula_load(at_y, fmt, choice, &open) : zero;
-  const vf64 z = rm_formula_has_z(formula) ? rm_formula_load(at_z, fmt, choice, &open) : zero;
+  vm64 undecided = vf64_lt(zero, zero);
+  const vf64 x = rm_formula_load(at_x, fmt, choice, &undecided);
+  const vf64 y = rm_formula_has_y(formula) ? rm_formula_load(at_y, fmt, choice, &undecided) : zero;
+  const vf64 z = rm_formula_has_z(formula) ? rm_formula_load(at_z, fmt, choice, &undecided) : zero;
   vf64 r;
   rm_vpair term = rm_vone(a);
   if (choice) {
-    open = rm_formula_choose(formula, a, x, y, &r);
+    undecided = rm_formula_choose(formula, a, x, y, &r);
   } else if (formula == RM_FORMULA_OVER) {
-    open = vm64_or(open, rm_formula_quotient(zero, rm_vone(x), a, 1, fmt, &r));
+    undecided = vm64_or(undecided, rm_formula_quotient(zero, rm_vone(x), a, 1, fmt, &r));
     r = vf64_select(vf64_eq(x, zero), vf64_mul(x, a), r);
   } else if (formula == RM_FORMULA_UNDER) {
-    open = vm64_or(open, vm64_or(rm_formula_no_divisor(x), rm_formula_quotient(zero, rm_vone(a), x, 1, fmt, &r)));
+    undecided = vm64_or(undecided, vm64_or(rm_formula_no_divisor(x), rm_formula_quotient(zero, rm_vone(a), x, 1, fmt, &r)));
     r = vf64_select(vf64_eq(a, zero), vf64_mul(x, a), r);
   } else if (rm_formula_is_product(formula)) {
     if (formula == RM_FORMULA_SCALED) {
@@ -96,21 +96,21 @@ RM_FN vm64 rm_formula_values(const rm_formula_job *job, const char *at_x, const 
     } else {
       term = rm_vtimes(rm_formula_left(y), 1, rm_vtimes(rm_vone(x), 0, rm_vone(y), 0), 1);
     }
-    open = vm64_or(open, rm_settle_linear(term, vf64_abs(term.hi), fmt, &r));
+    undecided = vm64_or(undecided, rm_step_round_linear(term, vf64_abs(term.hi), fmt, &r));
     r = vf64_select(vf64_eq(term.hi, zero), term.hi, r);
   } else if (formula == RM_FORMULA_QUOTIENT) {
     term = rm_vtimes(term, 0, rm_vone(y), 0);
-    open = vm64_or(open, vm64_or(rm_formula_no_divisor(z), rm_formula_quotient(x, term, z, fmt == RM_F64, fmt, &r)));
+    undecided = vm64_or(undecided, vm64_or(rm_formula_no_divisor(z), rm_formula_quotient(x, term, z, fmt == RM_F64, fmt, &r)));
   } else {
     rm_vpair first = rm_vone(x);
-    if (formula == RM_FORMULA_BETWEEN) first = rm_vtimes(rm_vcoefficient(job->keep), 1, first, 0);
+    if (formula == RM_FORMULA_BETWEEN) first = rm_vtimes(rm_vcoefficient(problem->keep), 1, first, 0);
     if (formula != RM_FORMULA_ADDED) term = rm_vtimes(term, 0, rm_vone(y), 0);
     if (formula == RM_FORMULA_PRODUCT) term = rm_vtimes(rm_vone(z), 0, term, 1);
     const vf64 size = vf64_add(vf64_abs(first.hi), vf64_abs(term.hi));
-    open = vm64_or(open, rm_settle_linear(rm_vplus(first, term), size, fmt, &r));
+    undecided = vm64_or(undecided, rm_step_round_linear(rm_vplus(first, term), size, fmt, &r));
   }
   *result = r;
-  return open;
+  return undecided;
 }
 
 #endif

@@ -1,7 +1,7 @@
-/* Regression losses on the host (loss/args.c).
+/* The public regression losses and their gradients.
  *
- * A sum: terms of a block in binary64, or in two parts, added by compensated sums whose bounds, with those of the terms, go into numbers
- * of dd_ball.h; they are joined and divided there. What that leaves open is decided exactly (loss/element.h). */
+ * A sum is evaluated block by block: the terms in binary64, or in two parts, are added by compensated sums whose bounds, with those of the terms, go into
+ * numbers of dd_ball.h, which are added and divided. A sum that this leaves undecided is evaluated exactly (loss/element.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,13 +15,13 @@ enum { BLOCK = 1024, BUFFERS = 6 };
 typedef struct {
   rm_pair_loss f; /* row: the bytes of a block */
   rm_dd_ball scale;  /* factor/(divisor count) */
-  int tier;       /* of a sum: 0 in binary64, 1 in two parts */
+  int tier;          /* of a sum: 0 in binary64, 1 in two parts */
   rm_dd_ball *parts; /* the sums of blocks */
 } pair_blocks;
 
 static int64_t length_of(const rm_pair_loss *f, int64_t block) { return f->n - block * BLOCK < BLOCK ? f->n - block * BLOCK : BLOCK; }
 
-/* Loads a block; g is NULL without one, and one number is repeated. */
+/* Loads a block; g is NULL where there is none, and a single number is repeated. */
 static rm_term_block load(const rm_pair_loss *f, int64_t block, const rm_row_state *state) {
   const int64_t n = length_of(f, block);
   double *x = rm_row_buffer(state, 0), *y = rm_row_buffer(state, 1), *g = f->g.base ? rm_row_buffer(state, 2) : NULL;
@@ -37,30 +37,30 @@ static void each_element(const void *operation, int64_t block, rm_row_state *sta
   const int size = rm_size_of(f->format);
   rm_term_block t = load(f, block, state);
   char *out = rm_row_out(state, &f->out, block, size);
-  int64_t open = t.n;
+  int64_t undecided = t.n;
   if (rm_pair_scale(f, &b->scale, &t)) {
     if (f->format == RM_F64) {
       state->k->losses->terms_dd(&t);
-      /* out may lie anywhere: numbers are stored one by one. */
-      open = state->k->losses->round_dd(t.n, t.t, t.low, t.err, t.t, state->open);
+      /* out need not be aligned. */
+      undecided = state->k->losses->round_dd(t.n, t.t, t.low, t.err, t.t, state->undecided);
       memcpy(out, t.t, (size_t)t.n * sizeof(double));
     } else {
-      const rm_row_store s = {.n = t.n, .u = t.t, .v = t.err, .fmt = f->format, .out = out, .open = state->open};
+      const rm_row_store s = {.n = t.n, .u = t.t, .v = t.err, .fmt = f->format, .out = out, .undecided = state->undecided};
       state->k->losses->terms(&t);
-      open = state->k->store(RM_ROW_GIVEN, &s);
+      undecided = state->k->store(RM_ROW_GIVEN, &s);
     }
   } else {
-    for (int64_t i = 0; i < t.n; i++) state->open[i] = i;
+    for (int64_t i = 0; i < t.n; i++) state->undecided[i] = i;
   }
-  state->tiers.fast += t.n - open;
-  for (int64_t j = 0; j < open; j++) {
-    const int64_t i = state->open[j];
+  state->tiers.fast += t.n - undecided;
+  for (int64_t j = 0; j < undecided; j++) {
+    const int64_t i = state->undecided[j];
     rm_write_bits(out + i * size, rm_pair_element(f, block * BLOCK + i, t.x[i], t.y[i], t.g ? t.g[i] : 1.0, state), f->format);
   }
   rm_row_spread(state, 0, &f->out, block, t.n, f->format);
 }
 
-/* The sum of an array, within *err more. */
+/* *sum = the sum of an array, with its bound, and *also. */
 static void add_sum(rm_dd_ball *sum, int64_t n, const double *t, const rm_dd_ball *also) {
   const rm_sum_problem p = {n, {(const char *)t, sizeof *t}, {NULL, 0}, RM_F64, NULL};
   double hi, lo, err;
@@ -86,8 +86,8 @@ static void sum_block(const void *operation, int64_t block, rm_row_state *state)
   add_sum(&sum, t.n, t.t, NULL);
   if (b->tier) add_sum(&sum, t.n, t.low, &sum);
   add_sum(&error, t.n, t.err, NULL);
-  const double most = rm_dd_ball_max(&error);
-  rm_dd_ball_finish(&b->parts[block], sum.hi, sum.lo, sum.err != 0.0 || most > 0x1p-1050, sum.err + most);
+  const double max = rm_dd_ball_max(&error);
+  rm_dd_ball_finish(&b->parts[block], sum.hi, sum.lo, sum.err != 0.0 || max > 0x1p-1050, sum.err + max);
 }
 
 static pair_blocks blocks_of(const rm_pair_loss *f) {
@@ -131,7 +131,7 @@ static rm_status reduce(const rm_pair_loss *f) {
   memcpy(f->out.base, &bits, (size_t)size);
   rm_stats_add(state.tiers.fast, state.tiers.double_double, state.tiers.accumulator);
   rm_env_leave(env, state.flags);
-  return rm_row_status(state.undecided);
+  return rm_row_status(state.failure);
 }
 
 static rm_status each(const rm_pair_loss *f) {
@@ -145,9 +145,10 @@ static rm_status each(const rm_pair_loss *f) {
 
 rm_status rm_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x,
                              const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out) {
-  rm_pair_loss f;
+  rm_pair_loss f = {.loss = loss, .format = format, .reduction = reduction, .p = p, .n = n, .x = rm_single_row(x, stride_x),
+                    .y = rm_single_row(y, stride_y), .out = rm_single_row(out, stride_out)};
   if (rm_isa_status()) return RM_ERR_ISA;
-  const rm_status status = rm_pair_loss_job(&f, loss, p, format, reduction, n, x, stride_x, y, stride_y, out, stride_out);
+  const rm_status status = rm_pair_loss_check(&f);
   if (status || (n == 0 && reduction == RM_REDUCTION_NONE)) return status;
   return reduction == RM_REDUCTION_NONE ? each(&f) : reduce(&f);
 }
@@ -155,9 +156,9 @@ rm_status rm_regression_loss(int loss, double p, int format, int reduction, int6
 rm_status rm_regression_loss_backward(int loss, double p, int format, int reduction, int64_t n, const void *g, ptrdiff_t stride_g,
                                       const void *x, ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, void *dx,
                                       ptrdiff_t stride_dx) {
-  rm_pair_loss f;
+  rm_pair_loss f = {.loss = loss, .format = format, .reduction = reduction, .p = p, .n = n, .g = rm_single_row(g, stride_g),
+                    .x = rm_single_row(x, stride_x), .y = rm_single_row(y, stride_y), .out = rm_single_row(dx, stride_dx)};
   if (rm_isa_status()) return RM_ERR_ISA;
-  const rm_status status =
-      rm_pair_gradient_job(&f, loss, p, format, reduction, n, g, stride_g, x, stride_x, y, stride_y, dx, stride_dx);
+  const rm_status status = rm_pair_gradient_check(&f);
   return status || n == 0 ? status : each(&f);
 }

@@ -1,43 +1,48 @@
-/* Losses made ready on the host: their arguments checked. */
+/* The problems of losses and of their gradients. */
 #ifndef RM_NN_LOSS_ARGS_H
 #define RM_NN_LOSS_ARGS_H
 
 #include "../../../include/repmath/losses.h"
-#include "kernels.h"
 #include "../rows/parallel.h"
+#include "kernels.h"
 
-/* A regression loss or its gradient: terms of loss/kernels.h times factor/(divisor count). */
+/* A regression loss or its gradient: terms of loss/kernels.h times factor/(divisor count). The public function gives loss, p, format, reduction, n and
+ * the arrays; the check sets the rest. */
 typedef struct {
-  rm_term_kind kind;
-  int format, reduction;
-  double b, divisor, factor; /* factor: 1/2, 1 or 2 */
-  int64_t n, count;          /* count: what a mean divides by, else 1 */
+  int loss, format, reduction;
+  double p;
+  int64_t n;
   rm_row_array g, x, y, out; /* g.base NULL: 1 */
+  rm_term_kind kind;
+  double b, divisor, factor; /* factor: 1/2, 1 or 2 */
+  int64_t count;             /* what a mean divides by, else 1 */
 } rm_pair_loss;
 
-/* The arguments of the public functions (include/repmath/losses.h), and their status. */
-rm_status rm_pair_loss_job(rm_pair_loss *f, int loss, double p, int format, int reduction, int64_t n, const void *x,
-                           ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out);
-rm_status rm_pair_gradient_job(rm_pair_loss *f, int loss, double p, int format, int reduction, int64_t n, const void *g,
-                               ptrdiff_t stride_g, const void *x, ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y,
-                               void *dx, ptrdiff_t stride_dx);
-
-typedef struct rm_nll_divisor rm_nll_divisor; /* nll_row.h */
-
+/* A loss whose elements start in double-double (bce_element.h, kl_div_element.h), or its gradient. An input that is missing counts as 1. */
+enum { RM_DD_LOSS_INPUTS = 5 };
+enum { RM_BCE_X, RM_BCE_Y, RM_BCE_W, RM_BCE_P, RM_BCE_G };
+enum { RM_KL_X, RM_KL_T, RM_KL_G };
 typedef struct {
-  int format;
-  uint64_t one; /* the weight where there are none */
-  rm_cross_entropy_problem p;
-  rm_row_array out; /* losses, or gradients */
-  const char *g;
-  ptrdiff_t stride_g;
-  const rm_nll_divisor *divisor; /* of a gradient, for a mean; else NULL */
-  const int *wrong;              /* on a device: whether a target is no class */
-} rm_nll;
+  int format, reduction, option; /* option: log_target of kl_div */
+  int64_t n, count;              /* count: what a mean divides by, else 1 */
+  rm_row_array in[RM_DD_LOSS_INPUTS], out;
+  double top; /* m of a sum in kl_div_element.h */
+  int rational; /* the logarithms of a sum of kl_div cancel, and count as 0 */
+  const char *cancels; /* or NULL. On the host, of each element of a sum: its transcendental part cancels with others', and counts as 0 */
+} rm_dd_loss;
 
-/* Targets are not looked at. */
-rm_status rm_nll_job(rm_nll *f, int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss);
-rm_status rm_nll_gradient_job(rm_nll *f, int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
-                              void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx);
+/* The status of the arguments (include/repmath/losses.h) that *f holds. Those of kl_div's mean include count. */
+rm_status rm_pair_loss_check(rm_pair_loss *f);
+rm_status rm_pair_gradient_check(rm_pair_loss *f);
+rm_status rm_bce_check(rm_dd_loss *f);
+rm_status rm_bce_gradient_check(rm_dd_loss *f);
+rm_status rm_kl_check(rm_dd_loss *f);
+rm_status rm_kl_gradient_check(rm_dd_loss *f);
+
+/* On the host: the result of element i, and of all elements, which is the sum, or the sum over count: NaN for 0/0. */
+typedef uint64_t rm_dd_loss_fn(const rm_dd_loss *f, int64_t i, rm_row_state *state);
+typedef uint64_t rm_dd_loss_total_fn(const rm_dd_loss *f, rm_row_state *state);
+rm_status rm_dd_loss_each(const rm_dd_loss *f, rm_dd_loss_fn *one);
+rm_status rm_dd_loss_total(const rm_dd_loss *f, rm_dd_loss_total_fn *total);
 
 #endif

@@ -1,4 +1,4 @@
-/* Binary cross entropy with logits, and its gradient, on the host. */
+/* The public binary cross entropy with logits, and its gradient. */
 #include <stdlib.h>
 
 #include "bce_element.h"
@@ -27,7 +27,7 @@ static uint64_t total(const rm_dd_loss *f, rm_row_state *state) {
   char *cancels = rm_parts_that_cancel(f->n, logarithm, f, state);
   if (!cancels) return rm_nan_bits(f->format);
   terms.cancels = cancels;
-  bits = rm_decide_widely(bce_total_ball, &terms, 0, INT64_MIN, f->format, state);
+  bits = rm_decide_in_balls(bce_total_ball, &terms, 0, INT64_MIN, f->format, state);
   free(cancels);
   return bits;
 }
@@ -35,10 +35,11 @@ static uint64_t total(const rm_dd_loss *f, rm_row_state *state) {
 rm_status rm_bce_with_logits(int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y,
                              const void *weight, ptrdiff_t stride_weight, const void *pos_weight, ptrdiff_t stride_pos_weight,
                              void *out, ptrdiff_t stride_out) {
-  rm_dd_loss f;
+  rm_dd_loss f = {.format = format, .reduction = reduction, .n = n,
+                  .in = {rm_single_row(x, stride_x), rm_single_row(y, stride_y), rm_single_row(weight, stride_weight), rm_single_row(pos_weight, stride_pos_weight)},
+                  .out = rm_single_row(out, stride_out)};
   if (rm_isa_status()) return RM_ERR_ISA;
-  const rm_status status = rm_bce_job(&f, format, reduction, n, x, stride_x, y, stride_y, weight, stride_weight, pos_weight,
-                                      stride_pos_weight, out, stride_out);
+  const rm_status status = rm_bce_check(&f);
   if (status || (n == 0 && reduction == RM_REDUCTION_NONE)) return status;
   return reduction == RM_REDUCTION_NONE ? rm_dd_loss_each(&f, rm_bce_loss) : rm_dd_loss_total(&f, total);
 }
@@ -47,9 +48,11 @@ rm_status rm_bce_with_logits_backward(int format, int reduction, int64_t n, cons
                                       ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, const void *weight,
                                       ptrdiff_t stride_weight, const void *pos_weight, ptrdiff_t stride_pos_weight, void *dx,
                                       ptrdiff_t stride_dx) {
-  rm_dd_loss f;
+  rm_dd_loss f = {.format = format, .reduction = reduction, .n = n,
+                  .in = {rm_single_row(x, stride_x), rm_single_row(y, stride_y), rm_single_row(weight, stride_weight), rm_single_row(pos_weight, stride_pos_weight),
+                         rm_single_row(g, stride_g)},
+                  .out = rm_single_row(dx, stride_dx)};
   if (rm_isa_status()) return RM_ERR_ISA;
-  const rm_status status = rm_bce_gradient_job(&f, format, reduction, n, g, stride_g, x, stride_x, y, stride_y, weight, stride_weight,
-                                               pos_weight, stride_pos_weight, dx, stride_dx);
+  const rm_status status = rm_bce_gradient_check(&f);
   return status || n == 0 ? status : rm_dd_loss_each(&f, rm_bce_gradient);
 }

@@ -1,8 +1,8 @@
-/* Binary cross entropy with logits: w ((1 - y) x + c log(1 + e^-x)), c = 1 + (p - 1) y, by double-double, then balls.
+/* Binary cross entropy with logits, w ((1 - y) x + c log(1 + e^-x)), c = 1 + (p - 1) y, in double-double, then in balls.
  *
  * Values are transcendental (Lindemann, Weierstrass) but where c w = 0, when they are rational, with fewer than 9000 bits. Beyond
  * RM_BCE_TAIL e^-|x| is below 2^RM_TAIL_BITS, and products with c and w below 2^-8000: nearer to what they are added to, a number
- * with fewer than 7500 bits, than any boundary it is not; only the sign matters, and 2^RM_TAIL_BITS stands for it. In a sum these are its tail
+ * with fewer than 7500 bits, than any boundary it is not; only the sign matters, and 2^RM_TAIL_BITS represents it. In a sum these are its tail
  * (tail.inc): below 2^-8600, and a rational sum and a boundary times the number of terms are multiples of 2^-4300. A sum is rational only
  * where the factors c w of each |x| add up to 0 (cancel.h; log(1 + e^-x) is log(1 + e^-|x|) less x, if that is negative): the host leaves their
  * logarithms out. A device has no memory to sort elements, and such a sum may be undecided there (decide.h). Also device code. */
@@ -58,7 +58,7 @@ RM_FORMULA double bce_limit(const rm_dd_loss *f, int64_t i, int gradient, rm_row
   if (!rm_is_finite(e.y) || !rm_is_finite(e.p) || rm_is_nan(e.x)) return rm_from_bits64(rm_nan_bits(RM_F64));
   double v;
   if (rm_is_finite(e.x)) {
-    if (rm_row_left(state)) return 0.0;
+    if (rm_row_defer(state)) return 0.0;
     v = bce_sign(f, i, gradient);
   } else {
     const double slope = e.x > 0.0 ? 1.0 - e.y : (e.p > 0.0) == (e.y > 0.0) ? -1.0 : 1.0;
@@ -68,7 +68,7 @@ RM_FORMULA double bce_limit(const rm_dd_loss *f, int64_t i, int gradient, rm_row
   return v * e.w * e.g;
 }
 
-/* The loss of an element, or its gradient, unless it is left. */
+/* The loss of an element, or its gradient, unless it is deferred. */
 RM_STATIC uint64_t rm_bce_loss(const rm_dd_loss *f, int64_t i, rm_row_state *state) {
   if (bce_holds(f, i, 0)) return rm_decide(bce_value_dd_ball, bce_value_ball, (void *)(uintptr_t)f, i, f->format, state);
   return dd_loss_limit(f, i, bce_limit(f, i, 0, state), state);
@@ -79,7 +79,7 @@ RM_STATIC uint64_t rm_bce_gradient(const rm_dd_loss *f, int64_t i, rm_row_state 
 }
 
 #if RM_DEVICE
-/* Found and stored, unless it is left; and the term of a sum (src/cuda/dd_sums.h). */
+/* These find a result, and store it unless it is deferred; rm_bce_add adds the term of a sum (src/cuda/dd_sums.h). */
 RM_STATIC void rm_bce_loss_result(const void *operation, int64_t i, rm_row_state *state) {
   dd_loss_store((const rm_dd_loss *)operation, i, rm_bce_loss((const rm_dd_loss *)operation, i, state), state);
 }

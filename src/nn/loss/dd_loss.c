@@ -1,4 +1,5 @@
-#include "dd_loss.h"
+/* Losses in double-double on the host: threads over elements, and totals. */
+#include "args.h"
 
 #include "../../runtime/env.h"
 #include "../../common/elements.h"
@@ -22,11 +23,11 @@ rm_status rm_dd_loss_each(const rm_dd_loss *f, rm_dd_loss_fn *one) {
   return rm_each_row((f->n + BLOCK - 1) / BLOCK, BLOCK, 1, values, &each);
 }
 
-rm_status rm_dd_loss_total(const rm_dd_loss *f, rm_mp_total_fn *total) {
+rm_status rm_dd_loss_total(const rm_dd_loss *f, rm_dd_loss_total_fn *total) {
   rm_row_state state = {0};
   const rm_env env = rm_env_enter();
   rm_write_bits(f->out.base, total(f, &state), f->format);
   rm_stats_add(state.tiers.fast, state.tiers.double_double, state.tiers.accumulator);
   rm_env_leave(env, state.flags);
-  return rm_row_status(state.undecided);
+  return rm_row_status(state.failure);
 }

@@ -1,4 +1,4 @@
-/* What losses of dd_loss.h share. Also device code. */
+/* What losses in double-double share (rm_dd_loss). Also device code. */
 #ifndef RM_NN_LOSS_DD_LOSS_ELEMENT_H
 #define RM_NN_LOSS_DD_LOSS_ELEMENT_H
 
@@ -8,7 +8,7 @@
 #include "../../common/elements.h"
 #include "../../reduce/superaccumulator.h"
 #include "../rows/decide.h"
-#include "dd_loss.h"
+#include "args.h"
 
 #define RM_NUM dd_ball
 #include "../rows/tail.inc"
@@ -50,7 +50,7 @@ RM_FORMULA uint64_t dd_loss_limit(const rm_dd_loss *f, int64_t i, double v, rm_r
 
 #if RM_DEVICE
 RM_FN void dd_loss_store(const rm_dd_loss *f, int64_t i, uint64_t bits, const rm_row_state *state) {
-  if (!state->left) rm_write_bits(f->out.base + i * f->out.stride, bits, f->format);
+  if (!state->deferred) rm_write_bits(f->out.base + i * f->out.stride, bits, f->format);
 }
 #endif
 

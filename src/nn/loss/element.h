@@ -1,6 +1,6 @@
-/* Elements of regression losses in the slow tiers, and exact sums of them. Also device code.
+/* Regression losses in the accurate phase: elements, and exact sums. Also device code.
  *
- * A sum that bounds leave open is decided by the exact sum of products in a superaccumulator:
+ * A sum that the fast phase leaves undecided is the exact sum of products in a superaccumulator:
  * (x - y)^2, or x x - 2 x y + y y where x - y is no binary64 number; b (2 |d| - b) = 2 b |x - y| - b b.
  *
  * All values are rational, quotients of integers below 2^13000 in units of a power of two: one that is not a boundary of rounding is
@@ -39,8 +39,8 @@ RM_STATIC int rm_pair_scale(const rm_pair_loss *f, const rm_dd_ball *scale, rm_t
   return size > 0x1p-200 && size < 0x1p200 && scale->err <= size * 0x1p-102;
 }
 
-/* The sign of x - y, and whether |x - y| >= b; x - y is not NaN. It is rounded: monotonely, so that only |d| = b is open, and there what
- * rounding left over decides. Where it overflows, |d| >= 2^1023. */
+/* The sign of x - y, and whether |x - y| >= b; x - y is not NaN. It is rounded: monotonely, so that only |d| = b is undecided, and there the rounding error
+ * of d decides. Where it overflows, |d| >= 2^1023. */
 RM_STATIC void rm_pair_sides(const rm_pair_loss *f, double x, double y, int *side, int *beyond) {
   double e;
   const double d = rm_two_sum(x, -y, &e), size = __builtin_fabs(d);
@@ -76,17 +76,17 @@ RM_STATIC uint64_t rm_pair_element(const rm_pair_loss *f, int64_t i, double x, d
 RM_STATIC double rm_pair_read(const rm_row_array *a, int64_t i, int format) {
   return a->base ? rm_read_element(a->base + i * a->stride, format) : 1.0;
 }
-/* The same, found and stored, unless it is left. */
+/* Finds the result of element i, and stores it unless it is deferred. */
 RM_STATIC void rm_pair_result(const void *operation, int64_t i, rm_row_state *state) {
   const rm_pair_loss *f = (const rm_pair_loss *)operation;
   const int format = f->format;
   const uint64_t bits =
       rm_pair_element(f, i, rm_pair_read(&f->x, i, format), rm_pair_read(&f->y, i, format), rm_pair_read(&f->g, i, format), state);
-  if (!state->left) rm_write_bits(f->out.base + i * f->out.stride, bits, format);
+  if (!state->deferred) rm_write_bits(f->out.base + i * f->out.stride, bits, format);
 }
 #endif
 
-/* Adds the term of element i exactly. */
+/* Adds the term of element i to *acc, exactly. */
 RM_STATIC void rm_pair_feed(const rm_pair_loss *f, int64_t i, rm_superaccumulator *acc) {
   const uint64_t bx = rm_read_bits(f->x.base + i * f->x.stride, f->format), by = rm_read_bits(f->y.base + i * f->y.stride, f->format);
   const double x = rm_to_double(bx, f->format), y = rm_to_double(by, f->format);

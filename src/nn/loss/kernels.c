@@ -32,7 +32,7 @@ RM_FN void terms_dd_as(const rm_term_kind kind, const int by_g, const rm_term_bl
 static void terms(const rm_term_block *p) { RM_TERM_KINDS(terms_as, p) }
 static void terms_dd(const rm_term_block *p) { RM_TERM_KINDS(terms_dd_as, p) }
 
-static int64_t round_dd(int64_t n, const double *t, const double *low, const double *err, double *out, int64_t *open) {
+static int64_t round_dd(int64_t n, const double *t, const double *low, const double *err, double *out, int64_t *index) {
   int64_t count = 0;
   for (int64_t i = 0; i < n; i += RM_LANES) {
     vf64 y;
@@ -46,7 +46,7 @@ static int64_t round_dd(int64_t n, const double *t, const double *low, const dou
     }
     if (__builtin_expect(undecided == 0, 1)) continue;
     for (int k = 0; k < RM_LANES && i + k < n; k++)
-      if (undecided >> k & 1) open[count++] = i + k;
+      if (undecided >> k & 1) index[count++] = i + k;
   }
   return count;
 }

@@ -1,5 +1,5 @@
-/* What losses over pairs (x, y) of numbers provide once per ISA build: terms in binary64, or in two parts, with bounds of their
- * errors; the tests that round them are in loss/step.h and rows.h. */
+/* The loops over the terms of losses over pairs (x, y), compiled once per ISA: terms in binary64, or in two parts, with bounds of their
+ * errors. Ziv's rounding tests for them are in loss/step.h and rows/step.h. */
 #ifndef RM_NN_LOSS_KERNELS_H
 #define RM_NN_LOSS_KERNELS_H
 
@@ -28,8 +28,8 @@ struct rm_loss_kernels {
   void (*terms)(const rm_term_block *p);
   /* t + low, the term of numbers of any format, within err. */
   void (*terms_dd)(const rm_term_block *p);
-  /* Binary64 results next to each other, of t + low within err; indices of those left open go to open, their number is returned. */
-  int64_t (*round_dd)(int64_t n, const double *t, const double *low, const double *err, double *out, int64_t *open);
+  /* Binary64 results next to each other, of t + low within err; the indices of undecided ones go to index, and their number is returned. */
+  int64_t (*round_dd)(int64_t n, const double *t, const double *low, const double *err, double *out, int64_t *index);
 };
 
 #endif

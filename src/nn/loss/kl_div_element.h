@@ -1,4 +1,4 @@
-/* Kullback-Leibler divergence, by double-double, then balls: t (log t - x), or of log t given, e^t (t - x).
+/* Kullback-Leibler divergence in double-double, then in balls: t (log t - x), or e^t (t - x), where t is a logarithm.
  *
  * Values are transcendental (Lindemann) but for t = 1, where log t is 0, for t = x and t = 0 of e^t (t - x): exact in either arithmetic.
  * log t is irrational for every other rational t. The sum of t log t is the logarithm of an algebraic number, the product of all t^t, and so rational
@@ -76,7 +76,7 @@ RM_FORMULA double kl_top(const rm_dd_loss *f) {
 }
 #endif
 
-/* The loss of an element, or its gradient, unless it is left. */
+/* The loss of an element, or its gradient, unless it is deferred. */
 RM_STATIC uint64_t rm_kl_loss(const rm_dd_loss *f, int64_t i, rm_row_state *state) {
   if (kl_holds(f, i, 0)) return rm_decide(kl_value_dd_ball, kl_value_ball, (void *)(uintptr_t)f, i, f->format, state);
   return dd_loss_limit(f, i, kl_limit(f, i, 0), state);
@@ -87,7 +87,7 @@ RM_STATIC uint64_t rm_kl_gradient(const rm_dd_loss *f, int64_t i, rm_row_state *
 }
 
 #if RM_DEVICE
-/* Found and stored, unless it is left; and the term of a sum (src/cuda/dd_sums.h), in which nothing is left out or factored out. */
+/* These find a result, and store it unless it is deferred; rm_kl_add adds the term of a sum (src/cuda/dd_sums.h), from which nothing is factored out. */
 RM_STATIC void rm_kl_loss_result(const void *operation, int64_t i, rm_row_state *state) {
   dd_loss_store((const rm_dd_loss *)operation, i, rm_kl_loss((const rm_dd_loss *)operation, i, state), state);
 }

@@ -1,4 +1,4 @@
-/* Terms of losses (loss/kernels.h) of a vector. Also device code.
+/* The terms of losses (loss/kernels.h) for a vector of pairs. Also device code.
  *
  * Bounds, u = 2^-53, relative to the term unless stated.
  *   terms     d, u; |d| < b decided by the rounded d: both branches of SQUARE agree up to (|d| - b)^2 <= u^2 b^2 there, and CLAMPED is off by u
@@ -7,12 +7,12 @@
  *   terms_dd  x - y = h + l exactly. SQUARE: h^2 exactly in two, 2 h l and its sum rounded, l^2 left out: 6 u^2; the other branch: s + e =
  *             2 |h| - b exactly, |e + 2 l| <= 3 u s: 10 u^2. Times scale: 20 u^2, with its own 16 u^2; times g: 17 u^2. The test adds
  *             low -+ err, rounded: 8 u^2. Below 128 u^2 = 2^-99: RM_TERM_DD_ERR.
- *   Products that underflow lose at most 2^-1070 each, scaled by at most 2^200 (1 + |g|): RM_TERM_LEAST (1 + |g|) covers that, unless a factor
+ *   Products that underflow lose at most 2^-1070 each, scaled by at most 2^200 (1 + |g|): RM_TERM_MIN_ERR (1 + |g|) covers that, unless a factor
  *   is 0: then the term is 0. Products that overflow on the way make the term or the bound infinite or NaN, which decides nothing.
  *
  * A bound of 0, which decides ties, rests on products and their errors being exact; p->exact says so of b and the scale s, powers of two or
  * at least 2^-200. terms: d is a multiple of 2^-149, so that products are multiples of 2^-749 at least. terms_dd: h at least 2^-300 and l 0 or
- * at least 2^-500 (RM_TERM_LEAST_HIGH, _LOW). Then h^2 and its error are multiples of 2^-704; m >= b, b m and e are multiples of 2^-504 and
+ * at least 2^-500 (RM_TERM_MIN_HIGH, _LOW). Then h^2 and its error are multiples of 2^-704; m >= b, b m and e are multiples of 2^-504 and
  * b (e + 2 l) of 2^-752, like its error 2^-804; s times all that is a multiple of 2^-1004. g times it has no second part before, and has one that
  * is exact where the product is at least 2^-900. */
 #ifndef RM_NN_LOSS_STEP_H
@@ -24,14 +24,14 @@
 
 #define RM_TERM_ERR RM_BOUND(0x1.4p-50)
 #define RM_TERM_DD_ERR RM_BOUND(0x1p-99)
-#define RM_TERM_LEAST 0x1p-850
-#define RM_TERM_LEAST_HIGH 0x1p-300
-#define RM_TERM_LEAST_LOW 0x1p-500
+#define RM_TERM_MIN_ERR 0x1p-850
+#define RM_TERM_MIN_HIGH 0x1p-300
+#define RM_TERM_MIN_LOW 0x1p-500
 
 RM_FN vf64 term_bound(vf64 t, vf64 d, vf64 g, double rel) {
-  const vf64 zero = vf64_set1(0.0), least = vf64_set1(RM_TERM_LEAST);
+  const vf64 zero = vf64_set1(0.0), min_err = vf64_set1(RM_TERM_MIN_ERR);
   const vm64 nothing = vm64_or(vf64_eq(d, zero), vf64_eq(g, zero));
-  const vf64 more = vf64_select(nothing, zero, vf64_mad(vf64_abs(g), least, least));
+  const vf64 more = vf64_select(nothing, zero, vf64_mad(vf64_abs(g), min_err, min_err));
   return vf64_mad(vf64_abs(t), vf64_set1(rel), more);
 }
 
@@ -87,8 +87,8 @@ RM_FN vf64 rm_term_value_dd(const rm_term_kind kind, const int by_g, const rm_te
   const vf64 x = vf64_load(p->x + i), y = vf64_load(p->y + i), g = by_g ? vf64_load(p->g + i) : vf64_set1(1.0);
   vf64 l, h = vf64_two_sum(x, vf64_neg(y), &l);
   const vf64 d = h, a = vf64_abs(h), al = vf64_select(vf64_lt(h, zero), vf64_neg(l), l);
-  const vm64 ordinary = vm64_and(vf64_le(vf64_set1(RM_TERM_LEAST_HIGH), a),
-                                 vm64_or(vf64_eq(l, zero), vf64_le(vf64_set1(RM_TERM_LEAST_LOW), vf64_abs(l))));
+  const vm64 ordinary = vm64_and(vf64_le(vf64_set1(RM_TERM_MIN_HIGH), a),
+                                 vm64_or(vf64_eq(l, zero), vf64_le(vf64_set1(RM_TERM_MIN_LOW), vf64_abs(l))));
   vf64 rest = p->exact ? vf64_select(ordinary, zero, one) : one;
   switch (kind) {
     case RM_TERM_SQUARE: {
@@ -124,7 +124,7 @@ RM_FN vf64 rm_term_value_dd(const rm_term_kind kind, const int by_g, const rm_te
   return h;
 }
 
-/* h + l, within err, rounded to binary64; the lanes in which that is open. An exact zero is +0. */
+/* h + l, within err, rounded to binary64; the lanes in which that is undecided. An exact zero is +0. */
 RM_FN vm64 rm_term_round_dd(vf64 h, vf64 l, vf64 err, vf64 *y) {
   const vm64 ends = vf64_undecided_f64(vf64_add(h, vf64_set1(0.0)), l, err, y);
   return vm64_or(ends, vm64_not(vf64_lt(vf64_abs(*y), vf64_set1(0x1.fffffffffffffp1023))));

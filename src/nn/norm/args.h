@@ -1,4 +1,4 @@
-/* A norm made ready on the host: its arguments checked. */
+/* The problems of norms and of their gradients. */
 #ifndef RM_NN_NORM_ARGS_H
 #define RM_NN_NORM_ARGS_H
 
@@ -9,30 +9,33 @@
 typedef struct {
   char *base;
   ptrdiff_t set[2], outer, inner;
-} rm_set_places;
+} rm_set_view;
 
 typedef struct {
   int format, centered; /* centered: the mean is subtracted; else root mean square */
   int64_t sets[2], outer, inner;
-  rm_set_places x, w, b, y, g; /* y: the result; g: the gradient, where there is one */
-  rm_set_places mean, variance; /* given ones, of one element a set; else they are the set's own */
+  rm_set_view x, w, b, y, g; /* y: the result; g: the gradient, where there is one */
+  rm_set_view mean, variance; /* given ones, of one element a set; else they are the set's own */
   char *found_mean, *found_root; /* NULL, or where the statistics of the sets are stored, one after the other */
   double eps;
-} rm_norm_job;
+} rm_norm_problem;
 
-/* The arguments of the public functions (include/repmath/nn.h), and their status; f->sets[0] is 0 where nothing is to be done. */
-rm_status rm_normalize_job(rm_norm_job *f, int format, const rm_norm_sets *sets, const void *x, const ptrdiff_t *sx, const void *w,
-                           const ptrdiff_t *sw, const void *b, const ptrdiff_t *sb, const void *mean, const ptrdiff_t *sm,
-                           const void *variance, const ptrdiff_t *sv, double eps, void *y, const ptrdiff_t *sy);
-/* Of a job that is made: where its statistics go. `position` is that of mean, which is followed by root. */
-rm_status rm_normalize_statistics_job(rm_norm_job *f, const rm_norm_sets *sets, const ptrdiff_t *sx, const ptrdiff_t *sw, const ptrdiff_t *sb,
-                                      const ptrdiff_t *sy, void *mean, void *root, int position);
-rm_status rm_normalize_backward_job(rm_norm_job *f, int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg,
-                                    const void *x, const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw, const void *mean,
-                                    const ptrdiff_t *sm, const void *variance, const ptrdiff_t *sv, double eps, void *dx,
-                                    const ptrdiff_t *sdx);
-rm_status rm_normalize_backward_weight_job(rm_norm_job *f, int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg,
-                                           const void *x, const ptrdiff_t *sx, const void *mean, const ptrdiff_t *sm,
-                                           const void *variance, const ptrdiff_t *sv, double eps, void *dw, const ptrdiff_t *sdw);
+/* The arguments of a public function: an array that it does not have, or that is not given, is NULL. */
+typedef enum { RM_NORM, RM_NORM_AND_STATISTICS, RM_NORM_GRADIENT, RM_NORM_WEIGHT_GRADIENT } rm_norm_function;
+typedef struct {
+  const void *base;
+  const ptrdiff_t *strides;
+} rm_norm_array;
+typedef struct {
+  rm_norm_function function;
+  int format;
+  const rm_norm_sets *sets;
+  double eps;
+  rm_norm_array g, x, w, b, mean, variance, out;
+  void *found_mean, *found_root;
+} rm_norm_call;
+
+/* Their status (include/repmath/nn.h), and the problem; f->sets[0] is 0 where nothing is to be done. */
+rm_status rm_norm_check(rm_norm_problem *f, const rm_norm_call *call);
 
 #endif

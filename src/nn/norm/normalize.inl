@@ -1,6 +1,7 @@
-/* layer_norm, rms_norm, group_norm and batch_norm: ((x - mean)/sqrt(variance + eps)) w + b with the exact mean and variance of a set.
+/* layer_norm, rms_norm, group_norm and batch_norm: ((x - mean)/sqrt(variance + eps)) w + b with the exact mean and variance of a set. Also device
+ * code.
  *
- * Approximately, u = 2^-53, M = RM_ROW_MOMENT_ERR. s = sum of x - c0 and q = sum of (x - c0)^2 for a number c0, first 0, are known within
+ * The fast phase, with u = 2^-53, M = RM_ROW_MOMENT_ERR. s = sum of x - c0 and q = sum of (x - c0)^2 for a number c0, first 0, are within
  * M sqrt(n q) (Cauchy, Schwarz) and M q. With p = s/n and m2 = q/n: c = c0 + p is within M sqrt(m2) + 3u (|p| + |c|) of the mean;
  * variance = m2 - p^2 is off by M m2 + 2 |p| (M sqrt(m2) + 2u |p|) + 3u m2 < 4 M m2, since p^2 <= m2 (1 + ...). Where variance is less than m2/4 the
  * sums are taken again, around c0 = c: then p is tiny. Without a mean, variance = m2 within 2 M m2. The root of v = variance + eps and its
@@ -27,13 +28,13 @@
 #include "formula.inc"
 #undef RM_NUM
 
-RM_STATIC char *set_of(const rm_set_places *p, int64_t set0, int64_t set1) { return p->base + set0 * p->set[0] + set1 * p->set[1]; }
+RM_STATIC char *set_of(const rm_set_view *p, int64_t set0, int64_t set1) { return p->base + set0 * p->set[0] + set1 * p->set[1]; }
 
-RM_HOST_EXTERN double rm_norm_given(const rm_norm_job *f, const rm_set_places *p, int64_t set0, int64_t set1) {
+RM_HOST_EXTERN double rm_norm_given(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1) {
   return rm_read_element(set_of(p, set0, set1), f->format);
 }
 
-RM_HOST_EXTERN void rm_norm_load(const rm_norm_job *f, const rm_set_places *p, int64_t set0, int64_t set1, double pad, const rm_row_state *state, double *to) {
+RM_HOST_EXTERN void rm_norm_load(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double pad, const rm_row_state *state, double *to) {
   const int64_t n = rm_norm_length(f);
   const char *from = set_of(p, set0, set1);
   for (int64_t k = 0; k < f->outer; k++) RM_ROW(state, load)(f->inner, from + k * p->outer, p->inner, f->format, pad, to + k * f->inner);
@@ -44,7 +45,7 @@ RM_STATIC void pad_by(int64_t n, double pad, double *x) {
   for (int64_t i = n; i % RM_ROW_PAD; i++) x[i] = pad;
 }
 
-RM_HOST_EXTERN int rm_norm_approximate(const rm_norm_job *f, int64_t set0, int64_t set1, double *x, const rm_row_state *state, rm_norm_statistics *t) {
+RM_HOST_EXTERN int rm_norm_approximate(const rm_norm_problem *f, int64_t set0, int64_t set1, double *x, const rm_row_state *state, rm_norm_statistics *t) {
   const int64_t length = rm_norm_length(f);
   const double n = (double)length;
   double s, q, off;
@@ -96,7 +97,7 @@ RM_STATIC int any_bad(int64_t n, const double *x) {
   return 0;
 }
 
-RM_HOST_EXTERN int rm_norm_classify(const rm_norm_job *f, int64_t set0, int64_t set1, int64_t n, const double *x) {
+RM_HOST_EXTERN int rm_norm_classify(const rm_norm_problem *f, int64_t set0, int64_t set1, int64_t n, const double *x) {
   if (f->variance.base) {
     const double m = rm_norm_given(f, &f->mean, set0, set1), v = rm_norm_given(f, &f->variance, set0, set1);
     if (!rm_is_finite(m) || !rm_is_finite(v)) return RM_SET_INVALID;
@@ -143,7 +144,7 @@ RM_STATIC double sign_of_deviation(rm_norm_row *r, int64_t i) {
   return (double)sign;
 }
 
-/* What is known of all elements of a row at once: rm_norm_row.checked. */
+/* What is known of all elements of a row: rm_norm_row.checked. */
 enum { UNCHECKED, FINITE, NOT_FINITE, NAN_THERE };
 
 RM_STATIC int any_nan(int64_t n, const double *x) {
@@ -152,7 +153,7 @@ RM_STATIC int any_nan(int64_t n, const double *x) {
   return 0;
 }
 
-RM_STATIC uint64_t slow(const rm_norm_job *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
+RM_STATIC uint64_t accurate_result(const rm_norm_problem *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
   uint32_t *flags = &state->flags;
   const double x = r->x[i], w = r->w[i], b = r->b[i];
   const int finite = rm_is_finite(w) && rm_is_finite(b) && rm_is_finite(x);
@@ -170,7 +171,7 @@ RM_STATIC uint64_t slow(const rm_norm_job *f, rm_norm_row *r, int64_t i, int kin
   return rm_decide(normalized_dd_ball, normalized_ball, r, i, f->format, state);
 }
 
-RM_HOST_EXTERN void rm_norm_row_begin(const rm_norm_job *f, int64_t set0, int64_t set1, rm_norm_row *r) {
+RM_HOST_EXTERN void rm_norm_row_begin(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_norm_row *r) {
   r->norm = f;
   r->n = rm_norm_length(f);
   r->set0 = set0, r->set1 = set1;
@@ -178,8 +179,8 @@ RM_HOST_EXTERN void rm_norm_row_begin(const rm_norm_job *f, int64_t set0, int64_
   r->checked = 0;
 }
 
-/* One number for each element of a set: those given, or a constant. */
-RM_STATIC void load_factor(const rm_norm_job *f, const rm_set_places *p, int64_t set0, int64_t set1, double otherwise, const rm_row_state *state,
+/* One number for each element of a set: the given ones, or a constant. */
+RM_STATIC void load_factor(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double otherwise, const rm_row_state *state,
                         double *to) {
   const int64_t n = rm_norm_length(f);
   if (p->base) {
@@ -189,7 +190,7 @@ RM_STATIC void load_factor(const rm_norm_job *f, const rm_set_places *p, int64_t
   for (int64_t i = 0; i < n || i % RM_ROW_PAD; i++) to[i] = otherwise;
 }
 
-RM_STATIC void rm_norm_factors(const rm_norm_job *f, int64_t set0, int64_t set1, rm_row_state *state, double *w, double *b) {
+RM_STATIC void rm_norm_factors(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_row_state *state, double *w, double *b) {
   const int moves = f->w.base && (f->w.set[0] || f->w.set[1]);
   const int moves_b = f->b.base && (f->b.set[0] || f->b.set[1]);
   if (state->loaded && !moves && !moves_b) return;
@@ -198,44 +199,44 @@ RM_STATIC void rm_norm_factors(const rm_norm_job *f, int64_t set0, int64_t set1,
   state->loaded = 1;
 }
 
-/* Results are stored at their places where these are next to each other, else in the last buffer until all are known. */
-RM_FN int in_place(const rm_norm_job *f) { return !RM_DEVICE && f->y.inner == rm_size_of(f->format); }
-RM_FN char *result_at(const rm_norm_job *f, int64_t set0, int64_t set1, int64_t i, const rm_row_state *state) {
+/* Results are stored in the output where they are next to each other there, else in the last buffer until all are known. */
+RM_FN int in_place(const rm_norm_problem *f) { return !RM_DEVICE && f->y.inner == rm_size_of(f->format); }
+RM_FN char *result_at(const rm_norm_problem *f, int64_t set0, int64_t set1, int64_t i, const rm_row_state *state) {
   const int64_t size = rm_size_of(f->format);
   if (in_place(f)) return set_of(&f->y, set0, set1) + i / f->inner * f->y.outer + i % f->inner * size;
   return (char *)rm_row_buffer(state, state->buffers) + i * size;
 }
-RM_STATIC void spread_blocks(const rm_norm_job *f, int64_t set0, int64_t set1, const rm_row_state *state) {
+RM_STATIC void spread_blocks(const rm_norm_problem *f, int64_t set0, int64_t set1, const rm_row_state *state) {
   if (in_place(f)) return;
   const rm_row_array blocks = {set_of(&f->y, set0, set1), f->y.outer, f->y.inner};
   for (int64_t k = 0; k < f->outer; k++) rm_row_spread(state, k * f->inner, &blocks, k, f->inner, f->format);
 }
 
-/* Stores what the bounds in *s decide, of elements u, v, w, b where `known`; the indices of others go to state->open. Returns their
- * number. */
-RM_STATIC int64_t round_blocks(const rm_norm_job *f, int64_t set0, int64_t set1, rm_row_operation op, rm_row_store *s, int known,
+/* Stores the results that the bounds in *s decide, where `known`, from elements u, v, w, b; the indices of others go to state->undecided. Returns
+ * their number. */
+RM_STATIC int64_t round_blocks(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_row_operation op, rm_row_store *s, int known,
                               const double *u, const double *v, const double *w, const double *b, rm_row_state *state) {
   int64_t count = 0;
   if (!known) {
-    for (int64_t i = 0; i < rm_norm_length(f); i++) state->open[i] = i;
+    for (int64_t i = 0; i < rm_norm_length(f); i++) state->undecided[i] = i;
     return rm_norm_length(f);
   }
   s->n = f->inner;
   for (int64_t block = 0; block < f->outer; block++) {
     const int64_t at = block * f->inner;
     s->u = u + at, s->v = v ? v + at : NULL, s->w = w ? w + at : NULL, s->b = b ? b + at : NULL;
-    s->out = result_at(f, set0, set1, at, state), s->open = state->open + count;
-    const int64_t open = RM_ROW(state, store)(op, s);
-    for (int64_t j = 0; at && j < open; j++) s->open[j] += at;
-    count += open;
+    s->out = result_at(f, set0, set1, at, state), s->undecided = state->undecided + count;
+    const int64_t undecided = RM_ROW(state, store)(op, s);
+    for (int64_t j = 0; at && j < undecided; j++) s->undecided[j] += at;
+    count += undecided;
   }
   return count;
 }
 
 #if !RM_DEVICE
-/* RN of a statistic that is `value` within `err`, or, where these do not decide, by the slow tiers. Ties: n times the mean is an integer in units of the
- * least number, and the root y has y^2 (n^2 v) = n^2, integers of fewer bits than those of a result above. */
-static void store_statistic(const rm_norm_row *r, int kind, double value, double err, rm_dd_ball_value_fn *near, rm_ball_value_fn *ball, char *to,
+/* Stores a rounded statistic, which is `value` within `err`, or, where these do not decide, by the accurate phase. Ties: n times the mean is an integer
+ * in units of the smallest number, and the root y has y^2 (n^2 v) = n^2, integers of fewer bits than those of a result above. */
+static void store_statistic(const rm_norm_row *r, int kind, double value, double err, rm_dd_ball_value_fn *dd_ball, rm_ball_value_fn *ball, char *to,
                             rm_row_state *state) {
   const int format = r->norm->format;
   uint64_t bits;
@@ -244,13 +245,13 @@ static void store_statistic(const rm_norm_row *r, int kind, double value, double
   if (kind == RM_SET_INVALID)
     bits = rm_nan_bits(format);
   else if (!rm_dd_ball_round(&v, format, RM_NEAREST, &state->flags, &bits))
-    bits = rm_decide(near, ball, (void *)(uintptr_t)r, 0, format, state);
+    bits = rm_decide(dd_ball, ball, (void *)(uintptr_t)r, 0, format, state);
   rm_write_bits(to, bits, format);
 }
 
-/* The mean and 1/sqrt(variance + eps) of a set, where they are wanted: t where they are known approximately, or NULL. A set that is known has
- * numbers alone, and its variance + eps is positive. */
-static void store_statistics(const rm_norm_job *f, rm_norm_row *r, const rm_norm_statistics *t, rm_row_state *state) {
+/* Stores the mean and 1/sqrt(variance + eps) of a set where the caller asks for them; t, or NULL, is what the fast phase knows of them. Such a set has
+ * finite numbers alone, and its variance + eps is positive. */
+static void store_statistics(const rm_norm_problem *f, rm_norm_row *r, const rm_norm_statistics *t, rm_row_state *state) {
   const int64_t at = (r->set0 * f->sets[1] + r->set1) * rm_size_of(f->format);
   const int kind = t ? RM_SET_ORDINARY : rm_norm_classify(f, r->set0, r->set1, r->n, r->x);
   const double unknown = rm_dd_ball_infinity();
@@ -262,38 +263,38 @@ static void store_statistics(const rm_norm_job *f, rm_norm_row *r, const rm_norm
 #endif
 
 RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state) {
-  const rm_norm_job *f = (const rm_norm_job *)operation;
+  const rm_norm_problem *f = (const rm_norm_problem *)operation;
   const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1], n = rm_norm_length(f);
-  if (f->format == RM_F64 && rm_row_left(state)) return;
+  if (f->format == RM_F64 && rm_row_defer(state)) return;
   double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *b = rm_row_buffer(state, 2);
   rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
   rm_norm_factors(f, set0, set1, state, w, b);
   rm_norm_statistics t;
   const int known = rm_norm_approximate(f, set0, set1, x, state, &t);
-  if (!known && rm_row_left(state)) return;
+  if (!known && rm_row_defer(state)) return;
   rm_row_store s = {.fmt = f->format};
   if (known) s.c = t.c, s.a = t.a, s.rel = t.rel, s.err = 1.01 * t.c_err * t.a;
-  const int64_t open = round_blocks(f, set0, set1, RM_ROW_AFFINE, &s, known, x, NULL, w, b, state);
-  state->tiers.fast += n - open;
-  if (open || f->found_mean || f->found_root) {
-    if (rm_row_left(state)) return;
-    rm_norm_row r; /* on a device its numbers take room that only the slow tiers have */
+  const int64_t undecided = round_blocks(f, set0, set1, RM_ROW_AFFINE, &s, known, x, NULL, w, b, state);
+  state->tiers.fast += n - undecided;
+  if (undecided || f->found_mean || f->found_root) {
+    if (rm_row_defer(state)) return;
+    rm_norm_row r; /* on a device its numbers take room that only the accurate phase has */
     rm_norm_row_begin(f, set0, set1, &r);
     state->limbs = RM_FIRST_LIMBS;
     r.x = x, r.w = w, r.b = b;
 #if !RM_DEVICE
     if (f->found_mean || f->found_root) store_statistics(f, &r, known ? &t : NULL, state);
 #endif
-    const int kind = open ? rm_norm_classify(f, set0, set1, n, x) : RM_SET_ORDINARY;
-    for (int64_t j = 0; j < open; j++) {
-      const int64_t i = state->open[j];
-      rm_write_bits(result_at(f, set0, set1, i, state), slow(f, &r, i, kind, state), f->format);
+    const int kind = undecided ? rm_norm_classify(f, set0, set1, n, x) : RM_SET_ORDINARY;
+    for (int64_t j = 0; j < undecided; j++) {
+      const int64_t i = state->undecided[j];
+      rm_write_bits(result_at(f, set0, set1, i, state), accurate_result(f, &r, i, kind, state), f->format);
     }
   }
   spread_blocks(f, set0, set1, state);
 }
 
-/* ------------------------------------------------------------------------------------------------ gradient by x
+/* ------------------------------------------------------------------------------------------------ gradient with respect to x
  *
  * (h_i - first/n - (x_i - mean) second/(n v))/sqrt(v), h = g w, first = sum of h (0 without a mean), second = sum of h (x - mean).
  * h is exact. With H = sum of h^2 and D >= sqrt(sum of (x - c)^2): first is known within M sqrt(n H), and second, around c for the mean,
@@ -320,12 +321,12 @@ RM_STATIC int is_flat(const rm_norm_row *r) {
   return 1;
 }
 
-RM_STATIC uint64_t slow_gradient(const rm_norm_job *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
+RM_STATIC uint64_t accurate_gradient(const rm_norm_problem *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
   if (!r->checked) r->checked = check_gradient(r, kind);
-  if (r->checked != FINITE && f->variance.base && kind != RM_SET_INVALID) { /* elements do not meet */
+  if (r->checked != FINITE && f->variance.base && kind != RM_SET_INVALID) { /* elements do not affect each other */
     const double h = r->g[i] * r->w[i];
     if (!rm_is_finite(r->g[i]) || !rm_is_finite(r->w[i])) return rm_norm_special(h, 1.0, !rm_is_nan(h) ? 0.0 : h, f->format, &state->flags);
-  } else if (r->checked != FINITE) { /* the sums of the gradient meet every element */
+  } else if (r->checked != FINITE) { /* the sums of the gradient contain every element */
     if (r->checked == NOT_FINITE) state->flags |= RM_FLAG_INVALID;
     return rm_nan_bits(f->format);
   }
@@ -333,9 +334,9 @@ RM_STATIC uint64_t slow_gradient(const rm_norm_job *f, rm_norm_row *r, int64_t i
 }
 
 RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *state) {
-  const rm_norm_job *f = (const rm_norm_job *)operation;
+  const rm_norm_problem *f = (const rm_norm_problem *)operation;
   const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1], n = rm_norm_length(f);
-  if (f->format == RM_F64 && rm_row_left(state)) return;
+  if (f->format == RM_F64 && rm_row_defer(state)) return;
   double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *g = rm_row_buffer(state, 2), *h = rm_row_buffer(state, 3);
   rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
   rm_norm_load(f, &f->g, set0, set1, 0.0, state, g);
@@ -359,11 +360,11 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
     s.err = 1.01 * t.a * (c1_err + t.c_err * (__builtin_fabs(s.b0) + b0_err));
     known = rm_is_finite(s.err) && rm_is_finite(s.slope);
   }
-  if (!known && rm_row_left(state)) return;
-  const int64_t open = round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, h, x, NULL, NULL, state);
-  state->tiers.fast += n - open;
-  if (open) {
-    if (rm_row_left(state)) return;
+  if (!known && rm_row_defer(state)) return;
+  const int64_t undecided = round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, h, x, NULL, NULL, state);
+  state->tiers.fast += n - undecided;
+  if (undecided) {
+    if (rm_row_defer(state)) return;
     rm_norm_row r;
     rm_norm_row_begin(f, set0, set1, &r);
     state->limbs = RM_FIRST_LIMBS;
@@ -372,10 +373,10 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
       for (int64_t i = 0; i < n; i++) h[i] = g[i] * w[i];
     const int kind = rm_norm_classify(f, set0, set1, n, x);
     const int flat = f->centered && !f->variance.base && kind != RM_SET_INVALID && is_flat(&r);
-    if (flat) state->tiers.fast += open;
-    for (int64_t j = 0; j < open; j++) {
-      const int64_t i = state->open[j];
-      rm_write_bits(result_at(f, set0, set1, i, state), flat ? 0 : slow_gradient(f, &r, i, kind, state), f->format);
+    if (flat) state->tiers.fast += undecided;
+    for (int64_t j = 0; j < undecided; j++) {
+      const int64_t i = state->undecided[j];
+      rm_write_bits(result_at(f, set0, set1, i, state), flat ? 0 : accurate_gradient(f, &r, i, kind, state), f->format);
     }
   }
   spread_blocks(f, set0, set1, state);

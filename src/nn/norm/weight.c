@@ -1,5 +1,5 @@
-/* The gradient by the weights of a norm (norm/weight_row.h): sums of g (x - mean)/sqrt(v) over all sets, for the elements that share
- * a weight. Down columns each thread adds its sets' terms. */
+/* The gradient with respect to the weights of a norm on the host (norm/weight_row.h): sums of g (x - mean)/sqrt(v) over all sets, for the elements
+ * that share a weight. In sums down columns each thread adds the terms of its sets. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@
 
 enum { COLUMNS = 512 };
 
-/* What one thread has added of its sets' terms: room for the elements of a set at sum (at most RM_WEIGHT_TERMS terms), bound, hi and lo. */
+/* The terms that one thread has added: arrays of the length of a set for the current sum (of at most RM_WEIGHT_TERMS terms), its bound, and hi and lo. */
 typedef struct {
   double *sum, *bound, *hi, *lo;
   int64_t terms, joins;
@@ -29,7 +29,7 @@ typedef struct {
   rm_norm_weights w;
   share *shares;
   int count;         /* of shares */
-  atomic_int *taken; /* more than there are, when the number of threads was raised meanwhile: then no sum is known */
+  atomic_int *taken; /* more than count if the number of threads was raised meanwhile: then no sum is known */
 } sums;
 
 static void join(share *own, int64_t n) {
@@ -39,10 +39,10 @@ static void join(share *own, int64_t n) {
   for (int64_t i = 0; i < n; i++) rm_norm_weight_join(&own->hi[i], &own->lo[i], &own->sum[i]);
 }
 
-/* The terms of a set, to the share of the thread. */
+/* Adds the terms of a set to the share of the thread. */
 static void terms_of_set(const void *operation, int64_t set, rm_row_state *state) {
   const sums *s = operation;
-  const rm_norm_job *f = &s->w.f;
+  const rm_norm_problem *f = &s->w.f;
   const rm_norm_statistics *t = &s->w.statistics[set];
   double *x = rm_row_buffer(state, 0), *g = rm_row_buffer(state, 1);
   if (!state->loaded) state->loaded = 1 + atomic_fetch_add(s->taken, 1);
@@ -56,10 +56,10 @@ static void terms_of_set(const void *operation, int64_t set, rm_row_state *state
   if (++own->terms == RM_WEIGHT_TERMS) join(own, f->inner);
 }
 
-/* The sums of the shares. */
+/* Adds the shares. */
 static void columns(const void *operation, int64_t block, rm_row_state *state) {
   const sums *s = operation;
-  const rm_norm_job *f = &s->w.f;
+  const rm_norm_problem *f = &s->w.f;
   const int64_t first = block * COLUMNS, n = f->inner - first < COLUMNS ? f->inner - first : COLUMNS;
   const int taken = atomic_load(s->taken);
   for (int64_t i = first; i < first + n; i++) {
@@ -77,7 +77,7 @@ static void columns(const void *operation, int64_t block, rm_row_state *state) {
 }
 
 static rm_status by_columns(sums *s) {
-  const rm_norm_job *f = &s->w.f;
+  const rm_norm_problem *f = &s->w.f;
   const size_t pitch = ((size_t)f->inner + 2 * RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD;
   atomic_int taken = 0;
   double *room = calloc((size_t)s->count * 4 * pitch, sizeof *room);
@@ -98,7 +98,7 @@ static rm_status by_columns(sums *s) {
   return status;
 }
 
-rm_status rm_norm_backward_weights(const rm_norm_job *f) {
+rm_status rm_norm_backward_weights(const rm_norm_problem *f) {
   const size_t sets = (size_t)(f->sets[0] * f->sets[1]);
   sums s = {{f->format, *f, calloc(sets + 1, sizeof(rm_norm_statistics)), calloc(sets + 1, 1)}, NULL, rm_threads_for(INT64_MAX), NULL};
   rm_status status = RM_ERR_MEMORY;

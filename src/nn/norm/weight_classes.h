@@ -17,7 +17,7 @@ typedef struct {
   uint32_t residues;
   char done;
   int64_t set;
-} weight_place;
+} weight_set;
 
 /* The Jacobi symbol (a/m), m odd: 1, -1, or 0 where they have a common divisor. */
 static int jacobi(uint64_t a, uint64_t m) {
@@ -50,7 +50,7 @@ static uint32_t residues_of(const rm_ball *q) {
 }
 
 static int by_residues(const void *a, const void *b) {
-  const weight_place *x = (const weight_place *)a, *y = (const weight_place *)b;
+  const weight_set *x = (const weight_set *)a, *y = (const weight_set *)b;
   return x->residues != y->residues ? (x->residues > y->residues) - (x->residues < y->residues) : (x->set > y->set) - (x->set < y->set);
 }
 
@@ -98,27 +98,27 @@ static void part_of_set(rm_ball *part, rm_weight_sum *r, int64_t set) {
 /* 1 where the sum is rational: *value is its quotient. 0 where it is not, or not known to be; state says so where memory lacks. */
 static int rm_weight_is_rational(rm_ball *value, rm_weight_sum *r, rm_row_state *state) {
   const int64_t sets = r->f->sets[0] * (r->range->set1_to - r->range->set1_from);
-  weight_place *place = (weight_place *)malloc(((size_t)sets + 1) * sizeof *place);
+  weight_set *order = (weight_set *)malloc(((size_t)sets + 1) * sizeof *order);
   rm_ball above, below, part, q0, *q = &r->row.ball.square;
   int64_t count = 0;
-  int rational = place != NULL;
-  if (!place) state->undecided |= RM_ROW_NO_MEMORY;
+  int rational = order != NULL;
+  if (!order) state->failure |= RM_ROW_NO_MEMORY;
   rm_ball_set(value, 0.0, RM_BALL_LIMBS);
   for (int64_t k = 0; k < sets && rational; k++) {
     part_of_set(&part, r, k);
     rational = rm_ball_is_exact(&part) && rm_ball_is_exact(q);
-    if (rational && !rm_ball_is_zero(&part)) place[count++] = (weight_place){residues_of(q), 0, k};
+    if (rational && !rm_ball_is_zero(&part)) order[count++] = (weight_set){residues_of(q), 0, k};
   }
-  if (rational) qsort(place, (size_t)count, sizeof *place, by_residues);
+  if (rational) qsort(order, (size_t)count, sizeof *order, by_residues);
   for (int64_t k = 0; k < count && rational; k++) {
-    if (place[k].done) continue;
-    part_of_set(&above, r, place[k].set);
+    if (order[k].done) continue;
+    part_of_set(&above, r, order[k].set);
     rm_ball_copy(&q0, q);
     rm_ball_set(&below, 1.0, RM_BALL_LIMBS);
-    for (int64_t j = k + 1; j < count && place[j].residues == place[k].residues; j++) {
-      if (place[j].done) continue;
-      part_of_set(&part, r, place[j].set);
-      place[j].done = (char)add_to_class(&above, &below, &part, &q0, q);
+    for (int64_t j = k + 1; j < count && order[j].residues == order[k].residues; j++) {
+      if (order[j].done) continue;
+      part_of_set(&part, r, order[j].set);
+      order[j].done = (char)add_to_class(&above, &below, &part, &q0, q);
     }
     rational = rm_ball_is_exact(&above) && rm_ball_is_exact(&below);
     if (!rational || rm_ball_is_zero(&above)) continue;
@@ -127,7 +127,7 @@ static int rm_weight_is_rational(rm_ball *value, rm_weight_sum *r, rm_row_state 
     rm_ball_mul(&below, &below, &part);
     rm_ball_div(value, &above, &below); /* squares are one class */
   }
-  free(place);
+  free(order);
   return rational;
 }
 

@@ -1,11 +1,11 @@
-/* The gradient by the weights of a norm: statistics of all sets, then sums over sets, one weight after the other. Also device code; included
- * after norm/statistics.inc for both kinds of numbers.
+/* The gradient with respect to the weights of a norm: statistics of all sets, then sums over sets, one weight after the other. Also device code, which
+ * is included after norm/statistics.inc for both kinds of numbers.
  *
- * Where a weight is shared within blocks only by sets (layer norm), sums run down columns: t = g (x - c) a is rounded by at most 3u and off
- * by |t| rel (a's error, normalize.inl) and |g| a c_err; a share of the sets adds at most RM_WEIGHT_TERMS terms plainly, then joins them by
+ * Where only the elements at one index of all sets share a weight (layer norm), sums run down columns: t = g (x - c) a is rounded by at most 3u and off
+ * by |t| rel (a's error, normalize.inl) and |g| a c_err; a share of the sets adds at most RM_WEIGHT_TERMS terms in binary64, and adds their sum to the total by
  * two-sums. Otherwise a block's sum of g (x - c) is off by RM_ROW_MOMENT_ERR sqrt(sum of g^2) D and c_err |sum of g| (normalize.inl).
  *
- * Sums of quotients by different roots have no useful separation bound. Where no bits tell one from a boundary of rounding it is undecided, an
+ * Sums of quotients by different roots have no useful separation bound. One that no precision distinguishes from a boundary of rounding is undecided, an
  * error. A sum is a boundary only if it is rational, which the host finds out (norm/weight_classes.h). A device has no memory for that: parts of
  * equal squares are added first, which makes them 0, for up to RM_WEIGHT_GROUPS squares at once, for any number of them at RM_WEIGHT_LIMBS limbs,
  * where squares of fewer than 4,500 bits are exact; a sum that is rational by squares in the ratio of squares is undecided there. */
@@ -23,7 +23,7 @@ typedef struct {
 } rm_weight_range;
 
 typedef struct {
-  const rm_norm_job *f;
+  const rm_norm_problem *f;
   rm_row_state *state;
   double *x, *g;
   const rm_weight_range *range;
@@ -47,12 +47,12 @@ typedef struct {
 #include "weight_classes.h"
 #endif
 
-/* Also x, in the first buffer. */
+/* Finds the statistics of a set, and loads x into the first buffer. */
 RM_STATIC void rm_norm_weight_statistics(const void *operation, int64_t set, rm_row_state *state) {
   const rm_norm_weights *s = (const rm_norm_weights *)operation;
-  const rm_norm_job *f = &s->f;
+  const rm_norm_problem *f = &s->f;
   const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1];
-  if (f->format == RM_F64 && rm_row_left(state)) return;
+  if (f->format == RM_F64 && rm_row_defer(state)) return;
   double *x = rm_row_buffer(state, 0);
   rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
   rm_norm_statistics t = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0}; /* threads of a block each have their own */
@@ -60,13 +60,13 @@ RM_STATIC void rm_norm_weight_statistics(const void *operation, int64_t set, rm_
   if (!known) t.rel = -1.0;
   s->statistics[set] = t;
   s->kind[set] = RM_SET_ORDINARY;
-  if (known || rm_row_left(state)) return;
+  if (known || rm_row_defer(state)) return;
   s->kind[set] = (signed char)rm_norm_classify(f, set0, set1, rm_norm_length(f), x);
 }
 
 /* A NaN for a set of no definite statistics, or a sum with a gradient that is not finite; else 0. */
 RM_STATIC int rm_norm_weight_is_bad(const rm_norm_weights *s, const rm_weight_range *w, int *nan) {
-  const rm_norm_job *f = &s->f;
+  const rm_norm_problem *f = &s->f;
   int bad = 0;
   for (int64_t s0 = 0; s0 < f->sets[0]; s0++) {
     for (int64_t s1 = w->set1_from; s1 < w->set1_to; s1++) {
@@ -85,11 +85,11 @@ RM_STATIC int rm_norm_weight_is_bad(const rm_norm_weights *s, const rm_weight_ra
   return bad;
 }
 
-/* By what is always right. */
-RM_STATIC uint64_t rm_norm_weight_slowly(const rm_norm_weights *s, const rm_weight_range *range, rm_row_state *state) {
+/* The accurate phase of a weight. */
+RM_STATIC uint64_t rm_norm_weight_accurate(const rm_norm_weights *s, const rm_weight_range *range, rm_row_state *state) {
   const int format = s->f.format;
   int nan = 0;
-  if (rm_norm_weight_is_bad(s, range, &nan)) { /* an infinite term meets a deviation whose size no limit gives */
+  if (rm_norm_weight_is_bad(s, range, &nan)) { /* an infinite term is multiplied by a deviation without a limit */
     if (!nan) state->flags |= RM_FLAG_INVALID;
     return rm_nan_bits(format);
   }
@@ -104,10 +104,10 @@ RM_STATIC uint64_t rm_norm_weight_slowly(const rm_norm_weights *s, const rm_weig
     state->tiers.double_double++;
     return bits;
   }
-  if (!rm_weight_is_rational(&value, &w, state)) return rm_decide_widely(weight_gradient_ball, &w, 0, INT64_MIN, format, state);
+  if (!rm_weight_is_rational(&value, &w, state)) return rm_decide_in_balls(weight_gradient_ball, &w, 0, INT64_MIN, format, state);
   state->tiers.accumulator++;
   if (rm_ball_round(&value, format, RM_NEAREST, &state->flags, &bits)) return bits;
-  state->undecided |= RM_ROW_UNDECIDED;
+  state->failure |= RM_ROW_UNDECIDED;
   return rm_nan_bits(format);
 #else
   return rm_decide(weight_gradient_dd_ball, weight_gradient_ball, &w, 0, format, state);
@@ -119,20 +119,20 @@ RM_STATIC void rm_norm_weight_finish(const rm_norm_weights *s, const rm_weight_r
   uint64_t bits;
   if (rm_dd_ball_round(value, s->f.format, RM_NEAREST, &state->flags, &bits))
     state->tiers.fast++;
-  else if (rm_row_left(state))
+  else if (rm_row_defer(state))
     return;
   else
-    bits = rm_norm_weight_slowly(s, range, state);
+    bits = rm_norm_weight_accurate(s, range, state);
   rm_write_bits(out, bits, s->f.format);
 }
 
 /* Column i, of all sets. */
-RM_FN rm_weight_range rm_norm_weight_column(const rm_norm_job *f, int64_t i) {
+RM_FN rm_weight_range rm_norm_weight_column(const rm_norm_problem *f, int64_t i) {
   const rm_weight_range range = {0, f->sets[1], 0, f->outer, i, i + 1};
   return range;
 }
 
-/* Terms of one column that were added plainly, to the sum in two parts. */
+/* Adds the sum of terms of one column to the total in two parts. */
 RM_FN void rm_norm_weight_join(double *hi, double *lo, double *sum) {
   double e;
   *hi = rm_two_sum(*hi, *sum, &e);
@@ -150,25 +150,25 @@ RM_FN void rm_norm_weight_add(rm_dd_ball *total, double hi, double lo, double bo
   rm_dd_ball_add(total, total, &v);
 }
 
-/* What a term's bound is made of: relative to the term, and to g. */
+/* The bound of a term: one part is relative to the term, one to g. */
 RM_FN double rm_norm_weight_rel(const rm_norm_statistics *t) { return t->rel + (RM_WEIGHT_TERMS + 8) * 0x1p-53; }
 RM_FN double rm_norm_weight_err(const rm_norm_statistics *t) { return 1.01 * t->a * t->c_err; }
 
-/* One weight for a block of each set, or for all of them; how many there are. */
-static inline int64_t rm_norm_weight_channels(const rm_norm_job *f) { return f->sets[1] * (f->w.outer ? f->outer : 1); }
+/* The number of weights, where each belongs to one block of the sets, or to all blocks. */
+static inline int64_t rm_norm_weight_channels(const rm_norm_problem *f) { return f->sets[1] * (f->w.outer ? f->outer : 1); }
 RM_STATIC void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_state *state) {
   const rm_norm_weights *s = (const rm_norm_weights *)operation;
-  const rm_norm_job *f = &s->f;
+  const rm_norm_problem *f = &s->f;
   const int per_block = f->w.outer != 0;
   const int64_t set1 = per_block ? at / f->outer : at, block = per_block ? at % f->outer : 0;
   const rm_weight_range range = {set1, set1 + 1, block, per_block ? block + 1 : f->outer, 0, f->inner};
   double *x = rm_row_buffer(state, 0), *g = rm_row_buffer(state, 1), *ones = rm_row_buffer(state, 2), *h = rm_row_buffer(state, 3);
-  if (f->format == RM_F64 && rm_row_left(state)) return;
+  if (f->format == RM_F64 && rm_row_defer(state)) return;
   for (int64_t i = 0; !state->loaded && (i < f->inner || i % RM_ROW_PAD); i++) ones[i] = 1.0;
   state->loaded = 1;
   rm_dd_ball total, term;
   rm_dd_ball_set(&total, 0.0, 0);
-  rm_norm_job part = *f;
+  rm_norm_problem part = *f;
   part.outer = 1;
   for (int64_t s0 = 0; s0 < f->sets[0]; s0++) {
     const rm_norm_statistics *t = &s->statistics[s0 * f->sets[1] + set1];

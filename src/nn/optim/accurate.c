@@ -1,1 +1,3 @@
-#include "accurate.inl" /* also device code: CUDA includes it too */
+/* The accurate phase of optimiser steps and of gradient clipping, on the host. */
+#include "accurate.inl"
+#include "clip_accurate.inl"

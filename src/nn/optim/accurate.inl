@@ -1,11 +1,11 @@
-/* The slow tiers of optimiser steps: each quantity of an element by the formula in double-double, then in wide numbers, and
- * where something is not finite by its limit. Also compiled as device code. */
+/* The accurate phase of optimiser steps evaluates each quantity of an element in double-double, then in balls, and takes the limit of the formula
+ * where an operand is not finite. Also device code. */
 #include <stddef.h>
 
 #include "../../../crlibm/enclosure/ball.h"
 #include "../../../crlibm/fp/exact.h"
 #include "../../../crlibm/enclosure/dd_ball.h"
-#include "optimizers.h"
+#include "args.h"
 
 #define RM_NUM dd_ball
 #include "formula.inc"
@@ -27,10 +27,10 @@
  * where it is nearer to 0 than that. */
 typedef struct {
   rm_ball x, y, x_z, y_z; /* x/z and y/z; all 0 when both are */
-  int64_t least;          /* F is 0 or at least 2^least; beyond t = 2^40, where that is not computed, no interval is below 2^least */
+  int64_t separation;     /* F is 0 or at least 2^separation; beyond t = 2^40, where that is not computed, no interval is below 2^separation */
 } step_powers;
 
-RM_STATIC int64_t place_of(double beta) { /* beta is a multiple of 2^-k */
+RM_STATIC int64_t fraction_bits(double beta) { /* beta is a multiple of 2^-k, k the result */
   int e;
   if (beta == 0.0) return 0;
   const uint64_t m = rm_decompose(beta, &e);
@@ -39,7 +39,7 @@ RM_STATIC int64_t place_of(double beta) { /* beta is a multiple of 2^-k */
 
 RM_COLD void step_powers_of(step_powers *w, const rm_optimizer *o, int n) {
   rm_ball one, ratio;
-  const int64_t places = 2 * place_of(o->beta1) + place_of(o->beta2);
+  const int64_t fractions = 2 * fraction_bits(o->beta1) + fraction_bits(o->beta2);
   const int first = o->beta1 >= o->beta2;
   rm_ball_set(&w->x, o->beta1, n);
   rm_ball_pow(&w->x, &w->x, (uint64_t)o->t);
@@ -55,7 +55,7 @@ RM_COLD void step_powers_of(step_powers *w, const rm_optimizer *o, int n) {
   rm_ball_set_u64(&one, o->beta1 != 0.0 || o->beta2 != 0.0, n);
   rm_ball_copy(first ? &w->x_z : &w->y_z, &one);
   rm_ball_copy(first ? &w->y_z : &w->x_z, &ratio);
-  w->least = o->t > (INT64_C(1) << 40) ? -RM_BALL_EXPONENT : -8592 - o->t * places;
+  w->separation = o->t > (INT64_C(1) << 40) ? -RM_BALL_EXPONENT : -8592 - o->t * fractions;
 }
 
 /* r = u v + r */
@@ -91,7 +91,7 @@ RM_COLD int sign_of_f(const step_powers *w, const rm_ball *square, const rm_ball
   const int sign = rm_ball_sign(f);
   if (sign != RM_SIGN_UNKNOWN || rm_ball_is_unknown(f)) return sign;
   const int64_t top_z = flat ? rm_ball_max(rm_ball_top(&w->x), rm_ball_top(&w->y)) : 0;
-  return rm_ball_top(f) + top_z < w->least ? 0 : sign;
+  return rm_ball_top(f) + top_z < w->separation ? 0 : sign;
 }
 
 RM_COLD int side_of(const rm_optimizer *o, const step_powers *w, const rm_ball *q, double p, double m, double s) {
@@ -164,13 +164,13 @@ RM_COLD int beside_boundary(const rm_optimizer *o, const rm_ball *r, double p, d
   return rm_ball_round(&q, o->format, RM_NEAREST, flags, bits);
 }
 
-/* The last tier. The states and SGD's parameter are sums of products of at most five binary64 numbers, multiples of 2^-5370 below
+/* The last phase. The states and SGD's parameter are sums of products of at most five binary64 numbers, multiples of 2^-5370 below
  * 2^4100: at 512 limbs they are exact, so they are decided.
  *
  * Adam's p' is on a boundary of rounding, or beside one by less than any precision shows, where its limit for x = y = 0 is a boundary.
  * So when a precision leaves one boundary, the side is asked for. That stays unknown only where the powers, cut to 512 limbs, cancel to
  * more than 30,000 bits without being equal: then RM_STEP_UNDECIDED is among the flags and the result is NaN. */
-RM_COLD uint64_t widely(int which, const rm_optimizer *o, double p, double g, double m, double v, uint32_t *flags) {
+RM_COLD uint64_t decide_in_balls(int which, const rm_optimizer *o, double p, double g, double m, double v, uint32_t *flags) {
   uint64_t bits = 0;
   for (int n = 4; n <= RM_BALL_LIMBS; n = n == 4 ? 32 : n * 4) {
     rm_step_numbers_ball c;
@@ -191,7 +191,7 @@ RM_STATIC uint64_t finite_quantity(int which, const rm_optimizer *o, double p, d
   __builtin_memcpy(&c, o->numbers, sizeof c);
   quantity_dd_ball(&r, which, &c, o, p, g, m, v, 0);
   if (rm_dd_ball_round(&r, o->format, RM_NEAREST, flags, &bits)) return bits;
-  return widely(which, o, p, g, m, v, flags);
+  return decide_in_balls(which, o, p, g, m, v, flags);
 }
 
 /* A finite number as its sign: what IEEE 754's rules for infinities ask of it. */
@@ -268,7 +268,7 @@ RM_HOST_EXTERN uint32_t rm_optimizer_accurate(const rm_optimizer *o, rm_optimize
   return flags;
 }
 
-RM_HOST_EXTERN uint32_t rm_optimizer_slowly(const rm_optimizer *o, int64_t begin, int64_t end) {
+RM_HOST_EXTERN uint32_t rm_optimizer_accurate_range(const rm_optimizer *o, int64_t begin, int64_t end) {
   const size_t size = (size_t)rm_size_of(o->format);
   uint32_t flags = 0;
   for (int64_t i = begin; i < end; i++) {

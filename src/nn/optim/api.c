@@ -1,4 +1,4 @@
-/* The public optimiser steps: floating-point environment, threads. */
+/* The public optimiser steps: threads over the vector loop, or over the accurate phase. */
 #include "../../runtime/env.h"
 #include "../../runtime/threads.h"
 #include "../rows/kernels.h"
@@ -8,20 +8,19 @@ enum { GRAIN = 1 << 14 }; /* elements that are worth a thread */
 
 typedef struct {
   const rm_optimizer *o;
-  rm_optimizer_fn *step;
-} task;
+  rm_optimizer_fn *loop;
+} plan;
 
 static uint32_t part(const void *context, int64_t begin, int64_t end) {
-  const task *t = context;
-  return t->step(t->o, begin, end);
+  const plan *p = context;
+  return p->loop(p->o, begin, end);
 }
 
-static rm_status run(const rm_optimizer *o, const struct rm_nn_kernels *kernels) {
+static rm_status run(const rm_optimizer *o, rm_optimizer_fn *const *loops) {
   const rm_env env = rm_env_enter();
-  rm_optimizer_fn *const *table = o->kind == RM_SGD ? kernels->sgd : kernels->adam;
   const int fast = o->constants.fast;
-  const task t = {o, fast ? table[o->format] : rm_optimizer_slowly};
-  const uint32_t flags = rm_in_parts(o->n, fast ? GRAIN : GRAIN / 64, part, &t);
+  const plan p = {o, fast ? loops[o->format] : rm_optimizer_accurate_range};
+  const uint32_t flags = rm_in_parts(o->n, fast ? GRAIN : GRAIN / 64, part, &p);
   rm_env_leave(env, flags & ~RM_STEP_UNDECIDED);
   return flags & RM_STEP_UNDECIDED ? RM_ERR_UNDECIDED : RM_OK;
 }
@@ -29,16 +28,16 @@ static rm_status run(const rm_optimizer *o, const struct rm_nn_kernels *kernels)
 rm_status rm_sgd_step(int format, int64_t n, void *p, const void *g, void *b, const rm_sgd_options *options) {
   const struct rm_nn_kernels *kernels = rm_nn_kernels();
   if (!kernels) return RM_ERR_ISA;
-  rm_optimizer o;
-  const rm_status status = rm_sgd_job(&o, format, n, p, g, b, options);
-  return status || n == 0 ? status : run(&o, kernels);
+  rm_optimizer o = {.kind = RM_SGD, .format = format, .n = n, .p = p, .m = b, .g = g};
+  const rm_status status = rm_sgd_check(&o, options);
+  return status || n == 0 ? status : run(&o, kernels->sgd);
 }
 
 rm_status rm_adam_step(int format, int64_t n, void *p, const void *g, void *m, void *v, void *w,
                        const rm_adam_options *options) {
   const struct rm_nn_kernels *kernels = rm_nn_kernels();
   if (!kernels) return RM_ERR_ISA;
-  rm_optimizer o;
-  const rm_status status = rm_adam_job(&o, format, n, p, g, m, v, w, options);
-  return status || n == 0 ? status : run(&o, kernels);
+  rm_optimizer o = {.kind = RM_ADAM, .format = format, .n = n, .p = p, .m = m, .v = v, .w = w, .g = g};
+  const rm_status status = rm_adam_check(&o, options);
+  return status || n == 0 ? status : run(&o, kernels->adam);
 }

@@ -1,15 +1,64 @@
-/* A step of an optimiser made ready on the host: its arguments checked, what depends on them alone computed. The functions take
- * the arguments of the public ones (include/repmath/optim.h) and return their status; *job is for the loops only when it is
- * RM_OK and job->n is not 0. */
+/* The problem of a step of an optimiser: its arguments, and what depends on them alone.
+ *
+ * With the gradient d = +-g (+ decay p, when coupled), the states and the parameter become (spec.md, section 5)
+ *
+ *   SGD     b' = RN(beta1 b + keep d)              with momentum, from the second step on; at the first b' = RN(d)
+ *           p' = RN(p - lr x)                      x = d without momentum, b' with it, d + beta1 b' with Nesterov's
+ *   Adam    m' = RN(beta1 m + (1 - beta1) d)
+ *           v' = RN(beta2 v + (1 - beta2) d^2),    w' = max(w, v') with amsgrad
+ *           p' = RN(a p - lr (m'/D1) / (sqrt(s/D2) + eps)),  Dk = 1 - betak^t, s = v' or w', a = 1 - lr decay (AdamW) or 1 */
 #ifndef RM_NN_OPTIM_ARGS_H
 #define RM_NN_OPTIM_ARGS_H
 
-#include "../../../include/repmath/optim.h"
-#include "optimizers.h"
+#include <stdint.h>
 
-rm_status rm_sgd_job(rm_optimizer *job, int format, int64_t n, void *p, const void *g, void *b,
-                     const rm_sgd_options *options);
-rm_status rm_adam_job(rm_optimizer *job, int format, int64_t n, void *p, const void *g, void *m, void *v, void *w,
-                      const rm_adam_options *options);
+#include "../../../crlibm/fp/bits.h"
+#include "../../../include/repmath/optim.h"
+
+enum { RM_SGD, RM_ADAM };
+enum { FIRST_MOMENT, SECOND_MOMENT, PARAMETER }; /* the quantities of optim/formula.inc */
+
+/* Coefficients of the vector loops in two parts, each within 2^-100 of the number of the formula (rate and eps: within
+ * 2^-85); fast = 0 when one of them is not 0 and outside 2^-200 ... 2^200, or not known so well. lr, decay, beta1 and beta2
+ * are exact. */
+typedef struct {
+  int fast;
+  double keep1[2], keep2[2]; /* 1 - dampening or 1 - beta1; 1 - beta2 */
+  double rate[2],
+      eps[2]; /* Adam: lr sqrt(D2)/D1 and eps sqrt(D2), for the quotient's numerator and denominator times sqrt(D2) */
+  double a[2];
+} rm_optimizer_constants;
+
+typedef struct {
+  int kind, format;
+  int64_t n;
+  char *p, *m, *v, *w; /* m: momentum buffer or first moment; NULL where there is none */
+  const char *g;
+  double lr, beta1, beta2, eps, decay, dampening; /* beta1: momentum of SGD; decay: coupled, or decoupled */
+  int64_t t;
+  int negate, first, nesterov, decoupled;
+  rm_optimizer_constants constants;
+  double numbers[10][3]; /* the same in double-double, with bounds: crlibm/enclosure/dd_ball.h */
+} rm_optimizer;
+
+/* The status of the arguments: the public function has put kind, format, n and the arrays into *o, the rest is set here. */
+rm_status rm_sgd_check(rm_optimizer *o, const rm_sgd_options *options);
+rm_status rm_adam_check(rm_optimizer *o, const rm_adam_options *options);
+
+/* One element: the numbers that a step reads and replaces, as bits of the format. */
+typedef struct {
+  uint64_t p, g, m, v, w;
+} rm_optimizer_element;
+
+/* Among the flags: no precision decided a parameter, which is NaN then. */
+#define RM_STEP_UNDECIDED (UINT32_C(1) << 31)
+
+/* Elements [begin, end). Returns RM_FLAG_* bits and RM_STEP_UNDECIDED. */
+typedef uint32_t rm_optimizer_fn(const rm_optimizer *o, int64_t begin, int64_t end);
+
+/* The accurate phase of one element, whatever it holds. */
+RM_HOST_EXTERN uint32_t rm_optimizer_accurate(const rm_optimizer *o, rm_optimizer_element *e);
+/* The same for the elements [begin, end). */
+RM_HOST_EXTERN uint32_t rm_optimizer_accurate_range(const rm_optimizer *o, int64_t begin, int64_t end);
 
 #endif

@@ -1,4 +1,4 @@
-/* Gradient clipping: the factor from an exact sum of squares, and the slow tiers of a product with it. Also device code. */
+/* The factor of gradient clipping from an exact sum of squares, and the accurate phase of a product with it. Also device code. */
 #include <stddef.h>
 
 #include "clip.h"
@@ -18,7 +18,7 @@ typedef char rm_totals_are_exact[64 * SUM_LIMBS >= RM_ACC_DIGIT_BITS * RM_ACC_DI
 RM_STATIC uint64_t clipped(const rm_clip *c, double g, uint32_t *flags) {
   rm_dd_ball x, factor;
   uint64_t bits;
-  __builtin_memcpy(&factor, c->near, sizeof factor);
+  __builtin_memcpy(&factor, c->factor, sizeof factor);
   rm_dd_ball_set(&x, g, 0);
   rm_dd_ball_mul(&x, &x, &factor);
   if (rm_dd_ball_round(&x, c->format, RM_NEAREST, flags, &bits)) return bits;
@@ -43,7 +43,7 @@ RM_HOST_EXTERN uint64_t rm_clip_accurate(const rm_clip *c, uint64_t g, uint32_t 
   return rm_is_infinite(x) ? rm_invalid(c->format, flags) : 0;
 }
 
-RM_HOST_EXTERN uint32_t rm_clip_slowly(const rm_clip *c, int64_t begin, int64_t end) {
+RM_HOST_EXTERN uint32_t rm_clip_accurate_range(const rm_clip *c, int64_t begin, int64_t end) {
   const size_t size = (size_t)rm_size_of(c->format);
   uint32_t flags = 0;
   for (int64_t i = begin; i < end; i++) {
@@ -67,7 +67,7 @@ RM_HOST_EXTERN int rm_clip_prepare(rm_clip *c) {
   rm_dd_ball_sqrt(&root, &root);
   rm_dd_ball_set(&limit, c->max_norm, 0);
   rm_dd_ball_div(&limit, &limit, &root);
-  __builtin_memcpy(c->near, &limit, sizeof limit);
+  __builtin_memcpy(c->factor, &limit, sizeof limit);
   c->c[0] = limit.hi;
   c->c[1] = limit.lo;
   c->fast = limit.err <= limit.hi * 0x1p-100 && limit.hi >= 0x1p-200;

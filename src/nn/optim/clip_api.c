@@ -1,4 +1,4 @@
-/* The public gradient clipping. */
+/* The public function of gradient clipping, and the root of a total. */
 #include "clip.h"
 
 #include "../../../crlibm/fp/round.h"
@@ -12,12 +12,12 @@ enum { GRAIN = 1 << 15 };
 
 typedef struct {
   const rm_clip *c;
-  rm_clip_fn *step;
-} task;
+  rm_clip_fn *loop;
+} plan;
 
 static uint32_t part(const void *context, int64_t begin, int64_t end) {
-  const task *t = context;
-  return t->step(t->c, begin, end);
+  const plan *t = context;
+  return t->loop(t->c, begin, end);
 }
 
 rm_status rm_clip_to_norm(int format, int64_t n, void *g, const rm_accumulator *squares, double max_norm) {
@@ -39,7 +39,7 @@ rm_status rm_clip_to_norm(int format, int64_t n, void *g, const rm_accumulator *
     const size_t size = (size_t)rm_size_of(format);
     for (int64_t i = 0; i < n; i++) __builtin_memcpy(c.g + (size_t)i * size, &bits, size);
   } else if (rm_clip_prepare(&c)) {
-    const task t = {&c, c.fast ? kernels->clip[format] : rm_clip_slowly};
+    const plan t = {&c, c.fast ? kernels->clip[format] : rm_clip_accurate_range};
     flags = rm_in_parts(n, GRAIN, part, &t);
   }
   rm_env_leave(env, flags);

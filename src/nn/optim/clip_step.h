@@ -1,31 +1,31 @@
-/* Gradients scaled to a norm, over vectors: c g in two parts, with the bound of the linear steps of optimisers. */
+/* Gradient clipping over vectors: c g in two parts, with the bound of the linear terms of optimisers (optim/step.h). */
 #ifndef RM_NN_OPTIM_CLIP_STEP_H
 #define RM_NN_OPTIM_CLIP_STEP_H
 
 #include "clip.h"
 #include "step.h"
 
-/* Returns the lanes that are open. Also device code. */
+/* Returns the undecided lanes. Also device code. */
 RM_FN vm64 rm_clip_values(const rm_clip *c, const char *at, const int fmt, vf64 *y) {
   const vf64 g = rm_load_elements(at, fmt);
   const rm_vpair product = rm_vtimes(rm_vcoefficient(c->c), 1, rm_vone(g), 0);
-  const vm64 open = rm_settle_linear(product, vf64_abs(product.hi), fmt, y);
-  return fmt == RM_F64 ? vm64_or(open, rm_step_outside(g)) : open;
+  const vm64 undecided = rm_step_round_linear(product, vf64_abs(product.hi), fmt, y);
+  return fmt == RM_F64 ? vm64_or(undecided, rm_step_outside(g)) : undecided;
 }
 
 #if !RM_DEVICE
 
 RM_FN uint32_t rm_clip_vector(const rm_clip *c, char *at, const int fmt, uint32_t live) {
   vf64 y;
-  const vm64 open = rm_clip_values(c, at, fmt, &y);
-  const uint32_t lanes = vm64_bits(open) & live;
-  uint64_t slow[RM_LANES];
+  const vm64 undecided = rm_clip_values(c, at, fmt, &y);
+  const uint32_t lanes = vm64_bits(undecided) & live;
+  uint64_t accurate[RM_LANES];
   uint32_t flags = 0;
   for (int i = 0; lanes >> i; i++)
-    if (lanes >> i & 1) slow[i] = rm_clip_accurate(c, rm_read_bits(at + i * rm_size_of(fmt), fmt), &flags);
+    if (lanes >> i & 1) accurate[i] = rm_clip_accurate(c, rm_read_bits(at + i * rm_size_of(fmt), fmt), &flags);
   rm_store_elements(at, y, fmt);
   for (int i = 0; lanes >> i; i++)
-    if (lanes >> i & 1) rm_write_bits(at + i * rm_size_of(fmt), slow[i], fmt);
+    if (lanes >> i & 1) rm_write_bits(at + i * rm_size_of(fmt), accurate[i], fmt);
   return flags;
 }
 

@@ -1,5 +1,5 @@
-/* The CPU's loops of optimiser steps over vectors (optim/step.h). Lanes in which a number is left open are done again, by
- * rm_optimizer_accurate, from what they held before. */
+/* The loops of optimiser steps over vectors (optim/step.h) on the host. rm_optimizer_accurate evaluates undecided lanes again, from what the
+ * arrays held before. */
 #ifndef RM_NN_OPTIM_LOOP_H
 #define RM_NN_OPTIM_LOOP_H
 
@@ -21,35 +21,34 @@ RM_FN void rm_write_step(const rm_step_arrays *a, int64_t i, const rm_optimizer_
   if (a->w) rm_write_bits(a->w + at, e->w, fmt);
 }
 
-/* The lanes in `open` from what the arrays hold, the others from *y. */
-RM_COLD uint32_t rm_redo_step(const rm_optimizer *o, const rm_step_arrays *a, uint32_t open, int fmt,
+/* Evaluates the lanes in `undecided` from what the arrays hold, to e. */
+RM_COLD uint32_t rm_redo_step(const rm_optimizer *o, const rm_step_arrays *a, uint32_t undecided, int fmt,
                               rm_optimizer_element *e) {
   uint32_t flags = 0;
   for (int i = 0; i < RM_LANES; i++)
-    if (open >> i & 1) {
+    if (undecided >> i & 1) {
       e[i] = rm_read_step(a, i, fmt);
       flags |= rm_optimizer_accurate(o, e + i);
     }
   return flags;
 }
-RM_FN uint32_t rm_finish_step(const rm_optimizer *o, const rm_step_arrays *a, const rm_step_vectors *y, uint32_t open,
+RM_FN uint32_t rm_finish_step(const rm_optimizer *o, const rm_step_arrays *a, const rm_step_vectors *y, uint32_t undecided,
                               const int fmt) {
   rm_optimizer_element e[RM_LANES];
   uint32_t flags = 0;
-  if (RM_UNLIKELY(open)) flags = rm_redo_step(o, a, open, fmt, e);
+  if (RM_UNLIKELY(undecided)) flags = rm_redo_step(o, a, undecided, fmt, e);
   rm_store_elements(a->p, y->p, fmt);
   if (a->m) rm_store_elements(a->m, y->m, fmt);
   if (a->v) rm_store_elements(a->v, y->v, fmt);
   if (a->w) rm_store_elements(a->w, y->w, fmt);
-  if (RM_UNLIKELY(open))
+  if (RM_UNLIKELY(undecided))
     for (int i = 0; i < RM_LANES; i++)
-      if (open >> i & 1) rm_write_step(a, i, e + i, fmt);
+      if (undecided >> i & 1) rm_write_step(a, i, e + i, fmt);
   return flags;
 }
 
-/* Lines of the cache that come a few vectors later: the five arrays are more than a prefetcher follows while a vector is
- * computed. */
-RM_FN void rm_step_fetch(const rm_step_arrays *a) {
+/* Prefetches the cache lines of a later vector: five arrays are more than a hardware prefetcher follows during the computation of one vector. */
+RM_FN void rm_step_prefetch(const rm_step_arrays *a) {
   enum { AHEAD = 1024 }; /* bytes */
   __builtin_prefetch(a->p + AHEAD, 1);
   __builtin_prefetch(a->g + AHEAD, 0);
@@ -58,13 +57,13 @@ RM_FN void rm_step_fetch(const rm_step_arrays *a) {
   if (a->w) __builtin_prefetch(a->w + AHEAD, 1);
 }
 
-/* Elements [begin, end): vectors, and the rest in padded ones. */
+/* Elements [begin, end): whole vectors, and a padded one for the rest. */
 #define RM_STEP_LOOP(step)                                                                                                   \
   RM_FN uint32_t RM_CAT(step, _vector)(const rm_optimizer *o, const rm_step_arrays *a, const int fmt, const int coupled,     \
                                        const int mode, uint32_t live) {                                                      \
     rm_step_vectors y;                                                                                                       \
-    const vm64 open = RM_CAT(step, _values)(o, a, fmt, coupled, mode, &y);                                                   \
-    return rm_finish_step(o, a, &y, vm64_bits(open) & live, fmt);                                                            \
+    const vm64 undecided = RM_CAT(step, _values)(o, a, fmt, coupled, mode, &y);                                                   \
+    return rm_finish_step(o, a, &y, vm64_bits(undecided) & live, fmt);                                                            \
   }                                                                                                                          \
   RM_FN uint32_t RM_CAT(step, _loop)(const rm_optimizer *o, int64_t begin, int64_t end, const int fmt, const int coupled,    \
                                      const int mode) {                                                                       \
@@ -74,7 +73,7 @@ RM_FN void rm_step_fetch(const rm_step_arrays *a) {
     for (; i + RM_LANES <= end; i += RM_LANES) {                                                                             \
       const rm_step_arrays a = {o->p + i * size, o->m ? o->m + i * size : 0, o->v ? o->v + i * size : 0,                     \
                                 o->w ? o->w + i * size : 0, o->g + i * size};                                                \
-      rm_step_fetch(&a);                                                                                                     \
+      rm_step_prefetch(&a);                                                                                                     \
       flags |= RM_CAT(step, _vector)(o, &a, fmt, coupled, mode, (1u << RM_LANES) - 1);                                       \
     }                                                                                                                        \
     if (i == end) return flags;                                                                                              \

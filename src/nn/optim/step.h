@@ -1,11 +1,11 @@
-/* Optimiser steps of a vector, with a rounding test for each of the new numbers of an element. Also device code.
+/* The fast phase of optimiser steps: a vector of elements, with Ziv's rounding test for each of their new numbers. Also device code.
  *
  * Moments and SGD's parameter are sums of products of numbers of the format and coefficients. These are mostly short
  * decimals: 9/10 of a number is 5/10 of a unit beside the next one in a tenth of all cases, and the rounding of the
  * coefficient itself is all that tells such a result from a tie. So these sums are evaluated in two parts, u = 2^-53:
  *   products      exact in two parts: coefficients are 0 or between 2^-200 and 2^200, arguments 0 or between 2^-300 and
  *                 2^300 (formats below binary64 have no others); with factors in two parts the cross products round, and
- *                 low times low is left out
+ *                 low times low is residual out
  *   sums          of the first parts by two-sums, exact; of the second parts rounded
  *   coefficients  within 2^-100 of themselves
  * With S the sum of the magnitudes of all terms, every second part is below 8u S, and at most a dozen are rounded or left
@@ -13,7 +13,7 @@
  *
  * Adam's quotient depends on all digits, and binary64 will do for formats below it: rate m' rounds by 2.1u; root + eps,
  * terms >= 0, by 2.2u (vf64_root) + 1u or 1.02u + 1u, 3.2u; the quotient by 2.2u: 7.6u|q|; a p by 2.1u |a p|; the difference
- * and the rounding test by 2u (|a p| + |q|): QUOTIENT_ERR = 12u (|a p| + |q|). For binary64 root and quotient get a second
+ * and Ziv's rounding test by 2u (|a p| + |q|): QUOTIENT_ERR = 12u (|a p| + |q|). For binary64 root and quotient get a second
  * part: their residuals are exact up to 2^-102, and the factors that turn them into corrections, of 2^-50.9 at most, are
  * within 2^-27 (simd.h): 2^-77 each, other roundings far less, rate and eps 2^-85: QUOTIENT_ERR_F64 = 2^-72 (|a p| + |q|).
  * proofs/formula checks the bounds in this file and in formula/step.h (docs/evidence.md). */
@@ -22,7 +22,7 @@
 
 #include "../../common/elements.h"
 #include "../../reduce/vector_pair.h"
-#include "optimizers.h"
+#include "args.h"
 
 #define RM_LINEAR_ERR RM_BOUND(0x1p-98)
 #define RM_LINEAR_REACH RM_BOUND(0x1p-49)
@@ -51,14 +51,14 @@ RM_FN vf64 rm_round_elements(vf64 y, const int fmt) {
   return rm_load_elements(buffer, fmt);
 }
 
-/* r = y.hi + y.lo rounded to the format, the true value within err; returns the lanes in which that is open, those without a
- * finite result among them. An exact zero is +0, and open unless err is 0.
+/* r = y.hi + y.lo rounded to the format, the true value within err; returns the lanes in which that is undecided or not finite.
+ * An exact zero is +0, and undecided unless err is 0.
  *
  * binary64: both ends of the interval round alike. Below: the value is also within `reach` of y.hi, and where both ends of
- * that round alike, the 16-bit formats through binary32, which moves an end by at most 2^-24 of it or 2^-150, all is said.
+ * that round alike, the 16-bit formats through binary32, which moves an end by at most 2^-24 of it or 2^-150, that is the result.
  * Else let low and high be the two results. When 4 reach <= high - low, they are neighbours, (low + high)/2 is the boundary
  * between them, exactly, y.hi minus it too, and the side is known when the distance is above err. */
-RM_FN vm64 rm_settle(rm_vpair y, vf64 err, vf64 reach, const int fmt, vf64 *r) {
+RM_FN vm64 rm_step_round(rm_vpair y, vf64 err, vf64 reach, const int fmt, vf64 *r) {
   const vf64 zero = vf64_set1(0.0), infinity = vf64_from_bits(vi64_set1(INT64_C(0x7ff) << 52));
   const vf64 t = vf64_add(y.hi, zero);
   if (fmt == RM_F64) {
@@ -108,8 +108,8 @@ RM_FN rm_vpair rm_step_direction(const rm_optimizer *o, vf64 p, vf64 g, const in
   return rm_vplus(rm_vone(g), term);
 }
 
-RM_FN vm64 rm_settle_linear(rm_vpair y, vf64 size, const int fmt, vf64 *r) {
-  return rm_settle(y, vf64_mul(size, vf64_set1(RM_LINEAR_ERR)), vf64_mul(size, vf64_set1(RM_LINEAR_REACH)), fmt, r);
+RM_FN vm64 rm_step_round_linear(rm_vpair y, vf64 size, const int fmt, vf64 *r) {
+  return rm_step_round(y, vf64_mul(size, vf64_set1(RM_LINEAR_ERR)), vf64_mul(size, vf64_set1(RM_LINEAR_REACH)), fmt, r);
 }
 
 /* beta x + keep y, y of the terms `size`. */
@@ -118,7 +118,7 @@ RM_FN vm64 rm_step_average(double beta, vf64 x, const double *keep, rm_vpair y, 
   const rm_vpair old = rm_vtimes(rm_vone(vf64_set1(beta)), 0, rm_vone(x), 0),
                  fresh = rm_vtimes(rm_vcoefficient(keep), 1, y, long_y);
   const vf64 whole = vf64_mad(size, vf64_set1(__builtin_fabs(keep[0])), vf64_abs(old.hi));
-  return rm_settle_linear(rm_vplus(fresh, old), whole, fmt, r);
+  return rm_step_round_linear(rm_vplus(fresh, old), whole, fmt, r);
 }
 
 /* The lanes of binary64 arguments that are not 0 or between 2^-300 and 2^300. */
@@ -130,24 +130,24 @@ RM_FN vm64 rm_step_outside(vf64 x) {
 
 enum { RM_PLAIN, RM_MOMENTUM, RM_NESTEROV };
 
-/* The new numbers of a vector; returns the lanes that are open. */
+/* The new numbers of a vector; returns the undecided lanes. */
 RM_FN vm64 rm_sgd_values(const rm_optimizer *o, const rm_step_arrays *a, const int fmt, const int coupled, const int mode,
                          rm_step_vectors *y) {
   const vf64 p = rm_load_elements(a->p, fmt), g = rm_load_elements(a->g, fmt);
   vf64 size;
   rm_vpair x = rm_step_direction(o, p, g, coupled, &size);
-  vm64 open = vf64_lt(p, p);
-  if (fmt == RM_F64) open = vm64_or(rm_step_outside(p), rm_step_outside(g));
+  vm64 undecided = vf64_lt(p, p);
+  if (fmt == RM_F64) undecided = vm64_or(rm_step_outside(p), rm_step_outside(g));
   y->m = y->v = y->w = p;
   if (mode != RM_PLAIN) {
     if (o->first) {
-      open = vm64_or(open, rm_settle_linear(x, size, fmt, &y->m));
+      undecided = vm64_or(undecided, rm_step_round_linear(x, size, fmt, &y->m));
     } else {
       const vf64 b = rm_load_elements(a->m, fmt);
-      if (fmt == RM_F64) open = vm64_or(open, rm_step_outside(b));
-      open = vm64_or(open, rm_step_average(o->beta1, b, o->constants.keep1, x, coupled, size, fmt, &y->m));
+      if (fmt == RM_F64) undecided = vm64_or(undecided, rm_step_outside(b));
+      undecided = vm64_or(undecided, rm_step_average(o->beta1, b, o->constants.keep1, x, coupled, size, fmt, &y->m));
     }
-    if (fmt == RM_F64) open = vm64_or(open, rm_step_outside(y->m));
+    if (fmt == RM_F64) undecided = vm64_or(undecided, rm_step_outside(y->m));
     if (mode == RM_NESTEROV) {
       const rm_vpair term = rm_vtimes(rm_vone(vf64_set1(o->beta1)), 0, rm_vone(y->m), 0);
       x = rm_vplus(x, term);
@@ -159,8 +159,8 @@ RM_FN vm64 rm_sgd_values(const rm_optimizer *o, const rm_step_arrays *a, const i
   }
   const vf64 rate = vf64_set1(o->lr);
   const rm_vpair step = rm_vtimes(rm_vone(rate), 0, x, mode == RM_NESTEROV || (mode == RM_PLAIN && coupled));
-  open = vm64_or(open, rm_settle_linear(rm_vplus(rm_vone(p), rm_vminus(step)), vf64_mad(size, rate, vf64_abs(p)), fmt, &y->p));
-  return open;
+  undecided = vm64_or(undecided, rm_step_round_linear(rm_vplus(rm_vone(p), rm_vminus(step)), vf64_mad(size, rate, vf64_abs(p)), fmt, &y->p));
+  return undecided;
 }
 
 /* a p - rate m / (sqrt(s) + eps) */
@@ -171,18 +171,18 @@ RM_FN vm64 rm_step_quotient(const rm_optimizer_constants *c, vf64 p, vf64 m, vf6
     const vf64 q = vf64_quotient(vf64_mul(m, vf64_set1(c->rate[0])), vf64_add(root, vf64_set1(c->eps[0])), &r);
     const vf64 kept = vf64_mul(p, vf64_set1(c->a[0]));
     const vf64 err = vf64_mul(vf64_add(vf64_abs(kept), vf64_abs(q)), vf64_set1(RM_QUOTIENT_ERR));
-    return rm_settle(rm_vone(vf64_sub(kept, q)), err, err, fmt, y);
+    return rm_step_round(rm_vone(vf64_sub(kept, q)), err, err, fmt, y);
   }
   const vf64 square = vf64_mul(root, root), rest = vf64_sub(vf64_sub(s, square), vf64_mul_err(root, root, square));
   const rm_vpair below = rm_vplus((rm_vpair){root, vf64_mul(vf64_mul(rest, t), vf64_set1(0.5))}, rm_vcoefficient(c->eps));
   const rm_vpair above = rm_vtimes(rm_vcoefficient(c->rate), 1, rm_vone(m), 0);
   const vf64 q = vf64_quotient(above.hi, below.hi, &r), product = vf64_mul(q, below.hi);
-  vf64 left = vf64_sub(vf64_sub(above.hi, product), vf64_mul_err(q, below.hi, product));
-  left = vf64_add(left, vf64_nmad(q, below.lo, above.lo));
+  vf64 residual = vf64_sub(vf64_sub(above.hi, product), vf64_mul_err(q, below.hi, product));
+  residual = vf64_add(residual, vf64_nmad(q, below.lo, above.lo));
   const rm_vpair kept = rm_vtimes(rm_vcoefficient(c->a), 1, rm_vone(p), 0);
-  const rm_vpair result = rm_vplus(kept, (rm_vpair){vf64_neg(q), vf64_neg(vf64_mul(left, r))});
+  const rm_vpair result = rm_vplus(kept, (rm_vpair){vf64_neg(q), vf64_neg(vf64_mul(residual, r))});
   const vf64 err = vf64_mul(vf64_add(vf64_abs(kept.hi), vf64_abs(q)), vf64_set1(RM_QUOTIENT_ERR_F64));
-  return rm_settle(result, err, err, fmt, y);
+  return rm_step_round(result, err, err, fmt, y);
 }
 
 RM_FN vm64 rm_adam_values(const rm_optimizer *o, const rm_step_arrays *a, const int fmt, const int coupled, const int largest,
@@ -192,26 +192,26 @@ RM_FN vm64 rm_adam_values(const rm_optimizer *o, const rm_step_arrays *a, const 
   const vf64 m = rm_load_elements(a->m, fmt), v = rm_load_elements(a->v, fmt);
   vf64 size;
   const rm_vpair d = rm_step_direction(o, p, g, coupled, &size);
-  vm64 open = rm_step_average(o->beta1, m, c->keep1, d, coupled, size, fmt, &y->m);
+  vm64 undecided = rm_step_average(o->beta1, m, c->keep1, d, coupled, size, fmt, &y->m);
   const int long_square = coupled || fmt == RM_F64; /* 48 bits of a binary32 number's square fit */
   rm_vpair square = rm_vone(vf64_mul(d.hi, d.hi));
   if (long_square) square = rm_vtimes(d, coupled, d, coupled);
-  open = vm64_or(open, rm_step_average(o->beta2, v, c->keep2, square, long_square, vf64_mul(size, size), fmt, &y->v));
+  undecided = vm64_or(undecided, rm_step_average(o->beta2, v, c->keep2, square, long_square, vf64_mul(size, size), fmt, &y->v));
   y->w = y->v;
   if (largest) {
     const vf64 w = rm_load_elements(a->w, fmt);
-    open = vm64_or(open, vf64_unord(w, w));
+    undecided = vm64_or(undecided, vf64_unord(w, w));
     y->w = vf64_max(w, y->v);
   }
   const vf64 s = largest ? y->w : y->v;
-  open = vm64_or(open, vf64_lt(s, vf64_set1(0.0)));
+  undecided = vm64_or(undecided, vf64_lt(s, vf64_set1(0.0)));
   if (fmt == RM_F64) {
-    open = vm64_or(open,
+    undecided = vm64_or(undecided,
                    vm64_or(vm64_or(rm_step_outside(p), rm_step_outside(g)), vm64_or(rm_step_outside(m), rm_step_outside(v))));
-    open = vm64_or(open, vm64_or(rm_step_outside(y->m), rm_step_outside(s)));
+    undecided = vm64_or(undecided, vm64_or(rm_step_outside(y->m), rm_step_outside(s)));
   }
-  open = vm64_or(open, rm_step_quotient(c, p, y->m, s, fmt, &y->p));
-  return open;
+  undecided = vm64_or(undecided, rm_step_quotient(c, p, y->m, s, fmt, &y->p));
+  return undecided;
 }
 
 #endif

@@ -1,10 +1,10 @@
-/* Pooling: results by windows of a source, row by row; sums of the rows of a window, then along them. For gradients of averages the source
- * is g and the window of an element of x holds the outputs whose windows it is in. */
+/* The public pooling functions. They go through the results row by row: first over the rows of a window of the source, then along them. In the gradient
+ * of an average the source is g, and the window of an element of x consists of the outputs whose windows contain it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels.h"
-#include "rest.h"
+#include "accurate.h"
 
 enum { BUFFERS = 4 };
 
@@ -12,9 +12,9 @@ enum { BUFFERS = 4 };
 typedef struct {
   const char *plane;
   int64_t image, channel, r[2];
-} place;
-static place place_of(const rm_pooling *f, int64_t row) {
-  place p;
+} position;
+static position position_of(const rm_pool_problem *f, int64_t row) {
+  position p;
   p.r[1] = row % f->axis[1].results;
   row /= f->axis[1].results;
   p.r[0] = row % f->axis[0].results;
@@ -24,13 +24,13 @@ static place place_of(const rm_pooling *f, int64_t row) {
   p.plane = f->x + p.image * f->sx[0] + p.channel * f->sx[1];
   return p;
 }
-static ptrdiff_t offset_of(const place *p, const ptrdiff_t *s) {
+static ptrdiff_t offset_of(const position *p, const ptrdiff_t *s) {
   return p->image * s[0] + p->channel * s[1] + p->r[0] * s[2] + p->r[1] * s[3];
 }
 
 static void max_row(const void *operation, int64_t row, rm_row_state *state) {
-  const rm_pooling *f = operation;
-  const place p = place_of(f, row);
+  const rm_pool_problem *f = operation;
+  const position p = position_of(f, row);
   const rm_pool_axis *d = &f->axis[0], *h = &f->axis[1], *w = &f->axis[2];
   const int format = f->format;
   double *x = rm_row_buffer(state, 0), *best = rm_row_buffer(state, 1), *at = rm_row_buffer(state, 2);
@@ -43,7 +43,7 @@ static void max_row(const void *operation, int64_t row, rm_row_state *state) {
       if (none)
         for (int64_t k = 0; k < w->sources; k++) at[k] = id;
       else
-        state->k->pooling->greatest(w->sources, x, id, best, at);
+        state->k->pooling->max(w->sources, x, id, best, at);
       none = 0;
     }
   char *y = f->y + offset_of(&p, f->sy), *index = f->index ? f->index + offset_of(&p, f->si) : NULL;
@@ -74,8 +74,8 @@ static void max_row(const void *operation, int64_t row, rm_row_state *state) {
 }
 
 static void average_row(const void *operation, int64_t row, rm_row_state *state) {
-  const rm_pooling *f = operation;
-  const place p = place_of(f, row);
+  const rm_pool_problem *f = operation;
+  const position p = position_of(f, row);
   const rm_pool_axis *d = &f->axis[0], *h = &f->axis[1], *w = &f->axis[2];
   const int format = f->format;
   double *x = rm_row_buffer(state, 0), *sum = rm_row_buffer(state, 1), *low = rm_row_buffer(state, 2), *size = rm_row_buffer(state, 3);
@@ -113,11 +113,10 @@ static void average_row(const void *operation, int64_t row, rm_row_state *state)
   }
 }
 
-static rm_status run(int format, const rm_pool *pool, int average, int backward, int include_pad, int64_t divisor, const void *x,
-                     const ptrdiff_t *sx, void *y, const ptrdiff_t *sy, int64_t *index, const ptrdiff_t *si, int position_x) {
-  rm_pooling f;
+static rm_status run(const rm_pool_call *call) {
+  rm_pool_problem f;
   if (rm_isa_status()) return RM_ERR_ISA;
-  rm_status status = rm_pool_job(&f, format, pool, average, backward, include_pad, divisor, x, sx, y, sy, index, si, position_x);
+  rm_status status = rm_pool_check(&f, call);
   if (status || f.images == 0) return status;
   const size_t room = (size_t)rm_pool_room(&f);
   int64_t *memory = malloc(room * sizeof *memory);
@@ -126,20 +125,20 @@ static rm_status run(int format, const rm_pool *pool, int average, int backward,
   for (int k = 0; k < 3; k++)
     for (int64_t r = 0; r < rm_pool_entries(&f, k); r++) rm_pool_set_entry(&f, k, r);
   const int64_t rows = f.images * f.channels * f.axis[0].results * f.axis[1].results;
-  status = rm_each_row(rows, rm_pool_entries(&f, 2), BUFFERS, average ? average_row : max_row, &f);
+  status = rm_each_row(rows, rm_pool_entries(&f, 2), BUFFERS, call->average ? average_row : max_row, &f);
   free(memory);
   return status;
 }
 
 rm_status rm_max_pool(int format, const rm_pool *pool, const void *x, const ptrdiff_t *strides_x, void *y, const ptrdiff_t *strides_y,
                       int64_t *index, const ptrdiff_t *strides_index) {
-  return run(format, pool, 0, 0, 0, 0, x, strides_x, y, strides_y, index, strides_index, 3);
+  return run(&(rm_pool_call){.format = format, .pool = pool, .x = x, .y = y, .index = index, .sx = strides_x, .sy = strides_y, .si = strides_index});
 }
 rm_status rm_avg_pool(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *x, const ptrdiff_t *strides_x,
                       void *y, const ptrdiff_t *strides_y) {
-  return run(format, pool, 1, 0, include_pad, divisor, x, strides_x, y, strides_y, NULL, NULL, 5);
+  return run(&(rm_pool_call){format, 1, 0, include_pad, divisor, pool, x, y, NULL, strides_x, strides_y, NULL});
 }
 rm_status rm_avg_pool_backward(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *g,
                                const ptrdiff_t *strides_g, void *gx, const ptrdiff_t *strides_gx) {
-  return run(format, pool, 1, 1, include_pad, divisor, g, strides_g, gx, strides_gx, NULL, NULL, 5);
+  return run(&(rm_pool_call){format, 1, 1, include_pad, divisor, pool, g, gx, NULL, strides_g, strides_gx, NULL});
 }

@@ -1,12 +1,15 @@
-/* The arguments of pooling. */
-#include "pooling.h"
+/* The check of the arguments of pooling. */
+#include "args.h"
 
 #include "../../common/overlap.h"
 
+/* Positions of the arguments: an average has its own ones before its arrays, each of which is followed by its strides. */
+enum { FORMAT = 1, POOL, MAX_X, INCLUDE_PAD = MAX_X, DIVISOR, AVERAGE_X };
+
 static rm_status check(int format, const rm_pool *p, int average) {
   const int64_t limit = INT64_C(1) << 40;
-  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
-  if (!p) return RM_STATUS(RM_ERR_NULL, 2);
+  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, FORMAT);
+  if (!p) return RM_STATUS(RM_ERR_NULL, POOL);
   int ok = p->dims >= 1 && p->dims <= 3 && p->batch >= 0 && p->channels >= 0 && p->batch < limit && p->channels < limit;
   for (int k = 0; ok && k < p->dims; k++) {
     ok = p->in[k] >= 0 && p->in[k] < limit && p->out[k] >= 0 && p->out[k] < limit;
@@ -15,7 +18,7 @@ static rm_status check(int format, const rm_pool *p, int average) {
            p->stride[k] < limit && p->dilation[k] < limit && p->padding[k] < limit && (!average || p->dilation[k] == 1) &&
            (p->out[k] == 0 || p->stride[k] <= (INT64_C(1) << 60) / p->out[k]);
   }
-  return ok ? RM_OK : RM_STATUS(RM_ERR_SIZE, 2);
+  return ok ? RM_OK : RM_STATUS(RM_ERR_SIZE, POOL);
 }
 
 /* Strides of up to five axes: those that a pool of fewer dimensions lacks come first and are 1 long. */
@@ -24,13 +27,14 @@ static void spread(ptrdiff_t *to, const ptrdiff_t *s, int dims) {
   for (int k = 0; k < 3; k++) to[2 + k] = k < 3 - dims ? 0 : s[2 + k - (3 - dims)];
 }
 
-rm_status rm_pool_job(rm_pooling *job, int format, const rm_pool *given, int average, int backward, int include_pad, int64_t divisor,
-                      const void *x, const ptrdiff_t *sx, void *y, const ptrdiff_t *sy, int64_t *index, const ptrdiff_t *si,
-                      int position_x) {
-  job->images = 0;
+rm_status rm_pool_check(rm_pool_problem *problem, const rm_pool_call *c) {
+  const int format = c->format, average = c->average, backward = c->backward;
+  const int at_x = average ? AVERAGE_X : MAX_X, at_y = at_x + 2, at_index = at_x + 4;
+  const rm_pool *const given = c->pool;
+  problem->images = 0;
   const rm_status status = check(format, given, average);
   if (status) return status;
-  if (divisor < 0) return RM_STATUS(RM_ERR_RANGE, 4);
+  if (c->divisor < 0) return RM_STATUS(RM_ERR_RANGE, DIVISOR);
   rm_pool p = *given;
   const int skip = 3 - p.dims;
   for (int k = 2; k >= 0; k--) {
@@ -45,26 +49,26 @@ rm_status rm_pool_job(rm_pooling *job, int format, const rm_pool *given, int ave
     n_in *= p.in[k], n_out *= p.out[k];
   }
   if ((backward ? n_in : n_out) == 0) return RM_OK;
-  if ((backward ? n_out : n_in) && !x) return RM_STATUS(RM_ERR_NULL, position_x);
-  if (!y) return RM_STATUS(RM_ERR_NULL, position_x + 2);
+  if ((backward ? n_out : n_in) && !c->x) return RM_STATUS(RM_ERR_NULL, at_x);
+  if (!c->y) return RM_STATUS(RM_ERR_NULL, at_y);
   const int64_t source[5] = {p.batch, p.channels, backward ? p.out[0] : p.in[0], backward ? p.out[1] : p.in[1], backward ? p.out[2] : p.in[2]};
   const int64_t result[5] = {p.batch, p.channels, backward ? p.in[0] : p.out[0], backward ? p.in[1] : p.out[1], backward ? p.in[2] : p.out[2]};
-  rm_pooling f = {.format = format, .backward = backward, .include_pad = include_pad, .divisor = divisor, .windows = p,
-                  .images = p.batch, .channels = p.channels, .x = x, .y = y, .index = (char *)index};
+  rm_pool_problem f = {.format = format, .backward = backward, .include_pad = c->include_pad, .divisor = c->divisor, .windows = p,
+                       .images = p.batch, .channels = p.channels, .x = c->x, .y = c->y, .index = (char *)c->index};
   for (int k = 0; k < 3; k++) {
     f.axis[k].sources = source[2 + k], f.axis[k].results = result[2 + k];
     f.axis[k].step = backward || p.adaptive ? 1 : p.dilation[k];
   }
-  spread(f.sx, sx, p.dims);
-  spread(f.sy, sy, p.dims);
-  if (index) spread(f.si, si, p.dims);
+  spread(f.sx, c->sx, p.dims);
+  spread(f.sy, c->sy, p.dims);
+  if (c->index) spread(f.si, c->si, p.dims);
   const int size = rm_size_of(format);
   const rm_grid gx = {f.x, 5, source, f.sx}, gy = {f.y, 5, result, f.sy}, gi = {f.index, 5, result, f.si};
   const int has_source = (backward ? n_out : n_in) != 0;
   if (rm_grid_may_overlap_itself(&gy, size) || (has_source && rm_spans_meet(&gy, size, &gx, size)))
-    return RM_STATUS(RM_ERR_OVERLAP, position_x + 2);
-  if (index && (rm_grid_may_overlap_itself(&gi, 8) || (has_source && rm_spans_meet(&gi, 8, &gx, size)) || rm_spans_meet(&gi, 8, &gy, size)))
-    return RM_STATUS(RM_ERR_OVERLAP, position_x + 4);
-  *job = f;
+    return RM_STATUS(RM_ERR_OVERLAP, at_y);
+  if (c->index && (rm_grid_may_overlap_itself(&gi, 8) || (has_source && rm_spans_meet(&gi, 8, &gx, size)) || rm_spans_meet(&gi, 8, &gy, size)))
+    return RM_STATUS(RM_ERR_OVERLAP, at_index);
+  *problem = f;
   return RM_OK;
 }

@@ -1,9 +1,9 @@
-/* Rows of pooling windows, compiled once per ISA. */
+/* The loops of pooling over the rows of windows, compiled once per ISA. */
 #include "kernels.h"
 
 #include "../../../crlibm/simd/machine.h"
 
-static void greatest(int64_t n, const double *x, double id, double *best, double *at) {
+static void max(int64_t n, const double *x, double id, double *best, double *at) {
   const vf64 here = vf64_set1(id);
   for (int64_t i = 0; i < n; i += RM_LANES) {
     const vf64 v = vf64_load(x + i), b = vf64_load(best + i);
@@ -23,4 +23,4 @@ static void add(int64_t n, const double *x, double *sum, double *low, double *si
 }
 
 extern const struct rm_pool_kernels RM_ISA_SYMBOL(rm_pool_table);
-const struct rm_pool_kernels RM_ISA_SYMBOL(rm_pool_table) = {greatest, add};
+const struct rm_pool_kernels RM_ISA_SYMBOL(rm_pool_table) = {max, add};

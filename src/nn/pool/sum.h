@@ -1,4 +1,4 @@
-/* Averages of windows: the first two tiers. Also device code.
+/* Averages of windows: the fast phase, and double-double. Also device code.
  *
  * A sum by two-sums: sum + low is off by the roundings of low alone, of which there are at most 2 (terms + 2), each at most u times the sum
  * z of the magnitudes of what two-sums have left over: 1.1 (terms + 2) 2^-52 z covers that and the rounding of z, in whatever order rows
@@ -11,7 +11,7 @@
 
 #include "../../../crlibm/enclosure/dd_ball.h"
 #include "../../reduce/statistics.h"
-#include "pooling.h"
+#include "args.h"
 
 typedef struct {
   double sum, low, size; /* size: z */
@@ -40,12 +40,12 @@ RM_FN int rm_pool_quotient(double sum, double low, double err, int64_t divisor, 
     return *bits == rm_bits64(up);
   }
   /* f: a number of binary32; boundaries of the format are numbers there but for the midpoints of its own. */
-  const double most = format == RM_F16 ? 0x1.ffcp15 : 0x1.fep127, least = format == RM_F16 ? 0x1p-14 : 0x1p-126;
+  const double max = format == RM_F16 ? 0x1.ffcp15 : 0x1.fep127, min = format == RM_F16 ? 0x1p-14 : 0x1p-126;
   if (q == 0.0 && err == 0.0) {
     *bits = 0;
     return 1;
   }
-  if (!(size < most && size >= 2.0 * least)) return 0;
+  if (!(size < max && size >= 2.0 * min)) return 0;
   const int dropped = 53 - rm_precision(format);
   const uint64_t half = UINT64_C(1) << (dropped - 1), m = rm_bits64(q), rest = m & (2 * half - 1);
   if (err == 0.0) {

@@ -1,31 +1,31 @@
-/* A row of exponentials for the slow tiers of what is built on softmax. */
+/* Rows of exponentials in the accurate phase of softmax and of the operators built on it. */
 #ifndef RM_NN_ROWS_EXP_ROW_H
 #define RM_NN_ROWS_EXP_ROW_H
 
 #include "decide.h"
 
 #define RM_EXP_TAIL (-8192.0)
-/* What a sum leaves out: 2^40 terms below e^RM_EXP_LEFT_OUT are less than 2^-144 of e^RM_EXP_TAIL, so that a sum with a term of that much has
- * a sign. */
+/* A sum leaves out small terms: 2^40 terms below e^RM_EXP_LEFT_OUT are less than 2^-144 of e^RM_EXP_TAIL, so that a sum with a term of that size has
+ * a known sign. */
 #define RM_EXP_LEFT_OUT (-8320.0)
 #define RM_EXP_LEFT_OUT_BITS (-12003) /* e^-8320 < 2^-12003 */
 
-/* A row x with its greatest element m, x[at] the first of it, for the slow tiers. only_tail: every other element is -infinity (-1), or
- * below m + RM_EXP_TAIL and some are finite (1); then nothing asks for their sum. sum_*: what the formula has found for this row at limbs_*. */
+/* A row x with its maximum m, which x[at] is the first element to attain. only_tail: every other element is -infinity (-1), or
+ * below m + RM_EXP_TAIL and some are finite (1); then no formula needs their sum. sum_* holds what the formula has found for this row at limbs_*. */
 typedef struct {
   int64_t n, at;
   const double *x;
   double m;
-  double second; /* the greatest of the others, or -infinity */
+  double second; /* the maximum of the others, or -infinity */
   int only_tail, limbs_dd_ball, limbs_ball;
   rm_dd_ball sum_dd_ball;
   rm_ball sum_ball;
 } rm_exp_row;
 
-/* r for a row whose greatest element m is finite. */
+/* Sets *r for a row whose maximum m is finite. */
 RM_HOST_EXTERN void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, double m);
 
-/* Whether 2^*k rounds like the logarithm of 1 + the sum of the others where it is taken from x_i - m: then that need not be known. */
-RM_HOST_EXTERN int rm_exp_row_is_little(const rm_exp_row *r, int64_t i, int *k);
+/* Whether x_i - m less 2^*k rounds like x_i - m less the logarithm of 1 + the sum of the others, which then need not be evaluated. */
+RM_HOST_EXTERN int rm_exp_row_is_negligible(const rm_exp_row *r, int64_t i, int *k);
 
 #endif

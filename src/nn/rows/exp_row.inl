@@ -1,3 +1,4 @@
+/* Rows of exponentials (exp_row.h). Also device code. */
 #include "exp_row.h"
 
 RM_HOST_EXTERN void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, double m) {
@@ -22,8 +23,8 @@ RM_FN int lowest_bit(double x) {
 /* L = log(1 + sum) is more than 0 and less than n e^(second - m). d = x_i - m and all boundaries of rounding near d, of any format, are multiples
  * of 2^g: those of binary64 are multiples of 2^-54 of d's power of two, and of half of that below it; a difference whose rounding is d has a power of
  * two at least half of d's. So there is none between d and d - 2^g, and all L in that interval round alike: as 2^(g - 2) does. */
-RM_HOST_EXTERN int rm_exp_row_is_little(const rm_exp_row *r, int64_t i, int *k) {
-  const double d = r->x[i] - r->m, least = r->second - r->m;
+RM_HOST_EXTERN int rm_exp_row_is_negligible(const rm_exp_row *r, int64_t i, int *k) {
+  const double d = r->x[i] - r->m, gap = r->second - r->m;
   int g, e;
   if (r->only_tail || d == 0.0 || !rm_is_finite(d)) return 0;
   rm_decompose(d, &g); /* d is at least 2^(g + 52) */
@@ -33,6 +34,6 @@ RM_HOST_EXTERN int rm_exp_row_is_little(const rm_exp_row *r, int64_t i, int *k) 
   e = lowest_bit(r->x[i] == 0.0 ? d : r->x[i]);
   if (e < g) g = e;
   *k = g - 2;
-  /* log2 of the bound, upwards: 1.44 is less than 1/log 2, and least is off by 2^-53 of itself. */
-  return 1.44 * least + (double)(64 - rm_clz64((uint64_t)r->n)) < (double)*k;
+  /* log2 of the bound, upwards: 1.44 is less than 1/log 2, and gap is off by 2^-53 of itself. */
+  return 1.44 * gap + (double)(64 - rm_clz64((uint64_t)r->n)) < (double)*k;
 }

@@ -1,4 +1,4 @@
-/* The vector loops of composite operators and optimiser steps, compiled once per ISA. */
+/* The vector loops of composite operators, formulas and optimiser steps, compiled once per ISA. */
 #include "kernels.h"
 #include "../optim/clip_step.h"
 #include "../formula/loop.h"
@@ -9,7 +9,7 @@ extern const struct rm_loss_kernels RM_ISA_SYMBOL(rm_loss_table);
 extern const struct rm_pool_kernels RM_ISA_SYMBOL(rm_pool_table);
 const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {
     rm_row_load,
-    rm_row_greatest,
+    rm_row_max,
     rm_row_exponentials,
     rm_row_moments,
     rm_row_weighted,

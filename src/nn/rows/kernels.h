@@ -1,7 +1,7 @@
-/* What src/nn provides once per ISA build.
+/* The table of the functions that src/nn compiles once per ISA.
  *
- * Composite operators work on rows of binary64: a row is loaded from its format and strides, exactly, evaluated there, and its
- * results are rounded under a test. Buffers of rows have room for whole groups of RM_ROW_PAD numbers. */
+ * Composite operators work on rows of binary64: they load a row from its format and strides, exactly, evaluate it, and round the
+ * results with Ziv's rounding test. Buffers of rows have room for whole groups of RM_ROW_PAD numbers. */
 #ifndef RM_NN_ROWS_KERNELS_H
 #define RM_NN_ROWS_KERNELS_H
 
@@ -10,8 +10,8 @@
 
 #include "../../runtime/isa.h"
 #include "../optim/clip.h"
-#include "../formula/formulas.h"
-#include "../optim/optimizers.h"
+#include "../formula/args.h"
+#include "../optim/args.h"
 
 enum { RM_ROW_PAD = 32 }; /* four vectors of the widest build */
 
@@ -19,10 +19,10 @@ enum { RM_ROW_PAD = 32 }; /* four vectors of the widest build */
 #define RM_ROW_EXP_ERR 0x1p-44
 #define RM_ROW_SUM_ERR 0x1.2p-44
 #define RM_ROW_MOMENT_ERR 0x1.4p-48
-#define RM_ROW_EXP_LEAST (-170.0) /* e^x counts as 0 below; 2^-245.26 */
-#define RM_ROW_EXP_MOST 170.0
+#define RM_ROW_EXP_MIN (-170.0) /* e^x counts as 0 below; 2^-245.26 */
+#define RM_ROW_EXP_MAX 170.0
 
-/* The values that are rounded, of row elements u, v, w, b and numbers a, c, d of the row. */
+/* The values to be rounded, in terms of row elements u, v, w, b and numbers a, c, d of the row. */
 typedef enum {
   RM_ROW_SCALED,        /* u a */
   RM_ROW_SHIFTED,       /* (u - c) - a */
@@ -35,16 +35,16 @@ typedef enum {
   RM_ROW_GIVEN          /* u, within v, which includes 2^-52 of it */
 } rm_row_operation;
 
-/* Results are stored next to each other in format fmt (below binary64). Indices of those that the bounds do not decide, or
- * that are not finite, go to open. */
+/* Results are stored next to each other in format fmt (below binary64). The indices of those that the bounds do not decide, or
+ * that are not finite, go to undecided. */
 typedef struct {
   int64_t n;
   const double *u, *v, *w, *b;
   double a, c, d, w0, b0;
-  double rel, err, slope; /* bounds: rows/step.h says of what */
+  double rel, err, slope; /* bounds, whose meaning rows/step.h gives for each operation */
   int fmt;
   void *out;
-  int64_t *open;
+  int64_t *undecided;
 } rm_row_store;
 
 struct rm_loss_kernels;
@@ -52,9 +52,9 @@ struct rm_pool_kernels;
 struct rm_nn_kernels {
   /* to[i] = element i, exactly; then `pad` up to a multiple of RM_ROW_PAD, at least one of them. */
   void (*load)(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to);
-  /* The greatest element; NaN when there is one. */
-  double (*greatest)(int64_t n, const double *x);
-  /* e[i] = exp(x[i] - shift) within RM_ROW_EXP_ERR, 0 where x[i] - shift < RM_ROW_EXP_LEAST; x[i] - shift < 170. Returns
+  /* The maximum; NaN where an element is NaN. */
+  double (*max)(int64_t n, const double *x);
+  /* e[i] = exp(x[i] - shift) within RM_ROW_EXP_ERR, 0 where x[i] - shift < RM_ROW_EXP_MIN; x[i] - shift < 170. Returns
    * their sum, within RM_ROW_SUM_ERR of the sum of the exact exponentials that are not 0 here. x is padded by -infinity. */
   double (*exponentials)(int64_t n, const double *x, double shift, double *e);
   /* s: the sum of x - shift, q: that of its squares; x is padded by shift. Each within RM_ROW_MOMENT_ERR of the sum of its terms'
@@ -65,7 +65,7 @@ struct rm_nn_kernels {
   void (*weighted)(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums);
   /* Adds t = g (x - c) a to sum, and |t| rel + |g| err to bound, element by element. */
   void (*columns)(int64_t n, const double *g, const double *x, double c, double a, double rel, double err, double *sum, double *bound);
-  /* How many indices are in open. */
+  /* Returns how many indices are in undecided. */
   int64_t (*store)(rm_row_operation op, const rm_row_store *s);
 
   rm_optimizer_fn *sgd[4], *adam[4]; /* by format */

@@ -1,22 +1,22 @@
-/* Vector loops over rows of binary64, compiled once per ISA; kernels.h says what they promise, rows/step.h why they keep it. */
+/* Vector loops over rows of binary64, compiled once per ISA. kernels.h states their accuracy, and rows/step.h proves it. */
 #ifndef RM_NN_ROWS_LOOPS_H
 #define RM_NN_ROWS_LOOPS_H
 
 #include "step.h"
 
-/* Rows are often a page long, and hardware that fetches ahead stops at its end: the same place of the next page is asked for. */
+/* Rows are often a page long, and a hardware prefetcher stops at the end of a page: the loop prefetches the same place of the next page. */
 enum { RM_ROW_AHEAD = 4096, RM_ROW_LINE = 64 };
 #if RM_DEVICE
-#define RM_ROW_FETCH(p) ((void)(p))
+#define RM_ROW_PREFETCH(p) ((void)(p))
 #else
-#define RM_ROW_FETCH(p) __builtin_prefetch(p)
+#define RM_ROW_PREFETCH(p) __builtin_prefetch(p)
 #endif
 RM_FN void rm_row_load_as(int64_t n, const char *x, ptrdiff_t stride, const int fmt, double pad, double *to) {
   int64_t i = 0;
   if (!RM_DEVICE && stride == rm_size_of(fmt)) /* a device would need it aligned */
     for (; i + RM_LANES <= n; i += RM_LANES) {
       if (i % RM_ROW_PAD == 0)
-        for (int line = 0; line < RM_ROW_PAD * rm_size_of(fmt); line += RM_ROW_LINE) RM_ROW_FETCH(x + i * stride + line + RM_ROW_AHEAD);
+        for (int line = 0; line < RM_ROW_PAD * rm_size_of(fmt); line += RM_ROW_LINE) RM_ROW_PREFETCH(x + i * stride + line + RM_ROW_AHEAD);
       vf64_store(to + i, rm_load_elements(x + i * stride, fmt));
     }
   for (; i < n; i++) to[i] = rm_read_element(x + i * stride, fmt);
@@ -31,7 +31,7 @@ RM_STATIC void rm_row_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, 
   }
 }
 
-RM_STATIC double rm_row_greatest(int64_t n, const double *x) {
+RM_STATIC double rm_row_max(int64_t n, const double *x) {
   vf64 m[4];
   vm64 bad = vf64_unord(vf64_load(x), vf64_load(x));
   RM_UNROLL for (int c = 0; c < 4; c++) m[c] = vf64_load(x + c * RM_LANES);
@@ -42,12 +42,12 @@ RM_STATIC double rm_row_greatest(int64_t n, const double *x) {
       m[c] = vf64_max(m[c], v);
     }
   }
-  double t[RM_LANES], most;
+  double t[RM_LANES], max;
   vf64_store(t, vf64_max(vf64_max(m[0], m[1]), vf64_max(m[2], m[3])));
   if (!vm64_none(bad)) return rm_from_bits64(rm_nan_bits(RM_F64));
-  most = t[0];
-  for (int k = 1; k < RM_LANES; k++) most = t[k] > most ? t[k] : most;
-  return most;
+  max = t[0];
+  for (int k = 1; k < RM_LANES; k++) max = t[k] > max ? t[k] : max;
+  return max;
 }
 
 RM_STATIC double rm_row_exponentials(int64_t n, const double *x, double shift, double *e) {
@@ -128,10 +128,10 @@ RM_FN int64_t rm_row_store_as(const int op, const int fmt, const rm_row_store *s
   int64_t count = 0;
   for (int64_t i = 0; i < s->n; i += RM_LANES) {
     vf64 y, err;
-    const vm64 undecided = rm_row_test(op, fmt, s, i, &y, &err);
+    const vm64 doubtful = rm_row_test(op, fmt, s, i, &y, &err);
     rm_row_put(y, fmt, s->out, i, s->n);
-    if (__builtin_expect(vm64_none(undecided), 1)) continue;
-    const uint32_t bits = vm64_bits(undecided);
+    if (__builtin_expect(vm64_none(doubtful), 1)) continue;
+    const uint32_t bits = vm64_bits(doubtful);
     double value[RM_LANES], bound[RM_LANES];
     vf64_store(value, y);
     vf64_store(bound, err);
@@ -141,13 +141,13 @@ RM_FN int64_t rm_row_store_as(const int op, const int fmt, const rm_row_store *s
       if (fmt != RM_F32 && rm_row_decide(value[k], bound[k], fmt, &result))
         rm_write_bits((char *)s->out + (i + k) * rm_size_of(fmt), result, fmt);
       else
-        s->open[count++] = i + k;
+        s->undecided[count++] = i + k;
     }
   }
   return count;
 }
 
-#if RM_DEVICE /* for what is seldom: one function is compiled sooner than many */
+#if RM_DEVICE /* rare cases alone: one function compiles faster than many */
 RM_COLD int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) { return rm_row_store_as(op, s->fmt, s); }
 #else
 #define RM_ROW_FORMATS(op)                                   \

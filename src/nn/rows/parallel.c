@@ -1,3 +1,4 @@
+/* Threads over rows (parallel.h). */
 #include "parallel.h"
 
 #include <stdlib.h>
@@ -8,6 +9,12 @@
 #include "../../runtime/threads.h"
 
 enum { ELEMENTS_PER_THREAD = 1 << 14 };
+
+static rm_row_state state_of(const struct rm_nn_kernels *kernels, char *memory, size_t pitch, int buffers) {
+  double *const work = (double *)memory;
+  return (rm_row_state){
+      .k = kernels, .work = work, .undecided = (int64_t *)(work + pitch * (size_t)(buffers + 1)), .pitch = pitch, .buffers = buffers};
+}
 
 static void some_rows(int64_t begin, int64_t end, rm_row_fn *f, const void *operation, rm_row_state *state) {
   const rm_env env = rm_env_enter();
@@ -25,35 +32,34 @@ rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const 
   const struct rm_nn_kernels *kernels = rm_nn_kernels();
   if (!kernels) return RM_ERR_ISA;
   if (rows == 0) return RM_OK;
-  const int64_t most = INT64_C(1) << 40;
-  if (n > most) return RM_ERR_MEMORY;
+  const int64_t limit = INT64_C(1) << 40;
+  if (n > limit) return RM_ERR_MEMORY;
   const size_t pitch = ((size_t)n + 2 * RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD;
-  const int64_t pieces = n > ELEMENTS_PER_THREAD || rows > most ? rows : rows * (n + 1) / ELEMENTS_PER_THREAD;
+  const int64_t pieces = n > ELEMENTS_PER_THREAD || rows > limit ? rows : rows * (n + 1) / ELEMENTS_PER_THREAD;
   int threads = pieces < 2 ? 1 : rm_threads_for(pieces < rows ? pieces : rows);
   const size_t bytes = pitch * ((size_t)(buffers + 1) * sizeof(double) + sizeof(int64_t));
   char *memory = NULL;
   if (posix_memalign((void **)&memory, 64, bytes * (size_t)threads)) return RM_ERR_MEMORY;
   uint32_t flags = 0;
-  int undecided = 0;
+  int failure = 0;
   if (threads == 1) { /* entering a parallel region takes longer than a short row */
-    rm_row_state state = {kernels, (double *)memory, (int64_t *)(memory + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0, 0, 0};
+    rm_row_state state = state_of(kernels, memory, pitch, buffers);
     some_rows(0, rows, f, operation, &state);
-    flags = state.flags, undecided = state.undecided;
+    flags = state.flags, failure = state.failure;
   } else {
 #if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(| : flags, undecided)
+#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(| : flags, failure)
 #endif
     for (int t = 0; t < threads; t++) {
-      char *mine = memory + bytes * (size_t)t;
-      rm_row_state state = {kernels, (double *)mine, (int64_t *)(mine + pitch * (size_t)(buffers + 1) * sizeof(double)), pitch, buffers, {0, 0, 0}, 0, 0, 0, 0};
+      rm_row_state state = state_of(kernels, memory + bytes * (size_t)t, pitch, buffers);
       some_rows(rows / threads * t + (t < rows % threads ? t : rows % threads),
                 rows / threads * (t + 1) + (t + 1 < rows % threads ? t + 1 : rows % threads), f, operation, &state);
-      flags |= state.flags, undecided |= state.undecided;
+      flags |= state.flags, failure |= state.failure;
     }
   }
   free(memory);
   rm_env_leave(rm_env_enter(), flags);
-  return rm_row_status(undecided);
+  return rm_row_status(failure);
 }
 
 void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format) {

@@ -1,4 +1,5 @@
-/* Steps of the loops over rows of binary64 (rows.h, src/cuda/rows_block.h); kernels.h says what these promise. Also device code.
+/* The vector operations of the loops over rows of binary64 (rows/loops.h, src/cuda/row_loops.h), and the proofs of their accuracy, which kernels.h
+ * states. Also device code.
  *
  * Exponentials: rm_exp_sixteenths with |c x| <= 2^12, twice its domain. Its error budget (crlibm/exp/exp_b64.h) with the two terms
  * that grow with |c x| doubled is 2^-46.66 + 2^-46.52 + 2^-46.62 + 2^-51 < 2^-44.9; x - shift, below 2^8 in magnitude, is
@@ -16,7 +17,7 @@
 
 enum { RM_ROW_CHAIN = 32, RM_ROW_BLOCK = 4 * RM_ROW_CHAIN * RM_LANES };
 
-/* A running sum that blocks are joined to. */
+/* A running sum, to which blocks are added. */
 typedef struct {
   vf64 hi, lo;
 } rm_row_sum;
@@ -37,9 +38,9 @@ RM_FN double rm_row_total(const rm_row_sum *sum) {
   return hi + lo;
 }
 
-/* e^x for RM_ROW_EXP_LEAST <= x <= RM_ROW_EXP_MOST, else 0 below and for NaN. */
+/* e^x for RM_ROW_EXP_MIN <= x <= RM_ROW_EXP_MAX, else 0 below and for NaN. */
 RM_FN vf64 rm_row_exp(vf64 x) {
-  const vm64 within = vf64_le(vf64_set1(RM_ROW_EXP_LEAST), x);
+  const vm64 within = vf64_le(vf64_set1(RM_ROW_EXP_MIN), x);
   return vf64_select(within, rm_exp_sixteenths(x, RM_EXP_INV_STEP), vf64_set1(0.0));
 }
 
@@ -50,12 +51,12 @@ RM_FN void rm_row_column(vf64 g, vf64 x, vf64 c, vf64 a, vf64 rel, vf64 err, vf6
   *bound = vf64_mad(vf64_abs(t), rel, vf64_mad(vf64_abs(g), err, *bound));
 }
 
-/* The value of an operation at i and a bound of its error, which includes 2^-52 of the value for the test. u is 2^-53.
+/* The value of an operation at i and a bound of its error, which includes 2^-52 of the value for Ziv's rounding test. u is 2^-53.
  *   SCALED    rel of the value: that of u, of a, one rounding, and 2^-52; err: what u a may be where u counts as 0
  *   SHIFTED   err: that of a. u - c and the value are rounded, each within u of it: 2^-51 of each covers this and the test
  *   WEIGHTED  err: that of a. u - a and the product are rounded: |v| (|u - a| 2^-50 + err)
- *   LESS_EXP  rel of e^v a; 2^-51 of the value. e^-inf is nothing. Nothing is known of v that is NaN or above RM_ROW_EXP_MOST. Below
- *             RM_ROW_EXP_LEAST 2^-245 stands for e^v, within slope of it, while e^v a may be anything from 0 to 2^-245 a. With slope < 1 the
+ *   LESS_EXP  rel of e^v a; 2^-51 of the value. e^-inf is nothing. Nothing is known of v that is NaN or above RM_ROW_EXP_MAX. Below
+ *             RM_ROW_EXP_MIN 2^-245 stands for e^v, within slope of it, while e^v a may be anything from 0 to 2^-245 a. With slope < 1 the
  *             sign is known, and values nearer to u than the interval, whose ends are t (1 - slope) >= t 2^-18 and t (1 + slope) below it, round
  *             as both ends do where these agree: a rounding interval beside that of u is less than 2^-7 of its distance from 0 wide, too
  *             short for both, unless both round to 0 or to u
@@ -81,12 +82,12 @@ RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *er
       *err = vf64_mul(vf64_abs(y), vf64_mad(vf64_abs(t), vf64_set1(0x1p-50), vf64_set1(s->err)));
       return vf64_mul(y, t);
     case RM_ROW_LESS_EXP: {
-      const vf64 v = vf64_load(s->v + i), least = vf64_set1(RM_ROW_EXP_LEAST), e = rm_row_exp(v);
-      const vm64 below = vf64_lt(v, least), nothing = vf64_lt(v, vf64_set1(-0x1.fffffffffffffp1023));
+      const vf64 v = vf64_load(s->v + i), min = vf64_set1(RM_ROW_EXP_MIN), e = rm_row_exp(v);
+      const vm64 below = vf64_lt(v, min), nothing = vf64_lt(v, vf64_set1(-0x1.fffffffffffffp1023));
       t = vf64_mul(vf64_select(nothing, vf64_set1(0.0), vf64_select(below, vf64_set1(0x1p-245), e)), a);
       y = vf64_sub(u, t);
       *err = vf64_mad(vf64_abs(t), vf64_select(below, vf64_set1(s->slope), vf64_set1(s->rel)), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
-      *err = vf64_select(vf64_le(v, vf64_set1(RM_ROW_EXP_MOST)), *err, vf64_from_bits(vi64_set1(INT64_C(0x7ff) << 52)));
+      *err = vf64_select(vf64_le(v, vf64_set1(RM_ROW_EXP_MAX)), *err, vf64_from_bits(vi64_set1(INT64_C(0x7ff) << 52)));
       return y;
     }
     case RM_ROW_DIFFERENCE: {
@@ -133,15 +134,15 @@ RM_FN void rm_row_put(vf64 y, const int fmt, void *out, int64_t i, int64_t n) {
   if (i + RM_LANES > n) __builtin_memcpy(at, tail, (size_t)(n - i) * (size_t)rm_size_of(fmt));
 }
 
-/* The value at i, within err, and the lanes in which its rounding is open or not finite. An exact zero is +0. A value whose sign the
- * bound leaves open is open even where both roundings are zeros. */
+/* The value at i, within err, and the lanes in which its rounding is undecided or not finite. An exact zero is +0. A value whose sign the
+ * bound does not determine is undecided even where both roundings are zeros. */
 RM_FN vm64 rm_row_test(const int op, const int fmt, const rm_row_store *s, int64_t i, vf64 *y, vf64 *err) {
   *y = vf64_add(rm_row_value(op, s, i, err), vf64_set1(0.0));
   *err = vf64_mul(*err, vf64_set1(RM_BOUND(1.0)));
   return vm64_or(vm64_or(vf64_undecided_within(*y, *err, fmt), vf64_overflows(*y, fmt)), vf64_lt(vf64_abs(*y), *err));
 }
 
-/* The vector test leaves about 2^-10 of all numbers open in a 16-bit format (simd/undecided.h). This one takes the bound as it is. */
+/* The vector test leaves about 2^-10 of all numbers undecided in a 16-bit format (simd/undecided.h). This one uses the bound as it is. */
 RM_COLD int rm_row_decide(double y, double err, int fmt, uint64_t *bits) {
   uint32_t flags = 0;
   int undecided;

@@ -1,3 +1,4 @@
+/* Exact sums as numbers (totals.h). Also device code. */
 #include "totals.h"
 
 #include "../../reduce/total.h"

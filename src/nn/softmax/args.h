@@ -1,4 +1,4 @@
-/* softmax, log_softmax, logsumexp and gradients: a call made ready on the host. */
+/* The problems of softmax, log_softmax, logsumexp and their gradients. */
 #ifndef RM_NN_SOFTMAX_ARGS_H
 #define RM_NN_SOFTMAX_ARGS_H
 
@@ -7,24 +7,21 @@
 typedef enum { RM_SOFTMAX, RM_LOG_SOFTMAX, RM_LOGSUMEXP } rm_softmax_kind;
 
 typedef struct {
-  rm_softmax_kind what;
+  rm_softmax_kind kind;
   int format;
   int64_t rows, n;
   rm_row_array x, y;
-} rm_softmax_rows;
+} rm_softmax_problem;
 
 typedef struct {
-  int by_exp; /* of log_softmax */
+  int of_log; /* the gradient of log_softmax */
   int format;
   int64_t rows, n;
   rm_row_array g, y, dx;
-} rm_softmax_gradient;
+} rm_softmax_gradient_problem;
 
-/* The arguments of the public functions (include/repmath/nn.h), and their status; f->rows is 0 where nothing is to be done. */
-rm_status rm_softmax_job(rm_softmax_rows *f, rm_softmax_kind what, int format, int64_t rows, int64_t n, const void *x,
-                         ptrdiff_t row_x, ptrdiff_t stride_x, void *y, ptrdiff_t row_y, ptrdiff_t stride_y);
-rm_status rm_softmax_gradient_job(rm_softmax_gradient *f, int by_exp, int format, int64_t rows, int64_t n, const void *g,
-                                  ptrdiff_t row_g, ptrdiff_t stride_g, const void *y, ptrdiff_t row_y, ptrdiff_t stride_y,
-                                  void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx);
+/* The status of the arguments (include/repmath/nn.h), which the public function has put into *p; p->rows becomes 0 where nothing is to be done. */
+rm_status rm_softmax_check(rm_softmax_problem *p);
+rm_status rm_softmax_gradient_check(rm_softmax_gradient_problem *p);
 
 #endif

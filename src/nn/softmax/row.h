@@ -1,13 +1,13 @@
-/* softmax, log_softmax, logsumexp and gradients.
+/* A row of softmax, log_softmax, logsumexp or of a gradient, on the host and on a device.
  *
- * With m the greatest element of a row and S' the sum of e^(x_k - m) over the others, the sum of all exponentials is e^m (1 + S'):
+ * With m the maximum of a row and S' the sum of e^(x_k - m) over the others, the sum of all exponentials is e^m (1 + S'):
  *   softmax      e^(x_i - m) / (1 + S')       one rounding less than RM_ROW_EXP_ERR and RM_ROW_SUM_ERR: 2.125 2^-44 + 3 2^-53 and the
- *                                             test's 2^-52 are below 2.25 2^-44. What exponentials() takes for 0 rounds to +0, and is
+ *                                             test's 2^-52 are below 2.25 2^-44. What exponentials() replaces by 0 rounds to +0, and is
  *                                             below n 2^-245 of the sum.
  *   log_softmax  (x_i - m) - log(1 + S')      two numbers <= 0: no cancellation, also where S' is tiny
  *   logsumexp    m + log(1 + S')
  * log1p(S') is off by its own 2^-41 (crlibm/log1p), by RM_ROW_SUM_ERR of S' (log1p does not enlarge a relative error), and by n 2^-245
- * for the terms taken for 0: below 1.25 2^-41 of it and n 2^-244.
+ * for the terms replaced by 0: below 1.25 2^-41 of it and n 2^-244.
  *
  * Values are irrational (Lindemann, Weierstrass) but where all x_k are equal up to terms that are 0, when softmax is 1/n, not a midpoint;
  * where there is one finite element; and in softmax_backward, which is rational: balls hold it exactly up to 2^32768. */
@@ -23,7 +23,7 @@
 #include "args.h"
 #include "../rows/totals.h"
 
-/* g and y of a row; the sum of g_k y_k, or of g_k (no y in `total`). */
+/* A row of a gradient: g and y, and the sum of g_k y_k, or of g_k (then `total` has no y). */
 typedef struct {
   const double *g, *y;
   rm_sum_problem total;
@@ -35,23 +35,21 @@ typedef struct {
 
 #define RM_NUM dd_ball
 #include "../rows/exp_row.inc"
-#include "../rows/gradient_sum.inc"
 #include "formula.inc"
 #undef RM_NUM
 #define RM_NUM ball
 #include "../rows/exp_row.inc"
-#include "../rows/gradient_sum.inc"
 #include "formula.inc"
 #undef RM_NUM
 
-RM_STATIC uint64_t slow(const rm_softmax_rows *f, rm_exp_row *r, int64_t i, rm_row_state *state) {
-  if (f->what == RM_LOGSUMEXP) return rm_decide(logsumexp_dd_ball, logsumexp_ball, r, 0, f->format, state);
+RM_STATIC uint64_t accurate_result(const rm_softmax_problem *f, rm_exp_row *r, int64_t i, rm_row_state *state) {
+  if (f->kind == RM_LOGSUMEXP) return rm_decide(logsumexp_dd_ball, logsumexp_ball, r, 0, f->format, state);
   const double d = r->x[i] - r->m;
-  if (f->what == RM_LOG_SOFTMAX) {
+  if (f->kind == RM_LOG_SOFTMAX) {
     if (!rm_is_finite(d)) return rm_signed_infinity(1, f->format); /* log 0, as the element says */
     double rest;
     int k;
-    if (rm_two_sum(r->x[i], -r->m, &rest) == d && rest == 0.0 && rm_exp_row_is_little(r, i, &k)) { /* a hair below d */
+    if (rm_two_sum(r->x[i], -r->m, &rest) == d && rest == 0.0 && rm_exp_row_is_negligible(r, i, &k)) { /* just below d */
       state->tiers.fast++;
       return rm_round_beside(d, 1, f->format, RM_NEAREST, &state->flags);
     }
@@ -64,8 +62,8 @@ RM_STATIC uint64_t slow(const rm_softmax_rows *f, rm_exp_row *r, int64_t i, rm_r
   return rm_decide(softmax_dd_ball, softmax_ball, r, i, f->format, state);
 }
 
-/* What a row with a NaN, or with an infinite greatest element m, gives. */
-RM_STATIC uint64_t special(const rm_softmax_rows *f, const char *x, double m, uint32_t *flags) {
+/* The result of a row with a NaN, or with an infinite maximum m. */
+RM_STATIC uint64_t special(const rm_softmax_problem *f, const char *x, double m, uint32_t *flags) {
   int quiet = 0, signalling = 0;
   for (int64_t k = 0; k < f->n; k++) {
     const uint64_t bits = rm_read_bits(x + k * f->x.stride, f->format);
@@ -74,15 +72,15 @@ RM_STATIC uint64_t special(const rm_softmax_rows *f, const char *x, double m, ui
   }
   if (signalling) *flags |= RM_FLAG_INVALID;
   if (quiet) return rm_nan_bits(f->format);
-  if (f->what == RM_LOGSUMEXP) return rm_signed_infinity(m < 0.0, f->format);
+  if (f->kind == RM_LOGSUMEXP) return rm_signed_infinity(m < 0.0, f->format);
   return rm_invalid(f->format, flags);
 }
 
-/* The logarithm in *s of a sum that counted as 0, of the others of x, whose greatest is taken out: 0 where all are -infinity. Else it is more
- * than 0 and less than n 2^-245, which stands for it, so that its sign is known. A value nearer to x_i - m than the bound allows rounds alike: it is
+/* Sets the logarithm in *s where the sum over the others, whose maximum x lacks, counted as 0. It is 0 where all are -infinity; otherwise it is more
+ * than 0 and less than n 2^-245, which represents it, so that its sign is known. A value nearer to x_i - m than the bound permits rounds alike: it is
  * -0 where x_i = m, and elsewhere x_i - m is at least 2^-149, of which the bound has 2^-51 (n is below 2^40). */
-RM_STATIC void take_for_little(rm_row_store *s, const rm_row_state *state, int64_t n, const double *x) {
-  if (RM_ROW(state, greatest)(n, x) == -rm_dd_ball_infinity()) {
+RM_STATIC void negligible_sum(rm_row_store *s, const rm_row_state *state, int64_t n, const double *x) {
+  if (RM_ROW(state, max)(n, x) == -rm_dd_ball_infinity()) {
     s->err = 0.0;
     return;
   }
@@ -91,48 +89,48 @@ RM_STATIC void take_for_little(rm_row_store *s, const rm_row_state *state, int64
 }
 
 RM_STATIC void rm_softmax_row(const void *operation, int64_t row, rm_row_state *state) {
-  const rm_softmax_rows *f = (const rm_softmax_rows *)operation;
+  const rm_softmax_problem *f = (const rm_softmax_problem *)operation;
   const int size = rm_size_of(f->format);
-  const int64_t n = f->n, results = f->what == RM_LOGSUMEXP ? 1 : n;
+  const int64_t n = f->n, results = f->kind == RM_LOGSUMEXP ? 1 : n;
   double *x = rm_row_buffer(state, 0), *e = rm_row_buffer(state, 1);
   const char *from = rm_row_at(&f->x, row);
-  if (f->format == RM_F64 && rm_row_left(state)) return;
+  if (f->format == RM_F64 && rm_row_defer(state)) return;
   char *out = rm_row_out(state, &f->y, row, size);
   RM_ROW(state, load)(n, from, f->x.stride, f->format, -rm_dd_ball_infinity(), x);
-  const double m = RM_ROW(state, greatest)(n, x);
+  const double m = RM_ROW(state, max)(n, x);
 
   if (!rm_is_finite(m)) {
-    if (rm_row_left(state)) return;
+    if (rm_row_defer(state)) return;
     const uint64_t bits = special(f, from, m, &state->flags);
     for (int64_t i = 0; i < results; i++) rm_write_bits(out + i * size, bits, f->format);
     state->tiers.fast += results;
   } else {
-    rm_row_store s = {.n = results, .u = x, .c = m, .fmt = f->format, .out = out, .open = state->open};
-    int64_t open = results;
+    rm_row_store s = {.n = results, .u = x, .c = m, .fmt = f->format, .out = out, .undecided = state->undecided};
+    int64_t undecided = results;
     if (f->format == RM_F64) {
-      for (int64_t i = 0; i < results; i++) s.open[i] = i;
-    } else if (f->what == RM_SOFTMAX) {
+      for (int64_t i = 0; i < results; i++) s.undecided[i] = i;
+    } else if (f->kind == RM_SOFTMAX) {
       s.a = 1.0 / RM_ROW(state, exponentials)(n, x, m, e);
       s.u = e;
       s.rel = 2.25 * RM_ROW_EXP_ERR;
-      open = RM_ROW(state, store)(RM_ROW_SCALED, &s);
+      undecided = RM_ROW(state, store)(RM_ROW_SCALED, &s);
     } else {
       const int64_t at = RM_ROW_FIRST(n, x, m);
       x[at] = -rm_dd_ball_infinity();
       s.a = rm_log1p_of(RM_ROW(state, exponentials)(n, x, m, e));
       s.err = 0x1.4p-41 * s.a + (double)n * 0x1p-244;
-      if (s.a == 0.0) take_for_little(&s, state, n, x);
+      if (s.a == 0.0) negligible_sum(&s, state, n, x);
       x[at] = m;
-      if (f->what == RM_LOGSUMEXP) s.u = e, e[0] = 0.0, s.c = -m, s.a = -s.a; /* (0 + m) + log */
-      open = RM_ROW(state, store)(RM_ROW_SHIFTED, &s);
+      if (f->kind == RM_LOGSUMEXP) s.u = e, e[0] = 0.0, s.c = -m, s.a = -s.a; /* (0 + m) + log */
+      undecided = RM_ROW(state, store)(RM_ROW_SHIFTED, &s);
     }
-    state->tiers.fast += results - open;
-    if (open) {
-      if (rm_row_left(state)) return;
+    state->tiers.fast += results - undecided;
+    if (undecided) {
+      if (rm_row_defer(state)) return;
       rm_exp_row r;
       rm_exp_row_begin(&r, n, x, m);
       state->limbs = RM_FIRST_LIMBS;
-      for (int64_t j = 0; j < open; j++) rm_write_bits(out + s.open[j] * size, slow(f, &r, s.open[j], state), f->format);
+      for (int64_t j = 0; j < undecided; j++) rm_write_bits(out + s.undecided[j] * size, accurate_result(f, &r, s.undecided[j], state), f->format);
     }
   }
   rm_row_spread(state, 0, &f->y, row, results, f->format);
@@ -141,19 +139,19 @@ RM_STATIC void rm_softmax_row(const void *operation, int64_t row, rm_row_state *
 /* ------------------------------------------------------------------------------------------------ gradients */
 
 /* y_i (g_i - s) or g_i - e^(y_i) s where the sum s, or an operand, is not finite. */
-RM_STATIC uint64_t special_gradient(const rm_softmax_gradient *f, double g, double y, double s, uint32_t *flags) {
+RM_STATIC uint64_t special_gradient(const rm_softmax_gradient_problem *f, double g, double y, double s, uint32_t *flags) {
   const double e = y < RM_EXP_TAIL ? 0.0 : y > -RM_EXP_TAIL ? rm_dd_ball_infinity() : !rm_is_nan(y) ? 1.0 : y;
-  const double value = f->by_exp ? g - e * s : y * (g - s);
+  const double value = f->of_log ? g - e * s : y * (g - s);
   if (!rm_is_nan(value)) return rm_signed_infinity(value < 0.0, f->format);
   if (!rm_is_nan(g) && !rm_is_nan(y) && !rm_is_nan(s)) *flags |= RM_FLAG_INVALID;
   return rm_nan_bits(f->format);
 }
 
-RM_STATIC uint64_t slow_gradient(const rm_softmax_gradient *f, rm_gradient_row *r, int64_t i, double sum, rm_row_state *state) {
+RM_STATIC uint64_t accurate_gradient(const rm_softmax_gradient_problem *f, rm_gradient_row *r, int64_t i, double sum, rm_row_state *state) {
   const double g = r->g[i], y = r->y[i];
   uint32_t *flags = &state->flags;
-  if (!rm_is_finite(sum) || (f->by_exp && (!rm_is_finite(g) || rm_is_nan(y)))) return special_gradient(f, g, y, sum, flags);
-  if (!f->by_exp) return rm_decide(softmax_backward_dd_ball, softmax_backward_ball, r, i, f->format, state);
+  if (!rm_is_finite(sum) || (f->of_log && (!rm_is_finite(g) || rm_is_nan(y)))) return special_gradient(f, g, y, sum, flags);
+  if (!f->of_log) return rm_decide(softmax_backward_dd_ball, softmax_backward_ball, r, i, f->format, state);
   if (y >= RM_EXP_TAIL && y <= -RM_EXP_TAIL) return rm_decide(log_softmax_backward_dd_ball, log_softmax_backward_ball, r, i, f->format, state);
   state->tiers.fast++;
   if (r->sign == 2) r->sign = rm_problem_sign(&r->total);
@@ -168,41 +166,41 @@ RM_STATIC uint64_t slow_gradient(const rm_softmax_gradient *f, rm_gradient_row *
 }
 
 RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_row_state *state) {
-  const rm_softmax_gradient *f = (const rm_softmax_gradient *)operation;
+  const rm_softmax_gradient_problem *f = (const rm_softmax_gradient_problem *)operation;
   const int size = rm_size_of(f->format);
   const int64_t n = f->n;
   double *g = rm_row_buffer(state, 0), *y = rm_row_buffer(state, 1), sum = 0.0, low, err;
-  if (f->format == RM_F64 && rm_row_left(state)) return;
+  if (f->format == RM_F64 && rm_row_defer(state)) return;
   rm_sum_problem total = {n, {rm_row_at(&f->g, row), f->g.stride}, {NULL, 0}, f->format, NULL};
-  if (!f->by_exp) total.y.base = rm_row_at(&f->y, row), total.y.stride = f->y.stride;
+  if (!f->of_log) total.y.base = rm_row_at(&f->y, row), total.y.stride = f->y.stride;
   RM_ROW(state, load)(n, rm_row_at(&f->g, row), f->g.stride, f->format, 0.0, g);
   RM_ROW(state, load)(n, rm_row_at(&f->y, row), f->y.stride, f->format, 0.0, y);
   char *out = rm_row_out(state, &f->dx, row, size);
   const int in_place = out == total.x.base || out == total.y.base;
-  if (in_place) out = (char *)rm_row_buffer(state, 2); /* the slow tiers read g and y again */
+  if (in_place) out = (char *)rm_row_buffer(state, 2); /* the accurate phase reads g and y again */
 
-  rm_row_store s = {.n = n, .u = g, .v = y, .fmt = f->format, .out = out, .open = state->open};
+  rm_row_store s = {.n = n, .u = g, .v = y, .fmt = f->format, .out = out, .undecided = state->undecided};
   const int known = f->format != RM_F64 && rm_sum_approximately(&total, 0, &sum, &low, &err);
-  int64_t open = n;
+  int64_t undecided = n;
   if (known) {
     s.a = sum;
     err += __builtin_fabs(low);
     s.err = err;
-    if (f->by_exp) {
-      /* e^y and its product: 2^-43; the error of the sum, relative. Where it is not small, nothing is decided. */
+    if (f->of_log) {
+      /* e^y and its product are off by 2^-43, the sum relatively by err/sum. Where that is not small, no result is decided. */
       s.rel = RM_ROW_EXP_ERR + 0x1p-50 + (sum != 0.0 ? 1.01 * err / __builtin_fabs(sum) : err > 0.0 ? rm_dd_ball_infinity() : 0.0);
-      /* 2^-245.26, the greatest e^y below RM_ROW_EXP_LEAST, times the exact sum is less than 2^-245 (1 + slope) of this one. */
+      /* 2^-245.26, the greatest e^y below RM_ROW_EXP_MIN, times the exact sum is less than 2^-245 (1 + slope) of this one. */
       s.slope = s.rel < 0x1p-20 ? 1.0 - 0x1p-18 : 2.0 + s.rel;
-      open = RM_ROW(state, store)(RM_ROW_LESS_EXP, &s);
+      undecided = RM_ROW(state, store)(RM_ROW_LESS_EXP, &s);
     } else {
-      open = RM_ROW(state, store)(RM_ROW_WEIGHTED, &s);
+      undecided = RM_ROW(state, store)(RM_ROW_WEIGHTED, &s);
     }
   } else {
-    for (int64_t i = 0; i < n; i++) s.open[i] = i;
+    for (int64_t i = 0; i < n; i++) s.undecided[i] = i;
   }
-  state->tiers.fast += n - open;
-  if (open) {
-    if (rm_row_left(state)) return;
+  state->tiers.fast += n - undecided;
+  if (undecided) {
+    if (rm_row_defer(state)) return;
     rm_superaccumulator acc;
     rm_gradient_row r;
     r.g = g, r.y = y, r.total = total;
@@ -215,9 +213,9 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
       whole = acc.classes ? rm_to_double(rm_superacc_round_classes(acc.classes, RM_F64, &flags), RM_F64) : 0.0;
       state->flags |= flags;
     }
-    for (int64_t j = 0; j < open; j++) {
-      const int64_t i = s.open[j];
-      rm_write_bits(out + i * size, slow_gradient(f, &r, i, whole, state), f->format);
+    for (int64_t j = 0; j < undecided; j++) {
+      const int64_t i = s.undecided[j];
+      rm_write_bits(out + i * size, accurate_gradient(f, &r, i, whole, state), f->format);
     }
   }
   if (in_place) __builtin_memcpy(rm_row_at(&f->dx, row), out, (size_t)n * (size_t)size);

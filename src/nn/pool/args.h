@@ -1,6 +1,6 @@
-/* Pooling: windows along axes, and a call made ready on the host. Also device code. */
-#ifndef RM_NN_POOL_POOLING_H
-#define RM_NN_POOL_POOLING_H
+/* The problem of pooling: windows along axes, of which tables are made. Also device code. */
+#ifndef RM_NN_POOL_ARGS_H
+#define RM_NN_POOL_ARGS_H
 
 #include "../../../include/repmath/pooling.h"
 #include "../../common/elements.h"
@@ -21,30 +21,38 @@ typedef struct {
   const char *x;
   char *y, *index;
   ptrdiff_t sx[5], sy[5], si[5]; /* by n, channel, and three axes */
-} rm_pooling;
+} rm_pool_problem;
 
 /* The sources of one result. */
 typedef struct {
-  const rm_pooling *pool;
+  const rm_pool_problem *pool;
   const char *plane;
   int64_t first[3], end[3];
 } rm_pool_window;
 
-/* The arguments of the public functions, their status; *f but for the tables of its axes. f->images is 0 where there is nothing to do.
- * position_x: that of x among the arguments. */
-rm_status rm_pool_job(rm_pooling *f, int format, const rm_pool *pool, int average, int backward, int include_pad, int64_t divisor,
-                      const void *x, const ptrdiff_t *sx, void *y, const ptrdiff_t *sy, int64_t *index, const ptrdiff_t *si,
-                      int position_x);
+/* The arguments of a public function. sx, sy, si: the strides of the arrays in bytes, by batch, channel and the axes of the pool. */
+typedef struct {
+  int format, average, backward, include_pad;
+  int64_t divisor;
+  const rm_pool *pool;
+  const void *x;
+  void *y;
+  int64_t *index;
+  const ptrdiff_t *sx, *sy, *si;
+} rm_pool_call;
 
-/* Tables: room in numbers, their places, and what index r of axis k says, for r from 0 to rm_pool_entries - 1. */
-static inline int64_t rm_pool_entries(const rm_pooling *f, int k) {
+/* Their status; *f but for the tables of its axes. f->images is 0 where there is nothing to do. */
+rm_status rm_pool_check(rm_pool_problem *f, const rm_pool_call *call);
+
+/* The tables of the axes: their room in numbers, their addresses, and (rm_pool_set_entry) entry r of axis k, for r from 0 to rm_pool_entries - 1. */
+static inline int64_t rm_pool_entries(const rm_pool_problem *f, int k) {
   const int64_t in = f->windows.in[k], out = f->windows.out[k];
   return in > out ? in : out;
 }
-static inline int64_t rm_pool_room(const rm_pooling *f) {
+static inline int64_t rm_pool_room(const rm_pool_problem *f) {
   return 4 * (rm_pool_entries(f, 0) + rm_pool_entries(f, 1) + rm_pool_entries(f, 2));
 }
-static inline void rm_pool_set_tables(rm_pooling *f, int64_t *memory) {
+static inline void rm_pool_set_tables(rm_pool_problem *f, int64_t *memory) {
   for (int k = 0; k < 3; k++) {
     const int64_t n = rm_pool_entries(f, k);
     rm_pool_axis *a = &f->axis[k];
@@ -53,8 +61,8 @@ static inline void rm_pool_set_tables(rm_pooling *f, int64_t *memory) {
   }
 }
 
-RM_FN int64_t rm_pool_least(int64_t a, int64_t b) { return a < b ? a : b; }
-RM_FN int64_t rm_pool_most(int64_t a, int64_t b) { return a > b ? a : b; }
+RM_FN int64_t rm_pool_min(int64_t a, int64_t b) { return a < b ? a : b; }
+RM_FN int64_t rm_pool_max(int64_t a, int64_t b) { return a > b ? a : b; }
 RM_FN int64_t rm_pool_ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 /* [*first, *end): the r-th of `to` adaptive windows over `from` elements. */
@@ -63,8 +71,8 @@ RM_FN void rm_pool_adapt(int64_t r, int64_t from, int64_t to, int64_t *first, in
   *end = (int64_t)(((rm_u128)(r + 1) * (rm_u128)from + (rm_u128)(to - 1)) / (rm_u128)to);
 }
 
-/* The window of output r. Coordinates stay below 2^62: the job has checked the sizes. */
-RM_FN void rm_pool_output(const rm_pooling *f, int k, int64_t r, int64_t *first, int64_t *count, int64_t *divisor) {
+/* The window of output r. Coordinates stay below 2^62: rm_pool_check has bounded the sizes. */
+RM_FN void rm_pool_output(const rm_pool_problem *f, int k, int64_t r, int64_t *first, int64_t *count, int64_t *divisor) {
   const rm_pool *p = &f->windows;
   const int64_t in = p->in[k];
   if (p->adaptive) {
@@ -74,30 +82,30 @@ RM_FN void rm_pool_output(const rm_pooling *f, int k, int64_t r, int64_t *first,
     return;
   }
   const int64_t start = r * p->stride[k] - p->padding[k], step = p->dilation[k], kernel = p->kernel[k];
-  const int64_t before = start < 0 ? rm_pool_least(rm_pool_ceil_div(-start, step), kernel) : 0;
-  const int64_t inside = start < in ? rm_pool_least(kernel, rm_pool_ceil_div(in - start, step)) : 0;
+  const int64_t before = start < 0 ? rm_pool_min(rm_pool_ceil_div(-start, step), kernel) : 0;
+  const int64_t inside = start < in ? rm_pool_min(kernel, rm_pool_ceil_div(in - start, step)) : 0;
   *first = inside > before ? start + before * step : 0;
-  *count = rm_pool_most(inside - before, 0);
-  *divisor = f->include_pad ? rm_pool_most(rm_pool_least(kernel, in + p->padding[k] - start), 0) : *count;
+  *count = rm_pool_max(inside - before, 0);
+  *divisor = f->include_pad ? rm_pool_max(rm_pool_min(kernel, in + p->padding[k] - start), 0) : *count;
 }
 
 /* The outputs whose windows element r of x is in: contiguous, since the bounds of windows do not decrease. Output o has it when
  * o stride - padding <= r < o stride - padding + kernel; of adaptive ones, when o in/out < r + 1 and (o + 1) in/out > r, which is a window
  * of as many outputs over as many elements. */
-RM_FN void rm_pool_meeting(const rm_pooling *f, int k, int64_t r, int64_t *first, int64_t *count) {
+RM_FN void rm_pool_meeting(const rm_pool_problem *f, int k, int64_t r, int64_t *first, int64_t *count) {
   const rm_pool *p = &f->windows;
   int64_t end;
   if (p->adaptive) {
     rm_pool_adapt(r, p->out[k], p->in[k], first, &end);
   } else {
     const int64_t at = r + p->padding[k], beyond = at - p->kernel[k];
-    *first = rm_pool_least(beyond < 0 ? 0 : beyond / p->stride[k] + 1, p->out[k]);
-    end = rm_pool_least(at / p->stride[k] + 1, p->out[k]);
+    *first = rm_pool_min(beyond < 0 ? 0 : beyond / p->stride[k] + 1, p->out[k]);
+    end = rm_pool_min(at / p->stride[k] + 1, p->out[k]);
   }
-  *count = rm_pool_most(end - *first, 0);
+  *count = rm_pool_max(end - *first, 0);
 }
 
-RM_FN void rm_pool_set_entry(const rm_pooling *f, int k, int64_t r) {
+RM_FN void rm_pool_set_entry(const rm_pool_problem *f, int k, int64_t r) {
   const rm_pool_axis *a = &f->axis[k];
   int64_t first, count;
   if (!f->backward) {
@@ -115,7 +123,7 @@ RM_FN void rm_pool_set_entry(const rm_pooling *f, int k, int64_t r) {
   }
 }
 
-RM_FN const char *rm_pool_element(const rm_pooling *f, const char *plane, int64_t a, int64_t b, int64_t c) {
+RM_FN const char *rm_pool_element(const rm_pool_problem *f, const char *plane, int64_t a, int64_t b, int64_t c) {
   return plane + a * f->sx[2] + b * f->sx[3] + c * f->sx[4];
 }
 

@@ -1,6 +1,6 @@
-/* Averages of windows: the last tier. Also device code. */
-#ifndef RM_NN_POOL_REST_H
-#define RM_NN_POOL_REST_H
+/* Averages of windows in the accurate phase. Also device code. */
+#ifndef RM_NN_POOL_ACCURATE_H
+#define RM_NN_POOL_ACCURATE_H
 
 #include "../rows/decide.h"
 #include "sum.h"
@@ -12,17 +12,17 @@
 #include "formula.inc"
 #undef RM_NUM
 
-/* Sums of quotients by different divisors. These are products of the axes' parts, each at most the length k of a window there, and so below 2^63. A
+/* Sums of quotients by different divisors. These are products of the axes' parts, each at limit the length k of a window there, and so below 2^63. A
  * common multiple of an axis' n parts is below 3^k (lcm(1, ..., k), Hanson 1972) and below 2^(63 n): with the product of these bounds, 2^bits, the
  * sum is a multiple of 2^-1074 over 2^bits, boundaries are multiples of 2^-1075, and two that differ do so by 2^-(1075 + bits). A ball of RM_BALL_LIMBS
  * shows 2^-24000 of sums below 2^1100; elements of more windows, of longer ones, have no separation. */
 RM_FN int64_t rm_pool_separation(const rm_pool_window *w) {
-  const rm_pooling *f = w->pool;
+  const rm_pool_problem *f = w->pool;
   int64_t bits = 0;
   for (int i = 0; i < 3; i++) {
-    const int64_t n = w->end[i] - w->first[i], most = INT64_C(1) << 20;
-    const int64_t k = f->windows.adaptive ? rm_pool_ceil_div(f->windows.in[i], rm_pool_most(f->windows.out[i], 1)) + 1 : f->windows.kernel[i];
-    const int64_t by_length = (k < most ? k : most) * 8 / 5 + 1, by_number = 63 * (n < most ? n : most);
+    const int64_t n = w->end[i] - w->first[i], limit = INT64_C(1) << 20;
+    const int64_t k = f->windows.adaptive ? rm_pool_ceil_div(f->windows.in[i], rm_pool_max(f->windows.out[i], 1)) + 1 : f->windows.kernel[i];
+    const int64_t by_length = (k < limit ? k : limit) * 8 / 5 + 1, by_number = 63 * (n < limit ? n : limit);
     bits += by_length < by_number ? by_length : by_number;
   }
   return bits < 22400 ? -(1075 + bits) : INT64_MIN;
@@ -30,7 +30,7 @@ RM_FN int64_t rm_pool_separation(const rm_pool_window *w) {
 
 /* uniform: all elements are divided by the same number. */
 RM_STATIC uint64_t rm_pool_exactly(const rm_pool_window *w, int64_t divisor, int uniform, rm_row_state *state) {
-  const rm_pooling *f = w->pool;
+  const rm_pool_problem *f = w->pool;
   rm_superaccumulator acc;
   rm_superacc_clear(&acc);
   for (int64_t a = w->first[0]; a < w->end[0]; a++)

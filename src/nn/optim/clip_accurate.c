@@ -1,1 +1,0 @@
-#include "clip_accurate.inl" /* also device code: CUDA includes it too */

@@ -1,0 +1,4 @@
+/* What the accurate phase of operators over rows shares, on the host. */
+#include "decide.inl"
+#include "exp_row.inl"
+#include "totals.inl"

@@ -1,1 +1,0 @@
-#include "decide.inl" /* also device code: CUDA includes it too */

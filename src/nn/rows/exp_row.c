@@ -1,1 +1,0 @@
-#include "exp_row.inl" /* also device code: CUDA includes it too */

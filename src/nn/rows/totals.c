@@ -1,1 +1,0 @@
-#include "totals.inl" /* also device code: CUDA includes it too */
