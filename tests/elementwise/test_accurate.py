@@ -12,7 +12,7 @@ import numpy as np
 import oracle
 import pytest
 import ranges
-from slow_calls import APPROXIMATE, FORMATS, RULES, check
+from slow_calls import APPROXIMATE, FORMATS, RULES, check, compiled, slow  # noqa: F401 (fixtures)
 
 
 @pytest.fixture(scope="session")

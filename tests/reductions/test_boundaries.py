@@ -9,7 +9,19 @@ import elementwise_library
 import native
 import numpy as np
 import pytest
-from boundaries_calls import SIDES, WINDOWS, boundaries, check, layouts, product, sum_places, terms_of, windows, wrong
+from boundaries_calls import (
+    SIDES,
+    WINDOWS,
+    boundaries,
+    check,
+    layouts,
+    lib,  # noqa: F401 (fixtures)
+    product,
+    sum_places,
+    terms_of,
+    windows,
+    wrong,
+)
 from convolution_library import FORMATS, Convolution, Geometry, dtype_of
 from reductions_library import I64, NO_TRANS, OK, ROW_MAJOR, TRANS, Reductions, pointer
 

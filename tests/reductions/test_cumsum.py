@@ -10,7 +10,10 @@ import numpy as np
 import oracle
 import pytest
 import reduction_data as data
-from cumsum_calls import call
+from cumsum_calls import (
+    call,
+    lib,  # noqa: F401 (fixtures)
+)
 from exact_oracle import bits, rounded
 from python_accumulator_calls import DTYPES
 from reductions_library import ENUM, I64, NULL, OK, SIZE, Reductions, pointer, status

@@ -8,7 +8,13 @@ import pytest
 from convolution_library import FORMATS, dtype_of
 from exact_oracle import bits
 from flushing import flushing
-from gemm_calls import F64, check, expected, gemm
+from gemm_calls import (
+    F64,
+    check,
+    expected,
+    gemm,
+    lib,  # noqa: F401 (fixtures)
+)
 from reductions_library import (
     COL_MAJOR,
     ENUM,

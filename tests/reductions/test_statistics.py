@@ -11,7 +11,14 @@ import pytest
 import reduction_data as data
 from exact_oracle import exact_variance, rounded
 from reductions_library import ENUM, I64, NULL, RANGE, SIZE, Reductions, pointer, status
-from statistics_calls import FORMATS, call, dtype_of, expected, kind
+from statistics_calls import (
+    FORMATS,
+    call,
+    dtype_of,
+    expected,
+    kind,
+    lib,  # noqa: F401 (fixtures)
+)
 
 SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
 
