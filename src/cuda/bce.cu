@@ -2,7 +2,7 @@
  * (nn/loss/bce_element.h). */
 #include "losses.h"
 
-#include "elements_first.h"
+#include "elements_fast.h"
 
 #include "../../include/repmath/cuda_losses.h"
 
@@ -22,8 +22,8 @@ extern "C" rm_status rm_cuda_bce_with_logits(int format, int reduction, int64_t 
   const rm_status status = rm_bce_check(&f);
   const bool none = reduction == RM_REDUCTION_NONE;
   if (status || (n == 0 && none)) return status;
-  if (!none) return wide_sum<rm_bce_add>(f, rm_bce_reduce, stream);
-  return each_element<rm_dd_loss, rm_bce_loss_result>(f, n, rm_bce_rest, stream);
+  if (!none) return dd_ball_sum<rm_bce_add>(f, rm_bce_reduce, stream);
+  return each_element<rm_dd_loss, rm_bce_loss_result>(f, n, rm_bce_accurate, stream);
 }
 
 extern "C" rm_status rm_cuda_bce_with_logits_backward(int format, int reduction, int64_t n, const void *g, ptrdiff_t stride_g,
@@ -37,5 +37,5 @@ extern "C" rm_status rm_cuda_bce_with_logits_backward(int format, int reduction,
   f.in[RM_BCE_G] = rm_single_row(g, stride_g);
   const rm_status status = rm_bce_gradient_check(&f);
   if (status || n == 0) return status;
-  return each_element<rm_dd_loss, rm_bce_gradient_result>(f, n, rm_bce_gradient_rest, stream);
+  return each_element<rm_dd_loss, rm_bce_gradient_result>(f, n, rm_bce_gradient_accurate, stream);
 }

@@ -14,7 +14,7 @@ namespace {
 static_assert(sizeof(rm_superaccumulator) <= RM_CUDA_ACCUMULATOR_BYTES, "the public size of an accumulator");
 
 /* The clipping of a call, in device memory. todo says what the factor requires of every element. */
-enum { KEEP, FAST, SLOW, ALL_NAN };
+enum { KEEP, FAST, ACCURATE, ALL_NAN };
 struct clipping {
   rm_clip c;
   int todo;
@@ -31,13 +31,13 @@ __global__ void factor_kernel(rm_clip c, clipping *out, char *memory) {
   big_begin(memory, RM_CLIP_STACK);
   const rm_superaccumulator *sum = c.squares;
   const bool nan = sum->classes & ~static_cast<uint32_t>(RM_ACC_PINF) || (!sum->classes && rm_superacc_get_top(sum).negative);
-  out->todo = nan ? ALL_NAN : !rm_clip_prepare(&c) ? KEEP : c.fast ? FAST : SLOW;
+  out->todo = nan ? ALL_NAN : !rm_clip_prepare(&c) ? KEEP : c.fast ? FAST : ACCURATE;
   out->c = c;
 }
 
 __global__ void root_kernel(const rm_superaccumulator *sum, double *out) { *out = rm_root_of_sum(sum); }
 
-template <class T, int fmt> __global__ void clip_kernel(const clipping *clip, int64_t n, rm_open_set open, bool by_words) {
+template <class T, int fmt> __global__ void clip_kernel(const clipping *clip, int64_t n, rm_undecided_set undecided, bool by_words) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   if (clip->todo == KEEP) return;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
@@ -46,8 +46,8 @@ template <class T, int fmt> __global__ void clip_kernel(const clipping *clip, in
     vf64 y;
     if (clip->todo == ALL_NAN) {
       rm_write_bits(reinterpret_cast<char *>(&g), rm_nan_bits(fmt), fmt);
-    } else if (clip->todo == SLOW || !vm64_none(rm_clip_values(&clip->c, reinterpret_cast<const char *>(&g), fmt, &y))) {
-      open.add(i);
+    } else if (clip->todo == ACCURATE || !vm64_none(rm_clip_values(&clip->c, reinterpret_cast<const char *>(&g), fmt, &y))) {
+      undecided.add(i);
       continue;
     } else {
       rm_store_elements(reinterpret_cast<char *>(&g), y, fmt);
@@ -56,23 +56,23 @@ template <class T, int fmt> __global__ void clip_kernel(const clipping *clip, in
   }
 }
 
-__global__ void __launch_bounds__(RM_BIG_THREADS) finish_clip_kernel(const clipping *clip, rm_open_set open, char *memory) {
+__global__ void __launch_bounds__(RM_BIG_THREADS) accurate_clip_kernel(const clipping *clip, rm_undecided_set undecided, char *memory) {
   big_begin(memory, RM_CLIP_STACK);
-  each_open(open, [&](int64_t i) { rm_clip_accurate_range(&clip->c, i, i + 1); });
+  each_undecided(undecided, [&](int64_t i) { rm_clip_accurate_range(&clip->c, i, i + 1); });
 }
 
 template <class T, int fmt> rm_status clip(const rm_clip &c, int64_t n, cudaStream_t s) {
   const big_threads threads(n, RM_CLIP_STACK);
-  const workspace work(rm_open_set::bytes(n), s), stacks(threads.memory(), s), factor(sizeof(clipping), s);
-  rm_open_set open;
+  const workspace work(rm_undecided_set::bytes(n), s), stacks(threads.memory(), s), factor(sizeof(clipping), s);
+  rm_undecided_set undecided;
   if (!stacks.data || !factor.data) return RM_ERR_DEVICE;
-  const rm_status status = open_begin(&open, work, n, false);
+  const rm_status status = undecided_begin(&undecided, work, n, false);
   if (status) return status;
   char *memory = static_cast<char *>(stacks.data);
   clipping *made = static_cast<clipping *>(factor.data);
   RM_LAUNCH(factor_kernel, 1, 1, s, c, made, memory);
-  RM_LAUNCH((clip_kernel<T, fmt>), blocks_for(n), RM_BLOCK, s, made, n, open, aligned<T>(c.g, 0));
-  RM_LAUNCH(finish_clip_kernel, threads.blocks, RM_BIG_THREADS, s, made, open, memory);
+  RM_LAUNCH((clip_kernel<T, fmt>), blocks_for(n), RM_BLOCK, s, made, n, undecided, aligned<T>(c.g, 0));
+  RM_LAUNCH(accurate_clip_kernel, threads.blocks, RM_BIG_THREADS, s, made, undecided, memory);
   return launched();
 }
 

@@ -129,7 +129,7 @@ rm_status map(int64_t n, const void *const *x, const ptrdiff_t *sx, void *y, ptr
 #define RM_CUDA_STRIDES_2 stride_x, stride_y
 #define RM_CUDA_STRIDES_3 stride_x, stride_y, stride_z
 
-#define RM_LAUNCHER(name, arity, fmt, type, stored, load, store)                                                                        \
+#define RM_LAUNCHER(name, arity, fmt, type, stored, load, store)                                                             \
   extern "C" rm_status rm_cuda_v##name##_##fmt(int64_t n, RM_CUDA_ARRAYS_##arity(type), type *out, ptrdiff_t stride_out,     \
                                                rm_cuda_stream stream) {                                                      \
     const void *const in[] = {RM_CUDA_POINTERS_##arity};                                                                     \
@@ -138,12 +138,12 @@ rm_status map(int64_t n, const void *const *x, const ptrdiff_t *sx, void *y, ptr
   }
 #define RM_CUDA_FUNCTION(name, arity)                                                                                        \
   namespace {                                                                                                                \
-  RM_ACCURATE_FUNCTION(name, arity)                                                                                              \
+  RM_ACCURATE_FUNCTION(name, arity)                                                                                          \
   RM_MAP_ENTRIES(name, arity)                                                                                                \
   }                                                                                                                          \
-  RM_LAUNCHER(name, arity, f16, rm_f16, uint16_t, vf64_load_f16, vf64_store_f16)                                                                           \
-  RM_LAUNCHER(name, arity, bf16, rm_bf16, uint16_t, vf64_load_bf16, vf64_store_bf16)                                                                         \
-  RM_LAUNCHER(name, arity, f32, float, float, vf64_load_f32, vf64_store_f32)                                                                               \
+  RM_LAUNCHER(name, arity, f16, rm_f16, uint16_t, vf64_load_f16, vf64_store_f16)                                             \
+  RM_LAUNCHER(name, arity, bf16, rm_bf16, uint16_t, vf64_load_bf16, vf64_store_bf16)                                         \
+  RM_LAUNCHER(name, arity, f32, float, float, vf64_load_f32, vf64_store_f32)                                                 \
   RM_LAUNCHER(name, arity, f64, double, double, vf64_load, vf64_store)
 
 #endif

@@ -2,7 +2,7 @@
  * block checks and counts the targets. */
 #include "entropy.h"
 
-#include "rows_block.h"
+#include "rows_fast.h"
 
 #include "../../include/repmath/cuda_nn.h"
 
@@ -28,15 +28,15 @@ RM_STATIC void gradient_of_classes(const void *operation, int64_t row, rm_row_st
 }
 
 __global__ void __launch_bounds__(RM_ROW_THREADS) count_kernel(rm_entropy f, int64_t *counted) {
-  int64_t count = 0, least = 0;
+  int64_t count = 0, min = 0;
   for (int64_t i = threadIdx.x; i < f.p.rows; i += RM_ROW_THREADS) {
     const int64_t t = rm_entropy_target(&f, i);
     count += !f.p.target || t != f.p.ignore_index;
-    if (f.p.target && t != f.p.ignore_index && (t < 0 || t >= f.p.n)) least = -1;
+    if (f.p.target && t != f.p.ignore_index && (t < 0 || t >= f.p.n)) min = -1;
   }
   count = of_block<join_add>(count);
-  least = of_block<join_least>(least);
-  if (threadIdx.x == 0) *counted = least < 0 ? -1 : count;
+  min = of_block<join_min>(min);
+  if (threadIdx.x == 0) *counted = min < 0 ? -1 : count;
 }
 
 /* The workspace of a call: the count of targets, the loss of each row, and its special value. */
@@ -66,8 +66,8 @@ extern "C" rm_status rm_cuda_cross_entropy(int format, const rm_cross_entropy_pr
   const entropy_memory memory(&f, s);
   if (!memory.work.data) return RM_ERR_DEVICE;
   if (rows > 0) {
-    const rm_status enqueued = each ? each_row<rm_entropy, each_of_classes>(f, rows, n, 5, rm_entropy_each_rest, stream)
-                                    : each_row<rm_entropy, loss_of_classes>(f, rows, n, 5, rm_entropy_loss_rest, stream);
+    const rm_status enqueued = each ? each_row<rm_entropy, each_of_classes>(f, rows, n, 5, rm_entropy_each_accurate, stream)
+                                    : each_row<rm_entropy, loss_of_classes>(f, rows, n, 5, rm_entropy_loss_accurate, stream);
     if (enqueued) return enqueued;
   }
   return each ? launched() : rm_entropy_total(f, s);
@@ -84,5 +84,5 @@ extern "C" rm_status rm_cuda_cross_entropy_backward(int format, const rm_cross_e
   if (!memory.work.data) return RM_ERR_DEVICE;
   const rm_status divided = rm_entropy_divide(f, s);
   if (divided) return divided;
-  return each_row<rm_entropy, gradient_of_classes>(f, problem->rows, problem->n, 5, rm_entropy_gradient_rest, stream);
+  return each_row<rm_entropy, gradient_of_classes>(f, problem->rows, problem->n, 5, rm_entropy_gradient_accurate, stream);
 }

@@ -9,9 +9,9 @@ extern "C" {
 }
 
 /* The accurate phase of rows: losses that are results, losses for a reduction, gradients. */
-rm_status rm_entropy_each_rest(const rm_entropy &f, const rm_open_set &undecided, cudaStream_t stream);
-rm_status rm_entropy_loss_rest(const rm_entropy &f, const rm_open_set &undecided, cudaStream_t stream);
-rm_status rm_entropy_gradient_rest(const rm_entropy &f, const rm_open_set &undecided, cudaStream_t stream);
+rm_status rm_entropy_each_accurate(const rm_entropy &f, const rm_undecided_set &undecided, cudaStream_t stream);
+rm_status rm_entropy_loss_accurate(const rm_entropy &f, const rm_undecided_set &undecided, cudaStream_t stream);
+rm_status rm_entropy_gradient_accurate(const rm_entropy &f, const rm_undecided_set &undecided, cudaStream_t stream);
 /* The reduction of the losses; the divisor of a mean, which goes to f.losses[0]. */
 rm_status rm_entropy_total(const rm_entropy &f, cudaStream_t stream);
 rm_status rm_entropy_divide(const rm_entropy &f, cudaStream_t stream);

@@ -2,8 +2,8 @@
  * class, all results are NaN. */
 #include "entropy.h"
 
-#define RM_TEAM_EXPONENTIALS 1
-#include "rows_team.h"
+#define RM_SHARED_EXPONENTIALS 1
+#include "rows_accurate.h"
 
 #include "../nn/rows/decide.inl"
 #include "../nn/rows/exp_row.inl"
@@ -56,14 +56,14 @@ __global__ void __launch_bounds__(RM_ROW_THREADS) divisor_kernel(rm_entropy f, c
 
 } // namespace
 
-rm_status rm_entropy_each_rest(const rm_entropy &f, const rm_open_set &undecided, cudaStream_t stream) {
-  return rest_of_rows<rm_entropy, each_or_nan>(f, f.p.rows, f.p.n, RM_ENTROPY_BUFFERS, RM_ENTROPY_STACK, undecided, stream);
+rm_status rm_entropy_each_accurate(const rm_entropy &f, const rm_undecided_set &undecided, cudaStream_t stream) {
+  return accurate_rows<rm_entropy, each_or_nan>(f, f.p.rows, f.p.n, RM_ENTROPY_BUFFERS, RM_ENTROPY_STACK, undecided, stream);
 }
-rm_status rm_entropy_loss_rest(const rm_entropy &f, const rm_open_set &undecided, cudaStream_t stream) {
-  return rest_of_rows<rm_entropy, loss_if_classes>(f, f.p.rows, f.p.n, RM_ENTROPY_BUFFERS, RM_ENTROPY_STACK, undecided, stream);
+rm_status rm_entropy_loss_accurate(const rm_entropy &f, const rm_undecided_set &undecided, cudaStream_t stream) {
+  return accurate_rows<rm_entropy, loss_if_classes>(f, f.p.rows, f.p.n, RM_ENTROPY_BUFFERS, RM_ENTROPY_STACK, undecided, stream);
 }
-rm_status rm_entropy_gradient_rest(const rm_entropy &f, const rm_open_set &undecided, cudaStream_t stream) {
-  return rest_of_rows<rm_entropy, gradient_or_nan>(f, f.p.rows, f.p.n, RM_ENTROPY_BUFFERS, RM_ENTROPY_STACK, undecided, stream);
+rm_status rm_entropy_gradient_accurate(const rm_entropy &f, const rm_undecided_set &undecided, cudaStream_t stream) {
+  return accurate_rows<rm_entropy, gradient_or_nan>(f, f.p.rows, f.p.n, RM_ENTROPY_BUFFERS, RM_ENTROPY_STACK, undecided, stream);
 }
 
 rm_status rm_entropy_total(const rm_entropy &f, cudaStream_t stream) {

@@ -2,7 +2,7 @@
  * its bounds do not hold. An element that needs more is not written, since out may be an argument. */
 #include "formulas.h"
 
-#include "elements_first.h"
+#include "elements_fast.h"
 
 #include "../../include/repmath/cuda_formulas.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 /* All threads have the same formula: branching on it costs less than a kernel for each. */
 template <class T, int fmt>
-__global__ void __launch_bounds__(RM_BLOCK) formula_kernel(rm_formula_problem f, rm_open_set left, bool by_words) {
+__global__ void __launch_bounds__(RM_BLOCK) formula_kernel(rm_formula_problem f, rm_undecided_set undecided, bool by_words) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   const char *const arrays[] = {f.x, rm_formula_has_y(f.formula) ? f.y : nullptr, rm_formula_has_z(f.formula) ? f.z : nullptr};
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < f.n; i += step) {
@@ -31,19 +31,19 @@ __global__ void __launch_bounds__(RM_BLOCK) formula_kernel(rm_formula_problem f,
     }
     rm_row_state state = {};
     rm_formula_result(&f, i, &state);
-    if (state.deferred) left.add(i);
+    if (state.deferred) undecided.add(i);
   }
 }
 
 template <class T, int fmt> rm_status launch(const rm_formula_problem &f, rm_cuda_stream stream) {
   const cudaStream_t s = static_cast<cudaStream_t>(stream);
-  const workspace bits(rm_open_set::bytes(f.n), s);
-  rm_open_set left;
-  const rm_status status = open_begin(&left, bits, f.n, false);
+  const workspace bits(rm_undecided_set::bytes(f.n), s);
+  rm_undecided_set undecided;
+  const rm_status status = undecided_begin(&undecided, bits, f.n, false);
   if (status) return status;
   const bool by_words = aligned<T>(f.x, 0) && aligned<T>(f.y, 0) && aligned<T>(f.z, 0) && aligned<T>(f.out, 0);
-  RM_LAUNCH((formula_kernel<T, fmt>), blocks_for(f.n), RM_BLOCK, s, f, left, by_words);
-  return f.formula >= RM_FORMULA_AT_LEAST ? launched() : rm_formula_rest(f, left, s); /* a selection is always decided */
+  RM_LAUNCH((formula_kernel<T, fmt>), blocks_for(f.n), RM_BLOCK, s, f, undecided, by_words);
+  return f.formula >= RM_FORMULA_AT_LEAST ? launched() : rm_formula_elements_accurate(f, undecided, s); /* a selection is always decided */
 }
 
 } // namespace

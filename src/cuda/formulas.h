@@ -8,6 +8,6 @@ extern "C" {
 #include "../nn/formula/args.h"
 }
 
-rm_status rm_formula_rest(const rm_formula_problem &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_formula_elements_accurate(const rm_formula_problem &f, const rm_undecided_set &undecided, cudaStream_t stream);
 
 #endif

@@ -2,7 +2,7 @@
  * (nn/loss/kl_div_element.h). */
 #include "losses.h"
 
-#include "elements_first.h"
+#include "elements_fast.h"
 
 #include "../../include/repmath/cuda_losses.h"
 
@@ -20,8 +20,8 @@ extern "C" rm_status rm_cuda_kl_div(int format, int reduction, int log_target, i
   const rm_status status = rm_kl_check(&f);
   const bool none = reduction == RM_REDUCTION_NONE;
   if (status || (n == 0 && none)) return status;
-  if (!none) return wide_sum<rm_kl_add>(f, rm_kl_reduce, stream);
-  return each_element<rm_dd_loss, rm_kl_loss_result>(f, n, rm_kl_rest, stream);
+  if (!none) return dd_ball_sum<rm_kl_add>(f, rm_kl_reduce, stream);
+  return each_element<rm_dd_loss, rm_kl_loss_result>(f, n, rm_kl_accurate, stream);
 }
 
 extern "C" rm_status rm_cuda_kl_div_backward(int format, int reduction, int log_target, int64_t count, int64_t n, const void *g,
@@ -31,5 +31,5 @@ extern "C" rm_status rm_cuda_kl_div_backward(int format, int reduction, int log_
   f.option = log_target, f.count = count, f.in[RM_KL_T] = rm_single_row(t, stride_t), f.in[RM_KL_G] = rm_single_row(g, stride_g);
   const rm_status status = rm_kl_gradient_check(&f);
   if (status || n == 0) return status;
-  return each_element<rm_dd_loss, rm_kl_gradient_result>(f, n, rm_kl_gradient_rest, stream);
+  return each_element<rm_dd_loss, rm_kl_gradient_result>(f, n, rm_kl_gradient_accurate, stream);
 }

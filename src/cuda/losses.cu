@@ -3,7 +3,7 @@
  * Workspace of a sum: at most 8,192 accumulators, 9 MB. */
 #include "losses.h"
 
-#include "elements_first.h"
+#include "elements_fast.h"
 
 #include "../../include/repmath/cuda_losses.h"
 
@@ -33,21 +33,21 @@ template <int fmt, rm_term_kind kind, int by_g> __device__ int fast_term(const r
   vf64 low, err, y;
   if (fmt == RM_F64) {
     const vf64 high = rm_term_value_dd(kind, by_g, &t, 0, &low, &err);
-    const vm64 open = rm_term_round_dd(high, low, err, &y);
+    const vm64 undecided = rm_term_round_dd(high, low, err, &y);
     __builtin_memcpy(out, &y, sizeof y);
-    return !vm64_none(open);
+    return !vm64_none(undecided);
   }
   const vf64 u = rm_term_value(kind, by_g, &t, 0, &err);
   rm_row_store s = {};
   s.u = &u, s.v = &err;
-  const vm64 open = rm_row_test(RM_ROW_GIVEN, fmt, &s, 0, &y, &low);
+  const vm64 undecided = rm_row_test(RM_ROW_GIVEN, fmt, &s, 0, &y, &low);
   rm_row_put(y, fmt, out, 0, 1);
-  return !vm64_none(open);
+  return !vm64_none(undecided);
 }
 
 /* Elements that the fast phase leaves undecided are computed in double-double. */
 template <class T, int fmt, rm_term_kind kind, int by_g>
-__global__ void __launch_bounds__(RM_BLOCK) terms_kernel(rm_pair_loss f, rm_open_set left, bool by_words) {
+__global__ void __launch_bounds__(RM_BLOCK) terms_kernel(rm_pair_loss f, rm_undecided_set undecided, bool by_words) {
   __shared__ rm_term_block all;
   __shared__ int known;
   if (threadIdx.x == 0) {
@@ -71,20 +71,20 @@ __global__ void __launch_bounds__(RM_BLOCK) terms_kernel(rm_pair_loss f, rm_open
     }
     rm_row_state state = {};
     rm_pair_result(&f, i, &state);
-    if (state.deferred) left.add(i);
+    if (state.deferred) undecided.add(i);
   }
 }
 
 template <class T, int fmt, rm_term_kind kind, int by_g> rm_status launch(const rm_pair_loss &f, cudaStream_t stream) {
-  const workspace bits(rm_open_set::bytes(f.n), stream);
-  rm_open_set left;
-  const rm_status status = open_begin(&left, bits, f.n, false);
+  const workspace bits(rm_undecided_set::bytes(f.n), stream);
+  rm_undecided_set undecided;
+  const rm_status status = undecided_begin(&undecided, bits, f.n, false);
   if (status) return status;
   const bool by_words = aligned<T>(f.x.base, f.x.stride) && aligned<T>(f.y.base, f.y.stride) &&
                         aligned<T>(f.g.base, f.g.stride) && aligned<T>(f.out.base, f.out.stride);
-  const int64_t blocks = blocks_for(f.n), most = 4096; /* each computes the scale */
-  RM_LAUNCH((terms_kernel<T, fmt, kind, by_g>), blocks < most ? blocks : most, RM_BLOCK, stream, f, left, by_words);
-  return rm_pair_rest(f, left, stream);
+  const int64_t blocks = blocks_for(f.n), limit = 4096; /* each computes the scale */
+  RM_LAUNCH((terms_kernel<T, fmt, kind, by_g>), blocks < limit ? blocks : limit, RM_BLOCK, stream, f, undecided, by_words);
+  return rm_pair_accurate(f, undecided, stream);
 }
 
 template <rm_term_kind kind, int by_g> rm_status each(const rm_pair_loss &f, rm_cuda_stream stream) {

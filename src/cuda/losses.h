@@ -10,7 +10,7 @@ extern "C" {
 #include "../nn/cross_entropy/args.h"
 #include "../nn/loss/args.h"
 }
-struct rm_mp_part;
+struct rm_dd_ball_part;
 
 inline rm_dd_loss dd_loss_of(int format, int reduction, int64_t n, rm_row_array out) {
   rm_dd_loss f = {};
@@ -18,20 +18,20 @@ inline rm_dd_loss dd_loss_of(int format, int reduction, int64_t n, rm_row_array 
   return f;
 }
 
-rm_status rm_pair_rest(const rm_pair_loss &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_pair_accurate(const rm_pair_loss &f, const rm_undecided_set &undecided, cudaStream_t stream);
 /* The loss of the sum in `blocks` accumulators (accumulate.h). */
 rm_status rm_pair_reduce(const rm_pair_loss &f, rm_superaccumulator *parts, int blocks, cudaStream_t stream);
 
-rm_status rm_nll_rest(const rm_nll &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_nll_accurate(const rm_nll &f, const rm_undecided_set &undecided, cudaStream_t stream);
 /* Likewise, from the sums of losses and of weights. */
 rm_status rm_nll_reduce(const rm_nll &f, rm_superaccumulator *sums, rm_superaccumulator *weights, int blocks, cudaStream_t stream);
 
-rm_status rm_bce_rest(const rm_dd_loss &f, const rm_open_set &left, cudaStream_t stream);
-rm_status rm_bce_gradient_rest(const rm_dd_loss &f, const rm_open_set &left, cudaStream_t stream);
-rm_status rm_kl_rest(const rm_dd_loss &f, const rm_open_set &left, cudaStream_t stream);
-rm_status rm_kl_gradient_rest(const rm_dd_loss &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_bce_accurate(const rm_dd_loss &f, const rm_undecided_set &undecided, cudaStream_t stream);
+rm_status rm_bce_gradient_accurate(const rm_dd_loss &f, const rm_undecided_set &undecided, cudaStream_t stream);
+rm_status rm_kl_accurate(const rm_dd_loss &f, const rm_undecided_set &undecided, cudaStream_t stream);
+rm_status rm_kl_gradient_accurate(const rm_dd_loss &f, const rm_undecided_set &undecided, cudaStream_t stream);
 /* The loss of the sum in `blocks` parts (dd_sums.h). */
-rm_status rm_bce_reduce(const rm_dd_loss &f, const rm_mp_part *parts, int blocks, cudaStream_t stream);
-rm_status rm_kl_reduce(const rm_dd_loss &f, const rm_mp_part *parts, int blocks, cudaStream_t stream);
+rm_status rm_bce_reduce(const rm_dd_loss &f, const rm_dd_ball_part *parts, int blocks, cudaStream_t stream);
+rm_status rm_kl_reduce(const rm_dd_loss &f, const rm_dd_ball_part *parts, int blocks, cudaStream_t stream);
 
 #endif

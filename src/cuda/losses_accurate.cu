@@ -1,7 +1,7 @@
 /* Regression losses and negative log likelihood: the accurate phase of undecided elements, and quotients of sums. */
 #include "losses.h"
 
-#include "elements_rest.h"
+#include "elements_accurate.h"
 
 #include "../nn/rows/decide.inl"
 
@@ -36,8 +36,8 @@ __global__ void nll_total_kernel(rm_nll f, rm_superaccumulator *sums, rm_superac
 
 } // namespace
 
-rm_status rm_pair_rest(const rm_pair_loss &f, const rm_open_set &undecided, cudaStream_t stream) {
-  return rest_of_elements<rm_pair_loss, rm_pair_result>(f, RM_PAIR_STACK, undecided, stream);
+rm_status rm_pair_accurate(const rm_pair_loss &f, const rm_undecided_set &undecided, cudaStream_t stream) {
+  return accurate_elements<rm_pair_loss, rm_pair_result>(f, RM_PAIR_STACK, undecided, stream);
 }
 
 rm_status rm_pair_reduce(const rm_pair_loss &f, rm_superaccumulator *parts, int blocks, cudaStream_t stream) {
@@ -47,8 +47,8 @@ rm_status rm_pair_reduce(const rm_pair_loss &f, rm_superaccumulator *parts, int 
   return launched();
 }
 
-rm_status rm_nll_rest(const rm_nll &f, const rm_open_set &undecided, cudaStream_t stream) {
-  return rest_of_elements<rm_nll, rm_nll_result>(f, RM_PAIR_STACK, undecided, stream);
+rm_status rm_nll_accurate(const rm_nll &f, const rm_undecided_set &undecided, cudaStream_t stream) {
+  return accurate_elements<rm_nll, rm_nll_result>(f, RM_PAIR_STACK, undecided, stream);
 }
 
 rm_status rm_nll_reduce(const rm_nll &f, rm_superaccumulator *sums, rm_superaccumulator *weights, int blocks, cudaStream_t stream) {

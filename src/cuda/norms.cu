@@ -1,7 +1,7 @@
 /* Norms and their gradients: the fast phase, over the CPU's functions of a set (nn/norm). */
 #include "norms.h"
 
-#include "rows_block.h"
+#include "rows_fast.h"
 
 #include "../../include/repmath/cuda_nn.h"
 
@@ -24,7 +24,7 @@ rm_status rm_cuda_normalize(int format, const rm_norm_sets *sets, const void *x,
   const rm_norm_call call = {RM_NORM, format, sets, eps, {}, {x, sx}, {w, sw}, {b, sb}, {mean, sm}, {variance, sv}, {y, sy}};
   const rm_status status = rm_norm_check(&f, &call);
   if (status || f.sets[0] == 0) return status;
-  return each_row<rm_norm_problem, rm_norm_forward_set>(f, f.sets[0] * f.sets[1], f.outer * f.inner, 3, rm_norm_rest, stream);
+  return each_row<rm_norm_problem, rm_norm_forward_set>(f, f.sets[0] * f.sets[1], f.outer * f.inner, 3, rm_norm_accurate, stream);
 }
 
 rm_status rm_cuda_normalize_backward(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
@@ -35,7 +35,7 @@ rm_status rm_cuda_normalize_backward(int format, const rm_norm_sets *sets, const
   const rm_norm_call call = {RM_NORM_GRADIENT, format, sets, eps, {g, sg}, {x, sx}, {w, sw}, {}, {mean, sm}, {variance, sv}, {dx, sdx}};
   const rm_status status = rm_norm_check(&f, &call);
   if (status || f.sets[0] == 0) return status;
-  return each_row<rm_norm_problem, rm_norm_backward_set>(f, f.sets[0] * f.sets[1], f.outer * f.inner, 4, rm_norm_gradient_rest,
+  return each_row<rm_norm_problem, rm_norm_backward_set>(f, f.sets[0] * f.sets[1], f.outer * f.inner, 4, rm_norm_gradient_accurate,
                                                      stream);
 }
 

@@ -9,13 +9,13 @@ extern "C" {
 }
 #include "../nn/norm/normalize.h"
 
-rm_status rm_norm_rest(const rm_norm_problem &f, const rm_open_set &left, cudaStream_t stream);
-rm_status rm_norm_gradient_rest(const rm_norm_problem &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_norm_accurate(const rm_norm_problem &f, const rm_undecided_set &undecided, cudaStream_t stream);
+rm_status rm_norm_gradient_accurate(const rm_norm_problem &f, const rm_undecided_set &undecided, cudaStream_t stream);
 
 /* The gradient with respect to weights: statistics of sets; weights of their blocks, or of all of a set; weights of
  * columns. */
-rm_status rm_norm_weight_statistics_rest(const rm_norm_weights &w, const rm_open_set &left, cudaStream_t stream);
-rm_status rm_norm_weight_channel_rest(const rm_norm_weights &w, const rm_open_set &left, cudaStream_t stream);
-rm_status rm_norm_columns_rest(const rm_norm_weights &w, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_norm_weight_statistics_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided, cudaStream_t stream);
+rm_status rm_norm_weight_channel_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided, cudaStream_t stream);
+rm_status rm_norm_columns_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided, cudaStream_t stream);
 
 #endif

@@ -1,7 +1,7 @@
 /* Norms: the accurate phase of undecided sets, and of the gradient with respect to weights. */
 #include "norms.h"
 
-#include "rows_team.h"
+#include "rows_accurate.h"
 
 #include "../nn/rows/decide.inl"
 #include "../nn/rows/totals.inl"
@@ -12,11 +12,11 @@
 
 enum { RM_NORM_STACK = 128 << 10, RM_WEIGHT_STACK = RM_NORM_STACK + (48 << 10) }; /* a weight's groups of parts */
 
-rm_status rm_norm_rest(const rm_norm_problem &f, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_rows<rm_norm_problem, rm_norm_forward_set>(f, left.n, f.outer * f.inner, 3, RM_NORM_STACK, left, stream);
+rm_status rm_norm_accurate(const rm_norm_problem &f, const rm_undecided_set &undecided, cudaStream_t stream) {
+  return accurate_rows<rm_norm_problem, rm_norm_forward_set>(f, undecided.n, f.outer * f.inner, 3, RM_NORM_STACK, undecided, stream);
 }
-rm_status rm_norm_gradient_rest(const rm_norm_problem &f, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_rows<rm_norm_problem, rm_norm_backward_set>(f, left.n, f.outer * f.inner, 4, RM_NORM_STACK, left, stream);
+rm_status rm_norm_gradient_accurate(const rm_norm_problem &f, const rm_undecided_set &undecided, cudaStream_t stream) {
+  return accurate_rows<rm_norm_problem, rm_norm_backward_set>(f, undecided.n, f.outer * f.inner, 4, RM_NORM_STACK, undecided, stream);
 }
 
 namespace {
@@ -29,12 +29,12 @@ RM_STATIC void finish_column(const void *operation, int64_t i, rm_row_state *sta
 
 } // namespace
 
-rm_status rm_norm_weight_statistics_rest(const rm_norm_weights &w, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_rows<rm_norm_weights, rm_norm_weight_statistics>(w, left.n, w.f.outer * w.f.inner, 4, RM_NORM_STACK, left, stream);
+rm_status rm_norm_weight_statistics_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided, cudaStream_t stream) {
+  return accurate_rows<rm_norm_weights, rm_norm_weight_statistics>(w, undecided.n, w.f.outer * w.f.inner, 4, RM_NORM_STACK, undecided, stream);
 }
-rm_status rm_norm_weight_channel_rest(const rm_norm_weights &w, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_rows<rm_norm_weights, rm_norm_weight_channel>(w, left.n, w.f.outer * w.f.inner, 4, RM_WEIGHT_STACK, left, stream);
+rm_status rm_norm_weight_channel_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided, cudaStream_t stream) {
+  return accurate_rows<rm_norm_weights, rm_norm_weight_channel>(w, undecided.n, w.f.outer * w.f.inner, 4, RM_WEIGHT_STACK, undecided, stream);
 }
-rm_status rm_norm_columns_rest(const rm_norm_weights &w, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_rows<rm_norm_weights, finish_column>(w, left.n, w.f.inner, 4, RM_WEIGHT_STACK, left, stream);
+rm_status rm_norm_columns_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided, cudaStream_t stream) {
+  return accurate_rows<rm_norm_weights, finish_column>(w, undecided.n, w.f.inner, 4, RM_WEIGHT_STACK, undecided, stream);
 }

@@ -19,9 +19,9 @@ struct column_shares {
   double *hi, *lo, *bound;
   column_shares(const rm_norm_problem &f) {
     const int64_t sets = f.sets[0] * f.sets[1];
-    int64_t most = RM_SHARES_ROOM / f.inner;
-    if (most < 1) most = 1;
-    each = RM_WEIGHT_TERMS * ((sets + most * RM_WEIGHT_TERMS - 1) / (most * RM_WEIGHT_TERMS));
+    int64_t limit = RM_SHARES_ROOM / f.inner;
+    if (limit < 1) limit = 1;
+    each = RM_WEIGHT_TERMS * ((sets + limit * RM_WEIGHT_TERMS - 1) / (limit * RM_WEIGHT_TERMS));
     count = (sets + each - 1) / each;
   }
   size_t bytes(const rm_norm_problem &f) const { return static_cast<size_t>(count * f.inner) * 3 * sizeof(double); }
@@ -54,7 +54,7 @@ template <int fmt> __global__ void shares_kernel(const __grid_constant__ rm_norm
   }
 }
 
-__global__ void columns_kernel(const __grid_constant__ rm_norm_weights w, column_shares shares, rm_open_set left) {
+__global__ void columns_kernel(const __grid_constant__ rm_norm_weights w, column_shares shares, rm_undecided_set undecided) {
   const rm_norm_problem &f = w.f;
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < f.inner; i += step) {
@@ -65,7 +65,7 @@ __global__ void columns_kernel(const __grid_constant__ rm_norm_weights w, column
     const rm_weight_range range = rm_norm_weight_column(&f, i);
     rm_row_state state = {};
     rm_norm_weight_finish(&w, &range, &total, f.y.base + i * f.y.inner, &state);
-    if (state.deferred) left.add(i);
+    if (state.deferred) undecided.add(i);
   }
 }
 
@@ -81,10 +81,10 @@ rm_status by_columns(const rm_norm_weights &w, cudaStream_t stream) {
   const rm_norm_problem &f = w.f;
   const bool all = f.format == RM_F64;
   column_shares shares(f);
-  const workspace work(all ? 1 : shares.bytes(f), stream), bits(rm_open_set::bytes(f.inner), stream);
-  rm_open_set left;
+  const workspace work(all ? 1 : shares.bytes(f), stream), bits(rm_undecided_set::bytes(f.inner), stream);
+  rm_undecided_set undecided;
   if (!shares.set(work, f)) return RM_ERR_DEVICE;
-  const rm_status status = open_begin(&left, bits, f.inner, all);
+  const rm_status status = undecided_begin(&undecided, bits, f.inner, all);
   if (status) return status;
   const int64_t grid = blocks_for(shares.count * f.inner);
   switch (f.format) {
@@ -93,8 +93,8 @@ rm_status by_columns(const rm_norm_weights &w, cudaStream_t stream) {
     case RM_F32: RM_LAUNCH((shares_kernel<RM_F32>), grid, RM_BLOCK, stream, w, shares, are_aligned<float>(f)); break;
     default: break;
   }
-  if (!all) RM_LAUNCH(columns_kernel, blocks_for(f.inner), RM_BLOCK, stream, w, shares, left);
-  return rm_norm_columns_rest(w, left, stream);
+  if (!all) RM_LAUNCH(columns_kernel, blocks_for(f.inner), RM_BLOCK, stream, w, shares, undecided);
+  return rm_norm_columns_accurate(w, undecided, stream);
 }
 
 rm_status weights_of(const rm_norm_problem &f, rm_cuda_stream stream) {
@@ -105,11 +105,11 @@ rm_status weights_of(const rm_norm_problem &f, rm_cuda_stream stream) {
   rm_norm_statistics *const statistics = static_cast<rm_norm_statistics *>(work.data);
   const rm_norm_weights w = {f.format, f, statistics, reinterpret_cast<signed char *>(statistics + sets)};
   const rm_status status =
-      each_row<rm_norm_weights, rm_norm_weight_statistics>(w, sets, f.outer * f.inner, 4, rm_norm_weight_statistics_rest, stream);
+      each_row<rm_norm_weights, rm_norm_weight_statistics>(w, sets, f.outer * f.inner, 4, rm_norm_weight_statistics_accurate, stream);
   if (status) return status;
   if (f.w.inner) return by_columns(w, s);
   return each_row<rm_norm_weights, rm_norm_weight_channel>(w, rm_norm_weight_channels(&f), f.outer * f.inner, 4,
-                                                           rm_norm_weight_channel_rest, stream);
+                                                           rm_norm_weight_channel_accurate, stream);
 }
 
 } // namespace

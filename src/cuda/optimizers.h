@@ -13,7 +13,7 @@ extern "C" {
 
 /* optimizers_accurate.cu: by threads with a stack of RM_STEP_STACK bytes. */
 enum { RM_STEP_STACK = 192 << 10 };
-rm_status rm_finish_steps(const rm_optimizer &o, const rm_open_set &open, cudaStream_t stream);
+rm_status rm_steps_accurate(const rm_optimizer &o, const rm_undecided_set &undecided, cudaStream_t stream);
 
 namespace {
 
@@ -23,7 +23,7 @@ inline rm_optimizer optimizer_of(int kind, int format, int64_t n, void *p, const
   return o;
 }
 
-template <class T, int fmt, bool adam> __global__ void step_kernel(rm_optimizer o, rm_open_set open, bool by_words) {
+template <class T, int fmt, bool adam> __global__ void step_kernel(rm_optimizer o, rm_undecided_set undecided, bool by_words) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   const int coupled = o.decay != 0.0 && !o.decoupled;
   const int mode = adam ? o.w != nullptr : !o.m ? RM_PLAIN : o.nesterov ? RM_NESTEROV : RM_MOMENTUM;
@@ -37,9 +37,9 @@ template <class T, int fmt, bool adam> __global__ void step_kernel(rm_optimizer 
                               reinterpret_cast<char *>(in + 2), reinterpret_cast<char *>(in + 3),
                               reinterpret_cast<const char *>(&g)};
     rm_step_vectors y;
-    const vm64 left = adam ? rm_adam_values(&o, &a, fmt, coupled, mode, &y) : rm_sgd_values(&o, &a, fmt, coupled, mode, &y);
-    if (!vm64_none(left)) {
-      open.add(i);
+    const vm64 lanes = adam ? rm_adam_values(&o, &a, fmt, coupled, mode, &y) : rm_sgd_values(&o, &a, fmt, coupled, mode, &y);
+    if (!vm64_none(lanes)) {
+      undecided.add(i);
       continue;
     }
     const vf64 values[] = {y.p, y.m, y.v, y.w};
@@ -52,14 +52,14 @@ template <class T, int fmt, bool adam> __global__ void step_kernel(rm_optimizer 
 }
 
 template <class T, int fmt, bool adam> rm_status launch_step(const rm_optimizer &o, cudaStream_t stream) {
-  workspace work(rm_open_set::bytes(o.n), stream);
-  rm_open_set open;
-  const rm_status status = open_begin(&open, work, o.n, !o.constants.fast);
+  workspace work(rm_undecided_set::bytes(o.n), stream);
+  rm_undecided_set undecided;
+  const rm_status status = undecided_begin(&undecided, work, o.n, !o.constants.fast);
   if (status) return status;
   const bool by_words =
       aligned<T>(o.p, 0) && aligned<T>(o.g, 0) && aligned<T>(o.m, 0) && aligned<T>(o.v, 0) && aligned<T>(o.w, 0);
-  if (o.constants.fast) RM_LAUNCH((step_kernel<T, fmt, adam>), blocks_for(o.n), RM_BLOCK, stream, o, open, by_words);
-  return rm_finish_steps(o, open, stream);
+  if (o.constants.fast) RM_LAUNCH((step_kernel<T, fmt, adam>), blocks_for(o.n), RM_BLOCK, stream, o, undecided, by_words);
+  return rm_steps_accurate(o, undecided, stream);
 }
 
 template <bool adam> rm_status launch_steps(const rm_optimizer &o, rm_cuda_stream stream) {

@@ -65,7 +65,7 @@ template <int fmt> __global__ void max_kernel(const __grid_constant__ rm_pool_pr
   }
 }
 
-template <int fmt> __global__ void average_kernel(const __grid_constant__ rm_pool_problem f, int64_t n, rm_open_set left, alignments by_words) {
+template <int fmt> __global__ void average_kernel(const __grid_constant__ rm_pool_problem f, int64_t n, rm_undecided_set undecided, alignments by_words) {
   typedef typename bits_of<fmt>::type T;
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
@@ -91,7 +91,7 @@ template <int fmt> __global__ void average_kernel(const __grid_constant__ rm_poo
     if (known)
       element<T>::store(result.y, static_cast<T>(bits), by_words.y);
     else
-      left.add(i);
+      undecided.add(i);
   }
 }
 
@@ -102,12 +102,12 @@ template <int fmt> rm_status launch_pool(const rm_pool_problem &f, bool average,
     RM_LAUNCH((max_kernel<fmt>), blocks_for(n), RM_BLOCK, stream, f, n, by_words);
     return launched();
   }
-  const workspace work(rm_open_set::bytes(n), stream);
-  rm_open_set left;
-  const rm_status status = open_begin(&left, work, n, false);
+  const workspace work(rm_undecided_set::bytes(n), stream);
+  rm_undecided_set undecided;
+  const rm_status status = undecided_begin(&undecided, work, n, false);
   if (status) return status;
-  RM_LAUNCH((average_kernel<fmt>), blocks_for(n), RM_BLOCK, stream, f, n, left, by_words);
-  return rm_pool_rest(f, left, stream);
+  RM_LAUNCH((average_kernel<fmt>), blocks_for(n), RM_BLOCK, stream, f, n, undecided, by_words);
+  return rm_pool_accurate(f, undecided, stream);
 }
 
 rm_status run(const rm_pool_call &call, rm_cuda_stream stream) {

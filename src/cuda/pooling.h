@@ -11,7 +11,7 @@ extern "C" {
 }
 
 /* The accurate phase of averages. */
-rm_status rm_pool_rest(const rm_pool_problem &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_pool_accurate(const rm_pool_problem &f, const rm_undecided_set &undecided, cudaStream_t stream);
 
 namespace {
 

@@ -1,7 +1,7 @@
 /* Pooling: the accurate phase of averages. */
 #include "pooling.h"
 
-#include "elements_rest.h"
+#include "elements_accurate.h"
 
 #include "../nn/pool/accurate.h"
 
@@ -22,6 +22,6 @@ RM_STATIC void whole_average(const void *operation, int64_t i, rm_row_state *sta
 
 } // namespace
 
-rm_status rm_pool_rest(const rm_pool_problem &f, const rm_open_set &left, cudaStream_t stream) {
-  return rest_of_elements<rm_pool_problem, whole_average>(f, RM_POOL_STACK, left, stream);
+rm_status rm_pool_accurate(const rm_pool_problem &f, const rm_undecided_set &undecided, cudaStream_t stream) {
+  return accurate_elements<rm_pool_problem, whole_average>(f, RM_POOL_STACK, undecided, stream);
 }

@@ -49,10 +49,10 @@ template <class Join, class T> __device__ T of_block(T mine) {
 struct join_add {
   static __device__ int64_t of(int64_t a, int64_t b) { return a + b; }
 };
-struct join_least {
+struct join_min {
   static __device__ int64_t of(int64_t a, int64_t b) { return a < b ? a : b; }
 };
-struct join_greatest { /* NaN when there is one */
+struct join_max { /* NaN when there is one */
   static __device__ double of(double a, double b) { return rm_is_nan(a) || a >= b ? a : b; }
 };
 struct join_partial {
@@ -92,21 +92,21 @@ template <int count, class F> __device__ void sums_of_row(int64_t n, F term, dou
 }
 
 template <bool listed, int op, int fmt> __device__ int64_t store_as(const rm_row_store *s, unsigned *count) {
-  int64_t open = 0;
+  int64_t undecided = 0;
   for (int64_t i = threadIdx.x; i < s->n; i += RM_ROW_THREADS) {
     vf64 y, err;
     uint64_t bits;
-    const bool left = !vm64_none(rm_row_test(op, fmt, s, i, &y, &err));
+    const bool is_undecided = !vm64_none(rm_row_test(op, fmt, s, i, &y, &err));
     rm_row_put(y, fmt, s->out, i, s->n);
-    if (!left) continue;
+    if (!is_undecided) continue;
     if (fmt != RM_F32 && rm_row_decide(y, err, fmt, &bits))
       rm_write_bits(static_cast<char *>(s->out) + i * rm_size_of(fmt), bits, fmt);
     else if (listed)
       s->undecided[atomicAdd(count, 1u)] = i;
     else
-      open++;
+      undecided++;
   }
-  if (!listed) return of_block<join_add>(open);
+  if (!listed) return of_block<join_add>(undecided);
   block_sync();
   return static_cast<int64_t>(*count);
 }
@@ -119,8 +119,8 @@ template <bool listed, int op> __device__ int64_t store_format(const rm_row_stor
 }
 
 __device__ inline void block_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) {
-  const uintptr_t places = reinterpret_cast<uintptr_t>(x) | static_cast<uintptr_t>(stride);
-  const bool by_words = places % static_cast<uintptr_t>(rm_size_of(fmt)) == 0;
+  const uintptr_t addresses = reinterpret_cast<uintptr_t>(x) | static_cast<uintptr_t>(stride);
+  const bool by_words = addresses % static_cast<uintptr_t>(rm_size_of(fmt)) == 0;
   int64_t end = (n + RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD;
   if (end == 0) end = RM_ROW_PAD;
   block_sync();
@@ -128,11 +128,11 @@ __device__ inline void block_load(int64_t n, const char *x, ptrdiff_t stride, in
   block_sync();
 }
 
-__device__ inline double block_greatest(int64_t n, const double *x) {
-  double most = x[0];
-  for (int64_t i = threadIdx.x; i < n; i += RM_ROW_THREADS) most = join_greatest::of(most, x[i]);
-  most = of_block<join_greatest>(most);
-  return !rm_is_nan(most) ? most : rm_from_bits64(rm_nan_bits(RM_F64));
+__device__ inline double block_max(int64_t n, const double *x) {
+  double max = x[0];
+  for (int64_t i = threadIdx.x; i < n; i += RM_ROW_THREADS) max = join_max::of(max, x[i]);
+  max = of_block<join_max>(max);
+  return !rm_is_nan(max) ? max : rm_from_bits64(rm_nan_bits(RM_F64));
 }
 
 __device__ inline double block_exponentials(int64_t n, const double *x, double shift, double *e) {
@@ -181,7 +181,7 @@ __device__ inline void block_weighted(int64_t n, const double *g, const double *
 __device__ inline int64_t block_first(int64_t n, const double *x, double value) {
   int64_t i = threadIdx.x;
   while (i < n && x[i] != value) i += RM_ROW_THREADS;
-  return of_block<join_least>(i);
+  return of_block<join_min>(i);
 }
 
 /* How many elements are undecided, or -1 for an operation that has no loop here. With `listed` their indices go to s->undecided, in no order; *count, which all

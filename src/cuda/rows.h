@@ -1,5 +1,5 @@
-/* Launches of operators over rows. In the fast phase all threads of a block share the work on a row (rows_block.h); in the
- * accurate phase one thread leads the block of an undecided row (rows_team.h). Both run the CPU's function of a row, and each
+/* Launches of operators over rows. In the fast phase all threads of a block share the work on a row (rows_fast.h); in the
+ * accurate phase one thread leads the block of an undecided row (rows_accurate.h). Both run the CPU's function of a row, and each
  * file of an operator includes one of the two. */
 #ifndef RM_CUDA_ROWS_H
 #define RM_CUDA_ROWS_H
@@ -19,8 +19,8 @@ struct row_memory {
   int64_t pitch, each, workers; /* each: bytes of a worker */
   int buffers;
   char *base = nullptr;
-  row_memory(int64_t n, int buffers_each, int64_t most, int64_t room)
-      : pitch((n + 2 * RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD), each(pitch * ((buffers_each + 1) * 8 + 8)), workers(most),
+  row_memory(int64_t n, int buffers_each, int64_t limit, int64_t room)
+      : pitch((n + 2 * RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD), each(pitch * ((buffers_each + 1) * 8 + 8)), workers(limit),
         buffers(buffers_each) {
     if (workers > room / each) workers = room / each;
     if (workers < 1) workers = 1;

@@ -1,7 +1,7 @@
 /* softmax, log_softmax, logsumexp and gradients: the fast phase, over the CPU's function of a row (nn/softmax/row.h). */
 #include "softmax.h"
 
-#include "rows_block.h"
+#include "rows_fast.h"
 
 #include "../../include/repmath/cuda_nn.h"
 
@@ -16,13 +16,13 @@ namespace {
 rm_status forward(rm_softmax_problem f, rm_cuda_stream stream) {
   const rm_status status = rm_softmax_check(&f);
   if (status || f.rows == 0) return status;
-  return each_row<rm_softmax_problem, rm_softmax_row>(f, f.rows, f.n, 2, rm_softmax_rest, stream);
+  return each_row<rm_softmax_problem, rm_softmax_row>(f, f.rows, f.n, 2, rm_softmax_accurate, stream);
 }
 
 rm_status backward(rm_softmax_gradient_problem f, rm_cuda_stream stream) {
   const rm_status status = rm_softmax_gradient_check(&f);
   if (status || f.rows == 0) return status;
-  return each_row<rm_softmax_gradient_problem, rm_softmax_gradient_row>(f, f.rows, f.n, 3, rm_softmax_gradient_rest, stream);
+  return each_row<rm_softmax_gradient_problem, rm_softmax_gradient_row>(f, f.rows, f.n, 3, rm_softmax_gradient_accurate, stream);
 }
 
 } // namespace

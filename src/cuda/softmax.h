@@ -8,7 +8,7 @@ extern "C" {
 #include "../nn/softmax/args.h"
 }
 
-rm_status rm_softmax_rest(const rm_softmax_problem &f, const rm_open_set &left, cudaStream_t stream);
-rm_status rm_softmax_gradient_rest(const rm_softmax_gradient_problem &f, const rm_open_set &left, cudaStream_t stream);
+rm_status rm_softmax_accurate(const rm_softmax_problem &f, const rm_undecided_set &undecided, cudaStream_t stream);
+rm_status rm_softmax_gradient_accurate(const rm_softmax_gradient_problem &f, const rm_undecided_set &undecided, cudaStream_t stream);
 
 #endif

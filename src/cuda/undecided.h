@@ -8,7 +8,7 @@
 #include "../../crlibm/enclosure/limbs.h"
 
 /* A bitmap of n elements or rows, and a bit for each of its words: few bits are set, so that most words are skipped. */
-struct rm_open_set {
+struct rm_undecided_set {
   int64_t n;
   uint32_t *bits, *words;
   static size_t bytes(int64_t n) { return 4 * static_cast<size_t>((n + 31) / 32 + (n + 1023) / 1024); }
@@ -21,15 +21,15 @@ struct rm_open_set {
 namespace {
 
 /* Begins with all elements or none. RM_ERR_DEVICE: there is no memory. */
-rm_status open_begin(rm_open_set *undecided, const workspace &work, int64_t n, bool all) {
-  if (!work.data || cudaMemsetAsync(work.data, all ? 0xff : 0, rm_open_set::bytes(n), work.stream) != cudaSuccess)
+rm_status undecided_begin(rm_undecided_set *undecided, const workspace &work, int64_t n, bool all) {
+  if (!work.data || cudaMemsetAsync(work.data, all ? 0xff : 0, rm_undecided_set::bytes(n), work.stream) != cudaSuccess)
     return RM_ERR_DEVICE;
-  *undecided = rm_open_set{n, static_cast<uint32_t *>(work.data), static_cast<uint32_t *>(work.data) + (n + 31) / 32};
+  *undecided = rm_undecided_set{n, static_cast<uint32_t *>(work.data), static_cast<uint32_t *>(work.data) + (n + 31) / 32};
   return RM_OK;
 }
 
 /* Calls f(i) for each set bit of one worker's share: every `workers`-th bit, or runs of bits where the bitmap is large. */
-template <class F> __device__ void each_left(const rm_open_set &undecided, int64_t worker, int64_t workers, F f) {
+template <class F> __device__ void each_undecided_of(const rm_undecided_set &undecided, int64_t worker, int64_t workers, F f) {
   const int64_t unit = undecided.n >= 1 << 22 ? 1024 : undecided.n >= 1 << 17 ? 32 : 1;
   for (int64_t first = worker * unit; first < undecided.n; first += workers * unit)
     for (int64_t i = first; i < first + unit && i < undecided.n;) {
@@ -45,8 +45,8 @@ template <class F> __device__ void each_left(const rm_open_set &undecided, int64
 }
 
 /* The same with each thread of the grid as a worker. */
-template <class F> __device__ void each_open(const rm_open_set &undecided, F f) {
-  each_left(undecided, static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, static_cast<int64_t>(gridDim.x) * blockDim.x, f);
+template <class F> __device__ void each_undecided(const rm_undecided_set &undecided, F f) {
+  each_undecided_of(undecided, static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, static_cast<int64_t>(gridDim.x) * blockDim.x, f);
 }
 
 /* The threads of an accurate phase over n elements. They are few, since each has a stack of `bytes` for big numbers. */

@@ -32,7 +32,7 @@ typedef struct {
   int limbs;    /* the precision at which balls begin, where results share a sum that costs more than they do: that of the last of them; else 0 */
 } rm_row_state;
 
-/* RM_ROW(state, f): the function f of kernels.h. On a device it is the one that src/cuda/rows_block.h or rows_team.h defines, whichever the file of the
+/* RM_ROW(state, f): the function f of kernels.h. On a device it is the one that src/cuda/rows_fast.h or rows_accurate.h defines, whichever the file of the
  * operator includes. */
 #if RM_DEVICE
 #define RM_ROW(state, f) RM_CAT(rm_rows_, f)

@@ -1,12 +1,12 @@
 /* The fast phase of rows, a thread block for each. Every thread runs the CPU's function of a row, whose branches depend on
  * values that are the same for all of them; the loops of nn/rows/kernels.h are divided among the threads (row_loops.h). */
-#ifndef RM_CUDA_ROWS_BLOCK_H
-#define RM_CUDA_ROWS_BLOCK_H
+#ifndef RM_CUDA_ROWS_FAST_H
+#define RM_CUDA_ROWS_FAST_H
 
 #include "row_loops.h"
 
 RM_STATIC void rm_rows_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) { block_load(n, x, stride, fmt, pad, to); }
-RM_STATIC double rm_rows_max(int64_t n, const double *x) { return block_greatest(n, x); }
+RM_STATIC double rm_rows_max(int64_t n, const double *x) { return block_max(n, x); }
 RM_STATIC double rm_rows_exponentials(int64_t n, const double *x, double shift, double *e) { return block_exponentials(n, x, shift, e); }
 RM_STATIC void rm_rows_moments(int64_t n, const double *x, double shift, double *total, double *square) { block_moments(n, x, shift, total, square); }
 RM_STATIC void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
@@ -18,8 +18,8 @@ RM_STATIC int64_t rm_rows_first(int64_t n, const double *x, double value) { retu
 /* How many elements are undecided, but not which, since the accurate phase then computes the whole row. So it does for an
  * operation that has no loop here. */
 RM_STATIC int64_t rm_rows_store(rm_row_operation op, const rm_row_store *s) {
-  const int64_t open = block_store<false>(op, s, nullptr);
-  return open < 0 ? 1 : open;
+  const int64_t undecided = block_store<false>(op, s, nullptr);
+  return undecided < 0 ? 1 : undecided;
 }
 
 RM_FN int rm_row_defer(rm_row_state *s) {
@@ -59,12 +59,12 @@ namespace {
 
 template <class Operation, rm_row_fn *row>
 __global__ void __launch_bounds__(RM_ROW_THREADS)
-    rows_kernel(Operation f, int64_t rows, row_memory memory, rm_open_set left) {
+    rows_kernel(Operation f, int64_t rows, row_memory memory, rm_undecided_set undecided) {
   rm_row_state state = memory.state(blockIdx.x);
   for (int64_t i = blockIdx.x; i < rows; i += gridDim.x) {
     state.deferred = 0;
     row(&f, i, &state);
-    if (state.deferred && threadIdx.x == 0) left.add(i);
+    if (state.deferred && threadIdx.x == 0) undecided.add(i);
     __syncthreads(); /* the next row has the same buffers */
   }
 }
@@ -72,19 +72,19 @@ __global__ void __launch_bounds__(RM_ROW_THREADS)
 /* accurate: accurate_rows, instantiated by the file of the accurate phase. */
 template <class Operation, rm_row_fn *row>
 rm_status each_row(const Operation &f, int64_t rows, int64_t n, int buffers,
-                   rm_status (*rest)(const Operation &f, const rm_open_set &left, cudaStream_t stream),
+                   rm_status (*accurate)(const Operation &f, const rm_undecided_set &undecided, cudaStream_t stream),
                    rm_cuda_stream stream) {
   const cudaStream_t s = static_cast<cudaStream_t>(stream);
   if (n > INT64_C(1) << 40) return RM_ERR_MEMORY;
   row_memory memory(n, buffers, rows < 2048 ? rows : 2048, RM_ROW_MEMORY);
-  const workspace work(memory.bytes(), s), bits(rm_open_set::bytes(rows), s);
-  rm_open_set left;
+  const workspace work(memory.bytes(), s), bits(rm_undecided_set::bytes(rows), s);
+  rm_undecided_set undecided;
   const bool all = f.format == RM_F64;
   if (!memory.set(work)) return RM_ERR_DEVICE;
-  const rm_status status = open_begin(&left, bits, rows, all);
+  const rm_status status = undecided_begin(&undecided, bits, rows, all);
   if (status) return status;
-  if (!all) RM_LAUNCH((rows_kernel<Operation, row>), memory.workers, RM_ROW_THREADS, s, f, rows, memory, left);
-  return rest(f, left, s);
+  if (!all) RM_LAUNCH((rows_kernel<Operation, row>), memory.workers, RM_ROW_THREADS, s, f, rows, memory, undecided);
+  return accurate(f, undecided, s);
 }
 
 } // namespace

@@ -4,8 +4,8 @@
  *
  * Bounds: the loops of kernels.h are those of row_loops.h. In a sum (reduce/sum_parts.h) every thread adds its share, and the
  * shares are joined in a tree; `depth` counts the additions of both. A sum of rm_dd_ball carries its own error bound. */
-#ifndef RM_CUDA_ROWS_TEAM_H
-#define RM_CUDA_ROWS_TEAM_H
+#ifndef RM_CUDA_ROWS_ACCURATE_H
+#define RM_CUDA_ROWS_ACCURATE_H
 
 #define RM_LED_BLOCKS 1 /* thread 0 reaches barriers from another place than the others */
 #include "row_loops.h"
@@ -21,23 +21,23 @@ extern "C" {
 
 namespace {
 
-enum team_loop {
-  TEAM_END,
-  TEAM_LOAD,
-  TEAM_GREATEST,
-  TEAM_EXPONENTIALS,
-  TEAM_MOMENTS,
-  TEAM_WEIGHTED,
-  TEAM_FIRST,
-  TEAM_STORE,
-  TEAM_SPREAD,
-  TEAM_SUM,
-  TEAM_NEAR_EXPONENTIALS
+enum block_loop {
+  LOOP_END,
+  LOOP_LOAD,
+  LOOP_MAX,
+  LOOP_EXPONENTIALS,
+  LOOP_MOMENTS,
+  LOOP_WEIGHTED,
+  LOOP_FIRST,
+  LOOP_STORE,
+  LOOP_SPREAD,
+  LOOP_SUM,
+  LOOP_DD_BALL_EXPONENTIALS
 };
 
 /* What the leader asks for: a loop, and room for the arguments of any. */
-struct team_work {
-  team_loop loop;
+struct loop_arguments {
+  block_loop loop;
   int64_t n, stride;
   const char *from;
   char *to;
@@ -52,14 +52,14 @@ struct team_work {
   unsigned count;
 };
 /* The result of a loop, which every thread holds. */
-struct team_result {
+struct loop_result {
   double number[3];
   int64_t count;
   rm_partial sum;
   rm_dd_ball dd_ball;
 };
-__device__ team_work &team() {
-  __shared__ team_work work;
+__device__ loop_arguments &block_arguments() {
+  __shared__ loop_arguments work;
   return work;
 }
 
@@ -72,7 +72,7 @@ struct join_dd_ball {
 
 } // namespace
 
-#if defined(RM_TEAM_EXPONENTIALS) /* a file whose rows have sums of exponentials: nn/rows/exp_row.inc follows */
+#if defined(RM_SHARED_EXPONENTIALS) /* a file whose rows have sums of exponentials: nn/rows/exp_row.inc follows */
 #define RM_IS_dd_ball 1 /* of the numbers of a formula, those whose sums the threads share */
 #define RM_IS_ball 0
 RM_FORMULA int rm_exp_row_some_dd_ball(rm_dd_ball *sum, const rm_exp_row *r, int64_t skip, double least, int limbs, int64_t first, int64_t step);
@@ -81,19 +81,19 @@ RM_FORMULA int rm_exp_row_some_dd_ball(rm_dd_ball *sum, const rm_exp_row *r, int
 namespace {
 
 /* Runs this thread's share of the loop that the leader asks for. */
-__device__ team_result team_share() {
-  const team_work work = team();
-  team_result r = {};
+__device__ loop_result run_share() {
+  const loop_arguments work = block_arguments();
+  loop_result r = {};
   switch (work.loop) {
-    case TEAM_LOAD: block_load(work.n, work.from, work.stride, work.format, work.shift, work.out); break;
-    case TEAM_GREATEST: r.number[0] = block_greatest(work.n, work.x); break;
-    case TEAM_EXPONENTIALS: r.number[0] = block_exponentials(work.n, work.x, work.shift, work.out); break;
-    case TEAM_MOMENTS: block_moments(work.n, work.x, work.shift, &r.number[0], &r.number[1]); break;
-    case TEAM_WEIGHTED: block_weighted(work.n, work.g, work.w, work.x, work.shift, work.out, r.number); break;
-    case TEAM_FIRST: r.count = block_first(work.n, work.x, work.shift); break;
-    case TEAM_STORE: r.count = block_store<true>(work.operation, &work.store, &team().count); break;
-    case TEAM_SPREAD: block_spread(work.from, work.to, work.stride, work.n, work.format); break;
-    case TEAM_SUM: {
+    case LOOP_LOAD: block_load(work.n, work.from, work.stride, work.format, work.shift, work.out); break;
+    case LOOP_MAX: r.number[0] = block_max(work.n, work.x); break;
+    case LOOP_EXPONENTIALS: r.number[0] = block_exponentials(work.n, work.x, work.shift, work.out); break;
+    case LOOP_MOMENTS: block_moments(work.n, work.x, work.shift, &r.number[0], &r.number[1]); break;
+    case LOOP_WEIGHTED: block_weighted(work.n, work.g, work.w, work.x, work.shift, work.out, r.number); break;
+    case LOOP_FIRST: r.count = block_first(work.n, work.x, work.shift); break;
+    case LOOP_STORE: r.count = block_store<true>(work.operation, &work.store, &block_arguments().count); break;
+    case LOOP_SPREAD: block_spread(work.from, work.to, work.stride, work.n, work.format); break;
+    case LOOP_SUM: {
       const int64_t first = threadIdx.x, n = first < work.n ? (work.n - first + RM_ROW_THREADS - 1) / RM_ROW_THREADS : 0;
       const rm_terms none = {nullptr, 0};
       const rm_terms x = {work.sum.x.base + first * work.sum.x.stride, work.sum.x.stride * RM_ROW_THREADS};
@@ -106,8 +106,8 @@ __device__ team_result team_share() {
       r.sum = of_block<join_partial>(mine);
       break;
     }
-#if defined(RM_TEAM_EXPONENTIALS)
-    case TEAM_NEAR_EXPONENTIALS: {
+#if defined(RM_SHARED_EXPONENTIALS)
+    case LOOP_DD_BALL_EXPONENTIALS: {
       rm_dd_ball mine;
       const int left_out = rm_exp_row_some_dd_ball(&mine, work.row, work.skip, work.shift, 0, threadIdx.x, RM_ROW_THREADS);
       r.dd_ball = of_block<join_dd_ball>(mine);
@@ -122,62 +122,62 @@ __device__ team_result team_share() {
 }
 
 /* Runs a loop by all threads. The leader calls it when it has stored the loop's arguments. */
-RM_COLD team_result together(team_loop loop) {
-  team().loop = loop;
+RM_COLD loop_result run_loop(block_loop loop) {
+  block_arguments().loop = loop;
   block_sync();
-  return team_share();
+  return run_share();
 }
 
 /* The leader runs f, and the others take their share of its loops until it is done. */
 template <class F> __device__ void lead(F f) {
   if (threadIdx.x == 0) {
     f();
-    team().loop = TEAM_END;
+    block_arguments().loop = LOOP_END;
     block_sync();
     return;
   }
   for (;;) {
     block_sync();
-    if (team().loop == TEAM_END) return;
-    (void)team_share();
+    if (block_arguments().loop == LOOP_END) return;
+    (void)run_share();
   }
 }
 
 } // namespace
 
 RM_STATIC void rm_rows_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) {
-  team_work &t = team();
+  loop_arguments &t = block_arguments();
   t.n = n, t.from = x, t.stride = stride, t.format = fmt, t.shift = pad, t.out = to;
-  (void)together(TEAM_LOAD);
+  (void)run_loop(LOOP_LOAD);
 }
 RM_STATIC double rm_rows_max(int64_t n, const double *x) {
-  team().n = n, team().x = x;
-  return together(TEAM_GREATEST).number[0];
+  block_arguments().n = n, block_arguments().x = x;
+  return run_loop(LOOP_MAX).number[0];
 }
 RM_STATIC double rm_rows_exponentials(int64_t n, const double *x, double shift, double *e) {
-  team().n = n, team().x = x, team().shift = shift, team().out = e;
-  return together(TEAM_EXPONENTIALS).number[0];
+  block_arguments().n = n, block_arguments().x = x, block_arguments().shift = shift, block_arguments().out = e;
+  return run_loop(LOOP_EXPONENTIALS).number[0];
 }
 RM_STATIC void rm_rows_moments(int64_t n, const double *x, double shift, double *total, double *square) {
-  team().n = n, team().x = x, team().shift = shift;
-  const team_result r = together(TEAM_MOMENTS);
+  block_arguments().n = n, block_arguments().x = x, block_arguments().shift = shift;
+  const loop_result r = run_loop(LOOP_MOMENTS);
   *total = r.number[0], *square = r.number[1];
 }
 RM_STATIC void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
-  team_work &t = team();
+  loop_arguments &t = block_arguments();
   t.n = n, t.g = g, t.w = w, t.x = x, t.shift = shift, t.out = h;
-  const team_result r = together(TEAM_WEIGHTED);
+  const loop_result r = run_loop(LOOP_WEIGHTED);
   for (int k = 0; k < 3; k++) sums[k] = r.number[k];
 }
 #define rm_rows_columns rm_row_columns
 RM_STATIC int64_t rm_rows_first(int64_t n, const double *x, double value) {
-  team().n = n, team().x = x, team().shift = value;
-  const int64_t first = together(TEAM_FIRST).count;
+  block_arguments().n = n, block_arguments().x = x, block_arguments().shift = value;
+  const int64_t first = run_loop(LOOP_FIRST).count;
   return first < n ? first : n - 1;
 }
 RM_STATIC int64_t rm_rows_store(rm_row_operation op, const rm_row_store *s) {
-  team().operation = op, team().store = *s, team().count = 0;
-  const int64_t open = together(TEAM_STORE).count;
+  block_arguments().operation = op, block_arguments().store = *s, block_arguments().count = 0;
+  const int64_t open = run_loop(LOOP_STORE).count;
   return open < 0 ? rm_row_round(op, s) : open;
 }
 RM_STATIC void rm_rows_sync() {}
@@ -186,23 +186,23 @@ RM_FN int rm_row_defer(rm_row_state *) { return 0; }
 
 RM_HOST_EXTERN void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n,
                              int format) {
-  team_work &t = team();
+  loop_arguments &t = block_arguments();
   t.from = reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers)) + from * rm_size_of(format);
   t.to = rm_row_at(out, row), t.stride = out->stride, t.n = n, t.format = format;
-  (void)together(TEAM_SPREAD);
+  (void)run_loop(LOOP_SPREAD);
 }
 
 RM_HOST_EXTERN int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err) {
-  team().sum = *p, team().n = p->n, team().tier = tier;
-  const rm_partial sum = together(TEAM_SUM).sum;
+  block_arguments().sum = *p, block_arguments().n = p->n, block_arguments().tier = tier;
+  const rm_partial sum = run_loop(LOOP_SUM).sum;
   return rm_partial_known(&sum, p, tier, hi, lo, err);
 }
 
-#if defined(RM_TEAM_EXPONENTIALS)
+#if defined(RM_SHARED_EXPONENTIALS)
 /* The sum of the finite exponentials of a row but that of `skip`, over rm_dd_ball (nn/rows/exp_row.inc). */
 RM_STATIC int rm_exp_row_shared(rm_dd_ball *sum, const rm_exp_row *r, int64_t skip, double least) {
-  team().row = r, team().skip = skip, team().shift = least;
-  const team_result found = together(TEAM_NEAR_EXPONENTIALS);
+  block_arguments().row = r, block_arguments().skip = skip, block_arguments().shift = least;
+  const loop_result found = run_loop(LOOP_DD_BALL_EXPONENTIALS);
   *sum = found.dd_ball;
   return found.count != 0;
 }
@@ -211,21 +211,21 @@ RM_STATIC int rm_exp_row_shared(rm_dd_ball *sum, const rm_exp_row *r, int64_t sk
 namespace {
 
 template <class Operation, rm_row_fn *row>
-__global__ void __launch_bounds__(RM_ROW_THREADS) rest_kernel(Operation f, row_memory memory, rm_open_set left, char *stacks, int64_t stack) {
+__global__ void __launch_bounds__(RM_ROW_THREADS) accurate_kernel(Operation f, row_memory memory, rm_undecided_set undecided, char *stacks, int64_t stack) {
   lead([&] {
     rm_big_begin(stacks + blockIdx.x * stack, stack);
     rm_row_state state = memory.state(blockIdx.x);
-    each_left(left, blockIdx.x, gridDim.x, [&](int64_t i) { row(&f, i, &state); });
+    each_undecided_of(undecided, blockIdx.x, gridDim.x, [&](int64_t i) { row(&f, i, &state); });
   });
 }
 
 template <class Operation, rm_row_fn *row>
-rm_status rest_of_rows(const Operation &f, int64_t rows, int64_t n, int buffers, int64_t stack, const rm_open_set &left,
+rm_status accurate_rows(const Operation &f, int64_t rows, int64_t n, int buffers, int64_t stack, const rm_undecided_set &undecided,
                        cudaStream_t stream) {
   row_memory memory(n, buffers, rows < 256 ? rows : 256, RM_ROW_MEMORY - 256 * stack);
   const workspace work(memory.bytes(), stream), stacks(static_cast<size_t>(memory.workers * stack), stream);
   if (!memory.set(work) || !stacks.data) return RM_ERR_DEVICE;
-  RM_LAUNCH((rest_kernel<Operation, row>), memory.workers, RM_ROW_THREADS, stream, f, memory, left, static_cast<char *>(stacks.data),
+  RM_LAUNCH((accurate_kernel<Operation, row>), memory.workers, RM_ROW_THREADS, stream, f, memory, undecided, static_cast<char *>(stacks.data),
             stack);
   return launched();
 }
