@@ -45,31 +45,34 @@ typedef struct {
     }                           \
     return r;                   \
   }
-#define TWO(kind, type, name, e)                                        \
-  RM_FN kind name(type a, type b) {                                     \
-    kind r;                                                             \
-    EACH { r.v[q_] = lane_of_##name(a.v[q_], b.v[q_]); }               \
-    return r;                                                           \
+#define TWO(kind, type, name, e)                         \
+  RM_FN kind name(type a, type b) {                      \
+    kind r;                                              \
+    EACH { r.v[q_] = lane_of_##name(a.v[q_], b.v[q_]); } \
+    return r;                                            \
   }
-#define VALUES(name, e)                                                           \
-  static inline double lane_of_##name(double x, double y) { (void)x, (void)y; return (e); } \
+#define VALUES(name, e)                                     \
+  static inline double lane_of_##name(double x, double y) { \
+    (void)x, (void)y;                                       \
+    return (e);                                             \
+  }                                                         \
   TWO(vf64, vf64, name, e)
-#define COMPARES(name, e)                                               \
+#define COMPARES(name, e)                                              \
   static inline int lane_of_##name(double x, double y) { return (e); } \
   TWO(vm64, vf64, name, e)
-#define INTEGERS(name, e)                                                                          \
-  static inline int64_t lane_of_##name(int64_t a, int64_t b) {                                    \
-    const uint64_t x = (uint64_t)a, y = (uint64_t)b;                                               \
-    return (int64_t)(e);                                                                           \
-  }                                                                                                \
+#define INTEGERS(name, e)                                      \
+  static inline int64_t lane_of_##name(int64_t a, int64_t b) { \
+    const uint64_t x = (uint64_t)a, y = (uint64_t)b;           \
+    return (int64_t)(e);                                       \
+  }                                                            \
   TWO(vi64, vi64, name, e)
-#define TESTS(name, e)                                             \
-  static inline int lane_of_##name(int64_t a, int64_t b) {        \
-    const uint64_t x = (uint64_t)a, y = (uint64_t)b;               \
-    return (e);                                                    \
-  }                                                                \
+#define TESTS(name, e)                                     \
+  static inline int lane_of_##name(int64_t a, int64_t b) { \
+    const uint64_t x = (uint64_t)a, y = (uint64_t)b;       \
+    return (e);                                            \
+  }                                                        \
   TWO(vm64, vi64, name, e)
-#define MASKS(name, e)                                            \
+#define MASKS(name, e)                                           \
   static inline int lane_of_##name(int x, int y) { return (e); } \
   TWO(vm64, vm64, name, e)
 
@@ -110,14 +113,14 @@ COMPARES(vf64_ne, x != y)
 COMPARES(vf64_unord, x != x || y != y)
 INTEGERS(vi64_add, x + y)
 INTEGERS(vi64_sub, x - y)
-INTEGERS(vi64_and, x & y)
+INTEGERS(vi64_and, x &y)
 INTEGERS(vi64_or, x | y)
 INTEGERS(vi64_xor, x ^ y)
 INTEGERS(vi64_mul_low, (x & 0xffffffff) * (y & 0xffffffff))
 TESTS(vi64_disjoint, (x & y) == 0)
 TESTS(vi64_eq, x == y)
 TESTS(vi64_ltu, x < y)
-MASKS(vm64_and, x & y)
+MASKS(vm64_and, x &y)
 MASKS(vm64_or, x | y)
 MASKS(vm64_andnot, x & !y)
 RM_FN vi64 vi64_load(const int64_t *p) {

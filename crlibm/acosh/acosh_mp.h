@@ -25,10 +25,8 @@ RM_FN void rm_acosh_mp(uint64_t *v, double x, int n, uint64_t *err) {
   rm_mp_from_integer(t, (uint64_t)w, scale, n);
   rm_mp_add(s, s, t, n);
   rm_mp_sqrt(t, s, n);
-  if (h >= 0)
-    rm_mp_shift_down(t, t, h, n);
-  else
-    rm_mp_shift_up(t, t, -h, n);
+  if (h >= 0) rm_mp_shift_down(t, t, h, n);
+  else rm_mp_shift_up(t, t, -h, n);
   rm_mp_from_integer(s, m, e, n);
   rm_mp_add(s, s, t, n);
   rm_log_mp_of(v, s, 0, h >= 0 ? 6 : UINT64_C(5) << -h, n, err);

@@ -33,10 +33,8 @@ RM_FN void rm_atan_mp(uint64_t *v, const uint64_t *a, const uint64_t *b, int lef
   rm_mp_mul_small(den, small, k, n);
   rm_mp_mul_small(t, small, 16, n);
   const int below = rm_mp_less(t, num, n);
-  if (below)
-    rm_mp_sub(num, num, t, n);
-  else
-    rm_mp_sub(num, t, num, n);
+  if (below) rm_mp_sub(num, num, t, n);
+  else rm_mp_sub(num, t, num, n);
   rm_mp_mul_small(t, large, 16, n);
   rm_mp_add(den, den, t, n);
   rm_mp_div(t, num, den, n);
@@ -46,16 +44,12 @@ RM_FN void rm_atan_mp(uint64_t *v, const uint64_t *a, const uint64_t *b, int lef
   for (uint64_t j = 3; rm_mp_length(t, n) > 0; j += 2) {
     rm_mp_mul(t, t, t2, n);
     rm_mp_div_small(num, t, j, n);
-    if (j & 2)
-      rm_mp_sub(v, v, num, n);
-    else
-      rm_mp_add(v, v, num, n);
+    if (j & 2) rm_mp_sub(v, v, num, n);
+    else rm_mp_add(v, v, num, n);
   }
   rm_mp_copy(t, rm_mp_atan_16ths[k] + (RM_MP_TABLE_LIMBS - 1 - n), n);
-  if (below)
-    rm_mp_sub(v, t, v, n); /* k >= 1 */
-  else
-    rm_mp_add(v, t, v, n);
+  if (below) rm_mp_sub(v, t, v, n); /* k >= 1 */
+  else rm_mp_add(v, t, v, n);
   if (steep) {
     rm_mp_shift_down(t, pi, 1, n);
     rm_mp_sub(v, t, v, n);

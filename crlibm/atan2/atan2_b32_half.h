@@ -24,7 +24,8 @@
 RM_FN vf32 rm_atan2_b32_half(const vf32 *v, const int format) {
   const vf32 y = v[0], x = v[1], a = vf32_abs(y), b = vf32_abs(x), zero = vf32_set1(0.0f);
   const vf32 small = vf32_min(a, b), large = vf32_max(a, b), sum = vf32_add(a, b);
-  const vm32 flat = vf32_lt(small, vf32_mul(large, vf32_set1(0x1.a8279ap-2f))); /* RN24(tan(pi/8)); false for NaN: sum is then NaN */
+  const vm32 flat =
+      vf32_lt(small, vf32_mul(large, vf32_set1(0x1.a8279ap-2f))); /* RN24(tan(pi/8)); false for NaN: sum is then NaN */
   const vf32 q = vf32_div(vf32_select(flat, small, vf32_sub(small, large)), vf32_select(flat, large, sum));
   const vf32 s = vf32_mul(q, q);
   vf32 p = vf32_fma(s, vf32_set1(rm_atan_b32_half_p[4]), vf32_set1(rm_atan_b32_half_p[3]));

@@ -122,14 +122,10 @@ RM_COLD int rm_ball_place(uint64_t *t, int length, const rm_ball *a, int64_t e) 
   for (int i = 0; i < a->length; i++) {
     const uint64_t low = a->m[i] << bit, high = bit ? a->m[i] >> (64 - bit) : 0;
     const int64_t at = limb + i;
-    if (at >= 0 && at < length)
-      t[at] |= low;
-    else
-      cut |= low != 0;
-    if (at + 1 >= 0 && at + 1 < length)
-      t[at + 1] |= high;
-    else
-      cut |= high != 0;
+    if (at >= 0 && at < length) t[at] |= low;
+    else cut |= low != 0;
+    if (at + 1 >= 0 && at + 1 < length) t[at + 1] |= high;
+    else cut |= high != 0;
   }
   return cut;
 }

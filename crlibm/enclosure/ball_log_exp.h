@@ -44,10 +44,8 @@ RM_COLD void rm_ball_series(rm_ball *r, const rm_ball *x, int factorial) {
     if (rm_ball_top(&power) < least || rm_ball_is_unknown(&power)) break;
     rm_ball_set_u64(&term, k, x->n);
     rm_ball_div(&term, &power, &term);
-    if (factorial)
-      rm_ball_copy(&power, &term);
-    else if (k % 2 == 0)
-      rm_ball_neg(&term, &term);
+    if (factorial) rm_ball_copy(&power, &term);
+    else if (k % 2 == 0) rm_ball_neg(&term, &term);
     rm_ball_add(&sum, &sum, &term);
   }
   rm_ball_widen(r, &sum, rm_ball_top(&power) + 1);
@@ -91,10 +89,8 @@ RM_COLD void rm_ball_exp_doubled(rm_ball *r, const rm_ball *a, int less_one) {
   }
   if (a->err != 0.0) {
     rm_ball_set_u64(&t, 1, 1);
-    if (less_one)
-      rm_ball_add(&t, &x, &t);
-    else
-      rm_ball_copy(&t, &x);
+    if (less_one) rm_ball_add(&t, &x, &t);
+    else rm_ball_copy(&t, &x);
     rm_ball_mul(&t, &t, &off);
     rm_ball_add(&x, &x, &t);
   }
@@ -116,10 +112,8 @@ RM_COLD void rm_ball_exp(rm_ball *r, const rm_ball *a) {
   if (rm_ball_top(a) > 40) {
     rm_ball_set(&t, 0x1p40, n);
     if (rm_ball_is_unknown(a) == 0) rm_ball_add(&t, a, &t);
-    if (rm_ball_sign(&t) == -1)
-      rm_ball_store(r, 0, &one, 1, -(INT64_C(1) << 40), 0.0, n), r->err = 1.0;
-    else
-      rm_ball_unknown(r, n);
+    if (rm_ball_sign(&t) == -1) rm_ball_store(r, 0, &one, 1, -(INT64_C(1) << 40), 0.0, n), r->err = 1.0;
+    else rm_ball_unknown(r, n);
     return;
   }
   if (rm_ball_is_long(a)) {

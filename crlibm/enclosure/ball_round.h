@@ -41,10 +41,8 @@ RM_FN int rm_ball_round_ends(const rm_ball *a, int format, int mode, rm_ball_end
   }
   ends->near_flags = ends->far_flags = 0;
   ends->zero = !rm_mp_less(off, t, length - 1);
-  if (ends->zero)
-    rm_mp_sub(low, off, t, length - 1);
-  else
-    rm_mp_sub(low, t, off, length - 1);
+  if (ends->zero) rm_mp_sub(low, off, t, length - 1);
+  else rm_mp_sub(low, t, off, length - 1);
   rm_mp_add(t, t, off, length - 1);
   const int crosses = ends->zero ? !a->negative : a->negative;
   ends->near = rm_limbs_round(crosses, low, length, e, format, mode, &ends->near_flags);
@@ -71,7 +69,8 @@ RM_COLD int rm_ball_round(const rm_ball *a, int format, int mode, uint32_t *flag
  * Intervals are closed: the value may be an end, and so may the boundary. With err below 2^k the ends that are rounded are at most 2^k units
  * from the middle, and the value less than that: so value and boundary are less than 2^(k + 1) units apart, which must be no more than
  * 2^separation. A boundary at an end that rounds to the side of the interval changes nothing, since all that the ball may be rounds alike then. */
-RM_COLD int rm_ball_round_separated(const rm_ball *a, int64_t separation, int format, int mode, uint32_t *flags, uint64_t *bits) {
+RM_COLD int rm_ball_round_separated(const rm_ball *a, int64_t separation, int format, int mode, uint32_t *flags,
+                                    uint64_t *bits) {
   rm_ball_ends ends;
   if (rm_ball_round(a, format, mode, flags, bits)) return 1;
   if (rm_ball_is_unknown(a) || a->err == 0.0) return 0;

@@ -22,8 +22,8 @@ RM_FN vf64 rm_erf_eval(vf64 x) {
   vf64 u = vf64_mul(x, x), v = vf64_sub(u, vf64_set1(RM_ERF_U32 / 2));
   vf64 v2 = vf64_mul(v, v), v4 = vf64_mul(v2, v2), v8 = vf64_mul(v4, v4), p[6], r[3];
 #define C(n) vf64_set1(rm_erf_q32[n])
-  RM_UNROLL for (int n = 0; n < 5; n++)
-    p[n] = vf64_mad(vf64_mad(C(4 * n + 3), v, C(4 * n + 2)), v2, vf64_mad(C(4 * n + 1), v, C(4 * n)));
+  RM_UNROLL for (int n = 0; n < 5; n++) p[n] =
+      vf64_mad(vf64_mad(C(4 * n + 3), v, C(4 * n + 2)), v2, vf64_mad(C(4 * n + 1), v, C(4 * n)));
   p[5] = C(20);
 #undef C
   RM_UNROLL for (int n = 0; n < 3; n++) r[n] = vf64_mad(p[2 * n + 1], v4, p[2 * n]);

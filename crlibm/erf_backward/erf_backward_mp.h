@@ -12,10 +12,8 @@
 RM_FN int rm_erf_backward_mp(uint64_t *v, double g, double x, int n, uint64_t *err) {
   uint64_t y[RM_MP_LIMBS], m[RM_MP_LIMBS];
   int e;
-  if (x == 0.0)
-    rm_mp_set(y, 0, n);
-  else
-    rm_erf_mp_square(y, x, 0, n);
+  if (x == 0.0) rm_mp_set(y, 0, n);
+  else rm_erf_mp_square(y, x, 0, n);
   const int k = rm_exp_mp(v, y, 1, n);
   rm_mp_mul(v, v, rm_mp_2_sqrtpi + (RM_MP_TABLE_LIMBS - 1 - n), n);
   rm_decompose(g, &e);

@@ -42,10 +42,8 @@ RM_COLD int rm_erfinv_above(const struct rm_erfinv_target *target, uint64_t b, i
         target->tail ? rm_erfc_mp_of(w, b, eb, target->half, n, &err) : rm_erf_mp_of(w, b, eb, target->half, n, &err);
     rm_mp_from_integer(t, target->m, target->e - k, n);
     less = rm_mp_less(w, t, n);
-    if (less)
-      rm_mp_sub(d, t, w, n);
-    else
-      rm_mp_sub(d, w, t, n);
+    if (less) rm_mp_sub(d, t, w, n);
+    else rm_mp_sub(d, w, t, n);
     *away = rm_mp_estimate(d, n) / rm_mp_estimate(w, n);
     rm_mp_set(slack, 0, n);
     slack[0] = (uint64_t)RM_BOUND(err) + 1;
@@ -80,15 +78,12 @@ RM_COLD uint64_t rm_erfinv_search(const struct rm_erfinv_target *target, int neg
     if (next <= low) next = low + 1;
     if (next >= high) next = high - 1;
     const int above = rm_erfinv_above(target, next, unit, &away);
-    if (above)
-      low = next;
-    else
-      high = next;
+    if (above) low = next;
+    else high = next;
     const double step = (double)next * away; /* to z, in units: below 2^25 */
     if (steps < 4 && step > -0x1p40 && step < 0x1p40)
       next = next + (uint64_t)((int64_t)(step + 0x1p41) - (INT64_C(1) << 41)); /* the floor, but for its last bits */
-    else
-      next = low + (high - low) / 2;
+    else next = low + (high - low) / 2;
   }
   return rm_round_exact(negative, 2 * (rm_u128)low + 1, unit - 1, format, mode, flags);
 }

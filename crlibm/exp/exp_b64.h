@@ -18,9 +18,7 @@
 #define RM_EXP_B64_ERR RM_BOUND(0x1p-45)
 
 /* 2^(k/16), 16 k + j in the low bits of k. */
-RM_FN vf64 rm_exp_scale(vi64 k) {
-  return vf64_from_bits(vi64_add(vi64_lookup16(rm_exp_t, k), vi64_sll(k, 48)));
-}
+RM_FN vf64 rm_exp_scale(vi64 k) { return vf64_from_bits(vi64_add(vi64_lookup16(rm_exp_t, k), vi64_sll(k, 48))); }
 
 /* (e^r - 1)/r within 2^-41.13 + 2^-52, for |r| <= ln2/32 (1 + 2^-20). For functions that need e^r - 1 itself. */
 RM_FN vf64 rm_exp_p(vf64 r) {

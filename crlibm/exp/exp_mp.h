@@ -37,10 +37,8 @@ RM_FN int rm_exp_mp(uint64_t *f, const uint64_t *y, int negative, int n) {
   for (int i = 0; i <= n; i++) r[i] = r[i + 1]; /* back to n fraction limbs */
   if (k >= 0) /* only when not negative */
     rm_mp_sub(r, y, r, n);
-  else if (negative)
-    rm_mp_sub(r, r, y, n);
-  else
-    rm_mp_add(r, r, y, n);
+  else if (negative) rm_mp_sub(r, r, y, n);
+  else rm_mp_add(r, r, y, n);
 
   rm_mp_shift_down(r, r, h, n);
   rm_mp_copy(t, r, n);
@@ -71,10 +69,8 @@ RM_LONG void rm_exp_mp_argument(uint64_t *y, double x, const uint64_t *c, int n)
 RM_COLD uint64_t rm_exp_mp_round(double x, const uint64_t *ln, int format, int mode, uint32_t *flags) {
   uint64_t y[RM_MP_LIMBS], f[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
-    if (ln)
-      rm_exp_mp_argument(y, x, ln, n);
-    else
-      rm_mp_from_double(y, x, 0, n);
+    if (ln) rm_exp_mp_argument(y, x, ln, n);
+    else rm_mp_from_double(y, x, 0, n);
     int k = rm_exp_mp(f, y, x < 0.0, n);
     if (rm_mp_round(0, f, k, rm_exp_mp_err(n), n, format, mode, flags, &result)) break;
   }

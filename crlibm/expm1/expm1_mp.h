@@ -21,10 +21,8 @@ RM_FN int rm_expm1_mp(uint64_t *v, double x, int n) {
     k = 0;
   }
   rm_mp_from_integer(g, 1, -k, n);
-  if (rm_mp_less(f, g, n))
-    rm_mp_sub(v, g, f, n);
-  else
-    rm_mp_sub(v, f, g, n);
+  if (rm_mp_less(f, g, n)) rm_mp_sub(v, g, f, n);
+  else rm_mp_sub(v, f, g, n);
   return k;
 }
 

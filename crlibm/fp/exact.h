@@ -10,9 +10,7 @@
 #include "round.h"
 
 RM_FN int rm_is_negative(double x) { return (int)(rm_bits64(x) >> 63); }
-RM_FN int rm_is_infinite(double x) {
-  return (rm_bits64(x) & UINT64_C(0x7fffffffffffffff)) == UINT64_C(0x7ff0000000000000);
-}
+RM_FN int rm_is_infinite(double x) { return (rm_bits64(x) & UINT64_C(0x7fffffffffffffff)) == UINT64_C(0x7ff0000000000000); }
 
 /* These results need no arithmetic but have a sign. */
 RM_FN uint64_t rm_signed_zero(int negative, int format) { return negative ? rm_sign_bit(format) : 0; }
@@ -70,18 +68,16 @@ RM_LONG rm_u128 rm_exact_sum(int negative_a, rm_u128 a, int64_t ea, int negative
     negative_b = nm;
   }
   const int64_t d = ea - eb;
-  if (d > 126)
-    b = 1;
-  else
-    b = b >> d | ((b & (((rm_u128)1 << d) - 1)) != 0);
+  if (d > 126) b = 1;
+  else b = b >> d | ((b & (((rm_u128)1 << d) - 1)) != 0);
   *negative = negative_a;
   *e = ea;
   return negative_a == negative_b ? a + b : a - b;
 }
 
 /* The same, rounded. */
-RM_LONG uint64_t rm_round_sum(int negative_a, rm_u128 a, int64_t ea, int negative_b, rm_u128 b, int64_t eb, int format, int mode,
-                              uint32_t *flags) {
+RM_LONG uint64_t rm_round_sum(int negative_a, rm_u128 a, int64_t ea, int negative_b, rm_u128 b, int64_t eb, int format,
+                              int mode, uint32_t *flags) {
   int negative;
   int64_t e;
   const rm_u128 m = rm_exact_sum(negative_a, a, ea, negative_b, b, eb, &negative, &e);

@@ -94,10 +94,8 @@ RM_LONG uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, 
     half = (int)(h & 1);
     below = (h << (s - 1)) != m;
   }
-  if (mode == RM_NEAREST)
-    up = half & (below | (int)(q & 1));
-  else
-    up = (half | below) & (mode == (negative ? RM_DOWN : RM_UP));
+  if (mode == RM_NEAREST) up = half & (below | (int)(q & 1));
+  else up = (half | below) & (mode == (negative ? RM_DOWN : RM_UP));
   /* q has its hidden bit when the result is normal: it adds one to the exponent field. A carry does the same. */
   bits = ((uint64_t)(exponent - emin) << (p - 1)) + q + (uint64_t)up;
   if (bits >= rm_infinity_bits(format)) return rm_overflow(negative, format, mode, flags);
@@ -107,7 +105,7 @@ RM_LONG uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, 
 /* The same for a value strictly within (m-err, m+err) 2^e; err = 0 means exactly m 2^e. *undecided becomes 1, and the
  * result and the flags mean nothing, when the ends of the interval do not round alike; else 0. */
 RM_LONG uint64_t rm_round_bits(int negative, rm_u128 m, int64_t e, rm_u128 err, int format, int mode, uint32_t *flags,
-                             int *undecided) {
+                               int *undecided) {
   uint32_t low_flags = 0, high_flags = 0;
   uint64_t low, high;
   *undecided = 0;

@@ -9,8 +9,6 @@
 #define RM_GELU_B64_ERR RM_BOUND(0x1p-40)
 
 /* |gelu x|: the loop gives it the sign of x. */
-RM_FN vf64 rm_gelu_eval(vf64 x) {
-  return vf64_mul(vf64_mul(vf64_abs(x), vf64_set1(0.5)), rm_ndtr_twice_eval(x));
-}
+RM_FN vf64 rm_gelu_eval(vf64 x) { return vf64_mul(vf64_mul(vf64_abs(x), vf64_set1(0.5)), rm_ndtr_twice_eval(x)); }
 
 #endif

@@ -20,10 +20,8 @@ RM_FN int rm_gelu_backward_mp(uint64_t *v, double g, double x, int n, uint64_t *
   rm_mp_mul(f, rm_mp_2_sqrtpi + (RM_MP_TABLE_LIMBS - 1 - n), rm_mp_sqrt_half + (RM_MP_TABLE_LIMBS - 1 - n), n);
   rm_mp_mul(u, u, f, n);
   *negative = rm_mp_less(v, u, n);
-  if (*negative)
-    rm_mp_sub(u, u, v, n);
-  else
-    rm_mp_sub(u, v, u, n);
+  if (*negative) rm_mp_sub(u, u, v, n);
+  else rm_mp_sub(u, v, u, n);
   rm_erf_mp_square(v, x, 1, n);
   int k = rm_exp_mp(f, v, 1, n);
   rm_mp_mul(v, f, u, n);
@@ -31,10 +29,8 @@ RM_FN int rm_gelu_backward_mp(uint64_t *v, double g, double x, int n, uint64_t *
   if (x > 0.0) {
     rm_mp_shift_down(v, v, 1 - k, n); /* k <= -1 */
     rm_mp_set(u, 1, n);
-    if (*negative)
-      rm_mp_add(v, u, v, n);
-    else
-      rm_mp_sub(v, u, v, n);
+    if (*negative) rm_mp_add(v, u, v, n);
+    else rm_mp_sub(v, u, v, n);
     *negative = 0;
     k = 1;
   }

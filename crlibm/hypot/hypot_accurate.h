@@ -16,8 +16,7 @@ RM_COLD uint64_t rm_hypot_accurate(double x, double y, int format, int mode, uin
     return rm_round_exact(0, m, ex, format, mode, flags);
   }
   const uint64_t mx = rm_decompose(x, &ex), my = rm_decompose(y, &ey);
-  const rm_u128 sum =
-    rm_exact_sum(0, (rm_u128)mx * mx, 2 * (int64_t)ex, 0, (rm_u128)my * my, 2 * (int64_t)ey, &negative, &e);
+  const rm_u128 sum = rm_exact_sum(0, (rm_u128)mx * mx, 2 * (int64_t)ex, 0, (rm_u128)my * my, 2 * (int64_t)ey, &negative, &e);
   return rm_round_root(sum, e, format, mode, flags);
 }
 

@@ -29,19 +29,15 @@ RM_COLD int rm_log_mp_of(uint64_t *v, const uint64_t *a, int64_t e, uint64_t a_e
   uint64_t t[RM_MP_LIMBS + 2], m[RM_MP_LIMBS];
   const int length = rm_mp_length(a, n);
   int up = 0, down = 0; /* to [1/2, 1), below by one more */
-  if (length == n + 1)
-    down = 64 - rm_clz64(a[n]);
-  else if (length > 0)
-    up = 64 * (n - length) + rm_clz64(a[length - 1]);
+  if (length == n + 1) down = 64 - rm_clz64(a[n]);
+  else if (length > 0) up = 64 * (n - length) + rm_clz64(a[length - 1]);
   *err = rm_log_mp_err(n);
   if (length == 0 || (a_err != 0 && up + 1 + 64 - rm_clz64(a_err) > 56)) {
     rm_mp_set(v, 0, n);
     return 0;
   }
-  if (down > 0)
-    rm_mp_shift_down(m, a, down, n);
-  else
-    rm_mp_shift_up(m, a, up, n);
+  if (down > 0) rm_mp_shift_down(m, a, down, n);
+  else rm_mp_shift_up(m, a, up, n);
   uint64_t d = down > 0 ? (a_err >> down) + 2 : a_err << up;
   e += down - up;
   if (m[n - 1] < UINT64_C(0xb504f333f9de6484)) { /* 2^64/sqrt(2) */
@@ -55,10 +51,8 @@ RM_COLD int rm_log_mp_of(uint64_t *v, const uint64_t *a, int64_t e, uint64_t a_e
   rm_mp_set(t, c >> 5, n);
   t[n - 1] = c << 59;
   const int s_negative = rm_mp_less(m, t, n);
-  if (s_negative)
-    rm_mp_sub(p, t, m, n);
-  else
-    rm_mp_sub(p, m, t, n);
+  if (s_negative) rm_mp_sub(p, t, m, n);
+  else rm_mp_sub(p, m, t, n);
   rm_mp_add(m, m, t, n);
   rm_mp_div(s, p, m, n);
 
@@ -80,10 +74,8 @@ RM_COLD int rm_log_mp_of(uint64_t *v, const uint64_t *a, int64_t e, uint64_t a_e
   to = c < 32 ? minus : plus;
   rm_mp_add(to, to, rm_mp_log_32nds[c - 23] + (RM_MP_TABLE_LIMBS - 1 - n), n);
   const int negative = rm_mp_less(plus, minus, n);
-  if (negative)
-    rm_mp_sub(v, minus, plus, n);
-  else
-    rm_mp_sub(v, plus, minus, n);
+  if (negative) rm_mp_sub(v, minus, plus, n);
+  else rm_mp_sub(v, plus, minus, n);
   return negative;
 }
 

@@ -19,10 +19,8 @@ RM_FN void rm_log_root_mp(uint64_t *v, double x, int k, int minus, int n, uint64
   rm_mp_from_integer(t, (uint64_t)square, e2, n);
   rm_mp_add(s, s, t, n);
   rm_mp_from_integer(t, 1, -2 * k - 2, n);
-  if (minus)
-    rm_mp_sub(s, s, t, n);
-  else
-    rm_mp_add(s, s, t, n);
+  if (minus) rm_mp_sub(s, s, t, n);
+  else rm_mp_add(s, s, t, n);
   rm_mp_sqrt(t, s, n);
   rm_mp_double(t, t, n);
   rm_mp_from_integer(s, m, e - k, n);

@@ -22,10 +22,8 @@ RM_FN int rm_log1p_mp(uint64_t *v, double x, int n, uint64_t *err) {
     cut = e < -64 * n;
     e = 0;
   }
-  if (x > 0.0)
-    rm_mp_add(a, a, b, n);
-  else
-    rm_mp_sub(a, a, b, n);
+  if (x > 0.0) rm_mp_add(a, a, b, n);
+  else rm_mp_sub(a, a, b, n);
   return rm_log_mp_of(v, a, e, (uint64_t)cut, n, err);
 }
 

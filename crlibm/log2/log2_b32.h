@@ -8,9 +8,7 @@
 
 #if RM_B32
 
-RM_FN vm32 rm_log2_b32(vf32 x, vf32 *y) {
-  return rm_log_b32_times(x, RM_LOG_B32_INV_LN2, RM_LOG_B32_INV_LN2_LO, y);
-}
+RM_FN vm32 rm_log2_b32(vf32 x, vf32 *y) { return rm_log_b32_times(x, RM_LOG_B32_INV_LN2, RM_LOG_B32_INV_LN2_LO, y); }
 
 #endif
 #endif

@@ -25,8 +25,10 @@
 
 RM_FN vf32 rm_logaddexp_b32_half(const vf32 *v, const int format) {
   const vf32 big = vf32_max(v[0], v[1]), far = vf32_sub(vf32_set1(0.0f), vf32_abs(vf32_sub(v[0], v[1])));
-  const vf32 d = vf32_max(vf32_set1(-86.0f), far), magic = vf32_set1(0x1.8p23f); /* NaN stays NaN: its low bits are 0, as e needs them */
-  const vf32 z = vf32_fma(d, vf32_set1(RM_EXP_B32_INV_LN2), magic), r = vf32_fnma(vf32_sub(z, magic), vf32_set1(RM_EXP_B32_LN2), d);
+  const vf32 d = vf32_max(vf32_set1(-86.0f), far),
+             magic = vf32_set1(0x1.8p23f); /* NaN stays NaN: its low bits are 0, as e needs them */
+  const vf32 z = vf32_fma(d, vf32_set1(RM_EXP_B32_INV_LN2), magic),
+             r = vf32_fnma(vf32_sub(z, magic), vf32_set1(RM_EXP_B32_LN2), d);
   const vf32 e = rm_exp_b32_half_normal(r, z, rm_exp_b32_half_p);
   const vf32 s = vf32_div(e, vf32_add(e, vf32_set1(2.0f))), s2 = vf32_mul(s, s), twice = vf32_add(s, s);
   vf32 p = vf32_fma(s2, vf32_set1(rm_logaddexp_b32_half_p[4]), vf32_set1(rm_logaddexp_b32_half_p[3]));
@@ -34,8 +36,10 @@ RM_FN vf32 rm_logaddexp_b32_half(const vf32 *v, const int format) {
   p = vf32_fma(s2, vf32_fma(s2, p, vf32_set1(rm_logaddexp_b32_half_p[1])), vf32_set1(rm_logaddexp_b32_half_p[0]));
   const vf32 tail = vf32_fma(vf32_mul(twice, s2), p, twice), sum = vf32_add(big, tail);
   /* 2 err: 2 (10.5 + 1.25 |d|) u L + 2.25 u |sum| */
-  const vf32 slope = vf32_set1((float)RM_BOUND(0x1.4p-23f)), constant = vf32_set1((float)RM_BOUND(0x1.5p-20f)), size = vf32_abs(sum);
-  const vf32 err2 = vf32_fma(size, vf32_set1((float)RM_BOUND(0x1.2p-23f)), vf32_mul(tail, vf32_fma(vf32_abs(d), slope, constant)));
+  const vf32 slope = vf32_set1((float)RM_BOUND(0x1.4p-23f)), constant = vf32_set1((float)RM_BOUND(0x1.5p-20f)),
+             size = vf32_abs(sum);
+  const vf32 err2 =
+      vf32_fma(size, vf32_set1((float)RM_BOUND(0x1.2p-23f)), vf32_mul(tail, vf32_fma(vf32_abs(d), slope, constant)));
   const int32_t half = format == RM_F16 ? 0x1000 : 0x8000;
   const vf32 middle = vf32_from_bits(vi32_add(vi32_and(vf32_bits(sum), vi32_set1(-2 * half)), vi32_set1(half)));
   vf32 least = vf32_set1(0x1p-14f), measured = size;

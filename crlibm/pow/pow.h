@@ -23,13 +23,13 @@ RM_FN vm64 rm_pow_regular(vf64 a, vf64 z, int format) {
   return vm64_and(base, vf64_le(vf64_abs(z), vf64_set1(format == RM_F64 ? 708.3 : format == RM_F16 ? 9.7 : 87.3)));
 }
 
-#define RM_POW_FAST_B64(fmt, FMT, undecided)                                                                              \
-  RM_FN vm64 rm_pow_fast_##fmt(const vf64 *x, vf64 *y) {                                                                     \
-    vf64 a = vf64_abs(x[0]), z = rm_pow_exponent(a, x[1]), v = rm_exp_eval(z);                                               \
-    vm64 integer, regular = rm_pow_regular(a, z, FMT);                                                                       \
-    *y = vf64_from_bits(vi64_or(vf64_bits(v), rm_pow_sign(x[0], x[1], &integer)));                                           \
-    vm64 open = vm64_andnot(vf64_lt(x[0], vf64_set1(0.0)), integer);                                                         \
-    return vm64_or(vm64_or(open, undecided), vm64_not(regular));                                                             \
+#define RM_POW_FAST_B64(fmt, FMT, undecided)                                       \
+  RM_FN vm64 rm_pow_fast_##fmt(const vf64 *x, vf64 *y) {                           \
+    vf64 a = vf64_abs(x[0]), z = rm_pow_exponent(a, x[1]), v = rm_exp_eval(z);     \
+    vm64 integer, regular = rm_pow_regular(a, z, FMT);                             \
+    *y = vf64_from_bits(vi64_or(vf64_bits(v), rm_pow_sign(x[0], x[1], &integer))); \
+    vm64 open = vm64_andnot(vf64_lt(x[0], vf64_set1(0.0)), integer);               \
+    return vm64_or(vm64_or(open, undecided), vm64_not(regular));                   \
   }
 RM_POW_FAST_B64(f16, RM_F16, vf64_undecided_f16(v))
 RM_POW_FAST_B64(bf16, RM_BF16, vf64_undecided_bf16(v))

@@ -84,7 +84,8 @@ RM_COLD uint64_t rm_pow_accurate(double x, double y, int format, int mode, uint3
   int e = 1;
   if (b > 0.0 && b < infinity) rm_pow_odd_part(y, &e);
   const int integer = e >= 0, odd = e == 0; /* no other y is odd */
-  if (x == 1.0 || !(a > 0.0 && a < infinity && b > 0.0 && b < infinity)) return rm_pow_accurate_special(x, y, odd, format, flags);
+  if (x == 1.0 || !(a > 0.0 && a < infinity && b > 0.0 && b < infinity))
+    return rm_pow_accurate_special(x, y, odd, format, flags);
   if (x < 0.0 && !integer) {
     *flags |= RM_FLAG_INVALID;
     return rm_nan_bits(format);

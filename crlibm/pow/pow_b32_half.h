@@ -20,7 +20,8 @@
 RM_FN vf32 rm_pow_b32_half(const vf32 *v, const int format) {
   const vf32 x = v[0], one = vf32_set1(1.0f), magic = vf32_set1(0x1.8p23f), m = vf32_mantissa(x);
   const vf32 k = vi32_to_f32(vi32_sra(vi32_sub(vf32_bits(x), vi32_set1(0x3f400000)), 23));
-  const vf32 s = vf32_div(vf32_sub(m, one), vf32_add(m, one)), s2 = vf32_mul(s, s), w = vf32_mul(s, vf32_set1(RM_POW_B32_HALF_2_LN2));
+  const vf32 s = vf32_div(vf32_sub(m, one), vf32_add(m, one)), s2 = vf32_mul(s, s),
+             w = vf32_mul(s, vf32_set1(RM_POW_B32_HALF_2_LN2));
   vf32 p = vf32_fma(s2, vf32_set1(rm_pow_b32_half_p[3]), vf32_set1(rm_pow_b32_half_p[2]));
   p = vf32_fma(s2, vf32_fma(s2, p, vf32_set1(rm_pow_b32_half_p[1])), vf32_set1(rm_pow_b32_half_p[0]));
   const vf32 t = vf32_mul(v[1], vf32_add(k, vf32_fma(vf32_mul(w, s2), p, w)));

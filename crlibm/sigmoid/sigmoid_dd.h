@@ -57,7 +57,8 @@ RM_FN void rm_sigmoid_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   const vm64 negative = vf64_lt(x, zero);
   vf64 wh, wl, dh, dl, reciprocal;
   rm_sigmoid_terms_dd(rm_sigmoid_size(x), zero, &wh, &wl, &dh, &dl);
-  rm_sigmoid_quotient_dd(vf64_select(negative, wh, vf64_set1(1.0)), vf64_select(negative, wl, zero), dh, dl, hi, lo, &reciprocal);
+  rm_sigmoid_quotient_dd(vf64_select(negative, wh, vf64_set1(1.0)), vf64_select(negative, wl, zero), dh, dl, hi, lo,
+                         &reciprocal);
   *err = vf64_mul(*hi, vf64_set1(RM_SIGMOID_DD_ERR));
 }
 

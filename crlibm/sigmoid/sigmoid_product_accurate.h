@@ -19,7 +19,8 @@ RM_FN uint64_t rm_sigmoid_beside(double g, int shift, int hair, int format, int 
  *
  * Products with the limits of f as IEEE 754 has them: f(+inf) = 1 and f(-inf) = +0, but -0 for the swish shape, which
  * approaches 0 from below; the slope's limits are +0. A product of infinity and such a 0 is invalid. */
-RM_COLD uint64_t rm_sigmoid_product_accurate(double g, double x, int argument, int shape, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_sigmoid_product_accurate(double g, double x, int argument, int shape, int format, int mode,
+                                             uint32_t *flags) {
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
   const int four = argument == RM_SIGMOID_2X ? 2 : 0;

@@ -45,10 +45,8 @@ RM_FN void rm_sigmoid_product_dd(vf64 g, vf64 x, int argument, int shape, vf64 *
   } else {
     rm_sigmoid_terms_dd(rm_sigmoid_size(argument == RM_SIGMOID_2X ? vf64_add(x, x) : x), zero, &wh, &wl, &dh, &dl);
   }
-  if (shape == RM_SIGMOID_SLOPE)
-    nh = wh, nl = wl;
-  else /* the factor of x < 0 */
-    nh = vf64_select(negative, wh, one), nl = vf64_select(negative, wl, zero);
+  if (shape == RM_SIGMOID_SLOPE) nh = wh, nl = wl;
+  else /* the factor of x < 0 */ nh = vf64_select(negative, wh, one), nl = vf64_select(negative, wl, zero);
   if (shape == RM_SIGMOID_SWISH) {
     /* m = D - p or D + p w */
     vf64 ah, al, mh, ml;
@@ -65,7 +63,8 @@ RM_FN void rm_sigmoid_product_dd(vf64 g, vf64 x, int argument, int shape, vf64 *
   *err = size;
   if (shape == RM_SIGMOID_SWISH) *err = vf64_mad(vf64_abs(vf64_mul(g, wh)), vf64_mul(wh, reciprocal), size);
   *err = vf64_mul(*err, vf64_set1(RM_SIGMOID_DD_ERR));
-  const vm64 inside = vm64_or(vm64_and(vf64_le(vf64_set1(0x1p-960), size), vf64_le(size, vf64_set1(0x1p1020))), vf64_eq(g, zero));
+  const vm64 inside =
+      vm64_or(vm64_and(vf64_le(vf64_set1(0x1p-960), size), vf64_le(size, vf64_set1(0x1p1020))), vf64_eq(g, zero));
   *err = vf64_select(inside, *err, vf64_from_bits(vi64_set1(INT64_C(0x7ff8) << 48)));
 }
 

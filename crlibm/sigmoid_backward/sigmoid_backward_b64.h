@@ -6,8 +6,6 @@
 
 #define RM_SIGMOID_BACKWARD_B64_ERR RM_SIGMOID_SLOPE_B64_ERR
 
-RM_FN vf64 rm_sigmoid_backward_eval(vf64 g, vf64 x) {
-  return rm_sigmoid_slope_eval(g, rm_sigmoid_cut(x), RM_SIGMOID_SCALE);
-}
+RM_FN vf64 rm_sigmoid_backward_eval(vf64 g, vf64 x) { return rm_sigmoid_slope_eval(g, rm_sigmoid_cut(x), RM_SIGMOID_SCALE); }
 
 #endif

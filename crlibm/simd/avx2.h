@@ -13,9 +13,7 @@ RM_FN vf64 vf64_load(const double *p) { return _mm256_loadu_pd(p); }
 RM_FN void vf64_store(double *p, vf64 v) { _mm256_storeu_pd(p, v); }
 RM_FN vf64 vf64_set1(double x) { return _mm256_set1_pd(x); }
 RM_FN vf64 vf64_load_f32(const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
-RM_FN vf64 vf64_load_f16(const uint16_t *p) {
-  return _mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)p)));
-}
+RM_FN vf64 vf64_load_f16(const uint16_t *p) { return _mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)p))); }
 RM_FN vf64 vf64_load_bf16(const uint16_t *p) {
   __m128i w = _mm_cvtepu16_epi32(_mm_loadl_epi64((const __m128i *)p));
   return _mm256_cvtps_pd(_mm_castsi128_ps(_mm_slli_epi32(w, 16)));
@@ -138,10 +136,12 @@ RM_FN void vf64_transpose(vf64 t[RM_LANES]) {
 RM_FN uint32_t vf64_store_differing_f32(float *p, vf64 a, vf64 b) {
   const __m128 low = _mm256_cvtpd_ps(a);
   _mm_storeu_ps(p, low);
-  return 0xfu ^ (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(_mm_castps_si128(low), _mm_castps_si128(_mm256_cvtpd_ps(b)))));
+  return 0xfu ^ (uint32_t)_mm_movemask_ps(
+                    _mm_castsi128_ps(_mm_cmpeq_epi32(_mm_castps_si128(low), _mm_castps_si128(_mm256_cvtpd_ps(b)))));
 }
 RM_FN uint32_t vf64_store_between_f32(float *p, vf64 a, vf64 b) {
-  const __m128 low = _mm256_cvtpd_ps(a), finite = _mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0f), low), _mm_set1_ps(__builtin_inff()));
+  const __m128 low = _mm256_cvtpd_ps(a),
+               finite = _mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0f), low), _mm_set1_ps(__builtin_inff()));
   const __m128i same = _mm_cmpeq_epi32(_mm_castps_si128(low), _mm_castps_si128(_mm256_cvtpd_ps(b)));
   _mm_storeu_ps(p, low);
   return 0xfu ^ (uint32_t)_mm_movemask_ps(_mm_and_ps(finite, _mm_castsi128_ps(same)));
@@ -223,7 +223,8 @@ RM_FN vf32 vf32_mantissa(vf32 a) { /* less the exponent of a/0.75 */
 RM_FN vf32 vf32_scale(vf32 a, vf32 k) {
   const vf32 beyond = _mm256_cmp_ps(vf32_abs(k), vf32_set1(252.0f), _CMP_NLE_UQ);
   const vi32 n = _mm256_cvtps_epi32(_mm256_floor_ps(k)), half = vi32_sra(n, 1), one = vi32_set1(127);
-  const vi32 first = _mm256_slli_epi32(vi32_add(half, one), 23), second = _mm256_slli_epi32(vi32_add(vi32_sub(n, half), one), 23);
+  const vi32 first = _mm256_slli_epi32(vi32_add(half, one), 23),
+             second = _mm256_slli_epi32(vi32_add(vi32_sub(n, half), one), 23);
   return _mm256_or_ps(beyond, vf32_mul(vf32_mul(a, vf32_from_bits(first)), vf32_from_bits(second)));
 }
 RM_FN vf32 vf32_copysign(vf32 m, vf32 s) {
@@ -272,7 +273,8 @@ RM_FN vf32 vf32_fma_to_odd(vf32 x, vf32 y, vf32 z) {
 }
 RM_FN int vf32_all_below(vf32 a, vf32 b, float limit) {
   const __m256i size = _mm256_set1_epi32(INT32_MAX), end = _mm256_castps_si256(_mm256_set1_ps(limit));
-  const __m256i most = _mm256_max_epi32(_mm256_and_si256(_mm256_castps_si256(a), size), _mm256_and_si256(_mm256_castps_si256(b), size));
+  const __m256i most =
+      _mm256_max_epi32(_mm256_and_si256(_mm256_castps_si256(a), size), _mm256_and_si256(_mm256_castps_si256(b), size));
   return _mm256_movemask_epi8(_mm256_cmpgt_epi32(end, most)) == -1; /* NaN is above the infinities */
 }
 
@@ -287,7 +289,6 @@ RM_FN void vu16_lookup(const uint16_t *t, const uint16_t *x, uint16_t *y) {
   _mm256_storeu_si256((__m256i *)y, _mm256_permute4x64_epi64(_mm256_packus_epi32(a, b), 0xd8));
 }
 
-
 #define RM_HAS_VU16 1
 typedef __m128i vu16;
 RM_FN void vu16_store(uint16_t *p, vu16 v) { _mm_storeu_si128((__m128i *)p, v); }
@@ -300,8 +301,10 @@ RM_FN vf32 vf32_loads(const float *t, const uint16_t *x) {
 }
 RM_FN uint32_t vf32_round_f16(vf32 v, float rel, vu16 *y) {
   const __m128i infinity = _mm_set1_epi16(0x7c00);
-  const __m128i a = _mm256_cvtps_ph(_mm256_mul_ps(v, _mm256_set1_ps(1.0f - rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  const __m128i b = _mm256_cvtps_ph(_mm256_mul_ps(v, _mm256_set1_ps(1.0f + rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m128i a =
+      _mm256_cvtps_ph(_mm256_mul_ps(v, _mm256_set1_ps(1.0f - rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m128i b =
+      _mm256_cvtps_ph(_mm256_mul_ps(v, _mm256_set1_ps(1.0f + rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   const __m128i finite = _mm_cmpgt_epi16(infinity, _mm_and_si128(a, infinity)), same = _mm_cmpeq_epi16(a, b);
   *y = a;
   return 0xffu ^ (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(_mm_and_si128(finite, same), _mm_setzero_si128()));
@@ -310,7 +313,8 @@ RM_FN vu16 vf32_to_f16(vf32 v) { return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST
 RM_FN uint32_t vu16_outside(const uint16_t *x, const struct rm_inputs16 in) {
   __m256i u = _mm256_loadu_si256((const __m256i *)x);
   if (in.either_sign) u = _mm256_and_si256(u, _mm256_set1_epi16(0x7fff));
-  const __m256i span = _mm256_set1_epi16((short)(in.last - in.first)), from_first = _mm256_sub_epi16(u, _mm256_set1_epi16((short)in.first));
+  const __m256i span = _mm256_set1_epi16((short)(in.last - in.first)),
+                from_first = _mm256_sub_epi16(u, _mm256_set1_epi16((short)in.first));
   __m256i inside = _mm256_cmpeq_epi16(_mm256_max_epu16(from_first, span), span);
   for (int k = 0; k < 3; k++)
     if (in.but[k]) inside = _mm256_andnot_si256(_mm256_cmpeq_epi16(u, _mm256_set1_epi16((short)in.but[k])), inside);

@@ -13,9 +13,7 @@ RM_FN vf64 vf64_load(const double *p) { return _mm512_loadu_pd(p); }
 RM_FN void vf64_store(double *p, vf64 v) { _mm512_storeu_pd(p, v); }
 RM_FN vf64 vf64_set1(double x) { return _mm512_set1_pd(x); }
 RM_FN vf64 vf64_load_f32(const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
-RM_FN vf64 vf64_load_f16(const uint16_t *p) {
-  return _mm512_cvtps_pd(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)));
-}
+RM_FN vf64 vf64_load_f16(const uint16_t *p) { return _mm512_cvtps_pd(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p))); }
 RM_FN vf64 vf64_load_bf16(const uint16_t *p) {
   __m256i w = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
   return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm256_slli_epi32(w, 16)));
@@ -100,8 +98,8 @@ RM_FN vi64 vi64_xor(vi64 a, vi64 b) { return _mm512_xor_si512(a, b); }
 RM_FN vf64 vi64_to_f64(vi64 a) { return _mm512_cvtepi64_pd(a); }
 RM_FN vf64 vi64_round_f64(vi64 a) { return _mm512_cvtepi64_pd(a); }
 RM_FN vf64 vf64_copysign(vf64 m, vf64 s) { /* bit by bit: sign mask ? s : m */
-  return _mm512_castsi512_pd(_mm512_ternarylogic_epi64(_mm512_set1_epi64(INT64_MIN), _mm512_castpd_si512(s),
-                                                       _mm512_castpd_si512(m), 0xca));
+  return _mm512_castsi512_pd(
+      _mm512_ternarylogic_epi64(_mm512_set1_epi64(INT64_MIN), _mm512_castpd_si512(s), _mm512_castpd_si512(m), 0xca));
 }
 
 RM_FN vm64 vf64_lt(vf64 a, vf64 b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ); }
@@ -220,8 +218,8 @@ RM_FN vf32 vf32_mantissa_or_nan(vf32 a) { return _mm512_getmant_ps(a, _MM_MANT_N
 RM_FN vf32 vf32_integer(vf32 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 RM_FN vf32 vf32_scale(vf32 a, vf32 k) { return _mm512_scalef_ps(a, k); }
 RM_FN vf32 vf32_copysign(vf32 m, vf32 s) { /* bit by bit: sign mask ? s : m */
-  return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(_mm512_set1_epi32(INT32_MIN), _mm512_castps_si512(s),
-                                                       _mm512_castps_si512(m), 0xca));
+  return _mm512_castsi512_ps(
+      _mm512_ternarylogic_epi32(_mm512_set1_epi32(INT32_MIN), _mm512_castps_si512(s), _mm512_castps_si512(m), 0xca));
 }
 RM_FN vi32 vf32_bits(vf32 a) { return _mm512_castps_si512(a); }
 RM_FN vf32 vf32_from_bits(vi32 a) { return _mm512_castsi512_ps(a); }
@@ -285,8 +283,10 @@ RM_FN vf32 vf32_loads(const float *t, const uint16_t *x) {
 }
 RM_FN uint32_t vf32_round_f16(vf32 v, float rel, vu16 *y) {
   const __m256i infinity = _mm256_set1_epi16(0x7c00);
-  const __m256i a = _mm512_cvtps_ph(_mm512_mul_ps(v, _mm512_set1_ps(1.0f - rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  const __m256i b = _mm512_cvtps_ph(_mm512_mul_ps(v, _mm512_set1_ps(1.0f + rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m256i a =
+      _mm512_cvtps_ph(_mm512_mul_ps(v, _mm512_set1_ps(1.0f - rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m256i b =
+      _mm512_cvtps_ph(_mm512_mul_ps(v, _mm512_set1_ps(1.0f + rel)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   *y = a;
   return (uint32_t)(_mm256_cmpneq_epi16_mask(a, b) | _mm256_cmpeq_epi16_mask(_mm256_and_si256(a, infinity), infinity));
 }

@@ -22,7 +22,8 @@
  * no result is as close to a midpoint as the evaluation errs (rsqrt). RM_HALF_CLAIM_<f>, of one argument, is the sum of the
  * errors that the file derives, relative to the result: proofs/oracle/short.py measures the errors of all numbers against
  * it. */
-#define RM_NAN_16 __builtin_nanf("") /* in a lane of <f>_b32_half.h that is left to binary64: the rounding tests take no other NaN */
+#define RM_NAN_16 \
+  __builtin_nanf("") /* in a lane of <f>_b32_half.h that is left to binary64: the rounding tests take no other NaN */
 
 /* *y = RN(hi + lo); the lanes in which a value closer than err to hi + lo could round otherwise, NaN included. The sums
  * lo +- err round by up to 2^-24 |lo|: err includes that. */

@@ -21,76 +21,76 @@
 #define RM_VECTORS_2 vf64 x, vf64 y
 #define RM_VECTORS_3 vf64 x, vf64 y, vf64 z
 
-#define RM_FAST_FORMAT(name, NAME, arity, fmt, FMT, undecided)                                                              \
-  RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                                                               \
-    vf64 v = rm_##name##_eval(RM_ARGUMENTS_##arity(x));                                                                     \
-    *y = RM_##NAME##_ODD ? vf64_copysign(v, x[0]) : v;                                                                      \
-    return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), FMT), undecided);                                           \
+#define RM_FAST_FORMAT(name, NAME, arity, fmt, FMT, undecided)                    \
+  RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                     \
+    vf64 v = rm_##name##_eval(RM_ARGUMENTS_##arity(x));                           \
+    *y = RM_##NAME##_ODD ? vf64_copysign(v, x[0]) : v;                            \
+    return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), FMT), undecided); \
   }
 /* The three formats of rm_<f>_eval, and that of rm_<f>_dd: a function that writes the other itself, or whose signs differ, takes one. */
-#define RM_FAST_PHASE_B64(name, NAME, arity)                                                                                \
-  RM_FAST_FORMAT(name, NAME, arity, f16, RM_F16, vf64_undecided_f16(v))                                                     \
-  RM_FAST_FORMAT(name, NAME, arity, bf16, RM_BF16, vf64_undecided_bf16(v))                                                  \
+#define RM_FAST_PHASE_B64(name, NAME, arity)                               \
+  RM_FAST_FORMAT(name, NAME, arity, f16, RM_F16, vf64_undecided_f16(v))    \
+  RM_FAST_FORMAT(name, NAME, arity, bf16, RM_BF16, vf64_undecided_bf16(v)) \
   RM_FAST_FORMAT(name, NAME, arity, f32, RM_F32, vf64_undecided_f32(v, RM_##NAME##_B64_ERR))
-#define RM_FAST_PHASE_DD(name, odd, arity)                                                                                  \
-  RM_FN vm64 rm_##name##_fast_f64(const vf64 *x, vf64 *y) {                                                                 \
-    vf64 hi, lo, err, v;                                                                                                    \
-    rm_##name##_dd(RM_ARGUMENTS_##arity(x), &hi, &lo, &err);                                                                \
-    vm64 undecided = vf64_undecided_f64(hi, lo, err, &v);                                                                   \
-    *y = odd ? vf64_copysign(v, x[0]) : v;                                                                                  \
-    return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), RM_F64), undecided);                                        \
+#define RM_FAST_PHASE_DD(name, odd, arity)                                           \
+  RM_FN vm64 rm_##name##_fast_f64(const vf64 *x, vf64 *y) {                          \
+    vf64 hi, lo, err, v;                                                             \
+    rm_##name##_dd(RM_ARGUMENTS_##arity(x), &hi, &lo, &err);                         \
+    vm64 undecided = vf64_undecided_f64(hi, lo, err, &v);                            \
+    *y = odd ? vf64_copysign(v, x[0]) : v;                                           \
+    return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), RM_F64), undecided); \
   }
-#define RM_FAST_PHASE(name, NAME, arity)                                                                                    \
-  RM_FAST_PHASE_B64(name, NAME, arity)                                                                                      \
+#define RM_FAST_PHASE(name, NAME, arity) \
+  RM_FAST_PHASE_B64(name, NAME, arity)   \
   RM_FAST_PHASE_DD(name, RM_##NAME##_ODD, arity)
 
 /* The same for kernels whose results may be zero or subnormal, of either sign, and whose special lanes (asked for in f64 only) do
  * not include those. overflow: 1 when a result may overflow or an argument's infinity reach it, which the accurate
  * phase then sees. */
-#define RM_FAST_FORMAT_ANY(name, NAME, arity, overflow, fmt, FMT)                                                           \
-  RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                                                               \
-    *y = rm_##name##_eval(RM_ARGUMENTS_##arity(x));                                                                         \
-    vm64 undecided = vf64_undecided_any(*y, RM_##NAME##_B64_ERR, FMT);                                                      \
-    return overflow ? vm64_or(undecided, vf64_overflows(*y, FMT)) : undecided;                                              \
+#define RM_FAST_FORMAT_ANY(name, NAME, arity, overflow, fmt, FMT)              \
+  RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                  \
+    *y = rm_##name##_eval(RM_ARGUMENTS_##arity(x));                            \
+    vm64 undecided = vf64_undecided_any(*y, RM_##NAME##_B64_ERR, FMT);         \
+    return overflow ? vm64_or(undecided, vf64_overflows(*y, FMT)) : undecided; \
   }
-#define RM_FAST_PHASE_DD_ANY(name, arity)                                                                                   \
-  RM_FN vm64 rm_##name##_fast_f64(const vf64 *x, vf64 *y) {                                                                 \
-    vf64 hi, lo, err, v;                                                                                                    \
-    rm_##name##_dd(RM_ARGUMENTS_##arity(x), &hi, &lo, &err);                                                                \
-    vm64 undecided = vf64_undecided_f64(hi, lo, err, &v);                                                                   \
-    *y = vf64_copysign(v, hi); /* -0 + lo is +0 */                                                                          \
-    return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), RM_F64), undecided);                                        \
+#define RM_FAST_PHASE_DD_ANY(name, arity)                                            \
+  RM_FN vm64 rm_##name##_fast_f64(const vf64 *x, vf64 *y) {                          \
+    vf64 hi, lo, err, v;                                                             \
+    rm_##name##_dd(RM_ARGUMENTS_##arity(x), &hi, &lo, &err);                         \
+    vm64 undecided = vf64_undecided_f64(hi, lo, err, &v);                            \
+    *y = vf64_copysign(v, hi); /* -0 + lo is +0 */                                   \
+    return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), RM_F64), undecided); \
   }
-#define RM_FAST_PHASE_ANY(name, NAME, arity, overflow)                                                                      \
-  RM_FAST_FORMAT_ANY(name, NAME, arity, overflow, f16, RM_F16)                                                              \
-  RM_FAST_FORMAT_ANY(name, NAME, arity, overflow, bf16, RM_BF16)                                                            \
-  RM_FAST_FORMAT_ANY(name, NAME, arity, overflow, f32, RM_F32)                                                              \
+#define RM_FAST_PHASE_ANY(name, NAME, arity, overflow)           \
+  RM_FAST_FORMAT_ANY(name, NAME, arity, overflow, f16, RM_F16)   \
+  RM_FAST_FORMAT_ANY(name, NAME, arity, overflow, bf16, RM_BF16) \
+  RM_FAST_FORMAT_ANY(name, NAME, arity, overflow, f32, RM_F32)   \
   RM_FAST_PHASE_DD_ANY(name, arity)
 
 /* The same for a function that changes sign: vf64 rm_<f>_eval(vf64 x ..., vf64 *err) is within err, which includes 2^-52 of the result. */
-#define RM_FAST_FORMAT_WITHIN(name, arity, fmt, FMT)                                                                        \
-  RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                                                               \
-    vf64 err;                                                                                                               \
-    *y = rm_##name##_eval(RM_ARGUMENTS_##arity(x), &err);                                                                   \
-    return vm64_or(vf64_overflows(*y, FMT), vf64_undecided_within(*y, err, FMT));                                           \
+#define RM_FAST_FORMAT_WITHIN(name, arity, fmt, FMT)                              \
+  RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                     \
+    vf64 err;                                                                     \
+    *y = rm_##name##_eval(RM_ARGUMENTS_##arity(x), &err);                         \
+    return vm64_or(vf64_overflows(*y, FMT), vf64_undecided_within(*y, err, FMT)); \
   }
-#define RM_FAST_PHASE_WITHIN(name, arity)                                                                                   \
-  RM_FAST_FORMAT_WITHIN(name, arity, f16, RM_F16)                                                                           \
-  RM_FAST_FORMAT_WITHIN(name, arity, bf16, RM_BF16)                                                                         \
-  RM_FAST_FORMAT_WITHIN(name, arity, f32, RM_F32)                                                                           \
+#define RM_FAST_PHASE_WITHIN(name, arity)           \
+  RM_FAST_FORMAT_WITHIN(name, arity, f16, RM_F16)   \
+  RM_FAST_FORMAT_WITHIN(name, arity, bf16, RM_BF16) \
+  RM_FAST_FORMAT_WITHIN(name, arity, f32, RM_F32)   \
   RM_FAST_PHASE_DD_ANY(name, arity)
 
 /* For a function none of whose special lanes can be decided in the vector. */
-#define RM_NONE_DECIDED(name, arity)                                                                                        \
-  RM_FN vm64 rm_##name##_decided(RM_VECTORS_##arity, int format, vf64 *r) {                                                 \
-    (void)format, (void)r;                                                                                                  \
-    return vf64_lt(x, x);                                                                                                   \
+#define RM_NONE_DECIDED(name, arity)                                        \
+  RM_FN vm64 rm_##name##_decided(RM_VECTORS_##arity, int format, vf64 *r) { \
+    (void)format, (void)r;                                                  \
+    return vf64_lt(x, x);                                                   \
   }
 
 /* For a function without a double-double kernel: every f64 lane is undecided. */
-#define RM_NO_DD(name, arity)                                                                                               \
-  RM_FN void rm_##name##_dd(RM_VECTORS_##arity, vf64 *hi, vf64 *lo, vf64 *err) {                                            \
-    *hi = x, *lo = vf64_set1(0.0), *err = vf64_from_bits(vi64_set1(INT64_C(0x7ff8) << 48));                                 \
+#define RM_NO_DD(name, arity)                                                               \
+  RM_FN void rm_##name##_dd(RM_VECTORS_##arity, vf64 *hi, vf64 *lo, vf64 *err) {            \
+    *hi = x, *lo = vf64_set1(0.0), *err = vf64_from_bits(vi64_set1(INT64_C(0x7ff8) << 48)); \
   }
 
 #endif

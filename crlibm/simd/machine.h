@@ -39,44 +39,44 @@ RM_FN vm64 vf64_not_finite(vf64 y, int format) {
 RM_FN vm64 vf64_is_infinite(vf64 y) { return vi64_eq(vf64_bits(vf64_abs(y)), vi64_set1(INT64_C(2047) << 52)); }
 
 /* The fast phases of a function whose result in binary64 is `value`, an expression in x[0], x[1]. */
-#define RM_MACHINE_FAST_FORMAT(name, fmt, FMT, value)                                                                       \
-  RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                                                               \
-    *y = value;                                                                                                             \
-    return vf64_not_finite(*y, FMT);                                                                                        \
+#define RM_MACHINE_FAST_FORMAT(name, fmt, FMT, value)         \
+  RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) { \
+    *y = value;                                               \
+    return vf64_not_finite(*y, FMT);                          \
   }
-#define RM_MACHINE_FAST_PHASE(name, value)                                                                                  \
-  RM_MACHINE_FAST_FORMAT(name, f16, RM_F16, value)                                                                          \
-  RM_MACHINE_FAST_FORMAT(name, bf16, RM_BF16, value)                                                                        \
-  RM_MACHINE_FAST_FORMAT(name, f32, RM_F32, value)                                                                          \
+#define RM_MACHINE_FAST_PHASE(name, value)           \
+  RM_MACHINE_FAST_FORMAT(name, f16, RM_F16, value)   \
+  RM_MACHINE_FAST_FORMAT(name, bf16, RM_BF16, value) \
+  RM_MACHINE_FAST_FORMAT(name, f32, RM_F32, value)   \
   RM_MACHINE_FAST_FORMAT(name, f64, RM_F64, value)
 
 /* Spans: RM_SPAN_<f>_<format>, where it is defined, names a function that computes elements i, ... of n, 4 RM_LANES at a time, in
  * binary32 throughout (correctly rounded for f32, and RN24(v) on the way to f16 and bf16). It stops, with nothing stored, before the
  * first that need the fast phase, or that are fewer, and returns where. The definition begins with an extra comma: see map.h. */
 #if RM_HAS_VF32
-#define RM_MACHINE_SPAN(name, arity, fmt, FMT, type, value)                                                                 \
-  RM_FN int64_t rm_##name##_span_##fmt(const type *const *in, int64_t i, int64_t n, type *y) {                              \
-    for (; i + 4 * RM_LANES <= n; i += 4 * RM_LANES) {                                                                      \
-      vf32 all[arity][2], v[2];                                                                                             \
-      RM_UNROLL for (int k = 0; k < arity; k++) vf32_load2_##fmt(in[k] + i, all[k]);                                        \
-      RM_UNROLL for (int j = 0; j < 2; j++) {                                                                               \
-        vf32 x[arity];                                                                                                      \
-        RM_UNROLL for (int k = 0; k < arity; k++) x[k] = all[k][j];                                                         \
-        v[j] = value;                                                                                                       \
-      }                                                                                                                     \
-      /* f32 has no number between its greatest and infinity */                                                             \
-      const double limit = FMT == RM_F32 ? rm_overflow_limit(RM_F64) : rm_overflow_limit(FMT);                              \
-      if (RM_UNLIKELY(!vf32_all_below(v[0], v[1], (float)limit))) break;                                                    \
-      vf32_store2_##fmt(y + i, v);                                                                                          \
-    }                                                                                                                       \
-    return i;                                                                                                               \
+#define RM_MACHINE_SPAN(name, arity, fmt, FMT, type, value)                                    \
+  RM_FN int64_t rm_##name##_span_##fmt(const type *const *in, int64_t i, int64_t n, type *y) { \
+    for (; i + 4 * RM_LANES <= n; i += 4 * RM_LANES) {                                         \
+      vf32 all[arity][2], v[2];                                                                \
+      RM_UNROLL for (int k = 0; k < arity; k++) vf32_load2_##fmt(in[k] + i, all[k]);           \
+      RM_UNROLL for (int j = 0; j < 2; j++) {                                                  \
+        vf32 x[arity];                                                                         \
+        RM_UNROLL for (int k = 0; k < arity; k++) x[k] = all[k][j];                            \
+        v[j] = value;                                                                          \
+      }                                                                                        \
+      /* f32 has no number between its greatest and infinity */                                \
+      const double limit = FMT == RM_F32 ? rm_overflow_limit(RM_F64) : rm_overflow_limit(FMT); \
+      if (RM_UNLIKELY(!vf32_all_below(v[0], v[1], (float)limit))) break;                       \
+      vf32_store2_##fmt(y + i, v);                                                             \
+    }                                                                                          \
+    return i;                                                                                  \
   }
 #else
 #define RM_MACHINE_SPAN(name, arity, fmt, FMT, type, value)
 #endif
-#define RM_MACHINE_SPANS(name, arity, value)                                                                                \
-  RM_MACHINE_SPAN(name, arity, f16, RM_F16, uint16_t, value)                                                                \
-  RM_MACHINE_SPAN(name, arity, bf16, RM_BF16, uint16_t, value)                                                              \
+#define RM_MACHINE_SPANS(name, arity, value)                   \
+  RM_MACHINE_SPAN(name, arity, f16, RM_F16, uint16_t, value)   \
+  RM_MACHINE_SPAN(name, arity, bf16, RM_BF16, uint16_t, value) \
   RM_MACHINE_SPAN(name, arity, f32, RM_F32, float, value)
 
 /* Decides lanes that the fast phase left undecided although they raise no flag: v is infinite because an operand is. */

@@ -101,9 +101,7 @@ RM_FN vm64 vm64_and(vm64 a, vm64 b) { return vandq_u64(a, b); }
 RM_FN vm64 vm64_or(vm64 a, vm64 b) { return vorrq_u64(a, b); }
 RM_FN vm64 vm64_andnot(vm64 a, vm64 b) { return vbicq_u64(a, b); }
 RM_FN vm64 vm64_not(vm64 a) { return veorq_u64(a, vdupq_n_u64(~UINT64_C(0))); }
-RM_FN uint32_t vm64_bits(vm64 a) {
-  return (uint32_t)((vgetq_lane_u64(a, 0) & 1u) | ((vgetq_lane_u64(a, 1) & 1u) << 1));
-}
+RM_FN uint32_t vm64_bits(vm64 a) { return (uint32_t)((vgetq_lane_u64(a, 0) & 1u) | ((vgetq_lane_u64(a, 1) & 1u) << 1)); }
 RM_FN int vm64_none(vm64 a) { return (vgetq_lane_u64(a, 0) | vgetq_lane_u64(a, 1)) == 0; }
 RM_FN vf64 vf64_select(vm64 m, vf64 a, vf64 b) { return vbslq_f64(m, a, b); }
 RM_FN vf64 vf64_lookup16(const double *t, vi64 i) {

@@ -122,7 +122,8 @@ RM_FN uint32_t vf64_store_differing_f32(float *p, vf64 a, vf64 b) {
 }
 RM_FN uint32_t vf64_store_between_f32(float *p, vf64 a, vf64 b) {
   const vf64 low = vf64_round_f32(a);
-  const vm64 same = vi64_eq(vf64_bits(low), vf64_bits(vf64_round_f32(b))), finite = vf64_le(vf64_abs(low), vf64_set1(0x1.fffffep127));
+  const vm64 same = vi64_eq(vf64_bits(low), vf64_bits(vf64_round_f32(b))),
+             finite = vf64_le(vf64_abs(low), vf64_set1(0x1.fffffep127));
   vf64_store_f32(p, low);
   return ~vm64_bits(vm64_and(same, finite)) & ((1u << RM_LANES) - 1);
 }
@@ -131,12 +132,12 @@ RM_FN uint32_t vf64_store_between_f32(float *p, vf64 a, vf64 b) {
 #define RM_HAS_VF32 0
 #endif
 #if RM_HAS_VF32
-#define RM_VF32_PAIRS(fmt, type)                                              \
-  RM_FN void vf32_load2_##fmt(const type *p, vf32 *v) {                       \
-    v[0] = vf32_load_##fmt(p), v[1] = vf32_load_##fmt(p + 2 * RM_LANES);      \
-  }                                                                           \
-  RM_FN void vf32_store2_##fmt(type *p, const vf32 *v) {                      \
-    vf32_store_##fmt(p, v[0]), vf32_store_##fmt(p + 2 * RM_LANES, v[1]);      \
+#define RM_VF32_PAIRS(fmt, type)                                         \
+  RM_FN void vf32_load2_##fmt(const type *p, vf32 *v) {                  \
+    v[0] = vf32_load_##fmt(p), v[1] = vf32_load_##fmt(p + 2 * RM_LANES); \
+  }                                                                      \
+  RM_FN void vf32_store2_##fmt(type *p, const vf32 *v) {                 \
+    vf32_store_##fmt(p, v[0]), vf32_store_##fmt(p + 2 * RM_LANES, v[1]); \
   }
 RM_VF32_PAIRS(f32, float)
 RM_VF32_PAIRS(f16, uint16_t)

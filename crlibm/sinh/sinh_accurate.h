@@ -17,10 +17,8 @@ RM_COLD uint64_t rm_sinh_cosh_round(double x, int cosh, int format, int mode, ui
   uint64_t bits;
   if (!rm_sinh_special(x, RM_F64)) {
     double hi, lo, err;
-    if (cosh)
-      rm_cosh_dd(x, &hi, &lo, &err);
-    else
-      rm_sinh_dd(x, &hi, &lo, &err);
+    if (cosh) rm_cosh_dd(x, &hi, &lo, &err);
+    else rm_sinh_dd(x, &hi, &lo, &err);
     bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
   } else { /* e^|x|/2; e^-2|x| < 2^-1900 is within rm_exp_round_dd's bound */
     vi64 k;

@@ -17,12 +17,9 @@ RM_FN int rm_sinh_cosh_mp(uint64_t *v, double x, int cosh, int n) {
   rm_mp_from_double(y, x, 0, n);
   const int k = rm_exp_mp(f, y, 0, n), j = rm_exp_mp(g, y, 1, n);
   rm_mp_shift_down(g, g, k - j, n);
-  if (cosh)
-    rm_mp_add(v, f, g, n);
-  else if (rm_mp_less(f, g, n))
-    rm_mp_sub(v, g, f, n);
-  else
-    rm_mp_sub(v, f, g, n);
+  if (cosh) rm_mp_add(v, f, g, n);
+  else if (rm_mp_less(f, g, n)) rm_mp_sub(v, g, f, n);
+  else rm_mp_sub(v, f, g, n);
   return k - 1;
 }
 

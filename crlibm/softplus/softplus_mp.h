@@ -56,18 +56,13 @@ RM_COLD uint64_t rm_softplus_mp_round(int flip, double big, double small, int fo
     int negative = flip;
     rm_softplus_mp_size(b, big, 0, n);
     rm_softplus_mp_size(d, small, 0, n);
-    if (big >= 0.0 && small <= 0.0)
-      rm_mp_add(d, b, d, n);
-    else if (big > 0.0)
-      rm_mp_sub(d, b, d, n);
-    else
-      rm_mp_sub(d, d, b, n);
+    if (big >= 0.0 && small <= 0.0) rm_mp_add(d, b, d, n);
+    else if (big > 0.0) rm_mp_sub(d, b, d, n);
+    else rm_mp_sub(d, d, b, n);
     const int k = rm_softplus_mp(f, d, n);
     rm_softplus_mp_size(b, big, -k, n); /* 2^-k < 2.02 e^d: below 2^58 */
-    if (big >= 0.0)
-      rm_mp_add(f, f, b, n);
-    else if (rm_mp_less(b, f, n))
-      rm_mp_sub(f, f, b, n);
+    if (big >= 0.0) rm_mp_add(f, f, b, n);
+    else if (rm_mp_less(b, f, n)) rm_mp_sub(f, f, b, n);
     else {
       rm_mp_sub(f, b, f, n);
       negative = !flip;

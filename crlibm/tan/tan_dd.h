@@ -38,10 +38,8 @@ RM_FN void rm_tan_reduced_dd(vi64 k, vf64 rh, vf64 rl, vf64 r_err, vf64 *hi, vf6
 RM_FN vm64 rm_tan_f64(vf64 x, int far, vf64 *y) {
   vi64 k;
   vf64 rh, rl, hi, lo, err, v;
-  if (far)
-    rm_sin_reduce_far_dd(vf64_abs(x), &k, &rh, &rl, &err);
-  else
-    rm_sin_reduce_dd(vf64_abs(x), &k, &rh, &rl, &err);
+  if (far) rm_sin_reduce_far_dd(vf64_abs(x), &k, &rh, &rl, &err);
+  else rm_sin_reduce_dd(vf64_abs(x), &k, &rh, &rl, &err);
   rm_tan_reduced_dd(k, rh, rl, err, &hi, &lo, &err);
   vm64 undecided = vf64_undecided_f64(hi, lo, err, &v);
   *y = rm_sin_flip(v, vf64_bits(x));

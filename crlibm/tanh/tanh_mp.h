@@ -18,8 +18,7 @@ RM_FN void rm_tanh_mp(uint64_t *v, double x, int n) {
   rm_mp_add(y, f, g, n);
   if (rm_mp_less(f, g, n)) /* the error may exceed a tiny difference: Ziv's rounding test sees it */
     rm_mp_sub(f, g, f, n);
-  else
-    rm_mp_sub(f, f, g, n);
+  else rm_mp_sub(f, f, g, n);
   rm_mp_div(v, f, y, n);
 }
 

@@ -40,8 +40,8 @@ RM_API rm_status rm_conv_grad_input(int format, const rm_conv *conv, const void 
                                     const ptrdiff_t *strides_gx);
 
 /* gw[o, c, t] = sum over n, p of g[n, o, p] x[n, c, p stride + t dilation - padding]: the gradient with respect to w. */
-RM_API rm_status rm_conv_grad_weight(int format, const rm_conv *conv, const void *x, const ptrdiff_t *strides_x, const void *g,
-                                     const ptrdiff_t *strides_g, void *gw, const ptrdiff_t *strides_gw);
+RM_API rm_status rm_conv_grad_weight(int format, const rm_conv *conv, const void *x, const ptrdiff_t *strides_x,
+                                     const void *g, const ptrdiff_t *strides_g, void *gw, const ptrdiff_t *strides_gw);
 
 #ifdef __cplusplus
 }

@@ -27,8 +27,8 @@ RM_API int rm_cuda_devices(void);
 /* *out = RN(sum of x[i]), *out = RN(sum of x[i] y[i]); strides in bytes. */
 RM_API rm_status rm_cuda_sum_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_sum_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, rm_cuda_stream stream);
-RM_API rm_status rm_cuda_dot_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y, float *out,
-                                 rm_cuda_stream stream);
+RM_API rm_status rm_cuda_dot_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                 float *out, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_dot_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                                  double *out, rm_cuda_stream stream);
 

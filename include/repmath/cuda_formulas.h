@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-RM_API rm_status rm_cuda_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out,
-                                 rm_cuda_stream stream);
+RM_API rm_status rm_cuda_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z,
+                                 void *out, rm_cuda_stream stream);
 
 #ifdef __cplusplus
 }

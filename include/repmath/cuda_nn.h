@@ -10,24 +10,24 @@
 extern "C" {
 #endif
 
-RM_API rm_status rm_cuda_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
-                                 ptrdiff_t row_y, ptrdiff_t stride_y, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
+                                 void *y, ptrdiff_t row_y, ptrdiff_t stride_y, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_log_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
                                      void *y, ptrdiff_t row_y, ptrdiff_t stride_y, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_logsumexp(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
                                    void *y, ptrdiff_t stride_y, rm_cuda_stream stream);
-RM_API rm_status rm_cuda_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
-                                          const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
-                                          ptrdiff_t stride_dx, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g,
+                                          ptrdiff_t stride_g, const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx,
+                                          ptrdiff_t row_dx, ptrdiff_t stride_dx, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_log_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g,
-                                              ptrdiff_t stride_g, const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx,
-                                              ptrdiff_t row_dx, ptrdiff_t stride_dx, rm_cuda_stream stream);
+                                              ptrdiff_t stride_g, const void *y, ptrdiff_t row_y, ptrdiff_t stride_y,
+                                              void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx, rm_cuda_stream stream);
 
 /* The strides, like `sets`, are read on the host, before the function returns. */
 RM_API rm_status rm_cuda_normalize(int format, const rm_norm_sets *sets, const void *x, const ptrdiff_t *sx, const void *w,
-                                   const ptrdiff_t *sw, const void *b, const ptrdiff_t *sb, const void *mean, const ptrdiff_t *sm,
-                                   const void *variance, const ptrdiff_t *sv, double eps, void *y, const ptrdiff_t *sy,
-                                   rm_cuda_stream stream);
+                                   const ptrdiff_t *sw, const void *b, const ptrdiff_t *sb, const void *mean,
+                                   const ptrdiff_t *sm, const void *variance, const ptrdiff_t *sv, double eps, void *y,
+                                   const ptrdiff_t *sy, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_normalize_backward(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg,
                                             const void *x, const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw,
                                             const void *mean, const ptrdiff_t *sm, const void *variance, const ptrdiff_t *sv,

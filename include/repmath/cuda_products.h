@@ -16,17 +16,17 @@ RM_API rm_status rm_cuda_matmul_strided_f32(int64_t m, int64_t n, int64_t k, con
                                             const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias,
                                             ptrdiff_t stride_bias, float *c, ptrdiff_t row_c, ptrdiff_t col_c,
                                             rm_cuda_stream stream);
-RM_API rm_status rm_cuda_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const double *a, ptrdiff_t row_a, ptrdiff_t col_a,
-                                            const double *b, ptrdiff_t row_b, ptrdiff_t col_b, const double *bias,
-                                            ptrdiff_t stride_bias, double *c, ptrdiff_t row_c, ptrdiff_t col_c,
-                                            rm_cuda_stream stream);
+RM_API rm_status rm_cuda_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const double *a, ptrdiff_t row_a,
+                                            ptrdiff_t col_a, const double *b, ptrdiff_t row_b, ptrdiff_t col_b,
+                                            const double *bias, ptrdiff_t stride_bias, double *c, ptrdiff_t row_c,
+                                            ptrdiff_t col_c, rm_cuda_stream stream);
 
 /* rm_matmul_batched: any format; format_out the same one, or RM_FORMAT_F32 for 16-bit operands. */
-RM_API rm_status rm_cuda_matmul_batched(int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k, const void *a,
-                                        ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b, ptrdiff_t next_b,
-                                        ptrdiff_t row_b, ptrdiff_t col_b, const void *bias, ptrdiff_t next_bias,
-                                        ptrdiff_t stride_bias, void *c, ptrdiff_t next_c, ptrdiff_t row_c, ptrdiff_t col_c,
-                                        rm_cuda_stream stream);
+RM_API rm_status rm_cuda_matmul_batched(int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k,
+                                        const void *a, ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b,
+                                        ptrdiff_t next_b, ptrdiff_t row_b, ptrdiff_t col_b, const void *bias,
+                                        ptrdiff_t next_bias, ptrdiff_t stride_bias, void *c, ptrdiff_t next_c,
+                                        ptrdiff_t row_c, ptrdiff_t col_c, rm_cuda_stream stream);
 
 /* rm_gemm: C = RN(alpha op(A) op(B) + beta C), one rounding, any format. */
 RM_API rm_status rm_cuda_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
@@ -34,14 +34,15 @@ RM_API rm_status rm_cuda_gemm(int format, int layout, int trans_a, int trans_b, 
                               rm_cuda_stream stream);
 
 /* rm_conv_forward, rm_conv_grad_input, rm_conv_grad_weight. */
-RM_API rm_status rm_cuda_conv_forward(int format, const rm_conv *conv, const void *x, const ptrdiff_t *strides_x, const void *w,
-                                      const ptrdiff_t *strides_w, const void *bias, ptrdiff_t stride_bias, void *y,
-                                      const ptrdiff_t *strides_y, rm_cuda_stream stream);
-RM_API rm_status rm_cuda_conv_grad_input(int format, const rm_conv *conv, const void *g, const ptrdiff_t *strides_g, const void *w,
-                                         const ptrdiff_t *strides_w, const void *bias, ptrdiff_t stride_bias, void *gx,
-                                         const ptrdiff_t *strides_gx, rm_cuda_stream stream);
-RM_API rm_status rm_cuda_conv_grad_weight(int format, const rm_conv *conv, const void *x, const ptrdiff_t *strides_x, const void *g,
-                                          const ptrdiff_t *strides_g, void *gw, const ptrdiff_t *strides_gw, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_conv_forward(int format, const rm_conv *conv, const void *x, const ptrdiff_t *strides_x,
+                                      const void *w, const ptrdiff_t *strides_w, const void *bias, ptrdiff_t stride_bias,
+                                      void *y, const ptrdiff_t *strides_y, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_conv_grad_input(int format, const rm_conv *conv, const void *g, const ptrdiff_t *strides_g,
+                                         const void *w, const ptrdiff_t *strides_w, const void *bias, ptrdiff_t stride_bias,
+                                         void *gx, const ptrdiff_t *strides_gx, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_conv_grad_weight(int format, const rm_conv *conv, const void *x, const ptrdiff_t *strides_x,
+                                          const void *g, const ptrdiff_t *strides_g, void *gw, const ptrdiff_t *strides_gw,
+                                          rm_cuda_stream stream);
 
 #ifdef __cplusplus
 }

@@ -26,8 +26,8 @@ RM_API rm_status rm_cuda_random_normal(int format, uint64_t seed, uint64_t strea
 RM_API rm_status rm_cuda_random_truncated_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n,
                                                  double mean, double std, double low, double high, void *out,
                                                  ptrdiff_t stride_out, rm_cuda_stream queue);
-RM_API rm_status rm_cuda_dropout(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p, const void *x,
-                                 ptrdiff_t stride_x, void *out, ptrdiff_t stride_out, rm_cuda_stream queue);
+RM_API rm_status rm_cuda_dropout(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double p,
+                                 const void *x, ptrdiff_t stride_x, void *out, ptrdiff_t stride_out, rm_cuda_stream queue);
 
 #ifdef __cplusplus
 }

@@ -13,10 +13,10 @@ RM_API rm_status rm_cuda_mean(int format_x, int64_t n, const void *x, ptrdiff_t 
                               rm_cuda_stream stream);
 RM_API rm_status rm_cuda_norm(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
                               rm_cuda_stream stream);
-RM_API rm_status rm_cuda_var(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out, double ddof,
-                             rm_cuda_stream stream);
-RM_API rm_status rm_cuda_std(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out, double ddof,
-                             rm_cuda_stream stream);
+RM_API rm_status rm_cuda_var(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
+                             double ddof, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_std(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
+                             double ddof, rm_cuda_stream stream);
 
 /* Statistics of rows: one for each of `rows` rows of n elements, in a few launches whatever their number. Row i has the
  * elements at x + i row_x + j stride_x, and its result goes to out + i stride_out; strides are in bytes and of any sign. Each
@@ -33,8 +33,8 @@ RM_API rm_status rm_cuda_mean_rows(int format_x, int64_t rows, int64_t n, const 
 RM_API rm_status rm_cuda_norm_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
                                    int format_out, void *out, ptrdiff_t stride_out, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_dot_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
-                                  const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, int format_out, void *out, ptrdiff_t stride_out,
-                                  rm_cuda_stream stream);
+                                  const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, int format_out, void *out,
+                                  ptrdiff_t stride_out, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_var_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
                                   int format_out, void *out, ptrdiff_t stride_out, double ddof, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_std_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
@@ -45,16 +45,17 @@ RM_API rm_status rm_cuda_cumsum(int format_x, int64_t n, const void *x, ptrdiff_
 
 /* Cumulative sums of each of `rows` rows, in a few launches: row i begins at x + i row_x, and its sums at out + i row_out.
  * out must not overlap x. */
-RM_API rm_status rm_cuda_cumsum_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
-                                     int format_out, void *out, ptrdiff_t row_out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_cumsum_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x,
+                                     ptrdiff_t stride_x, int format_out, void *out, ptrdiff_t row_out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
 
 /* The index is read on the device: where an element of it is not a row of out, all elements of out become NaN. */
 RM_API rm_status rm_cuda_index_add(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
-                                   int64_t n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
-                                   ptrdiff_t col_src, rm_cuda_stream stream);
+                                   int64_t n, const int64_t *index, ptrdiff_t stride_index, const void *src,
+                                   ptrdiff_t row_src, ptrdiff_t col_src, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_segment_sum(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
-                                     int64_t n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
-                                     ptrdiff_t col_src, rm_cuda_stream stream);
+                                     int64_t n, const int64_t *index, ptrdiff_t stride_index, const void *src,
+                                     ptrdiff_t row_src, ptrdiff_t col_src, rm_cuda_stream stream);
 
 #ifdef __cplusplus
 }

@@ -19,22 +19,23 @@ enum {
   RM_FORMULA_BETWEEN = 5,  /* (1 - a) x + a y */
   RM_FORMULA_PRODUCT = 6,  /* x + a y z */
   RM_FORMULA_QUOTIENT = 7, /* x + a y / z */
-  RM_FORMULA_TANH = 8,     /* x (1 - y^2): the gradient through y = tanh as a formula of y, where x is the gradient received */
-  RM_FORMULA_SIGMOID = 9,  /* x y (1 - y): the gradient through the logistic sigmoid */
+  RM_FORMULA_TANH = 8, /* x (1 - y^2): the gradient through y = tanh as a formula of y, where x is the gradient received */
+  RM_FORMULA_SIGMOID = 9, /* x y (1 - y): the gradient through the logistic sigmoid */
   /* Selections, by maximum and minimum of IEEE 754-2019: a NaN among x, y and a gives NaN, and -0 is less than +0. The gate
    * passes x where y is NaN. */
   RM_FORMULA_AT_LEAST = 10, /* the larger of x and a */
-  RM_FORMULA_AT_MOST = 11,  /* the smaller of x and a */
-  RM_FORMULA_LARGER = 12,   /* the larger of x and y */
-  RM_FORMULA_SMALLER = 13,  /* the smaller of x and y */
-  RM_FORMULA_GATE = 14      /* x where y > a or y is NaN, +0 elsewhere: the gradient through the larger of y and a */
+  RM_FORMULA_AT_MOST = 11, /* the smaller of x and a */
+  RM_FORMULA_LARGER = 12, /* the larger of x and y */
+  RM_FORMULA_SMALLER = 13, /* the smaller of x and y */
+  RM_FORMULA_GATE = 14 /* x where y > a or y is NaN, +0 elsewhere: the gradient through the larger of y and a */
 };
 
 /* out[i] = RN(formula of x[i], y[i], z[i]) for n elements, all arrays contiguous and in `format` (RM_FORMAT_...), any
  * alignment. Arrays that the formula does not use are not read, and may be NULL. out may be one of x, y, z; no other overlap
  * with them is allowed (RM_ERR_OVERLAP). Where a number is not finite, results are those of IEEE 754's rules for infinities
  * applied to each operation of the formula as it is written here; a NaN is the canonical one. */
-RM_API rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out);
+RM_API rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z,
+                            void *out);
 
 #ifdef __cplusplus
 }

@@ -21,8 +21,8 @@ enum { RM_LOSS_MSE = 0, RM_LOSS_L1 = 1, RM_LOSS_SMOOTH_L1 = 2, RM_LOSS_HUBER = 3
 
 /* out: n losses (RM_REDUCTION_NONE), their mean (NaN for n = 0), or their sum; stride_out matters for n losses alone.
  * RM_ERR_ENUM: there is no such loss; RM_ERR_RANGE: p is out of its range. */
-RM_API rm_status rm_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x,
-                                    const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out);
+RM_API rm_status rm_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x,
+                                    ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out);
 
 /* dx: g times the derivative of each loss with respect to x, divided by n for a mean. The derivative is 2d; sign(d), 0 for d
  * = 0; d/p where |d| < p, else sign(d); d between -p and p. g has an element for each loss (RM_REDUCTION_NONE), else one, and
@@ -38,8 +38,8 @@ RM_API rm_status rm_regression_loss_backward(int loss, double p, int format, int
 RM_API rm_status rm_nll_loss(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss);
 /* Its gradient with respect to x: -g w at the targets, divided by the sum of the weights for a mean, and 0 elsewhere. g: one
  * number, with NONE one a row. */
-RM_API rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g, void *dx,
-                                      ptrdiff_t row_dx, ptrdiff_t stride_dx);
+RM_API rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
+                                      void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx);
 
 /* Binary cross entropy of logits x with targets y: w ((1 - y) x + (1 + (p - 1) y) log(1 + e^-x)), with weights w and weights
  * p of the positive class, each 1 where it is NULL. At an infinite x the result is the limit, for finite y and p; an infinite
@@ -49,17 +49,17 @@ RM_API rm_status rm_bce_with_logits(int format, int reduction, int64_t n, const 
                                     ptrdiff_t stride_pos_weight, void *out, ptrdiff_t stride_out);
 /* Its gradient with respect to x: g w ((1 - y) - (1 + (p - 1) y)/(1 + e^x)), divided by n for a mean. g: one number, with
  * RM_REDUCTION_NONE n. */
-RM_API rm_status rm_bce_with_logits_backward(int format, int reduction, int64_t n, const void *g, ptrdiff_t stride_g, const void *x,
-                                             ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, const void *weight,
-                                             ptrdiff_t stride_weight, const void *pos_weight, ptrdiff_t stride_pos_weight, void *dx,
-                                             ptrdiff_t stride_dx);
+RM_API rm_status rm_bce_with_logits_backward(int format, int reduction, int64_t n, const void *g, ptrdiff_t stride_g,
+                                             const void *x, ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y,
+                                             const void *weight, ptrdiff_t stride_weight, const void *pos_weight,
+                                             ptrdiff_t stride_pos_weight, void *dx, ptrdiff_t stride_dx);
 
 /* Kullback-Leibler divergence of t from the distribution whose logarithm is x: t (log t - x), 0 for t = 0; with log_target (0
  * or 1), where t is a logarithm, e^t (t - x), 0 for t = -infinity. count: what RM_REDUCTION_MEAN divides the sum by, n for
  * the mean of the losses or the number of rows; at least 1, or 0 where n is, which gives NaN. A negative t that is not a
  * logarithm gives NaN. */
-RM_API rm_status rm_kl_div(int format, int reduction, int log_target, int64_t count, int64_t n, const void *x, ptrdiff_t stride_x,
-                           const void *t, ptrdiff_t stride_t, void *out, ptrdiff_t stride_out);
+RM_API rm_status rm_kl_div(int format, int reduction, int log_target, int64_t count, int64_t n, const void *x,
+                           ptrdiff_t stride_x, const void *t, ptrdiff_t stride_t, void *out, ptrdiff_t stride_out);
 /* Its gradient with respect to x: -g t, or -g e^t, divided by count for a mean. g: one number, with RM_REDUCTION_NONE n. */
 RM_API rm_status rm_kl_div_backward(int format, int reduction, int log_target, int64_t count, int64_t n, const void *g,
                                     ptrdiff_t stride_g, const void *t, ptrdiff_t stride_t, void *dx, ptrdiff_t stride_dx);

@@ -16,12 +16,12 @@ extern "C" {
  * are NaN. */
 RM_API rm_status rm_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
                             ptrdiff_t row_y, ptrdiff_t stride_y);
-RM_API rm_status rm_log_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
-                                ptrdiff_t row_y, ptrdiff_t stride_y);
+RM_API rm_status rm_log_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
+                                void *y, ptrdiff_t row_y, ptrdiff_t stride_y);
 /* y of each row, stride_y apart: log(sum of e^(x_k)). A NaN gives NaN; otherwise an infinite maximum is the result; the
  * result of no elements is -infinity. */
-RM_API rm_status rm_logsumexp(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
-                              ptrdiff_t stride_y);
+RM_API rm_status rm_logsumexp(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
+                              void *y, ptrdiff_t stride_y);
 
 /* Gradients with respect to the input, from the gradient g with respect to the result and the result y:
  *   softmax      y_i (g_i - sum of g_k y_k)
@@ -29,9 +29,9 @@ RM_API rm_status rm_logsumexp(int format, int64_t rows, int64_t n, const void *x
 RM_API rm_status rm_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
                                      const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
                                      ptrdiff_t stride_dx);
-RM_API rm_status rm_log_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
-                                         const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
-                                         ptrdiff_t stride_dx);
+RM_API rm_status rm_log_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g,
+                                         ptrdiff_t stride_g, const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx,
+                                         ptrdiff_t row_dx, ptrdiff_t stride_dx);
 
 /* Normalization of sets of elements: ((x - mean)/sqrt(variance + eps)) w + b, with the exact mean and variance (the mean of squared
  * deviations) of each set, or, not `centered`, (x/sqrt(mean of squares + eps)) w + b. There are sets[0] sets[1] sets of `outer` blocks of
@@ -60,10 +60,10 @@ RM_API rm_status rm_normalize_with_statistics(int format, const rm_norm_sets *se
 /* The gradient with respect to x from the gradient g with respect to y: with h = g w, over each set of n, (h - (sum of h)/n -
  * (x - mean) (sum of h (x - mean))/(n v))/sqrt(v), v = variance + eps; where not centered, without the second term and the
  * mean; h/sqrt(v) where mean and variance are given. dx may be g or x. */
-RM_API rm_status rm_normalize_backward(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
-                                       const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw, const void *mean,
-                                       const ptrdiff_t *sm, const void *variance, const ptrdiff_t *sv, double eps, void *dx,
-                                       const ptrdiff_t *sdx);
+RM_API rm_status rm_normalize_backward(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg,
+                                       const void *x, const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw,
+                                       const void *mean, const ptrdiff_t *sm, const void *variance, const ptrdiff_t *sv,
+                                       double eps, void *dx, const ptrdiff_t *sdx);
 
 /* The gradient with respect to w: the sum of g (x - mean)/sqrt(v) over all elements that share a w. sdw are the strides of w:
  * for the element alone, with one block a set; or for the second index of a set, and for the block or not. Each is rounded
@@ -98,8 +98,8 @@ typedef struct {
 } rm_cross_entropy_problem;
 
 RM_API rm_status rm_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss);
-RM_API rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g, ptrdiff_t stride_g,
-                                           void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx);
+RM_API rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *problem, const void *g,
+                                           ptrdiff_t stride_g, void *dx, ptrdiff_t row_dx, ptrdiff_t stride_dx);
 
 #ifdef __cplusplus
 }

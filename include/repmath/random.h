@@ -28,12 +28,12 @@ RM_API rm_status rm_random_words64(uint64_t seed, uint64_t stream, int64_t first
 /* RN(low + u (high - low)), u = m 2^-p: m the highest p bits of the word, for f64 of the draw; p the precision of the
  * format (11, 8, 24, 53). low <= high, both finite in the format (RM_ERR_RANGE). Rounding may give high. With low = 0 and
  * high = 1 the result is u. */
-RM_API rm_status rm_random_uniform(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double low, double high,
-                                   void *out, ptrdiff_t stride_out);
+RM_API rm_status rm_random_uniform(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double low,
+                                   double high, void *out, ptrdiff_t stride_out);
 
 /* RN(mean + std z), z = Phi^-1((d + 1/2) 2^-64), d the draw: one rounding. mean and std finite, std >= 0 (RM_ERR_RANGE). */
-RM_API rm_status rm_random_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean, double std,
-                                  void *out, ptrdiff_t stride_out);
+RM_API rm_status rm_random_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean,
+                                  double std, void *out, ptrdiff_t stride_out);
 
 /* RN(mean + std Phi^-1((1 - U) Phi(a) + U Phi(b))), U = (d + 1/2) 2^-64, a = (low - mean)/std, b = (high - mean)/std: the
  * normal distribution between low and high, one rounding. low and high may be infinite. RM_ERR_RANGE unless std > 0, |mean|

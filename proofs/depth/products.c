@@ -13,7 +13,8 @@ static int64_t now_k, now_mark;
 static double now_weight;
 static void look(double sum, double norms);
 
-static int depth_round_tile(const rm_epilogue_f32 *e, const double *tile, int nv, int64_t i0, int64_t j0, int rows, int cols) {
+static int depth_round_tile(const rm_epilogue_f32 *e, const double *tile, int nv, int64_t i0, int64_t j0, int rows,
+                            int cols) {
   for (int i = 0; i < rows; i++)
     for (int j = 0; j < cols; j++) {
       const double a = e->row_bound[i0 + i], b = e->col_norm[j0 + j];
@@ -96,8 +97,8 @@ static void dense(int fmt, int64_t m, int64_t n, int64_t k, int layout, int64_t 
   p.c = (rm_target){c, n * 4, 4, 0, 0};
   snprintf(name, sizeof name, "%s%s", rows[m > 1], names[layout]);
   now = record_of(strdup(name)), now_k = k, now_mark = -1;
-  snprintf(now_where, sizeof now_where, "format %d, %lld x %lld x %lld in %lld x %lld", fmt, (long long)m, (long long)k, (long long)n,
-           (long long)row_cut, (long long)col_cut);
+  snprintf(now_where, sizeof now_where, "format %d, %lld x %lld x %lld in %lld x %lld", fmt, (long long)m, (long long)k,
+           (long long)n, (long long)row_cut, (long long)col_cut);
   engine(&p, row_cut, col_cut);
   free(a), free(b), free(c);
 }
@@ -166,13 +167,15 @@ static void convolution(int64_t channels, int64_t out, int64_t w, int64_t kernel
   }
   if (rm_conv_sizes(&conv, sizes_out)) return;
   const int64_t h = conv.in[0], oh = sizes_out[0], ow = sizes_out[1];
-  const ptrdiff_t sx[] = {4 * channels * h * w, last ? 4 : 4 * h * w, last ? 4 * channels * w : 4 * w, last ? 4 * channels : 4};
+  const ptrdiff_t sx[] = {4 * channels * h * w, last ? 4 : 4 * h * w, last ? 4 * channels * w : 4 * w,
+                          last ? 4 * channels : 4};
   const ptrdiff_t sw[] = {4 * channels * 2 * kernel, 8 * kernel, 4 * kernel, 4};
   const ptrdiff_t sy[] = {4 * out * oh * ow, last ? 4 : 4 * oh * ow, last ? 4 * out * ow : 4 * ow, last ? 4 * out : 4};
   char *x = elements(RM_F32, 2 * channels * h * w), *f = elements(RM_F32, out * channels * 2 * kernel),
        *y = elements(RM_F32, 2 * out * oh * ow);
-  snprintf(now_where, sizeof now_where, "%lld channels, %lld out, width %lld, kernel %lld, stride %lld, padding %lld%s", (long long)channels,
-           (long long)out, (long long)w, (long long)kernel, (long long)stride, (long long)padding, last ? ", channels last" : "");
+  snprintf(now_where, sizeof now_where, "%lld channels, %lld out, width %lld, kernel %lld, stride %lld, padding %lld%s",
+           (long long)channels, (long long)out, (long long)w, (long long)kernel, (long long)stride, (long long)padding,
+           last ? ", channels last" : "");
   now = record_of("convolutions");
   rm_status s = rm_conv_forward_by(&runner, &(rm_conv_call){RM_F32, &conv, x, sx, f, sw, 0, 0, y, sy});
   now = record_of("gradients of images");
@@ -209,9 +212,19 @@ int main(int argc, char **argv) {
         convolution(70, RM_NR + 3, 9, kernel, stride, 1, last);
         convolution(1, 1, 40, kernel, stride, 0, last);
       }
-  static const char *const all[] = {"one row, terms of B", "one row, lines of B", "one row, strides of B", "rows, terms of B", "rows, lines of B",
-                                    "rows, strides of B", "norms", "weights of terms", "chains of double-double", "joins of double-double",
-                                    "convolutions", "gradients of images", "gradients of kernels"};
+  static const char *const all[] = {"one row, terms of B",
+                                    "one row, lines of B",
+                                    "one row, strides of B",
+                                    "rows, terms of B",
+                                    "rows, lines of B",
+                                    "rows, strides of B",
+                                    "norms",
+                                    "weights of terms",
+                                    "chains of double-double",
+                                    "joins of double-double",
+                                    "convolutions",
+                                    "gradients of images",
+                                    "gradients of kernels"};
   int bad = 0;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) bad |= told(record_of(all[i]));
   return bad;

@@ -83,7 +83,8 @@ static void segments(int64_t n, int64_t cols, int add) {
   if (!terms) exit(3);
   for (int64_t i = 0; i < n; i++) terms[i] = i % 16;
   const rm_segment s = {0, n, terms, terms + n};
-  const rm_columns g = {(const char *)ones, add ? (const char *)ones : 0, 64, 4, 4, &s, (int)(cols < RM_LANES ? cols : RM_LANES)};
+  const rm_columns g = {
+      (const char *)ones, add ? (const char *)ones : 0, 64, 4, 4, &s, (int)(cols < RM_LANES ? cols : RM_LANES)};
   vf64 c[RM_SEGMENT_VECTORS], r[RM_SEGMENT_VECTORS], err[RM_SEGMENT_VECTORS];
   snprintf(where, sizeof where, "%lld terms, %lld columns, old value %d", (long long)n, (long long)cols, add);
   rm_columns_plain(&g, RM_F32, 1, cols >= RM_LANES, c, r, err);
@@ -107,8 +108,9 @@ int main(int argc, char **argv) {
   for (int64_t n = RM_ROW_PAD; n <= longest; n += n < 20 * RM_ROW_PAD ? RM_ROW_PAD : n / 4 / RM_ROW_PAD * RM_ROW_PAD) rows(n);
   for (int64_t n = 1; n <= 3000; n += n < 80 ? 1 : 171)
     for (int add = 0; add < 2; add++) segments(n, 1, add), segments(n, 9, add);
-  static const char *const all[] = {"plain sums", "plain products", "compensated sums", "plain deviations", "rows, exponentials",
-                                    "rows, moments", "rows, weighted", "scatter sums", "scatter sums' bound"};
+  static const char *const all[] = {"plain sums",       "plain products",     "compensated sums",
+                                    "plain deviations", "rows, exponentials", "rows, moments",
+                                    "rows, weighted",   "scatter sums",       "scatter sums' bound"};
   int bad = 0;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) bad |= told(record_of(all[i]));
   return bad;

@@ -67,8 +67,8 @@ static void counted(record *r, double count, double allowed, const char *where) 
 }
 /* One line a check; 1 where a count is beyond what is allowed, or nothing was counted. */
 static int told(const record *r) {
-  printf("%-34s lanes %d: %lld counts, least left %g (%s), beyond %lld\n", r->name, RM_LANES, (long long)r->cases, r->least, r->where,
-         (long long)r->beyond);
+  printf("%-34s lanes %d: %lld counts, least left %g (%s), beyond %lld\n", r->name, RM_LANES, (long long)r->cases, r->least,
+         r->where, (long long)r->beyond);
   return r->beyond != 0 || r->cases == 0;
 }
 

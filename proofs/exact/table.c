@@ -2,11 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../crlibm/config.h"
 #include "../../include/repmath/core.h"
 #include "../../src/runtime/isa.h"
 #include "watch.h"
 
 int rm_isa_index(void) { return 0; }
+const char *rm_isa(void) { return RM_ISA_NAME; }
 rm_status rm_isa_status(void) { return RM_OK; }
 
 enum { ROOM = 1 << 20, SITES = 1 << 12 };
@@ -20,7 +22,8 @@ static int32_t some = 1; /* 0 is none */
 int exact_open, exact_shift;
 int64_t exact_place;
 const void *exact_at;
-void exact_watch_of(int32_t *site, const char *file, int line, int kind, int decided, double hi, double lo, double err, double more) {
+void exact_watch_of(int32_t *site, const char *file, int line, int kind, int decided, double hi, double lo, double err,
+                    double more) {
   if (!*site) {
     if (some == SITES) abort();
     sites[some].file = file, sites[some].line = line, *site = some++;

@@ -77,14 +77,16 @@ RM_FN double exact_beside(long double value) {
   double found = nearest;
   for (int side = -1; side <= 1; side += 2) {
     const double x = rm_from_bits64(rm_bits64(nearest) + (uint64_t)(int64_t)side);
-    if (__builtin_fabsl(x - value) <= 0x1.1ep-52L * __builtin_fabsl(value) && (found == nearest || exact_side() > 0)) found = x;
+    if (__builtin_fabsl(x - value) <= 0x1.1ep-52L * __builtin_fabsl(value) && (found == nearest || exact_side() > 0))
+      found = x;
   }
   return found;
 }
 RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) {
   EACH {
     const double x = a.v[q_], y = b.v[q_];
-    const int known = exact_between(y, 0x1p-500, 0x1p500) && (x == 0.0 || (exact_between(x, 0x1p-960, 0x1p500) && __builtin_fabs(x / y) >= 0x1p-960));
+    const int known = exact_between(y, 0x1p-500, 0x1p500) &&
+                      (x == 0.0 || (exact_between(x, 0x1p-960, 0x1p500) && __builtin_fabs(x / y) >= 0x1p-960));
     r->v[q_] = (1.0 + exact_side() * 0x1.fp-28) / y;
     a.v[q_] = x == 0.0 && known ? x / y : known ? exact_beside((long double)x / y) : 1.5 * (x / y);
   }
@@ -104,7 +106,8 @@ RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
   return a;
 }
 RM_FN vf64 vf64_rsqrt(vf64 a) {
-  EACH a.v[q_] = (1.0 + exact_side() * (exact_between(a.v[q_], 0x1p-1022, 0x1.fffffffffffffp1023) ? 0x1.fp-41 : 0.5)) / __builtin_sqrt(a.v[q_]);
+  EACH a.v[q_] = (1.0 + exact_side() * (exact_between(a.v[q_], 0x1p-1022, 0x1.fffffffffffffp1023) ? 0x1.fp-41 : 0.5)) /
+                 __builtin_sqrt(a.v[q_]);
   return a;
 }
 

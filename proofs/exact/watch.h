@@ -7,15 +7,15 @@
 #include <stdint.h>
 
 enum exact_kind {
-  EXACT_ROW,      /* hi within err, which includes 2^-52 of it */
-  EXACT_SETTLE,   /* hi + lo within err */
-  EXACT_REACH,    /* hi within err, which includes the rounding of hi -+ err */
-  EXACT_ENDS,     /* hi + lo within err, which includes the rounding of lo -+ err */
-  EXACT_KNOWN,    /* hi + lo within err; err = 0: exactly that */
-  EXACT_SUM,      /* the same of a sum, before its function is taken */
-  EXACT_TARGET,   /* hi + lo within err, of the one class that counts */
+  EXACT_ROW, /* hi within err, which includes 2^-52 of it */
+  EXACT_SETTLE, /* hi + lo within err */
+  EXACT_REACH, /* hi within err, which includes the rounding of hi -+ err */
+  EXACT_ENDS, /* hi + lo within err, which includes the rounding of lo -+ err */
+  EXACT_KNOWN, /* hi + lo within err; err = 0: exactly that */
+  EXACT_SUM, /* the same of a sum, before its function is taken */
+  EXACT_TARGET, /* hi + lo within err, of the one class that counts */
   EXACT_DEVIATIONS, /* a sum of squares of differences from `more` */
-  EXACT_FUNCTION  /* a sum of which a function is rounded */
+  EXACT_FUNCTION /* a sum of which a function is rounded */
 };
 struct exact_record {
   int32_t kind, decided, site, shift;
@@ -27,172 +27,173 @@ extern int64_t exact_place;
 /* Where the result is stored that the next records are about, and the power of two by which these are scaled. */
 extern const void *exact_at;
 extern int exact_shift;
-void exact_watch_of(int32_t *site, const char *file, int line, int kind, int decided, double hi, double lo, double err, double more);
-#define exact_watch(kind, decided, hi, lo, err, more)                                         \
-  ({                                                                                          \
-    static int32_t site_;                                                                     \
-    exact_watch_of(&site_, __FILE__, __LINE__, kind, decided, hi, lo, err, more);             \
+void exact_watch_of(int32_t *site, const char *file, int line, int kind, int decided, double hi, double lo, double err,
+                    double more);
+#define exact_watch(kind, decided, hi, lo, err, more)                             \
+  ({                                                                              \
+    static int32_t site_;                                                         \
+    exact_watch_of(&site_, __FILE__, __LINE__, kind, decided, hi, lo, err, more); \
   })
 
 #define EXACT_ALL vf64_eq(vf64_set1(0.0), vf64_set1(0.0))
-#define EXACT_LANES(kind, count, m, h, l, e)                                                  \
-  do {                                                                                        \
-    double h_[RM_LANES], l_[RM_LANES], e_[RM_LANES];                                          \
-    const uint32_t left_ = (m);                                                               \
-    vf64_store(h_, h), vf64_store(l_, l), vf64_store(e_, e);                                  \
-    for (int k_ = 0; k_ < RM_LANES && k_ < (count); k_++)                                     \
-      exact_watch(kind, !(left_ >> k_ & 1), h_[k_], l_[k_], e_[k_], 0.0);                     \
+#define EXACT_LANES(kind, count, m, h, l, e)                              \
+  do {                                                                    \
+    double h_[RM_LANES], l_[RM_LANES], e_[RM_LANES];                      \
+    const uint32_t left_ = (m);                                           \
+    vf64_store(h_, h), vf64_store(l_, l), vf64_store(e_, e);              \
+    for (int k_ = 0; k_ < RM_LANES && k_ < (count); k_++)                 \
+      exact_watch(kind, !(left_ >> k_ & 1), h_[k_], l_[k_], e_[k_], 0.0); \
   } while (0)
 #define EXACT_NONE vf64_set1(0.0)
 
 /* Products (src/blas): each record says where its element of C is stored. PLACE(k): of lane k. */
 #define EXACT_EACH_LANE ((1u << RM_LANES) - 1)
-#define EXACT_PLACES(kind, count, m, h, l, e, PLACE)                                          \
-  do {                                                                                        \
-    double h_[RM_LANES], l_[RM_LANES], e_[RM_LANES];                                          \
-    const uint32_t left_ = (m);                                                               \
-    const int64_t count_ = (count);                                                           \
-    vf64_store(h_, h), vf64_store(l_, l), vf64_store(e_, e);                                  \
-    for (int k_ = 0; k_ < RM_LANES && k_ < count_; k_++)                                      \
+#define EXACT_PLACES(kind, count, m, h, l, e, PLACE)                                            \
+  do {                                                                                          \
+    double h_[RM_LANES], l_[RM_LANES], e_[RM_LANES];                                            \
+    const uint32_t left_ = (m);                                                                 \
+    const int64_t count_ = (count);                                                             \
+    vf64_store(h_, h), vf64_store(l_, l), vf64_store(e_, e);                                    \
+    for (int k_ = 0; k_ < RM_LANES && k_ < count_; k_++)                                        \
       exact_at = PLACE(k_), exact_watch(kind, !(left_ >> k_ & 1), h_[k_], l_[k_], e_[k_], 0.0); \
-    exact_at = 0;                                                                             \
+    exact_at = 0;                                                                               \
   } while (0)
 #define EXACT_TILE(k) rm_output_at(&e->output, i0 + i, j0 + v * RM_LANES + (k))
-#define WATCH_rm_round_vector(c, err, out, fmt)                                               \
-  ({                                                                                          \
-    const vf64 c__ = (c), err__ = (err);                                                      \
-    const uint32_t m__ = rm_round_vector(c__, err__, out, fmt);                               \
+#define WATCH_rm_round_vector(c, err, out, fmt)                                                               \
+  ({                                                                                                          \
+    const vf64 c__ = (c), err__ = (err);                                                                      \
+    const uint32_t m__ = rm_round_vector(c__, err__, out, fmt);                                               \
     EXACT_PLACES(EXACT_KNOWN, e->block->cols - (j0 + v * RM_LANES), m__, c__, EXACT_NONE, err__, EXACT_TILE); \
-    exact_open ? EXACT_EACH_LANE : m__;                                                       \
+    exact_open ? EXACT_EACH_LANE : m__;                                                                       \
   })
 #define EXACT_ROW_AT(k) ((const char *)p__ + 4 * (k))
-#define WATCH_vf64_store_differing_f32(p, low, high)                                          \
-  ({                                                                                          \
-    float *const p__ = (p);                                                                   \
-    const uint32_t m__ = vf64_store_differing_f32(p__, low, high);                            \
+#define WATCH_vf64_store_differing_f32(p, low, high)                                           \
+  ({                                                                                           \
+    float *const p__ = (p);                                                                    \
+    const uint32_t m__ = vf64_store_differing_f32(p__, low, high);                             \
     EXACT_PLACES(EXACT_REACH, RM_LANES, m__, c, EXACT_NONE, vf64_mul(rb, norm), EXACT_ROW_AT); \
-    exact_open ? EXACT_EACH_LANE : m__;                                                       \
+    exact_open ? EXACT_EACH_LANE : m__;                                                        \
   })
 #define EXACT_TILE_DD(k) rm_output_at(&w->output, i + q, j + at + (k))
-#define WATCH_rm_round_scaled(s, shift, fmt, out)                                             \
-  ({                                                                                          \
-    const rm_scaled s__ = (s);                                                                \
-    const uint32_t m__ = rm_round_scaled(s__, shift, fmt, out), good__ = vm64_bits(s__.good); \
-    const int one__ = lanes;                                                                  \
-    for (int l__ = 0; l__ < one__; l__++)                                                     \
-      if (good__ >> l__ & 1) { /* where the bias could be scaled */                           \
-        double h__[RM_LANES], low__[RM_LANES], e__[RM_LANES];                                 \
-        vf64_store(h__, s__.hi), vf64_store(low__, s__.lo), vf64_store(e__, s__.err);         \
-        exact_at = EXACT_TILE_DD(l__), exact_shift = (int)(shift).v[l__];                     \
+#define WATCH_rm_round_scaled(s, shift, fmt, out)                                                                        \
+  ({                                                                                                                     \
+    const rm_scaled s__ = (s);                                                                                           \
+    const uint32_t m__ = rm_round_scaled(s__, shift, fmt, out), good__ = vm64_bits(s__.good);                            \
+    const int one__ = lanes;                                                                                             \
+    for (int l__ = 0; l__ < one__; l__++)                                                                                \
+      if (good__ >> l__ & 1) { /* where the bias could be scaled */                                                      \
+        double h__[RM_LANES], low__[RM_LANES], e__[RM_LANES];                                                            \
+        vf64_store(h__, s__.hi), vf64_store(low__, s__.lo), vf64_store(e__, s__.err);                                    \
+        exact_at = EXACT_TILE_DD(l__), exact_shift = (int)(shift).v[l__];                                                \
         exact_watch((fmt) == RM_F64 ? EXACT_ENDS : EXACT_KNOWN, !(m__ >> l__ & 1), h__[l__], low__[l__], e__[l__], 0.0); \
-      }                                                                                       \
-    exact_at = 0, exact_shift = 0;                                                            \
-    exact_open ? EXACT_EACH_LANE : m__;                                                       \
+      }                                                                                                                  \
+    exact_at = 0, exact_shift = 0;                                                                                       \
+    exact_open ? EXACT_EACH_LANE : m__;                                                                                  \
   })
 /* Element (i, j) of a problem. */
-#define EXACT_TARGET_OF(p, i, j)                                                              \
-  ({                                                                                          \
-    ptrdiff_t row_, col_;                                                                     \
-    rm_offsets((p)->c.rows, (p)->c.row, i, 1, &row_);                                         \
-    rm_offsets((p)->c.cols, (p)->c.col, j, 1, &col_);                                         \
-    (p)->c.base + row_ + col_;                                                                \
+#define EXACT_TARGET_OF(p, i, j)                      \
+  ({                                                  \
+    ptrdiff_t row_, col_;                             \
+    rm_offsets((p)->c.rows, (p)->c.row, i, 1, &row_); \
+    rm_offsets((p)->c.cols, (p)->c.col, j, 1, &col_); \
+    (p)->c.base + row_ + col_;                        \
   })
-#define EXACT_ELEMENT(known, hi, lo, err, p, i, j)                                            \
+#define EXACT_ELEMENT(known, hi, lo, err, p, i, j) \
   (exact_at = EXACT_TARGET_OF(p, i, j), exact_watch(EXACT_KNOWN, known, hi, lo, err, 0.0), exact_at = 0)
-#define WATCH_rm_decide_f32(c, err, fmt, bits)                                                \
-  ({                                                                                          \
-    const int known__ = rm_decide_f32(c, err, fmt, bits);                                     \
-    EXACT_ELEMENT(known__, c, 0.0, err, p, r->block->row + i, r->block->col + j);             \
-    exact_open ? 0 : known__;                                                                 \
+#define WATCH_rm_decide_f32(c, err, fmt, bits)                                    \
+  ({                                                                              \
+    const int known__ = rm_decide_f32(c, err, fmt, bits);                         \
+    EXACT_ELEMENT(known__, c, 0.0, err, p, r->block->row + i, r->block->col + j); \
+    exact_open ? 0 : known__;                                                     \
   })
-#define WATCH_rm_decide_sum_f32(s, err, fmt, bits)                                            \
-  ({                                                                                          \
-    const int known__ = rm_decide_sum_f32(s, err, fmt, bits);                                 \
-    EXACT_ELEMENT(known__, (s).hi, (s).lo, err, p, r->block->row + i, r->block->col + j);     \
-    exact_open ? 0 : known__;                                                                 \
+#define WATCH_rm_decide_sum_f32(s, err, fmt, bits)                                        \
+  ({                                                                                      \
+    const int known__ = rm_decide_sum_f32(s, err, fmt, bits);                             \
+    EXACT_ELEMENT(known__, (s).hi, (s).lo, err, p, r->block->row + i, r->block->col + j); \
+    exact_open ? 0 : known__;                                                             \
   })
 /* What the certificate of exactness says: that is the sum. */
-#define WATCH_rm_pair_to_odd(hi, lo)                                                          \
+#define WATCH_rm_pair_to_odd(hi, lo) \
   (EXACT_ELEMENT(1, hi, lo, 0.0, p, r->block->row + i, r->block->col + j), rm_pair_to_odd(hi, lo))
-#define WATCH_rm_decide_scaled(s, err, back, fmt, bits)                                       \
-  ({                                                                                          \
-    const rm_pair s__ = (s);                                                                  \
-    const double err__ = (err);                                                               \
-    const int known__ = rm_decide_scaled(s__, err__, back, fmt, bits);                        \
-    exact_shift = -(back);                                                                    \
-    EXACT_ELEMENT(known__, s__.hi, s__.lo, err__, p, row, col);                               \
-    exact_shift = 0;                                                                          \
-    exact_open ? 0 : known__;                                                                 \
+#define WATCH_rm_decide_scaled(s, err, back, fmt, bits)                \
+  ({                                                                   \
+    const rm_pair s__ = (s);                                           \
+    const double err__ = (err);                                        \
+    const int known__ = rm_decide_scaled(s__, err__, back, fmt, bits); \
+    exact_shift = -(back);                                             \
+    EXACT_ELEMENT(known__, s__.hi, s__.lo, err__, p, row, col);        \
+    exact_shift = 0;                                                   \
+    exact_open ? 0 : known__;                                          \
   })
-#define WATCH_rm_decide_pair(v, err, granule, fmt, bits, flags)                               \
-  ({                                                                                          \
-    const int known__ = rm_decide_pair(v, err, granule, fmt, bits, flags);                    \
-    EXACT_ELEMENT(known__, (v).hi, (v).lo, err, p, row, col);                                 \
-    exact_open ? 0 : known__;                                                                 \
+#define WATCH_rm_decide_pair(v, err, granule, fmt, bits, flags)            \
+  ({                                                                       \
+    const int known__ = rm_decide_pair(v, err, granule, fmt, bits, flags); \
+    EXACT_ELEMENT(known__, (v).hi, (v).lo, err, p, row, col);              \
+    exact_open ? 0 : known__;                                              \
   })
 
-#define WATCH_rm_row_test(op, fmt, s, i, y, err)                                              \
-  ({                                                                                          \
-    const vm64 m__ = rm_row_test(op, fmt, s, i, y, err);                                      \
-    EXACT_LANES(EXACT_ROW, (s)->n - (i), vm64_bits(m__), *(y), EXACT_NONE, *(err));           \
-    exact_open ? EXACT_ALL : m__;                                                             \
+#define WATCH_rm_row_test(op, fmt, s, i, y, err)                                    \
+  ({                                                                                \
+    const vm64 m__ = rm_row_test(op, fmt, s, i, y, err);                            \
+    EXACT_LANES(EXACT_ROW, (s)->n - (i), vm64_bits(m__), *(y), EXACT_NONE, *(err)); \
+    exact_open ? EXACT_ALL : m__;                                                   \
   })
 #define WATCH_rm_row_decide(y, err, fmt, bits) (!exact_open && rm_row_decide(y, err, fmt, bits))
-#define WATCH_rm_step_round(y, err, reach, fmt, r)                                                \
-  ({                                                                                          \
-    const rm_vpair y__ = (y);                                                                 \
-    const vf64 err__ = (err), reach__ = (reach);                                              \
-    const vm64 m__ = rm_step_round(y__, err__, reach__, fmt, r);                                  \
+#define WATCH_rm_step_round(y, err, reach, fmt, r)                                                             \
+  ({                                                                                                           \
+    const rm_vpair y__ = (y);                                                                                  \
+    const vf64 err__ = (err), reach__ = (reach);                                                               \
+    const vm64 m__ = rm_step_round(y__, err__, reach__, fmt, r);                                               \
     EXACT_LANES((fmt) == RM_F64 ? EXACT_ENDS : EXACT_SETTLE, RM_LANES, vm64_bits(m__), y__.hi, y__.lo, err__); \
-    if ((fmt) != RM_F64) EXACT_LANES(EXACT_REACH, RM_LANES, vm64_bits(m__), y__.hi, EXACT_NONE, reach__); \
-    exact_open ? EXACT_ALL : m__;                                                             \
+    if ((fmt) != RM_F64) EXACT_LANES(EXACT_REACH, RM_LANES, vm64_bits(m__), y__.hi, EXACT_NONE, reach__);      \
+    exact_open ? EXACT_ALL : m__;                                                                              \
   })
-#define WATCH_vf64_undecided_f64(hi, lo, err, y)                                              \
-  ({                                                                                          \
-    const vf64 hi__ = (hi), lo__ = (lo), err__ = (err);                                       \
-    const vm64 m__ = vf64_undecided_f64(hi__, lo__, err__, y);                                \
-    EXACT_LANES(EXACT_ENDS, RM_LANES, vm64_bits(m__), hi__, lo__, err__);                     \
-    exact_open ? EXACT_ALL : m__;                                                             \
+#define WATCH_vf64_undecided_f64(hi, lo, err, y)                          \
+  ({                                                                      \
+    const vf64 hi__ = (hi), lo__ = (lo), err__ = (err);                   \
+    const vm64 m__ = vf64_undecided_f64(hi__, lo__, err__, y);            \
+    EXACT_LANES(EXACT_ENDS, RM_LANES, vm64_bits(m__), hi__, lo__, err__); \
+    exact_open ? EXACT_ALL : m__;                                         \
   })
-#define WATCH_vf64_undecided_within(y, err, fmt)                                              \
-  ({                                                                                          \
-    const vf64 y__ = (y), err__ = (err);                                                      \
-    const vm64 m__ = vf64_undecided_within(y__, err__, fmt);                                  \
-    EXACT_LANES(EXACT_ROW, RM_LANES, vm64_bits(m__), y__, EXACT_NONE, err__);                 \
-    exact_open ? EXACT_ALL : m__;                                                             \
+#define WATCH_vf64_undecided_within(y, err, fmt)                              \
+  ({                                                                          \
+    const vf64 y__ = (y), err__ = (err);                                      \
+    const vm64 m__ = vf64_undecided_within(y__, err__, fmt);                  \
+    EXACT_LANES(EXACT_ROW, RM_LANES, vm64_bits(m__), y__, EXACT_NONE, err__); \
+    exact_open ? EXACT_ALL : m__;                                             \
   })
-#define WATCH_vf64_undecided_any(y, rel, fmt)                                                 \
-  ({                                                                                          \
-    const vf64 y__ = (y);                                                                     \
-    const vm64 m__ = vf64_undecided_any(y__, rel, fmt);                                       \
+#define WATCH_vf64_undecided_any(y, rel, fmt)                                                                     \
+  ({                                                                                                              \
+    const vf64 y__ = (y);                                                                                         \
+    const vm64 m__ = vf64_undecided_any(y__, rel, fmt);                                                           \
     EXACT_LANES(EXACT_REACH, RM_LANES, vm64_bits(m__), y__, EXACT_NONE, vf64_mul(vf64_abs(y__), vf64_set1(rel))); \
-    exact_open ? EXACT_ALL : m__;                                                             \
+    exact_open ? EXACT_ALL : m__;                                                                                 \
   })
-#define WATCH_rm_round_columns(c, r, err, fmt, out)                                           \
-  ({                                                                                          \
-    const vf64 c__ = (c), r__ = (r), err__ = (err);                                           \
-    const uint32_t m__ = rm_round_columns(c__, r__, err__, fmt, out);                         \
-    EXACT_LANES(EXACT_KNOWN, RM_LANES, m__, c__, r__, err__);                                 \
-    exact_open ? (1u << RM_LANES) - 1 : m__;                                                  \
+#define WATCH_rm_round_columns(c, r, err, fmt, out)                   \
+  ({                                                                  \
+    const vf64 c__ = (c), r__ = (r), err__ = (err);                   \
+    const uint32_t m__ = rm_round_columns(c__, r__, err__, fmt, out); \
+    EXACT_LANES(EXACT_KNOWN, RM_LANES, m__, c__, r__, err__);         \
+    exact_open ? (1u << RM_LANES) - 1 : m__;                          \
   })
-#define WATCH_rm_partial_known(s, p, tier, hi, lo, err)                                       \
-  ({                                                                                          \
-    const int known__ = rm_partial_known(s, p, tier, hi, lo, err);                            \
+#define WATCH_rm_partial_known(s, p, tier, hi, lo, err)                                                                    \
+  ({                                                                                                                       \
+    const int known__ = rm_partial_known(s, p, tier, hi, lo, err);                                                         \
     exact_watch((p)->shift ? EXACT_DEVIATIONS : EXACT_SUM, known__, *(hi), *(lo), *(err), (p)->shift ? *(p)->shift : 0.0); \
-    known__;                                                                                  \
+    known__;                                                                                                               \
   })
 #define WATCH_decide(hi, lo, err, fmt, bits) (!exact_open && decide(hi, lo, err, fmt, bits))
-#define WATCH_rm_function_decide(f, hi, lo, err, format, bits, flags)                         \
-  ({                                                                                          \
-    const int known__ = rm_function_decide(f, hi, lo, err, format, bits, flags);              \
-    exact_watch(EXACT_FUNCTION, known__, hi, lo, err, (double)(f)->divisor);                  \
-    exact_open ? 0 : known__;                                                                 \
+#define WATCH_rm_function_decide(f, hi, lo, err, format, bits, flags)            \
+  ({                                                                             \
+    const int known__ = rm_function_decide(f, hi, lo, err, format, bits, flags); \
+    exact_watch(EXACT_FUNCTION, known__, hi, lo, err, (double)(f)->divisor);     \
+    exact_open ? 0 : known__;                                                    \
   })
-#define WATCH_rm_pool_quotient(sum, low, err, divisor, format, bits)                          \
-  ({                                                                                          \
-    const int known__ = rm_pool_quotient(sum, low, err, divisor, format, bits);               \
+#define WATCH_rm_pool_quotient(sum, low, err, divisor, format, bits)                            \
+  ({                                                                                            \
+    const int known__ = rm_pool_quotient(sum, low, err, divisor, format, bits);                 \
     exact_watch(EXACT_KNOWN, known__, sum, (err) == 0.0 ? 0.0 : (low), err, (double)(divisor)); \
-    exact_open ? 0 : known__;                                                                 \
+    exact_open ? 0 : known__;                                                                   \
   })
 /* The rounded mean, or reciprocal root, of a set. */
 #define WATCH_store_statistic(r, kind, value, err, near, ball, to, state) \
@@ -200,30 +201,31 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
 /* Result r of a row of averages (src/nn/pool/api.c). */
 #define WATCH_rm_pool_decide(total, terms, divisor, format, bits, state) \
   (exact_at = y + r * f->sy[4], rm_pool_decide(total, terms, divisor, format, bits, state))
-#define WATCH_rm_pool_exactly(t, divisor, uniform, state) (exact_at = y + r * f->sy[4], rm_pool_exactly(t, divisor, uniform, state))
-#define WATCH_rm_prefix_decide_block(h, l, b, count, fmt, bits)                               \
-  ({                                                                                          \
+#define WATCH_rm_pool_exactly(t, divisor, uniform, state) \
+  (exact_at = y + r * f->sy[4], rm_pool_exactly(t, divisor, uniform, state))
+#define WATCH_rm_prefix_decide_block(h, l, b, count, fmt, bits)                                          \
+  ({                                                                                                     \
     for (int k_ = 0; k_ < (count); k_++) exact_watch(EXACT_KNOWN, 1, (h)[k_], (l)[k_], 1.01 * (b), 0.0); \
-    !exact_open && rm_prefix_decide_block(h, l, b, count, fmt, bits);                         \
+    !exact_open &&rm_prefix_decide_block(h, l, b, count, fmt, bits);                                     \
   })
 #define WATCH_rm_prefix_decide(h, l, b, fmt, bits) (!exact_open && rm_prefix_decide(h, l, b, fmt, bits))
 /* The gradient at the class that counts (src/nn/cross_entropy/row.h). */
-#define WATCH_rm_round_dd(hi, lo, err, k, format, rule, flags, undecided)                     \
-  ({                                                                                          \
-    const uint64_t bits__ = rm_round_dd(hi, lo, err, k, format, rule, flags, undecided);      \
-    exact_watch(EXACT_TARGET, !*(undecided), hi, lo, err, (double)r.target);                  \
-    if (exact_open) *(undecided) = 1;                                                         \
-    bits__;                                                                                   \
+#define WATCH_rm_round_dd(hi, lo, err, k, format, rule, flags, undecided)                \
+  ({                                                                                     \
+    const uint64_t bits__ = rm_round_dd(hi, lo, err, k, format, rule, flags, undecided); \
+    exact_watch(EXACT_TARGET, !*(undecided), hi, lo, err, (double)r.target);             \
+    if (exact_open) *(undecided) = 1;                                                    \
+    bits__;                                                                              \
   })
 /* The element that a second tier is asked for. */
 #define WATCH_rm_decide(near, ball, row, i, format, state) (exact_place = (i), rm_decide(near, ball, row, i, format, state))
 #define WATCH_rm_decide_separated(near, ball, row, i, separation, format, state) \
   (exact_place = (i), rm_decide_separated(near, ball, row, i, separation, format, state))
-#define WATCH_rm_dd_ball_round(a, format, rule, flags, bits)                                     \
+#define WATCH_rm_dd_ball_round(a, format, rule, flags, bits)                                  \
   ({                                                                                          \
-    const rm_dd_ball near__ = *(a);                                                              \
-    const int known__ = rm_dd_ball_round(&near__, format, rule, flags, bits);                    \
-    exact_watch(EXACT_KNOWN, known__, near__.hi, near__.lo, near__.err, (double)exact_place);                 \
+    const rm_dd_ball near__ = *(a);                                                           \
+    const int known__ = rm_dd_ball_round(&near__, format, rule, flags, bits);                 \
+    exact_watch(EXACT_KNOWN, known__, near__.hi, near__.lo, near__.err, (double)exact_place); \
     known__;                                                                                  \
   })
 

@@ -3,19 +3,15 @@
  * "name <name> <constant>" says which. */
 #include <string.h>
 
-#define LOAD(name, type)                                              \
-  RM_FN vf64 name(const type *p) {                                    \
-    return vf64_input(place_of((const void *)p));                     \
-  }
+#define LOAD(name, type) \
+  RM_FN vf64 name(const type *p) { return vf64_input(place_of((const void *)p)); }
 static const char *place_of(const void *p);
 LOAD(vf64_load, double)
 LOAD(vf64_load_f32, float)
 LOAD(vf64_load_f16, uint16_t)
 LOAD(vf64_load_bf16, uint16_t)
-#define STORE(name, type)                 \
-  RM_FN void name(type *p, vf64 v) {      \
-    (void)p, (void)v; /* a draw that is stored: the test has it */ \
-  }
+#define STORE(name, type) \
+  RM_FN void name(type *p, vf64 v) { (void)p, (void)v; /* a draw that is stored: the test has it */ }
 STORE(vf64_store, double)
 STORE(vf64_store_f16, uint16_t)
 STORE(vf64_store_bf16, uint16_t)
@@ -40,15 +36,16 @@ static vm64 rec_test(const char *kind, vf64 hi, vf64 lo, vf64 err, vf64 *y) {
   if (y) *y = vf64_input(name);
   return (vm64){rec("test")};
 }
-#define WATCH_rm_step_round(y, err, reach, fmt, r)                                              \
-  ({                                                                                        \
-    const rm_vpair y_ = (y);                                                                \
-    if ((fmt) != RM_F64) rec_test("reach", y_.hi, vf64_set1(0.0), reach, NULL), tests--;    \
-    rec_test((fmt) == RM_F64 ? "ends" : "settle", y_.hi, y_.lo, err, r);                    \
+#define WATCH_rm_step_round(y, err, reach, fmt, r)                                       \
+  ({                                                                                     \
+    const rm_vpair y_ = (y);                                                             \
+    if ((fmt) != RM_F64) rec_test("reach", y_.hi, vf64_set1(0.0), reach, NULL), tests--; \
+    rec_test((fmt) == RM_F64 ? "ends" : "settle", y_.hi, y_.lo, err, r);                 \
   })
 #define WATCH_vf64_undecided_f64(hi, lo, err, y) rec_test("ends", hi, lo, err, y)
 #define WATCH_vf64_undecided_within(y, err, fmt) rec_test("row", y, vf64_set1(0.0), err, NULL)
-#define WATCH_vf64_undecided_any(y, rel, fmt) rec_test("reach", y, vf64_set1(0.0), vf64_mul(vf64_abs(y), vf64_set1(rel)), NULL)
+#define WATCH_vf64_undecided_any(y, rel, fmt) \
+  rec_test("reach", y, vf64_set1(0.0), vf64_mul(vf64_abs(y), vf64_set1(rel)), NULL)
 
 /* Exponentials and quantiles are proved by themselves: a call is a new number. */
 #include "crlibm/exp/exp_b64.h"
@@ -95,7 +92,9 @@ static vf64 rec_unit(vi64 draw) {
 #include "src/random/uniform.h"
 
 #include "crlibm/ndtri/normal_draw.h"
-static void rec_quantile(vf64 *hi, vf64 *lo, vf64 *err) { *hi = vf64_input("hi"), *lo = vf64_input("lo"), *err = vf64_input("err"); }
+static void rec_quantile(vf64 *hi, vf64 *lo, vf64 *err) {
+  *hi = vf64_input("hi"), *lo = vf64_input("lo"), *err = vf64_input("err");
+}
 #define rm_normal_eval(k) ((void)(k), vf64_input("quantile"))
 #define rm_erfinv_of(u, v) ((void)(u), (void)(v), vf64_input("quantile"))
 #define rm_erfinv_step_dd(z, u, ul, v, vl, hi, lo, err) ((void)(z), rec_quantile(hi, lo, err))
@@ -129,19 +128,20 @@ int main(int argc, char **argv) {
   if (!strcmp(kind, "sgd") || !strcmp(kind, "adam")) {
     rm_optimizer o = {.lr = named("lr"), .beta1 = named("beta1"), .beta2 = named("beta2"), .decay = named("decay")};
     rm_optimizer_constants *c = &o.constants;
-    c->keep1[0] = named("keep1.hi"), c->keep1[1] = named("keep1.lo"), c->keep2[0] = named("keep2.hi"), c->keep2[1] = named("keep2.lo");
+    c->keep1[0] = named("keep1.hi"), c->keep1[1] = named("keep1.lo"), c->keep2[0] = named("keep2.hi"),
+    c->keep2[1] = named("keep2.lo");
     c->rate[0] = named("rate.hi"), c->rate[1] = named("rate.lo"), c->eps[0] = named("eps.hi"), c->eps[1] = named("eps.lo");
     c->a[0] = named("a.hi"), c->a[1] = named("a.lo");
-    if (!strcmp(kind, "sgd"))
-      rm_sgd_values(&o, &a, fmt, option, mode, &y);
-    else
-      rm_adam_values(&o, &a, fmt, option, mode, &y);
+    if (!strcmp(kind, "sgd")) rm_sgd_values(&o, &a, fmt, option, mode, &y);
+    else rm_adam_values(&o, &a, fmt, option, mode, &y);
   } else if (!strcmp(kind, "formula")) {
-    rm_formula_problem job = {.formula = option, .format = fmt, .a = named("a"), .keep = {named("keep.hi"), named("keep.lo")}};
+    rm_formula_problem job = {
+        .formula = option, .format = fmt, .a = named("a"), .keep = {named("keep.hi"), named("keep.lo")}};
     vf64 result;
     rm_formula_values(&job, at(0), at(1), at(5), fmt, option, &result);
   } else if (!strcmp(kind, "row")) {
-    rm_row_store s = {.u = places[0], .v = places[1], .w = places[2], .b = places[3], .a = named("a"), .c = named("c"), .d = named("d")};
+    rm_row_store s = {
+        .u = places[0], .v = places[1], .w = places[2], .b = places[3], .a = named("a"), .c = named("c"), .d = named("d")};
     s.w0 = named("w0"), s.b0 = named("b0"), s.rel = named("rel"), s.err = named("err"), s.slope = named("slope");
     vf64 err;
     const vf64 value = rm_row_value(option, &s, 0, &err);
@@ -169,26 +169,24 @@ int main(int argc, char **argv) {
   } else if (!strcmp(kind, "uniform")) {
     static uint64_t random[RM_CHUNK_DRAWS], out[RM_CHUNK_DRAWS];
     rm_random_problem job = {.seed = 0};
-    job.range = (struct rm_range){named("low"), named("high"), named("width"), named("width_error"), named("err"), RM_RANGE_TESTED};
+    job.range =
+        (struct rm_range){named("low"), named("high"), named("width"), named("width_error"), named("err"), RM_RANGE_TESTED};
     rm_make_uniform(&job, 1, (const char *)random, (char *)out, fmt);
   } else if (!strcmp(kind, "normal")) {
     const struct rm_affine a_ = {named("mean"), named("std"), RM_AFFINE_SCALED};
     vf64 result;
-    if (fmt == 3)
-      rm_affine_f64(a_.mean, a_.std, vf64_input("hi"), vf64_input("lo"), vf64_input("err"), &result);
-    else
-      rm_scaled_step(&a_, vi64_set1(0), &result, fmt);
+    if (fmt == 3) rm_affine_f64(a_.mean, a_.std, vf64_input("hi"), vf64_input("lo"), vf64_input("err"), &result);
+    else rm_scaled_step(&a_, vi64_set1(0), &result, fmt);
   } else if (!strcmp(kind, "truncated")) {
     const struct rm_truncation t = {.mean = named("mean"), .std = named("std")};
     const vf64 u = vf64_input("u"), v = vf64_input("v"), sign = vf64_input("sign");
     vf64 result;
-    if (fmt == 3)
-      rm_truncated_fast_f64(&t, u, u, v, v, sign, &result);
-    else
-      rm_truncated_step(&t, u, v, sign, &result, fmt);
+    if (fmt == 3) rm_truncated_fast_f64(&t, u, u, v, v, sign, &result);
+    else rm_truncated_step(&t, u, v, sign, &result, fmt);
   } else if (!strcmp(kind, "tails")) {
     const double tails[2][2] = {{named("tail0"), named("tail_low0")}, {named("tail1"), named("tail_low1")}};
-    const vf64 h[2] = {vf64_input("weight0"), vf64_input("weight1")}, l[2] = {vf64_input("weight_low0"), vf64_input("weight_low1")};
+    const vf64 h[2] = {vf64_input("weight0"), vf64_input("weight1")},
+               l[2] = {vf64_input("weight_low0"), vf64_input("weight_low1")};
     vf64 t, low;
     rm_truncated_tail(tails, h, l, &t, &low);
     rec_test("known", t, low, vf64_mul(vf64_abs(t), vf64_set1(0x1p-100)), NULL);
@@ -199,7 +197,8 @@ int main(int argc, char **argv) {
   } else if (!strcmp(kind, "column")) {
     vf64 sum = vf64_set1(0.0), bound = vf64_set1(0.0);
     const vf64 g = vf64_load(places[0]), x = vf64_load(places[1]);
-    const vf64 c = vf64_set1(named("c")), a_ = vf64_set1(named("a")), rel = vf64_set1(named("rel")), err = vf64_set1(named("err"));
+    const vf64 c = vf64_set1(named("c")), a_ = vf64_set1(named("a")), rel = vf64_set1(named("rel")),
+               err = vf64_set1(named("err"));
     rm_row_column(g, x, c, a_, rel, err, &sum, &bound);
     rec_test("row", sum, vf64_set1(0.0), bound, NULL);
   } else {

@@ -60,7 +60,8 @@ static inline int64_t rm_part(const struct rm_turns *t, uint64_t f) {
 
 /* The i-th number of a block of turns: r = quarters + f, in units of 2^-126. f is cut to 2^-64, and its complement is another 2^-64 off:
  * 2^-63 pi/2 2^61 < 1 unit of the sine, and twice that of the tangent, whose slope is below pi where f < 1/2. */
-static inline int64_t rm_turn(const struct rm_block *b, const struct rm_turns *tables, unsigned __int128 r, int32_t *scale, int64_t *error) {
+static inline int64_t rm_turn(const struct rm_block *b, const struct rm_turns *tables, unsigned __int128 r, int32_t *scale,
+                              int64_t *error) {
   unsigned quarter = (unsigned)(r >> 126);
   uint64_t f = (uint64_t)((r << 2) >> 64);
   *scale = 61;
@@ -88,7 +89,8 @@ static inline int64_t rm_turn(const struct rm_block *b, const struct rm_turns *t
   return odd ? -q : q;
 }
 
-static inline void rm_values_of(const struct rm_block *b, const struct rm_turns *tables, uint32_t from, int n, struct rm_values *out) {
+static inline void rm_values_of(const struct rm_block *b, const struct rm_turns *tables, uint32_t from, int n,
+                                struct rm_values *out) {
   if (b->kind == RM_POLYNOMIAL) {
     for (int i = 0; i < n; i++) out->v[i] = rm_polynomial(b, from + (uint32_t)i);
   } else {

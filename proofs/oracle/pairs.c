@@ -53,17 +53,20 @@ static inline double claimed(double rel, int format) { return rel - (format == R
 
 /* |v - f(a, b)| over what is claimed, for numbers b and results v of the evaluation. No branches, so that it is compiled to vectors. For pow
  * a is the logarithm. */
-static void ratios(const struct rm_pairs *t, int format, double a, const float *bs, const float *vs, const float *err2s, double *out) {
+static void ratios(const struct rm_pairs *t, int format, double a, const float *bs, const float *vs, const float *err2s,
+                   double *out) {
   for (int i = 0; i < RM_CHUNK; i++) {
     const double b = (double)bs[i], v = (double)vs[i];
 #if RM_PAIR == 1 /* y = a >= 0, x = b */
     (void)err2s;
-    const double size = fabs(b), small = a < size ? a : size, large = a < size ? size : a, q = small / large, pi = 0x1.921fb54442d18p1;
+    const double size = fabs(b), small = a < size ? a : size, large = a < size ? size : a, q = small / large,
+                 pi = 0x1.921fb54442d18p1;
     const double u = q * 128 < 128 ? q * 128 : 127.99999999999999;
     double f = q * at(t, large > 0 ? u : 0);
     f = a > size ? pi / 2 - f : f;
     f = __builtin_copysign(1.0, b) < 0 ? pi - f : f;
-    const double claim = claimed(RM_HALF_ERR_atan2(format), format) * f, least = f < 0x1p-126 ? 8 * 0x1p-149 : 0; /* the test's units (simd.h) */
+    const double claim = claimed(RM_HALF_ERR_atan2(format), format) * f,
+                 least = f < 0x1p-126 ? 8 * 0x1p-149 : 0; /* the test's units (simd.h) */
     out[i] = (fabs(v - f) + RM_SLACK * f) / (claim > least ? claim : least);
 #elif RM_PAIR == 2 /* log2 x = a */
     (void)err2s;
@@ -77,7 +80,8 @@ static void ratios(const struct rm_pairs *t, int format, double a, const float *
     out[i] = (fabs(v - f) + RM_SLACK * f) / (claimed(RM_HALF_ERR_pow(format), format) * f);
 #else
     (void)format;
-    const double big = a > b ? a : b, d = fabs(a - b), f = at(t, d <= 86 ? d * 16 : 86 * 16), l = d <= 86 ? f : 0, off = v - big - l;
+    const double big = a > b ? a : b, d = fabs(a - b), f = at(t, d <= 86 ? d * 16 : 86 * 16), l = d <= 86 ? f : 0,
+                 off = v - big - l;
     /* v - big rounds by 2^-53 of itself, which is at most |off| + l. */
     out[i] = (fabs(off) + RM_SLACK * (l + fabs(off)) + (d <= 86 ? 0 : 0x1p-124)) / (0.5 * (double)err2s[i]);
 #endif
@@ -91,36 +95,36 @@ static void ratios(const struct rm_pairs *t, int format, double a, const float *
 #endif
 #define EVALUATE RM_CAT(RM_CAT(rm_, RM_EVALUATED), _16)
 
-#define RM_LOOP(fmt, FMT)                                                                                                \
-  void rm_pairs_##fmt(const struct rm_pairs *t, int first, int last, int step, struct rm_pairs_found *found) {            \
-    for (int a = first; a <= last; a += step)                                                                            \
-      for (int from = 0; from < RM_INPUTS; from += RM_CHUNK) {                                                           \
-        static float v[RM_CHUNK], y[RM_CHUNK], err2[RM_CHUNK];                                                           \
-        static double ratio[RM_CHUNK];                                                                                   \
-        uint16_t as[RM_B32_LANES], bs[RM_B32_LANES];                                                               \
-        float x[RM_B32_LANES];                                                                                        \
-        for (int k = 0; k < RM_B32_LANES; k++) as[k] = (uint16_t)a;                                                   \
-        const vf32 va = vf32_load_##fmt(as);                                                                             \
-        vf32_store_f32(x, va);                                                                                           \
-        for (int b = 0; b < RM_CHUNK; b += RM_B32_LANES) {                                                            \
-          for (int k = 0; k < RM_B32_LANES; k++) bs[k] = (uint16_t)(from + b + k);                                    \
-          const vf32 in[] = {va, vf32_load_##fmt(bs)};                                                                   \
-          vf32_store_f32(v + b, EVALUATE(in, FMT)), vf32_store_f32(y + b, in[1]);                                        \
-          vf32_store_f32(err2 + b, RM_ERR2);                                                                             \
-        }                                                                                                                \
-        ratios(t, FMT, RM_PAIR == 2 ? t->logarithms[a] : (double)x[0], y, v, err2, ratio);                               \
-        for (int k = 0; k < RM_CHUNK; k++) {                                                                             \
-          const int same = RM_PAIR == 3 && !(y[k] <= x[0]), open = !(fabsf(v[k]) <= 0x1.fffffep127f);                    \
-          found->pairs += !same, found->open += !same & open;                                                            \
-          if (same | open) continue; /* the other order is the same */                                                   \
-          const uint32_t both = (uint32_t)a << 16 | (uint32_t)(from + k);                                                \
-          if (!(ratio[k] <= 1)) {                                                                                        \
-            if (found->bad++ == 0) found->bad_at = both;                                                                 \
-          } else if (ratio[k] > found->ratio) {                                                                          \
-            found->ratio = ratio[k], found->at = both;                                                                   \
-          }                                                                                                              \
-        }                                                                                                                \
-      }                                                                                                                  \
+#define RM_LOOP(fmt, FMT)                                                                                      \
+  void rm_pairs_##fmt(const struct rm_pairs *t, int first, int last, int step, struct rm_pairs_found *found) { \
+    for (int a = first; a <= last; a += step)                                                                  \
+      for (int from = 0; from < RM_INPUTS; from += RM_CHUNK) {                                                 \
+        static float v[RM_CHUNK], y[RM_CHUNK], err2[RM_CHUNK];                                                 \
+        static double ratio[RM_CHUNK];                                                                         \
+        uint16_t as[RM_B32_LANES], bs[RM_B32_LANES];                                                           \
+        float x[RM_B32_LANES];                                                                                 \
+        for (int k = 0; k < RM_B32_LANES; k++) as[k] = (uint16_t)a;                                            \
+        const vf32 va = vf32_load_##fmt(as);                                                                   \
+        vf32_store_f32(x, va);                                                                                 \
+        for (int b = 0; b < RM_CHUNK; b += RM_B32_LANES) {                                                     \
+          for (int k = 0; k < RM_B32_LANES; k++) bs[k] = (uint16_t)(from + b + k);                             \
+          const vf32 in[] = {va, vf32_load_##fmt(bs)};                                                         \
+          vf32_store_f32(v + b, EVALUATE(in, FMT)), vf32_store_f32(y + b, in[1]);                              \
+          vf32_store_f32(err2 + b, RM_ERR2);                                                                   \
+        }                                                                                                      \
+        ratios(t, FMT, RM_PAIR == 2 ? t->logarithms[a] : (double)x[0], y, v, err2, ratio);                     \
+        for (int k = 0; k < RM_CHUNK; k++) {                                                                   \
+          const int same = RM_PAIR == 3 && !(y[k] <= x[0]), open = !(fabsf(v[k]) <= 0x1.fffffep127f);          \
+          found->pairs += !same, found->open += !same & open;                                                  \
+          if (same | open) continue; /* the other order is the same */                                         \
+          const uint32_t both = (uint32_t)a << 16 | (uint32_t)(from + k);                                      \
+          if (!(ratio[k] <= 1)) {                                                                              \
+            if (found->bad++ == 0) found->bad_at = both;                                                       \
+          } else if (ratio[k] > found->ratio) {                                                                \
+            found->ratio = ratio[k], found->at = both;                                                         \
+          }                                                                                                    \
+        }                                                                                                      \
+      }                                                                                                        \
   }
 RM_LOOP(f16, RM_F16)
 RM_LOOP(bf16, RM_BF16)

@@ -14,20 +14,20 @@ TAKE(bf16, RM_BF16, RM_EVALUATED)
 enum { INPUTS = 65536, LANES = 2 * RM_GROUP16 };
 
 /* For every x: the evaluation before it is rounded, the result, and whether the loop leaves it open. */
-#define ALL(fmt, FMT)                                                                                        \
-  double rm_short_##fmt(float *value, uint16_t *result, uint8_t *open) {                                     \
-    for (int i = 0; i < INPUTS; i += LANES) {                                                                \
-      uint16_t x[LANES];                                                                                     \
-      vu16 y[2];                                                                                             \
-      for (int k = 0; k < LANES; k++) x[k] = (uint16_t)(i + k);                                              \
-      const vf32 in0[] = {vf32_load_##fmt(x)}, in1[] = {vf32_load_##fmt(x + RM_GROUP16)};                    \
-      const vf32 v0 = EVAL(in0, FMT), v1 = EVAL(in1, FMT);                                                   \
-      const uint32_t mask = take_##fmt(x, v0, v1, y);                                                        \
-      vf32_store_f32(value + i, v0), vf32_store_f32(value + i + RM_GROUP16, v1);                             \
-      vu16_store(result + i, y[0]), vu16_store(result + i + RM_GROUP16, y[1]);                               \
-      for (int k = 0; k < LANES; k++) open[i + k] = mask >> k & 1;                                           \
-    }                                                                                                        \
-    return BOUND(FMT);                                                                                       \
+#define ALL(fmt, FMT)                                                                     \
+  double rm_short_##fmt(float *value, uint16_t *result, uint8_t *open) {                  \
+    for (int i = 0; i < INPUTS; i += LANES) {                                             \
+      uint16_t x[LANES];                                                                  \
+      vu16 y[2];                                                                          \
+      for (int k = 0; k < LANES; k++) x[k] = (uint16_t)(i + k);                           \
+      const vf32 in0[] = {vf32_load_##fmt(x)}, in1[] = {vf32_load_##fmt(x + RM_GROUP16)}; \
+      const vf32 v0 = EVAL(in0, FMT), v1 = EVAL(in1, FMT);                                \
+      const uint32_t mask = take_##fmt(x, v0, v1, y);                                     \
+      vf32_store_f32(value + i, v0), vf32_store_f32(value + i + RM_GROUP16, v1);          \
+      vu16_store(result + i, y[0]), vu16_store(result + i + RM_GROUP16, y[1]);            \
+      for (int k = 0; k < LANES; k++) open[i + k] = mask >> k & 1;                        \
+    }                                                                                     \
+    return BOUND(FMT);                                                                    \
   }
 #ifdef RM_ONE_ARGUMENT
 ALL(f16, RM_F16)
@@ -58,7 +58,8 @@ static int wrong_lane(float v, float rel, uint16_t y, int format) {
   return at + far > upper << shift || (n && at - far < lower * (INT64_C(1) << shift));
 }
 
-int64_t rm_short_tests(int format, float rel, float claimed, uint32_t first, uint32_t step, int64_t count, int64_t *open, uint32_t *at) {
+int64_t rm_short_tests(int format, float rel, float claimed, uint32_t first, uint32_t step, int64_t count, int64_t *open,
+                       uint32_t *at) {
   int64_t wrong = 0;
   for (int64_t i = 0; i < count; i += RM_GROUP16) {
     float v[RM_GROUP16];
@@ -73,8 +74,7 @@ int64_t rm_short_tests(int format, float rel, float claimed, uint32_t first, uin
     const uint32_t mask = format == RM_F16 ? vf32_round_f16(vector, rel, &rounded) : vf32_round_bf16(vector, rel, &rounded);
     vu16_store(y, rounded);
     for (int k = 0; k < RM_GROUP16; k++)
-      if (mask >> k & 1)
-        ++*open;
+      if (mask >> k & 1) ++*open;
       else if (!(__builtin_fabsf(v[k]) <= 0x1.fffffep127f) || wrong_lane(v[k], claimed, y[k], format))
         if (wrong++ == 0) __builtin_memcpy(at, v + k, sizeof *at);
   }

@@ -23,7 +23,8 @@ static inline uint32_t bits_of(float v) {
 
 /* Above 1 where the bound does not hold, and `least` where it is not above that. The test's result was multiplied by a power of two and perhaps negated before it was returned; so
  * are hi and lo here. All is exact in binary64 but the sums with V, and these are off by less than a unit. */
-static inline double ratio_of(int64_t v, int64_t below, int64_t above, int scale, const struct rm_lanes *l, int i, double least) {
+static inline double ratio_of(int64_t v, int64_t below, int64_t above, int scale, const struct rm_lanes *l, int i,
+                              double least) {
   const uint32_t before = bits_of(l->before[i]), after = bits_of(l->after[i]);
   const int negative = (before ^ after) >> 31, k = scale + (int)(after >> 23 & 0xff) - (int)(before >> 23 & 0xff);
   const uint64_t power = (uint64_t)(k > -1000 && k < 1000 ? k + 1023 : 0) << 52;
@@ -33,14 +34,15 @@ static inline double ratio_of(int64_t v, int64_t below, int64_t above, int scale
   if (!(h < 0x1p62 && h > -0x1p62) || h != (double)(int64_t)h || (before & 0x7fffffff) == 0) return __builtin_inf();
   const int64_t more = negative ? below : above, less = negative ? above : below;
   const double rest = (double)((negative ? -v : v) - (int64_t)h) - lo;
-  const double over = rest + (double)more + 1, room_over = l->up[i] * unit - lo, under = (double)less + 1 - rest, room_under = lo - l->down[i] * unit;
+  const double over = rest + (double)more + 1, room_over = l->up[i] * unit - lo, under = (double)less + 1 - rest,
+               room_under = lo - l->down[i] * unit;
   if (over <= least * room_over && under <= least * room_under) return least;
   const double a = over / room_over, c = under / room_under;
   return a == a && c == c ? (a > c ? a : c) : __builtin_inf();
 }
 
-static void look(const struct rm_block *b, const struct rm_values *values, int n, int twin, const float *x, const struct rm_lanes *l,
-                 struct rm_within *found) {
+static void look(const struct rm_block *b, const struct rm_values *values, int n, int twin, const float *x,
+                 const struct rm_lanes *l, struct rm_within *found) {
   const int odd = twin && b->twin == 1;
   const int64_t below = odd ? b->above : b->below, above = odd ? b->below : b->above;
   found->inputs += n;
@@ -63,21 +65,21 @@ static void look(const struct rm_block *b, const struct rm_values *values, int n
     } else {
       known = (b->kind == RM_CONSTANT ? (uint32_t)b->c[0] ^ (uint32_t)odd << 31 : in) == out;
     }
-    if (known)
-      found->known++;
-    else if (found->bad++ == 0)
-      found->bad_at = in;
+    if (known) found->known++;
+    else if (found->bad++ == 0) found->bad_at = in;
   }
 }
 
 static void add(struct rm_within *to, const struct rm_within *part) {
   if (part->bad && !to->bad) to->bad_at = part->bad_at;
   if (part->ratio > to->ratio) to->ratio = part->ratio, to->at = part->at;
-  to->inputs += part->inputs, to->open += part->open, to->within += part->within, to->known += part->known, to->bad += part->bad;
+  to->inputs += part->inputs, to->open += part->open, to->within += part->within, to->known += part->known,
+      to->bad += part->bad;
 }
 
 /* found[k] of evaluations[k], two at most. Where both give the same bits, what one has found is the other's. */
-void rm_oracle_within(const struct rm_block *blocks, int64_t count, rm_evaluate *const *evaluations, int how_many, struct rm_within *found) {
+void rm_oracle_within(const struct rm_block *blocks, int64_t count, rm_evaluate *const *evaluations, int how_many,
+                      struct rm_within *found) {
   static struct rm_values values;
   static struct rm_lanes lanes[2];
   static float x[RM_CHUNK];

@@ -27,18 +27,13 @@ double rm_py_float8_value(uint8_t code, int format) {
   const format8 *f = formats + format;
   const int size = code & 0x7f, field = size >> f->mantissa, m = size & ((1 << f->mantissa) - 1);
   double x;
-  if (size > f->beyond || size == f->nan)
-    x = NAN;
-  else if (size == f->beyond)
-    x = INFINITY;
-  else
-    x = ldexp(field ? m + (1 << f->mantissa) : m, (field ? field : 1) - f->bias - f->mantissa);
+  if (size > f->beyond || size == f->nan) x = NAN;
+  else if (size == f->beyond) x = INFINITY;
+  else x = ldexp(field ? m + (1 << f->mantissa) : m, (field ? field : 1) - f->bias - f->mantissa);
   return code & 0x80 ? -x : x;
 }
 
-static int is_signalling(uint8_t code, int format) {
-  return format == RM_PY_E5M2 && (code & 0x7f) == 0x7d;
-}
+static int is_signalling(uint8_t code, int format) { return format == RM_PY_E5M2 && (code & 0x7f) == 0x7d; }
 
 uint8_t rm_py_float8_round(double x, int format) {
   const format8 *f = formats + format;
@@ -81,12 +76,9 @@ static rm_py_float8_table *build(rm_py_rounded_f64 *f, int format) {
     const int number = isfinite(x[code]);
     table->code[code] = rm_py_float8_round(v, format);
     table->flags[code] = 0;
-    if (v != v && (x[code] == x[code] || is_signalling((uint8_t)code, format)))
-      table->flags[code] = FE_INVALID;
-    else if (isinf(v) && number)
-      table->flags[code] = FE_DIVBYZERO;
-    else if (isfinite(v) && !isfinite(rm_py_float8_value(table->code[code], format)))
-      table->flags[code] = FE_OVERFLOW;
+    if (v != v && (x[code] == x[code] || is_signalling((uint8_t)code, format))) table->flags[code] = FE_INVALID;
+    else if (isinf(v) && number) table->flags[code] = FE_DIVBYZERO;
+    else if (isfinite(v) && !isfinite(rm_py_float8_value(table->code[code], format))) table->flags[code] = FE_OVERFLOW;
   }
   return table;
 }
@@ -99,8 +91,7 @@ int rm_py_float8_map(rm_py_float8_slot *slot, rm_py_rounded_f64 *f, int format, 
     if (!made) return -1;
     if (atomic_compare_exchange_strong(slot, &table, made)) /* else another thread was first, and table is its */
       table = made;
-    else
-      free(made);
+    else free(made);
   }
   int flags = 0;
   for (ptrdiff_t i = 0; i < n; i++) {

@@ -37,21 +37,21 @@ static void fail(rm_status status) {
 #define ARRAYS_1(ctype) n[0], (const ctype *)args[0], stride[0], (ctype *)args[1], stride[1]
 #define ARRAYS_2(ctype) \
   n[0], (const ctype *)args[0], stride[0], (const ctype *)args[1], stride[1], (ctype *)args[2], stride[2]
-#define ARRAYS_3(ctype)                                                                                                \
-  n[0], (const ctype *)args[0], stride[0], (const ctype *)args[1], stride[1], (const ctype *)args[2], stride[2],       \
+#define ARRAYS_3(ctype)                                                                                          \
+  n[0], (const ctype *)args[0], stride[0], (const ctype *)args[1], stride[1], (const ctype *)args[2], stride[2], \
       (ctype *)args[3], stride[3]
 
-#define LOOP(name, arity, fmt, ctype)                                                                                  \
-  static void name##_##fmt(char **args, npy_intp const *n, npy_intp const *stride, void *data) {                       \
-    (void)data;                                                                                                        \
-    rm_status status = rm_v##name##_##fmt(ARRAYS_##arity(ctype));                                                      \
-    if (status != RM_OK) fail(status);                                                                                 \
+#define LOOP(name, arity, fmt, ctype)                                                            \
+  static void name##_##fmt(char **args, npy_intp const *n, npy_intp const *stride, void *data) { \
+    (void)data;                                                                                  \
+    rm_status status = rm_v##name##_##fmt(ARRAYS_##arity(ctype));                                \
+    if (status != RM_OK) fail(status);                                                           \
   }
 /* The loop's data is the rounding mode. */
-#define LOOP_ROUNDED(name, arity, fmt, ctype)                                                                          \
-  static void name##_rounded_##fmt(char **args, npy_intp const *n, npy_intp const *stride, void *data) {               \
-    rm_status status = rm_v##name##_rounded_##fmt(ARRAYS_##arity(ctype), (int)(npy_intp)data);                         \
-    if (status != RM_OK) fail(status);                                                                                 \
+#define LOOP_ROUNDED(name, arity, fmt, ctype)                                                            \
+  static void name##_rounded_##fmt(char **args, npy_intp const *n, npy_intp const *stride, void *data) { \
+    rm_status status = rm_v##name##_rounded_##fmt(ARRAYS_##arity(ctype), (int)(npy_intp)data);           \
+    if (status != RM_OK) fail(status);                                                                   \
   }
 /* bfloat16 is not a builtin type of NumPy: its loop has the newer signature. */
 #define LOOP_BF16(name, arity)                                                                                         \
@@ -63,26 +63,26 @@ static void fail(rm_status status) {
     fail(status);                                                                                                      \
     return -1;                                                                                                         \
   }
-#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc)                                                            \
-  LOOP(name, arity, f16, rm_f16)                                                                                       \
-  LOOP(name, arity, f32, float)                                                                                        \
-  LOOP(name, arity, f64, double)                                                                                       \
-  LOOP_ROUNDED(name, arity, f32, float)                                                                                \
-  LOOP_ROUNDED(name, arity, f64, double)                                                                               \
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc) \
+  LOOP(name, arity, f16, rm_f16)                            \
+  LOOP(name, arity, f32, float)                             \
+  LOOP(name, arity, f64, double)                            \
+  LOOP_ROUNDED(name, arity, f32, float)                     \
+  LOOP_ROUNDED(name, arity, f64, double)                    \
   LOOP_BF16(name, arity)
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 
 /* The 8-bit formats have loops of one argument, by table. */
-#define LOOP_FLOAT8(name, format)                                                                                      \
-  static int name##_##format(PyArrayMethod_Context *context, char *const *args, npy_intp const *n,                     \
-                             npy_intp const *stride, NpyAuxData *data) {                                               \
-    static rm_py_float8_slot table;                                                                                    \
-    (void)context, (void)data;                                                                                         \
-    if (rm_py_float8_map(&table, rm_v##name##_rounded_f64, format, n[0], args[0], stride[0], args[1], stride[1]) == 0) \
-      return 0;                                                                                                        \
-    fail(RM_ERR_MEMORY);                                                                                               \
-    return -1;                                                                                                         \
+#define LOOP_FLOAT8(name, format)                                                                                          \
+  static int name##_##format(PyArrayMethod_Context *context, char *const *args, npy_intp const *n, npy_intp const *stride, \
+                             NpyAuxData *data) {                                                                           \
+    static rm_py_float8_slot table;                                                                                        \
+    (void)context, (void)data;                                                                                             \
+    if (rm_py_float8_map(&table, rm_v##name##_rounded_f64, format, n[0], args[0], stride[0], args[1], stride[1]) == 0)     \
+      return 0;                                                                                                            \
+    fail(RM_ERR_MEMORY);                                                                                                   \
+    return -1;                                                                                                             \
   }
 #define LOOPS_FLOAT8_1(name) LOOP_FLOAT8(name, RM_PY_E4M3FN) LOOP_FLOAT8(name, RM_PY_E5M2)
 #define LOOPS_FLOAT8_2(name)
@@ -107,8 +107,8 @@ static const char types_rounded_1[] = {TYPES(2, NPY_FLOAT), TYPES(2, NPY_DOUBLE)
 static const char types_rounded_2[] = {TYPES(3, NPY_FLOAT), TYPES(3, NPY_DOUBLE)};
 static const char types_rounded_3[] = {TYPES(4, NPY_FLOAT), TYPES(4, NPY_DOUBLE)};
 static const char *const types_rounded[] = {NULL, types_rounded_1, types_rounded_2, types_rounded_3};
-#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc)                                \
-  static PyUFuncGenericFunction loops_##name[] = {name##_f16, name##_f32, name##_f64};     \
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, doc)                            \
+  static PyUFuncGenericFunction loops_##name[] = {name##_f16, name##_f32, name##_f64}; \
   static PyUFuncGenericFunction loops_rounded_##name[] = {name##_rounded_f32, name##_rounded_f64};
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
@@ -134,28 +134,26 @@ enum { FUNCTIONS = sizeof functions / sizeof *functions, MAX_ARITY = 3 };
 
 /* NumPy keeps a ufunc's docstring: these live as long as the module. */
 static char *docstring(const char *name, const char *text, int arity, int gradient) {
-  static const char form[] =
-      "%s, elementwise and correctly rounded.\n\n"
-      "The value of the definition over the reals, rounded once to nearest, ties to even.\n\n"
-      "Parameters\n----------\n"
-      "%s : array_like\n"
-      "    Of float16, float32, float64 or bfloat16 (ml_dtypes)%s.\n"
-      "    Integers and bool are converted to float64 first (exact up to 2**53).\n"
-      "out, where, casting, order, dtype, subok, signature\n"
-      "    As for every NumPy ufunc. An `out` narrower than the loop's type is\n"
-      "    allowed by casting and rounds a second time; `dtype=` does not.\n\n"
-      "Returns\n-------\n"
-      "y : ndarray or scalar\n"
-      "    Of the %s. A NaN is the canonical quiet NaN.\n\n"
-      "Raises\n------\n"
-      "TypeError\n"
-      "    An argument is longdouble, complex or not a number: there is no such function.\n"
-      "ValueError\n"
-      "    `out` is read-only or not of the broadcast shape.\n%s";
-  static const char steps[] =
-      "\nNotes\n-----\n"
-      "`reduce`, `accumulate` and `reduceat` take one step after the other, from left to\n"
-      "right, and round each. Sums that are rounded once are `repmath.sum`, `repmath.cumsum`.\n";
+  static const char form[] = "%s, elementwise and correctly rounded.\n\n"
+                             "The value of the definition over the reals, rounded once to nearest, ties to even.\n\n"
+                             "Parameters\n----------\n"
+                             "%s : array_like\n"
+                             "    Of float16, float32, float64 or bfloat16 (ml_dtypes)%s.\n"
+                             "    Integers and bool are converted to float64 first (exact up to 2**53).\n"
+                             "out, where, casting, order, dtype, subok, signature\n"
+                             "    As for every NumPy ufunc. An `out` narrower than the loop's type is\n"
+                             "    allowed by casting and rounds a second time; `dtype=` does not.\n\n"
+                             "Returns\n-------\n"
+                             "y : ndarray or scalar\n"
+                             "    Of the %s. A NaN is the canonical quiet NaN.\n\n"
+                             "Raises\n------\n"
+                             "TypeError\n"
+                             "    An argument is longdouble, complex or not a number: there is no such function.\n"
+                             "ValueError\n"
+                             "    `out` is read-only or not of the broadcast shape.\n%s";
+  static const char steps[] = "\nNotes\n-----\n"
+                              "`reduce`, `accumulate` and `reduceat` take one step after the other, from left to\n"
+                              "right, and round each. Sums that are rounded once are `repmath.sum`, `repmath.cumsum`.\n";
   const char *named = arity == 1 ? "x" : arity == 3 ? "x, y, z" : gradient ? "g, x" : "x, y";
   const size_t room = sizeof form + sizeof steps + strlen(text) + 200;
   char *doc = malloc(room);
@@ -296,27 +294,27 @@ int rm_py_add_float8(PyObject *ufuncs, PyObject *dtype_class, int format) {
 /* ---- reductions -------------------------------------------------------------------------------------------------- */
 
 /* A gufunc's loop gets the outer length, then the core lengths; the outer strides, then the core strides. */
-#define REDUCTION_LOOPS(fmt, ctype)                                                                                    \
-  static void sum_##fmt(char **p, npy_intp const *n, npy_intp const *s, void *data) {                                  \
-    (void)data;                                                                                                        \
-    for (npy_intp i = 0; i < n[0]; i++) {                                                                              \
-      rm_status status = rm_sum_##fmt(n[1], (const ctype *)(p[0] + i * s[0]), s[2], (ctype *)(p[1] + i * s[1]));       \
-      if (status != RM_OK) {                                                                                           \
-        fail(status);                                                                                                  \
-        return;                                                                                                        \
-      }                                                                                                                \
-    }                                                                                                                  \
-  }                                                                                                                    \
-  static void dot_##fmt(char **p, npy_intp const *n, npy_intp const *s, void *data) {                                  \
-    (void)data;                                                                                                        \
-    for (npy_intp i = 0; i < n[0]; i++) {                                                                              \
-      rm_status status = rm_dot_##fmt(n[1], (const ctype *)(p[0] + i * s[0]), s[3], (const ctype *)(p[1] + i * s[1]),  \
-                                      s[4], (ctype *)(p[2] + i * s[2]));                                               \
-      if (status != RM_OK) {                                                                                           \
-        fail(status);                                                                                                  \
-        return;                                                                                                        \
-      }                                                                                                                \
-    }                                                                                                                  \
+#define REDUCTION_LOOPS(fmt, ctype)                                                                                         \
+  static void sum_##fmt(char **p, npy_intp const *n, npy_intp const *s, void *data) {                                       \
+    (void)data;                                                                                                             \
+    for (npy_intp i = 0; i < n[0]; i++) {                                                                                   \
+      rm_status status = rm_sum_##fmt(n[1], (const ctype *)(p[0] + i * s[0]), s[2], (ctype *)(p[1] + i * s[1]));            \
+      if (status != RM_OK) {                                                                                                \
+        fail(status);                                                                                                       \
+        return;                                                                                                             \
+      }                                                                                                                     \
+    }                                                                                                                       \
+  }                                                                                                                         \
+  static void dot_##fmt(char **p, npy_intp const *n, npy_intp const *s, void *data) {                                       \
+    (void)data;                                                                                                             \
+    for (npy_intp i = 0; i < n[0]; i++) {                                                                                   \
+      rm_status status = rm_dot_##fmt(n[1], (const ctype *)(p[0] + i * s[0]), s[3], (const ctype *)(p[1] + i * s[1]), s[4], \
+                                      (ctype *)(p[2] + i * s[2]));                                                          \
+      if (status != RM_OK) {                                                                                                \
+        fail(status);                                                                                                       \
+        return;                                                                                                             \
+      }                                                                                                                     \
+    }                                                                                                                       \
   }
 REDUCTION_LOOPS(f32, float)
 REDUCTION_LOOPS(f64, double)
@@ -329,10 +327,10 @@ static int matmul_batch(int format, char *const *p, npy_intp const *n, npy_intp 
   npy_intp batch = n[0];
   for (npy_intp i = 0; i < n[0]; i += batch) {
     const char *bias = biased ? p[2] + i * outer[2] : NULL;
-    const rm_status status = rm_matmul_batched(
-        format, format, batch, n[1], n[3], n[2], p[0] + i * outer[0], outer[0], core[0], core[1], p[1] + i * outer[1], outer[1], core[2],
-        core[3], bias, biased ? outer[2] : 0, biased ? core[4] : 0, p[operands - 1] + i * outer[operands - 1], outer[operands - 1],
-        core[4 + biased], core[5 + biased]);
+    const rm_status status =
+        rm_matmul_batched(format, format, batch, n[1], n[3], n[2], p[0] + i * outer[0], outer[0], core[0], core[1],
+                          p[1] + i * outer[1], outer[1], core[2], core[3], bias, biased ? outer[2] : 0, biased ? core[4] : 0,
+                          p[operands - 1] + i * outer[operands - 1], outer[operands - 1], core[4 + biased], core[5 + biased]);
     if (rm_status_code(status) == RM_ERR_OVERLAP && batch > 1) {
       batch = 1;
       i = -1;
@@ -343,21 +341,22 @@ static int matmul_batch(int format, char *const *p, npy_intp const *n, npy_intp 
   }
   return 0;
 }
-#define MATMUL_LOOPS(fmt, FORMAT)                                                               \
-  static void matmul_##fmt(char **p, npy_intp const *n, npy_intp const *s, void *data) {       \
-    (void)data;                                                                                \
-    matmul_batch(FORMAT, p, n, s, 0);                                                          \
-  }                                                                                            \
-  static void matmul_bias_##fmt(char **p, npy_intp const *n, npy_intp const *s, void *data) {  \
-    (void)data;                                                                                \
-    matmul_batch(FORMAT, p, n, s, 1);                                                          \
+#define MATMUL_LOOPS(fmt, FORMAT)                                                             \
+  static void matmul_##fmt(char **p, npy_intp const *n, npy_intp const *s, void *data) {      \
+    (void)data;                                                                               \
+    matmul_batch(FORMAT, p, n, s, 0);                                                         \
+  }                                                                                           \
+  static void matmul_bias_##fmt(char **p, npy_intp const *n, npy_intp const *s, void *data) { \
+    (void)data;                                                                               \
+    matmul_batch(FORMAT, p, n, s, 1);                                                         \
   }
 MATMUL_LOOPS(f16, RM_FORMAT_F16)
 MATMUL_LOOPS(f32, RM_FORMAT_F32)
 MATMUL_LOOPS(f64, RM_FORMAT_F64)
 
 /* bfloat16 has its loops by the interface for new dtypes. */
-static int matmul_bf16(PyArrayMethod_Context *context, char *const *p, npy_intp const *n, npy_intp const *s, NpyAuxData *aux) {
+static int matmul_bf16(PyArrayMethod_Context *context, char *const *p, npy_intp const *n, npy_intp const *s,
+                       NpyAuxData *aux) {
   (void)context, (void)aux;
   return matmul_batch(RM_FORMAT_BF16, p, n, s, 0); /* without the GIL */
 }
@@ -373,8 +372,9 @@ static PyUFuncGenericFunction loops_matmul[] = {matmul_f16, matmul_f32, matmul_f
 static PyUFuncGenericFunction loops_matmul_bias[] = {matmul_bias_f16, matmul_bias_f32, matmul_bias_f64};
 /* The types of a loop for float16 and of one each for float32 and float64, for so many operands. */
 static const char types2[] = {NPY_FLOAT, NPY_FLOAT, NPY_DOUBLE, NPY_DOUBLE};
-static const char types3[] = {NPY_HALF, NPY_HALF, NPY_HALF, NPY_FLOAT, NPY_FLOAT, NPY_FLOAT, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE};
-static const char types4[] = {NPY_HALF,  NPY_HALF,  NPY_HALF,  NPY_HALF,   NPY_FLOAT,  NPY_FLOAT,
+static const char types3[] = {NPY_HALF,  NPY_HALF,   NPY_HALF,   NPY_FLOAT, NPY_FLOAT,
+                              NPY_FLOAT, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE};
+static const char types4[] = {NPY_HALF,  NPY_HALF,  NPY_HALF,   NPY_HALF,   NPY_FLOAT,  NPY_FLOAT,
                               NPY_FLOAT, NPY_FLOAT, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE};
 static const struct {
   const char *name, *signature;
@@ -395,8 +395,9 @@ PyObject *rm_py_reduction_gufuncs(void) {
   if (!dict) return NULL;
   for (int i = 0; i < GUFUNCS; i++)
     if (put(dict, gufuncs[i].name,
-            PyUFunc_FromFuncAndDataAndSignature(gufuncs[i].loops, no_data, gufuncs[i].types, gufuncs[i].count, gufuncs[i].inputs,
-                                                1, PyUFunc_None, gufuncs[i].name, NULL, 0, gufuncs[i].signature)) < 0) {
+            PyUFunc_FromFuncAndDataAndSignature(gufuncs[i].loops, no_data, gufuncs[i].types, gufuncs[i].count,
+                                                gufuncs[i].inputs, 1, PyUFunc_None, gufuncs[i].name, NULL, 0,
+                                                gufuncs[i].signature)) < 0) {
       Py_DECREF(dict);
       return NULL;
     }

@@ -7,7 +7,9 @@
 
 /* A caller cannot be told: BLAS has no statuses. */
 static void missing(void) {
-  fprintf(stderr, "repmath_blas: a routine was called that it passes on; set REPMATH_BLAS to the path of a BLAS library that has it\n");
+  fprintf(
+      stderr,
+      "repmath_blas: a routine was called that it passes on; set REPMATH_BLAS to the path of a BLAS library that has it\n");
   exit(EXIT_FAILURE);
 }
 
@@ -20,7 +22,7 @@ static void missing(void) {
 #elif defined(__aarch64__)
 #define RM_JUMP(slot) "adrp x16, " slot "\nldr x16, [x16, :lo12:" slot "]\nbr x16\n"
 #endif
-#define RM_PASS_ON(name)                                                                       \
+#define RM_PASS_ON(name) \
   __asm__(".text\n.globl " #name "\n.type " #name ",%function\n" #name ":\n" RM_JUMP("rm_blas_at_" #name));
 #include "names.def"
 #undef RM_PASS_ON

@@ -72,10 +72,8 @@ RM_BLAS RM_TYPE RM_FORTRAN(asum)(const int *n, const RM_TYPE *x, const int *incx
   for (int64_t at = 0; at < *n; at += PIECE) {
     const int64_t count = *n - at < PIECE ? *n - at : PIECE;
     for (int64_t i = 0; i < count; i++) piece[i] = RM_FABS(x[(at + i) * *incx]);
-    if (acc)
-      RM_CALL(rm_accumulator_add)(acc, count, piece, SIZE);
-    else
-      RM_CALL(rm_sum)(count, piece, SIZE, &out);
+    if (acc) RM_CALL(rm_accumulator_add)(acc, count, piece, SIZE);
+    else RM_CALL(rm_sum)(count, piece, SIZE, &out);
   }
   if (acc) RM_CALL(rm_accumulator_round)(acc, &out);
   rm_accumulator_free(acc);
@@ -116,38 +114,25 @@ RM_BLAS void RM_FORTRAN(gemm)(const char *trans_a, const char *trans_b, const in
                               const RM_TYPE *beta, RM_TYPE *c, const int *ldc) {
   const int ta = transposition(*trans_a), tb = transposition(*trans_b);
   const int info = !ta ? 1 : !tb ? 2 : check_gemm(ta, tb, *m, *n, *k, *lda, *ldb, *ldc);
-  if (info)
-    xerbla_(RM_QUOTE_UPPER "GEMM ", &info, 6);
-  else
-    gemm(RM_COL_MAJOR, ta, tb, *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);
+  if (info) xerbla_(RM_QUOTE_UPPER "GEMM ", &info, 6);
+  else gemm(RM_COL_MAJOR, ta, tb, *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);
 }
 
 RM_BLAS void RM_CBLAS(gemm)(int layout, int ta, int tb, int m, int n, int k, RM_TYPE alpha, const RM_TYPE *a, int lda,
                             const RM_TYPE *b, int ldb, RM_TYPE beta, RM_TYPE *c, int ldc) {
   const int rows = layout == RM_ROW_MAJOR;
   int info = 0;
-  if (!rows && layout != RM_COL_MAJOR)
-    info = 1;
-  else if (ta < RM_NO_TRANS || ta > RM_CONJ_TRANS)
-    info = 2;
-  else if (tb < RM_NO_TRANS || tb > RM_CONJ_TRANS)
-    info = 3;
-  else if (m < 0)
-    info = 4;
-  else if (n < 0)
-    info = 5;
-  else if (k < 0)
-    info = 6;
-  else if (lda < at_least_one((ta == RM_NO_TRANS) == rows ? k : m))
-    info = 9;
-  else if (ldb < at_least_one((tb == RM_NO_TRANS) == rows ? n : k))
-    info = 11;
-  else if (ldc < at_least_one(rows ? n : m))
-    info = 14;
-  if (info)
-    rm_blas_wrong(rows, info, RM_NAME(gemm));
-  else
-    gemm(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (!rows && layout != RM_COL_MAJOR) info = 1;
+  else if (ta < RM_NO_TRANS || ta > RM_CONJ_TRANS) info = 2;
+  else if (tb < RM_NO_TRANS || tb > RM_CONJ_TRANS) info = 3;
+  else if (m < 0) info = 4;
+  else if (n < 0) info = 5;
+  else if (k < 0) info = 6;
+  else if (lda < at_least_one((ta == RM_NO_TRANS) == rows ? k : m)) info = 9;
+  else if (ldb < at_least_one((tb == RM_NO_TRANS) == rows ? n : k)) info = 11;
+  else if (ldc < at_least_one(rows ? n : m)) info = 14;
+  if (info) rm_blas_wrong(rows, info, RM_NAME(gemm));
+  else gemm(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 /* ---- level 2: y = RN(alpha op(A) x + beta y) */
@@ -171,9 +156,8 @@ static void gemv(int transposed, int64_t m, int64_t n, RM_TYPE alpha, const RM_T
       for (int64_t i = 0; i < rows; i++) target[i] = first(y, rows, incy)[i * incy];
     incx = 1;
   }
-  const rm_status status =
-      rm_gemm(RM_FORMAT, RM_COL_MAJOR, RM_NO_TRANS, transposed ? RM_NO_TRANS : RM_TRANS, 1, rows, terms, widened(alpha), source,
-              incx, a, lda, widened(beta), target, copy ? 1 : incy);
+  const rm_status status = rm_gemm(RM_FORMAT, RM_COL_MAJOR, RM_NO_TRANS, transposed ? RM_NO_TRANS : RM_TRANS, 1, rows, terms,
+                                   widened(alpha), source, incx, a, lda, widened(beta), target, copy ? 1 : incy);
   if (copy && !status)
     for (int64_t i = 0; i < rows; i++) *(RM_TYPE *)(uintptr_t)(first(y, rows, incy) + i * incy) = target[i];
   rm_blas_report(RM_NAME(gemv), status);
@@ -185,34 +169,23 @@ RM_BLAS void RM_FORTRAN(gemv)(const char *trans, const int *m, const int *n, con
                               const int *incy) {
   const int t = transposition(*trans);
   const int info = !t ? 1 : *m < 0 ? 2 : *n < 0 ? 3 : *lda < at_least_one(*m) ? 6 : *incx == 0 ? 8 : *incy == 0 ? 11 : 0;
-  if (info)
-    xerbla_(RM_QUOTE_UPPER "GEMV ", &info, 6);
-  else
-    gemv(t != RM_NO_TRANS, *m, *n, *alpha, a, *lda, x, *incx, *beta, y, *incy);
+  if (info) xerbla_(RM_QUOTE_UPPER "GEMV ", &info, 6);
+  else gemv(t != RM_NO_TRANS, *m, *n, *alpha, a, *lda, x, *incx, *beta, y, *incy);
 }
 
 RM_BLAS void RM_CBLAS(gemv)(int layout, int trans, int m, int n, RM_TYPE alpha, const RM_TYPE *a, int lda, const RM_TYPE *x,
                             int incx, RM_TYPE beta, RM_TYPE *y, int incy) {
   const int rows = layout == RM_ROW_MAJOR;
   int info = 0;
-  if (!rows && layout != RM_COL_MAJOR)
-    info = 1;
-  else if (trans < RM_NO_TRANS || trans > RM_CONJ_TRANS)
-    info = 2;
-  else if (m < 0)
-    info = 3;
-  else if (n < 0)
-    info = 4;
-  else if (lda < at_least_one(rows ? n : m))
-    info = 7;
-  else if (incx == 0)
-    info = 9;
-  else if (incy == 0)
-    info = 12;
-  if (info)
-    rm_blas_wrong(rows, info, RM_NAME(gemv));
+  if (!rows && layout != RM_COL_MAJOR) info = 1;
+  else if (trans < RM_NO_TRANS || trans > RM_CONJ_TRANS) info = 2;
+  else if (m < 0) info = 3;
+  else if (n < 0) info = 4;
+  else if (lda < at_least_one(rows ? n : m)) info = 7;
+  else if (incx == 0) info = 9;
+  else if (incy == 0) info = 12;
+  if (info) rm_blas_wrong(rows, info, RM_NAME(gemv));
   else if (rows) /* by rows it is the transpose by columns */
     gemv(trans == RM_NO_TRANS, n, m, alpha, a, lda, x, incx, beta, y, incy);
-  else
-    gemv(trans != RM_NO_TRANS, m, n, alpha, a, lda, x, incx, beta, y, incy);
+  else gemv(trans != RM_NO_TRANS, m, n, alpha, a, lda, x, incx, beta, y, incy);
 }

@@ -68,10 +68,12 @@ int64_t rm_steps_together(int64_t n, const char *out, ptrdiff_t stride_out, cons
   const offset step = magnitude(stride_out), far = magnitude((offset)(intptr_t)x - (offset)(intptr_t)out);
   if (n < 2) return n;
   if (step < size) return 1; /* out overlaps itself: later steps win */
-  const offset reach_out = (offset)stride_out * (n - 1), reach_x = (offset)stride_x * (n - 1), ahead = (offset)(intptr_t)x - (offset)(intptr_t)out;
+  const offset reach_out = (offset)stride_out * (n - 1), reach_x = (offset)stride_x * (n - 1),
+               ahead = (offset)(intptr_t)x - (offset)(intptr_t)out;
   const offset low_x = ahead + (reach_x < 0 ? reach_x : 0), high_x = ahead + (reach_x > 0 ? reach_x : 0) + size;
   if (high_x <= (reach_out < 0 ? reach_out : 0) || low_x >= (reach_out > 0 ? reach_out : 0) + size) return n;
-  if (stride_x != stride_out) { /* x[j] and out[i] are ahead + j stride_x - i stride_out apart: `ahead` modulo the divisor, at least */
+  if (stride_x !=
+      stride_out) { /* x[j] and out[i] are ahead + j stride_x - i stride_out apart: `ahead` modulo the divisor, at least */
     const offset divisor = gcd(step, magnitude(stride_x)), rest = far % divisor;
     return rest >= size && divisor - rest >= size ? n : 1;
   }

@@ -24,10 +24,8 @@ struct terms {
 /* Adds every `step`-th term from `first` on. A reduction of other terms overloads it for a type of its own, which has n. */
 __device__ void feed(rm_superaccumulator *acc, const terms &t, int64_t first, int64_t step) {
   int64_t n = first < t.n ? (t.n - first + step - 1) / step : 0;
-  if (t.y)
-    rm_superacc_add_products(acc, t.fmt, n, t.x + first * t.sx, step * t.sx, t.y + first * t.sy, step * t.sy);
-  else
-    rm_superacc_add_array(acc, t.fmt, n, t.x + first * t.sx, step * t.sx);
+  if (t.y) rm_superacc_add_products(acc, t.fmt, n, t.x + first * t.sx, step * t.sx, t.y + first * t.sy, step * t.sy);
+  else rm_superacc_add_array(acc, t.fmt, n, t.x + first * t.sx, step * t.sx);
 }
 
 /* All threads of a block merge `count` accumulators, `apart` from each other, into the first. */

@@ -37,7 +37,8 @@ __global__ void factor_kernel(rm_clip c, clipping *out, char *memory) {
 
 __global__ void root_kernel(const rm_superaccumulator *sum, double *out) { *out = rm_root_of_sum(sum); }
 
-template <class T, int fmt> __global__ void clip_kernel(const clipping *clip, int64_t n, rm_undecided_set undecided, bool by_words) {
+template <class T, int fmt>
+__global__ void clip_kernel(const clipping *clip, int64_t n, rm_undecided_set undecided, bool by_words) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   if (clip->todo == KEEP) return;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
@@ -56,7 +57,8 @@ template <class T, int fmt> __global__ void clip_kernel(const clipping *clip, in
   }
 }
 
-__global__ void __launch_bounds__(RM_BIG_THREADS) accurate_clip_kernel(const clipping *clip, rm_undecided_set undecided, char *memory) {
+__global__ void __launch_bounds__(RM_BIG_THREADS)
+    accurate_clip_kernel(const clipping *clip, rm_undecided_set undecided, char *memory) {
   big_begin(memory, RM_CLIP_STACK);
   each_undecided(undecided, [&](int64_t i) { rm_clip_accurate_range(&clip->c, i, i + 1); });
 }

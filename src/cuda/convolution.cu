@@ -19,8 +19,8 @@ rm_conv_runner on(rm_cuda_stream stream) { return rm_conv_runner{run, stream, nu
 extern "C" {
 
 rm_status rm_cuda_conv_forward(int format, const rm_conv *conv, const void *x, const ptrdiff_t *strides_x, const void *w,
-                               const ptrdiff_t *strides_w, const void *bias, ptrdiff_t stride_bias, void *y, const ptrdiff_t *strides_y,
-                               rm_cuda_stream stream) {
+                               const ptrdiff_t *strides_w, const void *bias, ptrdiff_t stride_bias, void *y,
+                               const ptrdiff_t *strides_y, rm_cuda_stream stream) {
   const rm_conv_runner runner = on(stream);
   const rm_conv_call call = {format, conv, x, strides_x, w, strides_w, bias, stride_bias, y, strides_y};
   return rm_conv_forward_by(&runner, &call);

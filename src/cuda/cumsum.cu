@@ -85,7 +85,8 @@ __global__ void group_kernel(chunks c) {
 __global__ void groups_kernel(chunks c) { sums_before(c.group + blockIdx.x * c.groups, c.groups, RM_GROUP, nullptr); }
 
 template <int fmt> __global__ void running_kernel(chunks c, char *out, ptrdiff_t row_out, ptrdiff_t stride) {
-  const int64_t place = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, row = place / c.count, k = place % c.count;
+  const int64_t place = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, row = place / c.count,
+                k = place % c.count;
   const int64_t begin = k * c.length;
   if (row >= c.rows) return;
   const rm_sum_problem p = c.of_row(row);
@@ -122,7 +123,8 @@ template <int fmt> rm_status cumsum(chunks c, char *out, ptrdiff_t row_out, ptrd
   return launched();
 }
 
-rm_status cumsum_rows(const chunks &c, int format_out, void *out, ptrdiff_t row_out, ptrdiff_t stride_out, rm_cuda_stream stream) {
+rm_status cumsum_rows(const chunks &c, int format_out, void *out, ptrdiff_t row_out, ptrdiff_t stride_out,
+                      rm_cuda_stream stream) {
   char *const to = static_cast<char *>(out);
   const cudaStream_t s = static_cast<cudaStream_t>(stream);
   switch (format_out) {
@@ -137,16 +139,17 @@ rm_status cumsum_rows(const chunks &c, int format_out, void *out, ptrdiff_t row_
 
 extern "C" {
 
-rm_status rm_cuda_cumsum(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out, ptrdiff_t stride_out,
-                         rm_cuda_stream stream) {
+rm_status rm_cuda_cumsum(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
+                         ptrdiff_t stride_out, rm_cuda_stream stream) {
   const rm_status status = rm_cumsum_check(format_x, n, x, format_out, out);
   if (status || n == 0) return status;
-  const chunks c = {{n, {static_cast<const char *>(x), stride_x}, {nullptr, 0}, format_x, nullptr}, 1, 0, 0, 0, 0, nullptr, nullptr};
+  const chunks c = {
+      {n, {static_cast<const char *>(x), stride_x}, {nullptr, 0}, format_x, nullptr}, 1, 0, 0, 0, 0, nullptr, nullptr};
   return cumsum_rows(c, format_out, out, 0, stride_out, stream);
 }
 
-rm_status rm_cuda_cumsum_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, int format_out,
-                              void *out, ptrdiff_t row_out, ptrdiff_t stride_out, rm_cuda_stream stream) {
+rm_status rm_cuda_cumsum_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
+                              int format_out, void *out, ptrdiff_t row_out, ptrdiff_t stride_out, rm_cuda_stream stream) {
   const bool any = rows > 0 && n > 0;
   if (format_x < 0 || format_x >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
   if (rows < 0) return RM_STATUS(RM_ERR_SIZE, 2);
@@ -155,8 +158,8 @@ rm_status rm_cuda_cumsum_rows(int format_x, int64_t rows, int64_t n, const void 
   if (format_out < 0 || format_out >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 7);
   if (any && !out) return RM_STATUS(RM_ERR_NULL, 8);
   if (!any) return RM_OK;
-  const chunks c = {{n, {static_cast<const char *>(x), stride_x}, {nullptr, 0}, format_x, nullptr}, rows, row_x, 0, 0, 0, nullptr,
-                    nullptr};
+  const chunks c = {
+      {n, {static_cast<const char *>(x), stride_x}, {nullptr, 0}, format_x, nullptr}, rows, row_x, 0, 0, 0, nullptr, nullptr};
   return cumsum_rows(c, format_out, out, row_out, stride_out, stream);
 }
 }

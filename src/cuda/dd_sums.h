@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(RM_DD_BALL_BLOCK) dd_ball_sum_kernel(rm_dd_los
 /* total: dd_ball_total, instantiated by the file of the accurate phase. */
 template <rm_dd_ball_add_fn *add>
 rm_status dd_ball_sum(const rm_dd_loss &f,
-                   rm_status (*total)(const rm_dd_loss &f, const rm_dd_ball_part *parts, int blocks, cudaStream_t stream),
-                   rm_cuda_stream stream) {
+                      rm_status (*total)(const rm_dd_loss &f, const rm_dd_ball_part *parts, int blocks, cudaStream_t stream),
+                      rm_cuda_stream stream) {
   const cudaStream_t s = static_cast<cudaStream_t>(stream);
   int64_t blocks = (f.n + 4 * RM_DD_BALL_BLOCK - 1) / (4 * RM_DD_BALL_BLOCK);
   if (blocks < 1) blocks = 1;
@@ -93,7 +93,8 @@ template <uint64_t (*whole)(const rm_dd_loss *f, rm_row_state *state)>
 rm_status dd_ball_total(const rm_dd_loss &f, const rm_dd_ball_part *parts, int blocks, int64_t bytes, cudaStream_t stream) {
   const workspace stack(static_cast<size_t>(bytes), stream);
   if (!stack.data) return RM_ERR_DEVICE;
-  RM_LAUNCH((dd_ball_total_kernel<whole>), 1, RM_DD_BALL_BLOCK, stream, f, parts, blocks, static_cast<char *>(stack.data), bytes);
+  RM_LAUNCH((dd_ball_total_kernel<whole>), 1, RM_DD_BALL_BLOCK, stream, f, parts, blocks, static_cast<char *>(stack.data),
+            bytes);
   return launched();
 }
 

@@ -40,11 +40,14 @@ struct dense_side {
   bool by_k, in_quads;
 };
 inline dense_side dense_side_of(const rm_operand &o, ptrdiff_t next, int fmt) {
-  const ptrdiff_t size = fmt == RM_FORMAT_F32 ? 4 : 2, step = o.k_stride < 0 ? -o.k_stride : o.k_stride, vector = o.row_stride < 0 ? -o.row_stride : o.row_stride;
+  const ptrdiff_t size = fmt == RM_FORMAT_F32 ? 4 : 2, step = o.k_stride < 0 ? -o.k_stride : o.k_stride,
+                  vector = o.row_stride < 0 ? -o.row_stride : o.row_stride;
   dense_side s;
   s.by_k = step < vector;
   const ptrdiff_t near = s.by_k ? o.k_stride : o.row_stride, far = s.by_k ? o.row_stride : o.k_stride;
-  s.in_quads = near == size && (reinterpret_cast<uintptr_t>(o.base) | static_cast<uintptr_t>(far | next)) % static_cast<uintptr_t>(4 * size) == 0;
+  s.in_quads =
+      near == size &&
+      (reinterpret_cast<uintptr_t>(o.base) | static_cast<uintptr_t>(far | next)) % static_cast<uintptr_t>(4 * size) == 0;
   return s;
 }
 
@@ -58,8 +61,8 @@ struct alignas(8) four_halves {
 
 /* Loads the elements of quad q of a piece; zeros beyond the factor's ends. */
 template <int fmt, int vectors_of_tile>
-__device__ dense_quad load_quad(const rm_operand &o, const dense_side &s, bool is_aligned, int q, int64_t first, int64_t vectors, int64_t k0,
-                                 int64_t terms) {
+__device__ dense_quad load_quad(const rm_operand &o, const dense_side &s, bool is_aligned, int q, int64_t first,
+                                int64_t vectors, int64_t k0, int64_t terms) {
   const int64_t vector = first + (s.by_k ? q / (RM_D_DEPTH / 4) : q % (vectors_of_tile / 4) * 4);
   const int64_t k = k0 + (s.by_k ? q % (RM_D_DEPTH / 4) * 4 : q / (vectors_of_tile / 4));
   const char *p = o.base + vector * o.row_stride + k * o.k_stride;
@@ -77,7 +80,8 @@ __device__ dense_quad load_quad(const rm_operand &o, const dense_side &s, bool i
   const ptrdiff_t next = s.by_k ? o.k_stride : o.row_stride;
   for (int j = 0; j < 4; j++)
     if (vector + (s.by_k ? 0 : j) < vectors && k + (s.by_k ? j : 0) < terms)
-      out.w[j] = fmt == RM_F32 ? element<uint32_t>::load(p + j * next, is_aligned) : element<uint16_t>::load(p + j * next, is_aligned);
+      out.w[j] = fmt == RM_F32 ? element<uint32_t>::load(p + j * next, is_aligned)
+                               : element<uint16_t>::load(p + j * next, is_aligned);
   return out;
 }
 
@@ -88,7 +92,8 @@ template <int fmt, int vectors_of_tile>
 __device__ void store_quad(double (*x)[vectors_of_tile], const dense_side &s, int q, const dense_quad &v) {
   if (s.by_k) {
     const int vector = q / (RM_D_DEPTH / 4), k4 = q % (RM_D_DEPTH / 4);
-    for (int j = 0; j < 4; j++) x[j * 4 + k4][column_of_vector(vector, k4)] = rm_to_double(v.w[j], fmt); /* row_of_index(4 k4 + j) */
+    for (int j = 0; j < 4; j++)
+      x[j * 4 + k4][column_of_vector(vector, k4)] = rm_to_double(v.w[j], fmt); /* row_of_index(4 k4 + j) */
   } else {
     const int vector = q % (vectors_of_tile / 4) * 4, row = row_of_index(q / (vectors_of_tile / 4));
     double *to = x[row] + column_of_vector(vector, row);
@@ -99,10 +104,12 @@ __device__ void store_quad(double (*x)[vectors_of_tile], const dense_side &s, in
 /* The elements of a tile that a thread holds: parts of 16 x 8, each two results of mma.m8n8k4 (tiles.h) above each other. Element c < 4 of a part is
  * in row 8 (c / 2) + lane / 4 and column 2 (lane mod 4) + c mod 2. */
 __device__ inline int dense_row(int i, int c) {
-  return static_cast<int>(threadIdx.x) / 32 / (RM_D_COLS / RM_D_WARP) * RM_D_WARP + i * 16 + c / 2 * 8 + static_cast<int>(threadIdx.x) % 32 / 4;
+  return static_cast<int>(threadIdx.x) / 32 / (RM_D_COLS / RM_D_WARP) * RM_D_WARP + i * 16 + c / 2 * 8 +
+         static_cast<int>(threadIdx.x) % 32 / 4;
 }
 __device__ inline int dense_col(int j, int c) {
-  return static_cast<int>(threadIdx.x) / 32 % (RM_D_COLS / RM_D_WARP) * RM_D_WARP + j * 8 + static_cast<int>(threadIdx.x) % 4 * 2 + c % 2;
+  return static_cast<int>(threadIdx.x) / 32 % (RM_D_COLS / RM_D_WARP) * RM_D_WARP + j * 8 +
+         static_cast<int>(threadIdx.x) % 4 * 2 + c % 2;
 }
 
 typedef double dense_sums[RM_D_ROW_PARTS][RM_D_COL_PARTS][4];
@@ -123,7 +130,8 @@ __device__ inline void multiply_part(double (&c)[4], const double (&a)[4], const
 /* Adds the products of one piece to the accumulation chains. */
 __device__ inline void multiply_dense(const dense_piece &x, dense_sums &chain) {
 #if RM_HAS_MMA
-  const int lane = static_cast<int>(threadIdx.x) % 32, term = lane % 4, row = dense_row(0, 0), col = dense_col(0, 0) - 2 * term + lane / 4;
+  const int lane = static_cast<int>(threadIdx.x) % 32, term = lane % 4, row = dense_row(0, 0),
+            col = dense_col(0, 0) - 2 * term + lane / 4;
   for (int k = 0; k < RM_D_DEPTH; k += 8) {
     double a[RM_D_ROW_PARTS][4], b[RM_D_COL_PARTS][2];
     for (int i = 0; i < RM_D_ROW_PARTS; i++)
@@ -139,7 +147,8 @@ __device__ inline void multiply_dense(const dense_piece &x, dense_sums &chain) {
     for (int i = 0; i < RM_D_ROW_PARTS; i++)
       for (int j = 0; j < RM_D_COL_PARTS; j++)
         for (int c = 0; c < 4; c++)
-          chain[i][j][c] = vf64_mad(x.a[k][column_of_vector(dense_row(i, c), k)], x.b[k][column_of_vector(dense_col(j, c), k)], chain[i][j][c]);
+          chain[i][j][c] = vf64_mad(x.a[k][column_of_vector(dense_row(i, c), k)],
+                                    x.b[k][column_of_vector(dense_col(j, c), k)], chain[i][j][c]);
 #endif
 }
 
@@ -170,14 +179,13 @@ __device__ void dense_tile(dense_piece (&piece)[2], const device_problem &d, con
     for (int q = 0; q < RM_D_QUADS; q++)
       staged[q] = q < RM_D_QUADS_A
                       ? load_quad<fmt, RM_D_ROWS>(a, t.a, d.a_aligned, thread + q * RM_D_THREADS, at.row, m, k0, terms)
-                      : load_quad<fmt, RM_D_COLS>(b, t.b, d.b_aligned, thread + (q - RM_D_QUADS_A) * RM_D_THREADS, at.col, n, k0, terms);
+                      : load_quad<fmt, RM_D_COLS>(b, t.b, d.b_aligned, thread + (q - RM_D_QUADS_A) * RM_D_THREADS, at.col, n,
+                                                  k0, terms);
   };
   auto put = [&](dense_piece &to) {
     for (int q = 0; q < RM_D_QUADS; q++)
-      if (q < RM_D_QUADS_A)
-        store_quad<fmt, RM_D_ROWS>(to.a, t.a, thread + q * RM_D_THREADS, staged[q]);
-      else
-        store_quad<fmt, RM_D_COLS>(to.b, t.b, thread + (q - RM_D_QUADS_A) * RM_D_THREADS, staged[q]);
+      if (q < RM_D_QUADS_A) store_quad<fmt, RM_D_ROWS>(to.a, t.a, thread + q * RM_D_THREADS, staged[q]);
+      else store_quad<fmt, RM_D_COLS>(to.b, t.b, thread + (q - RM_D_QUADS_A) * RM_D_THREADS, staged[q]);
   };
   prefetch(0);
   put(piece[0]);
@@ -207,8 +215,8 @@ __device__ void dense_tile(dense_piece (&piece)[2], const device_problem &d, con
  * are joined, at most k + 5 in all, as pack.h requires. */
 template <int fmt>
 __global__ void __launch_bounds__(RM_D_THREADS)
-    dense_norms(rm_operand o, dense_side s, bool is_aligned, int64_t vectors, int64_t terms, int64_t batch, ptrdiff_t next, double *norms,
-                int64_t next_norms) {
+    dense_norms(rm_operand o, dense_side s, bool is_aligned, int64_t vectors, int64_t terms, int64_t batch, ptrdiff_t next,
+                double *norms, int64_t next_norms) {
   __shared__ double part[RM_D_THREADS];
   const int groups = s.by_k ? 32 : 8, together = RM_D_THREADS / groups, t = static_cast<int>(threadIdx.x);
   const int group = s.by_k ? t % groups : t / together, vector = s.by_k ? t / groups : t % together;

@@ -13,7 +13,8 @@ RM_FN int rm_row_defer(rm_row_state *) { return 0; }
 namespace {
 
 template <class Operation, rm_row_fn *element>
-__global__ void __launch_bounds__(RM_BIG_THREADS) accurate_kernel(Operation f, rm_undecided_set undecided, char *stacks, int64_t stack) {
+__global__ void __launch_bounds__(RM_BIG_THREADS)
+    accurate_kernel(Operation f, rm_undecided_set undecided, char *stacks, int64_t stack) {
   big_begin(stacks, stack);
   each_undecided(undecided, [&](int64_t i) {
     rm_row_state state = {};
@@ -26,8 +27,8 @@ rm_status accurate_elements(const Operation &f, int64_t stack, const rm_undecide
   const big_threads threads(undecided.n, stack);
   const workspace stacks(threads.memory(), stream);
   if (!stacks.data) return RM_ERR_DEVICE;
-  RM_LAUNCH((accurate_kernel<Operation, element>), threads.blocks, RM_BIG_THREADS, stream, f, undecided, static_cast<char *>(stacks.data),
-            stack);
+  RM_LAUNCH((accurate_kernel<Operation, element>), threads.blocks, RM_BIG_THREADS, stream, f, undecided,
+            static_cast<char *>(stacks.data), stack);
   return launched();
 }
 

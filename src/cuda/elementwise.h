@@ -121,7 +121,8 @@ rm_status map(int64_t n, const void *const *x, const ptrdiff_t *sx, void *y, ptr
 
 #define RM_CUDA_ARRAYS_1(type) const type *x, ptrdiff_t stride_x
 #define RM_CUDA_ARRAYS_2(type) const type *x, ptrdiff_t stride_x, const type *y, ptrdiff_t stride_y
-#define RM_CUDA_ARRAYS_3(type) const type *x, ptrdiff_t stride_x, const type *y, ptrdiff_t stride_y, const type *z, ptrdiff_t stride_z
+#define RM_CUDA_ARRAYS_3(type) \
+  const type *x, ptrdiff_t stride_x, const type *y, ptrdiff_t stride_y, const type *z, ptrdiff_t stride_z
 #define RM_CUDA_POINTERS_1 x
 #define RM_CUDA_POINTERS_2 x, y
 #define RM_CUDA_POINTERS_3 x, y, z
@@ -129,21 +130,22 @@ rm_status map(int64_t n, const void *const *x, const ptrdiff_t *sx, void *y, ptr
 #define RM_CUDA_STRIDES_2 stride_x, stride_y
 #define RM_CUDA_STRIDES_3 stride_x, stride_y, stride_z
 
-#define RM_LAUNCHER(name, arity, fmt, type, stored, load, store)                                                             \
-  extern "C" rm_status rm_cuda_v##name##_##fmt(int64_t n, RM_CUDA_ARRAYS_##arity(type), type *out, ptrdiff_t stride_out,     \
-                                               rm_cuda_stream stream) {                                                      \
-    const void *const in[] = {RM_CUDA_POINTERS_##arity};                                                                     \
-    const ptrdiff_t strides[] = {RM_CUDA_STRIDES_##arity};                                                                   \
-    return map<stored, arity, rm_##name##_fast_##fmt, load, store, map_##name##_##fmt>(n, in, strides, out, stride_out, stream); \
+#define RM_LAUNCHER(name, arity, fmt, type, stored, load, store)                                                         \
+  extern "C" rm_status rm_cuda_v##name##_##fmt(int64_t n, RM_CUDA_ARRAYS_##arity(type), type *out, ptrdiff_t stride_out, \
+                                               rm_cuda_stream stream) {                                                  \
+    const void *const in[] = {RM_CUDA_POINTERS_##arity};                                                                 \
+    const ptrdiff_t strides[] = {RM_CUDA_STRIDES_##arity};                                                               \
+    return map<stored, arity, rm_##name##_fast_##fmt, load, store, map_##name##_##fmt>(n, in, strides, out, stride_out,  \
+                                                                                       stream);                          \
   }
-#define RM_CUDA_FUNCTION(name, arity)                                                                                        \
-  namespace {                                                                                                                \
-  RM_ACCURATE_FUNCTION(name, arity)                                                                                          \
-  RM_MAP_ENTRIES(name, arity)                                                                                                \
-  }                                                                                                                          \
-  RM_LAUNCHER(name, arity, f16, rm_f16, uint16_t, vf64_load_f16, vf64_store_f16)                                             \
-  RM_LAUNCHER(name, arity, bf16, rm_bf16, uint16_t, vf64_load_bf16, vf64_store_bf16)                                         \
-  RM_LAUNCHER(name, arity, f32, float, float, vf64_load_f32, vf64_store_f32)                                                 \
+#define RM_CUDA_FUNCTION(name, arity)                                                \
+  namespace {                                                                        \
+  RM_ACCURATE_FUNCTION(name, arity)                                                  \
+  RM_MAP_ENTRIES(name, arity)                                                        \
+  }                                                                                  \
+  RM_LAUNCHER(name, arity, f16, rm_f16, uint16_t, vf64_load_f16, vf64_store_f16)     \
+  RM_LAUNCHER(name, arity, bf16, rm_bf16, uint16_t, vf64_load_bf16, vf64_store_bf16) \
+  RM_LAUNCHER(name, arity, f32, float, float, vf64_load_f32, vf64_store_f32)         \
   RM_LAUNCHER(name, arity, f64, double, double, vf64_load, vf64_store)
 
 #endif

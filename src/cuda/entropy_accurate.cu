@@ -17,10 +17,8 @@ namespace {
 
 RM_STATIC void each_or_nan(const void *operation, int64_t row, rm_row_state *state) {
   const rm_entropy *f = static_cast<const rm_entropy *>(operation);
-  if (*f->counted >= 0)
-    rm_entropy_finish_row(f, row, state);
-  else
-    rm_write_bits(rm_row_at(&f->out, row), rm_nan_bits(f->format), f->format);
+  if (*f->counted >= 0) rm_entropy_finish_row(f, row, state);
+  else rm_write_bits(rm_row_at(&f->out, row), rm_nan_bits(f->format), f->format);
 }
 RM_STATIC void loss_if_classes(const void *operation, int64_t row, rm_row_state *state) {
   const rm_entropy *f = static_cast<const rm_entropy *>(operation);
@@ -40,10 +38,8 @@ __global__ void __launch_bounds__(RM_ROW_THREADS) total_kernel(rm_entropy f, row
   lead([&] {
     rm_big_begin(stack, RM_ENTROPY_STACK);
     rm_row_state state = memory.state(0);
-    if (*f.counted >= 0)
-      rm_entropy_finish_total(&f, 0, &state);
-    else
-      rm_write_bits(f.out.base, rm_nan_bits(f.format), f.format);
+    if (*f.counted >= 0) rm_entropy_finish_total(&f, 0, &state);
+    else rm_write_bits(f.out.base, rm_nan_bits(f.format), f.format);
   });
 }
 
@@ -60,10 +56,12 @@ rm_status rm_entropy_each_accurate(const rm_entropy &f, const rm_undecided_set &
   return accurate_rows<rm_entropy, each_or_nan>(f, f.p.rows, f.p.n, RM_ENTROPY_BUFFERS, RM_ENTROPY_STACK, undecided, stream);
 }
 rm_status rm_entropy_loss_accurate(const rm_entropy &f, const rm_undecided_set &undecided, cudaStream_t stream) {
-  return accurate_rows<rm_entropy, loss_if_classes>(f, f.p.rows, f.p.n, RM_ENTROPY_BUFFERS, RM_ENTROPY_STACK, undecided, stream);
+  return accurate_rows<rm_entropy, loss_if_classes>(f, f.p.rows, f.p.n, RM_ENTROPY_BUFFERS, RM_ENTROPY_STACK, undecided,
+                                                    stream);
 }
 rm_status rm_entropy_gradient_accurate(const rm_entropy &f, const rm_undecided_set &undecided, cudaStream_t stream) {
-  return accurate_rows<rm_entropy, gradient_or_nan>(f, f.p.rows, f.p.n, RM_ENTROPY_BUFFERS, RM_ENTROPY_STACK, undecided, stream);
+  return accurate_rows<rm_entropy, gradient_or_nan>(f, f.p.rows, f.p.n, RM_ENTROPY_BUFFERS, RM_ENTROPY_STACK, undecided,
+                                                    stream);
 }
 
 rm_status rm_entropy_total(const rm_entropy &f, cudaStream_t stream) {

@@ -15,7 +15,8 @@ namespace {
 template <class T, int fmt>
 __global__ void __launch_bounds__(RM_BLOCK) formula_kernel(rm_formula_problem f, rm_undecided_set undecided, bool by_words) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
-  const char *const arrays[] = {f.x, rm_formula_has_y(f.formula) ? f.y : nullptr, rm_formula_has_z(f.formula) ? f.z : nullptr};
+  const char *const arrays[] = {f.x, rm_formula_has_y(f.formula) ? f.y : nullptr,
+                                rm_formula_has_z(f.formula) ? f.z : nullptr};
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < f.n; i += step) {
     const int64_t at = i * static_cast<int64_t>(sizeof(T));
     T in[3] = {}, out;
@@ -43,14 +44,23 @@ template <class T, int fmt> rm_status launch(const rm_formula_problem &f, rm_cud
   if (status) return status;
   const bool by_words = aligned<T>(f.x, 0) && aligned<T>(f.y, 0) && aligned<T>(f.z, 0) && aligned<T>(f.out, 0);
   RM_LAUNCH((formula_kernel<T, fmt>), blocks_for(f.n), RM_BLOCK, s, f, undecided, by_words);
-  return f.formula >= RM_FORMULA_AT_LEAST ? launched() : rm_formula_elements_accurate(f, undecided, s); /* a selection is always decided */
+  return f.formula >= RM_FORMULA_AT_LEAST ? launched()
+                                          : rm_formula_elements_accurate(f, undecided, s); /* a selection is always decided */
 }
 
 } // namespace
 
-extern "C" rm_status rm_cuda_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out,
-                                     rm_cuda_stream stream) {
-  rm_formula_problem f = {formula, format, n, a, {}, 0, static_cast<const char *>(x), static_cast<const char *>(y), static_cast<const char *>(z),
+extern "C" rm_status rm_cuda_formula(int formula, int format, int64_t n, double a, const void *x, const void *y,
+                                     const void *z, void *out, rm_cuda_stream stream) {
+  rm_formula_problem f = {formula,
+                          format,
+                          n,
+                          a,
+                          {},
+                          0,
+                          static_cast<const char *>(x),
+                          static_cast<const char *>(y),
+                          static_cast<const char *>(z),
                           static_cast<char *>(out)};
   const rm_status status = rm_formula_check(&f);
   if (status || n == 0) return status;

@@ -102,7 +102,16 @@ template <rm_term_kind kind, int by_g> rm_status each(const rm_pair_loss &f, rm_
 extern "C" rm_status rm_cuda_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x,
                                              ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, void *out,
                                              ptrdiff_t stride_out, rm_cuda_stream stream) {
-  rm_pair_loss f = {loss, format, reduction, p, n, {}, rm_single_row(x, stride_x), rm_single_row(y, stride_y), rm_single_row(out, stride_out), RM_TERM_SQUARE};
+  rm_pair_loss f = {loss,
+                    format,
+                    reduction,
+                    p,
+                    n,
+                    {},
+                    rm_single_row(x, stride_x),
+                    rm_single_row(y, stride_y),
+                    rm_single_row(out, stride_out),
+                    RM_TERM_SQUARE};
   const rm_status status = rm_pair_loss_check(&f);
   const bool none = reduction == RM_REDUCTION_NONE;
   if (status || (n == 0 && none)) return status;
@@ -116,7 +125,16 @@ extern "C" rm_status rm_cuda_regression_loss_backward(int loss, double p, int fo
                                                       ptrdiff_t stride_g, const void *x, ptrdiff_t stride_x, const void *y,
                                                       ptrdiff_t stride_y, void *dx, ptrdiff_t stride_dx,
                                                       rm_cuda_stream stream) {
-  rm_pair_loss f = {loss, format, reduction, p, n, rm_single_row(g, stride_g), rm_single_row(x, stride_x), rm_single_row(y, stride_y), rm_single_row(dx, stride_dx), RM_TERM_SQUARE};
+  rm_pair_loss f = {loss,
+                    format,
+                    reduction,
+                    p,
+                    n,
+                    rm_single_row(g, stride_g),
+                    rm_single_row(x, stride_x),
+                    rm_single_row(y, stride_y),
+                    rm_single_row(dx, stride_dx),
+                    RM_TERM_SQUARE};
   const rm_status status = rm_pair_gradient_check(&f);
   if (status || n == 0) return status;
   return f.kind == RM_TERM_CLAMPED ? each<RM_TERM_CLAMPED, 1>(f, stream) : each<RM_TERM_SIGN, 1>(f, stream);

@@ -24,7 +24,8 @@ rm_status rm_pair_reduce(const rm_pair_loss &f, rm_superaccumulator *parts, int 
 
 rm_status rm_nll_accurate(const rm_nll &f, const rm_undecided_set &undecided, cudaStream_t stream);
 /* Likewise, from the sums of losses and of weights. */
-rm_status rm_nll_reduce(const rm_nll &f, rm_superaccumulator *sums, rm_superaccumulator *weights, int blocks, cudaStream_t stream);
+rm_status rm_nll_reduce(const rm_nll &f, rm_superaccumulator *sums, rm_superaccumulator *weights, int blocks,
+                        cudaStream_t stream);
 
 rm_status rm_bce_accurate(const rm_dd_loss &f, const rm_undecided_set &undecided, cudaStream_t stream);
 rm_status rm_bce_gradient_accurate(const rm_dd_loss &f, const rm_undecided_set &undecided, cudaStream_t stream);

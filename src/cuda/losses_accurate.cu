@@ -18,9 +18,7 @@ __global__ void pair_total_kernel(rm_pair_loss f, rm_superaccumulator *parts, in
   if (threadIdx.x != 0) return;
   big_begin(stack, RM_PAIR_STACK);
   rm_row_state state = {};
-  const uint64_t bits = f.n                                  ? rm_pair_total(&f, parts, &state)
-                        : f.reduction == RM_REDUCTION_MEAN ? rm_nan_bits(f.format)
-                                                           : 0;
+  const uint64_t bits = f.n ? rm_pair_total(&f, parts, &state) : f.reduction == RM_REDUCTION_MEAN ? rm_nan_bits(f.format) : 0;
   rm_write_bits(f.out.base, bits, f.format);
 }
 
@@ -51,7 +49,8 @@ rm_status rm_nll_accurate(const rm_nll &f, const rm_undecided_set &undecided, cu
   return accurate_elements<rm_nll, rm_nll_result>(f, RM_PAIR_STACK, undecided, stream);
 }
 
-rm_status rm_nll_reduce(const rm_nll &f, rm_superaccumulator *sums, rm_superaccumulator *weights, int blocks, cudaStream_t stream) {
+rm_status rm_nll_reduce(const rm_nll &f, rm_superaccumulator *sums, rm_superaccumulator *weights, int blocks,
+                        cudaStream_t stream) {
   const workspace stack(RM_PAIR_STACK, stream);
   if (!stack.data) return RM_ERR_DEVICE;
   RM_LAUNCH(nll_total_kernel, 1, RM_PARTS_MAX, stream, f, sums, weights, blocks, static_cast<char *>(stack.data));

@@ -26,31 +26,38 @@ rm_status strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view
 extern "C" {
 
 rm_status rm_cuda_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a, ptrdiff_t row_a, ptrdiff_t col_a,
-                                     const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias, ptrdiff_t stride_bias,
-                                     float *c, ptrdiff_t row_c, ptrdiff_t col_c, rm_cuda_stream stream) {
+                                     const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias,
+                                     ptrdiff_t stride_bias, float *c, ptrdiff_t row_c, ptrdiff_t col_c,
+                                     rm_cuda_stream stream) {
   rm_matmul_problem p = rm_problem_of(RM_FORMAT_F32, RM_NO_BATCH);
-  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c), stream);
+  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c),
+                 stream);
 }
 
 rm_status rm_cuda_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const double *a, ptrdiff_t row_a, ptrdiff_t col_a,
-                                     const double *b, ptrdiff_t row_b, ptrdiff_t col_b, const double *bias, ptrdiff_t stride_bias,
-                                     double *c, ptrdiff_t row_c, ptrdiff_t col_c, rm_cuda_stream stream) {
+                                     const double *b, ptrdiff_t row_b, ptrdiff_t col_b, const double *bias,
+                                     ptrdiff_t stride_bias, double *c, ptrdiff_t row_c, ptrdiff_t col_c,
+                                     rm_cuda_stream stream) {
   rm_matmul_problem p = rm_problem_of(RM_FORMAT_F64, RM_NO_BATCH);
-  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c), stream);
+  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c),
+                 stream);
 }
 
 rm_status rm_cuda_matmul_batched(int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k, const void *a,
-                                 ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b, ptrdiff_t next_b, ptrdiff_t row_b,
-                                 ptrdiff_t col_b, const void *bias, ptrdiff_t next_bias, ptrdiff_t stride_bias, void *c,
-                                 ptrdiff_t next_c, ptrdiff_t row_c, ptrdiff_t col_c, rm_cuda_stream stream) {
+                                 ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b, ptrdiff_t next_b,
+                                 ptrdiff_t row_b, ptrdiff_t col_b, const void *bias, ptrdiff_t next_bias,
+                                 ptrdiff_t stride_bias, void *c, ptrdiff_t next_c, ptrdiff_t row_c, ptrdiff_t col_c,
+                                 rm_cuda_stream stream) {
   rm_matmul_problem p;
   const rm_status status = rm_check_batch(&p, format, format_out, batch, next_a, next_b, next_bias, next_c);
   if (status) return status;
-  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c), stream);
+  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c),
+                 stream);
 }
 
-rm_status rm_cuda_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha, const void *a,
-                       int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc, rm_cuda_stream stream) {
+rm_status rm_cuda_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+                       const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc,
+                       rm_cuda_stream stream) {
   const rm_alpha_beta alpha_beta = {alpha, beta};
   const rm_dense_product d = {layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, nullptr, c, ldc};
   rm_matmul_problem p;

@@ -35,7 +35,8 @@ __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, bounded
   return !undecided;
 }
 
-template <int fmt> __global__ void __launch_bounds__(RM_T_THREADS) b64_tiles(const __grid_constant__ device_problem d, tiling tiles) {
+template <int fmt>
+__global__ void __launch_bounds__(RM_T_THREADS) b64_tiles(const __grid_constant__ device_problem d, tiling tiles) {
   __shared__ side a, b;
   __shared__ double norms[2 * RM_T];
   for (int64_t index = blockIdx.x; index < tiles.count; index += gridDim.x) {
@@ -63,7 +64,8 @@ template <int fmt> __global__ void __launch_bounds__(RM_T_THREADS) b64_tiles(con
 }
 
 template <int fmt>
-__global__ void __launch_bounds__(RM_D_THREADS, 1) dense_kernel(const __grid_constant__ device_problem d, dense_tiling tiles) {
+__global__ void __launch_bounds__(RM_D_THREADS, 1)
+    dense_kernel(const __grid_constant__ device_problem d, dense_tiling tiles) {
   __shared__ dense_piece piece[2];
   for (int64_t index = blockIdx.x; index < tiles.count; index += gridDim.x) {
     const tile at = dense_tile_of(tiles, index);
@@ -81,8 +83,10 @@ __global__ void __launch_bounds__(RM_D_THREADS, 1) dense_kernel(const __grid_con
 template <int fmt> void dense(const device_problem &d, dense_tiling t, cudaStream_t s) {
   const rm_matmul_problem &p = d.p;
   const int64_t vectors = p.batch * (p.m + p.n), blocks = vectors < 65536 ? vectors : 65536;
-  RM_LAUNCH(dense_norms<fmt>, blocks, RM_D_THREADS, s, p.a, t.a, d.a_aligned, p.m, p.k, p.batch, p.next_a, t.norms, p.m + p.n);
-  RM_LAUNCH(dense_norms<fmt>, blocks, RM_D_THREADS, s, p.b, t.b, d.b_aligned, p.n, p.k, p.batch, p.next_b, t.norms + p.m, p.m + p.n);
+  RM_LAUNCH(dense_norms<fmt>, blocks, RM_D_THREADS, s, p.a, t.a, d.a_aligned, p.m, p.k, p.batch, p.next_a, t.norms,
+            p.m + p.n);
+  RM_LAUNCH(dense_norms<fmt>, blocks, RM_D_THREADS, s, p.b, t.b, d.b_aligned, p.n, p.k, p.batch, p.next_b, t.norms + p.m,
+            p.m + p.n);
   RM_LAUNCH(dense_kernel<fmt>, t.count < INT32_MAX ? t.count : INT32_MAX, RM_D_THREADS, s, d, t);
 }
 
@@ -108,8 +112,10 @@ __device__ void resolve(const rm_matmul_problem &p, int64_t r, int64_t c) {
   rm_resolver resolver = {};
   resolver.p = &p, resolver.block = &block, resolver.rows = &row, resolver.cols = &col, resolver.tiers = &tiers;
   char *at = address_in_c(p, r, c);
-  rm_write_bits(at, p.alpha_beta ? rm_resolve_alpha_beta_f32(&resolver, 0, 0, e.err, rm_read_bits(at, p.out_fmt))
-                              : rm_resolve_element_f32(&resolver, 0, 0, e.c, e.err, e.bias), p.out_fmt);
+  rm_write_bits(at,
+                p.alpha_beta ? rm_resolve_alpha_beta_f32(&resolver, 0, 0, e.err, rm_read_bits(at, p.out_fmt))
+                             : rm_resolve_element_f32(&resolver, 0, 0, e.c, e.err, e.bias),
+                p.out_fmt);
 }
 
 __global__ void b64_accurate(const __grid_constant__ device_problem d, const uint32_t *undecided, int64_t words) {
@@ -128,8 +134,13 @@ rm_status rm_cuda_matmul_b64(const rm_matmul_problem *p, rm_cuda_stream stream) 
       [=, &norms](const device_problem &d, const tiling &t, int64_t blocks) {
         if (is_dense) {
           const rm_matmul_problem &q = d.p;
-          dense_tiling tiles = {(q.m + RM_D_ROWS - 1) / RM_D_ROWS, (q.n + RM_D_COLS - 1) / RM_D_COLS, 0, t.undecided,
-                                static_cast<double *>(norms.data), dense_side_of(q.a, q.next_a, q.fmt), dense_side_of(q.b, q.next_b, q.fmt)};
+          dense_tiling tiles = {(q.m + RM_D_ROWS - 1) / RM_D_ROWS,
+                                (q.n + RM_D_COLS - 1) / RM_D_COLS,
+                                0,
+                                t.undecided,
+                                static_cast<double *>(norms.data),
+                                dense_side_of(q.a, q.next_a, q.fmt),
+                                dense_side_of(q.b, q.next_b, q.fmt)};
           tiles.count = tiles.rows * tiles.cols * q.batch;
           switch (q.fmt) {
             case RM_F16: return dense<RM_F16>(d, tiles, s);

@@ -44,7 +44,8 @@ __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, dd_sum 
       uint32_t flags = 0;
       uint64_t bits;
       const double old = p.alpha_beta->beta == 0.0 ? 0.0 : rm_read_element(at, RM_F64);
-      if (!rm_is_finite(v.hi) || !rm_alpha_beta_pair(p.alpha_beta, v, old, &v, &err) || !rm_decide_pair(v, err, 0.0, RM_F64, &bits, &flags))
+      if (!rm_is_finite(v.hi) || !rm_alpha_beta_pair(p.alpha_beta, v, old, &v, &err) ||
+          !rm_decide_pair(v, err, 0.0, RM_F64, &bits, &flags))
         return false;
       out = rm_from_bits64(bits);
     } else {
@@ -90,7 +91,9 @@ __global__ void dd_accurate(const __grid_constant__ device_problem d, const uint
   each_undecided_element(d, undecided, words, [](const rm_matmul_problem &p, int64_t r, int64_t c) {
     uint32_t flags = 0; /* a device has nowhere to raise them */
     char *at = address_in_c(p, r, c);
-    rm_write_bits(at, p.alpha_beta ? rm_exact_alpha_beta(&p, r, c, rm_read_bits(at, RM_F64), &flags) : rm_exact_element(&p, r, c, &flags),
+    rm_write_bits(at,
+                  p.alpha_beta ? rm_exact_alpha_beta(&p, r, c, rm_read_bits(at, RM_F64), &flags)
+                               : rm_exact_element(&p, r, c, &flags),
                   RM_F64);
   });
 }

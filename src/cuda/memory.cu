@@ -101,8 +101,9 @@ rm_status rm_cuda_copy(int size, int axes, const int64_t *shape, const void *x, 
   if (axes && !strides_out) return RM_STATUS(RM_ERR_NULL, 7);
   if (axes > RM_COPIED_AXES) {
     for (int64_t i = 0; i < shape[0]; i++) {
-      const rm_status status = rm_cuda_copy(size, axes - 1, shape + 1, static_cast<const char *>(x) + i * strides_x[0],
-                                            strides_x + 1, static_cast<char *>(out) + i * strides_out[0], strides_out + 1, stream);
+      const rm_status status =
+          rm_cuda_copy(size, axes - 1, shape + 1, static_cast<const char *>(x) + i * strides_x[0], strides_x + 1,
+                       static_cast<char *>(out) + i * strides_out[0], strides_out + 1, stream);
       if (status) return status;
     }
     return RM_OK;

@@ -93,7 +93,8 @@ extern "C" rm_status rm_cuda_nll_loss_backward(int format, const rm_cross_entrop
   const cudaStream_t s = static_cast<cudaStream_t>(stream);
   const nll_memory memory(&f, s);
   if (!memory.divisor) return RM_ERR_DEVICE;
-  if (f.p.reduction != RM_REDUCTION_MEAN) return each_element<rm_nll, rm_nll_result>(f, f.p.rows * f.p.n, rm_nll_accurate, stream);
+  if (f.p.reduction != RM_REDUCTION_MEAN)
+    return each_element<rm_nll, rm_nll_result>(f, f.p.rows * f.p.n, rm_nll_accurate, stream);
   const partial_sums weights(nll_weights{f, f.p.rows}, s);
   if (!weights.parts) return RM_ERR_DEVICE;
   RM_LAUNCH(divisor_kernel, 1, RM_PARTS_MAX, s, memory.divisor, weights.parts, weights.blocks);

@@ -14,7 +14,8 @@ rm_status rm_norm_gradient_accurate(const rm_norm_problem &f, const rm_undecided
 
 /* The gradient with respect to weights: statistics of sets; weights of their blocks, or of all of a set; weights of
  * columns. */
-rm_status rm_norm_weight_statistics_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided, cudaStream_t stream);
+rm_status rm_norm_weight_statistics_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided,
+                                             cudaStream_t stream);
 rm_status rm_norm_weight_channel_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided, cudaStream_t stream);
 rm_status rm_norm_columns_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided, cudaStream_t stream);
 

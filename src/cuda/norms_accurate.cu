@@ -13,10 +13,12 @@
 enum { RM_NORM_STACK = 128 << 10, RM_WEIGHT_STACK = RM_NORM_STACK + (48 << 10) }; /* a weight's groups of parts */
 
 rm_status rm_norm_accurate(const rm_norm_problem &f, const rm_undecided_set &undecided, cudaStream_t stream) {
-  return accurate_rows<rm_norm_problem, rm_norm_forward_set>(f, undecided.n, f.outer * f.inner, 3, RM_NORM_STACK, undecided, stream);
+  return accurate_rows<rm_norm_problem, rm_norm_forward_set>(f, undecided.n, f.outer * f.inner, 3, RM_NORM_STACK, undecided,
+                                                             stream);
 }
 rm_status rm_norm_gradient_accurate(const rm_norm_problem &f, const rm_undecided_set &undecided, cudaStream_t stream) {
-  return accurate_rows<rm_norm_problem, rm_norm_backward_set>(f, undecided.n, f.outer * f.inner, 4, RM_NORM_STACK, undecided, stream);
+  return accurate_rows<rm_norm_problem, rm_norm_backward_set>(f, undecided.n, f.outer * f.inner, 4, RM_NORM_STACK, undecided,
+                                                              stream);
 }
 
 namespace {
@@ -29,11 +31,14 @@ RM_STATIC void finish_column(const void *operation, int64_t i, rm_row_state *sta
 
 } // namespace
 
-rm_status rm_norm_weight_statistics_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided, cudaStream_t stream) {
-  return accurate_rows<rm_norm_weights, rm_norm_weight_statistics>(w, undecided.n, w.f.outer * w.f.inner, 4, RM_NORM_STACK, undecided, stream);
+rm_status rm_norm_weight_statistics_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided,
+                                             cudaStream_t stream) {
+  return accurate_rows<rm_norm_weights, rm_norm_weight_statistics>(w, undecided.n, w.f.outer * w.f.inner, 4, RM_NORM_STACK,
+                                                                   undecided, stream);
 }
 rm_status rm_norm_weight_channel_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided, cudaStream_t stream) {
-  return accurate_rows<rm_norm_weights, rm_norm_weight_channel>(w, undecided.n, w.f.outer * w.f.inner, 4, RM_WEIGHT_STACK, undecided, stream);
+  return accurate_rows<rm_norm_weights, rm_norm_weight_channel>(w, undecided.n, w.f.outer * w.f.inner, 4, RM_WEIGHT_STACK,
+                                                                undecided, stream);
 }
 rm_status rm_norm_columns_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided, cudaStream_t stream) {
   return accurate_rows<rm_norm_weights, finish_column>(w, undecided.n, w.f.inner, 4, RM_WEIGHT_STACK, undecided, stream);

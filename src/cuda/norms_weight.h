@@ -31,11 +31,13 @@ struct column_shares {
   }
 };
 
-template <int fmt> __global__ void shares_kernel(const __grid_constant__ rm_norm_weights w, column_shares shares, bool by_words) {
+template <int fmt>
+__global__ void shares_kernel(const __grid_constant__ rm_norm_weights w, column_shares shares, bool by_words) {
   const rm_norm_problem &f = w.f;
   const int64_t sets = f.sets[0] * f.sets[1], step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < shares.count * f.inner; i += step) {
-    const int64_t first = i / f.inner * shares.each, end = first + shares.each < sets ? first + shares.each : sets, k = i % f.inner;
+    const int64_t first = i / f.inner * shares.each, end = first + shares.each < sets ? first + shares.each : sets,
+                  k = i % f.inner;
     double hi = 0.0, lo = 0.0, sum = 0.0, bound = 0.0;
     for (int64_t set = first; set < end; set++) {
       const rm_norm_statistics &t = w.statistics[set];
@@ -104,8 +106,8 @@ rm_status weights_of(const rm_norm_problem &f, rm_cuda_stream stream) {
   if (!work.data) return RM_ERR_DEVICE;
   rm_norm_statistics *const statistics = static_cast<rm_norm_statistics *>(work.data);
   const rm_norm_weights w = {f.format, f, statistics, reinterpret_cast<signed char *>(statistics + sets)};
-  const rm_status status =
-      each_row<rm_norm_weights, rm_norm_weight_statistics>(w, sets, f.outer * f.inner, 4, rm_norm_weight_statistics_accurate, stream);
+  const rm_status status = each_row<rm_norm_weights, rm_norm_weight_statistics>(w, sets, f.outer * f.inner, 4,
+                                                                                rm_norm_weight_statistics_accurate, stream);
   if (status) return status;
   if (f.w.inner) return by_columns(w, s);
   return each_row<rm_norm_weights, rm_norm_weight_channel>(w, rm_norm_weight_channels(&f), f.outer * f.inner, 4,

@@ -23,7 +23,8 @@ inline rm_optimizer optimizer_of(int kind, int format, int64_t n, void *p, const
   return o;
 }
 
-template <class T, int fmt, bool adam> __global__ void step_kernel(rm_optimizer o, rm_undecided_set undecided, bool by_words) {
+template <class T, int fmt, bool adam>
+__global__ void step_kernel(rm_optimizer o, rm_undecided_set undecided, bool by_words) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   const int coupled = o.decay != 0.0 && !o.decoupled;
   const int mode = adam ? o.w != nullptr : !o.m ? RM_PLAIN : o.nesterov ? RM_NESTEROV : RM_MOMENTUM;

@@ -27,8 +27,10 @@ __global__ void numbers_kernel(rm_draw_source s, int64_t n, int bits, const rm_d
     const rm_drawn mine = sorted[i];
     const uint64_t group = mine.draw >> (64 - bits);
     int64_t place = i;
-    for (int64_t k = i - 1; k >= 0 && sorted[k].draw >> (64 - bits) == group; k--) place -= rm_drawn_less(&s, &mine, sorted + k);
-    for (int64_t k = i + 1; k < n && sorted[k].draw >> (64 - bits) == group; k++) place += rm_drawn_less(&s, sorted + k, &mine);
+    for (int64_t k = i - 1; k >= 0 && sorted[k].draw >> (64 - bits) == group; k--)
+      place -= rm_drawn_less(&s, &mine, sorted + k);
+    for (int64_t k = i + 1; k < n && sorted[k].draw >> (64 - bits) == group; k++)
+      place += rm_drawn_less(&s, sorted + k, &mine);
     element<int64_t>::store(out + place * stride, mine.number, by_words);
   }
 }
@@ -57,6 +59,7 @@ extern "C" rm_status rm_cuda_random_permutation(uint64_t seed, uint64_t stream, 
   const int bits = leading_bits(n);
   RM_LAUNCH(draws_kernel, blocks_for(n), RM_BLOCK, q, s, n, a);
   const rm_drawn *const sorted = radix_sort(n, bits, a, a + n, static_cast<sort_count *>(counts.data), q);
-  RM_LAUNCH(numbers_kernel, blocks_for(n), RM_BLOCK, q, s, n, bits, sorted, problem.out, problem.stride, aligned<int64_t>(problem.out, problem.stride));
+  RM_LAUNCH(numbers_kernel, blocks_for(n), RM_BLOCK, q, s, n, bits, sorted, problem.out, problem.stride,
+            aligned<int64_t>(problem.out, problem.stride));
   return launched();
 }

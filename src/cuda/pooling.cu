@@ -65,7 +65,9 @@ template <int fmt> __global__ void max_kernel(const __grid_constant__ rm_pool_pr
   }
 }
 
-template <int fmt> __global__ void average_kernel(const __grid_constant__ rm_pool_problem f, int64_t n, rm_undecided_set undecided, alignments by_words) {
+template <int fmt>
+__global__ void average_kernel(const __grid_constant__ rm_pool_problem f, int64_t n, rm_undecided_set undecided,
+                               alignments by_words) {
   typedef typename bits_of<fmt>::type T;
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
@@ -88,10 +90,8 @@ template <int fmt> __global__ void average_kernel(const __grid_constant__ rm_poo
       rm_pool_quotients_dd_ball(&v, &w, 0, 0);
       known = rm_dd_ball_round(&v, fmt, RM_NEAREST, &state.flags, &bits);
     }
-    if (known)
-      element<T>::store(result.y, static_cast<T>(bits), by_words.y);
-    else
-      undecided.add(i);
+    if (known) element<T>::store(result.y, static_cast<T>(bits), by_words.y);
+    else undecided.add(i);
   }
 }
 
@@ -137,7 +137,8 @@ rm_status run(const rm_pool_call &call, rm_cuda_stream stream) {
 extern "C" {
 
 rm_status rm_cuda_max_pool(int format, const rm_pool *pool, const void *x, const ptrdiff_t *strides_x, void *y,
-                           const ptrdiff_t *strides_y, int64_t *index, const ptrdiff_t *strides_index, rm_cuda_stream stream) {
+                           const ptrdiff_t *strides_y, int64_t *index, const ptrdiff_t *strides_index,
+                           rm_cuda_stream stream) {
   return run({format, 0, 0, 0, 0, pool, x, y, index, strides_x, strides_y, strides_index}, stream);
 }
 rm_status rm_cuda_avg_pool(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *x,
@@ -145,7 +146,8 @@ rm_status rm_cuda_avg_pool(int format, const rm_pool *pool, int include_pad, int
   return run({format, 1, 0, include_pad, divisor, pool, x, y, nullptr, strides_x, strides_y, nullptr}, stream);
 }
 rm_status rm_cuda_avg_pool_backward(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *g,
-                                    const ptrdiff_t *strides_g, void *gx, const ptrdiff_t *strides_gx, rm_cuda_stream stream) {
+                                    const ptrdiff_t *strides_g, void *gx, const ptrdiff_t *strides_gx,
+                                    rm_cuda_stream stream) {
   return run({format, 1, 1, include_pad, divisor, pool, g, gx, nullptr, strides_g, strides_gx, nullptr}, stream);
 }
 }

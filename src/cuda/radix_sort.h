@@ -77,7 +77,8 @@ __global__ void __launch_bounds__(RM_SORT_THREADS) digits_kernel(radix_pass p) {
     for (int i = static_cast<int>(threadIdx.x); i < p.tile_size(tile); i += RM_SORT_THREADS)
       atomicAdd(&count[p.digit(p.from[tile * RM_SORT_TILE + i])], 1u);
     __syncthreads();
-    for (int d = static_cast<int>(threadIdx.x); d < RM_SORT_DIGITS; d += RM_SORT_THREADS) p.count[d * p.tiles + tile] = count[d];
+    for (int d = static_cast<int>(threadIdx.x); d < RM_SORT_DIGITS; d += RM_SORT_THREADS)
+      p.count[d * p.tiles + tile] = count[d];
     __syncthreads();
   }
 }
@@ -87,7 +88,9 @@ __global__ void __launch_bounds__(RM_SORT_THREADS) tiles_kernel(radix_pass p) {
   const sort_count sum = to_sums_before(p.count + blockIdx.x * p.tiles, p.tiles);
   if (threadIdx.x == 0) p.begin[blockIdx.x] = sum;
 }
-__global__ void __launch_bounds__(RM_SORT_THREADS) begin_kernel(radix_pass p) { (void)to_sums_before(p.begin, RM_SORT_DIGITS); }
+__global__ void __launch_bounds__(RM_SORT_THREADS) begin_kernel(radix_pass p) {
+  (void)to_sums_before(p.begin, RM_SORT_DIGITS);
+}
 
 /* Sorts a tile by half of its digit, stably; each thread has RM_SORT_ITEMS neighbours. Items beyond the end have digits of
  * all ones and stay last. */

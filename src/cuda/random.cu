@@ -7,12 +7,12 @@
 
 namespace {
 
-#define RM_MAKERS(fmt, FMT)                                                                                                  \
-  RM_FN uint32_t make_uniform_##fmt(const rm_random_problem *problem, int64_t, int n, const char *random, char *out) {       \
-    return rm_make_uniform(problem, n, random, out, FMT);                                                                    \
-  }                                                                                                                          \
-  RM_FN uint32_t make_dropout_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {  \
-    return rm_make_dropout(problem, from, n, random, out, FMT);                                                              \
+#define RM_MAKERS(fmt, FMT)                                                                                                 \
+  RM_FN uint32_t make_uniform_##fmt(const rm_random_problem *problem, int64_t, int n, const char *random, char *out) {      \
+    return rm_make_uniform(problem, n, random, out, FMT);                                                                   \
+  }                                                                                                                         \
+  RM_FN uint32_t make_dropout_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) { \
+    return rm_make_dropout(problem, from, n, random, out, FMT);                                                             \
   }
 RM_MAKERS(f16, RM_F16)
 RM_MAKERS(bf16, RM_BF16)

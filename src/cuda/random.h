@@ -43,12 +43,12 @@ rm_status draw(const rm_random_problem &problem, int64_t n, rm_cuda_stream queue
 } // namespace
 
 /* Returns from a launcher by the maker make_<name>_<fmt>; an element below binary64 takes `width` bytes of randomness. */
-#define RM_DRAW_FORMAT(name, width)                                                                                          \
-  switch (format) {                                                                                                          \
-    case RM_F16: return draw<uint16_t, width, make_##name##_f16>(problem, n, queue);                                         \
-    case RM_BF16: return draw<uint16_t, width, make_##name##_bf16>(problem, n, queue);                                       \
-    case RM_F32: return draw<float, width, make_##name##_f32>(problem, n, queue);                                            \
-    default: return draw<double, 8, make_##name##_f64>(problem, n, queue);                                                   \
+#define RM_DRAW_FORMAT(name, width)                                                    \
+  switch (format) {                                                                    \
+    case RM_F16: return draw<uint16_t, width, make_##name##_f16>(problem, n, queue);   \
+    case RM_BF16: return draw<uint16_t, width, make_##name##_bf16>(problem, n, queue); \
+    case RM_F32: return draw<float, width, make_##name##_f32>(problem, n, queue);      \
+    default: return draw<double, 8, make_##name##_f64>(problem, n, queue);             \
   }
 
 #endif

@@ -13,7 +13,8 @@ namespace {
   RM_LONG uint32_t make_normal_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) { \
     return rm_make_normal(problem, from, n, random, out, FMT);                                                               \
   }                                                                                                                          \
-  RM_LONG uint32_t make_truncated_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {      \
+  RM_LONG uint32_t make_truncated_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random,           \
+                                        char *out) {                                                                         \
     return rm_make_truncated(problem, from, n, random, out, FMT);                                                            \
   }
 RM_MAKERS(f16, RM_F16)

@@ -22,7 +22,8 @@ struct retry_part {
 };
 
 /* The bits of an element from the parts of all lanes; false where it stays undecided. */
-__device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t c, const retry_part *part, const char *at, uint64_t *bits) {
+__device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t c, const retry_part *part, const char *at,
+                                  uint64_t *bits) {
   double bias = 0.0, plain = 0.0, row2 = 0.0, col2 = 0.0;
   int row_granule = RM_NO_GRANULE, col_granule = RM_NO_GRANULE;
   if (p.bias.base) bias = rm_read_element(p.bias.base + r * p.bias.row + c * p.bias.col, p.fmt);
@@ -44,11 +45,13 @@ __device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t
     if (rm_is_alpha_beta_infinity(p.alpha_beta, rm_is_finite(err), d, p.out_fmt, bits)) return true;
     if (p.k == 0) err2 = 0.0;
     return rm_is_finite(s.hi) && rm_alpha_beta_pair(p.alpha_beta, s, d, &v, &err2) &&
-           rm_decide_pair(v, err2, rm_alpha_beta_granule(p.alpha_beta, row_granule + col_granule, d), p.out_fmt, bits, &flags);
+           rm_decide_pair(v, err2, rm_alpha_beta_granule(p.alpha_beta, row_granule + col_granule, d), p.out_fmt, bits,
+                          &flags);
   }
   if (!rm_is_finite(plain)) { /* binary64 cannot overflow here; a NaN may come from an infinity times padding */
     if (rm_is_nan(plain) && (p.a.im2col || p.b.im2col)) return false;
-    *bits = rm_is_nan(plain) ? rm_nan_bits(p.out_fmt) : rm_infinity_bits(p.out_fmt) | (plain < 0.0 ? rm_sign_bit(p.out_fmt) : 0);
+    *bits =
+        rm_is_nan(plain) ? rm_nan_bits(p.out_fmt) : rm_infinity_bits(p.out_fmt) | (plain < 0.0 ? rm_sign_bit(p.out_fmt) : 0);
     return true;
   }
   if (rm_decide_sum_f32(s, err2, p.out_fmt, bits)) return true;

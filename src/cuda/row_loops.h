@@ -61,7 +61,9 @@ struct join_partial {
     return a;
   }
 };
-template <int count> struct row_sums { rm_row_sum sum[count]; };
+template <int count> struct row_sums {
+  rm_row_sum sum[count];
+};
 __device__ void add_to(rm_row_sum *sum, double x) {
   vf64 e;
   sum->hi = vf64_two_sum(sum->hi, x, &e);
@@ -101,10 +103,8 @@ template <bool listed, int op, int fmt> __device__ int64_t store_as(const rm_row
     if (!is_undecided) continue;
     if (fmt != RM_F32 && rm_row_decide(y, err, fmt, &bits))
       rm_write_bits(static_cast<char *>(s->out) + i * rm_size_of(fmt), bits, fmt);
-    else if (listed)
-      s->undecided[atomicAdd(count, 1u)] = i;
-    else
-      undecided++;
+    else if (listed) s->undecided[atomicAdd(count, 1u)] = i;
+    else undecided++;
   }
   if (!listed) return of_block<join_add>(undecided);
   block_sync();
@@ -163,7 +163,7 @@ __device__ inline void block_moments(int64_t n, const double *x, double shift, d
 }
 
 __device__ inline void block_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h,
-                               double *sums) {
+                                      double *sums) {
   double found[3];
   sums_of_row<3>(
       n,
@@ -203,15 +203,14 @@ template <bool listed> __device__ int64_t block_store(rm_row_operation op, const
 /* Stores n adjacent results of a format to elements with a stride. */
 __device__ void block_spread(const char *results, char *to, ptrdiff_t stride, int64_t n, int format) {
   const int size = rm_size_of(format);
-  const bool by_words = (reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(stride)) % static_cast<uintptr_t>(size) == 0;
+  const bool by_words =
+      (reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(stride)) % static_cast<uintptr_t>(size) == 0;
   block_sync();
   for (int64_t i = threadIdx.x; i < n; i += RM_ROW_THREADS) {
-    if (format == RM_F64)
-      element<double>::store(to + i * stride, element<double>::load(results + i * size, true), by_words);
+    if (format == RM_F64) element<double>::store(to + i * stride, element<double>::load(results + i * size, true), by_words);
     else if (format == RM_F32)
       element<float>::store(to + i * stride, element<float>::load(results + i * size, true), by_words);
-    else
-      element<uint16_t>::store(to + i * stride, element<uint16_t>::load(results + i * size, true), by_words);
+    else element<uint16_t>::store(to + i * stride, element<uint16_t>::load(results + i * size, true), by_words);
   }
 }
 

@@ -114,10 +114,8 @@ template <int tier, bool of_moments> struct conclusion {
       const rm_moment squares = {hi, lo, err};
       decided = f.f.divisor && rm_deviations_known(p.n, &f.moments[row].sum, mean, &squares, &hi, &lo, &err);
     }
-    if (decided && row_decide(f.f, hi, lo, err, f.format, &bits))
-      f.write(row, bits);
-    else
-      f.undecided.add(row);
+    if (decided && row_decide(f.f, hi, lo, err, f.format, &bits)) f.write(row, bits);
+    else f.undecided.add(row);
   }
 };
 
@@ -184,7 +182,8 @@ template <bool of_variance> __device__ void exactly(const row_function &f, int64
 }
 
 template <bool of_variance>
-__global__ void __launch_bounds__(SUM_THREADS, SUM_RESIDENT) exact_rows_kernel(row_function f, exact_plan plan, bool by_words) {
+__global__ void __launch_bounds__(SUM_THREADS, SUM_RESIDENT)
+    exact_rows_kernel(row_function f, exact_plan plan, bool by_words) {
   __shared__ counter digit[RM_ACC_DIGITS * EXACT_COPIES];
   __shared__ uint32_t classes;
   __shared__ rm_superaccumulator total[1 + of_variance];
@@ -233,7 +232,8 @@ __global__ void __launch_bounds__(SUM_THREADS, SUM_RESIDENT) exact_rows_kernel(r
 }
 
 /* The functions of sums that several blocks have added. */
-template <bool of_variance> __global__ void __launch_bounds__(TOTAL_BLOCK) exact_totals_kernel(row_function f, exact_plan plan) {
+template <bool of_variance>
+__global__ void __launch_bounds__(TOTAL_BLOCK) exact_totals_kernel(row_function f, exact_plan plan) {
   const int64_t count = static_cast<int64_t>(*f.undecided.count);
   for (int64_t k = static_cast<int64_t>(blockIdx.x) * TOTAL_BLOCK + threadIdx.x; k < count;
        k += static_cast<int64_t>(gridDim.x) * TOTAL_BLOCK)
@@ -242,10 +242,11 @@ template <bool of_variance> __global__ void __launch_bounds__(TOTAL_BLOCK) exact
 
 template <bool of_variance>
 void exact_rows(const row_function &f, const exact_plan &plan, bool by_words, cudaStream_t stream) {
-  RM_LAUNCH((exact_rows_kernel<of_variance>), no_more_than(f.s.rows * plan.splits, EXACT_BLOCKS), SUM_THREADS, stream, f, plan, by_words);
+  RM_LAUNCH((exact_rows_kernel<of_variance>), no_more_than(f.s.rows * plan.splits, EXACT_BLOCKS), SUM_THREADS, stream, f,
+            plan, by_words);
   if (plan.splits > 1)
-    RM_LAUNCH((exact_totals_kernel<of_variance>), no_more_than((f.s.rows + TOTAL_BLOCK - 1) / TOTAL_BLOCK, 8), TOTAL_BLOCK, stream, f,
-              plan);
+    RM_LAUNCH((exact_totals_kernel<of_variance>), no_more_than((f.s.rows + TOTAL_BLOCK - 1) / TOTAL_BLOCK, 8), TOTAL_BLOCK,
+              stream, f, plan);
 }
 
 template <int tier> void approximately(const row_function &f, const sum_plan &plan, rm_partial *parts, cudaStream_t stream) {
@@ -299,12 +300,9 @@ rm_status run(row_function f, rm_cuda_stream on) {
   f.undecided.row = reinterpret_cast<int64_t *>(at + parts);
   if (f.s.fmt == RM_F64 || f.format == RM_F64) /* no plain sum decides a result in binary64 */
     approximately<1>(f, plan, part, stream);
-  else
-    approximately<0>(f, plan, part, stream);
-  if (f.s.n > 0 && f.of_variance)
-    exact_rows<true>(f, last, plan.access != BY_BYTES, stream);
-  else if (f.s.n > 0)
-    exact_rows<false>(f, last, plan.access != BY_BYTES, stream);
+  else approximately<0>(f, plan, part, stream);
+  if (f.s.n > 0 && f.of_variance) exact_rows<true>(f, last, plan.access != BY_BYTES, stream);
+  else if (f.s.n > 0) exact_rows<false>(f, last, plan.access != BY_BYTES, stream);
   return launched();
 }
 
@@ -314,13 +312,17 @@ sum_rows rows_of(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t r
 
 rm_status of_sums(int mean, int root, const sum_rows &s, int at_format, int format_out, void *out, ptrdiff_t stride_out,
                   rm_cuda_stream stream) {
-  const row_function f = {s, {mean && s.n > 0 ? static_cast<uint64_t>(s.n) : 1, 0, root}, 0, mean, format_out, static_cast<char *>(out),
-                          stride_out, {}, nullptr};
+  const row_function f = {s,          {mean && s.n > 0 ? static_cast<uint64_t>(s.n) : 1, 0, root},
+                          0,          mean,
+                          format_out, static_cast<char *>(out),
+                          stride_out, {},
+                          nullptr};
   const rm_status status = check_rows(f, at_format, at_format + 1);
   return status ? status : run(f, stream);
 }
 
-rm_status variances(int root, const sum_rows &s, int format_out, void *out, ptrdiff_t stride_out, double ddof, rm_cuda_stream stream) {
+rm_status variances(int root, const sum_rows &s, int format_out, void *out, ptrdiff_t stride_out, double ddof,
+                    rm_cuda_stream stream) {
   row_function f = {s, {}, 1, 1, format_out, static_cast<char *>(out), stride_out, {}, nullptr};
   const rm_status status = check_rows(f, 7, 8);
   if (status) return status;
@@ -332,33 +334,34 @@ rm_status variances(int root, const sum_rows &s, int format_out, void *out, ptrd
 
 extern "C" {
 
-rm_status rm_cuda_sum_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, int format_out,
-                           void *out, ptrdiff_t stride_out, rm_cuda_stream stream) {
+rm_status rm_cuda_sum_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
+                           int format_out, void *out, ptrdiff_t stride_out, rm_cuda_stream stream) {
   return of_sums(0, 0, rows_of(format_x, rows, n, x, row_x, stride_x), 7, format_out, out, stride_out, stream);
 }
-rm_status rm_cuda_mean_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, int format_out,
-                            void *out, ptrdiff_t stride_out, rm_cuda_stream stream) {
+rm_status rm_cuda_mean_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
+                            int format_out, void *out, ptrdiff_t stride_out, rm_cuda_stream stream) {
   return of_sums(1, 0, rows_of(format_x, rows, n, x, row_x, stride_x), 7, format_out, out, stride_out, stream);
 }
-rm_status rm_cuda_norm_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, int format_out,
-                            void *out, ptrdiff_t stride_out, rm_cuda_stream stream) {
+rm_status rm_cuda_norm_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
+                            int format_out, void *out, ptrdiff_t stride_out, rm_cuda_stream stream) {
   sum_rows s = rows_of(format_x, rows, n, x, row_x, stride_x);
   s.y = s.x, s.row_y = row_x, s.sy = stride_x;
   return of_sums(0, 1, s, 7, format_out, out, stride_out, stream);
 }
-rm_status rm_cuda_dot_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, const void *y,
-                           ptrdiff_t row_y, ptrdiff_t stride_y, int format_out, void *out, ptrdiff_t stride_out, rm_cuda_stream stream) {
+rm_status rm_cuda_dot_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
+                           const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, int format_out, void *out,
+                           ptrdiff_t stride_out, rm_cuda_stream stream) {
   sum_rows s = rows_of(format_x, rows, n, x, row_x, stride_x);
   if (rows > 0 && n > 0 && x && !y) return RM_STATUS(RM_ERR_NULL, 7);
   s.y = static_cast<const char *>(y), s.row_y = row_y, s.sy = stride_y;
   return of_sums(0, 0, s, 10, format_out, out, stride_out, stream);
 }
-rm_status rm_cuda_var_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, int format_out,
-                           void *out, ptrdiff_t stride_out, double ddof, rm_cuda_stream stream) {
+rm_status rm_cuda_var_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
+                           int format_out, void *out, ptrdiff_t stride_out, double ddof, rm_cuda_stream stream) {
   return variances(0, rows_of(format_x, rows, n, x, row_x, stride_x), format_out, out, stride_out, ddof, stream);
 }
-rm_status rm_cuda_std_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, int format_out,
-                           void *out, ptrdiff_t stride_out, double ddof, rm_cuda_stream stream) {
+rm_status rm_cuda_std_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
+                           int format_out, void *out, ptrdiff_t stride_out, double ddof, rm_cuda_stream stream) {
   return variances(1, rows_of(format_x, rows, n, x, row_x, stride_x), format_out, out, stride_out, ddof, stream);
 }
 }

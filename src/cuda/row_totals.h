@@ -27,9 +27,10 @@ namespace {
 #endif
 enum {
   SUM_THREADS = RM_CFG_ROW_THREADS,
-  SUM_RESIDENT = 3,             /* resident blocks of a multiprocessor: enough threads to hide the latency of memory, with enough registers each */
+  SUM_RESIDENT =
+      3, /* resident blocks of a multiprocessor: enough threads to hide the latency of memory, with enough registers each */
   SUM_ACROSS = SUM_THREADS / 8, /* rows side by side that are read together */
-  SUM_BLOCKS = 2048             /* rows are split until there are about so many */
+  SUM_BLOCKS = 2048 /* rows are split until there are about so many */
 };
 
 enum sum_kind { OF_TERMS, OF_PRODUCTS, OF_DEVIATIONS };
@@ -57,12 +58,12 @@ struct sum_plan {
   explicit sum_plan(const sum_rows &s) {
     const auto size = [](ptrdiff_t d) { return d < 0 ? -static_cast<uint64_t>(d) : static_cast<uint64_t>(d); };
     const int chain = s.fmt == RM_F64 ? SUM_CHAIN_F64 : SUM_CHAIN, width = s.fmt == RM_F64 ? 8 : s.fmt == RM_F32 ? 4 : 2;
-    const uintptr_t addresses = reinterpret_cast<uintptr_t>(s.x) | reinterpret_cast<uintptr_t>(s.y) | size(s.sx) | size(s.sy) |
-                             (s.rows > 1 ? size(s.row_x) | size(s.row_y) : 0);
+    const uintptr_t addresses = reinterpret_cast<uintptr_t>(s.x) | reinterpret_cast<uintptr_t>(s.y) | size(s.sx) |
+                                size(s.sy) | (s.rows > 1 ? size(s.row_x) | size(s.row_y) : 0);
     const uintptr_t rows_at = reinterpret_cast<uintptr_t>(s.x) | reinterpret_cast<uintptr_t>(s.y) |
                               (s.rows > 1 ? size(s.row_x) | size(s.row_y) : 0);
     access = s.sx == width && (!s.y || s.sy == width) && rows_at % sizeof(packed_elements) == 0 ? PACKED
-             : addresses % static_cast<uintptr_t>(width) == 0                                     ? BY_WORDS
+             : addresses % static_cast<uintptr_t>(width) == 0                                   ? BY_WORDS
                                                                                                 : BY_BYTES;
     rows_first = s.rows > 1 && s.n > 1 && size(s.row_x) < size(s.sx);
     const int64_t worth = rows_first ? (s.n + 7) / 8 : (s.n + chain - 1) / chain;
@@ -119,7 +120,8 @@ template <int fmt, sum_kind kind, bool compensated> struct thread_sum {
 
 /* Adds the terms from begin to end of a row that belong to one of its lanes. A few loads are issued before their additions, to hide their latency. */
 template <int fmt, sum_kind kind, bool compensated>
-__device__ rm_partial sum_of_lane(const sum_plan &plan, const rm_sum_problem &p, int64_t begin, int64_t end, int lane, double shift) {
+__device__ rm_partial sum_of_lane(const sum_plan &plan, const rm_sum_problem &p, int64_t begin, int64_t end, int lane,
+                                  double shift) {
   constexpr int width = fmt == RM_F64 ? 8 : fmt == RM_F32 ? 4 : 2, chain = fmt == RM_F64 ? SUM_CHAIN_F64 : SUM_CHAIN;
   constexpr int pack = static_cast<int>(sizeof(packed_elements)) / width, packs = 4, words = 8;
   static_assert(chain % (packs * pack) == 0 && chain % words == 0, "whole chains");
@@ -142,7 +144,8 @@ __device__ rm_partial sum_of_lane(const sum_plan &plan, const rm_sum_problem &p,
         for (int k = 0; k < packs; k++) {
           if (i + k * lanes * pack >= whole) continue;
           RM_UNROLL
-          for (int j = 0; j < pack; j++) sum.add(element_of(a[k], fmt, j), kind == OF_PRODUCTS ? element_of(b[k], fmt, j) : 0.0);
+          for (int j = 0; j < pack; j++)
+            sum.add(element_of(a[k], fmt, j), kind == OF_PRODUCTS ? element_of(b[k], fmt, j) : 0.0);
         }
       }
       sum.end_chain();
@@ -192,10 +195,12 @@ __device__ inline void join_lanes(rm_partial *part, rm_partial mine, int lane, i
 
 /* Gives each row's sum to conclude(row, sum), or stores it in `parts` where rows are split. */
 template <int fmt, sum_kind kind, bool compensated, class F>
-__global__ void __launch_bounds__(SUM_THREADS, kind == OF_PRODUCTS ? 2 : SUM_RESIDENT) row_parts_kernel(sum_rows s, sum_plan plan, rm_partial *parts, F conclude) {
+__global__ void __launch_bounds__(SUM_THREADS, kind == OF_PRODUCTS ? 2 : SUM_RESIDENT)
+    row_parts_kernel(sum_rows s, sum_plan plan, rm_partial *parts, F conclude) {
   __shared__ rm_partial part[SUM_THREADS];
   const int t = static_cast<int>(threadIdx.x);
-  const int in_group = plan.rows_first ? t % plan.across : t / plan.lanes, lane = plan.rows_first ? t / plan.across : t % plan.lanes;
+  const int in_group = plan.rows_first ? t % plan.across : t / plan.lanes,
+            lane = plan.rows_first ? t / plan.across : t % plan.lanes;
   for (int64_t item = blockIdx.x; item < plan.groups * plan.splits; item += gridDim.x) {
     const int64_t group = item / plan.splits, split = item % plan.splits, row = group * plan.across + in_group;
     rm_partial mine = {0.0, 0.0, 0.0, RM_CHAIN};
@@ -208,15 +213,14 @@ __global__ void __launch_bounds__(SUM_THREADS, kind == OF_PRODUCTS ? 2 : SUM_RES
     const int64_t mine_to_end = group * plan.across + t;
     if (t >= plan.across || mine_to_end >= s.rows) continue;
     const rm_partial sum = part[plan.rows_first ? t : t * plan.lanes];
-    if (plan.splits > 1)
-      parts[mine_to_end * plan.splits + split] = sum;
-    else
-      conclude(mine_to_end, sum);
+    if (plan.splits > 1) parts[mine_to_end * plan.splits + split] = sum;
+    else conclude(mine_to_end, sum);
   }
 }
 
 template <class F>
-__global__ void __launch_bounds__(SUM_THREADS) row_join_kernel(int64_t rows, int64_t splits, const rm_partial *parts, F conclude) {
+__global__ void __launch_bounds__(SUM_THREADS)
+    row_join_kernel(int64_t rows, int64_t splits, const rm_partial *parts, F conclude) {
   __shared__ rm_partial part[SUM_THREADS];
   const int t = static_cast<int>(threadIdx.x);
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -231,8 +235,8 @@ inline int64_t no_more_than(int64_t n, int64_t limit) { return n < limit ? n : l
 
 template <int fmt, sum_kind kind, bool compensated, class F>
 void row_totals_of(const sum_rows &s, const sum_plan &plan, rm_partial *parts, const F &conclude, cudaStream_t stream) {
-  RM_LAUNCH((row_parts_kernel<fmt, kind, compensated, F>), no_more_than(plan.items(), 1 << 20), SUM_THREADS, stream, s, plan, parts,
-            conclude);
+  RM_LAUNCH((row_parts_kernel<fmt, kind, compensated, F>), no_more_than(plan.items(), 1 << 20), SUM_THREADS, stream, s, plan,
+            parts, conclude);
   if (plan.splits > 1)
     RM_LAUNCH((row_join_kernel<F>), no_more_than(s.rows, 1 << 16), SUM_THREADS, stream, s.rows, plan.splits, parts, conclude);
 }

@@ -33,7 +33,8 @@ struct row_memory {
   __device__ rm_row_state state(int64_t worker) const {
     double *work = reinterpret_cast<double *>(base + worker * each);
     rm_row_state s = {};
-    s.work = work, s.undecided = reinterpret_cast<int64_t *>(work + pitch * (buffers + 1)), s.pitch = static_cast<size_t>(pitch);
+    s.work = work, s.undecided = reinterpret_cast<int64_t *>(work + pitch * (buffers + 1)),
+    s.pitch = static_cast<size_t>(pitch);
     s.buffers = buffers;
     return s;
   }

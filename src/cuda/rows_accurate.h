@@ -75,7 +75,8 @@ struct join_dd_ball {
 #if defined(RM_SHARED_EXPONENTIALS) /* a file whose rows have sums of exponentials: nn/rows/exp_row.inc follows */
 #define RM_IS_dd_ball 1 /* of the numbers of a formula, those whose sums the threads share */
 #define RM_IS_ball 0
-RM_FORMULA int rm_exp_row_some_dd_ball(rm_dd_ball *sum, const rm_exp_row *r, int64_t skip, double least, int limbs, int64_t first, int64_t step);
+RM_FORMULA int rm_exp_row_some_dd_ball(rm_dd_ball *sum, const rm_exp_row *r, int64_t skip, double least, int limbs,
+                                       int64_t first, int64_t step);
 #endif
 
 namespace {
@@ -99,10 +100,8 @@ __device__ loop_result run_share() {
       const rm_terms x = {work.sum.x.base + first * work.sum.x.stride, work.sum.x.stride * RM_ROW_THREADS};
       const rm_terms y = {work.sum.y.base + first * work.sum.y.stride, work.sum.y.stride * RM_ROW_THREADS};
       rm_partial mine;
-      if (work.tier)
-        rm_compensated(n, x, work.sum.y.base ? y : none, work.sum.fmt, &mine);
-      else
-        rm_plain(n, x, work.sum.y.base ? y : none, work.sum.fmt, &mine);
+      if (work.tier) rm_compensated(n, x, work.sum.y.base ? y : none, work.sum.fmt, &mine);
+      else rm_plain(n, x, work.sum.y.base ? y : none, work.sum.fmt, &mine);
       r.sum = of_block<join_partial>(mine);
       break;
     }
@@ -163,7 +162,8 @@ RM_STATIC void rm_rows_moments(int64_t n, const double *x, double shift, double 
   const loop_result r = run_loop(LOOP_MOMENTS);
   *total = r.number[0], *square = r.number[1];
 }
-RM_STATIC void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
+RM_STATIC void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h,
+                                double *sums) {
   loop_arguments &t = block_arguments();
   t.n = n, t.g = g, t.w = w, t.x = x, t.shift = shift, t.out = h;
   const loop_result r = run_loop(LOOP_WEIGHTED);
@@ -185,7 +185,7 @@ RM_STATIC void rm_rows_sync() {}
 RM_FN int rm_row_defer(rm_row_state *) { return 0; }
 
 RM_HOST_EXTERN void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n,
-                             int format) {
+                                  int format) {
   loop_arguments &t = block_arguments();
   t.from = reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers)) + from * rm_size_of(format);
   t.to = rm_row_at(out, row), t.stride = out->stride, t.n = n, t.format = format;
@@ -211,7 +211,8 @@ RM_STATIC int rm_exp_row_shared(rm_dd_ball *sum, const rm_exp_row *r, int64_t sk
 namespace {
 
 template <class Operation, rm_row_fn *row>
-__global__ void __launch_bounds__(RM_ROW_THREADS) accurate_kernel(Operation f, row_memory memory, rm_undecided_set undecided, char *stacks, int64_t stack) {
+__global__ void __launch_bounds__(RM_ROW_THREADS)
+    accurate_kernel(Operation f, row_memory memory, rm_undecided_set undecided, char *stacks, int64_t stack) {
   lead([&] {
     rm_big_begin(stacks + blockIdx.x * stack, stack);
     rm_row_state state = memory.state(blockIdx.x);
@@ -220,13 +221,13 @@ __global__ void __launch_bounds__(RM_ROW_THREADS) accurate_kernel(Operation f, r
 }
 
 template <class Operation, rm_row_fn *row>
-rm_status accurate_rows(const Operation &f, int64_t rows, int64_t n, int buffers, int64_t stack, const rm_undecided_set &undecided,
-                       cudaStream_t stream) {
+rm_status accurate_rows(const Operation &f, int64_t rows, int64_t n, int buffers, int64_t stack,
+                        const rm_undecided_set &undecided, cudaStream_t stream) {
   row_memory memory(n, buffers, rows < 256 ? rows : 256, RM_ROW_MEMORY - 256 * stack);
   const workspace work(memory.bytes(), stream), stacks(static_cast<size_t>(memory.workers * stack), stream);
   if (!memory.set(work) || !stacks.data) return RM_ERR_DEVICE;
-  RM_LAUNCH((accurate_kernel<Operation, row>), memory.workers, RM_ROW_THREADS, stream, f, memory, undecided, static_cast<char *>(stacks.data),
-            stack);
+  RM_LAUNCH((accurate_kernel<Operation, row>), memory.workers, RM_ROW_THREADS, stream, f, memory, undecided,
+            static_cast<char *>(stacks.data), stack);
   return launched();
 }
 

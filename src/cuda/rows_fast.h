@@ -5,11 +5,18 @@
 
 #include "row_loops.h"
 
-RM_STATIC void rm_rows_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) { block_load(n, x, stride, fmt, pad, to); }
+RM_STATIC void rm_rows_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) {
+  block_load(n, x, stride, fmt, pad, to);
+}
 RM_STATIC double rm_rows_max(int64_t n, const double *x) { return block_max(n, x); }
-RM_STATIC double rm_rows_exponentials(int64_t n, const double *x, double shift, double *e) { return block_exponentials(n, x, shift, e); }
-RM_STATIC void rm_rows_moments(int64_t n, const double *x, double shift, double *total, double *square) { block_moments(n, x, shift, total, square); }
-RM_STATIC void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
+RM_STATIC double rm_rows_exponentials(int64_t n, const double *x, double shift, double *e) {
+  return block_exponentials(n, x, shift, e);
+}
+RM_STATIC void rm_rows_moments(int64_t n, const double *x, double shift, double *total, double *square) {
+  block_moments(n, x, shift, total, square);
+}
+RM_STATIC void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h,
+                                double *sums) {
   block_weighted(n, g, w, x, shift, h, sums);
 }
 RM_STATIC void rm_rows_sync() { __syncthreads(); }
@@ -28,9 +35,9 @@ RM_FN int rm_row_defer(rm_row_state *s) {
 }
 
 RM_HOST_EXTERN void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n,
-                             int format) {
-  block_spread(reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers)) + from * rm_size_of(format), rm_row_at(out, row), out->stride, n,
-               format);
+                                  int format) {
+  block_spread(reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers)) + from * rm_size_of(format), rm_row_at(out, row),
+               out->stride, n, format);
 }
 
 /* The first tier alone, of formats below binary64, whose products are exact. */

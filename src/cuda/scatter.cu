@@ -37,8 +37,8 @@ struct scatter {
   bool index_aligned;
   int64_t many, max_rows; /* from so many contributions on a row has many; limit of the rows that have any */
   scatter_state *state;
-  counter *count;    /* of contributions to each row; then the place of the next one */
-  int64_t *terms;    /* contributions, those to one row together */
+  counter *count; /* of contributions to each row; then the place of the next one */
+  int64_t *terms; /* contributions, those to one row together */
   scatter_row *rows; /* with few of them from the front, with many from the back */
   __device__ int64_t index(int64_t i) const { return element<int64_t>::load(p.index + i * p.stride_index, index_aligned); }
   __device__ char *out(int64_t r, int64_t j) const { return p.out.base + r * p.out.row + j * p.out.col; }
@@ -50,10 +50,8 @@ __device__ int64_t all_threads() { return static_cast<int64_t>(gridDim.x) * bloc
 __global__ void count_kernel(scatter s) {
   for (int64_t i = this_thread(); i < s.p.n; i += all_threads()) {
     const int64_t r = s.index(i);
-    if (static_cast<uint64_t>(r) < static_cast<uint64_t>(s.p.rows))
-      atomicAdd(s.count + r, counter(1));
-    else
-      s.state->outside = 1;
+    if (static_cast<uint64_t>(r) < static_cast<uint64_t>(s.p.rows)) atomicAdd(s.count + r, counter(1));
+    else s.state->outside = 1;
   }
 }
 
@@ -94,7 +92,8 @@ template <int fmt> __global__ void few_kernel(scatter s) {
 
 __global__ void many_kernel(scatter s, rm_superaccumulator *parts) {
   if (s.state->outside) return;
-  rm_superaccumulator *const block = parts + static_cast<int64_t>(blockIdx.x) * RM_PARTS_BLOCK, *const mine = block + threadIdx.x;
+  rm_superaccumulator *const block = parts + static_cast<int64_t>(blockIdx.x) * RM_PARTS_BLOCK, *const mine =
+                                                                                                    block + threadIdx.x;
   for (int64_t e = blockIdx.x; e < static_cast<int64_t>(s.state->many) * s.p.cols; e += gridDim.x) {
     const scatter_row r = s.rows[s.max_rows - 1 - e / s.p.cols];
     const int64_t j = e % s.p.cols;
@@ -120,8 +119,8 @@ rm_status run(scatter &s, cudaStream_t stream) {
   s.many = RM_MANY_TERMS * (1 + p.cols / RM_PARTS_BLOCK); /* columns keep threads busy too */
   s.max_rows = min_of(p.rows, p.n);
   const size_t cleared = sizeof(scatter_state) + static_cast<size_t>(p.rows) * sizeof(counter);
-  const workspace work(cleared + static_cast<size_t>(p.n) * sizeof(int64_t) + static_cast<size_t>(s.max_rows) * sizeof(scatter_row),
-                       stream);
+  const workspace work(
+      cleared + static_cast<size_t>(p.n) * sizeof(int64_t) + static_cast<size_t>(s.max_rows) * sizeof(scatter_row), stream);
   const int64_t blocks = p.n < s.many ? 0 : min_of(RM_PARTS_MAX, p.n / s.many * p.cols);
   const workspace parts(static_cast<size_t>(blocks ? blocks : 1) * RM_PARTS_BLOCK * sizeof(rm_superaccumulator), stream);
   if (!work.data || !parts.data || cudaMemsetAsync(work.data, 0, cleared, stream) != cudaSuccess) return RM_ERR_DEVICE;
@@ -146,10 +145,19 @@ rm_status run(scatter &s, cudaStream_t stream) {
 }
 
 rm_status call(int add, int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
-               const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src, rm_cuda_stream stream) {
+               const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src,
+               rm_cuda_stream stream) {
   scatter s = {};
-  s.p = rm_scatter_problem{format, add, 0, rows, cols, n, {static_cast<char *>(out), row_out, col_out},
-                           {static_cast<char *>(const_cast<void *>(src)), row_src, col_src}, reinterpret_cast<const char *>(index), stride_index};
+  s.p = rm_scatter_problem{format,
+                           add,
+                           0,
+                           rows,
+                           cols,
+                           n,
+                           {static_cast<char *>(out), row_out, col_out},
+                           {static_cast<char *>(const_cast<void *>(src)), row_src, col_src},
+                           reinterpret_cast<const char *>(index),
+                           stride_index};
   const rm_status status = rm_scatter_check(&s.p);
   return status ? status : run(s, static_cast<cudaStream_t>(stream));
 }
@@ -158,15 +166,15 @@ rm_status call(int add, int format, int64_t rows, int64_t cols, void *out, ptrdi
 
 extern "C" {
 
-rm_status rm_cuda_index_add(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
-                            const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src,
-                            rm_cuda_stream stream) {
+rm_status rm_cuda_index_add(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
+                            int64_t n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
+                            ptrdiff_t col_src, rm_cuda_stream stream) {
   return call(1, format, rows, cols, out, row_out, col_out, n, index, stride_index, src, row_src, col_src, stream);
 }
 
-rm_status rm_cuda_segment_sum(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
-                              const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src,
-                              rm_cuda_stream stream) {
+rm_status rm_cuda_segment_sum(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
+                              int64_t n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
+                              ptrdiff_t col_src, rm_cuda_stream stream) {
   return call(0, format, rows, cols, out, row_out, col_out, n, index, stride_index, src, row_src, col_src, stream);
 }
 }

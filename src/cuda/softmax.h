@@ -9,6 +9,7 @@ extern "C" {
 }
 
 rm_status rm_softmax_accurate(const rm_softmax_problem &f, const rm_undecided_set &undecided, cudaStream_t stream);
-rm_status rm_softmax_gradient_accurate(const rm_softmax_gradient_problem &f, const rm_undecided_set &undecided, cudaStream_t stream);
+rm_status rm_softmax_gradient_accurate(const rm_softmax_gradient_problem &f, const rm_undecided_set &undecided,
+                                       cudaStream_t stream);
 
 #endif

@@ -15,6 +15,8 @@ enum { RM_SOFTMAX_STACK = 144 << 10 };
 rm_status rm_softmax_accurate(const rm_softmax_problem &f, const rm_undecided_set &undecided, cudaStream_t stream) {
   return accurate_rows<rm_softmax_problem, rm_softmax_row>(f, f.rows, f.n, 2, RM_SOFTMAX_STACK, undecided, stream);
 }
-rm_status rm_softmax_gradient_accurate(const rm_softmax_gradient_problem &f, const rm_undecided_set &undecided, cudaStream_t stream) {
-  return accurate_rows<rm_softmax_gradient_problem, rm_softmax_gradient_row>(f, f.rows, f.n, 3, RM_SOFTMAX_STACK, undecided, stream);
+rm_status rm_softmax_gradient_accurate(const rm_softmax_gradient_problem &f, const rm_undecided_set &undecided,
+                                       cudaStream_t stream) {
+  return accurate_rows<rm_softmax_gradient_problem, rm_softmax_gradient_row>(f, f.rows, f.n, 3, RM_SOFTMAX_STACK, undecided,
+                                                                             stream);
 }

@@ -37,8 +37,7 @@ rm_status function_of_sum(int root, int format_x, int64_t n, const void *x, ptrd
                           rm_cuda_stream stream) {
   const rm_status status = rm_statistic_check(format_x, n, x, format_out, out);
   if (status) return status;
-  const statistic s = {{root ? 1 : static_cast<uint64_t>(n), 0, root}, n, root, format_out,
-                       static_cast<char *>(out)};
+  const statistic s = {{root ? 1 : static_cast<uint64_t>(n), 0, root}, n, root, format_out, static_cast<char *>(out)};
   const char *at = static_cast<const char *>(x);
   partial_sums sum(terms{format_x, n, at, root ? at : nullptr, stride_x, stride_x}, static_cast<cudaStream_t>(stream));
   if (!sum.parts) return RM_ERR_DEVICE;
@@ -46,14 +45,15 @@ rm_status function_of_sum(int root, int format_x, int64_t n, const void *x, ptrd
   return launched();
 }
 
-rm_status variance(int root, int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out, double ddof,
-                   rm_cuda_stream stream) {
+rm_status variance(int root, int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
+                   double ddof, rm_cuda_stream stream) {
   statistic s = {{}, n, 0, format_out, static_cast<char *>(out)};
   const rm_status status = rm_variance_check(&s.function, root, format_x, n, x, format_out, out, ddof);
   if (status) return status;
   const char *at = static_cast<const char *>(x);
   const cudaStream_t on = static_cast<cudaStream_t>(stream);
-  partial_sums sum(terms{format_x, n, at, nullptr, stride_x, 0}, on), squares(terms{format_x, n, at, at, stride_x, stride_x}, on);
+  partial_sums sum(terms{format_x, n, at, nullptr, stride_x, 0}, on),
+      squares(terms{format_x, n, at, at, stride_x, stride_x}, on);
   if (!sum.parts || !squares.parts) return RM_ERR_DEVICE;
   RM_LAUNCH(statistic_kernel, 1, RM_PARTS_MAX, on, s, sum.parts, squares.parts, sum.blocks);
   return launched();

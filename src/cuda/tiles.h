@@ -29,7 +29,8 @@ enum {
   RM_WARP_COLS = 16,
   RM_ROW_PARTS = RM_WARP_ROWS / 8,
   RM_COL_PARTS = RM_WARP_COLS / 8,
-  RM_DEPTH = 16,      /* indices k in shared memory at a time; divides RM_KC, so that accumulation chains end where the bound says */
+  RM_DEPTH =
+      16, /* indices k in shared memory at a time; divides RM_KC, so that accumulation chains end where the bound says */
   RM_PITCH = RM_T + 4 /* 4 indices k of 8 vectors are in different banks */
 };
 static_assert(RM_KC % RM_DEPTH == 0, "a chain must end with a piece");
@@ -68,8 +69,8 @@ inline device_problem device_problem_of(const rm_matmul_problem *p) {
   if (q.alpha_beta) d.alpha_beta = *q.alpha_beta;
   d.a_aligned = on_words(q.a.base, q.next_a | axis_bytes(q.a.row_stride, q.a.k_stride, q.a.im2col), q.fmt);
   d.b_aligned = on_words(q.b.base, q.next_b | axis_bytes(q.b.row_stride, q.b.k_stride, q.b.im2col), q.fmt);
-  d.c_aligned = on_words(q.c.base, q.next_c | (q.c.rows ? bits_of(*q.c.rows) : q.c.row) | (q.c.cols ? bits_of(*q.c.cols) : q.c.col),
-                         q.out_fmt);
+  d.c_aligned = on_words(
+      q.c.base, q.next_c | (q.c.rows ? bits_of(*q.c.rows) : q.c.row) | (q.c.cols ? bits_of(*q.c.cols) : q.c.col), q.out_fmt);
   return d;
 }
 
@@ -120,12 +121,9 @@ __device__ inline void write(char *p, const char *bits, int size, bool is_aligne
   uint64_t d;
   uint32_t s;
   uint16_t h;
-  if (size == 8)
-    __builtin_memcpy(&d, bits, 8), element<uint64_t>::store(p, d, is_aligned);
-  else if (size == 4)
-    __builtin_memcpy(&s, bits, 4), element<uint32_t>::store(p, s, is_aligned);
-  else
-    __builtin_memcpy(&h, bits, 2), element<uint16_t>::store(p, h, is_aligned);
+  if (size == 8) __builtin_memcpy(&d, bits, 8), element<uint64_t>::store(p, d, is_aligned);
+  else if (size == 4) __builtin_memcpy(&s, bits, 4), element<uint32_t>::store(p, s, is_aligned);
+  else __builtin_memcpy(&h, bits, 2), element<uint16_t>::store(p, h, is_aligned);
 }
 
 /* One factor of a tile: T vectors, DEPTH indices k at a time. */
@@ -144,9 +142,11 @@ __device__ inline void find_indices(side &s, const rm_operand &o, int64_t k0, in
 
 /* Loads DEPTH indices from k0 on; what lies outside is zero. by_k: neighbours along k are nearer in memory than vectors. */
 template <int fmt>
-__device__ void load_piece(side &s, const rm_operand &o, int64_t first, int64_t vectors, int64_t k0, int64_t terms, bool is_aligned) {
-  const bool by_k = o.im2col ? !o.im2col->rows_adjacent
-                              : (o.k_stride < 0 ? -o.k_stride : o.k_stride) < (o.row_stride < 0 ? -o.row_stride : o.row_stride);
+__device__ void load_piece(side &s, const rm_operand &o, int64_t first, int64_t vectors, int64_t k0, int64_t terms,
+                           bool is_aligned) {
+  const bool by_k = o.im2col
+                        ? !o.im2col->rows_adjacent
+                        : (o.k_stride < 0 ? -o.k_stride : o.k_stride) < (o.row_stride < 0 ? -o.row_stride : o.row_stride);
   for (int e = static_cast<int>(threadIdx.x); e < RM_T * RM_DEPTH; e += RM_T_THREADS) {
     const int k = by_k ? e % RM_DEPTH : e / RM_T, l = by_k ? e / RM_DEPTH : e % RM_T;
     bool inside = first + l < vectors && k0 + k < terms;
@@ -253,7 +253,8 @@ __device__ inline double vector_element(const side &a, const side &b, int k) {
 }
 
 /* Calls f(problem, row, column) for this thread's share of the undecided elements. */
-template <class F> __device__ void each_undecided_element(const device_problem &d, const uint32_t *undecided, int64_t words, F f) {
+template <class F>
+__device__ void each_undecided_element(const device_problem &d, const uint32_t *undecided, int64_t words, F f) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x, product = d.p.m * d.p.n;
   for (int64_t w = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; w < words; w += step) {
     const uint32_t bits = undecided[w];
@@ -267,7 +268,8 @@ template <class F> __device__ void each_undecided_element(const device_problem &
 }
 
 /* Runs `tiles` and then `accurate` over a problem that is not empty. */
-template <class Tiles, class Accurate> rm_status run_tiles(const device_problem &d, cudaStream_t stream, Tiles tiles, Accurate accurate) {
+template <class Tiles, class Accurate>
+rm_status run_tiles(const device_problem &d, cudaStream_t stream, Tiles tiles, Accurate accurate) {
   const rm_matmul_problem &p = d.p;
   tiling t = {(p.m + RM_T - 1) / RM_T, (p.n + RM_T - 1) / RM_T, 0, nullptr};
   const __int128 elements = static_cast<__int128>(p.m) * p.n * p.batch;
@@ -275,7 +277,8 @@ template <class Tiles, class Accurate> rm_status run_tiles(const device_problem 
   t.count = t.rows * t.cols * p.batch;
   const int64_t words = (static_cast<int64_t>(elements) + 31) / 32;
   workspace work(static_cast<size_t>(words) * 4, stream);
-  if (!work.data || cudaMemsetAsync(work.data, 0, static_cast<size_t>(words) * 4, stream) != cudaSuccess) return RM_ERR_DEVICE;
+  if (!work.data || cudaMemsetAsync(work.data, 0, static_cast<size_t>(words) * 4, stream) != cudaSuccess)
+    return RM_ERR_DEVICE;
   t.undecided = static_cast<uint32_t *>(work.data);
   tiles(d, t, t.count < INT32_MAX ? t.count : INT32_MAX);
   accurate(d, t.undecided, words, blocks_for(words));

@@ -29,7 +29,8 @@ rm_status undecided_begin(rm_undecided_set *undecided, const workspace &work, in
 }
 
 /* Calls f(i) for each set bit of one worker's share: every `workers`-th bit, or runs of bits where the bitmap is large. */
-template <class F> __device__ void each_undecided_of(const rm_undecided_set &undecided, int64_t worker, int64_t workers, F f) {
+template <class F>
+__device__ void each_undecided_of(const rm_undecided_set &undecided, int64_t worker, int64_t workers, F f) {
   const int64_t unit = undecided.n >= 1 << 22 ? 1024 : undecided.n >= 1 << 17 ? 32 : 1;
   for (int64_t first = worker * unit; first < undecided.n; first += workers * unit)
     for (int64_t i = first; i < first + unit && i < undecided.n;) {
@@ -46,7 +47,8 @@ template <class F> __device__ void each_undecided_of(const rm_undecided_set &und
 
 /* The same with each thread of the grid as a worker. */
 template <class F> __device__ void each_undecided(const rm_undecided_set &undecided, F f) {
-  each_undecided_of(undecided, static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, static_cast<int64_t>(gridDim.x) * blockDim.x, f);
+  each_undecided_of(undecided, static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x,
+                    static_cast<int64_t>(gridDim.x) * blockDim.x, f);
 }
 
 /* The threads of an accurate phase over n elements. They are few, since each has a stack of `bytes` for big numbers. */

@@ -13,9 +13,9 @@ typedef uint64_t rm_accurate_fn(const double *x, int format, int rule, uint32_t 
 #define RM_ACCURATE_ARGUMENTS_3(x) (x)[0], (x)[1], (x)[2]
 
 /* rm_accurate_<f>, after crlibm/<f>/<f>_accurate.h has been included. */
-#define RM_ACCURATE_FUNCTION(name, arity)                                                         \
+#define RM_ACCURATE_FUNCTION(name, arity)                                                              \
   RM_HOST_EXTERN uint64_t rm_accurate_##name(const double *x, int format, int rule, uint32_t *flags) { \
-    return rm_##name##_accurate(RM_ACCURATE_ARGUMENTS_##arity(x), format, rule, flags);               \
+    return rm_##name##_accurate(RM_ACCURATE_ARGUMENTS_##arity(x), format, rule, flags);                \
   }
 
 #if !RM_DEVICE /* a device has no linker: its one translation unit a function holds both */

@@ -100,7 +100,8 @@ static rm_status map(int function, int arity, int format, int mode, int64_t n, c
 #define RM_POINTERS_3 (const char *)&x, (const char *)&y, (const char *)&z
 #define RM_ARRAYS_1(type) const type *x, ptrdiff_t stride_x
 #define RM_ARRAYS_2(type) const type *x, ptrdiff_t stride_x, const type *y, ptrdiff_t stride_y
-#define RM_ARRAYS_3(type) const type *x, ptrdiff_t stride_x, const type *y, ptrdiff_t stride_y, const type *z, ptrdiff_t stride_z
+#define RM_ARRAYS_3(type) \
+  const type *x, ptrdiff_t stride_x, const type *y, ptrdiff_t stride_y, const type *z, ptrdiff_t stride_z
 #define RM_ARRAY_POINTERS_1 (const char *)x
 #define RM_ARRAY_POINTERS_2 (const char *)x, (const char *)y
 #define RM_ARRAY_POINTERS_3 (const char *)x, (const char *)y, (const char *)z
@@ -109,35 +110,35 @@ static rm_status map(int function, int arity, int format, int mode, int64_t n, c
 #define RM_STRIDES_3 stride_x, stride_y, stride_z
 
 /* One value: the base build's loop of one element, which runs on every CPU. */
-#define RM_SCALAR(name, arity, fmt, FMT, type)                                    \
-  type rm_##name##_##fmt(RM_VALUES_##arity(type)) {                               \
-    type r;                                                                       \
-    const char *in[] = {RM_POINTERS_##arity};                                     \
-    static const ptrdiff_t strides[RM_MAX_ARITY] = {sizeof r, sizeof r, sizeof r}; \
-    rm_env env = rm_env_enter();                                                  \
+#define RM_SCALAR(name, arity, fmt, FMT, type)                                         \
+  type rm_##name##_##fmt(RM_VALUES_##arity(type)) {                                    \
+    type r;                                                                            \
+    const char *in[] = {RM_POINTERS_##arity};                                          \
+    static const ptrdiff_t strides[RM_MAX_ARITY] = {sizeof r, sizeof r, sizeof r};     \
+    rm_env env = rm_env_enter();                                                       \
     uint32_t flags = rm_map_##name##__base[FMT](1, in, strides, (char *)&r, sizeof r); \
-    rm_env_leave(env, flags);                                                     \
-    return r;                                                                     \
+    rm_env_leave(env, flags);                                                          \
+    return r;                                                                          \
   }
-#define RM_ARRAY(name, arity, fmt, FMT, type)                                                                   \
-  rm_status rm_v##name##_##fmt(int64_t n, RM_ARRAYS_##arity(type), type *out, ptrdiff_t stride_out) {           \
-    const char *const in[] = {RM_ARRAY_POINTERS_##arity};                                                       \
-    const ptrdiff_t strides[] = {RM_STRIDES_##arity};                                                           \
-    return map(RM_FN_##name, arity, FMT, RM_NEAREST, n, in, strides, (char *)out, stride_out);                  \
-  }                                                                                                             \
+#define RM_ARRAY(name, arity, fmt, FMT, type)                                                                               \
+  rm_status rm_v##name##_##fmt(int64_t n, RM_ARRAYS_##arity(type), type *out, ptrdiff_t stride_out) {                       \
+    const char *const in[] = {RM_ARRAY_POINTERS_##arity};                                                                   \
+    const ptrdiff_t strides[] = {RM_STRIDES_##arity};                                                                       \
+    return map(RM_FN_##name, arity, FMT, RM_NEAREST, n, in, strides, (char *)out, stride_out);                              \
+  }                                                                                                                         \
   rm_status rm_v##name##_rounded_##fmt(int64_t n, RM_ARRAYS_##arity(type), type *out, ptrdiff_t stride_out, int rounding) { \
-    const char *const in[] = {RM_ARRAY_POINTERS_##arity};                                                       \
-    const ptrdiff_t strides[] = {RM_STRIDES_##arity};                                                           \
-    return map(RM_FN_##name, arity, FMT, rounding, n, in, strides, (char *)out, stride_out);                    \
+    const char *const in[] = {RM_ARRAY_POINTERS_##arity};                                                                   \
+    const ptrdiff_t strides[] = {RM_STRIDES_##arity};                                                                       \
+    return map(RM_FN_##name, arity, FMT, rounding, n, in, strides, (char *)out, stride_out);                                \
   }
 #define RM_FUNCTION(name, NAME, arity, gradient, hard, doc) \
-  RM_SCALAR(name, arity, f16, RM_F16, rm_f16)     \
-  RM_SCALAR(name, arity, bf16, RM_BF16, rm_bf16)  \
-  RM_SCALAR(name, arity, f32, RM_F32, float)      \
-  RM_SCALAR(name, arity, f64, RM_F64, double)     \
-  RM_ARRAY(name, arity, f16, RM_F16, rm_f16)      \
-  RM_ARRAY(name, arity, bf16, RM_BF16, rm_bf16)   \
-  RM_ARRAY(name, arity, f32, RM_F32, float)       \
+  RM_SCALAR(name, arity, f16, RM_F16, rm_f16)               \
+  RM_SCALAR(name, arity, bf16, RM_BF16, rm_bf16)            \
+  RM_SCALAR(name, arity, f32, RM_F32, float)                \
+  RM_SCALAR(name, arity, f64, RM_F64, double)               \
+  RM_ARRAY(name, arity, f16, RM_F16, rm_f16)                \
+  RM_ARRAY(name, arity, bf16, RM_BF16, rm_bf16)             \
+  RM_ARRAY(name, arity, f32, RM_F32, float)                 \
   RM_ARRAY(name, arity, f64, RM_F64, double)
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION

@@ -56,7 +56,8 @@ rm_lookup16_fn *rm_lookup16_get(const struct rm_map_kernels *kernels, int functi
   return is_gradient[function] ? kernels->gradient16[format == RM_BF16] : NULL;
 }
 
-const struct rm_table16 *rm_table16_get(const struct rm_map_kernels *kernels, int function, int arity, int format, int64_t n) {
+const struct rm_table16 *rm_table16_get(const struct rm_map_kernels *kernels, int function, int arity, int format,
+                                        int64_t n) {
   const int which = format == RM_BF16;
   struct rm_table16 *t = atomic_load_explicit(&tables[function][which].table, memory_order_acquire);
   if (t) return t;
@@ -66,10 +67,8 @@ const struct rm_table16 *rm_table16_get(const struct rm_map_kernels *kernels, in
   if (!made) return NULL;
   made->exponent = (uint16_t)rm_infinity_bits(format);
   made->by_loads = (uint16_t)rm_gathers_are_slow();
-  if (arity == 1)
-    make_values(made, kernels->map[function][format]);
-  else
-    make_slopes(made, format, kernels->map[function][RM_F32]);
+  if (arity == 1) make_values(made, kernels->map[function][format]);
+  else make_slopes(made, format, kernels->map[function][RM_F32]);
   if (!atomic_compare_exchange_strong(&tables[function][which].table, &t, made)) {
     free(made); /* another thread was first */
     return t;

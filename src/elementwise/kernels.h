@@ -29,7 +29,8 @@ typedef uint32_t rm_lookup16_fn(const struct rm_table16 *table, rm_map_fn *kerne
 struct rm_map_kernels {
   rm_map_fn *const *map[RM_FN_COUNT]; /* map[function][format] */
   const int *direct16[RM_FN_COUNT]; /* 1: the loops of the 16-bit formats take less time than a table */
-  rm_lookup16_fn *lookup16, *const *gradient16; /* one argument; gradients: [0] of f16, [1] of bf16, NULL where there are none */
+  rm_lookup16_fn *lookup16, *const
+                                *gradient16; /* one argument; gradients: [0] of f16, [1] of bf16, NULL where there are none */
   int sqrt16_direct; /* the 16-bit square root takes less time than a lookup */
 };
 

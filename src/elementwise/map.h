@@ -18,99 +18,99 @@ enum { RM_BUFFER = 256 }; /* elements of a strided array that are gathered at a 
 typedef vm64 rm_step(const vf64 *x, vf64 *y);
 typedef vm64 rm_settled(const vf64 *x, int format, vf64 *y);
 
-#define RM_DEFINE_MAP(fmt, FMT, type, load, store)                                                                          \
-  /* The elements of `mask` again, by the accurate phase. in is a copy: y may be x. */                                     \
-  RM_COLD uint32_t redo_##fmt(rm_accurate_fn *slow, int arity, type (*in)[2 * RM_LANES], uint32_t mask, type *y) {              \
-    uint32_t flags = 0;                                                                                                     \
-    for (int i = 0; mask >> i; i++)                                                                                         \
-      if (mask >> i & 1u) {                                                                                                 \
-        double x[RM_MAX_ARITY];                                                                                             \
-        uint64_t bits;                                                                                                      \
-        for (int k = 0; k < arity; k++) {                                                                                   \
-          bits = 0; /* little endian */                                                                                     \
-          __builtin_memcpy(&bits, in[k] + i, sizeof(type));                                                                 \
-          x[k] = rm_accurate_argument(bits, FMT, &flags);                                                                       \
-        }                                                                                                                   \
-        bits = slow(x, FMT, RM_NEAREST, &flags);                                                                            \
-        __builtin_memcpy(y + i, &bits, sizeof(type));                                                                       \
-      }                                                                                                                     \
-    return flags;                                                                                                           \
-  }                                                                                                                         \
-                                                                                                                            \
-  typedef int64_t rm_span_##fmt(const type *const *x, int64_t i, int64_t n, type *y);                                       \
-  RM_FN uint32_t map_contiguous_##fmt(rm_step *step, rm_span_##fmt *span, rm_settled *settled, rm_accurate_fn *slow, int arity,  \
-                                      int64_t n, const type *const *x, type *y) {                                           \
-    uint32_t flags = 0;                                                                                                     \
-    int64_t i = 0;                                                                                                          \
-    vf64 a[RM_MAX_ARITY], b[RM_MAX_ARITY], y0, y1;                                                                          \
-    for (; i + 2 * RM_LANES <= n; i += 2 * RM_LANES) {                                                                      \
-      if (span) {                                                                                                           \
-        i = span(x, i, n, y);                                                                                               \
-        if (i + 2 * RM_LANES > n) break;                                                                                    \
-      }                                                                                                                     \
-      RM_UNROLL for (int k = 0; k < arity; k++) a[k] = load(x[k] + i), b[k] = load(x[k] + i + RM_LANES);                    \
-      vm64 m0 = step(a, &y0), m1 = step(b, &y1);                                                                            \
-      if (RM_LIKELY(vm64_none(vm64_or(m0, m1)))) {                                                                          \
-        store(y + i, y0);                                                                                                   \
-        store(y + i + RM_LANES, y1);                                                                                        \
-      } else {                                                                                                              \
-        type in[RM_MAX_ARITY][2 * RM_LANES];                                                                                \
-        RM_UNROLL for (int k = 0; k < arity; k++) {                                                                         \
-          __builtin_memcpy(in[k], x[k] + i, sizeof in[k]);                                                                  \
-          a[k] = load(in[k]), b[k] = load(in[k] + RM_LANES);                                                                \
-        }                                                                                                                   \
-        m0 = vm64_andnot(m0, settled(a, FMT, &y0));                                                                         \
-        m1 = vm64_andnot(m1, settled(b, FMT, &y1));                                                                         \
-        store(y + i, y0);                                                                                                   \
-        store(y + i + RM_LANES, y1);                                                                                        \
-        uint32_t mask = vm64_bits(m0) | vm64_bits(m1) << RM_LANES;                                                          \
-        if (mask) flags |= redo_##fmt(slow, arity, in, mask, y + i);                                                        \
-      }                                                                                                                     \
-    }                                                                                                                       \
-    while (i < n) { /* the tail, in a padded vector */                                                                      \
-      int count = n - i < RM_LANES ? (int)(n - i) : RM_LANES;                                                               \
-      type in[RM_MAX_ARITY][2 * RM_LANES], out[RM_LANES];                                                                   \
-      RM_UNROLL for (int k = 0; k < arity; k++) {                                                                           \
-        for (int j = 0; j < RM_LANES; j++) in[k][j] = 0;                                                                    \
-        __builtin_memcpy(in[k], x[k] + i, (size_t)count * sizeof(type));                                                    \
-        a[k] = load(in[k]);                                                                                                 \
-      }                                                                                                                     \
-      uint32_t mask = vm64_bits(step(a, &y0)) & ((1u << count) - 1u);                                                       \
-      store(out, y0);                                                                                                       \
-      if (RM_UNLIKELY(mask)) flags |= redo_##fmt(slow, arity, in, mask, out);                                               \
-      __builtin_memcpy(y + i, out, (size_t)count * sizeof(type));                                                           \
-      i += count;                                                                                                           \
-    }                                                                                                                       \
-    return flags;                                                                                                           \
-  }                                                                                                                         \
-                                                                                                                            \
-  RM_FN uint32_t map_##fmt(rm_step *step, rm_span_##fmt *span, rm_settled *settled, rm_accurate_fn *slow, int arity,            \
-                           int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {                   \
-    int contiguous = sy == sizeof(type);                                                                                    \
-    const type *in[RM_MAX_ARITY];                                                                                           \
-    for (int k = 0; k < arity; k++) {                                                                                       \
-      contiguous &= sx[k] == sizeof(type);                                                                                  \
-      in[k] = (const type *)(const void *)x[k];                                                                             \
-    }                                                                                                                       \
-    if (contiguous) return map_contiguous_##fmt(step, span, settled, slow, arity, n, in, (type *)(void *)y);               \
-    uint32_t flags = 0;                                                                                                     \
-    type buffer[RM_MAX_ARITY + 1][RM_BUFFER]; /* arguments that are not contiguous, and the results */                      \
-    for (int k = 0; k < arity; k++)                                                                                         \
-      if (sx[k] == 0) /* one element for all */                                                                             \
-        for (int j = 0; j < RM_BUFFER; j++) __builtin_memcpy(buffer[k] + j, x[k], sizeof(type));                            \
-    for (int64_t i = 0; i < n; i += RM_BUFFER) {                                                                            \
-      int64_t count = n - i < RM_BUFFER ? n - i : RM_BUFFER;                                                                \
-      for (int k = 0; k < arity; k++) {                                                                                     \
-        in[k] = sx[k] == sizeof(type) ? (const type *)(const void *)x[k] + i : buffer[k];                                   \
-        if (sx[k] != sizeof(type) && sx[k] != 0)                                                                            \
-          for (int64_t j = 0; j < count; j++) __builtin_memcpy(buffer[k] + j, x[k] + (i + j) * sx[k], sizeof(type));        \
-      }                                                                                                                     \
-      type *out = sy == sizeof(type) ? (type *)(void *)y + i : buffer[RM_MAX_ARITY];                                        \
-      flags |= map_contiguous_##fmt(step, span, settled, slow, arity, count, in, out);                                     \
-      if (sy != sizeof(type))                                                                                               \
-        for (int64_t j = 0; j < count; j++) __builtin_memcpy(y + (i + j) * sy, out + j, sizeof(type));                      \
-    }                                                                                                                       \
-    return flags;                                                                                                           \
+#define RM_DEFINE_MAP(fmt, FMT, type, load, store)                                                                   \
+  /* The elements of `mask` again, by the accurate phase. in is a copy: y may be x. */                               \
+  RM_COLD uint32_t redo_##fmt(rm_accurate_fn *slow, int arity, type(*in)[2 * RM_LANES], uint32_t mask, type *y) {    \
+    uint32_t flags = 0;                                                                                              \
+    for (int i = 0; mask >> i; i++)                                                                                  \
+      if (mask >> i & 1u) {                                                                                          \
+        double x[RM_MAX_ARITY];                                                                                      \
+        uint64_t bits;                                                                                               \
+        for (int k = 0; k < arity; k++) {                                                                            \
+          bits = 0; /* little endian */                                                                              \
+          __builtin_memcpy(&bits, in[k] + i, sizeof(type));                                                          \
+          x[k] = rm_accurate_argument(bits, FMT, &flags);                                                            \
+        }                                                                                                            \
+        bits = slow(x, FMT, RM_NEAREST, &flags);                                                                     \
+        __builtin_memcpy(y + i, &bits, sizeof(type));                                                                \
+      }                                                                                                              \
+    return flags;                                                                                                    \
+  }                                                                                                                  \
+                                                                                                                     \
+  typedef int64_t rm_span_##fmt(const type *const *x, int64_t i, int64_t n, type *y);                                \
+  RM_FN uint32_t map_contiguous_##fmt(rm_step *step, rm_span_##fmt *span, rm_settled *settled, rm_accurate_fn *slow, \
+                                      int arity, int64_t n, const type *const *x, type *y) {                         \
+    uint32_t flags = 0;                                                                                              \
+    int64_t i = 0;                                                                                                   \
+    vf64 a[RM_MAX_ARITY], b[RM_MAX_ARITY], y0, y1;                                                                   \
+    for (; i + 2 * RM_LANES <= n; i += 2 * RM_LANES) {                                                               \
+      if (span) {                                                                                                    \
+        i = span(x, i, n, y);                                                                                        \
+        if (i + 2 * RM_LANES > n) break;                                                                             \
+      }                                                                                                              \
+      RM_UNROLL for (int k = 0; k < arity; k++) a[k] = load(x[k] + i), b[k] = load(x[k] + i + RM_LANES);             \
+      vm64 m0 = step(a, &y0), m1 = step(b, &y1);                                                                     \
+      if (RM_LIKELY(vm64_none(vm64_or(m0, m1)))) {                                                                   \
+        store(y + i, y0);                                                                                            \
+        store(y + i + RM_LANES, y1);                                                                                 \
+      } else {                                                                                                       \
+        type in[RM_MAX_ARITY][2 * RM_LANES];                                                                         \
+        RM_UNROLL for (int k = 0; k < arity; k++) {                                                                  \
+          __builtin_memcpy(in[k], x[k] + i, sizeof in[k]);                                                           \
+          a[k] = load(in[k]), b[k] = load(in[k] + RM_LANES);                                                         \
+        }                                                                                                            \
+        m0 = vm64_andnot(m0, settled(a, FMT, &y0));                                                                  \
+        m1 = vm64_andnot(m1, settled(b, FMT, &y1));                                                                  \
+        store(y + i, y0);                                                                                            \
+        store(y + i + RM_LANES, y1);                                                                                 \
+        uint32_t mask = vm64_bits(m0) | vm64_bits(m1) << RM_LANES;                                                   \
+        if (mask) flags |= redo_##fmt(slow, arity, in, mask, y + i);                                                 \
+      }                                                                                                              \
+    }                                                                                                                \
+    while (i < n) { /* the tail, in a padded vector */                                                               \
+      int count = n - i < RM_LANES ? (int)(n - i) : RM_LANES;                                                        \
+      type in[RM_MAX_ARITY][2 * RM_LANES], out[RM_LANES];                                                            \
+      RM_UNROLL for (int k = 0; k < arity; k++) {                                                                    \
+        for (int j = 0; j < RM_LANES; j++) in[k][j] = 0;                                                             \
+        __builtin_memcpy(in[k], x[k] + i, (size_t)count * sizeof(type));                                             \
+        a[k] = load(in[k]);                                                                                          \
+      }                                                                                                              \
+      uint32_t mask = vm64_bits(step(a, &y0)) & ((1u << count) - 1u);                                                \
+      store(out, y0);                                                                                                \
+      if (RM_UNLIKELY(mask)) flags |= redo_##fmt(slow, arity, in, mask, out);                                        \
+      __builtin_memcpy(y + i, out, (size_t)count * sizeof(type));                                                    \
+      i += count;                                                                                                    \
+    }                                                                                                                \
+    return flags;                                                                                                    \
+  }                                                                                                                  \
+                                                                                                                     \
+  RM_FN uint32_t map_##fmt(rm_step *step, rm_span_##fmt *span, rm_settled *settled, rm_accurate_fn *slow, int arity, \
+                           int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {            \
+    int contiguous = sy == sizeof(type);                                                                             \
+    const type *in[RM_MAX_ARITY];                                                                                    \
+    for (int k = 0; k < arity; k++) {                                                                                \
+      contiguous &= sx[k] == sizeof(type);                                                                           \
+      in[k] = (const type *)(const void *)x[k];                                                                      \
+    }                                                                                                                \
+    if (contiguous) return map_contiguous_##fmt(step, span, settled, slow, arity, n, in, (type *)(void *)y);         \
+    uint32_t flags = 0;                                                                                              \
+    type buffer[RM_MAX_ARITY + 1][RM_BUFFER]; /* arguments that are not contiguous, and the results */               \
+    for (int k = 0; k < arity; k++)                                                                                  \
+      if (sx[k] == 0) /* one element for all */                                                                      \
+        for (int j = 0; j < RM_BUFFER; j++) __builtin_memcpy(buffer[k] + j, x[k], sizeof(type));                     \
+    for (int64_t i = 0; i < n; i += RM_BUFFER) {                                                                     \
+      int64_t count = n - i < RM_BUFFER ? n - i : RM_BUFFER;                                                         \
+      for (int k = 0; k < arity; k++) {                                                                              \
+        in[k] = sx[k] == sizeof(type) ? (const type *)(const void *)x[k] + i : buffer[k];                            \
+        if (sx[k] != sizeof(type) && sx[k] != 0)                                                                     \
+          for (int64_t j = 0; j < count; j++) __builtin_memcpy(buffer[k] + j, x[k] + (i + j) * sx[k], sizeof(type)); \
+      }                                                                                                              \
+      type *out = sy == sizeof(type) ? (type *)(void *)y + i : buffer[RM_MAX_ARITY];                                 \
+      flags |= map_contiguous_##fmt(step, span, settled, slow, arity, count, in, out);                               \
+      if (sy != sizeof(type))                                                                                        \
+        for (int64_t j = 0; j < count; j++) __builtin_memcpy(y + (i + j) * sy, out + j, sizeof(type));               \
+    }                                                                                                                \
+    return flags;                                                                                                    \
   }
 
 RM_DEFINE_MAP(f16, RM_F16, uint16_t, vf64_load_f16, vf64_store_f16)
@@ -179,44 +179,46 @@ RM_FN uint32_t map_narrow(rm_narrow *narrow, rm_map_fn *wider, int64_t n, const 
 #define RM_SECOND(...) RM_SECOND_(__VA_ARGS__, 0)
 
 /* The four loops of one function, and their table. The steps and spans are inlined into the loops. */
-#define RM_MAP_ENTRY(name, arity, fmt)                                                                                      \
-  RM_STATIC uint32_t map_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {       \
-    return map_##fmt(rm_##name##_fast_##fmt, RM_SECOND(RM_SPAN_##name##_##fmt, 0), settled_##name, rm_accurate_##name, arity, n, x, \
-                     sx, y, sy);                                                                                            \
+#define RM_MAP_ENTRY(name, arity, fmt)                                                                                 \
+  RM_STATIC uint32_t map_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) { \
+    return map_##fmt(rm_##name##_fast_##fmt, RM_SECOND(RM_SPAN_##name##_##fmt, 0), settled_##name, rm_accurate_##name, \
+                     arity, n, x, sx, y, sy);                                                                          \
   }
-#define RM_MAP_ENTRIES(name, arity)                                     \
-  RM_FN vm64 settled_##name(const vf64 *x, int format, vf64 *y) {       \
-    return rm_##name##_decided(RM_ARGUMENTS_##arity(x), format, y);     \
-  }                                                                     \
-  RM_MAP_ENTRY(name, arity, f16)                                        \
-  RM_MAP_ENTRY(name, arity, bf16)                                       \
-  RM_MAP_ENTRY(name, arity, f32)                                        \
+#define RM_MAP_ENTRIES(name, arity)                                 \
+  RM_FN vm64 settled_##name(const vf64 *x, int format, vf64 *y) {   \
+    return rm_##name##_decided(RM_ARGUMENTS_##arity(x), format, y); \
+  }                                                                 \
+  RM_MAP_ENTRY(name, arity, f16)                                    \
+  RM_MAP_ENTRY(name, arity, bf16)                                   \
+  RM_MAP_ENTRY(name, arity, f32)                                    \
   RM_MAP_ENTRY(name, arity, f64)
 
 /* The loops over binary32 evaluations, where the function has <f>_b32.h (RM_B32_<f> is 1: f32, one argument) or <f>_b32_half.h
  * (RM_HALF_<f> is 1: f16 and bf16), and which loops the table names. */
 #define RM_B32_LOOP_0(name)
-#define RM_B32_LOOP_1(name)                                                                                              \
-  RM_STATIC uint32_t narrow_##name(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {            \
-    return map_narrow(rm_##name##_b32, map_##name##_f32, n, x, sx, y, sy);                                               \
+#define RM_B32_LOOP_1(name)                                                                                       \
+  RM_STATIC uint32_t narrow_##name(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) { \
+    return map_narrow(rm_##name##_b32, map_##name##_f32, n, x, sx, y, sy);                                        \
   }
 #define RM_LOOPS_HALF_0(name, arity)
 #define RM_LOOPS_HALF_1(name, arity) RM_LOOP_HALF(name, arity, f16, RM_F16) RM_LOOP_HALF(name, arity, bf16, RM_BF16)
-#define RM_LOOP_HALF(name, arity, fmt, FMT)                                                                                   \
+#define RM_LOOP_HALF(name, arity, fmt, FMT)                                                                                 \
   RM_FN vf32 eval16_##name##_##fmt(const void *context, const uint16_t *const *x, int64_t i) {                              \
     (void)context;                                                                                                          \
     vf32 v[arity];                                                                                                          \
     RM_UNROLL for (int k = 0; k < arity; k++) v[k] = vf32_load_##fmt(x[k] + i);                                             \
-    return rm_##name##_b32_half(v, FMT);                                                                                          \
+    return rm_##name##_b32_half(v, FMT);                                                                                    \
   }                                                                                                                         \
-  RM_FN uint32_t take16_##name##_##fmt(const uint16_t *x, vf32 v0, vf32 v1, vu16 *y) { RM_HALF_TAKE_##fmt(name, FMT) }        \
-  RM_FN uint32_t step16_##name##_##fmt(const void *context, const uint16_t *const *x, int64_t i, vu16 *y) {                 \
-    return take16_##name##_##fmt(x[0] + i, eval16_##name##_##fmt(context, x, i), eval16_##name##_##fmt(context, x, i + RM_GROUP16), y); \
+  RM_FN uint32_t take16_##name##_##fmt(const uint16_t *x, vf32 v0, vf32 v1, vu16 *y){RM_HALF_TAKE_##fmt(                    \
+      name, FMT)} RM_FN uint32_t step16_##name##_##fmt(const void *context, const uint16_t *const *x, int64_t i, vu16 *y) { \
+    return take16_##name##_##fmt(x[0] + i, eval16_##name##_##fmt(context, x, i),                                            \
+                                 eval16_##name##_##fmt(context, x, i + RM_GROUP16), y);                                     \
   }                                                                                                                         \
-  RM_STATIC uint32_t run16_##name##_##fmt(const void *context, rm_map_fn *wider, int64_t n, const uint16_t *const *x, uint16_t *y) { \
+  RM_STATIC uint32_t run16_##name##_##fmt(const void *context, rm_map_fn *wider, int64_t n, const uint16_t *const *x,       \
+                                          uint16_t *y) {                                                                    \
     return rm_contiguous16(step16_##name##_##fmt, context, wider, arity, n, x, y);                                          \
   }                                                                                                                         \
-  RM_STATIC uint32_t loop16_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {    \
+  RM_STATIC uint32_t loop16_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {   \
     return rm_map16(run16_##name##_##fmt, NULL, map_##name##_##fmt, arity, n, x, sx, y, sy);                                \
   }
 /* Results v0 and v1 for arguments from x on: tested, or known to be right (RM_HALF_KNOWN_<f>, b32.h). */
@@ -224,26 +226,25 @@ RM_FN uint32_t map_narrow(rm_narrow *narrow, rm_map_fn *wider, int64_t n, const 
 #define RM_HALF_TAKE_f16(name, FMT) RM_CAT(RM_HALF_TAKE_, RM_HALF_KNOWN_##name)(name, f16, FMT)
 #define RM_HALF_TAKE_0 RM_HALF_TESTED
 #define RM_HALF_TAKE_1(name, fmt, FMT) \
-  y[0] = vf32_to_##fmt(v0);          \
-  y[1] = vf32_to_##fmt(v1);          \
+  y[0] = vf32_to_##fmt(v0);            \
+  y[1] = vf32_to_##fmt(v1);            \
   return vu16_outside(x, RM_HALF_INPUTS_##name);
-#define RM_HALF_TESTED(name, fmt, FMT)                                              \
-  (void)x;                                                                        \
-  const uint32_t low = vf32_round_##fmt(v0, (float)RM_HALF_ERR_##name(FMT), y);     \
+#define RM_HALF_TESTED(name, fmt, FMT)                                          \
+  (void)x;                                                                      \
+  const uint32_t low = vf32_round_##fmt(v0, (float)RM_HALF_ERR_##name(FMT), y); \
   return low | vf32_round_##fmt(v1, (float)RM_HALF_ERR_##name(FMT), y + 1) << RM_GROUP16;
 #define RM_PICK_0(wide, narrow) wide
 #define RM_PICK_1(wide, narrow) narrow
 #define RM_PICK(which, wide, narrow) RM_CAT(RM_PICK_, which)(wide, narrow)
-#define RM_MAP_FUNCTION(name, arity)                                                                         \
-  RM_MAP_ENTRIES(name, arity)                                                                                \
-  RM_CAT(RM_B32_LOOP_, RM_B32_##name)(name)                                                            \
-  RM_CAT(RM_LOOPS_HALF_, RM_HALF_##name)(name, arity)                                                            \
-  extern rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS];                                          \
-  extern const int RM_ISA_SYMBOL(rm_direct16_##name);                                                        \
-  rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS] = {                                              \
-      RM_PICK(RM_HALF_##name, map_##name##_f16, loop16_##name##_f16),                                          \
-      RM_PICK(RM_HALF_##name, map_##name##_bf16, loop16_##name##_bf16),                                        \
-      RM_PICK(RM_B32_##name, map_##name##_f32, narrow_##name), map_##name##_f64};                         \
+#define RM_MAP_FUNCTION(name, arity)                                                                                        \
+  RM_MAP_ENTRIES(name, arity)                                                                                               \
+  RM_CAT(RM_B32_LOOP_, RM_B32_##name)(name)                                                                                 \
+      RM_CAT(RM_LOOPS_HALF_, RM_HALF_##name)(name, arity) extern rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS]; \
+  extern const int RM_ISA_SYMBOL(rm_direct16_##name);                                                                       \
+  rm_map_fn *const RM_ISA_SYMBOL(rm_map_##name)[RM_FORMATS] = {                                                             \
+      RM_PICK(RM_HALF_##name, map_##name##_f16, loop16_##name##_f16),                                                       \
+      RM_PICK(RM_HALF_##name, map_##name##_bf16, loop16_##name##_bf16),                                                     \
+      RM_PICK(RM_B32_##name, map_##name##_f32, narrow_##name), map_##name##_f64};                                           \
   const int RM_ISA_SYMBOL(rm_direct16_##name) = RM_HALF_##name;
 
 #endif

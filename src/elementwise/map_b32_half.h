@@ -8,7 +8,13 @@
 
 #if RM_HAS_VU16
 
-enum { RM_BLOCK16 = 256, RM_LINE16 = 32, RM_AHEAD16 = 1024, RM_GROUP16 = 2 * RM_LANES, RM_QUEUE16 = 64 }; /* elements; LINE: of the cache */
+enum {
+  RM_BLOCK16 = 256,
+  RM_LINE16 = 32,
+  RM_AHEAD16 = 1024,
+  RM_GROUP16 = 2 * RM_LANES,
+  RM_QUEUE16 = 64
+}; /* elements; LINE: of the cache */
 enum { RM_ROOM16 = RM_QUEUE16 + 2 * RM_GROUP16 };
 
 /* y[0], y[1]: the results of 2 RM_GROUP16 elements, from element i of the arguments x on; bit k of what it returns says that element
@@ -39,8 +45,8 @@ RM_COLD uint32_t rm_some16(rm_map_fn *wider, int arity, int64_t i, int64_t n, co
 }
 
 /* y may be one of x. */
-RM_FN uint32_t rm_contiguous16(rm_step16 *step, const void *context, rm_map_fn *wider, int arity, int64_t n, const uint16_t *const *x,
-                               uint16_t *y) {
+RM_FN uint32_t rm_contiguous16(rm_step16 *step, const void *context, rm_map_fn *wider, int arity, int64_t n,
+                               const uint16_t *const *x, uint16_t *y) {
   uint32_t flags = 0;
   int64_t i = 0;
   struct rm_open16 open;
@@ -74,10 +80,11 @@ RM_FN uint32_t rm_contiguous16(rm_step16 *step, const void *context, rm_map_fn *
 /* As rm_map_fn, by `run`, rm_contiguous16 of a function and format. */
 typedef uint32_t rm_run16(const void *context, rm_map_fn *wider, int64_t n, const uint16_t *const *x, uint16_t *y);
 RM_STATIC uint32_t rm_map16(rm_run16 *run, const void *context, rm_map_fn *wider, int arity, int64_t n, const char *const *x,
-                           const ptrdiff_t *sx, char *y, ptrdiff_t sy) {
+                            const ptrdiff_t *sx, char *y, ptrdiff_t sy) {
   const uint16_t *in[2] = {(const uint16_t *)(const void *)x[0], arity > 1 ? (const uint16_t *)(const void *)x[1] : NULL};
   uint16_t buffer[3][RM_BLOCK16];
-  if (sy == sizeof **buffer && sx[0] == sy && (arity == 1 || sx[1] == sy)) return run(context, wider, n, in, (uint16_t *)(void *)y);
+  if (sy == sizeof **buffer && sx[0] == sy && (arity == 1 || sx[1] == sy))
+    return run(context, wider, n, in, (uint16_t *)(void *)y);
   uint32_t flags = 0;
   for (int64_t i = 0; i < n; i += RM_BLOCK16) {
     const int count = n - i < RM_BLOCK16 ? (int)(n - i) : RM_BLOCK16;

@@ -7,7 +7,9 @@
 #include "kernels.h"
 #include "philox.h"
 
-enum { RM_CHUNK_BLOCKS = RM_DEVICE ? RM_PHILOX_STEP : 256 }; /* blocks of a chunk, a multiple of RM_PHILOX_STEP; a device
+enum {
+  RM_CHUNK_BLOCKS = RM_DEVICE ? RM_PHILOX_STEP : 256
+}; /* blocks of a chunk, a multiple of RM_PHILOX_STEP; a device
                                                                   makes one element at a time */
 enum { RM_CHUNK_WORDS = 4 * RM_CHUNK_BLOCKS }; /* elements of a chunk that have one word each */
 enum { RM_CHUNK_DRAWS = 2 * RM_CHUNK_BLOCKS }; /* elements of a chunk that have one draw of 64 bits each */
@@ -37,7 +39,8 @@ RM_FN uint32_t rm_random_loop(const rm_random_problem *problem, int64_t from, in
     char *out = contiguous ? problem->out + from * size : results;
     flags |= make(problem, from, count, (const char *)draws + skip * width, out);
     if (!contiguous)
-      for (int i = 0; i < count; i++) __builtin_memcpy(problem->out + (from + i) * problem->stride, out + i * size, (size_t)size);
+      for (int i = 0; i < count; i++)
+        __builtin_memcpy(problem->out + (from + i) * problem->stride, out + i * size, (size_t)size);
     from += count;
     n -= count;
   }

@@ -35,10 +35,8 @@ RM_STATIC int wide_ratio(number b, number mean, number std, int n, uint64_t *r, 
   int negative = b.negative;
   int64_t e = b.e;
   rm_u128 difference = b.m;
-  if (mean.m != 0 && b.m != 0)
-    difference = rm_exact_sum(b.negative, b.m, b.e, !mean.negative, mean.m, mean.e, &negative, &e);
-  else if (b.m == 0)
-    difference = mean.m, e = mean.e, negative = !mean.negative;
+  if (mean.m != 0 && b.m != 0) difference = rm_exact_sum(b.negative, b.m, b.e, !mean.negative, mean.m, mean.e, &negative, &e);
+  else if (b.m == 0) difference = mean.m, e = mean.e, negative = !mean.negative;
   if (difference == 0) return 0;
   const int scale = exponent(std), sign = negative ? -1 : 1;
   *size = (int)(e + 127 - rm_clz128(difference)) - scale;
@@ -58,10 +56,8 @@ RM_STATIC int wide_ratio(number b, number mean, number std, int n, uint64_t *r, 
   rm_mp_div(r, x, d, n);
   rm_mp_shift_up(r, r, 8, n);
   rm_mp_set(d, 0, n), d[0] = 512;
-  if (rm_mp_less(d, r, n))
-    rm_mp_sub(r, r, d, n);
-  else
-    rm_mp_set(r, 0, n);
+  if (rm_mp_less(d, r, n)) rm_mp_sub(r, r, d, n);
+  else rm_mp_set(r, 0, n);
   for (int i = 0; i < n - n / 2; i++) r[i] = 0;
   return sign;
 }
@@ -124,10 +120,8 @@ RM_STATIC int64_t search(beyond_fn *beyond, const void *target, int64_t guess, i
   }
   while (low < high) {
     const int64_t middle = low + (int64_t)(apart(low, high) / 2);
-    if (beyond(target, boundary(middle, format)))
-      low = middle + 1;
-    else
-      high = middle;
+    if (beyond(target, boundary(middle, format))) low = middle + 1;
+    else high = middle;
   }
   return low;
 }

@@ -48,7 +48,8 @@ RM_FN vm64 rm_kept_step(const struct rm_drop *drop, vf64 x, vf64 *y, const int f
   return undecided;
 }
 
-RM_FN uint32_t rm_make_dropout(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out, const int fmt) {
+RM_FN uint32_t rm_make_dropout(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out,
+                               const int fmt) {
   const struct rm_drop *drop = &problem->drop;
   const int size = rm_size_of(fmt);
   const vi64 limit = vi64_set1((int64_t)drop->limit);

@@ -62,7 +62,8 @@ RM_FN uint32_t rm_make_integers(const rm_random_problem *problem, int64_t from, 
       uint32_t undecided = vm64_bits(vi64_ltu(limit, l));
       for (int k = 0; RM_UNLIKELY(undecided >> k); k++)
         if (undecided >> k & 1u) {
-          const uint64_t r = (uint64_t)problem->integers.low + rm_scaled_integer(problem, from + i + k, rm_draw_at(random, i + k));
+          const uint64_t r =
+              (uint64_t)problem->integers.low + rm_scaled_integer(problem, from + i + k, rm_draw_at(random, i + k));
           __builtin_memcpy(out + 8 * (i + k), &r, 8);
         }
     }

@@ -19,31 +19,32 @@ static uint32_t integers(const rm_random_problem *problem, int64_t from, int64_t
   return rm_random_loop(problem, from, n, 8, 8, rm_make_integers);
 }
 
-#define RM_DEFINE(fmt, FMT, width)                                                                                           \
-  RM_FN uint32_t make_uniform_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {          \
-    (void)from;                                                                                                              \
-    return rm_make_uniform(problem, n, random, out, FMT);                                                                        \
-  }                                                                                                                          \
-  RM_FN uint32_t make_normal_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {           \
-    return rm_make_normal(problem, from, n, random, out, FMT);                                                                   \
-  }                                                                                                                          \
-  RM_FN uint32_t make_truncated_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {        \
-    return rm_make_truncated(problem, from, n, random, out, FMT);                                                                \
-  }                                                                                                                          \
-  RM_FN uint32_t make_dropout_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {          \
-    return rm_make_dropout(problem, from, n, random, out, FMT);                                                                  \
-  }                                                                                                                          \
-  static uint32_t uniform_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                                         \
-    return rm_random_loop(problem, from, n, width, rm_size_of(FMT), make_uniform_##fmt);                                         \
-  }                                                                                                                          \
-  static uint32_t normal_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                                          \
-    return rm_random_loop(problem, from, n, 8, rm_size_of(FMT), make_normal_##fmt);                                              \
-  }                                                                                                                          \
-  static uint32_t truncated_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                                       \
-    return rm_random_loop(problem, from, n, 8, rm_size_of(FMT), make_truncated_##fmt);                                           \
-  }                                                                                                                          \
-  static uint32_t dropout_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                                         \
-    return rm_random_loop(problem, from, n, 8, rm_size_of(FMT), make_dropout_##fmt);                                             \
+#define RM_DEFINE(fmt, FMT, width)                                                                                          \
+  RM_FN uint32_t make_uniform_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) { \
+    (void)from;                                                                                                             \
+    return rm_make_uniform(problem, n, random, out, FMT);                                                                   \
+  }                                                                                                                         \
+  RM_FN uint32_t make_normal_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {  \
+    return rm_make_normal(problem, from, n, random, out, FMT);                                                              \
+  }                                                                                                                         \
+  RM_FN uint32_t make_truncated_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random,            \
+                                      char *out) {                                                                          \
+    return rm_make_truncated(problem, from, n, random, out, FMT);                                                           \
+  }                                                                                                                         \
+  RM_FN uint32_t make_dropout_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) { \
+    return rm_make_dropout(problem, from, n, random, out, FMT);                                                             \
+  }                                                                                                                         \
+  static uint32_t uniform_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                                \
+    return rm_random_loop(problem, from, n, width, rm_size_of(FMT), make_uniform_##fmt);                                    \
+  }                                                                                                                         \
+  static uint32_t normal_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                                 \
+    return rm_random_loop(problem, from, n, 8, rm_size_of(FMT), make_normal_##fmt);                                         \
+  }                                                                                                                         \
+  static uint32_t truncated_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                              \
+    return rm_random_loop(problem, from, n, 8, rm_size_of(FMT), make_truncated_##fmt);                                      \
+  }                                                                                                                         \
+  static uint32_t dropout_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                                \
+    return rm_random_loop(problem, from, n, 8, rm_size_of(FMT), make_dropout_##fmt);                                        \
   }
 RM_DEFINE(f16, RM_F16, 4)
 RM_DEFINE(bf16, RM_BF16, 4)

@@ -54,7 +54,8 @@ RM_FN vm64 rm_scaled_fast_f64(const struct rm_affine *a, vi64 k, vf64 *y) {
 }
 
 /* In mode RM_AFFINE_ACCURATE the vector step is that of mean 0 and std 1 in binary64, and only a guess comes from it. */
-RM_FN uint32_t rm_make_normal(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out, const int fmt) {
+RM_FN uint32_t rm_make_normal(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out,
+                              const int fmt) {
   const struct rm_affine *a = &problem->affine;
   const int size = rm_size_of(fmt), slow = a->mode == RM_AFFINE_ACCURATE;
   uint32_t flags = 0;

@@ -35,10 +35,8 @@ RM_STATIC int normal_beyond(const void *target, number b) {
     rm_mp_set(slack, 0, n);
     slack[0] = (uint64_t)RM_BOUND(err) + 1024;
     if (farther) slack[n - n / 2] += 4;
-    if (farther)
-      rm_mp_sub(v, v, t, n);
-    else
-      rm_mp_sub(v, t, v, n);
+    if (farther) rm_mp_sub(v, v, t, n);
+    else rm_mp_sub(v, t, v, n);
     if (rm_mp_less(slack, v, n)) break;
   }
   return farther != below;

@@ -35,8 +35,8 @@ static void begin(int64_t *start, int64_t groups) {
 
 /* Sorts a part, whose draws have `known` leading bits in common, and writes its numbers. moved and start: room for the
  * part. */
-static void sort_part(const rm_draw_source *s, const rm_drawn *part, int64_t n, int known, rm_drawn *moved, int64_t *start, char *out,
-                      ptrdiff_t stride) {
+static void sort_part(const rm_draw_source *s, const rm_drawn *part, int64_t n, int known, rm_drawn *moved, int64_t *start,
+                      char *out, ptrdiff_t stride) {
   const int bits = leading_bits(n, BUCKET, 64 - known);
   const int64_t buckets = INT64_C(1) << bits;
   memset(start, 0, ((size_t)buckets + 2) * sizeof *start);
@@ -50,7 +50,8 @@ static void sort_part(const rm_draw_source *s, const rm_drawn *part, int64_t n, 
 /* Makes a few draws, beginning with number `from`: making them twice costs less than memory for all. */
 static int64_t some_draws(const rm_draw_source *s, rm_random_fn *words64, int64_t from, int64_t n, uint64_t *draws) {
   const int64_t count = n - from < SOME ? n - from : SOME;
-  const rm_random_problem here = {.seed = s->seed, .stream = s->stream, .first = s->first + from, .out = (char *)draws, .stride = sizeof *draws};
+  const rm_random_problem here = {
+      .seed = s->seed, .stream = s->stream, .first = s->first + from, .out = (char *)draws, .stride = sizeof *draws};
   words64(&here, 0, count);
   for (int64_t i = 0; i < count; i++) draws[i] = rm_draw_used(draws[i]);
   return count;

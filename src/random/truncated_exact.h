@@ -11,6 +11,7 @@
 RM_HOST_EXTERN void rm_truncation_prepare(struct rm_truncation *t);
 
 /* The bits of RN(X); guess, a number near X. Returns RM_FLAG_* bits in *flags. */
-RM_HOST_EXTERN uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format, uint32_t *flags);
+RM_HOST_EXTERN uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format,
+                                             uint32_t *flags);
 
 #endif

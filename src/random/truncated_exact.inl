@@ -95,24 +95,21 @@ RM_STATIC int truncated_beyond(const void *target, number b) {
     wide_ratio(b, x->mean, x->std, n, r, &size);
     if (r[n] >= 60) return !upper;
     const int kv = wide_tail(r, v, n, &err), kt = tail_of(x, upper, n, t, &more, &fall);
-    if (kv < kt)
-      rm_mp_shift_down(v, v, kt - kv, n);
-    else
-      rm_mp_shift_down(t, t, kv - kt, n);
+    if (kv < kt) rm_mp_shift_down(v, v, kt - kv, n);
+    else rm_mp_shift_down(t, t, kv - kt, n);
     larger = rm_mp_less(v, t, n); /* X has the larger tail: it is nearer to the mean than b */
     rm_mp_set(slack, 0, n);
     slack[0] = (uint64_t)RM_BOUND(err + more) + 2048;
     slack[n - n / 2] += fall + 4;
-    if (larger)
-      rm_mp_sub(v, t, v, n);
-    else
-      rm_mp_sub(v, v, t, n);
+    if (larger) rm_mp_sub(v, t, v, n);
+    else rm_mp_sub(v, v, t, n);
     if (rm_mp_less(slack, v, n)) break;
   }
   return larger != upper;
 }
 
-RM_HOST_EXTERN uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format, uint32_t *flags) {
+RM_HOST_EXTERN uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format,
+                                             uint32_t *flags) {
   const truncated_target x = target_of(draw, t);
   return rounded_by(truncated_beyond, &x, guess, format, flags);
 }

@@ -39,7 +39,8 @@ RM_FN vf64 rm_unit_doubles(vi64 d) {
 }
 
 /* Computes the lanes of `undecided` by exact integers. */
-RM_COLD void rm_uniform_redo(const rm_random_problem *problem, const char *random, uint32_t undecided, char *out, const int fmt) {
+RM_COLD void rm_uniform_redo(const rm_random_problem *problem, const char *random, uint32_t undecided, char *out,
+                             const int fmt) {
   const int p = rm_precision(fmt), size = rm_size_of(fmt);
   for (int k = 0; undecided >> k; k++)
     if (undecided >> k & 1u) {

@@ -106,9 +106,9 @@ RM_FN int64_t rm_cells_format(const rm_scatter_problem *p, double *cells, const 
   return all_undecided;
 }
 
-#define RM_DEFINE_CELLS(fmt, FMT)                                                                                            \
-  static int64_t rm_cells_##fmt(const rm_scatter_problem *p, double *cells, rm_tiers *tiers) {                               \
-    return rm_cells_format(p, cells, FMT, tiers);                                                                            \
+#define RM_DEFINE_CELLS(fmt, FMT)                                                              \
+  static int64_t rm_cells_##fmt(const rm_scatter_problem *p, double *cells, rm_tiers *tiers) { \
+    return rm_cells_format(p, cells, FMT, tiers);                                              \
   }
 RM_DEFINE_CELLS(f16, RM_F16)
 RM_DEFINE_CELLS(bf16, RM_BF16)

@@ -38,7 +38,8 @@ RM_FN void rm_prefetch_ahead(const char *x, const char *y, ptrdiff_t at, int c, 
 }
 
 /* One block of `count` terms (a multiple of RM_CHAINS RM_LANES) joined to the running sum; what lies `ahead` bytes further is prefetched. */
-RM_FN void rm_plain_block(rm_running *r, const char *x, const int fx, const char *y, const int fy, int count, ptrdiff_t ahead) {
+RM_FN void rm_plain_block(rm_running *r, const char *x, const int fx, const char *y, const int fy, int count,
+                          ptrdiff_t ahead) {
   vf64 s[RM_CHAINS], w[RM_CHAINS];
   RM_UNROLL for (int c = 0; c < RM_CHAINS; c++) s[c] = w[c] = vf64_set1(0.0);
   for (int i = 0; i < count; i += RM_CHAINS * RM_LANES) {
@@ -137,10 +138,8 @@ RM_STATIC void rm_finish(const rm_running *r, double blocks, rm_partial *out) {
 /* One block from memory or from gathered binary64 copies: both operands in the format `as`. */
 RM_FN void rm_add_block(rm_running *r, const char *x, const char *y, const int as, int count, const int compensated,
                         const int exact, ptrdiff_t ahead) {
-  if (compensated)
-    rm_compensated_block(r, x, as, y, as, count, exact, ahead);
-  else
-    rm_plain_block(r, x, as, y, as, count, ahead);
+  if (compensated) rm_compensated_block(r, x, as, y, as, count, exact, ahead);
+  else rm_plain_block(r, x, as, y, as, count, ahead);
 }
 
 /* fmt, compensated and has_y are constants at every call. */
@@ -170,12 +169,14 @@ RM_FN void rm_sum_terms(int64_t n, rm_terms x, rm_terms y, const int fmt, const 
 }
 
 #if RM_DEVICE /* for what is seldom: one function is compiled sooner than sixteen */
-RM_COLD void rm_sum_format(int64_t n, rm_terms x, rm_terms y, int fmt, const int compensated, const int has_y, rm_partial *out) {
+RM_COLD void rm_sum_format(int64_t n, rm_terms x, rm_terms y, int fmt, const int compensated, const int has_y,
+                           rm_partial *out) {
   rm_sum_terms(n, x, y, fmt, compensated, has_y, out);
 }
 #else
 /* rm_sum_terms with its constants. */
-RM_FN void rm_sum_format(int64_t n, rm_terms x, rm_terms y, int fmt, const int compensated, const int has_y, rm_partial *out) {
+RM_FN void rm_sum_format(int64_t n, rm_terms x, rm_terms y, int fmt, const int compensated, const int has_y,
+                         rm_partial *out) {
   switch (fmt) {
     case RM_F16: rm_sum_terms(n, x, y, RM_F16, compensated, has_y, out); return;
     case RM_BF16: rm_sum_terms(n, x, y, RM_BF16, compensated, has_y, out); return;
@@ -185,16 +186,12 @@ RM_FN void rm_sum_format(int64_t n, rm_terms x, rm_terms y, int fmt, const int c
 }
 #endif
 RM_STATIC void rm_plain(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out) {
-  if (y.base)
-    rm_sum_format(n, x, y, fmt, 0, 1, out);
-  else
-    rm_sum_format(n, x, y, fmt, 0, 0, out);
+  if (y.base) rm_sum_format(n, x, y, fmt, 0, 1, out);
+  else rm_sum_format(n, x, y, fmt, 0, 0, out);
 }
 RM_STATIC void rm_compensated(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out) {
-  if (y.base)
-    rm_sum_format(n, x, y, fmt, 1, 1, out);
-  else
-    rm_sum_format(n, x, y, fmt, 1, 0, out);
+  if (y.base) rm_sum_format(n, x, y, fmt, 1, 1, out);
+  else rm_sum_format(n, x, y, fmt, 1, 0, out);
 }
 
 /* fmt and compensated are constants at every call. */
@@ -225,10 +222,8 @@ RM_FN void rm_deviations_format(int64_t n, rm_terms x, double shift, int fmt, co
   }
 }
 RM_STATIC void rm_deviations(int64_t n, rm_terms x, double shift, int fmt, int compensated, rm_partial *out) {
-  if (compensated)
-    rm_deviations_format(n, x, shift, fmt, 1, out);
-  else
-    rm_deviations_format(n, x, shift, fmt, 0, out);
+  if (compensated) rm_deviations_format(n, x, shift, fmt, 1, out);
+  else rm_deviations_format(n, x, shift, fmt, 0, out);
 }
 
 /* For M = 1.5 2^52 g the sum p + M rounds to a multiple of g, or of a larger power of two: where (p + M) - M gives back p, p is

@@ -9,8 +9,8 @@
 
 /* Adds the terms x[i], or x[i] y[i], of format fmt; strides in bytes. Signalling NaNs are seen. */
 RM_HOST_EXTERN void rm_superacc_add_array(rm_superaccumulator *acc, int fmt, int64_t n, const void *x, ptrdiff_t sx);
-RM_HOST_EXTERN void rm_superacc_add_products(rm_superaccumulator *acc, int fmt, int64_t n, const void *x, ptrdiff_t sx, const void *y,
-                                        ptrdiff_t sy);
+RM_HOST_EXTERN void rm_superacc_add_products(rm_superaccumulator *acc, int fmt, int64_t n, const void *x, ptrdiff_t sx,
+                                             const void *y, ptrdiff_t sy);
 
 /* The total of a public accumulator. */
 struct rm_accumulator;

@@ -7,10 +7,8 @@
 RM_FN void add_array(rm_superaccumulator *acc, const int fmt, int64_t n, const char *x, ptrdiff_t sx) {
   for (int64_t i = 0; i < n; i++) {
     const uint64_t a = rm_read_bits(x + i * sx, fmt);
-    if (RM_UNLIKELY(rm_is_signalling(a, fmt)))
-      acc->classes |= RM_ACC_SNAN;
-    else
-      rm_superacc_add(acc, rm_to_double(a, fmt));
+    if (RM_UNLIKELY(rm_is_signalling(a, fmt))) acc->classes |= RM_ACC_SNAN;
+    else rm_superacc_add(acc, rm_to_double(a, fmt));
   }
 }
 
@@ -18,10 +16,8 @@ RM_FN void add_products(rm_superaccumulator *acc, const int fmt, int64_t n, cons
                         ptrdiff_t sy) {
   for (int64_t i = 0; i < n; i++) {
     const uint64_t a = rm_read_bits(x + i * sx, fmt), b = rm_read_bits(y + i * sy, fmt);
-    if (RM_UNLIKELY(rm_is_signalling(a, fmt) || rm_is_signalling(b, fmt)))
-      acc->classes |= RM_ACC_SNAN;
-    else
-      rm_superacc_add_product(acc, rm_to_double(a, fmt), rm_to_double(b, fmt));
+    if (RM_UNLIKELY(rm_is_signalling(a, fmt) || rm_is_signalling(b, fmt))) acc->classes |= RM_ACC_SNAN;
+    else rm_superacc_add_product(acc, rm_to_double(a, fmt), rm_to_double(b, fmt));
   }
 }
 
@@ -35,8 +31,8 @@ RM_HOST_EXTERN void rm_superacc_add_array(rm_superaccumulator *acc, int fmt, int
   }
 }
 
-RM_HOST_EXTERN void rm_superacc_add_products(rm_superaccumulator *acc, int fmt, int64_t n, const void *x, ptrdiff_t sx, const void *y,
-                                        ptrdiff_t sy) {
+RM_HOST_EXTERN void rm_superacc_add_products(rm_superaccumulator *acc, int fmt, int64_t n, const void *x, ptrdiff_t sx,
+                                             const void *y, ptrdiff_t sy) {
   const char *p = (const char *)x, *q = (const char *)y;
   switch (fmt) {
     case RM_F16: add_products(acc, RM_F16, n, p, sx, q, sy); return;

@@ -154,8 +154,7 @@ RM_FN void rm_prefix_sums(const rm_sum_problem *p, int64_t begin, int64_t end, c
     uint64_t bits[RM_PREFIX_BLOCK];
     if (RM_UNLIKELY(!rm_prefix_decide_block(h, l, r.b, count, fmt, bits)))
       for (int k = 0; k < count; k++)
-        if (!rm_prefix_decide(h[k], l[k], r.b, fmt, bits + k))
-          bits[k] = rm_prefix_exactly(h[k], l[k], r.b, p, i + k, fmt, t);
+        if (!rm_prefix_decide(h[k], l[k], r.b, fmt, bits + k)) bits[k] = rm_prefix_exactly(h[k], l[k], r.b, p, i + k, fmt, t);
     for (int k = 0; k < count; k++, out += stride) rm_write_bits(out, bits[k], fmt);
     if (RM_UNLIKELY(!(r.h + r.l - (r.h + r.l) == 0.0))) rm_prefix_restart(&r, p, i + count, t);
   }

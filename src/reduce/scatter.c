@@ -88,8 +88,7 @@ static void clear_rows(const problem *p, int64_t begin, int64_t end, int64_t col
   const size_t size = (size_t)rm_size_of(p->format);
   for (int64_t r = begin; r < end; r++) {
     char *row = p->out.base + r * p->out.row;
-    if (p->out.col == (ptrdiff_t)size)
-      memset(row + col * p->out.col, 0, (size_t)(col_end - col) * size);
+    if (p->out.col == (ptrdiff_t)size) memset(row + col * p->out.col, 0, (size_t)(col_end - col) * size);
     else
       for (int64_t j = col; j < col_end; j++) memset(row + j * p->out.col, 0, size);
   }
@@ -126,10 +125,8 @@ static int64_t segment_at(const ordered *o, int64_t i) {
   int64_t low = 0, high = o->segments;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    if (o->start[middle] < i)
-      low = middle + 1;
-    else
-      high = middle;
+    if (o->start[middle] < i) low = middle + 1;
+    else high = middle;
   }
   return low;
 }
@@ -188,10 +185,8 @@ static rm_status by_sorting(const problem *p, uint32_t *flags) {
   ordered o = {NULL, NULL, 0, 0};
   int64_t *work = malloc((few_rows(p) ? n + (size_t)p->rows + 1 : 3 * n + 1) * sizeof *work);
   if (!work) return RM_ERR_MEMORY;
-  if (few_rows(p))
-    sort_by_counting(p, work, &o);
-  else
-    sort_by_digits(p, p->n, NULL, work, &o);
+  if (few_rows(p)) sort_by_counting(p, work, &o);
+  else sort_by_digits(p, p->n, NULL, work, &o);
   *flags |= do_all(p, &o);
   free(work);
   return RM_OK;
@@ -239,13 +234,31 @@ static rm_status run(const problem *p) {
 
 rm_status rm_index_add(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
                        const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src) {
-  const problem p = {format, 1, 0, rows, cols, n, {out, row_out, col_out}, {(char *)(uintptr_t)src, row_src, col_src}, (const char *)index, stride_index};
+  const problem p = {format,
+                     1,
+                     0,
+                     rows,
+                     cols,
+                     n,
+                     {out, row_out, col_out},
+                     {(char *)(uintptr_t)src, row_src, col_src},
+                     (const char *)index,
+                     stride_index};
   return run(&p);
 }
 
 rm_status rm_segment_sum(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
                          const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
                          ptrdiff_t col_src) {
-  const problem p = {format, 0, 0, rows, cols, n, {out, row_out, col_out}, {(char *)(uintptr_t)src, row_src, col_src}, (const char *)index, stride_index};
+  const problem p = {format,
+                     0,
+                     0,
+                     rows,
+                     cols,
+                     n,
+                     {out, row_out, col_out},
+                     {(char *)(uintptr_t)src, row_src, col_src},
+                     (const char *)index,
+                     stride_index};
   return run(&p);
 }

@@ -151,12 +151,9 @@ RM_FN uint32_t rm_segment_columns(const rm_scatter_problem *p, const rm_segment 
   const uint32_t used = (uint32_t)((UINT64_C(1) << count) - 1);
   uint32_t flags = 0;
   vf64 c[RM_SEGMENT_VECTORS], r[RM_SEGMENT_VECTORS], err[RM_SEGMENT_VECTORS];
-  if (fmt != RM_F64 && !last && s->n > RM_SEGMENT_FEW)
-    rm_columns_plain(&g, fmt, nv, whole, c, r, err);
-  else if ((fmt != RM_F64 && !last) || s->n + p->add <= 2)
-    rm_columns_running(&g, fmt, nv, whole, c, r, err);
-  else
-    rm_columns_compensated(&g, fmt, nv, whole, c, r, err);
+  if (fmt != RM_F64 && !last && s->n > RM_SEGMENT_FEW) rm_columns_plain(&g, fmt, nv, whole, c, r, err);
+  else if ((fmt != RM_F64 && !last) || s->n + p->add <= 2) rm_columns_running(&g, fmt, nv, whole, c, r, err);
+  else rm_columns_compensated(&g, fmt, nv, whole, c, r, err);
   RM_UNROLL
   for (int v = 0; v < nv; v++) {
     unsigned char *result = out + v * size * RM_LANES;
@@ -180,8 +177,7 @@ RM_FN uint32_t rm_segment_columns(const rm_scatter_problem *p, const rm_segment 
         tiers->accumulator++;
       }
   }
-  if (whole)
-    __builtin_memcpy(at, out, (size_t)(nv * size * RM_LANES));
+  if (whole) __builtin_memcpy(at, out, (size_t)(nv * size * RM_LANES));
   else
     for (int l = 0; l < count; l++) __builtin_memcpy(at + l * p->out.col, out + l * size, (size_t)size);
   return flags;
@@ -203,10 +199,10 @@ RM_FN uint32_t rm_segment_format(const rm_scatter_problem *p, const rm_segment *
   return flags;
 }
 
-#define RM_DEFINE_SEGMENT(fmt, FMT)                                                                                          \
-  RM_STATIC uint32_t rm_segment_##fmt(const rm_scatter_problem *p, const rm_segment *s, int64_t begin, int64_t end,           \
-                                     rm_tiers *tiers) {                                                                      \
-    return rm_segment_format(p, s, begin, end, FMT, tiers);                                                                  \
+#define RM_DEFINE_SEGMENT(fmt, FMT)                                                                                 \
+  RM_STATIC uint32_t rm_segment_##fmt(const rm_scatter_problem *p, const rm_segment *s, int64_t begin, int64_t end, \
+                                      rm_tiers *tiers) {                                                            \
+    return rm_segment_format(p, s, begin, end, FMT, tiers);                                                         \
   }
 RM_DEFINE_SEGMENT(f16, RM_F16)
 RM_DEFINE_SEGMENT(bf16, RM_BF16)

@@ -42,10 +42,8 @@ static rm_status run(what function, int format_x, int64_t n, const void *x, ptrd
   uint32_t flags = 0;
   const rm_env env = rm_env_enter();
   uint64_t bits = 0; /* the sum and the norm of nothing */
-  if (n)
-    bits = evaluate(&f, &p, format_out, &flags);
-  else if (function == MEAN)
-    bits = rm_nan_bits(format_out), flags = RM_FLAG_INVALID; /* 0/0 */
+  if (n) bits = evaluate(&f, &p, format_out, &flags);
+  else if (function == MEAN) bits = rm_nan_bits(format_out), flags = RM_FLAG_INVALID; /* 0/0 */
   memcpy(out, &bits, (size_t)rm_size_of(format_out)); /* little endian */
   rm_env_leave(env, flags);
   return RM_OK;

@@ -25,8 +25,8 @@ static int set_divisor(rm_sum_function *f, int64_t n, double ddof) {
   return 1;
 }
 
-rm_status rm_variance_check(rm_sum_function *f, int root, int format_x, int64_t n, const void *x, int format_out, const void *out,
-                            double ddof) {
+rm_status rm_variance_check(rm_sum_function *f, int root, int format_x, int64_t n, const void *x, int format_out,
+                            const void *out, double ddof) {
   const rm_status status = rm_statistic_check(format_x, n, x, format_out, out);
   if (status) return status;
   *f = (rm_sum_function){1, 0, root};

@@ -17,7 +17,8 @@ RM_STATIC uint64_t integer_root(rm_u128 m) {
 
 /* The function of (-1)^negative (m + rest) 2^e, 2^122 < m < 2^127, rounded; inexact: rest is not 0. A quotient has 59 bits or
  * more; one whose root is to be taken gets as many as the root needs, by a second step of long division. */
-RM_STATIC uint64_t finish(const rm_sum_function *f, int negative, rm_u128 m, int e, int inexact, int format, uint32_t *flags) {
+RM_STATIC uint64_t finish(const rm_sum_function *f, int negative, rm_u128 m, int e, int inexact, int format,
+                          uint32_t *flags) {
   e += f->scale;
   if (f->divisor > 1) {
     rm_u128 q = m / f->divisor, r = m % f->divisor;
@@ -49,13 +50,14 @@ RM_HOST_EXTERN uint64_t rm_function_of_top(const rm_sum_function *f, rm_superacc
   return t.m ? finish(f, t.negative, t.m, t.e, t.inexact, format, flags) : 0;
 }
 
-RM_HOST_EXTERN uint64_t rm_function_of_sum(const rm_sum_function *f, const rm_superaccumulator *sum, int format, uint32_t *flags) {
+RM_HOST_EXTERN uint64_t rm_function_of_sum(const rm_sum_function *f, const rm_superaccumulator *sum, int format,
+                                           uint32_t *flags) {
   if (sum->classes) return rm_superacc_round_classes(sum->classes, format, flags);
   return rm_function_of_top(f, rm_superacc_get_top(sum), format, flags);
 }
 
 RM_HOST_EXTERN int rm_function_decide(const rm_sum_function *f, double hi, double lo, double err, int format, uint64_t *bits,
-                                 uint32_t *flags) {
+                                      uint32_t *flags) {
   const double most = 0x1p-9 * __builtin_fabs(hi);
   if (!(hi != 0.0 && __builtin_fabs(lo) <= most && err <= most)) return 0;
   rm_u128 m, margin;
@@ -82,7 +84,8 @@ typedef char rm_units_match[RM_ACC_FRACTION % 2 == 0 && 32 * HALF >= -RM_ACC_EMI
 typedef char rm_products_fit[2 * SUM_DIGITS >= RM_ACC_DIGITS + 2 ? 1 : -1];
 
 /* N = (n squares - sum^2)/n, exactly. */
-RM_STATIC rm_superacc_top deviations_of(int64_t terms, const rm_superaccumulator *total, const rm_superaccumulator *total_squares) {
+RM_STATIC rm_superacc_top deviations_of(int64_t terms, const rm_superaccumulator *total,
+                                        const rm_superaccumulator *total_squares) {
   const uint64_t n = (uint64_t)terms;
   rm_superaccumulator squares, sum;
   rm_superacc_magnitude(total, &sum);
@@ -125,7 +128,7 @@ RM_STATIC rm_superacc_top deviations_of(int64_t terms, const rm_superaccumulator
 }
 
 RM_HOST_EXTERN uint64_t rm_variance_of_sums(const rm_sum_function *f, int64_t n, const rm_superaccumulator *sum,
-                                       const rm_superaccumulator *squares, int format, uint32_t *flags) {
+                                            const rm_superaccumulator *squares, int format, uint32_t *flags) {
   uint32_t classes = sum->classes;
   /* An infinity is infinitely far from the mean: as if there were both. */
   if (classes & (RM_ACC_PINF | RM_ACC_NINF)) classes |= RM_ACC_PINF | RM_ACC_NINF;

@@ -33,12 +33,9 @@ static rm_partial part(const problem *p, int64_t begin, int64_t end, int compens
   rm_terms x = {p->x.base + begin * p->x.stride, p->x.stride}, y = {NULL, 0};
   if (p->y.base) y = (rm_terms){p->y.base + begin * p->y.stride, p->y.stride};
   rm_partial sum;
-  if (p->shift)
-    k->deviations(end - begin, x, *p->shift, p->fmt, compensated, &sum);
-  else if (compensated)
-    k->compensated(end - begin, x, y, p->fmt, &sum);
-  else
-    k->plain(end - begin, x, y, p->fmt, &sum);
+  if (p->shift) k->deviations(end - begin, x, *p->shift, p->fmt, compensated, &sum);
+  else if (compensated) k->compensated(end - begin, x, y, p->fmt, &sum);
+  else k->plain(end - begin, x, y, p->fmt, &sum);
   return sum;
 }
 
@@ -51,8 +48,7 @@ static rm_partial approximate(const problem *p, int compensated) {
 #endif
   for (int t = 0; t < threads; t++) {
     const rm_env env = rm_env_enter();
-    const rm_partial sum =
-        part(p, p->n / threads * t, t + 1 < threads ? p->n / threads * (t + 1) : p->n, compensated);
+    const rm_partial sum = part(p, p->n / threads * t, t + 1 < threads ? p->n / threads * (t + 1) : p->n, compensated);
 #if defined(_OPENMP)
 #pragma omp critical(rm_join)
 #endif

@@ -6,8 +6,7 @@ RM_HOST_EXTERN void rm_sum_feed(const rm_sum_problem *p, int64_t begin, int64_t 
   const char *x = p->x.base + begin * p->x.stride;
   if (p->y.base)
     rm_superacc_add_products(acc, p->fmt, end - begin, x, p->x.stride, p->y.base + begin * p->y.stride, p->y.stride);
-  else
-    rm_superacc_add_array(acc, p->fmt, end - begin, x, p->x.stride);
+  else rm_superacc_add_array(acc, p->fmt, end - begin, x, p->x.stride);
 }
 
 RM_HOST_EXTERN void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc) {

@@ -22,7 +22,8 @@
  * underflow. */
 RM_FN double rm_bound_of_compensated(const rm_partial *s, const rm_sum_problem *p) {
   const double h = s->depth + (p->shift ? 2.0 : 1.0);
-  return RM_BOUND(2.3 * h * h * 0x1p-106 * s->size) + ((p->y.base && p->fmt == RM_F64) || p->shift ? (double)p->n * 0x1p-1069 : 0.0);
+  return RM_BOUND(2.3 * h * h * 0x1p-106 * s->size) +
+         ((p->y.base && p->fmt == RM_F64) || p->shift ? (double)p->n * 0x1p-1069 : 0.0);
 }
 RM_FN double rm_bound_of_plain(const rm_partial *s, const rm_sum_problem *p) {
   const double u = (RM_CHAIN + (p->shift ? 2 + 4 : 2)) * 0x1.01p-53;

@@ -133,7 +133,8 @@ RM_HOST_EXTERN double rm_superacc_round_f64(const rm_superaccumulator *acc, uint
 
 /* Infinities of the other sign; NaNs stay. */
 RM_STATIC uint32_t negated_classes(uint32_t c) {
-  return (c & ~(uint32_t)(RM_ACC_PINF | RM_ACC_NINF)) | (c & RM_ACC_PINF ? RM_ACC_NINF : 0) | (c & RM_ACC_NINF ? RM_ACC_PINF : 0);
+  return (c & ~(uint32_t)(RM_ACC_PINF | RM_ACC_NINF)) | (c & RM_ACC_PINF ? RM_ACC_NINF : 0) |
+         (c & RM_ACC_NINF ? RM_ACC_PINF : 0);
 }
 
 /* Whether this may be the last digit: |total| <= 2^RM_ACC_HEADROOM largest products / 2, so that 32 bits hold it with its sign. */

@@ -69,10 +69,8 @@ static rm_status run(int root, int format_x, int64_t n, const void *x, ptrdiff_t
   uint32_t flags = 0;
   const rm_env env = rm_env_enter();
   uint64_t bits;
-  if (n)
-    bits = evaluate(&f, &p, format_out, &flags);
-  else
-    bits = rm_nan_bits(format_out), flags = RM_FLAG_INVALID; /* there is no mean */
+  if (n) bits = evaluate(&f, &p, format_out, &flags);
+  else bits = rm_nan_bits(format_out), flags = RM_FLAG_INVALID; /* there is no mean */
   memcpy(out, &bits, (size_t)rm_size_of(format_out)); /* little endian */
   rm_env_leave(env, flags);
   return RM_OK;

@@ -17,7 +17,8 @@ typedef struct {
  *
  * n c is taken as n c1 + n c2, c1 with the leading 26 bits of c: the first product is exact for n below 2^27. Every rounding
  * is counted as 2^-52 of what it made, and underflow as 2^-1070 each time. */
-RM_FN int rm_deviations_known(int64_t terms, const rm_moment *s, double c, const rm_moment *q, double *hi, double *lo, double *err) {
+RM_FN int rm_deviations_known(int64_t terms, const rm_moment *s, double c, const rm_moment *q, double *hi, double *lo,
+                              double *err) {
   const double n = (double)terms;
   const double c1 = rm_from_bits64(rm_bits64(c) & ~UINT64_C(0x7ffffff)), c2 = c - c1;
   const double p1 = n * c1, p2 = n * c2, t1 = s->hi - p1, t2 = t1 - p2, d = t2 + s->lo;

@@ -23,11 +23,11 @@ int rm_isa_index(void);
 /* Declares the tables `name` of each build (RM_ISA_SYMBOL(name)) and defines get(), the one in use: NULL when no build is. */
 #define RM_ISA_EXTERN(isa, type, name) extern const type RM_ISA_CAT(name, isa);
 #define RM_ISA_ADDRESS(isa, name) &RM_ISA_CAT(name, isa),
-#define RM_ISA_TABLES(type, name, get)                                                                \
-  RM_FOR_EACH_ISA(RM_ISA_EXTERN, type, name)                                                          \
-  static inline const type *get(void) {                                                               \
+#define RM_ISA_TABLES(type, name, get)                                                             \
+  RM_FOR_EACH_ISA(RM_ISA_EXTERN, type, name)                                                       \
+  static inline const type *get(void) {                                                            \
     static const type *const builds[RM_ISA_COUNT + 1] = {RM_FOR_EACH_ISA(RM_ISA_ADDRESS, name) 0}; \
-    return builds[rm_isa_index()];                                                                    \
+    return builds[rm_isa_index()];                                                                 \
   }
 
 /* A gather takes longer than a load for each of its elements: on AMD (Zen 5, bench/run.py, asinh f16

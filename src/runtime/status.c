@@ -16,7 +16,8 @@ const char *rm_status_message(rm_status status) {
     case RM_ERR_MEMORY: return "no memory for the workspace";
     case RM_ERR_OVERLAP: return "an output overlaps an input or itself";
     case RM_ERR_STATE: return "the function was called in the wrong state";
-    case RM_ERR_DEVICE: return "a device refused the work: none is there, it has no memory left, or an earlier call failed on it";
+    case RM_ERR_DEVICE:
+      return "a device refused the work: none is there, it has no memory left, or an earlier call failed on it";
     case RM_ERR_RANGE: return "a total is beyond what an accumulator holds, or an argument beyond its range";
     case RM_ERR_DATA: return "the bytes are not what this version of the function reads";
     case RM_ERR_INDEX: return "an index is out of range";

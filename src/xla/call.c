@@ -27,17 +27,11 @@ XLA_FFI_Error *rm_xla_run(XLA_FFI_CallFrame *frame, rm_status (*compute)(rm_call
     metadata->traits = 0;
     return NULL;
   }
-  if (frame->stage != XLA_FFI_ExecutionStage_EXECUTE) {
-    return NULL;
-  }
+  if (frame->stage != XLA_FFI_ExecutionStage_EXECUTE) { return NULL; }
   rm_call call = {frame, NULL, names, {NULL}, 0};
   const rm_status status = compute(&call);
-  for (int i = 0; i < call.scratches; i++) {
-    free(call.scratch[i]);
-  }
-  if (status == RM_OK) {
-    return NULL;
-  }
+  for (int i = 0; i < call.scratches; i++) { free(call.scratch[i]); }
+  if (status == RM_OK) { return NULL; }
   char message[256];
   if (call.missing) {
     snprintf(message, sizeof message, "repmath: the call has no attribute '%s' of the type that is expected", call.missing);
@@ -45,9 +39,7 @@ XLA_FFI_Error *rm_xla_run(XLA_FFI_CallFrame *frame, rm_status (*compute)(rm_call
   }
   const int position = rm_status_argument(status);
   int known = 0;
-  while (names[known]) {
-    known++;
-  }
+  while (names[known]) { known++; }
   if (position >= 1 && position <= known && names[position - 1][0]) {
     snprintf(message, sizeof message, "repmath: argument '%s': %s", names[position - 1], rm_status_message(status));
   } else {
@@ -60,9 +52,7 @@ static const void *attribute(rm_call *call, const char *name, int type) {
   const XLA_FFI_Attrs *attrs = &call->frame->attrs;
   for (int64_t i = 0; i < attrs->size; i++) {
     const XLA_FFI_ByteSpan *n = attrs->names[i];
-    if (n->len == strlen(name) && memcmp(n->ptr, name, n->len) == 0 && attrs->types[i] == type) {
-      return attrs->attrs[i];
-    }
+    if (n->len == strlen(name) && memcmp(n->ptr, name, n->len) == 0 && attrs->types[i] == type) { return attrs->attrs[i]; }
   }
   call->missing = name;
   return NULL;
@@ -70,18 +60,14 @@ static const void *attribute(rm_call *call, const char *name, int type) {
 
 int64_t rm_xla_integer(rm_call *call, const char *name) {
   const XLA_FFI_Scalar *scalar = attribute(call, name, XLA_FFI_AttrType_SCALAR);
-  if (scalar && scalar->dtype == XLA_FFI_DataType_S64) {
-    return *(const int64_t *)scalar->value;
-  }
+  if (scalar && scalar->dtype == XLA_FFI_DataType_S64) { return *(const int64_t *)scalar->value; }
   call->missing = name;
   return 0;
 }
 
 double rm_xla_real(rm_call *call, const char *name) {
   const XLA_FFI_Scalar *scalar = attribute(call, name, XLA_FFI_AttrType_SCALAR);
-  if (scalar && scalar->dtype == XLA_FFI_DataType_F64) {
-    return *(const double *)scalar->value;
-  }
+  if (scalar && scalar->dtype == XLA_FFI_DataType_F64) { return *(const double *)scalar->value; }
   call->missing = name;
   return 0;
 }
@@ -100,30 +86,22 @@ const int64_t *rm_xla_integers(rm_call *call, const char *name, size_t *size) {
 
 int64_t rm_xla_count(const XLA_FFI_Buffer *b, int64_t from, int64_t to) {
   int64_t n = 1;
-  for (int64_t i = from; i < to; i++) {
-    n *= b->dims[i];
-  }
+  for (int64_t i = from; i < to; i++) { n *= b->dims[i]; }
   return n;
 }
 
 void *rm_xla_scratch(rm_call *call, int64_t bytes) {
   void *p = malloc(bytes > 0 ? (size_t)bytes : 1);
-  if (p) {
-    call->scratch[call->scratches++] = p;
-  }
+  if (p) { call->scratch[call->scratches++] = p; }
   return p;
 }
 
 const int64_t *rm_xla_indices(rm_call *call, const XLA_FFI_Buffer *b) {
-  if (b->dtype == XLA_FFI_DataType_S64) {
-    return b->data;
-  }
+  if (b->dtype == XLA_FFI_DataType_S64) { return b->data; }
   const int64_t n = rm_xla_size(b);
   int64_t *copy = rm_xla_scratch(call, 8 * n);
   if (copy) {
-    for (int64_t i = 0; i < n; i++) {
-      copy[i] = ((const int32_t *)b->data)[i];
-    }
+    for (int64_t i = 0; i < n; i++) { copy[i] = ((const int32_t *)b->data)[i]; }
   }
   return copy;
 }
@@ -134,7 +112,5 @@ void rm_xla_put_integers(const int64_t *from, XLA_FFI_Buffer *to) {
     memcpy(to->data, from, 8 * (size_t)n);
     return;
   }
-  for (int64_t i = 0; i < n; i++) {
-    ((int32_t *)to->data)[i] = (int32_t)from[i];
-  }
+  for (int64_t i = 0; i < n; i++) { ((int32_t *)to->data)[i] = (int32_t)from[i]; }
 }

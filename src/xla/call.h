@@ -26,8 +26,8 @@ typedef struct {
 
 XLA_FFI_Error *rm_xla_run(XLA_FFI_CallFrame *frame, rm_status (*compute)(rm_call *), const char *const *names);
 
-#define RM_XLA_HANDLER(name, compute, names)                                                                                 \
-  RM_API XLA_FFI_Error *name(XLA_FFI_CallFrame *frame);                                                                      \
+#define RM_XLA_HANDLER(name, compute, names)            \
+  RM_API XLA_FFI_Error *name(XLA_FFI_CallFrame *frame); \
   XLA_FFI_Error *name(XLA_FFI_CallFrame *frame) { return rm_xla_run(frame, compute, names); }
 
 static inline XLA_FFI_Buffer *rm_xla_argument(const rm_call *call, int i) { return call->frame->args.args[i]; }

@@ -10,9 +10,7 @@ static rm_status cross_entropy(rm_call *call) {
   const int64_t backward = rm_xla_integer(call, "backward"), likelihood = rm_xla_integer(call, "likelihood");
   const int64_t reduction = rm_xla_integer(call, "reduction"), ignore = rm_xla_integer(call, "ignore_index");
   const double smoothing = rm_xla_real(call, "label_smoothing");
-  if (call->missing) {
-    return RM_ERR_ENUM;
-  }
+  if (call->missing) { return RM_ERR_ENUM; }
   const XLA_FFI_Buffer *g = backward ? rm_xla_argument(call, 0) : NULL;
   const int first = backward ? 1 : 0;
   const XLA_FFI_Buffer *x = rm_xla_argument(call, first), *target = rm_xla_argument(call, first + 1);
@@ -23,9 +21,7 @@ static rm_status cross_entropy(rm_call *call) {
   const int64_t rows = x->dims[x->rank - 2], n = x->dims[x->rank - 1], stack = rm_xla_count(x, 0, x->rank - 2);
   const int classes = target->dtype == XLA_FFI_DataType_S32 || target->dtype == XLA_FFI_DataType_S64;
   const int64_t *labels = classes ? rm_xla_indices(call, target) : NULL;
-  if (classes && !labels) {
-    return RM_ERR_MEMORY;
-  }
+  if (classes && !labels) { return RM_ERR_MEMORY; }
   rm_status status = RM_OK;
   for (int64_t i = 0; i < stack && status == RM_OK; i++) {
     const rm_cross_entropy_problem problem = {
@@ -68,19 +64,13 @@ static rm_status pairs(rm_call *call) {
   const int64_t option = rm_xla_integer(call, "option"), count = rm_xla_integer(call, "count");
   const int reduction = (int)rm_xla_integer(call, "reduction");
   const double p = rm_xla_real(call, "p");
-  if (call->missing) {
-    return RM_ERR_ENUM;
-  }
+  if (call->missing) { return RM_ERR_ENUM; }
   const int first = backward ? 1 : 0;
   const XLA_FFI_Buffer *given = backward ? rm_xla_argument(call, 0) : NULL;
   const XLA_FFI_Buffer *one = rm_xla_argument(call, first), *two = rm_xla_argument(call, first + 1);
   const XLA_FFI_Buffer *weight = NULL, *positive = NULL;
-  if (kind == BCE_WEIGHT || kind == BCE_BOTH) {
-    weight = rm_xla_argument(call, first + 2);
-  }
-  if (kind == BCE_POS_WEIGHT || kind == BCE_BOTH) {
-    positive = rm_xla_argument(call, first + (kind == BCE_BOTH ? 3 : 2));
-  }
+  if (kind == BCE_WEIGHT || kind == BCE_BOTH) { weight = rm_xla_argument(call, first + 2); }
+  if (kind == BCE_POS_WEIGHT || kind == BCE_BOTH) { positive = rm_xla_argument(call, first + (kind == BCE_BOTH ? 3 : 2)); }
   XLA_FFI_Buffer *result = rm_xla_result(call, 0);
   const int format = rm_xla_format(one);
   const ptrdiff_t size = rm_xla_bytes(format);

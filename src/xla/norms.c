@@ -35,9 +35,7 @@ static rm_status compute(rm_call *call) {
   const int64_t has_weight = rm_xla_integer(call, "weight"), has_bias = rm_xla_integer(call, "bias");
   const int64_t has_statistics = rm_xla_integer(call, "statistics");
   const double eps = rm_xla_real(call, "eps");
-  if (call->missing) {
-    return RM_ERR_ENUM;
-  }
+  if (call->missing) { return RM_ERR_ENUM; }
   int next = 0;
   const XLA_FFI_Buffer *g = kind == FORWARD ? NULL : rm_xla_argument(call, next++);
   const XLA_FFI_Buffer *x = rm_xla_argument(call, next++);

@@ -18,12 +18,8 @@ static double number(const XLA_FFI_Buffer *b) {
     double scale = 1, fraction = bits & 0x7fffff;
     float f;
     memcpy(&f, &bits, 4);
-    if (exponent) {
-      return f;
-    }
-    for (int i = 0; i < 149; i++) {
-      scale /= 2;
-    }
+    if (exponent) { return f; }
+    for (int i = 0; i < 149; i++) { scale /= 2; }
     value = bits >> 31 ? -fraction * scale : fraction * scale;
   }
   return value;
@@ -37,9 +33,7 @@ static void *copy(const rm_call *call, int argument, int result) {
   const XLA_FFI_Buffer *from = rm_xla_argument(call, argument);
   XLA_FFI_Buffer *to = rm_xla_result(call, result);
   const size_t bytes = (size_t)(rm_xla_size(from) * rm_xla_bytes(rm_xla_format(from)));
-  if (bytes && to->data != from->data) {
-    memcpy(to->data, from->data, bytes);
-  }
+  if (bytes && to->data != from->data) { memcpy(to->data, from->data, bytes); }
   return to->data;
 }
 
@@ -50,9 +44,7 @@ static rm_status sgd(rm_call *call) {
                       .weight_decay = rm_xla_real(call, "weight_decay"),
                       .nesterov = (int)rm_xla_integer(call, "nesterov"),
                       .maximize = (int)rm_xla_integer(call, "maximize")};
-  if (call->missing) {
-    return RM_ERR_ENUM;
-  }
+  if (call->missing) { return RM_ERR_ENUM; }
   o.lr = number(rm_xla_argument(call, 0));
   o.first = integer(rm_xla_argument(call, 1)) == 0;
   const XLA_FFI_Buffer *p = rm_xla_argument(call, 2);
@@ -68,9 +60,7 @@ static rm_status adam(rm_call *call) {
                        .weight_decay = rm_xla_real(call, "weight_decay"),
                        .decoupled = (int)rm_xla_integer(call, "decoupled"),
                        .maximize = (int)rm_xla_integer(call, "maximize")};
-  if (call->missing) {
-    return RM_ERR_ENUM;
-  }
+  if (call->missing) { return RM_ERR_ENUM; }
   o.lr = number(rm_xla_argument(call, 0));
   o.step = integer(rm_xla_argument(call, 1)) + 1;
   const XLA_FFI_Buffer *p = rm_xla_argument(call, 2);

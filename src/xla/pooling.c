@@ -12,26 +12,18 @@ static rm_status compute(rm_call *call) {
   rm_pool pool = {.channels = 1};
   rm_xla_integers(call, "kernel", &windows);
   const int64_t *in = rm_xla_integers(call, "in", &n), *out = rm_xla_integers(call, "out", &n);
-  if (call->missing || n < 1 || n > 3 || (windows != 0 && windows != n)) {
-    return RM_ERR_SIZE;
-  }
+  if (call->missing || n < 1 || n > 3 || (windows != 0 && windows != n)) { return RM_ERR_SIZE; }
   pool.dims = (int)n;
   pool.adaptive = windows == 0;
   const struct {
     const char *name;
     int64_t *to;
   } spatial[] = {{"kernel", pool.kernel}, {"stride", pool.stride}, {"dilation", pool.dilation}, {"padding", pool.padding}};
-  for (size_t j = 0; j < n; j++) {
-    pool.in[j] = in[j], pool.out[j] = out[j];
-  }
+  for (size_t j = 0; j < n; j++) { pool.in[j] = in[j], pool.out[j] = out[j]; }
   for (size_t i = 0; i < 4 && windows; i++) {
     const int64_t *values = rm_xla_integers(call, spatial[i].name, &windows);
-    if (call->missing || windows != n) {
-      return RM_ERR_SIZE;
-    }
-    for (size_t j = 0; j < n; j++) {
-      spatial[i].to[j] = values[j];
-    }
+    if (call->missing || windows != n) { return RM_ERR_SIZE; }
+    for (size_t j = 0; j < n; j++) { spatial[i].to[j] = values[j]; }
   }
   const XLA_FFI_Buffer *first = rm_xla_argument(call, 0);
   XLA_FFI_Buffer *result = rm_xla_result(call, 0);
@@ -43,9 +35,7 @@ static rm_status compute(rm_call *call) {
     strides_in[j + 2] = step_in, strides_out[j + 2] = step_out, strides_index[j + 2] = step_index;
     step_in *= (ptrdiff_t)pool.in[j], step_out *= (ptrdiff_t)pool.out[j], step_index *= (ptrdiff_t)pool.out[j];
   }
-  for (int j = 0; j < 2; j++) {
-    strides_in[j] = step_in, strides_out[j] = step_out, strides_index[j] = step_index;
-  }
+  for (int j = 0; j < 2; j++) { strides_in[j] = step_in, strides_out[j] = step_out, strides_index[j] = step_index; }
   if (kind == AVG_POOL) {
     return rm_avg_pool(format, &pool, (int)include_pad, divisor, first->data, strides_in, result->data, strides_out);
   }
@@ -55,13 +45,9 @@ static rm_status compute(rm_call *call) {
   XLA_FFI_Buffer *index = rm_xla_result(call, 1);
   const int direct = index->dtype == XLA_FFI_DataType_S64;
   int64_t *at = direct ? index->data : rm_xla_scratch(call, 8 * rm_xla_size(index));
-  if (!at) {
-    return RM_ERR_MEMORY;
-  }
+  if (!at) { return RM_ERR_MEMORY; }
   const rm_status status = rm_max_pool(format, &pool, first->data, strides_in, result->data, strides_out, at, strides_index);
-  if (status == RM_OK && !direct) {
-    rm_xla_put_integers(at, index);
-  }
+  if (status == RM_OK && !direct) { rm_xla_put_integers(at, index); }
   return status;
 }
 

@@ -9,9 +9,7 @@ static rm_status matmul(rm_call *call) {
   const XLA_FFI_Buffer *bias = rm_xla_arguments(call) > 2 ? rm_xla_argument(call, 2) : NULL;
   XLA_FFI_Buffer *c = rm_xla_result(call, 0);
   const int64_t trans_a = rm_xla_integer(call, "trans_a"), trans_b = rm_xla_integer(call, "trans_b");
-  if (call->missing) {
-    return RM_ERR_ENUM;
-  }
+  if (call->missing) { return RM_ERR_ENUM; }
   const int64_t r = c->rank, stack = rm_xla_count(c, 0, r - 2), m = c->dims[r - 2], n = c->dims[r - 1];
   const int64_t k = a->dims[r - (trans_a ? 2 : 1)];
   const int format = rm_xla_format(a), format_c = rm_xla_format(c);
@@ -33,16 +31,12 @@ static rm_status scaled_matmul(rm_call *call) {
   XLA_FFI_Buffer *c = rm_xla_result(call, 0);
   const int64_t trans_a = rm_xla_integer(call, "trans_a"), trans_b = rm_xla_integer(call, "trans_b");
   const double alpha = rm_xla_real(call, "alpha");
-  if (call->missing) {
-    return RM_ERR_ENUM;
-  }
+  if (call->missing) { return RM_ERR_ENUM; }
   const int64_t r = c->rank, stack = rm_xla_count(c, 0, r - 2), m = c->dims[r - 2], n = c->dims[r - 1];
   const int64_t k = a->dims[r - (trans_a ? 2 : 1)], lda = trans_a ? m : k, ldb = trans_b ? k : n;
   const int format = rm_xla_format(a);
   const ptrdiff_t size = rm_xla_bytes(format);
-  if (start && rm_xla_size(c)) {
-    memcpy(c->data, start->data, (size_t)(rm_xla_size(c) * size));
-  }
+  if (start && rm_xla_size(c)) { memcpy(c->data, start->data, (size_t)(rm_xla_size(c) * size)); }
   rm_status status = RM_OK;
   for (int64_t i = 0; i < stack && status == RM_OK; i++) {
     status = rm_gemm(format, RM_ROW_MAJOR, trans_a ? RM_TRANS : RM_NO_TRANS, trans_b ? RM_TRANS : RM_NO_TRANS, m, n, k, alpha,
@@ -59,9 +53,7 @@ RM_XLA_HANDLER(rm_xla_scaled_matmul, scaled_matmul, scaled_names)
 static void strides_of(const int64_t *dims, const int64_t *order, int axes, ptrdiff_t size, ptrdiff_t *strides) {
   for (int i = 0; i < axes; i++) {
     strides[i] = size;
-    for (int64_t j = order[i] + 1; j < axes; j++) {
-      strides[i] *= (ptrdiff_t)dims[j];
-    }
+    for (int64_t j = order[i] + 1; j < axes; j++) { strides[i] *= (ptrdiff_t)dims[j]; }
   }
 }
 
@@ -72,9 +64,7 @@ static rm_status convolution(rm_call *call) {
   size_t n;
   const int64_t kind = rm_xla_integer(call, "kind");
   const int64_t *sizes = rm_xla_integers(call, "sizes", &n);
-  if (call->missing || n != 4) {
-    return RM_ERR_SIZE;
-  }
+  if (call->missing || n != 4) { return RM_ERR_SIZE; }
   rm_conv c = {.batch = sizes[0], .channels_in = sizes[1], .channels_out = sizes[2], .groups = sizes[3]};
   const struct {
     const char *name;
@@ -87,20 +77,14 @@ static rm_status convolution(rm_call *call) {
                  {"padding_high", c.padding_high}};
   for (size_t i = 0; i < sizeof spatial / sizeof *spatial; i++) {
     const int64_t *values = rm_xla_integers(call, spatial[i].name, &n);
-    if (call->missing || n < 1 || n > 3) {
-      return RM_ERR_SIZE;
-    }
+    if (call->missing || n < 1 || n > 3) { return RM_ERR_SIZE; }
     c.dims = (int)n;
-    for (size_t j = 0; j < n; j++) {
-      spatial[i].to[j] = values[j];
-    }
+    for (size_t j = 0; j < n; j++) { spatial[i].to[j] = values[j]; }
   }
   const char *const orders[] = {"order_x", "order_w", "order_y"};
   /* which of x, w, y the first and the second argument and the result are */
   static const int roles[3][3] = {{0, 1, 2}, {2, 1, 0}, {0, 2, 1}};
-  if (kind < 0 || kind > 2) {
-    return RM_ERR_ENUM;
-  }
+  if (kind < 0 || kind > 2) { return RM_ERR_ENUM; }
   const XLA_FFI_Buffer *operands[3] = {rm_xla_argument(call, 0), rm_xla_argument(call, 1), rm_xla_result(call, 0)};
   const XLA_FFI_Buffer *bias = rm_xla_arguments(call) > 2 ? rm_xla_argument(call, 2) : NULL;
   const int axes = c.dims + 2, format = rm_xla_format(operands[2]);
@@ -109,9 +93,7 @@ static rm_status convolution(rm_call *call) {
   const int64_t stack = rm_xla_count(operands[2], 0, operands[2]->rank - axes);
   for (int i = 0; i < 3; i++) {
     const int64_t *order = rm_xla_integers(call, orders[roles[kind][i]], &n);
-    if (call->missing || n != (size_t)axes || operands[i]->rank < axes) {
-      return RM_ERR_SIZE;
-    }
+    if (call->missing || n != (size_t)axes || operands[i]->rank < axes) { return RM_ERR_SIZE; }
     const int64_t lead = operands[i]->rank - axes;
     strides_of(operands[i]->dims + lead, order, axes, size, strides[i]);
     next[i] = size * (ptrdiff_t)rm_xla_count(operands[i], lead, operands[i]->rank);

@@ -20,17 +20,13 @@ static rm_status fill(rm_call *call) {
   const double most = rm_xla_real(call, "most");
   const XLA_FFI_Buffer *place = rm_xla_argument(call, 0);
   XLA_FFI_Buffer *result = rm_xla_result(call, 0);
-  if (call->missing) {
-    return RM_ERR_ENUM;
-  }
+  if (call->missing) { return RM_ERR_ENUM; }
   const int64_t stack = rm_xla_count(place, 0, place->rank - 2), total = rm_xla_size(result), n = stack ? total / stack : 0;
   const int whole = kind == INTEGERS || kind == PERMUTATION, narrow = whole && result->dtype != XLA_FFI_DataType_S64;
   const int format = rm_xla_format(result);
   const ptrdiff_t size = whole ? 8 : kind == BERNOULLI ? 1 : kind == WORDS32 ? 4 : rm_xla_bytes(format);
   char *out = narrow ? rm_xla_scratch(call, 8 * total) : result->data;
-  if (!out && total) {
-    return RM_ERR_MEMORY;
-  }
+  if (!out && total) { return RM_ERR_MEMORY; }
   rm_status status = RM_OK;
   for (int64_t i = 0; i < stack && status == RM_OK; i++) {
     const place_t p = place_of(place, i);
@@ -48,9 +44,7 @@ static rm_status fill(rm_call *call) {
       default: return RM_ERR_ENUM;
     }
   }
-  if (status == RM_OK && narrow) {
-    rm_xla_put_integers((const int64_t *)(const void *)out, result);
-  }
+  if (status == RM_OK && narrow) { rm_xla_put_integers((const int64_t *)(const void *)out, result); }
   return rm_status_code(status) == RM_ERR_RANGE ? RM_STATUS(RM_ERR_RANGE, 1) : status;
 }
 
@@ -59,9 +53,7 @@ static rm_status dropout(rm_call *call) {
   const double p = rm_xla_real(call, "p");
   const XLA_FFI_Buffer *x = rm_xla_argument(call, 0), *place = rm_xla_argument(call, 1);
   XLA_FFI_Buffer *result = rm_xla_result(call, 0);
-  if (call->missing) {
-    return RM_ERR_ENUM;
-  }
+  if (call->missing) { return RM_ERR_ENUM; }
   const int format = rm_xla_format(x);
   const ptrdiff_t size = rm_xla_bytes(format);
   const int64_t stack = rm_xla_count(place, 0, place->rank - 2), n = stack ? rm_xla_size(x) / stack : 0;

@@ -42,16 +42,12 @@ static rm_status sums_around(rm_call *call, int format, const XLA_FFI_Buffer *x,
   const int64_t stack = rm_xla_count(x, 0, x->rank - 3), n = before * after;
   const ptrdiff_t size = rm_xla_bytes(format), run = after * size;
   char *line = rm_xla_scratch(call, n * size);
-  if (!line) {
-    return RM_ERR_MEMORY;
-  }
+  if (!line) { return RM_ERR_MEMORY; }
   rm_status status = RM_OK;
   for (int64_t i = 0; i < stack; i++) {
     for (int64_t j = 0; j < places && status == RM_OK; j++) {
       const char *from = (const char *)x->data + (i * before * places + j) * run;
-      for (int64_t k = 0; k < before && run; k++) {
-        memcpy(line + k * run, from + k * places * run, (size_t)run);
-      }
+      for (int64_t k = 0; k < before && run; k++) { memcpy(line + k * run, from + k * places * run, (size_t)run); }
       status = sums(format, 1, n, 1, line, out + (i * places + j) * size);
     }
   }
@@ -61,9 +57,7 @@ static rm_status sums_around(rm_call *call, int format, const XLA_FFI_Buffer *x,
 static rm_status compute(rm_call *call) {
   const XLA_FFI_Buffer *x = rm_xla_argument(call, 0);
   const int64_t kind = rm_xla_integer(call, "kind");
-  if (call->missing) {
-    return RM_ERR_ENUM;
-  }
+  if (call->missing) { return RM_ERR_ENUM; }
   const int format = rm_xla_format(x);
   const ptrdiff_t size = rm_xla_bytes(format);
   char *out = rm_xla_result(call, 0)->data;
@@ -72,22 +66,14 @@ static rm_status compute(rm_call *call) {
     const rm_pool pool = {
         .dims = 1, .batch = 1, .channels = 1, .in = {count}, .out = {count}, .kernel = {1}, .stride = {1}, .dilation = {1}};
     const ptrdiff_t strides[3] = {size, size, size};
-    if (call->missing) {
-      return RM_ERR_ENUM;
-    }
+    if (call->missing) { return RM_ERR_ENUM; }
     return count == 0 ? RM_OK : rm_avg_pool(format, &pool, 1, divisor, x->data, strides, out, strides);
   }
-  if (kind == SUM_AROUND) {
-    return sums_around(call, format, x, out);
-  }
+  if (kind == SUM_AROUND) { return sums_around(call, format, x, out); }
   const int64_t n = x->dims[x->rank - 2], inner = x->dims[x->rank - 1], outer = rm_xla_count(x, 0, x->rank - 2);
   const ptrdiff_t step = inner * size, next = n * step; /* from element to element, from stack to stack */
-  if (outer == 0 || inner == 0) {
-    return RM_OK;
-  }
-  if (kind == SUM) {
-    return sums(format, outer, n, inner, x->data, out);
-  }
+  if (outer == 0 || inner == 0) { return RM_OK; }
+  if (kind == SUM) { return sums(format, outer, n, inner, x->data, out); }
   /* With one inner place all stacks are the rows of one call; else each stack is a call whose rows are the inner places. */
   const int64_t calls = inner == 1 ? 1 : outer, rows = inner == 1 ? outer : inner;
   const ptrdiff_t row = inner == 1 ? next : size;

@@ -11,20 +11,14 @@ static rm_status take(rm_call *call) {
   const int64_t stack = rm_xla_count(index, 0, index->rank - 1);
   const size_t row = (size_t)(table->dims[table->rank - 1] * rm_xla_bytes(rm_xla_format(table)));
   const int64_t *at = rm_xla_indices(call, index);
-  if (!at) {
-    return RM_ERR_MEMORY;
-  }
+  if (!at) { return RM_ERR_MEMORY; }
   for (int64_t i = 0; i < stack * n; i++) {
-    if (at[i] < 0 || at[i] >= rows) {
-      return RM_STATUS(RM_ERR_INDEX, 2);
-    }
+    if (at[i] < 0 || at[i] >= rows) { return RM_STATUS(RM_ERR_INDEX, 2); }
   }
   char *to = out->data;
   for (int64_t s = 0; s < stack; s++) {
     const char *from = (const char *)table->data + (size_t)(s * rows) * row;
-    for (int64_t i = 0; i < n; i++, to += row) {
-      memcpy(to, from + (size_t)at[s * n + i] * row, row);
-    }
+    for (int64_t i = 0; i < n; i++, to += row) { memcpy(to, from + (size_t)at[s * n + i] * row, row); }
   }
   return RM_OK;
 }
@@ -35,20 +29,18 @@ RM_XLA_HANDLER(rm_xla_take, take, take_names)
 /* Single elements that meet no other, as in the gradient of pooling without overlaps: a sum of one term is the term, but -0
  * becomes +0, and a NaN the canonical one. Returns 0, with out in no definite state, where an index comes twice or is out of
  * range. `seen` has a byte for each row. */
-#define RM_DISTINCT(name, word, sign, infinity, nan)                                                                         \
-  static int name(int64_t rows, word *out, int64_t n, const int64_t *index, const word *src, unsigned char *seen) {          \
-    memset(seen, 0, (size_t)rows);                                                                                           \
-    memset(out, 0, (size_t)rows * sizeof *out);                                                                              \
-    for (int64_t i = 0; i < n; i++) {                                                                                        \
-      const int64_t j = index[i];                                                                                            \
-      if (j < 0 || j >= rows || seen[j]) {                                                                                   \
-        return 0;                                                                                                            \
-      }                                                                                                                      \
-      seen[j] = 1;                                                                                                           \
-      const word magnitude = (word)(src[i] & ~(sign));                                                                       \
-      out[j] = magnitude == 0 ? 0 : magnitude > (infinity) ? (nan) : src[i];                                                 \
-    }                                                                                                                        \
-    return 1;                                                                                                                \
+#define RM_DISTINCT(name, word, sign, infinity, nan)                                                                \
+  static int name(int64_t rows, word *out, int64_t n, const int64_t *index, const word *src, unsigned char *seen) { \
+    memset(seen, 0, (size_t)rows);                                                                                  \
+    memset(out, 0, (size_t)rows * sizeof *out);                                                                     \
+    for (int64_t i = 0; i < n; i++) {                                                                               \
+      const int64_t j = index[i];                                                                                   \
+      if (j < 0 || j >= rows || seen[j]) { return 0; }                                                              \
+      seen[j] = 1;                                                                                                  \
+      const word magnitude = (word)(src[i] & ~(sign));                                                              \
+      out[j] = magnitude == 0 ? 0 : magnitude > (infinity) ? (nan) : src[i];                                        \
+    }                                                                                                               \
+    return 1;                                                                                                       \
   }
 RM_DISTINCT(distinct_f16, uint16_t, (uint16_t)0x8000, 0x7c00, 0x7e00)
 RM_DISTINCT(distinct_bf16, uint16_t, (uint16_t)0x8000, 0x7f80, 0x7fc0)
@@ -74,9 +66,7 @@ static rm_status segment_sum(rm_call *call) {
   const int64_t rows = out->dims[out->rank - 2], cols = out->dims[out->rank - 1], n = index->dims[index->rank - 1];
   const int64_t stack = rm_xla_count(index, 0, index->rank - 1);
   const int64_t *at = rm_xla_indices(call, index);
-  if (!at) {
-    return RM_ERR_MEMORY;
-  }
+  if (!at) { return RM_ERR_MEMORY; }
   unsigned char *seen = cols == 1 ? rm_xla_scratch(call, rows) : NULL;
   rm_status status = RM_OK;
   for (int64_t s = 0; s < stack && status == RM_OK; s++) {

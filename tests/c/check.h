@@ -60,31 +60,33 @@ struct entry {
 #define VALUES_1 v
 #define VALUES_2 v, v
 #define VALUES_3 v, v, v
-#define ENTRY_FORMAT(f, arity, fmt, type)                                                                                    \
-  static rm_status f##_##fmt##_array(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy) {                        \
-    return rm_v##f##_##fmt(n, SAME_##arity(type), (type *)y, sy);                                                            \
-  }                                                                                                                          \
-  static rm_status f##_##fmt##_pairs(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy) {                        \
-    return rm_v##f##_##fmt(n, PAIRS_##arity(type), (type *)y, sy);                                                           \
-  }                                                                                                                          \
-  static void f##_##fmt##_one(const void *x, void *y) {                                                                      \
-    type v;                                                                                                                  \
-    memcpy(&v, x, sizeof v);                                                                                                 \
-    v = rm_##f##_##fmt(VALUES_##arity);                                                                                      \
-    memcpy(y, &v, sizeof v);                                                                                                 \
+#define ENTRY_FORMAT(f, arity, fmt, type)                                                             \
+  static rm_status f##_##fmt##_array(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy) { \
+    return rm_v##f##_##fmt(n, SAME_##arity(type), (type *)y, sy);                                     \
+  }                                                                                                   \
+  static rm_status f##_##fmt##_pairs(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy) { \
+    return rm_v##f##_##fmt(n, PAIRS_##arity(type), (type *)y, sy);                                    \
+  }                                                                                                   \
+  static void f##_##fmt##_one(const void *x, void *y) {                                               \
+    type v;                                                                                           \
+    memcpy(&v, x, sizeof v);                                                                          \
+    v = rm_##f##_##fmt(VALUES_##arity);                                                               \
+    memcpy(y, &v, sizeof v);                                                                          \
   }
-#define RM_FUNCTION(f, F, arity, ...)                                                                                        \
-  ENTRY_FORMAT(f, arity, f16, rm_f16)                                                                                        \
-  ENTRY_FORMAT(f, arity, bf16, rm_bf16)                                                                                      \
-  ENTRY_FORMAT(f, arity, f32, float)                                                                                         \
+#define RM_FUNCTION(f, F, arity, ...)   \
+  ENTRY_FORMAT(f, arity, f16, rm_f16)   \
+  ENTRY_FORMAT(f, arity, bf16, rm_bf16) \
+  ENTRY_FORMAT(f, arity, f32, float)    \
   ENTRY_FORMAT(f, arity, f64, double)
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 
-#define ENTRY(f, arity, gradient, fmt, size) {#f, #fmt, size, arity, gradient, f##_##fmt##_array, f##_##fmt##_pairs, f##_##fmt##_one}
+#define ENTRY(f, arity, gradient, fmt, size) \
+  {#f, #fmt, size, arity, gradient, f##_##fmt##_array, f##_##fmt##_pairs, f##_##fmt##_one}
 static const struct entry entries[] = {
-#define RM_FUNCTION(f, F, arity, gradient, ...)                                                                              \
-  ENTRY(f, arity, gradient, f16, 2), ENTRY(f, arity, gradient, bf16, 2), ENTRY(f, arity, gradient, f32, 4), ENTRY(f, arity, gradient, f64, 8),
+#define RM_FUNCTION(f, F, arity, gradient, ...)                                                             \
+  ENTRY(f, arity, gradient, f16, 2), ENTRY(f, arity, gradient, bf16, 2), ENTRY(f, arity, gradient, f32, 4), \
+      ENTRY(f, arity, gradient, f64, 8),
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 };
@@ -126,18 +128,14 @@ static inline void fill_inputs(const struct entry *e, int64_t n, unsigned char *
     uint64_t w = next_random(&seed);
     if (e->size == 8) {
       double moderate = ((double)(w >> 11) * 0x1p-53 - 0.5) * 64;
-      if (i < 10)
-        w = special64[i];
-      else if (w & 1)
-        memcpy(&w, &moderate, 8);
+      if (i < 10) w = special64[i];
+      else if (w & 1) memcpy(&w, &moderate, 8);
       memcpy(x + 8 * i, &w, 8);
     } else if (e->size == 4) {
       float moderate = ((float)(w >> 40) * 0x1p-24f - 0.5f) * 64;
       uint32_t h = (uint32_t)(w >> 32);
-      if (i < 10)
-        h = special32[i];
-      else if (w & 1)
-        memcpy(&h, &moderate, 4);
+      if (i < 10) h = special32[i];
+      else if (w & 1) memcpy(&h, &moderate, 4);
       memcpy(x + 4 * i, &h, 4);
     } else {
       uint16_t h = (uint16_t)(w >> 48);

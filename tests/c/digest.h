@@ -17,12 +17,9 @@ static inline void print_digest(const char *what, const char *format, const char
     uint64_t v = 0;
     uint16_t h;
     uint32_t w;
-    if (size == 2)
-      memcpy(&h, p, 2), v = h;
-    else if (size == 4)
-      memcpy(&w, p, 4), v = w;
-    else
-      memcpy(&v, p, 8);
+    if (size == 2) memcpy(&h, p, 2), v = h;
+    else if (size == 4) memcpy(&w, p, 4), v = w;
+    else memcpy(&v, p, 8);
     unsigned char out[8];
     for (int k = 0; k < size; k++) out[k] = (unsigned char)(v >> (8 * k));
     sha256_feed(&s, out, (size_t)size);

@@ -54,7 +54,9 @@ static void *blank(int64_t n) {
   memset(p, 0x55, (size_t)(n * F->size));
   return p;
 }
-static void show(const char *what, const char *set, const void *y, int64_t n) { print_digest(what, F->name, set, y, n, F->size); }
+static void show(const char *what, const char *set, const void *y, int64_t n) {
+  print_digest(what, F->name, set, y, n, F->size);
+}
 static int64_t by_accumulator(void) {
   rm_reduction_stats stats;
   rm_get_reduction_stats(&stats);
@@ -131,9 +133,11 @@ static void cross_entropies(void) {
   free(h), free(t), free(x), free(p), free(w), free(g), free(y), free(d);
 }
 
-static void normalize(const char *set, const rm_norm_sets *sets, int64_t n, const ptrdiff_t *sx, int64_t weights, const ptrdiff_t *sw) {
+static void normalize(const char *set, const rm_norm_sets *sets, int64_t n, const ptrdiff_t *sx, int64_t weights,
+                      const ptrdiff_t *sw) {
   const int f = F->id;
-  void *x = numbers(n, 7), *g = numbers(n, 8), *w = numbers(weights, 9), *b = numbers(weights, 10), *y = blank(n), *dw = blank(weights);
+  void *x = numbers(n, 7), *g = numbers(n, 8), *w = numbers(weights, 9), *b = numbers(weights, 10), *y = blank(n),
+       *dw = blank(weights);
   ok(rm_normalize(f, sets, x, sx, w, sw, b, sw, NULL, NULL, NULL, NULL, 1e-5, y, sx), set);
   show("normalize", set, y, n);
   const int64_t count = sets->sets[0] * sets->sets[1];
@@ -176,11 +180,13 @@ static void regression_losses(void) {
     const char *name;
     int loss;
     double p;
-  } cases[] = {{"mse", RM_LOSS_MSE, 0}, {"l1", RM_LOSS_L1, 0}, {"smooth_l1", RM_LOSS_SMOOTH_L1, 0.3}, {"huber", RM_LOSS_HUBER, 0.7}};
+  } cases[] = {
+      {"mse", RM_LOSS_MSE, 0}, {"l1", RM_LOSS_L1, 0}, {"smooth_l1", RM_LOSS_SMOOTH_L1, 0.3}, {"huber", RM_LOSS_HUBER, 0.7}};
   static const char *const sets[] = {"none", "mean", "sum"};
   const ptrdiff_t s = F->size;
   const int f = F->id;
-  void *x = numbers(LONG, 13), *y = numbers(LONG, 14), *g = numbers(LONG, 15), *w = positive(LONG, 16), *p = positive(LONG, 17);
+  void *x = numbers(LONG, 13), *y = numbers(LONG, 14), *g = numbers(LONG, 15), *w = positive(LONG, 16),
+       *p = positive(LONG, 17);
   void *out = blank(LONG);
   char name[64];
   for (int reduction = RM_REDUCTION_NONE; reduction <= RM_REDUCTION_SUM; reduction++) {
@@ -205,7 +211,8 @@ static void regression_losses(void) {
     }
   }
   /* A tie, 2^precision + 1, and 2^-120 beside it; a weight of 1 + 2^(1 - precision) that makes 192 a tie, and e^-192 beside it. */
-  const double terms[3] = {power(F->precision), 1.0, 0x1p-120}, nothing[3] = {0, 0, 0}, logit = 192.0, weight = 1.0 + power(1 - F->precision);
+  const double terms[3] = {power(F->precision), 1.0, 0x1p-120}, nothing[3] = {0, 0, 0}, logit = 192.0,
+               weight = 1.0 + power(1 - F->precision);
   void *t = listed(3, terms), *o = listed(3, nothing), *h = listed(1, &logit), *v = listed(1, &weight);
   rm_reset_reduction_stats();
   ok(rm_regression_loss(RM_LOSS_L1, 0, f, RM_REDUCTION_SUM, 3, t, s, o, s, out, s), "l1");
@@ -248,7 +255,8 @@ static void pool(void) {
 }
 
 static void optimizers(void) {
-  static const rm_sgd_options sgd[] = {{0.1, 0, 0, 0.01, 0, 0, 0}, {0.01, 0.9, 0.1, 0, 0, 1, 0}, {0.01, 0.9, 0, 0.1, 1, 0, 0}};
+  static const rm_sgd_options sgd[] = {
+      {0.1, 0, 0, 0.01, 0, 0, 0}, {0.01, 0.9, 0.1, 0, 0, 1, 0}, {0.01, 0.9, 0, 0.1, 1, 0, 0}};
   static const rm_adam_options adam[] = {{1e-3, 0.9, 0.999, 1e-8, 0.01, 3, 0, 0}, {1e-2, 0.8, 0.99, 1e-6, 0.1, 1, 1, 1}};
   static const char *const sets[] = {"0", "1", "2"};
   const ptrdiff_t s = F->size;
@@ -256,7 +264,8 @@ static void optimizers(void) {
   for (int c = 0; c < 5; c++) {
     void *p = numbers(N, 20), *g = numbers(N, 21), *m = numbers(N, 22), *v = positive(N, 23), *w = positive(N, 24);
     const int a = c - 3;
-    ok(c < 3 ? rm_sgd_step(f, N, p, g, sgd[c].momentum > 0 ? m : NULL, &sgd[c]) : rm_adam_step(f, N, p, g, m, v, a ? NULL : w, &adam[a]),
+    ok(c < 3 ? rm_sgd_step(f, N, p, g, sgd[c].momentum > 0 ? m : NULL, &sgd[c])
+             : rm_adam_step(f, N, p, g, m, v, a ? NULL : w, &adam[a]),
        "step");
     show(c < 3 ? "sgd_p" : "adam_p", sets[c < 3 ? c : a], p, N);
     show(c < 3 ? "sgd_m" : "adam_m", sets[c < 3 ? c : a], m, N);
@@ -289,7 +298,7 @@ static void optimizers(void) {
 
 /* Each formula, of N elements. */
 static void formulas(void) {
-  static const char *const sets[] = {"scaled", "over",    "under",    "added", "plus",    "between", "product", "quotient",
+  static const char *const sets[] = {"scaled", "over",    "under",    "added",   "plus",   "between", "product", "quotient",
                                      "tanh",   "sigmoid", "at_least", "at_most", "larger", "smaller", "gate"};
   void *x = numbers(N, 31), *y = numbers(N, 32), *z = positive(N, 33);
   for (int i = 0; i < 15; i++) {

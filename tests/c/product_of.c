@@ -15,7 +15,8 @@ int main(int count, char **argument) {
   char *a = malloc((size_t)(m * k) * size), *b = malloc((size_t)(n * k) * size), *c = malloc((size_t)(m * n) * size);
   char *x = malloc((size_t)k * size), *y = malloc((size_t)k * size);
   FILE *file = fopen(argument[6], "rb");
-  if (!a || !b || !c || !x || !y || !file || fread(x, size, (size_t)k, file) != (size_t)k || fread(y, size, (size_t)k, file) != (size_t)k)
+  if (!a || !b || !c || !x || !y || !file || fread(x, size, (size_t)k, file) != (size_t)k ||
+      fread(y, size, (size_t)k, file) != (size_t)k)
     return 3;
   for (int64_t i = 0; i < m; i++) memcpy(a + (size_t)(i * k) * size, x, (size_t)k * size);
   for (int64_t i = 0; i < k; i++)

@@ -72,7 +72,8 @@ static void reductions(void) {
     uint32_t after = control_get();
     control_set(modes[0].control);
     if (m < 0) memcpy(expected_sums, sums, sizeof sums), memcpy(expected_sums_d, sums_d, sizeof sums_d);
-    CHECK(status == RM_OK && memcmp(sums, expected_sums, sizeof sums) == 0 && memcmp(sums_d, expected_sums_d, sizeof sums_d) == 0);
+    CHECK(status == RM_OK && memcmp(sums, expected_sums, sizeof sums) == 0 &&
+          memcmp(sums_d, expected_sums_d, sizeof sums_d) == 0);
     if (m < 0) continue;
     CHECK_FOR(after == control, modes[m].name);
     CHECK_FOR(memcmp(out, expected, sizeof out) == 0, modes[m].name);
@@ -81,41 +82,41 @@ static void reductions(void) {
 }
 
 /* Both ways into a function, on eight copies of x so that vector code is entered; only `due` of the decided flags may rise. */
-#define FLAGS(f, fmt, type, x, due)                                                                                          \
-  do {                                                                                                                       \
-    type in_[9], out_[9];                                                                                                    \
-    for (int i_ = 0; i_ < 9; i_++) in_[i_] = (x);                                                                            \
-    feclearexcept(FE_ALL_EXCEPT);                                                                                            \
-    rm_v##f##_##fmt(9, in_, sizeof(type), out_, sizeof(type));                                                               \
-    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_v" #f "_" #fmt "(" #x ")");                                                \
-    feclearexcept(FE_ALL_EXCEPT);                                                                                            \
-    out_[0] = rm_##f##_##fmt(in_[0]);                                                                                        \
-    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_" #f "_" #fmt "(" #x ")");                                                 \
-    (void)out_;                                                                                                              \
+#define FLAGS(f, fmt, type, x, due)                                           \
+  do {                                                                        \
+    type in_[9], out_[9];                                                     \
+    for (int i_ = 0; i_ < 9; i_++) in_[i_] = (x);                             \
+    feclearexcept(FE_ALL_EXCEPT);                                             \
+    rm_v##f##_##fmt(9, in_, sizeof(type), out_, sizeof(type));                \
+    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_v" #f "_" #fmt "(" #x ")"); \
+    feclearexcept(FE_ALL_EXCEPT);                                             \
+    out_[0] = rm_##f##_##fmt(in_[0]);                                         \
+    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_" #f "_" #fmt "(" #x ")");  \
+    (void)out_;                                                               \
   } while (0)
-#define FLAGS_FLOAT(f, x, due)                                                                                               \
-  do {                                                                                                                       \
-    FLAGS(f, f32, float, (float)(x), due);                                                                                   \
-    FLAGS(f, f64, double, x, due);                                                                                           \
+#define FLAGS_FLOAT(f, x, due)             \
+  do {                                     \
+    FLAGS(f, f32, float, (float)(x), due); \
+    FLAGS(f, f64, double, x, due);         \
   } while (0)
 
 /* The same for a function of two arguments. */
-#define FLAGS_2(f, fmt, type, x, y, due)                                                                                     \
-  do {                                                                                                                       \
-    type in_[9], second_[9], out_[9];                                                                                        \
-    for (int i_ = 0; i_ < 9; i_++) in_[i_] = (x), second_[i_] = (y);                                                         \
-    feclearexcept(FE_ALL_EXCEPT);                                                                                            \
-    rm_v##f##_##fmt(9, in_, sizeof(type), second_, sizeof(type), out_, sizeof(type));                                        \
-    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_v" #f "_" #fmt "(" #x ", " #y ")");                                        \
-    feclearexcept(FE_ALL_EXCEPT);                                                                                            \
-    out_[0] = rm_##f##_##fmt(in_[0], second_[0]);                                                                            \
-    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_" #f "_" #fmt "(" #x ", " #y ")");                                         \
-    (void)out_;                                                                                                              \
+#define FLAGS_2(f, fmt, type, x, y, due)                                              \
+  do {                                                                                \
+    type in_[9], second_[9], out_[9];                                                 \
+    for (int i_ = 0; i_ < 9; i_++) in_[i_] = (x), second_[i_] = (y);                  \
+    feclearexcept(FE_ALL_EXCEPT);                                                     \
+    rm_v##f##_##fmt(9, in_, sizeof(type), second_, sizeof(type), out_, sizeof(type)); \
+    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_v" #f "_" #fmt "(" #x ", " #y ")"); \
+    feclearexcept(FE_ALL_EXCEPT);                                                     \
+    out_[0] = rm_##f##_##fmt(in_[0], second_[0]);                                     \
+    CHECK_FOR(fetestexcept(DECIDED) == (due), "rm_" #f "_" #fmt "(" #x ", " #y ")");  \
+    (void)out_;                                                                       \
   } while (0)
-#define FLAGS_FLOAT_2(f, x, y, due)                                                                                          \
-  do {                                                                                                                       \
-    FLAGS_2(f, f32, float, (float)(x), (float)(y), due);                                                                     \
-    FLAGS_2(f, f64, double, x, y, due);                                                                                      \
+#define FLAGS_FLOAT_2(f, x, y, due)                      \
+  do {                                                   \
+    FLAGS_2(f, f32, float, (float)(x), (float)(y), due); \
+    FLAGS_2(f, f64, double, x, y, due);                  \
   } while (0)
 
 static void flags_2(void) {

@@ -33,10 +33,8 @@ static int in_child(int (*body)(const char *), const char *name) {
   fflush(stdout);
   pid_t child = fork();
   if (child == 0) {
-    if (name)
-      setenv("REPMATH_ISA", name, 1);
-    else
-      unsetenv("REPMATH_ISA");
+    if (name) setenv("REPMATH_ISA", name, 1);
+    else unsetenv("REPMATH_ISA");
     _exit(body(name));
   }
   int status = -1;

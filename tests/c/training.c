@@ -34,9 +34,9 @@ static float g_scores[BATCH * CLASSES], g_pooled[BATCH * INNER], g_active[BATCH 
 static int64_t target[BATCH];
 static parameters p, g, momentum;
 
-static const ptrdiff_t of_x[4] = {4 * SIDE * SIDE, 4 * SIDE *SIDE, 4 * SIDE, 4}, of_kernel[4] = {36, 36, 12, 4},
-                       of_conv[4] = {4 * CHANNELS * SIDE * SIDE, 4 * SIDE *SIDE, 4 * SIDE, 4},
-                       of_pooled[4] = {4 * INNER, 4 * HALF *HALF, 4 * HALF, 4};
+static const ptrdiff_t of_x[4] = {4 * SIDE * SIDE, 4 * SIDE * SIDE, 4 * SIDE, 4}, of_kernel[4] = {36, 36, 12, 4},
+                       of_conv[4] = {4 * CHANNELS * SIDE * SIDE, 4 * SIDE * SIDE, 4 * SIDE, 4},
+                       of_pooled[4] = {4 * INNER, 4 * HALF * HALF, 4 * HALF, 4};
 static const rm_conv convolution = {2, BATCH, 1, CHANNELS, 1, {SIDE, SIDE}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
 static const rm_pool pool = {2, 0, BATCH, CHANNELS, {SIDE, SIDE}, {HALF, HALF}, {2, 2}, {2, 2}, {1, 1}, {0, 0}};
 

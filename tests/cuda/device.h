@@ -28,7 +28,8 @@ static inline int checked() {
 }
 
 /* A call on each side; afterwards the memories `cpu` and `gpu` are compared, byte by byte. */
-template <size_t size, class F, class G> void compare_memory(const char *what, char (&cpu)[size], char (&gpu)[size], F on_cpu, G on_gpu) {
+template <size_t size, class F, class G>
+void compare_memory(const char *what, char (&cpu)[size], char (&gpu)[size], F on_cpu, G on_gpu) {
   const rm_status expected = on_cpu(), status = on_gpu();
   check(device_idle() && expected == RM_OK && status == RM_OK && memcmp(cpu, gpu, size) == 0, what);
 }

@@ -153,7 +153,8 @@ template <class F> void emulate_launch(unsigned grid, unsigned block, F body) {
       makecontext(&emulated.fiber[t], emulated_start, 0);
       emulated.done[t] = false;
     }
-    for (unsigned left = block, round = 0; left > 0; round++) { /* every thread up to its next barrier, in turn from either end */
+    for (unsigned left = block, round = 0; left > 0;
+         round++) { /* every thread up to its next barrier, in turn from either end */
       left = 0;
       for (unsigned u = 0; u < block; u++) {
         const unsigned t = round % 2 ? block - 1 - u : u;
@@ -166,7 +167,7 @@ template <class F> void emulate_launch(unsigned grid, unsigned block, F body) {
   }
 }
 
-#define RM_LAUNCH(kernel, grid, block, stream, ...)                                                                          \
+#define RM_LAUNCH(kernel, grid, block, stream, ...) \
   ((void)(stream), emulate_launch((unsigned)(grid), (unsigned)(block), [&] { (kernel)(__VA_ARGS__); }))
 
 #endif

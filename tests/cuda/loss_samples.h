@@ -33,7 +33,10 @@ static uint32_t random_word() {
 /* Numbers as small and as large as there are; neighbours of two arrays are near each other now and then. */
 enum { EXTREME = KINDS, ALL_KINDS };
 static void fill_extreme(char *at, int format, int64_t n, ptrdiff_t stride, uint32_t seed) {
-  const int most = format == RM_FORMAT_F64 ? 1023 : format == RM_FORMAT_F16 ? 15 : 127, span = format == RM_FORMAT_F64 ? 2097 : 2 * most + 12;
+  const int most = format == RM_FORMAT_F64   ? 1023
+                   : format == RM_FORMAT_F16 ? 15
+                                             : 127,
+            span = format == RM_FORMAT_F64 ? 2097 : 2 * most + 12;
   for (int64_t i = 0; i < n; i++) {
     const uint32_t w = static_cast<uint32_t>(i) * 2654435761u >> 4, v = random_word();
     const int e = most - static_cast<int>((v % 3 ? w : v) % static_cast<uint32_t>(span));
@@ -44,10 +47,8 @@ static void fill_arrays(const layout &l, int kind) {
   clear();
   for (int a = 0; a < OUT; a++) {
     const uint64_t stream = static_cast<uint64_t>(a + 8 * l.k);
-    if (kind == EXTREME)
-      fill_extreme(l.at(cpu, a), l.format, l.n, l.stride(), static_cast<uint32_t>(l.k));
-    else
-      fill(l.at(cpu, a), l.format, (kind + (a > Y)) % KINDS, l.n, l.stride(), stream);
+    if (kind == EXTREME) fill_extreme(l.at(cpu, a), l.format, l.n, l.stride(), static_cast<uint32_t>(l.k));
+    else fill(l.at(cpu, a), l.format, (kind + (a > Y)) % KINDS, l.n, l.stride(), stream);
   }
 }
 
@@ -58,8 +59,11 @@ template <class F> static void both(F call) {
 }
 #define SIDE(device, f, ...) ((device) ? rm_cuda_##f(__VA_ARGS__, nullptr) : rm_##f(__VA_ARGS__))
 /* Both sides say the same, and nothing is written. */
-#define SAME(f, ...) check(rm_##f(__VA_ARGS__) == rm_cuda_##f(__VA_ARGS__, nullptr) && device_idle(), #f " refuses " #__VA_ARGS__)
+#define SAME(f, ...) \
+  check(rm_##f(__VA_ARGS__) == rm_cuda_##f(__VA_ARGS__, nullptr) && device_idle(), #f " refuses " #__VA_ARGS__)
 
-static double odd_number(double low, double high) { return 2 * floor((low + (high - low) * (random_word() * 0x1p-32)) / 2) + 1; }
+static double odd_number(double low, double high) {
+  return 2 * floor((low + (high - low) * (random_word() * 0x1p-32)) / 2) + 1;
+}
 
 #endif

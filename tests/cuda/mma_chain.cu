@@ -14,7 +14,8 @@ enum { ROWS = 8, COLS = 8, DEPTH = 4, A = ROWS * DEPTH, B = DEPTH * COLS, C = RO
 /* One warp computes a tile: lane l has A[l / 4][l % 4], B[l % 4][l / 4] and C[l / 4][2 (l % 4) + {0, 1}], as the PTX manual says. */
 __global__ void tiles(int64_t n, const double *a, const double *b, const double *c, double *d) {
   const int lane = threadIdx.x % 32;
-  for (int64_t t = blockIdx.x * static_cast<int64_t>(blockDim.x / 32) + threadIdx.x / 32; t < n; t += gridDim.x * (blockDim.x / 32)) {
+  for (int64_t t = blockIdx.x * static_cast<int64_t>(blockDim.x / 32) + threadIdx.x / 32; t < n;
+       t += gridDim.x * (blockDim.x / 32)) {
 #if __CUDA_ARCH__ >= 800
     const double x = a[t * A + lane], y = b[t * B + lane % 4 * COLS + lane / 4];
     const double *z = c + t * C + lane / 4 * COLS + 2 * (lane % 4);
@@ -43,12 +44,12 @@ static double of_bits(uint64_t w) {
 static double number(int kind) {
   const uint64_t w = random_word(), sign = w >> 63 << 63, m = w & UINT64_C(0xfffffffffffff);
   switch (kind) {
-  case 0: return of_bits(sign | (1021 + (w >> 52) % 5) << 52 | m);
-  case 1: return of_bits(sign | (1000 + (w >> 52) % 47) << 52 | (m & UINT64_C(0xe000000000000)));
-  case 2: return of_bits(w);
-  case 3: return of_bits(sign | (490 + (w >> 52) % 44) << 52 | m);
-  case 4: return of_bits(sign | m >> (w >> 52) % 52);
-  default: return (w >> 20 & 1 ? 1.0 : 0.0) * (sign ? -1.0 : 1.0);
+    case 0: return of_bits(sign | (1021 + (w >> 52) % 5) << 52 | m);
+    case 1: return of_bits(sign | (1000 + (w >> 52) % 47) << 52 | (m & UINT64_C(0xe000000000000)));
+    case 2: return of_bits(w);
+    case 3: return of_bits(sign | (490 + (w >> 52) % 44) << 52 | m);
+    case 4: return of_bits(sign | m >> (w >> 52) % 52);
+    default: return (w >> 20 & 1 ? 1.0 : 0.0) * (sign ? -1.0 : 1.0);
   }
 }
 
@@ -66,7 +67,9 @@ int main(int argc, char **argv) {
     return 77;
   }
   double *a, *b, *c, *d;
-  if (cudaMallocHost(&a, n * A * 8) || cudaMallocHost(&b, n * B * 8) || cudaMallocHost(&c, n * C * 8) || cudaMallocHost(&d, n * C * 8)) return 77;
+  if (cudaMallocHost(&a, n * A * 8) || cudaMallocHost(&b, n * B * 8) || cudaMallocHost(&c, n * C * 8) ||
+      cudaMallocHost(&d, n * C * 8))
+    return 77;
   int64_t neither = 0;
   for (int kind = 0; kind < 6; kind++) {
     for (int64_t i = 0; i < n * A; i++) a[i] = number(kind);
@@ -90,13 +93,15 @@ int main(int argc, char **argv) {
       bool found = false;
       for (int w = 0; w < 256 && !found; w++) {
         const int order[] = {w & 3, w >> 2 & 3, w >> 4 & 3, w >> 6};
-        if ((1 << order[0] | 1 << order[1] | 1 << order[2] | 1 << order[3]) == 15) found = same(d[i], chain(p, q, c[i], order));
+        if ((1 << order[0] | 1 << order[1] | 1 << order[2] | 1 << order[3]) == 15)
+          found = same(d[i], chain(p, q, c[i], order));
       }
       other += found;
-      if (!found && neither++ < 3) printf("kind %d, result %lld: %a is no chain (%a)\n", kind, (long long)i, d[i], chain(p, q, c[i], straight));
+      if (!found && neither++ < 3)
+        printf("kind %d, result %lld: %a is no chain (%a)\n", kind, (long long)i, d[i], chain(p, q, c[i], straight));
     }
-    printf("mma kind %d: %lld results, %lld a chain of terms 0 to 3, %lld in another order\n", kind, (long long)(n * C), (long long)forward,
-           (long long)other);
+    printf("mma kind %d: %lld results, %lld a chain of terms 0 to 3, %lld in another order\n", kind, (long long)(n * C),
+           (long long)forward, (long long)other);
   }
   printf("mma: %lld results are no chain of fused operations\n", (long long)neither);
   return neither != 0;

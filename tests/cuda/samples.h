@@ -19,8 +19,7 @@ static void put(char *at, int format, double x) {
   if (format == RM_FORMAT_F32) memcpy(at, &f, 4);
   if (format == RM_FORMAT_BF16) memcpy(at, &high, 2);
   if (format == RM_FORMAT_F16) {
-    if (x - x == 0.0 && fabs(x) < 65504)
-      rm_random_uniform(format, 0, 0, 0, 1, x, x, at, 2);
+    if (x - x == 0.0 && fabs(x) < 65504) rm_random_uniform(format, 0, 0, 0, 1, x, x, at, 2);
     else {
       const uint16_t special = x != x ? 0x7e00 : x < 0 ? 0xfc00 : 0x7c00;
       memcpy(at, &special, 2);
@@ -41,11 +40,12 @@ static void fill(char *at, int format, int kind, int64_t n, ptrdiff_t stride, ui
                      : kind == ALIKE  ? 1.25
                      : kind == SHORT  ? static_cast<int>(w % 16) * 0.25 - 2
                      : kind == FAR    ? ldexp(u, static_cast<int>(w % 14))
-                                      : (w % 8 == 0 ? INFINITY : w % 8 < 4 ? -INFINITY : w % 64 == 5 ? NAN : u);
-    if (kind == BITS)
-      memcpy(at + i * stride, &w, static_cast<size_t>(widths[format] < 4 ? widths[format] : 4));
-    else
-      put(at + i * stride, format, kind == INFINITE && stream % 2 && x > 1 ? -INFINITY : x);
+                                      : (w % 8 == 0    ? INFINITY
+                                         : w % 8 < 4   ? -INFINITY
+                                         : w % 64 == 5 ? NAN
+                                                       : u);
+    if (kind == BITS) memcpy(at + i * stride, &w, static_cast<size_t>(widths[format] < 4 ? widths[format] : 4));
+    else put(at + i * stride, format, kind == INFINITE && stream % 2 && x > 1 ? -INFINITY : x);
   }
 }
 

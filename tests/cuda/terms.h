@@ -38,10 +38,8 @@ static uint64_t beside_a_tie(int format, bool f64, int64_t i) {
   const double x = k == 0 ? 1 : k == 1 ? half : k < 60 ? unit : last[k - 60];
   const float y = static_cast<float>(x); /* exact, as is bf16 */
   uint64_t bits = 0;
-  if (format == RM_FORMAT_F64)
-    memcpy(&bits, &x, 8);
-  else
-    memcpy(&bits, &y, 4);
+  if (format == RM_FORMAT_F64) memcpy(&bits, &x, 8);
+  else memcpy(&bits, &y, 4);
   return format == RM_FORMAT_BF16 ? bits >> 16 : bits;
 }
 
@@ -50,7 +48,8 @@ static uint64_t term(int format, int kind, int64_t i, uint64_t last) {
   const uint64_t w = random_word(), top = (UINT64_C(1) << k) - 1, bias = top / 2, fraction = w & ((UINT64_C(1) << f) - 1);
   const uint64_t v = w >> 52;
   const uint64_t sign = w >> 63;
-  if (kind >= BESIDE && format != RM_FORMAT_F16) return beside_a_tie(format, format == RM_FORMAT_F64 || kind == BESIDE_F64, i);
+  if (kind >= BESIDE && format != RM_FORMAT_F16)
+    return beside_a_tie(format, format == RM_FORMAT_F64 || kind == BESIDE_F64, i);
   switch (kind) {
     case BITS: return number(format, sign, random_word() & top, fraction);
     case FINITE: return number(format, sign, random_word() % top, fraction);

@@ -24,14 +24,14 @@ static bool device_idle() { return cudaDeviceSynchronize() == cudaSuccess; }
 #endif
 
 typedef rm_status device_fn(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy);
-#define DEVICE_FORMAT(f, arity, fmt, type)                                                                                   \
-  static rm_status f##_##fmt##_device(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy) {                       \
-    return rm_cuda_v##f##_##fmt(n, PAIRS_##arity(type), static_cast<type *>(y), sy, nullptr);                                \
+#define DEVICE_FORMAT(f, arity, fmt, type)                                                             \
+  static rm_status f##_##fmt##_device(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy) { \
+    return rm_cuda_v##f##_##fmt(n, PAIRS_##arity(type), static_cast<type *>(y), sy, nullptr);          \
   }
-#define RM_FUNCTION(f, F, arity, ...)                                                                                        \
-  DEVICE_FORMAT(f, arity, f16, rm_f16)                                                                                       \
-  DEVICE_FORMAT(f, arity, bf16, rm_bf16)                                                                                     \
-  DEVICE_FORMAT(f, arity, f32, float)                                                                                        \
+#define RM_FUNCTION(f, F, arity, ...)    \
+  DEVICE_FORMAT(f, arity, f16, rm_f16)   \
+  DEVICE_FORMAT(f, arity, bf16, rm_bf16) \
+  DEVICE_FORMAT(f, arity, f32, float)    \
   DEVICE_FORMAT(f, arity, f64, double)
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
@@ -52,8 +52,7 @@ static void elementwise(int which, int64_t n, int step, int shift) {
   if (n == 65536 && e->size == 2 && step == 1)
     for (int i = 0; i < 65536; i++)
       x[shift + 2 * i] = static_cast<unsigned char>(i), x[shift + 2 * i + 1] = static_cast<unsigned char>(i >> 8);
-  else
-    fill_inputs(e, static_cast<int64_t>(bytes - 8) / e->size, x + shift, static_cast<uint64_t>(n));
+  else fill_inputs(e, static_cast<int64_t>(bytes - 8) / e->size, x + shift, static_cast<uint64_t>(n));
   memset(expected, 0x5a, bytes);
   memset(y, 0x5a, bytes);
   ptrdiff_t first = shift + (s < 0 ? length * (n - 1) : 0);

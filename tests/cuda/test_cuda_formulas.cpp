@@ -12,21 +12,24 @@ static const int64_t ROOM = 8 * TRIPLES + 8; /* bytes of an array */
 static char cpu[ARRAYS * ROOM];
 BOTH_SIDES char gpu[ARRAYS * ROOM];
 
-static bool has_y(int formula) { return (formula >= RM_FORMULA_PLUS && formula <= RM_FORMULA_SIGMOID) || formula >= RM_FORMULA_LARGER; }
+static bool has_y(int formula) {
+  return (formula >= RM_FORMULA_PLUS && formula <= RM_FORMULA_SIGMOID) || formula >= RM_FORMULA_LARGER;
+}
 static bool has_z(int formula) { return formula == RM_FORMULA_PRODUCT || formula == RM_FORMULA_QUOTIENT; }
 
 /* What is in cpu goes to both sides first. `odd`: arrays are misaligned. */
 static void compare(const char *kind, int formula, int format, int64_t n, double a, int result, int odd) {
   static char before[sizeof cpu], what[120];
-  snprintf(what, sizeof what, "%s: formula %d, format %d, n %d, a %g, result in %d", kind, formula, format, static_cast<int>(n), a, result);
+  snprintf(what, sizeof what, "%s: formula %d, format %d, n %d, a %g, result in %d", kind, formula, format,
+           static_cast<int>(n), a, result);
   memcpy(before, cpu, sizeof cpu);
   memcpy(gpu, cpu, sizeof gpu);
   const auto at = [&](char *base, int k) { return base + k * ROOM + odd; };
   const auto y = [&](char *base) { return has_y(formula) ? at(base, Y) : nullptr; };
   const auto z = [&](char *base) { return has_z(formula) ? at(base, Z) : nullptr; };
-  compare_memory(what, cpu, gpu,
-                 [&] { return rm_formula(formula, format, n, a, at(cpu, X), y(cpu), z(cpu), at(cpu, result)); },
-                 [&] { return rm_cuda_formula(formula, format, n, a, at(gpu, X), y(gpu), z(gpu), at(gpu, result), nullptr); });
+  compare_memory(
+      what, cpu, gpu, [&] { return rm_formula(formula, format, n, a, at(cpu, X), y(cpu), z(cpu), at(cpu, result)); },
+      [&] { return rm_cuda_formula(formula, format, n, a, at(gpu, X), y(gpu), z(gpu), at(gpu, result), nullptr); });
   memcpy(cpu, before, sizeof cpu);
 }
 
@@ -40,8 +43,7 @@ static void fill_arrays(int format, int kind, int64_t n, int odd) {
     if (kind == ALL_BITS) {
       rm_random_words32(5, k, 0, (n * size + 3) / 4, reinterpret_cast<uint32_t *>(at), 4);
       memmove(at + odd, at, static_cast<size_t>(n * size));
-    } else
-      fill(at + odd, format, kind, n, size, k);
+    } else fill(at + odd, format, kind, n, size, k);
   }
 }
 
@@ -80,7 +82,8 @@ static void beside_midpoints() {
   }
 }
 
-#define SAME(...) check(rm_formula(__VA_ARGS__) == rm_cuda_formula(__VA_ARGS__, nullptr) && device_idle(), "refuses " #__VA_ARGS__)
+#define SAME(...) \
+  check(rm_formula(__VA_ARGS__) == rm_cuda_formula(__VA_ARGS__, nullptr) && device_idle(), "refuses " #__VA_ARGS__)
 static void refusals() {
   char *x = gpu, *y = gpu + ROOM, *z = gpu + 2 * ROOM, *out = gpu + 3 * ROOM;
   memset(gpu, 0x5a, sizeof gpu);
@@ -99,7 +102,8 @@ static void refusals() {
 }
 
 int main() {
-  static const double numbers[] = {0.1, 1 / 0.9, -3.0, 0.5, 1.0, 0.0, -0.0, 1e-250, 1e300, INFINITY, NAN}; /* outside the bounds too */
+  static const double numbers[] = {0.1,  1 / 0.9, -3.0,  0.5,      1.0, 0.0,
+                                   -0.0, 1e-250,  1e300, INFINITY, NAN}; /* outside the bounds too */
   for (int format = 0; format < 4; format++) {
     for (int kind = 0; kind < ALL_KINDS; kind++) {
       const int odd = kind % 2;
@@ -107,12 +111,14 @@ int main() {
       for (int formula = 0; formula < FORMULAS; formula++)
         for (int k = 0; k < 3; k++) {
           const int last = has_z(formula) ? Z : has_y(formula) ? Y : X;
-          compare("samples", formula, format, 300, numbers[(4 * k + kind + formula) % 11], k == 0 ? OUT : (kind + k) % (last + 1), odd);
+          compare("samples", formula, format, 300, numbers[(4 * k + kind + formula) % 11],
+                  k == 0 ? OUT : (kind + k) % (last + 1), odd);
         }
     }
     for (int64_t n : {1, 2, 31, 33, 255, 257, 4099}) {
       fill_arrays(format, SHORT, n, 0);
-      for (int formula = 0; formula < FORMULAS; formula++) compare("lengths", formula, format, n, 0.1, n % 3 == 0 ? X : OUT, 0);
+      for (int formula = 0; formula < FORMULAS; formula++)
+        compare("lengths", formula, format, n, 0.1, n % 3 == 0 ? X : OUT, 0);
     }
     fill_codes(format);
     for (int formula = 0; formula < FORMULAS; formula++)

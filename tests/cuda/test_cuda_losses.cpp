@@ -4,17 +4,18 @@
 
 static void regression(const layout &l, int loss, double p, int reduction) {
   const ptrdiff_t s = l.stride(), sy = l.k % 5 == 4 ? 0 : s; /* one y for all */
-  snprintf(what, sizeof what, "regression_loss %d, p %g: format %d, reduction %d, layout %d, n %d", loss, p, l.format, reduction, l.k,
-           static_cast<int>(l.n));
+  snprintf(what, sizeof what, "regression_loss %d, p %g: format %d, reduction %d, layout %d, n %d", loss, p, l.format,
+           reduction, l.k, static_cast<int>(l.n));
   char saved[sizeof cpu];
   memcpy(saved, cpu, sizeof cpu);
   both([&](char *base, bool device) -> rm_status {
-    return SIDE(device, regression_loss, loss, p, l.format, reduction, l.n, l.at(base, X), s, l.at(base, Y), sy, l.out(base), s);
+    return SIDE(device, regression_loss, loss, p, l.format, reduction, l.n, l.at(base, X), s, l.at(base, Y), sy, l.out(base),
+                s);
   });
   memcpy(cpu, saved, sizeof cpu);
   both([&](char *base, bool device) -> rm_status {
-    return SIDE(device, regression_loss_backward, loss, p, l.format, reduction, l.n, l.at(base, G), s, l.at(base, X), s, l.at(base, Y),
-                sy, l.out(base), s);
+    return SIDE(device, regression_loss_backward, loss, p, l.format, reduction, l.n, l.at(base, G), s, l.at(base, X), s,
+                l.at(base, Y), sy, l.out(base), s);
   });
 }
 
@@ -48,8 +49,8 @@ static void quotients_beside_ties() {
     put(l.at(cpu, Y), l.format, -static_cast<double>(product - whole * static_cast<wide>(g)) / g);
     put(l.at(cpu, G), l.format, g);
     both([&](char *base, bool device) -> rm_status {
-      return SIDE(device, regression_loss_backward, RM_LOSS_SMOOTH_L1, q * 0x1p60, l.format, RM_REDUCTION_NONE, l.n, l.at(base, G), 8,
-                  l.at(base, X), 8, l.at(base, Y), 8, l.out(base), 8);
+      return SIDE(device, regression_loss_backward, RM_LOSS_SMOOTH_L1, q * 0x1p60, l.format, RM_REDUCTION_NONE, l.n,
+                  l.at(base, G), 8, l.at(base, X), 8, l.at(base, Y), 8, l.out(base), 8);
     });
   }
 }
@@ -58,7 +59,7 @@ static void regressions() {
   static const struct {
     int loss;
     double p;
-  } losses[] = {{RM_LOSS_MSE, 0},         {RM_LOSS_L1, 0},      {RM_LOSS_SMOOTH_L1, 1}, {RM_LOSS_SMOOTH_L1, 0.3},
+  } losses[] = {{RM_LOSS_MSE, 0},       {RM_LOSS_L1, 0},      {RM_LOSS_SMOOTH_L1, 1}, {RM_LOSS_SMOOTH_L1, 0.3},
                 {RM_LOSS_SMOOTH_L1, 0}, {RM_LOSS_HUBER, 0.7}, {RM_LOSS_HUBER, 1.25}};
   static const int64_t sizes[] = {0, 1, 7, 130, 1500};
   for (int format = 0; format < 4; format++)
@@ -101,7 +102,8 @@ static void nll(int format, int kind, int64_t rows, int64_t n, int k) {
   const ptrdiff_t size = widths[format], stride = k % 2 ? -2 * size : size, row = k % 2 ? 2 * size * n + 1 : size * n;
   const ptrdiff_t first = k % 2 ? 1 + 2 * size * (n - 1) : 0, step = k % 3 ? 8 : -9;
   clear();
-  for (int64_t i = 0; i < rows; i++) fill(cpu + first + i * row, format, (kind + i) % KINDS, n, stride, static_cast<uint64_t>(i));
+  for (int64_t i = 0; i < rows; i++)
+    fill(cpu + first + i * row, format, (kind + i) % KINDS, n, stride, static_cast<uint64_t>(i));
   fill(cpu + W * ROOM, format, k % 4 == 3 ? kind : SHORT, n, size, 99);
   if (k % 4 == 1) rm_random_uniform(format, 9, 2, 0, n, 0.125, 2, cpu + W * ROOM, size);
   fill(cpu + G * ROOM, format, kind, rows, size, 98);
@@ -139,7 +141,8 @@ static void nll(int format, int kind, int64_t rows, int64_t n, int k) {
     check(rm_cuda_nll_loss(format, &q, gpu + OUT * ROOM, size, nullptr) == RM_OK && device_idle(), "a wrong target there");
     double nan = 0;
     if (format == RM_FORMAT_F64) memcpy(&nan, gpu + OUT * ROOM, 8), check(nan != nan, "NaN for a wrong target");
-    check(rm_cuda_nll_loss_backward(format, &q, gpu + G * ROOM, size, gpu + OUT * ROOM + first, row, stride, nullptr) == RM_OK &&
+    check(rm_cuda_nll_loss_backward(format, &q, gpu + G * ROOM, size, gpu + OUT * ROOM + first, row, stride, nullptr) ==
+                  RM_OK &&
               device_idle(),
           "its gradient");
     if (format == RM_FORMAT_F64) memcpy(&nan, gpu + OUT * ROOM + first, 8), check(nan != nan, "NaN for its gradient");
@@ -171,7 +174,8 @@ static void nll_refusals() {
   memset(cpu, 0, ROOM);
   memcpy(gpu, cpu, sizeof gpu);
   rm_cross_entropy_problem p = {};
-  p.rows = 3, p.n = 4, p.x = gpu, p.row_x = 32, p.stride_x = 8, p.target = reinterpret_cast<const int64_t *>(gpu), p.stride_target = 8;
+  p.rows = 3, p.n = 4, p.x = gpu, p.row_x = 32, p.stride_x = 8, p.target = reinterpret_cast<const int64_t *>(gpu),
+  p.stride_target = 8;
   char *out = gpu + OUT * ROOM, *g = gpu + G * ROOM;
   SAME(nll_loss, 4, &p, out, 8);
   SAME(nll_loss, 3, nullptr, out, 8);

@@ -49,16 +49,19 @@ static char *array(char *base, int k, int kind) { return base + k * ROOM + (kind
 
 static void sgd(int format, int kind, int64_t n, const rm_sgd_options &o) {
   fill(format, kind, 7);
-  compare_memory("sgd", cpu, gpu,
-                 [&] { return rm_sgd_step(format, n, array(cpu, 0, kind), array(cpu, 1, kind), array(cpu, 2, kind), &o); },
-                 [&] { return rm_cuda_sgd_step(format, n, array(gpu, 0, kind), array(gpu, 1, kind), array(gpu, 2, kind), &o, nullptr); });
+  compare_memory(
+      "sgd", cpu, gpu,
+      [&] { return rm_sgd_step(format, n, array(cpu, 0, kind), array(cpu, 1, kind), array(cpu, 2, kind), &o); },
+      [&] {
+        return rm_cuda_sgd_step(format, n, array(gpu, 0, kind), array(gpu, 1, kind), array(gpu, 2, kind), &o, nullptr);
+      });
 }
 
 static void adam(int format, int kind, int64_t n, bool largest, const rm_adam_options &o) {
   fill(format, kind, 11);
-  compare_memory("adam", cpu, gpu,
-                 [&] { return rm_adam_step(format, n, ARRAYS(cpu), largest ? array(cpu, 4, kind) : nullptr, &o); },
-                 [&] { return rm_cuda_adam_step(format, n, ARRAYS(gpu), largest ? array(gpu, 4, kind) : nullptr, &o, nullptr); });
+  compare_memory(
+      "adam", cpu, gpu, [&] { return rm_adam_step(format, n, ARRAYS(cpu), largest ? array(cpu, 4, kind) : nullptr, &o); },
+      [&] { return rm_cuda_adam_step(format, n, ARRAYS(gpu), largest ? array(gpu, 4, kind) : nullptr, &o, nullptr); });
 }
 
 /* p - lr is a midpoint, and what decides is beta^t with t = 100,000: the deepest of all tiers. */
@@ -68,8 +71,9 @@ static void beside_a_limit(int format, int bits) {
   for (int k = 0; k < 4; k++) rm_random_uniform(format, 0, 0, 0, 2, 1, 1, cpu + k * ROOM, widths[format]);
   memcpy(gpu, cpu, sizeof gpu);
   const int kind = NEAR_1;
-  compare_memory("beside a limit", cpu, gpu, [&] { return rm_adam_step(format, 2, ARRAYS(cpu), nullptr, &o); },
-                 [&] { return rm_cuda_adam_step(format, 2, ARRAYS(gpu), nullptr, &o, nullptr); });
+  compare_memory(
+      "beside a limit", cpu, gpu, [&] { return rm_adam_step(format, 2, ARRAYS(cpu), nullptr, &o); },
+      [&] { return rm_cuda_adam_step(format, 2, ARRAYS(gpu), nullptr, &o, nullptr); });
 }
 
 static void clip(int format, int kind, int64_t n, double max_norm) {
@@ -87,10 +91,12 @@ static void clip(int format, int kind, int64_t n, double max_norm) {
     if (format == RM_FORMAT_F64) rm_accumulator_add_products_f64(sum, n, (const double *)x, 8, (const double *)x, 8);
     check(rm_cuda_add_products(format, n, g, size, g, size, squares, nullptr) == RM_OK, "add_products");
   }
-  check(rm_root_of_total(sum, &expected) == RM_OK && rm_cuda_root_of_total(squares, &root, nullptr) == RM_OK && device_idle(), "root");
+  check(rm_root_of_total(sum, &expected) == RM_OK && rm_cuda_root_of_total(squares, &root, nullptr) == RM_OK && device_idle(),
+        "root");
   check(memcmp(&expected, &root, sizeof root) == 0, "root of the total");
-  compare_memory("clip", cpu, gpu, [&] { return rm_clip_to_norm(format, n, array(cpu, 1, kind), sum, max_norm); },
-                 [&] { return rm_cuda_clip_to_norm(format, n, array(gpu, 1, kind), squares, max_norm, nullptr); });
+  compare_memory(
+      "clip", cpu, gpu, [&] { return rm_clip_to_norm(format, n, array(cpu, 1, kind), sum, max_norm); },
+      [&] { return rm_cuda_clip_to_norm(format, n, array(gpu, 1, kind), squares, max_norm, nullptr); });
   rm_accumulator_free(sum);
 }
 
@@ -104,9 +110,12 @@ static void refusals() {
     check(rm_status_code(rm_cuda_clip_to_norm(format, 2, g, squares, 1, nullptr)) == RM_ERR_ENUM, "format");
     check(rm_status_code(rm_cuda_add_products(format, 2, g, 8, g, 8, squares, nullptr)) == RM_ERR_ENUM, "format");
   }
-  check(rm_cuda_sgd_step(RM_FORMAT_F64, 2, p, g, nullptr, &s, nullptr) == rm_sgd_step(RM_FORMAT_F64, 2, p, g, nullptr, &s), "null");
-  check(rm_cuda_sgd_step(RM_FORMAT_F64, 2, p, p + 8, m, &s, nullptr) == rm_sgd_step(RM_FORMAT_F64, 2, p, p + 8, m, &s), "overlap");
-  check(rm_cuda_sgd_step(RM_FORMAT_F64, 2, p, g, m, nullptr, nullptr) == rm_sgd_step(RM_FORMAT_F64, 2, p, g, m, nullptr), "options");
+  check(rm_cuda_sgd_step(RM_FORMAT_F64, 2, p, g, nullptr, &s, nullptr) == rm_sgd_step(RM_FORMAT_F64, 2, p, g, nullptr, &s),
+        "null");
+  check(rm_cuda_sgd_step(RM_FORMAT_F64, 2, p, p + 8, m, &s, nullptr) == rm_sgd_step(RM_FORMAT_F64, 2, p, p + 8, m, &s),
+        "overlap");
+  check(rm_cuda_sgd_step(RM_FORMAT_F64, 2, p, g, m, nullptr, nullptr) == rm_sgd_step(RM_FORMAT_F64, 2, p, g, m, nullptr),
+        "options");
   check(rm_cuda_adam_step(RM_FORMAT_F64, -1, p, g, m, v, nullptr, &a, nullptr) == RM_STATUS(RM_ERR_SIZE, 2), "size");
   a.step = 0;
   check(rm_cuda_adam_step(RM_FORMAT_F64, 2, p, g, m, v, nullptr, &a, nullptr) == RM_STATUS(RM_ERR_RANGE, 8), "range");
@@ -116,12 +125,18 @@ static void refusals() {
 
 int main() {
   /* lr, momentum, dampening, decay, nesterov, maximize, first; the last ones leave the range of the fast step */
-  static const rm_sgd_options steps[] = {{0.1, 0, 0, 0, 0, 0, 0},        {0.5, 0, 0, 0.25, 0, 1, 0}, {0.1, 0.9, 0.1, 0, 0, 0, 0},
-                                         {0.1, 0.5, 0, 0.01, 1, 0, 0},   {0.25, 0.9, 0, 0, 0, 0, 1}, {1e-70, 0.9, 0, 0, 0, 0, 0},
+  static const rm_sgd_options steps[] = {{0.1, 0, 0, 0, 0, 0, 0},
+                                         {0.5, 0, 0, 0.25, 0, 1, 0},
+                                         {0.1, 0.9, 0.1, 0, 0, 0, 0},
+                                         {0.1, 0.5, 0, 0.01, 1, 0, 0},
+                                         {0.25, 0.9, 0, 0, 0, 0, 1},
+                                         {1e-70, 0.9, 0, 0, 0, 0, 0},
                                          {0.1, 0.9, 1 - 0x1p-53, 0, 0, 0, 0}};
   /* lr, beta1, beta2, eps, decay, step, decoupled, maximize */
-  static const rm_adam_options adams[] = {{1e-3, 0.9, 0.999, 1e-8, 0, 1, 0, 0}, {0.5, 0.5, 0.75, 0.25, 0.5, 2, 1, 0},
-                                          {1e-2, 0.9, 0.99, 1e-8, 0.01, 1000, 0, 1}, {0.25, 0, 0, 0, 0, 1, 0, 0},
+  static const rm_adam_options adams[] = {{1e-3, 0.9, 0.999, 1e-8, 0, 1, 0, 0},
+                                          {0.5, 0.5, 0.75, 0.25, 0.5, 2, 1, 0},
+                                          {1e-2, 0.9, 0.99, 1e-8, 0.01, 1000, 0, 1},
+                                          {0.25, 0, 0, 0, 0, 1, 0, 0},
                                           {1e-3, 0.9, 0.999, 1e-80, 0, 3, 0, 0}};
   for (int format = 0; format < 4; format++)
     for (int kind = 0; kind < KINDS; kind++) {

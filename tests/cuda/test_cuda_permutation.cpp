@@ -55,8 +55,8 @@ int main(int, char **argv) {
   static const int64_t firsts[] = {0, 7, (INT64_C(1) << 34) + 5, INT64_MAX - MOST};
   static const ptrdiff_t strides[] = {8, -8, 17};
   int call = 0;
-  for (int64_t n : {INT64_C(0), INT64_C(1), INT64_C(2), INT64_C(3), INT64_C(255), INT64_C(256), INT64_C(257), INT64_C(700), INT64_C(2048),
-                    INT64_C(2049), long_one})
+  for (int64_t n : {INT64_C(0), INT64_C(1), INT64_C(2), INT64_C(3), INT64_C(255), INT64_C(256), INT64_C(257), INT64_C(700),
+                    INT64_C(2048), INT64_C(2049), long_one})
     for (int repeat = 0; repeat < (n > 2049 ? 1 : 2); repeat++, call++) {
       const int k = call % 3;
       const int64_t first = firsts[call % 4];
@@ -65,7 +65,8 @@ int main(int, char **argv) {
       const uint64_t seed = 0x123456789abcdef0u + static_cast<unsigned>(k), stream = ~uint64_t(0) - static_cast<unsigned>(k);
       const size_t room = static_cast<size_t>(24 * n + 64);
       memset(cpu, 0x5a, room), memset(gpu, 0x5a, room);
-      if (bits == 64 && rm_random_permutation(seed, stream, first, n, reinterpret_cast<int64_t *>(reinterpret_cast<char *>(cpu) + begin), s))
+      if (bits == 64 && rm_random_permutation(seed, stream, first, n,
+                                              reinterpret_cast<int64_t *>(reinterpret_cast<char *>(cpu) + begin), s))
         check(false, "the CPU");
       if (bits < 64) {
         static int64_t sorted[MOST];
@@ -73,7 +74,8 @@ int main(int, char **argv) {
         for (int64_t i = 0; i < n; i++) memcpy(reinterpret_cast<char *>(cpu) + begin + i * s, sorted + i, 8);
       }
       int64_t *const out = reinterpret_cast<int64_t *>(reinterpret_cast<char *>(gpu) + begin);
-      check(rm_cuda_random_permutation(seed, stream, first, n, out, s, nullptr) == RM_OK && device_idle() && memcmp(cpu, gpu, room) == 0,
+      check(rm_cuda_random_permutation(seed, stream, first, n, out, s, nullptr) == RM_OK && device_idle() &&
+                memcmp(cpu, gpu, room) == 0,
             "permutation");
     }
   struct {

@@ -19,7 +19,8 @@ struct array {
     const int64_t step = layout == ODD ? -2 * size : layout == CHANNELS_LAST ? size * p.channels : size;
     int64_t plane = 1;
     for (int k = p.dims - 1; k >= 0; k--) strides[2 + k] = step * plane, plane *= spatial[k];
-    strides[1] = layout == CHANNELS_LAST ? size : step * plane, strides[0] = step * plane * (layout == CHANNELS_LAST ? 1 : p.channels);
+    strides[1] = layout == CHANNELS_LAST ? size : step * plane,
+    strides[0] = step * plane * (layout == CHANNELS_LAST ? 1 : p.channels);
     count *= plane;
     if (layout == ODD) first = 1 - step * (count - 1);
     check(count * 2 * size < ROOM, "memory");
@@ -82,11 +83,11 @@ static void refusals() {
   char *const x = gpu, *const y = gpu + ROOM;
   int64_t *const index = reinterpret_cast<int64_t *>(gpu + 2 * ROOM);
   int refused = 0;
-#define SAME(f, ...)                                                                                                         \
-  do {                                                                                                                       \
-    const rm_status expected = rm_##f(__VA_ARGS__);                                                                          \
-    refused += expected != RM_OK;                                                                                            \
-    check(expected == rm_cuda_##f(__VA_ARGS__, nullptr) && device_idle(), #f " refuses " #__VA_ARGS__);                      \
+#define SAME(f, ...)                                                                                    \
+  do {                                                                                                  \
+    const rm_status expected = rm_##f(__VA_ARGS__);                                                     \
+    refused += expected != RM_OK;                                                                       \
+    check(expected == rm_cuda_##f(__VA_ARGS__, nullptr) && device_idle(), #f " refuses " #__VA_ARGS__); \
   } while (0)
   SAME(avg_pool, 4, &good, 1, 0, x, sx, y, sy);
   SAME(avg_pool, 2, nullptr, 1, 0, x, sx, y, sy);

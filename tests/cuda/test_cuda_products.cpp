@@ -53,26 +53,29 @@ static void batched(int format, int format_out, int kind, int variant, int64_t b
   auto call = [&](char *base, auto f, auto... stream) {
     base += shift;
     const char *bias = variant & 16 ? base + 2 * ROOM : nullptr;
-    return f(format, format_out, batch, m, n, k, base, s * m * k, row_a, col_a, base + ROOM + first_b, s * n * k, row_b, s, bias, s * n, s,
-             base + 3 * ROOM, next_c, row_c, o, stream...);
+    return f(format, format_out, batch, m, n, k, base, s * m * k, row_a, col_a, base + ROOM + first_b, s * n * k, row_b, s,
+             bias, s * n, s, base + 3 * ROOM, next_c, row_c, o, stream...);
   };
   char what[96];
   snprintf(what, sizeof what, "matmul format %d to %d kind %d variant %d: %dx%dx%dx%d", format, format_out, kind, variant,
            static_cast<int>(batch), static_cast<int>(m), static_cast<int>(n), static_cast<int>(k));
-  compare_memory(what, cpu, gpu, [&] { return call(cpu, rm_matmul_batched); },
-                 [&] { return call(gpu, rm_cuda_matmul_batched, rm_cuda_stream(nullptr)); });
+  compare_memory(
+      what, cpu, gpu, [&] { return call(cpu, rm_matmul_batched); },
+      [&] { return call(gpu, rm_cuda_matmul_batched, rm_cuda_stream(nullptr)); });
 }
 
 static void gemm(int format, int kind, int variant, double alpha, double beta) {
   const int64_t m = 20, n = 70, k = 35, ld = 80;
   fill_arrays(format, kind, ld * ld);
   auto call = [&](char *base, auto f, auto... stream) {
-    return f(format, variant & 1 ? RM_COL_MAJOR : RM_ROW_MAJOR, variant & 2 ? RM_TRANS : RM_NO_TRANS, variant & 4 ? RM_TRANS : RM_NO_TRANS,
-             m, n, k, alpha, base, ld, base + ROOM, ld, beta, base + 3 * ROOM, ld, stream...);
+    return f(format, variant & 1 ? RM_COL_MAJOR : RM_ROW_MAJOR, variant & 2 ? RM_TRANS : RM_NO_TRANS,
+             variant & 4 ? RM_TRANS : RM_NO_TRANS, m, n, k, alpha, base, ld, base + ROOM, ld, beta, base + 3 * ROOM, ld,
+             stream...);
   };
   char what[96];
   snprintf(what, sizeof what, "gemm format %d kind %d variant %d: %g %g", format, kind, variant, alpha, beta);
-  compare_memory(what, cpu, gpu, [&] { return call(cpu, rm_gemm); }, [&] { return call(gpu, rm_cuda_gemm, rm_cuda_stream(nullptr)); });
+  compare_memory(
+      what, cpu, gpu, [&] { return call(cpu, rm_gemm); }, [&] { return call(gpu, rm_cuda_gemm, rm_cuda_stream(nullptr)); });
 }
 
 /* Strides of an array of 2 + dims sizes, channels first or last. */
@@ -94,8 +97,8 @@ static void convolution(int format, int kind, int variant, const rm_conv &conv) 
   strides_of(sy, conv.dims, conv.channels_out, out, s, last);
   auto run = [&](const char *name, auto on_cpu, auto on_gpu) {
     char what[96];
-    snprintf(what, sizeof what, "%s format %d kind %d variant %d, %d dimensions, %d groups", name, format, kind, variant, conv.dims,
-             static_cast<int>(conv.groups));
+    snprintf(what, sizeof what, "%s format %d kind %d variant %d, %d dimensions, %d groups", name, format, kind, variant,
+             conv.dims, static_cast<int>(conv.groups));
     fill_arrays(format, kind, 4000);
     auto call = [&](char *base, auto f, auto... stream) {
       base += variant & 2 ? 1 : 0;
@@ -103,12 +106,24 @@ static void convolution(int format, int kind, int variant, const rm_conv &conv) 
     };
     compare_memory(what, cpu, gpu, [&] { return call(cpu, on_cpu); }, [&] { return call(gpu, on_gpu); });
   };
-  run("forward", [&](char *x, char *w, char *b, char *y) { return rm_conv_forward(format, &conv, x, sx, w, sw, b, s, y, sy); },
-      [&](char *x, char *w, char *b, char *y) { return rm_cuda_conv_forward(format, &conv, x, sx, w, sw, b, s, y, sy, nullptr); });
-  run("gradient of x", [&](char *g, char *w, char *b, char *x) { return rm_conv_grad_input(format, &conv, g, sy, w, sw, b, s, x, sx); },
-      [&](char *g, char *w, char *b, char *x) { return rm_cuda_conv_grad_input(format, &conv, g, sy, w, sw, b, s, x, sx, nullptr); });
-  run("gradient of w", [&](char *x, char *g, char *, char *w) { return rm_conv_grad_weight(format, &conv, x, sx, g, sy, w, sw); },
-      [&](char *x, char *g, char *, char *w) { return rm_cuda_conv_grad_weight(format, &conv, x, sx, g, sy, w, sw, nullptr); });
+  run(
+      "forward",
+      [&](char *x, char *w, char *b, char *y) { return rm_conv_forward(format, &conv, x, sx, w, sw, b, s, y, sy); },
+      [&](char *x, char *w, char *b, char *y) {
+        return rm_cuda_conv_forward(format, &conv, x, sx, w, sw, b, s, y, sy, nullptr);
+      });
+  run(
+      "gradient of x",
+      [&](char *g, char *w, char *b, char *x) { return rm_conv_grad_input(format, &conv, g, sy, w, sw, b, s, x, sx); },
+      [&](char *g, char *w, char *b, char *x) {
+        return rm_cuda_conv_grad_input(format, &conv, g, sy, w, sw, b, s, x, sx, nullptr);
+      });
+  run(
+      "gradient of w",
+      [&](char *x, char *g, char *, char *w) { return rm_conv_grad_weight(format, &conv, x, sx, g, sy, w, sw); },
+      [&](char *x, char *g, char *, char *w) {
+        return rm_cuda_conv_grad_weight(format, &conv, x, sx, g, sy, w, sw, nullptr);
+      });
 }
 
 static void arguments() {
@@ -116,14 +131,19 @@ static void arguments() {
   const ptrdiff_t s[] = {4, 4, 4};
   float x[4] = {1, 2, 3, 4}, y[4];
   check(rm_cuda_conv_forward(RM_FORMAT_F32, &conv, x, s, x, s, nullptr, 0, y, s, nullptr) == RM_OK, "an empty result");
-  check(rm_cuda_conv_forward(RM_FORMAT_F32, &bad, x, s, x, s, nullptr, 0, y, s, nullptr) == RM_STATUS(RM_ERR_SIZE, 2), "dimensions");
+  check(rm_cuda_conv_forward(RM_FORMAT_F32, &bad, x, s, x, s, nullptr, 0, y, s, nullptr) == RM_STATUS(RM_ERR_SIZE, 2),
+        "dimensions");
   check(rm_cuda_conv_grad_weight(9, &conv, x, s, x, s, y, s, nullptr) == RM_STATUS(RM_ERR_ENUM, 1), "a format");
-  check(rm_cuda_gemm(RM_FORMAT_F32, 7, RM_NO_TRANS, RM_NO_TRANS, 1, 1, 1, 1.0, x, 1, x, 1, 0.0, y, 1, nullptr) == RM_STATUS(RM_ERR_ENUM, 2),
+  check(rm_cuda_gemm(RM_FORMAT_F32, 7, RM_NO_TRANS, RM_NO_TRANS, 1, 1, 1, 1.0, x, 1, x, 1, 0.0, y, 1, nullptr) ==
+            RM_STATUS(RM_ERR_ENUM, 2),
         "a layout");
-  check(rm_cuda_matmul_batched(RM_FORMAT_F64, RM_FORMAT_F32, 1, 1, 1, 1, x, 0, 4, 4, x, 0, 4, 4, nullptr, 0, 0, y, 0, 4, 4, nullptr) ==
-            RM_STATUS(RM_ERR_ENUM, 2), "a format of results");
-  check(rm_cuda_matmul_strided_f32(0, 1, 1, nullptr, 4, 4, nullptr, 4, 4, nullptr, 0, nullptr, 4, 4, nullptr) == RM_OK, "no rows");
-  check(rm_cuda_matmul_strided_f64(1, 1, -1, nullptr, 0, 0, nullptr, 0, 0, nullptr, 0, nullptr, 0, 0, nullptr) == RM_STATUS(RM_ERR_SIZE, 3),
+  check(rm_cuda_matmul_batched(RM_FORMAT_F64, RM_FORMAT_F32, 1, 1, 1, 1, x, 0, 4, 4, x, 0, 4, 4, nullptr, 0, 0, y, 0, 4, 4,
+                               nullptr) == RM_STATUS(RM_ERR_ENUM, 2),
+        "a format of results");
+  check(rm_cuda_matmul_strided_f32(0, 1, 1, nullptr, 4, 4, nullptr, 4, 4, nullptr, 0, nullptr, 4, 4, nullptr) == RM_OK,
+        "no rows");
+  check(rm_cuda_matmul_strided_f64(1, 1, -1, nullptr, 0, 0, nullptr, 0, 0, nullptr, 0, nullptr, 0, 0, nullptr) ==
+            RM_STATUS(RM_ERR_SIZE, 3),
         "a size");
 }
 
@@ -133,7 +153,8 @@ int main(int argc, char **) {
     return 77;
   }
   arguments();
-  static const int64_t shapes[][4] = {{1, 1, 1, 1}, {2, 3, 5, 0}, {1, 64, 64, 16}, {2, 65, 17, 33}, {1, 9, 20, 700}, {3, 1, 70, 40}};
+  static const int64_t shapes[][4] = {{1, 1, 1, 1},    {2, 3, 5, 0},    {1, 64, 64, 16},
+                                      {2, 65, 17, 33}, {1, 9, 20, 700}, {3, 1, 70, 40}};
   int variant = 0;
   for (int format = 0; format < 4; format++)
     for (int kind = 0; kind < KINDS; kind++) {

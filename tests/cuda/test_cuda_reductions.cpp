@@ -16,8 +16,9 @@ enum { PLAIN, ODD, REPEATED, LAYOUTS };
 struct vector {
   ptrdiff_t first, stride;
   vector(int format, int layout, int64_t n)
-      : first(layout == ODD ? 1 + 3 * widths[format] * (n ? n - 1 : 0) : 0),
-        stride(layout == PLAIN ? widths[format] : layout == ODD ? -3 * widths[format] : 0) {}
+      : first(layout == ODD ? 1 + 3 * widths[format] * (n ? n - 1 : 0) : 0), stride(layout == PLAIN ? widths[format]
+                                                                                    : layout == ODD ? -3 * widths[format]
+                                                                                                    : 0) {}
 };
 
 static void prepare(uint64_t seed) {
@@ -98,13 +99,15 @@ static void scatter(int format, int kind, int layout, const scatter_shape &s, in
     memcpy(cpu + 2 * ROOM + first + i * step, &r, sizeof r);
   }
   for (int add = 0; add < 2; add++) {
-    snprintf(what, sizeof what, "%s: format %d, kind %d, layout %d, rows %d, cols %d, n %d", add ? "index_add" : "segment_sum",
-             format, kind, layout, static_cast<int>(s.rows), static_cast<int>(s.cols), static_cast<int>(s.n));
+    snprintf(what, sizeof what, "%s: format %d, kind %d, layout %d, rows %d, cols %d, n %d",
+             add ? "index_add" : "segment_sum", format, kind, layout, static_cast<int>(s.rows), static_cast<int>(s.cols),
+             static_cast<int>(s.n));
     both([&](char *base, bool device) -> rm_status {
       const int64_t *index = reinterpret_cast<const int64_t *>(base + 2 * ROOM + first);
       char *to = base + ROOM + out.first;
       const char *from = base + src.first;
-      if (add) return SIDE(device, index_add, format, s.rows, s.cols, to, out.row, out.col, s.n, index, step, from, row, src.col);
+      if (add)
+        return SIDE(device, index_add, format, s.rows, s.cols, to, out.row, out.col, s.n, index, step, from, row, src.col);
       return SIDE(device, segment_sum, format, s.rows, s.cols, to, out.row, out.col, s.n, index, step, from, row, src.col);
     });
   }
@@ -141,20 +144,20 @@ static void refusals() {
   char *x = gpu, *out = gpu + ROOM;
   int64_t *const index = reinterpret_cast<int64_t *>(gpu + 2 * ROOM);
   int refused = 0;
-#define SAME(f, ...)                                                                                                         \
-  do {                                                                                                                       \
-    const rm_status expected = rm_##f(__VA_ARGS__);                                                                          \
-    refused += expected != RM_OK;                                                                                            \
-    check(expected == rm_cuda_##f(__VA_ARGS__, nullptr) && device_idle(), #f " refuses " #__VA_ARGS__);                      \
+#define SAME(f, ...)                                                                                    \
+  do {                                                                                                  \
+    const rm_status expected = rm_##f(__VA_ARGS__);                                                     \
+    refused += expected != RM_OK;                                                                       \
+    check(expected == rm_cuda_##f(__VA_ARGS__, nullptr) && device_idle(), #f " refuses " #__VA_ARGS__); \
   } while (0)
-#define STATISTIC(f, ...)                                                                                                    \
-  SAME(f, -1, 4, x, 8, 3, out __VA_ARGS__);                                                                                  \
-  SAME(f, 4, 4, x, 8, 3, out __VA_ARGS__);                                                                                   \
-  SAME(f, 3, -1, x, 8, 3, out __VA_ARGS__);                                                                                  \
-  SAME(f, 3, -1, nullptr, 8, 3, nullptr __VA_ARGS__);                                                                        \
-  SAME(f, 3, 4, nullptr, 8, 3, out __VA_ARGS__);                                                                             \
-  SAME(f, 3, 4, x, 8, -1, out __VA_ARGS__);                                                                                  \
-  SAME(f, 3, 4, x, 8, 4, out __VA_ARGS__);                                                                                   \
+#define STATISTIC(f, ...)                             \
+  SAME(f, -1, 4, x, 8, 3, out __VA_ARGS__);           \
+  SAME(f, 4, 4, x, 8, 3, out __VA_ARGS__);            \
+  SAME(f, 3, -1, x, 8, 3, out __VA_ARGS__);           \
+  SAME(f, 3, -1, nullptr, 8, 3, nullptr __VA_ARGS__); \
+  SAME(f, 3, 4, nullptr, 8, 3, out __VA_ARGS__);      \
+  SAME(f, 3, 4, x, 8, -1, out __VA_ARGS__);           \
+  SAME(f, 3, 4, x, 8, 4, out __VA_ARGS__);            \
   SAME(f, 3, 4, x, 8, 3, nullptr __VA_ARGS__)
 #define COMMA ,
   STATISTIC(mean, );
@@ -168,8 +171,8 @@ static void refusals() {
     SAME(std, 3, n, x, 8, 3, out, __builtin_nan(""));
     SAME(std, 3, n, x, 8, 3, out, -__builtin_inf());
   }
-#define SCATTER(...)                                                                                                         \
-  SAME(index_add, __VA_ARGS__);                                                                                              \
+#define SCATTER(...)            \
+  SAME(index_add, __VA_ARGS__); \
   SAME(segment_sum, __VA_ARGS__)
   SCATTER(-1, 4, 1, out, 8, 8, 2, index, 8, x, 8, 8);
   SCATTER(4, 4, 1, out, 8, 8, 2, index, 8, x, 8, 8);
@@ -192,8 +195,8 @@ static void refusals() {
 
 int main() {
   static const int64_t sizes[] = {0, 1, 2, 3, 7, 64, 65, 1025, 3001};
-  static const scatter_shape shapes[] = {{1, 1, 1}, {9, 1, 60},   {3, 35, 100}, {50, 5, 20}, {1, 3, 1500},
-                                         {5, 2, 4000}, {1000, 1, 10}, {4, 3, 0},    {300, 1, 900}, {1, 2, 61}, {1, 1, 61}};
+  static const scatter_shape shapes[] = {{1, 1, 1},     {9, 1, 60}, {3, 35, 100},  {50, 5, 20}, {1, 3, 1500}, {5, 2, 4000},
+                                         {1000, 1, 10}, {4, 3, 0},  {300, 1, 900}, {1, 2, 61},  {1, 1, 61}};
   for (int format = 0; format < 4; format++)
     for (int kind = 0; kind < KINDS; kind++)
       for (int k = 0; k < 11; k++) {

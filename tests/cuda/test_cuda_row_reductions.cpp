@@ -49,12 +49,14 @@ static void exact_dot(int format, int64_t n, const char *x, ptrdiff_t sx, const 
         (void)rm_accumulator_add_products_f16(total, 1, static_cast<const rm_f16 *>(p), 0, static_cast<const rm_f16 *>(q), 0);
         break;
       case RM_FORMAT_BF16:
-        (void)rm_accumulator_add_products_bf16(total, 1, static_cast<const rm_bf16 *>(p), 0, static_cast<const rm_bf16 *>(q), 0);
+        (void)rm_accumulator_add_products_bf16(total, 1, static_cast<const rm_bf16 *>(p), 0, static_cast<const rm_bf16 *>(q),
+                                               0);
         break;
       case RM_FORMAT_F32:
         (void)rm_accumulator_add_products_f32(total, 1, static_cast<const float *>(p), 0, static_cast<const float *>(q), 0);
         break;
-      default: (void)rm_accumulator_add_products_f64(total, 1, static_cast<const double *>(p), 0, static_cast<const double *>(q), 0);
+      default:
+        (void)rm_accumulator_add_products_f64(total, 1, static_cast<const double *>(p), 0, static_cast<const double *>(q), 0);
     }
   }
   const uint64_t bits = rounded(total, to);
@@ -94,16 +96,17 @@ static void functions(int format, int to, int kind, int layout, int64_t rows, in
   rm_status status = rm_cuda_sum_rows(format, rows, n, x, l.row, l.stride, to, at, apart, nullptr);
   status |= rm_cuda_mean_rows(format, rows, n, x, l.row, l.stride, to, at + all, apart, nullptr);
   status |= rm_cuda_norm_rows(format, rows, n, x, l.row, l.stride, to, at + 2 * all, apart, nullptr);
-  status |= rm_cuda_dot_rows(format, rows, n, x, l.row, l.stride, x + ROOM, l.row, l.stride, to, at + 3 * all, apart, nullptr);
+  status |=
+      rm_cuda_dot_rows(format, rows, n, x, l.row, l.stride, x + ROOM, l.row, l.stride, to, at + 3 * all, apart, nullptr);
   status |= rm_cuda_var_rows(format, rows, n, x, l.row, l.stride, to, at + 4 * all, apart, ddof, nullptr);
   status |= rm_cuda_std_rows(format, rows, n, x, l.row, l.stride, to, at + 5 * all, apart, ddof, nullptr);
-  snprintf(what, sizeof what, "rows: format %d to %d, kind %d, layout %d, %d of %d", format, to, kind, layout, static_cast<int>(rows),
-           static_cast<int>(n));
+  snprintf(what, sizeof what, "rows: format %d to %d, kind %d, layout %d, %d of %d", format, to, kind, layout,
+           static_cast<int>(rows), static_cast<int>(n));
   check(device_idle() && status == RM_OK, what);
   static const char *names[] = {"sum", "mean", "norm", "dot", "var", "std"};
   for (int k = 0; k < 6; k++) {
-    snprintf(what, sizeof what, "%s of rows: format %d to %d, kind %d, layout %d, %d of %d", names[k], format, to, kind, layout,
-             static_cast<int>(rows), static_cast<int>(n));
+    snprintf(what, sizeof what, "%s of rows: format %d to %d, kind %d, layout %d, %d of %d", names[k], format, to, kind,
+             layout, static_cast<int>(rows), static_cast<int>(n));
     check(memcmp(out + k * all, at + k * all, static_cast<size_t>(all)) == 0, what);
   }
   check(memcmp(cpu, gpu, sizeof gpu) == 0, "nothing else is written");
@@ -120,8 +123,8 @@ static void cumulative(int format, int to, int kind, int layout, int64_t rows, i
   memcpy(gpu, cpu, sizeof gpu);
   for (int64_t r = 0; r < rows; r++)
     (void)rm_cumsum(format, n, cpu + l.first + r * l.row, l.stride, to, cpu + ROOM + o.first + r * o.row, o.stride);
-  const rm_status status = rm_cuda_cumsum_rows(format, rows, n, gpu + l.first, l.row, l.stride, to, gpu + ROOM + o.first, o.row,
-                                               o.stride, nullptr);
+  const rm_status status = rm_cuda_cumsum_rows(format, rows, n, gpu + l.first, l.row, l.stride, to, gpu + ROOM + o.first,
+                                               o.row, o.stride, nullptr);
   snprintf(what, sizeof what, "cumsum of rows: format %d to %d, kind %d, layout %d, %d of %d", format, to, kind, layout,
            static_cast<int>(rows), static_cast<int>(n));
   check(device_idle() && status == RM_OK && memcmp(cpu, gpu, sizeof gpu) == 0, what);
@@ -160,13 +163,14 @@ static void refusals() {
   REFUSED(RM_ERR_NULL, 4, CUMSUM(2, 3, 100, nullptr, 2, out));
   REFUSED(RM_ERR_ENUM, 7, CUMSUM(2, 3, 100, x, -1, out));
   REFUSED(RM_ERR_NULL, 8, CUMSUM(2, 3, 100, x, 2, nullptr));
-  check(SUM(2, 0, 100, nullptr, 2, nullptr, 4) == RM_OK && CUMSUM(2, 3, 0, nullptr, 2, nullptr) == RM_OK, "no rows, no terms");
+  check(SUM(2, 0, 100, nullptr, 2, nullptr, 4) == RM_OK && CUMSUM(2, 3, 0, nullptr, 2, nullptr) == RM_OK,
+        "no rows, no terms");
   check(device_idle() && memcmp(cpu, gpu, sizeof gpu) == 0, "nothing is written");
 }
 
 int main() {
-  static const int64_t shapes[][2] = {{1, 61},   {5, 64},  {3, 1025}, {1, 40000}, {40, 7}, {300, 1},
-                                      {4, 0},    {7, 33},  {2, 8200}, {70, 65},   {1, 1},  {33, 100}};
+  static const int64_t shapes[][2] = {{1, 61}, {5, 64}, {3, 1025}, {1, 40000}, {40, 7}, {300, 1},
+                                      {4, 0},  {7, 33}, {2, 8200}, {70, 65},   {1, 1},  {33, 100}};
   for (int format = 0; format < 4; format++)
     for (int kind = 0; kind <= KINDS; kind++)
       for (int k = 0; k < 12; k++) {

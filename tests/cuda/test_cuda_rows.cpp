@@ -30,38 +30,41 @@ static void fill_rows(const layout &l, int kind) {
 }
 
 typedef rm_status forward_fn(int, int64_t, int64_t, const void *, ptrdiff_t, ptrdiff_t, void *, ptrdiff_t, ptrdiff_t);
-typedef rm_status cuda_forward_fn(int, int64_t, int64_t, const void *, ptrdiff_t, ptrdiff_t, void *, ptrdiff_t, ptrdiff_t, rm_cuda_stream);
-typedef rm_status backward_fn(int, int64_t, int64_t, const void *, ptrdiff_t, ptrdiff_t, const void *, ptrdiff_t, ptrdiff_t, void *,
-                              ptrdiff_t, ptrdiff_t);
-typedef rm_status cuda_backward_fn(int, int64_t, int64_t, const void *, ptrdiff_t, ptrdiff_t, const void *, ptrdiff_t, ptrdiff_t,
-                                   void *, ptrdiff_t, ptrdiff_t, rm_cuda_stream);
+typedef rm_status cuda_forward_fn(int, int64_t, int64_t, const void *, ptrdiff_t, ptrdiff_t, void *, ptrdiff_t, ptrdiff_t,
+                                  rm_cuda_stream);
+typedef rm_status backward_fn(int, int64_t, int64_t, const void *, ptrdiff_t, ptrdiff_t, const void *, ptrdiff_t, ptrdiff_t,
+                              void *, ptrdiff_t, ptrdiff_t);
+typedef rm_status cuda_backward_fn(int, int64_t, int64_t, const void *, ptrdiff_t, ptrdiff_t, const void *, ptrdiff_t,
+                                   ptrdiff_t, void *, ptrdiff_t, ptrdiff_t, rm_cuda_stream);
 
 /* out: 2, or 0 for results in the place of the input. */
 static void forward(const char *what, const layout &l, int kind, int out, forward_fn *f, cuda_forward_fn *g) {
   const ptrdiff_t r = l.row(), s = l.stride();
   fill_rows(l, kind);
-  compare_memory(what, cpu, gpu, [&] { return f(l.format, l.rows, l.n, l.at(cpu, 0), r, s, l.at(cpu, out), r, s); },
-                 [&] { return g(l.format, l.rows, l.n, l.at(gpu, 0), r, s, l.at(gpu, out), r, s, nullptr); });
+  compare_memory(
+      what, cpu, gpu, [&] { return f(l.format, l.rows, l.n, l.at(cpu, 0), r, s, l.at(cpu, out), r, s); },
+      [&] { return g(l.format, l.rows, l.n, l.at(gpu, 0), r, s, l.at(gpu, out), r, s, nullptr); });
 }
 static void backward(const char *what, const layout &l, int kind, int out, backward_fn *f, cuda_backward_fn *g) {
   const ptrdiff_t r = l.row(), s = l.stride();
   fill_rows(l, kind);
-  compare_memory(what, cpu, gpu, [&] { return f(l.format, l.rows, l.n, l.at(cpu, 0), r, s, l.at(cpu, 1), r, s, l.at(cpu, out), r, s); },
-                 [&] {
-                   return g(l.format, l.rows, l.n, l.at(gpu, 0), r, s, l.at(gpu, 1), r, s, l.at(gpu, out), r, s, nullptr);
-                 });
+  compare_memory(
+      what, cpu, gpu, [&] { return f(l.format, l.rows, l.n, l.at(cpu, 0), r, s, l.at(cpu, 1), r, s, l.at(cpu, out), r, s); },
+      [&] { return g(l.format, l.rows, l.n, l.at(gpu, 0), r, s, l.at(gpu, 1), r, s, l.at(gpu, out), r, s, nullptr); });
 }
 static void logsumexp(const layout &l, int kind) {
   const ptrdiff_t r = l.row(), s = l.stride(), y = widths[l.format] + l.odd;
   fill_rows(l, kind);
-  compare_memory("logsumexp", cpu, gpu, [&] { return rm_logsumexp(l.format, l.rows, l.n, l.at(cpu, 0), r, s, cpu + 2 * ROOM, y); },
-                 [&] { return rm_cuda_logsumexp(l.format, l.rows, l.n, l.at(gpu, 0), r, s, gpu + 2 * ROOM, y, nullptr); });
+  compare_memory(
+      "logsumexp", cpu, gpu, [&] { return rm_logsumexp(l.format, l.rows, l.n, l.at(cpu, 0), r, s, cpu + 2 * ROOM, y); },
+      [&] { return rm_cuda_logsumexp(l.format, l.rows, l.n, l.at(gpu, 0), r, s, gpu + 2 * ROOM, y, nullptr); });
 }
 
 /* Sets of rows x n elements each as layer, group, batch and instance norm see them; k chooses what is given. */
 static void norms(int format, int kind, int k, int64_t a, int64_t c, int64_t n) {
   const ptrdiff_t size = widths[format], row = c * n * size;
-  const ptrdiff_t plain[] = {row, n * size, 0, size}, channel[] = {row, n * size, 0, size}, batch[] = {0, n * size, row, size};
+  const ptrdiff_t plain[] = {row, n * size, 0, size}, channel[] = {row, n * size, 0, size},
+                  batch[] = {0, n * size, row, size};
   const ptrdiff_t by_element[] = {0, 0, 0, size}, by_channel[] = {0, size, 0, 0};
   const bool columns = k % 3 == 2; /* batch norm */
   const rm_norm_sets sets = {k % 5 != 4, {columns ? 1 : a, c}, columns ? a : 1, n};
@@ -81,14 +84,18 @@ static void norms(int format, int kind, int k, int64_t a, int64_t c, int64_t n) 
     char *x = base, *g = base + ROOM, *out = k % 3 == 1 ? x : base + 3 * ROOM;
     if (k == 1) w = nullptr;
     const double e = eps[k % 3];
-    if (!backward && !device) return rm_normalize(format, &sets, x, s, w, sw, b, sw, mean, by_channel, variance, by_channel, e, out, s);
+    if (!backward && !device)
+      return rm_normalize(format, &sets, x, s, w, sw, b, sw, mean, by_channel, variance, by_channel, e, out, s);
     if (!backward)
       return rm_cuda_normalize(format, &sets, x, s, w, sw, b, sw, mean, by_channel, variance, by_channel, e, out, s, nullptr);
-    if (!device) return rm_normalize_backward(format, &sets, g, s, x, s, w, sw, mean, by_channel, variance, by_channel, e, out, s);
-    return rm_cuda_normalize_backward(format, &sets, g, s, x, s, w, sw, mean, by_channel, variance, by_channel, e, out, s, nullptr);
+    if (!device)
+      return rm_normalize_backward(format, &sets, g, s, x, s, w, sw, mean, by_channel, variance, by_channel, e, out, s);
+    return rm_cuda_normalize_backward(format, &sets, g, s, x, s, w, sw, mean, by_channel, variance, by_channel, e, out, s,
+                                      nullptr);
   };
   compare_memory("normalize", cpu, gpu, [&] { return call(cpu, false, false); }, [&] { return call(gpu, true, false); });
-  compare_memory("normalize_backward", cpu, gpu, [&] { return call(cpu, false, true); }, [&] { return call(gpu, true, true); });
+  compare_memory(
+      "normalize_backward", cpu, gpu, [&] { return call(cpu, false, true); }, [&] { return call(gpu, true, true); });
 }
 
 /* Gradients by weights: of columns of sets, of a block or of all blocks of each second index. mixed: rows of all kinds. */
@@ -105,11 +112,13 @@ static void norm_weights(int format, int kind, bool mixed, int k, int64_t a, int
   check((rows * n + 1) * size < ROOM, "memory");
   memset(cpu, 0x5a, sizeof cpu);
   for (int64_t i = 0; i < 2 * rows; i++) /* x, then g */
-    fill(cpu + i / rows * ROOM + odd + i % rows * n * size, format, mixed ? (kind + i) % KINDS : kind, n, size, static_cast<uint64_t>(i));
+    fill(cpu + i / rows * ROOM + odd + i % rows * n * size, format, mixed ? (kind + i) % KINDS : kind, n, size,
+         static_cast<uint64_t>(i));
   rm_random_uniform(format, 3, 4, 0, a * c, 0, 2, cpu + 2 * ROOM, size);
   memcpy(gpu, cpu, sizeof gpu);
   auto call = [&](char *base, bool device) -> rm_status {
-    const char *x = base + odd - (odd ? (rows * n - 1) * step : 0), *g = x + ROOM, *m = k % 4 == 3 ? base + 2 * ROOM : nullptr;
+    const char *x = base + odd - (odd ? (rows * n - 1) * step : 0), *g = x + ROOM,
+               *m = k % 4 == 3 ? base + 2 * ROOM : nullptr;
     char *dw = base + 3 * ROOM + odd;
     const double eps = k == 2 ? 0 : 1e-5;
     if (!device) return rm_normalize_backward_weight(format, &sets, g, s, x, s, m, given, m, given, eps, dw, sdw);
@@ -124,7 +133,8 @@ static void norm_weights_beside(bool columns) {
   enum { WEIGHTS = 60, TERMS = 7, APART = 32 };
   const int format = RM_FORMAT_F32;
   const rm_norm_sets sets = {1, {columns ? TERMS : 1, columns ? 1 : WEIGHTS}, 1, columns ? WEIGHTS : TERMS * APART};
-  const ptrdiff_t row = 4 * sets.inner, s[] = {row, row, 0, 4}, of_column[] = {0, 0, 0, 4}, of_set[] = {0, 4, 0, 0}, one[] = {0, 0, 0, 0};
+  const ptrdiff_t row = 4 * sets.inner, s[] = {row, row, 0, 4}, of_column[] = {0, 0, 0, 4}, of_set[] = {0, 4, 0, 0},
+                  one[] = {0, 0, 0, 0};
   memset(cpu, 0, sizeof cpu);
   for (int64_t i = 0; i < WEIGHTS * TERMS * APART; i++) put(cpu + 4 * i, format, 1);
   put(cpu + 2 * ROOM + 4, format, 1);
@@ -139,11 +149,14 @@ static void norm_weights_beside(bool columns) {
   auto call = [&](char *base, bool device) -> rm_status {
     const char *m = base + 2 * ROOM, *v = m + 4;
     const ptrdiff_t *sdw = columns ? of_column : of_set;
-    if (!device) return rm_normalize_backward_weight(format, &sets, base + ROOM, s, base, s, m, one, v, one, 0, base + 3 * ROOM, sdw);
-    return rm_cuda_normalize_backward_weight(format, &sets, base + ROOM, s, base, s, m, one, v, one, 0, base + 3 * ROOM, sdw, nullptr);
+    if (!device)
+      return rm_normalize_backward_weight(format, &sets, base + ROOM, s, base, s, m, one, v, one, 0, base + 3 * ROOM, sdw);
+    return rm_cuda_normalize_backward_weight(format, &sets, base + ROOM, s, base, s, m, one, v, one, 0, base + 3 * ROOM, sdw,
+                                             nullptr);
   };
-  compare_memory(columns ? "weights of columns beside a tie" : "weights of sets beside a tie", cpu, gpu,
-                 [&] { return call(cpu, false); }, [&] { return call(gpu, true); });
+  compare_memory(
+      columns ? "weights of columns beside a tie" : "weights of sets beside a tie", cpu, gpu,
+      [&] { return call(cpu, false); }, [&] { return call(gpu, true); });
 }
 
 /* Losses and gradients; a target may be no class: then all results are NaN, where the CPU refuses. */
@@ -151,7 +164,8 @@ BOTH_SIDES int64_t target[32];
 static void cross_entropy(const layout &l, int kind, int k) {
   const ptrdiff_t size = widths[l.format];
   fill_rows(l, kind);
-  for (int side = 0; side < 2; side++) { /* probabilities in the second array, weights and gradients of the loss in the third */
+  for (int side = 0; side < 2;
+       side++) { /* probabilities in the second array, weights and gradients of the loss in the third */
     char *base = side ? gpu : cpu;
     rm_random_uniform(l.format, 9, 1, 0, l.rows * l.n, 0, 1, base + ROOM, size);
     rm_random_uniform(l.format, 9, 2, 0, l.n + 64, 0.125, 2, base + 2 * ROOM, size);
@@ -161,23 +175,24 @@ static void cross_entropy(const layout &l, int kind, int k) {
   auto call = [&](char *base, bool device, bool backward) -> rm_status {
     rm_cross_entropy_problem p = {};
     p.rows = l.rows, p.n = l.n, p.x = l.at(base, 0), p.row_x = l.row(), p.stride_x = l.stride();
-    if (k % 4 == 3)
-      p.probability = base + ROOM, p.row_probability = l.n * size, p.stride_probability = size;
-    else
-      p.target = target, p.stride_target = 8;
+    if (k % 4 == 3) p.probability = base + ROOM, p.row_probability = l.n * size, p.stride_probability = size;
+    else p.target = target, p.stride_target = 8;
     if (k % 2) p.weight = base + 2 * ROOM, p.stride_weight = size;
     p.ignore_index = -100, p.label_smoothing = k % 3 == 2 ? 0.125 : 0, p.reduction = k % 3;
     const char *g = base + 2 * ROOM + l.n * size;
     char *out = base + 3 * ROOM;
-    if (!backward) return device ? rm_cuda_cross_entropy(l.format, &p, out, size, nullptr) : rm_cross_entropy(l.format, &p, out, size);
+    if (!backward)
+      return device ? rm_cuda_cross_entropy(l.format, &p, out, size, nullptr) : rm_cross_entropy(l.format, &p, out, size);
     if (!device) return rm_cross_entropy_backward(l.format, &p, g, size, out, l.row(), size);
     return rm_cuda_cross_entropy_backward(l.format, &p, g, size, out, l.row(), size, nullptr);
   };
   compare_memory("cross_entropy", cpu, gpu, [&] { return call(cpu, false, false); }, [&] { return call(gpu, true, false); });
-  compare_memory("cross_entropy_backward", cpu, gpu, [&] { return call(cpu, false, true); }, [&] { return call(gpu, true, true); });
+  compare_memory(
+      "cross_entropy_backward", cpu, gpu, [&] { return call(cpu, false, true); }, [&] { return call(gpu, true, true); });
   if (k % 4 == 3) return;
   target[0] = l.n;
-  check(rm_status_code(call(cpu, false, true)) == RM_ERR_INDEX && call(gpu, true, true) == RM_OK && device_idle(), "a wrong target");
+  check(rm_status_code(call(cpu, false, true)) == RM_ERR_INDEX && call(gpu, true, true) == RM_OK && device_idle(),
+        "a wrong target");
   float nan = 0;
   if (l.format == RM_FORMAT_F32) memcpy(&nan, gpu + 3 * ROOM, 4), check(nan != nan, "NaN for a wrong target");
 }
@@ -200,15 +215,15 @@ static void entropy_parts(const parts &c, int reduction) {
   memcpy(gpu, cpu, sizeof gpu);
   auto call = [&](char *base, bool device, bool backward) -> rm_status {
     rm_cross_entropy_problem p = {};
-    p.rows = c.rows, p.n = c.n, p.x = base, p.row_x = c.n * size, p.stride_x = size, p.weight = base + 2 * ROOM, p.stride_weight = size;
-    if (c.p != 0)
-      p.probability = base + ROOM, p.row_probability = c.n * size, p.stride_probability = size;
-    else
-      p.target = target, p.stride_target = 8;
+    p.rows = c.rows, p.n = c.n, p.x = base, p.row_x = c.n * size, p.stride_x = size, p.weight = base + 2 * ROOM,
+    p.stride_weight = size;
+    if (c.p != 0) p.probability = base + ROOM, p.row_probability = c.n * size, p.stride_probability = size;
+    else p.target = target, p.stride_target = 8;
     p.ignore_index = -100, p.label_smoothing = c.smoothing, p.reduction = reduction;
     const char *g = base + 2 * ROOM + c.n * size;
     char *out = base + 3 * ROOM;
-    if (!backward) return device ? rm_cuda_cross_entropy(c.format, &p, out, size, nullptr) : rm_cross_entropy(c.format, &p, out, size);
+    if (!backward)
+      return device ? rm_cuda_cross_entropy(c.format, &p, out, size, nullptr) : rm_cross_entropy(c.format, &p, out, size);
     if (!device) return rm_cross_entropy_backward(c.format, &p, g, size, out, c.n * size, size);
     return rm_cuda_cross_entropy_backward(c.format, &p, g, size, out, c.n * size, size, nullptr);
   };
@@ -219,8 +234,14 @@ static void entropy_parts(const parts &c, int reduction) {
 static void entropies_of_parts() {
   const double no = NAN;
   const parts cases[] = {
-      {RM_FORMAT_F32, 5, 5, {0, no, no, no, no, no, 0, no, no, no, 0, no, 0, no, no, no, no, no, 0, no, no, no, no, no, 0},
-       {0x1p120, 1, 0x1p-100, -0x1p120, -1}, 0, 0, 1},
+      {RM_FORMAT_F32,
+       5,
+       5,
+       {0, no, no, no, no, no, 0, no, no, no, 0, no, 0, no, no, no, no, no, 0, no, no, no, no, no, 0},
+       {0x1p120, 1, 0x1p-100, -0x1p120, -1},
+       0,
+       0,
+       1},
       {RM_FORMAT_F32, 2, 2, {0, 0, 1, 0}, {1, -1}, 0, 0, 1},
       {RM_FORMAT_F32, 2, 2, {0, no, no, 0}, {1, -1}, 0, 0, 1},
       {RM_FORMAT_F32, 2, 2, {0, 0, 1, 0}, {HUGE_VAL, 1}, 0, 0, 1},

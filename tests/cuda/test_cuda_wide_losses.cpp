@@ -12,8 +12,8 @@ static void bce(const layout &l, int kind, int reduction) {
   if (l.k % 4) unit_targets(l, Y);
   char saved[sizeof cpu];
   memcpy(saved, cpu, sizeof cpu);
-  snprintf(what, sizeof what, "bce_with_logits: format %d, kind %d, reduction %d, layout %d, n %d", l.format, kind, reduction, l.k,
-           static_cast<int>(l.n));
+  snprintf(what, sizeof what, "bce_with_logits: format %d, kind %d, reduction %d, layout %d, n %d", l.format, kind, reduction,
+           l.k, static_cast<int>(l.n));
   auto weight = [&](char *base) { return l.k % 3 == 1 ? nullptr : l.at(base, W); };
   auto positive = [&](char *base) { return l.k % 5 < 2 ? nullptr : l.at(base, P); };
   both([&](char *base, bool device) -> rm_status {
@@ -22,8 +22,8 @@ static void bce(const layout &l, int kind, int reduction) {
   });
   memcpy(cpu, saved, sizeof cpu);
   both([&](char *base, bool device) -> rm_status {
-    return SIDE(device, bce_with_logits_backward, l.format, reduction, l.n, l.at(base, G), s, l.at(base, X), s, l.at(base, Y), s,
-                weight(base), s, positive(base), sp, l.out(base), s);
+    return SIDE(device, bce_with_logits_backward, l.format, reduction, l.n, l.at(base, G), s, l.at(base, X), s, l.at(base, Y),
+                s, weight(base), s, positive(base), sp, l.out(base), s);
   });
 }
 static void kl_div(const layout &l, int kind, int reduction, int log_target) {
@@ -39,14 +39,16 @@ static void kl_div(const layout &l, int kind, int reduction, int log_target) {
     }
   char saved[sizeof cpu];
   memcpy(saved, cpu, sizeof cpu);
-  snprintf(what, sizeof what, "kl_div, log_target %d: format %d, kind %d, reduction %d, layout %d, n %d", log_target, l.format, kind,
-           reduction, l.k, static_cast<int>(l.n));
+  snprintf(what, sizeof what, "kl_div, log_target %d: format %d, kind %d, reduction %d, layout %d, n %d", log_target,
+           l.format, kind, reduction, l.k, static_cast<int>(l.n));
   both([&](char *base, bool device) -> rm_status {
-    return SIDE(device, kl_div, l.format, reduction, log_target, count, l.n, l.at(base, X), s, l.at(base, Y), s, l.out(base), s);
+    return SIDE(device, kl_div, l.format, reduction, log_target, count, l.n, l.at(base, X), s, l.at(base, Y), s, l.out(base),
+                s);
   });
   memcpy(cpu, saved, sizeof cpu);
   both([&](char *base, bool device) -> rm_status {
-    return SIDE(device, kl_div_backward, l.format, reduction, log_target, count, l.n, l.at(base, G), s, l.at(base, Y), s, l.out(base), s);
+    return SIDE(device, kl_div_backward, l.format, reduction, log_target, count, l.n, l.at(base, G), s, l.at(base, Y), s,
+                l.out(base), s);
   });
 }
 
@@ -54,7 +56,8 @@ static void kl_div(const layout &l, int kind, int reduction, int log_target) {
 static void sums_beside_ties() {
   const int format = RM_FORMAT_F32, n = 8;
   for (int round = 0; round < 200; round++) {
-    const double big = ldexp(1, 54 + static_cast<int>(random_word() % 14)), tie = odd_number(0x1p24, 0x1p25), part = fmod(tie, 4096);
+    const double big = ldexp(1, 54 + static_cast<int>(random_word() % 14)), tie = odd_number(0x1p24, 0x1p25),
+                 part = fmod(tie, 4096);
     clear();
     for (int i = 0; i < n; i++) {
       const double hair = big * 0x1p-106 * (random_word() * 0x1p-31 - 1);
@@ -65,8 +68,8 @@ static void sums_beside_ties() {
     }
     snprintf(what, sizeof what, "a sum beside a tie");
     both([&](char *base, bool device) -> rm_status {
-      return SIDE(device, bce_with_logits, format, RM_REDUCTION_SUM, n, base, 4, base + Y * ROOM, 4, nullptr, 0, base + P * ROOM, 4,
-                  base + OUT * ROOM, 4);
+      return SIDE(device, bce_with_logits, format, RM_REDUCTION_SUM, n, base, 4, base + Y * ROOM, 4, nullptr, 0,
+                  base + P * ROOM, 4, base + OUT * ROOM, 4);
     });
     both([&](char *base, bool device) -> rm_status {
       return SIDE(device, kl_div, format, RM_REDUCTION_SUM, 0, n, n, base, 4, base + W * ROOM, 4, base + OUT * ROOM, 4);
@@ -88,8 +91,8 @@ static void sums_beside_tails() {
     }
     snprintf(what, sizeof what, "a sum beside a tail");
     both([&](char *base, bool device) -> rm_status {
-      return SIDE(device, bce_with_logits, format, RM_REDUCTION_SUM, n, base, 4, base + Y * ROOM, 4, base + W * ROOM, 4, nullptr, 0,
-                  base + OUT * ROOM, 4);
+      return SIDE(device, bce_with_logits, format, RM_REDUCTION_SUM, n, base, 4, base + Y * ROOM, 4, base + W * ROOM, 4,
+                  nullptr, 0, base + OUT * ROOM, 4);
     });
   }
 }
@@ -114,7 +117,8 @@ static void kl_div_beside_tails() {
     }
     snprintf(what, sizeof what, "kl_div beside a tail");
     both([&](char *base, bool device) -> rm_status {
-      return SIDE(device, kl_div, format, RM_REDUCTION_SUM, c.log_target, c.n, c.n, base, 4, base + Y * ROOM, 4, base + OUT * ROOM, 4);
+      return SIDE(device, kl_div, format, RM_REDUCTION_SUM, c.log_target, c.n, c.n, base, 4, base + Y * ROOM, 4,
+                  base + OUT * ROOM, 4);
     });
   }
 }

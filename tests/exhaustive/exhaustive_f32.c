@@ -41,8 +41,8 @@ int main(int argc, char **argv) {
     inputs += (uint64_t)n;
   }
   sha256_end(&s, digest);
-  printf("%s %s %llu %llu %s %llu\n", TEXT(RM_TEST_FUNCTION), rm_isa(), (unsigned long long)stride, (unsigned long long)inputs, digest,
-         (unsigned long long)trace_count);
+  printf("%s %s %llu %llu %s %llu\n", TEXT(RM_TEST_FUNCTION), rm_isa(), (unsigned long long)stride,
+         (unsigned long long)inputs, digest, (unsigned long long)trace_count);
 
   if (argc > 2) {
     FILE *file = fopen(argv[2], "wb");

@@ -35,21 +35,21 @@ static unsigned long long inputs, undecided, wrong;
 static unsigned first;
 static float factor = 1.0f;
 
-#define TEST(fmt, FMT)                                                                                                     \
-  static int test_##fmt(void) {                                                                                            \
-    if (CALL(fmt) != RM_OK) return 2;                                                                                      \
-    for (int i = 0; i < INPUTS; i += LANES) {                                                                              \
-      uint16_t y[LANES];                                                                                                   \
-      vu16 rounded[2];                                                                                                     \
-      const vf32 in0[] = ARGUMENTS(fmt, i), in1[] = ARGUMENTS(fmt, i + RM_GROUP16), times = vf32_set1(factor);             \
-      const uint32_t mask = take_##fmt(x + i, vf32_mul(EVAL(in0, FMT), times), vf32_mul(EVAL(in1, FMT), times), rounded);  \
-      vu16_store(y, rounded[0]);                                                                                           \
-      vu16_store(y + RM_GROUP16, rounded[1]);                                                                              \
-      inputs += LANES, undecided += (unsigned)__builtin_popcount(mask);                                                    \
-      for (int k = 0; k < LANES; k++)                                                                                      \
-        if (!(mask >> k & 1) && y[k] != want[i + k] && wrong++ == 0) first = (unsigned)other[0] << 16 | x[i + k];          \
-    }                                                                                                                      \
-    return 0;                                                                                                              \
+#define TEST(fmt, FMT)                                                                                                    \
+  static int test_##fmt(void) {                                                                                           \
+    if (CALL(fmt) != RM_OK) return 2;                                                                                     \
+    for (int i = 0; i < INPUTS; i += LANES) {                                                                             \
+      uint16_t y[LANES];                                                                                                  \
+      vu16 rounded[2];                                                                                                    \
+      const vf32 in0[] = ARGUMENTS(fmt, i), in1[] = ARGUMENTS(fmt, i + RM_GROUP16), times = vf32_set1(factor);            \
+      const uint32_t mask = take_##fmt(x + i, vf32_mul(EVAL(in0, FMT), times), vf32_mul(EVAL(in1, FMT), times), rounded); \
+      vu16_store(y, rounded[0]);                                                                                          \
+      vu16_store(y + RM_GROUP16, rounded[1]);                                                                             \
+      inputs += LANES, undecided += (unsigned)__builtin_popcount(mask);                                                   \
+      for (int k = 0; k < LANES; k++)                                                                                     \
+        if (!(mask >> k & 1) && y[k] != want[i + k] && wrong++ == 0) first = (unsigned)other[0] << 16 | x[i + k];         \
+    }                                                                                                                     \
+    return 0;                                                                                                             \
   }
 TEST(f16, RM_F16)
 TEST(bf16, RM_BF16)

@@ -28,10 +28,8 @@ static inline uint32_t sha256_root(unsigned p, int root) {
     uint64_t middle = (low + high) / 2;
     unsigned __int128 power = (unsigned __int128)middle * middle;
     if (root == 3) power *= middle;
-    if (power <= target)
-      low = middle;
-    else
-      high = middle;
+    if (power <= target) low = middle;
+    else high = middle;
   }
   return (uint32_t)low;
 }

@@ -32,7 +32,7 @@ static void put_ball(void *results, int64_t i, const rm_ball *r) {
 
 /* An undecided ball is also rounded as that of a value that is a boundary or 2^separation away: *decided becomes 2. */
 static void separated_dd_ball(const rm_dd_ball *r, int64_t separation, int format, int rule, uint32_t *flags, uint64_t *bits,
-                           int32_t *decided) {
+                              int32_t *decided) {
   (void)r, (void)separation, (void)format, (void)rule, (void)flags, (void)bits, (void)decided;
 }
 static void separated_ball(const rm_ball *r, int64_t separation, int format, int rule, uint32_t *flags, uint64_t *bits,

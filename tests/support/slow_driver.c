@@ -11,10 +11,10 @@ static int test_first; /* limbs of the first wide evaluation: a variable, so tha
 #include "../src/elementwise/accurate.c" /* rm_accurate_table */
 
 /* function: its place in the manifest; x[k]: the array of argument k. */
-void rm_test_accurate(int first, int function, int arity, int format, int rule, int64_t n, const double *const *x, uint64_t *y,
-                      uint32_t *flags);
-void rm_test_accurate(int first, int function, int arity, int format, int rule, int64_t n, const double *const *x, uint64_t *y,
-                      uint32_t *flags) {
+void rm_test_accurate(int first, int function, int arity, int format, int rule, int64_t n, const double *const *x,
+                      uint64_t *y, uint32_t *flags);
+void rm_test_accurate(int first, int function, int arity, int format, int rule, int64_t n, const double *const *x,
+                      uint64_t *y, uint32_t *flags) {
   test_first = first;
   for (int64_t i = 0; i < n; i++) {
     double in[RM_MAX_ARITY];

@@ -33,13 +33,21 @@ static rm_status prepare(geometry *g, const rm_conv *c) {
   if (c->dims < 1 || c->dims > S || c->batch < 0 || c->batch > limit || c->groups < 1 || c->groups > limit) return bad;
   if (c->channels_in < 0 || c->channels_in > limit || c->channels_out < 0 || c->channels_out > limit) return bad;
   if (c->channels_in % c->groups || c->channels_out % c->groups) return bad;
-  *g = (geometry){c->batch, c->groups, c->channels_in / c->groups, c->channels_out / c->groups, {1, 1, 1}, {1, 1, 1}, {1, 1, 1},
-                  {1, 1, 1}, {0, 0, 0}, {1, 1, 1}};
+  *g = (geometry){c->batch,
+                  c->groups,
+                  c->channels_in / c->groups,
+                  c->channels_out / c->groups,
+                  {1, 1, 1},
+                  {1, 1, 1},
+                  {1, 1, 1},
+                  {1, 1, 1},
+                  {0, 0, 0},
+                  {1, 1, 1}};
   wide taps = g->channels_in > g->channels_out ? g->channels_in : g->channels_out, positions = c->batch;
   for (int j = 0; j < c->dims; j++) {
-    if (c->in[j] < 0 || c->in[j] > limit || c->kernel[j] < 1 || c->kernel[j] > limit || c->stride[j] < 1 || c->stride[j] > limit ||
-        c->dilation[j] < 1 || c->dilation[j] > limit || c->padding_low[j] < 0 || c->padding_low[j] > limit ||
-        c->padding_high[j] < -limit || c->padding_high[j] > limit)
+    if (c->in[j] < 0 || c->in[j] > limit || c->kernel[j] < 1 || c->kernel[j] > limit || c->stride[j] < 1 ||
+        c->stride[j] > limit || c->dilation[j] < 1 || c->dilation[j] > limit || c->padding_low[j] < 0 ||
+        c->padding_low[j] > limit || c->padding_high[j] < -limit || c->padding_high[j] > limit)
       return bad;
     g->in[j] = c->in[j], g->kernel[j] = c->kernel[j], g->stride[j] = c->stride[j], g->dilation[j] = c->dilation[j];
     g->padding[j] = c->padding_low[j];
@@ -124,8 +132,8 @@ static rm_status check_arrays(int format, const argument *x, const argument *w, 
 /* ------------------------------------------------------------------------------------------------ operands from geometry */
 
 /* The axis (outer, spatial...), outer an index without a coordinate; or with that index last. */
-static rm_axis axis_of(int64_t outer, ptrdiff_t outer_stride, const int64_t *count, const ptrdiff_t *stride, const int64_t *step,
-                       int outer_last) {
+static rm_axis axis_of(int64_t outer, ptrdiff_t outer_stride, const int64_t *count, const ptrdiff_t *stride,
+                       const int64_t *step, int outer_last) {
   rm_axis a;
   const int at = outer_last ? S : 0, first = outer_last ? 0 : 1;
   a.count[at] = outer, a.stride[at] = outer_stride, a.step[at] = 0, a.dim[at] = RM_NO_COORDINATE;
@@ -146,7 +154,8 @@ static int is_uniform(const rm_axis *a, ptrdiff_t *stride) {
 }
 
 static rm_axis plain_axis(int64_t n, ptrdiff_t stride) {
-  return (rm_axis){{1, 1, 1, n}, {0, 0, 0, stride}, {0}, {RM_NO_COORDINATE, RM_NO_COORDINATE, RM_NO_COORDINATE, RM_NO_COORDINATE}};
+  return (rm_axis){
+      {1, 1, 1, n}, {0, 0, 0, stride}, {0}, {RM_NO_COORDINATE, RM_NO_COORDINATE, RM_NO_COORDINATE, RM_NO_COORDINATE}};
 }
 
 static ptrdiff_t magnitude(ptrdiff_t x) { return x < 0 ? -x : x; }
@@ -167,8 +176,8 @@ static void target_side(const rm_axis *axis, ptrdiff_t *stride, const rm_axis **
 }
 
 /* Returns the operand of elements at (position, feature), which are row and k or the other way round. */
-static rm_operand padded_operand(rm_im2col *view, const char *base, const rm_axis *rows, const rm_axis *k, const int64_t *start,
-                                 const int64_t *size, int rows_adjacent) {
+static rm_operand padded_operand(rm_im2col *view, const char *base, const rm_axis *rows, const rm_axis *k,
+                                 const int64_t *start, const int64_t *size, int rows_adjacent) {
   if (axis_size(k) == 0) return (rm_operand){base, 0, 0, 0};
   *view = (rm_im2col){*rows, *k, {start[0], start[1], start[2]}, {size[0], size[1], size[2]}, rows_adjacent};
   return (rm_operand){base, 0, 0, view};
@@ -203,7 +212,8 @@ static rm_status correlate(const rm_conv_runner *runner, int format, const geome
   }
   const rm_axis positions = axis_of(c->batch, c->src.outer, c->positions, by_position, c->move, 0);
   const rm_axis taps = axis_of(c->from, c->src.channel, c->taps, by_tap, c->step, last);
-  const rm_axis channels = plain_axis(c->to, c->w.outer), weights = axis_of(c->from, c->w.channel, c->taps, c->w.spatial, 0, last);
+  const rm_axis channels = plain_axis(c->to, c->w.outer),
+                weights = axis_of(c->from, c->w.channel, c->taps, c->w.spatial, 0, last);
   const rm_axis where = axis_of(c->batch, c->dst.outer, c->positions, c->dst.spatial, 0, 0);
   rm_im2col px, pw;
   const rm_operand x = padded_operand(&px, base, &positions, &taps, c->start, c->size, !last);
@@ -265,8 +275,22 @@ rm_status rm_conv_forward_by(const rm_conv_runner *runner, const rm_conv_call *c
   arrays a;
   const rm_status status = prepare_call(&g, &a, 0, call);
   if (status || is_empty(&a.to)) return status;
-  correlation c = {g.batch, g.groups, g.channels_in, g.channels_out, {0}, {0}, {0}, {0}, {0}, {0}, tensor_of(&a.from), tensor_of(&a.w),
-                   tensor_of(&a.to), 0, call->stride_bias, call->bias};
+  correlation c = {g.batch,
+                   g.groups,
+                   g.channels_in,
+                   g.channels_out,
+                   {0},
+                   {0},
+                   {0},
+                   {0},
+                   {0},
+                   {0},
+                   tensor_of(&a.from),
+                   tensor_of(&a.w),
+                   tensor_of(&a.to),
+                   0,
+                   call->stride_bias,
+                   call->bias};
   c.next_w = g.channels_out * c.w.outer;
   for (int j = 0; j < S; j++) {
     c.positions[j] = g.out[j], c.taps[j] = g.in[j] ? g.kernel[j] : 0, c.size[j] = g.in[j];
@@ -311,8 +335,22 @@ rm_status rm_conv_grad_input_by(const rm_conv_runner *runner, const rm_conv_call
   for (r[0] = 0; r[0] < residues[0]; r[0]++)
     for (r[1] = 0; r[1] < residues[1]; r[1]++)
       for (r[2] = 0; r[2] < residues[2]; r[2]++) {
-        correlation c = {g.batch, g.groups, nothing ? 0 : g.channels_out, g.channels_in, {0}, {0}, {0}, {0}, {0}, {0}, tensor_of(&a.from),
-                         weights, x, 0, call->stride_bias, call->bias};
+        correlation c = {g.batch,
+                         g.groups,
+                         nothing ? 0 : g.channels_out,
+                         g.channels_in,
+                         {0},
+                         {0},
+                         {0},
+                         {0},
+                         {0},
+                         {0},
+                         tensor_of(&a.from),
+                         weights,
+                         x,
+                         0,
+                         call->stride_bias,
+                         call->bias};
         c.w.outer = weights.channel, c.w.channel = weights.outer;
         c.next_w = g.channels_out * weights.outer;
         for (int j = 0; j < S; j++) {
@@ -330,15 +368,14 @@ rm_status rm_conv_grad_input_by(const rm_conv_runner *runner, const rm_conv_call
 }
 
 rm_status rm_conv_grad_weight_by(const rm_conv_runner *runner, int format, const rm_conv *conv, const void *x,
-                                  const ptrdiff_t *strides_x, const void *gy, const ptrdiff_t *strides_g, void *gw,
-                                  const ptrdiff_t *strides_gw) {
+                                 const ptrdiff_t *strides_x, const void *gy, const ptrdiff_t *strides_g, void *gw,
+                                 const ptrdiff_t *strides_gw) {
   enum { AT_X = 3, AT_G = 5, AT_GW = 7 };
   geometry g;
   rm_status status = start(&g, format, conv);
   if (status) return status;
   const argument ax = array(conv, conv->batch, conv->channels_in, g.in, x, strides_x, AT_X),
-                 ag = array(conv, conv->batch, conv->channels_out, g.out, gy, strides_g, AT_G),
-                 none = bias_array(0, 0, 0, 0),
+                 ag = array(conv, conv->batch, conv->channels_out, g.out, gy, strides_g, AT_G), none = bias_array(0, 0, 0, 0),
                  aw = array(conv, conv->channels_out, g.channels_in, g.kernel, gw, strides_gw, AT_GW);
   status = check_arrays(format, &ax, &ag, &none, &aw);
   if (status || is_empty(&aw)) return status;

@@ -32,7 +32,7 @@ rm_status rm_conv_sizes(const rm_conv *conv, int64_t out[3]);
 rm_status rm_conv_forward_by(const rm_conv_runner *runner, const rm_conv_call *call);
 rm_status rm_conv_grad_input_by(const rm_conv_runner *runner, const rm_conv_call *call);
 rm_status rm_conv_grad_weight_by(const rm_conv_runner *runner, int format, const rm_conv *conv, const void *x,
-                                  const ptrdiff_t *strides_x, const void *g, const ptrdiff_t *strides_g, void *gw,
-                                  const ptrdiff_t *strides_gw);
+                                 const ptrdiff_t *strides_x, const void *g, const ptrdiff_t *strides_g, void *gw,
+                                 const ptrdiff_t *strides_gw);
 
 #endif

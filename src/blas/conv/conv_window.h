@@ -64,7 +64,8 @@ RM_STATIC int rm_conv_window_of(rm_conv_window *w, const rm_im2col *p, int64_t r
     if (p->k.count[d] != 1 || p->start[d - 1] < 0 || p->start[d - 1] >= p->size[d - 1]) return 0;
   if (d == 0) return 0;
   w->x = rm_extent_of(p, d), w->y = rm_extent_of(p, d - 1), w->z = rm_extent_of(p, d - 2);
-  if (w->x.count < RM_CONV_WINDOW_ACROSS || w->x.count > 2 * rows || w->x.move > RM_CONV_WINDOW_MOVE || w->y.move > RM_CONV_WINDOW_MOVE)
+  if (w->x.count < RM_CONV_WINDOW_ACROSS || w->x.count > 2 * rows || w->x.move > RM_CONV_WINDOW_MOVE ||
+      w->y.move > RM_CONV_WINDOW_MOVE)
     return 0;
   w->depth = w->x.taps * w->y.taps * w->z.taps;
   w->parts = w->depth > RM_CONV_WINDOW_MANY && w->z.taps == 1;
@@ -73,7 +74,8 @@ RM_STATIC int rm_conv_window_of(rm_conv_window *w, const rm_im2col *p, int64_t r
    * of these that share a halo. So the window stays within a few times 64 elements a row, however far apart taps are. */
   const int64_t across = rows / w->x.count, shared = across < 1 ? 1 : across < w->y.count ? across : w->y.count;
   const double image_rows = (double)(w->y.move * (shared - 1) + rm_conv_window_halo(w, DEPTH) + 1) / (double)shared;
-  return (double)(rm_conv_window_outer(w, DEPTH) * w->z.taps) * image_rows * (double)w->width <= (double)(DEPTH / 2 * w->x.count);
+  return (double)(rm_conv_window_outer(w, DEPTH) * w->z.taps) * image_rows * (double)w->width <=
+         (double)(DEPTH / 2 * w->x.count);
 }
 
 /* Bytes of a window, with its table of offsets. */
@@ -105,29 +107,28 @@ RM_FN void rm_conv_window_row(double *dst, const rm_extent *x, int64_t width, co
 }
 
 /* Fills the window of rows [row, row + rows) and k in [k0, k0 + kc), and the offset of each k. */
-RM_FN void rm_conv_window_fill(double *image, ptrdiff_t *off, const rm_conv_window *w, const rm_operand *o, int64_t row, int64_t rows,
-                          int64_t k0, int64_t kc, const int fmt) {
+RM_FN void rm_conv_window_fill(double *image, ptrdiff_t *off, const rm_conv_window *w, const rm_operand *o, int64_t row,
+                               int64_t rows, int64_t k0, int64_t kc, const int fmt) {
   const rm_im2col *p = o->im2col;
   const int64_t plane = w->x.count * w->y.count, first = row / plane, end = (row + rows - 1) / plane + 1;
   const int64_t y0 = row % plane / w->x.count, y1 = (row + rows - 1) % plane / w->x.count + 1;
   const int64_t c0 = k0 / w->depth, c1 = (k0 + kc - 1) / w->depth + 1;
-  const int64_t image_rows = end == first + 1 ? rm_rows_of_slab(w, y1 - y0)
-                                        : rm_rows_of_slab(w, w->y.count - y0) +
-                                              (end - first - 2) * rm_rows_of_slab(w, w->y.count) + rm_rows_of_slab(w, y1);
+  const int64_t image_rows =
+      end == first + 1
+          ? rm_rows_of_slab(w, y1 - y0)
+          : rm_rows_of_slab(w, w->y.count - y0) + (end - first - 2) * rm_rows_of_slab(w, w->y.count) + rm_rows_of_slab(w, y1);
   double *dst = image;
   for (int64_t c = c0; c < c1; c++)
     for (int64_t t = 0; t < w->z.taps; t++)
       for (int64_t s = first; s < end; s++) {
         const int64_t begin = s == first ? y0 : 0, many = rm_rows_of_slab(w, (s + 1 == end ? y1 : w->y.count) - begin);
         const int64_t dz = s % w->z.count * w->z.move + t * w->z.step, z = w->z.start + dz, dy = begin * w->y.move + w->y.low;
-        const char *src = o->base + s / w->z.count * p->rows.stride[0] + c * p->k.stride[0] + dz * w->z.stride +
-                          w->x.low * w->x.stride;
+        const char *src =
+            o->base + s / w->z.count * p->rows.stride[0] + c * p->k.stride[0] + dz * w->z.stride + w->x.low * w->x.stride;
         for (int64_t r = 0; r < many; r++, dst += w->width) {
           const int64_t y = w->y.start + dy + r;
-          if (z < 0 || z >= w->z.size || y < 0 || y >= w->y.size)
-            __builtin_memset(dst, 0, (size_t)w->width * sizeof *dst);
-          else
-            rm_conv_window_row(dst, &w->x, w->width, src + (dy + r) * w->y.stride, fmt);
+          if (z < 0 || z >= w->z.size || y < 0 || y >= w->y.size) __builtin_memset(dst, 0, (size_t)w->width * sizeof *dst);
+          else rm_conv_window_row(dst, &w->x, w->width, src + (dy + r) * w->y.stride, fmt);
         }
       }
   const int64_t each = w->width / w->x.move, area = w->x.taps * w->y.taps;
@@ -177,8 +178,8 @@ RM_FN void rm_runs_of(rm_vector_runs *v, rm_cursor *at, const rm_conv_window *w,
 
 /* Packs one panel of nv vectors, of at most max_runs runs each; of the last ones rows may be missing. Loads may begin or end RM_CONV_WINDOW_SLACK
  * elements outside of the image, in lanes that are not chosen. */
-RM_FN void rm_conv_window_panel(double *RM_RESTRICT dst, const int nv, const rm_vector_runs *runs, const int max_runs, int rows,
-                           int64_t kc, const ptrdiff_t *off, double *norm2, const double *scale) {
+RM_FN void rm_conv_window_panel(double *RM_RESTRICT dst, const int nv, const rm_vector_runs *runs, const int max_runs,
+                                int rows, int64_t kc, const ptrdiff_t *off, double *norm2, const double *scale) {
   double lane[RM_LANES];
   for (int l = 0; l < RM_LANES; l++) lane[l] = l;
   const vf64 lanes = vf64_load(lane);
@@ -214,21 +215,17 @@ RM_FN void rm_conv_window_panel(double *RM_RESTRICT dst, const int nv, const rm_
 }
 
 RM_FN void rm_conv_window_panel_of(double *dst, const int nv, const rm_vector_runs *runs, int max_runs, int rows, int64_t kc,
-                              const ptrdiff_t *off, double *norm2, const double *scale) {
+                                   const ptrdiff_t *off, double *norm2, const double *scale) {
   enum { FEW = RM_LANES < 2 ? RM_LANES : 2, SOME = RM_LANES < 4 ? RM_LANES : 4 };
-  if (max_runs == 1)
-    rm_conv_window_panel(dst, nv, runs, 1, rows, kc, off, norm2, scale);
-  else if (max_runs <= FEW)
-    rm_conv_window_panel(dst, nv, runs, FEW, rows, kc, off, norm2, scale);
-  else if (max_runs <= SOME)
-    rm_conv_window_panel(dst, nv, runs, SOME, rows, kc, off, norm2, scale);
-  else
-    rm_conv_window_panel(dst, nv, runs, RM_LANES, rows, kc, off, norm2, scale);
+  if (max_runs == 1) rm_conv_window_panel(dst, nv, runs, 1, rows, kc, off, norm2, scale);
+  else if (max_runs <= FEW) rm_conv_window_panel(dst, nv, runs, FEW, rows, kc, off, norm2, scale);
+  else if (max_runs <= SOME) rm_conv_window_panel(dst, nv, runs, SOME, rows, kc, off, norm2, scale);
+  else rm_conv_window_panel(dst, nv, runs, RM_LANES, rows, kc, off, norm2, scale);
 }
 
 /* Packs k in [k0 + k, k0 + k + n) of the panels of rm_pack_conv_window. */
-RM_FN void rm_pack_conv_window_part(const rm_panels *t, const rm_conv_window *w, const rm_operand *o, int64_t row, int64_t rows,
-                                    int64_t k0, int64_t k, int64_t n, const int fmt) {
+RM_FN void rm_pack_conv_window_part(const rm_panels *t, const rm_conv_window *w, const rm_operand *o, int64_t row,
+                                    int64_t rows, int64_t k0, int64_t k, int64_t n, const int fmt) {
   ptrdiff_t *off = (ptrdiff_t *)(void *)t->stage;
   double *image = (double *)(void *)t->stage + t->kc + RM_CONV_WINDOW_SLACK;
   rm_conv_window_fill(image, off, w, o, row, rows, k0 + k, n, fmt);
@@ -242,10 +239,8 @@ RM_FN void rm_pack_conv_window_part(const rm_panels *t, const rm_conv_window *w,
     int max_runs = 1;
     for (int v = 0; v < nv; v++) {
       const int left = here - v * RM_LANES;
-      if (left > 0)
-        rm_runs_of(runs + v, &at, w, left < RM_LANES ? left : RM_LANES);
-      else
-        runs[v].runs = 1, runs[v].at[0] = image, runs[v].first[0] = 0.0;
+      if (left > 0) rm_runs_of(runs + v, &at, w, left < RM_LANES ? left : RM_LANES);
+      else runs[v].runs = 1, runs[v].at[0] = image, runs[v].first[0] = 0.0;
       max_runs = runs[v].runs > max_runs ? runs[v].runs : max_runs;
     }
     double *norm = t->norm2 ? t->norm2 + i : 0, *panel = t->dst + i * t->kc + k * nv * RM_LANES;
@@ -260,8 +255,8 @@ RM_FN void rm_pack_conv_window_part(const rm_panels *t, const rm_conv_window *w,
 }
 
 /* Packs rows [row, row + rows) and k from k0 on as panels, whose stage has rm_conv_window_bytes. */
-RM_FN void rm_pack_conv_window(const rm_panels *t, const rm_conv_window *w, const rm_operand *o, int64_t row, int64_t rows, int64_t k0,
-                               const int fmt) {
+RM_FN void rm_pack_conv_window(const rm_panels *t, const rm_conv_window *w, const rm_operand *o, int64_t row, int64_t rows,
+                               int64_t k0, const int fmt) {
   for (int64_t k = 0, n; k < t->kc; k += n) {
     rm_conv_window part = *w;
     n = t->kc - k;

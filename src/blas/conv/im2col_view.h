@@ -28,8 +28,8 @@ RM_HOST_EXTERN const char *rm_im2col_at(const rm_im2col *p, const char *base, in
 
 /* Copies the elements of `rows` x `depth` from (row, k) on, +0 for padding: k after k, each `rows` elements, when rows_adjacent, else
  * row after row. size: bytes of an element. */
-RM_HOST_EXTERN void rm_im2col_fill(const rm_im2col *p, const char *base, int size, int rows_adjacent, int64_t row, int64_t rows,
-                               int64_t k, int64_t depth, char *dst);
+RM_HOST_EXTERN void rm_im2col_fill(const rm_im2col *p, const char *base, int size, int rows_adjacent, int64_t row,
+                                   int64_t rows, int64_t k, int64_t depth, char *dst);
 
 /* A run of k in one row: its elements are `step` bytes apart from p on. */
 typedef struct {

@@ -57,30 +57,24 @@ RM_HOST_EXTERN const char *rm_im2col_at(const rm_im2col *p, const char *base, in
 
 /* Runs are mostly short, as rows of small images and the padding beside them are: a call would take longer than the bytes. Units
  * may overlap at the end. */
-#define RM_UNITS(bytes, unit, MOVE)                                                                                          \
-  {                                                                                                                          \
-    for (int64_t at = 0; at + (unit) <= (bytes); at += (unit)) MOVE;                                                         \
-    const int64_t at = (bytes) - (unit);                                                                                     \
-    MOVE;                                                                                                                    \
+#define RM_UNITS(bytes, unit, MOVE)                                  \
+  {                                                                  \
+    for (int64_t at = 0; at + (unit) <= (bytes); at += (unit)) MOVE; \
+    const int64_t at = (bytes) - (unit);                             \
+    MOVE;                                                            \
   }
 
 RM_STATIC void clear(char *dst, int64_t bytes) {
   if (bytes == 0) return;
-  if (bytes > 64)
-    __builtin_memset(dst, 0, (size_t)bytes);
-  else if (bytes >= 8)
-    RM_UNITS(bytes, 8, __builtin_memset(dst + at, 0, 8))
-  else
-    RM_UNITS(bytes, 2, __builtin_memset(dst + at, 0, 2))
+  if (bytes > 64) __builtin_memset(dst, 0, (size_t)bytes);
+  else if (bytes >= 8) RM_UNITS(bytes, 8, __builtin_memset(dst + at, 0, 8))
+  else RM_UNITS(bytes, 2, __builtin_memset(dst + at, 0, 2))
 }
 
 RM_STATIC void move(char *dst, const char *src, int64_t bytes) {
-  if (bytes > 256)
-    __builtin_memcpy(dst, src, (size_t)bytes);
-  else if (bytes >= 16)
-    RM_UNITS(bytes, 16, __builtin_memcpy(dst + at, src + at, 16))
-  else
-    RM_UNITS(bytes, 2, __builtin_memcpy(dst + at, src + at, 2))
+  if (bytes > 256) __builtin_memcpy(dst, src, (size_t)bytes);
+  else if (bytes >= 16) RM_UNITS(bytes, 16, __builtin_memcpy(dst + at, src + at, 16))
+  else RM_UNITS(bytes, 2, __builtin_memcpy(dst + at, src + at, 2))
 }
 
 /* n > 0 elements, `stride` bytes apart, as neighbours. */
@@ -113,8 +107,8 @@ RM_STATIC void inside(int64_t x, int64_t step, int64_t size, int64_t n, int64_t 
   *low = a, *high = b;
 }
 
-RM_HOST_EXTERN void rm_im2col_fill(const rm_im2col *p, const char *base, int size, int rows_adjacent, int64_t row, int64_t rows,
-                               int64_t k, int64_t depth, char *dst) {
+RM_HOST_EXTERN void rm_im2col_fill(const rm_im2col *p, const char *base, int size, int rows_adjacent, int64_t row,
+                                   int64_t rows, int64_t k, int64_t depth, char *dst) {
   const rm_axis *inner = rows_adjacent ? &p->rows : &p->k, *outer = rows_adjacent ? &p->k : &p->rows;
   const int64_t first = rows_adjacent ? row : k, n = rows_adjacent ? rows : depth, outers = rows_adjacent ? depth : rows;
   const int run = run_dimension(inner), outer_run = run_dimension(outer), along = inner->dim[run];
@@ -129,10 +123,8 @@ RM_HOST_EXTERN void rm_im2col_fill(const rm_im2col *p, const char *base, int siz
       high = length;
       for (int c = 0; c < RM_COORDINATES; c++) {
         const int64_t x = p->start[c] + o.at[c] + i.at[c];
-        if (c == along)
-          inside(x, inner->step[run], p->size[c], length, &low, &high);
-        else if (x < 0 || x >= p->size[c])
-          low = high;
+        if (c == along) inside(x, inner->step[run], p->size[c], length, &low, &high);
+        else if (x < 0 || x >= p->size[c]) low = high;
         if (low == high) break;
       }
       char *at = dst + done * size;

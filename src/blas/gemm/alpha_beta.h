@@ -15,7 +15,8 @@ RM_FN vf64 rm_alpha_beta_vector(const rm_alpha_beta *s, vf64 c, vf64 d, vf64 *er
   const vf64 made = vf64_add(vf64_add(vf64_abs(p), vf64_abs(q)), vf64_abs(v));
   const vf64 zero = vf64_set1(0.0);
   const vm64 nothing = vf64_eq(vf64_add(vf64_add(vf64_abs(c), *err), vf64_abs(d)), zero); /* finite factors, or NaN follows */
-  *err = vf64_mad(vf64_set1(__builtin_fabs(s->alpha)), *err, vf64_mad(made, vf64_set1(RM_BOUND(0x1p-52)), vf64_set1(0x1p-1000)));
+  *err =
+      vf64_mad(vf64_set1(__builtin_fabs(s->alpha)), *err, vf64_mad(made, vf64_set1(RM_BOUND(0x1p-52)), vf64_set1(0x1p-1000)));
   *err = vf64_select(nothing, zero, *err);
   return vf64_select(vm64_and(nothing, vf64_eq(v, zero)), zero, v);
 }
@@ -45,7 +46,8 @@ RM_FN vf64 rm_load_old(const rm_alpha_beta *s, const rm_output_map *w, int64_t i
 }
 
 /* Writes the lanes of `out` that are decided. The others keep their old elements, which the resolver reads. */
-RM_FN void rm_store_decided(const rm_output_map *w, int64_t i, int64_t j, int lanes, uint32_t undecided, const char *out, int size) {
+RM_FN void rm_store_decided(const rm_output_map *w, int64_t i, int64_t j, int lanes, uint32_t undecided, const char *out,
+                            int size) {
   if (RM_LIKELY(!undecided && w->whole[j / RM_LANES])) {
     __builtin_memcpy(rm_output_at(w, i, j), out, (size_t)(RM_LANES * size));
     return;

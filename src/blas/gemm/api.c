@@ -65,7 +65,9 @@ static void transpose(rm_matmul_problem *p) {
   p->next_a = p->next_b, p->next_b = next;
 }
 
-static rm_panel_queue *queue_of(char *work, size_t bytes, int thread) { return (rm_panel_queue *)(void *)(work + bytes * (size_t)thread); }
+static rm_panel_queue *queue_of(char *work, size_t bytes, int thread) {
+  return (rm_panel_queue *)(void *)(work + bytes * (size_t)thread);
+}
 
 rm_status rm_matmul_run(const rm_matmul_problem *given) {
   rm_matmul_problem problem = *given, *p = &problem;
@@ -78,7 +80,8 @@ rm_status rm_matmul_run(const rm_matmul_problem *given) {
   t->row_parts = ceil_div(p->m, BLOCK_ROWS / mr * mr);
   t->col_parts = ceil_div(p->n, (p->fmt == RM_F64 ? RM_COLS_DD : BLOCK_COLS) / nr * nr);
   /* A floating number: the count of products of a large problem does not fit 64 bits. */
-  const double products = (double)p->m * (double)p->n * (double)(p->k ? p->k : 1) * (double)p->batch, share = products / PRODUCTS_PER_THREAD;
+  const double products = (double)p->m * (double)p->n * (double)(p->k ? p->k : 1) * (double)p->batch,
+               share = products / PRODUCTS_PER_THREAD;
   int threads = share < 2.0 ? 1 : rm_threads_for(share < 1e6 ? (int64_t)share : 1000000);
   while (t->row_parts * t->col_parts * p->batch < threads) { /* halve the longer side of the blocks */
     int64_t rows = ceil_div(p->m, t->row_parts), cols = ceil_div(p->n, t->col_parts);
@@ -145,9 +148,7 @@ rm_status rm_matmul_run(const rm_matmul_problem *given) {
   return RM_OK;
 }
 
-static rm_view view(const void *base, ptrdiff_t row, ptrdiff_t col) {
-  return (rm_view){(char *)(uintptr_t)base, row, col};
-}
+static rm_view view(const void *base, ptrdiff_t row, ptrdiff_t col) { return (rm_view){(char *)(uintptr_t)base, row, col}; }
 
 static rm_status dense(int format, rm_dense_product d) {
   rm_matmul_problem p = rm_problem_of(format, 1);
@@ -172,8 +173,8 @@ rm_status rm_matmul_bf16(int layout, int trans_a, int trans_b, int64_t m, int64_
   return dense(RM_FORMAT_BF16, (rm_dense_product){layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, bias, c, ldc});
 }
 
-rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha, const void *a,
-                  int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc) {
+rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+                  const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc) {
   const rm_alpha_beta alpha_beta = {alpha, beta};
   const rm_dense_product d = {layout, trans_a, trans_b, m, n, k, a, lda, b, ldb, NULL, c, ldc};
   rm_matmul_problem p;
@@ -181,7 +182,8 @@ rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, i
   return status ? status : rm_matmul_run(&p);
 }
 
-static rm_status strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias, rm_view c) {
+static rm_status strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias,
+                         rm_view c) {
   rm_status status = rm_check_strided(p, m, n, k, a, b, bias, c);
   return status ? status : rm_matmul_run(p);
 }
@@ -190,20 +192,24 @@ rm_status rm_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a,
                                 const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias, ptrdiff_t stride_bias,
                                 float *c, ptrdiff_t row_c, ptrdiff_t col_c) {
   rm_matmul_problem p = rm_problem_of(RM_FORMAT_F32, RM_NO_BATCH);
-  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c));
+  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias),
+                 view(c, row_c, col_c));
 }
 rm_status rm_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const double *a, ptrdiff_t row_a, ptrdiff_t col_a,
-                                const double *b, ptrdiff_t row_b, ptrdiff_t col_b, const double *bias,
-                                ptrdiff_t stride_bias, double *c, ptrdiff_t row_c, ptrdiff_t col_c) {
+                                const double *b, ptrdiff_t row_b, ptrdiff_t col_b, const double *bias, ptrdiff_t stride_bias,
+                                double *c, ptrdiff_t row_c, ptrdiff_t col_c) {
   rm_matmul_problem p = rm_problem_of(RM_FORMAT_F64, RM_NO_BATCH);
-  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c));
+  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias),
+                 view(c, row_c, col_c));
 }
 
 rm_status rm_matmul_batched(int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k, const void *a,
-                            ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b, ptrdiff_t next_b, ptrdiff_t row_b,
-                            ptrdiff_t col_b, const void *bias, ptrdiff_t next_bias, ptrdiff_t stride_bias, void *c,
-                            ptrdiff_t next_c, ptrdiff_t row_c, ptrdiff_t col_c) {
+                            ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b, ptrdiff_t next_b,
+                            ptrdiff_t row_b, ptrdiff_t col_b, const void *bias, ptrdiff_t next_bias, ptrdiff_t stride_bias,
+                            void *c, ptrdiff_t next_c, ptrdiff_t row_c, ptrdiff_t col_c) {
   rm_matmul_problem p;
   rm_status status = rm_check_batch(&p, format, format_out, batch, next_a, next_b, next_bias, next_c);
-  return status ? status : strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c));
+  return status ? status
+                : strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias),
+                          view(c, row_c, col_c));
 }

@@ -92,7 +92,8 @@ static int batch_overlaps(const rm_matmul_problem *p, rm_view a, rm_view b, rm_v
   return 0;
 }
 
-rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias, rm_view c) {
+rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias,
+                           rm_view c) {
   static const positions single = {1, 2, 3, 4, 7, 10, 12}, batched = {4, 5, 6, 7, 11, 15, 18};
   const positions at = p->batch == RM_NO_BATCH ? single : batched;
   if (p->batch == RM_NO_BATCH) p->batch = 1;

@@ -25,10 +25,8 @@ RM_FN uint32_t rm_round_vector_f32(vf64 c, vf64 err, float *out) {
 RM_FN uint32_t rm_round_vector_16(vf64 c, vf64 err, char *out, const int fmt) {
   vf64 e = rm_margin_f32(c, err), low = vf64_to_odd16(vf64_sub(c, e)), high = vf64_to_odd16(vf64_add(c, e));
   uint16_t first[RM_LANES], other[RM_LANES];
-  if (fmt == RM_F16)
-    vf64_store_f16(first, low), vf64_store_f16(other, high);
-  else
-    vf64_store_bf16(first, low), vf64_store_bf16(other, high);
+  if (fmt == RM_F16) vf64_store_f16(first, low), vf64_store_f16(other, high);
+  else vf64_store_bf16(first, low), vf64_store_bf16(other, high);
   const uint16_t infinity = (uint16_t)rm_infinity_bits(fmt);
   const vm64 number = vm64_and(vf64_le(vf64_abs(low), vf64_set1(0x1p1000)), vf64_le(vf64_abs(high), vf64_set1(0x1p1000)));
   uint32_t undecided = ~vm64_bits(number) & ((1u << RM_LANES) - 1); /* a NaN may be stored as anything */
@@ -38,8 +36,7 @@ RM_FN uint32_t rm_round_vector_16(vf64 c, vf64 err, char *out, const int fmt) {
 }
 
 RM_FN uint32_t rm_round_vector(vf64 c, vf64 err, char *out, const int fmt) {
-  return fmt == RM_F32 ? rm_round_vector_f32(c, err, (float *)(void *)out)
-                       : rm_round_vector_16(c, err, out, fmt);
+  return fmt == RM_F32 ? rm_round_vector_f32(c, err, (float *)(void *)out) : rm_round_vector_16(c, err, out, fmt);
 }
 
 /* What the epilogue of a block needs. Rows and columns are counted from the block's first. */
@@ -63,7 +60,8 @@ typedef struct {
 /* Whether no element of the whole tile at (i, j) can be infinite, NaN or too large for binary32; then it is described. All of a's and b's
  * weights are at least 2/(t + 1) (bound_b64.h), so |c| <= |a| |b| <= row_bound col_norm/(2 u) = 2^52 row_bound col_norm. A sum of norms is
  * NaN or infinite where one is. */
-RM_FN int rm_has_no_specials_f32(const rm_epilogue_f32 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged, rm_plain_tile_f32 *t) {
+RM_FN int rm_has_no_specials_f32(const rm_epilogue_f32 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged,
+                                 rm_plain_tile_f32 *t) {
   const double *row_bound = e->row_bound + i, *norm = e->col_norm + j;
   double rows = 0.0;
   RM_UNROLL for (int q = 0; q < RM_MR; q++) rows += row_bound[q];
@@ -83,7 +81,8 @@ RM_FN int rm_round_row_f32(const rm_plain_tile_f32 *t, int i) {
   int count = 0;
   RM_UNROLL for (int v = 0; v < RM_NV; v++) {
     const vf64 c = vf64_load(sums + v * RM_LANES), norm = vf64_load(t->norm + v * RM_LANES);
-    undecided[v] = vf64_store_differing_f32((float *)(void *)(at + t->col[v * RM_LANES]), vf64_nmad(rb, norm, c), vf64_mad(rb, norm, c));
+    undecided[v] =
+        vf64_store_differing_f32((float *)(void *)(at + t->col[v * RM_LANES]), vf64_nmad(rb, norm, c), vf64_mad(rb, norm, c));
     any |= undecided[v];
   }
   RM_UNROLL for (int v = 0; v < RM_NV; v++) flagged[v] = (uint8_t)undecided[v];
@@ -135,8 +134,8 @@ RM_FN int rm_is_whole(const rm_epilogue_f32 *e, int64_t j0, int cols) {
 
 /* Rounds `rows` x `cols` elements at (i0, j0) of the block, from a tile of nv vectors a row. flagged[i * nv + v] gets the lanes for the
  * resolver. Returns how many. */
-RM_FN int rm_epilogue_tile_f32(const rm_epilogue_f32 *e, const double *tile, int nv, int64_t i0, int64_t j0, int rows, int cols,
-                               uint8_t *flagged, const int fmt, const int out_fmt) {
+RM_FN int rm_epilogue_tile_f32(const rm_epilogue_f32 *e, const double *tile, int nv, int64_t i0, int64_t j0, int rows,
+                               int cols, uint8_t *flagged, const int fmt, const int out_fmt) {
   const int size = rm_size_of(out_fmt);
   const rm_alpha_beta *alpha_beta = e->p->alpha_beta;
   int count = 0;

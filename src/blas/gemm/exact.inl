@@ -11,7 +11,8 @@ RM_STATIC const char *element_at(const rm_operand *o, int64_t row, int64_t k) {
 RM_STATIC void sum_products(rm_superaccumulator *acc, const rm_matmul_problem *p, int64_t i, int64_t j) {
   rm_superacc_clear(acc);
   if (!p->a.im2col && !p->b.im2col) {
-    rm_superacc_add_products(acc, p->fmt, p->k, element_at(&p->a, i, 0), p->a.k_stride, element_at(&p->b, j, 0), p->b.k_stride);
+    rm_superacc_add_products(acc, p->fmt, p->k, element_at(&p->a, i, 0), p->a.k_stride, element_at(&p->b, j, 0),
+                             p->b.k_stride);
   } else {
     for (int64_t k = 0; k < p->k; k++) { /* padding adds no product: it must not meet an infinity */
       const char *x = element_at(&p->a, i, k), *y = element_at(&p->b, j, k);
@@ -51,7 +52,8 @@ RM_STATIC void carry(int64_t *digit) {
 }
 
 /* alpha S + beta d of finite numbers. */
-RM_STATIC uint64_t scale_exactly(const rm_superaccumulator *sum, double alpha, double beta, double d, int fmt, uint32_t *flags) {
+RM_STATIC uint64_t scale_exactly(const rm_superaccumulator *sum, double alpha, double beta, double d, int fmt,
+                                 uint32_t *flags) {
   rm_superaccumulator size;
   int64_t digit[WIDE] = {0};
   int e;
@@ -89,7 +91,8 @@ RM_STATIC uint64_t scale_exactly(const rm_superaccumulator *sum, double alpha, d
 RM_STATIC double representative(double x) { return !rm_is_finite(x) ? x : (double)((x > 0.0) - (x < 0.0)); }
 
 RM_HOST_EXTERN uint64_t rm_exact_alpha_beta(const rm_matmul_problem *p, int64_t i, int64_t j, uint64_t old, uint32_t *flags) {
-  const double alpha = p->alpha_beta->alpha, beta = p->alpha_beta->beta, d = beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
+  const double alpha = p->alpha_beta->alpha, beta = p->alpha_beta->beta,
+               d = beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
   rm_superaccumulator acc;
   sum_products(&acc, p, i, j);
   if (!acc.classes && rm_is_finite(alpha) && rm_is_finite(beta) && rm_is_finite(d))

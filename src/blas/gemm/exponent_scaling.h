@@ -9,8 +9,8 @@ enum { RM_VECTOR_FINITE, RM_VECTOR_ZERO, RM_VECTOR_NONFINITE };
 
 /* largest[i] grows to max |x|, and nan[i] becomes NaN where the row holds a NaN or an infinity: RM_LANES rows, of which the last ones
  * may be missing. */
-RM_FN void rm_max_group(double *largest, double *nan, int rows, int64_t k, const char *src, ptrdiff_t row_stride, ptrdiff_t k_stride,
-                        const int fmt) {
+RM_FN void rm_max_group(double *largest, double *nan, int rows, int64_t k, const char *src, ptrdiff_t row_stride,
+                        ptrdiff_t k_stride, const int fmt) {
   const int size = rm_size_of(fmt);
   const vf64 zero = vf64_set1(0.0);
   if (row_stride == size && rows == RM_LANES) {
@@ -60,8 +60,8 @@ RM_FN int rm_scale_room(int64_t k) {
 /* For `rows` rows of an operand from the first on, padded to `count`: factor[i] = 2^shift[i], and the kind of each row. Shifts above 1023
  * are cut (a row of subnormals is then scaled less than it could be); those below -1022 are subnormal powers of two, still exact. A row that is
  * zero or not finite is left as it is: its elements are decided by other means. */
-RM_FN void rm_scale_vectors(double *factor, double *shift, uint8_t *kind, const rm_operand *o, int64_t first, int64_t rows, int64_t count,
-                             int64_t k, const int fmt) {
+RM_FN void rm_scale_vectors(double *factor, double *shift, uint8_t *kind, const rm_operand *o, int64_t first, int64_t rows,
+                            int64_t count, int64_t k, const int fmt) {
   const int size = rm_size_of(fmt);
   const int64_t piece = o->im2col ? RM_KC2 : k;
   char stage[RM_LANES * RM_KC2 * 8];
@@ -73,10 +73,8 @@ RM_FN void rm_scale_vectors(double *factor, double *shift, uint8_t *kind, const 
       const int64_t n = k - at < piece ? k - at : piece;
       const char *src = stage;
       ptrdiff_t row_stride = n * size, k_stride = size;
-      if (o->im2col)
-        rm_im2col_fill(o->im2col, o->base, size, 0, first + g, here, at, n, stage);
-      else
-        src = o->base + (first + g) * o->row_stride + at * o->k_stride, row_stride = o->row_stride, k_stride = o->k_stride;
+      if (o->im2col) rm_im2col_fill(o->im2col, o->base, size, 0, first + g, here, at, n, stage);
+      else src = o->base + (first + g) * o->row_stride + at * o->k_stride, row_stride = o->row_stride, k_stride = o->k_stride;
       rm_max_group(largest, nan, here, n, src, row_stride, k_stride, fmt);
     }
     for (int i = 0; i < RM_LANES; i++) {

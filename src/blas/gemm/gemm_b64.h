@@ -25,7 +25,8 @@ RM_FN int rm_may_fall_back(const rm_matmul_problem *p, int64_t rows, int64_t col
 }
 
 static size_t rm_work_f32(const rm_matmul_problem *p, int64_t rows, int64_t cols) {
-  size_t plain = rm_layout_of_f32(p, rows, cols, 0).bytes, fallback = rm_work_dd(p, rows, cols < RM_COLS_DD ? cols : RM_COLS_DD);
+  size_t plain = rm_layout_of_f32(p, rows, cols, 0).bytes,
+         fallback = rm_work_dd(p, rows, cols < RM_COLS_DD ? cols : RM_COLS_DD);
   return plain > fallback || !rm_may_fall_back(p, rows, cols) ? plain : fallback;
 }
 
@@ -50,7 +51,11 @@ RM_FN int rm_any_flagged(const uint8_t *flagged, int n) {
 /* Elements that need their products again are deferred, and computed some at a time. Where rows of an operand are neighbours in memory they
  * are read k after k: a column of B may touch as many cache lines, and pages, as it has elements, which neighbours share and which follow
  * one another. */
-enum { RM_DEFERRED = 64, RM_DEFERRED_K = 64, RM_DEFERRED_ROW = RM_DEFERRED_K + 8 }; /* rows that do not all fall to the same sets of a cache */
+enum {
+  RM_DEFERRED = 64,
+  RM_DEFERRED_K = 64,
+  RM_DEFERRED_ROW = RM_DEFERRED_K + 8
+}; /* rows that do not all fall to the same sets of a cache */
 typedef struct {
   int64_t i, j;
   double err, bias;
@@ -72,8 +77,8 @@ RM_FN void rm_gather_deferred_k(double (*dst)[RM_DEFERRED_ROW], const char *cons
     }
   }
 }
-static void rm_gather_deferred(double (*dst)[RM_DEFERRED_ROW], const int64_t *row, int count, const rm_operand *o, int64_t k, int64_t n,
-                           int64_t left, int fmt) {
+static void rm_gather_deferred(double (*dst)[RM_DEFERRED_ROW], const int64_t *row, int count, const rm_operand *o, int64_t k,
+                               int64_t n, int64_t left, int fmt) {
   const char *at[RM_DEFERRED];
   if (o->im2col || o->row_stride != rm_size_of(fmt)) {
     for (int e = 0; e < count; e++) rm_gather(dst[e], o, row[e], k, n, 1.0, fmt);
@@ -96,7 +101,8 @@ static void rm_resolve_deferred(rm_deferred_elements *deferred, rm_resolver *r, 
   rm_dot2 sums[RM_DEFERRED];
   double x[RM_DEFERRED][RM_DEFERRED_ROW], y[RM_DEFERRED][RM_DEFERRED_ROW];
   int64_t row[RM_DEFERRED], col[RM_DEFERRED];
-  for (int e = 0; e < count; e++) row[e] = r->block->row + deferred->element[e].i, col[e] = r->block->col + deferred->element[e].j;
+  for (int e = 0; e < count; e++)
+    row[e] = r->block->row + deferred->element[e].i, col[e] = r->block->col + deferred->element[e].j;
   __builtin_memset(sums, 0, (size_t)count * sizeof *sums);
   for (int64_t k = 0; k < p->k; k += RM_DEFERRED_K) {
     const int64_t n = p->k - k < RM_DEFERRED_K ? p->k - k : RM_DEFERRED_K;
@@ -111,7 +117,8 @@ static void rm_resolve_deferred(rm_deferred_elements *deferred, rm_resolver *r, 
   }
   deferred->count = 0;
 }
-RM_FN void rm_defer(rm_deferred_elements *deferred, rm_resolver *r, const rm_output_map *output, rm_deferred_element element) {
+RM_FN void rm_defer(rm_deferred_elements *deferred, rm_resolver *r, const rm_output_map *output,
+                    rm_deferred_element element) {
   int at = deferred->count++; /* in the order of columns, which is that of memory */
   for (; at > 0 && deferred->element[at - 1].j > element.j; at--) deferred->element[at] = deferred->element[at - 1];
   deferred->element[at] = element;
@@ -144,10 +151,8 @@ static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, in
           if (p->alpha_beta)
             bits = rm_resolve_alpha_beta_f32(r, i, j, err, rm_read_bits(rm_output_at(&w->output, i, j), p->out_fmt));
           else if (!rm_decide_element_f32(r, i, j, c, err, bias, &bits)) {
-            if (cheaply)
-              left++;
-            else
-              rm_defer(&deferred, r, &w->output, (rm_deferred_element){i, j, err, bias});
+            if (cheaply) left++;
+            else rm_defer(&deferred, r, &w->output, (rm_deferred_element){i, j, err, bias});
             continue;
           }
           flagged[q] = (uint8_t)(flagged[q] & ~(1u << lane));
@@ -160,8 +165,8 @@ static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, in
   return left;
 }
 
-static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, int64_t undecided,
-                                     void *work, rm_tiers *tiers) {
+static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block,
+                                     int64_t undecided, void *work, rm_tiers *tiers) {
   __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_vector_facts));
   __builtin_memset(w->cols, 0, (size_t)block->cols * sizeof(rm_vector_facts));
   rm_resolver r = {p, block, w->rows, w->cols, undecided >= block->rows + block->cols, tiers, 0};
@@ -174,7 +179,8 @@ static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_pro
         const rm_block part = {block->row, block->rows, block->col + j, rm_min_int(block->cols - j, RM_COLS_DD)};
         flags |= rm_block_dd_f32(p, &part, work, &all); /* overwrites the workspace */
       }
-      int64_t last = all.accumulator < undecided ? all.accumulator : undecided; /* infinite elements, decided above, may be among them */
+      int64_t last =
+          all.accumulator < undecided ? all.accumulator : undecided; /* infinite elements, decided above, may be among them */
       tiers->accumulator += last;
       tiers->double_double += undecided - last;
       return r.flags | flags;
@@ -185,8 +191,10 @@ static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_pro
 }
 
 /* Rounds the tile at (i, j) of the block; returns how many elements are undecided. */
-RM_FN int rm_round_tile_f32(const rm_epilogue_f32 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged, const int fmt) {
-  const int rows = rm_min_int(e->block->rows - i, RM_MR), cols = rm_min_int(e->block->cols - j, RM_NR), nv = rm_vectors(cols, RM_NR);
+RM_FN int rm_round_tile_f32(const rm_epilogue_f32 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged,
+                            const int fmt) {
+  const int rows = rm_min_int(e->block->rows - i, RM_MR), cols = rm_min_int(e->block->cols - j, RM_NR),
+            nv = rm_vectors(cols, RM_NR);
   if (fmt == RM_F32 || e->p->out_fmt == RM_F32)
     return rm_epilogue_tile_f32(e, tile, nv, i, j, rows, cols, flagged, fmt, RM_F32);
   return rm_epilogue_tile_f32(e, tile, nv, i, j, rows, cols, flagged, fmt, fmt);
@@ -222,7 +230,7 @@ RM_FN int64_t rm_panel_plain(const rm_pass_f32 *t, int64_t j, double *b, const i
   const double *panel = b + (by_panel ? 0 : j * kc);
   const int64_t next = last_panel ? 0 : j + RM_NR, next_k = last_panel ? k0 + kc : k0;
   rm_prefetch_runs next_b = rm_prefetch_runs_of(&p->b, block->col + next, rm_min_int(block->cols - next, RM_NR), next_k,
-                                    rm_min_int(p->k - next_k, RM_KC), size);
+                                                rm_min_int(p->k - next_k, RM_KC), size);
   const int64_t some = (next_b.runs + w->row_tiles - 1) / w->row_tiles;
   rm_plain_tile_f32 before;
   int waiting = 0; /* for the next tile: the one before is yet to be rounded */
@@ -234,16 +242,15 @@ RM_FN int64_t rm_panel_plain(const rm_pass_f32 *t, int64_t j, double *b, const i
       if (last_panel)
         rm_prefetch_l2(rm_prefetch_runs_of(&p->a, block->row + i, rows, k0 + kc, rm_min_int(p->k - k0 - kc, RM_KC), size));
       if (fused && i == 0)
-        rm_micro_f32_packing(kc, w->a, p->b.base + (block->col + j) * size + k0 * p->b.k_stride, p->b.k_stride, fmt, b, tile, k0 == 0,
-                             w->col_norm + j, t->weights);
-      else if (waiting)
-        undecided += rm_micro_f32_rounding(kc, w->a + i * kc, panel, tile, k0 == 0, &before), waiting = 0;
-      else
-        rm_micro_f32[nv](kc, w->a + i * kc, panel, tile, k0 == 0);
+        rm_micro_f32_packing(kc, w->a, p->b.base + (block->col + j) * size + k0 * p->b.k_stride, p->b.k_stride, fmt, b, tile,
+                             k0 == 0, w->col_norm + j, t->weights);
+      else if (waiting) undecided += rm_micro_f32_rounding(kc, w->a + i * kc, panel, tile, k0 == 0, &before), waiting = 0;
+      else rm_micro_f32[nv](kc, w->a + i * kc, panel, tile, k0 == 0);
     }
     if (t->last && i == 0) rm_finish_columns_f32(w->col_norm + j);
-    waiting = RM_SIMD == RM_SIMD_AVX512 && t->last && kc >= RM_ROUNDING_MIN_K && i + RM_MR < block->rows && p->out_fmt == RM_F32 &&
-              rm_is_whole(t->e, j, cols) && rm_has_no_specials_f32(t->e, tile, i, j, flagged, &before);
+    waiting = RM_SIMD == RM_SIMD_AVX512 && t->last && kc >= RM_ROUNDING_MIN_K && i + RM_MR < block->rows &&
+              p->out_fmt == RM_F32 && rm_is_whole(t->e, j, cols) &&
+              rm_has_no_specials_f32(t->e, tile, i, j, flagged, &before);
     if (t->last && !waiting) undecided += rm_round_tile_f32(t->e, tile, i, j, flagged, fmt);
   }
   return undecided;
@@ -253,12 +260,13 @@ RM_FN int64_t rm_panel_plain(const rm_pass_f32 *t, int64_t j, double *b, const i
 typedef int64_t rm_panels_f32_fn(const rm_pass_f32 *t, rm_panel_queue *queue, double *b, int64_t *undecided);
 RM_FN int64_t rm_panels_plain(const rm_pass_f32 *t, rm_panel_queue *queue, double *b, int64_t *undecided, const int fmt) {
   int64_t count = 0, mine = 0;
-  for (int64_t j; (j = rm_panel_queue_take(queue, &mine) * RM_NR) < t->block->cols; count++) *undecided += rm_panel_plain(t, j, b, fmt);
+  for (int64_t j; (j = rm_panel_queue_take(queue, &mine) * RM_NR) < t->block->cols; count++)
+    *undecided += rm_panel_plain(t, j, b, fmt);
   return count;
 }
 
-RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_panel_queue *queue,
-                              rm_panels_f32_fn *panels, const int fmt) {
+RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers,
+                              rm_panel_queue *queue, rm_panels_f32_fn *panels, const int fmt) {
   rm_layout_f32 w = rm_layout_of_f32(p, block->rows, block->cols, work);
   int64_t undecided = 0, k0 = 0;
   __builtin_memset(w.row_bound, 0, (size_t)(w.row_tiles * RM_MR) * 8);
@@ -270,7 +278,8 @@ RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block,
     const int64_t kc = gemv ? p->k : p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
     const rm_pass_f32 pass = {&w, p, block, &e, rm_weights_f32(p->k, k0), k0, kc, k0 + kc >= p->k, gemv};
     if (!gemv)
-      rm_pack_operand(&(rm_panels){w.a, RM_MR, 0, kc, w.row_bound, pass.weights, 0, w.stage_a}, &p->a, block->row, block->rows, k0, fmt);
+      rm_pack_operand(&(rm_panels){w.a, RM_MR, 0, kc, w.row_bound, pass.weights, 0, w.stage_a}, &p->a, block->row,
+                      block->rows, k0, fmt);
     if (pass.last) rm_finish_rows_f32(&w, p->k);
     rm_panel_queue *const shared = gemv || p->b.im2col ? 0 : queue;
     if (shared) rm_panel_queue_open(shared, &pass);
@@ -289,13 +298,14 @@ RM_FN int rm_help_plain(rm_panel_queue *queue, char *work, rm_panels_f32_fn *pan
   return count > 0;
 }
 
-#define RM_ENGINE_F32(name, FMT)                                                                                                     \
-  static int64_t rm_panels_##name(const rm_pass_f32 *t, rm_panel_queue *queue, double *b, int64_t *undecided) {                                 \
-    return rm_panels_plain(t, queue, b, undecided, FMT);                                                                                  \
-  }                                                                                                                                  \
-  static uint32_t rm_block_##name(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_panel_queue *queue) { \
-    return rm_block_plain(p, block, work, tiers, queue, rm_panels_##name, FMT);                                                      \
-  }                                                                                                                                  \
+#define RM_ENGINE_F32(name, FMT)                                                                                  \
+  static int64_t rm_panels_##name(const rm_pass_f32 *t, rm_panel_queue *queue, double *b, int64_t *undecided) {   \
+    return rm_panels_plain(t, queue, b, undecided, FMT);                                                          \
+  }                                                                                                               \
+  static uint32_t rm_block_##name(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, \
+                                  rm_panel_queue *queue) {                                                        \
+    return rm_block_plain(p, block, work, tiers, queue, rm_panels_##name, FMT);                                   \
+  }                                                                                                               \
   static int rm_help_##name(rm_panel_queue *queue, void *work) { return rm_help_plain(queue, work, rm_panels_##name); }
 RM_ENGINE_F32(f16, RM_F16)
 RM_ENGINE_F32(bf16, RM_BF16)

@@ -48,7 +48,9 @@ static rm_layout_dd rm_layout_of_dd(const rm_matmul_problem *p, int64_t rows, in
   return w;
 }
 
-static size_t rm_work_dd(const rm_matmul_problem *p, int64_t rows, int64_t cols) { return rm_layout_of_dd(p, rows, cols, 0).bytes; }
+static size_t rm_work_dd(const rm_matmul_problem *p, int64_t rows, int64_t cols) {
+  return rm_layout_of_dd(p, rows, cols, 0).bytes;
+}
 
 /* Takes Ziv's rounding test over a tile of `rows` x `cols` elements at (i, j) of the block. Returns how many are undecided. */
 RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem *p, const rm_block *block, int64_t i,
@@ -78,7 +80,8 @@ RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem
       } else {
         char out[RM_LANES * 8];
         undecided = rm_round_scaled(s, shift, fmt, out) & ((1u << lanes) - 1);
-        for (int l = 0; l < lanes; l++) __builtin_memcpy(rm_output_at(&w->output, i + q, j + at + l), out + l * size, (size_t)size);
+        for (int l = 0; l < lanes; l++)
+          __builtin_memcpy(rm_output_at(&w->output, i + q, j + at + l), out + l * size, (size_t)size);
       }
       flagged[q * nv + v] = (uint8_t)undecided;
       total += __builtin_popcount(undecided);
@@ -89,8 +92,9 @@ RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem
 
 static uint32_t rm_resolve_block_dd(const rm_layout_dd *w, const rm_matmul_problem *p, const rm_block *block, rm_tiers *tiers,
                                     int fmt) {
-  rm_resolver_dd r = {p,          block,       fmt,         w->row_factor, w->row_shift, w->col_factor, w->col_shift,
-                      w->row_kind, w->col_kind, w->rows,     w->cols,       tiers,        0};
+  rm_resolver_dd r = {
+      p,       block, fmt, w->row_factor, w->row_shift, w->col_factor, w->col_shift, w->row_kind, w->col_kind, w->rows,
+      w->cols, tiers, 0};
   __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_vector_facts));
   __builtin_memset(w->cols, 0, (size_t)block->cols * sizeof(rm_vector_facts));
   const double *hi = w->hi, *lo = w->lo;
@@ -106,7 +110,9 @@ static uint32_t rm_resolve_block_dd(const rm_layout_dd *w, const rm_matmul_probl
           int64_t i = i0 + q / nv, j = j0 + (q % nv) * RM_LANES + lane;
           char *at = rm_output_at(&w->output, i, j);
           const rm_pair sum = {hi[x], lo[x]};
-          rm_write_bits(at, p->alpha_beta ? rm_resolve_alpha_beta_dd(&r, i, j, sum, rm_read_bits(at, fmt)) : rm_resolve_element_dd(&r, i, j, sum),
+          rm_write_bits(at,
+                        p->alpha_beta ? rm_resolve_alpha_beta_dd(&r, i, j, sum, rm_read_bits(at, fmt))
+                                      : rm_resolve_element_dd(&r, i, j, sum),
                         fmt);
         }
     }
@@ -124,8 +130,10 @@ RM_FN uint32_t rm_block_dd(const rm_matmul_problem *p, const rm_block *block, vo
   do { /* once for k = 0, which leaves 0 and the bias */
     int64_t kc = p->k - k0 < RM_KC2 ? p->k - k0 : RM_KC2;
     int last = k0 + kc >= p->k;
-    rm_pack_operand(&(rm_panels){w.a, RM_AW2, 0, kc, 0, rm_no_weights, w.row_factor, w.stage_a}, &p->a, block->row, block->rows, k0, fmt);
-    rm_pack_operand(&(rm_panels){w.b, RM_NR2, 1, kc, 0, rm_no_weights, w.col_factor, w.stage_b}, &p->b, block->col, block->cols, k0, fmt);
+    rm_pack_operand(&(rm_panels){w.a, RM_AW2, 0, kc, 0, rm_no_weights, w.row_factor, w.stage_a}, &p->a, block->row,
+                    block->rows, k0, fmt);
+    rm_pack_operand(&(rm_panels){w.b, RM_NR2, 1, kc, 0, rm_no_weights, w.col_factor, w.stage_b}, &p->b, block->col,
+                    block->cols, k0, fmt);
     double *hi = w.hi, *lo = w.lo;
     uint8_t *flagged = w.flagged;
     for (int64_t j = 0; j < block->cols; j += RM_NR2) {
@@ -144,7 +152,8 @@ RM_FN uint32_t rm_block_dd(const rm_matmul_problem *p, const rm_block *block, vo
   return undecided ? rm_resolve_block_dd(&w, p, block, tiers, fmt) : 0;
 }
 
-static uint32_t rm_block_f64(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_panel_queue *queue) {
+static uint32_t rm_block_f64(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers,
+                             rm_panel_queue *queue) {
   (void)queue;
   return rm_block_dd(p, block, work, tiers, RM_F64);
 }

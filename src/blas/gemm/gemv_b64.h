@@ -20,8 +20,8 @@ enum { RM_GEMV_COLUMNS = 4, RM_GEMV_MIN_K = 16 };
 typedef char rm_gemv_lanes_are_few[RM_KC % RM_LANES == 0 && RM_KC >= 16 * RM_LANES ? 1 : -1];
 
 /* Adds k in [k, k + n) of whole panels to their accumulation chains and sums of squares. */
-RM_FN void rm_gemv_panels(const rm_operand *b, int64_t col, int64_t cols, int64_t k, int64_t n, const double *a, double *chain,
-                          double *norm2, const int fmt) {
+RM_FN void rm_gemv_panels(const rm_operand *b, int64_t col, int64_t cols, int64_t k, int64_t n, const double *a,
+                          double *chain, double *norm2, const int fmt) {
   const char *src = b->base + col * b->row_stride + k * b->k_stride;
   const int size = rm_size_of(fmt);
   for (int64_t j = 0; j < cols; j += RM_NR, src += RM_NR * size) {
@@ -45,7 +45,8 @@ RM_FN void rm_gemv_panels(const rm_operand *b, int64_t col, int64_t cols, int64_
   }
 }
 
-RM_FN void rm_gemv_columns_adjacent(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
+RM_FN void rm_gemv_columns_adjacent(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block,
+                                    const int fmt) {
   const int64_t whole = block->cols / RM_NR * RM_NR, rest = block->cols - whole;
   const char *a = p->a.base + block->row * p->a.row_stride, *b = p->b.base + block->col * p->b.row_stride;
   double *chain = w->chain, *panel = w->b; /* the rest is packed */
@@ -142,12 +143,9 @@ RM_FN void rm_gemv_k_adjacent(const rm_layout_f32 *w, const rm_matmul_problem *p
 /* Computes the first row of each tile, and the sums of squares, and returns 1 where this file is for the block; else returns 0. */
 RM_FN int rm_gemv_sums(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
   if (block->rows != 1 || p->k < RM_GEMV_MIN_K || p->a.im2col || p->b.im2col) return 0;
-  if (p->b.row_stride == rm_size_of(fmt))
-    rm_gemv_columns_adjacent(w, p, block, fmt);
-  else if (p->b.k_stride == rm_size_of(fmt) && p->a.k_stride == rm_size_of(fmt))
-    rm_gemv_k_adjacent(w, p, block, fmt);
-  else
-    return 0;
+  if (p->b.row_stride == rm_size_of(fmt)) rm_gemv_columns_adjacent(w, p, block, fmt);
+  else if (p->b.k_stride == rm_size_of(fmt) && p->a.k_stride == rm_size_of(fmt)) rm_gemv_k_adjacent(w, p, block, fmt);
+  else return 0;
   return 1;
 }
 

@@ -43,7 +43,8 @@ RM_FN int rm_micro_f32_body(const int nv, int64_t kc, const double *RM_RESTRICT 
   return undecided;
 }
 enum { RM_ROUNDING_MIN_K = RM_MR * RM_MR }; /* k that make RM_MR parts */
-RM_NOINLINE int rm_micro_f32_rounding(int64_t kc, const double *a, const double *b, double *c, int first, const rm_plain_tile_f32 *before) {
+RM_NOINLINE int rm_micro_f32_rounding(int64_t kc, const double *a, const double *b, double *c, int first,
+                                      const rm_plain_tile_f32 *before) {
   return rm_micro_f32_body(RM_NV, kc, a, b, c, first, before);
 }
 
@@ -53,7 +54,8 @@ enum { RM_PACKING_AHEAD = 16 }; /* k that are prefetched: rows a power of two ap
  * memory), go to b for the tiles below, and their squares, all with the first weight, to norm2. Loads, conversions and stores fill what the
  * chains leave free. */
 RM_FN void rm_micro_f32_packing_body(int64_t kc, const double *RM_RESTRICT a, const char *src, ptrdiff_t step, const int fmt,
-                                     double *RM_RESTRICT b, double *RM_RESTRICT c, int first, double *norm2, rm_weights weights) {
+                                     double *RM_RESTRICT b, double *RM_RESTRICT c, int first, double *norm2,
+                                     rm_weights weights) {
   vf64 acc[RM_MR][RM_NV], sum[RM_NV];
   RM_UNROLL for (int i = 0; i < RM_MR; i++) RM_UNROLL for (int v = 0; v < RM_NV; v++) acc[i][v] = vf64_set1(0.0);
   RM_UNROLL for (int v = 0; v < RM_NV; v++) sum[v] = vf64_set1(0.0);
@@ -78,16 +80,16 @@ RM_FN void rm_micro_f32_packing_body(int64_t kc, const double *RM_RESTRICT a, co
     vf64_store(at, vf64_mad(vf64_set1(weights.first), sum[v], vf64_load(at)));
   }
 }
-#define RM_MICRO_F32_PACKING(name, FMT)                                                                                              \
-  RM_NOINLINE void rm_micro_f32_packing_##name(int64_t kc, const double *a, const char *src, ptrdiff_t step, double *b, double *c, int first, \
-                                            double *norm2, rm_weights weights) {                                                     \
-    rm_micro_f32_packing_body(kc, a, src, step, FMT, b, c, first, norm2, weights);                                                   \
+#define RM_MICRO_F32_PACKING(name, FMT)                                                                                 \
+  RM_NOINLINE void rm_micro_f32_packing_##name(int64_t kc, const double *a, const char *src, ptrdiff_t step, double *b, \
+                                               double *c, int first, double *norm2, rm_weights weights) {               \
+    rm_micro_f32_packing_body(kc, a, src, step, FMT, b, c, first, norm2, weights);                                      \
   }
 RM_MICRO_F32_PACKING(f16, RM_F16)
 RM_MICRO_F32_PACKING(bf16, RM_BF16)
 RM_MICRO_F32_PACKING(f32, RM_F32)
-RM_FN void rm_micro_f32_packing(int64_t kc, const double *a, const char *src, ptrdiff_t step, const int fmt, double *b, double *c,
-                                int first, double *norm2, rm_weights weights) {
+RM_FN void rm_micro_f32_packing(int64_t kc, const double *a, const char *src, ptrdiff_t step, const int fmt, double *b,
+                                double *c, int first, double *norm2, rm_weights weights) {
   switch (fmt) {
     case RM_F16: rm_micro_f32_packing_f16(kc, a, src, step, b, c, first, norm2, weights); return;
     case RM_BF16: rm_micro_f32_packing_bf16(kc, a, src, step, b, c, first, norm2, weights); return;

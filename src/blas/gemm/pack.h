@@ -18,8 +18,8 @@
 #include "../conv/conv_window.h"
 
 /* Packs rows whose elements of one k are neighbours in memory, as whole vectors; all have the first weight. nv is a constant at every call. */
-RM_FN void rm_pack_vectors(double *RM_RESTRICT dst, const int nv, int64_t kc, const char *src, ptrdiff_t k_stride, const int fmt,
-                           double *norm2, rm_weights weights, const double *scale) {
+RM_FN void rm_pack_vectors(double *RM_RESTRICT dst, const int nv, int64_t kc, const char *src, ptrdiff_t k_stride,
+                           const int fmt, double *norm2, rm_weights weights, const double *scale) {
   const int size = rm_size_of(fmt);
   vf64 sum[RM_PACK_MAX_VECTORS], factor[RM_PACK_MAX_VECTORS];
   RM_UNROLL for (int v = 0; v < nv; v++) {
@@ -35,15 +35,15 @@ RM_FN void rm_pack_vectors(double *RM_RESTRICT dst, const int nv, int64_t kc, co
     }
   }
   if (norm2) RM_UNROLL for (int v = 0; v < nv; v++) {
-    double *at = norm2 + v * RM_LANES;
-    vf64_store(at, vf64_mad(vf64_set1(weights.first), sum[v], vf64_load(at)));
-  }
+      double *at = norm2 + v * RM_LANES;
+      vf64_store(at, vf64_mad(vf64_set1(weights.first), sum[v], vf64_load(at)));
+    }
 }
 
 /* Packs RM_LANES rows, of which the last ones may be missing; dst is their first position in the panel. Where elements of a row are
  * neighbours in memory, squares of RM_LANES x RM_LANES are transposed in registers; any other stride goes one by one. */
-RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int rows, int64_t kc, rm_strided src, const int fmt, double *norm2,
-                         rm_weights weights, const double *scale) {
+RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int rows, int64_t kc, rm_strided src, const int fmt,
+                         double *norm2, rm_weights weights, const double *scale) {
   const int size = rm_size_of(fmt);
   const ptrdiff_t k_stride = src.k_stride;
   double missing[RM_LANES] = {0}; /* also stands for zeros of the other formats */
@@ -87,8 +87,8 @@ RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int rows, int
 }
 
 /* Packs one panel of `width` (a multiple of RM_LANES) rows. */
-RM_FN void rm_pack_panel_body(double *RM_RESTRICT dst, int width, int rows, int64_t kc, rm_strided src, const int fmt, double *norm2,
-                              rm_weights weights, const double *scale) {
+RM_FN void rm_pack_panel_body(double *RM_RESTRICT dst, int width, int rows, int64_t kc, rm_strided src, const int fmt,
+                              double *norm2, rm_weights weights, const double *scale) {
   if (src.row_stride == rm_size_of(fmt) && rows == width) {
     switch (width / RM_LANES) {
       case 1: rm_pack_vectors(dst, 1, kc, src.base, src.k_stride, fmt, norm2, weights, scale); return;
@@ -104,33 +104,32 @@ RM_FN void rm_pack_panel_body(double *RM_RESTRICT dst, int width, int rows, int6
 }
 
 /* There is one function per format and purpose: inlined at every call they made 0.7 MB of code. */
-#define RM_PACK_PANEL(name, FMT)                                                                                          \
-  RM_NOINLINE void rm_pack_panel_norms_##name(double *dst, int width, int rows, int64_t kc, const char *src, ptrdiff_t row_stride,\
-                                              ptrdiff_t k_stride, double *norm2, rm_weights weights) {                    \
-    const rm_strided from = {src, row_stride, k_stride};                                                                  \
-    if (width == RM_MR)                                                                                                   \
-      rm_pack_panel_body(dst, RM_MR, rows, kc, from, FMT, norm2, weights, 0);                                             \
-    else                                                                                                                  \
-      rm_pack_panel_body(dst, width, rows, kc, from, FMT, norm2, weights, 0);                                             \
-  }                                                                                                                       \
-  RM_NOINLINE void rm_pack_panel_scaled_##name(double *dst, int width, int rows, int64_t kc, const char *src, ptrdiff_t row_stride,\
-                                               ptrdiff_t k_stride, const double *scale) {                                 \
-    rm_pack_panel_body(dst, width, rows, kc, (rm_strided){src, row_stride, k_stride}, FMT, 0, rm_no_weights, scale);      \
+#define RM_PACK_PANEL(name, FMT)                                                                                             \
+  RM_NOINLINE void rm_pack_panel_norms_##name(double *dst, int width, int rows, int64_t kc, const char *src,                 \
+                                              ptrdiff_t row_stride, ptrdiff_t k_stride, double *norm2, rm_weights weights) { \
+    const rm_strided from = {src, row_stride, k_stride};                                                                     \
+    if (width == RM_MR) rm_pack_panel_body(dst, RM_MR, rows, kc, from, FMT, norm2, weights, 0);                              \
+    else rm_pack_panel_body(dst, width, rows, kc, from, FMT, norm2, weights, 0);                                             \
+  }                                                                                                                          \
+  RM_NOINLINE void rm_pack_panel_scaled_##name(double *dst, int width, int rows, int64_t kc, const char *src,                \
+                                               ptrdiff_t row_stride, ptrdiff_t k_stride, const double *scale) {              \
+    rm_pack_panel_body(dst, width, rows, kc, (rm_strided){src, row_stride, k_stride}, FMT, 0, rm_no_weights, scale);         \
   }
 RM_PACK_PANEL(f16, RM_F16)
 RM_PACK_PANEL(bf16, RM_BF16)
 RM_PACK_PANEL(f32, RM_F32)
 RM_PACK_PANEL(f64, RM_F64)
-#define RM_PACK_CASE(name, FMT)                                                                                           \
-  case FMT:                                                                                                               \
-    if (t->norm2)                                                                                                         \
-      rm_pack_panel_norms_##name(dst, width, rows, n, src.base, src.row_stride, src.k_stride, t->norm2 + i,               \
-                                 rm_weights_from(t->weights, k));                                                         \
-    else                                                                                                                  \
-      rm_pack_panel_scaled_##name(dst, width, rows, n, src.base, src.row_stride, src.k_stride, t->scale ? t->scale + i : 0);\
+#define RM_PACK_CASE(name, FMT)                                                                                              \
+  case FMT:                                                                                                                  \
+    if (t->norm2)                                                                                                            \
+      rm_pack_panel_norms_##name(dst, width, rows, n, src.base, src.row_stride, src.k_stride, t->norm2 + i,                  \
+                                 rm_weights_from(t->weights, k));                                                            \
+    else                                                                                                                     \
+      rm_pack_panel_scaled_##name(dst, width, rows, n, src.base, src.row_stride, src.k_stride, t->scale ? t->scale + i : 0); \
     return;
 /* Packs rows [i, i + rows) and k in [k, k + n) of the panels, from src on: one panel of `width` rows. */
-RM_FN void rm_pack_panel(const rm_panels *t, int64_t i, int width, int rows, int64_t k, int64_t n, rm_strided src, const int fmt) {
+RM_FN void rm_pack_panel(const rm_panels *t, int64_t i, int width, int rows, int64_t k, int64_t n, rm_strided src,
+                         const int fmt) {
   double *const dst = t->dst + i * t->kc + k * width;
   switch (fmt) {
     RM_PACK_CASE(f16, RM_F16)
@@ -162,7 +161,8 @@ RM_FN void rm_pack_block(const rm_panels *t, int64_t rows, int64_t first, int64_
 RM_FN int rm_is_in_runs(const rm_im2col *p) {
   const int last = RM_DIMS - 1;
   for (int d = 0; d < RM_DIMS; d++)
-    if (p->rows.dim[d] != RM_NO_COORDINATE || p->k.dim[d] != RM_NO_COORDINATE || (d < last && p->rows.count[d] != 1)) return 0;
+    if (p->rows.dim[d] != RM_NO_COORDINATE || p->k.dim[d] != RM_NO_COORDINATE || (d < last && p->rows.count[d] != 1))
+      return 0;
   return rm_run_of_axis(&p->k).n >= 2 * RM_LANES;
 }
 

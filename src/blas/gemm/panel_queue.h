@@ -11,9 +11,9 @@
 
 /* Each thread has one; a thread that is alone has none. */
 struct rm_panel_queue {
-  const void *pass;        /* for the engine's `help` */
-  atomic_int inside;       /* helpers, counted by twos, and 1 while they may enter */
-  _Atomic(int64_t) next;   /* the first panel that nobody has taken */
+  const void *pass; /* for the engine's `help` */
+  atomic_int inside; /* helpers, counted by twos, and 1 while they may enter */
+  _Atomic(int64_t) next; /* the first panel that nobody has taken */
   _Atomic(int64_t) result; /* what helpers have added up */
 };
 

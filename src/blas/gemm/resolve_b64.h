@@ -85,13 +85,15 @@ RM_FN int rm_decide_f32(double c, double err, int fmt, uint64_t *bits) {
   return *bits == rm_round_double(c + e, fmt);
 }
 /* The same for a value within err of hi + lo, from c = RN(hi + lo): that rounding, at most u |c|, is covered by e. */
-RM_FN int rm_decide_sum_f32(rm_pair s, double err, int fmt, uint64_t *bits) { return rm_decide_f32(s.hi + s.lo, err, fmt, bits); }
+RM_FN int rm_decide_sum_f32(rm_pair s, double err, int fmt, uint64_t *bits) {
+  return rm_decide_f32(s.hi + s.lo, err, fmt, bits);
+}
 
 typedef struct {
   const rm_matmul_problem *p;
   const rm_block *block;
   rm_vector_facts *rows, *cols; /* of the block, zeroed */
-  int many;             /* so many elements are undecided that scanning every row and column of the block pays */
+  int many; /* so many elements are undecided that scanning every row and column of the block pays */
   rm_tiers *tiers;
   uint32_t flags;
 } rm_resolver;

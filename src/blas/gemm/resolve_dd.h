@@ -20,8 +20,8 @@
 #include "exponent_scaling.h"
 
 /* The sum of scaled products and the scaled bias; *err becomes its bound. */
-RM_STATIC rm_pair rm_dot2_scaled(const rm_matmul_problem *m, int64_t row, double factor_a, int64_t col, double factor_b, double bias,
-                                double *err) {
+RM_STATIC rm_pair rm_dot2_scaled(const rm_matmul_problem *m, int64_t row, double factor_a, int64_t col, double factor_b,
+                                 double bias, double *err) {
   double x[RM_GATHER], y[RM_GATHER], his[RM_LANES], los[RM_LANES], sizes[RM_LANES];
   vf64 hi = vf64_set1(0.0), lo = hi, size = hi;
   for (int64_t k0 = 0; k0 < m->k; k0 += RM_GATHER) {
@@ -153,7 +153,8 @@ RM_STATIC uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j
   double granule = 0.0;
   if (!decided) {
     int g = rm_vector_facts_of(r->rows + i, &p->a, row, p->k, r->fmt)->granule +
-            rm_vector_facts_of(r->cols + j, &p->b, col, p->k, r->fmt)->granule, gb = rm_granule64(rm_bits64(bias));
+            rm_vector_facts_of(r->cols + j, &p->b, col, p->k, r->fmt)->granule,
+        gb = rm_granule64(rm_bits64(bias));
     g = (gb < g ? gb : g) + shift;
     granule = g < -1000 ? 0.0 : rm_pow2(g > 0 ? 0 : g);
     exact = err < granule;

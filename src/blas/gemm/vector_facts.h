@@ -25,7 +25,8 @@ RM_FN int rm_granule64(uint64_t b) {
 RM_HOST_EXTERN void rm_vector_facts_scan(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k, int fmt);
 
 /* Returns the facts of row `index` of an operand. */
-RM_FN const rm_vector_facts *rm_vector_facts_of(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k, int fmt) {
+RM_FN const rm_vector_facts *rm_vector_facts_of(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k,
+                                                int fmt) {
   if (!facts->known) rm_vector_facts_scan(facts, o, index, k, fmt);
   return facts;
 }

@@ -91,6 +91,7 @@ rm_status rm_check_dense(rm_matmul_problem *p, const rm_dense_product *d);
 rm_status rm_check_gemm(rm_matmul_problem *p, const rm_alpha_beta *alpha_beta, int format, const rm_dense_product *d);
 rm_status rm_check_batch(rm_matmul_problem *p, int format, int format_out, int64_t batch, ptrdiff_t next_a, ptrdiff_t next_b,
                          ptrdiff_t next_bias, ptrdiff_t next_c);
-rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias, rm_view c);
+rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias,
+                           rm_view c);
 
 #endif

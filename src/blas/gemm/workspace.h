@@ -19,6 +19,8 @@ static inline void *rm_bump_allocate(char *work, size_t *bytes, size_t n) {
 static inline int rm_min_int(int64_t n, int limit) { return n < limit ? (int)n : limit; }
 
 /* Vectors in a row of a tile that may hold up to `width` of the remaining columns. */
-static inline int rm_vectors(int64_t remaining, int width) { return (rm_min_int(remaining, width) + RM_LANES - 1) / RM_LANES; }
+static inline int rm_vectors(int64_t remaining, int width) {
+  return (rm_min_int(remaining, width) + RM_LANES - 1) / RM_LANES;
+}
 
 #endif

@@ -9,10 +9,8 @@ static rm_status count(rm_entropy *f, int64_t *counted) {
   f->counted = counted;
   for (int64_t i = 0; f->p.target && i < f->p.rows; i++) {
     const int64_t t = rm_entropy_target(f, i);
-    if (t == f->p.ignore_index)
-      --*counted;
-    else if (t < 0 || t >= f->p.n)
-      return RM_STATUS(RM_ERR_INDEX, 2);
+    if (t == f->p.ignore_index) --*counted;
+    else if (t < 0 || t >= f->p.n) return RM_STATUS(RM_ERR_INDEX, 2);
   }
   return RM_OK;
 }

@@ -12,7 +12,9 @@ static rm_status check(int format, const rm_cross_entropy_problem *p) {
   if (!p) return RM_STATUS(RM_ERR_NULL, PROBLEM);
   return p->rows < 0 || p->n < 0 ? RM_STATUS(RM_ERR_SIZE, PROBLEM) : RM_OK;
 }
-static int no_reduction(const rm_cross_entropy_problem *p) { return p->reduction < RM_REDUCTION_NONE || p->reduction > RM_REDUCTION_SUM; }
+static int no_reduction(const rm_cross_entropy_problem *p) {
+  return p->reduction < RM_REDUCTION_NONE || p->reduction > RM_REDUCTION_SUM;
+}
 
 static rm_status begin_entropy(rm_entropy *f, const rm_cross_entropy_problem *p) {
   const rm_status status = check(f->format, p);
@@ -38,7 +40,8 @@ rm_status rm_entropy_gradient_check(rm_entropy *f, const rm_cross_entropy_proble
   if (p->reduction != RM_REDUCTION_NONE) f->stride_g = 0;
   const int size = rm_size_of(f->format);
   const int apart = rm_rows_are_apart(f->out, p->rows, p->n, size, rm_row_array_of(p->x, p->row_x, p->stride_x), p->n) &&
-                    rm_rows_are_apart(f->out, p->rows, p->n, size, rm_row_array_of(p->probability, p->row_probability, p->stride_probability), p->n);
+                    rm_rows_are_apart(f->out, p->rows, p->n, size,
+                                      rm_row_array_of(p->probability, p->row_probability, p->stride_probability), p->n);
   return apart ? RM_OK : RM_STATUS(RM_ERR_OVERLAP, DX);
 }
 
@@ -58,7 +61,8 @@ rm_status rm_nll_check(rm_nll *f, const rm_cross_entropy_problem *p) {
   if (!f->out.base) return RM_STATUS(RM_ERR_NULL, LOSS);
   const rm_view out = {f->out.base, 0, f->out.row}, x = {(char *)(uintptr_t)p->x, p->row_x, p->stride_x};
   if (none && rm_overlaps_itself(out, 1, p->rows, size)) return RM_STATUS(RM_ERR_OVERLAP, LOSS);
-  if (none && p->n && p->x && rm_overlaps(out, 1, p->rows, size, x, p->rows, p->n, size)) return RM_STATUS(RM_ERR_OVERLAP, LOSS);
+  if (none && p->n && p->x && rm_overlaps(out, 1, p->rows, size, x, p->rows, p->n, size))
+    return RM_STATUS(RM_ERR_OVERLAP, LOSS);
   return RM_OK;
 }
 
@@ -70,7 +74,8 @@ rm_status rm_nll_gradient_check(rm_nll *f, const rm_cross_entropy_problem *p) {
   const int none = p->reduction == RM_REDUCTION_NONE, size = rm_size_of(f->format);
   if (!none) f->stride_g = 0;
   const rm_view out = {f->out.base, f->out.row, f->out.stride}, from = {(char *)(uintptr_t)f->g, f->stride_g, 0};
-  if (rm_overlaps_itself(out, p->rows, p->n, size) || rm_overlaps(out, p->rows, p->n, size, from, none ? p->rows : 1, 1, size))
+  if (rm_overlaps_itself(out, p->rows, p->n, size) ||
+      rm_overlaps(out, p->rows, p->n, size, from, none ? p->rows : 1, 1, size))
     return RM_STATUS(RM_ERR_OVERLAP, DX);
   return RM_OK;
 }

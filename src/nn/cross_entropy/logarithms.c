@@ -124,7 +124,8 @@ static int constants_cancel(const rm_logarithms *s) {
 }
 
 /* Adds q z P'/P modulo p, up to z^degree, to f: G = z P'/P has the coefficients G_i = (i n_i - sum of n_j G_(i-j) over 0 < j <= i)/n_0. */
-static void add_series(uint64_t *f, uint64_t *g, const work *w, const rm_logarithm *row, uint64_t q, int64_t degree, uint64_t p) {
+static void add_series(uint64_t *f, uint64_t *g, const work *w, const rm_logarithm *row, uint64_t q, int64_t degree,
+                       uint64_t p) {
   const int64_t begin = row->first + 1, end = end_of(w, row), max_power = w->power[w->index[end - 1].at];
   const uint64_t first = (uint64_t)w->index[row->first].count, inverse = pow_mod(first, p - 2, p);
   if (end == begin) return;
@@ -132,7 +133,8 @@ static void add_series(uint64_t *f, uint64_t *g, const work *w, const rm_logarit
   for (int64_t i = 1; i <= degree; i++) {
     rm_u128 sum = 0; /* fewer than 2^20 terms below 2^40 2^61 */
     if (i > max_power) {
-      for (int64_t j = begin; j < end; j++) sum += (rm_u128)(uint64_t)w->index[j].count * (p - g[i - w->power[w->index[j].at]]);
+      for (int64_t j = begin; j < end; j++)
+        sum += (rm_u128)(uint64_t)w->index[j].count * (p - g[i - w->power[w->index[j].at]]);
     } else {
       for (int64_t j = begin; j < end; j++) {
         const int64_t at = i - w->power[w->index[j].at];
@@ -179,7 +181,8 @@ static int derivative_is_zero(const work *w, int64_t degree, int64_t primes, int
   for (int64_t found = 0; found < primes && zero; found++) {
     do p -= 2;
     while (!is_prime(p));
-    for (int64_t up_to = degree < 64 ? degree : 64; zero; up_to = degree) { /* most sums that are not 0 show it in the first 64 coefficients */
+    for (int64_t up_to = degree < 64 ? degree : 64; zero;
+         up_to = degree) { /* most sums that are not 0 show it in the first 64 coefficients */
       for (int64_t i = 1; i <= up_to; i++) f[i] = 0;
       for (int64_t k = 0; k < s->rows; k++)
         add_series(f, f + degree + 1, w, &s->row[k], ball_mod(&s->row[k].factor, unit, p), up_to, p);

@@ -86,7 +86,10 @@ RM_STATIC uint64_t nll_product(const rm_nll *f, const char *a, const char *b, rm
   const double d = divisor ? divisor->rounded : 1.0;
   if (rm_is_signalling(ua, f->format) || rm_is_signalling(ub, f->format)) state->flags |= RM_FLAG_INVALID;
   if (!rm_is_finite(x) || !rm_is_finite(y) || (divisor && (divisor->total->classes || d == 0.0))) {
-    const double s = rm_is_finite(x) && rm_is_finite(y) ? (x == 0.0 || y == 0.0 ? 0.0 : (x < 0.0) == (y < 0.0) ? 1.0 : -1.0) : x * y;
+    const double s = rm_is_finite(x) && rm_is_finite(y) ? (x == 0.0 || y == 0.0     ? 0.0
+                                                           : (x < 0.0) == (y < 0.0) ? 1.0
+                                                                                    : -1.0)
+                                                        : x * y;
     if (rm_is_nan(s) && !rm_is_nan(x) && !rm_is_nan(y)) state->flags |= RM_FLAG_INVALID;
     return nll_special(-s, d, f->format, &state->flags);
   }
@@ -125,16 +128,15 @@ RM_STATIC void rm_nll_result(const void *operation, int64_t i, rm_row_state *sta
   const rm_nll *f = (const rm_nll *)operation;
   const int64_t row = i / f->p.n, k = i % f->p.n;
   uint64_t bits = 0;
-  if (*f->wrong)
-    bits = rm_nan_bits(f->format);
-  else if (k == nll_target(f, row))
-    bits = rm_nll_gradient(f, row, state);
+  if (*f->wrong) bits = rm_nan_bits(f->format);
+  else if (k == nll_target(f, row)) bits = rm_nll_gradient(f, row, state);
   if (!state->deferred) rm_write_bits(rm_row_at(&f->out, row) + k * f->out.stride, bits, f->format);
 }
 #endif
 
 /* The sum of all losses, over the sum of the weights for a mean. */
-RM_STATIC uint64_t rm_nll_total(const rm_nll *f, const rm_superaccumulator *sum, const rm_superaccumulator *weights, rm_row_state *state) {
+RM_STATIC uint64_t rm_nll_total(const rm_nll *f, const rm_superaccumulator *sum, const rm_superaccumulator *weights,
+                                rm_row_state *state) {
   const int mean = f->p.reduction == RM_REDUCTION_MEAN;
   rm_nll_divisor divisor;
   rm_nll_value v = {sum, mean ? &divisor : NULL, 0.0, 0.0};

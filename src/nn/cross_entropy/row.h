@@ -73,9 +73,11 @@ RM_FORMULA int load_entropy(rm_entropy_row *r, int64_t row) {
   const rm_entropy *f = r->f;
   r->target = rm_entropy_target(f, row);
   if (f->p.target && r->target == f->p.ignore_index) return 0;
-  RM_ROW(r->state, load)(f->p.n, (const char *)f->p.x + row * f->p.row_x, f->p.stride_x, f->format, -rm_dd_ball_infinity(), r->x);
+  RM_ROW(r->state, load)(f->p.n, (const char *)f->p.x + row * f->p.row_x, f->p.stride_x, f->format, -rm_dd_ball_infinity(),
+                         r->x);
   if (!f->p.target) {
-    RM_ROW(r->state, load)(f->p.n, (const char *)f->p.probability + row * f->p.row_probability, f->p.stride_probability, f->format, 0.0, r->p);
+    RM_ROW(r->state, load)(f->p.n, (const char *)f->p.probability + row * f->p.row_probability, f->p.stride_probability,
+                           f->format, 0.0, r->p);
     r->target = -1;
   }
   return 1;
@@ -245,7 +247,8 @@ RM_STATIC double loss_exponent(const rm_entropy_exact *r) {
   const rm_exp_row *e = &r->e;
   const int64_t t = r->row.target;
   if (!r->row.one_class || e->x[t] != e->m) return rm_dd_ball_infinity();
-  return 1.44 * (e->second - e->m) + (double)(64 - rm_clz64((uint64_t)e->n)) + (double)rm_ball_exponent(__builtin_fabs(r->row.w[t])) + 1.0;
+  return 1.44 * (e->second - e->m) + (double)(64 - rm_clz64((uint64_t)e->n)) +
+         (double)rm_ball_exponent(__builtin_fabs(r->row.w[t])) + 1.0;
 }
 
 /* The exponent of a power of 2 below which numbers round to a zero of their sign. */
@@ -300,10 +303,8 @@ RM_STATIC void rm_entropy_finish_row(const void *operation, int64_t row, rm_row_
     rm_entropy_exact r;
     begin_entropy(&r.row, f, state);
     rm_entropy_load(&r, row);
-    if (negligible_loss(&r, &bits, state))
-      state->tiers.fast++;
-    else
-      bits = rm_decide(row_loss_dd_ball, row_loss_ball, &r, 0, f->format, state);
+    if (negligible_loss(&r, &bits, state)) state->tiers.fast++;
+    else bits = rm_decide(row_loss_dd_ball, row_loss_ball, &r, 0, f->format, state);
   } else {
     state->tiers.fast++;
   }
@@ -412,7 +413,8 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
   const rm_dd_ball divisor = f->losses[0]; /* kept there, and of what kind it is */
   const double kind = f->specials[0];
   const double k = r.g / divisor.hi;
-  int known = f->format != RM_F64 && smooth_enough(f) && rm_is_finite(m) && rm_is_finite(k) && divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi);
+  int known = f->format != RM_F64 && smooth_enough(f) && rm_is_finite(m) && rm_is_finite(k) &&
+              divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi);
   rm_row_store s = {.n = n, .u = e, .fmt = f->format, .out = out, .undecided = state->undecided};
   double others = 0.0, one = 0.0, sum = 0.0;
   int64_t undecided = n;
@@ -438,15 +440,14 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
       uint64_t bits = 0;
       uint32_t flags = 0;
       const double err = RM_BOUND(__builtin_fabs(y) * 0x1.4p-43);
-      if (others > 0x1p-150 && y != 0.0 && rm_is_finite(y)) bits = rm_round_dd(y, 0.0, err, 0, f->format, RM_NEAREST, &flags, &ambiguous);
+      if (others > 0x1p-150 && y != 0.0 && rm_is_finite(y))
+        bits = rm_round_dd(y, 0.0, err, 0, f->format, RM_NEAREST, &flags, &ambiguous);
       int64_t kept = 0;
       for (int64_t j = 0; j < undecided; j++)
         if (s.undecided[j] != r.target) s.undecided[kept++] = s.undecided[j];
       undecided = kept;
-      if (!ambiguous && !flags)
-        rm_write_bits(out + r.target * size, bits, f->format);
-      else
-        s.undecided[undecided++] = r.target;
+      if (!ambiguous && !flags) rm_write_bits(out + r.target * size, bits, f->format);
+      else s.undecided[undecided++] = r.target;
     }
   } else if (known) {
     double q_sum = 0.0, q_size = 0.0, lost = 0.0; /* lost: of the parts of all q, what cancels; 0 where no p is negative */
@@ -458,7 +459,9 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     for (int64_t c = n; c % RM_ROW_PAD; c++) q[c] = 0.0;
     sum = RM_ROW(state, exponentials)(n, r.x, m, e);
     s.v = q, s.a = q_sum / sum, s.d = k;
-    const double q_rel = q_sum != 0.0 ? (double)(n + 12) * 0x1p-53 * q_size / __builtin_fabs(q_sum) : q_size > 0.0 ? rm_dd_ball_infinity() : 0.0;
+    const double q_rel = q_sum != 0.0   ? (double)(n + 12) * 0x1p-53 * q_size / __builtin_fabs(q_sum)
+                         : q_size > 0.0 ? rm_dd_ball_infinity()
+                                        : 0.0;
     s.rel = 1.01 * __builtin_fabs(k) * (2.25 * RM_ROW_EXP_ERR + q_rel + 0x1p-49);
     s.slope = __builtin_fabs(k) * 0x1p-49;
     /* What exponentials() replaces by 0 is below 2^-245: beside no q it is a zero of either sign. */
@@ -479,10 +482,8 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
       const double p = class_probability(&r, c);
       bad |= !rm_is_finite(r.w[c]) || !rm_is_finite(p);
     }
-    if (bad)
-      exact.e.m = m, exact.e.only_tail = 0, exact.e.at = -1;
-    else
-      rm_exp_row_begin(&exact.e, n, r.x, m);
+    if (bad) exact.e.m = m, exact.e.only_tail = 0, exact.e.at = -1;
+    else rm_exp_row_begin(&exact.e, n, r.x, m);
     exact.row = r;
     exact.limbs_dd_ball = exact.limbs_ball = -1;
     /* Where the class is far above the others the whole gradient rounds to 0, with the sign of its exact value. k is off by less than 2^-50 of itself. */
@@ -493,7 +494,8 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     for (int64_t j = 0; j < undecided; j++) {
       const int64_t i = s.undecided[j];
       if (little) {
-        const int zero = r.g == 0.0 || r.w[r.target] == 0.0 || (i == r.target ? exact.e.only_tail < 0 : !rm_is_finite(r.x[i]));
+        const int zero =
+            r.g == 0.0 || r.w[r.target] == 0.0 || (i == r.target ? exact.e.only_tail < 0 : !rm_is_finite(r.x[i]));
         const int negative = ((r.g < 0.0) != (r.w[r.target] < 0.0)) != (divisor.hi < 0.0); /* of the others */
         rm_write_bits(out + i * size, rm_signed_zero(!zero && negative != (i == r.target), f->format), f->format);
         state->tiers.fast++;

@@ -66,10 +66,8 @@ static int entropy_list(rm_logarithms *s, const double *d, int64_t length, const
   row->first = s->terms;
   for (int64_t j = 0; j < length; j += 2) {
     rm_logarithm_term *const last = &s->term[s->terms - 1];
-    if (j > 0 && last->high == d[j] && last->low == d[j + 1])
-      last->count++;
-    else
-      s->term[s->terms++] = (rm_logarithm_term){d[j], d[j + 1], 1};
+    if (j > 0 && last->high == d[j] && last->low == d[j + 1]) last->count++;
+    else s->term[s->terms++] = (rm_logarithm_term){d[j], d[j + 1], 1};
   }
   row->end = s->terms;
   return 1;
@@ -138,10 +136,8 @@ static void rm_entropy_relate(rm_entropy_exact *r) {
   int found = 0;
   r->related = 1;
   if (entropy_alike(r, r->cancels, &s, state)) {
-    if (rm_logarithms_cancel(&s, -rm_dd_ball_infinity(), state))
-      found = RM_ENTROPY_LEFT_OUT;
-    else if (rm_logarithms_cancel(&s, RM_EXP_TAIL, state))
-      found = RM_ENTROPY_TAIL;
+    if (rm_logarithms_cancel(&s, -rm_dd_ball_infinity(), state)) found = RM_ENTROPY_LEFT_OUT;
+    else if (rm_logarithms_cancel(&s, RM_EXP_TAIL, state)) found = RM_ENTROPY_TAIL;
   }
   for (int64_t k = 0; k < r->row.f->p.rows && found; k++)
     if (r->cancels[k] != RM_ENTROPY_LEFT_OUT) r->cancels[k] = (char)found;

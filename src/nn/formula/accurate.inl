@@ -42,7 +42,8 @@ RM_STATIC double sign_of(double x) { return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x; 
 RM_STATIC double bounded(double x) { return rm_is_finite(x) ? sign_of(x) : x; }
 
 /* An element whatever it holds, as bits of the format. */
-RM_STATIC uint64_t element_value(const rm_formula_problem *problem, uint64_t bits_x, uint64_t bits_y, uint64_t bits_z, rm_row_state *state) {
+RM_STATIC uint64_t element_value(const rm_formula_problem *problem, uint64_t bits_x, uint64_t bits_y, uint64_t bits_z,
+                                 rm_row_state *state) {
   uint32_t *const flags = &state->flags;
   const int fmt = problem->format, formula = problem->formula;
   const double x = rm_to_double(bits_x, fmt), y = rm_to_double(bits_y, fmt), z = rm_to_double(bits_z, fmt), a = problem->a;
@@ -58,7 +59,9 @@ RM_STATIC uint64_t element_value(const rm_formula_problem *problem, uint64_t bit
     case RM_FORMULA_UNDER: r = ba / bx, below = x; break;
     case RM_FORMULA_ADDED: r = bx + ba; break;
     case RM_FORMULA_BETWEEN: r = bounded(1.0 - a) * bx + term; break;
-    case RM_FORMULA_TANH: r = bx * (!rm_is_nan(y) ? sign_of(1.0 - vf64_abs(y)) * (rm_is_finite(y) ? 1.0 : by * by) : y); break;
+    case RM_FORMULA_TANH:
+      r = bx * (!rm_is_nan(y) ? sign_of(1.0 - vf64_abs(y)) * (rm_is_finite(y) ? 1.0 : by * by) : y);
+      break;
     case RM_FORMULA_SIGMOID: r = bx * by * bounded(1.0 - y); break;
     case RM_FORMULA_PRODUCT: r = bx + term * bz; break;
     case RM_FORMULA_QUOTIENT: r = bx + term / bz, below = z; break;
@@ -81,7 +84,8 @@ RM_STATIC void rm_formula_result(const void *operation, int64_t i, rm_row_state 
   const rm_formula_problem *problem = (const rm_formula_problem *)operation;
   const int format = problem->format, formula = problem->formula;
   const ptrdiff_t at = (ptrdiff_t)i * rm_size_of(format);
-  const uint64_t x = rm_read_bits(problem->x + at, format), y = rm_formula_has_y(formula) ? rm_read_bits(problem->y + at, format) : 0,
+  const uint64_t x = rm_read_bits(problem->x + at, format),
+                 y = rm_formula_has_y(formula) ? rm_read_bits(problem->y + at, format) : 0,
                  z = rm_formula_has_z(formula) ? rm_read_bits(problem->z + at, format) : 0;
   const uint64_t r = element_value(problem, x, y, z, state);
   if (!state->deferred) rm_write_bits(problem->out + at, r, format);

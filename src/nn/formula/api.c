@@ -19,7 +19,8 @@ static uint32_t part(const void *context, int64_t begin, int64_t end) {
 
 rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out) {
   const struct rm_nn_kernels *kernels = rm_nn_kernels();
-  plan p = {{.formula = formula, .format = format, .n = n, .a = a, .x = x, .y = y, .z = z, .out = out}, rm_formula_accurate_range};
+  plan p = {{.formula = formula, .format = format, .n = n, .a = a, .x = x, .y = y, .z = z, .out = out},
+            rm_formula_accurate_range};
   if (!kernels) return RM_ERR_ISA;
   const rm_status status = rm_formula_check(&p.problem);
   if (status || n == 0) return status;

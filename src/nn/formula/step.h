@@ -69,8 +69,8 @@ RM_FN vm64 rm_formula_choose(const int formula, vf64 a, vf64 x, vf64 y, vf64 *r)
 }
 
 /* Sets *result for one vector; returns the undecided lanes. */
-RM_FN vm64 rm_formula_values(const rm_formula_problem *problem, const char *at_x, const char *at_y, const char *at_z, const int fmt,
-                             const int formula, vf64 *result) {
+RM_FN vm64 rm_formula_values(const rm_formula_problem *problem, const char *at_x, const char *at_y, const char *at_z,
+                             const int fmt, const int formula, vf64 *result) {
   const vf64 zero = vf64_set1(0.0), a = vf64_set1(problem->a);
   const int choice = rm_formula_is_choice(formula);
   vm64 undecided = vf64_lt(zero, zero);
@@ -100,7 +100,8 @@ RM_FN vm64 rm_formula_values(const rm_formula_problem *problem, const char *at_x
     r = vf64_select(vf64_eq(term.hi, zero), term.hi, r);
   } else if (formula == RM_FORMULA_QUOTIENT) {
     term = rm_vtimes(term, 0, rm_vone(y), 0);
-    undecided = vm64_or(undecided, vm64_or(rm_formula_no_divisor(z), rm_formula_quotient(x, term, z, fmt == RM_F64, fmt, &r)));
+    undecided =
+        vm64_or(undecided, vm64_or(rm_formula_no_divisor(z), rm_formula_quotient(x, term, z, fmt == RM_F64, fmt, &r)));
   } else {
     rm_vpair first = rm_vone(x);
     if (formula == RM_FORMULA_BETWEEN) first = rm_vtimes(rm_vcoefficient(problem->keep), 1, first, 0);

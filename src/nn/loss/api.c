@@ -19,7 +19,9 @@ typedef struct {
   rm_dd_ball *parts; /* the sums of blocks */
 } pair_blocks;
 
-static int64_t length_of(const rm_pair_loss *f, int64_t block) { return f->n - block * BLOCK < BLOCK ? f->n - block * BLOCK : BLOCK; }
+static int64_t length_of(const rm_pair_loss *f, int64_t block) {
+  return f->n - block * BLOCK < BLOCK ? f->n - block * BLOCK : BLOCK;
+}
 
 /* Loads a block; g is NULL where there is none, and a single number is repeated. */
 static rm_term_block load(const rm_pair_loss *f, int64_t block, const rm_row_state *state) {
@@ -28,7 +30,8 @@ static rm_term_block load(const rm_pair_loss *f, int64_t block, const rm_row_sta
   state->k->load(n, rm_row_at(&f->x, block), f->x.stride, f->format, 0.0, x);
   state->k->load(n, rm_row_at(&f->y, block), f->y.stride, f->format, 0.0, y);
   if (g) state->k->load(n, rm_row_at(&f->g, block), f->g.stride, f->format, 0.0, g);
-  return (rm_term_block){n, f->kind, x, y, g, f->b, 1.0, 0.0, 0, rm_row_buffer(state, 3), rm_row_buffer(state, 4), rm_row_buffer(state, 5)};
+  return (rm_term_block){
+      n, f->kind, x, y, g, f->b, 1.0, 0.0, 0, rm_row_buffer(state, 3), rm_row_buffer(state, 4), rm_row_buffer(state, 5)};
 }
 
 static void each_element(const void *operation, int64_t block, rm_row_state *state) {
@@ -55,7 +58,8 @@ static void each_element(const void *operation, int64_t block, rm_row_state *sta
   state->tiers.fast += t.n - undecided;
   for (int64_t j = 0; j < undecided; j++) {
     const int64_t i = state->undecided[j];
-    rm_write_bits(out + i * size, rm_pair_element(f, block * BLOCK + i, t.x[i], t.y[i], t.g ? t.g[i] : 1.0, state), f->format);
+    rm_write_bits(out + i * size, rm_pair_element(f, block * BLOCK + i, t.x[i], t.y[i], t.g ? t.g[i] : 1.0, state),
+                  f->format);
   }
   rm_row_spread(state, 0, &f->out, block, t.n, f->format);
 }
@@ -65,24 +69,18 @@ static void add_sum(rm_dd_ball *sum, int64_t n, const double *t, const rm_dd_bal
   const rm_sum_problem p = {n, {(const char *)t, sizeof *t}, {NULL, 0}, RM_F64, NULL};
   double hi, lo, err;
   rm_dd_ball part;
-  if (rm_sum_approximately(&p, 1, &hi, &lo, &err))
-    rm_dd_ball_finish(&part, hi, lo, err != 0.0, err);
-  else
-    rm_dd_ball_unknown(&part);
-  if (also)
-    rm_dd_ball_add(sum, also, &part);
-  else
-    *sum = part;
+  if (rm_sum_approximately(&p, 1, &hi, &lo, &err)) rm_dd_ball_finish(&part, hi, lo, err != 0.0, err);
+  else rm_dd_ball_unknown(&part);
+  if (also) rm_dd_ball_add(sum, also, &part);
+  else *sum = part;
 }
 
 static void sum_block(const void *operation, int64_t block, rm_row_state *state) {
   const pair_blocks *b = operation;
   const rm_term_block t = load(&b->f, block, state);
   rm_dd_ball sum, error;
-  if (b->tier)
-    state->k->losses->terms_dd(&t);
-  else
-    state->k->losses->terms(&t);
+  if (b->tier) state->k->losses->terms_dd(&t);
+  else state->k->losses->terms(&t);
   add_sum(&sum, t.n, t.t, NULL);
   if (b->tier) add_sum(&sum, t.n, t.low, &sum);
   add_sum(&error, t.n, t.err, NULL);
@@ -145,19 +143,32 @@ static rm_status each(const rm_pair_loss *f) {
 
 rm_status rm_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x,
                              const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out) {
-  rm_pair_loss f = {.loss = loss, .format = format, .reduction = reduction, .p = p, .n = n, .x = rm_single_row(x, stride_x),
-                    .y = rm_single_row(y, stride_y), .out = rm_single_row(out, stride_out)};
+  rm_pair_loss f = {.loss = loss,
+                    .format = format,
+                    .reduction = reduction,
+                    .p = p,
+                    .n = n,
+                    .x = rm_single_row(x, stride_x),
+                    .y = rm_single_row(y, stride_y),
+                    .out = rm_single_row(out, stride_out)};
   if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_pair_loss_check(&f);
   if (status || (n == 0 && reduction == RM_REDUCTION_NONE)) return status;
   return reduction == RM_REDUCTION_NONE ? each(&f) : reduce(&f);
 }
 
-rm_status rm_regression_loss_backward(int loss, double p, int format, int reduction, int64_t n, const void *g, ptrdiff_t stride_g,
-                                      const void *x, ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, void *dx,
-                                      ptrdiff_t stride_dx) {
-  rm_pair_loss f = {.loss = loss, .format = format, .reduction = reduction, .p = p, .n = n, .g = rm_single_row(g, stride_g),
-                    .x = rm_single_row(x, stride_x), .y = rm_single_row(y, stride_y), .out = rm_single_row(dx, stride_dx)};
+rm_status rm_regression_loss_backward(int loss, double p, int format, int reduction, int64_t n, const void *g,
+                                      ptrdiff_t stride_g, const void *x, ptrdiff_t stride_x, const void *y,
+                                      ptrdiff_t stride_y, void *dx, ptrdiff_t stride_dx) {
+  rm_pair_loss f = {.loss = loss,
+                    .format = format,
+                    .reduction = reduction,
+                    .p = p,
+                    .n = n,
+                    .g = rm_single_row(g, stride_g),
+                    .x = rm_single_row(x, stride_x),
+                    .y = rm_single_row(y, stride_y),
+                    .out = rm_single_row(dx, stride_dx)};
   if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_pair_gradient_check(&f);
   return status || n == 0 ? status : each(&f);

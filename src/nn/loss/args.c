@@ -12,8 +12,10 @@
 #include "../../../crlibm/fp/bits.h"
 
 /* RM_ERR_OVERLAP at the position of the results where these may not be stored. */
-static rm_status check_overlap(const rm_row_array *out, const rm_row_array *in, int64_t n_in, int64_t n, int format, int position) {
-  return rm_rows_are_apart(*out, 1, n, rm_size_of(format), *in, in->base ? n_in : 0) ? RM_OK : RM_STATUS(RM_ERR_OVERLAP, position);
+static rm_status check_overlap(const rm_row_array *out, const rm_row_array *in, int64_t n_in, int64_t n, int format,
+                               int position) {
+  return rm_rows_are_apart(*out, 1, n, rm_size_of(format), *in, in->base ? n_in : 0) ? RM_OK
+                                                                                     : RM_STATUS(RM_ERR_OVERLAP, position);
 }
 
 static int no_format(int format) { return format < 0 || format >= RM_FORMATS; }
@@ -27,7 +29,8 @@ static rm_status begin_pair(rm_pair_loss *f, int gradient) {
   const double p = f->p;
   int loss = f->loss;
   if (loss < RM_LOSS_MSE || loss > RM_LOSS_HUBER) return RM_STATUS(RM_ERR_ENUM, PAIR_LOSS);
-  if (loss >= RM_LOSS_SMOOTH_L1 && !(p >= 0.0 && rm_is_finite(p) && (p > 0.0 || loss == RM_LOSS_SMOOTH_L1))) return RM_STATUS(RM_ERR_RANGE, PAIR_P);
+  if (loss >= RM_LOSS_SMOOTH_L1 && !(p >= 0.0 && rm_is_finite(p) && (p > 0.0 || loss == RM_LOSS_SMOOTH_L1)))
+    return RM_STATUS(RM_ERR_RANGE, PAIR_P);
   if (no_format(f->format)) return RM_STATUS(RM_ERR_ENUM, PAIR_FORMAT);
   if (no_reduction(f->reduction)) return RM_STATUS(RM_ERR_ENUM, PAIR_REDUCTION);
   if (f->n < 0) return RM_STATUS(RM_ERR_SIZE, PAIR_N);
@@ -79,7 +82,8 @@ static rm_status begin_dd(const rm_dd_loss *f, int position_n) {
 
 static rm_status check_inputs(const rm_dd_loss *f, int position) {
   rm_status status = RM_OK;
-  for (int k = 0; k < RM_DD_LOSS_INPUTS && !status; k++) status = check_overlap(&f->out, &f->in[k], f->n, f->n, f->format, position);
+  for (int k = 0; k < RM_DD_LOSS_INPUTS && !status; k++)
+    status = check_overlap(&f->out, &f->in[k], f->n, f->n, f->format, position);
   return status;
 }
 

@@ -28,7 +28,8 @@ typedef struct {
   rm_row_array in[RM_DD_LOSS_INPUTS], out;
   double top; /* m of a sum in kl_div_element.h */
   int rational; /* the logarithms of a sum of kl_div cancel, and count as 0 */
-  const char *cancels; /* or NULL. On the host, of each element of a sum: its transcendental part cancels with others', and counts as 0 */
+  const char *
+      cancels; /* or NULL. On the host, of each element of a sum: its transcendental part cancels with others', and counts as 0 */
 } rm_dd_loss;
 
 /* The status of the arguments (include/repmath/losses.h) that *f holds. Those of kl_div's mean include count. */

@@ -32,11 +32,14 @@ static uint64_t total(const rm_dd_loss *f, rm_row_state *state) {
   return bits;
 }
 
-rm_status rm_bce_with_logits(int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y,
-                             const void *weight, ptrdiff_t stride_weight, const void *pos_weight, ptrdiff_t stride_pos_weight,
-                             void *out, ptrdiff_t stride_out) {
-  rm_dd_loss f = {.format = format, .reduction = reduction, .n = n,
-                  .in = {rm_single_row(x, stride_x), rm_single_row(y, stride_y), rm_single_row(weight, stride_weight), rm_single_row(pos_weight, stride_pos_weight)},
+rm_status rm_bce_with_logits(int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x, const void *y,
+                             ptrdiff_t stride_y, const void *weight, ptrdiff_t stride_weight, const void *pos_weight,
+                             ptrdiff_t stride_pos_weight, void *out, ptrdiff_t stride_out) {
+  rm_dd_loss f = {.format = format,
+                  .reduction = reduction,
+                  .n = n,
+                  .in = {rm_single_row(x, stride_x), rm_single_row(y, stride_y), rm_single_row(weight, stride_weight),
+                         rm_single_row(pos_weight, stride_pos_weight)},
                   .out = rm_single_row(out, stride_out)};
   if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_bce_check(&f);
@@ -48,9 +51,11 @@ rm_status rm_bce_with_logits_backward(int format, int reduction, int64_t n, cons
                                       ptrdiff_t stride_x, const void *y, ptrdiff_t stride_y, const void *weight,
                                       ptrdiff_t stride_weight, const void *pos_weight, ptrdiff_t stride_pos_weight, void *dx,
                                       ptrdiff_t stride_dx) {
-  rm_dd_loss f = {.format = format, .reduction = reduction, .n = n,
-                  .in = {rm_single_row(x, stride_x), rm_single_row(y, stride_y), rm_single_row(weight, stride_weight), rm_single_row(pos_weight, stride_pos_weight),
-                         rm_single_row(g, stride_g)},
+  rm_dd_loss f = {.format = format,
+                  .reduction = reduction,
+                  .n = n,
+                  .in = {rm_single_row(x, stride_x), rm_single_row(y, stride_y), rm_single_row(weight, stride_weight),
+                         rm_single_row(pos_weight, stride_pos_weight), rm_single_row(g, stride_g)},
                   .out = rm_single_row(dx, stride_dx)};
   if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_bce_gradient_check(&f);

@@ -43,10 +43,8 @@ RM_FORMULA double bce_sign(const rm_dd_loss *f, int64_t i, int gradient) {
   rm_ball v;
   int sign = RM_SIGN_UNKNOWN;
   for (int limbs = 4; limbs <= RM_BALL_LIMBS && sign == RM_SIGN_UNKNOWN; limbs *= 2) {
-    if (gradient)
-      bce_gradient_ball(&v, &plain, i, limbs);
-    else
-      bce_value_ball(&v, &plain, i, limbs);
+    if (gradient) bce_gradient_ball(&v, &plain, i, limbs);
+    else bce_value_ball(&v, &plain, i, limbs);
     sign = rm_ball_sign(&v);
   }
   return sign == RM_SIGN_UNKNOWN ? 0.0 : sign;
@@ -74,7 +72,8 @@ RM_STATIC uint64_t rm_bce_loss(const rm_dd_loss *f, int64_t i, rm_row_state *sta
   return dd_loss_limit(f, i, bce_limit(f, i, 0, state), state);
 }
 RM_STATIC uint64_t rm_bce_gradient(const rm_dd_loss *f, int64_t i, rm_row_state *state) {
-  if (bce_holds(f, i, 1)) return rm_decide(bce_gradient_dd_ball, bce_gradient_ball, (void *)(uintptr_t)f, i, f->format, state);
+  if (bce_holds(f, i, 1))
+    return rm_decide(bce_gradient_dd_ball, bce_gradient_ball, (void *)(uintptr_t)f, i, f->format, state);
   return dd_loss_limit(f, i, bce_limit(f, i, 1, state), state);
 }
 

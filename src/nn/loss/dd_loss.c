@@ -15,7 +15,8 @@ static void values(const void *operation, int64_t block, rm_row_state *state) {
   const each_loss *each = operation;
   const rm_dd_loss *f = each->f;
   const int64_t end = f->n - block * BLOCK < BLOCK ? f->n : (block + 1) * BLOCK;
-  for (int64_t i = block * BLOCK; i < end; i++) rm_write_bits(f->out.base + i * f->out.stride, each->one(f, i, state), f->format);
+  for (int64_t i = block * BLOCK; i < end; i++)
+    rm_write_bits(f->out.base + i * f->out.stride, each->one(f, i, state), f->format);
 }
 
 rm_status rm_dd_loss_each(const rm_dd_loss *f, rm_dd_loss_fn *one) {

@@ -60,12 +60,15 @@ RM_STATIC uint64_t rm_pair_element(const rm_pair_loss *f, int64_t i, double x, d
   uint32_t *flags = &state->flags;
   if (!rm_is_nan(d)) rm_pair_sides(f, x, y, &r.side, &r.beyond);
   /* d is infinite also where finite numbers overflow: then the formula has the value. */
-  const int far = !rm_is_finite(x) || !rm_is_finite(y), bounded = f->kind == RM_TERM_SIGN || (f->kind == RM_TERM_CLAMPED && r.beyond);
+  const int far = !rm_is_finite(x) || !rm_is_finite(y),
+            bounded = f->kind == RM_TERM_SIGN || (f->kind == RM_TERM_CLAMPED && r.beyond);
   if (rm_is_nan(d) || !rm_is_finite(g) || (far && !bounded)) {
-    const double t = rm_is_nan(d) || f->kind == RM_TERM_SQUARE || f->kind == RM_TERM_ABSOLUTE ? __builtin_fabs(d) : d == 0.0 ? 0.0 : r.side;
+    const double t = rm_is_nan(d) || f->kind == RM_TERM_SQUARE || f->kind == RM_TERM_ABSOLUTE ? __builtin_fabs(d)
+                     : d == 0.0                                                               ? 0.0
+                                                                                              : r.side;
     const double v = !rm_is_finite(d) && g == 0.0 && !bounded ? d * g : t * g;
-    if (rm_pair_signals(&f->x, i, f->format) || rm_pair_signals(&f->y, i, f->format) || rm_pair_signals(&f->g, i, f->format) ||
-        (rm_is_nan(v) && !rm_is_nan(x) && !rm_is_nan(y) && !rm_is_nan(g)))
+    if (rm_pair_signals(&f->x, i, f->format) || rm_pair_signals(&f->y, i, f->format) ||
+        rm_pair_signals(&f->g, i, f->format) || (rm_is_nan(v) && !rm_is_nan(x) && !rm_is_nan(y) && !rm_is_nan(g)))
       *flags |= RM_FLAG_INVALID;
     return rm_is_nan(v) ? rm_nan_bits(f->format) : rm_signed_infinity(v < 0.0, f->format);
   }
@@ -80,22 +83,21 @@ RM_STATIC double rm_pair_read(const rm_row_array *a, int64_t i, int format) {
 RM_STATIC void rm_pair_result(const void *operation, int64_t i, rm_row_state *state) {
   const rm_pair_loss *f = (const rm_pair_loss *)operation;
   const int format = f->format;
-  const uint64_t bits =
-      rm_pair_element(f, i, rm_pair_read(&f->x, i, format), rm_pair_read(&f->y, i, format), rm_pair_read(&f->g, i, format), state);
+  const uint64_t bits = rm_pair_element(f, i, rm_pair_read(&f->x, i, format), rm_pair_read(&f->y, i, format),
+                                        rm_pair_read(&f->g, i, format), state);
   if (!state->deferred) rm_write_bits(f->out.base + i * f->out.stride, bits, format);
 }
 #endif
 
 /* Adds the term of element i to *acc, exactly. */
 RM_STATIC void rm_pair_feed(const rm_pair_loss *f, int64_t i, rm_superaccumulator *acc) {
-  const uint64_t bx = rm_read_bits(f->x.base + i * f->x.stride, f->format), by = rm_read_bits(f->y.base + i * f->y.stride, f->format);
+  const uint64_t bx = rm_read_bits(f->x.base + i * f->x.stride, f->format),
+                 by = rm_read_bits(f->y.base + i * f->y.stride, f->format);
   const double x = rm_to_double(bx, f->format), y = rm_to_double(by, f->format);
   if (!rm_is_finite(x) || !rm_is_finite(y)) {
     if (rm_is_signalling(bx, f->format) || rm_is_signalling(by, f->format)) acc->classes |= RM_ACC_SNAN;
-    if (rm_is_nan(x) || rm_is_nan(y))
-      acc->classes |= RM_ACC_QNAN;
-    else
-      acc->classes |= x == y ? RM_ACC_PINF | RM_ACC_NINF : RM_ACC_PINF;
+    if (rm_is_nan(x) || rm_is_nan(y)) acc->classes |= RM_ACC_QNAN;
+    else acc->classes |= x == y ? RM_ACC_PINF | RM_ACC_NINF : RM_ACC_PINF;
     return;
   }
   int side, beyond;

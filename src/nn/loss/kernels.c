@@ -22,12 +22,12 @@ RM_FN void terms_dd_as(const rm_term_kind kind, const int by_g, const rm_term_bl
   }
 }
 
-#define RM_TERM_KINDS(f, p)                                                                                              \
-  switch ((p)->kind) {                                                                                                   \
-    case RM_TERM_SQUARE: f(RM_TERM_SQUARE, 0, p); return;                                                                \
-    case RM_TERM_ABSOLUTE: f(RM_TERM_ABSOLUTE, 0, p); return;                                                            \
-    case RM_TERM_CLAMPED: (p)->g ? f(RM_TERM_CLAMPED, 1, p) : f(RM_TERM_CLAMPED, 0, p); return;                          \
-    default: (p)->g ? f(RM_TERM_SIGN, 1, p) : f(RM_TERM_SIGN, 0, p);                                                     \
+#define RM_TERM_KINDS(f, p)                                                                     \
+  switch ((p)->kind) {                                                                          \
+    case RM_TERM_SQUARE: f(RM_TERM_SQUARE, 0, p); return;                                       \
+    case RM_TERM_ABSOLUTE: f(RM_TERM_ABSOLUTE, 0, p); return;                                   \
+    case RM_TERM_CLAMPED: (p)->g ? f(RM_TERM_CLAMPED, 1, p) : f(RM_TERM_CLAMPED, 0, p); return; \
+    default: (p)->g ? f(RM_TERM_SIGN, 1, p) : f(RM_TERM_SIGN, 0, p);                            \
   }
 static void terms(const rm_term_block *p) { RM_TERM_KINDS(terms_as, p) }
 static void terms_dd(const rm_term_block *p) { RM_TERM_KINDS(terms_dd_as, p) }

@@ -7,10 +7,10 @@
 
 /* With d = x - y and a threshold b, possibly infinite (b > 0). The losses are these by their divisors (loss/args.c). */
 typedef enum {
-  RM_TERM_SQUARE,   /* d^2 where |d| < b, else b (2 |d| - b) */
+  RM_TERM_SQUARE, /* d^2 where |d| < b, else b (2 |d| - b) */
   RM_TERM_ABSOLUTE, /* |d| */
-  RM_TERM_CLAMPED,  /* g d, with d brought between -b and b */
-  RM_TERM_SIGN      /* g sign(d) */
+  RM_TERM_CLAMPED, /* g d, with d brought between -b and b */
+  RM_TERM_SIGN /* g sign(d) */
 } rm_term_kind;
 
 /* Buffers with room for whole groups of RM_ROW_PAD numbers, readable so far. */

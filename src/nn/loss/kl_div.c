@@ -52,18 +52,28 @@ static uint64_t total(const rm_dd_loss *f, rm_row_state *state) {
 
 rm_status rm_kl_div(int format, int reduction, int log_target, int64_t count, int64_t n, const void *x, ptrdiff_t stride_x,
                     const void *t, ptrdiff_t stride_t, void *out, ptrdiff_t stride_out) {
-  rm_dd_loss f = {.format = format, .reduction = reduction, .option = log_target, .n = n, .count = count,
-                  .in = {[RM_KL_X] = rm_single_row(x, stride_x), [RM_KL_T] = rm_single_row(t, stride_t)}, .out = rm_single_row(out, stride_out)};
+  rm_dd_loss f = {.format = format,
+                  .reduction = reduction,
+                  .option = log_target,
+                  .n = n,
+                  .count = count,
+                  .in = {[RM_KL_X] = rm_single_row(x, stride_x), [RM_KL_T] = rm_single_row(t, stride_t)},
+                  .out = rm_single_row(out, stride_out)};
   if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_kl_check(&f);
   if (status || (n == 0 && reduction == RM_REDUCTION_NONE)) return status;
   return reduction == RM_REDUCTION_NONE ? rm_dd_loss_each(&f, rm_kl_loss) : rm_dd_loss_total(&f, total);
 }
 
-rm_status rm_kl_div_backward(int format, int reduction, int log_target, int64_t count, int64_t n, const void *g, ptrdiff_t stride_g,
-                             const void *t, ptrdiff_t stride_t, void *dx, ptrdiff_t stride_dx) {
-  rm_dd_loss f = {.format = format, .reduction = reduction, .option = log_target, .n = n, .count = count,
-                  .in = {[RM_KL_T] = rm_single_row(t, stride_t), [RM_KL_G] = rm_single_row(g, stride_g)}, .out = rm_single_row(dx, stride_dx)};
+rm_status rm_kl_div_backward(int format, int reduction, int log_target, int64_t count, int64_t n, const void *g,
+                             ptrdiff_t stride_g, const void *t, ptrdiff_t stride_t, void *dx, ptrdiff_t stride_dx) {
+  rm_dd_loss f = {.format = format,
+                  .reduction = reduction,
+                  .option = log_target,
+                  .n = n,
+                  .count = count,
+                  .in = {[RM_KL_T] = rm_single_row(t, stride_t), [RM_KL_G] = rm_single_row(g, stride_g)},
+                  .out = rm_single_row(dx, stride_dx)};
   if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_kl_gradient_check(&f);
   return status || n == 0 ? status : rm_dd_loss_each(&f, rm_kl_gradient);

@@ -132,10 +132,8 @@ RM_STATIC uint64_t rm_kl_total(const rm_dd_loss *f, rm_row_state *state) {
   rm_dd_loss terms = *f;
   uint64_t bits;
   if (kl_without_terms(f, &bits, state)) return bits;
-  if (f->option)
-    terms.top = kl_top(f);
-  else
-    terms.rational = kl_logarithms_cancel(f);
+  if (f->option) terms.top = kl_top(f);
+  else terms.rational = kl_logarithms_cancel(f);
   return rm_decide(kl_total_dd_ball, kl_total_ball, &terms, 0, f->format, state);
 }
 #endif

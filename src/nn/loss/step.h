@@ -7,7 +7,7 @@
  *   terms_dd  x - y = h + l exactly. SQUARE: h^2 exactly in two, 2 h l and its sum rounded, l^2 left out: 6 u^2; the other branch: s + e =
  *             2 |h| - b exactly, |e + 2 l| <= 3 u s: 10 u^2. Times scale: 20 u^2, with its own 16 u^2; times g: 17 u^2. The test adds
  *             low -+ err, rounded: 8 u^2. Below 128 u^2 = 2^-99: RM_TERM_DD_ERR.
- *   Products that underflow lose at most 2^-1070 each, scaled by at most 2^200 (1 + |g|): RM_TERM_MIN_ERR (1 + |g|) covers that, unless a factor
+ *   Products that underflow lose at most 2^-1070 each, scaled by at most 2^200 (1 + |g|): RM_TERM_MIN (1 + |g|) covers that, unless a factor
  *   is 0: then the term is 0. Products that overflow on the way make the term or the bound infinite or NaN, which decides nothing.
  *
  * A bound of 0, which decides ties, rests on products and their errors being exact; p->exact says so of b and the scale s, powers of two or
@@ -24,12 +24,12 @@
 
 #define RM_TERM_ERR RM_BOUND(0x1.4p-50)
 #define RM_TERM_DD_ERR RM_BOUND(0x1p-99)
-#define RM_TERM_MIN_ERR 0x1p-850
+#define RM_TERM_MIN 0x1p-850
 #define RM_TERM_MIN_HIGH 0x1p-300
 #define RM_TERM_MIN_LOW 0x1p-500
 
 RM_FN vf64 term_bound(vf64 t, vf64 d, vf64 g, double rel) {
-  const vf64 zero = vf64_set1(0.0), min_err = vf64_set1(RM_TERM_MIN_ERR);
+  const vf64 zero = vf64_set1(0.0), min_err = vf64_set1(RM_TERM_MIN);
   const vm64 nothing = vm64_or(vf64_eq(d, zero), vf64_eq(g, zero));
   const vf64 more = vf64_select(nothing, zero, vf64_mad(vf64_abs(g), min_err, min_err));
   return vf64_mad(vf64_abs(t), vf64_set1(rel), more);
@@ -81,7 +81,8 @@ RM_FN vf64 dd_times(vf64 h, vf64 *l, vf64 c, vf64 m) {
 }
 
 /* The same in two parts, the second one *low. */
-RM_FN vf64 rm_term_value_dd(const rm_term_kind kind, const int by_g, const rm_term_block *p, int64_t i, vf64 *low, vf64 *err) {
+RM_FN vf64 rm_term_value_dd(const rm_term_kind kind, const int by_g, const rm_term_block *p, int64_t i, vf64 *low,
+                            vf64 *err) {
   const vf64 b = vf64_set1(p->b), zero = vf64_set1(0.0), two = vf64_set1(2.0);
   const vf64 one = vf64_set1(1.0), normal = vf64_set1(0x1p-900);
   const vf64 x = vf64_load(p->x + i), y = vf64_load(p->y + i), g = by_g ? vf64_load(p->g + i) : vf64_set1(1.0);

@@ -6,8 +6,24 @@
 /* Positions of the arguments: the strides of an array follow it. */
 enum { FORMAT = 1, SETS };
 enum { NORM_X = 3, NORM_W = 5, NORM_B = 7, NORM_MEAN = 9, NORM_VARIANCE = 11, NORM_EPS = 13, NORM_Y };
-enum { STATISTICS_X = 3, STATISTICS_W = 5, STATISTICS_B = 7, STATISTICS_EPS = 9, STATISTICS_Y, STATISTICS_MEAN = 12, STATISTICS_ROOT };
-enum { GRADIENT_G = 3, GRADIENT_X = 5, GRADIENT_W = 7, GRADIENT_MEAN = 9, GRADIENT_VARIANCE = 11, GRADIENT_EPS = 13, GRADIENT_DX };
+enum {
+  STATISTICS_X = 3,
+  STATISTICS_W = 5,
+  STATISTICS_B = 7,
+  STATISTICS_EPS = 9,
+  STATISTICS_Y,
+  STATISTICS_MEAN = 12,
+  STATISTICS_ROOT
+};
+enum {
+  GRADIENT_G = 3,
+  GRADIENT_X = 5,
+  GRADIENT_W = 7,
+  GRADIENT_MEAN = 9,
+  GRADIENT_VARIANCE = 11,
+  GRADIENT_EPS = 13,
+  GRADIENT_DX
+};
 enum { WEIGHT_G = 3, WEIGHT_X = 5, WEIGHT_MEAN = 7, WEIGHT_VARIANCE = 9, WEIGHT_EPS = 11, WEIGHT_DW };
 
 typedef struct {
@@ -42,8 +58,8 @@ static rm_status check(const rm_norm_call *c, const positions *at) {
   const struct {
     const rm_norm_array *array;
     int position, optional;
-  } arrays[] = {{&c->g, at->g, 0}, {&c->x, at->x, 0}, {&c->out, at->out, 0}, {&c->w, at->w, 1}, {&c->b, at->b, 1},
-                {&c->mean, at->mean, 1}, {&c->variance, at->variance, 1}};
+  } arrays[] = {{&c->g, at->g, 0}, {&c->x, at->x, 0},       {&c->out, at->out, 0},          {&c->w, at->w, 1},
+                {&c->b, at->b, 1}, {&c->mean, at->mean, 1}, {&c->variance, at->variance, 1}};
   const rm_norm_sets *const sets = c->sets;
   if (c->format < 0 || c->format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, FORMAT);
   if (!sets) return RM_STATUS(RM_ERR_NULL, SETS);
@@ -94,7 +110,8 @@ static rm_status check_statistics(rm_norm_problem *f, const rm_norm_call *c) {
     for (int k = 0; k < 4; k++) {
       set_grid g;
       const rm_grid out = {found[i], 1, bytes, one}, from = grid_of(&g, f, others[k]);
-      if (found[i] && others[k]->base && rm_spans_meet(&out, 1, &from, size)) return RM_STATUS(RM_ERR_OVERLAP, STATISTICS_MEAN + i);
+      if (found[i] && others[k]->base && rm_spans_meet(&out, 1, &from, size))
+        return RM_STATUS(RM_ERR_OVERLAP, STATISTICS_MEAN + i);
     }
   const uintptr_t a = (uintptr_t)found[0], b = (uintptr_t)found[1], length = (uintptr_t)bytes[0];
   if (a && b && a < b + length && b < a + length) return RM_STATUS(RM_ERR_OVERLAP, STATISTICS_ROOT);
@@ -105,13 +122,15 @@ static rm_status check_statistics(rm_norm_problem *f, const rm_norm_call *c) {
 /* Each column of a set (inner) has a weight of its own, or each block, or each set. */
 static rm_status check_weight_gradient(rm_norm_problem *f) {
   const rm_set_view *const dw = &f->y;
-  const int by_columns = dw->inner && !dw->outer && !dw->set[1] && !dw->set[0] && f->outer == 1, by_channels = !dw->inner && dw->set[1] && !dw->set[0];
+  const int by_columns = dw->inner && !dw->outer && !dw->set[1] && !dw->set[0] && f->outer == 1,
+            by_channels = !dw->inner && dw->set[1] && !dw->set[0];
   const int size = rm_size_of(f->format);
   if (!by_columns && !by_channels) return RM_STATUS(RM_ERR_RANGE, WEIGHT_DW + 1);
   set_grid o, x, g;
   const rm_grid from_x = grid_of(&x, f, &f->x), from_g = grid_of(&g, f, &f->g), out = grid_of(&o, f, dw);
   if (by_columns) o.sizes[0] = 1;
-  if (rm_spans_meet(&out, size, &from_x, size) || rm_spans_meet(&out, size, &from_g, size)) return RM_STATUS(RM_ERR_OVERLAP, WEIGHT_DW);
+  if (rm_spans_meet(&out, size, &from_x, size) || rm_spans_meet(&out, size, &from_g, size))
+    return RM_STATUS(RM_ERR_OVERLAP, WEIGHT_DW);
   if (by_channels && f->inner == 1 && !dw->outer) join_blocks(f);
   return RM_OK;
 }
@@ -122,9 +141,19 @@ rm_status rm_norm_check(rm_norm_problem *problem, const rm_norm_call *c) {
   problem->sets[0] = 0;
   rm_status status = check(c, at);
   if (status || is_empty(sets)) return status;
-  rm_norm_problem f = {.format = c->format, .centered = sets->centered != 0, .sets = {sets->sets[0], sets->sets[1]}, .outer = sets->outer, .inner = sets->inner,
-                       .x = view_of(&c->x), .w = view_of(&c->w), .b = view_of(&c->b), .y = view_of(&c->out), .g = view_of(&c->g),
-                       .mean = view_of(&c->mean), .variance = view_of(&c->variance), .eps = c->eps};
+  rm_norm_problem f = {.format = c->format,
+                       .centered = sets->centered != 0,
+                       .sets = {sets->sets[0], sets->sets[1]},
+                       .outer = sets->outer,
+                       .inner = sets->inner,
+                       .x = view_of(&c->x),
+                       .w = view_of(&c->w),
+                       .b = view_of(&c->b),
+                       .y = view_of(&c->out),
+                       .g = view_of(&c->g),
+                       .mean = view_of(&c->mean),
+                       .variance = view_of(&c->variance),
+                       .eps = c->eps};
   if (c->function == RM_NORM_WEIGHT_GRADIENT) {
     status = check_weight_gradient(&f);
     f.w = f.y;

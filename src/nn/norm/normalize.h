@@ -29,9 +29,11 @@ typedef struct {
 RM_FN int64_t rm_norm_length(const rm_norm_problem *f) { return f->outer * f->inner; }
 RM_HOST_EXTERN double rm_norm_given(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1);
 /* The elements of a set, blocks one after the other, then `pad`. */
-RM_HOST_EXTERN void rm_norm_load(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double pad, const rm_row_state *state, double *to);
+RM_HOST_EXTERN void rm_norm_load(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double pad,
+                                 const rm_row_state *state, double *to);
 /* Returns 0 where the statistics are not known well enough. x is padded by 0, and remains so. */
-RM_HOST_EXTERN int rm_norm_approximate(const rm_norm_problem *f, int64_t set0, int64_t set1, double *x, const rm_row_state *state, rm_norm_statistics *s);
+RM_HOST_EXTERN int rm_norm_approximate(const rm_norm_problem *f, int64_t set0, int64_t set1, double *x,
+                                       const rm_row_state *state, rm_norm_statistics *s);
 
 /* The kind of a set: ordinary; all deviations are 0, but variance + eps is not; or it has no definite mean or root. */
 enum { RM_SET_ORDINARY, RM_SET_CONSTANT, RM_SET_INVALID };
@@ -49,7 +51,7 @@ typedef struct {
   int format;
   rm_norm_problem f;
   rm_norm_statistics *statistics; /* of each set; rel < 0: not known */
-  signed char *kind;              /* RM_SET_ of each set */
+  signed char *kind; /* RM_SET_ of each set */
 } rm_norm_weights;
 
 /* The gradient with respect to each w that f->w views, stored where f->y says. Returns RM_ERR_MEMORY, or the status of the rows. */

@@ -28,16 +28,20 @@
 #include "formula.inc"
 #undef RM_NUM
 
-RM_STATIC char *set_of(const rm_set_view *p, int64_t set0, int64_t set1) { return p->base + set0 * p->set[0] + set1 * p->set[1]; }
+RM_STATIC char *set_of(const rm_set_view *p, int64_t set0, int64_t set1) {
+  return p->base + set0 * p->set[0] + set1 * p->set[1];
+}
 
 RM_HOST_EXTERN double rm_norm_given(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1) {
   return rm_read_element(set_of(p, set0, set1), f->format);
 }
 
-RM_HOST_EXTERN void rm_norm_load(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double pad, const rm_row_state *state, double *to) {
+RM_HOST_EXTERN void rm_norm_load(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double pad,
+                                 const rm_row_state *state, double *to) {
   const int64_t n = rm_norm_length(f);
   const char *from = set_of(p, set0, set1);
-  for (int64_t k = 0; k < f->outer; k++) RM_ROW(state, load)(f->inner, from + k * p->outer, p->inner, f->format, pad, to + k * f->inner);
+  for (int64_t k = 0; k < f->outer; k++)
+    RM_ROW(state, load)(f->inner, from + k * p->outer, p->inner, f->format, pad, to + k * f->inner);
   for (int64_t i = n; i % RM_ROW_PAD; i++) to[i] = pad;
 }
 
@@ -45,7 +49,8 @@ RM_STATIC void pad_by(int64_t n, double pad, double *x) {
   for (int64_t i = n; i % RM_ROW_PAD; i++) x[i] = pad;
 }
 
-RM_HOST_EXTERN int rm_norm_approximate(const rm_norm_problem *f, int64_t set0, int64_t set1, double *x, const rm_row_state *state, rm_norm_statistics *t) {
+RM_HOST_EXTERN int rm_norm_approximate(const rm_norm_problem *f, int64_t set0, int64_t set1, double *x,
+                                       const rm_row_state *state, rm_norm_statistics *t) {
   const int64_t length = rm_norm_length(f);
   const double n = (double)length;
   double s, q, off;
@@ -108,7 +113,8 @@ RM_HOST_EXTERN int rm_norm_classify(const rm_norm_problem *f, int64_t set0, int6
     return rm_dd_ball_sign(&t) == 1 ? RM_SET_ORDINARY : RM_SET_INVALID;
   }
   if (any_bad(n, x)) return RM_SET_INVALID;
-  if ((f->centered && all_equal(n, x)) || (!f->centered && x[0] == 0.0 && all_equal(n, x))) return f->eps > 0.0 ? RM_SET_CONSTANT : RM_SET_INVALID;
+  if ((f->centered && all_equal(n, x)) || (!f->centered && x[0] == 0.0 && all_equal(n, x)))
+    return f->eps > 0.0 ? RM_SET_CONSTANT : RM_SET_INVALID;
   return RM_SET_ORDINARY;
 }
 
@@ -164,8 +170,9 @@ RM_STATIC uint64_t accurate_result(const rm_norm_problem *f, rm_norm_row *r, int
   }
   if (kind == RM_SET_CONSTANT) {
     state->tiers.fast++;
-    return rm_is_finite(w) ? (rm_is_finite(b) ? exact_bits(b, f->format, flags) : rm_norm_special(0.0, 1.0, b, f->format, flags))
-                        : rm_norm_special(0.0, w, b, f->format, flags);
+    return rm_is_finite(w)
+               ? (rm_is_finite(b) ? exact_bits(b, f->format, flags) : rm_norm_special(0.0, 1.0, b, f->format, flags))
+               : rm_norm_special(0.0, w, b, f->format, flags);
   }
   if (!finite) return rm_norm_special(rm_is_finite(x) ? sign_of_deviation(r, i) : x, w, b, f->format, flags);
   return rm_decide(normalized_dd_ball, normalized_ball, r, i, f->format, state);
@@ -180,8 +187,8 @@ RM_HOST_EXTERN void rm_norm_row_begin(const rm_norm_problem *f, int64_t set0, in
 }
 
 /* One number for each element of a set: the given ones, or a constant. */
-RM_STATIC void load_factor(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double otherwise, const rm_row_state *state,
-                        double *to) {
+RM_STATIC void load_factor(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double otherwise,
+                           const rm_row_state *state, double *to) {
   const int64_t n = rm_norm_length(f);
   if (p->base) {
     rm_norm_load(f, p, set0, set1, 0.0, state, to);
@@ -190,7 +197,8 @@ RM_STATIC void load_factor(const rm_norm_problem *f, const rm_set_view *p, int64
   for (int64_t i = 0; i < n || i % RM_ROW_PAD; i++) to[i] = otherwise;
 }
 
-RM_STATIC void rm_norm_factors(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_row_state *state, double *w, double *b) {
+RM_STATIC void rm_norm_factors(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_row_state *state, double *w,
+                               double *b) {
   const int moves = f->w.base && (f->w.set[0] || f->w.set[1]);
   const int moves_b = f->b.base && (f->b.set[0] || f->b.set[1]);
   if (state->loaded && !moves && !moves_b) return;
@@ -214,8 +222,9 @@ RM_STATIC void spread_blocks(const rm_norm_problem *f, int64_t set0, int64_t set
 
 /* Stores the results that the bounds in *s decide, where `known`, from elements u, v, w, b; the indices of others go to state->undecided. Returns
  * their number. */
-RM_STATIC int64_t round_blocks(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_row_operation op, rm_row_store *s, int known,
-                              const double *u, const double *v, const double *w, const double *b, rm_row_state *state) {
+RM_STATIC int64_t round_blocks(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_row_operation op, rm_row_store *s,
+                               int known, const double *u, const double *v, const double *w, const double *b,
+                               rm_row_state *state) {
   int64_t count = 0;
   if (!known) {
     for (int64_t i = 0; i < rm_norm_length(f); i++) state->undecided[i] = i;
@@ -236,14 +245,13 @@ RM_STATIC int64_t round_blocks(const rm_norm_problem *f, int64_t set0, int64_t s
 #if !RM_DEVICE
 /* Stores a rounded statistic, which is `value` within `err`, or, where these do not decide, by the accurate phase. Ties: n times the mean is an integer
  * in units of the smallest number, and the root y has y^2 (n^2 v) = n^2, integers of fewer bits than those of a result above. */
-static void store_statistic(const rm_norm_row *r, int kind, double value, double err, rm_dd_ball_value_fn *dd_ball, rm_ball_value_fn *ball, char *to,
-                            rm_row_state *state) {
+static void store_statistic(const rm_norm_row *r, int kind, double value, double err, rm_dd_ball_value_fn *dd_ball,
+                            rm_ball_value_fn *ball, char *to, rm_row_state *state) {
   const int format = r->norm->format;
   uint64_t bits;
   rm_dd_ball v;
   rm_dd_ball_finish(&v, value, 0.0, 1, err);
-  if (kind == RM_SET_INVALID)
-    bits = rm_nan_bits(format);
+  if (kind == RM_SET_INVALID) bits = rm_nan_bits(format);
   else if (!rm_dd_ball_round(&v, format, RM_NEAREST, &state->flags, &bits))
     bits = rm_decide(dd_ball, ball, (void *)(uintptr_t)r, 0, format, state);
   rm_write_bits(to, bits, format);
@@ -256,9 +264,11 @@ static void store_statistics(const rm_norm_problem *f, rm_norm_row *r, const rm_
   const int kind = t ? RM_SET_ORDINARY : rm_norm_classify(f, r->set0, r->set1, r->n, r->x);
   const double unknown = rm_dd_ball_infinity();
   if (f->found_mean)
-    store_statistic(r, kind, t ? t->c : 0.0, t ? t->c_err : unknown, mean_of_set_dd_ball, mean_of_set_ball, f->found_mean + at, state);
+    store_statistic(r, kind, t ? t->c : 0.0, t ? t->c_err : unknown, mean_of_set_dd_ball, mean_of_set_ball,
+                    f->found_mean + at, state);
   if (f->found_root)
-    store_statistic(r, kind, t ? t->a : 0.0, t ? t->a * t->rel : unknown, root_of_set_dd_ball, root_of_set_ball, f->found_root + at, state);
+    store_statistic(r, kind, t ? t->a : 0.0, t ? t->a * t->rel : unknown, root_of_set_dd_ball, root_of_set_ball,
+                    f->found_root + at, state);
 }
 #endif
 
@@ -325,7 +335,8 @@ RM_STATIC uint64_t accurate_gradient(const rm_norm_problem *f, rm_norm_row *r, i
   if (!r->checked) r->checked = check_gradient(r, kind);
   if (r->checked != FINITE && f->variance.base && kind != RM_SET_INVALID) { /* elements do not affect each other */
     const double h = r->g[i] * r->w[i];
-    if (!rm_is_finite(r->g[i]) || !rm_is_finite(r->w[i])) return rm_norm_special(h, 1.0, !rm_is_nan(h) ? 0.0 : h, f->format, &state->flags);
+    if (!rm_is_finite(r->g[i]) || !rm_is_finite(r->w[i]))
+      return rm_norm_special(h, 1.0, !rm_is_nan(h) ? 0.0 : h, f->format, &state->flags);
   } else if (r->checked != FINITE) { /* the sums of the gradient contain every element */
     if (r->checked == NOT_FINITE) state->flags |= RM_FLAG_INVALID;
     return rm_nan_bits(f->format);
@@ -337,7 +348,8 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
   const rm_norm_problem *f = (const rm_norm_problem *)operation;
   const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1], n = rm_norm_length(f);
   if (f->format == RM_F64 && rm_row_defer(state)) return;
-  double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *g = rm_row_buffer(state, 2), *h = rm_row_buffer(state, 3);
+  double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *g = rm_row_buffer(state, 2),
+         *h = rm_row_buffer(state, 3);
   rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
   rm_norm_load(f, &f->g, set0, set1, 0.0, state, g);
   rm_norm_factors(f, set0, set1, state, w, NULL);
@@ -351,8 +363,12 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
     if (f->variance.base) sums[0] = sums[1] = sums[2] = 0.0;
     const double root = __builtin_sqrt(sums[1]), first = f->centered ? sums[0] : 0.0;
     s.a = t.a, s.c = first / count, s.d = t.c, s.b0 = sums[2] / (count * t.v);
-    const double c1_err = f->centered ? RM_ROW_MOMENT_ERR * root / __builtin_sqrt(count) + 0x1p-51 * __builtin_fabs(s.c) : 0.0;
-    const double b0_err = 1.01 * (RM_ROW_MOMENT_ERR * root * t.spread + t.c_err * (__builtin_fabs(first) + RM_ROW_MOMENT_ERR * root * __builtin_sqrt(count))) / (count * t.v) +
+    const double c1_err =
+        f->centered ? RM_ROW_MOMENT_ERR * root / __builtin_sqrt(count) + 0x1p-51 * __builtin_fabs(s.c) : 0.0;
+    const double b0_err = 1.01 *
+                              (RM_ROW_MOMENT_ERR * root * t.spread +
+                               t.c_err * (__builtin_fabs(first) + RM_ROW_MOMENT_ERR * root * __builtin_sqrt(count))) /
+                              (count * t.v) +
                           __builtin_fabs(s.b0) * (2.1 * t.rel + 0x1p-50);
     const double own = t.rel + 0x1p-50;
     s.rel = 1.01 * t.a * own;

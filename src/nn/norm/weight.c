@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
   rm_norm_weights w;
   share *shares;
-  int count;         /* of shares */
+  int count; /* of shares */
   atomic_int *taken; /* more than count if the number of threads was raised meanwhile: then no sum is known */
 } sums;
 
@@ -100,7 +100,10 @@ static rm_status by_columns(sums *s) {
 
 rm_status rm_norm_backward_weights(const rm_norm_problem *f) {
   const size_t sets = (size_t)(f->sets[0] * f->sets[1]);
-  sums s = {{f->format, *f, calloc(sets + 1, sizeof(rm_norm_statistics)), calloc(sets + 1, 1)}, NULL, rm_threads_for(INT64_MAX), NULL};
+  sums s = {{f->format, *f, calloc(sets + 1, sizeof(rm_norm_statistics)), calloc(sets + 1, 1)},
+            NULL,
+            rm_threads_for(INT64_MAX),
+            NULL};
   rm_status status = RM_ERR_MEMORY;
   if (s.w.statistics && s.w.kind) {
     if (f->w.inner) {

@@ -51,7 +51,8 @@ static uint32_t residues_of(const rm_ball *q) {
 
 static int by_residues(const void *a, const void *b) {
   const weight_set *x = (const weight_set *)a, *y = (const weight_set *)b;
-  return x->residues != y->residues ? (x->residues > y->residues) - (x->residues < y->residues) : (x->set > y->set) - (x->set < y->set);
+  return x->residues != y->residues ? (x->residues > y->residues) - (x->residues < y->residues)
+                                    : (x->set > y->set) - (x->set < y->set);
 }
 
 /* Divides both by their greatest odd divisor. */

@@ -104,7 +104,8 @@ RM_STATIC uint64_t rm_norm_weight_accurate(const rm_norm_weights *s, const rm_we
     state->tiers.double_double++;
     return bits;
   }
-  if (!rm_weight_is_rational(&value, &w, state)) return rm_decide_in_balls(weight_gradient_ball, &w, 0, INT64_MIN, format, state);
+  if (!rm_weight_is_rational(&value, &w, state))
+    return rm_decide_in_balls(weight_gradient_ball, &w, 0, INT64_MIN, format, state);
   state->tiers.accumulator++;
   if (rm_ball_round(&value, format, RM_NEAREST, &state->flags, &bits)) return bits;
   state->failure |= RM_ROW_UNDECIDED;
@@ -114,15 +115,12 @@ RM_STATIC uint64_t rm_norm_weight_accurate(const rm_norm_weights *s, const rm_we
 #endif
 }
 
-RM_STATIC void rm_norm_weight_finish(const rm_norm_weights *s, const rm_weight_range *range, const rm_dd_ball *value, char *out,
-                                    rm_row_state *state) {
+RM_STATIC void rm_norm_weight_finish(const rm_norm_weights *s, const rm_weight_range *range, const rm_dd_ball *value,
+                                     char *out, rm_row_state *state) {
   uint64_t bits;
-  if (rm_dd_ball_round(value, s->f.format, RM_NEAREST, &state->flags, &bits))
-    state->tiers.fast++;
-  else if (rm_row_defer(state))
-    return;
-  else
-    bits = rm_norm_weight_accurate(s, range, state);
+  if (rm_dd_ball_round(value, s->f.format, RM_NEAREST, &state->flags, &bits)) state->tiers.fast++;
+  else if (rm_row_defer(state)) return;
+  else bits = rm_norm_weight_accurate(s, range, state);
   rm_write_bits(out, bits, s->f.format);
 }
 
@@ -162,7 +160,8 @@ RM_STATIC void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_
   const int per_block = f->w.outer != 0;
   const int64_t set1 = per_block ? at / f->outer : at, block = per_block ? at % f->outer : 0;
   const rm_weight_range range = {set1, set1 + 1, block, per_block ? block + 1 : f->outer, 0, f->inner};
-  double *x = rm_row_buffer(state, 0), *g = rm_row_buffer(state, 1), *ones = rm_row_buffer(state, 2), *h = rm_row_buffer(state, 3);
+  double *x = rm_row_buffer(state, 0), *g = rm_row_buffer(state, 1), *ones = rm_row_buffer(state, 2),
+         *h = rm_row_buffer(state, 3);
   if (f->format == RM_F64 && rm_row_defer(state)) return;
   for (int64_t i = 0; !state->loaded && (i < f->inner || i % RM_ROW_PAD); i++) ones[i] = 1.0;
   state->loaded = 1;
@@ -184,7 +183,8 @@ RM_STATIC void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_
       RM_ROW(state, weighted)(f->inner, g, ones, x, t->c, h, sum);
       RM_ROW(state, moments)(f->inner, x, t->c, &sq[0], &sq[1]);
       const double v = t->a * sum[2], root = __builtin_sqrt(sum[1]), n = __builtin_sqrt((double)f->inner);
-      const double err = t->a * (RM_ROW_MOMENT_ERR * root * __builtin_sqrt(sq[1]) + t->c_err * (__builtin_fabs(sum[0]) + RM_ROW_MOMENT_ERR * root * n));
+      const double err = t->a * (RM_ROW_MOMENT_ERR * root * __builtin_sqrt(sq[1]) +
+                                 t->c_err * (__builtin_fabs(sum[0]) + RM_ROW_MOMENT_ERR * root * n));
       rm_dd_ball_finish(&term, v, 0.0, 1, RM_BOUND(1.01 * err + __builtin_fabs(v) * (t->rel + 0x1p-50)));
       rm_dd_ball_add(&total, &total, &term);
     }

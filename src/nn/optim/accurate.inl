@@ -27,7 +27,8 @@
  * where it is nearer to 0 than that. */
 typedef struct {
   rm_ball x, y, x_z, y_z; /* x/z and y/z; all 0 when both are */
-  int64_t separation;     /* F is 0 or at least 2^separation; beyond t = 2^40, where that is not computed, no interval is below 2^separation */
+  int64_t
+      separation; /* F is 0 or at least 2^separation; beyond t = 2^40, where that is not computed, no interval is below 2^separation */
 } step_powers;
 
 RM_STATIC int64_t fraction_bits(double beta) { /* beta is a multiple of 2^-k, k the result */
@@ -47,10 +48,8 @@ RM_COLD void step_powers_of(step_powers *w, const rm_optimizer *o, int n) {
   rm_ball_pow(&w->y, &w->y, (uint64_t)o->t);
   rm_ball_set(&one, first ? o->beta1 : o->beta2, n);
   rm_ball_set(&ratio, first ? o->beta2 : o->beta1, n);
-  if (o->beta1 == o->beta2)
-    rm_ball_set_u64(&ratio, o->beta1 != 0.0, n);
-  else
-    rm_ball_div(&ratio, &ratio, &one);
+  if (o->beta1 == o->beta2) rm_ball_set_u64(&ratio, o->beta1 != 0.0, n);
+  else rm_ball_div(&ratio, &ratio, &one);
   rm_ball_pow(&ratio, &ratio, (uint64_t)o->t);
   rm_ball_set_u64(&one, o->beta1 != 0.0 || o->beta2 != 0.0, n);
   rm_ball_copy(first ? &w->x_z : &w->y_z, &one);
@@ -66,7 +65,8 @@ RM_COLD void add_product(rm_ball *r, const rm_ball *u, const rm_ball *v) {
 }
 
 /* The sign of F; square = s X^2. f and t are room. */
-RM_COLD int sign_of_f(const step_powers *w, const rm_ball *square, const rm_ball *g, const rm_ball *e, rm_ball *f, rm_ball *t) {
+RM_COLD int sign_of_f(const step_powers *w, const rm_ball *square, const rm_ball *g, const rm_ball *e, rm_ball *f,
+                      rm_ball *t) {
   rm_ball c00, ge;
   rm_ball_mul(&ge, g, e);
   rm_ball_mul(&c00, g, g);
@@ -159,7 +159,8 @@ RM_COLD int beside_boundary(const rm_optimizer *o, const rm_ball *r, double p, d
   step_powers_of(&w, o, n);
   const int side = side_of(o, &w, &q, p, m, s);
   if (side == RM_SIGN_UNKNOWN) return 0;
-  rm_ball_store(&hair, side < 0, &one, side != 0, -1200, 0.0, RM_BALL_LIMBS); /* below half of every step between boundaries */
+  rm_ball_store(&hair, side < 0, &one, side != 0, -1200, 0.0,
+                RM_BALL_LIMBS); /* below half of every step between boundaries */
   rm_ball_add(&q, &q, &hair);
   return rm_ball_round(&q, o->format, RM_NEAREST, flags, bits);
 }
@@ -184,7 +185,8 @@ RM_COLD uint64_t decide_in_balls(int which, const rm_optimizer *o, double p, dou
   return rm_nan_bits(o->format);
 }
 
-RM_STATIC uint64_t finite_quantity(int which, const rm_optimizer *o, double p, double g, double m, double v, uint32_t *flags) {
+RM_STATIC uint64_t finite_quantity(int which, const rm_optimizer *o, double p, double g, double m, double v,
+                                   uint32_t *flags) {
   rm_step_numbers_dd_ball c;
   rm_dd_ball r;
   uint64_t bits;

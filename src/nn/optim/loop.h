@@ -58,55 +58,55 @@ RM_FN void rm_step_prefetch(const rm_step_arrays *a) {
 }
 
 /* Elements [begin, end): whole vectors, and a padded one for the rest. */
-#define RM_STEP_LOOP(step)                                                                                                   \
-  RM_FN uint32_t RM_CAT(step, _vector)(const rm_optimizer *o, const rm_step_arrays *a, const int fmt, const int coupled,     \
-                                       const int mode, uint32_t live) {                                                      \
-    rm_step_vectors y;                                                                                                       \
-    const vm64 undecided = RM_CAT(step, _values)(o, a, fmt, coupled, mode, &y);                                                   \
-    return rm_finish_step(o, a, &y, vm64_bits(undecided) & live, fmt);                                                            \
-  }                                                                                                                          \
-  RM_FN uint32_t RM_CAT(step, _loop)(const rm_optimizer *o, int64_t begin, int64_t end, const int fmt, const int coupled,    \
-                                     const int mode) {                                                                       \
-    const int size = rm_size_of(fmt);                                                                                        \
-    uint32_t flags = 0;                                                                                                      \
-    int64_t i = begin;                                                                                                       \
-    for (; i + RM_LANES <= end; i += RM_LANES) {                                                                             \
-      const rm_step_arrays a = {o->p + i * size, o->m ? o->m + i * size : 0, o->v ? o->v + i * size : 0,                     \
-                                o->w ? o->w + i * size : 0, o->g + i * size};                                                \
-      rm_step_prefetch(&a);                                                                                                     \
-      flags |= RM_CAT(step, _vector)(o, &a, fmt, coupled, mode, (1u << RM_LANES) - 1);                                       \
-    }                                                                                                                        \
-    if (i == end) return flags;                                                                                              \
-    char rest[5][8 * RM_LANES] = {{0}};                                                                                      \
-    const rm_step_arrays a = {rest[0], o->m ? rest[1] : 0, o->v ? rest[2] : 0, o->w ? rest[3] : 0, rest[4]};                 \
-    char *to[4] = {o->p, o->m, o->v, o->w};                                                                                  \
-    const size_t bytes = (size_t)(end - i) * (size_t)size;                                                                   \
-    for (int k = 0; k < 4; k++)                                                                                              \
-      if (to[k]) __builtin_memcpy(rest[k], to[k] + i * size, bytes);                                                         \
-    __builtin_memcpy(rest[4], o->g + i * size, bytes);                                                                       \
-    flags |= RM_CAT(step, _vector)(o, &a, fmt, coupled, mode, (1u << (end - i)) - 1);                                        \
-    for (int k = 0; k < 4; k++)                                                                                              \
-      if (to[k]) __builtin_memcpy(to[k] + i * size, rest[k], bytes);                                                         \
-    return flags;                                                                                                            \
+#define RM_STEP_LOOP(step)                                                                                                \
+  RM_FN uint32_t RM_CAT(step, _vector)(const rm_optimizer *o, const rm_step_arrays *a, const int fmt, const int coupled,  \
+                                       const int mode, uint32_t live) {                                                   \
+    rm_step_vectors y;                                                                                                    \
+    const vm64 undecided = RM_CAT(step, _values)(o, a, fmt, coupled, mode, &y);                                           \
+    return rm_finish_step(o, a, &y, vm64_bits(undecided) & live, fmt);                                                    \
+  }                                                                                                                       \
+  RM_FN uint32_t RM_CAT(step, _loop)(const rm_optimizer *o, int64_t begin, int64_t end, const int fmt, const int coupled, \
+                                     const int mode) {                                                                    \
+    const int size = rm_size_of(fmt);                                                                                     \
+    uint32_t flags = 0;                                                                                                   \
+    int64_t i = begin;                                                                                                    \
+    for (; i + RM_LANES <= end; i += RM_LANES) {                                                                          \
+      const rm_step_arrays a = {o->p + i * size, o->m ? o->m + i * size : 0, o->v ? o->v + i * size : 0,                  \
+                                o->w ? o->w + i * size : 0, o->g + i * size};                                             \
+      rm_step_prefetch(&a);                                                                                               \
+      flags |= RM_CAT(step, _vector)(o, &a, fmt, coupled, mode, (1u << RM_LANES) - 1);                                    \
+    }                                                                                                                     \
+    if (i == end) return flags;                                                                                           \
+    char rest[5][8 * RM_LANES] = {{0}};                                                                                   \
+    const rm_step_arrays a = {rest[0], o->m ? rest[1] : 0, o->v ? rest[2] : 0, o->w ? rest[3] : 0, rest[4]};              \
+    char *to[4] = {o->p, o->m, o->v, o->w};                                                                               \
+    const size_t bytes = (size_t)(end - i) * (size_t)size;                                                                \
+    for (int k = 0; k < 4; k++)                                                                                           \
+      if (to[k]) __builtin_memcpy(rest[k], to[k] + i * size, bytes);                                                      \
+    __builtin_memcpy(rest[4], o->g + i * size, bytes);                                                                    \
+    flags |= RM_CAT(step, _vector)(o, &a, fmt, coupled, mode, (1u << (end - i)) - 1);                                     \
+    for (int k = 0; k < 4; k++)                                                                                           \
+      if (to[k]) __builtin_memcpy(to[k] + i * size, rest[k], bytes);                                                      \
+    return flags;                                                                                                         \
   }
 RM_STEP_LOOP(rm_sgd)
 RM_STEP_LOOP(rm_adam)
 
 /* The cases of one step as constants. */
-#define RM_DEFINE_STEPS(fmt, FMT)                                                                                            \
-  static uint32_t rm_sgd_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) {                                          \
-    const int mode = !o->m ? RM_PLAIN : o->nesterov ? RM_NESTEROV : RM_MOMENTUM;                                             \
-    if (mode == RM_PLAIN && o->decay == 0.0) return rm_sgd_loop(o, begin, end, FMT, 0, RM_PLAIN);                            \
-    if (mode == RM_PLAIN) return rm_sgd_loop(o, begin, end, FMT, 1, RM_PLAIN);                                               \
-    if (mode == RM_MOMENTUM && o->decay == 0.0) return rm_sgd_loop(o, begin, end, FMT, 0, RM_MOMENTUM);                      \
-    if (mode == RM_MOMENTUM) return rm_sgd_loop(o, begin, end, FMT, 1, RM_MOMENTUM);                                         \
-    return rm_sgd_loop(o, begin, end, FMT, o->decay != 0.0, RM_NESTEROV);                                                    \
-  }                                                                                                                          \
-  static uint32_t rm_adam_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) {                                         \
-    const int coupled = !o->decoupled && o->decay != 0.0;                                                                    \
-    if (o->w) return rm_adam_loop(o, begin, end, FMT, coupled, 1);                                                           \
-    if (coupled) return rm_adam_loop(o, begin, end, FMT, 1, 0);                                                              \
-    return rm_adam_loop(o, begin, end, FMT, 0, 0);                                                                           \
+#define RM_DEFINE_STEPS(fmt, FMT)                                                                       \
+  static uint32_t rm_sgd_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) {                     \
+    const int mode = !o->m ? RM_PLAIN : o->nesterov ? RM_NESTEROV : RM_MOMENTUM;                        \
+    if (mode == RM_PLAIN && o->decay == 0.0) return rm_sgd_loop(o, begin, end, FMT, 0, RM_PLAIN);       \
+    if (mode == RM_PLAIN) return rm_sgd_loop(o, begin, end, FMT, 1, RM_PLAIN);                          \
+    if (mode == RM_MOMENTUM && o->decay == 0.0) return rm_sgd_loop(o, begin, end, FMT, 0, RM_MOMENTUM); \
+    if (mode == RM_MOMENTUM) return rm_sgd_loop(o, begin, end, FMT, 1, RM_MOMENTUM);                    \
+    return rm_sgd_loop(o, begin, end, FMT, o->decay != 0.0, RM_NESTEROV);                               \
+  }                                                                                                     \
+  static uint32_t rm_adam_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) {                    \
+    const int coupled = !o->decoupled && o->decay != 0.0;                                               \
+    if (o->w) return rm_adam_loop(o, begin, end, FMT, coupled, 1);                                      \
+    if (coupled) return rm_adam_loop(o, begin, end, FMT, 1, 0);                                         \
+    return rm_adam_loop(o, begin, end, FMT, 0, 0);                                                      \
   }
 RM_DEFINE_STEPS(f16, RM_F16)
 RM_DEFINE_STEPS(bf16, RM_BF16)

@@ -159,7 +159,8 @@ RM_FN vm64 rm_sgd_values(const rm_optimizer *o, const rm_step_arrays *a, const i
   }
   const vf64 rate = vf64_set1(o->lr);
   const rm_vpair step = rm_vtimes(rm_vone(rate), 0, x, mode == RM_NESTEROV || (mode == RM_PLAIN && coupled));
-  undecided = vm64_or(undecided, rm_step_round_linear(rm_vplus(rm_vone(p), rm_vminus(step)), vf64_mad(size, rate, vf64_abs(p)), fmt, &y->p));
+  undecided = vm64_or(
+      undecided, rm_step_round_linear(rm_vplus(rm_vone(p), rm_vminus(step)), vf64_mad(size, rate, vf64_abs(p)), fmt, &y->p));
   return undecided;
 }
 
@@ -196,7 +197,8 @@ RM_FN vm64 rm_adam_values(const rm_optimizer *o, const rm_step_arrays *a, const 
   const int long_square = coupled || fmt == RM_F64; /* 48 bits of a binary32 number's square fit */
   rm_vpair square = rm_vone(vf64_mul(d.hi, d.hi));
   if (long_square) square = rm_vtimes(d, coupled, d, coupled);
-  undecided = vm64_or(undecided, rm_step_average(o->beta2, v, c->keep2, square, long_square, vf64_mul(size, size), fmt, &y->v));
+  undecided =
+      vm64_or(undecided, rm_step_average(o->beta2, v, c->keep2, square, long_square, vf64_mul(size, size), fmt, &y->v));
   y->w = y->v;
   if (largest) {
     const vf64 w = rm_load_elements(a->w, fmt);
@@ -206,8 +208,8 @@ RM_FN vm64 rm_adam_values(const rm_optimizer *o, const rm_step_arrays *a, const 
   const vf64 s = largest ? y->w : y->v;
   undecided = vm64_or(undecided, vf64_lt(s, vf64_set1(0.0)));
   if (fmt == RM_F64) {
-    undecided = vm64_or(undecided,
-                   vm64_or(vm64_or(rm_step_outside(p), rm_step_outside(g)), vm64_or(rm_step_outside(m), rm_step_outside(v))));
+    undecided = vm64_or(
+        undecided, vm64_or(vm64_or(rm_step_outside(p), rm_step_outside(g)), vm64_or(rm_step_outside(m), rm_step_outside(v))));
     undecided = vm64_or(undecided, vm64_or(rm_step_outside(y->m), rm_step_outside(s)));
   }
   undecided = vm64_or(undecided, rm_step_quotient(c, p, y->m, s, fmt, &y->p));

@@ -21,7 +21,8 @@ RM_FN int64_t rm_pool_separation(const rm_pool_window *w) {
   int64_t bits = 0;
   for (int i = 0; i < 3; i++) {
     const int64_t n = w->end[i] - w->first[i], limit = INT64_C(1) << 20;
-    const int64_t k = f->windows.adaptive ? rm_pool_ceil_div(f->windows.in[i], rm_pool_max(f->windows.out[i], 1)) + 1 : f->windows.kernel[i];
+    const int64_t k = f->windows.adaptive ? rm_pool_ceil_div(f->windows.in[i], rm_pool_max(f->windows.out[i], 1)) + 1
+                                          : f->windows.kernel[i];
     const int64_t by_length = (k < limit ? k : limit) * 8 / 5 + 1, by_number = 63 * (n < limit ? n : limit);
     bits += by_length < by_number ? by_length : by_number;
   }
@@ -37,13 +38,12 @@ RM_STATIC uint64_t rm_pool_exactly(const rm_pool_window *w, int64_t divisor, int
     for (int64_t b = w->first[1]; b < w->end[1]; b++)
       for (int64_t c = w->first[2]; c < w->end[2]; c++) {
         const uint64_t bits = rm_read_bits(rm_pool_element(f, w->plane, a, b, c), f->format);
-        if (rm_is_signalling(bits, f->format))
-          acc.classes |= RM_ACC_SNAN;
-        else
-          rm_superacc_add(&acc, rm_to_double(bits, f->format));
+        if (rm_is_signalling(bits, f->format)) acc.classes |= RM_ACC_SNAN;
+        else rm_superacc_add(&acc, rm_to_double(bits, f->format));
       }
   if (!acc.classes && !uniform)
-    return rm_decide_separated(rm_pool_quotients_dd_ball, rm_pool_quotients_ball, (void *)(uintptr_t)w, 0, rm_pool_separation(w), f->format, state);
+    return rm_decide_separated(rm_pool_quotients_dd_ball, rm_pool_quotients_ball, (void *)(uintptr_t)w, 0,
+                               rm_pool_separation(w), f->format, state);
   state->tiers.accumulator++;
   if (acc.classes) return rm_superacc_round_classes(acc.classes, f->format, &state->flags);
   const rm_sum_function function = {(uint64_t)divisor, 0, 0};

@@ -42,8 +42,7 @@ static void max_row(const void *operation, int64_t row, rm_row_state *state) {
       state->k->load(w->sources, rm_pool_element(f, p.plane, i, j, 0), f->sx[4], format, 0.0, none ? best : x);
       if (none)
         for (int64_t k = 0; k < w->sources; k++) at[k] = id;
-      else
-        state->k->pooling->max(w->sources, x, id, best, at);
+      else state->k->pooling->max(w->sources, x, id, best, at);
       none = 0;
     }
   char *y = f->y + offset_of(&p, f->sy), *index = f->index ? f->index + offset_of(&p, f->si) : NULL;
@@ -78,7 +77,8 @@ static void average_row(const void *operation, int64_t row, rm_row_state *state)
   const position p = position_of(f, row);
   const rm_pool_axis *d = &f->axis[0], *h = &f->axis[1], *w = &f->axis[2];
   const int format = f->format;
-  double *x = rm_row_buffer(state, 0), *sum = rm_row_buffer(state, 1), *low = rm_row_buffer(state, 2), *size = rm_row_buffer(state, 3);
+  double *x = rm_row_buffer(state, 0), *sum = rm_row_buffer(state, 1), *low = rm_row_buffer(state, 2),
+         *size = rm_row_buffer(state, 3);
   rm_pool_window t = {f, p.plane, {d->first[p.r[0]], h->first[p.r[1]], 0}, {0, 0, 0}};
   t.end[0] = t.first[0] + d->count[p.r[0]], t.end[1] = t.first[1] + h->count[p.r[1]];
   const int64_t rows = (t.end[0] - t.first[0]) * (t.end[1] - t.first[1]);
@@ -88,18 +88,20 @@ static void average_row(const void *operation, int64_t row, rm_row_state *state)
       state->k->load(w->sources, rm_pool_element(f, p.plane, i, j, 0), f->sx[4], format, 0.0, none ? sum : x);
       if (none)
         for (int64_t k = 0; k < w->sources; k++) low[k] = size[k] = 0.0;
-      else
-        state->k->pooling->add(w->sources, x, sum, low, size);
+      else state->k->pooling->add(w->sources, x, sum, low, size);
       none = 0;
     }
-  const int64_t part = f->backward ? (rows ? d->divisor[t.first[0]] * h->divisor[t.first[1]] : 1) : d->divisor[p.r[0]] * h->divisor[p.r[1]];
+  const int64_t part =
+      f->backward ? (rows ? d->divisor[t.first[0]] * h->divisor[t.first[1]] : 1) : d->divisor[p.r[0]] * h->divisor[p.r[1]];
   const int uniform_rows = !f->backward || f->divisor || (d->same[p.r[0]] && h->same[p.r[1]]);
   char *y = f->y + offset_of(&p, f->sy);
   for (int64_t r = 0; r < w->results; r++) {
     uint64_t bits = 0;
     t.first[2] = w->first[r], t.end[2] = none ? t.first[2] : t.first[2] + w->count[r];
     const int empty = t.end[2] == t.first[2], uniform = uniform_rows && (!f->backward || f->divisor || w->same[r]);
-    const int64_t divisor = f->divisor ? f->divisor : empty && f->backward ? 1 : part * w->divisor[f->backward ? t.first[2] : r];
+    const int64_t divisor = f->divisor             ? f->divisor
+                            : empty && f->backward ? 1
+                                                   : part * w->divisor[f->backward ? t.first[2] : r];
     if (divisor == 0) { /* of an empty window: 0/0 */
       bits = rm_nan_bits(format);
       state->flags |= RM_FLAG_INVALID;
@@ -130,12 +132,13 @@ static rm_status run(const rm_pool_call *call) {
   return status;
 }
 
-rm_status rm_max_pool(int format, const rm_pool *pool, const void *x, const ptrdiff_t *strides_x, void *y, const ptrdiff_t *strides_y,
-                      int64_t *index, const ptrdiff_t *strides_index) {
-  return run(&(rm_pool_call){.format = format, .pool = pool, .x = x, .y = y, .index = index, .sx = strides_x, .sy = strides_y, .si = strides_index});
+rm_status rm_max_pool(int format, const rm_pool *pool, const void *x, const ptrdiff_t *strides_x, void *y,
+                      const ptrdiff_t *strides_y, int64_t *index, const ptrdiff_t *strides_index) {
+  return run(&(rm_pool_call){
+      .format = format, .pool = pool, .x = x, .y = y, .index = index, .sx = strides_x, .sy = strides_y, .si = strides_index});
 }
-rm_status rm_avg_pool(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *x, const ptrdiff_t *strides_x,
-                      void *y, const ptrdiff_t *strides_y) {
+rm_status rm_avg_pool(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *x,
+                      const ptrdiff_t *strides_x, void *y, const ptrdiff_t *strides_y) {
   return run(&(rm_pool_call){format, 1, 0, include_pad, divisor, pool, x, y, NULL, strides_x, strides_y, NULL});
 }
 rm_status rm_avg_pool_backward(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *g,

@@ -51,10 +51,20 @@ rm_status rm_pool_check(rm_pool_problem *problem, const rm_pool_call *c) {
   if ((backward ? n_in : n_out) == 0) return RM_OK;
   if ((backward ? n_out : n_in) && !c->x) return RM_STATUS(RM_ERR_NULL, at_x);
   if (!c->y) return RM_STATUS(RM_ERR_NULL, at_y);
-  const int64_t source[5] = {p.batch, p.channels, backward ? p.out[0] : p.in[0], backward ? p.out[1] : p.in[1], backward ? p.out[2] : p.in[2]};
-  const int64_t result[5] = {p.batch, p.channels, backward ? p.in[0] : p.out[0], backward ? p.in[1] : p.out[1], backward ? p.in[2] : p.out[2]};
-  rm_pool_problem f = {.format = format, .backward = backward, .include_pad = c->include_pad, .divisor = c->divisor, .windows = p,
-                       .images = p.batch, .channels = p.channels, .x = c->x, .y = c->y, .index = (char *)c->index};
+  const int64_t source[5] = {p.batch, p.channels, backward ? p.out[0] : p.in[0], backward ? p.out[1] : p.in[1],
+                             backward ? p.out[2] : p.in[2]};
+  const int64_t result[5] = {p.batch, p.channels, backward ? p.in[0] : p.out[0], backward ? p.in[1] : p.out[1],
+                             backward ? p.in[2] : p.out[2]};
+  rm_pool_problem f = {.format = format,
+                       .backward = backward,
+                       .include_pad = c->include_pad,
+                       .divisor = c->divisor,
+                       .windows = p,
+                       .images = p.batch,
+                       .channels = p.channels,
+                       .x = c->x,
+                       .y = c->y,
+                       .index = (char *)c->index};
   for (int k = 0; k < 3; k++) {
     f.axis[k].sources = source[2 + k], f.axis[k].results = result[2 + k];
     f.axis[k].step = backward || p.adaptive ? 1 : p.dilation[k];
@@ -67,7 +77,8 @@ rm_status rm_pool_check(rm_pool_problem *problem, const rm_pool_call *c) {
   const int has_source = (backward ? n_out : n_in) != 0;
   if (rm_grid_may_overlap_itself(&gy, size) || (has_source && rm_spans_meet(&gy, size, &gx, size)))
     return RM_STATUS(RM_ERR_OVERLAP, at_y);
-  if (c->index && (rm_grid_may_overlap_itself(&gi, 8) || (has_source && rm_spans_meet(&gi, 8, &gx, size)) || rm_spans_meet(&gi, 8, &gy, size)))
+  if (c->index && (rm_grid_may_overlap_itself(&gi, 8) || (has_source && rm_spans_meet(&gi, 8, &gx, size)) ||
+                   rm_spans_meet(&gi, 8, &gy, size)))
     return RM_STATUS(RM_ERR_OVERLAP, at_index);
   *problem = f;
   return RM_OK;

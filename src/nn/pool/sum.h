@@ -35,7 +35,8 @@ RM_FN int rm_pool_quotient(double sum, double low, double err, int64_t divisor, 
       return 1;
     }
     if ((divisor & (divisor - 1)) || size < 0x1p-900) return 0;
-    const double h = sum / by, l = low / by, e = RM_BOUND(err / by) + __builtin_fabs(l) * 0x1p-52, down = h + (l - e), up = h + (l + e);
+    const double h = sum / by, l = low / by, e = RM_BOUND(err / by) + __builtin_fabs(l) * 0x1p-52, down = h + (l - e),
+                 up = h + (l + e);
     *bits = rm_bits64(down);
     return *bits == rm_bits64(up);
   }
@@ -65,7 +66,8 @@ RM_FN int rm_pool_quotient(double sum, double low, double err, int64_t divisor, 
 }
 
 /* The average of a window of `terms` elements; 0 where this does not decide. */
-RM_FN int rm_pool_decide(const rm_pool_total *t, int64_t terms, int64_t divisor, int format, uint64_t *bits, rm_row_state *state) {
+RM_FN int rm_pool_decide(const rm_pool_total *t, int64_t terms, int64_t divisor, int format, uint64_t *bits,
+                         rm_row_state *state) {
   const double err = t->size == 0.0 ? 0.0 : t->size * ((double)(terms + 2) * 0x1.2p-52) + 0x1p-1073;
   if (rm_pool_quotient(t->sum, t->low, err, divisor, format, bits)) {
     state->tiers.fast++;
@@ -74,7 +76,8 @@ RM_FN int rm_pool_decide(const rm_pool_total *t, int64_t terms, int64_t divisor,
   const rm_sum_function function = {(uint64_t)divisor, 0, 0};
   double lo;
   const double hi = rm_two_sum(t->sum, t->low, &lo);
-  if (!(rm_is_finite(err) && rm_is_finite(hi) && rm_function_decide(&function, hi, lo, err, format, bits, &state->flags))) return 0;
+  if (!(rm_is_finite(err) && rm_is_finite(hi) && rm_function_decide(&function, hi, lo, err, format, bits, &state->flags)))
+    return 0;
   state->tiers.double_double++;
   return 1;
 }

@@ -29,10 +29,12 @@ typedef void rm_ball_value_fn(rm_ball *value, void *row, int64_t i, int limbs);
 #endif
 
 /* These return the rounded value as bits of the format, NaN where it is undecided, and count the phase. A device may defer the row (rm_row_defer). */
-RM_DECIDE uint64_t rm_decide(rm_dd_ball_value_fn *dd_ball, rm_ball_value_fn *ball, void *row, int64_t i, int format, rm_row_state *state);
-RM_DECIDE uint64_t rm_decide_separated(rm_dd_ball_value_fn *dd_ball, rm_ball_value_fn *ball, void *row, int64_t i, int64_t separation, int format,
-                                       rm_row_state *state);
+RM_DECIDE uint64_t rm_decide(rm_dd_ball_value_fn *dd_ball, rm_ball_value_fn *ball, void *row, int64_t i, int format,
+                             rm_row_state *state);
+RM_DECIDE uint64_t rm_decide_separated(rm_dd_ball_value_fn *dd_ball, rm_ball_value_fn *ball, void *row, int64_t i,
+                                       int64_t separation, int format, rm_row_state *state);
 /* Evaluates in balls alone; INT64_MIN says that no separation is known. */
-RM_DECIDE uint64_t rm_decide_in_balls(rm_ball_value_fn *ball, void *row, int64_t i, int64_t separation, int format, rm_row_state *state);
+RM_DECIDE uint64_t rm_decide_in_balls(rm_ball_value_fn *ball, void *row, int64_t i, int64_t separation, int format,
+                                      rm_row_state *state);
 
 #endif

@@ -64,7 +64,8 @@ struct rm_nn_kernels {
    * anything finite, g and x by numbers that make terms of 0. */
   void (*weighted)(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums);
   /* Adds t = g (x - c) a to sum, and |t| rel + |g| err to bound, element by element. */
-  void (*columns)(int64_t n, const double *g, const double *x, double c, double a, double rel, double err, double *sum, double *bound);
+  void (*columns)(int64_t n, const double *g, const double *x, double c, double a, double rel, double err, double *sum,
+                  double *bound);
   /* Returns how many indices are in undecided. */
   int64_t (*store)(rm_row_operation op, const rm_row_store *s);
 

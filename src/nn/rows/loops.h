@@ -16,7 +16,8 @@ RM_FN void rm_row_load_as(int64_t n, const char *x, ptrdiff_t stride, const int 
   if (!RM_DEVICE && stride == rm_size_of(fmt)) /* a device would need it aligned */
     for (; i + RM_LANES <= n; i += RM_LANES) {
       if (i % RM_ROW_PAD == 0)
-        for (int line = 0; line < RM_ROW_PAD * rm_size_of(fmt); line += RM_ROW_LINE) RM_ROW_PREFETCH(x + i * stride + line + RM_ROW_AHEAD);
+        for (int line = 0; line < RM_ROW_PAD * rm_size_of(fmt); line += RM_ROW_LINE)
+          RM_ROW_PREFETCH(x + i * stride + line + RM_ROW_AHEAD);
       vf64_store(to + i, rm_load_elements(x + i * stride, fmt));
     }
   for (; i < n; i++) to[i] = rm_read_element(x + i * stride, fmt);
@@ -90,7 +91,8 @@ RM_STATIC void rm_row_moments(int64_t n, const double *x, double shift, double *
   *square = rm_row_total(&q);
 }
 
-RM_STATIC void rm_row_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums) {
+RM_STATIC void rm_row_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h,
+                               double *sums) {
   const vf64 m = vf64_set1(shift);
   rm_row_sum s[3];
   for (int j = 0; j < 3; j++) s[j].hi = s[j].lo = vf64_set1(0.0);
@@ -113,8 +115,8 @@ RM_STATIC void rm_row_weighted(int64_t n, const double *g, const double *w, cons
   for (int j = 0; j < 3; j++) sums[j] = rm_row_total(&s[j]);
 }
 
-RM_STATIC void rm_row_columns(int64_t n, const double *g, const double *x, double c, double a, double rel, double err, double *sum,
-                           double *bound) {
+RM_STATIC void rm_row_columns(int64_t n, const double *g, const double *x, double c, double a, double rel, double err,
+                              double *sum, double *bound) {
   const vf64 c0 = vf64_set1(c), a0 = vf64_set1(a), rel0 = vf64_set1(rel), err0 = vf64_set1(err);
   for (int64_t i = 0; i < n; i += RM_LANES) {
     vf64 s = vf64_load(sum + i), b = vf64_load(bound + i);
@@ -140,8 +142,7 @@ RM_FN int64_t rm_row_store_as(const int op, const int fmt, const rm_row_store *s
       if (!(bits >> k & 1)) continue;
       if (fmt != RM_F32 && rm_row_decide(value[k], bound[k], fmt, &result))
         rm_write_bits((char *)s->out + (i + k) * rm_size_of(fmt), result, fmt);
-      else
-        s->undecided[count++] = i + k;
+      else s->undecided[count++] = i + k;
     }
   }
   return count;
@@ -150,12 +151,12 @@ RM_FN int64_t rm_row_store_as(const int op, const int fmt, const rm_row_store *s
 #if RM_DEVICE /* rare cases alone: one function compiles faster than many */
 RM_COLD int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) { return rm_row_store_as(op, s->fmt, s); }
 #else
-#define RM_ROW_FORMATS(op)                                   \
-  case op:                                                   \
-    switch (s->fmt) {                                        \
-      case RM_F16: return rm_row_store_as(op, RM_F16, s);    \
-      case RM_BF16: return rm_row_store_as(op, RM_BF16, s);  \
-      default: return rm_row_store_as(op, RM_F32, s);        \
+#define RM_ROW_FORMATS(op)                                  \
+  case op:                                                  \
+    switch (s->fmt) {                                       \
+      case RM_F16: return rm_row_store_as(op, RM_F16, s);   \
+      case RM_BF16: return rm_row_store_as(op, RM_BF16, s); \
+      default: return rm_row_store_as(op, RM_F32, s);       \
     }
 RM_STATIC int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) {
   switch (op) {

@@ -12,8 +12,11 @@ enum { ELEMENTS_PER_THREAD = 1 << 14 };
 
 static rm_row_state state_of(const struct rm_nn_kernels *kernels, char *memory, size_t pitch, int buffers) {
   double *const work = (double *)memory;
-  return (rm_row_state){
-      .k = kernels, .work = work, .undecided = (int64_t *)(work + pitch * (size_t)(buffers + 1)), .pitch = pitch, .buffers = buffers};
+  return (rm_row_state){.k = kernels,
+                        .work = work,
+                        .undecided = (int64_t *)(work + pitch * (size_t)(buffers + 1)),
+                        .pitch = pitch,
+                        .buffers = buffers};
 }
 
 static void some_rows(int64_t begin, int64_t end, rm_row_fn *f, const void *operation, rm_row_state *state) {

@@ -23,13 +23,13 @@ typedef struct {
   double *work;
   int64_t *undecided;
   size_t pitch; /* numbers from one buffer to the next */
-  int buffers;  /* one more follows, for results that are not stored next to each other */
+  int buffers; /* one more follows, for results that are not stored next to each other */
   rm_tiers tiers;
   uint32_t flags;
   int loaded; /* what is the same for all rows is in its buffers; 0 at first */
   int deferred; /* on a device: the row is left to another kernel */
-  int failure;  /* RM_ROW_ bits: why a result is missing */
-  int limbs;    /* the precision at which balls begin, where results share a sum that costs more than they do: that of the last of them; else 0 */
+  int failure; /* RM_ROW_ bits: why a result is missing */
+  int limbs; /* the precision at which balls begin, where results share a sum that costs more than they do: that of the last of them; else 0 */
 } rm_row_state;
 
 /* RM_ROW(state, f): the function f of kernels.h. On a device it is the one that src/cuda/rows_fast.h or rows_accurate.h defines, whichever the file of the
@@ -84,7 +84,8 @@ RM_FN char *rm_row_out(const rm_row_state *s, const rm_row_array *out, int64_t r
   (void)out, (void)row, (void)size;
   return (char *)rm_row_buffer(s, s->buffers);
 }
-RM_HOST_EXTERN void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format);
+RM_HOST_EXTERN void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n,
+                                  int format);
 RM_FN int rm_row_defer(rm_row_state *s);
 #else
 static inline char *rm_row_out(const rm_row_state *s, const rm_row_array *out, int64_t row, int size) {

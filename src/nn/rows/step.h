@@ -86,7 +86,8 @@ RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *er
       const vm64 below = vf64_lt(v, min), nothing = vf64_lt(v, vf64_set1(-0x1.fffffffffffffp1023));
       t = vf64_mul(vf64_select(nothing, vf64_set1(0.0), vf64_select(below, vf64_set1(0x1p-245), e)), a);
       y = vf64_sub(u, t);
-      *err = vf64_mad(vf64_abs(t), vf64_select(below, vf64_set1(s->slope), vf64_set1(s->rel)), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
+      *err = vf64_mad(vf64_abs(t), vf64_select(below, vf64_set1(s->slope), vf64_set1(s->rel)),
+                      vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
       *err = vf64_select(vf64_le(v, vf64_set1(RM_ROW_EXP_MAX)), *err, vf64_from_bits(vi64_set1(INT64_C(0x7ff) << 52)));
       return y;
     }
@@ -101,14 +102,16 @@ RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *er
       const vf64 w = vf64_load(s->w + i);
       t = vf64_mul(vf64_sub(u, vf64_set1(s->c)), a);
       y = vf64_mad(t, w, vf64_load(s->b + i));
-      *err = vf64_mad(vf64_abs(w), vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_set1(s->err)), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
+      *err = vf64_mad(vf64_abs(w), vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_set1(s->err)),
+                      vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
       return y;
     }
     case RM_ROW_AFFINE_SAME: {
       const vf64 w = vf64_set1(s->w0);
       t = vf64_mul(vf64_sub(u, vf64_set1(s->c)), a);
       y = vf64_mad(t, w, vf64_set1(s->b0));
-      *err = vf64_mad(vf64_abs(w), vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_set1(s->err)), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
+      *err = vf64_mad(vf64_abs(w), vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_set1(s->err)),
+                      vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
       return y;
     }
     case RM_ROW_GIVEN: *err = vf64_load(s->v + i); return u;

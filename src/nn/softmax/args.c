@@ -34,6 +34,7 @@ rm_status rm_softmax_gradient_check(rm_softmax_gradient_problem *p) {
   if (!p->y.base) return RM_STATUS(RM_ERR_NULL, Y);
   if (!p->dx.base) return RM_STATUS(RM_ERR_NULL, DX);
   const int size = rm_size_of(p->format);
-  const int apart = rm_rows_are_apart(p->dx, p->rows, p->n, size, p->g, p->n) && rm_rows_are_apart(p->dx, p->rows, p->n, size, p->y, p->n);
+  const int apart =
+      rm_rows_are_apart(p->dx, p->rows, p->n, size, p->g, p->n) && rm_rows_are_apart(p->dx, p->rows, p->n, size, p->y, p->n);
   return apart ? RM_OK : RM_STATUS(RM_ERR_OVERLAP, DX);
 }

@@ -130,7 +130,8 @@ RM_STATIC void rm_softmax_row(const void *operation, int64_t row, rm_row_state *
       rm_exp_row r;
       rm_exp_row_begin(&r, n, x, m);
       state->limbs = RM_FIRST_LIMBS;
-      for (int64_t j = 0; j < undecided; j++) rm_write_bits(out + s.undecided[j] * size, accurate_result(f, &r, s.undecided[j], state), f->format);
+      for (int64_t j = 0; j < undecided; j++)
+        rm_write_bits(out + s.undecided[j] * size, accurate_result(f, &r, s.undecided[j], state), f->format);
     }
   }
   rm_row_spread(state, 0, &f->y, row, results, f->format);
@@ -147,16 +148,19 @@ RM_STATIC uint64_t special_gradient(const rm_softmax_gradient_problem *f, double
   return rm_nan_bits(f->format);
 }
 
-RM_STATIC uint64_t accurate_gradient(const rm_softmax_gradient_problem *f, rm_gradient_row *r, int64_t i, double sum, rm_row_state *state) {
+RM_STATIC uint64_t accurate_gradient(const rm_softmax_gradient_problem *f, rm_gradient_row *r, int64_t i, double sum,
+                                     rm_row_state *state) {
   const double g = r->g[i], y = r->y[i];
   uint32_t *flags = &state->flags;
   if (!rm_is_finite(sum) || (f->of_log && (!rm_is_finite(g) || rm_is_nan(y)))) return special_gradient(f, g, y, sum, flags);
   if (!f->of_log) return rm_decide(softmax_backward_dd_ball, softmax_backward_ball, r, i, f->format, state);
-  if (y >= RM_EXP_TAIL && y <= -RM_EXP_TAIL) return rm_decide(log_softmax_backward_dd_ball, log_softmax_backward_ball, r, i, f->format, state);
+  if (y >= RM_EXP_TAIL && y <= -RM_EXP_TAIL)
+    return rm_decide(log_softmax_backward_dd_ball, log_softmax_backward_ball, r, i, f->format, state);
   state->tiers.fast++;
   if (r->sign == 2) r->sign = rm_problem_sign(&r->total);
   const int sign = r->sign;
-  if (y > 0.0 && sign) return rm_is_finite(y) ? rm_overflow(sign > 0, f->format, RM_NEAREST, flags) : rm_signed_infinity(sign > 0, f->format);
+  if (y > 0.0 && sign)
+    return rm_is_finite(y) ? rm_overflow(sign > 0, f->format, RM_NEAREST, flags) : rm_signed_infinity(sign > 0, f->format);
   if (y > 0.0 && !rm_is_finite(y)) return rm_invalid(f->format, flags); /* infinity times 0 */
   /* g, or less than half a unit of the least number of any format beside it: a number of the format is no boundary. */
   if (g == 0.0) return y < 0.0 && rm_is_finite(y) ? rm_signed_zero(sign > 0, f->format) : 0;
@@ -188,7 +192,10 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
     s.err = err;
     if (f->of_log) {
       /* e^y and its product are off by 2^-43, the sum relatively by err/sum. Where that is not small, no result is decided. */
-      s.rel = RM_ROW_EXP_ERR + 0x1p-50 + (sum != 0.0 ? 1.01 * err / __builtin_fabs(sum) : err > 0.0 ? rm_dd_ball_infinity() : 0.0);
+      s.rel = RM_ROW_EXP_ERR + 0x1p-50 +
+              (sum != 0.0  ? 1.01 * err / __builtin_fabs(sum)
+               : err > 0.0 ? rm_dd_ball_infinity()
+                           : 0.0);
       /* 2^-245.26, the greatest e^y below RM_ROW_EXP_MIN, times the exact sum is less than 2^-245 (1 + slope) of this one. */
       s.slope = s.rel < 0x1p-20 ? 1.0 - 0x1p-18 : 2.0 + s.rel;
       undecided = RM_ROW(state, store)(RM_ROW_LESS_EXP, &s);
