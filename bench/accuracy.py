@@ -21,7 +21,7 @@ import repmath
 from repmath._dtypes import FORMATS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests/support"))
 
 import definitions  # noqa: E402
 

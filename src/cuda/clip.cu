@@ -102,7 +102,7 @@ extern "C" rm_status rm_cuda_clip_to_norm(int format, int64_t n, void *g, const 
   if (n < 0) return RM_STATUS(RM_ERR_SIZE, 2);
   if (n > 0 && !g) return RM_STATUS(RM_ERR_NULL, 3);
   if (!squares) return RM_STATUS(RM_ERR_NULL, 4);
-  if (!(max_norm >= 0.0 && rm_is_finite(max_norm))) return RM_STATUS(RM_ERR_RANGE, 5);
+  if (!(max_norm >= 0.0 && max_norm <= 0x1.fffffffffffffp1023)) return RM_STATUS(RM_ERR_RANGE, 5);
   if (n == 0) return RM_OK;
   rm_clip c = {};
   c.format = format, c.g = static_cast<char *>(g), c.max_norm = max_norm;

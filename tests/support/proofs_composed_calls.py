@@ -10,7 +10,7 @@ import flint
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from proofs import definitions, graph, kinds, prove, taylor  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULES = ("composed", "computed", "small", "circle")
 KERNELS = [name for name, k in sorted(graph.kernels().items()) if kinds.KINDS[k.kind].module in MODULES]
 BUILDS = {"fma": True, "base": False}

@@ -54,7 +54,7 @@ class Slow:
 @pytest.fixture(scope="session")
 def compiled():
     """Compiles a driver of the headers with some options. It is kept beside the builds: several files of tests use it."""
-    return lambda source, *options: native.driver(oracle.ROOT / "tests" / source, *options)
+    return lambda source, *options: native.driver(oracle.ROOT / "tests/support" / source, *options)
 
 
 @pytest.fixture(scope="session")
