@@ -4,7 +4,7 @@ import elementwise_library
 import mpmath
 import nn_norm_boundaries_calls as boundaries
 import numpy as np
-from nn_normalization_calls import results
+from nn_normalization_calls import NAMES, results
 from statistics_calls import dtype_of
 from wide_oracle import settled
 
@@ -29,7 +29,7 @@ def test_norms_beside_ties(attack):
     libraries = {isa: found.library for isa, found in elementwise_library.libraries().items()}
     checked = 0
     for rng in attack.rounds(60):
-        fmt, norm, part = (str(rng.choice(v)) for v in (boundaries.NAMES, boundaries.NORMS, boundaries.PARTS))
+        fmt, norm, part = (str(rng.choice(v)) for v in (NAMES, boundaries.NORMS, boundaries.PARTS))
         length = int(rng.integers(2, 40))
         shape = [(1, 2, length), (2, 4, length), (1, 2, 7 * length), (3, 2, 1)][rng.integers(4)]
         x, count = numbers(rng, fmt, shape), shape[2] if norm in ("layer", "rms") else shape[1]

@@ -1,5 +1,5 @@
 /* The arithmetics of slow tiers, crlibm/enclosure/dd_ball.h and ball.h, one operation over arrays, for test_ball.py. */
-#include "../src/reduce/total.h"
+#include "../../src/reduce/total.h"
 
 /* Operations, in the order of test_ball.py. */
 enum { ADD, SUB, MUL, DIV, SQRT, POW, EXP, EXPM1, LOG, LOG1P, SCALE, NEG };

@@ -1,7 +1,7 @@
 /* Normal random numbers of arrays of draws, for test_normal_draw.py: the complete function, or where RM_TEST_STEP is
  * defined the vector steps of one instruction set with the lanes that they leave open. */
 #if defined(RM_TEST_STEP)
-#include "../crlibm/ndtri/normal_draw.h"
+#include "../../crlibm/ndtri/normal_draw.h"
 
 void rm_test_normal_step(int format, int64_t n, const uint64_t *k, void *y, uint8_t *open);
 void rm_test_normal_step(int format, int64_t n, const uint64_t *k, void *y, uint8_t *open) {
@@ -26,7 +26,7 @@ void rm_test_normal_step(int format, int64_t n, const uint64_t *k, void *y, uint
   }
 }
 #else
-#include "../crlibm/ndtri/normal_draw_accurate.h"
+#include "../../crlibm/ndtri/normal_draw_accurate.h"
 
 uint32_t rm_test_normal_accurate(int format, int rule, int64_t n, const uint64_t *k, uint64_t *y);
 uint32_t rm_test_normal_accurate(int format, int rule, int64_t n, const uint64_t *k, uint64_t *y) {

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../include/repmath/random.h"
-#include "../src/random/permutation.c"
+#include "../../include/repmath/random.h"
+#include "../../src/random/permutation.c"
 
 int rm_threads_for(int64_t chunks) { return chunks > 0; }
 

@@ -3,12 +3,12 @@
 static int test_first; /* limbs of the first wide evaluation: a variable, so that one build serves for each */
 #define RM_CFG_MP_FIRST test_first
 #include RM_TEST_HEADERS
-#include "../src/elementwise/accurate.h"
+#include "../../src/elementwise/accurate.h"
 
 #define RM_FUNCTION(name, NAME, arity, gradient, hard, doc) RM_ACCURATE_FUNCTION(name, arity)
-#include "../crlibm/functions.def"
+#include "../../crlibm/functions.def"
 #undef RM_FUNCTION
-#include "../src/elementwise/accurate.c" /* rm_accurate_table */
+#include "../../src/elementwise/accurate.c" /* rm_accurate_table */
 
 /* function: its place in the manifest; x[k]: the array of argument k. */
 void rm_test_accurate(int first, int function, int arity, int format, int rule, int64_t n, const double *const *x,
