@@ -39,7 +39,7 @@ class Driver:
     def __call__(self, number, operation, x, y, k, limbs=4, fmt="f64", rule="nearest"):
         n = len(x)
         x, y, k = np.ascontiguousarray(x, np.float64), np.ascontiguousarray(y, np.float64), np.ascontiguousarray(k, np.int64)
-        results = np.empty((n, 3)) if number == "near" else np.zeros((n, self.put + 4), np.uint64)
+        results = np.empty((n, 3)) if number == "dd_ball" else np.zeros((n, self.put + 4), np.uint64)
         sign, decided = np.empty(n, np.int32), np.empty(n, np.int32)
         flags, bits = np.empty(n, np.uint32), np.zeros(n, np.uint64)
         getattr(self.library, "rm_test_" + number)(
@@ -48,11 +48,13 @@ class Driver:
             list(oracle.FORMATS).index(fmt), list(oracle.RULES).index(rule),
             *(ctypes.c_void_p(a.ctypes.data) for a in (sign, decided, flags, bits)),
         )  # fmt: skip
-        values = [near_value(r) for r in results.tolist()] if number == "near" else [ball_value(r) for r in results.tolist()]
+        values = (
+            [dd_ball_value(r) for r in results.tolist()] if number == "dd_ball" else [ball_value(r) for r in results.tolist()]
+        )
         return values, sign, decided, flags, bits
 
 
-def near_value(r):
+def dd_ball_value(r):
     """(the middle, the error or None) of a result."""
     return exact(r[0]) + exact(r[1]), exact(r[2]) if math.isfinite(r[2]) else None
 
@@ -182,10 +184,10 @@ def violations(run, number, operation, count, seed, limbs=4, bits=1600, **kwargs
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("options", BUILDS, ids=lambda options: "fma" if options else "base")
-def test_near_is_within_its_error(driver, operation, options):
+def test_dd_ball_is_within_its_error(driver, operation, options):
     for seed, spread in enumerate([60, 480, 1074]):
         bad, unknown, values = violations(
-            driver(*options), "near", operation, 2000, seed, bits=6000 if spread > 480 else 2600, spread=spread
+            driver(*options), "dd_ball", operation, 2000, seed, bits=6000 if spread > 480 else 2600, spread=spread
         )
         assert not bad, bad[:3]
         assert unknown < 0.6 * len(values) or spread > 480
@@ -213,7 +215,7 @@ def test_long_balls(driver, operation, limbs):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("number", ["near", "ball"])
+@pytest.mark.parametrize("number", ["dd_ball", "ball"])
 def test_control_half_of_the_error(driver, number, operation):
     """Operands at the ends of their intervals: half of what is claimed does not hold."""
     run = driver("-DRM_TEST_SHRINK=0.49")
@@ -221,7 +223,7 @@ def test_control_half_of_the_error(driver, number, operation):
 
 
 @pytest.mark.parametrize("operation", [f for f in OPERATIONS if f not in {"scale", "neg"}])
-@pytest.mark.parametrize("number", ["near", "ball"])
+@pytest.mark.parametrize("number", ["dd_ball", "ball"])
 def test_control_no_error(driver, number, operation):
     """Exact operands: without the error of the operation itself results are wrong."""
     run = driver("-DRM_TEST_SHRINK=0.0")
@@ -229,7 +231,7 @@ def test_control_no_error(driver, number, operation):
 
 
 @pytest.mark.parametrize("operation", [f for f in OPERATIONS if f not in {"scale", "neg"}])
-@pytest.mark.parametrize("number", ["near", "ball"])
+@pytest.mark.parametrize("number", ["dd_ball", "ball"])
 def test_errors_are_small(driver, number, operation):
     """Of exact operands: some 2^-100 of a double-double result (functions less), all but two limbs and what exp and log lose of a ball;
     cancelled digits of an operand's are lost too."""
@@ -238,7 +240,7 @@ def test_errors_are_small(driver, number, operation):
     values, *_ = driver()(number, operation, x, y, k % 8, limbs=6)
     sizes = [(abs(middle), err) for middle, err in values if err is not None and middle]
     assert len(sizes) > 1000
-    lost = {"exp": 68, "expm1": 61, "log": 61, "log1p": 61}.get(operation, 98) if number == "near" else 64 * 4 - 8
+    lost = {"exp": 68, "expm1": 61, "log": 61, "log1p": 61}.get(operation, 98) if number == "dd_ball" else 64 * 4 - 8
     assert all(err <= size * mpq(1, 1 << lost) for size, err in sizes)
 
 
@@ -280,13 +282,13 @@ def test_exact_balls_stay_exact(driver):
     ]:
         values, *_ = driver()("ball", operation, x, pair[1], np.full(n, 5), limbs=8)
         assert values == [(want(i), 0) for i in range(n)], operation
-    values, *_ = driver()("near", "div", pair[0], pair[1], np.full(n, 5))
+    values, *_ = driver()("dd_ball", "div", pair[0], pair[1], np.full(n, 5))
     assert values == [(exact(a[i]), 0) for i in range(n)]
 
 
 @pytest.mark.parametrize("rule", oracle.RULES)
 @pytest.mark.parametrize("fmt", oracle.FORMATS)
-@pytest.mark.parametrize("number", ["near", "ball"])
+@pytest.mark.parametrize("number", ["dd_ball", "ball"])
 def test_roundings(driver, number, fmt, rule):
     """Sums beside numbers of the format and midpoints of two, of all sizes: what is decided is the rounding of both ends; a ball whose
     ends round alike is decided; where values are boundaries or far from them, the one boundary in the interval is the value."""
@@ -363,7 +365,7 @@ def test_totals(driver, limbs):
                     *(ctypes.c_void_p(a.ctypes.data) for a in (near, ball)),
                 )  # fmt: skip
                 total = sum((exact(a) * exact(b) for a, b in zip(x.tolist(), y.tolist())), mpq(0))
-                middle, err = near_value(near.tolist()[0])
+                middle, err = dd_ball_value(near.tolist()[0])
                 assert err is None or abs(middle - total) <= err
                 assert err is None or spread > 30 or err <= abs(total) * mpq(1, 1 << 100)
                 if ball[0, 1] <= PUT:
