@@ -93,7 +93,7 @@ static void ratios(const struct rm_pairs *t, int format, double a, const float *
 #else
 #define RM_ERR2 va
 #endif
-#define EVALUATE RM_CAT(RM_CAT(rm_, RM_EVALUATED), _16)
+#define EVALUATE RM_CAT(RM_CAT(rm_, RM_EVALUATED), _b32_half)
 
 #define RM_LOOP(fmt, FMT)                                                                                      \
   void rm_pairs_##fmt(const struct rm_pairs *t, int first, int last, int step, struct rm_pairs_found *found) { \

@@ -83,7 +83,7 @@ def changed_table(folder, table: str, times: int) -> str:
     return f"-I{folder}"
 
 
-@pytest.mark.parametrize("name,table", [(n, f"{n}/{n}_narrow_tables.h") for n in ("exp", "log", "tanh")])
+@pytest.mark.parametrize("name,table", [(n, f"{n}/{n}_b32_tables.h") for n in ("exp", "log", "tanh")])
 def test_a_changed_table_of_a_narrow_evaluation_is_found(tmp_path, name, table):
     isa, evaluation = NARROW[name].isas[-1], NARROW[name]
     can_run(isa)
@@ -112,7 +112,7 @@ def test_the_largest_error_of_16_bit_numbers(tmp_path, name, isa):
         assert found["at"] == held[fmt]["at"] and 0 <= held[fmt]["ratio"] - found["ratio"] < 2**-13
         assert short.one_argument(loaded, fmt, exact, held[fmt]["ratio"] * 0.99)["beyond"] > 0
     if name in ("exp", "log", "sin", "cbrt"):
-        table = {"cbrt": "cbrt/cbrt_tables.h", "sin": "sin/sin_tables.h"}.get(name, f"{name}/{name}_narrow_tables.h")
+        table = {"cbrt": "cbrt/cbrt_tables.h", "sin": "sin/sin_tables.h"}.get(name, f"{name}/{name}_b32_tables.h")
         found = short.one_argument(short.compiled(SHORT[name], isa, changed_table(tmp_path, table, 1000)), fmt, exact)
         assert found["beyond"] > 0
 

@@ -70,7 +70,12 @@ def problem(overload, args, kwargs, sample, mode=rt.reproducible):
         if not a.is_floating_point() and not a.is_complex():
             if not torch.equal(a, own):
                 return "integers"
-        elif a.dtype in FORMAT and b.is_floating_point() and "a rounding" not in line.returns and cases.wrong(a, b):
+        elif (
+            a.dtype in FORMAT
+            and b.is_floating_point()
+            and not any(s in line.returns for s in ("one rounding each", "one rounding per"))
+            and cases.wrong(a, b)
+        ):
             return f"{a.reshape(-1)[:3].tolist()} of {b.reshape(-1)[:3].tolist()}"
     return None
 
