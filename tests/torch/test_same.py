@@ -194,7 +194,7 @@ def test_modules_that_differ_by_definition(name):
     found = differing(make(), *rest)
     assert found and "result 0" not in found
     text = (pathlib.Path(__file__).resolve().parents[2] / "docs/torch.md").read_text(encoding="utf-8")
-    assert name in text.split("### Beside `reproducible()`")[1].split("\n## ")[0]
+    assert name in text.split("### How do the bits compare with those under `reproducible()`?")[1].split("\n## ")[0]
 
 
 def test_every_module_is_compared():
