@@ -120,14 +120,14 @@ C_FILES = $(shell find crlibm src include python tests proofs bench examples -ty
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+	@echo clang-format --dry-run --Werror; $(BIN)/clang-format --dry-run --Werror $(C_FILES)
 	$(BIN)/mypy
 	$(BIN)/python tools/gen_api.py --check
 	$(BIN)/python tools/gen_stubs.py --check
 	$(BIN)/python tools/gen_aten.py --check
 
 format: $(VENV)/dev.stamp
-	$(BIN)/clang-format -i $(C_FILES)
+	@echo clang-format -i; $(BIN)/clang-format -i $(C_FILES)
 	$(BIN)/ruff format .
 
 stubs: $(BIN)/python
