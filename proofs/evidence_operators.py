@@ -188,8 +188,13 @@ def file_of(name: str) -> pathlib.Path:
 @functools.cache
 def module(name: str) -> tuple[str, dict[str, ast.FunctionDef], dict[str, ast.expr]]:
     """The text of a test file, its functions and its constants, with those that it shares with others."""
-    text = file_of(name).read_text()
+    path = file_of(name)
+    text = path.read_text()
+    fixtures = path.parent / "conftest.py"
     functions, constants = {}, {}
+    for node in ast.parse(fixtures.read_text()).body if fixtures.exists() else ():
+        if isinstance(node, ast.FunctionDef):
+            functions[node.name] = node
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef):
             functions[node.name] = node

@@ -15,7 +15,6 @@ from boundaries_calls import (
     boundaries,
     check,
     layouts,
-    lib,  # noqa: F401 (fixtures)
     product,
     sum_places,
     terms_of,

@@ -27,11 +27,6 @@ F64 = ctypes.c_double
 FMT = pytest.mark.parametrize("fmt", FORMATS)
 
 
-@pytest.fixture(scope="module")
-def lib(isa_library):
-    return Reductions(isa_library)
-
-
 def check(got, want, *what):
     assert np.all(bits(got) == want), (*what, hex(int(bits(got).flat[0])), hex(want))
 

@@ -12,7 +12,6 @@ import pytest
 import reduction_data as data
 from cumsum_calls import (
     call,
-    lib,  # noqa: F401 (fixtures)
 )
 from exact_oracle import bits, rounded
 from python_accumulator_calls import DTYPES

@@ -13,7 +13,6 @@ from gemm_calls import (
     check,
     expected,
     gemm,
-    lib,  # noqa: F401 (fixtures)
 )
 from reductions_library import (
     COL_MAJOR,

@@ -41,11 +41,6 @@ FMT = pytest.mark.parametrize("fmt", ["f32", "f64"])
 KINDS = pytest.mark.parametrize("kind", list(data.PAIRS))
 
 
-@pytest.fixture(scope="module")
-def lib(isa_library):
-    return Reductions(isa_library)
-
-
 @pytest.fixture
 def rng():
     return np.random.default_rng(20)

@@ -14,7 +14,6 @@ from scatter_calls import (
     KINDS,
     NAMES,
     call,
-    lib,  # noqa: F401 (fixtures)
 )
 
 INDEX = 12

@@ -17,7 +17,6 @@ from statistics_calls import (
     dtype_of,
     expected,
     kind,
-    lib,  # noqa: F401 (fixtures)
 )
 
 SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}

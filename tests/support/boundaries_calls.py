@@ -5,19 +5,13 @@ import math
 
 import boundary_data as data
 import numpy as np
-import pytest
 from convolution_library import FORMATS, Convolution, Geometry, dtype_of
 from exact_oracle import bits
-from reductions_library import I64, OK, Reductions, pointer
+from reductions_library import I64, OK, pointer
 
 SIDES = (1, -1)
 # Chains of so many terms in so many lanes: the microkernel and the row of each build, and half as long.
 CHAINS = [(256, 1), (128, 1), (128, 8), (256, 4), (256, 2), (128, 4)]
-
-
-@pytest.fixture(scope="module")
-def lib(isa_library):
-    return Reductions(isa_library)
 
 
 def boundaries(fmt, k, addend=False, chains=CHAINS):

@@ -2,14 +2,8 @@
 
 import numpy as np
 import oracle
-import pytest
-from reductions_library import I64, OK, Reductions, pointer
+from reductions_library import I64, OK, pointer
 from statistics_calls import FORMATS
-
-
-@pytest.fixture(scope="module")
-def lib(isa_library):
-    return Reductions(isa_library)
 
 
 def call(lib, fmt, x, out_fmt):

@@ -5,7 +5,6 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from convolution_library import FORMATS, dtype_of
 from exact_oracle import bits, exact, rounded
 from reductions_library import (
@@ -13,16 +12,10 @@ from reductions_library import (
     NO_TRANS,
     OK,
     ROW_MAJOR,
-    Reductions,
     pointer,
 )
 
 F64 = ctypes.c_double
-
-
-@pytest.fixture(scope="module")
-def lib(isa_library):
-    return Reductions(isa_library)
 
 
 def gemm(lib, fmt, alpha, a, b, beta, c, layout=ROW_MAJOR, ta=NO_TRANS, tb=NO_TRANS, shape=None, ld=None):

@@ -1,16 +1,10 @@
 """What test_scatter.py and other tests share."""
 
-import pytest
 import reduction_data as data
-from reductions_library import I64, Reductions, pointer
+from reductions_library import I64, pointer
 
 NAMES = ["f16", "bf16", "f32", "f64"]  # the order of RM_FORMAT_...
 KINDS = sorted({f.__name__ for pair in data.PAIRS.values() for f in pair})
-
-
-@pytest.fixture(scope="module")
-def lib(isa_library):
-    return Reductions(isa_library)
 
 
 def call(lib, function, fmt, out, index, src):

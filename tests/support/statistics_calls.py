@@ -4,16 +4,10 @@ import ctypes
 
 import numpy as np
 import oracle
-import pytest
 from exact_oracle import exact, exact_variance, rounded, rounded_root
-from reductions_library import I64, OK, Reductions, pointer
+from reductions_library import I64, OK, pointer
 
 FORMATS = list(oracle.FORMATS)  # f16, bf16, f32, f64: the order of RM_FORMAT_...
-
-
-@pytest.fixture(scope="module")
-def lib(isa_library):
-    return Reductions(isa_library)
 
 
 def kind(fmt):
