@@ -2,32 +2,13 @@
 
 import numpy as np
 import optimizers_oracle
+from attack import numbers
 from exact_oracle import FORMATS, bits, exact_bits
 
 import repmath
 from repmath import optim
 
 NAMES = list(FORMATS)
-
-
-def numbers(rng, fmt, shape):
-    """Finite numbers of the format: of one size, of all sizes, or with pairs that cancel; some zeros."""
-    kind = FORMATS[fmt][0]
-    spread = {"f16": 8, "bf16": 60, "f32": 60, "f64": 500}[fmt]
-    exponents = rng.integers(-spread, spread + 1, shape) if rng.random() < 0.6 else rng.integers(-2, 3, shape)
-    x = rng.choice([-1.0, 1.0], shape) * rng.uniform(1, 2, shape) * 2.0**exponents
-    if rng.random() < 0.2:  # subnormal sizes
-        x = x * 2.0 ** {"f16": -20, "bf16": -110, "f32": -110, "f64": -560}[fmt]
-    x = np.where(rng.random(shape) < 0.05, 0.0, x)
-    with np.errstate(all="ignore"):
-        x = x.astype(kind)
-    x[~np.isfinite(x)] = kind(1)
-    if rng.random() < 0.4 and x.size > 2:
-        flat = x.reshape(-1)
-        half = flat.size // 2
-        flat[half : 2 * half] = -flat[:half]
-        flat[rng.integers(flat.size)] = kind(2.0 ** -int(rng.integers(0, 8)))
-    return x
 
 
 def strided(rng, x):

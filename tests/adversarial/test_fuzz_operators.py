@@ -12,10 +12,10 @@ import nn_normalization_calls
 import nn_softmax_calls
 import numpy as np
 import pytest
+from attack import numbers
 from exact_oracle import CANONICAL_NAN, FORMATS, bits, exact_bits, rounded
 from nn_relations_calls import logits, polynomial, run, times
 from reductions_library import Reductions
-from test_fuzz_exact import numbers
 from wide_oracle import precise
 
 import repmath

@@ -10,10 +10,8 @@ import subprocess
 import sys
 
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SOURCES = ("crlibm", "src", "include", "python", "tools", "tests", "proofs", "examples", "cmake", "bench")
-C_SUFFIXES = (".h", ".c", ".inl", ".inc", ".cu", ".cuh", ".def")
+from native import ROOT
+from sources import C_SUFFIXES, SOURCES
 
 
 def repository() -> dict[str, str]:
@@ -209,6 +207,17 @@ def bad_lengths(files: dict[str, str]) -> list[str]:
     return [f"{path} has {n} lines" for path, text in files.items() if (n := text.count("\n")) > MAX_LINES]
 
 
+def bad_test_imports(files: dict[str, str]) -> list[str]:
+    """What test files share is in tests/support, or beside them in a file that is no test."""
+    return [
+        f"{path} imports {name}"
+        for path, text in files.items()
+        if path.startswith(("tests/", "proofs/")) and path.endswith(".py")
+        for name in sorted(imported_modules(text))
+        if name.lstrip(".").startswith("test_")
+    ]
+
+
 RULES = {
     "includes": (bad_includes, {"crlibm/exp/exp.h": '#include "../../src/runtime/env.h"\n', "src/blas/a.c": '#include "../nn/b.h"\n'}),
     "standard headers": (bad_includes, {"crlibm/exp/exp.h": "#include <math.h>\n", "crlibm/fp/a.h": "#include <immintrin.h>\n"}),
@@ -218,6 +227,7 @@ RULES = {
     "side effects": (bad_side_effects, {"src/blas/a.c": 'void f(void) { printf("x"); }\n', "crlibm/a.h": "abort();\n"}),
     "imports": (bad_imports, {"python/repmath/a.py": "import torch\n", "python/repmath/torch/a.py": "from ..jax import b\n"}),
     "import circles": (bad_import_circles, {"python/repmath/a.py": "from . import b\n", "python/repmath/b.py": "def f():\n    from .a import x\n"}),
+    "test imports": (bad_test_imports, {"tests/nn/test_a.py": "from test_b import c\n", "tests/python/a.py": "import test_c\n"}),
     "lengths": (bad_lengths, {"src/a.c": "x\n" * 901, "tests/a.py": "\n" * 1000}),
 }  # fmt: skip
 

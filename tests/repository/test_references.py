@@ -5,8 +5,8 @@ import posixpath
 import re
 
 import pytest
-
-from .test_layering import C_SUFFIXES, ROOT, SOURCES
+from native import ROOT
+from sources import C_SUFFIXES, SOURCES
 
 CYTHON = (".pyx", ".pxd", ".pxi")
 READ = (*C_SUFFIXES, *CYTHON, ".py", ".pyi", ".cpp", ".md", ".cmake", ".txt")
