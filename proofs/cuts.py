@@ -6,6 +6,7 @@ one, 0, a constant or the argument, because the function is nearer to it than to
 that for each piece. For settled results, the cut and the result are read from the source's graph, for gradients with the greatest g too. (The sign
 of a zero, which is that of g or the opposite one, is left to the tests where balls do not show it.)"""
 
+import functools
 import itertools
 import math
 import re
@@ -113,29 +114,31 @@ def hold(cut: Cut) -> int:
 OTHERWISE = {"sin", "cos", "tan", "cbrt", "sqrt", "rsqrt"}
 
 
-def names() -> list[str]:
-    """Functions of one argument, and gradients."""
+@functools.cache
+def functions() -> dict[str, bool]:
+    """Functions of one argument, and gradients: whether it is one."""
     text = (ROOT / "crlibm/functions.def").read_text()
-    return [
-        name
-        for name, arity in re.findall(r"^RM_FUNCTION\((\w+), \w+, (\d),", text, re.M)
-        if (arity == "1" or name.endswith("_backward")) and name not in OTHERWISE
-    ]
+    found = re.findall(r"^RM_FUNCTION\((\w+), \w+, (\d), (\d),", text, re.M)
+    return {name: gradient == "1" for name, arity, gradient in found if arity == "1" or gradient == "1"}
 
 
-def settled_graphs() -> dict[str, str]:
-    """The recorded operations of rm_<f>_decided for f64: `other` is what the lane had."""
+def names() -> list[str]:
+    return [name for name in functions() if name not in OTHERWISE]
+
+
+def recorded_calls(names: list[str], call: str) -> dict[str, str]:
+    """The graph of a call of each function, in C: {name} stands for the function, {x} for its arguments."""
     lines = []
-    for name in names():
+    for name in names:
+        x = 'vf64_input("g"), x' if functions()[name] else "x"
         lines.append(f'  rec_nodes = 0, printf("function {name}\\n"), x = vf64_input("x"), y = vf64_input("other");')
-        g = 'vf64_input("g"), ' if name.endswith("_backward") else ""
-        lines.append(f'  m = rm_{name}_decided({g}x, RM_F64, &y), printf("out known #%d\\nout y #%d\\n", m.id, y.id);')
+        lines.append("  " + call.replace("{name}", name).replace("{x}", x))
     main = "int main(void) {\n  vf64 x, y;\n  vm64 m;\n" + "\n".join(lines) + "\n  return 0;\n}\n"
     with tempfile.TemporaryDirectory(prefix="repmath-proofs-") as folder:
-        source, program = Path(folder) / "cuts.c", Path(folder) / "cuts"
+        source, program = Path(folder) / "calls.c", Path(folder) / "calls"
         source.write_text(main)
-        command = ["cc", "-std=c11", "-O0", "-I", str(ROOT), "-I", str(HERE), "-include", str(HERE / "record.h")]
-        for name in names():
+        command = ["cc", "-std=c11", "-O0", "-w", "-I", str(ROOT), "-I", str(HERE), "-include", str(HERE / "record.h")]
+        for name in names:
             command += ["-include", str(ROOT / f"crlibm/{name}/{name}.h")]
         subprocess.run([*command, str(source), "-o", str(program)], check=True, capture_output=True, text=True)
         printed = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
@@ -145,6 +148,13 @@ def settled_graphs() -> dict[str, str]:
         outputs = [line for line in text.splitlines() if line.startswith("out ")]
         found[name] = "\n".join([line.split(" ", 1)[1] for line in text.splitlines() if line not in outputs] + outputs) + "\n"
     return found
+
+
+def settled_graphs() -> dict[str, str]:
+    """The recorded operations of rm_<f>_decided for f64: `other` is what the lane had."""
+    return recorded_calls(
+        names(), 'm = rm_{name}_decided({x}, RM_F64, &y), printf("out known #%d\\nout y #%d\\n", m.id, y.id);'
+    )
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,13 @@ constants that it compares with. Left over are those arguments which are neither
 numbers at which an evaluation of the graph shows the bound being left out. Kernels of |x| are proved for positive numbers."""
 
 import itertools
-import re
-import subprocess
 import sys
-import tempfile
 from fractions import Fraction
-from pathlib import Path
 
 from flint import ctx
 
-from .cuts import MOST, clamped, value
-from .graph import HERE, ROOT, Graph, bits_of, double_of, evaluate, kernels, parse, recorded
+from .cuts import MOST, clamped, functions, recorded_calls, value
+from .graph import Graph, bits_of, double_of, evaluate, kernels, parse, recorded
 from .kinds import hook
 from .taylor import ball
 from .values import neighbour
@@ -30,30 +26,9 @@ KNOWN = {"input", "const", "iconst", "abs", "neg", "bits", "lt", "le", "ltu", "u
 
 def special_graphs() -> dict[str, Graph]:
     """rm_<f>_special for f64, of functions of one argument and gradients."""
-    text = (ROOT / "crlibm/functions.def").read_text()
-    found = re.findall(r"^RM_FUNCTION\((\w+), \w+, (\d),", text, re.M)
-    names = [n for n, arity in found if (arity == "1" or n.endswith("_backward")) and n not in NOT_DD]
-    lines = []
-    for name in names:
-        g = 'vf64_input("g"), ' if name.endswith("_backward") else ""
-        lines.append(f'  rec_nodes = 0, printf("function {name}\\n"), x = vf64_input("x");')
-        lines.append(f'  m = rm_{name}_special({g}x, RM_F64), printf("out special #%d\\n", m.id);')
-    main = "int main(void) {\n  vf64 x;\n  vm64 m;\n" + "\n".join(lines) + "\n  return 0;\n}\n"
-    with tempfile.TemporaryDirectory(prefix="repmath-proofs-") as folder:
-        source, program = Path(folder) / "domains.c", Path(folder) / "domains"
-        source.write_text(main)
-        command = ["cc", "-std=c11", "-O0", "-w", "-I", str(ROOT), "-I", str(HERE), "-include", str(HERE / "record.h")]
-        for name in names:
-            command += ["-include", str(ROOT / f"crlibm/{name}/{name}.h")]
-        subprocess.run([*command, str(source), "-o", str(program)], check=True, capture_output=True, text=True)
-        printed = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
-    graphs = {}
-    for part in printed.split("function ")[1:]:
-        name, text = part.split("\n", 1)
-        lines = text.splitlines()
-        nodes = [line.split(" ", 1)[1] for line in lines if not line.startswith("out ")]
-        graphs[name] = parse("\n".join(nodes + [line for line in lines if line.startswith("out ")]) + "\n", True)
-    return graphs
+    call = 'm = rm_{name}_special({x}, RM_F64), printf("out special #%d\\n", m.id);'
+    graphs = recorded_calls([name for name in functions() if name not in NOT_DD], call)
+    return {name: parse(text, True) for name, text in graphs.items()}
 
 
 def pieces(graph: Graph) -> list[Range]:
@@ -74,7 +49,7 @@ def pieces(graph: Graph) -> list[Range]:
 def entered(graph: Graph) -> list[Range]:
     found: list[Range] = []
     for low, high in pieces(graph):
-        special = {evaluate(graph, {"x": float(x), "g": 1.0})["special"] for x in (low, (low + high) / 2, high)}
+        special = {evaluate(graph, {"x": float(x), "g": 1.0, "other": 0.0})["special"] for x in (low, (low + high) / 2, high)}
         assert len(special) == 1
         if not special.pop():
             found.append((low, high))
