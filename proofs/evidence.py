@@ -185,7 +185,7 @@ def condition_counts() -> str:
 def no_input() -> dict:
     """(function, format) to the instruction sets on which no input shows a bound, from the test that makes the controls."""
     sys.path.insert(0, str(ROOT / "tests/support"))
-    import elementwise_controls_calls as controls
+    import bounds_without_input as controls
 
     return {**controls.NO_INPUT, **{(f, "f32"): controls.EVERY for f in controls.NO_BOUND}}
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from .graph import ROOT
 
+SUPPORT = ROOT / "tests/support"
+
 FORMATS = ("f16", "bf16", "f32", "f64")
 EVERY_ISA = ("isa_library", "isa")  # arguments by which a test runs on each instruction set
 
@@ -150,7 +152,7 @@ OPERATORS = [
         "uniform, normal and truncated normal numbers, dropout",
         "random.uniform random.normal random.truncated_normal random.dropout formula_exponent_range.random_numbers",
         "random.beside_midpoints random.uniform_where_the_ends_cancel random.normal_where_mean_and_deviation_cancel"
-        " normal_draw.complete_function",
+        " normal_draw.accurate_phase",
         "random.control_with_bounds_too_small normal_draw.bounds_that_are_too_small_are_caught",
     ),
 ]
@@ -177,8 +179,8 @@ Its tests (`tests/test_<file>.py`, function `test_<name>`, or an operation of `n
 
 def file_of(name: str) -> pathlib.Path:
     """The test file, or what tests share, of that name."""
-    if name.endswith("_calls"):
-        return ROOT / f"tests/support/{name}.py"
+    if (shared := SUPPORT / f"{name}.py").exists():
+        return shared
     folders = (
         {"nn": name.removeprefix("nn_")} if name.startswith("nn_") else dict.fromkeys(("reductions", "nn", "random"), name)
     )
@@ -200,7 +202,7 @@ def module(name: str) -> tuple[str, dict[str, ast.FunctionDef], dict[str, ast.ex
             functions[node.name] = node
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             constants[node.targets[0].id] = node.value
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").endswith("_calls"):
+        elif isinstance(node, ast.ImportFrom) and (SUPPORT / f"{node.module}.py").exists():
             _, shared, values = module(node.module or "")
             functions, constants = {**shared, **functions}, {**values, **constants}
     return text, functions, constants

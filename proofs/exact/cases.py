@@ -16,24 +16,24 @@ from gmpy2 import mpq
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/support"))
 
-import formulas_calls
-import nn_bce_calls
-import nn_cross_entropy_calls
-import nn_exponent_range_calls as spread
-import nn_kl_div_calls
-import nn_losses_calls
-import nn_nll_calls
-import nn_normalization_calls
-import nn_pooling_calls
-import nn_softmax_calls
-import optimizers_calls
+import bce_library
+import cross_entropy_library
+import exponent_ranges as spread
+import formula_library
+import kl_div_library
+import losses_library
+import nll_library
+import normalization_library
+import optimizers_library
 import optimizers_oracle as steps  # noqa: E402
-import random_calls
+import pooling_library
+import random_library
 import random_oracle
-import scatter_calls
-import statistics_calls
+import scatter_library
+import softmax_library
+import statistics_library
+from real_oracle import reals
 from reductions_library import I64, OK, Reductions, pointer
-from wide_oracle import reals
 
 from proofs.exact.library import KINDS
 
@@ -58,7 +58,7 @@ def exactly(x) -> list[Fraction]:
 
 
 def kind_of(fmt):
-    return statistics_calls.dtype_of(fmt)
+    return statistics_library.dtype_of(fmt)
 
 
 def places_of(out):
@@ -217,7 +217,7 @@ def softmax(what):
                 if KINDS[r["kind"]] != "row" or what != "softmax" or r["hi"] != 0 or e > mpmath.ldexp(1, -240)
             ]
 
-        return Case(lambda lib: nn_softmax_calls.result(lib, what, fmt, *arrays), values, place)
+        return Case(lambda lib: softmax_library.result(lib, what, fmt, *arrays), values, place)
 
     return case
 
@@ -243,11 +243,11 @@ def norm(which, part):
         )
         eps = float(rng.choice([1e-5, 0.25, 2.0**-30, 1e-12]))
         x, g = x.reshape(shape), g.reshape(shape)
-        values = list(np.ravel(nn_normalization_calls.values(which, x, w, b, g, eps)[part]))
+        values = list(np.ravel(normalization_library.values(which, x, w, b, g, eps)[part]))
 
         def run(lib):
-            (sets, sx, sw), _ = nn_normalization_calls.geometry(which, x)
-            out = np.full(size if part == 2 else x.shape, 7, nn_softmax_calls.kind(fmt))
+            (sets, sx, sw), _ = normalization_library.geometry(which, x)
+            out = np.full(size if part == 2 else x.shape, 7, softmax_library.kind(fmt))
             f, e, none, a, h = NAMES.index(fmt), ctypes.c_double(eps), (None,) * 4, pointer(x), pointer(g)
             if part == 0:
                 arguments = a, sx, pointer(w), sw, pointer(b), sw, *none, e, pointer(out), sx
@@ -272,13 +272,13 @@ def statistics(which):
         x = (lossy(rng, fmt, n) if rng.random() < 0.6 else (rng.standard_normal(n) * 1e-2 + 50).astype(kind_of(fmt))).reshape(
             1, 1, n
         )
-        found = np.full(2, 7, nn_softmax_calls.kind(fmt))
+        found = np.full(2, 7, softmax_library.kind(fmt))
         v = reals(x)
         mean = mpmath.fsum(v) / n if which == "layer" else mpmath.mpf(0)
         root = 1 / mpmath.sqrt(mpmath.fsum((a - mean) ** 2 for a in v) / n + mpmath.mpf(eps))
 
         def run(lib):
-            sets, strides, _ = nn_normalization_calls.geometry(which, x)[0]
+            sets, strides, _ = normalization_library.geometry(which, x)[0]
             y = np.full(x.shape, 7, found.dtype)
             of, f, e = ctypes.byref(sets), NAMES.index(fmt), ctypes.c_double(eps)
             to = pointer(y), strides, pointer(found[:1]) if which == "layer" else None, pointer(found[1:])
@@ -312,8 +312,8 @@ def entropy(part):
             weight = (np.abs(spread.numbers(rng, fmt, n)) + dtype.type(2.0 ** spread.ends(fmt)[0])).astype(dtype)
         smoothing = float(rng.choice([0.0, 0.0, 0.25, 0.1, 1e-20]))
         g = spread.numbers(rng, fmt, rows if reduction == NONE else 1)
-        p = nn_cross_entropy_calls.problem(x, target, probability, weight, smoothing, reduction)
-        loss, gradient = nn_cross_entropy_calls.values(x, target, probability, weight, smoothing, reduction, g)
+        p = cross_entropy_library.problem(x, target, probability, weight, smoothing, reduction)
+        loss, gradient = cross_entropy_library.values(x, target, probability, weight, smoothing, reduction, g)
         if part == "backward":
             one = int(target[0]) if classes and smoothing == 0.0 else -1  # a test of its own
 
@@ -326,12 +326,12 @@ def entropy(part):
                 return pairs + [(r, values[int(r["more"])]) for r in of_kinds(records, "target")]
 
             return Case(
-                lambda lib: nn_cross_entropy_calls.backward(lib, fmt, p, g),
+                lambda lib: cross_entropy_library.backward(lib, fmt, p, g),
                 gradient[0],
                 place,
                 (x, target, probability, weight),
             )
-        return Case(lambda lib: nn_cross_entropy_calls.forward(lib, fmt, p), loss, the_same, (x, target, probability, weight))
+        return Case(lambda lib: cross_entropy_library.forward(lib, fmt, p), loss, the_same, (x, target, probability, weight))
 
     return case
 
@@ -346,9 +346,9 @@ def bce(part):
         g = spread.numbers(rng, fmt, n if part == "none" else 1) if part == "backward" else None
         if part == "backward":
             reduction = MEAN
-        values = nn_bce_calls.values(reduction, g, x, y, w, p)
+        values = bce_library.values(reduction, g, x, y, w, p)
         return Case(
-            lambda lib: nn_bce_calls.run(lib, fmt, reduction, g, x, y, w, p),
+            lambda lib: bce_library.run(lib, fmt, reduction, g, x, y, w, p),
             values,
             by_second_tier if part == "mean" else by_place,
         )
@@ -365,11 +365,11 @@ def kl_div(part):
             NONE if part != "mean" else MEAN,
             int(rng.integers(1, 9)) if part == "mean" else 1,
         )
-        f = nn_kl_div_calls.gradients if part == "backward" else nn_kl_div_calls.values
+        f = kl_div_library.gradients if part == "backward" else kl_div_library.values
         values = f(reduction, log_target, count, x, t)
 
         def run(lib):
-            nn_kl_div_calls.run(lib, fmt, reduction, log_target, count, x, t, backward=part == "backward")
+            kl_div_library.run(lib, fmt, reduction, log_target, count, x, t, backward=part == "backward")
 
         return Case(run, values, by_second_tier if part == "mean" else by_place)
 
@@ -387,13 +387,13 @@ def regression(loss, part):
         d = [a - b for a, b in zip(exactly(x), exactly(y), strict=True)]
         if part == "backward":
             g = spread.numbers(rng, fmt, n)
-            values = [a * nn_losses_calls.slope(loss, p, v) for a, v in zip(exactly(g), d, strict=True)]
-            return Case(lambda lib: nn_losses_calls.backward(lib, loss, p, fmt, "none", g, x, y), values, by_place)
-        values = [nn_losses_calls.term(loss, p, v) for v in d]
+            values = [a * losses_library.slope(loss, p, v) for a, v in zip(exactly(g), d, strict=True)]
+            return Case(lambda lib: losses_library.backward(lib, loss, p, fmt, "none", g, x, y), values, by_place)
+        values = [losses_library.term(loss, p, v) for v in d]
         if part == "mean":
             values = [sum(values, Fraction(0)) / n]
         return Case(
-            lambda lib: nn_losses_calls.forward(lib, loss, p, fmt, reduction, x, y),
+            lambda lib: losses_library.forward(lib, loss, p, fmt, reduction, x, y),
             values,
             by_second_tier if part == "mean" else by_place,
         )
@@ -405,15 +405,15 @@ def pooling(backward):
     """Tests of sums say what these are divided by; the second tier of quotients by different numbers is about the average itself."""
 
     def case(rng, fmt):
-        shape, out, *rest = nn_pooling_calls.CASES[int(rng.integers(0, len(nn_pooling_calls.CASES)))]
-        p, axes = nn_pooling_calls.pool_of(shape, out, *rest)
+        shape, out, *rest = pooling_library.CASES[int(rng.integers(0, len(pooling_library.CASES)))]
+        p, axes = pooling_library.pool_of(shape, out, *rest)
         divisor, pad = int(rng.choice([0, 0, 3, 8, (1 << 20) + 1])), int(rng.integers(0, 2))
         results = shape if backward else shape[:2] + out
         x = lossy(rng, fmt, int(np.prod(shape[:2] + out if backward else shape)))
         x = x.reshape(shape[:2] + out if backward else shape)
         exact = np.array(exactly(x), object).reshape(x.shape)
         averages = np.full(results, Fraction(0), object)
-        for at, window, padded in nn_pooling_calls.outputs(shape, axes):
+        for at, window, padded in pooling_library.outputs(shape, axes):
             by = divisor or (padded if pad else len(window))
             for t in window:
                 if backward:
@@ -425,7 +425,7 @@ def pooling(backward):
 
         def run(lib):
             f = lib.rm_avg_pool_backward if backward else lib.rm_avg_pool
-            arguments = pointer(x), nn_pooling_calls.strides(x), pointer(y), nn_pooling_calls.strides(y)
+            arguments = pointer(x), pooling_library.strides(x), pointer(y), pooling_library.strides(y)
             assert f(NAMES.index(fmt), ctypes.byref(p), pad, ctypes.c_int64(divisor), *arguments) == OK
 
         def place(records, lanes, none):
@@ -452,10 +452,10 @@ def nll(part):
             g = make(rng, fmt, 1)
             numerators = [-exactly(g)[0] * w[t] for _, t in kept]
             numerators = [v for v in numerators if v]  # of zeros nothing is asked
-            run = lambda lib: nn_nll_calls.backward(lib, fmt, g, x, target, weight, reduction)  # noqa: E731
+            run = lambda lib: nll_library.backward(lib, fmt, g, x, target, weight, reduction)  # noqa: E731
         else:
             numerators = [-sum((Fraction(float(x[i, t])) * w[t] for i, t in kept), Fraction(0))]
-            run = lambda lib: nn_nll_calls.forward(lib, fmt, x, target, weight, reduction)  # noqa: E731
+            run = lambda lib: nll_library.forward(lib, fmt, x, target, weight, reduction)  # noqa: E731
         values = [v / divisor for v in numerators] if divisor else []
 
         def place(records, lanes, values):
@@ -486,13 +486,13 @@ def reduction(what):
             return Case(lambda lib: Reductions(lib).dot(fmt, x, y), values, the_same)
         if what == "norm":
             return Case(
-                lambda lib: statistics_calls.call(Reductions(lib), "norm", fmt, x, fmt),
+                lambda lib: statistics_library.call(Reductions(lib), "norm", fmt, x, fmt),
                 [sum((a * a for a in exactly(x)), Fraction(0))],
                 the_same,
             )
         if what == "mean":
             return Case(
-                lambda lib: statistics_calls.call(Reductions(lib), "mean", fmt, x, fmt),
+                lambda lib: statistics_library.call(Reductions(lib), "mean", fmt, x, fmt),
                 [sum(exactly(x), Fraction(0))],
                 the_same,
             )
@@ -507,7 +507,7 @@ def reduction(what):
                     pairs.append((r, squares - 2 * c * total + n * c * c))
                 return pairs + [(r, squares - total * total / n) for r in of_kinds(records, "function")]
 
-            return Case(lambda lib: statistics_calls.call(Reductions(lib), "var", fmt, x, fmt, 0), [], place)
+            return Case(lambda lib: statistics_library.call(Reductions(lib), "var", fmt, x, fmt, 0), [], place)
         return Case(lambda lib: Reductions(lib).sum(fmt, x), [sum(exactly(x), Fraction(0))], the_same)
 
     return case
@@ -549,7 +549,7 @@ def scatter(function):
             return [(r, e) for vector in some for r, e in zip(vector[:cols], v, strict=False)]
 
         def run(lib):
-            assert scatter_calls.call(Reductions(lib), function, fmt, out.copy(), index, src) == OK
+            assert scatter_library.call(Reductions(lib), function, fmt, out.copy(), index, src) == OK
 
         return Case(run, values, place)
 
@@ -608,20 +608,20 @@ def optimizer(kind, options):
     def case(rng, fmt):
         n = int(rng.integers(1, 20))
         name = str(rng.choice(["gaussian", "integers", "cancelling", "tiny", "spread"]))
-        x = optimizers_calls.random(rng, fmt, n, name)
-        before, o = x.copy(), {**(optimizers_calls.SGD if kind == "sgd" else optimizers_calls.ADAM), **options}
+        x = optimizers_library.random(rng, fmt, n, name)
+        before, o = x.copy(), {**(optimizers_library.SGD if kind == "sgd" else optimizers_library.ADAM), **options}
         quantities: list[list[Any]] = []
         pointers = (1, 1, o.get("momentum", 1), kind == "adam", o.get("amsgrad", 0))
 
         def run(lib):
             x[:] = before
-            assert getattr(optimizers_calls, kind)(lib, fmt, options, x) == OK
+            assert getattr(optimizers_library, kind)(lib, fmt, options, x) == OK
             quantities[:] = map(finite, sgd(x) if kind == "sgd" else adam(x))
 
         def sgd(x):
             old, new = (
-                [numbers(optimizers_calls.bits(a), fmt) for a in before],
-                [numbers(optimizers_calls.bits(a), fmt) for a in x],
+                [numbers(optimizers_library.bits(a), fmt) for a in before],
+                [numbers(optimizers_library.bits(a), fmt) for a in x],
             )
             d = [steps.direction(o, p, g) for p, g in zip(old[0], old[1], strict=True)]
             found, lr, mu = [], steps.number(o["lr"]), steps.number(o["momentum"])
@@ -637,8 +637,8 @@ def optimizer(kind, options):
 
         def adam(x):
             old, new = (
-                [numbers(optimizers_calls.bits(a), fmt) for a in before],
-                [numbers(optimizers_calls.bits(a), fmt) for a in x],
+                [numbers(optimizers_library.bits(a), fmt) for a in before],
+                [numbers(optimizers_library.bits(a), fmt) for a in x],
             )
             d = [steps.direction(o, p, g) for p, g in zip(old[0], old[1], strict=True)]
             b1, b2 = steps.number(o["beta1"]), steps.number(o["beta2"])
@@ -671,14 +671,14 @@ def optimizer(kind, options):
 
 def clip(rng, fmt):
     n = int(rng.integers(1, 20))
-    x = optimizers_calls.random(rng, fmt, n, str(rng.choice(["gaussian", "integers", "spread", "tiny"])))[0]
+    x = optimizers_library.random(rng, fmt, n, str(rng.choice(["gaussian", "integers", "spread", "tiny"])))[0]
     before, root = x.copy(), mpmath.sqrt(mpmath.fsum(v * v for v in reals(x)))
     limit = float(root) * float(rng.random())
     values = [v * limit / root for v in reals(x)] if root > limit else []
 
     def run(lib):
         x[:] = before
-        assert optimizers_calls.clip(lib, fmt, x, optimizers_calls.Squares(lib, fmt, before), limit) == OK
+        assert optimizers_library.clip(lib, fmt, x, optimizers_library.Squares(lib, fmt, before), limit) == OK
 
     def place(records, lanes, v):
         return settled(records, lanes, [v], inside(fmt, [before])) + slow_in_order(records, [v]) if v else []
@@ -687,12 +687,12 @@ def clip(rng, fmt):
 
 
 def formula(which):
-    name, arrays, function = formulas_calls.FORMULAS[which]
+    name, arrays, function = formula_library.FORMULAS[which]
 
     def case(rng, fmt):
         n, a = int(rng.integers(1, 20)), float(rng.choice([0.1, 1 / 0.9, -3.0, 0.5, -1e-3, 0.999]))
         given = [
-            optimizers_calls.random(rng, fmt, n, str(rng.choice(["gaussian", "integers", "spread", "tiny"])))[0]
+            optimizers_library.random(rng, fmt, n, str(rng.choice(["gaussian", "integers", "spread", "tiny"])))[0]
             for _ in range(arrays)
         ]
         values = []
@@ -701,7 +701,7 @@ def formula(which):
             values.append(function(Fraction(a), *row) if divisor else None)
 
         def run(lib):
-            assert formulas_calls.run(lib, which, fmt, a, given)[0] == OK
+            assert formula_library.run(lib, which, fmt, a, given)[0] == OK
 
         def place(records, lanes, v):
             pairs = settled(records, lanes, [v], inside(fmt, given))
@@ -728,18 +728,18 @@ def draw(what):
             high = mean + std
             m, p = random_oracle.unit(fmt, *place, n)
             values = [Fraction(mean) + Fraction(int(v), 2**p) * (Fraction(high) - Fraction(mean)) for v in m]
-            run = lambda lib: random_calls.Random(lib).uniform(fmt, place, n, mean, high)  # noqa: E731
+            run = lambda lib: random_library.Random(lib).uniform(fmt, place, n, mean, high)  # noqa: E731
         elif what == "normal":
             values = [Fraction(mean) + Fraction(std) * random_oracle.quantile(d) for d in draws]
-            run = lambda lib: random_calls.Random(lib).normal(fmt, place, n, mean, std)  # noqa: E731
+            run = lambda lib: random_library.Random(lib).normal(fmt, place, n, mean, std)  # noqa: E731
         elif what == "truncated":
             ends = mean, std, mean + std * float(rng.uniform(-4, 1)), mean + std * float(rng.uniform(1.5, 6))
             values = random_oracle.truncated_values(*place, n, *ends)
-            run = lambda lib: random_calls.Random(lib).truncated(fmt, place, n, *ends)  # noqa: E731
+            run = lambda lib: random_library.Random(lib).truncated(fmt, place, n, *ends)  # noqa: E731
         else:
             x, p = rng.standard_normal(n).astype(kind_of(fmt)), float(rng.choice([0.1, 0.3, 0.7, 1e-9]))
             values = [a / (1 - Fraction(p)) for a in exactly(x)]
-            run = lambda lib: random_calls.Random(lib).dropout(fmt, place, x, p)  # noqa: E731
+            run = lambda lib: random_library.Random(lib).dropout(fmt, place, x, p)  # noqa: E731
         return Case(run, values, in_order)
 
     return case
@@ -764,9 +764,9 @@ OPERATORS: dict[str, Callable[..., Case]] = {
     **{w: reduction(w) for w in ("sum", "dot", "mean", "norm", "var")},
     "cumsum": cumsum,
     **{f: scatter(f) for f in ("index_add", "segment_sum")},
-    **{f"sgd_{k}": optimizer("sgd", o) for k, o in enumerate(optimizers_calls.SGD_CASES)},
-    **{f"adam_{k}": optimizer("adam", o) for k, o in enumerate(optimizers_calls.ADAM_CASES)},
+    **{f"sgd_{k}": optimizer("sgd", o) for k, o in enumerate(optimizers_library.SGD_CASES)},
+    **{f"adam_{k}": optimizer("adam", o) for k, o in enumerate(optimizers_library.ADAM_CASES)},
     "clip": clip,
-    **{f[0]: formula(k) for k, f in enumerate(formulas_calls.FORMULAS)},
+    **{f[0]: formula(k) for k, f in enumerate(formula_library.FORMULAS)},
     **{w: draw(w) for w in ("uniform", "normal", "truncated", "dropout")},
 }

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import boundary_data
-import nn_exponent_range_calls as spread
+import exponent_ranges as spread
 import numpy as np
 from convolution_library import Convolution, Geometry, sums
 from reductions_library import I64, NO_TRANS, OK, ROW_MAJOR, TRANS, pointer

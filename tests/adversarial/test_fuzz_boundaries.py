@@ -2,11 +2,11 @@
 
 import elementwise_library
 import mpmath
-import nn_norm_boundaries_calls as boundaries
+import norm_boundaries as boundaries
 import numpy as np
-from nn_normalization_calls import NAMES, results
-from statistics_calls import dtype_of
-from wide_oracle import settled
+from normalization_library import NAMES, results
+from real_oracle import settled
+from statistics_library import dtype_of
 
 
 def numbers(rng, fmt, shape):

@@ -7,16 +7,16 @@ import warnings
 from fractions import Fraction
 
 import elementwise_library
-import gemm_calls
-import nn_normalization_calls
-import nn_softmax_calls
+import gemm_library
+import normalization_library
 import numpy as np
 import pytest
+import softmax_library
 from attack import numbers
 from exact_oracle import CANONICAL_NAN, FORMATS, bits, exact_bits, rounded
-from nn_relations_calls import logits, polynomial, run, times
+from logit_relations import logits, polynomial, run, times
+from real_oracle import precise
 from reductions_library import Reductions
-from wide_oracle import precise
 
 import repmath
 from repmath import _sums
@@ -139,7 +139,7 @@ def test_products_with_old_elements(attack, libraries):
         factors = [1.0, -1.0, 0.0, 0.125, 1 / 3, 1e-300, 1.7e308, 5e-324, np.inf, -np.inf, np.nan]
         share = np.array([6, 3, 2, 3, 3, 1, 1, 1, 1, 1, 1]) / 23
         alpha, beta = (float(v) for v in rng.choice(factors, 2, p=share))
-        gemm_calls.check(lib, fmt, alpha, a, b, beta, c)
+        gemm_library.check(lib, fmt, alpha, a, b, beta, c)
 
 
 def test_sharp_rows(attack, libraries):
@@ -162,15 +162,15 @@ def test_sharp_rows(attack, libraries):
             x *= 2.0 ** -int(rng.integers(0, 20))
         x = np.clip(x, -6e4, 6e4, where=np.isfinite(x), out=x)[None].astype(dtype)
         for what in ("log_softmax", "logsumexp", "softmax"):
-            got = nn_softmax_calls.result(lib, what, fmt, x)[0].tolist()
-            assert got == nn_softmax_calls.expected(what, fmt, x[0]), (what, fmt, x.tolist())
+            got = softmax_library.result(lib, what, fmt, x)[0].tolist()
+            assert got == softmax_library.expected(what, fmt, x[0]), (what, fmt, x.tolist())
 
 
 WIDE = 6000  # bits: sums of products over the whole range of binary64
 
 
 def expected(*arguments):
-    return precise(nn_normalization_calls.expected.function, WIDE)(*arguments)
+    return precise(normalization_library.expected.function, WIDE)(*arguments)
 
 
 def test_norms_of_special_sets(attack, libraries):
@@ -194,13 +194,13 @@ def test_norms_of_special_sets(attack, libraries):
         w, b = (np.where(np.abs(v.astype(float)) < 1e30, v, 1).astype(dtype) for v in (w, b))
         eps = float(rng.choice([1e-5, 0.25, 1e-12]))
         want = expected(norm, fmt, x, w, b, g, eps)
-        got = nn_normalization_calls.results(lib, norm, fmt, x, w, b, g, eps)
+        got = normalization_library.results(lib, norm, fmt, x, w, b, g, eps)
         for one, other, what in zip(got, want, ("y", "dx", "dw"), strict=True):
             assert (one == other).all(), (what, norm, fmt, x.tolist(), g.tolist(), w.tolist(), eps)
-        _, places = nn_normalization_calls.geometry(norm, x)
+        _, places = normalization_library.geometry(norm, x)
         bad = list(places.values())[int(rng.integers(len(places)))]
         x[bad[int(rng.integers(len(bad)))][0]] = rng.choice([np.nan, np.inf, -np.inf])
-        y, dx, dw = nn_normalization_calls.results(lib, norm, fmt, x, w, b, g, eps)
+        y, dx, dw = normalization_library.results(lib, norm, fmt, x, w, b, g, eps)
         here = np.zeros(shape, bool)
         for i, _ in bad:
             here[i] = True
@@ -227,8 +227,8 @@ def test_weight_gradients_by_classes(attack, libraries):
                 rows.append(base)
                 gs.append(-g * int(parts @ [1, 1, -1, 1]))
         x, g = np.array([rows]).astype(dtype), np.array([gs]).astype(dtype)
-        want = [nn_normalization_calls.rational(v) for v in nn_normalization_calls.by_classes(norm, x, g, 0.0)]
-        got = nn_normalization_calls.results(lib, norm, fmt, x, np.ones(3, dtype), np.zeros(3, dtype), g, 0.0)[2]
+        want = [normalization_library.rational(v) for v in normalization_library.by_classes(norm, x, g, 0.0)]
+        got = normalization_library.results(lib, norm, fmt, x, np.ones(3, dtype), np.zeros(3, dtype), g, 0.0)[2]
         for value, code in zip(want, got.tolist(), strict=True):
             if value is not None:
                 decided += 1

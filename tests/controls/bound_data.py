@@ -12,22 +12,22 @@ import math
 from fractions import Fraction
 
 import boundary_data
-import cumsum_calls
-import formulas_calls
+import formula_library
+import losses_library
 import mpmath
-import nn_losses_calls
 import numpy as np
-import optimizers_calls
+import optimizers_library
 import random_oracle
+import statistics_library
+from cross_entropy_library import NONE, backward, forward, problem
 from exact_oracle import FORMATS, bits
-from nn_cross_entropy_calls import NONE, backward, forward, problem
-from nn_normalization_calls import results
-from nn_pooling_calls import pool_of, strides
-from nn_softmax_calls import result
-from random_calls import Random
+from normalization_library import results
+from pooling_library import pool_of, strides
+from random_library import Random
 from reductions_library import I64, NO_TRANS, OK, ROW_MAJOR, TRANS, Reductions, pointer
-from scatter_calls import call as scatter
-from statistics_calls import dtype_of
+from scatter_library import call as scatter
+from softmax_library import result
+from statistics_library import dtype_of
 
 PRECISION = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
 NAMES = list(FORMATS)
@@ -86,8 +86,8 @@ def beside_half(rng, slope: Fraction, start: int, bound: int, range_: int = 14, 
 
 
 def formula(lib, name, fmt, a, *arrays):
-    which = [f[0] for f in formulas_calls.FORMULAS].index(name)
-    code, out = formulas_calls.run(lib, which, fmt, a, [np.array([float(v)], dtype_of(fmt)) for v in arrays])
+    which = [f[0] for f in formula_library.FORMULAS].index(name)
+    code, out = formula_library.run(lib, which, fmt, a, [np.array([float(v)], dtype_of(fmt)) for v in arrays])
     assert code == OK
     return int(bits(out)[0])
 
@@ -164,7 +164,7 @@ def adam(lib, rng):
                     continue
                 x = np.array([[float(p)], [float(g)], [0.0], [0.0], [0.0]], "f4")
                 options = {"lr": lr, "beta1": 0.0, "beta2": 0.0, "eps": eps, "step": 1}
-                assert optimizers_calls.adam(lib, "f32", options, x) == OK
+                assert optimizers_library.adam(lib, "f32", options, x) == OK
                 found.append(int(bits(x[0])[0]))
     return found
 
@@ -178,7 +178,7 @@ def terms(lib, rng):
     for _ in range(400):
         d, m = number(rng, "f32"), midpoint(rng, "f32", -3)
         for beta in around(d * d / (2 * m)):
-            found += nn_losses_calls.forward(
+            found += losses_library.forward(
                 lib, "smooth_l1", beta, "f32", "none", np.array([float(d)], "f4"), np.zeros(1, "f4")
             )
     return found
@@ -191,7 +191,7 @@ def term_gradients(lib, rng):
         d, g, m = number(rng, "f32"), number(rng, "f32"), midpoint(rng, "f32", -3)
         for beta in around(d * g / m):
             x = np.array([float(d)], "f4"), np.zeros(1, "f4")
-            found += nn_losses_calls.backward(lib, "smooth_l1", beta, "f32", "none", np.array([float(g)], "f4"), *x)
+            found += losses_library.backward(lib, "smooth_l1", beta, "f32", "none", np.array([float(g)], "f4"), *x)
     return found
 
 
@@ -205,7 +205,7 @@ def term_gradients_in_two_parts(lib, rng):
         if g is None:
             continue
         x = np.array([d]), np.zeros(1)
-        found += nn_losses_calls.backward(lib, "smooth_l1", beta, "f64", "none", np.array([float(g)]), *x)
+        found += losses_library.backward(lib, "smooth_l1", beta, "f64", "none", np.array([float(g)]), *x)
     return found
 
 
@@ -326,7 +326,7 @@ def prefixes(lib, rng):
     found, x = [], Reductions(lib)
     for n in (20, 60):
         for side in (1, -1):
-            found += cumsum_calls.call(x, "f64", halves(n, side), "f64")
+            found += statistics_library.cumsum(x, "f64", halves(n, side), "f64")
     return found
 
 

@@ -6,22 +6,22 @@ from __future__ import annotations
 import ctypes
 from fractions import Fraction
 
-import formulas_calls
+import formula_library
+import losses_library
 import mpmath
-import nn_losses_calls
 import numpy as np
-import optimizers_calls
+import optimizers_library
 import random_oracle
 from bound_data import around, gemm
 from convolution_library import Convolution, Geometry
 from exact_oracle import bits
-from nn_normalization_calls import results
-from nn_pooling_calls import pool_of, strides
-from nn_softmax_calls import result
-from random_calls import SELDOM, Random
+from normalization_library import results
+from pooling_library import pool_of, strides
+from random_library import SELDOM, Random
 from reductions_library import OK, Reductions, pointer
-from scatter_calls import call as scatter
-from statistics_calls import dtype_of
+from scatter_library import call as scatter
+from softmax_library import result
+from statistics_library import dtype_of
 
 WIDE = [0.0, 1.0, 1.5, 3.7, 0.3, 2.0**-24, 2.0**24 + 2, np.inf]
 NUMBERS = [0.0, 1.0, 0.9, 0.1, -3.0, 1e-3, 2.0**-1040, 2.0**1000, -(2.0**-300), np.inf, np.nan]
@@ -50,21 +50,21 @@ def tuples(rng, fmt: str, arity: int, count: int = 3000) -> list[np.ndarray]:
 
 def formulas(lib, rng):
     found = []
-    for which, arity in enumerate([*(arity for _, arity, _ in formulas_calls.FORMULAS), *SELECTIONS]):
+    for which, arity in enumerate([*(arity for _, arity, _ in formula_library.FORMULAS), *SELECTIONS]):
         for fmt in ("f32", "f64", "f16"):
             for a in NUMBERS:
-                code, out = formulas_calls.run(lib, which, fmt, a, tuples(rng, fmt, arity, 400))
+                code, out = formula_library.run(lib, which, fmt, a, tuples(rng, fmt, arity, 400))
                 found += [code, *bits(out).tolist()]
     return found
 
 
 def losses(lib, rng):
     found = []
-    for loss, p in [*nn_losses_calls.CASES, ("huber", 2.0**-1000), ("smooth_l1", 2.0**1000), ("huber", 1e-310)]:
+    for loss, p in [*losses_library.CASES, ("huber", 2.0**-1000), ("smooth_l1", 2.0**1000), ("huber", 1e-310)]:
         for fmt in ("f32", "f64", "f16"):
             x, y, g = tuples(rng, fmt, 3, 1500)
-            found += nn_losses_calls.forward(lib, loss, p, fmt, "none", x, y)
-            found += nn_losses_calls.backward(lib, loss, p, fmt, "none", g, x, y)
+            found += losses_library.forward(lib, loss, p, fmt, "none", x, y)
+            found += losses_library.backward(lib, loss, p, fmt, "none", g, x, y)
     return found
 
 
@@ -79,10 +79,10 @@ def optimizers(lib, rng):
         ):
             x = np.array(tuples(rng, fmt, 5, 300))
             x[3:] = np.abs(x[3:])
-            found += [optimizers_calls.adam(lib, fmt, {"step": 3, **options}, x), *bits(x).ravel().tolist()]
+            found += [optimizers_library.adam(lib, fmt, {"step": 3, **options}, x), *bits(x).ravel().tolist()]
         for options in ({"lr": 0.1}, {"lr": 0.1, "momentum": 0.9}, {"lr": 2.0**-600, "weight_decay": 0.5}):
             x = np.array(tuples(rng, fmt, 3, 300))
-            found += [optimizers_calls.sgd(lib, fmt, options, x), *bits(x).ravel().tolist()]
+            found += [optimizers_library.sgd(lib, fmt, options, x), *bits(x).ravel().tolist()]
     return found
 
 
@@ -130,22 +130,22 @@ def cancelling_steps(lib, rng):
     x = np.zeros((3, 300), "f4")
     x[0] = rng.uniform(1, 2, 300)
     x[1] = x[0] / 0.1
-    return [optimizers_calls.sgd(lib, "f32", {"lr": 0.1}, x), *bits(x).ravel().tolist()]
+    return [optimizers_library.sgd(lib, "f32", {"lr": 0.1}, x), *bits(x).ravel().tolist()]
 
 
 def greatest_nan(lib, rng):
     """AMSGrad whose greatest second moment so far is NaN."""
     x = np.ones((5, 40), "f4")
     x[4, ::3] = np.nan
-    return [optimizers_calls.adam(lib, "f32", {"lr": 0.1, "amsgrad": 1}, x), *bits(x).ravel().tolist()]
+    return [optimizers_library.adam(lib, "f32", {"lr": 0.1, "amsgrad": 1}, x), *bits(x).ravel().tolist()]
 
 
 def small_losses(lib, rng):
     """Terms so small, or with so small a second part, that products underflow, where these decide between two numbers."""
     x, y, g = (np.full(40, v) for v in ((3 * 2.0**51 - 1) * 2.0**-542, 0.0, 1.0))
-    found = nn_losses_calls.forward(lib, "smooth_l1", 2.0**-100, "f64", "none", x, y)
+    found = losses_library.forward(lib, "smooth_l1", 2.0**-100, "f64", "none", x, y)
     x, y, g = (np.full(40, v) for v in ((2.0**52 + 1) * 2.0**-300, 2.0**-1000, 3.0))
-    return found + nn_losses_calls.backward(lib, "smooth_l1", 2.0**100, "f64", "none", g, x, y)
+    return found + losses_library.backward(lib, "smooth_l1", 2.0**100, "f64", "none", g, x, y)
 
 
 def wild_gradients(lib, rng):
@@ -256,7 +256,7 @@ def pools(lib, rng):
         x = np.array(tuples(rng, fmt, 12, 40)).reshape(1, 2, 6, 40)
         p, _ = pool_of(x.shape, (5, 38), (2, 3), (1, 1), (1, 1), (0, 0))
         y, index = np.full((1, 2, 5, 38), 7, x.dtype), np.full((1, 2, 5, 38), 7, np.int64)
-        arguments = list(formulas_calls.NAMES).index(fmt), ctypes.byref(p), pointer(x), strides(x)
+        arguments = list(formula_library.NAMES).index(fmt), ctypes.byref(p), pointer(x), strides(x)
         assert lib.rm_max_pool(*arguments, pointer(y), strides(y), pointer(index), strides(index)) == OK
         found += [*bits(y).ravel().tolist(), *index.ravel().tolist()]
     return np.array(found, np.uint64)

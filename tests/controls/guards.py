@@ -119,7 +119,7 @@ def is_wrong(conditions: Conditions, guard: Guard, found: Witness) -> bool:
 
 
 def shown(guard: Guard, isa: str) -> Witness | None:
-    """An argument at which a function is wrong without the condition. What sends all to slow tiers is not followed for long."""
+    """An argument at which a function is wrong without the condition. What sends all lanes to the accurate phase is not followed for long."""
     control = bounds.controls()[isa]
     for function in guard_data.functions_of(guard.file):
         for fmt in guard_data.formats_of(guard.file):

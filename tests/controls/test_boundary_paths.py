@@ -11,7 +11,7 @@ import numpy as np
 import path_sites
 import pytest
 from bound_sites import sites
-from boundaries_calls import SIDES, WINDOWS, windows
+from boundary_products import SIDES, WINDOWS, windows
 from convolution_library import FORMATS, dtype_of
 from exact_oracle import bits
 from reductions_library import I64, NO_TRANS, OK, ROW_MAJOR, TRANS, Reductions, pointer

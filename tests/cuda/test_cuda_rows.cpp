@@ -283,7 +283,7 @@ int main() {
     for (int k = 0; k < 6; k++) {
       static const int64_t shapes[][2] = {{14, 33}, {7, 700}, {21, 3}, {2, 9000}, {14, 1}, {3, 0}};
       int64_t rows = shapes[k][0], n = shapes[k][1];
-      if (format == RM_FORMAT_F64 && n > 40) rows = 7, n = 40; /* every row goes to the slow tiers */
+      if (format == RM_FORMAT_F64 && n > 40) rows = 7, n = 40; /* every row is undecided */
       const layout l = {format, rows, n, k % 2 == 1};
       forward("softmax", l, k, k % 3 ? 2 : 0, rm_softmax, rm_cuda_softmax);
       forward("log_softmax", l, k, k % 3 ? 2 : 0, rm_log_softmax, rm_cuda_log_softmax);

@@ -10,8 +10,7 @@ import subprocess
 import golden_sets
 import oracle
 import pytest
-from native import FMA, HAS_FMA, ROOT, build, default_build, emulated_cuda, need, run, tool
-from packaging_install_calls import declared_functions, symbols
+from native import FMA, HAS_FMA, ROOT, build, declared_functions, default_build, emulated_cuda, need, run, symbols, tool
 
 OPTIONS = ["-x", "c++", "-std=gnu++17", "-O1", "-ffp-contract=off", "-DRM_TEST_EMULATE", f"-I{ROOT / 'include'}", f"-I{ROOT}"]
 OPTIONS += ["-include", str(ROOT / "tests/cuda/emulate.h")]

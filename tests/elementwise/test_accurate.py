@@ -1,4 +1,4 @@
-"""The slow paths against MPFR: every function, format and rule; each tier alone; and controls in which a bound is made too
+"""The accurate phases against MPFR: every function, format and rule; each tier alone; and controls in which a bound is made too
 small and the tests must notice."""
 
 import ctypes
@@ -12,41 +12,41 @@ import numpy as np
 import oracle
 import pytest
 import ranges
-from slow_calls import APPROXIMATE, FORMATS, RULES, check, compiled, slow  # noqa: F401 (fixtures)
+from accurate_phase import APPROXIMATE, FORMATS, RULES, accurate, check, compiled  # noqa: F401 (fixtures)
 
 
 @pytest.fixture(scope="session")
-def wide(compiled):
-    """The driver of the rounding step and of the wide evaluations."""
-    library = ctypes.CDLL(str(compiled("wide_driver.c")))
+def multiprecision(compiled):
+    """The driver of the rounding step and of the multiprecision evaluations."""
+    library = ctypes.CDLL(str(compiled("multiprecision_driver.c")))
     library.rm_test_round_dd.restype = ctypes.c_uint64
     library.rm_test_round.restype = ctypes.c_uint64
     return library
 
 
 # The builds vary fastest: what the oracle computed is then still known.
-@pytest.mark.parametrize("name", ["all", "wide"])
+@pytest.mark.parametrize("name", ["all", "mp"])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("function", oracle.UNARY)
-def test_special_and_random(slow, name, function, fmt, rule):
-    check(slow(name, function), function, oracle.special_values(fmt), fmt, rule, with_flags=True)
-    check(slow(name, function), function, oracle.random_values(fmt, 8000, 1), fmt, rule)
+def test_special_and_random(accurate, name, function, fmt, rule):
+    check(accurate(name, function), function, oracle.special_values(fmt), fmt, rule, with_flags=True)
+    check(accurate(name, function), function, oracle.random_values(fmt, 8000, 1), fmt, rule)
 
 
-@pytest.mark.parametrize("name", ["all", "wide"])
+@pytest.mark.parametrize("name", ["all", "mp"])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("function", oracle.UNARY)
-def test_hard_cases(slow, name, function, rule):
-    check(slow(name, function), function, oracle.hard_cases(function), "f64", rule)
+def test_hard_cases(accurate, name, function, rule):
+    check(accurate(name, function), function, oracle.hard_cases(function), "f64", rule)
 
 
-@pytest.mark.parametrize("name", ["wide-from-1-limb", "wide-8-limbs"])
+@pytest.mark.parametrize("name", ["mp-from-1-limb", "mp-8-limbs"])
 @pytest.mark.parametrize("function", oracle.UNARY)
-def test_other_precisions(slow, name, function):
+def test_other_precisions(accurate, name, function):
     """With one limb the stated error is a good part of an ulp: a bound that is too small would show."""
-    check(slow(name, function), function, oracle.hard_cases(function), "f64", "nearest")
-    check(slow(name, function), function, oracle.random_values("f64", 20000, 2), "f64", "nearest")
+    check(accurate(name, function), function, oracle.hard_cases(function), "f64", "nearest")
+    check(accurate(name, function), function, oracle.random_values("f64", 20000, 2), "f64", "nearest")
 
 
 def interesting(function, n):
@@ -57,18 +57,18 @@ def interesting(function, n):
 
 
 @pytest.mark.parametrize("function", APPROXIMATE)
-def test_control_wide(slow, function):
-    """With an error bound 2^20 times too small, one limb returns wrong bits: the bound of the wide path is needed."""
-    x, wrong = interesting(function, 100000), slow("control-wide", function)
+def test_control_multiprecision(accurate, function):
+    """With an error bound 2^20 times too small, one limb returns wrong bits: the bound of the multiprecision evaluation is needed."""
+    x, wrong = interesting(function, 100000), accurate("control-mp", function)
     parts = (x[i : i + 500] for i in range(0, x.size, 500))  # the first that is wrong is enough
     assert any((wrong(part, "f64")[0] != oracle.values(function, part, "f64")).any() for part in parts)
 
 
 @pytest.mark.parametrize("function", APPROXIMATE)
-def test_control_double_double(slow, function):
+def test_control_double_double(accurate, function):
     """With its bound 2^20 times too small, the double-double tier returns wrong bits for hard cases."""
     x = oracle.hard_cases(function)
-    got, _ = slow("control-dd", function)(x, "f64")
+    got, _ = accurate("control-dd", function)(x, "f64")
     assert (got != oracle.values(function, x, "f64")).any()
 
 
@@ -95,12 +95,12 @@ def exact_rounding(value: Fraction, fmt: str, rule: str) -> tuple[int, int]:
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("fmt", FORMATS)
-def test_rounding_step(wide, fmt, rule):
+def test_rounding_step(multiprecision, fmt, rule):
     """rm_round_bits against the definition: widths, ties, subnormals, overflow, and the interval form."""
     precision, emax, _ = oracle.FORMATS[fmt]
     rng = np.random.default_rng(5)
     flags, undecided = ctypes.c_uint32(), ctypes.c_int()
-    call = wide.rm_test_round
+    call = multiprecision.rm_test_round
     for _ in range(4000):
         width = int(rng.integers(1, 129))
         m = int.from_bytes(rng.bytes(16), "little") >> (128 - width) | 1 << (width - 1)
@@ -138,11 +138,11 @@ def test_rounding_step(wide, fmt, rule):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("fmt", FORMATS)
-def test_rounding_of_double_double(wide, fmt, rule):
+def test_rounding_of_double_double(multiprecision, fmt, rule):
     precision, emax, _ = oracle.FORMATS[fmt]
     rng = np.random.default_rng(6)
     flags, undecided = ctypes.c_uint32(), ctypes.c_int()
-    call = wide.rm_test_round_dd
+    call = multiprecision.rm_test_round_dd
     decided = 0
     for _ in range(4000):
         scale = int(rng.integers(max(-emax - precision, -900), min(emax + 2, 1000)))
@@ -175,14 +175,16 @@ MPMATH = {
     "erf_half": lambda x: mpmath.erf(x / mpmath.sqrt(2)),
     "ndtr": mpmath.ncdf,
 }
-WIDE = re.findall(r"^int rm_mp_test_(\w+)\(.*;$", (oracle.ROOT / "tests/support/wide_driver.c").read_text(), re.M)
+EVALUATIONS = re.findall(
+    r"^int rm_mp_test_(\w+)\(.*;$", (oracle.ROOT / "tests/support/multiprecision_driver.c").read_text(), re.M
+)
 
 
 @pytest.mark.parametrize("limbs", [1, 2, 4, 16])
-@pytest.mark.parametrize("function", WIDE)
-def test_stated_errors_of_the_wide_path(wide, function, limbs):
+@pytest.mark.parametrize("function", EVALUATIONS)
+def test_stated_errors_of_the_multiprecision_path(multiprecision, function, limbs):
     """The evaluation alone, against mpmath: within the error that it states, which is not absurdly large either."""
-    call = getattr(wide, f"rm_mp_test_{function}")
+    call = getattr(multiprecision, f"rm_mp_test_{function}")
     f = MPMATH.get(function) or getattr(mpmath, function)
     v, err = (ctypes.c_uint64 * 17)(), ctypes.c_uint64()
     tiny = np.random.default_rng(8).uniform(-1, 1, 100) * 2.0**-20
@@ -208,7 +210,7 @@ SIGMOID_ARGUMENTS = [  # t(x), t'(x), and the largest |x| for x > 0
 @pytest.mark.parametrize("limbs", [1, 2, 4, 16])
 @pytest.mark.parametrize("shape", range(3))
 @pytest.mark.parametrize("argument", range(3))
-def test_stated_errors_of_the_sigmoid_family(wide, argument, shape, limbs):
+def test_stated_errors_of_the_sigmoid_family(multiprecision, argument, shape, limbs):
     """The same for the sigmoid, its derivative and that of x sigmoid(t(x)); arguments down to e^-|t| near 2^-1000."""
     t, slope, most = SIGMOID_ARGUMENTS[argument]
     v, err = (ctypes.c_uint64 * 17)(), ctypes.c_uint64()
@@ -217,7 +219,7 @@ def test_stated_errors_of_the_sigmoid_family(wide, argument, shape, limbs):
     worst = 0
     with mpmath.workprec(64 * limbs + 1200):
         for value in map(mpmath.mpf, x.tolist()):
-            scale = wide.rm_test_sigmoid_mp(ctypes.c_double(value), argument, shape, limbs, v, ctypes.byref(err))
+            scale = multiprecision.rm_test_sigmoid_mp(ctypes.c_double(value), argument, shape, limbs, v, ctypes.byref(err))
             units = sum(v[i] << (64 * i) for i in range(limbs + 1))
             s, r = 1 / (1 + mpmath.exp(-t(value))), 1 / (1 + mpmath.exp(t(value)))
             want = abs([s, s * r, s * (1 + value * slope(value) * r)][shape])

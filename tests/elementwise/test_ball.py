@@ -1,4 +1,4 @@
-"""The arithmetics of slow tiers, crlibm/enclosure/dd_ball.h and ball.h, against exact rationals and mpmath: the true result, for operands
+"""The arithmetics of the accurate phases, crlibm/enclosure/dd_ball.h and ball.h, against exact rationals and mpmath: the true result, for operands
 anywhere within their errors, lies within the claimed error; what can stay exact does; roundings are those of the true value."""
 
 import ctypes

@@ -10,7 +10,7 @@ import native
 import numpy as np
 import oracle
 import pytest
-from elementwise_controls_calls import NO_BOUND, NO_INPUT
+from bounds_without_input import NO_BOUND, NO_INPUT
 
 
 def test_where_no_input_depends_on_a_bound_every_input_was_run():

@@ -5,7 +5,7 @@ import elementwise_library
 import numpy as np
 import oracle
 import pytest
-from elementwise_exponents_calls import spread
+from exponent_ranges import spread
 
 LEAST = -1074
 

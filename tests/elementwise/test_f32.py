@@ -31,7 +31,7 @@ def test_strided_digest(function):
 
 
 def test_every_input_of_one_function():
-    """All 2^32 inputs of log, which leaves the most cases to the slow path, on the best instruction set; `make test-exhaustive`
+    """All 2^32 inputs of log, which leaves the most inputs undecided, on the best instruction set; `make test-exhaustive`
     runs every function on each."""
     found = elementwise_library.libraries()
     library = next(found[isa] for isa in ("avx512", "neon", "avx2", "base") if isa in found)

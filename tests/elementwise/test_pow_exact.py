@@ -1,11 +1,11 @@
-"""pow where x^y is a number of the format, a midpoint of two, or has a few bits more: the complete function finds these in integers,
+"""pow where x^y is a number of the format, a midpoint of two, or has a few bits more: the accurate phase finds these in integers,
 since no approximation decides them."""
 
 import numpy as np
 import oracle
 import pytest
-from elementwise_several_calls import compare
-from slow_calls import FORMATS, RULES, check, compiled, slow  # noqa: F401 (fixtures)
+from accurate_phase import FORMATS, RULES, accurate, check, compiled  # noqa: F401 (fixtures)
+from elementwise_library import compare
 
 # Squares, cubes and fourth powers of odd numbers; numbers whose powers have 25, 26, 54 or 55 bits; the same times powers of two.
 ODD = [1, 3, 5, 7, 9, 11, 15, 17, 25, 27, 81, 121, 125, 129, 243, 625, 1023, 2047, 4095, 4097, 6561, 8191, 8193, 65537]
@@ -30,5 +30,5 @@ def test_arrays(fmt):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("fmt", FORMATS)
-def test_rules(slow, fmt, rule):  # noqa: F811
-    check(slow("wide-from-1-limb", "pow"), "pow", grid(fmt), fmt, rule, with_flags=True)
+def test_rules(accurate, fmt, rule):  # noqa: F811
+    check(accurate("mp-from-1-limb", "pow"), "pow", grid(fmt), fmt, rule, with_flags=True)

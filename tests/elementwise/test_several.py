@@ -1,5 +1,5 @@
 """Functions of several arguments against MPFR: special values in every combination, hard cases, random tuples, every format,
-every instruction set; the golden digests; the complete functions under every rounding mode."""
+every instruction set; the golden digests; the accurate phases under every rounding mode."""
 
 import elementwise_library
 import golden_sets
@@ -7,8 +7,8 @@ import numpy as np
 import oracle
 import pytest
 import ranges
-from elementwise_several_calls import compare
-from slow_calls import RULES, check, compiled, slow  # noqa: F401 (fixtures)
+from accurate_phase import RULES, accurate, check, compiled  # noqa: F401 (fixtures)
+from elementwise_library import compare
 
 FORMATS = list(oracle.FORMATS)
 several = pytest.mark.parametrize("function", oracle.SEVERAL)
@@ -57,11 +57,11 @@ def test_golden_digest(function, fmt):
         assert golden_sets.sha256(library.array(function, bits, fmt)) == golden_sets.published(function, fmt), isa
 
 
-@pytest.mark.parametrize("name", ["all", "wide"])
+@pytest.mark.parametrize("name", ["all", "mp"])
 @several
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("fmt", FORMATS)
-def test_complete_function(slow, name, function, fmt, rule):  # noqa: F811
+def test_accurate_phase(accurate, name, function, fmt, rule):  # noqa: F811
     arity = oracle.ARITY[function]
-    check(slow(name, function), function, oracle.special_tuples(fmt, arity), fmt, rule, with_flags=True)
-    check(slow(name, function), function, oracle.random_tuples(fmt, arity, 3000, 33), fmt, rule, with_flags=True)
+    check(accurate(name, function), function, oracle.special_tuples(fmt, arity), fmt, rule, with_flags=True)
+    check(accurate(name, function), function, oracle.random_tuples(fmt, arity, 3000, 33), fmt, rule, with_flags=True)

@@ -6,7 +6,7 @@ import elementwise_library
 import numpy as np
 import oracle
 import pytest
-from elementwise_several_calls import compare
+from elementwise_library import compare
 
 SIGNIFICANDS = {"f16": 10, "bf16": 7}
 every = np.arange(65536, dtype=np.uint16)

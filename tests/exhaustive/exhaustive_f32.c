@@ -4,13 +4,13 @@
  *
  * Runs the bit patterns 0, stride, 2 stride, ... below 2^32 (stride 1: all of them) and prints one line
  *   <function> <isa> <stride> <inputs> <sha256 of the results, little endian, in this order> <undecided>
- * where <undecided> counts the inputs within the domain of the fast kernel that its rounding test left to the slow path. The
+ * where <undecided> counts the inputs within the domain of the fast kernel that its rounding test left undecided. The
  * file receives these, each as two little-endian words: input and result. One thread: run one process a function. */
 #include <stdlib.h>
 
 #include "repmath/repmath.h"
 #include "sha256.h"
-#include "trace_slow.h"
+#include "trace_accurate.h"
 
 #define PASTE_(a, b, c) a##b##c
 #define PASTE(a, b, c) PASTE_(a, b, c)

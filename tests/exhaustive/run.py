@@ -40,7 +40,7 @@ def compile_program(folder: pathlib.Path, function: str) -> pathlib.Path:
         f'-DRM_TEST_{kind}_HEADER="{oracle.ROOT}/crlibm/{function}/{name}.h"'
         for kind, name in (("FAST", function), ("ACCURATE", f"{function}_accurate"))
     ]
-    sources = [HERE / "exhaustive_f32.c", HERE / "trace_slow.c", library]
+    sources = [HERE / "exhaustive_f32.c", HERE / "trace_accurate.c", library]
     options = ["-std=gnu11", "-O3", "-ffp-contract=off", "-DRM_CFG_STATIC", f"-I{oracle.ROOT / 'include'}"]
     options += [f"-DRM_TEST_FUNCTION={function}", *headers]
     command = [os.environ.get("CC", "cc"), *options, *sources, "-fopenmp", "-lpthread", "-lm", "-o", program]

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from bce_library import NAMES, expected, run, vectors
 from exact_oracle import CANONICAL_NAN, bits
-from nn_bce_calls import NAMES, expected, run, vectors
+from real_oracle import precise
 from reductions_library import ENUM, I64, NULL, OVERLAP, SIZE, status
-from statistics_calls import dtype_of
-from wide_oracle import precise
+from statistics_library import dtype_of
 
 
 @pytest.mark.parametrize("fmt", NAMES)

@@ -10,12 +10,12 @@ sys.path.insert(0, sys.argv[1])
 import mpmath, numpy as np, torch
 import torch.nn.functional as F
 import repmath as rm, repmath.torch
-import nn_cross_entropy_calls as entropy
-import nn_norm_boundaries_calls as norms
-import nn_row_boundaries_calls as rows
+import cross_entropy_library as entropy
+import norm_boundaries as norms
+import row_boundaries as rows
 from exact_oracle import bits
-from statistics_calls import dtype_of
-from wide_oracle import settled
+from statistics_library import dtype_of
+from real_oracle import settled
 
 def tensor(v):
     v = np.ascontiguousarray(v)

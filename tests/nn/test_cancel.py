@@ -4,14 +4,14 @@ The oracles are rationals, which hold by the construction of each case, and a ha
 import itertools
 from fractions import Fraction
 
-import nn_bce_calls
-import nn_kl_div_calls
+import bce_library
+import kl_div_library
 import numpy as np
 import pytest
+from cross_entropy_library import NONE, SUM, backward, forward, problem
 from exact_oracle import bits, number, rounded
-from nn_cancel_calls import DIGITS, MEAN, NAMES, beside, exact, tie
-from nn_cross_entropy_calls import NONE, SUM, backward, forward, problem
-from statistics_calls import dtype_of
+from format_ties import DIGITS, MEAN, NAMES, beside, exact, tie
+from statistics_library import dtype_of
 
 KINDS = 1, 2
 
@@ -38,12 +38,12 @@ def test_kl_div_of_powers_of_two(isa_library, fmt):
             x[2:4] = 4, -4 * t[2] / t[3]
             total = -sum(a * b for a, b in zip(exact(x), exact(t), strict=True))
             assert total == -sign * sum(exact(tie(fmt, k)))
-            assert nn_kl_div_calls.run(isa_library, fmt, SUM, 0, 1, x, t) == beside(fmt, total)
-            assert nn_kl_div_calls.run(isa_library, fmt, MEAN, 0, 2, x, t) == beside(fmt, total / 2)
+            assert kl_div_library.run(isa_library, fmt, SUM, 0, 1, x, t) == beside(fmt, total)
+            assert kl_div_library.run(isa_library, fmt, MEAN, 0, 2, x, t) == beside(fmt, total / 2)
     t, x = np.array([2, 0.5, 0.5, 0.5, 0.5], dtype), np.zeros(5, dtype)
-    assert nn_kl_div_calls.run(isa_library, fmt, SUM, 0, 1, x, t) == [0]
+    assert kl_div_library.run(isa_library, fmt, SUM, 0, 1, x, t) == [0]
     t[4] = 0.5 + 2.0**-7  # the control: an odd prime is left over
-    assert nn_kl_div_calls.run(isa_library, fmt, SUM, 0, 1, x, t) != [0]
+    assert kl_div_library.run(isa_library, fmt, SUM, 0, 1, x, t) != [0]
 
 
 @pytest.mark.parametrize("fmt", NAMES)
@@ -77,9 +77,9 @@ def test_kl_div_of_far_logarithms(isa_library, fmt):
             seen.add(hair)
             t, z = np.append(np.zeros(2, dtype), u), np.append(x, v)
             order = np.random.default_rng(1).permutation(len(t))
-            got = nn_kl_div_calls.run(isa_library, fmt, SUM, 1, 1, z[order], t[order])
+            got = kl_div_library.run(isa_library, fmt, SUM, 1, 1, z[order], t[order])
             assert got == beside(fmt, total, hair), (k, far, more)
-            got = nn_kl_div_calls.run(isa_library, fmt, MEAN, 1, 2, z[order], t[order])
+            got = kl_div_library.run(isa_library, fmt, MEAN, 1, 2, z[order], t[order])
             assert got == beside(fmt, total / 2, hair), (k, far, more)
     assert seen == {-1, 0, 1}
 
@@ -107,15 +107,15 @@ def test_binary_cross_entropy(isa_library, fmt):
             order = rng.permutation(len(z))
             z, v = z[order], v[order]
             y = np.zeros_like(z)
-            assert nn_bce_calls.run(isa_library, fmt, SUM, None, z, y, v, None) == beside(fmt, rest, hair), (k, sign, more)
+            assert bce_library.run(isa_library, fmt, SUM, None, z, y, v, None) == beside(fmt, rest, hair), (k, sign, more)
             half = np.append(z, np.full(16 - len(z), 5, dtype)), np.append(v, np.zeros(16 - len(z), dtype))
-            got = nn_bce_calls.run(isa_library, fmt, MEAN, None, half[0], np.zeros(16, dtype), half[1], None)
+            got = bce_library.run(isa_library, fmt, MEAN, None, half[0], np.zeros(16, dtype), half[1], None)
             assert got == beside(fmt, rest / 16, hair), (k, sign, more)
     x, y, p = np.array([1, 1, 2], dtype), np.array([0.5, 2, 0], dtype), np.array([2, 0.25, 1], dtype)
     w = np.array([1, 3, 0], dtype)  # c = 1 + (p - 1) y = 1.5, -0.5, 1
-    assert nn_bce_calls.run(isa_library, fmt, SUM, None, x, y, w, p) == beside(fmt, Fraction(1, 2) - 3)
+    assert bce_library.run(isa_library, fmt, SUM, None, x, y, w, p) == beside(fmt, Fraction(1, 2) - 3)
     w[1] = 3 + 2.0**-6  # the control: logarithms are left over
-    assert nn_bce_calls.run(isa_library, fmt, SUM, None, x, y, w, p) != beside(fmt, Fraction(1, 2) - 3)
+    assert bce_library.run(isa_library, fmt, SUM, None, x, y, w, p) != beside(fmt, Fraction(1, 2) - 3)
 
 
 @pytest.mark.parametrize("fmt", NAMES)

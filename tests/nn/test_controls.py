@@ -3,17 +3,17 @@ bits differ. Each bound by itself is made smaller in test_bounds.py."""
 
 import ctypes
 
+import bce_library
 import elementwise_library
+import losses_library
 import native
-import nn_bce_calls
-import nn_losses_calls
 import numpy as np
 import pytest
 from bound_data import beside_tie, odd
-from nn_pooling_calls import pool_of, strides
-from nn_softmax_calls import result
+from pooling_library import pool_of, strides
 from reductions_library import OK, pointer
-from statistics_calls import dtype_of
+from softmax_library import result
+from statistics_library import dtype_of
 
 
 def loss_totals(lib, rng):
@@ -23,7 +23,7 @@ def loss_totals(lib, rng):
         parts = odd(rng, 2**11, 2**12, 7)
         x = np.array([odd(rng, 2**24, 2**25 - 2**16) - parts.sum(), *parts], "f4")
         y = np.array([0, *rng.standard_normal(7) * 2.0**-41], "f4")
-        found += nn_losses_calls.forward(lib, "l1", 0.0, "f32", "sum", x, y)
+        found += losses_library.forward(lib, "l1", 0.0, "f32", "sum", x, y)
     return np.array(found)
 
 
@@ -34,7 +34,7 @@ def bce(lib, rng):
         big = 2.0 ** rng.integers(60, 90)
         x = beside_tie(rng, big, big * 2.0**-103)
         two, half = np.full_like(x, 2), np.full_like(x, 0.5)
-        found += nn_bce_calls.run(lib, "f32", 2, None, x, two, None, half)
+        found += bce_library.run(lib, "f32", 2, None, x, two, None, half)
     return np.array(found)
 
 
@@ -67,14 +67,14 @@ def test_ties_behind_divisions():
     """The data of two controls by exact rationals."""
     for isa, found in elementwise_library.libraries().items():
         for fmt, loss, d, g, p in (
-            ("f32", nn_losses_calls.expected, 301 * 4097, None, 301 * 301),
-            ("f32", nn_losses_calls.expected_gradient, 301 * 4097, 5793, 301),
-            ("f64", nn_losses_calls.expected_gradient, 301 * 67108865, 134217729, 301),
+            ("f32", losses_library.expected, 301 * 4097, None, 301 * 301),
+            ("f32", losses_library.expected_gradient, 301 * 4097, 5793, 301),
+            ("f64", losses_library.expected_gradient, 301 * 67108865, 134217729, 301),
         ):
             x, zero = np.array([d, -d], dtype_of(fmt)), np.zeros(2, dtype_of(fmt))
             case = ("smooth_l1", p * 2.0**60, fmt, "none")
             every = [x, zero] if g is None else [np.full(2, g, dtype_of(fmt)), x, zero]
-            call = nn_losses_calls.forward if g is None else nn_losses_calls.backward
+            call = losses_library.forward if g is None else losses_library.backward
             assert call(found.library, *case, *every) == loss(*case, *every), isa
 
 

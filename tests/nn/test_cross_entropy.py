@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cross_entropy_library import IGNORED, MEAN, NAMES, NONE, SIZE, SUM, backward, expected, forward, problem
 from exact_oracle import CANONICAL_NAN, FORMATS, exact, rounded
-from nn_cross_entropy_calls import IGNORED, MEAN, NAMES, NONE, SIZE, SUM, backward, expected, forward, problem
-from nn_softmax_calls import infinity, kind
+from real_oracle import precise
 from reductions_library import ENUM, NULL, Reductions, pointer, status
-from statistics_calls import dtype_of
-from wide_oracle import precise
+from softmax_library import infinity, kind
+from statistics_library import dtype_of
 
 
 @pytest.mark.parametrize("fmt", NAMES)
@@ -270,7 +270,7 @@ def test_bad_arguments(isa_library):
 @pytest.mark.parametrize("fmt", NAMES)
 def test_sure_and_far_classes_are_decided_at_once(isa_library, fmt):
     """A target far above the others has a loss and a gradient below all numbers, with its sign; one far below has a loss just above a difference of
-    logits, which may be a midpoint. Neither needs wide evaluations of exponentials."""
+    logits, which may be a midpoint. Neither needs multiprecision evaluations of exponentials."""
     dtype, counted = dtype_of(fmt), Reductions(isa_library)
     rng = np.random.default_rng(11)
     for gap, weight in itertools.product((300, 2000, 30000) if fmt != "f64" else (800, 30000), (1, -1)):

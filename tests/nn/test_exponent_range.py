@@ -8,24 +8,24 @@ import ctypes
 import os
 from fractions import Fraction
 
+import bce_library
+import cross_entropy_library
 import elementwise_library
+import kl_div_library
+import losses_library
 import mpmath
-import nn_bce_calls
-import nn_cross_entropy_calls
-import nn_kl_div_calls
-import nn_losses_calls
-import nn_nll_calls
-import nn_normalization_calls
-import nn_pooling_calls
-import nn_softmax_calls
+import nll_library
+import normalization_library
 import numpy as np
 import oracle
+import pooling_library
 import pytest
+import softmax_library
 from exact_oracle import FORMATS, bits, rounded
-from nn_exponent_range_calls import ends, exponents, numbers
+from exponent_ranges import ends, exponents, numbers
+from real_oracle import precise, settled
 from reductions_library import OK, pointer
-from statistics_calls import dtype_of
-from wide_oracle import precise, settled
+from statistics_library import dtype_of
 
 NAMES = list(oracle.FORMATS)
 ROUNDS = int(os.environ.get("REPMATH_EXPONENT_ROUNDS", 6))
@@ -38,7 +38,7 @@ def settled_all(values, fmt):
 
 
 # A definition of another test, at this one's precision.
-SOFTMAX = precise(nn_softmax_calls.expected.function, BITS)
+SOFTMAX = precise(softmax_library.expected.function, BITS)
 
 
 def softmax(what):
@@ -46,7 +46,7 @@ def softmax(what):
         x = (numbers if "backward" in what else exponents)(rng, fmt, (3, rng.integers(1, 5)))
         arrays = [x, (exponents if "log" in what else numbers)(rng, fmt, x.shape)] if "backward" in what else [x]
         want = [SOFTMAX(what, fmt, *rows) for rows in zip(*arrays, strict=True)]
-        return lambda lib: np.ravel(nn_softmax_calls.result(lib, what, fmt, *arrays)).tolist(), np.ravel(
+        return lambda lib: np.ravel(softmax_library.result(lib, what, fmt, *arrays)).tolist(), np.ravel(
             np.array(want, np.uint64)
         ).tolist()
 
@@ -69,13 +69,13 @@ def entropy(rng, fmt):
     weight = np.abs(numbers(rng, fmt, n)) + dtype.type(2.0 ** ends(fmt)[0]) if rng.random() < 0.5 else None
     smoothing = float(rng.choice([0.0, 0.0, 0.25, 0.1]))
     g = numbers(rng, fmt, rows if reduction == NONE else 1)
-    p = nn_cross_entropy_calls.problem(x, target, probability, weight, smoothing, reduction)
+    p = cross_entropy_library.problem(x, target, probability, weight, smoothing, reduction)
     with mpmath.workprec(BITS):
-        loss, gradient = nn_cross_entropy_calls.values(x, target, probability, weight, smoothing, reduction, g)
+        loss, gradient = cross_entropy_library.values(x, target, probability, weight, smoothing, reduction, g)
         want = settled_all([*loss, *(v for row in gradient for v in row)], fmt)
 
     def run(lib):
-        forward, backward = nn_cross_entropy_calls.forward(lib, fmt, p), nn_cross_entropy_calls.backward(lib, fmt, p, g)
+        forward, backward = cross_entropy_library.forward(lib, fmt, p), cross_entropy_library.backward(lib, fmt, p, g)
         return forward.tolist() + backward.ravel().tolist()
 
     run.keep = x, target, probability, weight
@@ -100,8 +100,8 @@ def nll(rng, fmt):
         want += [rounded(v, dtype) if k == t else 0 for k in range(n)]
 
     def run(lib):
-        forward = nn_nll_calls.forward(lib, fmt, x, target, weight, reduction)
-        return forward + [v for row in nn_nll_calls.backward(lib, fmt, g, x, target, weight, reduction) for v in row]
+        forward = nll_library.forward(lib, fmt, x, target, weight, reduction)
+        return forward + [v for row in nll_library.backward(lib, fmt, g, x, target, weight, reduction) for v in row]
 
     return run, want
 
@@ -117,10 +117,10 @@ def bce(rng, fmt):
     g = numbers(rng, fmt, n if reduction == NONE else 1)
 
     def run(lib):
-        return [v for h in (None, g) for v in nn_bce_calls.run(lib, fmt, reduction, h, x, y, w, p)]
+        return [v for h in (None, g) for v in bce_library.run(lib, fmt, reduction, h, x, y, w, p)]
 
     with mpmath.workprec(BITS):
-        return run, settled_all([v for h in (None, g) for v in nn_bce_calls.values(reduction, h, x, y, w, p)], fmt)
+        return run, settled_all([v for h in (None, g) for v in bce_library.values(reduction, h, x, y, w, p)], fmt)
 
 
 OPERATORS["binary_cross_entropy"] = bce
@@ -133,12 +133,12 @@ def kl_div(rng, fmt):
     g = numbers(rng, fmt, n if reduction == NONE else 1)
 
     def run(lib):
-        forward = nn_kl_div_calls.run(lib, fmt, reduction, log_target, count, x, t)
-        return forward + nn_kl_div_calls.run(lib, fmt, reduction, log_target, count, g, t, backward=True)
+        forward = kl_div_library.run(lib, fmt, reduction, log_target, count, x, t)
+        return forward + kl_div_library.run(lib, fmt, reduction, log_target, count, g, t, backward=True)
 
     with mpmath.workprec(BITS):
         loss, gradient = (
-            f(reduction, log_target, count, a, t) for f, a in ((nn_kl_div_calls.values, x), (nn_kl_div_calls.gradients, g))
+            f(reduction, log_target, count, a, t) for f, a in ((kl_div_library.values, x), (kl_div_library.gradients, g))
         )
         return run, settled_all([*loss, *gradient], fmt)
 
@@ -155,16 +155,16 @@ def regression(loss):
         g = numbers(rng, fmt, n if reduction == "none" else 1)
 
         def run(lib):
-            forward = nn_losses_calls.forward(lib, loss, p, fmt, reduction, x, y)
-            return forward + nn_losses_calls.backward(lib, loss, p, fmt, reduction, g, x, y)
+            forward = losses_library.forward(lib, loss, p, fmt, reduction, x, y)
+            return forward + losses_library.backward(lib, loss, p, fmt, reduction, g, x, y)
 
-        want = nn_losses_calls.expected(loss, p, fmt, reduction, x, y)
-        return run, want + nn_losses_calls.expected_gradient(loss, p, fmt, reduction, g, x, y)
+        want = losses_library.expected(loss, p, fmt, reduction, x, y)
+        return run, want + losses_library.expected_gradient(loss, p, fmt, reduction, g, x, y)
 
     return operation
 
 
-OPERATORS |= {loss: regression(loss) for loss in nn_losses_calls.LOSSES}
+OPERATORS |= {loss: regression(loss) for loss in losses_library.LOSSES}
 
 
 def norm_of(norm):
@@ -182,12 +182,12 @@ def norm_of(norm):
 
         def run(lib):
             return [
-                v for part in nn_normalization_calls.results(lib, norm, fmt, x, w, b, g, eps) for v in part.ravel().tolist()
+                v for part in normalization_library.results(lib, norm, fmt, x, w, b, g, eps) for v in part.ravel().tolist()
             ]
 
         with mpmath.workprec(BITS):
             return run, settled_all(
-                [v for part in nn_normalization_calls.values(norm, x, w, b, g, eps) for v in np.ravel(part)], fmt
+                [v for part in normalization_library.values(norm, x, w, b, g, eps) for v in np.ravel(part)], fmt
             )
 
     return operation
@@ -197,13 +197,13 @@ OPERATORS |= {norm: norm_of(norm) for norm in ("layer", "rms", "group", "batch")
 
 
 def average(rng, fmt):
-    shape, out, *rest = [*nn_pooling_calls.CASES[:2], *nn_pooling_calls.CASES[6:8]][rng.integers(0, 4)]
+    shape, out, *rest = [*pooling_library.CASES[:2], *pooling_library.CASES[6:8]][rng.integers(0, 4)]
     pad, divisor = int(rng.integers(0, 2)), int(rng.choice([0, 0, 3, 8]))
-    p, axes = nn_pooling_calls.pool_of(shape, out, *rest)
+    p, axes = pooling_library.pool_of(shape, out, *rest)
     dtype, index = dtype_of(fmt), ctypes.c_int(NAMES.index(fmt))
     x, g = numbers(rng, fmt, shape), numbers(rng, fmt, shape[:2] + out)
     want, gx = np.zeros(g.shape, object), np.full(shape, Fraction(0), object)
-    for at, window, padded in nn_pooling_calls.outputs(shape, axes):
+    for at, window, padded in pooling_library.outputs(shape, axes):
         by = divisor or (padded if pad else len(window))
         want[at] = rounded(sum((Fraction(float(x[at[:2] + t])) for t in window), Fraction(0)) / by, dtype)
         for t in window:
@@ -213,7 +213,7 @@ def average(rng, fmt):
         got = []
         for f, a, to in ((lib.rm_avg_pool, x, g.shape), (lib.rm_avg_pool_backward, g, shape)):
             y = np.full(to, 7, dtype)
-            arguments = pointer(a), nn_pooling_calls.strides(a), pointer(y), nn_pooling_calls.strides(y)
+            arguments = pointer(a), pooling_library.strides(a), pointer(y), pooling_library.strides(y)
             assert f(index, ctypes.byref(p), pad, ctypes.c_int64(divisor), *arguments) == OK
             got += bits(y).ravel().tolist()
         return got
@@ -248,7 +248,7 @@ def test_spread_exponents(operator, fmt):
 def test_logarithms_beside_0(isa_library, g, y):
     """g - e^y sum(g) where e^y is 1 but for the last bits of binary64's range."""
     g, y = np.array([g]), np.array([y])
-    got = nn_softmax_calls.result(isa_library, "log_softmax_backward", "f64", g, y)
+    got = softmax_library.result(isa_library, "log_softmax_backward", "f64", g, y)
     assert got[0].tolist() == SOFTMAX("log_softmax_backward", "f64", g[0], y[0])
     assert got[0, 0] != 0
 
@@ -258,14 +258,14 @@ def test_logits_beside_0(isa_library, x):
     """The gradients of logits that are nearly equal: g (1/(1 + e^-x) - 1/2), about g x/4."""
     x, half, one = np.array([x]), np.array([0.5]), np.ones(1)
     with mpmath.workprec(BITS):
-        want = settled_all(nn_bce_calls.values(NONE, one, x, half, None, None), "f64")
-    assert nn_bce_calls.run(isa_library, "f64", NONE, one, x, half, None, None) == want
+        want = settled_all(bce_library.values(NONE, one, x, half, None, None), "f64")
+    assert bce_library.run(isa_library, "f64", NONE, one, x, half, None, None) == want
     two, halves = np.array([[x[0], 0.0]]), np.full((1, 2), 0.5)
-    p = nn_cross_entropy_calls.problem(two, None, halves, None, 0.0, NONE)
+    p = cross_entropy_library.problem(two, None, halves, None, 0.0, NONE)
     with mpmath.workprec(BITS):
-        _, gradient = nn_cross_entropy_calls.values(two, None, halves, None, 0.0, NONE, one)
+        _, gradient = cross_entropy_library.values(two, None, halves, None, 0.0, NONE, one)
         want = settled_all(gradient[0], "f64")
-    assert nn_cross_entropy_calls.backward(isa_library, "f64", p, one)[0].tolist() == want
+    assert cross_entropy_library.backward(isa_library, "f64", p, one)[0].tolist() == want
 
 
 def pieces(v, count):
@@ -285,7 +285,7 @@ def test_sums_beside_exponentials(isa_library):
             left = mpmath.mpf(g[0]) - mpmath.exp(y) * mpmath.fsum(map(mpmath.mpf, g))
             assert 0 < abs(left) < mpmath.ldexp(1, top - 52 * count)
             arguments = np.array([g]), np.full((1, count + 1), y)
-            got = nn_softmax_calls.result(isa_library, "log_softmax_backward", "f64", *arguments)[0]
+            got = softmax_library.result(isa_library, "log_softmax_backward", "f64", *arguments)[0]
             assert int(got[0]) == settled(left, dtype_of("f64"))
 
 
@@ -295,9 +295,9 @@ def test_sums_beside_logarithms(isa_library):
     with mpmath.workprec(BITS):
         x = np.array(pieces(count * mpmath.log(3), count))
         t = np.full(count, 3.0)
-        (want,) = nn_kl_div_calls.values(SUM, 0, 1, x, t)
+        (want,) = kl_div_library.values(SUM, 0, 1, x, t)
         assert 0 < abs(want) < mpmath.ldexp(1, -1000)
-        assert nn_kl_div_calls.run(isa_library, "f64", SUM, 0, 1, x, t) == settled_all([want], "f64")
+        assert kl_div_library.run(isa_library, "f64", SUM, 0, 1, x, t) == settled_all([want], "f64")
 
 
 @pytest.mark.parametrize("fmt", NAMES)

@@ -9,12 +9,12 @@ import numpy as np
 import optimizers_oracle as steps
 import pytest
 import random_oracle
-from elementwise_exponents_calls import spread
 from exact_oracle import FORMATS, round_rational
-from formulas_calls import FORMULAS, run
+from exponent_ranges import spread
+from formula_library import FORMULAS, run
 from gmpy2 import mpq
-from optimizers_calls import ADAM, FMT, NAMES, SGD, Squares, adam, bits, clip, expected, sgd
-from random_calls import Random
+from optimizers_library import ADAM, FMT, NAMES, SGD, Squares, adam, bits, clip, expected, sgd
+from random_library import Random
 from reductions_library import OK
 
 TIMES = max(1, int(os.environ.get("REPMATH_EXPONENT_ROUNDS", "6")) // 6)  # a larger sample

@@ -10,8 +10,8 @@ import native
 import numpy as np
 import pytest
 from exact_oracle import FORMATS, rational_of, round_rational
-from formulas_calls import FORMULAS, run
-from optimizers_calls import FMT, KINDS, bits, random
+from formula_library import FORMULAS, run
+from optimizers_library import FMT, KINDS, bits, random
 from reductions_library import ENUM, I64, NULL, OK, OVERLAP, SIZE, pointer, status
 
 PRODUCTS = ("scaled", "over", "under", "tanh", "sigmoid")

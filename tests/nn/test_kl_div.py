@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from bce_library import vectors
 from exact_oracle import CANONICAL_NAN, bits
-from nn_bce_calls import vectors
-from nn_kl_div_calls import MEAN, NAMES, NONE, SUM, expected, gradients, run
+from kl_div_library import MEAN, NAMES, NONE, SUM, expected, gradients, run
+from real_oracle import precise, rounded_real
 from reductions_library import ENUM, I64, NULL, OVERLAP, SIZE, status
-from statistics_calls import dtype_of
-from wide_oracle import precise, rounded_real
+from statistics_library import dtype_of
 
 RANGE = 10
 

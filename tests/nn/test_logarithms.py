@@ -8,9 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from native import ROOT, need, run
-from nn_relations_calls import RELATIONS, polynomial, times
-from packaging_sanitizers_calls import ENVIRONMENT, FLAGS
+from logit_relations import RELATIONS, polynomial, times
+from native import ASAN_ENVIRONMENT, ASAN_FLAGS, ROOT, need, run
 
 NONE = -math.inf
 
@@ -24,7 +23,7 @@ def program(tmp_path_factory):
         "-std=gnu11",
         "-O1",
         "-w",
-        *FLAGS.split(),
+        *ASAN_FLAGS.split(),
         ROOT / "tests/c/logarithms.c",
         ROOT / "src/nn/cross_entropy/logarithms.c",
         "-o",
@@ -47,7 +46,7 @@ def ask(program, sums):
         for row, factor in zip(rows, factors, strict=True):
             lines.append(f"{parts(Fraction(factor))} {len(row)}")
             lines += [f"{parts(-Fraction(e))} {count}" for e, count in sorted(row.items())]
-    done = subprocess.run([program], input="\n".join(lines) + "\n", capture_output=True, text=True, env=ENVIRONMENT)
+    done = subprocess.run([program], input="\n".join(lines) + "\n", capture_output=True, text=True, env=ASAN_ENVIRONMENT)
     assert done.returncode == 0, done.stderr[-4000:]
     return [int(v) for v in done.stdout.split()]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from exact_oracle import CANONICAL_NAN, bits
-from nn_losses_calls import (
+from losses_library import (
     CASES,
     LOSSES,
     NAMES,
@@ -18,7 +18,7 @@ from nn_losses_calls import (
     vectors,
 )
 from reductions_library import ENUM, I64, NULL, OK, OVERLAP, RANGE, SIZE, Reductions, pointer, status
-from statistics_calls import dtype_of
+from statistics_library import dtype_of
 
 
 def pairs_of(rng, fmt, n):

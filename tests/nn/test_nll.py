@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from exact_oracle import CANONICAL_NAN, bits, rounded
-from nn_nll_calls import NAMES, S, backward, forward, problem
+from nll_library import NAMES, S, backward, forward, problem
 from reductions_library import ENUM, NULL, OVERLAP, SIZE, pointer, status
-from statistics_calls import dtype_of
+from statistics_library import dtype_of
 
 INDEX = 12
 

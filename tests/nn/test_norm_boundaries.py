@@ -17,12 +17,12 @@ import native
 import numpy as np
 import pytest
 from exact_oracle import round_rational
-from nn_norm_boundaries_calls import BITS, NORMS, PARTS, Element, beside_tie, boundary_cases, rationals, real
-from nn_normalization_calls import NAMES, expected, geometry, results
-from nn_softmax_calls import kind
+from norm_boundaries import BITS, NORMS, PARTS, Element, beside_tie, boundary_cases, rationals, real
+from normalization_library import NAMES, expected, geometry, results
+from real_oracle import settled
 from reductions_library import OK, pointer
-from statistics_calls import dtype_of
-from wide_oracle import settled
+from softmax_library import kind
+from statistics_library import dtype_of
 
 PRECISION = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
 

@@ -8,11 +8,11 @@ import mpmath
 import numpy as np
 import pytest
 from exact_oracle import CANONICAL_NAN, rounded
-from nn_normalization_calls import FOUR, NAMES, Sets, by_classes, expected, geometry, rational, results
-from nn_softmax_calls import kind
+from normalization_library import FOUR, NAMES, Sets, by_classes, expected, geometry, rational, results
+from real_oracle import precise, reals, settled
 from reductions_library import NULL, OK, OVERLAP, SIZE, Reductions, pointer, status
-from statistics_calls import dtype_of
-from wide_oracle import precise, reals, settled
+from softmax_library import kind
+from statistics_library import dtype_of
 
 
 def data(rng, fmt, shape, which):

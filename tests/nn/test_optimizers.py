@@ -9,7 +9,7 @@ import native
 import numpy as np
 import optimizers_oracle as reference
 import pytest
-from optimizers_calls import (
+from optimizers_library import (
     ADAM,
     ADAM_CASES,
     FMT,

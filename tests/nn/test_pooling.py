@@ -8,9 +8,9 @@ import numpy as np
 import oracle
 import pytest
 from exact_oracle import CANONICAL_NAN, bits, rounded
-from nn_pooling_calls import CASES, THREE, outputs, pool_of, strides
+from pooling_library import CASES, THREE, outputs, pool_of, strides
 from reductions_library import ENUM, NULL, OK, OVERLAP, RANGE, SIZE, pointer, status
-from statistics_calls import dtype_of
+from statistics_library import dtype_of
 
 NAMES = list(oracle.FORMATS)
 

@@ -10,12 +10,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cross_entropy_library import SUM, UNDECIDED
 from exact_oracle import CANONICAL_NAN
-from nn_cancel_calls import MEAN, NAMES, beside, exact, tie
-from nn_cross_entropy_calls import SUM, UNDECIDED
-from nn_relations_calls import RELATIONS, logits, polynomial, run, times
+from format_ties import MEAN, NAMES, beside, exact, tie
+from logit_relations import RELATIONS, logits, polynomial, run, times
 from reductions_library import OK
-from statistics_calls import dtype_of
+from statistics_library import dtype_of
 
 MORE = int(os.environ.get("REPMATH_RELATIONS", "1"))
 

@@ -10,12 +10,12 @@ import math
 import random
 
 import elementwise_library
+import losses_library as regression
 import native
-import nn_losses_calls as regression
-import nn_nll_calls as nll
+import nll_library as nll
 import numpy as np
 import pytest
-from nn_row_boundaries_calls import (
+from row_boundaries import (
     CHECKS,
     MODES,
     PRECISION,
@@ -29,8 +29,8 @@ from nn_row_boundaries_calls import (
     check_rows,
     sums_of,
 )
-from nn_softmax_calls import NAMES
-from statistics_calls import dtype_of
+from softmax_library import NAMES
+from statistics_library import dtype_of
 
 FMT = pytest.mark.parametrize("fmt", NAMES)
 

@@ -6,10 +6,10 @@ import mpmath
 import numpy as np
 import pytest
 from exact_oracle import CANONICAL_NAN, FORMATS, rounded
-from nn_softmax_calls import NAMES, STRIDE, call, expected, infinity, kind, result
+from real_oracle import reals, rounded_real
 from reductions_library import ENUM, I64, NULL, OK, OVERLAP, SIZE, Reductions, pointer, status
-from statistics_calls import dtype_of
-from wide_oracle import reals, rounded_real
+from softmax_library import NAMES, STRIDE, call, expected, infinity, kind, result
+from statistics_library import dtype_of
 
 
 def rows_of(rng, fmt, n):
@@ -112,7 +112,7 @@ def test_hairs(isa_library, fmt):
 @pytest.mark.parametrize("fmt", NAMES)
 def test_sharp_rows(isa_library, fmt):
     """One element far above the others, as the differences to it end in midpoints of the format: beside those the logarithm decides, from
-    2^-20 to far below every number. None takes wide evaluations of the exponentials that nobody needs."""
+    2^-20 to far below every number. None takes multiprecision evaluations of the exponentials that nobody needs."""
     dtype, p = dtype_of(fmt), FORMATS[fmt][2] + 1
     rng = np.random.default_rng(8)
     rows = []

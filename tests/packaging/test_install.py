@@ -11,8 +11,7 @@ import shutil
 import zipfile
 
 import pytest
-from native import ROOT, default_build, need, run, tool
-from packaging_install_calls import declared_functions, symbols
+from native import ROOT, declared_functions, default_build, need, run, symbols, tool
 
 HEADERS = [
     "convolution.h",

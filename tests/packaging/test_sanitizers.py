@@ -3,8 +3,17 @@
 import re
 
 import pytest
-from native import available_isas, build, default_build, definitions_of, digests, need, run
-from packaging_sanitizers_calls import ENVIRONMENT, FLAGS
+from native import (
+    ASAN_ENVIRONMENT,
+    ASAN_FLAGS,
+    available_isas,
+    build,
+    default_build,
+    definitions_of,
+    digests,
+    need,
+    run,
+)
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +25,7 @@ def sanitized():
 @pytest.mark.parametrize("name", ["test_status", "test_env", "test_strides", "test_threads", "test_table16", "test_isa"])
 def test_c_tests_are_clean(sanitized, name):
     for isa in available_isas(sanitized) if name != "test_isa" else [""]:
-        out = run(sanitized / "tests/c" / name, env={**ENVIRONMENT, "REPMATH_ISA": isa})
+        out = run(sanitized / "tests/c" / name, env={**ASAN_ENVIRONMENT, "REPMATH_ISA": isa})
         assert re.search(r"\d+ passed, 0 failed", out), out
 
 
@@ -24,7 +33,7 @@ def test_the_digest_programs_are_clean(sanitized):
     """And the sanitized build gives the same results."""
     expected = digests(default_build(), 100)
     for isa in available_isas(sanitized):
-        assert digests(sanitized, 100, env={**ENVIRONMENT, "REPMATH_ISA": isa}) == expected, isa
+        assert digests(sanitized, 100, env={**ASAN_ENVIRONMENT, "REPMATH_ISA": isa}) == expected, isa
 
 
 def test_the_sanitizers_are_on(sanitized, tmp_path):
@@ -32,6 +41,6 @@ def test_the_sanitizers_are_on(sanitized, tmp_path):
     (cc,) = need("cc")
     source = tmp_path / "bad.c"
     source.write_text("int main(int n, char **v) { (void)v; volatile int a[2] = {0, 0}; return a[n + 2]; }\n")
-    run(cc, *FLAGS.split(), source, "-o", tmp_path / "bad")
+    run(cc, *ASAN_FLAGS.split(), source, "-o", tmp_path / "bad")
     with pytest.raises(pytest.fail.Exception, match="runtime error|AddressSanitizer"):
         run(tmp_path / "bad")

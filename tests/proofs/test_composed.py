@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from proofs_composed_calls import BUILDS, KERNELS, ratio_at, value, whole
+from proof_kernels import BUILDS, KERNELS, ratio_at, value, whole
 
 from proofs import composed, definitions, evidence, graph, kinds, prove, run, steps, tails, taylor  # noqa: E402
 

@@ -5,7 +5,7 @@ import sys
 from fractions import Fraction
 
 import pytest
-from proofs_composed_calls import BUILDS, ROOT, ratio_at, value, whole
+from proof_kernels import BUILDS, ROOT, ratio_at, value, whole
 
 sys.path.insert(0, str(ROOT))
 

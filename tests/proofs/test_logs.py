@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import flint
 import pytest
-from proofs_composed_calls import BUILDS, ROOT, value, whole
-from proofs_scaled_calls import POINTS, kernel_of, numbers, pieces, ratio_of, replaced, seen
+from proof_kernels import BUILDS, POINTS, ROOT, kernel_of, numbers, pieces, ratio_of, replaced, seen, value, whole
 
 sys.path.insert(0, str(ROOT))
 

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import flint
 import pytest
-from proofs_composed_calls import BUILDS, ROOT, whole
-from proofs_scaled_calls import kernel_of, ratio_of, replaced
+from proof_kernels import BUILDS, ROOT, kernel_of, ratio_of, replaced, whole
 
 sys.path.insert(0, str(ROOT))
 

@@ -7,11 +7,11 @@ import sys
 from fractions import Fraction
 
 import pytest
-from proofs_composed_calls import BUILDS, ROOT, value
+from proof_kernels import BUILDS, ROOT, value
 
 sys.path.insert(0, str(ROOT))
 
-from proofs_scaled_calls import POINTS, kernel_of, numbers, pieces, ratio_of, replaced, seen
+from proof_kernels import POINTS, kernel_of, numbers, pieces, ratio_of, replaced, seen
 
 from proofs import graph, octaves, run, scaled  # noqa: E402
 

@@ -13,7 +13,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from proofs_composed_calls import whole  # noqa: E402
+from proof_kernels import whole  # noqa: E402
 
 from proofs import graph, prove, taylor  # noqa: E402
 

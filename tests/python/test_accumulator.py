@@ -10,7 +10,7 @@ import pytest
 from exact_oracle import bits, exact, rounded
 from hypothesis import given
 from hypothesis import strategies as st
-from python_accumulator_calls import DTYPES
+from numpy_dtypes import DTYPES
 
 import repmath
 from repmath import Accumulator

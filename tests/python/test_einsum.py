@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from exact_oracle import bits, rounded
-from python_accumulator_calls import DTYPES
+from numpy_dtypes import DTYPES
 
 import repmath
 

@@ -7,8 +7,8 @@ import mpmath
 import numpy as np
 import pytest
 from exact_oracle import bits, rounded
-from python_accumulator_calls import DTYPES
-from wide_oracle import precise, reals, rounded_real
+from numpy_dtypes import DTYPES
+from real_oracle import precise, reals, rounded_real
 
 import repmath
 from repmath import nn

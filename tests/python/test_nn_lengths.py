@@ -1,9 +1,9 @@
-"""Long rows against mpmath with 200 digits, and gradients against differences of the definitions in wide arithmetic."""
+"""Long rows against mpmath with 200 digits, and gradients against differences of the definitions in multiprecision arithmetic."""
 
 import mpmath
 import numpy as np
 import pytest
-from wide_oracle import reals, rounded_real
+from real_oracle import reals, rounded_real
 
 from repmath import nn
 

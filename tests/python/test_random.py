@@ -9,7 +9,7 @@ import pytest
 import random_oracle as oracle
 from exact_oracle import bits
 from flushing import flushing
-from python_accumulator_calls import DTYPES
+from numpy_dtypes import DTYPES
 
 import repmath
 from repmath import init, random

@@ -8,7 +8,7 @@ from exact_oracle import bits, exact_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from python_accumulator_calls import DTYPES
+from numpy_dtypes import DTYPES
 
 import repmath
 from repmath._dtypes import NAMES

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from exact_oracle import bits, exact, exact_variance, rounded, rounded_root
-from python_accumulator_calls import DTYPES
+from numpy_dtypes import DTYPES
 
 import repmath
 

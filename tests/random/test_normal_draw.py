@@ -1,4 +1,4 @@
-"""Normal random numbers of 64-bit draws, RN(Phi^-1((k + 1/2) 2^-64)), against MPFR: the complete function under every rule, the vector
+"""Normal random numbers of 64-bit draws, RN(Phi^-1((k + 1/2) 2^-64)), against MPFR: the accurate phase under every rule, the vector
 steps of every instruction set, and controls with bounds that are too small. Half of the draws are nearest to a midpoint of two
 numbers of the format: they differ from it by less than a draw's spacing."""
 
@@ -90,7 +90,7 @@ def want(fmt, rule="nearest"):
     return oracle.to_bits(np.array([float(context.mul(z, 1)) for z in values(fmt)]), fmt)
 
 
-def slow(library, fmt, rule="nearest"):
+def accurate(library, fmt, rule="nearest"):
     k, y = draws(fmt), np.empty(COUNT, np.uint64)
     numbers = list(oracle.FORMATS).index(fmt), list(oracle.RULES).index(rule)
     assert library.rm_test_normal_accurate(*numbers, ctypes.c_int64(COUNT), pointer(k), pointer(y)) == 0
@@ -107,9 +107,9 @@ def step(library, fmt):
 
 @pytest.mark.parametrize("rule", oracle.RULES)
 @pytest.mark.parametrize("fmt", oracle.FORMATS)
-def test_complete_function(compiled, fmt, rule):
+def test_accurate_phase(compiled, fmt, rule):
     for options in ([], ["-DRM_CFG_NO_DD"], ["-DRM_CFG_NO_DD", "-DRM_CFG_MP_FIRST=1"]):
-        wrong = np.flatnonzero(slow(compiled(*options), fmt, rule) != want(fmt, rule))
+        wrong = np.flatnonzero(accurate(compiled(*options), fmt, rule) != want(fmt, rule))
         assert wrong.size == 0, (options, [hex(k) for k in draws(fmt)[wrong[:5]]])
 
 
@@ -134,4 +134,4 @@ def test_bounds_that_are_too_small_are_caught(compiled, fmt):
     shrunk = "-DRM_CFG_BOUND_SHRINK=0x1p-30"
     y, still_open = step(compiled("-DRM_TEST_STEP", shrunk), fmt)
     assert ((y != want(fmt)) & ~still_open).any()
-    assert (slow(compiled("-DRM_CFG_NO_DD", "-DRM_CFG_MP_FIRST=1", shrunk), fmt) != want(fmt)).any()
+    assert (accurate(compiled("-DRM_CFG_NO_DD", "-DRM_CFG_MP_FIRST=1", shrunk), fmt) != want(fmt)).any()

@@ -13,7 +13,7 @@ import pytest
 import random_oracle as oracle
 from exact_oracle import CANONICAL_NAN, FORMATS, bits
 from flushing import flushing
-from random_calls import F64, NAMES, SELDOM, U64, Random, kind
+from random_library import F64, NAMES, SELDOM, U64, Random, kind
 from reductions_library import ENUM, FE_INVALID, FE_OVERFLOW, I64, NULL, OK, OVERLAP, RANGE, SIZE, pointer, status
 
 FMT = pytest.mark.parametrize("fmt", NAMES)

@@ -9,7 +9,7 @@ import elementwise_library
 import native
 import numpy as np
 import pytest
-from boundaries_calls import (
+from boundary_products import (
     SIDES,
     WINDOWS,
     boundaries,
@@ -222,7 +222,7 @@ import numpy as np, torch
 import torch.nn.functional as F
 import repmath as rm
 import boundary_data as data
-from boundaries_calls import boundaries, check
+from boundary_products import boundaries, check
 
 def tensor(v):
     return torch.from_numpy(np.ascontiguousarray(v).view("i2")).view(torch.bfloat16) if v.dtype.itemsize == 2 and v.dtype.kind == "V" else torch.from_numpy(np.ascontiguousarray(v))

@@ -13,11 +13,11 @@ import elementwise_library
 import native
 import numpy as np
 import pytest
-import statistics_calls as statistics
-from boundaries_calls import layouts, product
-from boundaries_exact_calls import cases
+import statistics_library as statistics
 from boundary_data import split_squares
+from boundary_products import layouts, product
 from convolution_library import FORMATS, Convolution, Geometry, dtype_of
+from exact_boundary_cases import cases
 from exact_oracle import FORMATS as LIMITS
 from exact_oracle import bits, matmul_bits
 from reduction_data import PAIRS
@@ -197,7 +197,7 @@ import numpy as np, torch
 import torch.nn.functional as F
 import repmath as rm, repmath.torch
 from exact_oracle import bits
-from boundaries_exact_calls import cases
+from exact_boundary_cases import cases
 
 def tensor(v):
     v = np.ascontiguousarray(v)

@@ -10,13 +10,10 @@ import numpy as np
 import oracle
 import pytest
 import reduction_data as data
-from cumsum_calls import (
-    call,
-)
 from exact_oracle import bits, rounded
-from python_accumulator_calls import DTYPES
+from numpy_dtypes import DTYPES
 from reductions_library import ENUM, I64, NULL, OK, SIZE, Reductions, pointer, status
-from statistics_calls import FORMATS, dtype_of
+from statistics_library import FORMATS, cumsum, dtype_of
 
 import repmath
 
@@ -40,7 +37,7 @@ def test_every_pair_of_formats(lib, rng, fmt):
     for n in (0, 1, 2, 63, 64, 65, 300):
         x = (rng.standard_normal(n) * 2.0 ** rng.integers(-6, 7, n)).astype(dtype_of(fmt))
         for out_fmt in FORMATS:
-            assert call(lib, fmt, x, out_fmt) == expected(x, out_fmt), (n, out_fmt)
+            assert cumsum(lib, fmt, x, out_fmt) == expected(x, out_fmt), (n, out_fmt)
 
 
 @pytest.mark.parametrize("fmt", ["f32", "f64"])
@@ -48,7 +45,7 @@ def test_every_pair_of_formats(lib, rng, fmt):
 def test_hard_data(lib, rng, fmt, name):
     x = getattr(data, name)(rng, dtype_of(fmt).type, 1, 400)[0]
     for out_fmt in FORMATS:
-        assert call(lib, fmt, x, out_fmt) == expected(x, out_fmt)
+        assert cumsum(lib, fmt, x, out_fmt) == expected(x, out_fmt)
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
@@ -62,15 +59,15 @@ def test_ties_and_hairs_beside_them(lib, rng, fmt):
         x += [1.0, half, hair, -hair, 2 * half, -1.0 - 2 * half, -half]
     values = np.array(x, dtype_of("f64"))
     for out_fmt in FORMATS:
-        assert call(lib, "f64", values, out_fmt) == expected(values, out_fmt)
+        assert cumsum(lib, "f64", values, out_fmt) == expected(values, out_fmt)
 
 
 def test_beyond_the_range_and_back(lib, rng):
     x = np.concatenate([[1e308] * 5, rng.standard_normal(70), [-1e308] * 5, rng.standard_normal(200), [-1.7e308, -1.7e308]])
     for out_fmt in FORMATS:
-        assert call(lib, "f64", x, out_fmt) == expected(x, out_fmt)
+        assert cumsum(lib, "f64", x, out_fmt) == expected(x, out_fmt)
     lib.stats()
-    call(lib, "f64", np.append(x[:-2], rng.standard_normal(5000)), "f64")
+    cumsum(lib, "f64", np.append(x[:-2], rng.standard_normal(5000)), "f64")
     fast, _, accumulator = lib.stats()
     assert accumulator < 300 and fast > 4900  # it starts again when the sum is in the range
 
@@ -80,7 +77,7 @@ def test_special_values(lib):
     for fmt in FORMATS:
         number = lambda v, fmt=fmt: int(bits(np.array(v, dtype_of(fmt))))  # noqa: E731
         canonical = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000, "f64": 0x7FF8000000000000}[fmt]
-        got = lambda values, fmt=fmt: call(lib, fmt, np.array(values, dtype_of(fmt)), fmt)  # noqa: E731
+        got = lambda values, fmt=fmt: cumsum(lib, fmt, np.array(values, dtype_of(fmt)), fmt)  # noqa: E731
         assert got([1, nan, 2]) == [number(1), canonical, canonical]
         assert got([-0.0, -0.0, 1, -1]) == [0, 0, number(1), 0]
         assert got([1, -inf, 5, inf, 1]) == [number(1), number(-inf), number(-inf), canonical, canonical]
@@ -90,15 +87,15 @@ def test_special_values(lib):
 @pytest.mark.parametrize("fmt", ["f32", "f64"])
 def test_strides_and_tiers(lib, rng, fmt):
     x = data.spread(rng, dtype_of(fmt).type, 1, 500)[0]
-    want = call(lib, fmt, x, fmt)
+    want = cumsum(lib, fmt, x, fmt)
     wide = np.zeros((500, 3), x.dtype)
     wide[:, 1] = x
     lib.stats()
-    assert call(lib, fmt, wide[:, 1], fmt) == want
+    assert cumsum(lib, fmt, wide[:, 1], fmt) == want
     assert sum(lib.stats()) == 500
-    assert call(lib, fmt, x[::-1][::-1], fmt) == want
-    assert call(lib, fmt, x[::-1], fmt) == expected(x[::-1], fmt)
-    assert call(lib, fmt, np.broadcast_to(x[:1], (100,)), fmt) == expected([x[0]] * 100, fmt)
+    assert cumsum(lib, fmt, x[::-1][::-1], fmt) == want
+    assert cumsum(lib, fmt, x[::-1], fmt) == expected(x[::-1], fmt)
+    assert cumsum(lib, fmt, np.broadcast_to(x[:1], (100,)), fmt) == expected([x[0]] * 100, fmt)
     out = np.full((500, 2), 7, x.dtype)
     f = lib.c.rm_cumsum
     code = FORMATS.index(fmt)
@@ -127,9 +124,9 @@ def test_many_lost_terms_and_the_control(lib, rng):
     one, above = (int(bits(np.array(v))) for v in (1.0, 1 + 2.0**-52))
     want = [above if s > 1 + Fraction(1, 2**53) else one for s in prefixes(x)]
     assert want.count(above) == 2**16
-    assert call(lib, "f64", x, "f64") == want
+    assert cumsum(lib, "f64", x, "f64") == want
     shrunk = elementwise_library.libraries(native.control_library())
-    assert call(Reductions(shrunk[lib.isa()].library), "f64", x, "f64") != want
+    assert cumsum(Reductions(shrunk[lib.isa()].library), "f64", x, "f64") != want
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: d.name)

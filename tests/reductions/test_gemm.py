@@ -8,7 +8,7 @@ import pytest
 from convolution_library import FORMATS, dtype_of
 from exact_oracle import bits
 from flushing import flushing
-from gemm_calls import (
+from gemm_library import (
     F64,
     check,
     expected,

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import reduction_data as data
 from exact_oracle import CANONICAL_NAN, FORMATS, bits_of, exact_bits, round_units, to_units
+from real_oracle import kept
 from reductions_library import (
     COL_MAJOR,
     CONJ_TRANS,
@@ -34,7 +35,6 @@ from reductions_library import (
     Reductions,
     status,
 )
-from wide_oracle import kept
 
 matmul_bits = kept(exact_oracle.matmul_bits)
 FMT = pytest.mark.parametrize("fmt", ["f32", "f64"])

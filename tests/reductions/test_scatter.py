@@ -10,7 +10,7 @@ import pytest
 import reduction_data as data
 from exact_oracle import CANONICAL_NAN, FORMATS, bits, exact_bits
 from reductions_library import ENUM, FE_INVALID, FE_OVERFLOW, I64, NULL, OK, OVERLAP, SIZE, Reductions, pointer, status
-from scatter_calls import (
+from scatter_library import (
     KINDS,
     NAMES,
     call,

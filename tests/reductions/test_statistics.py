@@ -11,7 +11,7 @@ import pytest
 import reduction_data as data
 from exact_oracle import exact_variance, rounded
 from reductions_library import ENUM, I64, NULL, RANGE, SIZE, Reductions, pointer, status
-from statistics_calls import (
+from statistics_library import (
     FORMATS,
     call,
     dtype_of,

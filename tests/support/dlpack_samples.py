@@ -1,4 +1,4 @@
-"""What test_dlpack_calls.py and other tests share."""
+"""Results of calls as flat lists, and comparison of their bits."""
 
 
 def flat(result):

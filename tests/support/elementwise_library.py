@@ -89,3 +89,13 @@ def check_script(code: str, isa: str) -> None:
     command = [sys.executable, "-c", code, os.path.dirname(__file__)]
     done = subprocess.run(command, env={**os.environ, "REPMATH_ISA": isa}, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "checked" in done.stdout, done.stdout + done.stderr
+
+
+def compare(function, x, fmt, want=None):
+    """The function on each instruction set against the oracle, or `want`; returns the bits of the arguments and of the results."""
+    bits = tuple(oracle.to_bits(v, fmt) for v in x)
+    want = oracle.values(function, x, fmt) if want is None else want
+    for isa, library in libraries().items():
+        wrong = np.flatnonzero(library.array(function, bits, fmt) != want)
+        assert wrong.size == 0, (isa, wrong.size, [[float(v[i]).hex() for v in x] for i in wrong[:5]])
+    return bits, want

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -83,6 +84,11 @@ def definitions_of(name: str) -> tuple[str, ...]:
     found = preset(name)
     own = tuple(f"{key}={value}" for key, value in found["cacheVariables"].items())
     return definitions_of(found["inherits"]) + own if "inherits" in found else own
+
+
+# The flags and the environment of the preset `asan`.
+ASAN_FLAGS = preset("asan")["cacheVariables"]["CMAKE_C_FLAGS"]
+ASAN_ENVIRONMENT = preset("asan", "testPresets")["environment"]
 
 
 def default_build() -> pathlib.Path:
@@ -168,3 +174,14 @@ def digests(where: pathlib.Path, *args, programs=DIGEST_PROGRAMS, env=None, wrap
     found = dict(line.split() for line in lines)
     assert len(found) == len(lines)
     return found
+
+
+def declared_functions(text: str) -> set[str]:
+    """Functions that a header declares with RM_API."""
+    return set(re.findall(r"^RM_API [^;(]*?\b(rm_\w+)\(", text, re.M))
+
+
+def symbols(library, *flags):
+    (nm,) = need("nm")
+    lines = run(nm, "-D", "--format=posix", *flags, library).splitlines()
+    return {line.split()[0].split("@")[0] for line in lines}

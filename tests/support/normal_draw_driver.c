@@ -1,4 +1,4 @@
-/* Normal random numbers of arrays of draws, for test_normal_draw.py: the complete function, or where RM_TEST_STEP is
+/* Normal random numbers of arrays of draws, for test_normal_draw.py: the accurate phase, or where RM_TEST_STEP is
  * defined the vector steps of one instruction set with the lanes that they leave open. */
 #if defined(RM_TEST_STEP)
 #include "../../crlibm/ndtri/normal_draw.h"

@@ -37,7 +37,7 @@ ARITY = {
 }
 FUNCTIONS = list(ARITY)
 UNARY = [name for name in FUNCTIONS if ARITY[name] == 1]
-ALGEBRAIC = ["sqrt", "rsqrt", "cbrt"]  # of one argument: the complete function is exact, it has no bound and no precision
+ALGEBRAIC = ["sqrt", "rsqrt", "cbrt"]  # of one argument: the accurate phase is exact, it has no bound and no precision
 SEVERAL = [name for name in FUNCTIONS if ARITY[name] > 1]
 
 

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("expecttest", reason="expecttest, which PyTorch's samples need, is not installed")
 import opinfo_cases as cases  # noqa: E402
 from exact_oracle import bits, round_rational  # noqa: E402
-from torch_derivatives_calls import along, close, numbers, objects  # noqa: E402
+from torch_derivatives import along, close, numbers, objects  # noqa: E402
 
 import repmath.torch as rt  # noqa: E402
 from repmath.torch._tensors import as_array  # noqa: E402

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch.nn.functional as F  # noqa: E402
-from torch_derivatives_calls import along, close, numbers, objects, torch
+from torch_derivatives import along, close, numbers, objects, torch
 
 import repmath.nn  # noqa: E402
 import repmath.torch as rt  # noqa: E402

@@ -20,7 +20,7 @@ import aten_steps  # noqa: E402, F401
 import opinfo_cases as cases  # noqa: E402
 import opinfo_names as names  # noqa: E402
 from opinfo_cases import DATABASE, arguments, samples, tensors, to, wrong  # noqa: E402
-from torch_opinfo_calls import CALLS, DONE, REFUSING, TESTED, in_the_block, torch
+from opinfo_runs import CALLS, DONE, REFUSING, TESTED, in_the_block, torch
 
 import repmath.torch as rt  # noqa: E402
 from repmath.torch._aten.table import OPERATORS  # noqa: E402

@@ -14,7 +14,7 @@ import aten_exact  # noqa: E402
 import opinfo_cases as cases  # noqa: E402
 import opinfo_names as names  # noqa: E402
 from opinfo_cases import DATABASE, arguments, leaves_of, samples, scale_of, tensors, wrong  # noqa: E402
-from torch_opinfo_calls import TESTED, in_the_block, one_thread  # noqa: E402, F401
+from opinfo_runs import TESTED, in_the_block, one_thread  # noqa: E402, F401
 
 import repmath.torch as rt  # noqa: E402
 

@@ -1,0 +1,113 @@
+"""Layer, RMS, group and batch normalization of a C library by ctypes, their gradients, and what they must return."""
+
+import ctypes
+import itertools
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import oracle
+from real_oracle import precise, reals, settled
+from reductions_library import OK, pointer
+from softmax_library import kind
+from statistics_library import dtype_of
+
+NAMES = list(oracle.FORMATS)
+FOUR = ctypes.c_ssize_t * 4
+
+
+class Sets(ctypes.Structure):
+    _fields_ = [
+        ("centered", ctypes.c_int),
+        ("sets", ctypes.c_int64 * 2),
+        ("outer", ctypes.c_int64),
+        ("inner", ctypes.c_int64),
+    ]
+
+
+def geometry(norm, x, groups=2):
+    """Sets, the strides of x and of a weight, and where each element belongs: (set, weight)."""
+    (n, c, s), size = x.shape, x.itemsize
+    a, b, d = x.strides
+    if norm in ("layer", "rms"):
+        sets = Sets(norm == "layer", (n, c), 1, s), FOUR(a, b, 0, d), FOUR(0, 0, 0, size)
+    elif norm == "group":
+        each = c // groups
+        sets = Sets(1, (n, groups), each, s), FOUR(a, each * b, b, d), FOUR(0, each * size, size, 0)
+    else:
+        sets = Sets(1, (1, c), n, s), FOUR(0, b, a, d), FOUR(0, size, 0, 0)
+    places = {}
+    for i in itertools.product(range(n), range(c), range(s)):
+        key = {"layer": i[:2], "rms": i[:2], "group": (i[0], i[1] // max(1, c // groups)), "batch": i[1]}[norm]
+        places.setdefault(key, []).append((i, i[2] if norm in ("layer", "rms") else i[1]))
+    return sets, places
+
+
+def results(lib, norm, fmt, x, w, b, g, eps):
+    """The bits of the result and of the gradients by x and w."""
+    (sets, sx, sw), _ = geometry(norm, x)
+    y, dx, dw = np.full(x.shape, 7, kind(fmt)), np.full(x.shape, 7, kind(fmt)), np.full(w.shape, 7, kind(fmt))
+    sy = geometry(norm, y)[0][1]
+    f, e, none = NAMES.index(fmt), ctypes.c_double(eps), (None,) * 4
+    a, u, v, h = pointer(x), pointer(w), pointer(b), pointer(g)
+    assert lib.rm_normalize(f, ctypes.byref(sets), a, sx, u, sw, v, sw, *none, e, pointer(y), sy) == OK
+    assert lib.rm_normalize_backward(f, ctypes.byref(sets), h, sx, a, sx, u, sw, *none, e, pointer(dx), sy) == OK
+    assert lib.rm_normalize_backward_weight(f, ctypes.byref(sets), h, sx, a, sx, *none, e, pointer(dw), sw) == OK
+    return y, dx, dw
+
+
+def values(norm, x, w, b, g, eps):
+    """The real numbers of the result and of the gradients by x and w."""
+    _, places = geometry(norm, x)
+    y, dx = np.zeros(x.shape, object), np.zeros(x.shape, object)
+    weights, biases, dw = reals(w), reals(b), [mpmath.mpf(0)] * len(w)
+    for members in places.values():
+        n = len(members)
+        v = reals([x[i] for i, _ in members])
+        total = 0 if norm == "rms" else mpmath.fsum(v)
+        deviations = [(n * a - total) / n for a in v]  # 0 where they are
+        variance = mpmath.fsum(a**2 for a in deviations) / n + mpmath.mpf(eps)
+        root = mpmath.sqrt(variance)
+        gs = reals([g[i] for i, _ in members])
+        h = [a * weights[k] for a, (_, k) in zip(gs, members, strict=True)]
+        first = 0 if norm == "rms" else mpmath.fsum(h) / n
+        second = mpmath.fsum(a * c for a, c in zip(h, deviations, strict=True)) / (n * variance)
+        for (i, k), deviation, c, d in zip(members, deviations, gs, h, strict=True):
+            y[i] = deviation / root * weights[k] + biases[k]
+            dx[i] = (d - first - deviation * second) / root
+            dw[k] += c * deviation / root
+    return y, dx, np.array(dw, object)
+
+
+@precise
+def expected(norm, fmt, x, w, b, g, eps):
+    return [
+        np.vectorize(lambda v: settled(v, dtype_of(fmt)), otypes=[kind(fmt)])(part) for part in values(norm, x, w, b, g, eps)
+    ]
+
+
+def by_classes(norm, x, g, eps):
+    """The gradients of the weights as rationals times roots: for each element, {squarefree part of the set's square: rational}."""
+    dw = [{} for _ in range(x.shape[2])]
+    for row, gs in zip(x[0], g[0], strict=True):
+        v, n = [Fraction(float(a)) for a in row], len(row)
+        mean = 0 if norm == "rms" else sum(v) / n
+        square = sum((a - mean) ** 2 for a in v) / n + Fraction(eps)
+        size, root = square.numerator * square.denominator, 1  # square = size / denominator^2
+        for p in range(2, 60):
+            while size % p**2 == 0:
+                size, root = size // p**2, root * p
+        if math.isqrt(size) ** 2 == size:
+            size, root = 1, root * math.isqrt(size)
+        for k, (a, b) in enumerate(zip(v, gs, strict=True)):
+            part = (
+                Fraction(float(b)) * (a - mean) * square.denominator / (root * size)
+            )  # over the root, which is that of size
+            dw[k][size] = dw[k].get(size, 0) + part * (1 if size == 1 else size)
+    return dw
+
+
+def rational(parts):
+    """The value of a sum by classes, or None where it is irrational: numbers without a square below 60^2 are taken for distinct classes."""
+    return None if any(v for k, v in parts.items() if k != 1) else parts.get(1, Fraction(0))
