@@ -10,7 +10,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python examples/python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
 
-.PHONY: help demo test asan tsan fuzz test-exhaustive test-opinfo oracle proofs test-cuda gpu-check bench bench-table lint format stubs clean
+.PHONY: help demo test asan tsan fuzz test-exhaustive test-opinfo oracle proofs test-cuda gpu-check bench bench-table sweep lint format stubs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -28,6 +28,8 @@ help:
 	@echo "make gpu-check        check a GPU's bits, memory accesses and times; reports in out/gpu (needs nvcc, a GPU and PyTorch for CUDA)"
 	@echo "make bench            measure against NumPy, SciPy and PyTorch; results in bench/results"
 	@echo "make bench-table      write the measured tables into README.md and docs/performance.md"
+	@echo "make sweep            measure every operator, kind of value, array function and model beside the others' (hours; it goes on where"
+	@echo "                      it was stopped): make sweep SWEEP='--quick --only attention'; python -m bench.sweep --help has the options"
 	@echo "make lint             ruff, mypy, clang-format, generated files"
 	@echo "make format           lay out C, C++ and CUDA by clang-format, Python by ruff"
 	@echo "make stubs            write the generated type stubs"
@@ -112,6 +114,10 @@ bench: $(VENV)/bench.stamp
 
 bench-table:
 	$(PYTHON) bench/table.py --write README.md --full docs/performance.md
+
+SWEEP ?=
+sweep: $(VENV)/bench.stamp
+	$(BIN)/python -m bench.sweep $(SWEEP)
 
 # What clang-format lays out, but for what .clang-format-ignore names.
 C_FILES = $(shell find crlibm src include python tests proofs bench examples -type f \

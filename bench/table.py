@@ -163,14 +163,26 @@ def tables():
     return "\n".join(out).strip() or NOTHING
 
 
+HEAD = """# Measured
+
+Written by `make bench-table` from the results of `make bench`.
+
+These are chosen cases. `make sweep` measures what is left out: every operator that PyTorch has samples of, elementwise functions and reductions on
+many shapes, layouts and kinds of values (masks of -∞, NaN, zeros, integers, ties, subnormal numbers ...), functions of rows, images, products,
+attention, losses and indices, forward and backward, in four formats; optimisers; NumPy's functions; a training step and `generate` of some hundred
+families of models. It prints how the ratios are distributed, the cases above a limit with the share that the later tiers decided, and the values
+that take longer than Gaussian ones. A part is `make sweep SWEEP='--quick --only attention'`; a sweep that was stopped goes on.
+
+"""
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", metavar="FILE", type=pathlib.Path)
     parser.add_argument("--full", metavar="FILE", type=pathlib.Path)
     args = parser.parse_args()
     if args.full:
-        head = "# Measured\n\nWritten by `make bench-table` from the results of `make bench`.\n\n"
-        args.full.write_text(head + tables() + "\n")
+        args.full.write_text(HEAD + tables() + "\n")
     if args.write is None:
         print(readme())
         return

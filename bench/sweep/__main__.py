@@ -1,0 +1,112 @@
+"""Every operator, kind of value, array function and model beside the library that has it: python -m bench.sweep [options]
+
+Results are lines of JSON in bench/results/sweep/, where a sweep that was stopped goes on. A case runs for some milliseconds; one that
+takes longer than the limit for a case is stopped, and counts with the time that it had.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def parsed(arguments):
+    parser = argparse.ArgumentParser(prog="python -m bench.sweep", description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--quick", action="store_true", help="cases that differ in one factor at most from the first of their function"
+    )
+    parser.add_argument("--only", nargs="+", help="cases whose group and name contain one of these words")
+    for name, what in (("group", "groups"), ("dtype", "formats"), ("values", "kinds of values"), ("direction", "directions")):
+        parser.add_argument(f"--{name}", nargs="+", help=f"these {what} alone")
+    parser.add_argument("--threads", nargs="+", type=int, default=[1], help="numbers of threads")
+    parser.add_argument("--budget", type=float, default=30.0, help="milliseconds for each side of a case")
+    parser.add_argument("--longest", type=float, default=60.0, help="seconds after which a case is stopped")
+    parser.add_argument(
+        "--pause", type=float, default=0.15, help="seconds in which idle threads of the other library fall asleep"
+    )
+    parser.add_argument("--limit", type=float, default=15.0, help="ratios above it are listed")
+    parser.add_argument("--most", type=int, default=200, help="how many cases a list has at most")
+    parser.add_argument("--results", type=pathlib.Path, help="the file of results")
+    parser.add_argument("--fresh", action="store_true", help="begin the file of results anew")
+    parser.add_argument("--report", action="store_true", help="measure nothing, print what the file has")
+    parser.add_argument("--skipped", action="store_true", help="print the cases that were skipped, with the reason")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.results is None:
+        import repmath
+
+        options.results = ROOT / "bench/results/sweep" / f"{repmath.config()['isa']}.jsonl"
+    return options
+
+
+def last(path):
+    """The last line that is whole."""
+    if not path.exists():
+        return None
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - 4096))
+        whole = file.read().split(b"\n")
+    return json.loads(whole[-2]) if len(whole) > 1 and whole[-2].startswith(b"{") else None
+
+
+def stop(options, begun, why):
+    """A case whose process had to be ended has the time that it took until then."""
+    del begun["began"]
+    with open(options.results, "a") as file:
+        file.write(json.dumps({**begun, **why}) + "\n")
+
+
+def supervise(options, command):
+    """Runs the measuring process, and starts it anew after a case that ended it or that it did not end."""
+    while True:
+        process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONWARNINGS": "ignore"})
+        begun = None
+        try:
+            while process.poll() is None and begun is None:
+                time.sleep(0.2)
+                line = last(options.results)
+                if line and "began" in line and time.time() - line["began"] > options.longest:
+                    begun = line
+        finally:
+            process.kill()
+            process.wait()
+        line = last(options.results)
+        if begun is not None:
+            if line == begun:
+                stop(options, begun, {"stopped": options.longest})
+        elif process.returncode == 0:
+            return
+        elif line and "began" in line:
+            stop(options, line, {"skipped": f"the process ended with {process.returncode}"})
+        else:
+            sys.exit(f"the measuring process ended with {process.returncode}")
+
+
+def main(arguments=None):
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = parsed(arguments)
+    options.results = options.results.resolve()
+    if options.worker:
+        from .worker import run
+
+        run(options, options.results)
+        return
+    options.results.parent.mkdir(parents=True, exist_ok=True)
+    if options.fresh:
+        options.results.unlink(missing_ok=True)
+        arguments = [a for a in arguments if a != "--fresh"]
+    if not options.report:
+        command = [sys.executable, "-m", "bench.sweep", "--worker", *arguments, "--results", str(options.results)]
+        supervise(options, command)
+    from .report import report
+
+    report(options)
+
+
+if __name__ == "__main__":
+    main()
