@@ -132,7 +132,9 @@ def tables():
         if data is None:
             continue
         out += [
-            f"**Speed, {isa}.** {machine(data)}. One thread; ratios are repmath's time divided by theirs: below 1 is faster.",
+            f"## How fast is it with {isa}?",
+            "",
+            f"{machine(data)}. One thread unless a row says otherwise; ratios are repmath's time divided by theirs: below 1 is faster.",
             "",
         ]
         if data.get("summary"):
@@ -142,21 +144,25 @@ def tables():
                 *rows_of_groups(data),
                 "",
             ]
-        out += ["16 Ki elements:", "", *rows_of_functions(data), ""]
+        out += ["### Functions, 16 Ki elements", "", *rows_of_functions(data), ""]
         if any("gflops" in r for r in data["results"]):
             out += [
+                "### Matrix products",
+                "",
                 "Products on two threads: the library timed before has 0.15 s for its idle threads to fall asleep; OpenBLAS's spin for 0.1 s.",
                 "",
                 *rows_of_products(data),
                 "",
             ]
         if any("n" not in r and "gflops" not in r for r in data["results"]):
-            out += [*rows_of_reductions(data), ""]
+            out += ["### Sums, operators, training steps and the other products", "", *rows_of_reductions(data), ""]
     accuracy = load("accuracy")
     if accuracy:
         cpu = accuracy["machine"]["cpu"]
         out += [
-            f"**Largest error found, in units in the last place** (a correctly rounded result has at most 0.5; {cpu}).",
+            "## How large are the errors?",
+            "",
+            f"The largest error found, in units in the last place: a correctly rounded result has at most 0.5. Measured on an {cpu}.",
             "",
         ]
         out += [*rows_of_accuracy(accuracy), ""]

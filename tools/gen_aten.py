@@ -16,7 +16,7 @@ are PyTorch's own. An operator whose name ends in `_` writes into its first argu
 a narrower format, the exact value is rounded to it once; operators that cannot do so raise.
 
 A line that begins with *composed* names several functions, each of which is rounded; all other operators are rounded once. What PyTorch itself composes of
-operators, such as `softsign` of a quotient and a sum, has one rounding for each of these; [reproducible.md](reproducible.md#functions-taken-as-a-whole)
+operators, such as `softsign` of a quotient and a sum, has one rounding for each of these; [reproducible.md](reproducible.md#which-functions-are-taken-as-a-whole)
 lists the functions that are taken as a whole.
 """
 

@@ -78,7 +78,7 @@ def check(name: str, x: Any, takes: int = _NO_ARRAY) -> None:
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(
             f"{name} is a masked array, whose mask would be ignored: pass {name}.filled(value), {name}.compressed(), or {name}.data "
-            f"with where=~numpy.ma.getmaskarray({name}) where the function has it"
+            f"with where=~numpy.ma.getmaskarray({name}) where the function has it (docs/limits.md)"
         )
     raise TypeError(
         f"{name} is a {_named(type(x))}; what it holds beside its elements, such as labels, units or a plan of computation, would "

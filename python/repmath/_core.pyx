@@ -67,7 +67,8 @@ def _check_isa():
     if rm_isa_status() != 0:
         raise ImportError(
             f"REPMATH_ISA={os.environ.get('REPMATH_ISA')!r} names a build that does not exist or that this CPU "
-            f"cannot run; available: {', '.join(available_isas())}"
+            f"cannot run; available: {', '.join(available_isas())} "
+            "(docs/c-api.md#what-do-the-floating-point-environment-and-the-variables-change)"
         )
 
 

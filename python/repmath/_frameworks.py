@@ -29,7 +29,7 @@ def _device(name: str, x: Any) -> tuple[int, int]:
     if not hasattr(x, "__dlpack_device__"):
         raise BufferError(
             f"{name} is a {type(x).__name__} without memory of its own; "
-            "while JAX traces a function, repmath.jax takes the place of repmath"
+            "while JAX traces a function, repmath.jax takes the place of repmath (docs/dlpack.md#what-happens-to-gradients)"
         )
     return _dlpack.device_of(x)
 
@@ -45,7 +45,10 @@ def _check_torch(name: str, x: Any) -> None:
     if x.is_neg():
         raise BufferError(f"{name} has the negative bit set; use tensor.resolve_neg()")
     if torch.autograd.forward_ad.unpack_dual(x).tangent is not None:
-        raise BufferError(f"{name} carries a tangent of forward mode, which would be lost; use repmath.torch")
+        raise BufferError(
+            f"{name} carries a tangent of forward mode, which would be lost; use repmath.torch "
+            "(docs/dlpack.md#what-happens-to-gradients)"
+        )
 
 
 def view(name: str, x: Any) -> _Array:
@@ -53,7 +56,10 @@ def view(name: str, x: Any) -> _Array:
     with _naming(name):
         kind, number = _device(name, x)
         if kind not in _dlpack.HOST:
-            raise BufferError(f"{name} is on {_named(kind, number)}; here it is read in main memory: move it there first")
+            raise BufferError(
+                f"{name} is on {_named(kind, number)}; here it is read in main memory: move it there first "
+                "(docs/dlpack.md#which-arrays-are-accepted)"
+            )
         if _is_of(x, "torch"):
             _check_torch(name, x)
         try:
@@ -139,7 +145,8 @@ class _Views:
                 self.home = name, home
             elif home and self.home and self.home[1][0] != home[0]:
                 raise TypeError(
-                    f"{self.home[0]} is an array of {self.home[1][0]} and {name} one of {home[0]}; one call takes one framework's"
+                    f"{self.home[0]} is an array of {self.home[1][0]} and {name} one of {home[0]}; one call takes one framework's "
+                    "(docs/dlpack.md#what-is-returned)"
                 )
             self.views[id(x)] = self._view(name, x), x
         return self.views[id(x)][0]
@@ -153,7 +160,10 @@ class _Views:
             self.place = name, where
         elif self.place[1] != where:
             first, second = ("in main memory" if w[0] == 1 else f"on {_named(*w)}" for w in (self.place[1], where))
-            raise TypeError(f"{self.place[0]} is {first} and {name} {second}; one call computes in one place")
+            raise TypeError(
+                f"{self.place[0]} is {first} and {name} {second}; one call computes in one place "
+                "(docs/dlpack.md#which-arrays-are-accepted)"
+            )
         if not on_device:
             return view(name, x)
         with _naming(name):
@@ -219,5 +229,5 @@ def _taken(array: Any, take: Callable[[Any], Any], device: tuple[int, int] = (1,
         return result
     raise TypeError(
         f"the result is {array.dtype}, for which {result.dtype} came back: enable 64-bit types (jax_enable_x64), "
-        "convert the arguments, or pass dtype="
+        "convert the arguments, or pass dtype= (docs/dlpack.md#what-is-returned)"
     )

@@ -21,7 +21,8 @@ const char *rm_status_message(rm_status status) {
     case RM_ERR_RANGE: return "a total is beyond what an accumulator holds, or an argument beyond its range";
     case RM_ERR_DATA: return "the bytes are not what this version of the function reads";
     case RM_ERR_INDEX: return "an index is out of range";
-    case RM_ERR_UNDECIDED: return "the widest evaluation left the rounding of a result open: please report the arguments";
+    case RM_ERR_UNDECIDED:
+      return "the most precise evaluation left a result undecided (docs/spec.md#results-that-may-stay-undecided)";
     default: return "unknown status";
   }
 }

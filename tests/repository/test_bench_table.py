@@ -21,8 +21,8 @@ def table(folder, data):
 def measured():
     """The results behind the first part of docs/performance.md, as far as README.md needs them."""
     page = (ROOT / "docs/performance.md").read_text()
-    cpu, isa = re.search(r"\*\* (.+?), instruction set (\w+);", page).groups()
-    part = page[: page.find("**Speed", page.index("**Speed") + 1)]
+    cpu, isa = re.search(r"^(.+?), instruction set (\w+);", page, re.M).groups()
+    part = page[: page.find("\n## ", page.index("\n## ") + 1)]
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if line.startswith("| ")]
     groups = [dict(group=r[0], format=r[1], fastest=float(r[2]), PyTorch=float(r[3])) for r in lines if r[-1].endswith(" %")]
     products = [

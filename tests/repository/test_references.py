@@ -17,6 +17,8 @@ PYTHON = re.compile(r'(?m:^([ \t]*))?r?"""(?s:.*?)"""|(?<!\S)(#)[^\n]*')  # a do
 IDENTIFIER = re.compile(r"\b((?:rm|RM|REPMATH|vf64|vf32|vi64|vi32|vu64|vm)_\w+)(<?)")
 FILE = re.compile(rf"(?<![\w/<>*{{}}.-])(?:[\w.*{{}}-]|<\w+>|/)*[\w>*}}]\.(?:{NAMED})\b")
 SECTION = re.compile(r"([\w./-]+\.md)\)?[\s,*]*sections?\s+(\d+)")
+# What a message sends the user to, with the heading that has the answer.
+PAGE = re.compile(r"\b(docs/[\w-]+\.md)(?:#([\w-]+))?")
 LINK = re.compile(r"\]\(([^)#\s:]*)(?:#([\w-]+))?\)")
 
 
@@ -97,6 +99,14 @@ def headings(page: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
+def links(path: str, text: str) -> list[tuple[str, str]]:
+    """(page, anchor) of a page's links, and of what the package's messages and docstrings send the reader to."""
+    if path.endswith(".md"):
+        found = LINK.findall(prose(path, text))
+        return [(posixpath.normpath(posixpath.join(posixpath.dirname(path), p)) if p else path, a) for p, a in found]
+    return PAGE.findall(text) if path.startswith(("python/", "src/")) else []
+
+
 def unknown_sections(files: dict[str, str]) -> list[str]:
     bad = []
     for path, text in files.items():
@@ -105,12 +115,11 @@ def unknown_sections(files: dict[str, str]) -> list[str]:
             named = [t for p, t in files.items() if f"/{p}".endswith("/" + re.sub(r"^(\.\.?/)+", "", page))]
             if not any(re.search(rf"^## {number}\. ", t, re.M) for t in named):
                 bad.append(f"{path} names section {number} of {page}")
-        for page, anchor in LINK.findall(written) if path.endswith(".md") else []:
-            target = posixpath.normpath(posixpath.join(posixpath.dirname(path), page)) if page else path
-            if target not in files and not (ROOT / target).exists():
-                bad.append(f"{path} links to {target}")
-            elif anchor and anchor not in headings(files[target]):
-                bad.append(f"{path} links to {target}#{anchor}")
+        for page, anchor in links(path, text):
+            if page not in files and not (ROOT / page).exists():
+                bad.append(f"{path} links to {page}")
+            elif anchor and anchor not in headings(files[page]):
+                bad.append(f"{path} links to {page}#{anchor}")
     return bad
 
 
@@ -133,6 +142,7 @@ def test_what_is_named_exists(rule, files):
         (unknown_files, "a.md", "`*_b.md`, a.md\n```\nb.c\n```\n", ["*_b.md"]),
         (unknown_sections, "a.md", "## 1. One\na.md, section 1, a.md, section 2", ["section 2 of a.md"]),
         (unknown_sections, "a.md", "# One, two\n[x](#one-two) [y](#two) [z](gone.md)", ["a.md#two", "gone.md"]),
+        (unknown_sections, "python/a.py", 'raise Error("see docs/gone.md#one")', ["docs/gone.md"]),
     ],
 )  # fmt: skip
 def test_control(rule, path, text, found):

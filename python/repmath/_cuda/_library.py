@@ -35,7 +35,7 @@ def load() -> ctypes.CDLL:
     except OSError as error:
         raise ImportError(
             f"the CUDA library of repmath cannot be loaded ({error}); install repmath with -C cmake.define.REPMATH_CUDA=ON, or name "
-            f"the library in {_VARIABLE}"
+            f"the library in {_VARIABLE} (docs/dlpack.md#how-are-arrays-on-a-gpu-computed)"
         ) from None
     library.rm_cuda_devices.restype = Int
     return library

@@ -116,7 +116,7 @@ def define(
     batching.primitive_batchers[p] = batch or stacked(p, multiple)
 
     def refuse(*args: Any, **params: Any) -> Any:
-        raise NotImplementedError(f"repmath.jax: {name} has no derivative")
+        raise NotImplementedError(f"repmath.jax: {name} has no derivative; see docs/jax.md#which-gradients-are-rounded-once")
 
     ad.primitive_jvps[p] = jvp or refuse
     if transpose is not None:

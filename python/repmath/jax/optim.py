@@ -75,7 +75,10 @@ def apply_updates(params: Any, updates: Any) -> Any:
 
     def new(p: Any, u: Any) -> Any:
         if not isinstance(u, Updated):
-            raise TypeError(f"updates must come from repmath.jax.optim, not be {type(u).__name__}: a sum would round again")
+            raise TypeError(
+                f"updates must come from repmath.jax.optim, not be {type(u).__name__}: a sum would round again; "
+                "see docs/jax.md#how-are-optimisers-used"
+            )
         return p + u
 
     return jax.tree.map(new, params, updates)
@@ -118,7 +121,9 @@ def _rate(learning_rate: Any, count: Any) -> Any:
 def _leaves(name: str, params: Any, *trees: Any) -> Any:
     """The leaves of params and of each tree, of one structure, shape by shape."""
     if params is None:
-        raise ValueError(f"{name}: update needs params: the new parameters are a formula of the old ones")
+        raise ValueError(
+            f"{name}: update needs params: the new parameters are a formula of the old ones; see docs/jax.md#how-are-optimisers-used"
+        )
     leaves, structure = jax.tree.flatten(params)
     for p in leaves:
         if jnp.result_type(p) not in FORMATS:

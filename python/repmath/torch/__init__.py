@@ -16,7 +16,7 @@ except ImportError as _error:
 if ".".join(_torch.__version__.split(".")[:2]) not in _SUPPORTED:
     raise ImportError(
         f"repmath.torch supports PyTorch {', '.join(_SUPPORTED)}, and PyTorch {_torch.__version__} is installed: "
-        "pip install 'repmath[torch]'"
+        "pip install 'repmath[torch]' (docs/torch.md)"
     )
 
 from . import functional, nn, optim  # noqa: E402

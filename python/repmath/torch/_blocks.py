@@ -194,7 +194,8 @@ def _hold_pool() -> None:
     elif torch.get_num_threads() > 1 and _pool_flushes():
         raise RuntimeError(
             "PyTorch's threads flush subnormal numbers, since they began after torch.set_flush_denormal(True), and cannot be told not to "
-            "on this system: call torch.set_flush_denormal after the block, or torch.set_num_threads(1) before it"
+            "on this system: call torch.set_flush_denormal after the block, or torch.set_num_threads(1) before it "
+            "(docs/reproducible.md#how-do-blocks-behave-with-threads-and-tasks)"
         )
 
 

@@ -102,7 +102,7 @@ def from_torch_module(model: torch.nn.Module, *, trust: Iterable[type[torch.nn.M
     trusted = tuple(trust)
     problems = [p for path, m in model.named_modules() if (p := _problem(path, m, trusted)) is not None]
     if problems:
-        raise UnsupportedModuleError("; ".join(problems))
+        raise UnsupportedModuleError("; ".join(problems) + "; see docs/torch.md#which-modules-are-there")
     made = copy.deepcopy(model)
     for own, p in zip(model.parameters(), made.parameters(), strict=True):
         if known(own):

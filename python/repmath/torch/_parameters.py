@@ -97,7 +97,8 @@ def _warn(p: torch.Tensor, func: Any, frame: Any) -> None:
     text = (
         f"{func} got a parameter of shape {tuple(p.shape)} that was made outside of reproducible(). Numbers that PyTorch draws outside depend "
         "on the CPU, and so do all results. Call torch.manual_seed and make the model inside the block, or load its weights there. If the "
-        "weights are the same on every machine, say so: repmath.torch.trust(model)."
+        "weights are the same on every machine, say so: repmath.torch.trust(model). "
+        "See docs/reproducible.md#why-are-models-made-inside-the-block"
     )
     place = frame if frame is not None else sys._getframe()
     warnings.warn_explicit(

@@ -21,7 +21,7 @@ _Tensor: TypeAlias = torch.Tensor
 def _refuse(**options: Any) -> None:
     for name, value in options.items():
         if value:
-            raise ValueError(f"{name}=True is not supported")
+            raise ValueError(f"{name}=True is not supported; see docs/torch.md#which-optimisers-are-there")
 
 
 def _updates(optimizer: torch.optim.Optimizer) -> Iterator[tuple[dict[str, Any], _Tensor, _Tensor]]:

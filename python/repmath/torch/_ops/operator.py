@@ -49,7 +49,7 @@ def _parameters(rule: _Rule) -> tuple[str, ...]:
 
 
 def _no_derivative(what: str, name: str) -> NotImplementedError:
-    return NotImplementedError(f"repmath::{name} has no {what}; the table in docs/torch.md shows what has one")
+    return NotImplementedError(f"repmath::{name} has no {what}; see docs/torch.md#which-derivatives-are-there")
 
 
 class Operator:

@@ -89,7 +89,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``RN(log(1 + exp(x)))``. `beta` must be 1; `threshold`, beyond which PyTorch returns x, has no use here."""
     if beta != 1:
-        raise ValueError(f"beta must be 1, not {beta!r}")
+        raise ValueError(f"beta must be 1, not {beta!r}; see docs/torch.md#which-functions-are-there")
     result: Tensor = OPERATORS["softplus"].overload(tensor("input", input))
     return result
 

@@ -111,5 +111,7 @@ def instance_norm(
     ValueError for running statistics, which are not supported.
     """
     if running_mean is not None or running_var is not None or not use_input_stats:
-        raise ValueError("running_mean, running_var and use_input_stats=False are not supported")
+        raise ValueError(
+            "running_mean, running_var and use_input_stats=False are not supported (docs/torch.md#which-functions-are-there)"
+        )
     return normalization.INSTANCE_NORM.overload(tensor("input", input), weight, bias, eps)

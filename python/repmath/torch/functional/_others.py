@@ -63,7 +63,7 @@ def embedding(
     """
     for name, value in (("max_norm", max_norm is not None), ("scale_grad_by_freq", scale_grad_by_freq), ("sparse", sparse)):
         if value:
-            raise ValueError(f"{name} is not supported")
+            raise ValueError(f"{name} is not supported; see docs/torch.md#which-functions-are-there")
     rows = tensor("weight", weight).shape[0]
     if weight.ndim != 2:
         raise RuntimeError(f"'weight' must be 2-D, not of shape {tuple(weight.shape)}")
