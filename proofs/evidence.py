@@ -160,7 +160,7 @@ def bound_counts() -> str:
 CONDITIONS = """
 ## Conditions left out
 
-Each comparison of the vector code (fast phases, Ziv's rounding tests, fast paths of operators) sends lanes to a slower tier, to the accurate phase or
+Each comparison of the vector code (fast phases, Ziv's rounding tests, fast paths of operators) sends lanes to a later tier, to the accurate phase or
 to another value. In a build for controls each is left out by itself, as never true or as always true. `tests/controls/guards.txt` has a line for each:
 arguments at which a function is right with the condition and wrong without it, by comparison with MPFR (`tests/controls/test_guards.py` tries them on every
 instruction set); an operation on data beside boundaries of rounding whose result changes; or why no result changes. Conditions of scalar code

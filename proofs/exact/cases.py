@@ -560,7 +560,7 @@ def scatter(function):
 
 
 def inside(fmt, arrays):
-    """The elements whose numbers are none that the vectors of binary64 leave to the slow tiers (src/nn/optim/step.h)."""
+    """The elements whose numbers are none that the vectors of binary64 leave to the later tiers (src/nn/optim/step.h)."""
     sizes = np.abs(np.array(arrays, np.float64))
     return (
         ((sizes == 0) | ((sizes >= 2.0**-300) & (sizes <= 2.0**300))).all(0)

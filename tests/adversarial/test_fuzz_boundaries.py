@@ -5,7 +5,7 @@ import mpmath
 import norm_boundaries as boundaries
 import numpy as np
 from normalization_library import NAMES, results
-from real_oracle import settled
+from real_oracle import rounded_recognised
 from statistics_library import dtype_of
 
 
@@ -44,7 +44,7 @@ def test_norms_beside_ties(attack):
             continue
         for eps in found[:2]:
             with mpmath.workprec(boundaries.BITS):
-                want = settled(element(mpmath.mpf(eps)), x.dtype)
+                want = rounded_recognised(element(mpmath.mpf(eps)), x.dtype)
             for isa, library in libraries.items():
                 got = int(results(library, norm, fmt, x, w, b, g, eps)[boundaries.PARTS.index(part)][at])
                 assert got == want, (isa, fmt, norm, part, shape, at, eps, hex(got), hex(want))

@@ -1,6 +1,6 @@
 """Every condition in the vector code of the library by its place in the sources, and how a copy of the sources can leave it out.
 
-A condition is a comparison of the vocabulary of crlibm/simd: it sends lanes to a slower tier, to the accurate phase or to another value.
+A condition is a comparison of the vocabulary of crlibm/simd: it sends lanes to a later tier, to the accurate phase or to another value.
 The k-th of them is as written while rm_guard[k] is 0, never true while it is 1 and always true while it is 2."""
 
 from __future__ import annotations

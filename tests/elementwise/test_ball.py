@@ -359,13 +359,13 @@ def test_totals(driver, limbs):
                 )
                 if count == 2 and spread < 1000:
                     x[1], y[1] = -x[0], y[0]
-                near, ball = np.empty((1, 3)), np.zeros((1, PUT + 4), np.uint64)
+                dd, ball = np.empty((1, 3)), np.zeros((1, PUT + 4), np.uint64)
                 driver().library.rm_test_total(
                     ctypes.c_int64(count), *(ctypes.c_void_p(a.ctypes.data) for a in (x, y)), limbs,
-                    *(ctypes.c_void_p(a.ctypes.data) for a in (near, ball)),
+                    *(ctypes.c_void_p(a.ctypes.data) for a in (dd, ball)),
                 )  # fmt: skip
                 total = sum((exact(a) * exact(b) for a, b in zip(x.tolist(), y.tolist())), mpq(0))
-                middle, err = dd_ball_value(near.tolist()[0])
+                middle, err = dd_ball_value(dd.tolist()[0])
                 assert err is None or abs(middle - total) <= err
                 assert err is None or spread > 30 or err <= abs(total) * mpq(1, 1 << 100)
                 if ball[0, 1] <= PUT:

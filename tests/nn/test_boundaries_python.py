@@ -15,7 +15,7 @@ import norm_boundaries as norms
 import row_boundaries as rows
 from exact_oracle import bits
 from statistics_library import dtype_of
-from real_oracle import settled
+from real_oracle import rounded_recognised
 
 def tensor(v):
     v = np.ascontiguousarray(v)
@@ -66,7 +66,7 @@ def everything(fmt):
                 names = [norm, "instance"] if norm == "group" and x.shape[1] == 2 else [norm]
                 for eps in (below, above):
                     with mpmath.workprec(norms.BITS):
-                        want = settled(element(mpmath.mpf(eps)), dtype)
+                        want = rounded_recognised(element(mpmath.mpf(eps)), dtype)
                     for name in names:
                         check(by_numpy(name, x, w, b, g, eps)[i][at], want, fmt, name, part)
                         check(array(by_torch(name, x, w, b, g, eps)[i], dtype)[at], want, fmt, name, part, "torch")

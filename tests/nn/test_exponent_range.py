@@ -23,7 +23,7 @@ import pytest
 import softmax_library
 from exact_oracle import FORMATS, bits, rounded
 from exponent_ranges import ends, exponents, numbers
-from real_oracle import precise, settled
+from real_oracle import precise, rounded_recognised
 from reductions_library import OK, pointer
 from statistics_library import dtype_of
 
@@ -34,7 +34,7 @@ NONE, MEAN, SUM = range(3)
 
 
 def settled_all(values, fmt):
-    return [settled(v, dtype_of(fmt)) for v in values]
+    return [rounded_recognised(v, dtype_of(fmt)) for v in values]
 
 
 # A definition of another test, at this one's precision.
@@ -286,7 +286,7 @@ def test_sums_beside_exponentials(isa_library):
             assert 0 < abs(left) < mpmath.ldexp(1, top - 52 * count)
             arguments = np.array([g]), np.full((1, count + 1), y)
             got = softmax_library.result(isa_library, "log_softmax_backward", "f64", *arguments)[0]
-            assert int(got[0]) == settled(left, dtype_of("f64"))
+            assert int(got[0]) == rounded_recognised(left, dtype_of("f64"))
 
 
 def test_sums_beside_logarithms(isa_library):

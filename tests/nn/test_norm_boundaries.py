@@ -19,7 +19,7 @@ import pytest
 from exact_oracle import round_rational
 from norm_boundaries import BITS, NORMS, PARTS, Element, beside_tie, boundary_cases, rationals, real
 from normalization_library import NAMES, expected, geometry, results
-from real_oracle import settled
+from real_oracle import rounded_recognised
 from reductions_library import OK, pointer
 from softmax_library import kind
 from statistics_library import dtype_of
@@ -37,7 +37,7 @@ def check(lib, norm, fmt, part):
             got = results(lib, norm, fmt, x, w, b, g, eps)
             with mpmath.workprec(BITS):
                 value = element(mpmath.mpf(eps))
-                want = settled(value, dtype_of(fmt))
+                want = rounded_recognised(value, dtype_of(fmt))
                 sides.add(value > real(tie))
             assert int(got[PARTS.index(part)][at]) == want, (norm, fmt, part, x.shape, eps, hex(want))
             if x.size < 100:
@@ -100,7 +100,7 @@ def test_given_statistics(isa_library, fmt, part):
     for arrays, element, at, (below, above, _, _) in given_cases(fmt, part):
         for eps in (below, above):
             with mpmath.workprec(BITS):
-                want = settled(element(mpmath.mpf(eps)), dtype_of(fmt))
+                want = rounded_recognised(element(mpmath.mpf(eps)), dtype_of(fmt))
             assert int(given_results(isa_library, fmt, *arrays, eps)[PARTS.index(part)][at]) == want, (fmt, part, eps)
             checked += 1
     assert checked > 4

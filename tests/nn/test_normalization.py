@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from exact_oracle import CANONICAL_NAN, rounded
 from normalization_library import FOUR, NAMES, Sets, by_classes, expected, geometry, rational, results
-from real_oracle import precise, reals, settled
+from real_oracle import precise, reals, rounded_recognised
 from reductions_library import NULL, OK, OVERLAP, SIZE, Reductions, pointer, status
 from softmax_library import kind
 from statistics_library import dtype_of
@@ -86,8 +86,8 @@ def expected_statistics(norm, fmt, x, eps):
         v = reals([x[i] for i, _ in members])
         mean = mpmath.mpf(0) if norm == "rms" else mpmath.fsum(v) / len(v)
         variance = mpmath.fsum((a - mean) ** 2 for a in v) / len(v) + mpmath.mpf(eps)
-        means.append(settled(mean, dtype_of(fmt)))
-        roots.append(settled(1 / mpmath.sqrt(variance), dtype_of(fmt)))
+        means.append(rounded_recognised(mean, dtype_of(fmt)))
+        roots.append(rounded_recognised(1 / mpmath.sqrt(variance), dtype_of(fmt)))
     return None if norm == "rms" else means, roots
 
 
@@ -288,9 +288,9 @@ def test_given_statistics(isa_library):
             for c in range(2):
                 m, root = reals(mean)[c], mpmath.sqrt(reals(variance)[c] + mpmath.mpf(1e-3))
                 xs, gs = reals(x[:, c]), reals(g[:, c])
-                assert y[:, c].ravel().tolist() == [settled((v - m) / root, dtype_of(fmt)) for v in xs]
-                assert dx[:, c].ravel().tolist() == [settled(v / root, dtype_of(fmt)) for v in gs]
-                assert int(dw[c]) == settled(
+                assert y[:, c].ravel().tolist() == [rounded_recognised((v - m) / root, dtype_of(fmt)) for v in xs]
+                assert dx[:, c].ravel().tolist() == [rounded_recognised(v / root, dtype_of(fmt)) for v in gs]
+                assert int(dw[c]) == rounded_recognised(
                     mpmath.fsum(a * (v - m) for a, v in zip(gs, xs, strict=True)) / root, dtype_of(fmt)
                 )
 
@@ -310,7 +310,7 @@ def test_given_statistics_of_infinite_elements(isa_library):
             isa_library.rm_normalize_backward(f, s, pointer(g), sx, pointer(x), sx, *none, *given, e, pointer(dx), sx) == OK
         )
         with mpmath.workprec(1400):
-            assert dx.ravel().tolist() == [settled(v / mpmath.sqrt(3), dtype_of(fmt)) for v in reals(g)]
+            assert dx.ravel().tolist() == [rounded_recognised(v / mpmath.sqrt(3), dtype_of(fmt)) for v in reals(g)]
 
 
 def test_bad_arguments(isa_library):

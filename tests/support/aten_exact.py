@@ -33,7 +33,7 @@ CONTEXTS = {name: oracle.context(name) for name in NAMES.values()}
 DEFINITIONS = {}
 
 
-def settled(value):
+def recognised(value):
     """A real number as a rational one: PRECISION bits, or a shorter number beside which it is, since then it is that one."""
     if value == 0 or not gmpy2.is_finite(value):
         return mpq(0) if value == 0 else value
@@ -48,7 +48,7 @@ def rn(value, dtype):
     if isinstance(value, float):
         return value
     if not isinstance(value, type(mpq())):
-        value = settled(value)
+        value = recognised(value)
         if not isinstance(value, type(mpq())):
             return float(value)
     name = NAMES[dtype]

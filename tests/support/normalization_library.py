@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import oracle
-from real_oracle import precise, reals, settled
+from real_oracle import precise, reals, rounded_recognised
 from reductions_library import OK, pointer
 from softmax_library import kind
 from statistics_library import dtype_of
@@ -83,7 +83,8 @@ def values(norm, x, w, b, g, eps):
 @precise
 def expected(norm, fmt, x, w, b, g, eps):
     return [
-        np.vectorize(lambda v: settled(v, dtype_of(fmt)), otypes=[kind(fmt)])(part) for part in values(norm, x, w, b, g, eps)
+        np.vectorize(lambda v: rounded_recognised(v, dtype_of(fmt)), otypes=[kind(fmt)])(part)
+        for part in values(norm, x, w, b, g, eps)
     ]
 
 

@@ -73,7 +73,7 @@ def rounded_real(v: mpmath.mpf, dtype: np.dtype, exact: bool = False, bits: int 
     return low
 
 
-def settled(v: mpmath.mpf, dtype: np.dtype) -> int:
+def rounded_recognised(v: mpmath.mpf, dtype: np.dtype) -> int:
     """The same of a v that may be an exact zero, or a boundary of rounding, of which roots and quotients leave a trace at the end of the
     precision: a number of few digits, or much smaller than all that it is made of."""
     precision = mpmath.mp.prec
