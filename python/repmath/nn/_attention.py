@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from .._dtypes import NAMES
 from .._environment import guarded
-from .._memory import asarray, calls, contiguous, copied, move, zeros
+from .._memory import asarray, calls, contiguous, copied, empty, move, on_device
 from ..random import dropout
 from ._arrays import Array, operand, operands, same_shape
 from ._softmax import softmax, softmax_backward
@@ -55,7 +55,7 @@ def _mask(attn_mask: Any, is_causal: bool, shape: tuple[int, ...], beside: Array
 def _product(trans_a: bool, trans_b: bool, alpha: float, a: Array, b: Array, start: Array | None = None) -> Array:
     """RN(alpha op(a) op(b) + start) of stacked matrices with equal leading axes."""
     m, n = a.shape[-1 if trans_a else -2], b.shape[-2 if trans_b else -1]
-    c = zeros((*a.shape[:-2], m, n), a.dtype, a) if start is None else copied(start, a.dtype)
+    c = empty((*a.shape[:-2], m, n), a.dtype, a) if start is None else copied(start, a.dtype)
     count = math.prod(a.shape[:-2])
     first, second = (contiguous(v).reshape(count, *v.shape[-2:]) for v in (a, b))
     calls(a).gemm(
@@ -83,9 +83,36 @@ def _together(query: Any, key: Any, value: Any) -> list[Array]:
 def _weights(q: Array, k: Array, mask: Array | None, scale: float, is_causal: bool) -> Array:
     scores = _product(False, True, scale, q, k, mask)
     p = asarray(softmax(scores, -1))
-    if mask is not None and not is_causal:  # which leaves every row its first score
+    if (
+        mask is not None and not is_causal and p.size and np.isnan(p[..., 0]).any()
+    ):  # is_causal leaves every row its first score
         p[np.isneginf(scores).all(axis=-1)] = 0
     return p
+
+
+_ROWS, _BLOCKS = 64, 8  # rows of a block, at least; blocks, at most
+_WORTH = 1 << 23  # products that are worth the calls of several blocks
+_LARGE = {"f16": 2.0**13, "bf16": 2.0**125, "f32": 2.0**125, "f64": 2.0**1021}  # four of these do not overflow
+
+
+def _blocks(q: Array, k: Array, mask: Array | None, scale: float, others: tuple[Array, ...]) -> list[tuple[slice, int]]:
+    """Blocks of rows, and how many leading keys any row of a block may see; none where a few blocks are no gain or might have other bits.
+
+    The mask is minus infinity at all other keys. Of finite numbers their scores are so too, their weights are +0, and what these are
+    multiplied by is finite: sums without them have the same exact values, and an exact sum of 0 is +0 in any case."""
+    length, keys = q.shape[-2], k.shape[-2]
+    if mask is None or on_device(q) or length < 2 * _ROWS or q.size * keys < _WORTH:
+        return []
+    once = mask[tuple(slice(None) if s else slice(0, 1) for s in mask.strides)]  # without repetitions
+    seen = np.broadcast_to((once != -np.inf).any(axis=tuple(range(mask.ndim - 2))), (length, keys))
+    step = max(_ROWS, -(-length // _BLOCKS))
+    blocks = []
+    for begin in range(0, length, step):
+        at = np.flatnonzero(seen[begin : begin + step].any(axis=0))
+        blocks.append((slice(begin, min(begin + step, length)), int(at[-1]) + 1 if at.size else 1))
+    part = sum((rows.stop - rows.start) * reach for rows, reach in blocks)
+    finite = math.isfinite(scale) and all(np.isfinite(a).all() for a in (q, k, *others))
+    return blocks if finite and part < 0.8 * length * keys else []
 
 
 def _dropped(a: Array, p: float, place: tuple[int | None, int, int]) -> Array:
@@ -154,8 +181,54 @@ def scaled_dot_product_attention(
     """
     q, k, v = _together(query, key, value)
     mask = _mask(attn_mask, is_causal, (*q.shape[:-1], k.shape[-2]), q)
-    p = _weights(q, k, mask, _scale(scale, q.shape[-1]), is_causal)
+    factor = _scale(scale, q.shape[-1])
+    blocks = _blocks(q, k, mask, factor, (v,)) if dropout_p == 0 else []
+    if mask is not None and blocks:
+        out = empty((*q.shape[:-1], v.shape[-1]), q.dtype, q)
+        for rows, reach in blocks:
+            p = _weights(q[..., rows, :], k[..., :reach, :], mask[..., rows, :reach], factor, is_causal)
+            out[..., rows, :] = _product(False, False, 1.0, p, v[..., :reach, :])
+        return out
+    p = _weights(q, k, mask, factor, is_causal)
     return _product(False, False, 1.0, _dropped(p, dropout_p, (seed, stream, offset)), v)
+
+
+def _is_small(g: Array, v: Array) -> bool:
+    """Whether no gradient of a weight overflows, of one that is 0 neither."""
+    g_most, v_most = (float(np.abs(a).max(initial=0)) for a in (g, v))
+    return v.shape[-1] * g_most * v_most < _LARGE[NAMES[v.dtype]]
+
+
+def _backward_in_blocks(
+    g: Array, q: Array, k: Array, v: Array, mask: Array, factor: float, is_causal: bool, blocks: list[tuple[slice, int]]
+) -> tuple[Array, Array, Array] | None:
+    """The gradients; None where a weight is NaN, which all keys then meet."""
+    weights, slopes = [], []
+    dq, dk, dv = empty(q.shape, q.dtype, q), np.zeros(k.shape, q.dtype), np.zeros(v.shape, q.dtype)
+    for rows, reach in blocks:
+        p = _weights(q[..., rows, :], k[..., :reach, :], mask[..., rows, :reach], factor, is_causal)
+        if np.isnan(p[..., 0]).any():
+            return None
+        ds = softmax_backward(_product(False, True, 1.0, g[..., rows, :], v[..., :reach, :]), p, -1)
+        dq[..., rows, :] = _product(False, False, factor, ds, k[..., :reach, :])
+        weights.append(p)
+        slopes.append(ds)
+    begin = 0
+    for end in sorted({reach for _, reach in blocks}):  # keys that the same blocks may see
+        see = [i for i, (_, reach) in enumerate(blocks) if reach >= end]
+        p, ds, h, a = (
+            np.concatenate([of[i] for i in see], axis=-2)
+            for of in (
+                [p[..., begin:end] for p in weights],
+                [s[..., begin:end] for s in slopes],
+                [g[..., rows, :] for rows, _ in blocks],
+                [q[..., rows, :] for rows, _ in blocks],
+            )
+        )
+        dv[..., begin:end, :] = _product(True, False, 1.0, p, h)
+        dk[..., begin:end, :] = _product(True, False, factor, ds, a)
+        begin = end
+    return dq, dk, dv
 
 
 @guarded
@@ -191,6 +264,11 @@ def scaled_dot_product_attention_backward(
     g = g.astype(q.dtype)
     factor = _scale(scale, q.shape[-1])
     mask = _mask(attn_mask, is_causal, (*q.shape[:-1], k.shape[-2]), q)
+    blocks = _blocks(q, k, mask, factor, (v, g)) if dropout_p == 0 else []
+    if mask is not None and blocks and _is_small(g, v):
+        found = _backward_in_blocks(g, q, k, v, mask, factor, is_causal, blocks)
+        if found is not None:
+            return found
     p = _weights(q, k, mask, factor, is_causal)
     place = (seed, stream, offset)
     ds = softmax_backward(_dropped(_product(False, True, 1.0, g, v), dropout_p, place), p, -1)

@@ -58,8 +58,9 @@ def safe_softmax(x: torch.Tensor, dim: int, dtype: torch.dtype | None = None) ->
     if dtype not in (None, x.dtype):
         raise Uncovered(f"dtype={dtype} of {x.dtype}")
     made = as_array(softmax(x, dim))
-    a = as_array(x)
-    made[(a == -torch.inf).all(axis=dim, keepdims=True) & (a == a)] = 0
+    if made.ndim == 0 or (made.size and np.isnan(made.take(0, axis=dim)).any()):
+        a = as_array(x)
+        made[(a == -torch.inf).all(axis=dim, keepdims=True) & (a == a)] = 0
     return as_tensor(made)
 
 
