@@ -9,8 +9,9 @@
  * magnitude: T + U/2 is a midpoint, and the next ones are U/4 or more beyond the ends of [T, T + U]. Where |t - U/2| > 2 err, err < U/4, and
  * no midpoint is within err of the sum. Other lanes become NaN, and those of subnormal f16 results, whose U is another.
  *
- * d is cut at -86. Beyond, L is below 2^-124 and the result rounds to big, or in f16 to 0 when big is 0, unless |big| < 2^-100 in bf16: NaN.
- * So are the results of NaN and of two infinities of one sign. */
+ * d is cut at -86. Beyond, L and the tail are below 2^-124. In bf16 the sum is big itself where |big| >= 2^-99, below whose numbers half a
+ * unit is 2^-124 or more; it is off by L alone, which u |sum| covers. Smaller ones become NaN. In f16 the result is big, or 0 when big is 0.
+ * NaN and two infinities of one sign give NaN. */
 #ifndef RM_LOGADDEXP_B32_HALF_H
 #define RM_LOGADDEXP_B32_HALF_H
 
@@ -44,7 +45,7 @@ RM_FN vf32 rm_logaddexp_b32_half(const vf32 *v, const int format) {
   const vf32 middle = vf32_from_bits(vi32_add(vi32_and(vf32_bits(sum), vi32_set1(-2 * half)), vi32_set1(half)));
   vf32 least = vf32_set1(0x1p-14f), measured = size;
   if (format == RM_BF16) { /* in the place of subnormal results: those that the cut spoils */
-    least = vf32_select(vf32_lt(far, vf32_set1(-86.0f)), vf32_set1(0x1p-100f), vf32_set1(0.0f));
+    least = vf32_select(vf32_lt(far, vf32_set1(-86.0f)), vf32_set1(0x1p-99f), vf32_set1(0.0f));
     measured = vf32_abs(big);
   }
   const vf32 nan = vf32_set1(RM_NAN_16), y = vf32_select(vf32_lt(measured, least), nan, sum);
