@@ -5,7 +5,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# pip would compile 15,000 Python files of the dependencies, one after the other; Python compiles those that are imported.
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # What the package is built from: a change of any of them installs it anew.
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python examples/python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)

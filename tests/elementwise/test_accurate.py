@@ -31,7 +31,7 @@ def multiprecision(compiled):
 @pytest.mark.parametrize("function", oracle.UNARY)
 def test_special_and_random(accurate, name, function, fmt, rule):
     check(accurate(name, function), function, oracle.special_values(fmt), fmt, rule, with_flags=True)
-    check(accurate(name, function), function, oracle.random_values(fmt, 8000, 1), fmt, rule)
+    check(accurate(name, function), function, oracle.random_values(fmt, 3000, 1), fmt, rule)
 
 
 @pytest.mark.parametrize("name", ["all", "mp"])

@@ -12,7 +12,8 @@ import pytest
 
 @pytest.mark.parametrize("function", oracle.UNARY)
 def test_against_mpfr(function):
-    x = np.concatenate([oracle.special_values("f32"), oracle.random_values("f32", 100000, 11)])
+    # Few random inputs: the strided digest below is that of MPFR's results for 2^24.
+    x = np.concatenate([oracle.special_values("f32"), oracle.random_values("f32", 10000, 11)])
     bits, want = oracle.to_bits(x, "f32"), oracle.values(function, x, "f32")
     for isa, library in elementwise_library.libraries().items():
         wrong = np.flatnonzero(library.array(function, bits, "f32") != want)

@@ -39,14 +39,15 @@ def test_special_values(function):
 
 @pytest.mark.parametrize("function", oracle.UNARY)
 def test_random(function):
-    check(function, oracle.random_values("f64", 100000, 21))
+    """Few: the golden digest is that of MPFR's results for half a million random patterns, and as many of usual exponents."""
+    check(function, oracle.random_values("f64", 20000, 21))
 
 
 @pytest.mark.parametrize("function", oracle.UNARY)
 def test_random_in_ranges(function):
     rng = np.random.default_rng(22)
     for low, high in ranges.RANGES[function]:
-        check(function, rng.uniform(low, high, 20000))
+        check(function, rng.uniform(low, high, 10000))
 
 
 @pytest.mark.parametrize("function", oracle.UNARY)
