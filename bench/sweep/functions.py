@@ -6,12 +6,14 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
+from . import forms
 from .cases import Calls, Skip, crossed
 from .tensors import WITHIN, attempt, laid, pair, tensor
 
 VALUES = (
     "gaussian", "masked", "nan", "zeros", "relu", "onehot", "integers", "powers", "constant", "subnormal", "wide", "sharp", "ties",
 )  # fmt: skip
+FEW = ("gaussian", "zeros", "nan", "subnormal", "wide")
 BOTH = ("forward", "backward")
 
 
@@ -267,7 +269,7 @@ INDICES = {
 INDEX_SHAPES = ((1024, 64), (4, 4), (64, 1024), (32000, 64), (65536, 1))
 LINE_SHAPES = ((8, 32, 256), (1, 64, 1024), (4, 4, 16), (16, 512, 32))
 
-# group -> functions, shapes, layouts of the first argument, and the shapes at which only the first values are taken
+# group -> functions, shapes, layouts of the first argument, the shapes at which only the first values are taken; directions and values
 GROUPS = {
     "rows": (ROWS, ROW_SHAPES, ("transposed", "sliced", "broadcast"), ((2048, 2048),)),
     "images": (NORMS, IMAGE_SHAPES, ("channels_last",), ()),
@@ -277,6 +279,9 @@ GROUPS = {
     "attention": (ATTENTION, ATTENTION_SHAPES, ("sliced",), ((1, 4, 512, 64, 512),)),
     "losses": (LOSSES, LOSS_SHAPES, (), ((64, 32000),)),
     "indices": (INDICES, INDEX_SHAPES, (), ((32000, 64),)),
+    "lists": (forms.LISTS, ((64, 64), (4, 4), (16,)), (), (), ("forward",), FEW),
+    "numbers": (forms.NUMBERS, forms.SHAPES, ("transposed", "sliced"), forms.SHAPES[2:], ("forward",), VALUES),
+    "random": (forms.RANDOM, forms.SHAPES, (), (), ("forward",), VALUES[:1]),
 }
 
 
@@ -299,11 +304,12 @@ def calls(function, shape, dtype, data, direction):
 
 
 def functions():
-    for group, (table, sizes, layouts, large) in GROUPS.items():
+    for group, (table, sizes, layouts, large, *rest) in GROUPS.items():
+        directions, kinds = rest or (BOTH, VALUES)
         shapes = [Shape((s, "contiguous")) for s in sizes] + [Shape((sizes[0], layout)) for layout in layouts]
         for name, function in table.items():
             yield from crossed(
-                group, name, shapes, functools.partial(calls, function), VALUES, directions=BOTH,
+                group, name, shapes, functools.partial(calls, function), kinds, directions=directions,
                 large=[s for s in shapes if s[0] in large],
             )  # fmt: skip
 

@@ -1,8 +1,9 @@
 """What a sweep found: how ratios are distributed by group, the cases above the limit, and values that cost more than Gaussian ones."""
 
+import json
 from collections import Counter
 
-from .worker import finished, wanted
+from .worker import finished, lines, wanted
 
 
 def quantile(ordered, q):
@@ -51,7 +52,25 @@ def dear_values(measured):
     return sorted(found, key=lambda pair: -pair[0])
 
 
+def machines(path):
+    """What the results were measured on, each once."""
+    found = dict.fromkeys(json.dumps(line["machine"]) for line in lines(path) if "machine" in line)
+    for about in map(json.loads, found):
+        yield f"{about['cpu']}, {about['isa']}; {about['blas']}; {about['versions']}; {about['environment']}"
+
+
+def overheads(measured):
+    """Microseconds that calls on 4x4 numbers take beyond the other library's, by name of the function."""
+    found = {}
+    for r in measured:
+        if r["shape"] == "4x4" and r["values"] == "gaussian" and r["direction"] == "forward" and r["threads"] == 1:
+            found[f"{r['name']} {r['dtype']} beside {other(r)}"] = 1e6 * (r["seconds"]["repmath"] - r["seconds"][other(r)])
+    return sorted(found.items(), key=lambda item: -item[1])
+
+
 def report(options):
+    for about in machines(options.results):
+        print(about)
     fields = ("group", "dtype", "values", "direction", "threads")
     results = [
         r for r in finished(options.results).values() if wanted(options, r["group"], r["name"], {f: r[f] for f in fields})
@@ -70,11 +89,17 @@ def report(options):
         print(distribution(f"beside {library}", [r["ratio"] for r in measured if other(r) == library]))
     print(distribution("all", [r["ratio"] for r in measured]))
     above = sorted((r for r in measured if r["ratio"] > options.limit), key=lambda r: -r["ratio"])
+    worst = {}
+    for r in above:
+        worst.setdefault((r["group"], r["name"], r["direction"]), []).append(r)
     print(
         f"\nabove {options.limit:g}: {len(above)} of {len(measured)}; ratio [quartiles], repmath, the other, the case (later tiers)"
     )
-    for r in stopped + above[: options.most]:
+    print(f"of each of {len(worst)} functions and directions the worst")
+    for r in stopped:
         print(shown(r))
+    for r, *more in list(worst.values())[: options.most]:
+        print(shown(r) + f"  and {len(more)} more" * bool(more))
     found = dear_values(measured)
     if found:
         print(f"\n{distribution('special values / Gaussian', [ratio for ratio, _ in found])}")
@@ -82,6 +107,13 @@ def report(options):
         print(f"above 2: {len(dear)}; times the Gaussian case of repmath")
         for ratio, r in dear[: options.most]:
             print(f"{ratio:10.2f}  {shown(r)}")
+    dearest = overheads(measured)
+    if dearest:
+        most = [us for _, us in reversed(dearest)]
+        print(
+            f"\n4x4 calls: median {quantile(most, 0.5):.1f} us beyond the other library's, p90 {quantile(most, 0.9):.1f}, the dearest:"
+        )
+        print(", ".join(f"{name} {us:.1f}" for name, us in dearest[: options.most // 4]))
     reasons = Counter(r["skipped"].split(":")[0] for r in skipped)
     print("\nskipped: " + (", ".join(f"{n} {reason}" for reason, n in reasons.most_common()) or "none"))
     if options.skipped:

@@ -1,5 +1,6 @@
 """Measures cases in this process: python -m bench.sweep --worker FILE ... writes a line of JSON before and after each."""
 
+import contextlib
 import importlib
 import json
 import time
@@ -8,6 +9,7 @@ import zlib
 
 import repmath
 
+from ..machine import describe
 from ..timing import budgeted
 from .cases import Skip
 
@@ -16,7 +18,19 @@ SOURCES = {
     ("samples",): "opinfo.samples",
     ("elementwise",): "opinfo.elementwise",
     ("reductions",): "opinfo.reductions",
-    ("rows", "images", "convolutions", "lines", "products", "attention", "losses", "indices"): "functions.functions",
+    (
+        "rows",
+        "images",
+        "convolutions",
+        "lines",
+        "products",
+        "attention",
+        "losses",
+        "indices",
+        "lists",
+        "numbers",
+        "random",
+    ): "functions.functions",
     ("optimizers",): "functions.optimizers",
     ("NumPy elementwise", "NumPy functions"): "arrays.cases",
     ("models",): "models.cases",
@@ -44,7 +58,7 @@ def chosen(options):
     found = [
         case
         for case in sources(options.group)
-        if case.far < (2 if options.quick else 99)
+        if case.far <= (1 if options.quick else 99 if options.all else 2)
         and wanted(options, case.group, case.name, {f: getattr(case, f) for f in ("group", "dtype", "values", "direction")})
     ]
     return sorted(found, key=lambda case: (case.far > 0, zlib.crc32(f"{case.group} {case.name}".encode())))
@@ -84,6 +98,7 @@ def run(options, path):
     warnings.simplefilter("ignore")
     cases = chosen(options)
     with open(path, "a", buffering=1) as file:
+        file.write("\n" + json.dumps({"machine": describe()}) + "\n")
         for n in options.threads:
             threads(n)
             done = finished(path)
@@ -104,7 +119,7 @@ def lines(path):
         return
     with open(path) as file:
         for line in file:
-            if line.endswith("\n"):
+            with contextlib.suppress(ValueError):  # the end of a sweep that was stopped while it wrote
                 yield json.loads(line)
 
 
@@ -112,6 +127,6 @@ def finished(path):
     """key -> result. A case that was begun and never ended has the time at which it was begun alone."""
     found = {}
     for line in lines(path):
-        if "began" not in line or line["case"] not in found:
+        if "case" in line and ("began" not in line or line["case"] not in found):
             found[line["case"]] = line
     return {key: line for key, line in found.items() if "began" not in line}
