@@ -280,12 +280,12 @@ def nearest_middle(a: Fraction, b: Fraction) -> Fraction:
 
 def sums() -> list[tuple[str, arb, arb]]:
     """(what, distance, bound), of two kinds: a power whose logarithm is below the constants of rm_pow_decided, with 2^-46 of it left for the logarithm's
-    error (pow_range_f64), against half the least number of each format; a tail of logaddexp beyond the difference at which it is cut, against the
+    error (pow_range_f64), against half the smallest number of each format; a tail of logaddexp beyond the difference at which it is cut, against the
     least number that the loop then takes for the sum, with f32 for the formats below f64, as the widest of them."""
     ctx.prec = 160
     text = (ROOT / "crlibm/pow/pow.h").read_text()
     ((f64, f32, bf16, f16),) = re.findall(
-        r"least = format == RM_F64 \? (\S+) : format == RM_F32 \? (\S+) : format == RM_BF16 \? (\S+) : (\S+);", text
+        r"min = format == RM_F64 \? (\S+) : format == RM_F32 \? (\S+) : format == RM_BF16 \? (\S+) : (\S+);", text
     )
     halves = ((f64, -1075), (f32, -150), (bf16, -134), (f16, -25))
     found = [("pow, 0", (ball(Fraction(least)) * (1 - pow2(-46))).exp(), pow2(half)) for least, half in halves]

@@ -12,8 +12,8 @@
  * for x > 1. */
 RM_FN vm64 rm_acosh_special(vf64 x, int format) {
   (void)format;
-  const int64_t least = INT64_C(1023) << 52, limit = INT64_C(2044) << 52;
-  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(least)), vi64_set1(limit - least)));
+  const int64_t min = INT64_C(1023) << 52, limit = INT64_C(2044) << 52;
+  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(min)), vi64_set1(limit - min)));
 }
 
 RM_NONE_DECIDED(acosh, 1)

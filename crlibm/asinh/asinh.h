@@ -12,8 +12,8 @@
  * x, and asinh |x| = |x| (1 - x^2/6 + ...) is so close below the number |x| that storing any value within the error bound
  * gives x. */
 RM_FN vm64 rm_asinh_special(vf64 x, int format) {
-  const int64_t least = format == RM_F64 ? INT64_C(997) << 52 : 0, limit = INT64_C(2044) << 52;
-  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x)), vi64_set1(least)), vi64_set1(limit - least)));
+  const int64_t min = format == RM_F64 ? INT64_C(997) << 52 : 0, limit = INT64_C(2044) << 52;
+  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x)), vi64_set1(min)), vi64_set1(limit - min)));
 }
 
 /* Small lanes: x - asinh x < x^3/6 <= 2^-54.5 x, a quarter of a unit at the most, for |x| <= 2^-26. */

@@ -12,8 +12,8 @@
  * atanh |x| = |x| (1 + x^2/3 + ...) is so close above the number |x| that storing any value within the error bound gives x.
  * */
 RM_FN vm64 rm_atanh_special(vf64 x, int format) {
-  const int64_t least = format == RM_F64 ? INT64_C(996) << 52 : 0, limit = INT64_C(1023) << 52;
-  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x)), vi64_set1(least)), vi64_set1(limit - least)));
+  const int64_t min = format == RM_F64 ? INT64_C(996) << 52 : 0, limit = INT64_C(1023) << 52;
+  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x)), vi64_set1(min)), vi64_set1(limit - min)));
 }
 
 /* Small lanes: atanh x - x < x^3/3 (1 + 2^-50) < 2^-55.5 x, less than half a unit, for |x| <= 2^-27. */

@@ -10,8 +10,8 @@
 
 /* NaN and the infinities; for f64 also zeros and subnormal numbers. */
 RM_FN vm64 rm_cbrt_special(vf64 x, int format) {
-  const int64_t least = format == RM_F64 ? INT64_C(1) << 52 : 0;
-  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x)), vi64_set1(least)), vi64_set1((INT64_C(2047) << 52) - least)));
+  const int64_t min = format == RM_F64 ? INT64_C(1) << 52 : 0;
+  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x)), vi64_set1(min)), vi64_set1((INT64_C(2047) << 52) - min)));
 }
 
 /* Zeros and infinities are their own cube roots. */

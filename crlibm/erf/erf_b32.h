@@ -26,8 +26,8 @@ RM_FN vm32 rm_erf_b32(vf32 x, vf32 *y) {
   vf32 err = vf32_mul(a, vf32_mul(vf32_lookup32(rm_erf_b32_err, j), vf32_set1(RM_BOUND(1.0f))));
   vm32 undecided = vf32_undecided_by(hi, lo, err, y);
   *y = vf32_copysign(*y, x);
-  const int32_t least = (127 - 100) << 23;
-  return vm32_or(undecided, vi32_ltu(vi32_sub(vf32_bits(a), vi32_set1(1)), vi32_set1(least - 1)));
+  const int32_t min = (127 - 100) << 23;
+  return vm32_or(undecided, vi32_ltu(vi32_sub(vf32_bits(a), vi32_set1(1)), vi32_set1(min - 1)));
 }
 
 #endif

@@ -17,8 +17,8 @@
 #define RM_ERF_B64_ERR RM_BOUND(0x1p-39)
 
 RM_FN vf64 rm_erf_eval(vf64 x) {
-  const double most = 2015.0 / 512;
-  x = vf64_max(vf64_set1(-most), vf64_min(vf64_set1(most), x));
+  const double limit = 2015.0 / 512;
+  x = vf64_max(vf64_set1(-limit), vf64_min(vf64_set1(limit), x));
   vf64 u = vf64_mul(x, x), v = vf64_sub(u, vf64_set1(RM_ERF_U32 / 2));
   vf64 v2 = vf64_mul(v, v), v4 = vf64_mul(v2, v2), v8 = vf64_mul(v4, v4), p[6], r[3];
 #define C(n) vf64_set1(rm_erf_q32[n])

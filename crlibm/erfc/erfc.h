@@ -16,11 +16,11 @@ RM_FN vm64 rm_erfc_special(vf64 x, int format) {
   return vm64_not(vf64_le(x, vf64_set1(format == RM_F64 ? RM_ERFC_DD_MAX : format == RM_F16 ? 2.83 : 9.19)));
 }
 
-/* Special lanes with a known result, put into *y: erfc x is below half the least subnormal number of the format (2^-25, 2^-134,
+/* Special lanes with a known result, put into *y: erfc x is below half the smallest subnormal number of the format (2^-25, 2^-134,
  * 2^-150, 2^-1075), so RN gives +0. */
 RM_FN vm64 rm_erfc_decided(vf64 x, int format, vf64 *y) {
-  const double least = format == RM_F64 ? 27.23 : format == RM_F32 ? 10.06 : format == RM_BF16 ? 9.49 : 3.92;
-  vm64 zero = vf64_lt(vf64_set1(least), x);
+  const double min = format == RM_F64 ? 27.23 : format == RM_F32 ? 10.06 : format == RM_BF16 ? 9.49 : 3.92;
+  vm64 zero = vf64_lt(vf64_set1(min), x);
   *y = vf64_select(zero, vf64_set1(0.0), *y);
   return zero;
 }

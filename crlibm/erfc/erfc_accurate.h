@@ -12,7 +12,7 @@ RM_COLD uint64_t rm_erfc_accurate(double x, int format, int mode, uint32_t *flag
   if (x == infinity) return 0;
   if (x == -infinity) return rm_one_bits(format) + (UINT64_C(1) << (p - 1)); /* 2 */
   if (x == 0.0) return rm_one_bits(format);
-  /* erfc x < exp(-x^2) < 2^(emin-p), half the least subnormal number. */
+  /* erfc x < exp(-x^2) < 2^(emin-p), half the smallest subnormal number. */
   if (x > 0.0 && x * x > (double)(p - emin) * 0.6932) return rm_round_exact(0, 1, emin - p - 64, format, mode, flags);
   /* 2 - erfc x = erfc(-x) < 2^-54.2 (erf_accurate.h); half an ulp below 2 is 2^-53. */
   if (x <= -5.9375) return rm_round_beside(2.0, 0, format, mode, flags);

@@ -14,11 +14,11 @@ RM_FN vm64 rm_exp_special(vf64 x, int format) {
   return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? 708.3 : format == RM_F16 ? 9.7 : 87.3)));
 }
 
-/* Special lanes with a known result, put into *y: e^x is below half the least subnormal number of the format (2^-25, 2^-134,
+/* Special lanes with a known result, put into *y: e^x is below half the smallest subnormal number of the format (2^-25, 2^-134,
  * 2^-150, 2^-1075), so RN gives +0. Masked scores (-inf) and far tails are common: they must not be computed one by one. */
 RM_FN vm64 rm_exp_decided(vf64 x, int format, vf64 *y) {
-  const double least = format == RM_F64 ? -745.2 : format == RM_F32 ? -104.0 : format == RM_BF16 ? -92.9 : -17.4;
-  vm64 zero = vf64_lt(x, vf64_set1(least));
+  const double min = format == RM_F64 ? -745.2 : format == RM_F32 ? -104.0 : format == RM_BF16 ? -92.9 : -17.4;
+  vm64 zero = vf64_lt(x, vf64_set1(min));
   *y = vf64_select(zero, vf64_set1(0.0), *y);
   return zero;
 }

@@ -39,7 +39,7 @@ RM_COLD uint64_t rm_exp_accurate(double x, int format, int mode, uint32_t *flags
   if (x == 0.0) return rm_one_bits(format);
   /* ln2 = 0.69314718... < 0.6932: exp(x) > 2^(emax+1). */
   if (x > (double)(emax + 1) * 0.6932) return rm_overflow(0, format, mode, flags);
-  /* exp(x) < 2^(emin-p), half the least subnormal number. */
+  /* exp(x) < 2^(emin-p), half the smallest subnormal number. */
   if (x < (double)(emin - p) * 0.6932) return rm_round_exact(0, 1, emin - p - 64, format, mode, flags);
   /* 0 < |exp(x) - 1| < 2^-54 (below 1), < 2^-54 (1 + 2^-54) (above): no boundary between. */
   if (size < 0x1p-54)

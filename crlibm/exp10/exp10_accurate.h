@@ -12,7 +12,7 @@ RM_COLD uint64_t rm_exp10_accurate(double x, int format, int mode, uint32_t *fla
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return x > 0.0 ? rm_infinity_bits(format) : 0;
   /* log10(2) = 0.30102999... < 0.30103: 10^x > 2^(emax+1). */
   if (x > (double)(emax + 1) * 0.30103) return rm_overflow(0, format, mode, flags);
-  /* 10^x < 2^(emin-p), half the least subnormal number. */
+  /* 10^x < 2^(emin-p), half the smallest subnormal number. */
   if (x < (double)(emin - p) * 0.30103) return rm_round_exact(0, 1, emin - p - 64, format, mode, flags);
   /* 10^n = 5^n 2^n is a number of a format or a midpoint of two only when 5^n has at most 54 bits, n <= 23. No other 10^x is:
    * it is irrational, or n < 0 and 5^-n is no dyadic fraction. */

@@ -13,7 +13,7 @@ RM_FN vm64 rm_exp2_special(vf64 x, int format) {
   return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? 1022.0 : format == RM_F16 ? 14.0 : 126.0)));
 }
 
-/* Special lanes with a known result, put into *y: 2^x is at most half the least subnormal number of the format (2^-25, 2^-134,
+/* Special lanes with a known result, put into *y: 2^x is at most half the smallest subnormal number of the format (2^-25, 2^-134,
  * 2^-150, 2^-1075), so RN gives +0, at the tie too. */
 RM_FN vm64 rm_exp2_decided(vf64 x, int format, vf64 *y) {
   const double half = format == RM_F64 ? -1075.0 : format == RM_F32 ? -150.0 : format == RM_BF16 ? -134.0 : -25.0;

@@ -11,7 +11,7 @@ RM_COLD uint64_t rm_exp2_accurate(double x, int format, int mode, uint32_t *flag
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (size == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return x > 0.0 ? rm_infinity_bits(format) : 0;
   if (x >= (double)(emax + 1)) return rm_overflow(0, format, mode, flags);
-  /* Below half the least subnormal number. */
+  /* Below half the smallest subnormal number. */
   if (x < (double)(emin - p)) return rm_round_exact(0, 1, emin - p - 64, format, mode, flags);
   if (x == (double)(int)x) return rm_round_exact(0, 1, (int)x, format, mode, flags);
   /* 0 < |2^x - 1| < 2^-54, as in exp_accurate.h. Every other 2^x is irrational. */

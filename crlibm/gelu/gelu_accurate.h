@@ -13,7 +13,7 @@ RM_COLD uint64_t rm_gelu_accurate(double x, int format, int mode, uint32_t *flag
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (size == 0.0 || x == -infinity) return sign; /* the limit at -inf is 0, approached from below */
   if (x == infinity) return rm_infinity_bits(format);
-  /* |gelu(-x)| = x Phi(-x) < exp(-x^2/2) < 2^(emin-p), half the least subnormal number. */
+  /* |gelu(-x)| = x Phi(-x) < exp(-x^2/2) < 2^(emin-p), half the smallest subnormal number. */
   if (negative && 0.5 * x * x > (double)(p - emin) * 0.6932) return rm_round_exact(1, 1, emin - p - 64, format, mode, flags);
   /* x - gelu x = x Phi(-x) < 2^-54 x. */
   if (x >= 8.3) return rm_round_beside(x, 0, format, mode, flags);

@@ -38,8 +38,8 @@ RM_COLD uint64_t rm_gelu_backward_accurate(double g, double x, int format, int m
     double hi, lo, err;
     int undecided;
     rm_gelu_backward_dd(g < 0.0 ? -s : s, x, &hi, &lo, &err);
-    const double most = (hi < 0.0 ? -hi : hi) * 0x1p-9;
-    if (err < most && lo < most && -lo < most) {
+    const double limit = (hi < 0.0 ? -hi : hi) * 0x1p-9;
+    if (err < limit && lo < limit && -lo < limit) {
       const uint64_t bits = rm_round_dd(hi, lo, err, e + 52, format, mode, flags, &undecided);
       if (!undecided) return bits;
     }

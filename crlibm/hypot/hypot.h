@@ -6,9 +6,9 @@
 #include "hypot_dd.h"
 
 RM_FN vm64 rm_hypot_special(vf64 x, vf64 y) { /* of f64, and also NaN and infinities */
-  const int64_t least = (INT64_C(1023) - 860) << 52, end = (INT64_C(1023) + 1020) << 52;
+  const int64_t min = (INT64_C(1023) - 860) << 52, end = (INT64_C(1023) + 1020) << 52;
   vi64 s = vf64_bits(vf64_add(vf64_mul(x, x), vf64_mul(y, y)));
-  return vm64_not(vi64_ltu(vi64_sub(s, vi64_set1(least)), vi64_set1(end - least)));
+  return vm64_not(vi64_ltu(vi64_sub(s, vi64_set1(min)), vi64_set1(end - min)));
 }
 
 /* An infinity, unless the other argument is NaN, which may be a signalling one; f64 zeros. */
@@ -21,10 +21,10 @@ RM_FN vm64 rm_hypot_decided(vf64 x, vf64 y, int format, vf64 *result) {
   return known;
 }
 
-/* Below the normal range the midpoints of the format lie as between `least`, the least normal number, and twice that. The sum
+/* Below the normal range the midpoints of the format lie as between `min`, the smallest normal number, and twice that. The sum
  * rounds by 2^-53 of itself. */
-RM_FN vf64 rm_hypot_lifted(vf64 v, double least) {
-  return vf64_select(vf64_lt(v, vf64_set1(least)), vf64_add(v, vf64_set1(least)), v);
+RM_FN vf64 rm_hypot_lifted(vf64 v, double min) {
+  return vf64_select(vf64_lt(v, vf64_set1(min)), vf64_add(v, vf64_set1(min)), v);
 }
 
 RM_FN vm64 rm_hypot_fast_f16(const vf64 *x, vf64 *y) {

@@ -1,4 +1,4 @@
-/* The accurate phase of hypot: any arguments, format and rounding mode. x^2 + y^2 exactly (jammed when y is far below x),
+/* The accurate phase of hypot: any arguments, format and rounding mode. x^2 + y^2 exactly (with a sticky bit when y is far below x),
  * then an integer root. */
 #ifndef RM_HYPOT_ACCURATE_H
 #define RM_HYPOT_ACCURATE_H

@@ -12,8 +12,8 @@
  * results are zero or normal: |log x| >= 2^-11, 2^-8, 2^-24, 2^-53 in the four formats. */
 RM_FN vm64 rm_log_special(vf64 x, int format) {
   (void)format;
-  const int64_t least = INT64_C(1) << 52, infinity = INT64_C(0x7ff) << 52;
-  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(least)), vi64_set1(infinity - least)));
+  const int64_t min = INT64_C(1) << 52, infinity = INT64_C(0x7ff) << 52;
+  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(min)), vi64_set1(infinity - min)));
 }
 
 RM_NONE_DECIDED(log, 1)

@@ -43,12 +43,12 @@ RM_FN vf32 rm_logaddexp_b32_half(const vf32 *v, const int format) {
       vf32_fma(size, vf32_set1((float)RM_BOUND(0x1.2p-23f)), vf32_mul(tail, vf32_fma(vf32_abs(d), slope, constant)));
   const int32_t half = format == RM_F16 ? 0x1000 : 0x8000;
   const vf32 middle = vf32_from_bits(vi32_add(vi32_and(vf32_bits(sum), vi32_set1(-2 * half)), vi32_set1(half)));
-  vf32 least = vf32_set1(0x1p-14f), measured = size;
+  vf32 min = vf32_set1(0x1p-14f), measured = size;
   if (format == RM_BF16) { /* in the place of subnormal results: those that the cut spoils */
-    least = vf32_select(vf32_lt(far, vf32_set1(-86.0f)), vf32_set1(0x1p-99f), vf32_set1(0.0f));
+    min = vf32_select(vf32_lt(far, vf32_set1(-86.0f)), vf32_set1(0x1p-99f), vf32_set1(0.0f));
     measured = vf32_abs(big);
   }
-  const vf32 nan = vf32_set1(RM_NAN_16), y = vf32_select(vf32_lt(measured, least), nan, sum);
+  const vf32 nan = vf32_set1(RM_NAN_16), y = vf32_select(vf32_lt(measured, min), nan, sum);
   return vf32_select(vf32_lt(err2, vf32_abs(vf32_sub(sum, middle))), y, nan);
 }
 

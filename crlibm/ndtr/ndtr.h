@@ -13,16 +13,16 @@
 /* Lanes whose result is below the normal range of the format, NaN included: Phi(-3.84) > 2^-14, Phi(-12.94) > 2^-126; and
  * for f64 0 < |x| < 2^-960, where exact products would underflow. */
 RM_FN vm64 rm_ndtr_special(vf64 x, int format) {
-  const double least = format == RM_F64 ? RM_NDTR_DD_MIN : format == RM_F16 ? -3.84 : -12.94;
-  vm64 below = vm64_not(vf64_le(vf64_set1(least), x));
+  const double min = format == RM_F64 ? RM_NDTR_DD_MIN : format == RM_F16 ? -3.84 : -12.94;
+  vm64 below = vm64_not(vf64_le(vf64_set1(min), x));
   return format == RM_F64 ? vm64_or(below, vf64_special_odd(x, RM_F64)) : below;
 }
 
-/* Special lanes with a known result, put into *y: Phi(x) is below half the least subnormal number of the format (2^-25,
+/* Special lanes with a known result, put into *y: Phi(x) is below half the smallest subnormal number of the format (2^-25,
  * 2^-134, 2^-150, 2^-1075), so RN gives +0. */
 RM_FN vm64 rm_ndtr_decided(vf64 x, int format, vf64 *y) {
-  const double least = format == RM_F64 ? -38.49 : format == RM_F32 ? -14.18 : format == RM_BF16 ? -13.37 : -5.43;
-  vm64 zero = vf64_lt(x, vf64_set1(least));
+  const double min = format == RM_F64 ? -38.49 : format == RM_F32 ? -14.18 : format == RM_BF16 ? -13.37 : -5.43;
+  vm64 zero = vf64_lt(x, vf64_set1(min));
   *y = vf64_select(zero, vf64_set1(0.0), *y);
   return zero;
 }

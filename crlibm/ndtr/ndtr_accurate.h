@@ -11,7 +11,7 @@ RM_COLD uint64_t rm_ndtr_accurate(double x, int format, int mode, uint32_t *flag
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x == infinity) return rm_one_bits(format);
   if (x == -infinity) return 0;
-  /* Phi(-x) < exp(-x^2/2) < 2^(emin-p), half the least subnormal number. */
+  /* Phi(-x) < exp(-x^2/2) < 2^(emin-p), half the smallest subnormal number. */
   if (x < 0.0 && 0.5 * x * x > (double)(p - emin) * 0.6932) return rm_round_exact(0, 1, emin - p - 64, format, mode, flags);
   /* 1 - Phi(x) < 2^-54. */
   if (x >= 8.3) return rm_round_beside(1.0, 0, format, mode, flags);

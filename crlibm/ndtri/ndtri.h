@@ -11,8 +11,8 @@
 /* Lanes that are not inside (0, 1), NaN included; for f64 those below the kernel's domain. The other formats have no
  * number in (0, 2^-149), and no result that is subnormal: |2 p - 1| is 0 or at least 2^-11 (f16), 2^-24. */
 RM_FN vm64 rm_ndtri_special(vf64 p, int format) {
-  const double least = format == RM_F64 ? RM_NDTRI_DD_MIN : 0x1p-149;
-  return vm64_not(vm64_and(vf64_le(vf64_set1(least), p), vf64_lt(p, vf64_set1(1.0))));
+  const double min = format == RM_F64 ? RM_NDTRI_DD_MIN : 0x1p-149;
+  return vm64_not(vm64_and(vf64_le(vf64_set1(min), p), vf64_lt(p, vf64_set1(1.0))));
 }
 
 RM_NONE_DECIDED(ndtri, 1)

@@ -6,7 +6,7 @@
 #include "pow_b64.h"
 #include "pow_dd.h"
 
-/* The sign bit of the result in the lanes of *integer, where y is an integer below 2^51; in others with x < 0 it is open
+/* The sign bit of the result in the lanes of *integer, where y is an integer below 2^51; in others with x < 0 it is unknown
  * whether y is one. For |y| < 2^51 the bits of y + 1.5 2^52 end in those of the integer nearest to y. */
 RM_FN vi64 rm_pow_sign(vf64 x, vf64 y, vm64 *integer) {
   const vf64 magic = vf64_set1(0x1.8p52);
@@ -18,8 +18,8 @@ RM_FN vi64 rm_pow_sign(vf64 x, vf64 y, vm64 *integer) {
 /* The lanes in which a = |x| is positive, finite and normal (as every positive number of the other formats is in binary64),
  * and the result normal in the format for z = y log a known within 2^-46: the ranges are those of exp. */
 RM_FN vm64 rm_pow_regular(vf64 a, vf64 z, int format) {
-  const int64_t least = INT64_C(1) << 52, infinity = INT64_C(0x7ff) << 52;
-  vm64 base = vi64_ltu(vi64_sub(vf64_bits(a), vi64_set1(least)), vi64_set1(infinity - least));
+  const int64_t min = INT64_C(1) << 52, infinity = INT64_C(0x7ff) << 52;
+  vm64 base = vi64_ltu(vi64_sub(vf64_bits(a), vi64_set1(min)), vi64_set1(infinity - min));
   return vm64_and(base, vf64_le(vf64_abs(z), vf64_set1(format == RM_F64 ? 708.3 : format == RM_F16 ? 9.7 : 87.3)));
 }
 
@@ -28,8 +28,8 @@ RM_FN vm64 rm_pow_regular(vf64 a, vf64 z, int format) {
     vf64 a = vf64_abs(x[0]), z = rm_pow_exponent(a, x[1]), v = rm_exp_eval(z);     \
     vm64 integer, regular = rm_pow_regular(a, z, FMT);                             \
     *y = vf64_from_bits(vi64_or(vf64_bits(v), rm_pow_sign(x[0], x[1], &integer))); \
-    vm64 open = vm64_andnot(vf64_lt(x[0], vf64_set1(0.0)), integer);               \
-    return vm64_or(vm64_or(open, undecided), vm64_not(regular));                   \
+    vm64 unknown = vm64_andnot(vf64_lt(x[0], vf64_set1(0.0)), integer);            \
+    return vm64_or(vm64_or(unknown, undecided), vm64_not(regular));                \
   }
 RM_POW_FAST_B64(f16, RM_F16, vf64_undecided_f16(v))
 RM_POW_FAST_B64(bf16, RM_BF16, vf64_undecided_bf16(v))
@@ -38,25 +38,25 @@ RM_POW_FAST_B64(f32, RM_F32, vf64_undecided_f32(v, RM_POW_B64_ERR))
 /* An exact y log a needs |y| >= 2^-900 or y = 0; for an x so near to 1 that a greater y overflows on the way, z or the
  * result is NaN and not decided. */
 RM_FN vm64 rm_pow_fast_f64(const vf64 *x, vf64 *y) {
-  const int64_t least = (INT64_C(1023) - 900) << 52;
+  const int64_t min = (INT64_C(1023) - 900) << 52;
   vf64 a = vf64_abs(x[0]), zh, zl, rh, rl, v;
   vi64 k;
   rm_pow_exponent_dd(a, x[1], &zh, &zl);
   rm_exp_reduce_dd(zh, zl, &k, &rh, &rl);
   vm64 integer, undecided = rm_exp_fast_dd(k, rh, rl, RM_POW_DD_ERR, &v), regular = rm_pow_regular(a, zh, RM_F64);
-  vm64 tiny = vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x[1])), vi64_set1(1)), vi64_set1(least - 1));
+  vm64 tiny = vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x[1])), vi64_set1(1)), vi64_set1(min - 1));
   *y = vf64_from_bits(vi64_or(vf64_bits(v), rm_pow_sign(x[0], x[1], &integer)));
-  vm64 open = vm64_andnot(vf64_lt(x[0], vf64_set1(0.0)), integer);
-  return vm64_or(vm64_or(open, undecided), vm64_or(tiny, vm64_not(regular)));
+  vm64 unknown = vm64_andnot(vf64_lt(x[0], vf64_set1(0.0)), integer);
+  return vm64_or(vm64_or(unknown, undecided), vm64_or(tiny, vm64_not(regular)));
 }
 
 /* Results that are 0: x = 0 and 0 < y < 2^51; or y log|x| below the range of rm_exp_decided, where RN gives 0. */
 RM_FN vm64 rm_pow_decided(vf64 x, vf64 y, int format, vf64 *r) {
-  const double least = format == RM_F64 ? -745.2 : format == RM_F32 ? -104.0 : format == RM_BF16 ? -92.9 : -17.4;
+  const double min = format == RM_F64 ? -745.2 : format == RM_F32 ? -104.0 : format == RM_BF16 ? -92.9 : -17.4;
   const int64_t normal = INT64_C(1) << 52, infinity = INT64_C(0x7ff) << 52;
   const vf64 nought = vf64_set1(0.0), one = vf64_set1(1.0);
   vf64 a = vf64_abs(x);
-  vm64 integer, small = vf64_lt(rm_pow_exponent(a, y), vf64_set1(least));
+  vm64 integer, small = vf64_lt(rm_pow_exponent(a, y), vf64_set1(min));
   vi64 sign = rm_pow_sign(x, y, &integer);
   small = vm64_and(small, vi64_ltu(vi64_sub(vf64_bits(a), vi64_set1(normal)), vi64_set1(infinity - normal)));
   vm64 zero = vm64_and(vf64_eq(x, nought), vm64_and(vf64_lt(nought, y), vf64_lt(y, vf64_set1(0x1p51))));

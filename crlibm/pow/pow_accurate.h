@@ -101,7 +101,7 @@ RM_COLD uint64_t rm_pow_accurate(double x, double y, int format, int mode, uint3
   rm_log_reduce(subnormal ? a * 0x1p64 : a, &k, &m, &j);
   rm_pow_log_dd(subnormal ? k - 64.0 : k, m, j, &lh, &ll);
   const double z = y * lh, size = z < 0.0 ? -z : z;
-  /* ln2 = 0.69314718... < 0.6932: a^y > 2^(emax+1), or below 2^(emin-p), half the least subnormal number. */
+  /* ln2 = 0.69314718... < 0.6932: a^y > 2^(emax+1), or below 2^(emin-p), half the smallest subnormal number. */
   if (z > (double)(emax + 1) * 0.6932) return rm_overflow(negative, format, mode, flags);
   if (z < (double)(emin - p) * 0.6932) return rm_round_exact(negative, 1, emin - p - 64, format, mode, flags);
   /* 0 < |a^y - 1| < 2^-54, also when z underflows. */

@@ -11,8 +11,8 @@
 /* Lanes without a positive normal binary64 x (every positive number of the smaller formats is one), and for f64 those from 2^996
  * on, where Veltkamp's splitting would overflow. */
 RM_FN vm64 rm_rsqrt_special(vf64 x, int format) {
-  const int64_t least = INT64_C(1) << 52, end = format == RM_F64 ? (INT64_C(1023) + 996) << 52 : INT64_C(2047) << 52;
-  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(least)), vi64_set1(end - least)));
+  const int64_t min = INT64_C(1) << 52, end = format == RM_F64 ? (INT64_C(1023) + 996) << 52 : INT64_C(2047) << 52;
+  return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(min)), vi64_set1(end - min)));
 }
 
 RM_FN vm64 rm_rsqrt_decided(vf64 x, int format, vf64 *y) {

@@ -48,7 +48,7 @@ RM_COLD uint64_t rm_sigmoid_product_accurate(double g, double x, int argument, i
     /* 0 < 1 - sigmoid(t) < e^-t, 2^-54.8 at 38; 0 < f - 1 < p e^-t with p <= 3t, 2^-57.8 at 45. */
     if (shape == RM_SIGMOID_VALUE && t > 38.0) return rm_sigmoid_beside(g, 0, -1, format, mode, flags);
     if (shape == RM_SIGMOID_SWISH && t > 45.0) return rm_sigmoid_beside(g, 0, 1, format, mode, flags);
-  } else if (t > 1500.0) { /* |g f| < 2^1024 4 (1 + p) e^-t < 2^-1124: below half of every least number */
+  } else if (t > 1500.0) { /* |g f| < 2^1024 4 (1 + p) e^-t < 2^-1124: below half the smallest number of every format */
     return rm_round_exact(negative, 1, rm_emin(format) - rm_precision(format) - 64, format, mode, flags);
   }
 
@@ -58,8 +58,8 @@ RM_COLD uint64_t rm_sigmoid_product_accurate(double g, double x, int argument, i
     int e, undecided;
     const double m = (double)rm_decompose(g, &e) * 0x1p-52;
     rm_sigmoid_product_dd(g < 0.0 ? -m : m, x, argument, shape, &hi, &lo, &err);
-    const double most = (hi < 0.0 ? -hi : hi) * 0x1p-9;
-    if (err < most && lo < most && -lo < most) {
+    const double limit = (hi < 0.0 ? -hi : hi) * 0x1p-9;
+    if (err < limit && lo < limit && -lo < limit) {
       const uint64_t bits = rm_round_dd(hi, lo, err, e + 52 + four, format, mode, flags, &undecided);
       if (!undecided) return bits;
     }

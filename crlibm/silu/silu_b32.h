@@ -18,8 +18,8 @@ RM_FN vm32 rm_silu_b32(vf32 x, vf32 *y) {
   vf32 hi = vf32_mul(x, s), lo = vf32_fma(x, s_low, vf32_fms(x, s, hi));
   vm32 undecided = vf32_undecided_by(hi, lo, vf32_mul(hi, vf32_set1(RM_SILU_B32_ERR)), y);
   *y = vf32_copysign(*y, x);            /* zeros */
-  const int32_t least = (127 - 125) << 23; /* 2^-125 */
-  vm32 tiny = vi32_ltu(vi32_sub(vf32_bits(vf32_abs(x)), vi32_set1(1)), vi32_set1(least - 1));
+  const int32_t min = (127 - 125) << 23; /* 2^-125 */
+  vm32 tiny = vi32_ltu(vi32_sub(vf32_bits(vf32_abs(x)), vi32_set1(1)), vi32_set1(min - 1));
   return vm32_or(vm32_or(undecided, tiny), vf32_nle(vf32_set1(-69.0f), x));
 }
 

@@ -327,9 +327,9 @@ RM_FN uint32_t vf32_round_bf16(vf32 v, float rel, vu16 *y) {
   const __m256i w = _mm256_add_epi32(_mm256_castps_si256(v), _mm256_set1_epi32(0x8000 + b));
   const __m256i r = _mm256_srli_epi32(w, 16), infinity = _mm256_set1_epi32(0x7f800000); /* as in avx512.h */
   const __m256i near = _mm256_cmpeq_epi32(_mm256_and_si256(w, _mm256_set1_epi32(kept)), _mm256_setzero_si256());
-  const __m256i open = _mm256_or_si256(near, _mm256_cmpeq_epi32(_mm256_and_si256(w, infinity), infinity));
+  const __m256i undecided = _mm256_or_si256(near, _mm256_cmpeq_epi32(_mm256_and_si256(w, infinity), infinity));
   *y = _mm256_castsi256_si128(_mm256_permute4x64_epi64(_mm256_packus_epi32(r, r), 0x08)); /* packed within each half */
-  return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(open));
+  return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(undecided));
 }
 
 #endif

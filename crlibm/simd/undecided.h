@@ -41,19 +41,19 @@ RM_FN vf64 vf64_bound_if_exact(vf64 hi, vm64 zero, vf64 err) {
 }
 
 /* The tests below hold for results of any size, zero and subnormal ones too, in the formats rounded from binary64. With E =
- * 2^floor(log2|y|), or the least normal number when that is larger, q = E 2^(1-p) is the quantum of the format at y, and adding M
+ * 2^floor(log2|y|), or the smallest normal number when that is larger, q = E 2^(1-p) is the quantum of the format at y, and adding M
  * = 1.5 2^52 q rounds to a multiple of it, ties as the format has them: for |y| + err < 2^51 q the bits of M + y count in units
  * of q. y is at or beyond the overflow threshold of the format, infinite or NaN in the lanes of vf64_overflows. */
 RM_FN vf64 vf64_quantum_(vf64 y, int format) { /* E */
-  const double least = format == RM_F16 ? 0x1p-14 : 0x1p-126;
-  return vf64_max(vf64_from_bits(vi64_and(vf64_bits(y), vi64_set1(INT64_C(0x7ff) << 52))), vf64_set1(least));
+  const double min = format == RM_F16 ? 0x1p-14 : 0x1p-126;
+  return vf64_max(vf64_from_bits(vi64_and(vf64_bits(y), vi64_set1(INT64_C(0x7ff) << 52))), vf64_set1(min));
 }
 RM_FN double vf64_magic_(int format) { /* M/E */
   return format == RM_F32 ? 0x1.8p29 : format == RM_F16 ? 0x1.8p42 : 0x1.8p45;
 }
 RM_FN vm64 vf64_overflows(vf64 y, int format) {
-  const double least = format == RM_F32 ? 0x1.ffffffp127 : format == RM_F16 ? 0x1.ffep15 : 0x1.ffp127;
-  return vm64_not(vf64_lt(vf64_abs(y), vf64_set1(least)));
+  const double min = format == RM_F32 ? 0x1.ffffffp127 : format == RM_F16 ? 0x1.ffep15 : 0x1.ffp127;
+  return vm64_not(vf64_lt(vf64_abs(y), vf64_set1(min)));
 }
 
 /* Round y to f16, bf16 or f32; true value closer than rel |y|, 2^-51 <= rel <= 2^-38. One rounding of y (1 -+ rel) adds 2^-53 |y|.
@@ -78,8 +78,8 @@ RM_FN vm64 vf64_undecided_within(vf64 y, vf64 err, int format) {
  * itself) 0 < |x| < 2^-960, where exact products would underflow. */
 RM_FN vm64 vf64_special_odd(vf64 x, int format) {
   if (format != RM_F64) return vf64_unord(x, x);
-  const int64_t least = (INT64_C(1023) - 960) << 52;
-  return vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x)), vi64_set1(1)), vi64_set1(least - 1));
+  const int64_t min = (INT64_C(1023) - 960) << 52;
+  return vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x)), vi64_set1(1)), vi64_set1(min - 1));
 }
 
 #endif

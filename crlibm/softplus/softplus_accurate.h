@@ -20,7 +20,7 @@ RM_COLD uint64_t rm_softplus_sum_accurate(int flip, double big, double small, in
     int e;
     rm_decompose(big, &e); /* |big| >= 2^(e + 52) */
     if (d * 1.4426 > (double)(3 - e)) return rm_round_beside(flip ? -big : big, big > 0.0, format, mode, flags);
-  } else if (-d < (double)(emin - p) * 0.6932) { /* below half the least subnormal number */
+  } else if (-d < (double)(emin - p) * 0.6932) { /* below half the smallest subnormal number */
     return rm_round_exact(flip, 1, emin - p - 64, format, mode, flags);
   }
 

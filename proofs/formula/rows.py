@@ -218,7 +218,7 @@ def class_weights(root: pathlib.Path, algebra: Algebra) -> tuple[Value, Value, V
     text = text_of(root, ENTROPY, "const double s = r->f->p.label_smoothing, a = ", "return (a + b) * r->w[c];")
     text = text.replace("*size =", "size =").replace("return", "q =").replace("(double)r->f->p.n", "n")
     values = {"r->f->p.label_smoothing": A("s"), "n": A("n"), "r->w[c]": A("w")}
-    calls = {"class_probability": given_sum(A("p"))}
+    calls = {"rm_class_probability": given_sum(A("p"))}
     host = Host(algebra, values, calls=calls, sums=(("1-s", plus(number(1), minus(A("s")))),)).run(text)
     exact = plus(product(A("1-s"), A("p"), A("w")), product(A("s"), A("n", -1), A("w")))
     return host.values["q"], host.values["size"], exact

@@ -32,7 +32,7 @@ __device__ void feed(rm_superaccumulator *acc, const nll_weights &t, int64_t fir
 __global__ void __launch_bounds__(RM_BLOCK) targets_kernel(rm_nll f, int *wrong) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < f.p.rows; i += step) {
-    const int64_t t = nll_target(&f, i);
+    const int64_t t = rm_nll_target(&f, i);
     if (t != f.p.ignore_index && (t < 0 || t >= f.p.n)) *wrong = 1;
   }
 }

@@ -121,7 +121,7 @@ __device__ loop_result run_share() {
 }
 
 /* Runs a loop by all threads. The leader calls it when it has stored the loop's arguments. */
-RM_COLD loop_result run_loop(block_loop loop) {
+RM_COLD loop_result rm_run_loop(block_loop loop) {
   block_arguments().loop = loop;
   block_sync();
   return run_share();
@@ -147,38 +147,38 @@ template <class F> __device__ void lead(F f) {
 RM_STATIC void rm_rows_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) {
   loop_arguments &t = block_arguments();
   t.n = n, t.from = x, t.stride = stride, t.format = fmt, t.shift = pad, t.out = to;
-  (void)run_loop(LOOP_LOAD);
+  (void)rm_run_loop(LOOP_LOAD);
 }
 RM_STATIC double rm_rows_max(int64_t n, const double *x) {
   block_arguments().n = n, block_arguments().x = x;
-  return run_loop(LOOP_MAX).number[0];
+  return rm_run_loop(LOOP_MAX).number[0];
 }
 RM_STATIC double rm_rows_exponentials(int64_t n, const double *x, double shift, double *e) {
   block_arguments().n = n, block_arguments().x = x, block_arguments().shift = shift, block_arguments().out = e;
-  return run_loop(LOOP_EXPONENTIALS).number[0];
+  return rm_run_loop(LOOP_EXPONENTIALS).number[0];
 }
 RM_STATIC void rm_rows_moments(int64_t n, const double *x, double shift, double *total, double *square) {
   block_arguments().n = n, block_arguments().x = x, block_arguments().shift = shift;
-  const loop_result r = run_loop(LOOP_MOMENTS);
+  const loop_result r = rm_run_loop(LOOP_MOMENTS);
   *total = r.number[0], *square = r.number[1];
 }
 RM_STATIC void rm_rows_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h,
                                 double *sums) {
   loop_arguments &t = block_arguments();
   t.n = n, t.g = g, t.w = w, t.x = x, t.shift = shift, t.out = h;
-  const loop_result r = run_loop(LOOP_WEIGHTED);
+  const loop_result r = rm_run_loop(LOOP_WEIGHTED);
   for (int k = 0; k < 3; k++) sums[k] = r.number[k];
 }
 #define rm_rows_columns rm_row_columns
 RM_STATIC int64_t rm_rows_first(int64_t n, const double *x, double value) {
   block_arguments().n = n, block_arguments().x = x, block_arguments().shift = value;
-  const int64_t first = run_loop(LOOP_FIRST).count;
+  const int64_t first = rm_run_loop(LOOP_FIRST).count;
   return first < n ? first : n - 1;
 }
 RM_STATIC int64_t rm_rows_store(rm_row_operation op, const rm_row_store *s) {
   block_arguments().operation = op, block_arguments().store = *s, block_arguments().count = 0;
-  const int64_t open = run_loop(LOOP_STORE).count;
-  return open < 0 ? rm_row_round(op, s) : open;
+  const int64_t undecided = rm_run_loop(LOOP_STORE).count;
+  return undecided < 0 ? rm_row_round(op, s) : undecided;
 }
 RM_STATIC void rm_rows_sync() {}
 
@@ -189,12 +189,12 @@ RM_HOST_EXTERN void rm_row_spread(const rm_row_state *s, int64_t from, const rm_
   loop_arguments &t = block_arguments();
   t.from = reinterpret_cast<const char *>(rm_row_buffer(s, s->buffers)) + from * rm_size_of(format);
   t.to = rm_row_at(out, row), t.stride = out->stride, t.n = n, t.format = format;
-  (void)run_loop(LOOP_SPREAD);
+  (void)rm_run_loop(LOOP_SPREAD);
 }
 
 RM_HOST_EXTERN int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err) {
   block_arguments().sum = *p, block_arguments().n = p->n, block_arguments().tier = tier;
-  const rm_partial sum = run_loop(LOOP_SUM).sum;
+  const rm_partial sum = rm_run_loop(LOOP_SUM).sum;
   return rm_partial_known(&sum, p, tier, hi, lo, err);
 }
 
@@ -202,7 +202,7 @@ RM_HOST_EXTERN int rm_sum_approximately(const rm_sum_problem *p, int tier, doubl
 /* The sum of the finite exponentials of a row but that of `skip`, over rm_dd_ball (nn/rows/exp_row.inc). */
 RM_STATIC int rm_exp_row_shared(rm_dd_ball *sum, const rm_exp_row *r, int64_t skip, double least) {
   block_arguments().row = r, block_arguments().skip = skip, block_arguments().shift = least;
-  const loop_result found = run_loop(LOOP_DD_BALL_EXPONENTIALS);
+  const loop_result found = rm_run_loop(LOOP_DD_BALL_EXPONENTIALS);
   *sum = found.dd_ball;
   return found.count != 0;
 }

@@ -21,19 +21,19 @@ enum { RM_ROOM16 = RM_QUEUE16 + 2 * RM_GROUP16 };
  * i + k is undecided. `context` is the loop's. */
 typedef uint32_t rm_step16(const void *context, const uint16_t *const *x, int64_t i, vu16 *y);
 
-struct rm_open16 {
+struct rm_undecided16 {
   int count;
   uint16_t x[2][RM_ROOM16];
   int64_t at[RM_ROOM16];
 };
 
-RM_COLD uint32_t rm_flush16(struct rm_open16 *open, rm_map_fn *wider, uint16_t *out) {
+RM_COLD uint32_t rm_flush16(struct rm_undecided16 *undecided, rm_map_fn *wider, uint16_t *out) {
   uint16_t y[RM_ROOM16];
-  const char *const in[] = {(const char *)open->x[0], (const char *)open->x[1]};
+  const char *const in[] = {(const char *)undecided->x[0], (const char *)undecided->x[1]};
   const ptrdiff_t strides[] = {sizeof *y, sizeof *y};
-  const uint32_t flags = wider(open->count, in, strides, (char *)y, sizeof *y);
-  for (int k = 0; k < open->count; k++) __builtin_memcpy(out + open->at[k], y + k, sizeof *y);
-  open->count = 0;
+  const uint32_t flags = wider(undecided->count, in, strides, (char *)y, sizeof *y);
+  for (int k = 0; k < undecided->count; k++) __builtin_memcpy(out + undecided->at[k], y + k, sizeof *y);
+  undecided->count = 0;
   return flags;
 }
 
@@ -49,8 +49,8 @@ RM_FN uint32_t rm_contiguous16(rm_step16 *step, const void *context, rm_map_fn *
                                const uint16_t *const *x, uint16_t *y) {
   uint32_t flags = 0;
   int64_t i = 0;
-  struct rm_open16 open;
-  open.count = 0;
+  struct rm_undecided16 undecided;
+  undecided.count = 0;
   for (; i + 2 * RM_GROUP16 <= n; i += 2 * RM_GROUP16) {
     vu16 v[2];
     if (i + RM_AHEAD16 + RM_LINE16 <= n) { /* as in lookup.c */
@@ -63,17 +63,17 @@ RM_FN uint32_t rm_contiguous16(rm_step16 *step, const void *context, rm_map_fn *
         flags |= rm_some16(wider, arity, i, 2 * RM_GROUP16, x, y);
         continue;
       }
-      for (; mask; mask &= mask - 1, open.count++) {
-        const int64_t at = open.at[open.count] = i + __builtin_ctz(mask);
-        for (int k = 0; k < arity; k++) __builtin_memcpy(open.x[k] + open.count, x[k] + at, sizeof *y);
+      for (; mask; mask &= mask - 1, undecided.count++) {
+        const int64_t at = undecided.at[undecided.count] = i + __builtin_ctz(mask);
+        for (int k = 0; k < arity; k++) __builtin_memcpy(undecided.x[k] + undecided.count, x[k] + at, sizeof *y);
       }
     }
     vu16_store(y + i, v[0]);
     vu16_store(y + i + RM_GROUP16, v[1]);
-    if (RM_UNLIKELY(open.count >= RM_QUEUE16)) flags |= rm_flush16(&open, wider, y);
+    if (RM_UNLIKELY(undecided.count >= RM_QUEUE16)) flags |= rm_flush16(&undecided, wider, y);
   }
   if (i < n) flags |= rm_some16(wider, arity, i, n - i, x, y);
-  if (open.count) flags |= rm_flush16(&open, wider, y);
+  if (undecided.count) flags |= rm_flush16(&undecided, wider, y);
   return flags;
 }
 

@@ -68,9 +68,9 @@ static void prepare_range(struct rm_range *r, int format, double low, double hig
   }
   /* low, high and high - low are multiples of 2^q, u times the last of 2^(q-p): all steps are exact when that leaves `bits` bits of the
    * largest. The 16-bit formats are stored through binary32, which must hold the sum too. */
-  const int bits = format == RM_F32 ? 53 : 24, least = format == RM_F32 ? -1074 : -149;
+  const int bits = format == RM_F32 ? 53 : 24, min = format == RM_F32 ? -1074 : -149;
   const int a = lowest_bit(low), b = lowest_bit(high), q = (a < b ? a : b) - rm_precision(format);
-  if (q >= least && highest_bit(size) + 2 - q <= bits) r->mode = RM_RANGE_EXACT;
+  if (q >= min && highest_bit(size) + 2 - q <= bits) r->mode = RM_RANGE_EXACT;
   if (low == 0.0 && high == 1.0) r->mode = RM_RANGE_UNIT;
 }
 
@@ -89,9 +89,9 @@ rm_status rm_uniform_problem(rm_random_problem *p, int format, double low, doubl
 
 /* Within these bounds no step of random/normal.h overflows or rounds by more than 2^-53 of its result. */
 static int affine_mode(double mean, double std, int format) {
-  const double least = format == RM_F64 ? 0x1p-400 : 0x1p-200, most = format == RM_F64 ? 0x1p400 : 0x1p200;
+  const double min = format == RM_F64 ? 0x1p-400 : 0x1p-200, max = format == RM_F64 ? 0x1p400 : 0x1p200;
   if (mean == 0.0 && std == 1.0) return RM_AFFINE_STANDARD;
-  return std >= least && std <= most && mean >= -most && mean <= most ? RM_AFFINE_SCALED : RM_AFFINE_ACCURATE;
+  return std >= min && std <= max && mean >= -max && mean <= max ? RM_AFFINE_SCALED : RM_AFFINE_ACCURATE;
 }
 
 rm_status rm_normal_problem(rm_random_problem *p, int format, double mean, double std) {

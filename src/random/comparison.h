@@ -1,5 +1,5 @@
 /* A number X = mean + std z, z = Phi^-1(p), is rounded by comparison: which boundary of rounding B lies below it and which
- * above. X > B when p > Phi(r), r = (B - mean)/std: a comparison of tails in wide fixed point (crlibm/fp/mp.h), at
+ * above. X > B when p > Phi(r), r = (B - mean)/std: a comparison of tails in multiprecision fixed point (crlibm/fp/mp.h), at
  * growing precision. Boundaries are found from a guess in steps that double, then by halving. For what is compiled once:
  * normal_exact.inl, truncated_exact.inl. */
 #ifndef RM_RANDOM_COMPARISON_H
@@ -13,32 +13,32 @@
 typedef struct {
   int negative, e;
   uint64_t m;
-} number;
+} rm_dyadic;
 
-RM_STATIC number number_of(double x) {
-  number v = {rm_is_negative(x), 0, 0};
+RM_STATIC rm_dyadic rm_dyadic_of(double x) {
+  rm_dyadic v = {rm_is_negative(x), 0, 0};
   if (x != 0.0) v.m = rm_decompose(x, &v.e);
   return v;
 }
 
 /* 2^*e <= |v| < 2^(*e + 1), for v != 0. */
-RM_STATIC int exponent(number v) { return v.e + 63 - rm_clz64(v.m); }
+RM_STATIC int rm_dyadic_exponent(rm_dyadic v) { return v.e + 63 - rm_clz64(v.m); }
 
-/* r = |b - mean|/std in wide fixed point where this is below 128: *r <= |r| <= *r + 2^(64 (n - n/2)) + 1024 units, all but
+/* r = |b - mean|/std in multiprecision fixed point where this is below 128: *r <= |r| <= *r + 2^(64 (n - n/2)) + 1024 units, all but
  * the upper n/2 limbs of the fraction 0, so that r^2 is exact. Returns the sign of b - mean, 0 when it is 0; *size becomes
  * e with 2^(e-1) < |r| < 2^(e+1). With n = 0 that is all.
  *
  * Units: |b| and |mean| are cut to one each, both divided by 2^(exponent of std), below 2^62 as |mean| < 2^61 std. The
  * divisor is std scaled to [256, 512), the quotient r/256 is cut by a unit and its terms are off by 2/256: r is within 256
  * + 2 units; 512 are taken off. */
-RM_STATIC int wide_ratio(number b, number mean, number std, int n, uint64_t *r, int *size) {
+RM_STATIC int rm_mp_ratio(rm_dyadic b, rm_dyadic mean, rm_dyadic std, int n, uint64_t *r, int *size) {
   int negative = b.negative;
   int64_t e = b.e;
   rm_u128 difference = b.m;
   if (mean.m != 0 && b.m != 0) difference = rm_exact_sum(b.negative, b.m, b.e, !mean.negative, mean.m, mean.e, &negative, &e);
   else if (b.m == 0) difference = mean.m, e = mean.e, negative = !mean.negative;
   if (difference == 0) return 0;
-  const int scale = exponent(std), sign = negative ? -1 : 1;
+  const int scale = rm_dyadic_exponent(std), sign = negative ? -1 : 1;
   *size = (int)(e + 127 - rm_clz128(difference)) - scale;
   if (n == 0) return sign;
   uint64_t x[RM_MP_LIMBS], y[RM_MP_LIMBS], d[RM_MP_LIMBS];
@@ -62,9 +62,9 @@ RM_STATIC int wide_ratio(number b, number mean, number std, int n, uint64_t *r, 
   return sign;
 }
 
-/* v 2^k = erfc(r/sqrt(2)), twice the tail beyond r < 60, v within *err units. r as wide_ratio leaves it: r^2/2 is cut by a
+/* v 2^k = erfc(r/sqrt(2)), twice the tail beyond r < 60, v within *err units. r as rm_mp_ratio leaves it: r^2/2 is cut by a
  * unit at most. */
-RM_STATIC int wide_tail(const uint64_t *r, uint64_t *v, int n, uint64_t *err) {
+RM_STATIC int rm_mp_tail(const uint64_t *r, uint64_t *v, int n, uint64_t *err) {
   uint64_t a[RM_MP_LIMBS], y[RM_MP_LIMBS], f[RM_MP_LIMBS];
   rm_mp_mul(a, r, rm_mp_sqrt_half + (RM_MP_TABLE_LIMBS - 1 - n), n); /* less than n + 1 + r units short (erfc_mp.h) */
   rm_mp_mul(y, r, r, n);
@@ -79,26 +79,26 @@ RM_STATIC int wide_tail(const uint64_t *r, uint64_t *v, int n, uint64_t *err) {
 
 /* Numbers of the format in their order: code c >= 0 has the bits c, code c < 0 is the negative of code -c. The boundary
  * above it. */
-RM_STATIC number boundary(int64_t c, int format) {
+RM_STATIC rm_dyadic rm_boundary_above(int64_t c, int format) {
   const int p = rm_precision(format), negative = c < 0;
   const uint64_t size = (uint64_t)(negative ? -c - 1 : c), field = size >> (p - 1), below = (UINT64_C(1) << (p - 1)) - 1;
   const int e = rm_emin(format) - (p - 1) + (field ? (int)field - 1 : 0);
-  return (number){negative, e - 1, 2 * ((size & below) | (field ? below + 1 : 0)) + 1};
+  return (rm_dyadic){negative, e - 1, 2 * ((size & below) | (field ? below + 1 : 0)) + 1};
 }
 
-RM_STATIC int64_t code_of(uint64_t bits, int format) {
+RM_STATIC int64_t rm_code_of(uint64_t bits, int format) {
   const uint64_t sign = rm_sign_bit(format);
   return bits & sign ? -(int64_t)(bits & ~sign) : (int64_t)bits;
 }
 
 /* high - low, which int64_t need not hold. */
-RM_STATIC uint64_t apart(int64_t low, int64_t high) { return (uint64_t)high - (uint64_t)low; }
+RM_STATIC uint64_t rm_code_distance(int64_t low, int64_t high) { return (uint64_t)high - (uint64_t)low; }
 
 /* Whether X > b. */
-typedef int beyond_fn(const void *target, number b);
+typedef int rm_beyond_fn(const void *target, rm_dyadic b);
 
 /* The least code whose upper boundary lies above X; that of infinity when there is none. */
-RM_STATIC int64_t search(beyond_fn *beyond, const void *target, int64_t guess, int format) {
+RM_STATIC int64_t rm_boundary_search(rm_beyond_fn *beyond, const void *target, int64_t guess, int format) {
   const int64_t end = (int64_t)rm_infinity_bits(format);
   int64_t low = -end, high = end; /* the code is in [low, high] */
   if (guess < low) guess = low;
@@ -106,32 +106,34 @@ RM_STATIC int64_t search(beyond_fn *beyond, const void *target, int64_t guess, i
   int direction = 0;
   int64_t at = guess;
   for (uint64_t step = 1; low < high; step *= 2) {
-    if (beyond(target, boundary(at, format))) {
+    if (beyond(target, rm_boundary_above(at, format))) {
       low = at + 1;
       if (direction < 0) break;
       direction = 1;
-      at = apart(at, high - 1) > step ? at + (int64_t)step : high - 1;
+      at = rm_code_distance(at, high - 1) > step ? at + (int64_t)step : high - 1;
     } else {
       high = at;
       if (direction > 0) break;
       direction = -1;
-      at = apart(low, at) > step ? at - (int64_t)step : low;
+      at = rm_code_distance(low, at) > step ? at - (int64_t)step : low;
     }
   }
   while (low < high) {
-    const int64_t middle = low + (int64_t)(apart(low, high) / 2);
-    if (beyond(target, boundary(middle, format))) low = middle + 1;
+    const int64_t middle = low + (int64_t)(rm_code_distance(low, high) / 2);
+    if (beyond(target, rm_boundary_above(middle, format))) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
 /* X rounded. The search begins at a guess, which may be anything. */
-RM_STATIC uint64_t rounded_by(beyond_fn *beyond, const void *target, double guess, int format, uint32_t *flags) {
+RM_STATIC uint64_t rm_round_by_comparison(rm_beyond_fn *beyond, const void *target, double guess, int format,
+                                          uint32_t *flags) {
   uint32_t ignored = 0;
   const uint64_t start = rm_multiply_accurate(guess, 1.0, format, RM_NEAREST, &ignored);
-  const int64_t code = search(beyond, target, code_of(start, format), format), infinity = (int64_t)rm_infinity_bits(format);
-  if (code == 0) return rm_signed_zero(!beyond(target, number_of(0.0)), format);
+  const int64_t code = rm_boundary_search(beyond, target, rm_code_of(start, format), format),
+                infinity = (int64_t)rm_infinity_bits(format);
+  if (code == 0) return rm_signed_zero(!beyond(target, rm_dyadic_of(0.0)), format);
   if (code == infinity || code == -infinity) *flags |= RM_FLAG_OVERFLOW;
   return code < 0 ? (uint64_t)-code | rm_sign_bit(format) : (uint64_t)code;
 }

@@ -57,7 +57,7 @@ RM_FN vm64 rm_scaled_fast_f64(const struct rm_affine *a, vi64 k, vf64 *y) {
 RM_FN uint32_t rm_make_normal(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out,
                               const int fmt) {
   const struct rm_affine *a = &problem->affine;
-  const int size = rm_size_of(fmt), slow = a->mode == RM_AFFINE_ACCURATE;
+  const int size = rm_size_of(fmt), accurate = a->mode == RM_AFFINE_ACCURATE;
   uint32_t flags = 0;
   (void)from;
   for (int i = 0; i < n; i += RM_LANES) {
@@ -66,7 +66,7 @@ RM_FN uint32_t rm_make_normal(const rm_random_problem *problem, int64_t from, in
     const vi64 k = rm_load_draws(random, i);
     uint32_t undecided = all;
     vf64 y;
-    if (slow) {
+    if (accurate) {
       rm_standard_step(k, &y, RM_F64);
     } else {
       const vm64 mask = a->mode == RM_AFFINE_STANDARD ? rm_standard_step(k, &y, fmt)
@@ -80,7 +80,7 @@ RM_FN uint32_t rm_make_normal(const rm_random_problem *problem, int64_t from, in
     vf64_store(guess, y);
     for (int l = 0; l < count; l++)
       if (undecided >> l & 1u) {
-        const double near = slow ? a->mean + a->std * guess[l] : guess[l];
+        const double near = accurate ? a->mean + a->std * guess[l] : guess[l];
         const uint64_t bits = rm_normal_exactly(rm_draw_at(random, i + l), a->mean, a->std, near, fmt, &flags);
         rm_write_bits(out + (i + l) * size, bits, fmt);
       }

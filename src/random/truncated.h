@@ -63,10 +63,10 @@ RM_FN vm64 rm_truncated_fast_f64(const struct rm_truncation *a, vf64 u, vf64 ul,
 RM_FN uint32_t rm_make_truncated(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out,
                                  const int fmt) {
   struct rm_truncation a = problem->truncation;
-  const int size = rm_size_of(fmt), slow = a.mode == RM_AFFINE_ACCURATE;
+  const int size = rm_size_of(fmt), accurate = a.mode == RM_AFFINE_ACCURATE;
   uint32_t flags = 0;
   (void)from;
-  if (slow) a.mean = 0.0, a.std = 1.0;
+  if (accurate) a.mean = 0.0, a.std = 1.0;
   for (int i = 0; i < n; i += RM_LANES) {
     const int count = n - i < RM_LANES ? n - i : RM_LANES;
     const vf64 one = vf64_set1(1.0);
@@ -84,14 +84,14 @@ RM_FN uint32_t rm_make_truncated(const rm_random_problem *problem, int64_t from,
     mask = vm64_or(mask, fmt == RM_F64 ? rm_truncated_fast_f64(&a, u, ul, v, vl, sign, &x)
                                        : rm_truncated_step(&a, u, v, sign, &x, fmt));
     rm_store_elements(out + i * size, x, count, fmt);
-    const uint32_t all = (1u << count) - 1, undecided = slow ? all : vm64_bits(mask) & all;
+    const uint32_t all = (1u << count) - 1, undecided = accurate ? all : vm64_bits(mask) & all;
     if (RM_LIKELY(!undecided)) continue;
     double guess[RM_LANES];
     vf64_store(guess, x);
     for (int k = 0; k < count; k++)
       if (undecided >> k & 1u) {
         const struct rm_truncation *t = &problem->truncation;
-        const double near = slow ? t->mean + t->std * guess[k] : guess[k];
+        const double near = accurate ? t->mean + t->std * guess[k] : guess[k];
         rm_write_bits(out + (i + k) * size, rm_truncated_exactly(rm_draw_at(random, i + k), t, near, fmt, &flags), fmt);
       }
   }

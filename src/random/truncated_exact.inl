@@ -13,15 +13,15 @@
 
 typedef struct {
   uint64_t draw;
-  number mean, std, end[2];
+  rm_dyadic mean, std, end[2];
   int infinite[2];
 } truncated_target;
 
 RM_STATIC truncated_target target_of(uint64_t draw, const struct rm_truncation *t) {
-  truncated_target x = {draw, number_of(t->mean), number_of(t->std), {{0, 0, 0}, {0, 0, 0}}, {0, 0}};
+  truncated_target x = {draw, rm_dyadic_of(t->mean), rm_dyadic_of(t->std), {{0, 0, 0}, {0, 0, 0}}, {0, 0}};
   for (int i = 0; i < 2; i++) {
     x.infinite[i] = rm_is_infinite(t->end[i]);
-    if (!x.infinite[i]) x.end[i] = number_of(t->end[i]);
+    if (!x.infinite[i]) x.end[i] = rm_dyadic_of(t->end[i]);
   }
   return x;
 }
@@ -34,11 +34,11 @@ RM_STATIC int end_tail(const truncated_target *x, int i, int upper, int n, uint6
   int size = -100000, side = i ? 1 : -1, far = x->infinite[i];
   *err = 1, *fall = 0;
   if (!far) {
-    side = wide_ratio(x->end[i], x->mean, x->std, 0, r, &size);
+    side = rm_mp_ratio(x->end[i], x->mean, x->std, 0, r, &size);
     far = size > 6; /* |r| > 2^6, below 2^7 otherwise */
     if (!far) {
       if (side) {
-        wide_ratio(x->end[i], x->mean, x->std, n, r, &size);
+        rm_mp_ratio(x->end[i], x->mean, x->std, n, r, &size);
         far = r[n] >= 60;
       } else {
         rm_mp_set(r, 0, n);
@@ -50,7 +50,7 @@ RM_STATIC int end_tail(const truncated_target *x, int i, int upper, int n, uint6
     rm_mp_set(s, same ? 0 : 2, n);
     return 0;
   }
-  const int k = wide_tail(r, s, n, err);
+  const int k = rm_mp_tail(r, s, n, err);
   *fall = 4;
   if (same || side == 0) return k;
   rm_erfc_mp_reflect(s, k, n);
@@ -80,21 +80,21 @@ RM_STATIC int tail_of(const truncated_target *x, int upper, int n, uint64_t *t, 
   return top;
 }
 
-RM_STATIC int truncated_beyond(const void *target, number b) {
+RM_STATIC int truncated_beyond(const void *target, rm_dyadic b) {
   const truncated_target *x = (const truncated_target *)target;
   uint64_t r[RM_MP_LIMBS], v[RM_MP_LIMBS], t[RM_MP_LIMBS], slack[RM_MP_LIMBS], err, more, fall;
   int size = -100000, larger = 0;
-  if (!x->infinite[0] && wide_ratio(b, x->end[0], x->std, 0, r, &size) <= 0) return 1;
-  if (!x->infinite[1] && wide_ratio(b, x->end[1], x->std, 0, r, &size) >= 0) return 0;
-  const int upper = wide_ratio(b, x->mean, x->std, 0, r, &size) > 0;
+  if (!x->infinite[0] && rm_mp_ratio(b, x->end[0], x->std, 0, r, &size) <= 0) return 1;
+  if (!x->infinite[1] && rm_mp_ratio(b, x->end[1], x->std, 0, r, &size) >= 0) return 0;
+  const int upper = rm_mp_ratio(b, x->mean, x->std, 0, r, &size) > 0;
   /* The nearest end is within 30 std, where twice the tail is above e^-454, and U, 1 - U above 2^-66: X has more than e^-500 beyond it,
    * and 38 std less than e^-722. */
   if (size > 5) return !upper; /* |r| > 2^5: twice the tail is below e^-512 */
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     rm_mp_set(r, 0, n);
-    wide_ratio(b, x->mean, x->std, n, r, &size);
+    rm_mp_ratio(b, x->mean, x->std, n, r, &size);
     if (r[n] >= 60) return !upper;
-    const int kv = wide_tail(r, v, n, &err), kt = tail_of(x, upper, n, t, &more, &fall);
+    const int kv = rm_mp_tail(r, v, n, &err), kt = tail_of(x, upper, n, t, &more, &fall);
     if (kv < kt) rm_mp_shift_down(v, v, kt - kv, n);
     else rm_mp_shift_down(t, t, kv - kt, n);
     larger = rm_mp_less(v, t, n); /* X has the larger tail: it is nearer to the mean than b */
@@ -111,7 +111,7 @@ RM_STATIC int truncated_beyond(const void *target, number b) {
 RM_HOST_EXTERN uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format,
                                              uint32_t *flags) {
   const truncated_target x = target_of(draw, t);
-  return rounded_by(truncated_beyond, &x, guess, format, flags);
+  return rm_round_by_comparison(truncated_beyond, &x, guess, format, flags);
 }
 
 /* s 2^k in two parts, within 2^-104 of it, for s 2^k >= 2^-907. */

@@ -80,7 +80,7 @@ RM_FN uint32_t rm_range_narrow(const rm_random_problem *problem, int n, const ch
 RM_FN uint32_t rm_range_f64(const rm_random_problem *problem, int n, const char *random, char *out) {
   const struct rm_range *r = &problem->range;
   const vf64 low = vf64_set1(r->low), width = vf64_set1(r->width), rest = vf64_set1(r->width_error);
-  const vf64 err = vf64_set1(RM_BOUND(r->err)), least = vf64_set1(r->err * 0x1p60);
+  const vf64 err = vf64_set1(RM_BOUND(r->err)), min = vf64_set1(r->err * 0x1p60);
   const int direct = r->mode == RM_RANGE_EXACT || (RM_HAS_FMA && r->mode == RM_RANGE_FUSED);
   for (int i = 0; i < n; i += RM_LANES) {
     const int count = n - i < RM_LANES ? n - i : RM_LANES;
@@ -93,7 +93,7 @@ RM_FN uint32_t rm_range_f64(const rm_random_problem *problem, int n, const char 
     const vf64 p = vf64_mul(u, width), s = vf64_two_sum(low, p, &e);
     const vf64 lo = vf64_add(e, vf64_mad(u, rest, vf64_mul_err(u, width, p)));
     vf64 y;
-    const vm64 mask = vm64_or(vf64_undecided_f64(s, lo, err, &y), vf64_lt(vf64_abs(s), least));
+    const vm64 mask = vm64_or(vf64_undecided_f64(s, lo, err, &y), vf64_lt(vf64_abs(s), min));
     rm_store_elements(out + 8 * i, y, count, RM_F64);
     const uint32_t undecided = vm64_bits(mask) & ((1u << count) - 1);
     if (RM_UNLIKELY(undecided)) rm_uniform_redo(problem, random + 8 * i, undecided, out + 8 * i, RM_F64);

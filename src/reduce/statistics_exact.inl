@@ -58,8 +58,8 @@ RM_HOST_EXTERN uint64_t rm_function_of_sum(const rm_sum_function *f, const rm_su
 
 RM_HOST_EXTERN int rm_function_decide(const rm_sum_function *f, double hi, double lo, double err, int format, uint64_t *bits,
                                       uint32_t *flags) {
-  const double most = 0x1p-9 * __builtin_fabs(hi);
-  if (!(hi != 0.0 && __builtin_fabs(lo) <= most && err <= most)) return 0;
+  const double limit = 0x1p-9 * __builtin_fabs(hi);
+  if (!(hi != 0.0 && __builtin_fabs(lo) <= limit && err <= limit)) return 0;
   rm_u128 m, margin;
   int e;
   rm_decompose_dd(hi, lo, err, &m, &margin, &e);

@@ -1,4 +1,4 @@
-/* The exact total of a superaccumulator as a number of the slow tiers (crlibm/enclosure/dd_ball.h, ball.h). Its classes do not count. */
+/* The exact total of a superaccumulator as a number of the accurate phase (crlibm/enclosure/dd_ball.h, ball.h). Its classes do not count. */
 #ifndef RM_REDUCE_TOTAL_H
 #define RM_REDUCE_TOTAL_H
 

@@ -57,9 +57,9 @@ RM_FN void rm_store_decided(const rm_output_map *w, int64_t i, int64_t j, int la
 }
 
 /* 0, or of a size that leaves products of two such numbers, and their errors, in the range. */
-RM_FN int rm_is_moderate(double x, double most) {
+RM_FN int rm_is_moderate(double x, double limit) {
   const double a = __builtin_fabs(x);
-  return a == 0.0 || (a >= 1.0 / most && a <= most);
+  return a == 0.0 || (a >= 1.0 / limit && a <= limit);
 }
 
 /* alpha (hi + lo) + beta d as a pair, for a sum within *err of hi + lo; *err becomes that of the result. 0 when something is out of
@@ -85,9 +85,9 @@ RM_STATIC int rm_alpha_beta_pair(const rm_alpha_beta *s, rm_pair sum, double d, 
 /* RN of a pair within err, when that decides it; `granule`: every term is a multiple of it, and so is the pair, so that a smaller
  * error is none (resolve_b64.h). */
 RM_STATIC int rm_decide_pair(rm_pair v, double err, double granule, int fmt, uint64_t *bits, uint32_t *flags) {
-  const double most = 0x1p-9 * __builtin_fabs(v.hi);
+  const double limit = 0x1p-9 * __builtin_fabs(v.hi);
   int undecided = 1;
-  if (v.hi != 0.0 && __builtin_fabs(v.lo) <= most && err <= most)
+  if (v.hi != 0.0 && __builtin_fabs(v.lo) <= limit && err <= limit)
     *bits = rm_round_dd(v.hi, v.lo, err, 0, fmt, RM_NEAREST, flags, &undecided);
   if (undecided && err < granule) {
     undecided = 0;

@@ -16,7 +16,7 @@ static int no_reduction(const rm_cross_entropy_problem *p) {
   return p->reduction < RM_REDUCTION_NONE || p->reduction > RM_REDUCTION_SUM;
 }
 
-static rm_status begin_entropy(rm_entropy *f, const rm_cross_entropy_problem *p) {
+static rm_status rm_begin_entropy(rm_entropy *f, const rm_cross_entropy_problem *p) {
   const rm_status status = check(f->format, p);
   if (status) return status;
   if (p->rows && p->n && (!p->x || !p->target == !p->probability)) return RM_STATUS(RM_ERR_NULL, PROBLEM);
@@ -27,13 +27,13 @@ static rm_status begin_entropy(rm_entropy *f, const rm_cross_entropy_problem *p)
 }
 
 rm_status rm_entropy_check(rm_entropy *f, const rm_cross_entropy_problem *p) {
-  const rm_status status = begin_entropy(f, p);
+  const rm_status status = rm_begin_entropy(f, p);
   if (status) return status;
   return !f->out.base && (p->reduction != RM_REDUCTION_NONE || p->rows) ? RM_STATUS(RM_ERR_NULL, LOSS) : RM_OK;
 }
 
 rm_status rm_entropy_gradient_check(rm_entropy *f, const rm_cross_entropy_problem *p) {
-  const rm_status status = begin_entropy(f, p);
+  const rm_status status = rm_begin_entropy(f, p);
   if (status || p->rows == 0 || p->n == 0) return status;
   if (!f->g) return RM_STATUS(RM_ERR_NULL, G);
   if (!f->out.base) return RM_STATUS(RM_ERR_NULL, DX);

@@ -4,7 +4,7 @@
 
 static rm_status targets(const rm_nll *f) {
   for (int64_t i = 0; i < f->p.rows; i++) {
-    const int64_t t = nll_target(f, i);
+    const int64_t t = rm_nll_target(f, i);
     if (t != f->p.ignore_index && (t < 0 || t >= f->p.n)) return RM_STATUS(RM_ERR_INDEX, 2);
   }
   return RM_OK;
@@ -60,7 +60,7 @@ rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *p, co
     f.divisor = &divisor;
   }
   for (int64_t i = 0; i < p->rows; i++) {
-    const int64_t t = nll_target(&f, i);
+    const int64_t t = rm_nll_target(&f, i);
     for (int64_t k = 0; k < p->n; k++)
       rm_write_bits(rm_row_at(&f.out, i) + k * f.out.stride, k == t ? rm_nll_gradient(&f, i, &state) : 0, format);
   }

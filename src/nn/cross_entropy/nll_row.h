@@ -29,11 +29,11 @@ typedef struct {
   double a, b;
 } rm_nll_value;
 
-RM_STATIC void nll_divisor_dd_ball(rm_dd_ball *v, const rm_nll_divisor *d, int limbs) {
+RM_STATIC void rm_nll_divisor_dd_ball(rm_dd_ball *v, const rm_nll_divisor *d, int limbs) {
   (void)limbs;
   *v = d->dd_ball;
 }
-RM_STATIC void nll_divisor_ball(rm_ball *v, const rm_nll_divisor *d, int limbs) { rm_ball_set_total(v, d->total, limbs); }
+RM_STATIC void rm_nll_divisor_ball(rm_ball *v, const rm_nll_divisor *d, int limbs) { rm_ball_set_total(v, d->total, limbs); }
 
 #define RM_NUM dd_ball
 #include "nll_formula.inc"
@@ -42,20 +42,20 @@ RM_STATIC void nll_divisor_ball(rm_ball *v, const rm_nll_divisor *d, int limbs) 
 #include "nll_formula.inc"
 #undef RM_NUM
 
-RM_STATIC const char *nll_weight(const rm_nll *f, int64_t c) {
+RM_STATIC const char *rm_nll_weight(const rm_nll *f, int64_t c) {
   return f->p.weight ? (const char *)f->p.weight + c * f->p.stride_weight : (const char *)&f->one;
 }
-RM_STATIC const char *nll_number(const rm_nll *f, int64_t row, int64_t c) {
+RM_STATIC const char *rm_nll_number(const rm_nll *f, int64_t row, int64_t c) {
   return (const char *)f->p.x + row * f->p.row_x + c * f->p.stride_x;
 }
-RM_STATIC int64_t nll_target(const rm_nll *f, int64_t row) {
+RM_STATIC int64_t rm_nll_target(const rm_nll *f, int64_t row) {
   int64_t t;
   __builtin_memcpy(&t, (const char *)f->p.target + row * f->p.stride_target, sizeof t);
   return t;
 }
 
 /* A total as a number that is infinite or NaN where it is. */
-RM_STATIC double nll_as_double(const rm_superaccumulator *acc, uint32_t *flags) {
+RM_STATIC double rm_nll_as_double(const rm_superaccumulator *acc, uint32_t *flags) {
   return rm_to_double(rm_superacc_round(acc, RM_F64, RM_NEAREST, flags), RM_F64);
 }
 
@@ -63,11 +63,11 @@ RM_STATIC double nll_as_double(const rm_superaccumulator *acc, uint32_t *flags) 
 RM_STATIC void rm_nll_divide(rm_nll_divisor *d, const rm_superaccumulator *total, uint32_t *flags) {
   d->total = total;
   rm_dd_ball_set_total(&d->dd_ball, total, 0);
-  d->rounded = nll_as_double(total, flags);
+  d->rounded = rm_nll_as_double(total, flags);
 }
 
 /* v/d, where one is not finite or d is 0. */
-RM_STATIC uint64_t nll_special(double v, double d, int format, uint32_t *flags) {
+RM_STATIC uint64_t rm_nll_special(double v, double d, int format, uint32_t *flags) {
   const double q = v / d;
   if (rm_is_nan(q)) {
     if (!rm_is_nan(v) && !rm_is_nan(d)) *flags |= RM_FLAG_INVALID;
@@ -79,7 +79,7 @@ RM_STATIC uint64_t nll_special(double v, double d, int format, uint32_t *flags) 
 }
 
 /* -(a b)/divisor of two elements, unless it is deferred. */
-RM_STATIC uint64_t nll_product(const rm_nll *f, const char *a, const char *b, rm_row_state *state) {
+RM_STATIC uint64_t rm_nll_product(const rm_nll *f, const char *a, const char *b, rm_row_state *state) {
   const uint64_t ua = rm_read_bits(a, f->format), ub = rm_read_bits(b, f->format);
   const double x = rm_to_double(ua, f->format), y = rm_to_double(ub, f->format);
   const rm_nll_divisor *divisor = f->divisor;
@@ -91,7 +91,7 @@ RM_STATIC uint64_t nll_product(const rm_nll *f, const char *a, const char *b, rm
                                                                                     : -1.0)
                                                         : x * y;
     if (rm_is_nan(s) && !rm_is_nan(x) && !rm_is_nan(y)) state->flags |= RM_FLAG_INVALID;
-    return nll_special(-s, d, f->format, &state->flags);
+    return rm_nll_special(-s, d, f->format, &state->flags);
   }
   if (x == 0.0 || y == 0.0) return 0;
   if (divisor) {
@@ -106,20 +106,20 @@ RM_STATIC uint64_t nll_product(const rm_nll *f, const char *a, const char *b, rm
 
 /* Adds w x and w of a row's target, where it counts; either may be NULL. */
 RM_STATIC void rm_nll_feed(const rm_nll *f, int64_t i, rm_superaccumulator *sum, rm_superaccumulator *weights) {
-  const int64_t t = nll_target(f, i);
+  const int64_t t = rm_nll_target(f, i);
   if (t == f->p.ignore_index) return;
-  if (sum) rm_superacc_add_products(sum, f->format, 1, nll_number(f, i, t), 0, nll_weight(f, t), 0);
-  if (weights) rm_superacc_add_array(weights, f->format, 1, nll_weight(f, t), 0);
+  if (sum) rm_superacc_add_products(sum, f->format, 1, rm_nll_number(f, i, t), 0, rm_nll_weight(f, t), 0);
+  if (weights) rm_superacc_add_array(weights, f->format, 1, rm_nll_weight(f, t), 0);
 }
 
 /* The loss of a row; its gradient at the target, unless it is deferred. */
 RM_STATIC uint64_t rm_nll_of_row(const rm_nll *f, int64_t i, rm_row_state *state) {
-  const int64_t t = nll_target(f, i);
-  return t == f->p.ignore_index ? 0 : nll_product(f, nll_number(f, i, t), nll_weight(f, t), state);
+  const int64_t t = rm_nll_target(f, i);
+  return t == f->p.ignore_index ? 0 : rm_nll_product(f, rm_nll_number(f, i, t), rm_nll_weight(f, t), state);
 }
 RM_STATIC uint64_t rm_nll_gradient(const rm_nll *f, int64_t i, rm_row_state *state) {
-  const int64_t t = nll_target(f, i);
-  return t == f->p.ignore_index ? 0 : nll_product(f, f->g + i * f->stride_g, nll_weight(f, t), state);
+  const int64_t t = rm_nll_target(f, i);
+  return t == f->p.ignore_index ? 0 : rm_nll_product(f, f->g + i * f->stride_g, rm_nll_weight(f, t), state);
 }
 
 #if RM_DEVICE
@@ -129,7 +129,7 @@ RM_STATIC void rm_nll_result(const void *operation, int64_t i, rm_row_state *sta
   const int64_t row = i / f->p.n, k = i % f->p.n;
   uint64_t bits = 0;
   if (*f->wrong) bits = rm_nan_bits(f->format);
-  else if (k == nll_target(f, row)) bits = rm_nll_gradient(f, row, state);
+  else if (k == rm_nll_target(f, row)) bits = rm_nll_gradient(f, row, state);
   if (!state->deferred) rm_write_bits(rm_row_at(&f->out, row) + k * f->out.stride, bits, f->format);
 }
 #endif
@@ -144,9 +144,9 @@ RM_STATIC uint64_t rm_nll_total(const rm_nll *f, const rm_superaccumulator *sum,
   if (mean) rm_nll_divide(&divisor, weights, &flags);
   if (!sum->classes && !(mean && (weights->classes || divisor.rounded == 0.0)))
     return rm_decide(nll_quotient_dd_ball, nll_quotient_ball, &v, 0, f->format, state);
-  const double total = nll_as_double(sum, &flags);
+  const double total = rm_nll_as_double(sum, &flags);
   if (flags & RM_FLAG_INVALID) state->flags |= RM_FLAG_INVALID;
-  return nll_special(-total, mean ? divisor.rounded : 1.0, f->format, &state->flags);
+  return rm_nll_special(-total, mean ? divisor.rounded : 1.0, f->format, &state->flags);
 }
 
 #endif

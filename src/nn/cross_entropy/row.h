@@ -9,7 +9,7 @@
  * Gradient: e_j/S Q - q_j, times k = g/divisor. For the one class that counts this is -q (S - e_t)/S, the others summed without it.
  * e_j and S are off by RM_ROW_EXP_ERR and RM_ROW_SUM_ERR, Q by (n + 8) u Q', q_j by 4.2u |q|_j, which is |q_j| and what cancels, k by 3u.
  *
- * Nothing underflows in these, for formats below binary64 and a label smoothing s that is 0 or at least 2^-100 (smooth_enough; others go to the
+ * Nothing underflows in these, for formats below binary64 and a label smoothing s that is 0 or at least 2^-100 (rm_smooth_enough; others go to the
  * accurate phase). What is not 0 is at least this: a number of the formats 2^-149; 1/n and 1/S 2^-40; 1 - s 2^-53; q_c, either part of it, 2^-351; Q
  * 2^-404, where terms cancel; L and e_j 2^-245; k, by a sum of weights below 2^168, 2^-317. So terms of T are at least 2^-500 and Q L 2^-649; for one
  * class k w/S e_j is 2^-751; otherwise (Q/S) e_j is 2^-689 and its difference from q_j 2^-742. k times that, 2^-1059, may be subnormal and then off by
@@ -66,10 +66,12 @@ RM_STATIC double rm_entropy_weight(const rm_entropy *f, int64_t c) {
 }
 
 /* Whether no weight of a class underflows (above). */
-RM_STATIC int smooth_enough(const rm_entropy *f) { return f->p.label_smoothing == 0.0 || f->p.label_smoothing >= 0x1p-100; }
+RM_STATIC int rm_smooth_enough(const rm_entropy *f) {
+  return f->p.label_smoothing == 0.0 || f->p.label_smoothing >= 0x1p-100;
+}
 
 /* Loads x and the target; 0 when the row does not count. */
-RM_FORMULA int load_entropy(rm_entropy_row *r, int64_t row) {
+RM_FORMULA int rm_load_entropy(rm_entropy_row *r, int64_t row) {
   const rm_entropy *f = r->f;
   r->target = rm_entropy_target(f, row);
   if (f->p.target && r->target == f->p.ignore_index) return 0;
@@ -85,15 +87,15 @@ RM_FORMULA int load_entropy(rm_entropy_row *r, int64_t row) {
 
 RM_STATIC int rm_entropy_load(rm_entropy_exact *r, int64_t row) {
   const rm_entropy_row *a = &r->row;
-  if (!load_entropy(&r->row, row)) return 0;
+  if (!rm_load_entropy(&r->row, row)) return 0;
   rm_exp_row_begin(&r->e, a->f->p.n, a->x, RM_ROW(a->state, max)(a->f->p.n, a->x));
   r->limbs_dd_ball = r->limbs_ball = -1;
   return 1;
 }
 
 /* The classes that count: from first to end. */
-RM_STATIC int64_t first_class(const rm_entropy_row *r) { return r->one_class ? r->target : 0; }
-RM_STATIC int64_t end_class(const rm_entropy_row *r) { return r->one_class ? r->target + 1 : r->f->p.n; }
+RM_STATIC int64_t rm_first_class(const rm_entropy_row *r) { return r->one_class ? r->target : 0; }
+RM_STATIC int64_t rm_end_class(const rm_entropy_row *r) { return r->one_class ? r->target + 1 : r->f->p.n; }
 
 RM_STATIC int rm_entropy_known(const rm_entropy_exact *r, int64_t row) { return r->cancels ? r->cancels[row] : 0; }
 
@@ -125,7 +127,7 @@ static void rm_entropy_relate(rm_entropy_exact *r);
 #include "row_cancel.h"
 #endif
 
-RM_STATIC void begin_entropy(rm_entropy_row *r, const rm_entropy *f, rm_row_state *state) {
+RM_STATIC void rm_begin_entropy(rm_entropy_row *r, const rm_entropy *f, rm_row_state *state) {
   r->f = f;
   r->state = state;
   r->one_class = f->p.target && f->p.label_smoothing == 0.0;
@@ -137,24 +139,24 @@ RM_STATIC void begin_entropy(rm_entropy_row *r, const rm_entropy *f, rm_row_stat
     for (int64_t c = 0; c < f->p.n; c++) r->w[c] = 1.0;
 }
 
-RM_FORMULA double class_probability(const rm_entropy_row *r, int64_t c) {
+RM_FORMULA double rm_class_probability(const rm_entropy_row *r, int64_t c) {
   return r->f->p.probability ? r->p[c] : c == r->target ? 1.0 : 0.0;
 }
 /* q_c, and |q|_c (above). */
-RM_FORMULA double class_weight(const rm_entropy_row *r, int64_t c, double *size) {
-  const double s = r->f->p.label_smoothing, a = (1.0 - s) * class_probability(r, c), b = s / (double)r->f->p.n;
+RM_FORMULA double rm_entropy_class_weight(const rm_entropy_row *r, int64_t c, double *size) {
+  const double s = r->f->p.label_smoothing, a = (1.0 - s) * rm_class_probability(r, c), b = s / (double)r->f->p.n;
   *size = (__builtin_fabs(a) + b) * __builtin_fabs(r->w[c]);
   return (a + b) * r->w[c];
 }
 
 /* A number that behaves in products with infinities, zeros and NaN as v does, and makes no infinity of finite ones. */
-RM_FORMULA double sign_or_special(double v) { return !rm_is_finite(v) || v == 0.0 ? v : v < 0.0 ? -1.0 : 1.0; }
+RM_FORMULA double rm_sign_or_special(double v) { return !rm_is_finite(v) || v == 0.0 ? v : v < 0.0 ? -1.0 : 1.0; }
 
 enum { RM_ENTROPY_EXACT_LIMBS = 64 }; /* n (1 - s) p + s has at most 3,300 bits, a sum of weights 2,200: both are exact */
 
 /* That of q_c, unless it is deferred: a negative probability may cancel. */
-RM_FORMULA double class_sign(const rm_entropy_row *r, int64_t c, rm_row_state *state) {
-  const double s = r->f->p.label_smoothing, p = class_probability(r, c);
+RM_FORMULA double rm_class_sign(const rm_entropy_row *r, int64_t c, rm_row_state *state) {
+  const double s = r->f->p.label_smoothing, p = rm_class_probability(r, c);
   double share = p != 0.0 || s != 0.0 ? 1.0 : 0.0;
   if (!rm_is_finite(p)) {
     share = (1.0 - s) * p + s / (double)r->f->p.n;
@@ -164,21 +166,21 @@ RM_FORMULA double class_sign(const rm_entropy_row *r, int64_t c, rm_row_state *s
     rm_class_share_ball(&exact, r, c, RM_ENTROPY_EXACT_LIMBS);
     share = (double)rm_ball_sign(&exact);
   }
-  return share * sign_or_special(r->w[c]);
+  return share * rm_sign_or_special(r->w[c]);
 }
 
 /* 0, or the loss of a row that has no finite one: from m, and from the products of classes with an infinite or zero weight, probability or logit; 0
  * where it is deferred. */
-RM_FORMULA double special_loss(const rm_entropy_row *r, double m, rm_row_state *state) {
-  const int64_t first = first_class(r), end = end_class(r);
+RM_FORMULA double rm_entropy_special_loss(const rm_entropy_row *r, double m, rm_row_state *state) {
+  const int64_t first = rm_first_class(r), end = rm_end_class(r);
   double sum = 0.0;
   int nan = 0;
   if (!rm_is_finite(m)) sum = rm_from_bits64(rm_nan_bits(RM_F64)), nan = rm_is_nan(m);
   for (int64_t c = first; c < end; c++) {
-    const double x = r->x[c], w = r->w[c], p = class_probability(r, c);
+    const double x = r->x[c], w = r->w[c], p = rm_class_probability(r, c);
     if (rm_is_finite(x) && rm_is_finite(w) && rm_is_finite(p)) continue;
     nan |= rm_is_nan(x) || rm_is_nan(w) || rm_is_nan(p);
-    sum += class_sign(r, c, state) * (rm_is_finite(x) ? 1.0 : -x); /* an infinite weight meets log(...) - x_c > 0 */
+    sum += rm_class_sign(r, c, state) * (rm_is_finite(x) ? 1.0 : -x); /* an infinite weight meets log(...) - x_c > 0 */
     if (state->deferred) return 0.0;
   }
   if (rm_is_nan(sum) && !nan) state->flags |= RM_FLAG_INVALID;
@@ -208,20 +210,20 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
   const int64_t n = f->p.n;
   rm_entropy_row r;
   if (f->format == RM_F64 && rm_row_defer(state)) return;
-  begin_entropy(&r, f, state);
+  rm_begin_entropy(&r, f, state);
   f->specials[row] = 0.0;
   rm_dd_ball *loss = &f->losses[row];
   rm_dd_ball_set(loss, 0.0, 0);
-  if (!load_entropy(&r, row)) return;
+  if (!rm_load_entropy(&r, row)) return;
   const double m = RM_ROW(state, max)(n, r.x);
-  f->specials[row] = special_loss(&r, m, state);
+  f->specials[row] = rm_entropy_special_loss(&r, m, state);
   if (state->deferred || f->specials[row] != 0.0) return;
-  if (f->format != RM_F64 && smooth_enough(f)) {
-    const int64_t at = RM_ROW_FIRST(n, r.x, m), first = first_class(&r), end = end_class(&r);
+  if (f->format != RM_F64 && rm_smooth_enough(f)) {
+    const int64_t at = RM_ROW_FIRST(n, r.x, m), first = rm_first_class(&r), end = rm_end_class(&r);
     double t = 0.0, t_size = 0.0, q_sum = 0.0, q_size = 0.0;
     for (int64_t c = first; c < end; c++) {
       double size;
-      const double q = class_weight(&r, c, &size), below = m - r.x[c];
+      const double q = rm_entropy_class_weight(&r, c, &size), below = m - r.x[c];
       t += q * below, t_size += size * below, q_sum += q, q_size += size;
     }
     RM_ROW_SYNC();
@@ -243,7 +245,7 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
 
 /* A bound of log2 |w log(1 + S')| for the row that is loaded and its class, where its logit is the greatest: 0 < S' < n e^(second - m). That 1.44 is
  * less than 1/log 2 covers the rounding of the difference. Infinite where another logit is the greatest. */
-RM_STATIC double loss_exponent(const rm_entropy_exact *r) {
+RM_STATIC double rm_loss_exponent(const rm_entropy_exact *r) {
   const rm_exp_row *e = &r->e;
   const int64_t t = r->row.target;
   if (!r->row.one_class || e->x[t] != e->m) return rm_dd_ball_infinity();
@@ -252,15 +254,15 @@ RM_STATIC double loss_exponent(const rm_entropy_exact *r) {
 }
 
 /* The exponent of a power of 2 below which numbers round to a zero of their sign. */
-RM_FORMULA double underflow_exponent(int format) { return format == RM_F64 ? -1080.0 : -160.0; }
+RM_FORMULA double rm_underflow_exponent(int format) { return format == RM_F64 ? -1080.0 : -160.0; }
 
 /* Whether the loss of the row that is loaded is decided by its size, or as a number that is just above the difference of two logits (exp_row.h). */
-RM_STATIC int negligible_loss(const rm_entropy_exact *r, uint64_t *bits, rm_row_state *state) {
+RM_STATIC int rm_negligible_loss(const rm_entropy_exact *r, uint64_t *bits, rm_row_state *state) {
   const int format = r->row.f->format;
   const double w = r->row.w[r->row.one_class ? r->row.target : 0];
   double rest;
   int k;
-  if (loss_exponent(r) < underflow_exponent(format)) {
+  if (rm_loss_exponent(r) < rm_underflow_exponent(format)) {
     *bits = rm_signed_zero(w < 0.0 && r->e.only_tail >= 0, format); /* of an only finite logit the loss is exactly 0 */
     return 1;
   }
@@ -272,20 +274,20 @@ RM_STATIC int negligible_loss(const rm_entropy_exact *r, uint64_t *bits, rm_row_
 }
 
 /* The same for a total whose losses have one sign and are all that small. */
-RM_STATIC int negligible_total(rm_entropy_exact *r, const rm_dd_ball *divisor, uint64_t *bits) {
+RM_STATIC int rm_negligible_total(rm_entropy_exact *r, const rm_dd_ball *divisor, uint64_t *bits) {
   const rm_entropy *f = r->row.f;
   double max = -rm_dd_ball_infinity();
   int signs = 0;
   if (!(divisor->err <= 0x1p-20 * __builtin_fabs(divisor->hi)) || __builtin_fabs(divisor->hi) < 0x1p-1000) return 0;
   for (int64_t i = 0; i < f->p.rows; i++) {
     if (!rm_entropy_load(r, i)) continue;
-    const double w = r->row.w[r->row.one_class ? r->row.target : 0], size = loss_exponent(r);
+    const double w = r->row.w[r->row.one_class ? r->row.target : 0], size = rm_loss_exponent(r);
     if (size > max) max = size;
     if (r->e.only_tail >= 0) signs |= w > 0.0 ? 1 : w < 0.0 ? 2 : 0;
     if (!(max < 0.0) || signs == 3) return 0;
   }
   max += (double)(64 - rm_clz64((uint64_t)f->p.rows)) + 1.0 - (double)rm_ball_exponent(__builtin_fabs(divisor->hi));
-  if (!(max < underflow_exponent(f->format))) return 0;
+  if (!(max < rm_underflow_exponent(f->format))) return 0;
   *bits = rm_signed_zero(signs != 0 && (signs == 2) != (divisor->hi < 0.0), f->format);
   return 1;
 }
@@ -301,9 +303,9 @@ RM_STATIC void rm_entropy_finish_row(const void *operation, int64_t row, rm_row_
   } else if (!rm_dd_ball_round(&f->losses[row], f->format, RM_NEAREST, &state->flags, &bits)) {
     if (rm_row_defer(state)) return;
     rm_entropy_exact r;
-    begin_entropy(&r.row, f, state);
+    rm_begin_entropy(&r.row, f, state);
     rm_entropy_load(&r, row);
-    if (negligible_loss(&r, &bits, state)) state->tiers.fast++;
+    if (rm_negligible_loss(&r, &bits, state)) state->tiers.fast++;
     else bits = rm_decide(row_loss_dd_ball, row_loss_ball, &r, 0, f->format, state);
   } else {
     state->tiers.fast++;
@@ -311,16 +313,16 @@ RM_STATIC void rm_entropy_finish_row(const void *operation, int64_t row, rm_row_
   rm_write_bits(rm_row_at(&f->out, row), bits, f->format);
 }
 
-/* *r for all rows together. What it holds is given back by end_total. */
-RM_STATIC void begin_total(rm_entropy_exact *r, const rm_entropy *f, rm_row_state *state) {
-  begin_entropy(&r->row, f, state);
+/* *r for all rows together. What it holds is given back by rm_end_total. */
+RM_STATIC void rm_begin_total(rm_entropy_exact *r, const rm_entropy *f, rm_row_state *state) {
+  rm_begin_entropy(&r->row, f, state);
   r->cancels = NULL;
   r->related = 0;
 #if !RM_DEVICE
   r->cancels = rm_entropy_rows_that_cancel(r, state);
 #endif
 }
-RM_STATIC void end_total(rm_entropy_exact *r) {
+RM_STATIC void rm_end_total(rm_entropy_exact *r) {
 #if !RM_DEVICE
   free(r->cancels);
 #endif
@@ -328,17 +330,17 @@ RM_STATIC void end_total(rm_entropy_exact *r) {
 }
 
 /* The sign of the sum of all losses, as far as it is known in double-double: -1, 0, 1, or NaN where it is undecided. */
-RM_STATIC double losses_sign(const rm_entropy *f, const rm_dd_ball *total, rm_row_state *state) {
+RM_STATIC double rm_losses_sign(const rm_entropy *f, const rm_dd_ball *total, rm_row_state *state) {
   int sign = rm_dd_ball_sign(total);
   rm_entropy_exact r;
   rm_ball sum;
   if (sign != RM_SIGN_UNKNOWN) return (double)sign;
-  begin_total(&r, f, state);
+  rm_begin_total(&r, f, state);
   for (int limbs = 4; limbs <= RM_BALL_LIMBS && sign == RM_SIGN_UNKNOWN && !(state->failure & RM_ROW_NO_MEMORY); limbs *= 2) {
     all_losses_ball(&sum, &r, limbs);
     sign = rm_ball_sign(&sum);
   }
-  end_total(&r);
+  rm_end_total(&r);
   if (sign != RM_SIGN_UNKNOWN) return (double)sign;
   state->failure |= RM_ROW_UNDECIDED;
   return rm_from_bits64(rm_nan_bits(RM_F64));
@@ -358,7 +360,7 @@ RM_STATIC void rm_entropy_finish_total(const void *operation, int64_t row, rm_ro
   uint64_t bits = 0;
   const double d = rm_entropy_divide(f, &divisor);
   if (d == 0.0 || !rm_is_finite(d) || special != 0.0) {
-    const double above = special != 0.0 ? special : d == 0.0 ? losses_sign(f, &total, state) : 1.0, v = above / d;
+    const double above = special != 0.0 ? special : d == 0.0 ? rm_losses_sign(f, &total, state) : 1.0, v = above / d;
     if (rm_is_nan(v) && special == 0.0 && !state->failure) state->flags |= RM_FLAG_INVALID;
     bits = rm_is_nan(v) ? rm_nan_bits(f->format) : !rm_is_finite(v) ? rm_signed_infinity(v < 0.0, f->format) : 0;
   } else {
@@ -367,22 +369,22 @@ RM_STATIC void rm_entropy_finish_total(const void *operation, int64_t row, rm_ro
       state->tiers.fast++;
     } else {
       rm_entropy_exact r;
-      begin_entropy(&r.row, f, state);
-      if (negligible_total(&r, &divisor, &bits)) {
+      rm_begin_entropy(&r.row, f, state);
+      if (rm_negligible_total(&r, &divisor, &bits)) {
         state->tiers.fast++;
       } else {
-        begin_total(&r, f, state);
+        rm_begin_total(&r, f, state);
         bits = rm_decide(total_loss_dd_ball, total_loss_ball, &r, 0, f->format, state);
-        end_total(&r);
+        rm_end_total(&r);
       }
     }
   }
   rm_write_bits(f->out.base, bits, f->format);
 }
 
-RM_STATIC uint64_t special_gradient(const rm_entropy_exact *e, int64_t j, double k, uint32_t *flags) {
+RM_STATIC uint64_t rm_entropy_special_gradient(const rm_entropy_exact *e, int64_t j, double k, uint32_t *flags) {
   const rm_entropy_row *r = &e->row;
-  const double q = r->one_class ? sign_or_special(r->w[r->target]) : 0.0;
+  const double q = r->one_class ? rm_sign_or_special(r->w[r->target]) : 0.0;
   double v = rm_from_bits64(rm_nan_bits(RM_F64));
   if (r->one_class && rm_is_finite(e->e.m)) { /* the weight or the gradient is not finite */
     const double p = j == r->target ? (e->e.only_tail < 0 && j == e->e.at ? 0.0 : -1.0) : (rm_is_finite(r->x[j]) ? 1.0 : 0.0);
@@ -399,10 +401,10 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
   const int size = rm_size_of(f->format);
   rm_entropy_row r;
   if (f->format == RM_F64 && rm_row_defer(state)) return;
-  begin_entropy(&r, f, state);
+  rm_begin_entropy(&r, f, state);
   char *out = rm_row_out(state, &f->out, row, size);
   double *e = rm_row_buffer(state, 3), *q = rm_row_buffer(state, 4);
-  if (!load_entropy(&r, row)) {
+  if (!rm_load_entropy(&r, row)) {
     __builtin_memset(out, 0, (size_t)n * (size_t)size);
     rm_row_spread(state, 0, &f->out, row, n, f->format);
     state->tiers.fast += n;
@@ -413,7 +415,7 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
   const rm_dd_ball divisor = f->losses[0]; /* kept there, and of what kind it is */
   const double kind = f->specials[0];
   const double k = r.g / divisor.hi;
-  int known = f->format != RM_F64 && smooth_enough(f) && rm_is_finite(m) && rm_is_finite(k) &&
+  int known = f->format != RM_F64 && rm_smooth_enough(f) && rm_is_finite(m) && rm_is_finite(k) &&
               divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi);
   rm_row_store s = {.n = n, .u = e, .fmt = f->format, .out = out, .undecided = state->undecided};
   double others = 0.0, one = 0.0, sum = 0.0;
@@ -453,7 +455,7 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     double q_sum = 0.0, q_size = 0.0, lost = 0.0; /* lost: of the parts of all q, what cancels; 0 where no p is negative */
     for (int64_t c = 0; c < n; c++) {
       double magnitude;
-      q[c] = class_weight(&r, c, &magnitude);
+      q[c] = rm_entropy_class_weight(&r, c, &magnitude);
       q_sum += q[c], q_size += magnitude, lost += magnitude - __builtin_fabs(q[c]);
     }
     for (int64_t c = n; c % RM_ROW_PAD; c++) q[c] = 0.0;
@@ -477,9 +479,9 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     if (rm_row_defer(state)) return;
     rm_entropy_exact exact;
     int bad = !rm_is_finite(m) || !rm_is_finite(r.g) || !rm_is_finite(kind) || kind == 0.0;
-    const int64_t first = first_class(&r), end = end_class(&r);
+    const int64_t first = rm_first_class(&r), end = rm_end_class(&r);
     for (int64_t c = first; c < end; c++) {
-      const double p = class_probability(&r, c);
+      const double p = rm_class_probability(&r, c);
       bad |= !rm_is_finite(r.w[c]) || !rm_is_finite(p);
     }
     if (bad) exact.e.m = m, exact.e.only_tail = 0, exact.e.at = -1;
@@ -489,8 +491,8 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     /* Where the class is far above the others the whole gradient rounds to 0, with the sign of its exact value. k is off by less than 2^-50 of itself. */
     const double top = bad || !(divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi)) || !rm_is_finite(k)
                            ? rm_dd_ball_infinity()
-                           : loss_exponent(&exact) + (double)rm_ball_exponent(__builtin_fabs(k)) + 2.0;
-    const int little = top < underflow_exponent(f->format);
+                           : rm_loss_exponent(&exact) + (double)rm_ball_exponent(__builtin_fabs(k)) + 2.0;
+    const int little = top < rm_underflow_exponent(f->format);
     for (int64_t j = 0; j < undecided; j++) {
       const int64_t i = s.undecided[j];
       if (little) {
@@ -501,7 +503,7 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
         state->tiers.fast++;
         continue;
       }
-      const uint64_t bits = bad ? special_gradient(&exact, i, sign_or_special(r.g) / kind, &state->flags)
+      const uint64_t bits = bad ? rm_entropy_special_gradient(&exact, i, rm_sign_or_special(r.g) / kind, &state->flags)
                                 : rm_decide(entropy_gradient_dd_ball, entropy_gradient_ball, &exact, i, f->format, state);
       rm_write_bits(out + i * size, bits, f->format);
     }

@@ -20,26 +20,26 @@ typedef struct {
   int64_t row;
 } entropy_hashed;
 
-static int entropy_by_hash(const void *a, const void *b) {
+static int rm_entropy_by_hash(const void *a, const void *b) {
   const entropy_hashed *x = (const entropy_hashed *)a, *y = (const entropy_hashed *)b;
   return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash) : (x->row > y->row) - (x->row < y->row);
 }
 
-static int entropy_descending(const void *a, const void *b) {
+static int rm_entropy_descending(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x < y) - (x > y);
 }
 
 /* The finite x_j - m of a row, greatest first, each in two parts that are exact, to d. Returns how many numbers these are, 0 where the row does not count. A
  * difference that overflows is -infinity. */
-static int64_t entropy_differences(rm_entropy_exact *r, int64_t row, double *d) {
+static int64_t rm_entropy_differences(rm_entropy_exact *r, int64_t row, double *d) {
   const int64_t n = r->row.f->p.n;
   double *const x = d + n;
   int64_t count = 0;
-  if (!load_entropy(&r->row, row)) return 0;
+  if (!rm_load_entropy(&r->row, row)) return 0;
   for (int64_t j = 0; j < n; j++)
     if (rm_is_finite(r->row.x[j])) x[count++] = r->row.x[j];
-  qsort(x, (size_t)count, sizeof *x, entropy_descending);
+  qsort(x, (size_t)count, sizeof *x, rm_entropy_descending);
   const double m = x[0];
   for (int64_t j = 0; j < count; j++) { /* d[2 j + 1] does not reach x[j + 1], j < n */
     double low;
@@ -49,7 +49,7 @@ static int64_t entropy_differences(rm_entropy_exact *r, int64_t row, double *d) 
   return 2 * count;
 }
 
-static uint64_t entropy_hash(const double *d, int64_t count) {
+static uint64_t rm_entropy_hash(const double *d, int64_t count) {
   uint64_t hash = (uint64_t)count;
   for (int64_t j = 0; j < count; j++) {
     hash = (hash ^ rm_bits64(d[j])) * UINT64_C(0x9e3779b97f4a7c15);
@@ -59,7 +59,7 @@ static uint64_t entropy_hash(const double *d, int64_t count) {
 }
 
 /* Adds a row with these differences to the list. 0 where it cannot. */
-static int entropy_list(rm_logarithms *s, const double *d, int64_t length, const rm_ball *q, rm_row_state *state) {
+static int rm_entropy_list(rm_logarithms *s, const double *d, int64_t length, const rm_ball *q, rm_row_state *state) {
   if (!rm_logarithms_grow(s, length / 2, state)) return 0;
   rm_logarithm *const row = &s->row[s->rows++];
   rm_ball_copy(&row->factor, q);
@@ -75,7 +75,7 @@ static int entropy_list(rm_logarithms *s, const double *d, int64_t length, const
 
 /* Groups rows by their differences. With a list s, adds the rows whose logarithms are not left out to it, one for each group; without, marks in `cancels`
  * the rows whose logarithms are left out. 0 where the list has no room, or memory runs out: then state says so. */
-static int entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, rm_row_state *state) {
+static int rm_entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, rm_row_state *state) {
   const size_t rows = (size_t)r->row.f->p.rows + 1, room = 2 * (size_t)r->row.f->p.n + 1;
   entropy_hashed *order = (entropy_hashed *)malloc(rows * sizeof *order);
   double *own = (double *)malloc(2 * room * sizeof *own), *others = own + room;
@@ -85,18 +85,18 @@ static int entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, r
     state->failure |= RM_ROW_NO_MEMORY;
   } else {
     for (int64_t k = 0; k < r->row.f->p.rows; k++) {
-      const int64_t length = entropy_differences(r, k, own);
-      if (length) order[count].hash = entropy_hash(own, length), order[count++].row = k;
+      const int64_t length = rm_entropy_differences(r, k, own);
+      if (length) order[count].hash = rm_entropy_hash(own, length), order[count++].row = k;
     }
-    qsort(order, (size_t)count, sizeof *order, entropy_by_hash);
+    qsort(order, (size_t)count, sizeof *order, rm_entropy_by_hash);
   }
   for (int64_t first = 0; first < count && listed; first = end) {
     rm_ball sum, q;
-    const int64_t length = entropy_differences(r, order[first].row, own);
+    const int64_t length = rm_entropy_differences(r, order[first].row, own);
     rm_class_weights_ball(&sum, &r->row, RM_BALL_LIMBS);
     int alike = rm_is_finite(own[length - 2]); /* no difference has overflowed */
     for (end = first + 1; end < count && order[end].hash == order[first].hash; end++) {
-      alike = alike && entropy_differences(r, order[end].row, others) == length;
+      alike = alike && rm_entropy_differences(r, order[end].row, others) == length;
       for (int64_t j = 0; alike && j < length; j++) alike = own[j] == others[j];
       if (!alike) continue;
       rm_class_weights_ball(&q, &r->row, RM_BALL_LIMBS);
@@ -105,12 +105,12 @@ static int entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, r
     if (!s) {
       for (int64_t i = first; i < end && alike; i++) cancels[order[i].row] = rm_ball_is_zero(&sum) ? RM_ENTROPY_LEFT_OUT : 0;
     } else if (alike) {
-      if (!rm_ball_is_zero(&sum)) listed = entropy_list(s, own, length, &sum, state);
+      if (!rm_ball_is_zero(&sum)) listed = rm_entropy_list(s, own, length, &sum, state);
     } else {
       for (int64_t i = first; i < end && listed; i++) {
-        const int64_t its = entropy_differences(r, order[i].row, own);
+        const int64_t its = rm_entropy_differences(r, order[i].row, own);
         rm_class_weights_ball(&q, &r->row, RM_BALL_LIMBS);
-        listed = entropy_list(s, own, its, &q, state);
+        listed = rm_entropy_list(s, own, its, &q, state);
       }
     }
   }
@@ -124,7 +124,7 @@ static int entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, r
 static char *rm_entropy_rows_that_cancel(rm_entropy_exact *r, rm_row_state *state) {
   char *cancels = (char *)calloc((size_t)r->row.f->p.rows + 1, 1);
   if (!cancels) state->failure |= RM_ROW_NO_MEMORY;
-  if (cancels && entropy_alike(r, cancels, NULL, state)) return cancels;
+  if (cancels && rm_entropy_alike(r, cancels, NULL, state)) return cancels;
   free(cancels);
   return NULL;
 }
@@ -135,7 +135,7 @@ static void rm_entropy_relate(rm_entropy_exact *r) {
   rm_logarithms s = {NULL, NULL, 0, 0, 0, 0};
   int found = 0;
   r->related = 1;
-  if (entropy_alike(r, r->cancels, &s, state)) {
+  if (rm_entropy_alike(r, r->cancels, &s, state)) {
     if (rm_logarithms_cancel(&s, -rm_dd_ball_infinity(), state)) found = RM_ENTROPY_LEFT_OUT;
     else if (rm_logarithms_cancel(&s, RM_EXP_TAIL, state)) found = RM_ENTROPY_TAIL;
   }

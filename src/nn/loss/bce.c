@@ -7,8 +7,8 @@
 /* |x| and the factor of its logarithm. */
 static int logarithm(const void *operation, int64_t i, double *key, rm_ball *factor) {
   const rm_dd_loss *f = operation;
-  if (!bce_holds(f, i, 0)) return 0;
-  const bce_element e = bce_read(f, i);
+  if (!rm_bce_holds(f, i, 0)) return 0;
+  const bce_element e = rm_bce_read(f, i);
   *key = __builtin_fabs(e.x);
   bce_factor_ball(factor, &e, RM_BALL_LIMBS);
   return 1;
@@ -18,7 +18,7 @@ static uint64_t total(const rm_dd_loss *f, rm_row_state *state) {
   rm_dd_loss terms = *f;
   rm_dd_ball v;
   uint64_t bits;
-  if (bce_without_terms(f, &bits, state)) return bits;
+  if (rm_bce_without_terms(f, &bits, state)) return bits;
   bce_total_dd_ball(&v, &terms, 0, 0);
   if (rm_dd_ball_round(&v, f->format, RM_NEAREST, &state->flags, &bits)) {
     state->tiers.double_double++;

@@ -17,14 +17,14 @@ typedef struct {
   double x, y, w, p, g;
 } bce_element;
 
-RM_STATIC bce_element bce_read(const rm_dd_loss *f, int64_t i) {
+RM_STATIC bce_element rm_bce_read(const rm_dd_loss *f, int64_t i) {
   const bce_element e = {rm_dd_loss_read(f, RM_BCE_X, i), rm_dd_loss_read(f, RM_BCE_Y, i), rm_dd_loss_read(f, RM_BCE_W, i),
                          rm_dd_loss_read(f, RM_BCE_P, i), rm_dd_loss_read(f, RM_BCE_G, i)};
   return e;
 }
 
-RM_STATIC int bce_holds(const rm_dd_loss *f, int64_t i, int gradient) {
-  const bce_element e = bce_read(f, i);
+RM_STATIC int rm_bce_holds(const rm_dd_loss *f, int64_t i, int gradient) {
+  const bce_element e = rm_bce_read(f, i);
   const int finite = rm_is_finite(e.y) && rm_is_finite(e.w) && rm_is_finite(e.p) && rm_is_finite(e.g);
   return finite && (gradient ? !rm_is_nan(e.x) : rm_is_finite(e.x)); /* the gradient's formula has the limit at infinity */
 }
@@ -37,7 +37,7 @@ RM_STATIC int bce_holds(const rm_dd_loss *f, int64_t i, int gradient) {
 #undef RM_NUM
 
 /* The sign of the term, or of its gradient, without weight and g; x, y, p are finite. */
-RM_FORMULA double bce_sign(const rm_dd_loss *f, int64_t i, int gradient) {
+RM_FORMULA double rm_bce_sign(const rm_dd_loss *f, int64_t i, int gradient) {
   rm_dd_loss plain = *f;
   plain.in[RM_BCE_W].base = plain.in[RM_BCE_G].base = NULL, plain.count = 1;
   rm_ball v;
@@ -51,13 +51,13 @@ RM_FORMULA double bce_sign(const rm_dd_loss *f, int64_t i, int gradient) {
 }
 
 /* A result that is not of finite numbers: NaN, infinite, or 0 where an infinite x makes it so: (1 - y) x, -p y x, by the slopes at either end. */
-RM_FORMULA double bce_limit(const rm_dd_loss *f, int64_t i, int gradient, rm_row_state *state) {
-  const bce_element e = bce_read(f, i);
+RM_FORMULA double rm_bce_limit(const rm_dd_loss *f, int64_t i, int gradient, rm_row_state *state) {
+  const bce_element e = rm_bce_read(f, i);
   if (!rm_is_finite(e.y) || !rm_is_finite(e.p) || rm_is_nan(e.x)) return rm_from_bits64(rm_nan_bits(RM_F64));
   double v;
   if (rm_is_finite(e.x)) {
     if (rm_row_defer(state)) return 0.0;
-    v = bce_sign(f, i, gradient);
+    v = rm_bce_sign(f, i, gradient);
   } else {
     const double slope = e.x > 0.0 ? 1.0 - e.y : (e.p > 0.0) == (e.y > 0.0) ? -1.0 : 1.0;
     const double at = e.x < 0.0 && (e.p == 0.0 || e.y == 0.0) ? 0.0 : slope;
@@ -68,26 +68,26 @@ RM_FORMULA double bce_limit(const rm_dd_loss *f, int64_t i, int gradient, rm_row
 
 /* The loss of an element, or its gradient, unless it is deferred. */
 RM_STATIC uint64_t rm_bce_loss(const rm_dd_loss *f, int64_t i, rm_row_state *state) {
-  if (bce_holds(f, i, 0)) return rm_decide(bce_value_dd_ball, bce_value_ball, (void *)(uintptr_t)f, i, f->format, state);
-  return dd_loss_limit(f, i, bce_limit(f, i, 0, state), state);
+  if (rm_bce_holds(f, i, 0)) return rm_decide(bce_value_dd_ball, bce_value_ball, (void *)(uintptr_t)f, i, f->format, state);
+  return rm_dd_loss_limit(f, i, rm_bce_limit(f, i, 0, state), state);
 }
 RM_STATIC uint64_t rm_bce_gradient(const rm_dd_loss *f, int64_t i, rm_row_state *state) {
-  if (bce_holds(f, i, 1))
+  if (rm_bce_holds(f, i, 1))
     return rm_decide(bce_gradient_dd_ball, bce_gradient_ball, (void *)(uintptr_t)f, i, f->format, state);
-  return dd_loss_limit(f, i, bce_limit(f, i, 1, state), state);
+  return rm_dd_loss_limit(f, i, rm_bce_limit(f, i, 1, state), state);
 }
 
 #if RM_DEVICE
 /* These find a result, and store it unless it is deferred; rm_bce_add adds the term of a sum (src/cuda/dd_sums.h). */
 RM_STATIC void rm_bce_loss_result(const void *operation, int64_t i, rm_row_state *state) {
-  dd_loss_store((const rm_dd_loss *)operation, i, rm_bce_loss((const rm_dd_loss *)operation, i, state), state);
+  rm_dd_loss_store((const rm_dd_loss *)operation, i, rm_bce_loss((const rm_dd_loss *)operation, i, state), state);
 }
 RM_STATIC void rm_bce_gradient_result(const void *operation, int64_t i, rm_row_state *state) {
-  dd_loss_store((const rm_dd_loss *)operation, i, rm_bce_gradient((const rm_dd_loss *)operation, i, state), state);
+  rm_dd_loss_store((const rm_dd_loss *)operation, i, rm_bce_gradient((const rm_dd_loss *)operation, i, state), state);
 }
 RM_STATIC uint32_t rm_bce_add(const rm_dd_loss *f, int64_t i, rm_dd_ball *sum, rm_row_state *state) {
   rm_dd_ball t;
-  if (!bce_holds(f, i, 0)) return dd_loss_class(f, i, bce_limit(f, i, 0, state));
+  if (!rm_bce_holds(f, i, 0)) return rm_dd_loss_class(f, i, rm_bce_limit(f, i, 0, state));
   bce_value_dd_ball(&t, (void *)(uintptr_t)f, i, 0);
   rm_dd_ball_add(sum, sum, &t);
   return 0;
@@ -95,17 +95,17 @@ RM_STATIC uint32_t rm_bce_add(const rm_dd_loss *f, int64_t i, rm_dd_ball *sum, r
 #endif
 
 /* Whether something other than finite terms makes the sum; then to *bits. */
-RM_STATIC int bce_without_terms(const rm_dd_loss *f, uint64_t *bits, rm_row_state *state) {
+RM_STATIC int rm_bce_without_terms(const rm_dd_loss *f, uint64_t *bits, rm_row_state *state) {
   uint32_t classes = 0;
   for (int64_t i = 0; i < f->n; i++)
-    if (!bce_holds(f, i, 0)) classes |= dd_loss_class(f, i, bce_limit(f, i, 0, state));
-  return dd_loss_without_terms(f, classes, bits, state);
+    if (!rm_bce_holds(f, i, 0)) classes |= rm_dd_loss_class(f, i, rm_bce_limit(f, i, 0, state));
+  return rm_dd_loss_without_terms(f, classes, bits, state);
 }
 
 #if RM_DEVICE
 RM_STATIC uint64_t rm_bce_total(const rm_dd_loss *f, rm_row_state *state) {
   uint64_t bits;
-  if (bce_without_terms(f, &bits, state)) return bits;
+  if (rm_bce_without_terms(f, &bits, state)) return bits;
   return rm_decide(bce_total_dd_ball, bce_total_ball, (void *)(uintptr_t)f, 0, f->format, state);
 }
 #endif

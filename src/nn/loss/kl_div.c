@@ -8,7 +8,7 @@
 static int exponential(const void *operation, int64_t i, double *key, rm_ball *factor) {
   const rm_dd_loss *f = operation;
   rm_ball x;
-  if (!kl_holds(f, i, 0)) return 0;
+  if (!rm_kl_holds(f, i, 0)) return 0;
   *key = rm_dd_loss_read(f, RM_KL_T, i);
   rm_ball_set(factor, *key, RM_BALL_LIMBS);
   rm_ball_set(&x, rm_dd_loss_read(f, RM_KL_X, i), RM_BALL_LIMBS);
@@ -21,7 +21,7 @@ static double max_target(const rm_dd_loss *f) {
   double m = -rm_dd_ball_infinity();
   for (int64_t i = 0; i < f->n; i++) {
     const double t = rm_dd_loss_read(f, RM_KL_T, i);
-    if (t > m && t != rm_dd_loss_read(f, RM_KL_X, i) && kl_holds(f, i, 0) && !dd_loss_cancels(f, i)) m = t;
+    if (t > m && t != rm_dd_loss_read(f, RM_KL_X, i) && rm_kl_holds(f, i, 0) && !rm_dd_loss_cancels(f, i)) m = t;
   }
   return m;
 }
@@ -30,9 +30,9 @@ static uint64_t total(const rm_dd_loss *f, rm_row_state *state) {
   rm_dd_loss terms = *f;
   rm_dd_ball v;
   uint64_t bits;
-  if (kl_without_terms(f, &bits, state)) return bits;
+  if (rm_kl_without_terms(f, &bits, state)) return bits;
   if (!f->option) {
-    terms.rational = kl_logarithms_cancel(f);
+    terms.rational = rm_kl_logarithms_cancel(f);
     return rm_decide(kl_total_dd_ball, kl_total_ball, &terms, 0, f->format, state);
   }
   terms.top = max_target(f);

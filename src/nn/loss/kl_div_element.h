@@ -24,16 +24,16 @@
 #define RM_KL_FARTHEST 0x1p39
 #define RM_KL_TAIL 8192.0
 
-RM_STATIC double kl_held(double t, double end) { return t < -end ? -end : t > end ? end : t; }
+RM_STATIC double rm_kl_held(double t, double end) { return t < -end ? -end : t > end ? end : t; }
 
 /* t > 0 with any finite x; t = 0 is a 0, whatever x is. Of logarithms both are finite. The gradient has no x. */
-RM_STATIC int kl_holds(const rm_dd_loss *f, int64_t i, int gradient) {
+RM_STATIC int rm_kl_holds(const rm_dd_loss *f, int64_t i, int gradient) {
   const double x = rm_dd_loss_read(f, RM_KL_X, i), t = rm_dd_loss_read(f, RM_KL_T, i), g = rm_dd_loss_read(f, RM_KL_G, i);
   return rm_is_finite(t) && rm_is_finite(g) && (gradient || (rm_is_finite(x) && (f->option || t > 0.0)));
 }
 
 /* At infinity, and for t that is no probability. */
-RM_STATIC double kl_limit(const rm_dd_loss *f, int64_t i, int gradient) {
+RM_STATIC double rm_kl_limit(const rm_dd_loss *f, int64_t i, int gradient) {
   const double x = rm_dd_loss_read(f, RM_KL_X, i), t = rm_dd_loss_read(f, RM_KL_T, i), g = rm_dd_loss_read(f, RM_KL_G, i);
   const double p = !f->option ? t : rm_is_finite(t) ? 1.0 : t < 0.0 ? 0.0 : t; /* t, or a number like e^t */
   if (gradient) return -p * g;
@@ -53,20 +53,20 @@ enum { RM_KL_GROUPS = 32 };
 
 /* m, or -infinity where every term cancels. After RM_KL_GROUPS values of t that cancel, the next one, whatever it does: each costs
  * a walk over all elements. */
-RM_FORMULA double kl_top(const rm_dd_loss *f) {
+RM_FORMULA double rm_kl_top(const rm_dd_loss *f) {
   double above = rm_dd_ball_infinity();
   for (int group = 0;; group++) {
     double m = -rm_dd_ball_infinity();
     for (int64_t i = 0; i < f->n; i++) {
       const double t = rm_dd_loss_read(f, RM_KL_T, i);
-      if (t < above && t > m && t != rm_dd_loss_read(f, RM_KL_X, i) && kl_holds(f, i, 0)) m = t;
+      if (t < above && t > m && t != rm_dd_loss_read(f, RM_KL_X, i) && rm_kl_holds(f, i, 0)) m = t;
     }
     if (!rm_is_finite(m) || group == RM_KL_GROUPS) return m;
     uint32_t flags = 0;
     rm_superaccumulator sum;
     rm_superacc_clear(&sum);
     for (int64_t i = 0; i < f->n; i++)
-      if (rm_dd_loss_read(f, RM_KL_T, i) == m && kl_holds(f, i, 0)) {
+      if (rm_dd_loss_read(f, RM_KL_T, i) == m && rm_kl_holds(f, i, 0)) {
         rm_superacc_add(&sum, m);
         rm_superacc_add(&sum, -rm_dd_loss_read(f, RM_KL_X, i));
       }
@@ -78,26 +78,27 @@ RM_FORMULA double kl_top(const rm_dd_loss *f) {
 
 /* The loss of an element, or its gradient, unless it is deferred. */
 RM_STATIC uint64_t rm_kl_loss(const rm_dd_loss *f, int64_t i, rm_row_state *state) {
-  if (kl_holds(f, i, 0)) return rm_decide(kl_value_dd_ball, kl_value_ball, (void *)(uintptr_t)f, i, f->format, state);
-  return dd_loss_limit(f, i, kl_limit(f, i, 0), state);
+  if (rm_kl_holds(f, i, 0)) return rm_decide(kl_value_dd_ball, kl_value_ball, (void *)(uintptr_t)f, i, f->format, state);
+  return rm_dd_loss_limit(f, i, rm_kl_limit(f, i, 0), state);
 }
 RM_STATIC uint64_t rm_kl_gradient(const rm_dd_loss *f, int64_t i, rm_row_state *state) {
-  if (kl_holds(f, i, 1)) return rm_decide(kl_gradient_dd_ball, kl_gradient_ball, (void *)(uintptr_t)f, i, f->format, state);
-  return dd_loss_limit(f, i, kl_limit(f, i, 1), state);
+  if (rm_kl_holds(f, i, 1))
+    return rm_decide(kl_gradient_dd_ball, kl_gradient_ball, (void *)(uintptr_t)f, i, f->format, state);
+  return rm_dd_loss_limit(f, i, rm_kl_limit(f, i, 1), state);
 }
 
 #if RM_DEVICE
 /* These find a result, and store it unless it is deferred; rm_kl_add adds the term of a sum (src/cuda/dd_sums.h), from which nothing is factored out. */
 RM_STATIC void rm_kl_loss_result(const void *operation, int64_t i, rm_row_state *state) {
-  dd_loss_store((const rm_dd_loss *)operation, i, rm_kl_loss((const rm_dd_loss *)operation, i, state), state);
+  rm_dd_loss_store((const rm_dd_loss *)operation, i, rm_kl_loss((const rm_dd_loss *)operation, i, state), state);
 }
 RM_STATIC void rm_kl_gradient_result(const void *operation, int64_t i, rm_row_state *state) {
-  dd_loss_store((const rm_dd_loss *)operation, i, rm_kl_gradient((const rm_dd_loss *)operation, i, state), state);
+  rm_dd_loss_store((const rm_dd_loss *)operation, i, rm_kl_gradient((const rm_dd_loss *)operation, i, state), state);
 }
 RM_STATIC uint32_t rm_kl_add(const rm_dd_loss *f, int64_t i, rm_dd_ball *sum, rm_row_state *state) {
   rm_dd_ball t;
   (void)state;
-  if (!kl_holds(f, i, 0)) return dd_loss_class(f, i, kl_limit(f, i, 0));
+  if (!rm_kl_holds(f, i, 0)) return rm_dd_loss_class(f, i, rm_kl_limit(f, i, 0));
   kl_term_dd_ball(&t, f, i, rm_dd_loss_read(f, RM_KL_T, i), 0.0, 0);
   rm_dd_ball_add(sum, sum, &t);
   return 0;
@@ -105,12 +106,12 @@ RM_STATIC uint32_t rm_kl_add(const rm_dd_loss *f, int64_t i, rm_dd_ball *sum, rm
 #endif
 
 /* Whether the logarithms of a sum cancel (above). */
-RM_STATIC int kl_logarithms_cancel(const rm_dd_loss *f) {
+RM_STATIC int rm_kl_logarithms_cancel(const rm_dd_loss *f) {
   rm_superaccumulator sum;
   rm_superacc_clear(&sum);
   for (int64_t i = 0; i < f->n; i++) {
     int k;
-    if (!kl_holds(f, i, 0)) continue;
+    if (!rm_kl_holds(f, i, 0)) continue;
     const double t = rm_dd_loss_read(f, RM_KL_T, i);
     const uint64_t m = rm_decompose(t, &k);
     if ((m & (m - 1)) != 0) return 0;
@@ -120,20 +121,20 @@ RM_STATIC int kl_logarithms_cancel(const rm_dd_loss *f) {
 }
 
 /* Whether something other than finite terms makes the sum; then to *bits. */
-RM_STATIC int kl_without_terms(const rm_dd_loss *f, uint64_t *bits, rm_row_state *state) {
+RM_STATIC int rm_kl_without_terms(const rm_dd_loss *f, uint64_t *bits, rm_row_state *state) {
   uint32_t classes = 0;
   for (int64_t i = 0; i < f->n; i++)
-    if (!kl_holds(f, i, 0)) classes |= dd_loss_class(f, i, kl_limit(f, i, 0));
-  return dd_loss_without_terms(f, classes, bits, state);
+    if (!rm_kl_holds(f, i, 0)) classes |= rm_dd_loss_class(f, i, rm_kl_limit(f, i, 0));
+  return rm_dd_loss_without_terms(f, classes, bits, state);
 }
 
 #if RM_DEVICE
 RM_STATIC uint64_t rm_kl_total(const rm_dd_loss *f, rm_row_state *state) {
   rm_dd_loss terms = *f;
   uint64_t bits;
-  if (kl_without_terms(f, &bits, state)) return bits;
-  if (f->option) terms.top = kl_top(f);
-  else terms.rational = kl_logarithms_cancel(f);
+  if (rm_kl_without_terms(f, &bits, state)) return bits;
+  if (f->option) terms.top = rm_kl_top(f);
+  else terms.rational = rm_kl_logarithms_cancel(f);
   return rm_decide(kl_total_dd_ball, kl_total_ball, &terms, 0, f->format, state);
 }
 #endif

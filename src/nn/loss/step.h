@@ -28,7 +28,7 @@
 #define RM_TERM_MIN_HIGH 0x1p-300
 #define RM_TERM_MIN_LOW 0x1p-500
 
-RM_FN vf64 term_bound(vf64 t, vf64 d, vf64 g, double rel) {
+RM_FN vf64 rm_term_bound(vf64 t, vf64 d, vf64 g, double rel) {
   const vf64 zero = vf64_set1(0.0), min_err = vf64_set1(RM_TERM_MIN);
   const vm64 nothing = vm64_or(vf64_eq(d, zero), vf64_eq(g, zero));
   const vf64 more = vf64_select(nothing, zero, vf64_mad(vf64_abs(g), min_err, min_err));
@@ -36,7 +36,7 @@ RM_FN vf64 term_bound(vf64 t, vf64 d, vf64 g, double rel) {
 }
 
 /* -1, 0 or 1; a NaN stays one. */
-RM_FN vf64 term_sign(vf64 d) {
+RM_FN vf64 rm_term_sign(vf64 d) {
   const vf64 zero = vf64_set1(0.0), one = vf64_set1(1.0);
   return vf64_select(vf64_lt(zero, d), one, vf64_select(vf64_lt(d, zero), vf64_neg(one), d));
 }
@@ -61,7 +61,7 @@ RM_FN vf64 rm_term_value(const rm_term_kind kind, const int by_g, const rm_term_
     }
     case RM_TERM_ABSOLUTE: t = a; break;
     case RM_TERM_CLAMPED: t = vf64_select(vf64_lt(b, d), b, vf64_select(vf64_lt(d, vf64_neg(b)), vf64_neg(b), d)); break;
-    default: t = term_sign(d);
+    default: t = rm_term_sign(d);
   }
   t = vf64_mul(t, s);
   if (by_g) {
@@ -69,12 +69,12 @@ RM_FN vf64 rm_term_value(const rm_term_kind kind, const int by_g, const rm_term_
     rest = vf64_add(rest, vf64_abs(vf64_mul_err(t, g, v)));
     t = v;
   }
-  *err = vf64_select(vf64_eq(rest, zero), zero, term_bound(t, d, g, RM_TERM_ERR));
+  *err = vf64_select(vf64_eq(rest, zero), zero, rm_term_bound(t, d, g, RM_TERM_ERR));
   return t;
 }
 
 /* (h + l) (c + m), up to l m and roundings. */
-RM_FN vf64 dd_times(vf64 h, vf64 *l, vf64 c, vf64 m) {
+RM_FN vf64 rm_dd_times_term(vf64 h, vf64 *l, vf64 c, vf64 m) {
   const vf64 p = vf64_mul(h, c);
   *l = vf64_add(vf64_mul_err(h, c, p), vf64_add(vf64_mul(h, m), vf64_mul(*l, c)));
   return p;
@@ -112,16 +112,16 @@ RM_FN vf64 rm_term_value_dd(const rm_term_kind kind, const int by_g, const rm_te
       l = vf64_select(vm64_or(beyond, at), zero, l);
       break;
     }
-    default: h = term_sign(h), l = zero;
+    default: h = rm_term_sign(h), l = zero;
   }
-  if (p->scale != 1.0 || p->scale_low != 0.0) h = dd_times(h, &l, vf64_set1(p->scale), vf64_set1(p->scale_low));
+  if (p->scale != 1.0 || p->scale_low != 0.0) h = rm_dd_times_term(h, &l, vf64_set1(p->scale), vf64_set1(p->scale_low));
   if (by_g) {
     rest = vf64_add(rest, vf64_abs(l));
-    h = dd_times(h, &l, g, zero);
+    h = rm_dd_times_term(h, &l, g, zero);
   }
   const vm64 exact = vm64_and(vf64_eq(rest, zero), vf64_le(normal, vf64_abs(h)));
   *low = l;
-  *err = vf64_select(exact, zero, term_bound(h, d, g, RM_TERM_DD_ERR));
+  *err = vf64_select(exact, zero, rm_term_bound(h, d, g, RM_TERM_DD_ERR));
   return h;
 }
 

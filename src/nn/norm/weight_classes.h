@@ -20,7 +20,7 @@ typedef struct {
 } weight_set;
 
 /* The Jacobi symbol (a/m), m odd: 1, -1, or 0 where they have a common divisor. */
-static int jacobi(uint64_t a, uint64_t m) {
+static int rm_jacobi(uint64_t a, uint64_t m) {
   int sign = 1;
   for (a %= m; a != 0; a %= m) {
     for (; a % 2 == 0; a /= 2)
@@ -33,7 +33,7 @@ static int jacobi(uint64_t a, uint64_t m) {
 }
 
 /* For each of 32 primes below 2^31 a bit: q > 0, exact, is no square modulo it. */
-static uint32_t residues_of(const rm_ball *q) {
+static uint32_t rm_residues_of(const rm_ball *q) {
   static const uint16_t below[] = {1,   19,  61,  69,  85,  99,  105, 151, 159, 171, 225, 249, 295, 325, 379, 399,
                                    411, 469, 477, 511, 525, 571, 579, 589, 595, 615, 619, 697, 699, 705, 711, 727};
   uint32_t bits = 0;
@@ -44,19 +44,19 @@ static uint32_t residues_of(const rm_ball *q) {
       rest = (rest << 32 | q->m[i] >> 32) % prime;
       rest = (rest << 32 | (q->m[i] & 0xffffffff)) % prime;
     }
-    if (jacobi(q->e & 1 ? 2 * rest : rest, prime) < 0) bits |= UINT32_C(1) << k;
+    if (rm_jacobi(q->e & 1 ? 2 * rest : rest, prime) < 0) bits |= UINT32_C(1) << k;
   }
   return bits;
 }
 
-static int by_residues(const void *a, const void *b) {
+static int rm_compare_residues(const void *a, const void *b) {
   const weight_set *x = (const weight_set *)a, *y = (const weight_set *)b;
   return x->residues != y->residues ? (x->residues > y->residues) - (x->residues < y->residues)
                                     : (x->set > y->set) - (x->set < y->set);
 }
 
 /* Divides both by their greatest odd divisor. */
-static void without_common(rm_ball *a, rm_ball *b) {
+static void rm_without_common(rm_ball *a, rm_ball *b) {
   rm_ball common;
   rm_odd_divisor(&common, a, b);
   rm_ball_div(a, a, &common);
@@ -64,7 +64,7 @@ static void without_common(rm_ball *a, rm_ball *b) {
 }
 
 /* Whether an exact number is a square; then its root, to *root. */
-static int square_root(rm_ball *root, const rm_ball *square) {
+static int rm_integer_square_root(rm_ball *root, const rm_ball *square) {
   rm_ball short_square;
   rm_ball_resize(&short_square, square, square->length + 1);
   rm_ball_sqrt(root, &short_square);
@@ -73,14 +73,14 @@ static int square_root(rm_ball *root, const rm_ball *square) {
 }
 
 /* *above / *below += part sqrt(q0 q)/q, where q0 q is a square; all exact: else *above becomes unknown, and also where it would not be. */
-static int add_to_class(rm_ball *above, rm_ball *below, const rm_ball *part, const rm_ball *q0, const rm_ball *q) {
+static int rm_add_to_class(rm_ball *above, rm_ball *below, const rm_ball *part, const rm_ball *q0, const rm_ball *q) {
   rm_ball root, b, t;
   rm_ball_mul(&t, q0, q);
-  if (!rm_ball_is_exact(&t) || !square_root(&root, &t)) return 0;
+  if (!rm_ball_is_exact(&t) || !rm_integer_square_root(&root, &t)) return 0;
   rm_ball_copy(&b, q);
-  without_common(&root, &b);
+  rm_without_common(&root, &b);
   rm_ball_copy(&t, &b);
-  without_common(&t, below); /* below / common, b / common */
+  rm_without_common(&t, below); /* below / common, b / common */
   rm_ball_mul(above, above, &t);
   rm_ball_mul(&root, &root, below);
   rm_ball_mul(&root, &root, part);
@@ -90,7 +90,7 @@ static int add_to_class(rm_ball *above, rm_ball *below, const rm_ball *part, con
 }
 
 /* *part and q of a set. */
-static void part_of_set(rm_ball *part, rm_weight_sum *r, int64_t set) {
+static void rm_part_of_set(rm_ball *part, rm_weight_sum *r, int64_t set) {
   const rm_weight_range *w = r->range;
   const int64_t width = w->set1_to - w->set1_from;
   weight_part_ball(part, r, set / width, w->set1_from + set % width, RM_BALL_LIMBS);
@@ -106,24 +106,24 @@ static int rm_weight_is_rational(rm_ball *value, rm_weight_sum *r, rm_row_state 
   if (!order) state->failure |= RM_ROW_NO_MEMORY;
   rm_ball_set(value, 0.0, RM_BALL_LIMBS);
   for (int64_t k = 0; k < sets && rational; k++) {
-    part_of_set(&part, r, k);
+    rm_part_of_set(&part, r, k);
     rational = rm_ball_is_exact(&part) && rm_ball_is_exact(q);
-    if (rational && !rm_ball_is_zero(&part)) order[count++] = (weight_set){residues_of(q), 0, k};
+    if (rational && !rm_ball_is_zero(&part)) order[count++] = (weight_set){rm_residues_of(q), 0, k};
   }
-  if (rational) qsort(order, (size_t)count, sizeof *order, by_residues);
+  if (rational) qsort(order, (size_t)count, sizeof *order, rm_compare_residues);
   for (int64_t k = 0; k < count && rational; k++) {
     if (order[k].done) continue;
-    part_of_set(&above, r, order[k].set);
+    rm_part_of_set(&above, r, order[k].set);
     rm_ball_copy(&q0, q);
     rm_ball_set(&below, 1.0, RM_BALL_LIMBS);
     for (int64_t j = k + 1; j < count && order[j].residues == order[k].residues; j++) {
       if (order[j].done) continue;
-      part_of_set(&part, r, order[j].set);
-      order[j].done = (char)add_to_class(&above, &below, &part, &q0, q);
+      rm_part_of_set(&part, r, order[j].set);
+      order[j].done = (char)rm_add_to_class(&above, &below, &part, &q0, q);
     }
     rational = rm_ball_is_exact(&above) && rm_ball_is_exact(&below);
     if (!rational || rm_ball_is_zero(&above)) continue;
-    rational = square_root(&part, &q0);
+    rational = rm_integer_square_root(&part, &q0);
     if (!rational) continue;
     rm_ball_mul(&below, &below, &part);
     rm_ball_div(value, &above, &below); /* squares are one class */

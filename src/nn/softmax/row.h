@@ -42,7 +42,7 @@ typedef struct {
 #include "formula.inc"
 #undef RM_NUM
 
-RM_STATIC uint64_t accurate_result(const rm_softmax_problem *f, rm_exp_row *r, int64_t i, rm_row_state *state) {
+RM_STATIC uint64_t rm_softmax_accurate_result(const rm_softmax_problem *f, rm_exp_row *r, int64_t i, rm_row_state *state) {
   if (f->kind == RM_LOGSUMEXP) return rm_decide(logsumexp_dd_ball, logsumexp_ball, r, 0, f->format, state);
   const double d = r->x[i] - r->m;
   if (f->kind == RM_LOG_SOFTMAX) {
@@ -63,7 +63,7 @@ RM_STATIC uint64_t accurate_result(const rm_softmax_problem *f, rm_exp_row *r, i
 }
 
 /* The result of a row with a NaN, or with an infinite maximum m. */
-RM_STATIC uint64_t special(const rm_softmax_problem *f, const char *x, double m, uint32_t *flags) {
+RM_STATIC uint64_t rm_softmax_special(const rm_softmax_problem *f, const char *x, double m, uint32_t *flags) {
   int quiet = 0, signalling = 0;
   for (int64_t k = 0; k < f->n; k++) {
     const uint64_t bits = rm_read_bits(x + k * f->x.stride, f->format);
@@ -79,7 +79,7 @@ RM_STATIC uint64_t special(const rm_softmax_problem *f, const char *x, double m,
 /* Sets the logarithm in *s where the sum over the others, whose maximum x lacks, counted as 0. It is 0 where all are -infinity; otherwise it is more
  * than 0 and less than n 2^-245, which represents it, so that its sign is known. A value nearer to x_i - m than the bound permits rounds alike: it is
  * -0 where x_i = m, and elsewhere x_i - m is at least 2^-149, of which the bound has 2^-51 (n is below 2^40). */
-RM_STATIC void negligible_sum(rm_row_store *s, const rm_row_state *state, int64_t n, const double *x) {
+RM_STATIC void rm_softmax_negligible_sum(rm_row_store *s, const rm_row_state *state, int64_t n, const double *x) {
   if (RM_ROW(state, max)(n, x) == -rm_dd_ball_infinity()) {
     s->err = 0.0;
     return;
@@ -101,7 +101,7 @@ RM_STATIC void rm_softmax_row(const void *operation, int64_t row, rm_row_state *
 
   if (!rm_is_finite(m)) {
     if (rm_row_defer(state)) return;
-    const uint64_t bits = special(f, from, m, &state->flags);
+    const uint64_t bits = rm_softmax_special(f, from, m, &state->flags);
     for (int64_t i = 0; i < results; i++) rm_write_bits(out + i * size, bits, f->format);
     state->tiers.fast += results;
   } else {
@@ -119,7 +119,7 @@ RM_STATIC void rm_softmax_row(const void *operation, int64_t row, rm_row_state *
       x[at] = -rm_dd_ball_infinity();
       s.a = rm_log1p_of(RM_ROW(state, exponentials)(n, x, m, e));
       s.err = 0x1.4p-41 * s.a + (double)n * 0x1p-244;
-      if (s.a == 0.0) negligible_sum(&s, state, n, x);
+      if (s.a == 0.0) rm_softmax_negligible_sum(&s, state, n, x);
       x[at] = m;
       if (f->kind == RM_LOGSUMEXP) s.u = e, e[0] = 0.0, s.c = -m, s.a = -s.a; /* (0 + m) + log */
       undecided = RM_ROW(state, store)(RM_ROW_SHIFTED, &s);
@@ -131,7 +131,7 @@ RM_STATIC void rm_softmax_row(const void *operation, int64_t row, rm_row_state *
       rm_exp_row_begin(&r, n, x, m);
       state->limbs = RM_FIRST_LIMBS;
       for (int64_t j = 0; j < undecided; j++)
-        rm_write_bits(out + s.undecided[j] * size, accurate_result(f, &r, s.undecided[j], state), f->format);
+        rm_write_bits(out + s.undecided[j] * size, rm_softmax_accurate_result(f, &r, s.undecided[j], state), f->format);
     }
   }
   rm_row_spread(state, 0, &f->y, row, results, f->format);
@@ -140,7 +140,8 @@ RM_STATIC void rm_softmax_row(const void *operation, int64_t row, rm_row_state *
 /* ------------------------------------------------------------------------------------------------ gradients */
 
 /* y_i (g_i - s) or g_i - e^(y_i) s where the sum s, or an operand, is not finite. */
-RM_STATIC uint64_t special_gradient(const rm_softmax_gradient_problem *f, double g, double y, double s, uint32_t *flags) {
+RM_STATIC uint64_t rm_softmax_special_gradient(const rm_softmax_gradient_problem *f, double g, double y, double s,
+                                               uint32_t *flags) {
   const double e = y < RM_EXP_TAIL ? 0.0 : y > -RM_EXP_TAIL ? rm_dd_ball_infinity() : !rm_is_nan(y) ? 1.0 : y;
   const double value = f->of_log ? g - e * s : y * (g - s);
   if (!rm_is_nan(value)) return rm_signed_infinity(value < 0.0, f->format);
@@ -148,11 +149,12 @@ RM_STATIC uint64_t special_gradient(const rm_softmax_gradient_problem *f, double
   return rm_nan_bits(f->format);
 }
 
-RM_STATIC uint64_t accurate_gradient(const rm_softmax_gradient_problem *f, rm_gradient_row *r, int64_t i, double sum,
-                                     rm_row_state *state) {
+RM_STATIC uint64_t rm_softmax_accurate_gradient(const rm_softmax_gradient_problem *f, rm_gradient_row *r, int64_t i,
+                                                double sum, rm_row_state *state) {
   const double g = r->g[i], y = r->y[i];
   uint32_t *flags = &state->flags;
-  if (!rm_is_finite(sum) || (f->of_log && (!rm_is_finite(g) || rm_is_nan(y)))) return special_gradient(f, g, y, sum, flags);
+  if (!rm_is_finite(sum) || (f->of_log && (!rm_is_finite(g) || rm_is_nan(y))))
+    return rm_softmax_special_gradient(f, g, y, sum, flags);
   if (!f->of_log) return rm_decide(softmax_backward_dd_ball, softmax_backward_ball, r, i, f->format, state);
   if (y >= RM_EXP_TAIL && y <= -RM_EXP_TAIL)
     return rm_decide(log_softmax_backward_dd_ball, log_softmax_backward_ball, r, i, f->format, state);
@@ -222,7 +224,7 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
     }
     for (int64_t j = 0; j < undecided; j++) {
       const int64_t i = s.undecided[j];
-      rm_write_bits(out + i * size, accurate_gradient(f, &r, i, whole, state), f->format);
+      rm_write_bits(out + i * size, rm_softmax_accurate_gradient(f, &r, i, whole, state), f->format);
     }
   }
   if (in_place) __builtin_memcpy(rm_row_at(&f->dx, row), out, (size_t)n * (size_t)size);
