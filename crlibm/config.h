@@ -13,8 +13,7 @@
  * RM_HAS_FMA 1 when rm_fma is one machine instruction; 0 when no fused operation is used at all
  *
  * Every proof in crlibm holds for both values of RM_HAS_FMA. */
-#ifndef RM_CONFIG_H
-#define RM_CONFIG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -108,6 +107,4 @@ RM_FN double rm_fma(double a, double b, double c) { return __builtin_fma(a, b, c
 #define RM_BOUND(x) ((x) * (RM_CFG_BOUND_SHRINK))
 #else
 #define RM_BOUND(x) (x)
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* acos: the fast kernels and their domain. */
-#ifndef RM_ACOS_ACOS_H
-#define RM_ACOS_ACOS_H
+#pragma once
 
 #include "acos_b64.h"
 #include "acos_dd.h"
@@ -17,5 +16,3 @@ RM_FN vm64 rm_acos_special(vf64 x, int format) {
 RM_NONE_DECIDED(acos, 1)
 
 RM_FAST_PHASE(acos, ACOS, 1)
-
-#endif

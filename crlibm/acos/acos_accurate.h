@@ -1,6 +1,5 @@
 /* The accurate phase of acos: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_ACOS_ACCURATE_H
-#define RM_ACOS_ACCURATE_H
+#pragma once
 
 #include "acos.h"
 #include "acos_mp.h"
@@ -22,5 +21,3 @@ RM_COLD uint64_t rm_acos_accurate(double x, int format, int mode, uint32_t *flag
 #endif
   return rm_acos_mp_round(x, format, mode, flags);
 }
-
-#endif

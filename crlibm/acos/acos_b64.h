@@ -2,8 +2,7 @@
  *
  * r = asin s within 2^-42.05. |x| <= 1/2: acos x = pi/2 - r or pi/2 + r, at least pi/3 >= 2 r. x > 1/2: acos x = 2 r.
  * x < -1/2: pi - 2 r >= 2 pi/3 >= 4 r. The sums add 2^-52. Sum below 2^-42 = RM_ACOS_B64_ERR. */
-#ifndef RM_ACOS_B64_H
-#define RM_ACOS_B64_H
+#pragma once
 
 #include "../asin/asin_b64.h"
 
@@ -17,5 +16,3 @@ RM_FN vf64 rm_acos_eval(vf64 x) {
   vf64 part = vf64_select(small, vf64_neg(r), vf64_add(r, r));
   return vf64_add(base, vf64_from_bits(vi64_xor(vf64_bits(part), vi64_and(vf64_bits(x), vi64_set1(INT64_MIN)))));
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* acos in double-double, for the fast phase of f64 and the accurate phase of every format: the angle of (x, sqrt(1 - x^2)),
  * by asin's root and atan's core; the bound is theirs. For x < 0 it is pi minus the angle of (|x|, sqrt(1 - x^2)). Where
  * products with |x| < 2^-968 have inexact errors, these are below 2^-1070, and the result is near pi/2. */
-#ifndef RM_ACOS_DD_H
-#define RM_ACOS_DD_H
+#pragma once
 
 #include "../asin/asin_dd.h"
 
@@ -16,5 +15,3 @@ RM_FN void rm_acos_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_atan_turned_dd(nh, vf64_mad(sl, c, nl), dh, vf64_mad(sl, s, dl), j, hi, lo, err);
   rm_atan_left_dd(vf64_lt(x, vf64_set1(0.0)), hi, lo, err);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* acos in multiprecision fixed point (fp/mp.h): asin's triangle, the other angle. */
-#ifndef RM_ACOS_MP_H
-#define RM_ACOS_MP_H
+#pragma once
 
 #include "../asin/asin_mp.h"
 
@@ -20,5 +19,3 @@ RM_COLD uint64_t rm_acos_mp_round(double x, int format, int mode, uint32_t *flag
   }
   return result;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* acosh: the fast kernels and their domain. */
-#ifndef RM_ACOSH_ACOSH_H
-#define RM_ACOSH_ACOSH_H
+#pragma once
 
 #include "acosh_b64.h"
 #include "acosh_dd.h"
@@ -19,5 +18,3 @@ RM_FN vm64 rm_acosh_special(vf64 x, int format) {
 RM_NONE_DECIDED(acosh, 1)
 
 RM_FAST_PHASE(acosh, ACOSH, 1)
-
-#endif

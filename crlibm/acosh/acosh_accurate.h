@@ -1,6 +1,5 @@
 /* The accurate phase of acosh: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_ACOSH_ACCURATE_H
-#define RM_ACOSH_ACCURATE_H
+#pragma once
 
 #include "acosh.h"
 #include "acosh_mp.h"
@@ -25,5 +24,3 @@ RM_COLD uint64_t rm_acosh_accurate(double x, int format, int mode, uint32_t *fla
 #endif
   return rm_acosh_mp_round(x, format, mode, flags);
 }
-
-#endif

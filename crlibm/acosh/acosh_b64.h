@@ -3,8 +3,7 @@
  * x^2 is exact (x has at most 24 bits), x^2 - 1 and x - 1 round, the root is within 2^-51.9, the sum of two positive terms
  * rounds: u is within 2^-50.9 relatively, log(1 + u) likewise (rm_log1p_of), beside the 2^-41.8 derived in log_b64.h. u = 0
  * for x = 1. */
-#ifndef RM_ACOSH_B64_H
-#define RM_ACOSH_B64_H
+#pragma once
 
 #include "../log/log_b64.h"
 
@@ -15,5 +14,3 @@ RM_FN vf64 rm_acosh_eval(vf64 x) {
   vf64 reciprocal, s = vf64_root(vf64_sub(vf64_mul(x, x), one), &reciprocal);
   return rm_log1p_of(vf64_add(s, vf64_sub(x, one)));
 }
-
-#endif

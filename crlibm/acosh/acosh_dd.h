@@ -9,8 +9,7 @@
  *   x + S    Fast2Sum; the low parts' sum rounds by 2^-104
  *   u        used below 2^-5 only: d exact, d < s: Fast2Sum, normalised by another one
  * u is off by less than 2^-99 of itself; log_dd.h has the error of the logarithm, with room for this. */
-#ifndef RM_ACOSH_DD_H
-#define RM_ACOSH_DD_H
+#pragma once
 
 #include "../log/log_root_dd.h"
 
@@ -30,5 +29,3 @@ RM_FN void rm_acosh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 ul, uh = vf64_fast_two_sum(g, gl, &ul);
   rm_log_near_dd(yh, yl, uh, ul, hi, lo, err);
 }
-
-#endif

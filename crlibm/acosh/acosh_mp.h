@@ -1,6 +1,5 @@
 /* acosh in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
-#ifndef RM_ACOSH_MP_H
-#define RM_ACOSH_MP_H
+#pragma once
 
 #include "../log/log_root_mp.h"
 
@@ -41,5 +40,3 @@ RM_COLD uint64_t rm_acosh_mp_round(double x, int format, int mode, uint32_t *fla
   }
   return result;
 }
-
-#endif

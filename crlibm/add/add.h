@@ -1,6 +1,5 @@
 /* x + y: the machine's operation (simd/machine.h). */
-#ifndef RM_ADD_ADD_H
-#define RM_ADD_ADD_H
+#pragma once
 
 #include "../simd/machine.h"
 
@@ -16,6 +15,4 @@ RM_MACHINE_SPANS(add, 2, vf32_add(x[0], x[1]))
 #define RM_SPAN_add_f16 , rm_add_span_f16
 #define RM_SPAN_add_bf16 , rm_add_span_bf16
 #define RM_SPAN_add_f32 , rm_add_span_f32
-#endif
-
 #endif

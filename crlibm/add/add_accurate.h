@@ -1,6 +1,5 @@
 /* The accurate phase of x + y: any arguments, format and rounding mode, by exact integers. */
-#ifndef RM_ADD_ACCURATE_H
-#define RM_ADD_ACCURATE_H
+#pragma once
 
 #include "../fp/exact.h"
 
@@ -20,5 +19,3 @@ RM_COLD uint64_t rm_add_accurate(double x, double y, int format, int mode, uint3
   const uint64_t mx = rm_decompose(x, &ex), my = rm_decompose(y, &ey);
   return rm_round_sum(nx, mx, ex, ny, my, ey, format, mode, flags);
 }
-
-#endif

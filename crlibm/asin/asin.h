@@ -1,6 +1,5 @@
 /* asin: the fast kernels and their domain. */
-#ifndef RM_ASIN_ASIN_H
-#define RM_ASIN_ASIN_H
+#pragma once
 
 #include "asin_b64.h"
 #include "asin_dd.h"
@@ -19,5 +18,3 @@ RM_FN vm64 rm_asin_special(vf64 x, int format) {
 RM_NONE_DECIDED(asin, 1)
 
 RM_FAST_PHASE(asin, ASIN, 1)
-
-#endif

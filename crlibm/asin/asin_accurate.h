@@ -1,6 +1,5 @@
 /* The accurate phase of asin: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_ASIN_ACCURATE_H
-#define RM_ASIN_ACCURATE_H
+#pragma once
 
 #include "asin.h"
 #include "asin_mp.h"
@@ -26,5 +25,3 @@ RM_COLD uint64_t rm_asin_accurate(double x, int format, int mode, uint32_t *flag
 #endif
   return rm_asin_mp_round(x, format, mode, flags);
 }
-
-#endif

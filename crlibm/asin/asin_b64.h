@@ -6,8 +6,7 @@
  * Error relative to asin s, u = 2^-53: P 2^-40.06 s^2 <= 2^-42.06; s^2 exact (a has 24 bits), s 2^-51; five roundings on
  * the way of parts below 0.06 s, s + s^3 P: together below 2^-42.05. asin a >= pi/6 >= asin s where a > 1/2, so 2 asin s
  * counts twice there: 2^-41.05 + 2^-52 < RM_ASIN_B64_ERR. */
-#ifndef RM_ASIN_B64_H
-#define RM_ASIN_B64_H
+#pragma once
 
 #include "../simd/undecided.h"
 #include "asin_tables.h"
@@ -34,5 +33,3 @@ RM_FN vf64 rm_asin_eval(vf64 x) {
   vf64 r = rm_asin_reduced(vf64_abs(x), &small);
   return vf64_select(small, r, vf64_nmad(vf64_set1(2.0), r, vf64_set1(RM_ASIN_PI / 2.0)));
 }
-
-#endif

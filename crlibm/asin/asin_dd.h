@@ -6,8 +6,7 @@
  * residual (h - sh^2) + hl exact but for 2^-77 h, since |h - sh^2| <= 2^-26 h, times half a reciprocal within 2^-27: sl is off by 2^-77 sh, and the square of the correction is left out: 2^-102. An error of the root turns the
  * direction by no more than that of the result. sl is one of the low parts that atan_dd.h counts; the sum with the others
  * rounds like them. */
-#ifndef RM_ASIN_DD_H
-#define RM_ASIN_DD_H
+#pragma once
 
 #include "../atan/atan_dd.h"
 
@@ -31,5 +30,3 @@ RM_FN void rm_asin_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_atan_turn_dd(a, sh, c, s, &nh, &nl, &dh, &dl);
   rm_atan_turned_dd(nh, vf64_nmad(sl, s, nl), dh, vf64_mad(sl, c, dl), j, hi, lo, err);
 }
-
-#endif

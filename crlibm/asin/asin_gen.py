@@ -24,7 +24,7 @@ def main():
         array("rm_asin_p32", p[::2]),
         f"#define RM_ASIN_PI {hexa(mp.pi)} /* RN(pi) */",
     ]
-    write(__file__, "asin_tables.h", "RM_ASIN_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "asin_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

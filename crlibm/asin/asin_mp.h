@@ -1,6 +1,5 @@
 /* asin in multiprecision fixed point (fp/mp.h): the other side of the triangle, which acos shares, and atan's core. */
-#ifndef RM_ASIN_MP_H
-#define RM_ASIN_MP_H
+#pragma once
 
 #include "../atan/atan_mp.h"
 
@@ -54,5 +53,3 @@ RM_COLD uint64_t rm_asin_mp_round(double x, int format, int mode, uint32_t *flag
   }
   return result;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* asinh: the fast kernels and their domain. */
-#ifndef RM_ASINH_ASINH_H
-#define RM_ASINH_ASINH_H
+#pragma once
 
 #include "asinh_b64.h"
 #include "asinh_dd.h"
@@ -25,5 +24,3 @@ RM_FN vm64 rm_asinh_decided(vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE(asinh, ASINH, 1)
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phase of asinh: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_ASINH_ACCURATE_H
-#define RM_ASINH_ACCURATE_H
+#pragma once
 
 #include "asinh.h"
 #include "asinh_mp.h"
@@ -26,5 +25,3 @@ RM_COLD uint64_t rm_asinh_accurate(double x, int format, int mode, uint32_t *fla
 #endif
   return rm_asinh_mp_round(x, format, mode, flags);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * 2^-46. Else log(a + sqrt(a^2 + 1)). a^2 is exact (a has at most 24 bits); a^2 + 1 and a + sqrt round, the root is within
  * 2^-51.9, together below 2^-51.1; r of the logarithm rounds by 2^-53 without FMA, since its argument has 53 bits. The logarithm is
  * at least 2^-5.01: 2^-45.7 relatively, beside the 2^-41.8 derived in log_b64.h. */
-#ifndef RM_ASINH_B64_H
-#define RM_ASINH_B64_H
+#pragma once
 
 #include "../log/log_b64.h"
 #include "asinh_tables.h"
@@ -20,5 +19,3 @@ RM_FN vf64 rm_asinh_eval(vf64 x) {
   p = vf64_mad(z, p, vf64_set1(rm_asinh_p32[0]));
   return vf64_select(vf64_lt(a, vf64_set1(0x1p-5)), vf64_mad(vf64_mul(a, z), p, a), l);
 }
-
-#endif

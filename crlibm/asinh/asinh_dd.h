@@ -8,8 +8,7 @@
  *   a + S    Fast2Sum; the low parts' sum rounds by 2^-104
  *   u        used below 2^-5 only: s - 1 exact; |s - 1| <= a: Fast2Sum, normalised by another one
  * u >= 2^-26 is off by less than 2^-75 of itself, so is the logarithm; elsewhere |log| > 2^-5. log_dd.h has its error. */
-#ifndef RM_ASINH_DD_H
-#define RM_ASINH_DD_H
+#pragma once
 
 #include "../log/log_root_dd.h"
 
@@ -32,5 +31,3 @@ RM_FN void rm_asinh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_log_near_dd(yh, yl, uh, ul, hi, lo, err);
   *err = vf64_mad(*hi, vf64_set1(RM_ASINH_DD_ERR), *err);
 }
-
-#endif

@@ -14,7 +14,7 @@ def main():
     taylor = [(-1) ** k * mp.binomial(2 * k, k) / mpf(4) ** k / (2 * k + 1) for k in range(1, 41)]
     p, err = fit(taylor, H, 2, H**40)
     out = [f"/* asinh x = x + x z P(z), z = x^2 <= 2^-10: |P(z) - ...| <= 2^{log2(err):.2f}. */", array("rm_asinh_p32", p)]
-    write(__file__, "asinh_tables.h", "RM_ASINH_TABLES_H", "\n".join(out))
+    write(__file__, "asinh_tables.h", "\n".join(out))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 /* asinh in multiprecision fixed point (fp/mp.h): the correctly rounded result. */
-#ifndef RM_ASINH_MP_H
-#define RM_ASINH_MP_H
+#pragma once
 
 #include "../log/log_root_mp.h"
 
@@ -16,5 +15,3 @@ RM_COLD uint64_t rm_asinh_mp_round(double x, int format, int mode, uint32_t *fla
   }
   return result;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* atan: the fast kernels and their domain. */
-#ifndef RM_ATAN_ATAN_H
-#define RM_ATAN_ATAN_H
+#pragma once
 
 #include "atan_b64.h"
 #include "atan_dd.h"
@@ -15,5 +14,3 @@ RM_FN vm64 rm_atan_special(vf64 x, int format) { return vf64_special_odd(x, form
 RM_NONE_DECIDED(atan, 1)
 
 RM_FAST_PHASE(atan, ATAN, 1)
-
-#endif

@@ -1,7 +1,6 @@
 /* The accurate phase of atan: any argument, format and rounding mode; and the angle of a direction, which atan2 shares. It
  * takes what the fast phase leaves undecided. */
-#ifndef RM_ATAN_ACCURATE_H
-#define RM_ATAN_ACCURATE_H
+#pragma once
 
 #include "atan.h"
 #include "atan_mp.h"
@@ -58,5 +57,3 @@ RM_COLD uint64_t rm_atan_accurate(double x, int format, int mode, uint32_t *flag
   if (size <= 0x1p-27) return rm_round_beside(x, 0, format, mode, flags);
   return rm_atan_direction_accurate(x, 1.0, format, mode, flags);
 }
-
-#endif

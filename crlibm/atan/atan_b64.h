@@ -10,8 +10,7 @@
  *   P                       2^-37.13 |t|^3
  *   roundings of t^3 P      4 2^-53 0.0034 |t|; of the two sums: 2^-52
  * Sum: sector 0, |t| <= 0.09375, v > 0.997 |t|: 2^-41.58; the others, v >= 0.083: 2^-41.3. RM_ATAN_B64_ERR is above. */
-#ifndef RM_ATAN_B64_H
-#define RM_ATAN_B64_H
+#pragma once
 
 #include "../simd/undecided.h"
 #include "atan_tables.h"
@@ -44,5 +43,3 @@ RM_FN vf64 rm_atan_eval(vf64 x) {
   vf64 c = vf64_lookup16(rm_atan_cos, j), s = vf64_lookup16(rm_atan_sin, j);
   return rm_atan_turned(vf64_nmad(a, c, s), vf64_mad(a, s, c), j);
 }
-
-#endif

@@ -17,8 +17,7 @@
  *                others, of parts below 2^-49 v, by 2^-102 v
  * Error below 9.0u|z| + 2^-70.5 v. Taking it from pi (rm_atan_left_dd) and the sum lo + err of Ziv's rounding test round by
  * 1.1u|z| each: err = 12u|z| + 2^-70 v. */
-#ifndef RM_ATAN_DD_H
-#define RM_ATAN_DD_H
+#pragma once
 
 #include "atan_b64.h"
 
@@ -83,9 +82,7 @@ RM_FN void rm_atan_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 a = vf64_min(vf64_set1(0x1p100), vf64_abs(x)); /* keeps a NaN, which fails Ziv's rounding test */
   vi64 j = rm_atan_sector(a);
   vf64 c = vf64_lookup16(rm_atan_cos, j), s = vf64_lookup16(rm_atan_sin, j);
-  vf64 ac = vf64_mul(a, c), as = vf64_mul(a, s), d = vf64_add(c, as);
-  vf64 dl = vf64_add(vf64_sub(as, vf64_sub(d, c)), vf64_mul_err(a, s, as));
+  vf64 ac = vf64_mul(a, c), as = vf64_mul(a, s), dl, d = vf64_fast_two_sum(c, as, &dl);
+  dl = vf64_add(dl, vf64_mul_err(a, s, as));
   rm_atan_turned_dd(vf64_sub(ac, s), vf64_mul_err(a, c, ac), d, dl, j, hi, lo, err);
 }
-
-#endif

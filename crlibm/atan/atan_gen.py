@@ -79,7 +79,7 @@ def main():
     quarter = single(mp.pi / 4)
     out.append(f"#define RM_ATAN_B32_HALF_PI_4_HI {single_literal(quarter)} /* RN24(pi/4), and the rest */")
     out.append(f"#define RM_ATAN_B32_HALF_PI_4_LO {single_literal(single(mp.pi / 4 - quarter))}")
-    write(__file__, "atan_tables.h", "RM_ATAN_TABLES_H", "\n".join(out))
+    write(__file__, "atan_tables.h", "\n".join(out))
 
 
 if __name__ == "__main__":

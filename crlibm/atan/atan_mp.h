@@ -1,7 +1,6 @@
 /* The angle of a direction in multiprecision fixed point (fp/mp.h): a value with a stated error. The core of atan, atan2,
  * asin, acos. */
-#ifndef RM_ATAN_MP_H
-#define RM_ATAN_MP_H
+#pragma once
 
 #include "../fp/mp.h"
 #include "../fp/mp_tables.h"
@@ -70,5 +69,3 @@ RM_FN void rm_atan_mp_direction(uint64_t *v, double y, double x, int n) {
   if (x != 0.0) rm_mp_from_double(b, x, scale, n);
   rm_atan_mp(v, a, b, x < 0.0, n);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* atan2: the fast kernels and their domain. */
-#ifndef RM_ATAN2_ATAN2_H
-#define RM_ATAN2_ATAN2_H
+#pragma once
 
 #include "atan2_b64.h"
 #include "atan2_dd.h"
@@ -28,5 +27,3 @@ RM_FN vm64 rm_atan2_decided(vf64 y, vf64 x, int format, vf64 *r) {
 }
 
 RM_FAST_PHASE_ANY(atan2, ATAN2, 2, 1)
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phase of atan2: any arguments, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_ATAN2_ACCURATE_H
-#define RM_ATAN2_ACCURATE_H
+#pragma once
 
 #include "atan2.h"
 #include "../atan/atan_accurate.h"
@@ -24,5 +23,3 @@ RM_COLD uint64_t rm_atan2_accurate(double y, double x, int format, int mode, uin
   }
   return rm_atan_direction_accurate(y, x, format, mode, flags);
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * For NaN, two zeros and two infinities q is NaN. In bf16 a + b can overflow: then the result is NaN. A subnormal q is off by half a
  * unit, t by one. */
-#ifndef RM_ATAN2_B32_HALF_H
-#define RM_ATAN2_B32_HALF_H
+#pragma once
 
 #include "../atan/atan_tables.h"
 #include "../simd/b32.h"
@@ -42,5 +41,4 @@ RM_FN vf32 rm_atan2_b32_half(const vf32 *v, const int format) {
   return vf32_copysign(t, y);
 }
 
-#endif
 #endif

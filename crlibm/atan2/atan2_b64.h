@@ -1,7 +1,6 @@
 /* atan2 for f32 and the 16-bit formats, evaluated in binary64: atan's core (atan_b64.h) with both coordinates, no quotient
  * before the reduction. Its bound holds for y and x of 24 bits; pi minus the angle, for x < 0, adds 2^-52. */
-#ifndef RM_ATAN2_B64_H
-#define RM_ATAN2_B64_H
+#pragma once
 
 #include "../atan/atan_b64.h"
 
@@ -17,5 +16,3 @@ RM_FN vf64 rm_atan2_eval(vf64 y, vf64 x) {
   v = vf64_select(vf64_lt(x, vf64_set1(0.0)), vf64_sub(vf64_set1(rm_atan_pi[0]), v), v);
   return vf64_copysign(v, y);
 }
-
-#endif

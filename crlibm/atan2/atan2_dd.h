@@ -1,7 +1,6 @@
 /* atan2 in double-double, for the fast phase of f64 and the accurate phase of every format: atan's core (atan_dd.h) with
  * both coordinates, and its bound. For x < 0 it is pi minus the angle of (|x|, |y|). */
-#ifndef RM_ATAN2_DD_H
-#define RM_ATAN2_DD_H
+#pragma once
 
 #include "../atan/atan_dd.h"
 
@@ -13,5 +12,3 @@ RM_FN void rm_atan2_dd(vf64 y, vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   *hi = vf64_from_bits(vi64_xor(vf64_bits(*hi), sign));
   *lo = vf64_from_bits(vi64_xor(vf64_bits(*lo), sign));
 }
-
-#endif

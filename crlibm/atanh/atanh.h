@@ -1,6 +1,5 @@
 /* atanh: the fast kernels and their domain. */
-#ifndef RM_ATANH_ATANH_H
-#define RM_ATANH_ATANH_H
+#pragma once
 
 #include "atanh_b64.h"
 #include "atanh_dd.h"
@@ -25,5 +24,3 @@ RM_FN vm64 rm_atanh_decided(vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE(atanh, ATANH, 1)
-
-#endif

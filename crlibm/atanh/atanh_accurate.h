@@ -1,6 +1,5 @@
 /* The accurate phase of atanh: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_ATANH_ACCURATE_H
-#define RM_ATANH_ACCURATE_H
+#pragma once
 
 #include "atanh.h"
 #include "atanh_mp.h"
@@ -33,5 +32,3 @@ RM_COLD uint64_t rm_atanh_accurate(double x, int format, int mode, uint32_t *fla
 #endif
   return rm_atanh_mp_round(x, format, mode, flags);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * 1 - a = bh + bl exactly. q = 2a/bh within 2^-49; 2a - q bh is exact but for one rounding of 2^-102 a, q bl and its
  * subtraction round by as much; times 1/bh within 2^-27: u is off by 2^-49-27 + 3 2^-102 < 2^-75.9 of itself, log(1 + u) by
  * no more. log_dd.h has the error of the logarithm. */
-#ifndef RM_ATANH_DD_H
-#define RM_ATANH_DD_H
+#pragma once
 
 #include "../log/log_dd.h"
 
@@ -24,5 +23,3 @@ RM_FN void rm_atanh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   *hi = vf64_mul(half, *hi);
   *lo = vf64_mul(half, *lo);
 }
-
-#endif

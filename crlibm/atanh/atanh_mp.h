@@ -1,6 +1,5 @@
 /* atanh in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
-#ifndef RM_ATANH_MP_H
-#define RM_ATANH_MP_H
+#pragma once
 
 #include "../log/log_mp.h"
 
@@ -25,5 +24,3 @@ RM_COLD uint64_t rm_atanh_mp_round(double x, int format, int mode, uint32_t *fla
   }
   return result;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* cbrt: the fast kernels and their domain. */
-#ifndef RM_CBRT_CBRT_H
-#define RM_CBRT_CBRT_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "cbrt_b64.h"
@@ -24,5 +23,3 @@ RM_FN vm64 rm_cbrt_decided(vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE(cbrt, CBRT, 1)
-
-#endif

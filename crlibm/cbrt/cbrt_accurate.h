@@ -1,6 +1,5 @@
 /* The accurate phase of cbrt: any argument, format and rounding mode, by an integer root with its remainder. */
-#ifndef RM_CBRT_ACCURATE_H
-#define RM_CBRT_ACCURATE_H
+#pragma once
 
 #include "../fp/exact.h"
 
@@ -17,5 +16,3 @@ RM_COLD uint64_t rm_cbrt_accurate(double x, int format, int mode, uint32_t *flag
   const uint64_t root = rm_integer_cbrt(m, &rest);
   return rm_round_exact(rm_is_negative(x), root | (uint64_t)rest, (e - 117) / 3, format, mode, flags);
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Errors relative to the result, u = 2^-24: P 2^-21.1 (cbrt_gen.py), its last step u, the other steps 2^-2 u; the table u, the
  * product u. Sum below 10.8u < 2^-20.5. The results of zeros, infinities and NaN are NaN. */
-#ifndef RM_CBRT_B32_HALF_H
-#define RM_CBRT_B32_HALF_H
+#pragma once
 
 #include "../simd/b32.h"
 #include "cbrt_tables.h"
@@ -26,5 +25,4 @@ RM_FN vf32 rm_cbrt_b32_half(const vf32 *x, const int format) {
   return vf32_copysign(vf32_scale(vf32_mul(p, vf32_lookup32(rm_cbrt_b32_half_t, j)), n), x[0]);
 }
 
-#endif
 #endif

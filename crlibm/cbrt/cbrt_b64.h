@@ -6,8 +6,7 @@
  * Relative error: P 2^-45.94, over (1+r)^(1/3) >= 0.9703: 2^-45.89; the roundings of r (2^-53 without FMA; exact for the formats
  * served here), of the Estrin steps, of t_j and of the product below 2^-50. Sum below 2^-45.8 < RM_CBRT_B64_ERR. x = 0 counts as
  * 2^-1023: the result, near 2^-341, is stored as 0 in every format served here. */
-#ifndef RM_CBRT_B64_H
-#define RM_CBRT_B64_H
+#pragma once
 
 #include "../simd/undecided.h"
 #include "cbrt_tables.h"
@@ -40,5 +39,3 @@ RM_FN vf64 rm_cbrt_eval(vf64 x) {
   vf64 u = rm_cbrt_reduced(vf64_abs(x), &m, &scale);
   return vf64_from_bits(vi64_add(vf64_bits(u), scale));
 }
-
-#endif

@@ -8,8 +8,7 @@
  *   1/(3 RN(u^2))                2^-27 (vf64_quotient) + 2^-52, relative to the correction, which is below 2^-45.8 u: 2^-72.8
  *   product, lo + err            2^-98 each
  * Sum below 2^-72.7 < RM_CBRT_DD_ERR. hi = u, and hi, lo are scaled exactly: the result lies between 2^-341 and 2^342. */
-#ifndef RM_CBRT_DD_H
-#define RM_CBRT_DD_H
+#pragma once
 
 #include "cbrt_b64.h"
 
@@ -28,5 +27,3 @@ RM_FN void rm_cbrt_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   *lo = vf64_mul(vf64_mul(d, reciprocal), vf64_from_bits(vi64_add(vf64_bits(vf64_set1(1.0)), scale)));
   *err = vf64_mul(*hi, vf64_set1(RM_CBRT_DD_ERR));
 }
-
-#endif

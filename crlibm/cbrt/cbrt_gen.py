@@ -53,7 +53,7 @@ def main():
     out.append(narrow_array("rm_cbrt_b32_half_p", p))
     out.append("/* 2^(j/3) for j modulo 32, |j| <= 1. */")
     out.append(narrow_array("rm_cbrt_b32_half_t", [single(mpf(2) ** (mpf({1: 1, 31: -1}.get(j, 0)) / 3)) for j in range(32)]))
-    write(__file__, "cbrt_tables.h", "RM_CBRT_TABLES_H", "\n".join(out))
+    write(__file__, "cbrt_tables.h", "\n".join(out))
 
 
 if __name__ == "__main__":

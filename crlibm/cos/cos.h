@@ -1,6 +1,5 @@
 /* cos: the fast kernels and their domain. */
-#ifndef RM_COS_COS_H
-#define RM_COS_COS_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "../sin/sin_dd.h"
@@ -25,5 +24,3 @@ RM_FAST_PHASE_B64(cos, COS, 1)
 RM_FN vm64 rm_cos_fast_f64(const vf64 *x, vf64 *y) {
   return vm64_or(rm_sin_turned_f64(x[0], 1, vi64_set1(0), 0, y), rm_cos_special(x[0], RM_F64));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phase of cos: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_COS_ACCURATE_H
-#define RM_COS_ACCURATE_H
+#pragma once
 
 #include "../sin/sin_accurate.h"
 #include "cos.h"
@@ -12,5 +11,3 @@ RM_COLD uint64_t rm_cos_accurate(double x, int format, int mode, uint32_t *flags
   if (vf64_abs(x) < 0x1p-27) return rm_round_beside(1.0, 0, format, mode, flags);
   return rm_sin_accurate_turned(x, 1, 0, format, mode, flags);
 }
-
-#endif

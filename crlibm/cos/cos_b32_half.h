@@ -1,6 +1,5 @@
 /* cos for the 16-bit formats in binary32 (sin_b32_half.h): cos x = -(-1)^i sin r, x = (i + 1/2) pi + r. */
-#ifndef RM_COS_B32_HALF_H
-#define RM_COS_B32_HALF_H
+#pragma once
 
 #include "../sin/sin_b32_half.h"
 
@@ -19,5 +18,4 @@ RM_FN vf32 rm_cos_b32_half(const vf32 *x, const int format) {
   return rm_sin_b32_half_of(x[0], vf32_add(vf32_sub(z, magic), half), flip, format);
 }
 
-#endif
 #endif

@@ -3,8 +3,7 @@
  *
  * k = n + 1/2 = floor(|x|/pi) + 1/2: |x|/pi + magic is a multiple of 2^-16, within 2^-16; its bits below 1 are replaced by
  * 1/2. So |r| <= pi/2 (1 + 2^-14). The odd magic makes the bit of weight 1 that of n + 1. */
-#ifndef RM_COS_B64_H
-#define RM_COS_B64_H
+#pragma once
 
 #include "../sin/sin_b64.h"
 
@@ -33,5 +32,3 @@ RM_FN vf64 rm_cos_eval_large(vf64 x) {
   vi64 flip = vi64_xor(vi64_sll(vf64_bits(z0), 47), vi64_sll(vf64_bits(z1), 63));
   return rm_sin_flip(rm_sin_polynomial(vf64_mul(f, vf64_set1(RM_SIN_PI))), flip);
 }
-
-#endif

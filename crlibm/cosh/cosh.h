@@ -1,6 +1,5 @@
 /* cosh: the fast kernels and their domain. */
-#ifndef RM_COSH_COSH_H
-#define RM_COSH_COSH_H
+#pragma once
 
 #include "cosh_b64.h"
 #include "cosh_dd.h"
@@ -15,5 +14,3 @@ RM_FN vm64 rm_cosh_special(vf64 x, int format) { return rm_sinh_special(x, forma
 RM_NONE_DECIDED(cosh, 1)
 
 RM_FAST_PHASE(cosh, COSH, 1)
-
-#endif

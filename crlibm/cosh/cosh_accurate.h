@@ -1,6 +1,5 @@
 /* The accurate phase of cosh: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_COSH_ACCURATE_H
-#define RM_COSH_ACCURATE_H
+#pragma once
 
 #include "cosh.h"
 #include "../sinh/sinh_accurate.h"
@@ -16,5 +15,3 @@ RM_COLD uint64_t rm_cosh_accurate(double x, int format, int mode, uint32_t *flag
   if (size < 0x1p-27) return rm_round_beside(1.0, 1, format, mode, flags);
   return rm_sinh_cosh_round(x, 1, format, mode, flags);
 }
-
-#endif

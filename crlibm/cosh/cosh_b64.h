@@ -2,8 +2,7 @@
  *
  * Relative error for |x| <= 90, |a| < b, |b sinh r| < 2^-5 b cosh r: cosh r 2^-45.65; sinh r 2^-48.4; s, 1/s 2^-53; r, whose
  * error counts tanh x < 1 times, 2^-45.7; a, b, products, the final operation 2^-50.5. Sum below 2^-44.5 < RM_COSH_B64_ERR. */
-#ifndef RM_COSH_B64_H
-#define RM_COSH_B64_H
+#pragma once
 
 #include "../sinh/sinh_b64.h"
 
@@ -15,5 +14,3 @@ RM_FN vf64 rm_cosh_eval(vf64 x) {
   rm_sinh_cosh_terms(x, &a, &b, &c, &d);
   return vf64_mad(b, c, vf64_mul(a, d));
 }
-
-#endif

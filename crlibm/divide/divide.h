@@ -1,6 +1,5 @@
 /* x / y: the machine's operation (simd/machine.h). */
-#ifndef RM_DIVIDE_DIVIDE_H
-#define RM_DIVIDE_DIVIDE_H
+#pragma once
 
 #include "../simd/machine.h"
 
@@ -16,6 +15,4 @@ RM_MACHINE_SPANS(divide, 2, vf32_div(x[0], x[1]))
 #define RM_SPAN_divide_f16 , rm_divide_span_f16
 #define RM_SPAN_divide_bf16 , rm_divide_span_bf16
 #define RM_SPAN_divide_f32 , rm_divide_span_f32
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* The accurate phase of x / y: any arguments, format and rounding mode, by integer division with its remainder. */
-#ifndef RM_DIVIDE_ACCURATE_H
-#define RM_DIVIDE_ACCURATE_H
+#pragma once
 
 #include "../fp/exact.h"
 
@@ -16,5 +15,3 @@ RM_COLD uint64_t rm_divide_accurate(double x, double y, int format, int mode, ui
   const uint64_t my = rm_decompose(y, &ey);
   return rm_round_exact(negative, mx / my | (mx % my != 0), ex - 64 - ey, format, mode, flags);
 }
-
-#endif

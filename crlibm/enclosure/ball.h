@@ -11,8 +11,7 @@
  *
  * The operations are those of dd_ball.h. Formulas are evaluated with n growing until the result rounds one way; where the
  * caller knows how near a result may be to a boundary of rounding without being one, rm_ball_round_separated decides the rest. */
-#ifndef RM_ENCLOSURE_BALL_H
-#define RM_ENCLOSURE_BALL_H
+#pragma once
 
 #include "../exp/exp_mp.h"
 #include "../log/log_mp.h"
@@ -397,5 +396,3 @@ RM_COLD void rm_ball_sqrt(rm_ball *r, const rm_ball *a) {
 /* The rest of these operations. */
 #include "ball_log_exp.h"
 #include "ball_round.h"
-
-#endif

@@ -1,7 +1,6 @@
 /* exp, expm1, log and log1p of the numbers of ball.h: up to RM_BALL_MP limbs by the evaluations of exp_mp.h and log_mp.h, beyond
  * by series, which also serve near 0. At RM_BALL_LIMBS their results lose at most eight limbs to the doublings of the argument. */
-#ifndef RM_ENCLOSURE_BALL_LOG_EXP_H
-#define RM_ENCLOSURE_BALL_LOG_EXP_H
+#pragma once
 
 /* The limbs of an evaluation by mp.h: one more than n, for what their errors take (below 2^27 units). Numbers of more than RM_BALL_MP
  * limbs would get fewer than they have. */
@@ -223,5 +222,3 @@ RM_COLD void rm_ball_log1p(rm_ball *r, const rm_ball *a) {
     rm_ball_resize(r, &one, n);
   }
 }
-
-#endif

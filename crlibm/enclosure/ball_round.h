@@ -1,6 +1,5 @@
 /* Rounding of the numbers of ball.h. */
-#ifndef RM_ENCLOSURE_BALL_ROUND_H
-#define RM_ENCLOSURE_BALL_ROUND_H
+#pragma once
 
 /* The ends of an interval, rounded: `near` is the one of smaller magnitude. */
 typedef struct {
@@ -89,5 +88,3 @@ RM_COLD int rm_ball_round_separated(const rm_ball *a, int64_t separation, int fo
   *flags |= far ? ends.far_flags : ends.near_flags;
   return 1;
 }
-
-#endif

@@ -13,8 +13,7 @@
  * magnitudes, or on having FMA.
  *
  * One translation unit has one backend of simd.h: this header needs that of one lane. */
-#ifndef RM_ENCLOSURE_DD_BALL_H
-#define RM_ENCLOSURE_DD_BALL_H
+#pragma once
 
 #include "../expm1/expm1_dd.h"
 #include "../log1p/log1p_dd.h"
@@ -298,5 +297,3 @@ RM_COLD void rm_dd_ball_set_integer(rm_dd_ball *r, int negative, rm_u128 m, int6
   if (negative) rm_dd_ball_neg(&t, &t);
   rm_dd_ball_scale(r, &t, e);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* RM_BIG(type, name, count) declares an array that is too large for the stack of a device's thread. The driver sets aside a stack of
  * the deepest kernel for every thread that the whole device can hold; so there such arrays lie in memory that the kernel was given,
  * a second stack for each of its few threads. On the host it is an ordinary array. */
-#ifndef RM_ENCLOSURE_LIMBS_H
-#define RM_ENCLOSURE_LIMBS_H
+#pragma once
 
 #include "../config.h"
 
@@ -50,7 +49,5 @@ template <class T, int count> struct rm_big {
   rm_big &operator=(const rm_big &) = delete;
   RM_MEMBER operator T *() const { return data; }
 };
-
-#endif
 
 #endif

@@ -1,8 +1,7 @@
 /* One formula for two arithmetics. A header that is included once with RM_NUM defined as dd_ball (dd_ball.h) and once as ball
  * (ball.h) declares its numbers as RM_NUM_T and calls RM_NUM_(add)(&r, &a, &b), which is rm_dd_ball_add or rm_ball_add;
  * RM_NUM_NAME(f) is a name of its own for a function of the formula, f_dd_ball or f_ball. */
-#ifndef RM_ENCLOSURE_NUMBERS_H
-#define RM_ENCLOSURE_NUMBERS_H
+#pragma once
 
 #include "../config.h"
 
@@ -19,5 +18,3 @@
 
 /* What sign and compare return when the error leaves it undecided. */
 enum { RM_SIGN_UNKNOWN = 2 };
-
-#endif

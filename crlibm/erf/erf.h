@@ -1,6 +1,5 @@
 /* erf: the fast kernels and their domain. */
-#ifndef RM_ERF_ERF_H
-#define RM_ERF_ERF_H
+#pragma once
 
 #include "erf_b64.h"
 #include "erf_dd.h"
@@ -18,5 +17,3 @@ RM_NONE_DECIDED(erf, 1)
 
 RM_FAST_PHASE_B64(erf, ERF, 1)
 RM_FAST_PHASE_DD(erf, 1, 1)
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phase of erf: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_ERF_ACCURATE_H
-#define RM_ERF_ACCURATE_H
+#pragma once
 
 #include "../fp/exact.h"
 #include "erf.h"
@@ -25,5 +24,3 @@ RM_COLD uint64_t rm_erf_accurate(double x, int format, int mode, uint32_t *flags
 #endif
   return rm_erf_mp_round(x, format, mode, flags);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* erf in binary32 (simd/b32.h), by piecewise polynomials (simd/piecewise.h) around the multiples of 1/8, |t| <= 1/16. |x| is cut
  * to 3.93: beyond 3.92, 1 - erf x < 2^-25 and the result is 1. tools/piecewise.py bounds the errors. t is exact: |x| and its centre
  * are within a factor of two of each other, or the centre is 0. */
-#ifndef RM_ERF_B32_H
-#define RM_ERF_B32_H
+#pragma once
 
 #include "../simd/piecewise.h"
 #include "erf_b32_tables.h"
@@ -30,5 +29,4 @@ RM_FN vm32 rm_erf_b32(vf32 x, vf32 *y) {
   return vm32_or(undecided, vi32_ltu(vi32_sub(vf32_bits(a), vi32_set1(1)), vi32_set1(min - 1)));
 }
 
-#endif
 #endif

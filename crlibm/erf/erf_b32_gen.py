@@ -27,7 +27,7 @@ def main():
     hs = [STEP / 2 * (1 + mpf(2) ** -20)] * 32
     body = tables("rm_erf_b32", taylors, centres, hs, DEGREE)
     body += f"#define RM_ERF_B32_DEGREE {DEGREE}\n#define RM_ERF_B32_STEP {single_literal(STEP)}\n"
-    write(__file__, "erf_b32_tables.h", "RM_ERF_B32_TABLES_H", body)
+    write(__file__, "erf_b32_tables.h", body)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,7 @@
  * Errors relative to erf(x)/x >= 0.2539: q 2^-39.16; its roundings 2^-45.4, without FMA twice that (erf_gen.py: term n of q passes
  * five operations, and its power n roundings); u - 31/4, off by 2^-51, |q'| < 0.12: 2^-51 0.12 u / 0.2539 < 2^-48; C1, the last
  * sum and product 2^-50. Sum below 2^-39.1 < RM_ERF_B64_ERR. */
-#ifndef RM_ERF_B64_H
-#define RM_ERF_B64_H
+#pragma once
 
 #include "../simd/undecided.h"
 #include "erf_tables.h"
@@ -30,5 +29,3 @@ RM_FN vf64 rm_erf_eval(vf64 x) {
   vf64 q = vf64_mad(vf64_mad(r[2], v8, r[1]), v8, r[0]);
   return vf64_mul(x, vf64_mad(u, q, vf64_set1(RM_ERF_C1)));
 }
-
-#endif

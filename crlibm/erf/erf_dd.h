@@ -8,8 +8,7 @@
  *   low parts roundings of parts below 2^-52 |c_n t^n|: 2^-104
  * The fit relative to erf |x|: for j > 0, erf |x| >= 0.217, 2^-67.7; for j = 0, erf |x| >= 1.11 |t|, 2^-67.3. Error below
  * 8u|v| + 2^-67 |hi|; 8u = 2^-50 covers the rounding of lo + err as well. */
-#ifndef RM_ERF_DD_H
-#define RM_ERF_DD_H
+#pragma once
 
 #include "../simd/undecided.h"
 #include "erf_tables.h"
@@ -44,5 +43,3 @@ RM_FN void rm_erf_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   *hi = h;
   *lo = l;
 }
-
-#endif

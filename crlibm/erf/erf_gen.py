@@ -155,7 +155,7 @@ def main():
     )
     out.append(array("rm_erf_p64", [v for col in high for v in col]))
     out.append(array("rm_erf_p64_lo", [v for col in low for v in col]))
-    write(__file__, "erf_tables.h", "RM_ERF_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "erf_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 /* erf in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
-#ifndef RM_ERF_MP_H
-#define RM_ERF_MP_H
+#pragma once
 
 #include "../exp/exp_mp.h"
 
@@ -85,5 +84,3 @@ RM_COLD uint64_t rm_erf_mp_round(double x, int format, int mode, uint32_t *flags
   }
   return result;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* erf_backward: the fast kernels and their domain. */
-#ifndef RM_ERF_BACKWARD_ERF_BACKWARD_H
-#define RM_ERF_BACKWARD_ERF_BACKWARD_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "erf_backward_b64.h"
@@ -23,5 +22,3 @@ RM_FN vm64 rm_erf_backward_decided(vf64 g, vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE_ANY(erf_backward, ERF_BACKWARD, 2, 1)
-
-#endif

@@ -1,8 +1,7 @@
 /* The accurate phase of erf_backward: any arguments, format and rounding mode, for what the fast phase leaves undecided.
  *
  * Products with the limits of erf' as IEEE 754 has them: erf'(+-inf) = +0. Infinity times that is invalid. */
-#ifndef RM_ERF_BACKWARD_ACCURATE_H
-#define RM_ERF_BACKWARD_ACCURATE_H
+#pragma once
 
 #include "erf_backward.h"
 #include "erf_backward_mp.h"
@@ -36,5 +35,3 @@ RM_COLD uint64_t rm_erf_backward_accurate(double g, double x, int format, int mo
 #endif
   return rm_erf_backward_mp_round(g, x, format, mode, flags);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * exp(-x^2) with its argument in two parts, exactly (for |x| < 2^-484, without FMA, within 2^-960): 1.375 2^-69 (exp_dd.h),
  * |lo| <= 2^-18 hi. g C, C = 2/sqrt(pi), in two parts within 2^-105. Their product rounds low parts by 2^-71 three times, and
  * lo + err once more. It is exact in two parts when between 2^-960 and 2^1020; other lanes get a NaN as bound, unless g = 0. */
-#ifndef RM_ERF_BACKWARD_DD_H
-#define RM_ERF_BACKWARD_DD_H
+#pragma once
 
 #include "../exp/exp_dd.h"
 #include "erf_backward_tables.h"
@@ -23,5 +22,3 @@ RM_FN void rm_erf_backward_dd(vf64 g, vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   *err = vf64_mad(vf64_abs(m), ee, vf64_mul(vf64_abs(*hi), vf64_set1(RM_ERF_BACKWARD_DD_ERR)));
   *err = vf64_bound_if_exact(*hi, vf64_eq(g, vf64_set1(0.0)), *err);
 }
-
-#endif

@@ -12,7 +12,7 @@ def main():
     c = 2 / mp.sqrt(mp.pi)
     out.append(f"#define RM_ERF_SLOPE {hexa(double(c))} /* RN(2/sqrt(pi)) */")
     out.append(f"#define RM_ERF_SLOPE_LO {hexa(double(c - double(c)))} /* RN(the rest) */")
-    write(__file__, "erf_backward_tables.h", "RM_ERF_BACKWARD_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "erf_backward_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

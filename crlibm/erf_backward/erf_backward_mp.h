@@ -1,7 +1,6 @@
 /* erf_backward in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from
  * it. */
-#ifndef RM_ERF_BACKWARD_MP_H
-#define RM_ERF_BACKWARD_MP_H
+#pragma once
 
 #include "../erf/erf_mp.h"
 
@@ -32,5 +31,3 @@ RM_COLD uint64_t rm_erf_backward_mp_round(double g, double x, int format, int mo
   }
   return result;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* erfc: the fast kernels and their domain. */
-#ifndef RM_ERFC_ERFC_H
-#define RM_ERFC_ERFC_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "erfc_b64.h"
@@ -26,5 +25,3 @@ RM_FN vm64 rm_erfc_decided(vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE(erfc, ERFC, 1)
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phase of erfc: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_ERFC_ACCURATE_H
-#define RM_ERFC_ACCURATE_H
+#pragma once
 
 #include "erfc.h"
 #include "erfc_mp.h"
@@ -30,5 +29,3 @@ RM_COLD uint64_t rm_erfc_accurate(double x, int format, int mode, uint32_t *flag
 #endif
   return rm_erfc_mp_round(x, format, mode, flags);
 }
-
-#endif

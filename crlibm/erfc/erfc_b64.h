@@ -13,8 +13,7 @@
  *   exp   a^2 is exact (24 bits squared, unless cut). exp_b64.h's bound, whose parts that come from the reduction grow with the
  *         argument: below 2^-44 for arguments up to 200
  * Sum below 2^-40.1. 2 - erfc a, at least 1, adds 2^-53. */
-#ifndef RM_ERFC_B64_H
-#define RM_ERFC_B64_H
+#pragma once
 
 #include "../exp/exp_b64.h"
 #include "../simd/quarters.h"
@@ -40,5 +39,3 @@ RM_FN vf64 rm_erfc_eval(vf64 x) {
   vf64 v = vf64_mul(rm_exp_eval(vf64_neg(vf64_mul(a, a))), w);
   return vf64_select(vf64_lt(x, vf64_set1(0.0)), vf64_sub(vf64_set1(2.0), v), v);
 }
-
-#endif

@@ -13,8 +13,7 @@
  *   product    |lo| <= 2^-18 |hi|: three roundings of low parts (el w without FMA, and two sums; e wl is smaller), one more in 2 - erfc a,
  *              one of lo + err: 5 2^-71
  * Error below 8u |v| exp(-a^2) + (2^-67.48 + 5 2^-71) hi, and the part of exp. */
-#ifndef RM_ERFC_DD_H
-#define RM_ERFC_DD_H
+#pragma once
 
 #include "../exp/exp_dd.h"
 #include "erfc_tables.h"
@@ -73,5 +72,3 @@ RM_FN void rm_erfc_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_erfc_scaled_dd(q, vf64_mul_err(a, a, q), w, wl, werr, hi, lo, err);
   rm_erfc_reflect_dd(vf64_lt(x, vf64_set1(0.0)), 2.0, hi, lo, err);
 }
-
-#endif

@@ -107,7 +107,7 @@ def main():
     out.append(array("rm_erfcx_p64", [v for n in range(DEGREE64 + 1) for v in flat(high, n)]))
     out.append(f"/* Low parts of the coefficients 0 to {DD - 1}. */")
     out.append(array("rm_erfcx_p64_lo", [v for n in range(DD) for v in flat(low, n)]))
-    write(__file__, "erfc_tables.h", "RM_ERFC_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "erfc_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 /* W(a) = exp(a^2) erfc(a), and erfc, in multiprecision fixed point (fp/mp.h): values with stated errors, and the correctly
  * rounded result of erfc. The core of gelu, its gradient, ndtr and the inverses as well: a = m 2^(e - half/2), half = 0 or
  * 1, 0 < a < 45; |x| = m 2^e. */
-#ifndef RM_ERFC_MP_H
-#define RM_ERFC_MP_H
+#pragma once
 
 #include "../erf/erf_mp.h"
 
@@ -135,5 +134,3 @@ RM_COLD uint64_t rm_erfc_mp_round(double x, int format, int mode, uint32_t *flag
   }
   return result;
 }
-
-#endif

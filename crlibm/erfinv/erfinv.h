@@ -1,6 +1,5 @@
 /* erfinv: the fast kernels and their domain. */
-#ifndef RM_ERFINV_ERFINV_H
-#define RM_ERFINV_ERFINV_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "erfinv_b64.h"
@@ -20,5 +19,3 @@ RM_FN vm64 rm_erfinv_special(vf64 x, int format) {
 RM_NONE_DECIDED(erfinv, 1)
 
 RM_FAST_PHASE(erfinv, ERFINV, 1)
-
-#endif

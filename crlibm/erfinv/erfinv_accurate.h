@@ -1,6 +1,5 @@
 /* The accurate phase of erfinv: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_ERFINV_ACCURATE_H
-#define RM_ERFINV_ACCURATE_H
+#pragma once
 
 #include "../fp/exact.h"
 #include "erfinv.h"
@@ -19,5 +18,3 @@ RM_COLD uint64_t rm_erfinv_accurate(double x, int format, int mode, uint32_t *fl
   target.m = rm_decompose(target.tail ? v : u, &target.e);
   return rm_erfinv_complete(&target, negative, u, 0.0, v, vl, format, mode, flags);
 }
-
-#endif

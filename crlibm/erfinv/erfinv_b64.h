@@ -14,8 +14,7 @@
  *   sum   Horner's roundings and those of t^2, at most 16 (11 with FMA) of parts whose sizes add up to less than 1.6 G: 2^-48.3
  *   u G   the error of u, a factor of the caller's, two products: 2^-51
  * Sum below 2^-41.5. */
-#ifndef RM_ERFINV_B64_H
-#define RM_ERFINV_B64_H
+#pragma once
 
 #include "../log/log_b64.h"
 #include "../simd/quarters.h"
@@ -49,5 +48,3 @@ RM_FN vf64 rm_erfinv_eval(vf64 x) {
   const vf64 u = vf64_abs(x);
   return rm_erfinv_of(u, vf64_sub(vf64_set1(1.0), u));
 }
-
-#endif

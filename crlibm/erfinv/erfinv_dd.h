@@ -15,8 +15,7 @@
  * Each is multiplied by sqrt(pi)/2 < 0.8863, for u - erf also by exp(q) < 1.0032. The factors 0.887 and 0.9 cover the
  * rest: 0.0007 2^-69 W > 2^-90 y for y < 3; beyond, W/y > 2^-10.5 and the bound of W is 2^-67 W at least; and 0.01 2^-67
  * erf y > 2^-75 y. */
-#ifndef RM_ERFINV_DD_H
-#define RM_ERFINV_DD_H
+#pragma once
 
 #include "../erf/erf_dd.h"
 #include "../erfc/erfc_dd.h"
@@ -77,5 +76,3 @@ RM_FN void rm_erfinv_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 vl, v = rm_erfinv_one_less(u, &vl);
   rm_erfinv_step_dd(rm_erfinv_of(u, v), u, vf64_set1(0.0), v, vl, hi, lo, err);
 }
-
-#endif

@@ -118,7 +118,7 @@ def main():
         f"#define RM_ERFINV_SQRT2 {hexa(double(mp.sqrt(2)))} /* RN(sqrt(2)) */",
         f"#define RM_ERFINV_SQRT2_LO {hexa(double(mp.sqrt(2) - double(mp.sqrt(2))))} /* RN(the rest) */",
     ]
-    write(__file__, "erfinv_tables.h", "RM_ERFINV_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "erfinv_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

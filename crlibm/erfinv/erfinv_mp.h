@@ -8,8 +8,7 @@
  * 0 transcendental, which is less than that: a relation with sqrt(pi) is excluded by no theorem. None is known, and a
  * comparison that RM_MP_MAX limbs leave undecided, 2^-950 from equality, is taken as it stands there. The search has fewer
  * than 128 steps whatever the interval is. */
-#ifndef RM_ERFINV_MP_H
-#define RM_ERFINV_MP_H
+#pragma once
 
 #include "../erfc/erfc_mp.h"
 #include "erfinv_dd.h"
@@ -114,5 +113,3 @@ RM_COLD uint64_t rm_erfinv_complete(const struct rm_erfinv_target *target, int n
 #endif
   return rm_erfinv_search(target, negative, hi, lo, err, k, format, mode, flags);
 }
-
-#endif

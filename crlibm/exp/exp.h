@@ -1,6 +1,5 @@
 /* exp: the fast kernels and their domain. */
-#ifndef RM_EXP_EXP_H
-#define RM_EXP_EXP_H
+#pragma once
 
 #include "exp_b64.h"
 #include "exp_dd.h"
@@ -31,5 +30,3 @@ RM_FN vm64 rm_exp_fast_f64(const vf64 *x, vf64 *y) {
   rm_exp_reduce_dd(x[0], vf64_set1(0.0), &k, &rh, &rl);
   return vm64_or(rm_exp_special(x[0], RM_F64), rm_exp_fast_dd(k, rh, rl, RM_EXP_DD_ERR, y));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phase of exp: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_EXP_ACCURATE_H
-#define RM_EXP_ACCURATE_H
+#pragma once
 
 #include "exp.h"
 #include "exp_mp.h"
@@ -50,5 +49,3 @@ RM_COLD uint64_t rm_exp_accurate(double x, int format, int mode, uint32_t *flags
   rm_exp_reduce_dd(x, 0.0, &k, &rh, &rl);
   return rm_exp_round(x, k, rh, rl, 0, format, mode, flags);
 }
-
-#endif

@@ -10,8 +10,7 @@
  *   T r - (hi - T)  2^-48                      lo + T q                u 2^-13: 2^-38; lo +- err: 2^-38 T/T
  * Sum below 2^-35.2, times T: 2^-34.2; the largest found is 2^-35. err = 2^-34.2. For exp2 and exp10 m's own error, 2^-41,
  * counts too. */
-#ifndef RM_EXP_B32_H
-#define RM_EXP_B32_H
+#pragma once
 
 #include "../simd/b32.h"
 #include "exp_b32_tables.h"
@@ -54,5 +53,4 @@ RM_FN vm32 rm_exp_b32_sum(vf32 x, vf32 m, vf32 *y) {
 }
 RM_FN vm32 rm_exp_b32(vf32 x, vf32 *y) { return rm_exp_b32_sum(x, vf32_set1(0.0f), y); }
 
-#endif
 #endif

@@ -46,7 +46,7 @@ def main():
         out.append(f"/* |r| <= {mp.nstr(h, 5)}: 1 + r P(r) is within 2^{log2(relative):.2f} relatively. */")
         assert relative < mpf(2) ** -21.5, log2(relative)
         out.append(narrow_array(f"rm_{name}_b32_half_p", p))
-    write(__file__, "exp_b32_tables.h", "RM_EXP_B32_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "exp_b32_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,7 @@
  * Errors relative to the result, u = 2^-24, |r| <= ln2/2 (1 + 2^-10): the polynomials 2^-22 (exp_b32_gen.py), RN24(ln2) |k| 2^-29,
  * the roundings 2u. A subnormal result of bf16 rounds once more. Below -110, where bf16 numbers go on until r is huge or infinite, the
  * result is 0. */
-#ifndef RM_EXP_B32_HALF_H
-#define RM_EXP_B32_HALF_H
+#pragma once
 
 #include "../simd/b32.h"
 #include "exp_b32_tables.h"
@@ -43,5 +42,4 @@ RM_FN vf32 rm_exp_b32_half(const vf32 *x, const int format) {
   return rm_exp_b32_half_sum(vf32_fnma(k, vf32_set1(RM_EXP_B32_LN2), a), k, rm_exp_b32_half_p);
 }
 
-#endif
 #endif

@@ -9,8 +9,7 @@
  *   Q         2^-45.66 |d| e^(ln2/32) (rm_exp_q32)                        < 2^-46.62
  *   the rest  table, Estrin steps (times |d|), final operation            < 2^-51
  * Sum: 2^-47.66 + 2^-47.52 + 2^-46.62 + 2^-51 < 2^-45.5 < RM_EXP_B64_ERR. */
-#ifndef RM_EXP_B64_H
-#define RM_EXP_B64_H
+#pragma once
 
 #include "../simd/undecided.h"
 #include "exp_tables.h"
@@ -41,5 +40,3 @@ RM_FN vf64 rm_exp_sixteenths(vf64 x, double c) {
 }
 
 RM_FN vf64 rm_exp_eval(vf64 x) { return rm_exp_sixteenths(x, RM_EXP_INV_STEP); }
-
-#endif

@@ -20,8 +20,7 @@
  * 2^-69 of the result or of the 2.05 of rm_exp_fast_dd:
  * exp 1.18 with FMA, 1.35 without; exp2 1.07 and 1.19, exp2_accurate.h 1.18 and 1.36: below RM_EXP_DD_ERR, 1.375.
  * For e^r - 1 = eh + el, the Fast2Sums are exact or off by less than 2^-80. */
-#ifndef RM_EXP_DD_H
-#define RM_EXP_DD_H
+#pragma once
 
 #include "exp_b64.h"
 
@@ -112,5 +111,3 @@ RM_FN void rm_exp_sum_dd(vf64 x, vf64 xl, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_exp_series_dd(rh, rl, &h, &c, &t);
   rm_exp_scaled_dd(k, rh, h, c, hi, lo, err);
 }
-
-#endif

@@ -66,7 +66,7 @@ def main():
         high = double(mp.log(base))
         out.append(f"#define RM_EXP{base}_LN_HI {hexa(high)} /* RN(ln{base}) */")
         out.append(f"#define RM_EXP{base}_LN_LO {hexa(mp.log(base) - high)} /* RN(ln{base} - RM_EXP{base}_LN_HI) */")
-    write(__file__, "exp_tables.h", "RM_EXP_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "exp_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

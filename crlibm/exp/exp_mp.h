@@ -1,6 +1,5 @@
 /* exp in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
-#ifndef RM_EXP_MP_H
-#define RM_EXP_MP_H
+#pragma once
 
 #include "../fp/mp.h"
 #include "../fp/mp_tables.h"
@@ -76,5 +75,3 @@ RM_COLD uint64_t rm_exp_mp_round(double x, const uint64_t *ln, int format, int m
   }
   return result;
 }
-
-#endif

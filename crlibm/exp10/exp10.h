@@ -1,6 +1,5 @@
 /* exp10: the fast kernels and their domain. */
-#ifndef RM_EXP10_EXP10_H
-#define RM_EXP10_EXP10_H
+#pragma once
 
 #include "exp10_b64.h"
 #include "exp10_dd.h"
@@ -32,5 +31,3 @@ RM_FN vm64 rm_exp10_fast_f64(const vf64 *x, vf64 *y) {
   rm_exp10_reduce_dd(x[0], &k, &rh, &rl);
   return vm64_or(rm_exp10_special(x[0], RM_F64), rm_exp_fast_dd(k, rh, rl, RM_EXP_DD_ERR, y));
 }
-
-#endif

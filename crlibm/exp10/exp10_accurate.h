@@ -1,6 +1,5 @@
 /* The accurate phase of exp10: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_EXP10_ACCURATE_H
-#define RM_EXP10_ACCURATE_H
+#pragma once
 
 #include "exp10.h"
 #include "../exp/exp_accurate.h"
@@ -28,5 +27,3 @@ RM_COLD uint64_t rm_exp10_accurate(double x, int format, int mode, uint32_t *fla
   rm_exp10_reduce_dd(x, &k, &rh, &rl);
   return rm_exp_round(x, k, rh, rl, rm_mp_ln10, format, mode, flags);
 }
-
-#endif

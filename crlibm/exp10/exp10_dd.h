@@ -4,8 +4,7 @@
  *   x LO          |x LO| < 2^-43.6, its rounding and the sum's below 2^-95, constant 325 2^-106
  * so |yl| < 2^-42.7, as exp_dd.h asks, and y is off by less than 2^-94. A tiny x, whose product error underflows, is off by
  * less than 2^-1070. */
-#ifndef RM_EXP10_DD_H
-#define RM_EXP10_DD_H
+#pragma once
 
 #include "../exp/exp_dd.h"
 
@@ -15,5 +14,3 @@ RM_FN void rm_exp10_reduce_dd(vf64 x, vi64 *k, vf64 *rh, vf64 *rl) {
   vf64 yl = vf64_mad(x, vf64_set1(RM_EXP10_LN_LO), vf64_mul_err(x, ln10, yh));
   rm_exp_reduce_dd(yh, yl, k, rh, rl);
 }
-
-#endif

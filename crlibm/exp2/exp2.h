@@ -1,6 +1,5 @@
 /* exp2: the fast kernels and their domain. */
-#ifndef RM_EXP2_EXP2_H
-#define RM_EXP2_EXP2_H
+#pragma once
 
 #include "exp2_b64.h"
 #include "exp2_dd.h"
@@ -30,5 +29,3 @@ RM_FN vm64 rm_exp2_fast_f64(const vf64 *x, vf64 *y) {
   rm_exp2_reduce_dd(x[0], &k, &rh, &rl);
   return vm64_or(rm_exp2_special(x[0], RM_F64), rm_exp_fast_dd(k, rh, rl, RM_EXP_DD_ERR, y));
 }
-
-#endif

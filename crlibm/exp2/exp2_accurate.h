@@ -1,6 +1,5 @@
 /* The accurate phase of exp2: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_EXP2_ACCURATE_H
-#define RM_EXP2_ACCURATE_H
+#pragma once
 
 #include "exp2.h"
 #include "../exp/exp_accurate.h"
@@ -21,5 +20,3 @@ RM_COLD uint64_t rm_exp2_accurate(double x, int format, int mode, uint32_t *flag
   rm_exp2_reduce_dd(x, &k, &rh, &rl);
   return rm_exp_round(x, k, rh, rl, rm_mp_ln2, format, mode, flags);
 }
-
-#endif

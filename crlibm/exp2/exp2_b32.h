@@ -1,6 +1,5 @@
 /* exp2 in binary32: exp's binary32 evaluation (exp_b32.h) of x ln2 in two parts. */
-#ifndef RM_EXP2_B32_H
-#define RM_EXP2_B32_H
+#pragma once
 
 #include "../exp/exp_b32.h"
 
@@ -13,5 +12,4 @@ RM_FN vm32 rm_exp2_b32(vf32 x, vf32 *y) {
   return rm_exp_b32_sum(t, m, y);
 }
 
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* exp2 for the 16-bit formats in binary32 (exp_b32_half.h). */
-#ifndef RM_EXP2_B32_HALF_H
-#define RM_EXP2_B32_HALF_H
+#pragma once
 
 #include "../exp/exp_b32_half.h"
 
@@ -18,5 +17,4 @@ RM_FN vf32 rm_exp2_b32_half(const vf32 *x, const int format) {
   return rm_exp_b32_half_sum(vf32_sub(x[0], k), k, rm_exp2_b32_half_p);
 }
 
-#endif
 #endif

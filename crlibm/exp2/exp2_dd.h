@@ -5,8 +5,7 @@
  *   d LO          |d LO| < 2^-60.2, its rounding and the sum's below 2^-111, constant 2^-5 2^-109
  * so |rl| < 2^-59 + 2^-60.2 < 1.44 2^-59, as exp_dd.h asks. A tiny d, whose product error underflows, is off by less than
  * 2^-1070, against r = 0 nothing. */
-#ifndef RM_EXP2_DD_H
-#define RM_EXP2_DD_H
+#pragma once
 
 #include "../exp/exp_dd.h"
 
@@ -19,5 +18,3 @@ RM_FN void rm_exp2_reduce_dd(vf64 x, vi64 *k, vf64 *rh, vf64 *rl) {
   *rh = vf64_mul(d, ln2);
   *rl = vf64_mad(d, vf64_set1(RM_EXP2_LN_LO), vf64_mul_err(d, ln2, *rh));
 }
-
-#endif

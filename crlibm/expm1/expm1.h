@@ -1,6 +1,5 @@
 /* expm1: the fast kernels and their domain. */
-#ifndef RM_EXPM1_EXPM1_H
-#define RM_EXPM1_EXPM1_H
+#pragma once
 
 #include "expm1_b64.h"
 #include "expm1_dd.h"
@@ -20,5 +19,3 @@ RM_FN vm64 rm_expm1_special(vf64 x, int format) {
 RM_NONE_DECIDED(expm1, 1)
 
 RM_FAST_PHASE(expm1, EXPM1, 1)
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phase of expm1: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_EXPM1_ACCURATE_H
-#define RM_EXPM1_ACCURATE_H
+#pragma once
 
 #include "expm1.h"
 #include "expm1_mp.h"
@@ -36,5 +35,3 @@ RM_COLD uint64_t rm_expm1_accurate(double x, int format, int mode, uint32_t *fla
 #endif
   return rm_expm1_mp_round(x, format, mode, flags);
 }
-
-#endif

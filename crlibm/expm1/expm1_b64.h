@@ -10,8 +10,7 @@
  *   s, s - 1 2^-53 each times 1.022, over 0.0214: 2^-46.4
  *   the rest P's roundings, products with |r| s (one of them without FMA only) and the final operation: 2^-50.5
  * Sum below 2^-40.9 < RM_EXPM1_B64_ERR. */
-#ifndef RM_EXPM1_B64_H
-#define RM_EXPM1_B64_H
+#pragma once
 
 #include "../exp/exp_b64.h"
 
@@ -27,5 +26,3 @@ RM_FN vf64 rm_expm1_core(vf64 x) {
 }
 
 RM_FN vf64 rm_expm1_eval(vf64 x) { return rm_expm1_core(vf64_max(vf64_set1(-40.0), x)); }
-
-#endif

@@ -12,8 +12,7 @@
  *   reduction  2^-80 s < 2^-74.4 |E|
  * Error below 12u s|t| + 2^-74 |E|, rounding of lo + err (|lo| < 2^-46 |E|) included. Where x^2 underflows its parts are off
  * by less than 2^-1070, nothing against x; err may then be 0, and the result is x, as it should be. */
-#ifndef RM_EXPM1_DD_H
-#define RM_EXPM1_DD_H
+#pragma once
 
 #include "../exp/exp_dd.h"
 
@@ -32,8 +31,9 @@ RM_FN void rm_expm1_core_dd(vf64 x, int positive, vf64 *nh, vf64 *nl, vf64 *s, v
   el = vf64_mad(tl, eh, vf64_add(el, tl));
   vf64 m = vf64_sub(*s, one);
   vf64 p = vf64_mul(*s, eh), pe = vf64_mul_err(*s, eh, p);
-  *nh = vf64_add(m, p);
-  *nl = vf64_add(vf64_sub(p, vf64_sub(*nh, m)), vf64_mad(*s, el, pe));
+  vf64 e;
+  *nh = vf64_fast_two_sum(m, p, &e);
+  *nl = vf64_add(e, vf64_mad(*s, el, pe));
   if (!positive) {
     vf64 s2 = vf64_add(m, one);
     *nl = vf64_add(*nl, vf64_sub(vf64_sub(*s, s2), vf64_sub(one, vf64_sub(s2, m))));
@@ -47,5 +47,3 @@ RM_FN void rm_expm1_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 et = vf64_mul(vf64_mul(s, t), vf64_set1(RM_EXPM1_F64_ERR_T));
   *err = vf64_add(vf64_abs(et), vf64_abs(vf64_mul(*hi, vf64_set1(RM_EXPM1_DD_ERR))));
 }
-
-#endif

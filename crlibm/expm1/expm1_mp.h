@@ -1,6 +1,5 @@
 /* expm1 in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
-#ifndef RM_EXPM1_MP_H
-#define RM_EXPM1_MP_H
+#pragma once
 
 #include "../exp/exp_mp.h"
 
@@ -35,5 +34,3 @@ RM_COLD uint64_t rm_expm1_mp_round(double x, int format, int mode, uint32_t *fla
   }
   return result;
 }
-
-#endif

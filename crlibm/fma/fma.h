@@ -5,8 +5,7 @@
  * RM_HAS_FMA (Boldo and Melquiond 2008): x y = uh + ul and z + ul = th + tl and uh + th = vh + vl exactly, tl + vl is rounded to
  * odd, and vh + that to nearest. Exact products need |x|, |y| < 2^996 and 2^-968 <= |x y|; |x y|, |z| < 2^1000 keep sums from overflow.
  * A subnormal result is exact then: the product is a multiple of 2^-1074. Other lanes, unless x y = 0, are left undecided. */
-#ifndef RM_FMA_FMA_H
-#define RM_FMA_FMA_H
+#pragma once
 
 #include "../simd/machine.h"
 
@@ -64,6 +63,4 @@ RM_FMA_SPAN(f16, RM_F16)
 RM_FMA_SPAN(bf16, RM_BF16)
 #define RM_SPAN_fma_f16 , rm_fma_span_f16
 #define RM_SPAN_fma_bf16 , rm_fma_span_bf16
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* The accurate phase of x y + z: any arguments, format and rounding mode, by exact integers. */
-#ifndef RM_FMA_ACCURATE_H
-#define RM_FMA_ACCURATE_H
+#pragma once
 
 #include "../add/add_accurate.h"
 #include "../multiply/multiply_accurate.h"
@@ -19,5 +18,3 @@ RM_COLD uint64_t rm_fma_accurate(double x, double y, double z, int format, int m
   const uint64_t mx = rm_decompose(x, &ex), my = rm_decompose(y, &ey), mz = rm_decompose(z, &ez);
   return rm_round_sum(negative, (rm_u128)mx * my, (int64_t)ex + ey, nz, mz, ez, format, mode, flags);
 }
-
-#endif

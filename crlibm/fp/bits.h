@@ -1,6 +1,5 @@
 /* Formats, rounding modes, exception flags, the bits of binary64 and binary32, and error-free transformations. */
-#ifndef RM_FP_BITS_H
-#define RM_FP_BITS_H
+#pragma once
 
 #include "../config.h"
 
@@ -94,5 +93,3 @@ RM_FN uint16_t rm_f32_to_bf16(float x) {
   if ((b & 0x7fffffffu) > 0x7f800000u) return 0x7fc0u;
   return (uint16_t)((b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * is sticky (rm_round_exact), and one rounding follows. Nothing here is approximate, so nothing is repeated with a growing
  * precision. Magnitudes are m 2^e. Where the last bit of m is sticky, an odd m stands for a value strictly between its two even
  * neighbours m-1 and m+1, which may be m itself. */
-#ifndef RM_FP_EXACT_H
-#define RM_FP_EXACT_H
+#pragma once
 
 #include "round.h"
 
@@ -132,5 +131,3 @@ RM_LONG uint64_t rm_integer_cbrt(uint64_t m, int *rest) {
   }
   return root;
 }
-
-#endif

@@ -14,8 +14,7 @@
  * behave like random numbers come within some 2^-64 of the last place, 2^-117 relatively; those near arguments with closed
  * forms come nearer, exp near 1 within about 2^-158. With RM_MP_MAX limbs the relative error is near 2^-960. Should a value be
  * undecided even then, the result is the lower end of its interval, rounded. */
-#ifndef RM_FP_MP_H
-#define RM_FP_MP_H
+#pragma once
 
 #include "round.h"
 
@@ -240,5 +239,3 @@ RM_LONG int rm_mp_round(int negative, const uint64_t *a, int64_t e, uint64_t err
   *flags |= low_flags;
   return 1;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Everything here is integer arithmetic on magnitudes: value = (-1)^negative m 2^e. Overflow and gradual underflow are those
  * of IEEE 754; RM_FLAG_OVERFLOW is raised when the value rounded with an unbounded exponent exceeds the largest finite
  * number. */
-#ifndef RM_FP_ROUND_H
-#define RM_FP_ROUND_H
+#pragma once
 
 #include "bits.h"
 
@@ -174,5 +173,3 @@ RM_LONG uint64_t rm_round_dd(double hi, double lo, double err, int k, int format
   rm_decompose_dd(hi, lo, err, &m, &margin, &e);
   return rm_round_bits((int)(rm_bits64(hi) >> 63), m, e + k, margin, format, mode, flags, undecided);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* gelu: the fast kernels and their domain. */
-#ifndef RM_GELU_GELU_H
-#define RM_GELU_GELU_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "gelu_b64.h"
@@ -30,5 +29,3 @@ RM_FN vm64 rm_gelu_decided(vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE(gelu, GELU, 1)
-
-#endif

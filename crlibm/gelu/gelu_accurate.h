@@ -1,6 +1,5 @@
 /* The accurate phase of gelu: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_GELU_ACCURATE_H
-#define RM_GELU_ACCURATE_H
+#pragma once
 
 #include "gelu.h"
 #include "gelu_mp.h"
@@ -31,5 +30,3 @@ RM_COLD uint64_t rm_gelu_accurate(double x, int format, int mode, uint32_t *flag
 #endif
   return rm_gelu_mp_round(x, format, mode, flags);
 }
-
-#endif

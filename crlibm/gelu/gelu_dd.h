@@ -2,8 +2,7 @@
  *
  * As in gelu_b64.h, by ndtr_dd.h, whose bound is erfc's. In the product with |x|/2 the low part rounds by 2^-71 twice more:
  * RM_GELU_DD_ERR times the result is added. */
-#ifndef RM_GELU_DD_H
-#define RM_GELU_DD_H
+#pragma once
 
 #include "../ndtr/ndtr_dd.h"
 
@@ -18,5 +17,3 @@ RM_FN void rm_gelu_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   *lo = vf64_mad(m, l, vf64_mul_err(m, h, *hi));
   *err = vf64_mad(m, *err, vf64_mul(*hi, vf64_set1(RM_GELU_DD_ERR)));
 }
-
-#endif

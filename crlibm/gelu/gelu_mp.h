@@ -1,6 +1,5 @@
 /* gelu in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
-#ifndef RM_GELU_MP_H
-#define RM_GELU_MP_H
+#pragma once
 
 #include "../ndtr/ndtr_mp.h"
 
@@ -27,5 +26,3 @@ RM_COLD uint64_t rm_gelu_mp_round(double x, int format, int mode, uint32_t *flag
   }
   return result;
 }
-
-#endif

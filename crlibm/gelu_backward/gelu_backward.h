@@ -1,6 +1,5 @@
 /* gelu_backward: the fast kernels and their domain. */
-#ifndef RM_GELU_BACKWARD_GELU_BACKWARD_H
-#define RM_GELU_BACKWARD_GELU_BACKWARD_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "gelu_backward_b64.h"
@@ -23,5 +22,3 @@ RM_FN vm64 rm_gelu_backward_decided(vf64 g, vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE_ANY(gelu_backward, GELU_BACKWARD, 2, 1)
-
-#endif

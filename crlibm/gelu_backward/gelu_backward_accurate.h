@@ -2,8 +2,7 @@
  *
  * Products with the limits of gelu' as IEEE 754 has them: gelu'(+inf) = 1, gelu'(-inf) = -0, approached from below. Infinity
  * times that is invalid. */
-#ifndef RM_GELU_BACKWARD_ACCURATE_H
-#define RM_GELU_BACKWARD_ACCURATE_H
+#pragma once
 
 #include "gelu_backward.h"
 #include "gelu_backward_mp.h"
@@ -47,5 +46,3 @@ RM_COLD uint64_t rm_gelu_backward_accurate(double g, double x, int format, int m
 #endif
   return rm_gelu_backward_mp_round(g, x, format, mode, flags);
 }
-
-#endif

@@ -12,8 +12,7 @@
  *         2^-53 (9 with FMA) times the sum of all terms, which is at most 6 |D|: 2^-46.8; with that of t, nine times as much, 2^-46
  *   exp   a^2/2 is exact unless cut; below 2^-44.5 for arguments up to 200 (z in sigmoid_b64.h)
  * Sum below 2^-41.7. gelu'(a) >= 1/2 has |gelu'(-a)| <= 1/2 times that, and a rounding; the product one more. */
-#ifndef RM_GELU_BACKWARD_B64_H
-#define RM_GELU_BACKWARD_B64_H
+#pragma once
 
 #include "../exp/exp_b64.h"
 #include "gelu_backward_tables.h"
@@ -34,5 +33,3 @@ RM_FN vf64 rm_gelu_backward_eval(vf64 g, vf64 x) {
   vf64 f = vf64_mul(rm_exp_eval(vf64_mul(vf64_mul(a, vf64_set1(-0.5)), a)), d);
   return vf64_mul(g, vf64_select(vf64_lt(x, vf64_set1(0.0)), f, vf64_sub(one, f)));
 }
-
-#endif

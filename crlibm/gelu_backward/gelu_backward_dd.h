@@ -7,8 +7,7 @@
  * bound has room: it is above the error of its fit by 2^-69 W. Near the zero of D the bound is large relatively, and more lanes
  * are undecided. The product with g rounds low parts by 2^-71 twice. It is exact in two parts when between 2^-960 and 2^1020;
  * other lanes get a NaN as bound, unless g = 0. */
-#ifndef RM_GELU_BACKWARD_DD_H
-#define RM_GELU_BACKWARD_DD_H
+#pragma once
 
 #include "../ndtr/ndtr_dd.h"
 #include "gelu_backward_tables.h"
@@ -37,5 +36,3 @@ RM_FN void rm_gelu_backward_dd(vf64 g, vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   *err = vf64_mad(vf64_abs(g), *err, vf64_mul(vf64_abs(*hi), vf64_set1(RM_GELU_BACKWARD_DD_ERR)));
   *err = vf64_bound_if_exact(*hi, vf64_eq(g, vf64_set1(0.0)), *err);
 }
-
-#endif

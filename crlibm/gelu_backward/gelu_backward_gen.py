@@ -60,7 +60,7 @@ def main():
     out.append(f"#define RM_GELU_SLOPE_ZERO {hexa(above)} /* the least number a with D(a) < 0 */")
     out.append(f"#define RM_GELU_SLOPE_K {hexa(double(SLOPE))} /* RN(1/sqrt(2 pi)) */")
     out.append(f"#define RM_GELU_SLOPE_K_LO {hexa(double(SLOPE - double(SLOPE)))} /* RN(the rest) */")
-    write(__file__, "gelu_backward_tables.h", "RM_GELU_BACKWARD_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "gelu_backward_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 /* gelu_backward in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from
  * it. */
-#ifndef RM_GELU_BACKWARD_MP_H
-#define RM_GELU_BACKWARD_MP_H
+#pragma once
 
 #include "../erfc/erfc_mp.h"
 
@@ -51,5 +50,3 @@ RM_COLD uint64_t rm_gelu_backward_mp_round(double g, double x, int format, int m
   }
   return result;
 }
-
-#endif

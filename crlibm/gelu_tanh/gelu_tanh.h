@@ -1,6 +1,5 @@
 /* gelu_tanh: the fast kernels and their domain. */
-#ifndef RM_GELU_TANH_GELU_TANH_H
-#define RM_GELU_TANH_GELU_TANH_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "gelu_tanh_b64.h"
@@ -21,5 +20,3 @@ RM_FN vm64 rm_gelu_tanh_decided(vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE_ANY(gelu_tanh, GELU_TANH, 1, 0)
-
-#endif

@@ -1,6 +1,5 @@
 /* gelu_tanh for f32 and the 16-bit formats, evaluated in binary64: x sigmoid(t(x)), error in sigmoid_product_b64.h. */
-#ifndef RM_GELU_TANH_B64_H
-#define RM_GELU_TANH_B64_H
+#pragma once
 
 #include "../sigmoid/sigmoid_product_b64.h"
 
@@ -10,5 +9,3 @@ RM_FN vf64 rm_gelu_tanh_eval(vf64 x) {
   vf64 cut = vf64_max(vf64_set1(-11.5), x);
   return rm_sigmoid_value_eval(cut, rm_sigmoid_cubic(vf64_min(vf64_set1(11.5), cut)), -1.0);
 }
-
-#endif

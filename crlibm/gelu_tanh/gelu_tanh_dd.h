@@ -1,11 +1,8 @@
 /* gelu_tanh in double-double, error in sigmoid_product_dd.h. */
-#ifndef RM_GELU_TANH_DD_H
-#define RM_GELU_TANH_DD_H
+#pragma once
 
 #include "../sigmoid/sigmoid_product_dd.h"
 
 RM_FN void rm_gelu_tanh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_sigmoid_product_dd(x, x, RM_SIGMOID_CUBIC, RM_SIGMOID_VALUE, hi, lo, err);
 }
-
-#endif

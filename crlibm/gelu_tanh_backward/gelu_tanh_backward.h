@@ -1,6 +1,5 @@
 /* gelu_tanh_backward: the fast kernels and their domain. */
-#ifndef RM_GELU_TANH_BACKWARD_GELU_TANH_BACKWARD_H
-#define RM_GELU_TANH_BACKWARD_GELU_TANH_BACKWARD_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "gelu_tanh_backward_b64.h"
@@ -21,5 +20,3 @@ RM_FN vm64 rm_gelu_tanh_backward_decided(vf64 g, vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE_WITHIN(gelu_tanh_backward, 2)
-
-#endif

@@ -1,11 +1,8 @@
 /* The accurate phase of gelu_tanh_backward: any arguments, format and rounding mode. */
-#ifndef RM_GELU_TANH_BACKWARD_ACCURATE_H
-#define RM_GELU_TANH_BACKWARD_ACCURATE_H
+#pragma once
 
 #include "../sigmoid/sigmoid_product_accurate.h"
 
 RM_COLD uint64_t rm_gelu_tanh_backward_accurate(double g, double x, int format, int mode, uint32_t *flags) {
   return rm_sigmoid_product_accurate(g, x, RM_SIGMOID_CUBIC, RM_SIGMOID_SWISH, format, mode, flags);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* hypot: the fast kernels and their domain. */
-#ifndef RM_HYPOT_HYPOT_H
-#define RM_HYPOT_HYPOT_H
+#pragma once
 
 #include "hypot_b64.h"
 #include "hypot_dd.h"
@@ -44,5 +43,3 @@ RM_FN vm64 rm_hypot_fast_f64(const vf64 *x, vf64 *y) {
   rm_hypot_dd(x[0], x[1], &hi, &lo, &err);
   return vm64_or(rm_hypot_special(x[0], x[1]), vf64_undecided_f64(hi, lo, err, y));
 }
-
-#endif

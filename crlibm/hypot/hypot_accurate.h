@@ -1,7 +1,6 @@
 /* The accurate phase of hypot: any arguments, format and rounding mode. x^2 + y^2 exactly (with a sticky bit when y is far below x),
  * then an integer root. */
-#ifndef RM_HYPOT_ACCURATE_H
-#define RM_HYPOT_ACCURATE_H
+#pragma once
 
 #include "../fp/exact.h"
 
@@ -19,5 +18,3 @@ RM_COLD uint64_t rm_hypot_accurate(double x, double y, int format, int mode, uin
   const rm_u128 sum = rm_exact_sum(0, (rm_u128)mx * mx, 2 * (int64_t)ex, 0, (rm_u128)my * my, 2 * (int64_t)ey, &negative, &e);
   return rm_round_root(sum, e, format, mode, flags);
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Domain: 2^-860 <= s < 2^1020, else the lane is special. Then |x|, |y| < 2^510. When the smaller square is below 2^-968, the
  * low part of its square is lost or wrong by less than 2^-1070 in all: below 2^-210 s. */
-#ifndef RM_HYPOT_DD_H
-#define RM_HYPOT_DD_H
+#pragma once
 
 #include "hypot_b64.h"
 
@@ -29,5 +28,3 @@ RM_FN void rm_hypot_dd(vf64 x, vf64 y, vf64 *hi, vf64 *lo, vf64 *err) {
   *lo = vf64_mul(d, vf64_mul(r, vf64_set1(0.5)));
   *err = vf64_mul(h, vf64_set1(RM_HYPOT_DD_ERR));
 }
-
-#endif

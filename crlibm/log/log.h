@@ -1,6 +1,5 @@
 /* log: the fast kernels and their domain. */
-#ifndef RM_LOG_LOG_H
-#define RM_LOG_LOG_H
+#pragma once
 
 #include "log_b64.h"
 #include "log_dd.h"
@@ -19,5 +18,3 @@ RM_FN vm64 rm_log_special(vf64 x, int format) {
 RM_NONE_DECIDED(log, 1)
 
 RM_FAST_PHASE(log, LOG, 1)
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phase of log: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_LOG_ACCURATE_H
-#define RM_LOG_ACCURATE_H
+#pragma once
 
 #include "log.h"
 #include "log_mp.h"
@@ -37,5 +36,3 @@ RM_COLD uint64_t rm_log_accurate(double x, int format, int mode, uint32_t *flags
 #endif
   return rm_log_mp_round(x, format, mode, flags);
 }
-
-#endif

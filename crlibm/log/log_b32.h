@@ -10,8 +10,7 @@
  *   k != 0, |log x| >= 0.4:      k LN2_LO + L_LO, rounded, u 2^-17 |k|, relative to 0.69 |k| - 0.29: below 2^-39; the rest
  *                                less than before
  * Sum below 2^-33 relatively. */
-#ifndef RM_LOG_B32_H
-#define RM_LOG_B32_H
+#pragma once
 
 #include "../simd/b32.h"
 #include "log_b32_tables.h"
@@ -82,5 +81,4 @@ RM_FN vm32 rm_log_b32_times(vf32 x, float ch, float cl, vf32 *y) {
   return vm32_or(undecided, rm_log_b32_special(x));
 }
 
-#endif
 #endif

@@ -69,7 +69,7 @@ def main():
         out.append(narrow_array(f"rm_{name}_b32_half_l", logs))
     out.append(f"#define RM_LOG_B32_HALF_LN2 {single_literal(single(mp.log(2)))}")
     out.append(f"#define RM_LOG_B32_HALF_LOG10_2 {single_literal(single(mp.log10(2)))}")
-    write(__file__, "log_b32_tables.h", "RM_LOG_B32_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "log_b32_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

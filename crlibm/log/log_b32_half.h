@@ -8,8 +8,7 @@
  *                      rounds: 2.5u + 1.5u + 0.3u + u
  * The last step u. Sum below 8.4u < 2^-20.9; with the three log c_j that log_b32_gen.py moves, which are off by 11u, 25u < 2^-19.3.
  * For zeros and infinity k is infinite, for NaN and x < 0 m is NaN, and so are the results. */
-#ifndef RM_LOG_B32_HALF_H
-#define RM_LOG_B32_HALF_H
+#pragma once
 
 #include "log_b32.h"
 
@@ -36,5 +35,4 @@ RM_FN vf32 rm_log_b32_half(const vf32 *x, const int format) {
   return rm_log_b32_half_of(x[0], RM_LOG_B32_HALF_LN2, rm_log_b32_half_p, rm_log_b32_half_l);
 }
 
-#endif
 #endif

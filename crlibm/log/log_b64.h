@@ -9,8 +9,7 @@
  *   constants |k| 2^-54 + 2^-54 for ln2 and log c_j, roundings of w, w + r and the final sum: each below 2^-52 |log x| 2^3
  * Sum below 2^-41.8 by these estimates; the largest over the 16 intervals, taken one by one, is 2^-42.9 (j = 9, r = 2^-5).
  * RM_LOG_B64_ERR uses the former. */
-#ifndef RM_LOG_B64_H
-#define RM_LOG_B64_H
+#pragma once
 
 #include "../simd/undecided.h"
 #include "log_tables.h"
@@ -53,5 +52,3 @@ RM_FN vf64 rm_log1p_of(vf64 u) {
   vf64 w = vf64_mad(k, vf64_set1(RM_LOG_LN2), vf64_lookup16(rm_log_l, j));
   return rm_log_sum(w, vf64_select(vf64_eq(w, vf64_set1(0.0)), u, r));
 }
-
-#endif

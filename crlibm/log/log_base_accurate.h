@@ -1,6 +1,5 @@
 /* The accurate phase of log2 and log10, but for powers of the base: log x times c = 1/ln2 or 1/ln10. */
-#ifndef RM_LOG_BASE_ACCURATE_H
-#define RM_LOG_BASE_ACCURATE_H
+#pragma once
 
 #include "log_accurate.h"
 
@@ -34,5 +33,3 @@ RM_COLD uint64_t rm_log_times_round(double x, double ch, double cl, const uint64
   }
   return result;
 }
-
-#endif

@@ -12,8 +12,7 @@
  *   constants           |k| 2^-98 + 2^-97; k LN2_LO rounded: 2^-87, only when k != 0, |log x| > 0.34
  * Sum below 10.8u|t| + 2^-84 |log x| (9.4u with half last places), and the sum lo + err of Ziv's rounding test rounds by
  * 1.1u|t|: err = 12u|t| + 2^-80 |hi|. */
-#ifndef RM_LOG_DD_H
-#define RM_LOG_DD_H
+#pragma once
 
 #include "log_b64.h"
 
@@ -118,5 +117,3 @@ RM_FN void rm_log1p_dd_of(vf64 uh, vf64 ul, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 xl, xh = vf64_two_sum(one, uh, &xl);
   rm_log_near_dd(xh, vf64_add(xl, ul), uh, ul, hi, lo, err);
 }
-
-#endif

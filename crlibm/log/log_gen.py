@@ -60,7 +60,7 @@ def main():
         inverse = 1 / mp.log(base)
         out.append(f"#define RM_LOG_INV_{name} {hexa(double(inverse))} /* RN(1/ln{base}) */")
         out.append(f"#define RM_LOG_INV_{name}_LO {hexa(double(inverse - double(inverse)))} /* and the rest */")
-    write(__file__, "log_tables.h", "RM_LOG_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "log_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

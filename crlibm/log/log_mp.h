@@ -1,6 +1,5 @@
 /* log in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
-#ifndef RM_LOG_MP_H
-#define RM_LOG_MP_H
+#pragma once
 
 #include "../fp/mp.h"
 #include "../fp/mp_tables.h"
@@ -97,5 +96,3 @@ RM_COLD uint64_t rm_log_mp_round(double x, int format, int mode, uint32_t *flags
   }
   return result;
 }
-
-#endif

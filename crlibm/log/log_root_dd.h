@@ -1,6 +1,5 @@
 /* The low part of a square root in double-double, for the logarithms of x + sqrt(x^2 +- 1). */
-#ifndef RM_LOG_ROOT_DD_H
-#define RM_LOG_ROOT_DD_H
+#pragma once
 
 #include "log_dd.h"
 
@@ -16,5 +15,3 @@ RM_FN vf64 rm_log_root_low(vf64 vh, vf64 vl, vf64 s, vf64 r) {
   r = vf64_mad(r, vf64_nmad(s, r, vf64_set1(1.0)), r);
   return vf64_mul(vf64_mul(vf64_set1(0.5), rest), r);
 }
-
-#endif

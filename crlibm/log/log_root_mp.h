@@ -1,6 +1,5 @@
 /* log(x + sqrt(x^2 +- 1)) in multiprecision fixed point (fp/mp.h). */
-#ifndef RM_LOG_ROOT_MP_H
-#define RM_LOG_ROOT_MP_H
+#pragma once
 
 #include "log_mp.h"
 
@@ -27,5 +26,3 @@ RM_FN void rm_log_root_mp(uint64_t *v, double x, int k, int minus, int n, uint64
   rm_mp_add(s, s, t, n);
   rm_log_mp_of(v, s, k, 23, n, err);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* log10: the fast kernels and their domain. */
-#ifndef RM_LOG10_LOG10_H
-#define RM_LOG10_LOG10_H
+#pragma once
 
 #include "../log/log.h"
 #include "log10_b64.h"
@@ -14,5 +13,3 @@ RM_FN vm64 rm_log10_special(vf64 x, int format) { return rm_log_special(x, forma
 RM_NONE_DECIDED(log10, 1)
 
 RM_FAST_PHASE(log10, LOG10, 1)
-
-#endif

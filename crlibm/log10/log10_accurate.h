@@ -1,6 +1,5 @@
 /* The accurate phase of log10: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_LOG10_ACCURATE_H
-#define RM_LOG10_ACCURATE_H
+#pragma once
 
 #include "../log/log_base_accurate.h"
 
@@ -12,5 +11,3 @@ RM_COLD uint64_t rm_log10_accurate(double x, int format, int mode, uint32_t *fla
     if (x == power) return rm_round_exact(0, (rm_u128)k, 0, format, mode, flags);
   return rm_log_times_round(x, RM_LOG_INV_LN10, RM_LOG_INV_LN10_LO, rm_mp_inv_ln10, format, mode, flags);
 }
-
-#endif

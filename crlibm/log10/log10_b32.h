@@ -1,6 +1,5 @@
 /* log10 in binary32 (simd/b32.h): log x in two parts times 1/ln10 in two parts (log_b32.h). */
-#ifndef RM_LOG10_B32_H
-#define RM_LOG10_B32_H
+#pragma once
 
 #include "../log/log_b32.h"
 
@@ -10,5 +9,4 @@
 
 RM_FN vm32 rm_log10_b32(vf32 x, vf32 *y) { return rm_log_b32_times(x, RM_LOG_B32_INV_LN10, RM_LOG_B32_INV_LN10_LO, y); }
 
-#endif
 #endif

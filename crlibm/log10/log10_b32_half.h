@@ -1,6 +1,5 @@
 /* log10 for the 16-bit formats in binary32 (log_b32_half.h). */
-#ifndef RM_LOG10_B32_HALF_H
-#define RM_LOG10_B32_HALF_H
+#pragma once
 
 #include "../log/log_b32_half.h"
 
@@ -17,5 +16,4 @@ RM_FN vf32 rm_log10_b32_half(const vf32 *x, const int format) {
   return rm_log_b32_half_of(x[0], RM_LOG_B32_HALF_LOG10_2, rm_log10_b32_half_p, rm_log10_b32_half_l);
 }
 
-#endif
 #endif

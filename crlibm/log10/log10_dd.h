@@ -1,7 +1,6 @@
 /* log10 in double-double, for the fast phase of f64 and the accurate phase of every format: log x times 1/ln10
  * (rm_log_times_dd, with its error). */
-#ifndef RM_LOG10_DD_H
-#define RM_LOG10_DD_H
+#pragma once
 
 #include "../log/log_dd.h"
 
@@ -9,5 +8,3 @@
 RM_FN void rm_log10_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_log_times_dd(x, RM_LOG_INV_LN10, RM_LOG_INV_LN10_LO, hi, lo, err);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* log1p: the fast kernels and their domain. */
-#ifndef RM_LOG1P_LOG1P_H
-#define RM_LOG1P_LOG1P_H
+#pragma once
 
 #include "log1p_b64.h"
 #include "log1p_dd.h"
@@ -26,5 +25,3 @@ RM_FN vm64 rm_log1p_decided(vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE(log1p, LOG1P, 1)
-
-#endif

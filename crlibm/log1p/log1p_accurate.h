@@ -1,6 +1,5 @@
 /* The accurate phase of log1p: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_LOG1P_ACCURATE_H
-#define RM_LOG1P_ACCURATE_H
+#pragma once
 
 #include "log1p.h"
 #include "log1p_mp.h"
@@ -32,5 +31,3 @@ RM_COLD uint64_t rm_log1p_accurate(double x, int format, int mode, uint32_t *fla
 #endif
   return rm_log1p_mp_round(x, format, mode, flags);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * 2^-43.9 is left out, with d^2/2 and the roundings of d below 2^-46. It joins the low parts, which stay below 2^-16.4: their
  * sums round as before, and once more, by 2^-40.4: relatively 2^-34.3. Sum below 2^-32.3, with Ziv's rounding test, which may
  * round by 2^-34.3, below 2^-32. */
-#ifndef RM_LOG1P_B32_H
-#define RM_LOG1P_B32_H
+#pragma once
 
 #include "../log/log_b32.h"
 
@@ -43,5 +42,4 @@ RM_FN vm32 rm_log1p_b32(vf32 x, vf32 *y) {
   return vm32_or(undecided, rm_log_b32_special(yh));
 }
 
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* log1p in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
-#ifndef RM_LOG1P_MP_H
-#define RM_LOG1P_MP_H
+#pragma once
 
 #include "../log/log_mp.h"
 
@@ -36,5 +35,3 @@ RM_COLD uint64_t rm_log1p_mp_round(double x, int format, int mode, uint32_t *fla
   }
   return result;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* log2: the fast kernels and their domain. */
-#ifndef RM_LOG2_LOG2_H
-#define RM_LOG2_LOG2_H
+#pragma once
 
 #include "../log/log.h"
 #include "log2_b64.h"
@@ -15,5 +14,3 @@ RM_FN vm64 rm_log2_special(vf64 x, int format) { return rm_log_special(x, format
 RM_NONE_DECIDED(log2, 1)
 
 RM_FAST_PHASE(log2, LOG2, 1)
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phase of log2: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_LOG2_ACCURATE_H
-#define RM_LOG2_ACCURATE_H
+#pragma once
 
 #include "../log/log_base_accurate.h"
 
@@ -14,5 +13,3 @@ RM_COLD uint64_t rm_log2_accurate(double x, int format, int mode, uint32_t *flag
   }
   return rm_log_times_round(x, RM_LOG_INV_LN2, RM_LOG_INV_LN2_LO, rm_mp_inv_ln2, format, mode, flags);
 }
-
-#endif

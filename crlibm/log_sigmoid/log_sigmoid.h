@@ -1,6 +1,5 @@
 /* log_sigmoid: the fast kernels and their domain. */
-#ifndef RM_LOG_SIGMOID_LOG_SIGMOID_H
-#define RM_LOG_SIGMOID_LOG_SIGMOID_H
+#pragma once
 
 #include "../softplus/softplus.h"
 #include "../simd/fast_phase.h"
@@ -20,5 +19,3 @@ RM_FN vm64 rm_log_sigmoid_decided(vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE(log_sigmoid, LOG_SIGMOID, 1)
-
-#endif

@@ -1,7 +1,6 @@
 /* The accurate phase of log_sigmoid: any argument, format and rounding mode. log_sigmoid(x) = -softplus(-x), so
  * log_sigmoid(inf) = -0, as the rounded results before it. */
-#ifndef RM_LOG_SIGMOID_ACCURATE_H
-#define RM_LOG_SIGMOID_ACCURATE_H
+#pragma once
 
 #include "../softplus/softplus_accurate.h"
 #include "log_sigmoid.h"
@@ -9,5 +8,3 @@
 RM_COLD uint64_t rm_log_sigmoid_accurate(double x, int format, int mode, uint32_t *flags) {
   return rm_softplus_signed_accurate(1, -x, format, mode, flags);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* log_sigmoid in double-double: log_sigmoid(x) = -softplus(-x), softplus_dd.h. */
-#ifndef RM_LOG_SIGMOID_DD_H
-#define RM_LOG_SIGMOID_DD_H
+#pragma once
 
 #include "../softplus/softplus_dd.h"
 
@@ -10,5 +9,3 @@ RM_FN void rm_log_sigmoid_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   *hi = vf64_neg(*hi);
   *lo = vf64_neg(*lo);
 }
-
-#endif

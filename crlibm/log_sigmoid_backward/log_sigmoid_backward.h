@@ -1,6 +1,5 @@
 /* log_sigmoid_backward: the fast kernels and their domain. */
-#ifndef RM_LOG_SIGMOID_BACKWARD_LOG_SIGMOID_BACKWARD_H
-#define RM_LOG_SIGMOID_BACKWARD_LOG_SIGMOID_BACKWARD_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "log_sigmoid_backward_b64.h"
@@ -21,5 +20,3 @@ RM_FN vm64 rm_log_sigmoid_backward_decided(vf64 g, vf64 x, int format, vf64 *y) 
 }
 
 RM_FAST_PHASE_ANY(log_sigmoid_backward, LOG_SIGMOID_BACKWARD, 2, 1)
-
-#endif

@@ -1,6 +1,5 @@
 /* log_sigmoid_backward for f32 and the 16-bit formats, evaluated in binary64: g sigmoid(-x), error in sigmoid_product_b64.h. */
-#ifndef RM_LOG_SIGMOID_BACKWARD_B64_H
-#define RM_LOG_SIGMOID_BACKWARD_B64_H
+#pragma once
 
 #include "../sigmoid/sigmoid_product_b64.h"
 
@@ -9,5 +8,3 @@
 RM_FN vf64 rm_log_sigmoid_backward_eval(vf64 g, vf64 x) {
   return rm_sigmoid_value_eval(g, rm_sigmoid_cut(x), RM_EXP_INV_STEP);
 }
-
-#endif

@@ -1,11 +1,8 @@
 /* log_sigmoid_backward in double-double, error in sigmoid_product_dd.h. */
-#ifndef RM_LOG_SIGMOID_BACKWARD_DD_H
-#define RM_LOG_SIGMOID_BACKWARD_DD_H
+#pragma once
 
 #include "../sigmoid/sigmoid_product_dd.h"
 
 RM_FN void rm_log_sigmoid_backward_dd(vf64 g, vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_sigmoid_product_dd(g, vf64_neg(x), RM_SIGMOID_X, RM_SIGMOID_VALUE, hi, lo, err);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* logaddexp: log(e^x + e^y) = big + log(1 + e^-d), big = max(x, y), d = |x - y|, by the kernels of softplus. The sum cancels
  * for -ln2 <= big < 0, so the error is an absolute one, and the tests take it so. */
-#ifndef RM_LOGADDEXP_LOGADDEXP_H
-#define RM_LOGADDEXP_LOGADDEXP_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "../softplus/softplus_b64.h"
@@ -48,5 +47,3 @@ RM_FN vm64 rm_logaddexp_decided(vf64 x, vf64 y, int format, vf64 *r) {
   *r = vf64_select(found, big, *r);
   return found;
 }
-
-#endif

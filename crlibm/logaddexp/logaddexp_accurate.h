@@ -1,6 +1,5 @@
 /* The accurate phase of logaddexp: any arguments, format and rounding mode. */
-#ifndef RM_LOGADDEXP_ACCURATE_H
-#define RM_LOGADDEXP_ACCURATE_H
+#pragma once
 
 #include "../softplus/softplus_accurate.h"
 #include "logaddexp.h"
@@ -19,5 +18,3 @@ RM_COLD uint64_t rm_logaddexp_accurate(double x, double y, int format, int mode,
   }
   return rm_softplus_sum_accurate(0, big, small, format, mode, flags);
 }
-
-#endif

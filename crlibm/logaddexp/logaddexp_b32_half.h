@@ -12,8 +12,7 @@
  * d is cut at -86. Beyond, L and the tail are below 2^-124. In bf16 the sum is big itself where |big| >= 2^-99, below whose numbers half a
  * unit is 2^-124 or more; it is off by L alone, which u |sum| covers. Smaller ones become NaN. In f16 the result is big, or 0 when big is 0.
  * NaN and two infinities of one sign give NaN. */
-#ifndef RM_LOGADDEXP_B32_HALF_H
-#define RM_LOGADDEXP_B32_HALF_H
+#pragma once
 
 #include "../exp/exp_b32_half.h"
 #include "logaddexp_tables.h"
@@ -52,5 +51,4 @@ RM_FN vf32 rm_logaddexp_b32_half(const vf32 *v, const int format) {
   return vf32_select(vf32_lt(err2, vf32_abs(vf32_sub(sum, middle))), y, nan);
 }
 
-#endif
 #endif

@@ -17,7 +17,7 @@ def main():
         f"/* log((1 + s)/(1 - s)) = 2 s (1 + s^2 P(s^2)), |s| <= (1 + 2^-20)/3: s^2 |P - ...| <= 2^{log2(err * h):.2f}. */",
         narrow_array("rm_logaddexp_b32_half_p", p),
     ]
-    write(__file__, "logaddexp_tables.h", "RM_LOGADDEXP_TABLES_H", "\n".join(out))
+    write(__file__, "logaddexp_tables.h", "\n".join(out))
 
 
 if __name__ == "__main__":

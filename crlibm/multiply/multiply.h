@@ -1,6 +1,5 @@
 /* x y: the machine's operation (simd/machine.h). */
-#ifndef RM_MULTIPLY_MULTIPLY_H
-#define RM_MULTIPLY_MULTIPLY_H
+#pragma once
 
 #include "../simd/machine.h"
 
@@ -16,6 +15,4 @@ RM_MACHINE_SPANS(multiply, 2, vf32_mul(x[0], x[1]))
 #define RM_SPAN_multiply_f16 , rm_multiply_span_f16
 #define RM_SPAN_multiply_bf16 , rm_multiply_span_bf16
 #define RM_SPAN_multiply_f32 , rm_multiply_span_f32
-#endif
-
 #endif

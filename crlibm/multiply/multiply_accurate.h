@@ -1,6 +1,5 @@
 /* The accurate phase of x y: any arguments, format and rounding mode, by the exact product of the significands. */
-#ifndef RM_MULTIPLY_ACCURATE_H
-#define RM_MULTIPLY_ACCURATE_H
+#pragma once
 
 #include "../fp/exact.h"
 
@@ -16,5 +15,3 @@ RM_COLD uint64_t rm_multiply_accurate(double x, double y, int format, int mode, 
   const uint64_t mx = rm_decompose(x, &ex), my = rm_decompose(y, &ey);
   return rm_round_exact(negative, (rm_u128)mx * my, ex + ey, format, mode, flags);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* ndtr: the fast kernels and their domain. */
-#ifndef RM_NDTR_NDTR_H
-#define RM_NDTR_NDTR_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "ndtr_b64.h"
@@ -28,5 +27,3 @@ RM_FN vm64 rm_ndtr_decided(vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE(ndtr, NDTR, 1)
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phase of ndtr: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_NDTR_ACCURATE_H
-#define RM_NDTR_ACCURATE_H
+#pragma once
 
 #include "ndtr.h"
 #include "ndtr_mp.h"
@@ -29,5 +28,3 @@ RM_COLD uint64_t rm_ndtr_accurate(double x, int format, int mode, uint32_t *flag
 #endif
   return rm_ndtr_mp_round(x, format, mode, flags);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * erfc's table (erfc_b64.h): b = 1 + |x| (8/(5 sqrt 2)) has the same error. x^2/2 is exact unless cut, so erfc's bound,
  * 2^-40.1, holds; half of it is exact. Beyond the cut every f32 or 16-bit result is subnormal or zero for x < 0, and 1 for
  * x > 0. */
-#ifndef RM_NDTR_B64_H
-#define RM_NDTR_B64_H
+#pragma once
 
 #include "../erfc/erfc_b64.h"
 
@@ -21,5 +20,3 @@ RM_FN vf64 rm_ndtr_twice_eval(vf64 x) {
 }
 
 RM_FN vf64 rm_ndtr_eval(vf64 x) { return vf64_mul(vf64_set1(0.5), rm_ndtr_twice_eval(x)); }
-
-#endif

@@ -5,8 +5,7 @@
  * (a cancellation of 11 bits at most; its product is off by 2u, with FMA 1u, and the constant by 1u) are below 2^-92 W.
  * exp(-x^2/2) has its argument in two parts, exactly (for |x| < 2^-480, without FMA, within 2^-950). So erfc's bound holds;
  * halves are exact. */
-#ifndef RM_NDTR_DD_H
-#define RM_NDTR_DD_H
+#pragma once
 
 #include "../erfc/erfc_dd.h"
 #include "ndtr_tables.h"
@@ -35,5 +34,3 @@ RM_FN void rm_ndtr_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   *lo = vf64_mul(half, *lo);
   *err = vf64_mul(half, *err);
 }
-
-#endif

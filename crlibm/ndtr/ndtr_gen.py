@@ -13,7 +13,7 @@ def main():
     out.append(f"#define RM_NDTR_SQRT_HALF {hexa(double(s))} /* RN(1/sqrt(2)) */")
     out.append(f"#define RM_NDTR_SQRT_HALF_LO {hexa(double(s - double(s)))} /* RN(the rest) */")
     out.append(f"#define RM_NDTR_2_SQRTPI {hexa(double(2 / mp.sqrt(mp.pi)))} /* RN(2/sqrt(pi)) */")
-    write(__file__, "ndtr_tables.h", "RM_NDTR_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "ndtr_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 /* Phi in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
-#ifndef RM_NDTR_MP_H
-#define RM_NDTR_MP_H
+#pragma once
 
 #include "../erfc/erfc_mp.h"
 
@@ -22,5 +21,3 @@ RM_COLD uint64_t rm_ndtr_mp_round(double x, int format, int mode, uint32_t *flag
   }
   return result;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* ndtri: the fast kernels and their domain. */
-#ifndef RM_NDTRI_NDTRI_H
-#define RM_NDTRI_NDTRI_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "ndtri_b64.h"
@@ -18,5 +17,3 @@ RM_FN vm64 rm_ndtri_special(vf64 p, int format) {
 RM_NONE_DECIDED(ndtri, 1)
 
 RM_FAST_PHASE(ndtri, NDTRI, 1)
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phase of ndtri: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_NDTRI_ACCURATE_H
-#define RM_NDTRI_ACCURATE_H
+#pragma once
 
 #include "../erfinv/erfinv_mp.h"
 #include "../fp/exact.h"
@@ -19,5 +18,3 @@ RM_COLD uint64_t rm_ndtri_accurate(double p, int format, int mode, uint32_t *fla
   target.m = rm_decompose(target.tail ? v : u, &target.e);
   return rm_erfinv_complete(&target, below, u, 0.0, v, 0.0, format, mode, flags);
 }
-
-#endif

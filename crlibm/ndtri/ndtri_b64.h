@@ -2,8 +2,7 @@
  *
  * ndtri(p) = sqrt(2) erfinv(u), u = 2 p - 1, 1 - |u| = 2 min(p, 1 - p). p - (1 - p) = u is exact or rounds once where it
  * is not small; 1 - p is exact for p >= 1/2. The product u sqrt(2) is the factor for which erfinv_b64.h has room. */
-#ifndef RM_NDTRI_B64_H
-#define RM_NDTRI_B64_H
+#pragma once
 
 #include "../erfinv/erfinv_b64.h"
 
@@ -21,5 +20,3 @@ RM_FN vf64 rm_ndtri_eval(vf64 p) {
   rm_ndtri_parts(p, &u, &v);
   return rm_erfinv_of(vf64_mul(u, vf64_set1(RM_ERFINV_SQRT2)), v);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* ndtri in double-double, for the fast phase of f64 and the accurate phase of every format: sqrt(2) erfinv (erfinv_dd.h). */
-#ifndef RM_NDTRI_DD_H
-#define RM_NDTRI_DD_H
+#pragma once
 
 #include "../erfinv/erfinv_dd.h"
 #include "ndtri_b64.h"
@@ -18,5 +17,3 @@ RM_FN void rm_ndtri_dd(vf64 p, vf64 *hi, vf64 *lo, vf64 *err) {
   *hi = vf64_from_bits(vi64_xor(vf64_bits(*hi), sign));
   *lo = vf64_from_bits(vi64_xor(vf64_bits(*lo), sign));
 }
-
-#endif

@@ -10,8 +10,7 @@
  * As in normal_draw_accurate.h, 1 - |u| = (j + 1/2) 2^-63, j = k or its complement; and u = (i + 1/2) 2^-63, i = k - 2^63 as a
  * signed integer: the sign of the result is that of i + 1/2. RN of an integer, then the half and the factor with one
  * rounding or two: u and v within 2^-52, where the integer is not exact the half is smaller than its rounding. */
-#ifndef RM_NDTRI_NORMAL_DRAW_H
-#define RM_NDTRI_NORMAL_DRAW_H
+#pragma once
 
 #include "../erfinv/erfinv_dd.h"
 
@@ -61,5 +60,3 @@ RM_FN vm64 rm_normal_fast_f64(vi64 k, vf64 *y) {
   *y = vf64_copysign(*y, rm_normal_scaled(rm_normal_signed(k), 1.0));
   return undecided;
 }
-
-#endif

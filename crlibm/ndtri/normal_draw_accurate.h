@@ -3,8 +3,7 @@
  *
  * With s the top bit of k and j = k or, for s = 1, 2^64 - 1 - k: the probability of the tail is (j + 1/2) 2^-64, 1 - |u| =
  * (2 j + 1) 2^-64 and |u| = (2^64 - 2 j - 1) 2^-64, exact integers of 64 bits, and s = 0 gives a negative number. */
-#ifndef RM_NORMAL_DRAW_ACCURATE_H
-#define RM_NORMAL_DRAW_ACCURATE_H
+#pragma once
 
 #include "../erfinv/erfinv_mp.h"
 
@@ -26,5 +25,3 @@ RM_COLD uint64_t rm_normal_accurate(uint64_t k, int format, int mode, uint32_t *
   const struct rm_erfinv_target target = {tail ? mv : mu, -64, tail, 1};
   return rm_erfinv_complete(&target, negative, uh, ul, vh, vl, format, mode, flags);
 }
-
-#endif

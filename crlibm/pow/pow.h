@@ -1,6 +1,5 @@
 /* pow: the fast kernels, their domain and their steps. Kernels compute |x|^y; the result has the sign of x for odd y. */
-#ifndef RM_POW_POW_H
-#define RM_POW_POW_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "pow_b64.h"
@@ -64,5 +63,3 @@ RM_FN vm64 rm_pow_decided(vf64 x, vf64 y, int format, vf64 *r) {
   *r = vf64_select(zero, vf64_from_bits(sign), *r);
   return zero;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phase of pow: any arguments, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_POW_ACCURATE_H
-#define RM_POW_ACCURATE_H
+#pragma once
 
 #include "pow.h"
 #include "pow_mp.h"
@@ -120,5 +119,3 @@ RM_COLD uint64_t rm_pow_accurate(double x, double y, int format, int mode, uint3
 #endif
   return rm_pow_mp_round(negative, a, y, format, mode, flags);
 }
-
-#endif

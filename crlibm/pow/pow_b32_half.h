@@ -5,8 +5,7 @@
  * u, s^2 P < 0.014 0.5u with its error, the last step u: 4u. k + log2 m: |log2 m| is at most 1.41 times the sum, where k = -1: 5.7u,
  * and u. t: 7.7u |t|, by ln2 of the result: 5.4u |t|. exp2: 4.2u and two roundings. |t| < 22 in f16: 125u, below 2^-17; |t| < 92 in bf16:
  * 503u, below 2^-15. Other lanes are NaN, and those of x that are not positive and normal. */
-#ifndef RM_POW_B32_HALF_H
-#define RM_POW_B32_HALF_H
+#pragma once
 
 #include "../exp/exp_b32_half.h"
 #include "pow_tables.h"
@@ -32,5 +31,4 @@ RM_FN vf32 rm_pow_b32_half(const vf32 *v, const int format) {
   return vf32_select(special, nan, vf32_select(vf32_lt(vf32_abs(t), limit), y, nan));
 }
 
-#endif
 #endif

@@ -11,8 +11,7 @@
  *   last sum                                                                                               1.0u
  * Sum below 7.6u where k != 0, 5.8u where k = 0. The product z = y L adds 1u; e^z is off by |z| times that: 87.3 8.6u, below
  * 2^-43.44. rm_exp_eval adds 2^-45. Sum below 2^-43.02 < RM_POW_B64_ERR. */
-#ifndef RM_POW_B64_H
-#define RM_POW_B64_H
+#pragma once
 
 #include "../exp/exp_b64.h"
 #include "../log/log_b64.h"
@@ -36,5 +35,3 @@ RM_FN vf64 rm_pow_exponent(vf64 a, vf64 y) {
   vf64 p = vf64_mad(r2, vf64_mad(r2, vf64_mad(r2, p67, p45), p23), p01);
   return vf64_mul(y, vf64_mad(r2, p, vf64_add(w, r)));
 }
-
-#endif

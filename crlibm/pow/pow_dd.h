@@ -20,8 +20,7 @@
  * RM_POW_EXPONENT_DD_ERR.
  * z = y L in double-double adds 2^-103. |z| <= 745: e^z is off by 745 2^-77.8 < 0.84 2^-68; RM_EXP_DD_ERR is 0.69 2^-68.
  * Sum below 1.54 2^-68 < RM_POW_DD_ERR. */
-#ifndef RM_POW_DD_H
-#define RM_POW_DD_H
+#pragma once
 
 #include "../exp/exp_dd.h"
 #include "../log/log_dd.h"
@@ -71,5 +70,3 @@ RM_FN void rm_pow_exponent_dd(vf64 a, vf64 y, vf64 *zh, vf64 *zl) {
   *zh = vf64_mul(y, lh);
   *zl = vf64_mad(y, ll, vf64_mul_err(y, lh, *zh));
 }
-
-#endif

@@ -78,7 +78,7 @@ def main():
     )
     out.append(narrow_array("rm_pow_b32_half_p", p))
     out.append(f"#define RM_POW_B32_HALF_2_LN2 {single_literal(single(2 / mp.log(2)))}")
-    write(__file__, "pow_tables.h", "RM_POW_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "pow_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

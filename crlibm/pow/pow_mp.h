@@ -1,6 +1,5 @@
 /* pow in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
-#ifndef RM_POW_MP_H
-#define RM_POW_MP_H
+#pragma once
 
 #include "../exp/exp_mp.h"
 #include "../log/log_mp.h"
@@ -34,5 +33,3 @@ RM_COLD uint64_t rm_pow_mp_round(int odd, double a, double y, int format, int mo
   }
   return result;
 }
-
-#endif

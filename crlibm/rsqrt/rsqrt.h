@@ -1,6 +1,5 @@
 /* rsqrt, 1/sqrt(x): the fast kernels and their domain. */
-#ifndef RM_RSQRT_RSQRT_H
-#define RM_RSQRT_RSQRT_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "rsqrt_b64.h"
@@ -23,5 +22,3 @@ RM_FN vm64 rm_rsqrt_decided(vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE(rsqrt, RSQRT, 1)
-
-#endif

@@ -1,7 +1,6 @@
 /* The accurate phase of rsqrt: any argument, format and rounding mode. 1/x by long division, then an integer root; both with
  * their remainders. */
-#ifndef RM_RSQRT_ACCURATE_H
-#define RM_RSQRT_ACCURATE_H
+#pragma once
 
 #include "../fp/exact.h"
 
@@ -14,5 +13,3 @@ RM_COLD uint64_t rm_rsqrt_accurate(double x, int format, int mode, uint32_t *fla
   const rm_u128 reciprocal = rm_exact_reciprocal(rm_decompose(x, &e));
   return rm_round_root(reciprocal, -179 - e, format, mode, flags);
 }
-
-#endif

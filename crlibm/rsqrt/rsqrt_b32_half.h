@@ -1,8 +1,7 @@
 /* rsqrt for the 16-bit formats in binary32 (simd/b32.h): vf32_rsqrt is within 2^-21.7. No 1/sqrt(x) of a number of f16 is
  * within 2^-21.5 of a midpoint of two (tests/elementwise/test_narrow.py has the run): there is nothing to test. Zeros, infinities and
  * negative numbers give NaN. */
-#ifndef RM_RSQRT_B32_HALF_H
-#define RM_RSQRT_B32_HALF_H
+#pragma once
 
 #include "../simd/b32.h"
 
@@ -19,5 +18,4 @@ RM_FN vf32 rm_rsqrt_b32_half(const vf32 *x, const int format) {
   return vf32_rsqrt(x[0]);
 }
 
-#endif
 #endif

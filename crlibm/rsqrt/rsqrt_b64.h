@@ -1,11 +1,8 @@
 /* rsqrt for f32 and the 16-bit formats, evaluated in binary64: one word of the vocabulary, whose error is stated there. */
-#ifndef RM_RSQRT_B64_H
-#define RM_RSQRT_B64_H
+#pragma once
 
 #include "../simd/undecided.h"
 
 #define RM_RSQRT_B64_ERR RM_BOUND(0x1p-40)
 
 RM_FN vf64 rm_rsqrt_eval(vf64 x) { return vf64_rsqrt(x); }
-
-#endif

@@ -7,8 +7,7 @@
  *   series                       3/8 e^2 (1 + 2^-38) < 2^-79.2
  *   product, lo + err            2^-92 each
  * Sum, relative to the result, below 2^-79.1 < RM_RSQRT_DD_ERR. */
-#ifndef RM_RSQRT_DD_H
-#define RM_RSQRT_DD_H
+#pragma once
 
 #include "rsqrt_b64.h"
 
@@ -24,5 +23,3 @@ RM_FN void rm_rsqrt_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   *lo = vf64_mul(vf64_mul(r, vf64_set1(0.5)), e);
   *err = vf64_mul(r, vf64_set1(RM_RSQRT_DD_ERR));
 }
-
-#endif

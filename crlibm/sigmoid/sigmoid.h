@@ -1,6 +1,5 @@
 /* sigmoid: the fast kernels and their domain. */
-#ifndef RM_SIGMOID_SIGMOID_H
-#define RM_SIGMOID_SIGMOID_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "sigmoid_b64.h"
@@ -21,5 +20,3 @@ RM_FN vm64 rm_sigmoid_decided(vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE_ANY(sigmoid, SIGMOID, 1, 0)
-
-#endif

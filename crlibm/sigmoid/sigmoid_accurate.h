@@ -1,11 +1,8 @@
 /* The accurate phase of sigmoid: any argument, format and rounding mode. */
-#ifndef RM_SIGMOID_ACCURATE_H
-#define RM_SIGMOID_ACCURATE_H
+#pragma once
 
 #include "sigmoid_product_accurate.h"
 
 RM_COLD uint64_t rm_sigmoid_accurate(double x, int format, int mode, uint32_t *flags) {
   return rm_sigmoid_product_accurate(1.0, x, RM_SIGMOID_X, RM_SIGMOID_VALUE, format, mode, flags);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * numerator/D. The residual is n - q d and n_low - q d_low, below 2^-12.9 q and 2^-11.4 q and rounded: 2^-36.9 and 2^-35.4 at the most,
  * over D; their sum is below 2^-22.7 q: its rounding, r's error and that of lo +- err are below 2^-45. Sum below 2^-33.6. x below -69 is
  * left to binary64: there low parts would underflow. Beyond 88 the result is 1 whatever E is. */
-#ifndef RM_SIGMOID_B32_H
-#define RM_SIGMOID_B32_H
+#pragma once
 
 #include "../exp/exp_b32.h"
 
@@ -38,5 +37,4 @@ RM_FN vm32 rm_sigmoid_b32(vf32 x, vf32 *y) {
   return vm32_or(undecided, vf32_nle(vf32_set1(-69.0f), x));
 }
 
-#endif
 #endif

@@ -11,8 +11,7 @@
  *   z s    z's error counts 1/(1+z) <= 1 times                                                             < 2^-41.6
  *   z s^2  (1-z)/(1+z) in (-1,1) times that of z, twice the reciprocal's, 1 + z and products 2^-50.4        < 2^-40.7
  * A factor g adds 2^-53. */
-#ifndef RM_SIGMOID_B64_H
-#define RM_SIGMOID_B64_H
+#pragma once
 
 #include "../exp/exp_b64.h"
 
@@ -33,5 +32,3 @@ RM_FN vf64 rm_sigmoid_eval(vf64 x) {
   vf64 z;
   return rm_sigmoid_parts(rm_sigmoid_cut(x), RM_SIGMOID_SCALE, &z);
 }
-
-#endif

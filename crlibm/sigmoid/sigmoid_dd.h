@@ -8,8 +8,7 @@
  *   products of parts below 2^-52 of the result: 2^-103 each
  *   N/D      q within 2^-49; its residual, exact but for 2^-101, times the reciprocal's 2^-27: 2^-76
  * Sum below 1.5 2^-69 = RM_SIGMOID_DD_ERR; |lo| <= 2^-48 |hi|, so that Ziv's rounding test's lo + err adds nothing. */
-#ifndef RM_SIGMOID_DD_H
-#define RM_SIGMOID_DD_H
+#pragma once
 
 #include "../exp/exp_dd.h"
 #include "sigmoid_b64.h"
@@ -61,5 +60,3 @@ RM_FN void rm_sigmoid_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
                          &reciprocal);
   *err = vf64_mul(*hi, vf64_set1(RM_SIGMOID_DD_ERR));
 }
-
-#endif

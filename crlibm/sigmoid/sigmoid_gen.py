@@ -54,7 +54,7 @@ def main():
     )
     out.append(f"#define RM_SIGMOID_SILU_ZERO {hexa(silu)}")
     out.append(f"#define RM_SIGMOID_GELU_TANH_ZERO {hexa(gelu)}")
-    write(__file__, "sigmoid_tables.h", "RM_SIGMOID_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "sigmoid_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 /* The sigmoid and its kin (sigmoid_shapes.h) in multiprecision fixed point (fp/mp.h): a value with a stated error. */
-#ifndef RM_SIGMOID_MP_H
-#define RM_SIGMOID_MP_H
+#pragma once
 
 #include "../exp/exp_mp.h"
 #include "sigmoid_shapes.h"
@@ -94,5 +93,3 @@ RM_COLD uint64_t rm_sigmoid_mp_round(double g, int shift, double x, int argument
   }
   return result;
 }
-
-#endif

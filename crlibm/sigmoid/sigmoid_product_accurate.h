@@ -1,7 +1,6 @@
 /* The accurate phase of a factor times the sigmoid or one of its kin (sigmoid_shapes.h): any arguments, format and rounding
  * mode. */
-#ifndef RM_SIGMOID_PRODUCT_ACCURATE_H
-#define RM_SIGMOID_PRODUCT_ACCURATE_H
+#pragma once
 
 #include "sigmoid_product_dd.h"
 #include "sigmoid_mp.h"
@@ -67,5 +66,3 @@ RM_COLD uint64_t rm_sigmoid_product_accurate(double g, double x, int argument, i
 #endif
   return rm_sigmoid_mp_round(g, four, x, argument, shape, format, mode, flags);
 }
-
-#endif

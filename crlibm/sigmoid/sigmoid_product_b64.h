@@ -9,8 +9,7 @@
  *   g s (1 + y), y = p (z s) = p (1 - s), p = x t'(x): absolutely, relative to |g s| (1 + |y|): s counts once, y at most once:
  *                         twice the reciprocal's 2^-41.9, and z's (z + 1)/(1+z) times, 2^-44.5 or 2^-42.7; p, sums and products
  *                         2^-50: below 2^-40.5 */
-#ifndef RM_SIGMOID_PRODUCT_B64_H
-#define RM_SIGMOID_PRODUCT_B64_H
+#pragma once
 
 #include "sigmoid_b64.h"
 #include "sigmoid_shapes.h"
@@ -47,5 +46,3 @@ RM_FN vf64 rm_sigmoid_swish_eval(vf64 g, vf64 t, double scale, vf64 p, vf64 *err
   *err = vf64_mul(vf64_abs(gs), vf64_mad(vf64_abs(y), e, e));
   return vf64_mul(gs, vf64_add(one, y));
 }
-
-#endif

@@ -12,8 +12,7 @@
  *
  * The products are exact in two parts for 2^-960 <= |N|; lanes with a result outside [2^-960, 2^1020] get a NaN as bound,
  * unless g = 0. */
-#ifndef RM_SIGMOID_PRODUCT_DD_H
-#define RM_SIGMOID_PRODUCT_DD_H
+#pragma once
 
 #include "sigmoid_dd.h"
 #include "sigmoid_shapes.h"
@@ -67,5 +66,3 @@ RM_FN void rm_sigmoid_product_dd(vf64 g, vf64 x, int argument, int shape, vf64 *
       vm64_or(vm64_and(vf64_le(vf64_set1(0x1p-960), size), vf64_le(size, vf64_set1(0x1p1020))), vf64_eq(g, zero));
   *err = vf64_select(inside, *err, vf64_from_bits(vi64_set1(INT64_C(0x7ff8) << 48)));
 }
-
-#endif

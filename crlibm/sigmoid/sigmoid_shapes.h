@@ -7,8 +7,7 @@
  *   sigmoid, silu, softplus_backward    1, x, g times the value at x         log_sigmoid_backward   g times the value at -x
  *   gelu_tanh                           x times the value at the cubic       sigmoid_backward       g times the slope at x
  *   tanh_backward                       4 g times the slope at 2x            silu_backward, gelu_tanh_backward    g times the swish */
-#ifndef RM_SIGMOID_SHAPES_H
-#define RM_SIGMOID_SHAPES_H
+#pragma once
 
 #include "sigmoid_tables.h"
 
@@ -19,5 +18,3 @@ enum { RM_SIGMOID_X, RM_SIGMOID_2X, RM_SIGMOID_CUBIC };
 RM_FN double rm_sigmoid_swish_zero(int argument) {
   return argument == RM_SIGMOID_CUBIC ? RM_SIGMOID_GELU_TANH_ZERO : RM_SIGMOID_SILU_ZERO;
 }
-
-#endif

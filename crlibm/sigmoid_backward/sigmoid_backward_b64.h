@@ -1,11 +1,8 @@
 /* sigmoid_backward for f32 and the 16-bit formats, evaluated in binary64: g sigmoid'(x), error in sigmoid_product_b64.h. */
-#ifndef RM_SIGMOID_BACKWARD_B64_H
-#define RM_SIGMOID_BACKWARD_B64_H
+#pragma once
 
 #include "../sigmoid/sigmoid_product_b64.h"
 
 #define RM_SIGMOID_BACKWARD_B64_ERR RM_SIGMOID_SLOPE_B64_ERR
 
 RM_FN vf64 rm_sigmoid_backward_eval(vf64 g, vf64 x) { return rm_sigmoid_slope_eval(g, rm_sigmoid_cut(x), RM_SIGMOID_SCALE); }
-
-#endif

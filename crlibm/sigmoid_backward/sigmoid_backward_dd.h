@@ -1,11 +1,8 @@
 /* sigmoid_backward in double-double, error in sigmoid_product_dd.h. */
-#ifndef RM_SIGMOID_BACKWARD_DD_H
-#define RM_SIGMOID_BACKWARD_DD_H
+#pragma once
 
 #include "../sigmoid/sigmoid_product_dd.h"
 
 RM_FN void rm_sigmoid_backward_dd(vf64 g, vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_sigmoid_product_dd(g, x, RM_SIGMOID_X, RM_SIGMOID_SLOPE, hi, lo, err);
 }
-
-#endif

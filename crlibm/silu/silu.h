@@ -1,6 +1,5 @@
 /* silu: the fast kernels and their domain. */
-#ifndef RM_SILU_SILU_H
-#define RM_SILU_SILU_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "silu_b64.h"
@@ -21,5 +20,3 @@ RM_FN vm64 rm_silu_decided(vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE_ANY(silu, SILU, 1, 0)
-
-#endif

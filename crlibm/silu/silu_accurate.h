@@ -1,6 +1,5 @@
 /* The accurate phase of silu: any argument, format and rounding mode. */
-#ifndef RM_SILU_ACCURATE_H
-#define RM_SILU_ACCURATE_H
+#pragma once
 
 #include "../sigmoid/sigmoid_product_accurate.h"
 
@@ -9,5 +8,3 @@ RM_COLD uint64_t rm_silu_accurate(double x, int format, int mode, uint32_t *flag
   if (x == rm_from_bits64(UINT64_C(0xfff0000000000000))) return rm_sign_bit(format);
   return rm_sigmoid_product_accurate(x, x, RM_SIGMOID_X, RM_SIGMOID_VALUE, format, mode, flags);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* silu in binary32 (simd/b32.h): x times the two parts of the sigmoid. The product of x and the high part is kept in two,
  * exactly for |x| >= 2^-60, the other rounds by 2^-46 beside the sigmoid's 1.6 2^-34. For |x| < 2^-60 the high part is 1/2 and x/2
  * the result while it is normal; for smaller x binary64 has the lane. */
-#ifndef RM_SILU_B32_H
-#define RM_SILU_B32_H
+#pragma once
 
 #include "../sigmoid/sigmoid_b32.h"
 
@@ -23,5 +22,4 @@ RM_FN vm32 rm_silu_b32(vf32 x, vf32 *y) {
   return vm32_or(vm32_or(undecided, tiny), vf32_nle(vf32_set1(-69.0f), x));
 }
 
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* silu_backward: the fast kernels and their domain. */
-#ifndef RM_SILU_BACKWARD_SILU_BACKWARD_H
-#define RM_SILU_BACKWARD_SILU_BACKWARD_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "silu_backward_b64.h"
@@ -21,5 +20,3 @@ RM_FN vm64 rm_silu_backward_decided(vf64 g, vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE_WITHIN(silu_backward, 2)
-
-#endif

@@ -1,11 +1,8 @@
 /* The accurate phase of silu_backward: any arguments, format and rounding mode. */
-#ifndef RM_SILU_BACKWARD_ACCURATE_H
-#define RM_SILU_BACKWARD_ACCURATE_H
+#pragma once
 
 #include "../sigmoid/sigmoid_product_accurate.h"
 
 RM_COLD uint64_t rm_silu_backward_accurate(double g, double x, int format, int mode, uint32_t *flags) {
   return rm_sigmoid_product_accurate(g, x, RM_SIGMOID_X, RM_SIGMOID_SWISH, format, mode, flags);
 }
-
-#endif

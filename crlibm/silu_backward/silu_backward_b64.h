@@ -1,6 +1,5 @@
 /* silu_backward for f32 and the 16-bit formats, evaluated in binary64: g silu'(x), error in sigmoid_product_b64.h. */
-#ifndef RM_SILU_BACKWARD_B64_H
-#define RM_SILU_BACKWARD_B64_H
+#pragma once
 
 #include "../sigmoid/sigmoid_product_b64.h"
 
@@ -9,5 +8,3 @@ RM_FN vf64 rm_silu_backward_eval(vf64 g, vf64 x, vf64 *err) {
   vf64 t = rm_sigmoid_cut(x);
   return rm_sigmoid_swish_eval(g, t, RM_SIGMOID_SCALE, t, err);
 }
-
-#endif

@@ -1,5 +1,5 @@
 /* Backend of four lanes: AVX2 with FMA and F16C. */
-#ifndef RM_SIMD_AVX2_H
+#ifndef RM_SIMD_AVX2_H /* a name, so that proofs can put another backend in its place */
 #define RM_SIMD_AVX2_H
 
 #include <immintrin.h>

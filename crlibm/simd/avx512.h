@@ -1,5 +1,5 @@
 /* Backend of eight lanes: AVX-512 F, DQ, VL, BW with FMA and F16C. */
-#ifndef RM_SIMD_AVX512_H
+#ifndef RM_SIMD_AVX512_H /* a name, so that proofs can put another backend in its place */
 #define RM_SIMD_AVX512_H
 
 #include <immintrin.h>

@@ -7,8 +7,7 @@
  * loop alone does not show every lane. tests/elementwise/test_narrow.py runs all 2^32 inputs lane by lane. Every operation has
  * one rounding, and so the same bits on every machine, but the estimate in vf32_reciprocal and its like: there the bounds derived
  * in the files are the proof for other machines. */
-#ifndef RM_SIMD_B32_H
-#define RM_SIMD_B32_H
+#pragma once
 
 #include "simd.h"
 
@@ -37,5 +36,4 @@ RM_FN vm32 vf32_undecided_by(vf32 hi, vf32 lo, vf32 err, vf32 *y) {
   return vf32_ne(*y, vf32_add(hi, vf32_sub(lo, err)));
 }
 
-#endif
 #endif

@@ -8,8 +8,7 @@
  *
  * The fast phase is vm64 rm_<f>_fast_<format>(const vf64 *x, vf64 *y): the arguments are x[0], x[1] ...; lanes of *y that are
  * not in the returned mask store as the correctly rounded result. A function may write its fast phase itself. */
-#ifndef RM_SIMD_FAST_PHASE_H
-#define RM_SIMD_FAST_PHASE_H
+#pragma once
 
 #include "undecided.h"
 
@@ -92,5 +91,3 @@
   RM_FN void rm_##name##_dd(RM_VECTORS_##arity, vf64 *hi, vf64 *lo, vf64 *err) {            \
     *hi = x, *lo = vf64_set1(0.0), *err = vf64_from_bits(vi64_set1(INT64_C(0x7ff8) << 48)); \
   }
-
-#endif

@@ -18,8 +18,7 @@
  *   f16    results are normal f32 numbers, and the lines on x y and x/y hold
  *   bf16   f32 has the quantum 2^-149. Below 2^-134, half the least number, every rounding gives 0; x y has 16 bits and is a
  *          multiple of 2^-149 from there on, exact; |x/y - b| >= 2^-8 w = 2^-142, f32 errs by 2^-150 */
-#ifndef RM_SIMD_MACHINE_H
-#define RM_SIMD_MACHINE_H
+#pragma once
 
 #include "undecided.h"
 
@@ -101,5 +100,3 @@ RM_FN vf64 vf64_to_odd16(vf64 v) {
   vi64 b = vf64_bits(v), any = vi64_add(vi64_and(b, vi64_set1(low)), vi64_set1(low)); /* bit 37: something is cut off */
   return vf64_from_bits(vi64_and(vi64_or(b, any), vi64_set1(~low)));
 }
-
-#endif

@@ -1,5 +1,5 @@
 /* Backend of two lanes: AArch64 Advanced SIMD. */
-#ifndef RM_SIMD_NEON_H
+#ifndef RM_SIMD_NEON_H /* a name, so that proofs can put another backend in its place */
 #define RM_SIMD_NEON_H
 
 #include <arm_neon.h>

@@ -3,8 +3,7 @@
  * F and G have two parts, and G + t c_2 and F + t (...) are kept in two, so that the error is one of the cubic term's, about
  * 2^-23 |t^3 c_3|, and of the rounding of c_2, 2^-25 t^2 |c_2|. tools/piecewise.py makes the tables and adds the errors of every
  * operation up, interval by interval. */
-#ifndef RM_SIMD_PIECEWISE_H
-#define RM_SIMD_PIECEWISE_H
+#pragma once
 
 #include "b32.h"
 
@@ -23,5 +22,4 @@ RM_FN void rm_piecewise(const float *rows, int degree, vi32 j, vf32 t, vf32 *hi,
 #undef ROW
 }
 
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* The quarters of octaves as intervals of a table of 16: four octaves of a positive b. */
-#ifndef RM_SIMD_QUARTERS_H
-#define RM_SIMD_QUARTERS_H
+#pragma once
 
 #include "undecided.h"
 
@@ -10,5 +9,3 @@ RM_FN vf64 vf64_in_quarter(vf64 b, vi64 *j) {
   *j = vi64_srl(bits, 50);
   return vf64_sub(b, vf64_from_bits(vi64_or(quarter, vi64_set1(INT64_C(1) << 49))));
 }
-
-#endif

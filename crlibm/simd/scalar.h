@@ -1,5 +1,5 @@
 /* Backend of one lane: the scalar C functions, the base build and CUDA. */
-#ifndef RM_SIMD_SCALAR_H
+#ifndef RM_SIMD_SCALAR_H /* a name, so that proofs can put another backend in its place */
 #define RM_SIMD_SCALAR_H
 
 #define RM_LANES 1

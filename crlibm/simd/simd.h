@@ -60,8 +60,7 @@
  *                      vf32_reciprocal(b) = 1/b within 2^-23.9 relatively, for 2^-100 <= |b| <= 2^100
  *
  * All loads and stores take any alignment. A translation unit has one backend. */
-#ifndef RM_SIMD_SIMD_H
-#define RM_SIMD_SIMD_H
+#pragma once
 
 #include "../config.h"
 #include "../fp/bits.h"
@@ -171,5 +170,3 @@ RM_FN vf64 vf64_fast_two_sum(vf64 a, vf64 b, vf64 *e) {
   *e = vf64_sub(b, vf64_sub(s, a));
   return s;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Ziv's rounding test: the lanes that an evaluation has not decided. Each function returns every lane in which two numbers within
  * the error bound of the evaluation could round differently. */
-#ifndef RM_SIMD_UNDECIDED_H
-#define RM_SIMD_UNDECIDED_H
+#pragma once
 
 #include "simd.h"
 
@@ -81,5 +80,3 @@ RM_FN vm64 vf64_special_odd(vf64 x, int format) {
   const int64_t min = (INT64_C(1023) - 960) << 52;
   return vi64_ltu(vi64_sub(vf64_bits(vf64_abs(x)), vi64_set1(1)), vi64_set1(min - 1));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* sin: the fast kernels and their domain. */
-#ifndef RM_SIN_SIN_H
-#define RM_SIN_SIN_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "sin_b64.h"
@@ -26,5 +25,3 @@ RM_FAST_PHASE_B64(sin, SIN, 1)
 RM_FN vm64 rm_sin_fast_f64(const vf64 *x, vf64 *y) {
   return vm64_or(rm_sin_turned_f64(x[0], 0, vf64_bits(x[0]), 0, y), rm_sin_special(x[0], RM_F64));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The accurate phase of sin: any argument, format and rounding mode, for what the fast phase leaves undecided. Also what cos
  * and tan share with it. */
-#ifndef RM_SIN_ACCURATE_H
-#define RM_SIN_ACCURATE_H
+#pragma once
 
 #include "../fp/exact.h"
 #include "sin.h"
@@ -65,5 +64,3 @@ RM_COLD uint64_t rm_sin_accurate(double x, int format, int mode, uint32_t *flags
   if (size < 0x1p-27) return rm_round_beside(x, 0, format, mode, flags);
   return rm_sin_accurate_turned(x, 0, negative, format, mode, flags);
 }
-
-#endif

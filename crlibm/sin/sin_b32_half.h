@@ -10,8 +10,7 @@
  *   r^2 P         P 2^-24.47, or 0.8u; r^2 and Horner 2.2u, and |r^2 P| is below 0.58 of 1 + r^2 P: 1.3u; P's error 0.8u
  *   last steps    u each
  * Sum below 6.6u < 2^-21. The results of infinities are NaN. */
-#ifndef RM_SIN_B32_HALF_H
-#define RM_SIN_B32_HALF_H
+#pragma once
 
 #include "../simd/b32.h"
 #include "sin_tables.h"
@@ -42,5 +41,4 @@ RM_FN vf32 rm_sin_b32_half(const vf32 *x, const int format) {
   return rm_sin_b32_half_of(x[0], vf32_sub(z, magic), vi32_sll(vf32_bits(z), 31), format);
 }
 
-#endif
 #endif

@@ -11,8 +11,7 @@
  *                 relatively; the last subtraction 2^-53
  * An error of r counts r cot r <= 1 times in sin r. P: 2^-43.52; Horner's steps, |r^2| <= 2.47, and the product: below 2^-50.
  * Sum below 2^-43.1 < RM_SIN_B64_ERR, which is for sin and cos. */
-#ifndef RM_SIN_B64_H
-#define RM_SIN_B64_H
+#pragma once
 
 #include "../simd/undecided.h"
 #include "sin_tables.h"
@@ -87,5 +86,3 @@ RM_FN vm64 rm_sin_decide_b64(vf64 x, vf64 result, double rel, int format, vf64 *
   vm64 undecided = format == RM_F32 ? vf64_undecided_f32(result, rel) : vf64_undecided_bf16(result);
   return rm_sin_decide(x, RM_SIN_F32_MAX, 0x1.fffffep127, result, undecided, y);
 }
-
-#endif

@@ -22,8 +22,7 @@
  * so that the Fast2Sums are exact and |hi| >= 0.49 |S|. Together 17u|m| + 2^-98 |hi| + the error of r.
  *
  * Tiny |x|: h, r^4 and low parts may underflow, but then k = 0, C = 1 and they do not count: hi = |x|, lo = 0. */
-#ifndef RM_SIN_DD_H
-#define RM_SIN_DD_H
+#pragma once
 
 #include "sin_b64.h"
 
@@ -140,5 +139,3 @@ RM_FN vm64 rm_sin_decide_dd(vf64 x, int turn, vi64 flip, vf64 *y) {
   vm64 undecided = rm_sin_turned_f64(x, turn, flip, 1, &v);
   return rm_sin_decide(x, RM_SIN_F64_MAX, RM_SIN_F64_FAR, v, undecided, y);
 }
-
-#endif

@@ -190,7 +190,7 @@ def main():
                 "pi/2: 17 fraction limbs and the integer limb, lowest first, rounded down.",
             )
         )
-    write(__file__, "sin_tables.h", "RM_SIN_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "sin_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 /* sin, cos and tan in multiprecision fixed point (fp/mp.h): values with a stated error, and the correctly rounded results
  * from them. */
-#ifndef RM_SIN_MP_H
-#define RM_SIN_MP_H
+#pragma once
 
 #include "../fp/mp.h"
 #include "sin_tables.h"
@@ -128,5 +127,3 @@ RM_COLD uint64_t rm_sin_mp_round(double x, int turn, int flip, int format, int m
   }
   return result;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* sinh: the fast kernels and their domain. */
-#ifndef RM_SINH_SINH_H
-#define RM_SINH_SINH_H
+#pragma once
 
 #include "sinh_b64.h"
 #include "sinh_dd.h"
@@ -19,5 +18,3 @@ RM_FN vm64 rm_sinh_special(vf64 x, int format) {
 RM_NONE_DECIDED(sinh, 1)
 
 RM_FAST_PHASE(sinh, SINH, 1)
-
-#endif

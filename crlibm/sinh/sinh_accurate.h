@@ -1,7 +1,6 @@
 /* The accurate phase of sinh: any argument, format and rounding mode, for what the fast phase leaves undecided. The last two
  * tiers are those of cosh too. */
-#ifndef RM_SINH_ACCURATE_H
-#define RM_SINH_ACCURATE_H
+#pragma once
 
 #include "sinh.h"
 #include "sinh_mp.h"
@@ -44,5 +43,3 @@ RM_COLD uint64_t rm_sinh_accurate(double x, int format, int mode, uint32_t *flag
   if (size <= 0x1p-26) return rm_round_beside(x, 1, format, mode, flags);
   return rm_sinh_cosh_round(x, 0, format, mode, flags);
 }
-
-#endif

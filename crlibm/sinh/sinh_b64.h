@@ -11,8 +11,7 @@
  *   r        k 2^-58 + (rounding of k C without FMA) 2^-53 |x|; |x| cosh x <= (|x| + 1) |sinh x|: 2^-45.7
  *   the rest a, b, products, the final operation                           2^-50.5
  * Sum below 2^-43.8 < RM_SINH_B64_ERR. */
-#ifndef RM_SINH_B64_H
-#define RM_SINH_B64_H
+#pragma once
 
 #include "../exp/exp_b64.h"
 #include "sinh_tables.h"
@@ -38,5 +37,3 @@ RM_FN vf64 rm_sinh_eval(vf64 x) {
   rm_sinh_cosh_terms(x, &a, &b, &c, &d);
   return vf64_mad(b, d, vf64_mul(a, c));
 }
-
-#endif

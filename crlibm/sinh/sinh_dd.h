@@ -18,8 +18,7 @@
  * Tiny x, k = 0: products that underflow count A = 0 times in sinh x, or are off by less than 2^-1070 against 1 or x.
  * Sum below 10.8u Y|t3| + 2^-75.7 X + 2^-79.5 (resp. 46.4 times that for sinh x, with X <= 2.01 sinh x: 2^-73.4 |hi|), less
  * than RM_SINH_F64_ERR_T Y|t3| + RM_SINH_DD_ERR |hi|. */
-#ifndef RM_SINH_DD_H
-#define RM_SINH_DD_H
+#pragma once
 
 #include "../exp/exp_dd.h"
 #include "sinh_tables.h"
@@ -57,9 +56,9 @@ RM_FN rm_sinh_terms rm_sinh_cosh_terms_dd(vf64 x) {
 RM_FN void rm_sinh_sum_dd(const rm_sinh_terms *t, vf64 x, vf64 xl, vf64 y, vf64 yl, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 p = vf64_mul(y, t->rh), pe = vf64_mul_err(y, t->rh, p);
   vf64 g = vf64_mul(x, t->h), ge = vf64_mul_err(x, t->h, g);
-  vf64 ve, v = vf64_fast_two_sum(x, p, &ve);
-  *hi = vf64_add(v, g);
-  vf64 low = vf64_add(vf64_sub(g, vf64_sub(*hi, v)), vf64_add(pe, ge));
+  vf64 ve, v = vf64_fast_two_sum(x, p, &ve), low;
+  *hi = vf64_fast_two_sum(v, g, &low);
+  low = vf64_add(low, vf64_add(pe, ge));
   low = vf64_add(vf64_add(low, ve), vf64_mad(yl, t->rh, vf64_mad(xl, t->h, xl)));
   *lo = vf64_mad(y, t->d, vf64_mad(x, t->c, low));
   vf64 et = vf64_mul(vf64_mul(y, t->t3), vf64_set1(RM_SINH_F64_ERR_T));
@@ -71,5 +70,3 @@ RM_FN void rm_sinh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   const rm_sinh_terms t = rm_sinh_cosh_terms_dd(x);
   rm_sinh_sum_dd(&t, t.a, t.al, t.b, t.bl, hi, lo, err);
 }
-
-#endif

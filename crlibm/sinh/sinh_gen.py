@@ -33,7 +33,7 @@ def main():
         p, err = even(first, degree, scale)
         out.append(f"/* {text}, |r| <= ln2/32: within 2^{log2(err):.2f} of {text[text.index('(r^2)') - 1]}. */")
         out.append(array(name, p))
-    write(__file__, "sinh_tables.h", "RM_SINH_TABLES_H", "\n".join(out))
+    write(__file__, "sinh_tables.h", "\n".join(out))
 
 
 if __name__ == "__main__":

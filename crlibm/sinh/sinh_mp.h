@@ -1,7 +1,6 @@
 /* sinh and cosh in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from
  * it. */
-#ifndef RM_SINH_MP_H
-#define RM_SINH_MP_H
+#pragma once
 
 #include "../exp/exp_mp.h"
 
@@ -32,5 +31,3 @@ RM_COLD uint64_t rm_sinh_cosh_mp_round(double x, int cosh, int format, int mode,
   }
   return result;
 }
-
-#endif

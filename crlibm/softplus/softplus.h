@@ -1,6 +1,5 @@
 /* softplus: the fast kernels and their domain. */
-#ifndef RM_SOFTPLUS_SOFTPLUS_H
-#define RM_SOFTPLUS_SOFTPLUS_H
+#pragma once
 
 #include "../exp/exp.h"
 #include "../simd/fast_phase.h"
@@ -18,5 +17,3 @@ RM_FN vm64 rm_softplus_special(vf64 x, int format) {
 RM_FN vm64 rm_softplus_decided(vf64 x, int format, vf64 *y) { return rm_exp_decided(x, format, y); }
 
 RM_FAST_PHASE(softplus, SOFTPLUS, 1)
-
-#endif

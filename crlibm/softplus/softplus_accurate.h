@@ -1,7 +1,6 @@
 /* The accurate phase of softplus: any argument, format and rounding mode, and the common core of log_sigmoid and logaddexp.
  * */
-#ifndef RM_SOFTPLUS_ACCURATE_H
-#define RM_SOFTPLUS_ACCURATE_H
+#pragma once
 
 #include "softplus.h"
 #include "softplus_mp.h"
@@ -54,5 +53,3 @@ RM_FN uint64_t rm_softplus_signed_accurate(int flip, double x, int format, int m
 RM_COLD uint64_t rm_softplus_accurate(double x, int format, int mode, uint32_t *flags) {
   return rm_softplus_signed_accurate(0, x, format, mode, flags);
 }
-
-#endif

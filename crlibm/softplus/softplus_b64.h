@@ -9,8 +9,7 @@
  *   r           j != 0, log(1 + t) > 2^-5.1: t c_j and the sum round by 2^-53 each                         2^-46.9
  *   log(1 + r)  as in log_b64.h, |w| >= 2^-6 or w = 0                                                      2^-41.8
  * Sum below 2^-41.6; in softplus the sum with big >= 0 adds 2^-53: below RM_SOFTPLUS_B64_ERR. */
-#ifndef RM_SOFTPLUS_B64_H
-#define RM_SOFTPLUS_B64_H
+#pragma once
 
 #include "../exp/exp_b64.h"
 #include "../log/log_b64.h"
@@ -32,5 +31,3 @@ RM_FN vf64 rm_softplus_tail(vf64 d) {
 RM_FN vf64 rm_softplus_eval(vf64 x) {
   return vf64_add(vf64_max(x, vf64_set1(0.0)), rm_softplus_tail(vf64_min(vf64_abs(x), vf64_set1(88.0))));
 }
-
-#endif

@@ -6,8 +6,7 @@
  *   L          log_dd.h, 12u |s| + 2^-80 L, u = 2^-53 and s its cubic term, which includes one rounding of lo by 1.1u |s|
  *   lo         two more roundings, of the sum with the error of TwoSum: 1.1u |s|, and 2^-106 |hi|
  * Sum below 5/4 of L's bound + RM_EXP_DD_ERR L + 2^-104 |hi|. */
-#ifndef RM_SOFTPLUS_DD_H
-#define RM_SOFTPLUS_DD_H
+#pragma once
 
 #include "../exp/exp_dd.h"
 #include "../log/log_dd.h"
@@ -32,5 +31,3 @@ RM_FN void rm_softplus_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 nought = vf64_set1(0.0);
   rm_softplus_sum_dd(vf64_max(x, nought), vf64_min(vf64_abs(x), vf64_set1(660.0)), nought, hi, lo, err);
 }
-
-#endif

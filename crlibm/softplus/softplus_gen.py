@@ -23,7 +23,7 @@ def main():
         "/* -log c_j, rounded. */",
         array("rm_softplus_l", [double(-mp.log(v)) for v in c]),
     ]
-    write(__file__, "softplus_tables.h", "RM_SOFTPLUS_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "softplus_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 /* softplus, log_sigmoid and logaddexp in multiprecision fixed point (fp/mp.h): log(1 + e^-d) with a stated relative error,
  * and the correctly rounded sum from it. */
-#ifndef RM_SOFTPLUS_MP_H
-#define RM_SOFTPLUS_MP_H
+#pragma once
 
 #include "../exp/exp_mp.h"
 
@@ -71,5 +70,3 @@ RM_COLD uint64_t rm_softplus_mp_round(int flip, double big, double small, int fo
   }
   return result;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* softplus_backward: the fast kernels and their domain. */
-#ifndef RM_SOFTPLUS_BACKWARD_SOFTPLUS_BACKWARD_H
-#define RM_SOFTPLUS_BACKWARD_SOFTPLUS_BACKWARD_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "softplus_backward_b64.h"
@@ -21,5 +20,3 @@ RM_FN vm64 rm_softplus_backward_decided(vf64 g, vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE_ANY(softplus_backward, SOFTPLUS_BACKWARD, 2, 1)
-
-#endif

@@ -1,11 +1,8 @@
 /* softplus_backward for f32 and the 16-bit formats, evaluated in binary64: g sigmoid(x), error in sigmoid_product_b64.h. */
-#ifndef RM_SOFTPLUS_BACKWARD_B64_H
-#define RM_SOFTPLUS_BACKWARD_B64_H
+#pragma once
 
 #include "../sigmoid/sigmoid_product_b64.h"
 
 #define RM_SOFTPLUS_BACKWARD_B64_ERR RM_SIGMOID_VALUE_B64_ERR
 
 RM_FN vf64 rm_softplus_backward_eval(vf64 g, vf64 x) { return rm_sigmoid_value_eval(g, rm_sigmoid_cut(x), RM_SIGMOID_SCALE); }
-
-#endif

@@ -1,6 +1,5 @@
 /* sqrt: the machine's operation (simd/machine.h). */
-#ifndef RM_SQRT_SQRT_H
-#define RM_SQRT_SQRT_H
+#pragma once
 
 #include "../simd/machine.h"
 
@@ -18,6 +17,4 @@ RM_MACHINE_SPANS(sqrt, 1, vf32_sqrt(x[0]))
 #define RM_SPAN_sqrt_f16 , rm_sqrt_span_f16
 #define RM_SPAN_sqrt_bf16 , rm_sqrt_span_bf16
 #define RM_SPAN_sqrt_f32 , rm_sqrt_span_f32
-#endif
-
 #endif

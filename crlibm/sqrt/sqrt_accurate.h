@@ -1,6 +1,5 @@
 /* The accurate phase of sqrt: any argument, format and rounding mode, by an integer root with its remainder. */
-#ifndef RM_SQRT_ACCURATE_H
-#define RM_SQRT_ACCURATE_H
+#pragma once
 
 #include "../fp/exact.h"
 
@@ -13,5 +12,3 @@ RM_COLD uint64_t rm_sqrt_accurate(double x, int format, int mode, uint32_t *flag
   const rm_u128 m = rm_decompose(x, &e);
   return rm_round_root(m << 74, e - 74, format, mode, flags);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* x - y: the machine's operation (simd/machine.h). */
-#ifndef RM_SUBTRACT_SUBTRACT_H
-#define RM_SUBTRACT_SUBTRACT_H
+#pragma once
 
 #include "../simd/machine.h"
 
@@ -16,6 +15,4 @@ RM_MACHINE_SPANS(subtract, 2, vf32_sub(x[0], x[1]))
 #define RM_SPAN_subtract_f16 , rm_subtract_span_f16
 #define RM_SPAN_subtract_bf16 , rm_subtract_span_bf16
 #define RM_SPAN_subtract_f32 , rm_subtract_span_f32
-#endif
-
 #endif

@@ -1,11 +1,8 @@
 /* The accurate phase of x - y: x + (-y). */
-#ifndef RM_SUBTRACT_ACCURATE_H
-#define RM_SUBTRACT_ACCURATE_H
+#pragma once
 
 #include "../add/add_accurate.h"
 
 RM_COLD uint64_t rm_subtract_accurate(double x, double y, int format, int mode, uint32_t *flags) {
   return rm_add_accurate(x, -y, format, mode, flags);
 }
-
-#endif

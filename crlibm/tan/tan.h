@@ -1,6 +1,5 @@
 /* tan: the fast kernels and their domain. */
-#ifndef RM_TAN_TAN_H
-#define RM_TAN_TAN_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "tan_b64.h"
@@ -27,5 +26,3 @@ RM_FN vm64 rm_tan_decided(vf64 x, int format, vf64 *y) {
 RM_FAST_PHASE_B64(tan, TAN, 1)
 
 RM_FN vm64 rm_tan_fast_f64(const vf64 *x, vf64 *y) { return vm64_or(rm_tan_f64(x[0], 0, y), rm_tan_special(x[0], RM_F64)); }
-
-#endif

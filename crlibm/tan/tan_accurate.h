@@ -1,6 +1,5 @@
 /* The accurate phase of tan: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_TAN_ACCURATE_H
-#define RM_TAN_ACCURATE_H
+#pragma once
 
 #include "../sin/sin_accurate.h"
 #include "tan.h"
@@ -25,5 +24,3 @@ RM_COLD uint64_t rm_tan_accurate(double x, int format, int mode, uint32_t *flags
 #endif
   return rm_tan_mp_round(x, format, mode, flags);
 }
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Error: the fit 2^-44.92; steps of P >= 0.9 and Q >= 0.7, together below 2^-51; the quotient 2^-49; an error of r, 2^-45.4
  * relatively, counts r/(sin r cos r) <= 1.58 times: 2^-44.74. Sum below 2^-43.7 < RM_TAN_B64_ERR. */
-#ifndef RM_TAN_B64_H
-#define RM_TAN_B64_H
+#pragma once
 
 #include "../sin/sin_b64.h"
 #include "tan_tables.h"
@@ -42,5 +41,3 @@ RM_FN vf64 rm_tan_eval_large(vf64 x) {
   vm64 even = vi64_disjoint(vi64_xor(vf64_bits(z0), vf64_bits(z1)), vi64_set1(1));
   return rm_tan_reduced(vf64_mul(f, vf64_set1(RM_SIN_PI)), even, vf64_bits(x));
 }
-
-#endif

@@ -5,8 +5,7 @@
  * double-double is below 2^-48 |N|, its roundings 2^-100 |N|; the reciprocal's error of 2^-27 leaves 2^-75 |q|. Errors e_N
  * and e_D of sine and cosine, below 2^-40 of them, change the quotient by (e_N + |q| e_D)/|D| (1 + 2^-39), and the reciprocal
  * stands for 1/|D|: their bounds have room for that. Tiny |x|: D = 1, N = |x|. */
-#ifndef RM_TAN_DD_H
-#define RM_TAN_DD_H
+#pragma once
 
 #include "../sin/sin_dd.h"
 #include "tan_b64.h"
@@ -21,9 +20,7 @@ RM_FN void rm_tan_reduced_dd(vi64 k, vf64 rh, vf64 rl, vf64 r_err, vf64 *hi, vf6
   vf64 n, nl, n_err, d, dl, d_err, reciprocal;
   rm_sin_sum_dd(&r, S, Sl, C, Cl, r_err, &n, &nl, &n_err);
   rm_sin_sum_dd(&r, C, Cl, vf64_neg(S), vf64_neg(Sl), r_err, &d, &dl, &d_err);
-  vf64 nh = vf64_add(n, nl), dh = vf64_add(d, dl);
-  nl = vf64_sub(nl, vf64_sub(nh, n));
-  dl = vf64_sub(dl, vf64_sub(dh, d));
+  vf64 nh = vf64_fast_two_sum(n, nl, &nl), dh = vf64_fast_two_sum(d, dl, &dl);
   vf64 q = vf64_quotient(nh, dh, &reciprocal);
   vf64 b = vf64_mul(q, dh), be = vf64_mul_err(q, dh, b);
   vf64 residual = vf64_add(vf64_sub(vf64_sub(nh, b), be), vf64_nmad(q, dl, nl)), size = vf64_abs(q);
@@ -45,5 +42,3 @@ RM_FN vm64 rm_tan_f64(vf64 x, int far, vf64 *y) {
   *y = rm_sin_flip(v, vf64_bits(x));
   return undecided;
 }
-
-#endif

@@ -74,7 +74,7 @@ def main():
         array("rm_tan_p32", p),
         array("rm_tan_q32", q),
     ]
-    write(__file__, "tan_tables.h", "RM_TAN_TABLES_H", "\n".join(out) + "\n")
+    write(__file__, "tan_tables.h", "\n".join(out) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 /* tan in multiprecision fixed point: the quotient of sin_mp.h's sine and cosine. */
-#ifndef RM_TAN_MP_H
-#define RM_TAN_MP_H
+#pragma once
 
 #include "../sin/sin_mp.h"
 
@@ -39,5 +38,3 @@ RM_COLD uint64_t rm_tan_mp_round(double x, int format, int mode, uint32_t *flags
   }
   return result;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* tanh: the fast kernels and their domain. */
-#ifndef RM_TANH_TANH_H
-#define RM_TANH_TANH_H
+#pragma once
 
 #include "tanh_b64.h"
 #include "tanh_dd.h"
@@ -15,5 +14,3 @@ RM_FN vm64 rm_tanh_special(vf64 x, int format) { return vf64_special_odd(x, form
 RM_NONE_DECIDED(tanh, 1)
 
 RM_FAST_PHASE(tanh, TANH, 1)
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phase of tanh: any argument, format and rounding mode, for what the fast phase leaves undecided. */
-#ifndef RM_TANH_ACCURATE_H
-#define RM_TANH_ACCURATE_H
+#pragma once
 
 #include "../fp/exact.h"
 #include "tanh.h"
@@ -28,5 +27,3 @@ RM_COLD uint64_t rm_tanh_accurate(double x, int format, int mode, uint32_t *flag
 #endif
   return rm_tanh_mp_round(x, format, mode, flags);
 }
-
-#endif

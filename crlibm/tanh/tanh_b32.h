@@ -2,8 +2,7 @@
  * three more bits, the first around 0. |x| is cut to 9.4: beyond 9.02, 1 - tanh x < 2^-25 and the result is 1. tools/piecewise.py bounds
  * the errors. t is exact: |x| and its centre are within a factor of two of each other, or the centre is 0. For tiny x, where low
  * parts underflow, hi = |x| is the result: x - tanh x < x^3/3. */
-#ifndef RM_TANH_B32_H
-#define RM_TANH_B32_H
+#pragma once
 
 #include "../simd/piecewise.h"
 #include "tanh_b32_tables.h"
@@ -27,5 +26,4 @@ RM_FN vm32 rm_tanh_b32(vf32 x, vf32 *y) {
   return undecided;
 }
 
-#endif
 #endif

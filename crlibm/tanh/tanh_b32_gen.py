@@ -35,7 +35,7 @@ def main():
     body = tables("rm_tanh_b32", taylors, centres, hs, DEGREE)
     body += f"#define RM_TANH_B32_DEGREE {DEGREE}\n#define RM_TANH_B32_SHIFT {single_literal(SHIFT - SLACK)}\n"
     body += narrow_array("rm_tanh_b32_centre", centres)
-    write(__file__, "tanh_b32_tables.h", "RM_TANH_B32_TABLES_H", body)
+    write(__file__, "tanh_b32_tables.h", body)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,7 @@
  *
  * E/(E+2) changes by 2/(E+2) <= 1 times E's relative error; E + 2 and the quotient add 2^-52 and 2^-49. Sum below 2^-40.8 <
  * RM_TANH_B64_ERR. */
-#ifndef RM_TANH_B64_H
-#define RM_TANH_B64_H
+#pragma once
 
 #include "../expm1/expm1_b64.h"
 
@@ -18,5 +17,3 @@ RM_FN vf64 rm_tanh_eval(vf64 x) {
   vf64 e = rm_expm1_core(vf64_add(a, a));
   return vf64_quotient(e, vf64_add(e, vf64_set1(2.0)), &reciprocal);
 }
-
-#endif

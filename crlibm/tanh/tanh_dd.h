@@ -9,8 +9,7 @@
  *   D = E + 2  TwoSum of (2, E), low parts as E's
  *   E / D      q within 2^-49, its residual in double-double, |lo| <= 2^-47.5 q, times the reciprocal's 2^-27: 2^-74.5
  * Error below 7u|t| + 2^-80 + 2^-74 tanh a with tanh a > 2^-7 when k != 0. */
-#ifndef RM_TANH_DD_H
-#define RM_TANH_DD_H
+#pragma once
 
 #include "../expm1/expm1_dd.h"
 
@@ -32,5 +31,3 @@ RM_FN void rm_tanh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   *lo = vf64_mul(residual, reciprocal);
   *err = vf64_mad(vf64_abs(t), vf64_set1(RM_TANH_F64_ERR_T), vf64_mul(q, vf64_set1(RM_TANH_DD_ERR)));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* tanh in multiprecision fixed point (fp/mp.h): a value with a stated error, and the correctly rounded result from it. */
-#ifndef RM_TANH_MP_H
-#define RM_TANH_MP_H
+#pragma once
 
 #include "../exp/exp_mp.h"
 
@@ -31,5 +30,3 @@ RM_COLD uint64_t rm_tanh_mp_round(double x, int format, int mode, uint32_t *flag
   }
   return result;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* tanh_backward: the fast kernels and their domain. */
-#ifndef RM_TANH_BACKWARD_TANH_BACKWARD_H
-#define RM_TANH_BACKWARD_TANH_BACKWARD_H
+#pragma once
 
 #include "../simd/fast_phase.h"
 #include "tanh_backward_b64.h"
@@ -21,5 +20,3 @@ RM_FN vm64 rm_tanh_backward_decided(vf64 g, vf64 x, int format, vf64 *y) {
 }
 
 RM_FAST_PHASE_ANY(tanh_backward, TANH_BACKWARD, 2, 1)
-
-#endif

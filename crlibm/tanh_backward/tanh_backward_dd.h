@@ -1,11 +1,8 @@
 /* tanh_backward in double-double, error in sigmoid_product_dd.h. */
-#ifndef RM_TANH_BACKWARD_DD_H
-#define RM_TANH_BACKWARD_DD_H
+#pragma once
 
 #include "../sigmoid/sigmoid_product_dd.h"
 
 RM_FN void rm_tanh_backward_dd(vf64 g, vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_sigmoid_product_dd(vf64_mul(vf64_set1(4.0), g), x, RM_SIGMOID_2X, RM_SIGMOID_SLOPE, hi, lo, err);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The two 8-bit formats of the Open Compute Project. No NumPy here. */
-#ifndef REPMATH_PYTHON_FLOAT8_H
-#define REPMATH_PYTHON_FLOAT8_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ uint8_t rm_py_float8_round(double x, int format);
 /* y = f(x) for n elements. Raises flags in this thread's status word. Returns -1 when there is no memory for the table. */
 int rm_py_float8_map(rm_py_float8_slot *slot, rm_py_rounded_f64 *f, int format, ptrdiff_t n, const char *x, ptrdiff_t sx,
                      char *y, ptrdiff_t sy);
-
-#endif

@@ -1,6 +1,5 @@
 /* NumPy ufuncs over the C library. Only ufuncs.c uses NumPy's C API; the Cython module calls these few functions. */
-#ifndef REPMATH_PYTHON_UFUNCS_H
-#define REPMATH_PYTHON_UFUNCS_H
+#pragma once
 
 #include <Python.h>
 
@@ -40,5 +39,3 @@ int rm_py_add_bfloat16_reductions(PyObject *gufuncs, PyObject *dtype_class);
 
 /* 1 when both are exact ndarrays of one and the same type, float32 or float64: nothing has to be converted. */
 int rm_py_same_float(PyObject *a, PyObject *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reports of wrong arguments, as programs that use BLAS expect them: they may have their own xerbla_ and cblas_xerbla. */
-#ifndef RM_BLAS_COMPAT_ERRORS_H
-#define RM_BLAS_COMPAT_ERRORS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ void rm_blas_wrong(int by_rows, int position, const char *routine);
 void rm_blas_report(const char *routine, rm_status status);
 /* A position as the routine by columns counts it, or back. */
 int rm_blas_exchanged(const char *routine, int position);
-
-#endif

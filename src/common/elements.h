@@ -1,6 +1,5 @@
 /* Elements of any format as binary64, which holds them all exactly. The format is a constant at every hot call. */
-#ifndef RM_COMMON_ELEMENTS_H
-#define RM_COMMON_ELEMENTS_H
+#pragma once
 
 #include "../../crlibm/fp/round.h"
 #include "../../crlibm/simd/simd.h"
@@ -38,5 +37,3 @@ RM_FN vf64 rm_load_elements(const char *at, const int fmt) {
     default: return vf64_load((const double *)p);
   }
 }
-
-#endif

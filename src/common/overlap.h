@@ -1,6 +1,5 @@
 /* Matrices as views, and whether they share bytes. */
-#ifndef RM_COMMON_OVERLAP_H
-#define RM_COMMON_OVERLAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ int rm_spans_meet(const rm_grid *a, int size_a, const rm_grid *b, int size_b);
 
 /* Whether two elements may share bytes. They do not where each axis moves beyond all the shorter ones together. */
 int rm_grid_may_overlap_itself(const rm_grid *a, int size);
-
-#endif

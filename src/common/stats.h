@@ -1,6 +1,5 @@
 /* How many results each tier has decided in this process. A call or block adds to the counters once. */
-#ifndef RM_COMMON_STATS_H
-#define RM_COMMON_STATS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ typedef struct {
 } rm_tiers;
 
 void rm_stats_add(int64_t fast, int64_t double_double, int64_t accumulator);
-
-#endif

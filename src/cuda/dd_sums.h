@@ -1,8 +1,7 @@
 /* Sums of terms in double-double with an error bound, and the classes of terms that are not finite
  * (reduce/superaccumulator.h): each thread adds a part, and the parts are joined in a tree. In any order, a total that its
  * bound decides is the sum of the reals. */
-#ifndef RM_CUDA_DD_SUMS_H
-#define RM_CUDA_DD_SUMS_H
+#pragma once
 
 #include "launch.h"
 
@@ -99,5 +98,3 @@ rm_status dd_ball_total(const rm_dd_loss &f, const rm_dd_ball_part *parts, int b
 }
 
 } // namespace
-
-#endif

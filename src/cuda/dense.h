@@ -8,8 +8,7 @@
  *
  * Order of additions: the 16 terms of a piece go into an accumulation chain in any order, and a chain ends after RM_KC terms, as the bound of
  * blas/gemm/bound_b64.h requires. */
-#ifndef RM_CUDA_DENSE_H
-#define RM_CUDA_DENSE_H
+#pragma once
 
 #include "loads.h"
 #include "tiles.h"
@@ -241,5 +240,3 @@ __global__ void __launch_bounds__(RM_D_THREADS)
 }
 
 } // namespace
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phase of elements: those that elements_fast.h leaves undecided. */
-#ifndef RM_CUDA_ELEMENTS_ACCURATE_H
-#define RM_CUDA_ELEMENTS_ACCURATE_H
+#pragma once
 
 #include "undecided.h"
 
@@ -33,5 +32,3 @@ rm_status accurate_elements(const Operation &f, int64_t stack, const rm_undecide
 }
 
 } // namespace
-
-#endif

@@ -1,8 +1,7 @@
 /* The fast phase of elements: a thread an element runs the CPU's function of it. Where that would turn to big numbers
  * (rm_row_defer), nothing is stored, and the element is left undecided for elements_accurate.h. Each file of an operator
  * includes one of the two. */
-#ifndef RM_CUDA_ELEMENTS_FAST_H
-#define RM_CUDA_ELEMENTS_FAST_H
+#pragma once
 
 #include "undecided.h"
 
@@ -42,5 +41,3 @@ rm_status each_element(const Operation &f, int64_t n,
 }
 
 } // namespace
-
-#endif

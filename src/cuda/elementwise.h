@@ -2,8 +2,7 @@
  * coalesced, and runs the fast phase of the CPU's base build (crlibm/simd/fast_phase.h) on each; in other arrays it takes one
  * element through that build's whole loop. Each function has a translation unit (cmake/functions.cmake writes them), which
  * includes crlibm/<f>/<f>.h, <f>_accurate.h and this file, and makes its launchers by RM_CUDA_FUNCTION. */
-#ifndef RM_CUDA_ELEMENTWISE_H
-#define RM_CUDA_ELEMENTWISE_H
+#pragma once
 
 extern "C" { /* before the headers that include it too */
 #include "../common/overlap.h"
@@ -147,5 +146,3 @@ rm_status map(int64_t n, const void *const *x, const ptrdiff_t *sx, void *y, ptr
   RM_LAUNCHER(name, arity, bf16, rm_bf16, uint16_t, vf64_load_bf16, vf64_store_bf16) \
   RM_LAUNCHER(name, arity, f32, float, float, vf64_load_f32, vf64_store_f32)         \
   RM_LAUNCHER(name, arity, f64, double, double, vf64_load, vf64_store)
-
-#endif

@@ -1,6 +1,5 @@
 /* The exact arithmetic of src/blas as device code: the CPU's sources, in one translation unit. */
-#ifndef RM_CUDA_ENGINE_H
-#define RM_CUDA_ENGINE_H
+#pragma once
 
 extern "C" {
 #include "../blas/gemm/views.h" /* declares argument checks, which are C */
@@ -14,5 +13,3 @@ extern "C" {
 
 #include "../blas/gemm/exact.inl"
 #include "../blas/gemm/vector_facts.inl"
-
-#endif

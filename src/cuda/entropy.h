@@ -1,6 +1,5 @@
 /* Cross entropy: entropy.cu has the fast phase of rows, entropy_accurate.cu the accurate phase and what needs all rows. */
-#ifndef RM_CUDA_ENTROPY_H
-#define RM_CUDA_ENTROPY_H
+#pragma once
 
 #include "undecided.h"
 
@@ -15,5 +14,3 @@ rm_status rm_entropy_gradient_accurate(const rm_entropy &f, const rm_undecided_s
 /* The reduction of the losses; the divisor of a mean, which goes to f.losses[0]. */
 rm_status rm_entropy_total(const rm_entropy &f, cudaStream_t stream);
 rm_status rm_entropy_divide(const rm_entropy &f, cudaStream_t stream);
-
-#endif

@@ -1,6 +1,5 @@
 /* Superaccumulators as device code: the CPU's sources. */
-#ifndef RM_CUDA_EXACT_SUMS_H
-#define RM_CUDA_EXACT_SUMS_H
+#pragma once
 
 #include "../common/elements.h"
 #include "../reduce/exact.h"
@@ -8,5 +7,3 @@
 #include "../reduce/superaccumulator.inl"
 
 #include "../reduce/exact.inl"
-
-#endif

@@ -1,6 +1,5 @@
 /* Formulas: formulas.cu has the fast phase, formulas_accurate.cu the accurate phase. */
-#ifndef RM_CUDA_FORMULAS_H
-#define RM_CUDA_FORMULAS_H
+#pragma once
 
 #include "undecided.h"
 
@@ -9,5 +8,3 @@ extern "C" {
 }
 
 rm_status rm_formula_elements_accurate(const rm_formula_problem &f, const rm_undecided_set &undecided, cudaStream_t stream);
-
-#endif

@@ -1,7 +1,6 @@
 /* What all launchers share: the launch of a kernel and its status, elements of strided arrays, and the workspace of a call.
  * It is plain CUDA but for RM_LAUNCH, since the host emulation of the tests lacks <<< >>>. */
-#ifndef RM_CUDA_LAUNCH_H
-#define RM_CUDA_LAUNCH_H
+#pragma once
 
 #include "../../include/repmath/cuda.h"
 #include "../../crlibm/config.h"
@@ -68,5 +67,3 @@ struct workspace {
 };
 
 } // namespace
-
-#endif

@@ -1,6 +1,5 @@
 /* Loads elements of any format from device memory as binary64, one by one or 16 bytes at a time. */
-#ifndef RM_CUDA_LOADS_H
-#define RM_CUDA_LOADS_H
+#pragma once
 
 #include "launch.h"
 
@@ -27,5 +26,3 @@ __device__ inline double element_of(const packed_elements &v, int fmt, int k) {
 }
 
 } // namespace
-
-#endif

@@ -1,7 +1,6 @@
 /* Losses: each has a file for its fast phase and its sums; losses_accurate.cu and dd_losses_accurate.cu have the accurate
  * phases. */
-#ifndef RM_CUDA_LOSSES_H
-#define RM_CUDA_LOSSES_H
+#pragma once
 
 #include "accumulate.h"
 #include "undecided.h"
@@ -34,5 +33,3 @@ rm_status rm_kl_gradient_accurate(const rm_dd_loss &f, const rm_undecided_set &u
 /* The loss of the sum in `blocks` parts (dd_sums.h). */
 rm_status rm_bce_reduce(const rm_dd_loss &f, const rm_dd_ball_part *parts, int blocks, cudaStream_t stream);
 rm_status rm_kl_reduce(const rm_dd_loss &f, const rm_dd_ball_part *parts, int blocks, cudaStream_t stream);
-
-#endif

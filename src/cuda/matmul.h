@@ -1,6 +1,5 @@
 /* Matrix products on a device: problems of blas/gemm/views.h with device pointers, whose arguments have been checked. */
-#ifndef RM_CUDA_MATMUL_H
-#define RM_CUDA_MATMUL_H
+#pragma once
 
 #include "../../include/repmath/cuda.h"
 
@@ -13,5 +12,3 @@ rm_status rm_cuda_matmul_run(const rm_matmul_problem *p, rm_cuda_stream stream);
 /* Its engines: f32, f16 and bf16 in binary64, and f64 in double-double. */
 rm_status rm_cuda_matmul_b64(const rm_matmul_problem *p, rm_cuda_stream stream);
 rm_status rm_cuda_matmul_dd(const rm_matmul_problem *p, rm_cuda_stream stream);
-
-#endif

@@ -1,6 +1,5 @@
 /* Norms: norms.cu has the fast phase, norms_accurate.cu the accurate phase of sets and of weights. */
-#ifndef RM_CUDA_NORMS_H
-#define RM_CUDA_NORMS_H
+#pragma once
 
 #include "undecided.h"
 
@@ -18,5 +17,3 @@ rm_status rm_norm_weight_statistics_accurate(const rm_norm_weights &w, const rm_
                                              cudaStream_t stream);
 rm_status rm_norm_weight_channel_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided, cudaStream_t stream);
 rm_status rm_norm_columns_accurate(const rm_norm_weights &w, const rm_undecided_set &undecided, cudaStream_t stream);
-
-#endif

@@ -3,8 +3,7 @@
  * For layer norm each thread has a column and a share of the sets, which it adds as a thread of the CPU does; another kernel
  * adds the shares of each column. For other norms a thread block has a weight. Workspace: 49 bytes a set; for layer norm also
  * 6 MB of shares at most, or, if that is more, 24 bytes a column. */
-#ifndef RM_CUDA_NORMS_WEIGHT_H
-#define RM_CUDA_NORMS_WEIGHT_H
+#pragma once
 
 namespace {
 
@@ -115,5 +114,3 @@ rm_status weights_of(const rm_norm_problem &f, rm_cuda_stream stream) {
 }
 
 } // namespace
-
-#endif

@@ -1,7 +1,6 @@
 /* Launches of optimiser steps: a thread an element runs the CPU's fast phase (nn/optim/step.h). Elements that it leaves
  * undecided are not written; a second kernel computes them in the accurate phase. */
-#ifndef RM_CUDA_OPTIMIZERS_H
-#define RM_CUDA_OPTIMIZERS_H
+#pragma once
 
 #include "undecided.h"
 
@@ -74,5 +73,3 @@ template <bool adam> rm_status launch_steps(const rm_optimizer &o, rm_cuda_strea
 }
 
 } // namespace
-
-#endif

@@ -1,6 +1,5 @@
 /* Pooling: pooling.cu has maxima and the fast phase of averages, pooling_accurate.cu their accurate phase. */
-#ifndef RM_CUDA_POOLING_H
-#define RM_CUDA_POOLING_H
+#pragma once
 
 #include "undecided.h"
 
@@ -63,5 +62,3 @@ template <class F> __device__ void each_of_window(const rm_pool_window &w, F of)
 }
 
 } // namespace
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A pass: each block counts the digits of its tile; counts become beginnings, by digit, then by tile; each block sorts its
  * tile by the digit, and moves it. Every position follows from counts alone, so that the order of threads has no effect. */
-#ifndef RM_CUDA_RADIX_SORT_H
-#define RM_CUDA_RADIX_SORT_H
+#pragma once
 
 #include "launch.h"
 
@@ -160,5 +159,3 @@ rm_drawn *radix_sort(int64_t n, int bits, rm_drawn *a, rm_drawn *b, sort_count *
 }
 
 } // namespace
-
-#endif

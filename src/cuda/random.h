@@ -1,6 +1,5 @@
 /* Launches of random numbers: a thread an element runs the body of the CPU's loop. */
-#ifndef RM_CUDA_RANDOM_H
-#define RM_CUDA_RANDOM_H
+#pragma once
 
 #include "launch.h"
 
@@ -50,5 +49,3 @@ rm_status draw(const rm_random_problem &problem, int64_t n, rm_cuda_stream queue
     case RM_F32: return draw<float, width, make_##name##_f32>(problem, n, queue);      \
     default: return draw<double, 8, make_##name##_f64>(problem, n, queue);             \
   }
-
-#endif

@@ -5,8 +5,7 @@
  * Bounds: a lane adds every 32nd term by two-sums; lanes are joined one after the other, then to the bias. So no term passes
  * more than ceil(K/32) + 32 additions, and h = K + 64 is allowed (resolve_b64.h). Squares of norms: ceil(K/32) + min(K, 32) -
  * 1 <= K + 5 roundings. */
-#ifndef RM_CUDA_RETRY_H
-#define RM_CUDA_RETRY_H
+#pragma once
 
 #include "tiles.h"
 
@@ -102,5 +101,3 @@ __global__ void __launch_bounds__(RM_RETRY_THREADS)
 }
 
 } // namespace
-
-#endif

@@ -4,8 +4,7 @@
  * CPU joins four, and joins chains by two-sums; threads are joined by two-sums too, in a tree. That rounds less often than
  * nn/rows/step.h allows, so that its bounds hold. Sums with a bound of their own (reduce/sum_parts.h) count the additions of
  * a term in `depth`. */
-#ifndef RM_CUDA_ROW_LOOPS_H
-#define RM_CUDA_ROW_LOOPS_H
+#pragma once
 
 #include "loads.h"
 #include "rows.h"
@@ -215,5 +214,3 @@ __device__ void block_spread(const char *results, char *to, ptrdiff_t stride, in
 }
 
 } // namespace
-
-#endif

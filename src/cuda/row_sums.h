@@ -1,6 +1,5 @@
 /* Sums of rows with their bounds, and exact ones, as device code: the CPU's sources. */
-#ifndef RM_CUDA_ROW_SUMS_H
-#define RM_CUDA_ROW_SUMS_H
+#pragma once
 
 #include "../reduce/chains.h"
 #include "../reduce/sum_parts.h"
@@ -8,5 +7,3 @@
 #include "exact_sums.h"
 
 #include "../reduce/sum_exact.inl"
-
-#endif

@@ -9,7 +9,7 @@
  * additions in its chain, one for each chain of its thread, and one for each join of threads, in a tree, and of spans; all are counted
  * in `depth`, and `size` passes as many. A chain's errors are summed apart and join the sum of errors in two additions, where the main
  * sum has one. So the conditions hold from which these bounds are derived. */
-#ifndef RM_CUDA_ROW_TOTALS_H
+#ifndef RM_CUDA_ROW_TOTALS_H /* a name, so that a test can put a changed copy in its place */
 #define RM_CUDA_ROW_TOTALS_H
 
 #include "loads.h"

@@ -1,8 +1,7 @@
 /* Launches of operators over rows. In the fast phase all threads of a block share the work on a row (rows_fast.h); in the
  * accurate phase one thread leads the block of an undecided row (rows_accurate.h). Both run the CPU's function of a row, and each
  * file of an operator includes one of the two. */
-#ifndef RM_CUDA_ROWS_H
-#define RM_CUDA_ROWS_H
+#pragma once
 
 #include "undecided.h"
 
@@ -41,5 +40,3 @@ struct row_memory {
 };
 
 } // namespace
-
-#endif

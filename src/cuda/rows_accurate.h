@@ -4,8 +4,7 @@
  *
  * Bounds: the loops of kernels.h are those of row_loops.h. In a sum (reduce/sum_parts.h) every thread adds its share, and the
  * shares are joined in a tree; `depth` counts the additions of both. A sum of rm_dd_ball carries its own error bound. */
-#ifndef RM_CUDA_ROWS_ACCURATE_H
-#define RM_CUDA_ROWS_ACCURATE_H
+#pragma once
 
 #define RM_LED_BLOCKS 1 /* thread 0 reaches barriers from another place than the others */
 #include "row_loops.h"
@@ -232,5 +231,3 @@ rm_status accurate_rows(const Operation &f, int64_t rows, int64_t n, int buffers
 }
 
 } // namespace
-
-#endif

@@ -1,7 +1,6 @@
 /* The fast phase of rows, a thread block for each. Every thread runs the CPU's function of a row, whose branches depend on
  * values that are the same for all of them; the loops of nn/rows/kernels.h are divided among the threads (row_loops.h). */
-#ifndef RM_CUDA_ROWS_FAST_H
-#define RM_CUDA_ROWS_FAST_H
+#pragma once
 
 #include "row_loops.h"
 
@@ -95,5 +94,3 @@ rm_status each_row(const Operation &f, int64_t rows, int64_t n, int buffers,
 }
 
 } // namespace
-
-#endif

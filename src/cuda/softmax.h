@@ -1,6 +1,5 @@
 /* softmax and its relatives: softmax.cu has the fast phase of rows, softmax_accurate.cu the accurate phase. */
-#ifndef RM_CUDA_SOFTMAX_H
-#define RM_CUDA_SOFTMAX_H
+#pragma once
 
 #include "undecided.h"
 
@@ -11,5 +10,3 @@ extern "C" {
 rm_status rm_softmax_accurate(const rm_softmax_problem &f, const rm_undecided_set &undecided, cudaStream_t stream);
 rm_status rm_softmax_gradient_accurate(const rm_softmax_gradient_problem &f, const rm_undecided_set &undecided,
                                        cudaStream_t stream);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the kernels of matrix products share: a problem (blas/gemm/views.h) as a kernel's parameter, its operands piece by
  * piece in shared memory, and which elements of a tile a thread has. A vector is a row of A or a column of B. */
-#ifndef RM_CUDA_TILES_H
-#define RM_CUDA_TILES_H
+#pragma once
 
 #include "launch.h"
 
@@ -286,5 +285,3 @@ rm_status run_tiles(const device_problem &d, cudaStream_t stream, Tiles tiles, A
 }
 
 } // namespace
-
-#endif

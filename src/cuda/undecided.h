@@ -1,7 +1,6 @@
 /* The elements or rows that a fast phase leaves undecided, and the few threads that compute them in the accurate phase, each
  * with a second stack for big numbers (crlibm/enclosure/limbs.h) in memory of the stream. */
-#ifndef RM_CUDA_UNDECIDED_H
-#define RM_CUDA_UNDECIDED_H
+#pragma once
 
 #include "launch.h"
 
@@ -65,5 +64,3 @@ __device__ inline void big_begin(char *memory, int64_t bytes) {
 }
 
 } // namespace
-
-#endif

@@ -1,6 +1,5 @@
 /* The accurate phases (crlibm/<f>/<f>_accurate.h) with external linkage: one copy serves the loops of every ISA. */
-#ifndef RM_ELEMENTWISE_ACCURATE_H
-#define RM_ELEMENTWISE_ACCURATE_H
+#pragma once
 
 #include "kernels.h"
 
@@ -24,6 +23,4 @@ typedef uint64_t rm_accurate_fn(const double *x, int format, int rule, uint32_t 
 #undef RM_FUNCTION
 /* In the order of the manifest, as RM_FN_<name> is. */
 extern rm_accurate_fn *const rm_accurate_table[RM_FN_COUNT];
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* The arguments of accurate phases. */
-#ifndef RM_ELEMENTWISE_ARGUMENT_H
-#define RM_ELEMENTWISE_ARGUMENT_H
+#pragma once
 
 #include "../../crlibm/fp/round.h"
 
@@ -9,5 +8,3 @@ RM_FN double rm_accurate_argument(uint64_t bits, int format, uint32_t *flags) {
   if (rm_is_signalling(bits, format)) *flags |= RM_FLAG_INVALID;
   return rm_to_double(bits, format);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* What a function makes of every number x of a 16-bit format, computed by the function's own loops once enough elements have
  * been asked for that the table pays: the results of a function of one argument, the derivatives of a gradient
  * (<f>_backward). A lookup takes less time than any evaluation, and the bits are the loop's. */
-#ifndef RM_ELEMENTWISE_HALF_TABLE_H
-#define RM_ELEMENTWISE_HALF_TABLE_H
+#pragma once
 
 #include "kernels.h"
 
@@ -25,5 +24,3 @@ rm_lookup16_fn *rm_lookup16_get(const struct rm_map_kernels *kernels, int functi
  * been asked for, or when there is no memory: the function's loop then serves. Any thread may call it; the tables (256 KiB each)
  * stay until the process ends. */
 const struct rm_table16 *rm_table16_get(const struct rm_map_kernels *kernels, int function, int arity, int format, int64_t n);
-
-#endif

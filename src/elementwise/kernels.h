@@ -1,6 +1,5 @@
 /* The loops of the elementwise functions, which each ISA build provides in a table. */
-#ifndef RM_ELEMENTWISE_KERNELS_H
-#define RM_ELEMENTWISE_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ struct rm_map_kernels {
 };
 
 RM_ISA_TABLES(struct rm_map_kernels, rm_map_table, rm_map_kernels)
-
-#endif

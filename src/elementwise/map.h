@@ -5,8 +5,7 @@
  *   vm64 rm_<f>_decided(vf64 x ..., int format, vf64 *y)         undecided lanes whose result saturates, put into y
  * The block loop stores results and tests one mask; only flagged lanes that are not saturated are computed again, by the accurate
  * phase. */
-#ifndef RM_ELEMENTWISE_MAP_H
-#define RM_ELEMENTWISE_MAP_H
+#pragma once
 
 #include "../../crlibm/simd/fast_phase.h"
 #include "argument.h"
@@ -246,5 +245,3 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
       RM_PICK(RM_HALF_##name, map_##name##_bf16, loop16_##name##_bf16),                                                     \
       RM_PICK(RM_B32_##name, map_##name##_f32, map_b32_##name), map_##name##_f64};                                          \
   const int RM_ISA_SYMBOL(rm_direct16_##name) = RM_HALF_##name;
-
-#endif

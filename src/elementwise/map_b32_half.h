@@ -1,7 +1,6 @@
 /* The loop of a 16-bit format over an evaluation in binary32: 4 RM_LANES elements at once, a test of the results or of the arguments,
  * and a queue of the elements that it leaves undecided for the function's loop in binary64. */
-#ifndef RM_ELEMENTWISE_MAP_B32_HALF_H
-#define RM_ELEMENTWISE_MAP_B32_HALF_H
+#pragma once
 
 #include "../../crlibm/simd/simd.h"
 #include "kernels.h"
@@ -98,5 +97,4 @@ RM_STATIC uint32_t rm_map16(rm_run16 *run, const void *context, rm_map_fn *wider
   return flags;
 }
 
-#endif
 #endif

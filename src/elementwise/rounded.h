@@ -1,6 +1,5 @@
 /* Elementwise functions in any rounding mode: the accurate phases in a loop. */
-#ifndef RM_ELEMENTWISE_ROUNDED_H
-#define RM_ELEMENTWISE_ROUNDED_H
+#pragma once
 
 #include "argument.h"
 #include "accurate.h"
@@ -8,5 +7,3 @@
 /* As rm_map_fn, in this rounding mode. */
 uint32_t rm_map_rounded(int function, int arity, int format, int rule, int64_t n, const char *const *x, const ptrdiff_t *sx,
                         char *y, ptrdiff_t sy);
-
-#endif

@@ -1,8 +1,7 @@
 /* The problem that a call of random numbers poses, made ready on the host: its arguments are checked, and what depends on them alone is
  * computed. Statuses name the arguments of the public functions (include/repmath/random.h); a problem is for the loops only when the
  * status is RM_OK. */
-#ifndef RM_RANDOM_ARGS_H
-#define RM_RANDOM_ARGS_H
+#pragma once
 
 #include "../../include/repmath/core.h"
 #include "kernels.h"
@@ -19,5 +18,3 @@ rm_status rm_truncated_problem(rm_random_problem *p, int format, double mean, do
 rm_status rm_bernoulli_problem(rm_random_problem *p, double probability);
 rm_status rm_dropout_problem(rm_random_problem *p, int format, double probability, const void *x, ptrdiff_t stride_x);
 rm_status rm_integers_problem(rm_random_problem *p, int64_t low, int64_t last);
-
-#endif

@@ -1,7 +1,6 @@
 /* A loop over the elements of a call: blocks of the generator into a buffer that stays in the first cache, then results from
  * it, contiguous, which are then spread where the output is not. */
-#ifndef RM_RANDOM_CHUNKS_H
-#define RM_RANDOM_CHUNKS_H
+#pragma once
 
 #include "../common/elements.h"
 #include "kernels.h"
@@ -71,5 +70,3 @@ RM_FN void rm_store_elements(char *out, vf64 v, int count, const int fmt) {
   }
   if (count < RM_LANES) __builtin_memcpy(out, lanes, (size_t)(count * rm_size_of(fmt)));
 }
-
-#endif

@@ -2,8 +2,7 @@
  * above. X > B when p > Phi(r), r = (B - mean)/std: a comparison of tails in multiprecision fixed point (crlibm/fp/mp.h), at
  * growing precision. Boundaries are found from a guess in steps that double, then by halving. For what is compiled once:
  * normal_exact.inl, truncated_exact.inl. */
-#ifndef RM_RANDOM_COMPARISON_H
-#define RM_RANDOM_COMPARISON_H
+#pragma once
 
 #include "../../crlibm/erfc/erfc_mp.h"
 #include "../../crlibm/fp/exact.h"
@@ -137,5 +136,3 @@ RM_STATIC uint64_t rm_round_by_comparison(rm_beyond_fn *beyond, const void *targ
   if (code == infinity || code == -infinity) *flags |= RM_FLAG_OVERFLOW;
   return code < 0 ? (uint64_t)-code | rm_sign_bit(format) : (uint64_t)code;
 }
-
-#endif

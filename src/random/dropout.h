@@ -1,6 +1,5 @@
 /* Dropout: +0 where the element's Bernoulli trial succeeds, elsewhere RN(x/(1-p)), p any binary64 number of [0, 1). */
-#ifndef RM_RANDOM_DROPOUT_H
-#define RM_RANDOM_DROPOUT_H
+#pragma once
 
 #include "../../crlibm/fp/exact.h"
 #include "../../crlibm/simd/undecided.h"
@@ -80,5 +79,3 @@ RM_FN uint32_t rm_make_dropout(const rm_random_problem *problem, int64_t from, i
   }
   return flags;
 }
-
-#endif

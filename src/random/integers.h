@@ -1,6 +1,5 @@
 /* Raw words, Bernoulli trials and integers. */
-#ifndef RM_RANDOM_INTEGERS_H
-#define RM_RANDOM_INTEGERS_H
+#pragma once
 
 #include "chunks.h"
 
@@ -74,5 +73,3 @@ RM_FN uint32_t rm_make_integers(const rm_random_problem *problem, int64_t from, 
   }
   return 0;
 }
-
-#endif

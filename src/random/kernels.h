@@ -1,6 +1,5 @@
 /* What src/random provides once per ISA build. */
-#ifndef RM_RANDOM_KERNELS_H
-#define RM_RANDOM_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ struct rm_random_kernels {
   rm_random_fn *uniform[4], *normal[4], *truncated[4], *dropout[4]; /* by format */
 };
 RM_ISA_TABLES(struct rm_random_kernels, rm_random_table, rm_random_kernels)
-
-#endif

@@ -1,7 +1,6 @@
 /* Normal numbers: RN(mean + std z), z = Phi^-1((d + 1/2) 2^-64) for the draw d, one rounding. crlibm/ndtri/normal_draw.h
  * evaluates z. */
-#ifndef RM_RANDOM_NORMAL_H
-#define RM_RANDOM_NORMAL_H
+#pragma once
 
 #include "../../crlibm/ndtri/normal_draw.h"
 #include "../../crlibm/simd/undecided.h"
@@ -87,5 +86,3 @@ RM_FN uint32_t rm_make_normal(const rm_random_problem *problem, int64_t from, in
   }
   return flags;
 }
-
-#endif

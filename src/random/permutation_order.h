@@ -1,6 +1,5 @@
-/* The order of a permutation's numbers: by draws, of equal ones by the 128 bits that follow, then by themselves. Also device code. */
-#ifndef RM_RANDOM_PERMUTATION_ORDER_H
-#define RM_RANDOM_PERMUTATION_ORDER_H
+/* The order of a permutation's numbers: by draws, of equal ones by the 128 bits that follow, then by themselves. It is also device code. */
+#pragma once
 
 #include "integers.h"
 
@@ -36,5 +35,3 @@ RM_FN int rm_drawn_less(const rm_draw_source *s, const rm_drawn *a, const rm_dra
 
 /* How many numbers a call may permute: what they need can be counted in bytes. */
 #define RM_PERMUTATION_MAX (INT64_MAX / 64)
-
-#endif

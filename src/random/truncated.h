@@ -1,7 +1,6 @@
 /* Truncated normal numbers (truncated_exact.h): twice the tails of X below and above are sums of two positive terms each,
  * and the smaller of the two is 1 - |u| for the inverse of erf, as in crlibm/ndtri/normal_draw.h. */
-#ifndef RM_RANDOM_TRUNCATED_H
-#define RM_RANDOM_TRUNCATED_H
+#pragma once
 
 #include "normal.h"
 #include "truncated_exact.h"
@@ -97,5 +96,3 @@ RM_FN uint32_t rm_make_truncated(const rm_random_problem *problem, int64_t from,
   }
   return flags;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Uniform numbers. u = m 2^-p, where m is the highest p bits of the element's word (f16, bf16, f32) or draw (f64), p the
  * precision of the format; the result is RN(low + u (high - low)), low and high any binary64 numbers. (spec.md, section 6) */
-#ifndef RM_RANDOM_UNIFORM_H
-#define RM_RANDOM_UNIFORM_H
+#pragma once
 
 #include "../../crlibm/fp/exact.h"
 #include "../../crlibm/simd/undecided.h"
@@ -114,5 +113,3 @@ RM_FN uint32_t rm_make_uniform(const rm_random_problem *problem, int n, const ch
   }
   return fmt == RM_F64 ? rm_range_f64(problem, n, random, out) : rm_range_narrow(problem, n, random, out, fmt);
 }
-
-#endif

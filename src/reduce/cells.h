@@ -3,8 +3,7 @@
  * Formats below binary64: s + e = s' + term exactly, and the sum of |e| bounds the error of s. binary64: as `compensated`
  * in segment.h, whose argument holds for both. The old value is the last term. Elements that this leaves undecided are
  * summed again, from sorted terms. */
-#ifndef RM_REDUCE_CELLS_H
-#define RM_REDUCE_CELLS_H
+#pragma once
 
 #include "segment.h"
 
@@ -115,5 +114,3 @@ RM_DEFINE_CELLS(bf16, RM_BF16)
 RM_DEFINE_CELLS(f32, RM_F32)
 RM_DEFINE_CELLS(f64, RM_F64)
 #undef RM_DEFINE_CELLS
-
-#endif

@@ -4,8 +4,7 @@
  * plain (terms of the formats below binary64; their products are exact in it): one rounding per addition. A block sum passes CHAIN + 2
  * additions: it errs by at most (CHAIN + 2) u' sum |term|. The running sum adds an error of order depth^2 u^2 (sum_parts.h).
  * compensated: the errors of additions, and of products, are kept and summed too. */
-#ifndef RM_REDUCE_CHAINS_H
-#define RM_REDUCE_CHAINS_H
+#pragma once
 
 #include "../common/elements.h"
 #include "kernels.h"
@@ -253,5 +252,3 @@ RM_STATIC int rm_multiples(int64_t n, rm_terms x, rm_terms y, int fmt, double g)
     default: return rm_all_multiples(n, x, y, RM_F64, g);
   }
 }
-
-#endif

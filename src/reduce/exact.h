@@ -1,6 +1,5 @@
 /* Exact sums and dot products: the last tier, which always decides. */
-#ifndef RM_REDUCE_EXACT_H
-#define RM_REDUCE_EXACT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ RM_HOST_EXTERN void rm_superacc_add_products(rm_superaccumulator *acc, int fmt, 
 /* The total of a public accumulator. */
 struct rm_accumulator;
 const rm_superaccumulator *rm_accumulator_sum(const struct rm_accumulator *acc);
-
-#endif

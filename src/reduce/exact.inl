@@ -1,4 +1,4 @@
-/* Exact sums of arrays and of products, by the superaccumulator. Also device code. */
+/* Exact sums of arrays and of products, by the superaccumulator. It is also device code. */
 #include "exact.h"
 
 #include "../common/elements.h"

@@ -1,6 +1,5 @@
 /* What src/reduce provides once per ISA build. */
-#ifndef RM_REDUCE_KERNELS_H
-#define RM_REDUCE_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ struct rm_reduce_kernels {
   rm_scatter_cells_fn *scatter_cells[4];
 };
 RM_ISA_TABLES(struct rm_reduce_kernels, rm_reduce_table, rm_reduce_kernels)
-
-#endif

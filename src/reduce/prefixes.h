@@ -1,11 +1,10 @@
-/* Running sums: every element is RN of the exact sum up to it. Also device code.
+/* Running sums: every element is RN of the exact sum up to it. It is also device code.
  *
  * A running sum h + l: h' = RN(h + x), l' = RN(l + e) with e the exact error of the first addition (two-sum), and b, the sum of the
  * magnitudes of the exact errors of the second. Then |h + l - S| <= b exactly, and a b of zero says that h + l is S, as it is for
  * most data of the formats below binary64. b itself is rounded n times at most, upwards or downwards by a relative n 2^-53: 1.01
  * covers n below 2^46. Elements that this does not decide are taken from an accumulator, which is fed up to them and no further. */
-#ifndef RM_REDUCE_PREFIXES_H
-#define RM_REDUCE_PREFIXES_H
+#pragma once
 
 #include <string.h>
 
@@ -159,5 +158,3 @@ RM_FN void rm_prefix_sums(const rm_sum_problem *p, int64_t begin, int64_t end, c
     if (RM_UNLIKELY(!(r.h + r.l - (r.h + r.l) == 0.0))) rm_prefix_restart(&r, p, i + count, t);
   }
 }
-
-#endif

@@ -1,6 +1,5 @@
-/* Rounds approximate numbers, RM_LANES at a time, and finds which of them are undecided. Also device code. */
-#ifndef RM_REDUCE_ROUND_COLUMNS_H
-#define RM_REDUCE_ROUND_COLUMNS_H
+/* Rounds approximate numbers, RM_LANES at a time, and finds which of them are undecided. It is also device code. */
+#pragma once
 
 #include "../../crlibm/simd/simd.h"
 
@@ -58,5 +57,3 @@ RM_FN uint32_t rm_round_columns(vf64 c, vf64 r, vf64 err, const int fmt, unsigne
   rm_store_columns(other, high, fmt);
   return infinite | rm_columns_differ(out, other, rm_size_of(fmt));
 }
-
-#endif

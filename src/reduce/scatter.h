@@ -1,6 +1,5 @@
 /* Sums of rows into the rows of out that an index names. */
-#ifndef RM_REDUCE_SCATTER_H
-#define RM_REDUCE_SCATTER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ typedef int64_t rm_scatter_cells_fn(const rm_scatter_problem *p, double *cells, 
 
 /* The last tier: the bits of one element of out, by the superaccumulator. out is not written. */
 RM_HOST_EXTERN uint64_t rm_scatter_exactly(const rm_scatter_problem *p, const rm_segment *s, int64_t col, uint32_t *flags);
-
-#endif

@@ -1,4 +1,4 @@
-/* The last tier of scatter sums. Also device code. */
+/* The last tier of scatter sums. It is also device code. */
 #include "scatter.h"
 
 #include "../common/elements.h"

@@ -15,8 +15,7 @@
  * decided here.
  *
  * What these leave undecided, and what is not finite, goes to the superaccumulator. */
-#ifndef RM_REDUCE_SEGMENT_H
-#define RM_REDUCE_SEGMENT_H
+#pragma once
 
 #include "../../crlibm/simd/machine.h"
 #include "chains.h"
@@ -209,5 +208,3 @@ RM_DEFINE_SEGMENT(bf16, RM_BF16)
 RM_DEFINE_SEGMENT(f32, RM_F32)
 RM_DEFINE_SEGMENT(f64, RM_F64)
 #undef RM_DEFINE_SEGMENT
-
-#endif

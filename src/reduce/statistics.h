@@ -1,6 +1,5 @@
 /* A function of one exact sum, rounded once (statistics.c). */
-#ifndef RM_REDUCE_STATISTICS_H
-#define RM_REDUCE_STATISTICS_H
+#pragma once
 
 #include "../../include/repmath/core.h"
 #include "sum.h"
@@ -30,5 +29,3 @@ rm_status rm_statistic_check(int format_x, int64_t n, const void *x, int format_
 rm_status rm_cumsum_check(int format_x, int64_t n, const void *x, int format_out, const void *out);
 rm_status rm_variance_check(rm_sum_function *f, int root, int format_x, int64_t n, const void *x, int format_out,
                             const void *out, double ddof);
-
-#endif

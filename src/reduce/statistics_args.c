@@ -2,12 +2,14 @@
 #include "../runtime/env.h"
 #include "statistics.h"
 
+enum { FORMAT_X = 1, N, X, FORMAT_OUT = 5, OUT, DDOF }; /* positions of arguments */
+
 rm_status rm_statistic_check(int format_x, int64_t n, const void *x, int format_out, const void *out) {
-  if (format_x < 0 || format_x >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
-  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 2);
-  if (n > 0 && !x) return RM_STATUS(RM_ERR_NULL, 3);
-  if (format_out < 0 || format_out >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 5);
-  return out ? RM_OK : RM_STATUS(RM_ERR_NULL, 6);
+  if (format_x < 0 || format_x >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, FORMAT_X);
+  if (n < 0) return RM_STATUS(RM_ERR_SIZE, N);
+  if (n > 0 && !x) return RM_STATUS(RM_ERR_NULL, X);
+  if (format_out < 0 || format_out >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, FORMAT_OUT);
+  return out ? RM_OK : RM_STATUS(RM_ERR_NULL, OUT);
 }
 
 rm_status rm_cumsum_check(int format_x, int64_t n, const void *x, int format_out, const void *out) {
@@ -33,5 +35,5 @@ rm_status rm_variance_check(rm_sum_function *f, int root, int format_x, int64_t 
   const rm_env env = rm_env_enter();
   const int in_range = set_divisor(f, n, ddof);
   rm_env_leave(env, 0);
-  return in_range ? RM_OK : RM_STATUS(RM_ERR_RANGE, 7);
+  return in_range ? RM_OK : RM_STATUS(RM_ERR_RANGE, DDOF);
 }

@@ -8,19 +8,20 @@
 #include "../common/stats.h"
 #include "sum_parts.h"
 
-/* Positions: n 1, x 2, stride 3, out 4 for a sum; n 1, x 2, stride 3, y 4, stride 5, out 6 for a dot product. */
+enum { SUM_N = 1, SUM_X, SUM_OUT = 4, DOT_N = 1, DOT_X, DOT_Y = 4, DOT_OUT = 6 }; /* positions of arguments */
+
 static rm_status check_sum(int64_t n, const void *x, const void *out) {
   if (rm_isa_status()) return RM_ERR_ISA;
-  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 1);
-  if (n > 0 && !x) return RM_STATUS(RM_ERR_NULL, 2);
-  return out ? RM_OK : RM_STATUS(RM_ERR_NULL, 4);
+  if (n < 0) return RM_STATUS(RM_ERR_SIZE, SUM_N);
+  if (n > 0 && !x) return RM_STATUS(RM_ERR_NULL, SUM_X);
+  return out ? RM_OK : RM_STATUS(RM_ERR_NULL, SUM_OUT);
 }
 static rm_status check_dot(int64_t n, const void *x, const void *y, const void *out) {
   if (rm_isa_status()) return RM_ERR_ISA;
-  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 1);
-  if (n > 0 && !x) return RM_STATUS(RM_ERR_NULL, 2);
-  if (n > 0 && !y) return RM_STATUS(RM_ERR_NULL, 4);
-  return out ? RM_OK : RM_STATUS(RM_ERR_NULL, 6);
+  if (n < 0) return RM_STATUS(RM_ERR_SIZE, DOT_N);
+  if (n > 0 && !x) return RM_STATUS(RM_ERR_NULL, DOT_X);
+  if (n > 0 && !y) return RM_STATUS(RM_ERR_NULL, DOT_Y);
+  return out ? RM_OK : RM_STATUS(RM_ERR_NULL, DOT_OUT);
 }
 
 typedef rm_sum_problem problem;

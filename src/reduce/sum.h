@@ -1,6 +1,5 @@
 /* Sums of x[i] y[i] in tiers, for functions of a sum that round once. */
-#ifndef RM_REDUCE_SUM_H
-#define RM_REDUCE_SUM_H
+#pragma once
 
 #include "kernels.h"
 #include "superaccumulator.h"
@@ -26,5 +25,3 @@ RM_HOST_EXTERN void rm_sum_feed(const rm_sum_problem *p, int64_t begin, int64_t 
 
 /* *acc = the sum. */
 RM_HOST_EXTERN void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc);
-
-#endif

@@ -1,4 +1,4 @@
-/* Sums in the last tier. Also device code. */
+/* Sums in the last tier. It is also device code. */
 #include "exact.h"
 #include "sum.h"
 

@@ -1,6 +1,5 @@
-/* Approximate sums of parts: their error bounds, and joining them. Also device code. */
-#ifndef RM_REDUCE_SUM_PARTS_H
-#define RM_REDUCE_SUM_PARTS_H
+/* Approximate sums of parts: their error bounds, and joining them. It is also device code. */
+#pragma once
 
 #include "kernels.h"
 #include "sum.h"
@@ -47,5 +46,3 @@ RM_FN int rm_partial_known(const rm_partial *s, const rm_sum_problem *p, int tie
   *lo = (s->hi - (*hi - t)) + (s->lo - t);
   return *hi - *hi == 0.0 && *err - *err == 0.0;
 }
-
-#endif

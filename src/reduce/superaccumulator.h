@@ -2,8 +2,7 @@
  *
  * Method: Kulisch's long accumulator, with digits of 32 bits in 64-bit limbs so that carries may wait. Every width follows
  * from the two exponents below. It is the last tier of every reduction: it always decides. */
-#ifndef RM_REDUCE_SUPERACCUMULATOR_H
-#define RM_REDUCE_SUPERACCUMULATOR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -71,5 +70,3 @@ RM_HOST_EXTERN uint64_t rm_superacc_round_classes(uint32_t classes, int format, 
 RM_HOST_EXTERN uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format, int rule, uint32_t *flags);
 /* The same to nearest binary64. */
 RM_HOST_EXTERN double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags);
-
-#endif

@@ -1,6 +1,5 @@
 /* The exact total of a superaccumulator as a number of the accurate phase (crlibm/enclosure/dd_ball.h, ball.h). Its classes do not count. */
-#ifndef RM_REDUCE_TOTAL_H
-#define RM_REDUCE_TOTAL_H
+#pragma once
 
 #include "../../crlibm/enclosure/ball.h"
 #include "../../crlibm/enclosure/dd_ball.h"
@@ -20,5 +19,3 @@ RM_FN void rm_ball_set_total(rm_ball *r, const rm_superaccumulator *acc, int n) 
   for (int i = 0; i < RM_ACC_DIGITS; i++) limb[i / 2] |= (uint64_t)t.digit[i] << (i % 2 * RM_ACC_DIGIT_BITS);
   rm_ball_store(r, negative, limb, LIMBS, -RM_ACC_ONE, 0.0, n);
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * For any c, N = Q - D^2/n with Q = sum of (x - c)^2 and D = sum of (x - c) = S - n c. Where c is the mean up to a few roundings, and
  * Q and S are known with their bounds, D is tiny beside the standard deviation, so that an error of D^2/n matters little. */
-#ifndef RM_REDUCE_VARIANCE_PARTS_H
-#define RM_REDUCE_VARIANCE_PARTS_H
+#pragma once
 
 #include "../../crlibm/config.h"
 #include "../../crlibm/fp/bits.h"
@@ -35,5 +34,3 @@ RM_FN int rm_deviations_known(int64_t terms, const rm_moment *s, double c, const
   *err = 1.01 * (q->err + RM_BOUND(0x1p-50 * g + 0x1p-102 * (q->hi + g)) + g_err) + 0x1p-1068;
   return *hi - *hi == 0.0 && *err - *err == 0.0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Vectors of numbers in two parts. */
-#ifndef RM_REDUCE_VECTOR_PAIR_H
-#define RM_REDUCE_VECTOR_PAIR_H
+#pragma once
 
 #include "../../crlibm/simd/simd.h"
 
@@ -13,5 +12,3 @@ RM_FN rm_vpair rm_vpair_two_sum(vf64 a, vf64 b) {
   r.hi = vf64_two_sum(a, b, &r.lo);
   return r;
 }
-
-#endif

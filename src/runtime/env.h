@@ -3,8 +3,7 @@
  * Between rm_env_enter and rm_env_leave: round to nearest, subnormals honoured, no traps. rm_env_leave restores the caller's
  * control bits and sticky flags and adds exactly the RM_FLAG_* bits that IEEE 754 asks for: kernels compute those in software
  * and never read the hardware's. */
-#ifndef RM_RUNTIME_ENV_H
-#define RM_RUNTIME_ENV_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,6 +47,4 @@ static inline void rm_env_leave(rm_env env, uint32_t flags) {
 
 #else
 #error "src/runtime/env.h does not know this architecture's floating-point environment"
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* Which build of the kernels serves this process. A module keeps one table of kernels per ISA and takes its own by this index. */
-#ifndef RM_RUNTIME_ISA_H
-#define RM_RUNTIME_ISA_H
+#pragma once
 
 /* The builds of this architecture, best first, as X(isa, ...). A library of one build names it by RM_CFG_ONE_ISA. */
 #if defined(RM_CFG_ONE_ISA)
@@ -33,5 +32,3 @@ int rm_isa_index(void);
 /* A gather takes longer than a load for each of its elements: on AMD (Zen 5, bench/run.py, asinh f16
  * and the like: 0.38 against 0.27 ns an element). */
 int rm_gathers_are_slow(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* How many threads a call may use, and a loop over elements that splits its work among them. */
-#ifndef RM_RUNTIME_THREADS_H
-#define RM_RUNTIME_THREADS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ typedef uint32_t rm_part_fn(const void *context, int64_t begin, int64_t end);
 /* Calls part over [0, n), split among threads where each has `grain` elements or more, at whole vectors and cache lines; every
  * thread is in the environment of env.h. Returns the flags of all. */
 uint32_t rm_in_parts(int64_t n, int64_t grain, rm_part_fn *part, const void *context);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Shapes, types and attributes are the caller's promise: python/repmath/jax checks them when a program is traced. What only
  * the numbers tell, such as an index out of range, is checked by the functions that are called. */
-#ifndef RM_XLA_CALL_H
-#define RM_XLA_CALL_H
+#pragma once
 
 #include "repmath/repmath.h"
 #include "ffi_abi.h"
@@ -60,5 +59,3 @@ void *rm_xla_scratch(rm_call *call, int64_t bytes);
 const int64_t *rm_xla_indices(rm_call *call, const XLA_FFI_Buffer *b);
 /* Writes 64-bit numbers to a result of 32- or 64-bit integers. */
 void rm_xla_put_integers(const int64_t *from, XLA_FFI_Buffer *to);
-
-#endif

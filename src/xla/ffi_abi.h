@@ -3,8 +3,7 @@
  *
  * Structures begin with their size and a chain of extensions, so that later minor versions can append members. What is
  * declared here has been there since minor version 1, and nothing beyond it is read or written. */
-#ifndef RM_XLA_FFI_ABI_H
-#define RM_XLA_FFI_ABI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -134,5 +133,3 @@ typedef struct XLA_FFI_CallFrame {
   XLA_FFI_Attrs attrs;
   void *future;
 } XLA_FFI_CallFrame;
-
-#endif

@@ -1,6 +1,5 @@
 /* Convolutions for any engine of matrix products: their arguments are checked and become problems (views.h), which a runner solves. */
-#ifndef RM_BLAS_CONV_ARGS_H
-#define RM_BLAS_CONV_ARGS_H
+#pragma once
 
 #include "../../../include/repmath/convolution.h"
 #include "../gemm/views.h"
@@ -34,5 +33,3 @@ rm_status rm_conv_grad_input_by(const rm_conv_runner *runner, const rm_conv_call
 rm_status rm_conv_grad_weight_by(const rm_conv_runner *runner, int format, const rm_conv *conv, const void *x,
                                  const ptrdiff_t *strides_x, const void *g, const ptrdiff_t *strides_g, void *gw,
                                  const ptrdiff_t *strides_gw);
-
-#endif

@@ -9,8 +9,7 @@
  * view's rows, a slab, has image rows of its own. Element i of an image row is at phase i mod move, position i div move, for rows of the
  * view more than one element apart. Where there are many taps to an outer index, a block of them is packed in parts that need few image
  * rows each. */
-#ifndef RM_BLAS_CONV_CONV_WINDOW_H
-#define RM_BLAS_CONV_CONV_WINDOW_H
+#pragma once
 
 #include "../../common/elements.h"
 #include "im2col_view.h"
@@ -270,5 +269,3 @@ RM_FN void rm_pack_conv_window(const rm_panels *t, const rm_conv_window *w, cons
     rm_pack_conv_window_part(t, &part, o, row, rows, k0, k, n, fmt);
   }
 }
-
-#endif

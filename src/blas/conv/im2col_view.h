@@ -1,6 +1,5 @@
 /* Reading the elements of an im2col view (rm_im2col, views.h). */
-#ifndef RM_BLAS_CONV_IM2COL_VIEW_H
-#define RM_BLAS_CONV_IM2COL_VIEW_H
+#pragma once
 
 #include "../gemm/views.h"
 
@@ -42,5 +41,3 @@ RM_FN rm_run rm_run_of(const rm_operand *o, int64_t row, int64_t k, int64_t n, i
   rm_im2col_fill(o->im2col, o->base, size, 0, row, 1, k, n, buffer);
   return (rm_run){buffer, size};
 }
-
-#endif

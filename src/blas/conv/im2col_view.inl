@@ -1,4 +1,4 @@
-/* Walks the grids of an im2col view. Also device code. */
+/* Walks the grids of an im2col view. It is also device code. */
 #include "im2col_view.h"
 
 typedef struct {

@@ -1,6 +1,5 @@
 /* The last step of the general matrix product: RN(alpha S + beta d), S an exact sum and d the old element of C. */
-#ifndef RM_BLAS_GEMM_ALPHA_BETA_H
-#define RM_BLAS_GEMM_ALPHA_BETA_H
+#pragma once
 
 #include "../../../crlibm/simd/machine.h"
 #include "exact.h"
@@ -102,5 +101,3 @@ RM_FN double rm_alpha_beta_granule(const rm_alpha_beta *s, int sum, double d) {
   const int g = a < b ? a : b;
   return g < -1000 ? 0.0 : rm_pow2(g > 1000 ? 1000 : g);
 }
-
-#endif

@@ -51,9 +51,19 @@ static void fill(rm_matmul_problem *p, rm_view a, rm_view b, rm_view bias, rm_vi
   p->c = (rm_target){c.base, c.row, c.col, 0, 0};
 }
 
-/* Positions in rm_matmul_f32 and in rm_gemm. */
+/* Positions of arguments in rm_matmul_f32, in rm_gemm and in rm_matmul_batched. */
 enum { AT_LAYOUT = 1, AT_M = 4, AT_N, AT_K, AT_A, AT_B = 9, AT_BIAS = 11, AT_C };
-enum { GEMM_AT_LAYOUT = 2, GEMM_AT_M = 5, GEMM_AT_N, GEMM_AT_K, GEMM_AT_A = 9, GEMM_AT_B = 11, GEMM_AT_C = 14 };
+enum {
+  GEMM_AT_FORMAT = 1,
+  GEMM_AT_LAYOUT,
+  GEMM_AT_M = 5,
+  GEMM_AT_N,
+  GEMM_AT_K,
+  GEMM_AT_A = 9,
+  GEMM_AT_B = 11,
+  GEMM_AT_C = 14
+};
+enum { BATCH_AT_FORMAT = 1, BATCH_AT_FORMAT_OUT, BATCH_AT_BATCH };
 
 rm_status rm_check_dense(rm_matmul_problem *p, const rm_dense_product *d) {
   static const positions plain = {AT_M, AT_N, AT_K, AT_A, AT_B, AT_BIAS, AT_C},
@@ -106,7 +116,7 @@ rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k
 }
 
 rm_status rm_check_gemm(rm_matmul_problem *p, const rm_alpha_beta *alpha_beta, int format, const rm_dense_product *d) {
-  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
+  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, GEMM_AT_FORMAT);
   *p = rm_problem_of(format, 1);
   p->alpha_beta = alpha_beta;
   const rm_status status = rm_check_dense(p, d);
@@ -116,9 +126,10 @@ rm_status rm_check_gemm(rm_matmul_problem *p, const rm_alpha_beta *alpha_beta, i
 
 rm_status rm_check_batch(rm_matmul_problem *p, int format, int format_out, int64_t batch, ptrdiff_t next_a, ptrdiff_t next_b,
                          ptrdiff_t next_bias, ptrdiff_t next_c) {
-  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
-  if (format_out != format && (format_out != RM_FORMAT_F32 || format == RM_FORMAT_F64)) return RM_STATUS(RM_ERR_ENUM, 2);
-  if (batch < 0) return RM_STATUS(RM_ERR_SIZE, 3);
+  if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, BATCH_AT_FORMAT);
+  if (format_out != format && (format_out != RM_FORMAT_F32 || format == RM_FORMAT_F64))
+    return RM_STATUS(RM_ERR_ENUM, BATCH_AT_FORMAT_OUT);
+  if (batch < 0) return RM_STATUS(RM_ERR_SIZE, BATCH_AT_BATCH);
   *p = rm_problem_of(format, batch);
   p->out_fmt = format_out;
   p->next_a = next_a, p->next_b = next_b, p->next_bias = next_bias, p->next_c = next_c;

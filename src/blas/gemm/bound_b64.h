@@ -21,8 +21,7 @@
  * nearest or left unrounded, provided that a block ends after KC terms. Zeros that fill an instruction are added exactly.
  * Computed squares of norms err by at most (K + 5) u relatively (pack.h), roots and products by a few u; `slack` covers
  * them together with the roundings of the bound itself. */
-#ifndef RM_BLAS_GEMM_BOUND_B64_H
-#define RM_BLAS_GEMM_BOUND_B64_H
+#pragma once
 
 #include "tile.h"
 #include "bound_weights.h"
@@ -49,5 +48,3 @@ RM_FN double rm_bound_dd_ratio_f32(int64_t k) {
   double h = (double)k + 64.0;
   return 1.01 * h * h * 0x1p-53;
 }
-
-#endif

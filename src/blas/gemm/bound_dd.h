@@ -8,8 +8,7 @@
  *
  * A bias enters by a two-sum, hi' = RN(hi + bias), whose error, at most u |hi'|, is added to lo: two roundings of at most
  * u^2 |hi'| more (that addition and the epilogue's): E grows by 2^-104 |hi'|. */
-#ifndef RM_BLAS_GEMM_BOUND_DD_H
-#define RM_BLAS_GEMM_BOUND_DD_H
+#pragma once
 
 #include "tile.h"
 
@@ -18,5 +17,3 @@ RM_FN double rm_bound_dd(int64_t k) {
   return RM_BOUND(0x1p-105 * b * n * n + 0x1p-103 * n * (b + 2.0) * (b + 2.0));
 }
 #define RM_BOUND_DD_BIAS RM_BOUND(0x1p-104)
-
-#endif

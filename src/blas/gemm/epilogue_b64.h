@@ -4,8 +4,7 @@
  *   RN64(c - e) <= c - e + u |c - e| <= c - err <= S, and likewise S <= RN64(c + e).
  * Rounding to binary32 is monotonic, so where both ends round to the same bits those are RN32(S). The signs of zeros are part
  * of the bits: S may be tiny and of unknown sign. Results that are not finite go to the resolver, for the flags. */
-#ifndef RM_BLAS_GEMM_EPILOGUE_B64_H
-#define RM_BLAS_GEMM_EPILOGUE_B64_H
+#pragma once
 
 #include "../../../crlibm/simd/machine.h"
 #include "kernels.h"
@@ -174,5 +173,3 @@ RM_FN int rm_epilogue_tile_f32(const rm_epilogue_f32 *e, const double *tile, int
   }
   return count;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * For binary64: S lies in [hi + (lo - E), hi + (lo + E)]; one addition rounds each end, and rounding is monotonic, so equal
  * ends are RN64(S) in scaled units. Scaling back adds to the exponent field; it commutes with rounding while the result is
  * normal, which is asked of the field. Zeros, subnormals, overflows and NaN go to the resolver. */
-#ifndef RM_BLAS_GEMM_EPILOGUE_DD_H
-#define RM_BLAS_GEMM_EPILOGUE_DD_H
+#pragma once
 
 #include "bound_dd.h"
 #include "epilogue_b64.h"
@@ -50,5 +49,3 @@ RM_FN uint32_t rm_round_scaled(rm_scaled s, vi64 shift, const int fmt, char *out
   vf64_store((double *)(void *)out, rm_shift(low, back));
   return ~vm64_bits(good) & ((1u << RM_LANES) - 1);
 }
-
-#endif

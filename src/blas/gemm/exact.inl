@@ -1,4 +1,4 @@
-/* Elements of a matrix product by the superaccumulator: the last tier. Also device code. */
+/* Elements of a matrix product by the superaccumulator: the last tier. It is also device code. */
 #include "exact.h"
 
 #include "../../reduce/exact.h"

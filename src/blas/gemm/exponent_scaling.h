@@ -1,7 +1,6 @@
 /* Scaling for the double-double engine: each row of A and column of B gets a power of two 2^shift so that its elements are
  * below 2^-h in magnitude, with 2^(2h) >= 2K: every exact partial sum of K products is then at most K 2^(-2h) <= 1/2. */
-#ifndef RM_BLAS_GEMM_EXPONENT_SCALING_H
-#define RM_BLAS_GEMM_EXPONENT_SCALING_H
+#pragma once
 
 #include "pack.h"
 
@@ -89,5 +88,3 @@ RM_FN void rm_scale_vectors(double *factor, double *shift, uint8_t *kind, const 
     }
   }
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The block is cut into tiles of MR x NR, in the order of the loops below; k is cut into pieces of KC. Partial sums stay in
  * the workspace in binary64. */
-#ifndef RM_BLAS_GEMM_GEMM_B64_H
-#define RM_BLAS_GEMM_GEMM_B64_H
+#pragma once
 
 #include "epilogue_b64.h"
 #include "prefetch.h"
@@ -310,5 +309,3 @@ RM_FN int rm_help_plain(rm_panel_queue *queue, char *work, rm_panels_f32_fn *pan
 RM_ENGINE_F32(f16, RM_F16)
 RM_ENGINE_F32(bf16, RM_BF16)
 RM_ENGINE_F32(f32, RM_F32)
-
-#endif

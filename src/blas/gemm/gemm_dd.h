@@ -2,8 +2,7 @@
  *
  * It serves binary64, and blocks of binary32 in which the plain engine decides too few elements. The format is a constant at
  * every call of the inlined body. */
-#ifndef RM_BLAS_GEMM_GEMM_DD_H
-#define RM_BLAS_GEMM_GEMM_DD_H
+#pragma once
 
 #include "epilogue_dd.h"
 #include "kernels.h"
@@ -161,5 +160,3 @@ static uint32_t rm_block_f64(const rm_matmul_problem *p, const rm_block *block, 
 static uint32_t rm_block_dd_f32(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers) {
   return rm_block_dd(p, block, work, tiers, RM_F32);
 }
-
-#endif

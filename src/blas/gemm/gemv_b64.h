@@ -9,8 +9,7 @@
  *                            with m = ceil(K/KC), 2 <= m <= L, at most m KC/L - 1 + log2 L <= KC + m - 2, since KC >= 16 L and
  *                            log2 L <= L - 1. K > L KC: one more join for L KC products more, where L are allowed.
  * All weights are 1, and norms pass K + log2 L additions at most. */
-#ifndef RM_BLAS_GEMM_GEMV_B64_H
-#define RM_BLAS_GEMM_GEMV_B64_H
+#pragma once
 
 #include "layout_b64.h"
 #include "micro_b64.h"
@@ -148,5 +147,3 @@ RM_FN int rm_gemv_sums(const rm_layout_f32 *w, const rm_matmul_problem *p, const
   else return 0;
   return 1;
 }
-
-#endif

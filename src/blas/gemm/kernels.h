@@ -1,6 +1,5 @@
 /* What src/blas provides once per ISA build. */
-#ifndef RM_BLAS_GEMM_KERNELS_H
-#define RM_BLAS_GEMM_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ struct rm_blas_kernels {
   rm_engine engine[4]; /* in the order of the formats */
 };
 RM_ISA_TABLES(struct rm_blas_kernels, rm_blas_table, rm_blas_kernels)
-
-#endif

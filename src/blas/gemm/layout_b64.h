@@ -1,6 +1,5 @@
 /* The workspace of a block of the binary32 engine. */
-#ifndef RM_BLAS_GEMM_LAYOUT_B64_H
-#define RM_BLAS_GEMM_LAYOUT_B64_H
+#pragma once
 
 #include "kernels.h"
 #include "pack.h"
@@ -41,5 +40,3 @@ static rm_layout_f32 rm_layout_of_f32(const rm_matmul_problem *p, int64_t rows, 
   w.stage_b = rm_bump_allocate(work, n, rm_stage_bytes(p->b.im2col, RM_NR, cols, w.kc));
   return w;
 }
-
-#endif

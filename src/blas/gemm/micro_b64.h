@@ -3,8 +3,7 @@
  * Contract: c (MR x nv RM_LANES, row after row) becomes, or grows by, the product of the panels a (kc x MR) and b
  * (kc x nv RM_LANES). Each element is one accumulation chain c = mad(a, b, c) over k from +0; products of binary32 values are exact in
  * binary64 (48 bits, exponents from -298 to 256), so a fused and an unfused mad round alike, once, and only the sums err. */
-#ifndef RM_BLAS_GEMM_MICRO_B64_H
-#define RM_BLAS_GEMM_MICRO_B64_H
+#pragma once
 
 #include "../../common/elements.h"
 #include "epilogue_b64.h"
@@ -108,5 +107,3 @@ static void rm_micro_f32_3(int64_t kc, const double *a, const double *b, double 
   rm_micro_f32_body(3, kc, a, b, c, first, 0);
 }
 static rm_micro_f32_fn *const rm_micro_f32[RM_NV + 1] = {0, rm_micro_f32_1, rm_micro_f32_2, rm_micro_f32_3};
-
-#endif

@@ -13,8 +13,7 @@
  *   |S - 3 + low - sum| <= 2^-104 (n + n (n+1)/2) <= 2^-105 (n + 2)^2.
  * Underflow: a remainder or its parts may lose 2^-1075 a few times over; below 2^-1070 n in all, absorbed by the excess
  * n + 4 of (n + 2)^2 over 2n + n (n+1). */
-#ifndef RM_BLAS_GEMM_MICRO_DD_H
-#define RM_BLAS_GEMM_MICRO_DD_H
+#pragma once
 
 #include "tile.h"
 
@@ -71,5 +70,3 @@ static void rm_micro_dd_all(int64_t kc, const double *a, const double *b, double
 static rm_micro_dd_fn *rm_micro_dd(int nv) {
   return nv == RM_NV2 ? rm_micro_dd_all : nv == 1 ? rm_micro_dd_1 : rm_micro_dd_2;
 }
-
-#endif

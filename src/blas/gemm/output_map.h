@@ -1,6 +1,5 @@
 /* The output map of a block of C, which says where its elements lie, and the bias that is added to them. */
-#ifndef RM_BLAS_GEMM_OUTPUT_MAP_H
-#define RM_BLAS_GEMM_OUTPUT_MAP_H
+#pragma once
 
 #include "../../common/elements.h"
 #include "kernels.h"
@@ -58,5 +57,3 @@ RM_FN vf64 rm_load_bias(const rm_view *bias, int64_t i, int64_t j, int lanes, co
   for (int l = 0; l < lanes; l++) e[l] = rm_read_element(at + l * bias->col, fmt);
   return vf64_load(e);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * its position in the accumulation chain (bound_b64.h), and at most 1 (at most kc + 3 roundings of relative size u, and for sources below binary64 no
  * other error: a square lies between 2^-298 and 2^256). Or scale is given: element k of the row is multiplied by the power of two
  * scale[row]. */
-#ifndef RM_BLAS_GEMM_PACK_H
-#define RM_BLAS_GEMM_PACK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -217,5 +216,3 @@ RM_FN void rm_pack_operand(const rm_panels *t, const rm_operand *o, int64_t row,
     }
   }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Unevaluated sums of two binary64 numbers. */
-#ifndef RM_BLAS_GEMM_PAIR_H
-#define RM_BLAS_GEMM_PAIR_H
+#pragma once
 
 #include "../../../crlibm/fp/round.h"
 
@@ -35,5 +34,3 @@ RM_STATIC uint64_t rm_round_double(double x, int fmt) {
   const uint64_t m = rm_decompose(x, &e);
   return rm_round_exact(sign != 0, m, e, fmt, RM_NEAREST, &flags);
 }
-
-#endif

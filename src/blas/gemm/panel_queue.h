@@ -1,7 +1,6 @@
 /* A queue of the panels of a block, which any thread may take: a thread that has no block left helps those that have one. Cores are not
  * equally fast, and other work delays some of them, so equal blocks do not end together. */
-#ifndef RM_BLAS_GEMM_PANEL_QUEUE_H
-#define RM_BLAS_GEMM_PANEL_QUEUE_H
+#pragma once
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -58,5 +57,3 @@ static inline void rm_panel_queue_leave(rm_panel_queue *s, int64_t result) {
 static inline int64_t rm_panel_queue_take(rm_panel_queue *s, int64_t *mine) {
   return s ? atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed) : (*mine)++;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What packing fills: panels of `unit` rows side by side, each kc long (pack.h). */
-#ifndef RM_BLAS_GEMM_PANELS_H
-#define RM_BLAS_GEMM_PANELS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ typedef struct {
   const char *base;
   ptrdiff_t row_stride, k_stride;
 } rm_strided;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A panel of an operand touches a line or two of memory for each of its runs of neighbours, far apart, often a power of two: no prefetcher
  * of the hardware follows. So the next panel's runs are prefetched a few at a time while the tiles of the one before it are computed. */
-#ifndef RM_BLAS_GEMM_PREFETCH_H
-#define RM_BLAS_GEMM_PREFETCH_H
+#pragma once
 
 #include "views.h"
 
@@ -45,5 +44,3 @@ RM_FN void rm_prefetch_l2(rm_prefetch_runs r) {
   for (; r.runs > 0; r.runs--, r.at += r.next)
     for (int64_t q = 0; q < r.bytes; q += LINE) __builtin_prefetch(r.at + q, 0, 2);
 }
-
-#endif

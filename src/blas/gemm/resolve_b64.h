@@ -8,8 +8,7 @@
  * at least the number of additions any one term passes: the errors of the main sums add up to at most h u' A in magnitude,
  * A = sum |a_k b_k| + |bias|, u' = u/(1 - h u), and the additions of those errors err by at most h u' of that:
  * |hi + lo - S| <= 1.01 h^2 u^2 A for h u < 2^-9. The same certificate applies to hi + lo. */
-#ifndef RM_BLAS_GEMM_RESOLVE_B64_H
-#define RM_BLAS_GEMM_RESOLVE_B64_H
+#pragma once
 
 #include "bound_b64.h"
 #include "exact.h"
@@ -194,5 +193,3 @@ RM_STATIC uint64_t rm_resolve_alpha_beta_f32(rm_resolver *r, int64_t i, int64_t 
   r->tiers->accumulator++;
   return rm_exact_alpha_beta(p, row, col, old, &r->flags);
 }
-
-#endif

@@ -9,8 +9,7 @@
  * the number of additions any term passes, and A the sum of the rounded |a_k b_k| and |bias|: the errors of products and main
  * sums add up to at most (1 + h) u' A, their additions err by 2h u' of that: |hi + lo - S| <= 2.1 (h+1)^2 u^2 A while
  * h u < 2^-9; A itself is computed with a relative error below 2^-8. Underflow adds at most K 2^-1070. */
-#ifndef RM_BLAS_GEMM_RESOLVE_DD_H
-#define RM_BLAS_GEMM_RESOLVE_DD_H
+#pragma once
 
 #include "bound_dd.h"
 #include "exact.h"
@@ -227,5 +226,3 @@ RM_STATIC uint64_t rm_resolve_alpha_beta_dd(rm_resolver_dd *r, int64_t i, int64_
   r->tiers->accumulator++;
   return rm_exact_alpha_beta(p, row, col, old, &r->flags);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Sizes of the matrix engines, per ISA build. A register tile is MR x (NV RM_LANES): MR NV accumulators, NV vectors of B and
  * one broadcast element of A must fit the vector registers (32, 16 for AVX2 and SSE2). */
-#ifndef RM_BLAS_GEMM_TILE_H
-#define RM_BLAS_GEMM_TILE_H
+#pragma once
 
 #include "../../../crlibm/simd/simd.h"
 
@@ -24,5 +23,3 @@ enum { RM_MR2 = 2, RM_NV2 = 2, RM_KC2 = 128 };
 #endif
 enum { RM_PACK_MAX_VECTORS = 4 }; /* in a panel; MR, NR, AW2 and NR2 are at most that wide */
 enum { RM_NR2 = RM_NV2 * RM_LANES, RM_AW2 = RM_MR2 > RM_LANES ? RM_MR2 : RM_LANES, RM_TILE2 = RM_MR2 * RM_NR2 };
-
-#endif

@@ -1,7 +1,6 @@
 /* Facts about one row of A or one column of B, gathered only when some element needs them: the weight of the lowest set bit,
  * and whether there are NaNs. */
-#ifndef RM_BLAS_GEMM_VECTOR_FACTS_H
-#define RM_BLAS_GEMM_VECTOR_FACTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ RM_FN const rm_vector_facts *rm_vector_facts_of(rm_vector_facts *facts, const rm
 RM_FN uint32_t rm_nan_flags(uint32_t classes) {
   return (classes & RM_ACC_SNAN) || !(classes & RM_ACC_QNAN) ? RM_FLAG_INVALID : 0;
 }
-
-#endif

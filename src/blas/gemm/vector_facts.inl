@@ -1,4 +1,4 @@
-/* The scan of one row of an operand. Also device code. */
+/* The scan of one row of an operand. It is also device code. */
 #include "vector_facts.h"
 
 #include "../../common/elements.h"

@@ -1,6 +1,5 @@
 /* Matrices as views, and the problem that the engines solve. */
-#ifndef RM_BLAS_GEMM_VIEWS_H
-#define RM_BLAS_GEMM_VIEWS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -93,5 +92,3 @@ rm_status rm_check_batch(rm_matmul_problem *p, int format, int format_out, int64
                          ptrdiff_t next_bias, ptrdiff_t next_c);
 rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias,
                            rm_view c);
-
-#endif

@@ -1,6 +1,5 @@
 /* A bump allocator for the arrays of a workspace, and the division of a block into tiles. */
-#ifndef RM_BLAS_GEMM_WORKSPACE_H
-#define RM_BLAS_GEMM_WORKSPACE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ static inline int rm_min_int(int64_t n, int limit) { return n < limit ? (int)n :
 static inline int rm_vectors(int64_t remaining, int width) {
   return (rm_min_int(remaining, width) + RM_LANES - 1) / RM_LANES;
 }
-
-#endif

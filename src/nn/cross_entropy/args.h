@@ -1,6 +1,5 @@
 /* The problems of cross entropy, of negative log likelihood, and of their gradients. */
-#ifndef RM_NN_CROSS_ENTROPY_ARGS_H
-#define RM_NN_CROSS_ENTROPY_ARGS_H
+#pragma once
 
 #include "../../../crlibm/enclosure/dd_ball.h"
 #include "../../../include/repmath/losses.h"
@@ -37,5 +36,3 @@ rm_status rm_entropy_check(rm_entropy *f, const rm_cross_entropy_problem *proble
 rm_status rm_entropy_gradient_check(rm_entropy *f, const rm_cross_entropy_problem *problem);
 rm_status rm_nll_check(rm_nll *f, const rm_cross_entropy_problem *problem);
 rm_status rm_nll_gradient_check(rm_nll *f, const rm_cross_entropy_problem *problem);
-
-#endif

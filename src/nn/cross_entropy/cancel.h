@@ -7,8 +7,7 @@
  *   of (1 + u^-n_i)^c_i is u^(N r), and u is transcendental (Lindemann): that is an identity of rational functions of u. A primitive root of
  *   unity of order 2 n is a zero of 1 + u^-n and of no such factor with a smaller n; so c_i = 0 for the greatest n_i, and by induction for all
  *   n_i > 0, which leaves 2^c = u^(N r): c = 0 and r = 0. */
-#ifndef RM_NN_CROSS_ENTROPY_CANCEL_H
-#define RM_NN_CROSS_ENTROPY_CANCEL_H
+#pragma once
 
 #include "../rows/decide.h"
 
@@ -17,5 +16,3 @@ typedef int rm_part_fn(const void *operation, int64_t i, double *key, rm_ball *f
 
 /* For each of n elements 1 where the factors of its key add up to 0, else 0; to be freed. NULL without memory: then state says so. */
 char *rm_parts_that_cancel(int64_t n, rm_part_fn *part, const void *operation, rm_row_state *state);
-
-#endif

@@ -1,6 +1,5 @@
 /* Greatest common divisors of exact numbers. */
-#ifndef RM_NN_CROSS_ENTROPY_DIVISOR_H
-#define RM_NN_CROSS_ENTROPY_DIVISOR_H
+#pragma once
 
 #include "../../../crlibm/enclosure/ball.h"
 
@@ -45,5 +44,3 @@ RM_STATIC void rm_ball_divisor(rm_ball *r, const rm_ball *a, const rm_ball *b) {
   rm_odd_divisor(r, a, b);
   rm_ball_scale(r, r, ea < eb ? ea : eb);
 }
-
-#endif

@@ -16,8 +16,7 @@
  * D may be large though there are few exponents, for example of logits with many digits. Where it is too large a sufficient condition is tried: the
  * d_kj are written as sums of integer multiples >= 0 of several numbers g_i, and the z^g_i replaced by independent variables y_i. An identity in these
  * is one in z. With y_i = y^(K_i), K_i greater than any degree in y_1 ... y_(i-1) (Kronecker), it is one in y, of a smaller degree. */
-#ifndef RM_NN_CROSS_ENTROPY_LOGARITHMS_H
-#define RM_NN_CROSS_ENTROPY_LOGARITHMS_H
+#pragma once
 
 #include "../rows/decide.h"
 
@@ -49,5 +48,3 @@ void rm_logarithms_free(rm_logarithms *s);
 /* 1 where the sum over the rows, each without its terms below e^cutoff, is 0; 0 where it is not, or where it would take too long
  * to decide: with D above 2^20 or more than about 2^31 steps, both for one variable and for several. state says so where memory runs out. */
 int rm_logarithms_cancel(const rm_logarithms *s, double cutoff, rm_row_state *state);
-
-#endif

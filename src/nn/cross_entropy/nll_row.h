@@ -1,10 +1,9 @@
 /* Negative log likelihood and its gradient: -w x of each row's target, and sums of them, over the exact sum of the weights for a mean.
- * Also device code.
+ * It is also device code.
  *
  * A quotient of two exact totals, or of a product and one, is rational with fewer than 4400 bits above and below: what is not a boundary of
  * rounding is further from it than 2^-9000 of it, which balls of RM_BALL_LIMBS limbs show. */
-#ifndef RM_NN_CROSS_ENTROPY_NLL_ROW_H
-#define RM_NN_CROSS_ENTROPY_NLL_ROW_H
+#pragma once
 
 #include <stddef.h>
 
@@ -148,5 +147,3 @@ RM_STATIC uint64_t rm_nll_total(const rm_nll *f, const rm_superaccumulator *sum,
   if (flags & RM_FLAG_INVALID) state->flags |= RM_FLAG_INVALID;
   return rm_nll_special(-total, mean ? divisor.rounded : 1.0, f->format, &state->flags);
 }
-
-#endif

@@ -19,8 +19,7 @@
  * gradient: then they are quotients of exact sums of fewer than 9,000 bits, and exact where they are boundaries of rounding. So they are in a gradient
  * where the q_c add up to 0. In a total the logarithms of several rows may cancel: on the host those that do are left out (row_cancel.h),
  * unless it would take too long to find out: then a total that is a boundary of rounding is undecided (decide.h). */
-#ifndef RM_NN_CROSS_ENTROPY_ROW_H
-#define RM_NN_CROSS_ENTROPY_ROW_H
+#pragma once
 
 #include "../../../crlibm/fp/exact.h"
 #include "../../../crlibm/log1p/log1p_b64.h"
@@ -510,5 +509,3 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
   }
   rm_row_spread(state, 0, &f->out, row, n, f->format);
 }
-
-#endif

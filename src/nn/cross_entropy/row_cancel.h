@@ -8,8 +8,7 @@
  *     that only totals that are undecided below RM_ENTROPY_RELATION_LIMBS have it. Where the sum of all logarithms is 0, they are left out. Let H_k be
  *     the terms of P_k that are not below e^RM_EXP_TAIL: where the sum of all log H_k is 0, log(1 + (P_k - H_k)/H_k) remains of log P_k. It is less
  *     than P_k - H_k, and so a part of the total's tail (tail.inc). */
-#ifndef RM_NN_CROSS_ENTROPY_ROW_CANCEL_H
-#define RM_NN_CROSS_ENTROPY_ROW_CANCEL_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -143,5 +142,3 @@ static void rm_entropy_relate(rm_entropy_exact *r) {
     if (r->cancels[k] != RM_ENTROPY_LEFT_OUT) r->cancels[k] = (char)found;
   rm_logarithms_free(&s);
 }
-
-#endif

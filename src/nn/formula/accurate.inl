@@ -1,5 +1,5 @@
 /* The accurate phase of formulas evaluates an element in double-double, then in balls, and applies IEEE 754's rules where an operand is not finite.
- * Also device code. */
+ * It is also device code. */
 #include <stddef.h>
 
 #include "../../../include/repmath/formulas.h"

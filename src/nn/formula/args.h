@@ -1,6 +1,5 @@
 /* The problem of rm_formula (include/repmath/formulas.h): its arguments, and what depends on them alone. */
-#ifndef RM_NN_FORMULA_ARGS_H
-#define RM_NN_FORMULA_ARGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ RM_FN int rm_formula_has_z(int formula) { return formula == 6 || formula == 7; }
 RM_FN int rm_formula_is_product(int formula) { return formula <= 2 || formula == 8 || formula == 9; }
 /* Whether it chooses among its arguments. */
 RM_FN int rm_formula_is_choice(int formula) { return formula >= 10; }
-
-#endif

@@ -1,6 +1,5 @@
 /* The loops of formulas over vectors on the host, with rm_formula_accurate for undecided lanes. */
-#ifndef RM_NN_FORMULA_LOOP_H
-#define RM_NN_FORMULA_LOOP_H
+#pragma once
 
 #include "step.h"
 
@@ -76,5 +75,3 @@ RM_DEFINE_FORMULAS(bf16, RM_BF16)
 RM_DEFINE_FORMULAS(f32, RM_F32)
 RM_DEFINE_FORMULAS(f64, RM_F64)
 #undef RM_DEFINE_FORMULAS
-
-#endif

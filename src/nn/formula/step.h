@@ -1,4 +1,4 @@
-/* The fast phase of formulas: a vector of elements, with Ziv's rounding test. Undecided lanes go to the accurate phase. Also device code.
+/* The fast phase of formulas: a vector of elements, with Ziv's rounding test. Undecided lanes go to the accurate phase. It is also device code.
  *
  * Terms are products in two parts and sums of such, with the bounds LINEAR_ERR and LINEAR_REACH of optim/step.h, which hold
  * for coefficients of 0 or between 2^-200 and 2^200: a product of three is at most 2^800 and at least 2^-800, and its second
@@ -10,8 +10,7 @@
  * all of binary64, get a second part as Adam's quotient does, which corrects the first by its residual: QUOTIENT_ERR_F64 of |x| +
  * |q|; first part and result are within 2^-50 of these: QUOTIENT_REACH. Others, of formats below binary64: numerator a y by 1u,
  * the quotient by 2.2u (vf64_quotient), the sum with x by 1u of the result, the test by 2u: below 8u (|x| + |q|). */
-#ifndef RM_NN_FORMULA_STEP_H
-#define RM_NN_FORMULA_STEP_H
+#pragma once
 
 #include "../../../include/repmath/formulas.h"
 #include "args.h"
@@ -113,5 +112,3 @@ RM_FN vm64 rm_formula_values(const rm_formula_problem *problem, const char *at_x
   *result = r;
   return undecided;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The problems of losses and of their gradients. */
-#ifndef RM_NN_LOSS_ARGS_H
-#define RM_NN_LOSS_ARGS_H
+#pragma once
 
 #include "../../../include/repmath/losses.h"
 #include "../rows/parallel.h"
@@ -45,5 +44,3 @@ typedef uint64_t rm_dd_loss_fn(const rm_dd_loss *f, int64_t i, rm_row_state *sta
 typedef uint64_t rm_dd_loss_total_fn(const rm_dd_loss *f, rm_row_state *state);
 rm_status rm_dd_loss_each(const rm_dd_loss *f, rm_dd_loss_fn *one);
 rm_status rm_dd_loss_total(const rm_dd_loss *f, rm_dd_loss_total_fn *total);
-
-#endif

@@ -6,8 +6,7 @@
  * (tail.inc): below 2^-8600, and a rational sum and a boundary times the number of terms are multiples of 2^-4300. A sum is rational only
  * where the factors c w of each |x| add up to 0 (cancel.h; log(1 + e^-x) is log(1 + e^-|x|) less x, if that is negative): the host leaves their
  * logarithms out. A device has no memory to sort elements, and such a sum may be undecided there (decide.h). Also device code. */
-#ifndef RM_NN_LOSS_BCE_ELEMENT_H
-#define RM_NN_LOSS_BCE_ELEMENT_H
+#pragma once
 
 #include "dd_loss_element.h"
 
@@ -108,6 +107,4 @@ RM_STATIC uint64_t rm_bce_total(const rm_dd_loss *f, rm_row_state *state) {
   if (rm_bce_without_terms(f, &bits, state)) return bits;
   return rm_decide(bce_total_dd_ball, bce_total_ball, (void *)(uintptr_t)f, 0, f->format, state);
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
-/* What losses in double-double share (rm_dd_loss). Also device code. */
-#ifndef RM_NN_LOSS_DD_LOSS_ELEMENT_H
-#define RM_NN_LOSS_DD_LOSS_ELEMENT_H
+/* What losses in double-double share (rm_dd_loss). It is also device code. */
+#pragma once
 
 #include <stddef.h>
 
@@ -68,5 +67,3 @@ RM_STATIC int rm_dd_loss_without_terms(const rm_dd_loss *f, uint32_t classes, ui
   *bits = classes ? rm_superacc_round_classes(classes, f->format, &state->flags) : 0;
   return classes != 0 || f->n == 0;
 }
-
-#endif

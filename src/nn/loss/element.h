@@ -1,12 +1,11 @@
-/* Regression losses in the accurate phase: elements, and exact sums. Also device code.
+/* Regression losses in the accurate phase: elements, and exact sums. It is also device code.
  *
  * A sum that the fast phase leaves undecided is the exact sum of products in a superaccumulator:
  * (x - y)^2, or x x - 2 x y + y y where x - y is no binary64 number; b (2 |d| - b) = 2 b |x - y| - b b.
  *
  * All values are rational, quotients of integers below 2^13000 in units of a power of two: one that is not a boundary of rounding is
  * further from it than 2^-13200 of it, which balls of RM_BALL_LIMBS limbs show. */
-#ifndef RM_NN_LOSS_ELEMENT_H
-#define RM_NN_LOSS_ELEMENT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -131,5 +130,3 @@ RM_STATIC uint64_t rm_pair_total(const rm_pair_loss *f, const rm_superaccumulato
   state->tiers.accumulator++;
   return rm_superacc_round_classes(acc->classes, f->format, &state->flags);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The loops over the terms of losses over pairs (x, y), compiled once per ISA: terms in binary64, or in two parts, with bounds of their
  * errors. Ziv's rounding tests for them are in loss/step.h and rows/step.h. */
-#ifndef RM_NN_LOSS_KERNELS_H
-#define RM_NN_LOSS_KERNELS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ struct rm_loss_kernels {
   /* Binary64 results next to each other, of t + low within err; the indices of undecided ones go to index, and their number is returned. */
   int64_t (*round_dd)(int64_t n, const double *t, const double *low, const double *err, double *out, int64_t *index);
 };
-
-#endif

@@ -13,9 +13,8 @@
  * is e^m times that of e^(t - m) (t - x). rm_ball_exp takes exponents down to -2^40 and makes an interval of the rest; m is held
  * to +-2^39 in e^m, where any sum that 2^15 bits tell from 0 overflows or rounds to a zero of its sign. Otherwise terms with t below -2^13 are
  * the sum's tail (tail.inc), below 2^(1066 + RM_TAIL_BITS): where all others have t = 0, they and a boundary times the number of terms are
- * multiples of 2^-1075. Also device code. */
-#ifndef RM_NN_LOSS_KL_DIV_ELEMENT_H
-#define RM_NN_LOSS_KL_DIV_ELEMENT_H
+ * multiples of 2^-1075. It is also device code. */
+#pragma once
 
 #include "dd_loss_element.h"
 
@@ -137,6 +136,4 @@ RM_STATIC uint64_t rm_kl_total(const rm_dd_loss *f, rm_row_state *state) {
   else terms.rational = rm_kl_logarithms_cancel(f);
   return rm_decide(kl_total_dd_ball, kl_total_ball, &terms, 0, f->format, state);
 }
-#endif
-
 #endif

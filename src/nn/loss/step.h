@@ -1,4 +1,4 @@
-/* The terms of losses (loss/kernels.h) for a vector of pairs. Also device code.
+/* The terms of losses (loss/kernels.h) for a vector of pairs. It is also device code.
  *
  * Bounds, u = 2^-53, relative to the term unless stated.
  *   terms     d, u; |d| < b decided by the rounded d: both branches of SQUARE agree up to (|d| - b)^2 <= u^2 b^2 there, and CLAMPED is off by u
@@ -15,8 +15,7 @@
  * at least 2^-500 (RM_TERM_MIN_HIGH, _LOW). Then h^2 and its error are multiples of 2^-704; m >= b, b m and e are multiples of 2^-504 and
  * b (e + 2 l) of 2^-752, like its error 2^-804; s times all that is a multiple of 2^-1004. g times it has no second part before, and has one that
  * is exact where the product is at least 2^-900. */
-#ifndef RM_NN_LOSS_STEP_H
-#define RM_NN_LOSS_STEP_H
+#pragma once
 
 #include "../../../crlibm/simd/machine.h"
 #include "../../../crlibm/simd/undecided.h"
@@ -130,5 +129,3 @@ RM_FN vm64 rm_term_round_dd(vf64 h, vf64 l, vf64 err, vf64 *y) {
   const vm64 ends = vf64_undecided_f64(vf64_add(h, vf64_set1(0.0)), l, err, y);
   return vm64_or(ends, vm64_not(vf64_lt(vf64_abs(*y), vf64_set1(0x1.fffffffffffffp1023))));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The problems of norms and of their gradients. */
-#ifndef RM_NN_NORM_ARGS_H
-#define RM_NN_NORM_ARGS_H
+#pragma once
 
 #include "../../../include/repmath/nn.h"
 #include "../rows/parallel.h"
@@ -37,5 +36,3 @@ typedef struct {
 
 /* Their status (include/repmath/nn.h), and the problem; f->sets[0] is 0 where nothing is to be done. */
 rm_status rm_norm_check(rm_norm_problem *f, const rm_norm_call *call);
-
-#endif

@@ -1,7 +1,6 @@
 /* Normalization of sets of elements, each by its own mean and variance: layer, group, instance and batch norm are one operator over
  * different sets. A set consists of `outer` blocks of `inner` elements, and two indices count the sets. */
-#ifndef RM_NN_NORM_NORMALIZE_H
-#define RM_NN_NORM_NORMALIZE_H
+#pragma once
 
 #include "../rows/decide.h"
 #include "args.h"
@@ -56,5 +55,3 @@ typedef struct {
 
 /* The gradient with respect to each w that f->w views, stored where f->y says. Returns RM_ERR_MEMORY, or the status of the rows. */
 rm_status rm_norm_backward_weights(const rm_norm_problem *f);
-
-#endif

@@ -6,8 +6,7 @@
  * one root, P sqrt(q' q)/q over sqrt(q') for q' of the class; the sum is rational only if those of every class but that of 1 add up to 0. Sets are
  * put in order by residues: whether q is a square modulo a prime that does not divide it is the same for all q of a class. All this is exact, or else
  * the sum is not known to be rational: where a common denominator takes more than RM_BALL_LIMBS, or a prime divides some q. */
-#ifndef RM_NN_NORM_WEIGHT_CLASSES_H
-#define RM_NN_NORM_WEIGHT_CLASSES_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -131,5 +130,3 @@ static int rm_weight_is_rational(rm_ball *value, rm_weight_sum *r, rm_row_state 
   free(order);
   return rational;
 }
-
-#endif

@@ -9,8 +9,7 @@
  * error. A sum is a boundary only if it is rational, which the host finds out (norm/weight_classes.h). A device has no memory for that: parts of
  * equal squares are added first, which makes them 0, for up to RM_WEIGHT_GROUPS squares at once, for any number of them at RM_WEIGHT_LIMBS limbs,
  * where squares of fewer than 4,500 bits are exact; a sum that is rational by squares in the ratio of squares is undecided there. */
-#ifndef RM_NN_NORM_WEIGHT_ROW_H
-#define RM_NN_NORM_WEIGHT_ROW_H
+#pragma once
 
 #include "../../common/elements.h"
 #include "normalize.h"
@@ -191,5 +190,3 @@ RM_STATIC void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_
   }
   rm_norm_weight_finish(s, &range, &total, f->y.base + set1 * f->y.set[1] + block * f->y.outer, state);
 }
-
-#endif

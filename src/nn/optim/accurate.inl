@@ -1,5 +1,5 @@
 /* The accurate phase of optimiser steps evaluates each quantity of an element in double-double, then in balls, and takes the limit of the formula
- * where an operand is not finite. Also device code. */
+ * where an operand is not finite. It is also device code. */
 #include <stddef.h>
 
 #include "../../../crlibm/enclosure/ball.h"

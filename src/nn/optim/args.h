@@ -7,8 +7,7 @@
  *   Adam    m' = RN(beta1 m + (1 - beta1) d)
  *           v' = RN(beta2 v + (1 - beta2) d^2),    w' = max(w, v') with amsgrad
  *           p' = RN(a p - lr (m'/D1) / (sqrt(s/D2) + eps)),  Dk = 1 - betak^t, s = v' or w', a = 1 - lr decay (AdamW) or 1 */
-#ifndef RM_NN_OPTIM_ARGS_H
-#define RM_NN_OPTIM_ARGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -60,5 +59,3 @@ typedef uint32_t rm_optimizer_fn(const rm_optimizer *o, int64_t begin, int64_t e
 RM_HOST_EXTERN uint32_t rm_optimizer_accurate(const rm_optimizer *o, rm_optimizer_element *e);
 /* The same for the elements [begin, end). */
 RM_HOST_EXTERN uint32_t rm_optimizer_accurate_range(const rm_optimizer *o, int64_t begin, int64_t end);
-
-#endif

@@ -1,6 +1,5 @@
 /* The problem of gradient clipping: g becomes RN(c g), c = max_norm / root of an exact sum of squares. */
-#ifndef RM_NN_OPTIM_CLIP_H
-#define RM_NN_OPTIM_CLIP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ RM_HOST_EXTERN uint64_t rm_clip_accurate(const rm_clip *c, uint64_t g, uint32_t 
 RM_HOST_EXTERN uint32_t rm_clip_accurate_range(const rm_clip *c, int64_t begin, int64_t end);
 /* RN(root of the sum); NaN where it is negative. */
 RM_HOST_EXTERN double rm_root_of_sum(const rm_superaccumulator *sum);
-
-#endif

@@ -1,4 +1,4 @@
-/* The factor of gradient clipping from an exact sum of squares, and the accurate phase of a product with it. Also device code. */
+/* The factor of gradient clipping from an exact sum of squares, and the accurate phase of a product with it. It is also device code. */
 #include <stddef.h>
 
 #include "clip.h"

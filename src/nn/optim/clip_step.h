@@ -1,11 +1,10 @@
 /* Gradient clipping over vectors: c g in two parts, with the bound of the linear terms of optimisers (optim/step.h). */
-#ifndef RM_NN_OPTIM_CLIP_STEP_H
-#define RM_NN_OPTIM_CLIP_STEP_H
+#pragma once
 
 #include "clip.h"
 #include "step.h"
 
-/* Returns the undecided lanes. Also device code. */
+/* Returns the undecided lanes. It is also device code. */
 RM_FN vm64 rm_clip_values(const rm_clip *c, const char *at, const int fmt, vf64 *y) {
   const vf64 g = rm_load_elements(at, fmt);
   const rm_vpair product = rm_vtimes(rm_vcoefficient(c->c), 1, rm_vone(g), 0);
@@ -48,7 +47,5 @@ RM_DEFINE_CLIP(bf16, RM_BF16)
 RM_DEFINE_CLIP(f32, RM_F32)
 RM_DEFINE_CLIP(f64, RM_F64)
 #undef RM_DEFINE_CLIP
-
-#endif
 
 #endif

@@ -1,7 +1,6 @@
 /* The loops of optimiser steps over vectors (optim/step.h) on the host. rm_optimizer_accurate evaluates undecided lanes again, from what the
  * arrays held before. */
-#ifndef RM_NN_OPTIM_LOOP_H
-#define RM_NN_OPTIM_LOOP_H
+#pragma once
 
 #include "step.h"
 
@@ -113,5 +112,3 @@ RM_DEFINE_STEPS(bf16, RM_BF16)
 RM_DEFINE_STEPS(f32, RM_F32)
 RM_DEFINE_STEPS(f64, RM_F64)
 #undef RM_DEFINE_STEPS
-
-#endif

@@ -1,4 +1,4 @@
-/* The fast phase of optimiser steps: a vector of elements, with Ziv's rounding test for each of their new numbers. Also device code.
+/* The fast phase of optimiser steps: a vector of elements, with Ziv's rounding test for each of their new numbers. It is also device code.
  *
  * Moments and SGD's parameter are sums of products of numbers of the format and coefficients. These are mostly short
  * decimals: 9/10 of a number is 5/10 of a unit beside the next one in a tenth of all cases, and the rounding of the
@@ -17,8 +17,7 @@
  * part: their residuals are exact up to 2^-102, and the factors that turn them into corrections, of 2^-50.9 at most, are
  * within 2^-27 (simd.h): 2^-77 each, other roundings far less, rate and eps 2^-85: QUOTIENT_ERR_F64 = 2^-72 (|a p| + |q|).
  * proofs/formula checks the bounds in this file and in formula/step.h (docs/evidence.md). */
-#ifndef RM_NN_OPTIM_STEP_H
-#define RM_NN_OPTIM_STEP_H
+#pragma once
 
 #include "../../common/elements.h"
 #include "../../reduce/vector_pair.h"
@@ -215,5 +214,3 @@ RM_FN vm64 rm_adam_values(const rm_optimizer *o, const rm_step_arrays *a, const 
   undecided = vm64_or(undecided, rm_step_quotient(c, p, y->m, s, fmt, &y->p));
   return undecided;
 }
-
-#endif

@@ -1,6 +1,5 @@
-/* Averages of windows in the accurate phase. Also device code. */
-#ifndef RM_NN_POOL_ACCURATE_H
-#define RM_NN_POOL_ACCURATE_H
+/* Averages of windows in the accurate phase. It is also device code. */
+#pragma once
 
 #include "../rows/decide.h"
 #include "sum.h"
@@ -49,5 +48,3 @@ RM_STATIC uint64_t rm_pool_exactly(const rm_pool_window *w, int64_t divisor, int
   const rm_sum_function function = {(uint64_t)divisor, 0, 0};
   return rm_function_of_top(&function, rm_superacc_get_top(&acc), f->format, &state->flags);
 }
-
-#endif

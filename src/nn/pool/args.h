@@ -1,6 +1,5 @@
-/* The problem of pooling: windows along axes, of which tables are made. Also device code. */
-#ifndef RM_NN_POOL_ARGS_H
-#define RM_NN_POOL_ARGS_H
+/* The problem of pooling: windows along axes, of which tables are made. It is also device code. */
+#pragma once
 
 #include "../../../include/repmath/pooling.h"
 #include "../../common/elements.h"
@@ -129,5 +128,3 @@ RM_FN const char *rm_pool_element(const rm_pool_problem *f, const char *plane, i
 
 /* Whether u comes before v as a window's greatest number, where v was met first. */
 RM_FN int rm_pool_is_greater(double u, double v) { return u > v || (rm_is_nan(u) && !rm_is_nan(v)); }
-
-#endif

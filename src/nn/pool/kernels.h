@@ -1,7 +1,6 @@
 /* The loops of pooling, compiled once per ISA: they add one more row to windows, element by element, in binary64. Buffers have room for whole groups
  * of RM_ROW_PAD numbers. */
-#ifndef RM_NN_POOL_KERNELS_H
-#define RM_NN_POOL_KERNELS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ struct rm_pool_kernels {
   /* sum + low += x: by a two-sum, its errors to low, and their magnitudes to size. */
   void (*add)(int64_t n, const double *x, double *sum, double *low, double *size);
 };
-
-#endif

@@ -1,4 +1,4 @@
-/* Averages of windows: the fast phase, and double-double. Also device code.
+/* Averages of windows: the fast phase, and double-double. It is also device code.
  *
  * A sum by two-sums: sum + low is off by the roundings of low alone, of which there are at most 2 (terms + 2), each at most u times the sum
  * z of the magnitudes of what two-sums have left over: 1.1 (terms + 2) 2^-52 z covers that and the rounding of z, in whatever order rows
@@ -6,8 +6,7 @@
  * by 2^-1073: z may be as small as the least number.
  * Then q = RN(sum/D) and the format's number nearest to q is that nearest to sum/D, unless q is a midpoint of the format and not the
  * exact quotient: rounding to binary64 is monotone, and a midpoint is a number there. */
-#ifndef RM_NN_POOL_SUM_H
-#define RM_NN_POOL_SUM_H
+#pragma once
 
 #include "../../../crlibm/enclosure/dd_ball.h"
 #include "../../reduce/statistics.h"
@@ -81,5 +80,3 @@ RM_FN int rm_pool_decide(const rm_pool_total *t, int64_t terms, int64_t divisor,
   state->tiers.double_double++;
   return 1;
 }
-
-#endif

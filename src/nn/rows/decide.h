@@ -7,8 +7,7 @@
  * from every one, an interval that is narrower and holds a boundary is that boundary (ball_round.h), at the first precision that gives one.
  * In sums whose irrational parts may cancel, operators search for exact cancellations (cancel.h, row_cancel.h with logarithms.h,
  * norm/weight_classes.h). */
-#ifndef RM_NN_ROWS_DECIDE_H
-#define RM_NN_ROWS_DECIDE_H
+#pragma once
 
 #include "../../../crlibm/enclosure/ball.h"
 #include "../../../crlibm/enclosure/dd_ball.h"
@@ -36,5 +35,3 @@ RM_DECIDE uint64_t rm_decide_separated(rm_dd_ball_value_fn *dd_ball, rm_ball_val
 /* Evaluates in balls alone; INT64_MIN says that no separation is known. */
 RM_DECIDE uint64_t rm_decide_in_balls(rm_ball_value_fn *ball, void *row, int64_t i, int64_t separation, int format,
                                       rm_row_state *state);
-
-#endif

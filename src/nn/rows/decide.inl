@@ -1,4 +1,4 @@
-/* The phases after the fast one (decide.h). Also device code. */
+/* The phases after the fast one (decide.h). It is also device code. */
 #include "decide.h"
 
 RM_DECIDE uint64_t rm_decide_in_balls(rm_ball_value_fn *ball, void *row, int64_t i, int64_t separation, int format,

@@ -1,6 +1,5 @@
 /* Rows of exponentials in the accurate phase of softmax and of the operators built on it. */
-#ifndef RM_NN_ROWS_EXP_ROW_H
-#define RM_NN_ROWS_EXP_ROW_H
+#pragma once
 
 #include "decide.h"
 
@@ -27,5 +26,3 @@ RM_HOST_EXTERN void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, 
 
 /* Whether x_i - m less 2^*k rounds like x_i - m less the logarithm of 1 + the sum of the others, which then need not be evaluated. */
 RM_HOST_EXTERN int rm_exp_row_is_negligible(const rm_exp_row *r, int64_t i, int *k);
-
-#endif

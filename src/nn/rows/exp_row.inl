@@ -1,4 +1,4 @@
-/* Rows of exponentials (exp_row.h). Also device code. */
+/* Rows of exponentials (exp_row.h). It is also device code. */
 #include "exp_row.h"
 
 RM_HOST_EXTERN void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, double m) {

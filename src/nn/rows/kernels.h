@@ -2,8 +2,7 @@
  *
  * Composite operators work on rows of binary64: they load a row from its format and strides, exactly, evaluate it, and round the
  * results with Ziv's rounding test. Buffers of rows have room for whole groups of RM_ROW_PAD numbers. */
-#ifndef RM_NN_ROWS_KERNELS_H
-#define RM_NN_ROWS_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ struct rm_nn_kernels {
   const struct rm_pool_kernels *pooling; /* pool/kernels.h */
 };
 RM_ISA_TABLES(struct rm_nn_kernels, rm_nn_table, rm_nn_kernels)
-
-#endif

@@ -1,6 +1,5 @@
 /* Vector loops over rows of binary64, compiled once per ISA. kernels.h states their accuracy, and rows/step.h proves it. */
-#ifndef RM_NN_ROWS_LOOPS_H
-#define RM_NN_ROWS_LOOPS_H
+#pragma once
 
 #include "step.h"
 
@@ -172,7 +171,5 @@ RM_STATIC int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) {
     default: return 0;
   }
 }
-
-#endif
 
 #endif

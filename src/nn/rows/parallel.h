@@ -1,6 +1,5 @@
 /* Threads over the rows of composite operators: each row is independent of the others, and each thread has a workspace of its own. */
-#ifndef RM_NN_ROWS_PARALLEL_H
-#define RM_NN_ROWS_PARALLEL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -101,5 +100,3 @@ static inline int rm_row_defer(rm_row_state *s) {
 /* Whether out may be written row by row while x is read likewise: they are one array, or share no byte, and no two elements of out share
  * one. */
 int rm_rows_are_apart(rm_row_array out, int64_t rows, int64_t n, int size, rm_row_array x, int64_t n_x);
-
-#endif

@@ -1,5 +1,5 @@
 /* The vector operations of the loops over rows of binary64 (rows/loops.h, src/cuda/row_loops.h), and the proofs of their accuracy, which kernels.h
- * states. Also device code.
+ * states. It is also device code.
  *
  * Exponentials: rm_exp_sixteenths with |c x| <= 2^12, twice its domain. Its error budget (crlibm/exp/exp_b64.h) with the two terms
  * that grow with |c x| doubled is 2^-46.66 + 2^-46.52 + 2^-46.62 + 2^-51 < 2^-44.9; x - shift, below 2^8 in magnitude, is
@@ -7,8 +7,7 @@
  * Sums: a block of RM_ROW_CHAIN vectors for each of four accumulators, two joining additions, then blocks by two-sums: a relative
  * (32 + 2) 2^-53 (1 + 2^-40) and, of the compensated sum, less than 2^-80 for n below 2^40. For exponentials 2^-44 + 2^-47.9 <
  * RM_ROW_SUM_ERR; for moments, where x - shift and products round by at most 5 2^-53 more, (34 + 5) 2^-53 (1 + 2^-30) < RM_ROW_MOMENT_ERR. */
-#ifndef RM_NN_ROWS_STEP_H
-#define RM_NN_ROWS_STEP_H
+#pragma once
 
 #include "../../../crlibm/exp/exp_b64.h"
 #include "../../../crlibm/simd/machine.h"
@@ -153,5 +152,3 @@ RM_COLD int rm_row_decide(double y, double err, int fmt, uint64_t *bits) {
   *bits = rm_round_dd(y, 0.0, err, 0, fmt, RM_NEAREST, &flags, &undecided);
   return !undecided && flags == 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Exact sums as numbers of the accurate phase (crlibm/enclosure/numbers.h). */
-#ifndef RM_NN_ROWS_TOTALS_H
-#define RM_NN_ROWS_TOTALS_H
+#pragma once
 
 #include "../../../crlibm/enclosure/ball.h"
 #include "../../../crlibm/enclosure/dd_ball.h"
@@ -17,5 +16,3 @@ RM_FN void rm_dd_ball_widen(rm_dd_ball *r, const rm_dd_ball *a, int64_t k) {
 
 /* Its sign: -1, 0, 1. */
 RM_HOST_EXTERN int rm_problem_sign(const rm_sum_problem *p);
-
-#endif

@@ -1,4 +1,4 @@
-/* Exact sums as numbers (totals.h). Also device code. */
+/* Exact sums as numbers (totals.h). It is also device code. */
 #include "totals.h"
 
 #include "../../reduce/total.h"

@@ -1,6 +1,5 @@
 /* The problems of softmax, log_softmax, logsumexp and their gradients. */
-#ifndef RM_NN_SOFTMAX_ARGS_H
-#define RM_NN_SOFTMAX_ARGS_H
+#pragma once
 
 #include "../rows/parallel.h"
 
@@ -23,5 +22,3 @@ typedef struct {
 /* The status of the arguments (include/repmath/nn.h), which the public function has put into *p; p->rows becomes 0 where nothing is to be done. */
 rm_status rm_softmax_check(rm_softmax_problem *p);
 rm_status rm_softmax_gradient_check(rm_softmax_gradient_problem *p);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Values are irrational (Lindemann, Weierstrass) but where all x_k are equal up to terms that are 0, when softmax is 1/n, not a midpoint;
  * where there is one finite element; and in softmax_backward, which is rational: balls hold it exactly up to 2^32768. */
-#ifndef RM_NN_SOFTMAX_ROW_H
-#define RM_NN_SOFTMAX_ROW_H
+#pragma once
 
 #include "../../../crlibm/fp/exact.h"
 #include "../../../crlibm/log1p/log1p_b64.h"
@@ -230,5 +229,3 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
   if (in_place) __builtin_memcpy(rm_row_at(&f->dx, row), out, (size_t)n * (size_t)size);
   rm_row_spread(state, 0, &f->dx, row, n, f->format);
 }
-
-#endif
