@@ -29,7 +29,7 @@ def masks(dtype):
         "none for some": causal & (np.arange(LENGTH)[:, None] >= 9),
         "none": np.zeros((1, 1), bool),
         "numbers": added,
-        "NaN behind": np.where(np.arange(KEYS) == 16, np.array(np.nan, dtype), added),
+        "NaN behind": np.where(np.arange(KEYS) == 17, np.array(np.nan, dtype), added),
     }
 
 

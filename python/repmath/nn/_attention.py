@@ -90,8 +90,8 @@ def _weights(q: Array, k: Array, mask: Array | None, scale: float, is_causal: bo
     return p
 
 
-_ROWS, _BLOCKS = 64, 8  # rows of a block, at least; blocks, at most
-_WORTH = 1 << 23  # products that are worth the calls of several blocks
+_ROWS, _PARTS = 64, 8  # rows of a block, at least; and at least this part of the keys
+_WORTH = 1 << 22  # products that are worth the calls of a block
 _LARGE = {"f16": 2.0**13, "bf16": 2.0**125, "f32": 2.0**125, "f64": 2.0**1021}  # four of these do not overflow
 
 
@@ -101,18 +101,22 @@ def _blocks(q: Array, k: Array, mask: Array | None, scale: float, others: tuple[
     The mask is minus infinity at all other keys. Of finite numbers their scores are so too, their weights are +0, and what these are
     multiplied by is finite: sums without them have the same exact values, and an exact sum of 0 is +0 in any case."""
     length, keys = q.shape[-2], k.shape[-2]
-    if mask is None or on_device(q) or length < 2 * _ROWS or q.size * keys < _WORTH:
+    step = max(_ROWS, -(-keys // _PARTS), -(-_WORTH * length // max(q.size * keys, 1)))
+    if mask is None or on_device(q) or length < 2 * step:
         return []
     once = mask[tuple(slice(None) if s else slice(0, 1) for s in mask.strides)]  # without repetitions
     seen = np.broadcast_to((once != -np.inf).any(axis=tuple(range(mask.ndim - 2))), (length, keys))
-    step = max(_ROWS, -(-length // _BLOCKS))
-    blocks = []
+    blocks: list[tuple[slice, int]] = []
     for begin in range(0, length, step):
-        at = np.flatnonzero(seen[begin : begin + step].any(axis=0))
-        blocks.append((slice(begin, min(begin + step, length)), int(at[-1]) + 1 if at.size else 1))
+        end = min(begin + step, length)
+        at = np.flatnonzero(seen[begin:end].any(axis=0))
+        reach = int(at[-1]) + 1 if at.size else 1
+        first = blocks.pop()[0].start if blocks and blocks[-1][1] == reach else begin
+        blocks.append((slice(first, end), reach))
     part = sum((rows.stop - rows.start) * reach for rows, reach in blocks)
-    finite = math.isfinite(scale) and all(np.isfinite(a).all() for a in (q, k, *others))
-    return blocks if finite and part < 0.8 * length * keys else []
+    if part > 0.9 * length * keys or not math.isfinite(scale):
+        return []
+    return blocks if all(np.isfinite(a).all() for a in (q, k, *others)) else []
 
 
 def _dropped(a: Array, p: float, place: tuple[int | None, int, int]) -> Array:
