@@ -19,6 +19,7 @@ import numpy as np
 import optimizers_library
 import random_oracle
 import statistics_library
+from convolution_library import Convolution, Geometry
 from cross_entropy_library import NONE, backward, forward, problem
 from exact_oracle import FORMATS, bits
 from normalization_library import results
@@ -427,6 +428,19 @@ def chain_products(lib, rng):
             b, _ = boundary_data.products("f32", k, tuple(boundary_data.chain_places(k, chain, lanes)[: k - 40]), side)
             for m, n in ((1, 3), (3, 1), (3, 5)):
                 found += bits(r.matmul("f32", np.tile(b.x, (m, 1)), np.tile(b.y, (n, 1)).T)).ravel().tolist()
+    return found
+
+
+def chain_taps(lib, rng):
+    """A depthwise convolution: one chain of the taps."""
+    found, k = [], 120
+    for side in (1, -1):
+        b, _ = boundary_data.products("f32", k, tuple(range(1, k - 40)), side)
+        for many in (1, 19):
+            g, y = Geometry(1, many, many, (k,), k, groups=many), np.zeros((1, many, 1), "f4")
+            x, w = (np.tile(v, (many, 1)) for v in (b.x, b.y))
+            assert Convolution(lib)(g, "forward", "f32", x.reshape(g.x_shape), w.reshape(g.w_shape), y) == OK
+            found += bits(y).ravel().tolist()
     return found
 
 

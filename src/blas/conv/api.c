@@ -3,7 +3,7 @@
 
 #include "../../../include/repmath/convolution.h"
 #include "args.h"
-#include "../gemm/matmul.h"
+#include "depthwise.h"
 #include "im2col_view.h"
 
 /* Copies the rows of `groups` operands, *next bytes apart, one after the other, since they are packed once for each block of
@@ -22,7 +22,7 @@ static char *copy(rm_operand *o, int size, int64_t rows, int64_t depth, int64_t 
 
 static rm_status run(const rm_matmul_problem *p, void *context) {
   (void)context;
-  return rm_matmul_run(p);
+  return rm_conv_run(p);
 }
 
 static const rm_conv_runner runner = {run, NULL, copy};

@@ -94,7 +94,9 @@ RM_FN void rm_conv_window_row(double *dst, const rm_extent *x, int64_t width, co
   if (low > high) low = high = high < 0 ? 0 : high;
   if (x->move > 1) {
     for (int64_t i = 0; i < width; i++) dst[i] = 0.0;
-    for (int64_t i = low; i < high; i++) dst[i % x->move * each + i / x->move] = rm_read_element(src + i * x->stride, fmt);
+    for (int64_t phase = 0; phase < x->move; phase++)
+      for (int64_t i = (low - phase + x->move - 1) / x->move; i * x->move + phase < high; i++)
+        dst[phase * each + i] = rm_read_element(src + (i * x->move + phase) * x->stride, fmt);
     return;
   }
   int64_t i = 0;

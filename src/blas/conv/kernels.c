@@ -1,0 +1,297 @@
+/* Depthwise convolutions in binary32, binary16 and bfloat16, compiled once per ISA.
+ *
+ * The rows of the image that a band needs are laid out in binary64 with their padding, as in conv_window.h, but with all taps at constant
+ * distances: a vector of results is an accumulation chain of one vector load and one mad a tap.
+ *
+ * Error bound. u = 2^-53. Products are exact (gemm/micro_b64.h). The chain begins at the bias, which is exact, and makes one rounding a tap, none of
+ * which underflows: all is a multiple of 2^-298. So for n taps, of which each term passes at most n roundings (Higham, Accuracy and Stability,
+ * section 4.2), with A = sum |x_t w_t| + |bias|,
+ *
+ *   |c - S| <= n u/(1 - n u) A <= (n + 1) u (1 + 2^-18) A' =: bound A'
+ *
+ * where A' >= A (1 - 2^-40) is computed: one addition a tap, or A' = X sum |w_t| + |bias| with X the largest magnitude of the rows of the image that the
+ * row of results reads. One of the roundings that n + 1 leaves more than n is for those of A' and of the bound itself. Ziv's rounding test is that of
+ * gemm/epilogue_b64.h, whose margin has room for its own rounding.
+ *
+ * Undecided lanes are tested again with their own A', which is zero where all terms are. Then two-sums add the terms, and other two-sums what
+ * these leave over: where the latter leave nothing, hi + lo is the sum, and is rounded to odd and then to the format (gemm/pair.h), ties as
+ * such. The superaccumulator takes the rest, and what is not finite: there padding is left out, which counts as zeros here. */
+#include "depthwise.h"
+
+#include "../gemm/epilogue_b64.h"
+#include "../gemm/resolve_b64.h"
+#include "conv_window.h"
+
+/* Numbers of the image that are laid out at once: a share of the second-level cache. A view that needs more of them for one row of results goes to
+ * the matrix engine, and so do many taps. */
+enum { BAND = 1 << 14, BAND_LIMIT = 1 << 16, MAX_TAPS = 128, VECTORS = 4 };
+
+/* The extents of a plan, and the sizes of its workspace: `lines` rows of the image for each tap along z. */
+typedef struct {
+  rm_extent x, y, z;
+  int64_t taps, width, lines;
+} layout;
+
+static int64_t width_of(const rm_extent *x) { return (x->count - 1 + x->halo / x->move + 1) * x->move; }
+
+static layout layout_of(const rm_depthwise *d, int64_t rows) {
+  layout l = {rm_extent_of(&d->view, d->x), rm_extent_of(&d->view, d->x - 1), rm_extent_of(&d->view, d->x - 2), 0, 0, 0};
+  l.taps = l.x.taps * l.y.taps * l.z.taps;
+  l.width = width_of(&l.x);
+  l.lines = (rows - 1) * l.y.move + l.y.halo + 1;
+  return l;
+}
+
+static int64_t padded(int64_t n) { return (n + RM_LANES - 1) / RM_LANES * RM_LANES; }
+
+/* The taps' weights and offsets, the magnitude of each row of the image, a row of sums, and the rows, which loads of whole vectors may leave. */
+static int64_t numbers_of(const layout *l) {
+  return 2 * l->taps + l->z.taps * l->lines + padded(l->x.count) + l->z.taps * l->lines * l->width + VECTORS * RM_LANES;
+}
+
+static int depthwise_of(rm_depthwise *d, const rm_matmul_problem *p) {
+  const rm_operand *w = p->a.im2col ? &p->b : &p->a;
+  const rm_im2col *view = p->a.im2col ? p->a.im2col : p->b.im2col;
+  if (!view || w->im2col || p->fmt == RM_F64 || p->out_fmt != p->fmt || p->alpha_beta) return 0;
+  if ((p->a.im2col ? p->n : p->m) != 1) return 0;
+  d->p = p, d->view = *view, d->by_rows = p->a.im2col != 0;
+  rm_axis *k = &d->view.k;
+  if (k->dim[RM_DIMS - 1] == RM_NO_COORDINATE && k->count[RM_DIMS - 1] == 1) { /* the one channel comes last */
+    for (int i = RM_DIMS - 1; i > 0; i--)
+      k->count[i] = k->count[i - 1], k->stride[i] = k->stride[i - 1], k->step[i] = k->step[i - 1], k->dim[i] = k->dim[i - 1];
+    k->count[0] = 1, k->dim[0] = RM_NO_COORDINATE;
+  }
+  if (k->dim[0] != RM_NO_COORDINATE || k->count[0] != 1 || view->rows.dim[0] != RM_NO_COORDINATE) return 0;
+  for (int i = 1; i < RM_DIMS; i++)
+    if (view->rows.dim[i] != i - 1 || k->dim[i] != i - 1 || view->rows.step[i] < 1) return 0;
+  d->x = RM_DIMS - 1;
+  for (; d->x > 1 && view->rows.count[d->x] == 1; d->x--)
+    if (k->count[d->x] != 1 || view->start[d->x - 1] < 0 || view->start[d->x - 1] >= view->size[d->x - 1]) break;
+  const layout one = layout_of(d, 1);
+  /* Of floating numbers: products of sizes that no array has do not fit 64 bits. */
+  if ((double)one.x.taps * (double)one.y.taps * (double)one.z.taps > MAX_TAPS) return 0;
+  if ((double)one.z.taps * (double)one.lines * (double)one.width > BAND_LIMIT) return 0;
+  const int64_t lines = BAND / (one.z.taps * one.width), rows = (lines - one.lines) / one.y.move + 1;
+  d->rows = rows < 1 || lines < one.lines ? 1 : rows < one.y.count ? rows : one.y.count;
+  d->bands = (one.y.count + d->rows - 1) / d->rows;
+  d->planes = one.z.count;
+  d->units = p->batch * view->rows.count[0] * d->planes * d->bands;
+  const layout band = layout_of(d, d->rows);
+  d->bytes = (size_t)numbers_of(&band) * 8;
+  return 1;
+}
+
+/* The largest magnitude of a row; NaN where one of its elements is infinite or NaN. */
+static double magnitude_of(const double *row, int64_t n) {
+  double most[RM_LANES], odd[RM_LANES], all = 0.0, any = 0.0;
+  vf64 m = vf64_set1(0.0), e = vf64_set1(0.0);
+  int64_t i = 0;
+  for (; i + RM_LANES <= n; i += RM_LANES) {
+    const vf64 x = vf64_load(row + i);
+    m = vf64_max(m, vf64_abs(x));
+    e = vf64_mad(x, vf64_set1(0.0), e);
+  }
+  vf64_store(most, m);
+  vf64_store(odd, e);
+  for (int l = 0; l < RM_LANES; l++) {
+    all = most[l] > all ? most[l] : all;
+    any += odd[l];
+  }
+  for (; i < n; i++) {
+    const double x = __builtin_fabs(row[i]);
+    all = x > all ? x : all;
+    any += x * 0.0;
+  }
+  return all + any;
+}
+
+/* What the rows of a unit share. */
+typedef struct {
+  const rm_matmul_problem *p; /* of its group */
+  const rm_depthwise *d;
+  int64_t taps;
+  const double *weight;
+  const ptrdiff_t *off;
+  double bias, bound; /* bound: (n + 1) u (1 + 2^-18) */
+  int64_t first; /* the position of the row's first result */
+  char *out;
+  ptrdiff_t step; /* bytes between results */
+  rm_tiers *tiers;
+  uint32_t flags;
+} context;
+
+/* One row of sums: nv vectors of them. */
+RM_FN void add_taps(const int nv, const context *t, const double *row, double *sums) {
+  vf64 acc[VECTORS];
+  RM_UNROLL for (int v = 0; v < nv; v++) acc[v] = vf64_set1(t->bias);
+  for (int64_t k = 0; k < t->taps; k++) {
+    const vf64 w = vf64_set1(t->weight[k]);
+    const double *at = row + t->off[k];
+    RM_UNROLL for (int v = 0; v < nv; v++) acc[v] = vf64_mad(w, vf64_load(at + v * RM_LANES), acc[v]);
+  }
+  RM_UNROLL for (int v = 0; v < nv; v++) vf64_store(sums + v * RM_LANES, acc[v]);
+}
+static void add_row(const context *t, const double *row, int64_t n, double *sums) {
+  int64_t i = 0;
+  for (; i + VECTORS * RM_LANES <= n; i += VECTORS * RM_LANES) add_taps(VECTORS, t, row + i, sums + i);
+  switch ((n - i + RM_LANES - 1) / RM_LANES) {
+    case 4: add_taps(4, t, row + i, sums + i); break;
+    case 3: add_taps(3, t, row + i, sums + i); break;
+    case 2: add_taps(2, t, row + i, sums + i); break;
+    case 1: add_taps(1, t, row + i, sums + i); break;
+    default: break;
+  }
+}
+
+/* The undecided lanes of the vector of sums c, whose first result is the i-th of the row. */
+RM_NOINLINE void resolve_lanes(context *t, const double *row, int64_t i, vf64 c, uint32_t undecided, const int fmt) {
+  const int size = rm_size_of(fmt);
+  const rm_matmul_problem *p = t->p;
+  char out[4 * RM_LANES];
+  vf64 a = vf64_abs(vf64_set1(t->bias));
+  for (int64_t k = 0; k < t->taps; k++)
+    a = vf64_mad(vf64_abs(vf64_set1(t->weight[k])), vf64_abs(vf64_load(row + t->off[k] + i)), a);
+  uint32_t left = undecided & rm_round_vector(c, vf64_mul(a, vf64_set1(t->bound)), out, fmt);
+  for (uint32_t lanes = undecided & ~left; lanes; lanes &= lanes - 1) {
+    const int l = __builtin_ctz(lanes);
+    __builtin_memcpy(t->out + (i + l) * t->step, out + l * size, (size_t)size);
+    t->tiers->fast++;
+  }
+  if (!left) return;
+  double hi[RM_LANES], lo[RM_LANES], over[RM_LANES];
+  vf64 sum = vf64_set1(t->bias), rest = vf64_set1(0.0), any = vf64_set1(0.0);
+  for (int64_t k = 0; k < t->taps; k++) {
+    vf64 e, f;
+    sum = vf64_two_sum(sum, vf64_mul(vf64_set1(t->weight[k]), vf64_load(row + t->off[k] + i)), &e);
+    rest = vf64_two_sum(rest, e, &f);
+    any = vf64_add(any, vf64_abs(f));
+  }
+  vf64_store(hi, sum);
+  vf64_store(lo, rest);
+  vf64_store(over, any);
+  for (; left; left &= left - 1) {
+    const int l = __builtin_ctz(left);
+    uint64_t bits;
+    if (rm_is_finite(hi[l]) && over[l] == 0.0) {
+      bits = rm_round_double(rm_pair_to_odd(hi[l], lo[l]), fmt);
+      t->tiers->double_double++;
+      if ((bits & ~rm_sign_bit(fmt)) == rm_infinity_bits(fmt)) t->flags |= RM_FLAG_OVERFLOW;
+    } else {
+      const int64_t at = t->first + i + l;
+      bits = rm_exact_element(p, t->d->by_rows ? at : 0, t->d->by_rows ? 0 : at, &t->flags);
+      t->tiers->accumulator++;
+    }
+    rm_write_bits(t->out + (i + l) * t->step, bits, fmt);
+  }
+}
+
+/* Rounds a row of n sums, each within err. */
+RM_FN void round_row(context *t, const double *row, const double *sums, int64_t n, double err, const int fmt) {
+  const int size = rm_size_of(fmt);
+  const vf64 e = vf64_set1(err);
+  for (int64_t i = 0; i < n; i += RM_LANES) {
+    const int lanes = n - i < RM_LANES ? (int)(n - i) : RM_LANES;
+    const vf64 c = vf64_load(sums + i);
+    char *const at = t->out + i * t->step;
+    uint32_t undecided;
+    if (t->step == size && lanes == RM_LANES) {
+      undecided = rm_round_vector(c, e, at, fmt);
+    } else {
+      char out[4 * RM_LANES];
+      undecided = rm_round_vector(c, e, out, fmt) & ((1u << lanes) - 1);
+      if (t->step == size) __builtin_memcpy(at, out, (size_t)(lanes * size));
+      else
+        for (int l = 0; l < lanes; l++) __builtin_memcpy(at + l * t->step, out + l * size, (size_t)size);
+    }
+    t->tiers->fast += lanes;
+    if (RM_UNLIKELY(undecided)) {
+      t->tiers->fast -= __builtin_popcount(undecided);
+      resolve_lanes(t, row, i, c, undecided, fmt);
+    }
+  }
+}
+
+/* Where the result at (image, z, y, 0) is, and the bytes from one to the next along x. */
+static char *result_at(const rm_depthwise *d, const rm_matmul_problem *p, int64_t image, int64_t z, int64_t y,
+                       int64_t position, ptrdiff_t *step) {
+  const rm_axis *axis = d->by_rows ? p->c.rows : p->c.cols;
+  const int x = d->x;
+  if (!axis) {
+    *step = d->by_rows ? p->c.row : p->c.col;
+    return p->c.base + position * *step;
+  }
+  *step = axis->stride[x];
+  return p->c.base + image * axis->stride[0] + (x > 2 ? z * axis->stride[x - 2] : 0) + (x > 1 ? y * axis->stride[x - 1] : 0);
+}
+
+static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work, rm_tiers *tiers) {
+  rm_matmul_problem one = *d->p;
+  const int fmt = one.fmt;
+  const int64_t band = unit % d->bands, z = unit / d->bands % d->planes, images = d->view.rows.count[0];
+  const int64_t image = unit / (d->bands * d->planes) % images, group = unit / (d->bands * d->planes * images);
+  one.a.base += group * one.next_a, one.b.base += group * one.next_b, one.c.base += group * one.next_c;
+  if (one.bias.base) one.bias.base += group * one.next_bias;
+  const int64_t y0 = band * d->rows;
+  const layout full = layout_of(d, 1);
+  const int64_t rows = full.y.count - y0 < d->rows ? full.y.count - y0 : d->rows;
+  const layout l = layout_of(d, rows);
+  const int64_t all = l.z.taps * l.lines, each = l.width / l.x.move;
+  double *weight = work, *most = weight + 2 * l.taps, *sums = most + all, *buffer = sums + padded(l.x.count);
+  ptrdiff_t *off = (ptrdiff_t *)(void *)(weight + l.taps);
+
+  const rm_operand *x = d->by_rows ? &one.a : &one.b, *w = d->by_rows ? &one.b : &one.a;
+  double total = 0.0;
+  for (int64_t k = 0; k < l.taps; k++) {
+    const int64_t tx = k % l.x.taps, ty = k / l.x.taps % l.y.taps, tz = k / l.x.taps / l.y.taps, i = tx * l.x.step - l.x.low;
+    weight[k] = rm_read_element(w->base + k * w->k_stride, fmt);
+    total += __builtin_fabs(weight[k]);
+    off[k] = (tz * l.lines + ty * l.y.step - l.y.low) * l.width + i % l.x.move * each + i / l.x.move;
+  }
+  for (int64_t tz = 0; tz < l.z.taps; tz++) {
+    const int64_t dz = z * l.z.move + tz * l.z.step, at_z = l.z.start + dz, dy = y0 * l.y.move + l.y.low;
+    const char *src = x->base + image * d->view.rows.stride[0] + dz * l.z.stride + l.x.low * l.x.stride;
+    for (int64_t r = 0; r < l.lines; r++) {
+      const int64_t y = l.y.start + dy + r, line = tz * l.lines + r;
+      double *dst = buffer + line * l.width;
+      most[line] = 0.0;
+      if (at_z < 0 || at_z >= l.z.size || y < 0 || y >= l.y.size) {
+        __builtin_memset(dst, 0, (size_t)l.width * sizeof *dst);
+        continue;
+      }
+      const char *from = src + (dy + r) * l.y.stride;
+      switch (fmt) {
+        case RM_F16: rm_conv_window_row(dst, &l.x, l.width, from, RM_F16); break;
+        case RM_BF16: rm_conv_window_row(dst, &l.x, l.width, from, RM_BF16); break;
+        default: rm_conv_window_row(dst, &l.x, l.width, from, RM_F32);
+      }
+      most[line] = magnitude_of(dst, l.width);
+    }
+  }
+  __builtin_memset(buffer + all * l.width, 0, VECTORS * RM_LANES * sizeof *buffer);
+
+  context t = {&one, d, l.taps, weight, off, 0.0, RM_BOUND((double)(l.taps + 1) * 0x1p-53 * (1.0 + 0x1p-18)),
+               0,    0, 0,      tiers,  0};
+  if (one.bias.base) t.bias = rm_read_element(one.bias.base, fmt) + 0.0; /* a sum of zeros is +0 */
+  for (int64_t r = 0; r < rows; r++) {
+    const double *row = buffer + r * l.y.move * l.width;
+    double top = 0.0, odd = 0.0;
+    for (int64_t tz = 0; tz < l.z.taps; tz++)
+      for (int64_t ty = 0; ty < l.y.taps; ty++) {
+        const double m = most[tz * l.lines + r * l.y.move + ty * l.y.step - l.y.low];
+        top = m > top ? m : top;
+        odd += m * 0.0;
+      }
+    t.first = ((image * d->planes + z) * l.y.count + y0 + r) * l.x.count;
+    t.out = result_at(d, &one, image, z, y0 + r, t.first, &t.step);
+    const double err = ((top + odd) * total + __builtin_fabs(t.bias)) * t.bound;
+    add_row(&t, row, l.x.count, sums);
+    switch (fmt) {
+      case RM_F16: round_row(&t, row, sums, l.x.count, err, RM_F16); break;
+      case RM_BF16: round_row(&t, row, sums, l.x.count, err, RM_BF16); break;
+      default: round_row(&t, row, sums, l.x.count, err, RM_F32);
+    }
+  }
+  return t.flags;
+}
+
+const struct rm_conv_kernels RM_ISA_SYMBOL(rm_conv_table) = {depthwise_of, depthwise_unit};
