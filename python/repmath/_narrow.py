@@ -15,7 +15,7 @@ _MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 _SMALLEST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126}
 
 
-def _may_be_boundary(s: np.ndarray, target: np.dtype[Any]) -> Any:
+def may_be_boundary(s: np.ndarray, target: np.dtype[Any]) -> Any:
     """Where s may be a boundary of the target: exact among its normal numbers, a superset among its subnormals."""
     dropped = _MANTISSA[s.dtype.name] - _MANTISSA[target.name]
     bits = s.view(f"u{s.dtype.itemsize}")
@@ -34,7 +34,7 @@ def narrow(s: np.ndarray, target: np.dtype[Any], sign_of_rest: Callable[[tuple[n
     if s.dtype == target:
         return s
     with np.errstate(under="ignore"):
-        where = np.nonzero(_may_be_boundary(np.atleast_1d(s), target))
+        where = np.nonzero(may_be_boundary(np.atleast_1d(s), target))
         if where[0].size:
             s = s.copy()
             flat = np.atleast_1d(s)  # the same memory

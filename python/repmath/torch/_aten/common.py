@@ -10,7 +10,7 @@ import torch
 
 from ... import _core
 from ..._dtypes import BF16, F32, F64
-from ..._narrow import narrow
+from ..._narrow import may_be_boundary, narrow
 from .._formula import formula
 from .._tensors import FORMATS, as_array, as_tensor
 
@@ -58,6 +58,10 @@ def convert(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     wider = torch.promote_types(t.dtype, dtype) is dtype  # which holds every element
     if wider and dtype is torch.float32:
         return t.to(dtype)
+    if t.dtype is not torch.float64 and dtype.itemsize == 2:  # one rounding, of binary32
+        made = t.to(dtype)
+        nan = made.isnan()
+        return made.masked_fill_(nan, torch.nan) if nan.any() else made
     return as_tensor(convert_array(as_array(t), FORMATS[dtype]))
 
 
@@ -162,6 +166,20 @@ def odd(name: str, *arrays: Any) -> Array:
         return np.where((low.view(np.int64) & 1 != 0) | np.isnan(low), low, high)
 
 
+def once(name: str, target: Any, *arrays: Any) -> Array:
+    """A function of binary64 numbers, rounded once to a narrower format.
+
+    Its rounding to binary64 is on the same side of every boundary of that format, or on one (see _narrow.py); the latter are rounded to odd.
+    """
+    with np.errstate(all="ignore"):
+        made = np.asarray(UFUNCS[name](*arrays))
+    flat = np.atleast_1d(made)  # the same memory
+    at = np.nonzero(may_be_boundary(flat, target))
+    if at[0].size:
+        flat[at] = odd(name, *(np.broadcast_to(a, flat.shape)[at] for a in arrays))
+    return convert_array(made, target)
+
+
 def nearest_odd(q: Fraction) -> float:
     """q rounded to odd in binary64, for a narrower format."""
     d = float(q)
@@ -212,7 +230,7 @@ def apply(name: str, *values: Any, dtype: torch.dtype | None = None, out: torch.
     """An elementwise function of tensors and numbers, rounded once to their common format, or to that of `out` where this is narrower.
 
     Operands count as they are, also those that the format does not hold: numbers, tensors without axes, integers. Such calls, and those
-    with a narrower `out`, are taken in binary64, whose result is rounded to odd (see `odd`).
+    with a narrower `out`, are taken in binary64 (see `once`).
     """
     result = format_of(*values) if dtype is None else dtype
     if result not in FORMATS:
@@ -239,7 +257,7 @@ def apply(name: str, *values: Any, dtype: torch.dtype | None = None, out: torch.
                 return out
             made = as_tensor(UFUNCS[name](*arrays))
         else:
-            made = as_tensor(convert_array(odd(name, *(a.astype(F64) for a in arrays)), FORMATS[target]))
+            made = as_tensor(once(name, FORMATS[target], *(a.astype(F64) for a in arrays)))
     return made if out is None else write(out, made)
 
 

@@ -1,5 +1,6 @@
 """Resized images: along each axis a matrix of exact weights that are rounded to the format, and exact sums, rounded once."""
 
+import functools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TypeAlias
@@ -62,6 +63,7 @@ def _antialiased(reach: int, filter: Callable[[Fraction], Fraction]) -> _Rows:
     return rows_of
 
 
+@functools.lru_cache(maxsize=256)
 def _table(rows_of: _Rows, size: int, made: int, align_corners: bool, scale: float | None, dtype: torch.dtype) -> Array:
     """made x size: what each element of the result takes of those of the argument."""
     if align_corners:

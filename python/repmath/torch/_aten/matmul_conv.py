@@ -9,8 +9,9 @@ import torch
 from ... import _convolution, _core, _reductions
 from ..._contractions import einsum
 from ..._dtypes import NAMES
+from ..._narrow import narrow
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import Array, Uncovered, apply, integers, kernel, widened
+from .common import Array, Uncovered, apply, convert_array, integers, kernel, widened
 
 _Number: TypeAlias = float | int
 
@@ -86,9 +87,28 @@ def linalg_cross(x: torch.Tensor, y: torch.Tensor, *, dim: int = -1) -> torch.Te
     if x.ndim != y.ndim or x.shape[dim] != 3 or y.shape[dim] != 3:
         raise ValueError("vectors that have not three elements")
     x, y = torch.broadcast_tensors(x, y)
+    if x.dtype is y.dtype and x.dtype in FORMATS and x.dtype is not torch.float64:
+        return _cross_exactly(x, y, dim)
     rows = torch.stack((x.roll(-1, dim), x.roll(-2, dim).neg()), -1).unsqueeze(-2)
     columns = torch.stack((y.roll(-2, dim), y.roll(-1, dim)), -1).unsqueeze(-1)
     return _product(rows, columns).view(x.shape)
+
+
+def _cross_exactly(x: torch.Tensor, y: torch.Tensor, dim: int) -> torch.Tensor:
+    """In binary64, which holds the products of two numbers of a narrower format: only their difference is rounded, and then narrowed."""
+    a, b = as_array(widened(x)), as_array(widened(y))
+    with np.errstate(all="ignore"):
+        p, q = (np.roll(a, -i, dim) * np.roll(b, i - 3, dim) for i in (1, 2))
+        made = p - q + 0.0  # a difference of zeros is +0
+
+    def sign_of_rest(at: tuple[Array, ...]) -> Array:
+        """Of the error of p - q, by a two-sum."""
+        high, low, s = np.atleast_1d(p)[at], -np.atleast_1d(q)[at], np.atleast_1d(made)[at]
+        part = s - high
+        return np.sign((high - (s - part)) + (low - part))
+
+    narrowed = np.asarray(narrow(made, FORMATS[x.dtype], sign_of_rest))
+    return as_tensor(convert_array(narrowed, narrowed.dtype))
 
 
 @integers

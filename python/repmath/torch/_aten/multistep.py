@@ -12,12 +12,11 @@ from .common import (
     apply,
     as_float,
     convert,
-    convert_array,
     format_of,
     in_binary64,
     integers,
     kernel,
-    odd,
+    once,
     widened,
 )
 
@@ -70,7 +69,7 @@ def glu_backward(g: torch.Tensor, x: torch.Tensor, dim: int) -> torch.Tensor:
     product = _times(widened(g), widened(a))
     if x.dtype is torch.float64:
         return torch.cat((first, apply("sigmoid_backward", product, b)), dim)
-    second = as_tensor(convert_array(odd("sigmoid_backward", as_array(product), as_array(widened(b))), FORMATS[x.dtype]))
+    second = as_tensor(once("sigmoid_backward", FORMATS[x.dtype], as_array(product), as_array(widened(b))))
     return torch.cat((first, second), dim)
 
 
