@@ -176,8 +176,10 @@ Written by `make bench-table` from the results of `make bench`.
 These are chosen cases. `make sweep` measures what is left out: every operator that PyTorch has samples of, elementwise functions and reductions on
 many shapes, layouts and kinds of values (masks of -∞, NaN, zeros, integers, ties, subnormal numbers ...), functions of rows, images, products,
 attention, losses and indices, forward and backward, in four formats; optimisers; NumPy's functions; a training step and `generate` of some hundred
-families of models. It prints how the ratios are distributed, the cases above a limit with the share that the later tiers decided, and the values
-that take longer than Gaussian ones. A part is `make sweep SWEEP='--quick --only attention'`; a sweep that was stopped goes on.
+families of models. It prints how the ratios are distributed, the cases above a limit with the share that the later tiers decided, the values that
+take longer than Gaussian ones, and what calls on 4x4 numbers take beyond the other library's. A part is `make sweep SWEEP='--quick --only
+attention'`; a sweep that was stopped goes on. `--threads 1 2`, `--avx2`, `--report` and `--coverage`, which names operators that no case calls, are
+others of its options.
 
 """
 

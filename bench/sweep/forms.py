@@ -41,7 +41,6 @@ LISTS = {
     "_foreach_mul_ number": foreach("mul_", 1.0),
     "_foreach_mul_ numbers": foreach("mul_", ONES),
     "_foreach_mul_ tensor": lists(lambda x: torch._foreach_mul_(x, torch.ones(()))),
-    "_foreach_div": foreach("div", lists_=2),
     "_foreach_div numbers": foreach("div", ONES),
     "_foreach_div_ number": foreach("div_", 1.0),
     "_foreach_div_ numbers": foreach("div_", ONES),
@@ -105,7 +104,7 @@ NUMBERS = {
     "copy_ to bfloat16": one(lambda x: torch.empty(x.shape, dtype=torch.bfloat16).copy_(x)),
     "contiguous": one(lambda x: x.mT.contiguous()),
     "cat": two(lambda x, y: torch.cat((x, y))),
-    "index_put_": one(lambda x: torch.ops.aten._index_put_impl_(x, (torch.zeros(1, dtype=torch.int64),), x[:1])),
+    "index_put_": two(lambda x, y: torch.ops.aten._index_put_impl_(x, (torch.zeros(1, dtype=torch.int64),), y[:1])),
     "scatter add": one(lambda x: x.scatter(0, torch.zeros(x.shape, dtype=torch.int64), x, reduce="add")),
 }
 RANDOM = {

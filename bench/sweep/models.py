@@ -5,6 +5,8 @@ skipped, with the reason.
 """
 
 import contextlib
+import functools
+import itertools
 
 from .cases import Calls, Case, Skip
 
@@ -23,85 +25,92 @@ IMAGES = (
     "vit deit beit swin swinv2 convnext convnextv2 resnet regnet mobilenet_v1 mobilenet_v2 mobilevit levit poolformer segformer "
     "focalnet dinov2 dinov2_with_registers bit cvt pvt pvt_v2 vit_msn data2vec-vision swiftformer"
 ).split()
-WIDTH, LAYERS, HEADS, VOCABULARY, LENGTH, BATCH = 64, 2, 4, 256, 64, 4
-# What the attributes are called in the configurations of the families.
-SIZES = {
-    **dict.fromkeys(
-        ("hidden_size", "n_embd", "d_model", "dim", "embed_dim", "embedding_size", "word_embed_proj_dim", "embd_pdim"), WIDTH
-    ),
-    **dict.fromkeys(
-        (
-            "num_hidden_layers",
-            "n_layer",
-            "num_layers",
-            "n_layers",
-            "encoder_layers",
-            "decoder_layers",
-            "num_decoder_layers",
-            "num_encoder_layers",
+WIDTHS, LAYERS, HEADS, VOCABULARY, LENGTH, BATCH = (64, 256), 2, 4, 256, 64, 4
+
+
+def sizes(width):
+    """What the attributes are called in the configurations of the families."""
+    return {
+        **dict.fromkeys(
+            ("hidden_size", "n_embd", "d_model", "dim", "embed_dim", "embedding_size", "word_embed_proj_dim", "embd_pdim"),
+            width,
         ),
-        LAYERS,
-    ),
-    **dict.fromkeys(
-        (
-            "num_attention_heads",
-            "n_head",
-            "num_heads",
-            "n_heads",
-            "encoder_attention_heads",
-            "decoder_attention_heads",
-            "num_encoder_attention_heads",
-            "num_decoder_attention_heads",
+        **dict.fromkeys(
+            (
+                "num_hidden_layers",
+                "n_layer",
+                "num_layers",
+                "n_layers",
+                "encoder_layers",
+                "decoder_layers",
+                "num_decoder_layers",
+                "num_encoder_layers",
+            ),
+            LAYERS,
         ),
-        HEADS,
-    ),
-    **dict.fromkeys(("num_key_value_heads", "num_kv_heads"), 2),
-    **dict.fromkeys(
-        (
-            "intermediate_size",
-            "n_inner",
-            "ffn_dim",
-            "d_ff",
-            "encoder_ffn_dim",
-            "decoder_ffn_dim",
-            "dff",
-            "hidden_dim",
-            "ffn_hidden_size",
-            "moe_intermediate_size",
-            "shared_expert_intermediate_size",
+        **dict.fromkeys(
+            (
+                "num_attention_heads",
+                "n_head",
+                "num_heads",
+                "n_heads",
+                "encoder_attention_heads",
+                "decoder_attention_heads",
+                "num_encoder_attention_heads",
+                "num_decoder_attention_heads",
+            ),
+            HEADS,
         ),
-        2 * WIDTH,
-    ),
-    **dict.fromkeys(("head_dim", "d_kv", "global_head_dim"), WIDTH // HEADS),
-    **dict.fromkeys(("rotary_dim",), 8),
-    **dict.fromkeys(("max_position_embeddings", "n_positions", "n_ctx", "seq_length", "max_seq_len", "context_length"), 128),
-    **dict.fromkeys(("num_experts", "num_local_experts", "n_routed_experts"), 4),
-    **dict.fromkeys(("num_experts_per_tok",), 2),
-    **dict.fromkeys(("vocab_size", "src_vocab_size", "tgt_vocab_size", "vocab_size_per_layer_input"), VOCABULARY),
-    **dict.fromkeys(("image_size",), 32),
-    **dict.fromkeys(("patch_size",), 8),
-    **dict.fromkeys(("sliding_window", "attention_window", "local_window_size"), 32),
-    **dict.fromkeys(("lru_width", "rnn_width"), WIDTH),
-    **dict.fromkeys(("q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "v_head_dim"), 16),
-    **dict.fromkeys(("qk_rope_head_dim",), 8),
-    **dict.fromkeys(("num_labels",), 10),
-}
+        **dict.fromkeys(("num_key_value_heads", "num_kv_heads"), 2),
+        **dict.fromkeys(
+            (
+                "intermediate_size",
+                "n_inner",
+                "ffn_dim",
+                "d_ff",
+                "encoder_ffn_dim",
+                "decoder_ffn_dim",
+                "dff",
+                "hidden_dim",
+                "ffn_hidden_size",
+                "moe_intermediate_size",
+                "shared_expert_intermediate_size",
+            ),
+            2 * width,
+        ),
+        **dict.fromkeys(("head_dim", "d_kv", "global_head_dim"), width // HEADS),
+        **dict.fromkeys(("rotary_dim",), 8),
+        **dict.fromkeys(
+            ("max_position_embeddings", "n_positions", "n_ctx", "seq_length", "max_seq_len", "context_length"), 128
+        ),
+        **dict.fromkeys(("num_experts", "num_local_experts", "n_routed_experts"), 4),
+        **dict.fromkeys(("num_experts_per_tok",), 2),
+        **dict.fromkeys(("vocab_size", "src_vocab_size", "tgt_vocab_size", "vocab_size_per_layer_input"), VOCABULARY),
+        **dict.fromkeys(("image_size",), 32),
+        **dict.fromkeys(("patch_size",), 8),
+        **dict.fromkeys(("sliding_window", "attention_window", "local_window_size"), 32),
+        **dict.fromkeys(("lru_width", "rnn_width"), width),
+        **dict.fromkeys(("q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "v_head_dim"), 16),
+        **dict.fromkeys(("qk_rope_head_dim",), 8),
+        **dict.fromkeys(("num_labels",), 10),
+    }
+
+
 # Families whose shapes depend on each other: what they need beside the recipe. None leaves the value of the configuration.
 OWN = {
     "gpt_neo": {"attention_types": [[["global", "local"], 1]], "window_size": 16},
     "swin": {"embed_dim": 16, "depths": [1, 1], "num_heads": [2, 2], "patch_size": 4, "window_size": 4, "hidden_size": None},
     "swinv2": {"embed_dim": 16, "depths": [1, 1], "num_heads": [2, 2], "patch_size": 4, "window_size": 4, "hidden_size": None},
     "focalnet": {"embed_dim": 16, "depths": [1, 1], "hidden_sizes": [16, 32], "focal_levels": [2, 2], "focal_windows": [3, 3], "patch_size": 4},
-    "convnext": {"hidden_sizes": [16, 32, 32, 64], "depths": [1, 1, 1, 1], "patch_size": 4},
-    "convnextv2": {"hidden_sizes": [16, 32, 32, 64], "depths": [1, 1, 1, 1], "patch_size": 4},
+    "convnext": {"hidden_sizes": [32, 32, 32, 32], "depths": [1, 1, 1, 1], "patch_size": 4},
+    "convnextv2": {"hidden_sizes": [32, 32, 32, 32], "depths": [1, 1, 1, 1], "patch_size": 4},
     "resnet": {"embedding_size": 16, "hidden_sizes": [16, 32], "depths": [1, 1], "layer_type": "basic"},
     "regnet": {"embedding_size": 16, "hidden_sizes": [16, 32], "depths": [1, 1], "groups_width": 8},
     "bit": {"num_groups": 4, "embedding_size": 32, "hidden_sizes": [32, 64], "depths": [1, 1]},
     "mamba": {"state_size": 8, "time_step_rank": 4, "intermediate_size": 128, "expand": 2},
     "mamba2": {"state_size": 8, "num_heads": 8, "head_dim": 16, "expand": 2, "n_groups": 1},
     "rwkv": {"attention_hidden_size": 64, "context_length": 128},
-    "deepseek_v3": {"head_dim": 8},
-    "bloom": {"hidden_size": WIDTH},
+    "deepseek_v3": {"head_dim": 8, "num_key_value_heads": HEADS},
     "openai-gpt": {"n_positions": 128},
     "deberta": {"position_biased_input": True},
     "funnel": {"block_sizes": [1, 1], "d_inner": 128, "d_head": 16},
@@ -110,7 +119,6 @@ OWN = {
     "lfm2": {"layer_types": ["conv", "full_attention"], "full_attn_idxs": None},
     "led": {"attention_window": [32, 32], "max_encoder_position_embeddings": 128, "max_decoder_position_embeddings": 128},
     "umt5": {"num_heads": HEADS},
-    "roformer": {"embedding_size": WIDTH},
     "xlm-roberta": {"max_position_embeddings": 130},
     "roberta": {"max_position_embeddings": 130},
     "camembert": {"max_position_embeddings": 130},
@@ -129,7 +137,7 @@ TOKENS = {
 }
 
 
-def configuration(family):
+def configuration(family, width):
     from transformers import CONFIG_MAPPING
 
     try:
@@ -138,15 +146,14 @@ def configuration(family):
     except Exception as error:
         raise Skip(f"no configuration: {type(error).__name__}: {str(error)[:120]}") from None
     renamed = {public: name for name, public in getattr(made, "attribute_map", {}).items()}
-    wanted = {name: value for name, value in SIZES.items() if hasattr(plain, name) or name in renamed}
-    # A number takes the place of a number, or of nothing.
-    wanted = {
-        name: value
-        for name, value in wanted.items()
-        if name in ("vocab_size",)
-        or (isinstance(getattr(plain, name, None), int) and not isinstance(getattr(plain, name), bool))
-    }
-    wanted |= {name: value for name, value in TOKENS.items() if hasattr(plain, name)}
+    wanted = {name: value for name, value in sizes(width).items() if hasattr(plain, name) or name in renamed}
+    # A number takes the place of a number, or of nothing; but no window where there is none.
+    for name in list(wanted):
+        plainly = getattr(plain, name, None)
+        number = isinstance(plainly, int) and not isinstance(plainly, bool)
+        if not number and name != "vocab_size" and (plainly is not None or "window" in name):
+            del wanted[name]
+    wanted |= {name: value for name, value in TOKENS.items() if hasattr(plain, name) or family in PAIRS}
     wanted |= OWN.get(family, {})
     wanted = {name: value for name, value in wanted.items() if value is not None}
     try:
@@ -159,7 +166,7 @@ def configuration(family):
         raise Skip(f"its configuration: {type(error).__name__}: {str(error)[:120]}") from None
 
 
-def built(family):
+def built(family, width):
     """A model, and a function that gives its loss."""
     import torch
     import transformers
@@ -174,7 +181,8 @@ def built(family):
         auto = transformers.AutoModelForSeq2SeqLM
     else:
         auto = transformers.AutoModelForImageClassification
-    config = configuration(family)
+    config = configuration(family, width)
+    config.architectures = []
     try:
         model = auto.from_config(config)
     except Exception as error:
@@ -196,7 +204,7 @@ def built(family):
     return model, given
 
 
-def step_calls(family, dtype):
+def step_calls(family, dtype, width):
     import torch
 
     from .tensors import WITHIN
@@ -204,7 +212,7 @@ def step_calls(family, dtype):
     found = {}
     for name, within in WITHIN.items():
         with within():
-            model, given = built(family)
+            model, given = built(family, width)
             model.train()
             optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
 
@@ -223,7 +231,7 @@ def step_calls(family, dtype):
     return Calls(found, WITHIN)
 
 
-def generate_calls(family, dtype):
+def generate_calls(family, dtype, width):
     import torch
 
     from .tensors import WITHIN
@@ -231,7 +239,7 @@ def generate_calls(family, dtype):
     found = {}
     for name, within in WITHIN.items():
         with within():
-            model, given = built(family)
+            model, given = built(family, width)
         if not hasattr(model, "generate"):
             raise Skip("nothing to generate")
         model.eval()
@@ -256,9 +264,10 @@ def generate_calls(family, dtype):
 
 def cases():
     for family in (*CAUSAL, *MASKED, *PAIRS, *IMAGES):
-        for i, dtype in enumerate(("f32", "bf16 autocast")):
-            yield Case("models", family, dtype, "step", "gaussian", "step", lambda f=family, d=dtype: step_calls(f, d), i)
-            if family in CAUSAL or family in PAIRS:
+        for (i, width), (j, dtype) in itertools.product(enumerate(WIDTHS), enumerate(("f32", "bf16 autocast"))):
+            calls = {"step": step_calls} | ({"generate": generate_calls} if family in (*CAUSAL, *PAIRS) else {})
+            for k, (what, make) in enumerate(calls.items()):
                 yield Case(
-                    "models", family, dtype, "16 tokens", "gaussian", "generate", lambda f=family, d=dtype: generate_calls(f, d), 1 + i
+                    "models", family, dtype, f"{width} wide", "gaussian", what,
+                    functools.partial(make, family, dtype, width), i + j + k,
                 )  # fmt: skip
