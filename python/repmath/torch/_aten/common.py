@@ -60,8 +60,7 @@ def convert(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         return t.to(dtype)
     if t.dtype is not torch.float64 and dtype.itemsize == 2:  # one rounding, of binary32
         made = t.to(dtype)
-        nan = made.isnan()
-        return made.masked_fill_(nan, torch.nan) if nan.any() else made
+        return made.masked_fill_(made.isnan(), torch.nan) if t.sum().isnan() else made  # a NaN makes the sum one
     return as_tensor(convert_array(as_array(t), FORMATS[dtype]))
 
 
