@@ -133,6 +133,31 @@ def test_sharp_rows(isa_library, fmt):
 
 
 @pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("n", [7, 64])
+def test_gradients_that_cancel(isa_library, fmt, n):
+    """Gradients that are their weighted sum, or near to it: rows of one 1 and zeros, or nearly so, and equal gradients. The compensated sum
+    decides them, or is exact, so that none goes to the accumulator below binary64."""
+    rng = np.random.default_rng(n)
+    sharp = np.exp(-np.abs(rng.standard_normal((4, n))) * [[2], [20], [60], [200]])
+    sharp[:, n // 2] = 1
+    hot = np.eye(n)[[0, 3]]
+    y = np.array([*hot, *sharp / sharp.sum(1, keepdims=True), *hot, *sharp[:2] / n, np.full(n, 1 / 64), np.zeros(n)])
+    g = rng.standard_normal(y.shape)
+    g[1], g[6:8], g[8:] = np.round(g[1] * 4), g[6:8] * 1e-3 + 5, np.linspace(-1, 2, 4)[:, None]
+    y, g = y.astype(dtype_of(fmt)), g.astype(dtype_of(fmt))
+    counted = Reductions(isa_library)
+    counted.stats()
+    got = result(isa_library, "softmax_backward", fmt, g, y)
+    assert fmt == "f64" or counted.stats()[2] == 0
+    want = [expected("softmax_backward", fmt, a, b) for a, b in zip(g, y, strict=True)]
+    assert [v.tolist() for v in got] == want
+    # The control: the same from sums of binary64 by NumPy.
+    a, b = g.astype("f8"), y.astype("f8")
+    plain = (b * (a - (a * b).sum(1, keepdims=True))).astype(y.dtype)
+    assert (plain.view(kind(fmt)) != got).any()
+
+
+@pytest.mark.parametrize("fmt", NAMES)
 def test_gradients_below_the_range(isa_library, fmt):
     """The gradient of log_softmax where e^y is taken for 2^-245, or is 0, beside gradients of which some are 0 and sums of any sign and size."""
     dtype = dtype_of(fmt)

@@ -10,7 +10,7 @@ static rm_status run(rm_softmax_problem p) {
 static rm_status run_backward(rm_softmax_gradient_problem p) {
   if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_softmax_gradient_check(&p);
-  return status ? status : rm_each_row(p.rows, p.n, 3, rm_softmax_gradient_row, &p);
+  return status ? status : rm_each_row(p.rows, p.n, 4, rm_softmax_gradient_row, &p);
 }
 
 rm_status rm_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,

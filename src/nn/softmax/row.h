@@ -170,6 +170,25 @@ RM_STATIC uint64_t rm_softmax_accurate_gradient(const rm_softmax_gradient_proble
   return rm_round_exact(g < 0.0, m, e, f->format, RM_NEAREST, flags);
 }
 
+#if !RM_DEVICE
+/* Stores the results of softmax_backward that the compensated sum hi + lo decides, where the plain one left some undecided: where g_i is near to the
+ * sum, as in rows of which one y_i is nearly 1, or with equal g. Returns the number of the others. In (g_i - hi) - lo the first difference is exact
+ * where g_i is within a factor of 2 of hi; elsewhere it is above |hi|/2, and lo at most 2^-52 of it: so this is off by 2^-52 of itself and what the sum is
+ * off by. That, two more roundings and the test are below RM_ROW_WEIGHTED's 2^-50 of the difference. Nothing underflows: the difference is 0 or
+ * at least 2^-298, and so is the sum of magnitudes, of which an error bound that is not 0 has 2^-106. */
+static int64_t rm_softmax_by_compensated_sum(const rm_row_state *state, rm_gradient_row *r, rm_row_store *s,
+                                             int64_t undecided) {
+  double *difference = rm_row_buffer(state, 3);
+  const rm_dd_ball *sum = &r->sum_dd_ball;
+  rm_problem_total_dd_ball(&r->sum_dd_ball, &r->total, 0);
+  r->limbs_dd_ball = 0;
+  if (!rm_is_finite(sum->err)) return undecided;
+  for (int64_t i = 0; i < s->n || i % RM_ROW_PAD; i++) difference[i] = (r->g[i] - sum->hi) - sum->lo;
+  s->u = difference, s->a = 0.0, s->err = sum->err;
+  return RM_ROW(state, store)(RM_ROW_WEIGHTED, s);
+}
+#endif
+
 RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_row_state *state) {
   const rm_softmax_gradient_problem *f = (const rm_softmax_gradient_problem *)operation;
   const int size = rm_size_of(f->format);
@@ -221,6 +240,13 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
       whole = acc.classes ? rm_to_double(rm_superacc_round_classes(acc.classes, RM_F64, &flags), RM_F64) : 0.0;
       state->flags |= flags;
     }
+#if !RM_DEVICE
+    if (known && !f->of_log) {
+      const int64_t before = undecided;
+      undecided = rm_softmax_by_compensated_sum(state, &r, &s, undecided);
+      state->tiers.double_double += before - undecided;
+    }
+#endif
     for (int64_t j = 0; j < undecided; j++) {
       const int64_t i = s.undecided[j];
       rm_write_bits(out + i * size, rm_softmax_accurate_gradient(f, &r, i, whole, state), f->format);
