@@ -549,7 +549,7 @@ def norms(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
         values, _, _, moment = of_rows(root, algebra)
         squares, _, second = moments_of(algebra, moment)
         values |= {"sum[0]": A("first"), "sum[1]": squares, "sum[2]": A("second"), "sq[1]": algebra.off(A("D", 2), moment)}
-        values |= {"f->inner": NN, "t->a": A("a"), "t->rel": REL, "t->c_err": A("kappa")}
+        values |= {"length": NN, "t->a": A("a"), "t->rel": REL, "t->c_err": A("kappa")}
         host = Host(algebra, values).run(
             text_of(root, WEIGHTS, "const double v = t->a * sum[2]", "RM_ROW_MOMENT_ERR * root * n));")
         )

@@ -67,6 +67,25 @@ def test_flat_gradients(isa_library, norm, fmt):
             assert fmt == "f64" or exactly < x.size / 4
 
 
+@pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("length", [3, 128, 129])
+def test_blocks_of_any_length(isa_library, fmt, length):
+    """Sets of blocks that are copied next to each other, of longer ones, and of such whose elements lie apart have the bits of one block with
+    all elements. Sets are ordinary, constant with a NaN in one gradient, and not finite."""
+    rng = np.random.default_rng(7)
+    x, g = rng.standard_normal((2, 5, 3, length)).astype(dtype_of(fmt))
+    x[:, 1], g[2, 1, 1], x[4, 2, 0] = 0.75, np.nan, np.inf
+    w, b = rng.standard_normal((2, 3)).astype(x.dtype)
+    rows = [np.ascontiguousarray(a.swapaxes(0, 1)).reshape(1, 3, -1) for a in (x, g)]
+    want = results(isa_library, "batch", fmt, rows[0], w, b, rows[1], 1e-5)
+    want = [*(a.reshape(3, 5, length).swapaxes(0, 1) for a in want[:2]), want[2]]
+    for order in "CF":
+        got = results(isa_library, "batch", fmt, np.array(x, order=order), w, b, np.array(g, order=order), 1e-5)
+        assert all((one == other).all() for one, other in zip(got, want, strict=True))
+    other = results(isa_library, "batch", fmt, x, w, b, g, 0.5)
+    assert all((one != other).any() for one, other in zip(other, want, strict=True))  # the control
+
+
 def statistics(lib, norm, fmt, x, eps, weight=None):
     """The bits of the result, of the means (None of root mean squares) and of the roots, one after the other."""
     (sets, sx, sw), places = geometry(norm, x)

@@ -26,6 +26,9 @@ typedef struct {
 } rm_norm_row;
 
 RM_FN int64_t rm_norm_length(const rm_norm_problem *f) { return f->outer * f->inner; }
+/* Whether blocks are so short that their elements are copied next to each other first: a loop over each block takes longer than its elements. */
+enum { RM_NORM_SHORT = 128 };
+RM_FN int rm_norm_is_short(const rm_norm_problem *f) { return f->outer > 1 && f->inner <= RM_NORM_SHORT; }
 RM_HOST_EXTERN double rm_norm_given(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1);
 /* The elements of a set, blocks one after the other, then `pad`. */
 RM_HOST_EXTERN void rm_norm_load(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double pad,

@@ -40,6 +40,19 @@ RM_HOST_EXTERN void rm_norm_load(const rm_norm_problem *f, const rm_set_view *p,
                                  const rm_row_state *state, double *to) {
   const int64_t n = rm_norm_length(f);
   const char *from = set_of(p, set0, set1);
+#if !RM_DEVICE
+  const int size = rm_size_of(f->format);
+  if (rm_norm_is_short(f) && p->inner == size) { /* the results' buffer has no results yet */
+    char *together = (char *)rm_row_buffer(state, state->buffers);
+    const size_t bytes = (size_t)f->inner * (size_t)size;
+    for (int64_t k = 0; k < f->outer; k++) {
+      __builtin_prefetch(from + k * p->outer + bytes); /* the next set's */
+      __builtin_memcpy(together + (size_t)k * bytes, from + k * p->outer, bytes);
+    }
+    RM_ROW(state, load)(n, together, size, f->format, pad, to);
+    return;
+  }
+#endif
   for (int64_t k = 0; k < f->outer; k++)
     RM_ROW(state, load)(f->inner, from + k * p->outer, p->inner, f->format, pad, to + k * f->inner);
   for (int64_t i = n; i % RM_ROW_PAD; i++) to[i] = pad;
@@ -190,12 +203,25 @@ RM_HOST_EXTERN void rm_norm_row_begin(const rm_norm_problem *f, int64_t set0, in
 RM_STATIC void load_factor(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double otherwise,
                            const rm_row_state *state, double *to) {
   const int64_t n = rm_norm_length(f);
+#if !RM_DEVICE
+  if (p->base && p->inner == 0) { /* one for each block, or for the set */
+    const int64_t length = p->outer ? f->inner : n;
+    for (int64_t at = 0; at < n; at += length) {
+      const double value = rm_read_element(set_of(p, set0, set1) + at / f->inner * p->outer, f->format);
+      for (int64_t i = 0; i < length; i++) to[at + i] = value;
+    }
+    pad_by(n, 0.0, to);
+    return;
+  }
+#endif
   if (p->base) {
     rm_norm_load(f, p, set0, set1, 0.0, state, to);
     return;
   }
   for (int64_t i = 0; i < n || i % RM_ROW_PAD; i++) to[i] = otherwise;
 }
+
+RM_FN int is_one_number(const rm_set_view *p) { return !p->base || (p->inner == 0 && p->outer == 0); }
 
 RM_STATIC void rm_norm_factors(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_row_state *state, double *w,
                                double *b) {
@@ -207,16 +233,27 @@ RM_STATIC void rm_norm_factors(const rm_norm_problem *f, int64_t set0, int64_t s
   state->loaded = 1;
 }
 
-/* Results are stored in the output where they are next to each other there, else in the last buffer until all are known. */
-RM_FN int in_place(const rm_norm_problem *f) { return !RM_DEVICE && f->y.inner == rm_size_of(f->format); }
+/* Results are stored in the output where many are next to each other there, else in the last buffer until all are known. */
+RM_FN int in_place(const rm_norm_problem *f) {
+  return !RM_DEVICE && f->y.inner == rm_size_of(f->format) && !rm_norm_is_short(f);
+}
 RM_FN char *result_at(const rm_norm_problem *f, int64_t set0, int64_t set1, int64_t i, const rm_row_state *state) {
   const int64_t size = rm_size_of(f->format);
+  if (in_place(f) && f->outer == 1) return set_of(&f->y, set0, set1) + i * size;
   if (in_place(f)) return set_of(&f->y, set0, set1) + i / f->inner * f->y.outer + i % f->inner * size;
   return (char *)rm_row_buffer(state, state->buffers) + i * size;
 }
 RM_STATIC void spread_blocks(const rm_norm_problem *f, int64_t set0, int64_t set1, const rm_row_state *state) {
   if (in_place(f)) return;
   const rm_row_array blocks = {set_of(&f->y, set0, set1), f->y.outer, f->y.inner};
+#if !RM_DEVICE
+  if (rm_norm_is_short(f) && f->y.inner == rm_size_of(f->format)) {
+    const char *results = (const char *)rm_row_buffer(state, state->buffers);
+    const size_t bytes = (size_t)f->inner * (size_t)f->y.inner;
+    for (int64_t k = 0; k < f->outer; k++) __builtin_memcpy(rm_row_at(&blocks, k), results + (size_t)k * bytes, bytes);
+    return;
+  }
+#endif
   for (int64_t k = 0; k < f->outer; k++) rm_row_spread(state, k * f->inner, &blocks, k, f->inner, f->format);
 }
 
@@ -230,9 +267,8 @@ RM_STATIC int64_t round_blocks(const rm_norm_problem *f, int64_t set0, int64_t s
     for (int64_t i = 0; i < rm_norm_length(f); i++) state->undecided[i] = i;
     return rm_norm_length(f);
   }
-  s->n = f->inner;
-  for (int64_t block = 0; block < f->outer; block++) {
-    const int64_t at = block * f->inner;
+  s->n = in_place(f) ? f->inner : rm_norm_length(f);
+  for (int64_t at = 0; at < rm_norm_length(f); at += s->n) {
     s->u = u + at, s->v = v ? v + at : NULL, s->w = w ? w + at : NULL, s->b = b ? b + at : NULL;
     s->out = result_at(f, set0, set1, at, state), s->undecided = state->undecided + count;
     const int64_t undecided = RM_ROW(state, store)(op, s);
@@ -278,19 +314,26 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
   if (f->format == RM_F64 && rm_row_defer(state)) return;
   double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *b = rm_row_buffer(state, 2);
   rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
-  rm_norm_factors(f, set0, set1, state, w, b);
+  const int same = !RM_DEVICE && is_one_number(&f->w) && is_one_number(&f->b);
+  if (!same) rm_norm_factors(f, set0, set1, state, w, b);
   rm_norm_statistics t;
   const int known = rm_norm_approximate(f, set0, set1, x, state, &t);
   if (!known && rm_row_defer(state)) return;
   rm_row_store s = {.fmt = f->format};
+  if (same) {
+    s.w0 = f->w.base ? rm_norm_given(f, &f->w, set0, set1) : 1.0;
+    s.b0 = f->b.base ? rm_norm_given(f, &f->b, set0, set1) : 0.0;
+  }
   if (known) s.c = t.c, s.a = t.a, s.rel = t.rel, s.err = 1.01 * t.c_err * t.a;
-  const int64_t undecided = round_blocks(f, set0, set1, RM_ROW_AFFINE, &s, known, x, NULL, w, b, state);
+  const int64_t undecided =
+      round_blocks(f, set0, set1, same ? RM_ROW_AFFINE_SAME : RM_ROW_AFFINE, &s, known, x, NULL, w, b, state);
   state->tiers.fast += n - undecided;
   if (undecided || f->found_mean || f->found_root) {
     if (rm_row_defer(state)) return;
     rm_norm_row r; /* on a device its numbers take room that only the accurate phase has */
     rm_norm_row_begin(f, set0, set1, &r);
     state->limbs = RM_FIRST_LIMBS;
+    if (same && undecided) rm_norm_factors(f, set0, set1, state, w, b);
     r.x = x, r.w = w, r.b = b;
 #if !RM_DEVICE
     if (f->found_mean || f->found_root) store_statistics(f, &r, known ? &t : NULL, state);

@@ -84,6 +84,22 @@ RM_STATIC int rm_norm_weight_is_bad(const rm_norm_weights *s, const rm_weight_ra
   return bad;
 }
 
+/* Whether each set, of the mean of its elements, has the weight at all elements and one g: a sum of deviations is 0. */
+RM_STATIC int rm_norm_weight_is_flat(const rm_norm_problem *f, const rm_weight_range *w) {
+  if (!f->centered || f->variance.base) return 0;
+  if ((w->outer_to - w->outer_from) * (w->inner_to - w->inner_from) != rm_norm_length(f)) return 0;
+  for (int64_t s0 = 0; s0 < f->sets[0]; s0++) {
+    for (int64_t s1 = w->set1_from; s1 < w->set1_to; s1++) {
+      const char *g = f->g.base + s0 * f->g.set[0] + s1 * f->g.set[1];
+      const double first = rm_read_element(g, f->format);
+      for (int64_t o = 0; o < f->outer; o++)
+        for (int64_t k = 0; k < f->inner; k++)
+          if (rm_read_element(g + o * f->g.outer + k * f->g.inner, f->format) != first) return 0;
+    }
+  }
+  return 1;
+}
+
 /* The accurate phase of a weight. */
 RM_STATIC uint64_t rm_norm_weight_accurate(const rm_norm_weights *s, const rm_weight_range *range, rm_row_state *state) {
   const int format = s->f.format;
@@ -91,6 +107,10 @@ RM_STATIC uint64_t rm_norm_weight_accurate(const rm_norm_weights *s, const rm_we
   if (rm_norm_weight_is_bad(s, range, &nan)) { /* an infinite term is multiplied by a deviation without a limit */
     if (!nan) state->flags |= RM_FLAG_INVALID;
     return rm_nan_bits(format);
+  }
+  if (rm_norm_weight_is_flat(&s->f, range)) {
+    state->tiers.fast++;
+    return 0;
   }
   rm_weight_sum w;
   w.f = &s->f, w.state = state, w.range = range, w.x = rm_row_buffer(state, 0), w.g = rm_row_buffer(state, 1);
@@ -162,28 +182,31 @@ RM_STATIC void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_
   double *x = rm_row_buffer(state, 0), *g = rm_row_buffer(state, 1), *ones = rm_row_buffer(state, 2),
          *h = rm_row_buffer(state, 3);
   if (f->format == RM_F64 && rm_row_defer(state)) return;
-  for (int64_t i = 0; !state->loaded && (i < f->inner || i % RM_ROW_PAD); i++) ones[i] = 1.0;
+  rm_norm_problem part = *f; /* one block, or short ones together */
+  const int64_t parts = per_block || !rm_norm_is_short(f) ? range.outer_to - range.outer_from : 1;
+  part.outer = (range.outer_to - range.outer_from) / parts;
+  const int64_t length = rm_norm_length(&part);
+  for (int64_t i = 0; !state->loaded && (i < length || i % RM_ROW_PAD); i++) ones[i] = 1.0;
   state->loaded = 1;
   rm_dd_ball total, term;
   rm_dd_ball_set(&total, 0.0, 0);
-  rm_norm_problem part = *f;
-  part.outer = 1;
   for (int64_t s0 = 0; s0 < f->sets[0]; s0++) {
     const rm_norm_statistics *t = &s->statistics[s0 * f->sets[1] + set1];
     if (f->format == RM_F64 || t->rel < 0.0) {
       rm_dd_ball_unknown(&total);
       break;
     }
-    for (int64_t o = range.outer_from; o < range.outer_to; o++) {
+    for (int64_t o = range.outer_from; o < range.outer_from + parts; o++) {
       double sum[3], sq[2];
       part.x.base = f->x.base + o * f->x.outer, part.g.base = f->g.base + o * f->g.outer;
       rm_norm_load(&part, &part.x, s0, set1, t->c, state, x);
       rm_norm_load(&part, &part.g, s0, set1, 0.0, state, g);
-      RM_ROW(state, weighted)(f->inner, g, ones, x, t->c, h, sum);
-      RM_ROW(state, moments)(f->inner, x, t->c, &sq[0], &sq[1]);
-      const double v = t->a * sum[2], root = __builtin_sqrt(sum[1]), n = __builtin_sqrt((double)f->inner);
+      RM_ROW(state, weighted)(length, g, ones, x, t->c, h, sum);
+      RM_ROW(state, moments)(length, x, t->c, &sq[0], &sq[1]);
+      const double v = t->a * sum[2], root = __builtin_sqrt(sum[1]), n = __builtin_sqrt((double)length);
       const double err = t->a * (RM_ROW_MOMENT_ERR * root * __builtin_sqrt(sq[1]) +
                                  t->c_err * (__builtin_fabs(sum[0]) + RM_ROW_MOMENT_ERR * root * n));
+      if (v == 0.0 && err == 0.0) continue; /* all terms are 0: none of the factors of err underflows */
       rm_dd_ball_finish(&term, v, 0.0, 1, RM_BOUND(1.01 * err + __builtin_fabs(v) * (t->rel + 0x1p-50)));
       rm_dd_ball_add(&total, &total, &term);
     }
