@@ -10,7 +10,8 @@
 /* p: the sum, or for a norm the sum of squares. format: of the result. */
 static uint64_t evaluate(const rm_sum_function *f, const rm_sum_problem *p, int format, uint32_t *flags) {
   uint64_t bits;
-  for (int tier = p->fmt == RM_F64; tier < 2; tier++) {
+  const int first = p->fmt == RM_F64 || format == RM_F64; /* plain chains hardly ever decide binary64 */
+  for (int tier = first; tier < 2; tier++) {
     double hi, lo, err;
     if (!rm_sum_approximately(p, tier, &hi, &lo, &err)) continue;
     int decided = rm_function_decide(f, hi, lo, err, format, &bits, flags);
@@ -19,7 +20,7 @@ static uint64_t evaluate(const rm_sum_function *f, const rm_sum_problem *p, int 
       if (hi == 0.0) bits = 0;
     }
     if (decided) {
-      const int fast = tier == 0 || p->fmt == RM_F64; /* the first tier of its format */
+      const int fast = tier == first;
       rm_stats_add(fast, !fast, 0);
       return bits;
     }

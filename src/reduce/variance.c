@@ -40,10 +40,11 @@ static uint64_t evaluate(const rm_sum_function *f, const rm_sum_problem *p, int 
     return 0;
   }
   uint64_t bits;
-  for (int tier = p->fmt == RM_F64; f->divisor && tier < 2; tier++) {
+  const int first = p->fmt == RM_F64 || format == RM_F64; /* plain chains hardly ever decide binary64 */
+  for (int tier = first; f->divisor && tier < 2; tier++) {
     double hi, lo, err;
     if (approximate(p, tier, &hi, &lo, &err) && rm_function_decide(f, hi, lo, err, format, &bits, flags)) {
-      const int fast = tier == 0 || p->fmt == RM_F64; /* the first tier of its format */
+      const int fast = tier == first;
       rm_stats_add(fast, !fast, 0);
       return bits;
     }

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from .._accumulator import Accumulator
 from .._arguments import integer, integers
+from .._blocks import BLOCK
 from .._dtypes import F64, NAMES
 from .._environment import guarded
-from .._memory import asarray, calls, contiguous, empty, host, is_array, move, zeros
+from .._memory import asarray, calls, contiguous, empty, host, is_array, move, on_device, zeros
 from .._narrow import narrow
 from .._reductions import sum as exact_sum
 from .._statistics import mean, var
@@ -397,15 +398,25 @@ def _mixed(running: Array, old: Array, new: Array, momentum: float, exact_zeros:
         np.where(nothing, 0.0, a + b),
         np.where(nothing & exact_zeros, 0.0, 2.0**-51 * (abs(a) + abs(b)) + 2.0**-1070),
     )
-    low, high = (narrow(value + e, running.dtype, lambda at: np.zeros(len(at[0]))) for e in (-error, error))
+    low, high = (_nearest(value + e, running.dtype) for e in (-error, error))
     certain: Array = (low == high) & (np.signbit(low) == np.signbit(high))
     return low, certain
+
+
+def _nearest(v: Array, dtype: np.dtype[Any]) -> Array:
+    """Numbers of binary64 rounded once; NumPy's conversion to bfloat16 rounds twice."""
+    if dtype.name != "bfloat16":
+        return v.astype(dtype)
+    result: Array = narrow(v, dtype, lambda at: np.zeros(len(at[0])))
+    return result
 
 
 def _update(running_mean: Array | None, running_var: Array | None, x: Array, momentum: float) -> None:
     """Running statistics, in place: each the exact mixture, rounded once to its dtype. The variance is divided by n - 1."""
     m = Fraction(float(momentum))
     axes = (0, *range(2, x.ndim))
+    if not on_device(x) and x.ndim > 2 and x.size <= BLOCK:  # one copy serves both statistics
+        x, axes = np.ascontiguousarray(x.reshape(*x.shape[:2], -1).swapaxes(0, 1)).reshape(x.shape[1], -1).T, (0,)
     changes = []  # nothing is written before all is known
     for running, moment in ((running_mean, "mean"), (running_var, "var")):
         if running is None:
