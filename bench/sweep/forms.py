@@ -3,6 +3,8 @@
 What is in place changes its tensor by little or nothing, so that many calls meet the same kind of numbers.
 """
 
+import functools
+
 import torch
 from torch.nn import functional as F
 
@@ -17,6 +19,11 @@ def lists(f, n=1):
 
 def foreach(name, *numbers, lists_=1, **options):
     return lists(lambda *x: getattr(torch, f"_foreach_{name}")(*x, *numbers, **options), lists_)
+
+
+@functools.cache
+def one_each(shape, dtype):
+    return [torch.ones(shape, dtype=dtype) for _ in range(COUNT)]
 
 
 ONES = [1.0] * COUNT
@@ -45,6 +52,11 @@ LISTS = {
     "_foreach_div_ number": foreach("div_", 1.0),
     "_foreach_div_ numbers": foreach("div_", ONES),
     "_foreach_div_ tensor": lists(lambda x: torch._foreach_div_(x, torch.ones(()))),
+    "_foreach_add_ tensor": lists(lambda x: torch._foreach_add_(x, torch.full((), LITTLE, dtype=x[0].dtype))),
+    "_foreach_mul tensor": lists(lambda x: torch._foreach_mul(x, torch.ones((), dtype=x[0].dtype))),
+    "_foreach_mul_": lists(lambda x: torch._foreach_mul_(x, one_each(x[0].shape, x[0].dtype))),
+    "_foreach_div_": lists(lambda x: torch._foreach_div_(x, one_each(x[0].shape, x[0].dtype))),
+    "_foreach_lerp_ numbers": foreach("lerp_", [LITTLE] * COUNT, lists_=2),
     "_foreach_maximum_": foreach("maximum_", lists_=2),
     "_foreach_addcmul_": foreach("addcmul_", LITTLE, lists_=3),
     "_foreach_addcmul_ numbers": foreach("addcmul_", [LITTLE] * COUNT, lists_=3),
