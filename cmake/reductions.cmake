@@ -1,5 +1,6 @@
 target_sources(repmath_objects PRIVATE
   src/reduce/accumulator.c
+  src/reduce/axes.c
   src/reduce/cumsum.c
   src/reduce/exact.c
   src/common/overlap.c
@@ -25,6 +26,7 @@ target_sources(repmath_objects PRIVATE
 rm_isa_sources(
   src/reduce/kernels.c
   src/blas/conv/kernels.c
+  src/reduce/axes_kernels.c
   src/blas/gemm/kernels.c)
 # The loops of the microkernels are a few lines of a cache long: begun in the middle of one they take 1 % longer.
 set_source_files_properties(src/blas/gemm/kernels.c PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-falign-loops=64>)

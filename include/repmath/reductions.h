@@ -24,6 +24,13 @@ RM_API rm_status rm_sum(int format_x, int64_t n, const void *x, ptrdiff_t stride
 RM_API rm_status rm_mean(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out);
 RM_API rm_status rm_norm(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out);
 
+/* The same of many sums at once: x has four axes of size[] elements and stride[] bytes, and the last two are summed over. out has the
+ * elements of the first two axes in C order, the last of them next to each other. It must not overlap x. */
+RM_API rm_status rm_sum_axes(int format_x, const int64_t *size, const ptrdiff_t *stride, const void *x, int format_out,
+                             void *out);
+RM_API rm_status rm_mean_axes(int format_x, const int64_t *size, const ptrdiff_t *stride, const void *x, int format_out,
+                              void *out);
+
 /* With the exact mean mu of the x[i]: *out = RN(sum of (x[i] - mu)^2 / (n - ddof)), the variance, and RN(root of that), the
  * standard deviation. NaN for n = 0 and when a term is infinite. Where ddof >= n the divisor is 0: NaN if all x[i] are equal,
  * else +inf. RM_ERR_RANGE when ddof is not finite or n - ddof needs more than 62 bits. */

@@ -41,6 +41,8 @@ cdef extern from "repmath/repmath.h":
     int RM_ROUND_NEAREST, RM_ROUND_TOWARD_ZERO, RM_ROUND_DOWN, RM_ROUND_UP
     rm_status rm_sum(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
     rm_status rm_mean(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
+    rm_status rm_sum_axes(int format_x, const int64_t *size, const ptrdiff_t *stride, const void *x, int format_out, void *out) nogil
+    rm_status rm_mean_axes(int format_x, const int64_t *size, const ptrdiff_t *stride, const void *x, int format_out, void *out) nogil
     rm_status rm_norm(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
     rm_status rm_var(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, double ddof) nogil
     rm_status rm_std(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, double ddof) nogil

@@ -15,7 +15,7 @@ from ._dtypes import F32, F64, FORMATS, beyond_f64, check, common, is_integer
 from ._environment import guarded
 from ._memory import asarray, is_array, on_device
 from ._narrow import narrow
-from ._sums import column_sums, line_sums
+from ._sums import over_axes
 
 _sum = _core.gufuncs["sum"]
 _dot = _core.gufuncs["dot"]
@@ -202,9 +202,7 @@ def _sum_general(
         working = result  # the sums there are rounded once to any format
 
     if mask is None and no_extra and not on_device(x):
-        value = column_sums(x, axes) if x.dtype == result else None
-        if value is None and (x.dtype.itemsize == 2 or x.dtype != result):  # else no number need be converted
-            value = line_sums(x, axes, result)
+        value = over_axes("sum", x, axes, result, warn=True)
         if value is not None:
             return _deliver(value.reshape(shape), out)
     count = math.prod(x.shape[i] for i in axes)

@@ -16,6 +16,7 @@ from ._environment import guarded
 from ._memory import asarray, calls, contiguous, empty, on_device
 from ._narrow import narrow
 from ._reductions import _axes, _check_out, _deliver, _result_dtype, mask_of, sums_of_halves
+from ._sums import over_axes
 
 _Axis = int | tuple[int, ...] | None
 
@@ -77,7 +78,7 @@ def _statistic(
     ddof: float = 0.0,
 ) -> Any:
     """The result of the function of this name."""
-    _, kept, shape = _axes(x, axis, keepdims)
+    axes, kept, shape = _axes(x, axis, keepdims)
     if is_integer(x.dtype) and what != "mean of integers":
         check_held(name, x)
     if out is not None:
@@ -86,8 +87,10 @@ def _statistic(
     if on_device(x):
         value = _apply(what, _rows(x, axis, False)[0], result, None if mask is None else _rows(mask, axis, False)[0], ddof)
     else:
-        value = np.empty(kept, result)
-        _in_blocks(what, x, axis, value, mask, ddof)
+        made = over_axes(what, x, axes, result) if what == "mean" and mask is None else None
+        value = np.empty(kept, result) if made is None else made
+        if made is None:
+            _in_blocks(what, x, axis, value, mask, ddof)
     return _deliver(value.reshape(shape), out)
 
 

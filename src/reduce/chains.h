@@ -155,9 +155,14 @@ RM_FN void rm_sum_terms(int64_t n, rm_terms x, rm_terms y, const int fmt, const 
     for (; i + RM_CHAIN_BLOCK <= n; i += RM_CHAIN_BLOCK, blocks += 1.0)
       rm_add_block(&r, x.base + i * size, has_y ? y.base + i * size : 0, fmt, RM_CHAIN_BLOCK, compensated, exact,
                    i + RM_CHAIN_BLOCK + AHEAD / size <= n ? AHEAD : 0);
+  const int unit = RM_CHAINS * RM_LANES;
+  if (direct && n - i >= unit) { /* of the last block what fills vectors */
+    const int count = (int)((n - i) / unit * unit);
+    rm_add_block(&r, x.base + i * size, has_y ? y.base + i * size : 0, fmt, count, compensated, exact, 0);
+    i += count, blocks += 1.0;
+  }
   for (; i < n; i += RM_CHAIN_BLOCK, blocks += 1.0) {
     double bx[RM_CHAIN_BLOCK], by[RM_CHAIN_BLOCK];
-    const int unit = RM_CHAINS * RM_LANES;
     int count = n - i < RM_CHAIN_BLOCK ? (int)(n - i) : RM_CHAIN_BLOCK;
     rm_gather_terms(bx, x, i, count, fmt, 0.0);
     if (has_y) rm_gather_terms(by, y, i, count, fmt, 0.0);

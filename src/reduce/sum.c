@@ -40,7 +40,7 @@ static rm_partial part(const problem *p, int64_t begin, int64_t end, int compens
   return sum;
 }
 
-static rm_partial approximate(const problem *p, int compensated) {
+rm_partial rm_sum_partial(const problem *p, int compensated) {
   const int threads = p->n < 2 * TERMS_PER_THREAD ? 1 : rm_threads_for(p->n / TERMS_PER_THREAD);
   if (threads == 1) return part(p, 0, p->n, compensated); /* entering a parallel region takes longer than a short sum */
   rm_partial total = {0.0, 0.0, 0.0, 0.0};
@@ -84,7 +84,7 @@ static int exact(const problem *p, double err) {
 }
 
 RM_HOST_EXTERN int rm_sum_approximately(const problem *p, int tier, double *hi, double *lo, double *err) {
-  const rm_partial s = approximate(p, tier);
+  const rm_partial s = rm_sum_partial(p, tier);
   return rm_partial_known(&s, p, tier, hi, lo, err);
 }
 

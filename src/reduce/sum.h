@@ -17,6 +17,9 @@ typedef struct {
  * 1 (compensated). 0 when something left the range, or a term was not finite. The caller has put the environment right. */
 RM_HOST_EXTERN int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err);
 
+/* The same before its bound is known (sum_parts.h), for joining it to others. */
+rm_partial rm_sum_partial(const rm_sum_problem *p, int tier);
+
 /* Whether hi + lo within err, as found there, is the sum exactly. It may say no where the answer is yes. */
 int rm_sum_is_exact(const rm_sum_problem *p, double err);
 

@@ -19,10 +19,10 @@
  * and the roundings of 2 d e and of its sum with q, is at most 6.1 u^2 d^2. The errors in the sum of errors are (h + 3.1) u A,
  * so that |hi + lo - S| <= (2 h (h + 3.1) + 2 + 6.1) u^2 A <= 2 (h+2)^2 u^2 A: one more addition. p, q and 2 d e may each
  * underflow. */
+RM_FN double rm_compensated_unit(double h) { return RM_BOUND(2.3 * h * h * 0x1p-106); }
 RM_FN double rm_bound_of_compensated(const rm_partial *s, const rm_sum_problem *p) {
   const double h = s->depth + (p->shift ? 2.0 : 1.0);
-  return RM_BOUND(2.3 * h * h * 0x1p-106 * s->size) +
-         ((p->y.base && p->fmt == RM_F64) || p->shift ? (double)p->n * 0x1p-1069 : 0.0);
+  return rm_compensated_unit(h) * s->size + ((p->y.base && p->fmt == RM_F64) || p->shift ? (double)p->n * 0x1p-1069 : 0.0);
 }
 RM_FN double rm_bound_of_plain(const rm_partial *s, const rm_sum_problem *p) {
   const double u = (RM_CHAIN + (p->shift ? 2 + 4 : 2)) * 0x1.01p-53;

@@ -459,6 +459,21 @@ def chain_segments(lib, rng):
     return found
 
 
+def chain_axes(lib, rng):
+    """The same of sums over an axis whose terms are copied side by side."""
+    found = []
+    for side in (1, -1):
+        b, _ = boundary_data.products("f32", 340, tuple(range(1, 300)), side)
+        x = (b.x.astype("f8") * b.y.astype("f8")).astype("f4")
+        x = np.tile(x[:, None, None], (1, 3, 2))
+        out = np.zeros(3, "f4")
+        size, stride = (I64 * 4)(1, 3, 1, len(x)), (I64 * 4)(0, x.strides[1], 0, x.strides[0])
+        code = NAMES.index("f32")
+        assert lib.rm_sum_axes(code, size, stride, pointer(x), code, pointer(out)) == OK
+        found += bits(out).ravel().tolist()
+    return found
+
+
 def gemm(lib, fmt, alpha, a, b, beta, c):
     (m, k), n = a.shape, b.shape[0]
     last = ctypes.c_double(beta), pointer(c), I64(n)

@@ -42,6 +42,49 @@ def row_statistic(what, format_x, format_out, const unsigned char[:, ::1] x, uns
         raise ValueError(f"ddof must be a finite number for which n - ddof has at most 62 bits, not {ddof}")
 
 
+def over_axes(bint mean, format_x, format_out, x, axes, out):
+    """The sums or means of x over the axes, which are not negative, to the C-contiguous out. Returns whether that was invalid and
+    whether it overflowed; None, and nothing is written, where the axes do not merge to two that are kept and two that are not."""
+    cdef int64_t size[4]
+    cdef ptrdiff_t stride[4]
+    cdef Py_ssize_t n, step
+    cdef int side, at, begin, i
+    cdef size_t source, target
+    cdef int from_format = _FORMATS[format_x][0], to_format = _FORMATS[format_out][0]
+    cdef fenv_t saved
+    cdef int raised
+    shape, steps = x.shape, x.strides
+    reduced = sorted(axes, key=lambda i: -abs(steps[i])) if len(axes) > 1 else axes  # the order of terms does not matter
+    for side in range(2):
+        begin, at = 2 * side, 2 * side + 1
+        size[begin] = size[at] = 1
+        stride[begin] = stride[at] = 0
+        for i in reversed(reduced if side else [k for k in range(len(shape)) if k not in axes]):
+            n, step = shape[i], steps[i]
+            if n == 1:
+                continue
+            if size[at] == 1:
+                size[at], stride[at] = n, step
+            elif size[at] * stride[at] == step:
+                size[at] *= n
+            elif at == begin:
+                return None
+            else:
+                at = begin
+                size[at], stride[at] = n, step
+    source, target = x.__array_interface__["data"][0], out.__array_interface__["data"][0]
+    with nogil:
+        fegetenv(&saved)
+        fesetenv(FE_DFL_ENV)
+        if mean:
+            rm_mean_axes(from_format, size, stride, <const void *>source, to_format, <void *>target)
+        else:
+            rm_sum_axes(from_format, size, stride, <const void *>source, to_format, <void *>target)
+        raised = fetestexcept(FE_INVALID | FE_OVERFLOW)
+        fesetenv(&saved)
+    return (raised & FE_INVALID) != 0, (raised & FE_OVERFLOW) != 0
+
+
 def cumsum_rows(format_x, format_out, const unsigned char[:, ::1] x, unsigned char[:, ::1] out):
     """The cumulative sums of each row of x; both as bytes."""
     cdef int from_format, to_format

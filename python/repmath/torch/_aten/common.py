@@ -179,6 +179,38 @@ def once(name: str, target: Any, *arrays: Any) -> Array:
     return convert_array(made, target)
 
 
+def to_odd(q: Array, rest: Array) -> Array:
+    """q + rest, q the binary64 number next to it, rounded to odd as in `odd`. Neither is subnormal."""
+    bits = q.view(np.int64)
+    moves = (rest != 0) & (bits & 1 == 0) & np.isfinite(q)
+    made: Array = np.where(moves, bits + np.where(np.signbit(rest) == np.signbit(q), 1, -1), bits).view(F64)
+    return made
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """The rounded sums and their errors, exact where nothing overflows."""
+    s = a + b
+    part = s - a
+    return s, (a - (s - part)) + (b - part)
+
+
+_PIECE = 1 << 13
+
+
+def by_pieces(f: Callable[..., Array], dtype: Any, *arrays: Array) -> Array:
+    """f of arrays of one shape, some elements at a time: what is made on the way stays in the cache."""
+    order = sorted(range(arrays[0].ndim), key=lambda i: -arrays[0].strides[i])  # that of memory, where it is one for all
+    if not all(a.transpose(order).flags.c_contiguous for a in arrays):
+        order.sort()
+    turned = [a.transpose(order) for a in arrays]
+    made = np.empty(turned[0].shape, dtype)
+    flat, to = [a.reshape(-1) for a in turned], made.reshape(-1)
+    with np.errstate(all="ignore"):
+        for i in range(0, to.size, _PIECE):
+            to[i : i + _PIECE] = f(*(a[i : i + _PIECE] for a in flat))
+    return made.transpose(np.argsort(order))
+
+
 def nearest_odd(q: Fraction) -> float:
     """q rounded to odd in binary64, for a narrower format."""
     d = float(q)

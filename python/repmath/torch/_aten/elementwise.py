@@ -1,5 +1,6 @@
 """Elementwise operators: one rounding each. Numbers that are not tensors count as exact binary64."""
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ from .common import (
     Array,
     Uncovered,
     apply,
+    by_pieces,
     convert,
     convert_array,
     format_of,
@@ -24,7 +26,9 @@ from .common import (
     kernel,
     narrower,
     same_number,
+    to_odd,
     together,
+    two_sum,
     write,
 )
 
@@ -293,16 +297,35 @@ def _same_format(x: torch.Tensor, *others: torch.Tensor) -> Any:
     return others[0] if len(others) == 1 else others
 
 
+def _three_products(x: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    rows = torch.stack((torch.ones_like(x), weight.neg(), weight), -1).unsqueeze(-2)
+    columns = torch.stack((x, x, end), -1).unsqueeze(-1)
+    return as_tensor(_reductions.matmul(as_array(rows), as_array(columns))).view(x.shape)
+
+
+def _between_odd(x: Array, end: Array, weight: Array) -> Array:
+    """The same of numbers of narrower formats, to odd: their products are exact, and s + low + rest is the sum. NaN where rest is not 0."""
+    s, first = two_sum(weight * end, -(weight * x))
+    s, second = two_sum(s, x)
+    low, rest = two_sum(first, second)
+    s, low = two_sum(s, low)
+    return np.where(rest == 0, to_odd(s, low) + 0.0, np.nan)  # a sum of -0 is +0
+
+
 def _lerp_each(x: torch.Tensor, end: torch.Tensor, weight: torch.Tensor, out: _Out) -> torch.Tensor:
     """x - weight x + weight end, as a sum of three products; where infinities would cancel in it, (1 - weight) x + weight end."""
     if out is not None:
         _same_format(x, out)
     _same_format(x, end, weight)
     x, end, weight = torch.broadcast_tensors(x, end, weight)
-    rows = torch.stack((torch.ones_like(x), weight.neg(), weight), -1).unsqueeze(-2)
-    columns = torch.stack((x, x, end), -1).unsqueeze(-1)
-    made = as_tensor(_reductions.matmul(as_array(rows), as_array(columns))).view(x.shape)
     finite = x.isfinite() & end.isfinite() & weight.isfinite()
+    if x.dtype is torch.float64:
+        made = _three_products(x, end, weight)
+    else:
+        made = _narrowed(_between_odd, x, end, weight)
+        undecided = made.isnan() & finite
+        if bool(undecided.any()):
+            made[undecided] = _three_products(x[undecided], end[undecided], weight[undecided])
     if not bool(finite.all()):
         parts = apply("multiply", apply("subtract", 1.0, weight), x), apply("multiply", weight, end)
         made = torch.where(finite, made, apply("add", *parts))
@@ -323,25 +346,22 @@ def _three(name: str, x: torch.Tensor, y: torch.Tensor, z: torch.Tensor, value: 
     return formula_of(name, float(value), x, y, z, dtype=format_of(x, y, z), out=out)
 
 
-def _sixth(a: Array, b: Array, like: torch.Tensor) -> torch.Tensor:
-    """RN((a + b)/6), a and b numbers of binary64, for a narrower format.
+def _sixth(a: Array, b: Array) -> Array:
+    """RN((a + b)/6), a and b numbers of binary64, to odd.
 
     s + e is a + b and s - 6 q + e the rest r of the quotient q of s by 6, each exactly. So (a + b)/6 = q + r/6 lies between q and
     its neighbour on the side of r, and the odd one of these two rounds as it does (see `odd`).
     """
-    with np.errstate(all="ignore"):
-        s = a + b
-        part = s - a
-        e = (a - (s - part)) + (b - part)
-        q = s / 6
-        r = UFUNCS["fma"](-6.0, q, s) + e
-        beside = np.nextafter(q, np.copysign(np.inf, r))
-        even = (q.view(np.int64) & 1) == 0
-        return as_tensor(convert_array(np.where((r != 0) & even & np.isfinite(q), beside, q), FORMATS[like.dtype]))
+    s, e = two_sum(a, b)
+    q = s / 6
+    return to_odd(q, UFUNCS["fma"](-6.0, q, s) + e)
 
 
-def _wide(x: torch.Tensor) -> Array:
-    return as_array(x).astype(F64)
+def _narrowed(f: Callable[..., Array], x: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+    """A function of numbers in binary64, which rounds to odd, of tensors of a narrower format."""
+    form = FORMATS[x.dtype]
+    arrays = [as_array(t) for t in torch.broadcast_tensors(x, *others)]
+    return as_tensor(by_pieces(lambda *parts: convert_array(f(*(p.astype(F64) for p in parts)), form), form, *arrays))
 
 
 @kernel
@@ -349,8 +369,7 @@ def hardswish(x: torch.Tensor) -> torch.Tensor:
     if x.dtype is torch.float64:  # one rounding per step: no format holds x**2
         inside = apply("multiply", x, hardsigmoid(x))
     else:
-        wide = _wide(x)
-        inside = _sixth(wide * wide, 3 * wide, x)
+        inside = _narrowed(lambda v: _sixth(v * v, 3 * v), x)
     made = torch.where(x >= 3, x, torch.where(x <= -3, x.new_zeros(()), inside))
     return made
 
@@ -361,8 +380,7 @@ def hardswish_backward(g: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     if x.dtype is torch.float64:
         inside = apply("multiply", g, _half_and(x, 3.0))
     else:
-        wide = _wide(g)
-        inside = _sixth(2 * wide * _wide(x), 3 * wide, x)
+        inside = _narrowed(lambda h, v: _sixth(2 * h * v, 3 * h), g, x)
     return torch.where(x > 3, g, torch.where(x < -3, g.new_zeros(()), inside))
 
 
@@ -403,8 +421,7 @@ def hardsigmoid(x: torch.Tensor) -> torch.Tensor:
     if x.dtype is torch.float64:
         inside = _half_and(x, 6.0)
     else:
-        wide = _wide(x)
-        inside = _sixth(wide, np.full_like(wide, 3.0), x)
+        inside = _narrowed(lambda v: _sixth(v, np.full_like(v, 3.0)), x)
     return torch.where(x >= 3, x.new_ones(()), torch.where(x <= -3, x.new_zeros(()), inside))
 
 

@@ -6,13 +6,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from ... import _core
-from ..._dtypes import F32, F64
+from ..._dtypes import F64
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import (
+    UFUNCS,
     Array,
     Uncovered,
     apply,
+    by_pieces,
     convert,
     convert_array,
     format_of,
@@ -38,28 +39,58 @@ def _pair(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor, torch.dtype]:
     return a, b, dtype
 
 
-def _whole(x: Any, y: Any, mode: str) -> torch.Tensor:
-    """The quotient rounded down or toward zero to a whole number, and this to the format.
+def _toward_zero(a: Array, b: Array) -> tuple[Array, Array]:
+    """The quotients of numbers of binary64 rounded toward zero to whole numbers q, where they are below 2**53, and a - q b.
 
-    Binary64 rounded in the same direction does not pass a whole number up to 2**53; greater ones are made of integers.
+    The rounded quotient is on the right side of every whole number that it is not. Where it is one, a - q b has the wrong sign if the
+    quotient is nearer to zero: fma rounds it once, and so has its sign.
     """
-    a, b, dtype = _pair(x, y)
-    wide, divisor = (as_array(t.to(torch.float64)) for t in (a, b))
-    with np.errstate(all="ignore"):
-        q = np.asarray(_core.rounded["down" if mode == "floor" else "toward_zero"]["divide"](wide, divisor))
-        made: Array = np.array(np.floor(q) if mode == "floor" else np.trunc(q))
-        if mode == "floor":  # what PyTorch, and Python, return beside infinities
-            made[np.isinf(wide)] = np.nan
-            made[np.isinf(divisor) & (wide != 0) & np.isfinite(wide) & (np.signbit(wide) != np.signbit(divisor))] = -1
-            made[divisor == 0] = q[divisor == 0]
-    form = float if dtype is torch.float64 else nearest_odd
-    for at in np.argwhere((np.abs(q) >= 2.0**53) & np.isfinite(wide) & (divisor != 0)):
-        place = tuple(at)
-        exact = Fraction(float(wide[place])) / Fraction(float(divisor[place]))
+    q = np.trunc(UFUNCS["divide"](a, b))
+    rest = UFUNCS["fma"](-q, b, a)
+    past = (rest != 0) & (np.signbit(rest) != np.signbit(a))
+    if past.any():
+        q = np.where(past, q - np.copysign(1.0, q), q)
+        rest = UFUNCS["fma"](-q, b, a)
+    return q, rest
+
+
+def _whole_part(a: Array, b: Array, mode: str, dtype: Any) -> Array:
+    a, b = a.astype(F64), b.astype(F64)
+    q, rest = _toward_zero(a, b)
+    large = ~(np.abs(q) < 2.0**53)  # or not finite
+    zero = np.copysign(0.0, np.copysign(1.0, a) * np.copysign(1.0, b))
+    if mode == "floor":
+        down = (rest != 0) & (np.signbit(a) != np.signbit(b)) & ~large
+        q = np.where(down, q - 1.0, q)
+    q = np.where(q == 0, zero, q)
+    if large.any() or not np.isfinite(b).all():
+        at = np.nonzero(large | ~np.isfinite(b))
+        q[at] = _large(a[at], b[at], mode, dtype)
+    return convert_array(q, dtype)
+
+
+def _large(wide: Array, divisor: Array, mode: str, dtype: Any) -> Array:
+    """Quotients that are not finite, are by infinities, or beyond 2**53 are made of integers; to odd for formats below binary64."""
+    q = UFUNCS["divide"](wide, divisor)
+    made: Array = np.array(np.floor(q) if mode == "floor" else np.trunc(q))
+    if mode == "floor":  # what PyTorch, and Python, return beside infinities
+        made[np.isinf(wide)] = np.nan
+        made[np.isinf(divisor) & (wide != 0) & np.isfinite(wide) & (np.signbit(wide) != np.signbit(divisor))] = -1
+        made[divisor == 0] = q[divisor == 0]
+    form = float if dtype == F64 else nearest_odd
+    for i in np.nonzero((np.abs(q) >= 2.0**53) & np.isfinite(wide) & (divisor != 0))[0]:
+        exact = Fraction(float(wide[i])) / Fraction(float(divisor[i]))
         number = exact.__floor__() if mode == "floor" else exact.__trunc__()
         if abs(number) < 2**1024:
-            made[place] = form(Fraction(number))
-    return as_tensor(convert_array(made, FORMATS[dtype]))
+            made[i] = form(Fraction(number))
+    return made
+
+
+def _whole(x: Any, y: Any, mode: str) -> torch.Tensor:
+    """The quotient rounded down or toward zero to a whole number, and this to the format."""
+    a, b, dtype = _pair(x, y)
+    form = FORMATS[dtype]
+    return as_tensor(by_pieces(lambda u, v: _whole_part(u, v, mode, form), form, as_array(a), as_array(b)))
 
 
 @integers
@@ -87,11 +118,19 @@ def fmod(x: Any, y: Any) -> torch.Tensor:
 
 
 def _rest(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The remainder toward zero is a number of their format: the function of C is exact."""
-    own = F64 if a.dtype is torch.float64 else F32
-    with np.errstate(all="ignore"):
-        made = np.asarray(np.fmod(as_array(a).astype(own), as_array(b).astype(own)))
-    return as_tensor(convert_array(made, FORMATS[a.dtype]))
+    """The remainder toward zero is a number of their format."""
+    form = FORMATS[a.dtype]
+    return as_tensor(by_pieces(lambda u, v: _rest_part(u, v, form), form, as_array(a), as_array(b)))
+
+
+def _rest_part(a: Array, b: Array, dtype: Any) -> Array:
+    a, b = a.astype(F64), b.astype(F64)
+    q, rest = _toward_zero(a, b)
+    rest = np.copysign(rest, a)
+    other = ~(np.abs(q) < 2.0**53) | np.isinf(b)
+    if other.any():  # the function of C is exact
+        rest[other] = np.fmod(a[other], b[other])
+    return convert_array(rest, dtype)
 
 
 @integers

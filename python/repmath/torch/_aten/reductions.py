@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from ... import _reductions, _scatter, _statistics
+from ..._sums import over_axes
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import KERNELS, Array, Uncovered, apply, as_float, convert, integers, kernel
 
@@ -40,10 +41,26 @@ def _result(x: torch.Tensor, dtype: torch.dtype | None) -> Any:
     return FORMATS[as_float(x.new_empty(0)).dtype if dtype is None else dtype]
 
 
+def _over_axes(what: str, a: Array, dim: _Dims, keepdim: bool, result: Any) -> torch.Tensor | None:
+    """Without the arguments' machinery; None for what needs it, such as dimensions out of range."""
+    n = a.ndim
+    axes = tuple(range(n)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim) or tuple(range(n))
+    axes = tuple(i + n if i < 0 else i for i in axes)
+    if len(set(axes)) != len(axes) or not all(0 <= i < n for i in axes):
+        return None
+    made = over_axes(what, a, axes, result)
+    if made is not None and keepdim:
+        made = made.reshape([1 if i in axes else size for i, size in enumerate(a.shape)])
+    return None if made is None else as_tensor(made)
+
+
 @integers
 @kernel
 def sum(x: torch.Tensor, dim: _Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> torch.Tensor:
     a = _operand(x, dtype)
+    made = _over_axes("sum", a, dim, keepdim, _result(x, dtype))
+    if made is not None:
+        return made
     return as_tensor(_reductions.sum(a, axis=_axes(x, dim), keepdims=keepdim, dtype=_result(x, dtype)))
 
 
@@ -51,6 +68,9 @@ def sum(x: torch.Tensor, dim: _Dims = None, keepdim: bool = False, *, dtype: tor
 @kernel
 def mean(x: torch.Tensor, dim: _Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> torch.Tensor:
     a = _operand(x, dtype)
+    made = _over_axes("mean", a, dim, keepdim, _result(x, dtype))
+    if made is not None:
+        return made
     return as_tensor(_statistics.mean(a, axis=_axes(x, dim), keepdims=keepdim, dtype=_result(x, dtype)))
 
 

@@ -1,0 +1,33 @@
+/* Sums and means over axes: what axes.c and its loops, which are compiled once per ISA, give each other. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../common/stats.h"
+#include "../runtime/isa.h"
+
+/* Element (i, j) of outer x inner is the sum or mean of the terms (k, l) of n1 x n2, fewer than 2^31 of them and at least one. Strides
+ * are in bytes; out is in C order, in the format fmt_out. */
+typedef struct {
+  int fmt, fmt_out, mean;
+  int64_t outer, inner, n1, n2;
+  ptrdiff_t s_outer, s_inner, s1, s2;
+  const char *x;
+  char *out;
+} rm_axes_problem;
+
+/* Where element `at` has its terms. */
+static inline const char *rm_axes_terms(const rm_axes_problem *p, int64_t at) {
+  return p->x + at / p->inner * p->s_outer + at % p->inner * p->s_inner;
+}
+
+/* The bits of element `at`, by the tiers of a single sum; near: a sum of its terms, not finite if one of them is not. */
+uint64_t rm_axes_exactly(const rm_axes_problem *p, int64_t at, double near, rm_tiers *tiers, uint32_t *flags);
+
+/* Elements [begin, end). Returns RM_FLAG_* bits; adds to *tiers. */
+struct rm_axes_kernels {
+  uint32_t (*some)(const rm_axes_problem *p, int64_t begin, int64_t end, rm_tiers *tiers);
+};
+RM_ISA_TABLES(struct rm_axes_kernels, rm_axes_table, rm_axes_kernels)
+
