@@ -23,6 +23,8 @@ cdef extern from "ufuncs.h":
     int rm_py_add_bfloat16(object ufuncs, object dtype_class) except -1
     int rm_py_add_bfloat16_reductions(object gufuncs, object dtype_class) except -1
     int rm_py_add_float8(object ufuncs, object dtype_class, int format) except -1
+    ctypedef void rm_py_function() noexcept nogil
+    int rm_py_functions(const char *name, rm_py_function **of_format)
     bint rm_py_same_float(object a, object b)
 
 cdef extern from "float8.h":
@@ -169,6 +171,10 @@ cdef extern from "repmath/repmath.h":
                         const void *t, ptrdiff_t stride_t, void *out, ptrdiff_t stride_out) nogil
     rm_status rm_kl_div_backward(int format, int reduction, int log_target, int64_t count, int64_t n, const void *g,
                                  ptrdiff_t stride_g, const void *t, ptrdiff_t stride_t, void *dx, ptrdiff_t stride_dx) nogil
+    rm_status rm_matmul_batched(int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k, const void *a, ptrdiff_t next_a,
+                                ptrdiff_t row_a, ptrdiff_t col_a, const void *b, ptrdiff_t next_b, ptrdiff_t row_b, ptrdiff_t col_b,
+                                const void *bias, ptrdiff_t next_bias, ptrdiff_t stride_bias, void *c, ptrdiff_t next_c, ptrdiff_t row_c,
+                                ptrdiff_t col_c) nogil
     int RM_ROW_MAJOR, RM_NO_TRANS, RM_TRANS
     rm_status rm_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
                       const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc) nogil

@@ -1,7 +1,7 @@
 # cython: language_level=3, freethreading_compatible=True
 """DLPack capsules seen as NumPy arrays, and arrays as capsules, without a copy.
 
-The structures are those of DLPack 1 (https://dmlc.github.io/dlpack/latest/c_api.html); capsules without a version are those of 0.8.
+The structures, in _dlpack.pxd, are those of DLPack 1; capsules without a version are those of 0.8.
 NumPy's own from_dlpack knows neither bfloat16 nor 8-bit formats.
 """
 
@@ -15,22 +15,6 @@ import numpy as np
 
 cdef extern from "Python.h":
     int Py_IsInitialized() nogil
-
-cdef struct Device:
-    int32_t type, id
-
-cdef struct Type:
-    uint8_t code, bits
-    uint16_t lanes
-
-cdef struct Tensor:
-    void *data
-    Device device
-    int32_t ndim
-    Type type
-    int64_t *shape
-    int64_t *strides
-    uint64_t byte_offset
 
 ctypedef void (*Deleter)(void *) noexcept nogil
 

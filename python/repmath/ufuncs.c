@@ -124,13 +124,25 @@ static const struct {
   int arity, gradient;
   PyUFuncGenericFunction *loops, *rounded;
   PyArrayMethod_StridedLoop *loop_bf16, *loop_float8[RM_PY_FLOAT8_FORMATS];
+  rm_py_function *of_format[4]; /* by RM_FORMAT_... */
 } functions[] = {
-#define RM_FUNCTION(name, NAME, arity, gradient, hard, text) \
-  {#name, text, arity, gradient, loops_##name, loops_rounded_##name, name##_bf16, TABLE_FLOAT8_##arity(name)},
+#define OF(name, fmt) (rm_py_function *)rm_v##name##_##fmt
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, text)                                                       \
+  {#name, text, arity, gradient, loops_##name, loops_rounded_##name, name##_bf16, TABLE_FLOAT8_##arity(name), \
+   {OF(name, f16), OF(name, bf16), OF(name, f32), OF(name, f64)}},
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions, MAX_ARITY = 3 };
+
+int rm_py_functions(const char *name, rm_py_function **of_format) {
+  for (int i = 0; i < FUNCTIONS; i++)
+    if (!strcmp(functions[i].name, name)) {
+      memcpy(of_format, functions[i].of_format, sizeof functions[i].of_format);
+      return functions[i].arity;
+    }
+  return 0;
+}
 
 /* NumPy keeps a ufunc's docstring: these live as long as the module. */
 static char *docstring(const char *name, const char *text, int arity, int gradient) {

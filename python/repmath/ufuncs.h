@@ -37,5 +37,10 @@ int rm_py_add_float8(PyObject *ufuncs, PyObject *dtype_class, int format);
 /* Gives the gufuncs for which it exists a loop for bfloat16. -1 with an exception. */
 int rm_py_add_bfloat16_reductions(PyObject *gufuncs, PyObject *dtype_class);
 
+/* The C library's functions of arrays for a line of functions.def, by RM_FORMAT_...; they are of another type, by the number of
+ * arguments, which is returned: 0 for a name that there is not. */
+typedef void rm_py_function(void);
+int rm_py_functions(const char *name, rm_py_function **of_format);
+
 /* 1 when both are exact ndarrays of one and the same type, float32 or float64: nothing has to be converted. */
 int rm_py_same_float(PyObject *a, PyObject *b);

@@ -48,7 +48,7 @@ def where():
         stack.enter_context(contextlib.suppress(IndexError))
         if is_strict():
             return "strict"
-    counted = [e.block for e in _blocks._entered.get() if e.alive]
+    counted = [e.block for e in _blocks.entered.get() if e.alive]
     return "loose" if counted and counted[-1].uncovered else "outside"
 
 

@@ -40,18 +40,18 @@ class Home:
         self.flushed: bool | None = None  # what the thread did before; None while it has no modes
 
 
-_entered: ContextVar[tuple[Entry, ...]] = ContextVar("reproducible", default=())
+entered: ContextVar[tuple[Entry, ...]] = ContextVar("reproducible", default=())
 _local = threading.local()
 
 
 def current(home: Home) -> Entry | None:
     """The innermost block of the code that runs now, which is called by the modes of `home`."""
-    entered = _entered.get()
-    if entered:
-        last = entered[-1]
+    stack = entered.get()
+    if stack:
+        last = stack[-1]
         if last.alive and last.home is home:
             return last
-        for entry in reversed(entered):
+        for entry in reversed(stack):
             if entry.alive and entry.home is home:
                 return entry
     if getattr(_local, "home", None) is home:
@@ -86,20 +86,20 @@ def enter(block: Any, function_mode: Any, dispatch_mode: Any) -> None:
     entry = Entry(block, home)
     home.entries.append(entry)
     block._entries.append(entry)
-    _entered.set((*(e for e in _entered.get() if e.alive), entry))
+    entered.set((*(e for e in entered.get() if e.alive), entry))
 
 
 def leave(block: Any) -> None:
     """Leave the innermost entry of the block: in this context, or else (a generator that is closed elsewhere) where it was entered."""
     home: Home | None = getattr(_local, "home", None)
     here = home.entries if home is not None else []
-    candidates: tuple[list[Entry], ...] = ([e for e in _entered.get() if e.home is home], here, block._entries)
+    candidates: tuple[list[Entry], ...] = ([e for e in entered.get() if e.home is home], here, block._entries)
     found = next((e for entries in candidates for e in reversed(entries) if e.alive and e.block is block), None)
     if found is None:
         raise RuntimeError("this block of reproducible() was not entered")
     found.alive = False
     block._entries.remove(found)
-    _entered.set(tuple(e for e in _entered.get() if e.alive))
+    entered.set(tuple(e for e in entered.get() if e.alive))
     try:
         if home is not None:
             _sweep(home)

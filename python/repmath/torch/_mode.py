@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import _core
 from . import _blocks, _parameters
+from ._aten import prepared  # noqa: F401
 from ._aten.common import Uncovered
 from ._aten.guards import own_error, tensors_in
 from ._aten.table import FUNCTIONS
@@ -166,17 +167,18 @@ class reproducible:
         _blocks.leave(self)
 
 
-class _Functions(TorchFunctionMode):
+class _Functions(_core.Functions, TorchFunctionMode):  # type: ignore[misc,unused-ignore]
     """Functions that PyTorch composes before operators are called: in one way or another, depending on the layout of their arguments, or of
     several operators where one rounds once."""
 
     def __init__(self, home: _blocks.Home) -> None:
         super().__init__()
-        self.home = home
+        self.home, self.special = home, _SPECIAL
         self.passes = backward_passes(self)
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func not in _SPECIAL or current(self.home) is None:
+    def general(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Called for what is special."""
+        if current(self.home) is None:
             return func(*args, **(kwargs or {}))
         if func is _ITEM:
             return _item(sys._getframe(1), *args)
@@ -251,13 +253,22 @@ _SPECIAL = frozenset({_ITEM, _LINEAR, _ATTENTION, *_RECURRENT, *NUMBERS, *WHOLES
 _PLAIN = torch.Tensor.__torch_dispatch__
 
 
-class _Dispatch(TorchDispatchMode):
+# What PyTorch's compiler does to the frames of this thread: None where it compiles none.
+_compiling: Callable[[], Any] = torch._C._dynamo.eval_frame.get_eval_frame_callback
+
+
+class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-ignore]
     def __init__(self, home: _blocks.Home) -> None:
         super().__init__()
         self.home = home
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
+    def general(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Called for what no prepared call takes."""
+        if _compiling() is not None:
+            return _uncompiled(self, func, types, args, kwargs)
+        return self._general(func, types, args, kwargs)
+
+    def _general(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         entry = current(self.home)
         if entry is None or _shapes_alone(func, types):
             return func(*args, **kwargs)
@@ -320,6 +331,9 @@ class _Dispatch(TorchDispatchMode):
         if entry.block.strict:
             raise UncoveredOperatorError(_name(func), call_site(), reason) from None
         entry.block.uncovered[f"{_name(func)}: {reason}"] += 1
+
+
+_uncompiled: Callable[..., Any] = torch._disable_dynamo(_Dispatch._general)
 
 
 def _name(func: Any) -> str:

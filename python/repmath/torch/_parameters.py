@@ -20,7 +20,7 @@ from . import _blocks
 LOOKS = 1 << 16
 
 # By identity: comparing tensors compares their elements.
-_known: dict[int, Any] = {}
+known_parameters: dict[int, Any] = {}
 
 # They read no number of a parameter, or none of its first argument.
 _READ_NOTHING = frozenset({"alias", "detach", "detach_", "is_pinned", "requires_grad_", "view_as_real"})
@@ -37,12 +37,12 @@ class OutsideParameterWarning(UserWarning):
 def mark(p: torch.Tensor) -> None:
     """The parameter has the same numbers everywhere."""
     key = id(p)
-    if key not in _known:
-        _known[key] = weakref.ref(p, lambda _: _known.pop(key, None))
+    if key not in known_parameters:
+        known_parameters[key] = weakref.ref(p, lambda _: known_parameters.pop(key, None))
 
 
 def known(p: torch.Tensor) -> bool:
-    return id(p) in _known
+    return id(p) in known_parameters
 
 
 def trust(*things: Any) -> None:
@@ -77,7 +77,7 @@ def trust(*things: Any) -> None:
 def look(func: Any, args: Any, site: Any) -> bool:
     """Warn where a parameter among the arguments was made outside; whether it did. `site` tells the caller's frame."""
     for a in args:
-        if a.__class__ is Parameter and id(a) not in _known and _is_outside(func, a, args):
+        if a.__class__ is Parameter and id(a) not in known_parameters and _is_outside(func, a, args):
             _warn(a, func, site())
             return True
     return False

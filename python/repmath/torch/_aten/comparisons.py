@@ -63,5 +63,5 @@ def comparison(overload: Any) -> Any:
         return overload(in_binary64(x), in_binary64(y), **kwargs)
 
     call: Any = beside_number if overload._overloadname.startswith("Scalar") else beside_tensor
-    call.moves = True
+    call.moves = call.compares = True
     return call

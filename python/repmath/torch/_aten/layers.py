@@ -78,14 +78,14 @@ def log_softmax_backward(g: torch.Tensor, y: torch.Tensor, dim: int, input_dtype
 # and of tangents. ATen's gradients are not given eps: it lies before the deviations, in their storage.
 
 
-_MARK = 0x6D72_6570_7374_6174
+MARK = 0x6D72_6570_7374_6174
 _BEFORE = 16  # bytes: the mark and eps
 
 
 def _with_eps(root: Array, eps: float) -> torch.Tensor:
     """1/sqrt(variance + eps) of each set, behind the mark and eps."""
     held = np.empty(_BEFORE + root.nbytes, np.uint8)
-    held[:8].view(np.int64)[0], held[8:_BEFORE].view(np.float64)[0] = _MARK, eps
+    held[:8].view(np.int64)[0], held[8:_BEFORE].view(np.float64)[0] = MARK, eps
     held[_BEFORE:].view(root.dtype)[...] = root.reshape(-1)
     made = as_tensor(root)
     return made.set_(torch.from_numpy(held).untyped_storage(), _BEFORE // root.itemsize, made.shape, made.stride())
@@ -96,7 +96,7 @@ def _eps(root: torch.Tensor) -> float:
     storage = root.untyped_storage()
     if storage.nbytes() >= _BEFORE:
         held = torch.empty(0, dtype=torch.int64).set_(storage, 0, (2,), (1,))
-        if int(held[0]) == _MARK:
+        if int(held[0]) == MARK:
             return float(held.view(torch.float64)[1])
     raise Uncovered("the gradient of a call that was made outside of reproducible()")
 

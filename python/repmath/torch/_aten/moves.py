@@ -187,7 +187,8 @@ def _converted(base: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def mover(overload: Any) -> _Mover | None:
-    """What runs in place of an operator that moves elements; None: the operator as it is."""
+    """What runs in place of an operator that moves elements; None: the operator as it is. It is `plainly` that operator where all tensors
+    have one format that is not of 16 bits."""
     base = overload.overloadpacket.__name__
     arguments = overload._schema.arguments
     names = [a.name for a in arguments]
@@ -203,6 +204,7 @@ def mover(overload: Any) -> _Mover | None:
             return made
 
         clean.moves = True  # type: ignore[attr-defined]
+        clean.plainly = not everywhere  # type: ignore[attr-defined]
         return clean
     if not any(base in kind for kind in (_TOGETHER, _LIKE_FIRST, _NUMBERS, _LIMITS)):
         return None
@@ -226,6 +228,7 @@ def _converting(overload: Any, base: str, names: list[str]) -> _Mover:
         return overload(**made)
 
     call.moves = True  # type: ignore[attr-defined]
+    call.plainly = not compares  # type: ignore[attr-defined]
     return call
 
 

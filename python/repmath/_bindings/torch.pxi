@@ -1,0 +1,798 @@
+# Calls of PyTorch's operators on plain tensors, without arrays and Python's code between the dispatcher and the C library.
+#
+# For an operator a call is prepared: `run` takes the arguments that ATen's dispatcher hands to a mode. Where they need more than addresses
+# and sizes (tensors with gaps, of several formats, that overlap; subclasses; numbers that the format has not), it returns NotImplemented
+# before anything is written, and the table's function takes the call. Results have the bits of that function.
+
+from cpython.exc cimport PyErr_Clear
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.math cimport frexp, isinf, isnan, ldexp
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
+
+from ._dlpack cimport ExchangeAPI, Tensor
+
+ctypedef rm_status (*_Unary)(int64_t n, const void *x, ptrdiff_t sx, void *out, ptrdiff_t so) noexcept nogil
+ctypedef rm_status (*_Binary)(int64_t n, const void *x, ptrdiff_t sx, const void *y, ptrdiff_t sy, void *out, ptrdiff_t so) noexcept nogil
+
+cdef enum:
+    MOST_OPERANDS = 3
+    MOST_AXES = 8
+
+cdef ptrdiff_t[4] _SIZES
+_SIZES[:] = [2, 2, 4, 8]  # bytes, by RM_FORMAT_...
+
+cdef struct Operand:
+    char *data
+    int64_t n  # elements
+    int ndim, format
+    int64_t shape[MOST_AXES]
+
+cdef ExchangeAPI *_exchange = NULL
+cdef object _tensor_class = None, _parameter_class = None, _empty_like = None, _entered = None
+cdef dict _known = None
+cdef dict _calls = {}  # id of an operator's overload -> its call
+
+
+def prepare_torch(torch, entered, dict known):
+    """What the calls use of PyTorch: its classes and allocation; the variable of entered blocks, and the parameters that were made in one."""
+    global _exchange, _tensor_class, _parameter_class, _empty_like, _entered, _known
+    _exchange = <ExchangeAPI *>PyCapsule_GetPointer(torch.Tensor.__dlpack_c_exchange_api__, "dlpack_exchange_api")
+    _tensor_class, _parameter_class, _empty_like, _entered, _known = torch.Tensor, torch.nn.Parameter, torch.empty_like, entered.get, known
+
+
+def prepare_call(overload, Call call not None):
+    """The call that is tried first for an operator."""
+    _calls[id(overload)] = call
+
+
+cdef int _format(const Tensor *v) noexcept:
+    """RM_FORMAT_... of a tensor's elements; -1."""
+    if v.type.lanes == 1 and v.type.code == 2:
+        return RM_FORMAT_F32 if v.type.bits == 32 else RM_FORMAT_F64 if v.type.bits == 64 else RM_FORMAT_F16 if v.type.bits == 16 else -1
+    return RM_FORMAT_BF16 if v.type.lanes == 1 and v.type.code == 4 and v.type.bits == 16 else -1
+
+
+cdef bint _operand(object t, Operand *o) except -1:
+    """Whether t is a plain tensor of the CPU, of one of the formats, whose elements lie one after the other; its address and shape."""
+    cdef Tensor v
+    cdef int i
+    kind = type(t)
+    if kind is not _tensor_class and kind is not _parameter_class:
+        return False
+    if _exchange.tensor_from_object(<void *>t, &v) != 0:
+        PyErr_Clear()  # of a layout or a dtype that DLPack has not
+        return False
+    if v.device.type != 1 or v.ndim > MOST_AXES:
+        return False
+    o.format = _format(&v)
+    if o.format < 0:
+        return False
+    o.ndim = v.ndim
+    o.n = 1
+    for i in range(v.ndim - 1, -1, -1):
+        if v.shape[i] != 1 and v.strides is not NULL:
+            if v.strides[i] != o.n:
+                return False
+        o.shape[i] = v.shape[i]
+        o.n *= v.shape[i]
+    o.data = <char *>v.data + v.byte_offset
+    return o.n > 0 and v.data is not NULL
+
+
+cdef bint _same_shape(const Operand *a, const Operand *b) noexcept:
+    cdef int i
+    if a.ndim != b.ndim:
+        return False
+    for i in range(a.ndim):
+        if a.shape[i] != b.shape[i]:
+            return False
+    return True
+
+
+cdef bint _apart(const Operand *a, const Operand *b) noexcept:
+    """Whether the tensors share no memory, or lie element on element."""
+    cdef ptrdiff_t size = _SIZES[a.format], other = _SIZES[b.format]
+    if a.data == b.data and a.format == b.format and _same_shape(a, b):
+        return True
+    return a.data + a.n * size <= b.data or b.data + b.n * other <= a.data
+
+
+cdef bint _number(object value, double *a) except -1:
+    """Whether value is a number of Python's that binary64 has."""
+    cdef long long i
+    kind = type(value)
+    if kind is float:
+        a[0] = value
+        return True
+    if kind is int and -(1 << 53) <= value <= (1 << 53):
+        i = value
+        a[0] = <double>i
+        return True
+    return False
+
+
+cdef bint _encode(double a, int format, void *to) noexcept:
+    """Whether the format has the number; its bits."""
+    cdef float single = <float>a
+    cdef uint32_t bits
+    cdef int e
+    cdef double m
+    cdef uint16_t sign
+    if format == RM_FORMAT_F64:
+        (<double *>to)[0] = a
+        return True
+    if isnan(a):
+        return False
+    if format == RM_FORMAT_F32:
+        (<float *>to)[0] = single
+        return <double>single == a
+    memcpy(&bits, &single, 4)
+    if format == RM_FORMAT_BF16:
+        (<uint16_t *>to)[0] = bits >> 16
+        return <double>single == a and bits & 0xFFFF == 0
+    sign = (bits >> 16) & 0x8000
+    if isinf(a) or a == 0:
+        (<uint16_t *>to)[0] = sign | (0x7C00 if a != 0 else 0)
+        return True
+    m = frexp(a if a > 0 else -a, &e)
+    if e > 16 or e < -23:
+        return False
+    # Normal numbers have the exponents from -13 of a significand in [1/2, 1); below, elements are multiples of 2**-24.
+    m = ldexp(m, 11 if e >= -13 else e + 24)
+    if m != <double><int>m:
+        return False
+    (<uint16_t *>to)[0] = sign | (((e + 14) << 10) + <int>m - 1024 if e >= -13 else <int>m)
+    return True
+
+
+cdef class Call:
+    """A prepared call."""
+
+    cdef object run(self, tuple args, dict kwargs):
+        return NotImplemented
+
+
+cdef class Passed(Call):
+    """PyTorch's own operator, for arguments of any kind."""
+
+
+# Where the result goes.
+cdef enum:
+    NEW, FIRST, OUT
+
+# What the arguments are.
+cdef enum:
+    OPERANDS  # tensors; of two the second one may be a number
+    SUM  # x + alpha y
+    BEFORE  # a tensor, and a number that counts as the operand before it, 1 where there is none
+    POWER
+    GELU  # tensors, and a form, which must be "none"
+    FORMULA  # tensors, and a number
+    CLAMP  # a tensor and two limits
+
+_INTO = {"new": NEW, "first": FIRST, "out": OUT}
+_RULES = {"operands": OPERANDS, "sum": SUM, "before": BEFORE, "power": POWER, "gelu": GELU, "formula": FORMULA, "clamp": CLAMP}
+
+# A call whose arguments have been understood: a function of functions.def or a formula, and its operands.
+cdef struct Problem:
+    Operand operand[MOST_OPERANDS]
+    int count
+    int number  # the operand that is a number; -1
+    uint64_t held  # its bits
+    rm_py_function *function  # NULL for a formula
+    int formula, second  # a formula of the result is the second one, unless that is -1
+    double a, b  # their numbers
+    int like  # the tensor among the arguments whose shape the result has; -1 for the broadcast one
+    int ndim
+    int64_t shape[MOST_AXES]
+
+
+cdef class Elementwise(Call):
+    """A function of functions.def or a formula, of tensors that are broadcast, and a number.
+
+    Parameters
+    ----------
+    rule, into : str
+        What the arguments are, and where the result goes.
+    tensors : int
+        How many there are.
+    function, other : str
+        The function; that for a number of the rules "sum" and "power".
+    formula : str
+        The formula, which takes a function's place for a number that the format does not have.
+    number : int or str
+        The argument that is a formula's number, by place or name.
+    default : float
+        The number where it is not given.
+    sign : int
+        What alpha is multiplied by.
+    """
+
+    cdef int rule, into, tensors, formula, place, sign
+    cdef object number
+    cdef double default
+    cdef rm_py_function *functions[4]
+    cdef rm_py_function *others[4]
+
+    def __init__(self, rule, into, tensors, function=None, other=None, formula=None, number=None, default=0.0, sign=1):
+        self.rule, self.into, self.tensors, self.sign, self.default = _RULES[rule], _INTO[into], tensors, sign, default
+        self.formula = -1 if formula is None else _FORMULAS[formula]
+        self.number, self.place = number, number if isinstance(number, int) else -1
+        for i in range(4):
+            self.functions[i] = self.others[i] = NULL
+        if function is not None and not rm_py_functions(function.encode(), self.functions):
+            raise ValueError(f"there is no function {function}")
+        if other is not None and not rm_py_functions(other.encode(), self.others):
+            raise ValueError(f"there is no function {other}")
+
+    cdef bint _numbered(self, Problem *p, rm_py_function **functions) except -1:
+        """A problem of the first operand and a number, p.a."""
+        cdef int format = p.operand[0].format
+        p.count, p.number = 2, 1
+        if _encode(p.a, format, &p.held):
+            p.function = functions[format]
+            return True
+        p.count, p.number, p.formula = 1, -1, self.formula
+        return self.formula >= 0 and not isnan(p.a)
+
+    cdef bint _understood(self, tuple args, dict kwargs, Problem *p) except -1:
+        """Whether the call is one that can be taken; its problem."""
+        cdef int i, given = <int>len(args), rule = self.rule, tensors = self.tensors
+        cdef double alpha = 1.0
+        p.number, p.formula, p.second, p.like, p.function, p.count = -1, -1, -1, 0, NULL, tensors
+        p.a = self.default
+        if given < tensors or (self.into == OUT and (kwargs is None or "out" not in kwargs)):
+            return False
+        for key, v in kwargs.items() if kwargs else ():
+            if rule == SUM and key == "alpha":
+                if not _number(v, &alpha):
+                    return False
+            elif rule == FORMULA and key == self.number:
+                if not _number(v, &p.a):
+                    return False
+            elif rule == GELU and key == "approximate":
+                if v != "none":
+                    return False
+            elif key != "out" or self.into != OUT:
+                return False
+        if given > tensors + (rule == FORMULA and self.place == tensors) + (rule == BEFORE) + 2 * (rule == CLAMP):
+            return False
+        for i in range(tensors):
+            if not _operand(args[i], &p.operand[i]):
+                if i != 1 or rule not in (OPERANDS, SUM, POWER) or not _number(args[1], &p.a):
+                    return False
+                p.count = 1
+            elif p.operand[i].format != p.operand[0].format:
+                return False
+        cdef int format = p.operand[0].format
+        if rule == FORMULA:
+            p.formula = self.formula
+            return given == tensors or _number(args[tensors], &p.a)
+        if rule == CLAMP:
+            return self._clamped(args, p)
+        if rule == BEFORE:
+            p.a = self.default
+            if given == 2 and not _number(args[1], &p.a):
+                return False
+            p.operand[1], p.number, p.like, p.count, p.function = p.operand[0], 0, 0, 2, self.functions[format]
+            return _encode(p.a, format, &p.held)
+        if p.count < tensors:  # a number is the second operand
+            if rule == POWER and p.a == 2:
+                p.operand[1], p.count, p.function = p.operand[0], 2, self.others[format]
+                return True
+            if rule == POWER and p.a == 1:
+                return False
+            if rule == SUM:
+                alpha *= self.sign
+                if alpha != 1 and alpha != -1:
+                    return False
+                p.a *= alpha
+                return self._numbered(p, self.others)
+            return self._numbered(p, self.functions)
+        p.function = self.functions[format]
+        if rule == SUM and alpha != 1:
+            alpha *= self.sign
+            p.function = self.others[format] if alpha == 1 else NULL
+            p.formula, p.a = RM_FORMULA_PLUS, alpha
+        return p.function is not NULL or p.formula >= 0
+
+    cdef bint _clamped(self, tuple args, Problem *p) except -1:
+        """The larger of x and the first limit, and the smaller of that and the second one."""
+        cdef int given = <int>len(args)
+        lower = args[1] if given > 1 else None
+        upper = args[2] if given > 2 else None
+        if self.formula == RM_FORMULA_AT_MOST:  # of one limit
+            lower, upper = None, lower
+        p.formula = RM_FORMULA_AT_LEAST
+        if lower is not None and not _number(lower, &p.a):
+            return False
+        if upper is not None:
+            if not _number(upper, &p.b):
+                return False
+            if lower is None:
+                p.formula, p.a = RM_FORMULA_AT_MOST, p.b
+            else:
+                p.second = RM_FORMULA_AT_MOST
+        return lower is not None or upper is not None
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Problem p
+        cdef Operand to
+        cdef int i
+        cdef rm_status status
+        if not self._understood(args, kwargs, &p) or not _shaped(&p):
+            return NotImplemented
+        if self.into == NEW:
+            if p.like >= 0:
+                out = _empty_like(args[p.like])
+            else:
+                out = args[0].new_empty([p.shape[i] for i in range(p.ndim)])
+            if not _operand(out, &to):
+                return NotImplemented
+        else:
+            out = args[0] if self.into == FIRST else kwargs["out"]
+            if not _operand(out, &to):
+                return NotImplemented
+            for i in range(p.count):
+                if i != p.number and not _apart(&to, &p.operand[i]):
+                    return NotImplemented
+        if to.ndim != p.ndim or to.format != p.operand[p.number == 0].format:
+            return NotImplemented
+        for i in range(p.ndim):
+            if to.shape[i] != p.shape[i]:
+                return NotImplemented
+        with nogil:
+            status = _solved(&p, &to)
+        if status != 0:
+            _raise(status)
+        return out
+
+
+cdef bint _shaped(Problem *p) noexcept:
+    """Whether the operands have a common shape, that of the result; operands that are broadcast get strides where it is not theirs."""
+    cdef Operand *x = &p.operand[p.number == 0]
+    cdef Operand *y
+    cdef int i, k, axis
+    cdef int64_t n
+    p.ndim = x.ndim
+    for i in range(x.ndim):
+        p.shape[i] = x.shape[i]
+    for k in range(p.count):
+        y = &p.operand[k]
+        if k == p.number or _same_shape(x, y):
+            continue
+        if p.function is NULL or p.count != 2:
+            return False
+        if y.ndim > x.ndim:
+            x, y = y, x
+            p.like = k
+        p.ndim = x.ndim
+        for i in range(x.ndim):
+            axis = i - (x.ndim - y.ndim)
+            n = y.shape[axis] if axis >= 0 else 1
+            if n != x.shape[i] and n != 1 and x.shape[i] != 1:
+                return False
+            p.shape[i] = n if x.shape[i] == 1 else x.shape[i]
+            if p.shape[i] != x.shape[i]:
+                p.like = -1
+    return True
+
+
+cdef rm_status _applied(const Problem *p, int64_t n, const void *x, ptrdiff_t sx, const void *y, ptrdiff_t sy, void *out, ptrdiff_t so) noexcept nogil:
+    if p.count == 1:
+        return (<_Unary>p.function)(n, x, sx, out, so)
+    return (<_Binary>p.function)(n, x, sx, y, sy, out, so)
+
+
+cdef rm_status _solved(Problem *p, Operand *to) noexcept nogil:
+    """The result of a problem whose shape is known, in dense memory."""
+    cdef ptrdiff_t size = _SIZES[to.format]
+    cdef const void *data[MOST_OPERANDS]
+    cdef ptrdiff_t step[MOST_OPERANDS]
+    cdef int k
+    cdef bint alike = True
+    cdef rm_status status
+    for k in range(MOST_OPERANDS):
+        data[k], step[k] = NULL, 0
+        if k < p.count:
+            data[k] = <const void *>&p.held if k == p.number else p.operand[k].data
+            step[k] = 0 if k == p.number or p.operand[k].n == 1 else size
+            alike = alike and (step[k] == 0 or p.operand[k].n == to.n)
+    if p.function is NULL:
+        status = rm_formula(p.formula, to.format, to.n, p.a, data[0], data[1], data[2], to.data)
+        if p.second >= 0 and status == 0:
+            status = rm_formula(p.second, to.format, to.n, p.b, to.data, NULL, NULL, to.data)
+        return status
+    if alike:
+        return _applied(p, to.n, data[0], step[0], data[1], step[1], to.data, size)
+    return _broadcast(p, to)
+
+
+cdef rm_status _broadcast(Problem *p, Operand *to) noexcept nogil:
+    """A function of two tensors of several shapes, over the longest last axes in which each of them goes on or stands still."""
+    cdef ptrdiff_t size = _SIZES[to.format]
+    cdef ptrdiff_t stride[2][MOST_AXES]
+    cdef int64_t at[MOST_AXES]
+    cdef int64_t n = 1, place, i
+    cdef ptrdiff_t step[2]
+    cdef ptrdiff_t offset[2]
+    cdef int k, d, axis, inner
+    cdef Operand *x
+    cdef rm_status status = 0
+    for k in range(2):
+        x = &p.operand[k]
+        place = 1
+        for d in range(to.ndim - 1, -1, -1):
+            axis = d - (to.ndim - x.ndim)
+            stride[k][d] = 0
+            if axis >= 0:
+                if x.shape[axis] != 1:
+                    stride[k][d] = place * size
+                place *= x.shape[axis]
+    # The inner axes: those over which both have one step.
+    inner = to.ndim
+    step[0] = step[1] = 0
+    while inner > 0:
+        d = inner - 1
+        if to.shape[d] != 1:
+            if n == 1:
+                step[0], step[1] = stride[0][d], stride[1][d]
+            elif stride[0][d] != step[0] * n or stride[1][d] != step[1] * n:
+                break
+            n *= to.shape[d]
+        at[d] = 0
+        inner -= 1
+    for d in range(inner):
+        at[d] = 0
+    for i in range(to.n // n):
+        for k in range(2):
+            offset[k] = 0
+            for d in range(inner):
+                offset[k] += at[d] * stride[k][d]
+        status = (<_Binary>p.function)(n, p.operand[0].data + offset[0], step[0], p.operand[1].data + offset[1], step[1],
+                                       to.data + i * n * size, size)
+        if status != 0:
+            break
+        for d in range(inner - 1, -1, -1):
+            at[d] += 1
+            if at[d] < to.shape[d]:
+                break
+            at[d] = 0
+    return status
+
+
+cdef class Moved(Call):
+    """PyTorch's own operator, where all tensors but masks have one format, not of 16 bits: then it converts nothing on the way.
+
+    With `compares`, a number is one of the format, or an integer beside integers.
+    """
+
+    cdef object overload
+    cdef bint compares
+
+    def __init__(self, overload, bint compares=False):
+        self.overload, self.compares = overload, compares
+
+    cdef bint _alike(self, object values, int *kind) except -1:
+        """Whether the tensors among the values have the format that was met first, which is put into kind."""
+        cdef Tensor v
+        cdef int met
+        for t in values:
+            if type(t) is list or type(t) is tuple:
+                if not self._alike(t, kind):
+                    return False
+            elif type(t) is _tensor_class or type(t) is _parameter_class:
+                if _exchange.tensor_from_object(<void *>t, &v) != 0:
+                    PyErr_Clear()
+                    return False
+                if v.device.type != 1 or v.type.bits == 16:
+                    return False
+                if v.type.code != 6:  # no mask
+                    met = v.type.code << 8 | v.type.bits
+                    if kind[0] < 0:
+                        kind[0] = met
+                    elif kind[0] != met:
+                        return False
+            elif isinstance(t, _tensor_class):
+                return False
+        return True
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef int kind = -1
+        cdef double a
+        cdef uint64_t held
+        if kwargs or not self._alike(args, &kind) or kind < 0:
+            return NotImplemented
+        if self.compares and type(args[1]) is not _tensor_class and type(args[1]) is not _parameter_class:
+            if kind >> 8 != 2:
+                if kind >> 8 > 1 or type(args[1]) is not int:
+                    return NotImplemented
+            elif not _number(args[1], &a) or not _encode(a, RM_FORMAT_F32 if kind & 0xFF == 32 else RM_FORMAT_F64, &held):
+                return NotImplemented
+        return self.overload(*args)
+
+
+cdef class Rows(Call):
+    """softmax, log_softmax and their gradients, over the last axis."""
+
+    cdef int which, tensors
+
+    def __init__(self, what):
+        self.which = _SOFTMAX[what]
+        self.tensors = 1 if self.which < 3 else 2
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand x, z, y
+        cdef int64_t rows, n
+        cdef ptrdiff_t size, row
+        cdef int dim, f, which = self.which
+        cdef rm_status status
+        if kwargs or len(args) != self.tensors + 2 or not _operand(args[0], &x) or type(args[self.tensors]) is not int:
+            return NotImplemented
+        if self.tensors == 1:
+            if args[2] is not False:
+                return NotImplemented
+        elif not _operand(args[1], &z) or z.format != x.format or not _same_shape(&x, &z) or args[3] is not args[0].dtype:
+            return NotImplemented
+        dim = args[self.tensors]
+        if x.ndim == 0 or (dim != -1 and dim != x.ndim - 1):
+            return NotImplemented
+        out = _empty_like(args[0])
+        if not _operand(out, &y):
+            return NotImplemented
+        f, size, n = x.format, _SIZES[x.format], x.shape[x.ndim - 1]
+        rows, row = x.n // n, n * size
+        with nogil:
+            if which == 0:
+                status = rm_softmax(f, rows, n, x.data, row, size, y.data, row, size)
+            elif which == 1:
+                status = rm_log_softmax(f, rows, n, x.data, row, size, y.data, row, size)
+            elif which == 3:
+                status = rm_softmax_backward(f, rows, n, x.data, row, size, z.data, row, size, y.data, row, size)
+            else:
+                status = rm_log_softmax_backward(f, rows, n, x.data, row, size, z.data, row, size, y.data, row, size)
+        _raise(status)
+        return out
+
+
+cdef bint _shape_of(object values, int64_t *shape, int *ndim) except -1:
+    """A sequence of integers."""
+    if (type(values) is not list and type(values) is not tuple) or len(values) > MOST_AXES:
+        return False
+    ndim[0] = <int>len(values)
+    for i in range(ndim[0]):
+        if type(values[i]) is not int:
+            return False
+        shape[i] = values[i]
+    return True
+
+
+cdef class LayerNorm(Call):
+    """native_layer_norm. The deviations lie behind a mark and eps in their storage, for the gradient."""
+
+    cdef int64_t mark
+
+    def __init__(self, int64_t mark):
+        self.mark = mark
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand x, y, mean, root
+        cdef Operand weight[2]
+        cdef int64_t shape[MOST_AXES]
+        cdef rm_norm_sets sets
+        cdef ptrdiff_t steps[4]
+        cdef ptrdiff_t weight_steps[4]
+        cdef int own = 0, i, k
+        cdef int64_t n = 1, before
+        cdef double eps
+        cdef rm_status status
+        if kwargs or len(args) != 5 or not _operand(args[0], &x) or not _shape_of(args[1], shape, &own) or not _number(args[4], &eps):
+            return NotImplemented
+        if own == 0 or own > x.ndim or not 0 <= eps < 1e300:
+            return NotImplemented
+        for i in range(own):
+            if shape[i] != x.shape[x.ndim - own + i]:
+                return NotImplemented
+            n *= shape[i]
+        for k in range(2):
+            weight[k].data = NULL
+            if args[2 + k] is not None:
+                if not _operand(args[2 + k], &weight[k]) or weight[k].format != x.format or weight[k].ndim != own:
+                    return NotImplemented
+                for i in range(own):
+                    if weight[k].shape[i] != shape[i]:
+                        return NotImplemented
+        sizes = [x.shape[i] if i < x.ndim - own else 1 for i in range(x.ndim)]
+        made, found = _empty_like(args[0]), args[0].new_empty(sizes)
+        before = 16 // _SIZES[x.format]
+        # No view of another tensor: an operator must not return one.
+        deviation = args[0].new_empty(before + x.n // n)
+        if not _operand(made, &y) or not _operand(found, &mean) or not _operand(deviation, &root):
+            return NotImplemented
+        (<int64_t *>root.data)[0] = self.mark
+        (<double *>root.data)[1] = eps
+        deviation.as_strided_(sizes, found.stride(), before)
+        sets.centered, sets.sets[0], sets.sets[1], sets.outer, sets.inner = 1, x.n // n, 1, 1, n
+        steps[0] = steps[1] = steps[2] = n * _SIZES[x.format]
+        weight_steps[0] = weight_steps[1] = weight_steps[2] = 0
+        steps[3] = weight_steps[3] = _SIZES[x.format]
+        with nogil:
+            status = rm_normalize_with_statistics(x.format, &sets, x.data, steps, weight[0].data, weight_steps, weight[1].data, weight_steps,
+                                                  eps, y.data, steps, mean.data, root.data + 16)
+        _raise(status)
+        return made, found, deviation
+
+
+cdef bint _matrices(object t, int ndim, Operand *o, ptrdiff_t *steps) except -1:
+    """Whether t is a plain tensor of ndim axes, in one of the formats, with elements; its steps in bytes, of three axes."""
+    cdef Tensor v
+    cdef int i
+    if type(t) is not _tensor_class and type(t) is not _parameter_class:
+        return False
+    if _exchange.tensor_from_object(<void *>t, &v) != 0:
+        PyErr_Clear()
+        return False
+    if v.device.type != 1 or v.ndim != ndim or v.strides is NULL or v.data is NULL:
+        return False
+    o.format = _format(&v)
+    if o.format < 0:
+        return False
+    o.data, o.ndim = <char *>v.data + v.byte_offset, 3
+    o.shape[0], steps[0] = 1, 0
+    for i in range(ndim):
+        o.shape[3 - ndim + i], steps[3 - ndim + i] = v.shape[i], v.strides[i] * _SIZES[o.format]
+        if v.shape[i] < 1:
+            return False
+    return True
+
+
+cdef class Product(Call):
+    """mm, bmm, and addmm with a row that is added to each."""
+
+    cdef int ndim
+    cdef bint biased
+
+    def __init__(self, int ndim, bint biased=False):
+        self.ndim, self.biased = ndim, biased
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand a, b, c, bias
+        cdef ptrdiff_t sa[3]
+        cdef ptrdiff_t sb[3]
+        cdef int first = self.biased
+        cdef ptrdiff_t size
+        cdef int64_t m, n
+        cdef rm_status status
+        bias.data = NULL
+        if kwargs or len(args) != 2 + first or not _matrices(args[first], self.ndim, &a, sa):
+            return NotImplemented
+        if not _matrices(args[first + 1], self.ndim, &b, sb) or a.format != b.format:
+            return NotImplemented
+        if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+            return NotImplemented
+        m, n, size = a.shape[1], b.shape[2], _SIZES[a.format]
+        if self.biased and (not _operand(args[0], &bias) or bias.format != a.format or bias.n != n or bias.ndim < 1 or bias.ndim > 2
+                            or bias.shape[bias.ndim - 1] != n):
+            return NotImplemented
+        out = args[first].new_empty([m, n] if self.ndim == 2 else [a.shape[0], m, n])
+        if not _operand(out, &c):
+            return NotImplemented
+        with nogil:
+            status = rm_matmul_batched(a.format, a.format, a.shape[0], m, n, a.shape[2], a.data, sa[0], sa[1], sa[2], b.data, sb[0], sb[1],
+                                       sb[2], bias.data, 0, size, c.data, m * n * size, n * size, size)
+        _raise(status)
+        return out
+
+
+cdef class Total(Call):
+    """sum and mean, of all elements or over last axes, where that is a matter of few elements: others are added in ways of their own."""
+
+    cdef bint mean
+
+    def __init__(self, bint mean):
+        self.mean = mean
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand x, y
+        cdef int given = <int>len(args), i, dim, first
+        cdef int64_t n = 1, rows
+        cdef ptrdiff_t size
+        cdef bint keep = False, mean = self.mean
+        cdef uint64_t axes = 0
+        cdef rm_status status = 0
+        if kwargs or given < 1 or given > 3 or not _operand(args[0], &x) or x.ndim == 0:
+            return NotImplemented
+        if given == 3:
+            if type(args[2]) is not bool:
+                return NotImplemented
+            keep = args[2]
+        if given > 1 and args[1] is not None:
+            if type(args[1]) is not list and type(args[1]) is not tuple:
+                return NotImplemented
+            for v in args[1]:
+                if type(v) is not int or not -x.ndim <= v < x.ndim:
+                    return NotImplemented
+                dim = v
+                dim += x.ndim if dim < 0 else 0
+                if axes >> dim & 1:
+                    return NotImplemented
+                axes |= (<uint64_t>1) << dim
+        first = x.ndim
+        while first > 0 and axes >> (first - 1) & 1:
+            first -= 1
+        if axes == 0:
+            first = 0
+        elif axes & (((<uint64_t>1) << first) - 1):
+            return NotImplemented
+        for i in range(first, x.ndim):
+            n *= x.shape[i]
+        rows = x.n // n
+        if x.n > 4096 and rows > 1:
+            return NotImplemented
+        out = args[0].new_empty([x.shape[i] if i < first else 1 for i in range(x.ndim if keep else first)])
+        if not _operand(out, &y):
+            return NotImplemented
+        size = _SIZES[x.format]
+        with nogil:
+            for i in range(rows):
+                if mean:
+                    status = rm_mean(x.format, n, x.data + i * n * size, size, x.format, y.data + i * size)
+                else:
+                    status = rm_sum(x.format, n, x.data + i * n * size, size, x.format, y.data + i * size)
+                if status != 0:
+                    break
+        _raise(status)
+        return out
+
+
+cdef class Dispatch:
+    """The quick part of the mode by which PyTorch's dispatcher calls: prepared calls of the innermost block of the running code. All else goes
+    to `general`, which a subclass has; `home` is the mode's, of blocks."""
+
+    cdef public object home
+
+    def __torch_dispatch__(self, func, types, tuple args=(), dict kwargs=None):
+        cdef fenv_t saved
+        cdef Call call
+        found = _calls.get(id(func))
+        if found is not None and not types and self._enters(args):
+            call = <Call>found
+            if type(call) is Passed:
+                return func(*args, **kwargs) if kwargs else func(*args)
+            fegetenv(&saved)
+            fesetenv(FE_DFL_ENV)
+            try:
+                made = call.run(args, kwargs)
+            finally:
+                fesetenv(&saved)
+            if made is not NotImplemented:
+                return made
+        return self.general(func, types, args, {} if kwargs is None else kwargs)
+
+    cdef bint _enters(self, tuple args) except -1:
+        """Whether the running code is in a block of this thread, plainly, and gets no parameter that may have been made outside."""
+        entered = _entered()
+        if not entered:
+            return False
+        last = entered[-1]
+        if not last.alive or last.home is not self.home:
+            return False
+        block = last.block
+        looks = block._looks
+        if looks:
+            for v in args:
+                if type(v) is _parameter_class and id(v) not in _known:
+                    return False
+            block._looks = looks - 1
+        return True
+
+
+cdef class Functions:
+    """The quick part of the mode by which PyTorch's functions call: all but those of `special` are called as they are."""
+
+    cdef public object special
+
+    def __torch_function__(self, func, types, tuple args=(), dict kwargs=None):
+        if func in self.special:
+            return self.general(func, types, args, kwargs)
+        return func(*args, **kwargs) if kwargs else func(*args)

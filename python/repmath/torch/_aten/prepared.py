@@ -1,0 +1,80 @@
+"""Calls that are prepared in C, which the mode tries before the table's functions: for the operators that models call most often."""
+
+from typing import Any
+
+import torch
+
+from ... import _core
+from .. import _blocks, _parameters
+from .layers import MARK
+from .table import FUNCTIONS, OPERATORS
+
+# By the table's function: what its prepared call is made of.
+RECIPES: dict[str, dict[str, Any]] = {
+    name: {"rule": "operands", "tensors": _core.ufuncs[name].nin, "function": name}
+    for name in _core.ufuncs
+    if _core.ufuncs[name].nin == 1 or name in ("hypot", "logaddexp", "atan2", "silu_backward")
+}
+RECIPES |= {
+    "gelu": {"rule": "gelu", "tensors": 1, "function": "gelu"},
+    "gelu_backward": {"rule": "gelu", "tensors": 2, "function": "gelu_backward"},
+    "add": {"rule": "sum", "tensors": 2, "function": "add", "other": "add", "formula": "added"},
+    "subtract": {"rule": "sum", "tensors": 2, "function": "subtract", "other": "add", "formula": "added", "sign": -1},
+    "multiply": {"rule": "operands", "tensors": 2, "function": "multiply", "formula": "scaled"},
+    "divide": {"rule": "operands", "tensors": 2, "function": "divide", "formula": "over"},
+    "power": {"rule": "power", "tensors": 2, "function": "pow", "other": "multiply"},
+    "reciprocal": {"rule": "before", "tensors": 1, "function": "divide", "default": 1.0},
+    "rsub": {"rule": "before", "tensors": 1, "function": "subtract"},
+    "relu": {"rule": "formula", "tensors": 1, "formula": "at_least"},
+    "threshold_backward": {"rule": "formula", "tensors": 2, "formula": "gate", "number": 2},
+    "tanh_backward": {"rule": "formula", "tensors": 2, "formula": "tanh"},
+    "sigmoid_backward": {"rule": "formula", "tensors": 2, "formula": "sigmoid"},
+    "maximum": {"rule": "formula", "tensors": 2, "formula": "larger"},
+    "minimum": {"rule": "formula", "tensors": 2, "formula": "smaller"},
+    "addcmul": {"rule": "formula", "tensors": 3, "formula": "product", "number": "value", "default": 1.0},
+    "addcdiv": {"rule": "formula", "tensors": 3, "formula": "quotient", "number": "value", "default": 1.0},
+    "lerp": {"rule": "formula", "tensors": 2, "formula": "between", "number": 2},
+    "clamp": {"rule": "clamp", "tensors": 1, "formula": "at_least"},
+    "clamp_min": {"rule": "clamp", "tensors": 1, "formula": "at_least"},
+    "clamp_max": {"rule": "clamp", "tensors": 1, "formula": "at_most"},
+    "hardtanh": {"rule": "clamp", "tensors": 1, "formula": "at_least"},
+}
+
+# By the table's function: prepared calls that make a new tensor.
+_MAKERS: dict[str, Any] = {
+    **{name: _core.Rows(name) for name in ("softmax", "log_softmax", "softmax_backward", "log_softmax_backward")},
+    "layer_norm": _core.LayerNorm(MARK),
+    "mm": _core.Product(2),
+    "bmm": _core.Product(3),
+    "addmm": _core.Product(2, True),
+    "sum": _core.Total(False),
+    "mean": _core.Total(True),
+}
+
+
+def _call(overload: Any, function: Any) -> _core.Call | None:
+    """The prepared call of an operator; None where it has none."""
+    if function is None:
+        return _core.Passed()
+    if getattr(function, "plainly", False) or getattr(function, "compares", False):
+        return _core.Moved(overload, hasattr(function, "compares"))
+    name = OPERATORS[overload].function
+    into = "new"
+    if overload.overloadpacket.__name__.endswith("_"):
+        into = "first"
+    elif any(a.is_out for a in overload._schema.arguments):
+        into = "out"
+    if name in _MAKERS:
+        return _MAKERS[name] if into == "new" else None
+    return _core.Elementwise(into=into, **RECIPES[name]) if name in RECIPES else None
+
+
+def _prepare() -> None:
+    _core.prepare_torch(torch, _blocks.entered, _parameters.known_parameters)
+    for overload, function in FUNCTIONS.items():
+        call = _call(overload, function)
+        if call is not None:
+            _core.prepare_call(overload, call)
+
+
+_prepare()

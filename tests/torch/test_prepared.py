@@ -1,0 +1,245 @@
+"""Calls that are prepared in C have the bits of the table's functions, which take what a prepared call does not."""
+
+import itertools
+import re
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import repmath.torch as rt  # noqa: E402
+from repmath import _core  # noqa: E402
+from repmath.torch import _mode  # noqa: E402
+from repmath.torch._aten import prepared  # noqa: E402
+from repmath.torch._aten.common import Uncovered  # noqa: E402
+from repmath.torch._aten.table import FUNCTIONS, OPERATORS  # noqa: E402
+
+FORMATS = {torch.float16: torch.int16, torch.bfloat16: torch.int16, torch.float32: torch.int32, torch.float64: torch.int64}
+# Of the others no call is taken: a tensor has the place of a number, or a number that of the first tensor.
+OVERLOADS = [
+    f
+    for f, o in OPERATORS.items()
+    if o.function in prepared.RECIPES
+    and not re.match(r"aten\.((rsub|lerp_?|clamp_?|clamp_max_?|clamp_min_?)\.Tensor|pow\.Scalar)", str(f))
+]
+NUMBERS = (2, 0.5, -1, 0.1, 0.0, -0.0, 1.0, 3, 2.0**-30, 65504.0, 1e30, float("inf"), float("-inf"), float("nan"))
+
+
+def values(dtype, n, seed):
+    """Numbers of all kinds: special ones, ties of sums, subnormal numbers, neighbours of 1."""
+    info = torch.finfo(dtype)
+    special = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), info.max, -info.max, info.tiny, info.smallest_normal / 2]
+    special += [1.0, -1.0, 1 + info.eps, 1 - info.eps / 2, info.eps / 2, 3.0, 0.5, 1e-3]
+    generator = torch.Generator().manual_seed(seed)
+    made = torch.randn(n, generator=generator, dtype=torch.float64) * 2.0 ** torch.randint(-6, 6, (n,), generator=generator)
+    at = torch.randint(0, 2 * len(special), (n,), generator=generator)
+    chosen = torch.tensor(special + special[:1] * len(special), dtype=torch.float64)[at]
+    return torch.where(at < len(special), chosen, made).to(dtype)
+
+
+# Shapes of the operands, and what is done to the first one; whether a prepared call takes them.
+LAYOUTS = {
+    "alike": (((4, 6),) * 3, None, True),
+    "single": (((),) * 3, None, True),
+    "row": (((3, 4, 6), (6,), (3, 4, 6)), None, False),
+    "column": (((3, 4, 6), (4, 1), (3, 4, 6)), None, False),
+    "outer": (((5, 1), (4,), (5, 4)), None, False),
+    "middle": (((3, 1, 6), (3, 4, 1), (3, 4, 6)), None, False),
+    "number": (((4, 6), (), ()), None, False),
+    "transposed": (((6, 4), (4, 6), (4, 6)), lambda t: t.t(), False),
+    "sliced": (((4, 12), (4, 6), (4, 6)), lambda t: t[:, ::2], False),
+    "shifted": (((25,), (4, 6), (4, 6)), lambda t: t[1:].view(4, 6), True),
+    "nothing": (((0, 6),) * 3, None, False),
+}
+
+
+def calls(overload, layout, dtype, seed):
+    """Arguments of an operator: its tensors, and some of the numbers."""
+    shapes, change, _ = LAYOUTS[layout]
+    shapes = iter(shapes)
+    args, kwargs, numbers = [], {}, []
+    for a in overload._schema.arguments:
+        kind = str(a.type)
+        if a.is_out or (a.name == "alpha" and not a.kwarg_only):
+            continue
+        if kind == "Tensor":
+            shape = next(shapes)
+            t = values(dtype, int(torch.Size(shape).numel()), seed + len(args)).view(shape)
+            args.append(change(t) if change and not args else t)
+        elif kind in ("number", "Optional[number]"):
+            numbers.append(a.name if a.kwarg_only else len(args))
+            if not a.kwarg_only:
+                args.append(None)
+        elif kind != "str":
+            pytest.fail(f"{overload} has an argument of {kind}")
+    several = itertools.product(NUMBERS, repeat=len(numbers))
+    for chosen in itertools.islice(several, seed % 5 if numbers else 0, None, 7 if len(numbers) > 1 else 1):
+        given, named = list(args), dict(kwargs)
+        for place, value in zip(numbers, chosen, strict=True):
+            (given if isinstance(place, int) else named)[place] = value
+        yield given, named
+
+
+def copied(args, kwargs):
+    """Copies of the tensors, which lie in memory as these do."""
+    made = [a.new_empty_strided(a.shape, a.stride()).copy_(a) if isinstance(a, torch.Tensor) else a for a in args]
+    return made, dict(kwargs)
+
+
+def bits(t):
+    return t.dtype, t.shape, t.contiguous().view(FORMATS[t.dtype]).reshape(-1).tolist()
+
+
+def result(function, overload, args, kwargs):
+    """The bits of the result, or "refused"."""
+    args, kwargs = copied(args, kwargs)
+    if any(a.is_out for a in overload._schema.arguments):
+        shape = torch.broadcast_shapes(*(a.shape for a in args if isinstance(a, torch.Tensor)))
+        kwargs["out"] = torch.zeros(shape, dtype=args[0].dtype)
+    try:
+        made = function(*args, **kwargs)
+    except (rt.UncoveredOperatorError, Uncovered, RuntimeError, TypeError, ValueError):
+        return "refused"
+    if kwargs.get("out") is not None:
+        assert made is kwargs["out"]
+    if overload.overloadpacket.__name__.endswith("_"):
+        assert made is args[0]
+    assert type(made) is torch.Tensor and not made.requires_grad
+    return bits(made)
+
+
+def by_table(overload, args, kwargs):
+    def function(*a, **k):
+        with _core.Environment():
+            return FUNCTIONS[overload](*a, **k)
+
+    return result(function, overload, args, kwargs)
+
+
+def by_mode(overload, args, kwargs):
+    with rt.reproducible():
+        return result(overload, overload, args, kwargs)
+
+
+@pytest.fixture
+def general(monkeypatch):
+    """How often the general way was taken."""
+    taken, own = [], _mode._Dispatch.general
+    monkeypatch.setattr(_mode._Dispatch, "general", lambda *args: taken.append(args[1]) or own(*args))
+    return taken
+
+
+@pytest.mark.parametrize("overload", OVERLOADS, ids=str)
+def test_bits(overload, general):
+    quick = 0
+    for seed, (dtype, layout) in enumerate(itertools.product(FORMATS, LAYOUTS)):
+        if layout != "alike" and seed % 4:
+            continue  # 11 layouts and 4 formats: each layout meets one of the formats, or two
+        for args, kwargs in itertools.islice(calls(overload, layout, dtype, seed), 5 if layout == "alike" else 1):
+            del general[:]
+            assert by_mode(overload, args, kwargs) == by_table(overload, args, kwargs), (dtype, layout, args, kwargs)
+            quick += LAYOUTS[layout][2] and overload not in general
+    assert quick, "the prepared call takes none"
+
+
+def test_a_wrong_call_is_seen(general):
+    """The control: a call of another function."""
+    overload = torch.ops.aten.sinh.default
+    try:
+        _core.prepare_call(overload, _core.Elementwise("operands", "new", 1, "sin"))
+        args = next(calls(overload, "alike", torch.float32, 0))
+        assert by_mode(overload, *args) != by_table(overload, *args) and overload not in general
+    finally:
+        _core.prepare_call(overload, _core.Elementwise("operands", "new", 1, "sinh"))
+
+
+def rows_calls(dtype):
+    """Calls of rows, products and sums: some that are prepared, then some that are not."""
+    aten = torch.ops.aten
+    x, y, z = (values(dtype, 24, seed).nan_to_num(1, 2, -3).view(4, 6) for seed in (1, 2, 3))
+    masked, w = torch.where(x > 1, -torch.inf, x).to(dtype), z[0]
+    for make, given in ((aten._softmax, (x, masked, y * 0)), (aten._log_softmax, (x, masked, y * 0))):
+        yield from ((True, make.default, (t, -1, False)) for t in given)
+        yield False, make.default, (x, 0, False)
+        yield False, make.default, (x.t(), 1, False)
+    for make in (aten._softmax_backward_data.default, aten._log_softmax_backward_data.default):
+        yield True, make, (x, x.double().softmax(-1).to(dtype), 1, dtype)
+        yield False, make, (x, x.double().softmax(0).to(dtype), 0, dtype)
+    yield True, aten.native_layer_norm.default, (x, [6], w, y[0], 1e-5)
+    yield True, aten.native_layer_norm.default, (x.view(2, 2, 6), [2, 6], None, None, 0.0)
+    yield False, aten.native_layer_norm.default, (x.t(), [4], None, None, 0.1)
+    yield True, aten.mm.default, (x, y.t())
+    yield True, aten.mm.default, (x.t(), y)
+    yield True, aten.mm.default, (x[:, ::2], y[::2, :3].t())
+    yield True, aten.addmm.default, (z[0, :4], x, y.t())
+    yield True, aten.addmm.default, (z[:1, :4], x, y.t())
+    yield False, aten.addmm.default, (z[:4, :4], x, y.t())
+    yield True, aten.bmm.default, (x.view(2, 2, 6), y.view(2, 2, 6).transpose(1, 2))
+    yield False, aten.mm.default, (x[:0], y.t())
+    for make in (aten.sum, aten.mean):
+        yield True, make.default, (x,)
+        dim = make.dim_IntList if make is aten.sum else make.dim
+        yield True, dim, (x, [1])
+        yield True, dim, (x, [-1], True)
+        yield True, dim, (x.view(2, 2, 6), [1, 2], True)
+        yield True, dim, (masked, [1])
+        yield False, dim, (x, [0])
+        yield False, dim, (x.t(), [1])
+    for name in ("neg", "abs"):
+        yield dtype.itemsize > 2 and name == "neg", getattr(aten, name).default, (x,)
+    yield dtype.itemsize > 2, aten.cat.default, ([x, y],)
+    yield dtype.itemsize > 2, aten.where.self, (x > 0, x, y)
+    yield dtype.itemsize > 2, aten.masked_fill.Scalar, (x, x > 0, -torch.inf)
+
+
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+def test_rows_products_and_sums(dtype, general):
+    for quick, overload, args in rows_calls(dtype):
+        with rt.reproducible():
+            del general[:]
+            made = overload(*args)
+            assert (overload not in general) == quick, (overload, args)
+        with _core.Environment():
+            want = FUNCTIONS[overload](*args)
+        for ours, theirs in zip(*((v if isinstance(v, tuple) else (v,)) for v in (made, want)), strict=True):
+            assert bits(ours) == bits(theirs) and ours.stride() == theirs.stride() and not ours._is_view(), (overload, args)
+
+
+@pytest.mark.parametrize("value", [0, -3, 0.5, 0.1, 2**31, 2.0**70, float("inf"), float("nan"), True])
+def test_comparisons(value):
+    for dtype in (*FORMATS, torch.int32, torch.int64):
+        x = torch.tensor([-3, 0, 1, 2, 100]).to(dtype)
+        for name in ("eq", "gt", "le"):
+            overload = getattr(torch.ops.aten, name).Scalar
+            with rt.reproducible():
+                made = overload(x, value)
+            assert torch.equal(made, FUNCTIONS[overload](x, value)), (dtype, name)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 4, 8], ids=str)
+def test_memory_that_meets(place):
+    """Into a tensor whose memory an operand lies over: PyTorch's errors, or the result of operands that stay."""
+    for dtype in FORMATS:
+        for name in ("add", "mul"):
+            of_copies = values(dtype, 16, 3)
+            memory = of_copies.clone()
+            with rt.reproducible():
+                try:
+                    getattr(memory[:8], name + "_")(memory[place : place + 8])
+                except RuntimeError:
+                    assert 0 < place < 8
+                    continue
+                want = getattr(torch, name)(of_copies[:8], of_copies[place : place + 8])
+            assert place in (0, 8)
+            assert torch.equal(memory[:8].view(FORMATS[dtype]), want.view(FORMATS[dtype]))
+            assert torch.equal(memory[8:].view(FORMATS[dtype]), of_copies[8:].view(FORMATS[dtype]))
+
+
+def test_views_that_mean_other_numbers():
+    """Lazy conjugates and negatives hold other numbers than their memory does."""
+    z = torch.randn(4, 6, dtype=torch.complex64)
+    x = z.conj().imag
+    assert x.is_neg()
+    for call in (torch.exp, torch.neg, lambda t: t + t, lambda t: t * 0.1, lambda t: t.sum(), lambda t: t.clone().mul_(t)):
+        with rt.reproducible():
+            assert torch.equal(call(x), call(x.resolve_neg()))
