@@ -17,6 +17,7 @@ from exact_oracle import bits, round_rational  # noqa: E402
 
 import repmath  # noqa: E402
 import repmath.torch as rt  # noqa: E402
+from repmath import _core  # noqa: E402
 from repmath.torch._aten import table  # noqa: E402
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
@@ -70,7 +71,7 @@ def test_one_digest_everywhere():
     assert found.pop() == "".join(f"{name} {torch_models.train(name)}\n" for name in models)
 
 
-def test_control_an_uncovered_operator(monkeypatch):
+def test_control_an_uncovered_operator(monkeypatch, request):
     """Without its line, mm is refused by name, and found by comparing traces."""
 
     def run(mode):
@@ -83,6 +84,8 @@ def test_control_an_uncovered_operator(monkeypatch):
     good = run(rt.reproducible())
     assert rt.first_difference(good, run(rt.reproducible())) is None
     monkeypatch.delitem(table.FUNCTIONS, torch.ops.aten.mm.default)
+    _core.prepare_call(torch.ops.aten.mm.default, _core.Call())  # which takes none
+    request.addfinalizer(lambda: _core.prepare_call(torch.ops.aten.mm.default, _core.Product(2)))
     with pytest.raises(rt.UncoveredOperatorError, match=r"aten\.mm\.default, called at .*test_mode\.py:\d+") as caught:
         run(rt.reproducible())
     assert caught.value.operator == "aten.mm.default" and "test_mode.py" in caught.value.call_site
