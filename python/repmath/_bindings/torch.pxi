@@ -40,9 +40,12 @@ def prepare_torch(torch, entered, dict known):
     _tensor_class, _parameter_class, _empty_like, _entered, _known = torch.Tensor, torch.nn.Parameter, torch.empty_like, entered.get, known
 
 
-def prepare_call(overload, Call call not None):
-    """The call that is tried first for an operator."""
-    _calls[id(overload)] = call
+def prepare_call(overload, Call call):
+    """The call that is tried first for an operator, None for none; returns the one before."""
+    before = _calls.pop(id(overload), None)
+    if call is not None:
+        _calls[id(overload)] = call
+    return before
 
 
 cdef int _format(const Tensor *v) noexcept:
@@ -150,6 +153,10 @@ cdef class Call:
 
     cdef object run(self, tuple args, dict kwargs):
         return NotImplemented
+
+    def __call__(self, *args, **kwargs):
+        """The result; NotImplemented where the call does not know such arguments."""
+        return self.run(args, kwargs)
 
 
 cdef class Passed(Call):
