@@ -12,13 +12,13 @@ import mpmath
 import numpy as np
 import optimizers_library
 import random_oracle
-from bound_data import around, gemm
+from bound_data import NAMES, around, gemm
 from convolution_library import Convolution, Geometry
 from exact_oracle import bits
 from normalization_library import results
 from pooling_library import pool_of, strides
 from random_library import SELDOM, Random
-from reductions_library import OK, Reductions, pointer
+from reductions_library import I64, OK, Reductions, pointer
 from scatter_library import call as scatter
 from softmax_library import result
 from statistics_library import dtype_of
@@ -286,6 +286,26 @@ def lost_terms(lib, rng):
     return bits(out).ravel().tolist()
 
 
+def means_over_axes(lib, rng):
+    """Over an axis whose terms are copied side by side, of two rows of each: a mean below all numbers and negative; ties of binary32 that
+    2^-1075 decides, and that a term decides which is lost on the way, of which the bound is all that is left; the sum of lost_terms."""
+    tie, tiny = 1 + 2.0**-24, 2.0**-1074
+    lost = np.repeat([65504.0, 2.0**-24, -65504.0], [8200, 1, 8200])
+    found = []
+    for what, fmt, fmt_out, terms in (
+        ("mean", "f64", "f64", [-tiny, 0.0]),
+        ("mean", "f64", "f32", [2 * tie, tiny]),
+        ("mean", "f64", "f32", [4 * tie, 2.0**-60, tiny, -(2.0**-60)]),
+        ("sum", "f16", "f16", lost),
+    ):
+        x, out = np.tile(np.array(terms, dtype_of(fmt))[:, None, None], (1, 2, 2)), np.full(2, 7, dtype_of(fmt_out))
+        size, stride = (I64 * 4)(1, 2, 1, len(x)), (I64 * 4)(0, x.strides[1], 0, x.strides[0])
+        codes = [NAMES.index(f) for f in (fmt, fmt_out)]
+        assert getattr(lib, f"rm_{what}_axes")(codes[0], size, stride, pointer(x), codes[1], pointer(out)) == OK
+        found += bits(out).ravel().tolist()
+    return found
+
+
 # By folder, and where only one of them bears on a file, by file.
 OPERATIONS = {
     "crlibm/simd/simd.h": ["products", "sums", "product_ties"],
@@ -297,5 +317,6 @@ OPERATIONS = {
     "src/nn": ["rows", "wild_norms", "pools", "wild_gradients"],
     "src/random": ["draws", "seldom_integers", "dropped_nan", "cancelling_draws", "far_draws", "centred_draws"],
     "src/reduce": ["sums"],
+    "src/reduce/axes_kernels.c": ["means_over_axes"],
     "src/reduce/segment.h": ["sums", "lost_terms"],
 }
