@@ -50,4 +50,7 @@ rm_function_sources(accurate accurate .c [[
 RM_ACCURATE_FUNCTION(@name@, @arity@)
 ]])
 target_sources(repmath_objects PRIVATE ${accurate})
+# Calls of a few instructions for each function; and few elements come to the accurate phase: small code.
+set_source_files_properties(src/elementwise/api.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+set_source_files_properties(${accurate} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
 target_include_directories(repmath_objects PRIVATE ${PROJECT_SOURCE_DIR})

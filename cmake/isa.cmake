@@ -1,6 +1,8 @@
 # The ISA builds. Contraction is off everywhere: a fused operation is written as one.
 set(RM_WARNINGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes)
 add_compile_options(-ffp-contract=off -fno-math-errno $<$<CONFIG:Release>:-O3> ${RM_WARNINGS})
+# No exception passes through C, and tables for unwinding are a fortieth of a wheel; builds for debuggers keep theirs.
+add_compile_options($<$<AND:$<COMPILE_LANGUAGE:C>,$<CONFIG:Release>>:-fno-asynchronous-unwind-tables>)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(RM_ISAS base avx2 avx512)
@@ -13,6 +15,10 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
 else()
   set(RM_ISAS base)
 endif()
+
+# The build for CPUs without vectors of 256 bits is the largest, since it has no masks: small code for its rows and draws.
+set_source_files_properties(src/nn/rows/kernels.c src/random/kernels.c src/reduce/axes_kernels.c
+  PROPERTIES COMPILE_OPTIONS "$<$<AND:$<CONFIG:Release>,$<STREQUAL:$<TARGET_PROPERTY:NAME>,repmath_base>>:-Os>")
 
 # Compile each file once per ISA. The global property RM_OBJECTS collects what the libraries link.
 function(rm_isa_sources)
