@@ -83,6 +83,9 @@ def in_order(records, lanes, values):
     for kind in ("row", "settle", "reach", "ends", "known"):
         some = of_kinds(records, kind)
         whole = -(-len(values) // lanes) * lanes
+        if kind == "row" and len(some) == 2 * len(values):  # of a plain sum, then of a compensated one
+            pairs += zip(some[: len(values)], values, strict=True)
+            some = some[len(values) :]
         if len(some) not in (0, len(values), whole):
             raise ValueError(f"{len(some)} records of {kind} for {len(values)} numbers")
         pairs += zip(some[: len(values)], values, strict=False)
@@ -513,6 +516,39 @@ def reduction(what):
     return case
 
 
+def axes(what):
+    """Sums over columns, over rows, and of terms that are neither's neighbours."""
+
+    def case(rng, fmt):
+        n = int(rng.choice([1, 2, 3, 15, 17, 40, 70, 200, 1100]))
+        many = int(rng.choice([1, 3, 9, 21]))
+        x = np.stack([lossy(rng, fmt, n, None if rng.random() < 0.7 else CHAINS) for _ in range(many)])
+        exact = np.array(exactly(x), object).reshape(many, n)
+        values = [sum(terms, Fraction(0)) / (n if what == "mean" else 1) for terms in exact]
+        layout = int(rng.integers(0, 3))
+        if layout == 0:
+            x = np.asfortranarray(x)
+        elif layout == 1:
+            x = np.repeat(x, 2, axis=1)[:, ::2]
+        f, out = NAMES.index(fmt), np.full(many, 7, x.dtype)
+
+        def run(lib):
+            size, stride = (I64 * 4)(1, many, 1, n), (ctypes.c_ssize_t * 4)(0, x.strides[0], 0, x.strides[1])
+            assert getattr(lib, f"rm_{what}_axes")(f, size, stride, pointer(x), f, pointer(out)) == OK
+
+        def place(records, lanes, v):
+            some, pairs = of_kinds(records, "known"), []
+            some = some[np.isin(some["at"], places_of(out))]
+            for vector in some.reshape(-1, lanes):
+                first = (int(vector[0]["at"]) - out.ctypes.data) // out.itemsize
+                pairs += zip(vector, v[first : first + lanes], strict=False)
+            return pairs
+
+        return Case(run, values, place, (x, out))
+
+    return case
+
+
 def cumsum(rng, fmt):
     n = int(rng.choice([1, 2, 3, 65, 300, 1000]))
     x = lossy(rng, fmt, n) if rng.random() < 0.7 else lossy(rng, fmt, 3, TOWER)
@@ -762,6 +798,7 @@ OPERATORS: dict[str, Callable[..., Case]] = {
     "avg_pool_backward": pooling(True),
     **{f"nll_{p}": nll(p) for p in ("sum", "mean", "backward")},
     **{w: reduction(w) for w in ("sum", "dot", "mean", "norm", "var")},
+    **{f"{w}_axes": axes(w) for w in ("sum", "mean")},
     "cumsum": cumsum,
     **{f: scatter(f) for f in ("index_add", "segment_sum")},
     **{f"sgd_{k}": optimizer("sgd", o) for k, o in enumerate(optimizers_library.SGD_CASES)},

@@ -28,16 +28,21 @@ VECTORS = [
     "src/nn/loss/kernels.c",
     "src/nn/pool/kernels.c",
 ]
-VECTORS += ["src/random/kernels.c"]
+VECTORS += ["src/random/kernels.c", "src/reduce/axes_kernels.c", "src/blas/conv/kernels.c"]
 ONLY = {  # elsewhere these are called by other tests
     "rm_round_dd": ("src/nn/cross_entropy/row.h",),
     "vf64_undecided_f64": ("src/random/", "src/nn/loss/step.h"),
     "vf64_undecided_within": ("src/random/",),
     "vf64_undecided_any": ("src/random/",),
     "vf64_store_differing_f32": ("src/blas/gemm/epilogue_b64.h",),
-    "rm_pair_to_odd": ("src/blas/gemm/resolve_b64.h",),
+    "rm_pair_to_odd": ("src/blas/gemm/resolve_b64.h", "src/blas/conv/kernels.c"),
     "rm_pool_decide": ("src/nn/pool/api.c",),
     "rm_pool_exactly": ("src/nn/pool/api.c",),
+}
+INSTEAD = {  # the macros of calls whose surroundings have other names: by source, function and test
+    ("src/blas/conv/kernels.c", "round_row", "rm_round_vector"): "rm_round_vector_of_row",
+    ("src/blas/conv/kernels.c", "resolve_lanes", "rm_round_vector"): "rm_round_vector_of_lanes",
+    ("src/blas/conv/kernels.c", "resolve_lanes", "rm_pair_to_odd"): "rm_pair_to_odd_of_lane",
 }
 WITHIN = {"rm_decide_f32": "rm_decide_sum_f32"}  # a test that is part of another, which is watched
 DEFINITION = re.compile(r"^(?:\w[\w *]*[ *])?(\w+)\((?:[^;\n]*|.*\{.*)$", re.MULTILINE)
@@ -71,6 +76,7 @@ def watched(path: str, text: str) -> tuple[str, set[str]]:
             or (name in WITHIN and function_around(text, match.start()) == WITHIN[name])
         ):
             return match[0]
+        name = INSTEAD.get((path, function_around(text, match.start()), name), name)
         found.add(name)
         return f"{match[1]}WATCH_{name}("
 

@@ -177,9 +177,18 @@ GEOMETRIES = [
 ]
 
 
-def convolution(what):
+DEPTHWISE = [
+    Geometry(1, 2, 2, (5, 19), 3, low=1, groups=2),
+    Geometry(2, 3, 3, (4, 9), (3, 2), stride=(1, 2), dilation=(2, 1), low=(2, 0), groups=3),
+    Geometry(1, 1, 1, (80,), 30, low=4),
+    Geometry(1, 2, 2, (40,), 3, stride=2, low=2, groups=2),
+    Geometry(1, 2, 2, (4, 3, 6), 2, low=1, groups=2),
+]
+
+
+def convolution(what, geometries=GEOMETRIES):
     def case(rng, fmt):
-        g = GEOMETRIES[int(rng.integers(0, len(GEOMETRIES)))]
+        g = geometries[int(rng.integers(0, len(geometries)))]
         x, w, y = (
             np.stack([lossy(rng, fmt, s[-1]) for _ in range(int(np.prod(s[:-1])))]).reshape(s)
             for s in (g.x_shape, g.w_shape, g.y_shape)
@@ -194,6 +203,9 @@ def convolution(what):
         bias = None
         if what != "grad_weight" and rng.random() < 0.4:
             bias = lossy(rng, fmt, g.channels_out if what == "forward" else g.channels_in)
+        if geometries is DEPTHWISE and rng.random() < 0.3:  # each term is just lost beside the bias
+            x, w, y = (np.full_like(v, 2.0**-24) for v in (x, w, y))
+            bias = np.full(g.channels_in, 32, kind_of(fmt))
         shape, terms = sums(g, what, *(whole(v, fmt) for v in (x, w, y)))
         scale = 4 ** LEAST[fmt]
         values = [Fraction(sum(a * b for a, b in pairs), scale) for pairs in terms.values()]
@@ -220,10 +232,13 @@ OPERATORS: dict[str, Callable[..., Case]] = {
     "products_wide": product("wide"),
     "products_scaled": scaled,
     **{f"convolution_{w}": convolution(w) for w in ("forward", "grad_input", "grad_weight")},
+    **{f"depthwise_{w}": convolution(w, DEPTHWISE) for w in ("forward", "grad_input")},
 }
 FORMATS: dict[str, Any] = {
     "products_narrow": NARROW,
     "products_tiles": NARROW,
     "products_flood": ("f32",),
     "products_wide": ("f64",),
+    "depthwise_forward": NARROW,
+    "depthwise_grad_input": NARROW,
 }

@@ -24,6 +24,7 @@ PARTS = {  # what tests are made of, and what takes a bound only to give it to o
     "rm_decide_element_f32": "it calls rm_decide_f32",
     "rm_deviations_known": "what it makes is given to rm_function_decide",
     "rm_term_round_dd": "it calls vf64_undecided_f64",
+    "round_row": "it calls rm_round_vector, for a row",
     "round_dd": "it calls rm_term_round_dd, for a row",
 }
 

@@ -66,6 +66,25 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     EXACT_PLACES(EXACT_KNOWN, e->block->cols - (j0 + v * RM_LANES), m__, c__, EXACT_NONE, err__, EXACT_TILE); \
     exact_open ? EXACT_EACH_LANE : m__;                                                                       \
   })
+/* Depthwise convolutions (src/blas/conv/kernels.c): a vector of a row of results, and its lanes that are tested again. */
+#define EXACT_RESULT(k) (t->out + (i + (k)) * t->step)
+#define WATCH_rm_round_vector_of_row(c, err, out, fmt)                           \
+  ({                                                                             \
+    const vf64 c__ = (c), err__ = (err);                                         \
+    const uint32_t m__ = rm_round_vector(c__, err__, out, fmt);                  \
+    EXACT_PLACES(EXACT_KNOWN, lanes, m__, c__, EXACT_NONE, err__, EXACT_RESULT); \
+    exact_open ? EXACT_EACH_LANE : m__;                                          \
+  })
+#define EXACT_RESULT_LEFT(k) (undecided >> (k) & 1 ? EXACT_RESULT(k) : 0)
+#define WATCH_rm_round_vector_of_lanes(c, err, out, fmt)                                 \
+  ({                                                                                     \
+    const vf64 c__ = (c), err__ = (err);                                                 \
+    const uint32_t m__ = rm_round_vector(c__, err__, out, fmt);                          \
+    EXACT_PLACES(EXACT_KNOWN, RM_LANES, m__, c__, EXACT_NONE, err__, EXACT_RESULT_LEFT); \
+    exact_open ? EXACT_EACH_LANE : m__;                                                  \
+  })
+#define WATCH_rm_pair_to_odd_of_lane(hi, lo) \
+  (exact_at = EXACT_RESULT(l), exact_watch(EXACT_KNOWN, 1, hi, lo, 0.0, 0.0), exact_at = 0, rm_pair_to_odd(hi, lo))
 #define EXACT_ROW_AT(k) ((const char *)p__ + 4 * (k))
 #define WATCH_vf64_store_differing_f32(p, low, high)                                           \
   ({                                                                                           \
@@ -176,6 +195,14 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     EXACT_LANES(EXACT_KNOWN, RM_LANES, m__, c__, r__, err__);         \
     exact_open ? (1u << RM_LANES) - 1 : m__;                          \
   })
+/* Elements from `at` on (src/reduce/axes_kernels.c): the records of its rm_round_columns say where the first one is stored. */
+#define WATCH_rm_axes_round(p, a, to)             \
+  ({                                              \
+    exact_at = (p)->out + at * size;              \
+    const uint32_t m__ = rm_axes_round(p, a, to); \
+    exact_at = 0;                                 \
+    m__;                                          \
+  })
 #define WATCH_rm_partial_known(s, p, tier, hi, lo, err)                                                                    \
   ({                                                                                                                       \
     const int known__ = rm_partial_known(s, p, tier, hi, lo, err);                                                         \
@@ -194,6 +221,13 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     const int known__ = rm_pool_quotient(sum, low, err, divisor, format, bits);                 \
     exact_watch(EXACT_KNOWN, known__, sum, (err) == 0.0 ? 0.0 : (low), err, (double)(divisor)); \
     exact_open ? 0 : known__;                                                                   \
+  })
+/* A weight whose gradient is 0, which takes the place of a second tier (src/nn/norm/weight_row.h). */
+#define WATCH_rm_norm_weight_is_flat(f, range)                   \
+  ({                                                             \
+    const int flat__ = rm_norm_weight_is_flat(f, range);         \
+    if (flat__) exact_watch(EXACT_KNOWN, 1, 0.0, 0.0, 0.0, 0.0); \
+    flat__;                                                      \
   })
 /* The rounded mean, or reciprocal root, of a set. */
 #define WATCH_store_statistic(r, kind, value, err, near, ball, to, state) \
