@@ -96,7 +96,8 @@ class Places(dict[int, tuple[str, int]]):
 def unseen(found: dict[tuple[str, str], Found]) -> list[str]:
     """The calls of tests of which nothing was compared."""
     seen = set[tuple[str, int]]().union(*(entry.sites for entry in found.values()))
-    return [str(s) for s in sites.sites() if not any(path == s.path and s.first <= line <= s.last for path, line in seen)]
+    wanted = (s for s in sites.sites() if s.path not in sites.NOT_COMPARED)
+    return [str(s) for s in wanted if not any(path == s.path and s.first <= line <= s.last for path, line in seen)]
 
 
 def examine(
