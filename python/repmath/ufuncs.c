@@ -127,8 +127,15 @@ static const struct {
   rm_py_function *of_format[4]; /* by RM_FORMAT_... */
 } functions[] = {
 #define OF(name, fmt) (rm_py_function *)rm_v##name##_##fmt
-#define RM_FUNCTION(name, NAME, arity, gradient, hard, text)                                                       \
-  {#name, text, arity, gradient, loops_##name, loops_rounded_##name, name##_bf16, TABLE_FLOAT8_##arity(name), \
+#define RM_FUNCTION(name, NAME, arity, gradient, hard, text) \
+  {#name,                                                    \
+   text,                                                     \
+   arity,                                                    \
+   gradient,                                                 \
+   loops_##name,                                             \
+   loops_rounded_##name,                                     \
+   name##_bf16,                                              \
+   TABLE_FLOAT8_##arity(name),                               \
    {OF(name, f16), OF(name, bf16), OF(name, f32), OF(name, f64)}},
 #include "../../crlibm/functions.def"
 #undef RM_FUNCTION

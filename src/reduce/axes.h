@@ -30,4 +30,3 @@ struct rm_axes_kernels {
   uint32_t (*some)(const rm_axes_problem *p, int64_t begin, int64_t end, rm_tiers *tiers);
 };
 RM_ISA_TABLES(struct rm_axes_kernels, rm_axes_table, rm_axes_kernels)
-
