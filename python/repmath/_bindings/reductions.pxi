@@ -53,6 +53,7 @@ def over_axes(bint mean, format_x, format_out, x, axes, out):
     cdef int from_format = _FORMATS[format_x][0], to_format = _FORMATS[format_out][0]
     cdef fenv_t saved
     cdef int raised
+    cdef rm_status status
     shape, steps = x.shape, x.strides
     reduced = sorted(axes, key=lambda i: -abs(steps[i])) if len(axes) > 1 else axes  # the order of terms does not matter
     for side in range(2):
@@ -77,11 +78,12 @@ def over_axes(bint mean, format_x, format_out, x, axes, out):
         fegetenv(&saved)
         fesetenv(FE_DFL_ENV)
         if mean:
-            rm_mean_axes(from_format, size, stride, <const void *>source, to_format, <void *>target)
+            status = rm_mean_axes(from_format, size, stride, <const void *>source, to_format, <void *>target)
         else:
-            rm_sum_axes(from_format, size, stride, <const void *>source, to_format, <void *>target)
+            status = rm_sum_axes(from_format, size, stride, <const void *>source, to_format, <void *>target)
         raised = fetestexcept(FE_INVALID | FE_OVERFLOW)
         fesetenv(&saved)
+    _raise(status)
     return (raised & FE_INVALID) != 0, (raised & FE_OVERFLOW) != 0
 
 
