@@ -204,6 +204,21 @@ def built(family, width):
     return model, given
 
 
+def autocast(dtype):
+    import torch
+
+    return torch.autocast("cpu", torch.bfloat16) if dtype == "bf16 autocast" else contextlib.nullcontext()
+
+
+def compared(found, within):
+    """The calls; there is no case where PyTorch does not run its own."""
+    try:
+        found["PyTorch"]()
+    except Exception as error:
+        raise Skip(f"PyTorch: {type(error).__name__}: {str(error).splitlines()[0][:120]}") from None
+    return Calls(found, within)
+
+
 def step_calls(family, dtype, width):
     import torch
 
@@ -218,17 +233,13 @@ def step_calls(family, dtype, width):
 
         def step(model=model, given=given, optimizer=optimizer):
             optimizer.zero_grad()
-            with torch.autocast("cpu", torch.bfloat16) if dtype == "bf16 autocast" else contextlib.nullcontext():
+            with autocast(dtype):
                 loss = model(**given).loss
             loss.backward()
             optimizer.step()
 
         found[name] = step
-    try:
-        found["PyTorch"]()
-    except Exception as error:
-        raise Skip(f"PyTorch: {type(error).__name__}: {str(error).splitlines()[0][:120]}") from None
-    return Calls(found, WITHIN)
+    return compared(found, WITHIN)
 
 
 def generate_calls(family, dtype, width):
@@ -246,20 +257,13 @@ def generate_calls(family, dtype, width):
         prompt = given["input_ids"][:1, :16]
 
         def generate(model=model, prompt=prompt):
-            with (
-                torch.no_grad(),
-                torch.autocast("cpu", torch.bfloat16) if dtype == "bf16 autocast" else contextlib.nullcontext(),
-            ):
+            with torch.no_grad(), autocast(dtype):
                 model.generate(
                     prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=16, min_new_tokens=16, do_sample=False
                 )
 
         found[name] = generate
-    try:
-        found["PyTorch"]()
-    except Exception as error:
-        raise Skip(f"PyTorch: {type(error).__name__}: {str(error).splitlines()[0][:120]}") from None
-    return Calls(found, WITHIN)
+    return compared(found, WITHIN)
 
 
 def cases():

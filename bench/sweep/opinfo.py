@@ -9,7 +9,7 @@ import torch
 from torch.utils._pytree import tree_map_only
 
 from .cases import Calls, Case, Skip, crossed
-from .tensors import LAYOUTS, TORCH, WITHIN, attempt, floats, laid, pair, tensor
+from .tensors import LAYOUTS, TORCH, WITHIN, attempt, floats, gradients, laid, pair
 
 SAMPLES = 6  # of the first 48 of each operator, evenly
 ELEMENTWISE = {
@@ -83,19 +83,7 @@ def sample_calls(key, number, dtype, direction):
         results = [t for t in floats(op(*args, **keywords)) if t.requires_grad]
         return results, leaves
 
-    results, leaves = attempt(graph)
-    if not results or not leaves:
-        raise Skip("no gradient")
-    seeds = [tensor("gaussian", t.shape, "f32", 9).to(t.dtype) for t in results]
-    attempt(lambda: torch.autograd.grad(results, leaves, seeds, retain_graph=True, allow_unused=True))
-    calls = {}
-    for name, within in WITHIN.items():
-        with within():
-            results, leaves = graph()
-        calls[name] = lambda results=results, leaves=leaves: torch.autograd.grad(
-            results, leaves, seeds, retain_graph=True, allow_unused=True
-        )
-    return Calls(calls, WITHIN)
+    return gradients(graph)
 
 
 def samples():

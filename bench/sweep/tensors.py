@@ -45,6 +45,23 @@ def attempt(call):
         raise Skip(f"PyTorch: {str(error).splitlines()[0][:100] if str(error) else type(error).__name__}") from None
 
 
+def gradients(graph):
+    """The gradients of what graph() returns: results, and the leaves with respect to which they are."""
+    results, leaves = attempt(graph)
+    if not results or not leaves:
+        raise Skip("no gradient")
+    seeds = [tensor("gaussian", t.shape, "f32", 9).to(t.dtype) for t in results]
+    attempt(lambda: torch.autograd.grad(results, leaves, seeds, retain_graph=True, allow_unused=True))
+    calls = {}
+    for name, within in WITHIN.items():
+        with within():
+            results, leaves = graph()
+        calls[name] = lambda results=results, leaves=leaves: torch.autograd.grad(
+            results, leaves, seeds, retain_graph=True, allow_unused=True
+        )
+    return Calls(calls, WITHIN)
+
+
 def pair(call, tensors, direction):
     """The call on these tensors, or its gradients with respect to those that are numbers."""
     if direction == "forward":
@@ -62,16 +79,4 @@ def pair(call, tensors, direction):
         results = [t for t in floats(call(*leaves)) if t.requires_grad]
         return results, [t for t in leaves if t.requires_grad]
 
-    results, leaves = attempt(graph)
-    if not results:
-        raise Skip("no gradient")
-    seeds = [tensor("gaussian", t.shape, "f32", 9).to(t.dtype) for t in results]
-    attempt(lambda: torch.autograd.grad(results, leaves, seeds, retain_graph=True, allow_unused=True))
-    calls = {}
-    for name, within in WITHIN.items():
-        with within():
-            results, leaves = graph()
-        calls[name] = lambda results=results, leaves=leaves: torch.autograd.grad(
-            results, leaves, seeds, retain_graph=True, allow_unused=True
-        )
-    return Calls(calls, WITHIN)
+    return gradients(graph)

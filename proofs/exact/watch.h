@@ -68,21 +68,16 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
   })
 /* Depthwise convolutions (src/blas/conv/kernels.c): a vector of a row of results, and its lanes that are tested again. */
 #define EXACT_RESULT(k) (t->out + (i + (k)) * t->step)
-#define WATCH_rm_round_vector_of_row(c, err, out, fmt)                           \
-  ({                                                                             \
-    const vf64 c__ = (c), err__ = (err);                                         \
-    const uint32_t m__ = rm_round_vector(c__, err__, out, fmt);                  \
-    EXACT_PLACES(EXACT_KNOWN, lanes, m__, c__, EXACT_NONE, err__, EXACT_RESULT); \
-    exact_open ? EXACT_EACH_LANE : m__;                                          \
-  })
 #define EXACT_RESULT_LEFT(k) (undecided >> (k) & 1 ? EXACT_RESULT(k) : 0)
-#define WATCH_rm_round_vector_of_lanes(c, err, out, fmt)                                 \
-  ({                                                                                     \
-    const vf64 c__ = (c), err__ = (err);                                                 \
-    const uint32_t m__ = rm_round_vector(c__, err__, out, fmt);                          \
-    EXACT_PLACES(EXACT_KNOWN, RM_LANES, m__, c__, EXACT_NONE, err__, EXACT_RESULT_LEFT); \
-    exact_open ? EXACT_EACH_LANE : m__;                                                  \
+#define EXACT_RESULTS(count, PLACE, c, err, out, fmt)                     \
+  ({                                                                      \
+    const vf64 c__ = (c), err__ = (err);                                  \
+    const uint32_t m__ = rm_round_vector(c__, err__, out, fmt);           \
+    EXACT_PLACES(EXACT_KNOWN, count, m__, c__, EXACT_NONE, err__, PLACE); \
+    exact_open ? EXACT_EACH_LANE : m__;                                   \
   })
+#define WATCH_rm_round_vector_of_row(c, err, out, fmt) EXACT_RESULTS(lanes, EXACT_RESULT, c, err, out, fmt)
+#define WATCH_rm_round_vector_of_lanes(c, err, out, fmt) EXACT_RESULTS(RM_LANES, EXACT_RESULT_LEFT, c, err, out, fmt)
 #define WATCH_rm_pair_to_odd_of_lane(hi, lo) \
   (exact_at = EXACT_RESULT(l), exact_watch(EXACT_KNOWN, 1, hi, lo, 0.0, 0.0), exact_at = 0, rm_pair_to_odd(hi, lo))
 #define EXACT_ROW_AT(k) ((const char *)p__ + 4 * (k))
