@@ -1,20 +1,19 @@
 """Training steps of unmodified PyTorch models under repmath.torch.reproducible(), beside PyTorch's own, which are not deterministic.
 
-python bench/training.py prints the table alone; with --overheads, what a small call of each operator takes longer.
+python bench/training.py prints the table alone.
 """
 
-import contextlib
-import functools
 import pathlib
 import statistics
 import subprocess
 import sys
 
-from timing import batch, compare
+from timing import compare
 
 import repmath
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "examples" / "python"))
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "examples" / "python")]
 
 
 def lenet(torch):
@@ -64,47 +63,6 @@ def steps(torch, make):
     return {"repmath": exact, "PyTorch": plain}
 
 
-def small_calls(torch):
-    """By name, a call on a few elements: functions of models, and every operator of the table that rounds whose arguments its schema tells."""
-    from repmath.torch._aten.table import OPERATORS
-
-    nn = torch.nn.functional
-    x, y, w = torch.randn(4, 4), torch.randn(4, 4), torch.randn(4, 4)
-    calls = {
-        "add a number": lambda: x + 0.1, "matmul": lambda: x @ w, "linear": lambda: nn.linear(x, w, w[0]), "softmax": lambda: x.softmax(1),
-        "layer_norm": lambda: nn.layer_norm(x, (4,)), "mse_loss": lambda: nn.mse_loss(x, y), "copy to bfloat16": x.bfloat16,
-    }  # fmt: skip
-    given = {"Tensor": lambda: torch.rand(4, 4) + 0.25, "number": lambda: 0.5, "int": lambda: 1, "List[int]": lambda: [1]}
-    given |= {"bool": lambda: False, "float": lambda: 0.5, "Optional[Tensor]": lambda: None}
-    given["List[Tensor]"] = lambda: [torch.rand(4, 4) + 0.25 for _ in range(4)]
-    for overload, operator in OPERATORS.items():
-        arguments = [a for a in overload._schema.arguments if not a.has_default_value()]
-        if operator.way not in ("rounds", "composes") or any(a.is_out or str(a.type) not in given for a in arguments):
-            continue
-        call = functools.partial(overload, *(given[str(a.type)]() for a in arguments))
-        try:
-            call()
-            with repmath.torch.reproducible():
-                call()
-        except (RuntimeError, ValueError, TypeError, IndexError):
-            continue  # shapes or formats that the schema does not tell
-        calls[str(overload).removeprefix("aten.").removesuffix(".default")] = call
-    return calls
-
-
-def overheads(torch):
-    """By operator, microseconds that a call on a few elements takes longer under the mode, forward alone: the least of short batches in turn."""
-    found = {}
-    for name, call in small_calls(torch).items():
-        least = {}
-        for _ in range(25):
-            for mode in (contextlib.nullcontext, repmath.torch.reproducible):
-                with mode():
-                    least[mode] = min(batch(call, 20), least.get(mode, 1.0))
-        found[name] = least[repmath.torch.reproducible] - least[contextlib.nullcontext]
-    return found
-
-
 def peak(name, which):
     """KiB by which some steps raise the memory of this process at its peak (of Linux)."""
     import torch
@@ -142,6 +100,7 @@ def training(quick=False):
         import torch
 
         import repmath.torch  # noqa: F401
+        from bench.sweep.overheads import overheads
     except ImportError:
         return
     for threads in (1, 2):
@@ -154,7 +113,7 @@ def training(quick=False):
             except ImportError:
                 continue  # transformers
             yield {"case": f"training step, {name}, {label}", **compare(calls, batches=3 if quick else 7, seconds=0.01)}
-    found = overheads(torch)
+    found = {name: inside - outside for name, (inside, outside) in overheads().items()}
     for label, name in (("least", min(found, key=found.get)), ("greatest", max(found, key=found.get))):
         yield {
             "case": f"reproducible(), {label} overhead of an operator ({name})",
@@ -169,18 +128,6 @@ def training(quick=False):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--peak"]:
         print(peak(*sys.argv[2:]))
-        sys.exit()
-    if sys.argv[1:2] == ["--overheads"]:
-        import torch
-
-        import repmath.torch
-
-        torch.set_num_threads(1)
-        repmath.set_num_threads(1)
-        times = overheads(torch)
-        for name, seconds in sorted(times.items(), key=lambda item: item[1]):
-            print(f"{name:60} {1e6 * seconds:12.1f} us")
-        print(f"{'median of ' + str(len(times)):60} {1e6 * statistics.median(times.values()):12.1f} us")
         sys.exit()
     for result in training():
         ratio = "".join(f"{value:6.2f} x {name}" for name, value in result["ratio"].items())

@@ -50,6 +50,11 @@ def parsed(arguments):
     parser.add_argument(
         "--coverage", action="store_true", help="print which operators of docs/aten.md no case of these calls"
     )
+    parser.add_argument(
+        "--overheads",
+        action="store_true",
+        help="print what a small call of each operator takes longer, on one thread, and stop",
+    )
     parser.add_argument("--skipped", action="store_true", help="print the cases that were skipped, with the reason")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -131,6 +136,11 @@ def main(arguments=None):
         from .coverage import uncalled
 
         print("\n".join(uncalled(options)))
+        return
+    if options.overheads:
+        from .overheads import table
+
+        print("\n".join(table()))
         return
     if options.worker:
         from .worker import run

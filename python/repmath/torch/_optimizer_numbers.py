@@ -5,6 +5,7 @@ everywhere; powers come from the C library, which has another implementation for
 from the tensor is a float subclass with correctly rounded powers, and so is every result computed from it.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -14,12 +15,18 @@ import numpy as np
 from .. import _core
 
 
+@functools.lru_cache(256)
+def _of_positive(x: float, y: float) -> float:
+    """RN(x**y) of finite numbers, x > 0: those of one step are the same for all parameters."""
+    with np.errstate(all="ignore"):
+        return float(_core.ufuncs["pow"](np.float64(x), np.float64(y)))
+
+
 def power(x: float, y: float) -> Any:
     """RN(x**y); zeros, infinities, NaN and what is not real as Python has them, and its errors."""
     if not (math.isfinite(x) and math.isfinite(y) and x) or (x < 0 and not y.is_integer()):
         return float.__pow__(x, y)
-    with np.errstate(all="ignore"):
-        made = float(_core.ufuncs["pow"](np.float64(abs(x)), np.float64(y)))
+    made = _of_positive(abs(x), y)
     if math.isinf(made):
         raise OverflowError(34, "Numerical result out of range")
     return -made if x < 0 and y % 2 else made

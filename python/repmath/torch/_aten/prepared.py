@@ -40,6 +40,22 @@ RECIPES |= {
     "hardtanh": {"rule": "clamp", "tensors": 1, "formula": "at_least"},
 }
 
+# Of lists of tensors: what each tensor's call is made of, and how many lists there are. A formula's number is the argument behind them.
+_LISTS: dict[str, tuple[dict[str, Any], int]] = {
+    **{
+        f"foreach_{name}_{kind}": (RECIPES[function], lists)
+        for name, function in {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}.items()
+        for kind, lists in (("list", 2), ("number", 1))
+    },
+    "foreach_sqrt": (RECIPES["sqrt"], 1),
+    "foreach_reciprocal": (RECIPES["reciprocal"], 1),
+    "foreach_pow": (RECIPES["power"], 1),
+    "foreach_maximum": (RECIPES["maximum"], 2),
+    "foreach_lerp": (RECIPES["lerp"], 2),
+    "foreach_addcmul": (RECIPES["addcmul"] | {"number": 3}, 3),
+    "foreach_addcdiv": (RECIPES["addcdiv"] | {"number": 3}, 3),
+}
+
 # By the table's function: prepared calls that make a new tensor.
 _MAKERS: dict[str, Any] = {
     **{name: _core.Rows(name) for name in ("softmax", "log_softmax", "softmax_backward", "log_softmax_backward")},
@@ -64,6 +80,11 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
         into = "first"
     elif any(a.is_out for a in overload._schema.arguments):
         into = "out"
+    if name in _LISTS:
+        recipe, lists = _LISTS[name]
+        return None if into == "out" else _core.Foreach(_core.Elementwise(into="new", **recipe), lists, into == "first")
+    if name.startswith("fused_"):
+        return _core.Fused(name.removeprefix("fused_"))
     if name in _MAKERS:
         return _MAKERS[name] if into == "new" else None
     return _core.Elementwise(into=into, **RECIPES[name]) if name in RECIPES else None
