@@ -27,13 +27,27 @@ enum {
   RM_FORMULA_AT_MOST = 11, /* the smaller of x and a */
   RM_FORMULA_LARGER = 12, /* the larger of x and y */
   RM_FORMULA_SMALLER = 13, /* the smaller of x and y */
-  RM_FORMULA_GATE = 14 /* x where y > a or y is NaN, +0 elsewhere: the gradient through the larger of y and a */
+  RM_FORMULA_GATE = 14, /* x where y > a or y is NaN, +0 elsewhere: the gradient through the larger of y and a */
+  RM_FORMULA_MIX = 15, /* (1 - z) x + z y */
+  /* Of formats below binary64, on the CPU. */
+  RM_FORMULA_HARDSIGMOID = 16, /* (x + 3)/6 held to [0, 1] */
+  RM_FORMULA_HARDSIGMOID_GRADIENT = 17, /* x/6 where -3 < y < 3, +0 elsewhere */
+  RM_FORMULA_HARDSWISH = 18, /* x (x + 3)/6 where -3 < x < 3, x above, +0 below */
+  RM_FORMULA_HARDSWISH_GRADIENT = 19, /* (2 x y + 3 x)/6 where -3 <= y <= 3, x above, +0 below */
+  RM_FORMULA_LEAKY = 20, /* x where x > 0, a x elsewhere */
+  RM_FORMULA_LEAKY_GRADIENT = 21, /* x where y > 0, a x elsewhere */
+  RM_FORMULA_SHRINK = 22, /* x - a where x > a, x + a where x < -a, +0 elsewhere; a >= 0 */
+  RM_FORMULA_FLOOR = 23, /* the whole number below x/y; a NaN where x is infinite and y is not 0 */
+  RM_FORMULA_TRUNC = 24, /* the whole number toward zero from x/y */
+  RM_FORMULA_FMOD = 25, /* x less the multiple of y toward zero, with the sign of x */
+  RM_FORMULA_REMAINDER = 26 /* that, plus y where it is not 0 and y has the other sign */
 };
 
 /* out[i] = RN(formula of x[i], y[i], z[i]) for n elements, all arrays contiguous and in `format` (RM_FORMAT_...), any
  * alignment. Arrays that the formula does not use are not read, and may be NULL. out may be one of x, y, z; no other overlap
  * with them is allowed (RM_ERR_OVERLAP). Where a number is not finite, results are those of IEEE 754's rules for infinities
- * applied to each operation of the formula as it is written here; a NaN is the canonical one. */
+ * applied to each operation of the formula as it is written here; a NaN is the canonical one. A formula that has no binary64
+ * refuses that format. */
 RM_API rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z,
                             void *out);
 

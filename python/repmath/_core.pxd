@@ -77,7 +77,10 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out) nogil
     int RM_FORMULA_SCALED, RM_FORMULA_OVER, RM_FORMULA_UNDER, RM_FORMULA_ADDED, RM_FORMULA_PLUS, RM_FORMULA_BETWEEN
     int RM_FORMULA_PRODUCT, RM_FORMULA_QUOTIENT, RM_FORMULA_TANH, RM_FORMULA_SIGMOID
-    int RM_FORMULA_AT_LEAST, RM_FORMULA_AT_MOST, RM_FORMULA_LARGER, RM_FORMULA_SMALLER, RM_FORMULA_GATE
+    int RM_FORMULA_AT_LEAST, RM_FORMULA_AT_MOST, RM_FORMULA_LARGER, RM_FORMULA_SMALLER, RM_FORMULA_GATE, RM_FORMULA_MIX
+    int RM_FORMULA_HARDSIGMOID, RM_FORMULA_HARDSIGMOID_GRADIENT, RM_FORMULA_HARDSWISH, RM_FORMULA_HARDSWISH_GRADIENT
+    int RM_FORMULA_LEAKY, RM_FORMULA_LEAKY_GRADIENT, RM_FORMULA_SHRINK
+    int RM_FORMULA_FLOOR, RM_FORMULA_TRUNC, RM_FORMULA_FMOD, RM_FORMULA_REMAINDER
     rm_status rm_clip_to_norm(int format, long long n, void *g, const rm_accumulator *squares, double max_norm) nogil
     rm_status rm_root_of_total(const rm_accumulator *squares, double *out) nogil
     int rm_status_code(rm_status status)

@@ -6,7 +6,7 @@
 
 #include "samples.h"
 
-enum { FORMULAS = RM_FORMULA_GATE + 1, CODES = 18, TRIPLES = CODES * CODES * CODES };
+enum { FORMULAS = RM_FORMULA_MIX + 1, CODES = 18, TRIPLES = CODES * CODES * CODES };
 enum { X, Y, Z, OUT, ARRAYS };
 static const int64_t ROOM = 8 * TRIPLES + 8; /* bytes of an array */
 static char cpu[ARRAYS * ROOM];
@@ -15,7 +15,7 @@ BOTH_SIDES char gpu[ARRAYS * ROOM];
 static bool has_y(int formula) {
   return (formula >= RM_FORMULA_PLUS && formula <= RM_FORMULA_SIGMOID) || formula >= RM_FORMULA_LARGER;
 }
-static bool has_z(int formula) { return formula == RM_FORMULA_PRODUCT || formula == RM_FORMULA_QUOTIENT; }
+static bool has_z(int formula) { return formula == RM_FORMULA_PRODUCT || formula == RM_FORMULA_QUOTIENT || formula == RM_FORMULA_MIX; }
 
 /* What is in cpu goes to both sides first. `odd`: arrays are misaligned. */
 static void compare(const char *kind, int formula, int format, int64_t n, double a, int result, int odd) {
@@ -87,7 +87,7 @@ static void beside_midpoints() {
 static void refusals() {
   char *x = gpu, *y = gpu + ROOM, *z = gpu + 2 * ROOM, *out = gpu + 3 * ROOM;
   memset(gpu, 0x5a, sizeof gpu);
-  for (int formula : {-1, static_cast<int>(FORMULAS)}) SAME(formula, 2, 8, 1.0, x, y, z, out);
+  for (int formula : {-1, RM_FORMULA_REMAINDER + 1}) SAME(formula, 2, 8, 1.0, x, y, z, out);
   for (int format : {-1, 4}) SAME(0, format, 8, 1.0, x, y, z, out);
   SAME(0, 2, -1, 1.0, x, y, z, out);
   SAME(0, 2, 0, 1.0, nullptr, nullptr, nullptr, nullptr);

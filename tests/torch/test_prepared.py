@@ -20,7 +20,9 @@ OVERLOADS = [
     f
     for f, o in OPERATORS.items()
     if o.function in prepared.RECIPES
-    and not re.match(r"aten\.((rsub|lerp_?|clamp_?|clamp_max_?|clamp_min_?)\.Tensor|pow\.Scalar)", str(f))
+    and not re.match(
+        r"aten\.((rsub|clamp_?|clamp_max_?|clamp_min_?)\.Tensor|(pow|floor_divide_?|fmod_?|remainder_?)\.Scalar)", str(f)
+    )
 ]
 NUMBERS = (2, 0.5, -1, 0.1, 0.0, -0.0, 1.0, 3, 2.0**-30, 65504.0, 1e30, float("inf"), float("-inf"), float("nan"))
 

@@ -274,6 +274,8 @@ cdef class Elementwise(Call):
         cdef int format = p.operand[0].format
         if rule == FORMULA:
             p.formula = self.formula
+            if format == RM_FORMAT_F64 and p.formula >= RM_FORMULA_HARDSIGMOID:
+                return False
             return given == tensors or _number(args[tensors], &p.a)
         if rule == CLAMP:
             return self._clamped(args, p)

@@ -59,6 +59,7 @@ RM_STATIC uint64_t element_value(const rm_formula_problem *problem, uint64_t bit
     case RM_FORMULA_UNDER: r = ba / bx, below = x; break;
     case RM_FORMULA_ADDED: r = bx + ba; break;
     case RM_FORMULA_BETWEEN: r = bounded(1.0 - a) * bx + term; break;
+    case RM_FORMULA_MIX: r = bounded(1.0 - z) * bx + bz * by; break;
     case RM_FORMULA_TANH:
       r = bx * (!rm_is_nan(y) ? sign_of(1.0 - vf64_abs(y)) * (rm_is_finite(y) ? 1.0 : by * by) : y);
       break;

@@ -28,9 +28,14 @@ uint64_t rm_formula_accurate(const rm_formula_problem *problem, uint64_t x, uint
 rm_formula_fn rm_formula_accurate_range;
 
 /* Whether the formula has this array. */
-RM_FN int rm_formula_has_y(int formula) { return (formula >= 4 && formula <= 9) || formula >= 12; }
-RM_FN int rm_formula_has_z(int formula) { return formula == 6 || formula == 7; }
+RM_FN int rm_formula_has_y(int formula) {
+  return (formula >= 4 && formula <= 9) || (formula >= 12 && formula <= 15) || formula == 17 || formula == 19 ||
+         formula == 21 || formula >= 23;
+}
+RM_FN int rm_formula_has_z(int formula) { return formula == 6 || formula == 7 || formula == 15; }
 /* Whether it is a product or a quotient, whose zeros have signs. */
 RM_FN int rm_formula_is_product(int formula) { return formula <= 2 || formula == 8 || formula == 9; }
 /* Whether it chooses among its arguments. */
-RM_FN int rm_formula_is_choice(int formula) { return formula >= 10; }
+RM_FN int rm_formula_is_choice(int formula) { return formula >= 10 && formula <= 14; }
+/* Whether it is one of those below binary64, which odd.h rounds. */
+RM_FN int rm_formula_is_odd(int formula) { return formula >= 16; }

@@ -3,49 +3,55 @@
 
 #include "step.h"
 
-RM_FN uint32_t rm_formula_vector(const rm_formula_problem *problem, const char *at_x, const char *at_y, const char *at_z,
-                                 char *out, const int fmt, const int formula, uint32_t live) {
-  vf64 r;
-  const uint32_t lanes = vm64_bits(rm_formula_values(problem, at_x, at_y, at_z, fmt, formula, &r)) & live;
-  if (RM_LIKELY(!lanes)) {
-    rm_store_elements(out, r, fmt);
-    return 0;
-  }
-  uint64_t accurate[RM_LANES] = {0};
+/* Evaluates the lanes that are asked for, to `accurate`. */
+RM_COLD uint32_t rm_redo_formula(const rm_formula_problem *problem, const char *x, const char *y, const char *z,
+                                 uint32_t lanes, uint64_t *accurate) {
+  const int fmt = problem->format, size = rm_size_of(fmt);
   uint32_t flags = 0;
-  const int size = rm_size_of(fmt);
   for (int i = 0; lanes >> i; i++)
     if (lanes >> i & 1)
-      accurate[i] = rm_formula_accurate(problem, rm_read_bits(at_x + i * size, fmt),
-                                        rm_formula_has_y(formula) ? rm_read_bits(at_y + i * size, fmt) : 0,
-                                        rm_formula_has_z(formula) ? rm_read_bits(at_z + i * size, fmt) : 0, &flags);
-  rm_store_elements(out, r, fmt); /* out may be an argument: read it before */
+      accurate[i] = rm_formula_accurate(problem, rm_read_bits(x + i * size, fmt), y ? rm_read_bits(y + i * size, fmt) : 0,
+                                        z ? rm_read_bits(z + i * size, fmt) : 0, &flags);
+  return flags;
+}
+RM_COLD void rm_write_lanes(char *out, uint32_t lanes, const uint64_t *bits, int fmt) {
   for (int i = 0; lanes >> i; i++)
-    if (lanes >> i & 1) rm_write_bits(out + i * size, accurate[i], fmt);
+    if (lanes >> i & 1) rm_write_bits(out + i * rm_size_of(fmt), bits[i], fmt);
+}
+RM_FN uint32_t rm_formula_vector(const rm_formula_problem *problem, const char *x, const char *y, const char *z, char *out,
+                                 const int fmt, const int formula, uint32_t live) {
+  vf64 r;
+  uint64_t accurate[RM_LANES];
+  const uint32_t lanes = vm64_bits(rm_formula_values(problem, x, y, z, fmt, formula, &r)) & live;
+  uint32_t flags = 0;
+  if (RM_UNLIKELY(lanes)) flags = rm_redo_formula(problem, x, y, z, lanes, accurate);
+  rm_store_elements(out, r, fmt); /* out may be an argument: it is read before */
+  if (RM_UNLIKELY(lanes)) rm_write_lanes(out, lanes, accurate, fmt);
   return flags;
 }
 
-/* Elements [begin, end): whole vectors, and a padded one for the rest. */
+/* Elements [begin, end): whole vectors, and a padded one for the rest, by the same code: the compiler puts it in place once. */
 RM_FN uint32_t rm_formula_loop(const rm_formula_problem *problem, int64_t begin, int64_t end, const int fmt,
                                const int formula) {
   const int size = rm_size_of(fmt);
   const int has_y = rm_formula_has_y(formula), has_z = rm_formula_has_z(formula);
-  uint32_t flags = 0;
-  int64_t i = begin;
-  for (; i + RM_LANES <= end; i += RM_LANES) {
-    const ptrdiff_t at = (ptrdiff_t)i * size;
-    flags |= rm_formula_vector(problem, problem->x + at, has_y ? problem->y + at : 0, has_z ? problem->z + at : 0,
-                               problem->out + at, fmt, formula, (1u << RM_LANES) - 1);
-  }
-  if (i == end) return flags;
+  uint32_t flags = 0, live = (1u << RM_LANES) - 1;
   char rest[4][8 * RM_LANES] = {{0}};
-  const ptrdiff_t at = (ptrdiff_t)i * size;
-  const size_t bytes = (size_t)(end - i) * (size_t)size;
-  __builtin_memcpy(rest[0], problem->x + at, bytes);
-  if (has_y) __builtin_memcpy(rest[1], problem->y + at, bytes);
-  if (has_z) __builtin_memcpy(rest[2], problem->z + at, bytes);
-  flags |= rm_formula_vector(problem, rest[0], rest[1], rest[2], rest[3], fmt, formula, (1u << (end - i)) - 1);
-  __builtin_memcpy(problem->out + at, rest[3], bytes);
+  for (int64_t i = begin; i < end; i += RM_LANES) {
+    const ptrdiff_t at = (ptrdiff_t)i * size;
+    const char *x = problem->x + at, *y = has_y ? problem->y + at : 0, *z = has_z ? problem->z + at : 0;
+    char *out = problem->out + at;
+    const size_t bytes = (size_t)(end - i) * (size_t)size;
+    const int whole = end - i >= RM_LANES;
+    if (!RM_LIKELY(whole)) {
+      __builtin_memcpy(rest[0], x, bytes);
+      if (has_y) __builtin_memcpy(rest[1], y, bytes);
+      if (has_z) __builtin_memcpy(rest[2], z, bytes);
+      x = rest[0], y = has_y ? rest[1] : 0, z = has_z ? rest[2] : 0, out = rest[3], live = (1u << (end - i)) - 1;
+    }
+    flags |= rm_formula_vector(problem, x, y, z, out, fmt, formula, live);
+    if (!RM_LIKELY(whole)) __builtin_memcpy(problem->out + at, rest[3], bytes);
+  }
   return flags;
 }
 
@@ -67,6 +73,7 @@ RM_FN uint32_t rm_formula_loop(const rm_formula_problem *problem, int64_t begin,
       case RM_FORMULA_AT_MOST: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_AT_MOST);   \
       case RM_FORMULA_LARGER: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_LARGER);     \
       case RM_FORMULA_SMALLER: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_SMALLER);   \
+      case RM_FORMULA_MIX: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_MIX);           \
       default: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_GATE);                      \
     }                                                                                                  \
   }

@@ -4,7 +4,8 @@
  * for coefficients of 0 or between 2^-200 and 2^200: a product of three is at most 2^800 and at least 2^-800, and its second
  * parts above 2^-960. The factors 1 - y and 1 + y of the two gradients are two-sums, exact in two parts, of which the second is at most u
  * times the first: 1 - y^2 is their product. (1 minus y^2 in two parts would lose accuracy: for y beside 1 the two cancel, but the error of the square does not.) So their
- * relative errors are those of one more product, and the size of the one term is the result's.
+ * relative errors are those of one more product, and the size of the one term is the result's. So is the factor 1 - z of a mix, whose
+ * number z is an argument: 0 or between 2^-300 and 2^300 as the others are, so that products of two are at least 2^-600.
  *
  * Quotients. A divisor that is a short decimal has quotients beside ties: 3/0.3 is 10 (1 + 2^-54). So those by the number a, and
  * all of binary64, get a second part as Adam's quotient does, which corrects the first by its residual: QUOTIENT_ERR_F64 of |x| +
@@ -104,6 +105,10 @@ RM_FN vm64 rm_formula_values(const rm_formula_problem *problem, const char *at_x
   } else {
     rm_vpair first = rm_vone(x);
     if (formula == RM_FORMULA_BETWEEN) first = rm_vtimes(rm_vcoefficient(problem->keep), 1, first, 0);
+    if (formula == RM_FORMULA_MIX) {
+      first = rm_vtimes(rm_formula_left(z), 1, first, 0);
+      term = rm_vone(z);
+    }
     if (formula != RM_FORMULA_ADDED) term = rm_vtimes(term, 0, rm_vone(y), 0);
     if (formula == RM_FORMULA_PRODUCT) term = rm_vtimes(rm_vone(z), 0, term, 1);
     const vf64 size = vf64_add(vf64_abs(first.hi), vf64_abs(term.hi));

@@ -56,36 +56,35 @@ RM_FN void rm_step_prefetch(const rm_step_arrays *a) {
   if (a->w) __builtin_prefetch(a->w + AHEAD, 1);
 }
 
-/* Elements [begin, end): whole vectors, and a padded one for the rest. */
+/* Elements [begin, end): whole vectors, and a padded one for the rest, by the same code: the compiler puts it in place once. */
 #define RM_STEP_LOOP(step)                                                                                                \
-  RM_FN uint32_t RM_CAT(step, _vector)(const rm_optimizer *o, const rm_step_arrays *a, const int fmt, const int coupled,  \
-                                       const int mode, uint32_t live) {                                                   \
-    rm_step_vectors y;                                                                                                    \
-    const vm64 undecided = RM_CAT(step, _values)(o, a, fmt, coupled, mode, &y);                                           \
-    return rm_finish_step(o, a, &y, vm64_bits(undecided) & live, fmt);                                                    \
-  }                                                                                                                       \
   RM_FN uint32_t RM_CAT(step, _loop)(const rm_optimizer *o, int64_t begin, int64_t end, const int fmt, const int coupled, \
                                      const int mode) {                                                                    \
     const int size = rm_size_of(fmt);                                                                                     \
-    uint32_t flags = 0;                                                                                                   \
-    int64_t i = begin;                                                                                                    \
-    for (; i + RM_LANES <= end; i += RM_LANES) {                                                                          \
-      const rm_step_arrays a = {o->p + i * size, o->m ? o->m + i * size : 0, o->v ? o->v + i * size : 0,                  \
-                                o->w ? o->w + i * size : 0, o->g + i * size};                                             \
-      rm_step_prefetch(&a);                                                                                               \
-      flags |= RM_CAT(step, _vector)(o, &a, fmt, coupled, mode, (1u << RM_LANES) - 1);                                    \
-    }                                                                                                                     \
-    if (i == end) return flags;                                                                                           \
+    uint32_t flags = 0, live = (1u << RM_LANES) - 1;                                                                      \
     char rest[5][8 * RM_LANES] = {{0}};                                                                                   \
-    const rm_step_arrays a = {rest[0], o->m ? rest[1] : 0, o->v ? rest[2] : 0, o->w ? rest[3] : 0, rest[4]};              \
-    char *to[4] = {o->p, o->m, o->v, o->w};                                                                               \
-    const size_t bytes = (size_t)(end - i) * (size_t)size;                                                                \
-    for (int k = 0; k < 4; k++)                                                                                           \
-      if (to[k]) __builtin_memcpy(rest[k], to[k] + i * size, bytes);                                                      \
-    __builtin_memcpy(rest[4], o->g + i * size, bytes);                                                                    \
-    flags |= RM_CAT(step, _vector)(o, &a, fmt, coupled, mode, (1u << (end - i)) - 1);                                     \
-    for (int k = 0; k < 4; k++)                                                                                           \
-      if (to[k]) __builtin_memcpy(to[k] + i * size, rest[k], bytes);                                                      \
+    for (int64_t i = begin; i < end; i += RM_LANES) {                                                                     \
+      const int64_t at = i * size;                                                                                        \
+      char *const to[4] = {o->p + at, o->m ? o->m + at : 0, o->v ? o->v + at : 0, o->w ? o->w + at : 0};                  \
+      rm_step_arrays a = {to[0], to[1], to[2], to[3], o->g + at};                                                         \
+      const size_t bytes = (size_t)(end - i) * (size_t)size;                                                              \
+      const int whole = end - i >= RM_LANES;                                                                              \
+      if (RM_LIKELY(whole)) {                                                                                             \
+        rm_step_prefetch(&a);                                                                                             \
+      } else {                                                                                                            \
+        for (int k = 0; k < 4; k++)                                                                                       \
+          if (to[k]) __builtin_memcpy(rest[k], to[k], bytes);                                                             \
+        __builtin_memcpy(rest[4], a.g, bytes);                                                                            \
+        a = (rm_step_arrays){rest[0], to[1] ? rest[1] : 0, to[2] ? rest[2] : 0, to[3] ? rest[3] : 0, rest[4]};            \
+        live = (1u << (end - i)) - 1;                                                                                     \
+      }                                                                                                                   \
+      rm_step_vectors y;                                                                                                  \
+      const vm64 undecided = RM_CAT(step, _values)(o, &a, fmt, coupled, mode, &y);                                        \
+      flags |= rm_finish_step(o, &a, &y, vm64_bits(undecided) & live, fmt);                                               \
+      if (!RM_LIKELY(whole))                                                                                              \
+        for (int k = 0; k < 4; k++)                                                                                       \
+          if (to[k]) __builtin_memcpy(to[k], rest[k], bytes);                                                             \
+    }                                                                                                                     \
     return flags;                                                                                                         \
   }
 RM_STEP_LOOP(rm_sgd)

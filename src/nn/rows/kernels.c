@@ -2,6 +2,7 @@
 #include "kernels.h"
 #include "../optim/clip_step.h"
 #include "../formula/loop.h"
+#include "../formula/odd.h"
 #include "../optim/loop.h"
 #include "loops.h"
 
@@ -19,6 +20,7 @@ const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {
     {rm_adam_f16, rm_adam_bf16, rm_adam_f32, rm_adam_f64},
     {rm_clip_f16, rm_clip_bf16, rm_clip_f32, rm_clip_f64},
     {rm_formula_f16, rm_formula_bf16, rm_formula_f32, rm_formula_f64},
+    rm_formula_odd,
     &RM_ISA_SYMBOL(rm_loss_table),
     &RM_ISA_SYMBOL(rm_pool_table),
 };

@@ -179,21 +179,6 @@ def once(name: str, target: Any, *arrays: Any) -> Array:
     return convert_array(made, target)
 
 
-def to_odd(q: Array, rest: Array) -> Array:
-    """q + rest, q the binary64 number next to it, rounded to odd as in `odd`. Neither is subnormal."""
-    bits = q.view(np.int64)
-    moves = (rest != 0) & (bits & 1 == 0) & np.isfinite(q)
-    made: Array = np.where(moves, bits + np.where(np.signbit(rest) == np.signbit(q), 1, -1), bits).view(F64)
-    return made
-
-
-def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """The rounded sums and their errors, exact where nothing overflows."""
-    s = a + b
-    part = s - a
-    return s, (a - (s - part)) + (b - part)
-
-
 _PIECE = 1 << 13
 
 
@@ -300,6 +285,7 @@ _RATIONAL: dict[str, Callable[..., Fraction]] = {
     "added": lambda a, x: x + a,
     "plus": lambda a, x, y: x + a * y,
     "between": lambda a, x, y: (1 - a) * x + a * y,
+    "mix": lambda a, x, y, z: (1 - z) * x + z * y,
     "product": lambda a, x, y, z: x + a * y * z,
     "quotient": lambda a, x, y, z: x + a * y / z,
     "tanh": lambda a, x, y: x * (1 - y * y),

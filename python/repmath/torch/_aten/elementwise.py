@@ -1,24 +1,17 @@
 """Elementwise operators: one rounding each. Numbers that are not tensors count as exact binary64."""
 
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import numpy as np
 import torch
 
-from ... import _reductions
-from ..._dtypes import F64
 from .._formula import formula
-from .._tensors import FORMATS, as_array, as_tensor
+from .._tensors import FORMATS
 from .common import (
     KERNELS,
     UFUNCS,
-    Array,
     Uncovered,
     apply,
-    by_pieces,
     convert,
-    convert_array,
     format_of,
     formula_of,
     held,
@@ -26,9 +19,7 @@ from .common import (
     kernel,
     narrower,
     same_number,
-    to_odd,
     together,
-    two_sum,
     write,
 )
 
@@ -272,11 +263,16 @@ def minimum(x: torch.Tensor, y: torch.Tensor, *, out: _Out = None) -> torch.Tens
 
 @kernel
 def leaky_relu(x: torch.Tensor, negative_slope: _Number = 0.01) -> torch.Tensor:
+    if x.dtype is not torch.float64:
+        return formula_of("leaky", float(negative_slope), x)
     return torch.where(x > 0, x, formula("scaled", float(negative_slope), x))
 
 
 @kernel
 def leaky_relu_backward(g: torch.Tensor, x: torch.Tensor, negative_slope: _Number, self_is_result: bool) -> torch.Tensor:
+    g, x = together(g, x)
+    if x.dtype is not torch.float64:
+        return formula_of("leaky_backward", float(negative_slope), g, x)
     return torch.where(x > 0, g, formula("scaled", float(negative_slope), g))
 
 
@@ -285,7 +281,9 @@ def lerp(x: torch.Tensor, end: torch.Tensor, weight: Any, *, out: _Out = None) -
     """(1 - weight) x + weight end."""
     if isinstance(weight, torch.Tensor):
         if weight.ndim:
-            return _lerp_each(x, end, weight, out)
+            if out is not None:
+                _same_format(x, out)
+            return formula_of("mix", 0.0, x, *_same_format(x, end, weight), out=out)
         weight = float(weight)
     return formula_of("between", float(weight), x, _same_format(x, end), out=out)
 
@@ -295,41 +293,6 @@ def _same_format(x: torch.Tensor, *others: torch.Tensor) -> Any:
     if any(t.dtype is not x.dtype for t in others):
         raise ValueError("tensors of several formats")
     return others[0] if len(others) == 1 else others
-
-
-def _three_products(x: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    rows = torch.stack((torch.ones_like(x), weight.neg(), weight), -1).unsqueeze(-2)
-    columns = torch.stack((x, x, end), -1).unsqueeze(-1)
-    return as_tensor(_reductions.matmul(as_array(rows), as_array(columns))).view(x.shape)
-
-
-def _between_odd(x: Array, end: Array, weight: Array) -> Array:
-    """The same of numbers of narrower formats, to odd: their products are exact, and s + low + rest is the sum. NaN where rest is not 0."""
-    s, first = two_sum(weight * end, -(weight * x))
-    s, second = two_sum(s, x)
-    low, rest = two_sum(first, second)
-    s, low = two_sum(s, low)
-    return np.where(rest == 0, to_odd(s, low) + 0.0, np.nan)  # a sum of -0 is +0
-
-
-def _lerp_each(x: torch.Tensor, end: torch.Tensor, weight: torch.Tensor, out: _Out) -> torch.Tensor:
-    """x - weight x + weight end, as a sum of three products; where infinities would cancel in it, (1 - weight) x + weight end."""
-    if out is not None:
-        _same_format(x, out)
-    _same_format(x, end, weight)
-    x, end, weight = torch.broadcast_tensors(x, end, weight)
-    finite = x.isfinite() & end.isfinite() & weight.isfinite()
-    if x.dtype is torch.float64:
-        made = _three_products(x, end, weight)
-    else:
-        made = _narrowed(_between_odd, x, end, weight)
-        undecided = made.isnan() & finite
-        if bool(undecided.any()):
-            made[undecided] = _three_products(x[undecided], end[undecided], weight[undecided])
-    if not bool(finite.all()):
-        parts = apply("multiply", apply("subtract", 1.0, weight), x), apply("multiply", weight, end)
-        made = torch.where(finite, made, apply("add", *parts))
-    return made if out is None else write(out, made)
 
 
 @kernel
@@ -346,41 +309,20 @@ def _three(name: str, x: torch.Tensor, y: torch.Tensor, z: torch.Tensor, value: 
     return formula_of(name, float(value), x, y, z, dtype=format_of(x, y, z), out=out)
 
 
-def _sixth(a: Array, b: Array) -> Array:
-    """RN((a + b)/6), a and b numbers of binary64, to odd.
-
-    s + e is a + b and s - 6 q + e the rest r of the quotient q of s by 6, each exactly. So (a + b)/6 = q + r/6 lies between q and
-    its neighbour on the side of r, and the odd one of these two rounds as it does (see `odd`).
-    """
-    s, e = two_sum(a, b)
-    q = s / 6
-    return to_odd(q, UFUNCS["fma"](-6.0, q, s) + e)
-
-
-def _narrowed(f: Callable[..., Array], x: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
-    """A function of numbers in binary64, which rounds to odd, of tensors of a narrower format."""
-    form = FORMATS[x.dtype]
-    arrays = [as_array(t) for t in torch.broadcast_tensors(x, *others)]
-    return as_tensor(by_pieces(lambda *parts: convert_array(f(*(p.astype(F64) for p in parts)), form), form, *arrays))
-
-
 @kernel
 def hardswish(x: torch.Tensor) -> torch.Tensor:
-    if x.dtype is torch.float64:  # one rounding per step: no format holds x**2
-        inside = apply("multiply", x, hardsigmoid(x))
-    else:
-        inside = _narrowed(lambda v: _sixth(v * v, 3 * v), x)
-    made = torch.where(x >= 3, x, torch.where(x <= -3, x.new_zeros(()), inside))
-    return made
+    if x.dtype is not torch.float64:
+        return formula_of("hardswish", 0.0, x)
+    inside = apply("multiply", x, hardsigmoid(x))  # one rounding per step: no format holds x**2
+    return torch.where(x >= 3, x, torch.where(x <= -3, x.new_zeros(()), inside))
 
 
 @kernel
 def hardswish_backward(g: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     g, x = together(g, x)
-    if x.dtype is torch.float64:
-        inside = apply("multiply", g, _half_and(x, 3.0))
-    else:
-        inside = _narrowed(lambda h, v: _sixth(2 * h * v, 3 * h), g, x)
+    if x.dtype is not torch.float64:
+        return formula_of("hardswish_backward", 0.0, g, x)
+    inside = apply("multiply", g, _half_and(x, 3.0))
     return torch.where(x > 3, g, torch.where(x < -3, g.new_zeros(()), inside))
 
 
@@ -418,15 +360,16 @@ def _half_and(x: torch.Tensor, n: float) -> torch.Tensor:
 
 @kernel
 def hardsigmoid(x: torch.Tensor) -> torch.Tensor:
-    if x.dtype is torch.float64:
-        inside = _half_and(x, 6.0)
-    else:
-        inside = _narrowed(lambda v: _sixth(v, np.full_like(v, 3.0)), x)
-    return torch.where(x >= 3, x.new_ones(()), torch.where(x <= -3, x.new_zeros(()), inside))
+    if x.dtype is not torch.float64:
+        return formula_of("hardsigmoid", 0.0, x)
+    return torch.where(x >= 3, x.new_ones(()), torch.where(x <= -3, x.new_zeros(()), _half_and(x, 6.0)))
 
 
 @kernel
 def hardsigmoid_backward(g: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    g, x = together(g, x)
+    if x.dtype is not torch.float64:
+        return formula_of("hardsigmoid_backward", 0.0, g, x)
     return torch.where((x > -3) & (x < 3), formula("over", 6.0, g), g.new_zeros(()))
 
 

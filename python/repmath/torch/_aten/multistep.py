@@ -176,6 +176,8 @@ def softshrink(x: torch.Tensor, lambd: _Number = 0.5) -> torch.Tensor:
     """The limit is binary64, also where it is compared."""
     if lambd < 0:
         raise ValueError(f"lambd={lambd}")
+    if x.dtype in FORMATS and x.dtype is not torch.float64:
+        return formula("shrink", float(lambd), x)
     wide, limit = widened(x), float(lambd)
     inner = torch.where(x.isnan(), x, x.new_zeros(()))
     return torch.where(wide > limit, KERNELS["add"](x, -limit), torch.where(wide < -limit, KERNELS["add"](x, limit), inner))

@@ -34,6 +34,17 @@ RECIPES |= {
     "addcmul": {"rule": "formula", "tensors": 3, "formula": "product", "number": "value", "default": 1.0},
     "addcdiv": {"rule": "formula", "tensors": 3, "formula": "quotient", "number": "value", "default": 1.0},
     "lerp": {"rule": "formula", "tensors": 2, "formula": "between", "number": 2},
+    "lerp.Tensor": {"rule": "formula", "tensors": 3, "formula": "mix"},
+    "leaky_relu": {"rule": "formula", "tensors": 1, "formula": "leaky", "number": 1, "default": 0.01},
+    "floor_divide": {"rule": "formula", "tensors": 2, "formula": "floor"},
+    **{
+        name: {"rule": "formula", "tensors": tensors, "formula": name}
+        for tensors, names in (
+            (1, ("hardsigmoid", "hardswish")),
+            (2, ("hardsigmoid_backward", "hardswish_backward", "fmod", "remainder")),
+        )
+        for name in names
+    },
     "clamp": {"rule": "clamp", "tensors": 1, "formula": "at_least"},
     "clamp_min": {"rule": "clamp", "tensors": 1, "formula": "at_least"},
     "clamp_max": {"rule": "clamp", "tensors": 1, "formula": "at_most"},
@@ -87,7 +98,9 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
         return _core.Fused(name.removeprefix("fused_"))
     if name in _MAKERS:
         return _MAKERS[name] if into == "new" else None
-    return _core.Elementwise(into=into, **RECIPES[name]) if name in RECIPES else None
+    # An overload's recipe goes before that of the function.
+    recipe = RECIPES.get(f"{name}.{overload._overloadname.removesuffix('_out')}", RECIPES.get(name))
+    return None if recipe is None else _core.Elementwise(into=into, **recipe)
 
 
 def _prepare() -> None:

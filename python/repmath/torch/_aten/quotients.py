@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from ..._dtypes import F64
+from .._formula import formula
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import (
     UFUNCS,
@@ -89,6 +90,8 @@ def _large(wide: Array, divisor: Array, mode: str, dtype: Any) -> Array:
 def _whole(x: Any, y: Any, mode: str) -> torch.Tensor:
     """The quotient rounded down or toward zero to a whole number, and this to the format."""
     a, b, dtype = _pair(x, y)
+    if a.dtype is dtype is not torch.float64:
+        return formula(mode, 0.0, a, b)
     form = FORMATS[dtype]
     return as_tensor(by_pieces(lambda u, v: _whole_part(u, v, mode, form), form, as_array(a), as_array(b)))
 
@@ -114,6 +117,8 @@ def floor_divide(x: Any, y: Any) -> torch.Tensor:
 def fmod(x: Any, y: Any) -> torch.Tensor:
     """x less the multiple of y toward zero."""
     a, b, dtype = _pair(x, y)
+    if a.dtype is dtype is not torch.float64:
+        return formula("fmod", 0.0, a, b)
     return convert(_rest(a, b), dtype)
 
 
@@ -138,6 +143,8 @@ def _rest_part(a: Array, b: Array, dtype: Any) -> Array:
 def remainder(x: Any, y: Any) -> torch.Tensor:
     """x less the multiple of y below it."""
     a, b, dtype = _pair(x, y)
+    if a.dtype is dtype is not torch.float64:
+        return formula("remainder", 0.0, a, b)
     rest = _rest(a, b)
     other = (rest != 0) & ((rest < 0) != (b < 0))
     return torch.where(other, apply("add", rest, b, dtype=dtype), convert(rest, dtype))
