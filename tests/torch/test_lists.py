@@ -101,10 +101,12 @@ def by_mode(overload):
 
 @pytest.fixture
 def general(monkeypatch):
-    """The calls that the general way took."""
+    """The calls that no prepared call has taken."""
     taken, own = [], _mode._Dispatch.general
     monkeypatch.setattr(_mode._Dispatch, "general", lambda *args: taken.append(args[1]) or own(*args))
-    return taken
+    functions = _core.prepare_functions({})
+    yield taken
+    _core.prepare_functions(functions)
 
 
 @pytest.mark.parametrize("overload", LISTS, ids=str)

@@ -30,12 +30,15 @@ cdef struct Operand:
 cdef ExchangeAPI *_exchange = NULL
 cdef object _tensor_class = None, _parameter_class = None, _empty_like = None, _entered = None
 cdef dict _known = None
+cdef object _without_functions = None, _compiling = None
 cdef dict _calls = {}  # id of an operator's overload -> its call
+cdef dict _table = {}  # an operator's overload -> the function that takes what the call does not, of the table
 
 
 def prepare_torch(torch, entered, dict known):
     """What the calls use of PyTorch: its classes and allocation; the variable of entered blocks, and the parameters that were made in one."""
-    global _exchange, _tensor_class, _parameter_class, _empty_like, _entered, _known
+    global _exchange, _tensor_class, _parameter_class, _empty_like, _entered, _known, _without_functions, _compiling
+    _without_functions, _compiling = torch._C.DisableTorchFunction, torch._C._dynamo.eval_frame.get_eval_frame_callback
     _exchange = <ExchangeAPI *>PyCapsule_GetPointer(torch.Tensor.__dlpack_c_exchange_api__, "dlpack_exchange_api")
     _tensor_class, _parameter_class, _empty_like, _entered, _known = torch.Tensor, torch.nn.Parameter, torch.empty_like, entered.get, known
 
@@ -45,6 +48,13 @@ def prepare_call(overload, Call call):
     before = _calls.pop(id(overload), None)
     if call is not None:
         _calls[id(overload)] = call
+    return before
+
+
+def prepare_functions(dict functions):
+    """The table's functions, which are called for plain tensors without more ado; returns those before."""
+    global _table
+    before, _table = _table, functions
     return before
 
 
@@ -754,28 +764,98 @@ cdef class Total(Call):
         return out
 
 
+cdef struct Kinds:
+    int tensors, format
+    bint others, several  # tensors that are not of one of the formats, and of several of these
+
+
+cdef bint _known_kinds(object values, Kinds *k) except -1:
+    """Whether all tensors among the values are plain ones of the CPU; of which kinds they are."""
+    cdef Tensor v
+    cdef int format
+    for t in values:
+        kind = type(t)
+        if kind is _tensor_class or kind is _parameter_class:
+            if _exchange.tensor_from_object(<void *>t, &v) != 0:
+                PyErr_Clear()
+                return False
+            if v.device.type != 1:
+                return False
+            k.tensors += 1
+            format = _format(&v)
+            if format < 0:
+                k.others = True
+            elif k.format < 0:
+                k.format = format
+            elif k.format != format:
+                k.several = True
+        elif kind is list or kind is tuple:
+            if not _known_kinds(t, k):
+                return False
+        elif isinstance(t, _tensor_class):
+            return False
+    return True
+
+
+cdef class Failure:
+    """What a function of the table raised."""
+
+    cdef object error
+
+    def __init__(self, error):
+        self.error = error
+
+
+cdef object _by_table(function, tuple args, dict kwargs):
+    """What the table's function returns for plain tensors, inside of which no function of PyTorch's is looked at by a mode; NotImplemented for
+    others. Where all tensors are of one format, the function need not be told so: `of_floats` is that without the checks."""
+    cdef Kinds k
+    k.tensors, k.format, k.others, k.several = 0, -1, False, False
+    if not _known_kinds(args, &k) or _compiling() is not None:
+        return NotImplemented
+    if kwargs:
+        device = kwargs.get("device")
+        if (device is not None and device.type != "cpu") or not _known_kinds(kwargs.values(), &k):
+            return NotImplemented
+    if k.tensors == 0:
+        return NotImplemented
+    if not k.others and not k.several and (not kwargs or "dtype" not in kwargs):
+        function = getattr(function, "of_floats", function)
+    try:
+        with _without_functions():
+            return function(*args, **kwargs) if kwargs else function(*args)
+    except Exception as error:
+        return Failure(error)
+
+
 cdef class Dispatch:
-    """The quick part of the mode by which PyTorch's dispatcher calls: prepared calls of the innermost block of the running code. All else goes
-    to `general`, which a subclass has; `home` is the mode's, of blocks."""
+    """The quick part of the mode by which PyTorch's dispatcher calls: prepared calls, and functions of the table on plain tensors, of the
+    innermost block of the running code. All else goes to `general`, which a subclass has, and errors to its `failed`; `home` is the mode's,
+    of blocks."""
 
     cdef public object home
 
     def __torch_dispatch__(self, func, types, tuple args=(), dict kwargs=None):
         cdef fenv_t saved
-        cdef Call call
-        found = _calls.get(id(func))
-        if found is not None and not types and self._enters(args):
-            call = <Call>found
-            if type(call) is Passed:
-                return func(*args, **kwargs) if kwargs else func(*args)
-            fegetenv(&saved)
-            fesetenv(FE_DFL_ENV)
-            try:
-                made = call.run(args, kwargs)
-            finally:
-                fesetenv(&saved)
-            if made is not NotImplemented:
-                return made
+        if not types:
+            found, function = _calls.get(id(func)), _table.get(func)
+            if (found is not None or function is not None) and self._enters(args):
+                if type(found) is Passed:
+                    return func(*args, **kwargs) if kwargs else func(*args)
+                made = NotImplemented
+                fegetenv(&saved)
+                fesetenv(FE_DFL_ENV)
+                try:
+                    if found is not None:
+                        made = (<Call>found).run(args, kwargs)
+                    if made is NotImplemented and function is not None:
+                        made = _by_table(function, args, kwargs)
+                finally:
+                    fesetenv(&saved)
+                if type(made) is Failure:
+                    return self.failed((<Failure>made).error, func, args, {} if kwargs is None else kwargs)
+                if made is not NotImplemented:
+                    return made
         return self.general(func, types, args, {} if kwargs is None else kwargs)
 
     cdef bint _enters(self, tuple args) except -1:

@@ -294,16 +294,22 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         try:
             with _core.Environment():
                 return function(*args, **kwargs)
-        except Uncovered as reason:
-            return self._own(func, args, kwargs, str(reason))
-        except (ValueError, TypeError, IndexError, RuntimeError) as error:
-            layout = _layout(args, kwargs)
-            if layout is not None:
-                return self._own(func, args, kwargs, f"{layout} tensors are not")
-            if isinstance(error, RuntimeError):
-                raise
-            own_error(func, args, kwargs)
+        except Exception as error:
+            return self.failed(error, func, args, kwargs)
+
+    def failed(self, error: Exception, func: Any, args: Any, kwargs: Any) -> Any:
+        """What follows an error of a function of the table: PyTorch's own, or its refusal."""
+        if isinstance(error, Uncovered):
             return self._own(func, args, kwargs, str(error))
+        if not isinstance(error, (ValueError, TypeError, IndexError, RuntimeError)):
+            raise error
+        layout = _layout(args, kwargs)
+        if layout is not None:
+            return self._own(func, args, kwargs, f"{layout} tensors are not")
+        if isinstance(error, RuntimeError):
+            raise error
+        own_error(func, args, kwargs)
+        return self._own(func, args, kwargs, str(error))
 
     def _unknown(self, func: Any, args: Any, kwargs: Any) -> Any:
         if func.namespace in ("profiler", "prim", "repmath"):

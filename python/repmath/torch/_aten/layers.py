@@ -221,7 +221,7 @@ def nll_loss_forward(x: torch.Tensor, target: torch.Tensor, weight: _Maybe, redu
     if reduction == 0:
         total = x.new_zeros(())
     elif weight is None:
-        total = x.new_tensor(float(counted.sum()))
+        total = convert(counted.sum(), x.dtype)
     else:
         total = as_tensor(exact_sum(as_array(weight[target[counted]])))
     return as_tensor(made), total

@@ -105,6 +105,7 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
 
 def _prepare() -> None:
     _core.prepare_torch(torch, _blocks.entered, _parameters.known_parameters)
+    _core.prepare_functions(FUNCTIONS)
     for overload, function in FUNCTIONS.items():
         call = _call(overload, function)
         if call is not None:

@@ -167,17 +167,21 @@ def _entry(operator: Operator, overload: Any) -> Callable[..., Any] | None:
         function = (_into_each if base.startswith("_foreach") else _into)(overload, function)
     elif _taken(overload)[1]:
         function = _out(overload, function, operator.way == "draws")
+    of_floats = function
     if not several:
         function = of_one_format(overload, function)
     if not exact or operator.way == "draws":
-        return function
+        made = function
+    else:
 
-    def call(*arguments: Any, **keywords: Any) -> Any:
-        if _exact(arguments) and _exact(keywords.values()):
-            return overload(*arguments, **keywords)
-        return function(*arguments, **keywords)
+        def made(*arguments: Any, **keywords: Any) -> Any:
+            if _exact(arguments) and _exact(keywords.values()):
+                return overload(*arguments, **keywords)
+            return function(*arguments, **keywords)
 
-    return call
+    if made is not of_floats:
+        made.of_floats = of_floats  # type: ignore[attr-defined]  # for tensors of one format alone, which need no check
+    return made
 
 
 def _load() -> tuple[dict[Any, Operator], dict[Any, Callable[..., Any] | None]]:
