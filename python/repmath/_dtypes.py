@@ -1,5 +1,6 @@
 """The dtypes that are supported, how they are promoted, and which conversions are exact."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -52,17 +53,18 @@ def check_held(name: str, a: np.ndarray[Any, Any]) -> None:
 
 def is_float(dtype: np.dtype[Any]) -> bool:
     """Whether elements are of one of the four formats, in either byte order."""
-    return dtype.newbyteorder("=") in FORMATS.values()
+    return dtype in NAMES or dtype.newbyteorder("=") in NAMES
 
 
 def check(name: str, dtype: np.dtype[Any]) -> None:
     """Raise TypeError, naming the argument, for a type that has no exact reduction."""
-    if not (is_integer(dtype) or is_float(dtype)):
+    if not (is_float(dtype) or is_integer(dtype)):
         raise TypeError(
             f"{name} has dtype {dtype}; exact reductions exist for float16, bfloat16, float32, float64, integers and bool"
         )
 
 
+@functools.lru_cache(256)
 def common(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
     """The format of a result: the smallest that holds every operand's format; float64 when all are integers."""
     floats = [d.newbyteorder("=") for d in dtypes if not is_integer(d)]
@@ -77,4 +79,4 @@ def common(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
             result = F32 if d.itemsize <= 2 else F64
         else:
             result = np.result_type(result, d)
-    return result if result in FORMATS.values() else F64
+    return result if result in NAMES else F64

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from . import _core, _dlpack
 from ._arguments import integers
 from ._blocks import BLOCK, finite_terms, halves, row_sums, short_rows, sums_in_blocks
-from ._dtypes import F32, F64, FORMATS, beyond_f64, check, common, is_integer
+from ._dtypes import F32, F64, FORMATS, NAMES, beyond_f64, check, common, is_integer
 from ._environment import guarded
 from ._memory import asarray, is_array, on_device
 from ._narrow import narrow
@@ -30,6 +30,8 @@ _GATHERED = BLOCK  # float64 elements gathered at a time to decide boundary case
 def _result_dtype(dtype: DTypeLike | None, *operands: np.dtype[Any]) -> np.dtype[Any]:
     if dtype is None:
         return common(*operands)
+    if isinstance(dtype, np.dtype) and dtype in NAMES:
+        return dtype
     names = ", ".join(str(d) for d in FORMATS.values())
     try:
         result: np.dtype[Any] = np.dtype(dtype)

@@ -8,7 +8,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import ArrayLike, DTypeLike
 
 from .._arguments import integer
-from .._dtypes import F64, check_held, common, is_integer
+from .._dtypes import F64, NAMES, check_held, common, is_integer
 from .._memory import asarray, contiguous, move, on_device
 from .._reductions import _result_dtype
 
@@ -17,6 +17,8 @@ Array = np.ndarray[Any, Any]
 
 def operand(name: str, value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
     """`value` as an array of one of the four formats; integers become float64."""
+    if dtype is None and type(value) is np.ndarray and value.dtype in NAMES:
+        return value
     x = asarray(value)
     check_held(name, x)
     if is_integer(x.dtype):
@@ -27,6 +29,9 @@ def operand(name: str, value: ArrayLike, dtype: DTypeLike | None = None) -> Arra
 
 def operands(**values: ArrayLike | None) -> list[Any]:
     """The arrays in their common format; None stays."""
+    alike = {a.dtype if type(a) is np.ndarray else None for a in values.values() if a is not None}
+    if len(alike) == 1 and not alike.isdisjoint(NAMES):
+        return list(values.values())
     given = {name: operand(name, value) for name, value in values.items() if value is not None}
     result = common(*(a.dtype for a in given.values()))
     arrays = [given[name].astype(result, copy=False) if name in given else None for name in values]
