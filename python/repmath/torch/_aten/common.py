@@ -84,7 +84,7 @@ def _convert_long(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return as_tensor(convert_array(odd("add", *halves), FORMATS[dtype]))
 
 
-_DIGITS = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 53}
+DIGITS = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 53}
 
 
 def held(t: torch.Tensor, dtype: torch.dtype) -> bool:
@@ -94,7 +94,7 @@ def held(t: torch.Tensor, dtype: torch.dtype) -> bool:
     if t.is_complex():
         raise Uncovered("complex numbers")
     if t.dtype not in FORMATS:
-        return t.is_floating_point() or not _beyond(t, _DIGITS[dtype])
+        return t.is_floating_point() or not _beyond(t, DIGITS[dtype])
     if torch.promote_types(t.dtype, dtype) is dtype:
         return True
     return t.ndim == 0 and same_number(float(t), dtype) is not None

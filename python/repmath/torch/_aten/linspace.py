@@ -8,7 +8,7 @@ import torch
 
 from ..._dtypes import F64
 from .._tensors import FORMATS, as_tensor
-from .common import UFUNCS, Uncovered, convert_array, kernel, nearest_odd, odd
+from .common import DIGITS, UFUNCS, Array, Uncovered, convert_array, kernel, nearest_odd, once
 
 _Number: TypeAlias = float | int
 
@@ -38,11 +38,25 @@ def _arange(
     own: torch.Tensor = operator(start, end, step, dtype=dtype, **options)  # PyTorch says how many there are
     if result is None or _elsewhere(own):
         return own
+    if _held_by(result, start, step, own.numel()):
+        return own
     index = np.arange(own.numel(), dtype=F64)
     with np.errstate(all="ignore"):
         if FORMATS[result] == F64:
             return as_tensor(UFUNCS["fma"](float(step), index, float(start)))
-        return as_tensor(convert_array(odd("fma", float(step), index, float(start)), FORMATS[result]))
+        return as_tensor(once("fma", FORMATS[result], np.float64(step), index, np.float64(start)))
+
+
+def _held_by(dtype: torch.dtype, start: _Number, step: _Number, n: int) -> bool:
+    """Whether the format has all numbers of a range, and the products by its step: PyTorch's own arithmetic is exact then. They are multiples
+    of the last places of its start and step, and none is larger than twice the sum of the magnitudes of its ends."""
+    if n > 1 << 53 or not (np.isfinite(float(start)) and np.isfinite(float(step))):
+        return False
+    (first, whole), (by, other) = start.as_integer_ratio(), step.as_integer_ratio()
+    place = max(whole, other)  # powers of 2
+    limits = torch.finfo(dtype)
+    largest = 2 * (abs(first) * (place // whole) + n * abs(by) * (place // other))  # in units of 1/place
+    return largest <= 2 ** DIGITS[dtype] and largest <= place * limits.max and place * limits.smallest_normal <= 1
 
 
 @kernel
@@ -60,8 +74,61 @@ def arange_step(
     return _arange(torch.ops.aten.arange.start_step, start, end, step, dtype, options)
 
 
+_PIECE = 1 << 12
+
+
+def _exactly(start: _Number, end: _Number, intervals: int, i: int) -> Fraction:
+    return Fraction(start) + i * (Fraction(end) - Fraction(start)) / intervals
+
+
+def _places(start: _Number, end: _Number, steps: int) -> Array | None:
+    """The numbers start + i (end - start)/(steps - 1) rounded to binary64. None where limits are no numbers of middle size.
+
+    They are (a + b)/n, n = steps - 1, a = (n - i) start and b = i end: products and sum in two parts, the quotient with its residual. Let u be
+    2**-53 and M the larger limit, so that |a| + |b| <= n M. Second parts are at most 3 u n M, and 3 of them are rounded, 9 u**2 n M; the residual
+    is exact, and with them at most 4 u n M, rounded twice, 8 u**2 n M. So the corrected quotient is within 17 u**2 M, less than 2**-101 M.
+    """
+    a, b, n = float(start), float(end), max(steps - 1, 1)
+    largest = max(abs(a), abs(b))
+    if a != start or b != end or n >= 1 << 31 or not 2.0**-900 < largest < 2.0**900:
+        return None
+    made, fma, err = np.empty(steps), UFUNCS["fma"], largest * 2.0**-100
+    for at in range(0, steps, _PIECE):
+        i = np.arange(at, min(at + _PIECE, steps), dtype=F64)
+        j = n - i
+        first, second = j * a, i * b
+        low = fma(j, a, -first) + fma(i, b, -second)
+        total = first + second
+        part = total - first
+        low += (first - (total - part)) + (second - part)
+        q = total / n
+        low = (fma(-q, float(n), total) + low) / n
+        below, above = q + (low - err), q + (low + err)
+        for k in np.flatnonzero((below != above) | (np.signbit(below) != np.signbit(above))):
+            above[k] = float(_exactly(start, end, n, at + int(k)))
+        made[at : at + i.size] = above
+    return made
+
+
+def _narrow_places(start: _Number, end: _Number, steps: int, form: Any) -> Array | None:
+    """The same rounded to a format below binary64: each product, the sum and the quotient are rounded to binary64, within 4 u M in all."""
+    a, b, n = float(start), float(end), max(steps - 1, 1)
+    largest = max(abs(a), abs(b))
+    if a != start or b != end or n >= 1 << 31 or not 2.0**-900 < largest < 2.0**900:
+        return None
+    made, err = np.empty(steps, form), largest * 2.0**-50
+    for at in range(0, steps, _PIECE):
+        i = np.arange(at, min(at + _PIECE, steps), dtype=F64)
+        q = ((n - i) * a + i * b) / n
+        below, above = convert_array(q - err, form), convert_array(q + err, form)
+        for k in np.flatnonzero((below != above) | (np.signbit(below) != np.signbit(above))):
+            above[k] = convert_array(np.asarray(nearest_odd(_exactly(start, end, n, at + int(k)))), form)
+        made[at : at + i.size] = above
+    return made
+
+
 def _spaced(operator: Any, start: Any, end: Any, steps: int, numbers: tuple[Any, ...], dtype: Any, options: Any) -> Any:
-    """A tensor for the result, of the shape that the operator says, and the exact numbers; None where it has none."""
+    """A tensor for the result, of the shape that the operator says, and the limits; None where it has no numbers."""
     if any(isinstance(v, torch.Tensor) and (v.ndim or v.is_complex()) for v in (start, end)):
         raise ValueError("limits that are not numbers")
     start, end = (v.item() if isinstance(v, torch.Tensor) else v for v in (start, end))
@@ -72,17 +139,23 @@ def _spaced(operator: Any, start: Any, end: Any, steps: int, numbers: tuple[Any,
         return own, None
     if not (np.isfinite(float(start)) and np.isfinite(float(end))):
         raise Uncovered("limits that are not finite")
-    first, last, intervals = Fraction(start), Fraction(end), max(steps - 1, 1)
-    return own, [first + i * (last - first) / intervals for i in range(steps)]
+    return own, (start, end)
+
+
+def _rounded(limits: tuple[_Number, _Number], steps: int, form: Any) -> Array:
+    """The spaced numbers, each rounded once to a format."""
+    with np.errstate(all="ignore"):
+        made = _places(*limits, steps) if form == F64 else _narrow_places(*limits, steps, form)
+    if made is not None:
+        return made
+    to = float if form == F64 else nearest_odd
+    return convert_array(np.array([to(_exactly(*limits, max(steps - 1, 1), i)) for i in range(steps)], F64), form)
 
 
 @kernel
 def linspace(start: Any, end: Any, steps: int, *, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
-    own, exact = _spaced(torch.ops.aten.linspace.default, start, end, steps, (), dtype, options)
-    if exact is None:
-        return own
-    form = float if own.dtype is torch.float64 else nearest_odd
-    return as_tensor(convert_array(np.array([form(q) for q in exact], F64), FORMATS[own.dtype]))
+    own, limits = _spaced(torch.ops.aten.linspace.default, start, end, steps, (), dtype, options)
+    return own if limits is None else as_tensor(_rounded(limits, steps, FORMATS[own.dtype]))
 
 
 @kernel
@@ -90,9 +163,9 @@ def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: torch.dtype | None = None, **options: Any
 ) -> torch.Tensor:
     """The exponents are rounded to binary64, and so are the powers."""
-    own, exact = _spaced(torch.ops.aten.logspace.default, start, end, steps, (base,), dtype, options)
-    if exact is None:
+    own, limits = _spaced(torch.ops.aten.logspace.default, start, end, steps, (base,), dtype, options)
+    if limits is None:
         return own
     with np.errstate(all="ignore"):
-        powers = UFUNCS["pow"](np.float64(base), np.array([float(q) for q in exact], F64))
+        powers = UFUNCS["pow"](np.float64(base), _rounded(limits, steps, F64))
     return as_tensor(convert_array(powers, FORMATS[own.dtype]))

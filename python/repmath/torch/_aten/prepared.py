@@ -99,8 +99,8 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
     if name in _MAKERS:
         return _MAKERS[name] if into == "new" else None
     # An overload's recipe goes before that of the function.
-    recipe = RECIPES.get(f"{name}.{overload._overloadname.removesuffix('_out')}", RECIPES.get(name))
-    return None if recipe is None else _core.Elementwise(into=into, **recipe)
+    own = RECIPES.get(f"{name}.{overload._overloadname.removesuffix('_out')}", RECIPES.get(name))
+    return None if own is None else _core.Elementwise(into=into, **own)
 
 
 def _prepare() -> None:

@@ -1,0 +1,79 @@
+"""linspace, logspace and arange against rationals: limits that cancel, subnormal numbers, decimals, ranges that the format holds."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from exact_oracle import round_rational  # noqa: E402
+
+import repmath.torch as rt  # noqa: E402
+
+FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
+INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+DTYPE = pytest.mark.parametrize("dtype", FORMATS, ids=str)
+
+
+def check(made, exact, what):
+    fmt, width = FORMATS[made.dtype], 8 * made.dtype.itemsize
+    got = [v % (1 << width) for v in made.view(INTEGERS[made.dtype.itemsize]).tolist()]
+    want = [round_rational(v, fmt) or int(v < 0) << (width - 1) for v in exact]
+    wrong = [i for i, (g, w) in enumerate(zip(got, want, strict=True)) if g != w]
+    assert not wrong, (what, wrong[:3])
+
+
+def limits(rng):
+    yield from (
+        (0.0, 1.0),
+        (-1.0, 1.0),
+        (1.0, 0.1),
+        (-0.0, 0.0),
+        (0.3, 0.3),
+        (-9, 300),
+        (1.0, -1.0 - 2.0**-52),
+        (1e-45, -7e-45),
+    )
+    for scale in (1.0, 2.0**-20, 2.0**-140, 2.0**-1060, 2.0**10):
+        a = float(rng.standard_normal()) * scale
+        yield from ((a, float(rng.standard_normal())), (a, -a * (1 + 2.0**-51)), (a, float(rng.standard_normal()) * scale))
+
+
+@DTYPE
+def test_linspace(dtype):
+    made = {}
+    with rt.reproducible():
+        for k, (start, end) in enumerate(limits(np.random.default_rng(1))):
+            steps = (1, 2, 7, 33, 100, 257)[k % 6]
+            made[start, end, steps] = torch.linspace(start, end, steps, dtype=dtype)
+    for (start, end, steps), numbers in made.items():
+        a, b = Fraction(start), Fraction(end)
+        check(numbers, [a + i * (b - a) / max(steps - 1, 1) for i in range(steps)], (start, end, steps))
+
+
+@DTYPE
+def test_arange(dtype):
+    made = {}
+    with rt.reproducible():
+        for start in (0, 1, -3.5, 0.1, 2.0**20, 2.0**-30):
+            for step in (1, 0.5, 0.1, 3, 2.0**-30, -7.0, 2.0**12 + 1):
+                made[start, step] = torch.arange(start, start + step * 40, step, dtype=dtype)
+    for (start, step), numbers in made.items():
+        check(numbers, [Fraction(start) + i * Fraction(step) for i in range(numbers.numel())], (start, step))
+
+
+def test_pieces():
+    """Numbers beyond the first piece are those of the same places."""
+    with rt.reproducible():
+        made = torch.linspace(-0.1, 0.7, 9000)
+    a, b = Fraction(-0.1), Fraction(0.7)
+    check(made[::11], [a + i * (b - a) / 8999 for i in range(0, 9000, 11)], "pieces")
+
+
+def test_control():
+    """Sums and quotients of binary64 give other numbers."""
+    i = np.arange(1000.0)
+    plain = torch.from_numpy(((999 - i) * 0.1 + i * 0.7) / 999)
+    with rt.reproducible():
+        assert not torch.equal(torch.linspace(0.1, 0.7, 1000, dtype=torch.float64), plain)
