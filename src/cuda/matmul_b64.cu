@@ -113,7 +113,7 @@ __device__ void resolve(const rm_matmul_problem &p, int64_t r, int64_t c) {
   resolver.p = &p, resolver.block = &block, resolver.rows = &row, resolver.cols = &col, resolver.tiers = &tiers;
   char *at = address_in_c(p, r, c);
   rm_write_bits(at,
-                p.alpha_beta ? rm_resolve_alpha_beta_f32(&resolver, 0, 0, e.err, rm_read_bits(at, p.out_fmt))
+                p.alpha_beta ? rm_resolve_alpha_beta_f32(&resolver, 0, 0, e.c, e.err, rm_read_bits(at, p.out_fmt))
                              : rm_resolve_element_f32(&resolver, 0, 0, e.c, e.err, e.bias),
                 p.out_fmt);
 }

@@ -15,6 +15,13 @@ namespace {
 
 enum { RM_RETRY_THREADS = 32, RM_RETRY_BLOCKS = 4096 };
 
+/* NULL for padding. */
+__device__ inline const char *element_at(const rm_operand *o, int64_t row, int64_t k) {
+  const char *at = o->base + row * o->row_stride + k * o->k_stride;
+  if (o->im2col) rm_im2col_row(o->im2col, o->base, row, k, 1, &at);
+  return at;
+}
+
 struct retry_part {
   double hi, lo, plain, row2, col2;
   int row_granule, col_granule;

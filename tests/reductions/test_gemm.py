@@ -196,6 +196,9 @@ def test_every_tier_is_taken(lib, rng):
         assert gemm(lib, fmt, 1.5, a, b, -1.0, c) == OK
         assert sum(lib.stats()[1:]) == 192
         assert gemm(lib, fmt, 1.0, a * dtype.type(np.inf), b, 1.0, c) == OK
+        assert lib.stats() == (192, 0, 0)
+        c[:] = 1.5  # times beta a midpoint, of which the products are too small a part for two numbers
+        assert gemm(lib, fmt, 2.0**-400, a, b, 1.0 + float(np.finfo(dtype).eps), c) == OK
         assert lib.stats() == (0, 0, 192)
 
 

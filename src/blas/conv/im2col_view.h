@@ -22,8 +22,11 @@ RM_FN rm_axis_run rm_run_of_axis(const rm_axis *axis) {
   return r;
 }
 
-/* Returns the address of element (row, k), or NULL for padding. */
-RM_HOST_EXTERN const char *rm_im2col_at(const rm_im2col *p, const char *base, int64_t row, int64_t k);
+/* Writes the addresses of n elements of a row from the k-th on, NULL for padding. */
+RM_HOST_EXTERN void rm_im2col_row(const rm_im2col *p, const char *base, int64_t row, int64_t k, int64_t n, const char **at);
+
+/* Whether elements of the row may be padding. */
+RM_HOST_EXTERN int rm_im2col_is_padded(const rm_im2col *p, int64_t row);
 
 /* Copies the elements of `rows` x `depth` from (row, k) on, +0 for padding: k after k, each `rows` elements, when rows_adjacent, else
  * row after row. size: bytes of an element. */

@@ -46,13 +46,32 @@ RM_HOST_EXTERN void rm_axis_offsets(const rm_axis *axis, int64_t first, int64_t 
   }
 }
 
-RM_HOST_EXTERN const char *rm_im2col_at(const rm_im2col *p, const char *base, int64_t row, int64_t k) {
-  const place a = place_of(&p->rows, row), b = place_of(&p->k, k);
-  for (int c = 0; c < RM_COORDINATES; c++) {
-    const int64_t x = p->start[c] + a.at[c] + b.at[c];
-    if (x < 0 || x >= p->size[c]) return 0;
+RM_HOST_EXTERN void rm_im2col_row(const rm_im2col *p, const char *base, int64_t row, int64_t k, int64_t n, const char **at) {
+  const int d = run_dimension(&p->k);
+  const place a = place_of(&p->rows, row);
+  place b = place_of(&p->k, k);
+  for (int64_t q = 0; q < n; q++) {
+    at[q] = base + a.offset + b.offset;
+    for (int c = 0; c < RM_COORDINATES; c++) {
+      const int64_t x = p->start[c] + a.at[c] + b.at[c];
+      if (x < 0 || x >= p->size[c]) at[q] = 0;
+    }
+    if (q + 1 < n) advance(&b, &p->k, d, 1);
   }
-  return base + a.offset + b.offset;
+}
+
+RM_HOST_EXTERN int rm_im2col_is_padded(const rm_im2col *p, int64_t row) {
+  const place a = place_of(&p->rows, row);
+  for (int c = 0; c < RM_COORDINATES; c++) {
+    int64_t low = p->start[c] + a.at[c], high = low;
+    for (int d = 0; d < RM_DIMS; d++) {
+      const int64_t extent = p->k.dim[d] == c ? (p->k.count[d] - 1) * p->k.step[d] : 0;
+      if (extent < 0) low += extent;
+      else high += extent;
+    }
+    if (low < 0 || high >= p->size[c]) return 1;
+  }
+  return 0;
 }
 
 /* Runs are mostly short, as rows of small images and the padding beside them are: a call would take longer than the bytes. Units

@@ -15,10 +15,12 @@
  *
  * Undecided lanes are tested again with their own A', which is zero where all terms are. Then two-sums add the terms, and other two-sums what
  * these leave over: where the latter leave nothing, hi + lo is the sum, and is rounded to odd and then to the format (gemm/pair.h), ties as
- * such. The superaccumulator takes the rest, and what is not finite: there padding is left out, which counts as zeros here. */
+ * such. The superaccumulator takes the rest. A sum that is not finite is the result, unless padding, which counts as zeros here, may have met a weight
+ * that is not finite. */
 #include "depthwise.h"
 
 #include "../gemm/epilogue_b64.h"
+#include "../../reduce/exact.h"
 #include "../gemm/resolve_b64.h"
 #include "conv_window.h"
 
@@ -118,7 +120,60 @@ typedef struct {
   ptrdiff_t step; /* bytes between results */
   rm_tiers *tiers;
   uint32_t flags;
+  const rm_extent *x;
+  uint32_t classes; /* of the weights and the bias: RM_ACC_ bits */
+  int signals;      /* a NaN of the image signals */
+  int within;       /* no tap of the row is padding but for those at its ends */
 } context;
+
+/* Whether all taps of result i lie in the image. */
+static int is_within(const rm_extent *e, int64_t i) {
+  const int64_t first = e->start + e->low + i * e->move;
+  return first >= 0 && first + e->halo < e->size;
+}
+
+/* Whether an element of an image row, laid out from src, is a signalling NaN. */
+static int any_signals(const rm_extent *x, const char *src, int fmt) {
+  const int64_t first = x->start + x->low, all = (x->count - 1) * x->move + x->halo + 1;
+  for (int64_t i = first < 0 ? -first : 0; i < all && first + i < x->size; i++)
+    if (rm_is_signalling(rm_read_bits(src + i * x->stride, fmt), fmt)) return 1;
+  return 0;
+}
+
+RM_FN uint32_t special_of(vf64 x) {
+  return ~vm64_bits(vf64_le(vf64_abs(x), vf64_set1(0x1.fffffffffffffp1023))) & ((1u << RM_LANES) - 1);
+}
+RM_FN uint32_t nan_lanes(vf64 x) { return special_of(x) & ~vm64_bits(vf64_is_infinite(x)); }
+
+/* Stores those of the undecided lanes whose sums c are infinite or NaN. Returns the others. Binary64 cannot overflow here. */
+RM_NOINLINE uint32_t special_lanes(context *t, const double *row, int64_t i, vf64 c, uint32_t undecided, int fmt) {
+  const rm_matmul_problem *p = t->p;
+  const uint32_t made = nan_lanes(c);
+  uint32_t special = undecided & special_of(c), quiet = t->classes & RM_ACC_QNAN ? ~0u : 0;
+  double sums[RM_LANES];
+  vf64_store(sums, c);
+  for (int64_t k = 0; (made & special & ~quiet) && k < t->taps; k++) quiet |= nan_lanes(vf64_load(row + t->off[k] + i));
+  for (; special; special &= special - 1) {
+    const int l = __builtin_ctz(special);
+    const int64_t at = t->first + i + l, a = t->d->by_rows ? at : 0, b = t->d->by_rows ? 0 : at;
+    const uint32_t image = RM_ACC_ANY & ~(t->signals ? 0u : (uint32_t)RM_ACC_SNAN);
+    uint64_t bits = rm_infinity_bits(fmt) | (sums[l] < 0.0 ? rm_sign_bit(fmt) : 0);
+    if (made >> l & 1) {
+      bits = rm_nan_bits(fmt);
+      if (t->signals || (t->classes & RM_ACC_SNAN) || (t->classes && !(t->within && is_within(t->x, i + l)))) {
+        if (!rm_special_element(p, a, b, t->d->by_rows ? image : t->classes, t->d->by_rows ? t->classes : image, &bits,
+                                &t->flags))
+          continue;
+      } else if (!(quiet >> l & 1)) {
+        t->flags |= RM_FLAG_INVALID;
+      }
+    }
+    rm_write_bits(t->out + (i + l) * t->step, bits, fmt);
+    t->tiers->fast++;
+    undecided &= ~(1u << l);
+  }
+  return undecided;
+}
 
 /* One row of sums: nv vectors of them. */
 RM_FN void add_taps(const int nv, const context *t, const double *row, double *sums) {
@@ -148,6 +203,10 @@ RM_NOINLINE void resolve_lanes(context *t, const double *row, int64_t i, vf64 c,
   const int size = rm_size_of(fmt);
   const rm_matmul_problem *p = t->p;
   char out[4 * RM_LANES];
+  if (undecided & special_of(c)) {
+    undecided = special_lanes(t, row, i, c, undecided, fmt);
+    if (!undecided) return;
+  }
   vf64 a = vf64_abs(vf64_set1(t->bias));
   for (int64_t k = 0; k < t->taps; k++)
     a = vf64_mad(vf64_abs(vf64_set1(t->weight[k])), vf64_abs(vf64_load(row + t->off[k] + i)), a);
@@ -241,9 +300,14 @@ static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work
 
   const rm_operand *x = d->by_rows ? &one.a : &one.b, *w = d->by_rows ? &one.b : &one.a;
   double total = 0.0;
+  rm_superaccumulator met; /* its classes alone, to which nothing finite is added */
+  int signals = 0;
+  met.classes = 0;
   for (int64_t k = 0; k < l.taps; k++) {
     const int64_t tx = k % l.x.taps, ty = k / l.x.taps % l.y.taps, tz = k / l.x.taps / l.y.taps, i = tx * l.x.step - l.x.low;
-    weight[k] = rm_read_element(w->base + k * w->k_stride, fmt);
+    const char *const tap = w->base + k * w->k_stride;
+    weight[k] = rm_read_element(tap, fmt);
+    if (RM_UNLIKELY(!rm_is_finite(weight[k]))) rm_superacc_add_array(&met, fmt, 1, tap, 0);
     total += __builtin_fabs(weight[k]);
     off[k] = (tz * l.lines + ty * l.y.step - l.y.low) * l.width + i % l.x.move * each + i / l.x.move;
   }
@@ -265,13 +329,16 @@ static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work
         default: rm_conv_window_row(dst, &l.x, l.width, from, RM_F32);
       }
       most[line] = magnitude_of(dst, l.width);
+      if (RM_UNLIKELY(rm_is_nan(most[line]))) signals |= any_signals(&l.x, from, fmt);
     }
   }
   __builtin_memset(buffer + all * l.width, 0, VECTORS * RM_LANES * sizeof *buffer);
 
-  context t = {&one, d, l.taps, weight, off, 0.0, RM_BOUND((double)(l.taps + 1) * 0x1p-53 * (1.0 + 0x1p-18)),
-               0,    0, 0,      tiers,  0};
+  context t = {&one,  d, l.taps, weight, off,     0.0, RM_BOUND((double)(l.taps + 1) * 0x1p-53 * (1.0 + 0x1p-18)), 0, 0, 0,
+               tiers, 0, &l.x,   0,      signals, 0};
   if (one.bias.base) t.bias = rm_read_element(one.bias.base, fmt) + 0.0; /* a sum of zeros is +0 */
+  if (!rm_is_finite(t.bias)) rm_superacc_add_array(&met, fmt, 1, one.bias.base, 0);
+  t.classes = met.classes;
   for (int64_t r = 0; r < rows; r++) {
     const double *row = buffer + r * l.y.move * l.width;
     double top = 0.0, odd = 0.0;
@@ -281,6 +348,7 @@ static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work
         top = m > top ? m : top;
         odd += m * 0.0;
       }
+    t.within = is_within(&l.y, y0 + r) && is_within(&l.z, z);
     t.first = ((image * d->planes + z) * l.y.count + y0 + r) * l.x.count;
     t.out = result_at(d, &one, image, z, y0 + r, t.first, &t.step);
     const double err = ((top + odd) * total + __builtin_fabs(t.bias)) * t.bound;

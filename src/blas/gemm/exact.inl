@@ -1,23 +1,33 @@
 /* Elements of a matrix product by the superaccumulator: the last tier. It is also device code. */
 #include "exact.h"
 
+#include "../../common/elements.h"
 #include "../../reduce/exact.h"
 #include "../conv/im2col_view.h"
 
-RM_STATIC const char *element_at(const rm_operand *o, int64_t row, int64_t k) {
-  return o->im2col ? rm_im2col_at(o->im2col, o->base, row, k) : o->base + row * o->row_stride + k * o->k_stride;
+enum { PART = 32 };
+
+/* Writes the addresses of n elements of a row from the k-th on, NULL for padding. */
+RM_STATIC void addresses(const rm_operand *o, int64_t row, int64_t k, int64_t n, const char **at) {
+  if (o->im2col) rm_im2col_row(o->im2col, o->base, row, k, n, at);
+  else
+    for (int64_t q = 0; q < n; q++) at[q] = o->base + row * o->row_stride + (k + q) * o->k_stride;
 }
 
 RM_STATIC void sum_products(rm_superaccumulator *acc, const rm_matmul_problem *p, int64_t i, int64_t j) {
   rm_superacc_clear(acc);
   if (!p->a.im2col && !p->b.im2col) {
-    rm_superacc_add_products(acc, p->fmt, p->k, element_at(&p->a, i, 0), p->a.k_stride, element_at(&p->b, j, 0),
-                             p->b.k_stride);
-  } else {
-    for (int64_t k = 0; k < p->k; k++) { /* padding adds no product: it must not meet an infinity */
-      const char *x = element_at(&p->a, i, k), *y = element_at(&p->b, j, k);
-      if (x && y) rm_superacc_add_products(acc, p->fmt, 1, x, 0, y, 0);
-    }
+    rm_superacc_add_products(acc, p->fmt, p->k, p->a.base + i * p->a.row_stride, p->a.k_stride,
+                             p->b.base + j * p->b.row_stride, p->b.k_stride);
+    return;
+  }
+  for (int64_t k = 0; k < p->k; k += PART) {
+    const char *x[PART], *y[PART];
+    const int64_t n = p->k - k < PART ? p->k - k : PART;
+    addresses(&p->a, i, k, n, x);
+    addresses(&p->b, j, k, n, y);
+    for (int64_t q = 0; q < n; q++) /* padding adds no product: it must not meet an infinity */
+      if (x[q] && y[q]) rm_superacc_add_products(acc, p->fmt, 1, x[q], 0, y[q], 0);
   }
 }
 
@@ -26,6 +36,59 @@ RM_HOST_EXTERN uint64_t rm_exact_element(const rm_matmul_problem *p, int64_t i, 
   sum_products(&acc, p, i, j);
   if (p->bias.base) rm_superacc_add_array(&acc, p->fmt, 1, p->bias.base + i * p->bias.row + j * p->bias.col, 0);
   return rm_superacc_round(&acc, p->out_fmt, RM_NEAREST, flags);
+}
+
+/* The first of n elements that is not finite, from the given one on; n without one. */
+RM_FN int64_t next_special(rm_run r, int64_t from, int64_t n, const int fmt) {
+  const uint64_t infinity = rm_infinity_bits(fmt);
+  while (from < n && (rm_read_bits(r.p + from * r.step, fmt) & infinity) != infinity) from++;
+  return from;
+}
+RM_STATIC int64_t next_special_of(rm_run r, int64_t from, int64_t n, int fmt) {
+  switch (fmt) {
+    case RM_F16: return next_special(r, from, n, RM_F16);
+    case RM_BF16: return next_special(r, from, n, RM_BF16);
+    case RM_F32: return next_special(r, from, n, RM_F32);
+    default: return next_special(r, from, n, RM_F64);
+  }
+}
+
+RM_HOST_EXTERN int rm_special_element(const rm_matmul_problem *p, int64_t i, int64_t j, uint32_t row, uint32_t column,
+                                      uint64_t *bits, uint32_t *flags) {
+  /* What no other term changes: a signalling NaN, where there may be none any other, and where there is none at all what makes one. */
+  const uint32_t both = row | column;
+  const int signals = (both & RM_ACC_SNAN) != 0, made = !(both & (RM_ACC_QNAN | RM_ACC_SNAN));
+  const uint32_t last = RM_ACC_SNAN | (signals ? 0 : RM_ACC_QNAN) | (made ? RM_ACC_ZERO_INF : 0);
+  const int size = rm_size_of(p->fmt);
+  rm_superaccumulator acc; /* of which only the classes are used: no term that is added is finite */
+  acc.classes = 0;
+  for (int64_t k = 0; k < p->k; k += PART) {
+    char in_x[PART * 8], in_y[PART * 8];
+    const char *x[PART], *y[PART];
+    const int64_t n = p->k - k < PART ? p->k - k : PART;
+    rm_run a = {0, 0}, b = {0, 0};
+    int found = 0;
+    if (row) a = rm_run_of(&p->a, i, k, n, size, in_x);
+    if (column) b = rm_run_of(&p->b, j, k, n, size, in_y);
+    for (int64_t q = 0, next = -1; q < n; q++) {
+      if (next < q) next = row ? next_special_of(a, q, n, p->fmt) : n;
+      q = column ? next_special_of(b, q, next, p->fmt) : next;
+      if (q == n) break;
+      if (!found) addresses(&p->a, i, k, n, x), addresses(&p->b, j, k, n, y), found = 1;
+      if (!x[q] || !y[q]) continue; /* padding adds no product */
+      rm_superacc_add_products(&acc, p->fmt, 1, x[q], 0, y[q], 0);
+      if ((acc.classes & last) || (made && (acc.classes & RM_ACC_PINF) && (acc.classes & RM_ACC_NINF))) goto known;
+    }
+  }
+known:
+  if (p->bias.base) {
+    const char *bias = p->bias.base + i * p->bias.row + j * p->bias.col;
+    const rm_run one = {bias, 0};
+    if (next_special_of(one, 0, 1, p->fmt) == 0) rm_superacc_add_array(&acc, p->fmt, 1, bias, 0);
+  }
+  if (!acc.classes) return 0;
+  *bits = rm_superacc_round_classes(acc.classes, p->out_fmt, flags);
+  return 1;
 }
 
 /* Digits of 32 bits in units of 2^-UNIT. A total is a multiple of 2^-RM_ACC_ONE, alpha one of 2^-1074, beta d of 2^-2148; and
@@ -90,6 +153,21 @@ RM_STATIC uint64_t scale_exactly(const rm_superaccumulator *sum, double alpha, d
 /* A number of which only the sign and what is not finite count. */
 RM_STATIC double representative(double x) { return !rm_is_finite(x) ? x : (double)((x > 0.0) - (x < 0.0)); }
 
+RM_HOST_EXTERN int rm_special_alpha_beta(const rm_matmul_problem *p, double sum, uint32_t classes, uint64_t old,
+                                         uint64_t *bits, uint32_t *flags) {
+  const double alpha = p->alpha_beta->alpha, beta = p->alpha_beta->beta,
+               d = beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
+  const double scaled = alpha == 0.0 ? 0.0 : representative(alpha) * representative(sum);
+  const double v = scaled + (beta == 0.0 ? 0.0 : representative(beta) * representative(d));
+  if (rm_is_finite(v)) return 0;
+  const int signals = (classes & RM_ACC_SNAN) || (beta != 0.0 && rm_is_signalling(old, p->out_fmt));
+  const int quiet = (classes & RM_ACC_QNAN) || rm_is_nan(alpha) || rm_is_nan(beta) || rm_is_nan(d);
+  *bits = rm_nan_bits(p->out_fmt);
+  if (!rm_is_nan(v)) *bits = rm_infinity_bits(p->out_fmt) | (v < 0.0 ? rm_sign_bit(p->out_fmt) : 0);
+  else if (signals || !quiet) *flags |= RM_FLAG_INVALID;
+  return 1;
+}
+
 RM_HOST_EXTERN uint64_t rm_exact_alpha_beta(const rm_matmul_problem *p, int64_t i, int64_t j, uint64_t old, uint32_t *flags) {
   const double alpha = p->alpha_beta->alpha, beta = p->alpha_beta->beta,
                d = beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
@@ -101,11 +179,7 @@ RM_HOST_EXTERN uint64_t rm_exact_alpha_beta(const rm_matmul_problem *p, int64_t 
   const rm_superacc_top top = rm_superacc_get_top(&acc);
   const double sum = acc.classes ? rm_from_bits64(rm_superacc_round_classes(acc.classes, RM_F64, &unused))
                                  : (double)(top.m != 0) * (top.negative ? -1.0 : 1.0);
-  const double scaled = alpha == 0.0 ? 0.0 : representative(alpha) * sum;
-  const double v = scaled + (beta == 0.0 ? 0.0 : representative(beta) * representative(d));
-  const int signals = (acc.classes & RM_ACC_SNAN) || (beta != 0.0 && rm_is_signalling(old, p->out_fmt));
-  const int quiet = (acc.classes & RM_ACC_QNAN) || rm_is_nan(alpha) || rm_is_nan(beta) || rm_is_nan(d);
-  if (!rm_is_nan(v)) return rm_infinity_bits(p->out_fmt) | (v < 0.0 ? rm_sign_bit(p->out_fmt) : 0);
-  if (signals || !quiet) *flags |= RM_FLAG_INVALID;
-  return rm_nan_bits(p->out_fmt);
+  uint64_t bits = rm_infinity_bits(p->out_fmt);
+  rm_special_alpha_beta(p, sum, acc.classes, old, &bits, flags);
+  return bits;
 }

@@ -148,7 +148,7 @@ static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, in
           double err = w->row_bound[i] * w->col_norm[j] + rm_bound_f32(p->k) * __builtin_fabs(bias);
           uint64_t bits;
           if (p->alpha_beta)
-            bits = rm_resolve_alpha_beta_f32(r, i, j, err, rm_read_bits(rm_output_at(&w->output, i, j), p->out_fmt));
+            bits = rm_resolve_alpha_beta_f32(r, i, j, c, err, rm_read_bits(rm_output_at(&w->output, i, j), p->out_fmt));
           else if (!rm_decide_element_f32(r, i, j, c, err, bias, &bits)) {
             if (cheaply) left++;
             else rm_defer(&deferred, r, &w->output, (rm_deferred_element){i, j, err, bias});

@@ -97,11 +97,20 @@ typedef struct {
   uint32_t flags;
 } rm_resolver;
 
-RM_FN const rm_vector_facts *rm_row_facts(rm_resolver *r, int64_t i) {
-  return rm_vector_facts_of(r->rows + i, &r->p->a, r->block->row + i, r->p->k, r->p->fmt);
+RM_FN const rm_vector_facts *rm_row_classes(rm_resolver *r, int64_t i) {
+  return rm_vector_classes(r->rows + i, &r->p->a, r->block->row + i, r->p->k, r->p->fmt);
 }
-RM_FN const rm_vector_facts *rm_column_facts(rm_resolver *r, int64_t j) {
-  return rm_vector_facts_of(r->cols + j, &r->p->b, r->block->col + j, r->p->k, r->p->fmt);
+RM_FN const rm_vector_facts *rm_column_classes(rm_resolver *r, int64_t j) {
+  return rm_vector_classes(r->cols + j, &r->p->b, r->block->col + j, r->p->k, r->p->fmt);
+}
+/* 2^this divides all products of element (i, j) of the block. */
+RM_FN int rm_granule_of_products(rm_resolver *r, int64_t i, int64_t j) {
+  return rm_vector_granule(r->rows + i, &r->p->a, r->block->row + i, r->p->k, r->p->fmt) +
+         rm_vector_granule(r->cols + j, &r->p->b, r->block->col + j, r->p->k, r->p->fmt);
+}
+/* Whether something that is not finite may be beside padding, a zero in the engines' sums, which adds no product. */
+RM_FN int rm_may_meet_padding(const rm_vector_facts *a, const rm_vector_facts *b) {
+  return (a->padded && b->classes) || (b->padded && a->classes);
 }
 
 RM_FN const char *rm_bias_at(const rm_matmul_problem *p, int64_t i, int64_t j) {
@@ -110,7 +119,7 @@ RM_FN const char *rm_bias_at(const rm_matmul_problem *p, int64_t i, int64_t j) {
 
 /* 2^granule of the terms of element (i, j) of the block. */
 RM_STATIC double rm_granule_of(rm_resolver *r, int64_t i, int64_t j, double bias) {
-  int g = rm_row_facts(r, i)->granule + rm_column_facts(r, j)->granule, gb = rm_granule64(rm_bits64(bias));
+  int g = rm_granule_of_products(r, i, j), gb = rm_granule64(rm_bits64(bias));
   if (gb < g) g = gb;
   return rm_pow2(g > 1000 ? 1000 : g); /* >= 2^-298 */
 }
@@ -121,12 +130,17 @@ RM_STATIC int rm_decide_element_f32(rm_resolver *r, int64_t i, int64_t j, double
   const rm_matmul_problem *p = r->p;
   const int fmt = p->out_fmt;
   if (rm_is_nan(c)) { /* binary64 cannot overflow here, so NaN and infinity are already the answers of spec.md, section 2 */
-    if (p->a.im2col || p->b.im2col) { /* unless padding met an infinity */
-      *bits = rm_exact_element(p, r->block->row + i, r->block->col + j, &r->flags);
-      r->tiers->accumulator++;
+    const rm_vector_facts *a = rm_row_classes(r, i), *b = rm_column_classes(r, j);
+    uint32_t classes = a->classes | b->classes;
+    if (RM_UNLIKELY(rm_may_meet_padding(a, b))) {
+      if (rm_special_element(p, r->block->row + i, r->block->col + j, a->classes, b->classes, bits, &r->flags)) {
+        r->tiers->fast++;
+      } else {
+        *bits = rm_exact_element(p, r->block->row + i, r->block->col + j, &r->flags);
+        r->tiers->accumulator++;
+      }
       return 1;
     }
-    uint32_t classes = rm_row_facts(r, i)->classes | rm_column_facts(r, j)->classes;
     if (rm_is_nan(bias)) {
       const uint64_t w = rm_read_bits(rm_bias_at(p, r->block->row + i, r->block->col + j), p->fmt);
       classes |= rm_is_signalling(w, p->fmt) ? RM_ACC_SNAN : RM_ACC_QNAN;
@@ -170,8 +184,8 @@ RM_STATIC uint64_t rm_resolve_element_f32(rm_resolver *r, int64_t i, int64_t j, 
   return rm_finish_element_f32(r, i, j, rm_dot2_f32(r->p, r->block->row + i, r->block->col + j, bias), err, bias);
 }
 
-/* The bits of element (i, j) of a problem with alpha and beta: err bounds the error of the fast path's sum, `old` are the bits of C. */
-RM_STATIC uint64_t rm_resolve_alpha_beta_f32(rm_resolver *r, int64_t i, int64_t j, double err, uint64_t old) {
+/* The bits of element (i, j) of a problem with alpha and beta: c is the fast path's sum, err bounds its error, `old` are the bits of C. */
+RM_STATIC uint64_t rm_resolve_alpha_beta_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, uint64_t old) {
   const rm_matmul_problem *p = r->p;
   const rm_alpha_beta *alpha_beta = p->alpha_beta;
   const double d = alpha_beta->beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
@@ -181,10 +195,17 @@ RM_STATIC uint64_t rm_resolve_alpha_beta_f32(rm_resolver *r, int64_t i, int64_t 
     r->tiers->fast++;
     return bits;
   }
+  if (!rm_is_finite(c) || rm_is_nan(d)) { /* binary64 cannot overflow here */
+    const uint32_t classes = rm_row_classes(r, i)->classes | rm_column_classes(r, j)->classes;
+    if (rm_special_alpha_beta(p, c, classes, old, &bits, &r->flags)) {
+      r->tiers->fast++;
+      return bits;
+    }
+  }
   rm_pair s = rm_dot2_f32(p, row, col, 0.0), v;
   err = p->k ? err * rm_bound_dd_ratio_f32(p->k) : 0.0;
   if (rm_is_finite(s.hi) && rm_alpha_beta_pair(alpha_beta, s, d, &v, &err)) {
-    const double granule = rm_alpha_beta_granule(alpha_beta, rm_row_facts(r, i)->granule + rm_column_facts(r, j)->granule, d);
+    const double granule = rm_alpha_beta_granule(alpha_beta, rm_granule_of_products(r, i, j), d);
     if (rm_decide_pair(v, err, granule, p->out_fmt, &bits, &r->flags)) {
       r->tiers->double_double++;
       return bits;

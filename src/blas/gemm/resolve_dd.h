@@ -100,18 +100,27 @@ RM_STATIC uint64_t rm_exact_bits(rm_resolver_dd *r, int64_t i, int64_t j) {
   return rm_exact_element(r->p, r->block->row + i, r->block->col + j, &r->flags);
 }
 
-/* An element with infinite terms, no NaN among the operands: finite factors count only by their sign and by being zero, so the
- * sum below can neither overflow nor lose the rules of spec.md, section 2. */
-RM_STATIC double rm_sum_of_signs(const rm_matmul_problem *p, int64_t i, int64_t j, double bias, int fmt) {
-  double sum = __builtin_isinf(bias) ? bias : 0.0;
-  for (int64_t k = 0; k < p->k; k++) {
-    double x = rm_read_element(p->a.base + i * p->a.row_stride + k * p->a.k_stride, fmt);
-    double y = rm_read_element(p->b.base + j * p->b.row_stride + k * p->b.k_stride, fmt);
-    x = __builtin_isinf(x) ? x : (double)((x > 0.0) - (x < 0.0));
-    y = __builtin_isinf(y) ? y : (double)((y > 0.0) - (y < 0.0));
-    sum += x * y;
-  }
-  return sum;
+RM_FN const rm_vector_facts *rm_row_classes_dd(rm_resolver_dd *r, int64_t i) {
+  return rm_vector_classes(r->rows + i, &r->p->a, r->block->row + i, r->p->k, r->fmt);
+}
+RM_FN const rm_vector_facts *rm_column_classes_dd(rm_resolver_dd *r, int64_t j) {
+  return rm_vector_classes(r->cols + j, &r->p->b, r->block->col + j, r->p->k, r->fmt);
+}
+RM_FN int rm_granule_of_products_dd(rm_resolver_dd *r, int64_t i, int64_t j) {
+  return rm_vector_granule(r->rows + i, &r->p->a, r->block->row + i, r->p->k, r->fmt) +
+         rm_vector_granule(r->cols + j, &r->p->b, r->block->col + j, r->p->k, r->fmt);
+}
+
+/* The bits of element (i, j), whose row, column or bias is not finite. */
+RM_STATIC uint64_t rm_resolve_special_dd(rm_resolver_dd *r, int64_t i, int64_t j, double bias) {
+  const rm_vector_facts *a = rm_row_classes_dd(r, i), *b = rm_column_classes_dd(r, j);
+  const uint32_t nan = (a->classes | b->classes) & (RM_ACC_QNAN | RM_ACC_SNAN);
+  uint64_t bits = rm_nan_bits(r->fmt);
+  r->tiers->fast++;
+  if (nan == RM_ACC_QNAN && !rm_is_nan(bias) && !rm_may_meet_padding(a, b)) return bits; /* every NaN is a term */
+  if (rm_special_element(r->p, r->block->row + i, r->block->col + j, a->classes, b->classes, &bits, &r->flags)) return bits;
+  r->tiers->fast--;
+  return rm_exact_bits(r, i, j);
 }
 
 /* The bits of element (i, j) of the block; s is the engine's sum without the bias, in scaled units. */
@@ -120,19 +129,8 @@ RM_STATIC uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j
   const int64_t row = r->block->row + i, col = r->block->col + j;
   double bias = p->bias.base ? rm_read_element(rm_bias_at(p, row, col), r->fmt) : 0.0;
   uint8_t ka = r->row_kind[i], kb = r->col_kind[j];
-  if (ka == RM_VECTOR_NONFINITE || kb == RM_VECTOR_NONFINITE || !(__builtin_fabs(bias) <= 0x1.fffffffffffffp1023)) {
-    if (p->a.im2col || p->b.im2col) return rm_exact_bits(r, i, j); /* an infinity may have met padding */
-    uint32_t classes = rm_vector_facts_of(r->rows + i, &p->a, row, p->k, r->fmt)->classes |
-                       rm_vector_facts_of(r->cols + j, &p->b, col, p->k, r->fmt)->classes;
-    if ((classes & RM_ACC_SNAN) || rm_is_nan(bias)) return rm_exact_bits(r, i, j);
-    double sum = classes & RM_ACC_QNAN ? __builtin_nan("") : rm_sum_of_signs(p, row, col, bias, r->fmt);
-    r->tiers->fast++;
-    if (rm_is_nan(sum)) {
-      r->flags |= rm_nan_flags(classes);
-      return r->fmt == RM_F32 ? 0x7fc00000u : UINT64_C(0x7ff8000000000000);
-    }
-    return r->fmt == RM_F32 ? rm_bits32((float)sum) : rm_bits64(sum);
-  }
+  if (ka == RM_VECTOR_NONFINITE || kb == RM_VECTOR_NONFINITE || !rm_is_finite(bias))
+    return rm_resolve_special_dd(r, i, j, bias);
   if (ka == RM_VECTOR_ZERO || kb == RM_VECTOR_ZERO || p->k == 0) { /* every product is zero; 0 + -0 is +0 */
     r->tiers->fast++;
     return r->fmt == RM_F32 ? rm_bits32((float)(bias + 0.0)) : rm_bits64(bias + 0.0);
@@ -151,9 +149,7 @@ RM_STATIC uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j
   int decided = rm_decide_scaled(s, err, -shift, r->fmt, &bits), exact = 0;
   double granule = 0.0;
   if (!decided) {
-    int g = rm_vector_facts_of(r->rows + i, &p->a, row, p->k, r->fmt)->granule +
-            rm_vector_facts_of(r->cols + j, &p->b, col, p->k, r->fmt)->granule,
-        gb = rm_granule64(rm_bits64(bias));
+    int g = rm_granule_of_products_dd(r, i, j), gb = rm_granule64(rm_bits64(bias));
     g = (gb < g ? gb : g) + shift;
     granule = g < -1000 ? 0.0 : rm_pow2(g > 0 ? 0 : g);
     exact = err < granule;
@@ -200,7 +196,17 @@ RM_STATIC uint64_t rm_resolve_alpha_beta_dd(rm_resolver_dd *r, int64_t i, int64_
   const uint8_t ka = r->row_kind[i], kb = r->col_kind[j];
   uint64_t bits;
   rm_pair sum, v;
-  if (ka != RM_VECTOR_NONFINITE && kb != RM_VECTOR_NONFINITE) {
+  if (ka == RM_VECTOR_NONFINITE || kb == RM_VECTOR_NONFINITE || rm_is_nan(d)) {
+    const uint32_t of_a = rm_row_classes_dd(r, i)->classes, of_b = rm_column_classes_dd(r, j)->classes;
+    const uint32_t nan = (of_a | of_b) & (RM_ACC_QNAN | RM_ACC_SNAN);
+    uint32_t unused = 0;
+    double c = nan ? rm_from_bits64(rm_nan_bits(RM_F64)) : 0.0;
+    if (!nan && rm_special_element(p, row, col, of_a, of_b, &bits, &unused)) c = rm_to_double(bits, r->fmt);
+    if (rm_special_alpha_beta(p, c, nan, old, &bits, &r->flags)) {
+      r->tiers->fast++;
+      return bits;
+    }
+  } else {
     if (rm_is_alpha_beta_infinity(alpha_beta, 1, d, r->fmt, &bits)) {
       r->tiers->fast++;
       return bits;
@@ -215,8 +221,7 @@ RM_STATIC uint64_t rm_resolve_alpha_beta_dd(rm_resolver_dd *r, int64_t i, int64_
       return bits;
     }
     if (!zero) s = rm_dot2_scaled(p, row, r->row_factor[i], col, r->col_factor[j], 0.0, &err);
-    const int granule = rm_vector_facts_of(r->rows + i, &p->a, row, p->k, r->fmt)->granule +
-                        rm_vector_facts_of(r->cols + j, &p->b, col, p->k, r->fmt)->granule;
+    const int granule = rm_granule_of_products_dd(r, i, j);
     if (rm_unscale_pair(s, err, shift, &sum, &e) && rm_alpha_beta_pair(alpha_beta, sum, d, &v, &e) &&
         rm_decide_pair(v, e, rm_alpha_beta_granule(alpha_beta, granule, d), r->fmt, &bits, &r->flags)) {
       r->tiers->double_double++;

@@ -1,5 +1,5 @@
-/* Facts about one row of A or one column of B, gathered only when some element needs them: the weight of the lowest set bit,
- * and whether there are NaNs. */
+/* Facts about one row of A or one column of B, gathered only when some element needs them: the weight of the lowest set bit, and what
+ * is not finite or padding. */
 #pragma once
 
 #include <stddef.h>
@@ -10,10 +10,12 @@
 
 typedef struct {
   int16_t granule; /* every finite element is a multiple of 2^granule; RM_NO_GRANULE when all are zero */
-  uint8_t known, classes; /* classes: RM_ACC_QNAN, RM_ACC_SNAN */
+  uint8_t known; /* RM_KNOWN_ bits */
+  uint8_t classes; /* RM_ACC_QNAN, RM_ACC_SNAN, RM_ACC_PINF, RM_ACC_NINF */
+  uint8_t padded; /* elements of an im2col view may be padding */
 } rm_vector_facts;
 
-enum { RM_NO_GRANULE = 4000 };
+enum { RM_NO_GRANULE = 4000, RM_KNOWN_GRANULE = 1, RM_KNOWN_CLASSES = 2 };
 
 /* Exponent of the lowest set bit of a finite number; RM_NO_GRANULE for zero. */
 RM_FN int rm_granule64(uint64_t b) {
@@ -21,12 +23,18 @@ RM_FN int rm_granule64(uint64_t b) {
   return m ? (int)(e ? e : 1) - 1075 + rm_ctz64(m) : RM_NO_GRANULE;
 }
 
-RM_HOST_EXTERN void rm_vector_facts_scan(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k, int fmt);
+/* These scan row `index` of an operand. */
+RM_HOST_EXTERN void rm_vector_granule_scan(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k, int fmt);
+RM_HOST_EXTERN void rm_vector_classes_scan(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k, int fmt);
 
-/* Returns the facts of row `index` of an operand. */
-RM_FN const rm_vector_facts *rm_vector_facts_of(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k,
-                                                int fmt) {
-  if (!facts->known) rm_vector_facts_scan(facts, o, index, k, fmt);
+RM_FN int rm_vector_granule(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k, int fmt) {
+  if (!(facts->known & RM_KNOWN_GRANULE)) rm_vector_granule_scan(facts, o, index, k, fmt);
+  return facts->granule;
+}
+/* Returns the facts with what is not finite or padding. */
+RM_FN const rm_vector_facts *rm_vector_classes(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k,
+                                               int fmt) {
+  if (RM_UNLIKELY(!(facts->known & RM_KNOWN_CLASSES))) rm_vector_classes_scan(facts, o, index, k, fmt);
   return facts;
 }
 
