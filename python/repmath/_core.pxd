@@ -27,6 +27,9 @@ cdef extern from "ufuncs.h":
     int rm_py_functions(const char *name, rm_py_function **of_format)
     bint rm_py_same_float(object a, object b)
 
+cdef extern from "factors.h":
+    void rm_py_product(int64_t n, const char *x, ptrdiff_t step, int partly, double *m, int64_t *e) nogil
+
 cdef extern from "float8.h":
     int RM_PY_E4M3FN, RM_PY_E5M2
     unsigned char rm_py_float8_round(double x, int format) nogil

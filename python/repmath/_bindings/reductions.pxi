@@ -101,6 +101,20 @@ def cumsum_rows(format_x, format_out, const unsigned char[:, ::1] x, unsigned ch
             rm_cumsum(from_format, n, &x[i, 0], size, to_format, &out[i, 0], size_out)
 
 
+def factors(const float[:, :] x, double[:, ::1] m, int64_t[:, ::1] e, bint partial):
+    """The product of each row of x as m times 2**e (factors.h); with `partial`, of its first 1, 2, ... numbers."""
+    cdef Py_ssize_t i
+    cdef fenv_t saved
+    if x.shape[1] == 0:
+        return
+    with nogil:
+        fegetenv(&saved)
+        fesetenv(FE_DFL_ENV)
+        for i in range(x.shape[0]):
+            rm_py_product(x.shape[1], <const char *>&x[i, 0], x.strides[1], partial, &m[i, 0], &e[i, 0])
+        fesetenv(&saved)
+
+
 def stats():
     """Count how the elements of exact reductions were decided so far.
 

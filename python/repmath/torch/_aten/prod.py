@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from ..._dtypes import F64
+from ... import _core
+from ..._dtypes import BF16, F16, F32, F64
 from .._tensors import as_tensor
 from .common import UFUNCS, Array, convert_array, in_binary64, integers, kernel, nearest_odd
 from .reductions import _axes, _operand, _result
@@ -110,24 +111,29 @@ def _rounded(p: _Products, count: int, dtype: Any) -> tuple[Array, Array]:
     return made, p.exact | (low == high)
 
 
-def _by_binary64(a: Array, dtype: Any, partial: bool) -> tuple[Array, Array] | None:
-    """Products in binary64 for a narrower format, and where their rounding is sure; None where one leaves the range on the way.
+_DIGITS = {F16: 11, BF16: 8, F32: 24}
 
-    Products of n factors are rounded n - 1 times, each time by at most 2**-53 of them: 1.01 n 2**-53 is more than that. The ends of the
-    interval are rounded too.
+
+def _by_binary64(a: Array, dtype: Any, partial: bool) -> tuple[Array, Array] | None:
+    """Products in binary64 for a narrower format, their exponents apart, and where their rounding is sure; None of binary64.
+
+    A product of k factors is rounded k + 8 times at most, each time by at most 2**-53 of it: 1.01 (k + 8) 2**-53 is more than that, for k below
+    2**40. Where k factors have 53 digits or fewer together, nothing is rounded. The ends of the interval are rounded too.
     """
-    n = a.shape[-1]
-    if n >= 1 << 20 or dtype == F64 or a.dtype == F64:
+    if dtype == F64 or a.dtype == F64:
         return None
-    function = np.multiply.accumulate if partial else np.multiply.reduce
-    try:
-        with np.errstate(over="raise", under="raise", invalid="ignore"):
-            wide = np.asarray(function(np.asarray(a, F64), -1))
-        beyond = (1.01 * n + 2.0) * 2.0**-53
-        low, high = (convert_array(np.asarray(wide * (1.0 + s * beyond)), dtype) for s in (-1, 1))
-    except FloatingPointError:
-        return None
-    return low, (low == high) | (wide == 0) | ~np.isfinite(wide)
+    n, shape = a.shape[-1], a.shape if partial else a.shape[:-1]
+    rows = a.astype(F32, copy=False).reshape(-1, n)
+    columns = n if partial else 1
+    high, exponent = np.empty((len(rows), columns)), np.empty((len(rows), columns), np.int64)
+    _core.factors(rows, high, exponent, partial)
+    count = np.arange(1, n + 1) if partial else np.array([n])
+    beyond = np.where(count * _DIGITS[a.dtype] <= 53, 0.0, 1.01 * 2.0**-53 * (count + 10.0))
+    with np.errstate(all="ignore"):
+        wide = np.ldexp(high, np.clip(exponent, -500, 500))  # beyond the range of every narrower format
+        low, above = (convert_array(wide * (1.0 + s * beyond), dtype) for s in (-1, 1))
+    sure = (low == above) | (high == 0) | ~np.isfinite(high)
+    return low.reshape(shape), sure.reshape(shape)
 
 
 def _product(a: Array, dtype: Any, partial: bool) -> Array:

@@ -1,0 +1,71 @@
+"""Products and partial products of formats below float64 beside those of integers: exact ones, ties, exponents of any size, exceptional factors."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from exact_oracle import CANONICAL_NAN, FORMATS, round_rational  # noqa: E402
+
+import repmath.torch as rt  # noqa: E402
+from repmath.torch._tensors import as_tensor  # noqa: E402
+
+LENGTHS = (1, 2, 3, 5, 7, 31, 32, 33, 40, 100, 300)
+MAKERS = {
+    "gaussian": lambda rng, n: rng.standard_normal(n),
+    "integers": lambda rng, n: rng.choice([-3, -2, -1, 1, 2, 3], n),
+    "powers": lambda rng, n: 2.0 ** rng.integers(-12, 13, n),
+    "near one": lambda rng, n: 1 + rng.standard_normal(n) * 0.02,
+    "wide": lambda rng, n: np.exp(rng.standard_normal(n) * 6),
+    "exceptional": lambda rng, n: np.where(rng.random(n) < 3 / n, rng.choice([0.0, -0.0, np.inf, -np.inf, np.nan], n), -1.5),
+}
+
+
+def expected(factors, fmt):
+    """The bits of the product of numbers."""
+    _, _, fraction, _, infinity, shift = FORMATS[fmt]
+    special = [v for v in factors if v == 0 or not np.isfinite(v)]
+    sign = sum(bool(np.signbit(v)) for v in factors) % 2 << shift
+    if special:
+        with np.errstate(all="ignore"):
+            value = np.prod(special)
+        return CANONICAL_NAN[fmt] if np.isnan(value) else sign | (infinity << fraction if value else 0)
+    exact = Fraction(1)
+    for v in factors:
+        exact *= Fraction(v)
+    return round_rational(exact, fmt) or sign
+
+
+@pytest.mark.parametrize("fmt", ["f16", "bf16", "f32"])
+def test_products(fmt):
+    dtype, unsigned = FORMATS[fmt][0], FORMATS[fmt][1]
+    rng = np.random.default_rng(1)
+    with rt.reproducible():
+        for name, make in MAKERS.items():
+            for n in LENGTHS:
+                with np.errstate(over="ignore"):
+                    x = make(rng, n).astype(dtype)
+                t = as_tensor(np.stack([x, x[::-1]], 1))  # rows apart in memory, too
+                whole, part = torch.prod(t, 0), torch.cumprod(t[:, :1].reshape(1, -1), 1)[0]
+                numbers = [float(v) for v in x]
+                want = expected(numbers, fmt)
+                assert [int(b) for b in whole.view(_INTEGERS[fmt]).numpy().view(unsigned)] == [want] * 2, (name, n)
+                for k in {0, n // 2, n - 1}:
+                    got = int(part.view(_INTEGERS[fmt]).numpy().view(unsigned)[k])
+                    assert got == expected(numbers[: k + 1], fmt), (name, n, k)
+
+
+_INTEGERS = {"f16": torch.int16, "bf16": torch.int16, "f32": torch.int32}
+
+
+def test_control():
+    """Rounded after each factor, products of the same numbers differ; out of the range of binary64 they are lost."""
+    rng = np.random.default_rng(1)
+    rows = np.stack([MAKERS["near one"](rng, 300) for _ in range(20)]).astype(np.float32)
+    tail = torch.cat((torch.full((30,), 2.0**-100), torch.full((30,), 2.0**100)))
+    with rt.reproducible():
+        made, one = torch.prod(torch.from_numpy(rows), 1).numpy(), float(torch.prod(tail))
+    assert (np.multiply.reduce(rows, 1) != made).any()
+    assert one == 1.0 != np.multiply.reduce(tail.double().numpy())
