@@ -91,6 +91,28 @@ def regression_loss(loss: str, p: float, format: str, reduction: str, g: Any, x:
 def bce_with_logits(format: str, reduction: str, g: Any, x: Any, y: Any, weight: Any, pos_weight: Any, out: Any) -> None: ...
 def kl_div(format: str, reduction: str, log_target: bool, count: int, g: Any, x: Any, t: Any, out: Any) -> None: ...
 def pool(what: str, format: str, sizes: Any, include_pad: bool, divisor: int, first: Any, out: Any, index: Any) -> None: ...
+def gather_sum(
+    format_x: str,
+    format: str,
+    x: Any,
+    at: Any,
+    weight: Any,
+    first: Any,
+    group: int,
+    mean: bool,
+    out: Any,
+) -> None: ...
+def grid_terms(
+    format: str,
+    grid: Any,
+    sizes: Any,
+    mode: int,
+    padding: int,
+    align_corners: bool,
+    at: Any,
+    weight: Any,
+    slope: Any,
+) -> None: ...
 def normalize(
     what: str,
     format: str,

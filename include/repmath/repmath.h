@@ -13,6 +13,7 @@
 #include "pooling.h"
 #include "random.h"
 #include "reductions.h"
+#include "sampling.h"
 #include "scatter.h"
 
 #endif

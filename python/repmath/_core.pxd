@@ -202,6 +202,19 @@ cdef extern from "repmath/repmath.h":
                           const ptrdiff_t *strides_x, void *y, const ptrdiff_t *strides_y) nogil
     rm_status rm_avg_pool_backward(int format, const rm_pool *pool, int include_pad, int64_t divisor, const void *g,
                                    const ptrdiff_t *strides_g, void *gx, const ptrdiff_t *strides_gx) nogil
+    ctypedef struct rm_gather:
+        int64_t lines, elements, inner, points, taps, group
+        const int64_t *first
+        const int64_t *at
+        const double *weight
+        int mean
+    rm_status rm_gather_sum(int format_x, int format, const rm_gather *gather, const void *x, const ptrdiff_t *strides_x, void *y) nogil
+    ctypedef struct rm_grid_sample:
+        int dims, mode, padding, align_corners
+        int64_t size[3]
+        int64_t samples, points
+    rm_status rm_grid_terms(int format, const rm_grid_sample *grid, const void *coordinates, int64_t *at, double *weight,
+                            double *slope) nogil
     rm_status rm_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x,
                                  const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out) nogil
     rm_status rm_regression_loss_backward(int loss, double p, int format, int reduction, int64_t n, const void *g,

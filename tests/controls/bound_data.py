@@ -26,6 +26,7 @@ from normalization_library import results
 from pooling_library import pool_of, strides
 from random_library import Random
 from reductions_library import I64, NO_TRANS, OK, ROW_MAJOR, TRANS, Reductions, pointer
+from sampling_library import sum_of_all
 from scatter_library import call as scatter
 from softmax_library import result
 from statistics_library import dtype_of
@@ -642,6 +643,12 @@ def pool(lib, fmt, x):
 def average(lib, rng):
     """Beside 2^80 the numbers are in the second part alone."""
     return pool(lib, "f32", np.array([[beside_tie(rng, 2.0**80, 2.0**-28) for _ in range(300)]]))
+
+
+def gathered(lib, rng):
+    """The same as a sum of terms, in the formats."""
+    rows = np.array([beside_tie(rng, 2.0**80, 2.0**-28) for _ in range(300)])
+    return np.concatenate([bits(sum_of_all(lib, "f32", v)).ravel() for v in (rows, rows * np.float32(0.5))])
 
 
 def average_of_halves(lib, rng):

@@ -25,6 +25,7 @@ HEADERS = [
     "pooling.h",
     "random.h",
     "reductions.h",
+    "sampling.h",
     "scatter.h",
 ]
 # What a library that neither prints nor ends the process has no use for.

@@ -171,6 +171,41 @@ def pool(what, format, sizes, bint include_pad, int64_t divisor, first, out, ind
     _raise(status)
 
 
+def gather_sum(format_x, format, x, at, weight, first, int64_t group, bint mean, out):
+    """rm_gather_sum: x has the axes (line, element, inner), out (line, point, inner); the last axes of at and weight are (taps, points), or with
+    `first` that of the terms. All but x are contiguous; weight and first may be None."""
+    cdef View a = _view(x), where = _view(at), w = _view(weight), begins = _view(first), y = _view(out)
+    cdef rm_gather g
+    cdef rm_status status
+    cdef int from_, to
+    from_, _ = _FORMATS[format_x]
+    to, _ = _FORMATS[format]
+    g.lines, g.elements, g.inner = x.shape
+    g.points = out.shape[1]
+    g.taps = 0 if first is not None else at.shape[at.ndim - 2]
+    g.group, g.mean = group, mean
+    g.first, g.at, g.weight = <const int64_t *>begins.base, <const int64_t *>where.base, <const double *>w.base
+    with nogil:
+        status = rm_gather_sum(from_, to, &g, <void *>a.base, a.stride, <void *>y.base)
+    _raise(status)
+
+
+def grid_terms(format, grid, sizes, int mode, int padding, bint align_corners, at, weight, slope):
+    """rm_grid_terms of a contiguous grid (samples, points, dims); slope may be None."""
+    cdef View from_ = _view(grid), where = _view(at), w = _view(weight), s = _view(slope)
+    cdef rm_grid_sample g
+    cdef rm_status status
+    cdef int f
+    f, _ = _FORMATS[format]
+    g.samples, g.points, g.dims = grid.shape
+    g.mode, g.padding, g.align_corners = mode, padding, align_corners
+    for j in range(min(g.dims, 3)):
+        g.size[j] = sizes[j]
+    with nogil:
+        status = rm_grid_terms(f, &g, <void *>from_.base, <int64_t *>where.base, <double *>w.base, <double *>s.base)
+    _raise(status)
+
+
 _FORMULAS = {
     "scaled": RM_FORMULA_SCALED, "over": RM_FORMULA_OVER, "under": RM_FORMULA_UNDER, "added": RM_FORMULA_ADDED,
     "plus": RM_FORMULA_PLUS, "between": RM_FORMULA_BETWEEN, "product": RM_FORMULA_PRODUCT, "quotient": RM_FORMULA_QUOTIENT,

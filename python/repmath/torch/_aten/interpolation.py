@@ -1,18 +1,21 @@
 """Resized images: along each axis a matrix of exact weights that are rounded to the format, and exact sums, rounded once."""
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 
-from ... import _reductions
+from ... import _core, _reductions
+from ..._dtypes import F64, NAMES
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import KERNELS, Array, Uncovered, convert_array
 
 _HALF = Fraction(1, 2)
+_SHORT = 64  # rows of fewer numbers are not worth a loop each
 # Of the numbers of elements before and after, and the distance of two elements of the result: for each of these (place, weight).
 _Rows: TypeAlias = Callable[[int, int, Fraction, bool], list[list[tuple[int, Fraction]]]]
 
@@ -64,20 +67,33 @@ def _antialiased(reach: int, filter: Callable[[Fraction], Fraction]) -> _Rows:
 
 
 @functools.lru_cache(maxsize=256)
-def _table(rows_of: _Rows, size: int, made: int, align_corners: bool, scale: float | None, dtype: torch.dtype) -> Array:
-    """made x size: what each element of the result takes of those of the argument."""
+def _terms(
+    rows_of: _Rows, size: int, made: int, align_corners: bool, scale: float | None, dtype: torch.dtype, back: bool
+) -> tuple[Array, Array]:
+    """What each element of the result takes of those of the argument, or, `back`, each of these receives: indices, -1 for none, and weights, which
+    the format holds; of (taps, elements)."""
     if align_corners:
         step = Fraction(size - 1, made - 1) if made > 1 else Fraction(0)
     else:
         step = 1 / Fraction(scale) if scale is not None and scale > 0 else Fraction(size, made)
-    table = np.zeros((made, size))
+    given: list[dict[int, Fraction]] = [{} for _ in range(size if back else made)]
     for i, row in enumerate(rows_of(size, made, step, align_corners)):
-        taken: dict[int, Fraction] = {}
         for place, weight in row:
-            taken[place] = taken.get(place, Fraction(0)) + weight
-        for place, weight in taken.items():
-            table[i, place] = float(weight)
-    return convert_array(table, FORMATS[dtype])
+            taken, of = (given[place], i) if back else (given[i], place)
+            taken[of] = taken.get(of, Fraction(0)) + weight
+    most = max(map(len, given), default=0)
+    at, weights = np.full((most, len(given)), -1), np.zeros((most, len(given)))
+    for i, taken in enumerate(given):
+        at[: len(taken), i], weights[: len(taken), i] = list(taken), [float(w) for w in taken.values()]
+    return at, convert_array(weights, FORMATS[dtype]).astype(F64)
+
+
+@functools.lru_cache(maxsize=256)
+def _spread_terms(inner: int, *key: Any) -> tuple[Array, Array]:
+    """The same for lines of elements that are `inner` numbers each: of (taps, elements times inner)."""
+    at, weights = _terms(*key)
+    spread = np.where(at[..., None] < 0, -1, at[..., None] * inner + np.arange(inner))
+    return spread.reshape(len(at), -1), np.repeat(weights, inner, axis=1)
 
 
 def _check(x: torch.Tensor, dims: int) -> None:
@@ -87,28 +103,54 @@ def _check(x: torch.Tensor, dims: int) -> None:
         raise ValueError(f"shape {tuple(x.shape)}")
 
 
-def _along(a: Array, table: Array, axis: int) -> Array:
-    return np.moveaxis(_reductions.matmul(np.moveaxis(a, axis, -1), table.T), -1, axis)
+def _along(a: Array, axis: int, *key: Any) -> Array:
+    """Weighted sums along an axis, rounded to the format."""
+    at, weights = _terms(*key)
+    if a.dtype == F64:
+        lines = np.moveaxis(a, axis, -1)
+        if np.isfinite(lines).all():
+            table = np.zeros((at.shape[1], lines.shape[-1]))
+            taken = at >= 0
+            table[np.nonzero(taken)[1], at[taken]] = weights[taken]
+            made = _reductions.matmul(lines, table.T)
+        else:  # an infinity counts where it is taken
+            values = np.where(at < 0, 0.0, lines[..., np.maximum(at, 0)]).swapaxes(-1, -2)
+            made = _reductions.matmul(values[..., None, :], weights.T[..., None])[..., 0, 0]
+        return np.moveaxis(made, -1, axis)
+    before, after = math.prod(a.shape[:axis]), math.prod(a.shape[axis + 1 :])
+    made = np.empty((*a.shape[:axis], at.shape[1], *a.shape[axis + 1 :]), a.dtype)
+    lines, name, inner = np.ascontiguousarray(a), NAMES[a.dtype], after
+    if after < _SHORT:
+        at, weights = _spread_terms(after, *key)
+        inner = 1
+    lines, out = lines.reshape(before, a.shape[axis] * after // inner, inner), made.reshape(before, at.shape[1], inner)
+    _core.gather_sum(name, name, lines, at, weights, None, max(before, 1), False, out)
+    return made
 
 
 def _interpolation(name: str, dims: int, rows_of: _Rows) -> None:
-    def call(x: torch.Tensor, size: Sequence[int], align_corners: bool, *scales: float | None) -> torch.Tensor:
+    def resize(
+        x: torch.Tensor,
+        size: Sequence[int],
+        made: Sequence[int],
+        align_corners: bool,
+        scales: tuple[float | None, ...],
+        back: bool,
+    ) -> torch.Tensor:
         _check(x, dims)
         a = as_array(x)
-        for axis in reversed(range(dims)):
+        for axis in range(dims) if back else reversed(range(dims)):
             scale = scales[axis] if axis < len(scales) else None
-            a = _along(a, _table(rows_of, x.shape[axis + 2], size[axis], align_corners, scale, x.dtype), axis + 2)
+            a = _along(a, axis + 2, rows_of, size[axis], made[axis], align_corners, scale, x.dtype, back)
         return as_tensor(np.ascontiguousarray(a))
+
+    def call(x: torch.Tensor, size: Sequence[int], align_corners: bool, *scales: float | None) -> torch.Tensor:
+        return resize(x, x.shape[2:], size, align_corners, scales, False)
 
     def gradient(
         g: torch.Tensor, size: Sequence[int], input_size: Sequence[int], align_corners: bool, *scales: float | None
     ) -> torch.Tensor:
-        _check(g, dims)
-        a = as_array(g)
-        for axis in range(dims):
-            scale = scales[axis] if axis < len(scales) else None
-            a = _along(a, _table(rows_of, input_size[axis + 2], size[axis], align_corners, scale, g.dtype).T, axis + 2)
-        return as_tensor(np.ascontiguousarray(a))
+        return resize(g, input_size[2:], size, align_corners, scales, True)
 
     KERNELS[name], KERNELS[f"{name}_backward"] = call, gradient
 
