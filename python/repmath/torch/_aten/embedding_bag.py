@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 
-from ... import _reductions, _scatter, _statistics
+from ... import _core, _reductions, _scatter, _statistics
+from ..._dtypes import NAMES
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import KERNELS, Array, Uncovered, apply, kernel, widened
 from .reductions import alike
@@ -42,6 +44,28 @@ def _weighted(weights: _Maybe, dtype: torch.dtype) -> Callable[[Array, Array], A
     return lambda lines, places: _reductions.matmul(all_weights[places][:, None], lines, dtype=FORMATS[dtype])[:, 0]
 
 
+def _gathered(
+    weight: torch.Tensor,
+    indices: torch.Tensor,
+    offsets: torch.Tensor,
+    mode: int,
+    weights: _Maybe,
+    padding_idx: int,
+    size: int,
+) -> torch.Tensor:
+    """The sums or means of the rows of each bag, whose places are neighbours."""
+    places, table = as_array(indices), as_array(weight)
+    kept = places != padding_idx
+    before = np.concatenate(([0], np.cumsum(kept)))
+    ends = np.append(as_array(offsets)[:size], len(places)).astype(np.int64)
+    made = np.empty((1, size, table.shape[1]), table.dtype)
+    factors = None if weights is None else as_array(widened(weights))[kept]
+    name = NAMES[table.dtype]
+    first, at = before[np.minimum(ends, len(places))], places[kept].astype(np.int64)
+    _core.gather_sum(name, name, table[None], at, factors, first, 1, mode == _MEAN, made)
+    return as_tensor(made[0])
+
+
 @kernel
 def embedding_bag(
     weight: torch.Tensor,
@@ -63,6 +87,8 @@ def embedding_bag(
         raise Uncovered("a last offset that is not the number of indices")
     if mode == _MAX:
         return own, *rest
+    if weight.dtype is not torch.float64 and bool((offsets[1:] >= offsets[:-1]).all()):
+        return _gathered(weight, indices, offsets, mode, per_sample_weights, padding_idx, own.shape[0]), *rest
     kept = (indices != padding_idx).nonzero().reshape(-1)
     bags, lines = _bags(offsets, indices.numel())[kept], weight[indices[kept]]
     if mode == _MEAN:
