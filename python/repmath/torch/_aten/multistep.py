@@ -229,5 +229,6 @@ def angle(x: torch.Tensor) -> torch.Tensor:
     if x.is_complex():
         raise Uncovered("complex numbers")
     x = as_float(x)
-    made = torch.where(x < 0, convert(torch.full((), 3.141592653589793, dtype=torch.float64), x.dtype), x.new_zeros(()))
-    return torch.where(x.isnan(), x, made)
+    pi = convert(torch.full((), 3.141592653589793, dtype=torch.float64), x.dtype)
+    made, nan = (x < 0).to(x.dtype).mul_(pi), x.isnan()  # times 0 or 1: exact
+    return torch.where(nan, x, made) if bool(nan.any()) else made
