@@ -47,7 +47,7 @@ enum {
  * alignment. Arrays that the formula does not use are not read, and may be NULL. out may be one of x, y, z; no other overlap
  * with them is allowed (RM_ERR_OVERLAP). Where a number is not finite, results are those of IEEE 754's rules for infinities
  * applied to each operation of the formula as it is written here; a NaN is the canonical one. A formula that has no binary64
- * refuses that format. */
+ * refuses that format. Remainders may have y = NULL: the number a, between 2^-800 and 2^800 in magnitude, is the divisor then. */
 RM_API rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z,
                             void *out);
 

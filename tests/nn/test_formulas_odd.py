@@ -9,7 +9,7 @@ import pytest
 from exact_oracle import CANONICAL_NAN, FORMATS, round_rational
 from formula_library import run
 from optimizers_library import NAMES, bits, random
-from reductions_library import ENUM, OK, status
+from reductions_library import ENUM, NULL, OK, status
 
 BELOW = NAMES[:3]
 NARROW = pytest.mark.parametrize("fmt", BELOW)
@@ -194,6 +194,27 @@ def test_lengths_and_results_in_arguments(isa_library, fmt):
             copies = [v.copy() for v in used]
             run(isa_library, which, fmt, 0.3, copies, copies[k])
             assert (bits(copies[k]) == want).all()
+
+
+@NARROW
+def test_remainders_by_a_number(isa_library, fmt):
+    """The divisor is any number of binary64, also one whose multiples are far below."""
+    x = pairs(fmt)[0][::6]
+    with np.errstate(all="ignore"):
+        x = x[np.isfinite(x.astype(float))]
+    for which in (25, 26):
+        for a in (0.3, -7.1, 2 * np.pi, 1e240, -1e-200, 2.0**-800, 2.0**800, 1e-40, 1.0):
+            code, got = run(isa_library, which, fmt, a, [x])
+            assert code == OK
+            name = FORMULAS[which][2]
+            for u, b in zip(x, bits(got), strict=True):
+                value = name(0, Fraction(float(u)), Fraction(a))
+                assert int(b) == (
+                    round_rational(value, fmt) or (value < 0 or (not value and np.signbit(u))) << FORMATS[fmt][5]
+                ), (u, a)
+    for a in (0.0, 2.0**-801, np.inf, np.nan):
+        assert run(isa_library, 26, fmt, a, [x])[0] == status(NULL, 6)
+    assert run(isa_library, 23, fmt, 1.0, [x])[0] == status(NULL, 6)
 
 
 def test_refuses_binary64(library):

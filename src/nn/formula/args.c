@@ -15,7 +15,8 @@ rm_status rm_formula_check(rm_formula_problem *p) {
   if (p->n < 0) return RM_STATUS(RM_ERR_SIZE, N);
   if (p->n == 0) return RM_OK;
   if (!p->x) return RM_STATUS(RM_ERR_NULL, X);
-  if (has_y && !p->y) return RM_STATUS(RM_ERR_NULL, Y);
+  const int by_number = rm_formula_by_number(p) && __builtin_fabs(a) >= 0x1p-800 && __builtin_fabs(a) <= 0x1p800;
+  if (has_y && !p->y && !by_number) return RM_STATUS(RM_ERR_NULL, Y);
   if (has_z && !p->z) return RM_STATUS(RM_ERR_NULL, Z);
   if (!p->out) return RM_STATUS(RM_ERR_NULL, OUT);
   const char *const arrays[] = {p->x, has_y ? p->y : NULL, has_z ? p->z : NULL};

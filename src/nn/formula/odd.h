@@ -159,14 +159,14 @@ RM_STATIC void rm_odd_prepare(int n, int fmt, double *r) {
 RM_COLD uint32_t rm_odd_flags(const rm_formula_problem *p, int64_t i, double r) {
   const int fmt = p->format, has_y = rm_formula_has_y(p->formula);
   const ptrdiff_t at = (ptrdiff_t)i * rm_size_of(fmt);
-  const uint64_t x = rm_read_bits(p->x + at, fmt), y = has_y ? rm_read_bits(p->y + at, fmt) : 0;
+  const uint64_t x = rm_read_bits(p->x + at, fmt), y = has_y && p->y ? rm_read_bits(p->y + at, fmt) : 0;
   const double u = rm_to_double(x, fmt), v = rm_to_double(y, fmt);
   if (rm_is_nan(r)) {
     const int nan_in = rm_is_nan(u) || rm_is_nan(v) || rm_is_nan(p->a);
     return !nan_in || rm_is_signalling(x, fmt) || rm_is_signalling(y, fmt) ? RM_FLAG_INVALID : 0;
   }
   if (!rm_is_finite(u) || !rm_is_finite(v) || !rm_is_finite(p->a)) return 0;
-  return p->formula >= RM_FORMULA_FLOOR && v == 0.0 ? RM_FLAG_DIVBYZERO : RM_FLAG_OVERFLOW;
+  return p->formula >= RM_FORMULA_FLOOR && !rm_formula_by_number(p) && v == 0.0 ? RM_FLAG_DIVBYZERO : RM_FLAG_OVERFLOW;
 }
 
 static uint32_t rm_formula_odd(const rm_formula_problem *problem, int64_t begin, int64_t end) {
@@ -185,7 +185,9 @@ static uint32_t rm_formula_odd(const rm_formula_problem *problem, int64_t begin,
     const ptrdiff_t at = (ptrdiff_t)i * size;
     double *const y = rm_formula_has_y(problem->formula) ? buffer[1] : buffer[0], *const r = buffer[2];
     rm_row_load(n, problem->x + at, size, fmt, 1.0, buffer[0]);
-    if (y != buffer[0]) rm_row_load(n, problem->y + at, size, fmt, 1.0, y);
+    if (rm_formula_by_number(problem))
+      for (int k = 0; k < whole; k++) y[k] = problem->a;
+    else if (y != buffer[0]) rm_row_load(n, problem->y + at, size, fmt, 1.0, y);
     rm_odd_values(problem->formula, a, whole, buffer[0], y, r);
     int64_t beyond = 0;
     for (int k = 0; k < whole; k++) beyond |= __builtin_fabs(r[k]) < overflow[fmt] ? 0 : -1;

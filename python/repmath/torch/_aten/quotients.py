@@ -40,6 +40,13 @@ def _pair(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor, torch.dtype]:
     return a, b, dtype
 
 
+def _by_number(x: Any, y: Any) -> bool:
+    """Whether the divisor is a number of Python's that the formulas of remainders take as it is."""
+    if not isinstance(x, torch.Tensor) or type(y) not in (float, int) or x.dtype not in FORMATS or x.dtype is torch.float64:
+        return False
+    return 2.0**-800 <= abs(y) <= 2.0**800 and float(y) == y
+
+
 def _toward_zero(a: Array, b: Array) -> tuple[Array, Array]:
     """The quotients of numbers of binary64 rounded toward zero to whole numbers q, where they are below 2**53, and a - q b.
 
@@ -116,6 +123,8 @@ def floor_divide(x: Any, y: Any) -> torch.Tensor:
 @kernel
 def fmod(x: Any, y: Any) -> torch.Tensor:
     """x less the multiple of y toward zero."""
+    if _by_number(x, y):
+        return formula("fmod", float(y), x)
     a, b, dtype = _pair(x, y)
     if a.dtype is dtype is not torch.float64:
         return formula("fmod", 0.0, a, b)
@@ -142,6 +151,8 @@ def _rest_part(a: Array, b: Array, dtype: Any) -> Array:
 @kernel
 def remainder(x: Any, y: Any) -> torch.Tensor:
     """x less the multiple of y below it."""
+    if _by_number(x, y):
+        return formula("remainder", float(y), x)
     a, b, dtype = _pair(x, y)
     if a.dtype is dtype is not torch.float64:
         return formula("remainder", 0.0, a, b)
