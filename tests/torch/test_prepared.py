@@ -1,6 +1,7 @@
 """Calls that are prepared in C have the bits of the table's functions, which take what a prepared call does not."""
 
 import itertools
+import math
 import re
 
 import pytest
@@ -190,7 +191,7 @@ def rows_calls(dtype):
         yield False, dim, (x, [0])
         yield False, dim, (x.t(), [1])
     for name in ("neg", "abs"):
-        yield dtype.itemsize > 2 and name == "neg", getattr(aten, name).default, (x,)
+        yield dtype.itemsize > 2, getattr(aten, name).default, (x,)
     yield dtype.itemsize > 2, aten.cat.default, ([x, y],)
     yield dtype.itemsize > 2, aten.where.self, (x > 0, x, y)
     yield dtype.itemsize > 2, aten.masked_fill.Scalar, (x, x > 0, -torch.inf)
@@ -207,6 +208,62 @@ def test_rows_products_and_sums(dtype, general):
             want = FUNCTIONS[overload](*args)
         for ours, theirs in zip(*((v if isinstance(v, tuple) else (v,)) for v in (made, want)), strict=True):
             assert bits(ours) == bits(theirs) and ours.stride() == theirs.stride() and not ours._is_view(), (overload, args)
+
+
+def spreads_and_casts(dtype):
+    """Calls with keywords, as those before."""
+    aten = torch.ops.aten
+    plain, special = values(dtype, 24, 4).nan_to_num(1, 2, -3).view(4, 6), values(dtype, 24, 5).view(4, 6)
+    for x in (plain, special):
+        for spread in (aten.var.correction, aten.std.correction):
+            yield True, spread, (x,), {}
+            yield True, spread, (x, [1]), {"correction": 0, "keepdim": True}
+            yield True, spread, (x, [-1]), {"correction": 6.5}
+            yield False, spread, (x, [0]), {"correction": 1}
+            yield False, spread, (x.t(),), {}
+        for norm in (aten.linalg_vector_norm.default, aten.norm.ScalarOpt_dim):
+            yield True, norm, (x, 2, [1], True), {}
+            yield False, norm, (x, 2, [0]), {}
+            yield False, norm, (x, 1, [1]), {}
+        yield True, aten._foreach_norm.Scalar, ([x, x[0], x[0, 0]],), {}
+        yield False, aten._foreach_norm.Scalar, ([x, x.t()],), {}
+        yield False, aten._foreach_norm.Scalar, ([x], 1), {}
+        yield dtype.itemsize > 2, aten._foreach_abs.default, ([x, x.t()],), {}
+        for other in FORMATS:
+            quick = other is not dtype and (dtype is not torch.float64 or other.itemsize > 2)
+            yield quick, aten._to_copy.default, (x,), {"dtype": other}
+            yield False, aten._to_copy.default, (x.t(),), {"dtype": other}
+    # All NaN of all formats, quiet and with payloads, of both signs.
+    patterns = {
+        torch.float64: (torch.int64, 51),
+        torch.float32: (torch.int32, 22),
+        torch.bfloat16: (torch.int16, 6),
+        torch.float16: (torch.int16, 9),
+    }
+    kind, quiet = patterns[dtype]
+    infinite = torch.tensor(math.inf, dtype=dtype).view(kind)
+    nan = torch.stack([infinite | 1 << i | sign for i in range(quiet + 1) for sign in (0, torch.iinfo(kind).min)]).to(kind)
+    for other in FORMATS:
+        if other is not dtype:
+            yield (
+                other.itemsize > 2 or dtype is not torch.float64,
+                aten._to_copy.default,
+                (nan.view(dtype),),
+                {"dtype": other},
+            )
+
+
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+def test_spreads_and_casts(dtype, general):
+    for quick, overload, args, kwargs in spreads_and_casts(dtype):
+        with rt.reproducible():
+            del general[:]
+            made = overload(*args, **kwargs)
+            assert (overload not in general) == quick, (overload, args, kwargs)
+        with _core.Environment():
+            want = FUNCTIONS[overload](*args, **kwargs)
+        for ours, theirs in zip(*((v if isinstance(v, list) else [v]) for v in (made, want)), strict=True):
+            assert bits(ours) == bits(theirs) and ours.stride() == theirs.stride(), (overload, args, kwargs)
 
 
 @pytest.mark.parametrize("value", [0, -3, 0.5, 0.1, 2**31, 2.0**70, float("inf"), float("nan"), True])

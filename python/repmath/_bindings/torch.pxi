@@ -30,14 +30,15 @@ cdef struct Operand:
 cdef ExchangeAPI *_exchange = NULL
 cdef object _tensor_class = None, _parameter_class = None, _empty_like = None, _entered = None
 cdef dict _known = None
-cdef object _without_functions = None, _compiling = None
+cdef object _without_functions = None, _compiling = None, _formats = frozenset()
 cdef dict _calls = {}  # id of an operator's overload -> its call
 cdef dict _table = {}  # an operator's overload -> the function that takes what the call does not, of the table
 
 
 def prepare_torch(torch, entered, dict known):
     """What the calls use of PyTorch: its classes and allocation; the variable of entered blocks, and the parameters that were made in one."""
-    global _exchange, _tensor_class, _parameter_class, _empty_like, _entered, _known, _without_functions, _compiling
+    global _exchange, _tensor_class, _parameter_class, _empty_like, _entered, _known, _without_functions, _compiling, _formats
+    _formats = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
     _without_functions, _compiling = torch._C.DisableTorchFunction, torch._C._dynamo.eval_frame.get_eval_frame_callback
     _exchange = <ExchangeAPI *>PyCapsule_GetPointer(torch.Tensor.__dlpack_c_exchange_api__, "dlpack_exchange_api")
     _tensor_class, _parameter_class, _empty_like, _entered, _known = torch.Tensor, torch.nn.Parameter, torch.empty_like, entered.get, known
@@ -483,14 +484,14 @@ cdef rm_status _broadcast(Problem *p, Operand *to) noexcept nogil:
 cdef class Moved(Call):
     """PyTorch's own operator, where all tensors but masks have one format, not of 16 bits: then it converts nothing on the way.
 
-    With `compares`, a number is one of the format, or an integer beside integers.
+    With `compares`, a number is one of the format, or an integer beside integers; with `real` the format is none of complex numbers.
     """
 
     cdef object overload
-    cdef bint compares
+    cdef bint compares, real
 
-    def __init__(self, overload, bint compares=False):
-        self.overload, self.compares = overload, compares
+    def __init__(self, overload, bint compares=False, bint real=False):
+        self.overload, self.compares, self.real = overload, compares, real
 
     cdef bint _alike(self, object values, int *kind) except -1:
         """Whether the tensors among the values have the format that was met first, which is put into kind."""
@@ -520,7 +521,7 @@ cdef class Moved(Call):
         cdef int kind = -1
         cdef double a
         cdef uint64_t held
-        if kwargs or not self._alike(args, &kind) or kind < 0:
+        if kwargs or not self._alike(args, &kind) or kind < 0 or (self.real and kind >> 8 > 2):
             return NotImplemented
         if self.compares and type(args[1]) is not _tensor_class and type(args[1]) is not _parameter_class:
             if kind >> 8 != 2:
@@ -703,23 +704,97 @@ cdef class Product(Call):
         return out
 
 
-cdef class Total(Call):
-    """sum and mean, of all elements or over last axes, where that is a matter of few elements: others are added in ways of their own."""
+cdef void _one_nan(const Operand *o) noexcept nogil:
+    """Makes every NaN the canonical one."""
+    cdef uint16_t *h = <uint16_t *>o.data
+    cdef uint32_t *s = <uint32_t *>o.data
+    cdef uint64_t *d = <uint64_t *>o.data
+    cdef uint16_t infinite = 0x7C00 if o.format == RM_FORMAT_F16 else 0x7F80, nan = 0x7E00 if o.format == RM_FORMAT_F16 else 0x7FC0
+    cdef uint64_t one = 1
+    cdef int64_t i
+    if o.format == RM_FORMAT_F64:
+        for i in range(o.n):
+            d[i] = (one << 63) - (one << 51) if d[i] << 1 > (one << 53) * 0x7FF else d[i]
+    elif o.format == RM_FORMAT_F32:
+        for i in range(o.n):
+            s[i] = 0x7FC00000 if (s[i] & 0x7FFFFFFF) > 0x7F800000 else s[i]
+    else:
+        for i in range(o.n):
+            h[i] = nan if (h[i] & 0x7FFF) > infinite else h[i]
 
-    cdef bint mean
 
-    def __init__(self, bint mean):
-        self.mean = mean
+cdef class Cast(Call):
+    """_to_copy to another format, of few elements: where PyTorch rounds once it is PyTorch's, with the canonical NaN."""
+
+    cdef object overload
+
+    def __init__(self, overload):
+        self.overload = overload
 
     cdef object run(self, tuple args, dict kwargs):
         cdef Operand x, y
-        cdef int given = <int>len(args), i, dim, first
+        if kwargs is None or len(kwargs) != 1 or len(args) != 1 or not _operand(args[0], &x) or x.n > 1 << 16:
+            return NotImplemented
+        to = kwargs.get("dtype")
+        if to not in _formats or to is args[0].dtype or (x.format == RM_FORMAT_F64 and to.itemsize == 2):
+            return NotImplemented
+        made = self.overload(args[0], dtype=to)
+        if not _operand(made, &y):
+            return NotImplemented
+        if y.format != RM_FORMAT_F32 or x.format == RM_FORMAT_F64:  # numbers of 16 bits keep their NaN in binary32
+            _one_nan(&y)
+        return made
+
+
+# Of the rows of a tensor.
+cdef enum:
+    SUMMED, MEAN, NORM, VAR, STD
+
+_TOTALS = {"sum": SUMMED, "mean": MEAN, "norm": NORM, "var": VAR, "std": STD}
+
+
+cdef rm_status _statistic(int what, int format, int64_t n, const void *x, void *out, double ddof) noexcept nogil:
+    cdef ptrdiff_t size = _SIZES[format]
+    if what == SUMMED:
+        return rm_sum(format, n, x, size, format, out)
+    if what == MEAN:
+        return rm_mean(format, n, x, size, format, out)
+    if what == NORM:
+        return rm_norm(format, n, x, size, format, out)
+    if what == VAR:
+        return rm_var(format, n, x, size, format, out, ddof)
+    return rm_std(format, n, x, size, format, out, ddof)
+
+
+cdef class Total(Call):
+    """sum, mean, norm (of order 2), var and std, of all elements or over last axes, where that is a matter of few elements: others are added
+    in ways of their own."""
+
+    cdef int what
+
+    def __init__(self, what):
+        self.what = _TOTALS[what]
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand x, y
+        cdef int given, i, dim, first, what = self.what
         cdef int64_t n = 1, rows
         cdef ptrdiff_t size
-        cdef bint keep = False, mean = self.mean
+        cdef bint keep = False
+        cdef double ddof = 1.0
         cdef uint64_t axes = 0
         cdef rm_status status = 0
-        if kwargs or given < 1 or given > 3 or not _operand(args[0], &x) or x.ndim == 0:
+        if what == NORM and len(args) > 1:
+            if args[1] is not None and (not _number(args[1], &ddof) or ddof != 2):
+                return NotImplemented
+            args = args[:1] + args[2:]
+        given = <int>len(args)
+        for key, v in kwargs.items() if kwargs else ():
+            if what >= VAR and key == "keepdim" and type(v) is bool and given < 3:
+                keep = v
+            elif what < VAR or key != "correction" or (v is not None and not (_number(v, &ddof) and -1e300 < ddof < 1e300)):
+                return NotImplemented
+        if given < 1 or given > 3 or not _operand(args[0], &x) or x.ndim == 0:
             return NotImplemented
         if given == 3:
             if type(args[2]) is not bool:
@@ -754,134 +829,8 @@ cdef class Total(Call):
         size = _SIZES[x.format]
         with nogil:
             for i in range(rows):
-                if mean:
-                    status = rm_mean(x.format, n, x.data + i * n * size, size, x.format, y.data + i * size)
-                else:
-                    status = rm_sum(x.format, n, x.data + i * n * size, size, x.format, y.data + i * size)
+                status = _statistic(what, x.format, n, x.data + i * n * size, y.data + i * size, ddof)
                 if status != 0:
                     break
         _raise(status)
         return out
-
-
-cdef struct Kinds:
-    int tensors, format
-    bint others, several  # tensors that are not of one of the formats, and of several of these
-
-
-cdef bint _known_kinds(object values, Kinds *k) except -1:
-    """Whether all tensors among the values are plain ones of the CPU; of which kinds they are."""
-    cdef Tensor v
-    cdef int format
-    for t in values:
-        kind = type(t)
-        if kind is _tensor_class or kind is _parameter_class:
-            if _exchange.tensor_from_object(<void *>t, &v) != 0:
-                PyErr_Clear()
-                return False
-            if v.device.type != 1:
-                return False
-            k.tensors += 1
-            format = _format(&v)
-            if format < 0:
-                k.others = True
-            elif k.format < 0:
-                k.format = format
-            elif k.format != format:
-                k.several = True
-        elif kind is list or kind is tuple:
-            if not _known_kinds(t, k):
-                return False
-        elif isinstance(t, _tensor_class):
-            return False
-    return True
-
-
-cdef class Failure:
-    """What a function of the table raised."""
-
-    cdef object error
-
-    def __init__(self, error):
-        self.error = error
-
-
-cdef object _by_table(function, tuple args, dict kwargs):
-    """What the table's function returns for plain tensors, inside of which no function of PyTorch's is looked at by a mode; NotImplemented for
-    others. Where all tensors are of one format, the function need not be told so: `of_floats` is that without the checks."""
-    cdef Kinds k
-    k.tensors, k.format, k.others, k.several = 0, -1, False, False
-    if not _known_kinds(args, &k) or _compiling() is not None:
-        return NotImplemented
-    if kwargs:
-        device = kwargs.get("device")
-        if (device is not None and device.type != "cpu") or not _known_kinds(kwargs.values(), &k):
-            return NotImplemented
-    if k.tensors == 0:
-        return NotImplemented
-    if not k.others and not k.several and (not kwargs or "dtype" not in kwargs):
-        function = getattr(function, "of_floats", function)
-    try:
-        with _without_functions():
-            return function(*args, **kwargs) if kwargs else function(*args)
-    except Exception as error:
-        return Failure(error)
-
-
-cdef class Dispatch:
-    """The quick part of the mode by which PyTorch's dispatcher calls: prepared calls, and functions of the table on plain tensors, of the
-    innermost block of the running code. All else goes to `general`, which a subclass has, and errors to its `failed`; `home` is the mode's,
-    of blocks."""
-
-    cdef public object home
-
-    def __torch_dispatch__(self, func, types, tuple args=(), dict kwargs=None):
-        cdef fenv_t saved
-        if not types:
-            found, function = _calls.get(id(func)), _table.get(func)
-            if (found is not None or function is not None) and self._enters(args):
-                if type(found) is Passed:
-                    return func(*args, **kwargs) if kwargs else func(*args)
-                made = NotImplemented
-                fegetenv(&saved)
-                fesetenv(FE_DFL_ENV)
-                try:
-                    if found is not None:
-                        made = (<Call>found).run(args, kwargs)
-                    if made is NotImplemented and function is not None:
-                        made = _by_table(function, args, kwargs)
-                finally:
-                    fesetenv(&saved)
-                if type(made) is Failure:
-                    return self.failed((<Failure>made).error, func, args, {} if kwargs is None else kwargs)
-                if made is not NotImplemented:
-                    return made
-        return self.general(func, types, args, {} if kwargs is None else kwargs)
-
-    cdef bint _enters(self, tuple args) except -1:
-        """Whether the running code is in a block of this thread, plainly, and gets no parameter that may have been made outside."""
-        entered = _entered()
-        if not entered:
-            return False
-        last = entered[-1]
-        if not last.alive or last.home is not self.home:
-            return False
-        block = last.block
-        looks = block._looks
-        if looks:
-            for v in args:
-                if type(v) is _parameter_class and id(v) not in _known:
-                    return False
-            block._looks = looks - 1
-        return True
-
-
-cdef class Functions:
-    """The quick part of the mode by which PyTorch's functions call: all but those of `special` are called as they are."""
-
-    cdef public object special
-
-    def __torch_function__(self, func, types, tuple args=(), dict kwargs=None):
-        if func in self.special:
-            return self.general(func, types, args, kwargs)
-        return func(*args, **kwargs) if kwargs else func(*args)

@@ -128,6 +128,31 @@ cdef class Foreach(Call):
         return made
 
 
+cdef class Norms(Call):
+    """The norms, of order 2, of the tensors of a list."""
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand x, y
+        cdef double order = 2
+        cdef Py_ssize_t i
+        cdef rm_status status
+        if kwargs or not 1 <= len(args) <= 2 or type(args[0]) is not list or not args[0]:
+            return NotImplemented
+        if len(args) == 2 and (not _number(args[1], &order) or order != 2):
+            return NotImplemented
+        for t in args[0]:
+            if not _operand(t, &x):
+                return NotImplemented
+        made = [t.new_empty(()) for t in args[0]]
+        for i in range(len(made)):
+            if not _operand(args[0][i], &x) or not _operand(made[i], &y):
+                return NotImplemented
+            with nogil:
+                status = rm_norm(x.format, x.n, x.data, _SIZES[x.format], x.format, y.data)
+            _raise(status)
+        return made
+
+
 # One parameter with its gradient and states.
 cdef struct Update:
     Operand tensor[5]

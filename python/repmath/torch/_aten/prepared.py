@@ -74,8 +74,10 @@ _MAKERS: dict[str, Any] = {
     "mm": _core.Product(2),
     "bmm": _core.Product(3),
     "addmm": _core.Product(2, True),
-    "sum": _core.Total(False),
-    "mean": _core.Total(True),
+    **{name: _core.Total(name) for name in ("sum", "mean", "var", "std")},
+    "vector_norm": _core.Total("norm"),
+    "norm_dim": _core.Total("norm"),
+    "foreach_norm": _core.Norms(),
 }
 
 
@@ -91,6 +93,10 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
         into = "first"
     elif any(a.is_out for a in overload._schema.arguments):
         into = "out"
+    if name in ("magnitude", "foreach_abs"):
+        return None if into == "out" else _core.Moved(overload, real=True)
+    if name == "to_copy":
+        return _core.Cast(overload) if into == "new" else None
     if name in _LISTS:
         recipe, lists = _LISTS[name]
         return None if into == "out" else _core.Foreach(_core.Elementwise(into="new", **recipe), lists, into == "first")
