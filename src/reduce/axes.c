@@ -6,6 +6,7 @@
 #include "../common/elements.h"
 #include "../runtime/threads.h"
 #include "axes.h"
+#include "exact.h"
 #include "statistics.h"
 #include "sum_parts.h"
 
@@ -15,15 +16,8 @@ enum { TERMS_PER_THREAD = 1 << 17, LONGEST = 1 << 16 };
 
 /* The infinities and NaNs among the terms. */
 static uint32_t classes_of(const problem *p, const char *x) {
-  const uint64_t sign = rm_sign_bit(p->fmt), infinity = rm_infinity_bits(p->fmt);
   uint32_t classes = 0;
-  for (int64_t k = 0; k < p->n1; k++, x += p->s1)
-    for (int64_t l = 0; l < p->n2; l++) {
-      const uint64_t bits = rm_read_bits(x + l * p->s2, p->fmt), size = bits & ~sign;
-      if (RM_LIKELY(size < infinity)) continue;
-      if (size == infinity) classes |= bits & sign ? RM_ACC_NINF : RM_ACC_PINF;
-      else classes |= rm_is_signalling(bits, p->fmt) ? RM_ACC_SNAN : RM_ACC_QNAN;
-    }
+  for (int64_t k = 0; k < p->n1; k++) classes |= rm_superacc_classes(p->fmt, p->n2, x + k * p->s1, p->s2);
   return classes;
 }
 

@@ -41,3 +41,30 @@ RM_HOST_EXTERN void rm_superacc_add_products(rm_superaccumulator *acc, int fmt, 
     default: add_products(acc, RM_F64, n, p, sx, q, sy); return;
   }
 }
+
+/* No branches and no comparisons, so that compilers make vectors of it: the arrays are long where a network diverges. The highest bit of a difference says
+ * whether it is negative. */
+RM_FN uint32_t classes_of(const int fmt, int64_t n, const char *x, ptrdiff_t sx) {
+  const uint64_t infinity = rm_infinity_bits(fmt), sign = rm_sign_bit(fmt), top = UINT64_C(1) << 63;
+  uint64_t quiet = 0, signalling = 0, positive = 0, negative = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const uint64_t b = rm_read_bits(x + i * sx, fmt), size = b & ~sign, below = 0 - ((b & sign) != 0);
+    const uint64_t nan = infinity - size, low = size - rm_nan_bits(fmt), infinite = (size ^ infinity) - 1;
+    quiet |= nan & ~low;
+    signalling |= nan & low;
+    positive |= infinite & ~below;
+    negative |= infinite & below;
+  }
+  return (quiet & top ? RM_ACC_QNAN : 0u) | (signalling & top ? RM_ACC_SNAN : 0u) | (positive & top ? RM_ACC_PINF : 0u) |
+         (negative & top ? RM_ACC_NINF : 0u);
+}
+
+RM_HOST_EXTERN uint32_t rm_superacc_classes(int fmt, int64_t n, const void *x, ptrdiff_t sx) {
+  const char *p = (const char *)x;
+  switch (fmt) {
+    case RM_F16: return classes_of(RM_F16, n, p, sx);
+    case RM_BF16: return classes_of(RM_BF16, n, p, sx);
+    case RM_F32: return sx == 4 ? classes_of(RM_F32, n, p, 4) : classes_of(RM_F32, n, p, sx);
+    default: return sx == 8 ? classes_of(RM_F64, n, p, 8) : classes_of(RM_F64, n, p, sx);
+  }
+}

@@ -13,7 +13,7 @@ static uint64_t evaluate(const rm_sum_function *f, const rm_sum_problem *p, int 
   const int first = p->fmt == RM_F64 || format == RM_F64; /* plain chains hardly ever decide binary64 */
   for (int tier = first; tier < 2; tier++) {
     double hi, lo, err;
-    if (!rm_sum_approximately(p, tier, &hi, &lo, &err)) continue;
+    if (!rm_sum_approximately(p, tier, &hi, &lo, &err)) break; /* not finite: nor is it in the next tier */
     int decided = rm_function_decide(f, hi, lo, err, format, &bits, flags);
     if (!decided && rm_sum_is_exact(p, err)) {
       decided = hi == 0.0 || rm_function_decide(f, hi, lo, 0.0, format, &bits, flags);

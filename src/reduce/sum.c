@@ -111,7 +111,7 @@ static uint64_t reduce(const problem *p, uint32_t *flags) {
   uint64_t bits;
   for (int tier = p->fmt == RM_F64; tier < 2; tier++) {
     double hi, lo, err;
-    if (!rm_sum_approximately(p, tier, &hi, &lo, &err)) continue;
+    if (!rm_sum_approximately(p, tier, &hi, &lo, &err)) break; /* not finite: nor is it in the next tier */
     int decided = decide(hi, lo, err, p->fmt, &bits);
     if (!decided && rm_sum_is_exact(p, err)) {
       bits = round_exact(hi, lo, p->fmt, flags);

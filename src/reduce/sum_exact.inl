@@ -11,5 +11,17 @@ RM_HOST_EXTERN void rm_sum_feed(const rm_sum_problem *p, int64_t begin, int64_t 
 
 RM_HOST_EXTERN void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc) {
   rm_superacc_clear(acc);
+  const uint32_t nan = RM_ACC_QNAN | RM_ACC_SNAN;
+  uint32_t classes = rm_superacc_classes(p->fmt, p->n, p->x.base, p->x.stride);
+  if (p->y.base) {
+    const int square = p->y.base == p->x.base && p->y.stride == p->x.stride;
+    classes |= square ? 0 : rm_superacc_classes(p->fmt, p->n, p->y.base, p->y.stride);
+    if (square && !(classes & nan)) classes = classes ? RM_ACC_PINF : 0;
+    else classes &= nan; /* infinite products need their factors' signs */
+  }
+  if (RM_UNLIKELY(classes)) { /* nothing else counts */
+    acc->classes = classes;
+    return;
+  }
   rm_sum_feed(p, 0, p->n, acc);
 }

@@ -128,3 +128,23 @@ def test_few_elements_take_the_accumulator(isa_library):
                 lib.stats()
                 assert conv(g, "forward", fmt, x, w, np.zeros(g.y_shape, dtype_of(fmt))) == OK
                 assert lib.stats()[2] == 0, (fmt, first, second)
+
+
+@pytest.mark.parametrize("fmt", ["f32", "f64"])
+def test_sums(isa_library, fmt):
+    lib, rng = Reductions(isa_library), np.random.default_rng(3)
+    out = {}
+
+    def call(function, *arrays):
+        out[()] = getattr(lib, function)(fmt, *arrays)
+        return OK
+
+    for kind, (first, second) in KINDS.items():
+        for n in (3, 40, 700):
+            x, y = data(rng, first, (n,), fmt), data(rng, second, (n,), fmt)
+            one = dtype_of(fmt).type(1)
+            flag = raised(lambda: call("sum", x))  # noqa: B023
+            check(np.array(out[()]), flag, {(): [(v, one) for v in x]}, fmt, (kind, n))
+            for z in (y, x):
+                flag = raised(lambda: call("dot", x, z))  # noqa: B023
+                check(np.array(out[()]), flag, {(): [*zip(x, z, strict=True)]}, fmt, (kind, n))

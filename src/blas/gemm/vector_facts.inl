@@ -2,6 +2,7 @@
 #include "vector_facts.h"
 
 #include "../../common/elements.h"
+#include "../../reduce/exact.h"
 
 enum { PIECE = 256 };
 
@@ -15,43 +16,28 @@ RM_FN void scan_granule(rm_vector_facts *facts, rm_run r, int64_t n, const int f
   }
 }
 
-RM_FN void scan_classes(rm_vector_facts *facts, rm_run r, int64_t n, const int fmt) {
-  const uint64_t infinity = rm_infinity_bits(fmt), sign = rm_sign_bit(fmt);
-  unsigned int nan = 0, signalling = 0, positive = 0,
-               negative = 0; /* no branches: rows are full of NaNs where a network diverges */
-  for (int64_t i = 0; i < n; i++) {
-    const uint64_t b = rm_read_bits(r.p + i * r.step, fmt);
-    nan |= (b & ~sign) > infinity;
-    signalling |= rm_is_signalling(b, fmt);
-    positive |= b == infinity;
-    negative |= b == (infinity | sign);
-  }
-  facts->classes |= (uint8_t)((nan ? RM_ACC_QNAN : 0) | (signalling ? RM_ACC_SNAN : 0) | (positive ? RM_ACC_PINF : 0) |
-                              (negative ? RM_ACC_NINF : 0));
-}
-
-/* Calls f for the runs of a row, with a constant format. */
-#define EACH_RUN(f)                                                       \
+/* The statement is for runs r of n elements of a row. */
+#define EACH_RUN(...)                                                     \
   char buffer[PIECE * 8];                                                 \
   const int64_t piece = o->im2col ? PIECE : k;                            \
   for (int64_t at = 0; at < k; at += piece) {                             \
     const int64_t n = k - at < piece ? k - at : piece;                    \
     const rm_run r = rm_run_of(o, index, at, n, rm_size_of(fmt), buffer); \
-    switch (fmt) {                                                        \
-      case RM_F16: f(facts, r, n, RM_F16); break;                         \
-      case RM_BF16: f(facts, r, n, RM_BF16); break;                       \
-      case RM_F32: f(facts, r, n, RM_F32); break;                         \
-      default: f(facts, r, n, RM_F64);                                    \
-    }                                                                     \
+    __VA_ARGS__                                                           \
   }
 
 RM_HOST_EXTERN void rm_vector_granule_scan(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k, int fmt) {
   facts->granule = RM_NO_GRANULE, facts->known |= RM_KNOWN_GRANULE;
-  EACH_RUN(scan_granule)
+  EACH_RUN(switch (fmt) {
+    case RM_F16: scan_granule(facts, r, n, RM_F16); break;
+    case RM_BF16: scan_granule(facts, r, n, RM_BF16); break;
+    case RM_F32: scan_granule(facts, r, n, RM_F32); break;
+    default: scan_granule(facts, r, n, RM_F64);
+  })
 }
 
 RM_HOST_EXTERN void rm_vector_classes_scan(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k, int fmt) {
   facts->classes = 0, facts->known |= RM_KNOWN_CLASSES;
   facts->padded = o->im2col && rm_im2col_is_padded(o->im2col, index);
-  EACH_RUN(scan_classes)
+  EACH_RUN(facts->classes |= (uint8_t)rm_superacc_classes(fmt, n, r.p, r.step);)
 }

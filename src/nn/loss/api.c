@@ -113,6 +113,7 @@ static rm_status reduce(const rm_pair_loss *f) {
     const rm_env env = rm_env_enter();
     rm_dd_ball sum = b.parts[0];
     for (int64_t k = 1; k < blocks; k++) rm_dd_ball_add(&sum, &sum, &b.parts[k]);
+    if (sum.err == rm_dd_ball_infinity()) b.tier = 2; /* a term is not finite, and no tier decides it */
     divided_dd_ball(&sum, f, 0);
     decided = rm_dd_ball_round(&sum, f->format, RM_NEAREST, &state.flags, &bits);
     rm_env_leave(env, 0);
@@ -123,7 +124,9 @@ static rm_status reduce(const rm_pair_loss *f) {
   if (!decided) {
     rm_superaccumulator acc;
     rm_superacc_clear(&acc);
-    for (int64_t i = 0; i < f->n; i++) rm_pair_feed(f, i, &acc);
+    for (int64_t i = 0; i < f->n; i++)
+      if (!rm_pair_is_finite(f, i)) rm_pair_feed(f, i, &acc);
+    for (int64_t i = 0; !acc.classes && i < f->n; i++) rm_pair_feed(f, i, &acc); /* beside these finite terms do not count */
     bits = rm_pair_total(f, &acc, &state);
   }
   memcpy(f->out.base, &bits, (size_t)size);

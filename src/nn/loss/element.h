@@ -88,6 +88,13 @@ RM_STATIC void rm_pair_result(const void *operation, int64_t i, rm_row_state *st
 }
 #endif
 
+#if !RM_DEVICE
+static int rm_pair_is_finite(const rm_pair_loss *f, int64_t i) {
+  return rm_is_finite(rm_read_element(f->x.base + i * f->x.stride, f->format)) &&
+         rm_is_finite(rm_read_element(f->y.base + i * f->y.stride, f->format));
+}
+#endif
+
 /* Adds the term of element i to *acc, exactly. */
 RM_STATIC void rm_pair_feed(const rm_pair_loss *f, int64_t i, rm_superaccumulator *acc) {
   const uint64_t bx = rm_read_bits(f->x.base + i * f->x.stride, f->format),

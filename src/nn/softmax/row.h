@@ -47,8 +47,9 @@ RM_STATIC uint64_t rm_softmax_accurate_result(const rm_softmax_problem *f, rm_ex
   if (f->kind == RM_LOG_SOFTMAX) {
     if (!rm_is_finite(d)) return rm_signed_infinity(1, f->format); /* log 0, as the element says */
     double rest;
-    int k;
-    if (rm_two_sum(r->x[i], -r->m, &rest) == d && rest == 0.0 && rm_exp_row_is_negligible(r, i, &k)) { /* just below d */
+    int k; /* the logarithm is positive; where the others are a tail it is below 2^-11000, and boundaries of rounding are not so near to each other */
+    if (rm_two_sum(r->x[i], -r->m, &rest) == d && rest == 0.0 &&
+        ((d != 0.0 && r->only_tail > 0) || rm_exp_row_is_negligible(r, i, &k))) { /* just below d */
       state->tiers.fast++;
       return rm_round_beside(d, 1, f->format, RM_NEAREST, &state->flags);
     }
