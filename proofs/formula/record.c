@@ -77,8 +77,7 @@ static vi64 vi64_load(const int64_t *p) {
   return (vi64){rec("iinput")};
 }
 #define vm64_bits(mask) ((void)(mask), 0u)
-#define rm_store_elements rm_store_chunk
-#define vf64_store_f32(p, v) ((void)(p), (void)(v))
+#define rm_store_elements(p, v, fmt) ((void)(p), (void)(v), (void)(fmt)) /* results of draws are not stored */
 #define RM_RANDOM_PHILOX_H /* the generator makes no numbers here */
 enum { RM_PHILOX_STEP = 8 };
 static void rm_philox_fill(uint64_t seed, uint64_t stream, uint64_t counter, int64_t blocks, uint64_t *out) {

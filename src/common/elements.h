@@ -1,6 +1,8 @@
 /* Elements of any format as binary64, which holds them all exactly. The format is a constant at every hot call. */
 #pragma once
 
+#include <stddef.h>
+
 #include "../../crlibm/fp/round.h"
 #include "../../crlibm/simd/simd.h"
 
@@ -35,5 +37,14 @@ RM_FN vf64 rm_load_elements(const char *at, const int fmt) {
     case RM_BF16: return vf64_load_bf16((const uint16_t *)p);
     case RM_F32: return vf64_load_f32((const float *)p);
     default: return vf64_load((const double *)p);
+  }
+}
+RM_FN void rm_store_elements(char *at, vf64 v, const int fmt) {
+  void *p = at;
+  switch (fmt) {
+    case RM_F16: vf64_store_f16((uint16_t *)p, v); break;
+    case RM_BF16: vf64_store_bf16((uint16_t *)p, v); break;
+    case RM_F32: vf64_store_f32((float *)p, v); break;
+    default: vf64_store((double *)p, v);
   }
 }

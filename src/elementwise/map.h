@@ -8,6 +8,7 @@
 #pragma once
 
 #include "../../crlibm/simd/fast_phase.h"
+#include "../common/elements.h"
 #include "argument.h"
 #include "map_b32_half.h"
 #include "accurate.h"
@@ -17,105 +18,112 @@ enum { RM_BUFFER = 256 }; /* elements of a strided array that are gathered at a 
 typedef vm64 rm_step(const vf64 *x, vf64 *y);
 typedef vm64 rm_saturated(const vf64 *x, int format, vf64 *y);
 
-#define RM_DEFINE_MAP(fmt, FMT, type, load, store)                                                                        \
-  /* The elements of `mask` again, by the accurate phase. in is a copy: y may be x. */                                    \
-  RM_COLD uint32_t rm_redo_##fmt(rm_accurate_fn *accurate, int arity, type(*in)[2 * RM_LANES], uint32_t mask, type *y) {  \
-    uint32_t flags = 0;                                                                                                   \
-    for (int i = 0; mask >> i; i++)                                                                                       \
-      if (mask >> i & 1u) {                                                                                               \
-        double x[RM_MAX_ARITY];                                                                                           \
-        uint64_t bits;                                                                                                    \
-        for (int k = 0; k < arity; k++) {                                                                                 \
-          bits = 0; /* little endian */                                                                                   \
-          __builtin_memcpy(&bits, in[k] + i, sizeof(type));                                                               \
-          x[k] = rm_accurate_argument(bits, FMT, &flags);                                                                 \
-        }                                                                                                                 \
-        bits = accurate(x, FMT, RM_NEAREST, &flags);                                                                      \
-        __builtin_memcpy(y + i, &bits, sizeof(type));                                                                     \
-      }                                                                                                                   \
-    return flags;                                                                                                         \
-  }                                                                                                                       \
-                                                                                                                          \
-  typedef int64_t rm_span_##fmt(const type *const *x, int64_t i, int64_t n, type *y);                                     \
-  RM_FN uint32_t rm_map_contiguous_##fmt(rm_step *step, rm_span_##fmt *span, rm_saturated *saturated,                     \
-                                         rm_accurate_fn *accurate, int arity, int64_t n, const type *const *x, type *y) { \
-    uint32_t flags = 0;                                                                                                   \
-    int64_t i = 0;                                                                                                        \
-    vf64 a[RM_MAX_ARITY], b[RM_MAX_ARITY], y0, y1;                                                                        \
-    for (; i + 2 * RM_LANES <= n; i += 2 * RM_LANES) {                                                                    \
-      if (span) {                                                                                                         \
-        i = span(x, i, n, y);                                                                                             \
-        if (i + 2 * RM_LANES > n) break;                                                                                  \
-      }                                                                                                                   \
-      RM_UNROLL for (int k = 0; k < arity; k++) a[k] = load(x[k] + i), b[k] = load(x[k] + i + RM_LANES);                  \
-      vm64 m0 = step(a, &y0), m1 = step(b, &y1);                                                                          \
-      if (RM_LIKELY(vm64_none(vm64_or(m0, m1)))) {                                                                        \
-        store(y + i, y0);                                                                                                 \
-        store(y + i + RM_LANES, y1);                                                                                      \
-      } else {                                                                                                            \
-        type in[RM_MAX_ARITY][2 * RM_LANES];                                                                              \
-        RM_UNROLL for (int k = 0; k < arity; k++) {                                                                       \
-          __builtin_memcpy(in[k], x[k] + i, sizeof in[k]);                                                                \
-          a[k] = load(in[k]), b[k] = load(in[k] + RM_LANES);                                                              \
-        }                                                                                                                 \
-        m0 = vm64_andnot(m0, saturated(a, FMT, &y0));                                                                     \
-        m1 = vm64_andnot(m1, saturated(b, FMT, &y1));                                                                     \
-        store(y + i, y0);                                                                                                 \
-        store(y + i + RM_LANES, y1);                                                                                      \
-        uint32_t mask = vm64_bits(m0) | vm64_bits(m1) << RM_LANES;                                                        \
-        if (mask) flags |= rm_redo_##fmt(accurate, arity, in, mask, y + i);                                               \
-      }                                                                                                                   \
-    }                                                                                                                     \
-    while (i < n) { /* the tail, in a padded vector */                                                                    \
-      int count = n - i < RM_LANES ? (int)(n - i) : RM_LANES;                                                             \
-      type in[RM_MAX_ARITY][2 * RM_LANES], out[RM_LANES];                                                                 \
-      RM_UNROLL for (int k = 0; k < arity; k++) {                                                                         \
-        for (int j = 0; j < RM_LANES; j++) in[k][j] = 0;                                                                  \
-        __builtin_memcpy(in[k], x[k] + i, (size_t)count * sizeof(type));                                                  \
-        a[k] = load(in[k]);                                                                                               \
-      }                                                                                                                   \
-      uint32_t mask = vm64_bits(step(a, &y0)) & ((1u << count) - 1u);                                                     \
-      store(out, y0);                                                                                                     \
-      if (RM_UNLIKELY(mask)) flags |= rm_redo_##fmt(accurate, arity, in, mask, out);                                      \
-      __builtin_memcpy(y + i, out, (size_t)count * sizeof(type));                                                         \
-      i += count;                                                                                                         \
-    }                                                                                                                     \
-    return flags;                                                                                                         \
-  }                                                                                                                       \
-                                                                                                                          \
-  RM_FN uint32_t rm_map_##fmt(rm_step *step, rm_span_##fmt *span, rm_saturated *saturated, rm_accurate_fn *accurate,      \
-                              int arity, int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {   \
-    int contiguous = sy == sizeof(type);                                                                                  \
-    const type *in[RM_MAX_ARITY];                                                                                         \
-    for (int k = 0; k < arity; k++) {                                                                                     \
-      contiguous &= sx[k] == sizeof(type);                                                                                \
-      in[k] = (const type *)(const void *)x[k];                                                                           \
-    }                                                                                                                     \
-    if (contiguous) return rm_map_contiguous_##fmt(step, span, saturated, accurate, arity, n, in, (type *)(void *)y);     \
-    uint32_t flags = 0;                                                                                                   \
-    type buffer[RM_MAX_ARITY + 1][RM_BUFFER]; /* arguments that are not contiguous, and the results */                    \
-    for (int k = 0; k < arity; k++)                                                                                       \
-      if (sx[k] == 0) /* one element for all */                                                                           \
-        for (int j = 0; j < RM_BUFFER; j++) __builtin_memcpy(buffer[k] + j, x[k], sizeof(type));                          \
-    for (int64_t i = 0; i < n; i += RM_BUFFER) {                                                                          \
-      int64_t count = n - i < RM_BUFFER ? n - i : RM_BUFFER;                                                              \
-      for (int k = 0; k < arity; k++) {                                                                                   \
-        in[k] = sx[k] == sizeof(type) ? (const type *)(const void *)x[k] + i : buffer[k];                                 \
-        if (sx[k] != sizeof(type) && sx[k] != 0)                                                                          \
-          for (int64_t j = 0; j < count; j++) __builtin_memcpy(buffer[k] + j, x[k] + (i + j) * sx[k], sizeof(type));      \
-      }                                                                                                                   \
-      type *out = sy == sizeof(type) ? (type *)(void *)y + i : buffer[RM_MAX_ARITY];                                      \
-      flags |= rm_map_contiguous_##fmt(step, span, saturated, accurate, arity, count, in, out);                           \
-      if (sy != sizeof(type))                                                                                             \
-        for (int64_t j = 0; j < count; j++) __builtin_memcpy(y + (i + j) * sy, out + j, sizeof(type));                    \
-    }                                                                                                                     \
-    return flags;                                                                                                         \
-  }
+/* Results from i on, as far as they need no test; returns the first that is left. */
+typedef int64_t rm_span(const char *const *x, int64_t i, int64_t n, char *y);
 
-RM_DEFINE_MAP(f16, RM_F16, uint16_t, vf64_load_f16, vf64_store_f16)
-RM_DEFINE_MAP(bf16, RM_BF16, uint16_t, vf64_load_bf16, vf64_store_bf16)
-RM_DEFINE_MAP(f32, RM_F32, float, vf64_load_f32, vf64_store_f32)
-RM_DEFINE_MAP(f64, RM_F64, double, vf64_load, vf64_store)
+/* What the loop of a function and format calls. All of it is constant where the functions below are called, and is inlined there. */
+typedef struct {
+  rm_step *step;
+  rm_span *span;
+  rm_saturated *saturated;
+  rm_accurate_fn *accurate;
+  int arity, format;
+} rm_phases;
+
+/* The elements of `mask` again, by the accurate phase. in is a copy: y may be x. */
+RM_COLD uint32_t rm_redo(rm_accurate_fn *accurate, int arity, int format, const uint64_t (*in)[2 * RM_LANES], uint32_t mask,
+                         char *y) {
+  const int size = rm_size_of(format);
+  uint32_t flags = 0;
+  for (int i = 0; mask >> i; i++)
+    if (mask >> i & 1u) {
+      double x[RM_MAX_ARITY];
+      for (int k = 0; k < arity; k++)
+        x[k] = rm_accurate_argument(rm_read_bits((const char *)in[k] + i * size, format), format, &flags);
+      rm_write_bits(y + i * size, accurate(x, format, RM_NEAREST, &flags), format);
+    }
+  return flags;
+}
+
+RM_FN uint32_t rm_map_contiguous(const rm_phases f, int64_t n, const char *const *x, char *y) {
+  const int size = rm_size_of(f.format), half = RM_LANES * size;
+  uint32_t flags = 0;
+  int64_t i = 0;
+  vf64 a[RM_MAX_ARITY], b[RM_MAX_ARITY], y0, y1;
+  for (; i + 2 * RM_LANES <= n; i += 2 * RM_LANES) {
+    i = f.span(x, i, n, y);
+    if (i + 2 * RM_LANES > n) break;
+    char *const out = y + i * size;
+    RM_UNROLL for (int k = 0; k < f.arity; k++) {
+      a[k] = rm_load_elements(x[k] + i * size, f.format);
+      b[k] = rm_load_elements(x[k] + i * size + half, f.format);
+    }
+    vm64 m0 = f.step(a, &y0), m1 = f.step(b, &y1);
+    if (RM_LIKELY(vm64_none(vm64_or(m0, m1)))) {
+      rm_store_elements(out, y0, f.format);
+      rm_store_elements(out + half, y1, f.format);
+    } else {
+      uint64_t in[RM_MAX_ARITY][2 * RM_LANES];
+      RM_UNROLL for (int k = 0; k < f.arity; k++) {
+        __builtin_memcpy(in[k], x[k] + i * size, (size_t)(2 * half));
+        a[k] = rm_load_elements((const char *)in[k], f.format);
+        b[k] = rm_load_elements((const char *)in[k] + half, f.format);
+      }
+      m0 = vm64_andnot(m0, f.saturated(a, f.format, &y0));
+      m1 = vm64_andnot(m1, f.saturated(b, f.format, &y1));
+      rm_store_elements(out, y0, f.format);
+      rm_store_elements(out + half, y1, f.format);
+      const uint32_t mask = vm64_bits(m0) | vm64_bits(m1) << RM_LANES;
+      if (mask) flags |= rm_redo(f.accurate, f.arity, f.format, in, mask, out);
+    }
+  }
+  while (i < n) { /* the tail, in a padded vector */
+    const int count = n - i < RM_LANES ? (int)(n - i) : RM_LANES;
+    uint64_t in[RM_MAX_ARITY][2 * RM_LANES], out[RM_LANES];
+    RM_UNROLL for (int k = 0; k < f.arity; k++) {
+      for (int j = 0; j < RM_LANES; j++) in[k][j] = 0;
+      __builtin_memcpy(in[k], x[k] + i * size, (size_t)(count * size));
+      a[k] = rm_load_elements((const char *)in[k], f.format);
+    }
+    const uint32_t mask = vm64_bits(f.step(a, &y0)) & ((1u << count) - 1u);
+    rm_store_elements((char *)out, y0, f.format);
+    if (RM_UNLIKELY(mask)) flags |= rm_redo(f.accurate, f.arity, f.format, in, mask, (char *)out);
+    __builtin_memcpy(y + i * size, out, (size_t)(count * size));
+    i += count;
+  }
+  return flags;
+}
+
+RM_FN uint32_t rm_map(const rm_phases f, int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {
+  const int size = rm_size_of(f.format);
+  const char *in[RM_MAX_ARITY]; /* not x itself, which stores of results might change for all that a compiler knows */
+  int contiguous = sy == size;
+  for (int k = 0; k < f.arity; k++) {
+    contiguous &= sx[k] == size;
+    in[k] = x[k];
+  }
+  if (contiguous) return rm_map_contiguous(f, n, in, y);
+  uint32_t flags = 0;
+  uint64_t buffer[RM_MAX_ARITY + 1][RM_BUFFER]; /* arguments that are not contiguous, and the results */
+  for (int k = 0; k < f.arity; k++)
+    if (sx[k] == 0) /* one element for all */
+      for (int j = 0; j < RM_BUFFER; j++) rm_write_bits((char *)buffer[k] + j * size, rm_read_bits(x[k], f.format), f.format);
+  for (int64_t i = 0; i < n; i += RM_BUFFER) {
+    const int64_t count = n - i < RM_BUFFER ? n - i : RM_BUFFER;
+    for (int k = 0; k < f.arity; k++) {
+      char *const copy = (char *)buffer[k];
+      in[k] = sx[k] == size ? x[k] + i * size : copy;
+      if (sx[k] != size && sx[k] != 0)
+        for (int64_t j = 0; j < count; j++)
+          rm_write_bits(copy + j * size, rm_read_bits(x[k] + (i + j) * sx[k], f.format), f.format);
+    }
+    char *const out = sy == size ? y + i * size : (char *)buffer[RM_MAX_ARITY];
+    flags |= rm_map_contiguous(f, count, in, out);
+    if (sy != size)
+      for (int64_t j = 0; j < count; j++) rm_write_bits(y + (i + j) * sy, rm_read_bits(out + j * size, f.format), f.format);
+  }
+  return flags;
+}
 
 #if RM_B32
 /* The f32 loop over a binary32 evaluation. Undecided lanes are deferred and computed together by `wider`, the loop above; a block most
@@ -177,20 +185,27 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
 #define RM_SECOND_(a, b, ...) b
 #define RM_SECOND(...) RM_SECOND_(__VA_ARGS__, 0)
 
-/* The four loops of one function, and their table. The steps and spans are inlined into the loops. */
-#define RM_MAP_ENTRY(name, arity, fmt)                                                                                 \
+/* The four loops of one function, and their table. */
+#define RM_MAP_ENTRY(name, arity, fmt, FMT, type)                                                                      \
+  RM_FN int64_t span_##name##_##fmt(const char *const *x, int64_t i, int64_t n, char *y) {                             \
+    int64_t (*const span)(const type *const *, int64_t, int64_t, type *) = RM_SECOND(RM_SPAN_##name##_##fmt, 0);       \
+    const type *in[arity];                                                                                             \
+    RM_UNROLL for (int k = 0; k < arity; k++) in[k] = (const type *)(const void *)x[k];                                \
+    return span ? span(in, i, n, (type *)(void *)y) : i;                                                               \
+  }                                                                                                                    \
   RM_STATIC uint32_t map_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) { \
-    return rm_map_##fmt(rm_##name##_fast_##fmt, RM_SECOND(RM_SPAN_##name##_##fmt, 0), rm_saturated_##name,             \
-                        rm_accurate_##name, arity, n, x, sx, y, sy);                                                   \
+    const rm_phases phases = {                                                                                         \
+        rm_##name##_fast_##fmt, span_##name##_##fmt, rm_saturated_##name, rm_accurate_##name, arity, FMT};             \
+    return rm_map(phases, n, x, sx, y, sy);                                                                            \
   }
 #define RM_MAP_ENTRIES(name, arity)                                    \
   RM_FN vm64 rm_saturated_##name(const vf64 *x, int format, vf64 *y) { \
     return rm_##name##_decided(RM_ARGUMENTS_##arity(x), format, y);    \
   }                                                                    \
-  RM_MAP_ENTRY(name, arity, f16)                                       \
-  RM_MAP_ENTRY(name, arity, bf16)                                      \
-  RM_MAP_ENTRY(name, arity, f32)                                       \
-  RM_MAP_ENTRY(name, arity, f64)
+  RM_MAP_ENTRY(name, arity, f16, RM_F16, uint16_t)                     \
+  RM_MAP_ENTRY(name, arity, bf16, RM_BF16, uint16_t)                   \
+  RM_MAP_ENTRY(name, arity, f32, RM_F32, float)                        \
+  RM_MAP_ENTRY(name, arity, f64, RM_F64, double)
 
 /* The loops over binary32 evaluations, where the function has <f>_b32.h (RM_B32_<f> is 1: f32, one argument) or <f>_b32_half.h
  * (RM_HALF_<f> is 1: f16 and bf16), and which loops the table names. */

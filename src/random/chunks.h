@@ -59,14 +59,9 @@ RM_FN uint64_t rm_draw_at(const char *random, int64_t i) {
 RM_FN vi64 rm_load_draws(const char *random, int64_t i) { return vi64_load((const int64_t *)(const void *)(random + 8 * i)); }
 
 /* Rounds a vector to the format and stores its first `count` lanes. */
-RM_FN void rm_store_elements(char *out, vf64 v, int count, const int fmt) {
+RM_FN void rm_store_first_elements(char *out, vf64 v, int count, const int fmt) {
   char lanes[8 * RM_LANES];
-  void *p = count < RM_LANES ? lanes : out;
-  switch (fmt) {
-    case RM_F16: vf64_store_f16((uint16_t *)p, v); break;
-    case RM_BF16: vf64_store_bf16((uint16_t *)p, v); break;
-    case RM_F32: vf64_store_f32((float *)p, v); break;
-    default: vf64_store((double *)p, v); break;
-  }
+  char *const p = count < RM_LANES ? lanes : out;
+  rm_store_elements(p, v, fmt);
   if (count < RM_LANES) __builtin_memcpy(out, lanes, (size_t)(count * rm_size_of(fmt)));
 }

@@ -71,7 +71,7 @@ RM_FN uint32_t rm_make_dropout(const rm_random_problem *problem, int64_t from, i
     const vm64 mask = vm64_andnot(rm_kept_step(drop, v, &y, fmt), dropped);
     const uint32_t undecided = vm64_bits(mask) & ((1u << count) - 1);
     if (RM_UNLIKELY(undecided)) __builtin_memcpy(in, at, (size_t)(count * size));
-    rm_store_elements(out + i * size, vf64_select(dropped, zero, y), count, fmt);
+    rm_store_first_elements(out + i * size, vf64_select(dropped, zero, y), count, fmt);
     if (RM_UNLIKELY(undecided))
       for (int k = 0; k < count; k++)
         if (undecided >> k & 1u)

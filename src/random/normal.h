@@ -71,7 +71,7 @@ RM_FN uint32_t rm_make_normal(const rm_random_problem *problem, int64_t from, in
       const vm64 mask = a->mode == RM_AFFINE_STANDARD ? rm_standard_step(k, &y, fmt)
                         : fmt == RM_F64               ? rm_scaled_fast_f64(a, k, &y)
                                                       : rm_scaled_step(a, k, &y, fmt);
-      rm_store_elements(out + i * size, y, count, fmt);
+      rm_store_first_elements(out + i * size, y, count, fmt);
       undecided &= vm64_bits(mask);
     }
     if (RM_LIKELY(!undecided)) continue;

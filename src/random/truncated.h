@@ -82,7 +82,7 @@ RM_FN uint32_t rm_make_truncated(const rm_random_problem *problem, int64_t from,
     if (fmt == RM_F64) mask = vm64_or(mask, vf64_lt(u, vf64_set1(RM_TRUNCATED_U)));
     mask = vm64_or(mask, fmt == RM_F64 ? rm_truncated_fast_f64(&a, u, ul, v, vl, sign, &x)
                                        : rm_truncated_step(&a, u, v, sign, &x, fmt));
-    rm_store_elements(out + i * size, x, count, fmt);
+    rm_store_first_elements(out + i * size, x, count, fmt);
     const uint32_t all = (1u << count) - 1, undecided = accurate ? all : vm64_bits(mask) & all;
     if (RM_LIKELY(!undecided)) continue;
     double guess[RM_LANES];

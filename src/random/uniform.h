@@ -61,7 +61,7 @@ RM_FN uint32_t rm_range_narrow(const rm_random_problem *problem, int n, const ch
   for (int i = 0; i < n; i += RM_LANES) {
     const int count = n - i < RM_LANES ? n - i : RM_LANES;
     const vf64 v = vf64_mad(vf64_load_f32(u + i), width, low);
-    rm_store_elements(out + i * size, v, count, fmt);
+    rm_store_first_elements(out + i * size, v, count, fmt);
     if (r->mode == RM_RANGE_EXACT) continue;
     const vm64 sign = vf64_le(vf64_abs(v), err); /* unknown: zero has one too */
     const uint32_t undecided = vm64_bits(vm64_or(vf64_undecided_within(v, err, fmt), sign)) & ((1u << count) - 1);
@@ -85,7 +85,7 @@ RM_FN uint32_t rm_range_f64(const rm_random_problem *problem, int n, const char 
     const int count = n - i < RM_LANES ? n - i : RM_LANES;
     const vf64 u = rm_unit_doubles(rm_load_draws(random, i));
     if (direct) {
-      rm_store_elements(out + 8 * i, vf64_mad(u, width, low), count, RM_F64);
+      rm_store_first_elements(out + 8 * i, vf64_mad(u, width, low), count, RM_F64);
       continue;
     }
     vf64 e;
@@ -93,7 +93,7 @@ RM_FN uint32_t rm_range_f64(const rm_random_problem *problem, int n, const char 
     const vf64 lo = vf64_add(e, vf64_mad(u, rest, vf64_mul_err(u, width, p)));
     vf64 y;
     const vm64 mask = vm64_or(vf64_undecided_f64(s, lo, err, &y), vf64_lt(vf64_abs(s), min));
-    rm_store_elements(out + 8 * i, y, count, RM_F64);
+    rm_store_first_elements(out + 8 * i, y, count, RM_F64);
     const uint32_t undecided = vm64_bits(mask) & ((1u << count) - 1);
     if (RM_UNLIKELY(undecided)) rm_uniform_redo(problem, random + 8 * i, undecided, out + 8 * i, RM_F64);
   }

@@ -33,16 +33,6 @@ typedef struct {
   const char *g;
 } rm_step_arrays;
 
-RM_FN void rm_store_elements(char *at, vf64 y, const int fmt) {
-  void *p = at;
-  switch (fmt) {
-    case RM_F16: vf64_store_f16((uint16_t *)p, y); break;
-    case RM_BF16: vf64_store_bf16((uint16_t *)p, y); break;
-    case RM_F32: vf64_store_f32((float *)p, y); break;
-    default: vf64_store((double *)p, y);
-  }
-}
-
 RM_FN vf64 rm_round_elements(vf64 y, const int fmt) {
   char buffer[8 * RM_LANES];
   if (fmt == RM_F32) return vf64_round_f32(y);
