@@ -44,7 +44,7 @@ template <class T, int fmt> rm_status launch(const rm_formula_problem &f, rm_cud
   if (status) return status;
   const bool by_words = aligned<T>(f.x, 0) && aligned<T>(f.y, 0) && aligned<T>(f.z, 0) && aligned<T>(f.out, 0);
   RM_LAUNCH((formula_kernel<T, fmt>), blocks_for(f.n), RM_BLOCK, s, f, undecided, by_words);
-  return rm_formula_is_choice(f.formula) ? launched()
+  return RM_FORMULA_IS_CHOICE(f.formula) ? launched()
                                          : rm_formula_elements_accurate(f, undecided, s); /* a selection is always decided */
 }
 
@@ -62,7 +62,7 @@ extern "C" rm_status rm_cuda_formula(int formula, int format, int64_t n, double 
                           static_cast<const char *>(y),
                           static_cast<const char *>(z),
                           static_cast<char *>(out)};
-  if (rm_formula_is_odd(formula)) return RM_STATUS(RM_ERR_ENUM, 1); /* of the CPU alone */
+  if (RM_FORMULA_IS_ODD(formula)) return RM_STATUS(RM_ERR_ENUM, 1); /* of the CPU alone */
   const rm_status status = rm_formula_check(&f);
   if (status || n == 0) return status;
   switch (format) {

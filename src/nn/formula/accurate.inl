@@ -50,7 +50,7 @@ RM_STATIC uint64_t element_value(const rm_formula_problem *problem, uint64_t bit
   const double bx = bounded(x), by = bounded(y), bz = bounded(z), ba = bounded(a);
   if (rm_is_signalling(bits_x, fmt) | rm_is_signalling(bits_y, fmt) | rm_is_signalling(bits_z, fmt))
     *flags |= RM_FLAG_INVALID;
-  if (rm_formula_is_choice(formula)) return rm_nan_bits(fmt); /* the vectors have done the rest */
+  if (RM_FORMULA_IS_CHOICE(formula)) return rm_nan_bits(fmt); /* the vectors have done the rest */
   double r, below = 1.0, term = ba * by;
   int product = rm_formula_is_product(formula);
   switch (formula) {

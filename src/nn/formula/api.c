@@ -26,7 +26,7 @@ rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x
   if (status || n == 0) return status;
   const int fast = p.problem.by_vectors;
   const rm_env env = rm_env_enter();
-  if (rm_formula_is_odd(formula)) p.loop = kernels->odd;
+  if (RM_FORMULA_IS_ODD(formula)) p.loop = kernels->odd;
   else if (fast) p.loop = kernels->formula[format];
   const uint32_t flags = rm_in_parts(n, fast ? GRAIN : GRAIN / 64, part, &p);
   rm_env_leave(env, flags);

@@ -10,7 +10,7 @@ rm_status rm_formula_check(rm_formula_problem *p) {
   const int formula = p->formula, format = p->format, has_y = rm_formula_has_y(formula), has_z = rm_formula_has_z(formula);
   const double a = p->a;
   if (formula < 0 || formula > RM_FORMULA_REMAINDER) return RM_STATUS(RM_ERR_ENUM, FORMULA);
-  if (format < 0 || format >= RM_FORMATS || (format == RM_F64 && rm_formula_is_odd(formula)))
+  if (format < 0 || format >= RM_FORMATS || (format == RM_F64 && RM_FORMULA_IS_ODD(formula)))
     return RM_STATUS(RM_ERR_ENUM, FORMAT);
   if (p->n < 0) return RM_STATUS(RM_ERR_SIZE, N);
   if (p->n == 0) return RM_OK;
@@ -31,7 +31,7 @@ rm_status rm_formula_check(rm_formula_problem *p) {
   const int fast = (size == 0.0 || (size >= 0x1p-200 && size <= 0x1p200)) && !(formula == RM_FORMULA_OVER && size == 0.0) &&
                    (formula != RM_FORMULA_BETWEEN || kept == 0.0 || kept >= 0x1p-200);
   rm_env_leave(env, 0);
-  p->by_vectors = rm_formula_is_odd(formula) || (rm_formula_is_choice(formula) ? !rm_is_nan(a) : fast);
+  p->by_vectors = RM_FORMULA_IS_ODD(formula) || (RM_FORMULA_IS_CHOICE(formula) ? !rm_is_nan(a) : fast);
   /* A limit is rounded to the format here, once: the vectors store 16-bit results through binary32. Rounding is monotonic and x is in
    * the format, so that the larger of x and the rounded limit is the larger of x and the limit, rounded; zeros keep their signs. */
   uint32_t unused = 0;

@@ -36,8 +36,8 @@ RM_FN int rm_formula_has_z(int formula) { return formula == 6 || formula == 7 ||
 /* Whether it is a product or a quotient, whose zeros have signs. */
 RM_FN int rm_formula_is_product(int formula) { return formula <= 2 || formula == 8 || formula == 9; }
 /* Whether it chooses among its arguments. */
-RM_FN int rm_formula_is_choice(int formula) { return formula >= 10 && formula <= 14; }
+#define RM_FORMULA_IS_CHOICE(formula) ((formula) >= 10 && (formula) <= 14) /* a macro: CUDA's host code and its kernels ask */
 /* Whether it is a remainder by the number a, which stands for the array y that is not there. */
 RM_FN int rm_formula_by_number(const rm_formula_problem *p) { return p->formula >= RM_FORMULA_FMOD && !p->y; }
 /* Whether it is one of those below binary64, which odd.h rounds. */
-RM_FN int rm_formula_is_odd(int formula) { return formula >= 16; }
+#define RM_FORMULA_IS_ODD(formula) ((formula) >= 16)

@@ -72,7 +72,7 @@ RM_FN vm64 rm_formula_choose(const int formula, vf64 a, vf64 x, vf64 y, vf64 *r)
 RM_FN vm64 rm_formula_values(const rm_formula_problem *problem, const char *at_x, const char *at_y, const char *at_z,
                              const int fmt, const int formula, vf64 *result) {
   const vf64 zero = vf64_set1(0.0), a = vf64_set1(problem->a);
-  const int choice = rm_formula_is_choice(formula);
+  const int choice = RM_FORMULA_IS_CHOICE(formula);
   vm64 undecided = vf64_lt(zero, zero);
   const vf64 x = rm_formula_load(at_x, fmt, choice, &undecided);
   const vf64 y = rm_formula_has_y(formula) ? rm_formula_load(at_y, fmt, choice, &undecided) : zero;
