@@ -21,7 +21,7 @@ from pathlib import Path
 from flint import arb, arb_series, ctx
 
 from .definitions import DEFINITIONS, constant
-from .graph import HERE, ROOT, evaluate, parse
+from .graph import HERE, ROOT, compiler, evaluate, parse
 from .taylor import ball, log2, pow2, up
 from .two import floor_log2
 from .values import neighbour
@@ -137,7 +137,7 @@ def recorded_calls(names: list[str], call: str) -> dict[str, str]:
     with tempfile.TemporaryDirectory(prefix="repmath-proofs-") as folder:
         source, program = Path(folder) / "calls.c", Path(folder) / "calls"
         source.write_text(main)
-        command = ["cc", "-std=c11", "-O0", "-w", "-I", str(ROOT), "-I", str(HERE), "-include", str(HERE / "record.h")]
+        command = [*compiler(), "-std=c11", "-O0", "-w", "-I", str(ROOT), "-I", str(HERE), "-include", str(HERE / "record.h")]
         for name in names:
             command += ["-include", str(ROOT / f"crlibm/{name}/{name}.h")]
         subprocess.run([*command, str(source), "-o", str(program)], check=True, capture_output=True, text=True)

@@ -3,8 +3,10 @@
 import functools
 import hashlib
 import math
+import os
 import pathlib
 import re
+import shlex
 import struct
 import subprocess
 import tempfile
@@ -80,6 +82,11 @@ def kernels() -> dict[str, Kernel]:
     return read_kernels((HERE / "kernels.def").read_text())
 
 
+def compiler() -> list[str]:
+    """The C compiler that CC names, with its options, or cc."""
+    return shlex.split(os.environ.get("CC", "cc"))
+
+
 @functools.cache
 def recorder() -> pathlib.Path:
     """The program that prints graphs, compiled once a process."""
@@ -87,7 +94,7 @@ def recorder() -> pathlib.Path:
     recorder.folder = folder  # kept as long as the process
     program = pathlib.Path(folder.name) / "record"
     headers = [f"crlibm/{f}/{f}.h" for f in dict.fromkeys(k.function for k in kernels().values())]
-    command = ["cc", "-std=c11", "-O0", "-I", str(ROOT), "-I", str(HERE)]
+    command = [*compiler(), "-std=c11", "-O0", "-I", str(ROOT), "-I", str(HERE)]
     for header in ["proofs/record.h", *headers]:
         command += ["-include", str(ROOT / header)]
     subprocess.run([*command, str(HERE / "record.c"), "-o", str(program)], check=True, capture_output=True, text=True)

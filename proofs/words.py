@@ -16,7 +16,7 @@ from fractions import Fraction
 from flint import arb, arb_poly, ctx
 
 from .engine import Analysis
-from .graph import HERE, ROOT, Graph, Kernel, parse
+from .graph import HERE, ROOT, Graph, Kernel, compiler, parse
 from .prove import Piece
 from .taylor import Model, log2, pow2, up
 from .values import BITS, Node
@@ -58,7 +58,7 @@ def recorded() -> dict[str, str]:
         program = pathlib.Path(folder) / "words"
         text = '#include "words.h"\n' + "\n".join(source(word) for word in OPERANDS) + "\n" + main
         (pathlib.Path(folder) / "words.c").write_text(text)
-        command = ["cc", "-std=c11", "-O0", "-I", str(ROOT), "-I", str(HERE), f"{folder}/words.c", "-o", str(program)]
+        command = [*compiler(), "-std=c11", "-O0", "-I", str(ROOT), "-I", str(HERE), f"{folder}/words.c", "-o", str(program)]
         subprocess.run(command, check=True, capture_output=True, text=True)
         printed = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
     found = {}
