@@ -66,17 +66,19 @@ def values(norm, x, w, b, g, eps):
         n = len(members)
         v = reals([x[i] for i, _ in members])
         total = 0 if norm == "rms" else mpmath.fsum(v)
-        deviations = [(n * a - total) / n for a in v]  # 0 where they are
+        scaled = [n * a - total for a in v]  # exact: a sum of them is 0 where it is
+        deviations = [s / n for s in scaled]
         variance = mpmath.fsum(a**2 for a in deviations) / n + mpmath.mpf(eps)
         root = mpmath.sqrt(variance)
         gs = reals([g[i] for i, _ in members])
         h = [a * weights[k] for a, (_, k) in zip(gs, members, strict=True)]
         first = 0 if norm == "rms" else mpmath.fsum(h) / n
         second = mpmath.fsum(a * c for a, c in zip(h, deviations, strict=True)) / (n * variance)
-        for (i, k), deviation, c, d in zip(members, deviations, gs, h, strict=True):
+        for (i, k), deviation, d in zip(members, deviations, h, strict=True):
             y[i] = deviation / root * weights[k] + biases[k]
             dx[i] = (d - first - deviation * second) / root
-            dw[k] += c * deviation / root
+        for k in {k for _, k in members}:
+            dw[k] += mpmath.fsum(c * s for (_, j), c, s in zip(members, gs, scaled, strict=True) if j == k) / (n * root)
     return y, dx, np.array(dw, object)
 
 
