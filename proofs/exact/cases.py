@@ -29,6 +29,7 @@ import optimizers_oracle as steps  # noqa: E402
 import pooling_library
 import random_library
 import random_oracle
+import sampling_library
 import scatter_library
 import softmax_library
 import statistics_library
@@ -562,6 +563,24 @@ def cumsum(rng, fmt):
     return Case(run, values, lambda records, lanes, v: list(zip(of_kinds(records, "known"), v, strict=True)))
 
 
+def gather(rng, fmt):
+    """One sum or mean of weighted elements, in two parts where the vectors leave it."""
+    terms, mean = int(rng.choice([1, 2, 4, 9, 40])), rng.random() < 0.4
+    x = lossy(rng, fmt, terms)
+    w = rng.random(terms) if rng.random() < 0.5 else np.ldexp(1 + rng.random(terms), rng.integers(-60, 60, terms))
+    at, out = rng.permutation(terms)[None, :, None].copy(), np.empty((1, 1, 1), x.dtype)
+    total = sum((a * Fraction(float(v)) for a, v in zip(exactly(x[at.ravel()]), w, strict=True)), Fraction(0))
+
+    def run(lib):
+        assert sampling_library.gather_sum(lib, fmt, fmt, x[None, :, None], at, w[None, :, None].copy(), out, mean=mean) == OK
+
+    def place(records, lanes, none):
+        first = [(r, total / (terms if mean else 1)) for r in of_kinds(records, "row")[:1]]
+        return first + [(r, total) for r in of_kinds(records, "function")]
+
+    return Case(run, [], place, (x, w, at, out))
+
+
 def scatter(function):
     def case(rng, fmt):
         terms, one = int(rng.choice([1, 2, 15, 17, 60, 200])), rng.random() < 0.3
@@ -800,6 +819,7 @@ OPERATORS: dict[str, Callable[..., Case]] = {
     **{w: reduction(w) for w in ("sum", "dot", "mean", "norm", "var")},
     **{f"{w}_axes": axes(w) for w in ("sum", "mean")},
     "cumsum": cumsum,
+    "gather_sum": gather,
     **{f: scatter(f) for f in ("index_add", "segment_sum")},
     **{f"sgd_{k}": optimizer("sgd", o) for k, o in enumerate(optimizers_library.SGD_CASES)},
     **{f"adam_{k}": optimizer("adam", o) for k, o in enumerate(optimizers_library.ADAM_CASES)},

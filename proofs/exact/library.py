@@ -28,7 +28,7 @@ VECTORS = [
     "src/nn/loss/kernels.c",
     "src/nn/pool/kernels.c",
 ]
-VECTORS += ["src/random/kernels.c", "src/reduce/axes_kernels.c", "src/blas/conv/kernels.c"]
+VECTORS += ["src/random/kernels.c", "src/reduce/axes_kernels.c", "src/blas/conv/kernels.c", "src/nn/sample/kernels.c"]
 ONLY = {  # elsewhere these are called by other tests
     "rm_round_dd": ("src/nn/cross_entropy/row.h",),
     "vf64_undecided_f64": ("src/random/", "src/nn/loss/step.h"),

@@ -28,7 +28,11 @@ from proofs.exact.controls import CONTROLS, HALVED  # noqa: E402
 from proofs.exact.library import Watched, build  # noqa: E402
 
 OPERATORS = {**cases.OPERATORS, **products.OPERATORS}
-FORMATS = {**dict.fromkeys(("sum", "dot"), ("f32", "f64")), **products.FORMATS}  # of those that have not all
+FORMATS = {
+    **dict.fromkeys(("sum", "dot"), ("f32", "f64")),
+    "gather_sum": ("f16", "bf16", "f32"),
+    **products.FORMATS,
+}  # of those that have not all
 CONTROL_ROUNDS = 12
 KINDS = {number: name for name, number in cases.KIND.items()}
 
