@@ -545,30 +545,38 @@ class Calls:
         if function is None or line.way not in ("rounds", "composes"):
             return function
 
-        def call(*args, **keywords):
-            before = kept(args), kept(keywords)
-            if line.function in (
-                "layer_norm_backward",
-                "group_norm_backward",
-            ):  # ATen's take no eps: the table keeps it beside their rstd
-                before[1]["stored eps"] = layers._eps(args[4 if line.function.startswith("layer") else 3])
-            prepared = self.prepared.get(overload)  # as the mode does, the table's function takes what this does not know
-            made = NotImplemented if prepared is None else prepared(*args, **keywords)
-            if made is NotImplemented:
-                made = function(*args, **keywords)
-            self.pending.append((line.function, overload, *before, kept(made)))
-            return made
+        def recorded(function):
+            def call(*args, **keywords):
+                before = kept(args), kept(keywords)
+                if line.function in (
+                    "layer_norm_backward",
+                    "group_norm_backward",
+                ):  # ATen's take no eps: the table keeps it beside their rstd
+                    before[1]["stored eps"] = layers._eps(args[4 if line.function.startswith("layer") else 3])
+                prepared = self.prepared.get(overload)  # as the mode does, the table's function takes what this does not know
+                made = NotImplemented if prepared is None else prepared(*args, **keywords)
+                if made is NotImplemented:
+                    made = function(*args, **keywords)
+                self.pending.append((line.function, overload, *before, kept(made)))
+                return made
 
+            return call
+
+        call = recorded(function)
         vars(call).update(vars(function))
+        if hasattr(function, "of_floats"):
+            call.of_floats = recorded(function.of_floats)
         return call
 
     def __enter__(self):
         _mode.FUNCTIONS = self.table
+        self.functions = _core.prepare_functions(self.table)
         self.prepared = {o: _core.prepare_call(o, None) for o, f in self.table.items() if f is not FUNCTIONS[o]}
         return self
 
     def __exit__(self, *exception):
         _mode.FUNCTIONS = FUNCTIONS
+        _core.prepare_functions(self.functions)
         for overload, prepared in self.prepared.items():
             _core.prepare_call(overload, prepared)
 
