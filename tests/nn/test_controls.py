@@ -90,12 +90,12 @@ def test_counts():
         result(lib, "log_softmax_backward", "f32", *np.random.default_rng(1).standard_normal((2, 1024, 512)).astype("f4"))
         lib.rm_get_reduction_stats(ctypes.byref(stats))
         assert stats.fast + stats.double_double == 1024 * 512 and 0 < stats.double_double < 100, isa
-        # 2^24 + 1 is a midpoint, and e^-(2^24 + 1) a hair beside it.
-        x, out = np.array([[0.0, 2.0**24 + 2], [1.0, 2.0**24 + 2]], "f4"), np.empty((2, 2), "f4")
-        row, size = ctypes.c_ssize_t(8), ctypes.c_ssize_t(4)
+        # 3000 + 2^-42 is a midpoint, and e^-3000 a hair beside it.
+        x, out = np.array([[-(2.0**-42), 3000.0], [1.0, 3000.0]], "f8"), np.empty((2, 2), "f8")
+        row, size = ctypes.c_ssize_t(16), ctypes.c_ssize_t(8)
         lib.rm_reset_reduction_stats()
         assert (
-            lib.rm_log_softmax(2, ctypes.c_int64(2), ctypes.c_int64(2), pointer(x), row, size, pointer(out), row, size) == 0
+            lib.rm_log_softmax(3, ctypes.c_int64(2), ctypes.c_int64(2), pointer(x), row, size, pointer(out), row, size) == 0
         )
         lib.rm_get_reduction_stats(ctypes.byref(stats))
         assert stats.accumulator > 0, isa
