@@ -15,7 +15,9 @@ BOTH_SIDES char gpu[ARRAYS * ROOM];
 static bool has_y(int formula) {
   return (formula >= RM_FORMULA_PLUS && formula <= RM_FORMULA_SIGMOID) || formula >= RM_FORMULA_LARGER;
 }
-static bool has_z(int formula) { return formula == RM_FORMULA_PRODUCT || formula == RM_FORMULA_QUOTIENT || formula == RM_FORMULA_MIX; }
+static bool has_z(int formula) {
+  return formula == RM_FORMULA_PRODUCT || formula == RM_FORMULA_QUOTIENT || formula == RM_FORMULA_MIX;
+}
 
 /* What is in cpu goes to both sides first. `odd`: arrays are misaligned. */
 static void compare(const char *kind, int formula, int format, int64_t n, double a, int result, int odd) {
