@@ -418,6 +418,7 @@ def formulas(fmt: int, label: str) -> list[Claim]:
         (7, "x + a y / z"): plus(x, times(times(a, y), A("z", -1))),
         (8, "x (1 - y^2)"): times(times(x, A("1-y")), A("1+y")),
         (9, "x y (1 - y)"): times(times(x, y), A("1-y")),
+        (15, "(1 - z) x + z y"): plus(times(A("1-z"), x), times(z, y)),
     }
     return [
         Claim(
@@ -425,7 +426,7 @@ def formulas(fmt: int, label: str) -> list[Claim]:
             f"formula-{fmt}-{which}-0",
             (value,),
             formula_numbers,
-            (("1-y", left), ("1+y", plus(one, y))),
+            (("1-y", left), ("1+y", plus(one, y)), ("1-z", plus(one, minus(z)))),
         )
         for (which, name), value in exact.items()
     ]

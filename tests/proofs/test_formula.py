@@ -85,7 +85,12 @@ def test_errors_on_numbers_are_within_what_is_checked(recorder, fma):
                 for k in ("rate", "eps", "keep1", "keep2", "keep")
             }
             exact["root"] = Fraction(rng.randrange(1, 2**24), 2**24)
-            exact |= {"root+eps": exact["root"] + exact["eps"], "1-y": 1 - exact["y"], "1+y": 1 + exact["y"]}
+            exact |= {
+                "root+eps": exact["root"] + exact["eps"],
+                "1-y": 1 - exact["y"],
+                "1+y": 1 + exact["y"],
+                "1-z": 1 - exact["z"],
+            }
             numbers = {name: rounded(value) for name, value in exact.items()}
             numbers |= {
                 "r1": rounded(exact["root"] ** 2),
