@@ -153,6 +153,20 @@ def weights_of(x, n, mode, padding, align_corners):
     return made, slopes
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_grid_sample_of_no_samples(mode, dtype):
+    """An empty batch has an empty result and empty gradients."""
+    with rt.reproducible():
+        x, grid = (
+            torch.zeros(0, 2, 3, 3, dtype=dtype, requires_grad=True),
+            torch.zeros(0, 4, 5, 2, dtype=dtype, requires_grad=True),
+        )
+        made = T.grid_sample(x, grid, mode=mode, align_corners=False)
+        made.sum().backward()
+    assert (made.shape, x.grad.shape, grid.grad.shape) == ((0, 2, 4, 5), x.shape, grid.shape)
+
+
 @pytest.mark.parametrize("align_corners", [True, False])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize(

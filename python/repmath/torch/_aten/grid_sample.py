@@ -1,5 +1,6 @@
 """grid_sample and affine_grid. Coordinates and weights are binary64 numbers, rounded in each step; the weighted sums are exact and rounded once."""
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -27,7 +28,7 @@ def _terms(
         raise ValueError("shapes that do not fit")
     if mode == _BICUBIC and dims != 2:
         raise ValueError("bicubic interpolation is of two dimensions")
-    places = np.ascontiguousarray(as_array(grid)).reshape(len(grid), -1, dims)
+    places = np.ascontiguousarray(as_array(grid)).reshape(len(grid), math.prod(grid.shape[1:-1]), dims)
     taps = (4 if mode == _BICUBIC else 1 if mode == _NEAREST else 2) ** dims
     shape = len(grid), taps, places.shape[1]
     at, weight = np.empty(shape, np.int64), np.empty(shape)
@@ -38,9 +39,11 @@ def _terms(
 
 def _values(x: torch.Tensor, at: Array) -> Array:
     """(samples, places, taps, channels) in binary64; 0 outside."""
-    lines = np.moveaxis(as_array(widened(x)).reshape(*x.shape[:2], -1), 1, 2)
+    lines = np.moveaxis(as_array(widened(x).flatten(2)), 1, 2)
     flat = np.maximum(at, 0).swapaxes(1, 2)
-    found = np.take_along_axis(lines, flat.reshape(len(flat), -1, 1), 1).reshape(*flat.shape, x.shape[1])
+    found = np.take_along_axis(lines, flat.reshape(len(flat), math.prod(flat.shape[1:]), 1), 1).reshape(
+        *flat.shape, x.shape[1]
+    )
     return np.where(at.swapaxes(1, 2)[..., None] < 0, 0.0, found)
 
 
@@ -52,7 +55,7 @@ def grid_sampler(x: torch.Tensor, grid: torch.Tensor, mode: int, padding: int, a
         weight = np.where(at < 0, 0.0, weight).swapaxes(1, 2)
         made = _reductions.matmul(weight[:, :, None], _values(x, at))[:, :, 0]
         return as_tensor(np.ascontiguousarray(np.moveaxis(made, 2, 1))).view(shape)
-    planes = np.ascontiguousarray(as_array(x)).reshape(x.shape[0] * x.shape[1], -1, 1)
+    planes = np.ascontiguousarray(as_array(x)).reshape(x.shape[0] * x.shape[1], math.prod(x.shape[2:]), 1)
     sampled = np.empty((len(planes), at.shape[2], 1), planes.dtype)
     name = NAMES[planes.dtype]
     _core.gather_sum(name, name, planes, at, weight, None, x.shape[1], False, sampled)
@@ -64,9 +67,9 @@ def grid_sampler_backward(
     g: torch.Tensor, x: torch.Tensor, grid: torch.Tensor, mode: int, padding: int, align_corners: bool, output_mask: Any
 ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
     at, weight, slopes = _terms(x, grid, mode, padding, align_corners, output_mask[1])
-    received = np.moveaxis(as_array(widened(g)).reshape(*g.shape[:2], -1), 1, 2)  # samples, places, channels
+    received = np.moveaxis(as_array(widened(g).flatten(2)), 1, 2)  # samples, places, channels
     of_x = of_grid = None
-    samples, channels, size = x.shape[0], x.shape[1], x[0, 0].numel()
+    samples, channels, size = x.shape[0], x.shape[1], math.prod(x.shape[2:])
     if output_mask[0]:
         inside = at >= 0
         terms = (weight[..., None] * received[:, None])[inside]
