@@ -8,7 +8,6 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import repmath.torch as rt  # noqa: E402
 from repmath import _core  # noqa: E402
-from repmath.torch import _mode  # noqa: E402
 from repmath.torch._aten.table import FUNCTIONS, OPERATORS  # noqa: E402
 
 FORMATS = {torch.float16: torch.int16, torch.bfloat16: torch.int16, torch.float32: torch.int32, torch.float64: torch.int64}
@@ -97,16 +96,6 @@ def by_mode(overload):
             return overload(*args, **kwargs)
 
     return function
-
-
-@pytest.fixture
-def general(monkeypatch):
-    """The calls that no prepared call has taken."""
-    taken, own = [], _mode._Dispatch.general
-    monkeypatch.setattr(_mode._Dispatch, "general", lambda *args: taken.append(args[1]) or own(*args))
-    functions = _core.prepare_functions({})
-    yield taken
-    _core.prepare_functions(functions)
 
 
 @pytest.mark.parametrize("overload", LISTS, ids=str)

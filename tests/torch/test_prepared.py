@@ -10,7 +10,6 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import repmath.torch as rt  # noqa: E402
 from repmath import _core  # noqa: E402
-from repmath.torch import _mode  # noqa: E402
 from repmath.torch._aten import prepared  # noqa: E402
 from repmath.torch._aten.common import Uncovered  # noqa: E402
 from repmath.torch._aten.table import FUNCTIONS, OPERATORS  # noqa: E402
@@ -122,16 +121,6 @@ def by_table(overload, args, kwargs):
 def by_mode(overload, args, kwargs):
     with rt.reproducible():
         return result(overload, overload, args, kwargs)
-
-
-@pytest.fixture
-def general(monkeypatch):
-    """The calls that no prepared call has taken."""
-    taken, own = [], _mode._Dispatch.general
-    monkeypatch.setattr(_mode._Dispatch, "general", lambda *args: taken.append(args[1]) or own(*args))
-    functions = _core.prepare_functions({})
-    yield taken
-    _core.prepare_functions(functions)
 
 
 @pytest.mark.parametrize("overload", OVERLOADS, ids=str)
