@@ -88,6 +88,9 @@ cdef _raise(rm_status status):
         raise MemoryError(message) if rm_status_code(status) == RM_ERR_MEMORY else ValueError(message)
 
 
+cdef ptrdiff_t[4] _SIZES
+_SIZES[:] = [2, 2, 4, 8]  # bytes, by RM_FORMAT_...
+
 _FORMATS = {
     "f16": (RM_FORMAT_F16, 2), "bf16": (RM_FORMAT_BF16, 2), "f32": (RM_FORMAT_F32, 4), "f64": (RM_FORMAT_F64, 8)
 }

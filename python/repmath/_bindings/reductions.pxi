@@ -1,6 +1,23 @@
 # Statistics of rows, cumulative sums, scattered sums, and how their elements were decided.
 
-_STATISTICS = {"mean": 0, "norm": 1, "var": 2, "std": 3, "sum": 4}
+cdef enum:
+    SUMMED, MEAN, NORM, VAR, STD
+
+_STATISTICS = {"sum": SUMMED, "mean": MEAN, "norm": NORM, "var": VAR, "std": STD}
+
+
+cdef rm_status _statistic(int what, int from_format, int64_t n, const void *x, int to_format, void *out, double ddof) noexcept nogil:
+    """Of n neighbours."""
+    cdef ptrdiff_t size = _SIZES[from_format]
+    if what == SUMMED:
+        return rm_sum(from_format, n, x, size, to_format, out)
+    if what == MEAN:
+        return rm_mean(from_format, n, x, size, to_format, out)
+    if what == NORM:
+        return rm_norm(from_format, n, x, size, to_format, out)
+    if what == VAR:
+        return rm_var(from_format, n, x, size, to_format, out, ddof)
+    return rm_std(from_format, n, x, size, to_format, out, ddof)
 
 
 def row_statistic(what, format_x, format_out, const unsigned char[:, ::1] x, unsigned char[:, ::1] out,
@@ -28,16 +45,7 @@ def row_statistic(what, format_x, format_out, const unsigned char[:, ::1] x, uns
                     memcpy(&chosen[n * size], row + k * size, size)
                     n += mask[i, k] != 0
                 row = &chosen[0]
-            if which == 0:
-                status |= rm_mean(from_format, n, row, size, to_format, &out[i, 0])
-            elif which == 1:
-                status |= rm_norm(from_format, n, row, size, to_format, &out[i, 0])
-            elif which == 2:
-                status |= rm_var(from_format, n, row, size, to_format, &out[i, 0], ddof)
-            elif which == 4:
-                status |= rm_sum(from_format, n, row, size, to_format, &out[i, 0])
-            else:
-                status |= rm_std(from_format, n, row, size, to_format, &out[i, 0], ddof)
+            status |= _statistic(which, from_format, n, row, to_format, &out[i, 0], ddof)
     if status != 0:  # of the arguments that come from outside, only ddof may be at fault
         raise ValueError(f"ddof must be a finite number for which n - ddof has at most 62 bits, not {ddof}")
 

@@ -18,9 +18,6 @@ cdef enum:
     MOST_OPERANDS = 3
     MOST_AXES = 8
 
-cdef ptrdiff_t[4] _SIZES
-_SIZES[:] = [2, 2, 4, 8]  # bytes, by RM_FORMAT_...
-
 cdef struct Operand:
     char *data
     int64_t n  # elements
@@ -746,26 +743,6 @@ cdef class Cast(Call):
         return made
 
 
-# Of the rows of a tensor.
-cdef enum:
-    SUMMED, MEAN, NORM, VAR, STD
-
-_TOTALS = {"sum": SUMMED, "mean": MEAN, "norm": NORM, "var": VAR, "std": STD}
-
-
-cdef rm_status _statistic(int what, int format, int64_t n, const void *x, void *out, double ddof) noexcept nogil:
-    cdef ptrdiff_t size = _SIZES[format]
-    if what == SUMMED:
-        return rm_sum(format, n, x, size, format, out)
-    if what == MEAN:
-        return rm_mean(format, n, x, size, format, out)
-    if what == NORM:
-        return rm_norm(format, n, x, size, format, out)
-    if what == VAR:
-        return rm_var(format, n, x, size, format, out, ddof)
-    return rm_std(format, n, x, size, format, out, ddof)
-
-
 cdef class Total(Call):
     """sum, mean, norm (of order 2), var and std, of all elements or over last axes, where that is a matter of few elements: others are added
     in ways of their own."""
@@ -773,7 +750,7 @@ cdef class Total(Call):
     cdef int what
 
     def __init__(self, what):
-        self.what = _TOTALS[what]
+        self.what = _STATISTICS[what]
 
     cdef object run(self, tuple args, dict kwargs):
         cdef Operand x, y
@@ -829,7 +806,7 @@ cdef class Total(Call):
         size = _SIZES[x.format]
         with nogil:
             for i in range(rows):
-                status = _statistic(what, x.format, n, x.data + i * n * size, y.data + i * size, ddof)
+                status = _statistic(what, x.format, n, x.data + i * n * size, x.format, y.data + i * size, ddof)
                 if status != 0:
                     break
         _raise(status)
