@@ -56,7 +56,7 @@ def _held_by(dtype: torch.dtype, start: _Number, step: _Number, n: int) -> bool:
     place = max(whole, other)  # powers of 2
     limits = torch.finfo(dtype)
     largest = 2 * (abs(first) * (place // whole) + n * abs(by) * (place // other))  # in units of 1/place
-    return largest <= 2 ** DIGITS[dtype] and largest <= place * limits.max and place * limits.smallest_normal <= 1
+    return bool(largest <= 2 ** DIGITS[dtype] and largest <= place * limits.max and place * limits.smallest_normal <= 1)
 
 
 @kernel

@@ -105,7 +105,8 @@ def _cross_exactly(x: torch.Tensor, y: torch.Tensor, dim: int) -> torch.Tensor:
         """Of the error of p - q, by a two-sum."""
         high, low, s = np.atleast_1d(p)[at], -np.atleast_1d(q)[at], np.atleast_1d(made)[at]
         part = s - high
-        return np.sign((high - (s - part)) + (low - part))
+        rest: Array = np.sign((high - (s - part)) + (low - part))
+        return rest
 
     narrowed = np.asarray(narrow(made, FORMATS[x.dtype], sign_of_rest))
     return as_tensor(convert_array(narrowed, narrowed.dtype))
