@@ -41,6 +41,10 @@ RM_API rm_status rm_std(int format_x, int64_t n, const void *x, ptrdiff_t stride
 RM_API rm_status rm_cumsum(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
                            ptrdiff_t stride_out);
 
+/* The same of each of `rows` rows: row i begins at x + i row_x, and its sums at out + i row_out, in bytes. */
+RM_API rm_status rm_cumsum_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
+                                int format_out, void *out, ptrdiff_t row_out, ptrdiff_t stride_out);
+
 enum { RM_ROW_MAJOR = 101, RM_COL_MAJOR = 102 };                   /* the values of CBLAS */
 enum { RM_NO_TRANS = 111, RM_TRANS = 112, RM_CONJ_TRANS = 113 };
 

@@ -51,7 +51,8 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_norm(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
     rm_status rm_var(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, double ddof) nogil
     rm_status rm_std(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, double ddof) nogil
-    rm_status rm_cumsum(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, ptrdiff_t so) nogil
+    rm_status rm_cumsum_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t sx, int format_out,
+                             void *out, ptrdiff_t row_out, ptrdiff_t so) nogil
     ctypedef struct rm_reduction_stats:
         unsigned long long fast, double_double, accumulator
     void rm_get_reduction_stats(rm_reduction_stats *out)

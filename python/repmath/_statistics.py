@@ -349,7 +349,7 @@ def _cumsum_in_blocks(lines: np.ndarray, value: np.ndarray, beyond: bool) -> Non
             _floats("a", lines), dtype=None if is_integer(lines.dtype) else lines.dtype.newbyteorder("=")
         )
         as_bytes, out_bytes = (v.reshape(count, length).view(np.uint8) for v in (rows, value))
-        _core.cumsum_rows(NAMES[rows.dtype], NAMES[value.dtype], as_bytes, out_bytes)
+        _core.cumsum_axis(NAMES[rows.dtype], NAMES[value.dtype], 1, as_bytes, out_bytes)
 
 
 @guarded
@@ -396,6 +396,11 @@ def cumsum(
     axis = normalize_axis_index(integer("axis", axis), x.ndim)
     if out is not None:
         _check_out(out, x.shape, result)
+    if x.dtype in NAMES and not on_device(x) and x.size and x.flags.c_contiguous:  # lines that are read where they are
+        value, outer = np.empty(x.shape, result), math.prod(x.shape[:axis])
+        as_bytes, out_bytes = (v.reshape(outer, -1).view(np.uint8) for v in (x, value))
+        _core.cumsum_axis(NAMES[x.dtype], NAMES[result], math.prod(x.shape[axis + 1 :]), as_bytes, out_bytes)
+        return _deliver(value, out)
     moved = np.moveaxis(x, axis, -1)
     if on_device(x):
         length = moved.shape[-1]

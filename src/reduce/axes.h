@@ -17,6 +17,16 @@ typedef struct {
   char *out;
 } rm_axes_problem;
 
+/* Running sums of `rows` lines of n terms, fewer than 2^31. Strides are in bytes. */
+typedef struct {
+  int fmt, fmt_out;
+  int64_t rows, n;
+  const char *x;
+  ptrdiff_t row_x, s_x;
+  char *out;
+  ptrdiff_t row_out, s_out;
+} rm_prefix_lines;
+
 /* Where element `at` has its terms. */
 static inline const char *rm_axes_terms(const rm_axes_problem *p, int64_t at) {
   return p->x + at / p->inner * p->s_outer + at % p->inner * p->s_inner;
@@ -28,5 +38,9 @@ uint64_t rm_axes_exactly(const rm_axes_problem *p, int64_t at, double near, rm_t
 /* Elements [begin, end). Returns RM_FLAG_* bits; adds to *tiers. */
 struct rm_axes_kernels {
   uint32_t (*some)(const rm_axes_problem *p, int64_t begin, int64_t end, rm_tiers *tiers);
+  /* The running sums of `count` lines, at most `lanes`, from the one at x on, to out; the lines of which some sum is undecided. NULL
+   * where lanes is 1. */
+  uint32_t (*prefixes)(const rm_prefix_lines *p, const char *x, char *out, int count);
+  int lanes;
 };
 RM_ISA_TABLES(struct rm_axes_kernels, rm_axes_table, rm_axes_kernels)

@@ -429,4 +429,71 @@ static uint32_t some(const rm_axes_problem *p, int64_t begin, int64_t end, rm_ti
   }
 }
 
-const struct rm_axes_kernels RM_ISA_SYMBOL(rm_axes_table) = {some};
+/* --------------------------------------------------------------------------------------------------------- prefixes */
+
+#if RM_LANES > 1
+
+/* Elements of RM_LANES lines side by side from those of `count` lines, or back; the last lines repeat the first one. */
+RM_FN void rm_axes_beside(const char *from, ptrdiff_t row, ptrdiff_t step, int count, int terms, unsigned char *to,
+                          const int size) {
+  for (int i = 0; i < RM_LANES; i++) {
+    const char *p = from + (i < count ? i * row : 0);
+    for (int j = 0; j < terms; j++, p += step) __builtin_memcpy(to + (j * RM_LANES + i) * size, p, (size_t)size);
+  }
+}
+
+RM_FN void rm_axes_apart(const unsigned char *from, char *to, ptrdiff_t row, ptrdiff_t step, int count, int terms,
+                         const int size) {
+  if (row == size && count == RM_LANES) {
+    for (int j = 0; j < terms; j++, to += step) __builtin_memcpy(to, from + j * RM_LANES * size, (size_t)(RM_LANES * size));
+    return;
+  }
+  for (int i = 0; i < count; i++) {
+    char *p = to + i * row;
+    for (int j = 0; j < terms; j++, p += step) __builtin_memcpy(p, from + (j * RM_LANES + i) * size, (size_t)size);
+  }
+}
+
+/* Each element is the sum of the terms up to it, with the bound that this sum has over axes. */
+RM_FN uint32_t rm_axes_prefixes(const rm_prefix_lines *p, const char *x, char *out, int count, const int fmt) {
+  const int size = rm_size_of(fmt), size_out = rm_size_of(p->fmt_out), whole = count == RM_LANES && p->row_x == size;
+  const int kind = fmt == RM_F64 || p->fmt_out == RM_F64 ? RM_AXES_COMPENSATED : RM_AXES_RUNNING;
+  const uint32_t used = (uint32_t)((UINT64_C(1) << count) - 1);
+  const rm_axes_problem rounding = {.fmt_out = p->fmt_out};
+  unsigned char copied[RM_AXES_COPIED * RM_LANES * 8], sums[RM_AXES_COPIED * RM_LANES * 8] __attribute__((aligned(8)));
+  rm_axes_running a;
+  rm_axes_clear(&a, 1);
+  uint32_t undecided = 0;
+  for (int64_t k = 0; k < p->n; k += RM_AXES_COPIED) {
+    const int terms = p->n - k < RM_AXES_COPIED ? (int)(p->n - k) : RM_AXES_COPIED;
+    const char *from = x + k * p->s_x;
+    if (!whole) rm_axes_beside(from, p->row_x, p->s_x, count, terms, copied, size);
+    for (int j = 0; j < terms; j++) {
+      rm_axes_add(&a, rm_load_elements(whole ? from + j * p->s_x : (const char *)copied + j * RM_LANES * size, fmt), kind);
+      undecided |= rm_axes_round(&rounding, rm_axes_sum_of(&a, k + j + 1, fmt, kind), sums + j * RM_LANES * size_out);
+    }
+    char *to = out + k * p->s_out;
+    if (size_out == 2) rm_axes_apart(sums, to, p->row_out, p->s_out, count, terms, 2);
+    else if (size_out == 4) rm_axes_apart(sums, to, p->row_out, p->s_out, count, terms, 4);
+    else rm_axes_apart(sums, to, p->row_out, p->s_out, count, terms, 8);
+    if (RM_UNLIKELY((undecided & used) == used)) break;
+  }
+  return undecided & used;
+}
+
+static uint32_t prefixes(const rm_prefix_lines *p, const char *x, char *out, int count) {
+  switch (p->fmt) {
+    case RM_F16: return rm_axes_prefixes(p, x, out, count, RM_F16);
+    case RM_BF16: return rm_axes_prefixes(p, x, out, count, RM_BF16);
+    case RM_F32: return rm_axes_prefixes(p, x, out, count, RM_F32);
+    default: return rm_axes_prefixes(p, x, out, count, RM_F64);
+  }
+}
+
+#else
+
+#define prefixes NULL /* rm_prefix_sums has the compiler's vectors */
+
+#endif
+
+const struct rm_axes_kernels RM_ISA_SYMBOL(rm_axes_table) = {some, prefixes, RM_LANES};

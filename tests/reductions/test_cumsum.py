@@ -114,6 +114,64 @@ def test_bad_arguments_write_nothing(lib):
     assert lib.c.rm_cumsum(3, I64(0), None, I64(8), 3, None, I64(8)) == OK
 
 
+def cumsum_rows(lib, fmt, x, out_fmt):
+    """Of each row of x, by one call; as in memory, so that out has the layout of x."""
+    out = np.empty_like(x, np.full(0, 0, dtype_of(out_fmt)).dtype)
+    out[...] = 7
+    f, (rows, n) = lib.c.rm_cumsum_rows, x.shape
+    strides = [[I64(s) for s in v.strides] for v in (x, out)]
+    codes = FORMATS.index(fmt), FORMATS.index(out_fmt)
+    assert f(codes[0], I64(rows), I64(n), pointer(x), *strides[0], codes[1], pointer(out), *strides[1]) == OK
+    return [bits(line.copy()).tolist() for line in out]
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_rows_at_once(lib, rng, fmt):
+    """Beside each other in memory or not, and as many as there are lanes or not; one of them has no sums that vectors decide."""
+    p, dtype = oracle.FORMATS[fmt][0], dtype_of(fmt)
+    for rows, n in ((1, 5), (2, 3), (3, 64), (4, 1), (7, 65), (8, 130), (13, 9), (40, 8)):
+        x = rng.standard_normal((rows, n)) * 2.0 ** rng.integers(-6, 7, (rows, n))
+        x[::3] = rng.choice([1.0, 2.0**-p, 2.0 ** (1 - p), -(2.0**-p), -0.0, -1.0], x[::3].shape)
+        x = x.astype(dtype)
+        x[rows // 2, n // 2 :] = rng.choice(np.array([np.inf, np.nan, -np.inf], dtype))
+        for out_fmt in FORMATS:
+            want = [cumsum(lib, fmt, line.copy(), out_fmt) for line in x]
+            lib.stats()
+            assert cumsum_rows(lib, fmt, x, out_fmt) == want, (rows, n, out_fmt)
+            assert sum(lib.stats()) == rows * n
+            assert cumsum_rows(lib, fmt, np.asfortranarray(x), out_fmt) == want, (rows, n, out_fmt)
+            assert cumsum_rows(lib, fmt, x[::-1], out_fmt) == want[::-1], (rows, n, out_fmt)
+
+
+@pytest.mark.parametrize("fmt", ["f32", "f64"])
+@pytest.mark.parametrize("name", sorted({f.__name__ for pair in data.PAIRS.values() for f in pair}))
+def test_rows_of_hard_data(lib, rng, fmt, name):
+    x = getattr(data, name)(rng, dtype_of(fmt).type, 8, 100)
+    x = np.ascontiguousarray(x if x.shape == (8, 100) else x.reshape(8, -1))
+    for out_fmt in FORMATS:
+        assert cumsum_rows(lib, fmt, x, out_fmt) == [cumsum(lib, fmt, line.copy(), out_fmt) for line in x]
+
+
+def test_bad_arguments_of_rows_write_nothing(lib):
+    x, out = np.ones((2, 3)), np.full((2, 3), 7.0)
+    good = [3, I64(2), I64(3), pointer(x), I64(24), I64(8), 3, pointer(out), I64(24), I64(8)]
+    wrong = (
+        (0, 4, ENUM),
+        (1, I64(-1), SIZE),
+        (2, I64(-1), SIZE),
+        (2, I64(2**62), SIZE),
+        (3, None, NULL),
+        (6, -1, ENUM),
+        (7, None, NULL),
+    )
+    for position, value, code in wrong:
+        arguments = [ctypes.c_void_p(None) if a is None else a for a in [*good[:position], value, *good[position + 1 :]]]
+        assert lib.c.rm_cumsum_rows(*arguments) == status(code, position + 1)
+    assert (out == 7).all()
+    for rows, n in ((0, 3), (3, 0)):
+        assert lib.c.rm_cumsum_rows(3, I64(rows), I64(n), None, I64(0), I64(8), 3, None, I64(0), I64(8)) == OK
+
+
 def lost_terms(rng):
     """Sums just below a midpoint of binary64, that 2^17 terms carry beyond it, each below half a place of what they are added to."""
     return np.concatenate([[1.0, 2.0**-53, -(2.0**-92)], np.full(2**17, 2.0**-108)])
@@ -126,7 +184,11 @@ def test_many_lost_terms_and_the_control(lib, rng):
     assert want.count(above) == 2**16
     assert cumsum(lib, "f64", x, "f64") == want
     shrunk = elementwise_library.libraries(native.control_library())
-    assert cumsum(Reductions(shrunk[lib.isa()].library), "f64", x, "f64") != want
+    wrong = Reductions(shrunk[lib.isa()].library)
+    assert cumsum(wrong, "f64", x, "f64") != want
+    rows = np.tile(x, (8, 1))
+    assert cumsum_rows(lib, "f64", rows, "f64") == [want] * 8
+    assert all(line != want for line in cumsum_rows(wrong, "f64", rows, "f64"))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: d.name)

@@ -95,18 +95,23 @@ def over_axes(bint mean, format_x, format_out, x, axes, out):
     return (raised & FE_INVALID) != 0, (raised & FE_OVERFLOW) != 0
 
 
-def cumsum_rows(format_x, format_out, const unsigned char[:, ::1] x, unsigned char[:, ::1] out):
-    """The cumulative sums of each row of x; both as bytes."""
+def cumsum_axis(format_x, format_out, Py_ssize_t inner, const unsigned char[:, ::1] x, unsigned char[:, ::1] out):
+    """The cumulative sums along the middle axis of x, which is a matrix of bytes: its rows hold lines of `inner` numbers each."""
     cdef int from_format, to_format
-    cdef Py_ssize_t size, size_out, i
+    cdef Py_ssize_t size, size_out, i, n, outer = x.shape[0]
     from_format, size = _FORMATS[format_x]
     to_format, size_out = _FORMATS[format_out]
-    cdef Py_ssize_t n = x.shape[1] // size
-    if n == 0:
+    n = x.shape[1] // (size * inner)
+    if n == 0 or outer == 0:
         return
     with nogil:
-        for i in range(x.shape[0]):
-            rm_cumsum(from_format, n, &x[i, 0], size, to_format, &out[i, 0], size_out)
+        if inner == 1:
+            rm_cumsum_rows(from_format, outer, n, &x[0, 0], n * size, size, to_format, &out[0, 0], n * size_out, size_out)
+        else:
+            for i in range(outer):
+                rm_cumsum_rows(
+                    from_format, inner, n, &x[i, 0], size, inner * size, to_format, &out[i, 0], size_out, inner * size_out
+                )
 
 
 def factors(const float[:, :] x, double[:, ::1] m, int64_t[:, ::1] e, bint partial):

@@ -180,7 +180,7 @@ def row_statistic(what: str, format_x: str, format_out: str, x: Array, out: Arra
 
 
 def cumsum_rows(format_x: str, format_out: str, x: Array, out: Array) -> None:
-    """As _core.cumsum_rows."""
+    """The cumulative sums of each row of x."""
     result = format_of(format_out), *_with(out, 2), out.place.queue
     checked("rm_cuda_cumsum_rows", format_of(format_x), *x.shape, *_with(x, 2), *result)
 
