@@ -193,6 +193,13 @@ def scatter_add(x: ArrayLike, axis: int, index: ArrayLike, src: ArrayLike, out: 
         _check_out(out, a.shape, result)
     if where.size and where.view(np.uint64).max() >= a.shape[axis]:
         _out_of_range(IndexError, "index", where, a.shape[axis])
+    others = [k for k in range(a.ndim) if k != axis and a.shape[k] > 1]
+    strides = index.strides if isinstance(index, np.ndarray) else where.strides
+    if others and where.size and all(strides[k] == 0 and where.shape[k] == a.shape[k] for k in others):
+        # An index that repeats along all other axes names whole slices, which are neighbours in memory more often.
+        line = where[tuple(slice(None) if k == axis else 0 for k in range(a.ndim))]
+        slices: _Array = index_add(a, line, b[tuple(map(slice, where.shape))], axis, out)
+        return slices
     # The place of each contribution in the flat array.
     place, step = where, 1
     for k in reversed(range(a.ndim)):

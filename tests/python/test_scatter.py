@@ -85,6 +85,22 @@ def test_scatter_add(dtype, shape, index_shape, src_shape):
     assert done
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_scatter_add_of_whole_slices(dtype, axis):
+    """An index that is broadcast along the other axes, beside the same one written out, whose places are found one by one."""
+    x, src = values((4, 5, 3), dtype), values((9, 9, 9), dtype)
+    axis %= 3
+    shape = tuple(8 if k == axis else n for k, n in enumerate(x.shape))
+    line = RNG.integers(0, x.shape[axis], 8).reshape([8 if k == axis else 1 for k in range(3)])
+    index = np.broadcast_to(line, shape)
+    want = repmath.scatter_add(x, axis, index.copy(), src)
+    assert np.array_equal(bits(repmath.scatter_add(x, axis, index, src)), bits(want))
+    same = x.copy()
+    assert repmath.scatter_add(same, axis, index, src, out=same) is same and np.array_equal(bits(same), bits(want))
+    with pytest.raises(IndexError, match="index"):
+        repmath.scatter_add(x, axis, np.broadcast_to(line + 5, shape), src)
+
+
 def test_segment_sum(dtype):
     for shape in ((30,), (30, 4), (30, 2, 3), (30, 0)):
         data, ids = values(shape, dtype), RNG.integers(0, 7, 30)

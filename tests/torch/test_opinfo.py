@@ -184,6 +184,12 @@ def test_other_forms():
         added = x.index_add(0, index[0], values)
         assert same(aten._unsafe_index_put(x, index, values, True), added)
         assert same(aten._index_put_impl_(x.clone(), index, values, True), added)
+        for at in (torch.tensor([[1, -5, 4], [-2, 0, 0]]), torch.tensor([-5]), torch.tensor(4)):
+            for terms in (numbers(5), numbers(*at.shape, 5)):
+                want = x.index_put((at[..., None], torch.arange(5)), terms, accumulate=True)
+                assert same(x.index_put((at,), terms, accumulate=True), want)
+        with pytest.raises(IndexError):
+            x.index_put((torch.tensor([6]),), values[:1], accumulate=True)
         assert same(aten.gelu_(x.clone()), aten.gelu(x)) and same(aten.relu_(x.clone()), aten.relu(x))
         assert same(aten.hardswish_(x.clone()), aten.hardswish(x)) and same(aten.hardtanh_(x.clone()), aten.hardtanh(x))
         assert same(aten.linear(x, w, x[0, :3]), aten.addmm(x[0, :3], x, w.t()))

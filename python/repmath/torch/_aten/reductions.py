@@ -231,6 +231,14 @@ def index_put(
         return made
     if not x.is_floating_point() and not x.is_complex():
         return torch.ops.aten.index_put(x, indices, values, True)
+    first = indices[0] if indices else None
+    if first is not None and first.dtype is torch.int64 and first.numel() and all(i is None for i in indices[1:]):
+        lines, line = x.shape[0], first.reshape(-1)
+        shape = (*first.shape, *x.shape[1:])
+        if bool(((line >= -lines) & (line < lines)).all()):  # whole slices; what is beyond them is an error of _places
+            source = values.broadcast_to(shape).reshape(-1, *x.shape[1:])
+            line = torch.where(line < 0, line + lines, line)
+            return as_tensor(_scatter.index_add(as_array(x), as_array(line), as_array(source)))
     at = _places(x, indices)
     source = values.broadcast_to(at.shape).reshape(-1)
     flat = _scatter.index_add(as_array(x.reshape(-1)), as_array(at.reshape(-1)), as_array(source))
