@@ -184,6 +184,12 @@ def rows_calls(dtype):
     yield dtype.itemsize > 2, aten.cat.default, ([x, y],)
     yield dtype.itemsize > 2, aten.where.self, (x > 0, x, y)
     yield dtype.itemsize > 2, aten.masked_fill.Scalar, (x, x > 0, -torch.inf)
+    many = values(dtype, 540, 7).view(4, 9, 15)
+    for dim in range(-3, 3):
+        yield True, aten.cumsum.default, (many, dim)
+    yield True, aten.cumsum.default, (many.nan_to_num(1, 2, -3).view(60, 9), 1)
+    yield False, aten.cumsum.default, (many.transpose(0, 2), 1)
+    yield False, aten.cumsum.default, (many[0, 0, 0], 0)
 
 
 @pytest.mark.parametrize("dtype", FORMATS, ids=str)

@@ -95,23 +95,36 @@ def over_axes(bint mean, format_x, format_out, x, axes, out):
     return (raised & FE_INVALID) != 0, (raised & FE_OVERFLOW) != 0
 
 
+cdef rm_status _prefixes(int f, int to, int64_t outer, int64_t n, int64_t inner, const void *x, void *out) noexcept nogil:
+    """The cumulative sums along the middle axis of a C-contiguous array of three."""
+    cdef ptrdiff_t size = _SIZES[f], size_out = _SIZES[to]
+    cdef int64_t i
+    cdef rm_status status = 0
+    if inner == 1:
+        return rm_cumsum_rows(f, outer, n, x, n * size, size, to, out, n * size_out, size_out)
+    for i in range(outer):
+        status = rm_cumsum_rows(
+            f, inner, n, <const char *>x + i * n * inner * size, size, inner * size,
+            to, <char *>out + i * n * inner * size_out, size_out, inner * size_out,
+        )
+        if status != 0:
+            break
+    return status
+
+
 def cumsum_axis(format_x, format_out, Py_ssize_t inner, const unsigned char[:, ::1] x, unsigned char[:, ::1] out):
     """The cumulative sums along the middle axis of x, which is a matrix of bytes: its rows hold lines of `inner` numbers each."""
     cdef int from_format, to_format
-    cdef Py_ssize_t size, size_out, i, n, outer = x.shape[0]
+    cdef Py_ssize_t size, size_out, n, outer = x.shape[0]
+    cdef rm_status status
     from_format, size = _FORMATS[format_x]
     to_format, size_out = _FORMATS[format_out]
     n = x.shape[1] // (size * inner)
     if n == 0 or outer == 0:
         return
     with nogil:
-        if inner == 1:
-            rm_cumsum_rows(from_format, outer, n, &x[0, 0], n * size, size, to_format, &out[0, 0], n * size_out, size_out)
-        else:
-            for i in range(outer):
-                rm_cumsum_rows(
-                    from_format, inner, n, &x[i, 0], size, inner * size, to_format, &out[i, 0], size_out, inner * size_out
-                )
+        status = _prefixes(from_format, to_format, outer, n, inner, &x[0, 0], &out[0, 0])
+    _raise(status)
 
 
 def factors(const float[:, :] x, double[:, ::1] m, int64_t[:, ::1] e, bint partial):

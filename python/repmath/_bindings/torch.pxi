@@ -572,6 +572,31 @@ cdef class Rows(Call):
         return out
 
 
+cdef class Prefixes(Call):
+    """cumsum, in the format of the tensor."""
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand x, y
+        cdef int64_t outer = 1, inner = 1
+        cdef int dim, i
+        cdef rm_status status
+        if kwargs or len(args) != 2 or type(args[1]) is not int or not _operand(args[0], &x) or not -x.ndim <= args[1] < x.ndim:
+            return NotImplemented
+        dim = args[1]
+        dim += x.ndim if dim < 0 else 0
+        out = _empty_like(args[0])
+        if not _operand(out, &y):
+            return NotImplemented
+        for i in range(dim):
+            outer *= x.shape[i]
+        for i in range(dim + 1, x.ndim):
+            inner *= x.shape[i]
+        with nogil:
+            status = _prefixes(x.format, x.format, outer, x.shape[dim], inner, x.data, y.data)
+        _raise(status)
+        return out
+
+
 cdef bint _shape_of(object values, int64_t *shape, int *ndim) except -1:
     """A sequence of integers."""
     if (type(values) is not list and type(values) is not tuple) or len(values) > MOST_AXES:

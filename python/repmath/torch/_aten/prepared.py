@@ -78,6 +78,7 @@ _MAKERS: dict[str, Any] = {
     "vector_norm": _core.Total("norm"),
     "norm_dim": _core.Total("norm"),
     "foreach_norm": _core.Norms(),
+    "cumsum": _core.Prefixes(),
 }
 
 
