@@ -240,8 +240,30 @@ def test_flags(isa_library):
         (adam, {}, [1, 3e38, 0, 0, 0], 8),
         (adam, {}, [1, nan, 0, 0, 0], 0),
         (adam, {}, [1, 1, 1, inf, 0], 0),
+        (adam, {}, [1, 3e38, 1, inf, 0], 0),
+        (adam, {"amsgrad": 1}, [1, 3e38, 0, 0, inf], 8),
+        (adam, {"beta2": 0.0}, [1, 1, 1, inf, 0], 1),
+        (sgd, {"momentum": 0.5}, [nan, 1, nan, 0, 0], 0),
     ]:
         assert raised(function, options, elements) == want, (function, options, elements)
+
+
+@FMT
+def test_diverged(isa_library, fmt):
+    """NaN and infinite gradients, parameters and states in any lanes, beside finite ones and squares about the overflow threshold."""
+    rng = np.random.default_rng(74)
+    top = np.sqrt(float(np.finfo(np.float32).max if fmt == "bf16" else np.finfo(kind(fmt)).max))
+    for function, cases in ((sgd, SGD_CASES), (adam, ADAM_CASES)):
+        for options in cases:
+            x = random(rng, fmt, 40, "gaussian")
+            with np.errstate(all="ignore"):
+                large = (top * 2.0 ** rng.uniform(-2, 12, 40) * rng.choice([-1, 1], 40)).astype(kind(fmt))
+            x[1] = np.where(rng.random(40) < 0.4, large, x[1])
+            x[3] = np.where(rng.random(40) < 0.3, np.inf, x[3])
+            x[:, rng.random(40) < 0.2] = np.nan
+            x[rng.integers(0, 5, 8), rng.integers(0, 40, 8)] = np.nan
+            x[rng.integers(0, 3, 8), rng.integers(0, 40, 8)] = -0.0
+            check(isa_library, function, fmt, options, np.ascontiguousarray(x))
 
 
 def test_bad_input(isa_library):

@@ -31,15 +31,86 @@ RM_COLD uint32_t rm_redo_step(const rm_optimizer *o, const rm_step_arrays *a, ui
     }
   return flags;
 }
-RM_FN uint32_t rm_finish_step(const rm_optimizer *o, const rm_step_arrays *a, const rm_step_vectors *y, uint32_t undecided,
+/* The lanes whose arguments hold a signalling NaN, which a load would quiet. */
+RM_FN uint32_t rm_step_signalling(const rm_step_arrays *a, const int fmt) {
+  const char *const from[5] = {a->p, a->g, a->m, a->v, a->w};
+  uint32_t lanes = 0;
+  for (int k = 0; k < 5; k++)
+    if (from[k])
+      for (int i = 0; i < RM_LANES; i++)
+        lanes |= (uint32_t)rm_is_signalling(rm_read_bits(from[k] + (ptrdiff_t)i * rm_size_of(fmt), fmt), fmt) << i;
+  return lanes;
+}
+
+/* The undecided lanes less those of a model that diverged, whose new numbers are put into y:
+ *   NaN       The gradient is NaN, or p is and each state that the step averages: each new number is an operation's on one of them.
+ *   infinity  Adam's v is infinite, or keep d^2 is above 2^(emax + 5) and v >= 0, where binary64 has the first part of d: after a
+ *             cancellation that is below 2 |d|, since it is a multiple of the last place that the second part rounds to, so v' is above
+ *             2^(emax + 2): v' = inf, of which only v < inf is an overflow. Then the quotient is 0 and p' is a p rounded, which
+ *             step.h's quotient is for m' = 0 and s = 1. */
+RM_FN uint32_t rm_step_diverged(const rm_optimizer *o, const rm_step_arrays *a, uint32_t undecided, const int fmt,
+                                rm_step_vectors *y, uint32_t *flags) {
+  const rm_optimizer_constants *c = &o->constants;
+  const vf64 infinity = vf64_from_bits(vi64_set1(INT64_C(0x7ff) << 52));
+  const vf64 quiet = vf64_from_bits(vi64_set1((int64_t)rm_nan_bits(RM_F64)));
+  const vf64 p = rm_load_elements(a->p, fmt), g = rm_load_elements(a->g, fmt);
+  const vf64 m = a->m ? rm_load_elements(a->m, fmt) : p, v = a->v ? rm_load_elements(a->v, fmt) : p;
+  vm64 lost = vf64_unord(g, g);
+  if (!a->m || o->kind == RM_ADAM || !o->first)
+    lost = vm64_or(lost, vm64_and(vf64_unord(p, p), vm64_and(vf64_unord(m, m), vf64_unord(v, v))));
+  y->p = vf64_select(lost, quiet, y->p);
+  y->m = vf64_select(lost, quiet, y->m);
+  y->v = vf64_select(lost, quiet, y->v);
+  y->w = vf64_select(lost, quiet, y->w);
+  undecided &= ~(vm64_bits(lost) & ~rm_step_signalling(a, fmt));
+  if (!undecided || o->kind != RM_ADAM || o->beta2 <= 0.0) return undecided;
+
+  const int coupled = !o->decoupled && o->decay != 0.0;
+  vf64 size, fresh, kept;
+  const rm_vpair d = rm_step_direction(o, p, g, coupled, &size);
+  const vf64 w = a->w ? rm_load_elements(a->w, fmt) : v;
+  const vm64 endless = vf64_eq(v, infinity);
+  vm64 beyond = endless;
+  if (fmt != RM_F64) {
+    const vf64 term = vf64_mul(vf64_mul(d.hi, d.hi), vf64_set1(c->keep2[0]));
+    const vf64 large = vf64_set1(rm_to_double(rm_infinity_bits(fmt) - 1, fmt) * 16.0);
+    beyond = vm64_or(beyond, vm64_and(vf64_lt(large, term), vf64_le(vf64_set1(0.0), v)));
+  }
+  vm64 open = rm_step_average(o->beta1, m, c->keep1, d, coupled, size, fmt, &fresh);
+  open = vm64_or(open, rm_step_quotient(c, p, vf64_set1(0.0), vf64_set1(1.0), fmt, &kept));
+  open = vm64_or(open, vf64_unord(w, w));
+  if (fmt == RM_F64) open = vm64_or(vm64_or(open, rm_step_outside(p)), vm64_or(rm_step_outside(g), rm_step_outside(m)));
+  const vm64 known = vm64_andnot(beyond, open);
+  const uint32_t lanes = vm64_bits(known) & undecided;
+  y->p = vf64_select(known, kept, y->p);
+  y->m = vf64_select(known, fresh, y->m);
+  y->v = vf64_select(known, infinity, y->v);
+  y->w = vf64_select(known, infinity, y->w);
+  if (lanes & ~vm64_bits(endless)) *flags |= RM_FLAG_OVERFLOW;
+  return undecided & ~lanes;
+}
+RM_COLD uint32_t rm_settle_step(const rm_optimizer *o, const rm_step_arrays *a, uint32_t undecided, int fmt,
+                                rm_step_vectors *y, uint32_t *flags) {
+  if (fmt == RM_F16) return rm_step_diverged(o, a, undecided, RM_F16, y, flags);
+  if (fmt == RM_BF16) return rm_step_diverged(o, a, undecided, RM_BF16, y, flags);
+  if (fmt == RM_F32) return rm_step_diverged(o, a, undecided, RM_F32, y, flags);
+  return rm_step_diverged(o, a, undecided, RM_F64, y, flags);
+}
+
+RM_FN uint32_t rm_finish_step(const rm_optimizer *o, const rm_step_arrays *a, rm_step_vectors y, uint32_t undecided,
                               const int fmt) {
   rm_optimizer_element e[RM_LANES];
   uint32_t flags = 0;
-  if (RM_UNLIKELY(undecided)) flags = rm_redo_step(o, a, undecided, fmt, e);
-  rm_store_elements(a->p, y->p, fmt);
-  if (a->m) rm_store_elements(a->m, y->m, fmt);
-  if (a->v) rm_store_elements(a->v, y->v, fmt);
-  if (a->w) rm_store_elements(a->w, y->w, fmt);
+  if (RM_UNLIKELY(undecided)) {
+    rm_step_vectors settled = y; /* a copy, so that y itself stays in registers */
+    undecided = rm_settle_step(o, a, undecided, fmt, &settled, &flags);
+    y = settled;
+    if (undecided) flags |= rm_redo_step(o, a, undecided, fmt, e);
+  }
+  rm_store_elements(a->p, y.p, fmt);
+  if (a->m) rm_store_elements(a->m, y.m, fmt);
+  if (a->v) rm_store_elements(a->v, y.v, fmt);
+  if (a->w) rm_store_elements(a->w, y.w, fmt);
   if (RM_UNLIKELY(undecided))
     for (int i = 0; i < RM_LANES; i++)
       if (undecided >> i & 1) rm_write_step(a, i, e + i, fmt);
@@ -80,7 +151,7 @@ RM_FN void rm_step_prefetch(const rm_step_arrays *a) {
       }                                                                                                                   \
       rm_step_vectors y;                                                                                                  \
       const vm64 undecided = RM_CAT(step, _values)(o, &a, fmt, coupled, mode, &y);                                        \
-      flags |= rm_finish_step(o, &a, &y, vm64_bits(undecided) & live, fmt);                                               \
+      flags |= rm_finish_step(o, &a, y, vm64_bits(undecided) & live, fmt);                                                \
       if (!RM_LIKELY(whole))                                                                                              \
         for (int k = 0; k < 4; k++)                                                                                       \
           if (to[k]) __builtin_memcpy(to[k], rest[k], bytes);                                                             \
