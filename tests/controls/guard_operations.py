@@ -140,6 +140,27 @@ def greatest_nan(lib, rng):
     return [optimizers_library.adam(lib, "f32", {"lr": 0.1, "amsgrad": 1}, x), *bits(x).ravel().tolist()]
 
 
+def diverged_steps(lib, rng):
+    """Numbers beside NaN, infinities and squares that overflow; 0 / 0."""
+    nan, inf = np.nan, np.inf
+    columns = [
+        [1, 1, nan, 1, 1],
+        [1, 1, 1, nan, 1],
+        [1, 0, 0, 0, 0],
+        [1, 1e30, 1, -inf, 1],
+        [1, 1, 1, inf, nan],
+        [1, 1, 1, inf, 1],
+    ]
+    found = []
+    for amsgrad in (0, 1):
+        x = np.repeat(np.array(columns, "f4").T, 16, axis=1)
+        found += [
+            optimizers_library.adam(lib, "f32", {"lr": 0.1, "eps": 0.0, "amsgrad": amsgrad}, x),
+            *bits(x).ravel().tolist(),
+        ]
+    return found
+
+
 def small_losses(lib, rng):
     """Terms so small, or with so small a second part, that products underflow, where these decide between two numbers."""
     x, y, g = (np.full(40, v) for v in ((3 * 2.0**51 - 1) * 2.0**-542, 0.0, 1.0))
@@ -314,6 +335,7 @@ OPERATIONS = {
     "src/blas/conv/conv_window.h": ["convolved"],
     "src/nn/formula/step.h": ["formulas"],
     "src/nn/loss/step.h": ["losses", "small_losses"],
+    "src/nn/optim/loop.h": ["diverged_steps"],
     "src/nn/optim/step.h": ["optimizers", "formulas", "cancelling_steps", "greatest_nan"],
     "src/nn": ["rows", "wild_norms", "pools", "wild_gradients"],
     "src/random": ["draws", "seldom_integers", "dropped_nan", "cancelling_draws", "far_draws", "centred_draws"],

@@ -43,7 +43,7 @@ RM_FN uint32_t rm_step_signalling(const rm_step_arrays *a, const int fmt) {
 }
 
 /* The undecided lanes less those of a model that diverged, whose new numbers are put into y:
- *   NaN       The gradient is NaN, or p is and each state that the step averages: each new number is an operation's on one of them.
+ *   NaN       The gradient is NaN, or what m' and v' are made of, p where there are no such states, so that all new numbers are.
  *   infinity  Adam's v is infinite, or keep d^2 is above 2^(emax + 5) and v >= 0, where binary64 has the first part of d: after a
  *             cancellation that is below 2 |d|, since it is a multiple of the last place that the second part rounds to, so v' is above
  *             2^(emax + 2): v' = inf, of which only v < inf is an overflow. Then the quotient is 0 and p' is a p rounded, which
@@ -56,8 +56,7 @@ RM_FN uint32_t rm_step_diverged(const rm_optimizer *o, const rm_step_arrays *a, 
   const vf64 p = rm_load_elements(a->p, fmt), g = rm_load_elements(a->g, fmt);
   const vf64 m = a->m ? rm_load_elements(a->m, fmt) : p, v = a->v ? rm_load_elements(a->v, fmt) : p;
   vm64 lost = vf64_unord(g, g);
-  if (!a->m || o->kind == RM_ADAM || !o->first)
-    lost = vm64_or(lost, vm64_and(vf64_unord(p, p), vm64_and(vf64_unord(m, m), vf64_unord(v, v))));
+  if (!a->m || o->kind == RM_ADAM || !o->first) lost = vm64_or(lost, vm64_and(vf64_unord(m, m), vf64_unord(v, v)));
   y->p = vf64_select(lost, quiet, y->p);
   y->m = vf64_select(lost, quiet, y->m);
   y->v = vf64_select(lost, quiet, y->v);
