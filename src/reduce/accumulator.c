@@ -44,42 +44,55 @@ static const rm_superaccumulator *keep(const rm_accumulator *acc, int64_t n, rm_
 }
 
 /* Subnormal numbers are converted: they must not be flushed. */
+static rm_status add(rm_accumulator *acc, int fmt, int64_t n, const void *x, ptrdiff_t stride_x) {
+  const rm_status status = check(acc, n, x, 3);
+  if (status) return status;
+  rm_superaccumulator copy;
+  const rm_superaccumulator *before = keep(acc, n, &copy);
+  const rm_env env = rm_env_enter();
+  rm_superacc_add_array(&acc->sum, fmt, n, x, stride_x);
+  rm_env_leave(env, 0);
+  return stay_in_range(acc, before, 3);
+}
+
+static rm_status add_products(rm_accumulator *acc, int fmt, int64_t n, const void *x, ptrdiff_t stride_x, const void *y,
+                              ptrdiff_t stride_y) {
+  rm_status status = check(acc, n, x, 3);
+  if (!status) status = check(acc, n, y, 5);
+  if (status) return status;
+  rm_superaccumulator copy;
+  const rm_superaccumulator *before = keep(acc, n, &copy);
+  const rm_env env = rm_env_enter();
+  rm_superacc_add_products(&acc->sum, fmt, n, x, stride_x, y, stride_y);
+  rm_env_leave(env, 0);
+  return stay_in_range(acc, before, 3);
+}
+
+static rm_status rounded(const rm_accumulator *acc, int fmt, void *out, int rounding) {
+  if (!acc) return RM_STATUS(RM_ERR_NULL, 1);
+  if (!out) return RM_STATUS(RM_ERR_NULL, 2);
+  if (rounding < RM_ROUND_NEAREST || rounding > RM_ROUND_UP) return RM_STATUS(RM_ERR_ENUM, 3);
+  uint32_t flags = 0;
+  const rm_env env = rm_env_enter();
+  const uint64_t bits = rm_superacc_round(&acc->sum, fmt, rounding, &flags);
+  memcpy(out, &bits, (size_t)rm_size_of(fmt)); /* little endian */
+  rm_env_leave(env, flags);
+  return RM_OK;
+}
+
 #define RM_DEFINE_ACCUMULATOR(fmt, FMT, type)                                                                    \
   rm_status rm_accumulator_add_##fmt(rm_accumulator *acc, int64_t n, const type *x, ptrdiff_t stride_x) {        \
-    const rm_status status = check(acc, n, x, 3);                                                                \
-    if (status) return status;                                                                                   \
-    rm_superaccumulator copy;                                                                                    \
-    const rm_superaccumulator *before = keep(acc, n, &copy);                                                     \
-    const rm_env env = rm_env_enter();                                                                           \
-    rm_superacc_add_array(&acc->sum, FMT, n, x, stride_x);                                                       \
-    rm_env_leave(env, 0);                                                                                        \
-    return stay_in_range(acc, before, 3);                                                                        \
+    return add(acc, FMT, n, x, stride_x);                                                                        \
   }                                                                                                              \
   rm_status rm_accumulator_add_products_##fmt(rm_accumulator *acc, int64_t n, const type *x, ptrdiff_t stride_x, \
                                               const type *y, ptrdiff_t stride_y) {                               \
-    rm_status status = check(acc, n, x, 3);                                                                      \
-    if (!status) status = check(acc, n, y, 5);                                                                   \
-    if (status) return status;                                                                                   \
-    rm_superaccumulator copy;                                                                                    \
-    const rm_superaccumulator *before = keep(acc, n, &copy);                                                     \
-    const rm_env env = rm_env_enter();                                                                           \
-    rm_superacc_add_products(&acc->sum, FMT, n, x, stride_x, y, stride_y);                                       \
-    rm_env_leave(env, 0);                                                                                        \
-    return stay_in_range(acc, before, 3);                                                                        \
+    return add_products(acc, FMT, n, x, stride_x, y, stride_y);                                                  \
   }                                                                                                              \
   rm_status rm_accumulator_rounded_##fmt(const rm_accumulator *acc, type *out, int rounding) {                   \
-    if (!acc) return RM_STATUS(RM_ERR_NULL, 1);                                                                  \
-    if (!out) return RM_STATUS(RM_ERR_NULL, 2);                                                                  \
-    if (rounding < RM_ROUND_NEAREST || rounding > RM_ROUND_UP) return RM_STATUS(RM_ERR_ENUM, 3);                 \
-    uint32_t flags = 0;                                                                                          \
-    const rm_env env = rm_env_enter();                                                                           \
-    const uint64_t bits = rm_superacc_round(&acc->sum, FMT, rounding, &flags); /* little endian */               \
-    memcpy(out, &bits, sizeof *out);                                                                             \
-    rm_env_leave(env, flags);                                                                                    \
-    return RM_OK;                                                                                                \
+    return rounded(acc, FMT, out, rounding);                                                                     \
   }                                                                                                              \
   rm_status rm_accumulator_round_##fmt(const rm_accumulator *acc, type *out) {                                   \
-    return rm_accumulator_rounded_##fmt(acc, out, RM_ROUND_NEAREST);                                             \
+    return rounded(acc, FMT, out, RM_ROUND_NEAREST);                                                             \
   }
 RM_DEFINE_ACCUMULATOR(f16, RM_F16, rm_f16)
 RM_DEFINE_ACCUMULATOR(bf16, RM_BF16, rm_bf16)

@@ -56,26 +56,30 @@ RM_FN uint32_t rm_formula_loop(const rm_formula_problem *problem, int64_t begin,
 }
 
 /* The formulas as constants. */
-#define RM_DEFINE_FORMULAS(fmt, FMT)                                                                   \
-  static uint32_t rm_formula_##fmt(const rm_formula_problem *problem, int64_t begin, int64_t end) {    \
-    switch (problem->formula) {                                                                        \
-      case RM_FORMULA_SCALED: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_SCALED);     \
-      case RM_FORMULA_OVER: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_OVER);         \
-      case RM_FORMULA_UNDER: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_UNDER);       \
-      case RM_FORMULA_ADDED: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_ADDED);       \
-      case RM_FORMULA_PLUS: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_PLUS);         \
-      case RM_FORMULA_BETWEEN: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_BETWEEN);   \
-      case RM_FORMULA_PRODUCT: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_PRODUCT);   \
-      case RM_FORMULA_QUOTIENT: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_QUOTIENT); \
-      case RM_FORMULA_TANH: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_TANH);         \
-      case RM_FORMULA_SIGMOID: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_SIGMOID);   \
-      case RM_FORMULA_AT_LEAST: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_AT_LEAST); \
-      case RM_FORMULA_AT_MOST: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_AT_MOST);   \
-      case RM_FORMULA_LARGER: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_LARGER);     \
-      case RM_FORMULA_SMALLER: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_SMALLER);   \
-      case RM_FORMULA_MIX: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_MIX);           \
-      default: return rm_formula_loop(problem, begin, end, FMT, RM_FORMULA_GATE);                      \
-    }                                                                                                  \
+RM_FN uint32_t rm_formula_cases(const rm_formula_problem *problem, int64_t begin, int64_t end, const int fmt) {
+  switch (problem->formula) {
+    case RM_FORMULA_SCALED: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_SCALED);
+    case RM_FORMULA_OVER: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_OVER);
+    case RM_FORMULA_UNDER: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_UNDER);
+    case RM_FORMULA_ADDED: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_ADDED);
+    case RM_FORMULA_PLUS: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_PLUS);
+    case RM_FORMULA_BETWEEN: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_BETWEEN);
+    case RM_FORMULA_PRODUCT: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_PRODUCT);
+    case RM_FORMULA_QUOTIENT: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_QUOTIENT);
+    case RM_FORMULA_TANH: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_TANH);
+    case RM_FORMULA_SIGMOID: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_SIGMOID);
+    case RM_FORMULA_AT_LEAST: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_AT_LEAST);
+    case RM_FORMULA_AT_MOST: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_AT_MOST);
+    case RM_FORMULA_LARGER: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_LARGER);
+    case RM_FORMULA_SMALLER: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_SMALLER);
+    case RM_FORMULA_MIX: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_MIX);
+    default: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_GATE);
+  }
+}
+
+#define RM_DEFINE_FORMULAS(fmt, FMT)                                                                \
+  static uint32_t rm_formula_##fmt(const rm_formula_problem *problem, int64_t begin, int64_t end) { \
+    return rm_formula_cases(problem, begin, end, FMT);                                              \
   }
 RM_DEFINE_FORMULAS(f16, RM_F16)
 RM_DEFINE_FORMULAS(bf16, RM_BF16)

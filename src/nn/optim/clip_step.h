@@ -28,20 +28,22 @@ RM_FN uint32_t rm_clip_vector(const rm_clip *c, char *at, const int fmt, uint32_
   return flags;
 }
 
-#define RM_DEFINE_CLIP(fmt, FMT)                                                                                       \
-  static uint32_t rm_clip_##fmt(const rm_clip *c, int64_t begin, int64_t end) {                                        \
-    const int size = rm_size_of(FMT);                                                                                  \
-    uint32_t flags = 0;                                                                                                \
-    int64_t i = begin;                                                                                                 \
-    for (; i + RM_LANES <= end; i += RM_LANES) flags |= rm_clip_vector(c, c->g + i * size, FMT, (1u << RM_LANES) - 1); \
-    if (i == end) return flags;                                                                                        \
-    char rest[8 * RM_LANES] = {0};                                                                                     \
-    const size_t bytes = (size_t)(end - i) * (size_t)size;                                                             \
-    __builtin_memcpy(rest, c->g + i * size, bytes);                                                                    \
-    flags |= rm_clip_vector(c, rest, FMT, (1u << (end - i)) - 1);                                                      \
-    __builtin_memcpy(c->g + i * size, rest, bytes);                                                                    \
-    return flags;                                                                                                      \
-  }
+RM_FN uint32_t rm_clip_loop(const rm_clip *c, int64_t begin, int64_t end, const int fmt) {
+  const int size = rm_size_of(fmt);
+  uint32_t flags = 0;
+  int64_t i = begin;
+  for (; i + RM_LANES <= end; i += RM_LANES) flags |= rm_clip_vector(c, c->g + i * size, fmt, (1u << RM_LANES) - 1);
+  if (i == end) return flags;
+  char rest[8 * RM_LANES] = {0};
+  const size_t bytes = (size_t)(end - i) * (size_t)size;
+  __builtin_memcpy(rest, c->g + i * size, bytes);
+  flags |= rm_clip_vector(c, rest, fmt, (1u << (end - i)) - 1);
+  __builtin_memcpy(c->g + i * size, rest, bytes);
+  return flags;
+}
+
+#define RM_DEFINE_CLIP(fmt, FMT) \
+  static uint32_t rm_clip_##fmt(const rm_clip *c, int64_t begin, int64_t end) { return rm_clip_loop(c, begin, end, FMT); }
 RM_DEFINE_CLIP(f16, RM_F16)
 RM_DEFINE_CLIP(bf16, RM_BF16)
 RM_DEFINE_CLIP(f32, RM_F32)

@@ -127,54 +127,59 @@ RM_FN void rm_step_prefetch(const rm_step_arrays *a) {
 }
 
 /* Elements [begin, end): whole vectors, and a padded one for the rest, by the same code: the compiler puts it in place once. */
-#define RM_STEP_LOOP(step)                                                                                                \
-  RM_FN uint32_t RM_CAT(step, _loop)(const rm_optimizer *o, int64_t begin, int64_t end, const int fmt, const int coupled, \
-                                     const int mode) {                                                                    \
-    const int size = rm_size_of(fmt);                                                                                     \
-    uint32_t flags = 0, live = (1u << RM_LANES) - 1;                                                                      \
-    char rest[5][8 * RM_LANES] = {{0}};                                                                                   \
-    for (int64_t i = begin; i < end; i += RM_LANES) {                                                                     \
-      const int64_t at = i * size;                                                                                        \
-      char *const to[4] = {o->p + at, o->m ? o->m + at : 0, o->v ? o->v + at : 0, o->w ? o->w + at : 0};                  \
-      rm_step_arrays a = {to[0], to[1], to[2], to[3], o->g + at};                                                         \
-      const size_t bytes = (size_t)(end - i) * (size_t)size;                                                              \
-      const int whole = end - i >= RM_LANES;                                                                              \
-      if (RM_LIKELY(whole)) {                                                                                             \
-        rm_step_prefetch(&a);                                                                                             \
-      } else {                                                                                                            \
-        for (int k = 0; k < 4; k++)                                                                                       \
-          if (to[k]) __builtin_memcpy(rest[k], to[k], bytes);                                                             \
-        __builtin_memcpy(rest[4], a.g, bytes);                                                                            \
-        a = (rm_step_arrays){rest[0], to[1] ? rest[1] : 0, to[2] ? rest[2] : 0, to[3] ? rest[3] : 0, rest[4]};            \
-        live = (1u << (end - i)) - 1;                                                                                     \
-      }                                                                                                                   \
-      rm_step_vectors y;                                                                                                  \
-      const vm64 undecided = RM_CAT(step, _values)(o, &a, fmt, coupled, mode, &y);                                        \
-      flags |= rm_finish_step(o, &a, y, vm64_bits(undecided) & live, fmt);                                                \
-      if (!RM_LIKELY(whole))                                                                                              \
-        for (int k = 0; k < 4; k++)                                                                                       \
-          if (to[k]) __builtin_memcpy(to[k], rest[k], bytes);                                                             \
-    }                                                                                                                     \
-    return flags;                                                                                                         \
+RM_FN uint32_t rm_step_loop(const rm_optimizer *o, int64_t begin, int64_t end, const int fmt, const int coupled,
+                            const int mode, const int kind) {
+  const int size = rm_size_of(fmt);
+  uint32_t flags = 0, live = (1u << RM_LANES) - 1;
+  char rest[5][8 * RM_LANES] = {{0}};
+  for (int64_t i = begin; i < end; i += RM_LANES) {
+    const int64_t at = i * size;
+    char *const to[4] = {o->p + at, o->m ? o->m + at : 0, o->v ? o->v + at : 0, o->w ? o->w + at : 0};
+    rm_step_arrays a = {to[0], to[1], to[2], to[3], o->g + at};
+    const size_t bytes = (size_t)(end - i) * (size_t)size;
+    const int whole = end - i >= RM_LANES;
+    if (RM_LIKELY(whole)) {
+      rm_step_prefetch(&a);
+    } else {
+      for (int k = 0; k < 4; k++)
+        if (to[k]) __builtin_memcpy(rest[k], to[k], bytes);
+      __builtin_memcpy(rest[4], a.g, bytes);
+      a = (rm_step_arrays){rest[0], to[1] ? rest[1] : 0, to[2] ? rest[2] : 0, to[3] ? rest[3] : 0, rest[4]};
+      live = (1u << (end - i)) - 1;
+    }
+    rm_step_vectors y;
+    const vm64 undecided =
+        kind == RM_ADAM ? rm_adam_values(o, &a, fmt, coupled, mode, &y) : rm_sgd_values(o, &a, fmt, coupled, mode, &y);
+    flags |= rm_finish_step(o, &a, y, vm64_bits(undecided) & live, fmt);
+    if (!RM_LIKELY(whole))
+      for (int k = 0; k < 4; k++)
+        if (to[k]) __builtin_memcpy(to[k], rest[k], bytes);
   }
-RM_STEP_LOOP(rm_sgd)
-RM_STEP_LOOP(rm_adam)
+  return flags;
+}
 
 /* The cases of one step as constants. */
-#define RM_DEFINE_STEPS(fmt, FMT)                                                                       \
-  static uint32_t rm_sgd_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) {                     \
-    const int mode = !o->m ? RM_PLAIN : o->nesterov ? RM_NESTEROV : RM_MOMENTUM;                        \
-    if (mode == RM_PLAIN && o->decay == 0.0) return rm_sgd_loop(o, begin, end, FMT, 0, RM_PLAIN);       \
-    if (mode == RM_PLAIN) return rm_sgd_loop(o, begin, end, FMT, 1, RM_PLAIN);                          \
-    if (mode == RM_MOMENTUM && o->decay == 0.0) return rm_sgd_loop(o, begin, end, FMT, 0, RM_MOMENTUM); \
-    if (mode == RM_MOMENTUM) return rm_sgd_loop(o, begin, end, FMT, 1, RM_MOMENTUM);                    \
-    return rm_sgd_loop(o, begin, end, FMT, o->decay != 0.0, RM_NESTEROV);                               \
-  }                                                                                                     \
-  static uint32_t rm_adam_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) {                    \
-    const int coupled = !o->decoupled && o->decay != 0.0;                                               \
-    if (o->w) return rm_adam_loop(o, begin, end, FMT, coupled, 1);                                      \
-    if (coupled) return rm_adam_loop(o, begin, end, FMT, 1, 0);                                         \
-    return rm_adam_loop(o, begin, end, FMT, 0, 0);                                                      \
+RM_FN uint32_t rm_sgd_steps(const rm_optimizer *o, int64_t begin, int64_t end, const int fmt) {
+  const int mode = !o->m ? RM_PLAIN : o->nesterov ? RM_NESTEROV : RM_MOMENTUM;
+  if (mode == RM_PLAIN && o->decay == 0.0) return rm_step_loop(o, begin, end, fmt, 0, RM_PLAIN, RM_SGD);
+  if (mode == RM_PLAIN) return rm_step_loop(o, begin, end, fmt, 1, RM_PLAIN, RM_SGD);
+  if (mode == RM_MOMENTUM && o->decay == 0.0) return rm_step_loop(o, begin, end, fmt, 0, RM_MOMENTUM, RM_SGD);
+  if (mode == RM_MOMENTUM) return rm_step_loop(o, begin, end, fmt, 1, RM_MOMENTUM, RM_SGD);
+  return rm_step_loop(o, begin, end, fmt, o->decay != 0.0, RM_NESTEROV, RM_SGD);
+}
+RM_FN uint32_t rm_adam_steps(const rm_optimizer *o, int64_t begin, int64_t end, const int fmt) {
+  const int coupled = !o->decoupled && o->decay != 0.0;
+  if (o->w) return rm_step_loop(o, begin, end, fmt, coupled, 1, RM_ADAM);
+  if (coupled) return rm_step_loop(o, begin, end, fmt, 1, 0, RM_ADAM);
+  return rm_step_loop(o, begin, end, fmt, 0, 0, RM_ADAM);
+}
+
+#define RM_DEFINE_STEPS(fmt, FMT)                                                    \
+  static uint32_t rm_sgd_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) {  \
+    return rm_sgd_steps(o, begin, end, FMT);                                         \
+  }                                                                                  \
+  static uint32_t rm_adam_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) { \
+    return rm_adam_steps(o, begin, end, FMT);                                        \
   }
 RM_DEFINE_STEPS(f16, RM_F16)
 RM_DEFINE_STEPS(bf16, RM_BF16)
