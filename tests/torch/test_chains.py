@@ -16,6 +16,7 @@ from torch_cases import numbers, same_bits  # noqa: E402
 
 import repmath as rm  # noqa: E402
 import repmath.torch as rt  # noqa: E402
+from repmath.torch._aten import distances  # noqa: E402
 
 T = torch.nn.functional
 F4, F8 = np.float32, np.float64
@@ -199,9 +200,39 @@ def test_distances():
     assert torch.isfinite(torch.cdist(x, y)).all()
 
 
-def test_blocks_of_distances(monkeypatch):
-    from repmath.torch._aten import distances
+def near_rows(dtype, seed):
+    """Rows of which some are equal, some differ in the last places, and some hold what is large, tiny or not finite."""
+    x = numbers(3, 40, 6, seed=seed, dtype=dtype)
+    y = torch.nextafter(x[:, :30], torch.full_like(x[:, :30], math.inf))
+    limits, small = (
+        torch.finfo(dtype),
+        numbers(3, 40, 6, seed=seed + 1, low=0, high=4).to(dtype) * torch.finfo(dtype).smallest_normal,
+    )
+    y[:, 3], y[:, 4, 2], y[:, 5], x[:, 7] = x[:, 3], math.nan, small[:, 5], small[:, 7]
+    x[:, 8, :2], y[0, 9], y[1, 10, 3] = limits.max, limits.max / 2, -math.inf
+    x[:, 11], y[:, 11] = torch.arange(6).to(dtype), 0
+    return x, y
 
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_distances_by_products(dtype, monkeypatch):
+    """They are those of the differences, also where few places of the squares are left; without a bound they are not."""
+    x, y = near_rows(dtype, 5)
+    with rt.reproducible():
+        for a, b in ((x, y), (x[0], y[1]), (x[:1], y), (x[0, :1], y[2])):
+            wanted = torch.cat([distances._norm(d, 2.0, dtype) for _, d in distances._blocks(a, b)], -2)
+            made = distances._euclidean(a, b)
+            assert made is not None and same_bits(made, wanted)
+            assert same_bits(torch.cdist(a, b), wanted)
+        if dtype is torch.float32:  # the others have not the places to come so near
+            x = torch.randn(20, 33, generator=torch.Generator().manual_seed(3))
+            y = x + 2.0**-16 * torch.randn(20, 33, generator=torch.Generator().manual_seed(4))
+            wanted = torch.cdist(x, y)
+            monkeypatch.setattr(distances, "_UNIT", 0.0)
+            assert not same_bits(torch.cdist(x, y), wanted)
+
+
+def test_blocks_of_distances(monkeypatch):
     x, y = (numbers(40, 6, seed=s, dtype=torch.float32).requires_grad_() for s in (1, 2))
 
     def run():
