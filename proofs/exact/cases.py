@@ -563,6 +563,33 @@ def cumsum(rng, fmt):
     return Case(run, values, lambda records, lanes, v: list(zip(of_kinds(records, "known"), v, strict=True)))
 
 
+def cumsum_rows(rng, fmt):
+    """Of rows in vectors, which are neighbours in memory or far apart."""
+    n, many, terms_first = int(rng.choice([1, 2, 15, 40, 300])), int(rng.choice([2, 3, 8, 21])), rng.random() < 0.5
+    x = np.stack([lossy(rng, fmt, n, None if rng.random() < 0.7 else CHAINS) for _ in range(many)])
+    values = list(np.add.accumulate(np.array(exactly(x), object).reshape(many, n), axis=1).ravel())
+    out, f = np.full(x.shape, 7, x.dtype), NAMES.index(fmt)
+    if terms_first:
+        x, out = np.asfortranarray(x), np.asfortranarray(out)
+    (row, step), (row_out, step_out) = x.strides, out.strides
+
+    def run(lib):
+        at = I64(many), I64(n), pointer(x), I64(row), I64(step), f, pointer(out), I64(row_out), I64(step_out)
+        assert lib.rm_cumsum_rows(f, *at) == OK
+
+    def place(records, lanes, v):
+        some, pairs = of_kinds(records, "known"), []
+        some = some[some["at"] != 0]
+        for vector in some.reshape(-1, lanes):
+            offset = int(vector[0]["at"]) - out.ctypes.data
+            i, k = divmod(offset, row_out) if row_out > step_out else divmod(offset, step_out)[::-1]
+            i, k = (i, k // step_out) if row_out > step_out else (i // row_out, k)
+            pairs += zip(vector, v[i * n + k :: n], strict=False)
+        return pairs
+
+    return Case(run, values, place, (x, out))
+
+
 def gather(rng, fmt):
     """One sum or mean of weighted elements, in two parts where the vectors leave it."""
     terms, mean = int(rng.choice([1, 2, 4, 9, 40])), rng.random() < 0.4
@@ -630,6 +657,7 @@ def settled(records, lanes, quantities, asked):
     width, pairs = -(-n // lanes), []
     for kind in ("settle", "reach", "ends"):
         some = of_kinds(records, kind)
+        some = some[some["at"] == 0]
         if not len(some):
             continue
         some = some.reshape(width, len(quantities), lanes)
@@ -666,6 +694,7 @@ def optimizer(kind, options):
         x = optimizers_library.random(rng, fmt, n, name)
         before, o = x.copy(), {**(optimizers_library.SGD if kind == "sgd" else optimizers_library.ADAM), **options}
         quantities: list[list[Any]] = []
+        diverged: list[list[Any]] = []
         pointers = (1, 1, o.get("momentum", 1), kind == "adam", o.get("amsgrad", 0))
 
         def run(lib):
@@ -712,12 +741,33 @@ def optimizer(kind, options):
                 a, mean, square = (mpmath.mpf(int(q.numerator)) / int(q.denominator) for q in (a, mean, square))
                 below = mpmath.sqrt(square / d2) + eps
                 p.append(a * (1 - lr * decay if o["decoupled"] else 1) - lr * mean / d1 / below if below else None)
+            kept = 1 - (lr * decay if o["decoupled"] else 0)
+            diverged[:] = (
+                finite(m),
+                [None if isinstance(a, float) else mpmath.mpf(int(a.numerator)) / int(a.denominator) * kept for a in old[0]],
+            )
             return [m, v, p]
 
         def place(records, lanes, values):
             used = [k for k in range(5) if pointers[k]]
             asked = inside(fmt, [*before[used], *x[[k for k in used if k > 1]]])
-            return settled(records, lanes, quantities, asked) + slow_in_order(records, quantities)
+            return (
+                settled(records, lanes, quantities, asked) + settled_anew(records, lanes) + slow_in_order(records, quantities)
+            )
+
+        def settled_anew(records, lanes):
+            """Of Adam's vectors with an undecided lane: m, and p as it is where v is infinite."""
+            pairs, inner = [], inside(fmt, before[:3])
+            for kind in ("settle", "reach", "ends"):
+                some = of_kinds(records, kind)
+                some = some[some["at"] != 0].reshape(-1, 2, lanes)
+                for vector in some:
+                    offset = int(vector[0, 0]["at"]) - x[0].ctypes.data
+                    first = offset // x.itemsize if 0 <= offset < x[0].nbytes else n // lanes * lanes
+                    for quantity, tests in zip(diverged, vector, strict=True):
+                        each = zip(tests, quantity[first:], inner[first:], strict=False)
+                        pairs += [(r, e) for r, e, asked in each if asked and e is not None]
+            return pairs
 
         return Case(run, [], place)
 
@@ -819,6 +869,7 @@ OPERATORS: dict[str, Callable[..., Case]] = {
     **{w: reduction(w) for w in ("sum", "dot", "mean", "norm", "var")},
     **{f"{w}_axes": axes(w) for w in ("sum", "mean")},
     "cumsum": cumsum,
+    "cumsum_rows": cumsum_rows,
     "gather_sum": gather,
     **{f: scatter(f) for f in ("index_add", "segment_sum")},
     **{f"sgd_{k}": optimizer("sgd", o) for k, o in enumerate(optimizers_library.SGD_CASES)},

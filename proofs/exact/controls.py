@@ -98,6 +98,7 @@ HALVED = [
     ("sum", "sum"),
     ("norm", "sum"),
     ("cumsum", "known"),
+    ("cumsum_rows", "known"),
     ("segment_sum", "known"),
     ("products_narrow", "known"),
     ("products_tiles", "reach"),

@@ -162,6 +162,14 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     if ((fmt) != RM_F64) EXACT_LANES(EXACT_REACH, RM_LANES, vm64_bits(m__), y__.hi, EXACT_NONE, reach__);      \
     exact_open ? EXACT_ALL : m__;                                                                              \
   })
+/* The records of a vector that is settled anew (src/nn/optim/loop.h) say where its first parameter is. */
+#define WATCH_rm_settle_step(o, a, undecided, fmt, y, flags)                     \
+  ({                                                                             \
+    exact_at = (a)->p;                                                           \
+    const uint32_t left__ = rm_settle_step((o), (a), (undecided), fmt, y, flags); \
+    exact_at = 0;                                                                \
+    left__;                                                                      \
+  })
 #define WATCH_vf64_undecided_f64(hi, lo, err, y)                          \
   ({                                                                      \
     const vf64 hi__ = (hi), lo__ = (lo), err__ = (err);                   \
@@ -190,13 +198,13 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     EXACT_LANES(EXACT_KNOWN, RM_LANES, m__, c__, r__, err__);         \
     exact_open ? (1u << RM_LANES) - 1 : m__;                          \
   })
-/* Elements from `at` on (src/reduce/axes_kernels.c): the records of its rm_round_columns say where the first one is stored. */
-#define WATCH_rm_axes_round(p, a, to)             \
-  ({                                              \
-    exact_at = (p)->out + at * size;              \
-    const uint32_t m__ = rm_axes_round(p, a, to); \
-    exact_at = 0;                                 \
-    m__;                                          \
+/* Elements of src/reduce/axes_kernels.c: the records of its rm_round_columns say where the first one is stored. */
+#define WATCH_rm_axes_round(p, place, a, to)             \
+  ({                                                     \
+    exact_at = (place);                                  \
+    const uint32_t m__ = rm_axes_round(p, place, a, to); \
+    exact_at = 0;                                        \
+    m__;                                                 \
   })
 #define WATCH_rm_partial_known(s, p, tier, hi, lo, err)                                                                    \
   ({                                                                                                                       \

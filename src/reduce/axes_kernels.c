@@ -116,8 +116,10 @@ RM_FN rm_axes_sum rm_axes_quotient(rm_axes_sum a, int64_t n) {
   return (rm_axes_sum){vf64_select(sure, sum.hi, vf64_set1(__builtin_nan(""))), sum.lo, err};
 }
 
-/* Rounds elements to `out`; returns the lanes that are undecided. */
-RM_NOINLINE uint32_t rm_axes_round(const rm_axes_problem *p, rm_axes_sum a, unsigned char *out) {
+/* Rounds elements to `out`; returns the lanes that are undecided. `place`, where the first one belongs, is for the records of
+ * proofs/exact. */
+RM_NOINLINE uint32_t rm_axes_round(const rm_axes_problem *p, const char *place, rm_axes_sum a, unsigned char *out) {
+  (void)place;
   if (p->mean) a = rm_axes_quotient(a, p->n1 * p->n2);
   switch (p->fmt_out) {
     case RM_F16: return rm_round_columns(a.c, a.r, a.err, RM_F16, out);
@@ -179,7 +181,7 @@ RM_COLD uint32_t rm_axes_rest(const rm_axes_problem *p, int64_t at, int count, v
   vf64_store(near, c);
   for (int i = 0; i < count; i++) finite |= (uint32_t)rm_is_finite(near[i]) << i;
   if (again && (undecided & finite)) { /* the lanes that are decided already get the same bits again */
-    const uint32_t still = rm_axes_round(p, rm_axes_gathered(p, at, count, RM_AXES_COMPENSATED), out);
+    const uint32_t still = rm_axes_round(p, p->out + at * size, rm_axes_gathered(p, at, count, RM_AXES_COMPENSATED), out);
     tiers->double_double += __builtin_popcount(undecided & ~still);
     undecided &= still | ~finite;
   }
@@ -197,7 +199,7 @@ RM_NOINLINE uint32_t rm_axes_finish(const rm_axes_problem *p, int64_t at, int co
   const int size = rm_size_of(p->fmt_out);
   unsigned char out[8 * RM_LANES] __attribute__((aligned(8)));
   uint32_t flags = 0;
-  const uint32_t undecided = rm_axes_round(p, a, out) & used;
+  const uint32_t undecided = rm_axes_round(p, p->out + at * size, a, out) & used;
   tiers->fast += count - __builtin_popcount(undecided);
   if (RM_UNLIKELY(undecided)) flags = rm_axes_rest(p, at, count, a.c, undecided, again, out, tiers);
   __builtin_memcpy(p->out + at * size, out, (size_t)(count * size));
@@ -470,7 +472,8 @@ RM_FN uint32_t rm_axes_prefixes(const rm_prefix_lines *p, const char *x, char *o
     if (!whole) rm_axes_beside(from, p->row_x, p->s_x, count, terms, copied, size);
     for (int j = 0; j < terms; j++) {
       rm_axes_add(&a, rm_load_elements(whole ? from + j * p->s_x : (const char *)copied + j * RM_LANES * size, fmt), kind);
-      undecided |= rm_axes_round(&rounding, rm_axes_sum_of(&a, k + j + 1, fmt, kind), sums + j * RM_LANES * size_out);
+      const rm_axes_sum sum = rm_axes_sum_of(&a, k + j + 1, fmt, kind);
+      undecided |= rm_axes_round(&rounding, out + (k + j) * p->s_out, sum, sums + j * RM_LANES * size_out);
     }
     char *to = out + k * p->s_out;
     if (size_out == 2) rm_axes_apart(sums, to, p->row_out, p->s_out, count, terms, 2);
