@@ -5,8 +5,8 @@
  *   RM_B32_<f>                                     where the loop uses it: RM_B32 or RM_B32_FULL (simd.h)
  * The loop gives the vectors with such lanes to the binary64 evaluation, and a block most of whose lanes are undecided as a whole: the
  * loop alone does not show every lane. tests/elementwise/test_narrow.py runs all 2^32 inputs lane by lane. Every operation has
- * one rounding, and so the same bits on every machine, but the estimate in vf32_reciprocal and its like: there the bounds derived
- * in the files are the proof for other machines. */
+ * one rounding, and so the same bits on every machine, but the estimates in vf32_reciprocal and vf32_rsqrt: proofs/oracle/estimates.c
+ * tries all that are as accurate as makers of CPUs state. */
 #pragma once
 
 #include "simd.h"

@@ -31,7 +31,7 @@ import definitions  # noqa: E402
 import gmpy2  # noqa: E402
 import oracle as mpfr  # noqa: E402
 
-CHECKER = ("short.py", "short.c", "pairs.c")
+CHECKER = ("short.py", "short.c", "pairs.c", "estimates.c")
 CERTIFICATES = HERE / "certificates" / "short"
 INPUTS, PARTS, TERMS = 65536, 2048, 9
 FORMATS = ("f16", "bf16")
@@ -56,6 +56,11 @@ class Evaluation:
     @property
     def pair(self) -> bool:
         return self.function in PAIRS
+
+    @property
+    def estimate(self) -> bool:
+        """Whether it begins with an estimate that the CPU makes: then it is measured with all that can be."""
+        return self.function == "rsqrt"
 
 
 def evaluations() -> dict[str, Evaluation]:
@@ -99,6 +104,8 @@ def compiled(evaluation: Evaluation, isa: str, *flags: str) -> ctypes.CDLL:
         return check.compile_c(
             "pairs.c", "-O3", "-fno-math-errno", "-fno-trapping-math", *flags, *source.ISAS[isa], *names, "-lm"
         )
+    if evaluation.estimate:
+        return check.compile_c("estimates.c", "-O3", *flags, *source.ISAS[isa], *names)
     return check.compile_c("short.c", "-DRM_ONE_ARGUMENT", *flags, *source.ISAS[isa], *names)
 
 
@@ -126,6 +133,45 @@ def one_argument(loaded: ctypes.CDLL, fmt: str, exact: Exact, times: float = 1.0
     right = exact.results[taken].astype("<u2")
     wrong = int(np.count_nonzero(np.frombuffer(results, dtype="<u2")[exact.numbers[taken]] != right))
     return {"ratio": worst, "at": f"{at:#06x}", "open": int(np.count_nonzero(~taken)), "beyond": beyond, "wrong": wrong}
+
+
+class EstimatesFound(ctypes.Structure):
+    _fields_ = [
+        ("ratio", ctypes.c_double),
+        *[(name, ctypes.c_int64) for name in ("estimates", "beyond", "wrong", "open")],
+        ("at", ctypes.c_uint32),
+    ]
+
+
+def every_estimate(loaded: ctypes.CDLL, fmt: str, exact: Exact, times: float = 1.0) -> dict:
+    """As one_argument, with all estimates of the accuracy that makers of CPUs state. Open is a number that some estimate leaves open."""
+    count = len(exact.numbers)
+    padding = -count % 32
+    numbers = np.concatenate([exact.numbers, np.zeros(padding, "<u2")])  # 1/sqrt(0) is left open
+    values = np.concatenate([np.array([float(v) for v in exact.values]), np.full(padding, np.inf)])
+    right = np.concatenate([exact.results.astype("<u2"), np.zeros(padding, "<u2")])
+    found = EstimatesFound()
+    arrays = [array.ctypes.data_as(ctypes.c_void_p) for array in (numbers, values, right)]
+    loaded.rm_every_estimate(
+        FORMATS.index(fmt), ctypes.c_int64(len(numbers)), *arrays, ctypes.c_double(times), ctypes.byref(found)
+    )
+    return {
+        "ratio": found.ratio,
+        "at": f"{found.at:#06x}",
+        "open": found.open - padding,
+        "estimates": found.estimates,
+        "beyond": found.beyond,
+        "wrong": found.wrong,
+    }
+
+
+def reciprocals(step: int, first: int = 0, *flags: str) -> float:
+    """The largest |b r - 1| of vf32_reciprocal on AVX-512, over one in `step` of the numbers from 1 to 2 and all estimates. A power of two
+    changes neither side of it."""
+    loaded = compiled(evaluations()["rsqrt"], "avx512", *flags)
+    loaded.rm_reciprocals.restype = ctypes.c_double
+    one = 0x3F800000
+    return loaded.rm_reciprocals(one + first, step, ctypes.c_int64((1 << 23) // step))
 
 
 # Two arguments.
@@ -254,7 +300,7 @@ def prove(evaluation: Evaluation, step: int) -> bool:
                 entry = {"ratio": found.ratio, "at": f"{found.at:#010x}", "pairs": found.pairs, "open": found.open}
                 bad, where = found.bad, f"{found.bad_at:#010x}"
             else:
-                entry = one_argument(loaded, fmt, known[fmt])
+                entry = (every_estimate if evaluation.estimate else one_argument)(loaded, fmt, known[fmt])
                 bad, where = entry.pop("beyond") + entry.pop("wrong"), entry["at"]
             entry["ratio"] = -(-entry["ratio"] * 10**4 // 1) / 10**4
             held[isa][fmt] = entry
