@@ -13,7 +13,7 @@ import path_sites
 import pytest
 from bound_sites import sites
 from boundary_products import SIDES, WINDOWS, windows
-from convolution_library import FORMATS, dtype_of
+from convolution_library import FORMATS, Convolution, dtype_of
 from exact_oracle import bits
 from reductions_library import I64, NO_TRANS, OK, ROW_MAJOR, TRANS, Reductions, pointer
 
@@ -71,7 +71,7 @@ def test_windows(control, fmt):
     number = TWO_PARTS if fmt == "f64" else CHAINS
     for case, (paths, factor) in REACHED.items():
         counts = Counts(control)
-        assert all(np.all(bits(got) == b.bits) for got, b, _ in windows(Reductions(control.library), fmt, *WINDOWS[case])), (
+        assert all(np.all(bits(got) == b.bits) for got, b, _ in windows(Convolution(control.library), fmt, *WINDOWS[case])), (
             case
         )
         for path in ("window", *paths):
@@ -82,7 +82,7 @@ def test_windows(control, fmt):
             )
         with control.shrink(1 / 8 if fmt == "f64" else factor, number):
             wrong = [
-                bool(np.any(bits(got) != b.bits)) for got, b, _ in windows(Reductions(control.library), fmt, *WINDOWS[case])
+                bool(np.any(bits(got) != b.bits)) for got, b, _ in windows(Convolution(control.library), fmt, *WINDOWS[case])
             ]
         assert any(wrong), case
 

@@ -5,7 +5,7 @@ import math
 
 import boundary_data as data
 import numpy as np
-from convolution_library import FORMATS, Convolution, Geometry, dtype_of
+from convolution_library import FORMATS, Geometry, dtype_of
 from exact_oracle import bits
 from reductions_library import I64, OK, pointer
 
@@ -93,9 +93,9 @@ def image_of(b, outer, size, taps, move, step, low):
     return image.astype(b.x.dtype), kernel
 
 
-def windows(lib, fmt, what, g):
-    """The elements whose windows lie in the image, with what they must be."""
-    conv, flat = Convolution(lib.c), (1,) * g.dims
+def windows(conv, fmt, what, g):
+    """The elements whose windows lie in the image, with what they must be. conv is called as a Convolution."""
+    flat = (1,) * g.dims
     outer, taps, shape = {
         "forward": (g.channels_in, g.kernel, g.y_shape),
         "grad_input": (g.channels_out, g.kernel, g.x_shape),

@@ -143,17 +143,18 @@ def driver(source: pathlib.Path, *options: str) -> pathlib.Path:
     return path
 
 
-def cross_aarch64() -> tuple[pathlib.Path, str]:
-    """The build for aarch64, and its emulator; the programs are static, so the emulator needs no system image."""
+def cross_aarch64(*flags: str) -> tuple[pathlib.Path, str]:
+    """The build for aarch64, with flags for the compiler one of its own, and its emulator; the programs are static, so the emulator needs no
+    system image."""
     cc, qemu = need("aarch64-linux-gnu-gcc", "qemu-aarch64")
     where = build(
-        "aarch64",
+        "aarch64-control" if flags else "aarch64",
         "CMAKE_SYSTEM_NAME=Linux",
         "CMAKE_SYSTEM_PROCESSOR=aarch64",
         f"CMAKE_C_COMPILER={cc}",
         "CMAKE_EXE_LINKER_FLAGS=-static",
         "CMAKE_BUILD_TYPE=Cross",
-        "CMAKE_C_FLAGS=-O1",  # no option changes a bit, and this one compiles in half the time
+        f"CMAKE_C_FLAGS={' '.join(['-O1', *flags])}",  # no option changes a bit, and this one compiles in half the time
         "REPMATH_BUILD_TESTS=ON",
     )
     return where, qemu
