@@ -1,7 +1,8 @@
-/* The accurate phase of cbrt: any argument, format and rounding mode, by an integer root with its remainder. */
+/* The accurate phase of cbrt: any argument, format and rounding mode. In double-double first, then by an integer root with its remainder. */
 #pragma once
 
 #include "../fp/exact.h"
+#include "cbrt_dd.h"
 
 RM_COLD uint64_t rm_cbrt_accurate(double x, int format, int mode, uint32_t *flags) {
   int e, rest;
@@ -13,6 +14,14 @@ RM_COLD uint64_t rm_cbrt_accurate(double x, int format, int mode, uint32_t *flag
     m <<= 1;
     e--;
   }
+#if !defined(RM_CFG_NO_DD) /* a control build leaves it out */
+  const double sign = rm_is_negative(x) ? -1.0 : 1.0;
+  double hi, lo, err;
+  int undecided;
+  rm_cbrt_dd((double)m, &hi, &lo, &err); /* m has 53 bits and zeros below them; |x| is that times a power of eight */
+  const uint64_t bits = rm_round_dd(sign * hi, sign * lo, err, e / 3, format, mode, flags, &undecided);
+  if (!undecided) return bits;
+#endif
   const uint64_t root = rm_integer_cbrt(m, &rest);
   return rm_round_exact(rm_is_negative(x), root | (uint64_t)rest, (e - 117) / 3, format, mode, flags);
 }

@@ -21,18 +21,26 @@ RM_FN int rm_log_closed(double x, int format, uint32_t *flags, uint64_t *result)
   return x == 1.0 || x == rm_from_bits64(UINT64_C(0x7ff0000000000000));
 }
 
+#if !defined(RM_CFG_NO_DD) /* a control build leaves it out */
+/* hi + lo = log x within err, for any positive finite x. */
+RM_FN void rm_log_any_dd(double x, double *hi, double *lo, double *err) {
+  int e;
+  const double m = (double)rm_decompose(x, &e);
+  if (rm_log_special(x, RM_F64)) rm_log_subnormal_dd(m, e, hi, lo, err);
+  else rm_log_dd(x, hi, lo, err);
+}
+#endif
+
 RM_COLD uint64_t rm_log_accurate(double x, int format, int mode, uint32_t *flags) {
   uint64_t result;
   if (rm_log_closed(x, format, flags, &result)) return result;
 
 #if !defined(RM_CFG_NO_DD)
-  if (!rm_log_special(x, RM_F64)) { /* double-double; a control build leaves it out */
-    double hi, lo, err;
-    int undecided;
-    rm_log_dd(x, &hi, &lo, &err);
-    result = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
-    if (!undecided) return result;
-  }
+  double hi, lo, err;
+  int undecided;
+  rm_log_any_dd(x, &hi, &lo, &err);
+  result = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
+  if (!undecided) return result;
 #endif
   return rm_log_mp_round(x, format, mode, flags);
 }

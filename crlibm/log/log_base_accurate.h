@@ -17,13 +17,12 @@ RM_COLD uint64_t rm_log_times_round(double x, double ch, double cl, const uint64
                                     uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
 #if !defined(RM_CFG_NO_DD)
-  if (!rm_log_special(x, RM_F64)) { /* double-double; a control build leaves it out */
-    double hi, lo, err;
-    int undecided;
-    rm_log_times_dd(x, ch, cl, &hi, &lo, &err);
-    result = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
-    if (!undecided) return result;
-  }
+  double h, l, e, hi, lo, err;
+  int undecided;
+  rm_log_any_dd(x, &h, &l, &e);
+  rm_log_product_dd(h, l, e, ch, cl, &hi, &lo, &err);
+  result = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
+  if (!undecided) return result;
 #else
   (void)ch, (void)cl;
 #endif

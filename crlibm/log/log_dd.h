@@ -61,19 +61,35 @@ RM_FN void rm_log_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_log_sum_dd(k, j, rh, rl, hi, lo, err);
 }
 
-/* hi + lo = log x (ch + cl) within err, for positive normal x; ch + cl = c within 2^-107 c, |cl| <= 2^-53 c.
+/* hi + lo = log(m 2^e) within err, for m in [2^52, 2^53) and a subnormal m 2^e, so that e is from -1126 to -1075: as log m, with e more than
+ * its k. That is between -1074 and -1022: k LN2_HI is below 2^10 as it has to be, and k LN2_LO rounds by 2^-86, below 2^-95 |log x|. */
+RM_FN void rm_log_subnormal_dd(vf64 m, vf64 e, vf64 *hi, vf64 *lo, vf64 *err) {
+  vf64 k, reduced, rh, rl;
+  vi64 j;
+  rm_log_reduce(m, &k, &reduced, &j);
+  vf64 c = vf64_lookup16(rm_log_c, j);
+  vf64 p = vf64_mul(reduced, c);
+  rm_log_residue(p, vf64_mul_err(reduced, c, p), &rh, &rl);
+  rm_log_sum_dd(vf64_add(k, e), j, rh, rl, hi, lo, err);
+}
+
+/* hi + lo = log x (ch + cl) within err, for h + l = log x within e by one of the functions above; ch + cl = c within 2^-107 c, |cl| <= 2^-53 c.
  *
  * With log x = h + l as in log_dd.h, u = 2^-53: h ch is exact in two parts. Relative to c |t| the errors are 10.8u of h + l;
  * 2u for the product l ch and the sum with the rest (of parts below 2^-52 |hi|); 0.5u for l cl, left out; 1.1u in the
  * rounding test. Sum below 14.4u; the other errors of h + l and those of parts of size 2^-52 |hi| are below 2^-83 |hi|. err,
  * 4/3 of that of h + l times c, is 16u c |t| + 1.3 2^-80 |hi|. */
-RM_FN void rm_log_times_dd(vf64 x, double ch, double cl, vf64 *hi, vf64 *lo, vf64 *err) {
+RM_FN void rm_log_product_dd(vf64 h, vf64 l, vf64 e, double ch, double cl, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 c = vf64_set1(ch);
-  vf64 h, l, e;
-  rm_log_dd(x, &h, &l, &e);
   *hi = vf64_mul(h, c);
   *lo = vf64_mad(l, c, vf64_mad(h, vf64_set1(cl), vf64_mul_err(h, c, *hi)));
   *err = vf64_mul(e, vf64_set1(ch * 0x1.56p+0)); /* 0x1.56 > 4/3 */
+}
+/* The same of a positive normal x. */
+RM_FN void rm_log_times_dd(vf64 x, double ch, double cl, vf64 *hi, vf64 *lo, vf64 *err) {
+  vf64 h, l, e;
+  rm_log_dd(x, &h, &l, &e);
+  rm_log_product_dd(h, l, e, ch, cl, hi, lo, err);
 }
 
 /* The reduction of xh + xl, xh positive normal, below 2^1022 (below 2^1023 when |xl| < 2^-120 xh), |xl| <= 2^-51 xh. Around

@@ -1,8 +1,9 @@
-/* The accurate phase of rsqrt: any argument, format and rounding mode. 1/x by long division, then an integer root; both with
- * their remainders. */
+/* The accurate phase of rsqrt: any argument, format and rounding mode. In double-double first, then 1/x by long division and an integer root,
+ * both with their remainders. */
 #pragma once
 
 #include "../fp/exact.h"
+#include "rsqrt_dd.h"
 
 RM_COLD uint64_t rm_rsqrt_accurate(double x, int format, int mode, uint32_t *flags) {
   int e;
@@ -10,6 +11,14 @@ RM_COLD uint64_t rm_rsqrt_accurate(double x, int format, int mode, uint32_t *fla
   if (x == 0.0) return rm_pole(rm_is_negative(x), format, flags);
   if (x < 0.0) return rm_invalid(format, flags);
   if (rm_is_infinite(x)) return 0;
-  const rm_u128 reciprocal = rm_exact_reciprocal(rm_decompose(x, &e));
+  const uint64_t m = rm_decompose(x, &e);
+#if !defined(RM_CFG_NO_DD) /* a control build leaves it out */
+  double hi, lo, err;
+  int undecided;
+  rm_rsqrt_dd((double)(m << (e & 1)), &hi, &lo, &err); /* 2^52 to 2^54: x is that times an even power of two */
+  const uint64_t bits = rm_round_dd(hi, lo, err, -(e - (e & 1)) / 2, format, mode, flags, &undecided);
+  if (!undecided) return bits;
+#endif
+  const rm_u128 reciprocal = rm_exact_reciprocal(m);
   return rm_round_root(reciprocal, -179 - e, format, mode, flags);
 }

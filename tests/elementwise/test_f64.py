@@ -3,6 +3,7 @@
 import math
 
 import elementwise_library
+import gmpy2
 import golden_sets
 import mpmath
 import numpy as np
@@ -48,6 +49,69 @@ def test_random_in_ranges(function):
     rng = np.random.default_rng(22)
     for low, high in ranges.RANGES[function]:
         check(function, rng.uniform(low, high, 10000))
+
+
+# Inverses at numbers of 300 bits.
+INVERSES = {
+    "log": gmpy2.exp,
+    "log2": gmpy2.exp2,
+    "log10": gmpy2.exp10,
+    "rsqrt": lambda y: 1 / (y * y),
+    "cbrt": lambda y: y * y * y,
+}
+
+
+def beside_ties(function, count, low, high):
+    """Of arguments from low to high those that are closest to results half way between two numbers."""
+    rng, found = np.random.default_rng(23), []
+    values = oracle.values(function, np.exp2(rng.uniform(np.log2(low), np.log2(high), count)), "f64").view(np.float64)
+    with gmpy2.context(gmpy2.context(), precision=300):
+        for y in values.tolist():
+            found.append(float(INVERSES[function]((gmpy2.mpfr(y) + gmpy2.mpfr(math.nextafter(y, math.inf))) / 2)))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("function", INVERSES)
+def test_arguments_that_kernels_scale(function):
+    """Subnormal ones, and for rsqrt those beyond 2^996."""
+    least = 2.0**-1074
+    x = beside_ties(function, 4000, least, 2.0**-1021)
+    assert np.mean(x < 2.0**-1022) > 0.9
+    check(function, np.concatenate([x, least * np.arange(1, 300), least * 2.0 ** np.arange(53)]))
+    if function == "rsqrt":
+        check(function, np.concatenate([beside_ties(function, 4000, 2.0**995, 2.0**1023.9), 2.0 ** np.arange(994, 1024)]))
+
+
+def multiples_beside_ties(factor, count):
+    """Integers n below 2^52 with n times the factor as near to half an integer as the denominators of its convergents bring it."""
+    denominators, rest = [0, 1], factor
+    while denominators[0] < 2**51:
+        term = int(rest)
+        denominators = [term * denominators[0] + denominators[1], *denominators]
+        rest = 1 / (rest - term)
+    found = []
+    for n in np.random.default_rng(24).integers(2**51, 2**52 - 2**49, count).tolist():
+        for q in reversed(denominators[1:-2]):
+            while (m := min((n - q, n, n + q), key=lambda m: abs(m * factor - gmpy2.floor(m * factor) - 0.5))) != n:
+                n = m
+        if 0 < n < 2**52:
+            found.append(n)
+    return found
+
+
+@pytest.mark.parametrize("function", ["erf", "erfinv"])
+def test_multiples_of_tiny_arguments(function):
+    """Where the function is a constant times x: subnormal results beside ties, and all exponents below 2^-940. Of 60 there is one within 2^-45 of a
+    tie."""
+    with gmpy2.context(gmpy2.context(), precision=300):
+        root = gmpy2.sqrt(gmpy2.const_pi()) / 2
+        factor = root if function == "erfinv" else 1 / root
+        beside = multiples_beside_ties(factor, 500)
+        assert min(abs(n * factor - gmpy2.floor(n * factor) - 0.5) for n in beside[:60]) < 2**-45
+    x = np.array(beside) * 2.0**-1074
+    scaled = np.random.default_rng(25).uniform(1, 2, 4000) * 2.0 ** np.repeat(np.arange(-1040, -940), 40)
+    for some in (x, -x, scaled, x * 2.0**60, x * 2.0**110):
+        check(function, some)
 
 
 @pytest.mark.parametrize("function", oracle.UNARY)
