@@ -22,23 +22,26 @@ RM_COLD uint64_t rm_atan_round_quotient(int negative, uint64_t ma, uint64_t mb, 
 /* The angle of (x, y), both finite; y is not 0, or x < 0. */
 RM_COLD uint64_t rm_atan_direction_accurate(double y, double x, int format, int mode, uint32_t *flags) {
   const int negative = (int)(rm_bits64(y) >> 63), left = x < 0.0;
-  uint64_t v[RM_MP_LIMBS], result = 0;
-  if (y != 0.0 && x != 0.0) {
-    int ea, eb; /* |y| = ma 2^ea, |x| = mb 2^eb */
-    const uint64_t ma = rm_decompose(y, &ea), mb = rm_decompose(x, &eb);
-    const int d = ea - eb;
+  uint64_t v[RM_MP_LIMBS], result = 0, ma = 0, mb = 0;
+  int ea = 0, eb = 0, d = 0; /* |y| = ma 2^ea, |x| = mb 2^eb */
+  if (y != 0.0) ma = rm_decompose(y, &ea);
+  if (x != 0.0) mb = rm_decompose(x, &eb);
+  if (ma && mb) {
+    d = ea - eb;
     if (d <= -56 && !left) return rm_atan_round_quotient(negative, ma, mb, d, format, mode, flags);
-#if !defined(RM_CFG_NO_DD)
-    if (d >= -100 && d <= 100) { /* double-double; a control build leaves it out */
-      double hi, lo, err;
-      int undecided;
-      rm_atan_direction_dd((double)ma, (double)mb * rm_pow2(-d), &hi, &lo, &err);
-      rm_atan_left_dd(left, &hi, &lo, &err);
-      const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
-      if (!undecided) return bits;
-    }
-#endif
   }
+#if !defined(RM_CFG_NO_DD)
+  /* Double-double; a control build leaves it out. A quotient beyond 2^101 is taken as one near 2^100, and the angles of both are within 2^-98 of
+   * that of an axis. */
+  const int near = d > 100 ? 100 : d < -100 ? -100 : d;
+  double hi, lo, err;
+  int undecided;
+  rm_atan_direction_dd((double)ma, (double)mb * rm_pow2(-near), &hi, &lo, &err);
+  rm_atan_left_dd(left, &hi, &lo, &err);
+  if (near != d) err += 0x1p-98;
+  const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
+  if (!undecided) return bits;
+#endif
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     rm_atan_mp_direction(v, y, x, n);
     if (rm_mp_round(negative, v, 0, rm_atan_mp_err(n, 1), n, format, mode, flags, &result)) break;

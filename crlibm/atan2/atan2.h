@@ -4,6 +4,7 @@
 #include "atan2_b64.h"
 #include "atan2_dd.h"
 #include "../simd/fast_phase.h"
+#include "../simd/machine.h"
 
 /* f64: NaN, infinities, both zero; |y| or |x| below 2^-480, but not 0, or a sum of 2^480, beyond which exact products could
  * underflow. In the other formats these have results that are NaN, and Ziv's rounding test takes subnormal ones. */
@@ -18,12 +19,20 @@ RM_FN vm64 rm_atan2_special(vf64 y, vf64 x, int format) {
   return vm64_or(vm64_not(inside), small);
 }
 
-/* Special lanes with a known result, put into *r: y = +-0 and x = +0 give y. */
+/* Special lanes with a known result, put into *r: both zero, and an infinity with a number. The angle of (|x|, |y|) is then 0, pi/4 or pi/2, and
+ * the result is that, or pi less that, with the sign of y. None of the rounded angles is a tie of a smaller format, so that it rounds as the
+ * angle does (tests/elementwise/test_several.py has all of them). */
 RM_FN vm64 rm_atan2_decided(vf64 y, vf64 x, int format, vf64 *r) {
   (void)format;
-  vm64 zero = vm64_and(vf64_eq(y, vf64_set1(0.0)), vi64_eq(vf64_bits(x), vi64_set1(0)));
-  *r = vf64_select(zero, y, *r);
-  return zero;
+  const vf64 zero = vf64_set1(0.0);
+  const vm64 up = vf64_is_infinite(y), along = vf64_is_infinite(x), left = vf64_lt(vf64_copysign(vf64_set1(1.0), x), zero);
+  vm64 known = vm64_or(vm64_or(up, along), vm64_and(vf64_eq(x, zero), vf64_eq(y, zero)));
+  known = vm64_andnot(known, vf64_unord(x, y));
+  const vf64 eighth = vf64_select(left, vf64_set1(0x1.2d97c7f3321d2p+1), vf64_set1(0x1.921fb54442d18p-1));
+  const vf64 axis = vf64_select(left, vf64_set1(0x1.921fb54442d18p+1), zero);
+  const vf64 angle = vf64_select(up, vf64_select(along, eighth, vf64_set1(0x1.921fb54442d18p+0)), axis);
+  *r = vf64_select(known, vf64_copysign(angle, y), *r);
+  return known;
 }
 
 RM_FAST_PHASE_ANY(atan2, ATAN2, 2, 1)

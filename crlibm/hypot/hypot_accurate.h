@@ -1,8 +1,9 @@
-/* The accurate phase of hypot: any arguments, format and rounding mode. x^2 + y^2 exactly (with a sticky bit when y is far below x),
- * then an integer root. */
+/* The accurate phase of hypot: any arguments, format and rounding mode. In double-double first, then x^2 + y^2 exactly (with a sticky bit when y
+ * is far below x) and an integer root. */
 #pragma once
 
 #include "../fp/exact.h"
+#include "hypot_dd.h"
 
 RM_COLD uint64_t rm_hypot_accurate(double x, double y, int format, int mode, uint32_t *flags) {
   int ex, ey, negative;
@@ -15,6 +16,17 @@ RM_COLD uint64_t rm_hypot_accurate(double x, double y, int format, int mode, uin
     return rm_round_exact(0, m, ex, format, mode, flags);
   }
   const uint64_t mx = rm_decompose(x, &ex), my = rm_decompose(y, &ey);
+#if !defined(RM_CFG_NO_DD) /* a control build leaves it out */
+  /* Times a power of two that makes the number of the larger exponent lie in [2^52, 2^53): the sum of the squares is below 2^107. */
+  const int larger = ex > ey ? ex : ey;
+  if (ex > larger - 400 && ey > larger - 400) {
+    double hi, lo, err;
+    int undecided;
+    rm_hypot_dd((double)mx * rm_pow2(ex - larger), (double)my * rm_pow2(ey - larger), &hi, &lo, &err);
+    const uint64_t bits = rm_round_dd(hi, lo, err, larger, format, mode, flags, &undecided);
+    if (!undecided) return bits;
+  }
+#endif
   const rm_u128 sum = rm_exact_sum(0, (rm_u128)mx * mx, 2 * (int64_t)ex, 0, (rm_u128)my * my, 2 * (int64_t)ey, &negative, &e);
   return rm_round_root(sum, e, format, mode, flags);
 }

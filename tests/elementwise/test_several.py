@@ -1,7 +1,10 @@
 """Functions of several arguments against MPFR: special values in every combination, hard cases, random tuples, every format,
 every instruction set; the golden digests; the accurate phases under every rounding mode."""
 
+import math
+
 import elementwise_library
+import gmpy2
 import golden_sets
 import numpy as np
 import oracle
@@ -41,6 +44,38 @@ def test_in_ranges(function, fmt):
             tuple(oracle.to_double(oracle.narrow(v, fmt) if fmt != "f64" else v.view(np.uint64), fmt) for v in x),
             fmt,
         )
+
+
+def sizes_beside_ties(rng, count):
+    """x, y whose hypot is beside the middle of two numbers, of all sizes, and exact triples whose hypot is such a middle or a number."""
+    x, h = rng.uniform(1, 2, count), rng.uniform(2, 4, count)
+    with gmpy2.context(gmpy2.context(), precision=300):
+        middles = [(gmpy2.mpfr(v) + gmpy2.mpfr(math.nextafter(v, 4))) / 2 for v in h.tolist()]
+        y = np.array([float(gmpy2.sqrt(m * m - gmpy2.mpfr(v) ** 2)) for m, v in zip(middles, x.tolist(), strict=True)])
+    n = rng.integers(2**53 // 5 + 1, 2**51, count).astype("f8")
+    return np.concatenate([x, 3 * n * 2.0**-52, 3 * x]), np.concatenate([y, 4 * n * 2.0**-52, 4 * x])
+
+
+def directions_beside_ties(rng, count):
+    """y, x with an angle beside the middle of two numbers, from 2^-120 to beside pi/2."""
+    angles = np.concatenate([2.0 ** rng.uniform(-120, 0, count), np.pi / 2 - 2.0 ** rng.uniform(-60, 0, count)])
+    x = rng.uniform(1, 2, 2 * count)
+    with gmpy2.context(gmpy2.context(), precision=300):
+        middles = [(gmpy2.mpfr(v) + gmpy2.mpfr(math.nextafter(v, 4))) / 2 for v in angles.tolist()]
+        return np.array([float(gmpy2.tan(m) * v) for m, v in zip(middles, x.tolist(), strict=True)]), x
+
+
+@pytest.mark.parametrize("function,made", [("hypot", sizes_beside_ties), ("atan2", directions_beside_ties)])
+def test_beside_ties_of_all_sizes(function, made):
+    rng = np.random.default_rng(33)
+    first, second = made(rng, 1500)
+    for exponents in ((-1073, -1000), (-1000, -400), (-400, 400), (400, 1000), (1000, 1021)):
+        scale = 2.0 ** rng.integers(*exponents, len(first)).astype("f8")
+        signs = rng.choice([-1.0, 1.0], (2, len(first)))
+        with np.errstate(over="ignore"):
+            compare(function, (first * scale * signs[0], second * scale * signs[1]), "f64")
+    far = 2.0 ** rng.integers(-1000, 1000, (2, len(first))).astype("f8")
+    compare(function, (first * far[0], -second * far[1]), "f64")
 
 
 @several
