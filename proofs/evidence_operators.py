@@ -31,20 +31,20 @@ OPERATORS = [
         "matrix products, stacks of them, bias",
         "reductions.matmul reductions.matmul_long reductions.matmul_views reductions.random_bits boundaries_exact.random_products",
         "boundaries.one_row_or_column boundaries.tiles boundaries.longest boundaries.bias_batch_and_scaling boundaries_exact.products"
-        " boundaries.python_and_torch boundaries_exact.python_and_torch boundaries.aarch64",
+        " boundaries.python_and_torch boundaries_exact.python_and_torch boundaries_aarch64.products",
         "boundaries.control_with_halved_bounds reductions.control_with_bounds_too_small boundaries_exact.control_with_bounds_too_small",
         "one row, terms of B; rows, terms of B; norms; weights of terms; chains of double-double; joins of double-double",
     ),
     Operator(
         "alpha A B + beta C",
         "gemm.values gemm.cancellation gemm.ends_of_the_range",
-        "boundaries.bias_batch_and_scaling boundaries_exact.scaled",
+        "boundaries.bias_batch_and_scaling boundaries_exact.scaled boundaries_aarch64.scaling",
         "boundaries.control_with_halved_bounds gemm.control_with_bounds_too_small boundaries_exact.control_with_bounds_too_small",
     ),
     Operator(
         "convolutions and their gradients",
         "convolution.geometries convolution.formats convolution.large convolution.random_geometries",
-        "boundaries.convolutions boundaries_exact.convolutions",
+        "boundaries.convolutions boundaries.windows boundaries_exact.convolutions boundaries_aarch64.windows",
         "boundaries.control_with_halved_bounds convolution.control_with_bounds_too_small boundaries_exact.control_with_bounds_too_small",
         "convolutions; gradients of images; gradients of kernels",
     ),

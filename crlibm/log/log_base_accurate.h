@@ -20,7 +20,7 @@ RM_COLD uint64_t rm_log_times_round(double x, double ch, double cl, const uint64
   double h, l, e, hi, lo, err;
   int undecided;
   rm_log_any_dd(x, &h, &l, &e);
-  rm_log_product_dd(h, l, e, ch, cl, &hi, &lo, &err);
+  rm_log_product_dd(h, l, e, ch, ch, cl, &hi, &lo, &err);
   result = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
   if (!undecided) return result;
 #else

@@ -79,17 +79,17 @@ RM_FN void rm_log_subnormal_dd(vf64 m, vf64 e, vf64 *hi, vf64 *lo, vf64 *err) {
  * 2u for the product l ch and the sum with the rest (of parts below 2^-52 |hi|); 0.5u for l cl, left out; 1.1u in the
  * rounding test. Sum below 14.4u; the other errors of h + l and those of parts of size 2^-52 |hi| are below 2^-83 |hi|. err,
  * 4/3 of that of h + l times c, is 16u c |t| + 1.3 2^-80 |hi|. */
-RM_FN void rm_log_product_dd(vf64 h, vf64 l, vf64 e, double ch, double cl, vf64 *hi, vf64 *lo, vf64 *err) {
-  const vf64 c = vf64_set1(ch);
+RM_FN void rm_log_product_dd(vf64 h, vf64 l, vf64 e, vf64 c, double ch, double cl, vf64 *hi, vf64 *lo, vf64 *err) {
   *hi = vf64_mul(h, c);
   *lo = vf64_mad(l, c, vf64_mad(h, vf64_set1(cl), vf64_mul_err(h, c, *hi)));
   *err = vf64_mul(e, vf64_set1(ch * 0x1.56p+0)); /* 0x1.56 > 4/3 */
 }
 /* The same of a positive normal x. */
 RM_FN void rm_log_times_dd(vf64 x, double ch, double cl, vf64 *hi, vf64 *lo, vf64 *err) {
+  const vf64 c = vf64_set1(ch);
   vf64 h, l, e;
   rm_log_dd(x, &h, &l, &e);
-  rm_log_product_dd(h, l, e, ch, cl, hi, lo, err);
+  rm_log_product_dd(h, l, e, c, ch, cl, hi, lo, err);
 }
 
 /* The reduction of xh + xl, xh positive normal, below 2^1022 (below 2^1023 when |xl| < 2^-120 xh), |xl| <= 2^-51 xh. Around
