@@ -14,13 +14,16 @@ RM_COLD uint64_t rm_acosh_accurate(double x, int format, int mode, uint32_t *fla
   if (x == rm_from_bits64(UINT64_C(0x7ff0000000000000))) return rm_infinity_bits(format);
 
 #if !defined(RM_CFG_NO_DD)
-  if (!rm_acosh_special(x, RM_F64)) { /* double-double; a control build leaves it out */
-    double hi, lo, err;
-    int undecided;
+  double hi, lo, err; /* double-double; a control build leaves it out */
+  int undecided, e;
+  if (rm_acosh_special(x, RM_F64)) { /* from 2^1021 on, where it is log(2 |x|) but for 1/x^2 */
+    const double m = (double)rm_decompose(x, &e);
+    rm_log_scaled_dd(m, e + 1, &hi, &lo, &err);
+  } else {
     rm_acosh_dd(x, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
-    if (!undecided) return bits;
   }
+  const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
+  if (!undecided) return bits;
 #endif
   return rm_acosh_mp_round(x, format, mode, flags);
 }

@@ -15,13 +15,16 @@ RM_COLD uint64_t rm_asinh_accurate(double x, int format, int mode, uint32_t *fla
   if (size <= 0x1p-26) return rm_round_beside(x, 0, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
-  if (!rm_asinh_special(x, RM_F64)) { /* double-double; a control build leaves it out */
-    double hi, lo, err;
-    int undecided;
+  double hi, lo, err; /* double-double; a control build leaves it out */
+  int undecided, e;
+  if (rm_asinh_special(x, RM_F64)) { /* from 2^1021 on, where it is log(2 |x|) but for 1/x^2 */
+    const double m = (double)rm_decompose(x, &e);
+    rm_log_scaled_dd(m, e + 1, &hi, &lo, &err);
+  } else {
     rm_asinh_dd(size, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
-    if (!undecided) return bits;
   }
+  const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
+  if (!undecided) return bits;
 #endif
   return rm_asinh_mp_round(x, format, mode, flags);
 }

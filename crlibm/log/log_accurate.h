@@ -26,7 +26,7 @@ RM_FN int rm_log_closed(double x, int format, uint32_t *flags, uint64_t *result)
 RM_FN void rm_log_any_dd(double x, double *hi, double *lo, double *err) {
   int e;
   const double m = (double)rm_decompose(x, &e);
-  if (rm_log_special(x, RM_F64)) rm_log_subnormal_dd(m, e, hi, lo, err);
+  if (rm_log_special(x, RM_F64)) rm_log_scaled_dd(m, e, hi, lo, err);
   else rm_log_dd(x, hi, lo, err);
 }
 #endif

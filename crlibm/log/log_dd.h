@@ -61,9 +61,10 @@ RM_FN void rm_log_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_log_sum_dd(k, j, rh, rl, hi, lo, err);
 }
 
-/* hi + lo = log(m 2^e) within err, for m in [2^52, 2^53) and a subnormal m 2^e, so that e is from -1126 to -1075: as log m, with e more than
- * its k. That is between -1074 and -1022: k LN2_HI is below 2^10 as it has to be, and k LN2_LO rounds by 2^-86, below 2^-95 |log x|. */
-RM_FN void rm_log_subnormal_dd(vf64 m, vf64 e, vf64 *hi, vf64 *lo, vf64 *err) {
+/* hi + lo = log(m 2^e) within err, for m in [2^52, 2^53) and an m 2^e that is subnormal or beyond 2^1020, up to 2^1025: as log m, with e more
+ * than its k. The sum of both is between -1074 and 1025: k LN2_HI is below 2^10 as it has to be, and k LN2_LO rounds by 2^-86, which is below
+ * 2^-95 |log|. Where log(1 + x), asinh x or acosh x is this log of x or of 2x but for less than 1/x, err has room for that. */
+RM_FN void rm_log_scaled_dd(vf64 m, vf64 e, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 k, reduced, rh, rl;
   vi64 j;
   rm_log_reduce(m, &k, &reduced, &j);

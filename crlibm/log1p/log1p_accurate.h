@@ -21,13 +21,16 @@ RM_COLD uint64_t rm_log1p_accurate(double x, int format, int mode, uint32_t *fla
   if (size <= 0x1p-54) return rm_round_beside(x, x < 0.0, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
-  if (!rm_log1p_special(x, RM_F64)) { /* double-double; a control build leaves it out */
-    double hi, lo, err;
-    int undecided;
+  double hi, lo, err; /* double-double; a control build leaves it out */
+  int undecided, e;
+  if (rm_log1p_special(x, RM_F64)) { /* from 2^1023 on, where it is log x but for 1/x */
+    const double m = (double)rm_decompose(x, &e);
+    rm_log_scaled_dd(m, e, &hi, &lo, &err);
+  } else {
     rm_log1p_dd(x, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
-    if (!undecided) return bits;
   }
+  const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
+  if (!undecided) return bits;
 #endif
   return rm_log1p_mp_round(x, format, mode, flags);
 }
