@@ -19,14 +19,14 @@ RM_FN vm64 rm_atan2_special(vf64 y, vf64 x, int format) {
   return vm64_or(vm64_not(inside), small);
 }
 
-/* Special lanes with a known result, put into *r: both zero, and an infinity with a number. The angle of (|x|, |y|) is then 0, pi/4 or pi/2, and
+/* Lanes with a known result, put into *r: y = +-0 with a number, and an infinity with a number. The angle of (|x|, |y|) is then 0, pi/4 or pi/2, and
  * the result is that, or pi less that, with the sign of y. None of the rounded angles is a tie of a smaller format, so that it rounds as the
  * angle does (tests/elementwise/test_several.py has all of them). */
 RM_FN vm64 rm_atan2_decided(vf64 y, vf64 x, int format, vf64 *r) {
   (void)format;
   const vf64 zero = vf64_set1(0.0);
   const vm64 up = vf64_is_infinite(y), along = vf64_is_infinite(x), left = vf64_lt(vf64_copysign(vf64_set1(1.0), x), zero);
-  vm64 known = vm64_or(vm64_or(up, along), vm64_and(vf64_eq(x, zero), vf64_eq(y, zero)));
+  vm64 known = vm64_or(vm64_or(up, along), vf64_eq(y, zero));
   known = vm64_andnot(known, vf64_unord(x, y));
   const vf64 eighth = vf64_select(left, vf64_set1(0x1.2d97c7f3321d2p+1), vf64_set1(0x1.921fb54442d18p-1));
   const vf64 axis = vf64_select(left, vf64_set1(0x1.921fb54442d18p+1), zero);
