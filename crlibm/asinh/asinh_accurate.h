@@ -1,6 +1,7 @@
 /* The accurate phase of asinh: any argument, format and rounding mode, for what the fast phase leaves undecided. */
 #pragma once
 
+#include "../log/log_any.h"
 #include "asinh.h"
 #include "asinh_mp.h"
 
@@ -16,13 +17,10 @@ RM_COLD uint64_t rm_asinh_accurate(double x, int format, int mode, uint32_t *fla
 
 #if !defined(RM_CFG_NO_DD)
   double hi, lo, err; /* double-double; a control build leaves it out */
-  int undecided, e;
-  if (rm_asinh_special(x, RM_F64)) { /* from 2^1021 on, where it is log(2 |x|) but for 1/x^2 */
-    const double m = (double)rm_decompose(x, &e);
-    rm_log_scaled_dd(m, e + 1, &hi, &lo, &err);
-  } else {
-    rm_asinh_dd(size, &hi, &lo, &err);
-  }
+  int undecided;
+  if (rm_asinh_special(x, RM_F64))
+    rm_log_any_dd(size, 1, &hi, &lo, &err); /* from 2^1021 on, where it is log(2 |x|) but for 1/x^2 */
+  else rm_asinh_dd(size, &hi, &lo, &err);
   const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
   if (!undecided) return bits;
 #endif

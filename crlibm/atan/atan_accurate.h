@@ -31,14 +31,13 @@ RM_COLD uint64_t rm_atan_direction_accurate(double y, double x, int format, int 
     if (d <= -56 && !left) return rm_atan_round_quotient(negative, ma, mb, d, format, mode, flags);
   }
 #if !defined(RM_CFG_NO_DD)
-  /* Double-double; a control build leaves it out. A quotient beyond 2^101 is taken as one near 2^100, and the angles of both are within 2^-98 of
-   * that of an axis. */
-  const int near = d > 100 ? 100 : d < -100 ? -100 : d;
+  /* Double-double; a control build leaves it out. Beyond 2^120 either way the quotient is taken as one near that: both angles are within 2^-118 of
+   * the axis, for which err has room: it is 2^-70 near pi/2, and 2^-100 near pi, of which 2^-107 is used (rm_atan_left_dd). */
+  const int near = d > 120 ? 120 : d < -120 ? -120 : d;
   double hi, lo, err;
   int undecided;
   rm_atan_direction_dd((double)ma, (double)mb * rm_pow2(-near), &hi, &lo, &err);
   rm_atan_left_dd(left, &hi, &lo, &err);
-  if (near != d) err += 0x1p-98;
   const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
   if (!undecided) return bits;
 #endif

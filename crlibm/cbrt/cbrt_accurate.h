@@ -15,11 +15,11 @@ RM_COLD uint64_t rm_cbrt_accurate(double x, int format, int mode, uint32_t *flag
     e--;
   }
 #if !defined(RM_CFG_NO_DD) /* a control build leaves it out */
-  const double sign = rm_is_negative(x) ? -1.0 : 1.0;
+  const int negative = rm_is_negative(x);
   double hi, lo, err;
   int undecided;
   rm_cbrt_dd((double)m, &hi, &lo, &err); /* m has 53 bits and zeros below them; |x| is that times a power of eight */
-  const uint64_t bits = rm_round_dd(sign * hi, sign * lo, err, e / 3, format, mode, flags, &undecided);
+  const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, e / 3, format, mode, flags, &undecided);
   if (!undecided) return bits;
 #endif
   const uint64_t root = rm_integer_cbrt(m, &rest);

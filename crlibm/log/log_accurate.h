@@ -2,6 +2,7 @@
 #pragma once
 
 #include "log.h"
+#include "log_any.h"
 #include "log_mp.h"
 
 /* The closed results of a logarithm to any base above 1: 1 when x is NaN, not positive, infinite or 1. */
@@ -21,24 +22,14 @@ RM_FN int rm_log_closed(double x, int format, uint32_t *flags, uint64_t *result)
   return x == 1.0 || x == rm_from_bits64(UINT64_C(0x7ff0000000000000));
 }
 
-#if !defined(RM_CFG_NO_DD) /* a control build leaves it out */
-/* hi + lo = log x within err, for any positive finite x. */
-RM_FN void rm_log_any_dd(double x, double *hi, double *lo, double *err) {
-  int e;
-  const double m = (double)rm_decompose(x, &e);
-  if (rm_log_special(x, RM_F64)) rm_log_scaled_dd(m, e, hi, lo, err);
-  else rm_log_dd(x, hi, lo, err);
-}
-#endif
-
 RM_COLD uint64_t rm_log_accurate(double x, int format, int mode, uint32_t *flags) {
   uint64_t result;
   if (rm_log_closed(x, format, flags, &result)) return result;
 
-#if !defined(RM_CFG_NO_DD)
+#if !defined(RM_CFG_NO_DD) /* double-double; a control build leaves it out */
   double hi, lo, err;
   int undecided;
-  rm_log_any_dd(x, &hi, &lo, &err);
+  rm_log_any_dd(x, 0, &hi, &lo, &err);
   result = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
   if (!undecided) return result;
 #endif

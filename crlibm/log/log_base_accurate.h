@@ -16,10 +16,10 @@ RM_FN uint64_t rm_log_times_mp_err(int n) { return 2 * rm_log_mp_err(n) + (uint6
 RM_COLD uint64_t rm_log_times_round(double x, double ch, double cl, const uint64_t *c, int format, int mode,
                                     uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
-#if !defined(RM_CFG_NO_DD)
+#if !defined(RM_CFG_NO_DD) /* double-double; a control build leaves it out */
   double h, l, e, hi, lo, err;
   int undecided;
-  rm_log_any_dd(x, &h, &l, &e);
+  rm_log_any_dd(x, 0, &h, &l, &e);
   rm_log_product_dd(h, l, e, ch, ch, cl, &hi, &lo, &err);
   result = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
   if (!undecided) return result;

@@ -50,31 +50,24 @@ RM_FN void rm_log_sum_dd(vf64 k, vi64 j, vf64 rh, vf64 rl, vf64 *hi, vf64 *lo, v
   *err = vf64_mad(vf64_abs(t), vf64_set1(RM_LOG_F64_ERR_T), vf64_abs(vf64_mul(*hi, vf64_set1(RM_LOG_DD_ERR))));
 }
 
+/* x = 2^k m and m c_j - 1 = rh + rl, exactly, for positive normal x. */
+RM_FN void rm_log_reduce_exactly(vf64 x, vf64 *k, vi64 *j, vf64 *rh, vf64 *rl) {
+  vf64 m;
+  rm_log_reduce(x, k, &m, j);
+  vf64 c = vf64_lookup16(rm_log_c, *j);
+  vf64 p = vf64_mul(m, c);
+  rm_log_residue(p, vf64_mul_err(m, c, p), rh, rl);
+}
+
 /* hi + lo = log x within err, for positive normal x. */
 RM_FN void rm_log_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
-  vf64 k, m, rh, rl;
+  vf64 k, rh, rl;
   vi64 j;
-  rm_log_reduce(x, &k, &m, &j);
-  vf64 c = vf64_lookup16(rm_log_c, j);
-  vf64 p = vf64_mul(m, c);
-  rm_log_residue(p, vf64_mul_err(m, c, p), &rh, &rl);
+  rm_log_reduce_exactly(x, &k, &j, &rh, &rl);
   rm_log_sum_dd(k, j, rh, rl, hi, lo, err);
 }
 
-/* hi + lo = log(m 2^e) within err, for m in [2^52, 2^53) and an m 2^e that is subnormal or beyond 2^1020, up to 2^1025: as log m, with e more
- * than its k. The sum of both is between -1074 and 1025: k LN2_HI is below 2^10 as it has to be, and k LN2_LO rounds by 2^-86, which is below
- * 2^-95 |log|. Where log(1 + x), asinh x or acosh x is this log of x or of 2x but for less than 1/x, err has room for that. */
-RM_FN void rm_log_scaled_dd(vf64 m, vf64 e, vf64 *hi, vf64 *lo, vf64 *err) {
-  vf64 k, reduced, rh, rl;
-  vi64 j;
-  rm_log_reduce(m, &k, &reduced, &j);
-  vf64 c = vf64_lookup16(rm_log_c, j);
-  vf64 p = vf64_mul(reduced, c);
-  rm_log_residue(p, vf64_mul_err(reduced, c, p), &rh, &rl);
-  rm_log_sum_dd(vf64_add(k, e), j, rh, rl, hi, lo, err);
-}
-
-/* hi + lo = log x (ch + cl) within err, for h + l = log x within e by one of the functions above; ch + cl = c within 2^-107 c, |cl| <= 2^-53 c.
+/* hi + lo = log x (ch + cl) within err, for h + l = log x within e by rm_log_dd or rm_log_any_dd (log_any.h); ch + cl = c within 2^-107 c, |cl| <= 2^-53 c.
  *
  * With log x = h + l as in log_dd.h, u = 2^-53: h ch is exact in two parts. Relative to c |t| the errors are 10.8u of h + l;
  * 2u for the product l ch and the sum with the rest (of parts below 2^-52 |hi|); 0.5u for l cl, left out; 1.1u in the

@@ -1,6 +1,7 @@
 /* The accurate phase of log1p: any argument, format and rounding mode, for what the fast phase leaves undecided. */
 #pragma once
 
+#include "../log/log_any.h"
 #include "log1p.h"
 #include "log1p_mp.h"
 
@@ -22,13 +23,9 @@ RM_COLD uint64_t rm_log1p_accurate(double x, int format, int mode, uint32_t *fla
 
 #if !defined(RM_CFG_NO_DD)
   double hi, lo, err; /* double-double; a control build leaves it out */
-  int undecided, e;
-  if (rm_log1p_special(x, RM_F64)) { /* from 2^1023 on, where it is log x but for 1/x */
-    const double m = (double)rm_decompose(x, &e);
-    rm_log_scaled_dd(m, e, &hi, &lo, &err);
-  } else {
-    rm_log1p_dd(x, &hi, &lo, &err);
-  }
+  int undecided;
+  if (rm_log1p_special(x, RM_F64)) rm_log_any_dd(x, 0, &hi, &lo, &err); /* from 2^1023 on, where it is log x but for 1/x */
+  else rm_log1p_dd(x, &hi, &lo, &err);
   const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
   if (!undecided) return bits;
 #endif
