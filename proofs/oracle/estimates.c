@@ -44,8 +44,6 @@ enum { STEPS = 1026 };
 enum { STEPS = 6146 };
 #endif
 
-static inline double magnitude(double x) { return x < 0 ? -x : x; }
-
 struct found {
   double ratio; /* the largest error over the bound, at the number `at` */
   int64_t estimates, beyond, wrong, open;
@@ -70,12 +68,12 @@ static uint32_t with_one_estimate(int format, const uint16_t *x, const double *v
   uint32_t opened = 0;
   for (int k = 0; k < LANES; k++) {
     const int number = r[k] > 0 && r[k] <= 0x1.fffffep127f;
-    if (number && magnitude(r[k] / value[k] - 1) > STATED * (1 + 0x1p-30)) continue; /* the quotient rounds by 2^-52 */
+    if (number && __builtin_fabs(r[k] / value[k] - 1) > STATED * (1 + 0x1p-30)) continue; /* the quotient rounds by 2^-52 */
     if (mask >> k & 1) {
       opened |= 1u << k;
       continue;
     }
-    const double ratio = magnitude(out[k] / value[k] - 1) / bound;
+    const double ratio = __builtin_fabs(out[k] / value[k] - 1) / bound;
     found->estimates++;
     found->beyond += !(ratio <= 1);
     found->wrong += results[k] != right[k];
@@ -112,7 +110,7 @@ double rm_reciprocals(uint32_t first, uint32_t step, int64_t count) {
     for (steps = -STEPS; steps <= STEPS; steps++) {
       vf32_store_f32(estimate, _mm512_rcp14_ps(vector)), vf32_store_f32(r, vf32_reciprocal(vector));
       for (int k = 0; k < 16; k++) {
-        const double d = magnitude((double)estimate[k] * b[k] - 1), error = magnitude((double)r[k] * b[k] - 1);
+        const double d = __builtin_fabs((double)estimate[k] * b[k] - 1), error = __builtin_fabs((double)r[k] * b[k] - 1);
         worst = d <= STATED && error > worst ? error : worst;
       }
     }

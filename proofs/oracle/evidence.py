@@ -13,8 +13,8 @@ numbers themselves, on each instruction set whose loops use it: `proofs/oracle` 
 wide, integer polynomials from ball arithmetic. For f32 the condition is that of the rounding test: the value lies between the two sums that the test compares. For
 the 16-bit formats the bound is that which the file derives, or the loop's test covers; their rounding tests are run around every midpoint of
 the format. Both ask nothing of other machines where every operation has one rounding. CPUs of different makers give different estimates of reciprocals
-and roots, within an error that all of them state: rsqrt is measured with every estimate within it (`proofs/oracle/estimates.c`), and so is the reciprocal with
-which sigmoid and silu begin (`make test-exhaustive`: below 2^-23.91, of the 2^-23.9 that they assume).
+and roots, within an error that all of them state: rsqrt is measured with every estimate within it (`proofs/oracle/estimates.c`), and so is the reciprocal
+of sigmoid and silu in f32 (`make test-exhaustive`: below 2^-23.91, of the 2^-23.9 that they assume).
 
 In f16 and bf16, hypot, products, quotients and functions of one argument without such a file are computed by the f32 kernel in binary64, of numbers that
 are f32 numbers too: its bound and domain are those above. Gradients multiply g by a table of derivatives, which is made by the f32

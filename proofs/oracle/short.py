@@ -59,7 +59,7 @@ class Evaluation:
 
     @property
     def estimate(self) -> bool:
-        """Whether it begins with an estimate that the CPU makes: then it is measured with all that can be."""
+        """Whether it begins with an estimate of the CPU's: then it is measured with all that can be (tests/proofs/test_narrow.py finds others)."""
         return self.function == "rsqrt"
 
 

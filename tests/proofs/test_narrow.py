@@ -5,6 +5,7 @@ import ctypes
 import math
 import os
 import random
+import re
 import shutil
 from fractions import Fraction
 
@@ -116,6 +117,18 @@ def test_the_largest_error_of_16_bit_numbers(tmp_path, name, isa):
         table = {"cbrt": "cbrt/cbrt_tables.h", "sin": "sin/sin_tables.h"}.get(name, f"{name}/{name}_b32_tables.h")
         found = short.one_argument(short.compiled(SHORT[name], isa, changed_table(tmp_path, table, 1000)), fmt, exact)
         assert found["beyond"] > 0
+
+
+def test_estimates_of_the_cpu_are_in_no_other_evaluation():
+    """What estimates.c covers. Control: the pattern finds them there."""
+    need("cc")
+    found = {"narrow": set(), "short": set()}
+    for kind, known in (("narrow", NARROW), ("short", SHORT)):
+        for name, e in known.items():
+            for isa in e.isas:
+                text = "".join(source.reached(source.preprocessed(e.header, isa), e.root))
+                found[kind] |= {name} if re.search(r"_r(sqrt|cp)(14)?_[ps][sd]", text) else set()
+    assert found == {"narrow": {"sigmoid", "silu"}, "short": {name for name, e in SHORT.items() if e.estimate}}
 
 
 def test_reciprocals_of_all_estimates(tmp_path):
