@@ -114,7 +114,7 @@ def readme():
     versions = data["machine"]["versions"]
     return "\n".join(
         [
-            "The time of repmath divided by that of the fastest other library, and by PyTorch's; below 1 is faster. Measured by `make bench` on an",
+            "The figures are repmath's time divided by that of the fastest other library, and by PyTorch's; below 1 repmath is faster. `make bench` measured them on an",
             f"{data['machine']['cpu']} with {data['machine']['isa']}, NumPy {versions['numpy']} and PyTorch {versions['torch']}; all figures are in",
             "[docs/performance.md](docs/performance.md).",
             "",
@@ -139,7 +139,7 @@ def tables():
         ]
         if data.get("summary"):
             out += [
-                "Over 16 Ki elements, in cache, and 4 Mi elements. PyTorch takes tanh_backward and sigmoid_backward after the forward result: its time has both.",
+                "Arrays have 16 Ki elements, which fit in the cache, or 4 Mi elements. PyTorch computes tanh_backward and sigmoid_backward from the forward result: its time includes both.",
                 "",
                 *rows_of_groups(data),
                 "",
@@ -149,7 +149,7 @@ def tables():
             out += [
                 "### Matrix products",
                 "",
-                "Products on two threads: the library timed before has 0.15 s for its idle threads to fall asleep; OpenBLAS's spin for 0.1 s.",
+                "Before a product on two threads is timed, the idle threads of the library that was timed before it have 0.15 s to fall asleep; OpenBLAS's spin for 0.1 s.",
                 "",
                 *rows_of_products(data),
                 "",
@@ -162,24 +162,24 @@ def tables():
         out += [
             "## How large are the errors?",
             "",
-            f"The largest error found, in units in the last place: a correctly rounded result has at most 0.5. Measured on an {cpu}.",
+            f"This is the largest error that was found, in units in the last place; a correctly rounded result has at most 0.5. Measured on an {cpu}.",
             "",
         ]
         out += [*rows_of_accuracy(accuracy), ""]
     return "\n".join(out).strip() or NOTHING
 
 
-HEAD = """# Measured
+HEAD = """# Performance
 
-Written by `make bench-table` from the results of `make bench`.
+`make bench-table` writes this page from the results of `make bench`.
 
-These are chosen cases. `make sweep` measures what is left out: every operator that PyTorch has samples of, elementwise functions and reductions on
-many shapes, layouts and kinds of values (masks of -∞, NaN, zeros, integers, ties, subnormal numbers ...), functions of rows, images, products,
+These tables have chosen cases. `make sweep` measures the rest: every operator that PyTorch has samples of; elementwise functions and reductions on
+many shapes, layouts and kinds of values (masks of -∞, NaN, zeros, integers, ties, subnormal numbers ...); functions of rows, images, products,
 attention, losses and indices, forward and backward, in four formats; optimisers; NumPy's functions; a training step and `generate` of some hundred
-families of models. It prints how the ratios are distributed, the cases above a limit with the share that the later tiers decided, the values that
-take longer than Gaussian ones, and what calls on 4x4 numbers take beyond the other library's. A part is `make sweep SWEEP='--quick --only
-attention'`; a sweep that was stopped goes on. `--threads 1 2`, `--avx2`, `--report` and `--coverage`, which names operators that no case calls, are
-others of its options.
+families of models. It prints how the ratios are distributed, which cases are above a limit and what share of them the later tiers decided, which values
+take longer than Gaussian ones, and how much longer calls on 4x4 numbers take than the other library's. `make sweep SWEEP='--quick --only
+attention'` runs a part, and a sweep that was stopped goes on. Other options are `--threads 1 2`, `--avx2`, `--report` and `--coverage`, which names
+operators that no case calls.
 
 """
 

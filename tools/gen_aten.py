@@ -9,15 +9,15 @@ PAGE = ROOT / "docs/aten.md"
 
 HEAD = """# ATen operators under reproducible()
 
-Made by `tools/gen_aten.py` from `python/repmath/torch/_aten/operators.txt`, which is authoritative: an operator that rounds and is not
-listed raises `UncoveredOperatorError` ([reproducible.md](reproducible.md)). RN is one rounding of the exact value to the format of the result. Python numbers
-among the arguments are exact binary64, and so are tensors without axes and integers beside a narrower format; tensors of integers and bool
-are PyTorch's own. An operator whose name ends in `_` writes into its first argument; the overload with `out` writes the same result there. Where that has
-a narrower format, the exact value is rounded to it once; operators that cannot do so raise.
+`tools/gen_aten.py` writes this page from `python/repmath/torch/_aten/operators.txt`, which is authoritative: an operator that rounds and is not
+listed there raises `UncoveredOperatorError` ([reproducible.md](reproducible.md)). RN is one rounding of the exact value to the format of the result. Python
+numbers among the arguments count as exact binary64 numbers, and so do tensors without axes and integers beside a narrower format. PyTorch itself computes with
+tensors of integers and bool. An operator whose name ends in `_` writes into its first argument, and the overload with `out` writes the same result there. If that
+tensor has a narrower format, the exact value is rounded to it once; operators that cannot do so raise.
 
-A line that begins with *composed* names several functions, each of which is rounded; all other operators are rounded once. What PyTorch itself composes of
-operators, such as `softsign` of a quotient and a sum, has one rounding for each of these; [reproducible.md](reproducible.md#which-functions-are-taken-as-a-whole)
-lists the functions that are taken as a whole.
+A line that begins with *composed* names several functions, each of which is rounded; all other operators are rounded once. A function that PyTorch itself
+composes of operators, as it composes `softsign` of a quotient and a sum, has one rounding for each operator.
+[reproducible.md](reproducible.md#which-functions-are-taken-as-a-whole) lists the functions that are taken as a whole.
 """
 
 
@@ -44,7 +44,7 @@ def page() -> str:
         parts.append(f"| `{name}` | {PREFIX.get(way, '')}{returns} |\n")
     parts.append("\n## Not rounded\n\nCopies, views, comparisons, choices and integer arithmetic run as PyTorch runs them. ")
     parts.append(
-        "Tensors of several formats and numbers that fill elements\nare converted before, in one rounding; what is compared counts as it is:\n"
+        "Tensors of several formats and numbers that fill elements\nare converted first, with one rounding; numbers are compared as they are:\n"
     )
     parts.append(", ".join(f"`{name}`" for name in sorted(moves)) + ".\n")
     return "".join(parts)
