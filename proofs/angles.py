@@ -25,16 +25,16 @@ from .engine import Analysis
 from .graph import ROOT, Graph, Kernel
 from .taylor import ONE, ZERO, Model, SplitBox, exact, exponent, pow2, taylor, up
 from .trig import nearest_multiple
-from .values import BITS, LEAST, Multiples, Node, half_place
+from .values import BITS, MIN_EXPONENT, Multiples, Node, half_place
 
 RELATIVE = pow2(-104)  # of rh: record.c has the same
 SMALLEST = Fraction(1, 2**960)
-NEAREST = Fraction(1, 2**61)  # to a multiple of pi/2, of the numbers up to RM_SIN_F64_FAR
+NEAREST = Fraction(1, 2**61)  # to a multiple of pi/2, of the numbers up to RM_SIN_DD_FAR
 
 
 def constants() -> dict[str, Fraction]:
     text = (ROOT / "crlibm/sin/sin_tables.h").read_text() + (ROOT / "crlibm/sin/sin_dd.h").read_text()
-    found = re.findall(r"^#define (RM_SIN_(?:INV_STEP|STEP|STEP_\w+|F64_MAX|F64_FAR)) (-?0x\S+|[\d.]+)", text, re.M)
+    found = re.findall(r"^#define (RM_SIN_(?:INV_STEP|STEP|STEP_\w+|DD_MAX|DD_FAR)) (-?0x\S+|[\d.]+)", text, re.M)
     return {name: Fraction(float.fromhex(v) if "0x" in v else float(v)) for name, v in found}
 
 
@@ -68,13 +68,18 @@ class Angle(Composed):
         if args[0] == "low":
             whole = self.graph.nodes.index(("input", ["x"]))
             v = Node()
-            v.model, v.E, v.grid, v.parts = Model.const(ZERO), self.nodes[whole].rho, LEAST, ((whole, Model.const(-ONE)),)
+            v.model, v.E, v.grid, v.parts = (
+                Model.const(ZERO),
+                self.nodes[whole].rho,
+                MIN_EXPONENT,
+                ((whole, Model.const(-ONE)),),
+            )
             return self.finish(v)
         v = super().op_input(args)
         v.ends = None
         v.rho = v.E = half_place(v.size)
         self.finish(v)
-        v.grid = max(exponent(v.least) - BITS, LEAST) if v.least > 0 else LEAST
+        v.grid = max(exponent(v.smallest) - BITS, MIN_EXPONENT) if v.smallest > 0 else MIN_EXPONENT
         return v
 
 
@@ -105,7 +110,7 @@ def of_angle(function: str, turn: int):
 
 def measure(kernel: Kernel, analysis: Analysis, function) -> tuple[arb, arb]:
     hi, lo, err = (analysis.output(k) for k in ("hi", "lo", "err"))
-    if not err.least > 0:
+    if not err.smallest > 0:
         raise SplitBox
     if not isinstance(analysis, Angle):
         t = taylor(lambda s: s, analysis.centre, analysis.width)
@@ -113,13 +118,13 @@ def measure(kernel: Kernel, analysis: Analysis, function) -> tuple[arb, arb]:
         # x - k pi/16 = t, but for the bits of pi/16 beyond STEP.
         away = up((analysis.linear(hi.per_k, lo.per_k) or ZERO) * at.size()) + pow2(-390) * at.size()
         error = up((hi.model + lo.model - t).sup() + away + analysis.roundings({"hi": 1, "lo": 1}))
-        return up(error / err.least), arb(0)
+        return up(error / err.smallest), arb(0)
     f = taylor(of_angle(kernel.function, analysis.turn), analysis.centre, analysis.width)
     error = (hi.model + lo.model - f).sup_pieces(4)
     slope = ONE if kernel.function != "tan" else up(1 + f.enclosure() ** 2)
     reduced = analysis.nodes[analysis.graph.nodes.index(("input", ["x"]))].size
     error = up(error + half_place(up(lo.size + err.size)) + slope * reduced * RELATIVE)
-    return up(error / err.least + analysis.roundings_over({"hi": 1, "lo": 1}, err)), arb(0)
+    return up(error / err.smallest + analysis.roundings_over({"hi": 1, "lo": 1}, err)), arb(0)
 
 
 def turns(kernel: Kernel) -> list[prove.Piece]:
@@ -127,9 +132,9 @@ def turns(kernel: Kernel) -> list[prove.Piece]:
     value = constants()
     c = value["RM_SIN_INV_STEP"]
     far = kernel.kind == "dd_turns_far"
-    most = value["RM_SIN_F64_FAR" if far else "RM_SIN_F64_MAX"]
-    first = math.floor(value["RM_SIN_F64_MAX"] / STEP) - 1 if far else 1
-    last = math.ceil(most / STEP) + 1
+    largest = value["RM_SIN_DD_FAR" if far else "RM_SIN_DD_MAX"]
+    first = math.floor(value["RM_SIN_DD_MAX"] / STEP) - 1 if far else 1
+    last = math.ceil(largest / STEP) + 1
     # |x c - k| <= 1/2 + x c 2^-52, so that |t| is at most this.
     assert abs(c * STEP - 1) * last + last * Fraction(1, 2**52) < Fraction(1, 2**11) / 2
     edges = [first]
@@ -151,7 +156,7 @@ def all_pieces(kernel: Kernel) -> list[prove.Piece]:
     if kernel.kind.startswith("dd_turns"):
         return turns(kernel)
     # No multiple of pi/2 but 0 is nearer to a number.
-    far = int(constants()["RM_SIN_F64_FAR"]).bit_length()
+    far = int(constants()["RM_SIN_DD_FAR"]).bit_length()
     assert all(nearest_multiple(exponent, 53) > NEAREST for exponent in range(-56, far - 52))
     pieces = []
     for turn in range(16):
@@ -173,7 +178,7 @@ def octaves(low_end: Fraction, high_end: Fraction) -> list[tuple[Fraction, Fract
 def domain(kernel: Kernel) -> tuple[prove.Interval, ...]:
     value = constants()
     if kernel.kind == "dd_turns":
-        return (prove.Interval(SMALLEST, value["RM_SIN_F64_MAX"], Fraction(0)),)
+        return (prove.Interval(SMALLEST, value["RM_SIN_DD_MAX"], Fraction(0)),)
     if kernel.kind == "dd_turns_far":
-        return (prove.Interval(value["RM_SIN_F64_MAX"], value["RM_SIN_F64_FAR"], Fraction(0)),)
+        return (prove.Interval(value["RM_SIN_DD_MAX"], value["RM_SIN_DD_FAR"], Fraction(0)),)
     return prove.Interval(SMALLEST, HALF, Fraction(0)), prove.Interval(-HALF, -SMALLEST, Fraction(0))

@@ -23,9 +23,9 @@ class Circle(Composed):
     def op_mul(self, args: list) -> Node:
         v, a = super().op_mul(args), self.nodes[args[0]]
         if args[0] == args[1] and a.ends is not None and v.rho != 0:
-            least = min(abs(a.ends[0]), abs(a.ends[1]))
-            if a.ends[0] * a.ends[1] > 0 and least >= Fraction(1, 2) and max(abs(e) for e in a.ends) <= 1 and a.E == 0:
-                v.rho = v.E = min(v.rho, up(ball((1 - least) ** 2)))
+            smallest = min(abs(a.ends[0]), abs(a.ends[1]))
+            if a.ends[0] * a.ends[1] > 0 and smallest >= Fraction(1, 2) and max(abs(e) for e in a.ends) <= 1 and a.E == 0:
+                v.rho = v.E = min(v.rho, up(ball((1 - smallest) ** 2)))
         return v
 
     def smaller(self, args: list, want: int) -> Node:
@@ -36,9 +36,9 @@ class Circle(Composed):
             if c is None or c <= 0 or self.nodes[k].const is not None or v.parts[0][0] != k:
                 continue
             first, last = self.choices.get(("bits", k), (0, bits_of(math.inf)))
-            least, most = (bits_of(float(c)), last) if want > 0 else (first, bits_of(float(c)))
-            first, last = self.choices.get(key, (least, most))
-            self.choices[key] = max(first, least), min(last, most)
+            smallest, largest = (bits_of(float(c)), last) if want > 0 else (first, bits_of(float(c)))
+            first, last = self.choices.get(key, (smallest, largest))
+            self.choices[key] = max(first, smallest), min(last, largest)
         return v
 
     def leaves(self, h: int, hl: int) -> bool:

@@ -1,7 +1,7 @@
 """Double-double kernels that are composed of others, or divide: what the engine needs to know beside single operations.
 
 exp: where kernels.def asks for it (RM_PROOF_DD_COMPOSED), a call of rm_exp_sum_dd is recorded as a value e^(x + xl) (1 + d), |d| within
-the bound that the certificate exp_sum_f64 holds, and two parts hi + lo that are this value exactly, |lo| <= 2^-19 |hi|. A sum of just
+the bound that the certificate exp_sum_dd holds, and two parts hi + lo that are this value exactly, |lo| <= 2^-19 |hi|. A sum of just
 these two parts is a rounding of the value, so that the boxes need not follow the steps of the reduction.
 
 Quotients and roots: the residual of q = vf64_quotient(a, b), that is q b - a, is below 2^-51.9 |a| by what simd.h says of q, so that
@@ -26,11 +26,11 @@ from .steps import LOW
 from .steps import PARTS as PARTS_OF_EXP
 from .tails import TAILS
 from .taylor import ONE, ZERO, Model, SplitBox, around, ball, exponent, pow2, taylor, up
-from .values import BITS, LEAST, Bits, EmptyBox, Node, half_place, neighbour
+from .values import BITS, MIN_EXPONENT, Bits, EmptyBox, Node, half_place, neighbour
 
 PRECISION, ORDER = 256, 14  # of the models
-EXP_MOST = 670
-QUOTIENT_LEAST = pow2(-968)
+EXP_MAX = 670
+QUOTIENT_MIN = pow2(-968)
 SMALL = pow2(-8)  # a part of the bound
 
 
@@ -53,11 +53,11 @@ class Composed(Analysis):
         self.parts = parts
         super().__init__(*arguments)
 
-    def offset(self, most: arb) -> tuple[arb, arb]:
-        """The middle and half the width of one part of [-most, most], in which the error of the word lies."""
+    def offset(self, largest: arb) -> tuple[arb, arb]:
+        """The middle and half the width of one part of [-largest, largest], in which the error of the word lies."""
         count = self.parts.get(self.graph.nodes[self.index][0], 1)
         part = self.branch("part", [(i, self.low, self.high) for i in range(count)])
-        return most * (2 * part + 1 - count) / count, most / count
+        return largest * (2 * part + 1 - count) / count, largest / count
 
     def parts_of_exp(self, args: list) -> int | None:
         """The value whose two parts these nodes are."""
@@ -68,7 +68,7 @@ class Composed(Analysis):
 
     def op_exp_value(self, args: list) -> Node:
         a, b = (self.nodes[k] for k in args[:2])
-        if not (a.size <= EXP_MOST and b.size <= LOW):
+        if not (a.size <= EXP_MAX and b.size <= LOW):
             raise SplitBox
         error = ball(Fraction(float.fromhex(args[2])))
         v = Node()
@@ -119,13 +119,13 @@ class Composed(Analysis):
         if relative is not None:
             self.relative[self.index] = relative
         result = super().off_by(v, rho)
-        if self.graph.nodes[self.index][0] != "exp_value" and result.least > 0:
-            result.grid = max(exponent(result.least) - BITS, LEAST)  # the results of all words are numbers
+        if self.graph.nodes[self.index][0] != "exp_value" and result.smallest > 0:
+            result.grid = max(exponent(result.smallest) - BITS, MIN_EXPONENT)  # the results of all words are numbers
         return result
 
     def round(self, v: Node, grid: int | None) -> Node:
         result = super().round(v, grid)
-        if result.rho != 0 and result.least > pow2(-1000):
+        if result.rho != 0 and result.smallest > pow2(-1000):
             self.relative[self.index] = pow2(-53) * (1 + pow2(-52))
         return result
 
@@ -145,7 +145,7 @@ class Composed(Analysis):
                 continue
             v = self.nodes[i]
             if v.rho != 0:
-                part = up(d.sup() * v.rho / err.least)
+                part = up(d.sup() * v.rho / err.smallest)
                 if part > SMALL and i in self.relative:
                     value = Model(v.model.fold().p, up(v.model.fold().r + v.E))
                     part = min(part, up((d * value * inverse).sup() * self.relative[i]))
@@ -175,9 +175,9 @@ class Composed(Analysis):
         if a.const == 0:
             return self.constant(0)
         # A numerator that passes zero is 0 or a multiple of 2^grid.
-        least = a.least if a.least > 0 or a.grid is None else pow2(a.grid)
-        normal = a.scaled or (least >= QUOTIENT_LEAST and least >= QUOTIENT_LEAST * b.size)
-        if not (pow2(-500) <= b.least and b.size <= pow2(500) and normal and a.size <= pow2(500)):
+        smallest = a.smallest if a.smallest > 0 or a.grid is None else pow2(a.grid)
+        normal = a.scaled or (smallest >= QUOTIENT_MIN and smallest >= QUOTIENT_MIN * b.size)
+        if not (pow2(-500) <= b.smallest and b.size <= pow2(500) and normal and a.size <= pow2(500)):
             raise SplitBox
         v = self.quotient_model(args)
         return self.off_by(v, up((v.model.sup() + v.E) * QUOTIENT), QUOTIENT)
@@ -207,7 +207,7 @@ class Composed(Analysis):
         """Roundings that a residual takes up again are multiplied by this one number, which derivatives over an interval do not
         know."""
         b, v = self.nodes[args[0]], Node()
-        if not (pow2(-500) <= b.least and b.size <= pow2(500)):
+        if not (pow2(-500) <= b.smallest and b.size <= pow2(500)):
             raise SplitBox
         middle, half = self.offset(pow2(-27))
         inverse = self.wide(b).inverse()
@@ -220,7 +220,7 @@ class Composed(Analysis):
         """What a step of Newton's iteration leaves of the relative error d is a multiple of d^2, of which derivatives over the whole
         interval give twice as much."""
         a, v = self.nodes[args[0]], Node()
-        if not pow2(-1000) <= a.least:
+        if not pow2(-1000) <= a.smallest:
             raise SplitBox
         middle, half = self.offset(pow2(-40))
         inverse = self.wide(a).sqrt().inverse()
@@ -258,7 +258,7 @@ class Composed(Analysis):
 
 
 def within(low_end: Fraction, high_end: Fraction) -> tuple[Fraction, Fraction]:
-    """The least and the greatest number of the format between the two."""
+    """The smallest and the largest number of the format between the two."""
     first, last = Fraction(float(low_end)), Fraction(float(high_end))
     first = neighbour(first, "f64", 1) if first < low_end else first
     last = neighbour(last, "f64", -1) if last > high_end else last
@@ -280,9 +280,9 @@ def measure(kernel: Kernel, analysis: Analysis, function) -> tuple[arb, arb]:
     last = up(lo.size + err.size)
     # With g, places begin anywhere.
     error = up(error + (last * pow2(-53) if hi.scaled else half_place(last)))
-    if not err.least > 0:
+    if not err.smallest > 0:
         raise SplitBox
-    return up(error / err.least + analysis.roundings_over({"hi": 1, "lo": 1}, err)), arb(0)
+    return up(error / err.smallest + analysis.roundings_over({"hi": 1, "lo": 1}, err)), arb(0)
 
 
 def all_pieces(kernel: Kernel) -> list[prove.Piece]:

@@ -74,16 +74,16 @@ class Computed(Composed):
         if found and not any(self.chosen(self.nodes[k]) for k in found):
             return self.error_of_sum(*found, -1, 1)
         k = args[0]
-        whole, least = self.nodes[k], self.least_by_branch(k)
-        if least is not None and least > 0 and whole.grid is not None:
+        whole, smallest = self.nodes[k], self.smallest_by_branch(k)
+        if smallest is not None and smallest > 0 and whole.grid is not None:
             self.nodes[k] = copy.copy(whole)
             # Being a double, it is not below the double nearest to that either.
-            self.nodes[k].grid = max(whole.grid, math.frexp(float(least))[1] - BITS)
+            self.nodes[k].grid = max(whole.grid, math.frexp(float(smallest))[1] - BITS)
         v = super().op_sub(args)
         self.nodes[k] = whole
         return v
 
-    def least_by_branch(self, k: int) -> Fraction | None:
+    def smallest_by_branch(self, k: int) -> Fraction | None:
         """A lower bound of the computed number, where its sum with a constant has the bits of this branch: sums from half a place
         below them on are rounded to them."""
         for (kind, m), part in self.choices.items():
@@ -120,7 +120,7 @@ class Computed(Composed):
             if d is None:
                 continue
             if v.rho != 0:
-                part = up(d.sup() * v.rho / err.least)
+                part = up(d.sup() * v.rho / err.smallest)
                 if part > SMALL and i in self.relative:  # as in composed.py
                     value = Model(v.model.fold().p, up(v.model.fold().r + v.E))
                     part = min(part, up((d * value * inverse).sup() * self.relative[i]))

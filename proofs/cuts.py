@@ -3,7 +3,7 @@
 A cut is where a kernel replaces its argument by another one, or where rm_<f>_decided knows the result. Formats below f64 do not need this check, as all
 their numbers are compared with the oracle. Checked is the function: for every number from the cut on, the correctly rounded result is the stated
 one, 0, a constant or the argument, because the function is nearer to it than to any midpoint. The range is divided until ball arithmetic shows
-that for each piece. For settled results, the cut and the result are read from the source's graph, for gradients with the greatest g too. (The sign
+that for each piece. For settled results, the cut and the result are read from the source's graph, for gradients with the largest g too. (The sign
 of a zero, which is that of g or the opposite one, is left to the tests where balls do not show it.)"""
 
 import functools
@@ -26,7 +26,7 @@ from .taylor import ball, log2, pow2, up
 from .two import floor_log2
 from .values import neighbour
 
-MOST = Fraction(2**1024 - 2**971)
+LARGEST = Fraction(2**1024 - 2**971)
 PIECES = 4000
 
 
@@ -38,7 +38,7 @@ class Cut:
     low: Fraction
     high: Fraction
     distance: Callable
-    most: arb
+    largest: arb
     result: str
 
 
@@ -76,18 +76,18 @@ def halfway() -> arb:
 def clamped() -> list[Cut]:
     """Where the double-double kernels cut their argument, from the end of the domain of their proof or earlier."""
     return [
-        Cut("tanh", Fraction(20), MOST, lambda x: 2 * sigmoid_tail(2 * x), BELOW_ONE, "1"),
-        Cut("erf", Fraction(6), MOST, lambda x: x.erfc(), BELOW_ONE, "1"),
-        Cut("erfc", Fraction(6), MOST, lambda x: x.erfc(), ABOVE_ONE, "2, of -x"),
-        Cut("expm1", Fraction(60), MOST, lambda x: (-x).exp(), BELOW_ONE, "-1, of -x"),
-        Cut("ndtr", Fraction(73, 2), MOST, ndtr_tail, BELOW_ONE, "1"),
-        Cut("sigmoid", Fraction(670), MOST, sigmoid_tail, BELOW_ONE, "1"),
-        Cut("atan", Fraction(2**100), MOST, lambda x: (1 / x).atan(), halfway(), "pi/2"),
-        Cut("silu", Fraction(670), MOST, sigmoid_tail, OF_ARGUMENT, "x"),
-        Cut("gelu", Fraction(73, 2), MOST, ndtr_tail, OF_ARGUMENT, "x"),
-        Cut("gelu_tanh", Fraction(20), MOST, cubic_tail, OF_ARGUMENT, "x"),
-        Cut("softplus", Fraction(660), MOST, lambda x: (-x).exp().log1p() / x, OF_ARGUMENT, "x"),
-        Cut("log_sigmoid", Fraction(660), MOST, lambda x: (-x).exp().log1p() / x, OF_ARGUMENT, "x, of -x"),
+        Cut("tanh", Fraction(20), LARGEST, lambda x: 2 * sigmoid_tail(2 * x), BELOW_ONE, "1"),
+        Cut("erf", Fraction(6), LARGEST, lambda x: x.erfc(), BELOW_ONE, "1"),
+        Cut("erfc", Fraction(6), LARGEST, lambda x: x.erfc(), ABOVE_ONE, "2, of -x"),
+        Cut("expm1", Fraction(60), LARGEST, lambda x: (-x).exp(), BELOW_ONE, "-1, of -x"),
+        Cut("ndtr", Fraction(73, 2), LARGEST, ndtr_tail, BELOW_ONE, "1"),
+        Cut("sigmoid", Fraction(670), LARGEST, sigmoid_tail, BELOW_ONE, "1"),
+        Cut("atan", Fraction(2**100), LARGEST, lambda x: (1 / x).atan(), halfway(), "pi/2"),
+        Cut("silu", Fraction(670), LARGEST, sigmoid_tail, OF_ARGUMENT, "x"),
+        Cut("gelu", Fraction(73, 2), LARGEST, ndtr_tail, OF_ARGUMENT, "x"),
+        Cut("gelu_tanh", Fraction(20), LARGEST, cubic_tail, OF_ARGUMENT, "x"),
+        Cut("softplus", Fraction(660), LARGEST, lambda x: (-x).exp().log1p() / x, OF_ARGUMENT, "x"),
+        Cut("log_sigmoid", Fraction(660), LARGEST, lambda x: (-x).exp().log1p() / x, OF_ARGUMENT, "x, of -x"),
     ]
 
 
@@ -105,7 +105,7 @@ def hold(cut: Cut) -> int:
         if count > PIECES:
             raise AssertionError(f"{cut.function}: another result than {cut.result} beyond {float(cut.low)}")
         middle, half = ball((a + b) / 2), ball((b - a) / 2)
-        if not abs(cut.distance(middle + arb(0, half))) < cut.most:
+        if not abs(cut.distance(middle + arb(0, half))) < cut.largest:
             stack += [(a, (a + b) / 2), ((a + b) / 2, b)]
     return count
 
@@ -172,7 +172,7 @@ def settled(function: str, text: str) -> list[Settled]:
     """Between the constants with which x, -x or |x| is compared, nothing changes, nor between those of |g|."""
     graph = parse(text, True)
     known = ("input", "const", "abs", "neg", "lt", "le", "select", "mnot", "mor", "mand", "copysign")
-    ends, sizes = {-MOST, MOST, Fraction(0)}, {MOST}
+    ends, sizes = {-LARGEST, LARGEST, Fraction(0)}, {LARGEST}
 
     def of(k: int) -> str:
         op, args = graph.nodes[k]
@@ -280,21 +280,21 @@ def nearest_middle(a: Fraction, b: Fraction) -> Fraction:
 
 def sums() -> list[tuple[str, arb, arb]]:
     """(what, distance, bound), of two kinds: a power whose logarithm is below the constants of rm_pow_decided, with 2^-46 of it left for the logarithm's
-    error (pow_range_f64), against half the smallest number of each format; a tail of logaddexp beyond the difference at which it is cut, against the
-    least number that the loop then takes for the sum, with f32 for the formats below f64, as the widest of them."""
+    error (pow_range_b64), against half the smallest number of each format; a tail of logaddexp beyond the difference at which it is cut, against the
+    smallest number that the loop then takes for the sum, with f32 for the formats below f64, as the widest of them."""
     ctx.prec = 160
     text = (ROOT / "crlibm/pow/pow.h").read_text()
     ((f64, f32, bf16, f16),) = re.findall(
         r"min = format == RM_F64 \? (\S+) : format == RM_F32 \? (\S+) : format == RM_BF16 \? (\S+) : (\S+);", text
     )
     halves = ((f64, -1075), (f32, -150), (bf16, -134), (f16, -25))
-    found = [("pow, 0", (ball(Fraction(least)) * (1 - pow2(-46))).exp(), pow2(half)) for least, half in halves]
+    found = [("pow, 0", (ball(Fraction(smallest)) * (1 - pow2(-46))).exp(), pow2(half)) for smallest, half in halves]
     text = (ROOT / "crlibm/logaddexp/logaddexp.h").read_text()
     cuts = re.findall(r"end = vf64_set1\((\S+)\)", text)
-    leasts = re.findall(r"far = .*vf64_set1\((0x1p-\d+)\)", text)
-    for cut, least, places in zip(cuts, leasts, (25, 54), strict=True):
+    tails = re.findall(r"far = .*vf64_set1\((0x1p-\d+)\)", text)
+    for cut, smallest, places in zip(cuts, tails, (25, 54), strict=True):
         found.append(
-            ("logaddexp, the greater", (-ball(Fraction(cut))).exp() / ball(Fraction(float.fromhex(least))), pow2(-places))
+            ("logaddexp, the greater", (-ball(Fraction(cut))).exp() / ball(Fraction(float.fromhex(smallest))), pow2(-places))
         )
     return found
 
@@ -309,10 +309,10 @@ def check() -> dict[str, list[str]]:
         for piece in settled(function, text):
             hold_settled(piece)
             found.setdefault(function, []).append(f"{piece.result} from {float(piece.low):.17g} to {float(piece.high):.17g}")
-    for what, distance, most in sums():
-        if not distance < most:
+    for what, distance, largest in sums():
+        if not distance < largest:
             raise AssertionError(what)
-        found.setdefault(what, []).append(f"by {float(log2(most) - log2(distance)):.2f} bits")
+        found.setdefault(what, []).append(f"by {float(log2(largest) - log2(distance)):.2f} bits")
     return found
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from flint import ctx
 
-from .cuts import MOST, clamped, functions, recorded_calls, value
+from .cuts import LARGEST, clamped, functions, recorded_calls, value
 from .graph import Graph, bits_of, double_of, evaluate, kernels, parse, recorded
 from .kinds import hook
 from .taylor import ball
@@ -34,13 +34,13 @@ def special_graphs() -> dict[str, Graph]:
 def pieces(graph: Graph) -> list[Range]:
     """Between the constants and the numbers beside them the condition does not change."""
     assert {op for op, _ in graph.nodes} <= KNOWN, {op for op, _ in graph.nodes} - KNOWN
-    ends = {Fraction(0), MOST}
+    ends = {Fraction(0), LARGEST}
     for op, arguments in graph.nodes:
         if op == "const" and (c := float.fromhex(arguments[0])) - c == 0:
             ends.add(abs(Fraction(c)))
     whole = [int(arguments[0]) for op, arguments in graph.nodes if op == "iconst"]
     for k in {*whole, *(a + b for a in whole for b in whole)}:
-        ends |= {Fraction(double_of(b)) for b in (k - 1, k, k + 1) if 0 < b <= bits_of(float(MOST))}
+        ends |= {Fraction(double_of(b)) for b in (k - 1, k, k + 1) if 0 < b <= bits_of(float(LARGEST))}
     cuts = sorted(ends | {-c for c in ends})
     between = [(neighbour(a, "f64", 1), neighbour(b, "f64", -1)) for a, b in itertools.pairwise(cuts)]
     return sorted([(c, c) for c in cuts] + [piece for piece in between if piece[0] <= piece[1]])
@@ -63,7 +63,7 @@ def proved(name: str) -> list[Range]:
         if kernel.format != "f64" or kernel.kind == "row" or (kernel.kind == "start") != (name in STARTED):
             continue
         intervals = [(i.low, i.high) for i in hook(kernel.kind, "domain")(kernel)]
-        if kernel.name == "sin_reduction_f64" if name in TURNED else kernel.function == name:
+        if kernel.name == "sin_reduction_dd" if name in TURNED else kernel.function == name:
             found += intervals
         if kernel.function == OF_MINUS.get(name):
             found += [(-high, -low) for low, high in intervals]
@@ -101,7 +101,7 @@ def holds_at(name: str, x: Fraction) -> bool:
     single operations (a logarithm or exponential by its bound, a quotient by 0), it is not shown."""
     ctx.prec = 400
     for fma in (True, False):
-        graph = parse(recorded(f"{name}_f64"), fma)
+        graph = parse(recorded(f"{name}_dd"), fma)
         if any(op.startswith(("exp_", "log_")) for op, _ in graph.nodes):
             return False
         try:

@@ -23,7 +23,7 @@ from .graph import INTEGER, PRECISION, SHIFTS, Graph, bits_of, double_of, signed
 from .taylor import ONE, ZERO, Model, SplitBox, around, ball, exact, exponent, low, pow2, up
 from .values import (
     BITS,
-    LEAST,
+    MIN_EXPONENT,
     Bits,
     Choice,
     EmptyBox,
@@ -83,7 +83,7 @@ class Analysis:
 
     def finish(self, v: Node) -> Node:
         v.enclosure = self.enclose(v)
-        v.size, v.least = up(v.enclosure), low(v.enclosure)
+        v.size, v.smallest = up(v.enclosure), low(v.enclosure)
         return v
 
     def branch(self, kind: str, options: list):
@@ -123,10 +123,10 @@ class Analysis:
             return self.constant(0)
         if v.scaled:
             return self.off_by(v, up(m * pow2(-BITS)))
-        if grid is None or grid < LEAST or m > pow2(grid + BITS):
+        if grid is None or grid < MIN_EXPONENT or m > pow2(grid + BITS):
             v.rho = half_place(m)
             smallest = low(exact_result)
-            last = max(exponent(smallest) - BITS, LEAST) if smallest > 0 else LEAST
+            last = max(exponent(smallest) - BITS, MIN_EXPONENT) if smallest > 0 else MIN_EXPONENT
             grid = last if grid is None else max(last, grid)
             v.E = up(v.E + v.rho)
         v.grid = grid
@@ -176,16 +176,16 @@ class Analysis:
             v.scaled = True
             return v
         v = Node()
-        bits, least = PRECISION[self.format]
+        bits, lowest = PRECISION[self.format]
         v.model, v.E = Model(arb_poly([self.centre, self.width])), ZERO
         if self.multiples is not None and self.multiples.step:
             v.per_k = ball(self.multiples.step)
             self.finish(v)
-            v.grid = max(exponent(v.least) - bits, least) if v.least > 0 else least
+            v.grid = max(exponent(v.smallest) - bits, lowest) if v.smallest > 0 else lowest
             return v
         v.ends = (self.low, self.high)
         smallest = min(abs(self.low), abs(self.high)) if self.low * self.high > 0 else 0
-        v.grid = max(math.frexp(float(smallest))[1] - bits, least) if smallest else least
+        v.grid = max(math.frexp(float(smallest))[1] - bits, lowest) if smallest else lowest
         return self.finish(v)
 
     def op_const(self, args: list) -> Node:
@@ -259,8 +259,8 @@ class Analysis:
     def power_of_two(self, v: Node, factor: Fraction, a: Node) -> Node:
         """Exact, unless the result is subnormal."""
         v.grid = None if a.grid is None else a.grid + grid_of(factor)
-        if not v.scaled and (v.grid is None or v.grid < LEAST) and a.least * ball(abs(factor)) < pow2(-1022):
-            return self.off_by(v, pow2(LEAST - 1))
+        if not v.scaled and (v.grid is None or v.grid < MIN_EXPONENT) and a.smallest * ball(abs(factor)) < pow2(-1022):
+            return self.off_by(v, pow2(MIN_EXPONENT - 1))
         return self.finish(v)
 
     def op_mad(self, args: list) -> Node:
@@ -297,7 +297,7 @@ class Analysis:
         v.parts = ((args[0], self.wide(b)), (args[1], self.wide(a)), (args[2], Model.const(-ONE)))
         if not (a.size < pow2(996) and b.size < pow2(996)):
             raise SplitBox
-        smallest = a.least * b.least
+        smallest = a.smallest * b.smallest
         if op == "mul" and sorted(factors) == sorted(args[:2]) and p.const is None:
             # Exact from 2^-968 on; below, parts underflow by 2^-1075 each, fewer than 2^5 of them.
             v.scaled = p.scaled
@@ -327,7 +327,7 @@ class Analysis:
         if na.const == 0 or (nb.const == 0 and ns.const is None):
             return self.constant(0)  # s = a + sigma b exactly
         # Dekker: |a| >= |b|, or a is a multiple of the last place of b. s must be their rounded sum, not a branch (see magic) of it.
-        ordered = na.least >= nb.size or (na.grid is not None and na.grid >= exponent(nb.size) - BITS)
+        ordered = na.smallest >= nb.size or (na.grid is not None and na.grid >= exponent(nb.size) - BITS)
         if self.chosen(ns) or not ordered:
             return self.step(op, plain)
         v = self.error_of_sum(a, b, s, sigma, sign)
@@ -514,14 +514,14 @@ class Analysis:
 
     def op_quotient(self, args: list) -> Node:
         a, b = (self.nodes[k] for k in args)
-        if not (pow2(-500) <= b.least and b.size <= pow2(500) and pow2(-960) <= a.least and a.size <= pow2(500)):
+        if not (pow2(-500) <= b.smallest and b.size <= pow2(500) and pow2(-960) <= a.smallest and a.size <= pow2(500)):
             raise SplitBox
         v = self.quotient_model(args)
         return self.off_by(v, up((v.model.sup() + v.E) * QUOTIENT))
 
     def inverse_within(self, args: list, relative: arb) -> Node:
         b, v = self.nodes[args[0]], Node()
-        if not (pow2(-500) <= b.least and b.size <= pow2(500)):
+        if not (pow2(-500) <= b.smallest and b.size <= pow2(500)):
             raise SplitBox
         inverse = self.wide(b).inverse()
         slope = inverse * inverse
@@ -545,14 +545,14 @@ class Analysis:
 
     def op_root(self, args: list) -> Node:
         a = self.nodes[args[0]]
-        if not (pow2(-1000) <= a.least and a.size <= pow2(1000)):
+        if not (pow2(-1000) <= a.smallest and a.size <= pow2(1000)):
             raise SplitBox
         v = self.root_model(args)
         return self.off_by(v, up((v.model.sup() + v.E) * QUOTIENT))
 
     def inverse_root_within(self, args: list, relative: arb) -> Node:
         a, v = self.nodes[args[0]], Node()
-        if not pow2(-1000) <= a.least:
+        if not pow2(-1000) <= a.smallest:
             raise SplitBox
         inverse = self.wide(a).sqrt().inverse()
         slope = (inverse * inverse * inverse).scale(arb(-1) / 2)
@@ -604,7 +604,7 @@ class Analysis:
         z.integer = Residue((bits_of(float(magic)) + self.multiples.residue) & 15)
         return self.finish(z)
 
-    def where(self, v: Node, least: Fraction, most: Fraction) -> tuple[Fraction, Fraction]:
+    def where(self, v: Node, smallest: Fraction, largest: Fraction) -> tuple[Fraction, Fraction]:
         """The part of the box in which the computed v may lie between the two: where its linear part does, up to the rest."""
         c = v.model.p.coeffs()
         if len(c) < 2 or c[1].contains(0):
@@ -612,7 +612,7 @@ class Analysis:
         rest = v.model.r + v.E
         for k in c[2:]:
             rest = rest + up(k)
-        ends = [(ball(q) - c[0] + around(rest)) / c[1] for q in (least, most)]
+        ends = [(ball(q) - c[0] + around(rest)) / c[1] for q in (smallest, largest)]
         first, last = min(exact(e.lower()) for e in ends), max(exact(e.upper()) for e in ends)
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
         return max(self.low, middle + half * max(first, Fraction(-1))), min(self.high, middle + half * min(last, Fraction(1)))
@@ -657,7 +657,9 @@ class Analysis:
         a, v, factor = self.nodes[value.node], Node(), pow2(k)
         if a.per_k is not None:
             raise NotImplementedError("a scaling of a multiple")
-        if value.flip or not (a.least >= pow2(-1022) and a.least * factor >= pow2(-1022) and a.size * factor < pow2(1023)):
+        if value.flip or not (
+            a.smallest >= pow2(-1022) and a.smallest * factor >= pow2(-1022) and a.size * factor < pow2(1023)
+        ):
             raise SplitBox
         v.model, v.E, v.grid, v.scaled = (
             a.model.scale(factor),
@@ -668,11 +670,11 @@ class Analysis:
         v.parts, v.origin = ((value.node, Model.const(factor)),), (value.node, value.offset)
         return self.finish(v)
 
-    def unknown(self, least: Fraction, most: Fraction) -> Node:
+    def unknown(self, smallest: Fraction, largest: Fraction) -> Node:
         """A number between the two, about which nothing else is known. Ideal and computed values count as the same: what is said of
         the error is said for each of them."""
         v = Node()
-        v.model, v.E = Model(arb_poly([ball((least + most) / 2)]), up(ball((most - least) / 2))), ZERO
+        v.model, v.E = Model(arb_poly([ball((smallest + largest) / 2)]), up(ball((largest - smallest) / 2))), ZERO
         return self.finish(v)
 
     def op_to_f64(self, args: list) -> Node:
@@ -692,16 +694,16 @@ class Analysis:
         return v
 
     def range_of(self, b: Bits) -> tuple[int, int]:
-        """The least and the greatest bits (without the offset) of the computed number, which is positive, on this branch."""
+        """The smallest and the largest bits (without the offset) of the computed number, which is positive, on this branch."""
         a = self.nodes[b.node]
-        least, most = (exact(e) for e in (a.enclosure.lower(), a.enclosure.upper()))
+        smallest, largest = (exact(e) for e in (a.enclosure.lower(), a.enclosure.upper()))
         if a.ends is not None:
-            least, most = a.ends
+            smallest, largest = a.ends
         elif a.exact is not None:  # rounding is monotone
-            least, most = (Fraction(nearest(exact(e))) for e in (a.exact.lower(), a.exact.upper()))
-        if a.scaled or b.flip or least < 0:
+            smallest, largest = (Fraction(nearest(exact(e))) for e in (a.exact.lower(), a.exact.upper()))
+        if a.scaled or b.flip or smallest < 0:
             raise SplitBox
-        first, last = bits_of(downwards(least)), bits_of(upwards(most))
+        first, last = bits_of(downwards(smallest)), bits_of(upwards(largest))
         if ("bits", b.node) in self.choices:
             part = self.choices["bits", b.node]
             first, last = max(first, part[0]), min(last, part[1])
@@ -726,8 +728,8 @@ class Analysis:
         for c in range(first, last + 1):
             part = max(bits[0], (c << count) - b.offset), min(bits[1], (c + 1 << count) - 1 - b.offset)
             # Numbers that round to one of these are between their neighbours.
-            least, most = (Fraction(double_of(v)) for v in (max(part[0] - 1, 0), part[1] + 1))
-            options.append((part, *self.where(self.nodes[b.node], least, most)))
+            smallest, largest = (Fraction(double_of(v)) for v in (max(part[0] - 1, 0), part[1] + 1))
+            options.append((part, *self.where(self.nodes[b.node], smallest, largest)))
         raise Choice(("bits", b.node), options)
 
     def shift(self, op: str, args: list) -> Node:

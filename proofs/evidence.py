@@ -45,7 +45,8 @@ neon of aarch64 under an emulator, `tests/packaging/test_cross_aarch64.py`), and
 - **f64**: lines of the published and computed lists of hard cases, all compared with the oracle, beside 100,000 random inputs.
 - **proof**: the error bound in Ziv's rounding test, checked by a machine box by box on the domain given below: the largest
   checked error over the claimed bound, with fused operations and without. At most 1 is proved; boxes are cut no further than that needs, so a
-  figure near 1 does not say that the claim is tight. Without a figure the bound is derived in prose in the kernel's file.
+  figure near 1 does not say that the claim is tight. Without a figure the bound is derived in prose in the kernel's file. "b64": evaluated in
+  binary64, for results of f32, f16 and bf16; "dd": in double-double, for f64.
 - **control**: instruction sets on which the library with all bounds made 2^20 times smaller gives a wrong result on the hardest f32
   inputs. Where there are none, no input depends on the bounds there: all of them were compared with the oracle. `tests/controls/bounds.txt` lists every
   bound of the library, how much smaller each one alone has to be made to return wrong bits on data made for it, or the proof that stands for it;
@@ -59,7 +60,7 @@ PROOFS = """
 `proofs/` compiles a kernel's own source over a vocabulary that records its expression graph, and bounds its error over the domain box by
 box: Taylor models in ball arithmetic (Arb, by python-flint) for the approximation, half a last place for every operation that
 the numbers do not show to be exact, sums and products by error-free transformations exactly. Rounding tests are lemmas of their
-own, proved by z3 (`proofs/smt`), that of the f32 kernels for every bit pattern. So are the sign of pow, and that rounding to odd and then to nearest
+own, proved by z3 (`proofs/smt`), that of the b64 kernels for every bit pattern. So are the sign of pow, and that rounding to odd and then to nearest
 rounds once, which fma relies on. The steps of an fma without the machine's instruction are run for all numbers of small formats; Boldo and
 Melquiond prove them for every precision. What is taken as given: IEEE 754 operations, estimates of
 AVX-512 within 2^-14 as its maker states them, and the ball arithmetic itself; the errors of quotients and roots that
@@ -73,11 +74,11 @@ argument (`proofs/trig.py`): up to it all values are linear forms in x and the m
 f32 numbers come to a multiple of pi/2 follows from continued fractions; from it on the kernel is analysed as the others are.
 
 In f64 the sigmoid and its kin, their gradients, erfc, ndtr, gelu, softplus and log_sigmoid are composed: the double-double exp that they call
-is taken by the bound that is proved for it (`exp_sum_f64`, for arguments of two parts), and their own operations, quotients included, are
+is taken by the bound that is proved for it (`exp_sum_dd`, for arguments of two parts), and their own operations, quotients included, are
 analysed (`proofs/composed.py`; `computed.py` where the argument of exp is computed, `small.py` for small softplus). The reductions of sin, cos
 and tan in f64, and these functions of the reduced argument, for every k modulo 16, are proofs of their own (`proofs/angles.py`).
 
-log1p, atanh, asinh and acosh end with a logarithm of two parts, which is proved by itself (`log_sum_f64`, and `log1p_near_f64` where its table
+log1p, atanh, asinh and acosh end with a logarithm of two parts, which is proved by itself (`log_sum_dd`, and `log1p_near_dd` where its table
 gives 1). Their share in the table is the error of its argument over the part of their bound that is not the logarithm's, or over 2^-88 of the
 result where there is no such part (`proofs/logs.py`).
 
@@ -195,7 +196,7 @@ def manifest() -> dict[str, int]:
     return {name: int(arity) for name, arity in re.findall(r"^RM_FUNCTION\((\w+), \w+, (\d),", text, re.M)}
 
 
-# What a second kernel of a function and format is for, by the last part of its name.
+# What a second kernel of a function and arithmetic is for, by the last part of its name.
 PARTS = {
     "": "",
     "_large": "large arguments",
@@ -204,7 +205,7 @@ PARTS = {
     "_reduction": "reduction",
     "_far": "reduction beyond",
     "_small": "small results",
-    "_least": "smallest results",
+    "_limit": "smallest results",
     "_log": "y log x",
     "_exp": "e^z",
     "_tail": "log(1 + e^-d)",
@@ -214,18 +215,19 @@ PARTS = {
 }
 
 
-def parts(function: str, fmt: str) -> list[tuple[str, Kernel]]:
-    """The function's kernels of the format, and what each is for."""
-    return [(PARTS[KINDS[k.kind].part], k) for k in kernels().values() if (k.function, k.format) == (function, fmt)]
+def parts(function: str, arithmetic: str) -> list[tuple[str, Kernel]]:
+    """The function's kernels of the arithmetic, and what each is for."""
+    of_function = [(KINDS[k.kind], k) for k in kernels().values() if k.function == function]
+    return [(PARTS[kind.part], k) for kind, k in of_function if kind.arithmetic == arithmetic]
 
 
-def ratio(function: str, fmt: str) -> str:
+def ratio(function: str, arithmetic: str) -> str:
     """The checked over the claimed bounds, or nothing."""
     figures = []
-    for part, kernel in parts(function, fmt):
+    for part, kernel in parts(function, arithmetic):
         held = certificate(kernel)
         figures.append(f"{part} ".lstrip() + " / ".join(f"{held[build]['ratio']:.3f}" for build in BUILDS))
-    return f"{fmt} {', '.join(figures)}" if figures else ""
+    return f"{arithmetic} {', '.join(figures)}" if figures else ""
 
 
 def without_proof(function: str) -> str:
@@ -248,7 +250,7 @@ def row(function: str, arity: int, unseen: dict) -> str:
     if hard.exists():
         lines = [line for line in hard.read_text().splitlines() if line and not line.startswith("#")]
         f64 = f"{len(lines):,} hard cases"
-    proofs = [p for p in (ratio(function, "f32"), ratio(function, "f64")) if p]
+    proofs = [p for p in (ratio(function, "b64"), ratio(function, "dd")) if p]
     proof = "; ".join(proofs) if proofs else without_proof(function)
     caught = [isa for isa in ("base", "avx2", "avx512") if isa not in unseen.get((function, "f32"), ())]
     control = (", ".join(caught) or "none") if arity == 1 else "f16: avx2, avx512" if function == "sigmoid_backward" else ""
@@ -348,14 +350,14 @@ MARK = "Checked by `proofs/`:"
 def cited(function: str) -> str:
     """The sentence in the function's error budget, or nothing."""
     found = []
-    for part, kernel in [*parts(function, "f32"), *parts(function, "f64")]:
-        held, fmt = certificate(kernel), f"{kernel.format}{', ' * bool(part)}{part}"
+    for part, kernel in [*parts(function, "b64"), *parts(function, "dd")]:
+        held, name = certificate(kernel), f"{KINDS[kernel.kind].arithmetic}{', ' * bool(part)}{part}"
         if "error" in held["fma"]:
             figures = f"{held['fma']['error']} with fused operations, {held['base']['error']} without"
-            found.append(f"{fmt} {figures}, of the claimed {bound_text(held['claimed'])}")
+            found.append(f"{name} {figures}, of the claimed {bound_text(held['claimed'])}")
         else:
             figures = f"{held['fma']['ratio']:.3f} of its `err` with fused operations, {held['base']['ratio']:.3f} without"
-            found.append(f"{fmt} {figures}")
+            found.append(f"{name} {figures}")
     found += oracle.cited(function)
     return f"{MARK} {'; '.join(found)} (`docs/evidence.md`)." if found else ""
 

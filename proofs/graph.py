@@ -17,7 +17,7 @@ from .kinds import KINDS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HERE = ROOT / "proofs"
-PRECISION = {"f32": (24, -149), "f64": (53, -1074)}  # of the arguments: bits, exponent of the least number
+PRECISION = {"f32": (24, -149), "f64": (53, -1074)}  # of the arguments: bits, exponent of the smallest number
 TESTS = ("plain", "any")  # the rounding tests that kernels.def names
 
 
@@ -43,9 +43,9 @@ class Kernel:
 def inwards(text: str, fmt: str, direction: int) -> Fraction:
     """A number of the format: the given one, or the next in the direction."""
     value = Fraction(float.fromhex(text)) if "0x" in text else Fraction(text)
-    bits, least = PRECISION[fmt]
+    bits, lowest = PRECISION[fmt]
     n = value.numerator.bit_length() - value.denominator.bit_length()
-    unit = Fraction(2) ** max(n - bits - 1, least)  # at most a unit in the last place
+    unit = Fraction(2) ** max(n - bits - 1, lowest)  # at most a unit in the last place
     while abs(value) >= unit * 2**bits:
         unit *= 2
     steps = math.ceil(value / unit) if direction > 0 else math.floor(value / unit)
@@ -68,12 +68,12 @@ def read_kernels(text: str) -> dict[str, Kernel]:
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     kernels = {}
     for kind, arguments in re.findall(r"^RM_PROOF_(\w+)\((.*)\)$", text, re.M):
-        function, fmt, part = arguments.split(",")[0], KINDS[kind.lower()].format, KINDS[kind.lower()].part
+        function, of_kind = arguments.split(",")[0], KINDS[kind.lower()]
         strings = re.findall(r'"([^"]+)"', arguments)
         test = strings.pop(0) if strings and strings[0] in TESTS else ""
-        domain = parse_domain(strings[0], fmt) if strings else ()
-        name = f"{function}{part}_{fmt}"
-        kernels[name] = Kernel(name, function, fmt, kind.lower(), test, domain)
+        domain = parse_domain(strings[0], of_kind.format) if strings else ()
+        name = f"{function}{of_kind.part}_{of_kind.arithmetic}"
+        kernels[name] = Kernel(name, function, of_kind.format, kind.lower(), test, domain)
     return kernels
 
 

@@ -29,13 +29,13 @@ class LogRange(LogKnown):
             ends, root = self.nodes[other].ends, self.nodes[k]
             if k not in self.deviation or not ends:
                 continue
-            most = Fraction(downwards(exact(root.enclosure.upper())))
-            if ends[0] >= most:
+            largest = Fraction(downwards(exact(root.enclosure.upper())))
+            if ends[0] >= largest:
                 if want < 0:
                     self.deviation[self.index] = self.deviation[k]
                 return self.same(other if want > 0 else k)
-            if root.size - root.least < pow2(-50) * root.least and most < ends[1]:
-                self.cut_input(other, most, below=True)
+            if root.size - root.smallest < pow2(-50) * root.smallest and largest < ends[1]:
+                self.cut_input(other, largest, below=True)
         return super().smaller(args, want)
 
 

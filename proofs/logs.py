@@ -28,8 +28,8 @@ ORDER = 28  # of the models: roots over an octave
 ROOM, ERR, LO = pow2(-88), pow2(-58), pow2(-9)
 LOW_FAR, LOW_LOST, LOW_NEAR = pow2(-48), pow2(-120), pow2(-53)
 NEAR = (Fraction(63, 64), Fraction(33, 32))  # xh for which the table gives 1: from the first on, below the second
-LEAST_NEAR = Fraction(1, 2**960)
-MOST, MOST_LOST, LEAST = 1022, 1023, -1022  # exponents
+SMALLEST_NEAR = Fraction(1, 2**960)
+MAX_EXPONENT, MAX_LOST, MIN_EXPONENT = 1022, 1023, -1022  # exponents
 SLACK = Fraction(1, 2**46)  # boxes are this much larger than the certified ones, as X is not xh
 
 
@@ -58,7 +58,7 @@ class WithLow(Analysis):
         v.ends = None
         v.rho = v.E = up(v.size * (LOW_LOST if self.lost else LOW_FAR if self.far else LOW_NEAR) * (1 + pow2(-40)))
         self.finish(v)
-        v.grid = exponent(v.least) - BITS
+        v.grid = exponent(v.smallest) - BITS
         return v
 
     def op_low(self, args: list) -> Node:
@@ -109,7 +109,7 @@ def rough_root(nodes: list, k: int) -> tuple[int, int, int] | None:
     return (args[0], r, nodes[r][1][0]) if args[1] == r and one[0] == "const" and float.fromhex(one[1][0]) == 1 else None
 
 
-def needed(graph: Graph, least: Fraction) -> set[int]:
+def needed(graph: Graph, smallest: Fraction) -> set[int]:
     """The nodes that the outputs depend on where the argument is at least this: beyond a constant that it is compared with, a selection leaves
     one of its operands out, in which numbers may be of any size."""
     found, stack = set(), list(graph.outputs.values())
@@ -124,7 +124,7 @@ def needed(graph: Graph, least: Fraction) -> set[int]:
             limit, other = (graph.nodes[a] for a in graph.nodes[args[0]][1])
             while other[0] == "abs":
                 other = graph.nodes[other[1][0]]
-            if limit[0] == "const" and other[0] == "input" and least > Fraction(float.fromhex(limit[1][0])):
+            if limit[0] == "const" and other[0] == "input" and smallest > Fraction(float.fromhex(limit[1][0])):
                 operands = args[:2]
         stack += operands
     return found
@@ -143,12 +143,12 @@ def at_most(nodes: list, b: int, a: int) -> bool:
 class LogKnown(Composed):
     near = False
 
-    def __init__(self, graph: Graph, fmt: str, least: Fraction, *arguments, parts: dict):
-        self.needed = needed(graph, least)
+    def __init__(self, graph: Graph, fmt: str, smallest: Fraction, *arguments, parts: dict):
+        self.needed = needed(graph, smallest)
         self.errors: set[int] = set()  # of sums, exactly
         self.deviation: dict[int, tuple[int, arb]] = {}  # of a value from the root of a node's computed value, relatively
         self.inverse_roots: set[int] = set()
-        super().__init__(graph, fmt, least, *arguments, parts=parts)
+        super().__init__(graph, fmt, smallest, *arguments, parts=parts)
 
     def step(self, op: str, args: list) -> Node:
         return super().step(op, args) if self.index in self.needed else Node()
@@ -234,10 +234,10 @@ class LogKnown(Composed):
                 continue
             (of, by), root = self.deviation[k], self.nodes[k]
             away = self.difference(self.nodes[other], root) * want
-            if self.order(*args) is None and away < pow2(-48) * root.least:
-                most = up(max(away.upper(), ZERO))
-                self.deviation[self.index] = (of, up(by + most / root.least * (1 + pow2(-40))))
-                return self.off_by(self.same(k), most)
+            if self.order(*args) is None and away < pow2(-48) * root.smallest:
+                largest = up(max(away.upper(), ZERO))
+                self.deviation[self.index] = (of, up(by + largest / root.smallest * (1 + pow2(-40))))
+                return self.off_by(self.same(k), largest)
         v = super().smaller(args, want)
         if v.parts[0][0] in self.deviation:
             self.deviation[self.index] = self.deviation[v.parts[0][0]]
@@ -268,20 +268,20 @@ class LogKnown(Composed):
         outside = x < ball(NEAR[0]) or x >= ball(NEAR[1])
         self.near = bool(self.decide(True if inside else False if outside else None, (True, False)))
         if self.near:
-            if not (self.is_error_of(ul, uh) and y.least >= ball(LEAST_NEAR)):
+            if not (self.is_error_of(ul, uh) and y.smallest >= ball(SMALLEST_NEAR)):
                 raise SplitBox
             whole = 1 + y.enclosure + self.nodes[ul].enclosure
             value = (y.enclosure + self.nodes[ul].enclosure).log1p()
         else:
             first, second = self.nodes[xh], self.nodes[xl]
-            share = LOW_FAR if first.size < pow2(MOST) else LOW_LOST
-            if not (first.enclosure >= pow2(-1022) and first.size < pow2(MOST_LOST) and second.size <= first.least * share):
+            share = LOW_FAR if first.size < pow2(MAX_EXPONENT) else LOW_LOST
+            if not (first.enclosure >= pow2(-1022) and first.size < pow2(MAX_LOST) and second.size <= first.smallest * share):
                 raise SplitBox
             whole = first.enclosure + second.enclosure
             value = whole.log()
         if not (value > 0 or value < 0):
             raise SplitBox
-        self.least_argument, self.value = low(whole), value
+        self.smallest_argument, self.value = low(whole), value
         v = Node()
         v.model, v.E = Model(arb_poly([value.mid()]), up(value.rad())), ZERO
         return self.finish(v)
@@ -360,14 +360,14 @@ def known(kernel: Kernel, analysis: LogKnown) -> tuple[arb, arb]:
     parts = [analysis.output(name).model for name in names]
     off = parts[0] + parts[1] - u if analysis.near else parts[0] + parts[1] - Model.const(ONE) - u
     away = up(off.sup_pieces(4) + analysis.roundings({name: 1 for name in names}))
-    least = analysis.least_argument - away  # of both arguments
-    if not least > 0:
+    smallest = analysis.smallest_argument - away  # of both arguments
+    if not smallest > 0:
         raise SplitBox
-    error = up(away / low(least) / (2 if half else 1))
+    error = up(away / low(smallest) / (2 if half else 1))
     err = analysis.output("err")
-    if not err.least > 0:
+    if not err.smallest > 0:
         raise SplitBox
-    return up((error + err.size * pow2(-53)) / err.least), arb(0)
+    return up((error + err.size * pow2(-53)) / err.smallest), arb(0)
 
 
 def by_itself(analysis: WithLow, function) -> tuple[arb, arb]:
@@ -379,10 +379,14 @@ def by_itself(analysis: WithLow, function) -> tuple[arb, arb]:
             f = f + Model.const(log2 * multiples.first)
         else:
             away = up((analysis.linear(hi.per_k, lo.per_k) - log2) * multiples.size())
-    if not (err.least > 0 and err.size <= ERR * hi.least and lo.size <= share_of_lo(hi.least, multiples is None) * hi.least):
+    if not (
+        err.smallest > 0
+        and err.size <= ERR * hi.smallest
+        and lo.size <= share_of_lo(hi.smallest, multiples is None) * hi.smallest
+    ):
         raise SplitBox
     error = up((hi.model + lo.model - f).sup_pieces(4) + away + analysis.roundings({"hi": 1, "lo": 1}))
-    return up((error + (lo.size + err.size) * pow2(-53) + hi.size * ROOM) / err.least), arb(0)
+    return up((error + (lo.size + err.size) * pow2(-53) + hi.size * ROOM) / err.smallest), arb(0)
 
 
 def all_pieces(kernel: Kernel) -> list[prove.Piece]:
@@ -391,15 +395,15 @@ def all_pieces(kernel: Kernel) -> list[prove.Piece]:
     check_dd_ball()
     zero = Fraction(0)
     if kernel.kind == "dd_log_near":
-        least = LEAST_NEAR / 2
-        intervals = Interval(least, NEAR[1] - 1 + SLACK, zero), Interval(NEAR[0] - 1 - SLACK, -least, zero)
+        smallest = SMALLEST_NEAR / 2
+        intervals = Interval(smallest, NEAR[1] - 1 + SLACK, zero), Interval(NEAR[0] - 1 - SLACK, -smallest, zero)
         return [prove.Piece(*box) for interval in intervals for box in prove.first_boxes(interval)]
     first, last = prove.OCTAVE - SLACK, 2 * prove.OCTAVE + SLACK
     none = Multiples(zero, 0, 0)
     pieces: list[prove.Piece] = [Octave(first, NEAR[0] + SLACK, none), Octave(NEAR[1] - SLACK, last, none)]
-    ranges = [*prove.powers(MOST), *((-b, -a) for a, b in prove.powers(-LEAST))]
+    ranges = [*prove.powers(MAX_EXPONENT), *((-b, -a) for a, b in prove.powers(-MIN_EXPONENT))]
     pieces += [Octave(first, last, Multiples(zero, *k)) for k in ranges]
-    return [*pieces, Octave(first, last, Multiples(zero, MOST + 1, MOST + 1), lost=True)]
+    return [*pieces, Octave(first, last, Multiples(zero, MAX_EXPONENT + 1, MAX_EXPONENT + 1), lost=True)]
 
 
 def check_dd_ball() -> None:
@@ -417,5 +421,5 @@ def domain(kernel: Kernel) -> tuple[Interval, ...]:
         return kernel.domain
     zero = Fraction(0)
     if kernel.kind == "dd_log_near":
-        return Interval(NEAR[0] - 1, -LEAST_NEAR, zero), Interval(LEAST_NEAR, NEAR[1] - 1, zero)
+        return Interval(NEAR[0] - 1, -SMALLEST_NEAR, zero), Interval(SMALLEST_NEAR, NEAR[1] - 1, zero)
     return (Interval(Fraction(1, 2**1022), Fraction(2) ** 1023 * (1 - Fraction(1, 2**53)), zero),)

@@ -12,7 +12,7 @@ constants outside the analysis of its pieces is checked for each mutant too (pre
 
     python -m proofs.mutants              renews what changed since proofs/mutants.json was written, or is not in it
     python -m proofs.mutants --all        everything
-    python -m proofs.mutants erf_f32 ...  these kernels"""
+    python -m proofs.mutants erf_b64 ...  these kernels"""
 
 import argparse
 import contextlib
@@ -364,7 +364,7 @@ def reduced(
     if not all(isinstance(piece, Reduced) for piece in pieces) or not pieces:
         return set()
     cut, good, bounds_of = cut_of(kernel, graph), set(), []
-    most = max(b.most for b in cut.bounds)
+    largest = max(b.largest for b in cut.bounds)
     for place, other in chosen:
         if place[0] in nodes_after(cut):
             continue
@@ -382,7 +382,7 @@ def reduced(
             continue
         pairs = zip(changed.bounds, cut.bounds, strict=False)
         worse = [b for b, a in pairs if b.relative > 4 * a.relative or b.absolute > 4 * a.absolute]
-        same = (changed.end, changed.signs) == (cut.end, cut.signs) and max(b.most for b in changed.bounds) <= most
+        same = (changed.end, changed.signs) == (cut.end, cut.signs) and max(b.largest for b in changed.bounds) <= largest
         if same and not worse:
             good.add((place, other))
             bounds_of += changed.bounds

@@ -66,11 +66,11 @@ def multiples_of_16(text: str) -> tuple[int, int]:
 def powers_of_two(kernel: Kernel) -> range:
     """Every a, x being B^a y."""
     if kernel.function == "cbrt":
-        least, most = multiples_of_16(recorded(kernel.name))
-        return range(least >> 4, (most >> 4) + 1)
+        smallest, largest = multiples_of_16(recorded(kernel.name))
+        return range(smallest >> 4, (largest >> 4) + 1)
     (interval,) = kernel.domain
-    least, most = (math.frexp(float(end))[1] - 1 for end in (interval.low, interval.high))
-    return range(least // 2, most // 2 + 1)
+    smallest, largest = (math.frexp(float(end))[1] - 1 for end in (interval.low, interval.high))
+    return range(smallest // 2, largest // 2 + 1)
 
 
 class Degrees:
@@ -137,7 +137,7 @@ class Degrees:
         return 0, -size - 1 - 52, 0
 
     def op_from_bits(self, args: list) -> tuple[int, int, int]:
-        """m, which is between 1/4 and 16, or a number whose exponent is increased by a. Of these u is between 1/4 and 4, by its bound (cbrt_f32)."""
+        """m, which is between 1/4 and 16, or a number whose exponent is increased by a. Of these u is between 1/4 and 4, by its bound (cbrt_b64)."""
         op, operands = self.graph.nodes[args[0]]
         if op == "isub":
             return 0, -2 - 52, 4

@@ -1,8 +1,8 @@
 """hypot and atan2 in f64: homogeneous, as two.py has it, with the quotients, roots and two-part results of composed.py.
 
 The larger argument is b times a power of two, 1 <= b < 2, and the graph is analysed for b = 1. Underflow depends on that power of two, which is at
-least `least`: in a value of degree d its error of 2^-1075 counts as 2^-1075/least^d. That is added to the roundings of products that may be so small,
-and 2^-1070/least^d to the errors of products that mul_err gives.
+smallest `smallest`: in a value of degree d its error of 2^-1075 counts as 2^-1075/smallest^d. That is added to the roundings of products that may be so small,
+and 2^-1070/smallest^d to the errors of products that mul_err gives.
 
 hypot: its domain is that of x^2 + y^2, so that the larger argument is at least 2^-431, and the smaller one is arbitrary. atan2: both
 arguments are between 2^-480 and 2^480, or one of them is 0; where their ratio is at most r, the larger one is at least 2^-480/r."""
@@ -21,7 +21,7 @@ from .taylor import ZERO, Model, SplitBox, ball, pow2, up
 from .two import TINY, Homogeneous, Pair, Ratio, first_boxes, floor_log2, function_of
 from .values import BITS, Bits, Node
 
-LEAST = {"hypot": Fraction(1, 2**431), "atan2": Fraction(1, 2**480)}
+SMALLEST = {"hypot": Fraction(1, 2**431), "atan2": Fraction(1, 2**480)}
 RATIOS = {
     "hypot": Interval(Fraction(0), Fraction(1), Fraction(0)),
     "atan2": Interval(Fraction(1, 2**960), Fraction(1), Fraction(0)),
@@ -34,8 +34,8 @@ class DoublePair(Homogeneous, Composed):
     def __init__(self, function: str, graph: Graph, low_end: Fraction, high_end: Fraction, choices: dict, piece: Pair):
         self.piece = piece
         self.opaque: dict[int, tuple[Fraction, Fraction]] = {}
-        self.both = function == "atan2" and not piece.zero  # are at least LEAST
-        self.larger = ball(LEAST[function] / (high_end if self.both else 1))
+        self.both = function == "atan2" and not piece.zero  # are at least SMALLEST
+        self.larger = ball(SMALLEST[function] / (high_end if self.both else 1))
         Composed.__init__(self, graph, "f64", low_end, high_end, choices, parts=PARTS.get(function, {}))
 
     def op_input(self, args: list) -> Node:
@@ -62,8 +62,8 @@ class DoublePair(Homogeneous, Composed):
         m = up(exact)
         lost = ZERO
         if self.graph.nodes[self.index][0] in ("mul", "mad", "nmad"):
-            least = exact.lower() if exact > 0 else (-exact).lower() if exact < 0 else ZERO
-            if not least * self.scale(v) > NORMAL:
+            smallest = exact.lower() if exact > 0 else (-exact).lower() if exact < 0 else ZERO
+            if not smallest * self.scale(v) > NORMAL:
                 lost = up(pow2(-1075) / self.scale(v))
         if grid is not None and v.scaled > 0 and m * pow2(int(v.scaled)) <= pow2(grid + BITS):
             v.grid = grid
@@ -86,7 +86,7 @@ class DoublePair(Homogeneous, Composed):
 
     def smaller(self, args: list, want: int) -> Node:
         a, b = (self.nodes[k] for k in args)
-        assert not (a.scaled and b.const) or b.const < LEAST["atan2"]
+        assert not (a.scaled and b.const) or b.const < SMALLEST["atan2"]
         return super().smaller(args, want)
 
     def integer(self, op: str, args: list) -> Node:
@@ -118,11 +118,11 @@ class DoublePair(Homogeneous, Composed):
         if a.const == 0:
             return self.constant(0)
         assert a.scaled == b.scaled == 1
-        # A numerator that passes zero is 0 or a multiple of 2^grid; one that is an argument is at least LEAST.
-        least = self.larger * (a.least if a.least > 0 or a.grid is None else pow2(a.grid))
+        # A numerator that passes zero is 0 or a multiple of 2^grid; one that is an argument is at least SMALLEST.
+        smallest = self.larger * (a.smallest if a.smallest > 0 or a.grid is None else pow2(a.grid))
         if self.both and self.argument(args[0]):
-            least = ball(LEAST["atan2"])
-        if not (least >= EXACT and pow2(-19) <= b.least and b.size <= pow2(19)):
+            smallest = ball(SMALLEST["atan2"])
+        if not (smallest >= EXACT and pow2(-19) <= b.smallest and b.size <= pow2(19)):
             raise SplitBox
         return self.without_degrees(super().op_quotient, args, 0)
 
@@ -138,13 +138,13 @@ class DoublePair(Homogeneous, Composed):
 
     def op_rough_reciprocal(self, args: list) -> Node:
         (b,) = (self.nodes[k] for k in args)
-        if not (b.scaled == 1 and pow2(-19) <= b.least and b.size <= pow2(19)):
+        if not (b.scaled == 1 and pow2(-19) <= b.smallest and b.size <= pow2(19)):
             raise SplitBox
         return self.without_degrees(super().op_rough_reciprocal, args, -1)
 
     def op_rsqrt(self, args: list) -> Node:
         (a,) = (self.nodes[k] for k in args)
-        if not (a.scaled == 2 and a.least * self.scale(a) >= pow2(-1000)):
+        if not (a.scaled == 2 and a.smallest * self.scale(a) >= pow2(-1000)):
             raise SplitBox
         return self.without_degrees(super().op_rsqrt, args, -1)
 
@@ -154,7 +154,7 @@ class DoublePair(Homogeneous, Composed):
             return self.constant(0)
         v = super().op_mul_err(args)
         product = self.graph.nodes[args[2]][0] == "mul"
-        if product and p.scaled and v.const is None and not a.least * b.least * self.scale(p) >= EXACT:
+        if product and p.scaled and v.const is None and not a.smallest * b.smallest * self.scale(p) >= EXACT:
             v = self.off_by(v, up(pow2(-1070) / self.scale(p)))
         return v
 
@@ -204,15 +204,15 @@ def symmetric(graph: Graph, name: str) -> bool:
 def all_pieces(kernel: Kernel) -> list[prove.Piece]:
     graph, one = parse(recorded(kernel.name), True), Fraction(1)
     choices = [(1,) if symmetric(graph, name) else (1, -1) for name in ("first", "second")]
-    signs, least, pieces = list(itertools.product(*choices)), RATIOS[kernel.function].low, []
+    signs, smallest, pieces = list(itertools.product(*choices)), RATIOS[kernel.function].low, []
     for name, s in itertools.product(("first", "second"), signs):
         boxes = first_boxes(Interval(TINY, one, Fraction(0)))
         if kernel.function == "atan2" and name == "first" and s[1] > 0:  # small angles
-            boxes += first_boxes(Interval(least, TINY, Fraction(0)))
+            boxes += first_boxes(Interval(smallest, TINY, Fraction(0)))
         elif kernel.function == "atan2":  # beside a multiple of pi/2: boxes that the precision of the models tells from 0
             boxes += [(TINY / 2 ** (180 * i + 180), TINY / 2 ** (180 * i)) for i in range(5)]
         else:
-            boxes.append((least, TINY))
+            boxes.append((smallest, TINY))
         pieces += [Pair(*box, smaller=name, signs=s) for box in boxes]
     if kernel.function == "hypot":
         return pieces

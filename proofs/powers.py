@@ -64,12 +64,12 @@ def measure(kernel: Kernel, analysis: Analysis, function: Callable) -> tuple[arb
         claim = ball(analysis.output("claim").const)
         ratio = up(ratio + UNDERFLOW / claim)
         return ratio, up(ratio * claim)
-    if not (hi.enclosure > 0 and lo.size <= steps.PARTS * hi.least):
+    if not (hi.enclosure > 0 and lo.size <= steps.PARTS * hi.smallest):
         raise SplitBox
     at = analysis.multiples
     largest = ball(at.step * at.size() + max(abs(analysis.low), abs(analysis.high)))
     given = ball(analysis.output("given").const) * (1 + pow2(-30))
-    return up(ratio + hi.size * (1 + pow2(-18)) * (largest * given).expm1() / err.least), nothing
+    return up(ratio + hi.size * (1 + pow2(-18)) * (largest * given).expm1() / err.smallest), nothing
 
 
 def all_pieces(kernel: Kernel) -> list[prove.Piece]:

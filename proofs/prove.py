@@ -50,7 +50,7 @@ def measure(kernel: Kernel, analysis: Analysis, function) -> tuple[arb, arb]:
     f = taylor(function, analysis.centre, analysis.width)
     multiples = analysis.multiples
     pieces = SETTINGS[kernel.format][2]
-    least = low(f.enclosure())
+    smallest = low(f.enclosure())
     if kernel.kind.startswith("dd"):
         hi, lo, err = (analysis.output(k) for k in ("hi", "lo", "err"))
         away = ZERO
@@ -69,18 +69,18 @@ def measure(kernel: Kernel, analysis: Analysis, function) -> tuple[arb, arb]:
             away = up(f.sup() * up(distance).expm1())
         error = up((hi.model + lo.model - f).sup_pieces(pieces) + away + analysis.roundings({"hi": 1, "lo": 1}))
         error = up(error + half_place(up(lo.size + err.size)))
-        if not err.least > 0:
+        if not err.smallest > 0:
             raise SplitBox
-        return up(error / err.least), arb(0)
+        return up(error / err.smallest), arb(0)
     error = up((analysis.output("y").model - f).sup_pieces(pieces) + analysis.roundings({"y": 1}))
     if kernel.kind == "eval_g_within":
         err = analysis.output("err")
-        if not err.least > 0:
+        if not err.smallest > 0:
             raise SplitBox
-        return up((error + analysis.output("y").size * pow2(-52)) / err.least), arb(0)
-    if not least > 0:
+        return up((error + analysis.output("y").size * pow2(-52)) / err.smallest), arb(0)
+    if not smallest > 0:
         raise SplitBox
-    relative = up(error / least)
+    relative = up(error / smallest)
     if kernel.test == "any":
         relative = up(relative + pow2(-53))
     # The claim is relative to the computed value, which is this close to the function's.

@@ -6,7 +6,7 @@ of RM_PROOF_START; ndtri's has the factor RN(sqrt 2), two roundings of 2^-53). W
     R = c (W - v e^(y^2)) = c e^(y^2) (u - erf y) = the integral of e^(-2 y t - t^2) over t from 0 to d,
 
 so R = d - y d^2 - d^3/3 + A, |A| <= |d| s^2/2 e^s, s = 2 y |d| + d^2, and d is R + y R^2 up to the terms that `left_out` adds up. W, or erf y where u <= 1/16,
-and the factor e^(y^2) of the latter are analysed (engine.py) with all that they come from; exp has its bound (exp_sum_f64). The other operations
+and the factor e^(y^2) of the latter are analysed (engine.py) with all that they come from; exp has its bound (exp_sum_dd). The other operations
 are few and the same in every box: `Shape` finds them in the recorded graph, or stops, and `step` counts their roundings, a product and a
 sum without FMA for a mad. With U = 2^-53:
 
@@ -24,7 +24,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from . import composed, prove
-from .composed import EXP_MOST, ORDER, PRECISION, Composed
+from .composed import EXP_MAX, ORDER, PRECISION, Composed
 from .graph import Graph, Kernel
 from .steps import LOW
 from .steps import PARTS as PARTS_OF_EXP
@@ -145,23 +145,23 @@ def measure(kernel: Kernel, analysis: Step, function) -> tuple[arb, arb]:
     found = analysis.shape
     y, c, exact = ball(analysis.high), ball(found.c), arb.pi().sqrt() / 2
     d = START * y * (1 + 2 * START)
-    most, rest = left_out(y, d)
-    distance = up(most / exact)  # |W - v e^(y^2)|, and more than |u - erf y|
+    largest, rest = left_out(y, d)
+    distance = up(largest / exact)  # |W - v e^(y^2)|, and more than |u - erf y|
     definition = (lambda x: x.erf()) if found.near else (lambda x: (x * x).exp() * x.erfc())
     h, hl, err = (analysis.output(name) for name in ("hi", "lo", "err"))
     error = up((h.model + hl.model - taylor(definition, analysis.centre, analysis.width)).sup_pieces(4))
     error = up(error + analysis.roundings({"hi": 1, "lo": 1}))
-    if not (err.least > 0 and distance + h.size * pow2(-15) < h.least / 4):
+    if not (err.smallest > 0 and distance + h.size * pow2(-15) < h.smallest / 4):
         raise SplitBox
     if found.near:
         e, scale = analysis.output("e"), up((y * y).exp())
         off = up((e.model - taylor(lambda x: (x * x).exp(), analysis.centre, analysis.width)).sup() + e.E)
         relative = up(abs(c / exact - 1) + off + 2 * U)  # of c e, with the rounding
         error = up(error + U * (hl.size + 2 * U * h.size) * MORE)
-        bound = err.least + h.least * ball(found.share)
+        bound = err.smallest + h.smallest * ball(found.share)
     else:
         claim = ball(analysis.output("e").const)
-        if not (y * y <= EXP_MOST - 1 and EXP_MOST * U <= LOW):
+        if not (y * y <= EXP_MAX - 1 and EXP_MAX * U <= LOW):
             raise SplitBox
         product = (h.size + hl.size + error + distance) * MORE  # v e^(y^2)
         low_part = U * product * (3 * PARTS_OF_EXP + 6 * U) * (1 + pow2(-16))
@@ -169,11 +169,11 @@ def measure(kernel: Kernel, analysis: Step, function) -> tuple[arb, arb]:
         sizes = hl.size + product * (PARTS_OF_EXP + 4 * U) * (1 + pow2(-16))
         error = up(error + low_part + by_exp + U * sizes)
         scale, relative = arb(1), up(abs(c / exact - 1))
-        least = (h.least - hl.size - error - distance) * (1 - pow2(-18))  # vh e
-        bound = err.least + h.least * ball(found.share) + low(least) * claim
+        smallest = (h.smallest - hl.size - error - distance) * (1 - pow2(-18))  # vh e
+        bound = err.smallest + h.smallest * ball(found.share) + low(smallest) * claim
     total = distance + error  # the two differences' sum
-    of_r = up(exact * scale * (1 + relative) * (error + U * total) * MORE + most * relative)
-    r = (most + of_r) * MORE
+    of_r = up(exact * scale * (1 + relative) * (error + U * total) * MORE + largest * relative)
+    r = (largest + of_r) * MORE
     of_r = up(of_r + U * r)
     r = r + of_r
     away = up(rest + of_r * (1 + 2 * y * r) + U * (r + 4 * y * r * r) * MORE + TINY)

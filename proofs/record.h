@@ -136,7 +136,7 @@ RM_FN void vf64_store_f32(float *p, vf64 v) {
   rec_stop("a store");
 }
 
-/* exp in double-double is proved by itself (exp_sum_f64). In kernels that are proved with its bound, rec_exp_known, a call is a value
+/* exp in double-double is proved by itself (exp_sum_dd). In kernels that are proved with its bound, rec_exp_known, a call is a value
  * and its two parts: composed.py. */
 #include "crlibm/exp/exp_dd.h"
 
@@ -171,7 +171,7 @@ RM_FN vf64 rec_exp_scale(vi64 k) {
 }
 #define rm_exp_scale rec_exp_scale
 
-/* log in double-double is proved by itself too (log_sum_f64, log1p_near_f64). In kernels that are proved with its bound, rec_log_known, a call of
+/* log in double-double is proved by itself too (log_sum_dd, log1p_near_dd). In kernels that are proved with its bound, rec_log_known, a call of
  * rm_log_near_dd is a value, its parts and their bound: logs.py. rm_log1p_dd_of calls it in the header that defines it: there the name begins
  * another function where the first word in its parentheses is vf64, the definition's type, and a call where it is an argument. */
 RM_FN void rec_log_near_dd(vf64 xh, vf64 xl, vf64 uh, vf64 ul, vf64 *hi, vf64 *lo, vf64 *err);

@@ -2,7 +2,7 @@
 
     python -m proofs.run                    what changed since its certificate
     python -m proofs.run --all              everything
-    python -m proofs.run exp_f32 log_f64    these
+    python -m proofs.run exp_b64 log_dd    these
     python -m proofs.run --check            whether every certificate belongs to the kernel as it is now (seconds)
     python -m proofs.run --table            write the table of docs/evidence.md and the figures that function folders cite
 

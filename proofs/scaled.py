@@ -48,15 +48,15 @@ class Scaling(Analysis):
         super().__init__(*arguments, piece.multiples)
 
     def op_const(self, args: list) -> Node:
-        """2^-n counts as a number of which only the last place of the least is known, the same wherever it is used."""
+        """2^-n counts as a number of which only the last place of the smallest is known, the same wherever it is used."""
         if self.piece.function != "expm1" or float.fromhex(args[0]) != 1:
             return super().op_const(args)
         uses = {op for op, operands in self.graph.nodes if self.index in operands}
         assert uses <= {"add", "sub", "fast_two_sum_error"}, uses
-        least, most = powers(self.piece)
+        smallest, largest = powers(self.piece)
         v = Node()
-        v.model, v.grid = Model.const(ball((most + least) / 2)), grid_of(least)
-        v.rho = v.E = up(ball((most - least) / 2))
+        v.model, v.grid = Model.const(ball((largest + smallest) / 2)), grid_of(smallest)
+        v.rho = v.E = up(ball((largest - smallest) / 2))
         self.graph.outputs[ONE] = self.index
         return self.finish(v)
 
@@ -105,7 +105,7 @@ def analyse(kernel: Kernel, graph: Graph, low_end: Fraction, high_end: Fraction,
 def measure(kernel: Kernel, analysis: Scaling, function) -> tuple[arb, arb]:
     multiples, log2 = analysis.multiples, arb(2).log()
     hi, lo, err = (analysis.output(k) for k in ("hi", "lo", "err"))
-    if not err.least > 0:
+    if not err.smallest > 0:
         raise SplitBox
     # e^(t + k step) = 2^(k/16) e^t, but for the distance of the step from ln2/16.
     factor = ball(FACTOR[kernel.function]) * (log2 * multiples.residue / 16).exp()
@@ -117,7 +117,7 @@ def measure(kernel: Kernel, analysis: Scaling, function) -> tuple[arb, arb]:
     else:
         away = away + ball(powers(analysis.piece)[1] ** 2)
     error = up((hi.model + lo.model - f).sup_pieces(4) + away + analysis.roundings(seeds))
-    return up((error + half_place(up(lo.size + err.size))) / err.least), arb(0)
+    return up((error + half_place(up(lo.size + err.size))) / err.smallest), arb(0)
 
 
 def all_pieces(kernel: Kernel) -> list[prove.Piece]:

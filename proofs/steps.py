@@ -18,7 +18,7 @@ from . import prove
 from .engine import Analysis
 from .graph import Graph, Interval, Kernel
 from .taylor import ONE, ZERO, Model, SplitBox, exponent, pow2
-from .values import BITS, LEAST, Multiples, Node
+from .values import BITS, MIN_EXPONENT, Multiples, Node
 
 LOW = pow2(-42)
 PARTS = pow2(-19)  # of hi: what lo is at most
@@ -29,12 +29,12 @@ class WithLow(Analysis):
         if args[0] == "low":
             whole = self.graph.nodes.index(("input", ["x"]))
             v = Node()
-            v.model, v.E, v.grid, v.parts = Model.const(ZERO), LOW, LEAST, ((whole, Model.const(-ONE)),)
+            v.model, v.E, v.grid, v.parts = Model.const(ZERO), LOW, MIN_EXPONENT, ((whole, Model.const(-ONE)),)
             return self.finish(v)
         v = super().op_input(args)
         v.rho = v.E = LOW
         self.finish(v)
-        v.grid = max(exponent(v.least) - BITS, LEAST) if v.least > 0 else LEAST
+        v.grid = max(exponent(v.smallest) - BITS, MIN_EXPONENT) if v.smallest > 0 else MIN_EXPONENT
         return v
 
     def multiple(self, v: Node, magic: Fraction) -> Node:
@@ -64,7 +64,7 @@ def analyse(kernel: Kernel, graph: Graph, low_end: Fraction, high_end: Fraction,
 def measure(kernel: Kernel, analysis: Analysis, function) -> tuple[arb, arb]:
     if kernel.kind == "dd_steps_low":
         hi, lo = analysis.output("hi"), analysis.output("lo")
-        if not (hi.enclosure > 0 and lo.size <= PARTS * hi.least):
+        if not (hi.enclosure > 0 and lo.size <= PARTS * hi.smallest):
             raise SplitBox
     return prove.measure(replace(kernel, kind="dd_steps"), analysis, function)
 
@@ -78,8 +78,8 @@ def all_pieces(kernel: Kernel) -> list[prove.Piece]:
     step, c = prove.STEPS[kernel.function]
     assert step * c == 1
     limit, half = prove.EXP_LIMIT[kernel.function], step / 2
-    none, least = Multiples(step, 0, 0), Fraction(1, 2**1074)
-    near = [Interval(least, half, Fraction(0)), Interval(-half, -least, Fraction(0))]
+    none, smallest = Multiples(step, 0, 0), Fraction(1, 2**1074)
+    near = [Interval(smallest, half, Fraction(0)), Interval(-half, -smallest, Fraction(0))]
     pieces = [prove.Piece(*box, none) for interval in near for box in prove.first_boxes(interval)]
     for (first, last), sign in itertools.product(prove.powers(int(limit / step) + 1), (1, -1)):
         ends = (first, last) if sign > 0 else (-last, -first)

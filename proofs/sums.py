@@ -78,10 +78,10 @@ def measure(kernel: Kernel, analysis: Tail, function: Callable) -> tuple[arb, ar
     del function
     f = taylor(softplus, analysis.centre, analysis.width)
     hi, lo, err = (analysis.output(k) for k in ("hi", "lo", "err"))
-    if not err.least > 0:
+    if not err.smallest > 0:
         raise SplitBox
     error = up((hi.model + lo.model - f).sup_pieces(4) + ball(2 * U / SLACK) * lo.size)
-    share = up(error / err.least + analysis.roundings_over({"hi": 1, "lo": 1}, err)) / ball(SLACK)
+    share = up(error / err.smallest + analysis.roundings_over({"hi": 1, "lo": 1}, err)) / ball(SLACK)
     return max(up(share), up(ball(analysis.share))), arb(0)
 
 

@@ -147,11 +147,11 @@ class Model:
         n = Model.order
         q = arb_series(self.p.coeffs(), prec=n + 1).sqrt().coeffs()
         q = arb_poly([c.mid() for c in q])
-        least = Model(q).enclosure()
-        if not least > 0:
+        smallest = Model(q).enclosure()
+        if not smallest > 0:
             raise SplitBox
         rest = self - Model(q) * Model(q)
-        return Model(q, up(rest.sup() / low(least)))
+        return Model(q, up(rest.sup() / low(smallest)))
 
 
 def taylor(f, centre: arb, width: arb) -> Model:

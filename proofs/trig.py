@@ -29,8 +29,8 @@ BITS, EPSILON = 53, Fraction(1, 2**53)
 PI_BITS = 1400
 # Up to here the whole graph is analysed; nothing is for cos, from which half of pi is always taken. |t| stays below it.
 WHOLE = {"sin": 2, "cos": 0, "tan": 1}
-# The least binade that is followed on its own. Below, only cos is asked for, and x is small beside t.
-LEAST_BINADE = -12
+# The smallest binade that is followed on its own. Below, only cos is asked for, and x is small beside t.
+MIN_BINADE = -12
 
 
 @functools.cache
@@ -46,12 +46,12 @@ def pi() -> Fraction:
 PI_ERROR = Fraction(1, 2 ** (PI_BITS - 1100))
 
 
-def last_convergent(alpha: Fraction, most: int) -> int:
-    """The largest denominator up to `most` of the convergents of alpha."""
+def last_convergent(alpha: Fraction, largest: int) -> int:
+    """The largest denominator up to `largest` of the convergents of alpha."""
     before, last, p, q = 1, 0, alpha.numerator, alpha.denominator
     while q:
         a, rest = divmod(p, q)
-        if a * last + before > most:
+        if a * last + before > largest:
             break
         before, last, p, q = last, a * last + before, q, rest
     return last
@@ -104,12 +104,12 @@ def constant_form(value: Fraction) -> Form:
 
 @dataclass(frozen=True)
 class Whole:
-    """A number K that the kernel found: |form - unit K| <= within. The rounded value is at least `least` from every multiple of the unit."""
+    """A number K that the kernel found: |form - unit K| <= within. The rounded value is at least `smallest` from every multiple of the unit."""
 
     form: Terms
     unit: Fraction
     within: Fraction
-    least: Fraction = Fraction(0)
+    smallest: Fraction = Fraction(0)
 
 
 class Fork(Exception):
@@ -146,10 +146,10 @@ class Reduction:
                 terms = combined((1, terms), (-factor, {i: whole.unit}), (factor, whole.form))
         return total + abs(terms.get("x", Fraction(0))) * self.high + abs(terms.get("1", Fraction(0)))
 
-    def rounded(self, terms: Terms, grid: int | None, absolute: Fraction, relative: Fraction, most: Fraction) -> Form:
-        """To nearest: an exact result, at most `most`, that is a multiple of 2^grid and near the form as said. It does not underflow
+    def rounded(self, terms: Terms, grid: int | None, absolute: Fraction, relative: Fraction, largest: Fraction) -> Form:
+        """To nearest: an exact result, at most `largest`, that is a multiple of 2^grid and near the form as said. It does not underflow
         (product)."""
-        size = min(self.bound(terms) * (1 + relative) + absolute, most)
+        size = min(self.bound(terms) * (1 + relative) + absolute, largest)
         above = None if grid is None else Fraction(2) ** (grid + BITS)
         if above is not None and size > above and self.small.get(self.index):
             size = above
@@ -221,14 +221,14 @@ class Reduction:
             elif op == "srl" and first >> int(args[1]) == last >> int(args[1]) >= 0:
                 self.integers[self.index] = first >> int(args[1])
 
-    def sum(self, terms: Terms, grid: int | None, error: Fraction, forms: list, most: Fraction) -> Form:
+    def sum(self, terms: Terms, grid: int | None, error: Fraction, forms: list, largest: Fraction) -> Form:
         """A sum; with a large constant in it, that and a K."""
         constants = [f.constant for f in forms if f.constant is not None]
         magic = max(constants, default=Fraction(0))
         if magic < 2**35 or not set(terms) - {"1"}:
-            return self.rounded(terms, grid, error, Fraction(0), most)
+            return self.rounded(terms, grid, error, Fraction(0), largest)
         if abs(terms.get("1", Fraction(0))) < 2**30:  # taken away again
-            return self.rounded(terms, grid, error, Fraction(0), most)
+            return self.rounded(terms, grid, error, Fraction(0), largest)
         assert abs(math.frexp(float(magic))[0] - 0.75) < 2.0**-30
         unit, form = Fraction(math.ulp(float(magic))), combined((1, terms), (-magic, {"1": Fraction(1)}))
         sums = [
@@ -250,10 +250,10 @@ class Reduction:
         """From the multiples of the unit, of a sum that is known to be too large to be exact."""
         for k in sums:
             if self.small.get(k) is False:
-                least = self.forms[k].above
-                assert least is not None
-                below = math.floor(least / unit) * unit
-                return max(min(least - below, below + unit - size), Fraction(0))
+                smallest = self.forms[k].above
+                assert smallest is not None
+                below = math.floor(smallest / unit) * unit
+                return max(min(smallest - below, below + unit - size), Fraction(0))
         return Fraction(0)
 
     def middle(self, k: int) -> Form | None:
@@ -303,12 +303,12 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Bound:
-    """|r - t| <= absolute + relative |t|, least <= |t| <= most."""
+    """|r - t| <= absolute + relative |t|, smallest <= |t| <= largest."""
 
     absolute: Fraction
     relative: Fraction
-    least: Fraction
-    most: Fraction
+    smallest: Fraction
+    largest: Fraction
 
 
 def compared(kernel: Kernel, reduction: Reduction) -> Bound:
@@ -329,33 +329,33 @@ def compared(kernel: Kernel, reduction: Reduction) -> Bound:
     rest = abs(turns - round(turns / even) * even) * pi() * reduction.high + PI_ERROR
     absolute = form.absolute + (1 + form.relative) * factor * rest
     relative = form.relative * factor + abs(factor - 1)
-    most = min(reduction.bound(form.terms), form.size + form.error()) / factor + rest
+    largest = min(reduction.bound(form.terms), form.size + form.error()) / factor + rest
     if reduction.high <= 1:
-        least = pi() / 2 - reduction.high - PI_ERROR  # of cos
+        smallest = pi() / 2 - reduction.high - PI_ERROR  # of cos
     else:
-        least = nearest_multiple(reduction.grid, PRECISION[kernel.format][0])
+        smallest = nearest_multiple(reduction.grid, PRECISION[kernel.format][0])
     for i, whole in enumerate(reduction.wholes):
-        if whole.least:
+        if whole.smallest:
             scale = form.terms[i] / whole.unit
             other = reduction.bound(combined((1, form.terms), (-scale, {i: whole.unit}), (scale, whole.form)))
-            least = max(least, (abs(scale) * (whole.least - whole.within + whole.unit / 2) - other) / factor - rest)
-    assert least > 0 and relative < 1 and absolute < least / 2
-    assert most < 2 and (kernel.function == "cos" or reduction.low > most)  # so that no K is 0
-    return Bound(*(upwards(v) for v in (absolute, relative)), least, upwards(most))
+            smallest = max(smallest, (abs(scale) * (whole.smallest - whole.within + whole.unit / 2) - other) / factor - rest)
+    assert smallest > 0 and relative < 1 and absolute < smallest / 2
+    assert largest < 2 and (kernel.function == "cos" or reduction.low > largest)  # so that no K is 0
+    return Bound(*(upwards(v) for v in (absolute, relative)), smallest, upwards(largest))
 
 
 def binades(kernel: Kernel) -> list[tuple[Fraction, Fraction, int]]:
-    """Least and greatest number and grid."""
-    bits, least = PRECISION[kernel.format]
+    """Smallest and largest number and grid."""
+    bits, lowest = PRECISION[kernel.format]
     found = []
     for interval in kernel.domain:
         low, high = max(interval.low, Fraction(WHOLE[kernel.function])), interval.high
-        if low < Fraction(2) ** LEAST_BINADE:
-            found.append((low, Fraction(2) ** LEAST_BINADE, least))
-            low = Fraction(2) ** LEAST_BINADE
+        if low < Fraction(2) ** MIN_BINADE:
+            found.append((low, Fraction(2) ** MIN_BINADE, lowest))
+            low = Fraction(2) ** MIN_BINADE
         while low <= high:
             e = math.frexp(float(low))[1]
-            grid = max(e - bits, least)
+            grid = max(e - bits, lowest)
             found.append((low, min(high, Fraction(2) ** e - Fraction(2) ** grid), grid))
             low = Fraction(2) ** e
     return found
@@ -378,9 +378,9 @@ class Cut:
     signs: dict[int, tuple[int, int]]
     bounds: list[Bound]
 
-    def error(self, least: Fraction, most: Fraction) -> Fraction:
-        """The largest error of r where least <= |t| <= most, a nearest multiple being so near."""
-        here = [b.absolute + b.relative * most for b in self.bounds if b.least <= most and b.most >= least]
+    def error(self, smallest: Fraction, largest: Fraction) -> Fraction:
+        """The largest error of r where smallest <= |t| <= largest, a nearest multiple being so near."""
+        here = [b.absolute + b.relative * largest for b in self.bounds if b.smallest <= largest and b.largest >= smallest]
         return max(here, default=Fraction(0))
 
 
@@ -511,7 +511,7 @@ def prove_piece(kernel: Kernel, graph: Graph, piece: Piece, close: float = prove
     if not isinstance(piece, Reduced):
         return prove.prove_piece(kernel, graph, piece, close)
     cut, result = cut_of(kernel, graph), prove.NOTHING
-    if any(b.most > end_of(kernel) for b in cut.bounds):
+    if any(b.largest > end_of(kernel) for b in cut.bounds):
         raise RuntimeError(f"{kernel.name}: a reduced argument beyond {float(end_of(kernel))}")
     for n in range(len(cut.signs) + 1):
         for ones in itertools.combinations(cut.signs, n):
@@ -527,8 +527,8 @@ def end_of(kernel: Kernel) -> Fraction:
 def start_of(kernel: Kernel) -> Fraction:
     """The distance of the domain's numbers from the multiples that are taken away."""
     bits = PRECISION[kernel.format][0]
-    least = min(nearest_multiple(grid, bits) for _, high, grid in binades(kernel) if high > 1)
-    return -upwards(-least)
+    smallest = min(nearest_multiple(grid, bits) for _, high, grid in binades(kernel) if high > 1)
+    return -upwards(-smallest)
 
 
 def all_pieces(kernel: Kernel) -> list[Piece]:

@@ -48,8 +48,8 @@ class Pair(Piece):
 class Ratio:
     """The bits of a less those of b, plus an offset: a/b is between the two."""
 
-    least: Fraction
-    most: Fraction
+    smallest: Fraction
+    largest: Fraction
 
 
 class Homogeneous(Analysis):
@@ -110,16 +110,16 @@ class Homogeneous(Analysis):
             return self.same(k if want > 0 else m)
         return super().smaller(args, want)
 
-    def between(self, least: Fraction, most: Fraction) -> Node:
-        self.opaque[self.index] = (least, most)
-        return self.unknown(least, most)
+    def between(self, smallest: Fraction, largest: Fraction) -> Node:
+        self.opaque[self.index] = (smallest, largest)
+        return self.unknown(smallest, largest)
 
     def range_of(self, b: Bits) -> tuple[int, int]:
         """By the ends themselves: an enclosure is wider, and a clamped number would be outside its bounds."""
         if b.node not in self.opaque:
             return super().range_of(b)
-        least, most = self.opaque[b.node]
-        first, last = bits_of(downwards(least)), bits_of(upwards(most))
+        smallest, largest = self.opaque[b.node]
+        first, last = bits_of(downwards(smallest)), bits_of(upwards(largest))
         if ("bits", b.node) in self.choices:
             part = self.choices["bits", b.node]
             first, last = max(first, part[0]), min(last, part[1])
@@ -151,13 +151,13 @@ class Homogeneous(Analysis):
         if not (a.enclosure > 0 and b.enclosure > 0):
             raise SplitBox
         quotient = a.enclosure / b.enclosure
-        most = exact(quotient.upper())
-        power = Fraction(2) ** floor_log2(most)
-        return Ratio(exact(quotient.lower()), power * (3 - 2 * power / most))
+        largest = exact(quotient.upper())
+        power = Fraction(2) ** floor_log2(largest)
+        return Ratio(exact(quotient.lower()), power * (3 - 2 * power / largest))
 
     def op_from_bits(self, args: list) -> Node:
         value = self.nodes[args[0]].integer
-        return self.between(value.least, value.most) if isinstance(value, Ratio) else super().op_from_bits(args)
+        return self.between(value.smallest, value.largest) if isinstance(value, Ratio) else super().op_from_bits(args)
 
     def op_reciprocal(self, args: list) -> Node:
         return self.with_degree(super().op_reciprocal, args, -1)

@@ -9,7 +9,7 @@ from flint import arb
 from .graph import PRECISION
 from .taylor import ZERO, around, exponent, pow2, up
 
-BITS, LEAST = 53, -1074
+BITS, MIN_EXPONENT = 53, -1074
 
 
 class Choice(Exception):
@@ -29,9 +29,9 @@ def half_place(m: arb) -> arb:
     if m == 0:
         return ZERO
     e = exponent(m)
-    half = pow2(max(e - 1 - BITS, LEAST - 1))
+    half = pow2(max(e - 1 - BITS, MIN_EXPONENT - 1))
     # Just above a power of two that power is near, and below it places are half as large.
-    below, over = pow2(max(e - 2 - BITS, LEAST - 1)), up(m - pow2(e - 1))
+    below, over = pow2(max(e - 2 - BITS, MIN_EXPONENT - 1)), up(m - pow2(e - 1))
     other = max(below, over)
     return min(half, other)
 
@@ -54,12 +54,12 @@ def neighbour(x: Fraction, fmt: str, direction: int) -> Fraction:
     """The next number of the format."""
     if fmt == "f64":
         return Fraction(math.nextafter(float(x), direction * math.inf))
-    bits, least = PRECISION[fmt]
+    bits, lowest = PRECISION[fmt]
     towards_zero = (x > 0) != (direction > 0)
     _, e = math.frexp(float(x))
     if towards_zero and abs(x) == Fraction(2) ** (e - 1):
         e -= 1
-    return x + direction * Fraction(2) ** max(e - bits, least)
+    return x + direction * Fraction(2) ** max(e - bits, lowest)
 
 
 def grid_of(q: Fraction) -> int:
@@ -86,7 +86,7 @@ class Node:
         "exact",
         "grid",
         "integer",
-        "least",
+        "smallest",
         "model",
         "parts",
         "per_k",

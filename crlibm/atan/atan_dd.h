@@ -21,7 +21,7 @@
 
 #include "atan_b64.h"
 
-#define RM_ATAN_F64_ERR_Z RM_BOUND(0x1.8p-50) /* 12u, times |z| */
+#define RM_ATAN_DD_ERR_Z RM_BOUND(0x1.8p-50) /* 12u, times |z| */
 #define RM_ATAN_DD_ERR RM_BOUND(0x1p-70)     /* times v */
 
 /* a c - b s = nh + nl and b c + a s = dh + dl for a direction c, s of the table. */
@@ -55,7 +55,7 @@ RM_FN void rm_atan_turned_dd(vf64 nh, vf64 nl, vf64 dh, vf64 dl, vi64 j, vf64 *h
   vf64 low = vf64_add(vf64_add(tl, wl), vf64_add(vf64_add(ge, he), vf64_lookup16(rm_atan_angle_lo, j)));
   *hi = h;
   *lo = vf64_add(low, z);
-  *err = vf64_mad(vf64_abs(z), vf64_set1(RM_ATAN_F64_ERR_Z), vf64_mul(h, vf64_set1(RM_ATAN_DD_ERR)));
+  *err = vf64_mad(vf64_abs(z), vf64_set1(RM_ATAN_DD_ERR_Z), vf64_mul(h, vf64_set1(RM_ATAN_DD_ERR)));
 }
 
 /* hi + lo = angle of (b, a) within err; a, b are 0 or between 2^-480 and 2^480, not both 0. */

@@ -10,7 +10,7 @@
 /* Beyond the fast reduction, NaN included. No cosine is subnormal but those of f16 at +-177.5 and +-532.5, more than 2^-16
  * from a midpoint (sin_gen.py). */
 RM_FN vm64 rm_cos_special(vf64 x, int format) {
-  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? RM_SIN_F64_MAX : RM_SIN_F32_MAX)));
+  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? RM_SIN_DD_MAX : RM_SIN_B64_MAX)));
 }
 
 /* Larger arguments: other reductions, which are not worth having in the fast phase. */

@@ -1,7 +1,7 @@
 /* Numbers of any width with a bound of their error: the last tier of composite operators.
  *
  * A number rm_ball stands for every real within err units of (-1)^negative M 2^e; M has `length` limbs of 64 bits, the least
- * one first, the highest not 0 (length 0: M = 0); a unit is 2^e. err = 0 says that the number is exact, an infinite err that
+ * significant first, the last not 0 (length 0: M = 0); a unit is 2^e. err = 0 says that the number is exact, an infinite err that
  * nothing is known. n <= RM_BALL_LIMBS is the precision: an operation keeps at most as many limbs as the larger n of its
  * operands, and what it cuts off is less than one unit. What fits stays exact. err is below 2^65, and at least 2^-64 when it
  * is not 0: digits far below the error are dropped, so that inexact numbers are as long as what is known of them.
@@ -267,8 +267,8 @@ RM_COLD void rm_ball_div(rm_ball *r, const rm_ball *a, const rm_ball *b) {
     return;
   }
   const double whole = rm_ball_below(b), off = rm_ball_shifted(b->err, -64 * ((int64_t)lb - 1));
-  const double least = (whole - off) * (1.0 - 0x1p-40);
-  if (!(least >= 0.25 * whole)) {
+  const double smallest = (whole - off) * (1.0 - 0x1p-40);
+  if (!(smallest >= 0.25 * whole)) {
     rm_ball_unknown(r, n);
     return;
   }
@@ -287,8 +287,8 @@ RM_COLD void rm_ball_div(rm_ball *r, const rm_ball *a, const rm_ball *b) {
   cut += rm_limbs_divide(q, u, nu, b->m, lb);
   const int lq = rm_limbs_length(q, nu - lb + 1), top = lq ? lq - 1 : 0;
   const double quotient = (lq ? (double)q[lq - 1] : 0.0) + 3.0;
-  double err = rm_ball_shifted(a->err / least, 64 * ((int64_t)s - lb + 1));
-  err += rm_ball_shifted(quotient * b->err / least, 64 * ((int64_t)top - lb + 1));
+  double err = rm_ball_shifted(a->err / smallest, 64 * ((int64_t)s - lb + 1));
+  err += rm_ball_shifted(quotient * b->err / smallest, 64 * ((int64_t)top - lb + 1));
   err = rm_ball_up(err + (double)cut);
   rm_ball_store(r, a->negative != b->negative, q, lq, a->e - b->e - 64 * (int64_t)s, err, n);
 }

@@ -35,12 +35,12 @@ RM_FN int rm_ball_small(int n) {
  * together less than twice |x|^k for the first of them. */
 RM_COLD void rm_ball_series(rm_ball *r, const rm_ball *x, int factorial) {
   rm_ball power, term, sum;
-  const int64_t least = rm_ball_top(x) - 64 * ((int64_t)x->n + 1);
+  const int64_t smallest = rm_ball_top(x) - 64 * ((int64_t)x->n + 1);
   rm_ball_copy(&power, x);
   rm_ball_copy(&sum, x);
   for (uint64_t k = 2;; k++) {
     rm_ball_mul(&power, &power, x);
-    if (rm_ball_top(&power) < least || rm_ball_is_unknown(&power)) break;
+    if (rm_ball_top(&power) < smallest || rm_ball_is_unknown(&power)) break;
     rm_ball_set_u64(&term, k, x->n);
     rm_ball_div(&term, &power, &term);
     if (factorial) rm_ball_copy(&power, &term);

@@ -127,9 +127,9 @@ RM_FN double rm_dd_ball_max(const rm_dd_ball *a) { return rm_dd_ball_up(vf64_abs
 /* a/b: q = q1 + q2 by the residual a - q b, which is computed with its bound; |A/B - q| = |A - q B| / |B|. Nothing is known
  * of q1 and q2 but that they are numbers. */
 RM_COLD void rm_dd_ball_div(rm_dd_ball *r, const rm_dd_ball *a, const rm_dd_ball *b) {
-  const double least = rm_dd_ball_min(b);
+  const double smallest = rm_dd_ball_min(b);
   rm_dd_ball q, t, rest;
-  if (!(least > 0.0)) {
+  if (!(smallest > 0.0)) {
     rm_dd_ball_unknown(r);
     return;
   }
@@ -146,7 +146,7 @@ RM_COLD void rm_dd_ball_div(rm_dd_ball *r, const rm_dd_ball *a, const rm_dd_ball
   rm_dd_ball_mul(&t, &q, b);
   rm_dd_ball_sub(&rest, &rest, &t);
   const int inexact = rest.hi != 0.0 || rest.err != 0.0;
-  rm_dd_ball_finish(r, q1, q2, inexact, rm_dd_ball_max(&rest) / least);
+  rm_dd_ball_finish(r, q1, q2, inexact, rm_dd_ball_max(&rest) / smallest);
 }
 
 /* sqrt(a): q = s1 + s2 by the residual A - q^2 = (A - s1^2) - s2 (2 s1 + s2), |sqrt(A) - q| = |A - q^2| / (sqrt(A) + q); s1
@@ -230,15 +230,15 @@ RM_COLD void rm_dd_ball_expm1(rm_dd_ball *r, const rm_dd_ball *a) {
 
 /* log a. An argument d off changes it by at most d/(a - d). Unknown unless a > 0. */
 RM_COLD void rm_dd_ball_log(rm_dd_ball *r, const rm_dd_ball *a) {
-  const double least = rm_dd_ball_min(a);
+  const double smallest = rm_dd_ball_min(a);
   double h, l, e;
-  if (!(a->hi >= 0x1p-1000 && least > 0.0)) {
+  if (!(a->hi >= 0x1p-1000 && smallest > 0.0)) {
     rm_dd_ball_unknown(r);
     return;
   }
   rm_log_dd_of(a->hi, a->lo, &h, &l, &e);
   const int inexact = !(a->hi == 1.0 && a->lo == 0.0 && a->err == 0.0);
-  rm_dd_ball_finish(r, h, l, inexact, e + a->err / least);
+  rm_dd_ball_finish(r, h, l, inexact, e + a->err / smallest);
 }
 
 /* log(1 + a), with a small relative error around 0; below 2^-900 it is a up to 2^-1800. Unknown unless a > -1. */
@@ -251,9 +251,9 @@ RM_COLD void rm_dd_ball_log1p(rm_dd_ball *r, const rm_dd_ball *a) {
     rm_dd_ball_finish(r, a->hi, a->lo, 1, a->err * (1.0 + 0x1p-18));
   } else if (a->hi >= -0.5 && size >= 0x1p-900 && size < 0x1p900) {
     const rm_dd_ball x = {1.0 + a->hi, 0.0, a->err};
-    const double least = rm_dd_ball_min(&x);
+    const double smallest = rm_dd_ball_min(&x);
     rm_log1p_dd_of(a->hi, a->lo, &h, &l, &e);
-    rm_dd_ball_finish(r, h, l, 1, least > 0.0 ? e + a->err / least : rm_dd_ball_infinity());
+    rm_dd_ball_finish(r, h, l, 1, smallest > 0.0 ? e + a->err / smallest : rm_dd_ball_infinity());
   } else {
     rm_dd_ball one;
     rm_dd_ball_set(&one, 1.0, 0);

@@ -13,7 +13,7 @@
 #include "../simd/undecided.h"
 #include "erf_tables.h"
 
-#define RM_ERF_F64_ERR_V RM_BOUND(0x1p-50)
+#define RM_ERF_DD_ERR_V RM_BOUND(0x1p-50)
 #define RM_ERF_DD_ERR RM_BOUND(0x1p-67)
 
 /* hi + lo = erf |x| within err; |x| is 0 or at least 2^-960. */
@@ -30,7 +30,7 @@ RM_FN void rm_erf_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 p12 = vf64_mad(t, C(18), C(17));
   vf64 q0 = vf64_mad(t2, p2, p0), q4 = vf64_mad(t2, p6, p4), q8 = vf64_mad(t2, p10, p8);
   vf64 h = vf64_mad(t4, vf64_mad(t4, vf64_mad(t4, p12, q8), q4), q0), l = vf64_set1(0.0);
-  *err = vf64_mul(vf64_mul(t4, t), vf64_mul(h, vf64_set1(RM_ERF_F64_ERR_V)));
+  *err = vf64_mul(vf64_mul(t4, t), vf64_mul(h, vf64_set1(RM_ERF_DD_ERR_V)));
   RM_UNROLL
   for (int n = 4; n >= 0; n--) { /* (h, l) <- c_n + t (h, l) */
     vf64 c = C(n), m = vf64_mul(h, t), me = vf64_mul_err(h, t, m);

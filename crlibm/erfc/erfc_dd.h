@@ -18,7 +18,7 @@
 #include "../exp/exp_dd.h"
 #include "erfc_tables.h"
 
-#define RM_ERFC_F64_ERR_V RM_BOUND(0x1p-50)
+#define RM_ERFC_DD_ERR_V RM_BOUND(0x1p-50)
 #define RM_ERFC_DD_ERR RM_BOUND(0x1.2p-67)
 
 /* h + l = W(a) within err, for 0 <= a < 28. */
@@ -44,7 +44,7 @@ RM_FN void rm_erfcx_dd(vf64 a, vf64 *h, vf64 *l, vf64 *err) {
 #undef C
   *h = high;
   *l = low;
-  *err = vf64_mad(high, vf64_set1(RM_ERFC_DD_ERR), vf64_mul(vf64_abs(v), vf64_set1(RM_ERFC_F64_ERR_V)));
+  *err = vf64_mad(high, vf64_set1(RM_ERFC_DD_ERR), vf64_mul(vf64_abs(v), vf64_set1(RM_ERFC_DD_ERR_V)));
 }
 
 /* hi + lo = exp(-(q + ql)) (w + wl), w + wl known within werr; the error of exp is added. */

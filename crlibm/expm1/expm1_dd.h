@@ -16,7 +16,7 @@
 
 #include "../exp/exp_dd.h"
 
-#define RM_EXPM1_F64_ERR_T RM_BOUND(0x1.8p-50) /* 12u, times s |t| */
+#define RM_EXPM1_DD_ERR_T RM_BOUND(0x1.8p-50) /* 12u, times s |t| */
 #define RM_EXPM1_DD_ERR RM_BOUND(0x1p-74) /* times |E| */
 
 /* nh + nl = E, s and t as above, for -60 <= x <= 670; of a zero the sign is lost. For x >= -2^-5 only, if positive is
@@ -44,6 +44,6 @@ RM_FN void rm_expm1_core_dd(vf64 x, int positive, vf64 *nh, vf64 *nl, vf64 *s, v
 RM_FN void rm_expm1_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 s, t;
   rm_expm1_core_dd(vf64_max(vf64_set1(-60.0), x), 0, hi, lo, &s, &t);
-  vf64 et = vf64_mul(vf64_mul(s, t), vf64_set1(RM_EXPM1_F64_ERR_T));
+  vf64 et = vf64_mul(vf64_mul(s, t), vf64_set1(RM_EXPM1_DD_ERR_T));
   *err = vf64_add(vf64_abs(et), vf64_abs(vf64_mul(*hi, vf64_set1(RM_EXPM1_DD_ERR))));
 }

@@ -12,8 +12,8 @@
 #include "../ndtr/ndtr_dd.h"
 #include "gelu_backward_tables.h"
 
-#define RM_GELU_BACKWARD_F64_ERR_D RM_BOUND(0x1p-68) /* times |D| */
-#define RM_GELU_BACKWARD_F64_ERR_SUM RM_BOUND(0x1p-102) /* times W/2 + a k */
+#define RM_GELU_BACKWARD_DD_ERR_D RM_BOUND(0x1p-68) /* times |D| */
+#define RM_GELU_BACKWARD_DD_ERR_SUM RM_BOUND(0x1p-102) /* times W/2 + a k */
 #define RM_GELU_BACKWARD_DD_ERR RM_BOUND(0x1p-70) /* times the result */
 #define RM_GELU_BACKWARD_DD_MIN -34.0 /* exp(-34^2/2) > 2^-834 */
 
@@ -27,8 +27,8 @@ RM_FN void rm_gelu_backward_dd(vf64 g, vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 p = vf64_mul(a, k), pl = vf64_mad(a, vf64_set1(RM_GELU_SLOPE_K_LO), vf64_mul_err(a, k, p));
   vf64 d = vf64_sub(w, p), z = vf64_sub(d, w), e = vf64_sub(vf64_sub(w, vf64_sub(d, z)), vf64_add(p, z));
   vf64 dl = vf64_mad(wl, half, vf64_sub(e, pl));
-  vf64 derr = vf64_mad(werr, half, vf64_mul(vf64_add(w, p), vf64_set1(RM_GELU_BACKWARD_F64_ERR_SUM)));
-  derr = vf64_mad(vf64_abs(d), vf64_set1(RM_GELU_BACKWARD_F64_ERR_D), derr);
+  vf64 derr = vf64_mad(werr, half, vf64_mul(vf64_add(w, p), vf64_set1(RM_GELU_BACKWARD_DD_ERR_SUM)));
+  derr = vf64_mad(vf64_abs(d), vf64_set1(RM_GELU_BACKWARD_DD_ERR_D), derr);
   rm_erfc_scaled_dd(q, vf64_mul_err(m, a, q), d, dl, derr, &h, &l, err);
   rm_erfc_reflect_dd(vf64_le(vf64_set1(0.0), x), 1.0, &h, &l, err);
   *hi = vf64_mul(g, h);

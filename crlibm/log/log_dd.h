@@ -16,7 +16,7 @@
 
 #include "log_b64.h"
 
-#define RM_LOG_F64_ERR_T RM_BOUND(0x1.8p-50) /* 12u, times |t| */
+#define RM_LOG_DD_ERR_T RM_BOUND(0x1.8p-50) /* 12u, times |t| */
 #define RM_LOG_DD_ERR RM_BOUND(0x1p-80) /* times |log x| */
 
 /* r = p + pe - 1 = rh + rl, exactly, |rl| <= 2^-53 |rh|, for p in [0.9, 1.1] and |pe| <= 2^-50: p - 1 is a multiple of 2^-53,
@@ -47,7 +47,7 @@ RM_FN void rm_log_sum_dd(vf64 k, vi64 j, vf64 rh, vf64 rl, vf64 *hi, vf64 *lo, v
   low = vf64_add(low, vf64_nmad(rl, rh, rl));
   low = vf64_nmad(half, se, vf64_add(low, vf64_add(ge, he)));
   *lo = vf64_add(low, t);
-  *err = vf64_mad(vf64_abs(t), vf64_set1(RM_LOG_F64_ERR_T), vf64_abs(vf64_mul(*hi, vf64_set1(RM_LOG_DD_ERR))));
+  *err = vf64_mad(vf64_abs(t), vf64_set1(RM_LOG_DD_ERR_T), vf64_abs(vf64_mul(*hi, vf64_set1(RM_LOG_DD_ERR))));
 }
 
 /* x = 2^k m and m c_j - 1 = rh + rl, exactly, for positive normal x. */

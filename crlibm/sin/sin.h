@@ -11,7 +11,7 @@
  * error bound gives x, in every format. The other subnormal results are those of f16 at +-355 and +-710, more than 2^-16 from
  * a midpoint (sin_gen.py). */
 RM_FN vm64 rm_sin_special(vf64 x, int format) {
-  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? RM_SIN_F64_MAX : RM_SIN_F32_MAX)));
+  return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? RM_SIN_DD_MAX : RM_SIN_B64_MAX)));
 }
 
 /* Larger arguments: other reductions, which are not worth having in the fast phase. */

@@ -32,7 +32,7 @@ RM_LONG void rm_sin_reduce_large(double a, int64_t *k, double *rh, double *rl, d
 
 /* The reduction of a, fast when possible. */
 RM_LONG void rm_sin_reduce_any(double a, int64_t *k, double *rh, double *rl, double *err) {
-  if (a <= RM_SIN_F64_MAX) rm_sin_reduce_dd(a, k, rh, rl, err);
+  if (a <= RM_SIN_DD_MAX) rm_sin_reduce_dd(a, k, rh, rl, err);
   else rm_sin_reduce_large(a, k, rh, rl, err);
 }
 

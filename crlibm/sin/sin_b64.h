@@ -3,7 +3,7 @@
  * x = k pi + r, k a whole number (sin), an odd multiple of 1/2 (cos) or any multiple of 1/2 (tan); |r| <= pi/2 (1 + 2^-14),
  * for tan half of that. sin r = r P(r^2).
  *
- * Error of r relative to r, for |x| <= RM_SIN_F32_MAX, that is |2k| < 2^18, k != 0; for k = 0, r = x:
+ * Error of r relative to r, for |x| <= RM_SIN_B64_MAX, that is |2k| < 2^18, k != 0; for k = 0, r = x:
  *   x - k HI      exact: HI has 35 bits; f32 numbers |x| >= 2^-10 and k HI are multiples of 2^-34, and |x - k HI| < 2. (A
  *                 smaller |x| has k = 1/2 in cos: 2^-53, but then |r| > 1.5, and cos x changes by 2^-62 relatively.)
  *   k LO          |k LO| < 2^-20.5: rounded by 2^-74, with FMA 0; LO itself: 2^17 2^-91.8
@@ -17,7 +17,7 @@
 #include "sin_tables.h"
 
 #define RM_SIN_B64_ERR RM_BOUND(0x1p-43)
-#define RM_SIN_F32_MAX 409600.0 /* below 2^18 pi/2 */
+#define RM_SIN_B64_MAX 409600.0 /* below 2^18 pi/2 */
 
 /* x - k pi; k = 0 leaves even -0 as it is. */
 RM_FN vf64 rm_sin_reduce(vf64 x, vf64 k) {
@@ -81,8 +81,8 @@ RM_FN vm64 rm_sin_decide(vf64 x, double low, double high, vf64 result, vm64 unde
   return decided;
 }
 
-/* For f32 and bf16 (no f16 number is so large), result = f(x) within rel for RM_SIN_F32_MAX < |x| < 2^128. */
+/* For f32 and bf16 (no f16 number is so large), result = f(x) within rel for RM_SIN_B64_MAX < |x| < 2^128. */
 RM_FN vm64 rm_sin_decide_b64(vf64 x, vf64 result, double rel, int format, vf64 *y) {
   vm64 undecided = format == RM_F32 ? vf64_undecided_f32(result, rel) : vf64_undecided_bf16(result);
-  return rm_sin_decide(x, RM_SIN_F32_MAX, 0x1.fffffep127, result, undecided, y);
+  return rm_sin_decide(x, RM_SIN_B64_MAX, 0x1.fffffep127, result, undecided, y);
 }

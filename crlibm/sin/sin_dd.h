@@ -4,7 +4,7 @@
  * by table (exactly 0 at multiples of pi/2) and h = r^2/2:
  *   sin |x| = S + C rh - h (S + C rh/3) + r^4 (C r P + S Q) + rl (C - C h - S rh) + Sl (1 - h) + Cl (rh - h rh/3)
  *
- * Reduction, for |x| <= RM_SIN_F64_MAX, k < 2^22; u = 2^-53:
+ * Reduction, for |x| <= RM_SIN_DD_MAX, k < 2^22; u = 2^-53:
  *   a = |x| - k STEP_1    exact (31 bits): with k > 0, |x| >= 0.098; multiples of 2^-56, the difference below 2^-3.3
  *   b = k STEP_2          exact (28 bits); below 2^-14, a multiple of 2^-64
  *   h + l = a - b         Fast2Sum; when |a| < |b| the difference itself is exact
@@ -26,14 +26,14 @@
 
 #include "sin_b64.h"
 
-#define RM_SIN_F64_ERR_M RM_BOUND(0x1.2p-49) /* 18u, times |m| */
+#define RM_SIN_DD_ERR_M RM_BOUND(0x1.2p-49) /* 18u, times |m| */
 #define RM_SIN_DD_ERR RM_BOUND(0x1p-90) /* times |hi| */
-#define RM_SIN_F64_ERR_K RM_BOUND(0x1p-116) /* times k: the reduction */
-#define RM_SIN_F64_ERR_FAR RM_BOUND(0x1p-108) /* times k: the reduction beyond */
-#define RM_SIN_F64_MAX 819200.0 /* below 2^22 pi/16 */
-#define RM_SIN_F64_FAR 0x1p37 /* below 2^40 pi/16 */
+#define RM_SIN_DD_ERR_K RM_BOUND(0x1p-116) /* times k: the reduction */
+#define RM_SIN_DD_ERR_FAR RM_BOUND(0x1p-108) /* times k: the reduction beyond */
+#define RM_SIN_DD_MAX 819200.0 /* below 2^22 pi/16 */
+#define RM_SIN_DD_FAR 0x1p37 /* below 2^40 pi/16 */
 
-/* a = k pi/16 + rh + rl within err for 0 <= a <= RM_SIN_F64_MAX; k is in the low bits of *k. */
+/* a = k pi/16 + rh + rl within err for 0 <= a <= RM_SIN_DD_MAX; k is in the low bits of *k. */
 RM_FN void rm_sin_reduce_dd(vf64 a, vi64 *k, vf64 *rh, vf64 *rl, vf64 *err) {
   const vf64 magic = vf64_set1(0x1.8p52);
   vf64 z = vf64_mad(a, vf64_set1(RM_SIN_INV_STEP), magic), kd = vf64_sub(z, magic);
@@ -43,10 +43,10 @@ RM_FN void rm_sin_reduce_dd(vf64 a, vi64 *k, vf64 *rh, vf64 *rl, vf64 *err) {
   vf64 h = vf64_sub(a, b), l = vf64_nmad(kd, vf64_set1(RM_SIN_STEP_3), vf64_sub(vf64_sub(a, h), b));
   *rh = vf64_add(h, l);
   *rl = vf64_sub(l, vf64_sub(*rh, h));
-  *err = vf64_mul(kd, vf64_set1(RM_SIN_F64_ERR_K));
+  *err = vf64_mul(kd, vf64_set1(RM_SIN_DD_ERR_K));
 }
 
-/* The same for RM_SIN_F64_MAX <= a <= RM_SIN_F64_FAR, k < 2^40, with pi/16 = STEP + STEP_LO:
+/* The same for RM_SIN_DD_MAX <= a <= RM_SIN_DD_FAR, k < 2^40, with pi/16 = STEP + STEP_LO:
  *   k         16/pi a is off by 2^-12.4: |r| <= pi/32 (1 + 2^-11)
  *   p + pe    k STEP, exact
  *   t         a - p, exact (Sterbenz)
@@ -63,7 +63,7 @@ RM_FN void rm_sin_reduce_far_dd(vf64 a, vi64 *k, vf64 *rh, vf64 *rl, vf64 *err) 
   vf64 h = vf64_sub(t, s), l = vf64_sub(vf64_sub(vf64_sub(t, h), s), se);
   *rh = vf64_add(h, l);
   *rl = vf64_sub(l, vf64_sub(*rh, h));
-  *err = vf64_mul(kd, vf64_set1(RM_SIN_F64_ERR_FAR));
+  *err = vf64_mul(kd, vf64_set1(RM_SIN_DD_ERR_FAR));
 }
 
 /* What the sine and the cosine of r = rh + rl have in common: h + hl = r^2/2, but for rl, and r^4, P, Q. */
@@ -108,7 +108,7 @@ RM_FN void rm_sin_sum_dd(const rm_sin_powers *r, vf64 S, vf64 Sl, vf64 C, vf64 C
   vf64 low = vf64_add(vf64_add(vf64_add(ve, he), vf64_sub(pl, ql)), vf64_nmad(Sl, r->h, Sl));
   *lo = vf64_add(vf64_mad(r->rl, slope, low), m);
   *err = vf64_mad(vf64_abs(*hi), vf64_set1(RM_SIN_DD_ERR), r_err);
-  *err = vf64_mad(vf64_abs(m), vf64_set1(RM_SIN_F64_ERR_M), *err);
+  *err = vf64_mad(vf64_abs(m), vf64_set1(RM_SIN_DD_ERR_M), *err);
 }
 
 /* hi + lo = sin((k & 15) pi/16 + rh + rl) within err, when the argument is within r_err. Where bit 4 of k is set, the sign of
@@ -137,5 +137,5 @@ RM_FN vm64 rm_sin_turned_f64(vf64 x, int turn, vi64 flip, int far, vf64 *y) {
 RM_FN vm64 rm_sin_decide_dd(vf64 x, int turn, vi64 flip, vf64 *y) {
   vf64 v;
   vm64 undecided = rm_sin_turned_f64(x, turn, flip, 1, &v);
-  return rm_sin_decide(x, RM_SIN_F64_MAX, RM_SIN_F64_FAR, v, undecided, y);
+  return rm_sin_decide(x, RM_SIN_DD_MAX, RM_SIN_DD_FAR, v, undecided, y);
 }

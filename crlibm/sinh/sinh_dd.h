@@ -17,13 +17,13 @@
  *   lo + err    1.01u Y|t3| + u X|t4|
  * Tiny x, k = 0: products that underflow count A = 0 times in sinh x, or are off by less than 2^-1070 against 1 or x.
  * Sum below 10.8u Y|t3| + 2^-75.7 X + 2^-79.5 (resp. 46.4 times that for sinh x, with X <= 2.01 sinh x: 2^-73.4 |hi|), less
- * than RM_SINH_F64_ERR_T Y|t3| + RM_SINH_DD_ERR |hi|. */
+ * than RM_SINH_DD_ERR_T Y|t3| + RM_SINH_DD_ERR |hi|. */
 #pragma once
 
 #include "../exp/exp_dd.h"
 #include "sinh_tables.h"
 
-#define RM_SINH_F64_ERR_T RM_BOUND(0x1.8p-50) /* 12u, times Y|t3| */
+#define RM_SINH_DD_ERR_T RM_BOUND(0x1.8p-50) /* 12u, times Y|t3| */
 #define RM_SINH_DD_ERR RM_BOUND(0x1p-73) /* times the result */
 
 typedef struct {
@@ -61,7 +61,7 @@ RM_FN void rm_sinh_sum_dd(const rm_sinh_terms *t, vf64 x, vf64 xl, vf64 y, vf64 
   low = vf64_add(low, vf64_add(pe, ge));
   low = vf64_add(vf64_add(low, ve), vf64_mad(yl, t->rh, vf64_mad(xl, t->h, xl)));
   *lo = vf64_mad(y, t->d, vf64_mad(x, t->c, low));
-  vf64 et = vf64_mul(vf64_mul(y, t->t3), vf64_set1(RM_SINH_F64_ERR_T));
+  vf64 et = vf64_mul(vf64_mul(y, t->t3), vf64_set1(RM_SINH_DD_ERR_T));
   *err = vf64_mad(*hi, vf64_set1(RM_SINH_DD_ERR), vf64_abs(et)); /* hi >= 0 */
 }
 

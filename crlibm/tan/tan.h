@@ -11,7 +11,7 @@
  * subnormal results: as in sin.h. */
 RM_FN vm64 rm_tan_special(vf64 x, int format) {
   vf64 a = vf64_abs(x);
-  vm64 beyond = vm64_not(vf64_le(a, vf64_set1(format == RM_F64 ? RM_SIN_F64_MAX : RM_SIN_F32_MAX)));
+  vm64 beyond = vm64_not(vf64_le(a, vf64_set1(format == RM_F64 ? RM_SIN_DD_MAX : RM_SIN_B64_MAX)));
   return format == RM_F16 ? vm64_or(beyond, vf64_eq(a, vf64_set1(177.5))) : beyond;
 }
 
@@ -20,7 +20,7 @@ RM_FN vm64 rm_tan_decided(vf64 x, int format, vf64 *y) {
   vf64 v;
   if (format != RM_F64) return rm_sin_decide_b64(x, rm_tan_eval_large(x), RM_TAN_B64_ERR, format, y);
   vm64 undecided = rm_tan_f64(x, 1, &v);
-  return rm_sin_decide(x, RM_SIN_F64_MAX, RM_SIN_F64_FAR, v, undecided, y);
+  return rm_sin_decide(x, RM_SIN_DD_MAX, RM_SIN_DD_FAR, v, undecided, y);
 }
 
 RM_FAST_PHASE_B64(tan, TAN, 1)

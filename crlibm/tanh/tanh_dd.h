@@ -13,7 +13,7 @@
 
 #include "../expm1/expm1_dd.h"
 
-#define RM_TANH_F64_ERR_T RM_BOUND(0x1p-50) /* 8u, times |t| */
+#define RM_TANH_DD_ERR_T RM_BOUND(0x1p-50) /* 8u, times |t| */
 #define RM_TANH_DD_ERR RM_BOUND(0x1p-72)   /* times tanh a */
 
 /* hi + lo = tanh |x| within err; |x| is 0 or at least 2^-960. */
@@ -29,5 +29,5 @@ RM_FN void rm_tanh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 residual = vf64_add(vf64_sub(vf64_sub(nh, b), be), vf64_nmad(q, dl, nl));
   *hi = q;
   *lo = vf64_mul(residual, reciprocal);
-  *err = vf64_mad(vf64_abs(t), vf64_set1(RM_TANH_F64_ERR_T), vf64_mul(q, vf64_set1(RM_TANH_DD_ERR)));
+  *err = vf64_mad(vf64_abs(t), vf64_set1(RM_TANH_DD_ERR_T), vf64_mul(q, vf64_set1(RM_TANH_DD_ERR)));
 }

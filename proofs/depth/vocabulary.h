@@ -47,7 +47,7 @@ static double depth_less;
 typedef struct {
   const char *name;
   int64_t cases, beyond;
-  double least; /* the least of what is left of an allowance */
+  double smallest; /* the smallest of what is left of an allowance */
   char where[160];
 } record;
 static record *record_of(const char *name) {
@@ -63,12 +63,12 @@ static void counted(record *r, double count, double allowed, const char *where) 
   const double left = allowed - depth_less - count;
   r->cases++;
   if (left < 0) r->beyond++;
-  if (left < r->least) r->least = left, snprintf(r->where, sizeof r->where, "%s", where);
+  if (left < r->smallest) r->smallest = left, snprintf(r->where, sizeof r->where, "%s", where);
 }
 /* One line a check; 1 where a count is beyond what is allowed, or nothing was counted. */
 static int told(const record *r) {
-  printf("%-34s lanes %d: %lld counts, least left %g (%s), beyond %lld\n", r->name, RM_LANES, (long long)r->cases, r->least,
-         r->where, (long long)r->beyond);
+  printf("%-34s lanes %d: %lld counts, smallest left %g (%s), beyond %lld\n", r->name, RM_LANES, (long long)r->cases,
+         r->smallest, r->where, (long long)r->beyond);
   return r->beyond != 0 || r->cases == 0;
 }
 

@@ -195,13 +195,13 @@ def softmax(what):
             total = mpmath.fsum(v)
             values = [a - mpmath.exp(b) * total for a, b in zip(v, reals(arrays[1]), strict=True)]
         else:
-            most = max(v)
-            others = mpmath.fsum(mpmath.exp(a - most) for i, a in enumerate(v) if i != v.index(most))
+            largest = max(v)
+            others = mpmath.fsum(mpmath.exp(a - largest) for i, a in enumerate(v) if i != v.index(largest))
             log = mpmath.log1p(others)
             values = {
-                "softmax": [mpmath.exp(a - most) / (1 + others) for a in v],
-                "log_softmax": [a - most - log for a in v],
-                "logsumexp": [most + log],
+                "softmax": [mpmath.exp(a - largest) / (1 + others) for a in v],
+                "log_softmax": [a - largest - log for a in v],
+                "logsumexp": [largest + log],
             }[what]
 
         def stood_for(r, exact):

@@ -16,20 +16,20 @@ from reductions_library import I64, NO_TRANS, OK, ROW_MAJOR, TRANS, pointer
 
 from proofs.exact.cases import NAMES, Case, exactly, kind_of, lossy, places_of
 
-LEAST = {"f16": 24, "bf16": 133, "f32": 149, "f64": 1074}  # all numbers are multiples of 2^-this
+PLACES = {"f16": 24, "bf16": 133, "f32": 149, "f64": 1074}  # all numbers are multiples of 2^-this
 NARROW = ("f16", "bf16", "f32")
 F64 = ctypes.c_double
 
 
 def whole(x, fmt):
-    """The numbers as integers, multiples of 2^-LEAST."""
+    """The numbers as integers, multiples of 2^-PLACES."""
     digits, powers = np.frexp(np.ravel(x).astype("f8"))
-    moves = powers + (LEAST[fmt] - 53)
+    moves = powers + (PLACES[fmt] - 53)
     pairs = zip(np.ldexp(digits, 53).astype("i8").tolist(), moves.tolist(), strict=True)
     return np.array([m << e if e >= 0 else m >> -e for m, e in pairs], object).reshape(np.shape(x))
 
 
-MOST = 100  # records of one call of a test that are compared
+MAX_RECORDS = 100  # records of one call of a test that are compared
 
 
 def by_address(out, values):
@@ -41,7 +41,7 @@ def by_address(out, values):
         for site in np.unique(records["site"]):
             some = records[records["site"] == site]
             some = some[np.isin(some["at"], list(at))]
-            pairs += [(r, at[int(r["at"])]) for r in some[:: -(-len(some) // MOST) or 1]]
+            pairs += [(r, at[int(r["at"])]) for r in some[:: -(-len(some) // MAX_RECORDS) or 1]]
         return pairs
 
     return place
@@ -114,7 +114,7 @@ def product(kind):
         b = laid(rng, x[:m], y)[1]
         a = np.stack([laid(rng, x[i * m : (i + 1) * m], y)[0] for i in range(batch)])
         exact = whole(x, fmt) @ whole(y, fmt).T
-        values = [Fraction(int(v), 4 ** LEAST[fmt]) for v in exact.ravel()]
+        values = [Fraction(int(v), 4 ** PLACES[fmt]) for v in exact.ravel()]
         out = {"narrow": str(rng.choice([fmt, "f32"])), "tiles": "f32"}.get(kind, fmt)
         bias = lossy(rng, fmt, n) if rng.random() < 0.4 else None
         if bias is not None:
@@ -143,14 +143,16 @@ def scaled(rng, fmt):
     alpha, beta = float(rng.choice([1.0, -0.5, 0.1, 3.0])), float(rng.choice([0.0, 1.0, -2.0, 1 / 3]))
     old = np.stack([lossy(rng, fmt, n) for _ in range(m)])
     exact = whole(x, fmt) @ whole(y, fmt).T
-    values = [Fraction(alpha) * Fraction(int(v), 4 ** LEAST[fmt]) for v in exact.ravel()]
+    values = [Fraction(alpha) * Fraction(int(v), 4 ** PLACES[fmt]) for v in exact.ravel()]
     values = [v + Fraction(beta) * w for v, w in zip(values, exactly(old), strict=True)]
     if rng.random() < 0.3 and beta:  # what the sum is, with the other sign, as far as the format has it
-        most = Fraction(float(np.finfo(np.float32).max if fmt == "bf16" else np.finfo(old.dtype).max)) / 2
+        largest = Fraction(float(np.finfo(np.float32).max if fmt == "bf16" else np.finfo(old.dtype).max)) / 2
         old = (
-            np.array([float(max(-most, min(most, -v / Fraction(beta)))) for v in values]).astype(old.dtype).reshape(old.shape)
+            np.array([float(max(-largest, min(largest, -v / Fraction(beta)))) for v in values])
+            .astype(old.dtype)
+            .reshape(old.shape)
         )
-        values = [Fraction(alpha) * Fraction(int(v), 4 ** LEAST[fmt]) for v in exact.ravel()]
+        values = [Fraction(alpha) * Fraction(int(v), 4 ** PLACES[fmt]) for v in exact.ravel()]
         values = [v + Fraction(beta) * w for v, w in zip(values, exactly(old), strict=True)]
     c = old.copy()
 
@@ -207,7 +209,7 @@ def convolution(what, geometries=GEOMETRIES):
             x, w, y = (np.full_like(v, 2.0**-24) for v in (x, w, y))
             bias = np.full(g.channels_in, 32, kind_of(fmt))
         shape, terms = sums(g, what, *(whole(v, fmt) for v in (x, w, y)))
-        scale = 4 ** LEAST[fmt]
+        scale = 4 ** PLACES[fmt]
         values = [Fraction(sum(a * b for a, b in pairs), scale) for pairs in terms.values()]
         if bias is not None:
             added = exactly(bias)

@@ -4,7 +4,7 @@
 
 The library is compiled with 1, 2, 4 and 8 lanes, with and without FMA, over vocabulary.h, where approximate operations are as far off as
 crlibm/simd/simd.h allows. Every operator runs on adversarial data twice: as it is, and with all left open by the tests of the first tiers,
-so that double-double evaluations are seen on all data. Prints the greatest share of its bound that an error has had, by operator.
+so that double-double evaluations are seen on all data. Prints the largest share of its bound that an error has had, by operator.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ def share(record: np.void, exact) -> mpmath.mpf | None:
 @dataclass
 class Found:
     records: int = 0
-    most: float = 0.0
+    largest: float = 0.0
     where: str = ""
     beyond: int = 0
-    sites: dict[tuple[str, int], float] = field(default_factory=dict)  # the greatest share at each call of a test
+    sites: dict[tuple[str, int], float] = field(default_factory=dict)  # the largest share at each call of a test
 
 
 class Places(dict[int, tuple[str, int]]):
@@ -126,8 +126,8 @@ def examine(
                             at = places[int(record["site"])]
                             entry.sites[at] = max(entry.sites.get(at, 0.0), float(part))
                             entry.beyond += part > 1
-                            if part > entry.most:
-                                entry.most = float(part)
+                            if part > entry.largest:
+                                entry.largest = float(part)
                                 entry.where = f"{fmt} seed {seed}{' open' if left_open else ''}, {note}"
 
 
@@ -178,7 +178,9 @@ def main(arguments: list[str] | None = None) -> int:
         examine(Watched(library, lanes), halved, CONTROL_ROUNDS - options.rounds, found, "controls", options.rounds)
         missed = controls(pathlib.Path(name) / "control", 4, max(CONTROL_ROUNDS, options.rounds)) if options.controls else []
     missed += [
-        f"half of the bound of {key}" for key in HALVED if options.controls and not (key in found and found[key].most > 0.5)
+        f"half of the bound of {key}"
+        for key in HALVED
+        if options.controls and not (key in found and found[key].largest > 0.5)
     ]
     wanting = sites.all_unwatched()
     if sorted(options.only) == sorted(OPERATORS) and max(options.lanes) > 1:  # a vector of one lane is always whole

@@ -163,12 +163,12 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     exact_open ? EXACT_ALL : m__;                                                                              \
   })
 /* The records of a vector that is settled anew (src/nn/optim/loop.h) say where its first parameter is. */
-#define WATCH_rm_settle_step(o, a, undecided, fmt, y, flags)                     \
-  ({                                                                             \
-    exact_at = (a)->p;                                                           \
+#define WATCH_rm_settle_step(o, a, undecided, fmt, y, flags)                      \
+  ({                                                                              \
+    exact_at = (a)->p;                                                            \
     const uint32_t left__ = rm_settle_step((o), (a), (undecided), fmt, y, flags); \
-    exact_at = 0;                                                                \
-    left__;                                                                      \
+    exact_at = 0;                                                                 \
+    left__;                                                                       \
   })
 #define WATCH_vf64_undecided_f64(hi, lo, err, y)                          \
   ({                                                                      \

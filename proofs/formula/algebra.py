@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 U = Fraction(1, 2**53)
-LEAST = Fraction(1, 2**140)
+SMALLEST = Fraction(1, 2**140)
 Atoms = tuple[tuple[str, int], ...]
 Key = tuple[Atoms, tuple[str, ...]]
 Value = dict[Key, Fraction]
@@ -95,13 +95,13 @@ class Algebra:
         out: Value = {}
         rest: Size = {}
         for (atoms, errors), c in value.items():
-            most = abs(c) * self.of_errors(errors)
-            if errors and most < LEAST:
-                rest[atoms] = rest.get(atoms, Fraction(0)) + most
+            largest = abs(c) * self.of_errors(errors)
+            if errors and largest < SMALLEST:
+                rest[atoms] = rest.get(atoms, Fraction(0)) + largest
             else:
                 out[atoms, errors] = c
-        for atoms, most in rest.items():
-            out = plus(out, times({(atoms, ()): Fraction(1)}, self.error(most)))
+        for atoms, largest in rest.items():
+            out = plus(out, times({(atoms, ()): Fraction(1)}, self.error(largest)))
         return out
 
     def of_errors(self, errors: tuple[str, ...]) -> Fraction:
@@ -144,7 +144,7 @@ class Algebra:
         atoms, c, relative = self.one_monomial(value)
         return self.off({(atoms, ()): abs(c)}, relative) if relative else {(atoms, ()): abs(c)}
 
-    def least(self, value: Value) -> Size:
+    def smallest(self, value: Value) -> Size:
         """At least this, by monomial, of a bound: a sum of magnitudes."""
         exact = {atoms: c for (atoms, errors), c in value.items() if not errors}
         lost = self.size({key: c for key, c in value.items() if key[1]})

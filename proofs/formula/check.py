@@ -266,7 +266,7 @@ class Evaluation:
                 return self.sizes[k]
             if not given(k):
                 raise Unknown("a bound made of a number that may be negative")
-            return self.algebra.least(self.values[k])  # a constant, an error, |keep| and lr are not negative
+            return self.algebra.smallest(self.values[k])  # a constant, an error, |keep| and lr are not negative
 
         def sum_of(a: Size, b: Size) -> Size:
             return {key: a.get(key, Fraction(0)) + b.get(key, Fraction(0)) for key in {*a, *b}}
@@ -292,7 +292,7 @@ class Evaluation:
 
 
 def within(sizes: Size, allowed: Size, below: Callable[[str], Size | None]) -> Fraction:
-    """The greatest share of what is allowed that a size has in a monomial; below: what an atom is at most, by others."""
+    """The largest share of what is allowed that a size has in a monomial; below: what an atom is at most, by others."""
     changed = True
     while changed:
         more: Size = {}
@@ -318,7 +318,7 @@ def within(sizes: Size, allowed: Size, below: Callable[[str], Size | None]) -> F
 
 
 def share(e: Evaluation, test: str, exact: Value) -> Fraction:
-    """The greatest share of its allowance that the error of a test has in a monomial."""
+    """The largest share of its allowance that the error of a test has in a monomial."""
     kind, parts = test.rstrip("0123456789"), e.graph.tests[test]
     replaced = e.algebra.replaced
     hi, lo = replaced(e.values[parts["hi"]]), replaced(e.values[parts["lo"]])
@@ -334,7 +334,7 @@ def share(e: Evaluation, test: str, exact: Value) -> Fraction:
         for atoms, c in e.algebra.by_sums(made).items():
             sizes[atoms] = sizes.get(atoms, Fraction(0)) + c * own
     err = parts["err"]
-    bound = e.sizes[err] if err in e.sizes else e.algebra.least(e.values[err])
+    bound = e.sizes[err] if err in e.sizes else e.algebra.smallest(e.values[err])
     allowed = {atoms: c * (1 - (U if kind in ("ends", "reach") else 0)) for atoms, c in bound.items()}
     mine = e.own.get(parts["hi"], "")
 
@@ -483,7 +483,7 @@ def upwards(part: Fraction) -> float:
 
 
 def shares(recorder: pathlib.Path) -> dict[str, list[float]]:
-    """The greatest share of a bound, with FMA and without, of every claim; four digits, upwards. (Host code has no fused operations.)"""
+    """The largest share of a bound, with FMA and without, of every claim; four digits, upwards. (Host code has no fused operations.)"""
     graphs, computed = everything(recorder.parent)
     found = {c.name: [upwards(max(check(recorder, c, fma).values())) for fma in (True, False)] for c in graphs}
     return found | {c.name: [upwards(c.share())] * 2 for c in computed}

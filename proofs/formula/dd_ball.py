@@ -2,7 +2,7 @@
 within their bounds of the operands. So the totals of binary cross entropy, of the Kullback-Leibler divergence and of the negative log likelihood,
 like every formula over these numbers, are within theirs: they are made of these operations alone.
 
-The statements are read from the header. Products may underflow: each is off by at most ETA more, half the least number, which the bound's last
+The statements are read from the header. Products may underflow: each is off by at most ETA more, half the smallest number, which the bound's last
 constant has to cover; where the header calls the product exact (`tiny` is 0), it is. What a two-sum leaves over is a number of its own. An operation
 that says that it is exact has no error at all here."""
 
@@ -57,7 +57,7 @@ class Underflowing(Host):
         return whole
 
     def over(self, a: Value, b: Value) -> Value:
-        """The divisor is `least`, or a root's, which is far above the numbers that underflow."""
+        """The divisor is `smallest`, or a root's, which is far above the numbers that underflow."""
         main = {key: c for key, c in b.items() if "eta" not in dict(key[0])}
         if b != main and [atoms for atoms, _ in exact_part(main)] != [(("s1", 1),)]:
             raise Unknown("a divisor that may underflow")
@@ -104,15 +104,15 @@ def finished(root: pathlib.Path, host: Host) -> Value:
 
 
 def in_eta(algebra: Algebra, value: Value) -> Value:
-    """Numbers near the least one as multiples of eta, where powers of two below 1 with an error of underflow count as 1."""
+    """Numbers near the smallest one as multiples of eta, where powers of two below 1 with an error of underflow count as 1."""
     out: Value = {}
     for (atoms, errors), c in value.items():
         term: Value = {(atoms, errors): c}
         if not atoms or "eta" in dict(atoms):
-            most = abs(c) * algebra.of_errors(errors) / (1 if atoms else ETA)
-            if most > 2**100 or (not errors and len(atoms) > 1):
+            largest = abs(c) * algebra.of_errors(errors) / (1 if atoms else ETA)
+            if largest > 2**100 or (not errors and len(atoms) > 1):
                 raise Unknown("a bound of another kind")
-            term = error(algebra, most, A("eta")) if errors else times(number(most), A("eta"))
+            term = error(algebra, largest, A("eta")) if errors else times(number(largest), A("eta"))
         out = plus(out, term)
     return out
 
@@ -218,19 +218,19 @@ def magnitudes(root: pathlib.Path, algebra: Algebra) -> list[tuple[Value, Value]
 
 
 def quotients(root: pathlib.Path, algebra: Algebra) -> list[tuple[Value, Value]]:
-    """|A/B - q| = |A - q B|/|B|, |A - q B| is at most `most`, and |B| at least `least`, by sums, products and `magnitudes`. For the root sqrt(A) + q is
+    """|A/B - q| = |A - q B|/|B|, |A - q B| is at most `largest`, and |B| at least `smallest`, by sums, products and `magnitudes`. For the root sqrt(A) + q is
     at least 1.25 s1, if A >= hi/8 and q >= s1 (1 - 2^-50)."""
     (read,) = re.findall(r"rm_dd_ball_max\(&rest\) / \((\S+) \* s1\)", (root / DD_BALL).read_text())
     factor = Fraction(read)
     if not 8 * (1 + Fraction(1, 2**52)) ** 2 * (factor - 1 + Fraction(1, 2**50)) ** 2 < 1:
         raise Unknown("the divisor of a root's error")
-    calls = {"rm_dd_ball_max": known("most")}
-    over = product_of(A("most"), A("least", -1))
+    calls = {"rm_dd_ball_max": known("largest")}
+    over = product_of(A("largest"), A("smallest", -1))
     text = assigned(root, "rm_dd_ball_finish(r, q1, q2, inexact, ")
-    found = bounded(root, algebra, {"least": A("least")}, text, error(algebra, 1, over), calls=calls)
+    found = bounded(root, algebra, {"smallest": A("smallest")}, text, error(algebra, 1, over), calls=calls)
     text = assigned(root, "rm_dd_ball_finish(r, s1, s2, inexact, ")
     return found + bounded(
-        root, algebra, {"s1": A("s1")}, text, error(algebra, 1 / factor, A("most"), A("s1", -1)), calls=calls
+        root, algebra, {"s1": A("s1")}, text, error(algebra, 1 / factor, A("largest"), A("s1", -1)), calls=calls
     )
 
 
@@ -250,7 +250,7 @@ def known(name: str):
 
 
 def exponentials(root: pathlib.Path, algebra: Algebra) -> list[tuple[Value, Value]]:
-    """e^a within e (exp_sum_f64, for arguments up to 670 whose low part is at most 2^-42): e^d - 1 is at most d (1 + d) for d <= 1/16. And e^a - 1: the
+    """e^a within e (exp_sum_dd, for arguments up to 670 whose low part is at most 2^-42): e^d - 1 is at most d (1 + d) for d <= 1/16. And e^a - 1: the
     part beside the sums is E + 1 times e^(lo + d) - 1 - lo, |lo| <= 2^-43."""
     sixteenth = Fraction(1, 16)
     rise = 1 + sixteenth
@@ -270,16 +270,16 @@ def exponentials(root: pathlib.Path, algebra: Algebra) -> list[tuple[Value, Valu
 
 
 def logarithms(root: pathlib.Path, algebra: Algebra) -> list[tuple[Value, Value]]:
-    """Off by at most d over the least number that the argument may be; log(1 + a) of tiny numbers by d/(1 - 2^-20 - 2^-900) and a^2."""
-    off = plus(error(algebra, 1, A("e")), error(algebra, 1, A("d"), A("least", -1)))
-    values = {"e": A("e"), "a->err": A("d"), "least": A("least")}
+    """Off by at most d over the smallest number that the argument may be; log(1 + a) of tiny numbers by d/(1 - 2^-20 - 2^-900) and a^2."""
+    off = plus(error(algebra, 1, A("e")), error(algebra, 1, A("d"), A("smallest", -1)))
+    values = {"e": A("e"), "a->err": A("d"), "smallest": A("smallest")}
     found = bounded(root, algebra, values, assigned(root, "rm_dd_ball_finish(r, h, l, inexact, "), off)
-    cases = {"least>0.0": True}
+    cases = {"smallest>0.0": True}
     found += bounded(
         root,
         algebra,
         values,
-        assigned(root, "rm_dd_ball_finish(r, h, l, 1, least").replace("= ", "= least", 1),
+        assigned(root, "rm_dd_ball_finish(r, h, l, 1, smallest").replace("= ", "= smallest", 1),
         off,
         cases=cases,
     )

@@ -28,7 +28,7 @@ def logaddexp() -> Claim:
     """The last sum, of the larger argument and log(1 + e^-d)."""
 
     def make(algebra: Algebra) -> dict[str, Value]:
-        tail = algebra.off(A("tail"), certified("logaddexp_tail_f32"))
+        tail = algebra.off(A("tail"), certified("logaddexp_tail_b64"))
         return {"tail": tail, "exact": plus(A("big"), A("tail"))}
 
     return graph("logaddexp, formats below binary64", "logaddexp-2-0-0", make)

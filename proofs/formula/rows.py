@@ -86,7 +86,7 @@ class Computed:
         worst = Fraction(0)
         for off, bound in self.make(algebra):
             assert not any(not errors for _, errors in off), f"{self.name}: not the number that is meant"
-            worst = max(worst, within(algebra.size(off), algebra.least(bound), self.limits))
+            worst = max(worst, within(algebra.size(off), algebra.smallest(bound), self.limits))
         return worst
 
 
@@ -120,7 +120,7 @@ def sums(root: pathlib.Path) -> list[Computed]:
         c = constants(root, "src/nn/rows/kernels.h")
         difference = Fraction(1, 2**46) * (1 + Fraction(1, 2**45))
         return [
-            (algebra.error((certified("exp_row_f64") + difference) * (1 + Fraction(1, 2**40))), number(c["RM_ROW_EXP_ERR"])),
+            (algebra.error((certified("exp_row_b64") + difference) * (1 + Fraction(1, 2**40))), number(c["RM_ROW_EXP_ERR"])),
             (algebra.error(c["RM_ROW_EXP_ERR"] + CHAIN), number(c["RM_ROW_SUM_ERR"])),
             (algebra.error(MOMENT), number(c["RM_ROW_MOMENT_ERR"])),
         ]
@@ -132,7 +132,7 @@ def log1p_of(algebra: Algebra, total: Fraction) -> Value:
     """The exact logarithm of which `l` is what log1p gives of a sum within `total`, without terms that counted as 0, n 2^-245 at most: log1p
     enlarges no relative error, and no absolute one."""
     return plus(
-        algebra.off(A("l"), (total + certified("log1p_row_f64")) * (1 + TERMS)),
+        algebra.off(A("l"), (total + certified("log1p_row_b64")) * (1 + TERMS)),
         error(algebra, Fraction(1, 2**245) * (1 + TERMS), A("n")),
     )
 
@@ -562,7 +562,7 @@ def norms(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
 
     def joins(algebra: Algebra) -> list[tuple[Value, Value]]:
         """A join is off by u of the low part and of what the sum leaves over. No partial sum being above T, that is at most u T, the low part after
-        i joins is within i u T, and the errors of j of them add up to j (j + 1)/2 u^2 T; a term's bound has the part `least` of the term, so that the
+        i joins is within i u T, and the errors of j of them add up to j (j + 1)/2 u^2 T; a term's bound has the part `smallest` of the term, so that the
         bound has that of T."""
         text = text_of(root, WEIGHTS, "*hi = rm_two_sum(*hi, *sum, &e);", "*sum = 0.0;")
         host = Host(algebra, {"hi": A("hi"), "lo": A("lo"), "sum": A("sum")}).run(re.sub(r"\*(hi|lo|sum)", r"\1", text))
@@ -572,8 +572,8 @@ def norms(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
         terms = int(text_of(root, WEIGHTS, "RM_WEIGHT_TERMS = ", ",").strip(",").split()[-1])
         host = Host(algebra, {"t->rel": {}, "RM_WEIGHT_TERMS": number(terms), "j": A("j")})
         relative = text_of(root, WEIGHTS, "return t->rel + (RM_WEIGHT_TERMS", ";").removeprefix("return")
-        host.run(f"least = {relative}")
-        host.values["bound"] = product(host.values["least"], A("T"))
+        host.run(f"smallest = {relative}")
+        host.values["bound"] = product(host.values["smallest"], A("T"))
         given = text_of(root, WEIGHTS, "RM_BOUND(1.01 * bound +", ")")
         host.run(f"given = {given.removeprefix('RM_BOUND(1.01 * bound +').removesuffix(')')};")
         lost = error(algebra, U * U * (1 + TERMS) / 2, A("T"))  # each of j (j + 1)/2, and j <= j^2

@@ -16,7 +16,7 @@ from .functions import Function
 
 HERE = pathlib.Path(__file__).resolve().parent
 BATCH = 64  # segments a call
-MOST_OPEN = 1 << 16
+MAX_OPEN = 1 << 16
 
 sys.path.insert(0, str(ROOT / "tests/support"))
 import oracle as mpfr  # noqa: E402
@@ -59,13 +59,13 @@ def array(of: Iterable[blocks.Block]) -> ctypes.Array:
 
 def compare(name: str, function, given: ctypes.Array) -> Found:
     """Of a C function with the signature of rm_v<name>_f32."""
-    table, inputs, opened = blocks.turns_tables(), ctypes.c_int64(0), (ctypes.c_uint32 * (2 * MOST_OPEN))()
+    table, inputs, opened = blocks.turns_tables(), ctypes.c_int64(0), (ctypes.c_uint32 * (2 * MAX_OPEN))()
     left = rounded().rm_oracle_rounded(
-        given, ctypes.c_int64(len(given)), table, function, opened, ctypes.c_int64(MOST_OPEN), ctypes.byref(inputs)
+        given, ctypes.c_int64(len(given)), table, function, opened, ctypes.c_int64(MAX_OPEN), ctypes.byref(inputs)
     )
     if left < 0:
         raise RuntimeError(f"{name} failed")
-    kept = min(left, MOST_OPEN)
+    kept = min(left, MAX_OPEN)
     pairs = list(zip(opened[0 : 2 * kept : 2], opened[1 : 2 * kept : 2], strict=True))
     found = Found(inputs.value, left, resolve(name, pairs))
     if left > kept and not found.wrong:

@@ -4,9 +4,9 @@
 typedef int rm_function(int64_t n, const float *x, ptrdiff_t stride_x, float *y, ptrdiff_t stride_y);
 
 /* Compares the function's results for all numbers of the blocks. Those that are not shown go to open[], bits of x and of y, while there
- * is room for `most`. Returns how many there are; -1 when the function fails. *inputs counts all. */
+ * is room for `capacity`. Returns how many there are; -1 when the function fails. *inputs counts all. */
 int64_t rm_oracle_rounded(const struct rm_block *blocks, int64_t count, const struct rm_turns *tables, rm_function *function,
-                          uint32_t *open, int64_t most, int64_t *inputs) {
+                          uint32_t *open, int64_t capacity, int64_t *inputs) {
   static _Thread_local struct rm_values values;
   static _Thread_local float x[RM_CHUNK], y[RM_CHUNK];
   int64_t left = 0;
@@ -32,7 +32,7 @@ int64_t rm_oracle_rounded(const struct rm_block *blocks, int64_t count, const st
             right = rm_shown(values.v[i], values.error[i], values.error[i], values.scale[i], plain);
           else right = (b->kind == RM_CONSTANT ? (uint32_t)b->c[0] : in ^ (uint32_t)(twin && b->twin == 1) << 31) == plain;
           if (right) continue;
-          if (left < most) open[2 * left] = in, open[2 * left + 1] = out;
+          if (left < capacity) open[2 * left] = in, open[2 * left + 1] = out;
           left++;
         }
       }

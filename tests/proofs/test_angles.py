@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT))
 from proofs import angles, graph, prove, taylor, trig  # noqa: E402
 
 BUILDS = {"fma": True, "base": False}
-LIMITS = {"sin_reduction_f64": (2.0**-30, 819200.0), "sin_far_f64": (819200.0, 2.0**37)}
+LIMITS = {"sin_reduction_dd": (2.0**-30, 819200.0), "sin_far_dd": (819200.0, 2.0**37)}
 
 
 def worst_number(exponent: int) -> float:
@@ -39,11 +39,11 @@ def test_from_the_argument_to_the_result(name):
     rng = random.Random(name)
     flint.ctx.prec = 1000
     pi = flint.arb.pi()
-    least = 1.0
+    smallest = 1.0
     for fma in BUILDS.values():
         reduction = graph.parse(graph.recorded(name), fma)
         sines, cosines, tangents = (
-            [graph.parse(with_turn(f"{function}_f64", turn), fma) for turn in range(16)] for function in ("sin", "cos", "tan")
+            [graph.parse(with_turn(f"{function}_dd", turn), fma) for turn in range(16)] for function in ("sin", "cos", "tan")
         )
         for x in numbers(rng, *LIMITS[name]):
             flint.ctx.prec = 1000
@@ -54,7 +54,7 @@ def test_from_the_argument_to_the_result(name):
             assert abs(taylor.ball(rh + rl) - r) <= taylor.ball(err), x
             assert abs(rh + rl) <= angles.HALF and abs(rl) <= abs(rh) / 2**53, x
             if k % 8 == 0 and k:
-                least = min(least, abs(float(rh)))
+                smallest = min(smallest, abs(float(rh)))
             given = graph.evaluate(reduction, {"x": x})["err"]
             sine, cosine = taylor.ball(Fraction(x)).sin(), taylor.ball(Fraction(x)).cos()
             values = ((sines, sine, flint.arb(1)), (cosines, cosine, flint.arb(1)), (tangents, sine / cosine, 1 / cosine**2))
@@ -64,7 +64,7 @@ def test_from_the_argument_to_the_result(name):
                 off = abs(abs(y) - abs(true))
                 rest = slope * taylor.ball(Fraction(given)) * (1 + taylor.pow2(-20))
                 assert off <= taylor.ball(Fraction(out["err"])) + rest, (x, k, float(true))
-    assert 2.0**-70 < least < 2.0**-50 and least > float(angles.NEAREST)
+    assert 2.0**-70 < smallest < 2.0**-50 and smallest > float(angles.NEAREST)
 
 
 def pieces_at(kernel: graph.Kernel, turn: int, at: Fraction) -> list[prove.Piece]:
@@ -77,7 +77,7 @@ def pieces_at(kernel: graph.Kernel, turn: int, at: Fraction) -> list[prove.Piece
 
 def test_a_wrong_table_or_constant_is_rejected():
     """One entry of the table of sines by a unit, the low part left out, the coefficient of r^5: where they are used."""
-    kernel, text = graph.kernels()["sin_f64"], graph.recorded("sin_f64")
+    kernel, text = graph.kernels()["sin_dd"], graph.recorded("sin_dd")
     lines = text.splitlines()
     row = next(i for i, line in enumerate(lines) if line.startswith("lookup") and line.split()[10] == "0x1p+0")
     words = lines[row].split()
@@ -101,7 +101,7 @@ def test_a_wrong_table_or_constant_is_rejected():
 @pytest.mark.parametrize("turn", [0, 5, 8])
 def test_a_quotient_that_is_wrong_is_rejected(turn):
     """tan with a residual that lacks the denominator's low part, and with a claim that is far too small."""
-    kernel, text, at = graph.kernels()["tan_f64"], graph.recorded("tan_f64"), Fraction(1, 16)
+    kernel, text, at = graph.kernels()["tan_dd"], graph.recorded("tan_dd"), Fraction(1, 16)
     (piece, *_) = pieces_at(kernel, turn, at)
     lines = text.splitlines()
     (residual,) = [
@@ -119,7 +119,7 @@ def test_a_quotient_that_is_wrong_is_rejected(turn):
             assert wrong != text and prove.prove_piece(kernel, graph.parse(wrong, fma), piece).ratio > 1
 
 
-@pytest.mark.parametrize("name,constant", [("sin_reduction_f64", "0x1.898cc51"), ("sin_far_f64", "0x1.1a62633")])
+@pytest.mark.parametrize("name,constant", [("sin_reduction_dd", "0x1.898cc51"), ("sin_far_dd", "0x1.1a62633")])
 def test_a_wrong_step_is_rejected(name, constant):
     """The last part of pi/16, by 2^-40 of it."""
     kernel, text = graph.kernels()[name], graph.recorded(name)

@@ -58,8 +58,8 @@ def test_certificate_belongs_to_the_kernel(name):
 
 
 def test_a_changed_kernel_has_no_certificate(monkeypatch):
-    kernel = graph.kernels()["exp_f32"]
-    text = graph.recorded("exp_f32")
+    kernel = graph.kernels()["exp_b64"]
+    text = graph.recorded("exp_b64")
     changed = text.replace("0x1.", "0x1.0", 1)
     assert changed != text and graph.digest(kernel, changed) != graph.digest(kernel)
     monkeypatch.setattr(graph, "recorded", lambda name: changed)
@@ -69,9 +69,9 @@ def test_a_changed_kernel_has_no_certificate(monkeypatch):
 @pytest.mark.parametrize(
     "module,old,new,changed",
     [
-        ("definitions", "log1p(x.exp())", "log1p(2 * x.exp())", {"softplus_f32", "log_sigmoid_f32"}),
-        ("engine", "BRANCHES = 4", "BRANCHES = 5", {"exp_f32", "softplus_f32", "log_sigmoid_f32", "log_f64"}),
-        ("kinds", '"dd": Kind("f64")', '"dd": Kind("f32")', set()),
+        ("definitions", "log1p(x.exp())", "log1p(2 * x.exp())", {"softplus_b64", "log_sigmoid_b64"}),
+        ("engine", "BRANCHES = 4", "BRANCHES = 5", {"exp_b64", "softplus_b64", "log_sigmoid_b64", "log_dd"}),
+        ("kinds", '"dd": Kind("dd", "f64")', '"dd": Kind("dd", "f32")', set()),
     ],
 )
 def test_a_certificate_depends_on_what_proves_it(monkeypatch, module, old, new, changed):
@@ -79,7 +79,7 @@ def test_a_certificate_depends_on_what_proves_it(monkeypatch, module, old, new, 
     digest, tree = run.checker_digest.__wrapped__, run.tree
     source = (ROOT / "proofs" / f"{module}.py").read_text()
     assert source.count(old) == 1
-    some = [graph.kernels()[name] for name in ("exp_f32", "softplus_f32", "log_sigmoid_f32", "log_f64")]
+    some = [graph.kernels()[name] for name in ("exp_b64", "softplus_b64", "log_sigmoid_b64", "log_dd")]
     before = {k.name: digest(k.kind, k.function) for k in some}
     other = ast.parse(source.replace(old, new))
     monkeypatch.setattr(run, "tree", lambda name: other if name == module else tree(name))
@@ -154,8 +154,8 @@ def test_a_claim_below_a_witness_is_rejected(name):
 
 def test_a_claim_is_met_or_not():
     """The bound checked at a number as the claim: a little more is met, a little less is not."""
-    kernel, piece = graph.kernels()["exp_f32"], prove.Piece(Fraction(1, 128), Fraction(1, 128))
-    text = graph.recorded("exp_f32")
+    kernel, piece = graph.kernels()["exp_b64"], prove.Piece(Fraction(1, 128), Fraction(1, 128))
+    text = graph.recorded("exp_b64")
     checked = float(prove.prove_piece(kernel, graph.parse(text, True), piece).ratio)
     for factor, met in ((1 + 2.0**-20, True), (1 - 2.0**-20, False)):
         claimed = graph.parse(with_claim(text, 2.0**-45 * checked * factor), True)
@@ -166,7 +166,7 @@ def test_a_claim_is_met_or_not():
 # does not cover.
 @pytest.mark.parametrize(
     "name,operation,change",
-    [("exp_f32", "lookup", 2.0**-43), ("log_f32", "lookup", 2.0**-35), ("erf_f64", "lookup", 2.0**-40)],
+    [("exp_b64", "lookup", 2.0**-43), ("log_b64", "lookup", 2.0**-35), ("erf_dd", "lookup", 2.0**-40)],
 )
 def test_a_wrong_table_is_rejected(name, operation, change):
     kernel, rng = graph.kernels()[name], random.Random(2)
@@ -190,11 +190,11 @@ def test_a_wrong_table_is_rejected(name, operation, change):
 
 def test_a_table_entry_one_unit_off_is_rejected():
     """Of 2^(j/16) in the double-double exp, whose low part then belongs to another number."""
-    text, rng = graph.recorded("exp_f64"), random.Random(3)
+    text, rng = graph.recorded("exp_dd"), random.Random(3)
     (row,) = [k for k, line in enumerate(text.splitlines()) if line.startswith("lookup") and " 0x1p+0 " in line]
     found = [changed for what, changed in mutants.mutants(text) if what.startswith(f"{row}.")]
     assert len(found) == 2 * 16
-    kernel = graph.kernels()["exp_f64"]
+    kernel = graph.kernels()["exp_dd"]
     pieces = [p for p in prove.all_pieces(kernel) if p.multiples.first == 32 and p.low == 0]
     assert {p.multiples.residue for p in pieces} == set(range(16))
     for changed in rng.sample(found, 4):
@@ -203,7 +203,7 @@ def test_a_table_entry_one_unit_off_is_rejected():
         assert sum(bool(r > 1) for r in ratios) == 1
 
 
-@pytest.mark.parametrize("name", ["tanh_f32", "exp_f32", "sin_f64", "exp2_f64"])
+@pytest.mark.parametrize("name", ["tanh_b64", "exp_b64", "sin_dd", "exp2_dd"])
 def test_numbers_changed_together(name):
     """The bound is proved with all numbers within a unit of theirs but those that evaluation rejects, and not with 2^20 units; no mutant of
     one of these numbers errs by more than the bound. tanh, exp: a table of bits."""
@@ -213,7 +213,7 @@ def test_numbers_changed_together(name):
     lines = text.splitlines()
     chosen = {at for at in places if lines[at[0]].startswith("const") or at in entries}
     loose = {at for at in chosen if not any(mutants.rejected_at(text, at, where))}
-    assert loose and (name.endswith("f32") or chosen - loose)
+    assert loose and (name.endswith("_b64") or chosen - loose)
     piece = sorted(mutants.prove_pieces(kernel), key=lambda p: abs(p.low) + abs(p.high))[-3]
     out = mutants.settled(kernel, parsed, loose, [piece], mutants.compared(text)).alone
     within = loose - set(out)

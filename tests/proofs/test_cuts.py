@@ -56,7 +56,7 @@ def test_a_cut_that_is_too_near_is_rejected(function):
 @pytest.mark.parametrize("function", ["tanh", "erf", "erfc", "sigmoid", "atan"])
 def test_a_kernel_beyond_its_cut_is_constant(function):
     """Its graph has one value there, and the domain of its proof reaches the cut."""
-    cut, kernel = CLAMPED[function], graph.kernels()[f"{function}_f64"]
+    cut, kernel = CLAMPED[function], graph.kernels()[f"{function}_dd"]
     assert max(max(abs(i.low), abs(i.high)) for i in evidence.domain(kernel)) >= cut.low
     for fma in (True, False):
         parsed = whole(kernel.name, fma)
@@ -96,8 +96,8 @@ def test_settled_results(piece):
 def test_sums_beyond_their_cuts():
     """Powers whose logarithm is a little nearer to 0 do not round to it."""
     found = cuts.sums()
-    assert len(found) == 6 and all(distance < most for _, distance, most in found)
-    assert all(not distance * 1.1 < most for what, distance, most in found if what == "pow, 0")
+    assert len(found) == 6 and all(distance < largest for _, distance, largest in found)
+    assert all(not distance * 1.1 < largest for what, distance, largest in found if what == "pow, 0")
 
 
 def test_all_settled_results_are_among_them():
@@ -135,6 +135,6 @@ def test_arguments_in_no_proof_are_listed(monkeypatch):
     assert "atan" not in domains.left_over()
     monkeypatch.setattr(domains, "proved", lambda name: [(Fraction(-1), Fraction(1))])
     assert domains.left_over()["atan"] == [
-        (-cuts.MOST, Fraction(math.nextafter(-1, -2))),
-        (Fraction(math.nextafter(1, 2)), cuts.MOST),
+        (-cuts.LARGEST, Fraction(math.nextafter(-1, -2))),
+        (Fraction(math.nextafter(1, 2)), cuts.LARGEST),
     ]

@@ -72,7 +72,7 @@ def evaluated(graph, numbers, fma):
 
 @pytest.mark.parametrize("fma", [False, True])
 def test_errors_on_numbers_are_within_what_is_checked(recorder, fma):
-    """What one evaluation is off is at most the checked share of the bound; the greatest found is no small part of it."""
+    """What one evaluation is off is at most the checked share of the bound; the largest found is no small part of it."""
     rng, greatest = random.Random(5), 0.0
     for claim in check.claims():
         graph, found = check.recorded(recorder, claim.what), check.check(recorder, claim, fma)

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 
 from proofs import graph, logs, prove, taylor  # noqa: E402
 
-KNOWN = ("log1p_f64", "atanh_f64", "asinh_f64", "acosh_f64")
+KNOWN = ("log1p_dd", "atanh_dd", "asinh_dd", "acosh_dd")
 
 
 # The logarithm by itself, and the kernels that end with it.
@@ -38,7 +38,7 @@ def test_kernels_that_end_with_a_logarithm(name):
 def test_log_of_two_parts(near):
     """The claim that logs.py makes of it, at random numbers."""
     rng = random.Random(f"log {near}")
-    text = replaced(graph.recorded("log1p_near_f64" if near else "log_sum_f64"), "low", "input low")
+    text = replaced(graph.recorded("log1p_near_dd" if near else "log_sum_dd"), "low", "input low")
     for fma in BUILDS.values():
         parsed = graph.parse(text, fma)
         for _ in range(60):
@@ -63,29 +63,29 @@ def test_log_of_two_parts(near):
 
 
 def test_the_second_part_of_the_logarithm_counts():
-    text = graph.recorded("log_sum_f64")
-    piece = next(p for p in pieces("log_sum_f64") if p.multiples.first == 1)
+    text = graph.recorded("log_sum_dd")
+    piece = next(p for p in pieces("log_sum_dd") if p.multiples.first == 1)
     small = logs.Octave(Fraction(4, 5), Fraction(4, 5) + Fraction(1, 64), piece.multiples)
     nothing = replaced(text, "low", "const 0x0p+0")
     lines = nothing.splitlines()
     scaled_low = next(i for i, line in enumerate(lines) if line.startswith("mul #1 "))  # low 2^-k
     nothing = replaced(nothing, lines[scaled_low], "const 0x0p+0")
     for fma in BUILDS.values():
-        assert ratio_of("log_sum_f64", text, fma, small) <= 1
-        assert ratio_of("log_sum_f64", nothing, fma, small) > 1
+        assert ratio_of("log_sum_dd", text, fma, small) <= 1
+        assert ratio_of("log_sum_dd", nothing, fma, small) > 1
 
 
 @pytest.mark.parametrize(
     "name,operation,first,factor,low,high",
     [
-        ("log_sum_f64", "lookup", "-0x1.51aad872ep-2", 1 + 2.0**-40, "0.72", "0.73"),
-        ("log_sum_f64", "const", "0x1.8p-50", 0.5, "0.72", "0.73"),
-        ("log1p_near_f64", "const", "0x1.8p-50", 0.5, "0.024", "0.025"),
-        ("log1p_near_f64", "const", "0x1p-80", 2.0**-8, "0x1p-60", "0x1p-59"),
-        ("atanh_f64", "const", "0x1p-75", 0.25, "0x1p-20", "0x1p-19"),
-        ("asinh_f64", "const", "0x1p-74", 0.25, "0x1p-26", "0x1p-25"),
-        ("asinh_f64", "const", "0x1p+90", 2.0**-70, "0x1p30", "0x1p31"),
-        ("acosh_f64", "const", "0x1p+90", 2.0**-70, "0x1p30", "0x1p31"),
+        ("log_sum_dd", "lookup", "-0x1.51aad872ep-2", 1 + 2.0**-40, "0.72", "0.73"),
+        ("log_sum_dd", "const", "0x1.8p-50", 0.5, "0.72", "0.73"),
+        ("log1p_near_dd", "const", "0x1.8p-50", 0.5, "0.024", "0.025"),
+        ("log1p_near_dd", "const", "0x1p-80", 2.0**-8, "0x1p-60", "0x1p-59"),
+        ("atanh_dd", "const", "0x1p-75", 0.25, "0x1p-20", "0x1p-19"),
+        ("asinh_dd", "const", "0x1p-74", 0.25, "0x1p-26", "0x1p-25"),
+        ("asinh_dd", "const", "0x1p+90", 2.0**-70, "0x1p30", "0x1p31"),
+        ("acosh_dd", "const", "0x1p+90", 2.0**-70, "0x1p30", "0x1p31"),
     ],
 )
 def test_a_wrong_number_is_rejected(name, operation, first, factor, low, high):
@@ -98,7 +98,7 @@ def test_a_wrong_number_is_rejected(name, operation, first, factor, low, high):
         text, " ".join(line), " ".join([*line[:start], *((float.fromhex(v) * factor).hex() for v in line[start:])])
     )
     ends = [Fraction(float.fromhex(v)) if "0x" in v else Fraction(v) for v in (low, high)]
-    piece = logs.Octave(*ends, logs.Multiples(Fraction(0), 1, 1)) if name == "log_sum_f64" else prove.Piece(*ends)
+    piece = logs.Octave(*ends, logs.Multiples(Fraction(0), 1, 1)) if name == "log_sum_dd" else prove.Piece(*ends)
     for fma in BUILDS.values():
         assert ratio_of(name, text, fma, piece) <= 1
         assert ratio_of(name, wrong, fma, piece) > 1
@@ -106,7 +106,7 @@ def test_a_wrong_number_is_rejected(name, operation, first, factor, low, high):
 
 def test_the_root_needs_its_second_approximation():
     """acosh with the rough inverse root as it is: its relative error of 2^-27, times 2^-52, is too much."""
-    text = graph.recorded("acosh_f64")
+    text = graph.recorded("acosh_dd")
     lines = text.splitlines()
     place = next(i for i, line in enumerate(lines) if logs.rough_root(graph.parse(text, True).nodes, i))
     rough = lines[place].split()[1]
@@ -114,11 +114,11 @@ def test_the_root_needs_its_second_approximation():
     wrong = replaced(text, lines[user], lines[user].replace(f"#{place}", rough))
     piece = prove.Piece(Fraction(3, 2), Fraction(3, 2) + Fraction(1, 64))
     for fma in BUILDS.values():
-        assert ratio_of("acosh_f64", text, fma, piece) <= 1
-        assert ratio_of("acosh_f64", wrong, fma, piece) > 1
+        assert ratio_of("acosh_dd", text, fma, piece) <= 1
+        assert ratio_of("acosh_dd", wrong, fma, piece) > 1
 
 
-@pytest.mark.parametrize("name", ["asinh_f64", "acosh_f64"])
+@pytest.mark.parametrize("name", ["asinh_dd", "acosh_dd"])
 def test_where_the_root_is_replaced(name):
     """Beyond 2^90 the root of one number is beside the argument in a few boxes only; what is added to it there counts."""
     text, piece = graph.recorded(name), prove.Piece(Fraction(2**90), Fraction(2**91))

@@ -15,8 +15,8 @@ from proof_kernels import POINTS, kernel_of, numbers, pieces, ratio_of, replaced
 
 from proofs import graph, octaves, run, scaled  # noqa: E402
 
-LARGE = ("expm1_large_f64", "sinh_large_f64", "cosh_large_f64")
-POWERS = ("cbrt_f64", "rsqrt_f64")
+LARGE = ("expm1_large_dd", "sinh_large_dd", "cosh_large_dd")
+POWERS = ("cbrt_dd", "rsqrt_dd")
 
 
 # Large arguments of expm1, sinh and cosh.
@@ -28,7 +28,7 @@ def test_large_arguments(name):
     function = kernel_of(name).function
     held = json.loads(run.path_of(kernel_of(name)).read_text())
     for build, fma in BUILDS.items():
-        full = graph.parse(graph.recorded(f"{function}_f64"), fma)
+        full = graph.parse(graph.recorded(f"{function}_dd"), fma)
         for x in numbers(name, POINTS):
             assert seen(graph.evaluate(full, {"x": float(x)}), value(function, x)) <= held[build]["ratio"], float(x)
 
@@ -51,17 +51,17 @@ def test_a_wrong_power_or_bound_is_rejected(name):
 
 def test_what_is_subtracted_counts():
     """expm1 where s - 1 rounds, without what it is rounded by: too much where 1 is not far below s."""
-    text = graph.recorded("expm1_large_f64")
-    first = next(p for p in pieces("expm1_large_f64") if p.multiples.residue == 5 and p.multiples.first >= 16 * 53)
+    text = graph.recorded("expm1_large_dd")
+    first = next(p for p in pieces("expm1_large_dd") if p.multiples.residue == 5 and p.multiples.first >= 16 * 53)
     one = text.splitlines().index("const 0x1p+0")
     parsed = graph.parse(text, True)
     small = scaled.Scaled(first.low, first.low * Fraction(7, 8), first.multiples, function="expm1")
-    analysis = scaled.analyse(kernel_of("expm1_large_f64"), parsed, small.low, small.high, {}, small)
+    analysis = scaled.analyse(kernel_of("expm1_large_dd"), parsed, small.low, small.high, {}, small)
     (place,) = [i for i, (op, args) in enumerate(parsed.nodes) if op == "sub" and analysis.knuth(args)]
     assert one in analysis.knuth(parsed.nodes[place][1]) and analysis.nodes[one].rho > 0
     without = "\n".join("const 0x0p+0" if i == place else line for i, line in enumerate(text.splitlines())) + "\n"
-    assert ratio_of("expm1_large_f64", text, True, small) <= 1
-    assert ratio_of("expm1_large_f64", without, True, small) > 1
+    assert ratio_of("expm1_large_dd", text, True, small) <= 1
+    assert ratio_of("expm1_large_dd", without, True, small) > 1
 
 
 # One octave for all numbers.
@@ -79,7 +79,7 @@ def test_one_octave_stands_for_all(name):
         for a in [*rng.sample(scalings, 12), *(scalings[0], scalings[-1])]:
             y = Fraction(rng.uniform(1, base))
             scaled_up = y * Fraction(base) ** a
-            if not kernel.domain[0].low <= scaled_up <= kernel.domain[0].high or name == "rsqrt_f64" and abs(a) > 60:
+            if not kernel.domain[0].low <= scaled_up <= kernel.domain[0].high or name == "rsqrt_dd" and abs(a) > 60:
                 continue  # graph.py takes roots to 240 bits
             x = float(scaled_up)
             at_y, at_x = (graph.evaluate(parsed, {"x": v}) for v in (float(y), x))
@@ -88,7 +88,7 @@ def test_one_octave_stands_for_all(name):
 
 
 def test_what_does_not_scale_is_rejected(monkeypatch):
-    text = graph.recorded("cbrt_f64")
+    text = graph.recorded("cbrt_dd")
     factor = next(line for line in text.splitlines() if line.startswith("const 0x1.5555555555555p-10"))
     with pytest.raises(AssertionError):
         octaves.multiples_of_16(replaced(text, factor, "const 0x1.5555655555555p-10"))
@@ -101,6 +101,6 @@ def test_what_does_not_scale_is_rejected(monkeypatch):
         degrees(parsed, octaves.powers_of_two(kernel))
         with pytest.raises(AssertionError):  # numbers that underflow
             degrees(parsed, range(-1000, 1000))
-    rsqrt = graph.recorded("rsqrt_f64")
+    rsqrt = graph.recorded("rsqrt_dd")
     with pytest.raises(AssertionError, match="different degrees"):  # 1 - x r, not 1 - x r^2
         octaves.Degrees(graph.parse(replaced(rsqrt, "sub #6 #4", "sub #6 #2"), True), "rsqrt", range(1))
