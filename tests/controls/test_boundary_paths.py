@@ -19,9 +19,10 @@ from reductions_library import I64, NO_TRANS, OK, ROW_MAJOR, TRANS, Reductions, 
 
 F64 = ctypes.c_double
 CHAINS = [s.number for s in sites() if s.name == "t * 0x1p-53 * (1.0 + slack)"]  # the bound of sums of products in binary64
+TAPS = [s.number for s in sites() if s.name.startswith("(double)(l.taps + 1)")]  # of depthwise convolutions
 TWO_PARTS = [s.number for s in sites() if s.name.startswith("0x1p-105 * b * n * n")]
 LANES = {"base": 1, "avx2": 4, "avx512": 8, "neon": 2}
-assert len(CHAINS) == len(TWO_PARTS) == 1
+assert len(CHAINS) == len(TAPS) == len(TWO_PARTS) == 1
 
 
 @pytest.fixture(scope="module", params=elementwise_library.ISAS)
@@ -66,7 +67,7 @@ REACHED = {
 }
 
 
-@pytest.mark.parametrize("fmt", ["bf16", "f32", "f64"])
+@pytest.mark.parametrize("fmt", FORMATS)
 def test_windows(control, fmt):
     number = TWO_PARTS if fmt == "f64" else CHAINS
     for case, (paths, factor) in REACHED.items():
@@ -85,6 +86,17 @@ def test_windows(control, fmt):
                 bool(np.any(bits(got) != b.bits)) for got, b, _ in windows(Convolution(control.library), fmt, *WINDOWS[case])
             ]
         assert any(wrong), case
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("case", ["one channel", "one channel apart", "one channel back"])
+def test_windows_of_one_channel(control, fmt, case):
+    """Which have a chain over the taps, but in binary64, where they are products in two parts."""
+    number, factor = (TWO_PARTS, 1 / 16) if fmt == "f64" else (TAPS, 1 / 2)
+    conv = Convolution(control.library)
+    assert all(np.all(bits(got) == b.bits) for got, b, _ in windows(conv, fmt, *WINDOWS[case]))
+    with control.shrink(factor, number):
+        assert any(np.any(bits(got) != b.bits) for got, b, _ in windows(conv, fmt, *WINDOWS[case]))
 
 
 # ------------------------------------------------------------------------------------- panels that a helping thread takes

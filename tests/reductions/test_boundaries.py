@@ -127,7 +127,7 @@ def test_convolutions(lib, fmt):
         check(gw, b, name, "grad_weight")
 
 
-@pytest.mark.parametrize("fmt", ["bf16", "f32", "f64"])
+@FMT
 @pytest.mark.parametrize("case", WINDOWS)
 def test_windows(lib, fmt, case):
     for got, b, name in windows(Convolution(lib.c), fmt, *WINDOWS[case]):

@@ -79,7 +79,7 @@ def test_scaling(isa, fmt, tmp_path):
 
 
 @EMULATED
-@pytest.mark.parametrize("fmt", ["bf16", "f32", "f64"])
+@pytest.mark.parametrize("fmt", ALL)
 def test_windows(isa, fmt, tmp_path):
     check_windows(Emulated(isa, tmp_path), fmt)
 
@@ -91,5 +91,5 @@ def test_control_with_smaller_bounds(isa, tmp_path):
     emulated = Emulated(isa, tmp_path, "-DRM_CFG_BOUND_SHRINK=0x1p-20f")
     for fmt in ("f32", "f64"):
         assert wrong(check_products, emulated, fmt) and wrong(check_scaling, emulated, fmt)
-    for fmt in ("bf16", "f32", "f64"):
+    for fmt in ALL:
         assert wrong(check_windows, emulated, fmt)

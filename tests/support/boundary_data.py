@@ -28,6 +28,8 @@ SHAPES = {
     "f32": ((1.0, 1.0), -20, -80),
 }
 PRECISION = {"f16": 11, "bf16": 8, "f32": 24}
+# 2^15 + 2^4 as two factors: the great term of binary16 with the half place in it, where the other terms leave no room for one.
+JOINED = (683 * 2.0**4, 3.0)
 
 
 @dataclass(frozen=True)
@@ -69,28 +71,34 @@ def pieces(value: Fraction, fmt: str):
 
 
 @functools.cache
-def products(fmt: str, k: int, places: tuple[int, ...], side: int, addend: bool = False) -> tuple[Boundary, float]:
+def products(
+    fmt: str, k: int, places: tuple[int, ...], side: int, addend: bool = False, empty: frozenset[int] | None = None
+) -> tuple[Boundary, float]:
     """Terms of k places, those of `places` half a place each; side +1: their additions round up and the exact sum is below the tie;
-    -1: the other way. With `addend` the half place of the result is no product but the second value, else that is 0."""
+    -1: the other way. With `addend` the half place of the result is no product but the second value, else that is 0.
+
+    With `empty`, of binary16: these places hold zeros, the half place is in the great term, and all other terms have the factor 2^-24."""
     big, hair, apart = SHAPES[fmt]
     dtype = dtype_of(fmt)
     size = Fraction(big[0]) * Fraction(big[1])
     unit, tie = size / 2**53, size / 2 ** PRECISION[fmt]
     small = (1 + side * Fraction(2) ** hair) * unit
     x, y = np.zeros(k, dtype), np.zeros(k, dtype)
-    x[0], y[0] = big
+    x[0], y[0] = big if empty is None else JOINED
     rest = tie - side * size * Fraction(2) ** apart  # beyond the big term
     at = list(places)
-    taken = set(at)
+    taken = {*at, *(empty or ())}
+    assert not empty or not empty & {0, *at}
     free = list(itertools.islice((p for p in range(k - 1, 0, -1) if p not in taken), 40))
     low = -24 if fmt == "f16" else -30
     x[at], y[at] = float(small / Fraction(2) ** low), 2.0**low
     assert Fraction(float(x[at[0]])) * Fraction(float(y[at[0]])) == small
-    rest -= len(at) * small + (tie if addend else 0)
+    in_terms = not addend and empty is None  # the half place is a term of its own
+    rest -= len(at) * small + (0 if in_terms else tie)
     extra = []
     # A multiple of a whole place is added exactly, so that only the last pieces can round another way.
     whole = rest // (2 * unit) * (2 * unit)
-    for part in (tie if not addend else Fraction(0), whole - (tie if not addend else 0), rest - whole):
+    for part in (tie if in_terms else Fraction(0), whole - (tie if in_terms else 0), rest - whole):
         extra += pieces(part, fmt)
     assert len(extra) <= len(free), (len(extra), len(free))
     for p, (u, v) in zip(free, extra, strict=False):

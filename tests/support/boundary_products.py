@@ -76,55 +76,99 @@ WINDOWS = {
 }
 
 
+FEW = 4  # channels, each of which matters
+
+
+def great_tap(outer, taps):
+    """The tap of the great term in the first channel. Of few channels it is the first, since additions before it do not err."""
+    return tuple(n // 2 if outer > FEW else 0 for n in taps)
+
+
+def beside_great(great, taps, move, step):
+    """The taps that meet in another window what the great term's tap meets: where `move` parts them, and itself."""
+    return np.ix_(*[(np.arange(n) - t) * d % m == 0 for n, t, d, m in zip(taps, great, step, move, strict=True)])
+
+
 def image_of(b, outer, size, taps, move, step, low):
     """An image of `outer` channels, and what its windows are multiplied by so that each sum has the terms of b. Values of a channel are as
-    large as their factors, but for the first channel's: 1 where the great term's tap meets them, and other taps where windows overlap so."""
-    dims = len(taps)
-    terms, great = terms_of(b).astype("f8").reshape(outer, *taps), tuple(n // 2 for n in taps)
+    large as their factors, but for the first channel's: 1 where the great term's tap meets them, and other taps where windows overlap so.
+    In binary16 these taps hold zeros, the great term has its own factor, and all others 2^-24."""
+    dims, great, narrow = len(taps), great_tap(outer, taps), b.fmt == "f16"
+    terms = (b.x.astype("f8") * b.y.astype("f8")).reshape(outer, *taps)
     terms[(0, *great)], terms[(0,) * (dims + 1)] = terms[(0,) * (dims + 1)], terms[(0, *great)]
     largest = np.abs(np.where(terms == 1.0, 0.0, terms)).max(tuple(range(1, dims + 1)), keepdims=True)
     values = 2.0 ** (np.frexp(np.where(largest > 0, largest, 2.0**-60))[1] // 2)
+    values = np.full_like(values, 2.0**-24) if narrow else values
     image, factors = np.tile(values, (1, *size)), np.tile(values, (1, *taps))
     met = [(np.arange(n) + p - t * d) % m == 0 for n, p, t, d, m in zip(size, low, great, step, move, strict=True)]
-    others = [(np.arange(n) - t) * d % m == 0 for n, t, d, m in zip(taps, great, step, move, strict=True)]
-    image[0][np.ix_(*met)], factors[0][np.ix_(*others)] = 1.0, 1.0
+    image[0][np.ix_(*met)], factors[0][beside_great(great, taps, move, step)] = b.y[0], b.y[0]
     kernel = (terms / factors).astype(b.x.dtype)
     assert np.array_equal(kernel.astype("f8") * factors, terms)
+    assert np.array_equal(image.astype(b.x.dtype).astype("f8"), image)
     return image.astype(b.x.dtype), kernel
 
 
+def terms_of_windows(fmt, outer, taps, move, step):
+    """Data for windows, and how many windows apart those are that have them, in each dimension. In binary16 no channel holds terms that are
+    half a place and taps that meet the great term's value; of few channels only windows that do not overlap have the terms."""
+    k, apart = outer * math.prod(taps), (1,) * len(taps)
+    if fmt != "f16":
+        for b, _, name in boundaries(fmt, k):
+            yield b, name, apart
+        return
+    if outer <= FEW:
+        apart = tuple(-(-(n - 1) * d // m) + 1 if n > 1 else 1 for n, d, m in zip(taps, step, move, strict=True))
+    tap, met = great_tap(outer, taps), np.zeros((outer, *taps), bool)
+    met[0][beside_great(tap, taps, [m * a for m, a in zip(move, apart, strict=True)], step)] = True
+    met = met.ravel()
+    great = int(np.ravel_multi_index(tap, taps))
+    met[[0, great]] = met[[great, 0]]  # image_of lets them change places
+    empty = frozenset(np.flatnonzero(met).tolist()) - {0}
+    for chain, lanes in CHAINS:
+        if chain * lanes <= k or lanes == 1:
+            at = [p for p in data.chain_places(k, chain, lanes) if p not in empty][: k - len(empty) - 40]
+            for side in SIDES:
+                b, _ = data.products(fmt, k, tuple(at), side, empty=empty)
+                yield b, (chain, lanes, side), apart
+
+
 def windows(conv, fmt, what, g):
-    """The elements whose windows lie in the image, with what they must be. conv is called as a Convolution."""
+    """The elements whose windows lie in the image and have the data, with what they must be. conv is called as a Convolution."""
     flat = (1,) * g.dims
-    outer, taps, shape = {
-        "forward": (g.channels_in, g.kernel, g.y_shape),
-        "grad_input": (g.channels_out, g.kernel, g.x_shape),
-        "grad_weight": (g.batch, g.out, g.w_shape),
+    outer, taps, shape, move, step = {
+        "forward": (g.channels_in, g.kernel, g.y_shape, g.stride, g.dilation),
+        "grad_input": (g.channels_out, g.kernel, g.x_shape, flat, flat),
+        "grad_weight": (g.batch, g.out, g.w_shape, g.dilation, g.stride),
     }[what]
-    inside = tuple(slice(None) for _ in shape)
+    first_inside = [-(-p // s) if what == "forward" else 0 for p, s in zip(g.low, g.stride, strict=True)]
+    ends = list(shape[2:])
     if what == "forward":
         reach = zip(g.size, g.kernel, g.stride, g.dilation, g.low, strict=True)
-        inside = (..., *(slice(-(-p // s), (n - (k - 1) * d - 1 + p) // s + 1) for n, k, s, d, p in reach))
-    for b, _, name in boundaries(fmt, outer * math.prod(taps)):
+        ends = [(n - (k - 1) * d - 1 + p) // s + 1 for n, k, s, d, p in reach]
+    for b, name, apart in terms_of_windows(fmt, outer, taps, move, step):
+        move_on = tuple(m * a for m, a in zip(move, apart, strict=True))
         if what == "forward":
-            image, kernel = image_of(b, outer, g.size, taps, g.stride, g.dilation, g.low)
+            image, kernel = image_of(b, outer, g.size, taps, move_on, step, g.low)
             first, second = (
                 np.tile(image, (g.batch, 1, *flat)).reshape(g.x_shape),
                 np.tile(kernel, (g.channels_out, 1, *flat)),
             )
             second = second.reshape(g.w_shape)
         elif what == "grad_input":
-            image, kernel = image_of(b, outer, g.out, taps, flat, flat, (0,) * g.dims)
+            low = tuple(2 * t - p for t, p in zip(great_tap(outer, taps), g.low, strict=True))  # here taps go back
+            image, kernel = image_of(b, outer, g.out, taps, move_on, step, low)
             first, second = image[None], np.tile(kernel[:, None], (1, g.channels_in, *flat))
         else:
-            image, kernel = image_of(b, outer, g.size, taps, g.dilation, g.stride, g.low)
+            image, kernel = image_of(b, outer, g.size, taps, move_on, step, (0,) * g.dims)
             first, second = (
                 np.tile(v[:, None], (1, n, *flat)) for v, n in ((image, g.channels_in), (kernel, g.channels_out))
             )
         out = np.full(shape, 7, b.x.dtype)
         assert conv(g, what, fmt, first, second, out) == OK
-        assert out[inside].size
-        yield out[inside], b, name
+        # Windows whose great tap meets what is a whole number of moves from the first place.
+        found = out[(..., *(slice(-(-i // a) * a, e, a) for i, e, a in zip(first_inside, ends, apart, strict=True)))]
+        assert found.size
+        yield found, b, name
 
 
 def terms_of(b):
