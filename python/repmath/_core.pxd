@@ -13,6 +13,11 @@ cdef extern from "<fenv.h>" nogil:
     const fenv_t *FE_DFL_ENV
     int FE_INVALID, FE_OVERFLOW
 
+cdef extern from "environment.h" nogil:
+    bint rm_py_has_default_environment()
+    unsigned rm_py_get_flags()
+    void rm_py_set_flags(unsigned flags)
+
 cdef extern from "ufuncs.h":
     const char *RM_PY_COMPILER
     int rm_py_import_numpy() except -1

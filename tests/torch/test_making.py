@@ -45,7 +45,7 @@ def test_a_model_that_was_made_outside():
 
     (warning,) = told(work)  # once per block
     assert warning.filename == __file__ and "test_making" in warning.filename
-    assert "shape (4, 5)" in str(warning.message) and "repmath.torch.trust(model)" in str(warning.message)
+    assert "shape (4,)" in str(warning.message) and "repmath.torch.trust(model)" in str(warning.message)
     assert issubclass(warning.category, UserWarning)
     with pytest.raises(rt.OutsideParameterWarning), warnings.catch_warnings(), rt.reproducible():
         warnings.simplefilter("error", rt.OutsideParameterWarning)

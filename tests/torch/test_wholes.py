@@ -9,7 +9,7 @@ from torch.utils.checkpoint import checkpoint  # noqa: E402
 from torch_cases import numbers, same_bits  # noqa: E402
 
 import repmath.torch as rt  # noqa: E402
-from repmath.torch import _composites, _mode  # noqa: E402
+from repmath.torch import _composites, _functions  # noqa: E402
 from repmath.torch import functional as ours  # noqa: E402
 
 F = torch.nn.functional
@@ -85,7 +85,9 @@ def test_control(name, monkeypatch):
     if name == "kl_div":
         theirs, own = (lambda x, f=f: f.kl_div(x, CHANCES.to(x), reduction="none") for f in (F, ours))
     want = made(own, leaves(shapes))
-    monkeypatch.setattr(_mode, "WHOLES", {})
+    declined = dict.fromkeys((*_composites.WHOLES, *_functions.WHOLES), lambda *a, **k: NotImplemented)
+    monkeypatch.setattr(_composites, "WHOLES", declined)
+    monkeypatch.setattr(_composites, "FUNCTIONS", declined)
     with rt.reproducible():
         assert not same(made(theirs, leaves(shapes)), want)
 

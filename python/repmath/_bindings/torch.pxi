@@ -27,16 +27,16 @@ cdef struct Operand:
 cdef ExchangeAPI *_exchange = NULL
 cdef object _tensor_class = None, _parameter_class = None, _empty_like = None, _entered = None
 cdef dict _known = None
-cdef object _without_functions = None, _compiling = None, _formats = frozenset()
+cdef object _compiling = None, _formats = frozenset()
 cdef dict _calls = {}  # id of an operator's overload -> its call
 cdef dict _table = {}  # an operator's overload -> the function that takes what the call does not, of the table
 
 
 def prepare_torch(torch, entered, dict known):
     """What the calls use of PyTorch: its classes and allocation; the variable of entered blocks, and the parameters that were made in one."""
-    global _exchange, _tensor_class, _parameter_class, _empty_like, _entered, _known, _without_functions, _compiling, _formats
+    global _exchange, _tensor_class, _parameter_class, _empty_like, _entered, _known, _compiling, _formats
     _formats = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
-    _without_functions, _compiling = torch._C.DisableTorchFunction, torch._C._dynamo.eval_frame.get_eval_frame_callback
+    _compiling = torch._C._dynamo.eval_frame.get_eval_frame_callback
     _exchange = <ExchangeAPI *>PyCapsule_GetPointer(torch.Tensor.__dlpack_c_exchange_api__, "dlpack_exchange_api")
     _tensor_class, _parameter_class, _empty_like, _entered, _known = torch.Tensor, torch.nn.Parameter, torch.empty_like, entered.get, known
 
@@ -45,6 +45,7 @@ def prepare_call(overload, Call call):
     """The call that is tried first for an operator, None for none; returns the one before."""
     before = _calls.pop(id(overload), None)
     if call is not None:
+        call.quiet = isinstance(call, (Elementwise, Rows, Prefixes, LayerNorm, Product, Total))
         _calls[id(overload)] = call
     return before
 
@@ -157,7 +158,9 @@ cdef bint _encode(double a, int format, void *to) noexcept:
 
 
 cdef class Call:
-    """A prepared call."""
+    """A prepared call; `quiet` if it asks PyTorch for nothing but memory and views."""
+
+    cdef bint quiet
 
     cdef object run(self, tuple args, dict kwargs):
         return NotImplemented

@@ -1,5 +1,8 @@
 # The quick parts of the modes by which PyTorch calls: an operator's prepared call is tried first, then the table's function on plain tensors.
 
+from cpython.pythread cimport PyThread_get_thread_ident
+
+
 cdef struct Kinds:
     int tensors, format
     bint others, several  # tensors that are not of one of the formats, and of several of these
@@ -43,9 +46,9 @@ cdef class Failure:
 
 
 cdef object _by_table(func, tuple args, dict kwargs):
-    """What the table's function for the operator returns for plain tensors, inside of which no function of PyTorch's is looked at by a mode; NotImplemented for
-    others. Where all tensors are of one format, the function need not be told so: `of_floats` is that without the checks."""
+    """What the table's function for the operator returns for plain tensors; NotImplemented for others. Where all tensors are of one format, the function need not be told so: `of_floats` is that without the checks."""
     cdef Kinds k
+    cdef fenv_t saved
     function = _table.get(func)
     if function is None:
         return NotImplemented
@@ -60,45 +63,63 @@ cdef object _by_table(func, tuple args, dict kwargs):
         return NotImplemented
     if not k.others and not k.several and (not kwargs or "dtype" not in kwargs):
         function = getattr(function, "of_floats", function)
+    fegetenv(&saved)
+    fesetenv(FE_DFL_ENV)
     try:
-        with _without_functions():
-            return function(*args, **kwargs) if kwargs else function(*args)
+        return function(*args, **kwargs) if kwargs else function(*args)
     except Exception as error:
         return Failure(error)
+    finally:
+        fesetenv(&saved)
+
+
+cdef object _prepared(Call call, tuple args, dict kwargs):
+    """What the call returns in the default floating-point environment. The caller's flags stay as they are."""
+    cdef fenv_t saved
+    cdef unsigned flags
+    if rm_py_has_default_environment():
+        flags = rm_py_get_flags()
+        try:
+            return call.run(args, kwargs)
+        finally:
+            rm_py_set_flags(flags)
+    fegetenv(&saved)
+    fesetenv(FE_DFL_ENV)
+    try:
+        return call.run(args, kwargs)
+    finally:
+        fesetenv(&saved)
 
 
 cdef class Dispatch:
     """The quick part of the mode by which PyTorch's dispatcher calls: prepared calls, and functions of the table on plain tensors, of the
     innermost block of the running code. All else goes to `general`, which a subclass has, and errors to its `failed`; `home` is the mode's,
-    of blocks."""
+    of blocks, and `thread` the one that it belongs to."""
 
     cdef public object home
+    cdef public unsigned long thread
 
     def __torch_dispatch__(self, func, types, tuple args=(), dict kwargs=None):
-        cdef fenv_t saved
-        if not types:
-            found = _calls.get(id(func))
-            if self._enters(args):
-                if type(found) is Passed:
-                    return func(*args, **kwargs) if kwargs else func(*args)
-                made = NotImplemented
-                fegetenv(&saved)
-                fesetenv(FE_DFL_ENV)
-                try:
-                    if found is not None:
-                        made = (<Call>found).run(args, kwargs)
-                    if made is NotImplemented:
-                        made = _by_table(func, args, kwargs)
-                finally:
-                    fesetenv(&saved)
-                if type(made) is Failure:
-                    return self.failed((<Failure>made).error, func, args, {} if kwargs is None else kwargs)
-                if made is not NotImplemented:
-                    return made
+        if not types and self._enters(args):
+            made = self._run(_calls.get(id(func)), func, args, kwargs)
+            if made is not NotImplemented:
+                return made
         return self.general(func, types, args, {} if kwargs is None else kwargs)
 
+    cdef object _run(self, found, func, tuple args, dict kwargs):
+        """What the prepared call or the table's function returns; NotImplemented where neither knows such arguments."""
+        if type(found) is Passed:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        made = _prepared(<Call>found, args, kwargs) if found is not None else NotImplemented
+        if made is NotImplemented:
+            made = _by_table(func, args, kwargs)
+        if type(made) is Failure:
+            return self.failed((<Failure>made).error, func, args, {} if kwargs is None else kwargs)
+        return made
+
     cdef bint _enters(self, tuple args) except -1:
-        """Whether the running code is in a block of this thread, plainly, and gets no parameter that may have been made outside."""
+        """Whether the running code is in a block of this thread, plainly, and gets no parameter, or view of one, that may have been made
+        outside."""
         entered = _entered()
         if not entered:
             return False
@@ -109,18 +130,73 @@ cdef class Dispatch:
         looks = block._looks
         if looks:
             for v in args:
-                if type(v) is _parameter_class and id(v) not in _known:
+                kind = type(v)
+                if kind is _tensor_class:
+                    v = v._base
+                    kind = type(v)
+                if kind is _parameter_class and id(v) not in _known:
                     return False
             block._looks = looks - 1
         return True
 
 
-cdef class Functions:
-    """The quick part of the mode by which PyTorch's functions call: all but those of `special` are called as they are."""
+cdef object _exclude = None, _key = None, _dispatch_of = None
 
-    cdef public object special
 
-    def __torch_function__(self, func, types, tuple args=(), dict kwargs=None):
-        if func in self.special:
-            return self.general(func, types, args, kwargs)
-        return func(*args, **kwargs) if kwargs else func(*args)
+def prepare_key(exclude, key, dispatch_of):
+    """How the dispatch key is excluded in a thread, the key, and the function that finds the mode of a thread of PyTorch's own."""
+    global _exclude, _key, _dispatch_of
+    _exclude, _key, _dispatch_of = exclude, key, dispatch_of
+
+
+def called_by_key(func, *args, **kwargs):
+    """What PyTorch's dispatcher calls by the key. While the library computes, the key is excluded: as a mode does not see what is called
+    while it handles an operator."""
+    cdef Dispatch mode = None
+    entered = _entered()
+    if entered:
+        mode = <Dispatch?>entered[-1].home.dispatch
+        if mode.thread != PyThread_get_thread_ident():
+            mode = None  # a context that was copied to another thread
+    if mode is None:
+        mode = <Dispatch?>_dispatch_of()
+    found, made, enters = _calls.get(id(func)), NotImplemented, mode._enters(args)
+    if enters and found is not None and (<Call>found).quiet:
+        made = _prepared(<Call>found, args, kwargs)
+        if made is not NotImplemented:
+            return made
+        found = None
+    _exclude(_key, True)
+    try:
+        if enters:
+            made = mode._run(found, func, args, kwargs)
+        return mode.by_key(func, args, kwargs) if made is NotImplemented else made
+    finally:
+        _exclude(_key, False)
+
+
+cdef object _linear_overload = None, _wholes_by = None, _whole_key = None
+
+
+def prepare_linear(overload, exclude, key):
+    """PyTorch's operators for a linear map, and how those that are composed are left to PyTorch."""
+    global _linear_overload, _wholes_by, _whole_key
+    _linear_overload, _wholes_by, _whole_key = overload, exclude, key
+
+
+def linear(input, weight, bias=None):
+    """A linear map as PyTorch composes it, with the bias inside the one rounding: of inputs of three axes that are not contiguous, and of
+    more axes, PyTorch would add it afterwards."""
+    cdef int ndim = input.ndim
+    cdef bint flat = bias is None or ndim < 3 or input.is_nested
+    if not flat:
+        entered = _entered()
+        flat = not entered or not entered[-1].alive
+    _wholes_by(_whole_key, True)
+    try:
+        if flat:
+            return _linear_overload(input, weight, bias)
+        made = _linear_overload(input.reshape(-1, input.shape[ndim - 1]), weight, bias)
+        return made.view(*input.shape[:-1], weight.shape[0])
+    finally:
+        _wholes_by(_whole_key, False)

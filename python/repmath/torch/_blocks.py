@@ -16,10 +16,11 @@ from contextvars import ContextVar
 from typing import Any
 
 import torch
-from torch import _C, overrides
+from torch import _C
 from torch.utils import _python_dispatch
 
 from .. import _pools
+from . import _dispatch_key
 
 
 class Entry:
@@ -34,10 +35,51 @@ class Entry:
 class Home:
     """What a thread has of its blocks: the entries that were made in it, and the modes that serve them."""
 
-    def __init__(self, function_mode: Any, dispatch_mode: Any) -> None:
+    def __init__(self, dispatch_mode: Any) -> None:
         self.entries: list[Entry] = []
-        self.modes = function_mode(self), dispatch_mode(self)
+        self.dispatch = dispatch_mode(self)
         self.flushed: bool | None = None  # what the thread did before; None while it has no modes
+        self.by_key = False  # whether the dispatcher calls by the key, or else the mode
+        self.above = 0  # modes that were entered after the library's and are not left yet
+
+    def become_key(self) -> None:
+        """Be called by the key, if the mode is the only one; also of those that are at work, which are out of the stack meanwhile."""
+        if not self.by_key and not self.above and _length() == 1 and _mode_at(0) is self.dispatch:
+            torch._C._pop_torch_dispatch_stack(None)
+            self.by_key = True
+            _dispatch_key.include(True)
+
+    def become_mode(self) -> None:
+        """Be called as a mode, below those that are entered from now on."""
+        if self.by_key:
+            self.by_key = False
+            _dispatch_key.include(False)
+            torch._C._push_on_torch_dispatch_stack(self.dispatch)
+
+    def call_as_mode(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """What an operator returns for tensors of classes that have a __torch_dispatch__, which PyTorch calls when the mode declines."""
+        torch._C._push_on_torch_dispatch_stack(self.dispatch)
+        try:
+            return func(*args, **kwargs)
+        finally:
+            _remove(self.dispatch, _modes, _pop, _push)
+
+
+_length: Callable[[], int] = torch._C._len_torch_dispatch_stack
+_mode_at: Callable[[int], Any] = torch._C._get_dispatch_stack_at
+_push, _pop = _python_dispatch._push_mode, _python_dispatch._pop_mode
+
+
+def _modes() -> list[Any]:
+    return [_mode_at(i) for i in range(_length())]
+
+
+_IN_TLS = "repmath.reproducible"  # the home of a thread, which threads of PyTorch's own get with the dispatch key
+
+
+def dispatch_of_thread() -> Any:
+    """The mode of a thread of PyTorch's own, or whose code is in no block: that of the thread that it works for."""
+    return torch._C._get_obj_in_tls(_IN_TLS).dispatch
 
 
 entered: ContextVar[tuple[Entry, ...]] = ContextVar("reproducible", default=())
@@ -66,15 +108,15 @@ def current(home: Home) -> Entry | None:
 
 def inside() -> bool:
     """Whether the code that runs now is in a block, in the thread that entered it."""
-    home = getattr(_local, "home", None)
+    home = own()
     return home is not None and current(home) is not None
 
 
-def enter(block: Any, function_mode: Any, dispatch_mode: Any) -> None:
-    """Enter a block; the modes are made when a thread enters its first."""
+def enter(block: Any, dispatch_mode: Any) -> None:
+    """Enter a block; the mode is made when a thread enters its first."""
     home: Home | None = getattr(_local, "home", None)
     if home is None:
-        home = _local.home = Home(function_mode, dispatch_mode)
+        home = _local.home = Home(dispatch_mode)
     _sweep(home)
     process.hold()
     try:
@@ -118,28 +160,24 @@ def _sweep(home: Home) -> None:
 def _install(home: Home) -> None:
     flushed = _flushes()
     torch.set_flush_denormal(False)
-    home.flushed = flushed
+    home.flushed, home.above = flushed, 0
     try:
         _hold_pool()
-        function_mode, dispatch_mode = home.modes
-        if function_mode not in overrides._get_current_function_mode_stack():
-            overrides._push_mode(function_mode)
-        if dispatch_mode not in _python_dispatch._get_current_dispatch_mode_stack():
-            _python_dispatch._push_mode(dispatch_mode)
+        _dispatch_key.include_wholes(True)
+        torch._C._stash_obj_in_tls(_IN_TLS, home)
+        if home.dispatch not in _modes():
+            _push(home.dispatch)
+        home.become_key()
     except BaseException:
         _uninstall(home)
         raise
 
 
 def _uninstall(home: Home) -> None:
-    function_mode, dispatch_mode = home.modes
-    _remove(function_mode, overrides._get_current_function_mode_stack, overrides._pop_mode, overrides._push_mode)
-    _remove(
-        dispatch_mode,
-        _python_dispatch._get_current_dispatch_mode_stack,
-        _python_dispatch._pop_mode,
-        _python_dispatch._push_mode,
-    )
+    _dispatch_key.include_wholes(False)
+    home.become_mode()
+    _remove(home.dispatch, _modes, _pop, _push)
+    torch._C._stash_obj_in_tls(_IN_TLS, None)
     if _pool_is_reached():
         _pools.release(_parallel())
     torch.set_flush_denormal(bool(home.flushed))
@@ -201,7 +239,7 @@ def _hold_pool() -> None:
 
 def _pool_flushes() -> bool:
     """Whether a comparison that PyTorch shares out among all threads takes a subnormal number for 0."""
-    with _python_dispatch._disable_current_modes(), torch._C.DisableTorchFunction():
+    with _python_dispatch._disable_current_modes():
         share = 1 << 15  # elements, below which PyTorch does not divide
         return not bool((torch.full((2 * share * torch.get_num_threads(),), 1e-40) > 0).all())
 
@@ -250,3 +288,60 @@ class _Process:
 
 
 process = _Process()
+
+
+# --- modes that are entered inside of a block
+
+
+def own() -> Home | None:
+    """What this thread has of its blocks, if it has been in one."""
+    return getattr(_local, "home", None)
+
+
+def _pushed(mode: Any) -> None:
+    """A mode that is entered sees operators before the library does. Where all had been disabled, the library's own comes back, too."""
+    home = own()
+    if home is None or mode is home.dispatch:
+        _push(mode)
+    else:
+        home.become_mode()
+        _push(mode)
+        home.above += 1
+    if home is not None:
+        home.become_key()
+
+
+def _popped(*key: Any) -> Any:
+    """The library's own mode is below the others, also where the key stands for it."""
+    home = own()
+    if home is not None and home.by_key and not _length():
+        home.become_mode()
+    mode = _pop(*key)
+    if home is not None and mode is not home.dispatch:
+        home.above -= 1
+        if key:  # it was left; without a key all modes are disabled, one after the other
+            home.become_key()
+    return mode
+
+
+def _counted() -> int:
+    home = own()
+    return _length() + (home is not None and home.by_key)
+
+
+def _found(i: int) -> Any:
+    home = own()
+    if home is None or not home.by_key:
+        return _mode_at(i)
+    return _mode_at(i - 1) if i else home.dispatch
+
+
+def _watch_modes(on: bool) -> None:
+    """While there is a block, modes that are entered and left tell, and whoever looks at them finds the library's."""
+    module: Any = _python_dispatch
+    module._push_mode, module._pop_mode = (_pushed, _popped) if on else (_push, _pop)
+    module._len_torch_dispatch_stack, module._get_dispatch_stack_at = (_counted, _found) if on else (_length, _mode_at)
+    torch._C._len_torch_dispatch_stack = _counted if on else _length
+
+
+process.told.append(_watch_modes)

@@ -8,7 +8,6 @@ whose rules are those of the operators; a gradient with create_graph=True is tha
 """
 
 import math
-import types
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -16,7 +15,8 @@ import torch
 from torch.autograd import forward_ad
 from torch.nn import _reduction
 
-from . import _blocks
+from .. import _core
+from . import _blocks, _dispatch_key
 from . import functional as whole
 from ._ops import losses, normalization
 from ._ops.operator import Operator
@@ -60,13 +60,11 @@ def _cross_entropy(
     input: _Tensor,
     target: _Tensor,
     weight: _Maybe = None,
-    size_average: bool | None = None,
+    reduction: int = 1,
     ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
-    if not isinstance(target, torch.Tensor) or not _fits(input, weight) or not input.ndim or not _plain(target):
+    if not _fits(input, weight) or not input.ndim or not _plain(target):
         return NotImplemented
     axis = min(input.ndim - 1, 1)
     if target.is_floating_point():
@@ -75,10 +73,9 @@ def _cross_entropy(
         fits = target.dtype is torch.int64 and target.shape == (*input.shape[:axis], *input.shape[axis + 1 :])
     if weight is not None and weight.shape != (input.shape[axis],):
         fits = False
-    reduction = _named(size_average, reduce, reduction)
-    if not fits or reduction not in _REDUCTIONS or not 0 <= label_smoothing <= 1 or _varies(target, weight):
+    if not fits or not 0 <= label_smoothing <= 1 or _varies(target, weight):
         return NotImplemented
-    return whole.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+    return whole.cross_entropy(input, target, weight, ignore_index, _REDUCTIONS[reduction], label_smoothing)
 
 
 def _kl_div(
@@ -98,24 +95,15 @@ def _kl_div(
 
 
 def _bce_with_logits(
-    input: _Tensor,
-    target: _Tensor,
-    weight: _Maybe = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    pos_weight: _Maybe = None,
+    input: _Tensor, target: _Tensor, weight: _Maybe = None, pos_weight: _Maybe = None, reduction: int = 1
 ) -> Any:
-    reduction = _named(size_average, reduce, reduction)
     others = target, weight, pos_weight
-    if not isinstance(target, torch.Tensor) or not _fits(input, *others) or target.shape != input.shape or _varies(*others):
-        return NotImplemented
-    if reduction not in _REDUCTIONS:
+    if not _fits(input, *others) or target.shape != input.shape or _varies(*others):
         return NotImplemented
     for t in (weight, pos_weight):
         if t is not None and (t.ndim > input.ndim or torch.broadcast_shapes(t.shape, input.shape) != input.shape):
             return NotImplemented
-    return whole.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
+    return whole.binary_cross_entropy_with_logits(input, target, weight, _REDUCTIONS[reduction], pos_weight)
 
 
 def _rms_norm(input: _Tensor, normalized_shape: Any, weight: _Maybe = None, eps: float | None = None) -> Any:
@@ -134,13 +122,14 @@ def _rms_norm(input: _Tensor, normalized_shape: Any, weight: _Maybe = None, eps:
 
 def _instance_norm(
     input: _Tensor,
-    running_mean: _Maybe = None,
-    running_var: _Maybe = None,
-    weight: _Maybe = None,
-    bias: _Maybe = None,
-    use_input_stats: bool = True,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
+    weight: _Maybe,
+    bias: _Maybe,
+    running_mean: _Maybe,
+    running_var: _Maybe,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
 ) -> Any:
     if running_mean is not None or running_var is not None or not use_input_stats or not _fits(input, weight, bias):
         return NotImplemented
@@ -155,16 +144,33 @@ def _softsign(input: _Tensor) -> Any:
     return whole.softsign(input) if _fits(input) else NotImplemented
 
 
-# A function of PyTorch, and what is called in its place, which returns NotImplemented where the arguments do not fit.
-WHOLES: dict[Any, _Whole] = {
-    F.cross_entropy: _cross_entropy,
-    F.kl_div: _kl_div,
-    F.binary_cross_entropy_with_logits: _bce_with_logits,
-    F.rms_norm: _rms_norm,
-    torch.rms_norm: _rms_norm,
-    F.instance_norm: _instance_norm,
-    F.softsign: _softsign,
+# The name of a composed operator of ATen, and what is called in its place, which returns NotImplemented where the arguments do not fit.
+WHOLES: dict[str, _Whole] = {
+    "cross_entropy_loss": _cross_entropy,
+    "binary_cross_entropy_with_logits": _bce_with_logits,
+    "rms_norm": _rms_norm,
+    "instance_norm": _instance_norm,
 }
+
+
+def _called(name: str) -> _Whole:
+    """What the dispatcher calls for a composed operator."""
+    overload = getattr(torch.ops.aten, name).default
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        inside = _blocks.inside()
+        with _dispatch_key.composed():
+            found = WHOLES[name](*arguments, **keywords) if inside else NotImplemented
+            return overload(*arguments, **keywords) if found is NotImplemented else found
+
+    return call
+
+
+_core.prepare_linear(torch._C._nn.linear, torch._C._dispatch_tls_set_dispatch_key_excluded, _dispatch_key.WHOLE_KEY)
+_dispatch_key.register_wholes({"linear": _core.linear} | {name: _called(name) for name in WHOLES})
+
+# Functions of torch.nn.functional that are Python's; what is called in their place, likewise.
+FUNCTIONS: dict[str, _Whole] = {"kl_div": _kl_div, "softsign": _softsign}
 
 
 # --- gradients that shall have gradients
@@ -189,8 +195,8 @@ def _composed(op: Operator, compose: Callable[..., _Tensor]) -> None:
             if need:
                 arguments[i] = g.new_zeros(shape, requires_grad=True) if arguments[i] is None else arguments[i]
                 leaves.append(arguments[i])
-        # PyTorch's functions shall not be seen here: as a whole they would be this operator again.
-        with torch._C.DisableTorchFunction():
+        # As a whole PyTorch's functions would be this operator again.
+        with _dispatch_key.composed():
             made = torch.autograd.grad(compose(*arguments), leaves, g, create_graph=True)
         found = iter(made)
         return [next(found) if need else None for need in needs]
@@ -223,33 +229,3 @@ _composed(
 _composed(
     normalization.INSTANCE_NORM, lambda input, weight, bias, eps: F.instance_norm(input, weight=weight, bias=bias, eps=eps)
 )
-
-
-# --- backward passes, in which functions of a checkpoint are called again
-
-
-def _in_mode(function: Any, run: Callable[..., Any]) -> Any:
-    """torch.autograd.grad or backward, with `run` in place of what calls PyTorch's engine."""
-    scope = {**vars(torch.autograd), "_engine_run_backward": run}
-    made = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
-
-
-def backward_passes(mode: Any) -> dict[Any, _Whole]:
-    """What runs a backward pass so that functions called in it are seen by the mode too, though a mode does not see what is called while it
-    handles a function, here the backward pass: a checkpoint computes again what it did not keep, and must find the same."""
-    engine = vars(torch.autograd)["_engine_run_backward"]
-
-    def run(*args: Any, **keywords: Any) -> Any:
-        with mode:
-            return engine(*args, **keywords)
-
-    grad, backward = _in_mode(torch.autograd.grad, run), _in_mode(torch.autograd.backward, run)
-
-    def of_tensor(
-        t: _Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
-    ) -> Any:
-        return backward(t, gradient, retain_graph, create_graph, inputs=inputs)
-
-    return {torch.autograd.grad: grad, torch.autograd.backward: backward, torch.Tensor.backward: of_tensor}

@@ -8,6 +8,7 @@ import torch
 
 from ._aten.common import near
 
+_TENSOR, _NEW_TENSOR = torch.tensor, torch.Tensor.new_tensor
 _SIXTEEN = (torch.float16, torch.bfloat16)
 
 
@@ -20,13 +21,13 @@ def _narrow(data: Any) -> bool:
 
 def _made(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.tensor and the like: in binary64 first, where the result has 16 bits."""
-    method = func is torch.Tensor.new_tensor
+    method = func is _NEW_TENSOR
     dtype = kwargs.get("dtype")
     if dtype is None and method:
         dtype = args[0].dtype
     data = args[1 if method else 0] if len(args) > method else kwargs.get("data", kwargs.get("obj"))
     if dtype is None and torch.get_default_dtype() in _SIXTEEN and not _narrow(data):
-        dtype = func(*args, **{**kwargs, "requires_grad": False} if func is torch.tensor else kwargs).dtype
+        dtype = func(*args, **{**kwargs, "requires_grad": False} if func is _TENSOR else kwargs).dtype
     if dtype not in _SIXTEEN or _narrow(data):
         return func(*args, **(kwargs if dtype is None else {**kwargs, "dtype": dtype}))
     wanting = bool(kwargs.get("requires_grad"))
@@ -40,11 +41,11 @@ def _assigned(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return func(x, index, near(value, x.dtype) if isinstance(value, (int, float)) and x.dtype in _SIXTEEN else value)
 
 
-# The function, and what is called in its place.
-NUMBERS: dict[Any, Callable[..., Any]] = {
-    torch.tensor: _made,
-    torch.as_tensor: _made,
-    torch.asarray: _made,
-    torch.Tensor.new_tensor: _made,
-    torch.Tensor.__setitem__: _assigned,
-}
+# Whose attribute the function is, its name, and what is called in its place.
+NUMBERS: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
+    (torch, "tensor", _made),
+    (torch, "as_tensor", _made),
+    (torch, "asarray", _made),
+    (torch.Tensor, "new_tensor", _made),
+    (torch.Tensor, "__setitem__", _assigned),
+)

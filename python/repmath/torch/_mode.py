@@ -1,26 +1,29 @@
 """reproducible(): the dispatch mode that replaces ATen's operators by those of the table."""
 
+import contextlib
 import sys
+import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
-from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import _core
-from . import _blocks, _parameters
+from . import (
+    _blocks,
+    _dispatch_key,
+    _functions,  # noqa: F401
+    _parameters,
+)
 from ._aten import prepared  # noqa: F401
 from ._aten.common import Uncovered
 from ._aten.guards import own_error, tensors_in
 from ._aten.table import FUNCTIONS
 from ._blocks import current
-from ._composites import WHOLES, backward_passes
-from ._constructors import NUMBERS
-from ._optimizer_numbers import Number
 
 
 class UncoveredOperatorError(RuntimeError):
@@ -160,93 +163,11 @@ class reproducible:
         self._entries: list[_blocks.Entry] = []
 
     def __enter__(self) -> "reproducible":
-        _blocks.enter(self, _Functions, _Dispatch)
+        _blocks.enter(self, _Dispatch)
         return self
 
     def __exit__(self, *exception: Any) -> None:
         _blocks.leave(self)
-
-
-class _Functions(_core.Functions, TorchFunctionMode):  # type: ignore[misc,unused-ignore]
-    """Functions that PyTorch composes before operators are called: in one way or another, depending on the layout of their arguments, or of
-    several operators where one rounds once."""
-
-    def __init__(self, home: _blocks.Home) -> None:
-        super().__init__()
-        self.home, self.special = home, _SPECIAL
-        self.passes = backward_passes(self)
-
-    def general(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Called for what is special."""
-        if current(self.home) is None:
-            return func(*args, **(kwargs or {}))
-        if func is _ITEM:
-            return _item(sys._getframe(1), *args)
-        if func in NUMBERS:
-            return NUMBERS[func](func, args, kwargs or {})
-        if func is _LINEAR:
-            return _linear(*args, **(kwargs or {}))
-        if func in _RECURRENT and not kwargs:
-            return _recurrent(func, *args)
-        if func is _ATTENTION:
-            return _attention(*args, **(kwargs or {}))
-        if func in WHOLES:
-            found = WHOLES[func](*args, **(kwargs or {}))
-            return func(*args, **(kwargs or {})) if found is NotImplemented else found
-        if func in self.passes:
-            return self.passes[func](*args, **(kwargs or {}))
-        return func(*args, **(kwargs or {}))
-
-
-_ITEM = torch.Tensor.item
-
-
-def _item(caller: Any, t: torch.Tensor) -> Any:
-    """A number for an optimiser of PyTorch's, which takes powers of it, is one of ours."""
-    value = _ITEM(t)
-    if type(value) is float and caller.f_globals.get("__name__", "").startswith("torch.optim."):
-        return Number(value)
-    return value
-
-
-_LINEAR = torch.nn.functional.linear
-
-
-def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    """With the bias inside the one rounding: of inputs of three axes that are not contiguous, and of more axes, it is added afterwards."""
-    if bias is None or input.ndim < 3:
-        return _LINEAR(input, weight, bias)
-    return _LINEAR(input.reshape(-1, input.shape[-1]), weight, bias).view(*input.shape[:-1], weight.shape[0])
-
-
-_RECURRENT = (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu)
-
-
-def _recurrent(func: Any, input: torch.Tensor, *rest: Any) -> Any:
-    """Of an input that is contiguous by steps, for which the bias of its product is inside the one rounding."""
-    if len(rest) != 8 or not isinstance(
-        rest[2], bool
-    ):  # packed sequences, whose lengths come before the states: products of two axes
-        return func(input, *rest)
-    *middle, batch_first = rest
-    if not batch_first:
-        return func(input.contiguous(), *middle, False)
-    output, *states = func(input.transpose(0, 1).contiguous(), *middle, False)
-    return (output.transpose(0, 1), *states)
-
-
-_ATTENTION = torch.nn.functional.multi_head_attention_forward
-
-
-def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *rest: Any, **options: Any) -> Any:
-    """Of contiguous inputs, for the linear maps inside, which are out of sight here. One tensor that is given twice stays one: where all
-    three are the same, PyTorch takes one product with the weights of all."""
-    dense = {id(t): t.contiguous() for t in (query, key, value)}
-    return _ATTENTION(*(dense[id(t)] for t in (query, key, value)), *rest, **options)
-
-
-_BACKWARD = (torch.autograd.grad, torch.autograd.backward, torch.Tensor.backward)
-_SPECIAL = frozenset({_ITEM, _LINEAR, _ATTENTION, *_RECURRENT, *NUMBERS, *WHOLES, *_BACKWARD})
 
 
 # That of tensors and parameters.
@@ -260,7 +181,13 @@ _compiling: Callable[[], Any] = torch._C._dynamo.eval_frame.get_eval_frame_callb
 class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-ignore]
     def __init__(self, home: _blocks.Home) -> None:
         super().__init__()
-        self.home = home
+        self.home, self.thread = home, threading.get_ident()
+
+    def by_key(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Called by the dispatch key for what no prepared call takes."""
+        if any(type(t).__torch_dispatch__ is not _PLAIN for t in tensors_in((*args, *kwargs.values()))):
+            return self.home.call_as_mode(func, args, kwargs)
+        return self.general(func, (), args, kwargs)
 
     def general(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Called for what no prepared call takes."""
@@ -315,7 +242,7 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         if func.namespace in ("profiler", "prim", "repmath"):
             return func(*args, **kwargs)
         if func._can_decompose():  # in inference mode composed operators come as such
-            with self:
+            with self._again():
                 result = func.decompose(*args, **kwargs)
             if result is not NotImplemented:
                 return result
@@ -325,6 +252,19 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         if _holds_float(result):
             self._count(func, "it is not in the table of operators")
         return result
+
+    @contextlib.contextmanager
+    def _again(self) -> Iterator[None]:
+        """Operators that are called meanwhile come here, though one is being handled."""
+        if self.home.by_key:
+            _dispatch_key.exclude(False)
+            try:
+                yield
+            finally:
+                _dispatch_key.exclude(True)
+        else:
+            with self:
+                yield
 
     def _own(self, func: Any, args: Any, kwargs: Any, reason: str) -> Any:
         """PyTorch's operator, where the innermost block allows it."""
@@ -339,6 +279,10 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         entry.block.uncovered[f"{_name(func)}: {reason}"] += 1
 
 
+_core.prepare_key(torch._C._dispatch_tls_set_dispatch_key_excluded, _dispatch_key.KEY, _blocks.dispatch_of_thread)
+_dispatch_key.register(
+    _core.called_by_key, [func for func, function in FUNCTIONS.items() if function is None and _dispatch_key.is_view(func)]
+)
 _uncompiled: Callable[..., Any] = torch._disable_dynamo(_Dispatch._general)
 
 

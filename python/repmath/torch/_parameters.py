@@ -77,18 +77,21 @@ def trust(*things: Any) -> None:
 def look(func: Any, args: Any, site: Any) -> bool:
     """Warn where a parameter among the arguments was made outside; whether it did. `site` tells the caller's frame."""
     for a in args:
-        if a.__class__ is Parameter and id(a) not in known_parameters and _is_outside(func, a, args):
-            _warn(a, func, site())
+        p = a._base if type(a) is torch.Tensor else a  # views are made without the library
+        if p.__class__ is Parameter and id(p) not in known_parameters and _is_outside(func, p, a, args):
+            _warn(p, func, site())
             return True
     return False
 
 
-def _is_outside(func: Any, p: torch.Tensor, args: Any) -> bool:
+def _is_outside(func: Any, p: torch.Tensor, a: torch.Tensor, args: Any) -> bool:
+    """Whether an operator reads the numbers of a parameter, given as the argument a, that was made outside."""
     name = func.__name__.partition(".")[0]
     if name in _READ_NOTHING or not p.requires_grad or func.namespace == "repmath":
         return False
-    if p is args[0] and name in _OVERWRITING:
-        mark(p)
+    if a is args[0] and name in _OVERWRITING:
+        if a is p:
+            mark(p)
         return False
     return True
 
