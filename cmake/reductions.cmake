@@ -28,5 +28,21 @@ rm_isa_sources(
   src/blas/conv/kernels.c
   src/reduce/axes_kernels.c
   src/blas/gemm/kernels.c)
+# The engine for CPUs with tiles lies beside the build for avx512.
+if("avx512" IN_LIST RM_ISAS)
+  include(CheckCSourceCompiles)
+  set(CMAKE_REQUIRED_FLAGS "-mamx-tile -mamx-int8")
+  check_c_source_compiles("#include <immintrin.h>
+    int main(void) { _tile_dpbssd(0, 1, 2); _tile_release(); return 0; }" RM_COMPILES_TILES)
+  unset(CMAKE_REQUIRED_FLAGS)
+  if(RM_COMPILES_TILES)
+    add_library(repmath_tiles OBJECT src/blas/gemm/tiles.c)
+    target_include_directories(repmath_tiles PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
+    target_compile_options(repmath_tiles PRIVATE ${RM_ISA_FLAGS_avx512} -mamx-tile -mamx-int8 $<$<CONFIG:Release>:-O2>)
+    target_compile_definitions(repmath_tiles PRIVATE RM_CFG_BUILDING RM_CFG_TILES)
+    target_compile_definitions(repmath_objects PRIVATE RM_CFG_TILES)
+    set_property(GLOBAL APPEND PROPERTY RM_OBJECTS $<TARGET_OBJECTS:repmath_tiles>)
+  endif()
+endif()
 # The loops of the microkernels are a few lines of a cache long: begun in the middle of one they take 1 % longer.
 set_source_files_properties(src/blas/gemm/kernels.c PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-falign-loops=64>)

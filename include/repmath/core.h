@@ -70,7 +70,7 @@ RM_API const char *rm_status_message(rm_status status);
 
 RM_API const char *rm_version(void);
 
-/* The build in use: "base", "avx2", "avx512" or "neon"; NULL when REPMATH_ISA cannot be used (rm_isa_status says so). */
+/* The build in use: "base", "avx2", "avx512", "amx" (that of avx512, with tiles for products) or "neon"; NULL when REPMATH_ISA cannot be used (rm_isa_status says so). */
 RM_API const char *rm_isa(void);
 RM_API rm_status rm_isa_status(void);
 /* Returns 1 when the library has this build and the CPU can run it. */

@@ -8,6 +8,11 @@
 
 #include "../../include/repmath/core.h"
 #include "isa.h"
+#include "tiles.h"
+#if RM_HAS_TILES && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #if defined(__x86_64__)
 /* Not every compiler's __builtin_cpu_supports knows this name. */
@@ -29,23 +34,55 @@ int rm_gathers_are_slow(void) { return 1; }
 #endif
 static int runs_base(void) { return 1; }
 
+/* amx is the build for avx512 with the CPU's tiles beside it, for which Linux gives a process permission: it makes the
+ * frames of signals larger, and refuses where an alternate stack has no room for them. */
+#if RM_HAS_TILES
+static int ask_for_tiles(void) {
+#if defined(__linux__)
+  enum { REQUEST = 0x1023, TILE_DATA = 18, TILES = 1 << 24, TILES_INT8 = 1 << 25 };
+  unsigned a, b, c, d;
+  if (!runs_avx512() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || (~d & (TILES | TILES_INT8))) return 0;
+  return syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
+#else
+  return 0;
+#endif
+}
+static int runs_amx(void) {
+  static atomic_int answer = -1;
+  int i = atomic_load_explicit(&answer, memory_order_relaxed);
+  if (i < 0) atomic_store_explicit(&answer, i = ask_for_tiles(), memory_order_relaxed);
+  return i;
+}
+#endif
+
+enum {
+#define POSITION(isa, ...) AT_##isa,
+  RM_FOR_EACH_ISA(POSITION, )
+#undef POSITION
+};
 static const struct {
   const char *name;
   int (*runs_here)(void);
-} builds[RM_ISA_COUNT] = {
-#define BUILD(isa, ...) {#isa, runs_##isa},
-    RM_FOR_EACH_ISA(BUILD, )
-#undef BUILD
+  int build;
+} choices[] = {
+#if RM_HAS_TILES
+    {"amx", runs_amx, AT_avx512},
+#endif
+#define CHOICE(isa, ...) {#isa, runs_##isa, AT_##isa},
+    RM_FOR_EACH_ISA(CHOICE, )
+#undef CHOICE
 };
+enum { CHOICES = sizeof choices / sizeof *choices };
 
 static int choose(void) {
   const char *wanted = getenv("REPMATH_ISA");
   int i = 0;
-  while (i < RM_ISA_COUNT && ((wanted && *wanted && strcmp(wanted, builds[i].name) != 0) || !builds[i].runs_here())) i++;
+  while (i < CHOICES && ((wanted && *wanted && strcmp(wanted, choices[i].name) != 0) || !choices[i].runs_here())) i++;
   return i;
 }
 
-int rm_isa_index(void) {
+/* The position in the list of choices; CHOICES when there is none. */
+static int choice(void) {
   static atomic_int chosen = -1;
   int i = atomic_load_explicit(&chosen, memory_order_relaxed);
   if (__builtin_expect(i < 0, 0)) {
@@ -55,13 +92,21 @@ int rm_isa_index(void) {
   return i;
 }
 
+int rm_isa_index(void) {
+  const int i = choice();
+  return i < CHOICES ? choices[i].build : RM_ISA_COUNT;
+}
+#if RM_HAS_TILES
+int rm_isa_tiles(void) { return choice() == 0; }
+#endif
+
 const char *rm_isa(void) {
-  const int i = rm_isa_index();
-  return i < RM_ISA_COUNT ? builds[i].name : NULL;
+  const int i = choice();
+  return i < CHOICES ? choices[i].name : NULL;
 }
 rm_status rm_isa_status(void) { return rm_isa_index() < RM_ISA_COUNT ? RM_OK : RM_ERR_ISA; }
 int rm_isa_available(const char *name) {
-  for (int i = 0; name && i < RM_ISA_COUNT; i++)
-    if (strcmp(name, builds[i].name) == 0) return builds[i].runs_here();
+  for (int i = 0; name && i < CHOICES; i++)
+    if (strcmp(name, choices[i].name) == 0) return choices[i].runs_here();
   return 0;
 }

@@ -19,6 +19,7 @@ import numpy as np
 import optimizers_library
 import random_oracle
 import statistics_library
+import tile_data
 from convolution_library import Convolution, Geometry
 from cross_entropy_library import NONE, backward, forward, problem
 from exact_oracle import FORMATS, bits
@@ -429,6 +430,18 @@ def chain_products(lib, rng):
             b, _ = boundary_data.products("f32", k, tuple(boundary_data.chain_places(k, chain, lanes)[: k - 40]), side)
             for m, n in ((1, 3), (3, 1), (3, 5)):
                 found += bits(r.matmul("f32", np.tile(b.x, (m, 1)), np.tile(b.y, (n, 1)).T)).ravel().tolist()
+    return found
+
+
+def tile_products(lib, rng):
+    """In 16 bits: elements beside ties, and a row that is not finite."""
+    found, r = [], Reductions(lib)
+    for fmt in ("bf16", "f16"):
+        for a, b, i, j, _ in tile_data.beside_ties(fmt, 40):
+            c = np.zeros((1, len(a), b.shape[1]), a.dtype)
+            a[i - 1, 3] = np.inf
+            assert r.batched(fmt, a[None], b[None], c) == OK
+            found += [bits(c)[0, i, j], *bits(c)[0, i - 1]]
     return found
 
 

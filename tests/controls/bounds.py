@@ -43,15 +43,23 @@ def controls() -> dict[str, Control]:
     }
 
 
+@functools.cache
+def tiles() -> dict[str, Control]:
+    found = elementwise_library.libraries(native.control_library(), fresh=True, isas=elementwise_library.TILES)
+    return {isa: Control(library) for isa, library in found.items()}
+
+
+def chosen(isas: tuple[str, ...]) -> dict[str, Control]:
+    """The controls on these instruction sets; on every build where none is named."""
+    return {isa: control for isa, control in (controls() | tiles()).items() if isa in (isas or controls())}
+
+
 @dataclass(frozen=True)
 class Evidence:
     kind: str
     words: tuple[str, ...]  # what the kind asks for
     factor: float  # of data, hard and pairs
     isas: tuple[str, ...]  # empty: all
-
-    def on(self, isa: str) -> bool:
-        return not self.isas or isa in self.isas
 
 
 def evidence(text: str) -> Evidence:

@@ -156,7 +156,7 @@ def operations(guard: Guard) -> list[str]:
 @functools.cache
 def plain(isa: str, operation: str) -> np.ndarray:
     """What an operation of bound_data.py gives with all conditions."""
-    return given(bounds.controls()[isa], operation)
+    return given(bounds.chosen((isa,))[isa], operation)
 
 
 def changed(guard: Guard, isa: str) -> Witness | None:

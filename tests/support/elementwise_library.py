@@ -17,6 +17,7 @@ import oracle
 import pytest
 
 ISAS = ("base", "avx2", "avx512", "neon")
+TILES = ("amx",)  # avx512 with another engine for products: only their tests run on it
 SCALAR = {"f16": ctypes.c_uint16, "bf16": ctypes.c_uint16, "f32": ctypes.c_float, "f64": ctypes.c_double}
 
 
@@ -67,13 +68,13 @@ def path() -> pathlib.Path:
 
 
 @functools.cache
-def libraries(file: pathlib.Path | None = None, fresh: bool = False) -> dict[str, Library]:
+def libraries(file: pathlib.Path | None = None, fresh: bool = False, isas: tuple[str, ...] = ISAS) -> dict[str, Library]:
     """One instance per build that this CPU can run. Each is a copy of the file, since a file is loaded only once; `fresh` ones are others
     than those that every test shares."""
     file = file or path()
     found, first = {}, Library(file)
     first.library.rm_isa_available.argtypes = [ctypes.c_char_p]
-    for isa in ISAS:
+    for isa in isas:
         if first.library.rm_isa_available(isa.encode()):
             with tempfile.TemporaryDirectory() as folder:
                 copy = shutil.copy(file, pathlib.Path(folder) / f"librepmath-{isa}.so")

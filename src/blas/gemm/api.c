@@ -12,6 +12,7 @@
 #include "../../common/stats.h"
 #include "matmul.h"
 #include "panel_queue.h"
+#include "tiles.h"
 
 /* A block of C is the unit of work: packed rows of A stay in one core's L2 cache, and its workspace (under 8 MiB) is all the memory a
  * thread needs. Columns are many, since rows are packed again for each block beside it. */
@@ -65,6 +66,14 @@ static void transpose(rm_matmul_problem *p) {
   p->next_a = p->next_b, p->next_b = next;
 }
 
+static const rm_engine *engine_of(const rm_matmul_problem *p) {
+#if RM_HAS_TILES
+  const rm_engine *tiles = rm_tiles_engine(p);
+  if (tiles) return tiles;
+#endif
+  return &rm_blas_kernels()->engine[p->fmt];
+}
+
 static rm_panel_queue *queue_of(char *work, size_t bytes, int thread) {
   return (rm_panel_queue *)(void *)(work + bytes * (size_t)thread);
 }
@@ -73,7 +82,7 @@ rm_status rm_matmul_run(const rm_matmul_problem *given) {
   rm_matmul_problem problem = *given, *p = &problem;
   if (rm_isa_status()) return RM_ERR_ISA;
   if (p->n == 1 && p->m > 1 && !p->c.rows && !p->c.cols) transpose(p);
-  const rm_engine *engine = &rm_blas_kernels()->engine[p->fmt];
+  const rm_engine *engine = engine_of(p);
   if (p->m == 0 || p->n == 0 || p->batch == 0) return RM_OK;
   const int mr = engine->row_unit, nr = engine->col_unit;
   plan whole = {p, 1, 1, engine}, *t = &whole;

@@ -7,7 +7,7 @@
 #include "resolve_b64.h"
 #include "workspace.h"
 
-typedef struct {
+struct rm_layout_f32 {
   int64_t row_tiles, col_tiles, kc;
   double *a, *b, *c;            /* packed panels, of B all or one; tiles of partial sums */
   double *chain;                /* of one row, for gemv_b64.h */
@@ -17,7 +17,7 @@ typedef struct {
   uint8_t *flagged;
   char *stage_a, *stage_b; /* for im2col views */
   size_t bytes;
-} rm_layout_f32;
+};
 
 static rm_layout_f32 rm_layout_of_f32(const rm_matmul_problem *p, int64_t rows, int64_t cols, char *work) {
   rm_layout_f32 w;

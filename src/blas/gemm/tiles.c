@@ -1,0 +1,400 @@
+/* The matrix product by the CPU's tiles: a block of C, from exact sums of products of digits (digits.h).
+ *
+ * A block is cut into pieces of 32 x 32 elements, four tiles. The sums of a piece are exact integers; what the digits
+ * leave out is bounded, and Ziv's rounding test follows. It leaves few elements undecided where the elements of a row are
+ * not too far apart. These are dot products in binary64; what they leave undecided goes the way of the binary64 engine
+ * (resolve_b64.h). Where elements are far apart the binary64 engine computes the block.
+ *
+ * Digits of a panel of 32 rows: 16 rows and then 16 more, each as tiles of 1,024 bytes, of 64 k after 64 k digit after
+ * digit. Those of B are transposed as words of four bytes. */
+#include "tiles.h"
+#if RM_HAS_TILES
+
+#include "digits.h"
+#include "bound_b64.h"
+#include "epilogue_b64.h"
+#include "layout_b64.h"
+
+enum { HALF = RM_TILE_SIDE, SIDE = 2 * HALF };
+/* The digits of A that the L2 cache holds beside the rest; k that four panels of digits bring to the L1 cache, in tiles. */
+enum { ROWS_BYTES = 1600 << 10, DEPTH = 4 };
+/* k that are prefetched: rows of a matrix are far apart, and no prefetcher follows. */
+enum { AHEAD = 32 };
+/* The binary64 engine is faster where more than one element in TOO_MANY is undecided, as the first ENOUGH show. */
+enum { TOO_MANY = 8, ENOUGH = 1024 };
+
+typedef struct {
+  rm_layout_f32 plain;
+  int64_t chunks, row_step;  /* of RM_TILE_K; rows of A that are packed at a time */
+  int8_t *a, *b, *b_rows;    /* digits; of B before they are transposed */
+  char *a_values, *b_values; /* copies of the operands with neighbouring k, where they have none */
+  ptrdiff_t values_stride;
+  int32_t *sums;             /* [group][tile][row][column] */
+  double *row_term, *row_factor, *row_norm, *col_term, *col_factor;
+  size_t bytes;
+} layout;
+
+static layout layout_of(const rm_matmul_problem *p, int64_t rows, int64_t cols, char *work) {
+  const int digits = rm_digits_of(p->fmt), size = rm_size_of(p->fmt);
+  layout t;
+  t.plain = rm_layout_of_f32(p, rows, cols, work);
+  t.chunks = (p->k + RM_TILE_K - 1) / RM_TILE_K;
+  const int64_t deep = t.chunks * RM_TILE_K, fit = ROWS_BYTES / (deep * digits) / SIDE * SIDE,
+                all = (rows + SIDE - 1) / SIDE * SIDE;
+  t.row_step = fit < SIDE ? SIDE : fit < all ? fit : all;
+  t.values_stride = (ptrdiff_t)(deep * size + 64);
+  t.bytes = t.plain.bytes;
+  size_t *n = &t.bytes;
+  const size_t step = (size_t)t.row_step, panel = (size_t)(SIDE * deep * digits);
+  t.a = rm_bump_allocate(work, n, step * (size_t)(deep * digits));
+  t.b = rm_bump_allocate(work, n, panel);
+  t.b_rows = rm_bump_allocate(work, n, panel);
+  t.a_values = rm_bump_allocate(work, n, step * (size_t)t.values_stride);
+  t.b_values = rm_bump_allocate(work, n, SIDE * (size_t)t.values_stride);
+  t.sums = rm_bump_allocate(work, n, RM_MAX_GROUPS * 4 * RM_TILE_BYTES);
+  t.row_term = rm_bump_allocate(work, n, step * RM_MAX_TERMS * 8);
+  t.row_factor = rm_bump_allocate(work, n, step * 8);
+  t.row_norm = rm_bump_allocate(work, n, step * 8);
+  t.col_term = rm_bump_allocate(work, n, SIDE * RM_MAX_TERMS * 8);
+  t.col_factor = rm_bump_allocate(work, n, SIDE * 8);
+  return t;
+}
+
+static size_t work_of(const rm_matmul_problem *p, int64_t rows, int64_t cols) {
+  const size_t mine = layout_of(p, rows, cols, 0).bytes, plain = rm_blas_kernels()->engine[p->fmt].work(p, rows, cols);
+  return mine > plain ? mine : plain;
+}
+
+/* Rows whose k are neighbours in memory. */
+typedef struct {
+  const char *base;
+  ptrdiff_t stride;
+} values;
+
+/* Copies up to 32 rows that are neighbours in memory so that their k are. */
+static void transpose_rows(char *to, ptrdiff_t stride, rm_strided src, int rows, int64_t k, const int size) {
+  const int some = 64 / size; /* k at a time */
+  char part[2 * RM_TILE_BYTES] __attribute__((aligned(64)));
+  for (int64_t q = 0; q < k; q += some) {
+    const int here = k - q < some ? (int)(k - q) : some;
+    for (int i = 0; i < some; i += 4 / size) {
+      const char *at = src.base + (q + i) * src.k_stride;
+      __builtin_prefetch(at + AHEAD * src.k_stride);
+      if (size == 2) __builtin_prefetch(at + (AHEAD + 1) * src.k_stride);
+      else __builtin_prefetch(at + AHEAD * src.k_stride + 64);
+      char *const row = part + i * size * HALF;
+      if (size == 2) {
+        vbytes x = vbytes_zero(), y = vbytes_zero(), low, high;
+        if (i < here) x = vbytes_load_16(at, rows);
+        if (i + 1 < here) y = vbytes_load_16(at + src.k_stride, rows);
+        vbytes_pairs(x, y, &low, &high);
+        vbytes_store(row, low);
+        vbytes_store(row + RM_TILE_BYTES, high);
+      } else {
+        const int high = rows - HALF;
+        vf32_store_f32((float *)(void *)row, i < here ? vf32_load_some_f32(at, rows < HALF ? rows : HALF) : vf32_set1(0.0f));
+        vf32_store_f32((float *)(void *)(row + RM_TILE_BYTES),
+                       i < here && high > 0 ? vf32_load_some_f32(at + 64, high) : vf32_set1(0.0f));
+      }
+    }
+    vbytes_transpose(to + q * size, stride, part);
+    vbytes_transpose(to + q * size + HALF * stride, stride, part + RM_TILE_BYTES);
+  }
+}
+
+static values values_of(const layout *t, const rm_operand *o, int64_t row, int rows, int64_t k, char *copy, const int fmt) {
+  const int size = rm_size_of(fmt);
+  if (o->im2col) {
+    rm_im2col_fill(o->im2col, o->base, size, 0, row, rows, 0, k, copy);
+    return (values){copy, (ptrdiff_t)(k * size)};
+  }
+  const rm_strided src = {o->base + row * o->row_stride, o->row_stride, o->k_stride};
+  if (src.k_stride == size) return (values){src.base, src.row_stride};
+  if (src.row_stride == size) {
+    transpose_rows(copy, t->values_stride, src, rows, k, size);
+  } else {
+    for (int r = 0; r < rows; r++)
+      for (int64_t q = 0; q < k; q++)
+        __builtin_memcpy(copy + r * t->values_stride + q * size, src.base + r * src.row_stride + q * src.k_stride,
+                         (size_t)size);
+  }
+  return (values){copy, t->values_stride};
+}
+
+/* Makes the digits of a panel of `rows` rows, and of each the terms of the bound (of a row or of a column), the factor of
+ * its sums and its norm. Rows that are not finite have terms that are NaN. */
+static void pack(int8_t *to, const layout *t, values v, int rows, int64_t k, int column, double *term, int64_t next_term,
+                 double *factor, double *norm, const int fmt) {
+  const int digits = rm_digits_of(fmt), last = rm_groups_of(fmt) - 1, together = last + 1 - digits, lead = 8 * digits - 2;
+  for (int r = 0; r < SIDE; r++) {
+    int8_t *at = to + r / HALF * t->chunks * digits * RM_TILE_BYTES + r % HALF * RM_TILE_K;
+    rm_digit_facts facts;
+    if (r < rows) rm_digits_row(at, RM_TILE_BYTES, v.base + r * v.stride, k, &facts, fmt);
+    else rm_digits_row(at, RM_TILE_BYTES, v.base, 0, &facts, fmt);
+    const double none = facts.kind == RM_DIGITS_NONE ? __builtin_nan("") : 0.0,
+                 unit = facts.kind == RM_DIGITS_FINITE ? rm_pow2(facts.exponent - lead) : 1.0;
+    const double *const n = facts.norm, scale = column ? unit : RM_BOUND(unit);
+    int s = 0;
+    term[r] = (column ? n[digits] : n[0] + n[together + 1]) * scale + none;
+    for (int i = together + 1; i < digits; i++)
+      term[++s * next_term + r] = (column ? n[last + 1 - i] : n[i] + n[i + 1]) * scale + none;
+    term[++s * next_term + r] = (column ? n[0] : n[digits]) * scale + none;
+    factor[r] = unit;
+    norm[r] = n[0] * unit + none;
+  }
+}
+
+/* The products of digits whose numbers add up to s, k in [q, end) in tiles. */
+RM_FN void multiply_group(const int8_t *a, const int8_t *b, int64_t next, int64_t q, int64_t end, const int digits,
+                          const int s, int32_t *sums, int first) {
+  RM_KEEP_ORDER;
+  if (first) {
+    RM_TILE_ZERO(0);
+    RM_TILE_ZERO(1);
+    RM_TILE_ZERO(2);
+    RM_TILE_ZERO(3);
+  } else {
+    RM_TILE_LOAD(0, sums);
+    RM_TILE_LOAD(1, sums + 256);
+    RM_TILE_LOAD(2, sums + 512);
+    RM_TILE_LOAD(3, sums + 768);
+  }
+  const int from = s < digits ? 0 : s - digits + 1, to = s < digits ? s : digits - 1;
+  for (; q < end; q++)
+    for (int i = from; i <= to; i++) {
+      const int8_t *x = a + (q * digits + i) * RM_TILE_BYTES, *y = b + (q * digits + s - i) * RM_TILE_BYTES;
+      RM_TILE_LOAD(4, x);
+      RM_TILE_LOAD(6, y);
+      RM_TILE_MULTIPLY(0, 4, 6);
+      RM_TILE_LOAD(7, y + next);
+      RM_TILE_MULTIPLY(1, 4, 7);
+      RM_TILE_LOAD(5, x + next);
+      RM_TILE_MULTIPLY(2, 5, 6);
+      RM_TILE_MULTIPLY(3, 5, 7);
+    }
+  RM_TILE_STORE(0, sums);
+  RM_TILE_STORE(1, sums + 256);
+  RM_TILE_STORE(2, sums + 512);
+  RM_TILE_STORE(3, sums + 768);
+  RM_KEEP_ORDER;
+}
+static void multiply(const layout *t, const int8_t *a, const int8_t *b, const int fmt) {
+  const int digits = rm_digits_of(fmt), groups = rm_groups_of(fmt);
+  const int64_t next = t->chunks * digits * RM_TILE_BYTES;
+  for (int64_t q = 0; q < t->chunks; q += DEPTH) {
+    const int64_t end = t->chunks - q < DEPTH ? t->chunks : q + DEPTH;
+    for (int s = 0; s < groups; s++) multiply_group(a, b, next, q, end, digits, s, t->sums + s * 1024, q == 0);
+  }
+}
+
+/* The dot product of two rows of k neighbours in binary64. No term passes more additions than bound_b64.h allows before
+ * the bias, min(K, 128) + ceil(K/128) - 2: chains in 32 lanes, of m <= 128 steps, have m - 1 = ceil(K/32) - 1 of them, or
+ * 127; 5 follow where the lanes are joined, and the two chains of K > 4096 are joined by one more. For K <= 4096 that is
+ * ceil(K/32) + 4, and K >= RM_TILES_MIN_K; beyond it is 133. */
+RM_FN double dot(const char *a, const char *b, int64_t k, const int fmt) {
+  const int size = rm_size_of(fmt);
+  vf64 total = vf64_set1(0.0);
+  for (int64_t q = 0; q < k;) {
+    const int64_t end = k - q < 4096 ? k : q + 4096;
+    vf64 s[4] = {vf64_set1(0.0), vf64_set1(0.0), vf64_set1(0.0), vf64_set1(0.0)};
+    for (; q < end; q += 32) {
+      char left[2][128] = {{0}};
+      const char *x = a + q * size, *y = b + q * size;
+      if (RM_UNLIKELY(q + 32 > k)) {
+        __builtin_memcpy(left[0], x, (size_t)((k - q) * size));
+        __builtin_memcpy(left[1], y, (size_t)((k - q) * size));
+        x = left[0], y = left[1];
+      }
+      RM_UNROLL for (int h = 0; h < 2; h++) {
+        const vf32 u = rm_load_16_lanes(x + 16 * h * size, fmt), v = rm_load_16_lanes(y + 16 * h * size, fmt);
+        s[2 * h] = vf64_mad(vf32_low(u), vf32_low(v), s[2 * h]);
+        s[2 * h + 1] = vf64_mad(vf32_high(u), vf32_high(v), s[2 * h + 1]);
+      }
+    }
+    total = vf64_add(total, vf64_add(vf64_add(s[0], s[1]), vf64_add(s[2], s[3])));
+  }
+  double l[RM_LANES];
+  vf64_store(l, total);
+  return ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
+}
+
+typedef struct {
+  const rm_matmul_problem *p;
+  const rm_block *block;
+  const layout *t;
+  double bound; /* of a dot product in binary64 */
+} pass;
+
+/* A number is rounded by the test up to here: what may overflow raises a flag. */
+RM_FN double greatest(const int fmt) { return fmt == RM_F16 ? 0x1p15 : 0x1p126; }
+
+/* The values of RM_LANES elements of row r and columns from c on, v, and the bound e of their errors: 0 where the digits
+ * are all there is. */
+RM_FN void value_of(const pass *s, const double *row_term, const double *row_factor, int r, int c, vf64 *v, vf64 *e,
+                    const int fmt) {
+  const layout *t = s->t;
+  const int32_t *sums = t->sums + (r / HALF * 2 + c / HALF) * 256 + r % HALF * HALF + c % HALF;
+  vf64 sum = vf64_load_i32(sums);
+  RM_UNROLL for (int g = 1; g < rm_groups_of(fmt); g++) sum = vf64_mad(sum, vf64_set1(256.0), vf64_load_i32(sums + g * 1024));
+  *v = vf64_mul(sum, vf64_mul(vf64_set1(row_factor[r]), vf64_load(t->col_factor + c)));
+  vf64 bound = vf64_mul(vf64_set1(row_term[r]), vf64_load(t->col_term + c));
+  RM_UNROLL for (int i = 1; i < rm_terms_of(fmt); i++) bound =
+      vf64_mad(vf64_set1(row_term[i * t->row_step + r]), vf64_load(t->col_term + i * SIDE + c), bound);
+  *e = bound;
+}
+
+/* Rounds the piece at (i0, j0); undecided[r] gets the columns that are left. Returns how many. */
+RM_FN int round_piece(const pass *s, const double *row_term, const double *row_factor, int64_t i0, int64_t j0, int rows,
+                      int cols, uint32_t *undecided, const int fmt) {
+  const rm_matmul_problem *p = s->p;
+  const rm_output_map *output = &s->t->plain.output;
+  const int size = rm_size_of(fmt);
+  int count = 0;
+  for (int r = 0; r < rows; r++) {
+    uint32_t open = 0;
+    for (int c = 0; c < cols; c += HALF) {
+      const int lanes = cols - c < HALF ? cols - c : HALF;
+      vf64 low[2], high[2];
+      uint32_t good = 0;
+      RM_UNROLL for (int h = 0; h < 2; h++) {
+        const int at = c + h * RM_LANES;
+        vf64 v, e;
+        value_of(s, row_term, row_factor, r, at, &v, &e, fmt);
+        if (p->bias.base && at < cols) {
+          vf64 lost;
+          const vf64 bias = rm_load_bias(&p->bias, s->block->row + i0 + r, s->block->col + j0 + at,
+                                         cols - at < RM_LANES ? cols - at : RM_LANES, fmt);
+          v = vf64_two_sum(v, bias, &lost);
+          e = vf64_mad(vf64_abs(lost), vf64_set1(RM_BOUND(1.0 + 0x1p-20)), e);
+        }
+        const vm64 exact = vf64_eq(e, vf64_set1(0.0));
+        const vf64 margin = vf64_select(exact, e, rm_margin_f32(v, e));
+        low[h] = vf64_sub(v, margin), high[h] = vf64_add(v, margin);
+        good |= vm64_bits(vf64_le(vf64_add(vf64_abs(v), margin), vf64_set1(greatest(fmt)))) << h * RM_LANES;
+      }
+      uint16_t out[HALF];
+      const vf32 a = vf32_of_halves(vf64_to_odd16(low[0]), vf64_to_odd16(low[1])),
+                 b = vf32_of_halves(vf64_to_odd16(high[0]), vf64_to_odd16(high[1]));
+      const uint32_t differ = fmt == RM_F16 ? vf32_store_between_f16(out, a, b) : vf32_store_between_bf16(out, a, b);
+      if (RM_LIKELY(lanes == HALF && output->whole[(j0 + c) / RM_LANES] && output->whole[(j0 + c) / RM_LANES + 1]))
+        RM_UNROLL for (int h = 0; h < 2; h++) __builtin_memcpy(rm_output_at(output, i0 + r, j0 + c + h * RM_LANES),
+                                                               out + h * RM_LANES, (size_t)(RM_LANES * size));
+      else
+        for (int l = 0; l < lanes; l++) __builtin_memcpy(rm_output_at(output, i0 + r, j0 + c + l), out + l, (size_t)size);
+      open |= ((differ | ~good) & ((1u << lanes) - 1)) << c;
+    }
+    undecided[r] = open;
+    if (open) count += __builtin_popcount(open);
+  }
+  return count;
+}
+
+/* Sums again what is undecided in a piece. What is left goes to the binary64 engine's resolver; returns how much. */
+RM_FN int settle(const pass *s, values a, values b, const double *row_norm, int64_t i0, int64_t j0, int rows,
+                 const uint32_t *undecided, const int fmt) {
+  const rm_layout_f32 *w = &s->t->plain;
+  const rm_matmul_problem *p = s->p;
+  int left = 0;
+  for (int i = 0; i < rows; i++) {
+    for (uint32_t open = undecided[i]; open; open &= open - 1) {
+      const int j = __builtin_ctz(open);
+      const int64_t row = i0 + i, col = j0 + j;
+      const double c = dot(a.base + i * a.stride, b.base + j * b.stride, p->k, fmt);
+      double sum = c, err = s->bound * (row_norm[i] * w->col_norm[col]);
+      if (p->bias.base) {
+        const double d =
+            rm_read_element(p->bias.base + (s->block->row + row) * p->bias.row + (s->block->col + col) * p->bias.col, fmt);
+        sum += d, err += s->bound * __builtin_fabs(d);
+      }
+      const double e = __builtin_fabs(sum) * 0x1p-52 + err;
+      if (__builtin_fabs(sum) + e <= greatest(fmt)) {
+        const uint64_t bits = rm_round_double(sum - e, fmt);
+        if (bits == rm_round_double(sum + e, fmt)) {
+          rm_write_bits(rm_output_at(&w->output, row, col), bits, fmt);
+          continue;
+        }
+      }
+      const int64_t tile = col / RM_NR * w->row_tiles + row / RM_MR;
+      const int nv = rm_vectors(s->block->cols - col / RM_NR * RM_NR, RM_NR);
+      const int64_t vector = row % RM_MR * nv + col % RM_NR / RM_LANES;
+      w->c[tile * RM_TILE + vector * RM_LANES + col % RM_LANES] = c;
+      w->flagged[tile * (RM_TILE / RM_LANES) + vector] |= (uint8_t)(1u << col % RM_LANES);
+      left++;
+    }
+  }
+  return left;
+}
+
+/* Packs a panel of B at column j of the block; its values follow. */
+RM_FN values pack_columns(const pass *s, int64_t j, int cols, const int fmt) {
+  const layout *t = s->t;
+  const rm_matmul_problem *p = s->p;
+  const int digits = rm_digits_of(fmt);
+  const double shift = rm_pow2(8 * (2 * digits - 1 - rm_groups_of(fmt)));
+  double norm[SIDE];
+  const values v = values_of(t, &p->b, s->block->col + j, cols, p->k, t->b_values, fmt);
+  pack(t->b_rows, t, v, cols, p->k, 1, t->col_term, SIDE, t->col_factor, norm, fmt);
+  for (int64_t q = 0; q < 2 * t->chunks * digits; q++)
+    vbytes_transpose((char *)t->b + q * RM_TILE_BYTES, 64, (const char *)t->b_rows + q * RM_TILE_BYTES);
+  for (int c = 0; c < SIDE; c++) t->col_factor[c] *= shift;
+  for (int c = 0; c < cols; c++) t->plain.col_norm[j + c] = norm[c];
+  return v;
+}
+
+RM_FN uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_panel_queue *queue,
+                        const int fmt) {
+  layout whole = layout_of(p, block->rows, block->cols, work), *t = &whole;
+  const rm_layout_f32 *w = &t->plain;
+  const pass s = {p, block, t, rm_bound_f32(p->k)};
+  const int64_t panel = t->chunks * RM_TILE_K * rm_digits_of(fmt);
+  int64_t left = 0, open = 0, seen = 0;
+  rm_output_map_fill(&t->plain.output, &p->c, block, rm_size_of(fmt));
+  __builtin_memset(w->flagged, 0, (size_t)(w->row_tiles * w->col_tiles * (RM_TILE / RM_LANES)));
+  rm_tiles_begin();
+  for (int64_t first = 0; first < block->rows; first += t->row_step) {
+    const int64_t end = first + t->row_step < block->rows ? first + t->row_step : block->rows;
+    for (int64_t i = first; i < end; i += SIDE) {
+      const int64_t at = i - first;
+      const int rows = rm_min_int(end - i, SIDE);
+      const values v = values_of(t, &p->a, block->row + i, rows, p->k, t->a_values + at * t->values_stride, fmt);
+      pack(t->a + at * panel, t, v, rows, p->k, 0, t->row_term + at, t->row_step, t->row_factor + at, t->row_norm + at, fmt);
+      for (int r = 0; r < rows; r++) w->row_bound[i + r] = s.bound * t->row_norm[at + r];
+    }
+    for (int64_t j = 0; j < block->cols; j += SIDE) {
+      const int cols = rm_min_int(block->cols - j, SIDE);
+      const values b = pack_columns(&s, j, cols, fmt);
+      for (int64_t i = first; i < end; i += SIDE) {
+        const int64_t at = i - first;
+        const int rows = rm_min_int(end - i, SIDE);
+        uint32_t undecided[SIDE];
+        multiply(t, t->a + at * panel, t->b, fmt);
+        const int count = round_piece(&s, t->row_term + at, t->row_factor + at, i, j, rows, cols, undecided, fmt);
+        seen += rows * cols, open += count;
+        if (!count) continue;
+        if (open > seen / TOO_MANY + ENOUGH / TOO_MANY) {
+          rm_tiles_end();
+          return rm_blas_kernels()->engine[fmt].block(p, block, work, tiers, queue);
+        }
+        values a = {t->a_values + at * t->values_stride,
+                    p->a.im2col ? (ptrdiff_t)(p->k * rm_size_of(fmt)) : t->values_stride};
+        if (!p->a.im2col && p->a.k_stride == rm_size_of(fmt))
+          a = (values){p->a.base + (block->row + i) * p->a.row_stride, p->a.row_stride};
+        left += settle(&s, a, b, t->row_norm + at, i, j, rows, undecided, fmt);
+      }
+    }
+  }
+  rm_tiles_end();
+  tiers->fast += block->rows * block->cols - left;
+  return left ? rm_blas_kernels()->resolve_f32(w, p, block, left, work, tiers) : 0;
+}
+
+#define ENGINE(name, FMT)                                                                                      \
+  static uint32_t block_##name(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, \
+                               rm_panel_queue *queue) {                                                        \
+    return block_of(p, block, work, tiers, queue, FMT);                                                        \
+  }                                                                                                            \
+  const rm_engine rm_tiles_##name = {SIDE, SIDE, work_of, block_##name, 0};
+ENGINE(bf16, RM_BF16)
+ENGINE(f16, RM_F16)
+
+#endif

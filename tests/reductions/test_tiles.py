@@ -1,0 +1,191 @@
+"""Products by the CPU's tiles (`amx`), which only these and convolutions use: against exact sums, and bit by bit against the one-lane build."""
+
+import ctypes
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import elementwise_library
+import numpy as np
+import pytest
+import tile_data
+from boundary_products import boundaries, check, layouts, product
+from convolution_library import Convolution, Geometry, dtype_of
+from exact_oracle import bits, matmul_bits
+from reductions_library import OK, Reductions
+
+FMT = pytest.mark.parametrize("fmt", ["bf16", "f16"])
+SHAPES = [(8, 8, 16), (9, 33, 17), (31, 8, 63), (32, 32, 64), (40, 70, 65), (65, 31, 300), (17, 100, 1025)]
+
+
+def held_to(isa, file=None):
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copy(file or elementwise_library.path(), pathlib.Path(folder) / f"tiles-{isa}.so")
+        return Reductions(elementwise_library.Library(copy, isa).library)
+
+
+def need_tiles(library):
+    if not library.rm_isa_available(b"amx"):
+        pytest.skip("this CPU, its system or the compiler of this build has no tiles (AMX-INT8)")
+
+
+@pytest.fixture(scope="module")
+def tiles():
+    need_tiles(ctypes.CDLL(str(elementwise_library.path())))
+    return held_to("amx")
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return held_to("base")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(2024)
+
+
+def data(rng, kind, shape, fmt):
+    """Of any kind that the digits of a row meet: none left out, some, all but the largest, none that is finite."""
+    x, dtype = rng.standard_normal(shape), dtype_of(fmt)
+    if kind == "integers":
+        x = rng.integers(-9, 10, shape).astype(float)
+    elif kind == "wide":
+        x *= 2.0 ** rng.integers(-12, 13, shape)
+    elif kind == "spread":
+        x *= 2.0 ** (rng.integers(-13, 13, shape) if fmt == "f16" else rng.integers(-100, 60, shape))
+    elif kind == "sparse":
+        x *= rng.random(shape) < 0.1
+    elif kind == "large":
+        x *= 2.0 ** (13 if fmt == "f16" else 125)
+    elif kind == "small":
+        x *= 2.0 ** (-22 if fmt == "f16" else -128)
+    elif kind == "special":
+        x[rng.random(shape) < 0.002] = np.inf
+        x[rng.random(shape) < 0.001] = np.nan
+        x[rng.random(shape) < 0.05] = -0.0
+    elif kind == "bits":
+        return rng.integers(0, 65536, shape).astype(np.uint16).view(dtype)
+    with np.errstate(over="ignore"):
+        return x.astype(dtype)
+
+
+KINDS = ["gaussian", "integers", "wide", "spread", "sparse", "large", "small", "special", "bits"]
+
+
+@FMT
+@pytest.mark.parametrize("kind", KINDS)
+def test_against_the_slow_path(tiles, plain, rng, fmt, kind):
+    for m, n, k in SHAPES:
+        a, b, bias = (data(rng, kind, s, fmt) for s in ((m, k), (k, n), (n,)))
+        other = data(rng, rng.choice(KINDS), (k, n), fmt)
+        for right, add in ((b, None), (np.asfortranarray(b), bias), (other, bias), (np.repeat(b, 2, axis=1)[:, ::2], None)):
+            left = np.asfortranarray(a) if add is None else a
+            got, want = (product(lib, fmt, left[None], right[None], add) for lib in (tiles, plain))
+            assert np.array_equal(bits(got), bits(want)), (m, n, k, np.argwhere(bits(got) != bits(want))[:4])
+
+
+@FMT
+@pytest.mark.parametrize("kind", KINDS[:5])
+def test_against_exact_sums(tiles, rng, fmt, kind):
+    for m, n, k in ((9, 10, 70), (33, 34, 40)):
+        a, b, bias = (data(rng, kind, s, fmt) for s in ((m, k), (k, n), (n,)))
+        assert np.array_equal(bits(product(tiles, fmt, a[None], b[None])[0]), matmul_bits(a, b, fmt))
+        assert np.array_equal(bits(product(tiles, fmt, a[None], b[None], bias)[0]), matmul_bits(a, b, fmt, bias))
+
+
+@FMT
+def test_beside_ties(tiles, fmt):
+    """A row and a column that meet beside a tie, among others: nearer to it than the digits tell."""
+    for a, b, i, j, want in tile_data.beside_ties(fmt, 60):
+        got = bits(product(tiles, fmt, a[None], b[None])[0])
+        assert got[i, j] == want, (a.shape, b.shape, i, j)
+
+
+@FMT
+@pytest.mark.parametrize("k", [300, 4096])
+def test_at_the_bound_of_binary64(tiles, fmt, k):
+    """The data of test_boundaries.py: what the digits leave is a dot product in binary64, and that errs by all that its bound counts."""
+    for b, _, name in boundaries(fmt, k, chains=[(128, 1), (128, 8)]):
+        for layout, left, right in layouts(b.x, b.y, 9, 34):
+            check(product(tiles, fmt, left[None], right[None]), b, name, layout)
+        rng = np.random.default_rng(k)
+        left, right = data(rng, "gaussian", (33, k), fmt), data(rng, "gaussian", (k, 40), fmt)
+        left[20], right[:, 33] = b.x, b.y
+        check(product(tiles, fmt, left[None], right[None])[0, 20, 33], b, name, "among others")
+
+
+@FMT
+def test_exact_sums_are_known_at_once(tiles, rng, fmt):
+    """Integers have no digits left out: their ties are decided by the sum itself."""
+    a, b = (rng.integers(-8, 9, s).astype(dtype_of(fmt)) for s in ((64, 512), (512, 64)))
+    tiles.stats()
+    assert np.array_equal(bits(product(tiles, fmt, a[None], b[None])[0]), matmul_bits(a, b, fmt))
+    assert tiles.stats() == (64 * 64, 0, 0)
+
+
+@FMT
+def test_largest_digits(tiles, plain, fmt):
+    """All digits as large as they can be, at the longest sums."""
+    for x in (1.9921875, -1.9921875, 1.0, 1.0 + 2.0**-7):
+        a, b = (np.full(s, x, dtype_of(fmt)) for s in ((8, 8192), (8192, 9)))
+        a[:, ::2] *= dtype_of(fmt).type(0.00390625)  # the other digits
+        got, want = (product(lib, fmt, a[None], b[None]) for lib in (tiles, plain))
+        assert np.array_equal(bits(got), bits(want))
+
+
+@FMT
+def test_batches_and_threads(tiles, plain, rng, fmt):
+    for batch, m, n, k in ((5, 40, 24, 33), (1, 600, 1100, 70), (2, 130, 140, 2100)):
+        a, b = data(rng, "gaussian", (batch, m, k), fmt), data(rng, "gaussian", (batch, k, n), fmt)
+        a[0, 3, 5], b[-1, 7, 2] = np.inf, np.nan
+        want = product(plain, fmt, a, b)
+        for threads in (1, 2):
+            tiles.threads(threads)
+            assert np.array_equal(bits(product(tiles, fmt, a, b)), bits(want)), (threads, m)
+    tiles.threads(1)
+
+
+@FMT
+def test_convolutions(tiles, plain, rng, fmt):
+    fast, slow = Convolution(tiles.c), Convolution(plain.c)
+    for g in (
+        Geometry(2, 8, 16, (9, 11), 3, low=1),
+        Geometry(1, 12, 9, (14, 10), (3, 2), stride=2, dilation=(1, 2), low=(2, 1)),
+        Geometry(3, 16, 24, (30,), 4, groups=2),
+        Geometry(2, 20, 30, (6, 6), 1),
+    ):
+        for what, shapes in (
+            ("forward", (g.x_shape, g.w_shape, g.y_shape)),
+            ("grad_input", (g.y_shape, g.w_shape, g.x_shape)),
+            ("grad_weight", (g.x_shape, g.y_shape, g.w_shape)),
+        ):
+            for kind in ("gaussian", "integers", "special"):
+                first, second = (data(rng, kind, s, fmt) for s in shapes[:2])
+                results = [np.full(shapes[2], 7, dtype_of(fmt)) for _ in range(2)]
+                for conv, out in zip((fast, slow), results, strict=True):
+                    assert conv(g, what, fmt, first, second, out) == OK
+                assert np.array_equal(*map(bits, results)), (g.kernel, what, kind)
+
+
+SMALL_STACK = """
+import ctypes, sys
+class Stack(ctypes.Structure):
+    _fields_ = [("at", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t)]
+memory = ctypes.create_string_buffer(4096)
+assert ctypes.CDLL(None).sigaltstack(ctypes.byref(Stack(ctypes.addressof(memory), 0, 4096)), None) == 0
+lib = ctypes.CDLL(sys.argv[1])
+lib.rm_isa.restype = ctypes.c_char_p
+print(lib.rm_isa(), lib.rm_isa_available(b"amx"))
+"""
+
+
+def test_refused_where_a_signal_has_no_room(tiles):
+    """An alternate stack that cannot hold the state of tiles: Linux refuses, and the build for avx512 is used as it is."""
+    env = {k: v for k, v in os.environ.items() if k != "REPMATH_ISA"}
+    command = [sys.executable, "-c", SMALL_STACK, str(elementwise_library.path())]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["b'avx512'", "0"], done.stdout + done.stderr
