@@ -104,6 +104,12 @@ static void transpose_rows(char *to, ptrdiff_t stride, rm_strided src, int rows,
 
 static values values_of(const layout *t, const rm_operand *o, int64_t row, int rows, int64_t k, char *copy, const int fmt) {
   const int size = rm_size_of(fmt);
+  if (o->im2col && o->im2col->rows_adjacent) {
+    char *const stage = (char *)t->b_rows; /* the digits that are made next */
+    rm_im2col_fill(o->im2col, o->base, size, 1, row, rows, 0, k, stage);
+    transpose_rows(copy, t->values_stride, (rm_strided){stage, size, rows * size}, rows, k, size);
+    return (values){copy, t->values_stride};
+  }
   if (o->im2col) {
     rm_im2col_fill(o->im2col, o->base, size, 0, row, rows, 0, k, copy);
     return (values){copy, (ptrdiff_t)(k * size)};
@@ -234,7 +240,7 @@ RM_FN void value_of(const pass *s, const double *row_term, const double *row_fac
                     const int fmt) {
   const layout *t = s->t;
   const int32_t *sums = t->sums + (r / HALF * 2 + c / HALF) * 256 + r % HALF * HALF + c % HALF;
-  vf64 sum = vf64_load_i32(sums);
+  vf64 sum = vf64_load_i32(sums); /* exact, as all sums here: below 2^13 (2^12 2^24 + 2^14 2^16 + 3 2^14 2^8 + 2^16) < 2^53 */
   RM_UNROLL for (int g = 1; g < rm_groups_of(fmt); g++) sum = vf64_mad(sum, vf64_set1(256.0), vf64_load_i32(sums + g * 1024));
   *v = vf64_mul(sum, vf64_mul(vf64_set1(row_factor[r]), vf64_load(t->col_factor + c)));
   vf64 bound = vf64_mul(vf64_set1(row_term[r]), vf64_load(t->col_term + c));
@@ -376,7 +382,7 @@ RM_FN uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void 
           return rm_blas_kernels()->engine[fmt].block(p, block, work, tiers, queue);
         }
         values a = {t->a_values + at * t->values_stride,
-                    p->a.im2col ? (ptrdiff_t)(p->k * rm_size_of(fmt)) : t->values_stride};
+                    p->a.im2col && !p->a.im2col->rows_adjacent ? (ptrdiff_t)(p->k * rm_size_of(fmt)) : t->values_stride};
         if (!p->a.im2col && p->a.k_stride == rm_size_of(fmt))
           a = (values){p->a.base + (block->row + i) * p->a.row_stride, p->a.row_stride};
         left += settle(&s, a, b, t->row_norm + at, i, j, rows, undecided, fmt);
