@@ -187,7 +187,7 @@ def main(arguments: list[str] | None = None) -> int:
         wanting += [f"{what}: nothing is compared" for what in unseen(found)]
     for (operator, kind), entry in sorted(found.items()):
         print(
-            f"{operator:24} {kind:10} {entry.records:7} records, at most {entry.most:.4f} of the bound ({entry.where}), beyond {entry.beyond}"
+            f"{operator:24} {kind:10} {entry.records:7} records, at most {entry.largest:.4f} of the bound ({entry.where}), beyond {entry.beyond}"
         )
     for what in missed:
         print(f"FAILED: no test sees the control {what}")

@@ -213,6 +213,81 @@ def average(root: pathlib.Path) -> Computed:
     return Computed("averages of windows", make)
 
 
+def halved_average(root: pathlib.Path) -> Computed:
+    """Of binary64, divided by a power of two: exact quotients. l - e and l + e round, and e does."""
+
+    def make(algebra: Algebra) -> list[tuple[Value, Value]]:
+        host = Host(algebra, {"sum": A("sum"), "low": A("low"), "by": number(4), "err": A("err")})
+        host.run(text_of(root, "src/nn/pool/sum.h", "const double h = sum / by, l = low / by, e =", ", down =")[:-8] + ";")
+        h, low, e = (host.values[name] for name in ("h", "l", "e"))
+        exact = times(plus(A("sum"), A("low"), error(algebra, SPARE, A("err"))), number(Fraction(1, 4)))
+        return [(plus(h, low, minus(exact), times(plus(low, e), error(algebra, U))), e)]
+
+    return Computed("averages of windows, binary64", make)
+
+
+def quotient_of_sum(root: pathlib.Path) -> Computed:
+    """(c + r)/n of sums over axes, c + r within err of the sum: `rest` is c - q n exactly, so that q + (rest + r)/n is the quotient of c + r."""
+
+    def make(algebra: Algebra) -> list[tuple[Value, Value]]:
+        path = "src/reduce/axes_kernels.c"
+        given = {"a.r": A("r"), "a.err": A("err"), "divisor": A("n"), "rest": A("rest")}
+        host = Host(algebra, given, sums=(("s", plus(A("rest"), A("r"))),))
+        host.calls |= {"vf64_div": host.over, "vf64_add": host.sum, "vf64_mul": host.times, "vf64_set1": lambda x: x}
+        host.run(text_of(root, path, "vf64 err = vf64_div(a.err, divisor);", ";"))
+        host.run(text_of(root, path, "t = vf64_div(vf64_add(rest, a.r), divisor);", 2))
+        exact = times(plus(A("s"), error(algebra, 1, A("err"))), A("n", -1))
+        return [(plus(host.values["t"], minus(exact)), host.values["err"])]
+
+    return Computed("means over axes", make)
+
+
+def slopes16(root: pathlib.Path) -> Computed:
+    """P = g D in binary32, D the derivative in binary32; P (1 - err) and P (1 + err) round there too."""
+
+    def make(algebra: Algebra) -> list[tuple[Value, Value]]:
+        narrow = Fraction(1, 2**24)
+        err = constants(root, "src/elementwise/half_gradient.c")["RM_GRADIENT16_ERR"]
+        product_ = algebra.off(algebra.off(A("gd"), narrow), narrow)
+        ends = times(times(product_, number(1 + err)), error(algebra, narrow))
+        return [(plus(product_, minus(A("gd")), ends), times(product_, number(err)))]
+
+    return Computed("gradients, 16-bit formats", make)
+
+
+def biased_pair(root: pathlib.Path) -> Computed:
+    """hi + lo + bias of products in two parts: what the sum leaves over joins lo, whose two roundings, here and in the epilogue, add to the bound. That
+    of products (bound_dd.h) has 2^-51 |lo| to spare."""
+
+    def make(algebra: Algebra) -> list[tuple[Value, Value]]:
+        path, bound = "src/blas/gemm/epilogue_dd.h", constants(root, "src/blas/gemm/bound_dd.h")["RM_BOUND_DD_BIAS"]
+        left = error(algebra, U, A("sum"))
+        spare = times(number(4 * U), A("lo"))
+        known = {
+            "s.lo": A("lo"),
+            "sum": A("sum"),
+            "left": left,
+            "RM_BOUND_DD_BIAS": number(bound),
+            "s.err": plus(A("E"), spare),
+        }
+        host = Host(algebra, known)
+        host.calls |= {
+            "vf64_add": host.sum,
+            "vf64_set1": lambda x: x,
+            "vf64_mad": lambda a, b, c: host.sum(host.times(a, b), c),
+        }
+        low = text_of(root, path, "s.lo = vf64_add(s.lo,", ";")
+        two_sum = "vf64_add(vf64_sub(s.hi, vf64_sub(sum, t)), vf64_sub(b, t))"
+        assert two_sum in low
+        host.run(low.replace(two_sum, "left"))
+        host.run(text_of(root, path, "s.err = vf64_mad(vf64_abs(sum),", ";"))
+        made = host.values["s.lo"]
+        exact = plus(A("lo"), left, error(algebra, SPARE, A("E")))
+        return [(plus(made, minus(exact), times(made, error(algebra, U))), host.values["s.err"])]
+
+    return Computed("products in two parts and a bias", make)
+
+
 VARIANCE = "src/reduce/variance_parts.h"
 
 
@@ -324,6 +399,10 @@ def everything(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
     computed += [
         scaled_pair(root),
         average(root),
+        halved_average(root),
+        quotient_of_sum(root),
+        slopes16(root),
+        biased_pair(root),
         deviation(root, False),
         deviation(root, True),
         variance(root),

@@ -87,7 +87,7 @@ static uint64_t resolve(const part *p, int64_t i, rm_row_state *state) {
     return rm_infinity_bits(f->format) | (special < 0.0 ? rm_sign_bit(f->format) : 0);
   }
   uint64_t bits;
-  const double bound = 1.1 * ((double)t.count + 2.0) * 0x1p-52, err = z == 0.0 ? 0.0 : RM_BOUND(z * bound + 0x1p-1000);
+  const double bound = 1.1 * ((double)t.count + 2.0) * 0x1p-53, err = z == 0.0 ? 0.0 : RM_BOUND(z * bound + 0x1p-1000);
   const double hi = rm_two_sum(sum, low, &low);
   if (!f->wild && rm_is_finite(err) && rm_function_decide(&mean, hi, low, err, f->format, &bits, &state->flags)) {
     state->tiers.double_double++;
@@ -160,7 +160,7 @@ static void sum_part(const void *operation, int64_t row, rm_row_state *state) {
     state->k->sampling->weigh(n, count, w, each, x, sum, low, z);
   }
   const int64_t by = f->g.mean && first.count ? first.count : 1;
-  state->k->sampling->finish(n, 1.1 * ((double)first.count + 2.0) * 0x1p-52, (double)by, by & (by - 1) ? 0x1p-51 : 0.0, sum,
+  state->k->sampling->finish(n, 1.1 * ((double)first.count + 2.0) * 0x1p-53, (double)by, by & (by - 1) ? 0x1p-51 : 0.0, sum,
                              low, z);
   char *const out =
       f->y + ((f->by_points ? p.line : p.line * f->g.points + p.point) * f->row + p.begin) * rm_size_of(f->format);
