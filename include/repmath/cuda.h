@@ -1,4 +1,5 @@
-/* repmath on a GPU: launchers over device memory. Not included by repmath.h; link repmath_cuda (it needs no other library).
+/* repmath on a GPU: launchers over device memory. repmath.h does not include this header. Link repmath_cuda, which needs no other
+ * library.
  *
  * Pointers are to memory that the device can read and write. A launcher checks its arguments, enqueues its work on the stream
  * and returns without waiting; the results are valid once the stream has completed that work. The bits are those of the CPU.
@@ -21,7 +22,7 @@
 extern "C" {
 #endif
 
-/* Returns the number of devices, which is 0 without a driver. */
+/* Returns the number of devices, 0 without a driver. */
 RM_API int rm_cuda_devices(void);
 
 /* *out = RN(sum of x[i]), *out = RN(sum of x[i] y[i]); strides in bytes. */

@@ -1,5 +1,4 @@
-/* repmath: losses on a GPU: the functions of losses.h over device memory, with their arguments, checks and bits; see cuda.h.
- * */
+/* repmath: losses on a GPU: the functions of losses.h over device memory, with their arguments, checks and bits; see cuda.h. */
 #ifndef REPMATH_CUDA_LOSSES_H
 #define REPMATH_CUDA_LOSSES_H
 
@@ -17,7 +16,7 @@ RM_API rm_status rm_cuda_regression_loss_backward(int loss, double p, int format
                                                   ptrdiff_t stride_g, const void *x, ptrdiff_t stride_x, const void *y,
                                                   ptrdiff_t stride_y, void *dx, ptrdiff_t stride_dx, rm_cuda_stream stream);
 
-/* The problem is read on the host, its arrays on the device; where a target is neither a class nor ignore_index, all results
+/* The problem is read on the host, its arrays on the device. If a target is neither a class nor ignore_index, all results
  * are NaN. */
 RM_API rm_status rm_cuda_nll_loss(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss,
                                   rm_cuda_stream stream);

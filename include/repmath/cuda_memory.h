@@ -1,5 +1,5 @@
-/* repmath: memory and streams of a GPU, for callers that have no CUDA runtime of their own, such as the Python package; see
- * cuda.h. All functions use the device that rm_cuda_set_device has set for the calling thread. */
+/* repmath: memory and streams of a GPU, for callers that have no CUDA runtime of their own, such as the Python package (see
+ * cuda.h). All functions use the device that rm_cuda_set_device has set for the calling thread. */
 #ifndef REPMATH_CUDA_MEMORY_H
 #define REPMATH_CUDA_MEMORY_H
 
@@ -12,12 +12,12 @@ extern "C" {
 RM_API rm_status rm_cuda_get_device(int *device);
 RM_API rm_status rm_cuda_set_device(int device);
 
-/* Memory in the order of a stream: work enqueued after the allocation and before the release may use it. */
+/* Allocate and release memory in the order of a stream: work that is enqueued in between may use it. */
 RM_API rm_status rm_cuda_allocate(size_t bytes, void **out, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_release(void *memory, rm_cuda_stream stream);
 
-/* Copies elements of 1, 2, 4, 8 or 16 bytes from one array to another on the device; strides in bytes, of any sign for x. out
- * overlaps neither x nor itself. The shape and strides are read on the host, before the function returns. */
+/* Copies elements of 1, 2, 4, 8 or 16 bytes from one array to another on the device. Strides are in bytes, those of x of any sign. out
+ * must overlap neither x nor itself. The shape and strides are read on the host, before the function returns. */
 RM_API rm_status rm_cuda_copy(int size, int axes, const int64_t *shape, const void *x, const ptrdiff_t *strides_x, void *out,
                               const ptrdiff_t *strides_out, rm_cuda_stream stream);
 

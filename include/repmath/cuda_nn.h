@@ -38,7 +38,7 @@ RM_API rm_status rm_cuda_normalize_backward_weight(int format, const rm_norm_set
                                                    const void *variance, const ptrdiff_t *sv, double eps, void *dw,
                                                    const ptrdiff_t *sdw, rm_cuda_stream stream);
 
-/* The problem is read on the host, its arrays on the device; where a target is neither a class nor ignore_index, all results
+/* The problem is read on the host, its arrays on the device. If a target is neither a class nor ignore_index, all results
  * are NaN. */
 RM_API rm_status rm_cuda_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss,
                                        rm_cuda_stream stream);

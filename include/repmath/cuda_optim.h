@@ -15,7 +15,7 @@ RM_API rm_status rm_cuda_sgd_step(int format, int64_t n, void *p, const void *g,
 RM_API rm_status rm_cuda_adam_step(int format, int64_t n, void *p, const void *g, void *m, void *v, void *w,
                                    const rm_adam_options *options, rm_cuda_stream stream);
 
-/* An exact sum of products x[i] y[i] occupies this many bytes of device memory, aligned to 8; bytes that are all 0 are the
+/* An exact sum of products x[i] y[i] occupies this many bytes of device memory, aligned to 8. If all bytes are 0, it is the
  * empty sum. */
 enum { RM_CUDA_ACCUMULATOR_BYTES = 2048 };
 RM_API rm_status rm_cuda_add_products(int format, int64_t n, const void *x, ptrdiff_t stride_x, const void *y,

@@ -1,6 +1,5 @@
-/* Products of matrices and convolutions on a GPU (cuda.h says what holds for all launchers): the functions of reductions.h
- * and convolution.h with the same arguments, with pointers to device memory, and a stream. Options are read during the call.
- * */
+/* repmath: matrix products and convolutions on a GPU: the functions of reductions.h and convolution.h over device memory, with their
+ * arguments, checks and bits; see cuda.h. Options are read on the host, before the function returns. */
 #ifndef REPMATH_CUDA_PRODUCTS_H
 #define REPMATH_CUDA_PRODUCTS_H
 
@@ -21,14 +20,14 @@ RM_API rm_status rm_cuda_matmul_strided_f64(int64_t m, int64_t n, int64_t k, con
                                             const double *bias, ptrdiff_t stride_bias, double *c, ptrdiff_t row_c,
                                             ptrdiff_t col_c, rm_cuda_stream stream);
 
-/* rm_matmul_batched: any format; format_out the same one, or RM_FORMAT_F32 for 16-bit operands. */
+/* rm_matmul_batched, in any format; format_out is the same format, or RM_FORMAT_F32 for 16-bit operands. */
 RM_API rm_status rm_cuda_matmul_batched(int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k,
                                         const void *a, ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b,
                                         ptrdiff_t next_b, ptrdiff_t row_b, ptrdiff_t col_b, const void *bias,
                                         ptrdiff_t next_bias, ptrdiff_t stride_bias, void *c, ptrdiff_t next_c,
                                         ptrdiff_t row_c, ptrdiff_t col_c, rm_cuda_stream stream);
 
-/* rm_gemm: C = RN(alpha op(A) op(B) + beta C), one rounding, any format. */
+/* rm_gemm, in any format: C = RN(alpha op(A) op(B) + beta C), with one rounding. */
 RM_API rm_status rm_cuda_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,
                               const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc,
                               rm_cuda_stream stream);

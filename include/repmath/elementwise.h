@@ -3,13 +3,13 @@
  * Every function returns the correctly rounded value of its mathematical definition (nearest, ties to even), whatever the
  * caller's rounding mode and flush-to-zero settings; a NaN result is the canonical quiet NaN of its format.
  *
- * rm_<f>_<format>(x ...)      one value
- * rm_v<f>_<format>            out[i] = f(x[i] ...) for i < n. Strides are distances in BYTES, of any sign, zero included for
- *                             an input, with any alignment. out may be an input with the same stride. Where it overlaps one
- *                             otherwise, or itself, the steps are taken in order, i = 0 to n - 1: slower, and one rounding
- *                             per step (a sum rounded once is rm_sum_<format>). RM_ERR_NULL, RM_ERR_SIZE, RM_ERR_ISA.
+ * rm_<f>_<format>(x ...)      computes one value.
+ * rm_v<f>_<format>            computes out[i] = f(x[i] ...) for i < n. Strides are distances in BYTES, of any sign, zero included
+ *                             for an input, with any alignment. out may be an input with the same stride. If it overlaps an input
+ *                             otherwise, or itself, the steps are taken in order, i = 0 to n - 1. That is slower, and each step
+ *                             rounds (rm_sum_<format> rounds a sum once). Errors: RM_ERR_NULL, RM_ERR_SIZE, RM_ERR_ISA.
  *
- * elementwise_rounded.h has them under other rounding modes. */
+ * elementwise_rounded.h has the functions under other rounding modes. */
 #ifndef REPMATH_ELEMENTWISE_H
 #define REPMATH_ELEMENTWISE_H
 

@@ -1,4 +1,4 @@
-/* repmath: short formulas of arrays and one number a, each rounded once. The number a is taken as exact binary64. */
+/* repmath: short formulas of arrays and one number a, each rounded once. The number a counts as an exact binary64 number. */
 #ifndef REPMATH_FORMULAS_H
 #define REPMATH_FORMULAS_H
 
@@ -8,8 +8,7 @@
 extern "C" {
 #endif
 
-/* Products and quotients: where a factor is 0, the result is a zero with the sign of the product. Sums: an exact zero is +0.
- * */
+/* A product or quotient with a factor of 0 is a zero with the sign of the product. A sum that is exactly zero is +0. */
 enum {
   RM_FORMULA_SCALED = 0,   /* a x */
   RM_FORMULA_OVER = 1,     /* x / a */
@@ -21,15 +20,15 @@ enum {
   RM_FORMULA_QUOTIENT = 7, /* x + a y / z */
   RM_FORMULA_TANH = 8, /* x (1 - y^2): the gradient through y = tanh as a formula of y, where x is the gradient received */
   RM_FORMULA_SIGMOID = 9, /* x y (1 - y): the gradient through the logistic sigmoid */
-  /* Selections, by maximum and minimum of IEEE 754-2019: a NaN among x, y and a gives NaN, and -0 is less than +0. The gate
-   * passes x where y is NaN. */
+  /* Selections by maximum and minimum of IEEE 754-2019: a NaN among x, y and a gives NaN, and -0 is less than +0. The gate
+   * lets x pass where y is NaN. */
   RM_FORMULA_AT_LEAST = 10, /* the larger of x and a */
   RM_FORMULA_AT_MOST = 11, /* the smaller of x and a */
   RM_FORMULA_LARGER = 12, /* the larger of x and y */
   RM_FORMULA_SMALLER = 13, /* the smaller of x and y */
   RM_FORMULA_GATE = 14, /* x where y > a or y is NaN, +0 elsewhere: the gradient through the larger of y and a */
   RM_FORMULA_MIX = 15, /* (1 - z) x + z y */
-  /* Of formats below binary64, on the CPU. */
+  /* These formulas are for formats below binary64, on the CPU. */
   RM_FORMULA_HARDSIGMOID = 16, /* (x + 3)/6 held to [0, 1] */
   RM_FORMULA_HARDSIGMOID_GRADIENT = 17, /* x/6 where -3 < y < 3, +0 elsewhere */
   RM_FORMULA_HARDSWISH = 18, /* x (x + 3)/6 where -3 < x < 3, x above, +0 below */
@@ -45,9 +44,9 @@ enum {
 
 /* out[i] = RN(formula of x[i], y[i], z[i]) for n elements, all arrays contiguous and in `format` (RM_FORMAT_...), any
  * alignment. Arrays that the formula does not use are not read, and may be NULL. out may be one of x, y, z; no other overlap
- * with them is allowed (RM_ERR_OVERLAP). Where a number is not finite, results are those of IEEE 754's rules for infinities
- * applied to each operation of the formula as it is written here; a NaN is the canonical one. A formula that has no binary64
- * refuses that format. Remainders may have y = NULL: the number a, between 2^-800 and 2^800 in magnitude, is the divisor then. */
+ * with them is allowed (RM_ERR_OVERLAP). If a number is not finite, each operation of the formula as it is written here follows IEEE
+ * 754's rules for infinities; a NaN is the canonical one. A formula that has no binary64 refuses that format. Remainders may have
+ * y = NULL: then the divisor is the number a, between 2^-800 and 2^800 in magnitude. */
 RM_API rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z,
                             void *out);
 

@@ -1,4 +1,4 @@
-/* repmath: sums of weighted elements at given places: resized and sampled images, bags of rows. */
+/* repmath: sums of weighted elements at given places, as for resized and sampled images and for bags of rows. */
 #ifndef REPMATH_SAMPLING_H
 #define REPMATH_SAMPLING_H
 
@@ -8,21 +8,23 @@
 extern "C" {
 #endif
 
-/* An argument x[line, element, j] and a result y[line, point, j], j < inner. Term i adds weight[i] x[line, at[i], j]; at[i] = -1 adds nothing.
- * Point p has the terms t points + p, t < taps, or, where `first` is given (points + 1 numbers from 0 on, none smaller than the one before it),
- * those from first[p] to first[p + 1] - 1. There is one list of terms for each `group` lines, one after the other in at and weight. */
+/* The sums go from an argument x[line, element, j] to a result y[line, point, j], j < inner. Term i adds weight[i] x[line, at[i], j];
+ * at[i] = -1 adds nothing. Point p has the terms t points + p, t < taps. If `first` is given (points + 1 numbers from 0 on, none smaller
+ * than the one before it), point p has the terms from first[p] to first[p + 1] - 1. Each `group` lines share a list of terms;
+ * the lists follow one another in `at` and `weight`. */
 typedef struct {
   int64_t lines, elements, inner;
   int64_t points, taps;
   int64_t group;        /* at least 1; with `first` at least `lines` */
   const int64_t *first; /* or NULL */
   const int64_t *at;
-  const double *weight; /* or NULL: all are 1. They are given where x is below binary64 */
-  int mean;             /* whether a sum is divided by the number of its terms, where there are any */
+  const double *weight; /* or NULL: all are 1. Weights may be given only if x has a format below binary64 */
+  int mean;             /* whether a sum that has terms is divided by their number */
 } rm_gather;
 
-/* y: the exact sum of the terms, or their mean, rounded once; of none 0. x has the format `format_x` and strides in bytes by line, element and j. y
- * has the format `format`, below binary64, and no gaps; it must not overlap x. RM_ERR_INDEX: a value of `at` is not from -1 to elements - 1. */
+/* y receives the exact sum of the terms, or their mean, rounded once; a sum of no terms is 0. x has the format `format_x` and strides in
+ * bytes for line, element and j. y is contiguous, has the format `format`, which is below binary64, and must not overlap x. RM_ERR_INDEX: a
+ * value of `at` is not from -1 to elements - 1. */
 RM_API rm_status rm_gather_sum(int format_x, int format, const rm_gather *gather, const void *x, const ptrdiff_t *strides_x,
                                void *y);
 
@@ -36,9 +38,9 @@ typedef struct {
   int64_t samples, points;
 } rm_grid_sample;
 
-/* The terms of rm_gather for the samples of a grid without gaps, of shape (samples, points, dims), whose coordinates in [-1, 1] span the image: n^dims
- * taps, n = 2, 1 or 4 by mode, in binary64 with one rounding for each step. slope, unless NULL: for each sample and coordinate the derivatives of the
- * weights, listed as the weights are; 0 where a tap is outside. */
+/* Computes the terms of rm_gather for the samples of a contiguous grid of shape (samples, points, dims), whose coordinates in [-1, 1] span
+ * the image. There are n^dims taps, n = 2, 1 or 4 by mode, computed in binary64 with one rounding for each step. slope, unless it is NULL,
+ * receives the derivatives of the weights for each sample and coordinate, in the order of the weights; they are 0 if a tap is outside. */
 RM_API rm_status rm_grid_terms(int format, const rm_grid_sample *grid, const void *coordinates, int64_t *at, double *weight,
                                double *slope);
 

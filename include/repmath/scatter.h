@@ -1,6 +1,6 @@
-/* repmath: exact sums into rows chosen by an index. Every result is the exact sum, rounded once (spec.md, section 4).
+/* repmath: exact sums into rows that an index chooses. Every result is the exact sum, rounded once (spec.md, section 4).
  *
- * Contribution i is the row src[i, 0..cols), its destination the row index[i] of out. In C index counts from 0; a negative
+ * Contribution i is the row src[i, 0..cols), its destination the row index[i] of out. Indices count from 0; a negative
  * one is out of range. The order of the contributions, the threads and the layout change no bit. */
 #ifndef REPMATH_SCATTER_H
 #define REPMATH_SCATTER_H
@@ -20,7 +20,8 @@ extern "C" {
  * or src (RM_ERR_OVERLAP). cols = 1 adds single elements, as scatter_add over a flat destination. An index outside [0, rows) is
  * RM_ERR_INDEX, argument 8; the index is checked before anything is written.
  *
- * Workspace, on the heap: at most 8 (rows + n + 1) bytes, for one column 24 (rows + n + 1); RM_ERR_MEMORY when there is none. */
+ * The workspace, on the heap, takes at most 8 (rows + n + 1) bytes, for one column 24 (rows + n + 1). RM_ERR_MEMORY: there is no memory
+ * for it. */
 RM_API rm_status rm_index_add(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
                               int64_t n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
                               ptrdiff_t col_src);

@@ -1,4 +1,4 @@
-/* The routines in binary64. */
+/* The BLAS routines in binary64. */
 #define RM_TYPE double
 #define RM_BITS uint64_t
 #define RM_FABS __builtin_fabs

@@ -1,4 +1,4 @@
-/* The reports of errors.h, and xerbla_ and cblas_xerbla for programs that have none. */
+/* Reports wrong arguments (errors.h), and has xerbla_ and cblas_xerbla for programs that have none. */
 #include "errors.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Reports of wrong arguments, as programs that use BLAS expect them: they may have their own xerbla_ and cblas_xerbla. */
+/* Reports wrong arguments as programs that use BLAS expect it: such a program may have its own xerbla_ and cblas_xerbla. */
 #pragma once
 
 #include <stddef.h>

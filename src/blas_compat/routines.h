@@ -1,5 +1,5 @@
-/* The routines in one precision: RM_TYPE, RM_BITS, RM_FABS, RM_WIDENS, RM_LETTER (s or d), RM_SUFFIX (f32 or f64) and RM_FORMAT are
- * set by the file that includes this.
+/* The routines in one precision. The file that includes this one defines RM_TYPE, RM_BITS, RM_FABS, RM_WIDENS, RM_LETTER (s or d),
+ * RM_SUFFIX (f32 or f64) and RM_FORMAT.
  *
  * In Fortran every argument is passed by address, matrices are stored by columns, and integers have 32 bits. The numbers of wrong arguments are those of the
  * reference BLAS, in its order of checks. A negative increment walks a vector from its end. */

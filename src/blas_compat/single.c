@@ -1,4 +1,4 @@
-/* The routines in binary32. */
+/* The BLAS routines in binary32. */
 #define RM_TYPE float
 #define RM_BITS uint32_t
 #define RM_FABS __builtin_fabsf

@@ -1,4 +1,4 @@
-/* Whether views share bytes: exact answers for what is usual, and "they may" for the rest. */
+/* Tells whether views share bytes, exactly for usual views; for all others the answer is that they may. */
 #include "overlap.h"
 
 typedef __int128 offset; /* byte offsets of absurd arguments do not fit 64 bits */

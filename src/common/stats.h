@@ -1,4 +1,4 @@
-/* How many results each tier has decided in this process. A call or block adds to the counters once. */
+/* Counters of how many results each tier has decided in this process. A call or block adds to them once. */
 #pragma once
 
 #include <stdint.h>

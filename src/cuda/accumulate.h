@@ -1,4 +1,4 @@
-/* Exact sums: every thread feeds a superaccumulator of its own, and merging is exact in any order. */
+/* Exact sums: every thread feeds its own superaccumulator, and merging is exact in any order. */
 #ifndef RM_CUDA_ACCUMULATE_H /* a name, so that a test can put a changed copy in its place */
 #define RM_CUDA_ACCUMULATE_H
 

@@ -1,5 +1,5 @@
 /* Gradient clipping (nn/optim/clip_step.h, clip_accurate.inl): a superaccumulator on the device has the sum of squares, one
- * thread computes the factor from it, and a thread an element multiplies. */
+ * thread computes the factor from it, and one thread for each element multiplies. */
 #include "accumulate.h"
 #include "undecided.h"
 

@@ -1,5 +1,5 @@
-/* The fast phase of elements: a thread an element runs the CPU's function of it. Where that would turn to big numbers
- * (rm_row_defer), nothing is stored, and the element is left undecided for elements_accurate.h. Each file of an operator
+/* The fast phase of elements: one thread for each element runs the CPU's function of it. If that would turn to big numbers
+ * (rm_row_defer), it stores nothing and leaves the element undecided for elements_accurate.h. Each file of an operator
  * includes one of the two. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Formulas: a thread an element runs the CPU's fast phase (nn/formula/step.h), or double-double where that is undecided or
+/* Formulas: one thread for each element runs the CPU's fast phase (nn/formula/step.h), or double-double if that is undecided or
  * its bounds do not hold. An element that needs more is not written, since out may be an argument. */
 #include "formulas.h"
 

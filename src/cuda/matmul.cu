@@ -1,4 +1,4 @@
-/* rm_cuda_matmul_*, rm_cuda_gemm: the public functions of matrix products, whose arguments the CPU's checks take
+/* rm_cuda_matmul_*, rm_cuda_gemm: the public functions of matrix products. The CPU's functions check their arguments
  * (blas/gemm/args.c). */
 #include "matmul.h"
 

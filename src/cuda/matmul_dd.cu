@@ -1,4 +1,4 @@
-/* Matrix products of f64: a double-double sum an element over tiles in shared memory, as blas/gemm/resolve_dd.h has it (Dot2
+/* Matrix products of f64: one double-double sum for each element over tiles in shared memory, as blas/gemm/resolve_dd.h has it (Dot2
  * of Ogita, Rump and Oishi 2005), without its scaling: where something overflows or comes near the lower end of the format,
  * the element is left undecided. With h = K + 64 at least the number of additions that any term passes and A the sum of the
  * rounded |a_k b_k| and |bias|,

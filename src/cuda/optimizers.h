@@ -1,4 +1,4 @@
-/* Launches of optimiser steps: a thread an element runs the CPU's fast phase (nn/optim/step.h). Elements that it leaves
+/* Launches optimiser steps: one thread for each element runs the CPU's fast phase (nn/optim/step.h). Elements that it leaves
  * undecided are not written; a second kernel computes them in the accurate phase. */
 #pragma once
 

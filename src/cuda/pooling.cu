@@ -1,4 +1,4 @@
-/* Pooling: a thread a result. An average that the first two tiers leave undecided is computed by another kernel
+/* Pooling: one thread computes each result. An average that the first two tiers leave undecided is computed by another kernel
  * (pooling_accurate.cu).
  *
  * Workspace: 32 bytes for each size of the input or the output along an axis, whichever is larger, and a bit for each

@@ -1,6 +1,6 @@
 /* A stable radix sort of draws by their leading bits, 8 bits a pass, the lowest of them first.
  *
- * A pass: each block counts the digits of its tile; counts become beginnings, by digit, then by tile; each block sorts its
+ * In a pass each block counts the digits of its tile; counts become beginnings, by digit, then by tile; each block sorts its
  * tile by the digit, and moves it. Every position follows from counts alone, so that the order of threads has no effect. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Words, integers, Bernoulli trials, dropout and uniform numbers: a thread an element runs the bodies of the CPU's loops. */
+/* Words, integers, Bernoulli trials, dropout and uniform numbers: one thread for each element runs the body of the CPU's loop. */
 #include "random.h"
 
 #include "../random/dropout.h"

@@ -1,4 +1,4 @@
-/* Launches of random numbers: a thread an element runs the body of the CPU's loop. */
+/* Launches random numbers: one thread for each element runs the body of the CPU's loop. */
 #pragma once
 
 #include "launch.h"

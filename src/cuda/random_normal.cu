@@ -1,4 +1,4 @@
-/* Normal and truncated normal numbers: a thread an element runs the bodies of the CPU's loops. */
+/* Normal and truncated normal numbers: one thread for each element runs the body of the CPU's loop. */
 #include "random.h"
 
 #include "../random/normal.h"

@@ -1,4 +1,5 @@
-/* The public elementwise functions: argument checks, floating-point environment, threads, then the kernel table. */
+/* The public elementwise functions. They check the arguments, set the floating-point environment, and divide the work among threads, which call
+ * the kernel table. */
 #include "../../include/repmath/elementwise.h"
 #include "../../include/repmath/elementwise_rounded.h"
 

@@ -1,4 +1,4 @@
-/* The tables of half_table.h: made at the first use that pays, and kept until the process ends. */
+/* Makes the tables of half_table.h at the first use that pays, and keeps them until the process ends. */
 #include <stdatomic.h>
 #include <stdlib.h>
 

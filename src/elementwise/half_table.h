@@ -1,6 +1,6 @@
-/* What a function makes of every number x of a 16-bit format, computed by the function's own loops once enough elements have
- * been asked for that the table pays: the results of a function of one argument, the derivatives of a gradient
- * (<f>_backward). A lookup takes less time than any evaluation, and the bits are the loop's. */
+/* Tables of a function over all numbers x of a 16-bit format: the results of a function of one argument, or the derivatives of a
+ * gradient (<f>_backward). The function's own loops fill a table once enough elements have been asked for that it pays. A lookup takes
+ * less time than any evaluation, and the bits are the loop's. */
 #pragma once
 
 #include "kernels.h"

@@ -1,4 +1,4 @@
-/* The loop over a table of half_table.h, compiled once per ISA. */
+/* The loop that looks results up in a table of half_table.h, compiled once per ISA. */
 #include "../../crlibm/simd/simd.h"
 #include "half_table.h"
 

@@ -1,4 +1,4 @@
-/* Elementwise functions in any rounding mode: the accurate phases in a loop. */
+/* Elementwise functions in any rounding mode run the accurate phases in a loop. */
 #pragma once
 
 #include "argument.h"

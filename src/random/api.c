@@ -1,4 +1,5 @@
-/* The public random numbers: what a call computes once (random/args.h), floating-point environment, threads, kernels. */
+/* The public random numbers. They compute what a call needs once (random/args.h), set the floating-point environment, and divide the kernels' work among
+ * threads. */
 #include "../../include/repmath/random.h"
 
 #include "args.h"

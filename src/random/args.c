@@ -1,4 +1,4 @@
-/* What a call of random numbers checks and computes once, on the host, for the CPU's entry points and for the launchers. */
+/* Checks a call of random numbers and computes what it needs once, on the host, for the CPU's entry points and for the launchers. */
 #include "args.h"
 
 #include "../../crlibm/fp/exact.h"

@@ -1,5 +1,5 @@
-/* A loop over the elements of a call: blocks of the generator into a buffer that stays in the first cache, then results from
- * it, contiguous, which are then spread where the output is not. */
+/* A loop over the elements of a call. It computes blocks of the generator into a buffer that stays in the first-level cache and makes
+ * contiguous results from them, which it spreads if the output is not contiguous. */
 #pragma once
 
 #include "../common/elements.h"

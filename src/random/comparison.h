@@ -1,7 +1,7 @@
-/* A number X = mean + std z, z = Phi^-1(p), is rounded by comparison: which boundary of rounding B lies below it and which
- * above. X > B when p > Phi(r), r = (B - mean)/std: a comparison of tails in multiprecision fixed point (crlibm/fp/mp.h), at
- * growing precision. Boundaries are found from a guess in steps that double, then by halving. For what is compiled once:
- * normal_exact.inl, truncated_exact.inl. */
+/* Rounds a number X = mean + std z, z = Phi^-1(p), by comparison with the boundaries of rounding B below and above it. X > B if
+ * p > Phi(r), r = (B - mean)/std, which is a comparison of tails in multiprecision fixed point (crlibm/fp/mp.h), at
+ * growing precision. Boundaries are found from a guess in steps that double, then by halving. Only files that are compiled once
+ * include this one: normal_exact.inl, truncated_exact.inl. */
 #pragma once
 
 #include "../../crlibm/erfc/erfc_mp.h"

@@ -1,4 +1,4 @@
-/* Raw words, Bernoulli trials and integers. */
+/* The bodies of the loops for words, draws, Bernoulli trials and integers. */
 #pragma once
 
 #include "chunks.h"

@@ -1,4 +1,4 @@
-/* The random numbers' loops, compiled once per ISA. */
+/* The loops of random numbers, compiled once per ISA. */
 #include "kernels.h"
 #include "dropout.h"
 #include "integers.h"

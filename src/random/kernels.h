@@ -1,4 +1,4 @@
-/* What src/random provides once per ISA build. */
+/* The table of functions that src/random compiles once per ISA. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Normal random numbers rounded exactly (normal_exact.inl, compiled once): for what the vector steps leave undecided. */
+/* Rounds normal random numbers that the fast phase leaves undecided (normal_exact.inl, compiled once). */
 #pragma once
 
 #include "../../crlibm/config.h"

@@ -1,5 +1,6 @@
-/* Draws are uniform, so their leading bits split them evenly: into parts that the second cache holds, few enough for
- * writing to all of them at once; then each part into buckets of a few, which insertion sorts. Threads take parts. */
+/* Sorts draws. Draws are uniform, so their leading bits split them evenly. First they are split into parts that the second-level cache
+ * holds, few enough that all can be written at once; then each part into buckets of a few draws, which an insertion sort orders. Threads
+ * take parts. */
 #include "permutation.h"
 
 #include <stdlib.h>

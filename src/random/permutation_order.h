@@ -1,4 +1,4 @@
-/* The order of a permutation's numbers: by draws, of equal ones by the 128 bits that follow, then by themselves. It is also device code. */
+/* The numbers of a permutation are ordered by their draws, equal draws by the 128 bits that follow, then by the numbers. It is also device code. */
 #pragma once
 
 #include "integers.h"

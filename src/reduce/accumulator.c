@@ -1,4 +1,4 @@
-/* The public accumulator: the superaccumulator behind argument checks and the floating-point environment. */
+/* The public accumulator: the superaccumulator, with argument checks and the floating-point environment. */
 #include <stdlib.h>
 #include <string.h>
 

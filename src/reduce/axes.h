@@ -1,4 +1,4 @@
-/* Sums and means over axes: what axes.c and its loops, which are compiled once per ISA, give each other. */
+/* Sums and means over axes: the types that axes.c shares with its loops, which are compiled once per ISA. */
 #pragma once
 
 #include <stddef.h>

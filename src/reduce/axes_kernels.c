@@ -1,4 +1,4 @@
-/* Sums and means over axes: RM_LANES elements of the result at a time, a lane each.
+/* The loops of sums and means over axes compute RM_LANES elements of the result at a time, one in each lane.
  *
  * Where neighbours in the result are neighbours in memory, vectors are read there (columns). Where the terms of one sum are, and there
  * are many, each sum has its own vectors, which are joined at the end (rows). Other terms are copied first, those of RM_LANES sums side

@@ -1,4 +1,4 @@
-/* Exact sums and dot products: the last tier, which always decides. */
+/* Exact sums and dot products are the last tier, which always decides. */
 #pragma once
 
 #include <stddef.h>

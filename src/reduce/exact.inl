@@ -1,4 +1,4 @@
-/* Exact sums of arrays and of products, by the superaccumulator. It is also device code. */
+/* Adds arrays and products exactly, in the superaccumulator. It is also device code. */
 #include "exact.h"
 
 #include "../common/elements.h"

@@ -1,4 +1,4 @@
-/* What src/reduce provides once per ISA build. */
+/* The table of functions that src/reduce compiles once per ISA. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Rounds approximate numbers, RM_LANES at a time, and finds which of them are undecided. It is also device code. */
+/* Rounds approximate numbers, RM_LANES at a time, and tells which of them are undecided. It is also device code. */
 #pragma once
 
 #include "../../crlibm/simd/simd.h"

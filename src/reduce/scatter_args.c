@@ -1,4 +1,4 @@
-/* Argument checks of scatter sums, except those of the index itself; also of the CUDA library. */
+/* Checks the arguments of scatter sums, except the index itself, for the CPU and for CUDA. */
 #include "../../crlibm/fp/round.h"
 #include "scatter_args.h"
 

@@ -1,5 +1,5 @@
-/* Functions of one exact sum S, rounded once: S itself, mean, S/n, and norm, the root of a sum of squares. (var and std: variance.c.) How the
- * function is taken: statistics_exact.inl. The sum's error comes from its tier (sum.c); the last tier has none. */
+/* Functions of one exact sum S, rounded once: S itself, the mean S/n, and the norm, the root of a sum of squares. (variance.c has var and std.)
+ * statistics_exact.inl computes a function from a sum. Each tier of the sum (sum.c) has its error; the last tier has none. */
 #include <string.h>
 
 #include "../../include/repmath/reductions.h"

@@ -1,4 +1,4 @@
-/* Argument checks of mean, norm, var, std and cumsum; also of the CUDA library. */
+/* Checks the arguments of mean, norm, var, std and cumsum, for the CPU and for CUDA. */
 #include "../runtime/env.h"
 #include "statistics.h"
 

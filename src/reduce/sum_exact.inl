@@ -1,4 +1,4 @@
-/* Sums in the last tier. It is also device code. */
+/* The last tier of sums. It is also device code. */
 #include "exact.h"
 #include "sum.h"
 

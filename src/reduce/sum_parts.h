@@ -1,4 +1,4 @@
-/* Approximate sums of parts: their error bounds, and joining them. It is also device code. */
+/* Approximate sums of parts, with their error bounds, and how to join them. It is also device code. */
 #pragma once
 
 #include "kernels.h"

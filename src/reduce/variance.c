@@ -1,5 +1,5 @@
-/* var and std: RN(N/(n - ddof)) and RN(root of it), where N = sum of (x - mu)^2 with the exact mean mu.
- * The approximation is that of variance_parts.h, with sums and their bounds from sum.c. What it leaves undecided is n N = n (sum of x^2) - S^2 in exact
+/* var and std are RN(N/(n - ddof)) and RN of the root of that, where N = sum of (x - mu)^2 with the exact mean mu.
+ * The approximation is that of variance_parts.h, with sums and their bounds from sum.c. Undecided results come from n N = n (sum of x^2) - S^2 in exact
  * integers. */
 #include <string.h>
 

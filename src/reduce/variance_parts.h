@@ -1,4 +1,4 @@
-/* The sum of squared deviations from two approximate sums; also device code.
+/* Computes the sum of squared deviations from two approximate sums. It is also device code.
  *
  * For any c, N = Q - D^2/n with Q = sum of (x - c)^2 and D = sum of (x - c) = S - n c. Where c is the mean up to a few roundings, and
  * Q and S are known with their bounds, D is tiny beside the standard deviation, so that an error of D^2/n matters little. */

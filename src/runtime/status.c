@@ -1,4 +1,4 @@
-/* What a status says: its code, the argument at fault, and a message. */
+/* Reads a status: its code, the argument at fault, and a message. */
 #include "../../include/repmath/core.h"
 
 int rm_status_code(rm_status status) { return status & 0xff; }

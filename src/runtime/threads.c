@@ -1,4 +1,4 @@
-/* The number of threads, and threads that do not end the process where the system refuses one. */
+/* The number of threads, and a test whether the system refuses a thread: OpenMP's runtime would end the process. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "threads.h"
 

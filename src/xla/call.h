@@ -1,4 +1,4 @@
-/* A call from XLA is unpacked here: its arguments, results, attributes, and how a status becomes an error that names the argument.
+/* Unpacks a call from XLA, its arguments, results and attributes, and turns a status into an error that names the argument.
  *
  * A handler is written as
  *

@@ -1,4 +1,4 @@
-/* Rows of tables are taken by an index, or summed into the rows that an index names. */
+/* An index chooses rows of a table, or names the rows into which rows are summed. */
 #include "call.h"
 
 #include <string.h>

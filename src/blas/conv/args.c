@@ -1,7 +1,8 @@
 /* Convolutions as implicit GEMMs: products of an im2col view (rm_im2col, views.h) and a matrix.
  *
  * Forward: C[position, channel] = sum over taps of x at (position, tap) w[channel, tap]. The gradient with respect to w sums the
- * same elements of x over positions. The gradient with respect to x is taken apart by the residues r of its coordinates i = r + stride q: for each r the
+ * same elements of x over positions. The gradient with respect to x is one such
+ * product for each residue r of its coordinates i = r + stride q: for each r the
  * taps with r + padding - tap dilation divisible by the stride are an arithmetic progression, and g is read at
  * (r + padding - tap dilation)/stride + q, a convolution of stride 1. */
 #include "args.h"

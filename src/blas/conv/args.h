@@ -1,4 +1,4 @@
-/* Convolutions for any engine of matrix products: their arguments are checked and become problems (views.h), which a runner solves. */
+/* Turns convolutions into matrix products for any engine: checks their arguments and makes problems (views.h), which a runner solves. */
 #pragma once
 
 #include "../../../include/repmath/convolution.h"

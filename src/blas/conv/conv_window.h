@@ -1,8 +1,8 @@
-/* Packing an im2col view faster than patch by patch. Its rows are positions and its k are channels and taps, or, for
+/* Packs an im2col view faster than patch by patch. The rows of the view are positions and its k indices are channels and taps, or, for
  * the gradient with respect to the weight, the other way round.
  *
- * A block needs few rows of the images, and most of their elements several times. They are laid out once, in binary64 and with
- * their padding: the conv window. There element (row, k) lies at at[row] + off[k], so a vector of a panel is one unaligned load where its
+ * A block needs few rows of the images, but most of their elements several times. The conv window lays these rows out once, in binary64
+ * and with their padding. There element (row, k) lies at at[row] + off[k], so a vector of a panel is one unaligned load where its
  * rows are neighbours in one row of the image, and a choice among several loads elsewhere.
  *
  * Layout: [outer index of k][tap along z][image row][phase][position]. x, y and z are the last dimensions; what is above x and y of the

@@ -1,4 +1,4 @@
-/* Reading the elements of an im2col view (rm_im2col, views.h). */
+/* Reads the elements of an im2col view (rm_im2col, views.h). */
 #pragma once
 
 #include "../gemm/views.h"

@@ -1,7 +1,7 @@
-/* Depthwise convolutions in binary32, binary16 and bfloat16, compiled once per ISA.
+/* The loops of depthwise convolutions in binary32, binary16 and bfloat16, compiled once per ISA.
  *
  * The rows of the image that a band needs are laid out in binary64 with their padding, as in conv_window.h, but with all taps at constant
- * distances: a vector of results is an accumulation chain of one vector load and one mad a tap.
+ * distances. A vector of results is one accumulation chain, with one vector load and one mad for each tap.
  *
  * Error bound. u = 2^-53. Products are exact (gemm/micro_b64.h). The chain begins at the bias, which is exact, and makes one rounding a tap, none of
  * which underflows: all is a multiple of 2^-298. So for n taps, of which each term passes at most n roundings (Higham, Accuracy and Stability,

@@ -1,4 +1,4 @@
-/* The last step of the general matrix product: RN(alpha S + beta d), S an exact sum and d the old element of C. */
+/* The last step of the general matrix product is RN(alpha S + beta d), where S is an exact sum and d the old element of C. */
 #pragma once
 
 #include "../../../crlibm/simd/machine.h"

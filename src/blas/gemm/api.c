@@ -1,4 +1,4 @@
-/* The public matrix products: the plan of a product, its blocks and threads. */
+/* The public matrix products. They make the plan of a product, its division into blocks and among threads. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Argument checks of matmul: sizes, pointers, leading dimensions, overlap (src/common/overlap.h). */
+/* Checks the arguments of matrix products: sizes, pointers, leading dimensions, overlap (src/common/overlap.h). */
 #include "../../../include/repmath/reductions.h"
 #include "../../../crlibm/fp/round.h"
 #include "../../common/overlap.h"

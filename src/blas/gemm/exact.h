@@ -1,4 +1,4 @@
-/* The last tier of the matrix engines: one element by the superaccumulator. */
+/* The last tier of the matrix engines computes one element by the superaccumulator. */
 #pragma once
 
 #include "../../reduce/superaccumulator.h"

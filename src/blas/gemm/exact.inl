@@ -1,4 +1,4 @@
-/* Elements of a matrix product by the superaccumulator: the last tier. It is also device code. */
+/* The last tier of matrix products computes an element by the superaccumulator. It is also device code. */
 #include "exact.h"
 
 #include "../../common/elements.h"

@@ -1,5 +1,5 @@
 /* Scaling for the double-double engine: each row of A and column of B gets a power of two 2^shift so that its elements are
- * below 2^-h in magnitude, with 2^(2h) >= 2K: every exact partial sum of K products is then at most K 2^(-2h) <= 1/2. */
+ * below 2^-h in magnitude, with 2^(2h) >= 2K. Then every exact partial sum of K products is at most K 2^(-2h) <= 1/2. */
 #pragma once
 
 #include "pack.h"

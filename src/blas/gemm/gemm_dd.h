@@ -1,4 +1,4 @@
-/* The double-double matmul engine over one block of C: scale, pack, multiply, test and round, resolve what is undecided.
+/* The double-double matmul engine over one block of C. It scales, packs, multiplies, tests and rounds, and resolves undecided elements.
  *
  * It serves binary64, and blocks of binary32 in which the plain engine decides too few elements. The format is a constant at
  * every call of the inlined body. */

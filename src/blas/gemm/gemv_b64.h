@@ -1,4 +1,4 @@
-/* One row of C, a vector times a matrix: B is read where it lies, and nothing of it is packed.
+/* Computes one row of C, a vector times a matrix, and reads B where it lies: packing would take longer than the products.
  *
  * The sums are those of micro_b64.h in another order. A product passes no more additions than bound_b64.h leaves to it, min(K, KC) +
  * ceil(K/KC) - 2 before the bias, for K >= 16 and every number of lanes L that divides KC (proofs/depth counts them in this source):

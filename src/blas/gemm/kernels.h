@@ -1,4 +1,4 @@
-/* What src/blas provides once per ISA build. */
+/* The table of functions that src/blas compiles once per ISA. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* A queue of the panels of a block, which any thread may take: a thread that has no block left helps those that have one. Cores are not
- * equally fast, and other work delays some of them, so equal blocks do not end together. */
+/* A queue of the panels of a block, from which any thread may take one, so that a thread that has no block left helps those that have one.
+ * Cores are not equally fast, and other work delays some of them, so equal blocks do not end together. */
 #pragma once
 
 #include <sched.h>

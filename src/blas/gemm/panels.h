@@ -1,4 +1,4 @@
-/* What packing fills: panels of `unit` rows side by side, each kc long (pack.h). */
+/* The panels that packing fills: `unit` rows side by side, each kc long (pack.h). */
 #pragma once
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
-/* Prefetching operands before they are packed.
+/* Prefetches operands before they are packed.
  *
- * A panel of an operand touches a line or two of memory for each of its runs of neighbours, far apart, often a power of two: no prefetcher
- * of the hardware follows. So the next panel's runs are prefetched a few at a time while the tiles of the one before it are computed. */
+ * A panel of an operand touches a cache line or two for each of its runs of neighbours. These are far apart, often by a power of two, which
+ * no hardware prefetcher follows. So the next panel's runs are prefetched a few at a time while the tiles of the current one are computed. */
 #pragma once
 
 #include "views.h"

@@ -1,4 +1,5 @@
-/* Elements of a binary32 matmul that the fast phase leaves undecided: certificate of exactness, double-double, superaccumulator.
+/* Resolves elements of a binary32 matmul that the fast phase leaves undecided, by a certificate of exactness, by double-double, or by the
+ * superaccumulator.
  *
  * Certificate. All terms are multiples of g = 2^granule (lowest bit of the row times lowest bit of the column, and of the
  * bias). A rounded sum of multiples of g is one too: where its last place is at most g the sum is exact, else it is a multiple

@@ -1,7 +1,7 @@
-/* Elements that the double-double engine leaves undecided.
+/* Resolves elements that the double-double engine leaves undecided.
  *
- * In order: rows and columns that are not finite; those that are zero; results near or beyond the ends of the format, by directed bounds;
- * the certificate of exactness of resolve_b64.h, which holds here for hi + lo (3 is a multiple of the granule, as the granule
+ * It tries in order: rows and columns that are not finite; those that are zero; results near or beyond the ends of the format, by directed
+ * bounds; the certificate of exactness of resolve_b64.h, which holds here for hi + lo (3 is a multiple of the granule, as the granule
  * is below 1); a double-double dot product whose bound is relative to sum |a_k b_k|, which serves rows with a few huge
  * elements; the superaccumulator.
  *

@@ -1,5 +1,5 @@
-/* Facts about one row of A or one column of B, gathered only when some element needs them: the weight of the lowest set bit, and what
- * is not finite or padding. */
+/* Facts about one row of A or one column of B, which are gathered only when an element needs them: the weight of the lowest set bit, and
+ * which elements are not finite or are padding. */
 #pragma once
 
 #include <stddef.h>

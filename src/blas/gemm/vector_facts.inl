@@ -1,4 +1,4 @@
-/* The scans of one row of an operand. It is also device code. */
+/* Scans one row of an operand for its facts. It is also device code. */
 #include "vector_facts.h"
 
 #include "../../common/elements.h"

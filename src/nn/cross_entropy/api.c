@@ -1,4 +1,4 @@
-/* The public cross entropy, and its gradient. */
+/* The public functions of cross entropy and its gradient. */
 #include <stdlib.h>
 
 #include "row.h"

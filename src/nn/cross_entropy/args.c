@@ -1,4 +1,4 @@
-/* The checks of the arguments of cross entropy and of negative log likelihood. */
+/* Checks the arguments of cross entropy and of negative log likelihood. */
 #include "args.h"
 
 #include "../../../crlibm/fp/bits.h"

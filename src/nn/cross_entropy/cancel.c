@@ -1,4 +1,4 @@
-/* The search of a total for parts that cancel (cancel.h). */
+/* Searches a total for parts that cancel (cancel.h). */
 #include "cancel.h"
 
 #include <stdlib.h>

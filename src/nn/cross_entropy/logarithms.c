@@ -1,4 +1,4 @@
-/* The search for relations between logarithms (logarithms.h). */
+/* Searches for relations between logarithms (logarithms.h). */
 #include "logarithms.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Whether a sum of rational factors times logarithms of sums of exponentials is 0, on the host. Evaluation in no precision can show that; algebra can.
+/* Finds out whether a sum of rational factors times logarithms of sums of exponentials is 0, on the host. No precision of evaluation can show
+ * that; algebra can.
  *
  * F = sum of Q_k log P_k over rows k, P_k = sum of n_kj e^-d_kj, integers n_kj > 0, rational d_kj >= 0, of which one is 0 in each row; Q_k
  * rational. Let all d_kj be integer multiples of g, and z = e^-g: P_k are polynomials in z with integer coefficients and P_k(0) = n_k0 > 0. As z

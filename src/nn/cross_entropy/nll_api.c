@@ -1,4 +1,4 @@
-/* The public negative log likelihood, and its gradient. */
+/* The public functions of negative log likelihood and its gradient. */
 #include "../../runtime/env.h"
 #include "nll_row.h"
 

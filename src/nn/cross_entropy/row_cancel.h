@@ -1,4 +1,4 @@
-/* Which logarithms of a total of cross entropy cancel exactly, on the host. Included by cross_entropy/row.h.
+/* Finds which logarithms of a total of cross entropy cancel exactly, on the host. cross_entropy/row.h includes this file.
  *
  * A total is rational plus the sum of Q_k log P_k over rows k, P_k = sum of e^(x_j - m), Q_k rational. It is rational only if that sum is 0
  * (logarithms.h). Two searches find where it is, and note what they find for each row:

@@ -1,4 +1,4 @@
-/* The public formulas: threads over the vector loop, or over the accurate phase. */
+/* The public function of formulas. Threads share the vector loop, or the accurate phase. */
 #include "args.h"
 
 #include "../../runtime/env.h"

@@ -1,4 +1,4 @@
-/* The check of the arguments of a formula. */
+/* Checks the arguments of a formula. */
 #include "args.h"
 
 #include "../../../crlibm/enclosure/dd_ball.h"

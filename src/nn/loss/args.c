@@ -1,4 +1,4 @@
-/* The checks of the arguments of losses.
+/* Checks the arguments of losses.
  *
  * Every regression loss is a term of loss/kernels.h divided by a number, and so are the gradients.
  *

@@ -1,4 +1,4 @@
-/* The public binary cross entropy with logits, and its gradient. */
+/* The public functions of binary cross entropy with logits and its gradient. */
 #include <stdlib.h>
 
 #include "bce_element.h"

@@ -1,4 +1,4 @@
-/* What losses in double-double share (rm_dd_loss). It is also device code. */
+/* Functions that the losses in double-double share (rm_dd_loss). It is also device code. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The public Kullback-Leibler divergence, and its gradient. */
+/* The public functions of Kullback-Leibler divergence and its gradient. */
 #include <stdlib.h>
 
 #include "../cross_entropy/cancel.h"

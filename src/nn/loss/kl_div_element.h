@@ -8,7 +8,7 @@
  * these terms out. A device has no memory to sort elements; but for the groups below no ball shows it, and such a sum is undecided there (decide.h).
  *
  * Exponents. A single e^t (t - x) with t beyond +-2^14 overflows, or rounds to a zero with the sign of t - x: |t - x| and g / count are
- * between 2^-1138 and 2^1025. Any t as far out on the same side stands for it. In a sum m is the greatest t whose t - x do not
+ * between 2^-1138 and 2^1025. Any t as far out on the same side stands for it. In a sum m is the largest t whose t - x do not
  * add up to 0; terms above it cancel and are left out, so the sum is not 0 (Lindemann, Weierstrass). Where m is beyond +-2^13 the sum
  * is e^m times that of e^(t - m) (t - x). rm_ball_exp takes exponents down to -2^40 and makes an interval of the rest; m is held
  * to +-2^39 in e^m, where any sum that 2^15 bits tell from 0 overflows or rounds to a zero of its sign. Otherwise terms with t below -2^13 are

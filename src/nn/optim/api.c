@@ -1,4 +1,4 @@
-/* The public optimiser steps: threads over the vector loop, or over the accurate phase. */
+/* The public optimiser steps. Threads share the vector loop, or the accurate phase. */
 #include "../../runtime/env.h"
 #include "../../runtime/threads.h"
 #include "../rows/kernels.h"

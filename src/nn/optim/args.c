@@ -1,4 +1,4 @@
-/* The checks of the arguments of optimiser steps. */
+/* Checks the arguments of optimiser steps. */
 #include "args.h"
 
 #include "../../../crlibm/enclosure/dd_ball.h"

@@ -1,4 +1,4 @@
-/* The public function of gradient clipping, and the root of a total. */
+/* The public functions of gradient clipping and of the root of a total. */
 #include "clip.h"
 
 #include "../../../crlibm/fp/round.h"

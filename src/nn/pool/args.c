@@ -1,4 +1,4 @@
-/* The check of the arguments of pooling. */
+/* Checks the arguments of pooling. */
 #include "args.h"
 
 #include "../../common/overlap.h"

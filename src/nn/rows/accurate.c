@@ -1,4 +1,4 @@
-/* What the accurate phase of operators over rows shares, on the host. */
+/* Functions that the accurate phases of operators over rows share, on the host. */
 #include "decide.inl"
 #include "exp_row.inl"
 #include "totals.inl"

@@ -1,4 +1,4 @@
-/* What the checks of the arguments of all operators over rows share. */
+/* Checks of arguments that all operators over rows share. */
 #include "../../common/overlap.h"
 #include "parallel.h"
 

@@ -1,5 +1,5 @@
-/* Sums of weighted elements at given places. A row of results, a part of one, is summed term by term: of the places of a line, whose elements are first
- * gathered, or of one place, whose elements are neighbours. */
+/* The public sums of weighted elements at given places. They add a part of a row of results term by term. The results of a part belong to several
+ * places of a line, whose elements are gathered first, or to one place, whose elements are neighbours. */
 #include <stdlib.h>
 #include <string.h>
 

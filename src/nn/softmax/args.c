@@ -1,4 +1,4 @@
-/* The checks of the arguments of softmax and its relatives. */
+/* Checks the arguments of softmax and its relatives. */
 #include "args.h"
 
 #include "../../../crlibm/fp/bits.h"
