@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(RM_DD_BALL_BLOCK)
   rm_row_state state = {};
   uint64_t bits = 0;
   if (mine.undecided || !rm_dd_loss_without_terms(&f, mine.classes, &bits, &state)) {
-    counted_dd_ball(&mine.sum, f.count, 0);
+    rm_dd_loss_counted_dd_ball(&mine.sum, f.count, 0);
     if (mine.undecided || !rm_dd_ball_round(&mine.sum, f.format, RM_NEAREST, &state.flags, &bits)) {
       rm_big_begin(stack, bytes);
       bits = whole(&f, &state);

@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(RM_BLOCK) terms_kernel(rm_pair_loss f, rm_unde
   if (threadIdx.x == 0) {
     rm_dd_ball scale;
     rm_dd_ball_set(&scale, 1.0, 0);
-    divided_dd_ball(&scale, &f, 0);
+    rm_pair_divided_dd_ball(&scale, &f, 0);
     all = rm_term_block{};
     known = rm_pair_scale(&f, &scale, &all);
   }

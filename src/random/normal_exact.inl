@@ -11,12 +11,12 @@
 typedef struct {
   uint64_t draw;
   rm_dyadic mean, std;
-} normal_target;
+} rm_normal_target;
 
 /* Whether X > b. The tail beyond |r| falls by less than 0.8 exp(-r^2/2) of what r is short: less than 1.61 2^k of it, here
  * twice. */
-RM_STATIC int normal_beyond(const void *target, rm_dyadic b) {
-  const normal_target *x = (const normal_target *)target;
+RM_STATIC int rm_normal_beyond(const void *target, rm_dyadic b) {
+  const rm_normal_target *x = (const rm_normal_target *)target;
   const uint64_t draw = x->draw;
   uint64_t r[RM_MP_LIMBS], v[RM_MP_LIMBS], t[RM_MP_LIMBS], slack[RM_MP_LIMBS], err;
   const int below = !(draw >> 63); /* z < 0 */
@@ -44,11 +44,11 @@ RM_STATIC int normal_beyond(const void *target, rm_dyadic b) {
 
 RM_HOST_EXTERN uint64_t rm_normal_exactly(uint64_t k, double mean, double std, double guess, int format, uint32_t *flags) {
   if (mean == 0.0 && std == 1.0) return rm_normal_accurate(k, format, RM_NEAREST, flags);
-  const normal_target x = {k, rm_dyadic_of(mean), rm_dyadic_of(std)};
+  const rm_normal_target x = {k, rm_dyadic_of(mean), rm_dyadic_of(std)};
   const int below = !(k >> 63);
   if (x.std.m == 0) return x.mean.m ? rm_round_exact(x.mean.negative, x.mean.m, x.mean.e, format, RM_NEAREST, flags) : 0;
   /* |std z| < 10 std < 2^-54 |mean|: a hair beside it. */
   if (x.mean.m && rm_dyadic_exponent(x.mean) - rm_dyadic_exponent(x.std) >= 60)
     return rm_round_beside(mean, x.mean.negative == below, format, RM_NEAREST, flags);
-  return rm_round_by_comparison(normal_beyond, &x, guess, format, flags);
+  return rm_round_by_comparison(rm_normal_beyond, &x, guess, format, flags);
 }

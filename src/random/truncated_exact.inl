@@ -15,10 +15,10 @@ typedef struct {
   uint64_t draw;
   rm_dyadic mean, std, end[2];
   int infinite[2];
-} truncated_target;
+} rm_truncated_target;
 
-RM_STATIC truncated_target target_of(uint64_t draw, const struct rm_truncation *t) {
-  truncated_target x = {draw, rm_dyadic_of(t->mean), rm_dyadic_of(t->std), {{0, 0, 0}, {0, 0, 0}}, {0, 0}};
+RM_STATIC rm_truncated_target rm_truncated_target_of(uint64_t draw, const struct rm_truncation *t) {
+  rm_truncated_target x = {draw, rm_dyadic_of(t->mean), rm_dyadic_of(t->std), {{0, 0, 0}, {0, 0, 0}}, {0, 0}};
   for (int i = 0; i < 2; i++) {
     x.infinite[i] = rm_is_infinite(t->end[i]);
     if (!x.infinite[i]) x.end[i] = rm_dyadic_of(t->end[i]);
@@ -28,8 +28,9 @@ RM_STATIC truncated_target target_of(uint64_t draw, const struct rm_truncation *
 
 /* s 2^k = twice the tail of end i below it, or with upper above it, short of it by *fall units 2^(64 (n - n/2)) at most
  * besides *err single ones. Ends beyond 60 std count as infinite, which leaves out less than 2^-2500; all is above 2^-730
- * (see truncated_beyond). */
-RM_STATIC int end_tail(const truncated_target *x, int i, int upper, int n, uint64_t *s, uint64_t *err, uint64_t *fall) {
+ * (see rm_truncated_beyond). */
+RM_STATIC int rm_truncated_end_tail(const rm_truncated_target *x, int i, int upper, int n, uint64_t *s, uint64_t *err,
+                                    uint64_t *fall) {
   uint64_t r[RM_MP_LIMBS];
   int size = -100000, side = i ? 1 : -1, far = x->infinite[i];
   *err = 1, *fall = 0;
@@ -60,7 +61,7 @@ RM_STATIC int end_tail(const truncated_target *x, int i, int upper, int n, uint6
 
 /* Twice the tail of X on one side: t 2^k, within *err single units and *fall of 2^(64 (n - n/2)). The scale is that of the
  * larger term; U and 1 - U are within a unit, the products short by n + 1. */
-RM_STATIC int tail_of(const truncated_target *x, int upper, int n, uint64_t *t, uint64_t *err, uint64_t *fall) {
+RM_STATIC int rm_truncated_tail(const rm_truncated_target *x, int upper, int n, uint64_t *t, uint64_t *err, uint64_t *fall) {
   uint64_t s[2][RM_MP_LIMBS], u[RM_MP_LIMBS], one[RM_MP_LIMBS], e[2], f[2];
   int k[2];
   rm_mp_from_integer(u, x->draw, -64, n);
@@ -68,7 +69,7 @@ RM_STATIC int tail_of(const truncated_target *x, int upper, int n, uint64_t *t, 
   rm_mp_add(u, u, one, n);
   rm_mp_set(one, 1, n);
   for (int i = 1; i >= 0; i--) { /* U of the upper end, then 1 - U of the lower one */
-    k[i] = end_tail(x, i, upper, n, s[i], &e[i], &f[i]);
+    k[i] = rm_truncated_end_tail(x, i, upper, n, s[i], &e[i], &f[i]);
     rm_mp_mul(s[i], s[i], u, n);
     rm_mp_sub(u, one, u, n);
   }
@@ -80,8 +81,8 @@ RM_STATIC int tail_of(const truncated_target *x, int upper, int n, uint64_t *t, 
   return top;
 }
 
-RM_STATIC int truncated_beyond(const void *target, rm_dyadic b) {
-  const truncated_target *x = (const truncated_target *)target;
+RM_STATIC int rm_truncated_beyond(const void *target, rm_dyadic b) {
+  const rm_truncated_target *x = (const rm_truncated_target *)target;
   uint64_t r[RM_MP_LIMBS], v[RM_MP_LIMBS], t[RM_MP_LIMBS], slack[RM_MP_LIMBS], err, more, fall;
   int size = -100000, larger = 0;
   if (!x->infinite[0] && rm_mp_ratio(b, x->end[0], x->std, 0, r, &size) <= 0) return 1;
@@ -94,7 +95,7 @@ RM_STATIC int truncated_beyond(const void *target, rm_dyadic b) {
     rm_mp_set(r, 0, n);
     rm_mp_ratio(b, x->mean, x->std, n, r, &size);
     if (r[n] >= 60) return !upper;
-    const int kv = rm_mp_tail(r, v, n, &err), kt = tail_of(x, upper, n, t, &more, &fall);
+    const int kv = rm_mp_tail(r, v, n, &err), kt = rm_truncated_tail(x, upper, n, t, &more, &fall);
     if (kv < kt) rm_mp_shift_down(v, v, kt - kv, n);
     else rm_mp_shift_down(t, t, kv - kt, n);
     larger = rm_mp_less(v, t, n); /* X has the larger tail: it is nearer to the mean than b */
@@ -110,12 +111,12 @@ RM_STATIC int truncated_beyond(const void *target, rm_dyadic b) {
 
 RM_HOST_EXTERN uint64_t rm_truncated_exactly(uint64_t draw, const struct rm_truncation *t, double guess, int format,
                                              uint32_t *flags) {
-  const truncated_target x = target_of(draw, t);
-  return rm_round_by_comparison(truncated_beyond, &x, guess, format, flags);
+  const rm_truncated_target x = rm_truncated_target_of(draw, t);
+  return rm_round_by_comparison(rm_truncated_beyond, &x, guess, format, flags);
 }
 
 /* s 2^k in two parts, within 2^-104 of it, for s 2^k >= 2^-907. */
-RM_COLD void in_parts(const uint64_t *s, int k, int n, double *to) {
+RM_COLD void rm_mp_in_parts(const uint64_t *s, int k, int n, double *to) {
   int64_t at;
   const rm_u128 m = rm_mp_sticky(s, n, &at) >> 2;
   const double unit = 0x1p-100, rest = rm_pow2((int)(at + 2 + k + 100));
@@ -125,14 +126,14 @@ RM_COLD void in_parts(const uint64_t *s, int k, int n, double *to) {
 }
 
 RM_HOST_EXTERN void rm_truncation_prepare(struct rm_truncation *t) {
-  const truncated_target x = target_of(0, t);
+  const rm_truncated_target x = rm_truncated_target_of(0, t);
   enum { N = 8 };
   for (int upper = 0; upper < 2; upper++)
     for (int i = 0; i < 2; i++) {
       uint64_t s[RM_MP_LIMBS], err, fall;
-      const int k = end_tail(&x, i, upper, N, s, &err, &fall);
+      const int k = rm_truncated_end_tail(&x, i, upper, N, s, &err, &fall);
       double *to = t->tails[upper][i];
       to[0] = to[1] = 0.0; /* what is left out is far below 2^-100 of the sum */
-      if (rm_mp_length(s, N) > 0 && k >= -900) in_parts(s, k, N, to);
+      if (rm_mp_length(s, N) > 0 && k >= -900) rm_mp_in_parts(s, k, N, to);
     }
 }

@@ -4,7 +4,7 @@
 #include "../common/elements.h"
 
 /* The format is a constant at every call of the two loops. */
-RM_FN void add_array(rm_superaccumulator *acc, const int fmt, int64_t n, const char *x, ptrdiff_t sx) {
+RM_FN void rm_superacc_add_array_of(rm_superaccumulator *acc, const int fmt, int64_t n, const char *x, ptrdiff_t sx) {
   for (int64_t i = 0; i < n; i++) {
     const uint64_t a = rm_read_bits(x + i * sx, fmt);
     if (RM_UNLIKELY(rm_is_signalling(a, fmt))) acc->classes |= RM_ACC_SNAN;
@@ -12,8 +12,8 @@ RM_FN void add_array(rm_superaccumulator *acc, const int fmt, int64_t n, const c
   }
 }
 
-RM_FN void add_products(rm_superaccumulator *acc, const int fmt, int64_t n, const char *x, ptrdiff_t sx, const char *y,
-                        ptrdiff_t sy) {
+RM_FN void rm_superacc_add_products_of(rm_superaccumulator *acc, const int fmt, int64_t n, const char *x, ptrdiff_t sx,
+                                       const char *y, ptrdiff_t sy) {
   for (int64_t i = 0; i < n; i++) {
     const uint64_t a = rm_read_bits(x + i * sx, fmt), b = rm_read_bits(y + i * sy, fmt);
     if (RM_UNLIKELY(rm_is_signalling(a, fmt) || rm_is_signalling(b, fmt))) acc->classes |= RM_ACC_SNAN;
@@ -24,10 +24,10 @@ RM_FN void add_products(rm_superaccumulator *acc, const int fmt, int64_t n, cons
 RM_HOST_EXTERN void rm_superacc_add_array(rm_superaccumulator *acc, int fmt, int64_t n, const void *x, ptrdiff_t sx) {
   const char *p = (const char *)x;
   switch (fmt) {
-    case RM_F16: add_array(acc, RM_F16, n, p, sx); return;
-    case RM_BF16: add_array(acc, RM_BF16, n, p, sx); return;
-    case RM_F32: add_array(acc, RM_F32, n, p, sx); return;
-    default: add_array(acc, RM_F64, n, p, sx); return;
+    case RM_F16: rm_superacc_add_array_of(acc, RM_F16, n, p, sx); return;
+    case RM_BF16: rm_superacc_add_array_of(acc, RM_BF16, n, p, sx); return;
+    case RM_F32: rm_superacc_add_array_of(acc, RM_F32, n, p, sx); return;
+    default: rm_superacc_add_array_of(acc, RM_F64, n, p, sx); return;
   }
 }
 
@@ -35,16 +35,16 @@ RM_HOST_EXTERN void rm_superacc_add_products(rm_superaccumulator *acc, int fmt, 
                                              const void *y, ptrdiff_t sy) {
   const char *p = (const char *)x, *q = (const char *)y;
   switch (fmt) {
-    case RM_F16: add_products(acc, RM_F16, n, p, sx, q, sy); return;
-    case RM_BF16: add_products(acc, RM_BF16, n, p, sx, q, sy); return;
-    case RM_F32: add_products(acc, RM_F32, n, p, sx, q, sy); return;
-    default: add_products(acc, RM_F64, n, p, sx, q, sy); return;
+    case RM_F16: rm_superacc_add_products_of(acc, RM_F16, n, p, sx, q, sy); return;
+    case RM_BF16: rm_superacc_add_products_of(acc, RM_BF16, n, p, sx, q, sy); return;
+    case RM_F32: rm_superacc_add_products_of(acc, RM_F32, n, p, sx, q, sy); return;
+    default: rm_superacc_add_products_of(acc, RM_F64, n, p, sx, q, sy); return;
   }
 }
 
 /* No branches and no comparisons, so that compilers make vectors of it: the arrays are long where a network diverges. The highest bit of a difference says
  * whether it is negative. */
-RM_FN uint32_t classes_of(const int fmt, int64_t n, const char *x, ptrdiff_t sx) {
+RM_FN uint32_t rm_superacc_classes_of(const int fmt, int64_t n, const char *x, ptrdiff_t sx) {
   const uint64_t infinity = rm_infinity_bits(fmt), sign = rm_sign_bit(fmt), top = UINT64_C(1) << 63;
   uint64_t quiet = 0, signalling = 0, positive = 0, negative = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -62,9 +62,9 @@ RM_FN uint32_t classes_of(const int fmt, int64_t n, const char *x, ptrdiff_t sx)
 RM_HOST_EXTERN uint32_t rm_superacc_classes(int fmt, int64_t n, const void *x, ptrdiff_t sx) {
   const char *p = (const char *)x;
   switch (fmt) {
-    case RM_F16: return classes_of(RM_F16, n, p, sx);
-    case RM_BF16: return classes_of(RM_BF16, n, p, sx);
-    case RM_F32: return sx == 4 ? classes_of(RM_F32, n, p, 4) : classes_of(RM_F32, n, p, sx);
-    default: return sx == 8 ? classes_of(RM_F64, n, p, 8) : classes_of(RM_F64, n, p, sx);
+    case RM_F16: return rm_superacc_classes_of(RM_F16, n, p, sx);
+    case RM_BF16: return rm_superacc_classes_of(RM_BF16, n, p, sx);
+    case RM_F32: return sx == 4 ? rm_superacc_classes_of(RM_F32, n, p, 4) : rm_superacc_classes_of(RM_F32, n, p, sx);
+    default: return sx == 8 ? rm_superacc_classes_of(RM_F64, n, p, 8) : rm_superacc_classes_of(RM_F64, n, p, sx);
   }
 }

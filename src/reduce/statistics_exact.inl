@@ -7,7 +7,7 @@
 
 /* floor(sqrt(m)), 2^121 <= m < 2^127. The root in binary64 is off by less than 2^-52 of it, 2^12; after Newton's step it is
  * off by less than two. */
-RM_STATIC uint64_t integer_root(rm_u128 m) {
+RM_STATIC uint64_t rm_root_of_top(rm_u128 m) {
   uint64_t r = (uint64_t)__builtin_sqrt((double)m);
   r = (uint64_t)((r + m / r) >> 1);
   while ((rm_u128)r * r > m) r--;
@@ -17,8 +17,8 @@ RM_STATIC uint64_t integer_root(rm_u128 m) {
 
 /* The function of (-1)^negative (m + rest) 2^e, 2^122 < m < 2^127, rounded; inexact: rest is not 0. A quotient has 59 bits or
  * more; one whose root is to be taken gets as many as the root needs, by a second step of long division. */
-RM_STATIC uint64_t finish(const rm_sum_function *f, int negative, rm_u128 m, int e, int inexact, int format,
-                          uint32_t *flags) {
+RM_STATIC uint64_t rm_function_finish(const rm_sum_function *f, int negative, rm_u128 m, int e, int inexact, int format,
+                                      uint32_t *flags) {
   e += f->scale;
   if (f->divisor > 1) {
     rm_u128 q = m / f->divisor, r = m % f->divisor;
@@ -38,7 +38,7 @@ RM_STATIC uint64_t finish(const rm_sum_function *f, int negative, rm_u128 m, int
       m >>= 1;
       e++;
     }
-    const rm_u128 r = integer_root(m);
+    const rm_u128 r = rm_root_of_top(m);
     inexact |= r * r != m;
     m = r;
     e /= 2;
@@ -47,7 +47,7 @@ RM_STATIC uint64_t finish(const rm_sum_function *f, int negative, rm_u128 m, int
 }
 
 RM_HOST_EXTERN uint64_t rm_function_of_top(const rm_sum_function *f, rm_superacc_top t, int format, uint32_t *flags) {
-  return t.m ? finish(f, t.negative, t.m, t.e, t.inexact, format, flags) : 0;
+  return t.m ? rm_function_finish(f, t.negative, t.m, t.e, t.inexact, format, flags) : 0;
 }
 
 RM_HOST_EXTERN uint64_t rm_function_of_sum(const rm_sum_function *f, const rm_superaccumulator *sum, int format,
@@ -65,8 +65,8 @@ RM_HOST_EXTERN int rm_function_decide(const rm_sum_function *f, double hi, doubl
   rm_decompose_dd(hi, lo, err, &m, &margin, &e);
   const int negative = hi < 0.0;
   uint32_t low_flags = 0, high_flags = 0;
-  *bits = finish(f, negative, m - margin, e, 0, format, &low_flags);
-  if (margin && *bits != finish(f, negative, m + margin, e, 0, format, &high_flags)) return 0;
+  *bits = rm_function_finish(f, negative, m - margin, e, 0, format, &low_flags);
+  if (margin && *bits != rm_function_finish(f, negative, m + margin, e, 0, format, &high_flags)) return 0;
   *flags |= low_flags | high_flags;
   return 1;
 }
@@ -84,8 +84,8 @@ typedef char rm_units_match[RM_ACC_FRACTION % 2 == 0 && 32 * HALF >= -RM_ACC_EMI
 typedef char rm_products_fit[2 * SUM_DIGITS >= RM_ACC_DIGITS + 2 ? 1 : -1];
 
 /* N = (n squares - sum^2)/n, exactly. */
-RM_STATIC rm_superacc_top deviations_of(int64_t terms, const rm_superaccumulator *total,
-                                        const rm_superaccumulator *total_squares) {
+RM_STATIC rm_superacc_top rm_deviations_of(int64_t terms, const rm_superaccumulator *total,
+                                           const rm_superaccumulator *total_squares) {
   const uint64_t n = (uint64_t)terms;
   rm_superaccumulator squares, sum;
   rm_superacc_magnitude(total, &sum);
@@ -133,7 +133,7 @@ RM_HOST_EXTERN uint64_t rm_variance_of_sums(const rm_sum_function *f, int64_t n,
   /* An infinity is infinitely far from the mean: as if there were both. */
   if (classes & (RM_ACC_PINF | RM_ACC_NINF)) classes |= RM_ACC_PINF | RM_ACC_NINF;
   if (classes) return rm_superacc_round_classes(classes, format, flags);
-  const rm_superacc_top top = deviations_of(n, sum, squares);
+  const rm_superacc_top top = rm_deviations_of(n, sum, squares);
   if (f->divisor) return rm_function_of_top(f, top, format, flags);
   *flags |= top.m ? RM_FLAG_DIVBYZERO : RM_FLAG_INVALID;
   return top.m ? rm_infinity_bits(format) : rm_nan_bits(format);

@@ -1,10 +1,9 @@
+/* The operations of the superaccumulator that are compiled once. This is also device code. */
 #include "superaccumulator.h"
 
 #include <string.h>
 
-typedef rm_u128 u128;
-
-#define DIGIT_MASK UINT64_C(0xffffffff)
+#define RM_DIGIT_MASK UINT64_C(0xffffffff)
 
 RM_HOST_EXTERN void rm_superacc_clear(rm_superaccumulator *acc) { memset(acc, 0, sizeof *acc); }
 
@@ -13,31 +12,31 @@ RM_HOST_EXTERN void rm_superacc_propagate(rm_superaccumulator *acc) {
   for (int i = 0; i < RM_ACC_DIGITS - 1; i++) {
     int64_t d = acc->digit[i] + carry;
     carry = d >> RM_ACC_DIGIT_BITS; /* floor */
-    acc->digit[i] = d & (int64_t)DIGIT_MASK;
+    acc->digit[i] = d & (int64_t)RM_DIGIT_MASK;
   }
   acc->digit[RM_ACC_DIGITS - 1] += carry;
   acc->pending = 0;
 }
 
 /* Adds (-1)^negative m 2^(position - RM_ACC_ONE), for m < 2^107. */
-RM_STATIC void add_integer(rm_superaccumulator *acc, int negative, u128 m, int position) {
+RM_STATIC void rm_superacc_add_integer(rm_superaccumulator *acc, int negative, rm_u128 m, int position) {
   if (RM_UNLIKELY(++acc->pending >= RM_ACC_MAX_PENDING)) rm_superacc_propagate(acc);
   int shift = position % RM_ACC_DIGIT_BITS;
   int64_t *digit = acc->digit + position / RM_ACC_DIGIT_BITS, s = -(int64_t)negative; /* (d ^ s) - s is d or -d */
-  u128 low = m << shift;
+  rm_u128 low = m << shift;
   /* 107 + 31 bits: the digits of the low 128, and the ten bits that the shift has pushed out. */
-  for (int i = 0; i < 4; i++, low >>= RM_ACC_DIGIT_BITS) digit[i] += ((int64_t)((uint64_t)low & DIGIT_MASK) ^ s) - s;
+  for (int i = 0; i < 4; i++, low >>= RM_ACC_DIGIT_BITS) digit[i] += ((int64_t)((uint64_t)low & RM_DIGIT_MASK) ^ s) - s;
   if (shift > 128 - 107) digit[4] += ((int64_t)(m >> (128 - shift)) ^ s) - s;
 }
 
 /* A finite number is (-1)^sign significand 2^(exponent): the integer significand and its exponent. */
-RM_STATIC uint64_t integer_significand(uint64_t bits, int *exponent) {
+RM_STATIC uint64_t rm_integer_significand(uint64_t bits, int *exponent) {
   int e = (int)((bits >> 52) & 0x7ff);
   *exponent = (e ? e : 1) - 1075;
   return (bits & 0xfffffffffffffu) | ((uint64_t)(e != 0) << 52);
 }
 
-RM_STATIC uint32_t class_of(uint64_t bits) {
+RM_STATIC uint32_t rm_number_class(uint64_t bits) {
   if ((bits & 0x7fffffffffffffffu) > 0x7ff0000000000000u) return rm_is_signalling(bits, RM_F64) ? RM_ACC_SNAN : RM_ACC_QNAN;
   return bits >> 63 ? RM_ACC_NINF : RM_ACC_PINF;
 }
@@ -45,20 +44,20 @@ RM_STATIC uint32_t class_of(uint64_t bits) {
 RM_HOST_EXTERN void rm_superacc_add(rm_superaccumulator *acc, double x) {
   uint64_t b = rm_bits64(x);
   if (RM_UNLIKELY((~b & 0x7ff0000000000000u) == 0)) {
-    acc->classes |= class_of(b);
+    acc->classes |= rm_number_class(b);
     return;
   }
   int e;
-  uint64_t m = integer_significand(b, &e);
-  add_integer(acc, (int)(b >> 63), m, e + RM_ACC_ONE);
+  uint64_t m = rm_integer_significand(b, &e);
+  rm_superacc_add_integer(acc, (int)(b >> 63), m, e + RM_ACC_ONE);
 }
 
 /* The class of a product with a factor that is not finite. */
-RM_STATIC uint32_t class_of_product(uint64_t x, uint64_t y) {
+RM_STATIC uint32_t rm_product_class(uint64_t x, uint64_t y) {
   const uint64_t inf = 0x7ff0000000000000u, magnitude = 0x7fffffffffffffffu;
   uint32_t nan = 0;
-  if ((x & magnitude) > inf) nan |= class_of(x);
-  if ((y & magnitude) > inf) nan |= class_of(y);
+  if ((x & magnitude) > inf) nan |= rm_number_class(x);
+  if ((y & magnitude) > inf) nan |= rm_number_class(y);
   if (nan) return nan;
   if ((x & magnitude) == 0 || (y & magnitude) == 0) return RM_ACC_ZERO_INF;
   return (x ^ y) >> 63 ? RM_ACC_NINF : RM_ACC_PINF;
@@ -67,12 +66,12 @@ RM_STATIC uint32_t class_of_product(uint64_t x, uint64_t y) {
 RM_HOST_EXTERN void rm_superacc_add_product(rm_superaccumulator *acc, double x, double y) {
   uint64_t bx = rm_bits64(x), by = rm_bits64(y);
   if (RM_UNLIKELY((~bx & 0x7ff0000000000000u) == 0 || (~by & 0x7ff0000000000000u) == 0)) {
-    acc->classes |= class_of_product(bx, by);
+    acc->classes |= rm_product_class(bx, by);
     return;
   }
   int ex, ey;
-  uint64_t mx = integer_significand(bx, &ex), my = integer_significand(by, &ey);
-  add_integer(acc, (int)((bx ^ by) >> 63), (u128)mx * my, ex + ey + RM_ACC_ONE); /* 106 bits */
+  uint64_t mx = rm_integer_significand(bx, &ex), my = rm_integer_significand(by, &ey);
+  rm_superacc_add_integer(acc, (int)((bx ^ by) >> 63), (rm_u128)mx * my, ex + ey + RM_ACC_ONE); /* 106 bits */
 }
 
 /* What the classes decide. A NaN that was made here is an invalid operation, one that came in is not, unless it signals. */
@@ -98,11 +97,11 @@ RM_HOST_EXTERN rm_superacc_top rm_digits_top(const int64_t *digit, int count) {
   while (top >= 0 && digit[top] == 0) top--;
   if (top < 0) return r;
   /* The leading digit, 96 bits below it, and as many more as it lacks (it has at most 32, propagated and in range). */
-  for (int i = 0; i < 4; i++) r.m = r.m << RM_ACC_DIGIT_BITS | (top >= i ? (u128)(uint64_t)digit[top - i] : 0);
+  for (int i = 0; i < 4; i++) r.m = r.m << RM_ACC_DIGIT_BITS | (top >= i ? (rm_u128)(uint64_t)digit[top - i] : 0);
   const uint64_t next = top >= 4 ? (uint64_t)digit[top - 4] : 0;
   const int lead = rm_clz128(r.m) - 1; /* -1 to 30 */
   if (lead >= 0) {
-    r.inexact = (next << lead & DIGIT_MASK) != 0;
+    r.inexact = (next << lead & RM_DIGIT_MASK) != 0;
     r.m = r.m << lead | (lead ? next >> (RM_ACC_DIGIT_BITS - lead) : 0);
   } else {
     r.inexact = next != 0 || (r.m & 1);
@@ -125,20 +124,20 @@ RM_HOST_EXTERN rm_superacc_top rm_superacc_get_top(const rm_superaccumulator *ac
 RM_HOST_EXTERN uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format, int rule, uint32_t *flags) {
   if (RM_UNLIKELY(acc->classes)) return rm_superacc_round_classes(acc->classes, format, flags);
   const rm_superacc_top t = rm_superacc_get_top(acc);
-  return t.m ? rm_round_exact(t.negative, t.m | (u128)t.inexact, t.e, format, rule, flags) : 0;
+  return t.m ? rm_round_exact(t.negative, t.m | (rm_u128)t.inexact, t.e, format, rule, flags) : 0;
 }
 RM_HOST_EXTERN double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags) {
   return rm_from_bits64(rm_superacc_round(acc, RM_F64, RM_NEAREST, flags));
 }
 
 /* Infinities of the other sign; NaNs stay. */
-RM_STATIC uint32_t negated_classes(uint32_t c) {
+RM_STATIC uint32_t rm_negated_classes(uint32_t c) {
   return (c & ~(uint32_t)(RM_ACC_PINF | RM_ACC_NINF)) | (c & RM_ACC_PINF ? RM_ACC_NINF : 0) |
          (c & RM_ACC_NINF ? RM_ACC_PINF : 0);
 }
 
 /* Whether this may be the last digit: |total| <= 2^RM_ACC_HEADROOM largest products / 2, so that 32 bits hold it with its sign. */
-RM_STATIC int in_range(int64_t last) { return -(INT64_C(1) << 31) <= last && last < INT64_C(1) << 31; }
+RM_STATIC int rm_superacc_digits_in_range(int64_t last) { return -(INT64_C(1) << 31) <= last && last < INT64_C(1) << 31; }
 
 RM_HOST_EXTERN int rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from, int subtract) {
   rm_superaccumulator sum = *into, other = *from; /* copies: from may be into, and into stays when the range does not do */
@@ -146,8 +145,8 @@ RM_HOST_EXTERN int rm_superacc_merge(rm_superaccumulator *into, const rm_superac
   rm_superacc_propagate(&sum);
   for (int i = 0; i < RM_ACC_DIGITS; i++) sum.digit[i] += subtract ? -other.digit[i] : other.digit[i];
   rm_superacc_propagate(&sum);
-  sum.classes |= subtract ? negated_classes(other.classes) : other.classes;
-  if (!in_range(sum.digit[RM_ACC_DIGITS - 1])) return 0;
+  sum.classes |= subtract ? rm_negated_classes(other.classes) : other.classes;
+  if (!rm_superacc_digits_in_range(sum.digit[RM_ACC_DIGITS - 1])) return 0;
   *into = sum;
   return 1;
 }
@@ -161,7 +160,7 @@ RM_HOST_EXTERN int rm_superacc_may_overflow(const rm_superaccumulator *acc, int6
 RM_HOST_EXTERN int rm_superacc_in_range(const rm_superaccumulator *acc) {
   rm_superaccumulator t = *acc;
   rm_superacc_propagate(&t);
-  return in_range(t.digit[RM_ACC_DIGITS - 1]);
+  return rm_superacc_digits_in_range(t.digit[RM_ACC_DIGITS - 1]);
 }
 
 /* Little-endian digits of 32 bits, two's complement. */

@@ -6,7 +6,7 @@
 
 enum { PIECE = 256 };
 
-RM_FN void scan_granule(rm_vector_facts *facts, rm_run r, int64_t n, const int fmt) {
+RM_FN void rm_vector_granule_of_run(rm_vector_facts *facts, rm_run r, int64_t n, const int fmt) {
   const uint64_t infinity = rm_infinity_bits(fmt);
   for (int64_t i = 0; i < n; i++) {
     const uint64_t b = rm_read_bits(r.p + i * r.step, fmt);
@@ -17,7 +17,7 @@ RM_FN void scan_granule(rm_vector_facts *facts, rm_run r, int64_t n, const int f
 }
 
 /* The statement is for runs r of n elements of a row. */
-#define EACH_RUN(...)                                                     \
+#define RM_EACH_RUN(...)                                                  \
   char buffer[PIECE * 8];                                                 \
   const int64_t piece = o->im2col ? PIECE : k;                            \
   for (int64_t at = 0; at < k; at += piece) {                             \
@@ -28,16 +28,16 @@ RM_FN void scan_granule(rm_vector_facts *facts, rm_run r, int64_t n, const int f
 
 RM_HOST_EXTERN void rm_vector_granule_scan(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k, int fmt) {
   facts->granule = RM_NO_GRANULE, facts->known |= RM_KNOWN_GRANULE;
-  EACH_RUN(switch (fmt) {
-    case RM_F16: scan_granule(facts, r, n, RM_F16); break;
-    case RM_BF16: scan_granule(facts, r, n, RM_BF16); break;
-    case RM_F32: scan_granule(facts, r, n, RM_F32); break;
-    default: scan_granule(facts, r, n, RM_F64);
+  RM_EACH_RUN(switch (fmt) {
+    case RM_F16: rm_vector_granule_of_run(facts, r, n, RM_F16); break;
+    case RM_BF16: rm_vector_granule_of_run(facts, r, n, RM_BF16); break;
+    case RM_F32: rm_vector_granule_of_run(facts, r, n, RM_F32); break;
+    default: rm_vector_granule_of_run(facts, r, n, RM_F64);
   })
 }
 
 RM_HOST_EXTERN void rm_vector_classes_scan(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k, int fmt) {
   facts->classes = 0, facts->known |= RM_KNOWN_CLASSES;
   facts->padded = o->im2col && rm_im2col_is_padded(o->im2col, index);
-  EACH_RUN(facts->classes |= (uint8_t)rm_superacc_classes(fmt, n, r.p, r.step);)
+  RM_EACH_RUN(facts->classes |= (uint8_t)rm_superacc_classes(fmt, n, r.p, r.step);)
 }

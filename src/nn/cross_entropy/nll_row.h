@@ -95,7 +95,7 @@ RM_STATIC uint64_t rm_nll_product(const rm_nll *f, const char *a, const char *b,
   if (x == 0.0 || y == 0.0) return 0;
   if (divisor) {
     rm_nll_value v = {NULL, divisor, x, y};
-    return rm_decide(nll_quotient_dd_ball, nll_quotient_ball, &v, 0, f->format, state);
+    return rm_decide(rm_nll_quotient_dd_ball, rm_nll_quotient_ball, &v, 0, f->format, state);
   }
   int ex, ey;
   const uint64_t mx = rm_decompose(x, &ex), my = rm_decompose(y, &ey);
@@ -142,7 +142,7 @@ RM_STATIC uint64_t rm_nll_total(const rm_nll *f, const rm_superaccumulator *sum,
   uint32_t flags = 0;
   if (mean) rm_nll_divide(&divisor, weights, &flags);
   if (!sum->classes && !(mean && (weights->classes || divisor.rounded == 0.0)))
-    return rm_decide(nll_quotient_dd_ball, nll_quotient_ball, &v, 0, f->format, state);
+    return rm_decide(rm_nll_quotient_dd_ball, rm_nll_quotient_ball, &v, 0, f->format, state);
   const double total = rm_nll_as_double(sum, &flags);
   if (flags & RM_FLAG_INVALID) state->flags |= RM_FLAG_INVALID;
   return rm_nll_special(-total, mean ? divisor.rounded : 1.0, f->format, &state->flags);

@@ -238,7 +238,7 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
     rm_entropy_exact exact;
     exact.row = r;
     rm_exp_row_begin(&exact.e, n, r.x, m);
-    row_loss_dd_ball(loss, &exact, 0, 0);
+    rm_entropy_row_loss_dd_ball(loss, &exact, 0, 0);
   }
 }
 
@@ -305,7 +305,7 @@ RM_STATIC void rm_entropy_finish_row(const void *operation, int64_t row, rm_row_
     rm_begin_entropy(&r.row, f, state);
     rm_entropy_load(&r, row);
     if (rm_negligible_loss(&r, &bits, state)) state->tiers.fast++;
-    else bits = rm_decide(row_loss_dd_ball, row_loss_ball, &r, 0, f->format, state);
+    else bits = rm_decide(rm_entropy_row_loss_dd_ball, rm_entropy_row_loss_ball, &r, 0, f->format, state);
   } else {
     state->tiers.fast++;
   }
@@ -336,7 +336,7 @@ RM_STATIC double rm_losses_sign(const rm_entropy *f, const rm_dd_ball *total, rm
   if (sign != RM_SIGN_UNKNOWN) return (double)sign;
   rm_begin_total(&r, f, state);
   for (int limbs = 4; limbs <= RM_BALL_LIMBS && sign == RM_SIGN_UNKNOWN && !(state->failure & RM_ROW_NO_MEMORY); limbs *= 2) {
-    all_losses_ball(&sum, &r, limbs);
+    rm_entropy_all_losses_ball(&sum, &r, limbs);
     sign = rm_ball_sign(&sum);
   }
   rm_end_total(&r);
@@ -373,7 +373,7 @@ RM_STATIC void rm_entropy_finish_total(const void *operation, int64_t row, rm_ro
         state->tiers.fast++;
       } else {
         rm_begin_total(&r, f, state);
-        bits = rm_decide(total_loss_dd_ball, total_loss_ball, &r, 0, f->format, state);
+        bits = rm_decide(rm_entropy_total_loss_dd_ball, rm_entropy_total_loss_ball, &r, 0, f->format, state);
         rm_end_total(&r);
       }
     }
@@ -502,8 +502,9 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
         state->tiers.fast++;
         continue;
       }
-      const uint64_t bits = bad ? rm_entropy_special_gradient(&exact, i, rm_sign_or_special(r.g) / kind, &state->flags)
-                                : rm_decide(entropy_gradient_dd_ball, entropy_gradient_ball, &exact, i, f->format, state);
+      const uint64_t bits =
+          bad ? rm_entropy_special_gradient(&exact, i, rm_sign_or_special(r.g) / kind, &state->flags)
+              : rm_decide(rm_entropy_gradient_dd_ball, rm_entropy_gradient_ball, &exact, i, f->format, state);
       rm_write_bits(out + i * size, bits, f->format);
     }
   }

@@ -114,7 +114,7 @@ static rm_status reduce(const rm_pair_loss *f) {
     rm_dd_ball sum = b.parts[0];
     for (int64_t k = 1; k < blocks; k++) rm_dd_ball_add(&sum, &sum, &b.parts[k]);
     if (sum.err == rm_dd_ball_infinity()) b.tier = 2; /* a term is not finite, and no tier decides it */
-    divided_dd_ball(&sum, f, 0);
+    rm_pair_divided_dd_ball(&sum, f, 0);
     decided = rm_dd_ball_round(&sum, f->format, RM_NEAREST, &state.flags, &bits);
     rm_env_leave(env, 0);
     if (decided) *(b.tier == (f->format == RM_F64) ? &state.tiers.fast : &state.tiers.double_double) = 1;
@@ -139,7 +139,7 @@ static rm_status each(const rm_pair_loss *f) {
   pair_blocks b = blocks_of(f);
   const rm_env env = rm_env_enter();
   rm_dd_ball_set(&b.scale, 1.0, 0);
-  divided_dd_ball(&b.scale, f, 0);
+  rm_pair_divided_dd_ball(&b.scale, f, 0);
   rm_env_leave(env, 0);
   return rm_each_row((f->n + BLOCK - 1) / BLOCK, f->n < BLOCK ? f->n : BLOCK, BUFFERS, each_element, &b);
 }

@@ -10,7 +10,7 @@ static int logarithm(const void *operation, int64_t i, double *key, rm_ball *fac
   if (!rm_bce_holds(f, i, 0)) return 0;
   const bce_element e = rm_bce_read(f, i);
   *key = __builtin_fabs(e.x);
-  bce_factor_ball(factor, &e, RM_BALL_LIMBS);
+  rm_bce_factor_ball(factor, &e, RM_BALL_LIMBS);
   return 1;
 }
 
@@ -19,7 +19,7 @@ static uint64_t total(const rm_dd_loss *f, rm_row_state *state) {
   rm_dd_ball v;
   uint64_t bits;
   if (rm_bce_without_terms(f, &bits, state)) return bits;
-  bce_total_dd_ball(&v, &terms, 0, 0);
+  rm_bce_total_dd_ball(&v, &terms, 0, 0);
   if (rm_dd_ball_round(&v, f->format, RM_NEAREST, &state->flags, &bits)) {
     state->tiers.double_double++;
     return bits;
@@ -27,7 +27,7 @@ static uint64_t total(const rm_dd_loss *f, rm_row_state *state) {
   char *cancels = rm_parts_that_cancel(f->n, logarithm, f, state);
   if (!cancels) return rm_nan_bits(f->format);
   terms.cancels = cancels;
-  bits = rm_decide_in_balls(bce_total_ball, &terms, 0, INT64_MIN, f->format, state);
+  bits = rm_decide_in_balls(rm_bce_total_ball, &terms, 0, INT64_MIN, f->format, state);
   free(cancels);
   return bits;
 }

@@ -42,8 +42,8 @@ RM_FORMULA double rm_bce_sign(const rm_dd_loss *f, int64_t i, int gradient) {
   rm_ball v;
   int sign = RM_SIGN_UNKNOWN;
   for (int limbs = 4; limbs <= RM_BALL_LIMBS && sign == RM_SIGN_UNKNOWN; limbs *= 2) {
-    if (gradient) bce_gradient_ball(&v, &plain, i, limbs);
-    else bce_value_ball(&v, &plain, i, limbs);
+    if (gradient) rm_bce_gradient_ball(&v, &plain, i, limbs);
+    else rm_bce_value_ball(&v, &plain, i, limbs);
     sign = rm_ball_sign(&v);
   }
   return sign == RM_SIGN_UNKNOWN ? 0.0 : sign;
@@ -67,12 +67,13 @@ RM_FORMULA double rm_bce_limit(const rm_dd_loss *f, int64_t i, int gradient, rm_
 
 /* The loss of an element, or its gradient, unless it is deferred. */
 RM_STATIC uint64_t rm_bce_loss(const rm_dd_loss *f, int64_t i, rm_row_state *state) {
-  if (rm_bce_holds(f, i, 0)) return rm_decide(bce_value_dd_ball, bce_value_ball, (void *)(uintptr_t)f, i, f->format, state);
+  if (rm_bce_holds(f, i, 0))
+    return rm_decide(rm_bce_value_dd_ball, rm_bce_value_ball, (void *)(uintptr_t)f, i, f->format, state);
   return rm_dd_loss_limit(f, i, rm_bce_limit(f, i, 0, state), state);
 }
 RM_STATIC uint64_t rm_bce_gradient(const rm_dd_loss *f, int64_t i, rm_row_state *state) {
   if (rm_bce_holds(f, i, 1))
-    return rm_decide(bce_gradient_dd_ball, bce_gradient_ball, (void *)(uintptr_t)f, i, f->format, state);
+    return rm_decide(rm_bce_gradient_dd_ball, rm_bce_gradient_ball, (void *)(uintptr_t)f, i, f->format, state);
   return rm_dd_loss_limit(f, i, rm_bce_limit(f, i, 1, state), state);
 }
 
@@ -87,7 +88,7 @@ RM_STATIC void rm_bce_gradient_result(const void *operation, int64_t i, rm_row_s
 RM_STATIC uint32_t rm_bce_add(const rm_dd_loss *f, int64_t i, rm_dd_ball *sum, rm_row_state *state) {
   rm_dd_ball t;
   if (!rm_bce_holds(f, i, 0)) return rm_dd_loss_class(f, i, rm_bce_limit(f, i, 0, state));
-  bce_value_dd_ball(&t, (void *)(uintptr_t)f, i, 0);
+  rm_bce_value_dd_ball(&t, (void *)(uintptr_t)f, i, 0);
   rm_dd_ball_add(sum, sum, &t);
   return 0;
 }
@@ -105,6 +106,6 @@ RM_STATIC int rm_bce_without_terms(const rm_dd_loss *f, uint64_t *bits, rm_row_s
 RM_STATIC uint64_t rm_bce_total(const rm_dd_loss *f, rm_row_state *state) {
   uint64_t bits;
   if (rm_bce_without_terms(f, &bits, state)) return bits;
-  return rm_decide(bce_total_dd_ball, bce_total_ball, (void *)(uintptr_t)f, 0, f->format, state);
+  return rm_decide(rm_bce_total_dd_ball, rm_bce_total_ball, (void *)(uintptr_t)f, 0, f->format, state);
 }
 #endif

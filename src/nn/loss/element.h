@@ -71,7 +71,7 @@ RM_STATIC uint64_t rm_pair_element(const rm_pair_loss *f, int64_t i, double x, d
       *flags |= RM_FLAG_INVALID;
     return rm_is_nan(v) ? rm_nan_bits(f->format) : rm_signed_infinity(v < 0.0, f->format);
   }
-  return rm_decide(pair_term_dd_ball, pair_term_ball, &r, i, f->format, state);
+  return rm_decide(rm_pair_term_dd_ball, rm_pair_term_ball, &r, i, f->format, state);
 }
 
 #if RM_DEVICE
@@ -133,7 +133,7 @@ RM_STATIC void rm_pair_feed(const rm_pair_loss *f, int64_t i, rm_superaccumulato
 /* The sum of n > 0 terms, or their mean. */
 RM_STATIC uint64_t rm_pair_total(const rm_pair_loss *f, const rm_superaccumulator *acc, rm_row_state *state) {
   rm_pair_row r = {f, 0.0, 0.0, 1.0, acc, 0, 0};
-  if (!acc->classes) return rm_decide(pair_total_dd_ball, pair_total_ball, &r, 0, f->format, state);
+  if (!acc->classes) return rm_decide(rm_pair_total_dd_ball, rm_pair_total_ball, &r, 0, f->format, state);
   state->tiers.accumulator++;
   return rm_superacc_round_classes(acc->classes, f->format, &state->flags);
 }

@@ -33,10 +33,10 @@ static uint64_t total(const rm_dd_loss *f, rm_row_state *state) {
   if (rm_kl_without_terms(f, &bits, state)) return bits;
   if (!f->option) {
     terms.rational = rm_kl_logarithms_cancel(f);
-    return rm_decide(kl_total_dd_ball, kl_total_ball, &terms, 0, f->format, state);
+    return rm_decide(rm_kl_total_dd_ball, rm_kl_total_ball, &terms, 0, f->format, state);
   }
   terms.top = max_target(f);
-  kl_total_dd_ball(&v, &terms, 0, 0);
+  rm_kl_total_dd_ball(&v, &terms, 0, 0);
   if (rm_dd_ball_round(&v, f->format, RM_NEAREST, &state->flags, &bits)) {
     state->tiers.double_double++;
     return bits;
@@ -45,7 +45,7 @@ static uint64_t total(const rm_dd_loss *f, rm_row_state *state) {
   if (!cancels) return rm_nan_bits(f->format);
   terms.cancels = cancels;
   terms.top = max_target(&terms);
-  bits = rm_decide_in_balls(kl_total_ball, &terms, 0, INT64_MIN, f->format, state);
+  bits = rm_decide_in_balls(rm_kl_total_ball, &terms, 0, INT64_MIN, f->format, state);
   free(cancels);
   return bits;
 }

@@ -77,12 +77,13 @@ RM_FORMULA double rm_kl_top(const rm_dd_loss *f) {
 
 /* The loss of an element, or its gradient, unless it is deferred. */
 RM_STATIC uint64_t rm_kl_loss(const rm_dd_loss *f, int64_t i, rm_row_state *state) {
-  if (rm_kl_holds(f, i, 0)) return rm_decide(kl_value_dd_ball, kl_value_ball, (void *)(uintptr_t)f, i, f->format, state);
+  if (rm_kl_holds(f, i, 0))
+    return rm_decide(rm_kl_value_dd_ball, rm_kl_value_ball, (void *)(uintptr_t)f, i, f->format, state);
   return rm_dd_loss_limit(f, i, rm_kl_limit(f, i, 0), state);
 }
 RM_STATIC uint64_t rm_kl_gradient(const rm_dd_loss *f, int64_t i, rm_row_state *state) {
   if (rm_kl_holds(f, i, 1))
-    return rm_decide(kl_gradient_dd_ball, kl_gradient_ball, (void *)(uintptr_t)f, i, f->format, state);
+    return rm_decide(rm_kl_gradient_dd_ball, rm_kl_gradient_ball, (void *)(uintptr_t)f, i, f->format, state);
   return rm_dd_loss_limit(f, i, rm_kl_limit(f, i, 1), state);
 }
 
@@ -98,7 +99,7 @@ RM_STATIC uint32_t rm_kl_add(const rm_dd_loss *f, int64_t i, rm_dd_ball *sum, rm
   rm_dd_ball t;
   (void)state;
   if (!rm_kl_holds(f, i, 0)) return rm_dd_loss_class(f, i, rm_kl_limit(f, i, 0));
-  kl_term_dd_ball(&t, f, i, rm_dd_loss_read(f, RM_KL_T, i), 0.0, 0);
+  rm_kl_term_dd_ball(&t, f, i, rm_dd_loss_read(f, RM_KL_T, i), 0.0, 0);
   rm_dd_ball_add(sum, sum, &t);
   return 0;
 }
@@ -134,6 +135,6 @@ RM_STATIC uint64_t rm_kl_total(const rm_dd_loss *f, rm_row_state *state) {
   if (rm_kl_without_terms(f, &bits, state)) return bits;
   if (f->option) terms.top = rm_kl_top(f);
   else terms.rational = rm_kl_logarithms_cancel(f);
-  return rm_decide(kl_total_dd_ball, kl_total_ball, &terms, 0, f->format, state);
+  return rm_decide(rm_kl_total_dd_ball, rm_kl_total_ball, &terms, 0, f->format, state);
 }
 #endif

@@ -28,18 +28,18 @@
 #include "formula.inc"
 #undef RM_NUM
 
-RM_STATIC char *set_of(const rm_set_view *p, int64_t set0, int64_t set1) {
+RM_STATIC char *rm_norm_set_at(const rm_set_view *p, int64_t set0, int64_t set1) {
   return p->base + set0 * p->set[0] + set1 * p->set[1];
 }
 
 RM_HOST_EXTERN double rm_norm_given(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1) {
-  return rm_read_element(set_of(p, set0, set1), f->format);
+  return rm_read_element(rm_norm_set_at(p, set0, set1), f->format);
 }
 
 RM_HOST_EXTERN void rm_norm_load(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double pad,
                                  const rm_row_state *state, double *to) {
   const int64_t n = rm_norm_length(f);
-  const char *from = set_of(p, set0, set1);
+  const char *from = rm_norm_set_at(p, set0, set1);
 #if !RM_DEVICE
   const int size = rm_size_of(f->format);
   if (rm_norm_is_short(f) && p->inner == size) { /* the results' buffer has no results yet */
@@ -58,7 +58,7 @@ RM_HOST_EXTERN void rm_norm_load(const rm_norm_problem *f, const rm_set_view *p,
   for (int64_t i = n; i % RM_ROW_PAD; i++) to[i] = pad;
 }
 
-RM_STATIC void pad_by(int64_t n, double pad, double *x) {
+RM_STATIC void rm_norm_pad(int64_t n, double pad, double *x) {
   for (int64_t i = n; i % RM_ROW_PAD; i++) x[i] = pad;
 }
 
@@ -80,9 +80,9 @@ RM_HOST_EXTERN int rm_norm_approximate(const rm_norm_problem *f, int64_t set0, i
     t->c = 0.0;
     if (f->centered && v < 0.25 * m2) {
       t->c = p;
-      pad_by(length, p, x);
+      rm_norm_pad(length, p, x);
       RM_ROW(state, moments)(length, x, p, &s, &q);
-      pad_by(length, 0.0, x);
+      rm_norm_pad(length, 0.0, x);
       p = s / n, m2 = q / n, v = m2 - p * p;
     }
     if (f->centered) {
@@ -103,13 +103,13 @@ RM_HOST_EXTERN int rm_norm_approximate(const rm_norm_problem *f, int64_t set0, i
   return 1;
 }
 
-RM_STATIC int all_equal(int64_t n, const double *x) {
+RM_STATIC int rm_norm_all_equal(int64_t n, const double *x) {
   for (int64_t i = 1; i < n; i++)
     if (x[i] != x[0]) return 0;
   return 1;
 }
 
-RM_STATIC int any_bad(int64_t n, const double *x) {
+RM_STATIC int rm_norm_any_not_finite(int64_t n, const double *x) {
   for (int64_t i = 0; i < n; i++)
     if (!rm_is_finite(x[i])) return 1;
   return 0;
@@ -125,13 +125,13 @@ RM_HOST_EXTERN int rm_norm_classify(const rm_norm_problem *f, int64_t set0, int6
     rm_dd_ball_add(&t, &t, &eps);
     return rm_dd_ball_sign(&t) == 1 ? RM_SET_ORDINARY : RM_SET_INVALID;
   }
-  if (any_bad(n, x)) return RM_SET_INVALID;
-  if ((f->centered && all_equal(n, x)) || (!f->centered && x[0] == 0.0 && all_equal(n, x)))
+  if (rm_norm_any_not_finite(n, x)) return RM_SET_INVALID;
+  if ((f->centered && rm_norm_all_equal(n, x)) || (!f->centered && x[0] == 0.0 && rm_norm_all_equal(n, x)))
     return f->eps > 0.0 ? RM_SET_CONSTANT : RM_SET_INVALID;
   return RM_SET_ORDINARY;
 }
 
-RM_STATIC uint64_t exact_bits(double v, int format, uint32_t *flags) {
+RM_STATIC uint64_t rm_norm_exact_bits(double v, int format, uint32_t *flags) {
   int e;
   if (v == 0.0) return 0;
   const uint64_t m = rm_decompose(v, &e);
@@ -149,7 +149,7 @@ RM_HOST_EXTERN uint64_t rm_norm_special(double d, double w, double b, int format
   return rm_signed_infinity(y < 0.0, format);
 }
 
-RM_STATIC double sign_of_deviation(rm_norm_row *r, int64_t i) {
+RM_STATIC double rm_norm_deviation_sign(rm_norm_row *r, int64_t i) {
   rm_dd_ball d;
   rm_norm_prepare_dd_ball(r, 0);
   rm_norm_deviation_dd_ball(&d, r, i, 0);
@@ -166,29 +166,30 @@ RM_STATIC double sign_of_deviation(rm_norm_row *r, int64_t i) {
 /* What is known of all elements of a row: rm_norm_row.checked. */
 enum { UNCHECKED, FINITE, NOT_FINITE, NAN_THERE };
 
-RM_STATIC int any_nan(int64_t n, const double *x) {
+RM_STATIC int rm_norm_any_nan(int64_t n, const double *x) {
   for (int64_t i = 0; i < n; i++)
     if (rm_is_nan(x[i])) return 1;
   return 0;
 }
 
-RM_STATIC uint64_t accurate_result(const rm_norm_problem *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
+RM_STATIC uint64_t rm_norm_accurate_result(const rm_norm_problem *f, rm_norm_row *r, int64_t i, int kind,
+                                           rm_row_state *state) {
   uint32_t *flags = &state->flags;
   const double x = r->x[i], w = r->w[i], b = r->b[i];
   const int finite = rm_is_finite(w) && rm_is_finite(b) && rm_is_finite(x);
   if (kind == RM_SET_INVALID) {
-    if (!r->checked) r->checked = any_nan(r->n, r->x) ? NAN_THERE : NOT_FINITE;
+    if (!r->checked) r->checked = rm_norm_any_nan(r->n, r->x) ? NAN_THERE : NOT_FINITE;
     if (r->checked == NOT_FINITE) *flags |= RM_FLAG_INVALID; /* beside a NaN nothing is raised */
     return rm_nan_bits(f->format);
   }
   if (kind == RM_SET_CONSTANT) {
     state->tiers.fast++;
     return rm_is_finite(w)
-               ? (rm_is_finite(b) ? exact_bits(b, f->format, flags) : rm_norm_special(0.0, 1.0, b, f->format, flags))
+               ? (rm_is_finite(b) ? rm_norm_exact_bits(b, f->format, flags) : rm_norm_special(0.0, 1.0, b, f->format, flags))
                : rm_norm_special(0.0, w, b, f->format, flags);
   }
-  if (!finite) return rm_norm_special(rm_is_finite(x) ? sign_of_deviation(r, i) : x, w, b, f->format, flags);
-  return rm_decide(normalized_dd_ball, normalized_ball, r, i, f->format, state);
+  if (!finite) return rm_norm_special(rm_is_finite(x) ? rm_norm_deviation_sign(r, i) : x, w, b, f->format, flags);
+  return rm_decide(rm_normalized_dd_ball, rm_normalized_ball, r, i, f->format, state);
 }
 
 RM_HOST_EXTERN void rm_norm_row_begin(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_norm_row *r) {
@@ -200,17 +201,17 @@ RM_HOST_EXTERN void rm_norm_row_begin(const rm_norm_problem *f, int64_t set0, in
 }
 
 /* One number for each element of a set: the given ones, or a constant. */
-RM_STATIC void load_factor(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double otherwise,
-                           const rm_row_state *state, double *to) {
+RM_STATIC void rm_norm_load_factor(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1,
+                                   double otherwise, const rm_row_state *state, double *to) {
   const int64_t n = rm_norm_length(f);
 #if !RM_DEVICE
   if (p->base && p->inner == 0) { /* one for each block, or for the set */
     const int64_t length = p->outer ? f->inner : n;
     for (int64_t at = 0; at < n; at += length) {
-      const double value = rm_read_element(set_of(p, set0, set1) + at / f->inner * p->outer, f->format);
+      const double value = rm_read_element(rm_norm_set_at(p, set0, set1) + at / f->inner * p->outer, f->format);
       for (int64_t i = 0; i < length; i++) to[at + i] = value;
     }
-    pad_by(n, 0.0, to);
+    rm_norm_pad(n, 0.0, to);
     return;
   }
 #endif
@@ -221,31 +222,31 @@ RM_STATIC void load_factor(const rm_norm_problem *f, const rm_set_view *p, int64
   for (int64_t i = 0; i < n || i % RM_ROW_PAD; i++) to[i] = otherwise;
 }
 
-RM_FN int is_one_number(const rm_set_view *p) { return !p->base || (p->inner == 0 && p->outer == 0); }
+RM_FN int rm_norm_is_one_number(const rm_set_view *p) { return !p->base || (p->inner == 0 && p->outer == 0); }
 
 RM_STATIC void rm_norm_factors(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_row_state *state, double *w,
                                double *b) {
   const int moves = f->w.base && (f->w.set[0] || f->w.set[1]);
   const int moves_b = f->b.base && (f->b.set[0] || f->b.set[1]);
   if (state->loaded && !moves && !moves_b) return;
-  load_factor(f, &f->w, set0, set1, 1.0, state, w);
-  if (b) load_factor(f, &f->b, set0, set1, 0.0, state, b);
+  rm_norm_load_factor(f, &f->w, set0, set1, 1.0, state, w);
+  if (b) rm_norm_load_factor(f, &f->b, set0, set1, 0.0, state, b);
   state->loaded = 1;
 }
 
 /* Results are stored in the output where many are next to each other there, else in the last buffer until all are known. */
-RM_FN int in_place(const rm_norm_problem *f) {
+RM_FN int rm_norm_in_place(const rm_norm_problem *f) {
   return !RM_DEVICE && f->y.inner == rm_size_of(f->format) && !rm_norm_is_short(f);
 }
-RM_FN char *result_at(const rm_norm_problem *f, int64_t set0, int64_t set1, int64_t i, const rm_row_state *state) {
+RM_FN char *rm_norm_result_at(const rm_norm_problem *f, int64_t set0, int64_t set1, int64_t i, const rm_row_state *state) {
   const int64_t size = rm_size_of(f->format);
-  if (in_place(f) && f->outer == 1) return set_of(&f->y, set0, set1) + i * size;
-  if (in_place(f)) return set_of(&f->y, set0, set1) + i / f->inner * f->y.outer + i % f->inner * size;
+  if (rm_norm_in_place(f) && f->outer == 1) return rm_norm_set_at(&f->y, set0, set1) + i * size;
+  if (rm_norm_in_place(f)) return rm_norm_set_at(&f->y, set0, set1) + i / f->inner * f->y.outer + i % f->inner * size;
   return (char *)rm_row_buffer(state, state->buffers) + i * size;
 }
-RM_STATIC void spread_blocks(const rm_norm_problem *f, int64_t set0, int64_t set1, const rm_row_state *state) {
-  if (in_place(f)) return;
-  const rm_row_array blocks = {set_of(&f->y, set0, set1), f->y.outer, f->y.inner};
+RM_STATIC void rm_norm_spread_blocks(const rm_norm_problem *f, int64_t set0, int64_t set1, const rm_row_state *state) {
+  if (rm_norm_in_place(f)) return;
+  const rm_row_array blocks = {rm_norm_set_at(&f->y, set0, set1), f->y.outer, f->y.inner};
 #if !RM_DEVICE
   if (rm_norm_is_short(f) && f->y.inner == rm_size_of(f->format)) {
     const char *results = (const char *)rm_row_buffer(state, state->buffers);
@@ -259,18 +260,18 @@ RM_STATIC void spread_blocks(const rm_norm_problem *f, int64_t set0, int64_t set
 
 /* Stores the results that the bounds in *s decide, where `known`, from elements u, v, w, b; the indices of others go to state->undecided. Returns
  * their number. */
-RM_STATIC int64_t round_blocks(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_row_operation op, rm_row_store *s,
-                               int known, const double *u, const double *v, const double *w, const double *b,
-                               rm_row_state *state) {
+RM_STATIC int64_t rm_norm_round_blocks(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_row_operation op,
+                                       rm_row_store *s, int known, const double *u, const double *v, const double *w,
+                                       const double *b, rm_row_state *state) {
   int64_t count = 0;
   if (!known) {
     for (int64_t i = 0; i < rm_norm_length(f); i++) state->undecided[i] = i;
     return rm_norm_length(f);
   }
-  s->n = in_place(f) ? f->inner : rm_norm_length(f);
+  s->n = rm_norm_in_place(f) ? f->inner : rm_norm_length(f);
   for (int64_t at = 0; at < rm_norm_length(f); at += s->n) {
     s->u = u + at, s->v = v ? v + at : NULL, s->w = w ? w + at : NULL, s->b = b ? b + at : NULL;
-    s->out = result_at(f, set0, set1, at, state), s->undecided = state->undecided + count;
+    s->out = rm_norm_result_at(f, set0, set1, at, state), s->undecided = state->undecided + count;
     const int64_t undecided = RM_ROW(state, store)(op, s);
     for (int64_t j = 0; at && j < undecided; j++) s->undecided[j] += at;
     count += undecided;
@@ -281,8 +282,8 @@ RM_STATIC int64_t round_blocks(const rm_norm_problem *f, int64_t set0, int64_t s
 #if !RM_DEVICE
 /* Stores a rounded statistic, which is `value` within `err`, or, where these do not decide, by the accurate phase. Ties: n times the mean is an integer
  * in units of the smallest number, and the root y has y^2 (n^2 v) = n^2, integers of fewer bits than those of a result above. */
-static void store_statistic(const rm_norm_row *r, int kind, double value, double err, rm_dd_ball_value_fn *dd_ball,
-                            rm_ball_value_fn *ball, char *to, rm_row_state *state) {
+static void rm_norm_store_statistic(const rm_norm_row *r, int kind, double value, double err, rm_dd_ball_value_fn *dd_ball,
+                                    rm_ball_value_fn *ball, char *to, rm_row_state *state) {
   const int format = r->norm->format;
   uint64_t bits;
   rm_dd_ball v;
@@ -295,16 +296,17 @@ static void store_statistic(const rm_norm_row *r, int kind, double value, double
 
 /* Stores the mean and 1/sqrt(variance + eps) of a set where the caller asks for them; t, or NULL, is what the fast phase knows of them. Such a set has
  * finite numbers alone, and its variance + eps is positive. */
-static void store_statistics(const rm_norm_problem *f, rm_norm_row *r, const rm_norm_statistics *t, rm_row_state *state) {
+static void rm_norm_store_statistics(const rm_norm_problem *f, rm_norm_row *r, const rm_norm_statistics *t,
+                                     rm_row_state *state) {
   const int64_t at = (r->set0 * f->sets[1] + r->set1) * rm_size_of(f->format);
   const int kind = t ? RM_SET_ORDINARY : rm_norm_classify(f, r->set0, r->set1, r->n, r->x);
   const double unknown = rm_dd_ball_infinity();
   if (f->found_mean)
-    store_statistic(r, kind, t ? t->c : 0.0, t ? t->c_err : unknown, mean_of_set_dd_ball, mean_of_set_ball,
-                    f->found_mean + at, state);
+    rm_norm_store_statistic(r, kind, t ? t->c : 0.0, t ? t->c_err : unknown, rm_norm_mean_of_set_dd_ball,
+                            rm_norm_mean_of_set_ball, f->found_mean + at, state);
   if (f->found_root)
-    store_statistic(r, kind, t ? t->a : 0.0, t ? t->a * t->rel : unknown, root_of_set_dd_ball, root_of_set_ball,
-                    f->found_root + at, state);
+    rm_norm_store_statistic(r, kind, t ? t->a : 0.0, t ? t->a * t->rel : unknown, rm_norm_root_of_set_dd_ball,
+                            rm_norm_root_of_set_ball, f->found_root + at, state);
 }
 #endif
 
@@ -314,7 +316,7 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
   if (f->format == RM_F64 && rm_row_defer(state)) return;
   double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *b = rm_row_buffer(state, 2);
   rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
-  const int same = !RM_DEVICE && is_one_number(&f->w) && is_one_number(&f->b);
+  const int same = !RM_DEVICE && rm_norm_is_one_number(&f->w) && rm_norm_is_one_number(&f->b);
   if (!same) rm_norm_factors(f, set0, set1, state, w, b);
   rm_norm_statistics t;
   const int known = rm_norm_approximate(f, set0, set1, x, state, &t);
@@ -326,7 +328,7 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
   }
   if (known) s.c = t.c, s.a = t.a, s.rel = t.rel, s.err = 1.01 * t.c_err * t.a;
   const int64_t undecided =
-      round_blocks(f, set0, set1, same ? RM_ROW_AFFINE_SAME : RM_ROW_AFFINE, &s, known, x, NULL, w, b, state);
+      rm_norm_round_blocks(f, set0, set1, same ? RM_ROW_AFFINE_SAME : RM_ROW_AFFINE, &s, known, x, NULL, w, b, state);
   state->tiers.fast += n - undecided;
   if (undecided || f->found_mean || f->found_root) {
     if (rm_row_defer(state)) return;
@@ -336,15 +338,15 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
     if (same && undecided) rm_norm_factors(f, set0, set1, state, w, b);
     r.x = x, r.w = w, r.b = b;
 #if !RM_DEVICE
-    if (f->found_mean || f->found_root) store_statistics(f, &r, known ? &t : NULL, state);
+    if (f->found_mean || f->found_root) rm_norm_store_statistics(f, &r, known ? &t : NULL, state);
 #endif
     const int kind = undecided ? rm_norm_classify(f, set0, set1, n, x) : RM_SET_ORDINARY;
     for (int64_t j = 0; j < undecided; j++) {
       const int64_t i = state->undecided[j];
-      rm_write_bits(result_at(f, set0, set1, i, state), accurate_result(f, &r, i, kind, state), f->format);
+      rm_write_bits(rm_norm_result_at(f, set0, set1, i, state), rm_norm_accurate_result(f, &r, i, kind, state), f->format);
     }
   }
-  spread_blocks(f, set0, set1, state);
+  rm_norm_spread_blocks(f, set0, set1, state);
 }
 
 /* ------------------------------------------------------------------------------------------------ gradient with respect to x
@@ -357,7 +359,7 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
  *   x - c       by c_err, times |b0|
  *   the value   relatively by rel and 2^-50
  * Ties: as above, the numerator being rational (rm_norm_gradient_sums, of fewer than 9,000 bits). second/(n v) is 0 or at least 2^-500 - 40 - 400. */
-RM_STATIC int check_gradient(const rm_norm_row *r, int kind) {
+RM_STATIC int rm_norm_gradient_kind(const rm_norm_row *r, int kind) {
   int found = kind == RM_SET_INVALID ? NOT_FINITE : FINITE;
   for (int64_t k = 0; k < r->n; k++) {
     const double h = r->g[k] * r->w[k];
@@ -368,14 +370,15 @@ RM_STATIC int check_gradient(const rm_norm_row *r, int kind) {
 }
 
 /* Whether all h = g w are equal and finite: then h - first/n is 0, and so is second, h times the sum of the deviations: the gradient is 0. */
-RM_STATIC int is_flat(const rm_norm_row *r) {
+RM_STATIC int rm_norm_is_flat(const rm_norm_row *r) {
   for (int64_t k = 0; k < r->n; k++)
     if (r->g[k] != r->g[0] || r->w[k] != r->w[0] || !rm_is_finite(r->g[k]) || !rm_is_finite(r->w[k])) return 0;
   return 1;
 }
 
-RM_STATIC uint64_t accurate_gradient(const rm_norm_problem *f, rm_norm_row *r, int64_t i, int kind, rm_row_state *state) {
-  if (!r->checked) r->checked = check_gradient(r, kind);
+RM_STATIC uint64_t rm_norm_accurate_gradient(const rm_norm_problem *f, rm_norm_row *r, int64_t i, int kind,
+                                             rm_row_state *state) {
+  if (!r->checked) r->checked = rm_norm_gradient_kind(r, kind);
   if (r->checked != FINITE && f->variance.base && kind != RM_SET_INVALID) { /* elements do not affect each other */
     const double h = r->g[i] * r->w[i];
     if (!rm_is_finite(r->g[i]) || !rm_is_finite(r->w[i]))
@@ -384,7 +387,7 @@ RM_STATIC uint64_t accurate_gradient(const rm_norm_problem *f, rm_norm_row *r, i
     if (r->checked == NOT_FINITE) state->flags |= RM_FLAG_INVALID;
     return rm_nan_bits(f->format);
   }
-  return rm_decide(normalized_backward_dd_ball, normalized_backward_ball, r, i, f->format, state);
+  return rm_decide(rm_normalized_backward_dd_ball, rm_normalized_backward_ball, r, i, f->format, state);
 }
 
 RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *state) {
@@ -420,7 +423,7 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
     known = rm_is_finite(s.err) && rm_is_finite(s.slope);
   }
   if (!known && rm_row_defer(state)) return;
-  const int64_t undecided = round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, h, x, NULL, NULL, state);
+  const int64_t undecided = rm_norm_round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, h, x, NULL, NULL, state);
   state->tiers.fast += n - undecided;
   if (undecided) {
     if (rm_row_defer(state)) return;
@@ -431,12 +434,13 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
     if (f->format != RM_F64)
       for (int64_t i = 0; i < n; i++) h[i] = g[i] * w[i];
     const int kind = rm_norm_classify(f, set0, set1, n, x);
-    const int flat = f->centered && !f->variance.base && kind != RM_SET_INVALID && is_flat(&r);
+    const int flat = f->centered && !f->variance.base && kind != RM_SET_INVALID && rm_norm_is_flat(&r);
     if (flat) state->tiers.fast += undecided;
     for (int64_t j = 0; j < undecided; j++) {
       const int64_t i = state->undecided[j];
-      rm_write_bits(result_at(f, set0, set1, i, state), flat ? 0 : accurate_gradient(f, &r, i, kind, state), f->format);
+      rm_write_bits(rm_norm_result_at(f, set0, set1, i, state), flat ? 0 : rm_norm_accurate_gradient(f, &r, i, kind, state),
+                    f->format);
     }
   }
-  spread_blocks(f, set0, set1, state);
+  rm_norm_spread_blocks(f, set0, set1, state);
 }

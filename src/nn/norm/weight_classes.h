@@ -92,7 +92,7 @@ static int rm_add_to_class(rm_ball *above, rm_ball *below, const rm_ball *part, 
 static void rm_part_of_set(rm_ball *part, rm_weight_sum *r, int64_t set) {
   const rm_weight_range *w = r->range;
   const int64_t width = w->set1_to - w->set1_from;
-  weight_part_ball(part, r, set / width, w->set1_from + set % width, RM_BALL_LIMBS);
+  rm_norm_weight_part_ball(part, r, set / width, w->set1_from + set % width, RM_BALL_LIMBS);
 }
 
 /* 1 where the sum is rational: *value is its quotient. 0 where it is not, or not known to be; state says so where memory lacks. */

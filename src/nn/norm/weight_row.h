@@ -118,19 +118,19 @@ RM_STATIC uint64_t rm_norm_weight_accurate(const rm_norm_weights *s, const rm_we
   rm_dd_ball dd_ball;
   rm_ball value;
   uint64_t bits;
-  weight_gradient_dd_ball(&dd_ball, &w, 0, 0);
+  rm_norm_weight_gradient_dd_ball(&dd_ball, &w, 0, 0);
   if (rm_dd_ball_round(&dd_ball, format, RM_NEAREST, &state->flags, &bits)) {
     state->tiers.double_double++;
     return bits;
   }
   if (!rm_weight_is_rational(&value, &w, state))
-    return rm_decide_in_balls(weight_gradient_ball, &w, 0, INT64_MIN, format, state);
+    return rm_decide_in_balls(rm_norm_weight_gradient_ball, &w, 0, INT64_MIN, format, state);
   state->tiers.accumulator++;
   if (rm_ball_round(&value, format, RM_NEAREST, &state->flags, &bits)) return bits;
   state->failure |= RM_ROW_UNDECIDED;
   return rm_nan_bits(format);
 #else
-  return rm_decide(weight_gradient_dd_ball, weight_gradient_ball, &w, 0, format, state);
+  return rm_decide(rm_norm_weight_gradient_dd_ball, rm_norm_weight_gradient_ball, &w, 0, format, state);
 #endif
 }
 

@@ -29,18 +29,18 @@ typedef struct {
   rm_ball x, y, x_z, y_z; /* x/z and y/z; all 0 when both are */
   int64_t
       separation; /* F is 0 or at least 2^separation; beyond t = 2^40, where that is not computed, no interval is below 2^separation */
-} step_powers;
+} rm_step_powers;
 
-RM_STATIC int64_t fraction_bits(double beta) { /* beta is a multiple of 2^-k, k the result */
+RM_STATIC int64_t rm_fraction_bits(double beta) { /* beta is a multiple of 2^-k, k the result */
   int e;
   if (beta == 0.0) return 0;
   const uint64_t m = rm_decompose(beta, &e);
   return rm_clz64(m & (0 - m)) - 63 - e;
 }
 
-RM_COLD void step_powers_of(step_powers *w, const rm_optimizer *o, int n) {
+RM_COLD void rm_step_powers_of(rm_step_powers *w, const rm_optimizer *o, int n) {
   rm_ball one, ratio;
-  const int64_t fractions = 2 * fraction_bits(o->beta1) + fraction_bits(o->beta2);
+  const int64_t fractions = 2 * rm_fraction_bits(o->beta1) + rm_fraction_bits(o->beta2);
   const int first = o->beta1 >= o->beta2;
   rm_ball_set(&w->x, o->beta1, n);
   rm_ball_pow(&w->x, &w->x, (uint64_t)o->t);
@@ -58,15 +58,15 @@ RM_COLD void step_powers_of(step_powers *w, const rm_optimizer *o, int n) {
 }
 
 /* r = u v + r */
-RM_COLD void add_product(rm_ball *r, const rm_ball *u, const rm_ball *v) {
+RM_COLD void rm_ball_add_product(rm_ball *r, const rm_ball *u, const rm_ball *v) {
   rm_ball t;
   rm_ball_mul(&t, u, v);
   rm_ball_add(r, r, &t);
 }
 
 /* The sign of F; square = s X^2. f and t are room. */
-RM_COLD int sign_of_f(const step_powers *w, const rm_ball *square, const rm_ball *g, const rm_ball *e, rm_ball *f,
-                      rm_ball *t) {
+RM_COLD int rm_adam_sign_of_f(const rm_step_powers *w, const rm_ball *square, const rm_ball *g, const rm_ball *e, rm_ball *f,
+                              rm_ball *t) {
   rm_ball c00, ge;
   rm_ball_mul(&ge, g, e);
   rm_ball_mul(&c00, g, g);
@@ -83,10 +83,10 @@ RM_COLD int sign_of_f(const step_powers *w, const rm_ball *square, const rm_ball
   rm_ball_scale(t, t, 1);
   rm_ball_sub(f, f, t);
   rm_ball_scale(&ge, &ge, 1);
-  add_product(f, &ge, &w->y);
+  rm_ball_add_product(f, &ge, &w->y);
   rm_ball_mul(f, f, flat ? &w->x_z : &w->x);
   rm_ball_mul(t, g, g);
-  add_product(f, t, flat ? &w->y_z : &w->y);
+  rm_ball_add_product(f, t, flat ? &w->y_z : &w->y);
   rm_ball_add(f, f, &c00);
   const int sign = rm_ball_sign(f);
   if (sign != RM_SIGN_UNKNOWN || rm_ball_is_unknown(f)) return sign;
@@ -94,7 +94,7 @@ RM_COLD int sign_of_f(const step_powers *w, const rm_ball *square, const rm_ball
   return rm_ball_top(f) + top_z < w->separation ? 0 : sign;
 }
 
-RM_COLD int side_of(const rm_optimizer *o, const step_powers *w, const rm_ball *q, double p, double m, double s) {
+RM_COLD int rm_adam_side(const rm_optimizer *o, const rm_step_powers *w, const rm_ball *q, double p, double m, double s) {
   enum { N = RM_BALL_LIMBS };
   rm_ball x, l, e, t, f;
   rm_ball_set_u64(&x, 1, N); /* x = X */
@@ -123,14 +123,14 @@ RM_COLD int side_of(const rm_optimizer *o, const step_powers *w, const rm_ball *
   rm_ball_set(&t, s, N); /* then x = s X^2 */
   rm_ball_mul(&x, &x, &x);
   rm_ball_mul(&x, &x, &t);
-  const int sign = sign_of_f(w, &x, &l, &e, &f, &t);
+  const int sign = rm_adam_sign_of_f(w, &x, &l, &e, &f, &t);
   if (sign == RM_SIGN_UNKNOWN) return sign;
   if (below != RM_SIGN_UNKNOWN) return above * sign;
   return sign > 0 ? above : RM_SIGN_UNKNOWN; /* |A| > |B|, whatever the sign of B */
 }
 
 /* The boundary of rounding between two neighbours of a format, `near` the one of smaller magnitude, `far` perhaps infinite. */
-RM_COLD void boundary_between(rm_ball *q, uint64_t near, uint64_t far, int format) {
+RM_COLD void rm_boundary_between(rm_ball *q, uint64_t near, uint64_t far, int format) {
   rm_ball t;
   const int endless = (far & ~rm_sign_bit(format)) == rm_infinity_bits(format);
   rm_ball_set(q, rm_to_double(near, format), RM_BALL_LIMBS); /* near + (far - near)/2; above the largest number as below it */
@@ -142,11 +142,11 @@ RM_COLD void boundary_between(rm_ball *q, uint64_t near, uint64_t far, int forma
 }
 
 /* Adam's p' within r, when r holds one boundary of rounding, by the side on which it lies. */
-RM_COLD int beside_boundary(const rm_optimizer *o, const rm_ball *r, double p, double m, double s, int n, uint32_t *flags,
-                            uint64_t *bits) {
+RM_COLD int rm_adam_beside_boundary(const rm_optimizer *o, const rm_ball *r, double p, double m, double s, int n,
+                                    uint32_t *flags, uint64_t *bits) {
   const uint64_t one = 1, sign = rm_sign_bit(o->format);
   rm_ball_ends ends;
-  step_powers w;
+  rm_step_powers w;
   rm_ball q, hair;
   if (!rm_ball_round_ends(r, o->format, RM_NEAREST, &ends)) return 0;
   if (ends.zero) {
@@ -154,10 +154,10 @@ RM_COLD int beside_boundary(const rm_optimizer *o, const rm_ball *r, double p, d
     rm_ball_set_u64(&q, 0, RM_BALL_LIMBS);
   } else {
     if (ends.far != ends.near + 1) return 0;
-    boundary_between(&q, ends.near, ends.far, o->format);
+    rm_boundary_between(&q, ends.near, ends.far, o->format);
   }
-  step_powers_of(&w, o, n);
-  const int side = side_of(o, &w, &q, p, m, s);
+  rm_step_powers_of(&w, o, n);
+  const int side = rm_adam_side(o, &w, &q, p, m, s);
   if (side == RM_SIGN_UNKNOWN) return 0;
   rm_ball_store(&hair, side < 0, &one, side != 0, -1200, 0.0,
                 RM_BALL_LIMBS); /* below half of every step between boundaries */
@@ -171,36 +171,36 @@ RM_COLD int beside_boundary(const rm_optimizer *o, const rm_ball *r, double p, d
  * Adam's p' is on a boundary of rounding, or beside one by less than any precision shows, where its limit for x = y = 0 is a boundary.
  * So when a precision leaves one boundary, the side is asked for. That stays unknown only where the powers, cut to 512 limbs, cancel to
  * more than 30,000 bits without being equal: then RM_STEP_UNDECIDED is among the flags and the result is NaN. */
-RM_COLD uint64_t decide_in_balls(int which, const rm_optimizer *o, double p, double g, double m, double v, uint32_t *flags) {
+RM_COLD uint64_t rm_step_decide_in_balls(int which, const rm_optimizer *o, double p, double g, double m, double v,
+                                         uint32_t *flags) {
   uint64_t bits = 0;
   for (int n = 4; n <= RM_BALL_LIMBS; n = n == 4 ? 32 : n * 4) {
     rm_step_numbers_ball c;
     rm_ball r;
-    step_numbers_ball(&c, o, n);
-    quantity_ball(&r, which, &c, o, p, g, m, v, n);
+    rm_step_numbers_of_ball(&c, o, n);
+    rm_step_quantity_ball(&r, which, &c, o, p, g, m, v, n);
     if (rm_ball_round(&r, o->format, RM_NEAREST, flags, &bits)) return bits;
-    if (o->kind == RM_ADAM && which == PARAMETER && beside_boundary(o, &r, p, m, v, n, flags, &bits)) return bits;
+    if (o->kind == RM_ADAM && which == PARAMETER && rm_adam_beside_boundary(o, &r, p, m, v, n, flags, &bits)) return bits;
   }
   *flags |= RM_STEP_UNDECIDED;
   return rm_nan_bits(o->format);
 }
 
-RM_STATIC uint64_t finite_quantity(int which, const rm_optimizer *o, double p, double g, double m, double v,
-                                   uint32_t *flags) {
+RM_STATIC uint64_t rm_step_finite(int which, const rm_optimizer *o, double p, double g, double m, double v, uint32_t *flags) {
   rm_step_numbers_dd_ball c;
   rm_dd_ball r;
   uint64_t bits;
   __builtin_memcpy(&c, o->numbers, sizeof c);
-  quantity_dd_ball(&r, which, &c, o, p, g, m, v, 0);
+  rm_step_quantity_dd_ball(&r, which, &c, o, p, g, m, v, 0);
   if (rm_dd_ball_round(&r, o->format, RM_NEAREST, flags, &bits)) return bits;
-  return decide_in_balls(which, o, p, g, m, v, flags);
+  return rm_step_decide_in_balls(which, o, p, g, m, v, flags);
 }
 
 /* A finite number as its sign: what IEEE 754's rules for infinities ask of it. */
-RM_STATIC double sign_of(double x) { return !rm_is_finite(x) ? x : x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
+RM_STATIC double rm_step_sign(double x) { return !rm_is_finite(x) ? x : x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
 
 /* The result of a formula over signs: the canonical NaN, or an infinity. A NaN that no operand was is invalid. */
-RM_STATIC uint64_t limit(double r, int nan_in, int format, uint32_t *flags) {
+RM_STATIC uint64_t rm_step_limit(double r, int nan_in, int format, uint32_t *flags) {
   if (!rm_is_nan(r)) return rm_signed_infinity(r < 0.0, format);
   if (!nan_in) *flags |= RM_FLAG_INVALID;
   return rm_nan_bits(format);
@@ -208,43 +208,43 @@ RM_STATIC uint64_t limit(double r, int nan_in, int format, uint32_t *flags) {
 
 /* Where an operand is not finite, the limit of the formula: IEEE 754's rules for each of its operations, over signs. No
  * operation then rounds or overflows. */
-RM_STATIC double direction_sign(const rm_optimizer *o, double p, double g) {
-  const double d = o->negate ? -sign_of(g) : sign_of(g);
-  return o->decay == 0.0 || o->decoupled ? d : d + sign_of(p);
+RM_STATIC double rm_step_direction_sign(const rm_optimizer *o, double p, double g) {
+  const double d = o->negate ? -rm_step_sign(g) : rm_step_sign(g);
+  return o->decay == 0.0 || o->decoupled ? d : d + rm_step_sign(p);
 }
 
-RM_STATIC uint64_t first_moment(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
-  const double d = direction_sign(o, p, g);
+RM_STATIC uint64_t rm_accurate_first_moment(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
+  const double d = rm_step_direction_sign(o, p, g);
   const int averaged = o->kind == RM_ADAM || !o->first;
   if (rm_is_finite(d) && (rm_is_finite(m) || !averaged))
-    return finite_quantity(FIRST_MOMENT, o, p, g, averaged ? m : 0.0, 0.0, flags);
-  const double r = averaged ? sign_of(o->beta1) * sign_of(m) + sign_of(o->constants.keep1[0]) * d : d;
-  return limit(r, rm_is_nan(m) || rm_is_nan(d), o->format, flags);
+    return rm_step_finite(FIRST_MOMENT, o, p, g, averaged ? m : 0.0, 0.0, flags);
+  const double r = averaged ? rm_step_sign(o->beta1) * rm_step_sign(m) + rm_step_sign(o->constants.keep1[0]) * d : d;
+  return rm_step_limit(r, rm_is_nan(m) || rm_is_nan(d), o->format, flags);
 }
 
-RM_STATIC uint64_t second_moment(const rm_optimizer *o, double p, double g, double v, uint32_t *flags) {
-  const double d = direction_sign(o, p, g);
-  if (rm_is_finite(d) && rm_is_finite(v)) return finite_quantity(SECOND_MOMENT, o, p, g, 0.0, v, flags);
-  return limit(sign_of(o->beta2) * sign_of(v) + d * d, rm_is_nan(v) || rm_is_nan(d), o->format, flags);
+RM_STATIC uint64_t rm_accurate_second_moment(const rm_optimizer *o, double p, double g, double v, uint32_t *flags) {
+  const double d = rm_step_direction_sign(o, p, g);
+  if (rm_is_finite(d) && rm_is_finite(v)) return rm_step_finite(SECOND_MOMENT, o, p, g, 0.0, v, flags);
+  return rm_step_limit(rm_step_sign(o->beta2) * rm_step_sign(v) + d * d, rm_is_nan(v) || rm_is_nan(d), o->format, flags);
 }
 
-RM_STATIC uint64_t sgd_parameter(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
-  double x = o->m && !o->nesterov ? sign_of(m) : direction_sign(o, p, g);
-  if (o->m && o->nesterov) x += sign_of(o->beta1) * sign_of(m);
-  const double r = sign_of(p) - sign_of(o->lr) * x;
-  if (rm_is_finite(r)) return finite_quantity(PARAMETER, o, p, g, m, 0.0, flags);
-  return limit(r, rm_is_nan(p) || rm_is_nan(x), o->format, flags);
+RM_STATIC uint64_t rm_accurate_sgd_parameter(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
+  double x = o->m && !o->nesterov ? rm_step_sign(m) : rm_step_direction_sign(o, p, g);
+  if (o->m && o->nesterov) x += rm_step_sign(o->beta1) * rm_step_sign(m);
+  const double r = rm_step_sign(p) - rm_step_sign(o->lr) * x;
+  if (rm_is_finite(r)) return rm_step_finite(PARAMETER, o, p, g, m, 0.0, flags);
+  return rm_step_limit(r, rm_is_nan(p) || rm_is_nan(x), o->format, flags);
 }
 
-RM_STATIC uint64_t adam_parameter(const rm_optimizer *o, double p, double m, double s, uint32_t *flags) {
+RM_STATIC uint64_t rm_accurate_adam_parameter(const rm_optimizer *o, double p, double m, double s, uint32_t *flags) {
   const int nan_in = rm_is_nan(p) || rm_is_nan(m) || rm_is_nan(s);
-  if (s < 0.0) return limit(rm_from_bits64(rm_nan_bits(RM_F64)), nan_in, o->format, flags);
-  const double below = sign_of(s) + sign_of(o->eps), above = sign_of(o->lr) * sign_of(m);
+  if (s < 0.0) return rm_step_limit(rm_from_bits64(rm_nan_bits(RM_F64)), nan_in, o->format, flags);
+  const double below = rm_step_sign(s) + rm_step_sign(o->eps), above = rm_step_sign(o->lr) * rm_step_sign(m);
   if (below == 0.0 && above != 0.0 && rm_is_finite(above) && !nan_in) *flags |= RM_FLAG_DIVBYZERO;
-  const double q = above / below, r = sign_of(o->constants.a[0]) * sign_of(p) - q;
-  if (!rm_is_finite(r)) return limit(r, nan_in, o->format, flags);
-  if (!rm_is_finite(below)) return finite_quantity(PARAMETER, o, p, 0.0, 0.0, 1.0, flags); /* q = 0 */
-  return finite_quantity(PARAMETER, o, p, 0.0, m, s, flags);
+  const double q = above / below, r = rm_step_sign(o->constants.a[0]) * rm_step_sign(p) - q;
+  if (!rm_is_finite(r)) return rm_step_limit(r, nan_in, o->format, flags);
+  if (!rm_is_finite(below)) return rm_step_finite(PARAMETER, o, p, 0.0, 0.0, 1.0, flags); /* q = 0 */
+  return rm_step_finite(PARAMETER, o, p, 0.0, m, s, flags);
 }
 
 RM_HOST_EXTERN uint32_t rm_optimizer_accurate(const rm_optimizer *o, rm_optimizer_element *e) {
@@ -254,19 +254,19 @@ RM_HOST_EXTERN uint32_t rm_optimizer_accurate(const rm_optimizer *o, rm_optimize
   if (rm_is_signalling(e->p, format) | rm_is_signalling(e->g, format) | rm_is_signalling(e->m, format) |
       rm_is_signalling(e->v, format) | rm_is_signalling(e->w, format))
     flags |= RM_FLAG_INVALID;
-  if (o->m) e->m = first_moment(o, p, g, rm_to_double(e->m, format), &flags);
+  if (o->m) e->m = rm_accurate_first_moment(o, p, g, rm_to_double(e->m, format), &flags);
   if (o->kind == RM_SGD) {
-    e->p = sgd_parameter(o, p, g, o->m ? rm_to_double(e->m, format) : 0.0, &flags);
+    e->p = rm_accurate_sgd_parameter(o, p, g, o->m ? rm_to_double(e->m, format) : 0.0, &flags);
     return flags;
   }
-  e->v = second_moment(o, p, g, rm_to_double(e->v, format), &flags);
+  e->v = rm_accurate_second_moment(o, p, g, rm_to_double(e->v, format), &flags);
   double s = rm_to_double(e->v, format);
   if (o->w) {
     const double w = rm_to_double(e->w, format);
     if (!(w > s)) e->w = rm_is_nan(w) ? rm_nan_bits(format) : e->v;
     s = rm_to_double(e->w, format);
   }
-  e->p = adam_parameter(o, p, rm_to_double(e->m, format), s, &flags);
+  e->p = rm_accurate_adam_parameter(o, p, rm_to_double(e->m, format), s, &flags);
   return flags;
 }
 

@@ -26,7 +26,7 @@ static void prepare(rm_optimizer *o) {
   rm_dd_ball root, t;
   double unused[2];
   k.fast = 1;
-  step_numbers_dd_ball(&c, o, 0);
+  rm_step_numbers_of_dd_ball(&c, o, 0);
   __builtin_memcpy(o->numbers, &c, sizeof c);
   coefficient(&c.lr, 0.0, unused, &k.fast);
   coefficient(&c.beta1, 0.0, unused, &k.fast);

@@ -15,7 +15,7 @@ typedef char rm_totals_are_exact[64 * SUM_LIMBS >= RM_ACC_DIGIT_BITS * RM_ACC_DI
  * | |y| - q | = |(g max_norm)^2 - q^2 S| / (S (|y| + q)). S is a multiple of 2^-2176 below 2^2144 (superaccumulator.h), the numerator one
  * of 2^-4326 and, where it is not 0 and q is near |y| < 2^1024, the divisor below 2^(2144 + 1026): a value that is no boundary is 2^-7496
  * or more away. At 160 limbs S and the products are exact, root and quotient known but for four limbs: within 2^(1024 - 64 156). */
-RM_STATIC uint64_t clipped(const rm_clip *c, double g, uint32_t *flags) {
+RM_STATIC uint64_t rm_clip_element(const rm_clip *c, double g, uint32_t *flags) {
   rm_dd_ball x, factor;
   uint64_t bits;
   __builtin_memcpy(&factor, c->factor, sizeof factor);
@@ -39,7 +39,7 @@ RM_HOST_EXTERN uint64_t rm_clip_accurate(const rm_clip *c, uint64_t g, uint32_t 
   const double x = rm_to_double(g, c->format);
   if (rm_is_signalling(g, c->format)) *flags |= RM_FLAG_INVALID;
   if (rm_is_nan(x)) return rm_nan_bits(c->format);
-  if (!c->squares->classes) return clipped(c, x, flags); /* then g is finite, if S is its sum */
+  if (!c->squares->classes) return rm_clip_element(c, x, flags); /* then g is finite, if S is its sum */
   return rm_is_infinite(x) ? rm_invalid(c->format, flags) : 0;
 }
 

@@ -14,7 +14,7 @@ RM_HOST_EXTERN void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, 
 }
 
 /* The exponent of the lowest bit of x, which is finite and not 0. */
-RM_FN int lowest_bit(double x) {
+RM_FN int rm_lowest_bit(double x) {
   int e;
   const uint64_t m = rm_decompose(x, &e);
   return e + rm_ctz64(m);
@@ -29,9 +29,9 @@ RM_HOST_EXTERN int rm_exp_row_is_negligible(const rm_exp_row *r, int64_t i, int 
   if (r->only_tail || d == 0.0 || !rm_is_finite(d)) return 0;
   rm_decompose(d, &g); /* d is at least 2^(g + 52) */
   g -= 8;
-  e = lowest_bit(r->m == 0.0 ? d : r->m);
+  e = rm_lowest_bit(r->m == 0.0 ? d : r->m);
   if (e < g) g = e;
-  e = lowest_bit(r->x[i] == 0.0 ? d : r->x[i]);
+  e = rm_lowest_bit(r->x[i] == 0.0 ? d : r->x[i]);
   if (e < g) g = e;
   *k = g - 2;
   /* log2 of the bound, upwards: 1.44 is less than 1/log 2, and gap is off by 2^-53 of itself. */

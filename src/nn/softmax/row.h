@@ -42,7 +42,7 @@ typedef struct {
 #undef RM_NUM
 
 RM_STATIC uint64_t rm_softmax_accurate_result(const rm_softmax_problem *f, rm_exp_row *r, int64_t i, rm_row_state *state) {
-  if (f->kind == RM_LOGSUMEXP) return rm_decide(logsumexp_dd_ball, logsumexp_ball, r, 0, f->format, state);
+  if (f->kind == RM_LOGSUMEXP) return rm_decide(rm_logsumexp_dd_ball, rm_logsumexp_ball, r, 0, f->format, state);
   const double d = r->x[i] - r->m;
   if (f->kind == RM_LOG_SOFTMAX) {
     if (!rm_is_finite(d)) return rm_signed_infinity(1, f->format); /* log 0, as the element says */
@@ -53,13 +53,13 @@ RM_STATIC uint64_t rm_softmax_accurate_result(const rm_softmax_problem *f, rm_ex
       state->tiers.fast++;
       return rm_round_beside(d, 1, f->format, RM_NEAREST, &state->flags);
     }
-    return rm_decide(log_softmax_dd_ball, log_softmax_ball, r, i, f->format, state);
+    return rm_decide(rm_log_softmax_dd_ball, rm_log_softmax_ball, r, i, f->format, state);
   }
   if (d < -1200.0) { /* e^d < 2^-1731 */
     state->tiers.fast++;
     return 0;
   }
-  return rm_decide(softmax_dd_ball, softmax_ball, r, i, f->format, state);
+  return rm_decide(rm_softmax_dd_ball, rm_softmax_ball, r, i, f->format, state);
 }
 
 /* The result of a row with a NaN, or with an infinite maximum m. */
@@ -155,9 +155,9 @@ RM_STATIC uint64_t rm_softmax_accurate_gradient(const rm_softmax_gradient_proble
   uint32_t *flags = &state->flags;
   if (!rm_is_finite(sum) || (f->of_log && (!rm_is_finite(g) || rm_is_nan(y))))
     return rm_softmax_special_gradient(f, g, y, sum, flags);
-  if (!f->of_log) return rm_decide(softmax_backward_dd_ball, softmax_backward_ball, r, i, f->format, state);
+  if (!f->of_log) return rm_decide(rm_softmax_backward_dd_ball, rm_softmax_backward_ball, r, i, f->format, state);
   if (y >= RM_EXP_TAIL && y <= -RM_EXP_TAIL)
-    return rm_decide(log_softmax_backward_dd_ball, log_softmax_backward_ball, r, i, f->format, state);
+    return rm_decide(rm_log_softmax_backward_dd_ball, rm_log_softmax_backward_ball, r, i, f->format, state);
   state->tiers.fast++;
   if (r->sign == 2) r->sign = rm_problem_sign(&r->total);
   const int sign = r->sign;
