@@ -20,10 +20,10 @@ RM_FN vf64 rm_asin_reduced(vf64 a, vm64 *small) {
   *small = vf64_le(a, half);
   vf64 s = vf64_select(*small, a, vf64_root(u, &reciprocal));
   vf64 u2 = vf64_mul(u, u);
-#define C(n) vf64_set1(rm_asin_p32[n])
-  vf64 even = vf64_mad(u2, vf64_mad(u2, vf64_mad(u2, vf64_mad(u2, C(8), C(6)), C(4)), C(2)), C(0));
-  vf64 odd = vf64_mad(u2, vf64_mad(u2, vf64_mad(u2, C(7), C(5)), C(3)), C(1));
-#undef C
+#define RM_C(n) vf64_set1(rm_asin_p32[n])
+  vf64 even = vf64_mad(u2, vf64_mad(u2, vf64_mad(u2, vf64_mad(u2, RM_C(8), RM_C(6)), RM_C(4)), RM_C(2)), RM_C(0));
+  vf64 odd = vf64_mad(u2, vf64_mad(u2, vf64_mad(u2, RM_C(7), RM_C(5)), RM_C(3)), RM_C(1));
+#undef RM_C
   return vf64_mad(vf64_mul(s, u), vf64_mad(u, odd, even), s);
 }
 

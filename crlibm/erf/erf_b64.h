@@ -20,11 +20,11 @@ RM_FN vf64 rm_erf_eval(vf64 x) {
   x = vf64_max(vf64_set1(-limit), vf64_min(vf64_set1(limit), x));
   vf64 u = vf64_mul(x, x), v = vf64_sub(u, vf64_set1(RM_ERF_U32 / 2));
   vf64 v2 = vf64_mul(v, v), v4 = vf64_mul(v2, v2), v8 = vf64_mul(v4, v4), p[6], r[3];
-#define C(n) vf64_set1(rm_erf_q32[n])
+#define RM_C(n) vf64_set1(rm_erf_q32[n])
   RM_UNROLL for (int n = 0; n < 5; n++) p[n] =
-      vf64_mad(vf64_mad(C(4 * n + 3), v, C(4 * n + 2)), v2, vf64_mad(C(4 * n + 1), v, C(4 * n)));
-  p[5] = C(20);
-#undef C
+      vf64_mad(vf64_mad(RM_C(4 * n + 3), v, RM_C(4 * n + 2)), v2, vf64_mad(RM_C(4 * n + 1), v, RM_C(4 * n)));
+  p[5] = RM_C(20);
+#undef RM_C
   RM_UNROLL for (int n = 0; n < 3; n++) r[n] = vf64_mad(p[2 * n + 1], v4, p[2 * n]);
   vf64 q = vf64_mad(vf64_mad(r[2], v8, r[1]), v8, r[0]);
   return vf64_mul(x, vf64_mad(u, q, vf64_set1(RM_ERF_C1)));

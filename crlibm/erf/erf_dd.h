@@ -24,21 +24,21 @@ RM_FN void rm_erf_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 t = vf64_nmad(vf64_sub(z, magic), vf64_set1(RM_ERF_STEP64), a);
   vi64 j = vf64_bits(z);
   vf64 t2 = vf64_mul(t, t), t4 = vf64_mul(t2, t2);
-#define C(n) vf64_lookup16(rm_erf_p64 + 16 * (n), j)
-  vf64 p0 = vf64_mad(t, C(6), C(5)), p2 = vf64_mad(t, C(8), C(7)), p4 = vf64_mad(t, C(10), C(9));
-  vf64 p6 = vf64_mad(t, C(12), C(11)), p8 = vf64_mad(t, C(14), C(13)), p10 = vf64_mad(t, C(16), C(15));
-  vf64 p12 = vf64_mad(t, C(18), C(17));
+#define RM_C(n) vf64_lookup16(rm_erf_p64 + 16 * (n), j)
+  vf64 p0 = vf64_mad(t, RM_C(6), RM_C(5)), p2 = vf64_mad(t, RM_C(8), RM_C(7)), p4 = vf64_mad(t, RM_C(10), RM_C(9));
+  vf64 p6 = vf64_mad(t, RM_C(12), RM_C(11)), p8 = vf64_mad(t, RM_C(14), RM_C(13)), p10 = vf64_mad(t, RM_C(16), RM_C(15));
+  vf64 p12 = vf64_mad(t, RM_C(18), RM_C(17));
   vf64 q0 = vf64_mad(t2, p2, p0), q4 = vf64_mad(t2, p6, p4), q8 = vf64_mad(t2, p10, p8);
   vf64 h = vf64_mad(t4, vf64_mad(t4, vf64_mad(t4, p12, q8), q4), q0), l = vf64_set1(0.0);
   *err = vf64_mul(vf64_mul(t4, t), vf64_mul(h, vf64_set1(RM_ERF_DD_ERR_V)));
   RM_UNROLL
   for (int n = 4; n >= 0; n--) { /* (h, l) <- c_n + t (h, l) */
-    vf64 c = C(n), m = vf64_mul(h, t), me = vf64_mul_err(h, t, m);
+    vf64 c = RM_C(n), m = vf64_mul(h, t), me = vf64_mul_err(h, t, m);
     vf64 e;
     h = vf64_fast_two_sum(c, m, &e);
     l = vf64_mad(l, t, vf64_add(me, vf64_add(e, vf64_lookup16(rm_erf_p64_lo + 16 * n, j))));
   }
-#undef C
+#undef RM_C
   *err = vf64_mad(h, vf64_set1(RM_ERF_DD_ERR), vf64_abs(*err));
   *hi = h;
   *lo = l;

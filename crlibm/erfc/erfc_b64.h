@@ -25,10 +25,10 @@
 RM_FN vf64 rm_erfcx_eval(vf64 b) {
   vi64 j;
   vf64 t = vf64_in_quarter(b, &j), t2 = vf64_mul(t, t), t4 = vf64_mul(t2, t2);
-#define C(n) vf64_lookup16(rm_erfcx_p32 + 16 * (n), j)
-  vf64 p01 = vf64_mad(t, C(1), C(0)), p23 = vf64_mad(t, C(3), C(2));
-  vf64 p45 = vf64_mad(t, C(5), C(4)), p67 = vf64_mad(t, C(7), C(6)), p89 = vf64_mad(t, C(9), C(8));
-#undef C
+#define RM_C(n) vf64_lookup16(rm_erfcx_p32 + 16 * (n), j)
+  vf64 p01 = vf64_mad(t, RM_C(1), RM_C(0)), p23 = vf64_mad(t, RM_C(3), RM_C(2));
+  vf64 p45 = vf64_mad(t, RM_C(5), RM_C(4)), p67 = vf64_mad(t, RM_C(7), RM_C(6)), p89 = vf64_mad(t, RM_C(9), RM_C(8));
+#undef RM_C
   vf64 p49 = vf64_mad(t4, p89, vf64_mad(t2, p67, p45));
   return vf64_mad(t4, p49, vf64_mad(t2, p23, p01));
 }

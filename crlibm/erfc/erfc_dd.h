@@ -27,21 +27,21 @@ RM_FN void rm_erfcx_dd(vf64 a, vf64 *h, vf64 *l, vf64 *err) {
   vi64 bits = vi64_add(vf64_bits(vf64_add(a, two)), vi64_set1((INT64_C(1) << 49) - 1)), j = vi64_srl(bits, 50);
   vf64 c = vf64_sub(vf64_from_bits(vi64_and(bits, vi64_set1(-(INT64_C(1) << 50)))), two);
   vf64 t = vf64_sub(a, c), t2 = vf64_mul(t, t), t4 = vf64_mul(t2, t2);
-#define C(n) vf64_lookup16(rm_erfcx_p64 + 16 * (n), j)
-  vf64 p0 = vf64_mad(t, C(7), C(6)), p2 = vf64_mad(t, C(9), C(8)), p4 = vf64_mad(t, C(11), C(10));
-  vf64 p6 = vf64_mad(t, C(13), C(12)), p8 = vf64_mad(t, C(15), C(14)), p10 = vf64_mad(t, C(17), C(16));
-  vf64 p12 = vf64_mad(t, C(19), C(18));
+#define RM_C(n) vf64_lookup16(rm_erfcx_p64 + 16 * (n), j)
+  vf64 p0 = vf64_mad(t, RM_C(7), RM_C(6)), p2 = vf64_mad(t, RM_C(9), RM_C(8)), p4 = vf64_mad(t, RM_C(11), RM_C(10));
+  vf64 p6 = vf64_mad(t, RM_C(13), RM_C(12)), p8 = vf64_mad(t, RM_C(15), RM_C(14)), p10 = vf64_mad(t, RM_C(17), RM_C(16));
+  vf64 p12 = vf64_mad(t, RM_C(19), RM_C(18));
   vf64 q0 = vf64_mad(t2, p2, p0), q4 = vf64_mad(t2, p6, p4), q8 = vf64_mad(t2, p10, p8);
   vf64 high = vf64_mad(t4, vf64_mad(t4, vf64_mad(t4, p12, q8), q4), q0), low = vf64_set1(0.0);
   vf64 v = vf64_mul(vf64_mul(t4, t2), high);
   RM_UNROLL
   for (int n = 5; n >= 0; n--) { /* (high, low) <- c_n + t (high, low) */
-    vf64 cn = C(n), m = vf64_mul(high, t), me = vf64_mul_err(high, t, m);
+    vf64 cn = RM_C(n), m = vf64_mul(high, t), me = vf64_mul_err(high, t, m);
     vf64 e;
     high = vf64_fast_two_sum(cn, m, &e);
     low = vf64_mad(low, t, vf64_add(me, vf64_add(e, vf64_lookup16(rm_erfcx_p64_lo + 16 * n, j))));
   }
-#undef C
+#undef RM_C
   *h = high;
   *l = low;
   *err = vf64_mad(high, vf64_set1(RM_ERFC_DD_ERR), vf64_mul(vf64_abs(v), vf64_set1(RM_ERFC_DD_ERR_V)));

@@ -27,13 +27,13 @@
 RM_FN vf64 rm_erfinv_ratio(vf64 l, const double *table) {
   vi64 j;
   vf64 t = vf64_in_quarter(vf64_sub(vf64_set1(8.0), l), &j), t2 = vf64_mul(t, t);
-#define C(n) vf64_lookup16(table + 16 * (n), j)
-  vf64 even = vf64_mad(t2, C(10), C(8)), odd = vf64_mad(t2, C(9), C(7));
-  even = vf64_mad(t2, vf64_mad(t2, even, C(6)), C(4));
-  odd = vf64_mad(t2, vf64_mad(t2, odd, C(5)), C(3));
-  even = vf64_mad(t2, vf64_mad(t2, even, C(2)), C(0));
-  odd = vf64_mad(t2, odd, C(1));
-#undef C
+#define RM_C(n) vf64_lookup16(table + 16 * (n), j)
+  vf64 even = vf64_mad(t2, RM_C(10), RM_C(8)), odd = vf64_mad(t2, RM_C(9), RM_C(7));
+  even = vf64_mad(t2, vf64_mad(t2, even, RM_C(6)), RM_C(4));
+  odd = vf64_mad(t2, vf64_mad(t2, odd, RM_C(5)), RM_C(3));
+  even = vf64_mad(t2, vf64_mad(t2, even, RM_C(2)), RM_C(0));
+  odd = vf64_mad(t2, odd, RM_C(1));
+#undef RM_C
   return vf64_mad(t, odd, even);
 }
 

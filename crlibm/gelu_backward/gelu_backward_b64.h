@@ -24,10 +24,10 @@ RM_FN vf64 rm_gelu_backward_eval(vf64 g, vf64 x) {
   vf64 a = vf64_min(vf64_set1(RM_GELU_SLOPE_MAX32), vf64_abs(x));
   vi64 j = vi64_srl(vf64_bits(vf64_mad(a, vf64_set1(RM_GELU_SLOPE_SCALE32), one)), 50);
   vf64 t = vf64_sub(a, vf64_lookup16(rm_gelu_slope_c32, j)), t2 = vf64_mul(t, t), t4 = vf64_mul(t2, t2);
-#define C(n) vf64_lookup16(rm_gelu_slope_p32 + 16 * (n), j)
-  vf64 p01 = vf64_mad(t, C(1), C(0)), p23 = vf64_mad(t, C(3), C(2));
-  vf64 p45 = vf64_mad(t, C(5), C(4)), p67 = vf64_mad(t, C(7), C(6)), p89 = vf64_mad(t, C(9), C(8));
-#undef C
+#define RM_C(n) vf64_lookup16(rm_gelu_slope_p32 + 16 * (n), j)
+  vf64 p01 = vf64_mad(t, RM_C(1), RM_C(0)), p23 = vf64_mad(t, RM_C(3), RM_C(2));
+  vf64 p45 = vf64_mad(t, RM_C(5), RM_C(4)), p67 = vf64_mad(t, RM_C(7), RM_C(6)), p89 = vf64_mad(t, RM_C(9), RM_C(8));
+#undef RM_C
   vf64 p49 = vf64_mad(t4, p89, vf64_mad(t2, p67, p45));
   vf64 d = vf64_mad(t4, p49, vf64_mad(t2, p23, p01));
   vf64 f = vf64_mul(rm_exp_eval(vf64_mul(vf64_mul(a, vf64_set1(-0.5)), a)), d);

@@ -11,15 +11,15 @@
 
 /* hi + lo = f(c_j + t), j in the low five bits of each lane. The rows of 32 are F, F_low, G, G_low, c_2 ... c_degree. */
 RM_FN void rm_piecewise(const float *rows, int degree, vi32 j, vf32 t, vf32 *hi, vf32 *lo) {
-#define ROW(n) vf32_lookup32(rows + 32 * (n), j)
-  vf32 f = ROW(0), g = ROW(2), c2 = ROW(4), v = ROW(degree + 2);
-  RM_UNROLL for (int n = degree - 1; n >= 3; n--) v = vf32_fma(t, v, ROW(n + 2));
+#define RM_ROW_OF(n) vf32_lookup32(rows + 32 * (n), j)
+  vf32 f = RM_ROW_OF(0), g = RM_ROW_OF(2), c2 = RM_ROW_OF(4), v = RM_ROW_OF(degree + 2);
+  RM_UNROLL for (int n = degree - 1; n >= 3; n--) v = vf32_fma(t, v, RM_ROW_OF(n + 2));
   vf32 s = vf32_fma(t, c2, g);
   vf32 e = vf32_fma(t, c2, vf32_sub(g, s));
-  e = vf32_add(e, vf32_fma(vf32_mul(t, t), v, ROW(3)));
+  e = vf32_add(e, vf32_fma(vf32_mul(t, t), v, RM_ROW_OF(3)));
   *hi = vf32_fma(t, s, f);
-  *lo = vf32_add(vf32_fma(t, s, vf32_sub(f, *hi)), vf32_fma(t, e, ROW(1)));
-#undef ROW
+  *lo = vf32_add(vf32_fma(t, s, vf32_sub(f, *hi)), vf32_fma(t, e, RM_ROW_OF(1)));
+#undef RM_ROW_OF
 }
 
 #endif

@@ -170,7 +170,7 @@ int main(int argc, char **argv) {
     rm_random_problem job = {.seed = 0};
     job.range =
         (struct rm_range){named("low"), named("high"), named("width"), named("width_error"), named("err"), RM_RANGE_TESTED};
-    rm_make_uniform(&job, 1, (const char *)random, (char *)out, fmt);
+    rm_make_uniform(&job, 0, 1, (const char *)random, (char *)out, fmt);
   } else if (!strcmp(kind, "normal")) {
     const struct rm_affine a_ = {named("mean"), named("std"), RM_AFFINE_SCALED};
     vf64 result;

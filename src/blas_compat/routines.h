@@ -22,15 +22,17 @@
 enum { SIZE = sizeof(RM_TYPE) };
 
 /* Returns the address of the element that comes first. */
-static const RM_TYPE *first(const RM_TYPE *x, int64_t n, int64_t inc) { return inc < 0 && n > 0 ? x - (n - 1) * inc : x; }
+static const RM_TYPE *rm_blas_first(const RM_TYPE *x, int64_t n, int64_t inc) {
+  return inc < 0 && n > 0 ? x - (n - 1) * inc : x;
+}
 
 /* These comparisons and conversions do not depend on whether the caller flushes subnormal numbers. */
-static int is_zero(RM_TYPE x) {
+static int rm_blas_is_zero(RM_TYPE x) {
   RM_BITS bits;
   memcpy(&bits, &x, sizeof bits);
   return (RM_BITS)(bits << 1) == 0;
 }
-static double widened(RM_TYPE x) {
+static double rm_blas_widened(RM_TYPE x) {
 #if RM_WIDENS
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -39,7 +41,7 @@ static double widened(RM_TYPE x) {
   return (double)x;
 }
 
-static int transposition(char c) {
+static int rm_blas_transposition(char c) {
   c = (char)toupper((unsigned char)c);
   return c == 'N' ? RM_NO_TRANS : c == 'T' ? RM_TRANS : c == 'C' ? RM_CONJ_TRANS : 0;
 }
@@ -49,13 +51,14 @@ static int transposition(char c) {
 RM_BLAS RM_TYPE RM_FORTRAN(dot)(const int *n, const RM_TYPE *x, const int *incx, const RM_TYPE *y, const int *incy) {
   RM_TYPE out = 0;
   if (*n > 0)
-    RM_CALL(rm_dot)(*n, first(x, *n, *incx), (ptrdiff_t)*incx * SIZE, first(y, *n, *incy), (ptrdiff_t)*incy * SIZE, &out);
+    RM_CALL(rm_dot)(*n, rm_blas_first(x, *n, *incx), (ptrdiff_t)*incx * SIZE, rm_blas_first(y, *n, *incy),
+                    (ptrdiff_t)*incy * SIZE, &out);
   return out;
 }
 
 RM_BLAS RM_TYPE RM_FORTRAN(nrm2)(const int *n, const RM_TYPE *x, const int *incx) {
   RM_TYPE out = 0;
-  if (*n > 0) rm_norm(RM_FORMAT, *n, first(x, *n, *incx), (ptrdiff_t)*incx * SIZE, RM_FORMAT, &out);
+  if (*n > 0) rm_norm(RM_FORMAT, *n, rm_blas_first(x, *n, *incx), (ptrdiff_t)*incx * SIZE, RM_FORMAT, &out);
   return out;
 }
 
@@ -88,34 +91,34 @@ RM_BLAS RM_TYPE RM_CBLAS(asum)(int n, const RM_TYPE *x, int incx) { return RM_FO
 
 /* ---- level 3: C = RN(alpha op(A) op(B) + beta C) */
 
-static int64_t at_least_one(int64_t n) { return n > 1 ? n : 1; }
+static int64_t rm_blas_at_least_one(int64_t n) { return n > 1 ? n : 1; }
 
 /* Returns the number of the first wrong argument, from m = 3 on; 0 when there is none. */
-static int check_gemm(int ta, int tb, int m, int n, int k, int lda, int ldb, int ldc) {
+static int rm_blas_check_gemm(int ta, int tb, int m, int n, int k, int lda, int ldb, int ldc) {
   if (m < 0) return 3;
   if (n < 0) return 4;
   if (k < 0) return 5;
-  if (lda < at_least_one(ta == RM_NO_TRANS ? m : k)) return 8;
-  if (ldb < at_least_one(tb == RM_NO_TRANS ? k : n)) return 10;
-  if (ldc < at_least_one(m)) return 13;
+  if (lda < rm_blas_at_least_one(ta == RM_NO_TRANS ? m : k)) return 8;
+  if (ldb < rm_blas_at_least_one(tb == RM_NO_TRANS ? k : n)) return 10;
+  if (ldc < rm_blas_at_least_one(m)) return 13;
   return 0;
 }
 
 /* C may not be read where beta is 0, nor A and B where alpha is: rm_gemm keeps to it. It refuses a C that overlaps A or B. */
-static void gemm(int layout, int ta, int tb, int64_t m, int64_t n, int64_t k, RM_TYPE alpha, const RM_TYPE *a, int64_t lda,
-                 const RM_TYPE *b, int64_t ldb, RM_TYPE beta, RM_TYPE *c, int64_t ldc) {
-  if (m == 0 || n == 0 || ((is_zero(alpha) || k == 0) && beta == 1)) return;
-  rm_blas_report(RM_NAME(gemm),
-                 rm_gemm(RM_FORMAT, layout, ta, tb, m, n, k, widened(alpha), a, lda, b, ldb, widened(beta), c, ldc));
+static void rm_blas_gemm(int layout, int ta, int tb, int64_t m, int64_t n, int64_t k, RM_TYPE alpha, const RM_TYPE *a,
+                         int64_t lda, const RM_TYPE *b, int64_t ldb, RM_TYPE beta, RM_TYPE *c, int64_t ldc) {
+  if (m == 0 || n == 0 || ((rm_blas_is_zero(alpha) || k == 0) && beta == 1)) return;
+  rm_blas_report(RM_NAME(gemm), rm_gemm(RM_FORMAT, layout, ta, tb, m, n, k, rm_blas_widened(alpha), a, lda, b, ldb,
+                                        rm_blas_widened(beta), c, ldc));
 }
 
 RM_BLAS void RM_FORTRAN(gemm)(const char *trans_a, const char *trans_b, const int *m, const int *n, const int *k,
                               const RM_TYPE *alpha, const RM_TYPE *a, const int *lda, const RM_TYPE *b, const int *ldb,
                               const RM_TYPE *beta, RM_TYPE *c, const int *ldc) {
-  const int ta = transposition(*trans_a), tb = transposition(*trans_b);
-  const int info = !ta ? 1 : !tb ? 2 : check_gemm(ta, tb, *m, *n, *k, *lda, *ldb, *ldc);
+  const int ta = rm_blas_transposition(*trans_a), tb = rm_blas_transposition(*trans_b);
+  const int info = !ta ? 1 : !tb ? 2 : rm_blas_check_gemm(ta, tb, *m, *n, *k, *lda, *ldb, *ldc);
   if (info) xerbla_(RM_QUOTE_UPPER "GEMM ", &info, 6);
-  else gemm(RM_COL_MAJOR, ta, tb, *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);
+  else rm_blas_gemm(RM_COL_MAJOR, ta, tb, *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);
 }
 
 RM_BLAS void RM_CBLAS(gemm)(int layout, int ta, int tb, int m, int n, int k, RM_TYPE alpha, const RM_TYPE *a, int lda,
@@ -128,20 +131,20 @@ RM_BLAS void RM_CBLAS(gemm)(int layout, int ta, int tb, int m, int n, int k, RM_
   else if (m < 0) info = 4;
   else if (n < 0) info = 5;
   else if (k < 0) info = 6;
-  else if (lda < at_least_one((ta == RM_NO_TRANS) == rows ? k : m)) info = 9;
-  else if (ldb < at_least_one((tb == RM_NO_TRANS) == rows ? n : k)) info = 11;
-  else if (ldc < at_least_one(rows ? n : m)) info = 14;
+  else if (lda < rm_blas_at_least_one((ta == RM_NO_TRANS) == rows ? k : m)) info = 9;
+  else if (ldb < rm_blas_at_least_one((tb == RM_NO_TRANS) == rows ? n : k)) info = 11;
+  else if (ldc < rm_blas_at_least_one(rows ? n : m)) info = 14;
   if (info) rm_blas_wrong(rows, info, RM_NAME(gemm));
-  else gemm(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  else rm_blas_gemm(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 /* ---- level 2: y = RN(alpha op(A) x + beta y) */
 
 /* y^T = alpha x^T op(A)^T + beta y^T: increments are then leading dimensions. A vector that runs backwards goes through a copy. */
-static void gemv(int transposed, int64_t m, int64_t n, RM_TYPE alpha, const RM_TYPE *a, int64_t lda, const RM_TYPE *x,
-                 int64_t incx, RM_TYPE beta, RM_TYPE *y, int64_t incy) {
+static void rm_blas_gemv(int transposed, int64_t m, int64_t n, RM_TYPE alpha, const RM_TYPE *a, int64_t lda, const RM_TYPE *x,
+                         int64_t incx, RM_TYPE beta, RM_TYPE *y, int64_t incy) {
   const int64_t rows = transposed ? n : m, terms = transposed ? m : n;
-  if (m == 0 || n == 0 || (is_zero(alpha) && beta == 1)) return;
+  if (m == 0 || n == 0 || (rm_blas_is_zero(alpha) && beta == 1)) return;
   RM_TYPE *copy = NULL, *source = (RM_TYPE *)(uintptr_t)x, *target = y;
   if (incx < 0 || incy < 0) {
     copy = malloc((size_t)(rows + terms) * sizeof *copy);
@@ -150,16 +153,17 @@ static void gemv(int transposed, int64_t m, int64_t n, RM_TYPE alpha, const RM_T
       return;
     }
     source = copy, target = copy + terms;
-    if (!is_zero(alpha))
-      for (int64_t i = 0; i < terms; i++) source[i] = first(x, terms, incx)[i * incx];
-    if (!is_zero(beta))
-      for (int64_t i = 0; i < rows; i++) target[i] = first(y, rows, incy)[i * incy];
+    if (!rm_blas_is_zero(alpha))
+      for (int64_t i = 0; i < terms; i++) source[i] = rm_blas_first(x, terms, incx)[i * incx];
+    if (!rm_blas_is_zero(beta))
+      for (int64_t i = 0; i < rows; i++) target[i] = rm_blas_first(y, rows, incy)[i * incy];
     incx = 1;
   }
-  const rm_status status = rm_gemm(RM_FORMAT, RM_COL_MAJOR, RM_NO_TRANS, transposed ? RM_NO_TRANS : RM_TRANS, 1, rows, terms,
-                                   widened(alpha), source, incx, a, lda, widened(beta), target, copy ? 1 : incy);
+  const rm_status status =
+      rm_gemm(RM_FORMAT, RM_COL_MAJOR, RM_NO_TRANS, transposed ? RM_NO_TRANS : RM_TRANS, 1, rows, terms,
+              rm_blas_widened(alpha), source, incx, a, lda, rm_blas_widened(beta), target, copy ? 1 : incy);
   if (copy && !status)
-    for (int64_t i = 0; i < rows; i++) *(RM_TYPE *)(uintptr_t)(first(y, rows, incy) + i * incy) = target[i];
+    for (int64_t i = 0; i < rows; i++) *(RM_TYPE *)(uintptr_t)(rm_blas_first(y, rows, incy) + i * incy) = target[i];
   rm_blas_report(RM_NAME(gemv), status);
   free(copy);
 }
@@ -167,10 +171,16 @@ static void gemv(int transposed, int64_t m, int64_t n, RM_TYPE alpha, const RM_T
 RM_BLAS void RM_FORTRAN(gemv)(const char *trans, const int *m, const int *n, const RM_TYPE *alpha, const RM_TYPE *a,
                               const int *lda, const RM_TYPE *x, const int *incx, const RM_TYPE *beta, RM_TYPE *y,
                               const int *incy) {
-  const int t = transposition(*trans);
-  const int info = !t ? 1 : *m < 0 ? 2 : *n < 0 ? 3 : *lda < at_least_one(*m) ? 6 : *incx == 0 ? 8 : *incy == 0 ? 11 : 0;
+  const int t = rm_blas_transposition(*trans);
+  const int info = !t                                ? 1
+                   : *m < 0                          ? 2
+                   : *n < 0                          ? 3
+                   : *lda < rm_blas_at_least_one(*m) ? 6
+                   : *incx == 0                      ? 8
+                   : *incy == 0                      ? 11
+                                                     : 0;
   if (info) xerbla_(RM_QUOTE_UPPER "GEMV ", &info, 6);
-  else gemv(t != RM_NO_TRANS, *m, *n, *alpha, a, *lda, x, *incx, *beta, y, *incy);
+  else rm_blas_gemv(t != RM_NO_TRANS, *m, *n, *alpha, a, *lda, x, *incx, *beta, y, *incy);
 }
 
 RM_BLAS void RM_CBLAS(gemv)(int layout, int trans, int m, int n, RM_TYPE alpha, const RM_TYPE *a, int lda, const RM_TYPE *x,
@@ -181,11 +191,11 @@ RM_BLAS void RM_CBLAS(gemv)(int layout, int trans, int m, int n, RM_TYPE alpha, 
   else if (trans < RM_NO_TRANS || trans > RM_CONJ_TRANS) info = 2;
   else if (m < 0) info = 3;
   else if (n < 0) info = 4;
-  else if (lda < at_least_one(rows ? n : m)) info = 7;
+  else if (lda < rm_blas_at_least_one(rows ? n : m)) info = 7;
   else if (incx == 0) info = 9;
   else if (incy == 0) info = 12;
   if (info) rm_blas_wrong(rows, info, RM_NAME(gemv));
   else if (rows) /* by rows it is the transpose by columns */
-    gemv(trans == RM_NO_TRANS, n, m, alpha, a, lda, x, incx, beta, y, incy);
-  else gemv(trans != RM_NO_TRANS, m, n, alpha, a, lda, x, incx, beta, y, incy);
+    rm_blas_gemv(trans == RM_NO_TRANS, n, m, alpha, a, lda, x, incx, beta, y, incy);
+  else rm_blas_gemv(trans != RM_NO_TRANS, m, n, alpha, a, lda, x, incx, beta, y, incy);
 }

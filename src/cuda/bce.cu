@@ -16,7 +16,7 @@ extern "C" rm_status rm_cuda_bce_with_logits(int format, int reduction, int64_t 
                                              const void *y, ptrdiff_t stride_y, const void *weight, ptrdiff_t stride_weight,
                                              const void *pos_weight, ptrdiff_t stride_pos_weight, void *out,
                                              ptrdiff_t stride_out, rm_cuda_stream stream) {
-  rm_dd_loss f = dd_loss_of(format, reduction, n, rm_single_row(out, stride_out));
+  rm_dd_loss f = rm_dd_loss_of(format, reduction, n, rm_single_row(out, stride_out));
   f.in[RM_BCE_X] = rm_single_row(x, stride_x), f.in[RM_BCE_Y] = rm_single_row(y, stride_y);
   f.in[RM_BCE_W] = rm_single_row(weight, stride_weight), f.in[RM_BCE_P] = rm_single_row(pos_weight, stride_pos_weight);
   const rm_status status = rm_bce_check(&f);
@@ -31,7 +31,7 @@ extern "C" rm_status rm_cuda_bce_with_logits_backward(int format, int reduction,
                                                       const void *weight, ptrdiff_t stride_weight, const void *pos_weight,
                                                       ptrdiff_t stride_pos_weight, void *dx, ptrdiff_t stride_dx,
                                                       rm_cuda_stream stream) {
-  rm_dd_loss f = dd_loss_of(format, reduction, n, rm_single_row(dx, stride_dx));
+  rm_dd_loss f = rm_dd_loss_of(format, reduction, n, rm_single_row(dx, stride_dx));
   f.in[RM_BCE_X] = rm_single_row(x, stride_x), f.in[RM_BCE_Y] = rm_single_row(y, stride_y);
   f.in[RM_BCE_W] = rm_single_row(weight, stride_weight), f.in[RM_BCE_P] = rm_single_row(pos_weight, stride_pos_weight);
   f.in[RM_BCE_G] = rm_single_row(g, stride_g);

@@ -11,7 +11,7 @@ extern "C" {
 }
 struct rm_dd_ball_part;
 
-inline rm_dd_loss dd_loss_of(int format, int reduction, int64_t n, rm_row_array out) {
+inline rm_dd_loss rm_dd_loss_of(int format, int reduction, int64_t n, rm_row_array out) {
   rm_dd_loss f = {};
   f.format = format, f.reduction = reduction, f.n = n, f.out = out;
   return f;

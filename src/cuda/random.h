@@ -11,9 +11,15 @@ extern "C" {
 
 namespace {
 
-/* width: bytes of randomness an element, 4 or 8. `make` sees one element, and that of a dropout's input in place of the
+/* The maker of one format, `apart` as a function of its own: inlining long makers would take minutes to compile. */
+template <rm_chunk_fn *make, int fmt>
+RM_LONG uint32_t make_apart(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {
+  return make(problem, from, n, random, out, fmt);
+}
+
+/* An element takes `width` bytes of randomness, 4 or 8. `make` sees one element, and that of a dropout's input in place of the
  * array. */
-template <class T, int width, rm_chunk_fn *make>
+template <class T, int width, rm_chunk_fn *make, int fmt, bool apart>
 __global__ void random_kernel(rm_random_problem problem, int64_t n, bool aligned_out, bool aligned_x) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x, per_block = 16 / width;
   rm_random_problem one = problem;
@@ -26,26 +32,31 @@ __global__ void random_kernel(rm_random_problem problem, int64_t n, bool aligned
     random[0] = width == 4 ? draws[at % 4 / 2] >> 32 * (at % 2) : draws[at % 2];
     if (problem.x) x = element<T>::load(problem.x + i * problem.stride_x, aligned_x);
     one.first = at;
-    make(&one, 0, 1, reinterpret_cast<const char *>(random), reinterpret_cast<char *>(&y));
+    const char *const given = reinterpret_cast<const char *>(random);
+    char *const out = reinterpret_cast<char *>(&y);
+    if (apart) make_apart<make, fmt>(&one, 0, 1, given, out);
+    else make(&one, 0, 1, given, out, fmt);
     element<T>::store(problem.out + i * problem.stride, y, aligned_out);
   }
 }
 
-template <class T, int width, rm_chunk_fn *make>
+template <class T, int width, rm_chunk_fn *make, int fmt, bool apart = false>
 rm_status draw(const rm_random_problem &problem, int64_t n, rm_cuda_stream queue) {
   if (n == 0) return RM_OK;
-  RM_LAUNCH((random_kernel<T, width, make>), blocks_for(n), RM_BLOCK, static_cast<cudaStream_t>(queue), problem, n,
-            aligned<T>(problem.out, problem.stride), aligned<T>(problem.x, problem.stride_x));
+  RM_LAUNCH((random_kernel<T, width, make, fmt, apart>), blocks_for(n), RM_BLOCK, static_cast<cudaStream_t>(queue), problem,
+            n, aligned<T>(problem.out, problem.stride), aligned<T>(problem.x, problem.stride_x));
   return launched();
 }
 
-} // namespace
-
-/* Returns from a launcher by the maker make_<name>_<fmt>; an element below binary64 takes `width` bytes of randomness. */
-#define RM_DRAW_FORMAT(name, width)                                                    \
-  switch (format) {                                                                    \
-    case RM_F16: return draw<uint16_t, width, make_##name##_f16>(problem, n, queue);   \
-    case RM_BF16: return draw<uint16_t, width, make_##name##_bf16>(problem, n, queue); \
-    case RM_F32: return draw<float, width, make_##name##_f32>(problem, n, queue);      \
-    default: return draw<double, 8, make_##name##_f64>(problem, n, queue);             \
+/* Results in any format; an element below binary64 takes `width` bytes of randomness. */
+template <int width, rm_chunk_fn *make, bool apart = false>
+rm_status draw_in(int format, const rm_random_problem &problem, int64_t n, rm_cuda_stream queue) {
+  switch (format) {
+    case RM_F16: return draw<uint16_t, width, make, RM_F16, apart>(problem, n, queue);
+    case RM_BF16: return draw<uint16_t, width, make, RM_BF16, apart>(problem, n, queue);
+    case RM_F32: return draw<float, width, make, RM_F32, apart>(problem, n, queue);
+    default: return draw<double, 8, make, RM_F64, apart>(problem, n, queue);
   }
+}
+
+} // namespace

@@ -135,13 +135,13 @@ __device__ void add_atomically(counter *digits, bool negative, rm_u128 m, int po
 __device__ uint32_t exact_term(counter *digits, bool of_products, double x, double y) {
   const uint64_t a = rm_bits64(x), b = of_products ? rm_bits64(y) : 0, all = 0x7ff0000000000000u;
   int ea, eb;
-  if ((~a & all) == 0 || (~b & all) == 0) return of_products ? class_of_product(a, b) : class_of(a);
-  const uint64_t m = integer_significand(a, &ea);
+  if ((~a & all) == 0 || (~b & all) == 0) return of_products ? rm_product_class(a, b) : rm_number_class(a);
+  const uint64_t m = rm_integer_significand(a, &ea);
   if (!of_products) {
     add_atomically(digits, a >> 63, m, ea + RM_ACC_ONE);
     return 0;
   }
-  const uint64_t k = integer_significand(b, &eb);
+  const uint64_t k = rm_integer_significand(b, &eb);
   add_atomically(digits, (a ^ b) >> 63, static_cast<rm_u128>(m) * k, ea + eb + RM_ACC_ONE);
   return 0;
 }

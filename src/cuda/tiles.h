@@ -86,7 +86,7 @@ __device__ inline rm_matmul_problem problem_of(const device_problem &d, int64_t 
   return p;
 }
 __device__ inline int64_t along(const rm_axis *axis, ptrdiff_t stride, int64_t i) {
-  return axis ? place_of(axis, i).offset : i * stride;
+  return axis ? rm_im2col_place_of(axis, i).offset : i * stride;
 }
 __device__ inline char *address_in_c(const rm_matmul_problem &p, int64_t r, int64_t c) {
   return p.c.base + along(p.c.rows, p.c.row, r) + along(p.c.cols, p.c.col, c);
@@ -102,7 +102,7 @@ __device__ inline spot spot_of(const rm_operand &o, int64_t i, bool is_k) {
     s.offset = i * (is_k ? o.k_stride : o.row_stride);
     return s;
   }
-  const place q = place_of(is_k ? &o.im2col->k : &o.im2col->rows, i);
+  const rm_im2col_place q = rm_im2col_place_of(is_k ? &o.im2col->k : &o.im2col->rows, i);
   s.offset = q.offset;
   for (int c = 0; c < RM_COORDINATES; c++) s.at[c] = q.at[c] + (is_k ? 0 : o.im2col->start[c]);
   return s;

@@ -15,12 +15,14 @@ enum { RM_CHUNK_DRAWS = 2 * RM_CHUNK_BLOCKS }; /* elements of a chunk that have 
 enum { RM_CHUNK_PAD = 16 }; /* elements that a vector may read beyond the last */
 
 /* Makes the results of elements [from, from + n) of the call, contiguous, from the random bytes of the first one on. At least RM_LANES
- * elements beyond the last may be read. */
-typedef uint32_t rm_chunk_fn(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out);
+ * elements beyond the last may be read. fmt is a constant at every call; results that are no floating-point numbers ignore it. */
+typedef uint32_t rm_chunk_fn(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out,
+                             const int fmt);
 
-/* width: bytes of randomness an element, 4 or 8; size: bytes of a result. */
+/* The body of a loop, inlined once for each maker and format. An element takes `width` bytes of randomness, 4 or 8, and its result has
+ * `size` bytes. */
 RM_FN uint32_t rm_random_loop(const rm_random_problem *problem, int64_t from, int64_t n, const int width, const int size,
-                              rm_chunk_fn *make) {
+                              rm_chunk_fn *make, const int fmt) {
   const int per_block = 16 / width;
   uint64_t draws[RM_CHUNK_DRAWS + RM_CHUNK_PAD] __attribute__((aligned(64)));
   char results[8 * RM_CHUNK_WORDS] __attribute__((aligned(64)));
@@ -36,7 +38,7 @@ RM_FN uint32_t rm_random_loop(const rm_random_problem *problem, int64_t from, in
                    (blocks + RM_PHILOX_STEP - 1) / RM_PHILOX_STEP * RM_PHILOX_STEP, draws);
     const int contiguous = problem->stride == size;
     char *out = contiguous ? problem->out + from * size : results;
-    flags |= make(problem, from, count, (const char *)draws + skip * width, out);
+    flags |= make(problem, from, count, (const char *)draws + skip * width, out, fmt);
     if (!contiguous)
       for (int i = 0; i < count; i++)
         __builtin_memcpy(problem->out + (from + i) * problem->stride, out + i * size, (size_t)size);

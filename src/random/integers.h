@@ -3,20 +3,23 @@
 
 #include "chunks.h"
 
-RM_FN uint32_t rm_make_words32(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {
-  (void)problem, (void)from;
+RM_FN uint32_t rm_make_words32(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out,
+                               const int fmt) {
+  (void)problem, (void)from, (void)fmt;
   __builtin_memcpy(out, random, 4 * (size_t)n);
   return 0;
 }
-RM_FN uint32_t rm_make_words64(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {
-  (void)problem, (void)from;
+RM_FN uint32_t rm_make_words64(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out,
+                               const int fmt) {
+  (void)problem, (void)from, (void)fmt;
   __builtin_memcpy(out, random, 8 * (size_t)n);
   return 0;
 }
 
-RM_FN uint32_t rm_make_bernoulli(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {
+RM_FN uint32_t rm_make_bernoulli(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out,
+                                 const int fmt) {
   const uint64_t limit = problem->drop.limit;
-  (void)from;
+  (void)from, (void)fmt;
   for (int i = 0; i < n; i++) out[i] = rm_draw_at(random, i) >> 11 < limit;
   return 0;
 }
@@ -47,7 +50,9 @@ RM_FN uint64_t rm_integer(const rm_random_problem *problem, int64_t i, uint64_t 
 }
 
 /* A count below 2^32: two products of 32 bits, count d = (count dh + (count dl >> 32)) 2^32 + (count dl mod 2^32). */
-RM_FN uint32_t rm_make_integers(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {
+RM_FN uint32_t rm_make_integers(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out,
+                                const int fmt) {
+  (void)fmt;
   const uint64_t count = problem->integers.count;
   int i = 0;
   if (count != 0 && count >> 32 == 0) {

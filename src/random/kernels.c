@@ -6,50 +6,25 @@
 #include "truncated.h"
 #include "uniform.h"
 
-static uint32_t words32(const rm_random_problem *problem, int64_t from, int64_t n) {
-  return rm_random_loop(problem, from, n, 4, 4, rm_make_words32);
-}
-static uint32_t words64(const rm_random_problem *problem, int64_t from, int64_t n) {
-  return rm_random_loop(problem, from, n, 8, 8, rm_make_words64);
-}
-static uint32_t bernoulli(const rm_random_problem *problem, int64_t from, int64_t n) {
-  return rm_random_loop(problem, from, n, 8, 1, rm_make_bernoulli);
-}
-static uint32_t integers(const rm_random_problem *problem, int64_t from, int64_t n) {
-  return rm_random_loop(problem, from, n, 8, 8, rm_make_integers);
-}
-
-#define RM_DEFINE(fmt, FMT, width)                                                                                          \
-  RM_FN uint32_t make_uniform_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) { \
-    (void)from;                                                                                                             \
-    return rm_make_uniform(problem, n, random, out, FMT);                                                                   \
-  }                                                                                                                         \
-  RM_FN uint32_t make_normal_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) {  \
-    return rm_make_normal(problem, from, n, random, out, FMT);                                                              \
-  }                                                                                                                         \
-  RM_FN uint32_t make_truncated_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random,            \
-                                      char *out) {                                                                          \
-    return rm_make_truncated(problem, from, n, random, out, FMT);                                                           \
-  }                                                                                                                         \
-  RM_FN uint32_t make_dropout_##fmt(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out) { \
-    return rm_make_dropout(problem, from, n, random, out, FMT);                                                             \
-  }                                                                                                                         \
-  static uint32_t uniform_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                                \
-    return rm_random_loop(problem, from, n, width, rm_size_of(FMT), make_uniform_##fmt);                                    \
-  }                                                                                                                         \
-  static uint32_t normal_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                                 \
-    return rm_random_loop(problem, from, n, 8, rm_size_of(FMT), make_normal_##fmt);                                         \
-  }                                                                                                                         \
-  static uint32_t truncated_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                              \
-    return rm_random_loop(problem, from, n, 8, rm_size_of(FMT), make_truncated_##fmt);                                      \
-  }                                                                                                                         \
-  static uint32_t dropout_##fmt(const rm_random_problem *problem, int64_t from, int64_t n) {                                \
-    return rm_random_loop(problem, from, n, 8, rm_size_of(FMT), make_dropout_##fmt);                                        \
+/* Names a loop of the table: rm_random_loop for one maker and format. */
+#define RM_LOOP(name, width, size, make, fmt)                                       \
+  static uint32_t name(const rm_random_problem *problem, int64_t from, int64_t n) { \
+    return rm_random_loop(problem, from, n, width, size, make, fmt);                \
   }
-RM_DEFINE(f16, RM_F16, 4)
-RM_DEFINE(bf16, RM_BF16, 4)
-RM_DEFINE(f32, RM_F32, 4)
-RM_DEFINE(f64, RM_F64, 8)
+#define RM_LOOPS(fmt, FMT, size, uniform_width)                     \
+  RM_LOOP(uniform_##fmt, uniform_width, size, rm_make_uniform, FMT) \
+  RM_LOOP(normal_##fmt, 8, size, rm_make_normal, FMT)               \
+  RM_LOOP(truncated_##fmt, 8, size, rm_make_truncated, FMT)         \
+  RM_LOOP(dropout_##fmt, 8, size, rm_make_dropout, FMT)
+
+RM_LOOP(words32, 4, 4, rm_make_words32, RM_F32)
+RM_LOOP(words64, 8, 8, rm_make_words64, RM_F64)
+RM_LOOP(bernoulli, 8, 1, rm_make_bernoulli, RM_F64)
+RM_LOOP(integers, 8, 8, rm_make_integers, RM_F64)
+RM_LOOPS(f16, RM_F16, 2, 4)
+RM_LOOPS(bf16, RM_BF16, 2, 4)
+RM_LOOPS(f32, RM_F32, 4, 4)
+RM_LOOPS(f64, RM_F64, 8, 8)
 
 const struct rm_random_kernels RM_ISA_SYMBOL(rm_random_table) = {
     words32,

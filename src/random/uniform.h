@@ -100,7 +100,9 @@ RM_FN uint32_t rm_range_f64(const rm_random_problem *problem, int n, const char 
   return 0;
 }
 
-RM_FN uint32_t rm_make_uniform(const rm_random_problem *problem, int n, const char *random, char *out, const int fmt) {
+RM_FN uint32_t rm_make_uniform(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out,
+                               const int fmt) {
+  (void)from;
   const int mode = problem->range.mode;
   if (mode == RM_RANGE_ACCURATE) {
     const int size = rm_size_of(fmt);

@@ -492,11 +492,12 @@ static uint32_t prefixes(const rm_prefix_lines *p, const char *x, char *out, int
     default: return rm_axes_prefixes(p, x, out, count, RM_F64);
   }
 }
+#define RM_PREFIXES prefixes
 
 #else
 
-#define prefixes NULL /* rm_prefix_sums has the compiler's vectors */
+#define RM_PREFIXES NULL /* rm_prefix_sums has the compiler's vectors */
 
 #endif
 
-const struct rm_axes_kernels RM_ISA_SYMBOL(rm_axes_table) = {some, prefixes, RM_LANES};
+const struct rm_axes_kernels RM_ISA_SYMBOL(rm_axes_table) = {some, RM_PREFIXES, RM_LANES};

@@ -13,7 +13,7 @@
 typedef rm_scatter_problem problem;
 
 /* Additions below this many are not worth a second thread. */
-#define ADDITIONS_PER_THREAD (INT64_C(1) << 18)
+#define RM_ADDITIONS_PER_THREAD (INT64_C(1) << 18)
 enum { CHUNKS_PER_THREAD = 4, COLUMN_UNIT = 64, ROWS_AHEAD = 3, MAX_AHEAD = 1024 };
 
 /* ------------------------------------------------------------------------------------------------------------ order */
@@ -136,9 +136,10 @@ static int64_t cut(int64_t n, int64_t parts, int64_t i) { return (int64_t)((__in
 static uint32_t do_all(const problem *p, const ordered *o) {
   const double additions = ((double)o->n + (fills(p) ? (double)p->rows : 0.0)) * (double)p->cols;
   const int threads =
-      additions < 2.0 * ADDITIONS_PER_THREAD
+      additions < 2.0 * RM_ADDITIONS_PER_THREAD
           ? 1
-          : rm_threads_for((int64_t)(additions / ADDITIONS_PER_THREAD < 4096 ? additions / ADDITIONS_PER_THREAD : 4096));
+          : rm_threads_for(
+                (int64_t)(additions / RM_ADDITIONS_PER_THREAD < 4096 ? additions / RM_ADDITIONS_PER_THREAD : 4096));
   uint32_t flags = 0;
   if (threads == 1) {
     rm_tiers tiers = {0, 0, 0};

@@ -68,9 +68,9 @@ static const struct {
 #if RM_HAS_TILES
     {"amx", runs_amx, AT_avx512},
 #endif
-#define CHOICE(isa, ...) {#isa, runs_##isa, AT_##isa},
-    RM_FOR_EACH_ISA(CHOICE, )
-#undef CHOICE
+#define RM_CHOICE(isa, ...) {#isa, runs_##isa, AT_##isa},
+    RM_FOR_EACH_ISA(RM_CHOICE, )
+#undef RM_CHOICE
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 

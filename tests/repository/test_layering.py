@@ -203,6 +203,27 @@ def bad_import_circles(files: dict[str, str]) -> list[str]:
     return [f"{path} imports itself through others" for path in package if path in reached[path]]
 
 
+OWN = re.compile(r"_?RM_\w|REPMATH_\w|rm_\w|_GNU_SOURCE$")
+VOCABULARY = re.compile(r"v[fium](16|32|64)_\w")
+FUNCTION = re.compile(r"^(?:[A-Za-z_][\w \t*]*?[\s*])([A-Za-z_]\w*)\s*\((?:[^;{}()]|\([^()]*\))*\)\s*\{", re.M)
+DIRECTIVE = re.compile(r"^[ \t]*#.*(?:\\\n.*)*", re.M)
+
+
+def bad_names(files: dict[str, str]) -> list[str]:
+    """Macros, and functions of files that others include, begin with RM_ or rm_; those of CUDA's headers are in an unnamed namespace instead."""
+    bad = []
+    for path, text in files.items():
+        if not path.startswith(("crlibm/", "src/", "include/")) or not path.endswith(C_SUFFIXES):
+            continue
+        code = without_comments(text)
+        names = re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", code, re.M)
+        if path.endswith((".h", ".inl", ".inc")) and not (path.startswith("src/cuda/") and "\nnamespace {" in code):
+            names += FUNCTION.findall(DIRECTIVE.sub("", code))
+        own = (OWN, VOCABULARY) if path.startswith("crlibm/simd/") else (OWN,)
+        bad += [f"{path} defines {name}" for name in names if not any(p.match(name) for p in own)]
+    return bad
+
+
 MAX_LINES = 900
 
 
@@ -230,6 +251,7 @@ RULES = {
     "side effects": (bad_side_effects, {"src/blas/a.c": 'void f(void) { printf("x"); }\n', "crlibm/a.h": "abort();\n"}),
     "imports": (bad_imports, {"python/repmath/a.py": "import torch\n", "python/repmath/torch/a.py": "from ..jax import b\n"}),
     "import circles": (bad_import_circles, {"python/repmath/a.py": "from . import b\n", "python/repmath/b.py": "def f():\n    from .a import x\n"}),
+    "names": (bad_names, {"src/a.inl": "static int f(int x) {\n", "src/cuda/b.h": "int g() {\n", "src/c.c": "#define PART 3\n", "crlibm/d.h": "RM_FN vf64 vf64_e(void) {\n"}),
     "test imports": (bad_test_imports, {"tests/nn/test_a.py": "from test_b import c\n", "tests/python/a.py": "import test_c\n"}),
     "lengths": (bad_lengths, {"src/a.c": "x\n" * 901, "tests/a.py": "\n" * 1000}),
 }  # fmt: skip

@@ -11,14 +11,14 @@
 #include "../gemm/matmul.h"
 
 /* As in gemm/api.c: less work is not worth a second thread. */
-#define PRODUCTS_PER_THREAD (INT64_C(1) << 20)
+#define RM_PRODUCTS_PER_THREAD (INT64_C(1) << 20)
 
 rm_status rm_conv_run(const rm_matmul_problem *p) {
   rm_depthwise d;
   if (rm_isa_status()) return RM_ERR_ISA;
   const struct rm_conv_kernels *const kernels = rm_conv_kernels();
   if (p->m == 0 || p->n == 0 || p->batch == 0 || !kernels->depthwise_of(&d, p)) return rm_matmul_run(p);
-  const double share = (double)p->m * (double)p->n * (double)p->k * (double)p->batch / PRODUCTS_PER_THREAD;
+  const double share = (double)p->m * (double)p->n * (double)p->k * (double)p->batch / RM_PRODUCTS_PER_THREAD;
   int threads = share < 2.0 ? 1 : rm_threads_for(share < 1e6 ? (int64_t)share : 1000000);
   if (threads > d.units) threads = (int)d.units;
   const size_t bytes = (d.bytes + 63) / 64 * 64;

@@ -20,7 +20,7 @@ enum { BLOCK_ROWS = 512, BLOCK_COLS = 1056, STACK_WORK = 24576 };
 
 /* Work below this many products (some 50 us) is not worth a second thread: waking one costs microseconds on an idle machine and
  * a time slice on a busy one. */
-#define PRODUCTS_PER_THREAD (INT64_C(1) << 20)
+#define RM_PRODUCTS_PER_THREAD (INT64_C(1) << 20)
 
 /* How often a thread without a block looks for panels of others before it gives up: some 100 us, longer than rows are packed. Between looks
  * it leaves the core to whoever waits for it, perhaps the owner of the panels. */
@@ -90,7 +90,7 @@ rm_status rm_matmul_run(const rm_matmul_problem *given) {
   t->col_parts = ceil_div(p->n, (p->fmt == RM_F64 ? RM_COLS_DD : BLOCK_COLS) / nr * nr);
   /* A floating number: the count of products of a large problem does not fit 64 bits. */
   const double products = (double)p->m * (double)p->n * (double)(p->k ? p->k : 1) * (double)p->batch,
-               share = products / PRODUCTS_PER_THREAD;
+               share = products / RM_PRODUCTS_PER_THREAD;
   int threads = share < 2.0 ? 1 : rm_threads_for(share < 1e6 ? (int64_t)share : 1000000);
   while (t->row_parts * t->col_parts * p->batch < threads) { /* halve the longer side of the blocks */
     int64_t rows = ceil_div(p->m, t->row_parts), cols = ceil_div(p->n, t->col_parts);

@@ -17,10 +17,10 @@
 typedef struct {
   uint64_t hash;
   int64_t row;
-} entropy_hashed;
+} rm_entropy_hashed;
 
 static int rm_entropy_by_hash(const void *a, const void *b) {
-  const entropy_hashed *x = (const entropy_hashed *)a, *y = (const entropy_hashed *)b;
+  const rm_entropy_hashed *x = (const rm_entropy_hashed *)a, *y = (const rm_entropy_hashed *)b;
   return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash) : (x->row > y->row) - (x->row < y->row);
 }
 
@@ -76,7 +76,7 @@ static int rm_entropy_list(rm_logarithms *s, const double *d, int64_t length, co
  * the rows whose logarithms are left out. 0 where the list has no room, or memory runs out: then state says so. */
 static int rm_entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, rm_row_state *state) {
   const size_t rows = (size_t)r->row.f->p.rows + 1, room = 2 * (size_t)r->row.f->p.n + 1;
-  entropy_hashed *order = (entropy_hashed *)malloc(rows * sizeof *order);
+  rm_entropy_hashed *order = (rm_entropy_hashed *)malloc(rows * sizeof *order);
   double *own = (double *)malloc(2 * room * sizeof *own), *others = own + room;
   int64_t count = 0, end;
   int listed = order && own;

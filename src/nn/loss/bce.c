@@ -8,7 +8,7 @@
 static int logarithm(const void *operation, int64_t i, double *key, rm_ball *factor) {
   const rm_dd_loss *f = operation;
   if (!rm_bce_holds(f, i, 0)) return 0;
-  const bce_element e = rm_bce_read(f, i);
+  const rm_bce_element e = rm_bce_read(f, i);
   *key = __builtin_fabs(e.x);
   rm_bce_factor_ball(factor, &e, RM_BALL_LIMBS);
   return 1;

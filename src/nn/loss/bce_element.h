@@ -14,16 +14,16 @@
 
 typedef struct {
   double x, y, w, p, g;
-} bce_element;
+} rm_bce_element;
 
-RM_STATIC bce_element rm_bce_read(const rm_dd_loss *f, int64_t i) {
-  const bce_element e = {rm_dd_loss_read(f, RM_BCE_X, i), rm_dd_loss_read(f, RM_BCE_Y, i), rm_dd_loss_read(f, RM_BCE_W, i),
-                         rm_dd_loss_read(f, RM_BCE_P, i), rm_dd_loss_read(f, RM_BCE_G, i)};
+RM_STATIC rm_bce_element rm_bce_read(const rm_dd_loss *f, int64_t i) {
+  const rm_bce_element e = {rm_dd_loss_read(f, RM_BCE_X, i), rm_dd_loss_read(f, RM_BCE_Y, i), rm_dd_loss_read(f, RM_BCE_W, i),
+                            rm_dd_loss_read(f, RM_BCE_P, i), rm_dd_loss_read(f, RM_BCE_G, i)};
   return e;
 }
 
 RM_STATIC int rm_bce_holds(const rm_dd_loss *f, int64_t i, int gradient) {
-  const bce_element e = rm_bce_read(f, i);
+  const rm_bce_element e = rm_bce_read(f, i);
   const int finite = rm_is_finite(e.y) && rm_is_finite(e.w) && rm_is_finite(e.p) && rm_is_finite(e.g);
   return finite && (gradient ? !rm_is_nan(e.x) : rm_is_finite(e.x)); /* the gradient's formula has the limit at infinity */
 }
@@ -51,7 +51,7 @@ RM_FORMULA double rm_bce_sign(const rm_dd_loss *f, int64_t i, int gradient) {
 
 /* A result that is not of finite numbers: NaN, infinite, or 0 where an infinite x makes it so: (1 - y) x, -p y x, by the slopes at either end. */
 RM_FORMULA double rm_bce_limit(const rm_dd_loss *f, int64_t i, int gradient, rm_row_state *state) {
-  const bce_element e = rm_bce_read(f, i);
+  const rm_bce_element e = rm_bce_read(f, i);
   if (!rm_is_finite(e.y) || !rm_is_finite(e.p) || rm_is_nan(e.x)) return rm_from_bits64(rm_nan_bits(RM_F64));
   double v;
   if (rm_is_finite(e.x)) {

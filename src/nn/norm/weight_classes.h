@@ -16,7 +16,7 @@ typedef struct {
   uint32_t residues;
   char done;
   int64_t set;
-} weight_set;
+} rm_weight_set;
 
 /* The Jacobi symbol (a/m), m odd: 1, -1, or 0 where they have a common divisor. */
 static int rm_jacobi(uint64_t a, uint64_t m) {
@@ -49,7 +49,7 @@ static uint32_t rm_residues_of(const rm_ball *q) {
 }
 
 static int rm_compare_residues(const void *a, const void *b) {
-  const weight_set *x = (const weight_set *)a, *y = (const weight_set *)b;
+  const rm_weight_set *x = (const rm_weight_set *)a, *y = (const rm_weight_set *)b;
   return x->residues != y->residues ? (x->residues > y->residues) - (x->residues < y->residues)
                                     : (x->set > y->set) - (x->set < y->set);
 }
@@ -98,7 +98,7 @@ static void rm_part_of_set(rm_ball *part, rm_weight_sum *r, int64_t set) {
 /* 1 where the sum is rational: *value is its quotient. 0 where it is not, or not known to be; state says so where memory lacks. */
 static int rm_weight_is_rational(rm_ball *value, rm_weight_sum *r, rm_row_state *state) {
   const int64_t sets = r->f->sets[0] * (r->range->set1_to - r->range->set1_from);
-  weight_set *order = (weight_set *)malloc(((size_t)sets + 1) * sizeof *order);
+  rm_weight_set *order = (rm_weight_set *)malloc(((size_t)sets + 1) * sizeof *order);
   rm_ball above, below, part, q0, *q = &r->row.ball.square;
   int64_t count = 0;
   int rational = order != NULL;
@@ -107,7 +107,7 @@ static int rm_weight_is_rational(rm_ball *value, rm_weight_sum *r, rm_row_state 
   for (int64_t k = 0; k < sets && rational; k++) {
     rm_part_of_set(&part, r, k);
     rational = rm_ball_is_exact(&part) && rm_ball_is_exact(q);
-    if (rational && !rm_ball_is_zero(&part)) order[count++] = (weight_set){rm_residues_of(q), 0, k};
+    if (rational && !rm_ball_is_zero(&part)) order[count++] = (rm_weight_set){rm_residues_of(q), 0, k};
   }
   if (rational) qsort(order, (size_t)count, sizeof *order, rm_compare_residues);
   for (int64_t k = 0; k < count && rational; k++) {

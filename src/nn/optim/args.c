@@ -74,12 +74,12 @@ static rm_status prepared(rm_optimizer *o) {
 
 static int in_range(double x, double end) { return x >= 0.0 && x < end; }
 
-#define INFINITE rm_from_bits64(UINT64_C(0x7ff0000000000000))
+#define RM_INFINITE rm_from_bits64(UINT64_C(0x7ff0000000000000))
 
 rm_status rm_sgd_check(rm_optimizer *o, const rm_sgd_options *s) {
   enum { OPTIONS = ARRAYS + 3 };
   if (!s) return RM_STATUS(RM_ERR_NULL, OPTIONS);
-  if (!in_range(s->lr, INFINITE) || !in_range(s->momentum, INFINITE) || !in_range(s->weight_decay, INFINITE) ||
+  if (!in_range(s->lr, RM_INFINITE) || !in_range(s->momentum, RM_INFINITE) || !in_range(s->weight_decay, RM_INFINITE) ||
       !rm_is_finite(s->dampening) || (s->nesterov && (s->momentum == 0.0 || s->dampening != 0.0)))
     return RM_STATUS(RM_ERR_RANGE, OPTIONS);
   if (s->momentum == 0.0) o->m = NULL;
@@ -94,7 +94,7 @@ rm_status rm_sgd_check(rm_optimizer *o, const rm_sgd_options *s) {
 rm_status rm_adam_check(rm_optimizer *o, const rm_adam_options *s) {
   enum { OPTIONS = ARRAYS + 5 };
   if (!s) return RM_STATUS(RM_ERR_NULL, OPTIONS);
-  if (!in_range(s->lr, INFINITE) || !in_range(s->weight_decay, INFINITE) || !in_range(s->eps, INFINITE) ||
+  if (!in_range(s->lr, RM_INFINITE) || !in_range(s->weight_decay, RM_INFINITE) || !in_range(s->eps, RM_INFINITE) ||
       !in_range(s->beta1, 1.0) || !in_range(s->beta2, 1.0) || s->step < 1)
     return RM_STATUS(RM_ERR_RANGE, OPTIONS);
   const char *const arrays[] = {o->p, o->g, o->m, o->v, o->w};
