@@ -21,7 +21,7 @@ from repmath.torch._aten.table import OPERATORS
 from .cases import Skip
 from .worker import chosen, threads
 
-ELEMENTS, MOST, ROUNDS, CALLS = 16, 256, 20, 16
+ELEMENTS, MAX_ELEMENTS, ROUNDS, CALLS = 16, 256, 20, 16
 
 
 def copies(value):
@@ -42,7 +42,10 @@ def plain(t):
     """Whether a tensor is small, of a kind that a model has, and can be copied so."""
     kinds = torch.float32, torch.int64, torch.bool
     return (
-        type(t) in (torch.Tensor, torch.nn.Parameter) and t.layout is torch.strided and t.dtype in kinds and t.numel() <= MOST
+        type(t) in (torch.Tensor, torch.nn.Parameter)
+        and t.layout is torch.strided
+        and t.dtype in kinds
+        and t.numel() <= MAX_ELEMENTS
     )
 
 
@@ -61,7 +64,7 @@ class Recorder(TorchDispatchMode):
         if given is not None:
             largest = max((t.numel() for t in tensors_of(given, made)), default=ELEMENTS)
             far = abs(math.log2(max(largest, 0.01) / ELEMENTS))
-            if largest <= MOST and far < self.far.get(func, 99.0):
+            if largest <= MAX_ELEMENTS and far < self.far.get(func, 99.0):
                 self.far[func], self.calls[func] = far, given
         return made
 

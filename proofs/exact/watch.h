@@ -162,13 +162,13 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     if ((fmt) != RM_F64) EXACT_LANES(EXACT_REACH, RM_LANES, vm64_bits(m__), y__.hi, EXACT_NONE, reach__);      \
     exact_open ? EXACT_ALL : m__;                                                                              \
   })
-/* The records of a vector that is settled anew (src/nn/optim/loop.h) say where its first parameter is. */
-#define WATCH_rm_settle_step(o, a, undecided, fmt, y, flags)                      \
-  ({                                                                              \
-    exact_at = (a)->p;                                                            \
-    const uint32_t left__ = rm_settle_step((o), (a), (undecided), fmt, y, flags); \
-    exact_at = 0;                                                                 \
-    left__;                                                                       \
+/* The records of a vector that is decided anew (src/nn/optim/loop.h) say where its first parameter is. */
+#define WATCH_rm_step_decide_diverged(o, a, undecided, fmt, y, flags)                      \
+  ({                                                                                       \
+    exact_at = (a)->p;                                                                     \
+    const uint32_t left__ = rm_step_decide_diverged((o), (a), (undecided), fmt, y, flags); \
+    exact_at = 0;                                                                          \
+    left__;                                                                                \
   })
 #define WATCH_vf64_undecided_f64(hi, lo, err, y)                          \
   ({                                                                      \
@@ -233,8 +233,8 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     flat__;                                                      \
   })
 /* The rounded mean, or reciprocal root, of a set. */
-#define WATCH_store_statistic(r, kind, value, err, near, ball, to, state) \
-  (exact_at = (to), store_statistic(r, kind, value, err, near, ball, to, state), exact_at = 0)
+#define WATCH_rm_norm_store_statistic(r, kind, value, err, near, ball, to, state) \
+  (exact_at = (to), rm_norm_store_statistic(r, kind, value, err, near, ball, to, state), exact_at = 0)
 /* Result r of a row of averages (src/nn/pool/api.c). */
 #define WATCH_rm_pool_decide(total, terms, divisor, format, bits, state) \
   (exact_at = y + r * f->sy[4], rm_pool_decide(total, terms, divisor, format, bits, state))

@@ -384,7 +384,7 @@ def statistics(root: pathlib.Path) -> list[Computed]:
             host.values["t->c"] = A("c0")
             return {}
 
-        host.calls = {"pad_by": given_sum({}), "moments": moments}
+        host.calls = {"rm_norm_pad": given_sum({}), "moments": moments}
         moments.whole = True  # type: ignore[attr-defined]
         return host.run(text_of(root, NORMS, "double p = s / n, m2 = q / n", "__builtin_sqrt(q);"))
 

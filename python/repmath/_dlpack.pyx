@@ -34,7 +34,7 @@ cdef enum:
     READ_ONLY = 1
     COPIED = 2
     CPU = 1
-    MOST_AXES = 64  # of a NumPy array
+    MAX_AXES = 64  # of a NumPy array
 
 cdef const char *PLAIN = "dltensor"
 cdef const char *VERSIONED = "dltensor_versioned"
@@ -188,7 +188,7 @@ cdef tuple _lent(name, capsule, kinds):
             f"{name} has elements of DLPack's type code {t.type.code} with {t.type.bits} bits and {t.type.lanes} lanes, for which "
             f"there is no array here{'' if (_BFLOAT, 16) in _DTYPES else '; bfloat16 and 8-bit formats need ml_dtypes'}"
         )
-    if not 0 <= t.ndim <= MOST_AXES:
+    if not 0 <= t.ndim <= MAX_AXES:
         raise BufferError(f"{name} has {t.ndim} axes")
     shape = tuple([t.shape[i] for i in range(t.ndim)])
     if min(shape, default=0) < 0:

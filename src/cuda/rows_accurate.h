@@ -74,7 +74,7 @@ struct join_dd_ball {
 #if defined(RM_SHARED_EXPONENTIALS) /* a file whose rows have sums of exponentials: nn/rows/exp_row.inc follows */
 #define RM_IS_dd_ball 1 /* of the numbers of a formula, those whose sums the threads share */
 #define RM_IS_ball 0
-RM_FORMULA int rm_exp_row_some_dd_ball(rm_dd_ball *sum, const rm_exp_row *r, int64_t skip, double least, int limbs,
+RM_FORMULA int rm_exp_row_some_dd_ball(rm_dd_ball *sum, const rm_exp_row *r, int64_t skip, double cutoff, int limbs,
                                        int64_t first, int64_t step);
 #endif
 
@@ -199,8 +199,8 @@ RM_HOST_EXTERN int rm_sum_approximately(const rm_sum_problem *p, int tier, doubl
 
 #if defined(RM_SHARED_EXPONENTIALS)
 /* The sum of the finite exponentials of a row but that of `skip`, over rm_dd_ball (nn/rows/exp_row.inc). */
-RM_STATIC int rm_exp_row_shared(rm_dd_ball *sum, const rm_exp_row *r, int64_t skip, double least) {
-  block_arguments().row = r, block_arguments().skip = skip, block_arguments().shift = least;
+RM_STATIC int rm_exp_row_shared(rm_dd_ball *sum, const rm_exp_row *r, int64_t skip, double cutoff) {
+  block_arguments().row = r, block_arguments().skip = skip, block_arguments().shift = cutoff;
   const loop_result found = rm_run_loop(LOOP_DD_BALL_EXPONENTIALS);
   *sum = found.dd_ball;
   return found.count != 0;

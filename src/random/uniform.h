@@ -51,7 +51,7 @@ RM_COLD void rm_uniform_redo(const rm_random_problem *problem, const char *rando
 /* low + u (high - low) in binary64 for the formats below. The width rounds by 2^-53 of itself, the product by as much and
  * the sum by 2^-53 of its size: with B = max(|low|, |high|) and a width of at most 2B the error is below 5 2^-53 B; the
  * test asks for 2 2^-53 more. err = 2^-50 B (random/args.c). In mode RM_RANGE_EXACT nothing rounds before the store. */
-RM_FN uint32_t rm_range_narrow(const rm_random_problem *problem, int n, const char *random, char *out, const int fmt) {
+RM_FN uint32_t rm_range_b64(const rm_random_problem *problem, int n, const char *random, char *out, const int fmt) {
   const struct rm_range *r = &problem->range;
   const int size = rm_size_of(fmt);
   float u[RM_CHUNK_WORDS + RM_CHUNK_PAD];
@@ -113,5 +113,5 @@ RM_FN uint32_t rm_make_uniform(const rm_random_problem *problem, int64_t from, i
     rm_unit_floats(random, n, 24, out);
     return 0;
   }
-  return fmt == RM_F64 ? rm_range_f64(problem, n, random, out) : rm_range_narrow(problem, n, random, out, fmt);
+  return fmt == RM_F64 ? rm_range_f64(problem, n, random, out) : rm_range_b64(problem, n, random, out, fmt);
 }

@@ -95,10 +95,10 @@ RM_FN void rm_axes_clear(rm_axes_running *a, const int nv) {
  * and its quotient by n, are rounded: t is off by at most 2.1 2^-53 |t|. Where there is nothing left, q is c/n.
  * Quotients that may underflow, or whose remainders may, become NaN: they are undecided. */
 RM_FN rm_axes_sum rm_axes_quotient(rm_axes_sum a, int64_t n) {
-  const vf64 zero = vf64_set1(0.0), divisor = vf64_set1((double)n), least = vf64_set1(0x1p-900);
+  const vf64 zero = vf64_set1(0.0), divisor = vf64_set1((double)n), smallest = vf64_set1(0x1p-900);
   const vm64 none = vf64_eq(a.c, zero);
-  const vm64 sure =
-      vm64_and(vm64_or(none, vf64_lt(least, vf64_abs(a.c))), vm64_or(vf64_eq(a.r, zero), vf64_lt(least, vf64_abs(a.r))));
+  const vm64 sure = vm64_and(vm64_or(none, vf64_lt(smallest, vf64_abs(a.c))),
+                             vm64_or(vf64_eq(a.r, zero), vf64_lt(smallest, vf64_abs(a.r))));
   vf64 err = vf64_div(a.err, divisor);
   vf64 q = vf64_div(a.c, divisor), t;
   if ((n & (n - 1)) == 0) {

@@ -15,14 +15,14 @@ ctypedef rm_status (*_Unary)(int64_t n, const void *x, ptrdiff_t sx, void *out, 
 ctypedef rm_status (*_Binary)(int64_t n, const void *x, ptrdiff_t sx, const void *y, ptrdiff_t sy, void *out, ptrdiff_t so) noexcept nogil
 
 cdef enum:
-    MOST_OPERANDS = 3
-    MOST_AXES = 8
+    MAX_OPERANDS = 3
+    MAX_AXES = 8
 
 cdef struct Operand:
     char *data
     int64_t n  # elements
     int ndim, format
-    int64_t shape[MOST_AXES]
+    int64_t shape[MAX_AXES]
 
 cdef ExchangeAPI *_exchange = NULL
 cdef object _tensor_class = None, _parameter_class = None, _empty_like = None, _entered = None
@@ -74,7 +74,7 @@ cdef bint _operand(object t, Operand *o) except -1:
     if _exchange.tensor_from_object(<void *>t, &v) != 0:
         PyErr_Clear()  # of a layout or a dtype that DLPack has not
         return False
-    if v.device.type != 1 or v.ndim > MOST_AXES:
+    if v.device.type != 1 or v.ndim > MAX_AXES:
         return False
     o.format = _format(&v)
     if o.format < 0:
@@ -193,7 +193,7 @@ _RULES = {"operands": OPERANDS, "sum": SUM, "before": BEFORE, "power": POWER, "g
 
 # A call whose arguments have been understood: a function of functions.def or a formula, and its operands.
 cdef struct Problem:
-    Operand operand[MOST_OPERANDS]
+    Operand operand[MAX_OPERANDS]
     int count
     int number  # the operand that is a number; -1
     uint64_t held  # its bits
@@ -202,7 +202,7 @@ cdef struct Problem:
     double a, b  # their numbers
     int like  # the tensor among the arguments whose shape the result has; -1 for the broadcast one
     int ndim
-    int64_t shape[MOST_AXES]
+    int64_t shape[MAX_AXES]
 
 
 cdef class Elementwise(Call):
@@ -407,12 +407,12 @@ cdef rm_status _applied(const Problem *p, int64_t n, const void *x, ptrdiff_t sx
 cdef rm_status _solved(Problem *p, Operand *to) noexcept nogil:
     """The result of a problem whose shape is known, in dense memory."""
     cdef ptrdiff_t size = _SIZES[to.format]
-    cdef const void *data[MOST_OPERANDS]
-    cdef ptrdiff_t step[MOST_OPERANDS]
+    cdef const void *data[MAX_OPERANDS]
+    cdef ptrdiff_t step[MAX_OPERANDS]
     cdef int k
     cdef bint alike = True
     cdef rm_status status
-    for k in range(MOST_OPERANDS):
+    for k in range(MAX_OPERANDS):
         data[k], step[k] = NULL, 0
         if k < p.count:
             data[k] = <const void *>&p.held if k == p.number else p.operand[k].data
@@ -431,8 +431,8 @@ cdef rm_status _solved(Problem *p, Operand *to) noexcept nogil:
 cdef rm_status _broadcast(Problem *p, Operand *to) noexcept nogil:
     """A function of two tensors of several shapes, over the longest last axes in which each of them goes on or stands still."""
     cdef ptrdiff_t size = _SIZES[to.format]
-    cdef ptrdiff_t stride[2][MOST_AXES]
-    cdef int64_t at[MOST_AXES]
+    cdef ptrdiff_t stride[2][MAX_AXES]
+    cdef int64_t at[MAX_AXES]
     cdef int64_t n = 1, place, i
     cdef ptrdiff_t step[2]
     cdef ptrdiff_t offset[2]
@@ -602,7 +602,7 @@ cdef class Prefixes(Call):
 
 cdef bint _shape_of(object values, int64_t *shape, int *ndim) except -1:
     """A sequence of integers."""
-    if (type(values) is not list and type(values) is not tuple) or len(values) > MOST_AXES:
+    if (type(values) is not list and type(values) is not tuple) or len(values) > MAX_AXES:
         return False
     ndim[0] = <int>len(values)
     for i in range(ndim[0]):
@@ -623,7 +623,7 @@ cdef class LayerNorm(Call):
     cdef object run(self, tuple args, dict kwargs):
         cdef Operand x, y, mean, root
         cdef Operand weight[2]
-        cdef int64_t shape[MOST_AXES]
+        cdef int64_t shape[MAX_AXES]
         cdef rm_norm_sets sets
         cdef ptrdiff_t steps[4]
         cdef ptrdiff_t weight_steps[4]

@@ -199,8 +199,8 @@ def scaled_dot_product_attention(
 
 def _is_small(g: Array, v: Array) -> bool:
     """Whether no gradient of a weight overflows, of one that is 0 neither."""
-    g_most, v_most = (float(np.abs(a).max(initial=0)) for a in (g, v))
-    return bool(v.shape[-1] * g_most * v_most < _LARGE[NAMES[v.dtype]])
+    g_max, v_max = (float(np.abs(a).max(initial=0)) for a in (g, v))
+    return bool(v.shape[-1] * g_max * v_max < _LARGE[NAMES[v.dtype]])
 
 
 def _backward_in_blocks(

@@ -14,7 +14,7 @@
 
 enum { S = 3, MAX_RANK = S + 2 };
 
-typedef __int128 wide; /* byte offsets of absurd arguments do not fit 64 bits */
+typedef __int128 int128; /* byte offsets of absurd arguments do not fit 64 bits */
 
 /* A convolution with three spatial dimensions, those beyond dims of size 1; counts are those of one group. */
 typedef struct {
@@ -44,7 +44,7 @@ static rm_status prepare(geometry *g, const rm_conv *c) {
                   {1, 1, 1},
                   {0, 0, 0},
                   {1, 1, 1}};
-  wide taps = g->channels_in > g->channels_out ? g->channels_in : g->channels_out, positions = c->batch;
+  int128 taps = g->channels_in > g->channels_out ? g->channels_in : g->channels_out, positions = c->batch;
   for (int j = 0; j < c->dims; j++) {
     if (c->in[j] < 0 || c->in[j] > limit || c->kernel[j] < 1 || c->kernel[j] > limit || c->stride[j] < 1 ||
         c->stride[j] > limit || c->dilation[j] < 1 || c->dilation[j] > limit || c->padding_low[j] < 0 ||

@@ -85,7 +85,7 @@ static int depthwise_of(rm_depthwise *d, const rm_matmul_problem *p) {
 
 /* The largest magnitude of a row; NaN where one of its elements is infinite or NaN. */
 static double magnitude_of(const double *row, int64_t n) {
-  double most[RM_LANES], odd[RM_LANES], all = 0.0, any = 0.0;
+  double max[RM_LANES], odd[RM_LANES], all = 0.0, any = 0.0;
   vf64 m = vf64_set1(0.0), e = vf64_set1(0.0);
   int64_t i = 0;
   for (; i + RM_LANES <= n; i += RM_LANES) {
@@ -93,10 +93,10 @@ static double magnitude_of(const double *row, int64_t n) {
     m = vf64_max(m, vf64_abs(x));
     e = vf64_mad(x, vf64_set1(0.0), e);
   }
-  vf64_store(most, m);
+  vf64_store(max, m);
   vf64_store(odd, e);
   for (int l = 0; l < RM_LANES; l++) {
-    all = most[l] > all ? most[l] : all;
+    all = max[l] > all ? max[l] : all;
     any += odd[l];
   }
   for (; i < n; i++) {
@@ -295,7 +295,7 @@ static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work
   const int64_t rows = full.y.count - y0 < d->rows ? full.y.count - y0 : d->rows;
   const layout l = layout_of(d, rows);
   const int64_t all = l.z.taps * l.lines, each = l.width / l.x.move;
-  double *weight = work, *most = weight + 2 * l.taps, *sums = most + all, *buffer = sums + padded(l.x.count);
+  double *weight = work, *max = weight + 2 * l.taps, *sums = max + all, *buffer = sums + padded(l.x.count);
   ptrdiff_t *off = (ptrdiff_t *)(void *)(weight + l.taps);
 
   const rm_operand *x = d->by_rows ? &one.a : &one.b, *w = d->by_rows ? &one.b : &one.a;
@@ -317,7 +317,7 @@ static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work
     for (int64_t r = 0; r < l.lines; r++) {
       const int64_t y = l.y.start + dy + r, line = tz * l.lines + r;
       double *dst = buffer + line * l.width;
-      most[line] = 0.0;
+      max[line] = 0.0;
       if (at_z < 0 || at_z >= l.z.size || y < 0 || y >= l.y.size) {
         __builtin_memset(dst, 0, (size_t)l.width * sizeof *dst);
         continue;
@@ -328,8 +328,8 @@ static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work
         case RM_BF16: rm_conv_window_row(dst, &l.x, l.width, from, RM_BF16); break;
         default: rm_conv_window_row(dst, &l.x, l.width, from, RM_F32);
       }
-      most[line] = magnitude_of(dst, l.width);
-      if (RM_UNLIKELY(rm_is_nan(most[line]))) signals |= any_signals(&l.x, from, fmt);
+      max[line] = magnitude_of(dst, l.width);
+      if (RM_UNLIKELY(rm_is_nan(max[line]))) signals |= any_signals(&l.x, from, fmt);
     }
   }
   __builtin_memset(buffer + all * l.width, 0, VECTORS * RM_LANES * sizeof *buffer);
@@ -344,7 +344,7 @@ static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work
     double top = 0.0, odd = 0.0;
     for (int64_t tz = 0; tz < l.z.taps; tz++)
       for (int64_t ty = 0; ty < l.y.taps; ty++) {
-        const double m = most[tz * l.lines + r * l.y.move + ty * l.y.step - l.y.low];
+        const double m = max[tz * l.lines + r * l.y.move + ty * l.y.step - l.y.low];
         top = m > top ? m : top;
         odd += m * 0.0;
       }

@@ -93,21 +93,21 @@ known:
 
 /* Digits of 32 bits in units of 2^-UNIT. A total is a multiple of 2^-RM_ACC_ONE, alpha one of 2^-1074, beta d of 2^-2148; and
  * |alpha S| < 2^(32 RM_ACC_INTEGER + 1024). */
-enum { UNIT = RM_ACC_ONE + 34 * RM_ACC_DIGIT_BITS, WIDE = (UNIT + 1024) / RM_ACC_DIGIT_BITS + RM_ACC_INTEGER + 3 };
+enum { UNIT = RM_ACC_ONE + 34 * RM_ACC_DIGIT_BITS, DIGITS = (UNIT + 1024) / RM_ACC_DIGIT_BITS + RM_ACC_INTEGER + 3 };
 
 /* digit += (-1)^negative m 2^shift, shift >= 0; carries wait. */
 RM_STATIC void rm_digits_add_at(int64_t *digit, uint64_t m, int shift, int negative) {
   const int s = shift % RM_ACC_DIGIT_BITS;
   int64_t *d = digit + shift / RM_ACC_DIGIT_BITS;
-  const rm_u128 wide = (rm_u128)m << s;
+  const rm_u128 shifted = (rm_u128)m << s;
   for (int i = 0; i < 3; i++) {
-    const int64_t part = (int64_t)(uint32_t)(wide >> (RM_ACC_DIGIT_BITS * i));
+    const int64_t part = (int64_t)(uint32_t)(shifted >> (RM_ACC_DIGIT_BITS * i));
     d[i] += negative ? -part : part;
   }
 }
 
 RM_STATIC void rm_digits_carry(int64_t *digit) {
-  for (int i = 0; i + 1 < WIDE; i++) {
+  for (int i = 0; i + 1 < DIGITS; i++) {
     const int64_t c = digit[i] >> RM_ACC_DIGIT_BITS; /* rounds down */
     digit[i] -= c * (INT64_C(1) << RM_ACC_DIGIT_BITS);
     digit[i + 1] += c;
@@ -118,7 +118,7 @@ RM_STATIC void rm_digits_carry(int64_t *digit) {
 RM_STATIC uint64_t rm_exact_scale(const rm_superaccumulator *sum, double alpha, double beta, double d, int fmt,
                                   uint32_t *flags) {
   rm_superaccumulator size;
-  int64_t digit[WIDE] = {0};
+  int64_t digit[DIGITS] = {0};
   int e;
   if (alpha != 0.0) {
     const int negative = rm_superacc_magnitude(sum, &size) != (alpha < 0.0);
@@ -141,12 +141,12 @@ RM_STATIC uint64_t rm_exact_scale(const rm_superaccumulator *sum, double alpha, 
     rm_digits_add_at(digit, (uint64_t)(product >> 64), shift + 64, negative);
   }
   rm_digits_carry(digit);
-  const int negative = digit[WIDE - 1] < 0;
+  const int negative = digit[DIGITS - 1] < 0;
   if (negative) {
-    for (int i = 0; i < WIDE; i++) digit[i] = -digit[i];
+    for (int i = 0; i < DIGITS; i++) digit[i] = -digit[i];
     rm_digits_carry(digit);
   }
-  const rm_superacc_top t = rm_digits_top(digit, WIDE);
+  const rm_superacc_top t = rm_digits_top(digit, DIGITS);
   return t.m ? rm_round_exact(negative, t.m | (rm_u128)t.inexact, t.e - UNIT, fmt, RM_NEAREST, flags) : 0;
 }
 

@@ -145,8 +145,8 @@ RM_STATIC void rm_odd_prepare(int n, int fmt, double *r) {
   for (int i = 0; i < n; i++) r[i] = r[i] != r[i] ? rm_from_bits64(UINT64_C(0x7ff8) << 48) : r[i];
   if (fmt == RM_BF16)
     for (int i = 0; i < n; i++) {
-      const double least = __builtin_copysign((r[i] + 0x1.8p-81) - 0x1.8p-81, r[i]);
-      r[i] = rm_odd_either(__builtin_fabs(r[i]) < 0x1p-126, least, r[i]);
+      const double coarse = __builtin_copysign((r[i] + 0x1.8p-81) - 0x1.8p-81, r[i]);
+      r[i] = rm_odd_either(__builtin_fabs(r[i]) < 0x1p-126, coarse, r[i]);
     }
   if (fmt != RM_F32)
     for (int i = 0; i < n; i++) {

@@ -75,11 +75,12 @@ RM_FN uint32_t rm_step_diverged(const rm_optimizer *o, const rm_step_arrays *a, 
     const vf64 large = vf64_set1(rm_to_double(rm_infinity_bits(fmt) - 1, fmt) * 16.0);
     beyond = vm64_or(beyond, vm64_and(vf64_lt(large, term), vf64_le(vf64_set1(0.0), v)));
   }
-  vm64 open = rm_step_average(o->beta1, m, c->keep1, d, coupled, size, fmt, &fresh);
-  open = vm64_or(open, rm_step_quotient(c, p, vf64_set1(0.0), vf64_set1(1.0), fmt, &kept));
-  open = vm64_or(open, vf64_unord(w, w));
-  if (fmt == RM_F64) open = vm64_or(vm64_or(open, rm_step_outside(p)), vm64_or(rm_step_outside(g), rm_step_outside(m)));
-  const vm64 known = vm64_andnot(beyond, open);
+  vm64 undecided_lanes = rm_step_average(o->beta1, m, c->keep1, d, coupled, size, fmt, &fresh);
+  undecided_lanes = vm64_or(undecided_lanes, rm_step_quotient(c, p, vf64_set1(0.0), vf64_set1(1.0), fmt, &kept));
+  undecided_lanes = vm64_or(undecided_lanes, vf64_unord(w, w));
+  if (fmt == RM_F64)
+    undecided_lanes = vm64_or(vm64_or(undecided_lanes, rm_step_outside(p)), vm64_or(rm_step_outside(g), rm_step_outside(m)));
+  const vm64 known = vm64_andnot(beyond, undecided_lanes);
   const uint32_t lanes = vm64_bits(known) & undecided;
   y->p = vf64_select(known, kept, y->p);
   y->m = vf64_select(known, fresh, y->m);
@@ -88,8 +89,8 @@ RM_FN uint32_t rm_step_diverged(const rm_optimizer *o, const rm_step_arrays *a, 
   if (lanes & ~vm64_bits(endless)) *flags |= RM_FLAG_OVERFLOW;
   return undecided & ~lanes;
 }
-RM_COLD uint32_t rm_settle_step(const rm_optimizer *o, const rm_step_arrays *a, uint32_t undecided, int fmt,
-                                rm_step_vectors *y, uint32_t *flags) {
+RM_COLD uint32_t rm_step_decide_diverged(const rm_optimizer *o, const rm_step_arrays *a, uint32_t undecided, int fmt,
+                                         rm_step_vectors *y, uint32_t *flags) {
   if (fmt == RM_F16) return rm_step_diverged(o, a, undecided, RM_F16, y, flags);
   if (fmt == RM_BF16) return rm_step_diverged(o, a, undecided, RM_BF16, y, flags);
   if (fmt == RM_F32) return rm_step_diverged(o, a, undecided, RM_F32, y, flags);
@@ -101,9 +102,9 @@ RM_FN uint32_t rm_finish_step(const rm_optimizer *o, const rm_step_arrays *a, rm
   rm_optimizer_element e[RM_LANES];
   uint32_t flags = 0;
   if (RM_UNLIKELY(undecided)) {
-    rm_step_vectors settled = y; /* a copy, so that y itself stays in registers */
-    undecided = rm_settle_step(o, a, undecided, fmt, &settled, &flags);
-    y = settled;
+    rm_step_vectors decided = y; /* a copy, so that y itself stays in registers */
+    undecided = rm_step_decide_diverged(o, a, undecided, fmt, &decided, &flags);
+    y = decided;
     if (undecided) flags |= rm_redo_step(o, a, undecided, fmt, e);
   }
   rm_store_elements(a->p, y.p, fmt);

@@ -5,12 +5,12 @@
 #include "../../runtime/env.h"
 
 enum { FORMAT = 1, GRID, COORDINATES, AT, WEIGHT };
-enum { MOST = 4 }; /* taps along an axis */
+enum { MAX_TAPS = 4 }; /* taps along an axis */
 
 /* What a coordinate takes along its axis: indices, -1 outside, weights, and slopes of these. */
 typedef struct {
-  int64_t at[MOST];
-  double weight[MOST], slope[MOST];
+  int64_t at[MAX_TAPS];
+  double weight[MAX_TAPS], slope[MAX_TAPS];
 } taps;
 
 static const double FAR_AWAY = -100.0; /* outside of any image, and so are the elements around it */
@@ -70,7 +70,7 @@ static double far_slope(double x) { return (3.0 * -0.75 * x - 10.0 * -0.75) * x 
 static void take(taps *t, double x, int64_t size, const rm_grid_sample *g) {
   const double n = (double)size;
   double scale = g->align_corners ? (n - 1.0) / 2.0 : n / 2.0, inner;
-  double at[MOST];
+  double at[MAX_TAPS];
   int count = 1;
   if (rm_is_nan(x)) x = -1.0;
   x = g->align_corners ? (x + 1.0) / 2.0 * (n - 1.0) : ((x + 1.0) * n - 1.0) / 2.0;
