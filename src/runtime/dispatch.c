@@ -56,9 +56,9 @@ static int runs_amx(void) {
 #endif
 
 enum {
-#define POSITION(isa, ...) AT_##isa,
-  RM_FOR_EACH_ISA(POSITION, )
-#undef POSITION
+#define RM_POSITION(isa, ...) AT_##isa,
+  RM_FOR_EACH_ISA(RM_POSITION, )
+#undef RM_POSITION
 };
 static const struct {
   const char *name;

@@ -204,7 +204,7 @@ def bad_import_circles(files: dict[str, str]) -> list[str]:
 
 
 OWN = re.compile(r"_?RM_\w|REPMATH_\w|rm_\w|_GNU_SOURCE$")
-VOCABULARY = re.compile(r"v[fium](16|32|64)_\w")
+VOCABULARY = re.compile(r"v([fium](16|32|64)|bytes)_\w")
 FUNCTION = re.compile(r"^(?:[A-Za-z_][\w \t*]*?[\s*])([A-Za-z_]\w*)\s*\((?:[^;{}()]|\([^()]*\))*\)\s*\{", re.M)
 DIRECTIVE = re.compile(r"^[ \t]*#.*(?:\\\n.*)*", re.M)
 

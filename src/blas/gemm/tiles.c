@@ -394,13 +394,13 @@ RM_FN uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void 
   return left ? rm_blas_kernels()->resolve_f32(w, p, block, left, work, tiers) : 0;
 }
 
-#define ENGINE(name, FMT)                                                                                      \
+#define RM_ENGINE(name, FMT)                                                                                   \
   static uint32_t block_##name(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, \
                                rm_panel_queue *queue) {                                                        \
     return block_of(p, block, work, tiers, queue, FMT);                                                        \
   }                                                                                                            \
   const rm_engine rm_tiles_##name = {SIDE, SIDE, work_of, block_##name, 0};
-ENGINE(bf16, RM_BF16)
-ENGINE(f16, RM_F16)
+RM_ENGINE(bf16, RM_BF16)
+RM_ENGINE(f16, RM_F16)
 
 #endif
