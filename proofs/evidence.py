@@ -119,7 +119,7 @@ Each constant and table entry of a kernel's graph, but zeros and the claim, is m
 count of a shift by one (`python -m proofs.mutants`, with fused operations). Rejected: evaluated exactly on numbers, the changed kernel errs by more than
 its bound. Refused: the proof fails with the change, though none of these numbers shows an error. Together: the bound is proved on every box with many
 numbers off at once, this one among them, each by as much as a unit either way, so that the mutant is harmless. Alone: proved for this mutant. Open:
-not decided. Of the integers: rejected or refused, harmless, open. Half of the bound: rejected by a number, proved too, or not proved.
+not decided in a minute, or a number with another meaning beside its value (`proofs/mutants.json` says which). Of the integers: rejected or refused, harmless, open. Half of the bound: rejected by a number, proved too, or not proved.
 Largest error seen: the error of the unchanged kernel over its bound, at the numbers on which mutants are evaluated.
 
 | kernel | mutants | rejected | refused | together | alone | open | integers | half of the bound | largest error seen |

@@ -5,7 +5,8 @@ A mutant is rejected where the changed graph, evaluated exactly on numbers, errs
 are not rejected are then off at once, each by as much as a unit either way (loose.py), and the bound is proved again with that, piece by piece: what
 holds for all of them together holds for each by itself. Where that fails on a piece, the numbers to which the result is most sensitive are proved there
 by themselves, and at last each mutant of such a number, exactly. A mutant that no number rejects, but with which the bound is not shown on some piece,
-is refused: `make proofs` fails with it. What the time does not suffice for is open.
+is refused: `make proofs` fails with it. What the time does not suffice for is open, and so is a number with a meaning beside its value:
+proofs/mutants.json says which.
 
 A piece at which a table entry is not read needs no proof for the entry's mutants: the kernel computes the same there. What a kind of proof states of
 constants outside the analysis of its pieces is checked for each mutant too (premises).
@@ -45,6 +46,8 @@ TRIES = 6  # numbers on which each mutant is evaluated
 ALONE = 60.0  # seconds in which a kernel's mutants are proved one by one
 HALVED = 30.0  # seconds for half of the bound
 OFTEN = 6  # pieces at which a number has to be proved alone, after which it is so at all others too
+MEANS_MORE = "stands for more than its value, which the analysis does not follow"
+LATE = f"not proved in {ALONE:.0f} s"
 FATES = ("rejected", "refused", "together", "alone", "open")
 COMPARISONS = ("lt", "le", "eq", "ne", "min", "max", "unord")
 SHIFTS = ("sll", "srl", "sra")
@@ -430,6 +433,9 @@ class Trial:
         places = [(at, k, words) for of in (numbers, integers) for at, k, words in of(self.text)]
         self.fate: dict[Mutant, str] = {((at, k), other): "" for at, k, words in places for other in others(words, k)}
 
+    def means_more(self, place: Place) -> bool:
+        return of_size_only(self.graph, place[0]) or means_more(self.kernel, self.lines[place[0]].split())
+
     def left(self, place: Place | None = None) -> list[Mutant]:
         return [m for m, fate in self.fate.items() if not fate and place in (None, m[0])]
 
@@ -473,7 +479,7 @@ class Trial:
             self.fate.update(dict.fromkeys(powers, "together"))
         for mutant in self.left():
             place, other = mutant
-            if of_size_only(self.graph, place[0]) or means_more(self.kernel, self.lines[place[0]].split()):
+            if self.means_more(place):
                 self.fate[mutant] = "open"
                 continue
             if not premises(self.kernel, self.text, mutant):
@@ -510,7 +516,10 @@ class Trial:
             **counts([m for m in self.fate if m[0] not in self.whole]),
             "integers": counts([m for m in self.fate if m[0] in self.whole]),
             "unproved": names("refused"),
-            "left": names("open"),
+            "left": {
+                name: MEANS_MORE if self.means_more(m[0]) else LATE
+                for name, m in zip(names("open"), (m for m, fate in self.fate.items() if fate == "open"), strict=True)
+            },
             "seen": f"{float(self.seen):.2f}",
         }
 
