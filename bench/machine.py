@@ -1,4 +1,4 @@
-"""What a result depends on: the CPU, the libraries, what they were told."""
+"""Describes what a result depends on: the CPU, the libraries and their settings."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""What is not elementwise: products (but for those of products.matmuls), sums, scatter sums, convolution, operators, training; and the cost of a small call."""
+"""Everything that is not elementwise: products (except those of products.matmuls), sums, scatter sums, convolution, operators, training; and the cost of a small call."""
 
 import numpy as np
 from convolution import convolutions

@@ -1,4 +1,4 @@
-"""What the other libraries have for each function, as calls that write into a given array; and typical arguments."""
+"""The functions of other libraries for each function, as calls that write into a given array, and typical arguments."""
 
 import numpy as np
 

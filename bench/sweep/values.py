@@ -1,4 +1,4 @@
-"""The data of the sweep: what meets a library's slow paths, or passes them by, is in the values."""
+"""The data of the sweep: its values decide whether they meet a library's slow paths."""
 
 import numpy as np
 

@@ -67,7 +67,7 @@ def chunks(fmt: str, arity: int = 1, exhaustive: bool = False) -> Iterator[tuple
 
 
 def size(fmt: str, arity: int = 1, exhaustive: bool = False) -> int:
-    """How many inputs `chunks` gives."""
+    """The number of inputs that `chunks` yields."""
     if arity > 1 or fmt == "f64":
         return COUNT
     if fmt == "f32":

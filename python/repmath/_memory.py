@@ -1,4 +1,4 @@
-"""Arrays in main memory or on a device are created, copied and computed with where they are. For type checkers all are NumPy arrays."""
+"""Creates, copies and computes with arrays where they are, in main memory or on a device. For type checkers all are NumPy arrays."""
 
 from collections.abc import Sequence
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""torch.tensor and other functions that make elements of Python's numbers: to 16 bits PyTorch rounds by way of binary32, here it is one rounding."""
+"""torch.tensor and other functions that make elements from Python's numbers. PyTorch rounds to 16 bits by way of binary32; here it is one rounding."""
 
 from collections.abc import Callable
 from typing import Any

@@ -119,7 +119,7 @@ def _beside(t: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _meets(t: torch.Tensor, storage: int, others: Iterable[Any]) -> bool:
-    """Whether one of the arguments lies over a part of t, whose storage begins there."""
+    """Whether one of the arguments overlaps a part of t, whose storage begins there."""
     for v in others:
         if isinstance(v, torch.Tensor):
             if v is t or v.layout is not torch.strided or not v.is_cpu:

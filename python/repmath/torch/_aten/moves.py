@@ -1,5 +1,5 @@
-"""Operators that move elements and run as PyTorch runs them. Where these have several formats, PyTorch converts some of them, from binary64
-to 16 bits through binary32: they are converted before, in one rounding, and so are numbers that fill elements."""
+"""Operators that only move elements run as PyTorch runs them. If their tensors have several formats, PyTorch converts some of them, from
+binary64 to 16 bits by way of binary32. Here they are converted first, with one rounding, and so are numbers that fill elements."""
 
 from collections.abc import Callable
 from fractions import Fraction

@@ -41,7 +41,7 @@ def _pair(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor, torch.dtype]:
 
 
 def _by_number(x: Any, y: Any) -> bool:
-    """Whether the divisor is a number of Python's that the formulas of remainders take as it is."""
+    """Whether the divisor is a Python number that the formulas of remainders take as it is."""
     if not isinstance(x, torch.Tensor) or type(y) not in (float, int) or x.dtype not in FORMATS or x.dtype is torch.float64:
         return False
     return bool(2.0**-800 <= abs(y) <= 2.0**800 and float(y) == y)

@@ -1,4 +1,4 @@
-"""Random operators: counter-based streams under a key that the generator of the call gives.
+"""Random operators draw from counter-based streams, whose key the generator of the call gives.
 
 Each call takes 64 bits of its generator (the default one, or the one that is given), which PyTorch draws by integer arithmetic
 alone, and these are the seed of `repmath.random`. So manual_seed, saved states and generators of one's own work as usual.

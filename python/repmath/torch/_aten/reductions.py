@@ -135,7 +135,7 @@ def norm_dim(
 
 
 def _extreme(which: Any, x: torch.Tensor, dim: Any, keepdim: bool) -> torch.Tensor:
-    """Which zero PyTorch's loops return depends on their vectors: here it is +0."""
+    """The extreme value; adding 0 makes a zero +0, since which zero PyTorch's loops return depends on their vectors."""
     return apply("add", which(x, dim, keepdim), 0.0, dtype=x.dtype)
 
 

@@ -1,4 +1,4 @@
-"""tanh and the sigmoid as recurrent layers take them: the value is rounded once, the gradient is a formula of the value.
+"""tanh and the sigmoid of recurrent layers. The value is rounded once, and the gradient is a formula of the value.
 
 PyTorch keeps what a cell's gates returned and not what they were given, so that under `reproducible` tanh_backward and sigmoid_backward
 are functions of the result. elementwise.py has the exact derivative at the argument instead.
