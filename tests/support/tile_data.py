@@ -36,14 +36,14 @@ def beside_ties(fmt, tries):
     """Matrices a and b of Gaussian numbers but for row i and column j, and the bits of that element."""
     rng = np.random.default_rng(7)
     for attempt in range(tries):
-        k, side = int(rng.integers(40, 300)), 1 - attempt % 2 * 2
-        m, n = (int(v) for v in rng.integers(8, 50, 2))
+        k, side = int(rng.integers(150, 300)), 1 - attempt % 2 * 2
+        m, n = (int(v) for v in rng.integers(90, 110, 2))
         a, b = (rng.standard_normal(s).astype(dtype_of(fmt)) for s in ((m, k), (k, n)))
         i, j = int(rng.integers(m)), int(rng.integers(n))
         a[i], b[:, j], want = beside_a_tie(rng, fmt, k, side)
         yield a, b, i, j, want
     for side in (1, -1) if fmt == "bf16" else ():  # so near that the bound is smaller than a last place of binary64
-        a, b = (rng.standard_normal(s).astype(dtype_of(fmt)) for s in ((20, 50), (50, 30)))
+        a, b = (rng.standard_normal(s).astype(dtype_of(fmt)) for s in ((100, 200), (200, 90)))
         a[7], b[:, 9] = 0, 0
         a[7, :3], b[:3, 9] = (1, 2.0**-4, side * 2.0**-60), (1, 2.0**-4, 1)
         yield a, b, 7, 9, round_rational(exact(a[7], b[:, 9]), fmt)

@@ -49,7 +49,7 @@ static layout layout_of(const rm_matmul_problem *p, int64_t rows, int64_t cols, 
   t.a = rm_bump_allocate(work, n, step * (size_t)(deep * digits));
   t.b = rm_bump_allocate(work, n, panel);
   t.b_rows = rm_bump_allocate(work, n, panel);
-  t.a_values = rm_bump_allocate(work, n, step * (size_t)t.values_stride);
+  t.a_values = rm_bump_allocate(work, n, p->a.im2col || p->a.k_stride != size ? step * (size_t)t.values_stride : 0);
   t.b_values = rm_bump_allocate(work, n, SIDE * (size_t)t.values_stride);
   t.sums = rm_bump_allocate(work, n, RM_MAX_GROUPS * 4 * RM_TILE_BYTES);
   t.row_term = rm_bump_allocate(work, n, step * RM_MAX_TERMS * 8);
@@ -193,36 +193,31 @@ static void multiply(const layout *t, const int8_t *a, const int8_t *b, const in
   }
 }
 
-/* The dot product of two rows of k neighbours in binary64. No term passes more additions than bound_b64.h allows before
- * the bias, min(K, 128) + ceil(K/128) - 2: chains in 32 lanes, of m <= 128 steps, have m - 1 = ceil(K/32) - 1 of them, or
- * 127; 5 follow where the lanes are joined, and the two chains of K > 4096 are joined by one more. For K <= 4096 that is
- * ceil(K/32) + 4, and K >= RM_TILES_MIN_K; beyond it is 133. */
+/* The dot product of two rows of k neighbours in binary64. No term passes more additions than bound_b64.h allows before the
+ * bias, min(K, 128) + ceil(K/128) - 2: chains in 32 lanes, of ceil(K/32) <= 128 steps, have ceil(K/32) - 1 of them, and 5
+ * follow where the lanes are joined. That is ceil(K/32) + 4, and K >= RM_TILES_MIN_K. */
 RM_FN double dot(const char *a, const char *b, int64_t k, const int fmt) {
   const int size = rm_size_of(fmt);
-  vf64 total = vf64_set1(0.0);
-  for (int64_t q = 0; q < k;) {
-    const int64_t end = k - q < 4096 ? k : q + 4096;
-    vf64 s[4] = {vf64_set1(0.0), vf64_set1(0.0), vf64_set1(0.0), vf64_set1(0.0)};
-    for (; q < end; q += 32) {
-      char left[2][128] = {{0}};
-      const char *x = a + q * size, *y = b + q * size;
-      if (RM_UNLIKELY(q + 32 > k)) {
-        __builtin_memcpy(left[0], x, (size_t)((k - q) * size));
-        __builtin_memcpy(left[1], y, (size_t)((k - q) * size));
-        x = left[0], y = left[1];
-      }
-      RM_UNROLL for (int h = 0; h < 2; h++) {
-        const vf32 u = rm_load_16_lanes(x + 16 * h * size, fmt), v = rm_load_16_lanes(y + 16 * h * size, fmt);
-        s[2 * h] = vf64_mad(vf32_low(u), vf32_low(v), s[2 * h]);
-        s[2 * h + 1] = vf64_mad(vf32_high(u), vf32_high(v), s[2 * h + 1]);
-      }
+  vf64 s[4] = {vf64_set1(0.0), vf64_set1(0.0), vf64_set1(0.0), vf64_set1(0.0)};
+  for (int64_t q = 0; q < k; q += 32) {
+    char left[2][128] = {{0}};
+    const char *x = a + q * size, *y = b + q * size;
+    if (RM_UNLIKELY(q + 32 > k)) {
+      __builtin_memcpy(left[0], x, (size_t)((k - q) * size));
+      __builtin_memcpy(left[1], y, (size_t)((k - q) * size));
+      x = left[0], y = left[1];
     }
-    total = vf64_add(total, vf64_add(vf64_add(s[0], s[1]), vf64_add(s[2], s[3])));
+    RM_UNROLL for (int h = 0; h < 2; h++) {
+      const vf32 u = rm_load_16_lanes(x + 16 * h * size, fmt), v = rm_load_16_lanes(y + 16 * h * size, fmt);
+      s[2 * h] = vf64_mad(vf32_low(u), vf32_low(v), s[2 * h]);
+      s[2 * h + 1] = vf64_mad(vf32_high(u), vf32_high(v), s[2 * h + 1]);
+    }
   }
   double l[RM_LANES];
-  vf64_store(l, total);
+  vf64_store(l, vf64_add(vf64_add(s[0], s[1]), vf64_add(s[2], s[3])));
   return ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
 }
+typedef char chains_are_short[RM_TILES_MAX_K <= 32 * 128 ? 1 : -1];
 
 typedef struct {
   const rm_matmul_problem *p;
