@@ -58,9 +58,11 @@ def test_one_digest_everywhere():
     """Each instruction set, 1 and 2 threads, PyTorch's own choices: one digest a model. PyTorch alone gives several."""
     from repmath._core import available_isas
 
+    every = available_isas()
+    isas = [isa for isa in every if isa != "avx512" or "amx" not in every]  # amx is that build, with tiles
     models, found = ["lstm", "convolutions", "vae", "mobilenet", "unet"], set()
     for isa, threads, capability in [
-        (isa, 1 + i % 2, c) for i, (isa, c) in enumerate(zip(available_isas(), ("default", "avx2", "avx512")))
+        (isa, 1 + i % 2, c) for i, (isa, c) in enumerate(zip(isas, ("default", "avx2", "avx512")))
     ]:
         environment = os.environ | {
             "REPMATH_ISA": isa, "OMP_NUM_THREADS": str(threads), "ATEN_CPU_CAPABILITY": capability, "PYTHONHASHSEED": str(threads)
