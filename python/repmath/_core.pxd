@@ -35,6 +35,30 @@ cdef extern from "ufuncs.h":
 cdef extern from "factors.h":
     void rm_py_product(int64_t n, const char *x, ptrdiff_t step, int partly, double *m, int64_t *e) nogil
 
+cdef extern from "steps.h":
+    ctypedef void rm_py_step_function() noexcept nogil
+    ctypedef struct rm_py_step:
+        unsigned char kind, which, wide, number, arity
+        unsigned char operand[3]
+        rm_py_step_function *function[4]
+    ctypedef struct rm_py_number:
+        double value
+        unsigned long long bits
+        int held
+    ctypedef struct rm_py_strided:
+        const char *data
+        int format, ndim
+        int64_t shape[8]
+        ptrdiff_t stride[8]
+    int RM_PY_STEP_FUNCTION, RM_PY_STEP_FORMULA, RM_PY_STEP_SCALED, RM_PY_STEP_WIDE, RM_PY_STEP_OWN, RM_PY_STEP_COMPARE
+    int RM_PY_STEP_BOTH, RM_PY_STEP_EITHER, RM_PY_STEP_NOT, RM_PY_STEP_CHOOSE, RM_PY_STEP_NEGATED, RM_PY_STEP_WHOLE, RM_PY_STEP_REQUIRED
+    int RM_PY_LESS, RM_PY_AT_MOST, RM_PY_MORE, RM_PY_AT_LEAST, RM_PY_EQUAL, RM_PY_IS_NAN, RM_PY_IS_INFINITE
+    int RM_PY_WHOLE_NEAREST, RM_PY_WHOLE_FLOOR, RM_PY_WHOLE_TRUNC, RM_PY_NO_OPERAND
+    bint rm_py_spread(const rm_py_strided *x, int ndim, const int64_t *shape, char *to) nogil
+    int rm_py_converted(int from_format, int to, int64_t n, const void *x, void *out) nogil
+    bint rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *const *data, const int *formats,
+                         const rm_py_number *number, int own, int64_t n, void *out) nogil
+
 cdef extern from "float8.h":
     int RM_PY_E4M3FN, RM_PY_E5M2
     unsigned char rm_py_float8_round(double x, int format) nogil

@@ -176,7 +176,48 @@ class Fused(Call):
     def __init__(self, name: str) -> None: ...
 
 class Norms(Call): ...
-class Prefixes(Call): ...
+
+class Either(Call):
+    def __init__(self, *calls: Call) -> None: ...
+
+class Steps(Call):
+    def __init__(
+        self,
+        arguments: list[tuple[str, str | None, Any, Any]],
+        numbers: list[tuple[str, float]],
+        steps: list[tuple[str, Any, tuple[int, ...], int | None, bool]],
+        into: str,
+        halves: bool = False,
+        more: bool = False,
+    ) -> None: ...
+
+class Prefixes(Call):
+    def __init__(self, what: str, into: str) -> None: ...
+
+class Trace(Call): ...
+
+class Scattered(Call):
+    def __init__(self, what: str, into: str) -> None: ...
+
+def prepare_making(torch: Any) -> None: ...
+def serve_table(on: bool) -> bool: ...
+
+class Drawn(Call):
+    def __init__(
+        self,
+        what: str,
+        into: str,
+        defaults: tuple[float, float] | tuple[()] = (),
+        like: bool = False,
+        steps: Steps | None = None,
+        wide: bool = False,
+    ) -> None: ...
+
+class Copied(Call):
+    def __init__(self, overload: Any) -> None: ...
+
+class Extreme(Call):
+    def __init__(self, overload: Any) -> None: ...
 
 class Cast(Call):
     def __init__(self, overload: Any) -> None: ...

@@ -5,7 +5,7 @@ The functions unpack their arguments; callers have checked them. Declarations of
 
 import os
 
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 SPEC_VERSION = RM_SPEC_VERSION
 COMPILER = RM_PY_COMPILER.decode()
@@ -137,4 +137,8 @@ include "_bindings/exact_sum.pxi"
 include "_bindings/optim.pxi"
 include "_bindings/torch.pxi"
 include "_bindings/torch_lists.pxi"
+include "_bindings/torch_steps.pxi"
+include "_bindings/torch_reductions.pxi"
+include "_bindings/torch_moves.pxi"
+include "_bindings/torch_making.pxi"
 include "_bindings/torch_modes.pxi"

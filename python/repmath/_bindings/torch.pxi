@@ -36,6 +36,9 @@ def prepare_torch(torch, entered, dict known):
     """What the calls use of PyTorch: its classes and allocation; the variable of entered blocks, and the parameters that were made in one."""
     global _exchange, _tensor_class, _parameter_class, _empty_like, _entered, _known, _compiling, _formats
     _formats = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
+    _dtype_formats.update({
+        torch.float16: RM_FORMAT_F16, torch.bfloat16: RM_FORMAT_BF16, torch.float32: RM_FORMAT_F32, torch.float64: RM_FORMAT_F64
+    })
     _compiling = torch._C._dynamo.eval_frame.get_eval_frame_callback
     _exchange = <ExchangeAPI *>PyCapsule_GetPointer(torch.Tensor.__dlpack_c_exchange_api__, "dlpack_exchange_api")
     _tensor_class, _parameter_class, _empty_like, _entered, _known = torch.Tensor, torch.nn.Parameter, torch.empty_like, entered.get, known
@@ -45,7 +48,8 @@ def prepare_call(overload, Call call):
     """The call that is tried first for an operator, None for none; returns the one before."""
     before = _calls.pop(id(overload), None)
     if call is not None:
-        call.quiet = isinstance(call, (Elementwise, Rows, Prefixes, LayerNorm, Product, Total))
+        parts = (<Either>call).calls if isinstance(call, Either) else (call,)
+        call.quiet = all([isinstance(part, _QUIET) for part in parts])
         _calls[id(overload)] = call
     return before
 
@@ -167,7 +171,18 @@ cdef class Call:
 
     def __call__(self, *args, **kwargs):
         """The result; NotImplemented where the call does not know such arguments."""
-        return self.run(args, kwargs)
+        return self.run(args, kwargs) if _serves_table else NotImplemented
+
+
+cdef bint _serves_table = True
+
+
+def serve_table(bint on):
+    """Whether the table's functions get prepared calls for their steps, as they do until a test compares these with NumPy's; returns whether
+    they got them before."""
+    global _serves_table
+    before, _serves_table = _serves_table, on
+    return before
 
 
 cdef class Passed(Call):
@@ -575,31 +590,6 @@ cdef class Rows(Call):
         return out
 
 
-cdef class Prefixes(Call):
-    """cumsum, in the format of the tensor."""
-
-    cdef object run(self, tuple args, dict kwargs):
-        cdef Operand x, y
-        cdef int64_t outer = 1, inner = 1
-        cdef int dim, i
-        cdef rm_status status
-        if kwargs or len(args) != 2 or type(args[1]) is not int or not _operand(args[0], &x) or not -x.ndim <= args[1] < x.ndim:
-            return NotImplemented
-        dim = args[1]
-        dim += x.ndim if dim < 0 else 0
-        out = _empty_like(args[0])
-        if not _operand(out, &y):
-            return NotImplemented
-        for i in range(dim):
-            outer *= x.shape[i]
-        for i in range(dim + 1, x.ndim):
-            inner *= x.shape[i]
-        with nogil:
-            status = _prefixes(x.format, x.format, outer, x.shape[dim], inner, x.data, y.data)
-        _raise(status)
-        return out
-
-
 cdef bint _shape_of(object values, int64_t *shape, int *ndim) except -1:
     """A sequence of integers."""
     if (type(values) is not list and type(values) is not tuple) or len(values) > MAX_AXES:
@@ -749,7 +739,7 @@ cdef void _one_nan(const Operand *o) noexcept nogil:
 
 
 cdef class Cast(Call):
-    """_to_copy to another format, of few elements: where PyTorch rounds once it is PyTorch's, with the canonical NaN."""
+    """_to_copy to another format, of few elements: where PyTorch rounds once it is PyTorch's, with the canonical NaN; and of integers."""
 
     cdef object overload
 
@@ -758,7 +748,11 @@ cdef class Cast(Call):
 
     cdef object run(self, tuple args, dict kwargs):
         cdef Operand x, y
-        if kwargs is None or len(kwargs) != 1 or len(args) != 1 or not _operand(args[0], &x) or x.n > 1 << 16:
+        if kwargs is None or len(kwargs) != 1 or len(args) != 1:
+            return NotImplemented
+        if not _operand(args[0], &x):
+            return _of_integers(args[0], kwargs.get("dtype"))
+        if x.n > 1 << 16:
             return NotImplemented
         to = kwargs.get("dtype")
         if to not in _formats or to is args[0].dtype or (x.format == RM_FORMAT_F64 and to.itemsize == 2):
@@ -769,73 +763,3 @@ cdef class Cast(Call):
         if y.format != RM_FORMAT_F32 or x.format == RM_FORMAT_F64:  # numbers of 16 bits keep their NaN in binary32
             _one_nan(&y)
         return made
-
-
-cdef class Total(Call):
-    """sum, mean, norm (of order 2), var and std, of all elements or over last axes, where that is a matter of few elements: others are added
-    in ways of their own."""
-
-    cdef int what
-
-    def __init__(self, what):
-        self.what = _STATISTICS[what]
-
-    cdef object run(self, tuple args, dict kwargs):
-        cdef Operand x, y
-        cdef int given, i, dim, first, what = self.what
-        cdef int64_t n = 1, rows
-        cdef ptrdiff_t size
-        cdef bint keep = False
-        cdef double ddof = 1.0
-        cdef uint64_t axes = 0
-        cdef rm_status status = 0
-        if what == NORM and len(args) > 1:
-            if args[1] is not None and (not _number(args[1], &ddof) or ddof != 2):
-                return NotImplemented
-            args = args[:1] + args[2:]
-        given = <int>len(args)
-        for key, v in kwargs.items() if kwargs else ():
-            if what >= VAR and key == "keepdim" and type(v) is bool and given < 3:
-                keep = v
-            elif what < VAR or key != "correction" or (v is not None and not (_number(v, &ddof) and -1e300 < ddof < 1e300)):
-                return NotImplemented
-        if given < 1 or given > 3 or not _operand(args[0], &x) or x.ndim == 0:
-            return NotImplemented
-        if given == 3:
-            if type(args[2]) is not bool:
-                return NotImplemented
-            keep = args[2]
-        if given > 1 and args[1] is not None:
-            if type(args[1]) is not list and type(args[1]) is not tuple:
-                return NotImplemented
-            for v in args[1]:
-                if type(v) is not int or not -x.ndim <= v < x.ndim:
-                    return NotImplemented
-                dim = v
-                dim += x.ndim if dim < 0 else 0
-                if axes >> dim & 1:
-                    return NotImplemented
-                axes |= (<uint64_t>1) << dim
-        first = x.ndim
-        while first > 0 and axes >> (first - 1) & 1:
-            first -= 1
-        if axes == 0:
-            first = 0
-        elif axes & (((<uint64_t>1) << first) - 1):
-            return NotImplemented
-        for i in range(first, x.ndim):
-            n *= x.shape[i]
-        rows = x.n // n
-        if x.n > 4096 and rows > 1:
-            return NotImplemented
-        out = args[0].new_empty([x.shape[i] if i < first else 1 for i in range(x.ndim if keep else first)])
-        if not _operand(out, &y):
-            return NotImplemented
-        size = _SIZES[x.format]
-        with nogil:
-            for i in range(rows):
-                status = _statistic(what, x.format, n, x.data + i * n * size, x.format, y.data + i * size, ddof)
-                if status != 0:
-                    break
-        _raise(status)
-        return out

@@ -1,6 +1,7 @@
 """rm_formula on tensors."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -8,6 +9,8 @@ from .. import _core
 from .._dtypes import NAMES
 from ._tensors import FORMATS
 
+# By the formula and the number of tensors: the call that takes most of them.
+_plain: dict[tuple[str, int], Any] = {}
 _dense: Callable[[torch.Tensor], bool] = torch._prims_common.is_non_overlapping_and_dense_or_false
 
 
@@ -17,6 +20,14 @@ def formula(name: str, a: float, *tensors: torch.Tensor, out: torch.Tensor | Non
     Raises TypeError for a format that is not of FORMATS, ValueError for tensors of several.
     """
     first = tensors[0]
+    if out is None:
+        key = name, len(tensors)
+        call = _plain.get(key)
+        if call is None:
+            call = _plain[key] = _core.Elementwise("formula", "new", len(tensors), formula=name, number=len(tensors))
+        found = call(*tensors, a)
+        if found is not NotImplemented:
+            return found
     if first.dtype not in FORMATS:
         raise TypeError(f"tensors of {first.dtype}")
     if any(t.dtype is not first.dtype for t in tensors):

@@ -21,6 +21,9 @@ Kernel: TypeAlias = Callable[..., Any]
 KERNELS: dict[str, Kernel] = {}
 
 UFUNCS = _core.ufuncs
+# Steps of the table's functions on plain tensors, which take most of them.
+_QUICK = {name: _core.Elementwise("operands", "new", f.nin, name) for name, f in UFUNCS.items() if f.nin in (1, 2)}
+_CAST = _core.Cast(torch.ops.aten._to_copy.default)
 
 
 class Uncovered(Exception):
@@ -45,6 +48,10 @@ def convert(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         return t
     if t.is_complex() or dtype.is_complex:
         raise Uncovered("complex numbers")
+    made: Any = _CAST(t, dtype=dtype)
+    if made is not NotImplemented:
+        converted: torch.Tensor = made
+        return converted
     if dtype not in FORMATS:
         if t.dtype in FORMATS and dtype.is_floating_point:
             raise Uncovered(f"conversion to {dtype}")
@@ -248,6 +255,11 @@ def apply(name: str, *values: Any, dtype: torch.dtype | None = None, out: torch.
     Operands count as they are, also those that the format does not hold: numbers, tensors without axes, integers. Such calls, and those
     with a narrower `out`, are taken in binary64 (see `once`).
     """
+    if out is None and name in _QUICK and isinstance(values[0], torch.Tensor) and dtype in (None, values[0].dtype):
+        quick: Any = _QUICK[name](*values)
+        if quick is not NotImplemented:
+            found: torch.Tensor = quick
+            return found
     result = format_of(*values) if dtype is None else dtype
     if result not in FORMATS:
         raise Uncovered(f"results of {result}")

@@ -3,12 +3,13 @@
 The operator itself, applied to the elements' indices, tells where the copies are.
 """
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-from ... import _scatter
+from ... import _core, _scatter
 from .._tensors import as_array, as_tensor
 from .common import KERNELS, integers, kernel
 
@@ -19,11 +20,30 @@ def _places(shape: Sequence[int], first: int = 0) -> torch.Tensor:
     return torch.arange(first, first + size.numel(), dtype=torch.float64).view(size)
 
 
+_ADD = _core.Scattered("index_add", "first")
+_FEW = 1 << 12  # places that are worth keeping
+
+
+@functools.lru_cache(maxsize=128)
+def _kept_copies(own: Callable[..., torch.Tensor], shape: tuple[int, ...], first: int, *arguments: Any) -> torch.Tensor:
+    return own(_places(shape, first), *arguments).to(torch.int64).contiguous()
+
+
+def _copies(own: Callable[..., torch.Tensor], shape: Sequence[int], first: int, *arguments: Any) -> torch.Tensor:
+    """Where the operator copies consecutive numbers to. It is kept for the next calls where it is small."""
+    few = torch.Size(shape).numel() <= _FEW
+    given = [tuple(v) if isinstance(v, (list, torch.Size)) else v for v in arguments]
+    return (_kept_copies if few else _kept_copies.__wrapped__)(own, tuple(shape), first, *given)
+
+
 def _sums(g: torch.Tensor, copies: torch.Tensor, size: int) -> torch.Tensor:
     """Of each line of g, whose elements belong to the places `copies`: the sums of the places up to `size`."""
-    lines = as_array(g.reshape(-1, copies.numel()).t())
-    made = _scatter.segment_sum(lines, as_array(copies.to(torch.int64).reshape(-1)), size)
-    return as_tensor(made).t().contiguous()
+    lines, places = g.reshape(-1, copies.numel()), copies.reshape(-1)
+    made: Any = _ADD(lines.new_zeros(lines.shape[0], size), 1, places, lines)
+    if made is NotImplemented:
+        made = as_tensor(_scatter.segment_sum(as_array(lines.t()), as_array(places), size)).t().contiguous()
+    sums: torch.Tensor = made
+    return sums
 
 
 def _nearest(name: str, dims: int) -> None:
@@ -31,7 +51,7 @@ def _nearest(name: str, dims: int) -> None:
 
     def call(g: torch.Tensor, size: Sequence[int], input_size: Sequence[int], *scales: Any) -> torch.Tensor:
         inner = torch.Size(input_size[2:])
-        copies = own(_places((1, 1, *inner)), size, *scales)
+        copies = _copies(own, (1, 1, *inner), 0, size, *scales)
         return _sums(g, copies, inner.numel()).view(tuple(input_size))
 
     KERNELS[name] = call
@@ -42,7 +62,7 @@ def _padding(name: str, dims: int) -> None:
 
     def call(g: torch.Tensor, x: torch.Tensor, padding: Sequence[int]) -> torch.Tensor:
         inner = x.shape[-dims:]
-        return _sums(g, own(_places((1, *inner)), padding), inner.numel()).view(x.shape)
+        return _sums(g, _copies(own, (1, *inner), 0, padding), inner.numel()).view(x.shape)
 
     KERNELS[name] = call
 
@@ -56,8 +76,8 @@ for _dims in (1, 2, 3):
 
 @kernel
 def unfold_backward(g: torch.Tensor, input_sizes: Sequence[int], dim: int, size: int, step: int) -> torch.Tensor:
-    places = _places(input_sizes)
-    return _sums(g, places.unfold(dim, size, step), places.numel()).view(tuple(input_sizes))
+    copies = _copies(torch.Tensor.unfold, input_sizes, 0, dim, size, step)
+    return _sums(g, copies, torch.Size(input_sizes).numel()).view(tuple(input_sizes))
 
 
 @kernel
@@ -70,12 +90,12 @@ def col2im(
     stride: Sequence[int],
 ) -> torch.Tensor:
     """Place 0 is that of the padding."""
-    places = _places((1, 1, *output_size), 1)
-    copies = torch.ops.aten.im2col(places, kernel_size, dilation, padding, stride)
+    shape = (1, 1, *output_size)
+    copies = _copies(torch.ops.aten.im2col, shape, 1, kernel_size, dilation, padding, stride)
     batch = x.shape[:-2]
     if x.ndim not in (2, 3) or x.shape[-1] != copies.shape[-1] or x.shape[-2] % copies.shape[-2]:
         raise ValueError("blocks that are not those of an image of this size")
-    made = _sums(x, copies, places.numel() + 1)[:, 1:]
+    made = _sums(x, copies, torch.Size(shape).numel() + 1)[:, 1:]
     return made.reshape(*batch, x.shape[-2] // copies.shape[-2], *output_size)
 
 

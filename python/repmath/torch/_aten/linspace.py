@@ -1,5 +1,7 @@
 """linspace, arange and the like: each number is the exact one, rounded once."""
 
+import functools
+import math
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -143,7 +145,19 @@ def _spaced(operator: Any, start: Any, end: Any, steps: int, numbers: tuple[Any,
 
 
 def _rounded(limits: tuple[_Number, _Number], steps: int, form: Any) -> Array:
-    """The spaced numbers, each rounded once to a format."""
+    """The spaced numbers, each rounded once to a format. Few of them are kept for the next calls; zeros of both signs are two limits."""
+    if steps > 1 << 10 or not all(abs(v) < 1e300 for v in limits):
+        return _made(*limits, steps, form)
+    return _kept(*limits, steps, form, *(math.copysign(1.0, v) for v in limits)).copy()
+
+
+@functools.lru_cache(maxsize=64)
+def _kept(start: _Number, end: _Number, steps: int, form: Any, *signs: float) -> Array:
+    return _made(start, end, steps, form)
+
+
+def _made(start: _Number, end: _Number, steps: int, form: Any) -> Array:
+    limits = start, end
     with np.errstate(all="ignore"):
         made = _places(*limits, steps) if form == F64 else _narrow_places(*limits, steps, form)
     if made is not None:

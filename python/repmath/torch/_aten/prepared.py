@@ -6,6 +6,7 @@ import torch
 
 from ... import _core
 from .. import _blocks, _parameters
+from . import steps
 from .layers import MARK
 from .table import FUNCTIONS, OPERATORS
 
@@ -74,11 +75,14 @@ _MAKERS: dict[str, Any] = {
     "mm": _core.Product(2),
     "bmm": _core.Product(3),
     "addmm": _core.Product(2, True),
-    **{name: _core.Total(name) for name in ("sum", "mean", "var", "std")},
+    **{
+        name: _core.Total(name)
+        for name in ("sum", "mean", "var", "std", "nansum", "var_mean", "std_mean", "logsumexp", "prod")
+    },
+    "trace": _core.Trace(),
     "vector_norm": _core.Total("norm"),
     "norm_dim": _core.Total("norm"),
     "foreach_norm": _core.Norms(),
-    "cumsum": _core.Prefixes(),
 }
 
 
@@ -103,14 +107,49 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
         return None if into == "out" else _core.Foreach(_core.Elementwise(into="new", **recipe), lists, into == "first")
     if name.startswith("fused_"):
         return _core.Fused(name.removeprefix("fused_"))
+    if name in ("scatter_add", "index_add", "index_put", "put", "scatter_with", "scatter_reduce"):
+        return None if into == "out" else _core.Scattered(name, into)
+    if OPERATORS[overload].way == "draws":
+        return _drawn(overload, name, into)
+    if name == "copy":
+        return _core.Copied(overload) if into == "first" else None
+    if name in ("amax", "amin", "aminmax"):
+        return _core.Extreme(overload) if into == "new" else None
+    if name in ("cumsum", "cumprod", "logcumsumexp"):
+        return None if into == "out" else _core.Prefixes(name, into)
     if name in _MAKERS:
         return _MAKERS[name] if into == "new" else None
     # An overload's recipe goes before that of the function.
     own = RECIPES.get(f"{name}.{overload._overloadname.removesuffix('_out')}", RECIPES.get(name))
-    return None if own is None else _core.Elementwise(into=into, **own)
+    found = ([] if own is None else [_core.Elementwise(into=into, **own)]) + steps.calls(overload, name, into)
+    return None if not found else found[0] if len(found) == 1 else _core.Either(*found)
+
+
+# What follows from random numbers: the draw, the numbers that are not given, and whether it is of binary64.
+_AFTER: dict[str, tuple[str, tuple[float, float], bool]] = {
+    "exponential": ("uniform", (1.0, 1.0), False),
+    "log_normal": ("normal", (1.0, 2.0), False),
+    "geometric": ("uniform", (0.0, 1.0), True),
+    "cauchy": ("uniform", (0.0, 1.0), True),
+}
+
+
+def _drawn(overload: Any, name: str, into: str) -> _core.Call | None:
+    if into == "out" or (name == "normal_of" and overload._overloadname != "float_float"):
+        return None
+    if name in _AFTER:
+        draw, numbers, wide = _AFTER[name]
+        return _core.Drawn(draw, into, numbers, steps=steps.of_draws(name), wide=wide) if into == "first" else None
+    for like in ("rand", "randn", "randint"):
+        if name == f"{like}_like":
+            return _core.Drawn(like, into, like=True)
+    if name in ("uniform", "normal", "rand", "randn", "randint", "randperm", "normal_of"):
+        return _core.Drawn(name, into) if into == ("first" if name in ("uniform", "normal") else "new") else None
+    return _core.Drawn(name, into, (0.5, 0.0)) if name == "bernoulli" and into == "first" else None
 
 
 def _prepare() -> None:
+    _core.prepare_making(torch)
     _core.prepare_torch(torch, _blocks.entered, _parameters.known_parameters)
     _core.prepare_functions(FUNCTIONS)
     for overload, function in FUNCTIONS.items():

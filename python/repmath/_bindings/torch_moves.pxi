@@ -1,0 +1,268 @@
+# Prepared calls that add or put elements into places that an index names, and that copy.
+
+cdef enum:
+    SCATTER_ADD, INDEX_ADD, INDEX_PUT, PUT, SCATTER_WITH, SCATTER_REDUCE
+    MANY = 1 << 16  # elements of a tensor, beyond which a call's own time counts for little
+
+_SCATTERED = {
+    "scatter_add": SCATTER_ADD, "index_add": INDEX_ADD, "index_put": INDEX_PUT, "put": PUT, "scatter_with": SCATTER_WITH,
+    "scatter_reduce": SCATTER_REDUCE
+}
+
+
+cdef bint _apart_from(const Operand *to, const rm_py_strided *x) noexcept:
+    """Whether x shares no memory with a dense tensor."""
+    cdef const char *begin = x.data
+    cdef const char *end = x.data + _size_of(x.format)
+    cdef int d
+    for d in range(x.ndim):
+        if x.stride[d] < 0:
+            begin += x.stride[d] * (x.shape[d] - 1)
+        else:
+            end += x.stride[d] * (x.shape[d] - 1)
+    return end <= to.data or to.data + to.n * _SIZES[to.format] <= begin
+
+
+cdef bint _places(const rm_py_strided *x, int dim, int ndim, const int64_t *shape, const int64_t *index, bint wraps, int64_t *place) noexcept nogil:
+    """Where each element of an index of this shape points to in a dense tensor; whether all do."""
+    cdef int64_t at[MAX_AXES]
+    cdef int64_t steps[MAX_AXES]
+    cdef int64_t n = 1, i, k, base = 0
+    cdef int d
+    for d in range(ndim - 1, -1, -1):
+        steps[d], at[d] = n, 0
+        n *= x.shape[d]
+    n = 1
+    for d in range(ndim):
+        n *= shape[d]
+    for i in range(n):
+        k = index[i]
+        if wraps and k < 0:
+            k += x.shape[dim]
+        if not 0 <= k < x.shape[dim]:
+            return False
+        place[i] = base + k * steps[dim]
+        for d in range(ndim - 1, -1, -1):
+            at[d] += 1
+            if d != dim:
+                base += steps[d]
+            if at[d] < shape[d]:
+                break
+            if d != dim:
+                base -= steps[d] * shape[d]
+            at[d] = 0
+    return True
+
+
+cdef void _means(int format, int64_t n, char *out, int64_t m, const int64_t *place, bint include_self, double *memory, _Binary divide) noexcept nogil:
+    """Each sum, in binary64, over the number of its terms; then in the format."""
+    cdef int64_t i
+    for i in range(n):
+        memory[i] = 1
+    for i in range(m if not include_self else 0):
+        memory[place[i]] = 0
+    for i in range(m):
+        memory[place[i]] += 1
+    rm_py_converted(format, RM_FORMAT_F64, n, out, &memory[n])
+    divide(n, &memory[n], 8, memory, 8, &memory[n], 8)
+    rm_py_converted(RM_FORMAT_F64, format, n, &memory[n], out)
+
+
+cdef class Scattered(Call):
+    """Exact sums into places, rounded once; index_put and put without accumulation leave the last value in a place."""
+
+    cdef int what, into
+    cdef rm_py_function *divide[4]
+
+    def __init__(self, what, into):
+        self.what, self.into = _SCATTERED[what], _INTO[into]
+        rm_py_functions(b"divide", self.divide)
+
+    cdef bint _read(self, tuple args, dict kwargs, rm_py_strided *x, rm_py_strided *index, rm_py_strided *source, int *dim, bint *add,
+                    bint *mean, bint *own, bint *negative) except -1:
+        """Whether the arguments are understood; the index and the source in the shape of the latter."""
+        cdef int64_t n, m, k, size
+        cdef int d, what = self.what, given = <int>len(args)
+        cdef double alpha = 1
+        cdef bint rows = what == INDEX_PUT or what == PUT
+        if given < 3 or not _strided(args[0], x, &n) or x.format < 0 or not _is_dense(x) or n > MANY:
+            return False
+        if x.ndim == 0:
+            x.ndim, x.shape[0], x.stride[0] = 1, 1, _SIZES[x.format]
+        if rows:
+            indices = args[1]
+            if what == INDEX_PUT:
+                if type(indices) is not list and type(indices) is not tuple or not indices:
+                    return False
+                for v in indices[1:]:
+                    if v is not None:
+                        return False
+                indices = indices[0]
+            for v in args[3:]:
+                if type(v) is not bool:
+                    return False
+            if given > 5 or kwargs or (what == INDEX_PUT and given == 5 and args[4]):
+                return False
+            add[0] = given > 3 and args[3]
+            if not _strided(indices, index, &k) or not _strided(args[2], source, &m) or index.format != -8 or not _is_dense(index):
+                return False
+            if source.format != x.format:
+                return False
+            if what == PUT:
+                if m != k or not _is_dense(source):
+                    return False
+                x.ndim, x.shape[0], source.ndim, source.shape[0], source.stride[0] = 1, n, 1, m, _SIZES[x.format]
+            else:
+                # Values, broadcast to the shape of the index and of what is behind the first axis.
+                if index.ndim + x.ndim - 1 > MAX_AXES or source.ndim > index.ndim + x.ndim - 1:
+                    return False
+                if index.ndim != 1:
+                    if source.ndim > x.ndim - 1 and not (_is_dense(source) and m == k * (n // x.shape[0])):
+                        return False
+                    for d in range(index.ndim):
+                        if source.ndim > x.ndim - 1 and source.shape[d] != index.shape[d]:
+                            return False
+                    if source.ndim > x.ndim - 1:  # the axes of the index become one
+                        if source.ndim != index.ndim + x.ndim - 1:
+                            return False
+                        for d in range(1, x.ndim):
+                            source.shape[d] = source.shape[d + index.ndim - 1]
+                            source.stride[d] = source.stride[d + index.ndim - 1]
+                        source.ndim, source.shape[0], source.stride[0] = x.ndim, k, n // x.shape[0] * _SIZES[x.format]
+                for d in range(x.ndim - 1, -1, -1):
+                    if d >= x.ndim - source.ndim:
+                        size = source.shape[d - (x.ndim - source.ndim)]
+                        if size != 1 and size != (k if d == 0 else x.shape[d]):
+                            return False
+                for d in range(x.ndim - 1, -1, -1):
+                    if d >= x.ndim - source.ndim and source.shape[d - (x.ndim - source.ndim)] != 1:
+                        source.stride[d] = source.stride[d - (x.ndim - source.ndim)]
+                    else:
+                        source.stride[d] = 0
+                    source.shape[d] = k if d == 0 else x.shape[d]
+                source.ndim = x.ndim
+            index.ndim, index.shape[0], index.stride[0], dim[0] = 1, k, 8, 0
+        else:
+            if given < 4 or type(args[1]) is not int or not -x.ndim <= args[1] < x.ndim:
+                return False
+            dim[0] = args[1]
+            dim[0] += x.ndim if dim[0] < 0 else 0
+            if not _strided(args[2], index, &k) or not _strided(args[3], source, &m) or index.format != -8 or source.format != x.format:
+                return False
+            if source.ndim == 0:
+                source.ndim, source.shape[0], source.stride[0] = 1, 1, _SIZES[x.format]
+            if index.ndim == 0:
+                index.ndim, index.shape[0], index.stride[0] = 1, 1, 8
+            if source.ndim != x.ndim or (index.ndim != 1 if what == INDEX_ADD else index.ndim != x.ndim):
+                return False
+        if what == INDEX_ADD:
+            for key, v in kwargs.items() if kwargs else ():
+                if key != "alpha" or not _number(v, &alpha) or (alpha != 1 and alpha != -1):
+                    return False
+            negative[0] = alpha == -1
+            if given != 4:
+                return False
+        elif what == SCATTER_WITH:
+            if given != 4 or kwargs is None or len(kwargs) != 1 or kwargs.get("reduce") != "add":
+                return False
+        elif what == SCATTER_REDUCE:
+            if given < 5 or given > 6 or args[4] not in ("sum", "mean"):
+                return False
+            mean[0] = args[4] == "mean"
+            first = args[5] if given == 6 else True
+            for key, v in kwargs.items() if kwargs else ():
+                if key != "include_self":
+                    return False
+                first = v
+            if type(first) is not bool:
+                return False
+            own[0] = first
+        elif kwargs or (what == SCATTER_ADD and given != 4):
+            return False
+        if what == INDEX_ADD or rows:
+            # Along its axis the index, which all others repeat.
+            k, size = index.shape[0], index.stride[0]
+            index.ndim = source.ndim
+            for d in range(source.ndim):
+                if source.shape[d] != (k if d == dim[0] else x.shape[d]):
+                    return False
+                index.shape[d], index.stride[d] = source.shape[d], size if d == dim[0] else 0
+        else:
+            for d in range(x.ndim):
+                if index.shape[d] > source.shape[d] or (d != dim[0] and index.shape[d] > x.shape[d]):
+                    return False
+                source.shape[d] = index.shape[d]
+        return True
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef rm_py_strided x, index, source
+        cdef Operand to
+        cdef int dim = 0
+        cdef bint add = True, mean = False, own = True, negative = False, good
+        cdef int64_t m = 1, i, k
+        cdef int64_t *place
+        cdef char *values
+        cdef ptrdiff_t size
+        cdef rm_status status = 0
+        if not self._read(args, kwargs, &x, &index, &source, &dim, &add, &mean, &own, &negative):
+            return NotImplemented
+        for i in range(source.ndim):
+            m *= source.shape[i]
+        if m > MANY:
+            return NotImplemented
+        out = args[0] if self.into == FIRST else args[0].new_empty(args[0].shape)
+        if not _operand(out, &to) or to.format != x.format:
+            return NotImplemented
+        if self.into == FIRST and not (_apart_from(&to, &index) and _apart_from(&to, &source)):
+            return NotImplemented
+        size = _SIZES[x.format]
+        place = <int64_t *>malloc(8 * (3 * m + 2 * to.n))
+        if place is NULL:
+            raise MemoryError("no memory for places")
+        values = <char *>(place + 2 * m)
+        index.format = RM_FORMAT_F64  # 8 bytes each, which are copied
+        with nogil:
+            rm_py_spread(&index, index.ndim, index.shape, <char *>(place + m))
+            good = _places(&x, dim, x.ndim, index.shape, place + m, self.what == INDEX_PUT or self.what == PUT, place)
+            if good:
+                rm_py_spread(&source, source.ndim, source.shape, values)
+                if negative:
+                    for i in range(m):
+                        values[(i + 1) * size - 1] = values[(i + 1) * size - 1] ^ <char>0x80
+                if self.into == NEW:
+                    memcpy(to.data, x.data, to.n * size)
+                if not own:
+                    for i in range(m):
+                        memset(to.data + place[i] * size, 0, size)
+                if add:
+                    status = rm_index_add(x.format, to.n, 1, to.data, size, size, m, place, 8, values, size, size)
+                    if mean and status == 0:
+                        _means(x.format, to.n, to.data, m, place, own, <double *>(place + 3 * m), <_Binary>self.divide[RM_FORMAT_F64])
+                else:
+                    for i in range(m):
+                        memcpy(to.data + place[i] * size, values + i * size, size)
+            free(place)
+        if not good:
+            return NotImplemented
+        _raise(status)
+        return out
+
+
+cdef class Copied(Call):
+    """copy_ of a tensor of the same dtype that lies apart: PyTorch's own operator."""
+
+    cdef object overload
+
+    def __init__(self, overload):
+        self.overload = overload
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef rm_py_strided x, y
+        cdef int64_t n, m
+        cdef Operand to
+        if kwargs or len(args) < 2 or len(args) > 3 or not _strided(args[0], &x, &n) or not _strided(args[1], &y, &m):
+            return NotImplemented
+        if args[0].dtype is not args[1].dtype or not _is_dense(&x):
+            return NotImplemented
+        to.data, to.n, to.format = <char *>x.data, (n * _size_of(x.format) + 1) // 2, RM_FORMAT_F16  # a place of so many bytes
+        return self.overload(*args) if _apart_from(&to, &y) else NotImplemented

@@ -1,0 +1,335 @@
+# Prepared calls of operators that are composed of several elementwise steps, each rounded once (steps.h).
+
+from libc.stdlib cimport calloc
+
+cdef enum:
+    MAX_TENSORS = 4
+    MAX_NUMBERS = 12
+    MAX_ELEMENTS = 4096  # beyond these a call's own time counts for little
+
+# What an argument of an operator is to its steps.
+cdef enum:
+    TENSOR
+    WHOLE  # a tensor that may have integers, which count as numbers of binary64
+    NUMBER
+    SAME  # it must be this object, or equal to it
+    ANY
+    ALIKE  # a tensor of the first one's dtype, which is not read
+
+_ROLES = {"tensor": TENSOR, "whole": WHOLE, "number": NUMBER, "same": SAME, "any": ANY, "alike": ALIKE}
+# How a number of the steps follows from an argument.
+cdef enum:
+    ITSELF, LESS, FROM_ONE, CONSTANT
+
+_MAPS = {"": ITSELF, "-": LESS, "1-": FROM_ONE, "constant": CONSTANT}
+_STEP_KINDS = {
+    "function": RM_PY_STEP_FUNCTION, "formula": RM_PY_STEP_FORMULA, "scaled": RM_PY_STEP_SCALED, "wide": RM_PY_STEP_WIDE,
+    "own": RM_PY_STEP_OWN, "compare": RM_PY_STEP_COMPARE, "both": RM_PY_STEP_BOTH, "either": RM_PY_STEP_EITHER, "not": RM_PY_STEP_NOT,
+    "choose": RM_PY_STEP_CHOOSE, "negated": RM_PY_STEP_NEGATED, "whole": RM_PY_STEP_WHOLE, "required": RM_PY_STEP_REQUIRED
+}
+_COMPARISONS = {
+    "<": RM_PY_LESS, "<=": RM_PY_AT_MOST, ">": RM_PY_MORE, ">=": RM_PY_AT_LEAST, "==": RM_PY_EQUAL, "nan": RM_PY_IS_NAN,
+    "infinite": RM_PY_IS_INFINITE
+}
+_WHOLES = {"nearest": RM_PY_WHOLE_NEAREST, "floor": RM_PY_WHOLE_FLOOR, "trunc": RM_PY_WHOLE_TRUNC}
+
+
+cdef bint _strided(object t, rm_py_strided *o, int64_t *n) except -1:
+    """Whether t is a plain tensor of the CPU with elements of one of the formats, or integers (format is -size then; 0 for uint8); its place."""
+    cdef Tensor v
+    cdef int i
+    cdef ptrdiff_t size
+    if type(t) is not _tensor_class and type(t) is not _parameter_class:
+        return False
+    if _exchange.tensor_from_object(<void *>t, &v) != 0:
+        PyErr_Clear()
+        return False
+    if v.device.type != 1 or v.ndim > MAX_AXES or v.data is NULL:
+        return False
+    o.format, size = _format(&v), v.type.bits // 8
+    if o.format < 0:
+        if v.type.lanes != 1 or (v.type.code != 0 and not ((v.type.code == 1 or v.type.code == 6) and size == 1)):
+            return False
+        o.format = -<int>size if v.type.code == 0 else -3
+    o.data, o.ndim, n[0] = <const char *>v.data + v.byte_offset, v.ndim, 1
+    for i in range(v.ndim - 1, -1, -1):
+        o.shape[i] = v.shape[i]
+        o.stride[i] = v.strides[i] * size if v.strides is not NULL else n[0] * size
+        n[0] *= v.shape[i]
+    return n[0] > 0
+
+
+cdef ptrdiff_t _size_of(int format) noexcept:
+    return _SIZES[format] if format >= 0 else 1 if format == -3 else -format
+
+
+cdef bint _is_dense(const rm_py_strided *o) noexcept:
+    """Whether the elements lie one after the other."""
+    cdef int i
+    cdef ptrdiff_t step = _size_of(o.format)
+    for i in range(o.ndim - 1, -1, -1):
+        if o.shape[i] != 1:
+            if o.stride[i] != step:
+                return False
+            step *= o.shape[i]
+    return True
+
+
+cdef object _of_integers(object t, object dtype):
+    """A dense tensor of integers up to 2**53, or of truth values, in one of the formats, each rounded once."""
+    cdef rm_py_strided x
+    cdef Operand y
+    cdef int64_t n
+    cdef char *wide
+    cdef bint good
+    cdef rm_status status = 0
+    if dtype not in _formats or not _strided(t, &x, &n) or x.format >= 0 or n > 1 << 16 or not _is_dense(&x):
+        return NotImplemented
+    made = _empty_like(t, dtype=dtype)
+    if not _operand(made, &y):
+        return NotImplemented
+    wide = y.data if y.format == RM_FORMAT_F64 else <char *>malloc(8 * n)
+    if wide is NULL:
+        raise MemoryError("no memory for integers")
+    with nogil:
+        good = rm_py_spread(&x, x.ndim, x.shape, wide)
+        if wide != y.data:
+            status = rm_py_converted(RM_FORMAT_F64, y.format, n, wide, y.data) if good else 0
+            free(wide)
+    _raise(status)
+    return made if good else NotImplemented
+
+
+cdef class Either(Call):
+    """The first of some calls that knows the arguments."""
+
+    cdef tuple calls
+
+    def __init__(self, *calls):
+        self.calls = calls
+
+    cdef object run(self, tuple args, dict kwargs):
+        for call in self.calls:
+            made = (<Call>call).run(args, kwargs)
+            if made is not NotImplemented:
+                return made
+        return NotImplemented
+
+
+cdef class Steps(Call):
+    """Steps, one after the other.
+
+    Parameters
+    ----------
+    arguments : sequence of (role, name, default, wanted)
+        By place, and those with a name of keywords behind them: "tensor", "whole" (integers too), "number" (None is none), "same" (what is wanted), "alike"
+        (a tensor of the first one's dtype, which is not read) or "any".
+    numbers : sequence of (map, value)
+        The numbers of the steps: of the numbered argument itself (""), negated ("-") or subtracted from 1 ("1-"), or a "constant".
+    steps : sequence of (kind, which, operands, number, wide)
+    into : str
+    halves : bool
+        The one tensor is taken as two: its halves along the axis that is argument 1.
+    more : bool
+        There is a second result, an empty tensor.
+    """
+
+    cdef rm_py_step *steps
+    cdef int count, places, given, tensors, numbers, into
+    cdef int roles[10]
+    cdef tuple names, defaults, wanted
+    cdef int maps[MAX_NUMBERS]
+    cdef double of[MAX_NUMBERS]  # the place of an argument, or the constant
+    cdef bint halves, more
+
+    def __init__(self, arguments, numbers, steps, into, bint halves=False, bint more=False):
+        cdef rm_py_step *s
+        cdef rm_py_function *found[4]
+        self.into, self.halves, self.more = _INTO[into], halves, more
+        self.places = <int>len(arguments)
+        _, self.names, self.defaults, self.wanted = zip(*arguments)
+        self.given = sum(name is None for name in self.names)
+        self.tensors = 0
+        for i, (role, _, _, _) in enumerate(arguments):
+            self.roles[i] = _ROLES[role]
+            self.tensors += self.roles[i] <= WHOLE
+        self.numbers = <int>len(numbers)
+        if self.tensors + halves > MAX_TENSORS or self.numbers > MAX_NUMBERS or len(steps) > 56 or self.places > 10:
+            raise ValueError("too many steps")
+        for i, (how, value) in enumerate(numbers):
+            self.maps[i], self.of[i] = _MAPS[how], value
+        self.count = <int>len(steps)
+        self.steps = <rm_py_step *>calloc(max(self.count, 1), sizeof(rm_py_step))
+        if self.steps is NULL:
+            raise MemoryError("no memory for steps")
+        for i, (kind, which, operands, number, wide) in enumerate(steps):
+            s = &self.steps[i]
+            s.kind, s.wide, s.number = _STEP_KINDS[kind], wide, RM_PY_NO_OPERAND if number is None else number
+            for k in range(3):
+                s.operand[k] = operands[k] if k < len(operands) else RM_PY_NO_OPERAND
+            if kind == "function":
+                s.arity = rm_py_functions(which.encode(), found)
+                if s.arity != len(operands):
+                    raise ValueError(f"there is no function {which} of {len(operands)} arguments")
+                for k in range(4):
+                    s.function[k] = <rm_py_step_function *>found[k]
+            elif kind == "own":
+                s.which = which is not None
+            elif kind in ("formula", "compare", "whole"):
+                s.which = {"formula": _FORMULAS, "compare": _COMPARISONS, "whole": _WHOLES}[kind][which]
+
+    def __dealloc__(self):
+        free(self.steps)
+
+    cdef bint _read(self, tuple args, dict kwargs, rm_py_strided *tensor, int64_t *sizes, double *number) except -1:
+        """Whether the arguments are such; the tensors and numbers."""
+        cdef int i, k = 0, given = <int>len(args), left = <int>len(kwargs) if kwargs else 0
+        if given > self.given:
+            return False
+        for i in range(self.places):
+            name = self.names[i]
+            if i < given:
+                v = args[i]
+            elif name is not None and left and name in kwargs:
+                v = kwargs[name]
+                left -= 1
+            else:
+                v = self.defaults[i]
+            if self.roles[i] <= WHOLE:
+                if i >= given or not _strided(v, &tensor[k], &sizes[k]) or (self.roles[i] == TENSOR and tensor[k].format < 0):
+                    return False
+                k += 1
+            elif self.roles[i] == NUMBER:
+                if not _number(v, &number[i]):
+                    return False
+            elif self.roles[i] == SAME:
+                wanted = self.wanted[i]
+                if v is not wanted and not (type(v) is type(wanted) and v == wanted) and not (
+                        type(wanted) is float and type(v) is int and v == wanted):
+                    return False
+            elif self.roles[i] == ALIKE and (type(v) is not _tensor_class or v.dtype is not args[0].dtype):
+                return False
+        return left == (self.into == OUT)
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef rm_py_strided tensor[MAX_TENSORS]
+        cdef rm_py_number number[MAX_NUMBERS]
+        cdef double given[10]
+        cdef int64_t sizes[MAX_TENSORS]
+        cdef int64_t shape[MAX_AXES]
+        cdef const char *data[MAX_TENSORS]
+        cdef int formats[MAX_TENSORS]
+        cdef char *spread
+        cdef char *at
+        cdef int i, d, axis, own = -1, ndim = 0, tensors = self.tensors, like = -1, dim
+        cdef int64_t n = 1, elements = 0, size
+        cdef bint good = True
+        cdef Operand to
+        cdef char local[2048]
+        if self.into == OUT and (kwargs is None or "out" not in kwargs):
+            return NotImplemented
+        if not self._read(args, kwargs, tensor, sizes, given):
+            return NotImplemented
+        if self.halves:
+            if args[1:] and type(args[1]) is not int:
+                return NotImplemented
+            dim = args[1] if args[1:] else -1
+            dim += tensor[0].ndim if dim < 0 else 0
+            if not 0 <= dim < tensor[0].ndim or tensor[0].shape[dim] % 2 != 0 or not _is_dense(&tensor[0]):
+                return NotImplemented
+            tensor[0].shape[dim] //= 2
+            tensor[1] = tensor[0]
+            tensor[1].data += tensor[1].stride[dim] * tensor[1].shape[dim]
+            sizes[0] //= 2
+            sizes[1], tensors = sizes[0], 2
+        # The first format, which all have but integers; the shape.
+        for i in range(tensors):
+            if tensor[i].format >= 0:
+                if own < 0:
+                    own = tensor[i].format
+                elif own != tensor[i].format:
+                    return NotImplemented
+            if not self.halves and not _is_dense(&tensor[i]):
+                return NotImplemented
+            ndim = max(ndim, tensor[i].ndim)
+        if own < 0:
+            return NotImplemented
+        for d in range(ndim):
+            shape[d] = 1
+            for i in range(tensors):
+                axis = d - (ndim - tensor[i].ndim)
+                if axis >= 0 and tensor[i].shape[axis] != 1:
+                    if shape[d] != 1 and shape[d] != tensor[i].shape[axis]:
+                        return NotImplemented
+                    shape[d] = tensor[i].shape[axis]
+            n *= shape[d]
+        if n > MAX_ELEMENTS:
+            return NotImplemented
+        for i in range(self.numbers):
+            number[i].value = self.of[i] if self.maps[i] == CONSTANT else given[<int>self.of[i]]
+            if self.maps[i] == LESS:
+                number[i].value = -number[i].value
+            elif self.maps[i] == FROM_ONE:
+                number[i].value = 1 - number[i].value
+            number[i].held = _encode_any(number[i].value, own, &number[i].bits)
+        for i in range(tensors):
+            formats[i] = tensor[i].format if tensor[i].format >= 0 else RM_FORMAT_F64
+            if tensor[i].format >= 0 and tensor[i].ndim == ndim and sizes[i] == n:
+                like = i if like < 0 else like
+            if self.halves or tensor[i].format < 0 or sizes[i] != n:
+                elements += 1
+            data[i] = tensor[i].data
+        if self.into == NEW:
+            if like >= 0 and not self.halves:
+                k = -1
+                for i in range(self.places):
+                    if self.roles[i] <= WHOLE:
+                        k += 1
+                        if k == like:
+                            break
+                out = _empty_like(args[i])
+            else:
+                out = args[0].new_empty([shape[i] for i in range(ndim)])
+        else:
+            out = args[0] if self.into == FIRST else kwargs["out"]
+        if not _operand(out, &to) or to.format != own or to.ndim != ndim:
+            return NotImplemented
+        for d in range(ndim):
+            if to.shape[d] != shape[d]:
+                return NotImplemented
+        if self.into != NEW:
+            size = to.n * _SIZES[own]
+            for i in range(tensors):
+                if tensor[i].data == to.data and tensor[i].format == own and sizes[i] == to.n:
+                    continue
+                if to.data < tensor[i].data + sizes[i] * _size_of(tensor[i].format) and tensor[i].data < to.data + size:
+                    return NotImplemented
+        spread = local
+        if elements * n * 8 > <int64_t>sizeof(local):
+            spread = <char *>malloc(elements * n * 8)
+            if spread is NULL:
+                raise MemoryError("no memory for operands")
+        with nogil:
+            at = spread
+            for i in range(tensors):
+                if self.halves or tensor[i].format < 0 or sizes[i] != n:
+                    good = good and rm_py_spread(&tensor[i], ndim, shape, at)
+                    data[i] = at
+                    at += n * 8
+            good = good and rm_py_run_steps(self.steps, self.count, tensors, data, formats, number, own, n, to.data)
+            if spread != local:
+                free(spread)
+        if not good:
+            return NotImplemented
+        return (out, args[0].new_empty(0)) if self.more else out
+
+
+cdef bint _encode_any(double a, int format, uint64_t *to) noexcept:
+    """Whether the format has the number, or the number is a NaN; its bits."""
+    to[0] = 0
+    if not isnan(a):
+        return _encode(a, format, to)
+    to[0] = 0x7E00 if format == RM_FORMAT_F16 else 0x7FC0 if format == RM_FORMAT_BF16 else 0x7FC00000
+    if format == RM_FORMAT_F64:
+        to[0] = (<uint64_t>0x7FF8) << 48
+    return True

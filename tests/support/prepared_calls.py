@@ -1,0 +1,78 @@
+"""Calls of operators under reproducible() and by the table's functions, with the bits of their results."""
+
+import contextlib
+
+import torch
+
+import repmath.torch as rt
+from repmath import _core
+from repmath.torch._aten.common import Uncovered
+from repmath.torch._aten.table import FUNCTIONS
+
+FORMATS = {torch.float16: torch.int16, torch.bfloat16: torch.int16, torch.float32: torch.int32, torch.float64: torch.int64}
+NUMBERS = (2, 0.5, -1, 0.1, 0.0, -0.0, 1.0, 3, 2.0**-30, 65504.0, 1e30, float("inf"), float("-inf"), float("nan"))
+
+
+def values(dtype, n, seed):
+    """Numbers of all kinds: special ones, ties of sums, subnormal numbers, neighbours of 1."""
+    info = torch.finfo(dtype)
+    special = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), info.max, -info.max, info.tiny, info.smallest_normal / 2]
+    special += [1.0, -1.0, 1 + info.eps, 1 - info.eps / 2, info.eps / 2, 3.0, 0.5, 1e-3]
+    generator = torch.Generator().manual_seed(seed)
+    made = torch.randn(n, generator=generator, dtype=torch.float64) * 2.0 ** torch.randint(-6, 6, (n,), generator=generator)
+    at = torch.randint(0, 2 * len(special), (n,), generator=generator)
+    chosen = torch.tensor(special + special[:1] * len(special), dtype=torch.float64)[at]
+    return torch.where(at < len(special), chosen, made).to(dtype)
+
+
+@contextlib.contextmanager
+def table_alone():
+    """The environment of the table's functions, whose steps are then not prepared calls either."""
+    before = _core.serve_table(False)
+    try:
+        with _core.Environment():
+            yield
+    finally:
+        _core.serve_table(before)
+
+
+def copied(args, kwargs):
+    """Copies of the tensors, which lie in memory as these do."""
+    made = [a.new_empty_strided(a.shape, a.stride()).copy_(a) if isinstance(a, torch.Tensor) else a for a in args]
+    return made, dict(kwargs)
+
+
+def bits(t):
+    return t.dtype, t.shape, t.contiguous().view(FORMATS[t.dtype]).reshape(-1).tolist()
+
+
+def result(function, overload, args, kwargs):
+    """The bits of the result, or "refused"."""
+    args, kwargs = copied(args, kwargs)
+    if any(a.is_out for a in overload._schema.arguments):
+        tensors = [a for a in args if isinstance(a, torch.Tensor)]
+        kwargs["out"] = torch.zeros(torch.broadcast_shapes(*(t.shape for t in tensors)), dtype=tensors[0].dtype)
+    try:
+        made = function(*args, **kwargs)
+    except (rt.UncoveredOperatorError, Uncovered, RuntimeError, TypeError, ValueError):
+        return "refused"
+    if kwargs.get("out") is not None:
+        assert made is kwargs["out"]
+    if overload.overloadpacket.__name__.endswith("_"):
+        assert made is args[0]
+    made, *rest = made if isinstance(made, tuple) else (made,)
+    assert type(made) is torch.Tensor and not made.requires_grad and not any(t.numel() for t in rest)
+    return *bits(made), made.stride()
+
+
+def by_table(overload, args, kwargs):
+    def function(*a, **k):
+        with table_alone():
+            return FUNCTIONS[overload](*a, **k)
+
+    return result(function, overload, args, kwargs)
+
+
+def by_mode(overload, args, kwargs):
+    with rt.reproducible():
+        return result(overload, overload, args, kwargs)

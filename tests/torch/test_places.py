@@ -1,0 +1,140 @@
+"""Prepared calls that add or put elements into places, and that copy, have the bits of the table's functions."""
+
+import itertools
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from prepared_calls import FORMATS, bits, table_alone, values  # noqa: E402
+
+import repmath.torch as rt  # noqa: E402
+from repmath.torch._aten.common import Uncovered  # noqa: E402
+from repmath.torch._aten.table import FUNCTIONS  # noqa: E402
+
+aten = torch.ops.aten
+
+
+def index(shape, n, seed):
+    return torch.randint(0, n, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def calls(dtype, seed):
+    """Calls, and whether a prepared call takes them."""
+    x, y = (values(dtype, 105, seed + k).view(3, 5, 7) for k in (0, 1))
+    z = y.nan_to_num(1, 2, -3)
+    for dim, n in ((0, 3), (1, 5), (-1, 7)):
+        at = index((3, 5, 7), n, seed)
+        for source in (y, z, z * 2.0**-12):
+            yield True, aten.scatter_add.default, (x, dim, at, source.to(dtype)), {}
+        yield True, aten.scatter_add.default, (x, dim, at[:2, :4, :6], z), {}
+        yield True, aten.scatter_add.default, (x, dim, at[:, :1, :1].expand(3, 5, 7), z), {}
+        yield True, aten.scatter_add.default, (x, dim, at, z.permute(2, 1, 0).contiguous().permute(2, 1, 0)), {}
+        yield False, aten.scatter_add.default, (x.transpose(0, 1), dim, index((3, 3, 7), 3, seed), z), {}
+        yield False, aten.scatter_add.default, (x, dim, at + 1, z), {}
+        yield False, aten.scatter_add.default, (x, dim, at - 1, z), {}
+        yield True, aten.scatter.reduce, (x, dim, at, z), {"reduce": "add"}
+        yield False, aten.scatter.reduce, (x, dim, at, z), {"reduce": "multiply"}
+        for how, with_own in itertools.product(("sum", "mean"), (True, False)):
+            yield True, aten.scatter_reduce.two, (x, dim, at, z, how), {"include_self": with_own}
+            yield True, aten.scatter_reduce.two, (x, dim, at[:2, :2, :2], y, how), {"include_self": with_own}
+        line = index((4,), n, seed)
+        source = (
+            values(dtype, 4 * 105 // n, seed).movedim(0, 0).view([4 if d == dim % 3 else k for d, k in enumerate((3, 5, 7))])
+        )
+        for alpha in (1, -1, 1.0):
+            yield True, aten.index_add.default, (x, dim, line, source), {"alpha": alpha}
+        yield False, aten.index_add.default, (x, dim, line, source), {"alpha": 0.5}
+        yield False, aten.index_add.default, (x, dim, line + 7, source), {}
+        yield True, aten.index_add.default, (x, dim, line[::2], source.narrow(dim, 0, 2)), {}
+    yield True, aten.index_add.default, (x[0, 0, 0].clone(), 0, index((), 1, 0), y[0, 0, 0].clone()), {}
+    yield True, aten.scatter_add.default, (x[0, 0, 0].clone(), 0, index((), 1, 0), y[0, 0, 0].clone()), {}
+    for accumulate in (True, False):
+        yield True, aten.index_put.default, (x, [index((2,), 3, seed)], z[:2], accumulate), {}
+        yield True, aten.index_put.default, (x, [index((6,), 3, seed) - 3], z[:1], accumulate), {}
+        yield True, aten.index_put.default, (x, [index((4,), 3, seed)], z[0, 0, 0], accumulate), {}
+        yield True, aten.index_put.default, (x, [index((4,), 3, seed)], z[0, :, :1], accumulate), {}
+        yield (
+            True,
+            aten.index_put.default,
+            (x, [index((3, 3), 3, seed)], z[:, None].expand(3, 3, 5, 7).contiguous(), accumulate),
+            {},
+        )
+        yield True, aten.index_put.default, (x[0, 0], [index((3, 5), 7, seed)], z[:, :, 0].contiguous(), accumulate), {}
+        yield False, aten.index_put.default, (x, [index((2,), 3, seed) + 3], z[:2], accumulate), {}
+        yield False, aten.index_put.default, (x, [None, index((2,), 3, seed)], z[:, :2], accumulate), {}
+        yield True, aten.put.default, (x, index((8,), 105, seed) - 50, z.view(-1)[:8], accumulate), {}
+    yield False, aten.index_put.default, (x, [x[:, 0, 0] > 0], z[0, 0, 0], True), {}
+
+
+def outcome(function, args, kwargs):
+    try:
+        return function(*args, **kwargs)
+    except (RuntimeError, IndexError, ValueError, Uncovered, rt.UncoveredOperatorError):
+        return None
+
+
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+def test_places(dtype, general):
+    for seed in range(3):
+        for quick, overload, args, kwargs in calls(dtype, seed):
+            del general[:]
+            with rt.reproducible():
+                made = outcome(overload, args, kwargs)
+            assert (overload not in general) == quick, (overload, args, kwargs)
+            with table_alone():
+                want = outcome(FUNCTIONS[overload], args, kwargs)
+            assert (made is None) == (want is None), (overload, args, kwargs)
+            if want is not None:
+                assert bits(made) == bits(want) and made.stride() == want.stride() and not made._is_view(), (
+                    overload,
+                    args,
+                    kwargs,
+                )
+            in_place = getattr(getattr(aten, overload.overloadpacket.__name__ + "_"), overload._overloadname)
+            x = args[0].clone()
+            del general[:]
+            with rt.reproducible():
+                made = outcome(in_place, (x, *args[1:]), kwargs)
+            assert (in_place not in general) == quick and (made is x or want is None), (overload, args, kwargs)
+            assert bits(x) == bits(args[0] if want is None else want), (overload, args, kwargs)
+
+
+def test_a_wrong_call_is_seen(general):
+    """The control: a mean of the terms alone in place of one with the old value, and a sum without the sign."""
+    x, at = values(torch.float32, 12, 1).nan_to_num(1, 2, -3), index((12,), 12, 1)
+    with rt.reproducible():
+        one = aten.scatter_reduce.two(x, 0, at, x, "mean", include_self=False)
+        other = aten.scatter_reduce.two(x, 0, at, x, "mean")
+        assert bits(one) != bits(other)
+        assert bits(aten.index_add.default(x, 0, at, x)) != bits(aten.index_add.default(x, 0, at, x, alpha=-1))
+
+
+def test_memory_that_meets(general):
+    """Sources and indices that lie in the tensor that is written: the table decides."""
+    memory = values(torch.float32, 32, 3).nan_to_num(1, 2, -3)
+    for start in (0, 4, 15):
+        x = memory.clone()[:16]
+        source = x[start : start + 1].expand(4)
+        with rt.reproducible():
+            want = aten.index_add.default(x, 0, torch.arange(4), source)
+            del general[:]
+            x.index_add_(0, torch.arange(4), source)
+        assert aten.index_add_.default in general and bits(x) == bits(want)
+
+
+@pytest.mark.parametrize("dtype", [*FORMATS, torch.int64, torch.bool, torch.complex64], ids=str)
+def test_copies(dtype, general):
+    y = values(torch.float32, 24, 1).nan_to_num(1, 2, -3).view(4, 6).to(dtype)
+    for source in (y, y[:1], y.t().contiguous().t(), y[:, ::2].repeat(1, 2), y[0, 0]):
+        x = torch.zeros(4, 6, dtype=dtype)
+        del general[:]
+        with rt.reproducible():
+            assert x.copy_(source) is x
+        assert torch.equal(x, source.expand(4, 6)) and ((aten.copy_.default not in general) == (dtype is not torch.complex64))
+    x = y.clone()
+    with rt.reproducible():
+        x.copy_(x.clone().t().contiguous().t())
+        del general[:]
+        x.copy_(x)
+    assert aten.copy_.default in general and torch.equal(x, y)

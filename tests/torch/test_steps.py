@@ -1,0 +1,146 @@
+"""Prepared calls of several elementwise steps have the bits of the table's functions."""
+
+import itertools
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from prepared_calls import FORMATS, NUMBERS, by_mode, by_table, values  # noqa: E402
+
+import repmath.torch as rt  # noqa: E402
+from repmath import _core  # noqa: E402
+from repmath.torch._aten import steps  # noqa: E402
+from repmath.torch._aten.table import OPERATORS  # noqa: E402
+
+
+def own_name(overload):
+    return f"{OPERATORS[overload].function}.{overload._overloadname.removesuffix('_out')}"
+
+
+OVERLOADS = [
+    f
+    for f, o in OPERATORS.items()
+    if (own_name(f) in steps.RECIPES or o.function in steps.RECIPES) and str(f) not in ("aten.pow_.Scalar", "aten.glu.out")
+]
+# The shapes of two operands; whether a call takes them.
+LAYOUTS = {
+    "alike": ((4, 6), (4, 6), True),
+    "single": ((), (), True),
+    "row": ((3, 4, 6), (6,), True),
+    "column": ((3, 4, 6), (4, 1), True),
+    "outer": ((5, 2), (3, 1, 2), True),
+    "beside a number": ((4, 6), (), True),
+    "transposed": ((4, 6), (4, 6), False),
+    "sliced": ((4, 6), (4, 6), False),
+    "shifted": ((4, 6), (4, 6), True),
+    "nothing": ((0, 6), (0, 6), False),
+    "many": ((40, 64), (40, 64), True),
+}
+CHOICES = {
+    "approximate": ("tanh", "none"),
+    "rounding_mode": ("floor", "trunc", None),
+    "self_is_result": (False,),
+    "is_result": (False, True),
+}
+
+
+def tensor(overload, name, layout, dtype, place, seed):
+    """An operand; probabilities, shapes of one, and whole numbers where an operator has them."""
+    base, function = overload.overloadpacket.__name__, OPERATORS[overload].function
+    shape = LAYOUTS[layout][min(place, 1)]
+    if name == "buffer":
+        return torch.empty(0, dtype=dtype)
+    if function == "log_sigmoid_forward" or base.startswith("log_sigmoid"):
+        shape = LAYOUTS[layout][0]
+    if function == "ldexp" and place == 1 and seed % 3:
+        return torch.randint(
+            -30, 30, shape, generator=torch.Generator().manual_seed(seed), dtype=(torch.int64, torch.int32)[seed % 2]
+        )
+    x = values(dtype, torch.Size(shape).numel() + 1, seed + place)[:-1].view(shape)
+    if layout == "shifted":
+        x = values(dtype, torch.Size(shape).numel() + 1, seed + place)[1:].view(shape)
+    if function.startswith(("logit", "entr", "xlogy")) and seed % 2:
+        x = torch.where(x.abs() <= 1, x.abs(), x)
+    if place == 0 and layout == "transposed":
+        x = x.t().contiguous().t()
+    if place == 0 and layout == "sliced":
+        x = x.repeat(1, 2)[:, ::2]
+    return x
+
+
+def calls(overload, layout, dtype, seed):
+    """Arguments of an operator: its tensors, with some numbers and each choice."""
+    args, keywords, open_places, place = [], {}, [], 0
+    for a in overload._schema.arguments:
+        kind = str(a.type)
+        if a.is_out:
+            continue
+        if "Tensor" in kind:
+            given = [tensor(overload, a.name, layout, dtype, place, seed)]
+            if place == 1 and OPERATORS[overload].function in ("divide_by_mode", "floor_divide"):
+                given += [1.0, 0.7, -3]
+            if kind == "Optional[Tensor]":
+                given.append(None)
+            place += 1
+        elif a.name in CHOICES:
+            given = CHOICES[a.name]
+        elif kind == "int":
+            given = (-1, 0, 1) if a.name == "dim" else (0, 2)
+        else:
+            turned = NUMBERS[seed % 5 :] + NUMBERS[: seed % 5]
+            given = [v for v in turned if a.name != "lambd" or v >= 0]
+            if a.name in ("beta", "alpha", "scale"):
+                given = [1, *given]
+            if kind.startswith("Optional"):
+                given = [None, 0.01, *given]
+        open_places.append((a.name if a.kwarg_only else None, given))
+    several = list(itertools.product(*(given for _, given in open_places)))
+    for chosen in several[:: max(1, len(several) // 9)]:
+        args = [v for (name, _), v in zip(open_places, chosen) if name is None]
+        keywords = {name: v for (name, _), v in zip(open_places, chosen) if name is not None}
+        yield args, keywords
+
+
+@pytest.mark.parametrize("overload", OVERLOADS, ids=str)
+def test_bits(overload, general):
+    quick = 0
+    for seed, (dtype, layout) in enumerate(itertools.product(FORMATS, LAYOUTS)):
+        if layout not in ("alike", "row") and seed % 3:
+            continue
+        for args, kwargs in calls(overload, layout, dtype, seed):
+            del general[:]
+            assert by_mode(overload, args, kwargs) == by_table(overload, args, kwargs), (dtype, layout, args, kwargs)
+            quick += LAYOUTS[layout][2] and overload not in general
+    assert quick, "the prepared call takes none"
+
+
+def test_a_wrong_step_is_seen(general):
+    """The control: another order of operands, and a step less."""
+    overload = torch.ops.aten.xlogy.Tensor
+    right, number = steps.calls(overload, "xlogy", "new")[0], _core.prepare_call(overload, None)
+    args = [torch.cat((values(torch.float32, 64, seed), torch.zeros(2))) for seed in (1, 2)], {}
+    args[0][1][-1] = torch.inf
+    try:
+        for recipe in (lambda p, x, y: p.multiply(x, p.log(y)), lambda p, x, y: steps._xlogy(p, y, x)):
+            _core.prepare_call(overload, steps._call(overload, "xlogy", recipe, {}, "new"))
+            assert by_mode(overload, *args) != by_table(overload, *args) and overload not in general
+        _core.prepare_call(overload, right)
+        assert by_mode(overload, *args) == by_table(overload, *args)
+    finally:
+        _core.prepare_call(overload, number)
+
+
+@pytest.mark.parametrize("place", [0, 1, 4], ids=str)
+def test_memory_that_meets(place):
+    """In place, of an operand that lies over a part of it: PyTorch's error."""
+    memory = values(torch.float32, 16, 3).abs()
+    want = memory.clone()
+    with rt.reproducible():
+        if place:
+            with pytest.raises(RuntimeError):
+                memory[:8].xlogy_(memory[place : place + 8])
+            assert torch.equal(memory.nan_to_num(), want.nan_to_num())
+        else:
+            memory[:8].xlogy_(memory[:8])
+            assert torch.equal(memory[:8].view(torch.int32), torch.xlogy(want[:8], want[:8]).view(torch.int32))
