@@ -3,6 +3,7 @@
  * Products with the limits of erf' as IEEE 754 has them: erf'(+-inf) = +0. Infinity times that is invalid. */
 #pragma once
 
+#include "../erfc/erfc_unscaled.h"
 #include "erf_backward.h"
 #include "erf_backward_mp.h"
 
@@ -24,12 +25,19 @@ RM_COLD uint64_t rm_erf_backward_accurate(double g, double x, int format, int mo
   if (x * x > (double)(e + 54 + p - emin) * 0.6932) return rm_round_exact(negative, 1, emin - p - 64, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
-  if (x <= RM_ERF_BACKWARD_DD_MAX && x >= -RM_ERF_BACKWARD_DD_MAX) { /* double-double; a control build leaves it out */
-    const double s = (double)rm_decompose(g, &e) * 0x1p-52; /* |g| = s 2^(e+52), 1 <= s < 2 */
+  const double size = x < 0.0 ? -x : x;
+  if (size <= 27.36) { /* double-double; a control build leaves it out */
+    const double s = (double)rm_decompose(g, &e) * 0x1p-52, factor = negative ? -s : s; /* |g| = s 2^(e+52), 1 <= s < 2 */
     double hi, lo, err;
-    int undecided;
-    rm_erf_backward_dd(negative ? -s : s, x, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(hi, lo, err, e + 52, format, mode, flags, &undecided);
+    int undecided, k = 0;
+    if (size <= RM_ERF_BACKWARD_DD_MAX) {
+      rm_erf_backward_dd(factor, x, &hi, &lo, &err);
+    } else { /* as there, x^2 < 749; low parts round six times by 2^-71 of the product: below 2^-68 */
+      const double q = x * x, c = RM_ERF_SLOPE, m = factor * c;
+      const double ml = vf64_mad(factor, RM_ERF_SLOPE_LO, vf64_mul_err(factor, c, m));
+      k = rm_erfc_unscaled_dd(q, vf64_mul_err(x, x, q), m, ml, (m < 0.0 ? -m : m) * 0x1p-67, &hi, &lo, &err);
+    }
+    const uint64_t bits = rm_round_dd(hi, lo, err, e + 52 + k, format, mode, flags, &undecided);
     if (!undecided) return bits;
   }
 #endif

@@ -3,6 +3,7 @@
 
 #include "erfc.h"
 #include "erfc_mp.h"
+#include "erfc_unscaled.h"
 
 RM_COLD uint64_t rm_erfc_accurate(double x, int format, int mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format);
@@ -19,13 +20,17 @@ RM_COLD uint64_t rm_erfc_accurate(double x, int format, int mode, uint32_t *flag
   if (x > -0x1p-55 && x < 0x1p-55) return rm_round_beside(1.0, x < 0.0, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
-  if (x <= RM_ERFC_DD_MAX) { /* double-double; a control build leaves it out */
-    double hi, lo, err;
-    int undecided;
+  double hi, lo, err, w, wl, werr; /* double-double; a control build leaves it out */
+  int undecided, e = 0;
+  if (x <= RM_ERFC_DD_MAX) {
     rm_erfc_dd(x, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
-    if (!undecided) return bits;
+  } else { /* x^2 < 746 */
+    const double q = x * x;
+    rm_erfcx_dd(x, &w, &wl, &werr);
+    e = rm_erfc_unscaled_dd(q, vf64_mul_err(x, x, q), w, wl, werr, &hi, &lo, &err);
   }
+  const uint64_t bits = rm_round_dd(hi, lo, err, e, format, mode, flags, &undecided);
+  if (!undecided) return bits;
 #endif
   return rm_erfc_mp_round(x, format, mode, flags);
 }

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "../erfc/erfc_mp.h"
-#include "erfinv_dd.h"
+#include "erfinv_tail.h"
 
 /* What is inverted: |u| = m 2^e, 0 < |u| < 0.6; or, with tail = 1, 1 - |u| = m 2^e, 0 < 1 - |u| < 0.6. The result is
  * erfinv(u), or sqrt(2) erfinv(u) with half = 1. */
@@ -100,7 +100,7 @@ RM_COLD uint64_t rm_erfinv_complete(const struct rm_erfinv_target *target, int n
     const double size = k ? uh * 0x1p200 : uh;
     y = k ? size * rm_erfinv_ratio(0.0, rm_erfinv_near) : rm_erfinv_of(uh, vh);
   } else {
-    y = rm_erfinv_ratio(rm_log_eval(vh * 0x1p257) - 0x1.62e42fefa39efp+7, rm_erfinv_far); /* log(2 v) */
+    y = rm_erfinv_far_of(vh);
   }
   double hi = y * factor, lo = 0.0, err = hi * RM_ERFINV_B64_ERR;
 #if !defined(RM_CFG_NO_DD) /* a control build leaves it out */

@@ -1,6 +1,7 @@
 /* The accurate phase of gelu: any argument, format and rounding mode, for what the fast phase leaves undecided. */
 #pragma once
 
+#include "../erfc/erfc_unscaled.h"
 #include "gelu.h"
 #include "gelu_mp.h"
 
@@ -20,13 +21,21 @@ RM_COLD uint64_t rm_gelu_accurate(double x, int format, int mode, uint32_t *flag
   if (size < 0x1p-57) return rm_round_beside_scaled(x, -1, negative ? -1 : 1, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
-  if (x >= RM_GELU_DD_MIN) { /* double-double; a control build leaves it out */
-    double hi, lo, err;
-    int undecided;
+  double hi, lo, err, w, wl, werr; /* double-double; a control build leaves it out */
+  int undecided, e = 0;
+  if (x >= RM_GELU_DD_MIN) {
     rm_gelu_dd(x, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, 0, format, mode, flags, &undecided);
-    if (!undecided) return bits;
+  } else { /* twice Phi(x) times |x|/2, as rm_gelu_dd has it; x^2/2 < 746 */
+    const double m = 0.5 * size, q = m * size;
+    double h, l;
+    rm_ndtr_erfcx_dd(size, &w, &wl, &werr);
+    e = rm_erfc_unscaled_dd(q, vf64_mul_err(m, size, q), w, wl, werr, &h, &l, &err);
+    hi = m * h;
+    lo = vf64_mad(m, l, vf64_mul_err(m, h, hi));
+    err = vf64_mad(m, err, hi * RM_GELU_DD_ERR);
   }
+  const uint64_t bits = rm_round_dd(negative ? -hi : hi, negative ? -lo : lo, err, e, format, mode, flags, &undecided);
+  if (!undecided) return bits;
 #endif
   return rm_gelu_mp_round(x, format, mode, flags);
 }

@@ -1,6 +1,7 @@
 /* The accurate phase of ndtr: any argument, format and rounding mode, for what the fast phase leaves undecided. */
 #pragma once
 
+#include "../erfc/erfc_unscaled.h"
 #include "ndtr.h"
 #include "ndtr_mp.h"
 
@@ -18,13 +19,17 @@ RM_COLD uint64_t rm_ndtr_accurate(double x, int format, int mode, uint32_t *flag
   if (x > -0x1p-55 && x < 0x1p-55) return rm_round_beside_scaled(1.0, -1, (x > 0.0) - (x < 0.0), format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
-  if (x >= RM_NDTR_DD_MIN) { /* double-double; a control build leaves it out */
-    double hi, lo, err;
-    int undecided;
+  double hi, lo, err, w, wl, werr; /* double-double; a control build leaves it out */
+  int undecided, e = 0;
+  if (x >= RM_NDTR_DD_MIN) {
     rm_ndtr_dd(x, &hi, &lo, &err);
-    const uint64_t bits = rm_round_dd(hi, lo, err, 0, format, mode, flags, &undecided);
-    if (!undecided) return bits;
+  } else { /* twice Phi(x); x^2/2 < 746 */
+    const double m = 0.5 * x, q = m * x;
+    rm_ndtr_erfcx_dd(-x, &w, &wl, &werr);
+    e = rm_erfc_unscaled_dd(q, vf64_mul_err(m, x, q), w, wl, werr, &hi, &lo, &err) - 1;
   }
+  const uint64_t bits = rm_round_dd(hi, lo, err, e, format, mode, flags, &undecided);
+  if (!undecided) return bits;
 #endif
   return rm_ndtr_mp_round(x, format, mode, flags);
 }

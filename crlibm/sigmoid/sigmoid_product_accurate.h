@@ -2,6 +2,7 @@
  * mode. */
 #pragma once
 
+#include "../erfc/erfc_unscaled.h"
 #include "sigmoid_product_dd.h"
 #include "sigmoid_mp.h"
 
@@ -52,10 +53,23 @@ RM_COLD uint64_t rm_sigmoid_product_accurate(double g, double x, int argument, i
   }
 
 #if !defined(RM_CFG_NO_DD) /* double-double, of g's significand; a control build leaves it out */
+  double hi, lo, err;
+  int e, k, undecided;
+  const double m = (double)rm_decompose(g, &e) * 0x1p-52;
+  if (t >= 669.0 && t <= 749.0 && argument <= RM_SIGMOID_2X && (x < 0.0 || shape == RM_SIGMOID_SLOPE)) {
+    /* f = p e^-t, p = 1, or 1 - t for the swish shape, but for 2^-960 of it. Low parts round six times by 2^-71 of the
+     * product: below 2^-68. */
+    const double p = shape == RM_SIGMOID_SWISH ? 1.0 - t : 1.0, pl = shape == RM_SIGMOID_SWISH ? 1.0 - (p + t) : 0.0;
+    const double factor = g < 0.0 ? -m : m;
+    double h, l;
+    k = rm_erfc_unscaled_dd(t, 0.0, p, pl, (p < 0.0 ? -p : p) * 0x1p-67, &h, &l, &err);
+    hi = factor * h;
+    lo = vf64_mad(factor, l, vf64_mul_err(factor, h, hi));
+    err = m * err;
+    const uint64_t bits = rm_round_dd(hi, lo, err, e + 52 + four + k, format, mode, flags, &undecided);
+    if (!undecided) return bits;
+  }
   if (x > 0.0 || t < 669.0) {
-    double hi, lo, err;
-    int e, undecided;
-    const double m = (double)rm_decompose(g, &e) * 0x1p-52;
     rm_sigmoid_product_dd(g < 0.0 ? -m : m, x, argument, shape, &hi, &lo, &err);
     const double limit = (hi < 0.0 ? -hi : hi) * 0x1p-9;
     if (err < limit && lo < limit && -lo < limit) {

@@ -2,6 +2,7 @@
  * */
 #pragma once
 
+#include "../exp/exp_accurate.h"
 #include "softplus.h"
 #include "softplus_mp.h"
 
@@ -34,6 +35,13 @@ RM_COLD uint64_t rm_softplus_sum_accurate(int flip, double big, double small, in
       const uint64_t bits = rm_round_dd(flip ? -hi : hi, flip ? -lo : lo, err, 0, format, mode, flags, &undecided);
       if (!undecided) return bits;
     }
+  } else if (big == 0.0) { /* log(1 + e^-d) = e^-d, but for 2^-953 of it */
+    vi64 k;
+    double rh, rl;
+    int undecided;
+    rm_exp_reduce_dd(small, 0.0, &k, &rh, &rl);
+    const uint64_t bits = rm_exp_round_dd(flip, k, rh, rl, format, mode, flags, &undecided);
+    if (!undecided) return bits;
   }
 #endif
   return rm_softplus_mp_round(flip, big, small, format, mode, flags);
