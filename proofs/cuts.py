@@ -159,7 +159,7 @@ def settled_graphs() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Settled:
-    """All numbers from low to high have this result: 0.0, -0.0 or the argument; of gradients, where g is positive and at most `factor`."""
+    """All numbers from low to high have this result: 0.0, -0.0, the argument or NaN; of gradients, where g is positive and at most `factor`."""
 
     function: str
     low: Fraction
@@ -171,7 +171,7 @@ class Settled:
 def settled(function: str, text: str) -> list[Settled]:
     """Between the constants with which x, -x or |x| is compared, nothing changes, nor between those of |g|."""
     graph = parse(text, True)
-    known = ("input", "const", "abs", "neg", "lt", "le", "select", "mnot", "mor", "mand", "copysign")
+    known = ("input", "const", "iconst", "from_bits", "abs", "neg", "lt", "le", "select", "mnot", "mor", "mand", "copysign")
     ends, sizes = {-LARGEST, LARGEST, Fraction(0)}, {LARGEST}
 
     def of(k: int) -> str:
@@ -199,12 +199,26 @@ def settled(function: str, text: str) -> list[Settled]:
             if outs[0]["known"]:
                 break
         if outs[0]["known"] and low != 0:
+            if any(out["y"] != out["y"] for out in outs):
+                assert all(out["y"] != out["y"] for out in outs), function
+                found.append(Settled(function, low, high, "nan"))
+                continue
             same = all(out["y"] == x for out, x in zip(outs, at, strict=True))
             zero = "-0" if math.copysign(1, outs[0]["y"]) < 0 else "0"
             assert same or all(out["y"] == 0 for out in outs), function
             factor = factor if function.endswith("_backward") else Fraction(1)
             found.append(Settled(function, low, high, "x" if same else zero, factor))
     return found
+
+
+# The arguments at which the functions are real or infinite that are not so everywhere; the ends are.
+REAL = {
+    **dict.fromkeys(("log", "log2", "log10"), (Fraction(0), LARGEST)),
+    "log1p": (Fraction(-1), LARGEST),
+    "acosh": (Fraction(1), LARGEST),
+    "ndtri": (Fraction(0), Fraction(1)),
+    **dict.fromkeys(("asin", "acos", "atanh", "erfinv"), (Fraction(-1), Fraction(1))),
+}
 
 
 # Where a series of definitions.py would cancel, or divide by what may be 0.
@@ -242,6 +256,11 @@ def value(function: str, x: arb) -> arb:
 def hold_settled(piece: Settled) -> int:
     """The number of parts of the piece; raises where the result is not shown."""
     ctx.prec = 200
+    if piece.result == "nan":
+        low, high = REAL[piece.function]
+        if not (piece.high < low or high < piece.low):
+            raise AssertionError(f"{piece.function}: a number among {float(piece.low)} to {float(piece.high)}")
+        return 1
     if piece.result == "x":
         # f(x) = x + a x^2 + b(x) x^3, b taken over the whole piece and 0.
         size = ball(max(abs(piece.low), abs(piece.high)))
@@ -279,16 +298,13 @@ def nearest_middle(a: Fraction, b: Fraction) -> Fraction:
 
 
 def sums() -> list[tuple[str, arb, arb]]:
-    """(what, distance, bound), of two kinds: a power whose logarithm is below the constants of rm_pow_decided, with 2^-46 of it left for the logarithm's
-    error (pow_range_b64), against half the smallest number of each format; a tail of logaddexp beyond the difference at which it is cut, against the
+    """(what, distance, bound), of two kinds: a power whose logarithm is below the constant of rm_pow_decided, with 2^-46 of it left for the logarithm's
+    error (pow_range_b64), against half the smallest number of f64; a tail of logaddexp beyond the difference at which it is cut, against the
     smallest number that the loop then takes for the sum, with f32 for the formats below f64, as the widest of them."""
     ctx.prec = 160
     text = (ROOT / "crlibm/pow/pow.h").read_text()
-    ((f64, f32, bf16, f16),) = re.findall(
-        r"min = format == RM_F64 \? (\S+) : format == RM_F32 \? (\S+) : format == RM_BF16 \? (\S+) : (\S+);", text
-    )
-    halves = ((f64, -1075), (f32, -150), (bf16, -134), (f16, -25))
-    found = [("pow, 0", (ball(Fraction(smallest)) * (1 - pow2(-46))).exp(), pow2(half)) for smallest, half in halves]
+    (smallest,) = re.findall(r"vf64_lt\(z, vf64_set1\(([-.0-9]+)\)\)", text)
+    found = [("pow, 0", (ball(Fraction(smallest)) * (1 - pow2(-46))).exp(), pow2(-1075))]
     text = (ROOT / "crlibm/logaddexp/logaddexp.h").read_text()
     cuts = re.findall(r"end = vf64_set1\((\S+)\)", text)
     tails = re.findall(r"far = .*vf64_set1\((0x1p-\d+)\)", text)

@@ -4,6 +4,7 @@
 #include "asin_b64.h"
 #include "asin_dd.h"
 #include "../simd/fast_phase.h"
+#include "../simd/machine.h"
 
 #define RM_ASIN_ODD 1
 
@@ -15,6 +16,10 @@ RM_FN vm64 rm_asin_special(vf64 x, int format) {
   return format == RM_F64 ? vm64_or(outside, vf64_special_odd(x, format)) : outside;
 }
 
-RM_NONE_DECIDED(asin, 1)
+/* Numbers outside [-1, 1] are invalid. */
+RM_FN vm64 rm_asin_decided(vf64 x, int format, vf64 *y) {
+  (void)format;
+  return vf64_decide_invalid(vf64_lt(vf64_set1(1.0), vf64_abs(x)), y);
+}
 
 RM_FAST_PHASE(asin, ASIN, 1)

@@ -4,6 +4,7 @@
 #include "../simd/fast_phase.h"
 #include "erfinv_b64.h"
 #include "erfinv_dd.h"
+#include "../simd/machine.h"
 
 #define RM_ERFINV_ODD 1
 
@@ -16,6 +17,19 @@ RM_FN vm64 rm_erfinv_special(vf64 x, int format) {
   return vm64_or(near, vm64_not(vf64_lt(size, vf64_set1(1.0))));
 }
 
-RM_NONE_DECIDED(erfinv, 1)
+/* Numbers outside [-1, 1] are invalid. In f32 and the 16-bit formats the kernel of f64 decides what is subnormal; it serves 0 < |x| < 1. */
+RM_NOINLINE vm64 rm_erfinv_decided_any(vf64 x, int format, vf64 *y) {
+  vf64 hi, lo, err;
+  rm_erfinv_dd(x, &hi, &lo, &err);
+  return vm64_and(vf64_decide_any(vf64_copysign(vf64_add(hi, lo), x), RM_ERFINV_B64_ERR, format, y),
+                  vf64_lt(vf64_abs(x), vf64_set1(1.0)));
+}
+RM_FN vm64 rm_erfinv_decided(vf64 x, int format, vf64 *y) {
+  vf64 v = *y;
+  const vm64 outside = vf64_lt(vf64_set1(1.0), vf64_abs(x));
+  const vm64 small = format == RM_F64 ? vf64_lt(x, x) : rm_erfinv_decided_any(x, format, &v);
+  *y = v;
+  return vm64_or(small, vf64_decide_invalid(outside, y));
+}
 
 RM_FAST_PHASE(erfinv, ERFINV, 1)

@@ -4,6 +4,7 @@
 #include "exp2_b64.h"
 #include "exp2_dd.h"
 #include "../simd/fast_phase.h"
+#include "../simd/machine.h"
 
 #define RM_EXP2_ODD 0
 
@@ -13,8 +14,13 @@ RM_FN vm64 rm_exp2_special(vf64 x, int format) {
 }
 
 /* Special lanes with a known result, put into *y: 2^x is at most half the smallest subnormal number of the format (2^-25, 2^-134,
- * 2^-150, 2^-1075), so RN gives +0, at the tie too. */
+ * 2^-150, 2^-1075), so RN gives +0, at the tie too. f32 and the 16-bit formats
+ * as in exp.h. */
 RM_FN vm64 rm_exp2_decided(vf64 x, int format, vf64 *y) {
+  if (format != RM_F64) {
+    const vf64 end = vf64_set1(1000.0);
+    return vf64_decide_any(rm_exp2_eval(vf64_min(end, vf64_max(vf64_neg(end), x))), 4.0 * RM_EXP2_B64_ERR, format, y);
+  }
   const double half = format == RM_F64 ? -1075.0 : format == RM_F32 ? -150.0 : format == RM_BF16 ? -134.0 : -25.0;
   vm64 zero = vf64_le(x, vf64_set1(half));
   *y = vf64_select(zero, vf64_set1(0.0), *y);

@@ -32,10 +32,11 @@ RM_FN vm64 rm_fma_once(vf64 x, vf64 y, vf64 z, vf64 *r) {
 }
 #endif
 
+/* Without RM_HAS_FMA the product of f64 may overflow although x y + z does not: known is then what is infinite because an operand is. */
 RM_FN vm64 rm_fma_decided(vf64 x, vf64 y, vf64 z, int format, vf64 *result) {
-  (void)format;
-  vm64 infinite = vm64_or(vm64_or(vf64_is_infinite(x), vf64_is_infinite(y)), vf64_is_infinite(z));
-  return vf64_decide_infinite(vf64_mad(x, y, z), infinite, result);
+  const vm64 known = vf64_decide_machine(vf64_mad(x, y, z), result);
+  if (RM_HAS_FMA || format != RM_F64) return known;
+  return vm64_and(vf64_is_infinite(*result), vm64_or(vm64_or(vf64_is_infinite(x), vf64_is_infinite(y)), vf64_is_infinite(z)));
 }
 
 RM_MACHINE_FAST_FORMAT(fma, f16, RM_F16, vf64_to_odd16(rm_fma_odd(x[0], x[1], x[2])))
@@ -51,13 +52,13 @@ RM_MACHINE_SPAN(fma, 3, f32, RM_F32, float, vf32_fma(x[0], x[1], x[2]))
  * range of f32. f16 numbers are multiples of 2^-24, so x y + z is 0 or within it but for its length. In bf16, numbers below the normal
  * range end at 2^-133 and those of f32 at 2^-149: 16 places more there too. */
 #if RM_HAS_FMA_TO_ODD
-#define RM_FMA_SPAN(fmt, FMT)                                                                           \
-  RM_MACHINE_SPAN(fma_to_odd, 3, fmt, FMT, uint16_t, vf32_fma_to_odd(x[0], x[1], x[2]))                 \
-  RM_NOINLINE int64_t rm_fma_span_##fmt(const uint16_t *const *in, int64_t i, int64_t n, uint16_t *y) { \
-    const uint32_t before = vf32_to_odd_begin();                                                        \
-    i = rm_fma_to_odd_span_##fmt(in, i, n, y);                                                          \
-    vf32_to_odd_end(before);                                                                            \
-    return i;                                                                                           \
+#define RM_FMA_SPAN(fmt, FMT)                                                                                            \
+  RM_MACHINE_SPAN(fma_to_odd, 3, fmt, FMT, uint16_t, vf32_fma_to_odd(x[0], x[1], x[2]))                                  \
+  RM_NOINLINE int64_t rm_fma_span_##fmt(const uint16_t *const *in, int64_t i, int64_t n, uint16_t *y, uint32_t *flags) { \
+    const uint32_t before = vf32_to_odd_begin();                                                                         \
+    i = rm_fma_to_odd_span_##fmt(in, i, n, y, flags);                                                                    \
+    vf32_to_odd_end(before);                                                                                             \
+    return i;                                                                                                            \
   }
 RM_FMA_SPAN(f16, RM_F16)
 RM_FMA_SPAN(bf16, RM_BF16)

@@ -4,6 +4,7 @@
 #include "../simd/fast_phase.h"
 #include "gelu_b64.h"
 #include "gelu_dd.h"
+#include "../simd/machine.h"
 
 /* gelu is not odd; but gelu x has the sign of x, zeros and infinities too, and the loop gives it to the magnitude. */
 #define RM_GELU_ODD 1
@@ -19,9 +20,17 @@ RM_FN vm64 rm_gelu_special(vf64 x, int format) {
   return vm64_or(near, vm64_not(vf64_le(vf64_set1(min), x)));
 }
 
+/* In f32 and the 16-bit formats the kernel of f64 decides all special lanes but NaN: beyond its domain the result is 0 in any of them. */
+RM_NOINLINE vm64 rm_gelu_decided_any(vf64 x, int format, vf64 *y) {
+  vf64 hi, lo, err;
+  rm_gelu_dd(x, &hi, &lo, &err);
+  return vf64_decide_any(vf64_copysign(vf64_add(hi, lo), x), RM_GELU_B64_ERR, format, y);
+}
+
 /* Special lanes with a known result, put into *y: |gelu x| is below half the smallest subnormal number of the format (2^-25,
  * 2^-134, 2^-150, 2^-1075), so RN gives -0. */
 RM_FN vm64 rm_gelu_decided(vf64 x, int format, vf64 *y) {
+  if (format != RM_F64) return rm_gelu_decided_any(x, format, y);
   const double min = format == RM_F64 ? -38.59 : format == RM_F32 ? -14.36 : format == RM_BF16 ? -13.57 : -5.73;
   vm64 zero = vf64_lt(x, vf64_set1(min));
   *y = vf64_select(zero, vf64_set1(-0.0), *y);

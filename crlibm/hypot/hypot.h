@@ -3,6 +3,7 @@
 
 #include "hypot_b64.h"
 #include "hypot_dd.h"
+#include "../simd/machine.h"
 
 RM_FN vm64 rm_hypot_special(vf64 x, vf64 y) { /* of f64, and also NaN and infinities */
   const int64_t min = (INT64_C(1023) - 860) << 52, end = (INT64_C(1023) + 1020) << 52;
@@ -10,14 +11,15 @@ RM_FN vm64 rm_hypot_special(vf64 x, vf64 y) { /* of f64, and also NaN and infini
   return vm64_not(vi64_ltu(vi64_sub(s, vi64_set1(min)), vi64_set1(end - min)));
 }
 
-/* An infinity, unless the other argument is NaN, which may be a signalling one; f64 zeros. */
+/* An infinity, whatever the other argument is, else NaN of a NaN; f64 zeros. */
+#define RM_NUMBER_OF_NAN_hypot , 1
 RM_FN vm64 rm_hypot_decided(vf64 x, vf64 y, int format, vf64 *result) {
   (void)format;
-  vf64 larger = vf64_max(vf64_abs(x), vf64_abs(y));
-  vm64 known = vm64_or(vf64_is_infinite(larger), vf64_eq(larger, vf64_set1(0.0)));
-  known = vm64_andnot(known, vf64_unord(x, y));
-  *result = vf64_select(known, larger, *result);
-  return known;
+  const vf64 larger = vf64_max(vf64_abs(x), vf64_abs(y));
+  const vm64 none = vf64_unord(x, y), infinite = vm64_or(vf64_is_infinite(x), vf64_is_infinite(y));
+  *result = vf64_select(none, vf64_nan(), larger);
+  *result = vf64_select(infinite, vf64_from_bits(vi64_set1(INT64_C(2047) << 52)), *result);
+  return vm64_or(vm64_or(none, infinite), vf64_eq(larger, vf64_set1(0.0)));
 }
 
 /* Below the normal range the midpoints of the format lie as between `min`, the smallest normal number, and twice that. The sum

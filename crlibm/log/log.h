@@ -4,6 +4,7 @@
 #include "log_b64.h"
 #include "log_dd.h"
 #include "../simd/fast_phase.h"
+#include "../simd/machine.h"
 
 #define RM_LOG_ODD 0
 
@@ -15,6 +16,10 @@ RM_FN vm64 rm_log_special(vf64 x, int format) {
   return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(min)), vi64_set1(infinity - min)));
 }
 
-RM_NONE_DECIDED(log, 1)
+/* Negative numbers are invalid. */
+RM_FN vm64 rm_log_decided(vf64 x, int format, vf64 *y) {
+  (void)format;
+  return vf64_decide_invalid(vf64_lt(x, vf64_set1(0.0)), y);
+}
 
 RM_FAST_PHASE(log, LOG, 1)

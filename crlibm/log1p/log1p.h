@@ -4,6 +4,7 @@
 #include "log1p_b64.h"
 #include "log1p_dd.h"
 #include "../simd/fast_phase.h"
+#include "../simd/machine.h"
 
 #define RM_LOG1P_ODD 1 /* the kernels evaluate at x itself; the result has the sign of x, also when it is zero */
 
@@ -16,12 +17,12 @@ RM_FN vm64 rm_log1p_special(vf64 x, int format) {
   return vm64_or(vm64_not(inside), vf64_special_odd(x, format));
 }
 
-/* Tiny special lanes: |log1p x - x| < x^2 is far below half a unit of x. */
+/* Tiny special lanes: |log1p x - x| < x^2 is far below half a unit of x. Those below -1 are invalid. */
 RM_FN vm64 rm_log1p_decided(vf64 x, int format, vf64 *y) {
   (void)format;
   vm64 tiny = vf64_lt(vf64_abs(x), vf64_set1(0x1p-960));
   *y = vf64_select(tiny, x, *y);
-  return tiny;
+  return vm64_or(tiny, vf64_decide_invalid(vf64_lt(x, vf64_set1(-1.0)), y));
 }
 
 RM_FAST_PHASE(log1p, LOG1P, 1)

@@ -4,6 +4,7 @@
 #include "../log/log.h"
 #include "log2_b64.h"
 #include "log2_dd.h"
+#include "../simd/machine.h"
 
 #define RM_LOG2_ODD 0
 
@@ -11,6 +12,6 @@
  * larger. */
 RM_FN vm64 rm_log2_special(vf64 x, int format) { return rm_log_special(x, format); }
 
-RM_NONE_DECIDED(log2, 1)
+RM_FN vm64 rm_log2_decided(vf64 x, int format, vf64 *y) { return rm_log_decided(x, format, y); }
 
 RM_FAST_PHASE(log2, LOG2, 1)

@@ -4,6 +4,7 @@
 #include "../simd/fast_phase.h"
 #include "ndtri_b64.h"
 #include "ndtri_dd.h"
+#include "../simd/machine.h"
 
 #define RM_NDTRI_ODD 0
 
@@ -14,6 +15,10 @@ RM_FN vm64 rm_ndtri_special(vf64 p, int format) {
   return vm64_not(vm64_and(vf64_le(vf64_set1(min), p), vf64_lt(p, vf64_set1(1.0))));
 }
 
-RM_NONE_DECIDED(ndtri, 1)
+/* Numbers outside [0, 1] are invalid. */
+RM_FN vm64 rm_ndtri_decided(vf64 p, int format, vf64 *y) {
+  (void)format;
+  return vf64_decide_invalid(vm64_or(vf64_lt(p, vf64_set1(0.0)), vf64_lt(vf64_set1(1.0), p)), y);
+}
 
 RM_FAST_PHASE(ndtri, NDTRI, 1)

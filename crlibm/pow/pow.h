@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../simd/fast_phase.h"
+#include "../simd/machine.h"
 #include "pow_b64.h"
 #include "pow_dd.h"
 
@@ -49,17 +50,39 @@ RM_FN vm64 rm_pow_fast_f64(const vf64 *x, vf64 *y) {
   return vm64_or(vm64_or(unknown, undecided), vm64_or(tiny, vm64_not(regular)));
 }
 
-/* Results that are 0: x = 0 and 0 < y < 2^51; or y log|x| below the range of rm_exp_decided, where RN gives 0. */
+/* Lanes with a known result, put into *r:
+ *   NaN       of a NaN, but for x = 1 and y = 0; of a negative number and a y that is no integer (it is invalid)
+ *   0, inf    of an infinity, but for |x| = 1 and y = 0: infinite where |x| > 1 and y > 0, or |x| < 1 and y < 0
+ *   0         x = 0 and 0 < y; f64: y log|x| below -745.2, where RN gives 0
+ *   the power in f32 and the 16-bit formats, with y log|x| cut to 200. For results that are no zero or infinity, below 104, the errors of
+ *             pow_b64.h grow by less than 104/87.3 and are below 2 RM_POW_B64_ERR
+ * Numbers from 2^53 on, in the smaller formats from 2^51 on, are even. Of others from 2^51 on it is not known whether they are odd. */
+#define RM_NUMBER_OF_NAN_pow , 1
 RM_FN vm64 rm_pow_decided(vf64 x, vf64 y, int format, vf64 *r) {
-  const double min = format == RM_F64 ? -745.2 : format == RM_F32 ? -104.0 : format == RM_BF16 ? -92.9 : -17.4;
   const int64_t normal = INT64_C(1) << 52, infinity = INT64_C(0x7ff) << 52;
-  const vf64 nought = vf64_set1(0.0), one = vf64_set1(1.0);
-  vf64 a = vf64_abs(x);
-  vm64 integer, small = vf64_lt(rm_pow_exponent(a, y), vf64_set1(min));
-  vi64 sign = rm_pow_sign(x, y, &integer);
-  small = vm64_and(small, vi64_ltu(vi64_sub(vf64_bits(a), vi64_set1(normal)), vi64_set1(infinity - normal)));
-  vm64 zero = vm64_and(vf64_eq(x, nought), vm64_and(vf64_lt(nought, y), vf64_lt(y, vf64_set1(0x1p51))));
-  zero = vm64_and(vm64_or(zero, small), vm64_or(integer, vf64_lt(nought, vf64_copysign(one, x))));
-  *r = vf64_select(zero, vf64_from_bits(sign), *r);
-  return zero;
+  const vf64 nought = vf64_set1(0.0), one = vf64_set1(1.0), a = vf64_abs(x), end = vf64_set1(200.0);
+  const vf64 z = rm_pow_exponent(a, y);
+  vm64 integer;
+  const vi64 sign = rm_pow_sign(x, y, &integer);
+  const vm64 even = vf64_le(vf64_set1(format == RM_F64 ? 0x1p53 : 0x1p51), vf64_abs(y)), above = vf64_lt(nought, y);
+  const vm64 finite = vi64_ltu(vi64_sub(vf64_bits(a), vi64_set1(normal)), vi64_set1(infinity - normal));
+  const vm64 far = vm64_or(vf64_is_infinite(x), vf64_is_infinite(y)), small = vf64_lt(vf64_abs(y), vf64_set1(0x1p51));
+  vm64 zero = vm64_and(vf64_eq(x, nought), above);
+  if (format == RM_F64) {
+    zero = vm64_or(zero, vm64_and(finite, vf64_lt(z, vf64_set1(-745.2))));
+    *r = nought;
+  } else {
+    const vf64 v = rm_exp_eval(vf64_min(end, vf64_max(vf64_neg(end), z)));
+    zero = vm64_or(zero, vm64_and(finite, vf64_decide_any(v, 2.0 * RM_POW_B64_ERR, format, r)));
+    *r = vf64_select(finite, *r, nought);
+  }
+  const vm64 large = vf64_lt(one, a), same = vm64_or(vm64_and(large, above), vm64_not(vm64_or(large, above)));
+  *r = vf64_select(far, vf64_select(same, vf64_from_bits(vi64_set1(infinity)), nought), *r);
+  *r = vf64_select(integer, vf64_from_bits(vi64_or(vf64_bits(*r), sign)), *r);
+  const vm64 invalid = vm64_andnot(vm64_and(vm64_andnot(vf64_lt(x, nought), far), small), integer);
+  const vm64 none = vm64_or(invalid, vf64_unord(x, y));
+  *r = vf64_select(none, vf64_nan(), *r);
+  const vm64 signs = vm64_or(vm64_or(small, even), vf64_lt(nought, vf64_copysign(one, x)));
+  const vm64 power = vm64_and(vm64_or(far, zero), signs);
+  return vm64_andnot(vm64_andnot(vm64_or(power, none), vf64_eq(a, one)), vf64_eq(y, nought));
 }

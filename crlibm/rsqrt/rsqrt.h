@@ -4,6 +4,7 @@
 #include "../simd/fast_phase.h"
 #include "rsqrt_b64.h"
 #include "rsqrt_dd.h"
+#include "../simd/machine.h"
 
 #define RM_RSQRT_ODD 0
 
@@ -14,11 +15,12 @@ RM_FN vm64 rm_rsqrt_special(vf64 x, int format) {
   return vm64_not(vi64_ltu(vi64_sub(vf64_bits(x), vi64_set1(min)), vi64_set1(end - min)));
 }
 
+/* Infinity; negative numbers are invalid. */
 RM_FN vm64 rm_rsqrt_decided(vf64 x, int format, vf64 *y) {
   (void)format;
   vm64 infinite = vi64_eq(vf64_bits(x), vi64_set1(INT64_C(2047) << 52));
   *y = vf64_select(infinite, vf64_set1(0.0), *y);
-  return infinite;
+  return vm64_or(infinite, vf64_decide_invalid(vf64_lt(x, vf64_set1(0.0)), y));
 }
 
 RM_FAST_PHASE(rsqrt, RSQRT, 1)

@@ -20,6 +20,7 @@
  *          multiple of 2^-149 from there on, exact; |x/y - b| >= 2^-8 w = 2^-142, f32 errs by 2^-150 */
 #pragma once
 
+#include "../fp/round.h"
 #include "undecided.h"
 
 /* A number rounds to an infinity from here on: the midpoint beyond the largest finite number. */
@@ -30,7 +31,7 @@ RM_FN double rm_overflow_limit(int format) {
                              : 0x1.ffep15;
 }
 
-/* The lanes that are NaN, or whose rounding to the format gives an infinity: the accurate phase knows their flags. */
+/* The lanes that are NaN, or whose rounding to the format gives an infinity: they may raise flags. */
 RM_FN vm64 vf64_not_finite(vf64 y, int format) {
   return vm64_not(vf64_lt(vf64_abs(y), vf64_set1(rm_overflow_limit(format))));
 }
@@ -49,26 +50,99 @@ RM_FN vm64 vf64_is_infinite(vf64 y) { return vi64_eq(vf64_bits(vf64_abs(y)), vi6
   RM_MACHINE_FAST_FORMAT(name, f32, RM_F32, value)   \
   RM_MACHINE_FAST_FORMAT(name, f64, RM_F64, value)
 
+/* The canonical NaN. */
+RM_FN vf64 vf64_nan(void) { return vf64_from_bits(vi64_set1((int64_t)rm_nan_bits(RM_F64))); }
+
+/* The lanes in which the argument is invalid: the result is NaN, and the loop raises the flag. */
+RM_FN vm64 vf64_decide_invalid(vm64 outside, vf64 *y) {
+  *y = vf64_select(outside, vf64_nan(), *y);
+  return outside;
+}
+
+/* v is known within rel of itself, 2^-51 <= rel <= 2^-38, where it is a number, and f32 and the 16-bit formats may have it as zero, subnormal or
+ * infinite: the lanes whose rounding it decides, put into *y. */
+RM_FN vm64 vf64_decide_any(vf64 v, double rel, int format, vf64 *y) {
+  *y = v;
+  return vm64_not(vf64_undecided_any(v, rel, format));
+}
+
+/* The elements of a machine operation whose fast phase gave no finite number: v, the operation in binary64, is their result, but for the bits of a
+ * NaN. (It rounds to an infinity as the result does, since the limit is a binary64 number.) */
+RM_FN vm64 vf64_decide_machine(vf64 v, vf64 *y) {
+  const vm64 nan = vf64_unord(v, v);
+  *y = vf64_select(nan, vf64_nan(), v);
+  return vm64_or(nan, vm64_not(nan));
+}
+
+/* Whether one of n elements, at most 4 RM_LANES, is a signalling NaN: above infinity, below the first quiet NaN (fp/round.h). */
+#define RM_ANY_SIGNALLING(type)                                                                          \
+  {                                                                                                      \
+    type bits[4 * RM_LANES];                                                                             \
+    const type size = (type)(rm_sign_bit(format) - 1);                                                   \
+    const type first = (type)(rm_infinity_bits(format) + 1), room = (type)(rm_nan_bits(format) - first); \
+    int any = 0;                                                                                         \
+    __builtin_memcpy(bits, p, (uint64_t)n * sizeof *bits);                                               \
+    for (int j = 0; j < n; j++) any |= (type)((bits[j] & size) - first) < room;                          \
+    return any;                                                                                          \
+  }
+RM_FN int rm_any_signalling(const void *p, int n, int format) {
+  switch (format) {
+    case RM_F64: RM_ANY_SIGNALLING(uint64_t)
+    case RM_F32: RM_ANY_SIGNALLING(uint32_t)
+    default: RM_ANY_SIGNALLING(uint16_t)
+  }
+}
+
 /* Spans: RM_SPAN_<f>_<format>, where it is defined, names a function that computes elements i, ... of n, 4 RM_LANES at a time, in
- * binary32 throughout (correctly rounded for f32, and RN24(v) on the way to f16 and bf16). It stops, with nothing stored, before the
- * first that need the fast phase, or that are fewer, and returns where. The definition begins with an extra comma: see map.h. */
+ * binary32 throughout (correctly rounded for f32, and RN24(v) on the way to f16 and bf16). It stops before the
+ * first that are fewer, and returns where; without RM_B32 also, with nothing stored, before the first that need the fast phase. The definition
+ * begins with an extra comma: see map.h. */
 #if RM_HAS_VF32
-#define RM_MACHINE_SPAN(name, arity, fmt, FMT, type, value)                                    \
-  RM_FN int64_t rm_##name##_span_##fmt(const type *const *in, int64_t i, int64_t n, type *y) { \
-    for (; i + 4 * RM_LANES <= n; i += 4 * RM_LANES) {                                         \
-      vf32 all[arity][2], v[2];                                                                \
-      RM_UNROLL for (int k = 0; k < arity; k++) vf32_load2_##fmt(in[k] + i, all[k]);           \
-      RM_UNROLL for (int j = 0; j < 2; j++) {                                                  \
-        vf32 x[arity];                                                                         \
-        RM_UNROLL for (int k = 0; k < arity; k++) x[k] = all[k][j];                            \
-        v[j] = value;                                                                          \
-      }                                                                                        \
-      /* f32 has no number between its greatest and infinity */                                \
-      const double limit = FMT == RM_F32 ? rm_overflow_limit(RM_F64) : rm_overflow_limit(FMT); \
-      if (RM_UNLIKELY(!vf32_all_below(v[0], v[1], (float)limit))) break;                       \
-      vf32_store2_##fmt(y + i, v);                                                             \
-    }                                                                                          \
-    return i;                                                                                  \
+#if RM_B32
+/* 4 RM_LANES results v of which some are NaN, or infinite in the format, from arguments x: the canonical NaN, and their flags, as in rm_redo
+ * (src/elementwise/special.h). */
+RM_NOINLINE uint32_t rm_span_exceptions(const vf32 (*x)[2], int arity, float limit, vf32 *v) {
+  const vf32 infinity = vf32_from_bits(vi32_set1(0x7f800000)), canonical = vf32_from_bits(vi32_set1(0x7fc00000));
+  uint32_t flags = 0;
+  for (int j = 0; j < 2; j++) {
+    const vm32 none = vf32_ne(v[j], v[j]);
+    const uint32_t nan = vm32_bits(none), pole = arity < 3 ? ~vm32_bits(vf32_ne(x[arity - 1][j], vf32_set1(0.0f))) : 0;
+    uint32_t large = vm32_bits(vf32_nle(vf32_set1(limit), vf32_abs(v[j]))), of_nan = 0;
+    large = ~large & ((1u << 2 * RM_LANES) - 1);
+    for (int k = 0; k < arity; k++) {
+      of_nan |= vm32_bits(vf32_ne(x[k][j], x[k][j]));
+      large &= vm32_bits(vf32_nle(infinity, vf32_abs(x[k][j])));
+    }
+    if (nan & ~of_nan) flags |= RM_FLAG_INVALID;
+    if (large & pole) flags |= RM_FLAG_DIVBYZERO;
+    if (large & ~pole) flags |= RM_FLAG_OVERFLOW;
+    v[j] = vf32_select(none, canonical, v[j]);
+  }
+  return flags;
+}
+#define RM_SPAN_EXCEPTIONS(arity, FMT)                       \
+  *flags |= rm_span_exceptions(all, arity, (float)limit, v); \
+  RM_UNROLL for (int k = 0; k < arity; k++) if (rm_any_signalling(in[k] + i, 4 * RM_LANES, FMT)) *flags |= RM_FLAG_INVALID;
+#else
+#define RM_SPAN_EXCEPTIONS(arity, FMT) break;
+#endif
+#define RM_MACHINE_SPAN(name, arity, fmt, FMT, type, value)                                                     \
+  RM_FN int64_t rm_##name##_span_##fmt(const type *const *in, int64_t i, int64_t n, type *y, uint32_t *flags) { \
+    (void)flags;                                                                                                \
+    for (; i + 4 * RM_LANES <= n; i += 4 * RM_LANES) {                                                          \
+      vf32 all[arity][2], v[2];                                                                                 \
+      RM_UNROLL for (int k = 0; k < arity; k++) vf32_load2_##fmt(in[k] + i, all[k]);                            \
+      RM_UNROLL for (int j = 0; j < 2; j++) {                                                                   \
+        vf32 x[arity];                                                                                          \
+        RM_UNROLL for (int k = 0; k < arity; k++) x[k] = all[k][j];                                             \
+        v[j] = value;                                                                                           \
+      }                                                                                                         \
+      /* f32 has no number between its greatest and infinity */                                                 \
+      const double limit = FMT == RM_F32 ? rm_overflow_limit(RM_F64) : rm_overflow_limit(FMT);                  \
+      if (RM_UNLIKELY(!vf32_all_below(v[0], v[1], (float)limit))) { RM_SPAN_EXCEPTIONS(arity, FMT) }            \
+      vf32_store2_##fmt(y + i, v);                                                                              \
+    }                                                                                                           \
+    return i;                                                                                                   \
   }
 #else
 #define RM_MACHINE_SPAN(name, arity, fmt, FMT, type, value)
@@ -77,13 +151,6 @@ RM_FN vm64 vf64_is_infinite(vf64 y) { return vi64_eq(vf64_bits(vf64_abs(y)), vi6
   RM_MACHINE_SPAN(name, arity, f16, RM_F16, uint16_t, value)   \
   RM_MACHINE_SPAN(name, arity, bf16, RM_BF16, uint16_t, value) \
   RM_MACHINE_SPAN(name, arity, f32, RM_F32, float, value)
-
-/* Decides lanes that the fast phase left undecided although they raise no flag: v is infinite because an operand is. */
-RM_FN vm64 vf64_decide_infinite(vf64 v, vm64 operand_is_infinite, vf64 *y) {
-  vm64 decided = vm64_and(vf64_is_infinite(v), operand_is_infinite);
-  *y = vf64_select(decided, v, *y);
-  return decided;
-}
 
 /* v = s + e, s = RN(v), rounded to odd: v itself when e = 0, else the one of its two neighbours whose last bit is 1. Rounding
  * that to nearest in a precision smaller by two bits or more rounds v (Boldo and Melquiond 2008). */

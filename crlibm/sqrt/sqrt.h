@@ -7,7 +7,7 @@ RM_FN vm64 rm_sqrt_special(vf64 x, int format) { return vf64_not_finite(vf64_sqr
 
 RM_FN vm64 rm_sqrt_decided(vf64 x, int format, vf64 *y) {
   (void)format;
-  return vf64_decide_infinite(vf64_sqrt(x), vf64_is_infinite(x), y); /* that of -inf is NaN */
+  return vf64_decide_machine(vf64_sqrt(x), y);
 }
 
 RM_MACHINE_FAST_PHASE(sqrt, vf64_sqrt(x[0]))

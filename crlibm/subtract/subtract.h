@@ -5,7 +5,7 @@
 
 RM_FN vm64 rm_subtract_decided(vf64 x, vf64 y, int format, vf64 *result) {
   (void)format;
-  return vf64_decide_infinite(vf64_sub(x, y), vm64_or(vf64_is_infinite(x), vf64_is_infinite(y)), result);
+  return vf64_decide_machine(vf64_sub(x, y), result);
 }
 
 RM_MACHINE_FAST_PHASE(subtract, vf64_sub(x[0], x[1]))

@@ -8,7 +8,7 @@
  *   bf16   |P| < 2^24 units: a number within 2^-22 |P| of P is within four units. Where the bits that are dropped are further
  *          than that from half of what they count, g d rounds as P does.
  * The other lanes, infinite and NaN results, and x whose D is not a normal number (then D is NaN, and P) go to the function's
- * loop. */
+ * loop. Where x is infinite D may be 0, exactly, and P is a zero of the right sign, or NaN. */
 #include "map_b32_half.h"
 #include "half_table.h"
 

@@ -45,7 +45,9 @@ static void make_slopes(struct rm_table16 *t, int format, rm_map_fn *f32_loop) {
     f32_loop(BLOCK, in, strides, (char *)(t->slope + i), sizeof *t->slope);
     for (int k = 0; k < BLOCK; k++) {
       const float size = t->slope[i + k] < 0.0f ? -t->slope[i + k] : t->slope[i + k];
-      if (!(size >= 0x1p-126f && size <= 0x1.fffffep127f)) t->slope[i + k] = (float)rm_to_double(rm_nan_bits(format), format);
+      const int exact = x[k] - x[k] != 0.0f && (size == 0.0f || size == 1.0f); /* the limit at an infinity */
+      if (!exact && !(size >= 0x1p-126f && size <= 0x1.fffffep127f))
+        t->slope[i + k] = (float)rm_to_double(rm_nan_bits(format), format);
     }
   }
 }
@@ -56,8 +58,8 @@ rm_lookup16_fn *rm_lookup16_get(const struct rm_map_kernels *kernels, int functi
   return is_gradient[function] ? kernels->gradient16[format == RM_BF16] : NULL;
 }
 
-const struct rm_table16 *rm_table16_get(const struct rm_map_kernels *kernels, int function, int arity, int format,
-                                        int64_t n) {
+/* kernel makes the values, or the slopes of a gradient. */
+static const struct rm_table16 *get(int function, int slopes, int format, rm_map_fn *kernel, int64_t n) {
   const int which = format == RM_BF16;
   struct rm_table16 *t = atomic_load_explicit(&tables[function][which].table, memory_order_acquire);
   if (t) return t;
@@ -67,11 +69,20 @@ const struct rm_table16 *rm_table16_get(const struct rm_map_kernels *kernels, in
   if (!made) return NULL;
   made->exponent = (uint16_t)rm_infinity_bits(format);
   made->by_loads = (uint16_t)rm_gathers_are_slow();
-  if (arity == 1) make_values(made, kernels->map[function][format]);
-  else make_slopes(made, format, kernels->map[function][RM_F32]);
+  if (slopes) make_slopes(made, format, kernel);
+  else make_values(made, kernel);
   if (!atomic_compare_exchange_strong(&tables[function][which].table, &t, made)) {
     free(made); /* another thread was first */
     return t;
   }
   return made;
+}
+
+const struct rm_table16 *rm_undecided_table16(int function, int format, rm_map_fn *wider, int64_t n) {
+  return get(function, 0, format, wider, n);
+}
+
+const struct rm_table16 *rm_table16_get(const struct rm_map_kernels *kernels, int function, int arity, int format,
+                                        int64_t n) {
+  return get(function, arity > 1, format, kernels->map[function][arity > 1 ? RM_F32 : format], n);
 }

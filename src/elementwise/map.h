@@ -2,16 +2,18 @@
  * (cmake/functions.cmake writes them), after crlibm/<function>/<function>.h, which gives
  *   vm64 rm_<f>_fast_<format>(const vf64 *x, vf64 *y)            a vector of results and the undecided lanes (simd/fast_phase.h)
  *   int64_t rm_<f>_span_<format>(x, i, n, y)                     for some functions: results from i on (simd/machine.h)
- *   vm64 rm_<f>_decided(vf64 x ..., int format, vf64 *y)         undecided lanes whose result saturates, put into y
+ *   vm64 rm_<f>_decided(vf64 x ..., int format, vf64 *y)         undecided lanes whose result saturates, put into y: NaN only for an
+ *                                                              invalid argument, an infinity where IEEE 754 gives one
  * The block loop stores results and tests one mask; only flagged lanes that are not saturated are computed again, by the accurate
- * phase. */
+ * phase: once for each argument that comes again (special.h). */
 #pragma once
 
 #include "../../crlibm/simd/fast_phase.h"
 #include "../common/elements.h"
 #include "argument.h"
+#include "half_table.h"
 #include "map_b32_half.h"
-#include "accurate.h"
+#include "special.h"
 
 enum { RM_BUFFER = 256 }; /* elements of a strided array that are gathered at a time; a multiple of 2 RM_LANES */
 
@@ -19,7 +21,7 @@ typedef vm64 rm_step(const vf64 *x, vf64 *y);
 typedef vm64 rm_saturated(const vf64 *x, int format, vf64 *y);
 
 /* Results from i on, as far as they need no test; returns the first that is left. */
-typedef int64_t rm_span(const char *const *x, int64_t i, int64_t n, char *y);
+typedef int64_t rm_span(const char *const *x, int64_t i, int64_t n, char *y, uint32_t *flags);
 
 /* What the loop of a function and format calls. All of it is constant where the functions below are called, and is inlined there. */
 typedef struct {
@@ -27,89 +29,85 @@ typedef struct {
   rm_span *span;
   rm_saturated *saturated;
   rm_accurate_fn *accurate;
-  int arity, format;
+  int arity, format, number_of_nan; /* 1: of a NaN and another argument the function may be a number */
 } rm_phases;
 
-/* The elements of `mask` again, by the accurate phase. in is a copy: y may be x. */
-RM_COLD uint32_t rm_redo(rm_accurate_fn *accurate, int arity, int format, const uint64_t (*in)[2 * RM_LANES], uint32_t mask,
-                         char *y) {
-  const int size = rm_size_of(format);
-  uint32_t flags = 0;
-  for (int i = 0; mask >> i; i++)
-    if (mask >> i & 1u) {
-      double x[RM_MAX_ARITY];
-      for (int k = 0; k < arity; k++)
-        x[k] = rm_accurate_argument(rm_read_bits((const char *)in[k] + i * size, format), format, &flags);
-      rm_write_bits(y + i * size, accurate(x, format, RM_NEAREST, &flags), format);
-    }
-  return flags;
-}
-
-RM_FN uint32_t rm_map_contiguous(const rm_phases f, int64_t n, const char *const *x, char *y) {
+RM_FN uint32_t rm_map_contiguous(const rm_phases f, int64_t n, const char *const *x, char *y, struct rm_known *known) {
   const int size = rm_size_of(f.format), half = RM_LANES * size;
-  uint32_t flags = 0;
-  int64_t i = 0;
-  vf64 a[RM_MAX_ARITY], b[RM_MAX_ARITY], y0, y1;
-  for (; i + 2 * RM_LANES <= n; i += 2 * RM_LANES) {
-    i = f.span(x, i, n, y);
-    if (i + 2 * RM_LANES > n) break;
-    char *const out = y + i * size;
-    RM_UNROLL for (int k = 0; k < f.arity; k++) {
-      a[k] = rm_load_elements(x[k] + i * size, f.format);
-      b[k] = rm_load_elements(x[k] + i * size + half, f.format);
-    }
-    vm64 m0 = f.step(a, &y0), m1 = f.step(b, &y1);
-    if (RM_LIKELY(vm64_none(vm64_or(m0, m1)))) {
-      rm_store_elements(out, y0, f.format);
-      rm_store_elements(out + half, y1, f.format);
-    } else {
-      uint64_t in[RM_MAX_ARITY][2 * RM_LANES];
+  uint64_t rest[RM_MAX_ARITY + 1][2 * RM_LANES];
+  const char *from[RM_MAX_ARITY];
+  char *to = y, *last = NULL;
+  int64_t end = n, i = 0;
+  uint32_t flags = 0, raised = 0; /* raised by a span */
+  for (int k = 0; k < f.arity; k++) from[k] = x[k];
+  for (;;) {
+    vf64 a[RM_MAX_ARITY], b[RM_MAX_ARITY], y0, y1;
+    for (; i + 2 * RM_LANES <= end; i += 2 * RM_LANES) {
+      i = f.span(from, i, end, to, &raised);
+      if (i + 2 * RM_LANES > end) break;
+      char *const out = to + i * size;
       RM_UNROLL for (int k = 0; k < f.arity; k++) {
-        __builtin_memcpy(in[k], x[k] + i * size, (size_t)(2 * half));
-        a[k] = rm_load_elements((const char *)in[k], f.format);
-        b[k] = rm_load_elements((const char *)in[k] + half, f.format);
+        a[k] = rm_load_elements(from[k] + i * size, f.format);
+        b[k] = rm_load_elements(from[k] + i * size + half, f.format);
       }
-      m0 = vm64_andnot(m0, f.saturated(a, f.format, &y0));
-      m1 = vm64_andnot(m1, f.saturated(b, f.format, &y1));
-      rm_store_elements(out, y0, f.format);
-      rm_store_elements(out + half, y1, f.format);
-      const uint32_t mask = vm64_bits(m0) | vm64_bits(m1) << RM_LANES;
-      if (mask) flags |= rm_redo(f.accurate, f.arity, f.format, in, mask, out);
+      vm64 m0 = f.step(a, &y0), m1 = f.step(b, &y1);
+      if (RM_LIKELY(vm64_none(vm64_or(m0, m1)))) {
+        rm_store_elements(out, y0, f.format);
+        rm_store_elements(out + half, y1, f.format);
+      } else {
+        uint64_t in[RM_MAX_ARITY][2 * RM_LANES]; /* a copy: y may be x */
+        vf64 s0 = y0, s1 = y1;
+        RM_UNROLL for (int k = 0; k < f.arity; k++) {
+          __builtin_memcpy(in[k], from[k] + i * size, (size_t)(2 * half));
+          a[k] = rm_load_elements((const char *)in[k], f.format);
+          b[k] = rm_load_elements((const char *)in[k] + half, f.format);
+        }
+        const vm64 d0 = vm64_and(m0, f.saturated(a, f.format, &s0)), d1 = vm64_and(m1, f.saturated(b, f.format, &s1));
+        rm_store_elements(out, vf64_select(d0, s0, y0), f.format);
+        rm_store_elements(out + half, vf64_select(d1, s1, y1), f.format);
+        m0 = vm64_andnot(m0, d0);
+        m1 = vm64_andnot(m1, d1);
+        const uint32_t undecided = vm64_bits(m0) | vm64_bits(m1) << RM_LANES;
+        const uint32_t decided = vm64_bits(vm64_and(d0, vf64_not_finite(s0, f.format))) |
+                                 vm64_bits(vm64_and(d1, vf64_not_finite(s1, f.format))) << RM_LANES;
+        if (undecided | decided)
+          flags |= rm_redo(f.accurate, f.arity, f.format, f.number_of_nan, in, undecided, decided, out, known);
+      }
     }
-  }
-  while (i < n) { /* the tail, in a padded vector */
-    const int count = n - i < RM_LANES ? (int)(n - i) : RM_LANES;
-    uint64_t in[RM_MAX_ARITY][2 * RM_LANES], out[RM_LANES];
+    if (last) __builtin_memcpy(last, rest[RM_MAX_ARITY], (size_t)(y + n * size - last));
+    if (i == end) break;
+    /* The last elements in a block of their own, filled up with the first of them. */
+    const int count = (int)(n - i);
+    last = y + i * size;
     RM_UNROLL for (int k = 0; k < f.arity; k++) {
-      for (int j = 0; j < RM_LANES; j++) in[k][j] = 0;
-      __builtin_memcpy(in[k], x[k] + i * size, (size_t)(count * size));
-      a[k] = rm_load_elements((const char *)in[k], f.format);
+      const char *const at = from[k] + i * size;
+      for (int j = 0; j < 2 * RM_LANES; j++)
+        rm_write_bits((char *)rest[k] + j * size, rm_read_bits(at + (j < count ? j : 0) * size, f.format), f.format);
+      from[k] = (const char *)rest[k];
     }
-    const uint32_t mask = vm64_bits(f.step(a, &y0)) & ((1u << count) - 1u);
-    rm_store_elements((char *)out, y0, f.format);
-    if (RM_UNLIKELY(mask)) flags |= rm_redo(f.accurate, f.arity, f.format, in, mask, (char *)out);
-    __builtin_memcpy(y + i * size, out, (size_t)(count * size));
-    i += count;
+    to = (char *)rest[RM_MAX_ARITY];
+    end = 2 * RM_LANES;
+    i = 0;
   }
-  return flags;
+  return flags | raised;
 }
 
 RM_FN uint32_t rm_map(const rm_phases f, int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {
   const int size = rm_size_of(f.format);
   const char *in[RM_MAX_ARITY]; /* not x itself, which stores of results might change for all that a compiler knows */
   int contiguous = sy == size;
-  for (int k = 0; k < f.arity; k++) {
-    contiguous &= sx[k] == size;
-    in[k] = x[k];
-  }
-  if (contiguous) return rm_map_contiguous(f, n, in, y);
+  struct rm_known known;
+  known.count = 0;
+  for (int k = 0; k < f.arity; k++) contiguous &= sx[k] == size;
   uint32_t flags = 0;
   uint64_t buffer[RM_MAX_ARITY + 1][RM_BUFFER]; /* arguments that are not contiguous, and the results */
-  for (int k = 0; k < f.arity; k++)
-    if (sx[k] == 0) /* one element for all */
-      for (int j = 0; j < RM_BUFFER; j++) rm_write_bits((char *)buffer[k] + j * size, rm_read_bits(x[k], f.format), f.format);
-  for (int64_t i = 0; i < n; i += RM_BUFFER) {
-    const int64_t count = n - i < RM_BUFFER ? n - i : RM_BUFFER;
+  if (!contiguous)
+    for (int k = 0; k < f.arity; k++)
+      if (sx[k] == 0) /* one element for all */
+        for (int j = 0; j < RM_BUFFER; j++)
+          rm_write_bits((char *)buffer[k] + j * size, rm_read_bits(x[k], f.format), f.format);
+  for (int64_t i = 0; i < n;) {
+    const int64_t count = contiguous || n - i < RM_BUFFER ? n - i : RM_BUFFER;
     for (int k = 0; k < f.arity; k++) {
       char *const copy = (char *)buffer[k];
       in[k] = sx[k] == size ? x[k] + i * size : copy;
@@ -118,9 +116,10 @@ RM_FN uint32_t rm_map(const rm_phases f, int64_t n, const char *const *x, const 
           rm_write_bits(copy + j * size, rm_read_bits(x[k] + (i + j) * sx[k], f.format), f.format);
     }
     char *const out = sy == size ? y + i * size : (char *)buffer[RM_MAX_ARITY];
-    flags |= rm_map_contiguous(f, count, in, out);
+    flags |= rm_map_contiguous(f, count, in, out, &known);
     if (sy != size)
       for (int64_t j = 0; j < count; j++) rm_write_bits(y + (i + j) * sy, rm_read_bits(out + j * size, f.format), f.format);
+    i += count;
   }
   return flags;
 }
@@ -154,15 +153,21 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
   uint32_t flags = 0;
   int64_t i = 0;
   struct rm_queue queue;
-  queue.count = 0;
+  struct rm_known_f32 known;
+  queue.count = known.count = 0;
   for (; i + 2 * RM_B32_LANES <= n; i += 2 * RM_B32_LANES) {
     vf32 y0, y1;
     vm32 m0 = step(vf32_load_f32(in + i), &y0), m1 = step(vf32_load_f32(in + i + RM_B32_LANES), &y1);
     if (RM_UNLIKELY(!vm32_none(vm32_or(m0, m1)))) { /* in may be out: it is read before the stores */
       uint32_t undecided = vm32_bits(m0) | vm32_bits(m1) << RM_B32_LANES;
+      undecided &= ~rm_know_f32(&known, in + i, &y0, &y1, &flags);
       if (__builtin_popcount(undecided) > RM_B32_LANES / 2) {
         const char *block = (const char *)(in + i);
+        const int first = __builtin_ctz(undecided), last = 31 - __builtin_clz(undecided);
+        const float asked = in[i + first];
+        const int again = rm_bits32(asked) == rm_bits32(in[i + last]);
         flags |= wider(2 * RM_B32_LANES, &block, sx, (char *)(out + i), sy);
+        if (again) rm_learn_f32(&known, asked, out[i + first]);
         continue;
       }
       for (; undecided; undecided &= undecided - 1, queue.count++) {
@@ -172,7 +177,11 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
     }
     vf32_store_f32(out + i, y0);
     vf32_store_f32(out + i + RM_B32_LANES, y1);
-    if (RM_UNLIKELY(queue.count >= RM_QUEUE)) flags |= rm_flush_queue(&queue, wider, out);
+    if (RM_UNLIKELY(queue.count >= RM_QUEUE)) {
+      const int64_t at = queue.at[0];
+      flags |= rm_flush_queue(&queue, wider, out);
+      rm_learn_f32(&known, queue.x[0], out[at]);
+    }
   }
   const char *rest = (const char *)(in + i);
   if (i < n) flags |= wider(n - i, &rest, sx, (char *)(out + i), sy);
@@ -181,22 +190,27 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
 }
 #endif
 
-/* The second of its arguments: that of RM_SPAN_<f>_<format> (crlibm/simd/machine.h) when it is defined, else a null pointer. */
+/* The second of its arguments: that of RM_SPAN_<f>_<format> (crlibm/simd/machine.h) or RM_NUMBER_OF_NAN_<f> when it is defined, else 0. */
 #define RM_SECOND_(a, b, ...) b
 #define RM_SECOND(...) RM_SECOND_(__VA_ARGS__, 0)
 
 /* The four loops of one function, and their table. */
-#define RM_MAP_ENTRY(name, arity, fmt, FMT, type)                                                                      \
-  RM_FN int64_t span_##name##_##fmt(const char *const *x, int64_t i, int64_t n, char *y) {                             \
-    int64_t (*const span)(const type *const *, int64_t, int64_t, type *) = RM_SECOND(RM_SPAN_##name##_##fmt, 0);       \
-    const type *in[arity];                                                                                             \
-    RM_UNROLL for (int k = 0; k < arity; k++) in[k] = (const type *)(const void *)x[k];                                \
-    return span ? span(in, i, n, (type *)(void *)y) : i;                                                               \
-  }                                                                                                                    \
-  RM_STATIC uint32_t map_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) { \
-    const rm_phases phases = {                                                                                         \
-        rm_##name##_fast_##fmt, span_##name##_##fmt, rm_saturated_##name, rm_accurate_##name, arity, FMT};             \
-    return rm_map(phases, n, x, sx, y, sy);                                                                            \
+#define RM_MAP_ENTRY(name, arity, fmt, FMT, type)                                                                            \
+  RM_FN int64_t span_##name##_##fmt(const char *const *x, int64_t i, int64_t n, char *y, uint32_t *flags) {                  \
+    int64_t (*const span)(const type *const *, int64_t, int64_t, type *, uint32_t *) = RM_SECOND(RM_SPAN_##name##_##fmt, 0); \
+    const type *in[arity];                                                                                                   \
+    RM_UNROLL for (int k = 0; k < arity; k++) in[k] = (const type *)(const void *)x[k];                                      \
+    return span ? span(in, i, n, (type *)(void *)y, flags) : i;                                                              \
+  }                                                                                                                          \
+  RM_STATIC uint32_t map_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {       \
+    const rm_phases phases = {rm_##name##_fast_##fmt,                                                                        \
+                              span_##name##_##fmt,                                                                           \
+                              rm_saturated_##name,                                                                           \
+                              rm_accurate_##name,                                                                            \
+                              arity,                                                                                         \
+                              FMT,                                                                                           \
+                              RM_SECOND(RM_NUMBER_OF_NAN_##name, 0)};                                                        \
+    return rm_map(phases, n, x, sx, y, sy);                                                                                  \
   }
 #define RM_MAP_ENTRIES(name, arity)                                    \
   RM_FN vm64 rm_saturated_##name(const vf64 *x, int format, vf64 *y) { \
@@ -215,9 +229,20 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
     return rm_map_b32(rm_##name##_b32, map_##name##_f32, n, x, sx, y, sy);                                         \
   }
 #define RM_LOOPS_HALF_0(name, arity)
+/* For what these loops leave undecided of one argument, a table once that pays; arrays are contiguous. */
+#define RM_WIDE16_1(name, fmt, FMT)                                                                                       \
+  RM_STATIC uint32_t wide16_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) { \
+    const struct rm_table16 *table = rm_undecided_table16(RM_FN_##name, FMT, map_##name##_##fmt, n);                      \
+    return table ? rm_look_up16(table, n, x[0], y) : map_##name##_##fmt(n, x, sx, y, sy);                                 \
+  }
+#define RM_WIDE16_2(name, fmt, FMT)                                                                                       \
+  RM_STATIC uint32_t wide16_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) { \
+    return map_##name##_##fmt(n, x, sx, y, sy);                                                                           \
+  }
 #define RM_LOOPS_HALF_1(name, arity) RM_LOOP_HALF(name, arity, f16, RM_F16) RM_LOOP_HALF(name, arity, bf16, RM_BF16)
 #define RM_LOOP_HALF(name, arity, fmt, FMT)                                                                                 \
-  RM_FN vf32 eval16_##name##_##fmt(const void *context, const uint16_t *const *x, int64_t i) {                              \
+  RM_WIDE16_##arity(name, fmt, FMT) RM_FN vf32 eval16_##name##_##fmt(const void *context, const uint16_t *const *x,         \
+                                                                     int64_t i) {                                           \
     (void)context;                                                                                                          \
     vf32 v[arity];                                                                                                          \
     RM_UNROLL for (int k = 0; k < arity; k++) v[k] = vf32_load_##fmt(x[k] + i);                                             \
@@ -233,7 +258,7 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
     return rm_contiguous16(step16_##name##_##fmt, context, wider, arity, n, x, y);                                          \
   }                                                                                                                         \
   RM_STATIC uint32_t loop16_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {   \
-    return rm_map16(run16_##name##_##fmt, NULL, map_##name##_##fmt, arity, n, x, sx, y, sy);                                \
+    return rm_map16(run16_##name##_##fmt, NULL, wide16_##name##_##fmt, arity, n, x, sx, y, sy);                             \
   }
 /* Results v0 and v1 for arguments from x on: tested, or known to be right (RM_HALF_KNOWN_<f>, b32.h). */
 #define RM_HALF_TAKE_bf16(name, FMT) RM_HALF_TESTED(name, bf16, FMT)

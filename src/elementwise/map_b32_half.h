@@ -43,13 +43,51 @@ RM_COLD uint32_t rm_some16(rm_map_fn *wider, int arity, int64_t i, int64_t n, co
   return wider(n, in, strides, (char *)(y + i), sizeof *y);
 }
 
+/* As in special.h: arguments of which the other loop has been asked, some that came twice in a block, and their results. */
+enum { RM_KNOWN16 = 8 };
+struct rm_known16 {
+  int count; /* ever */
+  uint16_t x[2][RM_KNOWN16], y[RM_KNOWN16];
+};
+
+/* Of 2 RM_GROUP16 elements x the results that are known, put into y; which they are. */
+RM_NOINLINE uint32_t rm_know16(const struct rm_known16 *known, int arity, const uint16_t (*x)[2 * RM_GROUP16], uint16_t *y) {
+  const int held = known->count < RM_KNOWN16 ? known->count : RM_KNOWN16;
+  uint32_t found = 0;
+  for (int e = 0; e < held; e++) {
+    uint32_t others = 0;
+    for (int k = 0; k < arity; k++) {
+      const struct rm_inputs16 one = {known->x[k][e], known->x[k][e], 0, {0, 0, 0}};
+      others |= vu16_outside(x[k], one);
+    }
+    uint32_t same = ~others;
+    if (2 * RM_GROUP16 < 32) same &= (UINT32_C(1) << 2 * RM_GROUP16 % 32) - 1;
+    if (!same) continue;
+    found |= same;
+    const uint16_t first = known->x[0][e], second = known->x[1][e], value = known->y[e];
+    if (arity == 1)
+      for (int k = 0; k < 2 * RM_GROUP16; k++) y[k] = x[0][k] == first ? value : y[k];
+    else
+      for (int k = 0; k < 2 * RM_GROUP16; k++) y[k] = x[0][k] == first && x[1][k] == second ? value : y[k];
+  }
+  return found;
+}
+
+RM_FN void rm_learn16(struct rm_known16 *known, int arity, uint16_t x0, uint16_t x1, uint16_t y) {
+  const int at = known->count++ % RM_KNOWN16;
+  known->x[0][at] = x0;
+  known->x[1][at] = arity > 1 ? x1 : 0;
+  known->y[at] = y;
+}
+
 /* y may be one of x. */
 RM_FN uint32_t rm_contiguous16(rm_step16 *step, const void *context, rm_map_fn *wider, int arity, int64_t n,
                                const uint16_t *const *x, uint16_t *y) {
   uint32_t flags = 0;
   int64_t i = 0;
   struct rm_undecided16 undecided;
-  undecided.count = 0;
+  struct rm_known16 known;
+  undecided.count = known.count = 0;
   for (; i + 2 * RM_GROUP16 <= n; i += 2 * RM_GROUP16) {
     vu16 v[2];
     if (i + RM_AHEAD16 + RM_LINE16 <= n) { /* as in lookup.c */
@@ -58,18 +96,33 @@ RM_FN uint32_t rm_contiguous16(rm_step16 *step, const void *context, rm_map_fn *
     }
     uint32_t mask = step(context, x, i, v);
     if (RM_UNLIKELY(mask)) { /* the arguments are read before the stores */
+      uint16_t in[2][2 * RM_GROUP16], out[2 * RM_GROUP16];
+      for (int k = 0; k < arity; k++) __builtin_memcpy(in[k], x[k] + i, sizeof in[k]);
+      vu16_store(out, v[0]);
+      vu16_store(out + RM_GROUP16, v[1]);
+      mask &= ~rm_know16(&known, arity, (const uint16_t (*)[2 * RM_GROUP16]) in, out);
       if (__builtin_popcount(mask) > RM_GROUP16) {
+        const int first = __builtin_ctz(mask), last = 31 - __builtin_clz(mask);
+        const int again = in[0][first] == in[0][last] && (arity == 1 || in[1][first] == in[1][last]);
         flags |= rm_some16(wider, arity, i, 2 * RM_GROUP16, x, y);
+        if (again) rm_learn16(&known, arity, in[0][first], in[1][first], y[i + first]);
         continue;
       }
       for (; mask; mask &= mask - 1, undecided.count++) {
-        const int64_t at = undecided.at[undecided.count] = i + __builtin_ctz(mask);
-        for (int k = 0; k < arity; k++) __builtin_memcpy(undecided.x[k] + undecided.count, x[k] + at, sizeof *y);
+        const int at = __builtin_ctz(mask);
+        undecided.at[undecided.count] = i + at;
+        for (int k = 0; k < arity; k++) undecided.x[k][undecided.count] = in[k][at];
       }
+      __builtin_memcpy(y + i, out, sizeof out);
+      if (RM_UNLIKELY(undecided.count >= RM_QUEUE16)) {
+        const int64_t at = undecided.at[0];
+        flags |= rm_flush16(&undecided, wider, y);
+        rm_learn16(&known, arity, undecided.x[0][0], undecided.x[1][0], y[at]);
+      }
+      continue;
     }
     vu16_store(y + i, v[0]);
     vu16_store(y + i + RM_GROUP16, v[1]);
-    if (RM_UNLIKELY(undecided.count >= RM_QUEUE16)) flags |= rm_flush16(&undecided, wider, y);
   }
   if (i < n) flags |= rm_some16(wider, arity, i, n - i, x, y);
   if (undecided.count) flags |= rm_flush16(&undecided, wider, y);

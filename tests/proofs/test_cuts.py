@@ -80,11 +80,15 @@ def test_settled_results(piece):
             found = getattr(repmath, piece.function)(np.full(len(x), g), x)
             assert np.array_equal(found, expected) and np.array_equal(np.signbit(found), np.signbit(expected) ^ (g < 0))
     else:
-        found = getattr(repmath, piece.function)(x)
-        assert np.array_equal(found, expected) and np.array_equal(np.signbit(found), np.signbit(expected))
+        with np.errstate(invalid="ignore"):
+            found = getattr(repmath, piece.function)(x)
+        assert np.array_equal(found, expected, equal_nan=True) and np.array_equal(np.signbit(found), np.signbit(expected))
     if piece.result == "x":
         factor = 2**920 if piece.function == "log1p" else 4
         nearer = replace(piece, low=piece.low * factor, high=piece.high * factor)
+    elif piece.result == "nan":
+        end = cuts.REAL[piece.function][piece.low > 0]
+        nearer = replace(piece, low=min(piece.low, end), high=max(piece.high, end))
     else:
         nearer = replace(
             piece, low=piece.low - 16 if piece.low > 0 else piece.low, high=piece.high + 16 if piece.low < 0 else piece.high
@@ -94,9 +98,9 @@ def test_settled_results(piece):
 
 
 def test_sums_beyond_their_cuts():
-    """Powers whose logarithm is a little nearer to 0 do not round to it."""
+    """A power whose logarithm is a little nearer to 0 does not round to it."""
     found = cuts.sums()
-    assert len(found) == 6 and all(distance < largest for _, distance, largest in found)
+    assert len(found) == 3 and all(distance < largest for _, distance, largest in found)
     assert all(not distance * 1.1 < largest for what, distance, largest in found if what == "pow, 0")
 
 
