@@ -322,6 +322,19 @@ def _range(call):
     return [{i: start + i * step for i in call.places(out)}]
 
 
+@define("histc")
+def _histc(call):
+    """How many numbers are in each part of the range; the last part has its upper end."""
+    numbers = [n for n in call.flat("self") if n is not None]
+    low, high, bins = mpq(call["min"]), mpq(call["max"]), call["bins"]
+    if low == high and numbers:
+        low, high = min(numbers), max(numbers)
+    if low == high:
+        low, high = low - 1, high + 1
+    found = Counter(min(math.floor((n - low) * bins / (high - low)), bins - 1) for n in numbers if low <= n <= high)
+    return [{i: mpq(found[i]) for i in call.places(call.outs[0])}]
+
+
 # --- what is linear
 
 
@@ -389,6 +402,7 @@ linear(
     " ".join(f"{kind}{d}d_backward" for kind in ("upsample_nearest", "_upsample_nearest_exact") for d in (1, 2, 3)),
     "grad_output",
 )
+linear("fractional_max_pool2d_backward fractional_max_pool3d_backward", "grad_output")
 linear("unfold_backward", "grad_in")
 linear("scatter_add", "self", "src")
 linear("index_add index_copy put", "self", "source")
@@ -409,7 +423,9 @@ def chosen(names):
         ]
 
 
-chosen("max_pool2d max_pool3d adaptive_max_pool2d adaptive_max_pool3d amax amin aminmax")
+chosen(
+    "fractional_max_pool2d fractional_max_pool3d max_pool2d max_pool3d adaptive_max_pool2d adaptive_max_pool3d amax amin aminmax"
+)
 
 
 # --- products

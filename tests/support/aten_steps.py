@@ -673,4 +673,42 @@ interpolation("upsample_bicubic2d", cubic_row)
 interpolation("_upsample_bilinear2d_aa", wider_tent_row, edges=False)
 
 
+def weighed(call, edges):
+    """Counts or sums of weights from one edge to the next, as densities where this is asked for."""
+    x, dtype, n = call["self"].reshape(-1).tolist(), call.dtype, len(edges) - 1
+    weights = [1.0] * len(x) if call["weight"] is None else call["weight"].reshape(-1).tolist()
+    sums = [mpq(0)] * n
+    for v, w in zip(x, weights, strict=True):
+        at = [k for k in range(n) if edges[k] <= v < edges[k + 1] or (k == n - 1 and v == edges[n])]
+        if at:
+            sums[at[-1]] += mpq(w)
+    made = [rn(v, dtype) for v in sums]
+    if call["density"]:
+        total = rn(sum(map(mpq, made), mpq(0)), dtype)
+        widths = [rn(mpq(b) - mpq(a), dtype) for a, b in zip(edges, edges[1:], strict=False)]
+        if total == 0 or 0 in widths:
+            return None
+        made = [rn(mpq(rn(mpq(v) / mpq(total), dtype)) / mpq(w), dtype) for v, w in zip(made, widths, strict=True)]
+    return {i: mpq(made[i]) for i in call.places(call.outs[0])}
+
+
+@define("histogram")
+def _histogram(call):
+    x, bins = [mpq(v) for v in call["self"].reshape(-1).tolist()], call["bins"]
+    low, high = (
+        (min(x), max(x))
+        if call["range"] is None and x
+        else (mpq(0), mpq(1))
+        if call["range"] is None
+        else map(mpq, call["range"])
+    )
+    if low == high and x:
+        low, high = min(x), max(x)
+    if low == high:
+        low, high = low - 1, high + 1
+    exact = [low + k * (high - low) / bins for k in range(bins + 1)]
+    edges = [rn(v, call.dtype) for v in exact]
+    return [weighed(call, edges), {i: exact[i] for i in call.places(call.outs[1])}]
+
+
 COMPOSED = (set(aten_exact.DEFINITIONS) - before) | PARTLY

@@ -1,16 +1,18 @@
 """Which of PyTorch's OpInfos reproducible() does not cover, and what is known of those that it does."""
 
+from repmath.torch._aten.table import lines
+
 # Their samples call operators that are not in the table: special functions, decompositions, transforms, complex numbers.
 OUTSIDE = """
 _batch_norm_with_update _segment_reduce[lengths] _segment_reduce[offsets] _unsafe_masked_index_put_accumulate cdouble cfloat chalf cholesky
 cholesky_inverse cholesky_solve digamma fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.ifft fft.ifft2 fft.ifftn fft.ihfft
-fft.ihfft2 fft.ihfftn fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn geqrf hash_tensor histc histogram histogramdd i0 igamma
+fft.ihfft2 fft.ihfftn fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn geqrf hash_tensor histogramdd i0 igamma
 igammac index_reduce[amax] index_reduce[amin] index_reduce[mean] index_reduce[prod] lgamma linalg.cholesky linalg.cholesky_ex linalg.cond
 linalg.det linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.householder_product linalg.inv linalg.inv_ex linalg.ldl_factor
 linalg.ldl_factor_ex linalg.ldl_solve linalg.lstsq linalg.lstsq[grad_oriented] linalg.lu linalg.lu_factor linalg.lu_factor_ex
 linalg.lu_solve linalg.pinv linalg.pinv[hermitian] linalg.pinv[singular] linalg.qr linalg.slogdet linalg.solve linalg.solve_ex
 linalg.solve_triangular linalg.svd linalg.svdvals linalg.tensorinv linalg.tensorsolve logdet lu lu_solve lu_unpack matrix_exp
-mvlgamma[mvlgamma_p_1] mvlgamma[mvlgamma_p_3] mvlgamma[mvlgamma_p_5] nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d
+mvlgamma[mvlgamma_p_1] mvlgamma[mvlgamma_p_3] mvlgamma[mvlgamma_p_5]
 norm[nuc] ormqr pca_lowrank pinverse polar polygamma[polygamma_n_0] polygamma[polygamma_n_1] polygamma[polygamma_n_2]
 polygamma[polygamma_n_3] polygamma[polygamma_n_4] qr scatter_reduce[prod] signal.windows.kaiser sparse.mm[reduce] sparse.sampled_addmm
 special.airy_ai special.bessel_j0 special.bessel_j1 special.bessel_y0 special.bessel_y1 special.chebyshev_polynomial_t
@@ -35,7 +37,7 @@ ANY_NUMBERS = """
 bernoulli empty empty_like empty_permuted empty_strided exponential multinomial new_empty new_empty_strided nn.functional.alpha_dropout
 nn.functional.dropout nn.functional.dropout2d nn.functional.dropout3d nn.functional.feature_alpha_dropout[with_train]
 nn.functional.multi_head_attention_forward normal normal[in_place] normal[number_mean] rand_like randint randint_like randn randn_like
-uniform log_normal geometric cauchy nn.functional.rrelu
+uniform log_normal geometric cauchy nn.functional.rrelu nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d
 """.split()  # noqa: SIM905
 
 # Samples that are refused, and why.
@@ -60,7 +62,7 @@ REFUSED = {
 # What PyTorch, or the table, composes of functions with a rounding each: of these each operator is compared. Those that are not here are
 # rounded once.
 COMPOSED = """
-__rdiv__ cov corrcoef cumulative_trapezoid diff dist einsum gradient linalg.matrix_power linalg.multi_dot linalg.vecdot
+__rdiv__ cov histogram corrcoef cumulative_trapezoid diff dist einsum gradient linalg.matrix_power linalg.multi_dot linalg.vecdot
 masked.mean masked.normalize masked.std masked.var nanmean nn.functional.binary_cross_entropy
 nn.functional.cosine_embedding_loss nn.functional.cosine_similarity nn.functional.gaussian_nll_loss
 nn.functional.hinge_embedding_loss nn.functional.interpolate[bilinear] nn.functional.interpolate[linear]
@@ -100,7 +102,7 @@ _upsample_bilinear2d_aa_backward _upsample_nearest_exact1d_backward _upsample_ne
 _upsample_nearest_exact3d_backward adaptive_avg_pool2d_backward adaptive_avg_pool3d_backward attention_backward
 avg_pool2d_backward avg_pool3d_backward batch_norm_backward batch_norm_without_running binary_cross_entropy_backward
 binary_cross_entropy_with_logits cdist_backward col2im convolution_backward elu_backward embedding_bag_backward
-embedding_bag_weights_backward embedding_dense_backward gelu_backward glu_backward group_norm_backward hardsigmoid_backward
+embedding_bag_weights_backward embedding_dense_backward fractional_max_pool2d_backward fractional_max_pool3d_backward gelu_backward glu_backward group_norm_backward hardsigmoid_backward
 hardswish_backward hardtanh_backward huber_loss_backward layer_norm_backward leaky_relu_backward log_sigmoid_backward
 log_softmax_backward logit_backward max_pool3d_backward mish_backward mse_loss_backward multi_margin_loss_backward
 multilabel_margin_loss_backward nll_loss_backward pdist_backward prelu_backward reflection_pad1d_backward
@@ -117,26 +119,21 @@ ELSEWHERE = {
         "torch/test_images.py": "grid_sampler grid_sampler_backward _upsample_bicubic2d_aa _upsample_bicubic2d_aa_backward affine_grid",
         "torch/test_alignments.py": "ctc_loss ctc_loss_backward",
         "torch/test_chains.py": "weight_norm weight_norm_backward embedding_renorm allclose",
-        "test_lists": """
-foreach_abs foreach_add_list foreach_add_number foreach_addcdiv foreach_addcmul foreach_div_list foreach_div_number foreach_lerp
-foreach_maximum foreach_mul_list foreach_mul_number foreach_norm foreach_pow foreach_reciprocal foreach_sqrt foreach_sub_list
-foreach_sub_number""",
         "test_other_forms": "linear scatter_with",
         "torch/test_mode.py": "fused_adam fused_adamw fused_sgd",
+        "torch/test_optimizers.py": "fused_adagrad unscale update_scale",
+        "torch/test_experts.py": "grouped_mm bincount batch_norm_without_training histogram_of_edges",
+        "torch/test_fake_quantize.py": "fake_quantize fake_quantize_by_tensors fake_quantize_channels",
     }.items()
     for name in functions.split()
 }
+# Operators on lists have the bits of the operators on each tensor.
+LISTS = [line for line in lines() if line.function.startswith("foreach_")]
+ELSEWHERE |= {line.function: "test_lists" for line in LISTS}
 
 # Covered operators that no OpInfo's samples call on the CPU, by the test that has them.
 UNREACHED = {
-    "test_lists": """
-_foreach_abs.default _foreach_add.List _foreach_add.Scalar _foreach_add.ScalarList _foreach_add_.List _foreach_add_.Scalar _foreach_add_.ScalarList
-_foreach_add_.Tensor _foreach_addcdiv_.Scalar _foreach_addcdiv_.ScalarList _foreach_addcmul_.Scalar _foreach_addcmul_.ScalarList
-_foreach_div.ScalarList _foreach_div_.List _foreach_div_.Scalar _foreach_div_.ScalarList _foreach_div_.Tensor _foreach_lerp_.Scalar
-_foreach_lerp_.ScalarList _foreach_maximum_.List _foreach_mul.List _foreach_mul.Scalar _foreach_mul.ScalarList _foreach_mul.Tensor _foreach_mul_.List _foreach_mul_.Scalar
-_foreach_mul_.ScalarList _foreach_mul_.Tensor _foreach_norm.Scalar _foreach_pow.Scalar _foreach_reciprocal_.default
-_foreach_sqrt.default _foreach_sqrt_.default _foreach_sub.List _foreach_sub_.Scalar
-""".split(),
+    "test_lists": [line.name for line in LISTS],
     "test_numbers_in_place_of_tensors": """
 clamp_max.default clamp_max_.default div.Scalar_mode div_.Scalar_mode floor_divide.Scalar floor_divide_.Scalar fmod.Scalar fmod_.Scalar
 remainder.Scalar_Tensor remainder_.Scalar sub_.Scalar xlogy.Scalar_Other xlogy.Scalar_Self xlogy_.Scalar_Other
@@ -154,6 +151,16 @@ _embedding_bag_forward_only.default embedding_renorm_.default _weight_norm_inter
 """.split(),
     "torch/test_images.py": """
 _upsample_bicubic2d_aa.default _upsample_bicubic2d_aa_backward.default affine_grid_generator.default
+""".split(),
+    "torch/test_experts.py": """
+_grouped_mm.default bincount.default histogram.bins_tensor _native_batch_norm_legit_no_training.default
+""".split(),
+    "torch/test_optimizers.py": """
+_fused_adagrad_.default _fused_adagrad_.tensor_lr _amp_foreach_non_finite_check_and_unscale_.default _amp_update_scale_.default
+""".split(),
+    "torch/test_fake_quantize.py": """
+fake_quantize_per_tensor_affine_cachemask.default _fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default
+fake_quantize_per_channel_affine_cachemask.default
 """.split(),
     "test_models_train_strictly in torch/test_mode.py": """
 _fused_adam_.default _fused_adam_.tensor_lr _fused_adamw_.default _fused_adamw_.tensor_lr _fused_sgd_.default _fused_sgd_.tensor_lr

@@ -8,17 +8,13 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import repmath.torch as rt  # noqa: E402
 from repmath import _core  # noqa: E402
+from repmath.torch._aten import prepared  # noqa: E402
 from repmath.torch._aten.table import FUNCTIONS, OPERATORS  # noqa: E402
 
 FORMATS = {torch.float16: torch.int16, torch.bfloat16: torch.int16, torch.float32: torch.int32, torch.float64: torch.int64}
 SHAPES = ((), (1,), (3, 5), (40,), (2, 1, 4))
 NUMBERS = (0.5, 1, 0.1, -1, 2, 2.0**-30, 0.0, -0.0, 3, 1e30, math.inf, math.nan)
-LISTS = [
-    f
-    for f, o in OPERATORS.items()
-    if o.function.startswith("foreach") and o.function not in ("foreach_norm", "foreach_abs") and len(f._schema.returns) < 2
-    and not any(a.is_out for a in f._schema.arguments)
-]  # fmt: skip
+LISTS = [f for f, o in OPERATORS.items() if o.function in prepared.LISTS and not any(a.is_out for a in f._schema.arguments)]
 
 
 def tensor(shape, dtype, seed):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch._library.custom_ops import OPDEFS
 from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -246,6 +247,10 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
                 result = func.decompose(*args, **kwargs)
             if result is not NotImplemented:
                 return result
+        body = _body(func)
+        if body is not None:
+            with self._again():
+                return body(*args, **kwargs)
         if _holds_float(args) or _holds_float(list(kwargs.values())):
             return self._own(func, args, kwargs, "it is not in the table of operators")
         result = func(*args, **kwargs)
@@ -279,10 +284,18 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         entry.block.uncovered[f"{_name(func)}: {reason}"] += 1
 
 
+def _body(func: Any) -> Any:
+    """The function of an operator that `torch.library.custom_op` made, which is itself one of operators."""
+    made = OPDEFS.get(func._schema.name)
+    return None if made is None else made._backend_fns.get("cpu", made._backend_fns.get(None))
+
+
 _core.prepare_key(torch._C._dispatch_tls_set_dispatch_key_excluded, _dispatch_key.KEY, _blocks.dispatch_of_thread)
 _dispatch_key.register(
     _core.called_by_key, [func for func, function in FUNCTIONS.items() if function is None and _dispatch_key.is_view(func)]
 )
+
+
 _uncompiled: Callable[..., Any] = torch._disable_dynamo(_Dispatch._general)
 
 

@@ -10,6 +10,7 @@ import torch
 
 from ... import _core
 from ..._dtypes import BF16, F32, F64
+from ..._float8 import to_float8
 from ..._narrow import may_be_boundary, narrow
 from .._formula import formula
 from .._tensors import FORMATS, as_array, as_tensor
@@ -24,6 +25,8 @@ UFUNCS = _core.ufuncs
 # Steps of the table's functions on plain tensors, which take most of them.
 _QUICK = {name: _core.Elementwise("operands", "new", f.nin, name) for name, f in UFUNCS.items() if f.nin in (1, 2)}
 _CAST = _core.Cast(torch.ops.aten._to_copy.default)
+# The 8-bit formats that numbers are rounded to.
+FLOAT8 = {torch.float8_e4m3fn: "float8_e4m3fn", torch.float8_e5m2: "float8_e5m2"}
 
 
 class Uncovered(Exception):
@@ -53,10 +56,17 @@ def convert(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         converted: torch.Tensor = made
         return converted
     if dtype not in FORMATS:
-        if t.dtype in FORMATS and dtype.is_floating_point:
-            raise Uncovered(f"conversion to {dtype}")
+        if t.dtype in FORMATS and dtype in FLOAT8:
+            return as_tensor(to_float8(as_array(t), FLOAT8[dtype]).view(np.uint8)).view(dtype)
+        if t.is_floating_point() and dtype.is_floating_point:
+            raise Uncovered(f"conversion of {t.dtype} to {dtype}")
         return t.to(dtype)
     if t.dtype not in FORMATS:
+        if t.is_floating_point():
+            if t.dtype not in FLOAT8:
+                raise Uncovered(f"conversion of {t.dtype}")
+            made = t.to(torch.float32)  # which has all its numbers
+            return convert(made.masked_fill_(made.isnan(), torch.nan), dtype)
         if t.dtype.itemsize <= 2 or t.dtype is torch.bool:
             return convert(t.to(torch.float32), dtype)
         if _beyond(t, 53):
@@ -127,6 +137,21 @@ def widened(t: torch.Tensor) -> torch.Tensor:
     if t.dtype not in FORMATS:
         raise Uncovered(f"tensors of {t.dtype}")
     return convert(t, torch.float64)
+
+
+def counted(dtype: torch.dtype | None) -> bool:
+    """Whether a reduction is to add or to multiply integers: PyTorch converts the elements first."""
+    return dtype is not None and not dtype.is_floating_point and not dtype.is_complex
+
+
+def whole(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The tensor in a dtype of integers or bool: numbers lose what is behind the point. Those beyond the dtype, and NaN, are other numbers on
+    other machines."""
+    if x.is_floating_point() and dtype is not torch.bool:
+        limits, wide = torch.iinfo(dtype), widened(x).trunc()
+        if not bool(((wide >= float(limits.min)) & (wide < float(limits.max + 1))).all()):
+            raise Uncovered(f"elements that {dtype} does not hold")
+    return convert(x, dtype)
 
 
 def convert_array(a: Array, dtype: Any) -> Array:

@@ -1,5 +1,6 @@
-"""Operators on lists of tensors, and fused optimiser steps."""
+"""Operators on lists of tensors, fused optimiser steps, and the scaling of gradients."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -7,7 +8,8 @@ import torch
 
 from ... import optim
 from .._tensors import as_array
-from .common import KERNELS, Uncovered, kernel
+from . import elementwise, quotients, reductions  # noqa: F401
+from .common import KERNELS, Kernel, Uncovered, apply, integers, kernel, write
 
 _Tensors: TypeAlias = Sequence[torch.Tensor]
 
@@ -16,6 +18,8 @@ def _each(name: str, function: str, lists: int, *names: str) -> None:
     """A function of one tensor over the first `lists` arguments; further ones, with these names, are lists of numbers, or shared. The
     results go into `outs` where these are given."""
     of_one = KERNELS[function]
+    exact = getattr(of_one, "integers", False)
+    takes_out = "out" in inspect.signature(of_one).parameters
 
     def call(*arguments: Any, outs: _Tensors | None = None, **keywords: Any) -> list[torch.Tensor]:
         made = []
@@ -23,25 +27,54 @@ def _each(name: str, function: str, lists: int, *names: str) -> None:
             rest = [v[i] if isinstance(v, (list, tuple)) else v for v in arguments[lists:]]
             own = {key: v[i] if isinstance(v, (list, tuple)) else v for key, v in keywords.items()}
             own |= zip(names, rest, strict=False)
-            if outs is not None:
+            if outs is not None and takes_out:
                 own["out"] = outs[i]
             made.append(of_one(*tensors, *rest[len(names) :], **own))
         return made
 
-    KERNELS[f"foreach_{name}"] = call
+    KERNELS[f"foreach_{name}"] = integers(call) if exact else call
 
 
 for _name, _function in {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}.items():
     _each(f"{_name}_list", _function, 2)
     _each(f"{_name}_number", _function, 1)
-for _name in ("sqrt", "reciprocal"):
+# Functions of one tensor, by their names.
+UNARY = """acos asin atan cos cosh erf erfc exp expm1 frac log log10 log1p log2 reciprocal rsqrt sigmoid sin sinh sqrt tan tanh""".split()
+for _name in UNARY:
     _each(_name, _name, 1)
 _each("lerp", "lerp", 2)
+_each("lerp_list", "lerp", 3)
 _each("addcmul", "addcmul", 3, "value")
 _each("addcdiv", "addcdiv", 3, "value")
 _each("pow", "power", 1)
-_each("maximum", "maximum", 2)
+_each("pow_list", "power", 2)
+for _name, _limit in {"maximum": "clamp_min", "minimum": "clamp_max"}.items():
+    _each(_name, _name, 2)
+    _each(_limit, _limit, 1)
 _each("abs", "magnitude", 1)
+_each("max", "amax", 1)
+
+
+def _by_elements(name: str) -> None:
+    """addcmul and addcdiv whose numbers are the elements of a tensor."""
+    of_lists = KERNELS[f"foreach_{name}"]
+
+    def call(first: _Tensors, second: _Tensors, third: _Tensors, numbers: torch.Tensor, **outs: Any) -> list[torch.Tensor]:
+        if numbers.ndim != 1 or numbers.numel() != len(first):
+            raise ValueError("scalars must have an element for each tensor")
+        made: list[torch.Tensor] = of_lists(first, second, third, numbers.tolist(), **outs)
+        return made
+
+    KERNELS[f"foreach_{name}_elements"] = call
+
+
+_by_elements("addcmul")
+_by_elements("addcdiv")
+
+
+@kernel
+def foreach_pow_of(base: Any, exponents: _Tensors) -> list[torch.Tensor]:
+    return [KERNELS["power"](base, t) for t in exponents]
 
 
 @kernel
@@ -57,6 +90,44 @@ def _in_place(t: torch.Tensor, name: str) -> Any:
     if not t.is_contiguous():
         raise Uncovered(f"{name} that is not contiguous")
     return as_array(t)
+
+
+def itself(function: Kernel) -> Kernel:
+    """A kernel that writes into its arguments itself, and returns nothing, or the one that the operator returns."""
+    function.writes = True  # type: ignore[attr-defined]
+    return function
+
+
+def _unscaled(grads: _Tensors, grad_scale: torch.Tensor | None, found_inf: torch.Tensor | None) -> list[torch.Tensor] | None:
+    """The gradients as a step takes them, each divided by the scale and rounded; None where it is to be left out."""
+    if found_inf is not None and float(found_inf) == 1:
+        return None
+    if grad_scale is None:
+        return list(grads)
+    return [KERNELS["divide"](g, float(grad_scale), out=torch.empty_like(g)) for g in grads]
+
+
+def _scaled(step: Callable[..., None]) -> Callable[..., None]:
+    """A fused step that also divides the gradients by a scale, and is left out where one of them was not finite."""
+
+    @itself
+    def call(
+        params: _Tensors,
+        grads: _Tensors,
+        *rest: Any,
+        grad_scale: torch.Tensor | None = None,
+        found_inf: torch.Tensor | None = None,
+        **options: Any,
+    ) -> None:
+        given = _unscaled(grads, grad_scale, found_inf)
+        if given is None:
+            return
+        step(params, given, *rest, **options)
+        if grad_scale is not None:
+            for g, made in zip(grads, given, strict=True):
+                g.copy_(made)
+
+    return call
 
 
 def _adam(step_function: Callable[..., None]) -> Callable[..., None]:
@@ -75,11 +146,7 @@ def _adam(step_function: Callable[..., None]) -> Callable[..., None]:
         eps: float,
         amsgrad: bool,
         maximize: bool,
-        grad_scale: torch.Tensor | None = None,
-        found_inf: torch.Tensor | None = None,
     ) -> None:
-        if grad_scale is not None or found_inf is not None:
-            raise Uncovered("grad_scale and found_inf")
         for i, p in enumerate(params):
             states = [_in_place(t[i], "a state") for t in (exp_avgs, exp_avg_sqs)]
             if amsgrad:
@@ -99,12 +166,11 @@ def _adam(step_function: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-KERNELS["fused_adam"] = _adam(optim.adam_step)
-KERNELS["fused_adamw"] = _adam(optim.adamw_step)
+KERNELS["fused_adam"] = _scaled(_adam(optim.adam_step))
+KERNELS["fused_adamw"] = _scaled(_adam(optim.adamw_step))
 
 
-@kernel
-def fused_sgd(
+def _sgd(
     params: _Tensors,
     grads: _Tensors,
     momentum_buffers: _Tensors,
@@ -116,11 +182,7 @@ def fused_sgd(
     nesterov: bool,
     maximize: bool,
     is_first_step: bool,
-    grad_scale: torch.Tensor | None = None,
-    found_inf: torch.Tensor | None = None,
 ) -> None:
-    if grad_scale is not None or found_inf is not None:
-        raise Uncovered("grad_scale and found_inf")
     for i, p in enumerate(params):
         buffer = _in_place(momentum_buffers[i], "a buffer") if momentum else None
         optim.sgd_step(
@@ -135,3 +197,80 @@ def fused_sgd(
             maximize=maximize,
             first=is_first_step,
         )
+
+
+KERNELS["fused_sgd"] = _scaled(_sgd)
+
+
+def _adagrad(
+    params: _Tensors,
+    grads: _Tensors,
+    state_sums: _Tensors,
+    state_steps: _Tensors,
+    *,
+    lr: Any,
+    lr_decay: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """The steps of torch.optim.Adagrad without `fused`, one rounding each."""
+    made = []
+    for p, g, s, step in zip(params, grads, state_sums, state_steps, strict=True):
+        if not p.dtype is g.dtype is s.dtype:
+            raise Uncovered("a parameter, its gradient and its state of several formats")
+        if maximize:
+            g = g.neg()
+        if weight_decay != 0:
+            g = KERNELS["add"](g, p, alpha=weight_decay)
+        total = KERNELS["addcmul"](s, g, g)
+        root = KERNELS["add"](apply("sqrt", total), eps)
+        rate = float(lr) / (1 + (float(step) - 1) * lr_decay)
+        made.append((p, KERNELS["addcdiv"](p, g, root, value=-rate), s, total))
+    for p, new, s, total in made:
+        write(p, new)
+        write(s, total)
+
+
+KERNELS["fused_adagrad"] = _scaled(_adagrad)
+
+
+def _single(t: torch.Tensor, name: str) -> None:
+    if t.numel() != 1 or t.dtype is not torch.float32:
+        raise ValueError(f"{name} must be one number of float32")
+
+
+@itself
+@kernel
+def unscale(grads: _Tensors, found_inf: torch.Tensor, inv_scale: torch.Tensor) -> None:
+    """Each gradient times a number; whether one of them was not finite before."""
+    _single(found_inf, "found_inf")
+    _single(inv_scale, "inv_scale")
+    made = [KERNELS["multiply"](g, float(inv_scale), out=torch.empty_like(g)) for g in grads]
+    finite = all(bool(g.isfinite().all()) for g in grads)
+    for g, scaled in zip(grads, made, strict=True):
+        g.copy_(scaled)
+    if not finite:
+        found_inf.fill_(1)
+
+
+@itself
+@kernel
+def update_scale(
+    scale: torch.Tensor, growth_tracker: torch.Tensor, found_inf: torch.Tensor, growth: float, backoff: float, interval: int
+) -> torch.Tensor:
+    """The scale of the next step: smaller after one with gradients that were not finite, larger after some steps without."""
+    _single(scale, "scale")
+    _single(found_inf, "found_inf")
+    if growth_tracker.numel() != 1 or growth_tracker.dtype is not torch.int32:
+        raise ValueError("growth_tracker must be one number of int32")
+    steps = 0 if float(found_inf) else int(growth_tracker) + 1
+    if float(found_inf):
+        write(scale, KERNELS["multiply"](scale, backoff))
+    elif steps == interval:
+        larger = KERNELS["multiply"](scale, growth)
+        if bool(larger.isfinite()):
+            write(scale, larger)
+        steps = 0
+    growth_tracker.fill_(steps)
+    return scale

@@ -65,7 +65,7 @@ def floats_in(values: Iterable[Any]) -> set[torch.dtype]:
 
 # Arguments that are integers or bool beside floating-point numbers.
 _PLACES = frozenset(
-    """index indices target targets offsets offset2bag bag_size maximum_indices mask attn_mask is_target input_lengths target_lengths
+    """index indices target targets offs offsets offset2bag bag_size maximum_indices mask attn_mask is_target input_lengths target_lengths
     lengths self_indices condition""".split()
 )
 
@@ -75,6 +75,7 @@ def of_one_format(overload: Any, function: Callable[..., Any]) -> Callable[..., 
     integers are its own, and a result of another dtype than its is not covered."""
     classes = overload.overloadpacket.__name__.startswith(("nll_", "multi", "_ctc"))  # whose targets are integers
     names = _PLACES if classes else _PLACES - {"target"}
+    weighs = "upsample" in overload.overloadpacket.__name__
     places = frozenset(i for i, a in enumerate(overload._schema.arguments) if a.name in names)
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -87,6 +88,10 @@ def of_one_format(overload: Any, function: Callable[..., Any]) -> Callable[..., 
             return function(*args, **kwargs)
         own = [t.dtype for t in tensors_in([own_error(overload, args, kwargs)])]
         if own and not any(dtype.is_floating_point or dtype.is_complex for dtype in own):
+            if weighs:
+                raise Uncovered(
+                    f"images of {own[0]}, whose weights PyTorch rounds in its own way; resize one of floating-point numbers, and round it"
+                )
             return overload(*args, **kwargs)
         made = function(*args, **kwargs)
         ours = [t.dtype for t in tensors_in([made])]
@@ -95,6 +100,14 @@ def of_one_format(overload: Any, function: Callable[..., Any]) -> Callable[..., 
         return made
 
     return call
+
+
+def resized(t: torch.Tensor, shape: Sequence[int]) -> None:
+    """Give a tensor that is written another shape. Memory of an array does not grow: a tensor over such memory gets memory of its own."""
+    if t.untyped_storage().resizable():
+        t.resize_(shape)
+    else:
+        t.set_(torch.empty(shape, dtype=t.dtype))
 
 
 def _shares(t: torch.Tensor) -> bool:

@@ -190,6 +190,13 @@ def batch_norm_without_running(
 
 
 @kernel
+def batch_norm_without_training(
+    x: torch.Tensor, weight: _Maybe, bias: _Maybe, mean: torch.Tensor, var: torch.Tensor, momentum: float, eps: float
+) -> Any:
+    return batch_norm(x, weight, bias, mean, var, False, momentum, eps)
+
+
+@kernel
 def batch_norm_backward(
     g: torch.Tensor,
     x: torch.Tensor,

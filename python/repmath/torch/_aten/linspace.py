@@ -35,10 +35,8 @@ def _arange(
     operator: Any, start: _Number, end: _Number, step: _Number, dtype: torch.dtype | None, options: Any
 ) -> torch.Tensor:
     result = _float_result(dtype, (start, end, step))
-    if result is None and any(isinstance(v, float) for v in (start, end, step)):
-        raise Uncovered(f"dtype={dtype} of numbers that are floats")
     own: torch.Tensor = operator(start, end, step, dtype=dtype, **options)  # PyTorch says how many there are
-    if result is None or _elsewhere(own):
+    if result is None or _elsewhere(own):  # of integers from floats it takes the whole parts
         return own
     if _held_by(result, start, step, own.numel()):
         return own

@@ -1,5 +1,6 @@
 """Matrix products, convolutions and bilinear forms: exact sums of products, rounded once."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -55,6 +56,47 @@ def addmm(c: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: _Number = 
 @kernel
 def baddbmm(c: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> torch.Tensor:
     return _general(c, a, b, beta, alpha)
+
+
+@kernel
+def grouped_mm(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    offs: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    """A product for each group. Of a matrix beside a stack the groups are rows, or columns, up to the next offset; of two matrices they are
+    parts of the sum. Rows and columns behind the last offset, which PyTorch leaves as they are in memory, are 0."""
+    if (
+        a.dtype not in (torch.float32, torch.bfloat16, torch.float16)
+        or b.dtype is not a.dtype
+        or out_dtype not in (None, a.dtype)
+    ):
+        raise ValueError("tensors of several formats, or of one that PyTorch does not take")
+    if bias is not None or a.ndim not in (2, 3) or b.ndim not in (2, 3) or (offs is None) != (a.ndim == b.ndim == 3):
+        raise ValueError("a bias, or matrices and offsets that do not fit")
+    if a.shape[-1] != b.shape[-2] or (a.ndim == b.ndim == 3 and a.shape[0] != b.shape[0]):
+        raise ValueError("shapes that do not fit")
+    if offs is None:
+        return _product(a, b)
+    if offs.dtype is not torch.int32 or offs.ndim != 1 or any(t.ndim == 3 and t.shape[0] != offs.numel() for t in (a, b)):
+        raise ValueError("offsets that are not int32, or not one for each group")
+    ends = [0, *offs.tolist()]
+    total = a.shape[0] if b.ndim == 3 else b.shape[1] if a.ndim == 3 else a.shape[1]
+    if ends != sorted(ends) or ends[-1] > total:
+        raise Uncovered("offsets that are not in order, or beyond the matrix")
+    x, y = as_array(a), as_array(b)
+    shape = (a.shape[-2], b.shape[-1]) if a.ndim + b.ndim == 5 else (len(ends) - 1, a.shape[0], b.shape[1])
+    made: Array = np.zeros(shape, x.dtype)
+    for g, (i, j) in enumerate(itertools.pairwise(ends)):
+        if b.ndim == 3:
+            made[i:j] = _reductions.matmul(x[i:j], y[g])
+        elif a.ndim == 3:
+            made[:, i:j] = _reductions.matmul(x[g], y[:, i:j])
+        else:
+            made[g] = _reductions.matmul(x[:, i:j], y[i:j])
+    return as_tensor(made)
 
 
 @integers

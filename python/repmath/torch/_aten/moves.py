@@ -10,7 +10,7 @@ import torch
 
 from .._tensors import FORMATS
 from .common import Uncovered, check_cast, convert, convert_array, format_of, near, nearest_odd
-from .guards import check_written, floats_in, own_error, tensors_in
+from .guards import check_written, floats_in, own_error, resized, tensors_in
 
 _Mover = Callable[..., Any]
 
@@ -40,6 +40,7 @@ _LIKE_FIRST: dict[str, str] = {
     "slice_scatter": "src",
     "as_strided_scatter": "src",
     "_foreach_copy_": "src",
+    "_foreach_copy": "src",
 }
 # Numbers that become elements.
 _NUMBERS: dict[str, tuple[str, ...]] = {
@@ -74,7 +75,9 @@ _WITH_DTYPE = ("full", "full_like", "new_full", "scalar_tensor")
 # What PyTorch takes through binary32, or by a function of the C library, in some of its builds: a NaN of the result is the canonical one.
 # True: in every format; False: in 16 bits.
 _NAN = dict.fromkeys(
-    "ceil ceil_ floor floor_ trunc trunc_ round round_ nextafter nextafter_ threshold threshold_ frexp".split(), True
+    """ceil ceil_ floor floor_ trunc trunc_ round round_ nextafter nextafter_ threshold threshold_ frexp _foreach_ceil _foreach_ceil_
+    _foreach_floor _foreach_floor_ _foreach_trunc _foreach_trunc_ _foreach_round _foreach_round_""".split(),
+    True,
 )
 _NAN |= dict.fromkeys(
     """neg neg_ _foreach_neg _foreach_neg_ scatter scatter_ upsample_nearest1d upsample_nearest2d upsample_nearest3d
@@ -192,6 +195,8 @@ def mover(overload: Any) -> _Mover | None:
     base = overload.overloadpacket.__name__
     arguments = overload._schema.arguments
     names = [a.name for a in arguments]
+    if base in _SOUGHT and overload._overloadname.startswith("Scalar"):
+        return _sought(overload, _SOUGHT[base])
     if any(a.is_out and a.name == "out" for a in arguments):
         return _into_out(overload, base)
     if base in _NAN:
@@ -209,6 +214,26 @@ def mover(overload: Any) -> _Mover | None:
     if not any(base in kind for kind in (_TOGETHER, _LIKE_FIRST, _NUMBERS, _LIMITS)):
         return None
     return _converting(overload, base, names)
+
+
+# Where a number is among those of a tensor: the places of the number and of the tensor in the arguments.
+_SOUGHT = {"searchsorted": (1, 0), "bucketize": (0, 1)}
+
+
+def _sought(overload: Any, places: tuple[int, int]) -> _Mover:
+    """A number is compared as it is, which PyTorch rounds to the format of the tensor before."""
+    number, tensor = places
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        value, numbers = args[number], args[tensor]
+        if numbers.dtype not in FORMATS or numbers.dtype is torch.float64 or not isinstance(value, float):
+            return overload(*args, **kwargs)
+        made = list(args)
+        made[tensor] = convert(numbers, torch.float64)
+        return overload(*made, **kwargs)
+
+    call.moves = True  # type: ignore[attr-defined]
+    return call
 
 
 def _converting(overload: Any, base: str, names: list[str]) -> _Mover:
@@ -255,7 +280,7 @@ def _into_out(overload: Any, base: str) -> _Mover:
             made = convert(made, out.dtype)
         check_cast(out, made)
         if out.shape != made.shape:
-            out.resize_(made.shape)
+            resized(out, made.shape)
         out.copy_(made)
         return _canonical(out, _NAN[base]) if base in _NAN else out
 

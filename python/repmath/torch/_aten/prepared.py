@@ -6,7 +6,7 @@ import torch
 
 from ... import _core
 from .. import _blocks, _parameters
-from . import steps
+from . import foreach_fused, steps
 from .layers import MARK
 from .table import FUNCTIONS, OPERATORS
 
@@ -53,17 +53,21 @@ RECIPES |= {
 }
 
 # Of lists of tensors: what each tensor's call is made of, and how many lists there are. A formula's number is the argument behind them.
-_LISTS: dict[str, tuple[dict[str, Any], int]] = {
+LISTS: dict[str, tuple[dict[str, Any], int]] = {
     **{
         f"foreach_{name}_{kind}": (RECIPES[function], lists)
         for name, function in {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}.items()
         for kind, lists in (("list", 2), ("number", 1))
     },
-    "foreach_sqrt": (RECIPES["sqrt"], 1),
-    "foreach_reciprocal": (RECIPES["reciprocal"], 1),
+    **{f"foreach_{name}": (RECIPES[name], 1) for name in foreach_fused.UNARY if name in RECIPES},
     "foreach_pow": (RECIPES["power"], 1),
+    "foreach_pow_list": (RECIPES["power"], 2),
     "foreach_maximum": (RECIPES["maximum"], 2),
+    "foreach_minimum": (RECIPES["minimum"], 2),
+    "foreach_clamp_min": (RECIPES["clamp_min"], 1),
+    "foreach_clamp_max": (RECIPES["clamp_max"], 1),
     "foreach_lerp": (RECIPES["lerp"], 2),
+    "foreach_lerp_list": (RECIPES["lerp.Tensor"], 3),
     "foreach_addcmul": (RECIPES["addcmul"] | {"number": 3}, 3),
     "foreach_addcdiv": (RECIPES["addcdiv"] | {"number": 3}, 3),
 }
@@ -102,10 +106,10 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
         return None if into == "out" else _core.Moved(overload, real=True)
     if name == "to_copy":
         return _core.Cast(overload) if into == "new" else None
-    if name in _LISTS:
-        recipe, lists = _LISTS[name]
+    if name in LISTS:
+        recipe, lists = LISTS[name]
         return None if into == "out" else _core.Foreach(_core.Elementwise(into="new", **recipe), lists, into == "first")
-    if name.startswith("fused_"):
+    if name in ("fused_adam", "fused_adamw", "fused_sgd"):
         return _core.Fused(name.removeprefix("fused_"))
     if name in ("scatter_add", "index_add", "index_put", "put", "scatter_with", "scatter_reduce"):
         return None if into == "out" else _core.Scattered(name, into)

@@ -15,7 +15,7 @@ import torch
 from ... import _core
 from ..._dtypes import BF16, F16, F32, F64
 from .._tensors import as_tensor
-from .common import UFUNCS, Array, convert_array, in_binary64, integers, kernel, nearest_odd
+from .common import UFUNCS, Array, convert_array, counted, in_binary64, integers, kernel, nearest_odd, whole
 from .reductions import _axes, _operand, _result
 
 _Maybe: TypeAlias = torch.dtype | None
@@ -178,6 +178,11 @@ def _factors_of(x: torch.Tensor, dtype: _Maybe) -> Array:
 @integers
 @kernel
 def prod(x: torch.Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: _Maybe = None) -> torch.Tensor:
+    if dtype is not None and counted(dtype):
+        terms = whole(x, dtype)
+        if dim is None:
+            return torch.ops.aten.prod(terms, dtype=dtype)
+        return torch.ops.aten.prod.dim_int(terms, dim, keepdim, dtype=dtype)
     a, axis = _factors_of(x, dtype), _axes(x, dim)
     if axis is None:
         return as_tensor(_product(a.reshape(-1), _result(x, dtype), False)).view((1,) * x.ndim if keepdim else ())
@@ -188,6 +193,8 @@ def prod(x: torch.Tensor, dim: int | None = None, keepdim: bool = False, *, dtyp
 @integers
 @kernel
 def cumprod(x: torch.Tensor, dim: int, *, dtype: _Maybe = None) -> torch.Tensor:
+    if dtype is not None and counted(dtype):
+        return torch.ops.aten.cumprod(whole(x, dtype), dim, dtype=dtype)
     axis, terms = _axes(x, dim), _factors_of(x, dtype)
     a = terms.reshape(1) if axis is None else np.moveaxis(terms, axis, -1)
     made = _product(a, _result(x, dtype), True)

@@ -9,7 +9,7 @@ import torch
 from ... import _reductions, _scatter, _statistics
 from ..._sums import over_axes
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Array, Uncovered, apply, as_float, convert, integers, kernel
+from .common import KERNELS, Array, Uncovered, apply, as_float, convert, counted, integers, kernel, whole
 
 _Dims: TypeAlias = int | Sequence[int] | None
 
@@ -57,6 +57,8 @@ def _over_axes(what: str, a: Array, dim: _Dims, keepdim: bool, result: Any) -> t
 @integers
 @kernel
 def sum(x: torch.Tensor, dim: _Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+    if dtype is not None and counted(dtype):
+        return torch.ops.aten.sum.dim_IntList(whole(x, dtype), dim, keepdim, dtype=dtype)
     a = _operand(x, dtype)
     made = _over_axes("sum", a, dim, keepdim, _result(x, dtype))
     if made is not None:
@@ -154,6 +156,8 @@ def amin(x: torch.Tensor, dim: Any = (), keepdim: bool = False) -> torch.Tensor:
 @integers
 @kernel
 def cumsum(x: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+    if dtype is not None and counted(dtype):
+        return torch.ops.aten.cumsum(whole(x, dtype), dim, dtype=dtype)
     return as_tensor(_statistics.cumsum(_operand(x, dtype), axis=_axes(x, dim), dtype=_result(x, dtype))).view(x.shape)
 
 
@@ -288,6 +292,8 @@ def logsumexp(x: torch.Tensor, dim: _Dims, keepdim: bool = False) -> torch.Tenso
 @integers
 @kernel
 def nansum(x: torch.Tensor, dim: _Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+    if dtype is not None and counted(dtype):
+        return sum(torch.where(x.isnan(), x.new_zeros(()), x), dim, keepdim, dtype=dtype)
     made: torch.Tensor = sum(x, dim, keepdim, dtype=dtype)
     if not bool(made.isnan().any()):  # nor is a term one
         return made

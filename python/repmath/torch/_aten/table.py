@@ -15,8 +15,11 @@ from . import (  # noqa: F401
     distances,
     elementwise,
     embedding_bag,
+    fake_quantize,
     foreach_fused,
+    fractional_pools,
     grid_sample,
+    histograms,
     interpolation,
     layers,
     linspace,
@@ -31,7 +34,7 @@ from . import (  # noqa: F401
 )
 from .common import KERNELS, check_cast, narrower, write
 from .comparisons import comparison
-from .guards import check_written, floats_in, of_one_format, own_error
+from .guards import check_written, floats_in, of_one_format, own_error, resized
 from .moves import mover
 
 
@@ -118,7 +121,7 @@ def _out(overload: Any, function: Callable[..., Any], of_its_format: bool) -> Ca
             made = function(*arguments, out=torch.empty(made.shape, dtype=out.dtype), **keywords)
         check_cast(out, made)
         if out.shape != made.shape:
-            out.resize_(made.shape)
+            resized(out, made.shape)
         return write(out, made)
 
     return call
@@ -149,7 +152,7 @@ def _with_out(overload: Any) -> Any:
 _SEVERAL_FORMATS = frozenset(
     """add subtract rsub multiply divide power clamp clamp_min clamp_max maximum minimum addcmul addcdiv divide_by_mode floor_divide
     fmod remainder atan2 to_copy copy sum mean cumsum prod cumprod nansum layer_norm layer_norm_backward rms_norm rms_norm_backward
-    group_norm group_norm_backward batch_norm batch_norm_without_running batch_norm_backward arange arange_step linspace logspace index_copy
+    group_norm group_norm_backward batch_norm batch_norm_without_running batch_norm_without_training batch_norm_backward arange arange_step linspace logspace index_copy
     attention_backward ctc_loss_backward""".split()
 )
 
@@ -163,7 +166,7 @@ def _entry(operator: Operator, overload: Any) -> Callable[..., Any] | None:
         operator.way == "draws" or operator.function in _SEVERAL_FORMATS or operator.function.startswith(("foreach", "fused"))
     )
     base = operator.name.split(".")[0]
-    if base.endswith("_") and not operator.function.startswith("fused"):
+    if base.endswith("_") and not getattr(function, "writes", False):
         function = (_into_each if base.startswith("_foreach") else _into)(overload, function)
     elif _taken(overload)[1]:
         function = _out(overload, function, operator.way == "draws")
