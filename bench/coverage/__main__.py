@@ -1,0 +1,68 @@
+"""Which programs run under reproducible(strict=True): python -m bench.coverage [options]
+
+Architectures of transformers, optimisers of torch.optim, PyTorch's samples of its operators. Results are lines of JSON in
+bench/results/coverage.jsonl, where a run that was stopped goes on; --write makes docs/coverage.md of them.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+from collections import Counter
+
+from . import architectures, optimizers, samples
+from .cases import OUTCOMES, result
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KINDS = {"optimisers": optimizers.cases, "OpInfo": samples.cases, "transformers": architectures.cases}
+
+
+def parsed():
+    parser = argparse.ArgumentParser(prog="python -m bench.coverage", description=__doc__.splitlines()[0])
+    parser.add_argument("--kind", nargs="+", choices=KINDS, default=list(KINDS), help="these alone")
+    parser.add_argument("--only", nargs="+", help="cases whose name contains one of these words")
+    parser.add_argument("--again", nargs="*", choices=OUTCOMES, help="run again those that had one of these outcomes, or all")
+    parser.add_argument("--seconds", type=int, default=120, help="after which a case is ended")
+    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench/results/coverage.jsonl")
+    parser.add_argument("--write", action="store_true", help="write docs/coverage.md of the results, and run nothing")
+    return parser.parse_args()
+
+
+def main():
+    options = parsed()
+    options.results.parent.mkdir(parents=True, exist_ok=True)
+    known = {}
+    if options.results.exists():
+        for line in options.results.read_text().splitlines():
+            found = json.loads(line)
+            known[found["kind"], found["case"]] = found
+    if options.write:
+        from .page import page
+
+        (ROOT / "docs/coverage.md").write_text(page(known.values()))
+        return
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    import torch._dynamo  # noqa: F401  # what every process would import, once
+
+    import repmath.torch  # noqa: F401
+
+    counts = Counter()
+    for kind in options.kind:
+        for case in KINDS[kind]():
+            if options.only and not any(word in case.name for word in options.only):
+                continue
+            before = known.get((case.kind, case.name))
+            if before is not None and (options.again is None or options.again and before["outcome"] not in options.again):
+                continue
+            found = result(case, options.seconds)
+            with options.results.open("a") as file:
+                file.write(json.dumps(found) + "\n")
+            counts[kind, found["outcome"]] += 1
+            if found["outcome"] != "passed":
+                print(kind, found["case"], found["outcome"], found["detail"], sep=": ", flush=True)
+    for (kind, outcome), n in counts.items():
+        print(f"{kind}: {n} {outcome}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""A program that runs inside of a block, and what became of it."""
+
+import contextlib
+import multiprocessing
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Case:
+    """`run` returns a remark, or nothing; it raises `Absent` where PyTorch itself has no such program."""
+
+    kind: str
+    name: str
+    run: Callable[[], str | None]
+
+
+class Absent(Exception):
+    """There is no such program: the text says why."""
+
+
+OUTCOMES = ("passed", "refused", "error", "too long", "absent")
+
+
+def _outcome(case):
+    import repmath.torch
+
+    began = time.process_time()
+    try:
+        outcome, detail = "passed", case.run() or ""
+    except Absent as reason:
+        outcome, detail = "absent", str(reason)
+    except repmath.torch.UncoveredOperatorError as error:
+        outcome, detail = "refused", f"{error.operator}: {str(error).split('is not covered: ')[1].split('. Write it')[0]}"
+    except Exception as error:
+        text = str(error).splitlines() or [""]
+        outcome, detail = "error", f"{type(error).__name__}: {text[0][:160]}"
+    return {
+        "kind": case.kind,
+        "case": case.name,
+        "outcome": outcome,
+        "detail": detail,
+        "s": round(time.process_time() - began, 2),
+    }
+
+
+def _child(case, memory, to):
+    import torch
+
+    torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None):
+        found = _outcome(case)
+    to.send(found)
+
+
+def result(case, seconds, memory=24 << 30):
+    """What becomes of a case, in a process of its own, which is ended after so many seconds."""
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_child, args=(case, memory, there))
+    process.start()
+    there.close()
+    found = {"kind": case.kind, "case": case.name, "outcome": "too long", "detail": f"{seconds} s", "s": seconds}
+    try:
+        if here.poll(seconds):
+            found = here.recv()
+    except EOFError:
+        found |= {"outcome": "error", "detail": "the process ended"}
+    process.kill()
+    process.join()
+    return found
