@@ -143,7 +143,7 @@ _index_put_impl_.default _unsafe_index_put.default gelu_.default hardswish_.defa
 norm.ScalarOpt_dim_dtype scatter.reduce scatter.value_reduce scatter_.reduce scatter_.value_reduce
 """.split(),
     "test_random_operators": """
-bernoulli.p bernoulli_.Tensor normal.float_Tensor rand.default rand.generator rand_like.default randint.generator randint.low
+bernoulli.p bernoulli_.Tensor normal.float_Tensor rand.generator rand_like.default randint.generator randint.low
 randint.low_generator randint_like.low_dtype randn.generator randperm.default randperm.generator native_dropout.default
 """.split(),
     "torch/test_chains.py": """
