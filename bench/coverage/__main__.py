@@ -1,7 +1,7 @@
 """Which programs run under reproducible(strict=True): python -m bench.coverage [options]
 
 Architectures of transformers, optimisers of torch.optim, PyTorch's samples of its operators. Results are lines of JSON in
-bench/results/coverage.jsonl, where a run that was stopped goes on; --write makes docs/coverage.md of them.
+bench/results/coverage.jsonl, where a run that was stopped goes on; --write makes a page of them.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def parsed():
     parser.add_argument("--again", nargs="*", choices=OUTCOMES, help="run again those that had one of these outcomes, or all")
     parser.add_argument("--seconds", type=int, default=120, help="after which a case is ended")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench/results/coverage.jsonl")
-    parser.add_argument("--write", action="store_true", help="write docs/coverage.md of the results, and run nothing")
+    parser.add_argument("--write", type=pathlib.Path, help="write a page of the results to this file, and run nothing")
     return parser.parse_args()
 
 
@@ -39,7 +39,7 @@ def main():
     if options.write:
         from .page import page
 
-        (ROOT / "docs/coverage.md").write_text(page(known.values()))
+        options.write.write_text(page(known.values()))
         return
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     import torch._dynamo  # noqa: F401  # what every process would import, once

@@ -1,4 +1,4 @@
-"""docs/coverage.md: what became of the programs."""
+"""A page of what became of the programs."""
 
 import importlib.metadata
 import platform
@@ -32,9 +32,9 @@ def page(results):
     lines = [
         "# Which programs run under reproducible(strict=True)?",
         "",
-        f"Made by `python -m bench.coverage` and `python -m bench.coverage --write`, with {versions}, Python {platform.python_version()}.",
-        "A program *passed* if it runs to its end inside of the block; *refused* if an operator has no line in [the table](aten.md), or one with such",
-        "arguments; *absent* if PyTorch does not run it on the CPU either. That bits are right is tested elsewhere ([evidence](evidence.md)).",
+        f"Made by `python -m bench.coverage` and `--write`, with {versions}, Python {platform.python_version()}.",
+        "A program *passed* if it runs to its end inside of the block; *refused* if an operator has no line in docs/aten.md, or one with such",
+        "arguments; *absent* if PyTorch does not run it on the CPU either. That bits are right is tested elsewhere (docs/evidence.md).",
         "",
         "| | " + " | ".join(OUTCOMES) + " | passed of those that PyTorch runs |",
         "| --- |" + " ---: |" * (len(OUTCOMES) + 1),
