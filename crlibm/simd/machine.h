@@ -103,19 +103,24 @@ RM_FN int rm_any_signalling(const void *p, int n, int format) {
  * (src/elementwise/special.h). */
 RM_NOINLINE uint32_t rm_span_exceptions(const vf32 (*x)[2], int arity, float limit, vf32 *v) {
   const vf32 infinity = vf32_from_bits(vi32_set1(0x7f800000)), canonical = vf32_from_bits(vi32_set1(0x7fc00000));
+  const vf32 zero = vf32_set1(0.0f);
   uint32_t flags = 0;
   for (int j = 0; j < 2; j++) {
     const vm32 none = vf32_ne(v[j], v[j]);
-    const uint32_t nan = vm32_bits(none), pole = arity < 3 ? ~vm32_bits(vf32_ne(x[arity - 1][j], vf32_set1(0.0f))) : 0;
-    uint32_t large = vm32_bits(vf32_nle(vf32_set1(limit), vf32_abs(v[j]))), of_nan = 0;
-    large = ~large & ((1u << 2 * RM_LANES) - 1);
+    /* 0 takes the place of results that owe nothing: a NaN of a NaN, an infinity of an infinity. */
+    vf32 invalid = v[j], large = vf32_select(none, zero, v[j]), pole = zero;
     for (int k = 0; k < arity; k++) {
-      of_nan |= vm32_bits(vf32_ne(x[k][j], x[k][j]));
-      large &= vm32_bits(vf32_nle(infinity, vf32_abs(x[k][j])));
+      invalid = vf32_select(vf32_ne(x[k][j], x[k][j]), zero, invalid);
+      large = vf32_select(vf32_nle(infinity, vf32_abs(x[k][j])), large, zero);
     }
-    if (nan & ~of_nan) flags |= RM_FLAG_INVALID;
-    if (large & pole) flags |= RM_FLAG_DIVBYZERO;
-    if (large & ~pole) flags |= RM_FLAG_OVERFLOW;
+    if (arity < 3) {
+      const vm32 no_pole = vf32_ne(x[arity - 1][j], zero);
+      pole = vf32_select(no_pole, zero, large);
+      large = vf32_select(no_pole, large, zero);
+    }
+    if (!vm32_none(vf32_ne(invalid, invalid))) flags |= RM_FLAG_INVALID;
+    if (!vf32_all_below(pole, pole, limit)) flags |= RM_FLAG_DIVBYZERO;
+    if (!vf32_all_below(large, large, limit)) flags |= RM_FLAG_OVERFLOW;
     v[j] = vf32_select(none, canonical, v[j]);
   }
   return flags;

@@ -164,10 +164,13 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
       if (__builtin_popcount(undecided) > RM_B32_LANES / 2) {
         const char *block = (const char *)(in + i);
         const int first = __builtin_ctz(undecided), last = 31 - __builtin_clz(undecided);
-        const float asked = in[i + first];
-        const int again = rm_bits32(asked) == rm_bits32(in[i + last]);
+        float asked, later, given; /* elements may lie anywhere */
+        __builtin_memcpy(&asked, in + i + first, sizeof asked);
+        __builtin_memcpy(&later, in + i + last, sizeof later);
+        const int again = rm_bits32(asked) == rm_bits32(later);
         flags |= wider(2 * RM_B32_LANES, &block, sx, (char *)(out + i), sy);
-        if (again) rm_learn_f32(&known, asked, out[i + first]);
+        __builtin_memcpy(&given, out + i + first, sizeof given);
+        if (again) rm_learn_f32(&known, asked, given);
         continue;
       }
       for (; undecided; undecided &= undecided - 1, queue.count++) {
@@ -179,8 +182,10 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
     vf32_store_f32(out + i + RM_B32_LANES, y1);
     if (RM_UNLIKELY(queue.count >= RM_QUEUE)) {
       const int64_t at = queue.at[0];
+      float given;
       flags |= rm_flush_queue(&queue, wider, out);
-      rm_learn_f32(&known, queue.x[0], out[at]);
+      __builtin_memcpy(&given, out + at, sizeof given);
+      rm_learn_f32(&known, queue.x[0], given);
     }
   }
   const char *rest = (const char *)(in + i);

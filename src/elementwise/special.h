@@ -54,7 +54,7 @@ RM_NOINLINE uint32_t rm_redo(rm_accurate_fn *accurate, int arity, int format, in
     const int held = known->count < RM_KNOWN ? known->count : RM_KNOWN;
     int at = e;
     if (e >= held) { /* none of those known: one more */
-      const int i = __builtin_ctz(undecided);
+      const int i = rm_ctz64(undecided);
       double v[RM_MAX_ARITY];
       at = known->count++ % RM_KNOWN;
       for (int k = 0; k < arity; k++)
