@@ -78,6 +78,10 @@ def test_what_no_sample_reaches():
         "batch_norm_without_running": lambda: torch.ops.aten._native_batch_norm_legit.no_stats(
             leaf(4, 3, 2), None, None, True, 0.1, 1e-5
         )[0],
+        "fractional_max_pool2d_backward": lambda: functional.fractional_max_pool2d(
+            leaf(2, 2, 6, 7), (3, 2), output_size=(3, 4)
+        ),
+        "fractional_max_pool3d_backward": lambda: functional.fractional_max_pool3d(leaf(2, 5, 6, 7), 2, output_size=3),
         "rrelu_with_noise_backward": lambda: functional.rrelu(leaf(5, 4), training=True),
         "rrelu_with_noise_backward, not trained": lambda: functional.rrelu(leaf(5, 4)),
     }

@@ -90,5 +90,7 @@ def test_fractional_pools(dtype):
     with rt.reproducible():
         with pytest.raises(RuntimeError):
             aten.fractional_max_pool2d(x, [2, 3], [9, 4], u)
+        with pytest.raises(RuntimeError, match="too large"):  # of three axes PyTorch asks for one element more
+            aten.fractional_max_pool3d(numbers(2, 4, 5, 6).to(dtype), [2, 2, 2], [3, 3, 3], torch.zeros(1, 2, 3, dtype=dtype))
         with pytest.raises(rt.UncoveredOperatorError, match="below 1"):
             aten.fractional_max_pool2d(x, [2, 3], [5, 4], torch.ones_like(u))

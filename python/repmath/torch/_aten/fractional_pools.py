@@ -36,7 +36,8 @@ def _pooled(x: torch.Tensor, kernel: Sequence[int], size: Sequence[int], samples
     sizes = a.shape[2:]
     if samples.shape != (n, c, dims) or len(kernel) != dims or len(size) != dims:
         raise ValueError("samples that are not of shape (batches, channels, axes)")
-    if not all(k > 0 and m > 0 and m + k - 1 <= s for k, m, s in zip(kernel, size, sizes, strict=True)):
+    room = 1 if dims == 3 else 0  # that PyTorch asks for
+    if not all(k > 0 and m > 0 and m + k - 1 + room <= s for k, m, s in zip(kernel, size, sizes, strict=True)):
         raise ValueError("windows that do not fit")
     if not bool(((samples >= 0) & (samples < 1)).all()):
         raise ValueError("samples that are not at least 0 and below 1")
