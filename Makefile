@@ -94,6 +94,7 @@ proofs: $(VENV)/proofs.stamp
 	$(BIN)/python -m proofs.smt.odd
 	$(BIN)/python -m proofs.words
 	$(BIN)/python -m proofs.cuts
+	$(BIN)/python -m proofs.edges
 	$(BIN)/python proofs/depth/run.py
 	$(BIN)/python proofs/exact/run.py
 	$(BIN)/python -m proofs.formula.check --write

@@ -1,9 +1,10 @@
 """The arguments in f64 for which the double-double kernels are entered and that are in no proof's domain: python -m proofs.domains.
 
 A function's kernel is entered where rm_<f>_special does not say otherwise; that condition is read from the source's graph and evaluated between the
-constants that it compares with. Left over are those arguments which are neither in the domain of a certificate nor beyond a cut of cuts.py, single
+constants that it compares with. Left over are those arguments which are neither in the domain of a certificate, nor beyond a cut of cuts.py, nor at an edge of edges.py; single
 numbers at which an evaluation of the graph shows the bound being left out. Kernels of |x| are proved for positive numbers."""
 
+import functools
 import itertools
 import sys
 from fractions import Fraction
@@ -11,8 +12,10 @@ from fractions import Fraction
 from flint import ctx
 
 from .cuts import LARGEST, clamped, functions, recorded_calls, value
-from .graph import Graph, bits_of, double_of, evaluate, kernels, parse, recorded
+from .edges import BEYOND, EDGES
+from .graph import Graph, Kernel, bits_of, double_of, evaluate, kernels, parse, recorded
 from .kinds import hook
+from .prove import EXP_LIMIT, STEPS
 from .taylor import ball
 from .values import neighbour
 
@@ -24,6 +27,7 @@ NOT_DD = {"sqrt"}
 KNOWN = {"input", "const", "iconst", "abs", "neg", "bits", "lt", "le", "ltu", "unord", "isub", "mnot", "mor", "mand"}
 
 
+@functools.cache
 def special_graphs() -> dict[str, Graph]:
     """rm_<f>_special for f64, of functions of one argument and gradients."""
     call = 'm = rm_{name}_special({x}, RM_F64), printf("out special #%d\\n", m.id);'
@@ -57,22 +61,37 @@ def entered(graph: Graph) -> list[Range]:
 
 
 def proved(name: str) -> list[Range]:
-    """The domains of certificates, and what is beyond the cuts of cuts.py."""
+    """The domains of certificates, what is beyond the cuts of cuts.py, and the edges of edges.py."""
     found: list[Range] = []
     for kernel in kernels().values():
         if kernel.format != "f64" or kernel.kind == "row" or (kernel.kind == "start") != (name in STARTED):
             continue
         intervals = [(i.low, i.high) for i in hook(kernel.kind, "domain")(kernel)]
+        if kernel.kind == "dd_steps":
+            intervals += beyond(kernel)
+        if kernel.name in BEYOND:
+            intervals.append(BEYOND[kernel.name])
         if kernel.name == "sin_reduction_dd" if name in TURNED else kernel.function == name:
             found += intervals
         if kernel.function == OF_MINUS.get(name):
             found += [(-high, -low) for low, high in intervals]
     for cut in clamped():
-        if cut.function == name:
+        if cut.function == name and not cut.result.startswith("x"):  # a constant; the others are among the edges
             found.append((-cut.high, -cut.low) if cut.result.endswith("of -x") else (cut.low, cut.high))
     if all(low >= 0 for low, _ in found):  # where a kernel is not entered below 0, this adds nothing
         found += [(-high, -low) for low, high in found]
+    for edge in EDGES:
+        if edge.function == name:
+            found += [(edge.low, edge.high), *([(-edge.high, -edge.low)] if edge.both else [])]
     return found
+
+
+def beyond(kernel: Kernel) -> list[Range]:
+    """The numbers beyond the end of the domain that the pieces of the proof hold too: up to a quarter of a step beyond it."""
+    last = max(p.multiples.last for p in hook(kernel.kind, "all_pieces")(kernel))
+    end = EXP_LIMIT[kernel.function] + STEPS[kernel.function][0] / 4
+    assert end < (last + Fraction(1, 4)) * STEPS[kernel.function][0]  # so that k is at most `last`
+    return [(-end, -EXP_LIMIT[kernel.function]), (EXP_LIMIT[kernel.function], end)]
 
 
 def less(whole: list[Range], known: list[Range]) -> list[Range]:

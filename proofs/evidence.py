@@ -7,7 +7,7 @@ import re
 import sys
 from fractions import Fraction
 
-from . import domains, evidence_operators
+from . import domains, edges, evidence_operators
 from .graph import HERE, ROOT, Interval, Kernel, kernels
 from .kinds import KINDS, hook
 from .oracle import evidence as oracle
@@ -98,12 +98,16 @@ Beyond a cut of the argument kernels take another argument in its place, or the 
 over the whole range, piece by piece, those of gradients, powers and logaddexp too; it reads the cuts of known results from the source. In the formats
 below f64 all numbers of functions of one argument are compared with an oracle.
 
-Not machine-checked, but derived in prose in the files: kernels that are not in this table, and the accurate phases of any precision; in f64 of
-functions of one argument and gradients, those x at which a kernel is entered but that are neither in the table's domains nor beyond those cuts.
-`proofs/domains.py` finds them by the sources' conditions for entering (of silu and gelu_tanh results below 2^-960 get a NaN for a bound, so that they
-are left undecided):
+Where products underflow beside 0, at single numbers such as 1 for acos, and where large arguments are cut, `proofs/edges.py` follows the whole fast
+phase of f64, Ziv's rounding test and the sign included, with enclosures of the computed numbers: each lane is undecided or stores the correctly
+rounded result, which is the argument, its factor or a constant.
 
-LEFT_OVER
+EDGES
+
+In f64 of functions of one argument and gradients, `proofs/domains.py` compares the x at which a kernel is entered, by the sources' conditions, with the
+table's domains, the few numbers for which `proofs/edges.py` proves the same bound beyond them, those cuts and these edges. LEFT_OVER
+
+Not machine-checked, but derived in prose in the files: kernels that are not in this table, and the accurate phases of any precision.
 
 The evaluations in binary32 are measured: below.
 
@@ -281,6 +285,24 @@ def domain_text(kernel) -> str:
     return ", ".join(f"[{float(a):.6g}, {float(b):.6g}]" for a, b in joined)
 
 
+NONE_LEFT = "No x is left over."
+
+
+def left_over() -> str:
+    """The arguments in no proof, or that there are none."""
+    found = [f"- {name}: {domains.text(ranges)}" for name, ranges in domains.left_over().items()]
+    return "\n".join(["In none of them are:", "", *found]) if found else NONE_LEFT
+
+
+def edge_list() -> str:
+    """Where a result is shown, by the results."""
+    lines: dict[str, list[str]] = {}
+    for edge in edges.EDGES:
+        ends = domains.text([(edge.low, edge.high)])
+        lines.setdefault(edge.result, []).append(f"{edge.function} at {'±' * edge.both}{f'({ends})' if edge.both else ends}")
+    return "\n".join(f"- {result}: {'; '.join(found)}" for result, found in lines.items())
+
+
 def proof_rows() -> list[str]:
     rows = []
     for kernel in kernels().values():
@@ -327,9 +349,7 @@ def page() -> str:
     return (
         HEAD
         + table
-        + PROOFS.replace(
-            "LEFT_OVER", "\n".join(f"- {name}: {domains.text(ranges)}" for name, ranges in domains.left_over().items())
-        )
+        + PROOFS.replace("EDGES", edge_list()).replace("LEFT_OVER", left_over())
         + "\n".join(proof_rows())
         + "\n"
         + MUTANTS
