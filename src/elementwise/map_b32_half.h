@@ -73,11 +73,11 @@ RM_NOINLINE uint32_t rm_know16(const struct rm_known16 *known, int arity, const 
   return found;
 }
 
-RM_FN void rm_learn16(struct rm_known16 *known, int arity, uint16_t x0, uint16_t x1, uint16_t y) {
+RM_FN void rm_learn16(struct rm_known16 *known, int arity, uint16_t x0, uint16_t x1, const uint16_t *y) {
   const int at = known->count++ % RM_KNOWN16;
   known->x[0][at] = x0;
   known->x[1][at] = arity > 1 ? x1 : 0;
-  known->y[at] = y;
+  __builtin_memcpy(known->y + at, y, sizeof *y); /* elements may lie anywhere */
 }
 
 /* y may be one of x. */
@@ -105,7 +105,7 @@ RM_FN uint32_t rm_contiguous16(rm_step16 *step, const void *context, rm_map_fn *
         const int first = __builtin_ctz(mask), last = 31 - __builtin_clz(mask);
         const int again = in[0][first] == in[0][last] && (arity == 1 || in[1][first] == in[1][last]);
         flags |= rm_some16(wider, arity, i, 2 * RM_GROUP16, x, y);
-        if (again) rm_learn16(&known, arity, in[0][first], in[1][first], y[i + first]);
+        if (again) rm_learn16(&known, arity, in[0][first], in[1][first], y + i + first);
         continue;
       }
       for (; mask; mask &= mask - 1, undecided.count++) {
@@ -117,7 +117,7 @@ RM_FN uint32_t rm_contiguous16(rm_step16 *step, const void *context, rm_map_fn *
       if (RM_UNLIKELY(undecided.count >= RM_QUEUE16)) {
         const int64_t at = undecided.at[0];
         flags |= rm_flush16(&undecided, wider, y);
-        rm_learn16(&known, arity, undecided.x[0][0], undecided.x[1][0], y[at]);
+        rm_learn16(&known, arity, undecided.x[0][0], undecided.x[1][0], y + at);
       }
       continue;
     }

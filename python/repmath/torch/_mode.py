@@ -184,6 +184,11 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         super().__init__()
         self.home, self.thread = home, threading.get_ident()
 
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.PROXY) is not None:
+            return func(*args, **(kwargs or {}))  # make_fx records operators; PyTorch calls its mode after this one
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
     def by_key(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Called by the dispatch key for what no prepared call takes."""
         if any(type(t).__torch_dispatch__ is not _PLAIN for t in tensors_in((*args, *kwargs.values()))):
