@@ -2,6 +2,7 @@
 
     python tools/gpu_check.py --output report                  everything, with the library built for the GPU of this machine
     python tools/gpu_check.py --build DIR bits golden          these stages, with a library and test programs that were built before
+    python tools/gpu_check.py --jobs 8 bits golden sanitizer   so many programs at a time, where there are as many cores (never in `times`)
 
 Each stage is a command of its own that takes less than ten minutes on an H100:
     bits        the test programs of tests/cuda against the CPU library, tensor cores against chains of fused operations
@@ -20,11 +21,13 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/cuda")]
+sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("support", "controls", "cuda")]
 
 import run  # noqa: E402
 
@@ -33,16 +36,23 @@ BIG = 1 << 26
 
 
 class Report:
-    """Lines of a stage, printed and kept."""
+    """Lines of a stage, printed and kept; those of one call stay together."""
 
-    def __init__(self, folder: pathlib.Path, stage: str) -> None:
+    def __init__(self, folder: pathlib.Path, stage: str, jobs: int = 1) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.file, self.wrong, self.failed = open(folder / f"{stage}.txt", "w"), 0, 0
+        self.jobs, self.lock = jobs, threading.Lock()
 
     def line(self, text: str) -> None:
-        print(text, flush=True)
-        self.file.write(text + "\n")
-        self.file.flush()
+        with self.lock:
+            print(text, flush=True)
+            self.file.write(text + "\n")
+            self.file.flush()
+
+    def each(self, function, items) -> list:
+        """The function's results for the items, `jobs` of them at a time."""
+        with ThreadPoolExecutor(self.jobs) as pool:
+            return list(pool.map(function, items))
 
 
 def run_program(report: Report, command: list, seconds: float, show: int = 12) -> None:
@@ -58,12 +68,12 @@ def run_program(report: Report, command: list, seconds: float, show: int = 12) -
     verdict = (
         "right" if code == 0 else "skipped" if code == 77 else f"cut off at {seconds} s" if code is None else f"status {code}"
     )
-    report.line(f"{name}: {verdict}, {took:.1f} s, {lines[-1]}")
     if code != 0:
-        report.failed += code in (None, 77)
-        report.wrong += code not in (None, 77)
-        for text in lines[:show]:
-            report.line(f"    {text}")
+        with report.lock:
+            report.failed += code in (None, 77)
+            report.wrong += code not in (None, 77)
+    shown = [f"    {text}" for text in lines[:show]] if code != 0 else []
+    report.line("\n".join([f"{name}: {verdict}, {took:.1f} s, {lines[-1]}", *shown]))
 
 
 def programs(build: pathlib.Path) -> list[pathlib.Path]:
@@ -73,18 +83,17 @@ def programs(build: pathlib.Path) -> list[pathlib.Path]:
 
 
 def bits(report: Report, build: pathlib.Path) -> None:
-    """Test programs against the CPU's bits, one after the other."""
+    """Test programs against the CPU's bits."""
     found = programs(build)
     chains = found[0].parent / "mma_chain"
-    if chains.exists():
-        run_program(report, [chains], PROGRAM_SECONDS)
-    for program in found:
-        run_program(report, [program, run.SCALE], PROGRAM_SECONDS)
+    commands = [[chains]] if chains.exists() else []
+    commands += [[program, run.SCALE] for program in found]
+    report.each(lambda command: run_program(report, command, PROGRAM_SECONDS), commands)
 
 
 def golden(report: Report, build: pathlib.Path) -> None:
     """Digests of tests/golden."""
-    right, report.wrong = run.golden(programs(build)[0], report.line)
+    right, report.wrong = run.golden(programs(build)[0], report.line, report.each)
     report.line(f"golden digests: {right} right, {report.wrong} wrong")
 
 
@@ -181,10 +190,9 @@ def sanitizer(report: Report, build: pathlib.Path) -> None:
         report.line("compute-sanitizer is not installed")
         report.failed += 1
         return
-    for kind in ("memcheck", "racecheck", "synccheck"):
-        for program in programs(build):
-            command = [tool, "--tool", kind, "--error-exitcode", "3", "--print-limit", "5", program, "1"]
-            run_program(report, command, SANITIZED_SECONDS, 30)
+    options = ["--error-exitcode", "3", "--print-limit", "5"]
+    checks = [(kind, program) for kind in ("memcheck", "racecheck", "synccheck") for program in programs(build)]
+    report.each(lambda c: run_program(report, [tool, "--tool", c[0], *options, c[1], "1"], SANITIZED_SECONDS, 30), checks)
 
 
 def timed(torch, call, least: float = 0.2) -> float:
@@ -288,17 +296,22 @@ def training(report: Report, build: pathlib.Path) -> None:
     import json
 
     published = json.loads((ROOT / "python/repmath/demo/published.json").read_text())
-    for name, more in (("generated", ["--generated"]), ("digits", [])):
+
+    def train(name: str) -> None:
+        more = ["--generated"] if name == "generated" else []
         command = [sys.executable, ROOT / "examples/python/digits_gpu.py", "--steps", published[name]["steps"], *more]
         start = time.perf_counter()
         done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         right = done.returncode == 0 and published[name]["sha256"] in done.stdout
-        report.wrong += not right
+        with report.lock:
+            report.wrong += not right
         report.line(
             f"training on {name}: {'the published digest' if right else 'ANOTHER DIGEST'}, {time.perf_counter() - start:.1f} s"
         )
         if not right:
             report.line(done.stdout[-2000:])
+
+    report.each(train, ("generated", "digits"))
 
 
 STAGES = {stage.__name__: stage for stage in (bits, golden, calls, training, sanitizer, times)}
@@ -308,6 +321,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("stages", nargs="*", metavar="stage", help=", ".join(STAGES))
     parser.add_argument("--build", type=pathlib.Path, help="the folder of the CUDA library and its test programs")
+    parser.add_argument("--jobs", type=int, default=1, help="how many programs run at a time, where times don't count (1)")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "out/gpu", help="where the report goes")
     options = parser.parse_args()
     unknown = set(options.stages) - set(STAGES)
@@ -328,7 +342,7 @@ def main() -> int:
     wrong = failed = 0
     for name in options.stages or STAGES:
         print(f"== {name}", flush=True)
-        report, start = Report(options.output, name), time.perf_counter()
+        report, start = Report(options.output, name, options.jobs), time.perf_counter()
         STAGES[name](report, options.build)
         report.line(f"{name}: {report.wrong} wrong, {report.failed} could not run, {time.perf_counter() - start:.0f} s")
         wrong, failed = wrong + report.wrong, failed + report.failed

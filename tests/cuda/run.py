@@ -10,7 +10,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "tests/support"))
+sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("support", "controls")]
 
 import golden_sets  # noqa: E402
 import native  # noqa: E402
@@ -24,20 +24,23 @@ def stop(reason: str):
     raise SystemExit(2)
 
 
-def golden(program: pathlib.Path, say=print) -> tuple[int, int]:
-    """Digests of every function of one argument and format over the golden inputs: how many are right, how many wrong."""
-    right = wrong = 0
-    for fmt in ("f16", "bf16", "f32", "f64"):
-        bits = golden_sets.inputs(fmt)
-        for name in oracle.UNARY:
-            start = time.perf_counter()
-            command = [program, "apply", name, fmt]
-            out = subprocess.run(command, input=bits.tobytes(), stdout=subprocess.PIPE, check=True).stdout
-            ok = hashlib.sha256(out).hexdigest() == golden_sets.published(name, fmt)
-            right, wrong = right + ok, wrong + (not ok)
-            verdict = "right" if ok else "WRONG"
-            say(f"{name}_{fmt}: {bits.size} inputs, golden digest {verdict}, {time.perf_counter() - start:.1f} s")
-    return right, wrong
+def golden(program: pathlib.Path, say=print, each=map) -> tuple[int, int]:
+    """Digests of every function of one argument and format over the golden inputs: how many are right, how many wrong. `each` is
+    map, or what runs several at a time."""
+    inputs = {fmt: golden_sets.inputs(fmt) for fmt in ("f16", "bf16", "f32", "f64")}
+
+    def right(case: tuple[str, str]) -> bool:
+        fmt, name = case
+        start = time.perf_counter()
+        command = [program, "apply", name, fmt]
+        out = subprocess.run(command, input=inputs[fmt].tobytes(), stdout=subprocess.PIPE, check=True).stdout
+        ok = hashlib.sha256(out).hexdigest() == golden_sets.published(name, fmt)
+        verdict = "right" if ok else "WRONG"
+        say(f"{name}_{fmt}: {inputs[fmt].size} inputs, golden digest {verdict}, {time.perf_counter() - start:.1f} s")
+        return ok
+
+    found = list(each(right, [(fmt, name) for fmt in inputs for name in oracle.UNARY]))
+    return found.count(True), found.count(False)
 
 
 def build() -> pathlib.Path:
