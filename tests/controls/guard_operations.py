@@ -328,11 +328,42 @@ def means_over_axes(lib, rng):
     return found
 
 
+def flags_of_arrays(lib, rng):
+    """The exceptions that arrays raise whose results are NaN or infinite: one that is due and one that is not in each place of a vector, and
+    signalling NaN."""
+    libm, inf, nan = ctypes.CDLL(None), np.inf, np.nan
+    most, found = float(np.finfo("f4").max), []
+    for f, columns in {
+        "add": [(most, most), (inf, -inf), (inf, 1), (nan, 1), (1, nan), (nan, -inf)],
+        "multiply": [(most, most), (inf, 0), (inf, 1), (nan, 0), (nan, nan)],
+        "divide": [(1, 0), (0, 0), (inf, 0), (nan, 0), (most, 0.1), (inf, inf), (inf, 1), (1, 2)],
+        "sqrt": [(-1,), (nan,), (inf,), (2,)],
+        "fma": [(most, most, 0), (most, most, 1), (inf, 0, 1), (1, inf, -inf), (nan, 0, 1), (inf, 1, 0)],
+        "log": [(0,), (-1,), (nan,), (inf,), (2,)],
+        "exp": [(1e4,), (nan,), (inf,), (2,)],
+        "pow": [(0, -1), (-2, 0.5), (10, 1e4), (nan, 1), (nan, 0)],
+    }.items():
+        for fmt, kind in (("f32", "f4"), ("f16", "f2")):
+            for column in columns:
+                with np.errstate(all="ignore"):
+                    x = [np.full(70, v, np.float64).astype(kind) for v in column]
+                for _ in range(2):
+                    y = np.zeros(70, kind)
+                    arguments = [v for a in (*x, y) for v in (pointer(a), ctypes.c_ssize_t(a.itemsize))]
+                    libm.feclearexcept(61)
+                    assert getattr(lib, f"rm_v{f}_{fmt}")(I64(70), *arguments) == OK
+                    found.append(libm.fetestexcept(13))  # invalid, division by zero, overflow
+                    bits(x[0])[33] = {"f4": 0x7F800001, "f2": 0x7C01}[kind]
+    return found
+
+
 # By folder, and where only one of them bears on a file, by file.
 OPERATIONS = {
+    "crlibm/simd/machine.h": ["flags_of_arrays"],
     "crlibm/simd/simd.h": ["products", "sums", "product_ties"],
     "src/blas": ["products"],
     "src/blas/conv/conv_window.h": ["convolved"],
+    "src/elementwise/special.h": ["flags_of_arrays"],
     "src/nn/formula/step.h": ["formulas"],
     "src/nn/loss/step.h": ["losses", "small_losses"],
     "src/nn/optim/loop.h": ["diverged_steps"],

@@ -172,7 +172,7 @@ def changed(guard: Guard, isa: str) -> Witness | None:
 def search(guard: Guard) -> str:
     """A witness, and on which instruction sets it is one."""
     for isa in bounds.controls():
-        found = (changed if operations(guard) else shown)(guard, isa)
+        found = changed(guard, isa) or (shown(guard, isa) if guard_data.functions_of(guard.file) else None)
         if found is not None:
             good = tuple(i for i, control in bounds.controls().items() if is_wrong(Conditions(control), guard, found))
             return str(replace(found, isas=() if len(good) == len(bounds.controls()) else good))
