@@ -9,6 +9,7 @@ Each stage is a command of its own that takes less than ten minutes on an H100:
     golden      digests of every function of one argument in every format
     calls       every public function over PyTorch's tensors on the GPU against the same call with NumPy arrays
     training    both networks of the demo, whose weights must have the published digests
+    models      LeNet, ResNet-18 and GPT-2 of PyTorch under reproducible(), on the GPU and on the CPU (gpu_models.py)
     sanitizer   the test programs at small sizes under compute-sanitizer: memcheck, racecheck, synccheck
     times       against PyTorch without TF32: ratios, bytes and operations per second, memory that a call keeps
 
@@ -314,7 +315,14 @@ def training(report: Report, build: pathlib.Path) -> None:
     report.each(train, ("generated", "digits"))
 
 
-STAGES = {stage.__name__: stage for stage in (bits, golden, calls, training, sanitizer, times)}
+def models(report: Report, build: pathlib.Path) -> None:
+    """Networks of PyTorch, trained under reproducible() on the GPU and on the CPU, have one digest."""
+    import gpu_models
+
+    gpu_models.models(report, build)
+
+
+STAGES = {stage.__name__: stage for stage in (bits, golden, calls, training, models, sanitizer, times)}
 
 
 def main() -> int:

@@ -36,6 +36,26 @@ cdef bint _known_kinds(object values, Kinds *k) except -1:
     return True
 
 
+cdef bint _has_devices = False
+
+
+def prepare_devices():
+    """From now on tensors may be on a GPU, so operators that move elements are looked at, too."""
+    global _has_devices
+    _has_devices = True
+
+
+cdef bint _in_main_memory(tuple args, dict kwargs) except -1:
+    """Whether the arguments are plain tensors of the CPU, and the result is to be one."""
+    cdef Kinds k
+    k.tensors, k.format, k.others, k.several = 0, -1, False, False
+    if kwargs:
+        device = kwargs.get("device")
+        if (device is not None and device.type != "cpu") or not _known_kinds(kwargs.values(), &k):
+            return False
+    return _known_kinds(args, &k)
+
+
 cdef class Failure:
     """What a function of the table raised."""
 
@@ -108,8 +128,10 @@ cdef class Dispatch:
 
     cdef object _run(self, found, func, tuple args, dict kwargs):
         """What the prepared call or the table's function returns; NotImplemented where neither knows such arguments."""
-        if type(found) is Passed:
+        if type(found) is Passed and (not _has_devices or _in_main_memory(args, kwargs)):
             return func(*args, **kwargs) if kwargs else func(*args)
+        if type(found) is Passed:
+            return NotImplemented
         made = _prepared(<Call>found, args, kwargs) if found is not None else NotImplemented
         if made is NotImplemented:
             made = _by_table(func, args, kwargs)

@@ -28,6 +28,10 @@ class Place:
         """The stream as an argument of the library."""
         return ctypes.c_void_p(self.stream)
 
+    def memory(self, size: int) -> Any:
+        """Memory of so many bytes, which has an address and lasts as long as the object."""
+        return Memory(self, size)
+
 
 class Memory:
     """Device memory, released in stream order with the last array that uses it."""
@@ -259,7 +263,7 @@ def new(place: Place, shape: Sequence[int], dtype: Any) -> Array:
     """An uninitialised array in C order."""
     kind: np.dtype[Any] = np.dtype(dtype)
     made = tuple(shape)
-    memory = Memory(place, math.prod(made) * kind.itemsize)
+    memory = place.memory(math.prod(made) * kind.itemsize)
     return Array(place, memory.address, made, c_strides(made, kind.itemsize), kind, memory)
 
 

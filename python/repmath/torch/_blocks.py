@@ -19,7 +19,7 @@ import torch
 from torch import _C
 from torch.utils import _python_dispatch
 
-from .. import _pools
+from .. import _core, _pools
 from . import _dispatch_key
 
 
@@ -118,6 +118,7 @@ def enter(block: Any, dispatch_mode: Any) -> None:
     if home is None:
         home = _local.home = Home(dispatch_mode)
     _sweep(home)
+    prepare_devices()
     process.hold()
     try:
         if not home.entries:
@@ -129,6 +130,24 @@ def enter(block: Any, dispatch_mode: Any) -> None:
     home.entries.append(entry)
     block._entries.append(entry)
     entered.set((*(e for e in entered.get() if e.alive), entry))
+
+
+@functools.cache
+def prepare_devices() -> None:
+    """Where there is a GPU, also operators that move elements and those that PyTorch composes in another way for it are looked at."""
+    if torch.backends.cuda.is_built() and torch.cuda.is_available():
+        look_at_devices()
+
+
+@functools.cache
+def look_at_devices() -> None:
+    """The same, wherever the tensors may be."""
+    _core.prepare_devices()
+    for tell in with_devices:
+        tell()
+
+
+with_devices: list[Callable[[], None]] = []  # what is to be called once where tensors may be on a GPU
 
 
 def leave(block: Any) -> None:
@@ -262,9 +281,10 @@ class _Process:
     def hold(self) -> None:
         with self.lock:
             if not self.entries:
-                self.saved = _C._get_mkldnn_enabled(), [getattr(_python_dispatch, name) for name in self._FLAGS]
+                self.saved = (_C._get_mkldnn_enabled(), _C._get_cudnn_enabled()), [getattr(_python_dispatch, name) for name in self._FLAGS]
                 # Fused layers of oneDNN, as that of the LSTM, are then composed of operators of the table.
                 _C._set_mkldnn_enabled(False)
+                _C._set_cudnn_enabled(False)  # so that operators for a GPU have the names of the CPU's
                 # torch.compile asks these whether it may compile.
                 self._tell([True] * len(self._FLAGS))
                 for tell in self.told:
@@ -275,8 +295,9 @@ class _Process:
         with self.lock:
             self.entries -= 1
             if not self.entries:
-                enabled, flags = self.saved
-                _C._set_mkldnn_enabled(enabled)
+                (mkldnn, cudnn), flags = self.saved
+                _C._set_mkldnn_enabled(mkldnn)
+                _C._set_cudnn_enabled(cudnn)
                 self._tell(flags)
                 for tell in self.told:
                     tell(False)

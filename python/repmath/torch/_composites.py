@@ -18,6 +18,8 @@ from torch.nn import _reduction
 from .. import _core
 from . import _blocks, _dispatch_key
 from . import functional as whole
+from ._device_tensors import KINDS as DEVICES
+from ._device_tensors import is_on_device
 from ._ops import losses, normalization
 from ._ops.operator import Operator
 from ._tensors import FORMATS
@@ -32,16 +34,16 @@ _REDUCTIONS = ("none", "mean", "sum")
 
 
 def _plain(t: _Tensor) -> bool:
-    return type(t) in _KINDS and t.is_cpu and t.layout is torch.strided and not t.is_nested
+    return type(t) in _KINDS and (t.is_cpu or t.device.type in DEVICES) and t.layout is torch.strided and not t.is_nested
 
 
 def _fits(input: Any, *others: _Maybe) -> bool:
     """Whether the tensors are of one kind and one format, and the calling code can take their operator as a whole."""
     if type(input) not in _KINDS or input.dtype not in FORMATS or not input.numel():
         return False
-    if torch.is_autocast_enabled("cpu") or forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active():
+    if torch.is_autocast_enabled(input.device.type) or forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active():
         return False
-    return _plain(input) and all(t is None or (_plain(t) and t.dtype is input.dtype) for t in others)
+    return _plain(input) and all(t is None or (_plain(t) and t.dtype is input.dtype and t.device == input.device) for t in others)
 
 
 def _varies(*tensors: _Maybe) -> bool:
@@ -168,6 +170,72 @@ def _called(name: str) -> _Whole:
 
 _core.prepare_linear(torch._C._nn.linear, torch._C._dispatch_tls_set_dispatch_key_excluded, _dispatch_key.WHOLE_KEY)
 _dispatch_key.register_wholes({"linear": _core.linear} | {name: _called(name) for name in WHOLES})
+
+
+# --- what PyTorch composes in another way for a GPU than for the CPU: there, too, it is the CPU's
+
+
+def _dropout(input: _Tensor, p: float, train: bool) -> Any:
+    """A mask that is drawn and divided, and a product, where PyTorch has one operator for a GPU."""
+    if not is_on_device(input) or not train or not 0 < p < 1 or not input.numel():
+        return NotImplemented
+    noise = torch.empty_like(input).bernoulli_(1 - p)
+    return input * torch.ops.aten.div_.Scalar(noise, 1 - p)
+
+
+def _attention(
+    query: _Tensor,
+    key: _Tensor,
+    value: _Tensor,
+    attn_mask: _Maybe = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """The operator that PyTorch takes for such tensors of the CPU."""
+    if not is_on_device(query):
+        return NotImplemented
+    alike = [None if t is None else _unset(t) for t in (query, key, value, attn_mask)]
+    choice = torch._fused_sdp_choice(*alike, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)  # type: ignore[arg-type]
+    if choice == torch.nn.attention.SDPBackend.FLASH_ATTENTION.value:
+        if attn_mask is not None and attn_mask.dtype is torch.bool:
+            attn_mask = torch.zeros_like(attn_mask, dtype=query.dtype).masked_fill_(attn_mask.logical_not(), -math.inf)
+        operator = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        return operator(query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)[0]
+    return torch._scaled_dot_product_attention_math(
+        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+    )[0]
+
+
+def _unset(t: _Tensor) -> _Tensor:
+    """A tensor of the CPU of the same dtype, shape and strides, whose elements are not set."""
+    return torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, requires_grad=t.requires_grad)
+
+
+_ON_DEVICES: dict[str, _Whole] = {"dropout": _dropout, "scaled_dot_product_attention": _attention}
+
+
+def _called_on_devices(name: str) -> _Whole:
+    """What the dispatcher calls; operators that are composed in turn are replaced, too."""
+    overload = getattr(torch.ops.aten, name).default
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        found = _ON_DEVICES[name](*arguments, **keywords) if _blocks.inside() else NotImplemented
+        if found is not NotImplemented:
+            return found
+        with _dispatch_key.composed():
+            return overload(*arguments, **keywords)
+
+    return call
+
+
+def _replace_on_devices() -> None:
+    _dispatch_key.register_more({name: _called_on_devices(name) for name in _ON_DEVICES})
+
+
+_blocks.with_devices.append(_replace_on_devices)
 
 # Functions of torch.nn.functional that are Python's; what is called in their place, likewise.
 FUNCTIONS: dict[str, _Whole] = {"kl_div": _kl_div, "softsign": _softsign}

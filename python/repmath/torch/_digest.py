@@ -67,5 +67,5 @@ def digest(*things: Any) -> str:
     arrays = []
     with _disable_current_modes():
         for v in _contents(things):
-            arrays.append(as_array(v.detach()) if isinstance(v, torch.Tensor) else np.asarray(v))
+            arrays.append(as_array(v.detach().cpu()) if isinstance(v, torch.Tensor) else np.asarray(v))
         return digest_of_arrays(*arrays)

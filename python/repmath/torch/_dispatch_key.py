@@ -50,11 +50,18 @@ def register(called: Callable[..., Any], passed: list[Any]) -> None:
 
 def register_wholes(functions: dict[str, Callable[..., Any]]) -> None:
     """Let the dispatcher call these functions for composed operators of the given names."""
-    every, aten = Library("_", "IMPL", _WHOLE_NAME), Library("aten", "IMPL", _WHOLE_NAME)  # noqa: TOR901
+    every = Library("_", "IMPL", _WHOLE_NAME)  # noqa: TOR901
     every.fallback(fallthrough_kernel, _WHOLE_NAME)
+    _LIBRARIES.append(every)
+    register_more(functions)
+
+
+def register_more(functions: dict[str, Callable[..., Any]]) -> None:
+    """The same, of further names."""
+    aten = Library("aten", "IMPL", _WHOLE_NAME)  # noqa: TOR901
     for name, function in functions.items():
         aten.impl(name, function)
-    _LIBRARIES.extend((every, aten))
+    _LIBRARIES.append(aten)
 
 
 def include_wholes(on: bool) -> None:

@@ -20,11 +20,12 @@ from . import (
     _functions,  # noqa: F401
     _parameters,
 )
-from ._aten import prepared  # noqa: F401
+from ._aten import devices, prepared  # noqa: F401
 from ._aten.common import Uncovered
 from ._aten.guards import own_error, tensors_in
 from ._aten.table import FUNCTIONS
 from ._blocks import current
+from ._device_tensors import KINDS
 
 
 class UncoveredOperatorError(RuntimeError):
@@ -131,6 +132,10 @@ class reproducible:
     ----------
     uncovered : Counter
         How often PyTorch's own operator ran, by name and reason, with ``strict=False``.
+    places : Counter
+        How often operators of tensors on a GPU ran, by name and place: "moved"
+        (PyTorch's own, which moves elements), "on the device" (repmath's there) or "in main
+        memory" (the CPU's, on copies). The bits are the same in each.
 
     Notes
     -----
@@ -151,8 +156,9 @@ class reproducible:
     thread and the context (PEP 567) that entered it. Leaving, also by an exception,
     restores what it changed: the modes of dispatch, PyTorch's use of oneDNN and the
     flushing of subnormal numbers. Inside, `torch.compile` compiles nothing: operators run
-    one by one, and fullgraph=True raises. On devices other than the CPU and "meta" it
-    raises. Python's own arithmetic, as in schedulers of learning rates, is not changed.
+    one by one, and fullgraph=True raises. Tensors may be on the CPU, on "meta" or on CUDA
+    devices, with the bits of the CPU (docs/reproducible.md#what-happens-on-a-gpu); on other
+    devices it raises. Python's own arithmetic, as in schedulers of learning rates, is not changed.
     """
 
     def __init__(self, strict: bool = True) -> None:
@@ -160,6 +166,7 @@ class reproducible:
             raise TypeError(f"strict must be True or False, not {strict!r}")
         self.strict = strict
         self.uncovered: Counter[str] = Counter()
+        self.places: Counter[tuple[str, str]] = Counter()
         self._looks = _parameters.LOOKS
         self._entries: list[_blocks.Entry] = []
 
@@ -211,10 +218,12 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
             entry.block._looks -= 1
             if _parameters.look(func, args, _callers_frame):
                 entry.block._looks = 0
+        device = _foreign(args, kwargs)
+        if device is not None and device.type in KINDS:
+            return self._on_device(func, args, kwargs, device)
         function: Any = FUNCTIONS.get(func, False)
         if function is None:
             return func(*args, **kwargs)
-        device = _foreign(args, kwargs)
         if device is not None and device.type == "meta":
             return func(*args, **kwargs)  # shapes without numbers
         if function is False:
@@ -222,6 +231,22 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         if device is not None and not hasattr(function, "moves"):
             return self._own(func, args, kwargs, f"tensors on {device} are not")
         return self._call(function, func, args, kwargs)
+
+    def _on_device(self, func: Any, args: Any, kwargs: Any, device: torch.device) -> Any:
+        """What an operator returns for tensors on a GPU, or one that it makes there."""
+        entry = current(self.home)
+        assert entry is not None
+        if func.namespace != "repmath" and func not in FUNCTIONS and func._can_decompose():
+            with self._again():
+                result = func.decompose(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        try:
+            place, made = devices.call(self._again, func, args, kwargs, device)
+        except Uncovered as error:
+            return self._own(func, args, kwargs, str(error))
+        entry.block.places[_name(func), place] += 1
+        return made
 
     def _call(self, function: Callable[..., Any], func: Any, args: Any, kwargs: Any) -> Any:
         try:
@@ -245,7 +270,7 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         return self._own(func, args, kwargs, str(error))
 
     def _unknown(self, func: Any, args: Any, kwargs: Any) -> Any:
-        if func.namespace in ("profiler", "prim", "repmath"):
+        if func.namespace in ("profiler", "prim", "repmath") or func is _CHOICE:
             return func(*args, **kwargs)
         if func._can_decompose():  # in inference mode composed operators come as such
             with self._again():
@@ -287,6 +312,9 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         if entry.block.strict:
             raise UncoveredOperatorError(_name(func), call_site(), reason) from None
         entry.block.uncovered[f"{_name(func)}: {reason}"] += 1
+
+
+_CHOICE = torch.ops.aten._fused_sdp_choice.default  # reads shapes alone
 
 
 def _body(func: Any) -> Any:

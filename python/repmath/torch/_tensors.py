@@ -1,20 +1,25 @@
-"""Tensors as NumPy arrays and back, without a copy."""
+"""Tensors as NumPy arrays, or those on a GPU as arrays there, and back, without a copy."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 
+from .._cuda._array import Array as DeviceArray
 from .._dtypes import BF16, F16, F32, F64
+from . import _device_tensors
 
 _Array = np.ndarray[Any, Any]
 
 # The formats that operators round to.
 FORMATS: dict[torch.dtype, Any] = {torch.float16: F16, torch.bfloat16: BF16, torch.float32: F32, torch.float64: F64}
+_device_tensors.know(FORMATS)
 
 
 def as_array(t: torch.Tensor) -> _Array:
-    """The memory of a CPU tensor as an array. It is not part of the autograd graph; bfloat16 has the type of ml_dtypes."""
+    """The memory of a tensor as an array. It is not part of the autograd graph; bfloat16 has the type of ml_dtypes."""
+    if not t.is_cpu and t.device.type in _device_tensors.KINDS:
+        return cast(_Array, _device_tensors.as_device_array(t))
     if t.dtype is torch.bfloat16:
         bits: _Array = t.view(torch.int16).numpy(force=True)
         return bits.view(BF16)
@@ -24,6 +29,8 @@ def as_array(t: torch.Tensor) -> _Array:
 
 def as_tensor(a: Any) -> torch.Tensor:
     """A tensor over the memory of an array that is writable and has no negative stride, or of a NumPy scalar."""
+    if isinstance(a, DeviceArray):
+        return _device_tensors.as_device_tensor(a)
     a = np.asarray(a)
     if a.dtype == BF16:
         bits = torch.from_numpy(a.view(np.int16))

@@ -30,7 +30,7 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 
 def _digest(value: Any) -> str:
     with _disable_current_modes():
-        return digest_of_arrays(*(as_array(t.detach()) for t in _tensors(value)))
+        return digest_of_arrays(*(as_array(t.detach().cpu()) for t in _tensors(value)))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,289 @@
+"""Operators of tensors on a GPU, with the bits of the CPU.
+
+An operator that moves elements is PyTorch's own there, where it does nothing else. One whose function the library for the GPU has is computed
+there, by the table's function: its arrays are then those of `_cuda`. Every other one is computed in main memory, on copies: it is the CPU's
+operator, prepared calls and refusals included.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from ..._cuda._array import Unsupported
+from .._device_tensors import KINDS, is_on_device
+from .._dispatch_key import is_view
+from .._tensors import FORMATS
+from .common import Uncovered
+from .guards import tensors_in
+from .table import FUNCTIONS, OPERATORS
+
+#: Where an operator ran: PyTorch's own on the device, the library's there, or the CPU's on copies.
+MOVED, COMPUTED, STAGED = "moved", "on the device", "in main memory"
+
+# What PyTorch's kernels for a GPU do without rounding, in any order and with NaN as they are: operators that move elements, by the name that
+# all overloads have. The others of this way (ties of maxima and sorts, values for one place twice, signs of NaN) are the CPU's.
+_MOVES = frozenset(
+    """_foreach_clone _foreach_copy_ _foreach_zero_ all any bitwise_and bitwise_and_ bitwise_not bitwise_not_ bitwise_or bitwise_or_
+    bitwise_xor bitwise_xor_ cat clone constant_pad_nd diagonal_backward diagonal_copy diagonal_scatter embedding eq eq_ equal expand_copy
+    fill fill_ flip full full_like gather ge ge_ gt gt_ index index_select isfinite isinf isnan isneginf isposinf item le le_ lift lift_fresh
+    lift_fresh_copy logical_and logical_and_ logical_not logical_not_ logical_or logical_or_ logical_xor logical_xor_ lt lt_ masked_fill
+    masked_fill_ masked_select ne ne_ new_full new_ones new_zeros nonzero ones ones_like permute_copy repeat resize_ roll scalar_tensor
+    select_backward select_copy select_scatter set_ slice_backward slice_copy slice_scatter split_with_sizes_copy squeeze_copy stack t_copy
+    transpose_copy tril tril_ triu triu_ unbind_copy unfold_copy unsqueeze_copy view_copy where zero_ zeros zeros_like
+    _local_scalar_dense _reshape_alias _unsafe_view _efficientzerotensor _has_same_storage_numel _new_zeros_with_same_feature_meta is_same_size is_pinned""".split()
+)
+# What makes elements of numbers: in 16 bits PyTorch rounds them twice.
+_OF_NUMBERS = frozenset(
+    "constant_pad_nd fill fill_ full full_like masked_fill masked_fill_ new_full scalar_tensor where".split()
+)
+# Operators of no numbers.
+_WITHOUT_NUMBERS = frozenset(("record_stream", "_record_function_enter_new", "_record_function_exit"))
+# Functions of the table that add, multiply and compare integers without an error that depends on them.
+_OF_INTEGERS = frozenset("add subtract rsub multiply sum maximum minimum clamp clamp_min clamp_max".split())
+
+
+def device_of(values: Any) -> torch.device | None:
+    """The device of the first tensor that is on one, or the device that is named."""
+    for v in values:
+        if isinstance(v, torch.Tensor):
+            if not v.is_cpu and v.device.type in KINDS:
+                return v.device
+        elif isinstance(v, torch.device):
+            if v.type in KINDS:
+                return v
+        elif isinstance(v, (list, tuple)):
+            found = device_of(v)
+            if found is not None:
+                return found
+    return None
+
+
+def _formats(args: Any, kwargs: Any) -> set[torch.dtype]:
+    """The formats of tensors among the arguments, and that of the result if it is given."""
+    found = {t.dtype for t in tensors_in((*args, *kwargs.values())) if t.is_floating_point() or t.is_complex()}
+    dtype = kwargs.get("dtype")
+    return found | {dtype} if dtype is not None and dtype.is_floating_point else found
+
+
+# --- PyTorch's own
+
+
+def _kept(source: torch.dtype, to: torch.dtype) -> bool:
+    """Whether PyTorch's kernels convert elements without rounding, NaN as they are."""
+    if source is to:
+        return True
+    if source.is_floating_point or source.is_complex:
+        return source is torch.bfloat16 and to is torch.float32
+    return not to.is_complex and (not to.is_floating_point or (source.itemsize <= 2 and to.itemsize >= 4))
+
+
+def _moves(func: Any, function: Any, args: Any, kwargs: Any) -> bool:
+    """Whether PyTorch's own operator does the same on the device."""
+    base = func.overloadpacket.__name__
+    if base in _WITHOUT_NUMBERS or is_view(func):
+        return True
+    if function is False:
+        return False
+    operator = OPERATORS[func].function
+    if operator == "copy":
+        return bool(_kept(args[1].dtype, args[0].dtype))
+    if operator == "to_copy":
+        return _kept(args[0].dtype, kwargs.get("dtype") or args[0].dtype)
+    formats = _formats(args, kwargs)
+    if not formats and operator in _OF_INTEGERS:
+        return not any(isinstance(v, float) for v in (*args, *kwargs.values()))
+    if base not in _MOVES or len(formats) > 1:
+        return False
+    narrow = any(dtype.itemsize < 4 for dtype in formats)
+    return not (narrow and base in _OF_NUMBERS) and not _several(base, args)
+
+
+def _several(base: str, args: Any) -> bool:
+    """Whether integers are among floating-point numbers, where they would be converted."""
+    if base not in ("cat", "stack", "where", "eq", "ne", "lt", "le", "gt", "ge"):
+        return False
+    dtypes = {t.dtype for t in tensors_in(args if base != "where" else args[1:])}
+    return len(dtypes) > 1
+
+
+# --- the library's
+
+
+def _computes(func: Any, args: Any, kwargs: Any) -> bool:
+    """Whether the library may compute on the device: tensors of one format, all there, and none that is written overlaps others."""
+    formats = _formats(args, kwargs)
+    if len(formats) != 1 or not formats <= FORMATS.keys():
+        return False
+    devices = {t.device for t in tensors_in((*args, *kwargs.values()))}
+    return len(devices) == 1 and not any(_meets(t, args, kwargs) for t in _written(func, args, kwargs))
+
+
+def _meets(t: torch.Tensor, args: Any, kwargs: Any) -> bool:
+    """Whether a tensor that is written has elements that share memory, or shares memory with another that does not lie as it does."""
+    if not torch._prims_common.is_non_overlapping_and_dense_or_false(t):
+        return True
+    start = t.untyped_storage().data_ptr()
+    for v in tensors_in((*args, *kwargs.values())):
+        if v is not t and v.untyped_storage().data_ptr() == start and start:
+            if v.data_ptr() != t.data_ptr() or v.shape != t.shape or v.stride() != t.stride():
+                return True
+    return False
+
+
+# Arguments that operators write into though their schema does not say so.
+_WRITTEN = {"native_batch_norm": ("running_mean", "running_var")}
+
+
+def _written(func: Any, args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
+    """The tensors that an operator writes into."""
+    untold = _WRITTEN.get(func.overloadpacket.__name__, ())
+    for i, a in enumerate(func._schema.arguments):
+        if (a.alias_info is not None and a.alias_info.is_write) or a.name in untold:
+            yield from tensors_in([args[i] if i < len(args) else kwargs.get(a.name)])
+
+
+# --- the CPU's
+
+
+class _Copies:
+    """Copies of the tensors on devices among the arguments of a call, which share memory as these do."""
+
+    def __init__(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        given = [t for t in tensors_in((*args, *kwargs.values())) if is_on_device(t)]
+        self._first: dict[int, torch.Tensor] = {}  # by the address of a storage: a tensor over it
+        self._shared: dict[int, torch.UntypedStorage | None] = {}  # of storages that several tensors are over: the copy
+        self._made: list[tuple[torch.Tensor, torch.Tensor]] = []
+        for t in given:
+            at = t.untyped_storage().data_ptr()
+            if self._first.setdefault(at, t) is not t and at:
+                self._shared[at] = None
+        for t in _written(func, args, kwargs):
+            if is_on_device(t) and not torch._prims_common.is_non_overlapping_and_dense_or_false(t):
+                self._shared[t.untyped_storage().data_ptr()] = None
+        self._shared.update(
+            (t.untyped_storage().data_ptr(), None) for t in given if t.storage_offset() and _has_a_head(func, t)
+        )
+
+    def __call__(self, v: Any) -> Any:
+        if isinstance(v, torch.Tensor):
+            return self._of(v) if is_on_device(v) else v
+        if isinstance(v, (list, tuple)):
+            return type(v)(self(w) for w in v)
+        if isinstance(v, torch.device):
+            return torch.device("cpu") if v.type in KINDS else v
+        if isinstance(v, torch.Generator) and v.device.type != "cpu":
+            raise Uncovered(f"a generator on {v.device}: random numbers are drawn from one of the CPU")
+        return v
+
+    def _of(self, t: torch.Tensor) -> torch.Tensor:
+        for own, copy in self._made:
+            if own is t:
+                return copy
+        at = t.untyped_storage().data_ptr()
+        if at in self._shared and not (t.is_conj() or t.is_neg()):
+            storage = self._shared[at]
+            if storage is None:
+                storage = self._shared[at] = t.untyped_storage().cpu()
+            made = torch.empty(0, dtype=t.dtype).set_(storage, t.storage_offset(), t.shape, t.stride())
+        else:
+            made = t.detach().cpu()
+        self._made.append((t, made))
+        return made
+
+    def write_back(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """Put what was written where it belongs."""
+        for t in _written(func, args, kwargs):
+            if is_on_device(t):
+                copy = self._of(t)
+                if copy.shape != t.shape:
+                    t.resize_(copy.shape)
+                t.copy_(copy)
+
+    def returned(self, v: Any, device: torch.device | None) -> Any:
+        """A result on the device; one that is an argument stays it."""
+        if isinstance(v, torch.Tensor):
+            for own, copy in self._made:
+                if copy is v:
+                    return own
+            return v if device is None else _sent(v, device)
+        return type(v)(self.returned(w, device) for w in v) if isinstance(v, (list, tuple)) else v
+
+
+# Whose argument is the result of a norm, in whose storage eps lies before the numbers.
+_AFTER_NORMS = frozenset(("native_layer_norm_backward", "native_group_norm_backward", "detach", "clone"))
+_HEAD = 16  # bytes
+
+
+def _has_a_head(func: Any, t: torch.Tensor) -> bool:
+    return func.overloadpacket.__name__ in _AFTER_NORMS and t.storage_offset() * t.itemsize == _HEAD
+
+
+def _sent(t: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """The tensor on a device; with what lies before its numbers, of a norm."""
+    if t.layout is torch.strided and t.storage_offset() * t.itemsize == _HEAD:
+        storage = t.untyped_storage()
+        whole = torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),), (1,)).to(device)
+        return torch.empty(0, dtype=t.dtype, device=device).set_(
+            whole.untyped_storage(), t.storage_offset(), t.shape, t.stride()
+        )
+    return t.to(device)
+
+
+# Operators whose tensors may be in several places: indices, and steps of optimisers.
+_APART = frozenset("index index_put index_put_ _index_put_impl_ copy_ _to_copy _unsafe_index _pack_padded_sequence".split())
+
+
+def _check_together(func: Any, args: Any, kwargs: Any, device: torch.device) -> None:
+    """Raise as PyTorch does for tensors in several places."""
+    if func.overloadpacket.__name__ in _APART:
+        return
+    for t in tensors_in((*args, *kwargs.values())):
+        if t.device != device and t.ndim:
+            raise RuntimeError(
+                f"{func}: Expected all tensors to be on the same device, but found at least two devices, {device} and {t.device}!"
+            )
+
+
+def _target(func: Any, args: Any, kwargs: Any, device: torch.device) -> torch.device | None:
+    """Where results go; None: they stay in main memory."""
+    named = kwargs.get("device")
+    if named is None:
+        for i, a in enumerate(func._schema.arguments):
+            if a.name == "device" and i < len(args):
+                named = args[i]
+    if named is not None:
+        return torch.device(named) if torch.device(named).type in KINDS else None
+    return device
+
+
+def staged(again: Callable[..., Any], func: Any, args: Any, kwargs: Any, device: torch.device) -> Any:
+    """The operator of the CPU on copies; `again` is a context in which operators are the library's."""
+    _check_together(func, args, kwargs, device)
+    copies = _Copies(func, args, kwargs)
+    given, named = copies(tuple(args)), {key: copies(v) for key, v in kwargs.items()}
+    with again():
+        made = func(*given, **named)
+    copies.write_back(func, args, kwargs)
+    return copies.returned(made, _target(func, args, kwargs, device))
+
+
+def computed(func: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """What the library for the GPU returns; NotImplemented where it does not compute this."""
+    return NotImplemented
+
+
+def call(again: Callable[..., Any], func: Any, args: Any, kwargs: Any, device: torch.device) -> tuple[str, Any]:
+    """Where an operator of tensors on a device was computed, and what it returns."""
+    function = FUNCTIONS.get(func, False)
+    if _moves(func, function, args, kwargs):
+        return MOVED, (func if function in (None, False) or func in _PLAIN_MOVES else function)(*args, **kwargs)
+    made = computed(func, function, args, kwargs)
+    if made is not NotImplemented:
+        return COMPUTED, made
+    return STAGED, staged(again, func, args, kwargs, device)
+
+
+# Functions of the table that are for tensors of the CPU; what they do beside PyTorch's operator is not needed where this moves elements.
+_PLAIN_MOVES = frozenset(f for f in FUNCTIONS if OPERATORS[f].function in ("copy", "to_copy", *_OF_INTEGERS))
+_LATER = Unsupported

@@ -1,0 +1,249 @@
+"""What tests/torch/test_devices.py has run in a process of its own: python stand_in_cases.py CASE ... prints a line of JSON, of each case what
+it raised, or null. The device is that of stand_in.py."""
+
+import json
+import pathlib
+import sys
+import traceback
+import warnings
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEVICE = "standin"
+
+
+def same(a, b):
+    import torch
+
+    if isinstance(a, torch.Tensor):
+        assert a.dtype == b.dtype and a.shape == b.shape, (a, b)
+        numbers = [t.detach().cpu().contiguous().reshape(-1).view(torch.uint8) for t in (a, b)]
+        assert not a.numel() or torch.equal(*numbers), (a, b)
+    elif isinstance(a, (list, tuple)):
+        assert len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            same(x, y)
+    else:
+        assert a == b or a != a, (a, b)
+
+
+def block(strict=True):
+    import repmath.torch
+
+    return repmath.torch.reproducible(strict)
+
+
+def raised(kind, text, call):
+    try:
+        call()
+    except kind as error:
+        assert text in str(error), error
+        return
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+class Lines:
+    def __init__(self):
+        self.wrong, self.failed, self.lines = 0, 0, []
+
+    def line(self, text):
+        self.lines.append(text)
+
+
+def network(name):
+    """A network of the stage `models` has one digest on both."""
+    import gpu_models
+
+    report = Lines()
+    gpu_models.compare(report, name, DEVICE, True)
+    assert report.wrong == 0 and "one digest" in report.lines[0], report.lines
+    return report.lines
+
+
+def case_lenet():
+    network("lenet")
+
+
+def case_resnet18():
+    network("resnet18")
+
+
+def case_gpt2():
+    network("gpt2")
+
+
+def case_gpt2_fused():
+    network("gpt2 fused")
+
+
+def case_transformers():
+    network("transformers")
+
+
+def case_a_wrong_function_is_seen():
+    """The control of the comparison above: with a product that is one too large the digests part, and the operator is named."""
+    import gpu_models
+    import torch
+    from repmath.torch._aten import devices
+
+    staged, report = devices.staged, Lines()
+
+    def wrong(again, func, *rest):
+        made = staged(again, func, *rest)
+        return made + 1 if func is torch.ops.aten.addmm.default else made
+
+    devices.staged = wrong
+    call, devices.computed = devices.computed, lambda *_: NotImplemented
+    try:
+        gpu_models.compare(report, "lenet", DEVICE, True)
+    finally:
+        devices.staged, devices.computed = staged, call
+    assert report.wrong == 1 and "call 0 of aten.addmm.default differs" in report.lines[-1], report.lines
+
+
+def case_results_and_arguments():
+    """New tensors, in place, with out=, of views of one storage; what is returned is what was given."""
+    import torch
+
+    def run(device):
+        found = []
+        with block():
+            torch.manual_seed(3)
+            x = torch.randn(4, 6).to(device)
+            y = torch.randn(6, 4).to(device)
+            kept = x.data_ptr()
+            assert x.exp_() is x and x.data_ptr() == kept
+            out = torch.empty(0, device=device)
+            assert torch.mm(x, y, out=out) is out and out.device.type == device
+            part = x[:, ::2]
+            part.mul_(3.3)  # written through a view with gaps
+            x[1].copy_(x[0] / 7)
+            x.t()[2].add_(x[3, 0])
+            found += [x, out, part, torch.cat([x, part], 1), x.sum(), x.var(0), x.sort().values, x.argmax(), x.cumsum(1)]
+            found += [*torch.max(x, 1), x.double().sum(), x.to(torch.bfloat16).float(), x[torch.tensor([1, 1, 0]).to(device)]]
+            found += [torch.arange(0, 1, 0.1, device=device), torch.full((2,), 0.1, device=device, dtype=torch.float16)]
+            found += [torch.rand(3, device=device), torch.randn_like(x), torch.randint(0, 9, (5,), device=device)]
+            found += [torch.randperm(7, device=device), torch.nn.functional.dropout(x, 0.5), -x, x.neg().abs(), x > 0.1]
+            index = torch.tensor([0, 2, 0]).to(device)
+            found += [x.index_add(0, index, x[:3]), x.scatter_add(0, index[None].expand(2, 3), x[:2, :3])]
+            found += [torch.nn.functional.rms_norm(x, (6,)), torch.nn.functional.softsign(x)]
+            assert all(t.device.type == device for t in found)
+        return found
+
+    same(run("cpu"), run(DEVICE))
+
+
+def case_layers():
+    """Recurrent layers are refused by name where PyTorch fuses their cells; others have the CPU's results and gradients."""
+    import torch
+
+    nn = torch.nn
+    layers = [
+        (nn.GroupNorm(2, 4), (3, 4, 5)), (nn.LayerNorm(5), (3, 4, 5)), (nn.BatchNorm1d(4), (3, 4, 5)), (nn.InstanceNorm1d(4), (3, 4, 5)),
+        (nn.Conv1d(4, 4, 3, groups=2), (3, 4, 7)), (nn.ConvTranspose1d(4, 2, 3), (3, 4, 7)), (nn.PReLU(), (3, 4)), (nn.Softmax(-1), (3, 4)),
+        (nn.MultiheadAttention(8, 2), (5, 3, 8)), (nn.AvgPool1d(2), (3, 4, 8)), (nn.Upsample(scale_factor=2), (2, 3, 4)),
+    ]  # fmt: skip
+    for layer, shape in layers:
+        made = []
+        for device in ("cpu", DEVICE):
+            with block():
+                torch.manual_seed(5)
+                x = torch.randn(shape).to(device).requires_grad_()
+                own = [p.detach().to(device).requires_grad_() for p in layer.parameters()]
+                names = [name for name, _ in layer.named_parameters()]
+                buffers = {name: b.detach().clone().to(device) for name, b in layer.named_buffers()}
+                given = (x, x, x) if isinstance(layer, nn.MultiheadAttention) else (x,)
+                y = torch.func.functional_call(layer, {**dict(zip(names, own)), **buffers}, given)
+                y = y[0] if isinstance(y, tuple) else y
+                made.append([y, *torch.autograd.grad(y.square().sum(), [x, *own]), *buffers.values()])
+        same(*made)
+    lstm, x = nn.LSTM(3, 4).to(DEVICE), torch.randn(5, 2, 3).to(DEVICE)
+
+    def run():
+        with block():
+            lstm(x)
+
+    raised(RuntimeError, "_thnn_fused_lstm_cell", run)
+
+
+def case_attention():
+    """With and without dropout, masks and causality: the operator that PyTorch takes on the CPU."""
+    import torch
+
+    f = torch.nn.functional.scaled_dot_product_attention
+    for options in ({}, {"is_causal": True}, {"dropout_p": 0.3}, {"attn_mask": "bool"}, {"attn_mask": "float"}, {"scale": 0.3}):
+        made = []
+        for device in ("cpu", DEVICE):
+            with block():
+                torch.manual_seed(2)
+                q, k, v = (torch.randn(2, 2, 5, 4).to(device).requires_grad_() for _ in range(3))
+                given = dict(options)
+                if "attn_mask" in given:
+                    mask = torch.rand(5, 5) > 0.3
+                    given["attn_mask"] = (mask if given["attn_mask"] == "bool" else torch.randn(5, 5)).to(device)
+                y = f(q, k, v, **given)
+                made.append([y, *torch.autograd.grad(y.square().sum(), (q, k, v))])
+        same(*made)
+
+
+def case_refusals():
+    """Operators that the CPU's block refuses, tensors in two places, and generators that are not the CPU's."""
+    import repmath.torch
+    import torch
+
+    x, y = torch.randn(3, 3).to(DEVICE), torch.randn(3, 3)
+    with block():
+        raised(repmath.torch.UncoveredOperatorError, "linalg_eigh", lambda: torch.linalg.eigh(x))
+        raised(RuntimeError, "same device", lambda: x + y)
+        raised(RuntimeError, "same device", lambda: x @ y)
+        raised(RuntimeError, "", lambda: x @ x[:2])
+        assert (x * torch.tensor(2.0)).device.type == DEVICE  # a number
+    with block(strict=False) as loose:
+        torch.linalg.eigh(x)
+    assert sum(loose.uncovered.values()) == 1
+
+
+def case_places():
+    """The block says where operators were computed."""
+    import torch
+
+    with block() as b:
+        x = torch.ones(3, device=DEVICE)
+        x.clone().sort()
+    assert b.places["aten.sort.default", "in main memory"] == 1
+    assert b.places["aten.clone.default", "moved"] == 1
+
+
+def case_moves_are_those_of_the_table():
+    """Each name in the list of operators that PyTorch runs on the device is one of the table that moves elements, or is known besides."""
+    from repmath.torch._aten import devices, table
+
+    names = {o.overloadpacket.__name__ for o, line in table.OPERATORS.items() if line.way == "moves"}
+    assert devices._MOVES <= names, devices._MOVES - names
+
+
+CASES = [name.removeprefix("case_") for name in dict(globals()) if name.startswith("case_")]
+
+
+def main():
+    import torch
+
+    sys.path.insert(0, str(ROOT / "tools"))
+    import gpu_models
+    import stand_in
+
+    gpu_models.import_repmath()
+    warnings.simplefilter("ignore")
+    stand_in.use(ROOT / "build/native/stand_in")
+    torch.set_num_threads(2)
+    found = {}
+    for name in sys.argv[1:] or CASES:
+        try:
+            globals()[f"case_{name}"]()
+            found[name] = None
+        except Exception:
+            found[name] = traceback.format_exc()
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
