@@ -79,13 +79,9 @@ RM_FN float vf32_sum_lanes(vf32 a) { return _mm512_reduce_add_ps(a); }
 /* To nearest even; exact from integers below 2^53. */
 RM_FN vi32 vf32_to_i32(vf32 a) { return _mm512_cvtps_epi32(a); }
 RM_FN vf64 vf64_load_i32(const int32_t *p) { return _mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)p)); }
-RM_FN vf64 vf32_low(vf32 a) { return _mm512_cvtps_pd(_mm512_castps512_ps256(a)); }
-RM_FN vf64 vf32_high(vf32 a) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1)); }
 RM_FN vf32 vf32_of_halves(vf64 low, vf64 high) {
   return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1);
 }
-/* The first n lanes of a vector of 16 numbers; zeros behind them, which are not read. */
-RM_FN vf32 vf32_load_some_f32(const void *p, int n) { return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p); }
 
 /* Stores the lanes of low, rounded to bf16 or f16, and returns those in which high rounds to other bits; both are finite
  * after rounding. */

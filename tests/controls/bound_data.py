@@ -445,6 +445,17 @@ def tile_products(lib, rng):
     return found
 
 
+def tile_remainders(lib, rng):
+    """In 16 bits: an element of which the digits leave out nearly as much as they may."""
+    found, r = [], Reductions(lib)
+    for fmt in ("bf16", "f16"):
+        for a, b, i, j, _ in tile_data.remainders(fmt):
+            c = np.zeros((1, len(a), b.shape[1]), a.dtype)
+            assert r.batched(fmt, a[None], b[None], c) == OK
+            found.append(bits(c)[0, i, j])
+    return found
+
+
 def chain_taps(lib, rng):
     """A depthwise convolution: one chain of the taps."""
     found, k = [], 120

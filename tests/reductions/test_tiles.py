@@ -112,7 +112,7 @@ def test_against_exact_sums(tiles, rng, fmt, kind):
 @FMT
 def test_beside_ties(tiles, fmt):
     """A row and a column that meet beside a tie, among others: nearer to it than the digits tell."""
-    for a, b, i, j, want in tile_data.beside_ties(fmt, 60):
+    for a, b, i, j, want in [*tile_data.beside_ties(fmt, 60), *tile_data.remainders(fmt)]:
         got = bits(product(tiles, fmt, a[None], b[None])[0])
         assert got[i, j] == want, (a.shape, b.shape, i, j)
 

@@ -47,3 +47,19 @@ def beside_ties(fmt, tries):
         a[7], b[:, 9] = 0, 0
         a[7, :3], b[:3, 9] = (1, 2.0**-4, side * 2.0**-60), (1, 2.0**-4, 1)
         yield a, b, 7, 9, round_rational(exact(a[7], b[:, 9]), fmt)
+
+
+def remainders(fmt):
+    """Matrices a and b of Gaussian numbers but for row i and column j, and the bits of that element: what the digits of the row leave out is the same
+    of each term but three, and the column has ones, so that the bound of what is left out (Cauchy-Schwarz) has hardly any room. The digits alone give
+    a number on the other side of a midpoint, nearer to it than the bound, farther than half of it."""
+    rng, dtype = np.random.default_rng(8), dtype_of(fmt)
+    k = {"bf16": 4096, "f16": 1024}[fmt]
+    last = 2.0**-12  # of a digit, the row being below 2^10
+    for side in (1, -1):
+        a, b = (rng.standard_normal(s).astype(dtype) for s in ((64, k), (k, 64)))
+        a[7] = side * last / 2 * (1 - 2.0 ** -PRECISION[fmt])
+        beside = round(0.75 * (k - 3) / 2) * last
+        a[7, :3] = 1.5 * 2.0**9, 2.0 ** (9 - PRECISION[fmt]), -side * beside
+        b[:, 9] = 1
+        yield a, b, 7, 9, round_rational(exact(a[7], b[:, 9]), fmt)

@@ -9,13 +9,13 @@
  *   y y' = sum_(i+j <= G) a_i a'_j + sum_(i < D) a_i r'_(min(D, G+1-i)) + r_D y'
  *
  * The first sum is made of integers: for each s = i + j <= G the sum over k and i of d_i d'_(s-i), which tiles add up
- * exactly in 32 bits. It has at most RM_TILES_MAX_K terms of at most D pairs, each pair at most 2^14 in magnitude: below
- * 2^13 5 2^14 < 2^31. The rest is bounded by Euclidean norms R_i = |r_i| (Cauchy-Schwarz). With F = G + 1 - D, those i <=
+ * exactly in 32 bits. It has at most RM_TILES_MAX_K terms of at most D pairs, each pair at most 2^14 in magnitude:
+ * 2^12 3 2^14 < 2^31. The rest is bounded by Euclidean norms R_i = |r_i| (Cauchy-Schwarz). With F = G + 1 - D, those i <=
  * F, which meet the same r'_D, are taken together:
  *
  *   |rest| <= (R_0 + R_(F+1)) R'_D + sum_(F < i < D) (R_i + R_(i+1)) R'_(G+1-i) + R_D R'_0
  *
- * since |a_i| <= R_i + R_(i+1). That is RM_TERMS products of a number of the row and one of the column. Where all are 0,
+ * since |a_i| <= R_i + R_(i+1). That is RM_DIGIT_TERMS products of a number of the row and one of the column. Where all are 0,
  * the sum is exact.
  *
  * Norms are computed from integers below 2^24 (each exact in binary32) or from binary64, and grow by `slack`, 2^-10, for
@@ -28,15 +28,17 @@
 #include "../../common/elements.h"
 #include "tiles.h"
 
-/* D, G and what follows from them, by format. */
-RM_FN int rm_digits_of(const int fmt) { return fmt == RM_F32 ? 5 : 3; }
-RM_FN int rm_groups_of(const int fmt) { return fmt == RM_F32 ? 6 : 4; } /* G + 1 */
-enum { RM_MAX_DIGITS = 5, RM_MAX_GROUPS = 6, RM_MAX_TERMS = 5 };
-RM_FN int rm_terms_of(const int fmt) { return 2 * rm_digits_of(fmt) - rm_groups_of(fmt) + 1; }
+/* D, G + 1 and what follows from them: enough for the formats of 16 bits. */
+enum {
+  RM_DIGITS = 3,
+  RM_DIGIT_GROUPS = 4,
+  RM_DIGIT_TERMS = 2 * RM_DIGITS - RM_DIGIT_GROUPS + 1,
+  RM_DIGITS_LEAD = 8 * RM_DIGITS - 2
+};
 
 /* What is known of a row besides its digits. */
 typedef struct {
-  double norm[RM_MAX_DIGITS + 1]; /* R_i, in units of the last digit's; R_1 is not taken by any bound */
+  double norm[RM_DIGITS + 1]; /* R_i, in units of the last digit's; R_1 is not taken by any bound */
   int exponent; /* e */
   int kind;
 } rm_digit_facts;
@@ -47,10 +49,8 @@ enum {
 }; /* all elements are 0; finite; some are not, and the digits are zeros */
 
 RM_FN vf32 rm_load_16_lanes(const char *at, const int fmt) {
-  const void *p = at;
-  return fmt == RM_F32   ? vf32_load_f32((const float *)p)
-         : fmt == RM_F16 ? vf32_load_f16((const uint16_t *)p)
-                         : vf32_load_bf16((const uint16_t *)p);
+  const uint16_t *const p = (const void *)at;
+  return fmt == RM_F16 ? vf32_load_f16(p) : vf32_load_bf16(p);
 }
 
 /* The exponent and the kind of a row of k neighbours. */
@@ -58,11 +58,10 @@ RM_FN void rm_digits_scale(rm_digit_facts *facts, const char *row, int64_t k, co
   const vi32 magnitude = vi32_set1(0x7fffffff);
   vi32 most = vi32_set1(0);
   int64_t q = 0;
-  for (; q + 16 <= k; q += 16)
-    most = vi32_max(most, vi32_and(vf32_bits(rm_load_16_lanes(row + q * rm_size_of(fmt), fmt)), magnitude));
+  for (; q + 16 <= k; q += 16) most = vi32_max(most, vi32_and(vf32_bits(rm_load_16_lanes(row + 2 * q, fmt)), magnitude));
   if (q < k) {
-    char last[64] = {0};
-    __builtin_memcpy(last, row + q * rm_size_of(fmt), (size_t)((k - q) * rm_size_of(fmt)));
+    char last[32] = {0};
+    __builtin_memcpy(last, row + 2 * q, (size_t)(2 * (k - q)));
     most = vi32_max(most, vi32_and(vf32_bits(rm_load_16_lanes(last, fmt)), magnitude));
   }
   const int32_t bits = vi32_greatest(most);
@@ -70,9 +69,9 @@ RM_FN void rm_digits_scale(rm_digit_facts *facts, const char *row, int64_t k, co
   facts->exponent = (bits >> 23) - 126;
 }
 
-/* Digits of 64 elements of a format below binary32, three of each: y has integers below 2^23. Digit i goes to at + i *
+/* Digits of 64 elements, three of each: y has numbers of at most 2^22 in magnitude. Digit i goes to at + i *
  * next, in an order of the elements that is the same for all rows: byte 4 l + v is element l of vector v. */
-RM_FN void rm_digits_64(int8_t *at, ptrdiff_t next, const vf32 y[4], vf32 square[RM_MAX_DIGITS + 1], vi32 *any) {
+RM_FN void rm_digits_64(int8_t *at, ptrdiff_t next, const vf32 y[4], vf32 square[RM_DIGITS + 1], vi32 *any) {
   vi32 digits[4];
   RM_UNROLL for (int v = 0; v < 4; v++) {
     const vi32 n = vf32_to_i32(y[v]), carried = vi32_add(n, vi32_set1(0x808080));
@@ -97,8 +96,7 @@ RM_FN void rm_digits_64(int8_t *at, ptrdiff_t next, const vf32 y[4], vf32 square
 /* A row of k neighbours becomes rows of 64 digits: digit i of the q-th 64 elements is at to + q D next + i next; zeros
  * fill the last ones. Of the norms those are made that the bound takes. */
 RM_FN void rm_digits_row(int8_t *to, ptrdiff_t next, const char *row, int64_t k, rm_digit_facts *facts, const int fmt) {
-  enum { LEAD = 22 };
-  const int digits = rm_digits_of(fmt), size = rm_size_of(fmt);
+  const int digits = RM_DIGITS;
   const double slack = 1.0 + 0x1p-10, floor = 0x1p-52;
   rm_digits_scale(facts, row, k, fmt);
   const int64_t padded = (k + RM_TILE_K - 1) / RM_TILE_K * RM_TILE_K;
@@ -108,23 +106,23 @@ RM_FN void rm_digits_row(int8_t *to, ptrdiff_t next, const char *row, int64_t k,
     for (int i = 0; i <= digits; i++) facts->norm[i] = 0.0;
     return;
   }
-  const vf32 scale = vf32_set1((float)(LEAD - facts->exponent));
-  vf32 square[RM_MAX_DIGITS + 1];
-  RM_UNROLL for (int i = 0; i <= RM_MAX_DIGITS; i++) square[i] = vf32_set1(0.0f);
+  const vf32 scale = vf32_set1((float)(RM_DIGITS_LEAD - facts->exponent));
+  vf32 square[RM_DIGITS + 1];
+  RM_UNROLL for (int i = 0; i <= RM_DIGITS; i++) square[i] = vf32_set1(0.0f);
   vi32 any = vi32_set1(0);
   for (int64_t q = 0; q < padded; q += RM_TILE_K, to += digits * next) {
-    char last[4 * RM_TILE_K];
-    const char *from = row + q * size;
+    char last[2 * RM_TILE_K];
+    const char *from = row + 2 * q;
     if (RM_UNLIKELY(q + RM_TILE_K > k)) {
       __builtin_memset(last, 0, sizeof last);
-      __builtin_memcpy(last, from, (size_t)((k - q) * size));
+      __builtin_memcpy(last, from, (size_t)(2 * (k - q)));
       from = last;
     }
     vf32 y[4];
-    RM_UNROLL for (int v = 0; v < 4; v++) y[v] = vf32_scale(rm_load_16_lanes(from + 16 * v * size, fmt), scale);
+    RM_UNROLL for (int v = 0; v < 4; v++) y[v] = vf32_scale(rm_load_16_lanes(from + 32 * v, fmt), scale);
     rm_digits_64(to, next, y, square, &any);
   }
-  const int open = facts->exponent > LEAD || vi32_greatest(vi32_and(any, vi32_set1(0x7fffffff))) != 0;
+  const int open = facts->exponent > RM_DIGITS_LEAD || vi32_greatest(vi32_and(any, vi32_set1(0x7fffffff))) != 0;
   const double rest = slack * __builtin_sqrt((double)vf32_sum_lanes(square[3])) + (open ? floor : 0.0);
   for (int i = 0; i < digits; i += 2) facts->norm[i] = slack * __builtin_sqrt((double)vf32_sum_lanes(square[i])) + rest;
   facts->norm[digits] = rest;

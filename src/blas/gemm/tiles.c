@@ -14,6 +14,7 @@
 #include "bound_b64.h"
 #include "epilogue_b64.h"
 #include "layout_b64.h"
+#include "tiles_dot.h"
 
 enum { HALF = RM_TILE_SIDE, SIDE = 2 * HALF };
 /* The digits of A that the L2 cache holds beside the rest; k that four panels of digits bring to the L1 cache, in tiles. */
@@ -35,27 +36,27 @@ typedef struct {
 } layout;
 
 static layout layout_of(const rm_matmul_problem *p, int64_t rows, int64_t cols, char *work) {
-  const int digits = rm_digits_of(p->fmt), size = rm_size_of(p->fmt);
+  const int digits = RM_DIGITS;
   layout t;
   t.plain = rm_layout_of_f32(p, rows, cols, work);
   t.chunks = (p->k + RM_TILE_K - 1) / RM_TILE_K;
   const int64_t deep = t.chunks * RM_TILE_K, fit = ROWS_BYTES / (deep * digits) / SIDE * SIDE,
                 all = (rows + SIDE - 1) / SIDE * SIDE;
   t.row_step = fit < SIDE ? SIDE : fit < all ? fit : all;
-  t.values_stride = (ptrdiff_t)(deep * size + 64);
+  t.values_stride = (ptrdiff_t)(2 * deep + 64);
   t.bytes = t.plain.bytes;
   size_t *n = &t.bytes;
   const size_t step = (size_t)t.row_step, panel = (size_t)(SIDE * deep * digits);
   t.a = rm_bump_allocate(work, n, step * (size_t)(deep * digits));
   t.b = rm_bump_allocate(work, n, panel);
   t.b_rows = rm_bump_allocate(work, n, panel);
-  t.a_values = rm_bump_allocate(work, n, p->a.im2col || p->a.k_stride != size ? step * (size_t)t.values_stride : 0);
+  t.a_values = rm_bump_allocate(work, n, p->a.im2col || p->a.k_stride != 2 ? step * (size_t)t.values_stride : 0);
   t.b_values = rm_bump_allocate(work, n, SIDE * (size_t)t.values_stride);
-  t.sums = rm_bump_allocate(work, n, RM_MAX_GROUPS * 4 * RM_TILE_BYTES);
-  t.row_term = rm_bump_allocate(work, n, step * RM_MAX_TERMS * 8);
+  t.sums = rm_bump_allocate(work, n, RM_DIGIT_GROUPS * 4 * RM_TILE_BYTES);
+  t.row_term = rm_bump_allocate(work, n, step * RM_DIGIT_TERMS * 8);
   t.row_factor = rm_bump_allocate(work, n, step * 8);
   t.row_norm = rm_bump_allocate(work, n, step * 8);
-  t.col_term = rm_bump_allocate(work, n, SIDE * RM_MAX_TERMS * 8);
+  t.col_term = rm_bump_allocate(work, n, SIDE * RM_DIGIT_TERMS * 8);
   t.col_factor = rm_bump_allocate(work, n, SIDE * 8);
   return t;
 }
@@ -72,57 +73,47 @@ typedef struct {
 } values;
 
 /* Copies up to 32 rows that are neighbours in memory so that their k are. */
-static void transpose_rows(char *to, ptrdiff_t stride, rm_strided src, int rows, int64_t k, const int size) {
-  const int some = 64 / size; /* k at a time */
+static void transpose_rows(char *to, ptrdiff_t stride, rm_strided src, int rows, int64_t k) {
+  enum { SOME = 32 }; /* k at a time */
   char part[2 * RM_TILE_BYTES] __attribute__((aligned(64)));
-  for (int64_t q = 0; q < k; q += some) {
-    const int here = k - q < some ? (int)(k - q) : some;
-    for (int i = 0; i < some; i += 4 / size) {
+  for (int64_t q = 0; q < k; q += SOME) {
+    const int here = k - q < SOME ? (int)(k - q) : SOME;
+    for (int i = 0; i < SOME; i += 2) {
       const char *at = src.base + (q + i) * src.k_stride;
       __builtin_prefetch(at + AHEAD * src.k_stride);
-      if (size == 2) __builtin_prefetch(at + (AHEAD + 1) * src.k_stride);
-      else __builtin_prefetch(at + AHEAD * src.k_stride + 64);
-      char *const row = part + i * size * HALF;
-      if (size == 2) {
-        vbytes x = vbytes_zero(), y = vbytes_zero(), low, high;
-        if (i < here) x = vbytes_load_16(at, rows);
-        if (i + 1 < here) y = vbytes_load_16(at + src.k_stride, rows);
-        vbytes_pairs(x, y, &low, &high);
-        vbytes_store(row, low);
-        vbytes_store(row + RM_TILE_BYTES, high);
-      } else {
-        const int high = rows - HALF;
-        vf32_store_f32((float *)(void *)row, i < here ? vf32_load_some_f32(at, rows < HALF ? rows : HALF) : vf32_set1(0.0f));
-        vf32_store_f32((float *)(void *)(row + RM_TILE_BYTES),
-                       i < here && high > 0 ? vf32_load_some_f32(at + 64, high) : vf32_set1(0.0f));
-      }
+      __builtin_prefetch(at + (AHEAD + 1) * src.k_stride);
+      char *const row = part + 2 * i * HALF;
+      vbytes x = vbytes_zero(), y = vbytes_zero(), low, high;
+      if (i < here) x = vbytes_load_16(at, rows);
+      if (i + 1 < here) y = vbytes_load_16(at + src.k_stride, rows);
+      vbytes_pairs(x, y, &low, &high);
+      vbytes_store(row, low);
+      vbytes_store(row + RM_TILE_BYTES, high);
     }
-    vbytes_transpose(to + q * size, stride, part);
-    vbytes_transpose(to + q * size + HALF * stride, stride, part + RM_TILE_BYTES);
+    vbytes_transpose(to + 2 * q, stride, part);
+    vbytes_transpose(to + 2 * q + HALF * stride, stride, part + RM_TILE_BYTES);
   }
 }
 
-static values values_of(const layout *t, const rm_operand *o, int64_t row, int rows, int64_t k, char *copy, const int fmt) {
-  const int size = rm_size_of(fmt);
+static values values_of(const layout *t, const rm_operand *o, int64_t row, int rows, int64_t k, char *copy) {
   if (o->im2col && o->im2col->rows_adjacent) {
     char *const stage = (char *)t->b_rows; /* the digits that are made next */
-    rm_im2col_fill(o->im2col, o->base, size, 1, row, rows, 0, k, stage);
-    transpose_rows(copy, t->values_stride, (rm_strided){stage, size, rows * size}, rows, k, size);
+    rm_im2col_fill(o->im2col, o->base, 2, 1, row, rows, 0, k, stage);
+    transpose_rows(copy, t->values_stride, (rm_strided){stage, 2, 2 * rows}, rows, k);
     return (values){copy, t->values_stride};
   }
   if (o->im2col) {
-    rm_im2col_fill(o->im2col, o->base, size, 0, row, rows, 0, k, copy);
-    return (values){copy, (ptrdiff_t)(k * size)};
+    rm_im2col_fill(o->im2col, o->base, 2, 0, row, rows, 0, k, copy);
+    return (values){copy, (ptrdiff_t)(2 * k)};
   }
   const rm_strided src = {o->base + row * o->row_stride, o->row_stride, o->k_stride};
-  if (src.k_stride == size) return (values){src.base, src.row_stride};
-  if (src.row_stride == size) {
-    transpose_rows(copy, t->values_stride, src, rows, k, size);
+  if (src.k_stride == 2) return (values){src.base, src.row_stride};
+  if (src.row_stride == 2) {
+    transpose_rows(copy, t->values_stride, src, rows, k);
   } else {
     for (int r = 0; r < rows; r++)
       for (int64_t q = 0; q < k; q++)
-        __builtin_memcpy(copy + r * t->values_stride + q * size, src.base + r * src.row_stride + q * src.k_stride,
-                         (size_t)size);
+        __builtin_memcpy(copy + r * t->values_stride + 2 * q, src.base + r * src.row_stride + q * src.k_stride, 2);
   }
   return (values){copy, t->values_stride};
 }
@@ -131,14 +122,14 @@ static values values_of(const layout *t, const rm_operand *o, int64_t row, int r
  * its sums and its norm. Rows that are not finite have terms that are NaN. */
 static void pack(int8_t *to, const layout *t, values v, int rows, int64_t k, int column, double *term, int64_t next_term,
                  double *factor, double *norm, const int fmt) {
-  const int digits = rm_digits_of(fmt), last = rm_groups_of(fmt) - 1, together = last + 1 - digits, lead = 8 * digits - 2;
+  const int digits = RM_DIGITS, last = RM_DIGIT_GROUPS - 1, together = last + 1 - digits;
   for (int r = 0; r < SIDE; r++) {
     int8_t *at = to + r / HALF * t->chunks * digits * RM_TILE_BYTES + r % HALF * RM_TILE_K;
     rm_digit_facts facts;
     if (r < rows) rm_digits_row(at, RM_TILE_BYTES, v.base + r * v.stride, k, &facts, fmt);
     else rm_digits_row(at, RM_TILE_BYTES, v.base, 0, &facts, fmt);
     const double none = facts.kind == RM_DIGITS_NONE ? __builtin_nan("") : 0.0,
-                 unit = facts.kind == RM_DIGITS_FINITE ? rm_pow2(facts.exponent - lead) : 1.0;
+                 unit = facts.kind == RM_DIGITS_FINITE ? rm_pow2(facts.exponent - RM_DIGITS_LEAD) : 1.0;
     const double *const n = facts.norm, scale = column ? unit : RM_BOUND(unit);
     int s = 0;
     term[r] = (column ? n[digits] : n[0] + n[together + 1]) * scale + none;
@@ -151,8 +142,9 @@ static void pack(int8_t *to, const layout *t, values v, int rows, int64_t k, int
 }
 
 /* The products of digits whose numbers add up to s, k in [q, end) in tiles. */
-RM_FN void multiply_group(const int8_t *a, const int8_t *b, int64_t next, int64_t q, int64_t end, const int digits,
-                          const int s, int32_t *sums, int first) {
+RM_FN void multiply_group(const int8_t *a, const int8_t *b, int64_t next, int64_t q, int64_t end, const int s, int32_t *sums,
+                          int first) {
+  const int digits = RM_DIGITS;
   RM_KEEP_ORDER;
   if (first) {
     RM_TILE_ZERO(0);
@@ -184,40 +176,15 @@ RM_FN void multiply_group(const int8_t *a, const int8_t *b, int64_t next, int64_
   RM_TILE_STORE(3, sums + 768);
   RM_KEEP_ORDER;
 }
-static void multiply(const layout *t, const int8_t *a, const int8_t *b, const int fmt) {
-  const int digits = rm_digits_of(fmt), groups = rm_groups_of(fmt);
-  const int64_t next = t->chunks * digits * RM_TILE_BYTES;
+static void multiply(const layout *t, const int8_t *a, const int8_t *b) {
+  const int64_t next = t->chunks * RM_DIGITS * RM_TILE_BYTES;
   for (int64_t q = 0; q < t->chunks; q += DEPTH) {
     const int64_t end = t->chunks - q < DEPTH ? t->chunks : q + DEPTH;
-    for (int s = 0; s < groups; s++) multiply_group(a, b, next, q, end, digits, s, t->sums + s * 1024, q == 0);
+    for (int s = 0; s < RM_DIGIT_GROUPS; s++) multiply_group(a, b, next, q, end, s, t->sums + s * 1024, q == 0);
   }
 }
 
-/* The dot product of two rows of k neighbours in binary64. No term passes more additions than bound_b64.h allows before the
- * bias, min(K, 128) + ceil(K/128) - 2: chains in 32 lanes, of ceil(K/32) <= 128 steps, have ceil(K/32) - 1 of them, and 5
- * follow where the lanes are joined. That is ceil(K/32) + 4, and K >= RM_TILES_MIN_K. */
-RM_FN double dot(const char *a, const char *b, int64_t k, const int fmt) {
-  const int size = rm_size_of(fmt);
-  vf64 s[4] = {vf64_set1(0.0), vf64_set1(0.0), vf64_set1(0.0), vf64_set1(0.0)};
-  for (int64_t q = 0; q < k; q += 32) {
-    char left[2][128] = {{0}};
-    const char *x = a + q * size, *y = b + q * size;
-    if (RM_UNLIKELY(q + 32 > k)) {
-      __builtin_memcpy(left[0], x, (size_t)((k - q) * size));
-      __builtin_memcpy(left[1], y, (size_t)((k - q) * size));
-      x = left[0], y = left[1];
-    }
-    RM_UNROLL for (int h = 0; h < 2; h++) {
-      const vf32 u = rm_load_16_lanes(x + 16 * h * size, fmt), v = rm_load_16_lanes(y + 16 * h * size, fmt);
-      s[2 * h] = vf64_mad(vf32_low(u), vf32_low(v), s[2 * h]);
-      s[2 * h + 1] = vf64_mad(vf32_high(u), vf32_high(v), s[2 * h + 1]);
-    }
-  }
-  double l[RM_LANES];
-  vf64_store(l, vf64_add(vf64_add(s[0], s[1]), vf64_add(s[2], s[3])));
-  return ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
-}
-typedef char chains_are_short[RM_TILES_MAX_K <= 32 * 128 ? 1 : -1];
+typedef char chains_are_short[RM_TILES_MAX_K <= 32 * 128 ? 1 : -1]; /* tiles_dot.h */
 
 typedef struct {
   const rm_matmul_problem *p;
@@ -236,10 +203,10 @@ RM_FN void value_of(const pass *s, const double *row_term, const double *row_fac
   const layout *t = s->t;
   const int32_t *sums = t->sums + (r / HALF * 2 + c / HALF) * 256 + r % HALF * HALF + c % HALF;
   vf64 sum = vf64_load_i32(sums); /* exact, as all sums here: below 2^13 (2^12 2^24 + 2^14 2^16 + 3 2^14 2^8 + 2^16) < 2^53 */
-  RM_UNROLL for (int g = 1; g < rm_groups_of(fmt); g++) sum = vf64_mad(sum, vf64_set1(256.0), vf64_load_i32(sums + g * 1024));
+  RM_UNROLL for (int g = 1; g < RM_DIGIT_GROUPS; g++) sum = vf64_mad(sum, vf64_set1(256.0), vf64_load_i32(sums + g * 1024));
   *v = vf64_mul(sum, vf64_mul(vf64_set1(row_factor[r]), vf64_load(t->col_factor + c)));
   vf64 bound = vf64_mul(vf64_set1(row_term[r]), vf64_load(t->col_term + c));
-  RM_UNROLL for (int i = 1; i < rm_terms_of(fmt); i++) bound =
+  RM_UNROLL for (int i = 1; i < RM_DIGIT_TERMS; i++) bound =
       vf64_mad(vf64_set1(row_term[i * t->row_step + r]), vf64_load(t->col_term + i * SIDE + c), bound);
   *e = bound;
 }
@@ -249,7 +216,6 @@ RM_FN int round_piece(const pass *s, const double *row_term, const double *row_f
                       int cols, uint32_t *undecided, const int fmt) {
   const rm_matmul_problem *p = s->p;
   const rm_output_map *output = &s->t->plain.output;
-  const int size = rm_size_of(fmt);
   int count = 0;
   for (int r = 0; r < rows; r++) {
     uint32_t open = 0;
@@ -259,16 +225,15 @@ RM_FN int round_piece(const pass *s, const double *row_term, const double *row_f
       uint32_t good = 0;
       RM_UNROLL for (int h = 0; h < 2; h++) {
         const int at = c + h * RM_LANES;
-        vf64 v, e;
+        vf64 v, e, lost = vf64_set1(0.0);
         value_of(s, row_term, row_factor, r, at, &v, &e, fmt);
         if (p->bias.base && at < cols) {
-          vf64 lost;
           const vf64 bias = rm_load_bias(&p->bias, s->block->row + i0 + r, s->block->col + j0 + at,
                                          cols - at < RM_LANES ? cols - at : RM_LANES, fmt);
           v = vf64_two_sum(v, bias, &lost);
-          e = vf64_mad(vf64_abs(lost), vf64_set1(RM_BOUND(1.0 + 0x1p-20)), e);
         }
-        const vm64 exact = vf64_eq(e, vf64_set1(0.0));
+        /* What the sum with the bias lost, at most u |v|, is in the margin of 2 u |v|. */
+        const vm64 exact = vf64_eq(vf64_add(e, vf64_abs(lost)), vf64_set1(0.0));
         const vf64 margin = vf64_select(exact, e, rm_margin_f32(v, e));
         low[h] = vf64_sub(v, margin), high[h] = vf64_add(v, margin);
         good |= vm64_bits(vf64_le(vf64_add(vf64_abs(v), margin), vf64_set1(greatest(fmt)))) << h * RM_LANES;
@@ -278,10 +243,10 @@ RM_FN int round_piece(const pass *s, const double *row_term, const double *row_f
                  b = vf32_of_halves(vf64_to_odd16(high[0]), vf64_to_odd16(high[1]));
       const uint32_t differ = fmt == RM_F16 ? vf32_store_between_f16(out, a, b) : vf32_store_between_bf16(out, a, b);
       if (RM_LIKELY(lanes == HALF && output->whole[(j0 + c) / RM_LANES] && output->whole[(j0 + c) / RM_LANES + 1]))
-        RM_UNROLL for (int h = 0; h < 2; h++) __builtin_memcpy(rm_output_at(output, i0 + r, j0 + c + h * RM_LANES),
-                                                               out + h * RM_LANES, (size_t)(RM_LANES * size));
+        RM_UNROLL for (int h = 0; h < 2; h++)
+            __builtin_memcpy(rm_output_at(output, i0 + r, j0 + c + h * RM_LANES), out + h * RM_LANES, 2 * RM_LANES);
       else
-        for (int l = 0; l < lanes; l++) __builtin_memcpy(rm_output_at(output, i0 + r, j0 + c + l), out + l, (size_t)size);
+        for (int l = 0; l < lanes; l++) __builtin_memcpy(rm_output_at(output, i0 + r, j0 + c + l), out + l, 2);
       open |= ((differ | ~good) & ((1u << lanes) - 1)) << c;
     }
     undecided[r] = open;
@@ -300,7 +265,7 @@ RM_FN int settle(const pass *s, values a, values b, const double *row_norm, int6
     for (uint32_t open = undecided[i]; open; open &= open - 1) {
       const int j = __builtin_ctz(open);
       const int64_t row = i0 + i, col = j0 + j;
-      const double c = dot(a.base + i * a.stride, b.base + j * b.stride, p->k, fmt);
+      const double c = rm_tiles_dot(a.base + i * a.stride, b.base + j * b.stride, p->k, fmt);
       double sum = c, err = s->bound * (row_norm[i] * w->col_norm[col]);
       if (p->bias.base) {
         const double d =
@@ -330,12 +295,11 @@ RM_FN int settle(const pass *s, values a, values b, const double *row_norm, int6
 RM_FN values pack_columns(const pass *s, int64_t j, int cols, const int fmt) {
   const layout *t = s->t;
   const rm_matmul_problem *p = s->p;
-  const int digits = rm_digits_of(fmt);
-  const double shift = rm_pow2(8 * (2 * digits - 1 - rm_groups_of(fmt)));
+  const double shift = rm_pow2(8 * (2 * RM_DIGITS - 1 - RM_DIGIT_GROUPS));
   double norm[SIDE];
-  const values v = values_of(t, &p->b, s->block->col + j, cols, p->k, t->b_values, fmt);
+  const values v = values_of(t, &p->b, s->block->col + j, cols, p->k, t->b_values);
   pack(t->b_rows, t, v, cols, p->k, 1, t->col_term, SIDE, t->col_factor, norm, fmt);
-  for (int64_t q = 0; q < 2 * t->chunks * digits; q++)
+  for (int64_t q = 0; q < 2 * t->chunks * RM_DIGITS; q++)
     vbytes_transpose((char *)t->b + q * RM_TILE_BYTES, 64, (const char *)t->b_rows + q * RM_TILE_BYTES);
   for (int c = 0; c < SIDE; c++) t->col_factor[c] *= shift;
   for (int c = 0; c < cols; c++) t->plain.col_norm[j + c] = norm[c];
@@ -347,9 +311,9 @@ RM_FN uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void 
   layout whole = layout_of(p, block->rows, block->cols, work), *t = &whole;
   const rm_layout_f32 *w = &t->plain;
   const pass s = {p, block, t, rm_bound_f32(p->k)};
-  const int64_t panel = t->chunks * RM_TILE_K * rm_digits_of(fmt);
+  const int64_t panel = t->chunks * RM_TILE_K * RM_DIGITS;
   int64_t left = 0, open = 0, seen = 0;
-  rm_output_map_fill(&t->plain.output, &p->c, block, rm_size_of(fmt));
+  rm_output_map_fill(&t->plain.output, &p->c, block, 2);
   __builtin_memset(w->flagged, 0, (size_t)(w->row_tiles * w->col_tiles * (RM_TILE / RM_LANES)));
   rm_tiles_begin();
   for (int64_t first = 0; first < block->rows; first += t->row_step) {
@@ -357,7 +321,7 @@ RM_FN uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void 
     for (int64_t i = first; i < end; i += SIDE) {
       const int64_t at = i - first;
       const int rows = rm_min_int(end - i, SIDE);
-      const values v = values_of(t, &p->a, block->row + i, rows, p->k, t->a_values + at * t->values_stride, fmt);
+      const values v = values_of(t, &p->a, block->row + i, rows, p->k, t->a_values + at * t->values_stride);
       pack(t->a + at * panel, t, v, rows, p->k, 0, t->row_term + at, t->row_step, t->row_factor + at, t->row_norm + at, fmt);
       for (int r = 0; r < rows; r++) w->row_bound[i + r] = s.bound * t->row_norm[at + r];
     }
@@ -368,7 +332,7 @@ RM_FN uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void 
         const int64_t at = i - first;
         const int rows = rm_min_int(end - i, SIDE);
         uint32_t undecided[SIDE];
-        multiply(t, t->a + at * panel, t->b, fmt);
+        multiply(t, t->a + at * panel, t->b);
         const int count = round_piece(&s, t->row_term + at, t->row_factor + at, i, j, rows, cols, undecided, fmt);
         seen += rows * cols, open += count;
         if (!count) continue;
@@ -377,9 +341,8 @@ RM_FN uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void 
           return rm_blas_kernels()->engine[fmt].block(p, block, work, tiers, queue);
         }
         values a = {t->a_values + at * t->values_stride,
-                    p->a.im2col && !p->a.im2col->rows_adjacent ? (ptrdiff_t)(p->k * rm_size_of(fmt)) : t->values_stride};
-        if (!p->a.im2col && p->a.k_stride == rm_size_of(fmt))
-          a = (values){p->a.base + (block->row + i) * p->a.row_stride, p->a.row_stride};
+                    p->a.im2col && !p->a.im2col->rows_adjacent ? (ptrdiff_t)(2 * p->k) : t->values_stride};
+        if (!p->a.im2col && p->a.k_stride == 2) a = (values){p->a.base + (block->row + i) * p->a.row_stride, p->a.row_stride};
         left += settle(&s, a, b, t->row_norm + at, i, j, rows, undecided, fmt);
       }
     }
