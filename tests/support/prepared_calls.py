@@ -76,3 +76,67 @@ def by_table(overload, args, kwargs):
 def by_mode(overload, args, kwargs):
     with rt.reproducible():
         return result(overload, overload, args, kwargs)
+
+
+def with_storages(value):
+    """The same arguments over copies of their storages: what lies before a tensor's elements comes along, and what is shared stays so."""
+    storages = {}
+
+    def copy(v):
+        if isinstance(v, torch.Tensor):
+            storage = v.untyped_storage()
+            made = storages.setdefault(storage.data_ptr(), storage.clone())
+            return torch.empty(0, dtype=v.dtype).set_(made, v.storage_offset(), v.shape, v.stride())
+        if isinstance(v, (list, tuple)):
+            return type(v)(copy(w) for w in v)
+        return {k: copy(w) for k, w in v.items()} if isinstance(v, dict) else v
+
+    return copy(value)
+
+
+def all_bits(value, steps=False):
+    """The bits of tensors, None, and lists of them; with `steps` how they lie in memory too."""
+    if isinstance(value, torch.Tensor):
+        held = value.detach().contiguous()
+        held = held.view(FORMATS[value.dtype]) if value.dtype in FORMATS else held
+        assert not steps or (type(value) is torch.Tensor and not value._is_view())
+        return (value.dtype, value.shape, value.stride() if steps else None, held.reshape(-1).tolist())
+    return [all_bits(v, steps) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def outcome(function, args, kwargs):
+    """The bits of what a function returns and of its arguments afterwards; "refused" for an error, which the mode takes from PyTorch."""
+    args, kwargs = with_storages((args, kwargs))
+    try:
+        made = function(*args, **kwargs)
+    except (rt.UncoveredOperatorError, Uncovered, RuntimeError, TypeError, ValueError, IndexError):
+        return "refused", all_bits(args)
+    return all_bits(made), all_bits(args)
+
+
+def check_alike(calls, general):
+    """For each call, of an overload, arguments and keywords: whether a prepared call took it. The outcome must be that of the table's function,
+    and what is new must lie in memory as the table's does."""
+
+    def of_table(overload):
+        return lambda *args, **kwargs: FUNCTIONS[overload](*args, **kwargs)
+
+    ours, taken = [], []
+    with rt.reproducible():
+        for overload, args, kwargs in calls:
+            del general[:]
+            made = [outcome(overload, args, kwargs)]
+            if overload not in general and not overload._schema.is_mutable:
+                made.append(all_bits(overload(*with_storages(args), **with_storages(kwargs)), True))
+            ours.append(made)
+            taken.append(overload not in general)
+    with table_alone():
+        for (overload, args, kwargs), (found, *lies) in zip(calls, ours, strict=True):
+            want = outcome(of_table(overload), args, kwargs)
+            assert found == want, (overload, args, kwargs, found, want)
+            if lies:
+                made = FUNCTIONS[overload](*with_storages(args), **with_storages(kwargs))
+                steps = [None if t is None else t.stride() for t in (made if isinstance(made, (tuple, list)) else [made])]
+                found = [None if t is None else t[2] for t in (lies[0] if isinstance(lies[0], list) else lies)]
+                assert found == steps, (overload, args, kwargs, found, steps)
+    return taken

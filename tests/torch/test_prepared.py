@@ -99,20 +99,20 @@ def rows_calls(dtype):
     masked, w = torch.where(x > 1, -torch.inf, x).to(dtype), z[0]
     for make, given in ((aten._softmax, (x, masked, y * 0)), (aten._log_softmax, (x, masked, y * 0))):
         yield from ((True, make.default, (t, -1, False)) for t in given)
-        yield False, make.default, (x, 0, False)
-        yield False, make.default, (x.t(), 1, False)
+        yield True, make.default, (x, 0, False)
+        yield True, make.default, (x.t(), 1, False)
     for make in (aten._softmax_backward_data.default, aten._log_softmax_backward_data.default):
         yield True, make, (x, x.double().softmax(-1).to(dtype), 1, dtype)
-        yield False, make, (x, x.double().softmax(0).to(dtype), 0, dtype)
+        yield True, make, (x, x.double().softmax(0).to(dtype), 0, dtype)
     yield True, aten.native_layer_norm.default, (x, [6], w, y[0], 1e-5)
     yield True, aten.native_layer_norm.default, (x.view(2, 2, 6), [2, 6], None, None, 0.0)
-    yield False, aten.native_layer_norm.default, (x.t(), [4], None, None, 0.1)
+    yield True, aten.native_layer_norm.default, (x.t(), [4], None, None, 0.1)
     yield True, aten.mm.default, (x, y.t())
     yield True, aten.mm.default, (x.t(), y)
     yield True, aten.mm.default, (x[:, ::2], y[::2, :3].t())
     yield True, aten.addmm.default, (z[0, :4], x, y.t())
     yield True, aten.addmm.default, (z[:1, :4], x, y.t())
-    yield False, aten.addmm.default, (z[:4, :4], x, y.t())
+    yield True, aten.addmm.default, (z[:4, :4], x, y.t())
     yield True, aten.bmm.default, (x.view(2, 2, 6), y.view(2, 2, 6).transpose(1, 2))
     yield False, aten.mm.default, (x[:0], y.t())
     for make in (aten.sum, aten.mean):

@@ -203,7 +203,3 @@ cdef void _put_one(char *to, int format, int64_t i, bint one) noexcept nogil:
         (<float *>to)[i] = 1 if one else 0
     else:
         (<uint16_t *>to)[i] = (0x3C00 if format == RM_FORMAT_F16 else 0x3F80) if one else 0
-
-
-# Calls that ask PyTorch for nothing but memory and views.
-_QUIET = (Elementwise, Rows, Prefixes, LayerNorm, Product, Total, Steps, Scattered, Trace)

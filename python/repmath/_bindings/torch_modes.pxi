@@ -2,6 +2,13 @@
 
 from cpython.pythread cimport PyThread_get_thread_ident
 
+# Calls that ask PyTorch for nothing but memory and views.
+_QUIET = (
+    Elementwise, Rows, Prefixes, Product, Vectors, Linear, General, Total, Steps, Scattered, Trace, LayerNorm, LayerNormGradient, GroupNorm,
+    GroupNormGradient, BatchNorm, BatchNormGradient, Attention, Convolution, ConvolutionGradient, Pool, PoolGradient, MaximaGradient, ClassLoss,
+    ClassLossGradient, PairLoss, LogitLoss
+)
+
 
 cdef struct Kinds:
     int tensors, format

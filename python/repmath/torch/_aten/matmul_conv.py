@@ -198,7 +198,8 @@ def convolution(
 
 def _read(g: Array, inner: Sequence[int], kernel_size: Sequence[int], options: dict[str, Any]) -> Array:
     """What a transposed convolution's gradient g gives to an input of these sizes: an output_padding of a stride or more is beyond it."""
-    steps = list(zip(inner, kernel_size, options["stride"], options["padding"], options["dilation"], strict=True))
+    sizes = [v * len(inner) if len(v) == 1 else v for v in (options["stride"], options["padding"], options["dilation"])]
+    steps = list(zip(inner, kernel_size, *sizes, strict=True))
     read = [(n - 1) * s + (k - 1) * d + 1 for n, k, s, p, d in steps]
     if all((size + 2 * p - length) // s == 0 for size, length, (_, _, s, p, _) in zip(g.shape[2:], read, steps, strict=True)):
         return g

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from ... import _core
+from ...nn._attention import _scale
 from .. import _blocks, _parameters
 from . import foreach_fused, steps
 from .layers import MARK
@@ -72,13 +73,41 @@ LISTS: dict[str, tuple[dict[str, Any], int]] = {
     "foreach_addcdiv": (RECIPES["addcdiv"] | {"number": 3}, 3),
 }
 
+_GENERAL = ("addmm", "baddbmm", "addmv", "addr", "addbmm")
+
 # By the table's function: prepared calls that make a new tensor.
 _MAKERS: dict[str, Any] = {
     **{name: _core.Rows(name) for name in ("softmax", "log_softmax", "softmax_backward", "log_softmax_backward")},
+    "safe_softmax": _core.Rows("softmax", True),
     "layer_norm": _core.LayerNorm(MARK),
+    "layer_norm_backward": _core.LayerNormGradient(MARK),
+    "group_norm": _core.GroupNorm(MARK),
+    "group_norm_backward": _core.GroupNormGradient(MARK),
+    "batch_norm": _core.BatchNorm(True, True),
+    "batch_norm_without_running": _core.BatchNorm(False, True),
+    "batch_norm_without_training": _core.BatchNorm(True, False),
+    "batch_norm_backward": _core.BatchNormGradient(),
     "mm": _core.Product(2),
     "bmm": _core.Product(3),
-    "addmm": _core.Product(2, True),
+    "mv": _core.Vectors(2),
+    "dot": _core.Vectors(1),
+    "linear": _core.Linear(),
+    "addmm": _core.Either(_core.Product(2, True), _core.General("addmm", "new")),
+    **{name: _core.General(name, "new") for name in _GENERAL if name != "addmm"},
+    "attention": _core.Attention(_scale),
+    "attention_backward": _core.Attention(_scale, True),
+    "convolution": _core.Convolution(),
+    "convolution_backward": _core.ConvolutionGradient(),
+    **{f"{what}_pool{dims}d": _core.Pool(what, dims) for what in ("max", "avg") for dims in (2, 3)},
+    **{f"adaptive_{what}_pool{dims}d": _core.Pool(what, dims, True) for what in ("max", "avg") for dims in (2, 3)},
+    **{f"avg_pool{dims}d_backward": _core.PoolGradient(dims) for dims in (2, 3)},
+    **{f"adaptive_avg_pool{dims}d_backward": _core.PoolGradient(dims, True) for dims in (2, 3)},
+    **{f"max_pool{dims}d_backward": _core.MaximaGradient(dims) for dims in (2, 3)},
+    "nll_loss_forward": _core.ClassLoss(),
+    "nll_loss_backward": _core.ClassLossGradient(),
+    **{f"{name}_loss": _core.PairLoss(name) for name in ("mse", "smooth_l1", "huber")},
+    **{f"{name}_loss_backward": _core.PairLoss(name, True) for name in ("mse", "smooth_l1", "huber")},
+    "binary_cross_entropy_with_logits": _core.LogitLoss(),
     **{
         name: _core.Total(name)
         for name in ("sum", "mean", "var", "std", "nansum", "var_mean", "std_mean", "logsumexp", "prod")
@@ -121,6 +150,8 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
         return _core.Extreme(overload) if into == "new" else None
     if name in ("cumsum", "cumprod", "logcumsumexp"):
         return None if into == "out" else _core.Prefixes(name, into)
+    if name in _GENERAL and into == "first":
+        return _core.General(name, into)
     if name in _MAKERS:
         return _MAKERS[name] if into == "new" else None
     # An overload's recipe goes before that of the function.
@@ -154,6 +185,7 @@ def _drawn(overload: Any, name: str, into: str) -> _core.Call | None:
 
 def _prepare() -> None:
     _core.prepare_making(torch)
+    _core.prepare_attention(torch)
     _core.prepare_torch(torch, _blocks.entered, _parameters.known_parameters)
     _core.prepare_functions(FUNCTIONS)
     for overload, function in FUNCTIONS.items():

@@ -1,0 +1,412 @@
+# Prepared calls of norms and their gradients.
+
+
+cdef struct Normed:
+    rm_norm_sets sets
+    ptrdiff_t step[4]  # of the tensors, which are dense
+    ptrdiff_t weight[4]  # of the weights
+    int64_t kept, before, behind  # a gradient of weights: their number, and the axes around theirs
+
+
+cdef void _by_rows(Normed *s, int64_t rows, int64_t n, ptrdiff_t size) noexcept:
+    """Sets of n neighbours."""
+    s.sets.centered, s.sets.sets[0], s.sets.sets[1], s.sets.outer, s.sets.inner = 1, rows, 1, 1, n
+    s.step[0] = s.step[1] = s.step[2] = n * size
+    s.weight[0] = s.weight[1] = s.weight[2] = 0
+    s.step[3] = s.weight[3] = size
+    s.kept, s.before, s.behind = n, rows, 1
+
+
+cdef void _by_groups(Normed *s, int64_t batch, int64_t groups, int64_t channels, int64_t inner, ptrdiff_t size) noexcept:
+    """Sets of the channels of a group."""
+    cdef int64_t each = channels // groups
+    s.sets.centered, s.sets.sets[0], s.sets.sets[1], s.sets.outer, s.sets.inner = 1, batch, groups, each, inner
+    s.step[0], s.step[1], s.step[2], s.step[3] = channels * inner * size, each * inner * size, inner * size, size
+    s.weight[0], s.weight[1], s.weight[2], s.weight[3] = 0, each * size, size, 0
+    s.kept, s.before, s.behind = channels, batch, inner
+
+
+cdef void _by_channels(Normed *s, int64_t batch, int64_t channels, int64_t inner, ptrdiff_t size) noexcept:
+    """Sets of a channel of the batch."""
+    s.sets.centered, s.sets.sets[0], s.sets.sets[1], s.sets.outer, s.sets.inner = 1, 1, channels, batch, inner
+    s.step[0], s.step[1], s.step[2], s.step[3] = 0, inner * size, channels * inner * size, size
+    s.weight[0], s.weight[1], s.weight[2], s.weight[3] = 0, size, 0, 0
+    s.kept, s.before, s.behind = channels, batch, inner
+
+
+cdef bint _channels_of(const Operand *x, Normed *s) noexcept:
+    """The sets of a tensor of (batch, channels, ...)."""
+    cdef int64_t inner = 1
+    cdef int i
+    if x.ndim < 2:
+        return False
+    for i in range(2, x.ndim):
+        inner *= x.shape[i]
+    _by_channels(s, x.shape[0], x.shape[1], inner, _SIZES[x.format])
+    return True
+
+
+cdef rm_status _bias_gradient(const Normed *s, int format, const void *g, void *out) noexcept nogil:
+    """The sums of g over all that shares a weight."""
+    cdef ptrdiff_t size = _SIZES[format]
+    cdef int64_t sizes[4]
+    cdef ptrdiff_t steps[4]
+    sizes[0], sizes[1], sizes[2], sizes[3] = 1, s.kept, s.before, s.behind
+    steps[0], steps[1], steps[2], steps[3] = 0, s.behind * size, s.kept * s.behind * size, size
+    return rm_sum_axes(format, sizes, steps, g, format, out)
+
+
+cdef object _norm_gradients(const Normed *s, object x_of, object w_of, const Operand *g, const Operand *x, const Operand *w, const void *mean,
+                            const void *variance, double eps, const bint *wanted, object bias_like):
+    """The gradients with respect to the input, the weight and the bias that are wanted; that of the weight where there is one, that of the
+    bias where a tensor is like it."""
+    cdef Operand dx, dw, db
+    cdef ptrdiff_t given[4]
+    cdef rm_status status = 0
+    dx.data = dw.data = db.data = NULL
+    of_x = of_w = of_b = None
+    if wanted[0]:
+        of_x = _new(x_of, x.shape, x.ndim, &dx)
+    if wanted[1] and w_of is not None:
+        of_w = _new(x_of, w.shape, w.ndim, &dw)
+    if wanted[2] and bias_like is not None:
+        of_b = x_of.new_empty(bias_like.shape)
+        if not _operand(of_b, &db):
+            return NotImplemented
+    given[0], given[1], given[2], given[3] = 0, _SIZES[x.format], 0, 0
+    with nogil:
+        if dx.data is not NULL:
+            status = rm_normalize_backward(x.format, &s.sets, g.data, s.step, x.data, s.step, w.data, s.weight, mean, given, variance, given,
+                                           eps, dx.data, s.step)
+        if dw.data is not NULL and status == 0:
+            status = rm_normalize_backward_weight(x.format, &s.sets, g.data, s.step, x.data, s.step, mean, given, variance, given, eps,
+                                                  dw.data, s.weight)
+        if db.data is not NULL and status == 0:
+            status = _bias_gradient(s, x.format, g.data, db.data)
+    _raise(status)
+    return of_x, of_w, of_b
+
+
+cdef object _deviations(object x, list sizes, int64_t n, int format, int64_t mark, double eps, char **data):
+    """A tensor for the deviations of n sets; a mark and eps lie before them in their storage, for the gradient."""
+    cdef Operand root
+    cdef int64_t before = 16 // _SIZES[format], step = 1
+    # No view of another tensor: an operator must not return one.
+    made = x.new_empty(before + n)
+    if not _operand(made, &root):
+        return None
+    (<int64_t *>root.data)[0] = mark
+    (<double *>root.data)[1] = eps
+    data[0] = root.data + 16
+    steps = []
+    for k in reversed(sizes):
+        steps.insert(0, step)
+        step *= k
+    made.as_strided_(sizes, steps, before)
+    return made
+
+
+cdef bint _eps_of(object root, int format, int64_t mark, double *eps) except -1:
+    """Whether these are deviations that lie behind the mark; eps."""
+    cdef Operand o
+    cdef ptrdiff_t at
+    if not _operand(root, &o) or o.format != format:
+        return False
+    at = root.storage_offset() * _SIZES[format]
+    if at < 16 or (<int64_t *>(o.data - at))[0] != mark:
+        return False
+    eps[0] = (<double *>(o.data - at))[1]
+    return True
+
+
+cdef class LayerNorm(Call):
+    """native_layer_norm."""
+
+    cdef int64_t mark
+
+    def __init__(self, int64_t mark):
+        self.mark = mark
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand x, y, mean
+        cdef Operand weight[2]
+        cdef int64_t shape[MAX_AXES]
+        cdef Normed s
+        cdef int own = 0, i
+        cdef int64_t n = 1
+        cdef double eps
+        cdef char *root
+        cdef rm_status status
+        if kwargs or len(args) != 5 or not _shape_of(args[1], shape, &own) or not _number(args[4], &eps):
+            return NotImplemented
+        held = _read(args[0], &x)
+        if held is None or own == 0 or own > x.ndim or not 0 <= eps < 1e300:
+            return NotImplemented
+        for i in range(own):
+            if shape[i] != x.shape[x.ndim - own + i]:
+                return NotImplemented
+            n *= shape[i]
+        for i in range(2):
+            if not _weight(args[2 + i], x.format, own, shape, &weight[i]):
+                return NotImplemented
+        _by_rows(&s, x.n // n, n, _SIZES[x.format])
+        sizes = [x.shape[i] if i < x.ndim - own else 1 for i in range(x.ndim)]
+        made, found = _new(args[0], x.shape, x.ndim, &y), args[0].new_empty(sizes)
+        deviation = _deviations(args[0], sizes, x.n // n, x.format, self.mark, eps, &root)
+        if deviation is None or not _operand(found, &mean):
+            return NotImplemented
+        with nogil:
+            status = rm_normalize_with_statistics(x.format, &s.sets, x.data, s.step, weight[0].data, s.weight, weight[1].data, s.weight, eps,
+                                                  y.data, s.step, mean.data, root)
+        _raise(status)
+        return made, found, deviation
+
+
+cdef class LayerNormGradient(Call):
+    """native_layer_norm_backward."""
+
+    cdef int64_t mark
+
+    def __init__(self, int64_t mark):
+        self.mark = mark
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand g, x, w, b
+        cdef int64_t shape[MAX_AXES]
+        cdef Normed s
+        cdef int own = 0, i
+        cdef int64_t n = 1
+        cdef double eps
+        cdef bint wanted[3]
+        if kwargs or len(args) != 8 or not _shape_of(args[2], shape, &own) or not _wanted(args[7], wanted):
+            return NotImplemented
+        held_g, held_x = _read(args[0], &g), _read(args[1], &x)
+        if held_g is None or held_x is None or g.format != x.format or not _same_shape(&g, &x) or own == 0 or own > x.ndim:
+            return NotImplemented
+        for i in range(own):
+            if shape[i] != x.shape[x.ndim - own + i]:
+                return NotImplemented
+            n *= shape[i]
+        if not _weight(args[5], x.format, own, shape, &w) or not _weight(args[6], x.format, own, shape, &b):
+            return NotImplemented
+        if not _eps_of(args[4], x.format, self.mark, &eps):
+            return NotImplemented
+        _by_rows(&s, x.n // n, n, _SIZES[x.format])
+        return _norm_gradients(&s, args[1], args[5], &g, &x, &w, NULL, NULL, eps, wanted, args[6] if args[5] is None else args[5])
+
+
+cdef class GroupNorm(Call):
+    """native_group_norm."""
+
+    cdef int64_t mark
+
+    def __init__(self, int64_t mark):
+        self.mark = mark
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand x, y, mean
+        cdef Operand weight[2]
+        cdef int64_t sizes[4]
+        cdef Normed s
+        cdef int i
+        cdef double eps
+        cdef char *root
+        cdef rm_status status
+        if kwargs or len(args) != 8 or not _each(args[3:7], 4, 1, sizes) or not _number(args[7], &eps):
+            return NotImplemented
+        held = _read(args[0], &x)
+        if held is None or not _grouped(&x, sizes, &s) or not 0 <= eps < 1e300:
+            return NotImplemented
+        for i in range(2):
+            if not _weight(args[1 + i], x.format, 1, &sizes[1], &weight[i]):
+                return NotImplemented
+        made, found = _new(args[0], x.shape, x.ndim, &y), args[0].new_empty([sizes[0], sizes[3]])
+        deviation = _deviations(args[0], [sizes[0], sizes[3]], sizes[0] * sizes[3], x.format, self.mark, eps, &root)
+        if deviation is None or not _operand(found, &mean):
+            return NotImplemented
+        with nogil:
+            status = rm_normalize_with_statistics(x.format, &s.sets, x.data, s.step, weight[0].data, s.weight, weight[1].data, s.weight, eps,
+                                                  y.data, s.step, mean.data, root)
+        _raise(status)
+        return made, found, deviation
+
+
+cdef bint _grouped(const Operand *x, const int64_t *sizes, Normed *s) noexcept:
+    """The sets of x, by its batch, channels, the elements of a channel, and groups."""
+    if x.n != sizes[0] * sizes[1] * sizes[2] or sizes[1] % sizes[3] != 0:
+        return False
+    _by_groups(s, sizes[0], sizes[3], sizes[1], sizes[2], _SIZES[x.format])
+    return True
+
+
+cdef class GroupNormGradient(Call):
+    """native_group_norm_backward."""
+
+    cdef int64_t mark
+
+    def __init__(self, int64_t mark):
+        self.mark = mark
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand g, x, w
+        cdef int64_t sizes[4]
+        cdef Normed s
+        cdef double eps
+        cdef bint wanted[3]
+        if kwargs or len(args) != 10 or not _each(args[5:9], 4, 1, sizes) or not _wanted(args[9], wanted):
+            return NotImplemented
+        held_g, held_x = _read(args[0], &g), _read(args[1], &x)
+        if held_g is None or held_x is None or g.format != x.format or g.n != x.n or not _grouped(&x, sizes, &s):
+            return NotImplemented
+        if not _weight(args[4], x.format, 1, &sizes[1], &w) or not _eps_of(args[3], x.format, self.mark, &eps):
+            return NotImplemented
+        return _norm_gradients(&s, args[1], args[4], &g, &x, &w, NULL, NULL, eps, wanted, args[4])
+
+
+cdef bint _mixture(int format, int64_t channels, const double *new, double momentum, int kept, const char *old, char *to) noexcept nogil:
+    """Running statistics of old and new ones, each rounded once to the format that keeps them; whether all are sure."""
+    cdef ptrdiff_t size = _SIZES[kept]
+    cdef double low, high, before, a, b, error
+    cdef char ends[16]
+    cdef int64_t c
+    for c in range(channels):
+        rm_py_converted(kept, RM_FORMAT_F64, 1, old + c * size, &before)
+        low = high = new[c]
+        if isnan(low) or isinf(low):
+            low = high = low - low  # NaN
+        elif isnan(before) or isinf(before):
+            memcpy(to + c * size, old + c * size, size)
+            continue
+        elif (before == 0 or momentum == 1) and (low == 0 or momentum == 0):
+            low = high = 0
+        else:
+            a, b = (1 - momentum) * before, momentum * low
+            # The error of three operations in binary64, and of the new statistic.
+            error = 4.440892098500626e-16 * ((a if a >= 0 else -a) + (b if b >= 0 else -b)) + ldexp(1, -1070)
+            low, high = a + b - error, a + b + error
+        rm_py_converted(RM_FORMAT_F64, kept, 1, &low, ends)
+        rm_py_converted(RM_FORMAT_F64, kept, 1, &high, ends + 8)
+        if memcmp(ends, ends + 8, size) != 0:
+            return False
+        memcpy(to + c * size, ends, size)
+    return True
+
+
+cdef rm_status _channel_statistics(const Operand *x, const Normed *s, char *row, double *mean, double *variance) noexcept nogil:
+    """The mean and the variance of each channel, divided by the number of its elements less 1, in binary64."""
+    cdef ptrdiff_t part = s.behind * _SIZES[x.format]
+    cdef int64_t c, i, n = s.before * s.behind
+    cdef rm_status status = 0
+    for c in range(s.kept):
+        for i in range(s.before):
+            memcpy(row + i * part, x.data + (i * s.kept + c) * part, part)
+        status |= rm_mean(x.format, n, row, _SIZES[x.format], RM_FORMAT_F64, &mean[c])
+        status |= rm_var(x.format, n, row, _SIZES[x.format], RM_FORMAT_F64, &variance[c], 1.0)
+    return status
+
+
+cdef class BatchNorm(Call):
+    """native_batch_norm, with running statistics or without, training or not: `running` and `training` say which arguments there are."""
+
+    cdef bint running, training
+
+    def __init__(self, bint running, bint training):
+        self.running, self.training = running, training
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand x, y, mean, root
+        cdef Operand weight[2]
+        cdef Operand kept[2]
+        cdef Normed s
+        cdef int i, place = 3
+        cdef bint training = False, sure = True
+        cdef double eps, momentum
+        cdef ptrdiff_t given[4]
+        cdef Memory memory
+        cdef double *new
+        cdef char *mixed
+        cdef rm_status status = 0
+        if kwargs or len(args) != 5 + 2 * self.running + self.training:
+            return NotImplemented
+        held = _read(args[0], &x)
+        if held is None or not _channels_of(&x, &s):
+            return NotImplemented
+        for i in range(2):
+            kept[i].data = NULL
+            if not _weight(args[1 + i], x.format, 1, &x.shape[1], &weight[i]):
+                return NotImplemented
+        if self.running:
+            for i in range(2):
+                if args[3 + i] is not None and (not _operand(args[3 + i], &kept[i]) or kept[i].ndim != 1 or kept[i].n != x.shape[1]):
+                    return NotImplemented
+            place = 5
+        if self.training:
+            if type(args[place]) is not bool:
+                return NotImplemented
+            training = args[place]
+            place += 1
+        if not _number(args[place], &momentum) or not _number(args[place + 1], &eps) or not 0 <= eps < 1e300 or not -1e9 < momentum < 1e9:
+            return NotImplemented
+        given[0], given[1], given[2], given[3] = 0, _SIZES[x.format], 0, 0
+        if not training:
+            for i in range(2):
+                if kept[i].data is NULL or kept[i].format != x.format:
+                    return NotImplemented
+            made = _new(args[0], x.shape, x.ndim, &y)
+            with nogil:
+                status = rm_normalize(x.format, &s.sets, x.data, s.step, weight[0].data, s.weight, weight[1].data, s.weight, kept[0].data, given,
+                                      kept[1].data, given, eps, y.data, s.step)
+            _raise(status)
+            return made, args[0].new_empty(0), args[0].new_empty(0)
+        if s.before * s.behind < 2:
+            return NotImplemented
+        for i in range(2):  # statistics of binary64 are not sure in it
+            if kept[i].data is not NULL and (x.n > MANY or x.format == RM_FORMAT_F64 or (
+                    kept[i].format != x.format and (_SIZES[x.format] != 2 or kept[i].format != RM_FORMAT_F32))):
+                return NotImplemented
+        made, found, deviation = _new(args[0], x.shape, x.ndim, &y), args[0].new_empty(s.kept), args[0].new_empty(s.kept)
+        if not _operand(found, &mean) or not _operand(deviation, &root):
+            return NotImplemented
+        memory = Memory(s.kept * 32 + s.before * s.behind * 8)
+        new, mixed = <double *>memory.data, memory.data + 16 * s.kept
+        with nogil:
+            status = rm_normalize_with_statistics(x.format, &s.sets, x.data, s.step, weight[0].data, s.weight, weight[1].data, s.weight, eps,
+                                                  y.data, s.step, mean.data, root.data)
+            if kept[0].data is not NULL or kept[1].data is not NULL:
+                status |= _channel_statistics(&x, &s, memory.data + 32 * s.kept, new, new + s.kept)
+                for i in range(2):
+                    if kept[i].data is not NULL:
+                        sure = sure and _mixture(x.format, s.kept, new + i * s.kept, momentum, kept[i].format, kept[i].data,
+                                                 mixed + 8 * i * s.kept)
+                for i in range(2):  # nothing is written before all is known
+                    if kept[i].data is not NULL and sure and status == 0:
+                        memcpy(kept[i].data, mixed + 8 * i * s.kept, s.kept * _SIZES[kept[i].format])
+        if not sure:
+            return NotImplemented
+        _raise(status)
+        return made, found, deviation
+
+
+cdef class BatchNormGradient(Call):
+    """native_batch_norm_backward."""
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand g, x, w
+        cdef Operand kept[2]
+        cdef Normed s
+        cdef int i
+        cdef double eps
+        cdef bint wanted[3]
+        if kwargs or len(args) != 10 or type(args[7]) is not bool or not _number(args[8], &eps) or not 0 <= eps < 1e300:
+            return NotImplemented
+        held_g, held_x = _read(args[0], &g), _read(args[1], &x)
+        if held_g is None or held_x is None or g.format != x.format or not _same_shape(&g, &x) or not _channels_of(&x, &s):
+            return NotImplemented
+        if not _wanted(args[9], wanted) or not _weight(args[2], x.format, 1, &x.shape[1], &w):
+            return NotImplemented
+        for i in range(2):
+            if not _weight(args[3 + i], x.format, 1, &x.shape[1], &kept[i]) or (kept[i].data is NULL and not args[7]):
+                return NotImplemented
+            if args[7]:
+                kept[i].data = NULL
+        return _norm_gradients(&s, args[1], args[2], &g, &x, &w, kept[0].data, kept[1].data, eps, wanted, args[2])
