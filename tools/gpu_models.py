@@ -6,6 +6,8 @@ TF32, and where operators were computed.
 
 import argparse
 import collections
+import ctypes
+import functools
 import math
 import os
 import pathlib
@@ -22,6 +24,7 @@ F = nn.functional
 
 def import_repmath():
     """repmath.torch, with whatever version of PyTorch there is: GPUs are lent with some version, whose operators are checked here."""
+    _keep_what_is_stashed()
     version = torch.__version__
     torch.__version__ = torch.torch_version.TorchVersion("2.13.0")
     try:
@@ -29,6 +32,23 @@ def import_repmath():
     finally:
         torch.__version__ = version
     return repmath.torch
+
+
+@functools.cache
+def _keep_what_is_stashed():
+    """PyTorch 2.11 keeps an object for a thread without a reference of its own, and releases one later."""
+    own, probe = torch._C._stash_obj_in_tls, object()
+    before = sys.getrefcount(probe)
+    own("repmath.probe", probe)
+    if sys.getrefcount(probe) > before:
+        return
+
+    def stash(key, value):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
+        own(key, value)
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(probe))
+    torch._C._stash_obj_in_tls = stash
 
 
 class Head(nn.Module):
@@ -191,7 +211,20 @@ class _Watch(torch.utils._python_dispatch.TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
         name = str(func)
-        if not any(part in name for part in ("empty", "detach", "view", "_to_copy", "clone", "item", "native_layer_norm.d", "native_batch_norm.d", "sdp_choice")):
+        if not any(
+            part in name
+            for part in (
+                "empty",
+                "detach",
+                "view",
+                "_to_copy",
+                "clone",
+                "item",
+                "native_layer_norm.d",
+                "native_batch_norm.d",
+                "sdp_choice",
+            )
+        ):
             with torch.utils._python_dispatch._disable_current_modes():
                 tensors = [t for t in _tensors(result if not func._schema.name.endswith("_") else args[:1]) if t.numel()]
                 made = self.digest(*tensors) if tensors else ""
@@ -213,7 +246,7 @@ def _tensors(value):
 
 
 def first_difference(name, device, small, steps):
-    """The first operator whose results differ; optimisers are taken tensor by tensor on neither."""
+    """The first operator whose results differ, or None."""
     rt = import_repmath()
     record = None
     try:
@@ -226,7 +259,7 @@ def first_difference(name, device, small, steps):
             record = watch.made
     except Parted as parted:
         return str(parted)
-    return "none, operator by operator"
+    return None
 
 
 def compare(report, name, device, small):
@@ -253,7 +286,10 @@ def compare(report, name, device, small):
         listed = ", ".join(f"{operator.removeprefix('aten.')} {n}" for n, operator in sorted(named, reverse=True))
         report.line(f"{name}: {place}, {sum(n for n, _ in named)} calls of a step: {listed}")
     if parts:
-        report.line(f"{name}: the first difference: {first_difference(name, device, small, parts[0] + 1)}")
+        met = first_difference(name, device, True, 2)
+        if met is None and not small:  # slow: each result is copied and digested
+            met = first_difference(name, device, False, parts[0] + 1)
+        report.line(f"{name}: the first difference: {met or 'none, operator by operator'}")
 
 
 def models(report, build, device="cuda", small=False, names=()):

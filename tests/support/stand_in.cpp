@@ -138,6 +138,13 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_local_scalar_dense", number);
 }
 
+// PyTorch composes them where a device has no kernel; the CPU and GPUs have.
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  for (const char *name : {"silu_backward", "mish_backward"}) {
+    m.impl(name, torch::CppFunction::makeFromBoxedFunction<&on_copies>());
+  }
+}
+
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&on_copies>()); }
 
 const bool registered = [] {

@@ -1,5 +1,7 @@
 """A device of PyTorch's in main memory (stand_in.cpp), in the place of a GPU: `use()` once in a process that does nothing else."""
 
+import contextlib
+import os
 import pathlib
 import shutil
 import subprocess
@@ -18,7 +20,7 @@ def built(folder: pathlib.Path) -> pathlib.Path:
         compiler = shutil.which("c++")
         assert compiler, "there is no C++ compiler"
         folder.mkdir(parents=True, exist_ok=True)
-        new = path.with_suffix(".new")
+        new = path.with_suffix(f".{os.getpid()}")
         include, lib = packages / "include", packages / "lib"
         flags = ["-std=c++20", "-O0", "-fPIC", "-shared", "-w", f"-I{include}", f"-I{include}/torch/csrc/api/include"]
         subprocess.run([compiler, *flags, "-o", new, source, f"-L{lib}", "-ltorch_cpu", "-lc10"], check=True)
@@ -33,7 +35,9 @@ def use(folder: pathlib.Path) -> None:
     module = types.ModuleType(f"torch.{NAME}")
     for name, value in {"is_available": True, "current_device": 0, "device_count": 1, "_is_in_bad_fork": False}.items():
         setattr(module, name, lambda value=value: value)
-    module.manual_seed_all = lambda seed: None
+    module.manual_seed_all = module.set_rng_state = lambda state: None
+    module.get_rng_state, module.device = (lambda: torch.empty(0)), contextlib.nullcontext
+    module.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]
     torch._register_device_module(NAME, module)
     torch.utils.generate_methods_for_privateuse1_backend()
     from repmath.torch import _blocks, _device_tensors

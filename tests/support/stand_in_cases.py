@@ -49,6 +49,13 @@ class Lines:
         self.lines.append(text)
 
 
+def launches():
+    """Whether the library for the device is there."""
+    from repmath.torch._aten import devices
+
+    return devices._is_there()
+
+
 def network(name):
     """A network of the stage `models` has one digest on both."""
     import gpu_models
@@ -59,30 +66,57 @@ def network(name):
     return report.lines
 
 
+def elsewhere(lines):
+    """The operators that the second last line of a network names, which were computed in main memory."""
+    return {part.split()[0] for part in lines[-1].split(": ")[-1].split(", ") if part}
+
+
 def case_lenet():
-    network("lenet")
+    assert elsewhere(network("lenet")) <= {"max_pool2d_with_indices_backward.default"} or not launches()
 
 
 def case_resnet18():
-    network("resnet18")
+    assert elsewhere(network("resnet18")) == set() or not launches()
 
 
 def case_gpt2():
-    network("gpt2")
+    assert elsewhere(network("gpt2")) <= {"arange.default"} or not launches()
 
 
 def case_gpt2_fused():
-    network("gpt2 fused")
+    assert elsewhere(network("gpt2 fused")) <= {"arange.default"} or not launches()
 
 
 def case_transformers():
     network("transformers")
 
 
+def case_checkpoints():
+    """The forward pass is computed again in a thread of PyTorch's: dropout and cross entropy are those of the block there, too."""
+    import torch
+    from torch.utils.checkpoint import checkpoint
+
+    made = []
+    for device in ("cpu", DEVICE):
+        with block():
+            torch.manual_seed(4)
+            layer = torch.nn.Sequential(torch.nn.Linear(6, 6), torch.nn.Dropout(0.4), torch.nn.LayerNorm(6)).to(device)
+            x, y = torch.randn(5, 6).to(device).requires_grad_(), torch.tensor([1, 2, 0, 5, 3]).to(device)
+
+            def run(x, layer=layer, y=y):
+                return torch.nn.functional.cross_entropy(layer(x), y)
+
+            loss = checkpoint(run, x, use_reentrant=False)
+            loss.backward()
+            made.append([loss, x.grad, *(p.grad for p in layer.parameters())])
+    same(*made)
+
+
 def case_a_wrong_function_is_seen():
     """The control of the comparison above: with a product that is one too large the digests part, and the operator is named."""
     import gpu_models
     import torch
+
     from repmath.torch._aten import devices
 
     staged, report = devices.staged, Lines()
@@ -170,7 +204,14 @@ def case_attention():
     import torch
 
     f = torch.nn.functional.scaled_dot_product_attention
-    for options in ({}, {"is_causal": True}, {"dropout_p": 0.3}, {"attn_mask": "bool"}, {"attn_mask": "float"}, {"scale": 0.3}):
+    for options in (
+        {},
+        {"is_causal": True},
+        {"dropout_p": 0.3},
+        {"attn_mask": "bool"},
+        {"attn_mask": "float"},
+        {"scale": 0.3},
+    ):
         made = []
         for device in ("cpu", DEVICE):
             with block():
@@ -187,8 +228,9 @@ def case_attention():
 
 def case_refusals():
     """Operators that the CPU's block refuses, tensors in two places, and generators that are not the CPU's."""
-    import repmath.torch
     import torch
+
+    import repmath.torch
 
     x, y = torch.randn(3, 3).to(DEVICE), torch.randn(3, 3)
     with block():

@@ -127,6 +127,13 @@ def kl_div(format: str, reduction: str, log_target: bool, count: int, g: Any, x:
     checked(f"rm_cuda_kl_div{'' if g is None else '_backward'}", *options, *arrays, out.place.queue)
 
 
+def formula(name: str, format: str, a: float, arrays: list[Array], out: Array) -> None:
+    """As _core.formula, of arrays of one axis whose elements lie one after the other."""
+    which = Int(_core._FORMULAS[name])  # type: ignore[attr-defined]
+    given = [_address(x) for x in (*arrays, None, None)[:3]]
+    checked("rm_cuda_formula", which, format_of(format), out.size, float(a), *given, _address(out), out.place.queue)
+
+
 def gemm(format: str, trans_a: bool, trans_b: bool, alpha: float, a: Array, b: Array, beta: float, c: Array) -> None:
     """As _core.gemm."""
     count, m, n = c.shape
@@ -192,6 +199,12 @@ def random_fill(
     words = [ctypes.c_uint64(word) for word in place[:2]]
     arrays = [_address(x), out.itemsize, _address(out), out.itemsize]
     checked("rm_cuda_dropout", format_of(format), *words, place[2], out.size, float(a), *arrays, out.place.queue)
+
+
+def random_bernoulli(seed: int, p: float, out: Array) -> None:
+    """1 with probability p, or 0, as repmath.random.bernoulli of this seed, in bytes that lie one after the other."""
+    words = ctypes.c_uint64(seed), ctypes.c_uint64(0), 0
+    checked("rm_cuda_random_bernoulli", *words, out.size, float(p), _address(out), Stride(1), out.place.queue)
 
 
 class ExactSum:

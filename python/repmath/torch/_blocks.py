@@ -107,8 +107,10 @@ def current(home: Home) -> Entry | None:
 
 
 def inside() -> bool:
-    """Whether the code that runs now is in a block, in the thread that entered it."""
+    """Whether the code that runs now is in a block, in the thread that entered it or in one of PyTorch's own that works for it."""
     home = own()
+    if home is None and _C._is_key_in_tls(_IN_TLS):
+        home = _C._get_obj_in_tls(_IN_TLS)
     return home is not None and current(home) is not None
 
 
@@ -281,7 +283,10 @@ class _Process:
     def hold(self) -> None:
         with self.lock:
             if not self.entries:
-                self.saved = (_C._get_mkldnn_enabled(), _C._get_cudnn_enabled()), [getattr(_python_dispatch, name) for name in self._FLAGS]
+                self.saved = (
+                    (_C._get_mkldnn_enabled(), _C._get_cudnn_enabled()),
+                    [getattr(_python_dispatch, name) for name in self._FLAGS],
+                )
                 # Fused layers of oneDNN, as that of the LSTM, are then composed of operators of the table.
                 _C._set_mkldnn_enabled(False)
                 _C._set_cudnn_enabled(False)  # so that operators for a GPU have the names of the CPU's

@@ -41,9 +41,15 @@ def _fits(input: Any, *others: _Maybe) -> bool:
     """Whether the tensors are of one kind and one format, and the calling code can take their operator as a whole."""
     if type(input) not in _KINDS or input.dtype not in FORMATS or not input.numel():
         return False
-    if torch.is_autocast_enabled(input.device.type) or forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active():
+    if (
+        torch.is_autocast_enabled(input.device.type)
+        or forward_ad._current_level >= 0
+        or torch._C._are_functorch_transforms_active()
+    ):
         return False
-    return _plain(input) and all(t is None or (_plain(t) and t.dtype is input.dtype and t.device == input.device) for t in others)
+    return _plain(input) and all(
+        t is None or (_plain(t) and t.dtype is input.dtype and t.device == input.device) for t in others
+    )
 
 
 def _varies(*tensors: _Maybe) -> bool:
@@ -198,7 +204,7 @@ def _attention(
     if not is_on_device(query):
         return NotImplemented
     alike = [None if t is None else _unset(t) for t in (query, key, value, attn_mask)]
-    choice = torch._fused_sdp_choice(*alike, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)  # type: ignore[arg-type]
+    choice = torch._fused_sdp_choice(*alike, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     if choice == torch.nn.attention.SDPBackend.FLASH_ATTENTION.value:
         if attn_mask is not None and attn_mask.dtype is torch.bool:
             attn_mask = torch.zeros_like(attn_mask, dtype=query.dtype).masked_fill_(attn_mask.logical_not(), -math.inf)

@@ -24,6 +24,9 @@ def know(formats: dict[torch.dtype, Any]) -> None:
         _TENSORS[_DTYPES[t]] = t
 
 
+_LEGACY = 1  # CUDA's handle of the default stream
+
+
 class _Memory:
     """The memory of a tensor."""
 
@@ -37,7 +40,8 @@ class _TensorPlace(Place):
     def __init__(self, device: torch.device) -> None:
         self.torch_device = device
         number = device.index or 0
-        super().__init__(number, torch.cuda.current_stream(number).cuda_stream or 1 if device.type == "cuda" else 1, True)
+        stream = torch._C._cuda_getCurrentRawStream(number) if device.type == "cuda" else 0
+        super().__init__(number, stream or _LEGACY, True)
 
     def memory(self, size: int) -> Any:
         return _Memory(torch.empty(size, dtype=torch.uint8, device=self.torch_device))

@@ -6,7 +6,9 @@ from typing import Any
 import torch
 
 from .. import _core
+from .._cuda import _calls
 from .._dtypes import NAMES
+from ._device_tensors import as_device_array
 from ._tensors import FORMATS
 
 # By the formula and the number of tensors: the call that takes most of them.
@@ -47,6 +49,15 @@ def formula(name: str, a: float, *tensors: torch.Tensor, out: torch.Tensor | Non
         for t in tensors
     ):
         made = torch.empty_like(tensors[0])
+    if not made.is_cpu:
+        _launch(name, made, a, *tensors)
+        return made if out is None or made is out else out.copy_(made)
     x, y, z = [t.data_ptr() for t in tensors] + [0] * (3 - len(tensors))
     _core.formula(name, NAMES[FORMATS[first.dtype]], made.numel(), a, x, y, z, made.data_ptr())
     return made if out is None or made is out else out.copy_(made)
+
+
+def _launch(name: str, made: torch.Tensor, a: float, *tensors: torch.Tensor) -> None:
+    """The same on a device, of tensors whose elements lie alike."""
+    flat = [as_device_array(t.as_strided((t.numel(),), (1,))) for t in (made, *tensors)]
+    _calls.formula(name, NAMES[FORMATS[made.dtype]], a, flat[1:], flat[0])

@@ -5,14 +5,19 @@ there, by the table's function: its arrays are then those of `_cuda`. Every othe
 operator, prepared calls and refusals included.
 """
 
+import functools
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 
+from ... import _core
+from ..._cuda import _library
 from ..._cuda._array import Unsupported
 from .._device_tensors import KINDS, is_on_device
 from .._dispatch_key import is_view
+from .._ops.operator import KERNELS as KERNELS_OF
 from .._tensors import FORMATS
 from .common import Uncovered
 from .guards import tensors_in
@@ -110,25 +115,75 @@ def _several(base: str, args: Any) -> bool:
 # --- the library's
 
 
+# Functions of the table, and operators of repmath, that launch kernels of the library on the device and convert nothing on the way. What they
+# lack for some arguments raises before anything is written.
+_LAUNCHING = frozenset(_core.ufuncs) | frozenset(
+    """add subtract rsub multiply divide reciprocal power gelu gelu_backward tanh_backward sigmoid_backward log_sigmoid_forward log_sigmoid_backward
+    relu threshold_backward clamp clamp_min clamp_max hardtanh hardtanh_backward maximum minimum lerp addcmul addcdiv glu
+    softmax log_softmax softmax_backward log_softmax_backward layer_norm layer_norm_backward group_norm group_norm_backward
+    batch_norm batch_norm_without_running batch_norm_without_training batch_norm_backward
+    mse_loss smooth_l1_loss huber_loss mse_loss_backward smooth_l1_loss_backward huber_loss_backward
+    mm bmm mv dot addmm linear convolution convolution_backward sum mean vector_norm norm_dim var std var_mean std_mean cumsum
+    max_pool2d avg_pool2d avg_pool2d_backward adaptive_avg_pool2d adaptive_avg_pool2d_backward attention attention_backward
+    embedding_dense_backward index_add bernoulli safe_softmax
+    foreach_add_list foreach_add_number foreach_sub_list foreach_sub_number foreach_mul_list foreach_mul_number foreach_div_list
+    foreach_div_number foreach_lerp foreach_lerp_list foreach_addcmul foreach_addcdiv foreach_sqrt foreach_reciprocal foreach_norm
+    foreach_maximum foreach_clamp_min foreach_clamp_max foreach_pow fused_adam fused_adamw fused_sgd
+    repmath::cross_entropy repmath::cross_entropy_backward repmath::binary_cross_entropy_with_logits
+    repmath::binary_cross_entropy_with_logits_backward repmath::kl_div repmath::kl_div_backward repmath::rms_norm repmath::rms_norm_backward
+    repmath::instance_norm repmath::instance_norm_backward repmath::softsign repmath::softsign_backward""".split()
+)
+
+
+@functools.cache
+def _is_there() -> bool:
+    """Whether the library for the device is; a warning says how to get it."""
+    try:
+        _library.load()
+    except ImportError as error:
+        warnings.warn(f"operators of tensors on a GPU are computed in main memory: {error}", RuntimeWarning, stacklevel=2)
+        return False
+    return True
+
+
+def computed(func: Any, function: Any, args: Any, kwargs: Any, device: torch.device) -> Any:
+    """What the library for the device returns; NotImplemented where it does not compute this, and nothing has been written."""
+    if function is False:
+        kernel, name = KERNELS_OF.get(func), func._schema.name
+    else:
+        kernel, name = getattr(function, "of_floats", function), OPERATORS[func].function
+    if kernel is None or name not in _LAUNCHING or not _computes(func, args, kwargs) or not _is_there():
+        return NotImplemented
+    if name.startswith("fused"):  # each tensor is written when its step is known
+        if not all(t.is_contiguous() for t in tensors_in((*args, *kwargs.values()))):
+            return NotImplemented
+        with _core.Environment(), _library.on_device(device.index or 0):
+            return kernel(*args, **kwargs)
+    try:
+        with _core.Environment(), _library.on_device(device.index or 0):
+            return kernel(*args, **kwargs)
+    except (Unsupported, Uncovered, ValueError, TypeError, IndexError, NotImplementedError):
+        return NotImplemented  # the CPU's says what is wrong
+
+
 def _computes(func: Any, args: Any, kwargs: Any) -> bool:
     """Whether the library may compute on the device: tensors of one format, all there, and none that is written overlaps others."""
     formats = _formats(args, kwargs)
-    if len(formats) != 1 or not formats <= FORMATS.keys():
+    if len(formats) != 1 or not formats <= FORMATS.keys() or kwargs.get("device") is not None:
         return False
-    devices = {t.device for t in tensors_in((*args, *kwargs.values()))}
-    return len(devices) == 1 and not any(_meets(t, args, kwargs) for t in _written(func, args, kwargs))
+    given = list(tensors_in((*args, *kwargs.values())))
+    return len({t.device for t in given}) == 1 and not _meets(list(_written(func, args, kwargs)), given)
 
 
-def _meets(t: torch.Tensor, args: Any, kwargs: Any) -> bool:
+def _meets(written: list[torch.Tensor], given: list[torch.Tensor]) -> bool:
     """Whether a tensor that is written has elements that share memory, or shares memory with another that does not lie as it does."""
-    if not torch._prims_common.is_non_overlapping_and_dense_or_false(t):
+    if not all(torch._prims_common.is_non_overlapping_and_dense_or_false(t) for t in written):
         return True
-    start = t.untyped_storage().data_ptr()
-    for v in tensors_in((*args, *kwargs.values())):
-        if v is not t and v.untyped_storage().data_ptr() == start and start:
-            if v.data_ptr() != t.data_ptr() or v.shape != t.shape or v.stride() != t.stride():
-                return True
-    return False
+    places: dict[int, set[Any]] = {}
+    for t in given:
+        places.setdefault(t.untyped_storage().data_ptr(), set()).add((t.data_ptr(), t.shape, t.stride()))
+    starts = (t.untyped_storage().data_ptr() for t in written)
+    return any(start and len(places[start]) > 1 for start in starts)
 
 
 # Arguments that operators write into though their schema does not say so.
@@ -146,14 +201,20 @@ def _written(func: Any, args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
 # --- the CPU's
 
 
+# Whose only tensor on the device is written, and not read.
+_OVERWRITING = frozenset("uniform_ normal_ exponential_ random_ cauchy_ geometric_ log_normal_".split())
+
+
 class _Copies:
     """Copies of the tensors on devices among the arguments of a call, which share memory as these do."""
 
     def __init__(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        self._overwrites = func.overloadpacket.__name__ in _OVERWRITING
         given = [t for t in tensors_in((*args, *kwargs.values())) if is_on_device(t)]
         self._first: dict[int, torch.Tensor] = {}  # by the address of a storage: a tensor over it
         self._shared: dict[int, torch.UntypedStorage | None] = {}  # of storages that several tensors are over: the copy
-        self._made: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self._made: dict[int, torch.Tensor] = {}  # by the identity of a tensor, which the arguments keep
+        self._own: dict[int, torch.Tensor] = {}  # the reverse
         for t in given:
             at = t.untyped_storage().data_ptr()
             if self._first.setdefault(at, t) is not t and at:
@@ -177,18 +238,19 @@ class _Copies:
         return v
 
     def _of(self, t: torch.Tensor) -> torch.Tensor:
-        for own, copy in self._made:
-            if own is t:
-                return copy
+        if id(t) in self._made:
+            return self._made[id(t)]
         at = t.untyped_storage().data_ptr()
         if at in self._shared and not (t.is_conj() or t.is_neg()):
             storage = self._shared[at]
             if storage is None:
                 storage = self._shared[at] = t.untyped_storage().cpu()
             made = torch.empty(0, dtype=t.dtype).set_(storage, t.storage_offset(), t.shape, t.stride())
+        elif self._overwrites:
+            made = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype)
         else:
             made = t.detach().cpu()
-        self._made.append((t, made))
+        self._made[id(t)], self._own[id(made)] = made, t
         return made
 
     def write_back(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
@@ -203,9 +265,8 @@ class _Copies:
     def returned(self, v: Any, device: torch.device | None) -> Any:
         """A result on the device; one that is an argument stays it."""
         if isinstance(v, torch.Tensor):
-            for own, copy in self._made:
-                if copy is v:
-                    return own
+            if id(v) in self._own:
+                return self._own[id(v)]
             return v if device is None else _sent(v, device)
         return type(v)(self.returned(w, device) for w in v) if isinstance(v, (list, tuple)) else v
 
@@ -268,17 +329,12 @@ def staged(again: Callable[..., Any], func: Any, args: Any, kwargs: Any, device:
     return copies.returned(made, _target(func, args, kwargs, device))
 
 
-def computed(func: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """What the library for the GPU returns; NotImplemented where it does not compute this."""
-    return NotImplemented
-
-
 def call(again: Callable[..., Any], func: Any, args: Any, kwargs: Any, device: torch.device) -> tuple[str, Any]:
     """Where an operator of tensors on a device was computed, and what it returns."""
-    function = FUNCTIONS.get(func, False)
+    function: Any = FUNCTIONS.get(func, False)
     if _moves(func, function, args, kwargs):
         return MOVED, (func if function in (None, False) or func in _PLAIN_MOVES else function)(*args, **kwargs)
-    made = computed(func, function, args, kwargs)
+    made = computed(func, function, args, kwargs, device)
     if made is not NotImplemented:
         return COMPUTED, made
     return STAGED, staged(again, func, args, kwargs, device)
@@ -286,4 +342,3 @@ def call(again: Callable[..., Any], func: Any, args: Any, kwargs: Any, device: t
 
 # Functions of the table that are for tensors of the CPU; what they do beside PyTorch's operator is not needed where this moves elements.
 _PLAIN_MOVES = frozenset(f for f in FUNCTIONS if OPERATORS[f].function in ("copy", "to_copy", *_OF_INTEGERS))
-_LATER = Unsupported

@@ -130,6 +130,14 @@ def _scaled(step: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
+def _numbers(tensors: _Tensors) -> list[float]:
+    """Those of tensors without axes, which come from a device together."""
+    if tensors and not tensors[0].is_cpu:
+        together: list[float] = torch.stack(list(tensors)).tolist()
+        return together
+    return [float(t) for t in tensors]
+
+
 def _adam(step_function: Callable[..., None]) -> Callable[..., None]:
     def call(
         params: _Tensors,
@@ -147,6 +155,7 @@ def _adam(step_function: Callable[..., None]) -> Callable[..., None]:
         amsgrad: bool,
         maximize: bool,
     ) -> None:
+        steps = _numbers(state_steps)
         for i, p in enumerate(params):
             states = [_in_place(t[i], "a state") for t in (exp_avgs, exp_avg_sqs)]
             if amsgrad:
@@ -155,7 +164,7 @@ def _adam(step_function: Callable[..., None]) -> Callable[..., None]:
                 _in_place(p, "a parameter"),
                 as_array(grads[i]),
                 *states,
-                step=int(state_steps[i]),
+                step=int(steps[i]),
                 lr=float(lr),
                 betas=(beta1, beta2),
                 eps=eps,

@@ -57,6 +57,9 @@ def safe_softmax(x: torch.Tensor, dim: int, dtype: torch.dtype | None = None) ->
     """softmax; of a row that is -infinity throughout, zeros."""
     if dtype not in (None, x.dtype):
         raise Uncovered(f"dtype={dtype} of {x.dtype}")
+    if not x.is_cpu:
+        made = softmax(x, dim)
+        return torch.where((x == -torch.inf).all(dim, keepdim=True), made.new_zeros(()), made)
     made = as_array(softmax(x, dim))
     if made.ndim == 0 or (made.size and np.isnan(made.take(0, axis=dim)).any()):
         a = as_array(x)
@@ -91,11 +94,24 @@ def _with_eps(root: Array, eps: float) -> torch.Tensor:
     return made.set_(torch.from_numpy(held).untyped_storage(), _BEFORE // root.itemsize, made.shape, made.stride())
 
 
+def _unknown_statistics(x: torch.Tensor, shape: Sequence[int], eps: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """NaN in place of mean and 1/sqrt(variance + eps), which no kernel for a GPU returns; the latter behind the mark and eps. Second derivatives,
+    which read them, are NaN there."""
+    n = torch.Size(shape).numel()
+    held = torch.from_numpy(np.empty(_BEFORE, np.uint8))
+    held[:8].view(torch.int64)[0], held[8:].view(torch.float64)[0] = MARK, eps
+    whole = torch.empty(_BEFORE + n * x.itemsize, dtype=torch.uint8, device=x.device)
+    whole[:_BEFORE] = held.to(x.device)
+    mean = torch.full(tuple(shape), torch.nan, dtype=x.dtype, device=x.device)
+    root = torch.empty(0, dtype=x.dtype, device=x.device)
+    return mean, root.set_(whole.untyped_storage(), _BEFORE // x.itemsize, mean.shape, mean.stride()).fill_(torch.nan)
+
+
 def _eps(root: torch.Tensor) -> float:
     """What `_with_eps` put there."""
     storage = root.untyped_storage()
     if storage.nbytes() >= _BEFORE:
-        held = torch.empty(0, dtype=torch.int64).set_(storage, 0, (2,), (1,))
+        held = torch.empty(0, dtype=torch.int64, device=root.device).set_(storage, 0, (2,), (1,)).cpu()
         if int(held[0]) == MARK:
             return float(held.view(torch.float64)[1])
     raise Uncovered("the gradient of a call that was made outside of reproducible()")
@@ -114,6 +130,9 @@ def _masked(gradients: Any, mask: Sequence[bool]) -> tuple[Any, ...]:
 def layer_norm(x: torch.Tensor, normalized_shape: Sequence[int], weight: _Maybe, bias: _Maybe, eps: float) -> Any:
     shape = tuple(normalized_shape)
     weights = _array(weight, x.dtype), _array(bias, x.dtype)
+    if not x.is_cpu:
+        sizes = (*x.shape[: x.ndim - len(shape)], *(1 for _ in shape))
+        return as_tensor(nn.layer_norm(as_array(x), shape, *weights, eps)), *_unknown_statistics(x, sizes, eps)
     made, mean, root = nn.layer_norm(as_array(x), shape, *weights, eps, return_statistics=True)
     return as_tensor(made), as_tensor(mean), _with_eps(root, eps)
 
@@ -140,6 +159,9 @@ def layer_norm_backward(
 def group_norm(x: torch.Tensor, weight: _Maybe, bias: _Maybe, n: int, c: int, inner: int, group: int, eps: float) -> Any:
     shaped = x.reshape(n, c, inner)
     weights = _array(weight, x.dtype), _array(bias, x.dtype)
+    if not x.is_cpu:
+        made = nn.group_norm(as_array(shaped), group, *weights, eps)
+        return as_tensor(made).view(x.shape), *_unknown_statistics(x, (n, group), eps)
     made, mean, root = nn.group_norm(as_array(shaped), group, *weights, eps, return_statistics=True)
     return as_tensor(made).view(x.shape), as_tensor(mean), _with_eps(root, eps)
 
@@ -176,6 +198,9 @@ def batch_norm(
 ) -> Any:
     mean, variance = (None if t is None else as_array(_beside(t, x.dtype)) for t in (running_mean, running_var))
     weights = _array(weight, x.dtype), _array(bias, x.dtype)
+    if training and not x.is_cpu:
+        made = nn.batch_norm(as_array(x), mean, variance, *weights, True, momentum, eps)
+        return as_tensor(made), *_unknown_statistics(x, x.shape[1:2], eps)
     made = nn.batch_norm(as_array(x), mean, variance, *weights, training, momentum, eps, return_statistics=training)
     if training:
         return tuple(as_tensor(a) for a in made)

@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 import torch
 
 from ... import random
+from ..._cuda import _calls
+from .._device_tensors import as_device_array
 from .._formula import formula
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import KERNELS, Uncovered, apply, format_of, integers, kernel
@@ -69,6 +71,10 @@ def normal(x: torch.Tensor, mean: float = 0, std: float = 1, *, generator: _Gene
 @integers
 @kernel
 def bernoulli(x: torch.Tensor, p: float = 0.5, *, generator: _Generator = None) -> torch.Tensor:
+    if not x.is_cpu and 0 <= p <= 1:
+        made = torch.empty(x.shape, dtype=torch.uint8, device=x.device)
+        _calls.random_bernoulli(seed(generator), p, as_device_array(made))
+        return made.to(x.dtype)
     return as_tensor(random.bernoulli(seed(generator), tuple(x.shape), float(p))).to(x.dtype)
 
 

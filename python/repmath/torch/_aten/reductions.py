@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from ... import _reductions, _scatter, _statistics
+from ..._memory import on_device
 from ..._sums import over_axes
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import KERNELS, Array, Uncovered, apply, as_float, convert, counted, integers, kernel, whole
@@ -43,6 +44,8 @@ def _result(x: torch.Tensor, dtype: torch.dtype | None) -> Any:
 
 def _over_axes(what: str, a: Array, dim: _Dims, keepdim: bool, result: Any) -> torch.Tensor | None:
     """Without the arguments' machinery; None for what needs it, such as dimensions out of range."""
+    if on_device(a):
+        return None
     n = a.ndim
     axes = tuple(range(n)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim) or tuple(range(n))
     axes = tuple(i + n if i < 0 else i for i in axes)

@@ -29,6 +29,9 @@ _PLAIN = (_C._dispatch_keys(torch.empty(0)) & _BELOW_AUTOGRAD).raw_repr() & ~_C.
 
 _Rule = Callable[..., Any]
 
+# overload -> its kernel
+KERNELS: dict[Any, _Rule] = {}
+
 
 def check_formats(names: tuple[str, ...], tensors: tuple[torch.Tensor | None, ...]) -> None:
     """Raise TypeError, naming the argument, unless all have one of the four formats, the same."""
@@ -85,6 +88,7 @@ class Operator:
         self.kernel = kernel
         _LIBRARY.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
         self.overload = getattr(torch.ops.repmath, self.name).default
+        KERNELS[self.overload] = kernel
         arguments = self.overload._schema.arguments
         self.arguments = tuple(a.name for a in arguments)
         self.tensors = tuple(i for i, a in enumerate(arguments) if "Tensor" in str(a.type))
