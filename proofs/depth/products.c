@@ -13,18 +13,16 @@ static int64_t now_k, now_mark;
 static double now_weight;
 static void look(double sum, double norms);
 
-static int depth_round_tile(const rm_epilogue_f32 *e, const double *tile, int nv, int64_t i0, int64_t j0, int rows,
-                            int cols) {
-  for (int i = 0; i < rows; i++)
-    for (int j = 0; j < cols; j++) {
-      const double a = e->row_bound[i0 + i], b = e->col_norm[j0 + j];
-      look(tile[i * nv * RM_LANES + j], a > b ? a : b);
+static int depth_round_tile(const rm_epilogue_b64 *e, const rm_tile_b64 *t) {
+  for (int i = 0; i < t->rows; i++)
+    for (int j = 0; j < t->cols; j++) {
+      const double a = e->row_bound[t->i + i], b = e->col_norm[t->j + j];
+      look(t->sums[i * t->nv * RM_LANES + j], a > b ? a : b);
     }
   return 0;
 }
-#define rm_epilogue_tile_f32(e, tile, nv, i, j, rows, cols, flagged, fmt, out) \
-  ((void)(flagged), depth_round_tile(e, tile, nv, i, j, rows, cols))
-#define rm_has_no_specials_f32(e, tile, i, j, flagged, before) ((void)(before), 0)
+#define rm_epilogue_tile_b64(e, tile, fmt, out) depth_round_tile(e, tile)
+#define rm_has_no_specials_b64(e, tile, i, j, flagged, before) ((void)(before), 0)
 
 /* The chains of the double-double engine: their lengths, and how many are joined. */
 static int64_t dd_terms, dd_longest, dd_joins;
@@ -44,7 +42,7 @@ static rm_micro_dd_fn *depth_micro_dd(int nv) { return (void)nv, depth_micro_dd_
 /* Of a sum without bias: t less the bias and the room that the bound has beyond it. A marked term may have fewer where its weight is less:
  * (t + 1) w_k roundings, of which the bias, the test and that room take three. */
 static void look(double sum, double norms) {
-  const double t = rm_roundings_f32(now_k) - 1.0;
+  const double t = rm_roundings_b64(now_k) - 1.0;
   if (now_mark >= 0) {
     if (sum >= MARK) counted(now, sum - MARK - 1.0 + 2.0, (t + 1.0) * now_weight, now_where);
     return;
@@ -60,7 +58,7 @@ static void engine(const rm_matmul_problem *p, int64_t row_cut, int64_t col_cut)
   for (int64_t i = 0; i < p->m; i += row_cut)
     for (int64_t j = 0; j < p->n; j += col_cut) {
       const rm_block block = {i, p->m - i < row_cut ? p->m - i : row_cut, j, p->n - j < col_cut ? p->n - j : col_cut};
-      const size_t bytes = rm_work_f32(p, block.rows, block.cols) + 64;
+      const size_t bytes = rm_work_b64(p, block.rows, block.cols) + 64;
       if (bytes > work_bytes) work = realloc(work, work_bytes = bytes);
       if (!work) exit(3);
       memset(work, 0, bytes);
@@ -114,7 +112,7 @@ static void weights(int64_t k, int64_t step) {
     p.m = m, p.n = n, p.k = k;
     p.a = (rm_operand){a, 0, 4, 0}, p.b = (rm_operand){b, 4, 4 * n, 0}, p.c = (rm_target){c, n * 4, 4, 0, 0};
     memcpy(a + 4 * q, &mark, 4);
-    now_mark = q, now_weight = rm_weight(rm_weights_f32(k, q / RM_KC * RM_KC), q % RM_KC);
+    now_mark = q, now_weight = rm_weight(rm_weights_b64(k, q / RM_KC * RM_KC), q % RM_KC);
     snprintf(now_where, sizeof now_where, "K %lld, term %lld", (long long)k, (long long)q);
     engine(&p, m, n);
     memcpy(a + 4 * q, &one, 4);

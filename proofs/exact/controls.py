@@ -79,7 +79,7 @@ CONTROLS: list[tuple[str, str, str, tuple[str, ...]]] = [
         "src/blas/gemm/bound_b64.h",
         "1.01 * h * h * 0x1p-53",
         "1.01 * h * h * 0x1p-77",
-        ("products_narrow: rm_decide_sum_f32(s, err2,", "convolution_forward: rm_decide_sum_f32(s, err2,"),
+        ("products_narrow: rm_decide_sum_b64(s, err2,", "convolution_forward: rm_decide_sum_b64(s, err2,"),
     ),
     (
         "src/blas/gemm/alpha_beta.h",

@@ -44,7 +44,7 @@ INSTEAD = {  # the macros of calls whose surroundings have other names: by sourc
     ("src/blas/conv/kernels.c", "resolve_lanes", "rm_round_vector"): "rm_round_vector_of_lanes",
     ("src/blas/conv/kernels.c", "resolve_lanes", "rm_pair_to_odd"): "rm_pair_to_odd_of_lane",
 }
-WITHIN = {"rm_decide_f32": "rm_decide_sum_f32"}  # a test that is part of another, which is watched
+WITHIN = {"rm_decide_b64": "rm_decide_sum_b64"}  # a test that is part of another, which is watched
 DEFINITION = re.compile(r"^(?:\w[\w *]*[ *])?(\w+)\((?:[^;\n]*|.*\{.*)$", re.MULTILINE)
 KINDS = ["row", "settle", "reach", "ends", "known", "sum", "target", "deviations", "function"]  # as in watch.h
 RECORD = np.dtype(

@@ -114,15 +114,15 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
   })
 #define EXACT_ELEMENT(known, hi, lo, err, p, i, j) \
   (exact_at = EXACT_TARGET_OF(p, i, j), exact_watch(EXACT_KNOWN, known, hi, lo, err, 0.0), exact_at = 0)
-#define WATCH_rm_decide_f32(c, err, fmt, bits)                                    \
+#define WATCH_rm_decide_b64(c, err, fmt, bits)                                    \
   ({                                                                              \
-    const int known__ = rm_decide_f32(c, err, fmt, bits);                         \
+    const int known__ = rm_decide_b64(c, err, fmt, bits);                         \
     EXACT_ELEMENT(known__, c, 0.0, err, p, r->block->row + i, r->block->col + j); \
     exact_open ? 0 : known__;                                                     \
   })
-#define WATCH_rm_decide_sum_f32(s, err, fmt, bits)                                        \
+#define WATCH_rm_decide_sum_b64(s, err, fmt, bits)                                        \
   ({                                                                                      \
-    const int known__ = rm_decide_sum_f32(s, err, fmt, bits);                             \
+    const int known__ = rm_decide_sum_b64(s, err, fmt, bits);                             \
     EXACT_ELEMENT(known__, (s).hi, (s).lo, err, p, r->block->row + i, r->block->col + j); \
     exact_open ? 0 : known__;                                                             \
   })

@@ -104,12 +104,24 @@ static int rm_blas_check_gemm(int ta, int tb, int m, int n, int k, int lda, int 
   return 0;
 }
 
+typedef struct {
+  int layout, ta, tb;
+  int64_t m, n, k;
+  RM_TYPE alpha;
+  const RM_TYPE *a;
+  int64_t lda;
+  const RM_TYPE *b;
+  int64_t ldb;
+  RM_TYPE beta;
+  RM_TYPE *c;
+  int64_t ldc;
+} rm_blas_gemm_problem;
+
 /* C may not be read where beta is 0, nor A and B where alpha is: rm_gemm keeps to it. It refuses a C that overlaps A or B. */
-static void rm_blas_gemm(int layout, int ta, int tb, int64_t m, int64_t n, int64_t k, RM_TYPE alpha, const RM_TYPE *a,
-                         int64_t lda, const RM_TYPE *b, int64_t ldb, RM_TYPE beta, RM_TYPE *c, int64_t ldc) {
-  if (m == 0 || n == 0 || ((rm_blas_is_zero(alpha) || k == 0) && beta == 1)) return;
-  rm_blas_report(RM_NAME(gemm), rm_gemm(RM_FORMAT, layout, ta, tb, m, n, k, rm_blas_widened(alpha), a, lda, b, ldb,
-                                        rm_blas_widened(beta), c, ldc));
+static void rm_blas_gemm(const rm_blas_gemm_problem *p) {
+  if (p->m == 0 || p->n == 0 || ((rm_blas_is_zero(p->alpha) || p->k == 0) && p->beta == 1)) return;
+  rm_blas_report(RM_NAME(gemm), rm_gemm(RM_FORMAT, p->layout, p->ta, p->tb, p->m, p->n, p->k, rm_blas_widened(p->alpha), p->a,
+                                        p->lda, p->b, p->ldb, rm_blas_widened(p->beta), p->c, p->ldc));
 }
 
 RM_BLAS void RM_FORTRAN(gemm)(const char *trans_a, const char *trans_b, const int *m, const int *n, const int *k,
@@ -118,7 +130,7 @@ RM_BLAS void RM_FORTRAN(gemm)(const char *trans_a, const char *trans_b, const in
   const int ta = rm_blas_transposition(*trans_a), tb = rm_blas_transposition(*trans_b);
   const int info = !ta ? 1 : !tb ? 2 : rm_blas_check_gemm(ta, tb, *m, *n, *k, *lda, *ldb, *ldc);
   if (info) xerbla_(RM_QUOTE_UPPER "GEMM ", &info, 6);
-  else rm_blas_gemm(RM_COL_MAJOR, ta, tb, *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);
+  else rm_blas_gemm(&(rm_blas_gemm_problem){RM_COL_MAJOR, ta, tb, *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc});
 }
 
 RM_BLAS void RM_CBLAS(gemm)(int layout, int ta, int tb, int m, int n, int k, RM_TYPE alpha, const RM_TYPE *a, int lda,
@@ -135,35 +147,46 @@ RM_BLAS void RM_CBLAS(gemm)(int layout, int ta, int tb, int m, int n, int k, RM_
   else if (ldb < rm_blas_at_least_one((tb == RM_NO_TRANS) == rows ? n : k)) info = 11;
   else if (ldc < rm_blas_at_least_one(rows ? n : m)) info = 14;
   if (info) rm_blas_wrong(rows, info, RM_NAME(gemm));
-  else rm_blas_gemm(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  else rm_blas_gemm(&(rm_blas_gemm_problem){layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc});
 }
 
 /* ---- level 2: y = RN(alpha op(A) x + beta y) */
 
+typedef struct {
+  int transposed;
+  int64_t m, n;
+  RM_TYPE alpha;
+  const RM_TYPE *a;
+  int64_t lda;
+  const RM_TYPE *x;
+  int64_t incx;
+  RM_TYPE beta;
+  RM_TYPE *y;
+  int64_t incy;
+} rm_blas_gemv_problem;
+
 /* y^T = alpha x^T op(A)^T + beta y^T: increments are then leading dimensions. A vector that runs backwards goes through a copy. */
-static void rm_blas_gemv(int transposed, int64_t m, int64_t n, RM_TYPE alpha, const RM_TYPE *a, int64_t lda, const RM_TYPE *x,
-                         int64_t incx, RM_TYPE beta, RM_TYPE *y, int64_t incy) {
-  const int64_t rows = transposed ? n : m, terms = transposed ? m : n;
-  if (m == 0 || n == 0 || (rm_blas_is_zero(alpha) && beta == 1)) return;
-  RM_TYPE *copy = NULL, *source = (RM_TYPE *)(uintptr_t)x, *target = y;
-  if (incx < 0 || incy < 0) {
+static void rm_blas_gemv(const rm_blas_gemv_problem *p) {
+  const int64_t rows = p->transposed ? p->n : p->m, terms = p->transposed ? p->m : p->n;
+  if (p->m == 0 || p->n == 0 || (rm_blas_is_zero(p->alpha) && p->beta == 1)) return;
+  RM_TYPE *copy = NULL, *source = (RM_TYPE *)(uintptr_t)p->x, *target = p->y;
+  if (p->incx < 0 || p->incy < 0) {
     copy = malloc((size_t)(rows + terms) * sizeof *copy);
     if (!copy) {
       rm_blas_report(RM_NAME(gemv), RM_ERR_MEMORY);
       return;
     }
     source = copy, target = copy + terms;
-    if (!rm_blas_is_zero(alpha))
-      for (int64_t i = 0; i < terms; i++) source[i] = rm_blas_first(x, terms, incx)[i * incx];
-    if (!rm_blas_is_zero(beta))
-      for (int64_t i = 0; i < rows; i++) target[i] = rm_blas_first(y, rows, incy)[i * incy];
-    incx = 1;
+    if (!rm_blas_is_zero(p->alpha))
+      for (int64_t i = 0; i < terms; i++) source[i] = rm_blas_first(p->x, terms, p->incx)[i * p->incx];
+    if (!rm_blas_is_zero(p->beta))
+      for (int64_t i = 0; i < rows; i++) target[i] = rm_blas_first(p->y, rows, p->incy)[i * p->incy];
   }
-  const rm_status status =
-      rm_gemm(RM_FORMAT, RM_COL_MAJOR, RM_NO_TRANS, transposed ? RM_NO_TRANS : RM_TRANS, 1, rows, terms,
-              rm_blas_widened(alpha), source, incx, a, lda, rm_blas_widened(beta), target, copy ? 1 : incy);
+  const rm_status status = rm_gemm(RM_FORMAT, RM_COL_MAJOR, RM_NO_TRANS, p->transposed ? RM_NO_TRANS : RM_TRANS, 1, rows,
+                                   terms, rm_blas_widened(p->alpha), source, copy ? 1 : p->incx, p->a, p->lda,
+                                   rm_blas_widened(p->beta), target, copy ? 1 : p->incy);
   if (copy && !status)
-    for (int64_t i = 0; i < rows; i++) *(RM_TYPE *)(uintptr_t)(rm_blas_first(y, rows, incy) + i * incy) = target[i];
+    for (int64_t i = 0; i < rows; i++) *(RM_TYPE *)(uintptr_t)(rm_blas_first(p->y, rows, p->incy) + i * p->incy) = target[i];
   rm_blas_report(RM_NAME(gemv), status);
   free(copy);
 }
@@ -180,7 +203,7 @@ RM_BLAS void RM_FORTRAN(gemv)(const char *trans, const int *m, const int *n, con
                    : *incy == 0                      ? 11
                                                      : 0;
   if (info) xerbla_(RM_QUOTE_UPPER "GEMV ", &info, 6);
-  else rm_blas_gemv(t != RM_NO_TRANS, *m, *n, *alpha, a, *lda, x, *incx, *beta, y, *incy);
+  else rm_blas_gemv(&(rm_blas_gemv_problem){t != RM_NO_TRANS, *m, *n, *alpha, a, *lda, x, *incx, *beta, y, *incy});
 }
 
 RM_BLAS void RM_CBLAS(gemv)(int layout, int trans, int m, int n, RM_TYPE alpha, const RM_TYPE *a, int lda, const RM_TYPE *x,
@@ -196,6 +219,6 @@ RM_BLAS void RM_CBLAS(gemv)(int layout, int trans, int m, int n, RM_TYPE alpha, 
   else if (incy == 0) info = 12;
   if (info) rm_blas_wrong(rows, info, RM_NAME(gemv));
   else if (rows) /* by rows it is the transpose by columns */
-    rm_blas_gemv(trans == RM_NO_TRANS, n, m, alpha, a, lda, x, incx, beta, y, incy);
-  else rm_blas_gemv(trans != RM_NO_TRANS, m, n, alpha, a, lda, x, incx, beta, y, incy);
+    rm_blas_gemv(&(rm_blas_gemv_problem){trans == RM_NO_TRANS, n, m, alpha, a, lda, x, incx, beta, y, incy});
+  else rm_blas_gemv(&(rm_blas_gemv_problem){trans != RM_NO_TRANS, m, n, alpha, a, lda, x, incx, beta, y, incy});
 }

@@ -14,7 +14,7 @@ struct bounded_element {
   double c, err, bias;
 };
 __device__ bounded_element with_bound(const rm_matmul_problem &p, int64_t i, int64_t j, double c, double row, double col) {
-  double tu = rm_bound_f32(p.k), bias = 0.0, err = tu * row * col;
+  double tu = rm_bound_b64(p.k), bias = 0.0, err = tu * row * col;
   if (p.bias.base) {
     bias = rm_read_element(p.bias.base + i * p.bias.row + j * p.bias.col, p.fmt);
     c += bias;
@@ -113,8 +113,8 @@ __device__ void resolve(const rm_matmul_problem &p, int64_t r, int64_t c) {
   resolver.p = &p, resolver.block = &block, resolver.rows = &row, resolver.cols = &col, resolver.tiers = &tiers;
   char *at = address_in_c(p, r, c);
   rm_write_bits(at,
-                p.alpha_beta ? rm_resolve_alpha_beta_f32(&resolver, 0, 0, e.c, e.err, rm_read_bits(at, p.out_fmt))
-                             : rm_resolve_element_f32(&resolver, 0, 0, e.c, e.err, e.bias),
+                p.alpha_beta ? rm_resolve_alpha_beta_b64(&resolver, 0, 0, e.c, e.err, rm_read_bits(at, p.out_fmt))
+                             : rm_resolve_element_b64(&resolver, 0, 0, e.c, e.err, e.bias),
                 p.out_fmt);
 }
 

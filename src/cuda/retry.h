@@ -42,8 +42,8 @@ __device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t
     if (part[l].col_granule < col_granule) col_granule = part[l].col_granule;
   }
   plain += bias;
-  const double tu = rm_bound_f32(p.k), err = tu * vf64_sqrt(row2) * vf64_sqrt(col2) + tu * vf64_abs(bias);
-  double err2 = err * rm_bound_dd_ratio_f32(p.k);
+  const double tu = rm_bound_b64(p.k), err = tu * vf64_sqrt(row2) * vf64_sqrt(col2) + tu * vf64_abs(bias);
+  double err2 = err * rm_bound_dd_ratio(p.k);
   uint32_t flags = 0;
   if (p.alpha_beta) {
     const double d = p.alpha_beta->beta == 0.0 ? 0.0 : rm_read_element(at, p.out_fmt);
@@ -60,7 +60,7 @@ __device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t
         rm_is_nan(plain) ? rm_nan_bits(p.out_fmt) : rm_infinity_bits(p.out_fmt) | (plain < 0.0 ? rm_sign_bit(p.out_fmt) : 0);
     return true;
   }
-  if (rm_decide_sum_f32(s, err2, p.out_fmt, bits)) return true;
+  if (rm_decide_sum_b64(s, err2, p.out_fmt, bits)) return true;
   const int gb = rm_granule64(rm_bits64(bias)), g = row_granule + col_granule < gb ? row_granule + col_granule : gb;
   if (!(err2 < rm_pow2(g > 1000 ? 1000 : g))) return false;
   *bits = rm_round_double(rm_pair_to_odd(s.hi, s.lo), p.out_fmt);

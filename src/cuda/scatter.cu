@@ -144,20 +144,9 @@ rm_status run(scatter &s, cudaStream_t stream) {
   return launched();
 }
 
-rm_status call(int add, int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
-               const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src,
-               rm_cuda_stream stream) {
+rm_status call(const rm_scatter_problem &p, rm_cuda_stream stream) {
   scatter s = {};
-  s.p = rm_scatter_problem{format,
-                           add,
-                           0,
-                           rows,
-                           cols,
-                           n,
-                           {static_cast<char *>(out), row_out, col_out},
-                           {static_cast<char *>(const_cast<void *>(src)), row_src, col_src},
-                           reinterpret_cast<const char *>(index),
-                           stride_index};
+  s.p = p;
   const rm_status status = rm_scatter_check(&s.p);
   return status ? status : run(s, static_cast<cudaStream_t>(stream));
 }
@@ -169,12 +158,32 @@ extern "C" {
 rm_status rm_cuda_index_add(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
                             int64_t n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
                             ptrdiff_t col_src, rm_cuda_stream stream) {
-  return call(1, format, rows, cols, out, row_out, col_out, n, index, stride_index, src, row_src, col_src, stream);
+  return call({format,
+               1,
+               0,
+               rows,
+               cols,
+               n,
+               {static_cast<char *>(out), row_out, col_out},
+               {static_cast<char *>(const_cast<void *>(src)), row_src, col_src},
+               reinterpret_cast<const char *>(index),
+               stride_index},
+              stream);
 }
 
 rm_status rm_cuda_segment_sum(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
                               int64_t n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
                               ptrdiff_t col_src, rm_cuda_stream stream) {
-  return call(0, format, rows, cols, out, row_out, col_out, n, index, stride_index, src, row_src, col_src, stream);
+  return call({format,
+               0,
+               0,
+               rows,
+               cols,
+               n,
+               {static_cast<char *>(out), row_out, col_out},
+               {static_cast<char *>(const_cast<void *>(src)), row_src, col_src},
+               reinterpret_cast<const char *>(index),
+               stride_index},
+              stream);
 }
 }

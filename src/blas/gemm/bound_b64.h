@@ -1,4 +1,4 @@
-/* Error bounds of the binary32 matmul engine. u = 2^-53, the unit roundoff of binary64, in which everything is added.
+/* Error bounds of the binary64 engine, which serves f32 and the 16-bit formats. u = 2^-53, the unit roundoff of binary64.
  *
  * Let S = sum_k a_k b_k (+ bias) exactly, and c the engine's value. Each product is exact (micro_b64.h). A block of KC terms is
  * one accumulation chain of at most KC - 1 roundings (the first addition, to +0, is exact); the ceil(K/KC) block sums are joined by
@@ -27,24 +27,24 @@
 #include "bound_weights.h"
 
 /* t + 1. */
-RM_FN double rm_roundings_f32(int64_t k) { return (double)(k < RM_KC ? k : RM_KC) + (double)((k + RM_KC - 1) / RM_KC) + 1.0; }
+RM_FN double rm_roundings_b64(int64_t k) { return (double)(k < RM_KC ? k : RM_KC) + (double)((k + RM_KC - 1) / RM_KC) + 1.0; }
 
 /* (t + 1) u (1 + slack): what multiplies |a| |b| + |bias|. */
-RM_FN double rm_bound_f32(int64_t k) {
-  double t = rm_roundings_f32(k);
+RM_FN double rm_bound_b64(int64_t k) {
+  double t = rm_roundings_b64(k);
   double slack = 0x1p-18 + (double)k * 0x1p-51;
   return RM_BOUND(t * 0x1p-53 * (1.0 + slack));
 }
 
 /* The weights of the chain that begins at k0. */
-RM_FN rm_weights rm_weights_f32(int64_t k, int64_t k0) {
-  const double slope = k ? 1.0 / rm_roundings_f32(k) : 0.0;
+RM_FN rm_weights rm_weights_b64(int64_t k, int64_t k0) {
+  const double slope = k ? 1.0 / rm_roundings_b64(k) : 0.0;
   const int64_t before = k0 / RM_KC;
   return (rm_weights){1.0 - (double)(before > 0 ? before - 1 : 0) * slope, slope};
 }
 
 /* The bound of the double-double sum of resolve_b64.h, 1.01 h^2 u^2 (sum |a_k b_k| + |bias|), over the bound above. */
-RM_FN double rm_bound_dd_ratio_f32(int64_t k) {
+RM_FN double rm_bound_dd_ratio(int64_t k) {
   double h = (double)k + 64.0;
   return 1.01 * h * h * 0x1p-53;
 }

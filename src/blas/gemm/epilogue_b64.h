@@ -1,4 +1,4 @@
-/* Ziv's rounding test of the binary32 engine, over one tile.
+/* Ziv's rounding test of the binary64 engine, over one tile.
  *
  * For S in [c - err, c + err] and e >= err + 2 u |c|, with err's slack absorbing the rounding of e:
  *   RN64(c - e) <= c - e + u |c - e| <= c - err <= S, and likewise S <= RN64(c + e).
@@ -12,17 +12,17 @@
 #include "alpha_beta.h"
 #include "tile.h"
 
-RM_FN vf64 rm_margin_f32(vf64 c, vf64 err) { return vf64_mad(vf64_abs(c), vf64_set1(0x1p-52), err); }
+RM_FN vf64 rm_margin_b64(vf64 c, vf64 err) { return vf64_mad(vf64_abs(c), vf64_set1(0x1p-52), err); }
 
 /* Rounds one vector of C. Returns the lanes that are undecided, or not finite. */
 RM_FN uint32_t rm_round_vector_f32(vf64 c, vf64 err, float *out) {
-  const vf64 e = rm_margin_f32(c, err);
+  const vf64 e = rm_margin_b64(c, err);
   return vf64_store_between_f32(out, vf64_sub(c, e), vf64_add(c, e));
 }
 
 /* The same rounded to a 16-bit format: each end first to odd, 16 bits (crlibm/simd/machine.h), so that storing it rounds it once. */
 RM_FN uint32_t rm_round_vector_16(vf64 c, vf64 err, char *out, const int fmt) {
-  vf64 e = rm_margin_f32(c, err), low = vf64_to_odd16(vf64_sub(c, e)), high = vf64_to_odd16(vf64_add(c, e));
+  vf64 e = rm_margin_b64(c, err), low = vf64_to_odd16(vf64_sub(c, e)), high = vf64_to_odd16(vf64_add(c, e));
   uint16_t first[RM_LANES], other[RM_LANES];
   if (fmt == RM_F16) vf64_store_f16(first, low), vf64_store_f16(other, high);
   else vf64_store_bf16(first, low), vf64_store_bf16(other, high);
@@ -45,7 +45,15 @@ typedef struct {
   rm_output_map output;
   const double *row_bound, *col_norm; /* err = row_bound col_norm + bias_bound |bias| */
   double bias_bound;
-} rm_epilogue_f32;
+} rm_epilogue_b64;
+
+/* A tile of `rows` x `cols` sums at (i, j) of the block, nv vectors a row. flagged[q * nv + v] gets the lanes for the resolver. */
+typedef struct {
+  const double *sums;
+  uint8_t *flagged;
+  int64_t i, j;
+  int rows, cols, nv;
+} rm_tile_b64;
 
 /* A whole tile without special values, bias, alpha or beta, whose rows are RM_NV vectors of neighbours in memory: what rounding it to
  * binary32 needs. */
@@ -54,24 +62,24 @@ typedef struct {
   char *base;
   const ptrdiff_t *row, *col;
   uint8_t *flagged;
-} rm_plain_tile_f32;
+} rm_plain_tile_b64;
 
 /* Whether no element of the whole tile at (i, j) can be infinite, NaN or too large for binary32; then it is described. All of a's and b's
  * weights are at least 2/(t + 1) (bound_b64.h), so |c| <= |a| |b| <= row_bound col_norm/(2 u) = 2^52 row_bound col_norm. A sum of norms is
  * NaN or infinite where one is. */
-RM_FN int rm_has_no_specials_f32(const rm_epilogue_f32 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged,
-                                 rm_plain_tile_f32 *t) {
+RM_FN int rm_has_no_specials_b64(const rm_epilogue_b64 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged,
+                                 rm_plain_tile_b64 *t) {
   const double *row_bound = e->row_bound + i, *norm = e->col_norm + j;
   double rows = 0.0;
   RM_UNROLL for (int q = 0; q < RM_MR; q++) rows += row_bound[q];
   vf64 columns = vf64_load(norm);
   RM_UNROLL for (int v = 1; v < RM_NV; v++) columns = vf64_add(columns, vf64_load(norm + v * RM_LANES));
-  *t = (rm_plain_tile_f32){tile, row_bound, norm, e->output.base, e->output.row + i, e->output.col + j, flagged};
+  *t = (rm_plain_tile_b64){tile, row_bound, norm, e->output.base, e->output.row + i, e->output.col + j, flagged};
   return vm64_bits(vf64_le(vf64_mul(vf64_set1(rows), columns), vf64_set1(0x1p74))) == (1u << RM_LANES) - 1;
 }
 
 /* Rounds row i of such a tile: the bound has room for the rounding of both ends (bound_b64.h). Returns how many elements are undecided. */
-RM_FN int rm_round_row_f32(const rm_plain_tile_f32 *t, int i) {
+RM_FN int rm_round_row_b64(const rm_plain_tile_b64 *t, int i) {
   const vf64 rb = vf64_set1(t->row_bound[i]);
   const double *sums = t->sums + i * RM_NR;
   char *const at = t->base + t->row[i];
@@ -89,14 +97,17 @@ RM_FN int rm_round_row_f32(const rm_plain_tile_f32 *t, int i) {
   return count;
 }
 
-/* Rounds the whole tile at (i0, j0). */
-RM_FN int rm_epilogue_whole_f32(const rm_epilogue_f32 *e, const double *RM_RESTRICT tile, int64_t i0, int64_t j0, int rows,
-                                uint8_t *RM_RESTRICT flagged, const int out_fmt) {
+/* Rounds a tile of RM_NR columns that are whole vectors in memory. */
+RM_FN int rm_epilogue_whole_b64(const rm_epilogue_b64 *e, const rm_tile_b64 *t, const int out_fmt) {
+  const double *RM_RESTRICT tile = t->sums;
+  uint8_t *RM_RESTRICT flagged = t->flagged;
+  const int64_t i0 = t->i, j0 = t->j;
+  const int rows = t->rows;
   const ptrdiff_t *const col = e->output.col + j0, *const row = e->output.row + i0;
   int count = 0;
-  rm_plain_tile_f32 plain;
-  if (out_fmt == RM_F32 && rm_has_no_specials_f32(e, tile, i0, j0, flagged, &plain)) {
-    for (int i = 0; i < rows; i++) count += rm_round_row_f32(&plain, i);
+  rm_plain_tile_b64 plain;
+  if (out_fmt == RM_F32 && rm_has_no_specials_b64(e, tile, i0, j0, flagged, &plain)) {
+    for (int i = 0; i < rows; i++) count += rm_round_row_b64(&plain, i);
     return count;
   }
   vf64 norm[RM_NV];
@@ -124,21 +135,21 @@ RM_FN void rm_store_infinities(char *out, uint32_t infinite, const rm_alpha_beta
   }
 }
 
-RM_FN int rm_is_whole(const rm_epilogue_f32 *e, int64_t j0, int cols) {
+RM_FN int rm_is_whole(const rm_epilogue_b64 *e, int64_t j0, int cols) {
   if (e->p->bias.base || e->p->alpha_beta || cols != RM_NR) return 0;
   int whole = 1;
   RM_UNROLL for (int v = 0; v < RM_NV; v++) whole &= e->output.whole[j0 / RM_LANES + v];
   return whole;
 }
 
-/* Rounds `rows` x `cols` elements at (i0, j0) of the block, from a tile of nv vectors a row. flagged[i * nv + v] gets the lanes for the
- * resolver. Returns how many. */
-RM_FN int rm_epilogue_tile_f32(const rm_epilogue_f32 *e, const double *tile, int nv, int64_t i0, int64_t j0, int rows,
-                               int cols, uint8_t *flagged, const int fmt, const int out_fmt) {
-  const int size = rm_size_of(out_fmt);
+/* Rounds a tile. Returns how many elements are for the resolver. */
+RM_FN int rm_epilogue_tile_b64(const rm_epilogue_b64 *e, const rm_tile_b64 *t, const int fmt, const int out_fmt) {
+  const int size = rm_size_of(out_fmt), rows = t->rows, cols = t->cols, nv = t->nv;
+  const int64_t i0 = t->i, j0 = t->j;
+  const double *tile = t->sums;
   const rm_alpha_beta *alpha_beta = e->p->alpha_beta;
   int count = 0;
-  if (rm_is_whole(e, j0, cols)) return rm_epilogue_whole_f32(e, tile, i0, j0, rows, flagged, out_fmt);
+  if (rm_is_whole(e, j0, cols)) return rm_epilogue_whole_b64(e, t, out_fmt);
   for (int i = 0; i < rows; i++) {
     const vf64 rb = vf64_set1(e->row_bound[i0 + i]);
     for (int v = 0; v < nv; v++, tile += RM_LANES) {
@@ -167,7 +178,7 @@ RM_FN int rm_epilogue_tile_f32(const rm_epilogue_f32 *e, const double *tile, int
         for (int l = 0; l < lanes; l++)
           __builtin_memcpy(rm_output_at(&e->output, i0 + i, j + l), out + l * size, (size_t)size);
       }
-      flagged[i * nv + v] = (uint8_t)undecided;
+      t->flagged[i * nv + v] = (uint8_t)undecided;
       count += __builtin_popcount(undecided);
     }
   }

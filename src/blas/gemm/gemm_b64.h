@@ -23,19 +23,19 @@ RM_FN int rm_may_fall_back(const rm_matmul_problem *p, int64_t rows, int64_t col
   return p->fmt == RM_F32 && rows * cols >= RM_FALLBACK_MIN;
 }
 
-static size_t rm_work_f32(const rm_matmul_problem *p, int64_t rows, int64_t cols) {
-  size_t plain = rm_layout_of_f32(p, rows, cols, 0).bytes,
+static size_t rm_work_b64(const rm_matmul_problem *p, int64_t rows, int64_t cols) {
+  size_t plain = rm_layout_of_b64(p, rows, cols, 0).bytes,
          fallback = rm_work_dd(p, rows, cols < RM_COLS_DD ? cols : RM_COLS_DD);
   return plain > fallback || !rm_may_fall_back(p, rows, cols) ? plain : fallback;
 }
 
 /* Turns weighted sums of squares into bounds, once all of k is packed. */
-RM_FN void rm_finish_rows_f32(const rm_layout_f32 *w, int64_t k) {
-  const double tu = rm_bound_f32(k);
+RM_FN void rm_finish_rows_b64(const rm_layout_b64 *w, int64_t k) {
+  const double tu = rm_bound_b64(k);
   for (int64_t i = 0; i < w->row_tiles * RM_MR; i += RM_LANES)
     vf64_store(w->row_bound + i, vf64_mul(vf64_set1(tu), vf64_sqrt(vf64_load(w->row_bound + i))));
 }
-RM_FN void rm_finish_columns_f32(double *norm) {
+RM_FN void rm_finish_columns_b64(double *norm) {
   RM_UNROLL for (int j = 0; j < RM_NR; j += RM_LANES) vf64_store(norm + j, vf64_sqrt(vf64_load(norm + j)));
 }
 
@@ -112,7 +112,7 @@ static void rm_resolve_deferred(rm_deferred_elements *deferred, rm_resolver *r, 
   for (int e = 0; e < count; e++) {
     const rm_deferred_element *at = deferred->element + e;
     rm_write_bits(rm_output_at(output, at->i, at->j),
-                  rm_finish_element_f32(r, at->i, at->j, rm_dot2_total(sums + e, at->bias), at->err, at->bias), p->out_fmt);
+                  rm_finish_element_b64(r, at->i, at->j, rm_dot2_total(sums + e, at->bias), at->err, at->bias), p->out_fmt);
   }
   deferred->count = 0;
 }
@@ -126,7 +126,7 @@ RM_FN void rm_defer(rm_deferred_elements *deferred, rm_resolver *r, const rm_out
 
 /* Goes through the flagged elements. With `cheaply` only those are decided, and taken off the list, that need not read their
  * products again. Returns how many stay undecided. */
-static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, int cheaply) {
+static int64_t rm_resolve_flagged_b64(const rm_layout_b64 *w, rm_resolver *r, int cheaply) {
   const rm_matmul_problem *p = r->p;
   const rm_block *block = r->block;
   const double *tile = w->c;
@@ -145,11 +145,11 @@ static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, in
           int64_t i = i0 + q / nv, j = j0 + (q % nv) * RM_LANES + lane;
           const char *at = rm_bias_at(p, block->row + i, block->col + j);
           double bias = p->bias.base ? rm_read_element(at, p->fmt) : 0.0, c = tile[q * RM_LANES + lane] + bias;
-          double err = w->row_bound[i] * w->col_norm[j] + rm_bound_f32(p->k) * __builtin_fabs(bias);
+          double err = w->row_bound[i] * w->col_norm[j] + rm_bound_b64(p->k) * __builtin_fabs(bias);
           uint64_t bits;
           if (p->alpha_beta)
-            bits = rm_resolve_alpha_beta_f32(r, i, j, c, err, rm_read_bits(rm_output_at(&w->output, i, j), p->out_fmt));
-          else if (!rm_decide_element_f32(r, i, j, c, err, bias, &bits)) {
+            bits = rm_resolve_alpha_beta_b64(r, i, j, c, err, rm_read_bits(rm_output_at(&w->output, i, j), p->out_fmt));
+          else if (!rm_decide_element_b64(r, i, j, c, err, bias, &bits)) {
             if (cheaply) left++;
             else rm_defer(&deferred, r, &w->output, (rm_deferred_element){i, j, err, bias});
             continue;
@@ -164,13 +164,13 @@ static int64_t rm_resolve_flagged_f32(const rm_layout_f32 *w, rm_resolver *r, in
   return left;
 }
 
-static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block,
+static uint32_t rm_resolve_block_b64(const rm_layout_b64 *w, const rm_matmul_problem *p, const rm_block *block,
                                      int64_t undecided, void *work, rm_tiers *tiers) {
   __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_vector_facts));
   __builtin_memset(w->cols, 0, (size_t)block->cols * sizeof(rm_vector_facts));
   rm_resolver r = {p, block, w->rows, w->cols, undecided >= block->rows + block->cols, tiers, 0};
   if (r.many && !p->alpha_beta) {
-    undecided = rm_resolve_flagged_f32(w, &r, 1);
+    undecided = rm_resolve_flagged_b64(w, &r, 1);
     if (rm_may_fall_back(p, block->rows, block->cols) && undecided > block->rows * block->cols / RM_FALLBACK_RATIO) {
       rm_tiers all = {0, 0, 0};
       uint32_t flags = 0;
@@ -185,34 +185,33 @@ static uint32_t rm_resolve_block_f32(const rm_layout_f32 *w, const rm_matmul_pro
       return r.flags | flags;
     }
   }
-  if (undecided) rm_resolve_flagged_f32(w, &r, 0);
+  if (undecided) rm_resolve_flagged_b64(w, &r, 0);
   return r.flags;
 }
 
 /* Rounds the tile at (i, j) of the block; returns how many elements are undecided. */
-RM_FN int rm_round_tile_f32(const rm_epilogue_f32 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged,
+RM_FN int rm_round_tile_b64(const rm_epilogue_b64 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged,
                             const int fmt) {
-  const int rows = rm_min_int(e->block->rows - i, RM_MR), cols = rm_min_int(e->block->cols - j, RM_NR),
-            nv = rm_vectors(cols, RM_NR);
-  if (fmt == RM_F32 || e->p->out_fmt == RM_F32)
-    return rm_epilogue_tile_f32(e, tile, nv, i, j, rows, cols, flagged, fmt, RM_F32);
-  return rm_epilogue_tile_f32(e, tile, nv, i, j, rows, cols, flagged, fmt, fmt);
+  const int rows = rm_min_int(e->block->rows - i, RM_MR), cols = rm_min_int(e->block->cols - j, RM_NR);
+  const rm_tile_b64 t = {tile, flagged, i, j, rows, cols, rm_vectors(cols, RM_NR)};
+  if (fmt == RM_F32 || e->p->out_fmt == RM_F32) return rm_epilogue_tile_b64(e, &t, fmt, RM_F32);
+  return rm_epilogue_tile_b64(e, &t, fmt, fmt);
 }
 
 /* A pass over a block: k in [k0, k0 + kc), of which A is packed. */
 typedef struct {
-  const rm_layout_f32 *w;
+  const rm_layout_b64 *w;
   const rm_matmul_problem *p;
   const rm_block *block;
-  const rm_epilogue_f32 *e;
+  const rm_epilogue_b64 *e;
   rm_weights weights;
   int64_t k0, kc;
   int last, gemv;
-} rm_pass_f32;
+} rm_pass_b64;
 
 /* The panel of columns [j, j + RM_NR), whose B goes to b. Returns how many elements are undecided. The format is a constant at every call. */
-RM_FN int64_t rm_panel_plain(const rm_pass_f32 *t, int64_t j, double *b, const int fmt) {
-  const rm_layout_f32 *w = t->w;
+RM_FN int64_t rm_panel_plain(const rm_pass_b64 *t, int64_t j, double *b, const int fmt) {
+  const rm_layout_b64 *w = t->w;
   const rm_matmul_problem *p = t->p;
   const rm_block *block = t->block;
   const int64_t k0 = t->k0, kc = t->kc;
@@ -231,7 +230,7 @@ RM_FN int64_t rm_panel_plain(const rm_pass_f32 *t, int64_t j, double *b, const i
   rm_prefetch_runs next_b = rm_prefetch_runs_of(&p->b, block->col + next, rm_min_int(block->cols - next, RM_NR), next_k,
                                                 rm_min_int(p->k - next_k, RM_KC), size);
   const int64_t some = (next_b.runs + w->row_tiles - 1) / w->row_tiles;
-  rm_plain_tile_f32 before;
+  rm_plain_tile_b64 before;
   int waiting = 0; /* for the next tile: the one before is yet to be rounded */
   for (int64_t i = 0; i < block->rows; i += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
     const int rows = rm_min_int(block->rows - i, RM_MR);
@@ -241,23 +240,25 @@ RM_FN int64_t rm_panel_plain(const rm_pass_f32 *t, int64_t j, double *b, const i
       if (last_panel)
         rm_prefetch_l2(rm_prefetch_runs_of(&p->a, block->row + i, rows, k0 + kc, rm_min_int(p->k - k0 - kc, RM_KC), size));
       if (fused && i == 0)
-        rm_micro_f32_packing(kc, w->a, p->b.base + (block->col + j) * size + k0 * p->b.k_stride, p->b.k_stride, fmt, b, tile,
-                             k0 == 0, w->col_norm + j, t->weights);
-      else if (waiting) undecided += rm_micro_f32_rounding(kc, w->a + i * kc, panel, tile, k0 == 0, &before), waiting = 0;
-      else rm_micro_f32[nv](kc, w->a + i * kc, panel, tile, k0 == 0);
+        rm_micro_b64_packing(kc, w->a,
+                             &(rm_panel_to_pack){p->b.base + (block->col + j) * size + k0 * p->b.k_stride, p->b.k_stride, b,
+                                                 w->col_norm + j, t->weights},
+                             tile, k0 == 0, fmt);
+      else if (waiting) undecided += rm_micro_b64_rounding(kc, w->a + i * kc, panel, tile, k0 == 0, &before), waiting = 0;
+      else rm_micro_b64[nv](kc, w->a + i * kc, panel, tile, k0 == 0);
     }
-    if (t->last && i == 0) rm_finish_columns_f32(w->col_norm + j);
+    if (t->last && i == 0) rm_finish_columns_b64(w->col_norm + j);
     waiting = RM_SIMD == RM_SIMD_AVX512 && t->last && kc >= RM_ROUNDING_MIN_K && i + RM_MR < block->rows &&
               p->out_fmt == RM_F32 && rm_is_whole(t->e, j, cols) &&
-              rm_has_no_specials_f32(t->e, tile, i, j, flagged, &before);
-    if (t->last && !waiting) undecided += rm_round_tile_f32(t->e, tile, i, j, flagged, fmt);
+              rm_has_no_specials_b64(t->e, tile, i, j, flagged, &before);
+    if (t->last && !waiting) undecided += rm_round_tile_b64(t->e, tile, i, j, flagged, fmt);
   }
   return undecided;
 }
 
 /* Takes panels until none is left; adds to *undecided how many of their elements are undecided. Returns how many panels. */
-typedef int64_t rm_panels_f32_fn(const rm_pass_f32 *t, rm_panel_queue *queue, double *b, int64_t *undecided);
-RM_FN int64_t rm_panels_plain(const rm_pass_f32 *t, rm_panel_queue *queue, double *b, int64_t *undecided, const int fmt) {
+typedef int64_t rm_panels_fn(const rm_pass_b64 *t, rm_panel_queue *queue, double *b, int64_t *undecided);
+RM_FN int64_t rm_panels_plain(const rm_pass_b64 *t, rm_panel_queue *queue, double *b, int64_t *undecided, const int fmt) {
   int64_t count = 0, mine = 0;
   for (int64_t j; (j = rm_panel_queue_take(queue, &mine) * RM_NR) < t->block->cols; count++)
     *undecided += rm_panel_plain(t, j, b, fmt);
@@ -265,21 +266,21 @@ RM_FN int64_t rm_panels_plain(const rm_pass_f32 *t, rm_panel_queue *queue, doubl
 }
 
 RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers,
-                              rm_panel_queue *queue, rm_panels_f32_fn *panels, const int fmt) {
-  rm_layout_f32 w = rm_layout_of_f32(p, block->rows, block->cols, work);
+                              rm_panel_queue *queue, rm_panels_fn *panels, const int fmt) {
+  rm_layout_b64 w = rm_layout_of_b64(p, block->rows, block->cols, work);
   int64_t undecided = 0, k0 = 0;
   __builtin_memset(w.row_bound, 0, (size_t)(w.row_tiles * RM_MR) * 8);
   __builtin_memset(w.col_norm, 0, (size_t)(w.col_tiles * RM_NR) * 8);
   rm_output_map_fill(&w.output, &p->c, block, rm_size_of(p->out_fmt));
-  const rm_epilogue_f32 e = {p, block, w.output, w.row_bound, w.col_norm, rm_bound_f32(p->k)};
+  const rm_epilogue_b64 e = {p, block, w.output, w.row_bound, w.col_norm, rm_bound_b64(p->k)};
   const int gemv = rm_gemv_sums(&w, p, block, fmt);
   do { /* once for k = 0, which leaves +0 and the bias */
     const int64_t kc = gemv ? p->k : p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
-    const rm_pass_f32 pass = {&w, p, block, &e, rm_weights_f32(p->k, k0), k0, kc, k0 + kc >= p->k, gemv};
+    const rm_pass_b64 pass = {&w, p, block, &e, rm_weights_b64(p->k, k0), k0, kc, k0 + kc >= p->k, gemv};
     if (!gemv)
       rm_pack_operand(&(rm_panels){w.a, RM_MR, 0, kc, w.row_bound, pass.weights, 0, w.stage_a}, &p->a, block->row,
                       block->rows, k0, fmt);
-    if (pass.last) rm_finish_rows_f32(&w, p->k);
+    if (pass.last) rm_finish_rows_b64(&w, p->k);
     rm_panel_queue *const shared = gemv || p->b.im2col ? 0 : queue;
     if (shared) rm_panel_queue_open(shared, &pass);
     panels(&pass, shared, w.b, &undecided);
@@ -288,17 +289,17 @@ RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block,
   } while (k0 < p->k);
   tiers->fast += block->rows * block->cols - undecided;
   if (!undecided) return 0;
-  return rm_resolve_block_f32(&w, p, block, undecided, work, tiers);
+  return rm_resolve_block_b64(&w, p, block, undecided, work, tiers);
 }
-RM_FN int rm_help_plain(rm_panel_queue *queue, char *work, rm_panels_f32_fn *panels) {
+RM_FN int rm_help_plain(rm_panel_queue *queue, char *work, rm_panels_fn *panels) {
   if (!rm_panel_queue_enter(queue)) return 0;
   int64_t undecided = 0, count = panels(queue->pass, queue, (double *)(void *)(work + rm_bump_start(work)), &undecided);
   rm_panel_queue_leave(queue, undecided);
   return count > 0;
 }
 
-#define RM_ENGINE_F32(name, FMT)                                                                                  \
-  static int64_t rm_panels_##name(const rm_pass_f32 *t, rm_panel_queue *queue, double *b, int64_t *undecided) {   \
+#define RM_ENGINE_B64(name, FMT)                                                                                  \
+  static int64_t rm_panels_##name(const rm_pass_b64 *t, rm_panel_queue *queue, double *b, int64_t *undecided) {   \
     return rm_panels_plain(t, queue, b, undecided, FMT);                                                          \
   }                                                                                                               \
   static uint32_t rm_block_##name(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, \
@@ -306,6 +307,6 @@ RM_FN int rm_help_plain(rm_panel_queue *queue, char *work, rm_panels_f32_fn *pan
     return rm_block_plain(p, block, work, tiers, queue, rm_panels_##name, FMT);                                   \
   }                                                                                                               \
   static int rm_help_##name(rm_panel_queue *queue, void *work) { return rm_help_plain(queue, work, rm_panels_##name); }
-RM_ENGINE_F32(f16, RM_F16)
-RM_ENGINE_F32(bf16, RM_BF16)
-RM_ENGINE_F32(f32, RM_F32)
+RM_ENGINE_B64(f16, RM_F16)
+RM_ENGINE_B64(bf16, RM_BF16)
+RM_ENGINE_B64(f32, RM_F32)

@@ -1,6 +1,6 @@
 /* The double-double matmul engine over one block of C. It scales, packs, multiplies, tests and rounds, and resolves undecided elements.
  *
- * It serves binary64, and blocks of binary32 in which the plain engine decides too few elements. The format is a constant at
+ * It serves binary64, and blocks of binary32 in which the binary64 engine decides too few elements. The format is a constant at
  * every call of the inlined body. */
 #pragma once
 
@@ -51,10 +51,19 @@ static size_t rm_work_dd(const rm_matmul_problem *p, int64_t rows, int64_t cols)
   return rm_layout_of_dd(p, rows, cols, 0).bytes;
 }
 
-/* Takes Ziv's rounding test over a tile of `rows` x `cols` elements at (i, j) of the block. Returns how many are undecided. */
-RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem *p, const rm_block *block, int64_t i,
-                                  int64_t j, int nv, const double *hi, const double *lo, uint8_t *flagged, const int fmt) {
-  const int size = rm_size_of(fmt);
+/* A tile of sums at (i, j) of the block, nv vectors a row. flagged[q * nv + v] gets the lanes for the resolver. */
+typedef struct {
+  int64_t i, j;
+  int nv;
+  double *hi, *lo;
+  uint8_t *flagged;
+} rm_tile_dd;
+
+/* Takes Ziv's rounding test over a tile. Returns how many elements are undecided. */
+RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem *p, const rm_block *block,
+                                  const rm_tile_dd *t, const int fmt) {
+  const int size = rm_size_of(fmt), nv = t->nv;
+  const int64_t i = t->i, j = t->j;
   int rows = rm_min_int(block->rows - i, RM_AW2), cols = rm_min_int(block->cols - j, RM_NR2);
   int64_t total = 0;
   const vf64 bound = vf64_set1(rm_bound_dd(p->k));
@@ -64,12 +73,12 @@ RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem
     for (int v = 0; v < nv; v++) {
       if (p->alpha_beta) { /* its last step is taken one by one: rm_resolve_alpha_beta_dd */
         const int left = cols - v * RM_LANES;
-        flagged[q * nv + v] = (uint8_t)((1u << (left < RM_LANES ? left : RM_LANES)) - 1);
+        t->flagged[q * nv + v] = (uint8_t)((1u << (left < RM_LANES ? left : RM_LANES)) - 1);
         total += left < RM_LANES ? left : RM_LANES;
         continue;
       }
       int at = v * RM_LANES, lanes = cols - at < RM_LANES ? cols - at : RM_LANES, x = (q * nv + v) * RM_LANES;
-      rm_scaled s = {vf64_load(hi + x), vf64_load(lo + x), bound, all};
+      rm_scaled s = {vf64_load(t->hi + x), vf64_load(t->lo + x), bound, all};
       vi64 shift = vi64_add(row_shift, vf64_bits(vf64_load(w->col_shift + j + at)));
       if (p->bias.base)
         s = rm_add_bias(s, rm_load_bias(&p->bias, block->row + i + q, block->col + j + at, lanes, fmt), shift);
@@ -82,7 +91,7 @@ RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem
         for (int l = 0; l < lanes; l++)
           __builtin_memcpy(rm_output_at(&w->output, i + q, j + at + l), out + l * size, (size_t)size);
       }
-      flagged[q * nv + v] = (uint8_t)undecided;
+      t->flagged[q * nv + v] = (uint8_t)undecided;
       total += __builtin_popcount(undecided);
     }
   }
@@ -142,7 +151,7 @@ RM_FN uint32_t rm_block_dd(const rm_matmul_problem *p, const rm_block *block, vo
         int rows = rm_min_int(block->rows - i, RM_AW2);
         for (int q = 0; q < rows; q += RM_MR2)
           micro(kc, w.a + i * kc + q, w.b + j * kc, hi + q * nv * RM_LANES, lo + q * nv * RM_LANES, k0 == 0);
-        if (last) undecided += rm_epilogue_tile_dd(&w, p, block, i, j, nv, hi, lo, flagged, fmt);
+        if (last) undecided += rm_epilogue_tile_dd(&w, p, block, &(rm_tile_dd){i, j, nv, hi, lo, flagged}, fmt);
       }
     }
     k0 += kc;

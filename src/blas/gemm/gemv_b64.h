@@ -44,7 +44,7 @@ RM_FN void rm_gemv_panels(const rm_operand *b, int64_t col, int64_t cols, int64_
   }
 }
 
-RM_FN void rm_gemv_columns_adjacent(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block,
+RM_FN void rm_gemv_columns_adjacent(const rm_layout_b64 *w, const rm_matmul_problem *p, const rm_block *block,
                                     const int fmt) {
   const int64_t whole = block->cols / RM_NR * RM_NR, rest = block->cols - whole;
   const char *a = p->a.base + block->row * p->a.row_stride, *b = p->b.base + block->col * p->b.row_stride;
@@ -66,7 +66,7 @@ RM_FN void rm_gemv_columns_adjacent(const rm_layout_f32 *w, const rm_matmul_prob
     if (rest) {
       rm_pack_block(&(rm_panels){panel, RM_NR, 1, kc, w->col_norm + whole, rm_no_weights, 0, 0}, rest, 0, kc,
                     (rm_strided){b + whole * p->b.row_stride + k0 * p->b.k_stride, p->b.row_stride, p->b.k_stride}, fmt);
-      rm_micro_f32[rm_vectors(rest, RM_NR)](kc, w->a, panel, w->c + whole / RM_NR * RM_TILE, k0 == 0);
+      rm_micro_b64[rm_vectors(rest, RM_NR)](kc, w->a, panel, w->c + whole / RM_NR * RM_TILE, k0 == 0);
     }
   }
 }
@@ -121,7 +121,7 @@ RM_FN void rm_gemv_dots(const char *a, const char *const *src, int64_t k, const 
   RM_UNROLL for (int c = 0; c <= N; c++) square[c] = rm_gemv_join(squares[c]);
 }
 
-RM_FN void rm_gemv_k_adjacent(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
+RM_FN void rm_gemv_k_adjacent(const rm_layout_b64 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
   enum { N = RM_GEMV_COLUMNS };
   const char *a = p->a.base + block->row * p->a.row_stride, *b = p->b.base + block->col * p->b.row_stride;
   double *last = w->c + (w->col_tiles - 1) * RM_TILE;
@@ -140,7 +140,7 @@ RM_FN void rm_gemv_k_adjacent(const rm_layout_f32 *w, const rm_matmul_problem *p
 }
 
 /* Computes the first row of each tile, and the sums of squares, and returns 1 where this file is for the block; else returns 0. */
-RM_FN int rm_gemv_sums(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
+RM_FN int rm_gemv_sums(const rm_layout_b64 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
   if (block->rows != 1 || p->k < RM_GEMV_MIN_K || p->a.im2col || p->b.im2col) return 0;
   if (p->b.row_stride == rm_size_of(fmt)) rm_gemv_columns_adjacent(w, p, block, fmt);
   else if (p->b.k_stride == rm_size_of(fmt) && p->a.k_stride == rm_size_of(fmt)) rm_gemv_k_adjacent(w, p, block, fmt);

@@ -17,7 +17,7 @@ typedef struct {
 } rm_block;
 
 typedef struct rm_panel_queue rm_panel_queue; /* panel_queue.h */
-typedef struct rm_layout_f32 rm_layout_f32; /* layout_b64.h */
+typedef struct rm_layout_b64 rm_layout_b64; /* layout_b64.h */
 
 /* An engine computes C in blocks, each by one call. */
 typedef struct {
@@ -35,7 +35,7 @@ struct rm_blas_kernels {
   rm_engine engine[4]; /* in the order of the formats */
   /* Decides the flagged elements of a block whose sums another engine made (tiles.c), within the binary64 engine's bounds;
    * returns flags. */
-  uint32_t (*resolve_f32)(const rm_layout_f32 *w, const rm_matmul_problem *p, const rm_block *block, int64_t undecided,
+  uint32_t (*resolve_b64)(const rm_layout_b64 *w, const rm_matmul_problem *p, const rm_block *block, int64_t undecided,
                           void *work, rm_tiers *tiers);
 };
 RM_ISA_TABLES(struct rm_blas_kernels, rm_blas_table, rm_blas_kernels)

@@ -1,4 +1,4 @@
-/* The workspace of a block of the binary32 engine. */
+/* The workspace of a block of the binary64 engine. */
 #pragma once
 
 #include "kernels.h"
@@ -7,11 +7,11 @@
 #include "resolve_b64.h"
 #include "workspace.h"
 
-struct rm_layout_f32 {
+struct rm_layout_b64 {
   int64_t row_tiles, col_tiles, kc;
   double *a, *b, *c;            /* packed panels, of B all or one; tiles of partial sums */
   double *chain;                /* of one row, for gemv_b64.h */
-  double *row_bound, *col_norm; /* a value for each row or column; row_bound = weighted norm times rm_bound_f32 */
+  double *row_bound, *col_norm; /* a value for each row or column; row_bound = weighted norm times rm_bound_b64 */
   rm_output_map output;
   rm_vector_facts *rows, *cols;
   uint8_t *flagged;
@@ -19,8 +19,8 @@ struct rm_layout_f32 {
   size_t bytes;
 };
 
-static rm_layout_f32 rm_layout_of_f32(const rm_matmul_problem *p, int64_t rows, int64_t cols, char *work) {
-  rm_layout_f32 w;
+static rm_layout_b64 rm_layout_of_b64(const rm_matmul_problem *p, int64_t rows, int64_t cols, char *work) {
+  rm_layout_b64 w;
   w.row_tiles = (rows + RM_MR - 1) / RM_MR;
   w.col_tiles = (cols + RM_NR - 1) / RM_NR;
   w.kc = p->k < RM_KC ? p->k : RM_KC;

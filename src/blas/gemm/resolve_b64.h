@@ -66,7 +66,7 @@ RM_FN rm_pair rm_dot2_total(const rm_dot2 *lanes, double bias) {
   return sum;
 }
 
-RM_STATIC rm_pair rm_dot2_f32(const rm_matmul_problem *p, int64_t i, int64_t j, double bias) {
+RM_STATIC rm_pair rm_dot2_of(const rm_matmul_problem *p, int64_t i, int64_t j, double bias) {
   rm_dot2 sum = {{0}, {0}};
   double x[RM_GATHER], y[RM_GATHER];
   for (int64_t k = 0; k < p->k; k += RM_GATHER) {
@@ -79,14 +79,14 @@ RM_STATIC rm_pair rm_dot2_f32(const rm_matmul_problem *p, int64_t i, int64_t j, 
 }
 
 /* RN of a value within err of c, in a format below binary64, when that decides it. */
-RM_FN int rm_decide_f32(double c, double err, int fmt, uint64_t *bits) {
+RM_FN int rm_decide_b64(double c, double err, int fmt, uint64_t *bits) {
   double e = __builtin_fabs(c) * 0x1p-52 + err;
   *bits = rm_round_double(c - e, fmt);
   return *bits == rm_round_double(c + e, fmt);
 }
 /* The same for a value within err of hi + lo, from c = RN(hi + lo): that rounding, at most u |c|, is covered by e. */
-RM_FN int rm_decide_sum_f32(rm_pair s, double err, int fmt, uint64_t *bits) {
-  return rm_decide_f32(s.hi + s.lo, err, fmt, bits);
+RM_FN int rm_decide_sum_b64(rm_pair s, double err, int fmt, uint64_t *bits) {
+  return rm_decide_b64(s.hi + s.lo, err, fmt, bits);
 }
 
 typedef struct {
@@ -127,7 +127,7 @@ RM_STATIC double rm_granule_of(rm_resolver *r, int64_t i, int64_t j, double bias
 
 /* Decides element (i, j) of the block without reading its products again, when that is possible: c is what the fast path found, err
  * its bound. */
-RM_STATIC int rm_decide_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias, uint64_t *bits) {
+RM_STATIC int rm_decide_element_b64(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias, uint64_t *bits) {
   const rm_matmul_problem *p = r->p;
   const int fmt = p->out_fmt;
   if (rm_is_nan(c)) { /* binary64 cannot overflow here, so NaN and infinity are already the answers of spec.md, section 2 */
@@ -151,7 +151,7 @@ RM_STATIC int rm_decide_element_f32(rm_resolver *r, int64_t i, int64_t j, double
   } else if (__builtin_isinf(c)) {
     *bits = rm_infinity_bits(fmt) | (c < 0.0 ? rm_sign_bit(fmt) : 0);
   } else {
-    if (!rm_decide_f32(c, err, fmt, bits)) {
+    if (!rm_decide_b64(c, err, fmt, bits)) {
       if (!r->many || !(err < rm_granule_of(r, i, j, bias))) return 0;
       *bits = rm_round_double(c, fmt);
     }
@@ -162,12 +162,12 @@ RM_STATIC int rm_decide_element_f32(rm_resolver *r, int64_t i, int64_t j, double
 }
 
 /* The bits of element (i, j) of the block, which that leaves undecided, from its double-double sum. */
-RM_STATIC uint64_t rm_finish_element_f32(rm_resolver *r, int64_t i, int64_t j, rm_pair s, double err, double bias) {
+RM_STATIC uint64_t rm_finish_element_b64(rm_resolver *r, int64_t i, int64_t j, rm_pair s, double err, double bias) {
   const rm_matmul_problem *p = r->p;
   const int fmt = p->out_fmt;
   uint64_t bits;
-  double err2 = err * rm_bound_dd_ratio_f32(p->k);
-  int decided = rm_decide_sum_f32(s, err2, fmt, &bits);
+  double err2 = err * rm_bound_dd_ratio(p->k);
+  int decided = rm_decide_sum_b64(s, err2, fmt, &bits);
   if (!decided && err2 < rm_granule_of(r, i, j, bias)) bits = rm_round_double(rm_pair_to_odd(s.hi, s.lo), fmt), decided = 1;
   if (!decided) {
     r->tiers->accumulator++;
@@ -179,14 +179,14 @@ RM_STATIC uint64_t rm_finish_element_f32(rm_resolver *r, int64_t i, int64_t j, r
 }
 
 /* The bits of element (i, j) of the block. */
-RM_STATIC uint64_t rm_resolve_element_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias) {
+RM_STATIC uint64_t rm_resolve_element_b64(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias) {
   uint64_t bits;
-  if (rm_decide_element_f32(r, i, j, c, err, bias, &bits)) return bits;
-  return rm_finish_element_f32(r, i, j, rm_dot2_f32(r->p, r->block->row + i, r->block->col + j, bias), err, bias);
+  if (rm_decide_element_b64(r, i, j, c, err, bias, &bits)) return bits;
+  return rm_finish_element_b64(r, i, j, rm_dot2_of(r->p, r->block->row + i, r->block->col + j, bias), err, bias);
 }
 
 /* The bits of element (i, j) of a problem with alpha and beta: c is the fast path's sum, err bounds its error, `old` are the bits of C. */
-RM_STATIC uint64_t rm_resolve_alpha_beta_f32(rm_resolver *r, int64_t i, int64_t j, double c, double err, uint64_t old) {
+RM_STATIC uint64_t rm_resolve_alpha_beta_b64(rm_resolver *r, int64_t i, int64_t j, double c, double err, uint64_t old) {
   const rm_matmul_problem *p = r->p;
   const rm_alpha_beta *alpha_beta = p->alpha_beta;
   const double d = alpha_beta->beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
@@ -203,8 +203,8 @@ RM_STATIC uint64_t rm_resolve_alpha_beta_f32(rm_resolver *r, int64_t i, int64_t 
       return bits;
     }
   }
-  rm_pair s = rm_dot2_f32(p, row, col, 0.0), v;
-  err = p->k ? err * rm_bound_dd_ratio_f32(p->k) : 0.0;
+  rm_pair s = rm_dot2_of(p, row, col, 0.0), v;
+  err = p->k ? err * rm_bound_dd_ratio(p->k) : 0.0;
   if (rm_is_finite(s.hi) && rm_alpha_beta_pair(alpha_beta, s, d, &v, &err)) {
     const double granule = rm_alpha_beta_granule(alpha_beta, rm_granule_of_products(r, i, j), d);
     if (rm_decide_pair(v, err, granule, p->out_fmt, &bits, &r->flags)) {

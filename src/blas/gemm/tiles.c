@@ -25,7 +25,7 @@ enum { AHEAD = 32 };
 enum { TOO_MANY = 8, ENOUGH = 1024 };
 
 typedef struct {
-  rm_layout_f32 plain;
+  rm_layout_b64 plain;
   int64_t chunks, row_step;  /* of RM_TILE_K; rows of A that are packed at a time */
   int8_t *a, *b, *b_rows;    /* digits; of B before they are transposed */
   char *a_values, *b_values; /* copies of the operands with neighbouring k, where they have none */
@@ -38,7 +38,7 @@ typedef struct {
 static layout layout_of(const rm_matmul_problem *p, int64_t rows, int64_t cols, char *work) {
   const int digits = RM_DIGITS;
   layout t;
-  t.plain = rm_layout_of_f32(p, rows, cols, work);
+  t.plain = rm_layout_of_b64(p, rows, cols, work);
   t.chunks = (p->k + RM_TILE_K - 1) / RM_TILE_K;
   const int64_t deep = t.chunks * RM_TILE_K, fit = ROWS_BYTES / (deep * digits) / SIDE * SIDE,
                 all = (rows + SIDE - 1) / SIDE * SIDE;
@@ -234,7 +234,7 @@ RM_FN int round_piece(const pass *s, const double *row_term, const double *row_f
         }
         /* What the sum with the bias lost, at most u |v|, is in the margin of 2 u |v|. */
         const vm64 exact = vf64_eq(vf64_add(e, vf64_abs(lost)), vf64_set1(0.0));
-        const vf64 margin = vf64_select(exact, e, rm_margin_f32(v, e));
+        const vf64 margin = vf64_select(exact, e, rm_margin_b64(v, e));
         low[h] = vf64_sub(v, margin), high[h] = vf64_add(v, margin);
         good |= vm64_bits(vf64_le(vf64_add(vf64_abs(v), margin), vf64_set1(greatest(fmt)))) << h * RM_LANES;
       }
@@ -258,7 +258,7 @@ RM_FN int round_piece(const pass *s, const double *row_term, const double *row_f
 /* Sums again what is undecided in a piece. What is left goes to the binary64 engine's resolver; returns how much. */
 RM_FN int settle(const pass *s, values a, values b, const double *row_norm, int64_t i0, int64_t j0, int rows,
                  const uint32_t *undecided, const int fmt) {
-  const rm_layout_f32 *w = &s->t->plain;
+  const rm_layout_b64 *w = &s->t->plain;
   const rm_matmul_problem *p = s->p;
   int left = 0;
   for (int i = 0; i < rows; i++) {
@@ -309,8 +309,8 @@ RM_FN values pack_columns(const pass *s, int64_t j, int cols, const int fmt) {
 RM_FN uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void *work, rm_tiers *tiers, rm_panel_queue *queue,
                         const int fmt) {
   layout whole = layout_of(p, block->rows, block->cols, work), *t = &whole;
-  const rm_layout_f32 *w = &t->plain;
-  const pass s = {p, block, t, rm_bound_f32(p->k)};
+  const rm_layout_b64 *w = &t->plain;
+  const pass s = {p, block, t, rm_bound_b64(p->k)};
   const int64_t panel = t->chunks * RM_TILE_K * RM_DIGITS;
   int64_t left = 0, open = 0, seen = 0;
   rm_output_map_fill(&t->plain.output, &p->c, block, 2);
@@ -349,7 +349,7 @@ RM_FN uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void 
   }
   rm_tiles_end();
   tiers->fast += block->rows * block->cols - left;
-  return left ? rm_blas_kernels()->resolve_f32(w, p, block, left, work, tiers) : 0;
+  return left ? rm_blas_kernels()->resolve_b64(w, p, block, left, work, tiers) : 0;
 }
 
 #define RM_ENGINE(name, FMT)                                                                                   \

@@ -258,11 +258,10 @@ RM_STATIC void rm_norm_spread_blocks(const rm_norm_problem *f, int64_t set0, int
   for (int64_t k = 0; k < f->outer; k++) rm_row_spread(state, k * f->inner, &blocks, k, f->inner, f->format);
 }
 
-/* Stores the results that the bounds in *s decide, where `known`, from elements u, v, w, b; the indices of others go to state->undecided. Returns
- * their number. */
+/* Stores the results that the bounds in *s decide, where `known`, from its elements; the indices of others go to state->undecided. *s moves on
+ * from block to block. Returns the number of indices. */
 RM_STATIC int64_t rm_norm_round_blocks(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_row_operation op,
-                                       rm_row_store *s, int known, const double *u, const double *v, const double *w,
-                                       const double *b, rm_row_state *state) {
+                                       rm_row_store *s, int known, rm_row_state *state) {
   int64_t count = 0;
   if (!known) {
     for (int64_t i = 0; i < rm_norm_length(f); i++) state->undecided[i] = i;
@@ -270,7 +269,7 @@ RM_STATIC int64_t rm_norm_round_blocks(const rm_norm_problem *f, int64_t set0, i
   }
   s->n = rm_norm_in_place(f) ? f->inner : rm_norm_length(f);
   for (int64_t at = 0; at < rm_norm_length(f); at += s->n) {
-    s->u = u + at, s->v = v ? v + at : NULL, s->w = w ? w + at : NULL, s->b = b ? b + at : NULL;
+    if (at) s->u += s->n, s->v += s->v ? s->n : 0, s->w += s->w ? s->n : 0, s->b += s->b ? s->n : 0;
     s->out = rm_norm_result_at(f, set0, set1, at, state), s->undecided = state->undecided + count;
     const int64_t undecided = RM_ROW(state, store)(op, s);
     for (int64_t j = 0; at && j < undecided; j++) s->undecided[j] += at;
@@ -321,14 +320,13 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
   rm_norm_statistics t;
   const int known = rm_norm_approximate(f, set0, set1, x, state, &t);
   if (!known && rm_row_defer(state)) return;
-  rm_row_store s = {.fmt = f->format};
+  rm_row_store s = {.u = x, .w = w, .b = b, .fmt = f->format};
   if (same) {
     s.w0 = f->w.base ? rm_norm_given(f, &f->w, set0, set1) : 1.0;
     s.b0 = f->b.base ? rm_norm_given(f, &f->b, set0, set1) : 0.0;
   }
   if (known) s.c = t.c, s.a = t.a, s.rel = t.rel, s.err = 1.01 * t.c_err * t.a;
-  const int64_t undecided =
-      rm_norm_round_blocks(f, set0, set1, same ? RM_ROW_AFFINE_SAME : RM_ROW_AFFINE, &s, known, x, NULL, w, b, state);
+  const int64_t undecided = rm_norm_round_blocks(f, set0, set1, same ? RM_ROW_AFFINE_SAME : RM_ROW_AFFINE, &s, known, state);
   state->tiers.fast += n - undecided;
   if (undecided || f->found_mean || f->found_root) {
     if (rm_row_defer(state)) return;
@@ -401,7 +399,7 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
   rm_norm_factors(f, set0, set1, state, w, NULL);
   rm_norm_statistics t;
   int known = rm_norm_approximate(f, set0, set1, x, state, &t);
-  rm_row_store s = {.fmt = f->format};
+  rm_row_store s = {.u = h, .v = x, .fmt = f->format};
   if (known) {
     double sums[3];
     const double count = (double)n;
@@ -423,7 +421,7 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
     known = rm_is_finite(s.err) && rm_is_finite(s.slope);
   }
   if (!known && rm_row_defer(state)) return;
-  const int64_t undecided = rm_norm_round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, h, x, NULL, NULL, state);
+  const int64_t undecided = rm_norm_round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, state);
   state->tiers.fast += n - undecided;
   if (undecided) {
     if (rm_row_defer(state)) return;
