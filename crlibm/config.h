@@ -1,4 +1,4 @@
-/* The one place that knows compilers, instruction sets and CUDA.
+/* The only file that distinguishes compilers, instruction sets and CUDA.
  *
  * RM_FN      a function of the math core: static inline on the host, __device__ in CUDA
  * RM_MEMBER  the same for a member of the classes that a device needs

@@ -3,8 +3,8 @@
  *
  * 1 - x^2 = h + hl: x^2 = p + pe exactly, h = 1 - p with its error by Fast2Sum; their sum rounds by 2^-53 |hl|.
  * |hl| <= 2^-53, and it is not small against h near |x| = 1, so the root is that of RN(h + hl): sh within 2^-51.9, its
- * residual (h - sh^2) + hl exact but for 2^-77 h, since |h - sh^2| <= 2^-26 h, times half a reciprocal within 2^-27: sl is off by 2^-77 sh, and the square of the correction is left out: 2^-102. An error of the root turns the
- * direction by no more than that of the result. sl is one of the low parts that atan_dd.h counts; the sum with the others
+ * residual (h - sh^2) + hl exact but for 2^-77 h, since |h - sh^2| <= 2^-26 h, times half a reciprocal within 2^-27: sl is off by 2^-77 sh, and the square of the correction is left out: 2^-102. The angle's
+ * relative error is at most that of the root. sl is one of the low parts that atan_dd.h counts; the sum with the others
  * rounds like them. */
 #pragma once
 

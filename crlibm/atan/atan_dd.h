@@ -11,7 +11,7 @@
  *                within 2^-27: 2^-77
  *   1/(1 + q^2)  1 - q^2 + q^4, off by q^6 < 2^-20 (sector 0: 2^-20.4): times |tl|: 2^-70.6 v
  *   q^3/3        in double-double: 2^-104
- *   z = q^5 Q    q^5 by q s s, s = RN(q^2): 4u; Q: two half last places of 0.2 and, without FMA, the products with s and s^2: 1.3u,
+ *   z = q^5 Q    q^5 by q s s, s = RN(q^2): 4u; Q: two roundings of half a unit in the last place of 0.2 and, without FMA, the products with s and s^2: 1.3u,
  *                and it is within 2^-54.67 <= 1.7u Q; the product 1u: 8.0u|z|
  *   sums         Fast2Sums exact: the angle is 0 or greater than |q|, both than |q^3/3|. The last sum rounds by 1u|z|, the
  *                others, of parts below 2^-49 v, by 2^-102 v

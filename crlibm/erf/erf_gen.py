@@ -1,4 +1,4 @@
-"""Tables of erf: one polynomial for f32, one an interval for f64. Usage: python crlibm/erf/erf_gen.py [--check]"""
+"""Tables of erf: one polynomial for f32, one for each interval for f64. Usage: python crlibm/erf/erf_gen.py [--check]"""
 
 import pathlib
 import sys

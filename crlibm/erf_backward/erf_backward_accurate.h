@@ -1,6 +1,6 @@
 /* The accurate phase of erf_backward: any arguments, format and rounding mode, for what the fast phase leaves undecided.
  *
- * Products with the limits of erf' as IEEE 754 has them: erf'(+-inf) = +0. Infinity times that is invalid. */
+ * At an infinite x the result is the product with the limit of erf', by IEEE 754: erf'(+-inf) = +0. Infinity times 0 is invalid. */
 #pragma once
 
 #include "../erfc/erfc_unscaled.h"

@@ -2,8 +2,8 @@
  *
  *   x HI          exact in two parts, yh and at most 2^-44
  *   x LO          |x LO| < 2^-43.6, its rounding and the sum's below 2^-95, constant 325 2^-106
- * so |yl| < 2^-42.7, as exp_dd.h asks, and y is off by less than 2^-94. A tiny x, whose product error underflows, is off by
- * less than 2^-1070. */
+ * so |yl| < 2^-42.7, as exp_dd.h asks, and y is off by less than 2^-94. For a tiny x the error of the product underflows: y
+ * is off by less than 2^-1070. */
 #pragma once
 
 #include "../exp/exp_dd.h"

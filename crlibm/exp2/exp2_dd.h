@@ -3,8 +3,8 @@
  * x = k/16 + d, k the nearest integer, exactly; r = d ln2 = rh + rl:
  *   d HI          exact in two parts, |d HI| < 2^-5.52, its error at most 2^-59
  *   d LO          |d LO| < 2^-60.2, its rounding and the sum's below 2^-111, constant 2^-5 2^-109
- * so |rl| < 2^-59 + 2^-60.2 < 1.44 2^-59, as exp_dd.h asks. A tiny d, whose product error underflows, is off by less than
- * 2^-1070, against r = 0 nothing. */
+ * so |rl| < 2^-59 + 2^-60.2 < 1.44 2^-59, as exp_dd.h asks. For a tiny d the error of the product underflows: r
+ * is off by less than 2^-1070, which is negligible beside e^r = 1. */
 #pragma once
 
 #include "../exp/exp_dd.h"

@@ -10,8 +10,8 @@
  *   m + s e    Fast2Sum: |m| >= 0.0424 max(1, s)  > s |e|
  *   low parts  me, the product's error and s e' below 2^-52 max(1, s): 2^-97 |E|
  *   reduction  2^-80 s < 2^-74.4 |E|
- * Error below 12u s|t| + 2^-74 |E|, rounding of lo + err (|lo| < 2^-46 |E|) included. Where x^2 underflows its parts are off
- * by less than 2^-1070, nothing against x; err may then be 0, and the result is x, as it should be. */
+ * Error below 12u s|t| + 2^-74 |E|, rounding of lo + err (|lo| < 2^-46 |E|) included. Where x^2 underflows, its parts
+ * are off by less than 2^-1070, which is negligible beside x; err may then be 0, and the result is x, which is correct. */
 #pragma once
 
 #include "../exp/exp_dd.h"

@@ -1,4 +1,4 @@
-/* Algebraic results by exact integers: the roots, the four basic operations, fma and hypot share them, and so do special values.
+/* Algebraic functions by exact integers: helpers for the roots, the four basic operations, fma and hypot, and their special values.
  *
  * Each helper finds the result to at least 57 bits and whether there is a remainder; the remainder goes into the last bit, which
  * is sticky (rm_round_exact), and one rounding follows. Nothing here is approximate, so nothing is repeated with a growing

@@ -1,7 +1,7 @@
 /* The accurate phase of gelu_backward: any arguments, format and rounding mode, for what the fast phase leaves undecided.
  *
- * Products with the limits of gelu' as IEEE 754 has them: gelu'(+inf) = 1, gelu'(-inf) = -0, approached from below. Infinity
- * times that is invalid. */
+ * At an infinite x the result is the product with the limit of gelu', by IEEE 754: gelu'(+inf) = 1, and gelu'(-inf) = -0,
+ * which is approached from below. Infinity times -0 is invalid. */
 #pragma once
 
 #include "gelu_backward.h"

@@ -1,4 +1,4 @@
-/* gelu_tanh for f32 and the 16-bit formats, evaluated in binary64: x sigmoid(t(x)), error in sigmoid_product_b64.h. */
+/* gelu_tanh for f32 and the 16-bit formats, evaluated in binary64: x sigmoid(t(x)). sigmoid_product_b64.h derives the error. */
 #pragma once
 
 #include "../sigmoid/sigmoid_product_b64.h"

@@ -1,5 +1,5 @@
-/* The accurate phase of hypot: any arguments, format and rounding mode. In double-double first, then x^2 + y^2 exactly (with a sticky bit when y
- * is far below x) and an integer root. */
+/* The accurate phase of hypot: any arguments, format and rounding mode. It tries double-double, then forms x^2 + y^2 exactly
+ * (with a sticky bit when y is far below x) and takes an integer root. */
 #pragma once
 
 #include "../fp/exact.h"

@@ -1,4 +1,4 @@
-/* log in double-double for the accurate phases, of any number: also of those that the fast phase leaves. */
+/* log in double-double for the accurate phases: any positive number, also those outside the domain of the fast phase. */
 #pragma once
 
 #include "../fp/exact.h"

@@ -1,4 +1,4 @@
-/* The accurate phase of log2 and log10, but for powers of the base: log x times c = 1/ln2 or 1/ln10. */
+/* The accurate phase of log2 and log10, except at powers of the base: log x times c = 1/ln2 or 1/ln10. */
 #pragma once
 
 #include "log_accurate.h"

@@ -1,7 +1,7 @@
 /* log10 for f32 and the 16-bit formats, evaluated in binary64: log x times 1/ln10.
  *
  * log_b64.h derives 2^-41.8 for log x; the constant and the product add 2^-53 each: below 2^-41.7 < RM_LOG10_B64_ERR. A power
- * of ten has an integer as result, which is decided and stored likewise as in log2_b64.h. */
+ * of ten has an integer as result, which is decided and stored as in log2_b64.h. */
 #pragma once
 
 #include "../log/log_b64.h"

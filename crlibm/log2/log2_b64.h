@@ -1,8 +1,8 @@
 /* log2 for f32 and the 16-bit formats, evaluated in binary64: log x times 1/ln2.
  *
  * log_b64.h derives 2^-41.8 for log x; the constant and the product add 2^-53 each: below 2^-41.7 < RM_LOG2_B64_ERR. A power
- * of two has an integer k as result. The value is within 2^-41 of k, no midpoint of a format is, so it is decided, and stores
- * as k. */
+ * of two has an integer k as result. The value is within 2^-41 of k, and no midpoint of a format is, so it is decided and
+ * stored as k. */
 #pragma once
 
 #include "../log/log_b64.h"

@@ -1,5 +1,5 @@
 /* The accurate phase of log_sigmoid: any argument, format and rounding mode. log_sigmoid(x) = -softplus(-x), so
- * log_sigmoid(inf) = -0, as the rounded results before it. */
+ * log_sigmoid(inf) = -0, the sign of the results at large finite x. */
 #pragma once
 
 #include "../softplus/softplus_accurate.h"

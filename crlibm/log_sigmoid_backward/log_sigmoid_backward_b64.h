@@ -1,4 +1,4 @@
-/* log_sigmoid_backward for f32 and the 16-bit formats, evaluated in binary64: g sigmoid(-x), error in sigmoid_product_b64.h. */
+/* log_sigmoid_backward for f32 and the 16-bit formats, evaluated in binary64: g sigmoid(-x). sigmoid_product_b64.h derives the error. */
 #pragma once
 
 #include "../sigmoid/sigmoid_product_b64.h"

@@ -1,4 +1,4 @@
-/* log_sigmoid_backward in double-double, error in sigmoid_product_dd.h. */
+/* log_sigmoid_backward in double-double. sigmoid_product_dd.h derives the error. */
 #pragma once
 
 #include "../sigmoid/sigmoid_product_dd.h"

@@ -7,7 +7,7 @@
  * E = (10.3 + 1.15 |d|) u. The sum is off by err = E L and its rounding, u |sum|: little of it where big is large, all of it where the sum
  * cancels. So the test is made here. With U the distance of two numbers of the format, sum = T + t, T one of them, 0 <= t < U in
  * magnitude: T + U/2 is a midpoint, and the next ones are U/4 or more beyond the ends of [T, T + U]. Where |t - U/2| > 2 err, err < U/4, and
- * no midpoint is within err of the sum. Other lanes become NaN, and those of subnormal f16 results, whose U is another.
+ * no midpoint is within err of the sum. Other lanes become NaN, and so do those of subnormal f16 results, for which U differs.
  *
  * d is cut at -86. Beyond, L and the tail are below 2^-124. In bf16 the sum is big itself where |big| >= 2^-99, below whose numbers half a
  * unit is 2^-124 or more; it is off by L alone, which u |sum| covers. Smaller ones become NaN. In f16 the result is big, or 0 when big is 0.

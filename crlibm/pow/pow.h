@@ -1,4 +1,4 @@
-/* pow: the fast kernels, their domain and their steps. Kernels compute |x|^y; the result has the sign of x for odd y. */
+/* pow: the fast kernels, their domain and the fast phases. The kernels compute |x|^y; the result has the sign of x for odd y. */
 #pragma once
 
 #include "../simd/fast_phase.h"

@@ -1,4 +1,4 @@
-/* rsqrt for f32 and the 16-bit formats, evaluated in binary64: one word of the vocabulary, whose error is stated there. */
+/* rsqrt for f32 and the 16-bit formats, evaluated in binary64: one operation of the SIMD vocabulary, whose error simd.h states. */
 #pragma once
 
 #include "../simd/undecided.h"

@@ -1,4 +1,4 @@
-/* The sigmoid and its kin (sigmoid_shapes.h) in multiprecision fixed point (fp/mp.h): a value with a stated error. */
+/* The sigmoid and related functions (sigmoid_shapes.h) in multiprecision fixed point (fp/mp.h): a value with a stated error. */
 #pragma once
 
 #include "../exp/exp_mp.h"

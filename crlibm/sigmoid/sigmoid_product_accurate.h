@@ -1,4 +1,4 @@
-/* The accurate phase of a factor times the sigmoid or one of its kin (sigmoid_shapes.h): any arguments, format and rounding
+/* The accurate phase of a factor times the sigmoid or a related function (sigmoid_shapes.h): any arguments, format and rounding
  * mode. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* A factor times the sigmoid or one of its kin (sigmoid_shapes.h), evaluated in binary64.
+/* A factor times the sigmoid or a related function (sigmoid_shapes.h), evaluated in binary64.
  *
  * The argument of gelu_tanh is computed in sixteenths of ln2, as x (c' + c'e x^2), x^2 exact: five roundings and errors of
  * constants at the most (the cubic term's constant and, without FMA, its product; the linear term's constant; the sum; the

@@ -1,4 +1,4 @@
-/* A factor times the sigmoid or one of its kin (sigmoid_shapes.h), in double-double.
+/* A factor times the sigmoid or a related function (sigmoid_shapes.h), in double-double.
  *
  * With w = e^-a, a = |t|, and D = 1 + w of sigmoid_dd.h, w within e <= 1.375 2^-69 relatively:
  *   value    N/D, N = g or g w                                  e; the other operations as there

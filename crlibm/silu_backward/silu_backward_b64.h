@@ -1,4 +1,4 @@
-/* silu_backward for f32 and the 16-bit formats, evaluated in binary64: g silu'(x), error in sigmoid_product_b64.h. */
+/* silu_backward for f32 and the 16-bit formats, evaluated in binary64: g silu'(x). sigmoid_product_b64.h derives the error. */
 #pragma once
 
 #include "../sigmoid/sigmoid_product_b64.h"

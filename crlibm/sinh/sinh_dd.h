@@ -1,4 +1,4 @@
-/* sinh and cosh in double-double, for the fast phase of f64 and the accurate phase of every format; of |x| <= 670.
+/* sinh and cosh in double-double, for the fast phase of f64 and the accurate phase of every format, for |x| <= 670.
  *
  * |x| = k ln2/16 + rh + rl as in exp_dd.h, s (1 + tl) and s' (1 + tl') the table's 2^(k/16)/2 and 2^(-k/16)/2, A
  * their difference and B their sum, in two parts: sinh |x| = A cosh r + B sinh r, cosh x = B cosh r + A sinh r, with

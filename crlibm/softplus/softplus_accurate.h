@@ -1,5 +1,4 @@
-/* The accurate phase of softplus: any argument, format and rounding mode, and the common core of log_sigmoid and logaddexp.
- * */
+/* The accurate phase of softplus: any argument, format and rounding mode, and the common core of log_sigmoid and logaddexp. */
 #pragma once
 
 #include "../exp/exp_accurate.h"

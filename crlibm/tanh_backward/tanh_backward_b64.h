@@ -1,4 +1,4 @@
-/* tanh_backward for f32 and the 16-bit formats, evaluated in binary64: 4 g sigmoid'(2x), error in sigmoid_product_b64.h. */
+/* tanh_backward for f32 and the 16-bit formats, evaluated in binary64: 4 g sigmoid'(2x). sigmoid_product_b64.h derives the error. */
 #pragma once
 
 #include "../sigmoid/sigmoid_product_b64.h"

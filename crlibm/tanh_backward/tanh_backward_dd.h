@@ -1,4 +1,4 @@
-/* tanh_backward in double-double, error in sigmoid_product_dd.h. */
+/* tanh_backward in double-double. sigmoid_product_dd.h derives the error. */
 #pragma once
 
 #include "../sigmoid/sigmoid_product_dd.h"
