@@ -8,7 +8,7 @@ import functools
 import inspect
 import random
 
-from ..sweep.models import OWN, PAIRS, TOKENS, sizes
+from ..sweep.models import changes_of, with_changes
 from .cases import Absent, Case
 
 HEADS = """
@@ -21,26 +21,12 @@ WIDTH, VOCABULARY, LENGTH, BATCH, LARGEST = 64, 256, 24, 2, 30_000_000
 def small(made, family, changes=None):
     """A configuration of the class, by the recipe."""
     plain = made()
-    renamed = {public: name for name, public in getattr(made, "attribute_map", {}).items()}
-    wanted = {name: value for name, value in sizes(WIDTH).items() if hasattr(plain, name) or name in renamed}
-    for name in list(wanted):
-        plainly = getattr(plain, name, None)
-        number = isinstance(plainly, int) and not isinstance(plainly, bool)
-        if not number and name != "vocab_size" and (plainly is not None or "window" in name):
-            del wanted[name]
-    wanted |= {name: value for name, value in TOKENS.items() if hasattr(plain, name) or family in PAIRS}
-    wanted |= OWN.get(family, {})
-    wanted |= changes or {}
-    wanted = {name: value for name, value in wanted.items() if value is not None}
+    wanted = changes_of(made, plain, family, WIDTH) | (changes or {})
     for name in getattr(made, "sub_configs", {}):
         inner = getattr(plain, name, None)
         if inner is not None and hasattr(type(inner), "model_type"):
             wanted[name] = small(type(inner), type(inner).model_type).to_dict()
-    try:
-        return made(**wanted)
-    except NotImplementedError:  # one whose encoder and decoder have layers of their own
-        del wanted["num_hidden_layers"]
-        return made(**wanted)
+    return with_changes(made, wanted)
 
 
 def _of(config, name, otherwise):

@@ -137,14 +137,8 @@ TOKENS = {
 }
 
 
-def configuration(family, width):
-    from transformers import CONFIG_MAPPING
-
-    try:
-        made = CONFIG_MAPPING[family]
-        plain = made()
-    except Exception as error:
-        raise Skip(f"no configuration: {type(error).__name__}: {str(error)[:120]}") from None
+def changes_of(made, plain, family, width):
+    """By which the plain configuration of the class becomes small: the recipe's sizes and tokens that it has, and the family's own."""
     renamed = {public: name for name, public in getattr(made, "attribute_map", {}).items()}
     wanted = {name: value for name, value in sizes(width).items() if hasattr(plain, name) or name in renamed}
     # A number takes the place of a number, or of nothing; but no window where there is none.
@@ -154,14 +148,28 @@ def configuration(family, width):
         if not number and name != "vocab_size" and (plainly is not None or "window" in name):
             del wanted[name]
     wanted |= {name: value for name, value in TOKENS.items() if hasattr(plain, name) or family in PAIRS}
-    wanted |= OWN.get(family, {})
+    return wanted | OWN.get(family, {})
+
+
+def with_changes(made, wanted):
     wanted = {name: value for name, value in wanted.items() if value is not None}
     try:
-        try:
-            return made(**wanted)
-        except NotImplementedError:  # one whose encoder and decoder have layers of their own
-            del wanted["num_hidden_layers"]
-            return made(**wanted)
+        return made(**wanted)
+    except NotImplementedError:  # one whose encoder and decoder have layers of their own
+        del wanted["num_hidden_layers"]
+        return made(**wanted)
+
+
+def configuration(family, width):
+    from transformers import CONFIG_MAPPING
+
+    try:
+        made = CONFIG_MAPPING[family]
+        plain = made()
+    except Exception as error:
+        raise Skip(f"no configuration: {type(error).__name__}: {str(error)[:120]}") from None
+    try:
+        return with_changes(made, changes_of(made, plain, family, width))
     except Exception as error:
         raise Skip(f"its configuration: {type(error).__name__}: {str(error)[:120]}") from None
 
