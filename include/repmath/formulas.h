@@ -22,11 +22,11 @@ enum {
   RM_FORMULA_SIGMOID = 9, /* x y (1 - y): the gradient through the logistic sigmoid */
   /* Selections by maximum and minimum of IEEE 754-2019: a NaN among x, y and a gives NaN, and -0 is less than +0. The gate
    * lets x pass where y is NaN. */
-  RM_FORMULA_AT_LEAST = 10, /* the larger of x and a */
-  RM_FORMULA_AT_MOST = 11, /* the smaller of x and a */
-  RM_FORMULA_LARGER = 12, /* the larger of x and y */
-  RM_FORMULA_SMALLER = 13, /* the smaller of x and y */
-  RM_FORMULA_GATE = 14, /* x where y > a or y is NaN, +0 elsewhere: the gradient through the larger of y and a */
+  RM_FORMULA_MAX_SCALAR = 10, /* the maximum of x and a */
+  RM_FORMULA_MIN_SCALAR = 11, /* the minimum of x and a */
+  RM_FORMULA_MAX = 12, /* the maximum of x and y */
+  RM_FORMULA_MIN = 13, /* the minimum of x and y */
+  RM_FORMULA_GATE = 14, /* x where y > a or y is NaN, +0 elsewhere: the gradient through the maximum of y and a */
   RM_FORMULA_MIX = 15, /* (1 - z) x + z y */
   /* These formulas are for formats below binary64, on the CPU. */
   RM_FORMULA_HARDSIGMOID = 16, /* (x + 3)/6 held to [0, 1] */

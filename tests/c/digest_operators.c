@@ -298,8 +298,9 @@ static void optimizers(void) {
 
 /* Each formula, of N elements. */
 static void formulas(void) {
-  static const char *const sets[] = {"scaled", "over",    "under",    "added",   "plus",   "between", "product", "quotient",
-                                     "tanh",   "sigmoid", "at_least", "at_most", "larger", "smaller", "gate"};
+  static const char *const sets[] = {"scaled",     "over",       "under",    "added", "plus",
+                                     "between",    "product",    "quotient", "tanh",  "sigmoid",
+                                     "max_scalar", "min_scalar", "max",      "min",   "gate"};
   void *x = numbers(N, 31), *y = numbers(N, 32), *z = positive(N, 33);
   for (int i = 0; i < 15; i++) {
     void *out = blank(N);

@@ -13,7 +13,7 @@ static char cpu[ARRAYS * ROOM];
 BOTH_SIDES char gpu[ARRAYS * ROOM];
 
 static bool has_y(int formula) {
-  return (formula >= RM_FORMULA_PLUS && formula <= RM_FORMULA_SIGMOID) || formula >= RM_FORMULA_LARGER;
+  return (formula >= RM_FORMULA_PLUS && formula <= RM_FORMULA_SIGMOID) || formula >= RM_FORMULA_MAX;
 }
 static bool has_z(int formula) {
   return formula == RM_FORMULA_PRODUCT || formula == RM_FORMULA_QUOTIENT || formula == RM_FORMULA_MIX;

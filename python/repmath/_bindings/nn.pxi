@@ -209,8 +209,8 @@ def grid_terms(format, grid, sizes, int mode, int padding, bint align_corners, a
 _FORMULAS = {
     "scaled": RM_FORMULA_SCALED, "over": RM_FORMULA_OVER, "under": RM_FORMULA_UNDER, "added": RM_FORMULA_ADDED,
     "plus": RM_FORMULA_PLUS, "between": RM_FORMULA_BETWEEN, "product": RM_FORMULA_PRODUCT, "quotient": RM_FORMULA_QUOTIENT,
-    "tanh": RM_FORMULA_TANH, "sigmoid": RM_FORMULA_SIGMOID, "at_least": RM_FORMULA_AT_LEAST, "at_most": RM_FORMULA_AT_MOST,
-    "larger": RM_FORMULA_LARGER, "smaller": RM_FORMULA_SMALLER, "gate": RM_FORMULA_GATE, "mix": RM_FORMULA_MIX,
+    "tanh": RM_FORMULA_TANH, "sigmoid": RM_FORMULA_SIGMOID, "max_scalar": RM_FORMULA_MAX_SCALAR, "min_scalar": RM_FORMULA_MIN_SCALAR,
+    "max": RM_FORMULA_MAX, "min": RM_FORMULA_MIN, "gate": RM_FORMULA_GATE, "mix": RM_FORMULA_MIX,
     "hardsigmoid": RM_FORMULA_HARDSIGMOID, "hardsigmoid_backward": RM_FORMULA_HARDSIGMOID_GRADIENT,
     "hardswish": RM_FORMULA_HARDSWISH, "hardswish_backward": RM_FORMULA_HARDSWISH_GRADIENT,
     "leaky": RM_FORMULA_LEAKY, "leaky_backward": RM_FORMULA_LEAKY_GRADIENT, "shrink": RM_FORMULA_SHRINK,

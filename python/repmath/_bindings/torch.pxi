@@ -336,18 +336,18 @@ cdef class Elementwise(Call):
         cdef int given = <int>len(args)
         lower = args[1] if given > 1 else None
         upper = args[2] if given > 2 else None
-        if self.formula == RM_FORMULA_AT_MOST:  # of one limit
+        if self.formula == RM_FORMULA_MIN_SCALAR:  # of one limit
             lower, upper = None, lower
-        p.formula = RM_FORMULA_AT_LEAST
+        p.formula = RM_FORMULA_MAX_SCALAR
         if lower is not None and not _number(lower, &p.a):
             return False
         if upper is not None:
             if not _number(upper, &p.b):
                 return False
             if lower is None:
-                p.formula, p.a = RM_FORMULA_AT_MOST, p.b
+                p.formula, p.a = RM_FORMULA_MIN_SCALAR, p.b
             else:
-                p.second = RM_FORMULA_AT_MOST
+                p.second = RM_FORMULA_MIN_SCALAR
         return lower is not None or upper is not None
 
     cdef object run(self, tuple args, dict kwargs):

@@ -35,7 +35,7 @@ rm_status rm_formula_check(rm_formula_problem *p) {
   /* A limit is rounded to the format here, once: the vectors store 16-bit results through binary32. Rounding is monotonic and x is in
    * the format, so that the larger of x and the rounded limit is the larger of x and the limit, rounded; zeros keep their signs. */
   uint32_t unused = 0;
-  if ((formula == RM_FORMULA_AT_LEAST || formula == RM_FORMULA_AT_MOST) && rm_is_finite(a) && a != 0.0)
+  if ((formula == RM_FORMULA_MAX_SCALAR || formula == RM_FORMULA_MIN_SCALAR) && rm_is_finite(a) && a != 0.0)
     p->a = rm_to_double(rm_round_beside_scaled(a, 0, 0, format, RM_NEAREST, &unused), format);
   return RM_OK;
 }

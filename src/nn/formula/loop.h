@@ -68,10 +68,10 @@ RM_FN uint32_t rm_formula_cases(const rm_formula_problem *problem, int64_t begin
     case RM_FORMULA_QUOTIENT: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_QUOTIENT);
     case RM_FORMULA_TANH: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_TANH);
     case RM_FORMULA_SIGMOID: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_SIGMOID);
-    case RM_FORMULA_AT_LEAST: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_AT_LEAST);
-    case RM_FORMULA_AT_MOST: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_AT_MOST);
-    case RM_FORMULA_LARGER: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_LARGER);
-    case RM_FORMULA_SMALLER: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_SMALLER);
+    case RM_FORMULA_MAX_SCALAR: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_MAX_SCALAR);
+    case RM_FORMULA_MIN_SCALAR: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_MIN_SCALAR);
+    case RM_FORMULA_MAX: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_MAX);
+    case RM_FORMULA_MIN: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_MIN);
     case RM_FORMULA_MIX: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_MIX);
     default: return rm_formula_loop(problem, begin, end, fmt, RM_FORMULA_GATE);
   }

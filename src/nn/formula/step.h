@@ -61,9 +61,9 @@ RM_FN vm64 rm_formula_choose(const int formula, vf64 a, vf64 x, vf64 y, vf64 *r)
     return vf64_unord(*r, *r);
   }
   if (!rm_formula_has_y(formula)) y = a;
-  const int larger = formula == RM_FORMULA_AT_LEAST || formula == RM_FORMULA_LARGER;
-  const vi64 bits = larger ? vi64_and(vf64_bits(x), vf64_bits(y)) : vi64_or(vf64_bits(x), vf64_bits(y)); /* for equal ones */
-  *r = vf64_select(larger ? vf64_lt(x, y) : vf64_lt(y, x), y, x);
+  const int maximum = formula == RM_FORMULA_MAX_SCALAR || formula == RM_FORMULA_MAX;
+  const vi64 bits = maximum ? vi64_and(vf64_bits(x), vf64_bits(y)) : vi64_or(vf64_bits(x), vf64_bits(y)); /* for equal ones */
+  *r = vf64_select(maximum ? vf64_lt(x, y) : vf64_lt(y, x), y, x);
   *r = vf64_select(vf64_eq(x, y), vf64_from_bits(bits), *r);
   return vf64_unord(x, y);
 }

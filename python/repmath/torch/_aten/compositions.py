@@ -71,7 +71,7 @@ def binary_cross_entropy(
     """Logarithms are held to -100 or more, as PyTorch has it."""
     if not bool(((x >= 0) & (x <= 1)).all()):
         raise ValueError("all elements of input should be between 0 and 1")
-    low, high = (formula("at_least", -100.0, apply(name, v)) for name, v in (("log", x), ("log1p", x.neg())))
+    low, high = (formula("max_scalar", -100.0, apply(name, v)) for name, v in (("log", x), ("log1p", x.neg())))
     made = KERNELS["lerp"](high, low, y).neg()
     return _reduced(made if weight is None else apply("multiply", made, weight), reduction)
 
@@ -80,7 +80,7 @@ def binary_cross_entropy(
 def binary_cross_entropy_backward(
     g: torch.Tensor, x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor | None = None, reduction: int = 1
 ) -> torch.Tensor:
-    below = formula("at_least", 1e-12, apply("multiply", x, apply("subtract", 1.0, x)))
+    below = formula("max_scalar", 1e-12, apply("multiply", x, apply("subtract", 1.0, x)))
     made = apply("divide", apply("multiply", g, apply("subtract", x, y)), below)
     if weight is not None:
         made = apply("multiply", made, weight)
@@ -121,7 +121,7 @@ def geometric(x: torch.Tensor, p: float, *, generator: _Generator = None) -> tor
         raise ValueError(f"p must be between 0 and 1, not {p}")
     rate = apply("log1p", torch.tensor(-float(p), dtype=torch.float64))
     made = apply("divide", apply("log1p", _wide_uniform(x, generator).neg()), rate).ceil()
-    return convert(formula("at_least", 1.0, made), x.dtype)
+    return convert(formula("max_scalar", 1.0, made), x.dtype)
 
 
 @kernel

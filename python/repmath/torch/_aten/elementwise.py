@@ -196,7 +196,7 @@ def log_sigmoid_backward(g: torch.Tensor, x: torch.Tensor, buffer: torch.Tensor)
 @integers
 @kernel
 def relu(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
-    return formula_of("at_least", 0.0, x, out=out)
+    return formula_of("max_scalar", 0.0, x, out=out)
 
 
 @integers
@@ -210,7 +210,7 @@ def threshold_backward(g: torch.Tensor, x: torch.Tensor, threshold: _Number) -> 
 def clamp(x: torch.Tensor, min: Any = None, max: Any = None, *, out: _Out = None) -> torch.Tensor:
     """The smaller of `max` and the larger of `min` and x. Rounding is monotonic: each may be rounded to the result's format before."""
     made = convert(x, narrower(format_of(x, *(limit for limit in (min, max) if limit is not None)), out))
-    for name, both, limit in (("at_least", "larger", min), ("at_most", "smaller", max)):
+    for name, both, limit in (("max_scalar", "max", min), ("min_scalar", "min", max)):
         if isinstance(limit, torch.Tensor):
             made = formula(both, 0.0, made, convert(limit, made.dtype))
         elif limit is not None:
@@ -246,7 +246,7 @@ def hardtanh_backward(g: torch.Tensor, x: torch.Tensor, min_val: _Number, max_va
 def maximum(x: torch.Tensor, y: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
     dtype = narrower(format_of(x, y), out)
     made = formula(
-        "larger", 0.0, convert(x, dtype), convert(y, dtype), out=out if out is not None and out.dtype is dtype else None
+        "max", 0.0, convert(x, dtype), convert(y, dtype), out=out if out is not None and out.dtype is dtype else None
     )
     return made if out is None else write(out, made)
 
@@ -256,7 +256,7 @@ def maximum(x: torch.Tensor, y: torch.Tensor, *, out: _Out = None) -> torch.Tens
 def minimum(x: torch.Tensor, y: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
     dtype = narrower(format_of(x, y), out)
     made = formula(
-        "smaller", 0.0, convert(x, dtype), convert(y, dtype), out=out if out is not None and out.dtype is dtype else None
+        "min", 0.0, convert(x, dtype), convert(y, dtype), out=out if out is not None and out.dtype is dtype else None
     )
     return made if out is None else write(out, made)
 

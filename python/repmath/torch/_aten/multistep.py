@@ -167,8 +167,8 @@ def _number(name: str, choice: str) -> None:
     KERNELS[name] = call
 
 
-_number("fmax", "larger")
-_number("fmin", "smaller")
+_number("fmax", "max")
+_number("fmin", "min")
 
 
 @kernel

@@ -27,12 +27,12 @@ RECIPES |= {
     "power": {"rule": "power", "tensors": 2, "function": "pow", "other": "multiply"},
     "reciprocal": {"rule": "before", "tensors": 1, "function": "divide", "default": 1.0},
     "rsub": {"rule": "before", "tensors": 1, "function": "subtract"},
-    "relu": {"rule": "formula", "tensors": 1, "formula": "at_least"},
+    "relu": {"rule": "formula", "tensors": 1, "formula": "max_scalar"},
     "threshold_backward": {"rule": "formula", "tensors": 2, "formula": "gate", "number": 2},
     "tanh_backward": {"rule": "formula", "tensors": 2, "formula": "tanh"},
     "sigmoid_backward": {"rule": "formula", "tensors": 2, "formula": "sigmoid"},
-    "maximum": {"rule": "formula", "tensors": 2, "formula": "larger"},
-    "minimum": {"rule": "formula", "tensors": 2, "formula": "smaller"},
+    "maximum": {"rule": "formula", "tensors": 2, "formula": "max"},
+    "minimum": {"rule": "formula", "tensors": 2, "formula": "min"},
     "addcmul": {"rule": "formula", "tensors": 3, "formula": "product", "number": "value", "default": 1.0},
     "addcdiv": {"rule": "formula", "tensors": 3, "formula": "quotient", "number": "value", "default": 1.0},
     "lerp": {"rule": "formula", "tensors": 2, "formula": "between", "number": 2},
@@ -47,10 +47,10 @@ RECIPES |= {
         )
         for name in names
     },
-    "clamp": {"rule": "clamp", "tensors": 1, "formula": "at_least"},
-    "clamp_min": {"rule": "clamp", "tensors": 1, "formula": "at_least"},
-    "clamp_max": {"rule": "clamp", "tensors": 1, "formula": "at_most"},
-    "hardtanh": {"rule": "clamp", "tensors": 1, "formula": "at_least"},
+    "clamp": {"rule": "clamp", "tensors": 1, "formula": "max_scalar"},
+    "clamp_min": {"rule": "clamp", "tensors": 1, "formula": "max_scalar"},
+    "clamp_max": {"rule": "clamp", "tensors": 1, "formula": "min_scalar"},
+    "hardtanh": {"rule": "clamp", "tensors": 1, "formula": "max_scalar"},
 }
 
 # Of lists of tensors: what each tensor's call is made of, and how many lists there are. A formula's number is the argument behind them.

@@ -138,7 +138,7 @@ def _celu(p: P, x: R, alpha: Any) -> R:
 def _logit(p: P, x: R, eps: Any = None) -> R:
     wide = p.wide(x)
     if eps is not None:
-        wide = p.formula("at_most", 1 - eps, p.formula("at_least", eps, wide))
+        wide = p.formula("min_scalar", 1 - eps, p.formula("max_scalar", eps, wide))
     return p.own(p.log(p.divide(wide, p.subtract(1.0, wide))))
 
 
@@ -224,7 +224,7 @@ def _sinc(p: P, x: R) -> R:
 
 def _logaddexp2(p: P, x: R, y: R) -> R:
     a, b = p.wide(x), p.wide(y)
-    above, below = p.formula("larger", 0.0, a, b), p.formula("smaller", 0.0, a, b)
+    above, below = p.formula("max", 0.0, a, b), p.formula("min", 0.0, a, b)
     more = p.multiply(p.log1p(p.exp2(p.subtract(below, above))), 1.4426950408889634)
     return p.own(p.add(above, p.where(p.compare("==", above, below), 1.0, more)))
 
@@ -262,8 +262,8 @@ def _in_formula(name: str) -> Callable[[P, Any, Any], R]:
 
 
 def _held(p: P, x: R, low: R | None = None, high: R | None = None) -> R:
-    made = x if low is None else p.formula("larger", 0.0, x, low)
-    return made if high is None else p.formula("smaller", 0.0, made, high)
+    made = x if low is None else p.formula("max", 0.0, x, low)
+    return made if high is None else p.formula("min", 0.0, made, high)
 
 
 # By the table's function: recipes, of which the first that takes the arguments is taken. With each, arguments that must be as they are here (a
@@ -282,8 +282,8 @@ RECIPES: dict[str, list[tuple[Callable[..., R], dict[Any, Any]]]] = {
     "sinc": [(_sinc, {})],
     "logaddexp2": [(_logaddexp2, {})],
     "angle": [(_angle, {})],
-    "fmax": [(_choice("larger"), {})],
-    "fmin": [(_choice("smaller"), {})],
+    "fmax": [(_choice("max"), {})],
+    "fmin": [(_choice("min"), {})],
     "softshrink": [(_softshrink, {})],
     "softshrink_backward": [(_softshrink_backward, {})],
     "hardtanh_backward": [(_hardtanh_backward, {})],
@@ -378,7 +378,7 @@ def _exponential(p: P, u: R, rate: Any) -> R:
 
 def _geometric(p: P, u: R, chance: Any) -> R:
     made = p.divide(p.log1p(p.neg(u)), p.log1p(-chance, wide=True))
-    return p.own(p.formula("at_least", 1.0, p.neg(p.whole("floor", p.neg(made)))))
+    return p.own(p.formula("max_scalar", 1.0, p.neg(p.whole("floor", p.neg(made)))))
 
 
 def _cauchy(p: P, u: R, median: Any, sigma: Any) -> R:

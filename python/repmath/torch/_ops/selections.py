@@ -16,7 +16,7 @@ def _relu(input: _Tensor) -> _Tensor:
     """Every number not above 0 becomes +0, also where PyTorch flushes subnormal numbers. Which zero its maximum of -0 and +0 is
     depends on the CPU."""
     check_formats(("input",), (input,))
-    return formula("at_least", 0.0, input.detach())
+    return formula("max_scalar", 0.0, input.detach())
 
 
 def _relu_backward(grad_output: _Tensor, output: _Tensor) -> _Tensor:
