@@ -23,8 +23,7 @@
  * hence of ulp(pe), which is enough for Fast2Sum. */
 RM_FN void rm_log_residue(vf64 p, vf64 pe, vf64 *rh, vf64 *rl) {
   vf64 a = vf64_sub(p, vf64_set1(1.0));
-  *rh = vf64_add(a, pe);
-  *rl = vf64_sub(pe, vf64_sub(*rh, a));
+  *rh = vf64_fast_two_sum(a, pe, rl);
 }
 
 /* hi + lo = k ln2 - log c_j + log(1+r) within err, r = rh + rl. */

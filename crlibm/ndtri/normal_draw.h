@@ -44,8 +44,8 @@ RM_FN void rm_normal_dd(vi64 i, vf64 *h, vf64 *l) {
   const int64_t mask = (INT64_C(1) << 32) - 1;
   vf64 high = vi64_round_f64(vi64_and(i, vi64_set1(~mask)));
   vf64 low = vf64_add(vi64_round_f64(vi64_and(i, vi64_set1(mask))), vf64_set1(0.5));
-  vf64 sum = vf64_add(high, low);
-  *l = vf64_mul(vf64_sub(low, vf64_sub(sum, high)), vf64_set1(0x1p-63));
+  vf64 e, sum = vf64_fast_two_sum(high, low, &e);
+  *l = vf64_mul(e, vf64_set1(0x1p-63));
   *h = vf64_mul(sum, vf64_set1(0x1p-63));
 }
 

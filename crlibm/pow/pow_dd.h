@@ -57,8 +57,7 @@ RM_FN void rm_pow_log_dd(vf64 k, vf64 m, vi64 j, vf64 *hi, vf64 *lo) {
   low = vf64_add(low, vf64_mad(rl, vf64_sub(s, rh), rl));
   low = vf64_add(low, vf64_nmad(vf64_set1(0.5), se, ul));
   low = vf64_add(low, t);
-  *hi = vf64_add(v, low);
-  *lo = vf64_sub(low, vf64_sub(*hi, v));
+  *hi = vf64_fast_two_sum(v, low, lo);
 }
 
 /* y log a = zh + zl for positive normal a, y = 0 or 2^-900 <= |y| (or *zh is tiny), |zh| <= 750 (or *zl means nothing). */

@@ -20,10 +20,7 @@
 RM_FN vf64 rm_sigmoid_size(vf64 t) { return vf64_min(vf64_set1(RM_SIGMOID_DD_MAX), vf64_abs(t)); }
 
 /* h + l, |h| >= |l| or h = 0, as a double-double number. */
-RM_FN void rm_sigmoid_normalise(vf64 h, vf64 l, vf64 *hi, vf64 *lo) {
-  *hi = vf64_add(h, l);
-  *lo = vf64_sub(l, vf64_sub(*hi, h));
-}
+RM_FN void rm_sigmoid_normalise(vf64 h, vf64 l, vf64 *hi, vf64 *lo) { *hi = vf64_fast_two_sum(h, l, lo); }
 
 /* e^-(a + al) = wh + wl and 1 + e^-(a + al) = dh + dl, |al| <= 2^-44. */
 RM_FN void rm_sigmoid_terms_dd(vf64 a, vf64 al, vf64 *wh, vf64 *wl, vf64 *dh, vf64 *dl) {

@@ -25,8 +25,7 @@ RM_LONG void rm_sin_reduce_large(double a, int64_t *k, double *rh, double *rl, d
     fl = -fl;
   }
   const double h = fh * RM_SIN_STEP, l = vf64_mul_err(fh, RM_SIN_STEP, h) + (fh * RM_SIN_STEP_LO + fl * RM_SIN_STEP);
-  *rh = h + l;
-  *rl = l - (*rh - h);
+  *rh = vf64_fast_two_sum(h, l, rl);
   *err = RM_BOUND(0x1.8p-103) * vf64_abs(h) + RM_BOUND(0x1p-136);
 }
 

@@ -41,8 +41,7 @@ RM_FN void rm_sin_reduce_dd(vf64 a, vi64 *k, vf64 *rh, vf64 *rl, vf64 *err) {
   a = vf64_nmad(kd, vf64_set1(RM_SIN_STEP_1), a);
   vf64 b = vf64_mul(kd, vf64_set1(RM_SIN_STEP_2));
   vf64 h = vf64_sub(a, b), l = vf64_nmad(kd, vf64_set1(RM_SIN_STEP_3), vf64_sub(vf64_sub(a, h), b));
-  *rh = vf64_add(h, l);
-  *rl = vf64_sub(l, vf64_sub(*rh, h));
+  *rh = vf64_fast_two_sum(h, l, rl);
   *err = vf64_mul(kd, vf64_set1(RM_SIN_DD_ERR_K));
 }
 
@@ -61,8 +60,7 @@ RM_FN void rm_sin_reduce_far_dd(vf64 a, vi64 *k, vf64 *rh, vf64 *rl, vf64 *err) 
   vf64 p = vf64_mul(kd, step), pe = vf64_mul_err(kd, step, p), t = vf64_sub(a, p);
   vf64 se, s = vf64_two_sum(pe, vf64_mul(kd, vf64_set1(RM_SIN_STEP_LO)), &se);
   vf64 h = vf64_sub(t, s), l = vf64_sub(vf64_sub(vf64_sub(t, h), s), se);
-  *rh = vf64_add(h, l);
-  *rl = vf64_sub(l, vf64_sub(*rh, h));
+  *rh = vf64_fast_two_sum(h, l, rl);
   *err = vf64_mul(kd, vf64_set1(RM_SIN_DD_ERR_FAR));
 }
 

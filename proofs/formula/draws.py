@@ -266,7 +266,7 @@ def biased_pair(root: pathlib.Path) -> Computed:
         known = {
             "s.lo": A("lo"),
             "sum": A("sum"),
-            "left": left,
+            "lost": left,
             "RM_BOUND_DD_BIAS": number(bound),
             "s.err": plus(A("E"), spare),
         }
@@ -276,10 +276,8 @@ def biased_pair(root: pathlib.Path) -> Computed:
             "vf64_set1": lambda x: x,
             "vf64_mad": lambda a, b, c: host.sum(host.times(a, b), c),
         }
-        low = text_of(root, path, "s.lo = vf64_add(s.lo,", ";")
-        two_sum = "vf64_add(vf64_sub(s.hi, vf64_sub(sum, t)), vf64_sub(b, t))"
-        assert two_sum in low
-        host.run(low.replace(two_sum, "left"))
+        assert "sum = vf64_two_sum(s.hi, b, &lost);" in (root / path).read_text()
+        host.run(text_of(root, path, "s.lo = vf64_add(s.lo,", ";"))
         host.run(text_of(root, path, "s.err = vf64_mad(vf64_abs(sum),", ";"))
         made = host.values["s.lo"]
         exact = plus(A("lo"), left, error(algebra, SPARE, A("E")))
@@ -315,13 +313,10 @@ def variance(root: pathlib.Path) -> Computed:
         known = {name: A(name) for name in ("d", "d_err", "n", "q->hi", "q->err")} | {"q->lo": error(algebra, U, A("q->hi"))}
         host = Host(algebra, known, own=("r",))
         host.run(text_of(root, VARIANCE, "const double g = d * d / n,", ";"))
-        low = text_of(root, VARIANCE, "const double r = q->hi - g,", "+ q->lo;")
-        two_sum = "((back - g) + (q->hi - (r + back)))"
-        assert two_sum in low
-        g = host.values["g"]
+        low = text_of(root, VARIANCE, "const double r = rm_two_sum(q->hi, -g, &lost),", "+ q->lo;")
         host.run("double r = q->hi - g;")
-        host.values["left"] = plus(A("q->hi"), minus(g), minus(host.values["r"]))
-        host.run("r_low =" + low.partition("r_low =")[2].replace(two_sum, "left"))
+        host.values["lost"] = plus(A("q->hi"), minus(host.values["g"]), minus(host.values["r"]))
+        host.run("r_low =" + low.partition("r_low =")[2])
         host.run("err =" + text_of(root, VARIANCE, "*err = ", ";").removeprefix("*err ="))
         d = plus(A("d"), error(algebra, 1, A("d_err")))
         whole = plus(A("q->hi"), host.values["q->lo"], error(algebra, 1, A("q->err")))

@@ -18,8 +18,7 @@ RM_FN void rm_truncated_weights(vi64 d, vf64 h[2], vf64 l[2]) {
     const vi64 flip = i ? vi64_set1(0) : ones;
     const vf64 big = vf64_mul(vi64_to_f64(vi64_xor(halves[0], flip)), vf64_set1(0x1p-32));
     const vf64 small = vf64_mul(vf64_add(vi64_to_f64(vi64_xor(halves[1], flip)), vf64_set1(0.5)), vf64_set1(0x1p-64));
-    h[i] = vf64_add(big, small);
-    l[i] = vf64_sub(small, vf64_sub(h[i], big));
+    h[i] = vf64_fast_two_sum(big, small, l + i);
   }
 }
 
@@ -32,10 +31,9 @@ RM_FN void rm_truncated_tail(const double tails[2][2], const vf64 h[2], const vf
     p[i] = vf64_mul(h[i], s);
     e[i] = vf64_mad(h[i], vf64_set1(tails[i][1]), vf64_mad(l[i], s, vf64_mul_err(h[i], s, p[i])));
   }
-  const vf64 sum = vf64_add(p[0], p[1]), back = vf64_sub(sum, p[0]);
-  const vf64 rest = vf64_add(vf64_add(vf64_sub(p[0], vf64_sub(sum, back)), vf64_sub(p[1], back)), vf64_add(e[0], e[1]));
-  *t = vf64_add(sum, rest);
-  *tl = vf64_sub(rest, vf64_sub(*t, sum));
+  vf64 lost;
+  const vf64 sum = vf64_two_sum(p[0], p[1], &lost), rest = vf64_add(lost, vf64_add(e[0], e[1]));
+  *t = vf64_fast_two_sum(sum, rest, tl);
 }
 
 /* For the formats below binary64. An error of 2^-50 of 1 - |u|, or as much of u, moves z by less than sqrt(pi/2) 2^-50 W <

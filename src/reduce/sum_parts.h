@@ -41,8 +41,6 @@ RM_FN void rm_partial_join(rm_partial *into, const rm_partial *from) {
 /* What rm_sum_approximately says of the joined parts. */
 RM_FN int rm_partial_known(const rm_partial *s, const rm_sum_problem *p, int tier, double *hi, double *lo, double *err) {
   *err = tier ? rm_bound_of_compensated(s, p) : rm_bound_of_plain(s, p);
-  *hi = s->hi + s->lo;
-  const double t = *hi - s->hi;
-  *lo = (s->hi - (*hi - t)) + (s->lo - t);
+  *hi = rm_two_sum(s->hi, s->lo, lo);
   return *hi - *hi == 0.0 && *err - *err == 0.0;
 }

@@ -27,10 +27,9 @@ RM_FN int rm_deviations_known(int64_t terms, const rm_moment *s, double c, const
   const double g = d * d / n, g_err = (2.0 * __builtin_fabs(d) + d_err) * d_err / n;
 
   /* q - g by a two-sum; its low part and its error are below 2^-52 (q + g), so their sum is rounded by less than 2^-103 of that. */
-  const double r = q->hi - g, back = q->hi - r, r_low = ((back - g) + (q->hi - (r + back))) + q->lo;
-  *hi = r + r_low;
-  const double t = *hi - r;
-  *lo = (r - (*hi - t)) + (r_low - t);
+  double lost;
+  const double r = rm_two_sum(q->hi, -g, &lost), r_low = lost + q->lo;
+  *hi = rm_two_sum(r, r_low, lo);
   *err = 1.01 * (q->err + RM_BOUND(0x1p-50 * g + 0x1p-102 * (q->hi + g)) + g_err) + 0x1p-1068;
   return *hi - *hi == 0.0 && *err - *err == 0.0;
 }

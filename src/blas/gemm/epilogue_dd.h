@@ -27,8 +27,8 @@ RM_FN rm_scaled rm_add_bias(rm_scaled s, vf64 bias, vi64 shift) {
   vm64 is_zero = vf64_eq(bias, zero);
   s.good = vm64_or(is_zero, vm64_and(rm_shift_fits(bias, vi64_set1(0)), rm_shift_fits(bias, shift)));
   vf64 b = vf64_select(is_zero, zero, rm_shift(bias, shift));
-  vf64 sum = vf64_add(s.hi, b), t = vf64_sub(sum, s.hi);
-  s.lo = vf64_add(s.lo, vf64_add(vf64_sub(s.hi, vf64_sub(sum, t)), vf64_sub(b, t)));
+  vf64 lost, sum = vf64_two_sum(s.hi, b, &lost);
+  s.lo = vf64_add(s.lo, lost);
   s.hi = sum;
   s.err = vf64_mad(vf64_abs(sum), vf64_set1(RM_BOUND_DD_BIAS), s.err);
   return s;
