@@ -74,7 +74,7 @@ RM_FN vi32 vi32_select_bits(int32_t mask, vi32 a, vi32 b) {
 }
 RM_FN vi32 vi32_max(vi32 a, vi32 b) { return _mm512_max_epi32(a, b); }
 RM_FN vi32 vi32_or(vi32 a, vi32 b) { return _mm512_or_si512(a, b); }
-RM_FN int32_t vi32_greatest(vi32 a) { return _mm512_reduce_max_epi32(a); }
+RM_FN int32_t vi32_max_lanes(vi32 a) { return _mm512_reduce_max_epi32(a); }
 RM_FN float vf32_sum_lanes(vf32 a) { return _mm512_reduce_add_ps(a); }
 /* To nearest even; exact from integers below 2^53. */
 RM_FN vi32 vf32_to_i32(vf32 a) { return _mm512_cvtps_epi32(a); }

@@ -56,15 +56,15 @@ RM_FN vf32 rm_load_16_lanes(const char *at, const int fmt) {
 /* The exponent and the kind of a row of k neighbours. */
 RM_FN void rm_digits_scale(rm_digit_facts *facts, const char *row, int64_t k, const int fmt) {
   const vi32 magnitude = vi32_set1(0x7fffffff);
-  vi32 most = vi32_set1(0);
+  vi32 max = vi32_set1(0);
   int64_t q = 0;
-  for (; q + 16 <= k; q += 16) most = vi32_max(most, vi32_and(vf32_bits(rm_load_16_lanes(row + 2 * q, fmt)), magnitude));
+  for (; q + 16 <= k; q += 16) max = vi32_max(max, vi32_and(vf32_bits(rm_load_16_lanes(row + 2 * q, fmt)), magnitude));
   if (q < k) {
     char last[32] = {0};
     __builtin_memcpy(last, row + 2 * q, (size_t)(2 * (k - q)));
-    most = vi32_max(most, vi32_and(vf32_bits(rm_load_16_lanes(last, fmt)), magnitude));
+    max = vi32_max(max, vi32_and(vf32_bits(rm_load_16_lanes(last, fmt)), magnitude));
   }
-  const int32_t bits = vi32_greatest(most);
+  const int32_t bits = vi32_max_lanes(max);
   facts->kind = bits == 0 ? RM_DIGITS_ZERO : bits < 0x7f800000 ? RM_DIGITS_FINITE : RM_DIGITS_NONE;
   facts->exponent = (bits >> 23) - 126;
 }
@@ -122,8 +122,8 @@ RM_FN void rm_digits_row(int8_t *to, ptrdiff_t next, const char *row, int64_t k,
     RM_UNROLL for (int v = 0; v < 4; v++) y[v] = vf32_scale(rm_load_16_lanes(from + 32 * v, fmt), scale);
     rm_digits_64(to, next, y, square, &any);
   }
-  const int open = facts->exponent > RM_DIGITS_LEAD || vi32_greatest(vi32_and(any, vi32_set1(0x7fffffff))) != 0;
-  const double rest = slack * __builtin_sqrt((double)vf32_sum_lanes(square[3])) + (open ? floor : 0.0);
+  const int inexact = facts->exponent > RM_DIGITS_LEAD || vi32_max_lanes(vi32_and(any, vi32_set1(0x7fffffff))) != 0;
+  const double rest = slack * __builtin_sqrt((double)vf32_sum_lanes(square[3])) + (inexact ? floor : 0.0);
   for (int i = 0; i < digits; i += 2) facts->norm[i] = slack * __builtin_sqrt((double)vf32_sum_lanes(square[i])) + rest;
   facts->norm[digits] = rest;
 }

@@ -46,10 +46,10 @@ static layout layout_of(const rm_matmul_problem *p, int64_t rows, int64_t cols, 
   t.values_stride = (ptrdiff_t)(2 * deep + 64);
   t.bytes = t.plain.bytes;
   size_t *n = &t.bytes;
-  const size_t step = (size_t)t.row_step, panel = (size_t)(SIDE * deep * digits);
+  const size_t step = (size_t)t.row_step, panel_bytes = (size_t)(SIDE * deep * digits);
   t.a = rm_bump_allocate(work, n, step * (size_t)(deep * digits));
-  t.b = rm_bump_allocate(work, n, panel);
-  t.b_rows = rm_bump_allocate(work, n, panel);
+  t.b = rm_bump_allocate(work, n, panel_bytes);
+  t.b_rows = rm_bump_allocate(work, n, panel_bytes);
   t.a_values = rm_bump_allocate(work, n, p->a.im2col || p->a.k_stride != 2 ? step * (size_t)t.values_stride : 0);
   t.b_values = rm_bump_allocate(work, n, SIDE * (size_t)t.values_stride);
   t.sums = rm_bump_allocate(work, n, RM_DIGIT_GROUPS * 4 * RM_TILE_BYTES);
@@ -118,26 +118,33 @@ static values values_of(const layout *t, const rm_operand *o, int64_t row, int r
   return (values){copy, t->values_stride};
 }
 
-/* Makes the digits of a panel of `rows` rows, and of each the terms of the bound (of a row or of a column), the factor of
- * its sums and its norm. Rows that are not finite have terms that are NaN. */
-static void pack(int8_t *to, const layout *t, values v, int rows, int64_t k, int column, double *term, int64_t next_term,
-                 double *factor, double *norm, const int fmt) {
+/* A panel of SIDE rows of A or columns of B: the digits, and for each row or column the terms of the bound, next_term apart, the factor of
+ * its sums and its norm. */
+typedef struct {
+  int8_t *digits;
+  double *term;
+  int64_t next_term;
+  double *factor, *norm;
+} panel;
+
+/* Makes a panel of `rows` rows. Rows that are not finite have terms that are NaN. */
+static void pack(const panel *to, const layout *t, values v, int rows, int64_t k, int column, const int fmt) {
   const int digits = RM_DIGITS, last = RM_DIGIT_GROUPS - 1, together = last + 1 - digits;
   for (int r = 0; r < SIDE; r++) {
-    int8_t *at = to + r / HALF * t->chunks * digits * RM_TILE_BYTES + r % HALF * RM_TILE_K;
+    int8_t *at = to->digits + r / HALF * t->chunks * digits * RM_TILE_BYTES + r % HALF * RM_TILE_K;
     rm_digit_facts facts;
     if (r < rows) rm_digits_row(at, RM_TILE_BYTES, v.base + r * v.stride, k, &facts, fmt);
     else rm_digits_row(at, RM_TILE_BYTES, v.base, 0, &facts, fmt);
     const double none = facts.kind == RM_DIGITS_NONE ? __builtin_nan("") : 0.0,
                  unit = facts.kind == RM_DIGITS_FINITE ? rm_pow2(facts.exponent - RM_DIGITS_LEAD) : 1.0;
     const double *const n = facts.norm, scale = column ? unit : RM_BOUND(unit);
-    int s = 0;
-    term[r] = (column ? n[digits] : n[0] + n[together + 1]) * scale + none;
+    double *term = to->term + r;
+    *term = (column ? n[digits] : n[0] + n[together + 1]) * scale + none;
     for (int i = together + 1; i < digits; i++)
-      term[++s * next_term + r] = (column ? n[last + 1 - i] : n[i] + n[i + 1]) * scale + none;
-    term[++s * next_term + r] = (column ? n[0] : n[digits]) * scale + none;
-    factor[r] = unit;
-    norm[r] = n[0] * unit + none;
+      *(term += to->next_term) = (column ? n[last + 1 - i] : n[i] + n[i + 1]) * scale + none;
+    *(term += to->next_term) = (column ? n[0] : n[digits]) * scale + none;
+    to->factor[r] = unit;
+    to->norm[r] = n[0] * unit + none;
   }
 }
 
@@ -193,8 +200,8 @@ typedef struct {
   double bound; /* of a dot product in binary64 */
 } pass;
 
-/* A number is rounded by the test up to here: what may overflow raises a flag. */
-RM_FN double greatest(const int fmt) { return fmt == RM_F16 ? 0x1p15 : 0x1p126; }
+/* The limit of the numbers that the test rounds: what may overflow raises a flag. */
+RM_FN double max_tested(const int fmt) { return fmt == RM_F16 ? 0x1p15 : 0x1p126; }
 
 /* The values of RM_LANES elements of row r and columns from c on, v, and the bound e of their errors: 0 where the digits
  * are all there is. */
@@ -218,7 +225,7 @@ RM_FN int round_piece(const pass *s, const double *row_term, const double *row_f
   const rm_output_map *output = &s->t->plain.output;
   int count = 0;
   for (int r = 0; r < rows; r++) {
-    uint32_t open = 0;
+    uint32_t left = 0;
     for (int c = 0; c < cols; c += HALF) {
       const int lanes = cols - c < HALF ? cols - c : HALF;
       vf64 low[2], high[2];
@@ -236,7 +243,7 @@ RM_FN int round_piece(const pass *s, const double *row_term, const double *row_f
         const vm64 exact = vf64_eq(vf64_add(e, vf64_abs(lost)), vf64_set1(0.0));
         const vf64 margin = vf64_select(exact, e, rm_margin_b64(v, e));
         low[h] = vf64_sub(v, margin), high[h] = vf64_add(v, margin);
-        good |= vm64_bits(vf64_le(vf64_add(vf64_abs(v), margin), vf64_set1(greatest(fmt)))) << h * RM_LANES;
+        good |= vm64_bits(vf64_le(vf64_add(vf64_abs(v), margin), vf64_set1(max_tested(fmt)))) << h * RM_LANES;
       }
       uint16_t out[HALF];
       const vf32 a = vf32_of_halves(vf64_to_odd16(low[0]), vf64_to_odd16(low[1])),
@@ -247,23 +254,23 @@ RM_FN int round_piece(const pass *s, const double *row_term, const double *row_f
             __builtin_memcpy(rm_output_at(output, i0 + r, j0 + c + h * RM_LANES), out + h * RM_LANES, 2 * RM_LANES);
       else
         for (int l = 0; l < lanes; l++) __builtin_memcpy(rm_output_at(output, i0 + r, j0 + c + l), out + l, 2);
-      open |= ((differ | ~good) & ((1u << lanes) - 1)) << c;
+      left |= ((differ | ~good) & ((1u << lanes) - 1)) << c;
     }
-    undecided[r] = open;
-    if (open) count += __builtin_popcount(open);
+    undecided[r] = left;
+    if (left) count += __builtin_popcount(left);
   }
   return count;
 }
 
 /* Sums again what is undecided in a piece. What is left goes to the binary64 engine's resolver; returns how much. */
-RM_FN int settle(const pass *s, values a, values b, const double *row_norm, int64_t i0, int64_t j0, int rows,
-                 const uint32_t *undecided, const int fmt) {
+RM_FN int sum_undecided(const pass *s, values a, values b, const double *row_norm, int64_t i0, int64_t j0, int rows,
+                        const uint32_t *undecided, const int fmt) {
   const rm_layout_b64 *w = &s->t->plain;
   const rm_matmul_problem *p = s->p;
   int left = 0;
   for (int i = 0; i < rows; i++) {
-    for (uint32_t open = undecided[i]; open; open &= open - 1) {
-      const int j = __builtin_ctz(open);
+    for (uint32_t lanes = undecided[i]; lanes; lanes &= lanes - 1) {
+      const int j = __builtin_ctz(lanes);
       const int64_t row = i0 + i, col = j0 + j;
       const double c = rm_tiles_dot(a.base + i * a.stride, b.base + j * b.stride, p->k, fmt);
       double sum = c, err = s->bound * (row_norm[i] * w->col_norm[col]);
@@ -273,7 +280,7 @@ RM_FN int settle(const pass *s, values a, values b, const double *row_norm, int6
         sum += d, err += s->bound * __builtin_fabs(d);
       }
       const double e = __builtin_fabs(sum) * 0x1p-52 + err;
-      if (__builtin_fabs(sum) + e <= greatest(fmt)) {
+      if (__builtin_fabs(sum) + e <= max_tested(fmt)) {
         const uint64_t bits = rm_round_double(sum - e, fmt);
         if (bits == rm_round_double(sum + e, fmt)) {
           rm_write_bits(rm_output_at(&w->output, row, col), bits, fmt);
@@ -298,7 +305,7 @@ RM_FN values pack_columns(const pass *s, int64_t j, int cols, const int fmt) {
   const double shift = rm_pow2(8 * (2 * RM_DIGITS - 1 - RM_DIGIT_GROUPS));
   double norm[SIDE];
   const values v = values_of(t, &p->b, s->block->col + j, cols, p->k, t->b_values);
-  pack(t->b_rows, t, v, cols, p->k, 1, t->col_term, SIDE, t->col_factor, norm, fmt);
+  pack(&(panel){t->b_rows, t->col_term, SIDE, t->col_factor, norm}, t, v, cols, p->k, 1, fmt);
   for (int64_t q = 0; q < 2 * t->chunks * RM_DIGITS; q++)
     vbytes_transpose((char *)t->b + q * RM_TILE_BYTES, 64, (const char *)t->b_rows + q * RM_TILE_BYTES);
   for (int c = 0; c < SIDE; c++) t->col_factor[c] *= shift;
@@ -311,8 +318,8 @@ RM_FN uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void 
   layout whole = layout_of(p, block->rows, block->cols, work), *t = &whole;
   const rm_layout_b64 *w = &t->plain;
   const pass s = {p, block, t, rm_bound_b64(p->k)};
-  const int64_t panel = t->chunks * RM_TILE_K * RM_DIGITS;
-  int64_t left = 0, open = 0, seen = 0;
+  const int64_t row_bytes = t->chunks * RM_TILE_K * RM_DIGITS; /* of digits */
+  int64_t left = 0, undecided_count = 0, seen = 0;
   rm_output_map_fill(&t->plain.output, &p->c, block, 2);
   __builtin_memset(w->flagged, 0, (size_t)(w->row_tiles * w->col_tiles * (RM_TILE / RM_LANES)));
   rm_tiles_begin();
@@ -322,7 +329,8 @@ RM_FN uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void 
       const int64_t at = i - first;
       const int rows = rm_min_int(end - i, SIDE);
       const values v = values_of(t, &p->a, block->row + i, rows, p->k, t->a_values + at * t->values_stride);
-      pack(t->a + at * panel, t, v, rows, p->k, 0, t->row_term + at, t->row_step, t->row_factor + at, t->row_norm + at, fmt);
+      const panel to = {t->a + at * row_bytes, t->row_term + at, t->row_step, t->row_factor + at, t->row_norm + at};
+      pack(&to, t, v, rows, p->k, 0, fmt);
       for (int r = 0; r < rows; r++) w->row_bound[i + r] = s.bound * t->row_norm[at + r];
     }
     for (int64_t j = 0; j < block->cols; j += SIDE) {
@@ -332,18 +340,18 @@ RM_FN uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void 
         const int64_t at = i - first;
         const int rows = rm_min_int(end - i, SIDE);
         uint32_t undecided[SIDE];
-        multiply(t, t->a + at * panel, t->b);
+        multiply(t, t->a + at * row_bytes, t->b);
         const int count = round_piece(&s, t->row_term + at, t->row_factor + at, i, j, rows, cols, undecided, fmt);
-        seen += rows * cols, open += count;
+        seen += rows * cols, undecided_count += count;
         if (!count) continue;
-        if (open > seen / TOO_MANY + ENOUGH / TOO_MANY) {
+        if (undecided_count > seen / TOO_MANY + ENOUGH / TOO_MANY) {
           rm_tiles_end();
           return rm_blas_kernels()->engine[fmt].block(p, block, work, tiers, queue);
         }
         values a = {t->a_values + at * t->values_stride,
                     p->a.im2col && !p->a.im2col->rows_adjacent ? (ptrdiff_t)(2 * p->k) : t->values_stride};
         if (!p->a.im2col && p->a.k_stride == 2) a = (values){p->a.base + (block->row + i) * p->a.row_stride, p->a.row_stride};
-        left += settle(&s, a, b, t->row_norm + at, i, j, rows, undecided, fmt);
+        left += sum_undecided(&s, a, b, t->row_norm + at, i, j, rows, undecided, fmt);
       }
     }
   }
