@@ -100,8 +100,8 @@ proofs: $(VENV)/proofs.stamp
 	$(BIN)/python -m proofs.formula.check --write
 	$(BIN)/python -m proofs.run --all
 	$(BIN)/python -m proofs.mutants --seconds 300
-	$(BIN)/python -m proofs.oracle.narrow --all & narrow=$$!; $(BIN)/python -m proofs.oracle.short --all; short=$$?; \
-	  wait $$narrow && exit $$short
+	$(BIN)/python -m proofs.oracle.b32 --all & f32=$$!; $(BIN)/python -m proofs.oracle.short --all; half=$$?; \
+	  wait $$f32 && exit $$half
 	$(BIN)/python -m proofs.run --table
 
 test-cuda: $(VENV)/test.stamp

@@ -1,5 +1,5 @@
 /* rsqrt for the 16-bit formats in binary32 (simd/b32.h): vf32_rsqrt is within 2^-21.7. No 1/sqrt(x) of a number of f16 is
- * within 2^-21.5 of a midpoint of two (tests/elementwise/test_narrow.py has the run): there is nothing to test. Zeros, infinities and
+ * within 2^-21.5 of a midpoint of two (tests/elementwise/test_b32.py has the run), so no rounding test is needed. Zeros, infinities and
  * negative numbers give NaN. */
 #pragma once
 

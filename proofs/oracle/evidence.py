@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from . import __main__ as driver
-from . import narrow, short
+from . import b32, short
 
 TEXT = """
 ## Evaluations in binary32
@@ -35,10 +35,10 @@ def compared(function: str) -> str:
     return share_text(Fraction(held["share"])) if held and not held["wrong"] else ""
 
 
-def narrow_rows() -> list[str]:
+def b32_rows() -> list[str]:
     rows = []
-    for name, evaluation in narrow.evaluations().items():
-        held = narrow.certificate(evaluation)
+    for name, evaluation in b32.evaluations().items():
+        held = b32.certificate(evaluation)
         for isa in evaluation.isas:
             one = held[isa]
             numbers = share_text(Fraction(one["inputs"], 1 << 32))
@@ -60,15 +60,15 @@ def short_rows() -> list[str]:
 
 
 def section() -> str:
-    return TEXT + HEAD_F32 + "\n".join(narrow_rows()) + "\n" + HEAD_16 + "\n".join(short_rows()) + "\n"
+    return TEXT + HEAD_F32 + "\n".join(b32_rows()) + "\n" + HEAD_16 + "\n".join(short_rows()) + "\n"
 
 
 def cited(function: str) -> list[str]:
     """What a function's error budget says."""
     parts = []
-    if function in narrow.evaluations():
-        evaluation = narrow.evaluations()[function]
-        held = narrow.certificate(evaluation)
+    if function in b32.evaluations():
+        evaluation = b32.evaluations()[function]
+        held = b32.certificate(evaluation)
         figures = ", ".join(f"{held[isa]['ratio']:.3f} ({isa})" for isa in evaluation.isas)
         share = share_text(Fraction(held[evaluation.isas[0]]["inputs"], 1 << 32))
         parts.append(f"in binary32 {figures} of its bound at {'all' if share == 'all' else f'{share} of the'} f32 numbers")

@@ -3,7 +3,7 @@ on each instruction set whose loops use them; and their rounding tests, and the 
 
     python -m proofs.oracle.short [--all | --check] [--fraction 1/16] [function ...]
 
-as proofs.oracle.narrow; a fraction is of the first arguments of pairs.
+as proofs.oracle.b32; a fraction is of the first arguments of pairs.
 
 What is claimed is RM_HALF_CLAIM_<f> of the header, relative to the result, where the loop tests the results with less or nothing because all of
 them are known to be right: then that is shown too, for every number. Of two arguments it is the test's own bound."""
@@ -59,7 +59,7 @@ class Evaluation:
 
     @property
     def estimate(self) -> bool:
-        """Whether it begins with an estimate of the CPU's: then it is measured with all that can be (tests/proofs/test_narrow.py finds others)."""
+        """Whether it begins with an estimate of the CPU's: then it is measured with all that can be (tests/proofs/test_b32.py finds others)."""
         return self.function == "rsqrt"
 
 

@@ -1,4 +1,4 @@
-/* The errors of narrow evaluations (lanes.h), measured against enclosures of the function (oracle.h).
+/* The errors of binary32 evaluations (lanes.h), measured against enclosures of the function (oracle.h).
  *
  * Where the rounding test, RN(hi + (lo + err)) = RN(hi + (lo - err)), decides a lane, the function's value must lie between the two sums: that
  * is what the bound is claimed for, roundings of lo +- err included. */

@@ -10,6 +10,6 @@ NO_INPUT = {
     **dict.fromkeys([("acosh", "f32"), ("cbrt", "f32")], EVERY),
     **dict.fromkeys([("rsqrt", "f32"), ("rsqrt", "f64"), ("cbrt", "f64")], {"base", "avx2"}),
     **dict.fromkeys([("log2", "f32"), ("log10", "f32")], {"base"}),
-    # no bound (cbrt_b32_half.h, log_b32_half.h); the control is in elementwise/test_narrow.py
+    # no bound (cbrt_b32_half.h, log_b32_half.h); the control is in elementwise/test_b32.py
     **dict.fromkeys([("cbrt", "f16"), ("log", "f16")], {"avx512"}),
 }

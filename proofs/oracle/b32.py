@@ -1,10 +1,10 @@
-"""The bounds of the narrow evaluations (crlibm/*/*_b32.h) at every binary32 number, on each instruction set whose loops use them.
+"""The bounds of the binary32 evaluations (crlibm/*/*_b32.h) at every binary32 number, on each instruction set whose loops use them.
 
-    python -m proofs.oracle.narrow               what changed since its certificate
-    python -m proofs.oracle.narrow --all         everything
-    python -m proofs.oracle.narrow exp tanh      these
-    python -m proofs.oracle.narrow --check       whether every certificate belongs to the evaluation as it is now
-    python -m proofs.oracle.narrow --fraction 1/16       every 16th run of 65,536 numbers
+    python -m proofs.oracle.b32               what changed since its certificate
+    python -m proofs.oracle.b32 --all         everything
+    python -m proofs.oracle.b32 exp tanh      these
+    python -m proofs.oracle.b32 --check       whether every certificate belongs to the evaluation as it is now
+    python -m proofs.oracle.b32 --fraction 1/16       every 16th run of 65,536 numbers
 
 A certificate holds the digest of the evaluation's source with all that it uses and that of what measures it, and for each instruction set
 the largest error over what the rounding test allows for it, where it was found, of how many numbers, and how many lanes that test left open."""
@@ -26,7 +26,7 @@ from .blocks import SEGMENT
 from .functions import Function, table
 
 CHECKER = ("functions.py", "blocks.py", "oracle.h", "lanes.h", "lanes.c", "within.c")
-CERTIFICATES = HERE / "certificates" / "narrow"
+CERTIFICATES = HERE / "certificates" / "b32"
 SEGMENTS = (1 << 32) // SEGMENT
 
 

@@ -18,14 +18,14 @@ from native import need
 
 pytest.importorskip("flint")
 
-from proofs.oracle import blocks, functions, narrow, short, source  # noqa: E402
+from proofs.oracle import b32, blocks, functions, short, source  # noqa: E402
 from proofs.oracle.functions import SIGN, bits  # noqa: E402
 
 FUNCTIONS = functions.table()
-NARROW, SHORT = narrow.evaluations(), short.evaluations()
-LANES = [(name, isa) for name, e in NARROW.items() for isa in e.isas]
-ONE = [(name, isa) for name, e in SHORT.items() for isa in e.isas if not e.pair]
-PAIRS = [(name, isa) for name, e in SHORT.items() for isa in e.isas if e.pair]
+B32, HALF = b32.evaluations(), short.evaluations()
+LANES = [(name, isa) for name, e in B32.items() for isa in e.isas]
+ONE = [(name, isa) for name, e in HALF.items() for isa in e.isas if not e.pair]
+PAIRS = [(name, isa) for name, e in HALF.items() for isa in e.isas if e.pair]
 GRADIENTS = [name for name in mpfr.FUNCTIONS if name.endswith("_backward")]
 
 
@@ -35,35 +35,35 @@ def can_run(isa: str) -> None:
         pytest.skip(f"this CPU has no {isa}")
 
 
-@pytest.mark.parametrize("name", NARROW)
-def test_narrow_evaluations_have_their_certificates(name):
-    assert narrow.outdated(NARROW[name]) == ""
+@pytest.mark.parametrize("name", B32)
+def test_b32_evaluations_have_their_certificates(name):
+    assert b32.outdated(B32[name]) == ""
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", HALF)
 def test_16_bit_evaluations_have_their_certificates(name):
-    assert short.outdated(SHORT[name]) == ""
+    assert short.outdated(HALF[name]) == ""
 
 
 @pytest.mark.parametrize("name,isa", LANES)
-def test_the_largest_error_of_a_narrow_evaluation(name, isa):
+def test_the_largest_error_of_a_b32_evaluation(name, isa):
     """Control: a bound of a quarter of that error (lo +- err rounds, so that not every smaller one shows)."""
     can_run(isa)
-    held = narrow.certificate(NARROW[name])[isa]
+    held = b32.certificate(B32[name])[isa]
     at, ratio = int(held["at"], 16), held["ratio"]
     some = [((at & SIGN - 1) if FUNCTIONS[name].twin else at) // blocks.SEGMENT]
-    (found,) = narrow.within([narrow.compiled(NARROW[name], isa)], FUNCTIONS[name], some)
+    (found,) = b32.within([b32.compiled(B32[name], isa)], FUNCTIONS[name], some)
     assert found.bad == 0 and ratio - 2**-13 <= found.ratio <= ratio and found.at == at
-    loaded = narrow.compiled(NARROW[name], isa, f"-DRM_CFG_BOUND_SHRINK={ratio / 4!r}f")
-    assert narrow.within([loaded], FUNCTIONS[name], some)[0].bad > 0
+    loaded = b32.compiled(B32[name], isa, f"-DRM_CFG_BOUND_SHRINK={ratio / 4!r}f")
+    assert b32.within([loaded], FUNCTIONS[name], some)[0].bad > 0
 
 
 def test_two_instruction_sets_are_told_apart():
     """What one evaluation has found counts for the other only where all bits agree."""
     can_run("avx512")
-    true, small = (narrow.compiled(NARROW["exp"], "avx512", *flags) for flags in ((), ("-DRM_CFG_BOUND_SHRINK=0x1p-20f",)))
+    true, small = (b32.compiled(B32["exp"], "avx512", *flags) for flags in ((), ("-DRM_CFG_BOUND_SHRINK=0x1p-20f",)))
     for loaded, bad in (((true, small), (False, True)), ((small, true), (True, False)), ((true, true), (False, False))):
-        found = narrow.within(list(loaded), FUNCTIONS["exp"], [bits(1.5) // blocks.SEGMENT])
+        found = b32.within(list(loaded), FUNCTIONS["exp"], [bits(1.5) // blocks.SEGMENT])
         assert tuple(f.bad > 0 for f in found) == bad and {f.inputs for f in found} == {blocks.SEGMENT}
 
 
@@ -85,15 +85,15 @@ def changed_table(folder, table: str, times: int) -> str:
 
 
 @pytest.mark.parametrize("name,table", [(n, f"{n}/{n}_b32_tables.h") for n in ("exp", "log", "tanh")])
-def test_a_changed_table_of_a_narrow_evaluation_is_found(tmp_path, name, table):
-    isa, evaluation = NARROW[name].isas[-1], NARROW[name]
+def test_a_changed_table_of_a_b32_evaluation_is_found(tmp_path, name, table):
+    isa, evaluation = B32[name].isas[-1], B32[name]
     can_run(isa)
     flag = changed_table(tmp_path, table, 3)
     text = source.reached(source.preprocessed(evaluation.header, isa, tmp_path), evaluation.root)
     assert source.digest_of("\n".join(text)) != source.digest(evaluation.header, evaluation.root, isa)
     chosen = range(bits(0.125) // blocks.SEGMENT, bits(4.0) // blocks.SEGMENT, 8)
-    assert narrow.within([narrow.compiled(evaluation, isa, flag)], FUNCTIONS[name], chosen)[0].bad > 0
-    assert narrow.within([narrow.compiled(evaluation, isa)], FUNCTIONS[name], chosen)[0].bad == 0
+    assert b32.within([b32.compiled(evaluation, isa, flag)], FUNCTIONS[name], chosen)[0].bad > 0
+    assert b32.within([b32.compiled(evaluation, isa)], FUNCTIONS[name], chosen)[0].bad == 0
 
 
 # The 16-bit formats.
@@ -103,32 +103,32 @@ def test_a_changed_table_of_a_narrow_evaluation_is_found(tmp_path, name, table):
 def test_the_largest_error_of_16_bit_numbers(tmp_path, name, isa):
     """One in 13 of all numbers, and the worst one. Controls: a bound below that error, a changed coefficient."""
     can_run(isa)
-    held = short.certificate(SHORT[name])[isa]
-    loaded = short.compiled(SHORT[name], isa)
+    held = short.certificate(HALF[name])[isa]
+    loaded = short.compiled(HALF[name], isa)
     for fmt in short.FORMATS:
         worst = int(held[fmt]["at"], 16)
         exact = short.exact_values(name, fmt, [worst, *range(random.Random(name).randrange(13), short.INPUTS, 13)])
-        measured = short.every_estimate if SHORT[name].estimate else short.one_argument
+        measured = short.every_estimate if HALF[name].estimate else short.one_argument
         found = measured(loaded, fmt, exact)
         assert found["beyond"] == found["wrong"] == 0
         assert found["at"] == held[fmt]["at"] and 0 <= held[fmt]["ratio"] - found["ratio"] < 2**-13
         assert measured(loaded, fmt, exact, held[fmt]["ratio"] * 0.99)["beyond"] > 0
     if name in ("exp", "log", "sin", "cbrt"):
         table = {"cbrt": "cbrt/cbrt_tables.h", "sin": "sin/sin_tables.h"}.get(name, f"{name}/{name}_b32_tables.h")
-        found = short.one_argument(short.compiled(SHORT[name], isa, changed_table(tmp_path, table, 1000)), fmt, exact)
+        found = short.one_argument(short.compiled(HALF[name], isa, changed_table(tmp_path, table, 1000)), fmt, exact)
         assert found["beyond"] > 0
 
 
 def test_estimates_of_the_cpu_are_in_no_other_evaluation():
     """What estimates.c covers. Control: the pattern finds them there."""
     need("cc")
-    found = {"narrow": set(), "short": set()}
-    for kind, known in (("narrow", NARROW), ("short", SHORT)):
+    found = {"b32": set(), "short": set()}
+    for kind, known in (("b32", B32), ("short", HALF)):
         for name, e in known.items():
             for isa in e.isas:
                 text = "".join(source.reached(source.preprocessed(e.header, isa), e.root))
                 found[kind] |= {name} if re.search(r"_r(sqrt|cp)(14)?_[ps][sd]", text) else set()
-    assert found == {"narrow": {"sigmoid", "silu"}, "short": {name for name, e in SHORT.items() if e.estimate}}
+    assert found == {"b32": {"sigmoid", "silu"}, "short": {name for name, e in HALF.items() if e.estimate}}
 
 
 def test_reciprocals_of_all_estimates(tmp_path):
@@ -153,15 +153,15 @@ def test_reciprocals_of_all_numbers_and_estimates():
 def test_the_largest_error_of_16_bit_pairs(name, isa):
     """All pairs with the worst first argument and with three others. Control: a bound a little below the error."""
     can_run(isa)
-    held = short.certificate(SHORT[name])[isa]
-    loaded = short.compiled(SHORT[name], isa)
+    held = short.certificate(HALF[name])[isa]
+    loaded = short.compiled(HALF[name], isa)
     for fmt in short.FORMATS:
         made, ratio, first = short.tables(name, fmt), held[fmt]["ratio"], int(held[fmt]["at"], 16) >> 16
         found = short.two_arguments(loaded, name, fmt, made, 1 << 20, first)
         assert found.bad == 0 and ratio - 2**-13 <= found.ratio <= ratio and found.at == int(held[fmt]["at"], 16)
         found = short.two_arguments(loaded, name, fmt, made, 11003, random.Random(name).randrange(10000))
         assert found.bad == 0 and found.ratio <= ratio and found.open < 0.8 * found.pairs
-        shrunk = short.compiled(SHORT[name], isa, f"-DRM_CFG_BOUND_SHRINK={ratio * 0.98!r}")
+        shrunk = short.compiled(HALF[name], isa, f"-DRM_CFG_BOUND_SHRINK={ratio * 0.98!r}")
         assert short.two_arguments(shrunk, name, fmt, made, 1 << 20, first).bad > 0
 
 
@@ -196,7 +196,7 @@ def test_rounding_tests_of_16_bit_results(isa, fmt):
     """Around all midpoints, and numbers by steps: where a lane is decided, whatever is within the bound rounds to its result. Control:
     that is not so of twice the bound and a unit more."""
     can_run(isa)
-    loaded = short.compiled(SHORT["rsqrt"], isa)
+    loaded = short.compiled(HALF["rsqrt"], isa)
     loaded.rm_short_tests.restype = ctypes.c_int64
     step, half = (0x2000, 0x1000) if fmt == "f16" else (0x10000, 0x8000)
     code = list(mpfr.FORMATS).index(fmt)

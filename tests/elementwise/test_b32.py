@@ -28,7 +28,7 @@ COMPILED = {
     ],
 }
 # Evaluations of the 16-bit formats, and the ISAs whose loops use them.
-SHORT = [
+HALF = [
     (path.parent.name, isa)
     for path in sorted((oracle.ROOT / "crlibm").glob("*/*_b32_half.h"))
     for isa in (["avx512"] if "RM_B32_FULL" in path.read_text() else COMPILED)
@@ -100,15 +100,15 @@ def test_a_bound_that_is_too_small_is_caught(tmp_path, isa, function):
     assert run(tmp_path, isa, function, 509, "-DRM_CFG_BOUND_SHRINK=0x1p-20")[2] > 0
 
 
-def short(folder, isa, function):
+def half_program(folder, isa, function):
     defines = [f"-DRM_TEST_FUNCTION={function}", f"-DRM_TEST_ARITY={oracle.ARITY[function]}"]
     return compiled(folder, isa, "half_lanes.c", *defines, f'-DRM_TEST_HEADER="crlibm/{function}/{function}_b32_half.h"')
 
 
-@pytest.mark.parametrize("function, isa", SHORT)
+@pytest.mark.parametrize("function, isa", HALF)
 def test_16_bit_inputs(tmp_path, function, isa):
     """All of them; of two arguments, one in 509 of the first. And the control: results that are twice the largest bound off are seen."""
-    program = short(tmp_path, isa, function)
+    program = half_program(tmp_path, isa, function)
     inputs, count, wrong, first = lanes(program, 1, 509)
     assert inputs == 2 * 65536 * (129 if oracle.ARITY[function] == 2 else 1) and wrong == 0, (wrong, first)
     # What is left open is infinite, NaN, in f16 zero or subnormal, a power of a negative number, or rare.
@@ -133,7 +133,7 @@ def test_rsqrt_of_f16_has_no_midpoints_within_the_error_of_its_estimate():
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("function, isa", [(f, isa) for f, isa in SHORT if oracle.ARITY[f] == 2])
+@pytest.mark.parametrize("function, isa", [(f, isa) for f, isa in HALF if oracle.ARITY[f] == 2])
 def test_every_pair(tmp_path, function, isa):
-    inputs, _, wrong, first = lanes(short(tmp_path, isa, function))
+    inputs, _, wrong, first = lanes(half_program(tmp_path, isa, function))
     assert inputs == 2 * 65536**2 and wrong == 0, (wrong, first)
