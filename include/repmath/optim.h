@@ -29,7 +29,7 @@ typedef struct {
 
 /* Each function makes one step of n elements. All arrays are contiguous and in `format` (RM_FORMAT_...), with any alignment. b is NULL
  * exactly if momentum is 0; w is NULL without amsgrad. An exact zero becomes +0. If a number is not finite, each operation of the
- * formula follows IEEE 754's rules for infinities (a weight decay of 0 adds no term); a NaN is the canonical one.
+ * formula follows IEEE 754's rules for infinities (a weight decay of 0 adds no term); a NaN result is the canonical one.
  *
  * No two arrays may share bytes (RM_ERR_OVERLAP). RM_ERR_RANGE: a hyperparameter is not finite, lr, weight_decay, momentum
  * or eps is negative, a beta is outside [0, 1), step < 1, or nesterov without momentum or with dampening. */

@@ -1,4 +1,4 @@
-/* The matmul engine for binary32, binary16 and bfloat16 over one block of C. It packs, multiplies in binary64, tests and rounds, and
+/* The binary64 engine over one block of C, whose operands are f32, f16 or bf16. It packs, multiplies in binary64, tests and rounds, and
  * resolves undecided elements. Its bounds are those of binary32, which contains the numbers of all three formats.
  *
  * The block is cut into tiles of MR x NR, in the order of the loops below; k is cut into pieces of KC. Partial sums stay in

@@ -1,4 +1,4 @@
-/* Resolves elements of a binary32 matmul that the fast phase leaves undecided, by a certificate of exactness, by double-double, or by the
+/* Resolves elements that the fast phase of the binary64 engine leaves undecided, by a certificate of exactness, by double-double, or by the
  * superaccumulator.
  *
  * Certificate. All terms are multiples of g = 2^granule (lowest bit of the row times lowest bit of the column, and of the

@@ -2,7 +2,7 @@
  *
  * A block is cut into pieces of 32 x 32 elements, four tiles. The sums of a piece are exact integers; what the digits
  * leave out is bounded, and Ziv's rounding test follows. It leaves few elements undecided where the elements of a row are
- * not too far apart. These are dot products in binary64; what they leave undecided goes the way of the binary64 engine
+ * not too far apart. These are dot products in binary64; what they leave undecided is resolved as in the binary64 engine
  * (resolve_b64.h). Where elements are far apart the binary64 engine computes the block.
  *
  * Digits of a panel of 32 rows: 16 rows and then 16 more, each as tiles of 1,024 bytes, of 64 k after 64 k digit after
