@@ -264,6 +264,26 @@ RM_API rm_status rm_cuda_vndtri_f32(int64_t n, const float *x, ptrdiff_t stride_
 RM_API rm_status rm_cuda_vndtri_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                     rm_cuda_stream stream);
 
+/* natural logarithm of the absolute value of the gamma function at x */
+RM_API rm_status rm_cuda_vlgamma_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlgamma_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlgamma_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlgamma_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+
+/* derivative of lgamma at x, the gamma function's logarithmic derivative */
+RM_API rm_status rm_cuda_vdigamma_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vdigamma_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vdigamma_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vdigamma_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+
 /* square root of x */
 RM_API rm_status rm_cuda_vsqrt_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);

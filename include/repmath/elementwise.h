@@ -269,6 +269,26 @@ RM_API rm_status rm_vndtri_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
 RM_API rm_status rm_vndtri_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vndtri_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
 
+/* natural logarithm of the absolute value of the gamma function at x */
+RM_API rm_f16 rm_lgamma_f16(rm_f16 x);
+RM_API rm_bf16 rm_lgamma_bf16(rm_bf16 x);
+RM_API float rm_lgamma_f32(float x);
+RM_API double rm_lgamma_f64(double x);
+RM_API rm_status rm_vlgamma_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlgamma_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlgamma_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlgamma_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
+/* derivative of lgamma at x, the gamma function's logarithmic derivative */
+RM_API rm_f16 rm_digamma_f16(rm_f16 x);
+RM_API rm_bf16 rm_digamma_bf16(rm_bf16 x);
+RM_API float rm_digamma_f32(float x);
+RM_API double rm_digamma_f64(double x);
+RM_API rm_status rm_vdigamma_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vdigamma_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vdigamma_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vdigamma_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
 /* square root of x */
 RM_API rm_f16 rm_sqrt_f16(rm_f16 x);
 RM_API rm_bf16 rm_sqrt_bf16(rm_bf16 x);

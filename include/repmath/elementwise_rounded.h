@@ -262,6 +262,26 @@ RM_API rm_status rm_vndtri_rounded_f32(int64_t n, const float *x, ptrdiff_t stri
 RM_API rm_status rm_vndtri_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                        int rounding);
 
+/* natural logarithm of the absolute value of the gamma function at x */
+RM_API rm_status rm_vlgamma_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vlgamma_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vlgamma_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vlgamma_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                        int rounding);
+
+/* derivative of lgamma at x, the gamma function's logarithmic derivative */
+RM_API rm_status rm_vdigamma_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vdigamma_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                          int rounding);
+RM_API rm_status rm_vdigamma_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vdigamma_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                         int rounding);
+
 /* square root of x */
 RM_API rm_status rm_vsqrt_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                       int rounding);

@@ -106,6 +106,10 @@ erfinv: Final[np.ufunc]
 ndtr: Final[np.ufunc]
 # inverse of ndtr: the number whose normal distribution function is x
 ndtri: Final[np.ufunc]
+# natural logarithm of the absolute value of the gamma function at x
+lgamma: Final[np.ufunc]
+# derivative of lgamma at x, the gamma function's logarithmic derivative
+digamma: Final[np.ufunc]
 # square root of x
 sqrt: Final[np.ufunc]
 # reciprocal square root of x, 1/sqrt(x)

@@ -146,6 +146,8 @@ MPMATH = {
     "erfinv": (mpmath.erfinv, -1, 1),
     "ndtr": (lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2, -40, 30),
     "ndtri": (lambda p: mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1), 0, 1),
+    "lgamma": (lambda x: mpmath.log(abs(mpmath.gamma(x))), -40, 150),
+    "digamma": (mpmath.digamma, -40, 1e6),
     "cbrt": (lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), -LARGE, LARGE),
     "rsqrt": (lambda x: 1 / mpmath.sqrt(x), 0, LARGE),
 }

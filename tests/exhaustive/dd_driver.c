@@ -1,5 +1,15 @@
-/* The double-double kernel of one function over an array, for hard_f64.py. RM_TEST_HEADER is its <f>.h, RM_TEST_DD the kernel. */
+/* The double-double kernel of one function over an array, for hard_f64.py. RM_TEST_HEADER is its <f>.h, RM_TEST_DD the kernel; or <f>_dd.h and
+ * RM_TEST_DD_BALL, the evaluation in numbers with a bound. */
 #include RM_TEST_HEADER
+
+#ifdef RM_TEST_DD_BALL
+static void rm_test_ball(double x, double *hi, double *lo, double *err) {
+  rm_dd_ball v;
+  RM_TEST_DD_BALL(&v, x);
+  *hi = v.hi, *lo = v.lo, *err = v.err;
+}
+#define RM_TEST_DD rm_test_ball
+#endif
 
 void rm_test_dd(int64_t n, const double *x, double *hi, double *lo);
 void rm_test_dd(int64_t n, const double *x, double *hi, double *lo) {

@@ -25,8 +25,11 @@ KEPT, POOL, CHUNK = 1000, 16000, 1 << 20  # the pool: the kernel knows the dista
 
 def compile_kernel(folder, function):
     path = pathlib.Path(folder) / "dd.so"
-    options = ["-std=gnu11", "-O2", "-ffp-contract=off", "-fPIC", "-shared", f"-DRM_TEST_DD=rm_{function}_dd"]
-    header = f'-DRM_TEST_HEADER="{oracle.ROOT}/crlibm/{function}/{function}.h"'
+    kernels = oracle.ROOT / f"crlibm/{function}"
+    with_bound = f"rm_{function}_dd_ball(" in (kernels / f"{function}_dd.h").read_text()
+    kernel = f"-DRM_TEST_DD_BALL=rm_{function}_dd_ball" if with_bound else f"-DRM_TEST_DD=rm_{function}_dd"
+    options = ["-std=gnu11", "-O2", "-ffp-contract=off", "-fPIC", "-shared", kernel]
+    header = f'-DRM_TEST_HEADER="{kernels}/{function}{"_dd" * with_bound}.h"'
     source = pathlib.Path(__file__).resolve().parent / "dd_driver.c"
     subprocess.run([os.environ.get("CC", "cc"), *options, header, "-o", path, source], check=True)
     return ctypes.CDLL(str(path))

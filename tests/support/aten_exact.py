@@ -169,9 +169,10 @@ def function_of(name, *arguments, called=None):
 
 for _name in (
     "acos acosh asin asinh atan atanh cos cosh erf erfc erfinv exp exp2 expm1 log log10 log1p log2 ndtri rsqrt sigmoid silu sin sinh sqrt tan "
-    "tanh"
+    "tanh lgamma digamma"
 ).split():
     function_of(_name, "self")
+function_of("polygamma", "self", called=lambda call: "digamma")
 function_of("hypot", "self", "other")
 function_of("atan2", "self", "other")
 function_of("logaddexp", "self", "other")

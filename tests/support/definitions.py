@@ -29,6 +29,7 @@ MPFR = {
     "divide": gmpy2.div,
     "rsqrt": lambda x: gmpy2.div(1, x) if x == 0 else gmpy2.rec_sqrt(x),  # of -0, MPFR has +inf, IEEE 754 -inf
     "pow": operator.pow,
+    "lgamma": lambda x: gmpy2.lgamma(x)[0],
 }
 
 

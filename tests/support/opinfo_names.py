@@ -5,21 +5,21 @@ from repmath.torch._aten.table import lines
 # Their samples call operators that are not in the table: special functions, decompositions, transforms, complex numbers.
 OUTSIDE = """
 _batch_norm_with_update _segment_reduce[lengths] _segment_reduce[offsets] _unsafe_masked_index_put_accumulate cdouble cfloat chalf cholesky
-cholesky_inverse cholesky_solve digamma fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.ifft fft.ifft2 fft.ifftn fft.ihfft
+cholesky_inverse cholesky_solve fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.ifft fft.ifft2 fft.ifftn fft.ihfft
 fft.ihfft2 fft.ihfftn fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn geqrf hash_tensor histogramdd i0 igamma
-igammac index_reduce[amax] index_reduce[amin] index_reduce[mean] index_reduce[prod] lgamma linalg.cholesky linalg.cholesky_ex linalg.cond
+igammac index_reduce[amax] index_reduce[amin] index_reduce[mean] index_reduce[prod] linalg.cholesky linalg.cholesky_ex linalg.cond
 linalg.det linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.householder_product linalg.inv linalg.inv_ex linalg.ldl_factor
 linalg.ldl_factor_ex linalg.ldl_solve linalg.lstsq linalg.lstsq[grad_oriented] linalg.lu linalg.lu_factor linalg.lu_factor_ex
 linalg.lu_solve linalg.pinv linalg.pinv[hermitian] linalg.pinv[singular] linalg.qr linalg.slogdet linalg.solve linalg.solve_ex
 linalg.solve_triangular linalg.svd linalg.svdvals linalg.tensorinv linalg.tensorsolve logdet lu lu_solve lu_unpack matrix_exp
 mvlgamma[mvlgamma_p_1] mvlgamma[mvlgamma_p_3] mvlgamma[mvlgamma_p_5]
-norm[nuc] ormqr pca_lowrank pinverse polar polygamma[polygamma_n_0] polygamma[polygamma_n_1] polygamma[polygamma_n_2]
+norm[nuc] ormqr pca_lowrank pinverse polar polygamma[polygamma_n_1] polygamma[polygamma_n_2]
 polygamma[polygamma_n_3] polygamma[polygamma_n_4] qr scatter_reduce[prod] signal.windows.kaiser sparse.mm[reduce] sparse.sampled_addmm
 special.airy_ai special.bessel_j0 special.bessel_j1 special.bessel_y0 special.bessel_y1 special.chebyshev_polynomial_t
 special.chebyshev_polynomial_u special.chebyshev_polynomial_v special.chebyshev_polynomial_w special.erfcx special.hermite_polynomial_h
 special.hermite_polynomial_he special.i0e special.i1 special.i1e special.laguerre_polynomial_l special.legendre_polynomial_p
 special.log_ndtr special.modified_bessel_i0 special.modified_bessel_i1 special.modified_bessel_k0 special.modified_bessel_k1
-special.polygamma[special_polygamma_n_0] special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1
+special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1
 special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u special.shifted_chebyshev_polynomial_v
 special.shifted_chebyshev_polynomial_w special.spherical_bessel_j0 special.zeta stft svd svd_lowrank to_sparse triangular_solve
 """.split()  # noqa: SIM905
@@ -89,12 +89,12 @@ nn.functional.hardsigmoid outer pow sin sinh __rmul__ __rmod__ __rpow__ tan tanh
 take_along_dim tile logsumexp kron sigmoid erf erfc erfinv log_softmax norm norm[fro] std std[unbiased] var var[unbiased] linalg.cross
 linalg.norm linalg.matrix_norm linalg.vector_norm special.xlog1py special.entr special.ndtri masked.norm masked.softmax masked.log_softmax
 masked.softmin masked.logaddexp masked.logsumexp prod cumprod masked.cumprod masked.prod linalg.vander logcumsumexp cdist
-nn.functional.pdist nn.functional.embedding_bag nn.functional.grid_sample grid_sampler_2d grid_sampler_3d nn.functional.kl_div
+nn.functional.pdist lgamma nn.functional.embedding_bag nn.functional.grid_sample grid_sampler_2d grid_sampler_3d nn.functional.kl_div
 """.split()
     + COMPOSED
 )  # noqa: SIM905
-# The forward pass is covered, these gradients are not: of complex numbers, and `_unsafe_masked_index`.
-WITHOUT_GRADIENT = ("view_as_complex", "complex", "_unsafe_masked_index")
+# The forward pass is covered, these gradients are not: of complex numbers, `_unsafe_masked_index`, and the derivative of digamma.
+WITHOUT_GRADIENT = ("view_as_complex", "complex", "_unsafe_masked_index", "digamma", "polygamma[polygamma_n_0]", "special.polygamma[special_polygamma_n_0]")
 
 # Functions of the table that the backward passes of samples reach, and no forward pass; or a test beside them.
 BY_GRADIENTS = """

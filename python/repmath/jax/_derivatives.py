@@ -58,6 +58,7 @@ FACTORS: dict[tuple[str, int], Slope] = {
     ("acos", 0): lambda x, v: -apply("rsqrt", _one_less_square(x)),
     ("erfinv", 0): lambda x, v: _scaled(apply("exp", apply("multiply", v, v)), math.sqrt(math.pi) / 2),
     ("ndtr", 0): lambda x, v: _density(x),
+    ("lgamma", 0): lambda x, v: apply("digamma", x),
     ("rsqrt", 0): lambda x, v: apply("divide", v, _scaled(x, -2)),
     ("multiply", 0): lambda x, y, v: y,
     ("multiply", 1): lambda x, y, v: x,
@@ -155,6 +156,8 @@ def tangent(name: str, position: int, t: Any, arguments: Any, value: Any) -> Any
         return apply(name, t, x) if position == 0 else apply("multiply", t, apply("multiply", g, SECOND[name](x)))
     if (name, position) in DIVISORS:
         return apply("divide", t, DIVISORS[name, position](*arguments, value))
+    if (name, position) not in FACTORS:
+        raise NotImplementedError(f"{name} has no derivative: the library has no function for it")
     return apply("multiply", t, FACTORS[name, position](*arguments, value))
 
 

@@ -87,6 +87,7 @@ def _derivatives(f: dict[str, Operator]) -> dict[str, tuple[_Rule, ...]]:
         "erfinv": (lambda g, out: mul(times(g, math.sqrt(pi) / 2), f["exp"](mul(out, out))),),
         "ndtr": (lambda g, x: mul(times(g, 1 / math.sqrt(2 * pi)), f["exp"](mul(times(x, -0.5), x))),),
         "ndtri": (lambda g, out: mul(times(g, math.sqrt(2 * pi)), f["exp"](mul(times(out, 0.5), out))),),
+        "lgamma": (lambda g, x: mul(g, f["digamma"](x)),),  # that of digamma is no function of the library
         "sqrt": (lambda g, out: div(g, add(out, out)),),
         "rsqrt": (lambda g, x, out: div(mul(g, out), times(x, -2.0)),),
         "cbrt": (lambda g, out: div(div(g, times(out, 3.0)), out),),
