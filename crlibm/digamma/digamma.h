@@ -5,10 +5,17 @@
 #include "../simd/machine.h"
 #include "digamma_b64.h"
 
-/* All lanes of f64, which has no kernel. */
+/* Lanes that are not positive and finite; of +0 the result overflows. f64 has no kernel: all lanes. */
 RM_FN vm64 rm_digamma_special(vf64 x, int format) {
-  (void)format;
-  return vm64_not(vf64_lt(x, x));
+  if (format == RM_F64) return vm64_not(vf64_lt(x, x));
+  return vm64_not(vi64_ltu(vf64_bits(x), vi64_set1(INT64_C(2047) << 52)));
+}
+
+/* The fast phase: of special lanes nothing is known. */
+RM_FN vf64 rm_digamma_eval(vf64 x, vf64 *err) {
+  const vf64 y = rm_digamma_within(x, err);
+  *err = vf64_select(rm_digamma_special(x, RM_F32), vf64_from_bits(vi64_set1(INT64_C(0x7ff8) << 48)), *err);
+  return y;
 }
 
 /* In f32 and the 16-bit formats the evaluation of a larger domain, or the reflected one, decides most of the others; not NaN and infinities, and not 0,

@@ -47,13 +47,6 @@ RM_FN vf64 rm_digamma_within(vf64 x, vf64 *err) {
   return y;
 }
 
-/* For positive finite numbers, and +0, where the result overflows; elsewhere nothing is known. */
-RM_FN vf64 rm_digamma_eval(vf64 x, vf64 *err) {
-  const vf64 y = rm_digamma_within(x, err), none = vf64_from_bits(vi64_set1(INT64_C(0x7ff8) << 48));
-  *err = vf64_select(vi64_ltu(vf64_bits(x), vi64_set1(INT64_C(2047) << 52)), *err, none);
-  return y;
-}
-
 /* For x < -1/2 that is no integer: digamma x = digamma a + 1/a + cos(pi r)/(r S), a = -x, r = a - the nearest integer, within *err: the cosine is
  * 2^-53 off, S and the products 2^-50 relatively, the quotients 2^-51.9: 2^-49 (1 + 1/|r|) and 2^-49/a. */
 RM_FN vf64 rm_digamma_reflected(vf64 x, vf64 *err) {

@@ -13,13 +13,13 @@ linalg.ldl_factor_ex linalg.ldl_solve linalg.lstsq linalg.lstsq[grad_oriented] l
 linalg.lu_solve linalg.pinv linalg.pinv[hermitian] linalg.pinv[singular] linalg.qr linalg.slogdet linalg.solve linalg.solve_ex
 linalg.solve_triangular linalg.svd linalg.svdvals linalg.tensorinv linalg.tensorsolve logdet lu lu_solve lu_unpack matrix_exp
 mvlgamma[mvlgamma_p_1] mvlgamma[mvlgamma_p_3] mvlgamma[mvlgamma_p_5]
-norm[nuc] ormqr pca_lowrank pinverse polar polygamma[polygamma_n_1] polygamma[polygamma_n_2]
+norm[nuc] ormqr pca_lowrank pinverse polar polygamma[polygamma_n_0] polygamma[polygamma_n_1] polygamma[polygamma_n_2]
 polygamma[polygamma_n_3] polygamma[polygamma_n_4] qr scatter_reduce[prod] signal.windows.kaiser sparse.mm[reduce] sparse.sampled_addmm
 special.airy_ai special.bessel_j0 special.bessel_j1 special.bessel_y0 special.bessel_y1 special.chebyshev_polynomial_t
 special.chebyshev_polynomial_u special.chebyshev_polynomial_v special.chebyshev_polynomial_w special.erfcx special.hermite_polynomial_h
 special.hermite_polynomial_he special.i0e special.i1 special.i1e special.laguerre_polynomial_l special.legendre_polynomial_p
 special.log_ndtr special.modified_bessel_i0 special.modified_bessel_i1 special.modified_bessel_k0 special.modified_bessel_k1
-special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1
+special.polygamma[special_polygamma_n_0] special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1
 special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u special.shifted_chebyshev_polynomial_v
 special.shifted_chebyshev_polynomial_w special.spherical_bessel_j0 special.zeta stft svd svd_lowrank to_sparse triangular_solve
 """.split()  # noqa: SIM905
@@ -94,7 +94,7 @@ nn.functional.pdist lgamma nn.functional.embedding_bag nn.functional.grid_sample
     + COMPOSED
 )  # noqa: SIM905
 # The forward pass is covered, these gradients are not: of complex numbers, `_unsafe_masked_index`, and the derivative of digamma.
-WITHOUT_GRADIENT = ("view_as_complex", "complex", "_unsafe_masked_index", "digamma", "polygamma[polygamma_n_0]", "special.polygamma[special_polygamma_n_0]")
+WITHOUT_GRADIENT = ("view_as_complex", "complex", "_unsafe_masked_index", "digamma")
 
 # Functions of the table that the backward passes of samples reach, and no forward pass; or a test beside them.
 BY_GRADIENTS = """

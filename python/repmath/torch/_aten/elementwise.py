@@ -57,15 +57,6 @@ for _name in ("hypot", "logaddexp", "atan2", "tanh_backward_by_input", "silu_bac
         _binary(_name)
 
 
-@kernel
-def polygamma(n: Any, x: Any, *, out: _Out = None) -> torch.Tensor:
-    """PyTorch's order of arguments; the operator in place has the tensor first."""
-    order, x = (x, n) if isinstance(n, torch.Tensor) else (n, x)
-    if order != 0:
-        raise Uncovered(f"n={order}")
-    return apply("digamma", x, dtype=_float_format(x), out=out)
-
-
 def _number(y: Any, dtype: torch.dtype) -> Any:
     """A tensor without axes whose number the format does not hold counts as that number."""
     single = isinstance(y, torch.Tensor) and y.ndim == 0 and y.dtype in FORMATS and dtype in FORMATS
