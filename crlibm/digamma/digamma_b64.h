@@ -1,8 +1,8 @@
 /* digamma for f32 and the 16-bit formats, evaluated in binary64.
  *
- * x <= 8.5: with t and m of lgamma_b64.h, D(t) = digamma(2 + t), a polynomial, and digamma x is D(t) + 1/(x - 1) + ... + 1/(x - m + 2) for m >= 3,
- * D - 1/x for m = 1, D - 1/x - 1/(1 + x) for m = 0. The sum of reciprocals is a quotient q/p. Beyond: log x - 1/(2x) - S(1/x^2)/x^2, the
- * asymptotic series with 8 terms; the first left out is below 2^-50.
+ * x <= 8.5: with t and m of lgamma_b64.h, D(t) = digamma(2 + t), a polynomial, and digamma x is D(t) + 1/(x - 1) + ... + 1/(x - m
+ * + 2) for m >= 3, D - 1/x for m = 1, D - 1/x - 1/(1 + x) for m = 0. The sum of reciprocals is a quotient q/p. Beyond: log x -
+ * 1/(2x) - S(1/x^2)/x^2, the asymptotic series with 8 terms; the first left out is below 2^-50.
  *
  * digamma has a zero at 1.46, so that the error is absolute, u = 2^-53:
  *   D         2^-50.3 and the roundings of Horner's rule, of parts below 0.75 in all halved by t: 4 u; |D| < 0.75
@@ -20,7 +20,8 @@
 /* For finite x > -1/2 other than 0: digamma x within *err, which has room for 2^-52 of the result. */
 RM_FN vf64 rm_digamma_within(vf64 x, vf64 *err) {
   const vf64 one = vf64_set1(1.0), zero = vf64_set1(0.0);
-  const vm64 low = vf64_lt(x, vf64_set1(1.5)), lowest = vf64_lt(x, vf64_set1(0.5)), far = vf64_lt(vf64_set1(RM_LGAMMA_FAR), x);
+  const vm64 low = vf64_lt(x, vf64_set1(1.5)), lowest = vf64_lt(x, vf64_set1(0.5)),
+             far = vf64_lt(vf64_set1(RM_LGAMMA_FAR), x);
   vf64 t = vf64_sub(x, vf64_set1(2.0)), p = one, q = zero, r;
   RM_UNROLL for (int j = 1; j <= RM_LGAMMA_FACTORS; j++) {
     const vm64 above = vf64_lt(vf64_set1(j + 1.5), x);
@@ -40,15 +41,16 @@ RM_FN vf64 rm_digamma_within(vf64 x, vf64 *err) {
   const vf64 ratio = vf64_quotient(q, p, &r), size = vf64_abs(ratio), w = vf64_mul(ratio, ratio);
   const vf64 near = vf64_add(rm_gamma_polynomial(rm_digamma_t64, RM_DIGAMMA_DEGREE, t), ratio);
   const vf64 l = rm_log_eval(vf64_max(x, one));
-  const vf64 rest = vf64_mad(w, rm_gamma_polynomial(rm_digamma_stirling, RM_GAMMA_SERIES - 1, w), vf64_mul(ratio, vf64_set1(0.5)));
+  const vf64 rest =
+      vf64_mad(w, rm_gamma_polynomial(rm_digamma_stirling, RM_GAMMA_SERIES - 1, w), vf64_mul(ratio, vf64_set1(0.5)));
   const vf64 y = vf64_select(far, vf64_sub(l, rest), near);
   *err = vf64_select(far, vf64_mul(l, vf64_set1(RM_DIGAMMA_FAR_ERR)),
                      vf64_mul(vf64_add(one, size), vf64_set1(RM_DIGAMMA_B64_ERR)));
   return y;
 }
 
-/* For x < -1/2 that is no integer: digamma x = digamma a + 1/a + cos(pi r)/(r S), a = -x, r = a - the nearest integer, within *err: the cosine is
- * 2^-53 off, S and the products 2^-50 relatively, the quotients 2^-51.9: 2^-49 (1 + 1/|r|) and 2^-49/a. */
+/* For x < -1/2 that is no integer: digamma x = digamma a + 1/a + cos(pi r)/(r S), a = -x, r = a - the nearest integer, within
+ * *err: the cosine is 2^-53 off, S and the products 2^-50 relatively, the quotients 2^-51.9: 2^-49 (1 + 1/|r|) and 2^-49/a. */
 RM_FN vf64 rm_digamma_reflected(vf64 x, vf64 *err) {
   const vf64 a = vf64_abs(x), one = vf64_set1(1.0);
   vf64 sine, more, s;

@@ -1,5 +1,6 @@
-/* digamma in double-double numbers with a bound of their error (enclosure/dd_ball.h), for the accurate phase of every format: the steps of
- * digamma_b64.h, with the asymptotic series from 12.5 on. What is added to the numbers' own bounds is derived in lgamma_dd.h. */
+/* digamma in double-double numbers with a bound of their error (enclosure/dd_ball.h), for the accurate phase of every format: the
+ * steps of digamma_b64.h, with the asymptotic series from 12.5 on. What is added to the numbers' own bounds is derived in
+ * lgamma_dd.h. */
 #pragma once
 
 #include "../lgamma/lgamma_dd.h"

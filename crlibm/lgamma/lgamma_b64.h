@@ -1,7 +1,7 @@
 /* lgamma for f32 and the 16-bit formats, evaluated in binary64, and what digamma shares with it.
  *
- * x <= 8.5: t = x - m for the nearest m, 0 ... 8; t is exact. T(t) = lgamma(2 + t) = t Q(t), Q a polynomial, and lgamma x is T(t) and the
- * logarithm of the factors between x and 2 + t, added or subtracted:
+ * x <= 8.5: t = x - m for the nearest m, 0 ... 8; t is exact. T(t) = lgamma(2 + t) = t Q(t), Q a polynomial, and lgamma x is T(t)
+ * and the logarithm of the factors between x and 2 + t, added or subtracted:
  *   m >= 3    T + log((x - 1) ... (x - m + 2))
  *   m = 1, 0  T - log x, T - log(x (1 + x)); here T and the logarithm are of opposite signs where m = 1, |T| < 0.61 |log x|
  * Beyond: (x - 1/2) log x + (log(2 pi)/2 - x + S(1/x^2)/x), Stirling's series with 8 terms; the first left out is below 2^-51.
@@ -32,7 +32,8 @@ enum { RM_LGAMMA_DEGREE = 15, RM_DIGAMMA_DEGREE = 16, RM_GAMMA_TURN_DEGREE = 8, 
 /* For -1/2 < x, x normal or 0: lgamma x within RM_LGAMMA_B64_ERR of it. */
 RM_FN vf64 rm_lgamma_eval(vf64 x) {
   const vf64 one = vf64_set1(1.0);
-  const vm64 low = vf64_lt(x, vf64_set1(1.5)), lowest = vf64_lt(x, vf64_set1(0.5)), far = vf64_lt(vf64_set1(RM_LGAMMA_FAR), x);
+  const vm64 low = vf64_lt(x, vf64_set1(1.5)), lowest = vf64_lt(x, vf64_set1(0.5)),
+             far = vf64_lt(vf64_set1(RM_LGAMMA_FAR), x);
   vf64 t = vf64_sub(x, vf64_set1(2.0)), p = one, r;
   RM_UNROLL for (int j = 1; j <= RM_LGAMMA_FACTORS; j++) {
     const vm64 above = vf64_lt(vf64_set1(j + 1.5), x);
@@ -61,8 +62,8 @@ RM_FN vf64 rm_gamma_turn(vf64 a, vf64 *sine) {
   return r;
 }
 
-/* For x < -1/2 that is no integer: lgamma x = -log(a |r| S) - lgamma a, a = -x (reflection; pi cancels), within *err. The product rounds by
- * 2^-50, its logarithm by as much absolutely; err has room for it and for 2^-52 of the result. */
+/* For x < -1/2 that is no integer: lgamma x = -log(a |r| S) - lgamma a, a = -x (reflection; pi cancels), within *err. The product
+ * rounds by 2^-50, its logarithm by as much absolutely; err has room for it and for 2^-52 of the result. */
 RM_FN vf64 rm_lgamma_reflected(vf64 x, vf64 *err) {
   const vf64 a = vf64_abs(x), bound = vf64_set1(RM_LGAMMA_B64_ERR);
   vf64 sine;

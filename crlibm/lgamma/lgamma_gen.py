@@ -66,9 +66,7 @@ def main():
     stirling = [b / (2 * k * (2 * k - 1)) for k, b in enumerate(bernoulli, 1)]
     digamma = [b / (2 * k) for k, b in enumerate(bernoulli, 1)]
 
-    (t, t_error), (d, d_error) = (
-        fit(a, half, degree, mpf(2) ** -400) for a, degree in zip(series, DEGREES, strict=True)
-    )
+    (t, t_error), (d, d_error) = (fit(a, half, degree, mpf(2) ** -400) for a, degree in zip(series, DEGREES, strict=True))
     quarter = mpf(1) / 8  # r^2 = 1/8 + q, |q| <= 1/8
 
     def at_eighth(series):
@@ -95,10 +93,7 @@ def main():
         "/* The same in two parts each, RN and RN of the rest: Taylor coefficients of lgamma(2 + t)/t and digamma(2 + t), of",
         " * sin(pi r)/(pi r) and cos(pi r) in r^2, of the asymptotic series. */",
         f"#define RM_LGAMMA_TERMS {TERMS}",
-        *(
-            array(f"rm_{name}_taylor", two_parts(a[:TERMS]))
-            for name, a in zip(("lgamma", "digamma"), series, strict=True)
-        ),
+        *(array(f"rm_{name}_taylor", two_parts(a[:TERMS])) for name, a in zip(("lgamma", "digamma"), series, strict=True)),
         f"#define RM_GAMMA_TURN_TERMS {TURN_DD}",
         array("rm_gamma_sine", two_parts(sine[:TURN_DD])),
         array("rm_gamma_cosine", two_parts(cosine[:TURN_DD])),

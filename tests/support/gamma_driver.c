@@ -1,4 +1,5 @@
-/* The evaluations of lgamma and digamma in double-double numbers with a bound, and in multiprecision, for elementwise/test_gamma.py. */
+/* The evaluations of lgamma and digamma in double-double numbers with a bound, and in multiprecision, for
+ * elementwise/test_gamma.py. */
 #include "../../crlibm/digamma/digamma_accurate.h"
 #include "../../crlibm/lgamma/lgamma_accurate.h"
 
@@ -13,7 +14,8 @@ void rm_test_gamma_dd(int digamma, double x, double *out) {
   out[0] = v.hi, out[1] = v.lo, out[2] = v.err;
 }
 
-/* plus and minus in n limbs, and *err, for x > -1/2: the exponent is returned. Of digamma the term 1/x is left out for |x| < 1/2. */
+/* plus and minus in n limbs, and *err, for x > -1/2: the exponent is returned. Of digamma the term 1/x is left out for |x| < 1/2.
+ * */
 int rm_test_gamma_mp(int digamma, double x, int n, uint64_t *plus, uint64_t *minus, uint64_t *err);
 int rm_test_gamma_mp(int digamma, double x, int n, uint64_t *plus, uint64_t *minus, uint64_t *err) {
   if (!digamma) return rm_lgamma_mp(plus, minus, x, n, err);
