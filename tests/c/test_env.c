@@ -216,7 +216,8 @@ static void flags(void) {
   FLAGS_FLOAT(lgamma, 0.0, FE_DIVBYZERO);
   FLAGS_FLOAT(lgamma, -3.0, FE_DIVBYZERO);
   FLAGS_FLOAT(lgamma, -1e30, FE_DIVBYZERO);
-  FLAGS_FLOAT(lgamma, 1e37, FE_OVERFLOW);
+  FLAGS(lgamma, f32, float, 1e37f, FE_OVERFLOW);
+  FLAGS(lgamma, f64, double, 1e306, FE_OVERFLOW);
   FLAGS_FLOAT(lgamma, nan, 0);
   FLAGS_FLOAT(digamma, 2.5, 0);
   FLAGS_FLOAT(digamma, -2.5, 0);
@@ -225,7 +226,8 @@ static void flags(void) {
   FLAGS_FLOAT(digamma, -0.0, FE_DIVBYZERO);
   FLAGS_FLOAT(digamma, -3.0, FE_INVALID);
   FLAGS_FLOAT(digamma, -inf, FE_INVALID);
-  FLAGS_FLOAT(digamma, 1e-39, FE_OVERFLOW);
+  FLAGS(digamma, f32, float, 1e-39f, FE_OVERFLOW);
+  FLAGS(digamma, f64, double, 1e-309, FE_OVERFLOW);
   FLAGS_FLOAT(digamma, nan, 0);
   FLAGS_FLOAT(softplus, -inf, 0);
   FLAGS_FLOAT(softplus, -1e30, 0);

@@ -79,6 +79,9 @@ def value_at(block, i: int) -> tuple[Fraction, Fraction]:
     return (v - block.below) * unit, (v + block.above) * unit
 
 
+POLES = ("lgamma", "digamma")  # at negative integers, which the blocks do not leave out
+
+
 @pytest.mark.parametrize("name", mpfr.UNARY)
 def test_enclosures_contain_the_values(name):
     """Of random numbers and of the first and last ones of blocks, by MPFR, at 200 bits: and they are narrow."""
@@ -94,6 +97,8 @@ def test_enclosures_contain_the_values(name):
                         value = definitions.value(name, gmpy2.mpfr(number(block.first + i)))
                 except definitions.Exact as e:
                     value = e.value
+                if name in POLES and not gmpy2.is_finite(value):
+                    continue  # MPFR decides there
                 assert low < Fraction(*value.as_integer_ratio()) < high, (name, hex(block.first + i))
                 assert high - low < abs(high) * Fraction(1, 2 ** (27 if block.below + block.above == 1 else 40))
             seen += 1
