@@ -69,6 +69,7 @@ RM_FN vf64 rm_lgamma_reflected(vf64 x, vf64 *err) {
   vf64 sine;
   const vf64 r = rm_gamma_turn(a, &sine), whole = rm_lgamma_eval(a);
   const vf64 l = rm_log_eval(vf64_mul(vf64_mul(a, vf64_abs(r)), sine));
-  *err = vf64_mul(vf64_add(vf64_add(vf64_abs(l), vf64_abs(whole)), vf64_set1(0x1p-8)), bound);
+  const vf64 sizes = vf64_add(vf64_add(vf64_abs(l), vf64_abs(whole)), vf64_set1(0x1p-8));
+  *err = vf64_mul(sizes, bound);
   return vf64_sub(vf64_neg(l), whole);
 }
