@@ -140,3 +140,29 @@ def check_alike(calls, general):
                 found = [None if t is None else t[2] for t in (lies[0] if isinstance(lies[0], list) else lies)]
                 assert found == steps, (overload, args, kwargs, found, steps)
     return taken
+
+
+def tensor(dtype, *shape, seed=1, special=False):
+    made = values(dtype, int(torch.Size(shape).numel()), seed)
+    return (made if special else made.nan_to_num(1, 2, -3)).view(shape)
+
+
+def gaps(t):
+    """The same numbers in a tensor whose last axis has gaps, or whose axes are turned."""
+    wide = t.new_zeros((*t.shape[:-1], 2 * t.shape[-1] + 1))
+    wide[..., 1::2] = t
+    return wide[..., 1::2]
+
+
+def turned(t):
+    return t.transpose(0, -1).contiguous().transpose(0, -1)
+
+
+def checked(calls, general):
+    """Each of the calls, which say whether they are prepared; None where that depends on the numbers."""
+    several = list(calls)
+    wanted = [quick for quick, *_ in several]
+    taken = check_alike([(overload, *(rest if len(rest) == 2 else (*rest, {}))) for _, overload, *rest in several], general)
+    for (quick, *call), was in zip(several, taken, strict=True):
+        assert quick in (None, was), call
+    assert any(taken) == any(quick is not False for quick in wanted)

@@ -48,10 +48,15 @@ def prepare_call(overload, Call call):
     """The call that is tried first for an operator, None for none; returns the one before."""
     before = _calls.pop(id(overload), None)
     if call is not None:
-        parts = (<Either>call).calls if isinstance(call, Either) else (call,)
-        call.quiet = all([isinstance(part, _QUIET) for part in parts])
+        call.quiet = _is_quiet(call)
         _calls[id(overload)] = call
     return before
+
+
+cdef bint _is_quiet(Call call) except -1:
+    if isinstance(call, Either):
+        return all([_is_quiet(part) for part in (<Either>call).calls])
+    return _is_quiet((<Given>call).made) if isinstance(call, Given) else isinstance(call, _QUIET)
 
 
 def prepare_functions(dict functions):

@@ -13,18 +13,18 @@ cdef rm_status _row_function(int which, int f, int64_t rows, int64_t n, const ch
     return rm_log_softmax_backward(f, rows, n, x, row, step, z, row, step, y, row, step)
 
 
-cdef bint _is_masked(int f, int64_t n, const char *scores) noexcept nogil:
+cdef bint _is_masked(int f, int64_t n, const char *scores, ptrdiff_t step) noexcept nogil:
     """Whether all scores of a row are minus infinity."""
     cdef int64_t i
     cdef uint16_t infinite = 0xFC00 if f == RM_FORMAT_F16 else 0xFF80
     for i in range(n):
         if f == RM_FORMAT_F64:
-            if (<uint64_t *>scores)[i] != (<uint64_t>0xFFF << 52):
+            if (<uint64_t *>(scores + i * step))[0] != (<uint64_t>0xFFF << 52):
                 return False
         elif f == RM_FORMAT_F32:
-            if (<uint32_t *>scores)[i] != <uint32_t>0xFF800000:
+            if (<uint32_t *>(scores + i * step))[0] != <uint32_t>0xFF800000:
                 return False
-        elif (<uint16_t *>scores)[i] != infinite:
+        elif (<uint16_t *>(scores + i * step))[0] != infinite:
             return False
     return True
 
@@ -41,7 +41,7 @@ cdef class Rows(Call):
 
     cdef object run(self, tuple args, dict kwargs):
         cdef Operand x, z, y
-        cdef int64_t outer = 1, inner = 1, n, i, part
+        cdef int64_t outer = 1, inner = 1, n, i, k, part
         cdef ptrdiff_t size
         cdef int dim, d, f, which = self.which
         cdef rm_status status = 0
@@ -63,20 +63,20 @@ cdef class Rows(Call):
         for d in range(dim + 1, x.ndim):
             inner *= x.shape[d]
         f, size, n = x.format, _SIZES[x.format], x.shape[dim]
-        if self.safe and inner != 1:
-            return NotImplemented
         out = _new(args[0], x.shape, x.ndim, &y)
         with nogil:
             if inner == 1:
                 status = _row_function(which, f, outer, n, x.data, z.data, y.data, n * size, size)
-                for i in range(outer if self.safe else 0):
-                    if _is_masked(f, n, x.data + i * n * size):
-                        memset(y.data + i * n * size, 0, n * size)
             else:
                 part = n * inner * size
                 for i in range(outer):
                     status |= _row_function(which, f, inner, n, x.data + i * part, z.data + (i * part if z.data is not NULL else 0),
                                             y.data + i * part, size, inner * size)
+            for i in range(outer * inner if self.safe else 0):
+                part = (i // inner * n * inner + i % inner) * size
+                if _is_masked(f, n, x.data + part, inner * size):
+                    for k in range(n):
+                        memset(y.data + part + k * inner * size, 0, size)
         _raise(status)
         return out
 
@@ -245,7 +245,7 @@ cdef rm_status _weights_of(const Heads *h, int masked, bint causal, char *memory
     if status == 0:
         status = rm_softmax(f, terms // h.keys, h.keys, memory, h.keys * size, size, weights, h.keys * size, size)
     for i in range(terms // h.keys if masked and not causal else 0):
-        if _is_masked(f, h.keys, memory + i * h.keys * size):
+        if _is_masked(f, h.keys, memory + i * h.keys * size, size):
             memset(weights + i * h.keys * size, 0, h.keys * size)
     return status
 

@@ -205,3 +205,93 @@ cdef class LogitLoss(Call):
             status = rm_bce_with_logits(x.format, how, x.n, x.data, size, y.data, size, data[0], size, data[1], size, to.data, size)
         _raise(status)
         return made
+
+
+cdef class Collected(Call):
+    """A loss whose terms are steps: themselves, their mean or their sum, by a reduction that is the last argument. Terms of binary64 are rounded to the
+    format of the first tensor then.
+
+    Parameters
+    ----------
+    terms : Call
+        Steps, or several of which one knows the arguments.
+    place : int
+        Of the reduction.
+    """
+
+    cdef Call terms
+    cdef int place
+
+    def __init__(self, Call terms, int place):
+        self.terms, self.place = terms, place
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand x, terms, to
+        cdef int how = 1
+        cdef rm_status status
+        if kwargs or not args or len(args) > self.place + 1 or not _operand(args[0], &x):
+            return NotImplemented
+        if len(args) > self.place:
+            if type(args[self.place]) is not int or not 0 <= args[self.place] <= 2:
+                return NotImplemented
+            how = args[self.place]
+        made = self.terms.run(args[:self.place], None)
+        if made is NotImplemented or not _operand(made, &terms) or (how == 0 and terms.format == x.format):
+            return made
+        out = _new(args[0], terms.shape, terms.ndim if how == 0 else 0, &to)
+        with nogil:
+            if how == 0:
+                status = rm_py_converted(terms.format, to.format, terms.n, terms.data, to.data)
+            elif how == 1:
+                status = rm_mean(terms.format, terms.n, terms.data, _SIZES[terms.format], to.format, to.data)
+            else:
+                status = rm_sum(terms.format, terms.n, terms.data, _SIZES[terms.format], to.format, to.data)
+        _raise(status)
+        return out
+
+
+cdef class GateGradient(Call):
+    """glu_backward: steps that make the gradients of the two halves of an axis, from what is received and these halves."""
+
+    cdef Steps first, second
+
+    def __init__(self, Steps first, Steps second):
+        self.first, self.second = first, second
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand g, x, made
+        cdef Steps steps
+        cdef const char *data[3]
+        cdef int formats[3]
+        cdef rm_py_number none[1]
+        cdef int dim = 0, d, k
+        cdef int64_t outer, inner, part, i, half
+        cdef Memory memory
+        cdef char *to
+        cdef bint good = True
+        if kwargs or not 2 <= len(args) <= 3:
+            return NotImplemented
+        held_g, held_x = _read(args[0], &g), _read(args[1], &x)
+        if held_g is None or held_x is None or g.format != x.format or g.ndim != x.ndim or x.n > MAX_ELEMENTS:
+            return NotImplemented
+        if not _axis_of(args[2] if len(args) > 2 else -1, &x, &dim, &outer, &inner) or x.shape[dim] % 2 != 0:
+            return NotImplemented
+        for d in range(x.ndim):
+            if g.shape[d] != (x.shape[d] // 2 if d == dim else x.shape[d]):
+                return NotImplemented
+        out = _new(args[1], x.shape, x.ndim, &made)
+        half, part = x.n // 2, x.shape[dim] // 2 * inner * _SIZES[x.format]
+        memory = Memory(2 * x.n * _SIZES[x.format])
+        to = memory.data + x.n * _SIZES[x.format]
+        data[0], data[1], data[2] = g.data, memory.data, memory.data + half * _SIZES[x.format]
+        formats[0] = formats[1] = formats[2] = x.format
+        for i in range(outer):
+            memcpy(memory.data + i * part, x.data + 2 * i * part, part)
+            memcpy(memory.data + half * _SIZES[x.format] + i * part, x.data + (2 * i + 1) * part, part)
+        for k in range(2):
+            steps = self.second if k else self.first
+            with nogil:
+                good = good and rm_py_run_steps(steps.steps, steps.count, 3, data, formats, none, x.format, half, to)
+            for i in range(outer):
+                memcpy(made.data + (2 * i + k) * part, to + i * part, part)
+        return out if good else NotImplemented

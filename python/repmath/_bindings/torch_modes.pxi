@@ -6,7 +6,8 @@ from cpython.pythread cimport PyThread_get_thread_ident
 _QUIET = (
     Elementwise, Rows, Prefixes, Product, Vectors, Linear, General, Total, Steps, Scattered, Trace, LayerNorm, LayerNormGradient, GroupNorm,
     GroupNormGradient, BatchNorm, BatchNormGradient, Attention, Convolution, ConvolutionGradient, Pool, PoolGradient, MaximaGradient, ClassLoss,
-    ClassLossGradient, PairLoss, LogitLoss
+    ClassLossGradient, PairLoss, LogitLoss, Collected, GateGradient, WeightNorm, Renorm, Distances, Distance, Cross, GridSample, LineCopy,
+    Margins, Histogram, BagGradient, BagWeightGradient, Resized
 )
 
 

@@ -19,9 +19,9 @@ cdef enum:
 _ROLES = {"tensor": TENSOR, "whole": WHOLE, "number": NUMBER, "same": SAME, "any": ANY, "alike": ALIKE}
 # How a number of the steps follows from an argument.
 cdef enum:
-    ITSELF, LESS, FROM_ONE, CONSTANT
+    ITSELF, LESS, FROM_ONE, CONSTANT, COUNT
 
-_MAPS = {"": ITSELF, "-": LESS, "1-": FROM_ONE, "constant": CONSTANT}
+_MAPS = {"": ITSELF, "-": LESS, "1-": FROM_ONE, "constant": CONSTANT, "count": COUNT}
 _STEP_KINDS = {
     "function": RM_PY_STEP_FUNCTION, "formula": RM_PY_STEP_FORMULA, "scaled": RM_PY_STEP_SCALED, "wide": RM_PY_STEP_WIDE,
     "own": RM_PY_STEP_OWN, "compare": RM_PY_STEP_COMPARE, "both": RM_PY_STEP_BOTH, "either": RM_PY_STEP_EITHER, "not": RM_PY_STEP_NOT,
@@ -125,13 +125,16 @@ cdef class Steps(Call):
         By place, and those with a name of keywords behind them: "tensor", "whole" (integers too), "number" (None is none), "same" (what is wanted), "alike"
         (a tensor of the first one's dtype, which is not read) or "any".
     numbers : sequence of (map, value)
-        The numbers of the steps: of the numbered argument itself (""), negated ("-") or subtracted from 1 ("1-"), or a "constant".
+        The numbers of the steps: of the numbered argument itself (""), negated ("-") or subtracted from 1 ("1-"), a "constant", or the "count" of
+        elements of the numbered tensor.
     steps : sequence of (kind, which, operands, number, wide)
     into : str
     halves : bool
         The one tensor is taken as two: its halves along the axis that is argument 1.
     more : bool
         There is a second result, an empty tensor.
+    wide : bool
+        The result is of binary64, in which all steps are.
     """
 
     cdef rm_py_step *steps
@@ -140,12 +143,12 @@ cdef class Steps(Call):
     cdef tuple names, defaults, wanted
     cdef int maps[MAX_NUMBERS]
     cdef double of[MAX_NUMBERS]  # the place of an argument, or the constant
-    cdef bint halves, more
+    cdef bint halves, more, wide
 
-    def __init__(self, arguments, numbers, steps, into, bint halves=False, bint more=False):
+    def __init__(self, arguments, numbers, steps, into, bint halves=False, bint more=False, bint wide=False):
         cdef rm_py_step *s
         cdef rm_py_function *found[4]
-        self.into, self.halves, self.more = _INTO[into], halves, more
+        self.into, self.halves, self.more, self.wide = _INTO[into], halves, more, wide
         self.places = <int>len(arguments)
         _, self.names, self.defaults, self.wanted = zip(*arguments)
         self.given = sum(name is None for name in self.names)
@@ -265,8 +268,12 @@ cdef class Steps(Call):
             n *= shape[d]
         if n > MAX_ELEMENTS:
             return NotImplemented
+        own = RM_FORMAT_F64 if self.wide else own
         for i in range(self.numbers):
-            number[i].value = self.of[i] if self.maps[i] == CONSTANT else given[<int>self.of[i]]
+            if self.maps[i] == CONSTANT:
+                number[i].value = self.of[i]
+            else:
+                number[i].value = <double>sizes[<int>self.of[i]] if self.maps[i] == COUNT else given[<int>self.of[i]]
             if self.maps[i] == LESS:
                 number[i].value = -number[i].value
             elif self.maps[i] == FROM_ONE:
@@ -280,7 +287,9 @@ cdef class Steps(Call):
                 elements += 1
             data[i] = tensor[i].data
         if self.into == NEW:
-            if like >= 0 and not self.halves:
+            if self.wide:
+                out = args[0].new_empty([shape[i] for i in range(ndim)], dtype=_float64)
+            elif like >= 0 and not self.halves:
                 k = -1
                 for i in range(self.places):
                     if self.roles[i] <= WHOLE:

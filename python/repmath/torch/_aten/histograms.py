@@ -32,6 +32,12 @@ def _from_below(q: Fraction) -> float:
     return d if Fraction(d) >= q else float(np.nextafter(d, np.inf))
 
 
+def edges_of(low: float, high: float, bins: int) -> list[float]:
+    """Of equal bins: the least number of each, and the greatest of the last."""
+    step = (Fraction(high) - Fraction(low)) / bins
+    return [_from_below(Fraction(low) + k * step) for k in range(bins)] + [high]
+
+
 def _bins(edges: Array, x: Array) -> Array:
     """Between which edges elements are, of those between the first and the last: those on an edge are behind it, on the last before it."""
     inside = x[(x >= edges[0]) & (x <= edges[-1])]
@@ -42,9 +48,7 @@ def _bins(edges: Array, x: Array) -> Array:
 def histc(x: torch.Tensor, bins: int = 100, min: _Number = 0, max: _Number = 0) -> torch.Tensor:
     if x.dtype not in FORMATS or bins < 1:
         raise ValueError("no tensor of floating-point numbers, or no bins")
-    low, high = _limits(x, min, max)
-    step = (Fraction(high) - Fraction(low)) / bins
-    edges = np.array([_from_below(Fraction(low) + k * step) for k in range(bins)] + [high])
+    edges = np.array(edges_of(*_limits(x, min, max), bins))
     counts = np.bincount(_bins(edges, as_array(widened(x)).reshape(-1)), minlength=bins)
     return convert(as_tensor(counts.astype(np.int64)), x.dtype)
 

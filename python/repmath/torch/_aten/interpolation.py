@@ -128,6 +128,10 @@ def _along(a: Array, axis: int, *key: Any) -> Array:
     return made
 
 
+# By name: how many axes, and the terms of a size, which `back` says whether they are a gradient's.
+SIZED: dict[str, tuple[int, Callable[[bool], Callable[..., tuple[Array, Array]]]]] = {}
+
+
 def _interpolation(name: str, dims: int, rows_of: _Rows) -> None:
     def resize(
         x: torch.Tensor,
@@ -153,6 +157,7 @@ def _interpolation(name: str, dims: int, rows_of: _Rows) -> None:
         return resize(g, input_size[2:], size, align_corners, scales, True)
 
     KERNELS[name], KERNELS[f"{name}_backward"] = call, gradient
+    SIZED[name] = dims, lambda back: lambda *sizes: _terms(rows_of, *sizes, back)
 
 
 _interpolation("upsample_linear1d", 1, _linear)

@@ -7,7 +7,7 @@ import torch
 from ... import _core
 from ...nn._attention import _scale
 from .. import _blocks, _parameters
-from . import foreach_fused, steps
+from . import foreach_fused, histograms, interpolation, steps
 from .layers import MARK
 from .table import FUNCTIONS, OPERATORS
 
@@ -108,6 +108,26 @@ _MAKERS: dict[str, Any] = {
     **{f"{name}_loss": _core.PairLoss(name) for name in ("mse", "smooth_l1", "huber")},
     **{f"{name}_loss_backward": _core.PairLoss(name, True) for name in ("mse", "smooth_l1", "huber")},
     "binary_cross_entropy_with_logits": _core.LogitLoss(),
+    "glu_backward": steps.gate_backward(),
+    "weight_norm": _core.WeightNorm(),
+    "weight_norm_backward": _core.WeightNorm(True),
+    "cdist_forward": _core.Distances(False),
+    "cdist_backward": _core.Distances(False, True),
+    "pdist_forward": _core.Distances(True),
+    "pdist_backward": _core.Distances(True, True),
+    "dist": _core.Distance(),
+    "linalg_cross": _core.Cross(),
+    "grid_sampler": _core.GridSample(),
+    "grid_sampler_backward": _core.GridSample(True),
+    "multi_margin_loss": _core.Margins(False),
+    "multi_margin_loss_backward": _core.Margins(False, True),
+    "multilabel_margin_loss_forward": _core.Margins(True),
+    "multilabel_margin_loss_backward": _core.Margins(True, True),
+    "histc": _core.Histogram(histograms.edges_of),
+    "embedding_bag_backward": _core.BagGradient(),
+    "embedding_bag_weights_backward": _core.BagWeightGradient(),
+    **{name: _core.Resized(terms(False), dims) for name, (dims, terms) in interpolation.SIZED.items()},
+    **{f"{name}_backward": _core.Resized(terms(True), dims, True) for name, (dims, terms) in interpolation.SIZED.items()},
     **{
         name: _core.Total(name)
         for name in ("sum", "mean", "var", "std", "nansum", "var_mean", "std_mean", "logsumexp", "prod")
@@ -152,8 +172,16 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
         return None if into == "out" else _core.Prefixes(name, into)
     if name in _GENERAL and into == "first":
         return _core.General(name, into)
+    if name in ("renorm", "index_copy"):
+        return None if into == "out" else (_core.Renorm if name == "renorm" else _core.LineCopy)(into)
+    if name == "embedding_bag":
+        return _core.Bags(overload) if into == "new" else None
+    if name == "embedding_renorm":
+        return _core.Renorm(into, True) if into == "first" else None
+    if name in steps.TERMS:
+        return steps.loss(overload, name) if into == "new" else None
     if name in _MAKERS:
-        return _MAKERS[name] if into == "new" else None
+        return {"new": _MAKERS[name], "out": _core.Given(_MAKERS[name]), "first": None}[into]
     # An overload's recipe goes before that of the function.
     own = RECIPES.get(f"{name}.{overload._overloadname.removesuffix('_out')}", RECIPES.get(name))
     found = ([] if own is None else [_core.Elementwise(into=into, **own)]) + steps.calls(overload, name, into)

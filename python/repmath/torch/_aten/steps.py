@@ -266,6 +266,36 @@ def _held(p: P, x: R, low: R | None = None, high: R | None = None) -> R:
     return made if high is None else p.formula("min", 0.0, made, high)
 
 
+def _entropy(p: P, x: R, y: R, weight: Any = None) -> R:
+    p.require(p.both(p.compare(">=", x, 0.0), p.compare("<=", x, 1.0)))
+    low, high = (p.formula("max_scalar", -100.0, v) for v in (p.log(x), p.log1p(p.neg(x))))
+    made = p.neg(p.formula("mix", 0.0, high, low, y))
+    return made if weight is None else p.multiply(made, weight)
+
+
+def _entropy_backward(mean: bool) -> Callable[..., R]:
+    def made(p: P, g: R, x: R, y: R, weight: Any = None) -> R:
+        below = p.formula("max_scalar", 1e-12, p.multiply(x, p.subtract(1.0, x)))
+        slope = p.divide(p.multiply(g, p.subtract(x, y)), below)
+        slope = slope if weight is None else p.multiply(slope, weight)
+        return p.formula("over", _Argument(1, "count"), slope) if mean else slope
+
+    return made
+
+
+def _soft_margin(p: P, x: R, y: R) -> R:
+    return p.softplus(p.neg(p.multiply(p.wide(x), p.wide(y))))
+
+
+def _soft_margin_backward(mean: bool) -> Callable[..., R]:
+    def made(p: P, g: R, x: R, y: R) -> R:
+        received = p.multiply(p.wide(g), p.neg(p.wide(y)))
+        slope = p.multiply(received, p.sigmoid(p.neg(p.multiply(p.wide(x), p.wide(y)))))
+        return p.own(p.divide(slope, _Argument(1, "count")) if mean else slope)
+
+    return made
+
+
 # By the table's function: recipes, of which the first that takes the arguments is taken. With each, arguments that must be as they are here (a
 # keyword's name, or a place; ... for any), and places of "numbers" that PyTorch has as tensors.
 RECIPES: dict[str, list[tuple[Callable[..., R], dict[Any, Any]]]] = {
@@ -329,6 +359,16 @@ RECIPES: dict[str, list[tuple[Callable[..., R], dict[Any, Any]]]] = {
     ],
     "clamp_min.Tensor": [(lambda p, x, low: _held(p, x, low), {})],
     "clamp_max.Tensor": [(lambda p, x, high: _held(p, x, None, high), {})],
+    "binary_cross_entropy_backward": [
+        (_entropy_backward(reduction == 1), weight | {4: reduction}) for reduction in (1, 0, 2) for weight in ({3: None}, {})
+    ],
+    "soft_margin_loss_backward": [(_soft_margin_backward(reduction == 1), {3: reduction}) for reduction in (1, 0, 2)],
+}
+
+# The terms of losses, which a reduction follows as the last argument: the recipes, with what must be as it is here, and whether they are of binary64.
+TERMS: dict[str, tuple[list[tuple[Callable[..., R], dict[Any, Any]]], bool]] = {
+    "binary_cross_entropy": ([(_entropy, {2: None}), (_entropy, {})], False),
+    "soft_margin_loss": ([(_soft_margin, {})], True),
 }
 
 
@@ -342,7 +382,32 @@ def calls(overload: Any, name: str, into: str) -> list[_core.Call]:
     return [_call(overload, name, recipe, same, into) for recipe, same in RECIPES.get(own, RECIPES.get(name, []))]
 
 
-def _call(overload: Any, name: str, recipe: Callable[..., R], same: dict[Any, Any], into: str) -> _core.Call:
+def loss(overload: Any, name: str) -> _core.Call:
+    """The call of a loss that has terms here."""
+    recipes, wide = TERMS[name]
+    place = len(overload._schema.arguments) - 1
+    terms = [_call(overload, name, recipe, same | {place: 1}, "new", wide) for recipe, same in recipes]
+    return _core.Collected(terms[0] if len(terms) == 1 else _core.Either(*terms), place)
+
+
+def gate_backward() -> _core.Call:
+    """That of glu_backward: of a gradient and two halves."""
+    made: list[_core.Steps] = []
+    arguments: list[tuple[str, str | None, Any, Any]] = [("tensor", None, None, None)] * 3
+    for recipe in (
+        lambda p, g, a, b: p.softplus_backward(g, b),
+        lambda p, g, a, b: p.once(p.sigmoid_backward(p.multiply(p.wide(g), p.wide(a)), p.wide(b))),
+    ):
+        program = Program()
+        program.registers = 3
+        recipe(program, *map(_Register, range(3)))
+        made.append(_core.Steps(arguments, program.numbers, program.steps, "new"))
+    return _core.GateGradient(*made)
+
+
+def _call(
+    overload: Any, name: str, recipe: Callable[..., R], same: dict[Any, Any], into: str, wide: bool = False
+) -> _core.Steps:
     arguments: list[tuple[str, str | None, Any, Any]] = []
     handles: list[Any] = []
     program = Program()
@@ -367,9 +432,7 @@ def _call(overload: Any, name: str, recipe: Callable[..., R], same: dict[Any, An
         handles.append(_Register(program.registers))
         program.registers += 1
     recipe(program, *handles)
-    return _core.Steps(
-        arguments, program.numbers, program.steps, into, halves=name == "glu", more=name == "log_sigmoid_forward"
-    )
+    return _core.Steps(arguments, program.numbers, program.steps, into, name == "glu", name == "log_sigmoid_forward", wide)
 
 
 def _exponential(p: P, u: R, rate: Any) -> R:
