@@ -5,6 +5,17 @@
 #include "../../src/blas/conv/args.h"
 #include "../../src/blas/gemm/epilogue_b64.h"
 #include "../../src/blas/gemm/micro_dd.h"
+#include "../../src/blas/gemm/tiles.h"
+#include "../../src/blas/gemm/tiles_dot.h"
+
+/* What a two-sum loses is a number that has not been rounded; products lose another one. */
+static vf64 depth_two_sum(vf64 a, vf64 b, vf64 *lost) { return *lost = vf64_set1(1.0), vf64_add(a, b); }
+static vf64 depth_mul_err(vf64 a, vf64 b, vf64 p) { return (void)a, (void)b, (void)p, vf64_set1(1.0); }
+#define vf64_two_sum depth_two_sum
+#define vf64_mul_err depth_mul_err
+#include "../../src/blas/gemm/resolve_dd.h"
+#undef vf64_two_sum
+#undef vf64_mul_err
 
 /* The ends of the engines, where the sums are: they are looked at, nothing is rounded, nothing is open. */
 static record *now;
@@ -142,6 +153,37 @@ static void double_double(int64_t k) {
   free(a), free(c);
 }
 
+static double deepest(const double *lanes) {
+  double most = 0.0;
+  for (int q = 0; q < RM_LANES; q++) most = lanes[q] > most ? lanes[q] : most;
+  return most;
+}
+
+/* The sums of resolve_dd.h and of src/cuda/matmul_dd.cu, which has one lane: on the way to hi and to lo (bound_dd.h). Lanes are joined one after the
+ * other. */
+static void dot2(int64_t k) {
+  char *a = elements(RM_F32, k), where[32];
+  double his[RM_LANES], los[RM_LANES], sizes[RM_LANES];
+  rm_matmul_problem p = rm_problem_of(RM_F32, 1);
+  p.m = p.n = 1, p.k = k;
+  p.a = p.b = (rm_operand){a, 0, 4, 0};
+  rm_dot2_lanes(&p, 0, 1.0, 0, 1.0, his, los, sizes);
+  snprintf(where, sizeof where, "K %lld", (long long)k);
+  counted(record_of("double-double products again"), deepest(his) - 1.0 + RM_LANES, (double)k + 64.0, where);
+  counted(record_of("what they lose"), deepest(los) - 1.0 + 1.0 + RM_LANES, 2.0 * ((double)k + 64.0), where);
+  free(a);
+}
+
+/* What the sums of digits leave undecided (tiles.c), beside the bias. */
+static void tiles(int64_t k) {
+  double lanes[RM_LANES];
+  char *a = elements(RM_BF16, k), where[32];
+  snprintf(where, sizeof where, "K %lld", (long long)k);
+  vf64_store(lanes, rm_tiles_dot_lanes(a, a, k, RM_BF16));
+  counted(record_of("tiles, what is undecided"), deepest(lanes) - 1.0 + RM_TILES_DOT_JOINS, rm_roundings_b64(k) - 3.0, where);
+  free(a);
+}
+
 static rm_status run_patches(const rm_matmul_problem *given, void *context) {
   rm_matmul_problem p = *given;
   (void)context;
@@ -202,7 +244,9 @@ int main(int argc, char **argv) {
     }
   for (int layout = 0; layout < 3; layout++) dense(RM_F32, 1, 2, longest, layout, 1, 2);
   for (int64_t k = 1; k < 1100; k = k * 2 + 5) weights(k, k > 300 ? 7 : 1);
-  for (int64_t k = 1; k <= longest; k = k * 3 / 2 + 1) double_double(k);
+  for (int64_t k = 1; k <= longest; k = k * 3 / 2 + 1) double_double(k), dot2(k);
+  if (RM_LANES == 8)
+    for (int64_t k = RM_TILES_MIN_K; k <= RM_TILES_MAX_K; k++) tiles(k);
   for (int last = 0; last < 2; last++)
     for (int64_t kernel = 1; kernel <= 5; kernel += 2)
       for (int64_t stride = 1; stride <= 3; stride++) {
@@ -220,10 +264,13 @@ int main(int argc, char **argv) {
                                     "weights of terms",
                                     "chains of double-double",
                                     "joins of double-double",
+                                    "double-double products again",
+                                    "what they lose",
                                     "convolutions",
                                     "gradients of images",
-                                    "gradients of kernels"};
+                                    "gradients of kernels",
+                                    "tiles, what is undecided"};
   int bad = 0;
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++) bad |= told(record_of(all[i]));
+  for (size_t i = 0; i < sizeof all / sizeof *all - (RM_LANES != 8); i++) bad |= told(record_of(all[i]));
   return bad;
 }

@@ -27,7 +27,9 @@ PLAIN = [
     "src/blas/gemm/args.c",
 ]
 PLAIN += ["src/reduce/superaccumulator.c", "src/reduce/exact.c", "src/common/overlap.c", "src/reduce/scatter_exact.c"]
-CHECKS = {"products": 13, "sums": 9}  # lines that each program prints
+CHECKS = {"products": 15, "sums": 9}  # lines that each program prints
+TILES = "tiles, what is undecided"  # one more of products, with eight lanes
+ROOM = {"double-double products again", "what they lose", TILES}  # whose allowances are larger by more than 7 everywhere
 
 
 def compiler() -> list[str]:
@@ -82,6 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
         plain = objects(folder)
         for build in ("SCALAR", "AVX512") if quick else BUILDS:
             for program, count in CHECKS.items():
+                count += program == "products" and BUILDS[build] == 8
                 made = compiled(folder, plain, program, build)
                 status, text = run(made, 40_000 if quick else 1 << 21)
                 print(text, end="")
@@ -90,8 +93,13 @@ def main(arguments: list[str] | None = None) -> int:
                 if build == "SCALAR":
                     status, text = run(made, 2000, 7)
                     print(f"control, allowances less by 7: {program}, {len(beyond(text))} of {count} checks see it")
-                    if status != 1 or len(beyond(text)) != count:
+                    if status != 1 or len(beyond(text)) != count - (len(ROOM) - 1 if program == "products" else 0):
                         bad.append(f"the control of {program}")
+                if program == "products" and build in ("SCALAR", "AVX512"):
+                    seen = beyond(run(made, 2000, 140)[1])
+                    print(f"control, allowances less by 140: {sorted(seen & ROOM)} see it")
+                    if seen & ROOM != ROOM - ({TILES} if build == "SCALAR" else set()):
+                        bad.append("the control of the checks with room")
         status, text = run(compiled(folder, plain, "products", "SCALAR", "-DRM_CFG_GEMV_CHAIN=(RM_KC/2)"), 40_000)
         print(f"control, chains of half the length in one row of one lane: beyond the bound in {sorted(beyond(text))}")
         if status != 1 or beyond(text) != {"one row, terms of B"}:

@@ -70,9 +70,9 @@ CONTROLS: list[tuple[str, str, str, tuple[str, ...]]] = [
         ("products_wide: rm_round_scaled(s, shift, fmt,",),
     ),
     (
-        "src/blas/gemm/resolve_dd.h",
-        "2.2 * h * h * 0x1p-106 * total",
-        "2.2 * h * h * 0x1p-120 * total",
+        "src/blas/gemm/bound_dd.h",
+        "2.2 * h * h * 0x1p-106 * size",
+        "2.2 * h * h * 0x1p-120 * size",
         tuple(f"{o}:     decided = rm_decide_scaled(s, err, -shift" for o in ("products_wide", "convolution_forward")),
     ),
     (

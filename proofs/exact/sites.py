@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from proofs.exact.library import HERE, ROOT, WATCHED, files, function_around, watched
 
 # Kernels of functions have proofs of their own; the device's sources call the headers that are watched here. The CPU's tiles are not in the builds
-# that are watched, whose arithmetic is a vocabulary: tests/reductions/test_tiles.py compares their sums with exact ones, at the bound too.
+# that are watched, whose arithmetic is a vocabulary: tests/reductions/test_tiles.py compares their sums with exact ones, at the bound too, and proofs/depth counts the roundings of what they settle.
 ELSEWHERE = ("src/cuda/", "src/xla/", "src/elementwise/", "src/blas/gemm/tiles.c")
 PRIMITIVE = re.compile(
     r"\b(?:vf64_undecided\w*|vf32_undecided\w*|rm_round_dd|rm_dd_ball_round|vf64_store_(?:differing|between)_f32|rm_columns_differ)\("

@@ -1,14 +1,10 @@
 /* Matrix products of f64: one double-double sum for each element over tiles in shared memory, as blas/gemm/resolve_dd.h has it (Dot2
  * of Ogita, Rump and Oishi 2005), without its scaling: where something overflows or comes near the lower end of the format,
- * the element is left undecided. With h = K + 64 at least the number of additions that any term passes and A the sum of the
- * rounded |a_k b_k| and |bias|,
- *
- *   |hi + lo - S| <= 2.1 (h + 1)^2 u^2 A + K 2^-1070
- *
- * the last for products that underflow; A is computed to 2^-8. Where both ends of that interval round to the same normal
- * number, it is the result. Else a thread computes the element by the superaccumulator. */
+ * the element is left undecided: one chain, which the bias joins (rm_bound_dot2). Where both ends of the interval round to the same
+ * normal number, it is the result. Else a thread computes the element by the superaccumulator. */
 #include "tiles.h"
 
+#include "../blas/gemm/bound_dd.h"
 #include "matmul.h"
 
 namespace {
@@ -37,8 +33,7 @@ __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, dd_sum 
   const bool zero = !((row | col) & RM_NONFINITE) && (!(row & RM_NONZERO) || !(col & RM_NONZERO));
   if (!zero || p.alpha_beta || !rm_is_finite(bias)) {
     rm_pair v = rm_pair_two_sum(s.hi, bias);
-    const double h = static_cast<double>(p.k) + 65.0;
-    double err = RM_BOUND(2.2 * h * h * 0x1p-106 * (s.size + vf64_abs(bias))) + static_cast<double>(p.k) * 0x1p-1070;
+    double err = rm_bound_dot2(p.k, s.size + vf64_abs(bias));
     v = rm_pair_two_sum(v.hi, v.lo + s.lo);
     if (p.alpha_beta) {
       uint32_t flags = 0;

@@ -5,10 +5,7 @@
  * is below 1); a double-double dot product whose bound is relative to sum |a_k b_k|, which serves rows with a few huge
  * elements; the superaccumulator.
  *
- * That dot product is Dot2 of Ogita, Rump and Oishi (2005) on scaled operands, hi + lo kept apart. With h = K + 64 at least
- * the number of additions any term passes, and A the sum of the rounded |a_k b_k| and |bias|: the errors of products and main
- * sums add up to at most (1 + h) u' A, their additions err by 2h u' of that: |hi + lo - S| <= 2.1 (h+1)^2 u^2 A while
- * h u < 2^-9; A itself is computed with a relative error below 2^-8. Underflow adds at most K 2^-1070. */
+ * That dot product is Dot2 of Ogita, Rump and Oishi (2005) on scaled operands (rm_bound_dot2). */
 #pragma once
 
 #include "bound_dd.h"
@@ -18,10 +15,10 @@
 #include "resolve_b64.h"
 #include "exponent_scaling.h"
 
-/* The sum of scaled products and the scaled bias; *err becomes its bound. */
-RM_STATIC rm_pair rm_dot2_scaled(const rm_matmul_problem *m, int64_t row, double factor_a, int64_t col, double factor_b,
-                                 double bias, double *err) {
-  double x[RM_GATHER], y[RM_GATHER], his[RM_LANES], los[RM_LANES], sizes[RM_LANES];
+/* Sums of the scaled products, of what is lost on the way, and of magnitudes, one a lane. */
+RM_STATIC void rm_dot2_lanes(const rm_matmul_problem *m, int64_t row, double factor_a, int64_t col, double factor_b,
+                             double *his, double *los, double *sizes) {
+  double x[RM_GATHER], y[RM_GATHER];
   vf64 hi = vf64_set1(0.0), lo = hi, size = hi;
   for (int64_t k0 = 0; k0 < m->k; k0 += RM_GATHER) {
     int64_t n = m->k - k0 < RM_GATHER ? m->k - k0 : RM_GATHER;
@@ -37,14 +34,20 @@ RM_STATIC rm_pair rm_dot2_scaled(const rm_matmul_problem *m, int64_t row, double
   vf64_store(his, hi);
   vf64_store(los, lo);
   vf64_store(sizes, size);
+}
+
+/* The sum of scaled products and the scaled bias; *err becomes its bound. */
+RM_STATIC rm_pair rm_dot2_scaled(const rm_matmul_problem *m, int64_t row, double factor_a, int64_t col, double factor_b,
+                                 double bias, double *err) {
+  double his[RM_LANES], los[RM_LANES], sizes[RM_LANES], total = __builtin_fabs(bias);
   rm_pair sum = {bias, 0.0};
-  double total = __builtin_fabs(bias), h = (double)m->k + 65.0;
+  rm_dot2_lanes(m, row, factor_a, col, factor_b, his, los, sizes);
   for (int i = 0; i < RM_LANES; i++) {
     rm_pair s = rm_pair_two_sum(sum.hi, his[i]);
     sum = (rm_pair){s.hi, sum.lo + (s.lo + los[i])};
     total += sizes[i];
   }
-  *err = RM_BOUND(2.2 * h * h * 0x1p-106 * total) + (double)m->k * 0x1p-1070;
+  *err = rm_bound_dot2(m->k, total);
   return sum;
 }
 
