@@ -57,29 +57,49 @@ template <class T, int arity, rm_map_fn *F> RM_COLD __device__ T by_whole_loop(c
   return out;
 }
 
+/* The words at `at` of all inputs. */
+template <class T, int arity> __device__ void load_words(const rm_arrays &in, int64_t at, word_of<T> (&x)[arity]) {
+  for (int k = 0; k < arity; k++) x[k] = reinterpret_cast<const word_of<T> *>(in.x[k])[at];
+}
+
+/* A thread takes words `jump` apart, at most RM_ROUNDS of them, and loads the next before it computes one, to hide the latency of memory. A
+ * word with an undecided element is left as it is until the end: a call among the others would keep their values in memory. Four
+ * blocks of a multiprocessor are resident, so that the whole loop, which few elements need, may spill registers. */
+#ifndef RM_CFG_WORD_BLOCKS
+#define RM_CFG_WORD_BLOCKS 4096
+#endif
+enum { RM_ROUNDS = 32, RM_RESIDENT = 4 };
 template <class T, int arity, rm_step *step, vf64 (*load)(const T *), void (*store)(T *, vf64), rm_map_fn *F>
-__global__ void __launch_bounds__(RM_BLOCK) words_kernel(int64_t n, rm_arrays in, T *y) {
+__global__ void __launch_bounds__(RM_BLOCK, RM_RESIDENT) words_kernel(int64_t n, rm_arrays in, T *y) {
   const int64_t words = n / in_word<T>, jump = static_cast<int64_t>(gridDim.x) * blockDim.x;
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  for (int64_t w = thread; w < words; w += jump) {
-    word_of<T> x[arity], out;
-    unsigned undecided = 0;
-    for (int k = 0; k < arity; k++) x[k] = reinterpret_cast<const word_of<T> *>(in.x[k])[w];
+  word_of<T> *const out = reinterpret_cast<word_of<T> *>(y);
+  uint32_t left = 0; /* bit r: the word of round r */
+  word_of<T> x[arity], next[arity];
+  if (thread < words) load_words<T, arity>(in, thread, x);
+  uint32_t round = 1;
+  for (int64_t w = thread; w < words; w += jump, round *= 2) {
+    if (w + jump < words) load_words<T, arity>(in, w + jump, next);
+    word_of<T> results;
+    bool undecided = false;
     RM_UNROLL for (int e = 0; e < in_word<T>; e++) {
       vf64 a[arity], v;
       for (int k = 0; k < arity; k++) a[k] = load(&x[k].v[e]);
-      undecided |= static_cast<unsigned>(!vm64_none(step(a, &v))) << e;
-      store(&out.v[e], v);
+      undecided |= !vm64_none(step(a, &v));
+      store(&results.v[e], v);
     }
-    if (RM_UNLIKELY(undecided)) {
-      RM_UNROLL for (int e = 0; e < in_word<T>; e++) {
-        if (!(undecided >> e & 1u)) continue;
-        T one[arity];
-        for (int k = 0; k < arity; k++) one[k] = x[k].v[e];
-        out.v[e] = by_whole_loop<T, arity, F>(one);
-      }
+    if (undecided) left |= round;
+    else out[w] = results;
+    for (int k = 0; k < arity; k++) x[k] = next[k];
+  }
+  for (; left; left &= left - 1) {
+    const int64_t w = thread + (__builtin_ffs(static_cast<int>(left)) - 1) * jump;
+    load_words<T, arity>(in, w, x);
+    for (int e = 0; e < in_word<T>; e++) {
+      T one[arity];
+      for (int k = 0; k < arity; k++) one[k] = x[k].v[e];
+      y[w * in_word<T> + e] = by_whole_loop<T, arity, F>(one);
     }
-    reinterpret_cast<word_of<T> *>(y)[w] = out;
   }
   const int64_t rest = words * in_word<T> + thread;
   if (rest < n) {
@@ -87,6 +107,13 @@ __global__ void __launch_bounds__(RM_BLOCK) words_kernel(int64_t n, rm_arrays in
     for (int k = 0; k < arity; k++) one[k] = reinterpret_cast<const T *>(in.x[k])[rest];
     y[rest] = by_whole_loop<T, arity, F>(one);
   }
+}
+
+/* The blocks for so many words: several rounds of each thread in large arrays. */
+inline int64_t blocks_of_words(int64_t words) {
+  const int64_t all = (words + RM_BLOCK - 1) / RM_BLOCK, fewest = (all + RM_ROUNDS - 1) / RM_ROUNDS;
+  const int64_t blocks = all < RM_CFG_WORD_BLOCKS ? all : RM_CFG_WORD_BLOCKS;
+  return fewest > blocks ? fewest : blocks > 0 ? blocks : 1;
 }
 
 template <class T, int arity, rm_step *step, vf64 (*load)(const T *), void (*store)(T *, vf64), rm_map_fn *F>
@@ -107,7 +134,7 @@ rm_status map(int64_t n, const void *const *x, const ptrdiff_t *sx, void *y, ptr
   bool by_words = sy == sizeof(T) && aligned<word_of<T>>(y, 0);
   for (int k = 0; k < arity; k++) by_words = by_words && sx[k] == sizeof(T) && aligned<word_of<T>>(x[k], 0);
   if (by_words) {
-    RM_LAUNCH((words_kernel<T, arity, step, load, store, F>), blocks_for((n + in_word<T> - 1) / in_word<T>), RM_BLOCK,
+    RM_LAUNCH((words_kernel<T, arity, step, load, store, F>), blocks_of_words(n / in_word<T>), RM_BLOCK,
               static_cast<cudaStream_t>(stream), n, in, static_cast<T *>(y));
     return launched();
   }

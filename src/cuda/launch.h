@@ -49,12 +49,19 @@ int64_t blocks_for(int64_t n) {
   return blocks < 65536 ? blocks : 65536;
 }
 
+} // namespace
+
+/* Memory of the current device's pool (memory.cu), in the order of the stream. */
+cudaError_t rm_cuda_take(void **memory, size_t bytes, cudaStream_t stream);
+
+namespace {
+
 /* The workspace of a call, allocated and freed in the order of its stream. */
 struct workspace {
   void *data = nullptr;
   cudaStream_t stream;
   workspace(size_t bytes, cudaStream_t s) : stream(s) {
-    if (cudaMallocAsync(&data, bytes, stream) != cudaSuccess) {
+    if (rm_cuda_take(&data, bytes, stream) != cudaSuccess) {
       data = nullptr;
       (void)cudaGetLastError();
     }

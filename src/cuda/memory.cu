@@ -1,10 +1,37 @@
-/* Device memory, strided copies and streams. A launch copies up to RM_COPIED_AXES axes; an array with more takes a launch for
+/* Device memory, strided copies and streams. Memory comes from a pool for each device, which keeps RM_POOL_KEPT bytes of what is free when
+ * the host waits for the device: the default pool keeps none, and mapping memory again takes longer than most calls. A launch copies up to RM_COPIED_AXES axes; an array with more takes a launch for
  * each index of its first ones. */
 #include "launch.h"
 
 #include "../../include/repmath/cuda_memory.h"
 
+#include <atomic>
+
 namespace {
+
+enum { RM_POOLS = 64 }; /* devices that have a pool of their own; others use the default pool */
+const uint64_t RM_POOL_KEPT = UINT64_C(1) << 29;
+
+/* The pool of a device, made at the first call; NULL where the driver has none. */
+cudaMemPool_t pool_of(int device) {
+  static std::atomic<cudaMemPool_t> pools[RM_POOLS];
+  if (device >= RM_POOLS) return nullptr;
+  cudaMemPool_t pool = pools[device].load(), before = nullptr;
+  if (pool) return pool;
+  cudaMemPoolProps kind = {};
+  kind.allocType = cudaMemAllocationTypePinned;
+  kind.location.type = cudaMemLocationTypeDevice;
+  kind.location.id = device;
+  uint64_t kept = RM_POOL_KEPT;
+  if (cudaMemPoolCreate(&pool, &kind) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return nullptr;
+  }
+  (void)cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept);
+  if (pools[device].compare_exchange_strong(before, pool)) return pool;
+  (void)cudaMemPoolDestroy(pool); /* another thread was first */
+  return before;
+}
 
 enum { RM_COPIED_AXES = 8 };
 
@@ -65,6 +92,14 @@ rm_status moved(size_t bytes, const void *from, void *to, cudaMemcpyKind kind, r
 
 } // namespace
 
+cudaError_t rm_cuda_take(void **memory, size_t bytes, cudaStream_t stream) {
+  int device = 0;
+  const cudaError_t error = cudaGetDevice(&device);
+  if (error != cudaSuccess) return error;
+  const cudaMemPool_t pool = pool_of(device);
+  return pool ? cudaMallocFromPoolAsync(memory, bytes, pool, stream) : cudaMallocAsync(memory, bytes, stream);
+}
+
 extern "C" {
 
 rm_status rm_cuda_get_device(int *device) {
@@ -77,7 +112,7 @@ rm_status rm_cuda_set_device(int device) { return status_of(cudaSetDevice(device
 rm_status rm_cuda_allocate(size_t bytes, void **out, rm_cuda_stream stream) {
   if (!out) return RM_STATUS(RM_ERR_NULL, 2);
   void *memory = nullptr;
-  const rm_status status = status_of(cudaMallocAsync(&memory, bytes ? bytes : 1, static_cast<cudaStream_t>(stream)));
+  const rm_status status = status_of(rm_cuda_take(&memory, bytes ? bytes : 1, static_cast<cudaStream_t>(stream)));
   if (status == RM_OK) *out = memory;
   return status;
 }

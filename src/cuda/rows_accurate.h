@@ -34,7 +34,8 @@ enum block_loop {
   LOOP_DD_BALL_EXPONENTIALS
 };
 
-/* What the leader asks for: a loop, and room for the arguments of any. */
+/* What the leader asks for: a loop, and room for the arguments of any. Its pointers must not lead to the leader's own variables,
+ * which lie in memory that is local to its thread. */
 struct loop_arguments {
   block_loop loop;
   int64_t n, stride;
@@ -42,11 +43,10 @@ struct loop_arguments {
   char *to;
   int format, tier;
   const double *x, *g, *w;
-  double *out, shift;
+  double *out, shift, m;
   rm_row_operation operation;
   rm_row_store store;
   rm_sum_problem sum;
-  const rm_exp_row *row;
   int64_t skip;
   unsigned count;
 };
@@ -74,8 +74,8 @@ struct join_dd_ball {
 #if defined(RM_SHARED_EXPONENTIALS) /* a file whose rows have sums of exponentials: nn/rows/exp_row.inc follows */
 #define RM_IS_dd_ball 1 /* of the numbers of a formula, those whose sums the threads share */
 #define RM_IS_ball 0
-RM_FORMULA int rm_exp_row_some_dd_ball(rm_dd_ball *sum, const rm_exp_row *r, int64_t skip, double cutoff, int limbs,
-                                       int64_t first, int64_t step);
+RM_FORMULA int rm_exp_row_some_dd_ball(rm_dd_ball *sum, int64_t n, const double *x, double m, int64_t skip, double cutoff,
+                                       int limbs, int64_t first, int64_t step);
 #endif
 
 namespace {
@@ -107,7 +107,7 @@ __device__ loop_result run_share() {
 #if defined(RM_SHARED_EXPONENTIALS)
     case LOOP_DD_BALL_EXPONENTIALS: {
       rm_dd_ball mine;
-      const int left_out = rm_exp_row_some_dd_ball(&mine, work.row, work.skip, work.shift, 0, threadIdx.x, RM_ROW_THREADS);
+      const int left_out = rm_exp_row_some_dd_ball(&mine, work.n, work.x, work.m, work.skip, work.shift, 0, threadIdx.x, RM_ROW_THREADS);
       r.dd_ball = of_block<join_dd_ball>(mine);
       r.count = of_block<join_add>(static_cast<int64_t>(left_out));
       break;
@@ -200,7 +200,8 @@ RM_HOST_EXTERN int rm_sum_approximately(const rm_sum_problem *p, int tier, doubl
 #if defined(RM_SHARED_EXPONENTIALS)
 /* The sum of the finite exponentials of a row but that of `skip`, over rm_dd_ball (nn/rows/exp_row.inc). */
 RM_STATIC int rm_exp_row_shared(rm_dd_ball *sum, const rm_exp_row *r, int64_t skip, double cutoff) {
-  block_arguments().row = r, block_arguments().skip = skip, block_arguments().shift = cutoff;
+  loop_arguments &t = block_arguments();
+  t.n = r->n, t.x = r->x, t.m = r->m, t.skip = skip, t.shift = cutoff;
   const loop_result found = rm_run_loop(LOOP_DD_BALL_EXPONENTIALS);
   *sum = found.dd_ball;
   return found.count != 0;

@@ -6,11 +6,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #define RM_CFG_EMULATE_DEVICE 1
 #define RM_CFG_ROW_THREADS 32 /* a barrier takes long here */
 #define RM_CFG_SORT_THREADS 32
+#define RM_CFG_WORD_BLOCKS 2 /* so that a thread has several rounds */
 #define RM_CFG_SHARES_ROOM 40 /* shares of more sets than are added plainly */
 #define RM_CFG_BIG_CHECK(ok) ((ok) ? (void)0 : abort())
 
@@ -47,6 +49,27 @@ static inline int cudaMallocAsync(void **p, size_t bytes, cudaStream_t) {
   *p = malloc(bytes);
   emulated_calls.blocks += *p != nullptr;
   return *p ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+/* A pool is no more than a name here. */
+typedef struct emulated_pool *cudaMemPool_t;
+struct cudaMemPoolProps {
+  int allocType;
+  struct {
+    int type, id;
+  } location;
+};
+enum { cudaMemAllocationTypePinned, cudaMemLocationTypeDevice, cudaMemPoolAttrReleaseThreshold };
+static inline int cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *) {
+  *pool = reinterpret_cast<cudaMemPool_t>(malloc(1));
+  return *pool ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+static inline int cudaMemPoolSetAttribute(cudaMemPool_t, int, void *) { return cudaSuccess; }
+static inline int cudaMemPoolDestroy(cudaMemPool_t pool) {
+  free(pool);
+  return cudaSuccess;
+}
+static inline int cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaStream_t stream) {
+  return cudaMallocAsync(p, bytes, stream);
 }
 static inline int cudaFreeAsync(void *p, cudaStream_t stream) {
   emulated_calls.blocks -= p != nullptr;
@@ -107,7 +130,8 @@ static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long 
   return old;
 }
 
-/* Fibers of one block. */
+/* Fibers of one block. A device's thread cannot reach another's variables, only shared and global memory; so that the first thread's, which leads
+ * blocks, cannot be read here either, its stack is protected while another runs. */
 enum { EMULATED_STACK = 96 << 10, EMULATED_THREADS = 256 };
 struct emulated_block {
   ucontext_t scheduler, fiber[EMULATED_THREADS];
@@ -138,9 +162,16 @@ static inline void multiply_mma(double (&c)[2], double a, double b) {
     for (unsigned k = 0; k < 4; k++) c[h] += now[0][warp + row * 4 + k] * now[1][warp + (col + h) * 4 + k];
 }
 
+static void emulated_protect(bool now) {
+  static bool is_protected;
+  if (now != is_protected && mprotect(emulated.stacks, EMULATED_STACK, now ? PROT_NONE : PROT_READ | PROT_WRITE)) abort();
+  is_protected = now;
+}
+
 template <class F> void emulate_launch(unsigned grid, unsigned block, F body) {
   if (block > EMULATED_THREADS) abort();
-  if (!emulated.stacks) emulated.stacks = static_cast<char *>(malloc(size_t(EMULATED_STACK) * EMULATED_THREADS));
+  if (!emulated.stacks)
+    emulated.stacks = static_cast<char *>(aligned_alloc(4096, size_t(EMULATED_STACK) * EMULATED_THREADS));
   emulated.call = [](void *f) { (*static_cast<F *>(f))(); };
   emulated.context = &body;
   blockDim.x = block, gridDim.x = grid;
@@ -160,10 +191,12 @@ template <class F> void emulate_launch(unsigned grid, unsigned block, F body) {
         const unsigned t = round % 2 ? block - 1 - u : u;
         if (emulated.done[t]) continue;
         threadIdx.x = emulated.running = t;
+        emulated_protect(t != 0);
         swapcontext(&emulated.scheduler, &emulated.fiber[t]);
         left += !emulated.done[t];
       }
     }
+    emulated_protect(false);
   }
 }
 

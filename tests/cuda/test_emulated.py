@@ -5,6 +5,7 @@ import concurrent.futures
 import hashlib
 import os
 import re
+import signal
 import subprocess
 
 import golden_sets
@@ -74,7 +75,7 @@ def emulated(main, where, *flags):
             source = where / f"functions{k}.cu"
             source.write_text("".join(FUNCTION.format(name, oracle.ARITY[name]) for name in CONTROLLED[k::2]))
             jobs.append((source, where, flags))
-        objects += [*compiled(jobs), built("src/common/overlap.c")]
+        objects += [*compiled(jobs), built("src/common/overlap.c"), built("src/cuda/memory.cu")]
     return linked(where / "test_cuda", objects)
 
 
@@ -146,7 +147,8 @@ def emulated_parts(where, test, kernels, shared, variants, least=100):
     objects = compiled(jobs)
     counts = []
     for k, folder in enumerate(folders):
-        own = [o for o in objects if o.parent in (folders[0], folder)] + [built(source) for source in shared if k]
+        others = [built(source) for source in ("src/cuda/memory.cu", *shared) if k]
+        own = [o for o in objects if o.parent in (folders[0], folder)] + others
         out = subprocess.run([linked(folder / test, own)], capture_output=True, text=True).stdout
         counted = re.search(r"(\d+) passed, (\d+) failed", out)
         assert counted and int(counted[1]) >= least, out
@@ -155,6 +157,35 @@ def emulated_parts(where, test, kernels, shared, variants, least=100):
 
 
 SHRINK = "-DRM_CFG_BOUND_SHRINK=0x1p-20"
+
+# The first thread gives the others {0}.
+SHARING = """
+#include "src/cuda/launch.h"
+static void kernel(int *out) {{
+  static {1} shared;
+  int own = 7;
+  if (threadIdx.x == 0) shared = {0};
+  __syncthreads();
+  out[threadIdx.x] = {2};
+  __syncthreads();
+}}
+int main() {{
+  int out[64];
+  RM_LAUNCH(kernel, 1, 64, nullptr, out);
+  return out[63] != 7;
+}}
+"""
+
+
+def test_a_thread_that_reads_anothers_variable_is_seen(tmp_path):
+    """On a device a pointer to a thread's own variable leads another thread elsewhere."""
+    status = {}
+    for name, parts in {"value": ("own", "int", "shared"), "pointer": ("&own", "int *", "*shared")}.items():
+        source = tmp_path / f"{name}.cu"
+        source.write_text(SHARING.format(*parts))
+        program = linked(tmp_path / name, compiled([(source, tmp_path, [])]))
+        status[name] = subprocess.run([program]).returncode
+    assert status == {"value": 0, "pointer": -signal.SIGSEGV}
 
 
 def test_random_numbers_give_the_cpu_bits(tmp_path):

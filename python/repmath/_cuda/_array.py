@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+import sys
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -17,10 +18,10 @@ class Unsupported(AttributeError):
 
 
 class Place:
-    """A device, and the stream on which work is enqueued."""
+    """A device, the stream on which work is enqueued, and the framework that memory is taken from ("torch"), or None."""
 
-    def __init__(self, device: int, stream: int, is_current: bool = False) -> None:
-        self.device, self.stream = device, stream
+    def __init__(self, device: int, stream: int, is_current: bool = False, lender: str | None = None) -> None:
+        self.device, self.stream, self.lender = device, stream, lender
         self.is_current = is_current  # whether it is the stream that the caller's other work is on
 
     @property
@@ -30,7 +31,24 @@ class Place:
 
     def memory(self, size: int) -> Any:
         """Memory of so many bytes, which has an address and lasts as long as the object."""
-        return Memory(self, size)
+        return (Lent if self.lender == "torch" else Memory)(self, size)
+
+
+class Lent:
+    """Device memory from PyTorch's allocator, which knows the streams that use it (record_stream) and serves the next call from what
+    this one frees."""
+
+    def __init__(self, place: Place, size: int) -> None:
+        torch = sys.modules["torch"]
+        self.bytes = torch.empty((size + 15) // 16 * 16, dtype=torch.uint8, device=torch.device("cuda", place.device))
+        self.address = int(self.bytes.data_ptr())
+
+    def tensor(self, array: "Array") -> Any:
+        """A tensor over the elements of an array that lies in this memory."""
+        torch, size = sys.modules["torch"], array.itemsize
+        elements = self.bytes.view(getattr(torch, array.dtype.name))
+        steps = [stride // size for stride in array.strides]
+        return elements.as_strided(array.shape, steps, (array.address - self.address) // size)
 
 
 class Memory:

@@ -25,7 +25,7 @@ calls: Counter[str] = Counter()
 def place_of(home: str | None, number: int) -> Place:
     """The device and the stream that a framework's arrays are computed with on."""
     if home in _STREAMS:
-        return Place(number, _STREAMS[home](sys.modules[home], number) or _DEFAULT, True)
+        return Place(number, _STREAMS[home](sys.modules[home], number) or _DEFAULT, True, home)
     return Place(number, _DEFAULT)
 
 
