@@ -24,7 +24,8 @@ enum {
   RM_D_ROW_PARTS = RM_D_WARP / 16,
   RM_D_COL_PARTS = RM_D_WARP / 8,
   RM_D_QUADS = (RM_D_ROWS + RM_D_COLS) * RM_D_DEPTH / 4 / RM_D_THREADS, /* of a thread: the first ones of A, the last of B */
-  RM_D_QUADS_A = RM_D_ROWS * RM_D_DEPTH / 4 / RM_D_THREADS
+  RM_D_QUADS_A = RM_D_ROWS * RM_D_DEPTH / 4 / RM_D_THREADS,
+  RM_D_AHEAD = 8 /* elements that a thread loads before it adds their squares */
 };
 static_assert(RM_KC % RM_D_DEPTH == 0, "a chain must end with a piece");
 static_assert(RM_D_QUADS_A * RM_D_THREADS * 4 == RM_D_ROWS * RM_D_DEPTH, "a quad is of one factor");
@@ -225,9 +226,11 @@ __global__ void __launch_bounds__(RM_D_THREADS)
     const char *p = o.base + which * next + l * o.row_stride;
     double square = 0.0;
     if (l < vectors)
-      for (int64_t k = group; k < terms; k += groups) {
-        const double x = read<fmt>(p + k * o.k_stride, is_aligned);
-        square = vf64_mad(x, x, square);
+      for (int64_t k = group; k < terms; k += RM_D_AHEAD * groups) {
+        double x[RM_D_AHEAD];
+        RM_UNROLL for (int a = 0; a < RM_D_AHEAD; a++)
+          x[a] = k + a * groups < terms ? read<fmt>(p + (k + a * groups) * o.k_stride, is_aligned) : 0.0;
+        RM_UNROLL for (int a = 0; a < RM_D_AHEAD; a++) square = vf64_mad(x[a], x[a], square);
       }
     __syncthreads();
     part[t] = square;

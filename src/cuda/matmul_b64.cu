@@ -1,7 +1,7 @@
 /* Matrix products of f32, f16 and bf16: the CPU's accumulation chains in binary64, bound and Ziv's rounding test
  * (blas/gemm/bound_b64.h, epilogue_b64.h), over tiles in shared memory. Undecided elements are marked in a bitmap. A second
  * kernel sums them again in double-double (retry.h); a third gives those still undecided to the CPU's resolver. */
-#include "dense.h"
+#include "dense_async.h"
 #include "retry.h"
 
 #include "../blas/gemm/epilogue_b64.h"
@@ -79,6 +79,51 @@ __global__ void __launch_bounds__(RM_D_THREADS, 1)
   }
 }
 
+template <bool a_by_k, bool b_by_k>
+__global__ void __launch_bounds__(RM_A_THREADS, 1)
+    async_kernel(const __grid_constant__ device_problem d, dense_tiling tiles) {
+  for (int64_t index = blockIdx.x; index < tiles.count; index += gridDim.x) {
+    const tile at = async_tile_of(tiles, index);
+    const rm_matmul_problem p = problem_of(d, at.which);
+    const double *rows = tiles.norms + at.which * (d.p.m + d.p.n), *cols = rows + d.p.m;
+    async_tile<a_by_k, b_by_k>(d, at, [&](int64_t r, int64_t c, double sum) {
+      if (finish(p, r, c, with_bound(p, r, c, sum, rows[r], cols[c]), d.c_aligned)) return;
+      const int64_t bit = (at.which * p.m + r) * p.n + c;
+      atomicOr(tiles.undecided + bit / 32, 1u << (bit % 32));
+    });
+  }
+}
+
+/* Launches async_kernel; false where the device or its code lacks what that needs. */
+template <bool a_by_k, bool b_by_k> bool run_async(const device_problem &d, dense_tiling t, cudaStream_t s) {
+  t.rows = (d.p.m + RM_A_TILE - 1) / RM_A_TILE, t.cols = (d.p.n + RM_A_TILE - 1) / RM_A_TILE;
+  t.count = t.rows * t.cols * d.p.batch;
+  const int64_t blocks = t.count < INT32_MAX ? t.count : INT32_MAX;
+#if defined(RM_CFG_EMULATE_DEVICE)
+  if (!RM_HAS_MMA) return false;
+  RM_LAUNCH((async_kernel<a_by_k, b_by_k>), blocks, RM_A_THREADS, s, d, t);
+#else
+  int device = 0, shared = 0;
+  cudaFuncAttributes code;
+  auto *const kernel = async_kernel<a_by_k, b_by_k>;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess ||
+      shared < static_cast<int>(sizeof(async_memory)) || cudaFuncGetAttributes(&code, kernel) != cudaSuccess ||
+      code.ptxVersion < 80 ||
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(async_memory)) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  kernel<<<static_cast<unsigned>(blocks), RM_A_THREADS, sizeof(async_memory), s>>>(d, t);
+#endif
+  return true;
+}
+bool run_async(const device_problem &d, const dense_tiling &t, cudaStream_t s) {
+  if (d.p.fmt != RM_FORMAT_F32 || !t.a.in_quads || !t.b.in_quads || d.p.m <= RM_D_COLS || d.p.n <= RM_D_COLS) return false;
+  if (t.a.by_k) return t.b.by_k ? run_async<true, true>(d, t, s) : run_async<true, false>(d, t, s);
+  return t.b.by_k ? run_async<false, true>(d, t, s) : run_async<false, false>(d, t, s);
+}
+
 /* Launches the kernels of a dense product, which mark undecided elements in the bitmap. */
 template <int fmt> void dense(const device_problem &d, dense_tiling t, cudaStream_t s) {
   const rm_matmul_problem &p = d.p;
@@ -87,6 +132,7 @@ template <int fmt> void dense(const device_problem &d, dense_tiling t, cudaStrea
             p.m + p.n);
   RM_LAUNCH(dense_norms<fmt>, blocks, RM_D_THREADS, s, p.b, t.b, d.b_aligned, p.n, p.k, p.batch, p.next_b, t.norms + p.m,
             p.m + p.n);
+  if (run_async(d, t, s)) return;
   RM_LAUNCH(dense_kernel<fmt>, t.count < INT32_MAX ? t.count : INT32_MAX, RM_D_THREADS, s, d, t);
 }
 
@@ -155,7 +201,8 @@ rm_status rm_cuda_matmul_b64(const rm_matmul_problem *p, rm_cuda_stream stream) 
         }
       },
       [=](const device_problem &d, uint32_t *undecided, int64_t words, int64_t blocks) {
-        RM_LAUNCH(retry_kernel, words < RM_RETRY_BLOCKS ? words : RM_RETRY_BLOCKS, RM_RETRY_THREADS, s, d, undecided, words);
+        const int64_t groups = (words + RM_RETRY_THREADS - 1) / RM_RETRY_THREADS;
+        RM_LAUNCH(retry_kernel, groups < RM_RETRY_BLOCKS ? groups : RM_RETRY_BLOCKS, RM_RETRY_THREADS, s, d, undecided, words);
         RM_LAUNCH(b64_accurate, blocks, RM_BLOCK, s, d, undecided, words);
       });
 }

@@ -10,7 +10,7 @@
 namespace {
 
 enum { RM_POOLS = 64 }; /* devices that have a pool of their own; others use the default pool */
-const uint64_t RM_POOL_KEPT = UINT64_C(1) << 29;
+const uint64_t RM_POOL_KEPT = UINT64_C(1) << 30;
 
 /* The pool of a device, made at the first call; NULL where the driver has none. */
 cudaMemPool_t pool_of(int device) {

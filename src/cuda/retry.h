@@ -13,7 +13,7 @@
 
 namespace {
 
-enum { RM_RETRY_THREADS = 32, RM_RETRY_BLOCKS = 4096 };
+enum { RM_RETRY_THREADS = 32, RM_RETRY_BLOCKS = 32768, RM_RETRY_AHEAD = 8 /* terms that a lane loads before it adds them */ };
 
 /* NULL for padding. */
 __device__ inline const char *element_at(const rm_operand *o, int64_t row, int64_t k) {
@@ -67,43 +67,63 @@ __device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t
   return true;
 }
 
+/* The sums of every 32nd term from `lane` on. */
+__device__ inline retry_part retry_part_of_lane(const rm_matmul_problem &p, int64_t r, int64_t c, int lane) {
+  retry_part mine = {0.0, 0.0, 0.0, 0.0, 0.0, RM_NO_GRANULE, RM_NO_GRANULE};
+  for (int64_t k0 = lane; k0 < p.k; k0 += RM_RETRY_AHEAD * RM_RETRY_THREADS) {
+    double ahead_x[RM_RETRY_AHEAD], ahead_y[RM_RETRY_AHEAD];
+    RM_UNROLL for (int a = 0; a < RM_RETRY_AHEAD; a++) {
+      const int64_t k = k0 + a * RM_RETRY_THREADS;
+      const char *at_x = k < p.k ? element_at(&p.a, r, k) : nullptr, *at_y = k < p.k ? element_at(&p.b, c, k) : nullptr;
+      ahead_x[a] = at_x ? rm_read_element(at_x, p.fmt) : 0.0, ahead_y[a] = at_y ? rm_read_element(at_y, p.fmt) : 0.0;
+    }
+    RM_UNROLL for (int a = 0; a < RM_RETRY_AHEAD; a++) {
+      if (k0 + a * RM_RETRY_THREADS >= p.k) break;
+      const double x = ahead_x[a], y = ahead_y[a], xy = x * y; /* an element that is missing (padding) counts as 0 */
+      const rm_pair t = rm_pair_two_sum(mine.hi, xy);
+      mine.hi = t.hi, mine.lo += t.lo, mine.plain += xy;
+      mine.row2 = vf64_mad(x, x, mine.row2), mine.col2 = vf64_mad(y, y, mine.col2);
+      const int gx = rm_granule64(rm_bits64(x)), gy = rm_granule64(rm_bits64(y));
+      if (gx < mine.row_granule) mine.row_granule = gx;
+      if (gy < mine.col_granule) mine.col_granule = gy;
+    }
+  }
+  return mine;
+}
+
 __global__ void __launch_bounds__(RM_RETRY_THREADS)
     retry_kernel(const __grid_constant__ device_problem d, uint32_t *undecided, int64_t words) {
   __shared__ retry_part part[RM_RETRY_THREADS];
+  __shared__ uint32_t found[RM_RETRY_THREADS];
   const int lane = static_cast<int>(threadIdx.x);
   const int64_t product = d.p.m * d.p.n;
-  for (int64_t w = blockIdx.x; w < words; w += gridDim.x) {
-    const uint32_t bits = undecided[w];
-    if (!bits) continue;
-    uint32_t remaining = bits;
-    for (int bit = 0; bit < 32; bit++) {
-      if (!(bits >> bit & 1u)) continue;
-      const int64_t index = w * 32 + bit, r = index % product / d.p.n, c = index % d.p.n;
-      const rm_matmul_problem p = problem_of(d, index / product);
-      retry_part mine = {0.0, 0.0, 0.0, 0.0, 0.0, RM_NO_GRANULE, RM_NO_GRANULE};
-      for (int64_t k = lane; k < p.k; k += RM_RETRY_THREADS) {
-        const char *at_x = element_at(&p.a, r, k), *at_y = element_at(&p.b, c, k); /* NULL: padding */
-        const double x = at_x ? rm_read_element(at_x, p.fmt) : 0.0, y = at_y ? rm_read_element(at_y, p.fmt) : 0.0, xy = x * y;
-        const rm_pair t = rm_pair_two_sum(mine.hi, xy);
-        mine.hi = t.hi, mine.lo += t.lo, mine.plain += xy;
-        mine.row2 = vf64_mad(x, x, mine.row2), mine.col2 = vf64_mad(y, y, mine.col2);
-        const int gx = rm_granule64(rm_bits64(x)), gy = rm_granule64(rm_bits64(y));
-        if (gx < mine.row_granule) mine.row_granule = gx;
-        if (gy < mine.col_granule) mine.col_granule = gy;
-      }
-      __syncthreads();
-      part[lane] = mine;
-      __syncthreads();
-      if (lane == 0) {
-        char *at = address_in_c(p, r, c);
-        uint64_t found;
-        if (retry_bits(p, r, c, part, at, &found)) {
-          rm_write_bits(at, found, p.out_fmt);
-          remaining &= ~(1u << bit);
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * RM_RETRY_THREADS; first < words;
+       first += static_cast<int64_t>(gridDim.x) * RM_RETRY_THREADS) {
+    found[lane] = first + lane < words ? undecided[first + lane] : 0;
+    __syncthreads();
+    for (int at = 0; at < RM_RETRY_THREADS; at++) {
+      const uint32_t bits = found[at];
+      uint32_t remaining = bits;
+      for (int bit = 0; bits && bit < 32; bit++) {
+        if (!(bits >> bit & 1u)) continue;
+        const int64_t index = (first + at) * 32 + bit, r = index % product / d.p.n, c = index % d.p.n;
+        const rm_matmul_problem p = problem_of(d, index / product);
+        const retry_part mine = retry_part_of_lane(p, r, c, lane);
+        __syncthreads();
+        part[lane] = mine;
+        __syncthreads();
+        if (lane == 0) {
+          char *to = address_in_c(p, r, c);
+          uint64_t result;
+          if (retry_bits(p, r, c, part, to, &result)) {
+            rm_write_bits(to, result, p.out_fmt);
+            remaining &= ~(1u << bit);
+          }
         }
       }
+      if (bits && lane == 0) undecided[first + at] = remaining;
     }
-    if (lane == 0) undecided[w] = remaining;
+    __syncthreads(); /* all have read `found` */
   }
 }
 

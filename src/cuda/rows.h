@@ -11,7 +11,7 @@ extern "C" {
 
 namespace {
 
-const int64_t RM_ROW_MEMORY = INT64_C(1) << 28; /* of all workers */
+const int64_t RM_ROW_MEMORY = INT64_C(1) << 29; /* of all workers */
 
 /* The workspace for rows of n numbers. A worker is a thread block. */
 struct row_memory {

@@ -1,6 +1,7 @@
-/* Tests what the kernels of matrix products assume of tensor cores: mma.m8n8k4 of binary64 is a chain of fused multiply-adds in some order, with
- * subnormals, infinities and NaN as IEEE 754 has them. The bound of a product permits any order; a device whose sums were rounded in another way
- * would break it. tools/gpu_check.py runs it on a device of compute capability 8.0 or newer; older ones have no such instruction. */
+/* Tests what the kernels of matrix products assume of tensor cores: mma.m8n8k4 and m16n8k8 of binary64 are chains of fused multiply-adds in some
+ * order, with subnormals, infinities and NaN as IEEE 754 has them. The bound of a product permits any order; a device whose sums were rounded in
+ * another way would break it. tools/gpu_check.py runs it on a device of compute capability 8.0 or newer (9.0 for the second); older ones have no
+ * such instruction. */
 #include <cuda_runtime.h>
 
 #include <math.h>
@@ -9,23 +10,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 8, COLS = 8, DEPTH = 4, A = ROWS * DEPTH, B = DEPTH * COLS, C = ROWS * COLS };
+#include <algorithm>
 
-/* One warp computes a tile: lane l has A[l / 4][l % 4], B[l % 4][l / 4] and C[l / 4][2 (l % 4) + {0, 1}], as the PTX manual says. */
-__global__ void tiles(int64_t n, const double *a, const double *b, const double *c, double *d) {
-  const int lane = threadIdx.x % 32;
+/* One warp computes a tile. Lane l has, of each 8 x 4 part of A, row l / 4 and column l % 4, of each 4 x 8 part of B row l % 4 and column l / 4, of
+ * each 8 x 8 part of C row l / 4 and columns 2 (l % 4) + {0, 1}, as the PTX manual says; the parts of a column of A come one after the other. */
+struct small {
+  enum { ROWS = 8, COLS = 8, DEPTH = 4, OLDEST = 8 };
+  static __device__ void multiply(const double *a, const double *b, const double *c, double *r) {
+#if __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%4, %5};"
+        : "=d"(r[0]), "=d"(r[1])
+        : "d"(a[0]), "d"(b[0]), "d"(c[0]), "d"(c[1]));
+#endif
+  }
+};
+struct large {
+  enum { ROWS = 16, COLS = 8, DEPTH = 8, OLDEST = 9 };
+  static __device__ void multiply(const double *a, const double *b, const double *c, double *r) {
+#if __CUDA_ARCH__ >= 900
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+        : "=d"(r[0]), "=d"(r[1]), "=d"(r[2]), "=d"(r[3])
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]), "d"(c[0]), "d"(c[1]), "d"(c[2]), "d"(c[3]));
+#endif
+  }
+};
+
+template <class Shape> __global__ void tiles(int64_t n, const double *a, const double *b, const double *c, double *d) {
+  enum { ROWS = Shape::ROWS, COLS = Shape::COLS, DEPTH = Shape::DEPTH };
+  const int lane = threadIdx.x % 32, vector = lane / 4, term = lane % 4;
   for (int64_t t = blockIdx.x * static_cast<int64_t>(blockDim.x / 32) + threadIdx.x / 32; t < n;
        t += gridDim.x * (blockDim.x / 32)) {
-#if __CUDA_ARCH__ >= 800
-    const double x = a[t * A + lane], y = b[t * B + lane % 4 * COLS + lane / 4];
-    const double *z = c + t * C + lane / 4 * COLS + 2 * (lane % 4);
-    double r0, r1;
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%4, %5};"
-        : "=d"(r0), "=d"(r1)
-        : "d"(x), "d"(y), "d"(z[0]), "d"(z[1]));
-    double *r = d + t * C + lane / 4 * COLS + 2 * (lane % 4);
-    r[0] = r0, r[1] = r1;
-#endif
+    double x[ROWS / 8 * DEPTH / 4], y[DEPTH / 4], z[ROWS / 4], r[ROWS / 4] = {};
+    for (int k = 0; k < DEPTH / 4; k++) {
+      for (int i = 0; i < ROWS / 8; i++)
+        x[k * (ROWS / 8) + i] = a[t * ROWS * DEPTH + (i * 8 + vector) * DEPTH + k * 4 + term];
+      y[k] = b[t * DEPTH * COLS + (k * 4 + term) * COLS + vector];
+    }
+    const int64_t at = t * ROWS * COLS + vector * COLS + 2 * term;
+    for (int i = 0; i < ROWS / 8; i++)
+      for (int h = 0; h < 2; h++) z[2 * i + h] = c[at + i * 8 * COLS + h];
+    Shape::multiply(x, y, z, r);
+    for (int i = 0; i < ROWS / 8; i++)
+      for (int h = 0; h < 2; h++) d[at + i * 8 * COLS + h] = r[2 * i + h];
   }
 }
 
@@ -54,55 +80,63 @@ static double number(int kind) {
 }
 
 static bool same(double x, double y) { return memcmp(&x, &y, 8) == 0 || (x != x && y != y); }
-static double chain(const double *a, const double *b, double c, const int *order) {
-  for (int k = 0; k < DEPTH; k++) c = fma(a[order[k]], b[order[k] * COLS], c);
+template <class Shape> static double chain(const double *a, const double *b, double c, const int *order) {
+  for (int k = 0; k < Shape::DEPTH; k++) c = fma(a[order[k]], b[order[k] * Shape::COLS], c);
   return c;
 }
 
-int main(int argc, char **argv) {
-  const int64_t n = argc > 1 ? atoll(argv[1]) : 160000; /* tiles of 64 results a kind */
-  int major = 0;
-  if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) || major < 8) {
-    printf("skipped: no device with mma of binary64\n");
-    return 77;
-  }
+/* How many results of n tiles of each kind are no chain; -1 without memory or with an error of the device. */
+template <class Shape> static int64_t not_chains(const char *name, int64_t n) {
+  enum { ROWS = Shape::ROWS, COLS = Shape::COLS, DEPTH = Shape::DEPTH, A = ROWS * DEPTH, B = DEPTH * COLS, C = ROWS * COLS };
   double *a, *b, *c, *d;
   if (cudaMallocHost(&a, n * A * 8) || cudaMallocHost(&b, n * B * 8) || cudaMallocHost(&c, n * C * 8) ||
       cudaMallocHost(&d, n * C * 8))
-    return 77;
+    return -1;
   int64_t neither = 0;
   for (int kind = 0; kind < 6; kind++) {
     for (int64_t i = 0; i < n * A; i++) a[i] = number(kind);
     for (int64_t i = 0; i < n * B; i++) b[i] = number(kind);
     for (int64_t i = 0; i < n * C; i++) c[i] = number(kind == 3 ? 4 : kind);
     memset(d, 0x5a, n * C * 8);
-    tiles<<<1024, 256>>>(n, a, b, c, d);
+    tiles<Shape><<<1024, 256>>>(n, a, b, c, d);
     if (cudaDeviceSynchronize() != cudaSuccess) {
-      printf("mma: %s\n", cudaGetErrorString(cudaGetLastError()));
-      return 2;
+      printf("%s: %s\n", name, cudaGetErrorString(cudaGetLastError()));
+      return -1;
     }
     int64_t forward = 0, other = 0;
     for (int64_t i = 0; i < n * C; i++) {
       const int64_t t = i / C, row = i % C / COLS, col = i % COLS;
       const double *p = a + t * A + row * DEPTH, *q = b + t * B + col;
-      static const int straight[] = {0, 1, 2, 3};
-      if (same(d[i], chain(p, q, c[i], straight))) {
+      int order[DEPTH];
+      for (int k = 0; k < DEPTH; k++) order[k] = k;
+      if (same(d[i], chain<Shape>(p, q, c[i], order))) {
         forward++;
         continue;
       }
       bool found = false;
-      for (int w = 0; w < 256 && !found; w++) {
-        const int order[] = {w & 3, w >> 2 & 3, w >> 4 & 3, w >> 6};
-        if ((1 << order[0] | 1 << order[1] | 1 << order[2] | 1 << order[3]) == 15)
-          found = same(d[i], chain(p, q, c[i], order));
-      }
+      while (!found && std::next_permutation(order, order + DEPTH)) found = same(d[i], chain<Shape>(p, q, c[i], order));
       other += found;
+      if (neither > 100) return neither; /* enough is known */
+      for (int k = 0; k < DEPTH; k++) order[k] = k;
       if (!found && neither++ < 3)
-        printf("kind %d, result %lld: %a is no chain (%a)\n", kind, (long long)i, d[i], chain(p, q, c[i], straight));
+        printf("kind %d, result %lld: %a is no chain (%a)\n", kind, (long long)i, d[i], chain<Shape>(p, q, c[i], order));
     }
-    printf("mma kind %d: %lld results, %lld a chain of terms 0 to 3, %lld in another order\n", kind, (long long)(n * C),
+    printf("%s kind %d: %lld results, %lld a chain in order, %lld in another order\n", name, kind, (long long)(n * C),
            (long long)forward, (long long)other);
   }
-  printf("mma: %lld results are no chain of fused operations\n", (long long)neither);
-  return neither != 0;
+  for (double *memory : {a, b, c, d}) cudaFreeHost(memory);
+  return neither;
+}
+
+int main(int argc, char **argv) {
+  const int64_t n = argc > 1 ? atoll(argv[1]) : 160000; /* tiles of 64 results a kind */
+  int major = 0;
+  if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) || major < small::OLDEST) {
+    printf("skipped: no device with mma of binary64\n");
+    return 77;
+  }
+  const int64_t first = not_chains<small>("m8n8k4", n), second = major < large::OLDEST ? 0 : not_chains<large>("m16n8k8", n / 2);
+  if (first < 0 || second < 0) return 2;
+  printf("mma: %lld results are no chain of fused operations\n", (long long)(first + second));
+  return first + second != 0;
 }

@@ -10,7 +10,7 @@
 #if defined(RM_TEST_EMULATE)
 static const int64_t ROOM = 1 << 19; /* bytes of an array: A, B, bias, C */
 #else
-static const int64_t ROOM = 1 << 20; /* for the products that only a GPU computes in time */
+static const int64_t ROOM = 1 << 21; /* for the products that only a GPU computes in time */
 #endif
 static char cpu[4 * ROOM];
 BOTH_SIDES char gpu[4 * ROOM];
@@ -64,8 +64,8 @@ static void batched(int format, int format_out, int kind, int variant, int64_t b
       [&] { return call(gpu, rm_cuda_matmul_batched, rm_cuda_stream(nullptr)); });
 }
 
-static void gemm(int format, int kind, int variant, double alpha, double beta) {
-  const int64_t m = 20, n = 70, k = 35, ld = 80;
+static void gemm(int format, int kind, int variant, double alpha, double beta, int64_t m = 20, int64_t n = 70, int64_t k = 35,
+                 int64_t ld = 80) {
   fill_arrays(format, kind, ld * ld);
   auto call = [&](char *base, auto f, auto... stream) {
     return f(format, variant & 1 ? RM_COL_MAJOR : RM_ROW_MAJOR, variant & 2 ? RM_TRANS : RM_NO_TRANS,
@@ -73,7 +73,8 @@ static void gemm(int format, int kind, int variant, double alpha, double beta) {
              stream...);
   };
   char what[96];
-  snprintf(what, sizeof what, "gemm format %d kind %d variant %d: %g %g", format, kind, variant, alpha, beta);
+  snprintf(what, sizeof what, "gemm format %d kind %d variant %d: %g %g, %dx%dx%d", format, kind, variant, alpha, beta,
+           static_cast<int>(m), static_cast<int>(n), static_cast<int>(k));
   compare_memory(
       what, cpu, gpu, [&] { return call(cpu, rm_gemm); }, [&] { return call(gpu, rm_cuda_gemm, rm_cuda_stream(nullptr)); });
 }
@@ -171,7 +172,14 @@ int main(int argc, char **) {
     batched(RM_FORMAT_F32, RM_FORMAT_F32, WIDE, 0, 1, 40, 40, k, 27);
     batched(RM_FORMAT_F64, RM_FORMAT_F64, WIDE, 0, 1, 40, 40, k, 52);
   }
+  const int step = argc > 1 ? 1 : 3; /* the host takes long for a tile */
+  for (int kind = 0; kind < KINDS; kind += step) { /* tiles of 128 x 128 with each factor in either order (dense_async.h), and their ends */
+    gemm(RM_FORMAT_F32, kind, kind % 8, 1.0, 0.0, 132, 136, kind % 3 * 4 + 33, 140);
+    batched(RM_FORMAT_F32, RM_FORMAT_F32, kind, kind % 2 * 16 + kind % 4 / 2 * 2, 2, 68, 72, 20);
+  }
+  for (int variant = 0; variant < 8; variant += step) gemm(RM_FORMAT_F32, WIDE, variant, 1.0, 0.5, 70, 66, 290, 292);
   if (argc > 1) { /* a GPU */
+    for (int variant = 0; variant < 4; variant++) gemm(RM_FORMAT_F32, FAR, 2 * variant, 1.0, 0.0, 400, 390, 600, 604);
     batched(RM_FORMAT_F32, RM_FORMAT_F32, WIDE, 16, 1, 300, 310, 290);
     batched(RM_FORMAT_BF16, RM_FORMAT_F32, FAR, 0, 1, 300, 310, 290);
     batched(RM_FORMAT_F64, RM_FORMAT_F64, WIDE, 0, 1, 200, 210, 220);

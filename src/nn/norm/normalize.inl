@@ -109,7 +109,19 @@ RM_STATIC int rm_norm_all_equal(int64_t n, const double *x) {
   return 1;
 }
 
+#if RM_DEVICE
+/* Whether the sum of squares is finite: then so are all elements, and no thread has to look at each of them. */
+RM_FN int rm_norm_has_square(int64_t n, const double *x) {
+  double sum, square;
+  rm_rows_moments(n, x, 0.0, &sum, &square);
+  return rm_is_finite(square);
+}
+#endif
+
 RM_STATIC int rm_norm_any_not_finite(int64_t n, const double *x) {
+#if RM_DEVICE
+  if (rm_norm_has_square(n, x)) return 0;
+#endif
   for (int64_t i = 0; i < n; i++)
     if (!rm_is_finite(x[i])) return 1;
   return 0;
@@ -200,7 +212,11 @@ RM_HOST_EXTERN void rm_norm_row_begin(const rm_norm_problem *f, int64_t set0, in
   r->checked = 0;
 }
 
-/* One number for each element of a set: the given ones, or a constant. */
+#if RM_DEVICE
+RM_TABLE double rm_norm_constants[] = {0.0, 1.0};
+#endif
+
+/* One number for each element of a set: the given ones, or a constant, 0 or 1. */
 RM_STATIC void rm_norm_load_factor(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1,
                                    double otherwise, const rm_row_state *state, double *to) {
   const int64_t n = rm_norm_length(f);
@@ -219,7 +235,12 @@ RM_STATIC void rm_norm_load_factor(const rm_norm_problem *f, const rm_set_view *
     rm_norm_load(f, p, set0, set1, 0.0, state, to);
     return;
   }
+#if RM_DEVICE
+  const char *constant = (const char *)(rm_norm_constants + (otherwise == 1.0));
+  RM_ROW(state, load)(n, constant, 0, RM_F64, otherwise, to);
+#else
   for (int64_t i = 0; i < n || i % RM_ROW_PAD; i++) to[i] = otherwise;
+#endif
 }
 
 RM_FN int rm_norm_is_one_number(const rm_set_view *p) { return !p->base || (p->inner == 0 && p->outer == 0); }
@@ -359,6 +380,9 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
  * Ties: as above, the numerator being rational (rm_norm_gradient_sums, of fewer than 9,000 bits). second/(n v) is 0 or at least 2^-500 - 40 - 400. */
 RM_STATIC int rm_norm_gradient_kind(const rm_norm_row *r, int kind) {
   int found = kind == RM_SET_INVALID ? NOT_FINITE : FINITE;
+#if RM_DEVICE
+  if (rm_norm_has_square(r->n, r->g) && rm_norm_has_square(r->n, r->w) && rm_norm_has_square(r->n, r->x)) return found;
+#endif
   for (int64_t k = 0; k < r->n; k++) {
     const double h = r->g[k] * r->w[k];
     if (rm_is_nan(r->g[k]) || rm_is_nan(r->w[k]) || rm_is_nan(r->x[k])) return NAN_THERE;

@@ -1,15 +1,29 @@
 /* Rows of exponentials (exp_row.h). It is also device code. */
 #include "exp_row.h"
 
+/* The maximum of all elements but x[at], or -infinity. */
+RM_STATIC double rm_exp_row_second(int64_t n, const double *x, int64_t at) {
+  double second = -rm_dd_ball_infinity();
+#if RM_DEVICE /* the threads of a block share the elements before x[at] and those after it */
+  const int64_t from[] = {0, at + 1}, count[] = {at, n - 1 - at};
+  for (int part = 0; part < 2; part++) {
+    const double max = count[part] > 0 ? rm_rows_max(count[part], x + from[part]) : second;
+    if (max > second) second = max;
+  }
+#else
+  for (int64_t k = 0; k < n; k++)
+    if (k != at && x[k] > second) second = x[k];
+#endif
+  return second;
+}
+
 RM_HOST_EXTERN void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, double m) {
   r->n = n;
   r->x = x;
   r->m = m;
   r->at = RM_ROW_FIRST(n, x, m);
   r->limbs_dd_ball = r->limbs_ball = -1;
-  r->second = -rm_dd_ball_infinity();
-  for (int64_t k = 0; k < n; k++)
-    if (k != r->at && x[k] > r->second) r->second = x[k];
+  r->second = rm_exp_row_second(n, x, r->at);
   r->only_tail = r->second - m >= RM_EXP_TAIL ? 0 : rm_is_finite(r->second) ? 1 : -1;
 }
 
