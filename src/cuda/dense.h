@@ -218,7 +218,7 @@ __global__ void __launch_bounds__(RM_D_THREADS)
     dense_norms(rm_operand o, dense_side s, bool is_aligned, int64_t vectors, int64_t terms, int64_t batch, ptrdiff_t next,
                 double *norms, int64_t next_norms) {
   __shared__ double part[RM_D_THREADS];
-  const int groups = s.by_k ? 32 : 8, together = RM_D_THREADS / groups, t = static_cast<int>(threadIdx.x);
+  const int groups = 32, together = RM_D_THREADS / groups, t = static_cast<int>(threadIdx.x);
   const int group = s.by_k ? t % groups : t / together, vector = s.by_k ? t / groups : t % together;
   const int64_t blocks = (vectors + together - 1) / together;
   for (int64_t index = blockIdx.x; index < blocks * batch; index += gridDim.x) {

@@ -202,7 +202,12 @@ rm_status rm_cuda_matmul_b64(const rm_matmul_problem *p, rm_cuda_stream stream) 
       },
       [=](const device_problem &d, uint32_t *undecided, int64_t words, int64_t blocks) {
         const int64_t groups = (words + RM_RETRY_THREADS - 1) / RM_RETRY_THREADS;
-        RM_LAUNCH(retry_kernel, groups < RM_RETRY_BLOCKS ? groups : RM_RETRY_BLOCKS, RM_RETRY_THREADS, s, d, undecided, words);
+        const int64_t retries = groups < RM_RETRY_BLOCKS ? groups : RM_RETRY_BLOCKS;
+        switch (d.p.fmt) {
+          case RM_F16: RM_LAUNCH(retry_kernel<RM_F16>, retries, RM_RETRY_THREADS, s, d, undecided, words); break;
+          case RM_BF16: RM_LAUNCH(retry_kernel<RM_BF16>, retries, RM_RETRY_THREADS, s, d, undecided, words); break;
+          default: RM_LAUNCH(retry_kernel<RM_F32>, retries, RM_RETRY_THREADS, s, d, undecided, words);
+        }
         RM_LAUNCH(b64_accurate, blocks, RM_BLOCK, s, d, undecided, words);
       });
 }

@@ -67,19 +67,18 @@ __device__ inline bool retry_bits(const rm_matmul_problem &p, int64_t r, int64_t
   return true;
 }
 
-/* The sums of every 32nd term from `lane` on. */
-__device__ inline retry_part retry_part_of_lane(const rm_matmul_problem &p, int64_t r, int64_t c, int lane) {
+/* The sums of every 32nd term from `lane` on. load_x(k) and load_y(k) are the factors of a term. */
+template <class X, class Y> __device__ retry_part retry_sums(int64_t terms, int lane, X load_x, Y load_y) {
   retry_part mine = {0.0, 0.0, 0.0, 0.0, 0.0, RM_NO_GRANULE, RM_NO_GRANULE};
-  for (int64_t k0 = lane; k0 < p.k; k0 += RM_RETRY_AHEAD * RM_RETRY_THREADS) {
+  for (int64_t k0 = lane; k0 < terms; k0 += RM_RETRY_AHEAD * RM_RETRY_THREADS) {
     double ahead_x[RM_RETRY_AHEAD], ahead_y[RM_RETRY_AHEAD];
     RM_UNROLL for (int a = 0; a < RM_RETRY_AHEAD; a++) {
       const int64_t k = k0 + a * RM_RETRY_THREADS;
-      const char *at_x = k < p.k ? element_at(&p.a, r, k) : nullptr, *at_y = k < p.k ? element_at(&p.b, c, k) : nullptr;
-      ahead_x[a] = at_x ? rm_read_element(at_x, p.fmt) : 0.0, ahead_y[a] = at_y ? rm_read_element(at_y, p.fmt) : 0.0;
+      ahead_x[a] = k < terms ? load_x(k) : 0.0, ahead_y[a] = k < terms ? load_y(k) : 0.0;
     }
     RM_UNROLL for (int a = 0; a < RM_RETRY_AHEAD; a++) {
-      if (k0 + a * RM_RETRY_THREADS >= p.k) break;
-      const double x = ahead_x[a], y = ahead_y[a], xy = x * y; /* an element that is missing (padding) counts as 0 */
+      if (k0 + a * RM_RETRY_THREADS >= terms) break;
+      const double x = ahead_x[a], y = ahead_y[a], xy = x * y;
       const rm_pair t = rm_pair_two_sum(mine.hi, xy);
       mine.hi = t.hi, mine.lo += t.lo, mine.plain += xy;
       mine.row2 = vf64_mad(x, x, mine.row2), mine.col2 = vf64_mad(y, y, mine.col2);
@@ -90,7 +89,22 @@ __device__ inline retry_part retry_part_of_lane(const rm_matmul_problem &p, int6
   }
   return mine;
 }
+template <int fmt>
+__device__ retry_part retry_part_of_lane(const device_problem &d, const rm_matmul_problem &p, int64_t r, int64_t c, int lane) {
+  if (p.a.im2col || p.b.im2col) { /* a missing element (padding) counts as 0 */
+    auto load = [](const char *at, bool is_aligned) { return at ? read<fmt>(at, is_aligned) : 0.0; };
+    return retry_sums(
+        p.k, lane, [&](int64_t k) { return load(element_at(&p.a, r, k), d.a_aligned); },
+        [&](int64_t k) { return load(element_at(&p.b, c, k), d.b_aligned); });
+  }
+  const char *const x = p.a.base + r * p.a.row_stride, *const y = p.b.base + c * p.b.row_stride;
+  const ptrdiff_t step_x = p.a.k_stride, step_y = p.b.k_stride;
+  return retry_sums(
+      p.k, lane, [=, &d](int64_t k) { return read<fmt>(x + k * step_x, d.a_aligned); },
+      [=, &d](int64_t k) { return read<fmt>(y + k * step_y, d.b_aligned); });
+}
 
+template <int fmt>
 __global__ void __launch_bounds__(RM_RETRY_THREADS)
     retry_kernel(const __grid_constant__ device_problem d, uint32_t *undecided, int64_t words) {
   __shared__ retry_part part[RM_RETRY_THREADS];
@@ -108,7 +122,7 @@ __global__ void __launch_bounds__(RM_RETRY_THREADS)
         if (!(bits >> bit & 1u)) continue;
         const int64_t index = (first + at) * 32 + bit, r = index % product / d.p.n, c = index % d.p.n;
         const rm_matmul_problem p = problem_of(d, index / product);
-        const retry_part mine = retry_part_of_lane(p, r, c, lane);
+        const retry_part mine = retry_part_of_lane<fmt>(d, p, r, c, lane);
         __syncthreads();
         part[lane] = mine;
         __syncthreads();
