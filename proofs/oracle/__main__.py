@@ -19,7 +19,7 @@ from fractions import Fraction
 from ..graph import ROOT
 from . import check
 from .blocks import SEGMENT
-from .functions import table
+from .gamma import table
 
 RESULTS = check.HERE / "results.json"
 SEGMENTS = (1 << 32) // SEGMENT

@@ -18,10 +18,10 @@ import gmpy2  # noqa: E402
 from native import need  # noqa: E402
 
 from proofs.oracle import __main__ as driver  # noqa: E402
-from proofs.oracle import blocks, check, functions  # noqa: E402
+from proofs.oracle import blocks, check, functions, gamma  # noqa: E402
 from proofs.oracle.functions import SIGN, bits, number  # noqa: E402
 
-FUNCTIONS = functions.table()
+FUNCTIONS = gamma.table()
 SEGMENTS = 4  # a function, of 65,536 numbers, and as many of the other sign
 FLOATS = ctypes.POINTER(ctypes.c_float)
 SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, FLOATS, ctypes.c_ssize_t, FLOATS, ctypes.c_ssize_t)
