@@ -36,6 +36,17 @@ def table_alone():
         _core.serve_table(before)
 
 
+@contextlib.contextmanager
+def unprepared(*overloads):
+    """These operators by the table's functions alone, which a test may have changed."""
+    before = [_core.prepare_call(overload, None) for overload in overloads]
+    try:
+        yield
+    finally:
+        for overload, prepared in zip(overloads, before, strict=True):
+            _core.prepare_call(overload, prepared)
+
+
 def copied(args, kwargs):
     """Copies of the tensors, which lie in memory as these do."""
     made = [a.new_empty_strided(a.shape, a.stride()).copy_(a) if isinstance(a, torch.Tensor) else a for a in args]

@@ -104,6 +104,8 @@ cdef class ClassLossGradient(Call):
             return NotImplemented
         if p.c.reduction == 0 and args[0].shape != args[2].shape:
             return NotImplemented
+        if args[6].dtype != args[1].dtype:  # PyTorch refuses it
+            return NotImplemented
         made = _new(args[1], x.shape, x.ndim, &y)
         size, to = _SIZES[p.format], y.data
         if p.inner != 1:
