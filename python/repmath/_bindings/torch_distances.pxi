@@ -232,6 +232,8 @@ cdef class Distances(Call):
         if self.pairs and rows == 1:  # which is in no pair
             if not self.gradient:
                 return args[0].new_empty_strided([0], [0])  # as arrays of no elements lie
+            if args[0].dtype != args[1].dtype or args[3].dtype != args[1].dtype:  # PyTorch refuses them
+                return NotImplemented
             out = _new(args[1], x.shape, 2, &made)
             memset(made.data, 0, made.n * _SIZES[f])
             return out if args[0].shape == args[3].shape == (0,) else NotImplemented
