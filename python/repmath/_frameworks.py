@@ -218,7 +218,7 @@ def call(
 def _taken(array: Any, take: Callable[[Any], Any], device: tuple[int, int] = (1, 0)) -> Any:
     """The array in another framework, over the same memory wherever that takes it."""
     if isinstance(array, Array) and isinstance(array.owner, Lent) and min(array.strides, default=0) >= 0:
-        return array.owner.tensor(array)
+        return array.owner.over(array)
     in_main_memory = isinstance(array, np.ndarray)
     if in_main_memory and not (array.flags.writeable and (array.flags.c_contiguous or array.flags.f_contiguous)):
         array = array.copy()  # strides may be negative, which not all have

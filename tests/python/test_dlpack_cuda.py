@@ -317,14 +317,12 @@ def test_a_wrong_launch_is_seen(device, monkeypatch):
 def test_results_in_memory_of_pytorch():
     """A result lies in PyTorch's memory, so that its allocator knows who uses it: any part of it becomes a tensor over it."""
     torch = pytest.importorskip("torch")
-    lent = _array.Lent.__new__(_array.Lent)  # as on a device, with main memory
-    lent.bytes = torch.arange(48, dtype=torch.uint8)
-    lent.address = lent.bytes.data_ptr()
+    lent = _array.Lent(torch.arange(48, dtype=torch.uint8))  # main memory, as that of a device
     for kind in (np.dtype("<f4"), np.dtype("<f8"), np.dtype("<i8"), np.dtype("<f2"), ml_dtypes.bfloat16):
         kind = np.dtype(kind)
         size = kind.itemsize
         part = _array.Array(_array.Place(0, 1), lent.address + size, (2, 2), (2 * size, size), kind, lent)
-        tensor = lent.tensor(part.T)
+        tensor = lent.over(part.T)
         assert str(tensor.dtype).removeprefix("torch.") == kind.name and tensor.data_ptr() == lent.address + size
         assert tensor.shape == (2, 2) and tensor.stride() == (1, 2)
-        assert tensor.untyped_storage().data_ptr() == lent.bytes.untyped_storage().data_ptr()
+        assert tensor.untyped_storage().data_ptr() == lent.tensor.untyped_storage().data_ptr()

@@ -226,6 +226,28 @@ def case_attention():
         same(*made)
 
 
+def case_second_derivatives_of_norms():
+    """They read the means and deviations that the first derivatives do not need."""
+    import torch
+
+    functional = torch.nn.functional
+    norms = {
+        "layer": lambda x: functional.layer_norm(x, (6, 5)),
+        "group": lambda x: functional.group_norm(x, 2),
+        "batch": lambda x: functional.batch_norm(x, None, None, training=True),
+    }
+    for norm in norms.values():
+        made = []
+        for device in ("cpu", DEVICE):
+            with block():
+                torch.manual_seed(5)
+                x = torch.randn(3, 4, 6, 5).to(device).requires_grad_()
+                (g,) = torch.autograd.grad(norm(x).pow(3).sum(), x, create_graph=True)
+                made.append(torch.autograd.grad(g.pow(2).sum(), x))
+        assert made[0][0].isfinite().all()
+        same(*made)
+
+
 def case_refusals():
     """Operators that the CPU's block refuses, tensors in two places, and generators that are not the CPU's."""
     import torch

@@ -31,24 +31,26 @@ class Place:
 
     def memory(self, size: int) -> Any:
         """Memory of so many bytes, which has an address and lasts as long as the object."""
-        return (Lent if self.lender == "torch" else Memory)(self, size)
+        if self.lender != "torch":
+            return Memory(self, size)
+        torch = sys.modules["torch"]
+        return Lent(torch.empty(size, dtype=torch.uint8, device=torch.device("cuda", self.device)))
 
 
 class Lent:
-    """Device memory from PyTorch's allocator, which knows the streams that use it (record_stream) and serves the next call from what
-    this one frees."""
+    """The memory of a tensor on a device. PyTorch's allocator knows the streams that use it (record_stream) and serves the next call from
+    what this one frees."""
 
-    def __init__(self, place: Place, size: int) -> None:
-        torch = sys.modules["torch"]
-        self.bytes = torch.empty((size + 15) // 16 * 16, dtype=torch.uint8, device=torch.device("cuda", place.device))
-        self.address = int(self.bytes.data_ptr())
+    def __init__(self, tensor: Any) -> None:
+        self.tensor, self.address = tensor, int(tensor.data_ptr())
 
-    def tensor(self, array: "Array") -> Any:
-        """A tensor over the elements of an array that lies in this memory."""
+    def over(self, array: "Array") -> Any:
+        """A tensor over the elements of an array that lies in this memory. It is no view of another one: an operator must not return that."""
         torch, size = sys.modules["torch"], array.itemsize
-        elements = self.bytes.view(getattr(torch, array.dtype.name))
-        steps = [stride // size for stride in array.strides]
-        return elements.as_strided(array.shape, steps, (array.address - self.address) // size)
+        storage = self.tensor.untyped_storage()
+        made = torch.empty(0, dtype=getattr(torch, array.dtype.name), device=self.tensor.device)
+        offset = (array.address - storage.data_ptr()) // size if array.size else 0
+        return made.set_(storage, offset, array.shape, [stride // size for stride in array.strides])
 
 
 class Memory:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .._cuda._array import Array, Place, Unsupported
+from .._cuda._array import Array, Lent, Place, Unsupported
 
 # The types of devices whose tensors operators compute with, beside the CPU.
 KINDS = {"cuda"}
@@ -14,24 +14,14 @@ _DTYPES: dict[torch.dtype, np.dtype[Any]] = {
     t: np.dtype(str(t).removeprefix("torch."))
     for t in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool)
 }
-_TENSORS: dict[Any, torch.dtype] = {dtype: t for t, dtype in _DTYPES.items()}
 
 
 def know(formats: dict[torch.dtype, Any]) -> None:
-    """The floating-point formats, and NumPy's types of them."""
-    for t, dtype in formats.items():
-        _DTYPES[t] = np.dtype(dtype)
-        _TENSORS[_DTYPES[t]] = t
+    """Takes the floating-point formats, and NumPy's types of them."""
+    _DTYPES.update((t, np.dtype(dtype)) for t, dtype in formats.items())
 
 
 _LEGACY = 1  # CUDA's handle of the default stream
-
-
-class _Memory:
-    """The memory of a tensor."""
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self.tensor, self.address = tensor, tensor.data_ptr()
 
 
 class _TensorPlace(Place):
@@ -44,7 +34,19 @@ class _TensorPlace(Place):
         super().__init__(number, stream or _LEGACY, True)
 
     def memory(self, size: int) -> Any:
-        return _Memory(torch.empty(size, dtype=torch.uint8, device=self.torch_device))
+        return Lent(torch.empty(size, dtype=torch.uint8, device=self.torch_device))
+
+
+HEAD = 16  # bytes that lie before the deviations of a norm, in their storage: a mark and eps
+
+
+def sent(t: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """The tensor on a device; with what lies before its numbers, of a norm."""
+    if t.layout is not torch.strided or t.storage_offset() * t.itemsize != HEAD:
+        return t.to(device)
+    storage = t.untyped_storage()
+    whole = torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),), (1,)).to(device)
+    return torch.empty(0, dtype=t.dtype, device=device).set_(whole.untyped_storage(), t.storage_offset(), t.shape, t.stride())
 
 
 def is_on_device(x: Any) -> bool:
@@ -58,18 +60,11 @@ def as_device_array(t: torch.Tensor) -> Array:
         raise Unsupported("a tensor whose elements are not those in memory")
     dtype = _DTYPES[t.dtype]
     strides = [s * dtype.itemsize for s in t.stride()]
-    return Array(_TensorPlace(t.device), t.data_ptr(), t.shape, strides, dtype, _Memory(t))
+    return Array(_TensorPlace(t.device), t.data_ptr(), t.shape, strides, dtype, Lent(t))
 
 
 def as_device_tensor(a: Array) -> torch.Tensor:
     """A tensor over the memory of an array that came from one, or was made beside it."""
-    place: Any = a.place
-    dtype = _TENSORS[a.dtype]
-    made = torch.empty(a.shape if not a.size else 0, dtype=dtype, device=place.torch_device)
-    if not a.size:
-        return made
     owner: Any = a.owner
-    storage = owner.tensor.untyped_storage()
-    # No view of another tensor: an operator must not return one.
-    offset = (a.address - storage.data_ptr()) // a.itemsize
-    return made.set_(storage, offset, a.shape, [s // a.itemsize for s in a.strides])
+    made: torch.Tensor = owner.over(a)
+    return made

@@ -15,7 +15,7 @@ import torch
 from ... import _core
 from ..._cuda import _library
 from ..._cuda._array import Unsupported
-from .._device_tensors import KINDS, is_on_device
+from .._device_tensors import HEAD, KINDS, is_on_device, sent
 from .._dispatch_key import is_view
 from .._ops.operator import KERNELS as KERNELS_OF
 from .._tensors import FORMATS
@@ -267,28 +267,16 @@ class _Copies:
         if isinstance(v, torch.Tensor):
             if id(v) in self._own:
                 return self._own[id(v)]
-            return v if device is None else _sent(v, device)
+            return v if device is None else sent(v, device)
         return type(v)(self.returned(w, device) for w in v) if isinstance(v, (list, tuple)) else v
 
 
 # Whose argument is the result of a norm, in whose storage eps lies before the numbers.
 _AFTER_NORMS = frozenset(("native_layer_norm_backward", "native_group_norm_backward", "detach", "clone"))
-_HEAD = 16  # bytes
 
 
 def _has_a_head(func: Any, t: torch.Tensor) -> bool:
-    return func.overloadpacket.__name__ in _AFTER_NORMS and t.storage_offset() * t.itemsize == _HEAD
-
-
-def _sent(t: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """The tensor on a device; with what lies before its numbers, of a norm."""
-    if t.layout is torch.strided and t.storage_offset() * t.itemsize == _HEAD:
-        storage = t.untyped_storage()
-        whole = torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),), (1,)).to(device)
-        return torch.empty(0, dtype=t.dtype, device=device).set_(
-            whole.untyped_storage(), t.storage_offset(), t.shape, t.stride()
-        )
-    return t.to(device)
+    return func.overloadpacket.__name__ in _AFTER_NORMS and t.storage_offset() * t.itemsize == HEAD
 
 
 # Operators whose tensors may be in several places: indices, and steps of optimisers.

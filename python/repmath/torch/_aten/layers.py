@@ -8,6 +8,7 @@ import torch
 
 from ... import nn
 from ..._reductions import sum as exact_sum
+from .._device_tensors import HEAD, sent
 from .._tensors import as_array, as_tensor
 from .common import Array, Uncovered, apply, convert, format_of, kernel, together
 
@@ -82,35 +83,21 @@ def log_softmax_backward(g: torch.Tensor, y: torch.Tensor, dim: int, input_dtype
 
 
 MARK = 0x6D72_6570_7374_6174
-_BEFORE = 16  # bytes: the mark and eps
 
 
 def _with_eps(root: Array, eps: float) -> torch.Tensor:
     """1/sqrt(variance + eps) of each set, behind the mark and eps."""
-    held = np.empty(_BEFORE + root.nbytes, np.uint8)
-    held[:8].view(np.int64)[0], held[8:_BEFORE].view(np.float64)[0] = MARK, eps
-    held[_BEFORE:].view(root.dtype)[...] = root.reshape(-1)
+    held = np.empty(HEAD + root.nbytes, np.uint8)
+    held[:8].view(np.int64)[0], held[8:HEAD].view(np.float64)[0] = MARK, eps
+    held[HEAD:].view(root.dtype)[...] = root.reshape(-1)
     made = as_tensor(root)
-    return made.set_(torch.from_numpy(held).untyped_storage(), _BEFORE // root.itemsize, made.shape, made.stride())
-
-
-def _unknown_statistics(x: torch.Tensor, shape: Sequence[int], eps: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """NaN in place of mean and 1/sqrt(variance + eps), which no kernel for a GPU returns; the latter behind the mark and eps. Second derivatives,
-    which read them, are NaN there."""
-    n = torch.Size(shape).numel()
-    held = torch.from_numpy(np.empty(_BEFORE, np.uint8))
-    held[:8].view(torch.int64)[0], held[8:].view(torch.float64)[0] = MARK, eps
-    whole = torch.empty(_BEFORE + n * x.itemsize, dtype=torch.uint8, device=x.device)
-    whole[:_BEFORE] = held.to(x.device)
-    mean = torch.full(tuple(shape), torch.nan, dtype=x.dtype, device=x.device)
-    root = torch.empty(0, dtype=x.dtype, device=x.device)
-    return mean, root.set_(whole.untyped_storage(), _BEFORE // x.itemsize, mean.shape, mean.stride()).fill_(torch.nan)
+    return made.set_(torch.from_numpy(held).untyped_storage(), HEAD // root.itemsize, made.shape, made.stride())
 
 
 def _eps(root: torch.Tensor) -> float:
     """What `_with_eps` put there."""
     storage = root.untyped_storage()
-    if storage.nbytes() >= _BEFORE:
+    if storage.nbytes() >= HEAD:
         held = torch.empty(0, dtype=torch.int64, device=root.device).set_(storage, 0, (2,), (1,)).cpu()
         if int(held[0]) == MARK:
             return float(held.view(torch.float64)[1])
@@ -131,8 +118,9 @@ def layer_norm(x: torch.Tensor, normalized_shape: Sequence[int], weight: _Maybe,
     shape = tuple(normalized_shape)
     weights = _array(weight, x.dtype), _array(bias, x.dtype)
     if not x.is_cpu:
-        sizes = (*x.shape[: x.ndim - len(shape)], *(1 for _ in shape))
-        return as_tensor(nn.layer_norm(as_array(x), shape, *weights, eps)), *_unknown_statistics(x, sizes, eps)
+        _, mean, root = nn.layer_norm(as_array(x.cpu()), shape, eps=eps, return_statistics=True)
+        known = as_tensor(mean), _with_eps(root, eps)  # no kernel there returns them
+        return as_tensor(nn.layer_norm(as_array(x), shape, *weights, eps)), *(sent(t, x.device) for t in known)
     made, mean, root = nn.layer_norm(as_array(x), shape, *weights, eps, return_statistics=True)
     return as_tensor(made), as_tensor(mean), _with_eps(root, eps)
 
@@ -160,8 +148,10 @@ def group_norm(x: torch.Tensor, weight: _Maybe, bias: _Maybe, n: int, c: int, in
     shaped = x.reshape(n, c, inner)
     weights = _array(weight, x.dtype), _array(bias, x.dtype)
     if not x.is_cpu:
+        _, mean, root = nn.group_norm(as_array(shaped.cpu()), group, eps=eps, return_statistics=True)
+        known = as_tensor(mean), _with_eps(root, eps)
         made = nn.group_norm(as_array(shaped), group, *weights, eps)
-        return as_tensor(made).view(x.shape), *_unknown_statistics(x, (n, group), eps)
+        return as_tensor(made).view(x.shape), *(sent(t, x.device) for t in known)
     made, mean, root = nn.group_norm(as_array(shaped), group, *weights, eps, return_statistics=True)
     return as_tensor(made).view(x.shape), as_tensor(mean), _with_eps(root, eps)
 
@@ -199,8 +189,9 @@ def batch_norm(
     mean, variance = (None if t is None else as_array(_beside(t, x.dtype)) for t in (running_mean, running_var))
     weights = _array(weight, x.dtype), _array(bias, x.dtype)
     if training and not x.is_cpu:
+        known = map(as_tensor, nn.batch_norm(as_array(x.cpu()), None, None, training=True, eps=eps, return_statistics=True)[1:])
         made = nn.batch_norm(as_array(x), mean, variance, *weights, True, momentum, eps)
-        return as_tensor(made), *_unknown_statistics(x, x.shape[1:2], eps)
+        return as_tensor(made), *(sent(t, x.device) for t in known)
     made = nn.batch_norm(as_array(x), mean, variance, *weights, training, momentum, eps, return_statistics=training)
     if training:
         return tuple(as_tensor(a) for a in made)
